@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+# sysflame: `sudo make record` to try it, `sudo make check` to test it, `make help` for the rest.
+
+O       ?= build
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+PREFIX  ?= /usr/local
+CFLAGS  ?= -O2 -g
+ARCH    := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
+VERSION := 0.1.0
+
+DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
+	     libiberty-dev uthash-dev openjdk-17-jdk-headless
+DEPS_TEST := $(DEPS) libcmocka-dev clang-format universal-ctags libdw-dev chromium nodejs npm \
+	     iproute2 libcap2-bin valgrind binutils xz-utils util-linux gawk
+
+JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
+JVMTI      = -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
+
+WARN       = -Wall -Wextra -Wno-unused-parameter -Werror
+DEFS       = -D_GNU_SOURCE -DSYSFLAME_VERSION='"$(VERSION)"' -DSYSFLAME_ARCH='"$(ARCH)"'
+ALL_CFLAGS = -std=gnu11 $(WARN) $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen $(CFLAGS)
+BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Werror -MMD -MP \
+	     -D__TARGET_ARCH_$(ARCH) -Ivmlinux/$(ARCH) -Ibpf
+SAN        = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+SAN_CFLAGS = -std=gnu11 $(WARN) $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen $(SAN)
+TEST_FLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Itests/lib -Itests/host -Ibpf -Iuser -I. $(SAN)
+LIBS       = -lbpf -lelf -lz -llzma -liberty -lm
+AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
+	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
+	     -fno-tree-loop-distribute-patterns
+AGENT_LINK = -shared -Wl,-z,now,-z,relro,-z,noexecstack,-z,defs -Wl,--hash-style=both \
+	     -Wl,--build-id -Wl,-Bsymbolic -Wl,-soname,libjvmmap.so
+
+# libbpf's linker must see a map's definition before any extern use of it.
+bpf_srcs   := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c bpf/probe.bpf.c,$(wildcard bpf/*.bpf.c))
+bpf_objs   := $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o)
+user_srcs  := $(wildcard user/*/*.c)
+user_objs  := $(user_srcs:%.c=$(O)/%.o)
+san_objs   := $(patsubst %.c,$(O)/san/%.o,$(filter-out user/cmd/main.c,$(user_srcs)))
+agent_objs := $(patsubst %.c,$(O)/%.o,$(wildcard jvmmap/*.c))
+assets     := $(wildcard user/export/page/*)
+unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
+programs   := $(patsubst %.c,$(O)/%,$(wildcard tests/programs/*.c))
+java_srcs  := $(wildcard tests/programs/*.java)
+scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/jvm/test_* tests/web/test_*))
+sources    := $(wildcard bpf/*.[ch] jvmmap/*.[ch] user/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
+
+ifeq ($(V),1)
+Q   :=
+say :=
+else
+Q   := @
+say = @printf '  %-8s %s\n' $(1) $(2);
+endif
+
+all: $(O)/sysflame $(O)/libjvmmap.so
+
+$(O)/sysflame: $(user_objs)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(O)/%.o: %.c | $(O)/gen/sysflame.skel.h $(O)/gen/page.h
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(O)/%.bpf.o: %.bpf.c
+	$(call say,BPF,$@)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
+
+$(O)/gen/sysflame.skel.h: $(bpf_objs)
+	$(call say,SKEL,$@)
+	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen object $(O)/sysflame.bpf.o $^ && \
+	  $(BPFTOOL) gen skeleton $(O)/sysflame.bpf.o name sysflame > $@
+
+# The page's script and style as C strings, with the hashes that its security policy names.
+$(O)/gen/page.h: user/export/embed $(assets)
+	$(call say,EMBED,$@)
+	$(Q)mkdir -p $(@D) && user/export/embed $(assets) > $@
+
+$(O)/jvmmap/%.o: jvmmap/%.c
+	$(call say,AGENT,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(AGENT_FLAGS) -c $< -o $@
+
+$(O)/libjvmmap.so: $(agent_objs)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(AGENT_FLAGS) $(AGENT_LINK) $^ -o $@
+
+# --- tests -----------------------------------------------------------------------------------
+
+$(O)/san/%.o: %.c | $(O)/gen/sysflame.skel.h $(O)/gen/page.h
+	$(call say,SAN,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(SAN_CFLAGS) -c $< -o $@
+
+$(O)/san/libuser.a: $(san_objs)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(O)/tests/unit/%: tests/unit/%.c $(O)/san/libuser.a
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(TEST_FLAGS) $< $(O)/san/libuser.a -lcmocka -ldw $(LIBS) -o $@
+
+$(O)/tests/programs/%: tests/programs/%.c
+	$(call say,PROGRAM,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -MMD -MP \
+	  $(shell sed -n 's/.*BUILD-FLAGS: *\(.*[^ ]\) *\*\/.*/\1/p' $<) $< -lpthread -o $@
+
+$(O)/tests/programs/.java: $(java_srcs)
+	$(call say,JAVAC,$(O)/tests/programs)
+	$(Q)mkdir -p $(@D) && javac --release 8 -Xlint:-options -nowarn -d $(@D) $^ && touch $@
+
+test-programs: $(programs) $(O)/tests/programs/.java
+
+# T='test_a test_b' runs only these.
+test: all $(unit_tests) test-programs
+	$(Q)O=$(O) tests/run $(filter $(if $(T),$(addprefix %/,$(T)),%),$(unit_tests) $(scripts))
+
+check: deps-test
+	$(Q)$(MAKE) --no-print-directory all lint
+	$(Q)$(MAKE) --no-print-directory -q all || { echo 'a second make would rebuild something'; exit 1; }
+	$(Q)$(MAKE) --no-print-directory test
+
+lint:
+	$(Q)clang-format --dry-run -Werror $(sources)
+	$(Q)tests/lint/layers $(wildcard user/*/*.[ch])
+	$(Q)tests/lint/shape $(filter-out vmlinux/%,$(sources))
+
+fmt:
+	$(Q)clang-format -i $(sources)
+
+bench: all test-programs
+	$(Q)O=$(O) tests/bench/run
+
+# --- installing ------------------------------------------------------------------------------
+
+deps:
+	$(Q)tests/lib/apt-ensure $(DEPS)
+
+deps-test:
+	$(Q)tests/lib/apt-ensure $(DEPS_TEST)
+	$(Q)tests/lib/npm-ensure tests/web
+
+record: deps
+	$(Q)$(MAKE) --no-print-directory all $(O)/tests/programs/.java
+	$(Q)O=$(O) tests/lib/record-sample
+
+install: all
+	install -D $(O)/sysflame $(DESTDIR)$(PREFIX)/bin/sysflame
+	install -D $(O)/libjvmmap.so $(DESTDIR)$(PREFIX)/lib/sysflame/libjvmmap.so
+
+help:
+	@echo 'sudo make record   profile this node for 10 s next to a sample Java program: flame.html'
+	@echo 'sudo make check    install what the tests need, build, lint, run every test'
+	@echo 'make               build $(O)/sysflame and $(O)/libjvmmap.so'
+	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench'
+	@echo 'make deps          install what the build needs; deps-test what the tests need'
+	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
+
+.PHONY: all test test-programs check lint fmt bench deps deps-test record install help
+.DELETE_ON_ERROR:
+.SECONDARY:
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

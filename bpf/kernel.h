@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Kernel types and BPF helpers; every BPF source and header starts from here. */
+#pragma once
+
+#include <vmlinux.h> /* first: the headers below need its types */
+
+#include <bpf/bpf_helpers.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>

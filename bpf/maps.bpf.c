@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Every map, defined once; must be the first object on the link line. */
+#include "maps.h"
+
+const volatile struct knobs knobs;
+
+struct records_map records SEC(".maps");
+struct stats_map stats SEC(".maps");
+struct scratches_map scratches SEC(".maps");
+struct targets_map targets SEC(".maps");
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* What processes do: fork, exec, exit. Mappings come from perf (docs/decisions/0001). */
+#include "maps.h"
+#include "task.h"
+
+/* `parent` is NULL where it does not matter. */
+static __always_inline void send_process(u32 kind, struct task_struct *task,
+					 struct task_struct *parent)
+{
+	struct process_record *r = bpf_ringbuf_reserve(&records, sizeof(*r), 0);
+
+	if (!r) {
+		count(STAT_EVENT_LOST);
+		return;
+	}
+	r->kind = kind;
+	r->parent_pid = parent ? BPF_CORE_READ(parent, tgid) : 0;
+	r->task = task_id_of(task);
+	r->time_ns = bpf_ktime_get_ns();
+	BPF_CORE_READ_STR_INTO(&r->comm, task, comm);
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
+{
+	if (child->pid == child->tgid)
+		send_process(RECORD_FORK, child, parent);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(proc_exec, struct task_struct *task)
+{
+	send_process(RECORD_EXEC, task, NULL);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(proc_exit, struct task_struct *task)
+{
+	if (task->pid == task->tgid)
+		send_process(RECORD_EXIT, task, NULL);
+	return 0;
+}

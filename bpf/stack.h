@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A sample under construction: begin, kernel frames, user frames, submit. */
+#pragma once
+
+#include "maps.h"
+
+/*
+ * The current task's sample with header and kernel stack filled in, NULL if it is not wanted
+ * (idle, filtered); counted either way. `ctx` is the program's context, for bpf_get_stack.
+ */
+struct scratch *stack_begin(void *ctx, u32 source);
+
+/* Appends a user frame; returns non-zero when the sample is full. */
+int stack_push(struct scratch *s, u64 addr, u64 info);
+
+/* Sends the sample; `stop` says why the user stack ended. */
+void stack_submit(struct scratch *s, u32 stop);

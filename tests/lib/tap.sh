@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# Shell tests in TAP. Source it, write functions named like sentences, end with: run_tests NAME...
+# Each test runs in a shell of its own with a fresh $TMP as the current folder; it fails by any
+# command that fails (set -e) or by `fail TEXT`. What it started with `start` is killed after it.
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+case ${O:-build} in /*) BUILD=$O ;; *) BUILD=$ROOT/${O:-build} ;; esac
+SYSFLAME=$BUILD/sysflame
+PROGRAMS=$BUILD/tests/programs
+export ROOT BUILD SYSFLAME PROGRAMS
+
+fail() {
+	echo "# $*"
+	exit 1
+}
+
+# Says why the test cannot run here and ends it.
+skip() {
+	echo "$*" >"$TAP_SKIP"
+	exit 0
+}
+
+# assert TEXT COMMAND...: the command must succeed.
+assert() {
+	local text=$1
+	shift
+	"$@" || fail "$text: $*"
+}
+
+# assert_grep PATTERN FILE, assert_no_grep PATTERN FILE (extended regular expressions)
+assert_grep() {
+	grep -qE -- "$1" "$2" || { sed 's/^/# | /' "$2" | tail -20; fail "no line matches '$1' in $2"; }
+}
+assert_no_grep() {
+	! grep -E -- "$1" "$2" | sed 's/^/# | /' | head -5 | grep . || fail "a line matches '$1' in $2"
+}
+
+# Starts a program in the background; its PID is in $PID; it is killed when the test ends.
+start() {
+	"$@" &
+	PID=$!
+	echo $PID >>"$TAP_PIDS"
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds.
+wait_for() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || fail "timed out waiting for: $*"
+		sleep 0.05
+	done
+}
+
+# The exit status of a command, without ending the test.
+status_of() {
+	local status=0
+	"$@" || status=$?
+	echo $status
+}
+
+tap_cleanup() {
+	local pid
+	while read -r pid; do
+		kill -CONT "$pid" 2>/dev/null
+		kill -9 "$pid" 2>/dev/null
+	done <"$TAP_PIDS"
+}
+
+run_tests() {
+	local name number=0 bad=0
+	echo "1..$#"
+	for name in "$@"; do
+		number=$((number + 1))
+		TMP=$(mktemp -d)
+		chmod 755 "$TMP"
+		TAP_PIDS=$TMP.pids TAP_SKIP=$TMP.skip
+		export TMP TAP_PIDS TAP_SKIP
+		: >"$TAP_PIDS"
+		if (cd "$TMP" && set -e && "$name"); then
+			if [ -s "$TAP_SKIP" ]; then
+				echo "ok $number - ${name//_/ } # SKIP $(cat "$TAP_SKIP")"
+			else
+				echo "ok $number - ${name//_/ }"
+			fi
+		else
+			echo "not ok $number - ${name//_/ }"
+			bad=1
+		fi
+		tap_cleanup 2>/dev/null
+		rm -rf "$TMP" "$TAP_PIDS" "$TAP_SKIP"
+	done
+	return $bad
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A hash table from u64 keys to u64 values. */
+#include "base/dict.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+/* The finalizer of splitmix64: every input bit changes half of the output bits. */
+u64 hash_u64(u64 key)
+{
+	key ^= key >> 30;
+	key *= 0xbf58476d1ce4e5b9ull;
+	key ^= key >> 27;
+	key *= 0x94d049bb133111ebull;
+	return key ^ key >> 31;
+}
+
+/* The slot that holds the key, or the free one where it belongs. */
+static struct dict_slot *slot_of(const struct dict *d, u64 key)
+{
+	size_t i = hash_u64(key) & (d->cap - 1);
+
+	while (d->slots[i].used && d->slots[i].key != key)
+		i = (i + 1) & (d->cap - 1);
+	return &d->slots[i];
+}
+
+u64 *dict_find(const struct dict *d, u64 key)
+{
+	if (!d->cap)
+		return NULL;
+
+	struct dict_slot *slot = slot_of(d, key);
+	return slot->used ? &slot->value : NULL;
+}
+
+static void grow(struct dict *d)
+{
+	struct dict old = *d;
+
+	d->cap = old.cap ? old.cap * 2 : 16;
+	d->slots = xcalloc(d->cap, sizeof(d->slots[0]));
+	dict_each(slot, &old)
+		*slot_of(d, slot->key) = *slot;
+	free(old.slots);
+}
+
+u64 *dict_add(struct dict *d, u64 key)
+{
+	if (d->nr * 4 >= d->cap * 3)
+		grow(d);
+
+	struct dict_slot *slot = slot_of(d, key);
+	if (!slot->used) {
+		*slot = (struct dict_slot){ .key = key, .used = true };
+		d->nr++;
+	}
+	return &slot->value;
+}
+
+/* Closes the gap by moving back every later slot of the run that may move (Knuth 6.4, algorithm R).
+ */
+bool dict_remove(struct dict *d, u64 key)
+{
+	if (!dict_find(d, key))
+		return false;
+
+	size_t mask = d->cap - 1, gap = (size_t)(slot_of(d, key) - d->slots);
+	for (size_t i = (gap + 1) & mask; d->slots[i].used; i = (i + 1) & mask) {
+		size_t home = hash_u64(d->slots[i].key) & mask;
+		if (((i - home) & mask) >= ((i - gap) & mask)) {
+			d->slots[gap] = d->slots[i];
+			gap = i;
+		}
+	}
+	d->slots[gap].used = false;
+	d->nr--;
+	return true;
+}
+
+void dict_fini(struct dict *d)
+{
+	free(d->slots);
+	*d = (struct dict){ 0 };
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole files: read with a bound, written atomically. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+
+int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *len)
+{
+	auto_close int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+
+	auto_free char *data = NULL;
+	size_t nr = 0, cap = 0;
+	for (;;) {
+		if (nr == cap) {
+			cap = cap ? cap * 2 : 4096;
+			data = xreallocarray(data, cap + 1, 1);
+		}
+		ssize_t got = read(fd, data + nr, cap - nr);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		nr += (size_t)got;
+		if (nr > max)
+			return -EFBIG;
+	}
+	data[nr] = '\0';
+	*len = nr;
+	*out = take(data);
+	return 0;
+}
+
+int file_read(const char *path, size_t max, char **out, size_t *len)
+{
+	return file_read_at(AT_FDCWD, path, max, out, len);
+}
+
+static void outfile_free(struct outfile *o)
+{
+	if (o->f && o->f != stdout)
+		fclose(o->f);
+	free(o->path);
+	free(o->tmp_path);
+	free(o);
+}
+
+/* Opens a new file beside `path`, which may not be a name that someone planted. */
+static FILE *open_beside(const char *path, char **tmp_path)
+{
+	auto_free char *name = xasprintf("%s.XXXXXX", path);
+	int fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+
+	mode_t mask = umask(0);
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+	*tmp_path = take(name);
+	return fdopen(fd, "w");
+}
+
+int outfile_open(const char *path, struct outfile **out)
+{
+	struct outfile *o = xcalloc(1, sizeof(*o));
+	struct stat st;
+
+	o->path = xstrdup(path);
+	if (!strcmp(path, "-"))
+		o->f = stdout;
+	else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		o->f = fopen(path, "we");
+	else
+		o->f = open_beside(path, &o->tmp_path);
+	if (!o->f) {
+		int err = -errno;
+		outfile_abort(o);
+		return err;
+	}
+	*out = o;
+	return 0;
+}
+
+int outfile_commit(struct outfile *o, u64 *size_bytes)
+{
+	errno = 0;
+	bool failed = fflush(o->f) != 0 || ferror(o->f);
+	off_t size = ftello(o->f);
+	if (!failed && o->tmp_path)
+		failed = fsync(fileno(o->f)) != 0 || rename(o->tmp_path, o->path) != 0;
+	if (failed) {
+		int err = errno ? -errno : -EIO;
+		outfile_abort(o);
+		return err;
+	}
+	if (size_bytes)
+		*size_bytes = size > 0 ? (u64)size : 0;
+	outfile_free(o);
+	return 0;
+}
+
+void outfile_abort(struct outfile *o)
+{
+	if (!o)
+		return;
+	if (o->tmp_path)
+		unlink(o->tmp_path);
+	outfile_free(o);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole files: read with a bound, written atomically. */
+#pragma once
+
+#include <stdio.h>
+
+#include "base/types.h"
+
+/*
+ * Reads a whole file (also of /proc, whose sizes read 0) of at most `max` bytes relative to
+ * `dirfd` (AT_FDCWD for the current folder). *out is NUL-terminated, `*len` does not count the
+ * NUL; the caller frees it. -EFBIG if there is more than `max`.
+ */
+int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *len);
+int file_read(const char *path, size_t max, char **out, size_t *len);
+
+/*
+ * A file that appears under its name only when it is whole: written beside the target under a
+ * temporary name, synced, renamed. "-" is standard output. A path that exists and is no regular
+ * file (a pipe, /dev/null) is written in place.
+ */
+struct outfile {
+	FILE *f;
+	char *path, *tmp_path; /* tmp_path NULL: written in place */
+};
+
+int outfile_open(const char *path, struct outfile **out);
+
+/* Finishes the file and frees `o`; *size_bytes (may be NULL) gets what was written. */
+int outfile_commit(struct outfile *o, u64 *size_bytes);
+
+/* Removes what was written and frees `o`; the old file stays as it was. NULL is accepted. */
+void outfile_abort(struct outfile *o);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One line to standard error. */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+
+static enum log_level current = LOG_INFO;
+
+void log_set_level(enum log_level level)
+{
+	current = level;
+}
+
+enum log_level log_get_level(void)
+{
+	return current;
+}
+
+void log_print(enum log_level level, const char *fmt, ...)
+{
+	static const char *const prefix[] = {
+		[LOG_ERROR] = "sysflame: ",
+		[LOG_WARN] = "sysflame: warning: ",
+		[LOG_INFO] = "",
+		[LOG_DEBUG] = "debug: ",
+	};
+	auto_free char *text = NULL;
+	va_list args;
+
+	if (level > current)
+		return;
+
+	va_start(args, fmt);
+	int len = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (len < 0) {
+		text = NULL;
+		return;
+	}
+
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	fprintf(stderr, "%s%s\n", prefix[level], text);
+}

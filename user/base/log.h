@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One line to standard error, with the program's name in front. Used by capture, web, fleet and
+ * cmd; every other folder returns its errors and may only log_debug. The text says what was
+ * wrong, where, and what the user can do.
+ */
+#pragma once
+
+enum log_level {
+	LOG_ERROR,
+	LOG_WARN,
+	LOG_INFO,
+	LOG_DEBUG,
+};
+
+void log_set_level(enum log_level level);
+enum log_level log_get_level(void);
+
+/* Removes control characters from what it prints: names come from other processes. */
+void log_print(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...) log_print(LOG_ERROR, __VA_ARGS__)
+#define log_warn(...)  log_print(LOG_WARN, __VA_ARGS__)
+#define log_info(...)  log_print(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_print(LOG_DEBUG, __VA_ARGS__)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command-line options as a table. */
+#include "base/opt.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct table {
+	const struct opt *opts;
+	size_t nr;
+};
+
+static int complain(const char *word, const char *what)
+{
+	fprintf(stderr, "sysflame: %s: %s; see --help\n", word, what);
+	return -EINVAL;
+}
+
+static const struct opt *find_long(const struct table *t, const char *name, size_t len)
+{
+	for (size_t i = 0; i < t->nr; i++) {
+		const char *long_name = t->opts[i].long_name;
+		if (long_name && strlen(long_name) == len && !strncmp(long_name, name, len))
+			return &t->opts[i];
+	}
+	return NULL;
+}
+
+static const struct opt *find_short(const struct table *t, char name)
+{
+	for (size_t i = 0; i < t->nr; i++)
+		if (t->opts[i].short_name == name)
+			return &t->opts[i];
+	return NULL;
+}
+
+static int set(const struct opt *opt, const char *word, const char *value)
+{
+	char *end;
+
+	errno = 0;
+	switch (opt->type) {
+	case OPT_BOOL:
+		*(bool *)opt->field = true;
+		return 0;
+	case OPT_STRING:
+		*(const char **)opt->field = value;
+		return 0;
+	case OPT_INT: {
+		long number = strtol(value, &end, 10);
+		if (end == value || *end)
+			return complain(word, "takes a whole number");
+		if (errno || number < INT_MIN || number > INT_MAX)
+			return complain(word, "the number is out of range");
+		*(int *)opt->field = (int)number;
+		return 0;
+	}
+	case OPT_DOUBLE: {
+		double number = strtod(value, &end);
+		if (end == value || *end || !isfinite(number))
+			return complain(word, "takes a number");
+		*(double *)opt->field = number;
+		return 0;
+	}
+	}
+	return -EINVAL;
+}
+
+/* Returns how many words of argv were used, or a negative errno. */
+static int parse_long(const struct table *t, int left, char **argv)
+{
+	const char *name = argv[0] + 2, *equals = strchr(name, '=');
+	const struct opt *opt = find_long(t, name, equals ? (size_t)(equals - name) : strlen(name));
+
+	if (!opt)
+		return complain(argv[0], "unknown option");
+	if (opt->type == OPT_BOOL)
+		return equals ? complain(argv[0], "takes no value") : set(opt, argv[0], NULL) ?: 1;
+	if (equals)
+		return set(opt, argv[0], equals + 1) ?: 1;
+	if (left < 2)
+		return complain(argv[0], "needs a value");
+	return set(opt, argv[0], argv[1]) ?: 2;
+}
+
+static int parse_short(const struct table *t, int left, char **argv)
+{
+	for (const char *c = argv[0] + 1; *c; c++) {
+		const struct opt *opt = find_short(t, *c);
+		if (!opt)
+			return complain(argv[0], "unknown option");
+		if (opt->type == OPT_BOOL) {
+			set(opt, argv[0], NULL);
+			continue;
+		}
+		if (c[1])
+			return set(opt, argv[0], c + 1) ?: 1;
+		if (left < 2)
+			return complain(argv[0], "needs a value");
+		return set(opt, argv[0], argv[1]) ?: 2;
+	}
+	return 1;
+}
+
+int opt_parse(const struct opt *opts, size_t nr_opts, int argc, char **argv)
+{
+	const struct table t = { opts, nr_opts };
+	int i = 1;
+
+	while (i < argc && argv[i][0] == '-' && argv[i][1]) {
+		if (!strcmp(argv[i], "--"))
+			return i + 1;
+		int used = argv[i][1] == '-' ? parse_long(&t, argc - i, argv + i)
+					     : parse_short(&t, argc - i, argv + i);
+		if (used < 0)
+			return used;
+		i += used;
+	}
+	return i;
+}
+
+void opt_help(const struct opt *opts, size_t nr_opts)
+{
+	for (const struct opt *o = opts; o < opts + nr_opts; o++) {
+		char left[64], short_part[8] = "   ";
+
+		if (o->short_name)
+			snprintf(short_part, sizeof(short_part), "-%c%c", o->short_name,
+				 o->long_name ? ',' : ' ');
+		snprintf(left, sizeof(left), "  %s %s%s%s%s", short_part, o->long_name ? "--" : "",
+			 o->long_name ? o->long_name : "", o->arg ? " " : "", o->arg ? o->arg : "");
+		printf("%-30s %s\n", left, o->help);
+	}
+}

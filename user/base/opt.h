@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Command-line options as a table per subcommand: each entry points at a field of a local
+ * struct, and the help text is made from the table.
+ */
+#pragma once
+
+#include "base/types.h"
+
+enum opt_type {
+	OPT_BOOL,   /* bool *: set to true */
+	OPT_INT,    /* int *: a decimal number, whole argument */
+	OPT_STRING, /* const char **: points into argv */
+	OPT_DOUBLE, /* double *: a decimal number of any sign */
+};
+
+struct opt {
+	char short_name;       /* 0 for none */
+	const char *long_name; /* NULL for none */
+	enum opt_type type;
+	void *field;
+	const char *arg;  /* the argument's name in the help text; NULL for OPT_BOOL */
+	const char *help; /* a phrase, lower case, no full stop */
+};
+
+/*
+ * Reads argv[1..argc) up to the first word that is no option, or past "--". Returns the index of
+ * the first word left, or -EINVAL after having told standard error what was wrong with which
+ * word. `--opt=value`, `--opt value`, `-ovalue`, `-o value` and bundled flags (`-qv`) are read.
+ */
+int opt_parse(const struct opt *opts, size_t nr_opts, int argc, char **argv);
+
+/* The table as help text, two columns, on standard output. */
+void opt_help(const struct opt *opts, size_t nr_opts);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A growable byte string. `at` always ends in a NUL that `len` does not count,
+ * and is never NULL after the first str_ call; {0} is a valid empty string.
+ */
+#pragma once
+
+#include "base/types.h"
+
+struct str {
+	char *at;
+	size_t len, cap;
+};
+
+void str_add(struct str *s, const char *text);
+void str_add_bytes(struct str *s, const void *bytes, size_t len);
+void str_add_char(struct str *s, char c);
+void str_addf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void str_clear(struct str *s);
+
+/* The bytes are the caller's, to free; `s` is empty again. */
+char *str_take(struct str *s);
+void str_fini(struct str *s);
+
+#define auto_str __attribute__((cleanup(str_fini)))

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clocks, all in nanoseconds. */
+#include "base/time.h"
+
+#include <time.h>
+
+static u64 now(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (u64)ts.tv_sec * NS_PER_SEC + (u64)ts.tv_nsec;
+}
+
+u64 time_mono_ns(void)
+{
+	return now(CLOCK_MONOTONIC);
+}
+
+u64 time_boot_ns(void)
+{
+	return now(CLOCK_BOOTTIME);
+}
+
+u64 time_wall_ns(void)
+{
+	return now(CLOCK_REALTIME);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clocks, all in nanoseconds. */
+#pragma once
+
+#include "base/types.h"
+
+#define NS_PER_SEC 1000000000ull
+#define NS_PER_MS  1000000ull
+
+/* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns. */
+u64 time_mono_ns(void);
+
+/* CLOCK_BOOTTIME, the clock of a task's start_boottime and of /proc/PID/stat's starttime. */
+u64 time_boot_ns(void);
+
+/* CLOCK_REALTIME. */
+u64 time_wall_ns(void);

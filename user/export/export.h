@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The formats a profile can be written in: a table, one entry and one file per format. */
+#pragma once
+
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+struct format {
+	const char *name;          /* for --format */
+	const char *extensions[4]; /* without the dot; NULL-terminated */
+	const char *help;          /* a phrase for --help */
+	/* Writes the profile; the caller checks ferror. Returns a negative errno if it cannot. */
+	int (*write)(const struct profile *p, FILE *out);
+};
+
+/* All formats, ended by an entry without a name. */
+extern const struct format formats[];
+
+const struct format *format_by_name(const char *name);
+
+/* By the extension of `path`, NULL if it has none of ours. */
+const struct format *format_by_path(const char *path);
+
+int collapsed_write(const struct profile *p, FILE *out);
+int html_write(const struct profile *p, FILE *out);

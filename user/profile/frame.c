@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Interned frames. */
+#include "profile/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dict.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+
+#define FRAME_NAME_MAX 65535
+
+struct frames {
+	VEC(struct frame) all;
+	struct dict by_hash; /* hash of (kind, name, module) -> id + 1; equal hashes probe on */
+};
+
+const char *frame_kind_name(enum frame_kind kind)
+{
+	static const char *const names[] = {
+		[FRAME_UNKNOWN] = "unknown",
+		[FRAME_KERNEL] = "kernel",
+		[FRAME_NATIVE] = "native",
+		[FRAME_JVM] = "jvm",
+		[FRAME_INTERPRETED] = "interpreted",
+		[FRAME_C1] = "c1",
+		[FRAME_C2] = "c2",
+		[FRAME_INLINED] = "inlined",
+		[FRAME_GROUP] = "group",
+		[FRAME_STUB] = "stub",
+	};
+	return kind < NR_FRAME_KINDS ? names[kind] : names[FRAME_UNKNOWN];
+}
+
+struct frames *frames_new(void)
+{
+	return xcalloc(1, sizeof(struct frames));
+}
+
+void frames_free(struct frames *all)
+{
+	if (!all)
+		return;
+	vec_each(f, &all->all) {
+		free((char *)f->name);
+		free((char *)f->module);
+	}
+	vec_fini(&all->all);
+	dict_fini(&all->by_hash);
+	free(all);
+}
+
+static u64 hash_text(u64 hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (u8)*text) * 0x100000001b3ull; /* FNV-1a */
+	return hash_u64(hash);
+}
+
+static bool is_equal(const struct frame *f, enum frame_kind kind, const char *name,
+		     const char *module)
+{
+	return f->kind == kind && !strcmp(f->name, name) && !strcmp(f->module, module);
+}
+
+frame_id frames_intern(struct frames *all, enum frame_kind kind, const char *name,
+		       const char *module)
+{
+	auto_str struct str clean_name = { 0 }, clean_module = { 0 };
+
+	if (!utf8_is_clean(name, FRAME_NAME_MAX)) {
+		utf8_clean(&clean_name, name, FRAME_NAME_MAX);
+		name = clean_name.at;
+	}
+	if (!utf8_is_clean(module, FRAME_NAME_MAX)) {
+		utf8_clean(&clean_module, module, FRAME_NAME_MAX);
+		module = clean_module.at;
+	}
+	if (!*name)
+		name = "?";
+
+	u64 key = hash_text(hash_text(kind, name), module);
+	u64 *id;
+	for (; *(id = dict_add(&all->by_hash, key)); key++)
+		if (is_equal(&all->all.at[*id - 1], kind, name, module))
+			return (frame_id)*id - 1;
+
+	vec_push(&all->all, (struct frame){ xstrdup(name), xstrdup(module), kind });
+	*id = all->all.nr;
+	return (frame_id)*id - 1;
+}
+
+const struct frame *frames_get(const struct frames *all, frame_id id)
+{
+	return &all->all.at[id];
+}
+
+u32 frames_nr(const struct frames *all)
+{
+	return (u32)all->all.nr;
+}

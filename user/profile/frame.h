@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames: what stands on a stack, interned so that equal frames are one small number. */
+#pragma once
+
+#include "base/types.h"
+
+/* Persistent (docs/profile-format.md): append only, never renumber. */
+enum frame_kind {
+	FRAME_UNKNOWN = 0,
+	FRAME_KERNEL = 1,
+	FRAME_NATIVE = 2,
+	FRAME_JVM = 3,         /* C++ of libjvm */
+	FRAME_INTERPRETED = 4, /* Java, run by the bytecode interpreter */
+	FRAME_C1 = 5,          /* Java, compiled by C1 */
+	FRAME_C2 = 6,          /* Java, compiled by C2 or another optimising compiler, AOT code */
+	FRAME_INLINED = 7, /* Java, inlined into the compiled frame below it (towards the root) */
+	FRAME_GROUP = 8,   /* no code: a process, thread, container, ... level */
+	FRAME_STUB = 9,    /* code that the JVM generated and that is no Java method */
+	NR_FRAME_KINDS,
+};
+
+/* "kernel", "native", ... for legends, labels and formats that take text. */
+const char *frame_kind_name(enum frame_kind kind);
+
+struct frame {
+	const char *name;   /* UTF-8, never empty, no control characters; owned by the table */
+	const char *module; /* library or package, "" if none; owned by the table */
+	enum frame_kind kind;
+};
+
+typedef u32 frame_id;
+
+struct frames;
+
+struct frames *frames_new(void);
+void frames_free(struct frames *all);
+
+/*
+ * The id of a frame, the same for equal (kind, name, module). Control characters and invalid
+ * UTF-8 in the name are replaced, an empty name becomes "?", names are cut at 65,535 bytes.
+ */
+frame_id frames_intern(struct frames *all, enum frame_kind kind, const char *name,
+		       const char *module);
+
+/* Valid until frames_free. */
+const struct frame *frames_get(const struct frames *all, frame_id id);
+u32 frames_nr(const struct frames *all);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The profile: a tree of stacks with values, labels for who ran, and what was lost. Capture and
+ * readers fill it; exporters only read it, so that everything from here on works without BPF.
+ */
+#pragma once
+
+#include "base/types.h"
+#include "base/vec.h"
+#include "profile/frame.h"
+
+/* What a value counts. */
+struct value_type {
+	char *name; /* "cpu", "alloc", ... */
+	char *unit; /* "samples", "bytes", "ns" */
+};
+
+/* Who ran; equal ones are interned. Numbers are those of the host's PID namespace. */
+struct labels {
+	u32 pid, tid;
+	const char *comm;   /* the process's name */
+	const char *thread; /* the thread's name */
+};
+
+typedef u32 labels_id;
+typedef u32 node_id;
+
+/* Node 0 is the root; a node's parent has the smaller number. */
+struct node {
+	node_id parent;
+	frame_id frame; /* 0 and meaningless for the root */
+};
+
+/* One stack's weight for one label set and one value type. */
+struct weight {
+	node_id node;
+	labels_id labels;
+	u32 type; /* index into the value types */
+	u64 value;
+};
+
+/* A sentence about the whole profile with its number, for footers and summaries. */
+struct note {
+	char *key;  /* "samples", "lost", "truncated", ... */
+	char *text; /* what the number says */
+	u64 value;
+};
+
+struct profile {
+	struct frames *frames;
+	VEC(struct value_type) types;
+	VEC(struct node) nodes;
+	VEC(struct labels) labels;  /* strings owned by the profile */
+	VEC(struct weight) weights; /* at most one per (node, labels, type) */
+	VEC(struct note) notes;
+	u64 start_wall_ns, duration_ns; /* when and how long; 0 if unknown */
+	double rate_hz;                 /* per CPU; 0 if not sampled by time */
+	char *host, *target;            /* never NULL, may be "" */
+	struct profile_index *index;
+};
+
+struct profile *profile_new(void);
+void profile_free(struct profile *p);
+
+/* Returns the type's index. */
+u32 profile_add_type(struct profile *p, const char *name, const char *unit);
+labels_id profile_intern_labels(struct profile *p, const struct labels *labels);
+
+/* The child of `parent` (0: the root) with that frame, made if it is not there. */
+node_id profile_child(struct profile *p, node_id parent, frame_id frame);
+
+/* Adds a weight to the stack that ends in `leaf`. */
+void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u64 value);
+
+/* Sets or replaces the note `key`. */
+void profile_note(struct profile *p, const char *key, const char *text, u64 value);
+const struct note *profile_find_note(const struct profile *p, const char *key);
+
+/* The sum of all weights of a type. */
+u64 profile_total(const struct profile *p, u32 type);
