@@ -6,6 +6,8 @@
 #include <linux/types.h>
 #endif
 
+#include "hotspot_abi.h"
+
 #define ABI_COMM_LEN      16
 #define ABI_KERNEL_FRAMES 127
 #define ABI_USER_FRAMES   1024

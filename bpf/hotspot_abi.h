@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the unwinder must know of one HotSpot JVM; read from the JVM's own tables by user/jvm. */
+#pragma once
+
+#ifndef __VMLINUX_H__ /* BPF sources take these types from vmlinux.h */
+#include <linux/types.h>
+#endif
+
+#define HOTSPOT_HEAPS      8      /* HotSpot makes at most five */
+#define HOTSPOT_NO_FIELD   0xffff /* the JVM does not export this field */
+#define HOTSPOT_HEADER_MAX 512    /* every offset into a blob is below: one read gets them all */
+#define HOTSPOT_KINDS      32     /* values of CodeBlobKind that kind_class can hold */
+
+/* How the frame of a blob is found; the classes that hotspot.md 5.2 tells apart. */
+enum hotspot_class {
+	HOTSPOT_CLASS_UNKNOWN, /* not told by the kind: look at the name pointers, then frame_size
+				*/
+	HOTSPOT_CLASS_NMETHOD, /* with kinds: native wrappers too, the name tells */
+	HOTSPOT_CLASS_NATIVE,  /* wrapper of a native method, method-handle intrinsic */
+	HOTSPOT_CLASS_BARE,    /* return address at sp: vtable chunks, adapters */
+	HOTSPOT_CLASS_STUB,    /* by frame_size: > 0 runtime stub, 0 StubRoutines, -1 frameless */
+	HOTSPOT_CLASS_INTERPRETER,
+};
+
+enum hotspot_flag {
+	HOTSPOT_CODE_IS_OFFSET = 1 << 0, /* code_begin, code_end: s32 offsets, else pointers */
+	HOTSPOT_FRAME_COMPLETE_IS_16 = 1 << 1, /* s16, else s32 */
+	HOTSPOT_DEOPT_IS_OFFSET = 1 << 2,   /* deopt, deopt_mh: s32 from the blob, else pointers */
+	HOTSPOT_PRESERVES_FP = 1 << 3,      /* -XX:+PreserveFramePointer */
+	HOTSPOT_USED_LENGTH_IS_32 = 1 << 4, /* block_length: u32, else u64 */
+	HOTSPOT_CAN_CROSS_CONTINUATION = 1 << 5, /* barrier and cont_entry are known */
+};
+
+/* A code heap: `shift` bits of pc select one byte of the segment map at `segmap`. */
+struct hotspot_heap {
+	__u64 start, end; /* reserved range, so that growth changes nothing */
+	__u64 segmap;
+	__u32 shift;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct hotspot_heap) == 32, "hotspot_heap is part of the map ABI");
+
+/*
+ * Offsets are in bytes and u16, HOTSPOT_NO_FIELD where missing; addresses are 0 where unknown.
+ * Widths are 4 bytes unless said otherwise. A JVM that is still starting has no heaps yet.
+ */
+struct hotspot_layout {
+	__u64 bounds_start, bounds_end;           /* around all heaps: the cheap first test */
+	__u64 interpreter_start, interpreter_end; /* used part of the interpreter's code */
+	__u64 call_stub_return;                   /* StubRoutines::_call_stub_return_address */
+
+	/* CodeBlob::_name values, compared as pointers and never read; 0 until one was seen. */
+	__u64 name_nmethod, name_native, name_vtable, name_adapter, name_mh_adapter;
+
+	/* Virtual threads; 0 on JDKs without them. */
+	__u64 barrier;              /* first instruction of the return barrier */
+	__u64 enter_special_return; /* *ContinuationEntry::_return_pc, in enterSpecial */
+	__u64 cont_stubs_start, cont_stubs_end; /* the blob that holds barrier and thaw */
+	__u64 enter_special, do_yield;          /* blobs of Continuation's two intrinsics */
+
+	struct hotspot_heap heaps[HOTSPOT_HEAPS];
+	__u16 nr_heaps;
+	__u16 flags;                                /* enum hotspot_flag */
+	__u8 jdk;                                   /* 8, 11, ...; 0 if unknown */
+	__s8 method_slot, bcp_slot, sender_sp_slot; /* of the interpreter frame, words from fp */
+
+	__u16 block_size;   /* sizeof(HeapBlock): from the block's start to the blob */
+	__u16 block_used;   /* u8: the block holds a blob */
+	__u16 block_length; /* in segments */
+
+	/* In CodeBlob. */
+	__u16 name; /* 8 bytes */
+	__u16 kind; /* u8, an index of kind_class */
+	__u16 size, frame_size, frame_complete, code_begin, code_end;
+
+	/* In nmethod. */
+	__u16 method; /* 8 bytes: Method * */
+	__u16 compile_id, orig_pc, stub_offset, deopt, deopt_mh;
+	__u16 comp_level;
+
+	/* In Method and ConstMethod. */
+	__u16 const_method; /* 8 bytes: ConstMethod * */
+	__u16 bytecode;     /* sizeof(ConstMethod): where the bytecode begins */
+	__u16 code_size;    /* u16: bytes of bytecode */
+	__u16 access_flags; /* bit 8: native */
+
+	/* In JavaThread, 8 bytes each, and in the frame of enterSpecial. */
+	__u16 cont_entry, stack_base, stack_size, anchor;
+	__u16 cont_entry_size; /* from the ContinuationEntry to the saved fp of enterSpecial */
+
+	__u8 kind_class[HOTSPOT_KINDS]; /* enum hotspot_class by CodeBlobKind */
+};
+
+/* A Java thread by its tid, so that a stack can be bounded and a continuation crossed. */
+struct hotspot_thread {
+	__u64 java_thread;            /* JavaThread * */
+	__u64 stack_start, stack_end; /* [start, end) */
+};
+_Static_assert(sizeof(struct hotspot_thread) == 24, "hotspot_thread is part of the map ABI");
