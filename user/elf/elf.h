@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads ELF files (32 and 64 bits, little endian) that may be damaged or hostile: every offset is
+ * checked against the file, every size against a bound, and nothing is mapped, so that a file that
+ * shrinks meanwhile gives an error and no SIGBUS. Layout: gABI chapters 4 and 5; <elf.h>.
+ *
+ * Errors: -ENOEXEC is no ELF file that we read, -EBADMSG a damaged one, -EFBIG one over a bound.
+ */
+#pragma once
+
+#include <elf.h>
+
+#include "base/auto.h"
+#include "base/types.h"
+
+#define ELF_BUILD_ID_MAX 32
+
+struct elf;
+
+/* A program header. */
+struct elf_segment {
+	u32 type, flags; /* PT_..., PF_... */
+	u64 file_off, vaddr, filesz, memsz;
+};
+
+/* A section header. */
+struct elf_section {
+	const char *name; /* "" if the file's is damaged; owned by the elf */
+	u32 type;         /* SHT_...; SHT_NOBITS has no bytes in this file (separate debug files) */
+	u64 flags;        /* SHF_... */
+	u64 vaddr, file_off, size, entsize;
+	u32 link, info;
+};
+
+/* Reads the headers of a regular file. The caller keeps `fd`, open for as long as *out lives. */
+int elf_open_fd(int fd, struct elf **out);
+
+/* The same of bytes in our memory, which the caller keeps. */
+int elf_open_memory(const void *data, size_t len, struct elf **out);
+void elf_free(struct elf *e);
+
+AUTO_DEFINE(elf, struct elf *, elf_free)
+#define auto_elf __attribute__((cleanup(auto_elf_run)))
+
+u16 elf_machine(const struct elf *e); /* EM_X86_64, ... */
+u16 elf_type(const struct elf *e);    /* ET_EXEC, ET_DYN, ... */
+bool elf_is_64(const struct elf *e);
+u64 elf_size(const struct elf *e); /* of the whole file in bytes */
+
+/* All program headers, PT_LOAD and others, in the file's order; owned by the elf. */
+const struct elf_segment *elf_segments(const struct elf *e, size_t *nr);
+
+/* All section headers with the empty first one; none if the file's table is missing or damaged. */
+const struct elf_section *elf_sections(const struct elf *e, size_t *nr);
+
+/* The first section of that name, NULL if none. */
+const struct elf_section *elf_section_find(const struct elf *e, const char *name);
+
+/*
+ * The bytes of a section, decompressed if it is SHF_COMPRESSED (zlib), for the caller to free.
+ * -ENODATA if it is SHT_NOBITS, -EFBIG if it has more than `max` bytes, -ENOTSUP if it is
+ * compressed in another way. An empty section gives len 0 and a pointer that must be freed.
+ */
+int elf_section_read(const struct elf *e, const struct elf_section *s, size_t max, void **out,
+		     size_t *len);
+
+/* Exactly `len` bytes of the file from `off` on; -EBADMSG if they are not all there. */
+int elf_read_at(const struct elf *e, u64 off, void *buf, size_t len);
+
+/* The GNU build id; -ENOENT if there is none. *len is at most ELF_BUILD_ID_MAX. */
+int elf_build_id(const struct elf *e, u8 out[ELF_BUILD_ID_MAX], size_t *len);
+
+/*
+ * What to subtract from an address in an executable mapping, which starts at `map_start` and
+ * there holds the file from `map_file_off` on, to get the address that the file's tables speak
+ * of. It may wrap around. -ENOENT if no PT_LOAD holds that part of the file.
+ */
+int elf_bias(const struct elf *e, u64 map_start, u64 map_file_off, u64 *out);
