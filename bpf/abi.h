@@ -16,8 +16,8 @@
 /* The first word of every ring-buffer record. */
 enum record_kind {
 	RECORD_SAMPLE = 1,
-	RECORD_EXEC,
 	RECORD_FORK,
+	RECORD_EXEC,
 	RECORD_EXIT,
 };
 

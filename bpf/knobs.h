@@ -3,7 +3,7 @@
 #pragma once
 
 struct knobs {
-	__u32 filter_by_pid; /* only processes in the map `targets` are sampled */
+	__u32 filter_by_pid; /* only processes in the map `targets` and their children are sampled
+			      */
 	__u32 debug;         /* print to the trace pipe */
-	__u32 own_pid;       /* sysflame itself; 0: sample it too */
 };

@@ -24,8 +24,16 @@ static __always_inline void send_process(u32 kind, struct task_struct *task,
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
 {
-	if (child->pid == child->tgid)
-		send_process(RECORD_FORK, child, parent);
+	if (child->pid != child->tgid)
+		return 0;
+
+	u32 parent_pid = parent->tgid, pid = child->tgid;
+	u8 *target = bpf_map_lookup_elem(&targets, &parent_pid);
+	if (target) {
+		u8 value = 1;
+		bpf_map_update_elem(&targets, &pid, &value, BPF_ANY);
+	}
+	send_process(RECORD_FORK, child, parent);
 	return 0;
 }
 
@@ -36,10 +44,15 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 	return 0;
 }
 
+/* The leader's exit: the process is over for us, though other threads may run some moments more. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(proc_exit, struct task_struct *task)
 {
-	if (task->pid == task->tgid)
-		send_process(RECORD_EXIT, task, NULL);
+	if (task->pid != task->tgid)
+		return 0;
+
+	u32 pid = task->tgid;
+	bpf_map_delete_elem(&targets, &pid);
+	send_process(RECORD_EXIT, task, NULL);
 	return 0;
 }

@@ -10,7 +10,7 @@ static __always_inline bool is_wanted(u32 pid)
 		count(STAT_IDLE);
 		return false;
 	}
-	if (pid == knobs.own_pid || (knobs.filter_by_pid && !bpf_map_lookup_elem(&targets, &pid))) {
+	if (knobs.filter_by_pid && !bpf_map_lookup_elem(&targets, &pid)) {
 		count(STAT_FILTERED);
 		return false;
 	}

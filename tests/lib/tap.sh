@@ -51,10 +51,10 @@ wait_for() {
 	done
 }
 
-# The exit status of a command, without ending the test.
+# Prints the exit status of a command, whose own output goes to the file `out`.
 status_of() {
 	local status=0
-	"$@" || status=$?
+	"$@" >out || status=$?
 	echo $status
 }
 

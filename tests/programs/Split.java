@@ -1,65 +1,33 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Burns one CPU in burn70, burn20 and burn10, which share it as their names say, until it is
- * killed or for the seconds given; prints "ready" once all three are compiled.
- */
-public class Split {
-	interface Work {
-		long run(long rounds);
-	}
+// SPDX-License-Identifier: Apache-2.0
+/** Spends 70, 20 and 10 percent of its time in three methods; runs until it is killed. */
+public final class Split {
+	private static volatile long sink;
 
-	static final class Seventy implements Work {
-		public long run(long rounds) {
-			return burn70(rounds * 7);
-		}
-	}
-
-	static final class Twenty implements Work {
-		public long run(long rounds) {
-			return burn20(rounds * 2);
-		}
-	}
-
-	static final class Ten implements Work {
-		public long run(long rounds) {
-			return burn10(rounds);
-		}
-	}
-
-	static long burn70(long rounds) {
-		long x = rounds;
-		for (long i = 0; i < rounds; i++)
-			x = x * 6364136223846793005L + 1442695040888963407L ^ x >>> 17;
+	private static long work(long seed, int rounds) {
+		long x = seed;
+		for (int i = 0; i < rounds; i++)
+			x = x * 6364136223846793005L + 1442695040888963407L ^ x >>> 29;
 		return x;
 	}
 
-	static long burn20(long rounds) {
-		long x = ~rounds;
-		for (long i = 0; i < rounds; i++)
-			x = x * 6364136223846793005L + 1442695040888963407L ^ x >>> 17;
-		return x;
+	private static void seventy() {
+		sink += work(sink, 700_000);
 	}
 
-	static long burn10(long rounds) {
-		long x = rounds + 1;
-		for (long i = 0; i < rounds; i++)
-			x = x * 6364136223846793005L + 1442695040888963407L ^ x >>> 17;
-		return x;
+	private static void twenty() {
+		sink += work(sink, 200_000);
 	}
 
-	static volatile long sink;
+	private static void ten() {
+		sink += work(sink, 100_000);
+	}
 
 	public static void main(String[] args) {
-		Work[] all = { new Seventy(), new Twenty(), new Ten() };
-		long end = args.length > 0 ? System.nanoTime() + Long.parseLong(args[0]) * 1000000000L
-			: Long.MAX_VALUE;
-
-		for (int i = 0; i < 20000; i++)
-			for (Work w : all)
-				sink += w.run(100);
 		System.out.println("ready");
-		while (System.nanoTime() < end)
-			for (Work w : all)
-				sink += w.run(100000);
+		for (;;) {
+			seventy();
+			twenty();
+			ten();
+		}
 	}
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,19 +57,39 @@ static void outfile_free(struct outfile *o)
 	free(o);
 }
 
-/* Opens a new file beside `path`, which may not be a name that someone planted. */
+/*
+ * Opens a new file in the folder of `path`: without a name where the file system can, so that
+ * nothing stays behind whatever ends the program; else under a name nobody could have planted.
+ */
 static FILE *open_beside(const char *path, char **tmp_path)
 {
-	auto_free char *name = xasprintf("%s.XXXXXX", path);
-	int fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
+	auto_free char *name = xasprintf("%s.XXXXXX", path), *copy = xstrdup(path);
+	int fd = open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 
-	mode_t mask = umask(0);
-	umask(mask);
-	fchmod(fd, 0666 & ~mask);
+	if (fd < 0) {
+		fd = mkostemp(name, O_CLOEXEC);
+		if (fd < 0)
+			return NULL;
+		mode_t mask = umask(0);
+		umask(mask);
+		fchmod(fd, 0666 & ~mask);
+	}
 	*tmp_path = take(name);
 	return fdopen(fd, "w");
+}
+
+/* Gives a file without a name its temporary one. */
+static int link_tmp(struct outfile *o)
+{
+	char fd_path[32];
+	struct stat st;
+
+	if (fstat(fileno(o->f), &st) || st.st_nlink > 0)
+		return 0;
+	snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", fileno(o->f));
+	snprintf(o->tmp_path + strlen(o->path), 8, ".%06x", (unsigned)getpid() & 0xffffff);
+	unlink(o->tmp_path);
+	return linkat(AT_FDCWD, fd_path, AT_FDCWD, o->tmp_path, AT_SYMLINK_FOLLOW);
 }
 
 int outfile_open(const char *path, struct outfile **out)
@@ -98,7 +119,7 @@ int outfile_commit(struct outfile *o, u64 *size_bytes)
 	bool failed = fflush(o->f) != 0 || ferror(o->f);
 	off_t size = ftello(o->f);
 	if (!failed && o->tmp_path)
-		failed = fsync(fileno(o->f)) != 0 || rename(o->tmp_path, o->path) != 0;
+		failed = fsync(fileno(o->f)) || link_tmp(o) || rename(o->tmp_path, o->path);
 	if (failed) {
 		int err = errno ? -errno : -EIO;
 		outfile_abort(o);

@@ -78,3 +78,11 @@ void str_fini(struct str *s)
 	free(s->at);
 	*s = (struct str){ 0 };
 }
+
+void copy_text(char *field, size_t size, const char *text)
+{
+	size_t len = strnlen(text, size - 1);
+
+	memcpy(field, text, len);
+	field[len] = '\0';
+}

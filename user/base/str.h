@@ -23,3 +23,6 @@ char *str_take(struct str *s);
 void str_fini(struct str *s);
 
 #define auto_str __attribute__((cleanup(str_fini)))
+
+/* Copies `text` into a field of `size` bytes, cut if need be, always ended by a NUL. */
+void copy_text(char *field, size_t size, const char *text);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The BPF programs in the kernel. */
+#include "capture/bpf.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "capture/privilege.h"
+#include "knobs.h"
+
+#include "sysflame.skel.h" /* needs the types above */
+
+#define RING_BYTES_PER_CPU (512 * 1024)
+#define RING_BYTES_MIN     (4 * 1024 * 1024)
+#define RING_BYTES_MAX     (64 * 1024 * 1024)
+
+struct bpf {
+	struct sysflame *skel; /* from gen/sysflame.skel.h */
+	struct ring_buffer *ring;
+	bpf_record_fn record; /* during bpf_drain */
+	void *ctx;
+	int measure_fd; /* keeps the kernel's run-time statistics on; -1 */
+};
+
+static int print(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	char line[1024];
+
+	if (log_get_level() < LOG_DEBUG)
+		return 0;
+	vsnprintf(line, sizeof(line), fmt, args);
+	line[strcspn(line, "\n")] = '\0';
+	log_debug("%s", line);
+	return 0;
+}
+
+static int on_record(void *ctx, void *data, size_t len)
+{
+	struct bpf *bpf = ctx;
+
+	bpf->record(data, len, bpf->ctx);
+	return 0;
+}
+
+/* A power of two, as the ring buffer wants it. */
+static u32 ring_size(size_t wanted, int nr_cpus)
+{
+	size_t need = wanted ?: (size_t)nr_cpus * RING_BYTES_PER_CPU;
+	size_t size = wanted ? 4096 : RING_BYTES_MIN;
+
+	while (size < need && size < RING_BYTES_MAX)
+		size *= 2;
+	return (u32)size;
+}
+
+static int configure(struct sysflame *skel, const struct bpf_options *o)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	if (nr_cpus < 0)
+		return nr_cpus;
+
+	skel->rodata->knobs.filter_by_pid = o->filter;
+	int err = bpf_map__set_max_entries(skel->maps.scratches, (u32)nr_cpus * NR_SOURCES);
+	return err
+		       ?: bpf_map__set_max_entries(skel->maps.records,
+						   ring_size(o->ring_bytes, nr_cpus));
+}
+
+int bpf_add_target(struct bpf *bpf, pid_t pid)
+{
+	u32 key = (u32)pid;
+	u8 value = 1;
+
+	return bpf_map__update_elem(bpf->skel->maps.targets, &key, sizeof(key), &value,
+				    sizeof(value), BPF_ANY);
+}
+
+static int load(struct bpf *bpf, const struct bpf_options *o)
+{
+	bpf->skel = sysflame__open();
+	if (!bpf->skel)
+		return -errno;
+
+	int err = configure(bpf->skel, o) ?: sysflame__load(bpf->skel);
+	for (size_t i = 0; !err && i < o->nr_pids; i++)
+		err = bpf_add_target(bpf, o->pids[i]);
+	if (err)
+		return err;
+
+	bpf->ring = ring_buffer__new(bpf_map__fd(bpf->skel->maps.records), on_record, bpf, NULL);
+	return bpf->ring ? 0 : -errno;
+}
+
+int bpf_load(const struct bpf_options *options, struct bpf **out)
+{
+	libbpf_set_print(print);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+
+	struct bpf *bpf = xcalloc(1, sizeof(*bpf));
+	bpf->measure_fd = -1;
+	int err = privilege_check() ?: load(bpf, options);
+	if (err) {
+		privilege_explain("loading the BPF programs", err);
+		bpf_free(bpf);
+		return err;
+	}
+	*out = bpf;
+	return 0;
+}
+
+void bpf_free(struct bpf *bpf)
+{
+	if (!bpf)
+		return;
+	if (bpf->measure_fd >= 0)
+		close(bpf->measure_fd);
+	ring_buffer__free(bpf->ring);
+	sysflame__destroy(bpf->skel);
+	free(bpf);
+}
+
+int bpf_attach_cpu(struct bpf *bpf, int perf_fd, struct bpf_link **out)
+{
+	auto_close int fd = dup(perf_fd); /* the link closes its own */
+	if (fd < 0)
+		return -errno;
+
+	struct bpf_link *link = bpf_program__attach_perf_event(bpf->skel->progs.cpu_sample, fd);
+	if (!link)
+		return -errno;
+	fd = -1;
+	*out = link;
+	return 0;
+}
+
+void bpf_detach(struct bpf_link *link)
+{
+	bpf_link__destroy(link);
+}
+
+int bpf_attach_processes(struct bpf *bpf)
+{
+	struct sysflame *skel = bpf->skel;
+
+	skel->links.proc_fork = bpf_program__attach(skel->progs.proc_fork);
+	skel->links.proc_exec = bpf_program__attach(skel->progs.proc_exec);
+	skel->links.proc_exit = bpf_program__attach(skel->progs.proc_exit);
+	if (skel->links.proc_fork && skel->links.proc_exec && skel->links.proc_exit)
+		return 0;
+	int err = -errno;
+	privilege_explain("following processes", err);
+	return err;
+}
+
+int bpf_drain(struct bpf *bpf, bpf_record_fn record, void *ctx)
+{
+	bpf->record = record;
+	bpf->ctx = ctx;
+	int nr = ring_buffer__consume(bpf->ring);
+	return nr < 0 ? nr : 0;
+}
+
+void bpf_stats(const struct bpf *bpf, u64 stats[NR_STATS])
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	auto_free u64 *per_cpu = xcalloc((size_t)nr_cpus, sizeof(u64));
+
+	for (u32 stat = 0; stat < NR_STATS; stat++) {
+		stats[stat] = 0;
+		if (bpf_map__lookup_elem(bpf->skel->maps.stats, &stat, sizeof(stat), per_cpu,
+					 (size_t)nr_cpus * sizeof(u64), 0))
+			continue;
+		for (int cpu = 0; cpu < nr_cpus; cpu++)
+			stats[stat] += per_cpu[cpu];
+	}
+}
+
+int bpf_measure(struct bpf *bpf)
+{
+	bpf->measure_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return bpf->measure_fd < 0 ? bpf->measure_fd : 0;
+}
+
+void bpf_measured(const struct bpf *bpf, u64 *run_ns, u64 *runs)
+{
+	struct bpf_prog_info info = { 0 };
+	u32 len = sizeof(info);
+
+	*run_ns = *runs = 0;
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(bpf->skel->progs.cpu_sample), &info, &len))
+		return;
+	*run_ns = info.run_time_ns;
+	*runs = info.run_cnt;
+}

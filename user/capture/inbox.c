@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel sent during a tick. */
+#include "capture/inbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static size_t sample_size(const struct sample *s)
+{
+	return sizeof(*s) + (s->nr_kernel + 2ull * s->nr_user) * sizeof(u64);
+}
+
+static void add(struct inbox *in, struct item item)
+{
+	item.order = (u32)in->items.nr;
+	vec_push(&in->items, item);
+}
+
+void inbox_add_record(const void *record, size_t len, void *inbox)
+{
+	struct inbox *in = inbox;
+	const struct sample *sample = record;
+	const struct process_record *process = record;
+	u32 kind = 0;
+
+	if (len >= sizeof(kind))
+		memcpy(&kind, record, sizeof(kind));
+	if (kind == RECORD_SAMPLE && len >= sizeof(*sample) && len >= sample_size(sample))
+		add(in, (struct item){ .kind = ITEM_SAMPLE,
+				       .time_ns = sample->time_ns,
+				       .record = xmemdup(sample, sample_size(sample)) });
+	else if (kind >= RECORD_FORK && kind <= RECORD_EXIT && len >= sizeof(*process))
+		add(in, (struct item){ .kind = ITEM_PROCESS,
+				       .time_ns = process->time_ns,
+				       .record = xmemdup(process, sizeof(*process)) });
+	else
+		in->malformed++;
+}
+
+void inbox_add_side(const struct side_event *e, void *inbox)
+{
+	struct item item = { .kind = ITEM_SIDE, .time_ns = e->time_ns, .side = *e };
+
+	if (e->kind == SIDE_MMAP)
+		item.side.mapping.path = xstrdup(e->mapping.path);
+	add(inbox, item);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void inbox_sort(struct inbox *in)
+{
+	if (in->items.nr)
+		qsort(in->items.at, in->items.nr, sizeof(in->items.at[0]), by_time);
+}
+
+void item_fini(struct item *item)
+{
+	free(item->record);
+	if (item->kind == ITEM_SIDE && item->side.kind == SIDE_MMAP)
+		free(item->side.mapping.path);
+}
+
+size_t item_size(const struct item *item)
+{
+	return sizeof(*item) + (item->kind == ITEM_SAMPLE ? sample_size(item->record) : 0);
+}
+
+void inbox_clear(struct inbox *in)
+{
+	vec_each(item, &in->items)
+		item_fini(item);
+	in->items.nr = 0;
+}
+
+void inbox_fini(struct inbox *in)
+{
+	inbox_clear(in);
+	vec_fini(&in->items);
+}

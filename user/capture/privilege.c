@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this process may do. */
+#include "capture/privilege.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+static bool has(int capability)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	if (syscall(SYS_capget, &head, data))
+		return false;
+	return data[capability / 32].effective & 1u << capability % 32;
+}
+
+/* CAP_SYS_ADMIN stands for both, as it did before Linux 5.8 split them off. */
+static bool may(int capability)
+{
+	return has(capability) || has(CAP_SYS_ADMIN);
+}
+
+int privilege_check(void)
+{
+	if (!may(CAP_BPF) || !may(CAP_PERFMON))
+		return -EPERM;
+	return access(KERNEL_BTF, R_OK) ? -ENOENT : 0;
+}
+
+void privilege_explain(const char *what, int err)
+{
+	bool bpf = may(CAP_BPF), perfmon = may(CAP_PERFMON);
+
+	if (!bpf || !perfmon)
+		log_error("%s needs %s%s%s: run as root, or once: setcap cap_bpf,cap_perfmon+ep "
+			  "on the sysflame binary",
+			  what, bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
+			  perfmon ? "" : "CAP_PERFMON");
+	else if (access(KERNEL_BTF, R_OK))
+		log_error("%s needs the kernel's type information, and " KERNEL_BTF
+			  " cannot be read: use a kernel with CONFIG_DEBUG_INFO_BTF=y, as "
+			  "distributions ship it, and mount /sys",
+			  what);
+	else if (err == -EPERM || err == -EACCES)
+		log_error("%s is not permitted though the capabilities are there: a container's "
+			  "seccomp profile or kernel lockdown forbids it; allow bpf() and "
+			  "perf_event_open()",
+			  what);
+	else
+		log_error("%s failed: %s; -v shows the kernel's messages", what, strerror(-err));
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What processes map: perf's side band, one small ring per CPU (docs/decisions/0001). Facts:
+ * include/uapi/linux/perf_event.h, enum perf_event_type.
+ */
+#pragma once
+
+#include "proc/mapping.h"
+
+enum side_kind {
+	SIDE_MMAP, /* executable memory appeared: mmap, or mprotect of an older mapping */
+	SIDE_EXEC, /* a new program starts: all older mappings are gone */
+	SIDE_LOST, /* the ring was full: anything may have happened; pid is 0 */
+};
+
+struct side_event {
+	enum side_kind kind;
+	pid_t pid;
+	u64 time_ns;            /* CLOCK_MONOTONIC */
+	struct mapping mapping; /* SIDE_MMAP; the path is valid during the call only */
+};
+
+struct sideband;
+
+int sideband_open(struct sideband **out);
+void sideband_close(struct sideband *s);
+
+/* Opens rings on CPUs that came online, reads out and drops those of CPUs that went. */
+void sideband_follow(struct sideband *s);
+
+/* Calls `event` for what happened since; in the order of time per CPU only. */
+typedef void (*side_event_fn)(const struct side_event *e, void *ctx);
+void sideband_drain(struct sideband *s, side_event_fn event, void *ctx);
+
+/*
+ * Reads one record of `len` bytes; false if it is none of ours or malformed. The event's path
+ * points into `record`.
+ */
+bool side_event_parse(const void *record, size_t len, struct side_event *out);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The processes of the node: read from /proc once, then kept by what the kernel reports. A process
+ * is (pid, start time), so that a PID that is used again is another process; one that has ended
+ * stays until processes_reap, for the samples that are still on their way.
+ */
+#pragma once
+
+#include "base/dict.h"
+#include "proc/mapping.h"
+
+#define PROCESS_COMM_LEN 16
+
+struct process {
+	pid_t pid;
+	u64 start_ns; /* CLOCK_BOOTTIME; see process_is_start */
+	u64 exit_ns;  /* CLOCK_MONOTONIC, 0 while it runs */
+	char comm[PROCESS_COMM_LEN];
+	struct mappings mappings; /* executable ones */
+	bool mappings_stale;      /* events were lost: read again before use */
+	bool is_jvm;              /* maps a libjvm.so */
+	struct dict frames; /* the symbolizer's cache pc -> frame; emptied when mappings change */
+	struct process *older; /* an earlier process of the same PID */
+};
+
+struct processes;
+
+struct processes *processes_new(void);
+void processes_free(struct processes *all);
+
+/* Reads every process of /proc. Returns how many there are, or a negative errno. */
+int processes_scan(struct processes *all);
+
+/*
+ * Whether two start times are the same: /proc/PID/stat knows them in clock ticks only, the
+ * kernel's events in nanoseconds.
+ */
+bool process_is_start(u64 a_ns, u64 b_ns);
+
+/*
+ * The process; one that is not known yet is read from /proc, and if it is gone from there too it
+ * has `comm` for a name and no mappings. Never NULL; valid until processes_reap.
+ */
+struct process *processes_get(struct processes *all, pid_t pid, u64 start_ns, const char *comm);
+
+/* The newest process of that PID, NULL if unknown. */
+struct process *processes_newest(const struct processes *all, pid_t pid);
+
+/* What the kernel reported, to be told in the order of time. */
+void processes_fork(struct processes *all, pid_t parent, pid_t pid, u64 start_ns, const char *comm);
+void processes_rename(struct processes *all, pid_t pid, const char *comm);
+void processes_exec(struct processes *all, pid_t pid); /* its mappings are gone */
+void processes_mmap(struct processes *all, pid_t pid, const struct mapping *m);
+void processes_exit(struct processes *all, pid_t pid, u64 start_ns, u64 time_ns);
+
+/* Reports were lost: every process's mappings are read again before they are used. */
+void processes_distrust(struct processes *all);
+
+/* Brings mappings_stale ones up to date. */
+void process_refresh(struct process *p);
+
+/* Forgets the processes that ended before `time_ns`. */
+void processes_reap(struct processes *all, u64 time_ns);
+
+/* Calls `visit` for every process, in no particular order. */
+void processes_each(struct processes *all, void (*visit)(struct process *p, void *ctx), void *ctx);
