@@ -24,7 +24,7 @@ BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Werror -MMD -MP \
 	     -D__TARGET_ARCH_$(ARCH) -Ivmlinux/$(ARCH) -Ibpf
 SAN        = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 SAN_CFLAGS = -std=gnu11 $(WARN) $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen $(SAN)
-TEST_FLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Itests/lib -Itests/host -Ibpf -Iuser -I. $(SAN)
+TEST_FLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -Ibpf -Iuser -I. $(SAN)
 LIBS       = -lbpf -lelf -lz -llzma -liberty -lm
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
@@ -44,7 +44,7 @@ unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 programs   := $(patsubst %.c,$(O)/%,$(wildcard tests/programs/*.c))
 java_srcs  := $(wildcard tests/programs/*.java)
 scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/jvm/test_* tests/web/test_*))
-sources    := $(wildcard bpf/*.[ch] jvmmap/*.[ch] user/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
+sources    := $(wildcard bpf/*.[ch] bpf/host/*.[ch] bpf/host/*/*.[ch] jvmmap/*.[ch] user/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 
 ifeq ($(V),1)
 Q   :=

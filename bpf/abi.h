@@ -28,13 +28,38 @@ struct task_id {
 };
 _Static_assert(sizeof(struct task_id) == 16, "task_id is part of the record ABI");
 
-/* A user frame: where it is and how it was found. */
+/*
+ * A user frame: where it is, what it is, and what naming it later needs to see that the memory
+ * still holds what was sampled. `info` is, from the top: 8 bits enum user_frame_kind, 4 bits
+ * flags, and for
+ * - frames of the code heap 28 bits compile id (0 if the blob is no nmethod) and 24 bits
+ *   addr - CodeBlob *, all ones if it does not fit;
+ * - interpreted frames the bytecode pointer, which must lie in the ConstMethod's code, 0 if
+ * unknown.
+ */
 struct user_frame {
 	__u64 addr; /* pc; Method * for USER_FRAME_INTERPRETED */
-	__u64 info; /* USER_FRAME_KIND_SHIFT: kind; below: see the kind */
+	__u64 info;
 };
 
-#define USER_FRAME_KIND_SHIFT 56
+#define USER_FRAME_KIND_SHIFT  56
+#define USER_FRAME_LEAF        (1ULL << 55) /* addr is the next instruction, no return address */
+#define USER_FRAME_APPROXIMATE (1ULL << 54) /* found by search, or a sub-frame may be missing */
+#define USER_FRAME_BCP_MASK    ((1ULL << 52) - 1)
+#define USER_FRAME_BLOB_MASK   ((1ULL << 24) - 1)
+#define USER_FRAME_ID_SHIFT    24
+#define USER_FRAME_ID_MASK     ((1ULL << 28) - 1)
+
+enum user_frame_kind {
+	USER_FRAME_NATIVE,      /* code of a file, or of no known origin */
+	USER_FRAME_COMPILED,    /* an nmethod of C1 or C2 */
+	USER_FRAME_WRAPPER,     /* an nmethod around a native method */
+	USER_FRAME_STUB,        /* any other blob of the code heap */
+	USER_FRAME_VTABLE,      /* a vtable or itable stub */
+	USER_FRAME_INTERPRETED, /* addr is the Method * */
+	USER_FRAME_INTERPRETER, /* the interpreter, but no method is known; addr is the pc */
+	USER_FRAME_FROZEN,      /* no frame: here callers of a virtual thread are missing; addr 0 */
+};
 
 /* The record's head; its words follow: first the kernel pcs, then the user frames. */
 struct sample {
@@ -87,3 +112,33 @@ enum row_kind {
 	ROW_FP_DEREF = 6,    /* CFA = *(fp + cfa_off), saved fp at *fp: realigned stacks */
 	ROW_UNSUPPORTED = 7, /* a rule that rows cannot express */
 };
+
+/* A part of a process's memory that can be executed; the ranges of a process are sorted. */
+struct unwind_range {
+	__u64 start, end; /* [start, end) */
+	__u64 bias;       /* RANGE_ROWS: rows are sorted by pc - bias */
+	__u32 first_row;  /* RANGE_ROWS: index in unwind_rows */
+	__u32 nr_rows;
+	__u32 kind; /* enum range_kind */
+	__u32 heap; /* RANGE_CODE_HEAP: index in hotspot_layout.heaps */
+};
+_Static_assert(sizeof(struct unwind_range) == 40, "unwind_range is part of the map ABI");
+
+enum range_kind {
+	RANGE_NO_ROWS, /* executable, but without tables (yet) */
+	RANGE_ROWS,
+	RANGE_CODE_HEAP,
+};
+
+/* How to unwind a process; key of the map: its pid. */
+struct unwind_proc {
+	__u64 start_ns;    /* as in task_id: another start is another process */
+	__u64 used_ns;     /* CLOCK_MONOTONIC of the last sample; BPF writes it */
+	__u32 first_range; /* index in unwind_ranges */
+	__u32 nr_ranges;
+	__u32 jvm; /* index in jvms, UNWIND_NO_JVM if the process is none */
+	__u32 pid;
+};
+_Static_assert(sizeof(struct unwind_proc) == 32, "unwind_proc is part of the map ABI");
+
+#define UNWIND_NO_JVM 0xffffffffu

@@ -8,5 +8,9 @@ struct records_map records SEC(".maps");
 struct stats_map stats SEC(".maps");
 struct scratches_map scratches SEC(".maps");
 struct targets_map targets SEC(".maps");
+struct unwind_rows_map unwind_rows SEC(".maps");
+struct unwind_ranges_map unwind_ranges SEC(".maps");
+struct unwind_procs_map unwind_procs SEC(".maps");
+struct jvms_map jvms SEC(".maps");
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

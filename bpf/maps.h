@@ -7,6 +7,7 @@
 #include "abi.h"
 #include "knobs.h"
 #include "stat.h"
+#include "walk.h"
 
 extern const volatile struct knobs knobs;
 
@@ -32,6 +33,7 @@ extern struct stats_map stats SEC(".maps");
 struct scratch {
 	struct sample sample;
 	u64 words[ABI_SAMPLE_WORDS];
+	struct walk walk;
 };
 
 struct scratches_map {
@@ -50,6 +52,43 @@ struct targets_map {
 	__type(value, u8);
 };
 extern struct targets_map targets SEC(".maps");
+
+/* The four below are filled by user/capture/tables.c; user space sets the sizes before loading. */
+struct unwind_rows_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct unwind_row);
+};
+extern struct unwind_rows_map unwind_rows SEC(".maps");
+
+struct unwind_ranges_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct unwind_range);
+};
+extern struct unwind_ranges_map unwind_ranges SEC(".maps");
+
+struct unwind_procs_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, u32); /* pid */
+	__type(value, struct unwind_proc);
+};
+extern struct unwind_procs_map unwind_procs SEC(".maps");
+
+struct jvms_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct hotspot_layout);
+};
+extern struct jvms_map jvms SEC(".maps");
 
 static __always_inline void count(u32 stat)
 {

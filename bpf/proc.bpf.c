@@ -40,6 +40,10 @@ int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(proc_exec, struct task_struct *task)
 {
+	u32 pid = task->tgid;
+
+	/* Same pid, same start, but all its mappings are gone. */
+	bpf_map_delete_elem(&unwind_procs, &pid);
 	send_process(RECORD_EXEC, task, NULL);
 	return 0;
 }

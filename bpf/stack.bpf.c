@@ -47,18 +47,6 @@ __hidden struct scratch *stack_begin(void *ctx, u32 source)
 	return s;
 }
 
-__hidden int stack_push(struct scratch *s, u64 addr, u64 info)
-{
-	u64 nr = s->sample.nr_user, at = s->sample.nr_kernel + 2 * nr;
-
-	if (nr >= ABI_USER_FRAMES)
-		return 1;
-	s->words[at & (ABI_SAMPLE_WORDS - 1)] = addr;
-	s->words[(at + 1) & (ABI_SAMPLE_WORDS - 1)] = info;
-	s->sample.nr_user = nr + 1;
-	return 0;
-}
-
 __hidden void stack_submit(struct scratch *s, u32 stop)
 {
 	u64 words = s->sample.nr_kernel + 2 * (u64)s->sample.nr_user;

@@ -11,7 +11,18 @@
 struct scratch *stack_begin(void *ctx, u32 source);
 
 /* Appends a user frame; returns non-zero when the sample is full. */
-int stack_push(struct scratch *s, u64 addr, u64 info);
+static __always_inline int stack_push(struct scratch *s, u64 addr, u64 info)
+{
+	u64 nr = s->sample.nr_user, at = s->sample.nr_kernel + 2 * nr;
+
+	if (nr >= ABI_USER_FRAMES)
+		return 1;
+	/* The masks are for the verifier, which does not know how many frames there are. */
+	s->words[at & (ABI_SAMPLE_WORDS - 1)] = addr;
+	s->words[(at + 1) & (ABI_SAMPLE_WORDS - 1)] = info;
+	s->sample.nr_user = nr + 1;
+	return 0;
+}
 
 /* Sends the sample; `stop` says why the user stack ended. */
 void stack_submit(struct scratch *s, u32 stop);

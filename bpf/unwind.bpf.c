@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The user stack of the current task, by the kernel's frame-pointer walk. */
+/* The user stack of the current task: by our tables, else by the kernel's frame-pointer walk. */
 #include "unwind.h"
 
+#include "regs.h"
 #include "task.h"
 
-__hidden u32 unwind_user(void *ctx, struct scratch *s)
+/* /proc/PID/stat tells the start in ticks of 10 ms, the kernel in ns: within two ticks is equal. */
+#define START_SLACK_NS 20000000ULL
+
+static __always_inline u32 walk_frame_pointers(void *ctx, struct scratch *s)
 {
 	u64 first = s->sample.nr_kernel, *room = &s->words[ABI_SAMPLE_WORDS / 2];
-
-	if (task_is_kernel((void *)bpf_get_current_task()))
-		return STAT_NO_USER;
 
 	/* Into the upper half, which nothing else uses as long as there are at most 127 frames. */
 	long bytes = bpf_get_stack(ctx, room, ABI_KERNEL_FRAMES * sizeof(u64), BPF_F_USER_STACK);
@@ -18,7 +19,35 @@ __hidden u32 unwind_user(void *ctx, struct scratch *s)
 	for (u32 i = 0; i < ABI_KERNEL_FRAMES; i++) {
 		if (i >= bytes / sizeof(u64) || first + 2 * i >= ABI_SAMPLE_WORDS / 2)
 			break;
-		stack_push(s, room[i], 0);
+		stack_push(s, room[i], i ? 0 : USER_FRAME_LEAF);
 	}
 	return STAT_FRAME_POINTERS;
+}
+
+/* Whether the current process has tables; then the walk can start. */
+static __always_inline bool begin_walk(struct scratch *s, struct task_struct *task)
+{
+	u32 pid = s->sample.task.pid;
+	struct unwind_proc *proc = bpf_map_lookup_elem(&unwind_procs, &pid);
+
+	/* The start time is compared with the copy: user space may replace the entry meanwhile. */
+	if (!proc)
+		return false;
+	s->walk.proc = *proc;
+	u64 late = s->sample.task.start_ns - s->walk.proc.start_ns + START_SLACK_NS;
+	if (s->walk.proc.pid != pid || late > 2 * START_SLACK_NS)
+		return false;
+
+	proc->used_ns = s->sample.time_ns;
+	regs_from_task(&s->walk.regs, (struct pt_regs *)bpf_task_pt_regs(task));
+	return true;
+}
+
+__hidden u32 unwind_user(void *ctx, struct scratch *s)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (task_is_kernel(task))
+		return STAT_NO_USER;
+	return begin_walk(s, task) ? unwind_walk(s) : walk_frame_pointers(ctx, s);
 }

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Stands in for libbpf's header; whoever includes a BPF source supplies the helpers it calls. */
+#pragma once
+
+#define SEC(name)
+#define __hidden
+#define __noinline __attribute__((noinline))
+#undef __always_inline /* glibc has one of its own */
+#define __always_inline   inline __attribute__((always_inline))
+#define __uint(name, val) int(*name)[val]
+#define __type(name, val) typeof(val) *name
+
+void *bpf_map_lookup_elem(void *map, const void *key);
+long bpf_probe_read_user(void *dst, __u32 size, const void *unsafe_ptr);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Stands in for vmlinux.h where BPF sources are compiled for the host: unit tests, and
+ * user/capture/walker.c. The folder must come first on the include path.
+ */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/types.h"
+
+struct pt_regs {
+	unsigned long ip, sp, bp, ax, bx, r13, r15;
+};
+
+#endif

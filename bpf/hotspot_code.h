@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What HotSpot's code looks like around the pc of a leaf, x86-64. The pc of a leaf is an
+ * instruction boundary, so the bytes at it decode exactly; bytes before it may be the tail of a
+ * longer instruction and decide only together with what follows, or when they are so many that
+ * chance is out of question. Read from the code heaps of JDK 8 to 28 (docs/hotspot.md).
+ */
+#pragma once
+
+#include "walk.h"
+
+/* Where the caller is, as told by the instructions at the pc. */
+enum shape {
+	SHAPE_BODY,         /* nothing special: the frame is complete */
+	SHAPE_RA_AT_SP,     /* no frame (yet, any more): the return address is at sp */
+	SHAPE_FP_AT_SP,     /* the saved fp is at sp, the return address above */
+	SHAPE_FP_UNCHANGED, /* the frame is complete, but fp is still the caller's */
+	SHAPE_RA_ABOVE_SP,  /* one word above sp lies the return address */
+};
+
+/* Up to 4 bytes at `at` (-WALK_CODE_BEFORE .. WALK_CODE_AFTER - 4) from the pc, first byte lowest.
+ */
+static __always_inline u32 code_at(const struct walk *w, int at)
+{
+	const u8 *p = &w->code[WALK_CODE_BEFORE + at];
+
+	return p[0] | p[1] << 8 | p[2] << 16 | (u32)p[3] << 24;
+}
+
+#define code_1(w, at) (code_at(w, at) & 0xff)
+#define code_2(w, at) (code_at(w, at) & 0xffff)
+#define code_3(w, at) (code_at(w, at) & 0xffffff)
+
+/* sub rsp, imm8 or imm32: 48 83 ec ib, 48 81 ec id; the instruction's length or 0. */
+static __always_inline int is_sub_sp(const struct walk *w, int at)
+{
+	u32 c = code_3(w, at);
+
+	return c == 0xec8348 ? 4 : c == 0xec8148 ? 7 : 0;
+}
+
+/* mov [rsp + disp8 or disp32], rbp: 48 89 6c 24, 48 89 ac 24; mov [rsp], rbp: 48 89 2c 24 */
+static __always_inline bool is_store_fp(const struct walk *w, int at)
+{
+	u32 c = code_at(w, at);
+
+	return c == 0x246c8948 || c == 0x24ac8948 || c == 0x242c8948;
+}
+
+/* mov rbp, rsp: 48 8b ec, 48 89 e5 */
+static __always_inline bool is_set_fp(const struct walk *w, int at)
+{
+	u32 c = code_3(w, at);
+
+	return c == 0xec8b48 || c == 0xe58948;
+}
+
+/* push rbp; mov rbp, rsp */
+static __always_inline bool is_enter(const struct walk *w, int at)
+{
+	return code_1(w, at) == 0x55 && is_set_fp(w, at + 1);
+}
+
+/* cmp dword [r15 + disp8], imm32: 41 81 7f, the nmethod entry barrier (JDK 17+) */
+static __always_inline bool is_entry_barrier(const struct walk *w, int at)
+{
+	return code_3(w, at) == 0x7f8141;
+}
+
+/*
+ * A safepoint poll and the ret behind it: no frame any more.
+ * 8: test [rip + d32], eax; far: mov r10, i64; test [r10], eax
+ * 11: mov r10, [r15 + d]; test [r10], eax    17+: cmp rsp, [r15 + d]; ja stub
+ */
+static __always_inline bool is_poll(const struct walk *w)
+{
+	u32 c = code_at(w, 0);
+
+	switch (c & 0xff) {
+	case 0xc3: /* ret */
+		return true;
+	case 0x85:
+		return (c & 0xffff) == 0x0585 && code_1(w, 6) == 0xc3;
+	case 0x0f:
+		return (c & 0xffff) == 0x870f && code_1(w, 6) == 0xc3;
+	case 0x41: /* test [r10], eax; ret */
+		return (c & 0xffffff) == 0x028541 && code_1(w, 3) == 0xc3;
+	case 0x49:
+		if ((c & 0xffffff) == 0xa73b49) /* cmp rsp, [r15 + d32] */
+			return code_2(w, 7) == 0x870f && code_1(w, 13) == 0xc3;
+		if ((c & 0xffffff) == 0x673b49) /* cmp rsp, [r15 + d8] */
+			return code_2(w, 4) == 0x870f && code_1(w, 10) == 0xc3;
+		return (c & 0xffff) == 0xba49 && code_at(w, 10) == 0xc3028541;
+	case 0x4d:
+		if ((c & 0xffffff) == 0x978b4d)
+			return code_at(w, 7) == 0xc3028541;
+		return (c & 0xffffff) == 0x578b4d && code_at(w, 4) == 0xc3028541;
+	}
+	return false;
+}
+
+/*
+ * Where the poll stub (17+) hands over after the frame is popped: mov r10, i64 (or lea r10,
+ * [rip + d32]); mov [r15 + _saved_exception_pc], r10; jmp handler.
+ */
+static __always_inline bool is_poll_stub(const struct walk *w)
+{
+	u32 c = code_3(w, 0);
+
+	if ((c & 0xffff) == 0xba49)
+		return code_3(w, 10) == 0x97894d && code_1(w, 17) == 0xe9;
+	if (c == 0x158d4c)
+		return code_3(w, 7) == 0x97894d && code_1(w, 14) == 0xe9;
+	if (c == 0x97894d)
+		return code_1(w, 7) == 0xe9;
+	return (c & 0xff) == 0xe9 && code_3(w, -7) == 0x97894d;
+}
+
+/* Right behind add rsp, N; pop rbp: 48 83 c4 ib 5d, 48 81 c4 id 5d. Too many bytes for chance. */
+static __always_inline bool is_behind_pop(const struct walk *w)
+{
+	return code_1(w, -1) == 0x5d && (code_3(w, -5) == 0xc48348 || code_3(w, -8) == 0xc48148);
+}
+
+/*
+ * The check behind pop rbp in methods with @ReservedStackAccess:
+ * cmp rsp, [r15 + d32]; jb over (MacroAssembler::reserved_stack_check)
+ */
+static __always_inline bool is_reserved_check(const struct walk *w)
+{
+	u32 c = code_2(w, 0);
+
+	if (code_3(w, 0) == 0xa73b49)
+		return code_1(w, 7) == 0x72 || code_2(w, 7) == 0x820f;
+	return ((c & 0xff) == 0x72 || c == 0x820f) && code_3(w, -7) == 0xa73b49;
+}
+
+/* The last instruction before the frame counts as complete ends `left` bytes behind the pc. */
+static __always_inline enum shape prologue_shape(const struct walk *w, s64 left)
+{
+	u32 c = code_at(w, 0);
+	int sub = is_sub_sp(w, 0);
+
+	/* Without stack bang fp is stored after sub, otherwise it was pushed before. */
+	if (sub)
+		return is_store_fp(w, sub == 4 ? 4 : 7) ? SHAPE_RA_AT_SP : SHAPE_FP_AT_SP;
+	if (is_set_fp(w, 0))
+		return SHAPE_FP_AT_SP;
+	if (is_store_fp(w, 0))
+		return SHAPE_FP_UNCHANGED;
+	/* lea rbp, [rsp + d]: the frame pointer of -XX:+PreserveFramePointer */
+	if ((c & 0xffffff) == 0x6c8d48 || (c & 0xffffff) == 0xac8d48)
+		return SHAPE_BODY;
+
+	/* The entry barrier comes last: compare, and a jump that ends where the frame is complete.
+	 */
+	if (is_entry_barrier(w, 0) || (left == 6 && (c & 0xffff) == 0x850f) ||
+	    (left == 7 && (c & 0xff) == 0x74) || (left == 5 && (c & 0xff) == 0xe8))
+		return SHAPE_BODY;
+	/* Padding: in front of the barrier, or in front of the frame? */
+	if ((c & 0xff) == 0x90 || (c & 0xffff) == 0x9066 || (c & 0xffff) == 0x1f0f ||
+	    (c & 0xffffff) == 0x1f0f66) {
+		for (int i = 1; i < 12; i++)
+			if (is_entry_barrier(w, i))
+				return SHAPE_BODY;
+	}
+	return SHAPE_RA_AT_SP;
+}
+
+/* In an nmethod of C1 or C2; `left` as above, <= 0 behind the prologue. */
+static __always_inline enum shape compiled_shape(const struct walk *w, s64 left)
+{
+	if (left > 0)
+		return code_1(w, 0) == 0xc3 ? SHAPE_RA_AT_SP : prologue_shape(w, left);
+	if (code_1(w, 0) == 0x5d)
+		return SHAPE_FP_AT_SP;
+	if (is_poll(w) || is_poll_stub(w) || is_behind_pop(w) || is_reserved_check(w))
+		return SHAPE_RA_AT_SP;
+	return SHAPE_BODY;
+}
+
+/*
+ * In the wrapper of a native method, which ends in leave; [21: none] test of a poll (25+);
+ * compare of the pending exception with 0, imm32 up to 17, imm8 from 21; jne; ret.
+ */
+static __always_inline enum shape wrapper_shape(const struct walk *w, s64 left)
+{
+	u32 c = code_at(w, 0);
+
+	if ((c & 0xff) == 0xc3)
+		return SHAPE_RA_AT_SP;
+	if (left > 0)
+		return prologue_shape(w, left);
+	if ((c & 0xffff) == 0x850f && code_1(w, 6) == 0xc3)
+		return SHAPE_RA_AT_SP;
+	if (c == 0x087f8149 && code_2(w, 8) == 0x850f)
+		return SHAPE_RA_AT_SP;
+	if (c == 0x087f8349 && code_2(w, 5) == 0x850f && code_1(w, 11) == 0xc3)
+		return SHAPE_RA_AT_SP;
+	if ((c & 0xffffff) == 0x47f641 && code_1(w, 5) == 0x74 && code_1(w, -1) == 0xc9)
+		return SHAPE_RA_AT_SP;
+	if (c == 0xba491674 || is_poll_stub(w))
+		return SHAPE_RA_AT_SP;
+	return (c & 0xff) == 0x5d ? SHAPE_FP_AT_SP : SHAPE_BODY;
+}
+
+/* In StubRoutines and other buffers without a frame size; SHAPE_BODY: fp decides. */
+static __always_inline enum shape buffer_shape(const struct walk *w)
+{
+	u32 c = code_at(w, 0);
+
+	if (is_enter(w, 0) || (c & 0xff) == 0xc3)
+		return SHAPE_RA_AT_SP;
+	if (is_set_fp(w, 0) && code_1(w, -1) == 0x55)
+		return SHAPE_FP_AT_SP;
+	if ((c & 0xff) == 0x5d)
+		return SHAPE_FP_AT_SP;
+	if (code_1(w, -1) == 0xc9) { /* behind leave: the result is loaded, or a word is popped */
+		if (((c & 0xffff) == 0xb848 && code_1(w, 10) == 0xc3) ||
+		    ((c & 0xff) == 0xb8 && code_1(w, 5) == 0xc3))
+			return SHAPE_RA_AT_SP;
+		if (c == 0x08c48348 && code_1(w, 4) == 0xc3)
+			return SHAPE_RA_ABOVE_SP;
+	}
+	return SHAPE_BODY;
+}
+
+/* In a stub with a frame size; `at_start`: the pc is the blob's first instruction. */
+static __always_inline enum shape stub_shape(const struct walk *w, bool at_start)
+{
+	u32 c = code_at(w, 0);
+
+	if (at_start || (c & 0xff) == 0xc3 || (c & 0xff) == 0x55)
+		return SHAPE_RA_AT_SP;
+	if (is_set_fp(w, 0) || (c & 0xff) == 0x5d)
+		return SHAPE_FP_AT_SP;
+	if (is_store_fp(w, 0))
+		return SHAPE_FP_UNCHANGED;
+	return is_behind_pop(w) ? SHAPE_RA_AT_SP : SHAPE_BODY;
+}
+
+/* The word `ra` bytes follow an instruction that calls: e8 rel32 or ff d0..d7 (`before` ends at
+ * ra). */
+static __always_inline bool is_behind_call(const u8 before[8])
+{
+	return before[3] == 0xe8 || (before[6] == 0xff && (before[7] & 0xf8) == 0xd0);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Where the registers of a walk come from, on x86-64. */
+#pragma once
+
+#include "walk.h"
+
+/* From sp at the signal frame's return address to r8 (arch/x86/include/uapi/asm/ucontext.h). */
+#define REGS_IN_UCONTEXT 40
+
+/* `words` are r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip (struct sigcontext_64). */
+static __always_inline void regs_from_sigcontext(struct regs *r, const u64 *words)
+{
+	*r = (struct regs){
+		.pc = words[16],
+		.sp = words[15],
+		.fp = words[10],
+		.ax = words[13],
+		.bx = words[11],
+		.r13 = words[5],
+		.r15 = words[7],
+	};
+}
+
+static __always_inline void regs_from_task(struct regs *r, const struct pt_regs *user)
+{
+	*r = (struct regs){
+		.pc = user->ip,
+		.sp = user->sp,
+		.fp = user->bp,
+		.ax = user->ax,
+		.bx = user->bx,
+		.r13 = user->r13,
+		.r15 = user->r15,
+	};
+}

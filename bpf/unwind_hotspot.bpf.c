@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Frames of a HotSpot code heap: compiled methods, wrappers, stubs, adapters; docs/hotspot.md. */
+#include "hotspot_code.h"
+#include "maps.h"
+
+#define STUB_FP_MAX   (1ULL << 16) /* fp above sp in a stub with a frame of fp */
+#define SEARCH_WORDS  31           /* pushed below the return address at most */
+#define CALLER_WORDS  8            /* pushed by a frameless stub at most */
+#define ENTRY_BARRIER (~0ULL)      /* cookie that method_entry_barrier pushes */
+#define CALL_BYTES    8            /* read before a return address */
+
+static __always_inline bool is_code(const struct hotspot_layout *jvm, u64 addr)
+{
+	return addr - jvm->bounds_start < jvm->bounds_end - jvm->bounds_start;
+}
+
+static __always_inline bool is_interpreter(const struct hotspot_layout *jvm, u64 addr)
+{
+	return addr - jvm->interpreter_start < jvm->interpreter_end - jvm->interpreter_start;
+}
+
+/* Whether `ra` can be what a call in the code heap pushed: the word itself says nothing. */
+static __always_inline bool is_return_address(const struct hotspot_layout *jvm, u64 ra)
+{
+	u8 before[CALL_BYTES];
+
+	if (!is_code(jvm, ra))
+		return false;
+	if (is_interpreter(jvm, ra))
+		return true;
+	return !walk_read(before, sizeof(before), ra - CALL_BYTES) && is_behind_call(before);
+}
+
+/* The pc's surroundings, what is not readable as zeros. */
+static __always_inline void read_code(struct walk *w)
+{
+	u64 pc = w->regs.pc;
+
+	if (!walk_read(w->code, sizeof(w->code), pc - WALK_CODE_BEFORE))
+		return;
+	__builtin_memset(w->code, 0, sizeof(w->code));
+	if (walk_read(w->code + WALK_CODE_BEFORE, WALK_CODE_AFTER, pc))
+		walk_read(w->code + WALK_CODE_BEFORE, WALK_CODE_AFTER / 2, pc);
+}
+
+static __always_inline int go_on(struct walk *w, u32 rule, u64 pc, u64 sp)
+{
+	w->rule = rule;
+	w->regs.pc = pc;
+	w->regs.sp = sp;
+	return 0;
+}
+
+static __always_inline int step_sp(struct walk *w, u32 rule, u64 at)
+{
+	u64 ra;
+
+	if (walk_read(&ra, sizeof(ra), at))
+		return STAT_UNREADABLE;
+	return go_on(w, rule, ra, at + 8);
+}
+
+static __always_inline int step_fp_at(struct walk *w, u32 rule, u64 at)
+{
+	if (walk_read(w->words, 16, at))
+		return STAT_UNREADABLE;
+	w->regs.fp = w->words[0];
+	return go_on(w, rule, w->words[1], at + 16);
+}
+
+/*
+ * C1 pushes arguments for its frameless stubs, and slow paths of GC barriers push registers: the
+ * return address then lies further up. It must follow a call, or dead stack would be believed.
+ */
+int walk_search(struct walk *w, u64 from)
+{
+	if (!w)
+		return STAT_NO_SCRATCH;
+	u32 index = w->proc.jvm;
+	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
+
+	if (!jvm || walk_read(w->words, (SEARCH_WORDS + 1) * 8, from))
+		return STAT_RETURN_ADDRESS;
+	count(STAT_SEARCHED);
+	for (u32 i = 1; i <= SEARCH_WORDS; i++) {
+		u64 ra = w->words[i & (WALK_WORDS - 1)];
+
+		if (!is_return_address(jvm, ra))
+			continue;
+		w->regs.fp = w->words[(i - 1) & (WALK_WORDS - 1)];
+		w->frame.info |= USER_FRAME_APPROXIMATE;
+		return go_on(w, RULE_SEARCH, ra, from + (i + 1) * 8);
+	}
+	return STAT_RETURN_ADDRESS;
+}
+
+/* fp and return address lie on top of a frame of the size that the blob tells. */
+static __always_inline int step_frame_size(struct walk *w, const struct hotspot_layout *jvm,
+					   bool fp_saved)
+{
+	u64 cfa = w->regs.sp + w->blob.frame_size * 8LL;
+
+	if (walk_read(w->words, 16, cfa - 16))
+		return STAT_UNREADABLE;
+	if (!is_code(jvm, w->words[1]))
+		return walk_search(w, cfa - 8);
+	if (fp_saved)
+		w->regs.fp = w->words[0];
+	return go_on(w, fp_saved ? RULE_FRAME_SIZE : RULE_FRAME_SIZE_FP, w->words[1], cfa);
+}
+
+static __always_inline bool is_fp_frame(const struct walk *w, u64 bytes)
+{
+	u64 fp = w->regs.fp;
+
+	return !(fp & 7) && fp - w->regs.sp < bytes;
+}
+
+static __always_inline int step_shape(struct walk *w, const struct hotspot_layout *jvm,
+				      enum shape shape)
+{
+	u64 sp = w->regs.sp;
+
+	switch (shape) {
+	case SHAPE_RA_AT_SP:
+		return step_sp(w, RULE_RA_AT_SP, sp);
+	case SHAPE_RA_ABOVE_SP:
+		return step_sp(w, RULE_RA_ABOVE_SP, sp + 8);
+	case SHAPE_FP_AT_SP:
+		return step_fp_at(w, RULE_FP_AT_SP, sp);
+	case SHAPE_FP_UNCHANGED:
+		return step_frame_size(w, jvm, false);
+	default:
+		return step_frame_size(w, jvm, true);
+	}
+}
+
+/* An nmethod. `left`: bytes of the prologue that are still to come. */
+static __always_inline int step_nmethod(struct walk *w, const struct hotspot_layout *jvm)
+{
+	const struct blob *b = &w->blob;
+	s64 left =
+		b->frame_complete > 0 ? (s64)(b->code_start - w->regs.pc) + b->frame_complete : 0;
+
+	/* Method-handle intrinsics have no frame: they jump on. */
+	if (b->frame_size <= 0)
+		return step_sp(w, RULE_RA_AT_SP, w->regs.sp);
+	if (!w->is_leaf)
+		return step_shape(w, jvm, SHAPE_BODY);
+	if (b->class == HOTSPOT_CLASS_NATIVE)
+		return step_shape(w, jvm, wrapper_shape(w, left));
+	return step_shape(w, jvm, compiled_shape(w, left));
+}
+
+/* A runtime stub with a frame. */
+static __always_inline int step_stub(struct walk *w, const struct hotspot_layout *jvm)
+{
+	const struct blob *b = &w->blob;
+	enum shape shape;
+
+	if (!w->is_leaf)
+		return step_shape(w, jvm, SHAPE_BODY);
+	shape = stub_shape(w, w->regs.pc == b->code_start);
+	if (shape == SHAPE_BODY && is_fp_frame(w, b->frame_size * 8ULL))
+		return step_fp_at(w, RULE_FP_FRAME, w->regs.fp);
+	return step_shape(w, jvm, shape);
+}
+
+/* StubRoutines and other buffers: most routines have a frame of fp. */
+static __always_inline int step_buffer(struct walk *w, const struct hotspot_layout *jvm)
+{
+	enum shape shape = w->is_leaf ? buffer_shape(w) : SHAPE_BODY;
+	u64 fp = w->regs.fp;
+
+	if (shape != SHAPE_BODY)
+		return step_shape(w, jvm, shape);
+	if (!is_fp_frame(w, STUB_FP_MAX)) {
+		if (!w->is_leaf)
+			return STAT_STUB_FRAME;
+		/* A leaf without a frame; believed only if a call of the code heap is behind. */
+		if (walk_read(w->words, 8, w->regs.sp))
+			return STAT_UNREADABLE;
+		if (!is_return_address(jvm, w->words[0]))
+			return STAT_STUB_FRAME;
+		return go_on(w, RULE_RA_AT_SP, w->words[0], w->regs.sp + 8);
+	}
+	if (walk_read(w->words, 24, fp))
+		return STAT_UNREADABLE;
+	w->regs.fp = w->words[0];
+	if (w->words[1] == ENTRY_BARRIER)
+		return go_on(w, RULE_FP_FRAME, w->words[2], fp + 24);
+	return go_on(w, RULE_FP_FRAME, w->words[1], fp + 16);
+}
+
+/* A frameless stub of C1 that only pushes: the caller is where a call to this blob was made. */
+int walk_call_target(struct walk *w)
+{
+	u8 before[CALL_BYTES];
+
+	if (!w)
+		return STAT_NO_SCRATCH;
+	u32 index = w->proc.jvm;
+	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
+	u64 sp = w->regs.sp;
+
+	if (!jvm || walk_read(w->words, CALLER_WORDS * 8, sp))
+		return STAT_UNREADABLE;
+	for (u32 i = 0; i < CALLER_WORDS; i++) {
+		u64 ra = w->words[i & (WALK_WORDS - 1)];
+
+		if (!is_code(jvm, ra) || walk_read(before, sizeof(before), ra - CALL_BYTES) ||
+		    before[3] != 0xe8)
+			continue;
+		s32 rel = before[4] | before[5] << 8 | before[6] << 16 | (u32)before[7] << 24;
+		u64 target = ra + rel;
+		if (target - w->blob.code_start < w->blob.code_end - w->blob.code_start)
+			return go_on(w, RULE_CALL_TARGET, ra, sp + i * 8 + 8);
+	}
+	return STAT_STUB_FRAME;
+}
+
+static __always_inline int step_by_class(struct walk *w, const struct hotspot_layout *jvm)
+{
+	const struct blob *b = &w->blob;
+
+	switch (b->class) {
+	case HOTSPOT_CLASS_NMETHOD:
+	case HOTSPOT_CLASS_NATIVE:
+		return step_nmethod(w, jvm);
+	case HOTSPOT_CLASS_BARE:
+		return step_sp(w, RULE_RA_AT_SP, w->regs.sp);
+	}
+	if (b->frame_size > 0)
+		return step_stub(w, jvm);
+	if (b->frame_size == 0)
+		return step_buffer(w, jvm);
+	return walk_call_target(w);
+}
+
+/*
+ * Deoptimisation sends returns to a handler in the same nmethod, and keeps the real pc in the
+ * frame, whose size stays.
+ */
+static __always_inline void undo_deopt(struct walk *w)
+{
+	const struct blob *b = &w->blob;
+	u64 pc;
+
+	if (w->is_leaf || !b->orig_pc || (w->regs.pc != b->deopt && w->regs.pc != b->deopt_mh) ||
+	    walk_read(&pc, sizeof(pc), w->regs.sp + b->orig_pc))
+		return;
+	if (pc - b->code_start < b->code_end - b->code_start)
+		w->frame.addr = pc;
+}
+
+static __always_inline void set_frame(struct walk *w, const struct hotspot_layout *jvm)
+{
+	const struct blob *b = &w->blob;
+	u64 kind = USER_FRAME_STUB, offset;
+
+	if (b->class == HOTSPOT_CLASS_NMETHOD) {
+		kind = USER_FRAME_COMPILED;
+		undo_deopt(w);
+	} else if (b->class == HOTSPOT_CLASS_NATIVE)
+		kind = USER_FRAME_WRAPPER;
+	else if (b->name && b->name == jvm->name_vtable)
+		kind = USER_FRAME_VTABLE;
+	offset = w->frame.addr - b->addr;
+	if (offset > USER_FRAME_BLOB_MASK)
+		offset = USER_FRAME_BLOB_MASK;
+	w->frame.info = kind << USER_FRAME_KIND_SHIFT | (w->is_leaf ? USER_FRAME_LEAF : 0) |
+			(b->compile_id & USER_FRAME_ID_MASK) << USER_FRAME_ID_SHIFT | offset;
+}
+
+int walk_hotspot(struct walk *w)
+{
+	if (!w)
+		return STAT_NO_SCRATCH;
+	u32 index = w->proc.jvm;
+	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
+
+	if (!jvm)
+		return STAT_NO_JVM;
+	if (is_interpreter(jvm, w->regs.pc)) {
+		w->frame.info |= (u64)USER_FRAME_INTERPRETER << USER_FRAME_KIND_SHIFT;
+		return walk_interpreter(w);
+	}
+	w->frame.info |= (u64)USER_FRAME_STUB << USER_FRAME_KIND_SHIFT | USER_FRAME_BLOB_MASK;
+	int stop = walk_find_blob(w, w->regs.pc - !w->is_leaf);
+	if (stop)
+		return stop;
+	set_frame(w, jvm);
+	if (w->is_leaf)
+		read_code(w);
+
+	bool may_be_native = w->regs.pc == jvm->call_stub_return || w->is_leaf;
+	stop = step_by_class(w, jvm);
+	/* Below the frames of a mounted virtual thread is its continuation's entry, the rest is on
+	 * the heap. */
+	if (!stop && jvm->barrier && w->regs.pc == jvm->barrier && jvm->enter_special_return) {
+		w->regs.pc = jvm->enter_special_return;
+		w->is_frozen = 1;
+	}
+	if (!stop && !may_be_native && !is_code(jvm, w->regs.pc))
+		count(STAT_NATIVE_CALLER);
+	return stop;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* One step of a walk: what lies at the pc, and by which rules its caller is found. */
+#include "maps.h"
+#include "unwind.h"
+
+#define RANGE_STEPS 20   /* of a binary search: a million ranges a process */
+#define PC_MIN      4096 /* no code below */
+
+static __always_inline bool holds(const struct unwind_range *r, u64 addr)
+{
+	return addr - r->start < r->end - r->start;
+}
+
+int walk_find_range(struct walk *w, u64 addr)
+{
+	if (!w)
+		return 0;
+	if (holds(&w->range, addr))
+		return 1;
+
+	u32 first = w->proc.first_range, lo = first, hi = first + w->proc.nr_ranges;
+	for (u32 i = 0; i < RANGE_STEPS && lo < hi; i++) {
+		u32 mid = lo + (hi - lo) / 2;
+		const struct unwind_range *r = bpf_map_lookup_elem(&unwind_ranges, &mid);
+
+		if (!r)
+			return 0;
+		if (r->start > addr) {
+			hi = mid;
+		} else if (addr >= r->end) {
+			lo = mid + 1;
+		} else {
+			w->range = *r;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static __always_inline int find_caller(struct walk *w)
+{
+	w->rule = RULE_NONE;
+	w->frame.addr = w->regs.pc;
+	w->frame.info = w->is_leaf ? USER_FRAME_LEAF : 0;
+	if (w->regs.pc < PC_MIN)
+		return STAT_NULL_PC;
+	if (!walk_find_range(w, w->regs.pc - !w->is_leaf))
+		return STAT_NO_MAPPING;
+	return w->range.kind == RANGE_CODE_HEAP ? walk_hotspot(w) : walk_native(w);
+}
+
+int unwind_step(struct scratch *s)
+{
+	if (!s)
+		return STAT_NO_SCRATCH;
+	struct walk *w = &s->walk;
+	u64 sp = w->regs.sp;
+	int stop = find_caller(w);
+
+	/* A guessed frame is worse than none: what lies in no mapping is none, except the leaf. */
+	if ((stop == STAT_NO_MAPPING || stop == STAT_NULL_PC) && !w->is_leaf)
+		return stop;
+	if (stack_push(s, w->frame.addr, w->frame.info))
+		return STAT_DEPTH;
+	if (stop)
+		return stop;
+	if (w->is_frozen) {
+		w->is_frozen = 0;
+		stack_push(s, 0, (u64)USER_FRAME_FROZEN << USER_FRAME_KIND_SHIFT);
+	}
+	if (w->rule == RULE_ROW_SIGNAL)
+		w->is_leaf = 1; /* and may go on on another stack */
+	else if (w->regs.sp <= sp)
+		return STAT_LOOP;
+	else
+		w->is_leaf = 0;
+	return 0;
+}
+
+__hidden u32 unwind_walk(struct scratch *s)
+{
+	struct walk *w = &s->walk;
+
+	w->is_leaf = 1;
+	w->is_frozen = 0;
+	w->range.start = w->range.end = 0;
+	for (u32 i = 0; i < ABI_USER_FRAMES + 1; i++) {
+		u32 stop = unwind_step(s);
+
+		if (stop)
+			return stop;
+	}
+	return STAT_DEPTH;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* One walk over a user stack: its state, what every step needs, and who takes the steps. */
+#pragma once
+
+#include "kernel.h"
+
+#include "abi.h"
+#include "hotspot_abi.h"
+#include "stat.h"
+
+/* How the caller of a frame was found; `sysflame debug unwind` prints the text. */
+#define RULES(X)                                                               \
+	X(NONE, "no rule: the walk ends here")                                 \
+	X(ROW_SP, "row: CFA from sp")                                          \
+	X(ROW_FP, "row: CFA from fp")                                          \
+	X(ROW_PLT, "row: PLT")                                                 \
+	X(ROW_END, "row: outermost frame")                                     \
+	X(ROW_SIGNAL, "row: registers from the signal frame")                  \
+	X(ROW_FP_DEREF, "row: realigned stack")                                \
+	X(NO_ROW_LEAF, "leaf without a row: return address at sp")             \
+	X(INTERPRETER, "interpreter frame")                                    \
+	X(INTERPRETER_ENTRY, "interpreter frame under construction")           \
+	X(FRAME_SIZE, "frame size of the blob")                                \
+	X(FRAME_SIZE_FP, "frame size of the blob, fp not saved yet")           \
+	X(SEARCH, "frame size, then the next return address in the code heap") \
+	X(RA_AT_SP, "return address at sp")                                    \
+	X(FP_AT_SP, "fp at sp, return address above")                          \
+	X(RA_ABOVE_SP, "return address one word above sp")                     \
+	X(FP_FRAME, "frame of fp")                                             \
+	X(CALL_TARGET, "frameless stub: the return address of a call to it")   \
+	X(CONTINUATION, "continuation entry of the virtual thread")
+
+enum rule {
+#define X(name, text) RULE_##name,
+	RULES(X)
+#undef X
+};
+
+/* What carries from frame to frame, and for a leaf what HotSpot's rules need besides. */
+struct regs {
+	u64 pc, sp, fp;
+	u64 ax, bx, r13, r15; /* valid in a leaf only */
+};
+
+/* The blob of the code heap that a step stands in. */
+struct blob {
+	u64 addr;                 /* CodeBlob * */
+	u64 code_start, code_end; /* [code_start, code_end) */
+	u64 name;
+	s32 frame_size;     /* in words; -1: it has no frame of its own */
+	s32 frame_complete; /* from code_start; <= 0: no prologue is known */
+	u32 class;          /* enum hotspot_class */
+	u32 compile_id;
+	u64 deopt, deopt_mh; /* return addresses of deoptimised frames; 0: none */
+	u32 orig_pc;         /* where such a frame keeps the real pc, from sp; 0: none */
+};
+
+#define WALK_BLOCK_BYTES 16 /* >= sizeof(HeapBlock), which precedes a CodeBlob */
+#define WALK_CODE_BEFORE 32
+#define WALK_CODE_AFTER  32
+#define WALK_WORDS       32
+
+struct walk {
+	struct regs regs;
+	u32 is_leaf;             /* regs.pc is the next instruction, no return address */
+	u32 rule;                /* enum rule: how the caller was found */
+	u32 is_frozen;           /* callers of this frame are missing: a virtual thread's */
+	struct user_frame frame; /* what the step stands on */
+	struct unwind_proc proc;
+	struct unwind_range range; /* the one found last: frames come in runs */
+	struct blob blob;
+	u8 header[WALK_BLOCK_BYTES + HOTSPOT_HEADER_MAX]; /* HeapBlock's end, then the CodeBlob */
+	u8 code[WALK_CODE_BEFORE + WALK_CODE_AFTER];      /* around the pc of a leaf */
+	u64 words[WALK_WORDS];                            /* of the stack */
+};
+
+/* The steps are global functions: the verifier looks at each once, not at every call. */
+
+/*
+ * Puts the range that holds `addr` into w->range; 0 if there is none, then w->range is as before.
+ */
+int walk_find_range(struct walk *w, u64 addr);
+
+/* From a frame to its caller; 0 to go on, otherwise why not (enum stat). */
+int walk_native(struct walk *w);
+int walk_hotspot(struct walk *w);
+int walk_interpreter(struct walk *w);
+
+/* Fills w->blob for `addr` in the code heap w->range. 0 or enum stat. */
+int walk_find_blob(struct walk *w, u64 addr);
+
+static __always_inline int walk_read(void *out, u32 size, u64 addr)
+{
+	return bpf_probe_read_user(out, size, (void *)addr);
+}
