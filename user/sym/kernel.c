@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of kernel code from /proc/kallsyms, packed into two arrays and one string. */
+#include "sym/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#define MAX_SYMBOLS 4000000
+#define MAX_NAMES   (256u << 20)
+#define BUF_BYTES   65536
+
+/*
+ * How far the last function of a module or the last BPF program may reach: there are no sizes,
+ * and the next symbol may be gigabytes away.
+ */
+#define LAST_REACH 65536
+
+/* What stands behind the end of a piece of code: an entry without a name. */
+#define NO_NAME 0
+
+/* From symbol number `first` on, symbols belong to the module of that name. */
+struct module_run {
+	u32 first, name;
+};
+
+struct kernel_syms {
+	u64 *addrs; /* sorted */
+	u32 *names; /* of the same index: offsets into `pool` */
+	size_t nr;
+	VEC(struct module_run) runs; /* sorted, the first one at 0 */
+	struct str pool;             /* NUL-terminated strings; at 0 the empty one */
+};
+
+struct entry {
+	u64 addr;
+	u32 name, module; /* offsets into the pool */
+	bool is_local;
+};
+
+struct entries {
+	VEC(struct entry) all;
+	struct str pool;
+	u32 module; /* the latest, which most often is the next line's too */
+	bool saw_line, saw_addr;
+};
+
+static u32 add_name(struct str *pool, const char *name, size_t len)
+{
+	size_t at = pool->len;
+
+	str_add_bytes(pool, name, len);
+	str_add_char(pool, '\0');
+	return (u32)at;
+}
+
+static u32 module_name(struct entries *e, const char *at, const char *end)
+{
+	size_t len = (size_t)(end - at);
+	const char *latest = e->pool.at + e->module;
+
+	if (!len)
+		return 0;
+	if (strlen(latest) != len || memcmp(latest, at, len))
+		e->module = add_name(&e->pool, at, len);
+	return e->module;
+}
+
+/*
+ * Labels that no code runs behind. The __pfx_ and __cfi_ ones stand for the padding in front of
+ * every function (CONFIG_PREFIX_SYMBOLS) and are half of all symbols.
+ */
+static bool is_end(const char *name, size_t len)
+{
+	return (len == 6 && !memcmp(name, "_etext", 6)) ||
+	       (len == 10 && !memcmp(name, "_einittext", 10));
+}
+
+static bool is_noise(const char *name, size_t len)
+{
+	return !len || name[0] == '$' || (len > 1 && !memcmp(name, ".L", 2)) ||
+	       (len > 6 && (!memcmp(name, "__pfx_", 6) || !memcmp(name, "__cfi_", 6)));
+}
+
+static bool parse_addr(const char **at, const char *end, u64 *out)
+{
+	const char *p = *at;
+	u64 value = 0;
+
+	for (; p < end && *p != ' '; p++) {
+		if (*p >= '0' && *p <= '9')
+			value = value << 4 | (u64)(*p - '0');
+		else if (*p >= 'a' && *p <= 'f')
+			value = value << 4 | (u64)(*p - 'a' + 10);
+		else
+			return false;
+	}
+	if (p == *at || end - p < 4 || p[2] != ' ')
+		return false;
+	*at = p + 1;
+	*out = value;
+	return true;
+}
+
+static int parse_line(struct entries *e, const char *at, const char *end)
+{
+	struct entry new = { 0 };
+
+	if (!parse_addr(&at, end, &new.addr))
+		return 0;
+	e->saw_line = true;
+	if (!new.addr)
+		return 0;
+	e->saw_addr = true;
+	if (e->all.nr >= MAX_SYMBOLS || e->pool.len > MAX_NAMES)
+		return -EFBIG;
+
+	bool is_text = strchr("tTwW", *at);
+	new.is_local = *at == 't' || *at == 'w';
+	at += 2;
+	const char *tab = memchr(at, '\t', (size_t)(end - at));
+	size_t len = (size_t)((tab ? tab : end) - at);
+	if (tab && end - tab > 3 && tab[1] == '[' && end[-1] == ']')
+		new.module = module_name(e, tab + 2, end - 1);
+	if (is_text && is_noise(at, len))
+		return 0;
+	if (is_text && !is_end(at, len))
+		new.name = add_name(&e->pool, at, len);
+	else if (e->all.nr && e->all.at[e->all.nr - 1].name == NO_NAME)
+		return 0; /* data behind data ends nothing */
+	vec_push(&e->all, new);
+	return 0;
+}
+
+static int parse_fd(struct entries *e, int fd)
+{
+	auto_free char *buf = xmalloc(BUF_BYTES);
+	size_t len = 0;
+
+	for (;;) {
+		ssize_t got = read(fd, buf + len, BUF_BYTES - len);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return 0;
+		len += (size_t)got;
+
+		const char *at = buf, *newline;
+		while ((newline = memchr(at, '\n', len - (size_t)(at - buf)))) {
+			int err = parse_line(e, at, newline);
+			if (err)
+				return err;
+			at = newline + 1;
+		}
+		len -= (size_t)(at - buf);
+		memmove(buf, at, len);
+		if (len == BUF_BYTES)
+			return -EBADMSG;
+	}
+}
+
+static size_t leading_underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/* By address; at equal addresses the best name first. */
+static int compare(const void *va, const void *vb, void *pool_at)
+{
+	const struct entry *a = va, *b = vb;
+	const char *pool = pool_at;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	if (!a->name != !b->name)
+		return a->name ? -1 : 1;
+	if (a->is_local != b->is_local)
+		return a->is_local ? 1 : -1;
+
+	const char *an = pool + a->name, *bn = pool + b->name;
+	size_t a_bars = leading_underscores(an), b_bars = leading_underscores(bn);
+	if (a_bars != b_bars)
+		return a_bars < b_bars ? -1 : 1;
+	size_t a_len = strlen(an), b_len = strlen(bn);
+	if (a_len != b_len)
+		return a_len < b_len ? -1 : 1;
+	return strcmp(an, bn);
+}
+
+static void push(struct kernel_syms *ks, u64 addr, u32 name)
+{
+	ks->addrs[ks->nr] = addr;
+	ks->names[ks->nr++] = name;
+}
+
+/* One entry per address, with an end where code of one module gives way to another's. */
+static void pack(struct kernel_syms *ks, struct entries *e)
+{
+	ks->addrs = xreallocarray(NULL, 2 * e->all.nr + 1, sizeof(ks->addrs[0]));
+	ks->names = xreallocarray(NULL, 2 * e->all.nr + 1, sizeof(ks->names[0]));
+	for (size_t i = 0; i < e->all.nr; i++) {
+		const struct entry *s = &e->all.at[i], *before = i ? s - 1 : NULL;
+		if (before && before->addr == s->addr)
+			continue;
+		if (before && before->module != s->module && before->module &&
+		    s->addr - before->addr > LAST_REACH)
+			push(ks, before->addr + LAST_REACH, NO_NAME);
+		if (!ks->runs.nr || ks->runs.at[ks->runs.nr - 1].name != s->module)
+			vec_push(&ks->runs, (struct module_run){ (u32)ks->nr, s->module });
+		push(ks, s->addr, s->name);
+	}
+	if (e->all.nr && ks->names[ks->nr - 1] != NO_NAME)
+		push(ks, ks->addrs[ks->nr - 1] + LAST_REACH, NO_NAME);
+	ks->addrs = xreallocarray(ks->addrs, ks->nr + 1, sizeof(ks->addrs[0]));
+	ks->names = xreallocarray(ks->names, ks->nr + 1, sizeof(ks->names[0]));
+	ks->pool = e->pool;
+	ks->pool.at = xreallocarray(ks->pool.at, ks->pool.len + 1, 1);
+	ks->pool.cap = ks->pool.len + 1;
+	e->pool = (struct str){ 0 };
+}
+
+static const struct module_run *run_of(const struct kernel_syms *ks, size_t symbol)
+{
+	size_t lo = 0, hi = ks->runs.nr;
+
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (ks->runs.at[mid].first <= symbol)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return &ks->runs.at[lo];
+}
+
+/* Adds what `old` knew outside of the kernel image: modules and BPF programs that may be gone. */
+static void keep_old(struct entries *e, const struct kernel_syms *old)
+{
+	for (size_t i = 0; old && i < old->nr; i++) {
+		const char *name = old->pool.at + old->names[i];
+		const char *module = old->pool.at + run_of(old, i)->name;
+		if (!*module || !*name || e->all.nr >= MAX_SYMBOLS || e->pool.len > MAX_NAMES)
+			continue;
+		struct entry s = { .addr = old->addrs[i], .is_local = true };
+		s.module = module_name(e, module, module + strlen(module));
+		s.name = add_name(&e->pool, name, strlen(name));
+		vec_push(&e->all, s);
+	}
+}
+
+static int read_fd(int fd, const struct kernel_syms *old, struct kernel_syms **out)
+{
+	struct entries e = { 0 };
+
+	str_add_char(&e.pool, '\0');
+	int err = parse_fd(&e, fd);
+	if (!err && !e.all.nr)
+		err = e.saw_line && !e.saw_addr ? -EPERM : -ENODATA;
+	if (!err) {
+		struct kernel_syms *ks = xcalloc(1, sizeof(*ks));
+		keep_old(&e, old);
+		qsort_r(e.all.at, e.all.nr, sizeof(e.all.at[0]), compare, e.pool.at);
+		pack(ks, &e);
+		*out = ks;
+	}
+	vec_fini(&e.all);
+	str_fini(&e.pool);
+	return err;
+}
+
+int kernel_syms_read_fd(int fd, struct kernel_syms **out)
+{
+	return read_fd(fd, NULL, out);
+}
+
+static int open_kallsyms(void)
+{
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int kernel_syms_read(struct kernel_syms **out)
+{
+	auto_close int fd = open_kallsyms();
+
+	return fd < 0 ? fd : read_fd(fd, NULL, out);
+}
+
+int kernel_syms_refresh(struct kernel_syms *ks)
+{
+	struct kernel_syms *new;
+	auto_close int fd = open_kallsyms();
+
+	int err = fd < 0 ? fd : read_fd(fd, ks, &new);
+	if (err)
+		return err;
+	struct kernel_syms old = *ks;
+	*ks = *new;
+	*new = old;
+	kernel_syms_free(new);
+	return 0;
+}
+
+const char *kernel_syms_find(const struct kernel_syms *ks, u64 pc, const char **module, u64 *offset)
+{
+	size_t lo = 0, hi = ks->nr;
+
+	if (!ks->nr || pc < ks->addrs[0])
+		return NULL;
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (ks->addrs[mid] <= pc)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	if (ks->names[lo] == NO_NAME)
+		return NULL;
+	*module = ks->pool.at + run_of(ks, lo)->name;
+	*offset = pc - ks->addrs[lo];
+	return ks->pool.at + ks->names[lo];
+}
+
+size_t kernel_syms_bytes(const struct kernel_syms *ks)
+{
+	return sizeof(*ks) + ks->nr * (sizeof(ks->addrs[0]) + sizeof(ks->names[0])) +
+	       ks->runs.cap * sizeof(ks->runs.at[0]) + ks->pool.cap;
+}
+
+void kernel_syms_free(struct kernel_syms *ks)
+{
+	if (!ks)
+		return;
+	free(ks->addrs);
+	free(ks->names);
+	vec_fini(&ks->runs);
+	str_fini(&ks->pool);
+	free(ks);
+}
