@@ -94,8 +94,8 @@ enum source {
 
 /* How the caller's frame is found from a pc; 8 bytes, sorted by pc. */
 struct unwind_row {
-	__u32 pc;      /* from the start of the module's image (its lowest p_vaddr is 0 or added) */
-	__u16 cfa_off; /* in words of 8 bytes */
+	__u32 pc;      /* from the start of the image, the lowest p_vaddr of PT_LOAD down to 4 KB */
+	__u16 cfa_off; /* in words of 8 bytes; signed for ROW_FP_DEREF and ROW_SP_DEREF */
 	__u8 kind;     /* enum row_kind */
 	__s8 fp_off;   /* saved frame pointer relative to the CFA, in words; 0: fp unchanged */
 };
@@ -111,6 +111,7 @@ enum row_kind {
 	ROW_SIGNAL = 5,      /* the interrupted registers lie on the stack */
 	ROW_FP_DEREF = 6,    /* CFA = *(fp + cfa_off), saved fp at *fp: realigned stacks */
 	ROW_UNSUPPORTED = 7, /* a rule that rows cannot express */
+	ROW_SP_DEREF = 8,    /* CFA = *(sp + cfa_off) + 8: libcrypto's vector code */
 };
 
 /* A part of a process's memory that can be executed; the ranges of a process are sorted. */
