@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads DWARF's little-endian numbers from bytes of unknown quality. Past the end every read gives
+ * 0 and sets `is_bad`, so that a parser needs to look at it only once for a whole structure.
+ */
+#pragma once
+
+#include <string.h>
+
+#include "base/types.h"
+
+struct cursor {
+	const u8 *at, *end;
+	bool is_bad;
+};
+
+/* Takes `len` bytes; NULL if they are not all there. */
+static inline const u8 *cursor_skip(struct cursor *c, u64 len)
+{
+	if (len > (u64)(c->end - c->at)) {
+		c->at = c->end;
+		c->is_bad = true;
+		return NULL;
+	}
+	const u8 *bytes = c->at;
+	c->at += len;
+	return bytes;
+}
+
+/* An unsigned number of `len` <= 8 bytes. */
+static inline u64 cursor_uint(struct cursor *c, size_t len)
+{
+	u64 value = 0;
+	const u8 *bytes = cursor_skip(c, len);
+	if (bytes)
+		memcpy(&value, bytes, len);
+	return value;
+}
+
+static inline u8 cursor_u8(struct cursor *c)
+{
+	if (c->at == c->end) {
+		c->is_bad = true;
+		return 0;
+	}
+	return *c->at++;
+}
+
+/* LEB128; bits beyond the 64th are dropped. */
+static inline u64 cursor_uleb(struct cursor *c)
+{
+	u64 value = 0;
+	for (unsigned shift = 0;; shift += 7) {
+		u8 byte = cursor_u8(c);
+		if (shift < 64)
+			value |= (u64)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return value;
+	}
+}
+
+static inline s64 cursor_sleb(struct cursor *c)
+{
+	u64 value = 0;
+	for (unsigned shift = 0;;) {
+		u8 byte = cursor_u8(c);
+		if (shift < 64)
+			value |= (u64)(byte & 0x7f) << shift;
+		shift += 7;
+		if (byte & 0x80)
+			continue;
+		if (shift < 64 && byte & 0x40)
+			value |= ~0ull << shift;
+		return (s64)value;
+	}
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiles call frame information to a table of unwind rows. */
+#include "elf/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "elf/cfi.h"
+
+struct table {
+	VEC(struct unwind_row) rows;
+	bool is_full;
+};
+
+static void add_row(void *ctx, struct unwind_row row)
+{
+	struct table *t = ctx;
+
+	if (t->rows.nr) {
+		const struct unwind_row *last = &t->rows.at[t->rows.nr - 1];
+		if (last->kind == row.kind && last->cfa_off == row.cfa_off &&
+		    last->fp_off == row.fp_off)
+			return;
+	}
+	if (t->rows.nr == ROWS_MAX)
+		t->is_full = true;
+	else
+		vec_push(&t->rows, row);
+}
+
+/* By start; of the same start .eh_frame before .debug_frame and then the order of the file. */
+static int compare_keys(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Indices of the entries in the order of their start, without those that others hide. */
+static size_t order_fdes(const struct cfi *cfi, u32 *order)
+{
+	auto_free u64 *keys = xreallocarray(NULL, cfi->fdes.nr + 1, sizeof(*keys));
+	for (size_t i = 0; i < cfi->fdes.nr; i++)
+		keys[i] = (u64)cfi->fdes.at[i].start << 32 | i;
+	qsort(keys, cfi->fdes.nr, sizeof(*keys), compare_keys);
+
+	size_t nr = 0;
+	u32 covered = 0; /* by .eh_frame */
+	const struct cfi_fde *last = NULL;
+	for (size_t i = 0; i < cfi->fdes.nr; i++) {
+		const struct cfi_fde *fde = &cfi->fdes.at[(u32)keys[i]];
+		bool is_debug = cfi_fde_is_debug(cfi, fde);
+		if ((last && last->start == fde->start) || (is_debug && fde->start < covered))
+			continue;
+		if (!is_debug && fde->end > covered)
+			covered = fde->end;
+		order[nr++] = (u32)keys[i];
+		last = fde;
+	}
+	return nr;
+}
+
+static void add_functions(struct cfi *cfi, struct table *t)
+{
+	auto_free u32 *order = xreallocarray(NULL, cfi->fdes.nr + 1, sizeof(*order));
+	size_t nr = order_fdes(cfi, order);
+	u32 covered = 0;
+
+	for (size_t i = 0; i < nr && !t->is_full; i++) {
+		const struct cfi_fde *fde = &cfi->fdes.at[order[i]];
+		u32 end = fde->end;
+		if (i + 1 < nr && cfi->fdes.at[order[i + 1]].start < end)
+			end = cfi->fdes.at[order[i + 1]].start;
+		if (i && fde->start - covered >= ROWS_MIN_GAP)
+			add_row(t, (struct unwind_row){ .pc = covered, .kind = ROW_NONE });
+		cfi_run(cfi, fde, end, add_row, t);
+		covered = end;
+	}
+	if (nr)
+		add_row(t, (struct unwind_row){ .pc = covered, .kind = ROW_NONE });
+}
+
+static int read_sections(struct cfi *cfi, const struct cfi_section *sections, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		int err = cfi_read(cfi, &sections[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int rows_compile(const struct cfi_section *sections, size_t nr, u64 base, u32 size,
+		 struct rows *out)
+{
+	struct cfi cfi = { .base = base, .size = size };
+	struct table table = { 0 };
+
+	int err = read_sections(&cfi, sections, nr);
+	if (!err)
+		add_functions(&cfi, &table);
+	if (!err && table.is_full)
+		err = -EFBIG;
+	if (!err && !table.rows.nr)
+		err = -ENODATA;
+	if (err) {
+		vec_fini(&table.rows);
+	} else {
+		*out = (struct rows){
+			.at = xreallocarray(table.rows.at, table.rows.nr, sizeof(out->at[0])),
+			.nr = (u32)table.rows.nr,
+			.base = base,
+			.nr_fdes = (u32)cfi.fdes.nr,
+			.nr_malformed = cfi.nr_malformed,
+			.nr_unknown_ops = cfi.nr_unknown_ops,
+		};
+		for (u32 i = 0; i < out->nr; i++)
+			out->nr_unsupported += out->at[i].kind == ROW_UNSUPPORTED;
+	}
+	cfi_fini(&cfi);
+	return err;
+}
+
+const struct unwind_row *rows_find(const struct rows *rows, u64 vaddr)
+{
+	u64 pc = vaddr - rows->base;
+	u32 lo = 0, hi = rows->nr;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		if (rows->at[mid].pc <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && pc <= UINT32_MAX ? &rows->at[lo - 1] : NULL;
+}
+
+void rows_fini(struct rows *rows)
+{
+	free(rows->at);
+	*rows = (struct rows){ 0 };
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the call frame information of a file or of an image in memory. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "elf/cfi.h"
+#include "elf/cursor.h"
+#include "elf/elf.h"
+#include "elf/rows.h"
+
+#define PAGE        4096u
+#define HEADERS_MAX 65536u /* an image's ELF and program headers */
+#define HDR_SIZE    16u    /* what is read of .eh_frame_hdr: enough for its first pointer */
+#define HDR_VERSION 1
+
+/* Where an image's bytes come from, by address in the terms of p_vaddr. */
+struct image {
+	rows_read_fn *read;
+	void *ctx;
+	u64 bias; /* to add to a p_vaddr */
+};
+
+/* The part of the address space that the file describes. */
+static int image_span(const struct elf *e, u64 *base, u32 *size)
+{
+	size_t nr;
+	const struct elf_segment *segments = elf_segments(e, &nr);
+	u64 lowest = UINT64_MAX, end = 0;
+
+	if (elf_machine(e) != EM_X86_64 || !elf_is_64(e))
+		return -ENOEXEC;
+	for (size_t i = 0; i < nr; i++) {
+		const struct elf_segment *s = &segments[i];
+		if (s->type != PT_LOAD || !s->memsz)
+			continue;
+		if (s->vaddr + s->memsz < s->vaddr)
+			return -EBADMSG;
+		if (s->vaddr < lowest)
+			lowest = s->vaddr;
+		if (s->vaddr + s->memsz > end)
+			end = s->vaddr + s->memsz;
+	}
+	if (!end)
+		return -ENODATA;
+	lowest -= lowest % PAGE;
+	if (end - lowest > UINT32_MAX)
+		return -EFBIG;
+	*base = lowest;
+	*size = (u32)(end - lowest);
+	return 0;
+}
+
+/* What is behind `vaddr` in the segment's bytes. */
+static const struct elf_segment *segment_of(const struct elf *e, u64 vaddr, u64 *left)
+{
+	size_t nr;
+	const struct elf_segment *segments = elf_segments(e, &nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct elf_segment *s = &segments[i];
+		if (s->type == PT_LOAD && vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
+			*left = s->filesz - (vaddr - s->vaddr);
+			return s;
+		}
+	}
+	return NULL;
+}
+
+static int read_from_file(void *ctx, u64 vaddr, void *buf, size_t len)
+{
+	const struct elf *e = ctx;
+	u64 left;
+	const struct elf_segment *s = segment_of(e, vaddr, &left);
+
+	if (!s || len > left)
+		return -EBADMSG;
+	return elf_read_at(e, s->file_off + (vaddr - s->vaddr), buf, len);
+}
+
+/* .eh_frame's address, from the .eh_frame_hdr that PT_GNU_EH_FRAME leads to. */
+static int eh_frame_vaddr(const struct elf *e, const struct image *from, u64 *out)
+{
+	size_t nr;
+	const struct elf_segment *s = elf_segments(e, &nr), *end = s + nr;
+	u8 hdr[HDR_SIZE];
+
+	while (s < end && s->type != PT_GNU_EH_FRAME)
+		s++;
+	if (s == end)
+		return -ENODATA;
+	if (s->filesz < 4)
+		return -EBADMSG;
+	size_t len = s->filesz < sizeof(hdr) ? s->filesz : sizeof(hdr);
+	int err = from->read(from->ctx, s->vaddr + from->bias, hdr, len);
+	if (err)
+		return err;
+	struct cursor c = { .at = hdr + 4, .end = hdr + len };
+	if (hdr[0] != HDR_VERSION || !cfi_pointer(&c, hdr[1], s->vaddr + 4, out))
+		return -EBADMSG;
+	return 0;
+}
+
+/*
+ * Without section headers .eh_frame has no known end: it is read up to the end of its segment, and
+ * its terminator ends the walk.
+ */
+static int build_by_header(const struct elf *e, const struct image *from, struct rows *out)
+{
+	u64 base, vaddr, left;
+	u32 size;
+
+	int err = image_span(e, &base, &size);
+	if (!err)
+		err = eh_frame_vaddr(e, from, &vaddr);
+	if (err)
+		return err;
+	if (!segment_of(e, vaddr, &left))
+		return -EBADMSG;
+	if (left > CFI_SECTION_MAX)
+		return -EFBIG;
+	auto_free u8 *data = xmalloc(left);
+	err = from->read(from->ctx, vaddr + from->bias, data, left);
+	if (err)
+		return err;
+	const struct cfi_section section = { .data = data, .size = left, .vaddr = vaddr };
+	return rows_compile(&section, 1, base, size, out);
+}
+
+/* Appends the section if the file has it; the caller frees its data. */
+static int add_section(const struct elf *e, const char *name, struct cfi_section *all, size_t *nr)
+{
+	const struct elf_section *s = elf_section_find(e, name);
+	void *data;
+	size_t len;
+
+	if (!s)
+		return 0;
+	int err = elf_section_read(e, s, CFI_SECTION_MAX, &data, &len);
+	if (err)
+		return err == -ENODATA ? 0 : err;
+	all[(*nr)++] = (struct cfi_section){
+		.data = data,
+		.size = len,
+		.vaddr = s->vaddr,
+		.is_debug_frame = !strcmp(name, ".debug_frame"),
+	};
+	return 0;
+}
+
+int rows_build(const struct elf *e, struct rows *out)
+{
+	struct cfi_section sections[2];
+	size_t nr = 0;
+	u64 base;
+	u32 size;
+
+	int err = image_span(e, &base, &size);
+	if (!err)
+		err = add_section(e, ".eh_frame", sections, &nr);
+	if (err)
+		return err;
+	/* It is a supplement: most functions are in .eh_frame, also if it cannot be read. */
+	add_section(e, ".debug_frame", sections, &nr);
+	if (nr) {
+		err = rows_compile(sections, nr, base, size, out);
+	} else {
+		const struct image from = { .read = read_from_file, .ctx = (void *)e };
+		err = build_by_header(e, &from, out);
+	}
+	while (nr)
+		free((void *)sections[--nr].data);
+	return err;
+}
+
+/* The ELF header and the program headers; what they lead to is elsewhere. */
+static int read_headers(const struct image *from, u64 load_addr, void **out, size_t *len)
+{
+	Elf64_Ehdr ehdr;
+
+	int err = from->read(from->ctx, load_addr, &ehdr, sizeof(ehdr));
+	if (err)
+		return err;
+	if (memcmp(ehdr.e_ident, ELFMAG, SELFMAG) || ehdr.e_ident[EI_CLASS] != ELFCLASS64)
+		return -ENOEXEC;
+	size_t table = (size_t)ehdr.e_phnum * sizeof(Elf64_Phdr);
+	if (ehdr.e_phoff < sizeof(ehdr) || ehdr.e_phoff > HEADERS_MAX ||
+	    table > HEADERS_MAX - ehdr.e_phoff)
+		return -EBADMSG;
+	ehdr.e_shoff = ehdr.e_shnum = ehdr.e_shstrndx = 0;
+	*len = ehdr.e_phoff + table;
+	auto_free u8 *headers = xmalloc(*len);
+	err = from->read(from->ctx, load_addr, headers, *len);
+	if (err)
+		return err;
+	memcpy(headers, &ehdr, sizeof(ehdr));
+	*out = take(headers);
+	return 0;
+}
+
+int rows_build_image(rows_read_fn *read, void *ctx, u64 load_addr, struct rows *out)
+{
+	struct image from = { .read = read, .ctx = ctx };
+	auto_free void *headers = NULL;
+	size_t len;
+	u64 base;
+	u32 size;
+
+	int err = read_headers(&from, load_addr, &headers, &len);
+	if (err)
+		return err;
+	auto_elf struct elf *e = NULL;
+	err = elf_open_memory(headers, len, &e);
+	if (!err)
+		err = image_span(e, &base, &size);
+	if (err)
+		return err;
+	from.bias = load_addr - base;
+	return build_by_header(e, &from, out);
+}
+
+static int read_own_memory(void *ctx, u64 addr, void *buf, size_t len)
+{
+	memcpy(buf, (const void *)addr, len);
+	return 0;
+}
+
+int rows_build_vdso(struct rows *out)
+{
+	u64 addr = getauxval(AT_SYSINFO_EHDR);
+
+	return addr ? rows_build_image(read_own_memory, NULL, addr, out) : -ENOENT;
+}
