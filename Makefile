@@ -60,6 +60,10 @@ $(O)/sysflame: $(user_objs)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
+# The unwinder's BPF sources on the host: stand-ins for kernel types and helpers come first.
+$(O)/user/capture/walker.o: ALL_CFLAGS := -Ibpf/host $(ALL_CFLAGS)
+$(O)/san/user/capture/walker.o: SAN_CFLAGS := -Ibpf/host $(SAN_CFLAGS)
+
 $(O)/%.o: %.c | $(O)/gen/sysflame.skel.h $(O)/gen/page.h
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c $< -o $@

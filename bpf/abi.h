@@ -118,12 +118,19 @@ enum row_kind {
 struct unwind_range {
 	__u64 start, end; /* [start, end) */
 	__u64 bias;       /* RANGE_ROWS: rows are sorted by pc - bias */
-	__u32 first_row;  /* RANGE_ROWS: index in unwind_rows */
-	__u32 nr_rows;
+	__u32 first_page; /* RANGE_ROWS: index in unwind_rows, see UNWIND_PAGE_SHIFT */
+	__u32 nr_pages;
 	__u32 kind; /* enum range_kind */
 	__u32 heap; /* RANGE_CODE_HEAP: index in hotspot_layout.heaps */
 };
 _Static_assert(sizeof(struct unwind_range) == 40, "unwind_range is part of the map ABI");
+
+/*
+ * A module's part of unwind_rows: one entry for each 2 KB of its image and one behind, whose `pc`
+ * is the number of the row that holds the page's first byte; then the rows, the first of pc 0. A
+ * search so reads few cache lines, which are cold in a program that is only sampled.
+ */
+#define UNWIND_PAGE_SHIFT 11
 
 enum range_kind {
 	RANGE_NO_ROWS, /* executable, but without tables (yet) */

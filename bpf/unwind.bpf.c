@@ -5,8 +5,8 @@
 #include "regs.h"
 #include "task.h"
 
-/* /proc/PID/stat tells the start in ticks of 10 ms, the kernel in ns: within two ticks is equal. */
-#define START_SLACK_NS 20000000ULL
+/* User space may know the start from /proc/PID/stat, which tells it in ticks (proc/status.h). */
+#define START_TICK_NS 10000000ULL
 
 static __always_inline u32 walk_frame_pointers(void *ctx, struct scratch *s)
 {
@@ -34,8 +34,8 @@ static __always_inline bool begin_walk(struct scratch *s, struct task_struct *ta
 	if (!proc)
 		return false;
 	s->walk.proc = *proc;
-	u64 late = s->sample.task.start_ns - s->walk.proc.start_ns + START_SLACK_NS;
-	if (s->walk.proc.pid != pid || late > 2 * START_SLACK_NS)
+	if (s->walk.proc.pid != pid ||
+	    s->walk.proc.start_ns / START_TICK_NS != s->sample.task.start_ns / START_TICK_NS)
 		return false;
 
 	proc->used_ns = s->sample.time_ns;

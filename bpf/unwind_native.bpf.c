@@ -3,30 +3,45 @@
 #include "maps.h"
 #include "regs.h"
 
-#define ROW_STEPS         24            /* of a binary search: 16 M rows a module */
+#define PAGE_STEPS        12            /* of a binary search in a page of 2 KB */
 #define FRAME_BYTES_MAX   (64ULL << 20) /* a frame beyond is a wrong rule or garbage */
 #define SIGNAL_REGS_WORDS 17            /* r8 .. rip of a sigcontext */
 
-/* The last row at or before `pc`; rows are sorted. */
-static __always_inline bool find_row(const struct walk *w, u32 pc, struct unwind_row *out)
+static __always_inline const struct unwind_row *row_at(u32 i)
 {
-	u32 lo = w->range.first_row, hi = lo + w->range.nr_rows, found = hi;
+	return bpf_map_lookup_elem(&unwind_rows, &i);
+}
 
-	for (u32 i = 0; i < ROW_STEPS && lo < hi; i++) {
-		u32 mid = lo + (hi - lo) / 2;
-		const struct unwind_row *row = bpf_map_lookup_elem(&unwind_rows, &mid);
+/* The last row at or before `pc`; rows are sorted. */
+static __always_inline bool find_row(const struct walk *w, u64 pc, struct unwind_row *out)
+{
+	u64 page = pc >> UNWIND_PAGE_SHIFT;
+	u32 first = w->range.first_page + w->range.nr_pages + 1;
+
+	if (page >= w->range.nr_pages)
+		return false;
+	const struct unwind_row *here = row_at(w->range.first_page + page);
+	const struct unwind_row *next = row_at(w->range.first_page + page + 1);
+	if (!here || !next)
+		return false;
+
+	u32 lo = first + here->pc, hi = first + next->pc; /* the row is in [lo, hi] */
+	for (u32 i = 0; i < PAGE_STEPS && lo < hi; i++) {
+		u32 mid = hi - (hi - lo) / 2;
+		const struct unwind_row *row = row_at(mid);
 
 		if (!row)
 			return false;
-		if (row->pc <= pc) {
-			*out = *row;
-			found = mid;
-			lo = mid + 1;
-		} else {
-			hi = mid;
-		}
+		if (row->pc <= pc)
+			lo = mid;
+		else
+			hi = mid - 1;
 	}
-	return found != w->range.first_row + w->range.nr_rows;
+	const struct unwind_row *row = row_at(lo);
+	if (!row)
+		return false;
+	*out = *row;
+	return true;
 }
 
 /* Code without a row is assembly that keeps sp where it was at its entry, or not code at all. */
@@ -78,6 +93,12 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_row *row
 		if (walk_read(cfa, sizeof(*cfa), r->fp + (s16)row->cfa_off * 8LL))
 			return STAT_UNREADABLE;
 		return 0;
+	case ROW_SP_DEREF:
+		w->rule = RULE_ROW_SP_DEREF;
+		if (walk_read(cfa, sizeof(*cfa), r->sp + (s16)row->cfa_off * 8LL))
+			return STAT_UNREADABLE;
+		*cfa += 8;
+		return 0;
 	case ROW_END:
 		w->rule = RULE_ROW_END;
 		return STAT_ROOT;
@@ -86,16 +107,38 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_row *row
 	}
 }
 
+/* Return address and saved fp; below sp nothing is read: it may lie in a page never touched. */
+static __always_inline int read_saved(struct walk *w, const struct unwind_row *row, u64 cfa)
+{
+	u64 fp_at = cfa + row->fp_off * 8LL;
+
+	/* Most functions save fp right below the return address: one read for both. */
+	if (row->fp_off == -2 && row->kind != ROW_FP_DEREF) {
+		if (walk_read(w->words, 16, cfa - 16))
+			return STAT_UNREADABLE;
+		w->regs.fp = w->words[0];
+		w->regs.pc = w->words[1];
+		return 0;
+	}
+	if (row->kind == ROW_FP_DEREF)
+		fp_at = w->regs.fp;
+	if (walk_read(&w->regs.pc, sizeof(u64), cfa - 8))
+		return STAT_UNREADABLE;
+	if ((row->fp_off || row->kind == ROW_FP_DEREF) &&
+	    walk_read(&w->regs.fp, sizeof(u64), fp_at))
+		return STAT_UNREADABLE;
+	return 0;
+}
+
 int walk_native(struct walk *w)
 {
 	struct unwind_row row = {};
-	u64 cfa = 0, fp_at;
+	u64 cfa = 0;
 
 	if (!w)
 		return STAT_NO_SCRATCH;
 	u64 pc = w->regs.pc - w->range.bias - !w->is_leaf;
-	if (w->range.kind != RANGE_ROWS || pc > 0xffffffff || !find_row(w, pc, &row) ||
-	    row.kind == ROW_NONE)
+	if (w->range.kind != RANGE_ROWS || !find_row(w, pc, &row) || row.kind == ROW_NONE)
 		return step_without_row(w);
 	if (row.kind == ROW_SIGNAL)
 		return step_signal(w);
@@ -106,15 +149,7 @@ int walk_native(struct walk *w)
 	if (cfa <= w->regs.sp || cfa > w->regs.sp + FRAME_BYTES_MAX || cfa & 7)
 		return STAT_BAD_CFA;
 
-	/* Most functions save fp right below the return address: one read for both. */
-	if (walk_read(w->words, 16, cfa - 16))
-		return STAT_UNREADABLE;
-	w->regs.pc = w->words[1];
-	fp_at = row.kind == ROW_FP_DEREF ? w->regs.fp : cfa + row.fp_off * 8LL;
-	if (row.fp_off == -2 && row.kind != ROW_FP_DEREF)
-		w->regs.fp = w->words[0];
-	else if ((row.fp_off || row.kind == ROW_FP_DEREF) &&
-		 walk_read(&w->regs.fp, sizeof(u64), fp_at))
+	if (read_saved(w, &row, cfa))
 		return STAT_UNREADABLE;
 	w->regs.sp = cfa;
 	return 0;

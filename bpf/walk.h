@@ -17,6 +17,7 @@
 	X(ROW_END, "row: outermost frame")                                     \
 	X(ROW_SIGNAL, "row: registers from the signal frame")                  \
 	X(ROW_FP_DEREF, "row: realigned stack")                                \
+	X(ROW_SP_DEREF, "row: CFA saved on the stack")                         \
 	X(NO_ROW_LEAF, "leaf without a row: return address at sp")             \
 	X(INTERPRETER, "interpreter frame")                                    \
 	X(INTERPRETER_ENTRY, "interpreter frame under construction")           \

@@ -10,5 +10,6 @@
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) typeof(val) *name
 
-void *bpf_map_lookup_elem(void *map, const void *key);
-long bpf_probe_read_user(void *dst, __u32 size, const void *unsafe_ptr);
+/* Static, because libbpf has functions of these names for user space. */
+static void *bpf_map_lookup_elem(void *map, const void *key);
+static long bpf_probe_read_user(void *dst, __u32 size, const void *unsafe_ptr);

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The unwinder's BPF sources on a made-up process: native rows, and how walks end. */
+#include "host/unwinder.h"
+#include "test.h"
+
+#include <string.h>
+
+#define CODE  0x100000ull
+#define STACK 0x700000ull
+#define WORDS 4096
+
+/* A process with one module at CODE and a stack. */
+static struct {
+	struct unwind_row rows[64];
+	struct unwind_range ranges[4];
+	u64 stack[WORDS];
+	u64 counters[NR_STATS];
+} world;
+
+static struct scratch scratch;
+
+static void *bpf_map_lookup_elem(void *map, const void *key)
+{
+	u32 i = *(const u32 *)key;
+
+	if (map == &unwind_rows)
+		return i < 64 ? &world.rows[i] : NULL;
+	if (map == &unwind_ranges)
+		return i < 4 ? &world.ranges[i] : NULL;
+	return map == &stats ? &world.counters[i] : NULL;
+}
+
+static long bpf_probe_read_user(void *dst, __u32 size, const void *from)
+{
+	u64 at = (u64)from - STACK;
+
+	if (at > sizeof(world.stack) || size > sizeof(world.stack) - at)
+		return -14;
+	memcpy(dst, (char *)world.stack + at, size);
+	return 0;
+}
+
+/* One page of 2 KB: two entries for it, then the rows. */
+static void set_rows(const struct unwind_row *rows, u32 nr)
+{
+	memset(&world, 0, sizeof(world));
+	memset(&scratch, 0, sizeof(scratch));
+	world.rows[1].pc = nr - 1;
+	memcpy(world.rows + 2, rows, nr * sizeof(*rows));
+	world.ranges[0] = (struct unwind_range){
+		.start = CODE, .end = CODE + 0x1000, .bias = CODE, .nr_pages = 1, .kind = RANGE_ROWS
+	};
+	world.ranges[1] = (struct unwind_range){ .start = CODE + 0x8000, .end = CODE + 0x9000 };
+	scratch.walk.proc = (struct unwind_proc){ .nr_ranges = 2, .jvm = UNWIND_NO_JVM };
+	scratch.walk.regs = (struct regs){ .pc = CODE + 0x10, .sp = STACK, .fp = 0xf0 };
+}
+
+static u64 pc_of(u32 i)
+{
+	return scratch.words[2 * i];
+}
+
+static void a_walk_ends_at_the_outermost_frame(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 0, ROW_NONE, 0 },
+					   { 0x10, 2, ROW_SP, 0 },
+					   { 0x100, 0, ROW_END, 0 } };
+	set_rows(rows, 3);
+	world.stack[1] = CODE + 0x105;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.sample.nr_user, 2);
+	assert_int_equal(pc_of(1), CODE + 0x105);
+	assert_true(scratch.words[1] & USER_FRAME_LEAF);
+	assert_false(scratch.words[3] & USER_FRAME_LEAF);
+}
+
+static void a_return_address_behind_a_call_that_ends_its_function_finds_its_caller(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 1, ROW_SP, 0 },
+					   { 0x40, 0, ROW_END, 0 },
+					   { 0x80, 9, ROW_SP, 0 } };
+	set_rows(rows, 3);
+	world.stack[0] = CODE + 0x80; /* the call is the last instruction before 0x80 */
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+}
+
+static void the_saved_frame_pointer_is_handed_on(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 4, ROW_SP, -3 },
+					   { 0x40, 2, ROW_FP, -2 },
+					   { 0x100, 0, ROW_END, 0 } };
+	set_rows(rows, 3);
+	world.stack[1] = STACK + 0x100; /* fp of the caller */
+	world.stack[3] = CODE + 0x50;
+	world.stack[0x100 / 8] = 0x1234;
+	world.stack[0x108 / 8] = CODE + 0x110;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.walk.regs.fp, 0x1234);
+	assert_int_equal(scratch.walk.regs.sp, STACK + 0x110);
+}
+
+static void a_signal_frame_restores_a_leaf(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 0, ROW_SIGNAL, 0 },
+					   { 0x200, 1, ROW_SP, 0 },
+					   { 0x300, 0, ROW_END, 0 } };
+	set_rows(rows, 3);
+	u64 *regs = &world.stack[REGS_IN_UCONTEXT / 8];
+	regs[16] = CODE + 0x200; /* first instruction of its function: no pc - 1 here */
+	regs[15] = STACK + 0x800;
+	world.stack[0x800 / 8] = CODE + 0x301;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.sample.nr_user, 3);
+	assert_true(scratch.words[3] & USER_FRAME_LEAF);
+}
+
+static void a_plt_entry_that_has_pushed_is_one_word_deeper(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 0, ROW_PLT, 0 }, { 0x300, 0, ROW_END, 0 } };
+
+	set_rows(rows, 2);
+	scratch.walk.regs.pc = CODE + 0x1b;
+	world.stack[1] = CODE + 0x301;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.walk.rule, RULE_ROW_END);
+}
+
+static void a_leaf_without_a_row_has_its_return_address_at_sp(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 0, ROW_NONE, 0 }, { 0x300, 0, ROW_END, 0 } };
+
+	set_rows(rows, 2);
+	world.stack[0] = CODE + 0x301;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+}
+
+static void a_caller_without_a_row_ends_the_walk(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 0, ROW_NONE, 0 },
+					   { 0x10, 1, ROW_SP, 0 },
+					   { 0x20, 0, ROW_NONE, 0 } };
+
+	set_rows(rows, 3);
+	world.stack[0] = CODE + 0x30;
+	world.stack[1] = CODE + 0x301;
+	assert_int_equal(unwind_walk(&scratch), STAT_NO_ROW);
+	assert_int_equal(scratch.sample.nr_user, 2);
+}
+
+static void a_return_address_in_no_mapping_is_no_frame(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 1, ROW_SP, 0 } };
+
+	set_rows(rows, 1);
+	world.stack[0] = CODE + 0x5000;
+	assert_int_equal(unwind_walk(&scratch), STAT_NO_MAPPING);
+	assert_int_equal(scratch.sample.nr_user, 1);
+}
+
+static void a_leaf_in_no_mapping_is_a_frame(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 1, ROW_SP, 0 } };
+
+	set_rows(rows, 1);
+	scratch.walk.regs.pc = CODE + 0x5000;
+	assert_int_equal(unwind_walk(&scratch), STAT_NO_MAPPING);
+	assert_int_equal(pc_of(0), CODE + 0x5000);
+}
+
+static void a_frame_that_goes_down_the_stack_is_refused(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 0, ROW_FP, 0 } };
+
+	set_rows(rows, 1);
+	scratch.walk.regs.fp = STACK - 8;
+	assert_int_equal(unwind_walk(&scratch), STAT_BAD_CFA);
+}
+
+static void unreadable_stack_ends_the_walk(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 2, ROW_SP, 0 } };
+
+	set_rows(rows, 1);
+	scratch.walk.regs.sp = STACK + sizeof(world.stack);
+	assert_int_equal(unwind_walk(&scratch), STAT_UNREADABLE);
+}
+
+static void endless_recursion_is_cut_at_1024_frames_with_the_leaf_kept(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 2, ROW_SP, 0 } };
+
+	set_rows(rows, 1);
+	for (u32 i = 0; i < WORDS; i++)
+		world.stack[i] = CODE + 0x20;
+	assert_int_equal(unwind_walk(&scratch), STAT_DEPTH);
+	assert_int_equal(scratch.sample.nr_user, ABI_USER_FRAMES);
+	assert_int_equal(pc_of(0), CODE + 0x10);
+}
+
+static void kernel_frames_in_front_stay(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 0, ROW_END, 0 } };
+
+	set_rows(rows, 1);
+	scratch.sample.nr_kernel = 3;
+	scratch.words[2] = 42;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.words[2], 42);
+	assert_int_equal(scratch.words[3], CODE + 0x10);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_walk_ends_at_the_outermost_frame),
+		cmocka_unit_test(
+			a_return_address_behind_a_call_that_ends_its_function_finds_its_caller),
+		cmocka_unit_test(the_saved_frame_pointer_is_handed_on),
+		cmocka_unit_test(a_signal_frame_restores_a_leaf),
+		cmocka_unit_test(a_plt_entry_that_has_pushed_is_one_word_deeper),
+		cmocka_unit_test(a_leaf_without_a_row_has_its_return_address_at_sp),
+		cmocka_unit_test(a_caller_without_a_row_ends_the_walk),
+		cmocka_unit_test(a_return_address_in_no_mapping_is_no_frame),
+		cmocka_unit_test(a_leaf_in_no_mapping_is_a_frame),
+		cmocka_unit_test(a_frame_that_goes_down_the_stack_is_refused),
+		cmocka_unit_test(unreadable_stack_ends_the_walk),
+		cmocka_unit_test(endless_recursion_is_cut_at_1024_frames_with_the_leaf_kept),
+		cmocka_unit_test(kernel_frames_in_front_stay),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables and walker together, on live processes of known call shape. */
+#include "capture/walker.h"
+#include "proc/status.h"
+#include "test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct tables_sizes sizes = { .nr_rows = 1 << 20, .nr_ranges = 4096, .nr_jvms = 2 };
+
+static __attribute__((noinline)) int recurse(int depth)
+{
+	if (!depth)
+		return raise(SIGSTOP);
+	int r = recurse(depth - 1);
+	__asm__ volatile("" : "+r"(r)); /* no tail call */
+	return r;
+}
+
+static void on_signal(int signal)
+{
+	recurse(3);
+}
+
+/* A child of ours that stops itself 37 calls deep, with a signal handler among them. */
+static pid_t start_child(bool by_signal)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		signal(SIGUSR1, on_signal);
+		by_signal ? raise(SIGUSR1) : recurse(37);
+		_exit(0);
+	}
+	int status;
+	waitpid(pid, &status, 0);
+	if (by_signal) { /* SIGUSR1 itself is reported first */
+		ptrace(PTRACE_CONT, pid, 0, SIGUSR1);
+		waitpid(pid, &status, 0);
+	}
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static struct tables *tables_of(pid_t pid)
+{
+	struct mappings mappings = { 0 };
+	struct proc_status status;
+	struct tables *t;
+
+	assert_int_equal(proc_status_read(pid, &status), 0);
+	assert_int_equal(mappings_read(pid, true, &mappings), 0);
+	assert_int_equal(tables_new(&sizes, NULL, &t), 0);
+	assert_int_equal(tables_set_process(t, pid, status.start_ns, &mappings), 0);
+	mappings_fini(&mappings);
+	return t;
+}
+
+static void walk(const struct tables *t, pid_t pid, struct walked *out)
+{
+	struct user_regs_struct regs;
+
+	assert_int_equal(ptrace(PTRACE_GETREGS, pid, 0, &regs), 0);
+	assert_int_equal(walker_walk(t, pid, &regs, out), 0);
+}
+
+/* How often the most frequent return address occurs. */
+static size_t deepest(const struct walked *w)
+{
+	size_t most = 0;
+
+	vec_each(a, &w->frames) {
+		size_t nr = 0;
+		vec_each(b, &w->frames)
+			nr += a->pc == b->pc;
+		most = nr > most ? nr : most;
+	}
+	return most;
+}
+
+static void a_recursion_of_known_depth_is_walked_to_the_root(void **state)
+{
+	pid_t pid = start_child(false);
+	struct tables *t = tables_of(pid);
+	struct walked w = { 0 };
+
+	walk(t, pid, &w);
+	assert_true(w.is_complete);
+	assert_int_equal(deepest(&w), 37);
+	walked_fini(&w);
+	tables_free(t);
+	end_child(pid);
+}
+
+static void a_signal_handler_leads_to_what_it_interrupted(void **state)
+{
+	pid_t pid = start_child(true);
+	struct tables *t = tables_of(pid);
+	struct walked w = { 0 };
+	size_t nr_leaves = 0;
+
+	walk(t, pid, &w);
+	vec_each(f, &w.frames)
+		nr_leaves += (f->frame.info & USER_FRAME_LEAF) != 0;
+	assert_true(w.is_complete);
+	assert_int_equal(nr_leaves, 2);
+	walked_fini(&w);
+	tables_free(t);
+	end_child(pid);
+}
+
+static void files_that_two_processes_map_have_their_rows_once(void **state)
+{
+	pid_t a = start_child(false), b = start_child(false);
+	struct tables *t = tables_of(a);
+	struct tables_usage before = tables_usage(t);
+	struct mappings mappings = { 0 };
+
+	assert_int_equal(mappings_read(b, true, &mappings), 0);
+	assert_int_equal(tables_set_process(t, b, 1, &mappings), 0);
+	assert_int_equal(tables_usage(t).nr_rows, before.nr_rows);
+	assert_int_equal(tables_usage(t).nr_processes, 2);
+	tables_remove_process(t, b, 1);
+	assert_int_equal(tables_usage(t).nr_ranges, before.nr_ranges);
+	mappings_fini(&mappings);
+	tables_free(t);
+	end_child(a);
+	end_child(b);
+}
+
+static void a_full_table_evicts_another_process(void **state)
+{
+	struct tables_sizes small = sizes;
+	struct mappings mappings = { 0 };
+	struct tables *t;
+
+	assert_int_equal(mappings_read(getpid(), true, &mappings), 0);
+	small.nr_ranges = (u32)mappings.nr + 3;
+	assert_int_equal(tables_new(&small, NULL, &t), 0);
+	assert_int_equal(tables_set_process(t, 1000, 1, &mappings), 0);
+	assert_int_equal(tables_set_process(t, 1001, 1, &mappings), 0);
+	assert_false(tables_has_process(t, 1000, 1));
+	assert_true(tables_has_process(t, 1001, 1));
+	assert_int_equal(tables_usage(t).nr_evicted, 1);
+	mappings_fini(&mappings);
+	tables_free(t);
+}
+
+static void a_process_that_does_not_fit_at_all_is_refused(void **state)
+{
+	const struct tables_sizes tiny = { .nr_rows = 100, .nr_ranges = 4096, .nr_jvms = 1 };
+	struct mappings mappings = { 0 };
+	struct tables *t;
+
+	assert_int_equal(mappings_read(getpid(), true, &mappings), 0);
+	assert_int_equal(tables_new(&tiny, NULL, &t), 0);
+	assert_int_equal(tables_set_process(t, getpid(), 1, &mappings), -ENOSPC);
+	assert_false(tables_has_process(t, getpid(), 1));
+	mappings_fini(&mappings);
+	tables_free(t);
+}
+
+static void code_heaps_take_the_place_of_what_is_mapped_in_them(void **state)
+{
+	const struct tables_sizes few = { .nr_rows = 100, .nr_ranges = 16, .nr_jvms = 1 };
+	struct mapping at[] = {
+		{ .start = 0x1000, .end = 0x3000, .executable = true, .path = "" },
+		{ .start = 0x5000, .end = 0x6000, .executable = true, .path = "" }
+	};
+	struct mappings mappings = { at, 2, 2 };
+	struct hotspot_layout layout = { .nr_heaps = 1,
+					 .heaps = { { 0x0, 0x4000, 0x9000, 7, 0 } } };
+	struct tables *t;
+
+	assert_int_equal(tables_new(&few, NULL, &t), 0);
+	assert_int_equal(tables_set_process(t, 7, 1, &mappings), 0);
+	assert_int_equal(tables_set_jvm(t, 7, &layout), 0);
+	const struct unwind_proc *p = tables_proc(t, 7);
+	assert_int_equal(p->nr_ranges, 2);
+	assert_int_equal(tables_range(t, p->first_range)->kind, RANGE_CODE_HEAP);
+	assert_int_equal(tables_range(t, p->first_range)->end, 0x4000);
+	assert_int_equal(tables_range(t, p->first_range + 1)->start, 0x5000);
+	assert_int_equal(tables_set_jvm(t, 7, NULL), 0);
+	assert_int_equal(tables_range(t, tables_proc(t, 7)->first_range)->start, 0x1000);
+	tables_free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_recursion_of_known_depth_is_walked_to_the_root),
+		cmocka_unit_test(a_signal_handler_leads_to_what_it_interrupted),
+		cmocka_unit_test(files_that_two_processes_map_have_their_rows_once),
+		cmocka_unit_test(a_full_table_evicts_another_process),
+		cmocka_unit_test(a_process_that_does_not_fit_at_all_is_refused),
+		cmocka_unit_test(code_heaps_take_the_place_of_what_is_mapped_in_them),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The unwind rows of files. */
+#include "capture/modules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/dict.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "capture/extents.h"
+#include "elf/elf.h"
+#include "elf/rows.h"
+
+/* Where a part of the file lies in the file's own addresses. */
+struct part {
+	u64 file_off, vaddr;
+};
+
+struct module {
+	u64 key;
+	u64 base; /* what rows count from */
+	u32 first_page, nr_pages;
+	u32 nr_entries; /* of pages and rows together */
+	u32 refs;
+	u64 put_ns; /* when refs became 0 */
+	int err;    /* why there are no rows */
+	struct stat stat;
+	VEC(struct part) parts; /* of the executable mappings seen so far: mostly one */
+};
+
+struct modules {
+	struct unwind_row *rows;
+	struct extents extents;
+	struct dict by_key; /* struct module * */
+	u32 nr_failed;
+	u64 build_ns;
+	bool is_full; /* the last table did not fit */
+};
+
+struct modules *modules_new(struct unwind_row *rows, u32 nr)
+{
+	struct modules *all = xcalloc(1, sizeof(*all));
+
+	all->rows = rows;
+	extents_init(&all->extents, nr);
+	return all;
+}
+
+static void free_module(struct modules *all, struct module *mod)
+{
+	extents_free(&all->extents, mod->first_page, mod->nr_entries, time_mono_ns());
+	all->nr_failed -= mod->err != 0;
+	vec_fini(&mod->parts);
+	free(mod);
+}
+
+void modules_free(struct modules *all)
+{
+	if (!all)
+		return;
+	dict_each(slot, &all->by_key)
+		free_module(all, (struct module *)slot->value);
+	dict_fini(&all->by_key);
+	extents_fini(&all->extents);
+	free(all);
+}
+
+void module_put(struct module *mod)
+{
+	if (mod && !--mod->refs)
+		mod->put_ns = time_mono_ns();
+}
+
+bool modules_evict(struct modules *all)
+{
+	struct module *oldest = NULL;
+
+	dict_each(slot, &all->by_key) {
+		struct module *mod = (struct module *)slot->value;
+		if (!mod->refs && mod->nr_entries && (!oldest || mod->put_ns < oldest->put_ns))
+			oldest = mod;
+	}
+	if (!oldest)
+		return false;
+	dict_remove(&all->by_key, oldest->key);
+	free_module(all, oldest);
+	return true;
+}
+
+static bool is_vdso(const struct mapping *m)
+{
+	return !strcmp(m->path, "[vdso]");
+}
+
+/* Through map_files, which works for deleted files and other mount namespaces; it needs rights. */
+static int open_mapped(pid_t pid, const struct mapping *m)
+{
+	auto_free char *exact = xasprintf("/proc/%d/map_files/%llx-%llx", pid,
+					  (unsigned long long)m->start, (unsigned long long)m->end);
+	int fd = open(exact, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd >= 0 || m->deleted)
+		return fd < 0 ? -errno : fd;
+	/* In the target's root, where a link may lead anywhere: it must be the file that is mapped.
+	 */
+	auto_free char *path = xasprintf("/proc/%d/root%s", pid, m->path);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || st.st_ino != m->inode) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static u64 cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
+}
+
+/* Entries for the pages, then the rows, behind a row for what lies before the first. */
+static void write_rows(struct unwind_row *at, u32 nr_pages, const struct rows *rows)
+{
+	struct unwind_row *out = at + nr_pages + 1;
+	u32 row = 0; /* the last one at or before the page's start */
+
+	*out = (struct unwind_row){ .kind = ROW_NONE };
+	memcpy(out + 1, rows->at, rows->nr * sizeof(*out));
+	for (u32 page = 0; page <= nr_pages; page++) {
+		while (row < rows->nr && out[row + 1].pc <= (u64)page << UNWIND_PAGE_SHIFT)
+			row++;
+		at[page] = (struct unwind_row){ .pc = row };
+	}
+}
+
+static int store_rows(struct modules *all, struct module *mod, const struct rows *rows)
+{
+	u32 nr_pages = rows->nr ? (rows->at[rows->nr - 1].pc >> UNWIND_PAGE_SHIFT) + 1 : 0;
+	u32 nr = nr_pages + 1 + 1 + rows->nr;
+	u64 now = time_mono_ns();
+	int err;
+
+	while ((err = extents_alloc(&all->extents, nr, now, &mod->first_page))) {
+		if (!modules_evict(all)) {
+			all->is_full = true;
+			return err;
+		}
+		now = time_mono_ns() + EXTENTS_REST_NS; /* what was evicted is used at once */
+	}
+	mod->base = rows->base;
+	mod->nr_pages = nr_pages;
+	mod->nr_entries = nr;
+	write_rows(all->rows + mod->first_page, nr_pages, rows);
+	return 0;
+}
+
+static int build(struct modules *all, struct module *mod, const struct elf *e)
+{
+	auto_rows struct rows rows = { 0 };
+	u64 start = cpu_ns();
+	int err = e ? rows_build(e, &rows) : rows_build_vdso(&rows);
+
+	all->build_ns += cpu_ns() - start;
+	if (!err)
+		err = store_rows(all, mod, &rows);
+	return err;
+}
+
+static const struct part *find_part(const struct module *mod, u64 file_off)
+{
+	vec_each(part, &mod->parts)
+		if (part->file_off == file_off)
+			return part;
+	return NULL;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec;
+}
+
+/* Makes the module know where `m` lies in it; builds the rows of a new one. */
+static int learn_file(struct modules *all, struct module *mod, pid_t pid, const struct mapping *m,
+		      bool is_new)
+{
+	auto_close int fd = open_mapped(pid, m);
+	auto_elf struct elf *e = NULL;
+	struct stat st;
+	u64 bias;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	/* The inode of a file that nobody maps any more may be used for another. */
+	if (!is_new && !is_same_file(&st, &mod->stat))
+		return -ESTALE;
+	int err = elf_open_fd(fd, &e) ?: elf_bias(e, m->start, m->file_off, &bias);
+	if (!err && is_new)
+		err = build(all, mod, e);
+	if (err)
+		return err;
+	mod->stat = st;
+	if (!find_part(mod, m->file_off))
+		vec_push(&mod->parts, (struct part){ m->file_off, m->start - bias });
+	return 0;
+}
+
+static int learn(struct modules *all, struct module *mod, pid_t pid, const struct mapping *m,
+		 bool is_new)
+{
+	if (!is_vdso(m))
+		return learn_file(all, mod, pid, m, is_new);
+	vec_push(&mod->parts, (struct part){ m->file_off, 0 });
+	return is_new ? build(all, mod, NULL) : 0;
+}
+
+static struct module *add_module(struct modules *all, u64 key, pid_t pid, const struct mapping *m)
+{
+	struct module *mod = xcalloc(1, sizeof(*mod));
+
+	mod->key = key;
+	mod->err = learn(all, mod, pid, m, true);
+	if (mod->err == -ENOSPC || mod->err == -ENOENT || mod->err == -ESRCH ||
+	    mod->err == -EACCES) { /* another mapping of the file may fare better */
+		vec_fini(&mod->parts);
+		free(mod);
+		return NULL;
+	}
+	if (mod->err) {
+		log_debug("no unwind rows for %s: %s", m->path, strerror(-mod->err));
+		all->nr_failed++;
+	}
+	*dict_add(&all->by_key, key) = (u64)(uintptr_t)mod;
+	return mod;
+}
+
+static u64 key_of(const struct mapping *m)
+{
+	if (is_vdso(m))
+		return 1;
+	return hash_u64(m->inode ^ hash_u64((u64)m->dev_major << 32 | m->dev_minor));
+}
+
+/* The module with the part that `m` maps, NULL if it cannot be had. */
+static struct module *find_module(struct modules *all, pid_t pid, const struct mapping *m)
+{
+	u64 key = key_of(m), *known = dict_find(&all->by_key, key);
+	struct module *mod = known ? (struct module *)*known : NULL;
+
+	if (!mod)
+		return add_module(all, key, pid, m);
+	if (mod->err || (mod->refs && find_part(mod, m->file_off)))
+		return mod;
+	if (!learn(all, mod, pid, m, false))
+		return mod;
+	if (mod->refs)
+		return NULL;
+	dict_remove(&all->by_key, key);
+	free_module(all, mod);
+	return add_module(all, key, pid, m);
+}
+
+int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struct module **mod,
+		  struct unwind_range *out)
+{
+	*mod = NULL;
+	*out = (struct unwind_range){ .start = m->start, .end = m->end, .kind = RANGE_NO_ROWS };
+	if (!m->inode && !is_vdso(m))
+		return 0;
+
+	all->is_full = false;
+	struct module *found = find_module(all, pid, m);
+	if (all->is_full)
+		return -ENOSPC;
+	const struct part *part = found && !found->err ? find_part(found, m->file_off) : NULL;
+	if (!part)
+		return 0;
+	found->refs++;
+	*mod = found;
+	out->kind = RANGE_ROWS;
+	out->bias = m->start - part->vaddr + found->base;
+	out->first_page = found->first_page;
+	out->nr_pages = found->nr_pages;
+	return 0;
+}
+
+struct modules_usage modules_usage(const struct modules *all)
+{
+	return (struct modules_usage){
+		.nr_modules = (u32)all->by_key.nr,
+		.nr_failed = all->nr_failed,
+		.nr_rows = all->extents.nr_used,
+		.nr_rows_max = all->extents.size,
+		.build_ns = all->build_ns,
+	};
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The unwind rows of every file that a known process has mapped, each built once, in the table
+ * that BPF searches.
+ */
+#pragma once
+
+#include "abi.h"
+#include "proc/mapping.h"
+
+struct modules;
+struct module;
+
+/* `rows` is the table of `nr` rows; it stays the caller's. */
+struct modules *modules_new(struct unwind_row *rows, u32 nr);
+void modules_free(struct modules *all);
+
+/*
+ * Fills the range that BPF searches for an executable mapping of `pid`; builds the file's rows if
+ * they are not there yet. The caller gives *mod back by module_put. Where rows cannot be had (no
+ * file, no .eh_frame), the range is RANGE_NO_ROWS and *mod may be NULL; the reason is remembered
+ * and the file not tried again. -ENOSPC if the table is full: nothing is filled.
+ */
+int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struct module **mod,
+		  struct unwind_range *out);
+void module_put(struct module *mod);
+
+/* Drops the rows that nobody has used for longest; false if all are in use. */
+bool modules_evict(struct modules *all);
+
+struct modules_usage {
+	u32 nr_modules, nr_failed, nr_rows, nr_rows_max;
+	u64 build_ns; /* CPU time of building rows */
+};
+
+struct modules_usage modules_usage(const struct modules *all);
