@@ -10,13 +10,14 @@
 #define WORDS 4096
 
 /* A process with one module at CODE and a stack. */
-static struct {
+struct world {
 	struct unwind_row rows[64];
 	struct unwind_range ranges[4];
 	u64 stack[WORDS];
 	u64 counters[NR_STATS];
-} world;
+};
 
+static struct world world;
 static struct scratch scratch;
 
 static void *bpf_map_lookup_elem(void *map, const void *key)

@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <sys/uio.h>
 
-/* Helpers of BPF have no context: during a walk it is here. */
-static _Thread_local struct {
+struct walking {
 	const struct tables *tables;
 	pid_t pid;
 	u64 counters[NR_STATS];
-} walking;
+};
+
+/* Helpers of BPF have no context: during a walk it is here. */
+static _Thread_local struct walking walking;
 
 static void *bpf_map_lookup_elem(void *map, const void *key)
 {
