@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -46,6 +48,23 @@ int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *le
 int file_read(const char *path, size_t max, char **out, size_t *len)
 {
 	return file_read_at(AT_FDCWD, path, max, out, len);
+}
+
+int file_open_regular(int dirfd, const char *path, u64 resolve)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };
+	char again[32];
+	struct stat st;
+
+	auto_close int found = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	if (found < 0 || fstat(found, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
+	int fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
 }
 
 static void outfile_free(struct outfile *o)

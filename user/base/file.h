@@ -15,6 +15,13 @@ int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *le
 int file_read(const char *path, size_t max, char **out, size_t *len);
 
 /*
+ * Opens a path that someone else controls for reading. Only a regular file is ever opened: no
+ * device is woken and no pipe waited for. `resolve` are RESOLVE_ flags of openat2(2). Returns
+ * the descriptor or a negative errno; -ENOEXEC if it is no regular file.
+ */
+int file_open_regular(int dirfd, const char *path, u64 resolve);
+
+/*
  * A file that appears under its name only when it is whole: written beside the target under a
  * temporary name, synced, renamed. "-" is standard output. A path that exists and is no regular
  * file (a pipe, /dev/null) is written in place.
