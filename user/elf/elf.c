@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 
 /* Far above what linkers make; a section table of that size takes 4 MB. */
-#define MAX_SEGMENTS 1024
+#define MAX_SEGMENTS 256
 #define MAX_SECTIONS 65536
 #define MAX_NAMES    (4u << 20)
 #define MAX_NOTES    (64u << 10)

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the table of a module's functions: collects symbols, sorts them, flattens overlaps. */
+#include "elf/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "elf/plt.h"
+
+#define MAX_NAME     4096
+#define MAX_SOURCES  8
+#define CHUNK_NR     2048 /* symbols read at once */
+#define NAME_IN_POOL UINT8_MAX
+
+/* [start, end) from the table's base. */
+struct range {
+	u32 start, end;
+	u32 name; /* offset into the pool */
+};
+
+struct symbols {
+	u64 base; /* the lowest address of the code */
+	struct range *at;
+	size_t nr;
+	char *pool;
+	size_t pool_len;
+};
+
+enum symbol_class {
+	CLASS_EXPORTED,
+	CLASS_LOCAL,
+	CLASS_LABEL,
+};
+
+struct entry {
+	u64 addr;
+	u32 size; /* 0: unknown; then `limit` bounds it */
+	u32 limit;
+	u32 name; /* in the strings of `source`, or in the pool */
+	u16 name_len;
+	u8 underscores;
+	u8 class;
+	u8 source; /* or NAME_IN_POOL */
+};
+
+struct builder {
+	const struct elf *module;
+	u64 base;
+	size_t max_bytes;
+	VEC(struct entry) all;
+	char *strings[MAX_SOURCES];
+	size_t strings_len[MAX_SOURCES];
+	u8 nr_sources;
+	struct str plt_names;
+	VEC(struct range) ranges;
+	struct str pool;
+};
+
+/* How many bytes of code follow `addr` in its executable segment; 0 if it is in none. */
+static u64 code_after(const struct builder *b, u64 addr)
+{
+	size_t nr;
+	const struct elf_segment *segments = elf_segments(b->module, &nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct elf_segment *p = &segments[i];
+		if (p->type == PT_LOAD && (p->flags & PF_X) && addr >= p->vaddr &&
+		    addr - p->vaddr < p->memsz)
+			return p->memsz - (addr - p->vaddr);
+	}
+	return 0;
+}
+
+static u64 lowest_code(const struct elf *e)
+{
+	size_t nr;
+	const struct elf_segment *segments = elf_segments(e, &nr);
+	u64 lowest = UINT64_MAX;
+
+	for (size_t i = 0; i < nr; i++)
+		if (segments[i].type == PT_LOAD && (segments[i].flags & PF_X) &&
+		    segments[i].vaddr < lowest)
+			lowest = segments[i].vaddr;
+	return lowest;
+}
+
+static u32 clip(u64 value, u64 max)
+{
+	if (value > max)
+		value = max;
+	return value > UINT32_MAX ? UINT32_MAX : (u32)value;
+}
+
+/* Assemblers' own labels: ".L1"; "$x", "$d" and the like mark code and data on ARM and RISC-V. */
+static bool is_assemblers(const char *name)
+{
+	return !*name || *name == '$' || (name[0] == '.' && name[1] == 'L');
+}
+
+/* False when there are too many. */
+static bool add(struct builder *b, struct entry e, const char *name, u64 size, u64 section_rest)
+{
+	u64 rest = code_after(b, e.addr);
+
+	if (!rest || e.addr < b->base || e.addr - b->base > UINT32_MAX || is_assemblers(name))
+		return true;
+	if (b->all.nr >= b->max_bytes / sizeof(struct range))
+		return false;
+	e.limit = clip(section_rest ? section_rest : rest, rest);
+	e.size = clip(size, rest);
+	e.name_len = (u16)strnlen(name, MAX_NAME);
+	size_t underscores = strspn(name, "_");
+	e.underscores = underscores > UINT8_MAX ? UINT8_MAX : (u8)underscores;
+	vec_push(&b->all, e);
+	return true;
+}
+
+/* What one symbol table is read with. */
+struct table {
+	const struct elf *from;
+	const struct elf_section *sections;
+	size_t nr_sections;
+	u64 shift; /* to add to its addresses to get the module's */
+	u8 source;
+};
+
+static bool add_symbol(struct builder *b, const struct table *t, const Elf64_Sym *sym)
+{
+	struct entry e = { .addr = sym->st_value + t->shift, .source = t->source };
+	unsigned type = ELF64_ST_TYPE(sym->st_info), bind = ELF64_ST_BIND(sym->st_info);
+	u64 section_rest = 0;
+
+	if ((type != STT_FUNC && type != STT_NOTYPE) || sym->st_shndx == SHN_UNDEF ||
+	    sym->st_name >= b->strings_len[t->source])
+		return true;
+	if (sym->st_shndx < t->nr_sections) {
+		const struct elf_section *s = &t->sections[sym->st_shndx];
+		if (!(s->flags & SHF_EXECINSTR))
+			return true;
+		if (sym->st_value >= s->vaddr && sym->st_value - s->vaddr < s->size)
+			section_rest = s->size - (sym->st_value - s->vaddr);
+	} else if (type == STT_NOTYPE) {
+		return true;
+	}
+	e.class = type == STT_NOTYPE  ? CLASS_LABEL
+		  : bind == STB_LOCAL ? CLASS_LOCAL
+				      : CLASS_EXPORTED;
+	e.name = sym->st_name;
+	return add(b, e, b->strings[t->source] + sym->st_name, sym->st_size, section_rest);
+}
+
+static Elf64_Sym symbol_of(const struct elf *e, const u8 *raw)
+{
+	Elf64_Sym sym;
+
+	if (elf_is_64(e)) {
+		memcpy(&sym, raw, sizeof(sym));
+		return sym;
+	}
+	Elf32_Sym narrow;
+	memcpy(&narrow, raw, sizeof(narrow));
+	return (Elf64_Sym){ narrow.st_name,  narrow.st_info,  narrow.st_other,
+			    narrow.st_shndx, narrow.st_value, narrow.st_size };
+}
+
+/* False if the table is damaged or too large; what it gave is then taken back by the caller. */
+static bool add_symbols(struct builder *b, const struct table *t, const struct elf_section *s)
+{
+	size_t size = elf_is_64(t->from) ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	auto_free u8 *chunk = xmalloc(CHUNK_NR * size);
+
+	for (u64 at = 0; at + size <= s->size;) {
+		size_t nr = (s->size - at) / size < CHUNK_NR ? (s->size - at) / size : CHUNK_NR;
+		if (elf_read_at(t->from, s->file_off + at, chunk, nr * size))
+			return false;
+		for (size_t i = 0; i < nr; i++) {
+			Elf64_Sym sym = symbol_of(t->from, chunk + i * size);
+			if (!add_symbol(b, t, &sym))
+				return false;
+		}
+		at += nr * size;
+	}
+	return true;
+}
+
+static bool first_load(const struct elf *e, u64 *vaddr)
+{
+	size_t nr;
+	const struct elf_segment *segments = elf_segments(e, &nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		if (segments[i].type == PT_LOAD) {
+			*vaddr = segments[i].vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The distance of two views of one module: a prelinked one and its debug file. */
+static u64 shift_of(const struct elf *module, const struct elf *from)
+{
+	u64 to, at;
+
+	return first_load(module, &to) && first_load(from, &at) ? to - at : 0;
+}
+
+static void add_section(struct builder *b, const struct elf *from, const char *name, u32 type)
+{
+	const struct elf_section *s = elf_section_find(from, name);
+	struct table t = { .from = from, .source = b->nr_sources };
+	size_t before = b->all.nr;
+	void *strings;
+
+	t.sections = elf_sections(from, &t.nr_sections);
+	if (!s || s->type != type || s->link >= t.nr_sections || b->nr_sources == MAX_SOURCES)
+		return;
+	if (elf_section_read(from, &t.sections[s->link], b->max_bytes, &strings,
+			     &b->strings_len[t.source]))
+		return;
+	b->strings[t.source] = strings;
+	b->nr_sources++;
+	if (!b->strings_len[t.source])
+		return;
+	b->strings[t.source][b->strings_len[t.source] - 1] = '\0';
+	t.shift = shift_of(b->module, from);
+	if (!add_symbols(b, &t, s))
+		b->all.nr = before;
+}
+
+static void add_plt_entry(void *arg, u64 vaddr, u32 size, const char *function)
+{
+	struct builder *b = arg;
+	struct entry e = { .addr = vaddr, .class = CLASS_LOCAL, .source = b->nr_sources };
+	size_t at = b->plt_names.len;
+
+	if (at > b->max_bytes)
+		return;
+	str_add_bytes(&b->plt_names, function, strnlen(function, MAX_NAME - 5));
+	str_add(&b->plt_names, "@plt");
+	str_add_char(&b->plt_names, '\0');
+	e.name = (u32)at;
+	add(b, e, b->plt_names.at + at, size, 0);
+}
+
+static void add_plt(struct builder *b)
+{
+	if (b->nr_sources == MAX_SOURCES)
+		return;
+	plt_each(b->module, add_plt_entry, b);
+	b->strings_len[b->nr_sources] = b->plt_names.len;
+	b->strings[b->nr_sources++] = str_take(&b->plt_names);
+}
+
+/* By address, and the best name last, where the flattening lets it win. */
+static int compare(const void *va, const void *vb)
+{
+	const struct entry *a = va, *b = vb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	if (a->class != b->class)
+		return a->class < b->class ? 1 : -1;
+	if (a->underscores != b->underscores)
+		return a->underscores < b->underscores ? 1 : -1;
+	if (a->name_len != b->name_len)
+		return a->name_len < b->name_len ? 1 : -1;
+	if (a->source != b->source)
+		return a->source < b->source ? 1 : -1;
+	return a->name < b->name ? 1 : a->name > b->name ? -1 : 0;
+}
+
+/* Gives symbols without a size what is free behind them; where a sized one is, they go. */
+static void settle_sizes(struct builder *b)
+{
+	u64 sized_end = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0, next = 0; i < b->all.nr; i = next) {
+		for (next = i; next < b->all.nr && b->all.at[next].addr == b->all.at[i].addr;
+		     next++) {
+			u64 end = b->all.at[next].addr + b->all.at[next].size;
+			if (end > sized_end)
+				sized_end = end;
+		}
+		u64 room = next < b->all.nr ? b->all.at[next].addr - b->all.at[i].addr : UINT64_MAX;
+		for (size_t k = i; k < next; k++) {
+			struct entry e = b->all.at[k];
+			if (!e.size && sized_end > e.addr)
+				continue;
+			if (!e.size)
+				e.size = clip(room, e.limit);
+			b->all.at[kept++] = e;
+		}
+	}
+	b->all.nr = kept;
+}
+
+static u32 pool_name(struct builder *b, struct entry *e)
+{
+	if (e->source != NAME_IN_POOL) {
+		u32 at = (u32)b->pool.len;
+		str_add_bytes(&b->pool, b->strings[e->source] + e->name, e->name_len);
+		str_add_char(&b->pool, '\0');
+		e->name = at;
+		e->source = NAME_IN_POOL;
+	}
+	return e->name;
+}
+
+static void emit(struct builder *b, u64 start, u64 end, struct entry *e)
+{
+	if (b->pool.len + b->ranges.nr * sizeof(struct range) > b->max_bytes)
+		return;
+	if (end - b->base > UINT32_MAX)
+		end = b->base + UINT32_MAX;
+	if (start < end)
+		vec_push(&b->ranges, (struct range){ (u32)(start - b->base), (u32)(end - b->base),
+						     pool_name(b, e) });
+}
+
+/* Symbols that are open at the current address, the one that counts on top. */
+struct sweep {
+	VEC(struct entry *) open;
+	u64 at; /* everything before is flattened */
+};
+
+static void sweep_to(struct builder *b, struct sweep *s, u64 upto)
+{
+	while (s->open.nr && s->at < upto) {
+		struct entry *top = s->open.at[s->open.nr - 1];
+		u64 end = top->addr + top->size;
+		if (end > s->at) {
+			u64 stop = end < upto ? end : upto;
+			emit(b, s->at, stop, top);
+			s->at = stop;
+		}
+		if (end <= upto)
+			s->open.nr--;
+	}
+	s->at = upto;
+}
+
+/* Each symbol opens and closes once, so that n symbols give at most 2n ranges. */
+static void flatten(struct builder *b)
+{
+	struct sweep s = { 0 };
+
+	vec_each(e, &b->all) {
+		sweep_to(b, &s, e->addr);
+		vec_push(&s.open, e);
+	}
+	sweep_to(b, &s, UINT64_MAX);
+	vec_fini(&s.open);
+}
+
+static struct symbols *pack(struct builder *b)
+{
+	struct symbols *s = xcalloc(1, sizeof(*s));
+
+	s->base = b->base;
+	s->nr = b->ranges.nr;
+	s->at = xreallocarray(b->ranges.at, s->nr + 1, sizeof(s->at[0]));
+	s->pool_len = b->pool.len;
+	s->pool = xreallocarray(b->pool.at, s->pool_len + 1, 1);
+	return s;
+}
+
+struct symbols *symbols_read(const struct elf *module, const struct elf *const *more,
+			     size_t nr_more, size_t max_bytes)
+{
+	struct builder b = { .module = module, .base = lowest_code(module) };
+
+	/* Offsets into strings are of 32 bits. */
+	b.max_bytes = max_bytes > UINT32_MAX / 2 ? UINT32_MAX / 2 : max_bytes;
+	add_section(&b, module, ".symtab", SHT_SYMTAB);
+	for (size_t i = 0; i < nr_more; i++)
+		add_section(&b, more[i], ".symtab", SHT_SYMTAB);
+	add_section(&b, module, ".dynsym", SHT_DYNSYM);
+	add_plt(&b);
+	if (b.all.nr)
+		qsort(b.all.at, b.all.nr, sizeof(b.all.at[0]), compare);
+	settle_sizes(&b);
+	flatten(&b);
+	for (size_t i = 0; i < b.nr_sources; i++)
+		free(b.strings[i]);
+	vec_fini(&b.all);
+	return pack(&b);
+}
+
+const char *symbols_find(const struct symbols *s, u64 vaddr)
+{
+	size_t lo = 0, hi = s->nr;
+
+	if (vaddr < s->base || vaddr - s->base > UINT32_MAX)
+		return NULL;
+	u32 addr = (u32)(vaddr - s->base);
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (s->at[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->nr && s->at[lo].start <= addr ? s->pool + s->at[lo].name : NULL;
+}
+
+size_t symbols_nr(const struct symbols *s)
+{
+	return s->nr;
+}
+
+size_t symbols_bytes(const struct symbols *s)
+{
+	return sizeof(*s) + s->nr * sizeof(s->at[0]) + s->pool_len;
+}
+
+void symbols_free(struct symbols *s)
+{
+	if (!s)
+		return;
+	free(s->at);
+	free(s->pool);
+	free(s);
+}
