@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the file behind a mapping of another process. */
+#include "proc/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+
+/* File systems whose files have another device, or on overlayfs another inode, in stat(2). */
+static bool has_two_identities(int fd, bool *inode_too)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	*inode_too = fs.f_type == OVERLAYFS_SUPER_MAGIC;
+	return *inode_too || fs.f_type == BTRFS_SUPER_MAGIC;
+}
+
+/* `by_range`: the kernel led us there by the mapping itself, which `m` may describe no more. */
+static bool is_mapped(int fd, const struct mapping *m, bool by_range)
+{
+	bool inode_too = false;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return false;
+	bool same_inode = st.st_ino == m->inode;
+	if (same_inode && st.st_dev == makedev(m->dev_major, m->dev_minor))
+		return true;
+	return has_two_identities(fd, &inode_too) && (same_inode || (by_range && inode_too));
+}
+
+static int checked(int fd, const struct mapping *m, bool by_range)
+{
+	if (fd < 0 || is_mapped(fd, m, by_range))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int open_by_range(pid_t pid, const struct mapping *m)
+{
+	char path[96];
+
+	/* Without leading zeros, as the kernel writes it; the link leads to the file itself. */
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)m->start,
+		 (unsigned long)m->end);
+	return checked(file_open_regular(AT_FDCWD, path, 0), m, true);
+}
+
+/* Paths in /proc/PID/maps have no links left in them: whoever puts one there wants to mislead. */
+static int open_by_path(const char *root, const struct mapping *m)
+{
+	auto_close int rootfd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (rootfd < 0)
+		return -errno;
+	return checked(file_open_regular(rootfd, m->path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS), m,
+		       false);
+}
+
+int mapped_file_open(pid_t pid, const struct mapping *m)
+{
+	char root[32];
+
+	if (!m->inode || m->path[0] != '/')
+		return -ENOENT;
+	int fd = open_by_range(pid, m);
+	if (fd >= 0 || fd == -ENOEXEC)
+		return fd;
+
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	int in_target = open_by_path(root, m);
+	if (in_target >= 0)
+		return in_target;
+	int in_ours = open_by_path("/", m);
+	if (in_ours >= 0)
+		return in_ours;
+	if (in_target == -ESTALE || in_ours == -ESTALE)
+		return -ESTALE;
+	return in_target == -EACCES || in_target == -EPERM ? in_target : -ENOENT;
+}
