@@ -238,10 +238,3 @@ static __always_inline enum shape stub_shape(const struct walk *w, bool at_start
 		return SHAPE_FP_UNCHANGED;
 	return is_behind_pop(w) ? SHAPE_RA_AT_SP : SHAPE_BODY;
 }
-
-/* The word `ra` bytes follow an instruction that calls: e8 rel32 or ff d0..d7 (`before` ends at
- * ra). */
-static __always_inline bool is_behind_call(const u8 before[8])
-{
-	return before[3] == 0xe8 || (before[6] == 0xff && (before[7] & 0xf8) == 0xd0);
-}

@@ -5,31 +5,9 @@
 
 #define STUB_FP_MAX   (1ULL << 16) /* fp above sp in a stub with a frame of fp */
 #define SEARCH_WORDS  31           /* pushed below the return address at most */
-#define CALLER_WORDS  8            /* pushed by a frameless stub at most */
+#define CALLER_WORDS  16           /* pushed by a frameless stub at most; slow_subtype_check: 8 */
 #define ENTRY_BARRIER (~0ULL)      /* cookie that method_entry_barrier pushes */
 #define CALL_BYTES    8            /* read before a return address */
-
-static __always_inline bool is_code(const struct hotspot_layout *jvm, u64 addr)
-{
-	return addr - jvm->bounds_start < jvm->bounds_end - jvm->bounds_start;
-}
-
-static __always_inline bool is_interpreter(const struct hotspot_layout *jvm, u64 addr)
-{
-	return addr - jvm->interpreter_start < jvm->interpreter_end - jvm->interpreter_start;
-}
-
-/* Whether `ra` can be what a call in the code heap pushed: the word itself says nothing. */
-static __always_inline bool is_return_address(const struct hotspot_layout *jvm, u64 ra)
-{
-	u8 before[CALL_BYTES];
-
-	if (!is_code(jvm, ra))
-		return false;
-	if (is_interpreter(jvm, ra))
-		return true;
-	return !walk_read(before, sizeof(before), ra - CALL_BYTES) && is_behind_call(before);
-}
 
 /* The pc's surroundings, what is not readable as zeros. */
 static __always_inline void read_code(struct walk *w)
@@ -85,7 +63,7 @@ int walk_search(struct walk *w, u64 from)
 	for (u32 i = 1; i <= SEARCH_WORDS; i++) {
 		u64 ra = w->words[i & (WALK_WORDS - 1)];
 
-		if (!is_return_address(jvm, ra))
+		if (!walk_is_return_address(jvm, ra))
 			continue;
 		w->regs.fp = w->words[(i - 1) & (WALK_WORDS - 1)];
 		w->frame.info |= USER_FRAME_APPROXIMATE;
@@ -102,7 +80,7 @@ static __always_inline int step_frame_size(struct walk *w, const struct hotspot_
 
 	if (walk_read(w->words, 16, cfa - 16))
 		return STAT_UNREADABLE;
-	if (!is_code(jvm, w->words[1]))
+	if (!walk_is_code(jvm, w->words[1]))
 		return walk_search(w, cfa - 8);
 	if (fp_saved)
 		w->regs.fp = w->words[0];
@@ -180,7 +158,7 @@ static __always_inline int step_buffer(struct walk *w, const struct hotspot_layo
 		/* A leaf without a frame; believed only if a call of the code heap is behind. */
 		if (walk_read(w->words, 8, w->regs.sp))
 			return STAT_UNREADABLE;
-		if (!is_return_address(jvm, w->words[0]))
+		if (!walk_is_return_address(jvm, w->words[0]))
 			return STAT_STUB_FRAME;
 		return go_on(w, RULE_RA_AT_SP, w->words[0], w->regs.sp + 8);
 	}
@@ -208,7 +186,7 @@ int walk_call_target(struct walk *w)
 	for (u32 i = 0; i < CALLER_WORDS; i++) {
 		u64 ra = w->words[i & (WALK_WORDS - 1)];
 
-		if (!is_code(jvm, ra) || walk_read(before, sizeof(before), ra - CALL_BYTES) ||
+		if (!walk_is_code(jvm, ra) || walk_read(before, sizeof(before), ra - CALL_BYTES) ||
 		    before[3] != 0xe8)
 			continue;
 		s32 rel = before[4] | before[5] << 8 | before[6] << 16 | (u32)before[7] << 24;
@@ -281,7 +259,7 @@ int walk_hotspot(struct walk *w)
 
 	if (!jvm)
 		return STAT_NO_JVM;
-	if (is_interpreter(jvm, w->regs.pc)) {
+	if (walk_is_interpreter(jvm, w->regs.pc)) {
 		w->frame.info |= (u64)USER_FRAME_INTERPRETER << USER_FRAME_KIND_SHIFT;
 		return walk_interpreter(w);
 	}
@@ -301,7 +279,7 @@ int walk_hotspot(struct walk *w)
 		w->regs.pc = jvm->enter_special_return;
 		w->is_frozen = 1;
 	}
-	if (!stop && !may_be_native && !is_code(jvm, w->regs.pc))
+	if (!stop && !may_be_native && !walk_is_code(jvm, w->regs.pc))
 		count(STAT_NATIVE_CALLER);
 	return stop;
 }

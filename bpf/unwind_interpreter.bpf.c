@@ -53,6 +53,30 @@ static __always_inline int step_entry(struct walk *w)
 	return 0;
 }
 
+/*
+ * Before a method entry sets up its frame, fp is the caller's, and a compiled caller uses it for
+ * something else. The return address is at sp, or has just been popped to rax; r13 is the caller's
+ * sp, for adapters and the locals move it.
+ */
+static __always_inline int step_before_entry(struct walk *w, const struct hotspot_layout *jvm)
+{
+	if (!w->is_leaf || !is_method(w->regs.bx))
+		return STAT_INTERPRETER_FRAME;
+	if (walk_read(w->words, 8, w->regs.sp))
+		return STAT_UNREADABLE;
+
+	u64 ra = w->words[0], up = w->regs.r13 - w->regs.sp;
+	if (!walk_is_return_address(jvm, ra))
+		ra = w->regs.ax;
+	if (up > SENDER_DISTANCE_MAX || !walk_is_return_address(jvm, ra))
+		return STAT_INTERPRETER_FRAME;
+	set_interpreted(w, w->regs.bx, 0);
+	w->rule = RULE_INTERPRETER_ENTRY;
+	w->regs.pc = ra;
+	w->regs.sp = w->regs.r13;
+	return 0;
+}
+
 int walk_interpreter(struct walk *w)
 {
 	if (!w)
@@ -64,7 +88,7 @@ int walk_interpreter(struct walk *w)
 		return STAT_NO_JVM;
 	u64 fp = w->regs.fp, above = fp - w->regs.sp;
 	if (fp & 7 || above > FP_DISTANCE_MAX)
-		return STAT_INTERPRETER_FRAME;
+		return step_before_entry(w, jvm);
 	if (walk_read(w->words, (SLOTS_BELOW + 2) * 8, fp - SLOTS_BELOW * 8))
 		return STAT_UNREADABLE;
 	if (w->is_leaf && above <= 16)

@@ -94,3 +94,33 @@ static __always_inline int walk_read(void *out, u32 size, u64 addr)
 {
 	return bpf_probe_read_user(out, size, (void *)addr);
 }
+
+#define CALL_BYTES 8 /* read before a return address */
+
+/* Whether what ends before a return address calls: e8 rel32 or ff d0..d7. */
+static __always_inline bool is_behind_call(const u8 before[CALL_BYTES])
+{
+	return before[3] == 0xe8 || (before[6] == 0xff && (before[7] & 0xf8) == 0xd0);
+}
+
+static __always_inline bool walk_is_code(const struct hotspot_layout *jvm, u64 addr)
+{
+	return addr - jvm->bounds_start < jvm->bounds_end - jvm->bounds_start;
+}
+
+static __always_inline bool walk_is_interpreter(const struct hotspot_layout *jvm, u64 addr)
+{
+	return addr - jvm->interpreter_start < jvm->interpreter_end - jvm->interpreter_start;
+}
+
+/* Whether `ra` can be what a call in the code heap pushed: the word itself says nothing. */
+static __always_inline bool walk_is_return_address(const struct hotspot_layout *jvm, u64 ra)
+{
+	u8 before[CALL_BYTES];
+
+	if (!walk_is_code(jvm, ra))
+		return false;
+	if (walk_is_interpreter(jvm, ra))
+		return true;
+	return !walk_read(before, sizeof(before), ra - CALL_BYTES) && is_behind_call(before);
+}
