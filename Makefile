@@ -25,6 +25,9 @@ BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Werror -MMD -MP \
 SAN        = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 SAN_CFLAGS = -std=gnu11 $(WARN) $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen $(SAN)
 TEST_FLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -Ibpf -Iuser -I. $(SAN)
+FUZZ_CFLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
+	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FUZZ_SECONDS ?= 60
 LIBS       = -lbpf -lelf -lz -llzma -liberty -lm
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
@@ -43,7 +46,10 @@ assets     := $(wildcard user/export/page/*)
 unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 programs   := $(patsubst %.c,$(O)/%,$(wildcard tests/programs/*.c))
 java_srcs  := $(wildcard tests/programs/*.java)
-scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/jvm/test_* tests/web/test_*))
+fuzzers    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
+fuzz_objs  := $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out user/capture/% user/cmd/%,$(user_srcs)))
+scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/fuzz/test_* tests/jvm/test_* \
+	     tests/web/test_*))
 sources    := $(wildcard bpf/*.[ch] bpf/host/*.[ch] bpf/host/*/*.[ch] jvmmap/*.[ch] user/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 
 ifeq ($(V),1)
@@ -112,10 +118,27 @@ $(O)/tests/programs/.java: $(java_srcs)
 	$(call say,JAVAC,$(O)/tests/programs)
 	$(Q)mkdir -p $(@D) && javac --release 8 -Xlint:-options -nowarn -d $(@D) $^ && touch $@
 
+# Fuzz targets are linked with all of user/ but capture and cmd, built for libFuzzer.
+$(O)/fuzz/%.o: %.c | $(O)/gen/sysflame.skel.h $(O)/gen/page.h
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_CFLAGS) -c $< -o $@
+
+$(O)/fuzz/libuser.a: $(fuzz_objs)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/fuzz/libuser.a
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer $< $(O)/fuzz/libuser.a $(LIBS) -o $@
+
+# Each target for FUZZ_SECONDS, T='fuzz_a' only these; what it finds is kept under $(O).
+fuzz: $(fuzzers)
+	$(Q)O=$(O) tests/fuzz/run -max_total_time=$(FUZZ_SECONDS) \
+	  $(filter $(if $(T),$(addprefix %/,$(T)),%),$(fuzzers))
+
 test-programs: $(programs) $(O)/tests/programs/.java
 
 # T='test_a test_b' runs only these.
-test: all $(unit_tests) test-programs
+test: all $(unit_tests) $(if $(filter-out test_fuzz%,$(T)),,$(fuzzers)) test-programs
 	$(Q)O=$(O) tests/run $(filter $(if $(T),$(addprefix %/,$(T)),%),$(unit_tests) $(scripts))
 
 check: deps-test
@@ -156,10 +179,11 @@ help:
 	@echo 'sudo make check    install what the tests need, build, lint, run every test'
 	@echo 'make               build $(O)/sysflame and $(O)/libjvmmap.so'
 	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench'
+	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
 
-.PHONY: all test test-programs check lint fmt bench deps deps-test record install help
+.PHONY: all test test-programs check lint fmt fuzz bench deps deps-test record install help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
