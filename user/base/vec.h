@@ -29,7 +29,7 @@
 		(v)->at[(v)->nr++] = __VA_ARGS__; \
 	} while (0)
 
-#define vec_each(p, v) for (typeof((v)->at[0]) *p = (v)->at; p < (v)->at + (v)->nr; p++)
+#define vec_each(p, v) for (typeof((v)->at[0]) *p = (v)->at; p && p < (v)->at + (v)->nr; p++)
 
 #define vec_fini(v)             \
 	do {                    \

@@ -83,7 +83,7 @@ static bool is_end(const char *name, size_t len)
 
 static bool is_noise(const char *name, size_t len)
 {
-	return !len || name[0] == '$' || (len > 1 && !memcmp(name, ".L", 2)) ||
+	return !len || !name[0] || name[0] == '$' || (len > 1 && !memcmp(name, ".L", 2)) ||
 	       (len > 6 && (!memcmp(name, "__pfx_", 6) || !memcmp(name, "__cfi_", 6)));
 }
 
