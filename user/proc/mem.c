@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads another process's memory by process_vm_readv, else through /proc/PID/mem. */
+#include "proc/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "proc/status.h"
+
+#define BATCH     256  /* requests per system call; the kernel takes at most IOV_MAX = 1024 */
+#define PAGE_SIZE 4096 /* a string is read page by page: the next one may not be there */
+
+struct mem {
+	pid_t pid;
+	int pidfd; /* tells that the process has ended, also when its PID is used again; -1: none */
+	int fd;    /* /proc/PID/mem, -1 while process_vm_readv works */
+	const struct mem_segment *segments; /* instead of a process */
+	size_t nr_segments;
+	struct mem_counts counts;
+};
+
+static ssize_t read_segments(const struct mem *m, u64 addr, void *buf, size_t len)
+{
+	for (size_t i = 0; i < m->nr_segments; i++) {
+		const struct mem_segment *s = &m->segments[i];
+
+		if (addr < s->addr || addr - s->addr >= s->len)
+			continue;
+		size_t left = s->len - (addr - s->addr);
+		len = len < left ? len : left;
+		memcpy(buf, (const char *)s->bytes + (addr - s->addr), len);
+		return (ssize_t)len;
+	}
+	return -EFAULT;
+}
+
+static bool has_ended(const struct mem *m)
+{
+	return m->pidfd >= 0 && syscall(SYS_pidfd_send_signal, m->pidfd, 0, NULL, 0) < 0 &&
+	       errno == ESRCH;
+}
+
+static int read_error(const struct mem *m, int err)
+{
+	return err == ESRCH || has_ended(m) ? -ESRCH : -EFAULT;
+}
+
+static ssize_t read_fd(const struct mem *m, u64 addr, void *buf, size_t len)
+{
+	/* Addresses are the file's offsets: those past the sign bit are the kernel's anyway. */
+	ssize_t n = addr > INT64_MAX ? -1 : pread(m->fd, buf, len, (off_t)addr);
+
+	return n > 0 ? n : read_error(m, 0);
+}
+
+ssize_t mem_read_some(struct mem *m, u64 addr, void *buf, size_t len)
+{
+	ssize_t n;
+
+	m->counts.calls++;
+	if (m->segments) {
+		n = read_segments(m, addr, buf, len);
+	} else if (m->fd >= 0) {
+		n = read_fd(m, addr, buf, len);
+	} else {
+		struct iovec local = { buf, len };
+		struct iovec remote = { (void *)(uintptr_t)addr, len };
+
+		n = process_vm_readv(m->pid, &local, 1, &remote, 1, 0);
+		if (n <= 0)
+			n = read_error(m, n ? errno : EFAULT);
+	}
+	m->counts.bytes += n > 0 ? (u64)n : 0;
+	m->counts.failures += n < (ssize_t)len;
+	return n;
+}
+
+int mem_read(struct mem *m, u64 addr, void *buf, size_t len)
+{
+	ssize_t n = len ? mem_read_some(m, addr, buf, len) : 0;
+
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == len ? 0 : -EFAULT;
+}
+
+int mem_read_string(struct mem *m, u64 addr, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	while (len < size) {
+		size_t part = PAGE_SIZE - (addr + len) % PAGE_SIZE;
+		part = part < size - len ? part : size - len;
+		part = part < 64 ? part : 64; /* most strings are short */
+		int err = mem_read(m, addr + len, buf + len, part);
+		if (err)
+			return err;
+		if (memchr(buf + len, '\0', part))
+			return 0;
+		len += part;
+	}
+	return -ENAMETOOLONG;
+}
+
+/*
+ * process_vm_readv stops at the first request that faults and may have read a part of it: the
+ * whole ones before it are ok, that one is not, and the rest is for the next call.
+ */
+static size_t read_group(struct mem *m, struct mem_request *r, size_t nr, int *nr_ok)
+{
+	struct iovec local[BATCH], remote[BATCH];
+	ssize_t left;
+	size_t done = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		local[i] = (struct iovec){ r[i].buf, r[i].len };
+		remote[i] = (struct iovec){ (void *)(uintptr_t)r[i].addr, r[i].len };
+		r[i].ok = false;
+	}
+	left = process_vm_readv(m->pid, local, nr, remote, nr, 0);
+	m->counts.calls++;
+	m->counts.bytes += left > 0 ? (u64)left : 0;
+	for (; done < nr && left >= (ssize_t)r[done].len; done++) {
+		left -= r[done].len;
+		r[done].ok = true;
+		++*nr_ok;
+	}
+	if (done == nr)
+		return nr;
+	m->counts.failures++;
+	return done + 1;
+}
+
+int mem_read_batch(struct mem *m, struct mem_request *requests, size_t nr)
+{
+	int nr_ok = 0;
+
+	if (m->segments || m->fd >= 0) {
+		for (size_t i = 0; i < nr; i++) {
+			requests[i].ok =
+				!mem_read(m, requests[i].addr, requests[i].buf, requests[i].len);
+			nr_ok += requests[i].ok;
+		}
+	} else {
+		for (size_t i = 0; i < nr;) {
+			size_t group = nr - i < BATCH ? nr - i : BATCH;
+			size_t done = read_group(m, requests + i, group, &nr_ok);
+
+			if (done < group && has_ended(m))
+				return -ESRCH;
+			i += done;
+		}
+	}
+	return nr_ok || !nr || !has_ended(m) ? nr_ok : -ESRCH;
+}
+
+/* process_vm_readv may be filtered (seccomp) or not built in, while /proc/PID/mem is there. */
+static int choose_way(struct mem *m)
+{
+	char path[32], probe;
+	struct iovec local = { &probe, 1 }, remote = { NULL, 1 };
+
+	if (process_vm_readv(m->pid, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT)
+		return 0;
+	if (errno == ESRCH)
+		return -ESRCH;
+	snprintf(path, sizeof(path), "/proc/%d/mem", m->pid);
+	m->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (m->fd >= 0)
+		return 0;
+	return errno == ENOENT ? -ESRCH : errno == EACCES ? -EPERM : -errno;
+}
+
+AUTO_DEFINE(mem, struct mem *, mem_free)
+#define auto_mem __attribute__((cleanup(auto_mem_run)))
+
+int mem_open(pid_t pid, u64 start_ns, struct mem **out)
+{
+	auto_mem struct mem *m = xcalloc(1, sizeof(*m));
+	struct proc_status status;
+	int err;
+
+	m->pid = pid;
+	m->fd = -1;
+	m->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (m->pidfd < 0 && errno == ESRCH)
+		return -ESRCH;
+	if (start_ns) {
+		err = proc_status_read(pid, &status);
+		if (err)
+			return err;
+		if (!proc_same_start(status.start_ns, start_ns))
+			return -ESRCH;
+	}
+	err = choose_way(m);
+	if (err)
+		return err;
+	*out = take(m);
+	return 0;
+}
+
+struct mem *mem_of_segments(const struct mem_segment *segments, size_t nr)
+{
+	struct mem *m = xcalloc(1, sizeof(*m));
+
+	m->fd = m->pidfd = -1;
+	m->segments = segments;
+	m->nr_segments = nr;
+	return m;
+}
+
+void mem_free(struct mem *m)
+{
+	if (!m)
+		return;
+	if (m->fd >= 0)
+		close(m->fd);
+	if (m->pidfd >= 0)
+		close(m->pidfd);
+	free(m);
+}
+
+struct mem_counts mem_counts(const struct mem *m)
+{
+	return m->counts;
+}
