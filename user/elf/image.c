@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads an ELF image from a process's memory. */
+#include "elf/image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#define PHDRS_MAX    64
+#define DYNAMIC_MAX  256 /* entries */
+#define NOTES_MAX    4096
+#define CHAIN_MAX    100000 /* steps in one hash chain: a damaged one may be a ring */
+#define NAME_MAX_LEN 256
+
+static int read_at(const struct image *img, u64 addr, void *buf, size_t len)
+{
+	return img->memory.read(img->memory.ctx, addr, buf, len);
+}
+
+/* glibc adds the bias to the addresses in PT_DYNAMIC, musl leaves them as in the file. */
+static u64 run_time(const struct image *img, u64 addr)
+{
+	return addr >= img->start && addr < img->end ? addr : addr + img->bias;
+}
+
+static void read_build_id(struct image *img, u64 addr, u64 size)
+{
+	u8 notes[NOTES_MAX];
+
+	size = size < sizeof(notes) ? size : sizeof(notes);
+	if (read_at(img, addr, notes, size))
+		return;
+	for (u64 at = 0; at + sizeof(Elf64_Nhdr) <= size;) {
+		Elf64_Nhdr note;
+
+		memcpy(&note, notes + at, sizeof(note));
+		u64 name = at + sizeof(note), desc = name + ((note.n_namesz + 3ull) & ~3ull);
+		u64 next = desc + ((note.n_descsz + 3ull) & ~3ull);
+		if (next > size)
+			return;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    !memcmp(notes + name, "GNU", 4) && note.n_descsz <= IMAGE_BUILD_ID_MAX) {
+			memcpy(img->build_id, notes + desc, note.n_descsz);
+			img->build_id_len = note.n_descsz;
+			return;
+		}
+		at = next;
+	}
+}
+
+/* The bias needs the lowest PT_LOAD; the rest is found by what that gives. */
+static int read_segments(struct image *img, u64 base, const Elf64_Phdr *phdrs, u32 nr)
+{
+	u64 low = UINT64_MAX, high = 0;
+
+	for (u32 i = 0; i < nr; i++) {
+		const Elf64_Phdr *p = &phdrs[i];
+
+		if (p->p_type != PT_LOAD || p->p_vaddr + p->p_memsz < p->p_vaddr)
+			continue;
+		low = p->p_vaddr < low ? p->p_vaddr : low;
+		high = p->p_vaddr + p->p_memsz > high ? p->p_vaddr + p->p_memsz : high;
+	}
+	if (low >= high)
+		return -ENOEXEC;
+	img->bias = base - (low & ~0xfffull);
+	img->start = base;
+	img->end = high + img->bias;
+	for (u32 i = 0; i < nr; i++) {
+		if (phdrs[i].p_type == PT_DYNAMIC) {
+			img->dynamic = phdrs[i].p_vaddr + img->bias;
+			img->dynamic_size = phdrs[i].p_memsz;
+		} else if (phdrs[i].p_type == PT_NOTE && !img->build_id_len) {
+			read_build_id(img, phdrs[i].p_vaddr + img->bias, phdrs[i].p_memsz);
+		}
+	}
+	return img->dynamic ? 0 : -ENOENT;
+}
+
+static int read_dynamic(struct image *img)
+{
+	Elf64_Dyn entries[DYNAMIC_MAX];
+	u64 nr = img->dynamic_size / sizeof(entries[0]);
+
+	nr = nr < DYNAMIC_MAX ? nr : DYNAMIC_MAX;
+	int err = read_at(img, img->dynamic, entries, nr * sizeof(entries[0]));
+	if (err)
+		return err;
+	for (u64 i = 0; i < nr && entries[i].d_tag != DT_NULL; i++) {
+		u64 value = entries[i].d_un.d_val;
+
+		switch (entries[i].d_tag) {
+		case DT_SYMTAB:
+			img->symtab = run_time(img, value);
+			break;
+		case DT_STRTAB:
+			img->strtab = run_time(img, value);
+			break;
+		case DT_STRSZ:
+			img->strtab_size = value;
+			break;
+		case DT_GNU_HASH:
+			img->gnu_hash = run_time(img, value);
+			break;
+		case DT_HASH:
+			img->hash = run_time(img, value);
+			break;
+		}
+	}
+	return img->symtab && img->strtab && (img->gnu_hash || img->hash) ? 0 : -ENOENT;
+}
+
+int image_read(struct image_memory memory, u64 base, struct image *out)
+{
+	struct image img = { .memory = memory };
+	Elf64_Phdr phdrs[PHDRS_MAX];
+	Elf64_Ehdr head;
+	int err = read_at(&img, base, &head, sizeof(head));
+
+	if (err)
+		return err;
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_phentsize != sizeof(phdrs[0]) ||
+	    !head.e_phnum || head.e_phnum > PHDRS_MAX)
+		return -ENOEXEC;
+	err = read_at(&img, base + head.e_phoff, phdrs, head.e_phnum * sizeof(phdrs[0]));
+	if (err)
+		return err;
+	err = read_segments(&img, base, phdrs, head.e_phnum);
+	if (err)
+		return err;
+	err = read_dynamic(&img);
+	if (err)
+		return err;
+	*out = img;
+	return 0;
+}
+
+/* Whether symbol `i` is the defined one of that name: 0 with its address, -ENOENT if it is not. */
+static int match_symbol(const struct image *img, u32 i, const char *name, u64 *addr)
+{
+	size_t len = strlen(name) + 1;
+	char text[NAME_MAX_LEN];
+	Elf64_Sym sym;
+	int err = read_at(img, img->symtab + i * sizeof(sym), &sym, sizeof(sym));
+
+	if (err)
+		return err;
+	if (len > sizeof(text) || sym.st_shndx == SHN_UNDEF || sym.st_name >= img->strtab_size ||
+	    len > img->strtab_size - sym.st_name)
+		return -ENOENT;
+	err = read_at(img, img->strtab + sym.st_name, text, len);
+	if (err)
+		return err;
+	if (memcmp(text, name, len) != 0)
+		return -ENOENT;
+	*addr = sym.st_value + img->bias;
+	return 0;
+}
+
+/* The table's layout: nbuckets, symoffset, bloom_size, bloom_shift, bloom[], buckets[], chain[]. */
+static int find_gnu(const struct image *img, const char *name, u64 *addr)
+{
+	u32 head[4], hash = 5381, index, value;
+	int err = read_at(img, img->gnu_hash, head, sizeof(head));
+
+	if (err)
+		return err;
+	if (!head[0] || !head[2])
+		return -ENOENT;
+	for (const u8 *p = (const u8 *)name; *p; p++)
+		hash = hash * 33 + *p;
+	u64 buckets = img->gnu_hash + sizeof(head) + 8ull * head[2];
+	u64 chain = buckets + 4ull * head[0];
+	err = read_at(img, buckets + 4ull * (hash % head[0]), &index, sizeof(index));
+	if (err)
+		return err;
+	if (index < head[1])
+		return -ENOENT;
+	for (u32 steps = 0; steps < CHAIN_MAX; steps++, index++) {
+		err = read_at(img, chain + 4ull * (index - head[1]), &value, sizeof(value));
+		if (err)
+			return err;
+		if ((value | 1) == (hash | 1)) {
+			err = match_symbol(img, index, name, addr);
+			if (err != -ENOENT)
+				return err;
+		}
+		if (value & 1)
+			break;
+	}
+	return -ENOENT;
+}
+
+/* nbucket, nchain, buckets[], chain[] (gABI). */
+static int find_sysv(const struct image *img, const char *name, u64 *addr)
+{
+	u32 head[2], hash = 0, index;
+	int err = read_at(img, img->hash, head, sizeof(head));
+
+	if (err)
+		return err;
+	if (!head[0])
+		return -ENOENT;
+	for (const u8 *p = (const u8 *)name; *p; p++) {
+		hash = (hash << 4) + *p;
+		hash = (hash ^ (hash & 0xf0000000) >> 24) & 0x0fffffff;
+	}
+	u64 at = img->hash + sizeof(head) + 4ull * (hash % head[0]);
+	for (u32 steps = 0; steps < CHAIN_MAX; steps++) {
+		err = read_at(img, at, &index, sizeof(index));
+		if (err)
+			return err;
+		if (!index || index >= head[1])
+			return -ENOENT;
+		err = match_symbol(img, index, name, addr);
+		if (err != -ENOENT)
+			return err;
+		at = img->hash + sizeof(head) + 4ull * head[0] + 4ull * index;
+	}
+	return -ENOENT;
+}
+
+int image_find_symbol(const struct image *img, const char *name, u64 *addr)
+{
+	return img->gnu_hash ? find_gnu(img, name, addr) : find_sysv(img, name, addr);
+}
