@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables in which libjvm describes its own types: gHotSpotVMStructs, -Types, -IntConstants and
+ * -LongConstants (src/hotspot/share/runtime/vmStructs.hpp). They are read from a running process,
+ * whose relocated pointers they hold.
+ */
+#pragma once
+
+#include "elf/image.h"
+#include "proc/mem.h"
+
+struct vmstructs;
+
+struct vmfield {
+	const char *type, *name; /* "CodeBlob", "_size" */
+	const char *type_string; /* "int", "address", ...: tells the width */
+	bool is_static;
+	u64 at; /* offset in the object; the variable's address if static */
+};
+
+/*
+ * -ENOENT if the image has no such tables, -EAGAIN if they are not relocated yet, -EBADMSG if their
+ * own description is absurd. Tables that cannot be read to their end are used as far as they
+ * reach: vmstructs_is_cut. The caller owns *out.
+ */
+int vmstructs_read(struct mem *m, const struct image *img, struct vmstructs **out);
+void vmstructs_free(struct vmstructs *v);
+
+/* NULL if this JVM does not export the field. */
+const struct vmfield *vmstructs_field(const struct vmstructs *v, const char *type,
+				      const char *name);
+bool vmstructs_type_size(const struct vmstructs *v, const char *type, u64 *size);
+
+/* An int or long constant. */
+bool vmstructs_constant(const struct vmstructs *v, const char *name, s64 *value);
+bool vmstructs_is_cut(const struct vmstructs *v);
+size_t vmstructs_nr(const struct vmstructs *v);
+
+/* All fields, in the tables' order, for whoever meets a JDK for the first time. */
+const struct vmfield *vmstructs_at(const struct vmstructs *v, size_t i);
