@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The code heaps of a JVM and the CodeBlobs in them. */
+#include "jvm/codeheap.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+
+#define HEAP_MAX_BYTES (4ull << 30) /* JDK 8..28 reserve at most 2 GB of code */
+#define HOPS_MAX       40           /* of 254 segments: the Interpreter takes 17 on JDK 8 */
+#define SEGMENT_FREE   0xff
+#define BATCH          128 /* blob headers read at a time: 64 KB */
+#define SIZE_MAX_BLOCK 16
+
+static int read_space(const struct jvm *j, u64 space, u64 *low, u64 *high)
+{
+	int err = jvm_read(j, space, SPACE_LOW, low);
+
+	return err ? err : jvm_read(j, space, SPACE_HIGH, high);
+}
+
+static int read_heap(const struct jvm *j, u64 heap, struct hotspot_heap *out, u64 *committed_end)
+{
+	const struct jvm_field *memory = &j->build.fields[HEAP_MEMORY];
+	const struct jvm_field *segmap = &j->build.fields[HEAP_SEGMAP];
+	u64 start, end, low, map, map_end, shift;
+
+	if (!memory->width || !segmap->width)
+		return -ENOENT;
+
+	int err = jvm_read(j, heap + memory->at, SPACE_LOW_BOUNDARY, &start);
+	err = err ? err : jvm_read(j, heap + memory->at, SPACE_HIGH_BOUNDARY, &end);
+	err = err ? err : read_space(j, heap + memory->at, &low, committed_end);
+	err = err ? err : read_space(j, heap + segmap->at, &map, &map_end);
+	err = err ? err : jvm_read(j, heap, HEAP_SHIFT, &shift);
+	if (err)
+		return err;
+	if (!start || !map)
+		return -EAGAIN;
+	if (start >= end || end - start > HEAP_MAX_BYTES || low != start || *committed_end < low ||
+	    *committed_end > end || shift < 3 || shift > 16)
+		return -EBADMSG;
+	*out = (struct hotspot_heap){ start, end, map, (u32)shift, 0 };
+	return 0;
+}
+
+/* JDK 9 and later: a growable array of heaps. */
+static int list_heaps(const struct jvm *j, u64 list[HOTSPOT_HEAPS], u32 *nr)
+{
+	u64 array, data, len;
+	int err = jvm_read_static(j, CODE_CACHE_HEAPS, &array);
+
+	if (err == -ENOENT) {
+		err = jvm_read_static(j, CODE_CACHE_HEAP, &list[0]);
+		*nr = 1;
+		return err ? err : list[0] ? 0 : -EAGAIN;
+	}
+	if (err)
+		return err;
+	if (!array)
+		return -EAGAIN;
+	err = jvm_read(j, array, ARRAY_LEN, &len);
+	err = err ? err : jvm_read(j, array, ARRAY_DATA, &data);
+	if (err)
+		return err;
+	if (!len)
+		return -EAGAIN;
+	*nr = len < HOTSPOT_HEAPS ? (u32)len : HOTSPOT_HEAPS;
+	return mem_read(j->mem, data, list, *nr * sizeof(list[0]));
+}
+
+int code_heaps_read(const struct jvm *j, struct code_heaps *out)
+{
+	struct code_heaps heaps = { .start = UINT64_MAX };
+	u64 list[HOTSPOT_HEAPS];
+	u32 nr;
+	int err = list_heaps(j, list, &nr);
+
+	if (err)
+		return err;
+	for (u32 i = 0; i < nr; i++) {
+		err = read_heap(j, list[i], &heaps.at[i], &heaps.committed_end[i]);
+		if (err)
+			return err;
+		if (heaps.at[i].start < heaps.start)
+			heaps.start = heaps.at[i].start;
+		if (heaps.at[i].end > heaps.end)
+			heaps.end = heaps.at[i].end;
+		heaps.nr++;
+	}
+	*out = heaps;
+	return 0;
+}
+
+const struct hotspot_heap *code_heaps_find(const struct code_heaps *heaps, u64 pc)
+{
+	for (u32 i = 0; i < heaps->nr; i++)
+		if (pc >= heaps->at[i].start && pc < heaps->at[i].end)
+			return &heaps->at[i];
+	return NULL;
+}
+
+/* Where code begins and ends: pointers on JDK 9..22, offsets on the others. */
+static void parse_code(const struct jvm *j, struct blob *b)
+{
+	const struct jvm_build *build = &j->build;
+
+	if (jvm_has(build, BLOB_CODE_BEGIN) && jvm_has(build, BLOB_CODE_END)) {
+		b->code_start = (u64)jvm_get(build, BLOB_CODE_BEGIN, b->header, b->header_len);
+		b->code_end = (u64)jvm_get(build, BLOB_CODE_END, b->header, b->header_len);
+	} else {
+		b->code_start =
+			b->addr + (u64)jvm_get(build, BLOB_CODE_OFFSET, b->header, b->header_len);
+		b->code_end =
+			b->addr + (u64)jvm_get(build, BLOB_DATA_OFFSET, b->header, b->header_len);
+	}
+}
+
+/* Takes apart b->header; -EBADMSG if no blob can look like that. */
+static int parse_blob(const struct jvm *j, const struct hotspot_heap *heap, struct blob *b)
+{
+	const struct jvm_build *build = &j->build;
+	s64 size = jvm_get(build, BLOB_SIZE, b->header, b->header_len);
+
+	if (size <= 0 || (u64)size > heap->end - b->addr)
+		return -EBADMSG;
+	b->end = b->addr + (u64)size;
+	b->name = (u64)jvm_get(build, BLOB_NAME, b->header, b->header_len);
+	b->kind = (u8)jvm_get(build, BLOB_KIND, b->header, b->header_len);
+	b->frame_size = (s32)jvm_get(build, BLOB_FRAME_SIZE, b->header, b->header_len);
+	b->frame_complete = (s32)jvm_get(build, BLOB_FRAME_COMPLETE, b->header, b->header_len);
+	parse_code(j, b);
+	if (b->code_start < b->addr || b->code_start > b->code_end || b->code_end > b->end)
+		return -EBADMSG;
+	return 0;
+}
+
+static u32 readable_header(const struct code_heaps *heaps, const struct hotspot_heap *heap,
+			   u64 addr)
+{
+	u64 end = heaps->committed_end[heap - heaps->at];
+	u64 left = end > addr ? end - addr : 0;
+
+	return left < HOTSPOT_HEADER_MAX ? (u32)left : HOTSPOT_HEADER_MAX;
+}
+
+int blob_read(const struct jvm *j, const struct code_heaps *heaps, u64 addr, struct blob *out)
+{
+	const struct hotspot_heap *heap = code_heaps_find(heaps, addr);
+	struct blob b = { .addr = addr };
+
+	if (!heap)
+		return -ENOENT;
+
+	ssize_t n = mem_read_some(j->mem, addr, b.header, sizeof(b.header));
+	if (n < 0)
+		return (int)n;
+	b.header_len = (u32)n;
+	int err = parse_blob(j, heap, &b);
+	if (err)
+		return err;
+	*out = b;
+	return 0;
+}
+
+int blob_find(const struct jvm *j, const struct code_heaps *heaps, u64 pc, struct blob *out)
+{
+	const struct hotspot_heap *heap = code_heaps_find(heaps, pc);
+	u32 block_size = j->build.sizes[SIZE_HEAP_BLOCK];
+
+	if (!heap || !block_size)
+		return -ENOENT;
+
+	u64 segment = (pc - heap->start) >> heap->shift;
+	for (int hops = 0; hops < HOPS_MAX; hops++) {
+		u8 tag;
+		int err = mem_read(j->mem, heap->segmap + segment, &tag, 1);
+		if (err)
+			return err;
+		if (tag == SEGMENT_FREE || tag > segment)
+			return -ENOENT;
+		if (tag) {
+			segment -= tag;
+			continue;
+		}
+
+		struct blob b;
+		err = blob_read(j, heaps, heap->start + (segment << heap->shift) + block_size, &b);
+		if (err)
+			return err;
+		if (pc < b.addr || pc >= b.end)
+			return -ENOENT;
+		*out = b;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* Blocks whose headers were read together: the block's header lies in front of each blob. */
+struct block_batch {
+	u64 blocks[BATCH];
+	u8 bytes[BATCH][SIZE_MAX_BLOCK + HOTSPOT_HEADER_MAX];
+	u32 nr;
+};
+
+static int visit_batch(const struct jvm *j, const struct code_heaps *heaps,
+		       const struct hotspot_heap *heap, struct block_batch *batch,
+		       int (*visit)(void *ctx, const struct blob *b), void *ctx)
+{
+	u32 block_size = j->build.sizes[SIZE_HEAP_BLOCK];
+	struct mem_request requests[BATCH];
+
+	for (u32 i = 0; i < batch->nr; i++)
+		requests[i] = (struct mem_request){
+			batch->blocks[i], batch->bytes[i],
+			block_size + readable_header(heaps, heap, batch->blocks[i] + block_size),
+			false
+		};
+	int nr_ok = mem_read_batch(j->mem, requests, batch->nr);
+	if (nr_ok < 0)
+		return nr_ok;
+	for (u32 i = 0; i < batch->nr; i++) {
+		struct blob b = { .addr = batch->blocks[i] + block_size };
+
+		if (!requests[i].ok ||
+		    !jvm_get(&j->build, BLOCK_USED, batch->bytes[i], SIZE_MAX_BLOCK))
+			continue;
+		b.header_len = requests[i].len - block_size;
+		memcpy(b.header, batch->bytes[i] + block_size, b.header_len);
+		if (parse_blob(j, heap, &b))
+			continue;
+		int stop = visit(ctx, &b);
+		if (stop)
+			return stop;
+	}
+	batch->nr = 0;
+	return 0;
+}
+
+/* Every segment whose tag is 0 begins a block: the map of the committed part lists them all. */
+static int walk_heap(const struct jvm *j, const struct code_heaps *heaps, u32 which,
+		     int (*visit)(void *ctx, const struct blob *b), void *ctx)
+{
+	const struct hotspot_heap *heap = &heaps->at[which];
+	size_t nr = (heaps->committed_end[which] - heap->start) >> heap->shift;
+	auto_free u8 *tags = xmalloc(nr + 1);
+	auto_free struct block_batch *batch = xmalloc(sizeof(*batch));
+	int err = 0;
+
+	batch->nr = 0;
+	ssize_t len = nr ? mem_read_some(j->mem, heap->segmap, tags, nr) : 0;
+	if (len < 0)
+		return (int)len;
+	for (size_t i = 0; i < (size_t)len && !err; i++) {
+		if (tags[i])
+			continue;
+		batch->blocks[batch->nr++] = heap->start + ((u64)i << heap->shift);
+		if (batch->nr == BATCH)
+			err = visit_batch(j, heaps, heap, batch, visit, ctx);
+	}
+	return err ? err : visit_batch(j, heaps, heap, batch, visit, ctx);
+}
+
+int code_heaps_walk(const struct jvm *j, const struct code_heaps *heaps,
+		    int (*visit)(void *ctx, const struct blob *b), void *ctx)
+{
+	u32 block_size = j->build.sizes[SIZE_HEAP_BLOCK];
+	int err = 0;
+
+	if (!block_size || block_size > SIZE_MAX_BLOCK)
+		return -ENOENT;
+	for (u32 i = 0; i < heaps->nr && !err; i++)
+		err = walk_heap(j, heaps, i, visit, ctx);
+	return err;
+}

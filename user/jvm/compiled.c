@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Java frames at a pc of compiled code. */
+#include "jvm/compiled.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "jvm/scopes.h"
+
+#define TABLE_MAX     (1u << 20) /* bytes of PcDescs or scopes data */
+#define SCOPES_MAX    64         /* of one pc; HotSpot's MaxInlineLevel is 9 or 15 */
+#define METADATA_MAX  65536      /* entries */
+#define LEVEL_C1_LAST 3          /* CompLevel_full_profile */
+
+/* Where the tables of an nmethod are. */
+struct tables {
+	u64 descs, descs_end;
+	u64 scopes, scopes_end;
+	u64 metadata;
+};
+
+static u64 get(const struct jvm *j, const struct blob *b, enum jvm_slot slot)
+{
+	return (u64)jvm_get(&j->build, slot, b->header, b->header_len);
+}
+
+u32 compiled_id(const struct jvm *j, const struct blob *b)
+{
+	return (u32)get(j, b, NM_COMPILE_ID);
+}
+
+static u64 find_metadata(const struct jvm *j, const struct blob *b)
+{
+	if (jvm_has(&j->build, NM_METADATA_OFFSET)) /* JDK 8..22; 23 and 24 from the blob's data */
+		return b->addr + get(j, b, NM_METADATA_OFFSET) +
+		       (jvm_has(&j->build, NM_IMMUTABLE_DATA) ? get(j, b, BLOB_DATA_OFFSET) : 0);
+	return get(j, b, BLOB_MUTABLE_DATA) + get(j, b, BLOB_RELOCATION_SIZE);
+}
+
+/* -EBADMSG if they cannot be where the nmethod says, -ENOENT if this build does not say it. */
+static int find_tables(const struct jvm *j, const struct blob *b, struct tables *t)
+{
+	const struct jvm_build *build = &j->build;
+	u64 base = b->addr;
+
+	if (!jvm_has(build, NM_SCOPES_PCS_OFFSET))
+		return -ENOENT;
+	if (jvm_has(build, NM_IMMUTABLE_DATA)) { /* JDK 23 and later: outside of the code heap */
+		base = get(j, b, NM_IMMUTABLE_DATA);
+		t->descs = base + get(j, b, NM_SCOPES_PCS_OFFSET);
+		t->scopes = base + get(j, b, NM_SCOPES_DATA_OFFSET);
+		t->descs_end = t->scopes;
+		t->scopes_end = base + get(j, b, NM_IMMUTABLE_DATA_SIZE);
+	} else {
+		t->descs = base + get(j, b, NM_SCOPES_PCS_OFFSET);
+		t->descs_end = base + get(j, b, NM_DEPENDENCIES_OFFSET);
+		t->scopes = jvm_has(build, NM_SCOPES_DATA_BEGIN)
+				    ? get(j, b, NM_SCOPES_DATA_BEGIN)
+				    : base + get(j, b, NM_SCOPES_DATA_OFFSET);
+		t->scopes_end = t->descs;
+	}
+	t->metadata = find_metadata(j, b);
+	if (!base || t->descs > t->descs_end || t->descs_end - t->descs > TABLE_MAX ||
+	    t->scopes > t->scopes_end)
+		return -EBADMSG;
+	return 0;
+}
+
+static int copy_table(const struct jvm *j, u64 start, u64 len, void **out)
+{
+	auto_free void *copy = xmalloc(len);
+	int err = mem_read(j->mem, start, copy, len);
+
+	if (err)
+		return err;
+	*out = take(copy);
+	return 0;
+}
+
+/* The scopes at the pc, innermost first; 0 if there is no debug information for it. */
+static int find_scopes(const struct jvm *j, const struct tables *t, s32 pc_offset,
+		       struct scope scopes[], bool *is_exact)
+{
+	auto_free struct pc_desc *descs = NULL;
+	auto_free u8 *data = NULL;
+	int err = copy_table(j, t->descs, t->descs_end - t->descs, (void **)&descs);
+
+	if (err)
+		return err;
+
+	const struct pc_desc *d =
+		scopes_find(descs, (t->descs_end - t->descs) / sizeof(*descs), pc_offset);
+	if (!d)
+		return 0;
+	*is_exact = d->pc_offset == pc_offset;
+
+	/* A scope's callers are in front of it. */
+	u64 len = t->scopes_end - t->scopes;
+	if ((u64)d->scope_offset >= len || d->scope_offset >= (s32)TABLE_MAX)
+		return -EBADMSG;
+	len = len < (u64)d->scope_offset + 16 ? len : (u64)d->scope_offset + 16;
+	err = copy_table(j, t->scopes, len, (void **)&data);
+	if (err)
+		return err;
+	return scopes_decode(data, len, (u32)d->scope_offset, j->jdk >= 20, scopes, SCOPES_MAX);
+}
+
+/* The Methods of the scopes; checks in the same system call that the nmethod is still the same. */
+static int read_methods(const struct jvm *j, const struct blob *b, const struct tables *t,
+			const struct scope scopes[], int nr, u64 methods[])
+{
+	struct mem_request requests[SCOPES_MAX + 1];
+	u32 id = 0;
+
+	for (int i = 0; i < nr; i++) {
+		if (!scopes[i].method_index || scopes[i].method_index > METADATA_MAX)
+			return -EBADMSG;
+		requests[i] =
+			(struct mem_request){ t->metadata + 8ull * (scopes[i].method_index - 1),
+					      &methods[i], 8, false };
+	}
+	requests[nr] = (struct mem_request){ b->addr + j->build.fields[NM_COMPILE_ID].at, &id,
+					     sizeof(id), false };
+	int nr_ok = mem_read_batch(j->mem, requests, (size_t)nr + 1);
+	if (nr_ok <= nr)
+		return nr_ok < 0 ? nr_ok : -EFAULT;
+	return id == compiled_id(j, b) ? 0 : -ESTALE;
+}
+
+static int add_frame(const struct jvm *j, struct methods *methods, u64 method, s32 bci,
+		     struct java_frame *out)
+{
+	const struct method_name *m;
+	int err = methods_find(methods, method, &m);
+
+	if (err)
+		return err;
+	*out = (struct java_frame){
+		.class_name = m->class_name,
+		.method = m->name,
+		.signature = m->signature,
+		.file = m->file,
+		.bci = bci,
+		.line = method_line(j, m, bci),
+		.kind = FRAME_INLINED,
+		.is_native = m->is_native,
+	};
+	return 0;
+}
+
+static enum frame_kind physical_kind(const struct jvm *j, const struct blob *b, bool is_native)
+{
+	u64 level = get(j, b, NM_COMP_LEVEL);
+
+	if (is_native)
+		return FRAME_STUB;
+	return level <= LEVEL_C1_LAST ? FRAME_C1 : FRAME_C2;
+}
+
+/* The physical method alone; what was inlined into it at this pc is not known. */
+static int physical_frame(const struct jvm *j, struct methods *methods, const struct blob *b,
+			  bool is_exact, struct java_frame *out)
+{
+	u64 method = get(j, b, NM_METHOD);
+	int err = add_frame(j, methods, method, -1, out);
+
+	if (err)
+		return err;
+	out->kind = physical_kind(j, b, out->is_native);
+	out->line = 0;
+	out->is_approximate = !is_exact && !out->is_native;
+	return 1;
+}
+
+int compiled_frames(const struct jvm *j, struct methods *methods, const struct blob *b, u64 pc,
+		    bool is_leaf, struct java_frame out[], int max)
+{
+	struct scope scopes[SCOPES_MAX];
+	u64 addrs[SCOPES_MAX];
+	struct tables t = { 0 };
+	bool is_exact = true;
+	int nr = 0;
+
+	/* In the prologue no call was inlined yet; what the next descriptor says is for later. */
+	bool in_prologue =
+		is_leaf && b->frame_complete > 0 && pc < b->code_start + (u64)b->frame_complete;
+	if (!in_prologue && pc >= b->code_start && pc <= b->code_end && !find_tables(j, b, &t))
+		nr = find_scopes(j, &t, (s32)(pc - b->code_start), scopes, &is_exact);
+	if (nr == -ESRCH)
+		return nr;
+	int err = nr > 0 ? read_methods(j, b, &t, scopes, nr, addrs) : 0;
+	if (err == -ESRCH || err == -ESTALE)
+		return err;
+	if (nr <= 0 || err)
+		return physical_frame(j, methods, b, in_prologue, out);
+
+	int skip = nr > max ? nr - max : 0; /* the outermost are the ones to keep */
+	for (int i = skip; i < nr; i++) {
+		struct java_frame *f = &out[i - skip];
+		err = add_frame(j, methods, addrs[i], scopes[i].bci, f);
+		if (err == -ESRCH)
+			return err;
+		if (err)
+			return physical_frame(j, methods, b, in_prologue, out);
+		f->is_approximate = !is_exact;
+	}
+	struct java_frame *last = &out[nr - skip - 1];
+	last->kind = physical_kind(j, b, last->is_native);
+	return nr - skip;
+}

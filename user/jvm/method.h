@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of Methods, read through Method -> ConstMethod -> ConstantPool -> Symbol and kept: private
+ * to user/jvm. A Method's memory is used again after its class was unloaded, so that every use of a
+ * kept name is preceded by a look at the Method and its ConstMethod.
+ */
+#pragma once
+
+#include "jvm/java_frame.h"
+#include "jvm/jvm.h"
+
+struct method_name {
+	u64 const_method;
+	const char *class_name, *name, *signature, *file; /* in the pool */
+	u32 code_size;                                    /* bytes of bytecode */
+	bool is_native;
+	u64 lines;     /* the line table in the JVM; 0: none */
+	u32 lines_len; /* at most */
+};
+
+struct methods;
+
+/* Keeps at most METHODS_MAX names; `names` and `j` must outlive it. */
+struct methods *methods_new(const struct jvm *j, struct java_names *names);
+void methods_free(struct methods *all);
+void methods_clear(struct methods *all);
+
+/*
+ * The name of the Method at that address. -EBADMSG if there is no such object (any more), -ENOENT
+ * if this build does not say how to read it, -EFAULT, -ESRCH. Valid until methods_clear.
+ */
+int methods_find(struct methods *all, u64 method, const struct method_name **out);
+
+/* The source line of a bytecode, 0 if unknown; reads the line table anew. */
+u32 method_line(const struct jvm *j, const struct method_name *m, s32 bci);
+
+#define METHODS_MAX 32768

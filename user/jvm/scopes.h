@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decoding of the debug information of compiled code: PcDesc (code/pcDesc.hpp), scopes
+ * (code/scopeDesc.cpp, debugInfoRec.cpp) and the compressed line table (oops/constMethod.hpp).
+ * Works on copies; every offset in them is checked.
+ */
+#pragma once
+
+#include "base/types.h"
+
+/* As in the JVM's memory, on all versions. */
+struct pc_desc {
+	s32 pc_offset;    /* from the start of the code */
+	s32 scope_offset; /* in the scopes data; <= 0: none */
+	s32 object_offset, flags;
+};
+
+/* A method of the inlining at a pc. */
+struct scope {
+	u32 method_index; /* 1-based in the nmethod's metadata; 0: none */
+	s32 bci;          /* -1: at the method's entry */
+};
+
+/*
+ * The first descriptor with a scope at or above `pc_offset`, which is HotSpot's own rule; NULL if
+ * there is none. It is exact at return addresses of calls that record debug information.
+ */
+const struct pc_desc *scopes_find(const struct pc_desc *descs, size_t nr, s32 pc_offset);
+
+/*
+ * The scopes from the one at `offset`, the innermost, out to the physical method. Returns how many
+ * (at most `max`, the innermost ones), -EBADMSG if the data is damaged. `excludes_zero`: the
+ * encoding of JDK 20 and later, which has no zero bytes.
+ */
+int scopes_decode(const u8 *data, size_t len, u32 offset, bool excludes_zero, struct scope out[],
+		  int max);
+
+/* One UNSIGNED5 number at *at, which is moved behind it; false at the end of the data. */
+bool unsigned5_read(const u8 *data, size_t len, size_t *at, bool excludes_zero, u32 *out);
+
+/* The source line of `bci` in a compressed line table; 0 if it has none. */
+u32 line_table_find(const u8 *table, size_t len, bool excludes_zero, s32 bci);
