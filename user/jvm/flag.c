@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The flags of a JVM (runtime/flags/jvmFlag.hpp). */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "jvm/vm.h"
+
+#define FLAGS_MAX    4000 /* JDK 8..28 have at most 1,400 */
+#define FLAG_MAX_LEN 48   /* longer than every name that is looked for */
+
+static void take_flag(struct jvm *j, const char *name, u64 addr)
+{
+	for (int i = 0; i < NR_JVM_FLAGS; i++)
+		if (!strcmp(name, jvm_flag_name(i)))
+			j->build.flags[i] = addr - j->bias;
+}
+
+/* Names lie in libjvm's .rodata, close together: 256 of them are one system call. */
+static void read_names(struct jvm *j, const u8 *flags, size_t nr, size_t size)
+{
+	auto_free char *texts = xmalloc(nr * FLAG_MAX_LEN);
+	auto_free struct mem_request *requests = xcalloc(nr, sizeof(*requests));
+
+	for (size_t i = 0; i < nr; i++)
+		requests[i] = (struct mem_request){ (u64)jvm_get(&j->build, FLAG_NAME,
+								 flags + i * size, size),
+						    texts + i * FLAG_MAX_LEN, FLAG_MAX_LEN, false };
+	if (mem_read_batch(j->mem, requests, nr) < 0)
+		return;
+	for (size_t i = 0; i < nr; i++)
+		if (requests[i].ok && memchr(requests[i].buf, '\0', FLAG_MAX_LEN))
+			take_flag(j, requests[i].buf,
+				  (u64)jvm_get(&j->build, FLAG_ADDR, flags + i * size, size));
+}
+
+void hotspot_find_flags(struct jvm *j)
+{
+	size_t size =
+		j->build.sizes[SIZE_FLAG] ? j->build.sizes[SIZE_FLAG] : j->build.sizes[SIZE_FLAG_8];
+	u64 flags, nr;
+
+	if (!size || size > 256 || jvm_read_static(j, FLAGS, &flags) ||
+	    jvm_read_static(j, NR_FLAGS, &nr) || nr > FLAGS_MAX)
+		return;
+
+	auto_free u8 *table = xmalloc(nr * size);
+	if (!mem_read(j->mem, flags, table, nr * size))
+		read_names(j, table, nr, size);
+}
+
+int hotspot_flag(const struct hotspot *h, const char *name, bool *out)
+{
+	for (int i = 0; i < NR_JVM_FLAGS; i++) {
+		u64 addr = h->jvm.build.flags[i];
+		u8 value;
+
+		if (strcmp(name, jvm_flag_name(i)) != 0)
+			continue;
+		if (!addr)
+			return -ENOENT;
+		int err = mem_read(h->jvm.mem, addr + h->jvm.bias, &value, 1);
+		if (err)
+			return err;
+		*out = value != 0;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+const char *hotspot_flag_name(size_t i)
+{
+	return i < NR_JVM_FLAGS ? jvm_flag_name(i) : NULL;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A HotSpot JVM, read from outside: what the unwinder must know of it, and the names of its frames.
+ * Everything comes from the process's memory, through the tables that libjvm carries about itself;
+ * nothing runs in the JVM and no file of it is opened. Each JVM is used by one thread at a time.
+ *
+ * Sources: docs/hotspot.md; OpenJDK src/hotspot/share/{code,memory,oops,runtime}.
+ */
+#pragma once
+
+#include "hotspot_abi.h"
+#include "jvm/java_frame.h"
+
+struct hotspot;
+
+/*
+ * Reads a JVM; `start_ns` (CLOCK_BOOTTIME, 0: any) is its process's start. -ENOENT if the process
+ * has no libjvm.so, -ENOEXEC if that is not HotSpot as we know it, -EAGAIN while the JVM is still
+ * starting (try again in some ms), -EPERM, -ESRCH. The caller owns *out.
+ */
+int hotspot_open(pid_t pid, u64 start_ns, struct hotspot **out);
+void hotspot_free(struct hotspot *h);
+
+/*
+ * Looks for what was not there yet: code heaps, name pointers, continuation stubs. 1 if
+ * hotspot_layout has become another, 0 if not, -ESRCH. Cheap enough for every 100 ms: what costs
+ * is done ever more rarely.
+ */
+int hotspot_refresh(struct hotspot *h);
+
+/* What the unwinder needs. */
+void hotspot_layout(const struct hotspot *h, struct hotspot_layout *out);
+
+/* Whether `pc` is in a code heap, the interpreter included. */
+bool hotspot_owns(const struct hotspot *h, u64 pc);
+
+/*
+ * The frames at a pc of a code heap, the innermost (leaf) first, at most `max` >= 1: the compiled
+ * method with what is inlined into it, or a stub. `compile_id` is the nmethod's when the sample was
+ * taken (low 28 bits; 0: unknown), `is_leaf` says that pc is no return address. Code that was
+ * replaced since is named if it was named before, else by its successor with is_stale set. Returns
+ * how many frames, -ENOENT if there is no code (any more), -EFAULT, -EBADMSG, -ESRCH.
+ *
+ * Names stay valid until the next call for this JVM that can name or free.
+ */
+int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
+		    struct java_frame out[], int max);
+
+/*
+ * The frame of an interpreted Method. `bcp`: the bytecode pointer, 0 if unknown; one that does not
+ * lie in the Method's bytecode sets is_stale: the class was redefined, or unloaded and its memory
+ * used again. Returns 0, -EBADMSG if there is no Method there (any more), -EFAULT, -ESRCH.
+ */
+int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, struct java_frame *out);
+
+/* What is known of the JVM; the texts live as long as it does. */
+struct hotspot_info {
+	pid_t pid;
+	int jdk;               /* 8, 11, ...; 0 if unknown */
+	const char *release;   /* "17.0.15+6-Debian-1deb12u1", "" if unknown */
+	const char *vm;        /* "OpenJDK 64-Bit Server VM (...) for linux-amd64 JRE (...), ..." */
+	const char *collector; /* "G1", "Parallel", "Serial", "Z", "Shenandoah", "CMS", ... */
+	u32 nr_fields;         /* that this build exports */
+	bool tables_are_cut;   /* its tables could not be read to their end */
+	u64 nr_reads, nr_failures; /* of its memory so far */
+	size_t bytes;              /* of ours that names take */
+};
+
+void hotspot_info(const struct hotspot *h, struct hotspot_info *out);
+
+/* The value of a JVM flag of type bool; -ENOENT if this JVM has no such flag, or we do not read it.
+ */
+int hotspot_flag(const struct hotspot *h, const char *name, bool *out);
+
+/* The names of the flags that hotspot_flag reads, NULL behind the last. */
+const char *hotspot_flag_name(size_t i);
+
+/* The i-th thing that cannot be had of this JVM, and why; false behind the last. */
+bool hotspot_gap(const struct hotspot *h, size_t i, const char **what, const char **why);
+
+/* A blob of a code heap. */
+struct hotspot_blob {
+	u64 addr, code_start, code_end;
+	const char *name; /* "nmethod", "native nmethod", "I2C/C2I adapters", ... */
+	bool is_nmethod;
+	u32 compile_id; /* of an nmethod */
+	int level;      /* of an nmethod: 0 wrapper, 1..3 C1, 4 C2 */
+	int frame_size; /* words */
+};
+
+/* Calls `visit` for every blob until it returns other than 0, which is returned. */
+int hotspot_each_blob(struct hotspot *h, int (*visit)(void *ctx, const struct hotspot_blob *b),
+		      void *ctx);
+
+/* A thread that runs, or can run, Java code; the tid is that of our own pid namespace. */
+struct hotspot_thread_id {
+	pid_t tid;
+	struct hotspot_thread thread;
+};
+
+/* All of them, for the caller to free. Returns how many, -ENOENT if this build hides them, -ESRCH.
+ */
+ssize_t hotspot_threads(struct hotspot *h, struct hotspot_thread_id **out);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the BPF unwinder needs of a JVM, as one struct; and the blobs for whoever lists them. */
+#include <string.h>
+
+#include "jvm/compiled.h"
+#include "jvm/vm.h"
+
+/* enterSpecial keeps its ContinuationEntry this far below the saved fp (JDK 21..28). */
+#define CONT_ENTRY_SIZE 64
+
+/* The interpreter frame's slots are not exported (runtime/frame_x86.hpp, frame_aarch64.hpp). */
+#define METHOD_SLOT (-3)
+#if defined(__aarch64__)
+#define BCP_SLOT_8 (-7)
+#define BCP_SLOT   (-9)
+#else
+#define BCP_SLOT_8 (-7)
+#define BCP_SLOT   (-8) /* JDK 9 put the class's mirror above it */
+#endif
+#define SENDER_SP_SLOT (-1)
+
+static u16 offset(const struct jvm_build *b, enum jvm_slot slot)
+{
+	return jvm_has(b, slot) && b->fields[slot].at < HOTSPOT_NO_FIELD ? (u16)b->fields[slot].at
+									 : HOTSPOT_NO_FIELD;
+}
+
+/* Into the part of a blob that one read gets. */
+static u16 header_offset(const struct jvm_build *b, enum jvm_slot slot)
+{
+	u16 at = offset(b, slot);
+
+	return at <= HOTSPOT_HEADER_MAX - 8 ? at : HOTSPOT_NO_FIELD;
+}
+
+static u16 either(u16 first, u16 second)
+{
+	return first != HOTSPOT_NO_FIELD ? first : second;
+}
+
+static void fill_blob(const struct jvm_build *b, struct hotspot_layout *out)
+{
+	out->block_size = (u16)b->sizes[SIZE_HEAP_BLOCK];
+	out->block_used = offset(b, BLOCK_USED);
+	out->block_length = offset(b, BLOCK_LENGTH);
+	out->name = header_offset(b, BLOB_NAME);
+	out->kind = header_offset(b, BLOB_KIND);
+	out->size = header_offset(b, BLOB_SIZE);
+	out->frame_size = header_offset(b, BLOB_FRAME_SIZE);
+	out->frame_complete = header_offset(b, BLOB_FRAME_COMPLETE);
+	if (jvm_has(b, BLOB_CODE_BEGIN) && jvm_has(b, BLOB_CODE_END)) {
+		out->code_begin = header_offset(b, BLOB_CODE_BEGIN);
+		out->code_end = header_offset(b, BLOB_CODE_END);
+	} else {
+		out->flags |= HOTSPOT_CODE_IS_OFFSET;
+		out->code_begin = header_offset(b, BLOB_CODE_OFFSET);
+		out->code_end = header_offset(b, BLOB_DATA_OFFSET);
+	}
+	if (b->fields[BLOB_FRAME_COMPLETE].width == 2)
+		out->flags |= HOTSPOT_FRAME_COMPLETE_IS_16;
+	if (b->fields[BLOCK_LENGTH].width == 4)
+		out->flags |= HOTSPOT_USED_LENGTH_IS_32;
+	memcpy(out->kind_class, b->kinds, sizeof(out->kind_class));
+}
+
+static void fill_nmethod(const struct jvm_build *b, struct hotspot_layout *out)
+{
+	out->method = header_offset(b, NM_METHOD);
+	out->compile_id = header_offset(b, NM_COMPILE_ID);
+	out->comp_level = header_offset(b, NM_COMP_LEVEL);
+	out->orig_pc = header_offset(b, NM_ORIG_PC);
+	out->stub_offset = header_offset(b, NM_STUB_OFFSET);
+	if (!jvm_has(b, NM_DEOPT_BEGIN))
+		out->flags |= HOTSPOT_DEOPT_IS_OFFSET;
+	out->deopt = either(header_offset(b, NM_DEOPT_BEGIN), header_offset(b, NM_DEOPT_OFFSET));
+	out->deopt_mh =
+		either(header_offset(b, NM_DEOPT_MH_BEGIN), header_offset(b, NM_DEOPT_MH_OFFSET));
+}
+
+static void fill_objects(const struct hotspot *h, struct hotspot_layout *out)
+{
+	const struct jvm_build *b = &h->jvm.build;
+
+	out->const_method = offset(b, METHOD_CONST_METHOD);
+	out->bytecode = (u16)b->sizes[SIZE_CONST_METHOD];
+	out->code_size = offset(b, CM_CODE_SIZE);
+	out->access_flags = offset(b, METHOD_ACCESS_FLAGS);
+	out->stack_base = offset(b, THREAD_STACK_BASE);
+	out->stack_size = offset(b, THREAD_STACK_SIZE);
+	out->anchor = offset(b, THREAD_ANCHOR);
+	out->cont_entry = h->cont_entry ? (u16)h->cont_entry : HOTSPOT_NO_FIELD;
+	out->cont_entry_size = CONT_ENTRY_SIZE;
+}
+
+void hotspot_layout(const struct hotspot *h, struct hotspot_layout *out)
+{
+	bool preserves_fp = false;
+
+	memset(out, 0, sizeof(*out)); /* also what lies between the fields: it is compared */
+	out->bounds_start = h->heaps.start;
+	out->bounds_end = h->heaps.end;
+	out->interpreter_start = h->interpreter_start;
+	out->interpreter_end = h->interpreter_end;
+	out->call_stub_return = h->call_stub_return;
+	out->name_nmethod = h->name_nmethod;
+	out->name_native = h->name_native;
+	out->name_vtable = h->name_vtable;
+	out->name_adapter = h->name_adapter;
+	out->name_mh_adapter = h->name_mh_adapter;
+	out->barrier = h->barrier;
+	out->enter_special_return = h->enter_special_return;
+	out->cont_stubs_start = h->cont_stubs_start;
+	out->cont_stubs_end = h->cont_stubs_end;
+	out->enter_special = h->enter_special;
+	out->do_yield = h->do_yield;
+	memcpy(out->heaps, h->heaps.at, h->heaps.nr * sizeof(out->heaps[0]));
+	out->nr_heaps = (u16)h->heaps.nr;
+	out->jdk = (u8)h->jvm.jdk;
+	out->method_slot = METHOD_SLOT;
+	out->bcp_slot = h->jvm.jdk && h->jvm.jdk < 9 ? BCP_SLOT_8 : BCP_SLOT;
+	out->sender_sp_slot = SENDER_SP_SLOT;
+	if (!hotspot_flag(h, "PreserveFramePointer", &preserves_fp) && preserves_fp)
+		out->flags |= HOTSPOT_PRESERVES_FP;
+	if (h->barrier && h->cont_entry)
+		out->flags |= HOTSPOT_CAN_CROSS_CONTINUATION;
+	fill_blob(&h->jvm.build, out);
+	fill_nmethod(&h->jvm.build, out);
+	fill_objects(h, out);
+}
+
+struct visitor {
+	struct hotspot *h;
+	int (*visit)(void *ctx, const struct hotspot_blob *b);
+	void *ctx;
+};
+
+static int visit_blob(void *ctx, const struct blob *b)
+{
+	struct visitor *v = ctx;
+	const struct blob_name *name = hotspot_blob_name(v->h, b);
+	const struct jvm_build *build = &v->h->jvm.build;
+	bool is_nmethod = hotspot_is_nmethod(v->h, b);
+	const struct hotspot_blob out = {
+		.addr = b->addr,
+		.code_start = b->code_start,
+		.code_end = b->code_end,
+		.name = name->text,
+		.is_nmethod = is_nmethod,
+		.compile_id = is_nmethod ? compiled_id(&v->h->jvm, b) : 0,
+		.level = is_nmethod ? (int)jvm_get(build, NM_COMP_LEVEL, b->header, b->header_len)
+				    : 0,
+		.frame_size = b->frame_size,
+	};
+
+	return v->visit(v->ctx, &out);
+}
+
+int hotspot_each_blob(struct hotspot *h, int (*visit)(void *ctx, const struct hotspot_blob *b),
+		      void *ctx)
+{
+	struct visitor v = { h, visit, ctx };
+
+	return code_heaps_walk(&h->jvm, &h->heaps, visit_blob, &v);
+}

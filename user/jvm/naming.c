@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of a JVM's frames, and the memory of those found before. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "jvm/compiled.h"
+#include "jvm/vm.h"
+
+#define FRAMES_MAX      32768      /* kept: 2 MB */
+#define NAMES_MAX       (4u << 20) /* bytes of text kept */
+#define COMPILE_ID_MASK 0x0fffffff /* what a sample keeps of a compile id */
+
+/* Everything kept is dropped at once: what is still hot comes back at some us per name. */
+static void forget_if_full(struct hotspot *h)
+{
+	if (h->frames.nr < FRAMES_MAX && java_names_bytes(h->names) < NAMES_MAX)
+		return;
+	dict_fini(&h->by_pc);
+	h->by_pc = (struct dict){ 0 };
+	vec_fini(&h->named_pcs);
+	vec_fini(&h->frames);
+	methods_clear(h->methods);
+	java_names_free(h->names);
+	h->names = java_names_new();
+	methods_free(h->methods);
+	h->methods = methods_new(&h->jvm, h->names);
+}
+
+static u64 pc_key(u64 pc, u32 compile_id, bool is_leaf)
+{
+	return hash_u64(pc ^ hash_u64((u64)compile_id << 1 | is_leaf));
+}
+
+static int recall(const struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
+		  struct java_frame out[], int max)
+{
+	const u64 *index = dict_find(&h->by_pc, pc_key(pc, compile_id, is_leaf));
+
+	if (!index)
+		return -ENOENT;
+
+	const struct named_pc *n = &h->named_pcs.at[*index - 1];
+	if (n->pc != pc || n->compile_id != compile_id || n->is_leaf != is_leaf)
+		return -ENOENT;
+
+	int nr = (int)n->nr < max ? (int)n->nr : max; /* the outermost are the ones to keep */
+	memcpy(out, h->frames.at + n->first + (n->nr - (u32)nr), (size_t)nr * sizeof(out[0]));
+	return nr;
+}
+
+static void remember(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
+		     const struct java_frame frames[], int nr)
+{
+	vec_push(&h->named_pcs,
+		 (struct named_pc){ pc, compile_id, is_leaf, (u32)h->frames.nr, (u32)nr });
+	*dict_add(&h->by_pc, pc_key(pc, compile_id, is_leaf)) = h->named_pcs.nr;
+	for (int i = 0; i < nr; i++)
+		vec_push(&h->frames, frames[i]);
+}
+
+static int stub_frame(const char *name, struct java_frame *out)
+{
+	*out = (struct java_frame){ .class_name = "",
+				    .method = name,
+				    .signature = "",
+				    .file = "",
+				    .bci = -1,
+				    .kind = FRAME_STUB };
+	return 1;
+}
+
+static int name_nmethod(struct hotspot *h, const struct blob *b, u64 pc, u32 compile_id,
+			bool is_leaf, struct java_frame out[], int max)
+{
+	u32 id = compiled_id(&h->jvm, b) & COMPILE_ID_MASK;
+	bool is_stale = compile_id && compile_id != id;
+	int nr = compiled_frames(&h->jvm, h->methods, b, pc, is_leaf, out, max);
+
+	/* A cut list is not what a longer buffer must get later. */
+	if (nr > 0 && nr < max && !is_stale && id)
+		remember(h, pc, id, is_leaf, out, nr);
+	for (int i = 0; i < nr; i++)
+		out[i].is_stale = is_stale;
+	return nr;
+}
+
+int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
+		    struct java_frame out[], int max)
+{
+	struct blob b;
+
+	compile_id &= COMPILE_ID_MASK;
+	if (pc >= h->interpreter_start && pc < h->interpreter_end)
+		return stub_frame("Interpreter", out);
+	if (compile_id) {
+		int nr = recall(h, pc, compile_id, is_leaf, out, max);
+		if (nr > 0)
+			return nr;
+	}
+	forget_if_full(h);
+	for (int tries = 0;; tries++) { /* an nmethod may be replaced while it is read */
+		/* A call may be the last instruction of its blob. */
+		int err = blob_find(&h->jvm, &h->heaps, is_leaf ? pc : pc - 1, &b);
+		if (err)
+			return err;
+		if (!hotspot_is_nmethod(h, &b))
+			return stub_frame(hotspot_blob_name(h, &b)->text, out);
+		err = name_nmethod(h, &b, pc, compile_id, is_leaf, out, max);
+		if (err != -ESTALE || tries)
+			return err;
+	}
+}
+
+int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, struct java_frame *out)
+{
+	const struct method_name *m;
+
+	forget_if_full(h);
+	int err = methods_find(h->methods, method, &m);
+	if (err)
+		return err;
+
+	u64 code = m->const_method + h->jvm.build.sizes[SIZE_CONST_METHOD];
+	bool is_inside = bcp >= code && bcp - code < m->code_size;
+	s32 bci = is_inside ? (s32)(bcp - code) : -1;
+	*out = (struct java_frame){
+		.class_name = m->class_name,
+		.method = m->name,
+		.signature = m->signature,
+		.file = m->file,
+		.line = is_inside ? method_line(&h->jvm, m, bci) : 0,
+		.bci = bci,
+		.kind = FRAME_INTERPRETED,
+		.is_native = m->is_native,
+		.is_stale = bcp && !is_inside && !m->is_native,
+	};
+	return 0;
+}
+
+bool hotspot_owns(const struct hotspot *h, u64 pc)
+{
+	return code_heaps_find(&h->heaps, pc) ||
+	       (pc >= h->interpreter_start && pc < h->interpreter_end);
+}

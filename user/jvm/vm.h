@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JVM object behind hotspot.h: private to user/jvm. */
+#pragma once
+
+#include "base/dict.h"
+#include "base/vec.h"
+#include "jvm/codeheap.h"
+#include "jvm/hotspot.h"
+#include "jvm/method.h"
+
+/* A name of blobs: HotSpot gives equal blobs one pointer. */
+struct blob_name {
+	u64 pointer;
+	const char *text; /* owned */
+	enum hotspot_class class;
+};
+
+/* Names found before, so that code that is gone since can still be named. */
+struct named_pc {
+	u64 pc;
+	u32 compile_id;
+	bool is_leaf;
+	u32 first, nr; /* in frames */
+};
+
+struct hotspot {
+	struct jvm jvm;
+	pid_t pid;
+	bool is_nested; /* in a pid namespace below ours */
+	struct code_heaps heaps;
+	u64 interpreter_start, interpreter_end;
+	u64 call_stub_return;
+
+	/* What the walk of the code heaps teaches, and when it is next due. */
+	VEC(struct blob_name) blob_names;
+	u64 name_nmethod, name_native, name_vtable, name_adapter, name_mh_adapter;
+	u64 cont_stubs_start, cont_stubs_end, barrier, enter_special_return;
+	u64 enter_special, do_yield;
+	u32 cont_entry; /* offset in JavaThread, 0 if unknown */
+	u64 next_walk_ns, walk_interval_ns;
+
+	struct java_names *names;
+	struct methods *methods;
+	struct dict by_pc; /* hash -> index + 1 in named_pcs */
+	VEC(struct named_pc) named_pcs;
+	VEC(struct java_frame) frames;
+
+	char *release, *vm;
+};
+
+/* The name of a blob, learned if it is a new one; never NULL. */
+const struct blob_name *hotspot_blob_name(struct hotspot *h, const struct blob *b);
+
+/* Whether the blob is an nmethod: compiled, or the wrapper of a native method. */
+bool hotspot_is_nmethod(struct hotspot *h, const struct blob *b);
+
+/* Which flags this build has, relative to the load bias (flag.c). */
+void hotspot_find_flags(struct jvm *j);
+
+/* Learns from a walk of the code heaps what is not known yet (learn.c). 0 or -ESRCH. */
+int hotspot_learn(struct hotspot *h);
