@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `sysflame debug jvm`: what is read of a JVM from outside; the first tool for a new JDK. */
+#include "cmd/debug_jvm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "jvm/hotspot.h"
+
+#define FRAMES_MAX 64
+
+AUTO_DEFINE(hotspot, struct hotspot *, hotspot_free)
+#define auto_hotspot __attribute__((cleanup(auto_hotspot_run)))
+
+struct options {
+	bool help, blobs, code, threads;
+};
+
+static void print_frame(const struct java_frame *f)
+{
+	printf("%s%s%s%s", f->class_name, f->class_name[0] ? "." : "", f->method, f->signature);
+	if (f->file[0])
+		printf(" %s:%u", f->file, f->line);
+	printf(" [%s%s%s%s]\n", frame_kind_name(f->kind), f->is_native ? ", native method" : "",
+	       f->is_approximate ? ", approximate" : "", f->is_stale ? ", stale" : "");
+}
+
+/* Blobs of one name. */
+struct tally {
+	const char *name;
+	u64 nr, bytes, by_level[5];
+	bool is_nmethod;
+};
+
+struct tallies {
+	struct tally *at;
+	size_t nr, cap;
+};
+
+static int count_blob(void *ctx, const struct hotspot_blob *b)
+{
+	struct tallies *all = ctx;
+	struct tally *found = NULL;
+
+	vec_each(t, all)
+		if (!strcmp(t->name, b->name))
+			found = t;
+	if (!found) {
+		vec_push(all, (struct tally){ .name = b->name, .is_nmethod = b->is_nmethod });
+		found = &all->at[all->nr - 1];
+	}
+	found->nr++;
+	found->bytes += b->code_end - b->code_start;
+	if (b->is_nmethod && b->level >= 0 && b->level < 5)
+		found->by_level[b->level]++;
+	return 0;
+}
+
+static void print_blobs(struct hotspot *h, bool each)
+{
+	size_t nr_single = 0;
+	struct tallies all = { 0 };
+	u64 start = time_mono_ns();
+	int err = hotspot_each_blob(h, count_blob, &all);
+	u64 ns = time_mono_ns() - start;
+
+	if (err)
+		printf("blobs     cannot be read: %s\n", strerror(-err));
+	else
+		printf("blobs     walked in %.2f ms\n", (double)ns / 1e6);
+	vec_each(t, &all) {
+		if (!each && t->nr == 1 && !t->is_nmethod) { /* a stub: there are about 100 */
+			nr_single++;
+			continue;
+		}
+		printf("  %6llu  %9llu bytes  %s", (unsigned long long)t->nr,
+		       (unsigned long long)t->bytes, t->name);
+		for (int level = 0; t->is_nmethod && level < 5; level++)
+			if (t->by_level[level])
+				printf(", level %d: %llu", level,
+				       (unsigned long long)t->by_level[level]);
+		puts("");
+	}
+	if (nr_single)
+		printf("  %6zu  stubs with a name of their own; --blobs lists them\n", nr_single);
+	vec_fini(&all);
+}
+
+static void print_flags(const struct hotspot *h)
+{
+	const char *name;
+	bool value;
+
+	printf("flags    ");
+	for (size_t i = 0; (name = hotspot_flag_name(i)); i++)
+		if (!hotspot_flag(h, name, &value))
+			printf(" %c%s", value ? '+' : '-', name);
+	puts("");
+}
+
+static void print_layout(const struct hotspot *h)
+{
+	struct hotspot_layout l;
+
+	hotspot_layout(h, &l);
+	for (u32 i = 0; i < l.nr_heaps; i++)
+		printf("heap      %#llx-%#llx, segments of %d bytes, map at %#llx\n",
+		       (unsigned long long)l.heaps[i].start, (unsigned long long)l.heaps[i].end,
+		       1 << l.heaps[i].shift, (unsigned long long)l.heaps[i].segmap);
+	printf("interpreter %#llx-%#llx\n", (unsigned long long)l.interpreter_start,
+	       (unsigned long long)l.interpreter_end);
+	printf("call stub returns to %#llx\n", (unsigned long long)l.call_stub_return);
+	printf("names     nmethod %#llx, native %#llx, vtable %#llx, adapter %#llx, mh %#llx\n",
+	       (unsigned long long)l.name_nmethod, (unsigned long long)l.name_native,
+	       (unsigned long long)l.name_vtable, (unsigned long long)l.name_adapter,
+	       (unsigned long long)l.name_mh_adapter);
+	if (l.cont_stubs_start)
+		printf("virtual threads: barrier %#llx, continuation stubs %#llx-%#llx, "
+		       "JavaThread::_cont_entry %u, enterSpecial %#llx, doYield %#llx\n",
+		       (unsigned long long)l.barrier, (unsigned long long)l.cont_stubs_start,
+		       (unsigned long long)l.cont_stubs_end, l.cont_entry,
+		       (unsigned long long)l.enter_special, (unsigned long long)l.do_yield);
+}
+
+static void print_threads(struct hotspot *h, bool each)
+{
+	auto_free struct hotspot_thread_id *threads = NULL;
+	ssize_t nr = hotspot_threads(h, &threads);
+
+	if (nr < 0) {
+		printf("threads   cannot be read: %s\n", strerror((int)-nr));
+		return;
+	}
+	printf("threads   %zd\n", nr);
+	for (ssize_t i = 0; each && i < nr; i++)
+		printf("  %d  JavaThread %#llx, stack %#llx-%#llx\n", threads[i].tid,
+		       (unsigned long long)threads[i].thread.java_thread,
+		       (unsigned long long)threads[i].thread.stack_start,
+		       (unsigned long long)threads[i].thread.stack_end);
+}
+
+static void print_gaps(const struct hotspot *h)
+{
+	const char *what, *why;
+
+	for (size_t i = 0; hotspot_gap(h, i, &what, &why); i++)
+		printf("missing   %s: %s\n", what, why);
+}
+
+static int print_code(void *ctx, const struct hotspot_blob *b)
+{
+	struct java_frame frames[FRAMES_MAX];
+	struct hotspot *h = ctx;
+
+	printf("%#llx %#llx ", (unsigned long long)b->code_start, (unsigned long long)b->code_end);
+	if (!b->is_nmethod) {
+		printf("- - %s\n", b->name);
+		return 0;
+	}
+	printf("%u %d ", b->compile_id, b->level);
+	/* The entry of the code is in its prologue: the physical method alone. */
+	int nr = hotspot_name_pc(h, b->code_start, b->compile_id, true, frames, FRAMES_MAX);
+	if (nr > 0)
+		print_frame(&frames[nr - 1]);
+	else
+		printf("%s (%s)\n", b->name, strerror(-nr));
+	return 0;
+}
+
+static int print_pc(struct hotspot *h, const char *text)
+{
+	struct java_frame frames[FRAMES_MAX];
+	char *end;
+	u64 pc = strtoull(text, &end, 16);
+	int nr = *end ? -EINVAL : hotspot_name_pc(h, pc, 0, true, frames, FRAMES_MAX);
+
+	if (nr < 0) {
+		log_error("%s names no code of this JVM: %s", text, strerror(-nr));
+		return 1;
+	}
+	for (int i = 0; i < nr; i++)
+		print_frame(&frames[i]);
+	return 0;
+}
+
+static void print_all(struct hotspot *h, const struct options *o, u64 open_ns)
+{
+	struct hotspot_info info;
+
+	hotspot_info(h, &info);
+	printf("jvm       pid %d, JDK %d, %s\n", info.pid, info.jdk, info.release);
+	printf("vm        %s\n", info.vm);
+	printf("collector %s\n", info.collector[0] ? info.collector : "unknown");
+	printf("read      in %.2f ms, %u fields exported\n", (double)open_ns / 1e6, info.nr_fields);
+	print_flags(h);
+	print_layout(h);
+	print_blobs(h, o->blobs);
+	print_threads(h, o->threads);
+	print_gaps(h);
+	hotspot_info(h, &info);
+	printf("reads     %llu, failed %llu; %zu bytes of names\n",
+	       (unsigned long long)info.nr_reads, (unsigned long long)info.nr_failures, info.bytes);
+}
+
+static int explain(pid_t pid, int err)
+{
+	switch (err) {
+	case -ESRCH:
+		log_error("there is no process %d", pid);
+		break;
+	case -ENOENT:
+		log_error("process %d is no JVM: it maps no libjvm.so", pid);
+		break;
+	case -ENOEXEC:
+		log_error("process %d maps a libjvm.so that is not HotSpot as we know it", pid);
+		break;
+	case -EAGAIN:
+		log_error("the JVM %d is still starting; try again", pid);
+		break;
+	case -EPERM:
+		log_error("no right to read the memory of %d: it takes CAP_SYS_PTRACE or root",
+			  pid);
+		break;
+	default:
+		log_error("cannot read the JVM %d: %s", pid, strerror(-err));
+	}
+	return 1;
+}
+
+int debug_jvm_main(int argc, char **argv)
+{
+	struct options o = { 0 };
+	const struct opt opts[] = {
+		{ 'h', "help", OPT_BOOL, &o.help, NULL, "print this" },
+		{ 0, "blobs", OPT_BOOL, &o.blobs, NULL, "count the blobs of every name" },
+		{ 0, "code", OPT_BOOL, &o.code, NULL,
+		  "list every blob: start, end, id, level, name" },
+		{ 0, "threads", OPT_BOOL, &o.threads, NULL, "list every Java thread" },
+	};
+	auto_hotspot struct hotspot *h = NULL;
+	int first = opt_parse(opts, ARRAY_SIZE(opts), argc, argv), status = 0;
+	char *end = NULL;
+
+	if (first >= 0 && o.help) {
+		puts("usage: sysflame debug jvm [--blobs] [--code] [--threads] PID [PC...]");
+		puts("prints what is read of a JVM from outside; of each PC (hex) its frames\n");
+		opt_help(opts, ARRAY_SIZE(opts));
+		return 0;
+	}
+	pid_t pid = first >= 0 && first < argc ? (pid_t)strtol(argv[first], &end, 10) : 0;
+	if (pid <= 0 || *end) {
+		log_error("debug jvm needs the PID of a JVM; see sysflame debug jvm --help");
+		return 2;
+	}
+
+	u64 start = time_mono_ns();
+	int err = hotspot_open(pid, 0, &h);
+	u64 open_ns = time_mono_ns() - start;
+	if (err)
+		return explain(pid, err);
+	if (o.code)
+		return hotspot_each_blob(h, print_code, h) ? 1 : 0;
+	if (first + 1 == argc)
+		print_all(h, &o, open_ns);
+	for (int i = first + 1; i < argc; i++)
+		status |= print_pc(h, argv[i]);
+	return status;
+}

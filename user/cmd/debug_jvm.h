@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `sysflame debug jvm`: what is read of a JVM from outside. */
+#pragma once
+
+/* argv[0] is "jvm"; returns the exit status. */
+int debug_jvm_main(int argc, char **argv);
