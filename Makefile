@@ -146,6 +146,11 @@ check: deps-test
 	$(Q)$(MAKE) --no-print-directory -q all || { echo 'a second make would rebuild something'; exit 1; }
 	$(Q)$(MAKE) --no-print-directory test
 
+# The JVM reader on JDK 8 to 28, which tests/jvm/jdks obtains once (3 GB).
+check-jdks: all $(O)/tests/unit/test_jvm_hotspot test-programs
+	$(Q)tests/lib/apt-ensure debootstrap
+	$(Q)O=$(O) tests/jvm/check-jdks
+
 lint:
 	$(Q)clang-format --dry-run -Werror $(sources)
 	$(Q)tests/lint/layers $(wildcard user/*/*.[ch])
@@ -180,10 +185,11 @@ help:
 	@echo 'make               build $(O)/sysflame and $(O)/libjvmmap.so'
 	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench'
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
+	@echo 'sudo make check-jdks  read JVMs of JDK 8 to 28'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
 
-.PHONY: all test test-programs check lint fmt fuzz bench deps deps-test record install help
+.PHONY: all test test-programs check check-jdks lint fmt fuzz bench deps deps-test record install help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

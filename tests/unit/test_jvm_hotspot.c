@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a live JVM from outside. Its threads stand still in known call shapes, so that every frame
+ * can be compared with what the JVM itself says. JDK=N: one of tests/jvm/jdks instead of the
+ * host's; JVM_FLAGS: more flags for it.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "jvm/hotspot.h"
+#include "proc/mem.h"
+#include "test.h"
+
+#define LINE_MAX_LEN 1024
+#define STACK_MAX    64
+#define THREAD_MAX   16
+
+/* A frame as the JVM says it, or as we read it. */
+struct truth {
+	char thread[THREAD_MAX];
+	char class[256], method[256];
+	u32 line;
+};
+
+struct world {
+	pid_t child, pid; /* the process we started; the JVM */
+	FILE *out;
+	struct {
+		struct truth *at;
+		size_t nr, cap;
+	} truth;
+	struct hotspot *h;
+	struct mem *mem;
+};
+
+static struct world world;
+
+static void exec_java(int out)
+{
+	const char *jdk = getenv("JDK"), *flags = getenv("JVM_FLAGS"), *o = getenv("O");
+	char command[1024], prefix[512];
+
+	o = o ? o : "build";
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	dup2(out, STDOUT_FILENO);
+	if (jdk)
+		snprintf(prefix, sizeof(prefix), "tests/jvm/jdks run %s %s/tests/programs -cp .",
+			 jdk, o);
+	else
+		snprintf(prefix, sizeof(prefix), "java -cp %s/tests/programs", o);
+	snprintf(command, sizeof(command),
+		 "exec %s -XX:+UnlockDiagnosticVMOptions -XX:+ShowHiddenFrames %s Names", prefix,
+		 flags ? flags : "");
+	execl("/bin/sh", "sh", "-c", command, NULL);
+	_exit(127);
+}
+
+/* tests/jvm/jdks runs java as the child of unshare. */
+static pid_t java_pid(pid_t child)
+{
+	char path[64];
+	int pid = child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", child, child);
+	FILE *f = getenv("JDK") ? fopen(path, "re") : NULL;
+	if (f) {
+		assert_int_equal(fscanf(f, "%d", &pid), 1);
+		fclose(f);
+	}
+	return pid;
+}
+
+static int start_jvm(void **state)
+{
+	char line[LINE_MAX_LEN];
+	int ends[2];
+
+	if (pipe(ends))
+		return -1;
+	world.child = fork();
+	if (!world.child)
+		exec_java(ends[1]);
+	close(ends[1]);
+	world.out = fdopen(ends[0], "re");
+	while (fgets(line, sizeof(line), world.out) && strcmp(line, "ready\n") != 0) {
+		struct truth t = { 0 };
+		if (sscanf(line, "frame %15s %255s %255s %u", t.thread, t.class, t.method,
+			   &t.line) != 4)
+			continue;
+		t.class[strcspn(t.class, "/")] = '\0';  /* a hidden class's address */
+		t.line = t.line < 1000000 ? t.line : 0; /* JDK 8 adds a bci to that: no table */
+		vec_push(&world.truth, t);
+	}
+	if (strcmp(line, "ready\n") != 0) {
+		print_error("the JVM did not get ready; it last said: %s\n", line);
+		return -1;
+	}
+	world.pid = java_pid(world.child);
+	if (mem_open(world.pid, 0, &world.mem) || hotspot_open(world.pid, 0, &world.h)) {
+		print_error("cannot read the JVM %d\n", world.pid);
+		return -1;
+	}
+	return 0;
+}
+
+static int stop_jvm(void **state)
+{
+	hotspot_free(world.h);
+	mem_free(world.mem);
+	vec_fini(&world.truth);
+	if (world.child > 0) {
+		kill(world.child, SIGKILL);
+		waitpid(world.child, NULL, 0);
+	}
+	if (world.out)
+		fclose(world.out);
+	return 0;
+}
+
+static u64 read_word(u64 addr)
+{
+	u64 value = 0;
+
+	assert_int_equal(mem_read_u64(world.mem, addr, &value), 0);
+	return value;
+}
+
+/* The registers of a Java frame of a thread that is not running Java code. */
+struct registers {
+	u64 pc, sp, fp;
+};
+
+static struct registers last_java_frame(u64 anchor)
+{
+	struct registers r = { .sp = read_word(anchor),
+			       .pc = read_word(anchor + 8),
+			       .fp = read_word(anchor + 16) };
+
+	if (!r.pc)
+		r.pc = read_word(r.sp - 8);
+	return r;
+}
+
+struct blob_search {
+	u64 pc, blob;
+	int frame_size;
+	bool is_nmethod;
+};
+
+static int find_frame_size(void *ctx, const struct hotspot_blob *b)
+{
+	struct blob_search *s = ctx;
+
+	if (s->pc < b->code_start || s->pc > b->code_end)
+		return 0;
+	s->blob = b->addr;
+	s->frame_size = b->frame_size;
+	s->is_nmethod = b->is_nmethod;
+	return 1;
+}
+
+/* A deoptimised frame returns to the deopt handler; where it really was is kept in the frame. */
+static u64 undo_deopt(const struct hotspot_layout *l, const struct blob_search *s, u64 sp)
+{
+	u64 handler = 0, handler_mh = 0;
+	u32 offset;
+
+	if (!s->is_nmethod)
+		return s->pc;
+	if (l->flags & HOTSPOT_DEOPT_IS_OFFSET) {
+		handler = s->blob + (u32)read_word(s->blob + l->deopt);
+	} else {
+		handler = read_word(s->blob + l->deopt);
+		handler_mh = read_word(s->blob + l->deopt_mh);
+	}
+	offset = (u32)read_word(s->blob + l->orig_pc);
+	return s->pc == handler || s->pc == handler_mh ? read_word(sp + offset) : s->pc;
+}
+
+/* Names the frame and steps to its caller; enough for threads that stand at calls. */
+static int step(const struct hotspot_layout *l, struct registers *r, struct java_frame out[])
+{
+	if (r->pc >= l->interpreter_start && r->pc < l->interpreter_end) {
+		u64 method = read_word(r->fp + 8 * (u64)(s64)l->method_slot);
+		u64 bcp = read_word(r->fp + 8 * (u64)(s64)l->bcp_slot);
+		u64 fp = r->fp;
+
+		assert_int_equal(hotspot_name_method(world.h, method, bcp, out), 0);
+		*r = (struct registers){ read_word(fp + 8), read_word(fp - 8), read_word(fp) };
+		return 1;
+	}
+
+	struct blob_search s = { .pc = r->pc };
+	assert_int_equal(hotspot_each_blob(world.h, find_frame_size, &s), 1);
+	u64 pc = undo_deopt(l, &s, r->sp);
+	int nr = hotspot_name_pc(world.h, pc, 0, false, out, STACK_MAX / 2);
+	assert_true(nr > 0);
+	u64 cfa = r->sp + 8 * (u64)s.frame_size;
+	*r = (struct registers){ read_word(cfa - 8), cfa, read_word(cfa - 16) };
+	return nr;
+}
+
+static int walk(u64 java_thread, struct java_frame out[])
+{
+	struct hotspot_layout l;
+	int nr = 0;
+
+	hotspot_layout(world.h, &l);
+	struct registers r = last_java_frame(java_thread + l.anchor);
+	while (nr < STACK_MAX / 2) {
+		nr += step(&l, &r, out + nr);
+		if (r.pc != l.call_stub_return)
+			continue;
+		/* Called by the JVM: the JavaCallWrapper keeps the anchor of the frames before. */
+		u64 anchor = read_word(r.fp - 48) + 32;
+		if (!read_word(anchor))
+			break;
+		r = last_java_frame(anchor);
+	}
+	return nr;
+}
+
+static void thread_name(pid_t tid, char out[THREAD_MAX + 1])
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", world.pid, tid);
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	assert_non_null(fgets(out, THREAD_MAX + 1, f));
+	out[strcspn(out, "\n")] = '\0';
+	fclose(f);
+}
+
+static u64 find_thread(const char *name)
+{
+	struct hotspot_thread_id *all;
+	ssize_t nr = hotspot_threads(world.h, &all);
+	u64 found = 0;
+
+	assert_true(nr > 0);
+	for (ssize_t i = 0; i < nr; i++) {
+		char comm[THREAD_MAX + 1];
+		thread_name(all[i].tid, comm);
+		if (!strcmp(comm, name))
+			found = all[i].thread.java_thread;
+	}
+	free(all);
+	assert_true(found);
+	return found;
+}
+
+static void check_thread(const char *name)
+{
+	struct java_frame frames[STACK_MAX];
+	int nr = walk(find_thread(name), frames), i = 0;
+
+	vec_each(t, &world.truth) {
+		if (strcmp(t->thread, name) != 0)
+			continue;
+		assert_true(i < nr);
+		const struct java_frame *f = &frames[i++];
+		assert_string_equal(f->class_name, t->class);
+		assert_string_equal(f->method, t->method);
+		assert_int_equal(f->line, t->line);
+		assert_false(f->is_stale);
+		assert_false(f->is_approximate);
+	}
+	assert_true(i > 0);
+	assert_int_equal(i, nr);
+}
+
+static void frames_of_a_recursion_equal_what_the_jvm_says(void **state)
+{
+	check_thread("t-recurse");
+}
+
+static void inlined_frames_equal_what_the_jvm_says(void **state)
+{
+	check_thread("t-inlined");
+}
+
+static void lambdas_are_named_without_their_address(void **state)
+{
+	check_thread("t-lambda");
+}
+
+static void reflection_and_native_methods_are_named(void **state)
+{
+	check_thread("t-reflected");
+}
+
+static void names_beyond_ascii_are_named(void **state)
+{
+	check_thread("t-unicode");
+}
+
+static void initializers_and_constructors_are_named(void **state)
+{
+	check_thread("t-clinit");
+	check_thread("t-init");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_of_a_recursion_equal_what_the_jvm_says),
+		cmocka_unit_test(inlined_frames_equal_what_the_jvm_says),
+		cmocka_unit_test(lambdas_are_named_without_their_address),
+		cmocka_unit_test(reflection_and_native_methods_are_named),
+		cmocka_unit_test(names_beyond_ascii_are_named),
+		cmocka_unit_test(initializers_and_constructors_are_named),
+	};
+	return cmocka_run_group_tests(tests, start_jvm, stop_jvm);
+}
