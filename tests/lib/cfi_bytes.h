@@ -6,7 +6,7 @@
 
 #include "test.h"
 
-#include "elf/cfi.h"
+#include "elf/cfi_input.h"
 #include "elf/rows.h"
 
 #define TEST_BASE  0x400000u
@@ -70,9 +70,14 @@ static inline int compile_bytes(const struct cfi_bytes *b, struct rows *out)
 {
 	/* On the heap, of the exact size, so that the sanitizer sees a read past the end. */
 	u8 *data = xmemdup(b->at, b->nr);
-	struct cfi_section section = { .data = data, .size = b->nr, .vaddr = TEST_BASE + 0x80000 };
+	const struct cfi_input input = {
+		.sections = { { .data = data, .size = b->nr, .vaddr = TEST_BASE + 0x80000 } },
+		.nr = 1,
+		.base = TEST_BASE,
+		.size = TEST_IMAGE,
+	};
 
-	int err = rows_compile(&section, 1, TEST_BASE, TEST_IMAGE, out);
+	int err = rows_compile(&input, out);
 	free(data);
 	return err;
 }

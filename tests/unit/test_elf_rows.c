@@ -211,11 +211,14 @@ static void eh_frame_hides_what_it_overlaps_of_debug_frame(void **state)
 	put_debug_fde(&debug, 0x1000, 0x20);
 	put_debug_fde(&debug, 0x1010, 0x20);
 	put_debug_fde(&debug, 0x1020, 0x10);
-	const struct cfi_section sections[] = {
-		{ .data = eh.at, .size = eh.nr },
-		{ .data = debug.at, .size = debug.nr, .is_debug_frame = true },
+	const struct cfi_input input = {
+		.sections = { { .data = eh.at, .size = eh.nr },
+			      { .data = debug.at, .size = debug.nr, .is_debug_frame = true } },
+		.nr = 2,
+		.base = TEST_BASE,
+		.size = TEST_IMAGE,
 	};
-	assert_int_equal(rows_compile(sections, 2, TEST_BASE, TEST_IMAGE, &rows), 0);
+	assert_int_equal(rows_compile(&input, &rows), 0);
 	EXPECT_ROWS(&rows, { 0xff0, 3, ROW_SP, 0 }, { 0x1000, 1, ROW_SP, 0 },
 		    { 0x1020, 3, ROW_SP, 0 }, { 0x1030, 0, ROW_NONE, 0 });
 }

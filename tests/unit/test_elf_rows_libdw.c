@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "elf/cfi.h"
+#include "elf/cfi_input.h"
 #include "elf/elf.h"
 #include "elf/rows.h"
 
@@ -226,15 +226,13 @@ static void rows_of_debug_frame_agree_with_libdw(void **state)
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	auto_elf struct elf *e = NULL;
 	auto_rows struct rows all = { 0 }, own = { 0 };
-	struct cfi_section section = { .is_debug_frame = true };
-	auto_free void *data = NULL;
+	auto_cfi_input struct cfi_input input = { 0 };
 
 	assert_int_equal(elf_open_fd(fd, &e), 0);
-	assert_int_equal(elf_section_read(e, elf_section_find(e, ".debug_frame"), CFI_SECTION_MAX,
-					  &data, &section.size),
-			 0);
-	section.data = data;
-	assert_int_equal(rows_compile(&section, 1, 0, UINT32_MAX, &own), 0);
+	assert_int_equal(cfi_input_of_file(e, &input), 0);
+	assert_int_equal(input.nr, 2);
+	struct cfi_input debug = { { input.sections[1] }, 1, input.base, input.size };
+	assert_int_equal(rows_compile(&debug, &own), 0);
 	assert_true(own.nr_fdes >= 3);
 
 	Dwarf *dwarf = dwarf_begin(fd, DWARF_C_READ);

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-
-#include "elf/cfi.h"
+#include <string.h>
+#include <sys/auxv.h>
 
 struct table {
 	VEC(struct unwind_row) rows;
@@ -80,45 +80,78 @@ static void add_functions(struct cfi *cfi, struct table *t)
 		add_row(t, (struct unwind_row){ .pc = covered, .kind = ROW_NONE });
 }
 
-static int read_sections(struct cfi *cfi, const struct cfi_section *sections, size_t nr)
+static int read_entries(struct cfi *cfi, const struct cfi_input *input)
 {
-	for (size_t i = 0; i < nr; i++) {
-		int err = cfi_read(cfi, &sections[i]);
+	for (size_t i = 0; i < input->nr; i++) {
+		int err = cfi_read(cfi, &input->sections[i]);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-int rows_compile(const struct cfi_section *sections, size_t nr, u64 base, u32 size,
-		 struct rows *out)
+/* Takes the rows over, without the room for more. */
+static void finish(const struct cfi *cfi, struct table *t, struct rows *out)
 {
-	struct cfi cfi = { .base = base, .size = size };
+	*out = (struct rows){
+		.at = xreallocarray(t->rows.at, t->rows.nr, sizeof(out->at[0])),
+		.nr = (u32)t->rows.nr,
+		.base = cfi->base,
+		.nr_fdes = (u32)cfi->fdes.nr,
+		.nr_malformed = cfi->nr_malformed,
+		.nr_unknown_ops = cfi->nr_unknown_ops,
+	};
+	for (u32 i = 0; i < out->nr; i++)
+		out->nr_unsupported += out->at[i].kind == ROW_UNSUPPORTED;
+}
+
+int rows_compile(const struct cfi_input *input, struct rows *out)
+{
+	struct cfi cfi = { .base = input->base, .size = input->size };
 	struct table table = { 0 };
 
-	int err = read_sections(&cfi, sections, nr);
+	int err = read_entries(&cfi, input);
 	if (!err)
 		add_functions(&cfi, &table);
 	if (!err && table.is_full)
 		err = -EFBIG;
 	if (!err && !table.rows.nr)
 		err = -ENODATA;
-	if (err) {
+	if (!err)
+		finish(&cfi, &table, out);
+	else
 		vec_fini(&table.rows);
-	} else {
-		*out = (struct rows){
-			.at = xreallocarray(table.rows.at, table.rows.nr, sizeof(out->at[0])),
-			.nr = (u32)table.rows.nr,
-			.base = base,
-			.nr_fdes = (u32)cfi.fdes.nr,
-			.nr_malformed = cfi.nr_malformed,
-			.nr_unknown_ops = cfi.nr_unknown_ops,
-		};
-		for (u32 i = 0; i < out->nr; i++)
-			out->nr_unsupported += out->at[i].kind == ROW_UNSUPPORTED;
-	}
 	cfi_fini(&cfi);
 	return err;
+}
+
+int rows_build(const struct elf *e, struct rows *out)
+{
+	auto_cfi_input struct cfi_input input = { 0 };
+
+	int err = cfi_input_of_file(e, &input);
+	return err ? err : rows_compile(&input, out);
+}
+
+int rows_build_image(cfi_read_fn *read, void *ctx, u64 load_addr, struct rows *out)
+{
+	auto_cfi_input struct cfi_input input = { 0 };
+
+	int err = cfi_input_of_image(read, ctx, load_addr, &input);
+	return err ? err : rows_compile(&input, out);
+}
+
+static int read_own_memory(void *ctx, u64 addr, void *buf, size_t len)
+{
+	memcpy(buf, (const void *)addr, len);
+	return 0;
+}
+
+int rows_build_vdso(struct rows *out)
+{
+	u64 addr = getauxval(AT_SYSINFO_EHDR);
+
+	return addr ? rows_build_image(read_own_memory, NULL, addr, out) : -ENOENT;
 }
 
 const struct unwind_row *rows_find(const struct rows *rows, u64 vaddr)

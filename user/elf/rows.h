@@ -15,12 +15,10 @@
 #include "abi.h"
 #include "base/auto.h"
 #include "base/types.h"
+#include "elf/cfi_input.h"
 
 #define ROWS_MAX     (8u << 20) /* of one module */
 #define ROWS_MIN_GAP 16         /* bytes; a shorter gap between functions has no row of its own */
-
-struct cfi_section;
-struct elf;
 
 /* Sorted by pc, no two of the same pc, no neighbours that differ in pc only. */
 struct rows {
@@ -36,21 +34,17 @@ struct rows {
 /* From a file. The caller owns *out. */
 int rows_build(const struct elf *e, struct rows *out);
 
-/* Copies [addr, addr + len) of an address space to `buf`; 0, or a negative errno. */
-typedef int rows_read_fn(void *ctx, u64 addr, void *buf, size_t len);
-
 /* From an image whose first byte is mapped at `load_addr`; needs no section headers. */
-int rows_build_image(rows_read_fn *read, void *ctx, u64 load_addr, struct rows *out);
+int rows_build_image(cfi_read_fn *read, void *ctx, u64 load_addr, struct rows *out);
 
 /* From our own vdso, which is the one of every process; -ENOENT if there is none. */
 int rows_build_vdso(struct rows *out);
 
 /*
- * From bare sections; a function of .eh_frame hides those of .debug_frame that it overlaps.
- * What lies outside [base, base + size) is left out.
+ * From what the above find. A function of .eh_frame hides those of .debug_frame that it overlaps;
+ * what lies outside the image is left out.
  */
-int rows_compile(const struct cfi_section *sections, size_t nr, u64 base, u32 size,
-		 struct rows *out);
+int rows_compile(const struct cfi_input *input, struct rows *out);
 
 /* The row for an address in the terms of p_vaddr; NULL if it is outside the table. */
 const struct unwind_row *rows_find(const struct rows *rows, u64 vaddr);

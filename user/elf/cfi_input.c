@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the call frame information of a file or of an image in memory. */
+/* Finds call frame information: by section headers, else by PT_GNU_EH_FRAME. */
+#include "elf/cfi_input.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
-#include "elf/cfi.h"
+#include "base/auto.h"
 #include "elf/cursor.h"
 #include "elf/elf.h"
-#include "elf/rows.h"
 
 #define PAGE        4096u
 #define HEADERS_MAX 65536u /* an image's ELF and program headers */
@@ -17,7 +17,7 @@
 
 /* Where an image's bytes come from, by address in the terms of p_vaddr. */
 struct image {
-	rows_read_fn *read;
+	cfi_read_fn *read;
 	void *ctx;
 	u64 bias; /* to add to a p_vaddr */
 };
@@ -106,14 +106,11 @@ static int eh_frame_vaddr(const struct elf *e, const struct image *from, u64 *ou
  * Without section headers .eh_frame has no known end: it is read up to the end of its segment, and
  * its terminator ends the walk.
  */
-static int build_by_header(const struct elf *e, const struct image *from, struct rows *out)
+static int read_by_header(const struct elf *e, const struct image *from, struct cfi_input *out)
 {
-	u64 base, vaddr, left;
-	u32 size;
+	u64 vaddr, left;
 
-	int err = image_span(e, &base, &size);
-	if (!err)
-		err = eh_frame_vaddr(e, from, &vaddr);
+	int err = eh_frame_vaddr(e, from, &vaddr);
 	if (err)
 		return err;
 	if (!segment_of(e, vaddr, &left))
@@ -124,12 +121,13 @@ static int build_by_header(const struct elf *e, const struct image *from, struct
 	err = from->read(from->ctx, vaddr + from->bias, data, left);
 	if (err)
 		return err;
-	const struct cfi_section section = { .data = data, .size = left, .vaddr = vaddr };
-	return rows_compile(&section, 1, base, size, out);
+	out->sections[0] = (struct cfi_section){ .data = take(data), .size = left, .vaddr = vaddr };
+	out->nr = 1;
+	return 0;
 }
 
-/* Appends the section if the file has it; the caller frees its data. */
-static int add_section(const struct elf *e, const char *name, struct cfi_section *all, size_t *nr)
+/* Adds the section if the file has it. */
+static int add_section(const struct elf *e, const char *name, struct cfi_input *input)
 {
 	const struct elf_section *s = elf_section_find(e, name);
 	void *data;
@@ -140,7 +138,7 @@ static int add_section(const struct elf *e, const char *name, struct cfi_section
 	int err = elf_section_read(e, s, CFI_SECTION_MAX, &data, &len);
 	if (err)
 		return err == -ENODATA ? 0 : err;
-	all[(*nr)++] = (struct cfi_section){
+	input->sections[input->nr++] = (struct cfi_section){
 		.data = data,
 		.size = len,
 		.vaddr = s->vaddr,
@@ -149,29 +147,26 @@ static int add_section(const struct elf *e, const char *name, struct cfi_section
 	return 0;
 }
 
-int rows_build(const struct elf *e, struct rows *out)
+int cfi_input_of_file(const struct elf *e, struct cfi_input *out)
 {
-	struct cfi_section sections[2];
-	size_t nr = 0;
-	u64 base;
-	u32 size;
+	auto_cfi_input struct cfi_input input = { 0 };
 
-	int err = image_span(e, &base, &size);
+	int err = image_span(e, &input.base, &input.size);
 	if (!err)
-		err = add_section(e, ".eh_frame", sections, &nr);
+		err = add_section(e, ".eh_frame", &input);
 	if (err)
 		return err;
 	/* It is a supplement: most functions are in .eh_frame, also if it cannot be read. */
-	add_section(e, ".debug_frame", sections, &nr);
-	if (nr) {
-		err = rows_compile(sections, nr, base, size, out);
-	} else {
+	add_section(e, ".debug_frame", &input);
+	if (!input.nr) {
 		const struct image from = { .read = read_from_file, .ctx = (void *)e };
-		err = build_by_header(e, &from, out);
+		err = read_by_header(e, &from, &input);
+		if (err)
+			return err;
 	}
-	while (nr)
-		free((void *)sections[--nr].data);
-	return err;
+	*out = input;
+	input.nr = 0;
+	return 0;
 }
 
 /* The ELF header and the program headers; what they lead to is elsewhere. */
@@ -194,18 +189,18 @@ static int read_headers(const struct image *from, u64 load_addr, void **out, siz
 	err = from->read(from->ctx, load_addr, headers, *len);
 	if (err)
 		return err;
+	/* What was checked, should the second read give other bytes. */
 	memcpy(headers, &ehdr, sizeof(ehdr));
 	*out = take(headers);
 	return 0;
 }
 
-int rows_build_image(rows_read_fn *read, void *ctx, u64 load_addr, struct rows *out)
+int cfi_input_of_image(cfi_read_fn *read, void *ctx, u64 load_addr, struct cfi_input *out)
 {
 	struct image from = { .read = read, .ctx = ctx };
+	struct cfi_input input = { 0 };
 	auto_free void *headers = NULL;
 	size_t len;
-	u64 base;
-	u32 size;
 
 	int err = read_headers(&from, load_addr, &headers, &len);
 	if (err)
@@ -213,22 +208,18 @@ int rows_build_image(rows_read_fn *read, void *ctx, u64 load_addr, struct rows *
 	auto_elf struct elf *e = NULL;
 	err = elf_open_memory(headers, len, &e);
 	if (!err)
-		err = image_span(e, &base, &size);
+		err = image_span(e, &input.base, &input.size);
 	if (err)
 		return err;
-	from.bias = load_addr - base;
-	return build_by_header(e, &from, out);
+	from.bias = load_addr - input.base;
+	err = read_by_header(e, &from, &input);
+	if (!err)
+		*out = input;
+	return err;
 }
 
-static int read_own_memory(void *ctx, u64 addr, void *buf, size_t len)
+void cfi_input_fini(struct cfi_input *input)
 {
-	memcpy(buf, (const void *)addr, len);
-	return 0;
-}
-
-int rows_build_vdso(struct rows *out)
-{
-	u64 addr = getauxval(AT_SYSINFO_EHDR);
-
-	return addr ? rows_build_image(read_own_memory, NULL, addr, out) : -ENOENT;
+	while (input->nr)
+		free((void *)input->sections[--input->nr].data);
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the call frame information of a file or of an image in memory. */
+#pragma once
+
+#include "elf/cfi.h"
+
+struct elf;
+
+struct cfi_input {
+	struct cfi_section sections[2]; /* their data is owned */
+	size_t nr;
+	u64 base; /* the lowest p_vaddr of PT_LOAD, rounded down to 4 KB */
+	u32 size; /* of the image */
+};
+
+/* Errors as in rows.h. The caller owns *out. */
+int cfi_input_of_file(const struct elf *e, struct cfi_input *out);
+
+/* Copies [addr, addr + len) of an address space to `buf`; 0, or a negative errno. */
+typedef int cfi_read_fn(void *ctx, u64 addr, void *buf, size_t len);
+
+/* Of an image whose first byte is mapped at `load_addr`; needs no section headers. */
+int cfi_input_of_image(cfi_read_fn *read, void *ctx, u64 load_addr, struct cfi_input *out);
+void cfi_input_fini(struct cfi_input *input);
+
+#define auto_cfi_input __attribute__((cleanup(cfi_input_fini)))
