@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What unwind rows cost: for each file, and for all of them together, the rows, their memory and
- * the CPU time to build them: median (least..most) of 11 builds with the file in the page cache.
- * usage: rows FILE...
+ * the CPU time to build them and to get them from a cache in DIR, each as median (least..most) of
+ * 11 rounds with the file in the page cache.
+ * usage: rows DIR FILE...
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,12 +12,11 @@
 #include <time.h>
 
 #include "elf/elf.h"
-#include "elf/rows.h"
+#include "elf/rowcache.h"
 
 #define ROUNDS 11
 
 struct cost {
-	u64 nr_rows;
 	double ms, least_ms, most_ms;
 };
 
@@ -35,59 +35,73 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int build(const char *path, struct rows *out)
+static int build(const char *path, struct rowcache *cache, struct rows *out)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	auto_elf struct elf *e = NULL;
 
 	int err = elf_open_fd(fd, &e);
-	return err ? err : rows_build(e, out);
+	return err ? err : rowcache_build(cache, e, out);
 }
 
-static int measure(const char *path, struct cost *out)
+static u32 measure(const char *path, struct rowcache *cache, struct cost *out)
 {
 	double ms[ROUNDS];
+	u32 nr_rows = 0;
 
 	for (int i = 0; i < ROUNDS; i++) {
 		auto_rows struct rows rows = { 0 };
 		double start = cpu_ms();
-		int err = build(path, &rows);
+		int err = build(path, cache, &rows);
 		if (err) {
 			fprintf(stderr, "%s: %s\n", path, strerror(-err));
-			return err;
+			exit(1);
 		}
 		ms[i] = cpu_ms() - start;
-		out->nr_rows = rows.nr;
+		nr_rows = rows.nr;
 	}
 	qsort(ms, ROUNDS, sizeof(ms[0]), compare);
-	out->ms = ms[ROUNDS / 2];
-	out->least_ms = ms[0];
-	out->most_ms = ms[ROUNDS - 1];
-	return 0;
+	*out = (struct cost){ ms[ROUNDS / 2], ms[0], ms[ROUNDS - 1] };
+	return nr_rows;
 }
 
-static void print(const char *name, const struct cost *cost)
+static void add(struct cost *sum, const struct cost *one)
 {
-	printf("%-60s %7llu rows %6.3f MiB %6.2f (%.2f..%.2f) ms\n", name,
-	       (unsigned long long)cost->nr_rows,
-	       (double)(cost->nr_rows * sizeof(struct unwind_row)) / (1 << 20), cost->ms,
-	       cost->least_ms, cost->most_ms);
+	sum->ms += one->ms;
+	sum->least_ms += one->least_ms;
+	sum->most_ms += one->most_ms;
+}
+
+static void print(const char *name, u64 nr_rows, const struct cost *built,
+		  const struct cost *cached)
+{
+	printf("%-60s %7llu rows %6.3f MiB, built %6.2f (%.2f..%.2f) ms, cached %6.2f (%.2f..%.2f) "
+	       "ms\n",
+	       name, (unsigned long long)nr_rows,
+	       (double)(nr_rows * sizeof(struct unwind_row)) / (1 << 20), built->ms,
+	       built->least_ms, built->most_ms, cached->ms, cached->least_ms, cached->most_ms);
 }
 
 int main(int argc, char **argv)
 {
-	struct cost all = { 0 };
+	struct rowcache none = ROWCACHE_NONE, cache = ROWCACHE_NONE;
+	struct cost all_built = { 0 }, all_cached = { 0 };
+	u64 nr_all = 0;
 
-	for (int i = 1; i < argc; i++) {
-		struct cost one;
-		if (measure(argv[i], &one))
-			return 1;
-		print(argv[i], &one);
-		all.nr_rows += one.nr_rows;
-		all.ms += one.ms;
-		all.least_ms += one.least_ms;
-		all.most_ms += one.most_ms;
+	if (argc < 3 || rowcache_open(argv[1], 1u << 30, &cache)) {
+		fprintf(stderr, "usage: rows DIR FILE...\n");
+		return 2;
 	}
-	print("together", &all);
+	for (int i = 2; i < argc; i++) {
+		struct cost built, cached;
+		u32 nr = measure(argv[i], &none, &built);
+		measure(argv[i], &cache, &cached);
+		print(argv[i], nr, &built, &cached);
+		nr_all += nr;
+		add(&all_built, &built);
+		add(&all_cached, &cached);
+	}
+	print("together", nr_all, &all_built, &all_cached);
+	rowcache_fini(&cache);
 	return 0;
 }
