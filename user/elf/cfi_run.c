@@ -131,8 +131,7 @@ static struct unwind_row row_of(const struct cfi_rules *r, bool is_signal)
 		return (struct unwind_row){ .kind = ROW_END };
 	if (is_signal)
 		return is_signal_frame(r) ? (struct unwind_row){ .kind = ROW_SIGNAL } : unsupported;
-	/* What every kind takes for granted: the return address at CFA - 8, the caller's sp the
-	 * CFA. */
+	/* Every kind takes for granted: return address at CFA - 8, the caller's sp is the CFA. */
 	if (r->regs[TRACKED_RA].how != RULE_AT_CFA || r->regs[TRACKED_RA].off != -8 ||
 	    r->regs[TRACKED_SP].how != RULE_UNSET)
 		return unsupported;
