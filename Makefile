@@ -33,7 +33,7 @@ AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestandi
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
 	     -fno-tree-loop-distribute-patterns
 AGENT_LINK = -shared -Wl,-z,now,-z,relro,-z,noexecstack,-z,defs -Wl,--hash-style=both \
-	     -Wl,--build-id -Wl,-Bsymbolic -Wl,-soname,libjvmmap.so
+	     -Wl,--build-id -Wl,-Bsymbolic -Wl,--strip-debug -Wl,-soname,libjvmmap.so
 
 # libbpf's linker must see a map's definition before any extern use of it.
 bpf_srcs   := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c bpf/probe.bpf.c,$(wildcard bpf/*.bpf.c))

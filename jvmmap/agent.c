@@ -1,8 +1,371 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent loaded into JVMs. */
+/*
+ * The agent loaded into JVMs: obeys the commands of wire.h and passes the JVM's news about
+ * compiled code on to every session.
+ *
+ * It stays loaded until the JVM ends: the JVM would unload it if Agent_OnAttach returned an error
+ * and crash in the next event, so that always returns 0 and a session's header says what failed.
+ */
 #include <jvmti.h>
+
+#include "jvmmap/session.h"
+#include "jvmmap/sys.h"
+#include "jvmmap/wire.h"
+
+#define SESSIONS_MAX   4
+#define REPLAY_WAIT_MS 500
+
+struct agent {
+	struct sys_lock lock; /* over all below */
+	jvmtiEnv *env;        /* made once: JVMTI environments are never quite gone */
+	int is_enabled;
+	struct session *sessions[SESSIONS_MAX];
+	struct session *busy; /* in the hands of a command: no event may close it */
+	int replay_tid;       /* what this thread reports is for `busy` only; 0: no report */
+	uint64_t missed;      /* events that could not take the lock */
+};
+
+static struct agent agent;
+
+static const jvmtiEvent events[] = {
+	JVMTI_EVENT_COMPILED_METHOD_LOAD,
+	JVMTI_EVENT_COMPILED_METHOD_UNLOAD,
+	JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
+};
+#define NR_EVENTS ((int)(sizeof(events) / sizeof(events[0])))
+
+static jvmtiError enable_events(jvmtiEventMode mode)
+{
+	jvmtiError first = JVMTI_ERROR_NONE;
+
+	for (int i = 0; i < NR_EVENTS; i++) {
+		jvmtiError err =
+			(*agent.env)->SetEventNotificationMode(agent.env, mode, events[i], NULL);
+		if (!first)
+			first = err;
+	}
+	agent.is_enabled = mode == JVMTI_ENABLE;
+	return first;
+}
+
+/* Events stay on as long as a session wants them. */
+static void settle_events(void)
+{
+	int nr = 0;
+
+	for (int i = 0; i < SESSIONS_MAX; i++)
+		nr += agent.sessions[i] && agent.sessions[i]->wants_live;
+	if (!nr && agent.is_enabled)
+		enable_events(JVMTI_DISABLE);
+}
+
+static void close_session(int i)
+{
+	session_close(agent.sessions[i]);
+	agent.sessions[i] = NULL;
+	settle_events();
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+/*
+ * Takes the lock and fills `out` with the sessions that want this event; 0: none, nothing is held.
+ * Sessions whose reader has gone are closed here, since the agent has no thread of its own.
+ */
+static int begin_event(struct session *out[SESSIONS_MAX], uint64_t *time_ns)
+{
+	uint64_t now = sys_mono_ns();
+	int nr = 0;
+
+	if (!sys_lock(&agent.lock)) {
+		__atomic_fetch_add(&agent.missed, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
+	int is_replay = agent.replay_tid && sys_gettid() == agent.replay_tid;
+	uint64_t missed = __atomic_exchange_n(&agent.missed, 0, __ATOMIC_RELAXED);
+	for (int i = 0; i < SESSIONS_MAX; i++) {
+		struct session *s = agent.sessions[i];
+		if (!s || (is_replay && s != agent.busy))
+			continue;
+		if (!session_is_wanted(s, now)) {
+			if (s->pid == sys_getpid() && s != agent.busy)
+				close_session(i);
+			continue;
+		}
+		if (missed)
+			session_lose(s, missed);
+		out[nr++] = s;
+	}
+	*time_ns = is_replay ? 0 : now;
+	if (!nr)
+		sys_unlock(&agent.lock);
+	return nr;
+}
+
+static void write_inline(struct session *s, jvmtiEnv *env, uint64_t addr, uint64_t size,
+			 const void *compile_info)
+{
+	const jvmtiCompiledMethodLoadRecordHeader *head = compile_info;
+
+	for (; head; head = head->next) {
+		const jvmtiCompiledMethodLoadInlineRecord *record = (const void *)head;
+		if (head->kind == JVMTI_CMLR_INLINE_INFO)
+			session_inline(s, env, addr, size, record->pcinfo, record->numpcs);
+	}
+}
+
+static void JNICALL on_load(jvmtiEnv *env, jmethodID method, jint size, const void *addr,
+			    jint map_length, const jvmtiAddrLocationMap *map,
+			    const void *compile_info)
+{
+	struct session *all[SESSIONS_MAX];
+	uint64_t time_ns;
+	int nr = begin_event(all, &time_ns);
+
+	for (int i = 0; i < nr; i++) {
+		int slot = session_method(all[i], env, method);
+		if (slot < 0)
+			continue;
+		if (session_load(all[i], time_ns, (uint64_t)addr, (uint32_t)size, (uint32_t)slot) &&
+		    all[i]->wants_inline)
+			write_inline(all[i], env, (uint64_t)addr, (uint32_t)size, compile_info);
+	}
+	if (nr)
+		sys_unlock(&agent.lock);
+}
+
+static void JNICALL on_unload(jvmtiEnv *env, jmethodID method, const void *addr)
+{
+	struct session *all[SESSIONS_MAX];
+	uint64_t time_ns;
+	int nr = begin_event(all, &time_ns);
+
+	for (int i = 0; i < nr; i++)
+		session_unload(all[i], time_ns, (uint64_t)addr);
+	if (nr)
+		sys_unlock(&agent.lock);
+}
+
+static void JNICALL on_code(jvmtiEnv *env, const char *name, const void *addr, jint size)
+{
+	struct session *all[SESSIONS_MAX];
+	uint64_t time_ns;
+	int nr = begin_event(all, &time_ns);
+
+	for (int i = 0; i < nr; i++)
+		session_code(all[i], time_ns, (uint64_t)addr, (uint32_t)size, name ? name : "");
+	if (nr)
+		sys_unlock(&agent.lock);
+}
+
+/* --- commands -------------------------------------------------------------------------------- */
+
+/* The value of "key=value;" among the options, and its length; NULL if the key is not there. */
+static const char *option(const char *options, const char *key, int *len)
+{
+	while (*options) {
+		const char *at = options, *k = key;
+		while (*k && *at == *k)
+			at++, k++;
+		if (!*k && *at == '=') {
+			at++;
+			for (*len = 0; at[*len] && at[*len] != ';';)
+				++*len;
+			return at;
+		}
+		while (*options && *options++ != ';')
+			;
+	}
+	return NULL;
+}
+
+static int option_is(const char *options, const char *key, const char *value)
+{
+	int len = 0, i = 0;
+	const char *at = option(options, key, &len);
+
+	if (!at)
+		return 0;
+	while (i < len && value[i] && at[i] == value[i])
+		i++;
+	return i == len && !value[i];
+}
+
+/* Commands may wait: their thread serves no one else, and the lock is held for an event at most. */
+static void lock_for_command(void)
+{
+	while (!sys_lock(&agent.lock))
+		;
+}
+
+static int find_session(const char *nonce)
+{
+	for (int i = 0; i < SESSIONS_MAX; i++) {
+		int k = 0;
+		if (!agent.sessions[i])
+			continue;
+		while (k < WIRE_NONCE_LEN && agent.sessions[i]->nonce[k] == nonce[k])
+			k++;
+		if (k == WIRE_NONCE_LEN)
+			return i;
+	}
+	return -1;
+}
+
+static void fail(struct session *s, enum wire_step step, int error)
+{
+	s->header->failed_step = step;
+	s->header->error = error;
+	__atomic_store_n(&s->header->state, WIRE_FAILED, __ATOMIC_RELEASE);
+}
+
+/* An environment with the one capability and our callbacks; kept for the life of the JVM. */
+static int make_env(JavaVM *vm, struct session *s)
+{
+	static const jvmtiEventCallbacks callbacks = {
+		.CompiledMethodLoad = on_load,
+		.CompiledMethodUnload = on_unload,
+		.DynamicCodeGenerated = on_code,
+	};
+	const jvmtiCapabilities wanted = { .can_generate_compiled_method_load_events = 1 };
+	enum wire_step step = WIRE_STEP_CAPABILITY;
+	jvmtiEnv *env = NULL;
+
+	if (agent.env)
+		return 1;
+	jint err = (*vm)->GetEnv(vm, (void **)&env, JVMTI_VERSION_1_2);
+	if (err != JNI_OK || !env) {
+		fail(s, WIRE_STEP_GET_ENV, err);
+		return 0;
+	}
+	jvmtiError jvmti_err = (*env)->AddCapabilities(env, &wanted);
+	if (!jvmti_err) {
+		step = WIRE_STEP_CALLBACKS;
+		jvmti_err = (*env)->SetEventCallbacks(env, &callbacks, sizeof(callbacks));
+	}
+	if (jvmti_err) {
+		(*env)->DisposeEnvironment(env);
+		fail(s, step, (int)jvmti_err);
+		return 0;
+	}
+	agent.env = env;
+	return 1;
+}
+
+/* Reports to `busy` all code that exists. The lock must be free, since the events take it. */
+static jvmtiError generate_events(void)
+{
+	struct session *s = agent.busy;
+
+	agent.replay_tid = sys_gettid();
+	s->may_wait_ms = REPLAY_WAIT_MS;
+	session_mark(s, WIRE_REPLAY_BEGIN, sys_mono_ns());
+	sys_unlock(&agent.lock);
+
+	jvmtiError err =
+		(*agent.env)->GenerateEvents(agent.env, JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
+	if (!err)
+		err = (*agent.env)->GenerateEvents(agent.env, JVMTI_EVENT_COMPILED_METHOD_LOAD);
+
+	lock_for_command();
+	agent.replay_tid = 0;
+	session_mark(s, WIRE_REPLAY_END, sys_mono_ns());
+	s->may_wait_ms = 0;
+	/* Loaded with the JVM's start, there is nothing to report yet. */
+	return err == JVMTI_ERROR_WRONG_PHASE ? JVMTI_ERROR_NONE : err;
+}
+
+/* Called and left with the lock held, as all commands are. */
+static void replay(void)
+{
+	jvmtiError err = generate_events();
+
+	if (err)
+		fail(agent.busy, WIRE_STEP_REPLAY, (int)err);
+	else
+		__atomic_store_n(&agent.busy->header->state, WIRE_LIVE, __ATOMIC_RELEASE);
+}
+
+/* Room for one more session: that of a dead reader if need be. */
+static int free_place(void)
+{
+	uint64_t now = sys_mono_ns();
+
+	for (int i = 0; i < SESSIONS_MAX; i++)
+		if (agent.sessions[i] && !session_is_wanted(agent.sessions[i], now))
+			close_session(i);
+	for (int i = 0; i < SESSIONS_MAX; i++)
+		if (!agent.sessions[i])
+			return i;
+	return -1;
+}
+
+static void start(JavaVM *vm, const char *options, const char *nonce)
+{
+	int place = free_place();
+	struct session *s = place < 0 ? NULL : session_open(nonce);
+
+	/* Without a session there is no one to tell; its absence says it. */
+	if (!s)
+		return;
+	s->wants_inline = option_is(options, "inline", "1");
+	s->wants_live = !option_is(options, "live", "0");
+	agent.sessions[place] = agent.busy = s;
+	if (!make_env(vm, s))
+		return;
+
+	/* Events first: what is compiled during the report must not be missed. */
+	jvmtiError err = enable_events(JVMTI_ENABLE);
+	if (err)
+		fail(s, WIRE_STEP_ENABLE, (int)err);
+	else
+		replay();
+	settle_events();
+}
+
+static void stop(int one, int all)
+{
+	for (int i = 0; i < SESSIONS_MAX; i++)
+		if (agent.sessions[i] && (all || i == one))
+			close_session(i);
+}
+
+/* Attach requests come one after the other, on one thread. */
+static void obey(JavaVM *vm, const char *options)
+{
+	char nonce[WIRE_NONCE_LEN + 1] = { 0 };
+	int len = 0;
+
+	if (!options || !option_is(options, "v", "1"))
+		return;
+	const char *at = option(options, "nonce", &len);
+	int all = option_is(options, "nonce", "all");
+	if (!at || (len != WIRE_NONCE_LEN && !all))
+		return;
+	memcpy(nonce, at, (size_t)len);
+
+	lock_for_command();
+	int place = all ? -1 : find_session(nonce);
+	if (option_is(options, "cmd", "stop")) {
+		stop(place, all);
+	} else if (option_is(options, "cmd", "start") && !all && place < 0) {
+		start(vm, options, nonce);
+	} else if (option_is(options, "cmd", "replay") && place >= 0 && agent.env) {
+		agent.busy = agent.sessions[place];
+		replay();
+	}
+	agent.busy = NULL;
+	sys_unlock(&agent.lock);
+}
 
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)
 {
-	return 0;
+	obey(vm, options);
+	return JNI_OK;
+}
+
+JNIEXPORT jint JNICALL Agent_OnLoad(JavaVM *vm, char *options, void *reserved)
+{
+	obey(vm, options);
+	return JNI_OK;
 }

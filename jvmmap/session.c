@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A reader's session: writes records to its ring. */
+#include "jvmmap/session.h"
+
+#include "jvmmap/sys.h"
+
+#define MAP_BYTES  (WIRE_HEADER_BYTES + 2ul * WIRE_RING_BYTES)
+#define NUMBER_MAX 10 /* bytes of a varint of 64 bits */
+
+static int map_ring(struct session *s)
+{
+	char *at = sys_map(NULL, MAP_BYTES, -1, 0);
+
+	if (!at)
+		return 0;
+	if (!sys_map(at, WIRE_HEADER_BYTES + WIRE_RING_BYTES, s->fd, 0) ||
+	    !sys_map(at + WIRE_HEADER_BYTES + WIRE_RING_BYTES, WIRE_RING_BYTES, s->fd,
+		     WIRE_HEADER_BYTES) ||
+	    sys_dont_fork(at, MAP_BYTES)) {
+		sys_unmap(at, MAP_BYTES);
+		return 0;
+	}
+	s->header = (struct wire_header *)at;
+	s->ring = (uint8_t *)at + WIRE_HEADER_BYTES;
+	return 1;
+}
+
+static void write_header(struct session *s)
+{
+	struct wire_header *h = s->header;
+
+	h->abi = WIRE_ABI;
+	h->ring_bytes = WIRE_RING_BYTES;
+	h->pid = (uint32_t)s->pid;
+	memcpy(h->nonce, s->nonce, sizeof(s->nonce));
+	h->start_ns = s->heartbeat_ns;
+	__atomic_store_n(&h->magic, WIRE_MAGIC, __ATOMIC_RELEASE);
+}
+
+struct session *session_open(const char *nonce)
+{
+	char name[sizeof(WIRE_NAME_PREFIX) + WIRE_NONCE_LEN];
+	struct session *s = sys_map(NULL, sizeof(*s), -1, 0);
+
+	if (!s)
+		return NULL;
+	memcpy(s->nonce, nonce, sizeof(s->nonce));
+	memcpy(name, WIRE_NAME_PREFIX, sizeof(WIRE_NAME_PREFIX) - 1);
+	memcpy(name + sizeof(WIRE_NAME_PREFIX) - 1, s->nonce, sizeof(s->nonce));
+	s->fd = (int)sys_memfd_create(name);
+	if (s->fd >= 0 && sys_fix_size(s->fd, WIRE_HEADER_BYTES + WIRE_RING_BYTES) == 0 &&
+	    map_ring(s)) {
+		s->pid = sys_getpid();
+		s->heartbeat_ns = sys_mono_ns();
+		write_header(s);
+		return s;
+	}
+	if (s->fd >= 0)
+		sys_close(s->fd);
+	sys_unmap(s, sizeof(*s));
+	return NULL;
+}
+
+void session_close(struct session *s)
+{
+	__atomic_store_n(&s->header->state, WIRE_STOPPED, __ATOMIC_RELEASE);
+	sys_unmap(s->header, MAP_BYTES);
+	sys_close(s->fd);
+	sys_unmap(s, sizeof(*s));
+}
+
+int session_is_wanted(struct session *s, uint64_t now_ns)
+{
+	/* The ring is not mapped in a fork of the JVM: nothing behind this line may run there. */
+	if (sys_getpid() != s->pid)
+		return 0;
+
+	uint32_t beat = __atomic_load_n(&s->header->heartbeat, __ATOMIC_RELAXED);
+	if (beat != s->heartbeat) {
+		s->heartbeat = beat;
+		s->heartbeat_ns = now_ns;
+	}
+	return !__atomic_load_n(&s->header->stop, __ATOMIC_RELAXED) &&
+	       now_ns - s->heartbeat_ns < WIRE_READER_TIMEOUT_NS;
+}
+
+void session_lose(struct session *s, uint64_t nr)
+{
+	s->lost_unsaid += nr;
+	__atomic_store_n(&s->header->lost, s->header->lost + nr, __ATOMIC_RELAXED);
+}
+
+static uint8_t *put_number(uint8_t *at, uint64_t number)
+{
+	for (; number >= 0x80; number >>= 7)
+		*at++ = (uint8_t)number | 0x80;
+	*at++ = (uint8_t)number;
+	return at;
+}
+
+static int has_room(const struct session *s, uint64_t bytes)
+{
+	uint64_t used = s->head - __atomic_load_n(&s->header->tail, __ATOMIC_ACQUIRE);
+
+	return used <= WIRE_RING_BYTES && WIRE_RING_BYTES - used >= bytes;
+}
+
+static void finish(struct session *s, uint8_t *record, const uint8_t *end, enum wire_kind kind)
+{
+	struct wire_record head = { (uint16_t)(end - record), (uint8_t)kind, 0 };
+
+	memcpy(record, &head, sizeof(head));
+	s->head += head.bytes;
+	__atomic_store_n(&s->header->head, s->head, __ATOMIC_RELEASE);
+}
+
+static uint8_t *next_record(const struct session *s)
+{
+	return s->ring + (s->head & (WIRE_RING_BYTES - 1));
+}
+
+/* Where a record of at most `bytes` may be written; NULL, and one more lost, if there is no room.
+ */
+static uint8_t *begin(struct session *s, uint64_t bytes)
+{
+	const uint64_t lost_bytes = sizeof(struct wire_record) + NUMBER_MAX;
+
+	while (!has_room(s, bytes + lost_bytes)) {
+		if (s->may_wait_ms <= 0) {
+			session_lose(s, 1);
+			return NULL;
+		}
+		sys_sleep_ms(1);
+		s->may_wait_ms--;
+	}
+	if (s->lost_unsaid) {
+		uint8_t *record = next_record(s);
+		uint8_t *at = put_number(record + sizeof(struct wire_record), s->lost_unsaid);
+		finish(s, record, at, WIRE_LOST);
+		s->lost_unsaid = 0;
+	}
+	return next_record(s);
+}
+
+static int write_numbers(struct session *s, enum wire_kind kind, const uint64_t *numbers, int nr)
+{
+	uint8_t *record = begin(s, sizeof(struct wire_record) + (uint64_t)nr * NUMBER_MAX);
+
+	if (!record)
+		return 0;
+	uint8_t *at = record + sizeof(struct wire_record);
+	for (int i = 0; i < nr; i++)
+		at = put_number(at, numbers[i]);
+	finish(s, record, at, kind);
+	return 1;
+}
+
+int session_mark(struct session *s, enum wire_kind kind, uint64_t time_ns)
+{
+	return write_numbers(s, kind, &time_ns, 1);
+}
+
+int session_load(struct session *s, uint64_t time_ns, uint64_t addr, uint64_t size, uint32_t method)
+{
+	const uint64_t numbers[] = { time_ns, addr, size, method };
+
+	return write_numbers(s, WIRE_LOAD, numbers, 4);
+}
+
+int session_unload(struct session *s, uint64_t time_ns, uint64_t addr)
+{
+	const uint64_t numbers[] = { time_ns, addr };
+
+	return write_numbers(s, WIRE_UNLOAD, numbers, 2);
+}
+
+/*
+ * The slot of a string, sent if the reader does not have it; < 0 without room. It is none of the
+ * two in `keep`: a string lives in one of three slots, so that a record can name three of them.
+ */
+static int intern(struct session *s, const char *text, const int keep[2])
+{
+	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
+	uint32_t len = 0;
+	int slot = -1;
+
+	for (; text[len] && len < WIRE_STRING_MAX; len++)
+		hash = (hash ^ (uint8_t)text[len]) * 0x100000001b3ull;
+	hash |= 1; /* 0 is an empty slot */
+	for (int way = 2; way >= 0; way--) {
+		int candidate = (int)(((hash >> 20) + (uint64_t)way) % WIRE_STRING_SLOTS);
+		if (s->string_hashes[candidate] == hash)
+			return candidate;
+		if (candidate != keep[0] && candidate != keep[1] &&
+		    (slot < 0 || !s->string_hashes[candidate] || s->string_hashes[slot]))
+			slot = candidate;
+	}
+
+	uint8_t *record = begin(s, sizeof(struct wire_record) + NUMBER_MAX + len);
+	if (!record)
+		return -1;
+	uint8_t *at = put_number(record + sizeof(struct wire_record), (uint64_t)slot);
+	memcpy(at, text, len);
+	finish(s, record, at + len, WIRE_STRING);
+	s->string_hashes[slot] = hash;
+	return slot;
+}
+
+int session_code(struct session *s, uint64_t time_ns, uint64_t addr, uint64_t size,
+		 const char *name)
+{
+	const int keep[2] = { -1, -1 };
+	int slot = intern(s, name, keep);
+
+	if (slot < 0)
+		return 0;
+	const uint64_t numbers[] = { time_ns, addr, size, (uint64_t)slot };
+	return write_numbers(s, WIRE_CODE, numbers, 4);
+}
+
+static void flush_chunk(struct session *s)
+{
+	uint8_t *record;
+
+	if (s->chunk_bytes && (record = begin(s, s->chunk_bytes))) {
+		memcpy(record, s->chunk, s->chunk_bytes);
+		finish(s, record, record + s->chunk_bytes, WIRE_INLINE);
+	}
+	s->chunk_bytes = 0;
+}
+
+static int send_method(struct session *s, uint32_t slot, const char *class, const char *name,
+		       const char *signature)
+{
+	int keep[2] = { -1, -1 };
+	int class_slot = keep[0] = intern(s, class, keep);
+	int name_slot = keep[1] = intern(s, name, keep);
+	int signature_slot = intern(s, signature, keep);
+
+	if (class_slot < 0 || name_slot < 0 || signature_slot < 0)
+		return 0;
+	const uint64_t numbers[] = { slot, (uint64_t)class_slot, (uint64_t)name_slot,
+				     (uint64_t)signature_slot };
+	return write_numbers(s, WIRE_METHOD, numbers, 4);
+}
+
+int session_method(struct session *s, jvmtiEnv *env, jmethodID method)
+{
+	uint32_t slot =
+		(uint32_t)(((uintptr_t)method * 0x9e3779b97f4a7c15ull >> 32) % WIRE_METHOD_SLOTS);
+	char *class = NULL, *name = NULL, *signature = NULL;
+	jclass holder = NULL;
+
+	if (!method)
+		return -1;
+	if (s->methods[slot] == method)
+		return (int)slot;
+
+	/* The ranges that wait in the chunk mean what the slot holds until now. */
+	flush_chunk(s);
+	s->methods[slot] = NULL;
+	if ((*env)->GetMethodName(env, method, &name, &signature, NULL) == JVMTI_ERROR_NONE &&
+	    (*env)->GetMethodDeclaringClass(env, method, &holder) == JVMTI_ERROR_NONE &&
+	    (*env)->GetClassSignature(env, holder, &class, NULL) == JVMTI_ERROR_NONE &&
+	    send_method(s, slot, class, name, signature))
+		s->methods[slot] = method;
+	(*env)->Deallocate(env, (unsigned char *)class);
+	(*env)->Deallocate(env, (unsigned char *)name);
+	(*env)->Deallocate(env, (unsigned char *)signature);
+	return s->methods[slot] ? (int)slot : -1;
+}
+
+/* Frame `depth` from the outermost inlined one; frame 0 of JVMTI is the innermost. */
+static jmethodID frame_at(const PCStackInfo *range, int depth)
+{
+	return range->methods[range->numstackframes - 2 - depth];
+}
+
+static int depth_of(const PCStackInfo *range)
+{
+	int depth = range->numstackframes - 1;
+
+	if (depth < 0)
+		return 0;
+	return depth > (int)WIRE_INLINE_DEPTH_MAX ? (int)WIRE_INLINE_DEPTH_MAX : depth;
+}
+
+static int shared_depth(const PCStackInfo *a, const PCStackInfo *b)
+{
+	int depth = 0, most = depth_of(a) < depth_of(b) ? depth_of(a) : depth_of(b);
+
+	while (depth < most && frame_at(a, depth) == frame_at(b, depth))
+		depth++;
+	return depth;
+}
+
+/* Appends a range; `before` is the range that this record holds before it, NULL if it is the first.
+ */
+static void add_range(struct session *s, uint64_t addr, uint64_t begin_off, uint64_t end_off,
+		      const PCStackInfo *range, const PCStackInfo *before, const uint32_t *slots)
+{
+	int depth = depth_of(range), shared = before ? shared_depth(before, range) : 0;
+	uint8_t *at = s->chunk + s->chunk_bytes;
+
+	if (!s->chunk_bytes) {
+		at += sizeof(struct wire_record);
+		at = put_number(at, addr);
+		at = put_number(at, begin_off);
+	}
+	at = put_number(at, end_off - begin_off);
+	at = put_number(at, (uint64_t)shared);
+	at = put_number(at, (uint64_t)(depth - shared));
+	for (int i = shared; i < depth; i++)
+		at = put_number(at, slots[i]);
+	s->chunk_bytes = (uint32_t)(at - s->chunk);
+}
+
+/* The slots of a range's methods, all valid together; 0 if one of them has no slot. */
+static int find_slots(struct session *s, jvmtiEnv *env, const PCStackInfo *range, uint32_t *slots)
+{
+	for (int i = 0; i < depth_of(range); i++) {
+		int slot = session_method(s, env, frame_at(range, i));
+		if (slot < 0)
+			return 0;
+		slots[i] = (uint32_t)slot;
+	}
+	/* Two methods of one stack can fall into the same slot: the first is gone then. */
+	for (int i = 0; i < depth_of(range); i++)
+		if (s->methods[slots[i]] != frame_at(range, i))
+			return 0;
+	return 1;
+}
+
+void session_inline(struct session *s, jvmtiEnv *env, uint64_t addr, uint64_t size,
+		    const PCStackInfo *ranges, int nr)
+{
+	const uint32_t range_max = (WIRE_INLINE_DEPTH_MAX + 5) * NUMBER_MAX;
+	const PCStackInfo *before = NULL;
+	uint32_t slots[WIRE_INLINE_DEPTH_MAX];
+	uint64_t begin_off = 0;
+
+	for (int i = 0; i < nr; i++) {
+		uint64_t end_off = (uint64_t)ranges[i].pc - addr;
+		if ((uint64_t)ranges[i].pc < addr || end_off > size || end_off <= begin_off)
+			continue;
+		/* Ranges with the same frames are one, unless it is the last. */
+		if (i + 1 < nr && depth_of(&ranges[i]) == depth_of(&ranges[i + 1]) &&
+		    shared_depth(&ranges[i], &ranges[i + 1]) == depth_of(&ranges[i]))
+			continue;
+		if (s->chunk_bytes > WIRE_RECORD_MAX - range_max)
+			flush_chunk(s);
+		if (find_slots(s, env, &ranges[i], slots)) {
+			add_range(s, addr, begin_off, end_off, &ranges[i],
+				  s->chunk_bytes ? before : NULL, slots);
+			before = &ranges[i];
+		} else {
+			flush_chunk(s); /* a record has no gaps */
+		}
+		begin_off = end_off;
+	}
+	flush_chunk(s);
+}

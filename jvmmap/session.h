@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A reader's session: the ring and what that reader has been told. All calls are made with the
+ * agent's lock held, except where it says otherwise.
+ */
+#pragma once
+
+#include <jvmti.h>
+#include <jvmticmlr.h>
+#include <stdint.h>
+
+#include "jvmmap/wire.h"
+
+struct session {
+	struct wire_header *header;
+	uint8_t *ring; /* mapped twice in a row, so that no record wraps */
+	uint64_t head; /* ours; the reader can scribble over the header's */
+	uint64_t lost_unsaid;
+	uint64_t heartbeat_ns; /* when `heartbeat` was last seen to change */
+	uint32_t heartbeat;
+	int fd, pid;
+	int wants_inline, wants_live;
+	int may_wait_ms; /* how long a replay may still wait for a full ring to be read */
+	char nonce[WIRE_NONCE_LEN + 1];
+
+	uint64_t string_hashes[WIRE_STRING_SLOTS];
+	jmethodID methods[WIRE_METHOD_SLOTS];
+	uint32_t chunk_bytes; /* of the WIRE_INLINE record under construction; 0: none */
+	uint8_t chunk[WIRE_RECORD_MAX];
+};
+
+/* NULL if the kernel refuses memory or the descriptor (a seccomp filter, a limit). */
+struct session *session_open(const char *nonce);
+void session_close(struct session *s);
+
+/* Whether there still is a reader, and this is its process and no fork of it. */
+int session_is_wanted(struct session *s, uint64_t now_ns);
+
+/* Counts `nr` records as lost. */
+void session_lose(struct session *s, uint64_t nr);
+
+/* Each returns 0 if the record did not fit; it is counted as lost then. */
+int session_mark(struct session *s, enum wire_kind kind, uint64_t time_ns);
+int session_load(struct session *s, uint64_t time_ns, uint64_t addr, uint64_t size,
+		 uint32_t method);
+int session_unload(struct session *s, uint64_t time_ns, uint64_t addr);
+int session_code(struct session *s, uint64_t time_ns, uint64_t addr, uint64_t size,
+		 const char *name);
+
+/* The slot of a method, sent if the reader does not have it; < 0 if it has no name or no room. */
+int session_method(struct session *s, jvmtiEnv *env, jmethodID method);
+
+/* The inline ranges of the load that was written last. */
+void session_inline(struct session *s, jvmtiEnv *env, uint64_t addr, uint64_t size,
+		    const PCStackInfo *ranges, int nr);

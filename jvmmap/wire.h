@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the agent in a JVM and its reader in sysflame share: the command, the ring, its records.
+ *
+ * The agent is loaded (or spoken to again, by a second load of the same file) with options of
+ * the form "v=1;cmd=start;nonce=HEX". Each reader has a session of its own, named by its nonce:
+ *
+ *	cmd=start    opens a session, turns the events on, reports what is compiled
+ *	cmd=replay   reports again everything that is compiled now, after records were lost
+ *	cmd=stop     ends a session; nonce=all ends every one. The last one turns the events off
+ *	inline=1     with start: also what is inlined where
+ *	live=0       with start: no events after the report (JVMs whose events are unsafe)
+ *
+ * A session is a memfd called WIRE_NAME_PREFIX + nonce in the JVM, sealed against resizing: one
+ * page of struct wire_header, then WIRE_RING_BYTES of records. The agent never waits for the
+ * reader: what does not fit is dropped and counted. All integers are little-endian.
+ *
+ * Both ends may be of different versions: the layout of the header up to `state` and the
+ * commands start and stop never change; everything else may with WIRE_ABI.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#define WIRE_ABI          1
+#define WIRE_MAGIC        0x70616d6d766a0a01ull /* "\1\njvmmap" */
+#define WIRE_NAME_PREFIX  "jvmmap-1-"           /* the number is WIRE_ABI */
+#define WIRE_NONCE_LEN    32                    /* hexadecimal digits */
+#define WIRE_HEADER_BYTES 4096u
+#define WIRE_RING_BYTES   (4u << 20) /* a power of two */
+
+enum wire_state {
+	WIRE_STARTING = 0,
+	WIRE_LIVE = 1,   /* the report of what is compiled is complete */
+	WIRE_FAILED = 2, /* `failed_step` and `error` say why */
+	WIRE_STOPPED = 3,
+};
+
+enum wire_step {
+	WIRE_STEP_NONE = 0,
+	WIRE_STEP_GET_ENV = 1,    /* error: JNI */
+	WIRE_STEP_CAPABILITY = 2, /* error: JVMTI, as of all below */
+	WIRE_STEP_CALLBACKS = 3,
+	WIRE_STEP_ENABLE = 4,
+	WIRE_STEP_REPLAY = 5,
+};
+
+struct wire_header {
+	uint64_t magic;
+	uint32_t abi;
+	uint32_t ring_bytes;
+	uint32_t pid; /* in the JVM's own pid namespace */
+	uint32_t reserved;
+	char nonce[WIRE_NONCE_LEN + 8]; /* NUL-terminated */
+	uint64_t start_ns;              /* CLOCK_MONOTONIC of the JVM, as all times here */
+	uint32_t state;                 /* enum wire_state */
+	uint32_t failed_step;           /* enum wire_step */
+	int32_t error;
+	uint8_t pad0[256 - 84];
+
+	/* Written by the agent. */
+	uint64_t head; /* bytes ever written; the record at `tail` is whole if tail < head */
+	uint64_t lost; /* records ever dropped */
+	uint8_t pad1[256 - 16];
+
+	/* Written by the reader. */
+	uint64_t tail;      /* bytes ever read */
+	uint32_t heartbeat; /* changes at least once in WIRE_READER_TIMEOUT_NS, or the reader is
+			       dead */
+	uint32_t stop;      /* not 0: end the session at the next event */
+};
+_Static_assert(sizeof(struct wire_header) == 528, "the header is part of the wire format");
+
+#define WIRE_READER_TIMEOUT_NS (60ull * 1000000000ull)
+
+/* What every record begins with. Numbers behind it are LEB128 varints, as in DWARF. */
+struct wire_record {
+	uint16_t bytes; /* of the record, this head included */
+	uint8_t kind;   /* enum wire_kind */
+	uint8_t reserved;
+};
+
+#define WIRE_RECORD_MAX 8192u
+
+/*
+ * Strings and methods are sent once and then meant by the number of the slot that holds them;
+ * a later record for the same slot replaces what it held.
+ */
+#define WIRE_STRING_SLOTS 8192u
+#define WIRE_METHOD_SLOTS 4096u
+#define WIRE_STRING_MAX   4096u /* longer ones are cut */
+
+enum wire_kind {
+	WIRE_STRING = 1, /* slot, bytes: modified UTF-8 of class files */
+	WIRE_METHOD = 2, /* slot; string slots: class ("Ljava/lang/Thread;"), name, signature */
+	WIRE_LOAD = 3,   /* time, address, size, method slot: compiled code was made */
+	WIRE_UNLOAD = 4, /* time, address */
+	WIRE_CODE = 5,   /* time, address, size, string slot: code that is no method */
+	WIRE_INLINE = 6, /* see below */
+	WIRE_REPLAY_BEGIN = 7, /* time; loads of the report itself have time 0 */
+	WIRE_REPLAY_END = 8,   /* time */
+	WIRE_LOST = 9,         /* how many records are missing here */
+};
+
+/*
+ * WIRE_INLINE: what stands where in the code of the WIRE_LOAD before it: address of the code,
+ * offset at which the first range begins, then per range, in ascending order: its length; how many
+ * frames, counted from the outermost inlined one, it shares with the range before it in this
+ * record; how many more follow; their method slots, outermost first. The compiled method itself is
+ * not listed. A range holds the pcs in (begin, begin + length]: JVMTI's pcs are return addresses.
+ */
+#define WIRE_INLINE_DEPTH_MAX 64u
