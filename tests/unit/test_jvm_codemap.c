@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/types.h"
+#include "jvm/codemap.h"
+
+#define SEC  1000000000ull
+#define CODE 0x7f0000000000ull
+
+static u32 named(struct codemap *map, enum frame_kind kind, const char *class_name,
+		 const char *method)
+{
+	return codemap_name(map, kind, (struct code_text){ class_name, strlen(class_name) },
+			    (struct code_text){ method, strlen(method) },
+			    (struct code_text){ "()V", 3 });
+}
+
+static u32 method(struct codemap *map, const char *name)
+{
+	return named(map, FRAME_C2, "a/B", name);
+}
+
+static u32 stub(struct codemap *map, const char *name)
+{
+	return named(map, FRAME_STUB, "", name);
+}
+
+/* The method found, "" if none. */
+static const char *found(struct codemap *map, u64 pc, u64 time_ns)
+{
+	struct java_frame frame;
+
+	return codemap_find(map, pc, time_ns, &frame, 1) ? frame.method : "";
+}
+
+static void code_is_found_while_it_stands(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct java_frame frame;
+
+	codemap_load(map, 10 *SEC, CODE, 64, method(map, "run"));
+	codemap_unload(map, 20 *SEC, CODE);
+	assert_int_equal(codemap_find(map, CODE + 63, 15 *SEC, &frame, 1), 1);
+	assert_string_equal(frame.class_name, "a.B");
+	assert_string_equal(frame.method, "run");
+	assert_string_equal(frame.signature, "()V");
+	assert_int_equal(frame.kind, FRAME_C2);
+	assert_string_equal(found(map, CODE + 64, 15 *SEC), "");
+	assert_string_equal(found(map, CODE - 1, 15 *SEC), "");
+	assert_string_equal(found(map, CODE, 22 *SEC), "");
+	assert_string_equal(found(map, CODE, 8 *SEC), "");
+	codemap_free(map);
+}
+
+static void a_late_report_names_samples_from_before_it(void **state)
+{
+	struct codemap *map = codemap_new();
+
+	codemap_load(map, 10 *SEC, CODE, 64, method(map, "run"));
+	assert_string_equal(found(map, CODE, 10 *SEC - 45000000), "run");
+	codemap_free(map);
+}
+
+static void memory_used_again_is_named_by_its_time(void **state)
+{
+	struct codemap *map = codemap_new();
+
+	codemap_load(map, 0, CODE, 64, method(map, "first"));
+	codemap_unload(map, 10 *SEC, CODE);
+	codemap_load(map, 10 *SEC + 500, CODE + 32, 64, method(map, "second"));
+	assert_string_equal(found(map, CODE + 40, 1), "first");
+	assert_string_equal(found(map, CODE + 40, 10 *SEC + 1), "second");
+	assert_string_equal(found(map, CODE + 40, 60 *SEC), "second");
+	assert_string_equal(found(map, CODE + 8, 60 *SEC), "");
+	codemap_free(map);
+}
+
+static void a_load_ends_what_it_overlaps(void **state)
+{
+	struct codemap *map = codemap_new();
+
+	codemap_load(map, SEC, CODE, 8192, method(map, "old"));
+	codemap_load(map, 9 *SEC, CODE + 8000, 8192, method(map, "new"));
+	assert_string_equal(found(map, CODE + 5, 5 *SEC), "old");
+	assert_string_equal(found(map, CODE + 5, 11 *SEC), "");
+	assert_string_equal(found(map, CODE + 8100, 11 *SEC), "new");
+	assert_int_equal(codemap_size(map).nr_live, 1);
+	codemap_free(map);
+}
+
+static void the_same_load_twice_is_one(void **state)
+{
+	struct codemap *map = codemap_new();
+
+	codemap_load(map, 0, CODE, 64, method(map, "run"));
+	codemap_load(map, 9 *SEC, CODE, 64, method(map, "run"));
+	assert_int_equal(codemap_size(map).nr_live, 1);
+	assert_int_equal(codemap_size(map).nr_gone, 0);
+	assert_string_equal(found(map, CODE, SEC), "run");
+	codemap_free(map);
+}
+
+static void stubs_lie_within_blobs_of_stubs(void **state)
+{
+	struct codemap *map = codemap_new();
+
+	codemap_load(map, 0, CODE + 64, 64, stub(map, "jint_arraycopy"));
+	codemap_load(map, 0, CODE, 4096, stub(map, "StubRoutines (1)"));
+	codemap_load(map, 0, CODE + 1024, 64, stub(map, "checkcast_arraycopy"));
+	assert_string_equal(found(map, CODE + 70, SEC), "jint_arraycopy");
+	assert_string_equal(found(map, CODE + 1030, SEC), "checkcast_arraycopy");
+	assert_string_equal(found(map, CODE + 2000, SEC), "StubRoutines (1)");
+	assert_int_equal(codemap_size(map).nr_live, 3);
+	codemap_free(map);
+}
+
+/* The rule of HotSpot's lookup: a range ends with its return address, and contains it. */
+static void inlined_frames_come_leaf_first_by_range(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct java_frame out[4];
+	u32 outer = method(map, "outer"), inner = method(map, "inner");
+
+	codemap_load(map, 0, CODE, 100, method(map, "run"));
+	codemap_inline(map, CODE, 10, 20, (u32[]){ outer }, 1);
+	codemap_inline(map, CODE, 20, 30, (u32[]){ outer, inner }, 2);
+	assert_int_equal(codemap_find(map, CODE + 10, SEC, out, 4), 1);
+	assert_int_equal(codemap_find(map, CODE + 20, SEC, out, 4), 2);
+	assert_string_equal(out[0].method, "outer");
+	assert_int_equal(out[0].kind, FRAME_INLINED);
+	assert_string_equal(out[1].method, "run");
+	assert_int_equal(out[1].kind, FRAME_C2);
+	assert_int_equal(codemap_find(map, CODE + 21, SEC, out, 4), 3);
+	assert_string_equal(out[0].method, "inner");
+	assert_string_equal(out[1].method, "outer");
+	assert_string_equal(out[2].method, "run");
+	assert_int_equal(codemap_find(map, CODE + 31, SEC, out, 4), 1);
+	assert_int_equal(codemap_find(map, CODE + 21, SEC, out, 2), 2);
+	assert_string_equal(out[0].method, "outer");
+	codemap_free(map);
+}
+
+static void a_replay_after_a_loss_ends_what_it_does_not_report(void **state)
+{
+	struct codemap *map = codemap_new();
+
+	codemap_load(map, 0, CODE, 64, method(map, "gone"));
+	codemap_load(map, 0, CODE + 64, 64, method(map, "stays"));
+	codemap_replay_begin(map, 10 *SEC);
+	codemap_load(map, 0, CODE + 64, 64, method(map, "stays"));
+	codemap_load(map, 0, CODE + 128, 64, method(map, "new"));
+	codemap_replay_end(map);
+	assert_string_equal(found(map, CODE, 5 *SEC), "gone");
+	assert_string_equal(found(map, CODE, 12 *SEC), "");
+	assert_string_equal(found(map, CODE + 64, 5 *SEC), "stays");
+	assert_string_equal(found(map, CODE + 64, 50 *SEC), "stays");
+	assert_string_equal(found(map, CODE + 128, 5 *SEC), "");
+	assert_string_equal(found(map, CODE + 128, 50 *SEC), "new");
+	codemap_free(map);
+}
+
+static void absurd_code_is_ignored(void **state)
+{
+	struct codemap *map = codemap_new();
+	u32 run = method(map, "run");
+
+	assert_false(codemap_load(map, 0, CODE, 0, run));
+	assert_false(codemap_load(map, 0, CODE, CODEMAP_CODE_MAX + 1, run));
+	assert_false(codemap_load(map, 0, UINT64_MAX - 5, 64, run));
+	assert_false(codemap_load(map, 0, CODE, 64, run + 1));
+	codemap_inline(map, CODE, 0, 4, &run, 1);
+	codemap_unload(map, 5, CODE);
+	assert_int_equal(codemap_size(map).nr_ignored, 4);
+	assert_int_equal(codemap_size(map).nr_live, 0);
+	codemap_free(map);
+}
+
+static void endless_churn_stays_within_its_budget(void **state)
+{
+	struct codemap *map = codemap_new();
+	u32 run = method(map, "run"), other = method(map, "other");
+
+	for (u64 i = 0; i < 400009; i++)
+		codemap_load(map, i * 2000000, CODE + i % 7 * 64, 64, i % 2 ? run : other);
+	assert_true(codemap_size(map).nr_gone < 350000);
+	assert_true(codemap_size(map).bytes < 40 << 20);
+	codemap_free(map);
+}
+
+/* --- against a model that keeps everything and searches it all ------------------------------- */
+
+#define MODEL_MAX 3000
+
+struct model_code {
+	u64 start, end, load_ns, unload_ns;
+	char name[8];
+};
+
+struct model {
+	struct model_code at[MODEL_MAX];
+	int nr;
+};
+
+static void model_load(struct model *m, u64 t, u64 start, u64 end, const char *name)
+{
+	for (int i = 0; i < m->nr; i++) {
+		struct model_code *c = &m->at[i];
+		if (c->unload_ns != UINT64_MAX)
+			continue;
+		if (c->start == start && c->end == end && !strcmp(c->name, name))
+			return;
+	}
+	for (int i = 0; i < m->nr; i++)
+		if (m->at[i].unload_ns == UINT64_MAX && m->at[i].start < end &&
+		    start < m->at[i].end)
+			m->at[i].unload_ns = t;
+	m->at[m->nr] = (struct model_code){ start, end, t, UINT64_MAX, "" };
+	strcpy(m->at[m->nr++].name, name);
+}
+
+static const char *model_find(const struct model *m, u64 pc, u64 t)
+{
+	const struct model_code *after = NULL, *before = NULL;
+
+	for (int i = 0; i < m->nr; i++) {
+		const struct model_code *c = &m->at[i];
+		if (pc < c->start || pc >= c->end)
+			continue;
+		if (c->load_ns <= t && t < c->unload_ns)
+			return c->name;
+		if (c->load_ns > t && (!after || c->load_ns < after->load_ns))
+			after = c;
+		if (c->unload_ns <= t && (!before || c->unload_ns > before->unload_ns))
+			before = c;
+	}
+	if (after && after->load_ns - t <= CODEMAP_GRACE_NS)
+		return after->name;
+	return before && t - before->unload_ns < CODEMAP_GRACE_NS ? before->name : "";
+}
+
+static void any_history_agrees_with_a_model(void **state)
+{
+	for (int seed = 1; seed <= 7; seed++) {
+		struct codemap *map = codemap_new();
+		struct model *m = calloc(1, sizeof(*m));
+		u64 t = 5 *SEC;
+
+		srand((unsigned)seed);
+		for (int i = 0; i < MODEL_MAX; i++) {
+			u64 start = CODE + (u64)(rand() % 640) * 32;
+			u64 end = start + 32 + (u64)(rand() % 300) * 32;
+			char name[8];
+			snprintf(name, sizeof(name), "m%d", rand() % 61);
+			t += 1 + (u64)(rand() % 300000000);
+			if (rand() % 4) {
+				codemap_load(map, t, start, end - start, method(map, name));
+				model_load(m, t, start, end, name);
+				continue;
+			}
+			codemap_unload(map, t, start);
+			for (int k = 0; k < m->nr; k++)
+				if (m->at[k].start == start && m->at[k].unload_ns == UINT64_MAX)
+					m->at[k].unload_ns = t;
+		}
+		for (int i = 0; i < 30011; i++) {
+			u64 pc = CODE + (u64)(rand() % (950 * 32));
+			u64 when = rand() % 9 ? ((u64)rand() << 20 ^ (u64)rand()) % (t + SEC)
+					      : m->at[rand() % m->nr].load_ns;
+			assert_string_equal(found(map, pc, when), model_find(m, pc, when));
+		}
+		codemap_free(map);
+		free(m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_is_found_while_it_stands),
+		cmocka_unit_test(a_late_report_names_samples_from_before_it),
+		cmocka_unit_test(memory_used_again_is_named_by_its_time),
+		cmocka_unit_test(a_load_ends_what_it_overlaps),
+		cmocka_unit_test(the_same_load_twice_is_one),
+		cmocka_unit_test(stubs_lie_within_blobs_of_stubs),
+		cmocka_unit_test(inlined_frames_come_leaf_first_by_range),
+		cmocka_unit_test(a_replay_after_a_loss_ends_what_it_does_not_report),
+		cmocka_unit_test(absurd_code_is_ignored),
+		cmocka_unit_test(endless_churn_stays_within_its_budget),
+		cmocka_unit_test(any_history_agrees_with_a_model),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
