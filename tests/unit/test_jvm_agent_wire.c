@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/types.h"
+#include "jvm/agent_wire.h"
+#include "jvmmap/wire.h"
+
+#define CODE 0x7f0000000000ull
+
+/* Writes records as the agent does. */
+static void number(struct str *s, u64 n)
+{
+	for (; n >= 0x80; n >>= 7)
+		str_add_char(s, (char)(n | 0x80));
+	str_add_char(s, (char)n);
+}
+
+static void record(struct str *s, enum wire_kind kind, const u64 *numbers, size_t nr,
+		   const char *text)
+{
+	auto_str struct str body = { 0 };
+
+	for (size_t i = 0; i < nr; i++)
+		number(&body, numbers[i]);
+	str_add(&body, text);
+	struct wire_record head = { (u16)(sizeof(head) + body.len), kind, 0 };
+	str_add_bytes(s, &head, sizeof(head));
+	str_add_bytes(s, body.at, body.len);
+}
+
+#define RECORD(s, kind, text, ...)                    \
+	record(s, kind, (const u64[]){ __VA_ARGS__ }, \
+	       sizeof((const u64[]){ __VA_ARGS__ }) / sizeof(u64), text)
+
+static void add_names(struct str *s)
+{
+	RECORD(s, WIRE_STRING, "La/B;", 5);
+	RECORD(s, WIRE_STRING, "run", 6);
+	RECORD(s, WIRE_STRING, "()V", 8191);
+	RECORD(s, WIRE_METHOD, "", 9, 5, 6, 8191);
+	RECORD(s, WIRE_STRING, "get", 6);
+	RECORD(s, WIRE_METHOD, "", 4095, 5, 6, 8191);
+}
+
+static ssize_t decode(struct agent_wire *w, const struct str *s)
+{
+	return agent_wire_decode(w, (const u8 *)s->at, s->len);
+}
+
+static void loads_inlines_and_unloads_reach_the_map(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct java_frame out[4];
+	auto_str struct str s = { 0 };
+	struct agent_wire w;
+
+	agent_wire_init(&w, map, 0);
+	add_names(&s);
+	RECORD(&s, WIRE_LOAD, "", 5000, CODE, 128, 9);
+	RECORD(&s, WIRE_INLINE, "", CODE, 16, 16, 0, 1, 4095, 8, 1, 1, 9);
+	RECORD(&s, WIRE_UNLOAD, "", 3000000000, CODE);
+	assert_int_equal(decode(&w, &s), s.len);
+	assert_int_equal(codemap_find(map, CODE + 16, 6000, out, 4), 1);
+	assert_string_equal(out[0].class_name, "a.B");
+	assert_string_equal(out[0].method, "run");
+	assert_int_equal(codemap_find(map, CODE + 32, 6000, out, 4), 2);
+	assert_string_equal(out[0].method, "get");
+	assert_int_equal(codemap_find(map, CODE + 40, 6000, out, 4), 3);
+	assert_string_equal(out[0].method, "run");
+	assert_string_equal(out[1].method, "get");
+	assert_int_equal(codemap_find(map, CODE + 40, 4000000001, out, 4), 0);
+	agent_wire_fini(&w);
+	codemap_free(map);
+}
+
+static void times_are_moved_out_of_the_time_namespace(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct java_frame out;
+	auto_str struct str s = { 0 };
+	struct agent_wire w;
+
+	agent_wire_init(&w, map, -7000000000);
+	add_names(&s);
+	RECORD(&s, WIRE_LOAD, "", 17000000000, CODE, 128, 9);
+	assert_int_equal(decode(&w, &s), s.len);
+	assert_int_equal(codemap_find(map, CODE, 10000000000, &out, 1), 1);
+	assert_int_equal(codemap_find(map, CODE, 8000000000, &out, 1), 0);
+	agent_wire_fini(&w);
+	codemap_free(map);
+}
+
+static void a_replay_mends_what_was_lost(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct java_frame out;
+	auto_str struct str s = { 0 };
+	struct agent_wire w;
+
+	agent_wire_init(&w, map, 0);
+	add_names(&s);
+	RECORD(&s, WIRE_LOAD, "", 0, CODE, 128, 9);
+	RECORD(&s, WIRE_LOAD, "", 5000, CODE + 128, 128, 9);
+	RECORD(&s, WIRE_LOST, "", 3);
+	assert_int_equal(decode(&w, &s), s.len);
+	assert_true(w.is_dirty);
+	assert_int_equal(w.nr_lost, 3);
+	str_clear(&s);
+	RECORD(&s, WIRE_REPLAY_BEGIN, "", 9000000000);
+	RECORD(&s, WIRE_LOAD, "", 0, CODE, 128, 9);
+	RECORD(&s, WIRE_REPLAY_END, "", 9000001000);
+	assert_int_equal(decode(&w, &s), s.len);
+	assert_false(w.is_dirty);
+	assert_int_equal(codemap_find(map, CODE, 9000000000, &out, 1), 1);
+	assert_int_equal(codemap_find(map, CODE + 128, 9000000000, &out, 1), 0);
+	agent_wire_fini(&w);
+	codemap_free(map);
+}
+
+static void a_replay_that_is_lost_in_part_mends_nothing(void **state)
+{
+	struct codemap *map = codemap_new();
+	auto_str struct str s = { 0 };
+	struct agent_wire w;
+
+	agent_wire_init(&w, map, 0);
+	add_names(&s);
+	RECORD(&s, WIRE_LOAD, "", 0, CODE, 128, 9);
+	RECORD(&s, WIRE_REPLAY_BEGIN, "", 9000);
+	RECORD(&s, WIRE_LOST, "", 1);
+	RECORD(&s, WIRE_REPLAY_END, "", 9001);
+	assert_int_equal(decode(&w, &s), s.len);
+	assert_true(w.is_dirty);
+	assert_int_equal(codemap_size(map).nr_live, 1);
+	agent_wire_fini(&w);
+	codemap_free(map);
+}
+
+static void a_record_that_is_not_whole_yet_is_left(void **state)
+{
+	auto_str struct str s = { 0 };
+
+	add_names(&s);
+	size_t whole = s.len;
+	RECORD(&s, WIRE_LOAD, "", 0, CODE, 128, 9);
+	for (size_t len = whole; len < s.len; len++) {
+		struct codemap *map = codemap_new();
+		struct agent_wire w;
+		agent_wire_init(&w, map, 0);
+		assert_int_equal(agent_wire_decode(&w, (const u8 *)s.at, len), whole);
+		agent_wire_fini(&w);
+		codemap_free(map);
+	}
+}
+
+static void what_no_agent_writes_is_refused(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct agent_wire w;
+
+	agent_wire_init(&w, map, 0);
+#define REFUSED(kind, text, ...)                            \
+	do {                                                \
+		auto_str struct str s = { 0 };              \
+		RECORD(&s, kind, text, __VA_ARGS__);        \
+		assert_int_equal(decode(&w, &s), -EBADMSG); \
+	} while (0)
+	REFUSED(0, "", 1);
+	REFUSED(10, "", 1);
+	REFUSED(WIRE_STRING, "x", WIRE_STRING_SLOTS);
+	REFUSED(WIRE_METHOD, "", WIRE_METHOD_SLOTS, 1, 1, 1);
+	REFUSED(WIRE_METHOD, "", 1, 1, 1);
+	REFUSED(WIRE_LOAD, "", 1, 2, 3, WIRE_METHOD_SLOTS);
+	REFUSED(WIRE_LOAD, "x", 1, 2, 3, 4);
+	REFUSED(WIRE_UNLOAD, "", 1);
+	REFUSED(WIRE_CODE, "", 1, 2, 3, WIRE_STRING_SLOTS);
+	REFUSED(WIRE_INLINE, "", CODE, 0, 16, 1, 0);
+	REFUSED(WIRE_INLINE, "", CODE, 0, 16, 0, 1, 7);
+	REFUSED(WIRE_INLINE, "", CODE, 0, 16, 0, WIRE_INLINE_DEPTH_MAX + 1);
+	REFUSED(WIRE_INLINE, "", CODE, UINT64_MAX, UINT64_MAX, 0, 0);
+	REFUSED(WIRE_UNLOAD, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 1);
+	const u8 short_head[] = { 3, 0, WIRE_UNLOAD, 0 };
+	assert_int_equal(agent_wire_decode(&w, short_head, 4), -EBADMSG);
+	agent_wire_fini(&w);
+	codemap_free(map);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(loads_inlines_and_unloads_reach_the_map),
+		cmocka_unit_test(times_are_moved_out_of_the_time_namespace),
+		cmocka_unit_test(a_replay_mends_what_was_lost),
+		cmocka_unit_test(a_replay_that_is_lost_in_part_mends_nothing),
+		cmocka_unit_test(a_record_that_is_not_whole_yet_is_left),
+		cmocka_unit_test(what_no_agent_writes_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decodes the agent's records (jvmmap/wire.h) into a code map. The bytes may be hostile. */
+#pragma once
+
+#include "base/types.h"
+#include "jvm/codemap.h"
+
+struct agent_wire {
+	struct codemap *map;
+	s64 clock_off_ns; /* to be added to the JVM's times: it may be in a time namespace */
+	u64 nr_records, nr_lost;
+	u64 last_ns;   /* of the last record that had a time */
+	u64 lost_ns;   /* names are right up to here; valid if is_dirty */
+	bool is_dirty; /* records were lost: only a replay can mend it */
+	bool in_replay, lost_in_replay;
+	struct code_text *strings; /* by slot, owned */
+	u32 *methods;              /* by slot: number of the name in the map, + 1 */
+};
+
+void agent_wire_init(struct agent_wire *w, struct codemap *map, s64 clock_off_ns);
+void agent_wire_fini(struct agent_wire *w);
+
+/*
+ * Decodes the whole records in the buffer and returns how many bytes they have; the rest is the
+ * beginning of one that is not there yet. -EBADMSG if the bytes are not what an agent writes.
+ */
+ssize_t agent_wire_decode(struct agent_wire *w, const u8 *bytes, size_t len);
