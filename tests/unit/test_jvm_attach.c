@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "jvm/attach.h"
+
+static enum attach_verdict verdict(const char *reply, struct str *text)
+{
+	return attach_load_reply(reply, strlen(reply), text);
+}
+
+/* The bytes that JDK 8u504, 11.0.33, 17, 21.0.13 and 25 to 28 were seen to send. */
+static void every_dialect_of_success_is_read(void **state)
+{
+	auto_str struct str text = { 0 };
+
+	assert_int_equal(verdict("0\n0\n", &text), ATTACH_LOADED);
+	assert_int_equal(verdict("0\nreturn code: 0\n", &text), ATTACH_LOADED);
+}
+
+static void an_agent_that_fails_is_told_from_one_that_was_not_loaded(void **state)
+{
+	auto_str struct str text = { 0 };
+
+	assert_int_equal(verdict("0\n1\n", &text), ATTACH_RETURNED);
+	assert_int_equal(verdict("0\nreturn code: 1\n", &text), ATTACH_RETURNED);
+	assert_int_equal(verdict("0\nreturn code: -1\n", &text), ATTACH_RETURNED);
+}
+
+static void every_dialect_of_refusal_gives_its_reason(void **state)
+{
+	auto_str struct str text = { 0 };
+
+	assert_int_equal(verdict("-1\n", &text), ATTACH_REFUSED);
+	assert_string_equal(text.at, "");
+	assert_int_equal(
+		verdict("-1\n/x.so was not loaded.\n/x.so: cannot open shared object file: "
+			"No such file or directory\n",
+			&text),
+		ATTACH_REFUSED);
+	assert_string_equal(text.at,
+			    "/x.so: cannot open shared object file: No such file or directory");
+	assert_int_equal(verdict("0\n/x.so was not loaded.\n/x.so: cannot open\n", &text),
+			 ATTACH_REFUSED);
+	assert_string_equal(text.at, "/x.so: cannot open");
+	const char *disabled = "Dynamic agent loading is not enabled. Use "
+			       "-XX:+EnableDynamicAgentLoading to launch target VM.";
+	auto_str struct str reply = { 0 };
+	str_addf(&reply, "0\n%s\n", disabled);
+	assert_int_equal(verdict(reply.at, &text), ATTACH_REFUSED);
+	assert_string_equal(text.at, disabled);
+	reply.at[0] = '7';
+	assert_int_equal(verdict(reply.at, &text), ATTACH_REFUSED);
+}
+
+static void nonsense_is_garbled(void **state)
+{
+	static const char *const replies[] = { "",       "\n",     "0", "-", "return code: 0\n",
+					       "x\n0\n", "0x\n0\n" };
+	auto_str struct str text = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(replies); i++)
+		assert_int_equal(verdict(replies[i], &text), ATTACH_GARBLED);
+	assert_int_equal(attach_load_reply("0\0\n0\n", 5, &text), ATTACH_GARBLED);
+	assert_int_equal(verdict("0\nreturn code: 0x\n", &text), ATTACH_REFUSED);
+	assert_int_equal(verdict("0\nreturn code: \n", &text), ATTACH_REFUSED);
+	assert_int_equal(verdict("101\n", &text), ATTACH_REFUSED);
+}
+
+static void a_request_has_four_words_and_always_three_arguments(void **state)
+{
+	static const char expected[] = "1\0load\0/a.so\0true\0v=1";
+	auto_str struct str request = { 0 };
+	char long_path[ATTACH_ARGUMENT_MAX + 1];
+
+	assert_int_equal(attach_load_request("/a.so", "v=1", &request), 0);
+	assert_int_equal(request.len, sizeof(expected));
+	assert_memory_equal(request.at, expected, sizeof(expected));
+	memset(long_path, 'x', sizeof(long_path));
+	long_path[ATTACH_ARGUMENT_MAX] = '\0';
+	assert_int_equal(attach_load_request(long_path, "", &request), -E2BIG);
+	long_path[ATTACH_ARGUMENT_MAX - 1] = '\0';
+	assert_int_equal(attach_load_request(long_path, "", &request), 0);
+}
+
+static void a_talk_ends_when_the_other_side_closes_or_stays_silent(void **state)
+{
+	auto_str struct str request = { 0 }, reply = { 0 };
+	int pair[2];
+
+	str_add(&request, "hello");
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	assert_int_equal(attach_talk(pair[0], &request, 20, &reply), -ETIMEDOUT);
+	assert_int_equal(write(pair[1], "0\n0\n", 4), 4);
+	assert_int_equal(attach_talk(pair[0], &request, 20, &reply), -ETIMEDOUT);
+	assert_int_equal(write(pair[1], "0\n0\n", 4), 4);
+	shutdown(pair[1], SHUT_WR);
+	assert_int_equal(attach_talk(pair[0], &request, 20, &reply), 0);
+	assert_string_equal(reply.at, "0\n0\n");
+	close(pair[1]);
+	assert_int_equal(attach_talk(pair[0], &request, 20, &reply), -EPIPE);
+	close(pair[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_dialect_of_success_is_read),
+		cmocka_unit_test(an_agent_that_fails_is_told_from_one_that_was_not_loaded),
+		cmocka_unit_test(every_dialect_of_refusal_gives_its_reason),
+		cmocka_unit_test(nonsense_is_garbled),
+		cmocka_unit_test(a_request_has_four_words_and_always_three_arguments),
+		cmocka_unit_test(a_talk_ends_when_the_other_side_closes_or_stays_silent),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

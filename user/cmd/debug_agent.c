@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `sysflame debug agent PID`: attaches to one JVM and prints what its agent tells. */
+#include "cmd/debug_agent.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/opt.h"
+#include "base/time.h"
+#include "jvm/agents.h"
+#include "proc/status.h"
+
+struct options {
+	const char *path;
+	double seconds;
+	bool is_quiet, help;
+};
+
+static void print_code(u64 start, u64 end, const struct java_frame *name, void *ctx)
+{
+	printf("%" PRIx64 " %" PRIx64 " %s %s%s%s%s\n", start, end - start,
+	       frame_kind_name(name->kind), name->class_name, *name->class_name ? "." : "",
+	       name->method, name->signature);
+}
+
+static void print_refusal(pid_t pid, enum agent_state state, const char *reason, void *ctx)
+{
+	log_error("%d refused: %s", (int)pid, reason);
+}
+
+static int report(struct agents *a, const struct proc_status *p, const struct options *o)
+{
+	struct agent_figures figures;
+	const struct codemap *map = agents_codemap(a, p->pid, p->start_ns, &figures);
+
+	if (!map) {
+		agents_each(a, print_refusal, NULL);
+		return 1;
+	}
+	if (!o->is_quiet)
+		codemap_each(map, print_code, NULL);
+	log_info("attached in %.1f ms; %zu pieces of code stand, %zu are gone, %zu ignored; "
+		 "%" PRIu64 " bytes read, %" PRIu64 " records lost; %zu KB kept",
+		 (double)figures.attach_ns / 1e6, figures.code.nr_live, figures.code.nr_gone,
+		 figures.code.nr_ignored, figures.ring_bytes, figures.nr_lost,
+		 figures.code.bytes >> 10);
+	return 0;
+}
+
+static int run(pid_t pid, const struct options *o)
+{
+	struct proc_status p;
+	int err = proc_status_read(pid, &p);
+
+	if (err) {
+		log_error("process %d cannot be read: %s", (int)pid, strerror(-err));
+		return 1;
+	}
+	struct agents *a = agents_new(o->path, AGENT_ALWAYS);
+	agents_request(a, pid, p.start_ns);
+	while (agents_state(a, pid, p.start_ns) == AGENT_PENDING) {
+		agents_poll(a);
+		usleep(1000);
+	}
+	u64 end = time_mono_ns() + (u64)(o->seconds * 1e9);
+	do {
+		agents_poll(a);
+		usleep(o->seconds > 0 ? 50000 : 0);
+	} while (time_mono_ns() < end);
+	int status = report(a, &p, o);
+	agents_free(a);
+	return status;
+}
+
+int debug_agent_main(int argc, char **argv)
+{
+	struct options o = { 0 };
+	const struct opt opts[] = {
+		{ 0, "agent-path", OPT_STRING, &o.path, "FILE", "the agent's file" },
+		{ 'd', "duration", OPT_DOUBLE, &o.seconds, "SEC", "stay attached that long" },
+		{ 'q', "quiet", OPT_BOOL, &o.is_quiet, NULL, "print the closing line only" },
+		{ 'h', "help", OPT_BOOL, &o.help, NULL, "print this help" },
+	};
+	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+
+	if (next < 0)
+		return 2;
+	if (o.help || next + 1 != argc || atoi(argv[next]) <= 0) {
+		puts("usage: sysflame debug agent [OPTION]... PID");
+		opt_help(opts, ARRAY_SIZE(opts));
+		return o.help ? 0 : 2;
+	}
+	return run(atoi(argv[next]), &o);
+}

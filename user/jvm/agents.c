@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agents in the JVMs of this node. */
+#include "jvm/agents.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/dict.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "jvm/agent_ring.h"
+#include "jvm/inject.h"
+#include "proc/status.h"
+
+#define PARALLEL_MAX    4 /* attaches at the same time */
+#define TRIES_MAX       3
+#define YOUNG_NS        (300 * NS_PER_MS) /* a JVM is not ready for an agent before */
+#define RETRY_NS        (700 * NS_PER_MS) /* four times as long before each further try */
+#define REPLAY_PAUSE_NS (10 * NS_PER_SEC)
+#define LOOK_NS         NS_PER_SEC        /* whether JVMs still run */
+#define KEEP_GONE_NS    (60 * NS_PER_SEC) /* the names of a JVM that has ended */
+#define FINISH_NS       (2 * NS_PER_SEC)
+#define STOP_NS         (2 * NS_PER_SEC)
+
+struct entry {
+	pid_t pid;
+	u64 start_ns;
+	enum agent_state state;
+	char *reason; /* NULL if none */
+	int tries;
+	u64 next_ns; /* not tried before */
+	bool was_signalled;
+
+	struct injection *injection; /* NULL: none runs */
+	struct inject_order order;   /* the one that runs or ran */
+	u64 injected_ns, attach_ns;
+	struct agent_ring *ring; /* NULL: no session */
+	u64 replayed_ns, gone_ns;
+	u64 ring_bytes, nr_lost; /* of a ring that was closed */
+	struct codemap *map;
+	char nonce[WIRE_NONCE_LEN + 1];
+	char loaded_path[DELIVERY_PATH_MAX];
+};
+
+struct agents {
+	enum agent_mode mode;
+	char *path;
+	VEC(struct entry) entries;
+	struct dict by_process; /* process_key -> index in entries */
+	VEC(struct injection *) cleaners;
+	u64 looked_ns;
+};
+
+char *agents_default_path(void)
+{
+	static const char *const places[] = { "libjvmmap.so", "../lib/sysflame/libjvmmap.so" };
+	char exe[PATH_MAX], *slash;
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	exe[len > 0 ? len : 0] = '\0';
+	slash = strrchr(exe, '/');
+	for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
+		auto_free char *path = xasprintf("%.*s/%s", (int)(slash - exe), exe, places[i]);
+		char *real = realpath(path, NULL);
+		if (real)
+			return real;
+	}
+	return xstrdup("");
+}
+
+struct agents *agents_new(const char *path, enum agent_mode mode)
+{
+	struct agents *a = xcalloc(1, sizeof(*a));
+	char *real = path ? realpath(path, NULL) : NULL;
+
+	a->mode = mode;
+	a->path = real ? real : path ? xstrdup("") : agents_default_path();
+	return a;
+}
+
+static u64 process_key(pid_t pid, u64 start_ns)
+{
+	return hash_u64((u64)pid ^ hash_u64(start_ns / PROC_TICK_NS));
+}
+
+static struct entry *find(const struct agents *a, pid_t pid, u64 start_ns)
+{
+	const u64 *index = dict_find(&a->by_process, process_key(pid, start_ns));
+
+	return index ? &a->entries.at[*index] : NULL;
+}
+
+static void set_reason(struct entry *e, const char *reason)
+{
+	free(e->reason);
+	e->reason = xstrdup(reason);
+}
+
+static void refuse(struct entry *e, const char *reason)
+{
+	set_reason(e, reason);
+	e->state = AGENT_REFUSED;
+}
+
+void agents_request(struct agents *a, pid_t pid, u64 start_ns)
+{
+	if (a->mode == AGENT_NEVER || find(a, pid, start_ns))
+		return;
+	*dict_add(&a->by_process, process_key(pid, start_ns)) = a->entries.nr;
+	vec_push(&a->entries, (struct entry){ .pid = pid, .start_ns = start_ns });
+
+	struct entry *e = &a->entries.at[a->entries.nr - 1];
+	u64 age = time_boot_ns() - start_ns;
+	e->state = AGENT_PENDING;
+	e->next_ns = time_mono_ns() + (age < YOUNG_NS ? YOUNG_NS - age : 0);
+	if (!*a->path)
+		refuse(e, "libjvmmap.so is not beside sysflame nor in ../lib/sysflame; install it");
+}
+
+/* --- commands -------------------------------------------------------------------------------- */
+
+static int order(struct agents *a, struct entry *e, enum inject_command command)
+{
+	e->order = (struct inject_order){
+		.command = command,
+		.pid = e->pid,
+		.start_ns = e->start_ns,
+		.agent_path = a->path,
+		.may_signal = !e->was_signalled,
+	};
+	if (command == INJECT_START)
+		inject_nonce(e->nonce);
+	strcpy(e->order.nonce, e->nonce);
+	strcpy(e->order.loaded_path, e->loaded_path);
+	e->injected_ns = time_mono_ns();
+	return inject_start(&e->order, &e->injection);
+}
+
+static void open_ring(struct entry *e, const struct inject_result *result)
+{
+	e->map = codemap_new();
+	if (agent_ring_open(result->ring_fd, e->nonce, result->clock_off_ns, e->map, &e->ring)) {
+		codemap_free(e->map);
+		e->map = NULL;
+		refuse(e, "its agent made a buffer that we do not understand");
+		return;
+	}
+	e->state = AGENT_ATTACHED;
+	e->attach_ns = time_mono_ns() - e->injected_ns;
+	strcpy(e->loaded_path, result->loaded_path);
+	set_reason(e, "");
+}
+
+static void start_cleaner(struct agents *a, struct entry *e)
+{
+	struct inject_order clean = e->order;
+	struct injection *cleaner;
+
+	clean.command = INJECT_CLEAN;
+	if (inject_start(&clean, &cleaner) == 0)
+		vec_push(&a->cleaners, cleaner);
+}
+
+static void conclude(struct agents *a, struct entry *e, const struct inject_result *result)
+{
+	e->was_signalled |= result->was_signalled;
+	if (result->outcome != INJECT_DONE && e->order.command == INJECT_START)
+		start_cleaner(a, e);
+	if (e->order.command != INJECT_START)
+		return;
+	if (result->outcome == INJECT_DONE) {
+		open_ring(e, result);
+	} else if (result->outcome == INJECT_RETRY && e->tries < TRIES_MAX) {
+		set_reason(e, result->reason);
+		e->next_ns = time_mono_ns() + (RETRY_NS << 2 * (e->tries - 1));
+	} else {
+		refuse(e, result->reason);
+	}
+}
+
+static void poll_injection(struct agents *a, struct entry *e)
+{
+	struct inject_result result;
+
+	if (!e->injection || inject_poll(e->injection, &result) == INJECT_RUNNING)
+		return;
+	inject_free(take(e->injection));
+	conclude(a, e, &result);
+}
+
+static void poll_cleaners(struct agents *a)
+{
+	struct inject_result result;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < a->cleaners.nr; i++) {
+		struct injection *cleaner = a->cleaners.at[i];
+		if (inject_poll(cleaner, &result) == INJECT_RUNNING)
+			a->cleaners.at[kept++] = cleaner;
+		else
+			inject_free(cleaner);
+	}
+	a->cleaners.nr = kept;
+}
+
+static size_t nr_running(const struct agents *a)
+{
+	size_t nr = 0;
+
+	vec_each(e, &a->entries)
+		nr += e->injection != NULL;
+	return nr;
+}
+
+static void start_due(struct agents *a)
+{
+	size_t running = nr_running(a);
+	u64 now = time_mono_ns();
+
+	vec_each(e, &a->entries) {
+		if (running >= PARALLEL_MAX)
+			return;
+		if (e->state != AGENT_PENDING || e->injection || now < e->next_ns)
+			continue;
+		e->tries++;
+		int err = order(a, e, INJECT_START);
+		if (err) {
+			auto_free char *why = xasprintf(
+				"no process can be made for the attach (%s)", strerror(-err));
+			refuse(e, why);
+		} else {
+			running++;
+		}
+	}
+}
+
+/* --- rings ----------------------------------------------------------------------------------- */
+
+static void close_ring(struct entry *e)
+{
+	e->ring_bytes = agent_ring_bytes(e->ring);
+	e->nr_lost = agent_ring_nr_lost(e->ring);
+	agent_ring_close(take(e->ring));
+}
+
+static void read_ring(struct agents *a, struct entry *e, u64 now)
+{
+	auto_free char *failure = NULL;
+
+	switch (agent_ring_read(e->ring)) {
+	case RING_STARTING:
+	case RING_LIVE:
+		break;
+	case RING_FAILED:
+		failure = agent_ring_failure(e->ring);
+		refuse(e, failure);
+		agent_ring_stop(e->ring);
+		close_ring(e);
+		order(a, e, INJECT_STOP);
+		return;
+	case RING_STOPPED:
+		close_ring(e);
+		return;
+	case RING_BROKEN:
+		refuse(e, "its agent's buffer holds what no agent writes");
+		agent_ring_stop(e->ring);
+		close_ring(e);
+		order(a, e, INJECT_STOP);
+		return;
+	}
+	if (agent_ring_is_dirty(e->ring) && !e->injection &&
+	    now > e->replayed_ns + REPLAY_PAUSE_NS) {
+		e->replayed_ns = now;
+		order(a, e, INJECT_REPLAY);
+	}
+}
+
+/* Lets go of JVMs that have ended; their names are still of use for a while. */
+static void look_after(struct agents *a, u64 now)
+{
+	struct proc_status status;
+
+	if (now < a->looked_ns + LOOK_NS)
+		return;
+	a->looked_ns = now;
+	vec_each(e, &a->entries) {
+		if (e->gone_ns && e->map && now > e->gone_ns + KEEP_GONE_NS) {
+			codemap_free(e->map);
+			e->map = NULL;
+		}
+		if (e->gone_ns || e->injection || !e->ring)
+			continue;
+		if (proc_status_read(e->pid, &status) == 0 &&
+		    proc_same_start(status.start_ns, e->start_ns) && status.state != 'Z')
+			continue;
+		e->gone_ns = now;
+		agent_ring_read(e->ring);
+		close_ring(e);
+	}
+}
+
+void agents_poll(struct agents *a)
+{
+	u64 now = time_mono_ns();
+
+	vec_each(e, &a->entries) {
+		poll_injection(a, e);
+		if (e->ring)
+			read_ring(a, e, now);
+	}
+	poll_cleaners(a);
+	start_due(a);
+	look_after(a, now);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+/* Waits until no child runs any more, or the time is over. */
+static void await_children(struct agents *a, u64 max_ns)
+{
+	u64 end = time_mono_ns() + max_ns;
+
+	while (nr_running(a) + a->cleaners.nr && time_mono_ns() < end) {
+		usleep(2000);
+		vec_each(e, &a->entries)
+			poll_injection(a, e);
+		poll_cleaners(a);
+	}
+}
+
+static void stop_session(struct agents *a, struct entry *e)
+{
+	if (!e->ring)
+		return;
+	/* In case that the JVM is too busy for the command: the agent sees this as well. */
+	agent_ring_stop(e->ring);
+	close_ring(e);
+	order(a, e, INJECT_STOP);
+}
+
+static void entry_fini(struct agents *a, struct entry *e)
+{
+	if (e->injection)
+		start_cleaner(a, e);
+	inject_free(e->injection);
+	agent_ring_close(e->ring);
+	codemap_free(e->map);
+	free(e->reason);
+}
+
+void agents_free(struct agents *a)
+{
+	if (!a)
+		return;
+	await_children(a, FINISH_NS);
+	vec_each(e, &a->entries)
+		if (!e->injection)
+			stop_session(a, e);
+	await_children(a, STOP_NS);
+	vec_each(e, &a->entries)
+		entry_fini(a, e);
+	a->entries.nr = 0;
+	await_children(a, NS_PER_SEC);
+	vec_each(cleaner, &a->cleaners)
+		inject_free(*cleaner);
+	vec_fini(&a->cleaners);
+	vec_fini(&a->entries);
+	dict_fini(&a->by_process);
+	free(a->path);
+	free(a);
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+enum agent_state agents_state(const struct agents *a, pid_t pid, u64 start_ns)
+{
+	const struct entry *e = find(a, pid, start_ns);
+
+	return e ? e->state : AGENT_NONE;
+}
+
+int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns,
+		struct java_frame *out, int max)
+{
+	const struct entry *e = find(a, pid, start_ns);
+
+	return e && e->map ? codemap_find(e->map, pc, time_ns, out, max) : 0;
+}
+
+void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused)
+{
+	*jvms = (u32)a->entries.nr;
+	*attached = *refused = 0;
+	vec_each(e, &a->entries) {
+		*attached += e->state == AGENT_ATTACHED;
+		*refused += e->state == AGENT_REFUSED;
+	}
+}
+
+void agents_each(const struct agents *a,
+		 void (*visit)(pid_t pid, enum agent_state state, const char *reason, void *ctx),
+		 void *ctx)
+{
+	vec_each(e, &a->entries)
+		visit(e->pid, e->state, e->reason ? e->reason : "", ctx);
+}
+
+const struct codemap *agents_codemap(const struct agents *a, pid_t pid, u64 start_ns,
+				     struct agent_figures *out)
+{
+	const struct entry *e = find(a, pid, start_ns);
+
+	if (!e || !e->map)
+		return NULL;
+	out->attach_ns = e->attach_ns;
+	out->ring_bytes = e->ring ? agent_ring_bytes(e->ring) : e->ring_bytes;
+	out->nr_lost = e->ring ? agent_ring_nr_lost(e->ring) : e->nr_lost;
+	out->code = codemap_size(e->map);
+	return e->map;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agents in the JVMs of this node: attaches in the background, keeps what they report, and
+ * takes everything back at the end. A process is known by (pid, start_ns), start_ns at the
+ * precision of /proc (PROC_TICK_NS). Nothing here blocks except agents_free.
+ */
+#pragma once
+
+#include "base/types.h"
+#include "jvm/codemap.h"
+#include "jvm/java_frame.h"
+
+enum agent_mode {
+	AGENT_AUTO,
+	AGENT_ALWAYS, /* as AUTO; that a refusal ends the recording is the caller's affair */
+	AGENT_NEVER,
+};
+
+enum agent_state {
+	AGENT_NONE,     /* never asked for */
+	AGENT_PENDING,  /* an attach is under way or will be tried again */
+	AGENT_ATTACHED, /* names can be asked for, also after the JVM has ended */
+	AGENT_REFUSED,  /* for good; the reason says why */
+};
+
+struct agents;
+
+/*
+ * `path` is the agent's file; NULL: libjvmmap.so beside this program, else in its ../lib/sysflame.
+ * That there is none shows as the reason of every refusal.
+ */
+struct agents *agents_new(const char *path, enum agent_mode mode);
+
+/* Ends all sessions, for which it waits at most 4 s; nothing stays behind in the JVMs but code. */
+void agents_free(struct agents *a);
+
+/* Asks for an attach to a JVM; once is enough, more often does no harm. */
+void agents_request(struct agents *a, pid_t pid, u64 start_ns);
+
+/* Starts what was asked for, collects what is done, reads all rings: call it every 50 ms. */
+void agents_poll(struct agents *a);
+
+enum agent_state agents_state(const struct agents *a, pid_t pid, u64 start_ns);
+
+/*
+ * The frames at a pc of a JVM at a CLOCK_MONOTONIC time, leaf first; 0 if it is not known (yet:
+ * reports come up to 50 ms late, and are read by agents_poll). See codemap_find.
+ */
+int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns,
+		struct java_frame *out, int max);
+
+/* How many JVMs were asked for, and what became of them. */
+void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused);
+
+/* `reason` is "why; what to do" for AGENT_REFUSED and the last failure for AGENT_PENDING, or "". */
+void agents_each(const struct agents *a,
+		 void (*visit)(pid_t pid, enum agent_state state, const char *reason, void *ctx),
+		 void *ctx);
+
+struct agent_figures {
+	u64 attach_ns;  /* from the start of the child to the open ring */
+	u64 ring_bytes; /* read so far */
+	u64 nr_lost;    /* records the JVM dropped because we were too slow */
+	struct codemap_size code;
+};
+
+/* For developers: what one agent has told; NULL if it is not attached. */
+const struct codemap *agents_codemap(const struct agents *a, pid_t pid, u64 start_ns,
+				     struct agent_figures *out);
+
+/* The agent's default path, "" if there is none; the caller frees it. */
+char *agents_default_path(void);

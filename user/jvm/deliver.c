@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes our agent's file visible to a target. */
+#include "jvm/deliver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+
+void delivery_name(const char *nonce, char out[64])
+{
+	snprintf(out, 64, ".jvmmap-%s.so", nonce);
+}
+
+static bool is_noexec(int fd)
+{
+	struct statvfs fs;
+
+	return fstatvfs(fd, &fs) == 0 && fs.f_flag & ST_NOEXEC;
+}
+
+/* Whether the target itself can read and map the file at our path. */
+static bool sees_our_path(const struct target *t, const char *agent_path)
+{
+	if (!t->has_our_root || *agent_path != '/' || target_become(t))
+		return false;
+	auto_close int fd = open(agent_path, O_RDONLY | O_CLOEXEC);
+	target_unbecome(t);
+	return fd >= 0 && !is_noexec(fd);
+}
+
+/* --- by mount -------------------------------------------------------------------------------- */
+
+/* A mount of the file alone that is nowhere yet. */
+static int detached_mount(const char *agent_path)
+{
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+					       MOUNT_ATTR_NODEV };
+	auto_close int tree = open_tree(AT_FDCWD, agent_path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0)
+		return -errno;
+	if (is_noexec(tree))
+		return -ENOEXEC;
+	if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)))
+		return -errno;
+	return take_fd(tree);
+}
+
+/*
+ * The child that is in the target's mount namespace: it mounts, says so by an errno in one int,
+ * and unmounts when its parent closes `hold` or dies.
+ */
+static void run_mounter(const struct target *t, const char *name, int tree, int file, int ready,
+			int hold)
+{
+	int err = 0;
+	char c;
+
+	if ((t->mnt_fd >= 0 && setns(t->mnt_fd, CLONE_NEWNS)) || fchdir(t->tmp_fd) ||
+	    move_mount(tree, "", file, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH))
+		err = errno;
+	bool is_told = write(ready, &err, sizeof(err)) == sizeof(err);
+	if (err)
+		_exit(1);
+	while (is_told && read(hold, &c, 1) < 0 && errno == EINTR)
+		;
+	umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW);
+	_exit(0);
+}
+
+static int start_mounter(const struct target *t, int tree, int file, struct delivery *d)
+{
+	int ready[2], hold[2], err = EPIPE;
+
+	if (pipe2(ready, O_CLOEXEC))
+		return -errno;
+	if (pipe2(hold, O_CLOEXEC)) {
+		close(ready[0]);
+		close(ready[1]);
+		return -EMFILE;
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(ready[0]);
+		close(hold[1]);
+		run_mounter(t, d->name, tree, file, ready[1], hold[0]);
+	}
+	close(ready[1]);
+	close(hold[0]);
+	if (pid > 0 && read(ready[0], &err, sizeof(err)) != sizeof(err))
+		err = EPIPE;
+	close(ready[0]);
+	if (pid > 0 && !err) {
+		d->mounter = pid;
+		d->hold_fd = hold[1];
+		return 0;
+	}
+	close(hold[1]);
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	return -err;
+}
+
+static int mount_there(const struct target *t, const char *agent_path, struct delivery *d)
+{
+	auto_close int tree = detached_mount(agent_path);
+	if (tree < 0)
+		return tree;
+	auto_close int made = target_create(t, d->name, 0500);
+	if (made < 0)
+		return made;
+	auto_close int file = openat(t->tmp_fd, d->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int err = file < 0 ? -errno : start_mounter(t, tree, file, d);
+	if (err)
+		target_unlink(t, d->name);
+	return err;
+}
+
+/* --- by copy --------------------------------------------------------------------------------- */
+
+static int copy_bytes(int from, int to)
+{
+	char buffer[16384];
+	ssize_t got;
+
+	while ((got = read(from, buffer, sizeof(buffer))) > 0)
+		for (ssize_t done = 0; done < got;) {
+			ssize_t put = write(to, buffer + done, (size_t)(got - done));
+			if (put <= 0)
+				return put < 0 ? -errno : -EIO;
+			done += put;
+		}
+	return got < 0 ? -errno : 0;
+}
+
+static int copy_there(const struct target *t, const char *agent_path, struct delivery *d)
+{
+	/* A failed dlopen costs the target memory for good: look before. */
+	if (is_noexec(t->tmp_fd))
+		return -ENOEXEC;
+	auto_close int from = open(agent_path, O_RDONLY | O_CLOEXEC);
+	if (from < 0)
+		return -errno;
+	auto_close int to = target_create(t, d->name, 0500);
+	if (to < 0)
+		return to;
+	int err = copy_bytes(from, to);
+	if (err)
+		target_unlink(t, d->name);
+	return err;
+}
+
+static void explain(int err, struct str *why)
+{
+	str_clear(why);
+	switch (-err) {
+	case EROFS:
+		str_add(why, "its /tmp is read-only; mount a writable /tmp");
+		break;
+	case ENOEXEC:
+		str_add(why, "its /tmp is mounted noexec; run sysflame with CAP_SYS_ADMIN, which "
+			     "does not need it");
+		break;
+	case ENOSPC:
+	case EDQUOT:
+		str_add(why, "its /tmp is full; make room there");
+		break;
+	case EPERM:
+	case EACCES:
+		str_add(why, "the agent cannot be put into its /tmp; run sysflame as root");
+		break;
+	default:
+		str_addf(why, "the agent cannot be put into its /tmp (%s)", strerror(-err));
+	}
+}
+
+int deliver(const struct target *t, const char *agent_path, const char *nonce,
+	    enum delivery_way way, struct delivery *out, struct str *why)
+{
+	struct delivery d = { .hold_fd = -1 };
+	int err = -EINVAL;
+
+	if (way == DELIVERY_BEST && strlen(agent_path) < sizeof(d.path) &&
+	    sees_our_path(t, agent_path)) {
+		strcpy(d.path, agent_path);
+		*out = d;
+		return 0;
+	}
+	delivery_name(nonce, d.name);
+	snprintf(d.path, sizeof(d.path), "/tmp/%s", d.name);
+	if (way != DELIVERY_COPY)
+		err = mount_there(t, agent_path, &d);
+	if (way == DELIVERY_COPY || (way == DELIVERY_BEST && err))
+		err = copy_there(t, agent_path, &d);
+	if (err)
+		explain(err, why);
+	else
+		*out = d;
+	return err;
+}
+
+void delivery_undo(const struct target *t, struct delivery *d)
+{
+	if (d->mounter) {
+		close(d->hold_fd);
+		waitpid(d->mounter, NULL, 0);
+		d->mounter = 0;
+	}
+	if (*d->name)
+		target_unlink(t, d->name);
+	d->name[0] = '\0';
+}

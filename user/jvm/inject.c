@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One command to the agent of one JVM: the child process that carries it out. */
+#include "jvm/inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/time.h"
+#include "jvm/injector.h"
+
+struct injection {
+	pid_t child;
+	int fd;
+	u64 end_ns;
+};
+
+void inject_nonce(char out[WIRE_NONCE_LEN + 1])
+{
+	u64 random[2] = { 0, 0 };
+
+	while (getrandom(random, sizeof(random), 0) != sizeof(random))
+		;
+	snprintf(out, WIRE_NONCE_LEN + 1, "%016llx%016llx", (unsigned long long)random[0],
+		 (unsigned long long)random[1]);
+}
+
+/* The child keeps nothing of ours open: perf events and BPF programs must end with us. */
+static void leave_parent(int fd)
+{
+	if (dup2(fd, 3) < 0)
+		_exit(1);
+	if (close_range(4, ~0u, 0))
+		_exit(1);
+	setsid(); /* Ctrl-C is for the parent; it lets us finish */
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sig != SIGKILL && sig != SIGSTOP)
+			signal(sig, sig == SIGPIPE ? SIG_IGN : SIG_DFL);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_NAME, "sysflame-inject");
+	/* For the case that the parent dies and nobody is left to kill us. */
+	alarm(INJECT_MAX_MS / 1000 + 5);
+}
+
+int inject_start(const struct inject_order *order, struct injection **out)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	pid_t child = fork();
+	if (child == 0) {
+		leave_parent(pair[1]);
+		_exit(injector_run(order, 3));
+	}
+	int err = -errno;
+	close(pair[1]);
+	if (child < 0) {
+		close(pair[0]);
+		return err;
+	}
+	struct injection *i = xcalloc(1, sizeof(*i));
+	i->child = child;
+	i->fd = pair[0];
+	i->end_ns = time_mono_ns() + INJECT_MAX_MS * NS_PER_MS;
+	*out = i;
+	return 0;
+}
+
+/* Takes the child's message; false if there is none (yet). */
+static bool receive(struct injection *i, struct inject_result *out)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct inject_result result;
+	struct iovec iov = { &result, sizeof(result) };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = control.space,
+			      .msg_controllen = sizeof(control.space) };
+
+	ssize_t len = recvmsg(i->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (len != sizeof(result))
+		return false;
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+	result.ring_fd = -1;
+	if (head && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&result.ring_fd, CMSG_DATA(head), sizeof(int));
+	*out = result;
+	return true;
+}
+
+enum inject_outcome inject_poll(struct injection *i, struct inject_result *out)
+{
+	bool has_ended, is_late = time_mono_ns() > i->end_ns;
+
+	if (is_late && i->child)
+		kill(i->child, SIGKILL);
+	has_ended = i->child && waitpid(i->child, NULL, is_late ? 0 : WNOHANG) == i->child;
+	if (!has_ended)
+		return INJECT_RUNNING;
+	i->child = 0;
+	if (!receive(i, out)) {
+		*out = (struct inject_result){ .outcome = INJECT_RETRY,
+					       .was_signalled = true, /* perhaps */
+					       .ring_fd = -1 };
+		snprintf(out->reason, sizeof(out->reason),
+			 is_late ? "the attach took longer than %d s; is it stopped or swapped out?"
+				 : "the attach was broken off (limit %d s); see the kernel's log",
+			 INJECT_MAX_MS / 1000);
+	}
+	return out->outcome;
+}
+
+void inject_free(struct injection *i)
+{
+	if (!i)
+		return;
+	if (i->child) {
+		kill(i->child, SIGKILL);
+		waitpid(i->child, NULL, 0);
+	}
+	close(i->fd);
+	free(i);
+}

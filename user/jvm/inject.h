@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One command to the agent of one JVM, carried out by a child process: it can hang in the target's
+ * file system, change its ids and enter namespaces without harm to us, and it cleans up even if
+ * we are killed.
+ */
+#pragma once
+
+#include "base/types.h"
+#include "jvm/deliver.h"
+#include "jvmmap/wire.h"
+
+enum inject_command {
+	INJECT_START,  /* opens a session and hands over its ring */
+	INJECT_REPLAY, /* these two never signal the JVM */
+	INJECT_STOP,
+	INJECT_STOP_ALL,
+	INJECT_CLEAN, /* removes what a child that was killed may have left */
+};
+
+struct inject_order {
+	enum inject_command command;
+	pid_t pid;
+	u64 start_ns;
+	char nonce[WIRE_NONCE_LEN + 1];
+	const char *agent_path;              /* absolute */
+	char loaded_path[DELIVERY_PATH_MAX]; /* where the JVM loaded it from; "" if not known */
+	bool may_signal;                     /* not if it was signalled before */
+	enum delivery_way way;
+};
+
+enum inject_outcome {
+	INJECT_RUNNING,
+	INJECT_DONE,
+	INJECT_RETRY,   /* it may work later */
+	INJECT_REFUSED, /* it will not */
+};
+
+struct inject_result {
+	enum inject_outcome outcome;
+	bool was_signalled;
+	s64 clock_off_ns;
+	char loaded_path[DELIVERY_PATH_MAX];
+	char reason[320]; /* "reason; what to do", clean */
+	int ring_fd;      /* of INJECT_START; the caller's; -1 else */
+};
+
+struct injection;
+
+/* A nonce nobody can guess. */
+void inject_nonce(char out[WIRE_NONCE_LEN + 1]);
+
+/* Negative errno if no child can be made. */
+int inject_start(const struct inject_order *order, struct injection **out);
+
+/* Does not block; fills *out unless the child still runs. It is killed after INJECT_MAX_MS. */
+enum inject_outcome inject_poll(struct injection *i, struct inject_result *out);
+void inject_free(struct injection *i);
+
+#define INJECT_MAX_MS 15000

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the injector child does: wake the attach listener, deliver the agent, send the command. */
+#include "jvm/injector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "jvm/attach.h"
+#include "jvm/javaproc.h"
+#include "jvm/memfds.h"
+#include "jvm/readiness.h"
+
+#define LISTENER_MS 6000 /* from SIGQUIT to the socket; 50 ms are usual */
+#define REPLY_MS    6000 /* a replay of 20,000 methods takes 0.25 s */
+
+struct job {
+	const struct inject_order *order;
+	struct target t;
+	struct inject_result result;
+	struct str why;
+	char socket_name[32], trigger_name[32];
+};
+
+static int conclude(struct job *j, enum inject_outcome outcome, const char *why)
+{
+	struct str text = { 0 };
+
+	utf8_clean(&text, why, sizeof(j->result.reason) - 1);
+	memcpy(j->result.reason, text.at, text.len + 1);
+	j->result.outcome = outcome;
+	str_fini(&text);
+	return -1;
+}
+
+/* --- the listener's socket ------------------------------------------------------------------- */
+
+/*
+ * Connects to the JVM's socket by a descriptor of it, so that no link is followed, and with the
+ * JVM's ids, which is what its peer check wants to see. -ENOENT if there is no such socket.
+ */
+static int connect_listener(struct job *j)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const struct timeval timeout = { .tv_sec = 2 };
+	struct stat st;
+
+	int err = target_become(&j->t);
+	if (err)
+		return err;
+	auto_close int file = openat(j->t.tmp_fd, j->socket_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	err = file < 0 ? -errno : 0;
+	if (!err && (fstat(file, &st) || !S_ISSOCK(st.st_mode) ||
+		     (st.st_uid != j->t.status.euid && st.st_uid != 0)))
+		err = -ENOENT;
+	if (!err) {
+		snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d", file);
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+			err = -errno;
+	}
+	target_unbecome(&j->t);
+	return err ? err : take_fd(fd);
+}
+
+static bool has_ended(const struct job *j)
+{
+	struct pollfd p = { .fd = j->t.pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* Waits for the listener that the signal started. */
+static int await_listener(struct job *j)
+{
+	u64 end = time_mono_ns() + LISTENER_MS * NS_PER_MS;
+
+	for (useconds_t pause = 1000; time_mono_ns() < end; usleep(pause)) {
+		int fd = connect_listener(j);
+		if (fd >= 0)
+			return fd;
+		if (has_ended(j))
+			return -ESRCH;
+		if (pause < 20000)
+			pause *= 2;
+	}
+	return -ETIMEDOUT;
+}
+
+/* The JVM looks into its working folder first: what lies there decides. */
+static bool is_trigger_blocked(const struct job *j)
+{
+	auto_close int cwd = openat(j->t.proc_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	return cwd >= 0 && fstatat(cwd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_uid != j->t.status.euid;
+}
+
+/* Makes the trigger file; without it, the signal would print a thread dump. */
+static int make_trigger(struct job *j)
+{
+	struct stat st;
+
+	if (is_trigger_blocked(j))
+		return -EEXIST;
+	int fd = target_create(&j->t, j->trigger_name, 0600);
+	if (fd == -EEXIST) /* another tool attaches right now, or did and died */
+		return fstatat(j->t.tmp_fd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				       S_ISREG(st.st_mode) && st.st_uid == j->t.status.euid
+			       ? 0
+			       : -EEXIST;
+	if (fd < 0)
+		return fd;
+	int err = fstat(fd, &st) || st.st_uid != j->t.status.euid ? -EPERM : 0;
+	close(fd);
+	if (err)
+		target_unlink(&j->t, j->trigger_name);
+	return err;
+}
+
+static int refuse_trigger(struct job *j, int err)
+{
+	str_clear(&j->why);
+	if (err == -EROFS || err == -ENOENT)
+		str_add(&j->why, "its /tmp is read-only, so no JVM tool can attach; mount a "
+				 "writable /tmp");
+	else if (err == -EEXIST)
+		str_addf(&j->why, "someone else's %s lies in its working folder or /tmp; remove it",
+			 j->trigger_name);
+	else if (err == -EPERM || err == -EACCES)
+		str_add(&j->why, "we may not act as its user; run sysflame as root");
+	else
+		str_addf(&j->why, "nothing can be written to its /tmp (%s)", strerror(-err));
+	return conclude(j, INJECT_REFUSED, j->why.at);
+}
+
+static int wake_listener(struct job *j)
+{
+	enum readiness ready = readiness_for_signal(&j->t, &j->why);
+
+	if (ready != READY)
+		return conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+	if (!j->order->may_signal)
+		return conclude(j, INJECT_RETRY,
+				"it did not answer a SIGQUIT, and gets only one; is it very busy?");
+	int err = make_trigger(j);
+	if (err)
+		return refuse_trigger(j, err);
+	/* The trigger took a moment: look once more, right before. */
+	ready = readiness_for_signal(&j->t, &j->why);
+	if (ready != READY) {
+		target_unlink(&j->t, j->trigger_name);
+		return conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+	}
+	j->result.was_signalled = true;
+	int fd = -errno;
+	if (syscall(SYS_pidfd_send_signal, j->t.pidfd, SIGQUIT, NULL, 0) == 0)
+		fd = await_listener(j);
+	else
+		fd = -errno;
+	target_unlink(&j->t, j->trigger_name);
+	if (fd == -ESRCH)
+		return conclude(j, INJECT_REFUSED, "it has ended");
+	if (fd < 0)
+		return conclude(j, INJECT_RETRY,
+				"its attach listener did not start in time; it may be very busy");
+	return fd;
+}
+
+/* A connected socket, or -1 and the conclusion is drawn. */
+static int reach_listener(struct job *j)
+{
+	int fd = connect_listener(j);
+
+	if (fd >= 0)
+		return fd;
+	if (fd == -EPERM || fd == -EACCES)
+		return conclude(j, INJECT_REFUSED,
+				"it belongs to another user; run sysflame as root");
+	if (j->order->command != INJECT_START)
+		return conclude(j, INJECT_REFUSED, "its attach listener is gone");
+	/* -ECONNREFUSED: what is left of a JVM that was killed and had this PID. */
+	return wake_listener(j);
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static void make_options(struct job *j, struct str *options)
+{
+	static const char *const commands[] = {
+		[INJECT_START] = "start",
+		[INJECT_REPLAY] = "replay",
+		[INJECT_STOP] = "stop",
+		[INJECT_STOP_ALL] = "stop",
+	};
+	struct javaproc jvm;
+
+	str_addf(options, "v=1;cmd=%s;nonce=%s", commands[j->order->command],
+		 j->order->command == INJECT_STOP_ALL ? "all" : j->order->nonce);
+	if (j->order->command != INJECT_START)
+		return;
+	str_add(options, ";inline=1");
+	if (javaproc_read(j->t.status.pid, &jvm))
+		return;
+	if (!readiness_for_live_events(jvm.jdk))
+		str_add(options, ";live=0");
+	javaproc_fini(&jvm);
+}
+
+static int send_command(struct job *j, int fd, const char *path)
+{
+	auto_str struct str options = { 0 }, request = { 0 }, reply = { 0 }, text = { 0 };
+
+	make_options(j, &options);
+	int err = attach_load_request(path, options.at, &request);
+	if (!err)
+		err = attach_talk(fd, &request, REPLY_MS, &reply);
+	if (err && has_ended(j))
+		return conclude(j, INJECT_REFUSED, "it has ended");
+	if (err == -ETIMEDOUT)
+		return conclude(j, INJECT_RETRY,
+				"it did not answer in time; it or its attach listener is busy");
+	if (err)
+		return conclude(j, INJECT_RETRY, "it broke the attach connection off");
+	switch (attach_load_reply(reply.at, reply.len, &text)) {
+	case ATTACH_LOADED:
+		return 0;
+	case ATTACH_RETURNED:
+		return conclude(j, INJECT_REFUSED, "the agent failed in it");
+	case ATTACH_GARBLED:
+		return conclude(j, INJECT_RETRY, "its attach listener gave no sensible answer");
+	case ATTACH_REFUSED:
+		break;
+	}
+	if (strstr(text.at, "live phase"))
+		return conclude(j, INJECT_RETRY, "it is still starting; wait");
+	str_addf(&j->why, "the JVM did not load the agent: %s",
+		 text.len ? text.at : "no reason given");
+	return conclude(j, INJECT_REFUSED, j->why.at);
+}
+
+/* Loads the agent, by which the resident one gets the command. */
+static int deliver_and_send(struct job *j)
+{
+	struct delivery d;
+
+	/* First, so that nothing lies in its /tmp while the listener may take its time. */
+	int fd = reach_listener(j);
+	if (fd < 0)
+		return -1;
+	int err = deliver(&j->t, j->order->agent_path, j->order->nonce, j->order->way, &d, &j->why);
+	if (err) {
+		close(fd);
+		return conclude(j, INJECT_REFUSED, j->why.at);
+	}
+	strcpy(j->result.loaded_path, d.path);
+	str_clear(&j->why);
+	err = send_command(j, fd, d.path);
+	close(fd);
+	delivery_undo(&j->t, &d);
+	return err;
+}
+
+/* glibc knows a library by the name it was loaded by, even if that file is gone. */
+static int send_to_loaded(struct job *j)
+{
+	int fd = reach_listener(j);
+
+	if (fd < 0)
+		return -1;
+	int err = send_command(j, fd, j->order->loaded_path);
+	close(fd);
+	return err;
+}
+
+static void start_session(struct job *j)
+{
+	enum readiness ready = readiness_to_attach(&j->t, &j->why);
+
+	if (ready != READY) {
+		conclude(j, INJECT_REFUSED, j->why.at);
+		return;
+	}
+	if (deliver_and_send(j))
+		return;
+	j->result.clock_off_ns = j->t.clock_off_ns;
+	j->result.ring_fd = memfds_open(j->t.status.pid, j->order->nonce);
+	if (j->result.ring_fd == -EACCES || j->result.ring_fd == -EPERM)
+		conclude(j, INJECT_REFUSED,
+			 "the agent's buffer in it cannot be opened; run sysflame as root");
+	else if (j->result.ring_fd < 0)
+		conclude(j, INJECT_REFUSED,
+			 "the agent could not make its buffer: a seccomp filter or descriptor "
+			 "limit, "
+			 "or too many readers; see `sysflame jvms`");
+	else
+		j->result.outcome = INJECT_DONE;
+}
+
+static void clean_up(struct job *j)
+{
+	struct delivery d = { .hold_fd = -1 };
+
+	delivery_name(j->order->nonce, d.name);
+	delivery_undo(&j->t, &d);
+	memfds_stop(j->order->pid, j->order->nonce);
+	j->result.outcome = INJECT_DONE;
+}
+
+static void explain_open(struct job *j, int err)
+{
+	str_clear(&j->why);
+	if (err == -ESRCH)
+		str_add(&j->why, "it has ended");
+	else if (err == -EACCES || err == -EPERM)
+		str_add(&j->why, "it belongs to another user or container; run sysflame as root");
+	else if (err == -ENOENT || err == -ENOTDIR)
+		str_add(&j->why, "it has no /tmp, so no JVM tool can attach; mount one");
+	else
+		str_addf(&j->why, "it cannot be looked into (%s)", strerror(-err));
+	conclude(j, INJECT_REFUSED, j->why.at);
+}
+
+static void carry_out(struct job *j)
+{
+	int err = target_open(j->order->pid, j->order->start_ns, &j->t);
+
+	if (err) {
+		explain_open(j, err);
+		return;
+	}
+	snprintf(j->socket_name, sizeof(j->socket_name), ".java_pid%d", j->t.status.nspid);
+	snprintf(j->trigger_name, sizeof(j->trigger_name), ".attach_pid%d", j->t.status.nspid);
+	switch (j->order->command) {
+	case INJECT_START:
+		start_session(j);
+		break;
+	case INJECT_STOP_ALL:
+		memfds_stop(j->order->pid, NULL);
+		/* fall through */
+	case INJECT_REPLAY:
+	case INJECT_STOP:
+		if ((*j->order->loaded_path && send_to_loaded(j) == 0) || deliver_and_send(j) == 0)
+			j->result.outcome = INJECT_DONE;
+		break;
+	case INJECT_CLEAN:
+		clean_up(j);
+		break;
+	}
+	target_close(&j->t);
+}
+
+static bool send_result(const struct inject_result *result, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec iov = { (void *)result, sizeof(*result) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (result->ring_fd >= 0) {
+		msg.msg_control = control.space;
+		msg.msg_controllen = sizeof(control.space);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.head), &result->ring_fd, sizeof(int));
+	}
+	return sendmsg(fd, &msg, MSG_NOSIGNAL) == sizeof(*result);
+}
+
+int injector_run(const struct inject_order *order, int fd)
+{
+	struct job j = { .order = order, .result = { .outcome = INJECT_REFUSED, .ring_fd = -1 } };
+	struct inject_order stop = *order;
+
+	carry_out(&j);
+	bool is_told = send_result(&j.result, fd);
+	if (is_told || order->command != INJECT_START || j.result.outcome != INJECT_DONE)
+		return 0;
+	/* Nobody is left to read what the agent would write. */
+	stop.command = INJECT_STOP;
+	strcpy(stop.loaded_path, j.result.loaded_path);
+	struct job end = { .order = &stop, .result = { .ring_fd = -1 } };
+	carry_out(&end);
+	return 0;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which processes are JVMs, and what can be told of them from outside. */
+#include "jvm/javaproc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "jvm/java_args.h"
+#include "jvm/memfds.h"
+#include "jvm/target.h"
+#include "proc/mapping.h"
+#include "proc/status.h"
+
+#define TEXT_MAX_BYTES (1u << 20)
+#define SHOWN_MAX      400
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The mapping of the VM's library; OpenJ9 has a libjvm.so too, which only passes calls on. */
+static const struct mapping *find_vm(const struct mappings *all, enum vm *vm)
+{
+	const struct mapping *found = NULL;
+
+	*vm = VM_NONE;
+	for (size_t i = 0; i < all->nr; i++) {
+		const char *name = base_name(all->at[i].path);
+		if (!strncmp(name, "libj9vm", 7)) {
+			*vm = VM_OPENJ9;
+			return &all->at[i];
+		}
+		if (!found && !strcmp(name, "libjvm.so")) {
+			*vm = VM_HOTSPOT;
+			found = &all->at[i];
+		}
+	}
+	return found;
+}
+
+enum vm javaproc_vm(pid_t pid)
+{
+	struct mappings all = { 0 };
+	enum vm vm = VM_NONE;
+
+	if (mappings_read(pid, true, &all) == 0) {
+		find_vm(&all, &vm);
+		mappings_fini(&all);
+	}
+	return vm;
+}
+
+/* The value of JAVA_VERSION="..." in the text of a `release` file. */
+static char *version_in(const char *release)
+{
+	static const char key[] = "JAVA_VERSION=\"";
+	const char *at = strstr(release, key);
+
+	if (!at)
+		return NULL;
+	at += sizeof(key) - 1;
+	size_t len = strcspn(at, "\"\n");
+	return len && len < 64 ? xstrndup(at, len) : NULL;
+}
+
+/* JDK/lib/server/libjvm.so, JRE/lib/amd64/server/libjvm.so: `release` lies up to five above. */
+static char *read_release(const struct target *t, const char *libjvm)
+{
+	auto_free char *folder = xstrdup(libjvm);
+	char text[4096];
+
+	for (int up = 0; up < 6; up++) {
+		char *slash = strrchr(folder, '/');
+		if (!slash)
+			return NULL;
+		*slash = '\0';
+		auto_free char *path = xasprintf("%s/release", folder);
+		auto_close int fd = target_open_file(t, path, O_RDONLY);
+		struct stat st;
+		if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+			continue;
+		ssize_t len = read(fd, text, sizeof(text) - 1);
+		text[len > 0 ? len : 0] = '\0';
+		char *version = version_in(text);
+		if (version)
+			return version;
+	}
+	return NULL;
+}
+
+static char *clean(const char *text)
+{
+	struct str out = { 0 };
+
+	utf8_clean(&out, text, SHOWN_MAX);
+	return str_take(&out);
+}
+
+static char *read_main(pid_t pid, const char *comm)
+{
+	auto_free char *cmdline = NULL;
+	struct java_args args;
+	char path[32];
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	if (file_read(path, TEXT_MAX_BYTES, &cmdline, &len))
+		return clean(comm);
+	java_args_parse(cmdline, len, &args);
+	if (*args.main)
+		return clean(args.main);
+	return clean(*cmdline ? base_name(cmdline) : comm);
+}
+
+static char *read_jdk(const struct proc_status *status, const char *libjvm)
+{
+	struct target t;
+	auto_free char *version = NULL;
+
+	if (target_open_root(status->pid, &t) == 0) {
+		version = read_release(&t, libjvm);
+		target_close(&t);
+	}
+	return clean(version ? version : "?");
+}
+
+int javaproc_read(pid_t pid, struct javaproc *out)
+{
+	struct mappings all = { 0 };
+	struct proc_status status;
+	enum vm vm;
+
+	int err = mappings_read(pid, true, &all);
+	if (err)
+		return err;
+	const struct mapping *libjvm = find_vm(&all, &vm);
+	err = libjvm ? proc_status_read(pid, &status) : -ESRCH;
+	if (!err)
+		*out = (struct javaproc){
+			.pid = pid,
+			.start_ns = status.start_ns,
+			.uid = status.euid,
+			.vm = vm,
+			.jdk = read_jdk(&status, libjvm->path),
+			.main = read_main(pid, status.comm),
+			.has_session = memfds_any(pid),
+		};
+	mappings_fini(&all);
+	return err;
+}
+
+void javaproc_fini(struct javaproc *j)
+{
+	free(j->jdk);
+	free(j->main);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct javaproc *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+int javaprocs_read(struct javaprocs *out)
+{
+	struct javaprocs all = { 0 };
+	auto_closedir DIR *dir = opendir("/proc");
+
+	if (!dir)
+		return -errno;
+	for (struct dirent *e; (e = readdir(dir));) {
+		struct javaproc j;
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		if (javaproc_read(atoi(e->d_name), &j) == 0)
+			vec_push(&all, j);
+	}
+	if (all.nr)
+		qsort(all.at, all.nr, sizeof(all.at[0]), by_pid);
+	*out = all;
+	return 0;
+}
+
+void javaprocs_fini(struct javaprocs *all)
+{
+	vec_each(j, all)
+		javaproc_fini(j);
+	vec_fini(all);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The buffers that agents of sysflame have open in a JVM. */
+#include "jvm/memfds.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "jvm/agent_ring.h"
+#include "jvmmap/wire.h"
+
+#define LINK_PREFIX "/memfd:" WIRE_NAME_PREFIX
+
+/*
+ * Walks the descriptors of a process until `visit` returns something else than 0, which is
+ * returned. The name of a link is what the process chose: it proves nothing.
+ */
+static int each(pid_t pid,
+		int (*visit)(int dir_fd, const char *entry, const char *nonce, void *ctx),
+		void *ctx)
+{
+	char path[32], link[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	auto_closedir DIR *dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	for (struct dirent *e; (e = readdir(dir));) {
+		ssize_t len = readlinkat(dirfd(dir), e->d_name, link, sizeof(link) - 1);
+		if (len < (ssize_t)(sizeof(LINK_PREFIX) - 1) + WIRE_NONCE_LEN)
+			continue;
+		link[len] = '\0';
+		if (strncmp(link, LINK_PREFIX, sizeof(LINK_PREFIX) - 1))
+			continue;
+		link[sizeof(LINK_PREFIX) - 1 + WIRE_NONCE_LEN] = '\0';
+		int ret = visit(dirfd(dir), e->d_name, link + sizeof(LINK_PREFIX) - 1, ctx);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* A file of that path would look the same: a device must not be opened at all. */
+static int open_memfd(int dir_fd, const char *entry)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, entry, &st, 0))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENOENT;
+	int fd = openat(dir_fd, entry, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+struct search {
+	const char *nonce;
+	int fd;
+};
+
+static int open_if_same(int dir_fd, const char *entry, const char *nonce, void *ctx)
+{
+	struct search *s = ctx;
+
+	if (strcmp(nonce, s->nonce))
+		return 0;
+	s->fd = open_memfd(dir_fd, entry);
+	return s->fd < 0 ? s->fd : 1;
+}
+
+int memfds_open(pid_t pid, const char *nonce)
+{
+	struct search s = { nonce, -1 };
+	int ret = each(pid, open_if_same, &s);
+
+	return ret > 0 ? s.fd : ret < 0 ? ret : -ENOENT;
+}
+
+static int found(int dir_fd, const char *entry, const char *nonce, void *ctx)
+{
+	return 1;
+}
+
+bool memfds_any(pid_t pid)
+{
+	return each(pid, found, NULL) > 0;
+}
+
+static int stop(int dir_fd, const char *entry, const char *nonce, void *ctx)
+{
+	struct agent_ring *ring;
+	const char *only = ctx;
+	int fd = only && strcmp(only, nonce) ? -1 : open_memfd(dir_fd, entry);
+
+	if (fd >= 0 && agent_ring_open(fd, nonce, 0, NULL, &ring) == 0) {
+		agent_ring_stop(ring);
+		agent_ring_close(ring);
+	}
+	return 0;
+}
+
+void memfds_stop(pid_t pid, const char *nonce)
+{
+	each(pid, stop, (void *)nonce);
+}

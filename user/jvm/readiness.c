@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a process may be attached to, and whether it may be sent SIGQUIT. */
+#include "jvm/readiness.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/time.h"
+#include "jvm/java_args.h"
+#include "jvm/javaproc.h"
+
+#define TEXT_MAX    (1u << 20)
+#define STARTING_NS (5 * NS_PER_SEC)
+#define QUIT_BIT    (1ull << (SIGQUIT - 1))
+
+#ifdef __x86_64__
+#define OUR_MACHINE EM_X86_64
+#else
+#define OUR_MACHINE EM_AARCH64
+#endif
+
+/* What on a command line or in an options variable means that an agent is not welcome. */
+struct veto {
+	const char *text, *why;
+};
+
+static const struct veto vetoes[] = {
+	{ "-XX:+DisableAttachMechanism",
+	  "it was started with -XX:+DisableAttachMechanism; start it without" },
+	{ "-XX:-EnableDynamicAgentLoading",
+	  "it was started with -XX:-EnableDynamicAgentLoading; start it without" },
+	{ "-Djvmmap.disable", "it opted out by the property jvmmap.disable" },
+	{ "-XX:ArchiveClassesAtExit", "it dumps a class archive at exit, which agents prevent" },
+	{ "-XX:AOTMode=record", "it records an AOT cache, which agents prevent" },
+	{ "-XX:AOTMode=create", "it creates an AOT cache, which agents prevent" },
+	{ "-XX:AOTCacheOutput", "it records an AOT cache, which agents prevent" },
+	{ "-Xshare:dump", "it dumps a class archive, which agents prevent" },
+	{ "-XX:CRaCCheckpointTo",
+	  "it can be checkpointed, which the agent's buffer would prevent" },
+};
+
+static const char *find_veto(const char *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(vetoes); i++)
+		if (strstr(text, vetoes[i].text))
+			return vetoes[i].why;
+	return NULL;
+}
+
+/* An options file is searched as a whole: its words may be quoted and escaped. */
+static const char *find_veto_in_file(const struct target *t, const char *path)
+{
+	char text[65536];
+	auto_close int fd = -1;
+
+	if (*path == '/') {
+		fd = target_open_file(t, path, O_RDONLY);
+	} else {
+		/* Relative to its working folder; links are not worth the trouble there. */
+		auto_close int cwd = openat(t->proc_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		fd = cwd < 0 ? -1
+			     : openat(cwd, path,
+				      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	}
+	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	text[len > 0 ? len : 0] = '\0';
+	return find_veto(text);
+}
+
+static const char *find_veto_in_args(const struct target *t, const char *cmdline, size_t len)
+{
+	struct java_args args;
+	const char *arg = java_args_next(cmdline, len, NULL);
+
+	java_args_parse(cmdline, len, &args);
+	for (size_t i = 0; arg && i < args.main_at; i++, arg = java_args_next(cmdline, len, arg)) {
+		const char *why = find_veto(arg);
+		if (!why && *arg == '@' && arg[1] != '@')
+			why = find_veto_in_file(t, arg + 1);
+		if (!why && !strncmp(arg, "-XX:VMOptionsFile=", 18))
+			why = find_veto_in_file(t, arg + 18);
+		if (!why && !strncmp(arg, "-XX:Flags=", 10))
+			why = find_veto_in_file(t, arg + 10);
+		if (why)
+			return why;
+	}
+	return NULL;
+}
+
+static const char *find_veto_in_environment(const char *environ, size_t len)
+{
+	static const char *const variables[] = { "JAVA_TOOL_OPTIONS=", "JDK_JAVA_OPTIONS=",
+						 "_JAVA_OPTIONS=" };
+	const char *why = NULL;
+
+	for (const char *v = java_args_next(environ, len, NULL); v && !why;
+	     v = java_args_next(environ, len, v)) {
+		if (!strncmp(v, "JVMMAP_DISABLE=", 15))
+			return "it opted out by the environment variable JVMMAP_DISABLE";
+		for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+			if (!strncmp(v, variables[i], strlen(variables[i])))
+				why = find_veto(v);
+	}
+	return why;
+}
+
+/* Whether its program is of the class and machine that our agent was built for. */
+static bool is_our_machine(const struct target *t)
+{
+	Elf64_Ehdr head;
+	auto_close int fd = openat(t->proc_fd, "exe", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd >= 0 && read(fd, &head, sizeof(head)) == sizeof(head) &&
+	       !memcmp(head.e_ident, ELFMAG, SELFMAG) && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       head.e_machine == OUR_MACHINE;
+}
+
+static enum readiness answer(enum readiness r, const char *text, struct str *why)
+{
+	str_clear(why);
+	str_add(why, text);
+	return r;
+}
+
+enum readiness readiness_to_attach(const struct target *t, struct str *why)
+{
+	auto_free char *cmdline = NULL, *environ = NULL;
+	size_t cmdline_len, environ_len;
+
+	switch (javaproc_vm(t->status.pid)) {
+	case VM_HOTSPOT:
+		break;
+	case VM_OPENJ9:
+		return answer(NEVER, "it runs OpenJ9, which is not supported", why);
+	case VM_NONE:
+		return answer(NEVER, "it is no JVM", why);
+	}
+	if (!is_our_machine(t))
+		return answer(NEVER, "it is of another architecture than sysflame", why);
+	if (file_read_at(t->proc_fd, "cmdline", TEXT_MAX, &cmdline, &cmdline_len) ||
+	    file_read_at(t->proc_fd, "environ", TEXT_MAX, &environ, &environ_len))
+		return answer(NEVER,
+			      "its command line or environment cannot be read; run sysflame "
+			      "as root or with CAP_SYS_PTRACE",
+			      why);
+	const char *veto = find_veto_in_environment(environ, environ_len);
+	if (!veto)
+		veto = find_veto_in_args(t, cmdline, cmdline_len);
+	return veto ? answer(NEVER, veto, why) : READY;
+}
+
+/* Whether its cgroup (version 2) is frozen; a frozen process looks like a sleeping one. */
+static bool is_frozen(const struct target *t)
+{
+	auto_free char *text = NULL, *events = NULL;
+	auto_str struct str path = { 0 };
+	size_t len;
+
+	if (file_read_at(t->proc_fd, "cgroup", 65536, &text, &len))
+		return false;
+	char *line = strstr(text, "0::/");
+	if (!line)
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	str_addf(&path, "/sys/fs/cgroup%s/cgroup.events", line + 3);
+	return !file_read(path.at, 4096, &events, &len) && strstr(events, "frozen 1");
+}
+
+enum readiness readiness_for_signal(const struct target *t, struct str *why)
+{
+	struct proc_status now;
+
+	if (proc_status_read(t->status.pid, &now) ||
+	    !proc_same_start(now.start_ns, t->status.start_ns))
+		return answer(NEVER, "it has ended", why);
+	if (strchr("ZXx", now.state))
+		return answer(NEVER, "it has ended", why);
+	if (strchr("Tt", now.state) || is_frozen(t))
+		return answer(NOT_YET, "it is stopped; let it run", why);
+	if (now.shdpnd & QUIT_BIT)
+		return answer(NOT_YET, "it has not yet taken an earlier SIGQUIT; wait", why);
+	if (!(now.sigcgt & QUIT_BIT) || now.sigign & QUIT_BIT) {
+		u64 boot_ns = time_boot_ns();
+		if (boot_ns < now.start_ns + STARTING_NS)
+			return answer(NOT_YET, "it is still starting; wait", why);
+		return answer(NEVER,
+			      "it does not listen to SIGQUIT (-Xrs?) and has no attach socket in "
+			      "its /tmp; start it without -Xrs",
+			      why);
+	}
+	return READY;
+}
+
+bool readiness_for_live_events(const char *version)
+{
+	int major = atoi(version), minor = 0, update = 0;
+
+	if (major == 1) { /* "1.8.0_382" */
+		const char *underscore = strchr(version, '_');
+		return !strncmp(version, "1.8.", 4) && underscore && atoi(underscore + 1) >= 382;
+	}
+	if (major == 11 && sscanf(version, "11.%d.%d", &minor, &update) == 2)
+		return minor > 0 || update >= 20;
+	return major >= 17;
+}
