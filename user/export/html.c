@@ -1,7 +1,115 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The interactive flame graph: the page from user/export/page with the profile as one block of
+ * base64 that is never executed. Nothing but this block and the escaped title comes from the
+ * profile; everything else is constant, so that the page's security policy can name its hashes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "export/container.h"
+#include "export/decode.h"
+#include "export/encode.h"
 #include "export/export.h"
+#include "export/read.h"
+
+#include "page.h"
+
+#define FILE_MAX (4ull << 30)
+
+static const char data_start[] = "<script type=\"text/plain\" id=\"profile\">";
+
+static void write_escaped(const char *text, FILE *out)
+{
+	for (; *text; text++)
+		switch (*text) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		default:
+			fputc(*text, out);
+		}
+}
+
+static void write_title(const struct profile *p, FILE *out)
+{
+	const char *title = *p->title ? p->title : *p->target ? p->target : p->host;
+
+	if (*title) {
+		write_escaped(title, out);
+		fputs(" - ", out);
+	}
+	fputs("sysflame", out);
+}
 
 int html_write(const struct profile *p, FILE *out)
 {
+	auto_str struct str body = { 0 }, packed = { 0 };
+	u32 nr_nodes;
+	int err = body_encode(p, "sysflame " SYSFLAME_VERSION, &body, &nr_nodes)
+			  ?: container_pack(&body, nr_nodes, &packed);
+	if (err)
+		return err;
+
+	fputs(page_before_title, out);
+	write_title(p, out);
+	fputs(page_after_title, out);
+	fputs(data_start, out);
+	base64_write(&packed, out);
+	fputs("</script>\n</body>\n</html>\n", out);
 	return 0;
+}
+
+bool html_is(const u8 *head, size_t len)
+{
+	static const char start[] = "<!doctype html>";
+
+	return container_is(head, len) ||
+	       (len >= sizeof(start) - 1 && !strncasecmp((const char *)head, start, sizeof(start) - 1));
+}
+
+static int read_all(struct input *in, struct str *out, struct str *why)
+{
+	auto_free char *chunk = xmalloc(1 << 16);
+	size_t got;
+
+	while ((got = input_read(in, chunk, 1 << 16)) > 0) {
+		if (out->len + got > FILE_MAX) {
+			str_add(why, "it is larger than 4 GB");
+			return -EINVAL;
+		}
+		str_add_bytes(out, chunk, got);
+	}
+	return ferror(in->f) ? -EIO : 0;
+}
+
+/* Takes a page, or the same bytes without the page around them. */
+int html_read(struct input *in, struct profile *p, struct str *why)
+{
+	auto_str struct str file = { 0 }, packed = { 0 }, body = { 0 };
+	int err = read_all(in, &file, why);
+	if (err)
+		return err;
+
+	if (!container_is((u8 *)file.at, file.len)) {
+		const char *data = memmem(file.at, file.len, data_start, sizeof(data_start) - 1);
+		if (!data) {
+			str_add(why, "it is a page without a profile of sysflame");
+			return -EINVAL;
+		}
+		data += sizeof(data_start) - 1;
+		base64_read(data, (size_t)(file.at + file.len - data), &packed);
+		str_fini(&file);
+	}
+	const struct str *data = packed.at ? &packed : &file;
+	return container_unpack((const u8 *)data->at, data->len, &body, why)
+		       ?: body_decode((const u8 *)body.at, body.len, p, why);
 }

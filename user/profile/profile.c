@@ -7,12 +7,54 @@
 
 #include "base/dict.h"
 
+/*
+ * Finds an element of one of the profile's arrays by what it holds: open addressing over element
+ * numbers plus one. A profile may have ten million nodes, so a slot has to be small.
+ */
+struct finder {
+	u32 *slots;
+	size_t cap; /* 0 or a power of two */
+};
+
 /* Finds what is interned; rebuilt from nothing else, freed with the profile. */
 struct profile_index {
-	struct dict children; /* parent << 32 | frame -> node */
-	struct dict labels;   /* hash of the labels -> id + 1; equal hashes probe on */
-	struct dict weights;  /* hash of (node, labels, type) -> index + 1; equal hashes probe on */
+	struct finder nodes;   /* by (parent, frame) */
+	struct finder weights; /* by (node, labels, type) */
+	struct dict labels;    /* hash of the labels -> id + 1; equal hashes probe on */
 };
+
+/* Whether a finder of `nr` elements must grow before another one is added. */
+static bool is_full(const struct finder *f, size_t nr)
+{
+	return nr * 4 >= f->cap * 3;
+}
+
+static void make_slots(struct finder *f)
+{
+	f->cap = f->cap ? f->cap * 2 : 16;
+	free(f->slots);
+	f->slots = xcalloc(f->cap, sizeof(f->slots[0]));
+}
+
+static u32 *first_slot(const struct finder *f, u64 hash)
+{
+	return &f->slots[hash & (f->cap - 1)];
+}
+
+static u32 *next_slot(const struct finder *f, const u32 *slot)
+{
+	return &f->slots[(size_t)(slot + 1 - f->slots) & (f->cap - 1)];
+}
+
+/* Only for a finder that was emptied by make_slots: nothing is compared. */
+static void put(const struct finder *f, u64 hash, u32 element)
+{
+	u32 *slot = first_slot(f, hash);
+
+	while (*slot)
+		slot = next_slot(f, slot);
+	*slot = element + 1;
+}
 
 struct profile *profile_new(void)
 {
@@ -22,6 +64,7 @@ struct profile *profile_new(void)
 	p->index = xcalloc(1, sizeof(*p->index));
 	p->host = xstrdup("");
 	p->target = xstrdup("");
+	p->title = xstrdup("");
 	vec_push(&p->nodes, (struct node){ 0 });
 	return p;
 }
@@ -48,12 +91,13 @@ void profile_free(struct profile *p)
 	vec_fini(&p->weights);
 	vec_fini(&p->notes);
 	frames_free(p->frames);
-	dict_fini(&p->index->children);
+	free(p->index->nodes.slots);
+	free(p->index->weights.slots);
 	dict_fini(&p->index->labels);
-	dict_fini(&p->index->weights);
 	free(p->index);
 	free(p->host);
 	free(p->target);
+	free(p->title);
 	free(p);
 }
 
@@ -96,30 +140,71 @@ labels_id profile_intern_labels(struct profile *p, const struct labels *labels)
 	return (labels_id)*id - 1;
 }
 
+static u64 hash_node(node_id parent, frame_id frame)
+{
+	return hash_u64((u64)parent << 32 | frame);
+}
+
+static void grow_nodes(struct profile *p)
+{
+	struct finder *f = &p->index->nodes;
+
+	make_slots(f);
+	for (node_id i = 1; i < p->nodes.nr; i++)
+		put(f, hash_node(p->nodes.at[i].parent, p->nodes.at[i].frame), i);
+}
+
 node_id profile_child(struct profile *p, node_id parent, frame_id frame)
 {
-	u64 *node = dict_add(&p->index->children, (u64)parent << 32 | frame);
+	struct finder *f = &p->index->nodes;
 
-	if (!*node) {
-		vec_push(&p->nodes, (struct node){ parent, frame });
-		*node = p->nodes.nr - 1;
+	if (is_full(f, p->nodes.nr))
+		grow_nodes(p);
+
+	u32 *slot = first_slot(f, hash_node(parent, frame));
+	for (; *slot; slot = next_slot(f, slot)) {
+		const struct node *n = &p->nodes.at[*slot - 1];
+		if (n->parent == parent && n->frame == frame)
+			return *slot - 1;
 	}
-	return (node_id)*node;
+	*slot = (u32)p->nodes.nr + 1;
+	vec_push(&p->nodes, (struct node){ parent, frame });
+	return *slot - 1;
+}
+
+static u64 hash_weight(node_id node, labels_id labels, u32 type)
+{
+	return hash_u64(((u64)node << 32 | labels) ^ (u64)type << 24);
+}
+
+static void grow_weights(struct profile *p)
+{
+	struct finder *f = &p->index->weights;
+
+	make_slots(f);
+	for (u32 i = 0; i < p->weights.nr; i++) {
+		const struct weight *w = &p->weights.at[i];
+		put(f, hash_weight(w->node, w->labels, w->type), i);
+	}
 }
 
 void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u64 value)
 {
-	u64 key = hash_u64(((u64)leaf << 32 | labels) ^ hash_u64(type)), *at;
+	struct finder *f = &p->index->weights;
 
-	for (; *(at = dict_add(&p->index->weights, key)); key++) {
-		struct weight *w = &p->weights.at[*at - 1];
+	if (is_full(f, p->weights.nr))
+		grow_weights(p);
+
+	u32 *slot = first_slot(f, hash_weight(leaf, labels, type));
+	for (; *slot; slot = next_slot(f, slot)) {
+		struct weight *w = &p->weights.at[*slot - 1];
 		if (w->node == leaf && w->labels == labels && w->type == type) {
 			w->value += value;
 			return;
 		}
 	}
+	*slot = (u32)p->weights.nr + 1;
 	vec_push(&p->weights, (struct weight){ leaf, labels, type, value });
-	*at = p->weights.nr;
 }
 
 void profile_note(struct profile *p, const char *key, const char *text, u64 value)

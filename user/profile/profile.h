@@ -56,6 +56,7 @@ struct profile {
 	u64 start_wall_ns, duration_ns; /* when and how long; 0 if unknown */
 	double rate_hz;                 /* per CPU; 0 if not sampled by time */
 	char *host, *target;            /* never NULL, may be "" */
+	char *title;                    /* for people; never NULL, "" for one made from the rest */
 	struct profile_index *index;
 };
 

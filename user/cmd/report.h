@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `sysflame report`: profiles from files into any format. */
+#pragma once
+
+/* Returns the exit status: 0, 1 for a failure, 2 for wrong usage. */
+int report_main(int argc, char **argv);

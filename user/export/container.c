@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The frame around a profile's body. */
+#include "export/container.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#include "export/section.h"
+
+#define HEADER_LEN      36
+#define COMPRESSED_GZIP 1
+#define GZIP_WINDOW     (15 + 16) /* zlib's way to ask for a gzip member */
+#define BODY_MAX        (4ull << 30)
+#define CHUNK           (1u << 18)
+
+static const char magic[4] = "SFLM";
+
+static void put_number(u8 *at, u64 value, size_t nr_bytes)
+{
+	for (size_t i = 0; i < nr_bytes; i++)
+		at[i] = (u8)(value >> (8 * i));
+}
+
+static u64 get_number(const u8 *at, size_t nr_bytes)
+{
+	u64 value = 0;
+
+	for (size_t i = nr_bytes; i > 0; i--)
+		value = value << 8 | at[i - 1];
+	return value;
+}
+
+/* Chunk by chunk in and out: the counters of zlib's stream have 32 bits. */
+static int deflate_all(const struct str *body, struct str *out)
+{
+	z_stream z = { 0 };
+	u8 chunk[16384];
+	size_t left = body->len;
+	int status = deflateInit2(&z, 6, Z_DEFLATED, GZIP_WINDOW, 9, Z_DEFAULT_STRATEGY);
+
+	if (status != Z_OK)
+		return -ENOMEM;
+	z.next_in = (Bytef *)body->at;
+	do {
+		if (!z.avail_in) {
+			z.avail_in = left < CHUNK ? (uInt)left : CHUNK;
+			left -= z.avail_in;
+		}
+		z.next_out = chunk;
+		z.avail_out = sizeof(chunk);
+		status = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
+		str_add_bytes(out, chunk, sizeof(chunk) - z.avail_out);
+	} while (status == Z_OK || status == Z_BUF_ERROR);
+	deflateEnd(&z);
+	return status == Z_STREAM_END ? 0 : -EIO;
+}
+
+static int inflate_all(const u8 *data, size_t len, u64 body_len, struct str *body)
+{
+	z_stream z = { .next_in = (Bytef *)data };
+	u8 chunk[16384];
+	size_t start = body->len;
+	int status = inflateInit2(&z, GZIP_WINDOW);
+
+	if (status != Z_OK)
+		return -ENOMEM;
+	do {
+		if (!z.avail_in) {
+			z.avail_in = len < CHUNK ? (uInt)len : CHUNK;
+			len -= z.avail_in;
+		}
+		z.next_out = chunk;
+		z.avail_out = sizeof(chunk);
+		status = inflate(&z, Z_NO_FLUSH);
+		str_add_bytes(body, chunk, sizeof(chunk) - z.avail_out);
+	} while (status == Z_OK && body->len - start <= body_len);
+	inflateEnd(&z);
+	return status == Z_STREAM_END && body->len - start == body_len ? 0 : -EINVAL;
+}
+
+int container_pack(const struct str *body, u32 nr_nodes, struct str *out)
+{
+	auto_str struct str payload = { 0 };
+	u8 header[HEADER_LEN];
+	int err = deflate_all(body, &payload);
+	if (err)
+		return err;
+
+	memcpy(header, magic, sizeof(magic));
+	header[4] = FORMAT_VERSION;
+	header[5] = COMPRESSED_GZIP;
+	put_number(header + 6, HEADER_LEN, 2);
+	put_number(header + 8, payload.len, 8);
+	put_number(header + 16, body->len, 8);
+	put_number(header + 24, crc32_z(0, (u8 *)payload.at, payload.len), 4);
+	put_number(header + 28, nr_nodes, 4);
+	put_number(header + 32, crc32_z(0, header, 32), 4);
+	str_add_bytes(out, header, sizeof(header));
+	str_add_bytes(out, payload.at, payload.len);
+	return 0;
+}
+
+bool container_is(const u8 *data, size_t len)
+{
+	return len >= sizeof(magic) && !memcmp(data, magic, sizeof(magic));
+}
+
+static int refuse(struct str *why, const char *sentence)
+{
+	str_add(why, sentence);
+	return -EINVAL;
+}
+
+int container_unpack(const u8 *data, size_t len, struct str *body, struct str *why)
+{
+	if (!container_is(data, len))
+		return refuse(why, "there is no profile in it");
+	if (len < HEADER_LEN)
+		return refuse(why, "the file is cut off within its header");
+	if (get_number(data + 32, 4) != crc32_z(0, data, 32))
+		return refuse(why, "damaged header: its checksum differs");
+	if (data[4] > FORMAT_VERSION) {
+		str_addf(why, "it has format version %u, newer than this program's %u", data[4],
+			 FORMAT_VERSION);
+		return -EINVAL;
+	}
+
+	u64 header_len = get_number(data + 6, 2), payload_len = get_number(data + 8, 8);
+	u64 body_len = get_number(data + 16, 8);
+	if (header_len < HEADER_LEN || header_len > len || body_len > BODY_MAX || data[5] > 1)
+		return refuse(why, "damaged header: impossible lengths");
+	if (payload_len > len - header_len) {
+		str_addf(why, "the file is cut off: %llu of %llu data bytes are here",
+			 (unsigned long long)(len - header_len), (unsigned long long)payload_len);
+		return -EINVAL;
+	}
+	const u8 *payload = data + header_len;
+	if (get_number(data + 24, 4) != crc32_z(0, payload, payload_len))
+		return refuse(why, "damaged data: its checksum differs");
+	if (data[5] == COMPRESSED_GZIP && inflate_all(payload, payload_len, body_len, body))
+		return refuse(why, "damaged data: it cannot be decompressed");
+	if (data[5] != COMPRESSED_GZIP)
+		str_add_bytes(body, payload, payload_len);
+	return 0;
+}
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void base64_write(const struct str *bytes, FILE *out)
+{
+	const u8 *at = (const u8 *)bytes->at;
+	char text[4096];
+	size_t nr = 0;
+
+	for (size_t left = bytes->len; left; at += 3) {
+		size_t take = left < 3 ? left : 3;
+		u32 value = (u32)at[0] << 16;
+		value |= take > 1 ? (u32)at[1] << 8 : 0;
+		value |= take > 2 ? at[2] : 0;
+		text[nr++] = digits[value >> 18];
+		text[nr++] = digits[value >> 12 & 63];
+		text[nr++] = take > 1 ? digits[value >> 6 & 63] : '=';
+		text[nr++] = take > 2 ? digits[value & 63] : '=';
+		left -= take;
+		if (nr == sizeof(text) || !left) {
+			fwrite(text, 1, nr, out);
+			nr = 0;
+		}
+	}
+}
+
+void base64_read(const char *text, size_t len, struct str *out)
+{
+	u8 value_of[256];
+	u32 bits = 0;
+	int nr_bits = 0;
+
+	memset(value_of, 255, sizeof(value_of));
+	for (int i = 0; i < 64; i++)
+		value_of[(u8)digits[i]] = (u8)i;
+	for (size_t i = 0; i < len; i++) {
+		u8 value = value_of[(u8)text[i]];
+		if (value == 255 && strchr(" \t\r\n\f", text[i]) && text[i])
+			continue;
+		if (value == 255)
+			return;
+		bits = bits << 6 | value;
+		nr_bits += 6;
+		if (nr_bits < 8)
+			continue;
+		nr_bits -= 8;
+		str_add_char(out, (char)(bits >> nr_bits));
+	}
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bytes of docs/profile-format.md as a profile. */
+#include "export/decode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/meta.h"
+#include "export/section.h"
+#include "export/varint.h"
+
+#define NAME_MAX_BYTES 65535
+
+/* Frames in the lists of callees, per context. */
+struct callees {
+	VEC(u32) ranks;
+};
+
+struct decoder {
+	struct profile *p;
+	struct str *why;
+	struct cursor sections[NR_SECTIONS]; /* SELF: that of the first type */
+	VEC(struct cursor) self;
+	VEC(u32) types;       /* of the body -> of the profile */
+	VEC(char *) names;    /* owned */
+	VEC(frame_id) frames; /* by rank */
+	struct callees *callees;
+	VEC(labels_id) labels; /* by label set; empty: none are known */
+	labels_id no_labels;
+	VEC(node_id) path;
+	VEC(u32) path_context; /* by depth: the frame's rank + 1, 0 for the root */
+};
+
+static int damaged(struct decoder *d, const char *what)
+{
+	str_addf(d->why, "damaged data: %s", what);
+	return -EINVAL;
+}
+
+struct piece {
+	u64 id, len;
+};
+
+static int read_sections(struct decoder *d, const u8 *body, size_t len)
+{
+	struct cursor c = { body, body + len, false };
+	VEC(struct piece) pieces = { 0 };
+	u64 nr = varint_read(&c);
+
+	while (pieces.nr < nr && !c.is_bad) {
+		u64 id = varint_read(&c);
+		vec_push(&pieces, (struct piece){ id, varint_read(&c) });
+	}
+	vec_each(piece, &pieces) {
+		const u8 *at = bytes_read(&c, piece->len);
+		if (!at)
+			break;
+		struct cursor section = { at, at + piece->len, false };
+		if (piece->id == SECTION_SELF)
+			vec_push(&d->self, section);
+		else if (piece->id < NR_SECTIONS)
+			d->sections[piece->id] = section;
+	}
+	vec_fini(&pieces);
+	return c.is_bad || c.at != c.end ? damaged(d, "its table of sections does not fit") : 0;
+}
+
+static u32 find_type(struct profile *p, const struct value_type *type)
+{
+	for (u32 i = 0; i < p->types.nr; i++)
+		if (!strcmp(p->types.at[i].name, type->name) &&
+		    !strcmp(p->types.at[i].unit, type->unit))
+			return i;
+	return profile_add_type(p, type->name, type->unit);
+}
+
+static int read_meta(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_META];
+	struct meta_types types = { 0 };
+	int err = meta_decode(d->p, (const char *)c->at, (size_t)(c->end - c->at), &types);
+
+	if (!err && types.all.nr != d->self.nr)
+		err = -EINVAL;
+	vec_each(type, &types.all)
+		if (!err)
+			vec_push(&d->types, find_type(d->p, type));
+	meta_types_free(&types);
+	return err ? damaged(d, "its description is unreadable") : 0;
+}
+
+static int read_names(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_NAMES];
+	char last[NAME_MAX_BYTES + 1] = "";
+	u64 nr = varint_read(c), last_len = 0;
+
+	for (u64 i = 0; i < nr && !c->is_bad; i++) {
+		u64 shared = varint_read(c), more = varint_read(c);
+		const u8 *bytes = bytes_read(c, more);
+		if (!bytes || shared > last_len || shared + more > NAME_MAX_BYTES)
+			return damaged(d, "its names do not fit");
+		memcpy(last + shared, bytes, more);
+		last_len = shared + more;
+		last[last_len] = '\0';
+		vec_push(&d->names, xstrndup(last, last_len));
+	}
+	return c->is_bad || c->at != c->end ? damaged(d, "its names do not fit") : 0;
+}
+
+/* A reader draws what it does not know as native, docs/profile-format.md. */
+static enum frame_kind kind_of(u8 byte)
+{
+	u8 kind = byte & 15;
+
+	return kind < NR_FRAME_KINDS ? (enum frame_kind)kind : FRAME_NATIVE;
+}
+
+static int read_frames(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_FRAMES], *modules = &d->sections[SECTION_MODULES];
+	struct cursor names = *c;
+	u64 nr = varint_read(&names);
+
+	*c = names;
+	if (nr > (u64)(c->end - c->at))
+		return damaged(d, "its frames do not fit");
+	for (u64 i = 0; i < nr; i++)
+		varint_read(c);
+	const u8 *kinds = bytes_read(c, nr);
+	if (!kinds || c->is_bad || c->at != c->end)
+		return damaged(d, "its frames do not fit");
+	for (u64 i = 0; i < nr; i++) {
+		u64 name = varint_read(&names);
+		u64 module = modules->at ? varint_read(modules) : 0;
+		if (name >= d->names.nr || module > d->names.nr || modules->is_bad)
+			return damaged(d, "a frame has no name");
+		vec_push(&d->frames,
+			 frames_intern(d->p->frames, kind_of(kinds[i]), d->names.at[name],
+				       module ? d->names.at[module - 1] : ""));
+	}
+	return 0;
+}
+
+/* "java-123" as name and number; the number is 0 if there is none. */
+static char *split_number(const char *text, u32 *number)
+{
+	const char *dash = strrchr(text, '-');
+	char *end;
+
+	*number = 0;
+	if (!dash || dash[1] < '1' || dash[1] > '9')
+		return xstrdup(text);
+	unsigned long long value = strtoull(dash + 1, &end, 10);
+	if (*end || value > UINT32_MAX)
+		return xstrdup(text);
+	*number = (u32)value;
+	return xstrndup(text, (size_t)(dash - text));
+}
+
+struct values {
+	VEC(char *) all;
+};
+
+static void values_fini(struct values *v)
+{
+	vec_each(text, &v->all)
+		free(*text);
+	vec_fini(&v->all);
+}
+
+static bool read_values(struct cursor *c, struct values *v)
+{
+	u64 nr = varint_read(c);
+
+	for (u64 i = 0; i < nr && !c->is_bad; i++) {
+		u64 len = varint_read(c);
+		const u8 *bytes = bytes_read(c, len);
+		if (!bytes || len > NAME_MAX_BYTES)
+			return false;
+		vec_push(&v->all, xstrndup((const char *)bytes, len));
+	}
+	return !c->is_bad;
+}
+
+static void add_labels(struct decoder *d, const char *process, const char *thread)
+{
+	struct labels labels;
+	char *comm = split_number(process, &labels.pid), *name = split_number(thread, &labels.tid);
+
+	labels.comm = comm;
+	labels.thread = name;
+	vec_push(&d->labels, profile_intern_labels(d->p, &labels));
+	free(comm);
+	free(name);
+}
+
+/* Label sets of other dimensions than ours are read over. */
+static int read_labelsets(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_LABELSETS];
+	struct values process = { 0 }, thread = { 0 };
+
+	if (!c->at || varint_read(c) != 2)
+		return 0;
+	bool is_good = read_values(c, &process) && read_values(c, &thread);
+	u64 nr = is_good ? varint_read(c) : 0;
+	struct cursor second = *c;
+	for (u64 i = 0; i < nr && !second.is_bad; i++)
+		varint_read(&second);
+	is_good &= !second.is_bad;
+	for (u64 i = 0; i < nr && is_good; i++) {
+		u64 p = varint_read(c), t = varint_read(&second);
+		is_good = p < process.all.nr && t < thread.all.nr && !second.is_bad;
+		if (is_good)
+			add_labels(d, process.all.at[p], thread.all.at[t]);
+	}
+	values_fini(&process);
+	values_fini(&thread);
+	return is_good ? 0 : damaged(d, "its labels do not fit");
+}
+
+static int read_weight(struct decoder *d, node_id node)
+{
+	struct cursor *sets = &d->sections[SECTION_NODELABELS];
+	struct cursor *parts = &d->sections[SECTION_LABELWEIGHTS];
+	u64 value = varint_read(&d->self.at[0]);
+
+	if (value && !d->labels.nr)
+		profile_add(d->p, node, d->no_labels, d->types.at[0], value);
+	if (value && d->labels.nr) {
+		u64 nr = varint_read(sets), set = 0;
+		for (u64 i = 0; i < nr; i++) {
+			set += varint_read(sets) + (i > 0);
+			u64 part = i + 1 < nr ? varint_read(parts) : value;
+			if (part > value || set >= d->labels.nr || sets->is_bad || parts->is_bad)
+				return damaged(d, "its label weights do not fit");
+			value -= part;
+			profile_add(d->p, node, d->labels.at[set], d->types.at[0], part);
+		}
+		if (!nr)
+			return damaged(d, "a weight has no label");
+	}
+	for (size_t type = 1; type < d->self.nr; type++) {
+		u64 other = varint_read(&d->self.at[type]);
+		if (other)
+			profile_add(d->p, node, d->no_labels, d->types.at[type], other);
+	}
+	return 0;
+}
+
+/* The frame's rank, or -1. */
+static s64 read_callee(struct decoder *d, u32 context)
+{
+	struct callees *list = &d->callees[context];
+	u64 place = varint_read(&d->sections[SECTION_CALLEE]);
+
+	if (place)
+		return place <= list->ranks.nr ? (s64)list->ranks.at[place - 1] : -1;
+
+	u64 rank = varint_read(&d->sections[SECTION_FIRST]);
+	if (rank >= d->frames.nr)
+		return -1;
+	vec_push(&list->ranks, (u32)rank);
+	return (s64)rank;
+}
+
+static int read_tree(struct decoder *d)
+{
+	struct cursor *pop = &d->sections[SECTION_POP];
+	u64 depth = 0;
+
+	vec_push(&d->path, 0);
+	vec_push(&d->path_context, 0);
+	int err = read_weight(d, 0);
+	while (!err && pop->at < pop->end) {
+		u64 up = varint_read(pop);
+		if (up > depth || depth + 1 - up > FORMAT_DEPTH_MAX)
+			return damaged(d, "its tree has an impossible depth");
+		depth = depth + 1 - up;
+		s64 rank = read_callee(d, d->path_context.at[depth - 1]);
+		if (rank < 0)
+			return damaged(d, "a caller has no such callee");
+		d->path.nr = d->path_context.nr = depth;
+		vec_push(&d->path,
+			 profile_child(d->p, d->path.at[depth - 1], d->frames.at[rank]));
+		vec_push(&d->path_context, (u32)rank + 1);
+		err = read_weight(d, d->path.at[depth]);
+	}
+	if (err)
+		return err;
+
+	bool is_bad = pop->is_bad || d->sections[SECTION_CALLEE].is_bad;
+	vec_each(self, &d->self)
+		is_bad |= self->is_bad || self->at != self->end;
+	return is_bad ? damaged(d, "its tree and its weights differ in length") : 0;
+}
+
+static void decoder_fini(struct decoder *d)
+{
+	for (size_t i = 0; d->callees && i <= d->frames.nr; i++)
+		vec_fini(&d->callees[i].ranks);
+	free(d->callees);
+	vec_each(name, &d->names)
+		free(*name);
+	vec_fini(&d->names);
+	vec_fini(&d->self);
+	vec_fini(&d->types);
+	vec_fini(&d->frames);
+	vec_fini(&d->labels);
+	vec_fini(&d->path);
+	vec_fini(&d->path_context);
+}
+
+int body_decode(const u8 *body, size_t len, struct profile *p, struct str *why)
+{
+	struct decoder d = { .p = p, .why = why };
+	int err = read_sections(&d, body, len) ?: read_meta(&d)	 ?: read_names(&d)
+						 ?: read_frames(&d)
+						 ?: read_labelsets(&d);
+
+	if (!err) {
+		d.no_labels = profile_intern_labels(
+			p, &(struct labels){ .comm = "", .thread = "" });
+		d.callees = xcalloc(d.frames.nr + 1, sizeof(d.callees[0]));
+		err = read_tree(&d);
+	}
+	decoder_fini(&d);
+	return err;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The label sets of a profile in the order of the format. */
+#include "export/labelset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/varint.h"
+
+/* One profile label set as text, and the ranks of its texts within their dimension. */
+struct entry {
+	char *text[NR_DIMS];
+	u32 value[NR_DIMS];
+	labels_id id;
+};
+
+struct entries {
+	struct entry *at;
+	size_t nr;
+};
+
+static char *name_and_number(const char *name, u32 number)
+{
+	return number ? xasprintf("%s-%u", *name ? name : "?", number) : xstrdup(name);
+}
+
+static bool is_known(const struct labels *l)
+{
+	return l->pid || l->tid || *l->comm || *l->thread;
+}
+
+static bool any_known(const struct profile *p)
+{
+	vec_each(l, &p->labels)
+		if (is_known(l))
+			return true;
+	return false;
+}
+
+static int by_text(const void *a, const void *b, void *dim)
+{
+	return strcmp((*(struct entry *const *)a)->text[*(int *)dim],
+		      (*(struct entry *const *)b)->text[*(int *)dim]);
+}
+
+/* Ranks the texts of one dimension and appends them, ascending, each once. */
+static void add_dimension(struct entries *all, struct entry **order, int dim, struct str *section)
+{
+	struct str values = { 0 };
+	u32 nr = 0;
+
+	qsort_r(order, all->nr, sizeof(order[0]), by_text, &dim);
+	for (size_t i = 0; i < all->nr; i++) {
+		const char *text = order[i]->text[dim];
+		if (i == 0 || strcmp(order[i - 1]->text[dim], text)) {
+			varint_add(&values, strlen(text));
+			str_add(&values, text);
+			nr++;
+		}
+		order[i]->value[dim] = nr - 1;
+	}
+	varint_add(section, nr);
+	str_add_bytes(section, values.at, values.len);
+	str_fini(&values);
+}
+
+static int by_values(const void *a, const void *b)
+{
+	const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
+
+	for (int dim = 0; dim < NR_DIMS; dim++)
+		if (x->value[dim] != y->value[dim])
+			return x->value[dim] < y->value[dim] ? -1 : 1;
+	return 0;
+}
+
+/* Numbers the distinct sets in ascending order and appends one column per dimension. */
+static void add_sets(struct entries *all, struct entry **order, struct labelsets *sets,
+		     struct str *section)
+{
+	struct str columns[NR_DIMS] = { 0 };
+
+	qsort(order, all->nr, sizeof(order[0]), by_values);
+	for (size_t i = 0; i < all->nr; i++) {
+		if (i == 0 || by_values(&order[i - 1], &order[i])) {
+			for (int dim = 0; dim < NR_DIMS; dim++)
+				varint_add(&columns[dim], order[i]->value[dim]);
+			sets->nr++;
+		}
+		sets->set_of[order[i]->id] = sets->nr - 1;
+	}
+	varint_add(section, sets->nr);
+	for (int dim = 0; dim < NR_DIMS; dim++) {
+		str_add_bytes(section, columns[dim].at, columns[dim].len);
+		str_fini(&columns[dim]);
+	}
+}
+
+void labelsets_make(const struct profile *p, struct labelsets *sets, struct str *section)
+{
+	size_t nr = p->labels.nr;
+
+	sets->nr = 0;
+	sets->set_of = xcalloc(nr + 1, sizeof(sets->set_of[0]));
+	if (!any_known(p))
+		return;
+
+	struct entries all = { xcalloc(nr, sizeof(struct entry)), nr };
+	struct entry **order = xcalloc(nr, sizeof(order[0]));
+	for (size_t i = 0; i < nr; i++) {
+		const struct labels *l = &p->labels.at[i];
+		all.at[i] = (struct entry){ { name_and_number(l->comm, l->pid),
+					      name_and_number(l->thread, l->tid) },
+					    { 0 },
+					    (labels_id)i };
+		order[i] = &all.at[i];
+	}
+
+	varint_add(section, NR_DIMS);
+	for (int dim = 0; dim < NR_DIMS; dim++)
+		add_dimension(&all, order, dim, section);
+	add_sets(&all, order, sets, section);
+
+	for (size_t i = 0; i < nr; i++)
+		for (int dim = 0; dim < NR_DIMS; dim++)
+			free(all.at[i].text[dim]);
+	free(all.at);
+	free(order);
+}
+
+void labelsets_free(struct labelsets *sets)
+{
+	free(sets->set_of);
+}

@@ -1,0 +1,170 @@
+// The stacks from the leaves to the root ("bottom-up"), merged by method only as far as someone
+// looks: a node keeps the list of the tree's nodes that it stands for, with what each contributes.
+// Same interface as Tree.
+class Callers {
+	constructor(tree) {
+		this.tree = tree;
+		this.profile = tree.profile;
+		this.names = tree.names;
+		this.unit = tree.unit;
+		this.root = 0;
+		this.isUp = true;
+		this.nodes = [this.rootNode()];
+	}
+
+	rootNode() {
+		const { self, nr } = this.tree;
+		let n = 0;
+		for (let i = 0; i < nr; i++)
+			n += self[i] > 0;
+		const at = new Int32Array(n), weight = new Float64Array(n);
+		for (let i = 0, k = 0; i < nr; i++)
+			if (self[i] > 0) {
+				at[k] = i;
+				weight[k++] = self[i];
+			}
+		return { parent: -1, method: -1, kind: KIND_GROUP, name: -1, module: 0, total: this.tree.total[0], self: 0, at, weight, callers: null };
+	}
+
+	isEmpty() {
+		return this.tree.isEmpty();
+	}
+
+	// Groups the callers of a node by method, heaviest first. Below the root a node's callers are the
+	// parents of what it stands for; what has none is its self weight: the stack began there.
+	expand(id) {
+		const node = this.nodes[id];
+		if (node.callers)
+			return node.callers;
+		const { tree } = this, { method } = this.profile.frames;
+		const at = id === 0 ? node.at : node.at.map((i) => tree.parent[i]);
+		const groups = new Map();
+		for (let i = 0; i < at.length; i++) {
+			if (at[i] === 0)
+				continue;
+			const m = method[tree.frame[at[i]]], group = groups.get(m);
+			if (group) {
+				group.nr++;
+				group.total += node.weight[i];
+			} else {
+				groups.set(m, { nr: 1, total: node.weight[i], fill: 0 });
+			}
+		}
+		for (const g of groups.values()) {
+			g.at = new Int32Array(g.nr);
+			g.weight = new Float64Array(g.nr);
+		}
+		for (let i = 0; i < at.length; i++) {
+			const g = at[i] === 0 ? null : groups.get(method[tree.frame[at[i]]]);
+			if (g) {
+				g.at[g.fill] = at[i];
+				g.weight[g.fill++] = node.weight[i];
+			}
+		}
+		const sorted = [...groups].sort((a, b) => b[1].total - a[1].total || a[0] - b[0]);
+		node.callers = sorted.map(([m, g]) => this.addNode(id, m, g));
+		node.self = id === 0 ? 0 : node.total - sorted.reduce((sum, [, g]) => sum + g.total, 0);
+		return node.callers;
+	}
+
+	// The frame of most weight gives a merged method its kind.
+	addNode(parent, method, group) {
+		const { frames } = this.profile, kinds = new Float64Array(KINDS.length);
+		for (let i = 0; i < group.nr; i++)
+			kinds[frames.kind[this.tree.frame[group.at[i]]]] += group.weight[i];
+		const frame = this.tree.frame[group.at[0]];
+		this.nodes.push({ parent, method, kind: kinds.indexOf(Math.max(...kinds)), name: frames.name[frame],
+			module: frames.module[frame], total: group.total, self: -1, at: group.at, weight: group.weight, callers: null });
+		return this.nodes.length - 1;
+	}
+
+	totalOf(id) {
+		return this.nodes[id].total;
+	}
+
+	selfOf(id) {
+		this.expand(id);
+		return this.nodes[id].self;
+	}
+
+	parentOf(id) {
+		return this.nodes[id].parent;
+	}
+
+	nameOf(id) {
+		return this.nodes[id].name;
+	}
+
+	kindOf(id) {
+		return this.nodes[id].kind;
+	}
+
+	methodOf(id) {
+		return this.nodes[id].method;
+	}
+
+	moduleOf(id) {
+		const { module } = this.nodes[id];
+		return module ? this.names[module - 1] : '';
+	}
+
+	chainChild(id) {
+		const node = this.nodes[id];
+		if (id === 0)
+			return -1;
+		const first = this.expand(id)[0];
+		return first !== undefined && this.nodes[first].total === node.total && sameGroup(node.kind, this.nodes[first].kind) ? first : -1;
+	}
+
+	children(id, min) {
+		const all = this.expand(id), rest = { weight: 0, nodes: 0, ranges: [] };
+		let n = all.length;
+		while (n > 0 && this.nodes[all[n - 1]].total < min) {
+			rest.weight += this.nodes[all[--n]].total;
+			rest.nodes++;
+		}
+		rest.callers = all.slice(n);
+		return { list: all.slice(0, n), rest };
+	}
+
+	// A stack counts if one of its frames from the node on towards the root is named by `marks`.
+	match(marks, top) {
+		const { tree } = this, node = this.nodes[top], { name } = this.profile.frames;
+		const above = new Uint8Array(tree.nr);
+		let weight = 0;
+		for (let i = 1; i < tree.nr; i++)
+			above[i] = above[tree.parent[i]] | marks[name[tree.frame[i]]];
+		for (let i = 0; i < node.at.length; i++)
+			if (above[node.at[i]])
+				weight += node.weight[i];
+		return { weight, hits: node.callers ? this.expand(top).filter((id) => marks[this.nodes[id].name]) : [] };
+	}
+
+	hotMethods() {
+		return this.tree.hotMethods();
+	}
+
+	tiersOf() {
+		return [];
+	}
+
+	// The path of methods, since nodes are numbered in the order in which they were looked at.
+	linkOf(id) {
+		const path = [];
+		for (; id > 0; id = this.nodes[id].parent)
+			path.unshift(this.nodes[id].method);
+		return path.join('.') || '0';
+	}
+
+	nodeOf(link) {
+		let id = 0;
+		if (link === '0')
+			return 0;
+		for (const method of link.split('.').slice(0, 500)) {
+			id = this.expand(id).find((c) => String(this.nodes[c].method) === method);
+			if (id === undefined)
+				return -1;
+		}
+		return id;
+	}
+}

@@ -1,0 +1,316 @@
+// Reads the data block into typed arrays; docs/profile-format.md describes its bytes.
+class DataError extends Error {}
+
+const HEADER_BYTES = 36;
+const SECTION = { META: 1, NAMES: 2, FRAMES: 3, POP: 4, CALLEE: 5, FIRST: 6, SELF: 7, TIERS: 8,
+	LABELSETS: 9, NODELABELS: 10, LABELWEIGHTS: 11, MODULES: 13 };
+const SLICE_NODES = 1 << 17;
+
+function base64Bytes(text) {
+	text = text.replace(/[\t\n\f\r ]+/g, '');
+	// A file that was cut off ends anywhere.
+	text = text.slice(0, text.length - text.length % 4);
+	if (Uint8Array.fromBase64)
+		return Uint8Array.fromBase64(text);
+	const bytes = new Uint8Array(text.length / 4 * 3 - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0));
+	const step = 1 << 18;
+	for (let i = 0, at = 0; i < text.length; i += step) {
+		const part = atob(text.slice(i, i + step));
+		for (let k = 0; k < part.length; k++)
+			bytes[at++] = part.charCodeAt(k);
+	}
+	return bytes;
+}
+
+const CRC_TABLE = new Uint32Array(256).map((_, i) => {
+	for (let bit = 0; bit < 8; bit++)
+		i = i & 1 ? 0xedb88320 ^ i >>> 1 : i >>> 1;
+	return i;
+});
+
+function crc32(bytes) {
+	let crc = ~0;
+	for (let i = 0; i < bytes.length; i++)
+		crc = CRC_TABLE[(crc ^ bytes[i]) & 255] ^ crc >>> 8;
+	return ~crc >>> 0;
+}
+
+// The stored payload, checked: every fault of a file has a sentence of its own.
+function openContainer(bytes) {
+	if (bytes.length < HEADER_BYTES)
+		throw new DataError(bytes.length ? 'the file is cut off within its header' : 'there is no data in it');
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+	const number64 = (at) => view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
+	if (view.getUint32(0) !== 0x53464c4d)
+		throw new DataError('this is not a profile');
+	if (view.getUint32(32, true) !== crc32(bytes.subarray(0, 32)))
+		throw new DataError('damaged header: its checksum differs');
+	if (bytes[4] > 1)
+		throw new DataError(`format version ${bytes[4]} is newer than this page, which reads version 1`);
+	const headerBytes = view.getUint16(6, true), payloadBytes = number64(8);
+	if (bytes.length - headerBytes < payloadBytes)
+		throw new DataError(`the file is cut off: ${count(bytes.length - headerBytes)} of ${count(payloadBytes)} data bytes are here`);
+	const payload = bytes.subarray(headerBytes, headerBytes + payloadBytes);
+	if (view.getUint32(24, true) !== crc32(payload))
+		throw new DataError('damaged data: its checksum differs');
+	return { payload, bodyBytes: number64(16), nodes: view.getUint32(28, true), isPacked: bytes[5] === 1 };
+}
+
+async function unpack(container) {
+	if (!container.isPacked)
+		return container.payload;
+	try {
+		const stream = new Blob([container.payload]).stream().pipeThrough(new DecompressionStream('gzip'));
+		const body = new Uint8Array(await new Response(stream).arrayBuffer());
+		if (body.length === container.bodyBytes)
+			return body;
+	} catch (e) {
+		// The stream's own message says nothing: "Failed to fetch".
+	}
+	throw new DataError('damaged data: it cannot be decompressed');
+}
+
+class Reader {
+	constructor(bytes, at, end) {
+		this.bytes = bytes;
+		this.at = at;
+		this.end = end;
+	}
+
+	varint() {
+		const byte = this.bytes[this.at++];
+		return byte < 0x80 ? byte : this.rest(byte);
+	}
+
+	// Multiplies where other languages shift: shifts have 32 bits here.
+	rest(byte) {
+		let value = byte & 0x7f, factor = 128;
+		do {
+			byte = this.bytes[this.at++];
+			value += (byte & 0x7f) * factor;
+			factor *= 128;
+		} while (byte >= 0x80);
+		return value;
+	}
+
+	take(length) {
+		const at = this.at;
+		this.at += length;
+		if (!(this.at <= this.end))
+			throw new DataError('damaged data: a section is too short');
+		return this.bytes.subarray(at, this.at);
+	}
+
+	// A damaged stream reads into its neighbour, or past the body where all numbers are NaN.
+	finish(what) {
+		if (this.at !== this.end)
+			throw new DataError(`damaged ${what}`);
+	}
+}
+
+function readSections(body) {
+	const r = new Reader(body, 0, body.length), table = [], sections = new Map();
+	for (let left = r.varint(); left > 0 && r.at < body.length; left--)
+		table.push([r.varint(), r.varint()]);
+	for (const [id, length] of table) {
+		const at = r.at;
+		r.take(length);
+		sections.set(id, (sections.get(id) || []).concat(new Reader(body, at, r.at)));
+	}
+	r.finish('data: its table of sections');
+	return { all: (id) => sections.get(id) || [], one: (id) => (sections.get(id) || [new Reader(body, 0, 0)])[0] };
+}
+
+function readNames(r) {
+	const text = new TextDecoder(), last = new Uint8Array(65536), names = [];
+	for (let left = r.varint(); left > 0; left--) {
+		const shared = r.varint(), more = r.varint();
+		if (!(shared + more < last.length))
+			throw new DataError('damaged names');
+		last.set(r.take(more), shared);
+		names.push(text.decode(last.subarray(0, shared + more)));
+	}
+	r.finish('names');
+	return names;
+}
+
+// A method is what a frame is without its tier: its name, its library, and whether it is Java.
+function readFrames(r, modules, names) {
+	const nr = r.varint();
+	if (!(nr <= r.end - r.at))
+		throw new DataError('damaged frames');
+	const f = { nr, name: new Int32Array(nr), kind: new Uint8Array(nr), module: new Int32Array(nr),
+		method: new Int32Array(nr), nrMethods: 0 };
+	const methods = new Map();
+	for (let i = 0; i < nr; i++)
+		f.name[i] = r.varint();
+	const kinds = r.take(nr);
+	r.finish('frames');
+	for (let i = 0; i < nr; i++) {
+		const kind = kinds[i] & 15;
+		f.kind[i] = kind < KINDS.length ? kind : 2;
+		f.module[i] = modules.end ? modules.varint() : 0;
+		if (!(f.name[i] < names.length && f.module[i] <= names.length))
+			throw new DataError('damaged frames');
+		const key = `${f.name[i]} ${f.module[i]} ${isJava(kind) ? 'java' : kind}`;
+		if (!methods.has(key))
+			methods.set(key, methods.size);
+		f.method[i] = methods.get(key);
+	}
+	modules.finish('frames');
+	f.nrMethods = methods.size;
+	return f;
+}
+
+function nodeArrays(nodes) {
+	return { nr: nodes, parent: new Int32Array(nodes), frame: new Int32Array(nodes),
+		end: new Int32Array(nodes), depth: new Uint16Array(nodes) };
+}
+
+// Decodes the nodes in slices, so that the page stays alive and can say how far it is.
+async function readNodes(nodes, frames, sections, progress) {
+	if (nodes < 1 || nodes - 1 > sections.one(SECTION.POP).end)
+		throw new DataError('damaged tree: impossible size');
+	const t = nodeArrays(nodes);
+	const pop = sections.one(SECTION.POP), callee = sections.one(SECTION.CALLEE), first = sections.one(SECTION.FIRST);
+	const above = new Int32Array(65537), callees = new Array(frames.nr + 1);
+	t.frame[0] = -1;
+	for (let from = 1; from < nodes; from += SLICE_NODES) {
+		readSlice(t, from, Math.min(from + SLICE_NODES, nodes), { pop, callee, first, above, callees, nr: frames.nr });
+		if (nodes > 8 * SLICE_NODES) {
+			progress(from, nodes);
+			await breathe();
+		}
+	}
+	for (const r of [pop, callee, first])
+		r.finish('tree');
+	for (let i = nodes - 1; i > 0; i--) {
+		if (!t.end[i])
+			t.end[i] = i + 1;
+		if (t.end[i] > t.end[t.parent[i]])
+			t.end[t.parent[i]] = t.end[i];
+	}
+	t.end[0] = nodes;
+	return t;
+}
+
+function readSlice(t, from, to, { pop, callee, first, above, callees, nr }) {
+	const { parent, frame, depth } = t;
+	for (let i = from; i < to; i++) {
+		const d = depth[i - 1] + 1 - pop.varint();
+		if (!(d >= 1 && d <= 65535))
+			throw new DataError('damaged tree: impossible depth');
+		const up = above[d - 1], context = frame[up] + 1;
+		const list = callees[context] || (callees[context] = []);
+		const place = callee.varint();
+		let f;
+		if (place === 0) {
+			f = first.varint();
+			list.push(f);
+		} else {
+			f = list[place - 1];
+		}
+		if (!(f < nr))
+			throw new DataError('damaged tree: no such callee');
+		parent[i] = up;
+		frame[i] = f;
+		depth[i] = d;
+		above[d] = i;
+	}
+}
+
+// Weights are exact up to 2^53; below 2^32 half the memory does.
+function readSelf(r, nodes) {
+	const start = r.at, narrow = new Uint32Array(nodes);
+	let sum = 0;
+	for (let i = 0; i < nodes; i++)
+		sum += narrow[i] = r.varint();
+	r.finish('weights');
+	if (sum < 2 ** 32)
+		return narrow;
+	r.at = start;
+	return Float64Array.from({ length: nodes }, () => r.varint());
+}
+
+function readTiers(r) {
+	const tiers = new Map();
+	for (let node = 0; r.at < r.end;) {
+		node += r.varint();
+		tiers.set(node, { 4: r.varint(), 5: r.varint(), 7: r.varint() });
+	}
+	r.finish('tiers');
+	return tiers;
+}
+
+// Who ran, as (node, label set, weight) entries; null if nothing is known.
+function readLabels(sections, self, dims) {
+	const r = sections.one(SECTION.LABELSETS), text = new TextDecoder();
+	if (!r.end)
+		return null;
+	const list = [];
+	for (let left = r.varint(), d = 0; left > 0; left--, d++) {
+		const values = [];
+		for (let n = r.varint(); n > 0; n--)
+			values.push(text.decode(r.take(r.varint())));
+		list.push({ name: dims && dims[d] ? String(dims[d].name) : `label ${d}`, values });
+	}
+	const nr = r.varint();
+	if (!(nr <= r.end - r.at))
+		throw new DataError('damaged labels');
+	for (const dim of list)
+		dim.ofSet = Int32Array.from({ length: nr }, () => r.varint());
+	r.finish('labels');
+	return { dims: list, nr, ...readEntries(sections, self, nr) };
+}
+
+function readEntries(sections, self, nrSets) {
+	const sets = sections.one(SECTION.NODELABELS), parts = sections.one(SECTION.LABELWEIGHTS);
+	const node = [], set = [], weight = [];
+	for (let i = 0; i < self.length; i++) {
+		if (!self[i])
+			continue;
+		let rest = self[i], s = -1;
+		for (let left = sets.varint(); left > 0; left--) {
+			const part = left > 1 ? parts.varint() : rest;
+			s += sets.varint() + 1;
+			rest -= part;
+			node.push(i);
+			set.push(s);
+			weight.push(part);
+		}
+		if (!(rest === 0 && s < nrSets))
+			throw new DataError('damaged labels');
+	}
+	sets.finish('labels');
+	parts.finish('labels');
+	return { node: Int32Array.from(node), set: Int32Array.from(set), weight: Float64Array.from(weight) };
+}
+
+async function decode(text, progress) {
+	const container = openContainer(base64Bytes(text));
+	const sections = readSections(await unpack(container));
+	const meta = readMeta(sections.one(SECTION.META));
+	const names = readNames(sections.one(SECTION.NAMES));
+	const frames = readFrames(sections.one(SECTION.FRAMES), sections.one(SECTION.MODULES), names);
+	const nodes = await readNodes(container.nodes, frames, sections, progress);
+	const selfs = sections.all(SECTION.SELF).map((r) => readSelf(r, container.nodes));
+	if (selfs.length === 0 || selfs.length !== meta.types.length)
+		throw new DataError('damaged weights');
+	return { meta, names, frames, nodes, selfs, tiers: readTiers(sections.one(SECTION.TIERS)),
+		labels: readLabels(sections, selfs[0], meta.dims), bytes: text.length };
+}
+
+function readMeta(r) {
+	let meta;
+	try {
+		meta = JSON.parse(new TextDecoder().decode(r.take(r.end - r.at)));
+	} catch (e) {
+		throw new DataError('damaged description');
+	}
+	if (!meta || !Array.isArray(meta.types))
+		throw new DataError('damaged description');
+	meta.types = meta.types.map((t) => ({ name: String(t && t.name), unit: String(t && t.unit) }));
+	meta.notes = (Array.isArray(meta.notes) ? meta.notes : []).map((n) => ({
+		key: String(n && n.key), text: String(n && n.text), value: Number(n && n.value) || 0 }));
+	return meta;
+}

@@ -1,0 +1,188 @@
+// Paints the visible rows of a layout on a canvas of the viewport's size.
+const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
+const PAD = 4;
+const HIDDEN_KIND = 0.25;
+const DIMMED = 0.6;
+
+class Painter {
+	constructor(canvas, names) {
+		this.canvas = canvas;
+		this.context = canvas.getContext('2d', { alpha: false });
+		this.texts = new NameTexts(names);
+		this.readPalette();
+	}
+
+	// The style sheet is the only place that knows colours.
+	readPalette() {
+		const style = getComputedStyle(document.documentElement);
+		const colour = (name) => style.getPropertyValue(name).trim();
+		this.kinds = KINDS.map((_, kind) => colour(`--k${kind}`));
+		this.fog = colour('--fog');
+		this.bg = colour('--bg');
+		this.fg2 = colour('--fg2');
+		this.text = colour('--frame-text');
+		this.hl = colour('--hl');
+		this.accent = colour('--accent');
+		this.line = colour('--line');
+	}
+
+	resize(width, height) {
+		const ratio = window.devicePixelRatio || 1;
+		this.width = width;
+		this.height = height;
+		this.canvas.width = Math.round(width * ratio);
+		this.canvas.height = Math.round(height * ratio);
+		this.canvas.style.width = `${width}px`;
+		this.canvas.style.height = `${height}px`;
+		this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	}
+
+	// `scene`: view, layout, isFlipped, scrollTop, marks (or null), hitInFog, hiddenKinds (Set), hover
+	// and selected (boxes or null), shift and stretch (of x, while a zoom moves).
+	paint(scene) {
+		const c = this.context, { layout } = scene;
+		this.scene = scene;
+		c.globalAlpha = 1;
+		c.fillStyle = this.bg;
+		c.fillRect(0, 0, this.width, this.height);
+		c.font = FONT;
+		c.textBaseline = 'middle';
+		const rows = layout.rows.length;
+		let from = Math.floor(scene.scrollTop / ROW), to = Math.ceil((scene.scrollTop + this.height) / ROW);
+		if (scene.isFlipped)
+			[from, to] = [rows - to, rows - from];
+		for (let row = Math.max(0, from); row < Math.min(rows, to); row++)
+			for (const box of layout.rows[row])
+				this.paintBox(box);
+		this.outlineSame(from, to);
+		if (scene.selected)
+			this.outline(scene.selected, this.accent, 2);
+		c.globalAlpha = 1;
+	}
+
+	top(row) {
+		const { layout, isFlipped, scrollTop } = this.scene;
+		const space = isFlipped ? Math.max(this.height, layout.rows.length * ROW) - (row + 1) * ROW : row * ROW;
+		return space - scrollTop;
+	}
+
+	left(box) {
+		return box.x * this.scene.stretch + this.scene.shift;
+	}
+
+	isHit(box) {
+		const { view, marks, hitInFog } = this.scene;
+		if (box.fog)
+			return hitInFog(box.fog);
+		for (let node = box.last, left = box.chain; left >= 0; node = stepBack(view, box, node), left--)
+			if (view.nameOf(node) >= 0 && marks[view.nameOf(node)])
+				return true;
+		return false;
+	}
+
+	paintBox(box) {
+		const { marks, hiddenKinds, view } = this.scene;
+		const x = this.left(box), full = box.w * this.scene.stretch, y = this.top(box.row);
+		if (x > this.width || x + full < 0)
+			return;
+		const w = full > 2.5 ? full - 1 : Math.max(full, 0.5), isHit = marks && this.isHit(box);
+		const kind = view.kindOf(box.node), isHidden = !box.fog && hiddenKinds.has(kind);
+		const c = this.context;
+		c.globalAlpha = isHidden ? HIDDEN_KIND : marks && !isHit ? DIMMED : box.isAbove ? 0.55 : 1;
+		c.fillStyle = box.fog ? this.fog : this.kinds[kind];
+		if (isHit && full < 4)
+			c.fillStyle = this.hl;
+		this.fillBox(x, y, w);
+		if (isHit && full >= 4)
+			this.markHit(x, y, w);
+		if (!box.fog && full > 18)
+			this.paintText(box, x, y, w, isHidden ? 0.4 : marks && !isHit ? 0.8 : box.isAbove ? 0.75 : 1);
+	}
+
+	fillBox(x, y, w) {
+		const c = this.context;
+		if (w <= 6 || !c.roundRect) {
+			c.fillRect(x, y, w, ROW - 1);
+			return;
+		}
+		c.beginPath();
+		c.roundRect(x, y, w, ROW - 1, 2);
+		c.fill();
+	}
+
+	// The outline has too little contrast against some kinds: a thin line of the ground inside it.
+	markHit(x, y, w) {
+		const c = this.context;
+		c.lineWidth = 1;
+		c.strokeStyle = this.bg;
+		c.strokeRect(x + 2.5, y + 2.5, Math.max(w - 5, 0), ROW - 6);
+		c.lineWidth = 2;
+		c.strokeStyle = this.hl;
+		c.strokeRect(x + 1, y + 1, w - 2, ROW - 3);
+	}
+
+	outline(box, colour, width) {
+		const c = this.context, w = Math.max(box.w * this.scene.stretch - 1, 1);
+		c.globalAlpha = 1;
+		c.lineWidth = width;
+		c.strokeStyle = colour;
+		c.strokeRect(this.left(box) + width / 2, this.top(box.row) + width / 2, Math.max(w - width, 0.5), ROW - 1 - width);
+	}
+
+	// All places on screen of the method under the pointer.
+	outlineSame(from, to) {
+		const { layout, view, hover } = this.scene;
+		if (!hover || hover.fog)
+			return;
+		const name = view.nameOf(hover.node), rows = layout.rows;
+		for (let row = Math.max(0, from); row < Math.min(rows.length, to); row++)
+			for (const box of rows[row])
+				if (box !== hover && !box.fog && name >= 0 && box.w >= 2 && view.nameOf(box.node) === name)
+					this.outline(box, this.fg2, 1);
+		this.outline(hover, this.text, 1.5);
+	}
+
+	paintText(box, x, y, w, alpha) {
+		const { view } = this.scene, c = this.context, index = view.nameOf(box.node);
+		// The label stays in sight when a zoom moves its box out on the left.
+		const from = Math.max(x, 0) + PAD, badge = box.chain ? `(+${box.chain})` : '';
+		let room = Math.min(x + w, this.width) - from - PAD;
+		if (room < 12)
+			return;
+		c.globalAlpha = alpha;
+		c.fillStyle = this.text;
+		if (index < 0) {
+			const text = `all \u00b7 ${amount(view.totalOf(box.node), view.unit)}`;
+			if (room > 30)
+				c.fillText(text, from, y + ROW / 2 - 0.5, room);
+			return;
+		}
+		const badgeWidth = badge ? c.measureText(badge).width + 6 : 0;
+		if (badge && room > badgeWidth + 30)
+			room -= badgeWidth;
+		const text = this.texts.fit(c, index, room);
+		c.fillText(text, from, y + ROW / 2 - 0.5);
+		if (!badge || room + badgeWidth + PAD > w)
+			return;
+		c.globalAlpha = alpha * 0.6;
+		c.fillText(badge, from + c.measureText(text).width + 6, y + ROW / 2 - 0.5);
+	}
+
+	// Where the badge of a chain is, for a click on it; null if it is not drawn.
+	badgeAt(box) {
+		if (!box.chain || box.fog)
+			return null;
+		const c = this.context, w = box.w - 1, badge = c.measureText(`(+${box.chain})`).width + 6;
+		const room = w - 2 * PAD - badge;
+		if (room <= 30)
+			return null;
+		const text = this.texts.fit(c, this.scene.view.nameOf(box.node), room);
+		const left = box.x + PAD + c.measureText(text).width + 3;
+		return { left, right: left + badge + 6 };
+	}
+}
+
+// From the end of a chain towards its start: in a bottom-up view, too, that is the parent.
+function stepBack(view, box, node) {
+	return node === box.node ? node : view.parentOf(node);
+}

@@ -1,0 +1,259 @@
+// Pointer, keyboard and buttons: what each does to the App.
+App.prototype.listen = function () {
+	this.listenCanvas();
+	this.listenControls();
+	this.listenSearch();
+	document.addEventListener('keydown', (e) => this.key(e));
+	addEventListener('popstate', () => {
+		const before = { layout: this.layout, zoom: this.zoom };
+		this.hideTip(true);
+		this.apply(readHash(location.hash));
+		this.move(before);
+	});
+	addEventListener('hashchange', () => this.apply(readHash(location.hash)));
+	new ResizeObserver(() => this.resize()).observe($('scroll'));
+	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.setTheme());
+	addEventListener('beforeprint', () => this.print(true));
+	addEventListener('afterprint', () => this.print(false));
+};
+
+App.prototype.listenCanvas = function () {
+	const canvas = $('canvas');
+	canvas.addEventListener('pointermove', (e) => this.point(e));
+	canvas.addEventListener('pointerleave', () => this.leave());
+	canvas.addEventListener('click', (e) => this.click(e));
+	$('scroll').addEventListener('scroll', () => {
+		this.leave();
+		this.repaint();
+	});
+};
+
+App.prototype.listenControls = function () {
+	const on = (id, run) => $(id).addEventListener('click', () => run($(id)));
+	for (const b of document.querySelectorAll('button[data-panel]'))
+		b.addEventListener('click', () => this.setPanel(b.dataset.panel));
+	for (const b of document.querySelectorAll('[data-direction]'))
+		b.addEventListener('click', () => this.change({ isUp: b.dataset.direction === 'up' }, true));
+	on('sort', () => this.change({ byName: !this.state.byName }));
+	on('chains', () => this.toggleChains());
+	on('flip', () => this.flip());
+	on('type', (b) => typeMenu(this, b));
+	on('process', (b) => labelMenu(this, b, 0));
+	on('thread', (b) => labelMenu(this, b, 1));
+	on('export', (b) => exportMenu(this, b));
+	on('theme', () => this.toggleTheme());
+	on('help', showKeys);
+	on('viewmenu', (b) => b.setAttribute('aria-expanded', String($('toolbar').classList.toggle('open'))));
+	$('menu').addEventListener('keydown', menuKeys);
+	document.addEventListener('pointerdown', (e) => {
+		if (!$('menu').hidden && !$('menu').contains(e.target))
+			$('menu').hidden = true;
+	});
+	$('keys').addEventListener('click', (e) => e.target === $('keys') && $('keys').close());
+};
+
+App.prototype.listenSearch = function () {
+	let timer = 0;
+	$('query').addEventListener('input', () => {
+		clearTimeout(timer);
+		timer = setTimeout(() => this.change({ query: $('query').value }), TYPING_MS);
+	});
+	$('query').addEventListener('keydown', (e) => {
+		if (e.key === 'Enter') {
+			clearTimeout(timer);
+			if (this.state.query !== $('query').value)
+				this.change({ query: $('query').value });
+			this.nextHit(e.shiftKey ? -1 : 1);
+		} else if (e.key === 'Escape') {
+			$('query').blur();
+			$('canvas').focus({ preventScroll: true });
+		}
+		e.stopPropagation();
+	});
+	$('case').addEventListener('click', () => this.change({ isExact: !this.state.isExact }));
+	$('regex').addEventListener('click', () => this.change({ isRegex: !this.state.isRegex }));
+};
+
+App.prototype.boxAt = function (e) {
+	const rows = this.layout.rows.length, y = e.offsetY + $('scroll').scrollTop;
+	const height = Math.max(this.painter.height, rows * ROW);
+	const row = Math.floor((this.state.isFlipped ? height - 1 - y : y) / ROW);
+	return this.layout.at(row, e.offsetX);
+};
+
+// Where a box is in the window: the card must not cover its row.
+App.prototype.placeOf = function (box, x) {
+	const frame = $('canvas').getBoundingClientRect(), top = frame.top + this.painter.top(box.row);
+	return { x: x === undefined ? frame.left + box.x + 40 : x, top, bottom: top + ROW };
+};
+
+App.prototype.point = function (e) {
+	if (e.pointerType === 'touch')
+		return;
+	const box = this.boxAt(e);
+	$('canvas').style.cursor = box ? 'pointer' : 'default';
+	if (box !== this.hover) {
+		this.hover = box;
+		this.repaint();
+	}
+	if (box)
+		this.tip.show(this, box, this.placeOf(box, e.clientX), TIP_DELAY);
+	else
+		this.hideTip();
+};
+
+App.prototype.leave = function () {
+	if (this.hover) {
+		this.hover = null;
+		this.repaint();
+	}
+	this.hideTip();
+};
+
+// A tap selects and shows the numbers, a second one on the same frame zooms.
+App.prototype.click = function (e) {
+	const box = this.boxAt(e);
+	this.hideTip(true);
+	if (!box) {
+		this.selectBox(null);
+		return;
+	}
+	const badge = this.painter.badgeAt(box);
+	if (badge && e.offsetX >= badge.left && e.offsetX <= badge.right) {
+		this.expanded.add(box.node);
+		this.layOut(true);
+	} else if (e.pointerType === 'touch' && this.selected !== box) {
+		this.selectBox(box);
+		this.tip.show(this, box, this.placeOf(box, e.clientX), 0);
+	} else {
+		this.zoomTo(box.node);
+	}
+};
+
+App.prototype.selectBox = function (box) {
+	this.selected = box;
+	if (box && !box.fog)
+		this.say(`${nameText(this.view, box.node)}, ${amount(this.view.totalOf(box.node), this.view.unit)}, ${percent(this.view.totalOf(box.node), this.view.totalOf(this.view.root))}`);
+	this.repaint();
+};
+
+// --- keyboard --------------------------------------------------------------------------------
+
+App.prototype.key = function (e) {
+	if ((e.ctrlKey || e.metaKey) && e.key === 'f' || e.key === '/' && !e.ctrlKey) {
+		e.preventDefault();
+		$('query').focus();
+		$('query').select();
+		return;
+	}
+	if (e.ctrlKey || e.metaKey || e.altKey || $('keys').open)
+		return;
+	const run = this.keyActions()[e.key];
+	if (run && run() !== false)
+		e.preventDefault();
+};
+
+App.prototype.keyActions = function () {
+	const isButton = document.activeElement && document.activeElement.tagName === 'BUTTON';
+	return {
+		Escape: () => closeMenu() || this.hideTip(true) || this.escape(),
+		0: () => this.zoomTo(this.view.root),
+		n: () => this.nextHit(1),
+		N: () => this.nextHit(-1),
+		r: () => this.change({ isUp: !this.state.isUp }, true),
+		i: () => this.flip(),
+		c: () => this.toggleChains(),
+		t: () => this.setPanel(this.state.panel === 'flame' ? 'both' : 'flame'),
+		d: () => this.toggleTheme(),
+		'?': showKeys,
+		Shift: () => this.tip.pin(),
+		Enter: () => !isButton && this.selected && !this.selected.fog ? this.zoomTo(this.selected.node) : false,
+		ArrowUp: () => this.step(0, this.state.isFlipped ? 1 : -1),
+		ArrowDown: () => this.step(0, this.state.isFlipped ? -1 : 1),
+		ArrowLeft: () => this.step(-1, 0),
+		ArrowRight: () => this.step(1, 0),
+	};
+};
+
+App.prototype.escape = function () {
+	if (this.selected && this.selected.row !== this.layout.top)
+		this.selectBox(null);
+	else
+		this.back();
+};
+
+// Moves the selection along its row or to the row of callers or callees.
+App.prototype.step = function (along, across) {
+	const { layout } = this, from = this.selected;
+	let box = from ? null : layout.rows[layout.top][0];
+	if (from && along) {
+		const row = layout.rows[from.row];
+		box = row[row.indexOf(from) + along];
+	} else if (from && across < 0) {
+		box = layout.at(from.row - 1, from.x + Math.min(from.w / 2, 1));
+	} else if (from) {
+		const below = layout.rows[from.row + 1] || [];
+		box = below.find((b) => b.x + b.w > from.x + 1e-6 && b.x < from.x + from.w - 1e-6);
+	}
+	if (!box)
+		return;
+	this.selectBox(box);
+	this.reveal(box);
+	this.paint();
+	this.tip.show(this, box, this.placeOf(box), 0);
+};
+
+App.prototype.reveal = function (box) {
+	const scroll = $('scroll'), rows = layoutHeight(this) - ROW;
+	const y = this.state.isFlipped ? rows - box.row * ROW : box.row * ROW;
+	scroll.scrollTop = clamp(scroll.scrollTop, y + 3 * ROW - scroll.clientHeight, y - ROW);
+};
+
+function layoutHeight(app) {
+	return Math.max(app.painter.height, app.layout.rows.length * ROW);
+}
+
+// --- switches --------------------------------------------------------------------------------
+
+App.prototype.flip = function () {
+	preferences.set('flip', this.state.isFlipped ? '0' : '1');
+	this.change({ isFlipped: !this.state.isFlipped });
+};
+
+App.prototype.toggleChains = function () {
+	this.expanded.clear();
+	this.change({ collapse: !this.state.collapse });
+};
+
+App.prototype.setPanel = function (panel) {
+	preferences.set('panel', panel);
+	this.change({ panel });
+	this.resize();
+};
+
+App.prototype.toggleTheme = function () {
+	preferences.set('theme', document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark');
+	this.setTheme();
+};
+
+App.prototype.setTheme = function () {
+	setTheme();
+	this.painter.readPalette();
+	this.repaint();
+};
+
+// Paper gets the light colours and all rows, as far as a canvas can be that high.
+const PRINT_ROWS = 400;
+
+App.prototype.print = function (isStart) {
+	if (isStart) {
+		setTheme('light');
+		this.painter.readPalette();
+		this.painter.resize(this.painter.width, Math.min(this.layout.rows.length, PRINT_ROWS) * ROW);
+		this.hover = this.selected = null;
+		this.paint();
+	} else {
+		this.setTheme();
+		this.resize();
+	}
+};

@@ -1,0 +1,72 @@
+// Names shortened in steps, so that the telling part stays: a.b.Class.method, Class.method, method.
+class NameTexts {
+	constructor(names) {
+		this.names = names;
+		this.cache = new Map();
+	}
+
+	forms(index) {
+		let forms = this.cache.get(index);
+		if (!forms)
+			this.cache.set(index, forms = { texts: shorten(this.names[index]), widths: [] });
+		return forms;
+	}
+
+	// The first form that is no wider than `room`; else the last one cut, at least three letters;
+	// else nothing.
+	fit(context, index, room) {
+		const { texts, widths } = this.forms(index);
+		for (let i = 0; i < texts.length; i++) {
+			if (widths[i] === undefined)
+				widths[i] = context.measureText(texts[i]).width;
+			if (widths[i] <= room)
+				return texts[i];
+		}
+		const last = texts.length - 1, letters = Math.floor((room - 9) / widths[last] * texts[last].length);
+		return letters >= 3 ? `${texts[last].slice(0, letters)}\u2026` : '';
+	}
+
+	short(index) {
+		const { texts } = this.forms(index);
+		return texts[Math.min(1, texts.length - 1)];
+	}
+}
+
+// Measuring a name of 64 KB would cost more than a frame; nothing shows that much.
+const LONGEST = 400;
+
+function shorten(name) {
+	if (name.length > LONGEST)
+		name = `${name.slice(0, LONGEST)}\u2026`;
+	const texts = [name];
+	if (/^[[(<]/.test(name))
+		return texts;
+	let base = name;
+	if (name.includes('::'))
+		base = stripArguments(name);
+	const cuts = [];
+	const separator = /::|[./](?=[^./])/g;
+	for (let m; (m = separator.exec(base));)
+		cuts.push(m.index + m[0].length);
+	if (base !== name)
+		texts.push(base);
+	if (cuts.length > 1)
+		texts.push(base.slice(cuts[cuts.length - 2]));
+	if (cuts.length > 0)
+		texts.push(base.slice(cuts[cuts.length - 1]));
+	return texts;
+}
+
+// ns::Type<A<B>>::call(int) becomes ns::Type::call.
+function stripArguments(name) {
+	let depth = 0, out = '';
+	for (const ch of name) {
+		if (ch === '<' || ch === '(')
+			depth++;
+		if (depth === 0)
+			out += ch;
+		if ((ch === '>' || ch === ')') && depth > 0)
+			depth--;
+	}
+	return depth === 0 && out.length > 1 && !/operator/.test(name) ? out : name;
+}

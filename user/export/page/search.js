@@ -1,0 +1,121 @@
+// Search: which names match, and what share of the samples has one of them on its stack.
+const SLOWEST_MS = 2000;
+
+// Returns a test for names. Throws a SyntaxError that says what is wrong with a pattern.
+function compilePattern(text, isRegex, isExact) {
+	const flags = isExact || /[A-Z]/.test(text.replace(/\\./g, '')) ? 'u' : 'iu';
+	if (!isRegex)
+		return new RegExp(escapePattern(text), flags);
+	// Map$Node: a $ before a letter can never match as an end, so it is meant as a letter.
+	const source = text.replace(/(\\.)|\$(?=\w)/g, (all, escaped) => escaped || '\\$');
+	try {
+		return new RegExp(source, flags);
+	} catch (e) {
+		// The stricter syntax of "u" refuses escapes that are harmless, such as \- or \:
+		return new RegExp(source, flags.replace('u', ''));
+	}
+}
+
+function escapePattern(text) {
+	return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+}
+
+// A byte per name. A pattern that backtracks too long is given up with a RangeError.
+function markNames(names, pattern) {
+	const marks = new Uint8Array(names.length), start = performance.now();
+	let nr = 0;
+	for (let i = 0; i < names.length; i++) {
+		if (pattern.test(names[i]))
+			nr += marks[i] = 1;
+		if ((i & 63) === 0 && performance.now() - start > SLOWEST_MS)
+			throw new RangeError('this pattern takes too long');
+	}
+	return { marks, nr };
+}
+
+class Search {
+	constructor(names) {
+		this.names = names;
+		this.clear();
+	}
+
+	clear() {
+		this.text = '';
+		this.marks = null;
+		this.error = '';
+		this.whole = this.inView = this.whereOf = null;
+		this.index = -1;
+	}
+
+	// A wrong pattern leaves the last good result and sets `error`.
+	set(text, isRegex, isExact) {
+		if (!text) {
+			this.clear();
+			return;
+		}
+		this.text = text;
+		try {
+			const { marks, nr } = markNames(this.names, compilePattern(text, isRegex, isExact));
+			this.marks = marks;
+			this.nrNames = nr;
+			this.error = '';
+			this.index = -1;
+			this.whole = this.inView = null;
+		} catch (e) {
+			this.error = e.message.replace(/^Invalid regular expression: /, '');
+		}
+	}
+
+	// The share of the whole is the same in both directions.
+	measure(tree, view, zoom) {
+		if (!this.marks)
+			return;
+		if (!this.whole || this.wholeOf !== tree.total) {
+			this.whole = tree.match(this.marks, 0);
+			this.wholeOf = tree.total;
+			this.sorted = null;
+		}
+		this.inView = zoom === view.root ? this.whole : view.match(this.marks, zoom);
+	}
+
+	// The next or previous hit in the tree, the heaviest first; -1 if there is none.
+	step(tree, by) {
+		if (!this.whole || !this.whole.hits.length)
+			return -1;
+		this.sorted = this.sorted || heaviest(this.whole.hits, tree.total);
+		const nr = this.sorted.length;
+		this.index = this.index < 0 ? (by > 0 ? 0 : nr - 1) : (this.index + by + nr) % nr;
+		return this.sorted[this.index];
+	}
+
+	// Whether one of the nodes that a fog box stands for is a hit; hits are in ascending order.
+	isInFog(fog, view) {
+		if (fog.callers)
+			return fog.callers.some((id) => this.marks[view.nameOf(id)]);
+		const { hits } = this.whole;
+		for (let i = 0; i < fog.ranges.length; i += 2) {
+			let low = 0, high = hits.length;
+			while (low < high) {
+				const middle = low + high >> 1;
+				if (hits[middle] < fog.ranges[i])
+					low = middle + 1;
+				else
+					high = middle;
+			}
+			if (low < hits.length && hits[low] < fog.ranges[i + 1])
+				return true;
+		}
+		return false;
+	}
+}
+
+// Sorting a million hits by a comparator takes a second, and nobody steps through more than these.
+const MOST_STEPS = 1000;
+
+function heaviest(hits, total) {
+	if (hits.length > MOST_STEPS) {
+		const least = Float64Array.from(hits, (node) => total[node]).sort()[hits.length - MOST_STEPS];
+		hits = hits.filter((node) => total[node] >= least).slice(0, 2 * MOST_STEPS);
+	}
+	return hits.slice().sort((a, b) => total[b] - total[a] || a - b);
+}

@@ -1,0 +1,102 @@
+// Finds the data block, decodes it and starts the page, or says why it cannot.
+function setTheme(theme) {
+	const stored = theme || preferences.get('theme');
+	const isDark = stored ? stored === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+	document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
+}
+
+function showMessage(title, ...lines) {
+	const message = $('message');
+	message.hidden = false;
+	message.replaceChildren(element('h2', '', title), ...lines.map((line) => {
+		const p = element('p');
+		p.append(line.startsWith('sysflame ') ? element('code', '', line) : line);
+		return p;
+	}));
+}
+
+// Rows in the shape of a graph while a large profile is decoded.
+function showProgress(done, all) {
+	const message = $('message'), millions = (n) => (n / 1e6).toFixed(1);
+	message.hidden = false;
+	message.replaceChildren(element('p', '', `decoding ${millions(done)} of ${millions(all)} M frames`));
+	for (let i = 0; i < 14; i++) {
+		const row = element('div', 'skeleton');
+		row.style.width = `${100 - i * i * 0.45}%`;
+		message.append(row);
+	}
+}
+
+// The oldest thing that the page cannot do without.
+function missingFeature() {
+	if (typeof DecompressionStream === 'undefined')
+		return 'DecompressionStream';
+	return typeof ResizeObserver === 'undefined' ? 'ResizeObserver' : '';
+}
+
+async function start() {
+	const block = $('profile');
+	if (!block)
+		throw new DataError('the file is cut off: its data is missing');
+	if (missingFeature())
+		throw new DataError(`this browser is too old: it has no ${missingFeature()}. Chrome 80, Firefox 113, Safari 16.4 and newer ones have it`);
+	const profile = await decode(block.textContent, showProgress);
+	block.remove();
+	$('message').hidden = true;
+	const app = new App(profile);
+	app.start();
+	return app;
+}
+
+function fail(e) {
+	const name = decodeURIComponent(location.pathname.split('/').pop() || 'this page');
+	const isOurs = e instanceof DataError;
+	document.body.dataset.panel = 'flame';
+	showMessage('This profile cannot be shown', `${name}: ${isOurs ? e.message : `damaged data (${e && e.message})`}.`,
+		isOurs && e.message.includes('browser') ? 'A static picture works everywhere:' : 'Copy the file again, or make it anew from its source:',
+		isOurs && e.message.includes('browser') ? 'sysflame report FILE -o FILE.svg' : 'sysflame report IN -o OUT.html');
+	window.sysflame.error = isOurs ? e.message : String(e && e.stack);
+}
+
+// For tests and for people at the console: the numbers behind the picture.
+window.sysflame = { ready: false, error: '' };
+
+function expose(app) {
+	const names = app.profile.names;
+	Object.assign(window.sysflame, {
+		ready: true,
+		app,
+		frames: app.tree.nr,
+		total: () => app.tree.total[0],
+		// Self and total by method name, as the table has them.
+		totals() {
+			const { self, total } = app.tree.hotMethods(), out = {};
+			app.table.name.forEach((name, m) => {
+				const known = out[names[name]] || (out[names[name]] = { self: 0, total: 0 });
+				known.self += self[m];
+				known.total += total[m];
+			});
+			return out;
+		},
+		collapsed: () => collapsedText(app.tree).join(''),
+		search: (query) => app.change({ query, isRegex: true, isExact: true }),
+		clear: () => app.change({ query: '' }),
+		matched: () => (app.search.marks ? { view: app.search.inView.weight, all: app.search.whole.weight, hits: app.search.whole.hits.length } : null),
+		reverse: () => app.change({ isUp: !app.state.isUp }, true),
+		// To the widest frame of 5 to 35 % of the whole at depth 5 to 59.
+		zoom() {
+			const { tree } = app, whole = tree.total[0];
+			let best = 0;
+			for (let i = 1; i < tree.nr; i++)
+				if (tree.depth[i] >= 5 && tree.depth[i] < 60 && tree.total[i] >= whole * 0.05 && tree.total[i] <= whole * 0.35 && (!best || tree.total[i] > tree.total[best]))
+					best = i;
+			app.zoomTo(best);
+			return best;
+		},
+		unzoom: () => app.zoomTo(app.view.root),
+	});
+}
+
+setTheme();
+$('message').hidden = true;
+addEventListener('DOMContentLoaded', () => start().then(expose).catch(fail));

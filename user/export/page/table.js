@@ -1,0 +1,111 @@
+// The table of hot methods: only the rows in sight are elements.
+const TABLE_ROW = 28;
+
+class MethodTable {
+	constructor(profile, texts, onPick) {
+		this.profile = profile;
+		this.texts = texts;
+		this.onPick = onPick;
+		this.sortBy = 'self';
+		this.isReversed = false;
+		this.order = [];
+		this.describeMethods();
+		$('rows').addEventListener('scroll', () => this.paint());
+		$('rows').addEventListener('click', (e) => this.pick(e));
+		$('rows').addEventListener('keydown', (e) => this.key(e));
+		for (const head of document.querySelectorAll('.tablehead button'))
+			head.addEventListener('click', () => this.sortOn(head.dataset.sort));
+	}
+
+	// Name and kind by method; its frame of most nodes, which has the lowest rank, gives the kind.
+	describeMethods() {
+		const { frames } = this.profile;
+		this.name = new Int32Array(frames.nrMethods).fill(-1);
+		this.kind = new Uint8Array(frames.nrMethods);
+		for (let f = 0; f < frames.nr; f++) {
+			const m = frames.method[f];
+			if (this.name[m] < 0) {
+				this.name[m] = frames.name[f];
+				this.kind[m] = frames.kind[f];
+			}
+		}
+	}
+
+	sortOn(column) {
+		this.isReversed = column === this.sortBy && !this.isReversed;
+		this.sortBy = column;
+		this.sort();
+	}
+
+	// `marks`: a byte per name or null; `hidden`: a Set of kinds.
+	show(view, marks, hidden) {
+		this.methods = view.hotMethods();
+		this.whole = view.totalOf(view.root);
+		this.marks = marks;
+		this.hidden = hidden;
+		this.sort();
+	}
+
+	sort() {
+		const { self, total } = this.methods, { names } = this.profile;
+		const shown = [];
+		for (let m = 0; m < this.name.length; m++)
+			if (total[m] > 0 && this.kind[m] !== KIND_GROUP && !this.hidden.has(this.kind[m]) && (!this.marks || this.marks[this.name[m]]))
+				shown.push(m);
+		const heaviest = (a, b) => self[b] - self[a] || total[b] - total[a] || a - b;
+		const orders = { self: heaviest, total: (a, b) => total[b] - total[a] || heaviest(a, b),
+			name: (a, b) => (names[this.name[a]] < names[this.name[b]] ? -1 : 1) };
+		shown.sort(orders[this.sortBy]);
+		this.order = this.isReversed ? shown.reverse() : shown;
+		this.most = this.order.reduce((most, m) => Math.max(most, self[m]), 0);
+		for (const head of document.querySelectorAll('.tablehead button')) {
+			head.removeAttribute('aria-sort');
+			if (head.dataset.sort === this.sortBy)
+				head.setAttribute('aria-sort', (this.sortBy === 'name') !== this.isReversed ? 'ascending' : 'descending');
+		}
+		$('rowspace').style.height = `${this.order.length * TABLE_ROW}px`;
+		this.paint();
+	}
+
+	paint() {
+		const box = $('rows'), first = Math.floor(box.scrollTop / TABLE_ROW);
+		const last = Math.min(this.order.length, first + Math.ceil(box.clientHeight / TABLE_ROW) + 1);
+		const rows = [];
+		for (let i = first; i < last; i++)
+			rows.push(this.row(i));
+		if (!this.order.length)
+			rows.push(element('p', 'note', this.marks ? 'No method matches.' : 'Nothing to show.'));
+		$('rowspace').replaceChildren(...rows);
+	}
+
+	row(i) {
+		const m = this.order[i], { self, total } = this.methods, row = element('div', 'row');
+		const cell = element('div', 'cell'), own = element('div', 'num', percent(self[m], this.whole)), bar = element('i');
+		row.style.top = `${i * TABLE_ROW}px`;
+		row.dataset.method = m;
+		row.setAttribute('role', 'row');
+		row.title = this.profile.names[this.name[m]].slice(0, 1000);
+		cell.append(element('span', `dot k${this.kind[m]}`), element('span', '', this.texts.short(this.name[m])));
+		bar.style.width = `${this.most ? Math.round(self[m] / this.most * 60) : 0}px`;
+		own.append(bar);
+		row.append(cell, own, element('div', 'num', percent(total[m], this.whole)));
+		for (const part of row.children)
+			part.setAttribute('role', 'cell');
+		return row;
+	}
+
+	pick(e) {
+		const row = e.target.closest('.row');
+		if (row)
+			this.onPick(this.profile.names[this.name[Number(row.dataset.method)]]);
+	}
+
+	key(e) {
+		const by = { ArrowDown: TABLE_ROW, ArrowUp: -TABLE_ROW }[e.key];
+		if (!by)
+			return;
+		e.preventDefault();
+		e.stopPropagation();
+		$('rows').scrollTop += by;
+	}
+}

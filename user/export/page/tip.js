@@ -1,0 +1,123 @@
+// The card with the numbers of the frame under the pointer or of the selection.
+class Tip {
+	constructor() {
+		this.box = null;
+		this.isPinned = false;
+		this.timer = 0;
+	}
+
+	// `at`: the pointer and the row that must stay visible, in window coordinates.
+	show(app, box, at, delay) {
+		if (this.isPinned)
+			return;
+		clearTimeout(this.timer);
+		if (this.box === box && !$('tip').hidden) {
+			this.place(at);
+			return;
+		}
+		this.box = box;
+		this.timer = setTimeout(() => {
+			$('tip').replaceChildren(...(box.fog ? fogParts(app, box) : frameParts(app, box)));
+			$('tip').hidden = false;
+			this.place(at);
+		}, $('tip').hidden ? delay : 0);
+		this.at = at;
+	}
+
+	place(at) {
+		const tip = $('tip'), { offsetWidth: w, offsetHeight: h } = tip;
+		const below = at.bottom + 8, above = at.top - 8 - h;
+		tip.style.left = `${clamp(at.x - 40, 6, innerWidth - w - 6)}px`;
+		tip.style.top = `${below + h < innerHeight - 6 || above < 6 ? Math.min(below, Math.max(6, innerHeight - h - 6)) : above}px`;
+	}
+
+	pin() {
+		if ($('tip').hidden)
+			return false;
+		this.isPinned = !this.isPinned;
+		$('tip').classList.toggle('pinned', this.isPinned);
+		return true;
+	}
+
+	// Returns whether there was something to hide.
+	hide(isForced) {
+		clearTimeout(this.timer);
+		const was = !$('tip').hidden;
+		if (this.isPinned && !isForced)
+			return false;
+		this.isPinned = false;
+		this.box = null;
+		$('tip').classList.remove('pinned');
+		$('tip').hidden = true;
+		return was;
+	}
+}
+
+function tableOf(rows) {
+	const table = element('table');
+	for (const cells of rows) {
+		const row = table.insertRow();
+		for (const text of cells)
+			row.insertCell().textContent = text;
+	}
+	return table;
+}
+
+function fogParts(app, box) {
+	const { view } = app, total = view.totalOf(view.root);
+	return [element('h2', '', plural(box.fog.nodes, 'frame')), element('p', '', 'narrower than 1 px, drawn as one; searches count them'),
+		tableOf([['Total', amount(box.fog.weight, view.unit), percent(box.fog.weight, total)]])];
+}
+
+const nameText = (view, node) => (view.nameOf(node) < 0 ? 'all' : view.names[view.nameOf(node)]);
+
+function kindText(view, node) {
+	if (view.nameOf(node) < 0)
+		return 'everything in this profile';
+	const tiers = view.tiersOf(node), module = view.moduleOf(node);
+	const kind = tiers.length ? `Java \u00b7 ${tiers.map(([k, part]) => `${KINDS[k].name} ${percent(part, view.totalOf(node))}`).join(' \u00b7 ')}`
+		: KINDS[view.kindOf(node)].long;
+	return module ? `${kind} \u00b7 ${module}` : kind;
+}
+
+function frameParts(app, box) {
+	const { view, zoom } = app, node = box.node, total = view.totalOf(node);
+	const whole = view.totalOf(view.root), parent = view.parentOf(node), self = view.selfOf(box.last);
+	const rows = [['Total', amount(total, view.unit), percent(total, whole)], ['Self', amount(self, view.unit), percent(self, whole)]];
+	if (parent >= 0)
+		rows.push([view.isUp ? 'Of callee' : 'Of parent', '', percent(total, view.totalOf(parent))]);
+	if (zoom !== view.root && !box.isAbove)
+		rows.push(['Of view', '', percent(total, view.totalOf(zoom))]);
+	const parts = [element('h2', '', nameText(view, node).slice(0, 2000)), element('p', '', kindText(view, node))];
+	const tiers = view.tiersOf(node);
+	if (tiers.length)
+		parts.push(tierBar(tiers, total));
+	parts.push(tableOf(rows));
+	if (box.chain)
+		parts.push(chainList(view, box));
+	return parts;
+}
+
+function tierBar(tiers, total) {
+	const bar = element('div', 'bar');
+	for (const [kind, part] of tiers) {
+		const piece = element('span', `k${kind}`);
+		piece.style.width = `${part / total * 100}%`;
+		bar.append(piece);
+	}
+	return bar;
+}
+
+const CHAIN_SHOWN = 12;
+
+function chainList(view, box) {
+	const list = element('ol'), names = [];
+	for (let node = box.last; node !== box.node; node = view.parentOf(node))
+		names.unshift(nameText(view, node));
+	const arrow = view.isUp ? '\u2191 ' : '\u2193 ';
+	for (const name of names.slice(0, CHAIN_SHOWN))
+		list.append(element('li', '', arrow + name.slice(0, 300)));
+	if (names.length > CHAIN_SHOWN)
+		list.append(element('li', '', `and ${plural(names.length - CHAIN_SHOWN, 'more frame')}`));
+	return list;
+}

@@ -1,0 +1,213 @@
+// Menus, chips, the legend and the footer.
+function openMenu(button, parts) {
+	const menu = $('menu'), at = button.getBoundingClientRect();
+	menu.replaceChildren(...parts);
+	menu.hidden = false;
+	menu.owner = button;
+	menu.style.left = `${clamp(at.left, 6, innerWidth - menu.offsetWidth - 6)}px`;
+	menu.style.top = `${at.bottom + 6 + menu.offsetHeight < innerHeight ? at.bottom + 6 : Math.max(6, at.top - 6 - menu.offsetHeight)}px`;
+	const first = menu.querySelector('input, button');
+	if (first)
+		first.focus();
+}
+
+function closeMenu() {
+	const menu = $('menu'), was = !menu.hidden;
+	menu.hidden = true;
+	if (was && menu.owner)
+		menu.owner.focus({ preventScroll: true });
+	return was;
+}
+
+function menuItem(text, detail, isChecked, run) {
+	const b = element('button');
+	b.type = 'button';
+	b.setAttribute('role', isChecked === null ? 'menuitem' : 'menuitemcheckbox');
+	if (isChecked !== null) {
+		b.setAttribute('aria-checked', String(isChecked));
+		b.append(element('small', '', isChecked ? '\u2713' : '\u2007'));
+	}
+	b.append(element('span', '', text), element('small', '', detail));
+	b.addEventListener('click', run);
+	return b;
+}
+
+function menuKeys(e) {
+	const items = [...$('menu').querySelectorAll('input, button')];
+	const i = items.indexOf(document.activeElement);
+	if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
+		e.preventDefault();
+		items[(i + (e.key === 'ArrowDown' ? 1 : -1) + items.length) % items.length].focus();
+	} else if (e.key === 'Escape') {
+		closeMenu();
+	}
+	e.stopPropagation();
+}
+
+function typeMenu(app, button) {
+	openMenu(button, app.profile.meta.types.map((t, i) => menuItem(t.name, t.unit, i === app.state.type, () => {
+		closeMenu();
+		app.change({ type: i, picked: i ? [[], []] : app.state.picked });
+	})));
+}
+
+const VALUES_SHOWN = 200;
+
+// What each value of a label dimension weighs.
+function weighValues(labels, dim) {
+	const weights = new Float64Array(dim.values.length);
+	for (let i = 0; i < labels.node.length; i++)
+		weights[dim.ofSet[labels.set[i]]] += labels.weight[i];
+	return weights;
+}
+
+function labelMenu(app, button, d) {
+	const { labels } = app.profile, dim = labels.dims[d], weights = weighValues(labels, dim);
+	const whole = weights.reduce((a, b) => a + b, 0), filter = element('input'), list = element('div');
+	const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a] || a - b);
+	filter.placeholder = `filter ${plural(dim.values.length, dim.name)}`;
+	const toggle = (value) => {
+		const picked = app.state.picked.slice(), has = picked[d].includes(value);
+		picked[d] = has ? picked[d].filter((v) => v !== value) : picked[d].concat(value);
+		app.change({ picked });
+		fill();
+	};
+	const fill = () => {
+		const wanted = filter.value.toLowerCase(), picked = app.state.picked[d];
+		const shown = order.filter((v) => dim.values[v].toLowerCase().includes(wanted)).slice(0, VALUES_SHOWN);
+		list.replaceChildren(menuItem('all', '', !picked.length, () => {
+			app.change({ picked: app.state.picked.map((p, i) => (i === d ? [] : p)) });
+			fill();
+		}), ...shown.map((v) => menuItem(dim.values[v] || '(none)', percent(weights[v], whole), picked.includes(v), () => toggle(v))));
+	};
+	filter.addEventListener('input', fill);
+	fill();
+	openMenu(button, [filter, list]);
+}
+
+function save(name, blob) {
+	const a = element('a');
+	a.href = URL.createObjectURL(blob);
+	a.download = name;
+	a.click();
+	setTimeout(() => URL.revokeObjectURL(a.href), 10000);
+}
+
+function exportMenu(app, button) {
+	const name = (app.title || 'profile').replace(/[^A-Za-z0-9._-]+/g, '-').slice(0, 80);
+	openMenu(button, [
+		menuItem('Picture of this view', 'png', null, () => {
+			closeMenu();
+			$('canvas').toBlob((blob) => save(`${name}.png`, blob));
+		}),
+		menuItem('Collapsed stacks', 'txt', null, () => {
+			closeMenu();
+			save(`${name}.txt`, new Blob(collapsedText(app.tree), { type: 'text/plain' }));
+		}),
+	]);
+}
+
+// One line per stack with a weight of its own, as parts of a Blob.
+function collapsedText(tree) {
+	const parts = [], path = [];
+	for (let i = 1; i < tree.nr; i++) {
+		path.length = tree.depth[i];
+		path[tree.depth[i] - 1] = tree.names[tree.nameOf(i)].replace(/;/g, ':');
+		if (tree.self[i] > 0)
+			parts.push(`${path.join(';')} ${tree.self[i]}\n`);
+	}
+	return parts;
+}
+
+function fillLegend(app) {
+	const used = new Set(app.profile.frames.kind), legend = $('legend');
+	const selfOf = new Float64Array(KINDS.length);
+	for (let i = 1; i < app.tree.nr; i++)
+		selfOf[app.tree.kindOf(i)] += app.tree.self[i];
+	legend.replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 0].filter((kind) => used.has(kind)).map((kind) => {
+		const b = element('button');
+		b.type = 'button';
+		b.dataset.kind = kind;
+		b.title = `${KINDS[kind].long}: ${percent(selfOf[kind], app.tree.total[0])} of self. Click to fade these frames`;
+		b.setAttribute('aria-pressed', String(!app.state.hidden.includes(kind)));
+		b.append(element('span', `dot k${kind}`), KINDS[kind].name);
+		b.addEventListener('click', () => {
+			const { hidden } = app.state;
+			app.change({ hidden: hidden.includes(kind) ? hidden.filter((k) => k !== kind) : hidden.concat(kind) });
+		});
+		return b;
+	}));
+}
+
+const CRUMBS_SHOWN = 4;
+
+function fillCrumbs(app) {
+	const { view, zoom } = app, path = [];
+	for (let node = zoom; node >= 0; node = view.parentOf(node))
+		path.unshift(node);
+	const shown = path.length > CRUMBS_SHOWN + 1 ? [path[0], ...path.slice(-CRUMBS_SHOWN)] : path;
+	$('crumbs').replaceChildren(...(zoom === view.root ? [] : shown.map((node) => {
+		const b = element('button', '', node === view.root ? 'all' : app.painter.texts.short(view.nameOf(node)));
+		b.type = 'button';
+		b.title = nameText(view, node).slice(0, 1000);
+		b.addEventListener('click', () => app.zoomTo(node));
+		return b;
+	})));
+}
+
+// A share of frames without a name, by the samples whose top frame has none.
+function namedShare(app) {
+	const { self } = app.tree.hotMethods();
+	let unnamed = 0, whole = 0;
+	for (let m = 0; m < self.length; m++) {
+		whole += self[m];
+		if (/^\[.*\]\+0x|^\[unknown|^\?$|^0x/.test(app.profile.names[app.table.name[m]]))
+			unnamed += self[m];
+	}
+	return whole ? (1 - unnamed / whole) * 100 : 100;
+}
+
+const WARN_SHARE = 0.001;
+
+function fillQuality(app) {
+	const { notes } = app.profile.meta, samples = notes.find((n) => n.key === 'samples');
+	const parts = [];
+	if (app.hasFog)
+		parts.push(element('span', '', 'grey = frames narrower than 1 px'));
+	for (const note of notes.filter((n) => n.key !== 'samples')) {
+		const part = element('span', note.value > WARN_SHARE * (samples ? samples.value : Infinity) ? 'warn' : '', `${count(note.value)} ${note.key}`);
+		part.title = note.text;
+		parts.push(part);
+	}
+	if (!app.tree.isEmpty())
+		parts.push(element('span', '', `${app.named.toFixed(1)} % named`));
+	$('quality').replaceChildren(...parts);
+}
+
+const KEYS = [
+	['click', 'zoom into a frame; an ancestor or a breadcrumb zooms out'],
+	['Esc', 'close what is open, else one zoom step back (also Back, Alt+Left)'],
+	['0', 'whole profile'],
+	['arrows, Enter', 'move the selection, zoom to it'],
+	['/  Ctrl+F', 'search; a regular expression if .* is on'],
+	['n  N', 'next, previous hit, the heaviest first'],
+	['r', 'bottom-up: who called the code that ran'],
+	['i', 'root on top or at the bottom'],
+	['c', 'callers with one callee of the same weight as one frame (+n), or all'],
+	['t', 'table on or off'],
+	['d', 'dark or light'],
+	['Shift', 'pin the card with the numbers'],
+	['?', 'this list'],
+];
+
+function showKeys() {
+	const dialog = $('keys'), list = element('dl');
+	for (const [keys, what] of KEYS) {
+		const dt = element('dt');
+		for (const key of keys.split('  '))
+			dt.append(element('kbd', '', key), ' ');
+		list.append(dt, element('dd', '', what));
+	}
+	dialog.replaceChildren(element('h2', '', 'Keys'), list);
+	dialog.showModal();
+}

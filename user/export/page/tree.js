@@ -1,0 +1,172 @@
+// The stacks from the root to the leaves, with the weights of the chosen type and threads. A node is
+// a number; its subtree is [node, end[node]).
+class Tree {
+	constructor(profile) {
+		this.profile = profile;
+		this.names = profile.names;
+		Object.assign(this, profile.nodes);
+		this.root = 0;
+		this.isUp = false;
+		this.select(0, null);
+	}
+
+	// `sets`: a byte per label set that says whether it counts, null for all. Only the first type
+	// is known by label set.
+	select(type, sets) {
+		const { selfs, labels } = this.profile;
+		this.type = type;
+		this.sets = sets;
+		this.unit = this.profile.meta.types[type].unit;
+		this.self = selfs[type];
+		if (sets) {
+			this.self = new this.self.constructor(this.nr);
+			for (let i = 0; i < labels.node.length; i++)
+				if (sets[labels.set[i]])
+					this.self[labels.node[i]] += labels.weight[i];
+		}
+		// Children stand in the order of the first type's totals.
+		this.isSorted = type === 0 && !sets;
+		this.sumUp();
+	}
+
+	sumUp() {
+		const { parent, self } = this, sum = self.reduce((a, b) => a + b, 0);
+		const total = sum < 2 ** 32 && self instanceof Uint32Array ? self.slice() : Float64Array.from(self);
+		for (let i = this.nr - 1; i > 0; i--)
+			total[parent[i]] += total[i];
+		this.total = total;
+		this.methods = null;
+	}
+
+	isEmpty() {
+		return this.total[0] === 0;
+	}
+
+	totalOf(node) {
+		return this.total[node];
+	}
+
+	selfOf(node) {
+		return this.self[node];
+	}
+
+	parentOf(node) {
+		return node ? this.parent[node] : -1;
+	}
+
+	// Index into names, -1 for the root.
+	nameOf(node) {
+		return node ? this.profile.frames.name[this.frame[node]] : -1;
+	}
+
+	kindOf(node) {
+		return node ? this.profile.frames.kind[this.frame[node]] : KIND_GROUP;
+	}
+
+	methodOf(node) {
+		return node ? this.profile.frames.method[this.frame[node]] : -1;
+	}
+
+	// The only child that is drawn in place of its parent: it has all of its weight, and a colour
+	// of the same group; -1 if there is none.
+	chainChild(node) {
+		const { total, end } = this, weight = total[node];
+		if (node === 0 || this.self[node] || !weight)
+			return -1;
+		let child = node + 1;
+		if (!this.isSorted)
+			while (child < end[node] && total[child] !== weight)
+				child = end[child];
+		return child < end[node] && total[child] === weight && sameGroup(this.kindOf(node), this.kindOf(child)) ? child : -1;
+	}
+
+	// The children of at least `min`, heaviest first; those below it as one: their weight, how many
+	// nodes they and their subtrees are, and the ranges of nodes that these are.
+	children(node, min) {
+		const { total, end } = this, list = [], rest = { weight: 0, nodes: 0, ranges: [] };
+		const stop = end[node];
+		for (let child = node + 1; child < stop; child = end[child]) {
+			if (total[child] >= min && total[child] > 0) {
+				list.push(child);
+			} else if (this.isSorted) {
+				rest.weight = total[node] - this.self[node] - list.reduce((sum, c) => sum + total[c], 0);
+				rest.nodes = stop - child;
+				rest.ranges.push(child, stop);
+				break;
+			} else if (total[child] > 0) {
+				rest.weight += total[child];
+				rest.nodes += end[child] - child;
+				rest.ranges.push(child, end[child]);
+			}
+		}
+		if (!this.isSorted)
+			list.sort((a, b) => total[b] - total[a] || a - b);
+		return { list, rest };
+	}
+
+	// Weight and methods of everything that `marks` (a byte per name) names below `top`, nested
+	// occurrences counted once.
+	match(marks, top) {
+		const { total, end, frame } = this, name = this.profile.frames.name, hits = [];
+		let weight = 0;
+		for (let i = top || 1; i < end[top];) {
+			if (marks[name[frame[i]]] && total[i] > 0) {
+				weight += total[i];
+				hits.push(i);
+				i = end[i];
+			} else {
+				i++;
+			}
+		}
+		return { weight, hits };
+	}
+
+	// Self and total by method, correct under recursion: `until` is where the outermost open
+	// occurrence of a method ends.
+	hotMethods() {
+		if (this.methods)
+			return this.methods;
+		const { total, self, end, frame } = this, { method, nrMethods } = this.profile.frames;
+		const m = { self: new Float64Array(nrMethods), total: new Float64Array(nrMethods) };
+		const until = new Int32Array(nrMethods);
+		for (let i = 1; i < this.nr; i++) {
+			const k = method[frame[i]];
+			m.self[k] += self[i];
+			if (i >= until[k]) {
+				m.total[k] += total[i];
+				until[k] = end[i];
+			}
+		}
+		return this.methods = m;
+	}
+
+	// The parts of a node's total by kind; a single one unless the method was seen in several tiers.
+	// Known for the whole profile only.
+	tiersOf(node) {
+		const parts = this.isSorted && this.profile.tiers.get(node);
+		if (!parts)
+			return [];
+		const c2 = this.total[node] - parts[4] - parts[5] - parts[7];
+		return [[6, c2], [7, parts[7]], [5, parts[5]], [4, parts[4]]].filter((p) => p[1] > 0);
+	}
+
+	// Identifies a node in a link: its number and its name, since numbers mean nothing elsewhere.
+	linkOf(node) {
+		return String(node);
+	}
+
+	nodeOf(link) {
+		const node = /^\d{1,10}$/.test(link) ? Number(link) : -1;
+		return node >= 0 && node < this.nr ? node : -1;
+	}
+
+	moduleOf(node) {
+		const module = node ? this.profile.frames.module[this.frame[node]] : 0;
+		return module ? this.names[module - 1] : '';
+	}
+}
+
+// Groups (processes, threads) are levels of their own.
+function sameGroup(a, b) {
+	return KINDS[a].group === KINDS[b].group && KINDS[a].group !== 0;
+}

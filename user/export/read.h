@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The formats a profile can be read from: a table, one entry and one file per format. Each adds to
+ * the profile it is given, so that several files are merged by reading them one after another.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "base/str.h"
+#include "profile/profile.h"
+
+/* A stream whose first bytes can be looked at before they are read. */
+struct input {
+	FILE *f;
+	u8 head[64];
+	size_t nr_head, used; /* of head: bytes there, bytes already read */
+};
+
+/* Fills `head`. */
+void input_init(struct input *in, FILE *f);
+
+/* Like fread; 0 at the end or on an error (ferror(in->f)). */
+size_t input_read(struct input *in, void *buf, size_t len);
+
+struct reader {
+	const char *name;
+	/* Whether a file that starts with these bytes (64, or all there are) is of this format. */
+	bool (*is)(const u8 *head, size_t len);
+	/*
+	 * -EINVAL and a sentence in `why` (with the line's number where there are lines) if the
+	 * input is not sound; `p` may then hold a part of it. -EIO if it cannot be read.
+	 */
+	int (*read)(struct input *in, struct profile *p, struct str *why);
+};
+
+/* Reads whatever format `f` has. Fails like reader.read. */
+int profile_read(FILE *f, struct profile *p, struct str *why);
+
+int collapsed_read(struct input *in, struct profile *p, struct str *why);
+int html_read(struct input *in, struct profile *p, struct str *why);
+bool html_is(const u8 *head, size_t len);

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the collapsed text format, "root;...;leaf COUNT" per line, as flamegraph.pl and
+ * async-profiler write it; the latter's suffixes _[j], _[i], ... name the kind of a frame.
+ *
+ * Most of a line was there before: its start equals that of some earlier line. Every eighth frame
+ * of a stack is therefore remembered by a hash of the whole text up to it, and a line starts at the
+ * deepest such place, which is found by bisection: if a place is known, all shallower ones are.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/dict.h"
+#include "export/read.h"
+#include "export/section.h"
+#include "export/varint.h"
+
+#define LINE_MAX_BYTES (64u << 20)
+#define BLOCK          (1u << 20)
+#define PLACE_EVERY    8
+
+/* A frame's text within a line, and the hash of the line up to its end. */
+struct word {
+	u32 start, end;
+	u64 hash;
+};
+
+struct known_word {
+	char *text; /* owned */
+	u32 len;
+	frame_id frame;
+};
+
+struct collapsed {
+	struct input *in;
+	struct profile *p;
+	struct str *why;
+	char *block; /* what was read and not yet parsed is [start, end) */
+	size_t start, end, cap;
+	u64 line_nr, sum;
+	labels_id labels;
+	VEC(struct word) words;
+	VEC(struct known_word) known;
+	struct dict by_hash; /* of a frame's text -> index in known + 1; equal hashes probe on */
+	struct dict places;  /* hash of a line's start -> node */
+};
+
+static int refuse(struct collapsed *c, const char *what)
+{
+	str_addf(c->why, "line %llu: %s", (unsigned long long)c->line_nr, what);
+	return -EINVAL;
+}
+
+/* --- lines --- */
+
+/* Returns 1 and a line without its end, 0 at the end of the file, or a negative errno. */
+static int next_line(struct collapsed *c, char **line, size_t *len)
+{
+	size_t seen = 0;
+
+	for (;;) {
+		char *from = c->block + c->start;
+		char *newline = memchr(from + seen, '\n', c->end - c->start - seen);
+		seen = c->end - c->start;
+		if (newline) {
+			*line = from;
+			*len = (size_t)(newline - from);
+			c->start += *len + 1;
+			break;
+		}
+		if (seen > LINE_MAX_BYTES) {
+			c->line_nr++;
+			return refuse(c, "longer than 64 MiB; is this a text of stacks?");
+		}
+		memmove(c->block, from, seen);
+		c->start = 0;
+		c->end = seen;
+		if (c->cap < seen + BLOCK)
+			c->block = xreallocarray(c->block, c->cap = 2 * (seen + BLOCK), 1);
+		size_t got = input_read(c->in, c->block + seen, BLOCK);
+		c->end += got;
+		if (got)
+			continue;
+		if (!seen)
+			return ferror(c->in->f) ? -EIO : 0;
+		*line = c->block;
+		*len = seen;
+		c->start = c->end;
+		break;
+	}
+	c->line_nr++;
+	return 1;
+}
+
+static bool is_space(char ch)
+{
+	return ch == ' ' || ch == '\t' || ch == '\r';
+}
+
+/* Cuts the count off the line's end. */
+static int take_count(struct collapsed *c, const char *line, size_t *len, u64 *count)
+{
+	size_t end = *len, start;
+	u64 value = 0;
+
+	for (start = end; start > 0 && !is_space(line[start - 1]);)
+		start--;
+	if (start == 0)
+		return refuse(c, "no count; a line is \"root;...;leaf COUNT\"");
+	for (size_t i = start; i < end; i++) {
+		if (line[i] == '-' && i == start && end - start > 1)
+			return refuse(c, "the count is negative");
+		if (line[i] == '.' && i > start)
+			return refuse(c, "the count is not a whole number");
+		if (line[i] < '0' || line[i] > '9')
+			return refuse(c, "no count; a line is \"root;...;leaf COUNT\"");
+		value = value * 10 + (u64)(line[i] - '0');
+		if (value > VARINT_MAX)
+			return refuse(c, "the count is larger than 2^53 - 1");
+	}
+	while (start > 0 && is_space(line[start - 1]))
+		start--;
+	if (start == 0)
+		return refuse(c, "there is no stack before the count");
+	*len = start;
+	*count = value;
+	return 0;
+}
+
+/* --- frames --- */
+
+static u64 read_word(const char *at)
+{
+	u64 word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+/* Folds the 128-bit product: eight bytes per step, which a line of 2 KB needs. */
+static u64 mix(u64 hash, u64 word)
+{
+	unsigned __int128 product =
+		(unsigned __int128)(hash ^ 0x9e3779b97f4a7c15ull) * (word ^ 0xd6e8feb86659fd93ull);
+
+	return (u64)product ^ (u64)(product >> 64);
+}
+
+static u64 hash_bytes(u64 hash, const char *at, size_t len)
+{
+	u64 rest = 0;
+
+	for (; len >= 8; at += 8, len -= 8)
+		hash = mix(hash, read_word(at));
+	memcpy(&rest, at, len);
+	return mix(hash, rest ^ (u64)(len + 1) << 56);
+}
+
+static bool is_word_of_path(char ch)
+{
+	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+	       ch == '_' || ch == '$' || ch == '/';
+}
+
+/* "java/lang/Thread.run": async-profiler's Java names, which carry no suffix by default. */
+static bool is_java_name(const char *text, size_t len)
+{
+	size_t i = 0;
+	bool has_slash = false;
+
+	if (len && text[0] == '/')
+		return false;
+	for (; i < len && is_word_of_path(text[i]); i++)
+		has_slash |= text[i] == '/';
+	return has_slash && i + 1 < len && text[i] == '.' && !memchr(text + i, '/', len - i);
+}
+
+/* Cuts the suffix off. */
+static enum frame_kind kind_of(const char *text, size_t *len)
+{
+	static const struct {
+		char letter;
+		enum frame_kind kind;
+	} suffixes[] = {
+		{ 'j', FRAME_C2 }, { 'i', FRAME_INLINED },     { 'k', FRAME_KERNEL },
+		{ '1', FRAME_C1 }, { '0', FRAME_INTERPRETED },
+	};
+	const char *end = text + *len;
+
+	if (*len > 4 && end[-4] == '_' && end[-3] == '[' && end[-1] == ']')
+		for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+			if (suffixes[i].letter == end[-2]) {
+				*len -= 4;
+				return suffixes[i].kind;
+			}
+	return is_java_name(text, *len) ? FRAME_C2 : FRAME_NATIVE;
+}
+
+static frame_id intern_word(struct collapsed *c, const char *text, size_t len)
+{
+	u64 hash = hash_bytes(0, text, len), *at;
+
+	for (; *(at = dict_add(&c->by_hash, hash)); hash++) {
+		const struct known_word *k = &c->known.at[*at - 1];
+		if (k->len == len && !memcmp(k->text, text, len))
+			return k->frame;
+	}
+
+	size_t name_len = len;
+	enum frame_kind kind = kind_of(text, &name_len);
+	auto_free char *name = xstrndup(text, name_len);
+	frame_id frame = frames_intern(c->p->frames, kind, name, "");
+	vec_push(&c->known, (struct known_word){ xmemdup(text, len), (u32)len, frame });
+	*at = c->known.nr;
+	return frame;
+}
+
+/* --- stacks --- */
+
+static void split_words(struct collapsed *c, const char *stack, size_t len)
+{
+	const char *at = stack, *end = stack + len;
+	u64 hash = 0;
+
+	c->words.nr = 0;
+	for (;;) {
+		const char *next = memchr(at, ';', (size_t)(end - at)) ?: end;
+		hash = hash_bytes(hash, at, (size_t)(next - at));
+		vec_push(&c->words,
+			 (struct word){ (u32)(at - stack), (u32)(next - stack), hash });
+		if (next == end)
+			return;
+		at = next + 1;
+	}
+}
+
+/* The deepest known node on the stack; *depth gets the number of frames up to it. */
+static node_id find_place(const struct collapsed *c, size_t *depth)
+{
+	size_t low = 0, high = c->words.nr / PLACE_EVERY;
+	node_id node = 0;
+
+	while (low < high) {
+		size_t middle = (low + high + 1) / 2;
+		const u64 *place =
+			dict_find(&c->places, c->words.at[middle * PLACE_EVERY - 1].hash);
+		if (place) {
+			low = middle;
+			node = (node_id)*place;
+		} else {
+			high = middle - 1;
+		}
+	}
+	*depth = low * PLACE_EVERY;
+	return node;
+}
+
+static int add_stack(struct collapsed *c, const char *stack, size_t len, u64 count)
+{
+	size_t depth;
+
+	split_words(c, stack, len);
+	if (c->words.nr > FORMAT_DEPTH_MAX)
+		return refuse(c, "deeper than 65,535 frames");
+
+	node_id node = find_place(c, &depth);
+	for (; depth < c->words.nr; depth++) {
+		const struct word *w = &c->words.at[depth];
+		node = profile_child(c->p, node,
+				     intern_word(c, stack + w->start, w->end - w->start));
+		if ((depth + 1) % PLACE_EVERY == 0)
+			*dict_add(&c->places, w->hash) = node;
+	}
+	profile_add(c->p, node, c->labels, 0, count);
+	return 0;
+}
+
+static int read_line(struct collapsed *c, const char *line, size_t len)
+{
+	u64 count;
+
+	while (len && is_space(line[len - 1]))
+		len--;
+	if (!len)
+		return 0;
+	int err = take_count(c, line, &len, &count);
+	if (err || !count)
+		return err;
+	if (count > VARINT_MAX - c->sum)
+		return refuse(c, "the counts add up to more than 2^53 - 1");
+	c->sum += count;
+	return add_stack(c, line, len, count);
+}
+
+int collapsed_read(struct input *in, struct profile *p, struct str *why)
+{
+	struct collapsed c = { .in = in, .p = p, .why = why };
+	char *line;
+	size_t len;
+	int err;
+
+	if (!p->types.nr)
+		profile_add_type(p, "samples", "samples");
+	c.sum = profile_total(p, 0);
+	c.labels = profile_intern_labels(p, &(struct labels){ .comm = "", .thread = "" });
+	c.block = xmalloc(c.cap = 2 * BLOCK);
+	while ((err = next_line(&c, &line, &len)) > 0)
+		if ((err = read_line(&c, line, len)))
+			break;
+
+	vec_each(k, &c.known)
+		free(k->text);
+	vec_fini(&c.known);
+	vec_fini(&c.words);
+	dict_fini(&c.by_hash);
+	dict_fini(&c.places);
+	free(c.block);
+	return err;
+}
