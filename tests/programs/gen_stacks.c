@@ -30,21 +30,32 @@ static const char *const preamble[NR_PREAMBLE] = {
 };
 
 static const char *const packages[] = {
-	"java/util/concurrent", "java/util", "io/netty/channel", "com/example/shop/cart",
-	"org/apache/lucene/search", "clojure/lang", "java/io", "com/fasterxml/jackson/databind",
+	"java/util/concurrent",
+	"java/util",
+	"io/netty/channel",
+	"com/example/shop/cart",
+	"org/apache/lucene/search",
+	"clojure/lang",
+	"java/io",
+	"com/fasterxml/jackson/databind",
 };
-static const char *const nouns[] = { "HashMap",	  "Order",  "Session", "Channel", "Future", "Query",
-				     "Segment",	  "Parser", "Buffer",  "Cart",	  "Index",  "LazySeq",
-				     "Scheduler", "Codec",  "Stream",  "Ledger" };
-static const char *const verbs[] = { "get", "put", "run", "read", "merge", "apply", "next", "score",
-				     "encode", "flush", "resolve", "hash" };
-static const char *const jvm[] = { "CompileBroker::compile_method", "ObjectSynchronizer::enter",
-				   "G1CollectedHeap::attempt_allocation", "InterpreterRuntime::resolve",
-				   "PhaseChaitin::Split", "SharedRuntime::resolve_helper" };
+static const char *const nouns[] = { "HashMap",   "Order", "Session", "Channel",
+				     "Future",    "Query", "Segment", "Parser",
+				     "Buffer",    "Cart",  "Index",   "LazySeq",
+				     "Scheduler", "Codec", "Stream",  "Ledger" };
+static const char *const verbs[] = { "get",  "put",   "run",    "read",  "merge",   "apply",
+				     "next", "score", "encode", "flush", "resolve", "hash" };
+static const char *const jvm[] = { "CompileBroker::compile_method",
+				   "ObjectSynchronizer::enter",
+				   "G1CollectedHeap::attempt_allocation",
+				   "InterpreterRuntime::resolve",
+				   "PhaseChaitin::Split",
+				   "SharedRuntime::resolve_helper" };
 static const char *const libc[] = { "__memmove_avx_unaligned", "pthread_cond_wait", "malloc",
-				    "__GI___libc_write", "epoll_wait", "free" };
-static const char *const kernel[] = { "do_syscall_64_[k]", "futex_wait_[k]", "schedule_[k]",
-				      "tcp_sendmsg_[k]", "copy_user_generic_[k]", "try_to_wake_up_[k]" };
+				    "__GI___libc_write",       "epoll_wait",        "free" };
+static const char *const kernel[] = { "do_syscall_64_[k]",     "futex_wait_[k]",
+				      "schedule_[k]",          "tcp_sendmsg_[k]",
+				      "copy_user_generic_[k]", "try_to_wake_up_[k]" };
 
 struct stack {
 	uint32_t frames[DEPTH_MAX];
@@ -70,12 +81,12 @@ static uint32_t mix(uint32_t a, uint32_t b)
 
 #define OF(list, n) list[(n) % (sizeof(list) / sizeof(list[0]))]
 
-/* A method's number says what it is: its low four bits its family. */
-static void print_frame(uint32_t method, uint32_t caller)
+/* Only the end of a stack leaves Java; there the method's number says for what. */
+static void print_frame(uint32_t method, uint32_t caller, int from_end)
 {
 	uint32_t h = mix(method, 7);
 
-	switch (method & 15) {
+	switch (from_end < 3 ? method & 15 : 0) {
 	case 15:
 		fputs(OF(kernel, h), stdout);
 		return;
@@ -89,8 +100,8 @@ static void print_frame(uint32_t method, uint32_t caller)
 	char tier = "jjjjjji10jjiii1j"[h >> 9 & 15];
 	if (mix(method, caller) % 24 == 0)
 		tier = "01"[caller & 1];
-	printf("%s/%s%u.%s_[%c]", OF(packages, h >> 3), OF(nouns, h >> 6), method / 64, OF(verbs, h >> 11),
-	       tier);
+	printf("%s/%s%u.%s_[%c]", OF(packages, h >> 3), OF(nouns, h >> 6), method / 64,
+	       OF(verbs, h >> 11), tier);
 }
 
 static void print_stack(const struct stack *s)
@@ -99,7 +110,7 @@ static void print_stack(const struct stack *s)
 		printf("%s%s", i ? ";" : "", preamble[i]);
 	for (int i = 0; i < s->depth; i++) {
 		putchar_unlocked(';');
-		print_frame(s->frames[i], i ? s->frames[i - 1] : 0);
+		print_frame(s->frames[i], i ? s->frames[i - 1] : 0, s->depth - 1 - i);
 	}
 	printf(" %u\n", 1 + pick(pick(8) ? 3 : 30));
 }

@@ -61,11 +61,11 @@ static void the_documented_stacks_give_the_documented_body(void **state)
 {
 	static const u8 head[] = { 0x07, 1, 0x2b, 2, 0x20, 3, 0x0d, 4, 8, 5, 8, 6, 7, 7, 0x0a };
 	static const u8 tail[] = {
-		6,    0,    1,	  'a',	0,    1,    'b', 0, 1, 'c', 0, 4, 'm', 'a', 'i', 'n',
-		1,    5,    'e',  'm',	'c',  'p',  'y', 0, 7, 's', 'w', 'a', 'p', 'p', 'e', 'r',
-		6,    0,    1,	  2,	3,    4,    5,	 6, 6, 4,   2,	 2,   1,   0,	1,   0,
-		0,    0,    3,	  0,	0,    0,    0,	 0, 0, 0,   0,	 0,   1,   5,	3,   0,
-		1,    4,    2,	  0,	0,    0xc8, 1,	 0, 0, 3,   2,	 1,   0,   4,
+		6, 0, 1,   'a', 0,   1,    'b', 0, 1, 'c', 0,   4,   'm', 'a', 'i', 'n',
+		1, 5, 'e', 'm', 'c', 'p',  'y', 0, 7, 's', 'w', 'a', 'p', 'p', 'e', 'r',
+		6, 0, 1,   2,   3,   4,    5,   6, 6, 4,   2,   2,   1,   0,   1,   0,
+		0, 0, 3,   0,   0,   0,    0,   0, 0, 0,   0,   0,   1,   5,   3,   0,
+		1, 4, 2,   0,   0,   0xc8, 1,   0, 0, 3,   2,   1,   0,   4,
 	};
 	struct profile *p = read_text("main;a_[j];b_[j] 3\n"
 				      "main;a_[j];b_[j];memcpy 2\n"
@@ -86,8 +86,10 @@ static void the_documented_stacks_give_the_documented_body(void **state)
 
 static void the_order_of_stacks_does_not_change_a_byte(void **state)
 {
-	struct profile *a = read_text("m;a_[j];x 1\nm;b_[1];x 1\nm;a_[1];y 7\nk_[k] 5\nm;a_[i] 2\n");
-	struct profile *b = read_text("k_[k] 5\nm;a_[i] 2\nm;a_[1];y 7\nm;b_[1];x 1\nm;a_[j];x 1\n");
+	struct profile *a =
+		read_text("m;a_[j];x 1\nm;b_[1];x 1\nm;a_[1];y 7\nk_[k] 5\nm;a_[i] 2\n");
+	struct profile *b =
+		read_text("k_[k] 5\nm;a_[i] 2\nm;a_[1];y 7\nm;b_[1];x 1\nm;a_[j];x 1\n");
 	struct str body_a = body_of(a), body_b = body_of(b);
 
 	assert_same_bytes(&body_a, &body_b);
@@ -135,7 +137,8 @@ static void random_profiles_are_encoded_alike_in_any_order(void **state)
 			bodies[shuffled] = body_of(p);
 			profile_free(p);
 			for (int i = STACKS - 1; i > 0; i--) {
-				int other = (int)((seed = seed * 1103515245 + 12345) >> 8) % (i + 1);
+				int other =
+					(int)((seed = seed * 1103515245 + 12345) >> 8) % (i + 1);
 				u32 swap = seeds[i];
 				seeds[i] = seeds[other];
 				seeds[other] = swap;
@@ -240,8 +243,10 @@ static void a_damaged_container_says_what_is_wrong(void **state)
 		u8 flip;
 		const char *says;
 	} cases[] = {
-		{ 0, 1, "no profile" },		 { 4, 3, "damaged header" },
-		{ 29, 1, "damaged header" },	 { 40, 1, "damaged data: its checksum" },
+		{ 0, 1, "no profile" },
+		{ 4, 3, "damaged header" },
+		{ 29, 1, "damaged header" },
+		{ 40, 1, "damaged data: its checksum" },
 		{ 36 + 20, 0x80, "damaged data" },
 	};
 	struct profile *p = read_text("a;b 3\nc 4\n");
@@ -251,7 +256,8 @@ static void a_damaged_container_says_what_is_wrong(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct str out = { 0 }, why = { 0 };
 		packed.at[cases[i].at] ^= (char)cases[i].flip;
-		assert_int_equal(container_unpack((u8 *)packed.at, packed.len, &out, &why), -EINVAL);
+		assert_int_equal(container_unpack((u8 *)packed.at, packed.len, &out, &why),
+				 -EINVAL);
 		assert_non_null(strstr(why.at, cases[i].says));
 		packed.at[cases[i].at] ^= (char)cases[i].flip;
 		str_fini(&out);

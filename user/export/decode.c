@@ -283,8 +283,7 @@ static int read_tree(struct decoder *d)
 		if (rank < 0)
 			return damaged(d, "a caller has no such callee");
 		d->path.nr = d->path_context.nr = depth;
-		vec_push(&d->path,
-			 profile_child(d->p, d->path.at[depth - 1], d->frames.at[rank]));
+		vec_push(&d->path, profile_child(d->p, d->path.at[depth - 1], d->frames.at[rank]));
 		vec_push(&d->path_context, (u32)rank + 1);
 		err = read_weight(d, d->path.at[depth]);
 	}
@@ -321,8 +320,8 @@ int body_decode(const u8 *body, size_t len, struct profile *p, struct str *why)
 						 ?: read_labelsets(&d);
 
 	if (!err) {
-		d.no_labels = profile_intern_labels(
-			p, &(struct labels){ .comm = "", .thread = "" });
+		d.no_labels =
+			profile_intern_labels(p, &(struct labels){ .comm = "", .thread = "" });
 		d.callees = xcalloc(d.frames.nr + 1, sizeof(d.callees[0]));
 		err = read_tree(&d);
 	}

@@ -325,8 +325,8 @@ static void write_self(struct encoder *e, const node_id *members, u32 nr_members
 			const struct weight *w = &e->p->weights.at[e->weights.at[k]];
 			self[w->type] += w->value;
 			if (e->sets.nr && w->type == 0 && w->value)
-				vec_push(&e->labelled, (struct labelled){ e->sets.set_of[w->labels],
-									  w->value });
+				vec_push(&e->labelled,
+					 (struct labelled){ e->sets.set_of[w->labels], w->value });
 		}
 	}
 	for (u32 type = 0; type < e->p->types.nr; type++)

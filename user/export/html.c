@@ -73,7 +73,8 @@ bool html_is(const u8 *head, size_t len)
 	static const char start[] = "<!doctype html>";
 
 	return container_is(head, len) ||
-	       (len >= sizeof(start) - 1 && !strncasecmp((const char *)head, start, sizeof(start) - 1));
+	       (len >= sizeof(start) - 1 &&
+		!strncasecmp((const char *)head, start, sizeof(start) - 1));
 }
 
 static int read_all(struct input *in, struct str *out, struct str *why)

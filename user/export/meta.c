@@ -98,7 +98,8 @@ static void take_notes(struct profile *p, const json_t *notes)
 	size_t i;
 	const json_t *note;
 
-	json_array_foreach(notes, i, note) {
+	json_array_foreach(notes, i, note)
+	{
 		const char *key = json_string_value(json_object_get(note, "key"));
 		const char *text = json_string_value(json_object_get(note, "text"));
 		if (key && text)
@@ -111,7 +112,8 @@ static int take_types(struct meta_types *types, const json_t *list)
 	size_t i;
 	const json_t *type;
 
-	json_array_foreach(list, i, type) {
+	json_array_foreach(list, i, type)
+	{
 		const char *name = json_string_value(json_object_get(type, "name"));
 		const char *unit = json_string_value(json_object_get(type, "unit"));
 		if (!name || !unit)

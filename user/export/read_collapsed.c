@@ -228,8 +228,7 @@ static void split_words(struct collapsed *c, const char *stack, size_t len)
 	for (;;) {
 		const char *next = memchr(at, ';', (size_t)(end - at)) ?: end;
 		hash = hash_bytes(hash, at, (size_t)(next - at));
-		vec_push(&c->words,
-			 (struct word){ (u32)(at - stack), (u32)(next - stack), hash });
+		vec_push(&c->words, (struct word){ (u32)(at - stack), (u32)(next - stack), hash });
 		if (next == end)
 			return;
 		at = next + 1;

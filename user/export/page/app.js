@@ -69,10 +69,10 @@ class App {
 	findZoom(state) {
 		const node = this.view.nodeOf(state.link);
 		const isRight = node >= 0 && nameText(this.view, node).slice(0, NAME_CHECKED) === (state.linkName || 'all');
-		if (isRight || state.link === '0')
+		if (isRight || !state.link)
 			return isRight ? node : 0;
 		this.say('The link points to a frame that this profile does not have.');
-		state.link = '0';
+		state.link = '';
 		state.linkName = '';
 		return 0;
 	}
@@ -111,7 +111,7 @@ class App {
 	change(part, isStep) {
 		const state = { ...this.state, ...part };
 		if ('isUp' in part && part.isUp !== this.state.isUp)
-			Object.assign(state, { link: '0', linkName: '' });
+			Object.assign(state, { link: '', linkName: '' });
 		this.hideTip();
 		this.apply(state);
 		const hash = writeHash(state), depth = (history.state && history.state.depth) || 0;

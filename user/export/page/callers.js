@@ -153,12 +153,12 @@ class Callers {
 		const path = [];
 		for (; id > 0; id = this.nodes[id].parent)
 			path.unshift(this.nodes[id].method);
-		return path.join('.') || '0';
+		return path.join('.');
 	}
 
 	nodeOf(link) {
 		let id = 0;
-		if (link === '0')
+		if (link === '')
 			return 0;
 		for (const method of link.split('.').slice(0, 500)) {
 			id = this.expand(id).find((c) => String(this.nodes[c].method) === method);

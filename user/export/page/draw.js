@@ -74,7 +74,7 @@ class Painter {
 		const { view, marks, hitInFog } = this.scene;
 		if (box.fog)
 			return hitInFog(box.fog);
-		for (let node = box.last, left = box.chain; left >= 0; node = stepBack(view, box, node), left--)
+		for (let node = box.last, left = box.chain; left >= 0; node = view.parentOf(node), left--)
 			if (view.nameOf(node) >= 0 && marks[view.nameOf(node)])
 				return true;
 		return false;
@@ -180,9 +180,4 @@ class Painter {
 		const left = box.x + PAD + c.measureText(text).width + 3;
 		return { left, right: left + badge + 6 };
 	}
-}
-
-// From the end of a chain towards its start: in a bottom-up view, too, that is the parent.
-function stepBack(view, box, node) {
-	return node === box.node ? node : view.parentOf(node);
 }

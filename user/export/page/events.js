@@ -120,7 +120,8 @@ App.prototype.click = function (e) {
 	}
 	const badge = this.painter.badgeAt(box);
 	if (badge && e.offsetX >= badge.left && e.offsetX <= badge.right) {
-		this.expanded.add(box.node);
+		for (let node = box.last, left = box.chain; left >= 0; node = this.view.parentOf(node), left--)
+			this.expanded.add(node);
 		this.layOut(true);
 	} else if (e.pointerType === 'touch' && this.selected !== box) {
 		this.selectBox(box);

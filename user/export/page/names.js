@@ -26,9 +26,10 @@ class NameTexts {
 		return letters >= 3 ? `${texts[last].slice(0, letters)}\u2026` : '';
 	}
 
+	// Class.method, for places of one width.
 	short(index) {
 		const { texts } = this.forms(index);
-		return texts[Math.min(1, texts.length - 1)];
+		return texts[Math.max(0, texts.length - 2)];
 	}
 }
 

@@ -9,7 +9,7 @@ function readHash(text) {
 	const list = (key) => (get.get(key) || '').split(',').filter((n) => /^\d{1,9}$/.test(n)).map(Number);
 	const [link, ...name] = (get.get('z') || '').split('~');
 	return {
-		link: /^[\d.]{1,4000}$/.test(link) ? link : '0',
+		link: /^[\d.]{1,4000}$/.test(link) ? link : '',
 		linkName: name.join('~'),
 		isUp: flag('up', false),
 		query: (get.get('q') || '').slice(0, 2000),
@@ -28,7 +28,7 @@ function readHash(text) {
 // `s` as readHash gives it; only what differs from the ordinary is written.
 function writeHash(s) {
 	const put = new URLSearchParams();
-	if (s.link !== '0')
+	if (s.link)
 		put.set('z', `${s.link}~${s.linkName.slice(0, NAME_CHECKED)}`);
 	if (s.isUp)
 		put.set('up', '1');

@@ -152,11 +152,11 @@ class Tree {
 
 	// Identifies a node in a link: its number and its name, since numbers mean nothing elsewhere.
 	linkOf(node) {
-		return String(node);
+		return node ? String(node) : '';
 	}
 
 	nodeOf(link) {
-		const node = /^\d{1,10}$/.test(link) ? Number(link) : -1;
+		const node = /^\d{0,10}$/.test(link) ? Number(link) : -1;
 		return node >= 0 && node < this.nr ? node : -1;
 	}
 
