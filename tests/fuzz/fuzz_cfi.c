@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	if (data[0] == 2) {
 		struct memory m = { data + 1, size - 1 };
-		err = rows_build_image(read_memory, &m, 0, &rows);
+		err = rows_build_image((struct image_memory){ read_memory, &m }, 0, &rows);
 	} else {
 		const struct cfi_input input = {
 			.sections = { { .data = data + 1,

@@ -275,6 +275,7 @@ static void expect_same(const struct rows *a, const struct rows *b)
 
 static void an_image_in_memory_has_the_rows_of_its_file(void **state)
 {
+	const struct image_memory own = { .read = read_memory };
 	struct dl_phdr_info libc = { 0 };
 	auto_rows struct rows image = { 0 }, file = { 0 };
 	auto_elf struct elf *e = NULL;
@@ -283,7 +284,7 @@ static void an_image_in_memory_has_the_rows_of_its_file(void **state)
 	auto_close int fd = open(libc.dlpi_name, O_RDONLY | O_CLOEXEC);
 	assert_int_equal(elf_open_fd(fd, &e), 0);
 	assert_int_equal(rows_build(e, &file), 0);
-	assert_int_equal(rows_build_image(read_memory, NULL, libc.dlpi_addr, &image), 0);
+	assert_int_equal(rows_build_image(own, libc.dlpi_addr, &image), 0);
 	expect_same(&image, &file);
 }
 
@@ -332,12 +333,14 @@ static void a_damaged_image_gives_an_error(void **state)
 	memcpy(image + sizeof(header) + sizeof(load), &hdr, sizeof(hdr));
 	for (size_t len = 0; len < sizeof(image); len += 8) {
 		struct short_memory m = { image, len };
-		assert_true(rows_build_image(read_short, &m, 0, &rows) < 0);
+		assert_true(rows_build_image((struct image_memory){ read_short, &m }, 0, &rows) <
+			    0);
 	}
 	for (size_t i = 0; i < 64 + 56 * 2; i++) {
 		struct short_memory m = { image, sizeof(image) };
 		image[i] ^= 0xff;
-		assert_true(rows_build_image(read_short, &m, 0, &rows) < 0);
+		assert_true(rows_build_image((struct image_memory){ read_short, &m }, 0, &rows) <
+			    0);
 		image[i] ^= 0xff;
 	}
 }

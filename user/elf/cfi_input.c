@@ -15,11 +15,10 @@
 #define HDR_SIZE    16u    /* what is read of .eh_frame_hdr: enough for its first pointer */
 #define HDR_VERSION 1
 
-/* Where an image's bytes come from, by address in the terms of p_vaddr. */
-struct image {
-	cfi_read_fn *read;
-	void *ctx;
-	u64 bias; /* to add to a p_vaddr */
+/* Where an image's bytes come from. */
+struct origin {
+	struct image_memory memory;
+	u64 bias; /* what to add to a p_vaddr to read there */
 };
 
 /* The part of the address space that the file describes. */
@@ -80,7 +79,7 @@ static int read_from_file(void *ctx, u64 vaddr, void *buf, size_t len)
 }
 
 /* .eh_frame's address, from the .eh_frame_hdr that PT_GNU_EH_FRAME leads to. */
-static int eh_frame_vaddr(const struct elf *e, const struct image *from, u64 *out)
+static int eh_frame_vaddr(const struct elf *e, const struct origin *from, u64 *out)
 {
 	size_t nr;
 	const struct elf_segment *s = elf_segments(e, &nr), *end = s + nr;
@@ -93,7 +92,7 @@ static int eh_frame_vaddr(const struct elf *e, const struct image *from, u64 *ou
 	if (s->filesz < 4)
 		return -EBADMSG;
 	size_t len = s->filesz < sizeof(hdr) ? s->filesz : sizeof(hdr);
-	int err = from->read(from->ctx, s->vaddr + from->bias, hdr, len);
+	int err = from->memory.read(from->memory.ctx, s->vaddr + from->bias, hdr, len);
 	if (err)
 		return err;
 	struct cursor c = { .at = hdr + 4, .end = hdr + len };
@@ -106,7 +105,7 @@ static int eh_frame_vaddr(const struct elf *e, const struct image *from, u64 *ou
  * Without section headers .eh_frame has no known end: it is read up to the end of its segment, and
  * its terminator ends the walk.
  */
-static int read_by_header(const struct elf *e, const struct image *from, struct cfi_input *out)
+static int read_by_header(const struct elf *e, const struct origin *from, struct cfi_input *out)
 {
 	u64 vaddr, left;
 
@@ -118,7 +117,7 @@ static int read_by_header(const struct elf *e, const struct image *from, struct 
 	if (left > CFI_SECTION_MAX)
 		return -EFBIG;
 	auto_free u8 *data = xmalloc(left);
-	err = from->read(from->ctx, vaddr + from->bias, data, left);
+	err = from->memory.read(from->memory.ctx, vaddr + from->bias, data, left);
 	if (err)
 		return err;
 	out->sections[0] = (struct cfi_section){ .data = take(data), .size = left, .vaddr = vaddr };
@@ -159,7 +158,7 @@ int cfi_input_of_file(const struct elf *e, struct cfi_input *out)
 	/* It is a supplement: most functions are in .eh_frame, also if it cannot be read. */
 	add_section(e, ".debug_frame", &input);
 	if (!input.nr) {
-		const struct image from = { .read = read_from_file, .ctx = (void *)e };
+		const struct origin from = { .memory = { read_from_file, (void *)e } };
 		err = read_by_header(e, &from, &input);
 		if (err)
 			return err;
@@ -170,11 +169,11 @@ int cfi_input_of_file(const struct elf *e, struct cfi_input *out)
 }
 
 /* The ELF header and the program headers; what they lead to is elsewhere. */
-static int read_headers(const struct image *from, u64 load_addr, void **out, size_t *len)
+static int read_headers(const struct origin *from, u64 load_addr, void **out, size_t *len)
 {
 	Elf64_Ehdr ehdr;
 
-	int err = from->read(from->ctx, load_addr, &ehdr, sizeof(ehdr));
+	int err = from->memory.read(from->memory.ctx, load_addr, &ehdr, sizeof(ehdr));
 	if (err)
 		return err;
 	if (memcmp(ehdr.e_ident, ELFMAG, SELFMAG) || ehdr.e_ident[EI_CLASS] != ELFCLASS64)
@@ -186,7 +185,7 @@ static int read_headers(const struct image *from, u64 load_addr, void **out, siz
 	ehdr.e_shoff = ehdr.e_shnum = ehdr.e_shstrndx = 0;
 	*len = ehdr.e_phoff + table;
 	auto_free u8 *headers = xmalloc(*len);
-	err = from->read(from->ctx, load_addr, headers, *len);
+	err = from->memory.read(from->memory.ctx, load_addr, headers, *len);
 	if (err)
 		return err;
 	/* What was checked, should the second read give other bytes. */
@@ -195,9 +194,9 @@ static int read_headers(const struct image *from, u64 load_addr, void **out, siz
 	return 0;
 }
 
-int cfi_input_of_image(cfi_read_fn *read, void *ctx, u64 load_addr, struct cfi_input *out)
+int cfi_input_of_image(struct image_memory memory, u64 load_addr, struct cfi_input *out)
 {
-	struct image from = { .read = read, .ctx = ctx };
+	struct origin from = { .memory = memory };
 	struct cfi_input input = { 0 };
 	auto_free void *headers = NULL;
 	size_t len;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "elf/cfi.h"
+#include "elf/image.h"
 
 struct elf;
 
@@ -16,11 +17,8 @@ struct cfi_input {
 /* Errors as in rows.h. The caller owns *out. */
 int cfi_input_of_file(const struct elf *e, struct cfi_input *out);
 
-/* Copies [addr, addr + len) of an address space to `buf`; 0, or a negative errno. */
-typedef int cfi_read_fn(void *ctx, u64 addr, void *buf, size_t len);
-
 /* Of an image whose first byte is mapped at `load_addr`; needs no section headers. */
-int cfi_input_of_image(cfi_read_fn *read, void *ctx, u64 load_addr, struct cfi_input *out);
+int cfi_input_of_image(struct image_memory memory, u64 load_addr, struct cfi_input *out);
 void cfi_input_fini(struct cfi_input *input);
 
 #define auto_cfi_input __attribute__((cleanup(cfi_input_fini)))

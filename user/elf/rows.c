@@ -133,11 +133,11 @@ int rows_build(const struct elf *e, struct rows *out)
 	return err ? err : rows_compile(&input, out);
 }
 
-int rows_build_image(cfi_read_fn *read, void *ctx, u64 load_addr, struct rows *out)
+int rows_build_image(struct image_memory memory, u64 load_addr, struct rows *out)
 {
 	auto_cfi_input struct cfi_input input = { 0 };
 
-	int err = cfi_input_of_image(read, ctx, load_addr, &input);
+	int err = cfi_input_of_image(memory, load_addr, &input);
 	return err ? err : rows_compile(&input, out);
 }
 
@@ -151,7 +151,9 @@ int rows_build_vdso(struct rows *out)
 {
 	u64 addr = getauxval(AT_SYSINFO_EHDR);
 
-	return addr ? rows_build_image(read_own_memory, NULL, addr, out) : -ENOENT;
+	if (!addr)
+		return -ENOENT;
+	return rows_build_image((struct image_memory){ .read = read_own_memory }, addr, out);
 }
 
 const struct unwind_row *rows_find(const struct rows *rows, u64 vaddr)

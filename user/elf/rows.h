@@ -35,7 +35,7 @@ struct rows {
 int rows_build(const struct elf *e, struct rows *out);
 
 /* From an image whose first byte is mapped at `load_addr`; needs no section headers. */
-int rows_build_image(cfi_read_fn *read, void *ctx, u64 load_addr, struct rows *out);
+int rows_build_image(struct image_memory memory, u64 load_addr, struct rows *out);
 
 /* From our own vdso, which is the one of every process; -ENOENT if there is none. */
 int rows_build_vdso(struct rows *out);
