@@ -28,13 +28,14 @@ static void read_symbols(const struct elf *e, const struct elf *const *more, siz
 {
 	auto_symbols struct symbols *s = symbols_read(e, more, nr_more, MAX_BYTES);
 	size_t nr;
+	u64 start;
 	const struct elf_segment *segments = elf_segments(e, &nr);
 
 	if (symbols_bytes(s) > 4 * MAX_BYTES)
 		abort();
 	for (size_t i = 0; i < nr; i++) {
 		for (u64 at = 0; at < 4096; at += 61) {
-			const char *name = symbols_find(s, segments[i].vaddr + at);
+			const char *name = symbols_find(s, segments[i].vaddr + at, &start);
 			if (name && strlen(name) > 4096)
 				abort();
 		}

@@ -65,6 +65,7 @@ static void assert_agrees(const char *path)
 	auto_symbols struct symbols *s = NULL;
 	auto_elf struct elf *e = NULL;
 	struct truths t = { 0 };
+	u64 start;
 
 	assert_int_equal(elf_open_fd(fd, &e), 0);
 	s = symbols_read(e, NULL, 0, 64u << 20);
@@ -74,7 +75,7 @@ static void assert_agrees(const char *path)
 		const struct truth *f = &t.all.at[i];
 		u64 addrs[] = { f->addr, f->addr + f->size / 2, f->addr + f->size - 1 };
 		for (size_t k = 0; k < ARRAY_SIZE(addrs); k++) {
-			const char *name = symbols_find(s, addrs[k]);
+			const char *name = symbols_find(s, addrs[k], &start);
 			assert_non_null(name);
 			assert_true(truth_holds(&t, addrs[k], name));
 		}
@@ -156,11 +157,12 @@ static const char *name_at(const Elf64_Sym *syms, size_t nr, u64 addr)
 	auto_symbols struct symbols *s = NULL;
 	auto_elf struct elf *e = NULL;
 	struct made f;
+	u64 start;
 
 	make(&f, syms, nr, strings, sizeof(strings));
 	assert_int_equal(elf_open_memory(&f, sizeof(f), &e), 0);
 	s = symbols_read(e, NULL, 0, 1 << 20);
-	const char *name = symbols_find(s, addr);
+	const char *name = symbols_find(s, addr, &start);
 	for (size_t i = 0; name && i < ARRAY_SIZE(known); i++)
 		if (!strcmp(known[i], name))
 			return known[i];
@@ -258,6 +260,48 @@ static void a_table_over_its_bound_is_left_out(void **state)
 	symbols_free(s);
 }
 
+static const char *find_in(const char *path, u64 vaddr, u64 *start)
+{
+	static char name[256];
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	auto_elf struct elf *e = NULL;
+
+	assert_int_equal(elf_open_fd(fd, &e), 0);
+	auto_symbols struct symbols *s = symbols_read(e, NULL, 0, 1 << 20);
+	const char *found = symbols_find(s, vaddr, start);
+	snprintf(name, sizeof(name), "%s", found ? found : "-");
+	return name;
+}
+
+/* The seeds of the fuzzer: `local` and `work` of one small source; nm and readelf -wF say where. */
+static void a_32_bit_file_is_named(void **state)
+{
+	u64 start;
+
+	assert_string_equal(find_in("tests/fuzz/corpus/elf/elf32", 0x209, &start), "work");
+	assert_int_equal(start, 0x209);
+}
+
+static void a_stripped_file_tells_where_its_functions_begin(void **state)
+{
+	auto_close int fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
+	auto_elf struct elf *e = NULL;
+	u64 start, first = 0;
+
+	assert_int_equal(elf_open_fd(fd, &e), 0);
+	auto_symbols struct symbols *s = symbols_read(e, NULL, 0, 1 << 20);
+	const struct elf_section *text = elf_section_find(e, ".text");
+	u64 middle = text->vaddr + text->size / 2;
+	const char *name = symbols_find(s, middle, &first);
+	assert_non_null(name);
+	assert_string_equal(name, "");
+	assert_in_range(first, text->vaddr, middle);
+	assert_non_null(symbols_find(s, first, &start));
+	assert_int_equal(start, first);
+	symbols_find(s, first - 1, &start);
+	assert_in_range(start, text->vaddr, first - 1);
+}
+
 /* --- damage ------------------------------------------------------------------------------------*/
 
 static void use_all(const void *data, size_t len)
@@ -265,12 +309,13 @@ static void use_all(const void *data, size_t len)
 	auto_elf struct elf *e = NULL;
 	void *inner;
 	size_t inner_len;
+	u64 start;
 
 	if (elf_open_memory(data, len, &e))
 		return;
 	struct symbols *s = symbols_read(e, NULL, 0, 1 << 20);
 	for (u64 vaddr = 0; vaddr < 0x8000; vaddr += 61) {
-		const char *name = symbols_find(s, vaddr);
+		const char *name = symbols_find(s, vaddr, &start);
 		assert_true(!name || strlen(name) <= 4096);
 	}
 	symbols_free(s);
@@ -327,6 +372,8 @@ int main(void)
 		cmocka_unit_test(resolvers_mapping_symbols_and_data_are_no_functions),
 		cmocka_unit_test(random_symbols_agree_with_the_rules),
 		cmocka_unit_test(a_table_over_its_bound_is_left_out),
+		cmocka_unit_test(a_32_bit_file_is_named),
+		cmocka_unit_test(a_stripped_file_tells_where_its_functions_begin),
 		cmocka_unit_test(a_truncated_file_gives_fewer_names_and_no_harm),
 		cmocka_unit_test(a_file_with_flipped_bits_does_no_harm),
 	};

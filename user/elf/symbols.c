@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "elf/eh_starts.h"
 #include "elf/plt.h"
 
 #define MAX_NAME     4096
@@ -33,6 +34,7 @@ enum symbol_class {
 	CLASS_EXPORTED,
 	CLASS_LOCAL,
 	CLASS_LABEL,
+	CLASS_NAMELESS,
 };
 
 struct entry {
@@ -105,7 +107,7 @@ static bool add(struct builder *b, struct entry e, const char *name, u64 size, u
 {
 	u64 rest = code_after(b, e.addr);
 
-	if (!rest || e.addr < b->base || e.addr - b->base > UINT32_MAX || is_assemblers(name))
+	if (!rest || e.addr < b->base || e.addr - b->base > UINT32_MAX)
 		return true;
 	if (b->all.nr >= b->max_bytes / sizeof(struct range))
 		return false;
@@ -145,6 +147,8 @@ static bool add_symbol(struct builder *b, const struct table *t, const Elf64_Sym
 	} else if (type == STT_NOTYPE) {
 		return true;
 	}
+	if (is_assemblers(b->strings[t->source] + sym->st_name))
+		return true;
 	e.class = type == STT_NOTYPE  ? CLASS_LABEL
 		  : bind == STB_LOCAL ? CLASS_LOCAL
 				      : CLASS_EXPORTED;
@@ -253,6 +257,13 @@ static void add_plt(struct builder *b)
 	plt_each(b->module, add_plt_entry, b);
 	b->strings_len[b->nr_sources] = b->plt_names.len;
 	b->strings[b->nr_sources++] = str_take(&b->plt_names);
+}
+
+static bool add_start(void *arg, u64 vaddr)
+{
+	struct entry e = { .addr = vaddr, .class = CLASS_NAMELESS, .source = NAME_IN_POOL };
+
+	return add(arg, e, "", 0, 0);
 }
 
 /* By address, and the best name last, where the flattening lets it win. */
@@ -376,9 +387,12 @@ struct symbols *symbols_read(const struct elf *module, const struct elf *const *
 
 	/* Offsets into strings are of 32 bits. */
 	b.max_bytes = max_bytes > UINT32_MAX / 2 ? UINT32_MAX / 2 : max_bytes;
+	str_add_char(&b.pool, '\0');
 	add_section(&b, module, ".symtab", SHT_SYMTAB);
 	for (size_t i = 0; i < nr_more; i++)
 		add_section(&b, more[i], ".symtab", SHT_SYMTAB);
+	if (!b.all.nr)
+		eh_starts_each(module, add_start, &b);
 	add_section(&b, module, ".dynsym", SHT_DYNSYM);
 	add_plt(&b);
 	if (b.all.nr)
@@ -391,7 +405,7 @@ struct symbols *symbols_read(const struct elf *module, const struct elf *const *
 	return pack(&b);
 }
 
-const char *symbols_find(const struct symbols *s, u64 vaddr)
+const char *symbols_find(const struct symbols *s, u64 vaddr, u64 *start)
 {
 	size_t lo = 0, hi = s->nr;
 
@@ -405,7 +419,10 @@ const char *symbols_find(const struct symbols *s, u64 vaddr)
 		else
 			hi = mid;
 	}
-	return lo < s->nr && s->at[lo].start <= addr ? s->pool + s->at[lo].name : NULL;
+	if (lo == s->nr || s->at[lo].start > addr)
+		return NULL;
+	*start = s->base + s->at[lo].start;
+	return s->pool + s->at[lo].name;
 }
 
 size_t symbols_nr(const struct symbols *s)

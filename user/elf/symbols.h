@@ -8,7 +8,8 @@
  * at most to the end of its section. STT_GNU_IFUNC is left out: its address is the resolver's,
  * not the function's. Where several symbols cover an address, the one that starts last wins;
  * of those that start together: functions before labels, exported (global or weak: libc's `read`
- * is the weak name of `__read`) before local, fewest leading underscores, shortest.
+ * is the weak name of `__read`) before local, fewest leading underscores, shortest. A module
+ * whose .symtab is gone still tells by .eh_frame_hdr where its nameless functions begin.
  */
 #pragma once
 
@@ -26,8 +27,12 @@ struct symbols;
 struct symbols *symbols_read(const struct elf *module, const struct elf *const *more,
 			     size_t nr_more, size_t max_bytes);
 
-/* The function that holds `vaddr` (an address as in the file), NULL if none; valid until free. */
-const char *symbols_find(const struct symbols *s, u64 vaddr);
+/*
+ * The name of the function that holds `vaddr` (an address as in the file): "" if it has none,
+ * NULL if no function is known there; valid until free. *start gets where it begins (where
+ * functions overlap, the piece of it).
+ */
+const char *symbols_find(const struct symbols *s, u64 vaddr, u64 *start);
 size_t symbols_nr(const struct symbols *s);
 size_t symbols_bytes(const struct symbols *s);
 void symbols_free(struct symbols *s);

@@ -287,11 +287,11 @@ static const char *file_name(const struct mapping *m)
 }
 
 /* A 32-bit process has another vdso than ours: it lies below 4 GB. */
-static const char *vdso_name(const struct native *n, const struct mapping *m, u64 vaddr)
+static const char *vdso_name(const struct native *n, const struct mapping *m, u64 vaddr, u64 *start)
 {
 	bool is_ours = m->end - m->start == n->vdso_size && m->start > UINT32_MAX;
 
-	return n->vdso && is_ours ? symbols_find(n->vdso, vaddr) : NULL;
+	return n->vdso && is_ours ? symbols_find(n->vdso, vaddr, start) : NULL;
 }
 
 int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
@@ -305,7 +305,7 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		out->offset = pc - m->start;
 		if (!strcmp(m->path, "[vdso]")) {
 			out->offset -= n->vdso_bias;
-			symbol = vdso_name(n, m, out->offset);
+			symbol = vdso_name(n, m, out->offset, &out->function);
 		}
 	} else {
 		struct place *p = place_of(n, pid, m);
@@ -314,10 +314,12 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		err = p->err;
 		if (p->module) {
 			p->module->last_used = ++n->now;
-			symbol = symbols_find(p->module->symbols, out->offset);
+			symbol = symbols_find(p->module->symbols, out->offset, &out->function);
 		}
 	}
 	if (!symbol)
+		out->function = out->offset;
+	if (!symbol || !*symbol)
 		return err ? err : -ENOENT;
 	demangle(&n->name, symbol);
 	out->symbol = n->name.at;

@@ -17,7 +17,8 @@ struct native;
 struct native_name {
 	const char *symbol; /* demangled; NULL if unknown */
 	const char *module; /* "libc.so.6", "[vdso]", "java"; "[anon]" for memory without a file */
-	u64 offset; /* of the pc in the module, as its file counts; in "[anon]" from its start */
+	u64 offset;   /* of the pc in the module, as its file counts; in "[anon]" from its start */
+	u64 function; /* the same of its function's start; of the pc where that is unknown */
 	bool is_libjvm;
 };
 
