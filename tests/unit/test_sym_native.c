@@ -195,7 +195,8 @@ static void an_offset_is_the_files_own_address(void **state)
 	stop(&v);
 }
 
-static void a_stripped_program_has_its_module_and_offset(void **state)
+/* Its samples are one frame, not one for each instruction: `function` is the same for all. */
+static void a_stripped_program_has_its_module_and_functions(void **state)
 {
 	auto_native struct native *n = native_new(BUDGET, "debug");
 	struct native_name name;
@@ -207,6 +208,9 @@ static void a_stripped_program_has_its_module_and_offset(void **state)
 	assert_null(name.symbol);
 	assert_string_equal(name.module, "v");
 	assert_in_range(name.offset, 1, 65536);
+	assert_int_equal(name.function, name.offset);
+	assert_int_equal(native_name(n, v.pid, v.m, v.pc + 5, &name), -ENOENT);
+	assert_int_equal(name.function, name.offset - 5);
 	stop(&v);
 }
 
@@ -348,6 +352,11 @@ static void deleted_and_replaced_files_are_named(void **state)
 	start(&v, "./v");
 	unlink("v");
 	assert_named(n, &v, "known_function", "v");
+	/* Also by a mapping that has been merged or split since. */
+	struct mapping split = *v.m;
+	split.end += 4096;
+	v.m = &split;
+	assert_named(n, &v, "known_function", "v");
 	stop(&v);
 
 	assert_true(runs("cp keep v"));
@@ -366,8 +375,10 @@ static void a_replaced_file_is_never_read_by_its_path(void **state)
 
 	assert_true(runs("gcc -O1 v.c -o v && cp v other"));
 	start(&v, "./v");
+	/* Neither map_files nor the list of mappings knows this one. */
 	m = *v.m;
-	m.end += 4096; /* no such range in map_files */
+	m.start -= 1ull << 30;
+	m.end = m.start + 4096;
 	auto_close int fd = mapped_file_open(v.pid, &m);
 	assert_true(fd >= 0);
 	assert_true(runs("mv other v"));
@@ -546,7 +557,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_of_every_layout_are_named),
 		cmocka_unit_test(an_offset_is_the_files_own_address),
-		cmocka_unit_test(a_stripped_program_has_its_module_and_offset),
+		cmocka_unit_test(a_stripped_program_has_its_module_and_functions),
 		cmocka_unit_test(separate_debug_files_name_a_stripped_program),
 		cmocka_unit_test(a_debug_file_of_another_build_is_not_used),
 		cmocka_unit_test(embedded_debug_data_names_a_stripped_program),

@@ -57,6 +57,21 @@ static int open_by_range(pid_t pid, const struct mapping *m)
 	return checked(file_open_regular(AT_FDCWD, path, 0), m, true);
 }
 
+/* The kernel may have merged or split the mapping since `m` was read. */
+static int open_by_current_range(pid_t pid, const struct mapping *m)
+{
+	struct mappings all;
+	int fd = -ENOENT;
+
+	if (mappings_read(pid, m->executable, &all))
+		return fd;
+	const struct mapping *now = mappings_find(&all, m->start);
+	if (now && now->inode == m->inode && (now->start != m->start || now->end != m->end))
+		fd = open_by_range(pid, now);
+	mappings_fini(&all);
+	return fd;
+}
+
 /* Paths in /proc/PID/maps have no links left in them: whoever puts one there wants to mislead. */
 static int open_by_path(const char *root, const struct mapping *m)
 {
@@ -84,6 +99,8 @@ int mapped_file_open(pid_t pid, const struct mapping *m)
 	int in_ours = open_by_path("/", m);
 	if (in_ours >= 0)
 		return in_ours;
+	if (fd == -ENOENT && (fd = open_by_current_range(pid, m)) >= 0)
+		return fd;
 	if (in_target == -ESTALE || in_ours == -ESTALE)
 		return -ESTALE;
 	return in_target == -EACCES || in_target == -EPERM ? in_target : -ENOENT;
