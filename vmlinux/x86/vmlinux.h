@@ -27,7 +27,6 @@ typedef __u32 __be32;
 typedef __u32 __wsum;
 typedef __kernel_pid_t pid_t;
 typedef _Bool bool;
-typedef long unsigned int vm_flags_t;
 typedef struct pt_regs bpf_user_pt_regs_t;
 
 enum {
@@ -58,10 +57,6 @@ enum {
 	BPF_F_USER_STACK = 256,
 };
 
-struct file;
-struct mm_struct;
-struct nsproxy;
-struct pid;
 
 struct pt_regs {
 	long unsigned int r15;
@@ -87,27 +82,13 @@ struct pt_regs {
 	u16 ss;
 };
 
-struct vm_area_struct {
-	long unsigned int vm_start;
-	long unsigned int vm_end;
-	vm_flags_t vm_flags;
-	long unsigned int vm_pgoff;
-	struct file *vm_file;
-	struct mm_struct *vm_mm;
-};
-
 struct task_struct {
 	pid_t pid;
 	pid_t tgid;
 	char comm[16];
-	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	u64 start_boottime;
 	unsigned int flags;
-	int exit_code;
-	struct task_struct *real_parent;
-	struct pid *thread_pid;
-	struct nsproxy *nsproxy;
 };
 
 struct bpf_perf_event_data {

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Made by vmlinux/reduce from a kernel's BTF; see vmlinux/README. Do not edit. */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef _Bool bool;
+typedef unsigned char __u8;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long unsigned int __u64;
+typedef __u8 u8;
+typedef __s32 s32;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef signed char __s8;
+typedef short unsigned int __u16;
+typedef long long int __s64;
+typedef __s8 s8;
+typedef __u16 u16;
+typedef __s64 s64;
+typedef int __kernel_pid_t;
+typedef __kernel_pid_t pid_t;
+typedef short int __s16;
+typedef __s16 s16;
+typedef __u32 __be32;
+typedef __u16 __be16;
+typedef __u32 __wsum;
+typedef struct user_pt_regs bpf_user_pt_regs_t;
+
+enum {
+	false,
+	true,
+};
+
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_STACK_TRACE = 7,
+	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_HASH_OF_MAPS = 13,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_EXIST = 2,
+	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1024,
+	BPF_F_INNER_MAP = 4096,
+	BPF_F_CURRENT_CPU = 4294967295ULL,
+	BPF_F_USER_STACK = 256,
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+	BPF_RB_AVAIL_DATA = 0,
+};
+
+
+struct user_pt_regs {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
+	__u64 pstate;
+};
+
+struct pt_regs {
+	struct user_pt_regs user_regs;
+};
+
+struct task_struct {
+	pid_t pid;
+	pid_t tgid;
+	char comm[16];
+	struct task_struct *group_leader;
+	u64 start_boottime;
+	unsigned int flags;
+};
+
+struct bpf_perf_event_data {
+	bpf_user_pt_regs_t regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+#pragma clang attribute pop
+
+#endif
