@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/str.h"
-#include "base/time.h"
 #include "base/vec.h"
 #include "proc/status.h"
 
@@ -44,13 +42,6 @@ void processes_free(struct processes *all)
 	free(all);
 }
 
-bool process_is_start(u64 a_ns, u64 b_ns)
-{
-	u64 tick_ns = NS_PER_SEC / (u64)sysconf(_SC_CLK_TCK);
-
-	return a_ns / tick_ns == b_ns / tick_ns;
-}
-
 struct process *processes_newest(const struct processes *all, pid_t pid)
 {
 	u64 *p = dict_find(&all->by_pid, (u64)pid);
@@ -58,11 +49,11 @@ struct process *processes_newest(const struct processes *all, pid_t pid)
 	return p ? (struct process *)*p : NULL;
 }
 
-static struct process *find(const struct processes *all, pid_t pid, u64 start_ns)
+struct process *processes_find(const struct processes *all, pid_t pid, u64 start_ns)
 {
 	struct process *p = processes_newest(all, pid);
 
-	while (p && !process_is_start(p->start_ns, start_ns))
+	while (p && !proc_same_start(p->start_ns, start_ns))
 		p = p->older;
 	return p;
 }
@@ -114,7 +105,7 @@ static struct process *add_running(struct processes *all, pid_t pid)
 
 	if (proc_status_read(pid, &status))
 		return NULL;
-	if (find(all, pid, status.start_ns))
+	if (processes_find(all, pid, status.start_ns))
 		return NULL;
 	struct process *p = add(all, pid, status.start_ns, status.comm);
 	read_mappings(p);
@@ -138,65 +129,44 @@ int processes_scan(struct processes *all)
 
 struct process *processes_get(struct processes *all, pid_t pid, u64 start_ns, const char *comm)
 {
-	struct process *p = find(all, pid, start_ns);
+	struct process *p = processes_find(all, pid, start_ns);
 
 	if (!p) {
 		p = add_running(all, pid);
-		if (p && !process_is_start(p->start_ns, start_ns))
+		if (p && !proc_same_start(p->start_ns, start_ns))
 			p = NULL;
 	}
 	return p ?: add(all, pid, start_ns, comm);
 }
 
-void processes_fork(struct processes *all, pid_t parent, pid_t pid, u64 start_ns, const char *comm)
+struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u64 start_ns,
+			       const char *comm)
 {
 	const struct process *from = processes_newest(all, parent);
+	struct process *p = processes_find(all, pid, start_ns);
 
-	if (find(all, pid, start_ns))
-		return;
-	struct process *p = add(all, pid, start_ns, comm);
+	if (p)
+		return p;
+	p = add(all, pid, start_ns, comm);
 	if (from) {
 		mappings_copy(&from->mappings, &p->mappings);
 		p->mappings_stale = from->mappings_stale;
 		mappings_changed(p);
 	}
+	return p;
 }
 
-void processes_rename(struct processes *all, pid_t pid, const char *comm)
+void process_exec(struct process *p)
 {
-	struct process *p = processes_newest(all, pid);
-
-	if (p)
-		copy_text(p->comm, sizeof(p->comm), comm);
+	mappings_fini(&p->mappings);
+	p->is_jvm = false;
+	mappings_changed(p);
 }
 
-void processes_exec(struct processes *all, pid_t pid)
+void process_mmap(struct process *p, const struct mapping *m)
 {
-	struct process *p = processes_newest(all, pid);
-
-	if (p) {
-		mappings_fini(&p->mappings);
-		p->is_jvm = false;
-		mappings_changed(p);
-	}
-}
-
-void processes_mmap(struct processes *all, pid_t pid, const struct mapping *m)
-{
-	struct process *p = processes_newest(all, pid);
-
-	if (p) {
-		mappings_insert(&p->mappings, m);
-		mappings_changed(p);
-	}
-}
-
-void processes_exit(struct processes *all, pid_t pid, u64 start_ns, u64 time_ns)
-{
-	struct process *p = find(all, pid, start_ns);
-
-	if (p)
-		p->exit_ns = time_ns;
+	mappings_insert(&p->mappings, m);
+	mappings_changed(p);
 }
 
 void processes_distrust(struct processes *all)
@@ -211,26 +181,26 @@ void process_refresh(struct process *p)
 		read_mappings(p);
 }
 
-/* Takes the ended ones out of a PID's chain; returns the chain's new head. */
-static struct process *reap_chain(struct process *p, u64 time_ns)
-{
-	if (!p)
-		return NULL;
-	p->older = reap_chain(p->older, time_ns);
-	if (!p->exit_ns || p->exit_ns >= time_ns)
-		return p;
-	struct process *older = p->older;
-	process_free(p);
-	return older;
-}
-
-void processes_reap(struct processes *all, u64 time_ns)
+void processes_reap(struct processes *all, u64 time_ns, process_fn gone, void *ctx)
 {
 	VEC(u64) empty = { 0 };
 
 	dict_each(slot, &all->by_pid) {
-		slot->value = (u64)reap_chain((void *)slot->value, time_ns);
-		if (!slot->value)
+		struct process *kept = NULL, **last = &kept;
+		for (struct process *p = (void *)slot->value, *older; p; p = older) {
+			older = p->older;
+			p->older = NULL;
+			if (!p->exit_ns || p->exit_ns >= time_ns) {
+				*last = p;
+				last = &p->older;
+				continue;
+			}
+			if (gone)
+				gone(p, ctx);
+			process_free(p);
+		}
+		slot->value = (u64)kept;
+		if (!kept)
 			vec_push(&empty, slot->key);
 	}
 	vec_each(pid, &empty)
@@ -238,7 +208,7 @@ void processes_reap(struct processes *all, u64 time_ns)
 	vec_fini(&empty);
 }
 
-void processes_each(struct processes *all, void (*visit)(struct process *p, void *ctx), void *ctx)
+void processes_each(struct processes *all, process_fn visit, void *ctx)
 {
 	dict_each(slot, &all->by_pid)
 		for (struct process *p = (void *)slot->value; p; p = p->older)

@@ -13,7 +13,7 @@
 
 struct process {
 	pid_t pid;
-	u64 start_ns; /* CLOCK_BOOTTIME; see process_is_start */
+	u64 start_ns; /* CLOCK_BOOTTIME; of /proc in clock ticks only: proc_same_start */
 	u64 exit_ns;  /* CLOCK_MONOTONIC, 0 while it runs */
 	char comm[PROCESS_COMM_LEN];
 	struct mappings mappings; /* executable ones */
@@ -32,12 +32,6 @@ void processes_free(struct processes *all);
 int processes_scan(struct processes *all);
 
 /*
- * Whether two start times are the same: /proc/PID/stat knows them in clock ticks only, the
- * kernel's events in nanoseconds.
- */
-bool process_is_start(u64 a_ns, u64 b_ns);
-
-/*
  * The process; one that is not known yet is read from /proc, and if it is gone from there too it
  * has `comm` for a name and no mappings. Never NULL; valid until processes_reap.
  */
@@ -46,12 +40,18 @@ struct process *processes_get(struct processes *all, pid_t pid, u64 start_ns, co
 /* The newest process of that PID, NULL if unknown. */
 struct process *processes_newest(const struct processes *all, pid_t pid);
 
-/* What the kernel reported, to be told in the order of time. */
-void processes_fork(struct processes *all, pid_t parent, pid_t pid, u64 start_ns, const char *comm);
-void processes_rename(struct processes *all, pid_t pid, const char *comm);
-void processes_exec(struct processes *all, pid_t pid); /* its mappings are gone */
-void processes_mmap(struct processes *all, pid_t pid, const struct mapping *m);
-void processes_exit(struct processes *all, pid_t pid, u64 start_ns, u64 time_ns);
+/* The process of that PID and start, NULL if unknown. */
+struct process *processes_find(const struct processes *all, pid_t pid, u64 start_ns);
+
+/* A child begins with what its parent has mapped. Returns the child. */
+struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u64 start_ns,
+			       const char *comm);
+
+/* It executes another program: its mappings are gone. */
+void process_exec(struct process *p);
+
+/* It mapped executable memory; `m` is copied. */
+void process_mmap(struct process *p, const struct mapping *m);
 
 /* Reports were lost: every process's mappings are read again before they are used. */
 void processes_distrust(struct processes *all);
@@ -59,8 +59,10 @@ void processes_distrust(struct processes *all);
 /* Brings mappings_stale ones up to date. */
 void process_refresh(struct process *p);
 
-/* Forgets the processes that ended before `time_ns`. */
-void processes_reap(struct processes *all, u64 time_ns);
+typedef void (*process_fn)(struct process *p, void *ctx);
+
+/* Forgets the processes that ended before `time_ns`, telling `gone` (may be NULL) of each. */
+void processes_reap(struct processes *all, u64 time_ns, process_fn gone, void *ctx);
 
 /* Calls `visit` for every process, in no particular order. */
-void processes_each(struct processes *all, void (*visit)(struct process *p, void *ctx), void *ctx);
+void processes_each(struct processes *all, process_fn visit, void *ctx);

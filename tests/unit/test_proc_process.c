@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "proc/process.h"
+#include "proc/status.h"
+
+#define GONE_PID 4194300 /* beyond what pid_max reaches on a small machine */
+
+static const struct mapping libjvm = {
+	.start = 0x1000, .end = 0x2000, .inode = 7, .executable = true, .path = "/jdk/libjvm.so"
+};
+
+static void a_scan_finds_this_process_with_its_program(void **state)
+{
+	struct processes *all = processes_new();
+	struct proc_status status;
+
+	assert_true(processes_scan(all) > 0);
+	assert_int_equal(proc_status_read(getpid(), &status), 0);
+	struct process *p = processes_get(all, getpid(), status.start_ns, "");
+	assert_true(p->mappings.nr > 2);
+	assert_non_null(
+		mappings_find(&p->mappings, (uintptr_t)a_scan_finds_this_process_with_its_program));
+	assert_string_equal(p->comm, status.comm);
+	processes_free(all);
+}
+
+static void a_reused_pid_is_another_process(void **state)
+{
+	struct processes *all = processes_new();
+	struct process *old = processes_get(all, GONE_PID, 1 * NS_PER_SEC, "old");
+
+	old->exit_ns = 100;
+	processes_fork(all, 1, GONE_PID, 2 * NS_PER_SEC, "new");
+	assert_string_equal(processes_get(all, GONE_PID, 2 * NS_PER_SEC, "x")->comm, "new");
+	assert_ptr_equal(processes_get(all, GONE_PID, 1 * NS_PER_SEC, "x"), old);
+	processes_reap(all, 101, NULL, NULL);
+	assert_string_equal(processes_newest(all, GONE_PID)->comm, "new");
+	assert_null(processes_newest(all, GONE_PID)->older);
+	processes_free(all);
+}
+
+static void a_child_has_its_parents_mappings_until_it_executes(void **state)
+{
+	struct processes *all = processes_new();
+	pid_t parent = GONE_PID, child = GONE_PID + 1;
+
+	processes_get(all, parent, 1, "parent");
+	process_mmap(processes_newest(all, parent), &libjvm);
+	assert_true(processes_newest(all, parent)->is_jvm);
+
+	processes_fork(all, parent, child, NS_PER_SEC, "parent");
+	assert_true(processes_newest(all, child)->is_jvm);
+	process_exec(processes_newest(all, child));
+	assert_false(processes_newest(all, child)->is_jvm);
+	assert_int_equal(processes_newest(all, child)->mappings.nr, 0);
+	assert_true(processes_newest(all, parent)->is_jvm);
+	processes_free(all);
+}
+
+static void a_new_mapping_empties_the_frame_cache(void **state)
+{
+	struct processes *all = processes_new();
+	struct process *p = processes_get(all, GONE_PID, 1, "x");
+
+	*dict_add(&p->frames, 0x1234) = 5;
+	process_mmap(p, &libjvm);
+	assert_null(dict_find(&p->frames, 0x1234));
+	processes_free(all);
+}
+
+static void a_process_that_is_gone_still_has_its_name(void **state)
+{
+	struct processes *all = processes_new();
+	struct process *p = processes_get(all, GONE_PID, 1, "a name that is too long");
+
+	assert_string_equal(p->comm, "a name that is ");
+	assert_int_equal(p->mappings.nr, 0);
+	processes_free(all);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_scan_finds_this_process_with_its_program),
+		cmocka_unit_test(a_reused_pid_is_another_process),
+		cmocka_unit_test(a_child_has_its_parents_mappings_until_it_executes),
+		cmocka_unit_test(a_new_mapping_empties_the_frame_cache),
+		cmocka_unit_test(a_process_that_is_gone_still_has_its_name),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
