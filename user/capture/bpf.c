@@ -68,10 +68,23 @@ static int configure(struct sysflame *skel, const struct bpf_options *o)
 		return nr_cpus;
 
 	skel->rodata->knobs.filter_by_pid = o->filter;
-	int err = bpf_map__set_max_entries(skel->maps.scratches, (u32)nr_cpus * NR_SOURCES);
-	return err
-		       ?: bpf_map__set_max_entries(skel->maps.records,
-						   ring_size(o->ring_bytes, nr_cpus));
+	const struct tables_sizes tables = TABLES_SIZES_DEFAULT;
+	const struct {
+		struct bpf_map *map;
+		u32 nr;
+	} sizes[] = {
+		{ skel->maps.scratches, (u32)nr_cpus * NR_SOURCES },
+		{ skel->maps.records, ring_size(o->ring_bytes, nr_cpus) },
+		{ skel->maps.unwind_rows, tables.nr_rows },
+		{ skel->maps.unwind_ranges, tables.nr_ranges },
+		{ skel->maps.jvms, tables.nr_jvms },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		int err = bpf_map__set_max_entries(sizes[i].map, sizes[i].nr);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int bpf_add_target(struct bpf *bpf, pid_t pid)
@@ -158,6 +171,16 @@ int bpf_attach_processes(struct bpf *bpf)
 	int err = -errno;
 	privilege_explain("following processes", err);
 	return err;
+}
+
+struct tables_fds bpf_tables(const struct bpf *bpf)
+{
+	return (struct tables_fds){
+		.rows = bpf_map__fd(bpf->skel->maps.unwind_rows),
+		.ranges = bpf_map__fd(bpf->skel->maps.unwind_ranges),
+		.procs = bpf_map__fd(bpf->skel->maps.unwind_procs),
+		.jvms = bpf_map__fd(bpf->skel->maps.jvms),
+	};
 }
 
 int bpf_drain(struct bpf *bpf, bpf_record_fn record, void *ctx)

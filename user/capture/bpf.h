@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/types.h"
+#include "capture/tables.h"
 #include "stat.h"
 
 struct bpf_options {
@@ -25,6 +26,9 @@ void bpf_detach(struct bpf_link *link);
 
 /* Follows fork, exec and exit. */
 int bpf_attach_processes(struct bpf *bpf);
+
+/* The unwinder's maps. */
+struct tables_fds bpf_tables(const struct bpf *bpf);
 
 /* Adds a PID to the sampled ones. */
 int bpf_add_target(struct bpf *bpf, pid_t pid);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "capture/inbox.h"
+
+static void add_process(struct inbox *in, u64 time_ns, u32 kind)
+{
+	struct process_record r = { .kind = kind, .time_ns = time_ns };
+
+	inbox_add_record(&r, sizeof(r), in);
+}
+
+static void items_come_out_in_the_order_of_time_then_of_arrival(void **state)
+{
+	struct side_event mmap = { .kind = SIDE_MMAP, .time_ns = 5, .mapping.path = "/lib/x.so" };
+	struct inbox in = { 0 };
+
+	add_process(&in, 7, RECORD_EXIT);
+	add_process(&in, 5, RECORD_FORK);
+	inbox_add_side(&mmap, &in);
+	add_process(&in, 3, RECORD_EXEC);
+	inbox_sort(&in);
+
+	assert_int_equal(in.items.nr, 4);
+	assert_int_equal(in.items.at[0].time_ns, 3);
+	assert_int_equal(in.items.at[1].kind, ITEM_PROCESS);
+	assert_int_equal(in.items.at[2].kind, ITEM_SIDE);
+	assert_string_equal(in.items.at[2].side.mapping.path, "/lib/x.so");
+	assert_int_equal(in.items.at[3].time_ns, 7);
+	inbox_fini(&in);
+}
+
+static void a_sample_is_copied_with_its_words_only(void **state)
+{
+	struct {
+		struct sample head;
+		u64 words[8];
+	} record = { .head = { .kind = RECORD_SAMPLE, .nr_kernel = 1, .nr_user = 2 } };
+	struct inbox in = { 0 };
+
+	record.words[4] = 13;
+	inbox_add_record(&record, sizeof(record), &in);
+	assert_int_equal(in.items.nr, 1);
+	assert_int_equal(sample_words(in.items.at[0].record)[4], 13);
+	inbox_fini(&in);
+}
+
+static void records_that_make_no_sense_are_counted_and_dropped(void **state)
+{
+	struct sample head = { .kind = RECORD_SAMPLE, .nr_user = 1 };
+	struct inbox in = { 0 };
+
+	inbox_add_record(&head, sizeof(head), &in); /* its words are missing */
+	inbox_add_record(&head, 3, &in);
+	head.kind = 99;
+	inbox_add_record(&head, sizeof(head), &in);
+	assert_int_equal(in.items.nr, 0);
+	assert_int_equal(in.malformed, 3);
+	inbox_fini(&in);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(items_come_out_in_the_order_of_time_then_of_arrival),
+		cmocka_unit_test(a_sample_is_copied_with_its_words_only),
+		cmocka_unit_test(records_that_make_no_sense_are_counted_and_dropped),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

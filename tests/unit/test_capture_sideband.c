@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/time.h"
+#include "capture/sideband.h"
+
+struct seen {
+	pid_t pid;
+	int execs, mmaps, anonymous;
+	char path[256];
+	struct mapping last;
+};
+
+static void see(const struct side_event *e, void *ctx)
+{
+	struct seen *seen = ctx;
+
+	if (e->pid != seen->pid)
+		return;
+	seen->execs += e->kind == SIDE_EXEC;
+	if (e->kind != SIDE_MMAP)
+		return;
+	seen->mmaps++;
+	seen->anonymous += !e->mapping.path[0];
+	seen->last = e->mapping;
+	assert_true(strlen(e->mapping.path) < sizeof(seen->path));
+	strcpy(seen->path, e->mapping.path);
+	assert_true(e->time_ns <= time_mono_ns());
+}
+
+static struct sideband *open_or_skip(void)
+{
+	struct sideband *s;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(sideband_open(&s), 0);
+	return s;
+}
+
+static void an_exec_and_its_mappings_are_seen_though_the_process_is_gone(void **state)
+{
+	struct sideband *s = open_or_skip();
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	struct seen seen = { .pid = pid };
+	sideband_drain(s, see, &seen);
+	assert_int_equal(seen.execs, 1);
+	assert_true(seen.mmaps >= 3); /* the program, ld.so, libc */
+	sideband_close(s);
+}
+
+static void memory_made_executable_later_is_seen(void **state)
+{
+	struct sideband *s = open_or_skip();
+	struct seen seen = { .pid = getpid() };
+	void *code = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	sideband_drain(s, see, &seen);
+	assert_int_equal(seen.mmaps, 0);
+	assert_int_equal(mprotect(code, 8192, PROT_READ | PROT_EXEC), 0);
+	sideband_drain(s, see, &seen);
+	assert_int_equal(seen.mmaps, 1);
+	assert_int_equal(seen.anonymous, 1);
+	assert_int_equal(seen.last.start, (uintptr_t)code);
+	assert_int_equal(seen.last.end, (uintptr_t)code + 8192);
+	munmap(code, 8192);
+	sideband_close(s);
+}
+
+static void a_file_comes_with_its_offset_device_and_inode(void **state)
+{
+	struct sideband *s = open_or_skip();
+	struct seen seen = { .pid = getpid() };
+	int fd = open("/proc/self/exe", O_RDONLY);
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 4096);
+	struct mappings all;
+
+	sideband_drain(s, see, &seen);
+	assert_int_equal(mappings_read(getpid(), true, &all), 0);
+	const struct mapping *m = mappings_find(&all, (uintptr_t)code);
+	assert_non_null(m);
+	assert_string_equal(seen.path, m->path);
+	assert_int_equal(seen.last.file_off, 4096);
+	assert_int_equal(seen.last.inode, m->inode);
+	assert_int_equal(seen.last.dev_major, m->dev_major);
+	assert_int_equal(seen.last.dev_minor, m->dev_minor);
+	mappings_fini(&all);
+	munmap(code, 4096);
+	close(fd);
+	sideband_close(s);
+}
+
+/* A record as the kernel writes it, cut at every length and with every byte changed. */
+static void malformed_records_are_refused_or_harmless(void **state)
+{
+	struct {
+		struct {
+			u32 type;
+			u16 misc, size;
+		} head;
+		u32 pid, tid;
+		u64 addr, len, off;
+		u32 major, minor;
+		u64 inode, generation;
+		u32 prot, flags;
+		char path[8];
+		u32 sample_pid, sample_tid;
+		u64 time_ns;
+	} record = { .head = { .type = 10, .size = sizeof(record) }, .path = "/a/b.so" };
+	struct side_event e;
+
+	assert_true(side_event_parse(&record, sizeof(record), &e));
+	assert_string_equal(e.mapping.path, "/a/b.so");
+	for (size_t len = 0; len < sizeof(record); len++) {
+		u8 *cut = xmemdup(&record, len); /* its own block, so that ASan sees an overrun */
+		side_event_parse(cut, len, &e);
+		free(cut);
+	}
+	for (size_t i = 0; i < sizeof(record); i++) {
+		u8 *changed = xmemdup(&record, sizeof(record));
+		changed[i] ^= 0xff;
+		side_event_parse(changed, sizeof(record), &e);
+		free(changed);
+	}
+	memset(record.path, 'x', sizeof(record.path));
+	assert_false(side_event_parse(&record, sizeof(record), &e));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_exec_and_its_mappings_are_seen_though_the_process_is_gone),
+		cmocka_unit_test(memory_made_executable_later_is_seen),
+		cmocka_unit_test(a_file_comes_with_its_offset_device_and_inode),
+		cmocka_unit_test(malformed_records_are_refused_or_harmless),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sym/perfmap.h"
+
+static struct perfmap *parse(const char *text)
+{
+	return perfmap_parse(text, strlen(text));
+}
+
+static void code_is_found_by_its_range(void **state)
+{
+	struct perfmap *map =
+		parse("1000 20 first\n0x2000 0x10 a name with blanks\n1010 8 inner\n");
+
+	assert_string_equal(perfmap_find(map, 0x1000), "first");
+	assert_string_equal(perfmap_find(map, 0x200f), "a name with blanks");
+	assert_string_equal(perfmap_find(map, 0x1012), "inner");
+	assert_null(perfmap_find(map, 0xfff));
+	assert_null(perfmap_find(map, 0x2010));
+	assert_int_equal(perfmap_nr_skipped(map), 0);
+	perfmap_free(map);
+}
+
+static void the_later_of_two_lines_for_one_address_wins(void **state)
+{
+	struct perfmap *map = parse("1000 20 old\n1000 10 new\n");
+
+	assert_string_equal(perfmap_find(map, 0x100f), "new");
+	assert_null(perfmap_find(map, 0x1010));
+	perfmap_free(map);
+}
+
+static void garbage_is_skipped_and_counted(void **state)
+{
+	struct perfmap *map = parse("\n"
+				    "hello\n"
+				    "1000 name without size\n"
+				    "zz 10 x\n"
+				    "1000 0 empty\n"
+				    "ffffffffffffffff 2 wraps\n"
+				    "11111111111111111 1 too long a number\n"
+				    "3000 10 \n"
+				    "4000 10 good");
+
+	assert_int_equal(perfmap_nr_skipped(map), 8);
+	assert_string_equal(perfmap_find(map, 0x4005), "good");
+	assert_null(perfmap_find(map, 0x3005));
+	perfmap_free(map);
+}
+
+static void random_bytes_are_survived(void **state)
+{
+	static const char alphabet[] = "0123456789abcdefx \n\0\xff";
+
+	srand(11);
+	for (int i = 0; i < 2003; i++) {
+		char text[64];
+		for (size_t j = 0; j < sizeof(text); j++)
+			text[j] = alphabet[(size_t)rand() % (sizeof(alphabet) - 1)];
+		struct perfmap *map = perfmap_parse(text, sizeof(text));
+		perfmap_find(map, (u64)rand());
+		perfmap_free(map);
+	}
+}
+
+/* The map of this very process, as a regular file and as what it may not be. */
+static void only_a_regular_file_is_read(void **state)
+{
+	struct perfmap *map;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	unlink(path);
+	assert_int_equal(perfmap_read(getpid(), &map), -ENOENT);
+
+	FILE *f = fopen(path, "w");
+	fputs("1000 10 code\n", f);
+	fclose(f);
+	assert_int_equal(perfmap_read(getpid(), &map), 0);
+	assert_string_equal(perfmap_find(map, 0x1000), "code");
+	perfmap_free(map);
+
+	unlink(path);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	assert_int_equal(perfmap_read(getpid(), &map), -EPERM);
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0); /* a reader that blocks would hang here */
+	assert_int_equal(perfmap_read(getpid(), &map), -EPERM);
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_is_found_by_its_range),
+		cmocka_unit_test(the_later_of_two_lines_for_one_address_wins),
+		cmocka_unit_test(garbage_is_skipped_and_counted),
+		cmocka_unit_test(random_bytes_are_survived),
+		cmocka_unit_test(only_a_regular_file_is_read),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

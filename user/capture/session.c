@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recording. */
+#include "capture/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "capture/cpus.h"
+#include "capture/inbox.h"
+#include "capture/privilege.h"
+#include "capture/sideband.h"
+#include "capture/unwinding.h"
+#include "proc/status.h"
+#include "sym/symbolize.h"
+
+#define FOLLOW_CPUS_NS NS_PER_SEC
+#define KEEP_EXITED_NS (5 * NS_PER_SEC)
+#define AGENT_LAG_NS   (500 * NS_PER_MS) /* live events come up to 45 ms late (JV15) */
+#define AGENT_PENDING_NS                                                        \
+	(3 * NS_PER_SEC) /* an attach with its replay; less than KEEP_EXITED_NS \
+			  */
+#define WAITING_BYTES_MAX (64u << 20)
+
+struct session {
+	struct session_options options;
+	struct bpf *bpf;
+	struct cpus *cpus;
+	struct sideband *sideband;
+	struct processes *processes;
+	struct jvms *jvms;
+	struct agents *agents;
+	struct unwinding *unwinding;
+	struct symbolizer *symbolizer;
+	struct profile *profile;
+	struct inbox inbox;       /* of this tick */
+	VEC(struct item) waiting; /* samples with Java frames that have no name yet */
+	size_t waiting_bytes;
+	frame_list frames;          /* of the sample in hand */
+	VEC(struct raw_frame) user; /* of the sample in hand */
+	u64 started_ns, first_sample_ns, followed_ns;
+	u64 nr_frames, nr_named;
+	struct dict jvms_seen; /* of what was to be sampled */
+};
+
+static node_id process_node(struct session *s, const struct process *p)
+{
+	auto_str struct str name = { 0 };
+
+	if (!s->options.by_process)
+		return 0;
+	str_addf(&name, "%s-%d", p->comm, (int)p->pid);
+	return profile_child(s->profile, 0, symbolizer_group(s->symbolizer, name.at));
+}
+
+static void add_to_profile(struct session *s, const struct process *p, const struct sample *sample)
+{
+	struct labels labels = {
+		.pid = sample->task.pid,
+		.tid = sample->task.tid,
+		.comm = p->comm,
+		.thread = sample->comm,
+	};
+	node_id node = process_node(s, p);
+
+	for (size_t i = s->frames.nr; i-- > 0;) {
+		s->nr_frames++;
+		s->nr_named += symbolizer_is_named(s->symbolizer, s->frames.at[i]);
+		node = profile_child(s->profile, node, s->frames.at[i]);
+	}
+	profile_add(s->profile, node, profile_intern_labels(s->profile, &labels), 0,
+		    sample->weight);
+}
+
+/* Whether an agent may still tell names that a sample of that time lacks. */
+static bool may_wait(const struct session *s, const struct process *p, u64 time_ns)
+{
+	u64 now = time_mono_ns(), age = now > time_ns ? now - time_ns : 0;
+
+	switch (agents_state(s->agents, p->pid, p->start_ns)) {
+	case AGENT_PENDING:
+		return age < AGENT_PENDING_NS;
+	case AGENT_ATTACHED:
+		return age < AGENT_LAG_NS;
+	default:
+		return false;
+	}
+}
+
+static struct raw_frame to_raw(const struct user_frame *f)
+{
+	struct raw_frame raw = { .at = f->addr, .is_leaf = f->info & USER_FRAME_LEAF };
+
+	switch (f->info >> USER_FRAME_KIND_SHIFT) {
+	case USER_FRAME_COMPILED:
+	case USER_FRAME_WRAPPER:
+	case USER_FRAME_STUB:
+	case USER_FRAME_VTABLE:
+		raw.kind = RAW_JVM_CODE;
+		raw.detail = f->info >> USER_FRAME_ID_SHIFT & USER_FRAME_ID_MASK;
+		break;
+	case USER_FRAME_INTERPRETED:
+		raw.kind = RAW_METHOD;
+		raw.detail = f->info & USER_FRAME_BCP_MASK;
+		break;
+	case USER_FRAME_INTERPRETER:
+		raw.kind = RAW_INTERPRETER;
+		break;
+	case USER_FRAME_FROZEN:
+		raw.kind = RAW_FROZEN;
+		break;
+	default:
+		raw.kind = RAW_PC;
+	}
+	return raw;
+}
+
+static void meet_jvm(struct session *s, const struct process *p, bool wants_agent)
+{
+	dict_add(&s->jvms_seen, hash_u64((u64)p->pid) ^ p->start_ns / PROC_TICK_NS);
+	if (wants_agent)
+		agents_request(s->agents, p->pid, p->start_ns);
+}
+
+/* Names a sample; returns false if it is better kept for later. */
+static bool take_sample(struct session *s, const struct sample *sample, bool last_chance)
+{
+	const u64 *words = sample_words(sample);
+	struct process *p = processes_get(s->processes, (pid_t)sample->task.pid,
+					  sample->task.start_ns, sample->comm);
+
+	s->user.nr = s->frames.nr = 0;
+	for (size_t i = 0; i < sample->nr_user; i++)
+		vec_push(&s->user,
+			 to_raw((const struct user_frame *)(words + sample->nr_kernel) + i));
+	struct raw_stack stack = {
+		.kernel = words,
+		.nr_kernel = sample->nr_kernel,
+		.user = s->user.at,
+		.nr_user = s->user.nr,
+		.time_ns = sample->time_ns,
+	};
+	if (sample->stop == STAT_FRAME_POINTERS)
+		unwinding_want(s->unwinding, p);
+	if (p->is_jvm)
+		meet_jvm(s, p, s->options.agent != AGENT_NEVER);
+	if (symbolize(s->symbolizer, p, &stack, &s->frames) && !last_chance &&
+	    may_wait(s, p, sample->time_ns))
+		return false;
+	add_to_profile(s, p, sample);
+	return true;
+}
+
+static void apply_side(struct session *s, const struct side_event *e)
+{
+	struct process *p = processes_newest(s->processes, e->pid);
+
+	if (e->kind == SIDE_LOST)
+		processes_distrust(s->processes);
+	if (!p)
+		return;
+	if (e->kind == SIDE_MMAP) {
+		process_mmap(p, &e->mapping);
+		unwinding_changed(s->unwinding, p);
+	} else if (e->kind == SIDE_EXEC) {
+		process_exec(p);
+		unwinding_forget(s->unwinding, p);
+	}
+}
+
+static void apply_exit(struct session *s, const struct process_record *r)
+{
+	struct process *p = processes_find(s->processes, (pid_t)r->task.pid, r->task.start_ns);
+
+	if (p) {
+		p->exit_ns = r->time_ns;
+		unwinding_forget(s->unwinding, p);
+	}
+}
+
+static void apply_process(struct session *s, const struct process_record *r)
+{
+	pid_t pid = (pid_t)r->task.pid;
+	struct process *p;
+
+	switch (r->kind) {
+	case RECORD_FORK:
+		p = processes_fork(s->processes, (pid_t)r->parent_pid, pid, r->task.start_ns,
+				   r->comm);
+		unwinding_changed(s->unwinding, p);
+		break;
+	case RECORD_EXEC:
+		p = processes_newest(s->processes, pid);
+		if (p)
+			copy_text(p->comm, sizeof(p->comm), r->comm);
+		break;
+	case RECORD_EXIT:
+		apply_exit(s, r);
+		break;
+	}
+}
+
+static void keep_waiting(struct session *s, struct item *item)
+{
+	s->waiting_bytes += item_size(item);
+	vec_push(&s->waiting, *item);
+	item->record = NULL; /* the list's now */
+}
+
+static void apply(struct session *s, struct item *item)
+{
+	switch (item->kind) {
+	case ITEM_SIDE:
+		apply_side(s, &item->side);
+		break;
+	case ITEM_PROCESS:
+		apply_process(s, item->record);
+		break;
+	case ITEM_SAMPLE:
+		if (!s->first_sample_ns)
+			s->first_sample_ns = item->time_ns;
+		if (!take_sample(s, item->record, s->waiting_bytes > WAITING_BYTES_MAX))
+			keep_waiting(s, item);
+		break;
+	}
+}
+
+/* While the attach is under way there is nothing new to try with. */
+static bool is_attach_pending(const struct session *s, const struct item *item)
+{
+	const struct sample *sample = item->record;
+
+	return agents_state(s->agents, (pid_t)sample->task.pid, sample->task.start_ns) ==
+		       AGENT_PENDING &&
+	       time_mono_ns() - item->time_ns < AGENT_PENDING_NS;
+}
+
+/* Tries again to name the samples that wait. */
+static void retry_waiting(struct session *s, bool last_chance)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->waiting.nr; i++) {
+		struct item *item = &s->waiting.at[i];
+		if (!last_chance && is_attach_pending(s, item)) {
+			s->waiting.at[kept++] = *item;
+			continue;
+		}
+		if (!take_sample(s, item->record, last_chance)) {
+			s->waiting.at[kept++] = *item;
+			continue;
+		}
+		s->waiting_bytes -= item_size(item);
+		item_fini(item);
+	}
+	s->waiting.nr = kept;
+}
+
+static void take_in(struct session *s)
+{
+	/* The side band second: it then covers at least the time of the samples. */
+	bpf_drain(s->bpf, inbox_add_record, &s->inbox);
+	sideband_drain(s->sideband, inbox_add_side, &s->inbox);
+	agents_poll(s->agents);
+	retry_waiting(s, false);
+	inbox_sort(&s->inbox);
+	for (size_t i = 0; i < s->inbox.items.nr; i++)
+		apply(s, &s->inbox.items.at[i]);
+	inbox_clear(&s->inbox);
+	unwinding_update(s->unwinding, s->processes);
+}
+
+static void forget_jvm(struct process *p, void *ctx)
+{
+	struct session *s = ctx;
+
+	if (p->is_jvm)
+		jvms_remove(s->jvms, p->pid, p->start_ns);
+}
+
+void session_tick(struct session *s)
+{
+	u64 now = time_mono_ns();
+
+	take_in(s);
+	processes_reap(s->processes, now - KEEP_EXITED_NS, forget_jvm, s);
+	if (now - s->followed_ns > FOLLOW_CPUS_NS) {
+		s->followed_ns = now;
+		cpus_follow(s->cpus);
+		sideband_follow(s->sideband);
+	}
+}
+
+/* A JVM that runs already is made ready before its first sample is taken. */
+static void prepare_jvm(struct process *p, void *ctx)
+{
+	struct session *s = ctx;
+	bool is_target = !s->options.filter;
+
+	for (size_t i = 0; i < s->options.nr_pids; i++)
+		is_target |= s->options.pids[i] == p->pid;
+	if (!p->is_jvm || !is_target)
+		return;
+	unwinding_want(s->unwinding, p);
+	meet_jvm(s, p, s->options.agent == AGENT_ALWAYS);
+}
+
+static int open_sources(struct session *s)
+{
+	const struct session_options *o = &s->options;
+	struct bpf_options bpf = { .filter = o->filter, .pids = o->pids, .nr_pids = o->nr_pids };
+
+	int err = bpf_load(&bpf, &s->bpf);
+	if (err)
+		return err;
+	struct tables_sizes sizes = TABLES_SIZES_DEFAULT;
+	struct tables_fds fds = bpf_tables(s->bpf);
+	err = unwinding_new(&sizes, &fds, s->jvms, &s->unwinding);
+	if (err) {
+		log_error("the unwinder's tables cannot be mapped: %s", strerror(-err));
+		return err;
+	}
+	err = sideband_open(&s->sideband);
+	if (err) {
+		privilege_explain("following what processes map", err);
+		return err;
+	}
+	err = bpf_attach_processes(s->bpf);
+	if (err)
+		return err;
+	if (o->measure && bpf_measure(s->bpf))
+		log_warn("the kernel keeps no run times of BPF programs");
+	return cpus_open(s->bpf, o->freq_hz, &s->cpus);
+}
+
+static int start(struct session *s)
+{
+	int err = open_sources(s);
+	if (err)
+		return err;
+
+	/* Processes that begin while /proc is read are reported by the sources opened above. */
+	err = processes_scan(s->processes);
+	if (err < 0) {
+		log_error("/proc cannot be read: %s; mount it", strerror(-err));
+		return err;
+	}
+	processes_each(s->processes, prepare_jvm, s);
+	unwinding_update(s->unwinding, s->processes);
+	return cpus_start(s->cpus);
+}
+
+int session_start(const struct session_options *options, struct session **out)
+{
+	struct session *s = xcalloc(1, sizeof(*s));
+	char host[256] = "";
+
+	s->options = *options;
+	s->started_ns = s->followed_ns = time_mono_ns();
+	s->profile = profile_new();
+	gethostname(host, sizeof(host) - 1);
+	free(s->profile->host);
+	s->profile->host = xstrdup(host);
+	s->profile->start_wall_ns = time_wall_ns();
+	s->profile->rate_hz = options->freq_hz;
+	profile_add_type(s->profile, "cpu", "samples");
+	s->processes = processes_new();
+	s->agents = agents_new(options->agent_path, options->agent);
+	s->jvms = jvms_new();
+	s->symbolizer = symbolizer_new(s->profile->frames, s->jvms, s->agents);
+
+	int err = start(s);
+	if (err) {
+		session_free(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+/* Lets attaches that are under way finish, so that what was sampled meanwhile gets its names. */
+static void wait_for_agents(struct session *s)
+{
+	for (u64 end = time_mono_ns() + AGENT_PENDING_NS; s->waiting.nr && time_mono_ns() < end;) {
+		usleep(20 * 1000);
+		agents_poll(s->agents);
+		retry_waiting(s, false);
+	}
+}
+
+void session_stop(struct session *s)
+{
+	cpus_stop(s->cpus);
+	s->profile->duration_ns = time_mono_ns() - s->started_ns;
+	take_in(s);
+	wait_for_agents(s);
+	retry_waiting(s, true);
+
+	struct session_progress now;
+	session_progress(s, &now);
+	profile_note(s->profile, "samples", "samples taken", now.samples);
+	profile_note(s->profile, "lost", "samples lost", now.lost);
+	profile_note(s->profile, "truncated", "user stacks that did not reach their root",
+		     now.truncated);
+	profile_note(s->profile, "frames", "frames of all samples", now.frames);
+	profile_note(s->profile, "unnamed", "frames without a name", now.frames - now.frames_named);
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	cpus_close(s->cpus);
+	sideband_close(s->sideband);
+	unwinding_free(s->unwinding);
+	bpf_free(s->bpf);
+	vec_each(item, &s->waiting)
+		item_fini(item);
+	vec_fini(&s->waiting);
+	inbox_fini(&s->inbox);
+	vec_fini(&s->frames);
+	vec_fini(&s->user);
+	dict_fini(&s->jvms_seen);
+	symbolizer_free(s->symbolizer);
+	agents_free(s->agents);
+	jvms_free(s->jvms);
+	processes_free(s->processes);
+	profile_free(s->profile);
+	free(s);
+}
+
+void session_progress(const struct session *s, struct session_progress *out)
+{
+	u64 stats[NR_STATS];
+
+	bpf_stats(s->bpf, stats);
+	*out = (struct session_progress){
+		.samples = stats[STAT_SAMPLES],
+		.lost = stats[STAT_RING_FULL] + stats[STAT_NO_SCRATCH],
+		.truncated = stats[STAT_SAMPLES] - stats[STAT_ROOT] - stats[STAT_NO_USER],
+		.frames = s->nr_frames,
+		.frames_named = s->nr_named,
+		.nr_cpus = cpus_nr(s->cpus),
+		.event = cpus_event(s->cpus),
+		.kernel_error = symbolizer_kernel_error(s->symbolizer),
+	};
+	if (s->first_sample_ns > s->started_ns)
+		out->start_to_first_sample_ns = s->first_sample_ns - s->started_ns;
+	if (s->options.measure)
+		bpf_measured(s->bpf, &out->bpf_run_ns, &out->bpf_runs);
+	u32 asked;
+	agents_count(s->agents, &asked, &out->jvms_attached, &out->jvms_refused);
+	out->jvms = (u32)s->jvms_seen.nr;
+	out->jvms_asked = asked;
+}
+
+struct agents *session_agents(struct session *s)
+{
+	return s->agents;
+}
+
+struct profile *session_profile(struct session *s)
+{
+	return s->profile;
+}

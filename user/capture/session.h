@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording: opens the event sources, follows processes, and turns what the kernel sends into a
+ * profile. One thread: everything happens inside session_tick.
+ */
+#pragma once
+
+#include "jvm/agents.h"
+#include "profile/profile.h"
+
+struct session_options {
+	int freq_hz;
+	bool filter; /* sample only `pids` and their children */
+	const pid_t *pids;
+	size_t nr_pids;
+	bool by_process; /* the level under the root is the process, COMM-PID */
+	enum agent_mode agent;
+	const char *agent_path; /* the agent's library; NULL: where it is installed */
+	bool measure;           /* keep the BPF program's run time */
+};
+
+/* How it goes: for the live line and the summary. */
+struct session_progress {
+	u64 samples, lost, truncated;
+	u64 frames, frames_named;
+	u64 start_to_first_sample_ns;                /* from session_start; 0 while there is none */
+	u64 bpf_run_ns, bpf_runs;                    /* 0 unless measured */
+	u32 jvms;                                    /* seen */
+	u32 jvms_asked, jvms_attached, jvms_refused; /* for the agent */
+	int nr_cpus;
+	const char *event;        /* "cpu-cycles" or "cpu-clock" */
+	const char *kernel_error; /* why kernel frames have no names; NULL if they have */
+};
+
+struct session;
+
+/* The options' pointers must stay valid. Logs what is wrong. */
+int session_start(const struct session_options *options, struct session **out);
+
+/* Takes in what happened; to be called about every SESSION_TICK_MS. */
+#define SESSION_TICK_MS 50
+void session_tick(struct session *s);
+
+/* Stops sampling, names what is left; the profile is complete after it. */
+void session_stop(struct session *s);
+void session_free(struct session *s);
+
+void session_progress(const struct session *s, struct session_progress *out);
+struct agents *session_agents(struct session *s);
+
+/* Valid until session_free. */
+struct profile *session_profile(struct session *s);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps the unwinder's tables true. */
+#include "capture/unwinding.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "base/vec.h"
+
+#define REFRESH_JVMS_NS (100 * NS_PER_MS)
+
+struct wanted {
+	pid_t pid;
+	u64 start_ns;
+};
+
+struct unwinding {
+	struct tables *tables;
+	struct jvms *jvms;
+	VEC(struct wanted) wanted;
+	u64 refreshed_ns;
+};
+
+int unwinding_new(const struct tables_sizes *sizes, const struct tables_fds *fds, struct jvms *jvms,
+		  struct unwinding **out)
+{
+	struct unwinding *u = xcalloc(1, sizeof(*u));
+	int err = tables_new(sizes, fds, &u->tables);
+
+	if (err) {
+		free(u);
+		return err;
+	}
+	u->jvms = jvms;
+	*out = u;
+	return 0;
+}
+
+void unwinding_free(struct unwinding *u)
+{
+	if (!u)
+		return;
+	tables_free(u->tables);
+	vec_fini(&u->wanted);
+	free(u);
+}
+
+void unwinding_want(struct unwinding *u, const struct process *p)
+{
+	vec_each(w, &u->wanted)
+		if (w->pid == p->pid && w->start_ns == p->start_ns)
+			return;
+	vec_push(&u->wanted, (struct wanted){ p->pid, p->start_ns });
+}
+
+void unwinding_changed(struct unwinding *u, const struct process *p)
+{
+	if (p->is_jvm || tables_has_process(u->tables, p->pid, p->start_ns))
+		unwinding_want(u, p);
+}
+
+void unwinding_forget(struct unwinding *u, const struct process *p)
+{
+	tables_remove_process(u->tables, p->pid, p->start_ns);
+}
+
+static void tell_layout(pid_t pid, u64 start_ns, const struct hotspot *h, void *ctx)
+{
+	struct unwinding *u = ctx;
+	struct hotspot_layout layout;
+
+	if (!tables_has_process(u->tables, pid, start_ns))
+		return;
+	hotspot_layout(h, &layout);
+	int err = tables_set_jvm(u->tables, pid, &layout);
+	if (err)
+		log_debug("JVM %d: no room for its layout (%d)", (int)pid, err);
+}
+
+static void update(struct unwinding *u, struct process *p)
+{
+	process_refresh(p);
+	if (p->exit_ns || !p->mappings.nr)
+		return;
+	int err = tables_set_process(u->tables, p->pid, p->start_ns, &p->mappings);
+	if (err) {
+		log_debug("process %d: no unwind tables (%d)", (int)p->pid, err);
+		return;
+	}
+	if (!p->is_jvm)
+		return;
+	jvms_add(u->jvms, p->pid, p->start_ns);
+	struct hotspot *h = jvms_find(u->jvms, p->pid, p->start_ns);
+	if (h)
+		tell_layout(p->pid, p->start_ns, h, u);
+}
+
+void unwinding_update(struct unwinding *u, struct processes *all)
+{
+	u64 now = time_mono_ns();
+
+	vec_each(w, &u->wanted) {
+		struct process *p = processes_find(all, w->pid, w->start_ns);
+		if (p)
+			update(u, p);
+	}
+	u->wanted.nr = 0;
+	if (now - u->refreshed_ns >= REFRESH_JVMS_NS) {
+		u->refreshed_ns = now;
+		jvms_refresh(u->jvms, tell_layout, u);
+	}
+}
+
+struct tables_usage unwinding_usage(const struct unwinding *u)
+{
+	return tables_usage(u->tables);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JVMs of a recording, each read from outside as soon as it can be, and kept up to date. */
+#pragma once
+
+#include "jvm/hotspot.h"
+
+struct jvms;
+
+struct jvms *jvms_new(void);
+void jvms_free(struct jvms *all);
+
+/* Takes a JVM in; reads it at once, or at a later jvms_refresh if it is still starting. */
+void jvms_add(struct jvms *all, pid_t pid, u64 start_ns);
+
+/* NULL if it is unknown, not ready or cannot be read; valid until jvms_remove. */
+struct hotspot *jvms_find(const struct jvms *all, pid_t pid, u64 start_ns);
+
+/* Why a JVM cannot be read: 0 if it can, -EAGAIN while it starts, -ENOENT if unknown. */
+int jvms_error(const struct jvms *all, pid_t pid, u64 start_ns);
+
+/*
+ * Tries again what is not ready, looks for what changed, and calls `changed` for every JVM whose
+ * hotspot_layout is new or another since the last call.
+ */
+typedef void (*jvm_changed_fn)(pid_t pid, u64 start_ns, const struct hotspot *h, void *ctx);
+void jvms_refresh(struct jvms *all, jvm_changed_fn changed, void *ctx);
+
+void jvms_remove(struct jvms *all, pid_t pid, u64 start_ns);

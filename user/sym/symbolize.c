@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the addresses of a stack to named frames. */
+#include "sym/symbolize.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "elf/debugfile.h"
+#include "proc/status.h"
+#include "sym/kernel.h"
+#include "sym/native.h"
+#include "sym/perfmap.h"
+
+#define NATIVE_BUDGET_BYTES (24 * 1024 * 1024)
+#define KERNEL_REFRESH_NS   NS_PER_SEC
+#define PERFMAP_REFRESH_NS  NS_PER_SEC
+#define INLINE_FRAMES_MAX   64
+#define PROCESS_FRAMES_MAX  (256 * 1024) /* cached pcs of one process */
+
+/* What /tmp/perf-PID.map said when it was read last. */
+struct known_perfmap {
+	struct perfmap *map; /* NULL if there is none */
+	u64 start_ns;        /* of the process */
+	u64 read_ns;
+};
+
+struct symbolizer {
+	struct frames *frames;
+	struct jvms *jvms;
+	struct agents *agents;
+	struct kernel_syms *kernel; /* NULL if it cannot be read */
+	int kernel_err;
+	u64 kernel_read_ns;
+	struct native *native;
+	struct dict kernel_frames; /* pc -> frame + 1 */
+	struct dict perfmaps;      /* pid -> struct known_perfmap * */
+	VEC(bool) named;           /* by frame */
+};
+
+struct symbolizer *symbolizer_new(struct frames *frames, struct jvms *jvms, struct agents *agents)
+{
+	struct symbolizer *s = xcalloc(1, sizeof(*s));
+
+	s->frames = frames;
+	s->jvms = jvms;
+	s->agents = agents;
+	s->native = native_new(NATIVE_BUDGET_BYTES, DEBUG_ROOT);
+	return s;
+}
+
+void symbolizer_free(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	kernel_syms_free(s->kernel);
+	native_free(s->native);
+	dict_fini(&s->kernel_frames);
+	dict_each(slot, &s->perfmaps) {
+		struct known_perfmap *known = (void *)slot->value;
+		perfmap_free(known->map);
+		free(known);
+	}
+	dict_fini(&s->perfmaps);
+	vec_fini(&s->named);
+	free(s);
+}
+
+static frame_id intern(struct symbolizer *s, enum frame_kind kind, const char *name,
+		       const char *module, bool named)
+{
+	frame_id id = frames_intern(s->frames, kind, name, module);
+
+	while (s->named.nr <= id)
+		vec_push(&s->named, false);
+	s->named.at[id] = named;
+	return id;
+}
+
+/* "[module]+0x1f": what is known of an address without a symbol. */
+static frame_id intern_offset(struct symbolizer *s, enum frame_kind kind, const char *module,
+			      u64 offset)
+{
+	auto_str struct str name = { 0 };
+
+	if (module[0] == '[')
+		str_addf(&name, "%s+0x%llx", module, (unsigned long long)offset);
+	else
+		str_addf(&name, "[%s]+0x%llx", module, (unsigned long long)offset);
+	return intern(s, kind, name.at, module, false);
+}
+
+/* Read at the first kernel frame, so that sampling need not wait for it; again for what came since.
+ */
+static const char *find_kernel(struct symbolizer *s, u64 pc, const char **module)
+{
+	u64 offset, now = time_mono_ns();
+
+	if (!s->kernel_read_ns)
+		s->kernel_err = kernel_syms_read(&s->kernel);
+	const char *symbol = s->kernel ? kernel_syms_find(s->kernel, pc, module, &offset) : NULL;
+	if (!symbol && s->kernel && s->kernel_read_ns &&
+	    now - s->kernel_read_ns > KERNEL_REFRESH_NS) {
+		kernel_syms_refresh(s->kernel);
+		s->kernel_read_ns = now;
+		symbol = kernel_syms_find(s->kernel, pc, module, &offset);
+	}
+	if (!s->kernel_read_ns)
+		s->kernel_read_ns = now;
+	return symbol;
+}
+
+static frame_id name_kernel(struct symbolizer *s, u64 pc)
+{
+	const char *module = "", *symbol = find_kernel(s, pc, &module);
+
+	return symbol ? intern(s, FRAME_KERNEL, symbol, module, true)
+		      : intern(s, FRAME_KERNEL, "[kernel]", "", false);
+}
+
+static frame_id cached_kernel(struct symbolizer *s, u64 pc)
+{
+	u64 *frame = dict_add(&s->kernel_frames, pc);
+
+	if (!*frame)
+		*frame = name_kernel(s, pc) + 1ull;
+	return (frame_id)(*frame - 1);
+}
+
+static frame_id name_native(struct symbolizer *s, const struct process *p, const struct mapping *m,
+			    u64 pc)
+{
+	struct native_name name;
+
+	native_name(s->native, p->pid, m, pc, &name);
+	enum frame_kind kind = name.is_libjvm ? FRAME_JVM : FRAME_NATIVE;
+	if (name.symbol)
+		return intern(s, kind, name.symbol, name.module, true);
+	return intern_offset(s, kind, name.module, name.offset);
+}
+
+static frame_id cached_native(struct symbolizer *s, struct process *p, const struct mapping *m,
+			      u64 pc)
+{
+	if (p->frames.nr > PROCESS_FRAMES_MAX)
+		dict_fini(&p->frames);
+
+	u64 *frame = dict_add(&p->frames, pc);
+	if (!*frame)
+		*frame = name_native(s, p, m, pc) + 1ull;
+	return (frame_id)(*frame - 1);
+}
+
+/* "java.lang.Thread.run"; stubs and other code of the VM have no class. */
+static frame_id intern_java(struct symbolizer *s, const struct java_frame *f)
+{
+	auto_str struct str name = { 0 };
+
+	if (*f->class_name)
+		str_addf(&name, "%s.", f->class_name);
+	str_add(&name, f->method);
+	if (f->is_stale)
+		str_add(&name, " (stale)");
+	return intern(s, f->kind, name.at, "", true);
+}
+
+static bool add_java(struct symbolizer *s, const struct java_frame *frames, int nr, frame_list *out)
+{
+	for (int i = 0; i < nr; i++)
+		vec_push(out, intern_java(s, &frames[i]));
+	return nr > 0;
+}
+
+/*
+ * Code of a code heap: HotSpot's own tables know what stands there now, with tiers and inlining,
+ * and the compile id tells whether it is what was sampled; the agent knows what stood there then.
+ */
+static bool name_jvm_code(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
+			  u64 time_ns, frame_list *out)
+{
+	struct java_frame now[INLINE_FRAMES_MAX], then[INLINE_FRAMES_MAX];
+	struct hotspot *h = jvms_find(s->jvms, p->pid, p->start_ns);
+	int nr_now = 0, nr_then;
+
+	if (h && (f->kind == RAW_JVM_CODE || hotspot_owns(h, f->at)))
+		nr_now = hotspot_name_pc(h, f->at, (u32)f->detail, f->is_leaf, now,
+					 INLINE_FRAMES_MAX);
+	if (nr_now > 0 && !now[0].is_stale)
+		return add_java(s, now, nr_now, out);
+	nr_then = agents_name(s->agents, p->pid, p->start_ns, f->at, time_ns, then,
+			      INLINE_FRAMES_MAX);
+	return add_java(s, then, nr_then, out) || add_java(s, now, nr_now, out);
+}
+
+static void name_method(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
+			frame_list *out)
+{
+	struct hotspot *h = jvms_find(s->jvms, p->pid, p->start_ns);
+	struct java_frame frame;
+
+	if (h && !hotspot_name_method(h, f->at, f->detail, &frame))
+		vec_push(out, intern_java(s, &frame));
+	else
+		vec_push(out, intern(s, FRAME_INTERPRETED, "Interpreter", "", false));
+}
+
+/* Runtimes other than HotSpot may tell perf what they generate. */
+static const char *name_generated(struct symbolizer *s, const struct process *p, u64 pc)
+{
+	u64 *slot = dict_add(&s->perfmaps, (u64)p->pid), now = time_mono_ns();
+	struct known_perfmap *known = (void *)*slot;
+
+	if (!known)
+		*slot = (u64)(known = xcalloc(1, sizeof(*known)));
+	const char *name = known->map && proc_same_start(known->start_ns, p->start_ns)
+				   ? perfmap_find(known->map, pc)
+				   : NULL;
+	if (name || (known->read_ns && now - known->read_ns < PERFMAP_REFRESH_NS))
+		return name;
+
+	perfmap_free(take(known->map));
+	known->read_ns = now;
+	known->start_ns = p->start_ns;
+	return perfmap_read(p->pid, &known->map) ? NULL : perfmap_find(known->map, pc);
+}
+
+/* Returns whether the frame has a name or never will have one. */
+static bool name_pc(struct symbolizer *s, struct process *p, const struct raw_frame *f, u64 time_ns,
+		    frame_list *out)
+{
+	u64 pc = f->is_leaf ? f->at : f->at - 1;
+	const struct mapping *m = mappings_find(&p->mappings, pc);
+
+	if (m && (m->inode || m->path[0] == '[')) {
+		vec_push(out, cached_native(s, p, m, pc));
+		return true;
+	}
+	if (p->is_jvm && name_jvm_code(s, p, f, time_ns, out))
+		return true;
+	const char *name = m ? name_generated(s, p, pc) : NULL;
+	if (name) {
+		vec_push(out, intern(s, FRAME_NATIVE, name, "", true));
+		return true;
+	}
+	/* Generated code; its addresses tell nobody anything, and each would be a frame. */
+	vec_push(out, intern(s, FRAME_UNKNOWN, m ? "[generated code]" : "[unknown]", "", false));
+	return !p->is_jvm;
+}
+
+static bool name_user(struct symbolizer *s, struct process *p, const struct raw_frame *f,
+		      u64 time_ns, frame_list *out)
+{
+	switch (f->kind) {
+	case RAW_PC:
+	case RAW_JVM_CODE:
+		return name_pc(s, p, f, time_ns, out);
+	case RAW_METHOD:
+		name_method(s, p, f, out);
+		return true;
+	case RAW_INTERPRETER:
+		vec_push(out, intern(s, FRAME_INTERPRETED, "Interpreter", "", true));
+		return true;
+	case RAW_FROZEN:
+		vec_push(out, intern(s, FRAME_GROUP, "[frozen frames]", "", true));
+		return true;
+	}
+	return true;
+}
+
+size_t symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
+		 frame_list *out)
+{
+	size_t unnamed = 0;
+
+	process_refresh(p);
+	for (size_t i = 0; i < stack->nr_kernel; i++)
+		vec_push(out, cached_kernel(s, stack->kernel[i] - (i > 0)));
+	for (size_t i = 0; i < stack->nr_user; i++)
+		unnamed += !name_user(s, p, &stack->user[i], stack->time_ns, out);
+	return unnamed;
+}
+
+frame_id symbolizer_group(struct symbolizer *s, const char *name)
+{
+	return intern(s, FRAME_GROUP, name, "", true);
+}
+
+bool symbolizer_is_named(const struct symbolizer *s, frame_id frame)
+{
+	return frame < s->named.nr && s->named.at[frame];
+}
+
+const char *symbolizer_kernel_error(const struct symbolizer *s)
+{
+	if (!s->kernel_err)
+		return NULL;
+	return s->kernel_err == -EPERM ? "kernel addresses are hidden: CAP_SYSLOG shows them"
+				       : "/proc/kallsyms cannot be read";
+}

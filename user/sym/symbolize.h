@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the addresses of a stack to named frames of a profile: kernel, native or Java. */
+#pragma once
+
+#include "base/vec.h"
+#include "jvm/agents.h"
+#include "jvm/jvms.h"
+#include "proc/process.h"
+#include "profile/profile.h"
+
+/* What is known of a place on a stack before it has a name. */
+enum raw_kind {
+	RAW_PC,          /* code of a file, or generated code */
+	RAW_JVM_CODE,    /* code in a code heap of HotSpot: a method, a stub */
+	RAW_METHOD,      /* a method that is interpreted; `at` is its Method * */
+	RAW_INTERPRETER, /* the interpreter itself */
+	RAW_FROZEN,      /* no frame: callers of a virtual thread that are not on the stack */
+};
+
+struct raw_frame {
+	enum raw_kind kind;
+	bool is_leaf; /* the pc is the next instruction; else it is a return address */
+	u64 at;       /* pc or Method * */
+	u64 detail;   /* RAW_JVM_CODE: compile id, 0 if unknown; RAW_METHOD: bytecode pointer */
+};
+
+struct raw_stack {
+	const u64 *kernel; /* pcs, leaf first */
+	size_t nr_kernel;
+	const struct raw_frame *user; /* leaf first */
+	size_t nr_user;
+	u64 time_ns; /* CLOCK_MONOTONIC: code is named by what stood there then */
+};
+
+typedef VEC(frame_id) frame_list;
+
+struct symbolizer;
+
+/* The arguments must outlive the symbolizer. Works without kernel symbols, and says so. */
+struct symbolizer *symbolizer_new(struct frames *frames, struct jvms *jvms, struct agents *agents);
+void symbolizer_free(struct symbolizer *s);
+
+/*
+ * Appends the stack's frames to *out, leaf first. Returns how many of them have no name yet that
+ * may be known a moment later: Java code whose agent has not reported it.
+ */
+size_t symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
+		 frame_list *out);
+
+/* The frame of a level under the root that is no code: a process, a thread. */
+frame_id symbolizer_group(struct symbolizer *s, const char *name);
+
+/* Whether a frame's name is a real one, not a module and an offset. */
+bool symbolizer_is_named(const struct symbolizer *s, frame_id frame);
+
+/* Why there are no kernel names, NULL if there are. */
+const char *symbolizer_kernel_error(const struct symbolizer *s);
