@@ -1,16 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The sysflame command: finds the subcommand and runs it. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/debug_jvm.h"
+#include "base/log.h"
+#include "base/types.h"
+#include "cmd/cmd.h"
 #include "cmd/report.h"
+
+static const struct cmd cmds[] = {
+	{ "record", "profile the node, some processes or a command", record_main },
+	{ "report", "read profiles of any format, merge and convert them", report_main },
+	{ "debug", "look into what sysflame sees, for its developers", debug_main },
+};
+
+static void usage(void)
+{
+	puts("usage: sysflame COMMAND [OPTION..]; sysflame COMMAND --help says more\n");
+	for (const struct cmd *c = cmds; c < cmds + ARRAY_SIZE(cmds); c++)
+		printf("  %-10s %s\n", c->name, c->help);
+	puts("  --version  print the version");
+}
 
 int main(int argc, char **argv)
 {
-	if (argc > 2 && !strcmp(argv[1], "debug") && !strcmp(argv[2], "jvm"))
-		return debug_jvm_main(argc - 2, argv + 2);
-	if (argc > 1 && !strcmp(argv[1], "report"))
-		return report_main(argc - 1, argv + 1);
-	puts("sysflame " SYSFLAME_VERSION);
-	return 0;
+	const char *name = argc > 1 ? argv[1] : "--help";
+
+	/* A reader of our output that goes away is a write error, not our end. */
+	signal(SIGPIPE, SIG_IGN);
+
+	for (const struct cmd *c = cmds; c < cmds + ARRAY_SIZE(cmds); c++)
+		if (!strcmp(name, c->name))
+			return c->main(argc - 1, argv + 1);
+	if (!strcmp(name, "--version")) {
+		puts("sysflame " SYSFLAME_VERSION);
+		return 0;
+	}
+	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+		usage();
+		return argc > 1 ? 0 : EXIT_USAGE;
+	}
+	log_error("there is no command '%s'; sysflame --help lists them", name);
+	return EXIT_USAGE;
 }

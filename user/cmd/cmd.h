@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The subcommands: a table in main.c, one file each. */
+#pragma once
+
+/* Exit statuses. */
+#define EXIT_FAILED 1
+#define EXIT_USAGE  2
+
+struct cmd {
+	const char *name;
+	const char *help;                   /* a phrase for the list of commands */
+	int (*main)(int argc, char **argv); /* argv[0] is the subcommand; returns the exit status */
+};
+
+int record_main(int argc, char **argv);
+int debug_main(int argc, char **argv);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sysflame debug: the developer's window, a table of tools. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/types.h"
+#include "cmd/cmd.h"
+#include "cmd/debug_agent.h"
+#include "cmd/debug_jvm.h"
+
+static const struct cmd tools[] = {
+	{ "agent", "attach to a JVM and show what its agent tells", debug_agent_main },
+	{ "jvm", "what can be read of a JVM from outside", debug_jvm_main },
+};
+
+static void usage(void)
+{
+	puts("usage: sysflame debug TOOL ..\n");
+	for (const struct cmd *t = tools; t < tools + ARRAY_SIZE(tools); t++)
+		printf("  %-10s %s\n", t->name, t->help);
+}
+
+int debug_main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "--help";
+
+	for (const struct cmd *t = tools; t < tools + ARRAY_SIZE(tools); t++)
+		if (!strcmp(name, t->name))
+			return t->main(argc - 1, argv + 1);
+	if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
+		usage();
+		return argc > 1 ? 0 : EXIT_USAGE;
+	}
+	log_error("there is no tool '%s'; sysflame debug --help lists them", name);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sysflame record: profiles the node, some processes or a command, and writes the profile. */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "capture/session.h"
+#include "cmd/child.h"
+#include "cmd/cmd.h"
+#include "cmd/summary.h"
+#include "export/export.h"
+
+#define FREQ_MAX_HZ    10000
+#define DURATION_MAX_S (7 * 24 * 3600)
+
+struct record {
+	/* Options. */
+	bool all, quiet, verbose, help, measure;
+	const char *pid_list, *events, *output, *format_name, *agent_name, *agent_path, *by;
+	int freq_hz;
+	double duration_s;
+	/* What they mean. */
+	VEC(pid_t) pids;
+	const struct format *format;
+	enum agent_mode agent;
+	char **command; /* NULL-terminated, NULL if none */
+	/* The recording. */
+	struct child child;
+	struct session *session;
+	int signal_fd;
+};
+
+#define usage_error(...) (log_error(__VA_ARGS__), -EINVAL)
+
+static int parse_pids(struct record *r)
+{
+	for (const char *c = r->pid_list; c && *c;) {
+		char *end;
+		long pid = strtol(c, &end, 10);
+		if (end == c || (*end && *end != ',') || pid <= 0 || pid > INT_MAX)
+			return usage_error("-p %s: takes PIDs separated by commas", r->pid_list);
+		vec_push(&r->pids, (pid_t)pid);
+		c = *end ? end + 1 : end;
+	}
+	if (r->pid_list && !r->pids.nr)
+		return usage_error("-p '': takes PIDs separated by commas");
+	return 0;
+}
+
+static int choose_format(struct record *r)
+{
+	if (!r->output)
+		r->output = "flame.html";
+	r->format = r->format_name ? format_by_name(r->format_name) : format_by_path(r->output);
+	if (r->format)
+		return 0;
+	if (r->format_name)
+		return usage_error("--format %s: not known; html and collapsed are",
+				   r->format_name);
+	return usage_error("-o %s: the name does not tell the format; end it in .html or .txt, or "
+			   "say --format html or --format collapsed",
+			   r->output);
+}
+
+static int choose_agent(struct record *r)
+{
+	static const char *const names[] = {
+		[AGENT_AUTO] = "auto",
+		[AGENT_ALWAYS] = "always",
+		[AGENT_NEVER] = "never",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(r->agent_name, names[i])) {
+			r->agent = (enum agent_mode)i;
+			return 0;
+		}
+	return usage_error("--agent %s: takes auto, always or never", r->agent_name);
+}
+
+static int check(struct record *r)
+{
+	if (strcmp(r->events, "cpu"))
+		return usage_error("-e %s: there is no such event; cpu is", r->events);
+	if (r->freq_hz < 1 || r->freq_hz > FREQ_MAX_HZ)
+		return usage_error("-F %d: takes 1 to %d samples per second", r->freq_hz,
+				   FREQ_MAX_HZ);
+	if (r->duration_s < 0 || r->duration_s > DURATION_MAX_S)
+		return usage_error("-d %g: takes seconds, up to a week", r->duration_s);
+	if (strcmp(r->by, "process") && strcmp(r->by, "none"))
+		return usage_error("--by %s: takes process or none", r->by);
+	if (r->all && (r->pid_list || r->command))
+		return usage_error("-a profiles everything: leave out %s",
+				   r->pid_list ? "-p" : "the command");
+	if (r->pid_list && r->command)
+		return usage_error("-p and a command exclude each other");
+	return parse_pids(r) ?: choose_format(r) ?: choose_agent(r);
+}
+
+static void help(const struct opt *opts, size_t nr)
+{
+	puts("usage: sysflame record [OPTION..] [-- COMMAND ARG..]\n\n"
+	     "Samples every CPU and writes a flame graph; without -d until Ctrl-C or until the\n"
+	     "command ends. Writes flame.html if there is no -o.\n");
+	opt_help(opts, nr);
+}
+
+/* Returns 1 if all is done (--help), 0 to go on, or a negative errno. */
+static int parse(struct record *r, int argc, char **argv)
+{
+	const struct opt opts[] = {
+		{ 'a', "all", OPT_BOOL, &r->all, NULL, "the whole node (the default)" },
+		{ 'p', "pid", OPT_STRING, &r->pid_list, "PID,..", "only these and their children" },
+		{ 'e', "event", OPT_STRING, &r->events, "EVENT", "what to sample: cpu" },
+		{ 'F', "freq", OPT_INT, &r->freq_hz, "HZ", "samples per second and CPU (99)" },
+		{ 'd', "duration", OPT_DOUBLE, &r->duration_s, "SEC",
+		  "stop after so many seconds" },
+		{ 'o', "output", OPT_STRING, &r->output, "FILE",
+		  "flame.html; - is standard output" },
+		{ 0, "format", OPT_STRING, &r->format_name, "F", "html, collapsed (by the name)" },
+		{ 0, "by", OPT_STRING, &r->by, "LEVEL", "under the root: process (default), none" },
+		{ 0, "agent", OPT_STRING, &r->agent_name, "WHEN",
+		  "name Java by an agent: auto, always, never" },
+		{ 0, "agent-path", OPT_STRING, &r->agent_path, "FILE", "where libjvmmap.so is" },
+		{ 0, "measure", OPT_BOOL, &r->measure, NULL, "tell what sampling itself costs" },
+		{ 'q', "quiet", OPT_BOOL, &r->quiet, NULL, "no live line, no summary" },
+		{ 'v', "verbose", OPT_BOOL, &r->verbose, NULL, "tell more of what is going on" },
+		{ 'h', "help", OPT_BOOL, &r->help, NULL, "this text" },
+	};
+	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+	if (next < 0)
+		return next;
+	if (r->help) {
+		help(opts, ARRAY_SIZE(opts));
+		return 1;
+	}
+	if (next < argc && strcmp(argv[next - 1], "--"))
+		return usage_error("%s: unexpected; a command to profile follows --", argv[next]);
+	r->command = next < argc ? argv + next : NULL;
+	log_set_level(r->verbose ? LOG_DEBUG : r->quiet ? LOG_ERROR : LOG_INFO);
+	return check(r);
+}
+
+/* Finds out before the recording whether its result can be written. */
+static int try_output(const struct record *r)
+{
+	struct outfile *out;
+
+	if (!strcmp(r->output, "-"))
+		return 0;
+	int err = outfile_open(r->output, &out);
+	if (err) {
+		log_error("cannot write %s: %s", r->output, strerror(-err));
+		return err;
+	}
+	outfile_abort(out);
+	return 0;
+}
+
+static int check_pids(const struct record *r)
+{
+	for (size_t i = 0; i < r->pids.nr; i++)
+		if (kill(r->pids.at[i], 0) && errno == ESRCH) {
+			log_error("there is no process %d", r->pids.at[i]);
+			return -ESRCH;
+		}
+	return 0;
+}
+
+static bool all_ended(const struct record *r)
+{
+	for (size_t i = 0; i < r->pids.nr; i++)
+		if (!kill(r->pids.at[i], 0) || errno != ESRCH)
+			return false;
+	return r->pids.nr > 0;
+}
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* From the first signal on, a second one ends the program at once. */
+static void let_signals_kill(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Until the time is over, a signal comes, or what is profiled has ended. */
+static void run(struct record *r)
+{
+	u64 start_ns = time_mono_ns(), limit_ns = (u64)(r->duration_s * 1e9);
+	bool live = !r->quiet && isatty(STDERR_FILENO);
+
+	for (;;) {
+		struct pollfd fds[] = {
+			{ .fd = r->signal_fd, .events = POLLIN },
+			{ .fd = r->command ? r->child.pidfd : -1, .events = POLLIN },
+		};
+		u64 elapsed_ns = time_mono_ns() - start_ns;
+		int timeout_ms = SESSION_TICK_MS;
+		if (limit_ns && elapsed_ns >= limit_ns)
+			break;
+		if (limit_ns && (limit_ns - elapsed_ns) / NS_PER_MS < SESSION_TICK_MS)
+			timeout_ms = (int)((limit_ns - elapsed_ns) / NS_PER_MS) + 1;
+		poll(fds, ARRAY_SIZE(fds), timeout_ms);
+		session_tick(r->session);
+		if (live)
+			summary_live(r->session, elapsed_ns);
+		if (fds[0].revents || fds[1].revents || all_ended(r))
+			break;
+	}
+	if (live)
+		summary_live_end();
+}
+
+static int write_profile(const struct record *r, u64 *size_bytes)
+{
+	struct outfile *out;
+	int err = outfile_open(r->output, &out);
+
+	if (!err) {
+		err = r->format->write(session_profile(r->session), out->f);
+		if (err)
+			outfile_abort(out);
+		else
+			err = outfile_commit(out, size_bytes);
+	}
+	if (err)
+		log_error("cannot write %s: %s", r->output, strerror(-err));
+	return err;
+}
+
+static int start(struct record *r)
+{
+	struct session_options options = {
+		.freq_hz = r->freq_hz,
+		.filter = r->pids.nr || r->command,
+		.pids = r->pids.at,
+		.nr_pids = r->pids.nr,
+		.by_process = !strcmp(r->by, "process"),
+		.agent = r->agent,
+		.agent_path = r->agent_path,
+		.measure = r->measure,
+	};
+
+	r->signal_fd = open_signals();
+	if (r->command) {
+		int err = child_hold(r->command, &r->child);
+		if (err) {
+			log_error("cannot start %s: %s", r->command[0], strerror(-err));
+			return err;
+		}
+		options.pids = &r->child.pid;
+		options.nr_pids = 1;
+	}
+	int err = session_start(&options, &r->session);
+	if (err || !r->command)
+		return err;
+	err = child_release(&r->child);
+	if (err)
+		log_error("cannot run %s: %s", r->command[0], strerror(-err));
+	return err;
+}
+
+/* Returns the exit status. */
+static int record(struct record *r)
+{
+	u64 size_bytes = 0;
+
+	if (try_output(r) || check_pids(r) || start(r))
+		return EXIT_FAILED;
+	run(r);
+	let_signals_kill();
+	session_stop(r->session);
+	if (write_profile(r, &size_bytes))
+		return EXIT_FAILED;
+	if (!r->quiet)
+		summary_print(r->session, r->freq_hz, r->output, size_bytes);
+	if (r->agent == AGENT_ALWAYS && summary_refused(r->session))
+		return EXIT_FAILED;
+	if (!r->command)
+		return 0;
+	/* The profile may have ended first, by -d or a signal. */
+	int status = child_wait(&r->child);
+	return status < 0 ? EXIT_FAILED : status;
+}
+
+int record_main(int argc, char **argv)
+{
+	struct record r = {
+		.events = "cpu",
+		.by = "process",
+		.agent_name = "auto",
+		.freq_hz = 99,
+		.signal_fd = -1,
+	};
+	int done = parse(&r, argc, argv);
+	int status = done < 0 ? EXIT_USAGE : done > 0 ? 0 : record(&r);
+
+	session_free(r.session);
+	child_fini(&r.child);
+	if (r.signal_fd >= 0)
+		close(r.signal_fd);
+	vec_fini(&r.pids);
+	return status;
+}

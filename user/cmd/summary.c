@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a recording tells the person at the terminal. */
+#include "cmd/summary.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/log.h"
+
+/* 1234567 as "1,234,567"; `text` needs 28 bytes. */
+static const char *grouped(u64 number, char *text)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	char *out = text;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			*out++ = ',';
+		*out++ = digits[i];
+	}
+	*out = '\0';
+	return text;
+}
+
+static double percent(u64 part, u64 whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+void summary_live(const struct session *s, u64 elapsed_ns)
+{
+	struct session_progress now;
+	char samples[28], lost[28];
+
+	session_progress(s, &now);
+	fprintf(stderr, "\r%.1f s   %s samples   %s lost   %u JVMs \033[K",
+		(double)elapsed_ns / 1e9, grouped(now.samples, samples), grouped(now.lost, lost),
+		now.jvms);
+	fflush(stderr);
+}
+
+void summary_live_end(void)
+{
+	fputs("\r\033[K", stderr);
+}
+
+/* A JVM that is still pending at the end says why, if it has said anything. */
+static void print_refusal(pid_t pid, enum agent_state state, const char *reason, void *ctx)
+{
+	if (state == AGENT_REFUSED || (state == AGENT_PENDING && *reason))
+		log_info("           %d refused: %s", (int)pid, reason);
+}
+
+static void print_jvms(struct session *s, const struct session_progress *now)
+{
+	if (!now->jvms)
+		return;
+	log_info("JVMs       %u found, %u attached, %u refused", now->jvms, now->jvms_attached,
+		 now->jvms_asked - now->jvms_attached);
+	agents_each(session_agents(s), print_refusal, NULL);
+}
+
+static void print_cost(const struct session_progress *now)
+{
+	struct rusage usage;
+	char runs[28];
+
+	getrusage(RUSAGE_SELF, &usage);
+	log_info("bpf        %.2f us per run, %s runs",
+		 (double)now->bpf_run_ns / 1e3 / (double)now->bpf_runs,
+		 grouped(now->bpf_runs, runs));
+	log_info("first      %.1f ms from the start to the first sample",
+		 (double)now->start_to_first_sample_ns / 1e6);
+	log_info("memory     %.1f MB resident at most", (double)usage.ru_maxrss / 1024);
+}
+
+void summary_print(struct session *s, int freq_hz, const char *path, u64 size_bytes)
+{
+	struct session_progress now;
+	char a[28], b[28];
+
+	session_progress(s, &now);
+	double seconds = (double)session_profile(s)->duration_ns / 1e9;
+	log_info("samples    %s in %.1f s on %d CPUs (%s, %d Hz)", grouped(now.samples, a), seconds,
+		 now.nr_cpus, now.event, freq_hz);
+	log_info("lost       %s", grouped(now.lost, a));
+	log_info("truncated  %s (%.1f %%)", grouped(now.truncated, a),
+		 percent(now.truncated, now.samples));
+	log_info("named      %.1f %% of %s frames", percent(now.frames_named, now.frames),
+		 grouped(now.frames, b));
+	if (now.kernel_error)
+		log_warn("%s", now.kernel_error);
+	if (now.bpf_runs)
+		print_cost(&now);
+	print_jvms(s, &now);
+	if (strcmp(path, "-"))
+		log_info("wrote      %s, %s bytes", path, grouped(size_bytes, a));
+}
+
+bool summary_refused(const struct session *s)
+{
+	struct session_progress now;
+
+	session_progress(s, &now);
+	return now.jvms_asked > now.jvms_attached;
+}
