@@ -34,6 +34,17 @@ assert_no_grep() {
 	! grep -E -- "$1" "$2" | sed 's/^/# | /' | head -5 | grep . || fail "a line matches '$1' in $2"
 }
 
+# share FILE PATTERN: the percentage of a collapsed file's samples whose stack matches.
+share() {
+	awk -v pattern="$2" '{ all += $NF; if ($0 ~ pattern) hit += $NF }
+		END { printf "%d\n", all ? 100 * hit / all + 0.5 : 0 }' "$1"
+}
+
+# within LOW HIGH VALUE WHAT
+within() {
+	[ "$3" -ge "$1" ] && [ "$3" -le "$2" ] || fail "$4: $3, not $1..$2"
+}
+
 # Starts a program in the background; its PID is in $PID; it is killed when the test ends.
 start() {
 	"$@" &

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+# Medians for the benchmarks: source it.
+build=${O:-build}
+
+# median NUMBER..: "MEDIAN (MIN..MAX)"
+median() {
+	printf '%s\n' "$@" | sort -g | awk '{ v[NR] = $1 } END {
+		m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
+		printf "%.4g (%.4g..%.4g)", m, v[1], v[NR] }'
+}
+
+# row WHAT FIGURE UNIT [BAR]
+row() {
+	printf '%-52s %-28s %-10s %s\n' "$1" "$2" "$3" "${4:+bar: $4}"
+}

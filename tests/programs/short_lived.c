@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BUILD-FLAGS: -fno-omit-frame-pointer -fno-inline */
+/* Runs itself N times, one after the other, each for 10 ms of CPU time in burn(). */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static long cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000L + ts.tv_nsec;
+}
+
+static void burn(void)
+{
+	for (volatile int i = 0; i < 20000; i++)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	int runs = argc > 1 ? atoi(argv[1]) : 0;
+
+	for (int i = 0; i < runs; i++) {
+		if (fork() == 0) {
+			execl(argv[0], argv[0], NULL);
+			_exit(1);
+		}
+		wait(NULL);
+	}
+	while (!runs && cpu_ns() < 10000000)
+		burn();
+	return 0;
+}

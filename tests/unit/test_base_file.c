@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+
+static int enter_folder(void **state)
+{
+	static char folder[] = "/tmp/test_base_file.XXXXXX";
+
+	strcpy(folder, "/tmp/test_base_file.XXXXXX");
+	*state = mkdtemp(folder);
+	return !*state || chdir(*state);
+}
+
+static int leave_folder(void **state)
+{
+	unlink("out");
+	return chdir("/") || rmdir(*state);
+}
+
+static int nr_files(void)
+{
+	auto_closedir DIR *dir = opendir(".");
+	int nr = 0;
+
+	for (struct dirent *e; (e = readdir(dir));)
+		nr += e->d_name[0] != '.';
+	return nr;
+}
+
+static void write_out(const char *text)
+{
+	struct outfile *o;
+
+	assert_int_equal(outfile_open("out", &o), 0);
+	fputs(text, o->f);
+	assert_int_equal(outfile_commit(o, NULL), 0);
+}
+
+static void assert_out(const char *text)
+{
+	auto_free char *data = NULL;
+	size_t len;
+
+	assert_int_equal(file_read("out", 100, &data, &len), 0);
+	assert_string_equal(data, text);
+}
+
+static void a_file_appears_whole_and_replaces_the_old_one(void **state)
+{
+	struct outfile *o;
+	u64 size;
+
+	write_out("old");
+	assert_int_equal(outfile_open("out", &o), 0);
+	fputs("newer", o->f);
+	fflush(o->f);
+	assert_out("old");
+	assert_int_equal(outfile_commit(o, &size), 0);
+	assert_int_equal(size, 5);
+	assert_out("newer");
+	assert_int_equal(nr_files(), 1);
+}
+
+static void an_aborted_file_leaves_the_old_one_and_nothing_else(void **state)
+{
+	struct outfile *o;
+
+	write_out("old");
+	assert_int_equal(outfile_open("out", &o), 0);
+	fputs("new", o->f);
+	outfile_abort(o);
+	outfile_abort(NULL);
+	assert_out("old");
+	assert_int_equal(nr_files(), 1);
+}
+
+static void the_mode_follows_the_umask(void **state)
+{
+	struct stat st;
+	mode_t old = umask(027);
+
+	write_out("x");
+	umask(old);
+	assert_int_equal(stat("out", &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+static void a_file_beyond_the_bound_is_refused(void **state)
+{
+	auto_free char *data = NULL;
+	size_t len;
+
+	write_out("12345");
+	assert_int_equal(file_read("out", 4, &data, &len), -EFBIG);
+	assert_null(data);
+	assert_int_equal(file_read("out", 5, &data, &len), 0);
+	assert_int_equal(len, 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_file_appears_whole_and_replaces_the_old_one,
+						enter_folder, leave_folder),
+		cmocka_unit_test_setup_teardown(an_aborted_file_leaves_the_old_one_and_nothing_else,
+						enter_folder, leave_folder),
+		cmocka_unit_test_setup_teardown(the_mode_follows_the_umask, enter_folder,
+						leave_folder),
+		cmocka_unit_test_setup_teardown(a_file_beyond_the_bound_is_refused, enter_folder,
+						leave_folder),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

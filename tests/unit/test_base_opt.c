@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/opt.h"
+
+struct fields {
+	bool quiet, verbose;
+	int freq;
+	const char *output;
+	double seconds;
+};
+
+static int parse(struct fields *f, int argc, char **argv)
+{
+	const struct opt opts[] = {
+		{ 'q', "quiet", OPT_BOOL, &f->quiet, NULL, "" },
+		{ 'v', "verbose", OPT_BOOL, &f->verbose, NULL, "" },
+		{ 'F', "freq", OPT_INT, &f->freq, "HZ", "" },
+		{ 'o', "output", OPT_STRING, &f->output, "FILE", "" },
+		{ 0, "seconds", OPT_DOUBLE, &f->seconds, "SEC", "" },
+	};
+	return opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+}
+
+#define PARSE(f, ...)                                        \
+	({                                                   \
+		char *argv[] = { "cmd", __VA_ARGS__, NULL }; \
+		parse(f, (int)ARRAY_SIZE(argv) - 1, argv);   \
+	})
+
+static void values_are_taken_joined_and_apart(void **state)
+{
+	struct fields f = { 0 };
+
+	assert_int_equal(PARSE(&f, "-F99", "-o", "x", "--seconds=1.5", "rest"), 5);
+	assert_int_equal(f.freq, 99);
+	assert_string_equal(f.output, "x");
+	assert_true(f.seconds == 1.5);
+	assert_int_equal(PARSE(&f, "--freq", "-7", "-qv"), 4);
+	assert_int_equal(f.freq, -7);
+	assert_true(f.quiet && f.verbose);
+}
+
+static void a_double_dash_and_a_lone_dash_end_the_options(void **state)
+{
+	struct fields f = { 0 };
+
+	assert_int_equal(PARSE(&f, "-q", "--", "-v"), 3);
+	assert_false(f.verbose);
+	assert_int_equal(PARSE(&f, "-", "-v"), 1);
+	assert_false(f.verbose);
+}
+
+static void what_cannot_be_understood_is_refused(void **state)
+{
+	struct fields f = { 0 };
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), err = dup(2);
+
+	dup2(null, 2);
+	assert_int_equal(PARSE(&f, "--nonsense"), -EINVAL);
+	assert_int_equal(PARSE(&f, "-x"), -EINVAL);
+	assert_int_equal(PARSE(&f, "-F"), -EINVAL);
+	assert_int_equal(PARSE(&f, "-F", "9x"), -EINVAL);
+	assert_int_equal(PARSE(&f, "-F", ""), -EINVAL);
+	assert_int_equal(PARSE(&f, "-F", "99999999999"), -EINVAL);
+	assert_int_equal(PARSE(&f, "--seconds", "nan"), -EINVAL);
+	assert_int_equal(PARSE(&f, "--quiet=1"), -EINVAL);
+	dup2(err, 2);
+	close(null);
+	close(err);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_are_taken_joined_and_apart),
+		cmocka_unit_test(a_double_dash_and_a_lone_dash_end_the_options),
+		cmocka_unit_test(what_cannot_be_understood_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
