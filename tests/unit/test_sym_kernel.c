@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -105,6 +106,28 @@ static void hidden_addresses_are_no_permission(void **state)
 			 -EPERM);
 	assert_int_equal(parse("", &ks), -ENODATA);
 	assert_null(ks);
+}
+
+/* The kernel's own answer to somebody without capabilities; other settings show the addresses. */
+static void a_user_without_rights_is_refused(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		struct kernel_syms *ks = NULL;
+		auto_fclose FILE *f = NULL;
+		unsigned long addr = 1;
+		if (setgid(65534) || setuid(65534) || !(f = fopen("/proc/kallsyms", "re")) ||
+		    fscanf(f, "%lx", &addr) != 1)
+			_exit(2);
+		_exit(kernel_syms_read(&ks) != (addr ? 0 : -EPERM));
+	}
+	waitpid(child, &status, 0);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 2)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void garbage_is_survived(void **state)
@@ -226,6 +249,7 @@ int main(void)
 		cmocka_unit_test(the_most_readable_name_of_an_address_wins),
 		cmocka_unit_test(modules_and_bpf_programs_end_somewhere),
 		cmocka_unit_test(hidden_addresses_are_no_permission),
+		cmocka_unit_test(a_user_without_rights_is_refused),
 		cmocka_unit_test(garbage_is_survived),
 		cmocka_unit_test(the_running_kernel_is_named_in_little_memory),
 		cmocka_unit_test(a_bpf_program_is_named_after_a_refresh_and_after_its_end),
