@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/time.h"
+#include "cmd/cmd.h"
 #include "jvm/agents.h"
 #include "proc/status.h"
 
@@ -40,7 +41,7 @@ static int report(struct agents *a, const struct proc_status *p, const struct op
 
 	if (!map) {
 		agents_each(a, print_refusal, NULL);
-		return 1;
+		return EXIT_FAILED;
 	}
 	if (!o->is_quiet)
 		codemap_each(map, print_code, NULL);
@@ -59,7 +60,7 @@ static int run(pid_t pid, const struct options *o)
 
 	if (err) {
 		log_error("process %d cannot be read: %s", (int)pid, strerror(-err));
-		return 1;
+		return EXIT_FAILED;
 	}
 	struct agents *a = agents_new(o->path, AGENT_ALWAYS);
 	agents_request(a, pid, p.start_ns);
@@ -89,11 +90,11 @@ int debug_agent_main(int argc, char **argv)
 	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
 
 	if (next < 0)
-		return 2;
+		return EXIT_USAGE;
 	if (o.help || next + 1 != argc || atoi(argv[next]) <= 0) {
 		puts("usage: sysflame debug agent [OPTION]... PID");
 		opt_help(opts, ARRAY_SIZE(opts));
-		return o.help ? 0 : 2;
+		return o.help ? 0 : EXIT_USAGE;
 	}
 	return run(atoi(argv[next]), &o);
 }

@@ -7,11 +7,13 @@
 #include "base/log.h"
 #include "base/types.h"
 #include "cmd/cmd.h"
+#include "cmd/jvms.h"
 #include "cmd/report.h"
 
 static const struct cmd cmds[] = {
 	{ "record", "profile the node, some processes or a command", record_main },
 	{ "report", "read profiles of any format, merge and convert them", report_main },
+	{ "jvms", "list the JVMs of this node", jvms_main },
 	{ "debug", "look into what sysflame sees, for its developers", debug_main },
 };
 

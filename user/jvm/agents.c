@@ -28,6 +28,8 @@
 #define FINISH_NS       (2 * NS_PER_SEC)
 #define STOP_NS         (2 * NS_PER_SEC)
 
+#define NO_AGENT_FILE "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; install it"
+
 struct entry {
 	pid_t pid;
 	u64 start_ns;
@@ -57,7 +59,7 @@ struct agents {
 	u64 looked_ns;
 };
 
-char *agents_default_path(void)
+static char *default_path(void)
 {
 	static const char *const places[] = { "libjvmmap.so", "../lib/sysflame/libjvmmap.so" };
 	char exe[PATH_MAX], *slash;
@@ -80,8 +82,29 @@ struct agents *agents_new(const char *path, enum agent_mode mode)
 	char *real = path ? realpath(path, NULL) : NULL;
 
 	a->mode = mode;
-	a->path = real ? real : path ? xstrdup("") : agents_default_path();
+	a->path = real ? real : path ? xstrdup("") : default_path();
 	return a;
+}
+
+char *agents_detach(const char *path, pid_t pid, u64 start_ns)
+{
+	struct agents *a = agents_new(path, AGENT_ALWAYS);
+	struct inject_order stop = {
+		.command = INJECT_STOP_ALL, .pid = pid, .start_ns = start_ns, .agent_path = a->path
+	};
+	struct inject_result result = { .outcome = INJECT_REFUSED };
+	struct injection *injection = NULL;
+
+	inject_nonce(stop.nonce);
+	if (!*a->path)
+		strcpy(result.reason, NO_AGENT_FILE);
+	else if (inject_start(&stop, &injection))
+		strcpy(result.reason, "no process can be made for it");
+	while (injection && inject_poll(injection, &result) == INJECT_RUNNING)
+		usleep(1000);
+	inject_free(injection);
+	agents_free(a);
+	return result.outcome == INJECT_DONE ? NULL : xstrdup(result.reason);
 }
 
 static u64 process_key(pid_t pid, u64 start_ns)
@@ -120,7 +143,7 @@ void agents_request(struct agents *a, pid_t pid, u64 start_ns)
 	e->state = AGENT_PENDING;
 	e->next_ns = time_mono_ns() + (age < YOUNG_NS ? YOUNG_NS - age : 0);
 	if (!*a->path)
-		refuse(e, "libjvmmap.so is not beside sysflame nor in ../lib/sysflame; install it");
+		refuse(e, NO_AGENT_FILE);
 }
 
 /* --- commands -------------------------------------------------------------------------------- */

@@ -68,5 +68,8 @@ struct agent_figures {
 const struct codemap *agents_codemap(const struct agents *a, pid_t pid, u64 start_ns,
 				     struct agent_figures *out);
 
-/* The agent's default path, "" if there is none; the caller frees it. */
-char *agents_default_path(void);
+/*
+ * Ends all sessions in a JVM, also those of other processes; waits for it. NULL if it is done, else
+ * "reason; what to do", which the caller frees. `path` as for agents_new.
+ */
+char *agents_detach(const char *path, pid_t pid, u64 start_ns);

@@ -50,12 +50,15 @@ static int conclude(struct job *j, enum inject_outcome outcome, const char *why)
 
 /*
  * Connects to the JVM's socket by a descriptor of it, so that no link is followed, and with the
- * JVM's ids, which is what its peer check wants to see. -ENOENT if there is no such socket.
+ * JVM's ids, which is what its peer check wants to see. -ENOENT if there is no such socket,
+ * -EADDRINUSE if it is another process's.
  */
 static int connect_listener(struct job *j)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
 	const struct timeval timeout = { .tv_sec = 2 };
+	struct ucred peer;
+	socklen_t peer_len = sizeof(peer);
 	struct stat st;
 
 	int err = target_become(&j->t);
@@ -74,6 +77,11 @@ static int connect_listener(struct job *j)
 			err = -errno;
 	}
 	target_unbecome(&j->t);
+	/* JVMs of several pid namespaces that share a /tmp have the same names for their sockets.
+	 */
+	if (!err && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_len) ||
+		     peer.pid != j->t.status.pid))
+		err = -EADDRINUSE;
 	return err ? err : take_fd(fd);
 }
 
@@ -192,6 +200,11 @@ static int reach_listener(struct job *j)
 	if (fd == -EPERM || fd == -EACCES)
 		return conclude(j, INJECT_REFUSED,
 				"it belongs to another user; run sysflame as root");
+	if (fd == -EADDRINUSE)
+		return conclude(
+			j, INJECT_REFUSED,
+			"another JVM with the same PID in its own container shares its /tmp; "
+			"give each a /tmp of its own");
 	if (j->order->command != INJECT_START)
 		return conclude(j, INJECT_REFUSED, "its attach listener is gone");
 	/* -ECONNREFUSED: what is left of a JVM that was killed and had this PID. */

@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "jvm/java_args.h"
 #include "jvm/memfds.h"
+#include "jvm/perfdata.h"
 #include "jvm/target.h"
 #include "proc/mapping.h"
 #include "proc/status.h"
@@ -103,6 +104,14 @@ static char *read_release(const struct target *t, const char *libjvm)
 	return NULL;
 }
 
+static bool holds_library(const struct target *t, const struct mapping *libjvm)
+{
+	struct stat st;
+	auto_close int fd = target_open_file(t, libjvm->path, O_PATH);
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == libjvm->inode;
+}
+
 static char *clean(const char *text)
 {
 	struct str out = { 0 };
@@ -127,13 +136,45 @@ static char *read_main(pid_t pid, const char *comm)
 	return clean(*cmdline ? base_name(cmdline) : comm);
 }
 
-static char *read_jdk(const struct proc_status *status, const char *libjvm)
+/*
+ * From the counters that the VM has mapped, for JDKs that are packaged without `release`. They lie
+ * in its /tmp whatever java.io.tmpdir says.
+ */
+static char *read_perfdata(const struct target *t, const struct mappings *all)
 {
-	struct target t;
-	auto_free char *version = NULL;
+	static u8 bytes[PERFDATA_MAX]; /* scratch */
 
-	if (target_open_root(status->pid, &t) == 0) {
-		version = read_release(&t, libjvm);
+	for (size_t i = 0; i < all->nr; i++) {
+		const struct mapping *m = &all->at[i];
+		struct stat st;
+		const char *tail = strstr(m->path, "/hsperfdata_");
+		if (!tail)
+			continue;
+		auto_free char *path = xasprintf("/tmp%s", tail);
+		auto_close int fd = target_open_file(t, path, O_RDONLY);
+		if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != m->inode)
+			continue;
+		ssize_t len = read(fd, bytes, sizeof(bytes));
+		return perfdata_string(bytes, len > 0 ? (size_t)len : 0,
+				       "java.property.java.version");
+	}
+	return NULL;
+}
+
+/* The kernel names a mapping by the process's root, but by ours if it lives in a chroot. */
+static char *read_jdk(pid_t pid, const struct mappings *all, const struct mapping *libjvm)
+{
+	const pid_t roots[] = { pid, getpid() };
+	auto_free char *version = NULL;
+	struct target t;
+
+	for (size_t i = 0; i < ARRAY_SIZE(roots) && !version; i++) {
+		if (target_open_root(roots[i], &t))
+			continue;
+		if (holds_library(&t, libjvm))
+			version = read_release(&t, libjvm->path);
+		if (!version && roots[i] == pid)
+			version = read_perfdata(&t, all);
 		target_close(&t);
 	}
 	return clean(version ? version : "?");
@@ -145,7 +186,10 @@ int javaproc_read(pid_t pid, struct javaproc *out)
 	struct proc_status status;
 	enum vm vm;
 
-	int err = mappings_read(pid, true, &all);
+	/* The quick look first: most processes are no JVMs. */
+	if (javaproc_vm(pid) == VM_NONE)
+		return -ESRCH;
+	int err = mappings_read(pid, false, &all);
 	if (err)
 		return err;
 	const struct mapping *libjvm = find_vm(&all, &vm);
@@ -156,7 +200,7 @@ int javaproc_read(pid_t pid, struct javaproc *out)
 			.start_ns = status.start_ns,
 			.uid = status.euid,
 			.vm = vm,
-			.jdk = read_jdk(&status, libjvm->path),
+			.jdk = read_jdk(pid, &all, libjvm),
 			.main = read_main(pid, status.comm),
 			.has_session = memfds_any(pid),
 		};

@@ -151,8 +151,10 @@ void target_unbecome(const struct target *t)
 
 int target_open_file(const struct target *t, const char *path, int flags)
 {
-	return open_beneath(t->root_fd, path, (u64)(flags | O_NONBLOCK | O_NOCTTY),
-			    RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	/* openat2 takes no flag beside O_PATH that means nothing with it. */
+	if (!(flags & O_PATH))
+		flags |= O_NONBLOCK | O_NOCTTY;
+	return open_beneath(t->root_fd, path, (u64)flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
 int target_create(const struct target *t, const char *name, mode_t mode)
