@@ -41,6 +41,10 @@ enum stat {
 	NR_STATS
 };
 
+/* Why a user stack ended without its root: new reasons go between these two. */
+#define STAT_FIRST_CUT STAT_FRAME_POINTERS
+#define STAT_LAST_CUT  STAT_RETURN_ADDRESS
+
 static const char *const stat_text[] __attribute__((unused)) = {
 #define X(name, text) [STAT_##name] = text,
 	STATS(X)

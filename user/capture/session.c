@@ -394,6 +394,11 @@ static void wait_for_agents(struct session *s)
 	}
 }
 
+static void note_reason(const char *why, u64 nr, void *profile)
+{
+	profile_note(profile, why, why, nr);
+}
+
 void session_stop(struct session *s)
 {
 	cpus_stop(s->cpus);
@@ -408,6 +413,7 @@ void session_stop(struct session *s)
 	profile_note(s->profile, "lost", "samples lost", now.lost);
 	profile_note(s->profile, "truncated", "user stacks that did not reach their root",
 		     now.truncated);
+	session_each_reason(s, note_reason, s->profile);
 	profile_note(s->profile, "frames", "frames of all samples", now.frames);
 	profile_note(s->profile, "unnamed", "frames without a name", now.frames - now.frames_named);
 }
@@ -458,6 +464,16 @@ void session_progress(const struct session *s, struct session_progress *out)
 	agents_count(s->agents, &asked, &out->jvms_attached, &out->jvms_refused);
 	out->jvms = (u32)s->jvms_seen.nr;
 	out->jvms_asked = asked;
+}
+
+void session_each_reason(const struct session *s, session_reason_fn visit, void *ctx)
+{
+	u64 stats[NR_STATS];
+
+	bpf_stats(s->bpf, stats);
+	for (u32 stat = STAT_FIRST_CUT; stat <= STAT_LAST_CUT; stat++)
+		if (stats[stat])
+			visit(stat_text[stat], stats[stat], ctx);
 }
 
 struct agents *session_agents(struct session *s)

@@ -46,6 +46,11 @@ void session_stop(struct session *s);
 void session_free(struct session *s);
 
 void session_progress(const struct session *s, struct session_progress *out);
+
+/* Calls `visit` for every reason why user stacks did not reach their root, with how many. */
+typedef void (*session_reason_fn)(const char *why, u64 nr, void *ctx);
+void session_each_reason(const struct session *s, session_reason_fn visit, void *ctx);
+
 struct agents *session_agents(struct session *s);
 
 /* Valid until session_free. */

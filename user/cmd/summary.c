@@ -62,6 +62,13 @@ static void print_jvms(struct session *s, const struct session_progress *now)
 	agents_each(session_agents(s), print_refusal, NULL);
 }
 
+static void print_reason(const char *why, u64 nr, void *ctx)
+{
+	char number[28];
+
+	log_info("           %s %s", grouped(nr, number), why);
+}
+
 static void print_cost(const struct session_progress *now)
 {
 	struct rusage usage;
@@ -88,6 +95,7 @@ void summary_print(struct session *s, int freq_hz, const char *path, u64 size_by
 	log_info("lost       %s", grouped(now.lost, a));
 	log_info("truncated  %s (%.1f %%)", grouped(now.truncated, a),
 		 percent(now.truncated, now.samples));
+	session_each_reason(s, print_reason, NULL);
 	log_info("named      %.1f %% of %s frames", percent(now.frames_named, now.frames),
 		 grouped(now.frames, b));
 	if (now.kernel_error)

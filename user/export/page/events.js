@@ -24,7 +24,6 @@ App.prototype.listenCanvas = function () {
 	canvas.addEventListener('click', (e) => this.click(e));
 	$('scroll').addEventListener('scroll', () => {
 		this.leave();
-		this.layOutMore();
 		this.repaint();
 	});
 };

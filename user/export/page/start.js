@@ -61,9 +61,7 @@ function fail(e) {
 // For tests and for people at the console: the numbers behind the picture.
 window.sysflame = { ready: false, error: '' };
 
-async function expose(app) {
-	while (!app.hasTable)
-		await new Promise((resolve) => setTimeout(resolve));
+function expose(app) {
 	const names = app.profile.names;
 	Object.assign(window.sysflame, {
 		ready: true,

@@ -120,12 +120,15 @@ function collapsedText(tree) {
 }
 
 function fillLegend(app) {
-	const used = new Set(app.profile.frames.kind), { kinds } = app.tree.hotMethods();
-	$('legend').replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 0].filter((kind) => used.has(kind)).map((kind) => {
+	const used = new Set(app.profile.frames.kind), legend = $('legend');
+	const selfOf = new Float64Array(KINDS.length);
+	for (let i = 1; i < app.tree.nr; i++)
+		selfOf[app.tree.kindOf(i)] += app.tree.self[i];
+	legend.replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 0].filter((kind) => used.has(kind)).map((kind) => {
 		const b = element('button');
 		b.type = 'button';
 		b.dataset.kind = kind;
-		b.title = `${KINDS[kind].long}: ${percent(kinds[kind], app.tree.total[0])} of self. Click to fade these frames`;
+		b.title = `${KINDS[kind].long}: ${percent(selfOf[kind], app.tree.total[0])} of self. Click to fade these frames`;
 		b.setAttribute('aria-pressed', String(!app.state.hidden.includes(kind)));
 		b.append(element('span', `dot k${kind}`), KINDS[kind].name);
 		b.addEventListener('click', () => {
@@ -165,19 +168,24 @@ function namedShare(app) {
 }
 
 const WARN_SHARE = 0.001;
+const COUNTS = ['lost', 'truncated']; // shown as numbers; what else was noted stands in their cards
 
 function fillQuality(app) {
-	const { notes } = app.profile.meta, samples = notes.find((n) => n.key === 'samples');
+	const { notes } = app.profile.meta, value = (key) => (notes.find((n) => n.key === key) || {}).value;
+	const reasons = notes.filter((n) => ![...COUNTS, 'samples', 'frames', 'unnamed'].includes(n.key));
 	const parts = [];
 	if (app.hasFog)
 		parts.push(element('span', '', 'grey = frames narrower than 1 px'));
-	for (const note of notes.filter((n) => n.key !== 'samples')) {
-		const part = element('span', note.value > WARN_SHARE * (samples ? samples.value : Infinity) ? 'warn' : '', `${count(note.value)} ${note.key}`);
-		part.title = note.text;
+	for (const note of notes.filter((n) => COUNTS.includes(n.key))) {
+		const isMuch = note.value > WARN_SHARE * (value('samples') || Infinity);
+		const part = element('span', isMuch ? 'warn' : '', `${count(note.value)} ${note.key}`);
+		part.title = [note.text, ...reasons.map((n) => `${count(n.value)} ${n.text}`)].join('\n');
 		parts.push(part);
 	}
-	if (!app.tree.isEmpty())
-		parts.push(element('span', '', `${app.named.toFixed(1)} % named`));
+	if (!app.tree.isEmpty()) {
+		const named = value('frames') ? (1 - value('unnamed') / value('frames')) * 100 : app.named;
+		parts.push(element('span', '', `${named.toFixed(1)} % named`));
+	}
 	$('quality').replaceChildren(...parts);
 }
 
