@@ -3,7 +3,6 @@
 #include "capture/modules.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -13,7 +12,10 @@
 #include "base/time.h"
 #include "capture/extents.h"
 #include "elf/elf.h"
-#include "elf/rows.h"
+#include "elf/rowcache.h"
+#include "proc/mapped_file.h"
+
+#define CACHE_BYTES_MAX (256u << 20)
 
 /* Where a part of the file lies in the file's own addresses. */
 struct part {
@@ -34,6 +36,7 @@ struct module {
 
 struct modules {
 	struct unwind_row *rows;
+	struct rowcache cache;
 	struct extents extents;
 	struct dict by_key; /* struct module * */
 	u32 nr_failed;
@@ -41,11 +44,16 @@ struct modules {
 	bool is_full; /* the last table did not fit */
 };
 
-struct modules *modules_new(struct unwind_row *rows, u32 nr)
+struct modules *modules_new(struct unwind_row *rows, u32 nr, const char *cache_path)
 {
 	struct modules *all = xcalloc(1, sizeof(*all));
+	struct rowcache none = ROWCACHE_NONE;
 
 	all->rows = rows;
+	all->cache = none;
+	int err = cache_path ? rowcache_open(cache_path, CACHE_BYTES_MAX, &all->cache) : 0;
+	if (err)
+		log_debug("unwind rows are not kept in %s: %s", cache_path, strerror(-err));
 	extents_init(&all->extents, nr);
 	return all;
 }
@@ -66,6 +74,7 @@ void modules_free(struct modules *all)
 		free_module(all, (struct module *)slot->value);
 	dict_fini(&all->by_key);
 	extents_fini(&all->extents);
+	rowcache_fini(&all->cache);
 	free(all);
 }
 
@@ -94,29 +103,6 @@ bool modules_evict(struct modules *all)
 static bool is_vdso(const struct mapping *m)
 {
 	return !strcmp(m->path, "[vdso]");
-}
-
-/* Through map_files, which works for deleted files and other mount namespaces; it needs rights. */
-static int open_mapped(pid_t pid, const struct mapping *m)
-{
-	auto_free char *exact = xasprintf("/proc/%d/map_files/%llx-%llx", pid,
-					  (unsigned long long)m->start, (unsigned long long)m->end);
-	int fd = open(exact, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-
-	if (fd >= 0 || m->deleted)
-		return fd < 0 ? -errno : fd;
-	/* In the target's root, where a link may lead anywhere: it must be the file that is mapped.
-	 */
-	auto_free char *path = xasprintf("/proc/%d/root%s", pid, m->path);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || st.st_ino != m->inode) {
-		close(fd);
-		return -ESTALE;
-	}
-	return fd;
 }
 
 static u64 cpu_ns(void)
@@ -167,7 +153,7 @@ static int build(struct modules *all, struct module *mod, const struct elf *e)
 {
 	auto_rows struct rows rows = { 0 };
 	u64 start = cpu_ns();
-	int err = e ? rows_build(e, &rows) : rows_build_vdso(&rows);
+	int err = e ? rowcache_build(&all->cache, e, &rows) : rows_build_vdso(&rows);
 
 	all->build_ns += cpu_ns() - start;
 	if (!err)
@@ -193,7 +179,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 static int learn_file(struct modules *all, struct module *mod, pid_t pid, const struct mapping *m,
 		      bool is_new)
 {
-	auto_close int fd = open_mapped(pid, m);
+	auto_close int fd = mapped_file_open(pid, m);
 	auto_elf struct elf *e = NULL;
 	struct stat st;
 	u64 bias;

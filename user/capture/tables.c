@@ -15,6 +15,8 @@
 #include "capture/modules.h"
 #include "proc/status.h"
 
+#define ROW_CACHE_PATH "/var/cache/sysflame"
+
 /* What BPF searches, and what of it is ours to give back. */
 struct tables_process {
 	struct unwind_proc entry;
@@ -73,7 +75,7 @@ int tables_new(const struct tables_sizes *sizes, const struct tables_fds *fds, s
 		tables_free(t);
 		return err;
 	}
-	t->modules = modules_new(t->rows.at, sizes->nr_rows);
+	t->modules = modules_new(t->rows.at, sizes->nr_rows, fds ? ROW_CACHE_PATH : NULL);
 	*out = t;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sysflame command: finds the subcommand and runs it. */
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,8 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "--help";
 
+	/* Symbol tables come and go: large blocks go back to the system at once. */
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	/* A reader of our output that goes away is a write error, not our end. */
 	signal(SIGPIPE, SIG_IGN);
 

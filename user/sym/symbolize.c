@@ -140,7 +140,7 @@ static frame_id name_native(struct symbolizer *s, const struct process *p, const
 	enum frame_kind kind = name.is_libjvm ? FRAME_JVM : FRAME_NATIVE;
 	if (name.symbol)
 		return intern(s, kind, name.symbol, name.module, true);
-	return intern_offset(s, kind, name.module, name.offset);
+	return intern_offset(s, kind, name.module, name.function);
 }
 
 static frame_id cached_native(struct symbolizer *s, struct process *p, const struct mapping *m,
