@@ -119,30 +119,24 @@ static int read_tables(struct hotspot *h, const struct image *img)
 	return 0;
 }
 
-static int read_build(struct hotspot *h)
+/* `key` is filled but for the build id; NULL: this build is not to be kept. */
+static int read_build(struct hotspot *h, u64 base, struct known_build *key)
 {
-	struct known_build key = { 0 };
-	struct proc_status status;
 	struct image img;
-	u64 base;
-	int err = proc_status_read(h->pid, &status);
+	int err = image_read((struct image_memory){ read_for_image, h->jvm.mem }, base, &img);
 
-	err = err ? err : find_libjvm(h->pid, &base, &key);
-	if (err)
-		return err;
-	h->is_nested = status.nr_nspid > 1;
-	err = image_read((struct image_memory){ read_for_image, h->jvm.mem }, base, &img);
 	if (err) /* mapped, but ld.so has not got far enough yet */
 		return err == -EFAULT ? -EAGAIN : err == -ENOENT ? -ENOEXEC : err;
 	h->jvm.bias = img.bias;
-	key.uid = status.uid;
-	key.build_id_len = img.build_id_len;
-	memcpy(key.build_id, img.build_id, sizeof(key.build_id));
-	if (img.build_id_len && find_build(&key, &h->jvm.build))
+	if (!key || !img.build_id_len)
+		return read_tables(h, &img);
+	key->build_id_len = img.build_id_len;
+	memcpy(key->build_id, img.build_id, sizeof(key->build_id));
+	if (find_build(key, &h->jvm.build))
 		return 0;
 	err = read_tables(h, &img);
 	if (!err)
-		keep_build(&key, &h->jvm.build);
+		keep_build(key, &h->jvm.build);
 	return err;
 }
 
@@ -225,25 +219,62 @@ int hotspot_refresh(struct hotspot *h)
 AUTO_DEFINE(hotspot, struct hotspot *, hotspot_free)
 #define auto_hotspot __attribute__((cleanup(auto_hotspot_run)))
 
-int hotspot_open(pid_t pid, u64 start_ns, struct hotspot **out)
+static struct hotspot *new_hotspot(struct mem *m, pid_t pid)
 {
-	auto_hotspot struct hotspot *h = xcalloc(1, sizeof(*h));
+	struct hotspot *h = xcalloc(1, sizeof(*h));
 
 	h->pid = pid;
+	h->jvm.mem = m;
 	h->names = java_names_new();
 	h->methods = methods_new(&h->jvm, h->names);
-	int err = mem_open(pid, start_ns, &h->jvm.mem);
-	err = err ? err : read_build(h);
-	if (err)
-		return err;
+	return h;
+}
+
+/* What there is once the build is known. */
+static int read_instance(struct hotspot *h)
+{
 	h->jvm.jdk = read_version(&h->jvm);
-	err = code_heaps_read(&h->jvm, &h->heaps);
+	int err = code_heaps_read(&h->jvm, &h->heaps);
 	if (err) /* not there yet, or in the making */
 		return err == -ESRCH ? err : err == -ENOENT ? -ENOEXEC : -EAGAIN;
 	h->release = read_text(&h->jvm, VM_RELEASE, h->names);
 	h->vm = read_text(&h->jvm, VM_INFO, h->names);
 	err = hotspot_refresh(h);
-	if (err < 0)
+	return err < 0 ? err : 0;
+}
+
+int hotspot_open(pid_t pid, u64 start_ns, struct hotspot **out)
+{
+	struct known_build key = { 0 };
+	struct proc_status status;
+	struct mem *m;
+	u64 base;
+	int err = mem_open(pid, start_ns, &m);
+
+	if (err)
+		return err;
+	auto_hotspot struct hotspot *h = new_hotspot(m, pid);
+	err = proc_status_read(pid, &status);
+	err = err ? err : find_libjvm(pid, &base, &key);
+	if (err)
+		return err;
+	key.uid = status.uid;
+	h->is_nested = status.nr_nspid > 1;
+	err = read_build(h, base, &key);
+	err = err ? err : read_instance(h);
+	if (err)
+		return err;
+	*out = take(h);
+	return 0;
+}
+
+int hotspot_of_memory(struct mem *m, u64 base, struct hotspot **out)
+{
+	auto_hotspot struct hotspot *h = new_hotspot(m, 0);
+	int err = read_build(h, base, NULL);
+
+	err = err ? err : read_instance(h);
+	if (err)
 		return err;
 	*out = take(h);
 	return 0;

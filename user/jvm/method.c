@@ -14,7 +14,8 @@
 #define LINES_MAX     65536 /* bytes of a line table */
 #define TAG_UTF8      1     /* JVM_CONSTANT_Utf8 */
 #define ACCESS_NATIVE 0x100
-#define SYMBOL_FIRST  80 /* bytes read at once: most names are shorter */
+#define SYMBOL_MAX    65535 /* Symbol::max_length() */
+#define SYMBOL_FIRST  80    /* bytes read at once: most names are shorter */
 
 /* What of a ConstMethod tells whether it is still the same one. */
 struct fingerprint {
@@ -114,6 +115,8 @@ static int read_symbol(const struct jvm *j, u64 symbol, char **text, size_t *tex
 		return -EFAULT;
 
 	size_t len = (size_t)symbol_length(j, first, (size_t)n);
+	if (len > SYMBOL_MAX)
+		return -EBADMSG;
 	auto_free char *out = xmalloc(len + 1);
 	size_t have = (u64)n - body < len ? (u64)n - body : len;
 	memcpy(out, first + body, have);

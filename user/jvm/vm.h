@@ -59,3 +59,9 @@ void hotspot_find_flags(struct jvm *j);
 
 /* Learns from a walk of the code heaps what is not known yet (learn.c). 0 or -ESRCH. */
 int hotspot_learn(struct hotspot *h);
+
+/*
+ * hotspot_open for memory that stands for a JVM's, with libjvm's first byte at `base`; takes over
+ * `m`, also on failure.
+ */
+int hotspot_of_memory(struct mem *m, u64 base, struct hotspot **out);

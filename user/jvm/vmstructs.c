@@ -107,15 +107,22 @@ static int read_text(struct reader *r, struct vmstructs *v, u64 addr, const char
 	char text[TEXT_MAX];
 	size_t len = 0;
 
-	for (; len < sizeof(text); len++) {
-		int err = read_bytes(r, addr + len, false, text + len, 1);
+	for (bool ends = false; !ends;) {
+		struct chunk *c;
+		int err = load(r, addr + len, false, &c);
 		if (err)
 			return err;
-		if (!text[len])
-			break;
+
+		const u8 *from = c->bytes + (addr + len - c->addr);
+		size_t part = c->len - (addr + len - c->addr);
+		const u8 *nul = memchr(from, '\0', part);
+		ends = nul;
+		part = nul ? (size_t)(nul - from) + 1 : part;
+		if (part > sizeof(text) - len)
+			return -ENAMETOOLONG;
+		memcpy(text + len, from, part);
+		len += part;
 	}
-	if (len == sizeof(text))
-		return -ENAMETOOLONG;
 
 	u64 *place = dict_add(&v->texts, hash_text(text, 0xcbf29ce484222325ull));
 	if (!*place)
