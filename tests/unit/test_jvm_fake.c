@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader of JVMs against memory that lies, or changes while it is read. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "fake_jvm.h"
+#include "test.h"
+
+#define CALL_PC fake_addr(FAKE_CODE + FAKE_CALL)
+
+static struct fake_jvm fake;
+static struct hotspot *h;
+static struct java_frame frames[8];
+
+static int set_up(void **state)
+{
+	fake_jvm_make(&fake);
+	return fake_jvm_open(&fake, &h);
+}
+
+static int tear_down(void **state)
+{
+	hotspot_free(h);
+	h = NULL;
+	return 0;
+}
+
+static void reopen(int expected)
+{
+	hotspot_free(h);
+	h = NULL;
+	assert_int_equal(fake_jvm_open(&fake, &h), expected);
+}
+
+/* Fields of the nmethod, at the offsets that fake_jvm.h gives them. */
+static void poke_nmethod(u32 offset, u64 value, u32 width)
+{
+	fake_put(&fake, FAKE_BLOB + offset, value, width);
+}
+
+static void a_return_address_gets_its_inlined_frames(void **state)
+{
+	assert_int_equal(hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
+	assert_string_equal(frames[0].class_name, "pkg.Leaf");
+	assert_string_equal(frames[0].method, "leaf");
+	assert_int_equal(frames[0].kind, FRAME_INLINED);
+	assert_string_equal(frames[1].class_name, "pkg.Root");
+	assert_string_equal(frames[1].signature, "(I)V");
+	assert_string_equal(frames[1].file, "Fake.java");
+	assert_int_equal(frames[1].line, 7);
+	assert_int_equal(frames[1].kind, FRAME_C2);
+	assert_false(frames[1].is_approximate || frames[1].is_stale);
+}
+
+static void a_leaf_between_descriptors_is_approximate(void **state)
+{
+	assert_int_equal(hotspot_name_pc(h, CALL_PC - 3, 0, true, frames, 8), 2);
+	assert_true(frames[0].is_approximate);
+	assert_true(frames[1].is_approximate);
+}
+
+static void a_leaf_in_the_prologue_is_the_physical_method(void **state)
+{
+	assert_int_equal(hotspot_name_pc(h, fake_addr(FAKE_CODE), 0, true, frames, 8), 1);
+	assert_string_equal(frames[0].method, "root");
+	assert_false(frames[0].is_approximate);
+}
+
+static void a_short_buffer_keeps_the_physical_method(void **state)
+{
+	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 1), 1);
+	assert_string_equal(frames[0].method, "root");
+}
+
+static void replaced_code_keeps_the_name_it_had(void **state)
+{
+	assert_int_equal(hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
+	poke_nmethod(64, FAKE_COMPILE_ID + 1, 4);
+	poke_nmethod(56, fake_addr(fake_method(&fake, "pkg/Other", "other")), 8);
+	assert_int_equal(hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
+	assert_string_equal(frames[1].method, "root");
+	assert_false(frames[1].is_stale);
+}
+
+static void code_replaced_before_it_was_named_is_stale(void **state)
+{
+	assert_int_equal(hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID - 1, false, frames, 8), 2);
+	assert_true(frames[0].is_stale);
+	assert_true(frames[1].is_stale);
+}
+
+static void freed_code_has_no_name(void **state)
+{
+	struct code_heaps heaps = h->heaps;
+	u32 segmap = (u32)(heaps.at[0].segmap - FAKE_BASE);
+
+	memset(fake.bytes + segmap, 0xff, 8);
+	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), -ENOENT);
+}
+
+static void an_interpreted_method_gets_its_line(void **state)
+{
+	u64 bcp;
+
+	memcpy(&bcp, fake.bytes + fake.method + 8, 8);
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), bcp + 48, frames), 0);
+	assert_string_equal(frames[0].method, "root");
+	assert_int_equal(frames[0].bci, 0);
+	assert_int_equal(frames[0].line, 7);
+	assert_int_equal(frames[0].kind, FRAME_INTERPRETED);
+	assert_false(frames[0].is_stale);
+}
+
+static void a_bytecode_pointer_outside_of_the_method_is_stale(void **state)
+{
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 12345, frames), 0);
+	assert_true(frames[0].is_stale);
+	assert_int_equal(frames[0].line, 0);
+}
+
+static void a_reused_method_is_named_anew(void **state)
+{
+	u64 other = fake_method(&fake, "pkg/Other", "other"), const_method;
+
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 0, frames), 0);
+	memcpy(&const_method, fake.bytes + other + 8, 8);
+	fake_put(&fake, fake.method + 8, const_method, 8);
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 0, frames), 0);
+	assert_string_equal(frames[0].method, "other");
+}
+
+static void what_is_no_method_has_no_name(void **state)
+{
+	assert_int_equal(hotspot_name_method(h, 0, 0, frames), -EBADMSG);
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method) + 4, 0, frames), -EBADMSG);
+	assert_int_equal(hotspot_name_method(h, 0x1000, 0, frames), -EFAULT);
+	/* memory that holds something else now */
+	memset(fake.bytes + fake.method, 0x41, 16);
+	assert_true(hotspot_name_method(h, fake_addr(fake.method), 0, frames) < 0);
+}
+
+static void damaged_debug_information_leaves_the_physical_method(void **state)
+{
+	poke_nmethod(80, 0x7fffffff, 4); /* the descriptors' end */
+	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), 1);
+	assert_string_equal(frames[0].method, "root");
+	assert_true(frames[0].is_approximate);
+}
+
+static void scopes_that_call_each_other_in_a_ring_end(void **state)
+{
+	memcpy(fake.bytes + FAKE_BLOB + 0x2c0 + 4, "\4\2\1", 3);
+	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), 1);
+}
+
+static void a_jvm_that_is_starting_is_to_be_asked_again(void **state)
+{
+	u64 array, heaps_var;
+
+	memcpy(&heaps_var, fake.bytes + fake.tables + 40, 8);
+	memcpy(&array, fake.bytes + (heaps_var - FAKE_BASE), 8);
+	fake_put(&fake, (u32)(heaps_var - FAKE_BASE), 0, 8);
+	reopen(-EAGAIN);
+	fake_put(&fake, (u32)(heaps_var - FAKE_BASE), array, 8);
+	reopen(0);
+}
+
+static void a_table_without_end_is_cut(void **state)
+{
+	struct hotspot_info info;
+
+	/* The entry behind the last has a name that leads nowhere. */
+	for (u32 at = fake.tables; at < FAKE_HEAP; at += 48) {
+		u64 name;
+		memcpy(&name, fake.bytes + at, 8);
+		if (name)
+			continue;
+		fake_put(&fake, at, 0x1234, 8);
+		break;
+	}
+	reopen(0);
+	hotspot_info(h, &info);
+	assert_true(info.tables_are_cut);
+	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), 2);
+}
+
+static void a_missing_field_costs_one_feature(void **state)
+{
+	const char *what, *why;
+	bool found = false;
+	u64 text;
+
+	for (u32 at = fake.tables;; at += 48) {
+		memcpy(&text, fake.bytes + at + 8, 8);
+		assert_true(text);
+		if (!strcmp((char *)fake.bytes + (text - FAKE_BASE), "_scopes_pcs_offset"))
+			break;
+	}
+	fake.bytes[text - FAKE_BASE] = 'x';
+	reopen(0);
+	for (size_t i = 0; hotspot_gap(h, i, &what, &why); i++)
+		found |= !strcmp(what, "inlined frames") &&
+			 !strcmp(why, "nmethod::_scopes_pcs_offset is not exported");
+	assert_true(found);
+	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), 1);
+	assert_string_equal(frames[0].method, "root");
+}
+
+static void memory_without_tables_is_no_jvm(void **state)
+{
+	memset(fake.bytes + fake.strings, 'x', 100);
+	reopen(-ENOEXEC);
+	memset(fake.bytes, 0, 64);
+	reopen(-ENOEXEC);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_return_address_gets_its_inlined_frames),
+		TEST(a_leaf_between_descriptors_is_approximate),
+		TEST(a_leaf_in_the_prologue_is_the_physical_method),
+		TEST(a_short_buffer_keeps_the_physical_method),
+		TEST(replaced_code_keeps_the_name_it_had),
+		TEST(code_replaced_before_it_was_named_is_stale),
+		TEST(freed_code_has_no_name),
+		TEST(an_interpreted_method_gets_its_line),
+		TEST(a_bytecode_pointer_outside_of_the_method_is_stale),
+		TEST(a_reused_method_is_named_anew),
+		TEST(what_is_no_method_has_no_name),
+		TEST(damaged_debug_information_leaves_the_physical_method),
+		TEST(scopes_that_call_each_other_in_a_ring_end),
+		TEST(a_jvm_that_is_starting_is_to_be_asked_again),
+		TEST(a_table_without_end_is_cut),
+		TEST(a_missing_field_costs_one_feature),
+		TEST(memory_without_tables_is_no_jvm),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the memory of a child process. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "elf/image.h"
+#include "proc/mapping.h"
+#include "proc/mem.h"
+#include "proc/status.h"
+#include "test.h"
+
+#define PAGE 4096
+
+/* Three pages, of which the middle one cannot be read. */
+static char *pages;
+static pid_t child;
+static struct mem *m;
+
+static int set_up(void **state)
+{
+	pages = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	strcpy(pages, "first");
+	memset(pages + PAGE - 4, 'x', 4);
+	strcpy(pages + 2 * PAGE, "third");
+	mprotect(pages + PAGE, PAGE, PROT_NONE);
+	child = fork();
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	return mem_open(child, 0, &m);
+}
+
+static int tear_down(void **state)
+{
+	mem_free(m);
+	m = NULL;
+	if (child > 0) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	munmap(pages, 3 * PAGE);
+	return 0;
+}
+
+static u64 addr(const void *p)
+{
+	return (u64)(uintptr_t)p;
+}
+
+static void what_is_there_is_read_and_the_rest_is_an_error(void **state)
+{
+	char buf[8];
+
+	assert_int_equal(mem_read(m, addr(pages), buf, 6), 0);
+	assert_string_equal(buf, "first");
+	assert_int_equal(mem_read(m, addr(pages) + PAGE, buf, 1), -EFAULT);
+	assert_int_equal(mem_read(m, addr(pages) + PAGE - 4, buf, 8), -EFAULT);
+	assert_int_equal(mem_read_some(m, addr(pages) + PAGE - 4, buf, 8), 4);
+	assert_int_equal(mem_read(m, 0, buf, 8), -EFAULT);
+	assert_int_equal(mem_read(m, ~0ull - 3, buf, 8), -EFAULT);
+	assert_int_equal(mem_counts(m).failures, 5);
+}
+
+static void a_batch_goes_on_behind_what_cannot_be_read(void **state)
+{
+	char a[6], b[6], c[6];
+	struct mem_request requests[] = {
+		{ addr(pages), a, 6, false },
+		{ addr(pages) + PAGE, b, 6, false },
+		{ addr(pages) + 2 * PAGE, c, 6, false },
+	};
+
+	assert_int_equal(mem_read_batch(m, requests, 3), 2);
+	assert_true(requests[0].ok && !requests[1].ok && requests[2].ok);
+	assert_string_equal(a, "first");
+	assert_string_equal(c, "third");
+}
+
+static void strings_end_within_their_bound(void **state)
+{
+	char buf[16];
+
+	assert_int_equal(mem_read_string(m, addr(pages), buf, sizeof(buf)), 0);
+	assert_string_equal(buf, "first");
+	assert_int_equal(mem_read_string(m, addr(pages), buf, 5), -ENAMETOOLONG);
+	assert_int_equal(mem_read_string(m, addr(pages) + PAGE - 4, buf, sizeof(buf)), -EFAULT);
+}
+
+static void a_process_that_ended_is_gone(void **state)
+{
+	char buf[6];
+	struct mem_request request = { addr(pages), buf, 6, false };
+
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_int_equal(mem_read(m, addr(pages), buf, 6), -ESRCH);
+	assert_int_equal(mem_read_batch(m, &request, 1), -ESRCH);
+	assert_int_equal(mem_read_string(m, addr(pages), buf, 6), -ESRCH);
+	struct mem *other = NULL;
+	assert_int_equal(mem_open(child, 0, &other), -ESRCH);
+	child = 0;
+}
+
+static void another_start_is_another_process(void **state)
+{
+	struct proc_status status;
+	struct mem *other = NULL;
+
+	assert_int_equal(proc_status_read(child, &status), 0);
+	assert_int_equal(mem_open(child, status.start_ns + PROC_TICK_NS, &other), -ESRCH);
+	assert_int_equal(mem_open(child, status.start_ns + 3, &other), 0);
+	mem_free(other);
+}
+
+static int read_for_image(void *ctx, u64 at, void *buf, size_t len)
+{
+	return mem_read(ctx, at, buf, len);
+}
+
+static u64 base_of(const char *name)
+{
+	struct mappings all = { 0 };
+	u64 base = 0;
+
+	assert_int_equal(mappings_read(child, false, &all), 0);
+	for (size_t i = 0; i < all.nr && !base; i++)
+		if (strstr(all.at[i].path, name) && !all.at[i].file_off)
+			base = all.at[i].start;
+	mappings_fini(&all);
+	assert_true(base);
+	return base;
+}
+
+/* The child is a fork: its libraries lie where ours do. */
+static void symbols_of_an_image_in_memory_are_what_the_linker_says(void **state)
+{
+	const struct image_memory memory = { read_for_image, m };
+	struct image img;
+	u64 found;
+
+	assert_int_equal(image_read(memory, base_of("libelf"), &img), 0);
+	assert_int_equal(image_find_symbol(&img, "elf_begin", &found), 0);
+	assert_int_equal(found, addr(dlsym(RTLD_DEFAULT, "elf_begin")));
+	assert_int_equal(image_find_symbol(&img, "elf_begin_not", &found), -ENOENT);
+	assert_int_equal(image_find_symbol(&img, "malloc", &found), -ENOENT); /* not its own */
+	assert_int_equal(img.build_id_len, 20);
+	assert_int_equal(image_read(memory, addr(pages), &img), -ENOEXEC);
+	assert_int_equal(image_read(memory, addr(pages) + PAGE, &img), -EFAULT);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_there_is_read_and_the_rest_is_an_error),
+		TEST(a_batch_goes_on_behind_what_cannot_be_read),
+		TEST(strings_end_within_their_bound),
+		TEST(a_process_that_ended_is_gone),
+		TEST(another_start_is_another_process),
+		TEST(symbols_of_an_image_in_memory_are_what_the_linker_says),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
