@@ -314,7 +314,10 @@ static void prepare_jvm(struct process *p, void *ctx)
 static int open_sources(struct session *s)
 {
 	const struct session_options *o = &s->options;
-	struct bpf_options bpf = { .filter = o->filter, .pids = o->pids, .nr_pids = o->nr_pids };
+	struct bpf_options bpf = { .filter = o->filter,
+				   .pids = o->pids,
+				   .nr_pids = o->nr_pids,
+				   .ring_bytes = o->ring_bytes };
 
 	int err = bpf_load(&bpf, &s->bpf);
 	if (err)

@@ -13,7 +13,8 @@ struct session_options {
 	bool filter; /* sample only `pids` and their children */
 	const pid_t *pids;
 	size_t nr_pids;
-	bool by_process; /* the level under the root is the process, COMM-PID */
+	size_t ring_bytes; /* 0: by the number of CPUs */
+	bool by_process;   /* the level under the root is the process, COMM-PID */
 	enum agent_mode agent;
 	const char *agent_path; /* the agent's library; NULL: where it is installed */
 	bool measure;           /* keep the BPF program's run time */

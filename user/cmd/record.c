@@ -24,13 +24,14 @@
 #include "export/export.h"
 
 #define FREQ_MAX_HZ    10000
+#define RING_MAX_KB    (64 << 10)
 #define DURATION_MAX_S (7 * 24 * 3600)
 
 struct record {
 	/* Options. */
 	bool all, quiet, verbose, help, measure;
 	const char *pid_list, *events, *output, *format_name, *agent_name, *agent_path, *by;
-	int freq_hz;
+	int freq_hz, ring_kb;
 	double duration_s;
 	/* What they mean. */
 	VEC(pid_t) pids;
@@ -100,6 +101,8 @@ static int check(struct record *r)
 				   FREQ_MAX_HZ);
 	if (r->duration_s < 0 || r->duration_s > DURATION_MAX_S)
 		return usage_error("-d %g: takes seconds, up to a week", r->duration_s);
+	if (r->ring_kb < 0 || r->ring_kb > RING_MAX_KB)
+		return usage_error("--ring %d: takes 1 to %d KB", r->ring_kb, RING_MAX_KB);
 	if (strcmp(r->by, "process") && strcmp(r->by, "none"))
 		return usage_error("--by %s: takes process or none", r->by);
 	if (r->all && (r->pid_list || r->command))
@@ -135,6 +138,7 @@ static int parse(struct record *r, int argc, char **argv)
 		{ 0, "agent", OPT_STRING, &r->agent_name, "WHEN",
 		  "name Java by an agent: auto, always, never" },
 		{ 0, "agent-path", OPT_STRING, &r->agent_path, "FILE", "where libjvmmap.so is" },
+		{ 0, "ring", OPT_INT, &r->ring_kb, "KB", "size of the ring buffer (by the CPUs)" },
 		{ 0, "measure", OPT_BOOL, &r->measure, NULL, "tell what sampling itself costs" },
 		{ 'q', "quiet", OPT_BOOL, &r->quiet, NULL, "no live line, no summary" },
 		{ 'v', "verbose", OPT_BOOL, &r->verbose, NULL, "tell more of what is going on" },
@@ -260,6 +264,7 @@ static int start(struct record *r)
 		.filter = r->pids.nr || r->command,
 		.pids = r->pids.at,
 		.nr_pids = r->pids.nr,
+		.ring_bytes = (size_t)r->ring_kb << 10,
 		.by_process = !strcmp(r->by, "process"),
 		.agent = r->agent,
 		.agent_path = r->agent_path,
