@@ -17,9 +17,9 @@
 #include "proc/status.h"
 
 struct options {
-	const char *path;
+	const char *path, *way;
 	double seconds;
-	bool is_quiet, help;
+	bool is_quiet, is_eager, help;
 };
 
 static void print_code(u64 start, u64 end, const struct java_frame *name, void *ctx)
@@ -53,6 +53,13 @@ static int report(struct agents *a, const struct proc_status *p, const struct op
 	return 0;
 }
 
+static enum delivery_way way_of(const char *name)
+{
+	if (!name)
+		return DELIVERY_BEST;
+	return !strcmp(name, "mount") ? DELIVERY_MOUNT : DELIVERY_COPY;
+}
+
 static int run(pid_t pid, const struct options *o)
 {
 	struct proc_status p;
@@ -63,6 +70,7 @@ static int run(pid_t pid, const struct options *o)
 		return EXIT_FAILED;
 	}
 	struct agents *a = agents_new(o->path, AGENT_ALWAYS);
+	agents_tune(a, way_of(o->way), o->is_eager);
 	agents_request(a, pid, p.start_ns);
 	while (agents_state(a, pid, p.start_ns) == AGENT_PENDING) {
 		agents_poll(a);
@@ -84,6 +92,8 @@ int debug_agent_main(int argc, char **argv)
 	const struct opt opts[] = {
 		{ 0, "agent-path", OPT_STRING, &o.path, "FILE", "the agent's file" },
 		{ 'd', "duration", OPT_DOUBLE, &o.seconds, "SEC", "stay attached that long" },
+		{ 0, "delivery", OPT_STRING, &o.way, "WAY", "mount or copy, not the best of all" },
+		{ 0, "eager", OPT_BOOL, &o.is_eager, NULL, "however young the JVM is" },
 		{ 'q', "quiet", OPT_BOOL, &o.is_quiet, NULL, "print the closing line only" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "print this help" },
 	};
@@ -95,6 +105,10 @@ int debug_agent_main(int argc, char **argv)
 		puts("usage: sysflame debug agent [OPTION]... PID");
 		opt_help(opts, ARRAY_SIZE(opts));
 		return o.help ? 0 : EXIT_USAGE;
+	}
+	if (o.way && strcmp(o.way, "mount") && strcmp(o.way, "copy")) {
+		log_error("--delivery %s: takes mount or copy", o.way);
+		return EXIT_USAGE;
 	}
 	return run(atoi(argv[next]), &o);
 }

@@ -52,6 +52,8 @@ struct entry {
 
 struct agents {
 	enum agent_mode mode;
+	enum delivery_way way;
+	bool is_eager;
 	char *path;
 	VEC(struct entry) entries;
 	struct dict by_process; /* process_key -> index in entries */
@@ -84,6 +86,12 @@ struct agents *agents_new(const char *path, enum agent_mode mode)
 	a->mode = mode;
 	a->path = real ? real : path ? xstrdup("") : default_path();
 	return a;
+}
+
+void agents_tune(struct agents *a, enum delivery_way way, bool is_eager)
+{
+	a->way = way;
+	a->is_eager = is_eager;
 }
 
 char *agents_detach(const char *path, pid_t pid, u64 start_ns)
@@ -141,7 +149,7 @@ void agents_request(struct agents *a, pid_t pid, u64 start_ns)
 	struct entry *e = &a->entries.at[a->entries.nr - 1];
 	u64 age = time_boot_ns() - start_ns;
 	e->state = AGENT_PENDING;
-	e->next_ns = time_mono_ns() + (age < YOUNG_NS ? YOUNG_NS - age : 0);
+	e->next_ns = time_mono_ns() + (age < YOUNG_NS && !a->is_eager ? YOUNG_NS - age : 0);
 	if (!*a->path)
 		refuse(e, NO_AGENT_FILE);
 }
@@ -156,6 +164,7 @@ static int order(struct agents *a, struct entry *e, enum inject_command command)
 		.start_ns = e->start_ns,
 		.agent_path = a->path,
 		.may_signal = !e->was_signalled,
+		.way = a->way,
 	};
 	if (command == INJECT_START)
 		inject_nonce(e->nonce);

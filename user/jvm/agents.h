@@ -8,6 +8,7 @@
 
 #include "base/types.h"
 #include "jvm/codemap.h"
+#include "jvm/deliver.h"
 #include "jvm/java_frame.h"
 
 enum agent_mode {
@@ -30,6 +31,9 @@ struct agents;
  * That there is none shows as the reason of every refusal.
  */
 struct agents *agents_new(const char *path, enum agent_mode mode);
+
+/* For tests: another way of delivery than the best, and attaches at any age of the JVM. */
+void agents_tune(struct agents *a, enum delivery_way way, bool is_eager);
 
 /* Ends all sessions, for which it waits at most 4 s; nothing stays behind in the JVMs but code. */
 void agents_free(struct agents *a);
