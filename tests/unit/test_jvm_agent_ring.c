@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/types.h"
+#include "jvm/agent_ring.h"
+#include "jvmmap/wire.h"
+
+#define BYTES (WIRE_HEADER_BYTES + WIRE_RING_BYTES)
+#define CODE  0x7f0000000000ull
+
+static const char nonce[] = "00112233445566778899aabbccddeeff";
+
+/* The agent's side of a ring. */
+struct writer {
+	int fd;
+	struct wire_header *header;
+	u8 *records;
+};
+
+static int make_memfd(u64 size, int seals)
+{
+	int fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+	return fd;
+}
+
+static struct writer make_ring(void)
+{
+	struct writer w = { .fd = make_memfd(BYTES, F_SEAL_SHRINK | F_SEAL_GROW) };
+	u8 *at = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, w.fd, 0);
+
+	w.header = (struct wire_header *)at;
+	w.records = at + WIRE_HEADER_BYTES;
+	w.header->magic = WIRE_MAGIC;
+	w.header->abi = WIRE_ABI;
+	w.header->ring_bytes = WIRE_RING_BYTES;
+	memcpy(w.header->nonce, nonce, sizeof(nonce));
+	return w;
+}
+
+static void free_ring(struct writer *w)
+{
+	munmap(w->header, BYTES);
+	close(w->fd);
+}
+
+/* Writes bytes where the agent would, around the end of the ring. */
+static void put(struct writer *w, const void *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		w->records[(w->header->head + i) % WIRE_RING_BYTES] = ((const u8 *)bytes)[i];
+	w->header->head += len;
+}
+
+/* A record of 16 bytes for a piece of code at CODE. */
+static void put_string(struct writer *w, const char text[10])
+{
+	const u8 head[] = { 16, 0, WIRE_STRING, 0, 0x81, 0x01 };
+
+	put(w, head, sizeof(head));
+	put(w, text, 10);
+}
+
+static void put_code(struct writer *w)
+{
+	/* time 0, address CODE as a varint of 7 bytes, size 64, string slot 129 */
+	const u8 code[] = { 15,   0,    WIRE_CODE, 0,    0x00, 0x80, 0x80, 0x80,
+			    0x80, 0x80, 0xe0,      0x1f, 0x40, 0x81, 0x01 };
+
+	put(w, code, sizeof(code));
+}
+
+static struct agent_ring *open_ring(const struct writer *w, struct codemap *map)
+{
+	struct agent_ring *ring;
+
+	assert_int_equal(agent_ring_open(dup(w->fd), nonce, 0, map, &ring), 0);
+	return ring;
+}
+
+static void what_the_agent_writes_is_read(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct writer w = make_ring();
+	struct agent_ring *ring = open_ring(&w, map);
+	struct java_frame out;
+
+	assert_int_equal(agent_ring_read(ring), RING_STARTING);
+	put_string(&w, "call_stub1");
+	put_code(&w);
+	w.header->state = WIRE_LIVE;
+	assert_int_equal(agent_ring_read(ring), RING_LIVE);
+	assert_int_equal(agent_ring_bytes(ring), 31);
+	assert_int_equal(codemap_find(map, CODE, 5, &out, 1), 1);
+	assert_string_equal(out.method, "call_stub1");
+	assert_int_equal(out.kind, FRAME_STUB);
+	agent_ring_close(ring);
+	codemap_free(map);
+	free_ring(&w);
+}
+
+/* Four times its size; what was read goes back to the kernel before the agent may use it again. */
+static void a_ring_is_read_round_and_round(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct writer w = make_ring();
+	struct agent_ring *ring = open_ring(&w, map);
+	struct stat st;
+
+	w.header->state = WIRE_LIVE;
+	while (w.header->head < 4ull * WIRE_RING_BYTES) {
+		for (int i = 0; i < 10007; i++) {
+			put_string(&w, "0123456789");
+			put_code(&w);
+		}
+		while (agent_ring_bytes(ring) < w.header->head)
+			assert_int_equal(agent_ring_read(ring), RING_LIVE);
+		assert_true(w.header->head - w.header->tail < 128 << 10);
+		assert_int_equal(w.header->tail % 4096, 0);
+		assert_int_equal(fstat(w.fd, &st), 0);
+		assert_true(st.st_blocks * 512 < 512 << 10);
+	}
+	agent_ring_close(ring);
+	codemap_free(map);
+	free_ring(&w);
+}
+
+static void the_agent_hears_that_the_reader_lives_and_when_to_stop(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct writer w = make_ring();
+	struct agent_ring *ring = open_ring(&w, map);
+	u32 beat = w.header->heartbeat;
+
+	agent_ring_read(ring);
+	assert_int_not_equal(w.header->heartbeat, beat);
+	assert_int_equal(w.header->stop, 0);
+	agent_ring_stop(ring);
+	assert_int_not_equal(w.header->stop, 0);
+	w.header->state = WIRE_STOPPED;
+	assert_int_equal(agent_ring_read(ring), RING_STOPPED);
+	agent_ring_close(ring);
+	codemap_free(map);
+	free_ring(&w);
+}
+
+static void a_failure_in_the_jvm_is_told(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct writer w = make_ring();
+	struct agent_ring *ring = open_ring(&w, map);
+
+	w.header->state = WIRE_FAILED;
+	w.header->failed_step = WIRE_STEP_CAPABILITY;
+	w.header->error = 98;
+	assert_int_equal(agent_ring_read(ring), RING_FAILED);
+	char *why = agent_ring_failure(ring);
+	assert_string_equal(why, "the JVM refused it the events of compiled methods (error 98)");
+	free(why);
+	w.header->failed_step = 77;
+	why = agent_ring_failure(ring);
+	assert_string_equal(why, "unknown step (error 98)");
+	free(why);
+	agent_ring_close(ring);
+	codemap_free(map);
+	free_ring(&w);
+}
+
+static void a_head_that_runs_away_breaks_the_ring_for_good(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct writer w = make_ring();
+	struct agent_ring *ring = open_ring(&w, map);
+
+	w.header->state = WIRE_LIVE;
+	w.header->head = WIRE_RING_BYTES + 1ull;
+	assert_int_equal(agent_ring_read(ring), RING_BROKEN);
+	w.header->head = 0;
+	assert_int_equal(agent_ring_read(ring), RING_BROKEN);
+	agent_ring_close(ring);
+	codemap_free(map);
+	free_ring(&w);
+}
+
+static void a_file_that_can_shrink_is_refused(void **state)
+{
+	struct agent_ring *ring;
+	struct codemap *map = codemap_new();
+
+	assert_int_equal(agent_ring_open(make_memfd(BYTES, F_SEAL_GROW), nonce, 0, map, &ring),
+			 -EBADMSG);
+	assert_int_equal(agent_ring_open(make_memfd(4096, F_SEAL_GROW | F_SEAL_SHRINK), nonce, 0,
+					 map, &ring),
+			 -EBADMSG);
+	assert_int_equal(agent_ring_open(open("/dev/zero", O_RDWR), nonce, 0, map, &ring),
+			 -EBADMSG);
+	assert_int_equal(agent_ring_open(-1, nonce, 0, map, &ring), -EBADMSG);
+	codemap_free(map);
+}
+
+static void another_ones_ring_is_refused(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct writer w = make_ring();
+	struct agent_ring *ring;
+
+	w.header->nonce[31] = '0';
+	assert_int_equal(agent_ring_open(dup(w.fd), nonce, 0, map, &ring), -EBADMSG);
+	w.header->nonce[31] = 'f';
+	w.header->abi = WIRE_ABI + 1;
+	assert_int_equal(agent_ring_open(dup(w.fd), nonce, 0, map, &ring), -EBADMSG);
+	codemap_free(map);
+	free_ring(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_the_agent_writes_is_read),
+		cmocka_unit_test(a_ring_is_read_round_and_round),
+		cmocka_unit_test(the_agent_hears_that_the_reader_lives_and_when_to_stop),
+		cmocka_unit_test(a_failure_in_the_jvm_is_told),
+		cmocka_unit_test(a_head_that_runs_away_breaks_the_ring_for_good),
+		cmocka_unit_test(a_file_that_can_shrink_is_refused),
+		cmocka_unit_test(another_ones_ring_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
