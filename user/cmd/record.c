@@ -29,7 +29,7 @@
 
 struct record {
 	/* Options. */
-	bool all, quiet, verbose, help, measure;
+	bool all, quiet, verbose, help, measure, has_no_output;
 	const char *pid_list, *events, *output, *format_name, *agent_name, *agent_path, *by;
 	int freq_hz, ring_kb;
 	double duration_s;
@@ -63,16 +63,17 @@ static int parse_pids(struct record *r)
 
 static int choose_format(struct record *r)
 {
+	r->has_no_output = !r->output;
 	if (!r->output)
 		r->output = "flame.html";
 	r->format = r->format_name ? format_by_name(r->format_name) : format_by_path(r->output);
 	if (r->format)
 		return 0;
 	if (r->format_name)
-		return usage_error("--format %s: not known; html and collapsed are",
+		return usage_error("--format %s: not known; report --help lists the formats",
 				   r->format_name);
 	return usage_error("-o %s: the name does not tell the format; end it in .html or .txt, or "
-			   "say --format html or --format collapsed",
+			   "name one by --format",
 			   r->output);
 }
 
@@ -117,7 +118,7 @@ static void help(const struct opt *opts, size_t nr)
 {
 	puts("usage: sysflame record [OPTION..] [-- COMMAND ARG..]\n\n"
 	     "Samples every CPU and writes a flame graph; without -d until Ctrl-C or until the\n"
-	     "command ends. Writes flame.html if there is no -o.\n");
+	     "command ends. Without -o it writes flame.html and prints the hottest methods.\n");
 	opt_help(opts, nr);
 }
 
@@ -133,7 +134,7 @@ static int parse(struct record *r, int argc, char **argv)
 		  "stop after so many seconds" },
 		{ 'o', "output", OPT_STRING, &r->output, "FILE",
 		  "flame.html; - is standard output" },
-		{ 0, "format", OPT_STRING, &r->format_name, "F", "html, collapsed (by the name)" },
+		{ 0, "format", OPT_STRING, &r->format_name, "F", "html, svg, ... (by the name)" },
 		{ 0, "by", OPT_STRING, &r->by, "LEVEL", "under the root: process (default), none" },
 		{ 0, "agent", OPT_STRING, &r->agent_name, "WHEN",
 		  "name Java by an agent: auto, always, never" },
@@ -302,6 +303,8 @@ static int record(struct record *r)
 	session_stop(r->session);
 	if (write_profile(r, &size_bytes))
 		return EXIT_FAILED;
+	if (!r->quiet && r->has_no_output)
+		summary_top(r->session);
 	if (!r->quiet)
 		summary_print(r->session, r->freq_hz, r->output, size_bytes);
 	if (r->agent == AGENT_ALWAYS && summary_refused(r->session))

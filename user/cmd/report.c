@@ -6,14 +6,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/opt.h"
+#include "cmd/terminal.h"
 #include "export/export.h"
 #include "export/read.h"
+#include "export/text.h"
 
 enum {
 	STATUS_FAILED = 1,
@@ -22,17 +25,22 @@ enum {
 
 struct options {
 	const char *output, *format, *title;
-	bool help;
+	int top; /* methods to print, 0 for no such list */
+	bool tree, help;
 };
 
 AUTO_DEFINE(profile, struct profile *, profile_free)
 #define auto_profile __attribute__((cleanup(auto_profile_run)))
 
+#define TREE_LEAST_PERCENT 0.5
+#define TOP_MAX            1000000
+
 static void print_help(const struct opt *opts, size_t nr_opts)
 {
 	puts("usage: sysflame report [OPTION].. IN.. -o OUT\n"
-	     "Reads profiles (collapsed stacks, pages written by sysflame; - is standard input),\n"
-	     "merges them and writes one.\n");
+	     "       sysflame report --top N | --tree IN..\n"
+	     "Reads profiles, merges them and writes one, or prints it; - is standard input or\n"
+	     "output.\n");
 	opt_help(opts, nr_opts);
 	puts("\nformats:");
 	for (const struct format *f = formats; f->name; f++)
@@ -85,10 +93,31 @@ static int write_output(const struct profile *p, const struct options *o, const 
 	return err;
 }
 
+static int print(const struct profile *p, const struct options *o)
+{
+	size_t width = terminal_width(STDOUT_FILENO);
+
+	for (u32 type = 0; type < p->types.nr; type++) {
+		auto_tree struct tree t;
+
+		tree_make(p, type, &t);
+		if (p->types.nr > 1)
+			printf("%s%s\n", type ? "\n" : "", p->types.at[type].name);
+		if (o->top)
+			text_top(p, type, &t, (size_t)o->top, width, stdout);
+		if (o->tree)
+			text_tree(p, type, &t, TREE_LEAST_PERCENT, width, stdout);
+	}
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	log_error("standard output: %s", strerror(errno));
+	return STATUS_FAILED;
+}
+
 static int report(const struct options *o, char **inputs, size_t nr_inputs)
 {
-	const struct format *f = choose_format(o);
-	if (!f)
+	const struct format *f = o->output ? choose_format(o) : NULL;
+	if (o->output && !f)
 		return STATUS_USAGE;
 
 	auto_profile struct profile *p = profile_new();
@@ -99,7 +128,9 @@ static int report(const struct options *o, char **inputs, size_t nr_inputs)
 		free(p->title);
 		p->title = xstrdup(o->title);
 	}
-	return write_output(p, o, f) ? STATUS_FAILED : 0;
+	if (f && write_output(p, o, f))
+		return STATUS_FAILED;
+	return o->top || o->tree ? print(p, o) : 0;
 }
 
 int report_main(int argc, char **argv)
@@ -109,6 +140,8 @@ int report_main(int argc, char **argv)
 		{ 'o', "output", OPT_STRING, &o.output, "FILE", "where to, - is standard output" },
 		{ 0, "format", OPT_STRING, &o.format, "NAME", "instead of FILE's extension" },
 		{ 0, "title", OPT_STRING, &o.title, "TEXT", "the profile's title" },
+		{ 0, "top", OPT_INT, &o.top, "N", "print the N hottest methods" },
+		{ 0, "tree", OPT_BOOL, &o.tree, NULL, "print the call tree" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this text" },
 	};
 	const size_t nr_opts = sizeof(opts) / sizeof(opts[0]);
@@ -127,9 +160,13 @@ int report_main(int argc, char **argv)
 		print_help(opts, nr_opts);
 		return 0;
 	}
-	if (!nr_inputs || !o.output) {
+	if (o.top < 0 || o.top > TOP_MAX) {
+		log_error("--top %d: takes 1 to %d methods", o.top, TOP_MAX);
+		return STATUS_USAGE;
+	}
+	if (!nr_inputs || (!o.output && !o.top && !o.tree)) {
 		log_error("report: %s; see report --help",
-			  nr_inputs ? "-o FILE is missing" : "no file to read");
+			  nr_inputs ? "-o FILE, --top N or --tree is missing" : "no file to read");
 		return STATUS_USAGE;
 	}
 	return report(&o, argv, nr_inputs);

@@ -5,8 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "cmd/terminal.h"
+#include "export/text.h"
+
+#define NR_TOP 10
 
 /* 1234567 as "1,234,567"; `text` needs 28 bytes. */
 static const char *grouped(u64 number, char *text)
@@ -105,6 +110,19 @@ void summary_print(struct session *s, int freq_hz, const char *path, u64 size_by
 	print_jvms(s, &now);
 	if (strcmp(path, "-"))
 		log_info("wrote      %s, %s bytes", path, grouped(size_bytes, a));
+}
+
+void summary_top(struct session *s)
+{
+	const struct profile *p = session_profile(s);
+	auto_tree struct tree t = { 0 };
+
+	if (!p->types.nr)
+		return;
+	tree_make(p, 0, &t);
+	if (t.nodes.at[0].total)
+		text_top(p, 0, &t, NR_TOP, terminal_width(STDOUT_FILENO), stdout);
+	fflush(stdout);
 }
 
 bool summary_refused(const struct session *s)

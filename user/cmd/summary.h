@@ -11,5 +11,8 @@ void summary_live_end(void);
 /* The closing summary. */
 void summary_print(struct session *s, int freq_hz, const char *path, u64 size_bytes);
 
+/* The hottest methods, on standard output. */
+void summary_top(struct session *s);
+
 /* Whether an agent was refused by a JVM. */
 bool summary_refused(const struct session *s);

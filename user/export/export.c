@@ -13,6 +13,8 @@ const struct format formats[] = {
 	  { "txt", "collapsed", "folded" },
 	  "one line per stack: a;b;c COUNT",
 	  collapsed_write },
+	{ "svg", { "svg" }, "still flame graph, readable without script", svg_write },
+	{ "text", { 0 }, "hottest methods and call tree, for reading", text_write },
 	{ 0 },
 };
 

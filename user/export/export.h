@@ -24,3 +24,5 @@ const struct format *format_by_path(const char *path);
 
 int collapsed_write(const struct profile *p, FILE *out);
 int html_write(const struct profile *p, FILE *out);
+int svg_write(const struct profile *p, FILE *out);
+int text_write(const struct profile *p, FILE *out);

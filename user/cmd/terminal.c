@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The terminal that we print to. */
+#include "cmd/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "export/text.h"
+
+size_t terminal_width(int fd)
+{
+	struct winsize size;
+
+	return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col
+									  : TEXT_ANY_WIDTH;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A profile's stacks as a tree for people. */
+#include "profile/tree.h"
+
+#include <string.h>
+
+#include "base/dict.h"
+
+/* What tree_make knows while it works. */
+struct making {
+	const struct profile *p;
+	u32 *method_of;    /* by frame: one frame that stands for all tiers of its method */
+	u32 *node_of;      /* by the profile's node: ours */
+	struct dict nodes; /* our parent << 32 | method -> our node */
+	struct dict parts; /* our node << 32 | frame -> its part, of methods with several tiers */
+	bool *has_tiers;   /* by frame: whether its method has more than one */
+	struct tree *tree;
+};
+
+static bool is_java(enum frame_kind kind)
+{
+	return kind >= FRAME_INTERPRETED && kind <= FRAME_INLINED;
+}
+
+/* By name and module, and for frames that are not merged by kind. */
+static int by_method(const void *a, const void *b, void *frames)
+{
+	const struct frame *x = frames_get(frames, *(const frame_id *)a);
+	const struct frame *y = frames_get(frames, *(const frame_id *)b);
+	int order = strcmp(x->name, y->name) ?: strcmp(x->module, y->module);
+
+	if (order || (is_java(x->kind) && is_java(y->kind)))
+		return order;
+	return (int)x->kind - (int)y->kind;
+}
+
+static void find_methods(struct making *m)
+{
+	u32 nr = frames_nr(m->p->frames);
+	frame_id *order = xcalloc(nr + 1, sizeof(order[0]));
+
+	m->method_of = xcalloc(nr + 1, sizeof(m->method_of[0]));
+	m->has_tiers = xcalloc(nr + 1, sizeof(m->has_tiers[0]));
+	for (u32 i = 0; i < nr; i++)
+		order[i] = i;
+	qsort_r(order, nr, sizeof(order[0]), by_method, m->p->frames);
+	for (u32 i = 0; i < nr; i++) {
+		m->method_of[order[i]] = order[i];
+		if (i && !by_method(&order[i - 1], &order[i], m->p->frames)) {
+			m->method_of[order[i]] = m->method_of[order[i - 1]];
+			m->has_tiers[order[i]] = m->has_tiers[order[i - 1]] = true;
+			m->has_tiers[m->method_of[order[i]]] = true;
+		}
+	}
+	free(order);
+}
+
+static void merge_nodes(struct making *m)
+{
+	const struct profile *p = m->p;
+
+	m->node_of = xcalloc(p->nodes.nr, sizeof(m->node_of[0]));
+	vec_push(&m->tree->nodes, (struct tree_node){ 0 });
+	for (u32 i = 1; i < p->nodes.nr; i++) {
+		u32 parent = m->node_of[p->nodes.at[i].parent];
+		frame_id frame = p->nodes.at[i].frame;
+		u64 *node = dict_add(&m->nodes, (u64)parent << 32 | m->method_of[frame]);
+		if (!*node) {
+			*node = m->tree->nodes.nr;
+			vec_push(&m->tree->nodes,
+				 (struct tree_node){ .frame = frame, .parent = parent });
+		}
+		m->node_of[i] = (u32)*node;
+	}
+	dict_fini(&m->nodes);
+}
+
+/* A tie goes to C2, then inlined, C1, interpreted. */
+static int tier_rank(enum frame_kind kind)
+{
+	static const int ranks[NR_FRAME_KINDS] = {
+		[FRAME_C2] = 4, [FRAME_INLINED] = 3, [FRAME_C1] = 2, [FRAME_INTERPRETED] = 1
+	};
+	return ranks[kind];
+}
+
+static void choose_tiers(struct making *m)
+{
+	struct tree_node *nodes = m->tree->nodes.at;
+
+	dict_each(slot, &m->parts) {
+		struct tree_node *n = &nodes[slot->key >> 32];
+		frame_id frame = (frame_id)slot->key;
+		const u64 *best = dict_find(&m->parts, (slot->key >> 32) << 32 | n->frame);
+		u64 best_part = best ? *best : 0;
+		if (slot->value > best_part ||
+		    (slot->value == best_part &&
+		     tier_rank(frames_get(m->p->frames, frame)->kind) >
+			     tier_rank(frames_get(m->p->frames, n->frame)->kind)))
+			n->frame = frame;
+	}
+	dict_fini(&m->parts);
+}
+
+/* Totals of the profile's own nodes: a tier's part is the sum over those of its frame. */
+static void add_up(struct making *m, u32 type)
+{
+	const struct profile *p = m->p;
+	struct tree_node *nodes = m->tree->nodes.at;
+	u64 *totals = xcalloc(p->nodes.nr, sizeof(totals[0]));
+
+	vec_each(w, &p->weights)
+		if (w->type == type) {
+			nodes[m->node_of[w->node]].self += w->value;
+			totals[w->node] += w->value;
+		}
+	for (u32 i = (u32)p->nodes.nr - 1; i > 0; i--) {
+		frame_id frame = p->nodes.at[i].frame;
+		totals[p->nodes.at[i].parent] += totals[i];
+		nodes[m->node_of[i]].total += totals[i];
+		if (m->has_tiers[frame] && totals[i])
+			*dict_add(&m->parts, (u64)m->node_of[i] << 32 | frame) += totals[i];
+	}
+	nodes[0].total = totals[0];
+	free(totals);
+	choose_tiers(m);
+}
+
+struct order {
+	const struct tree_node *nodes;
+	const struct frames *frames;
+};
+
+static int by_total(const void *a, const void *b, void *ctx)
+{
+	const struct order *o = ctx;
+	const struct tree_node *x = &o->nodes[*(const u32 *)a], *y = &o->nodes[*(const u32 *)b];
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return by_method(&x->frame, &y->frame, (void *)o->frames);
+}
+
+static void link_children(struct making *m)
+{
+	struct tree_node *nodes = m->tree->nodes.at;
+	struct order order = { nodes, m->p->frames };
+	VEC(u32) children = { 0 };
+
+	for (u32 i = (u32)m->tree->nodes.nr - 1; i > 0; i--)
+		if (nodes[i].total) {
+			nodes[i].next = nodes[nodes[i].parent].first;
+			nodes[nodes[i].parent].first = i;
+		}
+	for (u32 i = 0; i < m->tree->nodes.nr; i++) {
+		if (!nodes[i].first || !nodes[nodes[i].first].next)
+			continue;
+		children.nr = 0;
+		for (u32 c = nodes[i].first; c; c = nodes[c].next)
+			vec_push(&children, c);
+		qsort_r(children.at, children.nr, sizeof(children.at[0]), by_total, &order);
+		nodes[i].first = children.at[0];
+		for (size_t c = 0; c < children.nr; c++)
+			nodes[children.at[c]].next = c + 1 < children.nr ? children.at[c + 1] : 0;
+	}
+	vec_fini(&children);
+}
+
+void tree_make(const struct profile *p, u32 type, struct tree *out)
+{
+	struct making m = { .p = p, .tree = out };
+
+	*out = (struct tree){ 0 };
+	find_methods(&m);
+	merge_nodes(&m);
+	add_up(&m, type);
+	link_children(&m);
+	free(m.method_of);
+	free(m.has_tiers);
+	free(m.node_of);
+}
+
+void tree_fini(struct tree *t)
+{
+	vec_fini(&t->nodes);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One value type of a profile as the tree that people read: all tiers of a Java method under one
+ * caller are one node, and siblings stand by weight.
+ */
+#pragma once
+
+#include "profile/profile.h"
+
+struct tree_node {
+	frame_id frame;  /* of merged tiers the one with the largest part of the total */
+	u32 parent;      /* smaller than the node's own number */
+	u32 first, next; /* first child, next sibling by total, then name; 0 for none */
+	u64 self, total; /* nodes whose total is 0 are no one's child */
+};
+
+struct tree {
+	VEC(struct tree_node) nodes; /* [0] is the root */
+};
+
+/* Equal profiles give equal trees, whatever the order in which their stacks were added. */
+void tree_make(const struct profile *p, u32 type, struct tree *out);
+void tree_fini(struct tree *t);
+
+#define auto_tree __attribute__((cleanup(tree_fini)))
+
+/* What a method costs, over all nodes of its name. */
+struct hot_method {
+	frame_id frame;  /* one of the name, that of the largest self weight */
+	u64 self, total; /* a stack counts once in `total`, however often the method is on it */
+};
+
+struct hot_methods {
+	VEC(struct hot_method) all; /* by self, then total, then name */
+};
+
+void hot_methods_make(const struct profile *p, const struct tree *t, struct hot_methods *out);
+void hot_methods_fini(struct hot_methods *h);
+
+#define auto_hot_methods __attribute__((cleanup(hot_methods_fini)))
