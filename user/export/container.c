@@ -13,6 +13,8 @@
 #define COMPRESSED_GZIP 1
 #define GZIP_WINDOW     (15 + 16) /* zlib's way to ask for a gzip member */
 #define BODY_MAX        (4ull << 30)
+#define BODY_HARMLESS   (256ull << 20)
+#define RATIO_MAX       100 /* above that size: no profile is compressed so well, but a bomb is */
 #define CHUNK           (1u << 18)
 
 static const char magic[4] = "SFLM";
@@ -129,7 +131,9 @@ int container_unpack(const u8 *data, size_t len, struct str *body, struct str *w
 
 	u64 header_len = get_number(data + 6, 2), payload_len = get_number(data + 8, 8);
 	u64 body_len = get_number(data + 16, 8);
-	if (header_len < HEADER_LEN || header_len > len || body_len > BODY_MAX || data[5] > 1)
+	bool is_bomb = body_len > BODY_HARMLESS && body_len / RATIO_MAX > payload_len;
+	if (header_len < HEADER_LEN || header_len > len || body_len > BODY_MAX || is_bomb ||
+	    data[5] > 1)
 		return refuse(why, "damaged header: impossible lengths");
 	if (payload_len > len - header_len) {
 		str_addf(why, "the file is cut off: %llu of %llu data bytes are here",

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/labelset.h"
 #include "export/meta.h"
 #include "export/section.h"
 #include "export/varint.h"
 
-#define NAME_MAX_BYTES 65535
+#define NAME_MAX_BYTES  65535
+#define NAMES_MAX_BYTES (256u << 20) /* four bytes of a hostile file can name 64 KB */
 
 /* Frames in the lists of callees, per context. */
 struct callees {
@@ -48,6 +50,8 @@ static int read_sections(struct decoder *d, const u8 *body, size_t len)
 	VEC(struct piece) pieces = { 0 };
 	u64 nr = varint_read(&c);
 
+	for (int id = 0; id < NR_SECTIONS; id++)
+		d->sections[id] = (struct cursor){ body, body, false };
 	while (pieces.nr < nr && !c.is_bad) {
 		u64 id = varint_read(&c);
 		vec_push(&pieces, (struct piece){ id, varint_read(&c) });
@@ -94,12 +98,13 @@ static int read_names(struct decoder *d)
 {
 	struct cursor *c = &d->sections[SECTION_NAMES];
 	char last[NAME_MAX_BYTES + 1] = "";
-	u64 nr = varint_read(c), last_len = 0;
+	u64 nr = varint_read(c), last_len = 0, total = 0;
 
 	for (u64 i = 0; i < nr && !c->is_bad; i++) {
 		u64 shared = varint_read(c), more = varint_read(c);
 		const u8 *bytes = bytes_read(c, more);
-		if (!bytes || shared > last_len || shared + more > NAME_MAX_BYTES)
+		if (!bytes || shared > last_len || shared + more > NAME_MAX_BYTES ||
+		    (total += shared + more) > NAMES_MAX_BYTES)
 			return damaged(d, "its names do not fit");
 		memcpy(last + shared, bytes, more);
 		last_len = shared + more;
@@ -120,6 +125,7 @@ static enum frame_kind kind_of(u8 byte)
 static int read_frames(struct decoder *d)
 {
 	struct cursor *c = &d->sections[SECTION_FRAMES], *modules = &d->sections[SECTION_MODULES];
+	bool has_modules = modules->at < modules->end;
 	struct cursor names = *c;
 	u64 nr = varint_read(&names);
 
@@ -133,7 +139,7 @@ static int read_frames(struct decoder *d)
 		return damaged(d, "its frames do not fit");
 	for (u64 i = 0; i < nr; i++) {
 		u64 name = varint_read(&names);
-		u64 module = modules->at ? varint_read(modules) : 0;
+		u64 module = has_modules ? varint_read(modules) : 0;
 		if (name >= d->names.nr || module > d->names.nr || modules->is_bad)
 			return damaged(d, "a frame has no name");
 		vec_push(&d->frames,
@@ -202,7 +208,7 @@ static int read_labelsets(struct decoder *d)
 	struct cursor *c = &d->sections[SECTION_LABELSETS];
 	struct values process = { 0 }, thread = { 0 };
 
-	if (!c->at || varint_read(c) != 2)
+	if (c->at == c->end || varint_read(c) != NR_DIMS)
 		return 0;
 	bool is_good = read_values(c, &process) && read_values(c, &thread);
 	u64 nr = is_good ? varint_read(c) : 0;

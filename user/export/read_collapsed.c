@@ -3,7 +3,7 @@
  * Reads the collapsed text format, "root;...;leaf COUNT" per line, as flamegraph.pl and
  * async-profiler write it; the latter's suffixes _[j], _[i], ... name the kind of a frame.
  *
- * Most of a line was there before: its start equals that of some earlier line. Every eighth frame
+ * Most of a line was there before: its start equals that of some earlier line. Every fourth frame
  * of a stack is therefore remembered by a hash of the whole text up to it, and a line starts at the
  * deepest such place, which is found by bisection: if a place is known, all shallower ones are.
  */
@@ -19,7 +19,7 @@
 
 #define LINE_MAX_BYTES (64u << 20)
 #define BLOCK          (1u << 20)
-#define PLACE_EVERY    8
+#define PLACE_EVERY    4
 
 /* A frame's text within a line, and the hash of the line up to its end. */
 struct word {
@@ -27,8 +27,10 @@ struct word {
 	u64 hash;
 };
 
+/* A slot of an open table, which is read ten times per line: at most half of it is used. */
 struct known_word {
-	char *text; /* owned */
+	u64 hash;
+	char *text; /* owned, NULL: free */
 	u32 len;
 	frame_id frame;
 };
@@ -42,9 +44,9 @@ struct collapsed {
 	u64 line_nr, sum;
 	labels_id labels;
 	VEC(struct word) words;
-	VEC(struct known_word) known;
-	struct dict by_hash; /* of a frame's text -> index in known + 1; equal hashes probe on */
-	struct dict places;  /* hash of a line's start -> node */
+	struct known_word *known;
+	size_t nr_known, known_cap; /* the latter a power of two */
+	struct dict places;         /* hash of a line's start -> node */
 };
 
 static int refuse(struct collapsed *c, const char *what)
@@ -198,22 +200,45 @@ static enum frame_kind kind_of(const char *text, size_t *len)
 	return is_java_name(text, *len) ? FRAME_C2 : FRAME_NATIVE;
 }
 
+static struct known_word *find_word(const struct collapsed *c, u64 hash, const char *text,
+				    size_t len)
+{
+	struct known_word *k = &c->known[hash & (c->known_cap - 1)];
+
+	while (k->text && (k->hash != hash || k->len != len || memcmp(k->text, text, len)))
+		k = k + 1 == c->known + c->known_cap ? c->known : k + 1;
+	return k;
+}
+
+static void grow_known(struct collapsed *c)
+{
+	struct known_word *old = c->known;
+	size_t old_cap = c->known_cap;
+
+	c->known_cap = old_cap ? old_cap * 2 : 1024;
+	c->known = xcalloc(c->known_cap, sizeof(c->known[0]));
+	for (size_t i = 0; i < old_cap; i++)
+		if (old[i].text)
+			*find_word(c, old[i].hash, old[i].text, old[i].len) = old[i];
+	free(old);
+}
+
 static frame_id intern_word(struct collapsed *c, const char *text, size_t len)
 {
-	u64 hash = hash_bytes(0, text, len), *at;
+	if (c->nr_known * 2 >= c->known_cap)
+		grow_known(c);
 
-	for (; *(at = dict_add(&c->by_hash, hash)); hash++) {
-		const struct known_word *k = &c->known.at[*at - 1];
-		if (k->len == len && !memcmp(k->text, text, len))
-			return k->frame;
-	}
+	u64 hash = hash_bytes(0, text, len);
+	struct known_word *k = find_word(c, hash, text, len);
+	if (k->text)
+		return k->frame;
 
 	size_t name_len = len;
 	enum frame_kind kind = kind_of(text, &name_len);
 	auto_free char *name = xstrndup(text, name_len);
 	frame_id frame = frames_intern(c->p->frames, kind, name, "");
-	vec_push(&c->known, (struct known_word){ xmemdup(text, len), (u32)len, frame });
-	*at = c->known.nr;
+	*k = (struct known_word){ hash, xstrndup(text, len), (u32)len, frame };
+	c->nr_known++;
 	return frame;
 }
 
@@ -284,6 +309,8 @@ static int read_line(struct collapsed *c, const char *line, size_t len)
 		len--;
 	if (!len)
 		return 0;
+	if (memchr(line, '\0', len))
+		return refuse(c, "a zero byte; this is no text of stacks");
 	int err = take_count(c, line, &len, &count);
 	if (err || !count)
 		return err;
@@ -309,11 +336,10 @@ int collapsed_read(struct input *in, struct profile *p, struct str *why)
 		if ((err = read_line(&c, line, len)))
 			break;
 
-	vec_each(k, &c.known)
-		free(k->text);
-	vec_fini(&c.known);
+	for (size_t i = 0; i < c.known_cap; i++)
+		free(c.known[i].text);
+	free(c.known);
 	vec_fini(&c.words);
-	dict_fini(&c.by_hash);
 	dict_fini(&c.places);
 	free(c.block);
 	return err;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes in place of a profile's body are refused with a sentence or decoded; what was decoded
+ * is encoded to bytes that do not change any more once methods have lost their parts by tier.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/decode.h"
+#include "export/encode.h"
+
+static bool reencode(const u8 *data, size_t size, struct str *out)
+{
+	struct profile *p = profile_new();
+	auto_str struct str why = { 0 };
+	u32 nr_nodes;
+	int err = body_decode(data, size, p, &why);
+
+	if (err && !why.len)
+		abort();
+	bool is_good = !err && !body_encode(p, NULL, out, &nr_nodes);
+	profile_free(p);
+	return is_good;
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	auto_str struct str once = { 0 }, twice = { 0 }, thrice = { 0 };
+
+	if (!reencode(data, size, &once))
+		return 0;
+	if (!reencode((const u8 *)once.at, once.len, &twice) ||
+	    !reencode((const u8 *)twice.at, twice.len, &thrice))
+		abort();
+	if (twice.len != thrice.len || memcmp(twice.at, thrice.at, twice.len))
+		abort();
+	return 0;
+}

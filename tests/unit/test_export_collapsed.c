@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/export.h"
+#include "export/read.h"
+
+struct reading {
+	struct profile *p;
+	struct str why;
+	int err;
+};
+
+static struct reading read_bytes(const char *text, size_t len)
+{
+	struct reading r = { .p = profile_new() };
+	FILE *f = len ? fmemopen((void *)text, len, "r") : fopen("/dev/null", "r");
+
+	r.err = profile_read(f, r.p, &r.why);
+	fclose(f);
+	return r;
+}
+
+static void done(struct reading *r)
+{
+	profile_free(r->p);
+	str_fini(&r->why);
+}
+
+static char *written(const struct profile *p)
+{
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_int_equal(collapsed_write(p, f), 0);
+	fclose(f);
+	return text;
+}
+
+static void assert_reads(const char *text, const char *wanted)
+{
+	struct reading r = read_bytes(text, strlen(text));
+
+	assert_int_equal(r.err, 0);
+	char *got = written(r.p);
+	assert_string_equal(got, wanted);
+	free(got);
+	done(&r);
+}
+
+static void assert_refused(const char *text, const char *why)
+{
+	struct reading r = read_bytes(text, strlen(text));
+
+	assert_int_equal(r.err, -EINVAL);
+	assert_string_equal(r.why.at, why);
+	done(&r);
+}
+
+static void equal_stacks_are_added_up(void **state)
+{
+	assert_reads("a;b 3\na;c 1\na;b 4\na 5\n", "a 5\na;b 7\na;c 1\n");
+}
+
+static void names_may_hold_blanks_and_lines_may_end_in_any_way(void **state)
+{
+	assert_reads("operator new(unsigned long);f 3\r\n\n   \nx\t7  \ny 2",
+		     "operator new(unsigned long);f 3\nx 7\ny 2\n");
+}
+
+static void stacks_without_samples_are_left_out(void **state)
+{
+	assert_reads("a;b 0\na 1\n", "a 1\n");
+}
+
+static void an_empty_file_is_an_empty_profile(void **state)
+{
+	assert_reads("", "");
+}
+
+static void an_empty_frame_and_bad_bytes_get_a_name(void **state)
+{
+	assert_reads("a;;b 1\nc\xff\x01 2\n", "a;?;b 1\nc\xef\xbf\xbd\xef\xbf\xbd 2\n");
+}
+
+static void suffixes_and_java_names_give_the_kind(void **state)
+{
+	static const struct {
+		const char *frame, *name;
+		enum frame_kind kind;
+	} cases[] = {
+		{ "a_[j]", "a", FRAME_C2 },
+		{ "a_[i]", "a", FRAME_INLINED },
+		{ "a_[1]", "a", FRAME_C1 },
+		{ "a_[0]", "a", FRAME_INTERPRETED },
+		{ "a_[k]", "a", FRAME_KERNEL },
+		{ "a_[x]", "a_[x]", FRAME_NATIVE },
+		{ "_[k]", "_[k]", FRAME_NATIVE },
+		{ "java/lang/Thread.run", "java/lang/Thread.run", FRAME_C2 },
+		{ "/usr/lib/libc.so.6", "/usr/lib/libc.so.6", FRAME_NATIVE },
+		{ "[libc.so.6]+0x12", "[libc.so.6]+0x12", FRAME_NATIVE },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char line[64];
+		snprintf(line, sizeof(line), "%s 1\n", cases[i].frame);
+		struct reading r = read_bytes(line, strlen(line));
+		const struct frame *f = frames_get(r.p->frames, r.p->nodes.at[1].frame);
+		assert_string_equal(f->name, cases[i].name);
+		assert_int_equal(f->kind, cases[i].kind);
+		done(&r);
+	}
+}
+
+static void a_bad_line_is_named_with_its_number(void **state)
+{
+	assert_refused("a 1\nb;c\n", "line 2: no count; a line is \"root;...;leaf COUNT\"");
+	assert_refused("a 1\n\nb;c x3\n", "line 3: no count; a line is \"root;...;leaf COUNT\"");
+	assert_refused("a 1x\n", "line 1: no count; a line is \"root;...;leaf COUNT\"");
+	assert_refused("a -3\n", "line 1: the count is negative");
+	assert_refused("a 1.5\n", "line 1: the count is not a whole number");
+	assert_refused("a 9007199254740992\n", "line 1: the count is larger than 2^53 - 1");
+	assert_refused("a 99999999999999999999999\n", "line 1: the count is larger than 2^53 - 1");
+	assert_refused("a 9007199254740991\nb 1\n",
+		       "line 2: the counts add up to more than 2^53 - 1");
+	assert_refused(" 7\n", "line 1: there is no stack before the count");
+	assert_refused("7\n", "line 1: no count; a line is \"root;...;leaf COUNT\"");
+}
+
+static void a_binary_file_is_no_text(void **state)
+{
+	struct reading r = read_bytes("a\0b 1\n", 6);
+
+	assert_int_equal(r.err, -EINVAL);
+	assert_string_equal(r.why.at, "line 1: a zero byte; this is no text of stacks");
+	done(&r);
+}
+
+static void a_stack_may_have_65535_frames_and_no_more(void **state)
+{
+	struct str line = { 0 };
+
+	for (int i = 0; i < 65534; i++)
+		str_add(&line, "f;");
+	str_add(&line, "f 1\n");
+	struct reading r = read_bytes(line.at, line.len);
+	assert_int_equal(r.err, 0);
+	assert_int_equal(r.p->nodes.nr, 65536);
+	done(&r);
+
+	str_clear(&line);
+	for (int i = 0; i < 65535; i++)
+		str_add(&line, "f;");
+	str_add(&line, "f 1\n");
+	assert_refused(line.at, "line 1: deeper than 65,535 frames");
+	str_fini(&line);
+}
+
+static void a_line_longer_than_64_mib_is_refused(void **state)
+{
+	size_t len = 67u << 20;
+	char *text = xmalloc(len);
+
+	memset(text, 'x', len);
+	struct reading r = read_bytes(text, len);
+	assert_int_equal(r.err, -EINVAL);
+	assert_string_equal(r.why.at, "line 1: longer than 64 MiB; is this a text of stacks?");
+	done(&r);
+	free(text);
+}
+
+/* Long enough that lines cross the borders of what is read at once, and that stacks share starts.
+ */
+static void a_large_file_is_read_exactly(void **state)
+{
+	struct str text = { 0 };
+	u64 sum = 0;
+	u32 seed = 3;
+
+	for (int i = 0; i < 60000; i++) {
+		seed = seed * 1664525 + 1013904223;
+		for (u32 depth = 0, path = seed >> 12; depth < 4 + (seed >> 8 & 15);
+		     depth++, path /= 3)
+			str_addf(&text, "%sframe%u", depth ? ";" : "", path % 3);
+		str_addf(&text, " %u\n", i % 7);
+		sum += (u64)i % 7;
+	}
+	struct reading r = read_bytes(text.at, text.len);
+	assert_int_equal(r.err, 0);
+	assert_int_equal(profile_total(r.p, 0), sum);
+
+	char *once = written(r.p);
+	struct reading again = read_bytes(once, strlen(once));
+	char *twice = written(again.p);
+	assert_string_equal(once, twice);
+	free(once);
+	free(twice);
+	done(&r);
+	done(&again);
+	str_fini(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(equal_stacks_are_added_up),
+		cmocka_unit_test(names_may_hold_blanks_and_lines_may_end_in_any_way),
+		cmocka_unit_test(stacks_without_samples_are_left_out),
+		cmocka_unit_test(an_empty_file_is_an_empty_profile),
+		cmocka_unit_test(an_empty_frame_and_bad_bytes_get_a_name),
+		cmocka_unit_test(suffixes_and_java_names_give_the_kind),
+		cmocka_unit_test(a_bad_line_is_named_with_its_number),
+		cmocka_unit_test(a_binary_file_is_no_text),
+		cmocka_unit_test(a_stack_may_have_65535_frames_and_no_more),
+		cmocka_unit_test(a_line_longer_than_64_mib_is_refused),
+		cmocka_unit_test(a_large_file_is_read_exactly),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
