@@ -5,6 +5,7 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const zlib = require('node:zlib');
 
 const root = path.resolve(__dirname, '../..');
 const build = path.resolve(root, process.env.O || 'build');
@@ -17,6 +18,49 @@ function loadPlaywright() {
 		process.exit(1);
 	}
 }
+
+// Writes a page around a data block that is made here, independently of the C encoder: `sections` are
+// [id, bytes] in ascending order, `nodes` their number.
+function makePageOf(dir, sections, nodes) {
+	const crc = (bytes) => {
+		const b = Buffer.alloc(4);
+		b.writeUInt32LE(zlib.crc32 ? zlib.crc32(bytes) : gzipCrc(bytes));
+		return b;
+	};
+	const body = Buffer.concat([Buffer.from(varints([sections.length, ...sections.flatMap(([id, b]) => [id, b.length])])),
+		...sections.map(([, b]) => Buffer.from(b))]);
+	const payload = zlib.gzipSync(body), header = Buffer.alloc(36);
+	header.write('SFLM');
+	header.writeUInt8(1, 4);
+	header.writeUInt8(1, 5);
+	header.writeUInt16LE(36, 6);
+	header.writeBigUInt64LE(BigInt(payload.length), 8);
+	header.writeBigUInt64LE(BigInt(body.length), 16);
+	crc(payload).copy(header, 24);
+	header.writeUInt32LE(nodes, 28);
+	crc(header.subarray(0, 32)).copy(header, 32);
+	const file = makePage(dir, ''), page = fs.readFileSync(file, 'utf8'), at = page.indexOf('id="profile">') + 13;
+	fs.writeFileSync(file, page.slice(0, at) + Buffer.concat([header, payload]).toString('base64') + page.slice(page.indexOf('</script>', at)));
+	return file;
+}
+
+// The checksum that gzip writes behind its data is the one that the header wants.
+function gzipCrc(bytes) {
+	const packed = zlib.gzipSync(bytes);
+	return packed.readUInt32LE(packed.length - 8);
+}
+
+function varints(values) {
+	const out = [];
+	for (let v of values.flat(9)) {
+		for (; v > 127; v = Math.floor(v / 128))
+			out.push(v % 128 + 128);
+		out.push(v);
+	}
+	return out;
+}
+
+const texts = (list) => list.map((t) => [Buffer.byteLength(t), [...Buffer.from(t)]]);
 
 class Fail extends Error {}
 
@@ -105,4 +149,4 @@ async function run(tests) {
 	process.exitCode = bad ? 1 : 0;
 }
 
-module.exports = { build, check, equal, launch, loadPlaywright, makePage, near, openPage, run, until };
+module.exports = { build, check, equal, launch, loadPlaywright, makePage, makePageOf, near, openPage, run, texts, until, varints };

@@ -4,6 +4,7 @@ class DataError extends Error {}
 const HEADER_BYTES = 36;
 const SECTION = { META: 1, NAMES: 2, FRAMES: 3, POP: 4, CALLEE: 5, FIRST: 6, SELF: 7, TIERS: 8,
 	LABELSETS: 9, NODELABELS: 10, LABELWEIGHTS: 11, MODULES: 13 };
+const NAMES_BYTES = 2 ** 28;
 const SLICE_NODES = 1 << 17;
 
 function base64Bytes(text) {
@@ -123,9 +124,9 @@ function readSections(body) {
 
 function readNames(r) {
 	const text = new TextDecoder(), last = new Uint8Array(65536), names = [];
-	for (let left = r.varint(); left > 0; left--) {
+	for (let left = r.varint(), total = 0; left > 0; left--) {
 		const shared = r.varint(), more = r.varint();
-		if (!(shared + more < last.length))
+		if (!(shared + more < last.length && (total += shared + more) < NAMES_BYTES))
 			throw new DataError('damaged names');
 		last.set(r.take(more), shared);
 		names.push(text.decode(last.subarray(0, shared + more)));

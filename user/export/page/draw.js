@@ -3,6 +3,7 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sa
 const PAD = 4;
 const HIDDEN_KIND = 0.25;
 const DIMMED = 0.6;
+const FOG_LABEL = 110;
 
 class Painter {
 	constructor(canvas, names) {
@@ -95,8 +96,17 @@ class Painter {
 		this.fillBox(x, y, w);
 		if (isHit && full >= 4)
 			this.markHit(x, y, w);
-		if (!box.fog && full > 18)
+		if (box.fog && full > FOG_LABEL)
+			this.paintFogText(box, x, y, full);
+		else if (!box.fog && full > 18)
 			this.paintText(box, x, y, w, isHidden ? 0.4 : marks && !isHit ? 0.8 : box.isAbove ? 0.75 : 1);
+	}
+
+	paintFogText(box, x, y, w) {
+		const c = this.context;
+		c.globalAlpha = 1;
+		c.fillStyle = this.fg2;
+		c.fillText(plural(box.fog.nodes, 'thin frame'), x + PAD, y + ROW / 2 - 0.5, w - 2 * PAD);
 	}
 
 	fillBox(x, y, w) {

@@ -52,6 +52,7 @@ function fail(e) {
 	const name = decodeURIComponent(location.pathname.split('/').pop() || 'this page');
 	const isOurs = e instanceof DataError;
 	document.body.dataset.panel = 'flame';
+	document.body.classList.add('failed');
 	showMessage('This profile cannot be shown', `${name}: ${isOurs ? e.message : `damaged data (${e && e.message})`}.`,
 		isOurs && e.message.includes('browser') ? 'A static picture works everywhere:' : 'Copy the file again, or make it anew from its source:',
 		isOurs && e.message.includes('browser') ? 'sysflame report FILE -o FILE.svg' : 'sysflame report IN -o OUT.html');
