@@ -127,7 +127,7 @@ static uint32_t callee(uint32_t method)
 
 static void grow(struct stack *s)
 {
-	int cut = (int)pick(pick(12) ? 14 : 180) + 2, more = (int)pick(17) + 2;
+	int cut = (int)pick(pick(9) ? 14 : 190) + 2, more = (int)pick(12) + 2;
 
 	s->depth = s->depth > cut + DEPTH_MIN ? s->depth - cut : s->depth < 4 ? s->depth : 4;
 	if (s->depth < DEPTH_MIN)

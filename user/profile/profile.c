@@ -9,10 +9,16 @@
 
 /*
  * Finds an element of one of the profile's arrays by what it holds: open addressing over element
- * numbers plus one. A profile may have ten million nodes, so a slot has to be small.
+ * numbers. A profile may have ten million nodes: slots are small, and the element itself, which
+ * is far away in memory, is looked at only if half of its hash agrees.
  */
+struct finder_slot {
+	u32 tag;     /* the upper half of the hash */
+	u32 element; /* plus one, 0: free */
+};
+
 struct finder {
-	u32 *slots;
+	struct finder_slot *slots;
 	size_t cap; /* 0 or a power of two */
 };
 
@@ -36,24 +42,29 @@ static void make_slots(struct finder *f)
 	f->slots = xcalloc(f->cap, sizeof(f->slots[0]));
 }
 
-static u32 *first_slot(const struct finder *f, u64 hash)
+static struct finder_slot *first_slot(const struct finder *f, u64 hash)
 {
 	return &f->slots[hash & (f->cap - 1)];
 }
 
-static u32 *next_slot(const struct finder *f, const u32 *slot)
+static struct finder_slot *next_slot(const struct finder *f, const struct finder_slot *slot)
 {
 	return &f->slots[(size_t)(slot + 1 - f->slots) & (f->cap - 1)];
 }
 
-/* Only for a finder that was emptied by make_slots: nothing is compared. */
-static void put(const struct finder *f, u64 hash, u32 element)
+static struct finder_slot slot_for(u64 hash, size_t element)
 {
-	u32 *slot = first_slot(f, hash);
+	return (struct finder_slot){ (u32)(hash >> 32), (u32)element + 1 };
+}
 
-	while (*slot)
+/* Only for a finder that was emptied by make_slots: nothing is compared. */
+static void put(const struct finder *f, u64 hash, size_t element)
+{
+	struct finder_slot *slot = first_slot(f, hash);
+
+	while (slot->element)
 		slot = next_slot(f, slot);
-	*slot = element + 1;
+	*slot = slot_for(hash, element);
 }
 
 struct profile *profile_new(void)
@@ -161,20 +172,23 @@ node_id profile_child(struct profile *p, node_id parent, frame_id frame)
 	if (is_full(f, p->nodes.nr))
 		grow_nodes(p);
 
-	u32 *slot = first_slot(f, hash_node(parent, frame));
-	for (; *slot; slot = next_slot(f, slot)) {
-		const struct node *n = &p->nodes.at[*slot - 1];
+	u64 hash = hash_node(parent, frame);
+	struct finder_slot *slot = first_slot(f, hash);
+	for (; slot->element; slot = next_slot(f, slot)) {
+		if (slot->tag != (u32)(hash >> 32))
+			continue;
+		const struct node *n = &p->nodes.at[slot->element - 1];
 		if (n->parent == parent && n->frame == frame)
-			return *slot - 1;
+			return slot->element - 1;
 	}
-	*slot = (u32)p->nodes.nr + 1;
+	*slot = slot_for(hash, p->nodes.nr);
 	vec_push(&p->nodes, (struct node){ parent, frame });
-	return *slot - 1;
+	return slot->element - 1;
 }
 
 static u64 hash_weight(node_id node, labels_id labels, u32 type)
 {
-	return hash_u64(((u64)node << 32 | labels) ^ (u64)type << 24);
+	return hash_u64(((u64)node << 32 | labels) ^ (u64)type << 40);
 }
 
 static void grow_weights(struct profile *p)
@@ -195,15 +209,17 @@ void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u6
 	if (is_full(f, p->weights.nr))
 		grow_weights(p);
 
-	u32 *slot = first_slot(f, hash_weight(leaf, labels, type));
-	for (; *slot; slot = next_slot(f, slot)) {
-		struct weight *w = &p->weights.at[*slot - 1];
-		if (w->node == leaf && w->labels == labels && w->type == type) {
+	u64 hash = hash_weight(leaf, labels, type);
+	struct finder_slot *slot = first_slot(f, hash);
+	for (; slot->element; slot = next_slot(f, slot)) {
+		struct weight *w = &p->weights.at[slot->element - 1];
+		if (slot->tag == (u32)(hash >> 32) && w->node == leaf && w->labels == labels &&
+		    w->type == type) {
 			w->value += value;
 			return;
 		}
 	}
-	*slot = (u32)p->weights.nr + 1;
+	*slot = slot_for(hash, p->weights.nr);
 	vec_push(&p->weights, (struct weight){ leaf, labels, type, value });
 }
 

@@ -2,6 +2,7 @@
 const TIP_DELAY = 80;
 const MOVE_MS = 120;
 const TYPING_MS = 60;
+const ROWS_AHEAD = 64;
 
 class App {
 	constructor(profile) {
@@ -27,8 +28,13 @@ class App {
 		this.listen();
 		this.resize();
 		this.apply(readHash(location.hash));
-		this.named = namedShare(this);
-		fillQuality(this);
+		// The table is summed up after the picture is there.
+		requestAnimationFrame(() => setTimeout(() => {
+			this.hasTable = true;
+			this.named = namedShare(this);
+			this.showLists();
+			fillQuality(this);
+		}));
 	}
 
 	fillHeader() {
@@ -61,8 +67,7 @@ class App {
 		document.body.dataset.panel = state.panel;
 		this.showControls();
 		this.layOut();
-		this.showTable();
-		fillLegend(this);
+		this.showLists();
 	}
 
 	// The node of a link, the root with a word about it if the profile has another one there.
@@ -92,8 +97,7 @@ class App {
 					sets[s] &= picked.has(dim.ofSet[s]);
 			});
 		}
-		if (sets || old || state.type)
-			this.tree.select(state.type, sets);
+		this.tree.select(state.type, sets);
 		this.callers = null;
 	}
 
@@ -170,7 +174,9 @@ class App {
 
 	layOut(keepScroll) {
 		const { state, view, zoom, painter } = this;
-		this.layout = layOut(view, { zoom, width: painter.width, collapse: state.collapse, expanded: this.expanded, byName: state.byName });
+		if (!keepScroll)
+			this.maxRows = view.isUp ? ROWS_AHEAD : Infinity;
+		this.layout = layOut(view, { zoom, width: painter.width, collapse: state.collapse, expanded: this.expanded, byName: state.byName, maxRows: this.maxRows });
 		this.hasFog = this.layout.boxes.some((box) => box.fog);
 		this.hover = this.selected = null;
 		const height = this.layout.rows.length * ROW;
@@ -187,6 +193,18 @@ class App {
 	scrollToTop(height) {
 		const box = $('scroll'), above = Math.max(0, this.layout.top * ROW - box.clientHeight / 3);
 		box.scrollTop = this.state.isFlipped ? height - box.clientHeight - above : above;
+	}
+
+	// Bottom-up stacks are merged only as far as someone scrolls.
+	layOutMore() {
+		const box = $('scroll'), { scrollTop, clientHeight, scrollHeight } = box;
+		const left = this.state.isFlipped ? scrollTop : scrollHeight - scrollTop - clientHeight;
+		if (!this.layout.isCut || left > clientHeight / 2)
+			return;
+		this.maxRows += ROWS_AHEAD;
+		this.layOut(true);
+		if (this.state.isFlipped)
+			box.scrollTop = scrollTop + $('space').offsetHeight - scrollHeight;
 	}
 
 	repaint() {
@@ -232,9 +250,15 @@ class App {
 		step(start);
 	}
 
-	showTable() {
-		if (this.state.panel !== 'flame')
-			this.table.show(this.tree, this.search.marks, new Set(this.state.hidden));
+	// Table and legend, if what they show has changed.
+	showLists() {
+		const { tree, search, state } = this, shown = [tree.total, search.marks, state.hidden.join(), state.panel === 'flame'];
+		if (!this.hasTable || this.shown && shown.every((x, i) => x === this.shown[i]))
+			return;
+		this.shown = shown;
+		fillLegend(this);
+		if (state.panel !== 'flame')
+			this.table.show(tree, search.marks, new Set(state.hidden));
 	}
 
 	showMatched() {

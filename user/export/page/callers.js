@@ -9,6 +9,7 @@ class Callers {
 		this.unit = tree.unit;
 		this.root = 0;
 		this.isUp = true;
+		this.slot = new Int32Array(tree.profile.frames.nrMethods);
 		this.nodes = [this.rootNode()];
 	}
 
@@ -36,46 +37,65 @@ class Callers {
 		const node = this.nodes[id];
 		if (node.callers)
 			return node.callers;
-		const { tree } = this, { method } = this.profile.frames;
-		const at = id === 0 ? node.at : node.at.map((i) => tree.parent[i]);
-		const groups = new Map();
+		const groups = this.group(id === 0 ? node.at : this.above(node.at), node.weight);
+		groups.sort((a, b) => b.total - a.total || a.method - b.method);
+		node.self = id === 0 ? 0 : groups.reduce((rest, g) => rest - g.total, node.total);
+		return node.callers = groups.map((g) => this.addNode(id, g));
+	}
+
+	above(at) {
+		const { parent } = this.tree, out = new Int32Array(at.length);
+		for (let i = 0; i < at.length; i++)
+			out[i] = parent[at[i]];
+		return out;
+	}
+
+	// Counts first, so that each group's lists are made in their size. The scratch arrays by method
+	// are clean again afterwards.
+	group(at, weight) {
+		const { frame } = this.tree, { method } = this.profile.frames, { slot } = this, groups = [];
 		for (let i = 0; i < at.length; i++) {
 			if (at[i] === 0)
 				continue;
-			const m = method[tree.frame[at[i]]], group = groups.get(m);
-			if (group) {
-				group.nr++;
-				group.total += node.weight[i];
-			} else {
-				groups.set(m, { nr: 1, total: node.weight[i], fill: 0 });
+			const m = method[frame[at[i]]];
+			if (slot[m] === 0) {
+				groups.push({ method: m, nr: 0, total: 0, at: null, weight: null });
+				slot[m] = groups.length;
 			}
+			const g = groups[slot[m] - 1];
+			g.nr++;
+			g.total += weight[i];
 		}
-		for (const g of groups.values()) {
+		for (const g of groups) {
 			g.at = new Int32Array(g.nr);
 			g.weight = new Float64Array(g.nr);
+			g.nr = 0;
 		}
 		for (let i = 0; i < at.length; i++) {
-			const g = at[i] === 0 ? null : groups.get(method[tree.frame[at[i]]]);
-			if (g) {
-				g.at[g.fill] = at[i];
-				g.weight[g.fill++] = node.weight[i];
-			}
+			if (at[i] === 0)
+				continue;
+			const g = groups[slot[method[frame[at[i]]]] - 1];
+			g.at[g.nr] = at[i];
+			g.weight[g.nr++] = weight[i];
 		}
-		const sorted = [...groups].sort((a, b) => b[1].total - a[1].total || a[0] - b[0]);
-		node.callers = sorted.map(([m, g]) => this.addNode(id, m, g));
-		node.self = id === 0 ? 0 : node.total - sorted.reduce((sum, [, g]) => sum + g.total, 0);
-		return node.callers;
+		for (const g of groups)
+			slot[g.method] = 0;
+		return groups;
+	}
+
+	addNode(parent, group) {
+		const { frames } = this.profile, frame = this.tree.frame[group.at[0]];
+		this.nodes.push({ parent, method: group.method, kind: -1, name: frames.name[frame], module: frames.module[frame],
+			total: group.total, self: -1, at: group.at, weight: group.weight, callers: null });
+		return this.nodes.length - 1;
 	}
 
 	// The frame of most weight gives a merged method its kind.
-	addNode(parent, method, group) {
-		const { frames } = this.profile, kinds = new Float64Array(KINDS.length);
-		for (let i = 0; i < group.nr; i++)
-			kinds[frames.kind[this.tree.frame[group.at[i]]]] += group.weight[i];
-		const frame = this.tree.frame[group.at[0]];
-		this.nodes.push({ parent, method, kind: kinds.indexOf(Math.max(...kinds)), name: frames.name[frame],
-			module: frames.module[frame], total: group.total, self: -1, at: group.at, weight: group.weight, callers: null });
-		return this.nodes.length - 1;
+	mainKind(node) {
+		const { kind } = this.profile.frames, { frame } = this.tree, kinds = new Float64Array(KINDS.length);
+		for (let i = 0; i < node.at.length; i++)
+			kinds[kind[frame[node.at[i]]]] += node.weight[i];
+		return kinds.indexOf(Math.max(...kinds));
 	}
 
 	totalOf(id) {
@@ -96,7 +116,8 @@ class Callers {
 	}
 
 	kindOf(id) {
-		return this.nodes[id].kind;
+		const node = this.nodes[id];
+		return node.kind < 0 ? node.kind = this.mainKind(node) : node.kind;
 	}
 
 	methodOf(id) {
@@ -113,7 +134,7 @@ class Callers {
 		if (id === 0)
 			return -1;
 		const first = this.expand(id)[0];
-		return first !== undefined && this.nodes[first].total === node.total && sameGroup(node.kind, this.nodes[first].kind) ? first : -1;
+		return first !== undefined && this.nodes[first].total === node.total && sameGroup(this.kindOf(id), this.kindOf(first)) ? first : -1;
 	}
 
 	children(id, min) {

@@ -163,69 +163,122 @@ function readFrames(r, modules, names) {
 	return f;
 }
 
-function nodeArrays(nodes) {
-	return { nr: nodes, parent: new Int32Array(nodes), frame: new Int32Array(nodes),
-		end: new Int32Array(nodes), depth: new Uint16Array(nodes) };
+// The tree as arrays by node: a subtree is [node, end[node]), total that of the first type.
+function nodeArrays(nodes, self) {
+	return { nr: nodes, parent: new Int32Array(nodes), frame: new Int32Array(nodes), end: new Int32Array(nodes),
+		depth: new Uint16Array(nodes), total: self.slice() };
 }
 
 // Decodes the nodes in slices, so that the page stays alive and can say how far it is.
-async function readNodes(nodes, frames, sections, progress) {
-	if (nodes < 1 || nodes - 1 > sections.one(SECTION.POP).end)
-		throw new DataError('damaged tree: impossible size');
-	const t = nodeArrays(nodes);
-	const pop = sections.one(SECTION.POP), callee = sections.one(SECTION.CALLEE), first = sections.one(SECTION.FIRST);
-	const above = new Int32Array(65537), callees = new Array(frames.nr + 1);
+async function readNodes(nodes, self, nrFrames, sections, progress) {
+	const t = nodeArrays(nodes, self);
+	const walk = { pop: sections.one(SECTION.POP), callee: sections.one(SECTION.CALLEE), first: sections.one(SECTION.FIRST),
+		depth: 0, above: new Int32Array(65537), context: new Int32Array(65537), callees: new Callees(nrFrames), nrFrames };
 	t.frame[0] = -1;
 	for (let from = 1; from < nodes; from += SLICE_NODES) {
-		readSlice(t, from, Math.min(from + SLICE_NODES, nodes), { pop, callee, first, above, callees, nr: frames.nr });
+		readSlice(t, walk, from, Math.min(from + SLICE_NODES, nodes));
 		if (nodes > 8 * SLICE_NODES) {
 			progress(from, nodes);
 			await breathe();
 		}
 	}
-	for (const r of [pop, callee, first])
-		r.finish('tree');
-	for (let i = nodes - 1; i > 0; i--) {
-		if (!t.end[i])
-			t.end[i] = i + 1;
-		if (t.end[i] > t.end[t.parent[i]])
-			t.end[t.parent[i]] = t.end[i];
-	}
+	closeNodes(t, walk.above, walk.depth, 0, nodes);
 	t.end[0] = nodes;
+	for (const r of [walk.pop, walk.callee, walk.first])
+		r.finish('tree');
 	return t;
 }
 
-function readSlice(t, from, to, { pop, callee, first, above, callees, nr }) {
-	const { parent, frame, depth } = t;
-	for (let i = from; i < to; i++) {
-		const d = depth[i - 1] + 1 - pop.varint();
-		if (!(d >= 1 && d <= 65535))
-			throw new DataError('damaged tree: impossible depth');
-		const up = above[d - 1], context = frame[up] + 1;
-		const list = callees[context] || (callees[context] = []);
-		const place = callee.varint();
-		let f;
-		if (place === 0) {
-			f = first.varint();
-			list.push(f);
-		} else {
-			f = list[place - 1];
-		}
-		if (!(f < nr))
-			throw new DataError('damaged tree: no such callee');
-		parent[i] = up;
-		frame[i] = f;
-		depth[i] = d;
-		above[d] = i;
+// The nodes on the path deeper than `to` end before `next`: what they weigh is known.
+function closeNodes(t, above, from, to, next) {
+	for (let d = from; d > to; d--) {
+		t.end[above[d]] = next;
+		t.total[above[d - 1]] += t.total[above[d]];
 	}
+}
+
+// Each context's list of callees. The first few, which are nearly all that is asked for, stand side
+// by side: an array of arrays would wait for memory three times per node.
+const NEAR_CALLEES = 8;
+
+class Callees {
+	constructor(nrFrames) {
+		this.near = new Int32Array((nrFrames + 1) * NEAR_CALLEES).fill(-1);
+		this.nr = new Int32Array(nrFrames + 1);
+		this.far = new Array(nrFrames + 1);
+	}
+
+	add(context, frame) {
+		const i = this.nr[context]++;
+		if (i < NEAR_CALLEES)
+			this.near[context * NEAR_CALLEES + i] = frame;
+		else if (i === NEAR_CALLEES)
+			this.far[context] = [frame];
+		else
+			this.far[context].push(frame);
+		return frame;
+	}
+
+	// The place counts from 1; undefined if the list is shorter.
+	atFar(context, place) {
+		const list = this.far[context];
+		return list && list[place - 1 - NEAR_CALLEES];
+	}
+}
+
+// This runs ten million times for a large profile: no calls but for rare cases. `above` is the path
+// to the node before, `context` the lists of callees that its frames have.
+function readSlice(t, walk, from, to) {
+	const { parent, frame, depth, end, total } = t, { pop, callee, first, above, context, callees, nrFrames } = walk;
+	const { bytes } = pop, { near } = callees;
+	let { at: popAt } = pop, { at: calleeAt } = callee, d = walk.depth;
+	for (let i = from; i < to; i++) {
+		let up = bytes[popAt++];
+		if (up > 127)
+			[up, popAt] = longVarint(bytes, popAt, up);
+		for (let k = d; up > 0 && k > 0; up--, k = --d) {
+			const closed = above[k];
+			end[closed] = i;
+			total[above[k - 1]] += total[closed];
+		}
+		let place = bytes[calleeAt++], f;
+		if (place > 127)
+			[place, calleeAt] = longVarint(bytes, calleeAt, place);
+		if (place === 0)
+			f = callees.add(context[d], first.varint());
+		else if (place <= NEAR_CALLEES)
+			f = near[context[d] * NEAR_CALLEES + place - 1];
+		else
+			f = callees.atFar(context[d], place);
+		if (!(f >= 0 && f < nrFrames) || up > 0 || d >= 65535)
+			throw new DataError('damaged tree');
+		parent[i] = above[d];
+		frame[i] = f;
+		depth[i] = ++d;
+		above[d] = i;
+		context[d] = f + 1;
+	}
+	pop.at = popAt;
+	callee.at = calleeAt;
+	walk.depth = d;
+}
+
+function longVarint(bytes, at, byte) {
+	const r = new Reader(bytes, at, bytes.length), value = r.rest(byte);
+	return [value, r.at];
 }
 
 // Weights are exact up to 2^53; below 2^32 half the memory does.
 function readSelf(r, nodes) {
-	const start = r.at, narrow = new Uint32Array(nodes);
-	let sum = 0;
-	for (let i = 0; i < nodes; i++)
-		sum += narrow[i] = r.varint();
+	const start = r.at, { bytes } = r, narrow = new Uint32Array(nodes);
+	let sum = 0, at = start;
+	for (let i = 0; i < nodes; i++) {
+		let value = bytes[at++];
+		if (value > 127)
+			[value, at] = longVarint(bytes, at, value);
+		sum += narrow[i] = value;
+	}
+	r.at = at;
 	r.finish('weights');
 	if (sum < 2 ** 32)
 		return narrow;
@@ -293,10 +346,12 @@ async function decode(text, progress) {
 	const meta = readMeta(sections.one(SECTION.META));
 	const names = readNames(sections.one(SECTION.NAMES));
 	const frames = readFrames(sections.one(SECTION.FRAMES), sections.one(SECTION.MODULES), names);
-	const nodes = await readNodes(container.nodes, frames, sections, progress);
+	if (container.nodes < 1 || container.nodes - 1 > sections.one(SECTION.POP).end)
+		throw new DataError('damaged tree: impossible size');
 	const selfs = sections.all(SECTION.SELF).map((r) => readSelf(r, container.nodes));
 	if (selfs.length === 0 || selfs.length !== meta.types.length)
 		throw new DataError('damaged weights');
+	const nodes = await readNodes(container.nodes, selfs[0], frames.nr, sections, progress);
 	return { meta, names, frames, nodes, selfs, tiers: readTiers(sections.one(SECTION.TIERS)),
 		labels: readLabels(sections, selfs[0], meta.dims), bytes: text.length };
 }

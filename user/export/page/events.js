@@ -24,6 +24,7 @@ App.prototype.listenCanvas = function () {
 	canvas.addEventListener('click', (e) => this.click(e));
 	$('scroll').addEventListener('scroll', () => {
 		this.leave();
+		this.layOutMore();
 		this.repaint();
 	});
 };

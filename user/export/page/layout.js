@@ -7,6 +7,7 @@ class Layout {
 		this.boxes = [];
 		this.rows = [];
 		this.top = 0;
+		this.isCut = false;
 	}
 
 	add(row, box) {
@@ -39,7 +40,8 @@ function makeBox(view, node, x, w, fold) {
 	return box;
 }
 
-// `options`: zoom (node), width, collapse, expanded (Set of chains' first nodes), byName.
+// `options`: zoom (node), width, collapse, expanded (Set of chains' nodes), byName, maxRows: what is
+// below them is not laid out, and `isCut` says so.
 function layOut(view, options) {
 	const layout = new Layout(), { zoom, width } = options;
 	const total = view.totalOf(zoom), scale = total ? width / total : 0;
@@ -49,10 +51,12 @@ function layOut(view, options) {
 	const row = layout.rows.length;
 	layout.top = row;
 	layout.add(row, makeBox(view, zoom, 0, width, fold));
-	for (let r = row; layout.rows[r]; r++)
+	let r = row;
+	for (; layout.rows[r] && r < options.maxRows; r++)
 		for (const box of layout.rows[r])
 			if (!box.fog)
 				addChildren(layout, view, box, scale, options, fold);
+	layout.isCut = Boolean(layout.rows[r]);
 	return layout;
 }
 

@@ -62,7 +62,9 @@ function fail(e) {
 // For tests and for people at the console: the numbers behind the picture.
 window.sysflame = { ready: false, error: '' };
 
-function expose(app) {
+async function expose(app) {
+	while (!app.hasTable)
+		await new Promise((resolve) => setTimeout(resolve));
 	const names = app.profile.names;
 	Object.assign(window.sysflame, {
 		ready: true,

@@ -120,15 +120,12 @@ function collapsedText(tree) {
 }
 
 function fillLegend(app) {
-	const used = new Set(app.profile.frames.kind), legend = $('legend');
-	const selfOf = new Float64Array(KINDS.length);
-	for (let i = 1; i < app.tree.nr; i++)
-		selfOf[app.tree.kindOf(i)] += app.tree.self[i];
-	legend.replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 0].filter((kind) => used.has(kind)).map((kind) => {
+	const used = new Set(app.profile.frames.kind), { kinds } = app.tree.hotMethods();
+	$('legend').replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 0].filter((kind) => used.has(kind)).map((kind) => {
 		const b = element('button');
 		b.type = 'button';
 		b.dataset.kind = kind;
-		b.title = `${KINDS[kind].long}: ${percent(selfOf[kind], app.tree.total[0])} of self. Click to fade these frames`;
+		b.title = `${KINDS[kind].long}: ${percent(kinds[kind], app.tree.total[0])} of self. Click to fade these frames`;
 		b.setAttribute('aria-pressed', String(!app.state.hidden.includes(kind)));
 		b.append(element('span', `dot k${kind}`), KINDS[kind].name);
 		b.addEventListener('click', () => {
@@ -168,6 +165,7 @@ function namedShare(app) {
 }
 
 const WARN_SHARE = 0.001;
+
 const COUNTS = ['lost', 'truncated']; // shown as numbers; what else was noted stands in their cards
 
 function fillQuality(app) {

@@ -26,16 +26,15 @@ class Tree {
 		}
 		// Children stand in the order of the first type's totals.
 		this.isSorted = type === 0 && !sets;
-		this.sumUp();
+		this.methods = null;
+		this.total = this.isSorted ? this.profile.nodes.total : this.sumUp();
 	}
 
 	sumUp() {
-		const { parent, self } = this, sum = self.reduce((a, b) => a + b, 0);
-		const total = sum < 2 ** 32 && self instanceof Uint32Array ? self.slice() : Float64Array.from(self);
+		const { parent, self } = this, total = self.slice();
 		for (let i = this.nr - 1; i > 0; i--)
 			total[parent[i]] += total[i];
-		this.total = total;
-		this.methods = null;
+		return total;
 	}
 
 	isEmpty() {
@@ -122,16 +121,19 @@ class Tree {
 	}
 
 	// Self and total by method, correct under recursion: `until` is where the outermost open
-	// occurrence of a method ends.
+	// occurrence of a method ends. Self by kind of frame.
 	hotMethods() {
 		if (this.methods)
 			return this.methods;
-		const { total, self, end, frame } = this, { method, nrMethods } = this.profile.frames;
-		const m = { self: new Float64Array(nrMethods), total: new Float64Array(nrMethods) };
+		const { total, self, end, frame, nr } = this, { method, kind, nrMethods } = this.profile.frames;
+		const m = { self: new Float64Array(nrMethods), total: new Float64Array(nrMethods), kinds: new Float64Array(KINDS.length) };
 		const until = new Int32Array(nrMethods);
-		for (let i = 1; i < this.nr; i++) {
+		for (let i = 1; i < nr; i++) {
 			const k = method[frame[i]];
-			m.self[k] += self[i];
+			if (self[i]) {
+				m.self[k] += self[i];
+				m.kinds[kind[frame[i]]] += self[i];
+			}
 			if (i >= until[k]) {
 				m.total[k] += total[i];
 				until[k] = end[i];
