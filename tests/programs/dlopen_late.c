@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BUILD-FLAGS: -fomit-frame-pointer -fno-inline */
+/* Loads the library that the argument names when it has run for a second, and spins in it. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <time.h>
+
+static volatile unsigned long sink;
+
+static void before(void)
+{
+	for (int i = 0; i < 100000; i++)
+		sink += (unsigned long)i;
+}
+
+int main(int argc, char **argv)
+{
+	puts("ready");
+	fflush(stdout);
+	for (time_t start = time(NULL); time(NULL) < start + 2;)
+		before();
+
+	void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+	void (*loaded)(void) = library ? (void (*)(void))dlsym(library, "loaded") : NULL;
+	for (; loaded;)
+		loaded();
+	return 1;
+}
