@@ -297,18 +297,19 @@ void session_tick(struct session *s)
 	}
 }
 
-/* A JVM that runs already is made ready before its first sample is taken. */
-static void prepare_jvm(struct process *p, void *ctx)
+/* JVMs, and what was asked for by PID, are made ready before the first sample is taken. */
+static void make_ready(struct process *p, void *ctx)
 {
 	struct session *s = ctx;
-	bool is_target = !s->options.filter;
+	bool is_asked_for = false;
 
 	for (size_t i = 0; i < s->options.nr_pids; i++)
-		is_target |= s->options.pids[i] == p->pid;
-	if (!p->is_jvm || !is_target)
+		is_asked_for |= s->options.pids[i] == p->pid;
+	if (!is_asked_for && (s->options.filter || !p->is_jvm))
 		return;
 	unwinding_want(s->unwinding, p);
-	meet_jvm(s, p, s->options.agent == AGENT_ALWAYS);
+	if (p->is_jvm)
+		meet_jvm(s, p, s->options.agent == AGENT_ALWAYS);
 }
 
 static int open_sources(struct session *s)
@@ -354,7 +355,7 @@ static int start(struct session *s)
 		log_error("/proc cannot be read: %s; mount it", strerror(-err));
 		return err;
 	}
-	processes_each(s->processes, prepare_jvm, s);
+	processes_each(s->processes, make_ready, s);
 	unwinding_update(s->unwinding, s->processes);
 	return cpus_start(s->cpus);
 }
