@@ -112,15 +112,23 @@ static int start_jvm(void **state)
 	return 0;
 }
 
+static void stop_child(void)
+{
+	if (world.child > 0) {
+		kill(world.child, SIGKILL);
+		waitpid(world.child, NULL, 0);
+	}
+	while (world.pid > 0 && kill(world.pid, 0) == 0) /* unshare's child ends after it */
+		usleep(1000);
+	world.child = world.pid = 0;
+}
+
 static int stop_jvm(void **state)
 {
 	hotspot_free(world.h);
 	mem_free(world.mem);
 	vec_fini(&world.truth);
-	if (world.child > 0) {
-		kill(world.child, SIGKILL);
-		waitpid(world.child, NULL, 0);
-	}
+	stop_child();
 	if (world.out)
 		fclose(world.out);
 	return 0;
@@ -310,6 +318,68 @@ static void initializers_and_constructors_are_named(void **state)
 	check_thread("t-init");
 }
 
+static void flags_and_version_are_read(void **state)
+{
+	struct hotspot_info info;
+	const char *what, *why;
+	bool on = false;
+
+	hotspot_info(world.h, &info);
+	assert_int_equal(info.jdk, getenv("JDK") ? atoi(getenv("JDK")) : 17);
+	assert_true(info.release[0] && info.vm[0] && info.collector[0]);
+	assert_int_equal(hotspot_flag(world.h, "DisableAttachMechanism", &on), 0);
+	assert_false(on);
+	assert_int_equal(hotspot_flag(world.h, "NoSuchFlag", &on), -ENOENT);
+	assert_false(hotspot_gap(world.h, 0, &what, &why));
+}
+
+/* From exec on: there is no libjvm yet, then one that is being relocated, then no code heap. */
+static void a_jvm_can_be_asked_for_from_its_start_on(void **state)
+{
+	int ends[2], err, tries = 0;
+	struct hotspot_layout l = { 0 };
+	struct hotspot *h = NULL;
+
+	if (getenv("JDK"))
+		skip(); /* its PID is known too late */
+	assert_int_equal(pipe(ends), 0);
+	pid_t pid = fork();
+	if (!pid)
+		exec_java(ends[1]);
+	while ((err = hotspot_open(pid, 0, &h))) {
+		assert_true(err == -ENOENT || err == -EAGAIN);
+		assert_true(tries++ < 100000);
+	}
+	for (u64 end = time_mono_ns() + 60 * NS_PER_SEC; !l.name_nmethod;) {
+		assert_true(time_mono_ns() < end);
+		assert_true(hotspot_refresh(h) >= 0);
+		hotspot_layout(h, &l);
+		usleep(1000);
+	}
+	assert_true(l.nr_heaps && l.interpreter_end && l.call_stub_return);
+	hotspot_free(h);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* The last test: it ends the JVM. */
+static void a_jvm_that_ends_is_told(void **state)
+{
+	struct java_frame frames[4];
+	struct hotspot_thread_id *threads;
+	struct hotspot_layout l;
+	struct hotspot *h = world.h;
+
+	hotspot_layout(h, &l);
+	stop_child();
+	assert_int_equal(hotspot_name_pc(h, l.heaps[0].start + 4096, 0, true, frames, 4), -ESRCH);
+	assert_int_equal(hotspot_name_method(h, l.heaps[0].start, 0, frames), -ESRCH);
+	assert_int_equal(hotspot_threads(h, &threads), -ESRCH);
+	assert_int_equal(hotspot_refresh(h), -ESRCH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +389,9 @@ int main(void)
 		cmocka_unit_test(reflection_and_native_methods_are_named),
 		cmocka_unit_test(names_beyond_ascii_are_named),
 		cmocka_unit_test(initializers_and_constructors_are_named),
+		cmocka_unit_test(flags_and_version_are_read),
+		cmocka_unit_test(a_jvm_can_be_asked_for_from_its_start_on),
+		cmocka_unit_test(a_jvm_that_ends_is_told),
 	};
 	return cmocka_run_group_tests(tests, start_jvm, stop_jvm);
 }

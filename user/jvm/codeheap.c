@@ -9,8 +9,8 @@
 
 #define HEAP_MAX_BYTES (4ull << 30) /* JDK 8..28 reserve at most 2 GB of code */
 #define HOPS_MAX       40           /* of 254 segments: the Interpreter takes 17 on JDK 8 */
-#define SEGMENT_FREE   0xff
-#define BATCH          128 /* blob headers read at a time: 64 KB */
+#define TAG_MAX        254          /* 255 is free memory, 0 the first segment of a block */
+#define BATCH          128          /* blob headers read at a time: 64 KB */
 #define SIZE_MAX_BLOCK 16
 
 static int read_space(const struct jvm *j, u64 space, u64 *low, u64 *high)
@@ -164,37 +164,46 @@ int blob_read(const struct jvm *j, const struct code_heaps *heaps, u64 addr, str
 	return 0;
 }
 
+/* The first segment of the block that holds `segment`; -ENOENT if that is free. */
+static int find_block(const struct jvm *j, const struct hotspot_heap *heap, u64 *segment)
+{
+	for (int hops = 0; hops < HOPS_MAX; hops++) {
+		/* One read gets all that the hop can lead to. */
+		u8 tags[TAG_MAX + 1];
+		u64 first = *segment < TAG_MAX ? 0 : *segment - TAG_MAX;
+		int err = mem_read(j->mem, heap->segmap + first, tags, *segment - first + 1);
+		if (err)
+			return err;
+
+		u8 tag = tags[*segment - first];
+		if (tag > TAG_MAX || tag > *segment)
+			return -ENOENT;
+		*segment -= tag;
+		if (!tags[*segment - first])
+			return 0;
+	}
+	return -ENOENT;
+}
+
 int blob_find(const struct jvm *j, const struct code_heaps *heaps, u64 pc, struct blob *out)
 {
 	const struct hotspot_heap *heap = code_heaps_find(heaps, pc);
 	u32 block_size = j->build.sizes[SIZE_HEAP_BLOCK];
+	struct blob b;
 
 	if (!heap || !block_size)
 		return -ENOENT;
 
 	u64 segment = (pc - heap->start) >> heap->shift;
-	for (int hops = 0; hops < HOPS_MAX; hops++) {
-		u8 tag;
-		int err = mem_read(j->mem, heap->segmap + segment, &tag, 1);
-		if (err)
-			return err;
-		if (tag == SEGMENT_FREE || tag > segment)
-			return -ENOENT;
-		if (tag) {
-			segment -= tag;
-			continue;
-		}
-
-		struct blob b;
+	int err = find_block(j, heap, &segment);
+	if (!err)
 		err = blob_read(j, heaps, heap->start + (segment << heap->shift) + block_size, &b);
-		if (err)
-			return err;
-		if (pc < b.addr || pc >= b.end)
-			return -ENOENT;
-		*out = b;
-		return 0;
-	}
-	return -ENOENT;
+	if (err)
+		return err;
+	if (pc < b.addr || pc >= b.end)
+		return -ENOENT;
+	*out = b;
+	return 0;
 }
 
 /* Blocks whose headers were read together: the block's header lies in front of each blob. */

@@ -62,19 +62,8 @@ static int find_tables(const struct jvm *j, const struct blob *b, struct tables 
 	}
 	t->metadata = find_metadata(j, b);
 	if (!base || t->descs > t->descs_end || t->descs_end - t->descs > TABLE_MAX ||
-	    t->scopes > t->scopes_end)
+	    t->scopes > t->scopes_end || t->scopes_end - t->scopes > TABLE_MAX)
 		return -EBADMSG;
-	return 0;
-}
-
-static int copy_table(const struct jvm *j, u64 start, u64 len, void **out)
-{
-	auto_free void *copy = xmalloc(len);
-	int err = mem_read(j->mem, start, copy, len);
-
-	if (err)
-		return err;
-	*out = take(copy);
 	return 0;
 }
 
@@ -82,28 +71,22 @@ static int copy_table(const struct jvm *j, u64 start, u64 len, void **out)
 static int find_scopes(const struct jvm *j, const struct tables *t, s32 pc_offset,
 		       struct scope scopes[], bool *is_exact)
 {
-	auto_free struct pc_desc *descs = NULL;
-	auto_free u8 *data = NULL;
-	int err = copy_table(j, t->descs, t->descs_end - t->descs, (void **)&descs);
+	u32 descs_len = (u32)(t->descs_end - t->descs), data_len = (u32)(t->scopes_end - t->scopes);
+	auto_free struct pc_desc *descs = xmalloc(descs_len);
+	auto_free u8 *data = xmalloc(data_len);
+	struct mem_request both[] = { { t->descs, descs, descs_len, false },
+				      { t->scopes, data, data_len, false } };
+	int nr = mem_read_batch(j->mem, both, ARRAY_SIZE(both));
 
-	if (err)
-		return err;
+	if (nr != ARRAY_SIZE(both))
+		return nr < 0 ? nr : -EFAULT;
 
-	const struct pc_desc *d =
-		scopes_find(descs, (t->descs_end - t->descs) / sizeof(*descs), pc_offset);
+	const struct pc_desc *d = scopes_find(descs, descs_len / sizeof(*descs), pc_offset);
 	if (!d)
 		return 0;
 	*is_exact = d->pc_offset == pc_offset;
-
-	/* A scope's callers are in front of it. */
-	u64 len = t->scopes_end - t->scopes;
-	if ((u64)d->scope_offset >= len || d->scope_offset >= (s32)TABLE_MAX)
-		return -EBADMSG;
-	len = len < (u64)d->scope_offset + 16 ? len : (u64)d->scope_offset + 16;
-	err = copy_table(j, t->scopes, len, (void **)&data);
-	if (err)
-		return err;
-	return scopes_decode(data, len, (u32)d->scope_offset, j->jdk >= 20, scopes, SCOPES_MAX);
+	return scopes_decode(data, data_len, (u32)d->scope_offset, j->jdk >= 20, scopes,
+			     SCOPES_MAX);
 }
 
 /* The Methods of the scopes; checks in the same system call that the nmethod is still the same. */
@@ -142,7 +125,7 @@ static int add_frame(const struct jvm *j, struct methods *methods, u64 method, s
 		.signature = m->signature,
 		.file = m->file,
 		.bci = bci,
-		.line = method_line(j, m, bci),
+		.line = methods_line(methods, m, bci),
 		.kind = FRAME_INLINED,
 		.is_native = m->is_native,
 	};

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/time.h"
 #include "jvm/compiled.h"
 #include "jvm/vm.h"
 #include "proc/mapping.h"
@@ -15,7 +16,7 @@
 #define TEXT_MAX        512
 #define BUILDS_MAX      64
 #define INTERPRETER_MAX (16u << 20)
-#define CONT_FRAME_SIZE 64 /* from the ContinuationEntry to enterSpecial's saved fp, JDK 21..28 */
+#define STARTING_NS     (10 * NS_PER_SEC)
 
 /*
  * Builds read before. The tables lie in memory that the process can write, so that a build is
@@ -50,6 +51,9 @@ static bool find_build(const struct known_build *key, struct jvm_build *out)
 {
 	bool found = false;
 
+	if (!key->build_id_len)
+		return false;
+
 	pthread_mutex_lock(&builds.lock);
 	for (u32 i = 0; i < builds.nr && !found; i++) {
 		found = same_build(builds.at[i], key);
@@ -62,8 +66,12 @@ static bool find_build(const struct known_build *key, struct jvm_build *out)
 
 static void keep_build(const struct known_build *key, const struct jvm_build *build)
 {
+	bool known = !key->build_id_len || build->is_cut;
+
 	pthread_mutex_lock(&builds.lock);
-	if (builds.nr < BUILDS_MAX && key->build_id_len && !build->is_cut) {
+	for (u32 i = 0; i < builds.nr && !known; i++)
+		known = same_build(builds.at[i], key);
+	if (!known && builds.nr < BUILDS_MAX) {
 		struct known_build *k = xmemdup(key, sizeof(*key));
 		k->build = *build;
 		builds.at[builds.nr++] = k;
@@ -119,7 +127,7 @@ static int read_tables(struct hotspot *h, const struct image *img)
 	return 0;
 }
 
-/* `key` is filled but for the build id; NULL: this build is not to be kept. */
+/* Takes the build from those known, or reads it; `key` is filled but for the build id. */
 static int read_build(struct hotspot *h, u64 base, struct known_build *key)
 {
 	struct image img;
@@ -128,16 +136,9 @@ static int read_build(struct hotspot *h, u64 base, struct known_build *key)
 	if (err) /* mapped, but ld.so has not got far enough yet */
 		return err == -EFAULT ? -EAGAIN : err == -ENOENT ? -ENOEXEC : err;
 	h->jvm.bias = img.bias;
-	if (!key || !img.build_id_len)
-		return read_tables(h, &img);
 	key->build_id_len = img.build_id_len;
 	memcpy(key->build_id, img.build_id, sizeof(key->build_id));
-	if (find_build(key, &h->jvm.build))
-		return 0;
-	err = read_tables(h, &img);
-	if (!err)
-		keep_build(key, &h->jvm.build);
-	return err;
+	return find_build(key, &h->jvm.build) ? 0 : read_tables(h, &img);
 }
 
 /*
@@ -261,9 +262,15 @@ int hotspot_open(pid_t pid, u64 start_ns, struct hotspot **out)
 	key.uid = status.uid;
 	h->is_nested = status.nr_nspid > 1;
 	err = read_build(h, base, &key);
-	err = err ? err : read_instance(h);
 	if (err)
 		return err;
+	err = read_instance(h);
+	/* Tables that ld.so is still relocating end too early. */
+	if (err == -ENOEXEC && time_boot_ns() - status.start_ns < STARTING_NS)
+		return -EAGAIN;
+	if (err)
+		return err;
+	keep_build(&key, &h->jvm.build);
 	*out = take(h);
 	return 0;
 }
@@ -271,7 +278,8 @@ int hotspot_open(pid_t pid, u64 start_ns, struct hotspot **out)
 int hotspot_of_memory(struct mem *m, u64 base, struct hotspot **out)
 {
 	auto_hotspot struct hotspot *h = new_hotspot(m, 0);
-	int err = read_build(h, base, NULL);
+	struct known_build key = { 0 };
+	int err = read_build(h, base, &key);
 
 	err = err ? err : read_instance(h);
 	if (err)

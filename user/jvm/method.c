@@ -25,8 +25,11 @@ struct fingerprint {
 };
 
 struct known_method {
-	struct method_name name;
+	struct method_name name; /* first: what is handed out leads back here */
 	struct fingerprint print;
+	u64 lines_at;  /* the line table in the JVM, 0 if there is none or it was read */
+	u32 lines_len; /* at most; once it was read exactly */
+	u8 *lines;
 };
 
 struct methods {
@@ -47,6 +50,8 @@ struct methods *methods_new(const struct jvm *j, struct java_names *names)
 
 void methods_clear(struct methods *all)
 {
+	vec_each(k, &all->known)
+		free(k->lines);
 	dict_fini(&all->by_address);
 	vec_fini(&all->known);
 	all->by_address = (struct dict){ 0 };
@@ -251,8 +256,8 @@ static int name_method(struct methods *all, u64 method, u64 at, const u8 *bytes,
 	u64 code = j->build.sizes[SIZE_CONST_METHOD] + (u64)k.print.code_size;
 	k.name.code_size = k.print.code_size;
 	if ((u32)jvm_get(&j->build, CM_FLAGS, bytes, len) & j->build.has_line_table) {
-		k.name.lines = at + code;
-		k.name.lines_len = (u32)(k.print.size * 8ull - code);
+		k.lines_at = at + code;
+		k.lines_len = (u32)(k.print.size * 8ull - code);
 	}
 	/* What was read belongs together only if the Method is still what it was. */
 	err = jvm_read(j, method, METHOD_CONST_METHOD, &again);
@@ -296,18 +301,32 @@ int methods_find(struct methods *all, u64 method, const struct method_name **out
 		*dict_add(&all->by_address, method) = all->known.nr;
 		known = &all->known.at[all->known.nr - 1];
 	} else {
+		free(known->lines);
 		*known = fresh;
 	}
 	*out = &known->name;
 	return 0;
 }
 
-u32 method_line(const struct jvm *j, const struct method_name *m, s32 bci)
+/* The table lies in front of others of unknown number: its length is known once it was decoded. */
+static void read_lines(const struct jvm *j, struct known_method *k)
 {
-	u32 len = m->lines_len < LINES_MAX ? m->lines_len : LINES_MAX;
-	auto_free u8 *table = xmalloc(len + 1);
+	u32 len = k->lines_len < LINES_MAX ? k->lines_len : LINES_MAX;
+	auto_free u8 *table = xmalloc(len);
 
-	if (!m->lines || !len || mem_read(j->mem, m->lines, table, len))
-		return 0;
-	return line_table_find(table, len, j->jdk >= 20, bci < 0 ? 0 : bci);
+	k->lines_len = 0;
+	if (!mem_read(j->mem, k->lines_at, table, len)) {
+		k->lines_len = (u32)line_table_length(table, len, j->jdk >= 20);
+		k->lines = xmemdup(table, k->lines_len);
+	}
+	k->lines_at = 0;
+}
+
+u32 methods_line(struct methods *all, const struct method_name *m, s32 bci)
+{
+	struct known_method *k = (struct known_method *)m;
+
+	if (k->lines_at)
+		read_lines(all->j, k);
+	return line_table_find(k->lines, k->lines_len, all->j->jdk >= 20, bci < 0 ? 0 : bci);
 }

@@ -14,8 +14,6 @@ struct method_name {
 	const char *class_name, *name, *signature, *file; /* in the pool */
 	u32 code_size;                                    /* bytes of bytecode */
 	bool is_native;
-	u64 lines;     /* the line table in the JVM; 0: none */
-	u32 lines_len; /* at most */
 };
 
 struct methods;
@@ -27,11 +25,11 @@ void methods_clear(struct methods *all);
 
 /*
  * The name of the Method at that address. -EBADMSG if there is no such object (any more), -ENOENT
- * if this build does not say how to read it, -EFAULT, -ESRCH. Valid until methods_clear.
+ * if this build does not say how to read it, -EFAULT, -ESRCH. Valid until the next call.
  */
 int methods_find(struct methods *all, u64 method, const struct method_name **out);
 
-/* The source line of a bytecode, 0 if unknown; reads the line table anew. */
-u32 method_line(const struct jvm *j, const struct method_name *m, s32 bci);
+/* The source line of a bytecode of the method that was just found, 0 if unknown. */
+u32 methods_line(struct methods *all, const struct method_name *m, s32 bci);
 
-#define METHODS_MAX 32768
+#define METHODS_MAX 8192

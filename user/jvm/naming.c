@@ -128,7 +128,7 @@ int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, struct java_fram
 		.method = m->name,
 		.signature = m->signature,
 		.file = m->file,
-		.line = is_inside ? method_line(&h->jvm, m, bci) : 0,
+		.line = is_inside ? methods_line(h->methods, m, bci) : 0,
 		.bci = bci,
 		.kind = FRAME_INTERPRETED,
 		.is_native = m->is_native,

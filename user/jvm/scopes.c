@@ -71,30 +71,57 @@ static bool signed5_read(const u8 *table, size_t len, size_t *at, bool excludes_
 	return true;
 }
 
+/* A place in a compressed line table. */
+struct line_entry {
+	u32 bci, line;
+};
+
+/* Steps to the next entry; false at the end, or where the table is damaged. */
+static bool next_line(const u8 *table, size_t len, size_t *at, bool excludes_zero,
+		      struct line_entry *e)
+{
+	s32 bci_delta, line_delta;
+
+	if (*at >= len || !table[*at])
+		return false;
+
+	u8 byte = table[(*at)++];
+	if (byte != LINE_EXTENDED) {
+		e->bci += byte >> 3;
+		e->line += byte & 7;
+		return true;
+	}
+	if (!signed5_read(table, len, at, excludes_zero, &bci_delta) ||
+	    !signed5_read(table, len, at, excludes_zero, &line_delta))
+		return false;
+	e->bci += (u32)bci_delta;
+	e->line += (u32)line_delta;
+	return true;
+}
+
+/* As Method::line_number_from_bci: the entry of the bci itself, else the nearest one before. */
 u32 line_table_find(const u8 *table, size_t len, bool excludes_zero, s32 bci)
 {
-	u32 at_bci = 0, line = 0, found = 0, best_bci = 0;
+	struct line_entry e = { 0 };
+	u32 found = 0, best = 0, wanted = bci < 0 ? 0 : (u32)bci;
 
-	for (size_t at = 0; at < len && table[at];) {
-		u8 byte = table[at++];
-
-		if (byte == LINE_EXTENDED) {
-			s32 bci_delta, line_delta;
-			if (!signed5_read(table, len, &at, excludes_zero, &bci_delta) ||
-			    !signed5_read(table, len, &at, excludes_zero, &line_delta))
-				break;
-			at_bci += (u32)bci_delta;
-			line += (u32)line_delta;
-		} else {
-			at_bci += byte >> 3;
-			line += byte & 7;
-		}
-		if (bci >= 0 && at_bci == (u32)bci) /* as Method::line_number_from_bci */
-			return line;
-		if (bci >= 0 && at_bci < (u32)bci && at_bci >= best_bci) {
-			best_bci = at_bci;
-			found = line;
+	for (size_t at = 0; next_line(table, len, &at, excludes_zero, &e);) {
+		if (e.bci == wanted)
+			return e.line;
+		if (e.bci < wanted && e.bci >= best) {
+			best = e.bci;
+			found = e.line;
 		}
 	}
 	return found;
+}
+
+size_t line_table_length(const u8 *table, size_t len, bool excludes_zero)
+{
+	struct line_entry e = { 0 };
+	size_t at = 0;
+
+	while (next_line(table, len, &at, excludes_zero, &e))
+		;
+	return at;
 }

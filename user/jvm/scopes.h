@@ -40,3 +40,6 @@ bool unsigned5_read(const u8 *data, size_t len, size_t *at, bool excludes_zero, 
 
 /* The source line of `bci` in a compressed line table; 0 if it has none. */
 u32 line_table_find(const u8 *table, size_t len, bool excludes_zero, s32 bci);
+
+/* The bytes of the table that begins at `table`, without the 0 at its end; at most `len`. */
+size_t line_table_length(const u8 *table, size_t len, bool excludes_zero);
