@@ -86,14 +86,13 @@ async function expose(app) {
 		clear: () => app.change({ query: '' }),
 		matched: () => (app.search.marks ? { view: app.search.inView.weight, all: app.search.whole.weight, hits: app.search.whole.hits.length } : null),
 		reverse: () => app.change({ isUp: !app.state.isUp }, true),
-		// To the widest frame of 5 to 35 % of the whole at depth 5 to 59.
-		zoom() {
+		// The widest frame of 5 to 35 % of the whole at depth 5 to 59, to zoom to.
+		widest() {
 			const { tree } = app, whole = tree.total[0];
 			let best = 0;
 			for (let i = 1; i < tree.nr; i++)
 				if (tree.depth[i] >= 5 && tree.depth[i] < 60 && tree.total[i] >= whole * 0.05 && tree.total[i] <= whole * 0.35 && (!best || tree.total[i] > tree.total[best]))
 					best = i;
-			app.zoomTo(best);
 			return best;
 		},
 		unzoom: () => app.zoomTo(app.view.root),
