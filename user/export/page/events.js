@@ -10,7 +10,6 @@ App.prototype.listen = function () {
 		this.apply(readHash(location.hash));
 		this.move(before);
 	});
-	addEventListener('hashchange', () => this.apply(readHash(location.hash)));
 	new ResizeObserver(() => this.resize()).observe($('scroll'));
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.setTheme());
 	addEventListener('beforeprint', () => this.print(true));
