@@ -12,7 +12,7 @@ VERSION := 0.1.0
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
 	     libiberty-dev libjansson-dev uthash-dev openjdk-17-jdk-headless
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev chromium nodejs npm \
-	     iproute2 libcap2-bin valgrind binutils xz-utils util-linux gawk
+	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux gawk
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
 JVMTI      = -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux

@@ -418,6 +418,10 @@ void session_stop(struct session *s)
 	profile_note(s->profile, "truncated", "user stacks that did not reach their root",
 		     now.truncated);
 	session_each_reason(s, note_reason, s->profile);
+	if (symbolizer_nr_conflicts(s->symbolizer))
+		profile_note(s->profile, "conflicts",
+			     "frames that the agent and HotSpot's tables named differently",
+			     symbolizer_nr_conflicts(s->symbolizer));
 	profile_note(s->profile, "frames", "frames of all samples", now.frames);
 	profile_note(s->profile, "unnamed", "frames without a name", now.frames - now.frames_named);
 }
@@ -458,6 +462,7 @@ void session_progress(const struct session *s, struct session_progress *out)
 		.frames_named = s->nr_named,
 		.nr_cpus = cpus_nr(s->cpus),
 		.event = cpus_event(s->cpus),
+		.name_conflicts = symbolizer_nr_conflicts(s->symbolizer),
 		.kernel_error = symbolizer_kernel_error(s->symbolizer),
 	};
 	if (s->first_sample_ns > s->started_ns)

@@ -24,6 +24,7 @@ struct session_options {
 struct session_progress {
 	u64 samples, lost, truncated;
 	u64 frames, frames_named;
+	u64 name_conflicts;                          /* of the agent and HotSpot's tables */
 	u64 start_to_first_sample_ns;                /* from session_start; 0 while there is none */
 	u64 bpf_run_ns, bpf_runs;                    /* 0 unless measured */
 	u32 jvms;                                    /* seen */

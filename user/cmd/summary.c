@@ -103,6 +103,9 @@ void summary_print(struct session *s, int freq_hz, const char *path, u64 size_by
 	session_each_reason(s, print_reason, NULL);
 	log_info("named      %.1f %% of %s frames", percent(now.frames_named, now.frames),
 		 grouped(now.frames, b));
+	if (now.name_conflicts)
+		log_warn("%s names of compiled code differ between the agent and HotSpot's tables",
+			 grouped(now.name_conflicts, a));
 	if (now.kernel_error)
 		log_warn("%s", now.kernel_error);
 	if (now.bpf_runs)

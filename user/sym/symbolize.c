@@ -18,7 +18,9 @@
 
 #define NATIVE_BUDGET_BYTES (24 * 1024 * 1024)
 #define KERNEL_REFRESH_NS   NS_PER_SEC
+#define PERFMAPS_MAX        64 /* processes, each with up to 64 MB of text */
 #define PERFMAP_REFRESH_NS  NS_PER_SEC
+#define CROSS_CHECK_EVERY   16 /* frames of compiled code */
 #define INLINE_FRAMES_MAX   64
 #define PROCESS_FRAMES_MAX  (256 * 1024) /* cached pcs of one process */
 
@@ -39,7 +41,8 @@ struct symbolizer {
 	struct native *native;
 	struct dict kernel_frames; /* pc -> frame + 1 */
 	struct dict perfmaps;      /* pid -> struct known_perfmap * */
-	VEC(bool) named;           /* by frame */
+	u64 nr_jvm_code, nr_conflicts;
+	VEC(bool) named; /* by frame */
 };
 
 struct symbolizer *symbolizer_new(struct frames *frames, struct jvms *jvms, struct agents *agents)
@@ -53,6 +56,16 @@ struct symbolizer *symbolizer_new(struct frames *frames, struct jvms *jvms, stru
 	return s;
 }
 
+static void forget_perfmaps(struct symbolizer *s)
+{
+	dict_each(slot, &s->perfmaps) {
+		struct known_perfmap *known = (void *)slot->value;
+		perfmap_free(known->map);
+		free(known);
+	}
+	dict_fini(&s->perfmaps);
+}
+
 void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
@@ -60,12 +73,7 @@ void symbolizer_free(struct symbolizer *s)
 	kernel_syms_free(s->kernel);
 	native_free(s->native);
 	dict_fini(&s->kernel_frames);
-	dict_each(slot, &s->perfmaps) {
-		struct known_perfmap *known = (void *)slot->value;
-		perfmap_free(known->map);
-		free(known);
-	}
-	dict_fini(&s->perfmaps);
+	forget_perfmaps(s);
 	vec_fini(&s->named);
 	free(s);
 }
@@ -175,6 +183,25 @@ static bool add_java(struct symbolizer *s, const struct java_frame *frames, int 
 	return nr > 0;
 }
 
+/* The method that was compiled; what is inlined into it stands before it. */
+static bool is_same_method(const struct java_frame *a, const struct java_frame *b)
+{
+	return !strcmp(a->method, b->method) && !strcmp(a->class_name, b->class_name);
+}
+
+/* Now and then asks both for the same code: they must not tell different stories. */
+static void cross_check(struct symbolizer *s, const struct process *p, u64 pc, u64 time_ns,
+			const struct java_frame *outside)
+{
+	struct java_frame frames[INLINE_FRAMES_MAX];
+
+	if (outside->kind == FRAME_STUB || s->nr_jvm_code++ % CROSS_CHECK_EVERY)
+		return;
+	int nr =
+		agents_name(s->agents, p->pid, p->start_ns, pc, time_ns, frames, INLINE_FRAMES_MAX);
+	s->nr_conflicts += nr > 0 && !is_same_method(&frames[nr - 1], outside);
+}
+
 /*
  * Code of a code heap: HotSpot's own tables know what stands there now, with tiers and inlining,
  * and the compile id tells whether it is what was sampled; the agent knows what stood there then.
@@ -189,8 +216,10 @@ static bool name_jvm_code(struct symbolizer *s, const struct process *p, const s
 	if (h && (f->kind == RAW_JVM_CODE || hotspot_owns(h, f->at)))
 		nr_now = hotspot_name_pc(h, f->at, (u32)f->detail, f->is_leaf, now,
 					 INLINE_FRAMES_MAX);
-	if (nr_now > 0 && !now[0].is_stale)
+	if (nr_now > 0 && !now[0].is_stale) {
+		cross_check(s, p, f->at, time_ns, &now[nr_now - 1]);
 		return add_java(s, now, nr_now, out);
+	}
 	nr_then = agents_name(s->agents, p->pid, p->start_ns, f->at, time_ns, then,
 			      INLINE_FRAMES_MAX);
 	return add_java(s, then, nr_then, out) || add_java(s, now, nr_now, out);
@@ -211,6 +240,9 @@ static void name_method(struct symbolizer *s, const struct process *p, const str
 /* Runtimes other than HotSpot may tell perf what they generate. */
 static const char *name_generated(struct symbolizer *s, const struct process *p, u64 pc)
 {
+	if (s->perfmaps.nr > PERFMAPS_MAX)
+		forget_perfmaps(s);
+
 	u64 *slot = dict_add(&s->perfmaps, (u64)p->pid), now = time_mono_ns();
 	struct known_perfmap *known = (void *)*slot;
 
@@ -300,4 +332,9 @@ const char *symbolizer_kernel_error(const struct symbolizer *s)
 		return NULL;
 	return s->kernel_err == -EPERM ? "kernel addresses are hidden: CAP_SYSLOG shows them"
 				       : "/proc/kallsyms cannot be read";
+}
+
+u64 symbolizer_nr_conflicts(const struct symbolizer *s)
+{
+	return s->nr_conflicts;
 }
