@@ -36,6 +36,9 @@ class NameTexts {
 // Measuring a name of 64 KB would cost more than a frame; nothing shows that much.
 const LONGEST = 400;
 
+// What compilers append to the copies that they make of a function.
+const CLONE = /\.(isra|constprop|part|cold|llvm|lto_priv|localalias)\b/;
+
 function shorten(name) {
 	if (name.length > LONGEST)
 		name = `${name.slice(0, LONGEST)}\u2026`;
@@ -45,9 +48,9 @@ function shorten(name) {
 	let base = name;
 	if (name.includes('::'))
 		base = stripArguments(name);
-	const cuts = [];
-	const separator = /::|[./](?=[^./])/g;
-	for (let m; (m = separator.exec(base));)
+	const cuts = [], separator = /::|\.(?!so\b)(?=[^./\d])|\/(?=[^./])/g, clone = base.search(CLONE);
+	const plain = clone > 0 ? base.slice(0, clone) : base;
+	for (let m; (m = separator.exec(plain));)
 		cuts.push(m.index + m[0].length);
 	if (base !== name)
 		texts.push(base);
