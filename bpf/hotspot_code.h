@@ -157,9 +157,8 @@ static __always_inline enum shape prologue_shape(const struct walk *w, s64 left)
 	if (is_entry_barrier(w, 0) || (left == 6 && (c & 0xffff) == 0x850f) ||
 	    (left == 7 && (c & 0xff) == 0x74) || (left == 5 && (c & 0xff) == 0xe8))
 		return SHAPE_BODY;
-	/* Padding: in front of the barrier, or in front of the frame? */
-	if ((c & 0xff) == 0x90 || (c & 0xffff) == 0x9066 || (c & 0xffff) == 0x1f0f ||
-	    (c & 0xffffff) == 0x1f0f66) {
+	/* Padding (nop, with prefixes): in front of the barrier, or in front of the frame? */
+	if ((c & 0xff) == 0x90 || (c & 0xff) == 0x66 || (c & 0xffff) == 0x1f0f) {
 		for (int i = 1; i < 12; i++)
 			if (is_entry_barrier(w, i))
 				return SHAPE_BODY;
@@ -202,6 +201,15 @@ static __always_inline enum shape wrapper_shape(const struct walk *w, s64 left)
 	if (c == 0xba491674 || is_poll_stub(w))
 		return SHAPE_RA_AT_SP;
 	return (c & 0xff) == 0x5d ? SHAPE_FP_AT_SP : SHAPE_BODY;
+}
+
+/* The end of C2's ExceptionBlob, behind pop rdx: some moves, and jmp r8 to the handler. */
+static __always_inline bool is_before_handler(const struct walk *w)
+{
+	for (int i = 0; i <= 28; i++)
+		if (code_3(w, i) == 0xe0ff41)
+			return true;
+	return false;
 }
 
 /* In StubRoutines and other buffers without a frame size; SHAPE_BODY: fp decides. */

@@ -16,6 +16,7 @@ static __always_inline void regs_from_sigcontext(struct regs *r, const u64 *word
 		.fp = words[10],
 		.ax = words[13],
 		.bx = words[11],
+		.dx = words[12],
 		.r13 = words[5],
 		.r15 = words[7],
 	};
@@ -29,6 +30,7 @@ static __always_inline void regs_from_task(struct regs *r, const struct pt_regs 
 		.fp = user->bp,
 		.ax = user->ax,
 		.bx = user->bx,
+		.dx = user->dx,
 		.r13 = user->r13,
 		.r15 = user->r15,
 	};

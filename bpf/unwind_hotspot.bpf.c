@@ -3,11 +3,15 @@
 #include "hotspot_code.h"
 #include "maps.h"
 
-#define STUB_FP_MAX   (1ULL << 16) /* fp above sp in a stub with a frame of fp */
-#define SEARCH_WORDS  31           /* pushed below the return address at most */
-#define CALLER_WORDS  16           /* pushed by a frameless stub at most; slow_subtype_check: 8 */
-#define ENTRY_BARRIER (~0ULL)      /* cookie that method_entry_barrier pushes */
-#define CALL_BYTES    8            /* read before a return address */
+#define STUB_FP_MAX     (1ULL << 16) /* fp above sp in a stub with a frame of fp */
+#define SEARCH_WORDS    31           /* pushed below the return address at most */
+#define CALLER_WORDS    16           /* pushed by a frameless stub at most; slow_subtype_check: 8 */
+#define FRAMELESS_BYTES 160          /* of a frameless routine: d2l_fixup has 100 */
+#define PUSH_FP         0x55         /* push rbp */
+#define PUSH_RDX        0x52
+#define POP_RDX         0x5a
+#define ENTRY_BARRIER   (~0ULL) /* cookie that method_entry_barrier pushes */
+#define CALL_BYTES      8       /* read before a return address */
 
 /* The pc's surroundings, what is not readable as zeros. */
 static __always_inline void read_code(struct walk *w)
@@ -130,21 +134,105 @@ static __always_inline int step_nmethod(struct walk *w, const struct hotspot_lay
 	return step_shape(w, jvm, compiled_shape(w, left));
 }
 
+/*
+ * C2's ExceptionBlob is jumped to with the frame of the method in place and the pc where it called
+ * in rdx, which it pushes as if the method had called, and pops before it jumps to the handler
+ * (cpu/x86/runtime_x86_64.cpp).
+ */
+static __always_inline int step_exception_blob(struct walk *w, const struct hotspot_layout *jvm)
+{
+	u64 sp = w->regs.sp;
+
+	if (is_sub_sp(w, 0) || code_1(w, 0) == POP_RDX)
+		return step_sp(w, RULE_RA_AT_SP, sp);
+	if (is_store_fp(w, 0))
+		return step_frame_size(w, jvm, false);
+	if (w->regs.pc != w->blob.code_start && !is_before_handler(w))
+		return step_frame_size(w, jvm, true);
+	if (!walk_is_return_address(jvm, w->regs.dx))
+		return STAT_STUB_FRAME;
+	return go_on(w, RULE_RA_IN_RDX, w->regs.dx, sp);
+}
+
 /* A runtime stub with a frame. */
 static __always_inline int step_stub(struct walk *w, const struct hotspot_layout *jvm)
 {
 	const struct blob *b = &w->blob;
 	enum shape shape;
+	u8 first = 0;
 
 	if (!w->is_leaf)
 		return step_shape(w, jvm, SHAPE_BODY);
+	walk_read(&first, 1, b->code_start);
+	if (first == PUSH_RDX)
+		return step_exception_blob(w, jvm);
 	shape = stub_shape(w, w->regs.pc == b->code_start);
 	if (shape == SHAPE_BODY && is_fp_frame(w, b->frame_size * 8ULL))
 		return step_fp_at(w, RULE_FP_FRAME, w->regs.fp);
 	return step_shape(w, jvm, shape);
 }
 
-/* StubRoutines and other buffers: most routines have a frame of fp. */
+/* Where a call that ends at `ra` leads, if it is call rel32; else 0. */
+static __always_inline u64 call_target(u64 ra)
+{
+	u8 before[CALL_BYTES];
+
+	if (walk_read(before, sizeof(before), ra - CALL_BYTES) || before[3] != 0xe8)
+		return 0;
+	return ra + (s32)(before[4] | before[5] << 8 | before[6] << 16 | (u32)before[7] << 24);
+}
+
+/*
+ * Code that only pushes: the caller is where a call to [from, pc] was made. Exact, for nothing
+ * lies between sp and the return address but what was pushed.
+ */
+int walk_call_target(struct walk *w, u64 from)
+{
+	if (!w)
+		return STAT_NO_SCRATCH;
+	u32 index = w->proc.jvm;
+	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
+	u64 sp = w->regs.sp;
+
+	if (!jvm || walk_read(w->words, CALLER_WORDS * 8, sp))
+		return STAT_UNREADABLE;
+	for (u32 i = 0; i < CALLER_WORDS; i++) {
+		u64 ra = w->words[i & (WALK_WORDS - 1)];
+
+		if (!walk_is_code(jvm, ra))
+			continue;
+		u64 target = call_target(ra);
+		u8 first;
+		if (target < from || target > w->regs.pc || walk_read(&first, 1, target))
+			continue;
+		if (first == PUSH_FP)
+			return STAT_STUB_FRAME; /* fp is the routine's own */
+		return go_on(w, RULE_CALL_TARGET, ra, sp + i * 8 + 8);
+	}
+	return STAT_STUB_FRAME;
+}
+
+/*
+ * A frameless stub of C1. unwind_exception is jumped to with the return address at sp, and aligns
+ * sp by a word when it calls on.
+ */
+static __always_inline int step_frameless(struct walk *w, const struct hotspot_layout *jvm)
+{
+	int stop = walk_call_target(w, w->blob.code_start);
+
+	if (stop != STAT_STUB_FRAME)
+		return stop;
+	if (walk_is_return_address(jvm, w->words[0]))
+		return go_on(w, RULE_RA_AT_SP, w->words[0], w->regs.sp + 8);
+	if (walk_is_return_address(jvm, w->words[1]))
+		return go_on(w, RULE_RA_ABOVE_SP, w->words[1], w->regs.sp + 16);
+	return stop;
+}
+
+/*
+ * StubRoutines and other buffers: most routines have a frame of fp, but some only push: f2i_fixup
+ * and its like, which are small.
+ */
 static __always_inline int step_buffer(struct walk *w, const struct hotspot_layout *jvm)
 {
 	enum shape shape = w->is_leaf ? buffer_shape(w) : SHAPE_BODY;
@@ -152,6 +240,8 @@ static __always_inline int step_buffer(struct walk *w, const struct hotspot_layo
 
 	if (shape != SHAPE_BODY)
 		return step_shape(w, jvm, shape);
+	if (w->is_leaf && !walk_call_target(w, w->regs.pc - FRAMELESS_BYTES))
+		return 0;
 	if (!is_fp_frame(w, STUB_FP_MAX)) {
 		if (!w->is_leaf)
 			return STAT_STUB_FRAME;
@@ -170,33 +260,6 @@ static __always_inline int step_buffer(struct walk *w, const struct hotspot_layo
 	return go_on(w, RULE_FP_FRAME, w->words[1], fp + 16);
 }
 
-/* A frameless stub of C1 that only pushes: the caller is where a call to this blob was made. */
-int walk_call_target(struct walk *w)
-{
-	u8 before[CALL_BYTES];
-
-	if (!w)
-		return STAT_NO_SCRATCH;
-	u32 index = w->proc.jvm;
-	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
-	u64 sp = w->regs.sp;
-
-	if (!jvm || walk_read(w->words, CALLER_WORDS * 8, sp))
-		return STAT_UNREADABLE;
-	for (u32 i = 0; i < CALLER_WORDS; i++) {
-		u64 ra = w->words[i & (WALK_WORDS - 1)];
-
-		if (!walk_is_code(jvm, ra) || walk_read(before, sizeof(before), ra - CALL_BYTES) ||
-		    before[3] != 0xe8)
-			continue;
-		s32 rel = before[4] | before[5] << 8 | before[6] << 16 | (u32)before[7] << 24;
-		u64 target = ra + rel;
-		if (target - w->blob.code_start < w->blob.code_end - w->blob.code_start)
-			return go_on(w, RULE_CALL_TARGET, ra, sp + i * 8 + 8);
-	}
-	return STAT_STUB_FRAME;
-}
-
 static __always_inline int step_by_class(struct walk *w, const struct hotspot_layout *jvm)
 {
 	const struct blob *b = &w->blob;
@@ -212,7 +275,10 @@ static __always_inline int step_by_class(struct walk *w, const struct hotspot_la
 		return step_stub(w, jvm);
 	if (b->frame_size == 0)
 		return step_buffer(w, jvm);
-	return walk_call_target(w);
+	/* No size is known, but some have a frame of fp: C1's slow paths of G1 barriers. */
+	u8 first = 0;
+	walk_read(&first, 1, b->code_start);
+	return first == PUSH_FP ? step_buffer(w, jvm) : step_frameless(w, jvm);
 }
 
 /*

@@ -54,27 +54,100 @@ static __always_inline int step_entry(struct walk *w)
 }
 
 /*
- * Before a method entry sets up its frame, fp is the caller's, and a compiled caller uses it for
- * something else. The return address is at sp, or has just been popped to rax; r13 is the caller's
- * sp, for adapters and the locals move it.
+ * Before a method entry sets up its frame, fp is the caller's. The return address is at sp, below
+ * the saved fp, or has been popped to rax; r13 is the caller's sp, for adapters and the locals
+ * move it.
  */
 static __always_inline int step_before_entry(struct walk *w, const struct hotspot_layout *jvm)
 {
-	if (!w->is_leaf || !is_method(w->regs.bx))
-		return STAT_INTERPRETER_FRAME;
-	if (walk_read(w->words, 8, w->regs.sp))
-		return STAT_UNREADABLE;
+	u64 ra;
 
-	u64 ra = w->words[0], up = w->regs.r13 - w->regs.sp;
-	if (!walk_is_return_address(jvm, ra))
+	if (!is_method(w->regs.bx))
+		return STAT_INTERPRETER_FRAME;
+	if (walk_read(w->words, 16, w->regs.sp))
+		return STAT_UNREADABLE;
+	if (walk_is_return_address(jvm, w->words[0]))
+		ra = w->words[0];
+	else if (w->words[0] == w->regs.fp && walk_is_return_address(jvm, w->words[1]))
+		ra = w->words[1];
+	else if (walk_is_return_address(jvm, w->regs.ax))
 		ra = w->regs.ax;
-	if (up > SENDER_DISTANCE_MAX || !walk_is_return_address(jvm, ra))
+	else
 		return STAT_INTERPRETER_FRAME;
 	set_interpreted(w, w->regs.bx, 0);
 	w->rule = RULE_INTERPRETER_ENTRY;
 	w->regs.pc = ra;
 	w->regs.sp = w->regs.r13;
 	return 0;
+}
+
+static __always_inline bool is_stack(const struct walk *w, u64 addr)
+{
+	return !(addr & 7) && addr - w->regs.sp <= SENDER_DISTANCE_MAX;
+}
+
+/*
+ * A return has left the frame: fp is the caller's, and rbx its sp. The return address is still at
+ * sp, or has been popped to r13 (InterpreterMacroAssembler::remove_activation).
+ */
+static __always_inline int step_exit(struct walk *w, const struct hotspot_layout *jvm)
+{
+	u64 ra = w->regs.r13, sp = w->regs.sp;
+
+	if (!walk_is_return_address(jvm, ra)) {
+		if (!is_stack(w, w->regs.bx) || walk_read(&ra, sizeof(ra), sp) ||
+		    !walk_is_return_address(jvm, ra))
+			return STAT_INTERPRETER_FRAME;
+		sp += 8;
+	}
+	w->rule = RULE_INTERPRETER_EXIT;
+	w->regs.pc = ra;
+	w->regs.sp = is_stack(w, w->regs.bx) ? w->regs.bx : sp;
+	return 0;
+}
+
+/* Whether r13 points into the bytecode of the method, as it does while that runs. */
+static __always_inline bool runs(const struct walk *w, const struct hotspot_layout *jvm, u64 method)
+{
+	u64 const_method;
+	u16 size;
+
+	if (!is_method(method) || walk_read(&const_method, 8, method + jvm->const_method) ||
+	    walk_read(&size, sizeof(size), const_method + jvm->code_size))
+		return false;
+	return w->regs.r13 - (const_method + jvm->bytecode) <= size;
+}
+
+static __always_inline int step_leaf(struct walk *w, const struct hotspot_layout *jvm, bool has_fp)
+{
+	u64 method = has_fp ? slot(w, jvm->method_slot) : 0, bcp = w->regs.r13;
+
+	if (has_fp && w->regs.fp - w->regs.sp <= 16)
+		return step_entry(w);
+	if (!runs(w, jvm, method)) {
+		if (is_stack(w, w->regs.r13))
+			return step_before_entry(w, jvm);
+		if (!step_exit(w, jvm))
+			return 0;
+		if (!is_method(method))
+			return STAT_INTERPRETER_FRAME;
+		bcp = slot(w, jvm->bcp_slot);
+	}
+	set_interpreted(w, method, bcp);
+	w->rule = RULE_INTERPRETER;
+	leave(w, slot(w, jvm->sender_sp_slot));
+	return 0;
+}
+
+/* Entries of intrinsic methods, Math.sin for one, call a stub without a frame of their own. */
+static __always_inline bool is_intrinsic_entry(struct walk *w)
+{
+	static const u8 end[6] = { 0x58, 0x49, 0x8b, 0xe5, 0xff, 0xe0 };
+	bool is = !walk_read(w->code, 8, w->regs.pc);
+
+	for (u32 i = 0; i < sizeof(end); i++) /* pop rax; mov rsp, r13; jmp rax */
+		is = is && w->code[i] == end[i];
+	return is;
 }
 
 int walk_interpreter(struct walk *w)
@@ -86,19 +159,25 @@ int walk_interpreter(struct walk *w)
 
 	if (!jvm)
 		return STAT_NO_JVM;
-	u64 fp = w->regs.fp, above = fp - w->regs.sp;
-	if (fp & 7 || above > FP_DISTANCE_MAX)
-		return step_before_entry(w, jvm);
-	if (walk_read(w->words, (SLOTS_BELOW + 2) * 8, fp - SLOTS_BELOW * 8))
+	if (w->callee_kind == USER_FRAME_STUB && is_intrinsic_entry(w)) {
+		if (walk_read(&w->regs.pc, 8, w->regs.sp))
+			return STAT_UNREADABLE;
+		w->rule = RULE_RA_AT_SP;
+		w->regs.sp += 8;
+		return 0;
+	}
+
+	u64 fp = w->regs.fp;
+	bool has_fp = !(fp & 7) && fp - w->regs.sp <= FP_DISTANCE_MAX;
+	if (has_fp && walk_read(w->words, (SLOTS_BELOW + 2) * 8, fp - SLOTS_BELOW * 8))
 		return STAT_UNREADABLE;
-	if (w->is_leaf && above <= 16)
-		return step_entry(w);
+	if (w->is_leaf)
+		return step_leaf(w, jvm, has_fp);
 
 	u64 method = slot(w, jvm->method_slot);
-	if (!is_method(method))
+	if (!has_fp || !is_method(method))
 		return STAT_INTERPRETER_FRAME;
-	/* Before a call the interpreter saves its bytecode pointer; a leaf's is in r13. */
-	set_interpreted(w, method, w->is_leaf ? w->regs.r13 : slot(w, jvm->bcp_slot));
+	set_interpreted(w, method, slot(w, jvm->bcp_slot));
 	w->rule = RULE_INTERPRETER;
 	leave(w, slot(w, jvm->sender_sp_slot));
 	return 0;

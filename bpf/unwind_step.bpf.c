@@ -64,14 +64,15 @@ int unwind_step(struct scratch *s)
 		return STAT_DEPTH;
 	if (stop)
 		return stop;
+	w->callee_kind = w->frame.info >> USER_FRAME_KIND_SHIFT;
 	if (w->is_frozen) {
 		w->is_frozen = 0;
 		stack_push(s, 0, (u64)USER_FRAME_FROZEN << USER_FRAME_KIND_SHIFT);
 	}
 	if (w->rule == RULE_ROW_SIGNAL)
 		w->is_leaf = 1; /* and may go on on another stack */
-	else if (w->regs.sp <= sp)
-		return STAT_LOOP;
+	else if (w->regs.sp < sp || (w->regs.sp == sp && !w->is_leaf))
+		return STAT_LOOP; /* a leaf may have its return address in a register */
 	else
 		w->is_leaf = 0;
 	return 0;
@@ -82,6 +83,7 @@ __hidden u32 unwind_walk(struct scratch *s)
 	struct walk *w = &s->walk;
 
 	w->is_leaf = 1;
+	w->callee_kind = USER_FRAME_NATIVE;
 	w->is_frozen = 0;
 	w->range.start = w->range.end = 0;
 	for (u32 i = 0; i < ABI_USER_FRAMES + 1; i++) {

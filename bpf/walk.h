@@ -21,6 +21,7 @@
 	X(NO_ROW_LEAF, "leaf without a row: return address at sp")             \
 	X(INTERPRETER, "interpreter frame")                                    \
 	X(INTERPRETER_ENTRY, "interpreter frame under construction")           \
+	X(INTERPRETER_EXIT, "interpreter frame just left")                     \
 	X(FRAME_SIZE, "frame size of the blob")                                \
 	X(FRAME_SIZE_FP, "frame size of the blob, fp not saved yet")           \
 	X(SEARCH, "frame size, then the next return address in the code heap") \
@@ -29,6 +30,7 @@
 	X(RA_ABOVE_SP, "return address one word above sp")                     \
 	X(FP_FRAME, "frame of fp")                                             \
 	X(CALL_TARGET, "frameless stub: the return address of a call to it")   \
+	X(RA_IN_RDX, "ExceptionBlob: return address in rdx")                   \
 	X(CONTINUATION, "continuation entry of the virtual thread")
 
 enum rule {
@@ -40,7 +42,7 @@ enum rule {
 /* What carries from frame to frame, and for a leaf what HotSpot's rules need besides. */
 struct regs {
 	u64 pc, sp, fp;
-	u64 ax, bx, r13, r15; /* valid in a leaf only */
+	u64 ax, bx, dx, r13, r15; /* valid in a leaf only */
 };
 
 /* The blob of the code heap that a step stands in. */
@@ -64,6 +66,7 @@ struct blob {
 struct walk {
 	struct regs regs;
 	u32 is_leaf;             /* regs.pc is the next instruction, no return address */
+	u32 callee_kind;         /* enum user_frame_kind of the frame before */
 	u32 rule;                /* enum rule: how the caller was found */
 	u32 is_frozen;           /* callers of this frame are missing: a virtual thread's */
 	struct user_frame frame; /* what the step stands on */

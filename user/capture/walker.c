@@ -53,6 +53,7 @@ static void start(struct scratch *s, const struct unwind_proc *proc,
 		.fp = regs->rbp,
 		.ax = regs->rax,
 		.bx = regs->rbx,
+		.dx = regs->rdx,
 		.r13 = regs->r13,
 		.r15 = regs->r15,
 	};
