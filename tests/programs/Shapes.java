@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
@@ -6,6 +8,7 @@ import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 import java.util.zip.CRC32;
@@ -13,6 +16,7 @@ import java.util.zip.CRC32;
 /**
  * Threads whose call shape is known: each runs one shape for ever and has its name. A shape is the
  * chain run, l0 .. l3, op, behind which JDK code may follow; tests/jvm/oracle.awk knows the chains.
+ * Arguments name the shapes to run, else all do. A shape's name on standard input gives it the turn.
  */
 public final class Shapes extends Thread {
 	interface Op {
@@ -20,6 +24,7 @@ public final class Shapes extends Thread {
 	}
 
 	static volatile int sink;
+	static volatile String turn;
 	final Op op;
 
 	Shapes(String name, Op op) {
@@ -31,7 +36,10 @@ public final class Shapes extends Thread {
 	@Override
 	public void run() {
 		for (int i = 0;; i++)
-			sink = l0(i);
+			if (turn == null || turn.equals(getName()))
+				sink = l0(i);
+			else
+				LockSupport.parkNanos(1000000);
 	}
 
 	int l0(int x) {
@@ -213,6 +221,9 @@ public final class Shapes extends Thread {
 		for (Object[] s : shapes)
 			if (args.length == 0 || Arrays.asList(args).contains(s[0]))
 				new Shapes((String) s[0], (Op) s[1]).start();
+		BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+		while ((turn = in.readLine()) != null)
+			continue;
 		Thread.sleep(1000000);
 	}
 }

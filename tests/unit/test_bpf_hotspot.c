@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The unwinder's BPF sources on a made-up JVM: one code heap with one blob, one stack. */
+#include "host/unwinder.h"
+#include "test.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define HEAP       0x10000000ull
+#define HEAP_BYTES 0x10000
+#define BLOB       (HEAP + 0x80 + 16) /* the block's second segment: one hop back */
+#define CODE       (HEAP + 0x400)
+#define CALLER     (HEAP + 0x800) /* in the same blob: what a return address points to */
+#define STACK      0x700000ull
+#define WORDS      256
+
+enum {
+	NAME_OFF = 8,
+	FRAME_SIZE_OFF = 28,
+	COMPLETE_OFF = 20,
+	BEGIN_OFF = 32,
+	END_OFF = 40
+};
+enum {
+	NAME_NMETHOD = 1000,
+	NAME_NATIVE,
+	NAME_VTABLE
+};
+#define ID_OFF 300
+
+struct world {
+	u8 heap[HEAP_BYTES], segmap[HEAP_BYTES / 128];
+	u64 stack[WORDS];
+	struct hotspot_layout jvm;
+	struct unwind_range range;
+	u64 counters[NR_STATS];
+};
+
+static struct world world;
+static struct scratch scratch;
+
+#define SEGMAP 0x20000000ull
+
+static void *bpf_map_lookup_elem(void *map, const void *key)
+{
+	if (map == &unwind_ranges)
+		return &world.range;
+	if (map == &jvms)
+		return &world.jvm;
+	return map == &stats ? &world.counters[*(const u32 *)key] : NULL;
+}
+
+static bool copy(void *dst, u32 size, u64 from, u64 base, const void *bytes, u64 len)
+{
+	if (from < base || from - base > len || size > len - (from - base))
+		return false;
+	memcpy(dst, (const char *)bytes + (from - base), size);
+	return true;
+}
+
+static long bpf_probe_read_user(void *dst, __u32 size, const void *from)
+{
+	u64 at = (u64)from;
+
+	return copy(dst, size, at, HEAP, world.heap, HEAP_BYTES) ||
+			       copy(dst, size, at, STACK, world.stack, sizeof(world.stack)) ||
+			       copy(dst, size, at, SEGMAP, world.segmap, sizeof(world.segmap))
+		       ? 0
+		       : -14;
+}
+
+static void put(u64 at, const void *bytes, size_t len)
+{
+	memcpy(&world.heap[at - HEAP], bytes, len);
+}
+
+#define put_value(at, type, value)                \
+	do {                                      \
+		type put_v = (type)(value);       \
+		put((at), &put_v, sizeof(put_v)); \
+	} while (0)
+
+/* A JVM like JDK 17: pointers to code, 32-bit frame_complete, names instead of kinds. */
+static void set_jvm(void)
+{
+	world.jvm = (struct hotspot_layout){
+		.bounds_start = HEAP,
+		.bounds_end = HEAP + HEAP_BYTES,
+		.name_nmethod = NAME_NMETHOD,
+		.name_native = NAME_NATIVE,
+		.name_vtable = NAME_VTABLE,
+		.nr_heaps = 1,
+		.heaps = { { HEAP, HEAP + HEAP_BYTES, SEGMAP, 7, 0 } },
+		.method_slot = -3,
+		.bcp_slot = -8,
+		.sender_sp_slot = -1,
+		.block_size = 16,
+		.block_used = 8,
+		.name = NAME_OFF,
+		.kind = HOTSPOT_NO_FIELD,
+		.frame_size = FRAME_SIZE_OFF,
+		.frame_complete = COMPLETE_OFF,
+		.code_begin = BEGIN_OFF,
+		.code_end = END_OFF,
+		.compile_id = ID_OFF,
+		.orig_pc = HOTSPOT_NO_FIELD,
+		.deopt = HOTSPOT_NO_FIELD,
+		.deopt_mh = HOTSPOT_NO_FIELD,
+	};
+	world.range = (struct unwind_range){ .start = HEAP,
+					     .end = HEAP + HEAP_BYTES,
+					     .kind = RANGE_CODE_HEAP };
+}
+
+/* The heap holds one blob of that name and frame size; the pc stands at `code`. */
+static void set_blob(u64 name, s32 frame_size, s32 complete, const char *code, size_t len)
+{
+	memset(&world, 0, sizeof(world));
+	memset(&scratch, 0, sizeof(scratch));
+	set_jvm();
+	for (u32 i = 2; i < sizeof(world.segmap); i++)
+		world.segmap[i] = i - 1 > 254 ? 254 : (u8)(i - 1);
+	world.segmap[0] = 0xff; /* free */
+	put_value(HEAP + 0x80 + 8, u8, 1);
+	put_value(BLOB + NAME_OFF, u64, name);
+	put_value(BLOB + FRAME_SIZE_OFF, s32, frame_size);
+	put_value(BLOB + COMPLETE_OFF, s32, complete);
+	put_value(BLOB + BEGIN_OFF, u64, CODE);
+	put_value(BLOB + END_OFF, u64, HEAP + 0x1000);
+	put_value(BLOB + ID_OFF, s32, 4711);
+	put(CODE + 0x100, code, len);
+	put_value(CALLER - 5, u8, 0xe8); /* a call ends there */
+	scratch.walk.proc = (struct unwind_proc){ .nr_ranges = 1 };
+	scratch.walk.regs = (struct regs){ .pc = CODE + 0x100, .sp = STACK, .fp = 0xf0 };
+	scratch.walk.is_leaf = 1;
+}
+
+#define set_code(name, frame_size, complete, code) \
+	set_blob(name, frame_size, complete, code, sizeof(code) - 1)
+
+/* One step; the caller is at CALLER, with that sp and fp. */
+static void assert_step(u64 sp_words, u64 fp)
+{
+	assert_int_equal(unwind_step(&scratch), 0);
+	assert_int_equal(scratch.walk.regs.pc, CALLER);
+	assert_int_equal(scratch.walk.regs.sp, STACK + 8 * sp_words);
+	assert_int_equal(scratch.walk.regs.fp, fp);
+}
+
+static void the_body_of_an_nmethod_has_its_frame_size(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 20, "\x90\x90");
+	world.stack[4] = 0x77;
+	world.stack[5] = CALLER;
+	assert_step(6, 0x77);
+	assert_int_equal(scratch.words[1] >> USER_FRAME_KIND_SHIFT, USER_FRAME_COMPILED);
+	assert_int_equal(scratch.words[1] >> USER_FRAME_ID_SHIFT & USER_FRAME_ID_MASK, 4711);
+	assert_int_equal(scratch.words[1] & USER_FRAME_BLOB_MASK, CODE + 0x100 - BLOB);
+}
+
+/* What stands at the pc of a leaf, and where its caller is. */
+struct leaf {
+	const char *what;
+	u64 name;
+	s32 left; /* of the prologue behind the pc; 0: behind it */
+	char code[40];
+	size_t len;
+	u64 ra_word;      /* of the return address */
+	bool fp_is_below; /* of it; else unchanged */
+};
+
+#define LEAF(what, name, left, code, ra, fp)                     \
+	{                                                        \
+		what, name, left, code, sizeof(code) - 1, ra, fp \
+	}
+
+static const struct leaf leaves[] = {
+	LEAF("ret", NAME_NMETHOD, 0, "\xc3", 0, false),
+	LEAF("pop rbp", NAME_NMETHOD, 0, "\x5d\xc3", 1, true),
+	LEAF("poll of JDK 8", NAME_NMETHOD, 0, "\x85\x05\x11\x22\x33\x44\xc3", 0, false),
+	LEAF("poll of JDK 11", NAME_NMETHOD, 0, "\x4d\x8b\x97\x08\x01\0\0\x41\x85\x02\xc3", 0,
+	     false),
+	LEAF("test of JDK 11", NAME_NMETHOD, 0, "\x41\x85\x02\xc3", 0, false),
+	LEAF("poll of JDK 17", NAME_NMETHOD, 0,
+	     "\x49\x3b\xa7\x40\x03\0\0\x0f\x87\x11\x22\x33\x44\xc3", 0, false),
+	LEAF("poll of JDK 25", NAME_NMETHOD, 0, "\x49\x3b\x67\x28\x0f\x87\x11\x22\x33\x44\xc3", 0,
+	     false),
+	LEAF("ja and ret", NAME_NMETHOD, 0, "\x0f\x87\x11\x22\x33\x44\xc3", 0, false),
+	LEAF("ja without ret is body", NAME_NMETHOD, 0, "\x0f\x87\x11\x22\x33\x44\x90", 5, true),
+	LEAF("poll stub", NAME_NMETHOD, 0,
+	     "\x49\xba\1\2\3\4\5\6\7\x08\x4d\x89\x97\x11\x22\x33\x44\xe9\0\0\0\0", 0, false),
+	LEAF("stack bang", NAME_NMETHOD, 12, "\x89\x84\x24\0\xc0\xfe\xff\x55\x48\x83\xec\x20", 0,
+	     false),
+	LEAF("push rbp", NAME_NMETHOD, 5, "\x55\x48\x83\xec\x20", 0, false),
+	LEAF("sub rsp behind push", NAME_NMETHOD, 4, "\x48\x83\xec\x20\x90\x90\x90", 1, true),
+	LEAF("sub rsp without push", NAME_NMETHOD, 12, "\x48\x81\xec\x28\0\0\0\x48\x89\x6c\x24\x20",
+	     0, false),
+	LEAF("store of rbp", NAME_NMETHOD, 5, "\x48\x89\x6c\x24\x20", 5, false),
+	LEAF("entry barrier", NAME_NMETHOD, 14, "\x41\x81\x7f\x20\1\0\0\0\x0f\x85\0\0\0\0", 5,
+	     true),
+	LEAF("jump of the barrier", NAME_NMETHOD, 6, "\x0f\x85\0\0\0\0", 5, true),
+	LEAF("padding of the barrier", NAME_NMETHOD, 17,
+	     "\x66\x66\x90\x41\x81\x7f\x20\1\0\0\0\x74\x05\xe8\0\0\0", 5, true),
+	LEAF("padding of the entry", NAME_NMETHOD, 15, "\x0f\x1f\0\x89\x84\x24\0\xc0\xfe\xff\x55",
+	     0, false),
+	LEAF("mov rbp, rsp of a wrapper", NAME_NATIVE, 7, "\x48\x8b\xec\x48\x83\xec\x30", 1, true),
+	LEAF("exception check of JDK 17", NAME_NATIVE, 0,
+	     "\x49\x81\x7f\x08\0\0\0\0\x0f\x85\1\2\3\4\xc3", 0, false),
+	LEAF("exception check of JDK 21", NAME_NATIVE, 0, "\x49\x83\x7f\x08\0\x0f\x85\1\2\3\4\xc3",
+	     0, false),
+	LEAF("leave of a wrapper is body", NAME_NATIVE, 0, "\xc9\xc3", 5, true),
+	LEAF("vtable stub", NAME_VTABLE, 0, "\x90", 0, false),
+};
+
+static void leaves_have_their_return_address_where_the_code_says(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(leaves); i++) {
+		const struct leaf *l = &leaves[i];
+
+		set_blob(l->name, 6, l->left ? 0x100 + l->left : 8, l->code, l->len);
+		world.stack[l->ra_word] = CALLER;
+		if (l->ra_word)
+			world.stack[l->ra_word - 1] = 0x77;
+		print_message("%s\n", l->what);
+		assert_step(l->ra_word + 1, l->fp_is_below ? 0x77 : 0xf0);
+	}
+}
+
+static void arguments_that_were_pushed_are_searched_through(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 8, "\x90");
+	world.stack[7] = CALLER;
+	world.stack[6] = 0x77;
+	assert_step(8, 0x77);
+	assert_true(scratch.words[1] & USER_FRAME_APPROXIMATE);
+	assert_int_equal(world.counters[STAT_SEARCHED], 1);
+}
+
+static void a_stale_address_that_no_call_left_is_not_believed(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 8, "\x90");
+	world.stack[7] = CALLER + 1;
+	assert_int_equal(unwind_step(&scratch), STAT_RETURN_ADDRESS);
+}
+
+static void a_stub_routine_with_a_frame_of_fp_is_left_by_it(void **state)
+{
+	set_code(2000, 0, -1, "\x90");
+	scratch.walk.regs.fp = STACK + 24;
+	world.stack[3] = 0x77;
+	world.stack[4] = CALLER;
+	assert_step(5, 0x77);
+	assert_int_equal(scratch.words[1] >> USER_FRAME_KIND_SHIFT, USER_FRAME_STUB);
+}
+
+static void the_cookie_of_the_entry_barrier_is_stepped_over(void **state)
+{
+	set_code(2000, 0, -1, "\x90");
+	scratch.walk.regs.fp = STACK + 24;
+	world.stack[4] = ~0ull;
+	world.stack[5] = CALLER;
+	assert_step(6, 0);
+}
+
+static void a_routine_that_only_pushes_is_found_by_the_call_to_it(void **state)
+{
+	set_code(2000, 0, -1, "\x90");
+	put_value(CALLER - 4, s32, CODE + 0xf0 - CALLER);
+	world.stack[3] = CALLER;
+	assert_step(4, 0xf0);
+	assert_int_equal(scratch.walk.rule, RULE_CALL_TARGET);
+}
+
+static void a_pc_in_free_memory_is_in_no_blob(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 8, "\x90");
+	scratch.walk.regs.pc = HEAP + 4;
+	assert_int_equal(unwind_step(&scratch), STAT_NO_BLOB);
+}
+
+static void a_segment_map_that_goes_round_in_circles_ends(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 8, "\x90");
+	memset(world.segmap, 1, sizeof(world.segmap));
+	scratch.walk.regs.pc = HEAP + HEAP_BYTES - 1;
+	assert_int_equal(unwind_step(&scratch), STAT_NO_BLOB);
+}
+
+static void an_absurd_frame_size_is_refused(void **state)
+{
+	set_code(NAME_NMETHOD, 1 << 30, 8, "\x90");
+	assert_int_equal(unwind_step(&scratch), STAT_BAD_BLOB);
+}
+
+/* Offsets come from a process: whatever they are, nothing is read outside of the header. */
+static void absurd_offsets_do_no_harm(void **state)
+{
+	for (u32 off = 0; off < 0x10000; off += 97) {
+		set_code(NAME_NMETHOD, 6, 8, "\x90");
+		world.jvm.name = world.jvm.code_begin = world.jvm.frame_size = (u16)off;
+		world.jvm.frame_complete = world.jvm.compile_id = world.jvm.code_end =
+			(u16)(off * 7);
+		world.jvm.block_used = world.jvm.kind = world.jvm.orig_pc = (u16)(off * 3);
+		world.jvm.deopt = world.jvm.deopt_mh = (u16)(off * 5);
+		unwind_step(&scratch);
+	}
+}
+
+static void a_deoptimised_frame_shows_where_it_was(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 8, "\x90");
+	world.jvm.deopt = 128;
+	world.jvm.orig_pc = 200;
+	put_value(BLOB + 128, u64, CODE + 0x100);
+	put_value(BLOB + 200, s32, 16);
+	scratch.walk.is_leaf = 0;
+	world.stack[2] = CODE + 0x55;
+	world.stack[5] = CALLER;
+	assert_step(6, 0);
+	assert_int_equal(scratch.words[0], CODE + 0x55);
+}
+
+static void the_return_barrier_leads_to_the_continuations_entry(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 8, "\x90");
+	world.jvm.barrier = CODE + 0x20;
+	world.jvm.enter_special_return = CALLER;
+	world.stack[5] = CODE + 0x20;
+	assert_step(6, 0);
+	assert_int_equal(scratch.sample.nr_user, 2);
+	assert_int_equal(scratch.words[3] >> USER_FRAME_KIND_SHIFT, USER_FRAME_FROZEN);
+}
+
+/* A method at HEAP + 0x2000, its ConstMethod with 10 bytes of code at HEAP + 0x3000 + 56. */
+static void set_interpreter(void)
+{
+	set_code(NAME_NMETHOD, 6, 8, "\x90");
+	world.jvm.interpreter_start = CODE + 0x100;
+	world.jvm.interpreter_end = CODE + 0x200;
+	world.jvm.const_method = 8;
+	world.jvm.bytecode = 56;
+	world.jvm.code_size = 32;
+	put_value(HEAP + 0x2000 + 8, u64, HEAP + 0x3000);
+	put_value(HEAP + 0x3000 + 32, u16, 10);
+	scratch.walk.regs.fp = STACK + 160;
+	world.stack[20] = 0x77; /* saved fp */
+	world.stack[21] = CALLER;
+	world.stack[19] = STACK + 200; /* sender sp */
+	world.stack[17] = HEAP + 0x2000;
+	world.stack[12] = HEAP + 0x3038;
+}
+
+static void an_interpreter_frame_tells_method_and_bytecode(void **state)
+{
+	set_interpreter();
+	scratch.walk.regs.r13 = HEAP + 0x303b;
+	assert_step(25, 0x77);
+	assert_int_equal(scratch.words[0], HEAP + 0x2000);
+	assert_int_equal(scratch.words[1] & USER_FRAME_BCP_MASK, HEAP + 0x303b);
+}
+
+static void a_calling_interpreter_frame_has_saved_its_bytecode_pointer(void **state)
+{
+	set_interpreter();
+	scratch.walk.is_leaf = 0;
+	assert_step(25, 0x77);
+	assert_int_equal(scratch.words[1] & USER_FRAME_BCP_MASK, HEAP + 0x3038);
+}
+
+static void a_method_entry_without_frame_is_left_by_its_return_address(void **state)
+{
+	set_interpreter();
+	scratch.walk.regs.r13 = STACK + 24;
+	scratch.walk.regs.bx = HEAP + 0x2000;
+	world.stack[0] = CALLER;
+	assert_step(3, STACK + 160);
+	assert_int_equal(scratch.words[0], HEAP + 0x2000);
+}
+
+static void a_method_entry_may_have_popped_its_return_address(void **state)
+{
+	set_interpreter();
+	scratch.walk.regs.r13 = STACK;
+	scratch.walk.regs.bx = HEAP + 0x2000;
+	scratch.walk.regs.ax = CALLER;
+	assert_step(0, STACK + 160);
+}
+
+static void an_interpreted_return_keeps_its_return_address_in_r13(void **state)
+{
+	set_interpreter();
+	scratch.walk.regs.r13 = CALLER;
+	scratch.walk.regs.bx = STACK + 40;
+	assert_step(5, STACK + 160);
+	assert_int_equal(scratch.words[1] >> USER_FRAME_KIND_SHIFT, USER_FRAME_INTERPRETER);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_body_of_an_nmethod_has_its_frame_size),
+		cmocka_unit_test(leaves_have_their_return_address_where_the_code_says),
+		cmocka_unit_test(arguments_that_were_pushed_are_searched_through),
+		cmocka_unit_test(a_stale_address_that_no_call_left_is_not_believed),
+		cmocka_unit_test(a_stub_routine_with_a_frame_of_fp_is_left_by_it),
+		cmocka_unit_test(the_cookie_of_the_entry_barrier_is_stepped_over),
+		cmocka_unit_test(a_routine_that_only_pushes_is_found_by_the_call_to_it),
+		cmocka_unit_test(a_pc_in_free_memory_is_in_no_blob),
+		cmocka_unit_test(a_segment_map_that_goes_round_in_circles_ends),
+		cmocka_unit_test(an_absurd_frame_size_is_refused),
+		cmocka_unit_test(absurd_offsets_do_no_harm),
+		cmocka_unit_test(a_deoptimised_frame_shows_where_it_was),
+		cmocka_unit_test(the_return_barrier_leads_to_the_continuations_entry),
+		cmocka_unit_test(an_interpreter_frame_tells_method_and_bytecode),
+		cmocka_unit_test(a_calling_interpreter_frame_has_saved_its_bytecode_pointer),
+		cmocka_unit_test(a_method_entry_without_frame_is_left_by_its_return_address),
+		cmocka_unit_test(a_method_entry_may_have_popped_its_return_address),
+		cmocka_unit_test(an_interpreted_return_keeps_its_return_address_in_r13),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
