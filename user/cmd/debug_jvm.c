@@ -123,11 +123,13 @@ static void print_layout(const struct hotspot *h)
 	       (unsigned long long)l.name_vtable, (unsigned long long)l.name_adapter,
 	       (unsigned long long)l.name_mh_adapter);
 	if (l.cont_stubs_start)
-		printf("virtual threads: barrier %#llx, continuation stubs %#llx-%#llx, "
+		printf("virtual threads: barrier %#llx, enterSpecial returns to %#llx, "
+		       "continuation stubs %#llx-%#llx, "
 		       "JavaThread::_cont_entry %u, enterSpecial %#llx, doYield %#llx\n",
-		       (unsigned long long)l.barrier, (unsigned long long)l.cont_stubs_start,
-		       (unsigned long long)l.cont_stubs_end, l.cont_entry,
-		       (unsigned long long)l.enter_special, (unsigned long long)l.do_yield);
+		       (unsigned long long)l.barrier, (unsigned long long)l.enter_special_return,
+		       (unsigned long long)l.cont_stubs_start, (unsigned long long)l.cont_stubs_end,
+		       l.cont_entry, (unsigned long long)l.enter_special,
+		       (unsigned long long)l.do_yield);
 }
 
 static void print_threads(struct hotspot *h, bool each)

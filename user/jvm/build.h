@@ -40,6 +40,7 @@
 	X(NM_METHOD, "nmethod", "_method")                                \
 	X(NM_COMPILE_ID, "nmethod", "_compile_id")                        \
 	X(NM_COMP_LEVEL, "nmethod", "_comp_level")                        \
+	X(NM_STATE, "nmethod", "_state")                                  \
 	X(NM_ORIG_PC, "nmethod", "_orig_pc_offset")                       \
 	X(NM_STUB_OFFSET, "nmethod", "_stub_offset")                      \
 	X(NM_DEOPT_BEGIN, "CompiledMethod", "_deopt_handler_begin")       \

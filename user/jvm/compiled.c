@@ -89,12 +89,10 @@ static int find_scopes(const struct jvm *j, const struct tables *t, s32 pc_offse
 			     SCOPES_MAX);
 }
 
-/* The Methods of the scopes; checks in the same system call that the nmethod is still the same. */
-static int read_methods(const struct jvm *j, const struct blob *b, const struct tables *t,
-			const struct scope scopes[], int nr, u64 methods[])
+static int read_methods(const struct jvm *j, const struct tables *t, const struct scope scopes[],
+			int nr, u64 methods[])
 {
-	struct mem_request requests[SCOPES_MAX + 1];
-	u32 id = 0;
+	struct mem_request requests[SCOPES_MAX];
 
 	for (int i = 0; i < nr; i++) {
 		if (!scopes[i].method_index || scopes[i].method_index > METADATA_MAX)
@@ -103,12 +101,32 @@ static int read_methods(const struct jvm *j, const struct blob *b, const struct 
 			(struct mem_request){ t->metadata + 8ull * (scopes[i].method_index - 1),
 					      &methods[i], 8, false };
 	}
-	requests[nr] = (struct mem_request){ b->addr + j->build.fields[NM_COMPILE_ID].at, &id,
-					     sizeof(id), false };
-	int nr_ok = mem_read_batch(j->mem, requests, (size_t)nr + 1);
-	if (nr_ok <= nr)
+	int nr_ok = mem_read_batch(j->mem, requests, (size_t)nr);
+	return nr_ok == nr ? 0 : nr_ok < 0 ? nr_ok : -EFAULT;
+}
+
+/*
+ * Whether the blob is still the nmethod that it was: then its Methods were alive when they were
+ * named. One that is unloaded loses its Method first; one that is freed, its block.
+ */
+static int check_alive(const struct jvm *j, const struct blob *b)
+{
+	const struct jvm_field *f = j->build.fields;
+	u64 method = 0;
+	u32 id = 0;
+	u8 used = 1;
+	struct mem_request requests[] = {
+		{ b->addr + f[NM_METHOD].at, &method, sizeof(method), false },
+		{ b->addr + f[NM_COMPILE_ID].at, &id, sizeof(id), false },
+		{ b->addr - j->build.sizes[SIZE_HEAP_BLOCK] + f[BLOCK_USED].at, &used, 1, false },
+	};
+	int nr_ok = mem_read_batch(j->mem, requests, ARRAY_SIZE(requests));
+
+	if (nr_ok != ARRAY_SIZE(requests))
 		return nr_ok < 0 ? nr_ok : -EFAULT;
-	return id == compiled_id(j, b) ? 0 : -ESTALE;
+	if (!jvm_has(&j->build, NM_COMPILE_ID))
+		id = 0;
+	return method == get(j, b, NM_METHOD) && id == compiled_id(j, b) && used ? 0 : -ESTALE;
 }
 
 static int add_frame(const struct jvm *j, struct methods *methods, u64 method, s32 bci,
@@ -156,8 +174,9 @@ static int physical_frame(const struct jvm *j, struct methods *methods, const st
 	return 1;
 }
 
-int compiled_frames(const struct jvm *j, struct methods *methods, const struct blob *b, u64 pc,
-		    bool is_leaf, struct java_frame out[], int max)
+/* As compiled_frames, of an nmethod that may be gone before it returns. */
+static int read_frames(const struct jvm *j, struct methods *methods, const struct blob *b, u64 pc,
+		       bool is_leaf, struct java_frame out[], int max)
 {
 	struct scope scopes[SCOPES_MAX];
 	u64 addrs[SCOPES_MAX];
@@ -170,10 +189,8 @@ int compiled_frames(const struct jvm *j, struct methods *methods, const struct b
 		is_leaf && b->frame_complete > 0 && pc < b->code_start + (u64)b->frame_complete;
 	if (!in_prologue && pc >= b->code_start && pc <= b->code_end && !find_tables(j, b, &t))
 		nr = find_scopes(j, &t, (s32)(pc - b->code_start), scopes, &is_exact);
-	if (nr == -ESRCH)
-		return nr;
-	int err = nr > 0 ? read_methods(j, b, &t, scopes, nr, addrs) : 0;
-	if (err == -ESRCH || err == -ESTALE)
+	int err = nr > 0 ? read_methods(j, &t, scopes, nr, addrs) : nr;
+	if (err == -ESRCH)
 		return err;
 	if (nr <= 0 || err)
 		return physical_frame(j, methods, b, in_prologue, out);
@@ -191,4 +208,26 @@ int compiled_frames(const struct jvm *j, struct methods *methods, const struct b
 	struct java_frame *last = &out[nr - skip - 1];
 	last->kind = physical_kind(j, b, last->is_native);
 	return nr - skip;
+}
+
+/*
+ * Whether nothing can be in this nmethod, nor its tables be trusted. The JVM is still writing it:
+ * not_installed, -1 on JDK 9 and later (JDK 8 has states from 0 on only). Or its class is unloaded
+ * and its Methods' memory free: its own Method is NULL then.
+ */
+static bool is_unused(const struct jvm *j, const struct blob *b)
+{
+	return (s8)get(j, b, NM_STATE) < 0 || !get(j, b, NM_METHOD);
+}
+
+int compiled_frames(const struct jvm *j, struct methods *methods, const struct blob *b, u64 pc,
+		    bool is_leaf, struct java_frame out[], int max)
+{
+	if (is_unused(j, b))
+		return -ENOENT;
+
+	int nr = read_frames(j, methods, b, pc, is_leaf, out, max);
+	int err = nr == -ESRCH ? nr : check_alive(j, b);
+
+	return err ? err : nr;
 }

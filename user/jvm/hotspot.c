@@ -189,7 +189,7 @@ static void read_stubs(struct hotspot *h)
 
 	if (!jvm_read_static(j, CALL_STUB_RETURN, &value))
 		h->call_stub_return = value;
-	if (!jvm_read_static(j, CONT_RETURN_PC, &value))
+	if (!jvm_read_static(j, CONT_RETURN_PC, &value) && value)
 		h->enter_special_return = value;
 	if (!jvm_read_static(j, CONT_BARRIER, &value) && value)
 		h->barrier = value;
@@ -202,6 +202,8 @@ int hotspot_refresh(struct hotspot *h)
 	struct hotspot_layout before, after;
 	struct code_heaps heaps;
 
+	if (!hotspot_is_walk_due(h))
+		return mem_has_ended(h->jvm.mem) ? -ESRCH : 0;
 	hotspot_layout(h, &before);
 	int err = code_heaps_read(&h->jvm, &heaps);
 	if (err == -ESRCH)

@@ -23,8 +23,8 @@ void hotspot_free(struct hotspot *h);
 
 /*
  * Looks for what was not there yet: code heaps, name pointers, continuation stubs. 1 if
- * hotspot_layout has become another, 0 if not, -ESRCH. Cheap enough for every 100 ms: what costs
- * is done ever more rarely.
+ * hotspot_layout has become another, 0 if not, -ESRCH. Cheap enough for every 20 ms: it looks ever
+ * more rarely, down to once in two seconds.
  */
 int hotspot_refresh(struct hotspot *h);
 

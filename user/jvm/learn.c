@@ -14,7 +14,8 @@
 #define NAME_MAX_LEN      128
 #define BLOB_NAMES_MAX    1024 /* JDK 8..28 have at most 110; a hostile heap must not fill us */
 #define WALK_FIRST_NS     (20 * NS_PER_MS)
-#define WALK_LAST_NS      (10 * NS_PER_SEC)
+#define CALL_REL32        0xe8
+#define WALK_LAST_NS      (2 * NS_PER_SEC)
 #define CONT_STUBS_MAX    65536
 #define JDK_WITH_VTHREADS 19
 
@@ -140,22 +141,55 @@ static int learn_blob(void *ctx, const struct blob *b)
 	return 0;
 }
 
+/*
+ * enterSpecial calls the thawing stub, and a continuation's bottom frame returns behind that call.
+ * JDK 21 to 24 do not export the address (ContinuationEntry::_return_pc).
+ */
+static void find_enter_special_return(struct hotspot *h)
+{
+	struct blob b;
+	s32 displacement;
+
+	if (blob_read(&h->jvm, &h->heaps, h->enter_special, &b))
+		return;
+
+	size_t len = b.code_end - b.code_start;
+	auto_free u8 *code = xmalloc(len);
+	if (len > CONT_STUBS_MAX || mem_read(h->jvm.mem, b.code_start, code, len))
+		return;
+	for (size_t i = 0; i + 5 <= len; i++) {
+		memcpy(&displacement, code + i + 1, sizeof(displacement));
+		u64 next = b.code_start + i + 5, target = next + (u64)(s64)displacement;
+		if (code[i] != CALL_REL32 || target < h->cont_stubs_start ||
+		    target >= h->cont_stubs_end)
+			continue;
+		h->enter_special_return = next;
+		return;
+	}
+}
+
 static bool knows_all(const struct hotspot *h)
 {
 	return h->name_nmethod && h->name_native && h->name_vtable && h->name_adapter &&
 	       (h->jvm.jdk < JDK_WITH_VTHREADS || (h->enter_special && h->do_yield));
 }
 
+bool hotspot_is_walk_due(const struct hotspot *h)
+{
+	return time_mono_ns() >= h->next_walk_ns;
+}
+
 int hotspot_learn(struct hotspot *h)
 {
-	u64 now = time_mono_ns();
+	int err = 0;
 
-	if (knows_all(h) || now < h->next_walk_ns)
-		return 0;
 	h->walk_interval_ns = h->walk_interval_ns ? h->walk_interval_ns * 2 : WALK_FIRST_NS;
 	if (h->walk_interval_ns > WALK_LAST_NS)
 		h->walk_interval_ns = WALK_LAST_NS;
-	h->next_walk_ns = now + h->walk_interval_ns;
-	int err = code_heaps_walk(&h->jvm, &h->heaps, learn_blob, h);
+	h->next_walk_ns = time_mono_ns() + h->walk_interval_ns;
+	if (!knows_all(h))
+		err = code_heaps_walk(&h->jvm, &h->heaps, learn_blob, h);
+	if (h->enter_special && h->cont_stubs_start && !h->enter_special_return)
+		find_enter_special_return(h);
 	return err == -ESRCH ? err : 0;
 }

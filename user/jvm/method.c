@@ -240,6 +240,26 @@ static int read_method(const struct jvm *j, u64 method, u64 expected, u8 *const_
 	return is_pointer(*at) ? mem_read(j->mem, *at, const_method, *len) : -EBADMSG;
 }
 
+/*
+ * Twice the same: a class may be unloaded, and another one be loaded to its place, between two of
+ * the reads that a name takes.
+ */
+static int read_names_surely(struct methods *all, const struct fingerprint *print,
+			     struct method_name *m)
+{
+	struct method_name again = *m;
+	int err = read_names(all, print, m);
+
+	err = err ? err : read_names(all, print, &again);
+	if (err)
+		return err;
+	/* Interned: equal texts are one pointer. */
+	return m->class_name == again.class_name && m->name == again.name &&
+			       m->signature == again.signature && m->file == again.file
+		       ? 0
+		       : -EBADMSG;
+}
+
 static int name_method(struct methods *all, u64 method, u64 at, const u8 *bytes, size_t len,
 		       struct known_method *out)
 {
@@ -248,7 +268,7 @@ static int name_method(struct methods *all, u64 method, u64 at, const u8 *bytes,
 	u64 flags = 0, again;
 	int err = parse_const_method(j, bytes, len, &k.print);
 
-	err = err ? err : read_names(all, &k.print, &k.name);
+	err = err ? err : read_names_surely(all, &k.print, &k.name);
 	if (err)
 		return err;
 	if (!jvm_read(j, method, METHOD_ACCESS_FLAGS, &flags))

@@ -57,7 +57,11 @@ bool hotspot_is_nmethod(struct hotspot *h, const struct blob *b);
 /* Which flags this build has, relative to the load bias (flag.c). */
 void hotspot_find_flags(struct jvm *j);
 
-/* Learns from a walk of the code heaps what is not known yet (learn.c). 0 or -ESRCH. */
+/*
+ * Learns from a walk of the code heaps what is not known yet (learn.c). 0 or -ESRCH. Walks become
+ * due ever more rarely, down to one in two seconds.
+ */
+bool hotspot_is_walk_due(const struct hotspot *h);
 int hotspot_learn(struct hotspot *h);
 
 /*

@@ -40,7 +40,7 @@ static ssize_t read_segments(const struct mem *m, u64 addr, void *buf, size_t le
 	return -EFAULT;
 }
 
-static bool has_ended(const struct mem *m)
+bool mem_has_ended(const struct mem *m)
 {
 	return m->pidfd >= 0 && syscall(SYS_pidfd_send_signal, m->pidfd, 0, NULL, 0) < 0 &&
 	       errno == ESRCH;
@@ -48,7 +48,7 @@ static bool has_ended(const struct mem *m)
 
 static int read_error(const struct mem *m, int err)
 {
-	return err == ESRCH || has_ended(m) ? -ESRCH : -EFAULT;
+	return err == ESRCH || mem_has_ended(m) ? -ESRCH : -EFAULT;
 }
 
 static ssize_t read_fd(const struct mem *m, u64 addr, void *buf, size_t len)
@@ -152,12 +152,12 @@ int mem_read_batch(struct mem *m, struct mem_request *requests, size_t nr)
 			size_t group = nr - i < BATCH ? nr - i : BATCH;
 			size_t done = read_group(m, requests + i, group, &nr_ok);
 
-			if (done < group && has_ended(m))
+			if (done < group && mem_has_ended(m))
 				return -ESRCH;
 			i += done;
 		}
 	}
-	return nr_ok || !nr || !has_ended(m) ? nr_ok : -ESRCH;
+	return nr_ok || !nr || !mem_has_ended(m) ? nr_ok : -ESRCH;
 }
 
 /* process_vm_readv may be filtered (seccomp) or not built in, while /proc/PID/mem is there. */

@@ -44,6 +44,9 @@ ssize_t mem_read_some(struct mem *m, u64 addr, void *buf, size_t len);
 /* A NUL-terminated string of fewer than `size` bytes; -ENAMETOOLONG if there is no NUL in them. */
 int mem_read_string(struct mem *m, u64 addr, char *buf, size_t size);
 
+/* Whether the process has ended; cheaper than a read. */
+bool mem_has_ended(const struct mem *m);
+
 static inline int mem_read_u64(struct mem *m, u64 addr, u64 *out)
 {
 	return mem_read(m, addr, out, sizeof(*out));
