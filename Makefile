@@ -147,7 +147,7 @@ check: deps-test
 	$(Q)$(MAKE) --no-print-directory test
 
 # The JVM reader on JDK 8 to 28, which tests/jvm/jdks obtains once (3 GB).
-check-jdks: all $(O)/tests/unit/test_jvm_hotspot test-programs
+check-jdks: all $(O)/tests/unit/test_jvm_hotspot $(O)/tests/unit/test_jvm_churn test-programs
 	$(Q)tests/lib/apt-ensure debootstrap
 	$(Q)O=$(O) tests/jvm/check-jdks
 

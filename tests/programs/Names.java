@@ -95,6 +95,16 @@ public class Names {
 		}
 	}
 
+	/* From JDK 21 on: makes the JVM generate the code that continuations need. */
+	static void startVirtualThread() throws Exception {
+		Runnable park = LockSupport::park;
+		try {
+			Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, park);
+		} catch (NoSuchMethodException e) {
+			// JDK 20 and before
+		}
+	}
+
 	public static void main(String[] args) throws Exception {
 		PrintStream out = new PrintStream(System.out, false, "UTF-8");
 		start("t-recurse", () -> recurse(17));
@@ -104,6 +114,7 @@ public class Names {
 		start("t-unicode", Names::m\u00e9thode\u540d\ud835\udcb3);
 		start("t-clinit", Initialized::touch);
 		start("t-init", () -> new Constructed(5));
+		startVirtualThread();
 		for (Thread t : threads)
 			await(t);
 		for (Thread t : threads)

@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "java.h"
 #include "jvm/hotspot.h"
 #include "proc/mem.h"
 #include "test.h"
@@ -46,37 +46,13 @@ static struct world world;
 
 static void exec_java(int out)
 {
-	const char *jdk = getenv("JDK"), *flags = getenv("JVM_FLAGS"), *o = getenv("O");
-	char command[1024], prefix[512];
+	const char *flags = getenv("JVM_FLAGS");
+	char args[512];
 
-	o = o ? o : "build";
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	dup2(out, STDOUT_FILENO);
-	if (jdk)
-		snprintf(prefix, sizeof(prefix), "tests/jvm/jdks run %s %s/tests/programs -cp .",
-			 jdk, o);
-	else
-		snprintf(prefix, sizeof(prefix), "java -cp %s/tests/programs", o);
-	snprintf(command, sizeof(command),
-		 "exec %s -XX:+UnlockDiagnosticVMOptions -XX:+ShowHiddenFrames %s Names", prefix,
+	snprintf(args, sizeof(args),
+		 "-XX:+UnlockDiagnosticVMOptions -XX:+ShowHiddenFrames %s Names",
 		 flags ? flags : "");
-	execl("/bin/sh", "sh", "-c", command, NULL);
-	_exit(127);
-}
-
-/* tests/jvm/jdks runs java as the child of unshare. */
-static pid_t java_pid(pid_t child)
-{
-	char path[64];
-	int pid = child;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", child, child);
-	FILE *f = getenv("JDK") ? fopen(path, "re") : NULL;
-	if (f) {
-		assert_int_equal(fscanf(f, "%d", &pid), 1);
-		fclose(f);
-	}
-	return pid;
+	java_exec(out, args);
 }
 
 static int start_jvm(void **state)
@@ -333,6 +309,30 @@ static void flags_and_version_are_read(void **state)
 	assert_false(hotspot_gap(world.h, 0, &what, &why));
 }
 
+static int find_blob(void *ctx, const struct hotspot_blob *b)
+{
+	struct blob_search *s = ctx;
+
+	s->pc = b->code_end;
+	return b->addr == s->blob;
+}
+
+static void what_crosses_a_continuation_is_known(void **state)
+{
+	struct hotspot_layout l;
+	struct blob_search s = { 0 };
+
+	hotspot_layout(world.h, &l);
+	if (l.jdk < 21)
+		skip();
+	assert_true(l.flags & HOTSPOT_CAN_CROSS_CONTINUATION);
+	assert_in_range(l.barrier, l.cont_stubs_start, l.cont_stubs_end);
+	assert_true(l.enter_special && l.do_yield);
+	s.blob = l.enter_special;
+	assert_int_equal(hotspot_each_blob(world.h, find_blob, &s), 1);
+	assert_in_range(l.enter_special_return, l.enter_special, s.pc);
+}
+
 /* From exec on: there is no libjvm yet, then one that is being relocated, then no code heap. */
 static void a_jvm_can_be_asked_for_from_its_start_on(void **state)
 {
@@ -390,6 +390,7 @@ int main(void)
 		cmocka_unit_test(names_beyond_ascii_are_named),
 		cmocka_unit_test(initializers_and_constructors_are_named),
 		cmocka_unit_test(flags_and_version_are_read),
+		cmocka_unit_test(what_crosses_a_continuation_is_known),
 		cmocka_unit_test(a_jvm_can_be_asked_for_from_its_start_on),
 		cmocka_unit_test(a_jvm_that_ends_is_told),
 	};

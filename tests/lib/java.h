@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the Java programs of tests/programs: JDK=N takes one of tests/jvm/jdks, else the host's. */
+#pragma once
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/types.h"
+
+/* In a new child: becomes `java ARGS`, its output to `out`. */
+static inline void java_exec(int out, const char *args)
+{
+	const char *jdk = getenv("JDK"), *o = getenv("O");
+	char command[2048];
+
+	o = o ? o : "build";
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	dup2(out, STDOUT_FILENO);
+	if (jdk)
+		snprintf(command, sizeof(command),
+			 "exec tests/jvm/jdks run %s %s/tests/programs -cp . %s", jdk, o, args);
+	else
+		snprintf(command, sizeof(command), "exec java -cp %s/tests/programs %s", o, args);
+	execl("/bin/sh", "sh", "-c", command, NULL);
+	_exit(127);
+}
+
+/* The JVM's PID once it runs: tests/jvm/jdks runs java as the child of unshare. */
+static inline pid_t java_pid(pid_t child)
+{
+	char path[64];
+	int pid = child;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", child, child);
+	FILE *f = getenv("JDK") ? fopen(path, "re") : NULL;
+	if (f && fscanf(f, "%d", &pid) != 1)
+		pid = child;
+	if (f)
+		fclose(f);
+	return pid;
+}
