@@ -10,9 +10,11 @@ ARCH    := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
 VERSION := 0.1.0
 
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
-	     libiberty-dev libjansson-dev uthash-dev openjdk-17-jdk-headless
+	     libiberty-dev libjansson-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev \
+	     openjdk-17-jdk-headless
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev chromium nodejs npm \
-	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux gawk
+	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux gawk \
+	     protobuf-compiler python3
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
 JVMTI      = -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
@@ -28,7 +30,7 @@ TEST_FLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -Ibpf -Ius
 FUZZ_CFLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
 	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_SECONDS ?= 60
-LIBS       = -lbpf -lelf -lz -llzma -liberty -ljansson -lm
+LIBS       = -lbpf -lelf -lz -llzma -liberty -ljansson -lprotobuf-c -lm
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
 	     -fno-tree-loop-distribute-patterns
@@ -39,15 +41,18 @@ AGENT_LINK = -shared -Wl,-z,now,-z,relro,-z,noexecstack,-z,defs -Wl,--hash-style
 bpf_srcs   := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c bpf/probe.bpf.c,$(wildcard bpf/*.bpf.c))
 bpf_objs   := $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o)
 user_srcs  := $(wildcard user/*/*.c)
-user_objs  := $(user_srcs:%.c=$(O)/%.o)
-san_objs   := $(patsubst %.c,$(O)/san/%.o,$(filter-out user/cmd/main.c,$(user_srcs)))
+protos     := $(patsubst user/export/%.proto,%.pb-c,$(wildcard user/export/*.proto))
+user_objs  := $(user_srcs:%.c=$(O)/%.o) $(protos:%=$(O)/gen/%.o)
+san_objs   := $(patsubst %.c,$(O)/san/%.o,$(filter-out user/cmd/main.c,$(user_srcs))) $(protos:%=$(O)/san/gen/%.o)
 agent_objs := $(patsubst %.c,$(O)/%.o,$(wildcard jvmmap/*.c))
 assets     := $(wildcard user/export/page/*)
 unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 programs   := $(patsubst %.c,$(O)/%,$(wildcard tests/programs/*.c))
 java_srcs  := $(wildcard tests/programs/*.java)
 fuzzers    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
-fuzz_objs  := $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out user/capture/% user/cmd/%,$(user_srcs)))
+fuzz_objs  := $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out user/capture/% user/cmd/%,$(user_srcs))) \
+	      $(protos:%=$(O)/fuzz/gen/%.o)
+generated  := $(O)/gen/sysflame.skel.h $(O)/gen/page.h $(protos:%=$(O)/gen/%.h)
 scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/fuzz/test_* tests/jvm/test_* \
 	     tests/web/test_*))
 sources    := $(wildcard bpf/*.[ch] bpf/host/*.[ch] bpf/host/*/*.[ch] jvmmap/*.[ch] user/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
@@ -70,7 +75,7 @@ $(O)/sysflame: $(user_objs)
 $(O)/user/capture/walker.o: ALL_CFLAGS := -Ibpf/host $(ALL_CFLAGS)
 $(O)/san/user/capture/walker.o: SAN_CFLAGS := -Ibpf/host $(SAN_CFLAGS)
 
-$(O)/%.o: %.c | $(O)/gen/sysflame.skel.h $(O)/gen/page.h
+$(O)/%.o: %.c | $(generated)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c $< -o $@
 
@@ -88,6 +93,20 @@ $(O)/gen/page.h: user/export/embed $(assets)
 	$(call say,EMBED,$@)
 	$(Q)mkdir -p $(@D) && user/export/embed $(assets) > $@
 
+$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h &: user/export/%.proto
+	$(call say,PROTO,$(O)/gen/$*.pb-c.c)
+	$(Q)mkdir -p $(@D) && protoc-c -Iuser/export --c_out=$(O)/gen $<
+
+# What a schema becomes is compiled like any other source.
+$(O)/gen/%.pb-c.o: $(O)/gen/%.pb-c.c
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(O)/san/gen/%.pb-c.o: $(O)/gen/%.pb-c.c
+	$(Q)mkdir -p $(@D) && $(CC) $(SAN_CFLAGS) -c $< -o $@
+
+$(O)/fuzz/gen/%.pb-c.o: $(O)/gen/%.pb-c.c
+	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_CFLAGS) -c $< -o $@
+
 $(O)/jvmmap/%.o: jvmmap/%.c
 	$(call say,AGENT,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(AGENT_FLAGS) -c $< -o $@
@@ -98,7 +117,7 @@ $(O)/libjvmmap.so: $(agent_objs)
 
 # --- tests -----------------------------------------------------------------------------------
 
-$(O)/san/%.o: %.c | $(O)/gen/sysflame.skel.h $(O)/gen/page.h
+$(O)/san/%.o: %.c | $(generated)
 	$(call say,SAN,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(SAN_CFLAGS) -c $< -o $@
 
@@ -119,7 +138,7 @@ $(O)/tests/programs/.java: $(java_srcs)
 	$(Q)mkdir -p $(@D) && javac --release 8 -Xlint:-options -nowarn -d $(@D) $^ && touch $@
 
 # Fuzz targets are linked with all of user/ but capture and cmd, built for libFuzzer.
-$(O)/fuzz/%.o: %.c | $(O)/gen/sysflame.skel.h $(O)/gen/page.h
+$(O)/fuzz/%.o: %.c | $(generated)
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_CFLAGS) -c $< -o $@
 

@@ -8,7 +8,7 @@
 
 struct format {
 	const char *name;          /* for --format */
-	const char *extensions[4]; /* without the dot; NULL-terminated */
+	const char *extensions[4]; /* without the first dot; NULL-terminated */
 	const char *help;          /* a phrase for --help */
 	/* Writes the profile; the caller checks ferror. Returns a negative errno if it cannot. */
 	int (*write)(const struct profile *p, FILE *out);
@@ -23,6 +23,10 @@ const struct format *format_by_name(const char *name);
 const struct format *format_by_path(const char *path);
 
 int collapsed_write(const struct profile *p, FILE *out);
+int firefox_write(const struct profile *p, FILE *out);
 int html_write(const struct profile *p, FILE *out);
+int otlp_write(const struct profile *p, FILE *out);
+int pprof_write(const struct profile *p, FILE *out);
+int speedscope_write(const struct profile *p, FILE *out);
 int svg_write(const struct profile *p, FILE *out);
 int text_write(const struct profile *p, FILE *out);

@@ -5,7 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/auto.h"
 #include "export/container.h"
+#include "export/gzip.h"
+
+#define ALL_MAX (2ull << 30)
 
 /* Text that is nothing else: the last entry of the table. */
 static bool is_anything(const u8 *head, size_t len)
@@ -13,8 +18,38 @@ static bool is_anything(const u8 *head, size_t len)
 	return true;
 }
 
+static bool starts_with(const u8 *head, size_t len, const char *start)
+{
+	return len >= strlen(start) && !memcmp(head, start, strlen(start));
+}
+
+static bool jfr_is(const u8 *head, size_t len)
+{
+	return len > 3 && !memcmp(head, "FLR", 4);
+}
+
+static int jfr_refuse(struct input *in, struct profile *p, struct str *why)
+{
+	str_add(why, "a JFR recording, which is not read; convert it to collapsed stacks or pprof");
+	return -EINVAL;
+}
+
+static bool perf_data_is(const u8 *head, size_t len)
+{
+	return starts_with(head, len, "PERFILE2") || starts_with(head, len, "2ELIFREP");
+}
+
+static int perf_data_refuse(struct input *in, struct profile *p, struct str *why)
+{
+	str_add(why, "raw data of perf; give what `perf script` prints of them");
+	return -EINVAL;
+}
+
 static const struct reader readers[] = {
 	{ "html", html_is, html_read },
+	{ "jfr", jfr_is, jfr_refuse },
+	{ "perf.data", perf_data_is, perf_data_refuse },
+	{ "protobuf", protobuf_is, protobuf_read },
 	{ "collapsed", is_anything, collapsed_read },
 };
 
@@ -22,6 +57,15 @@ void input_init(struct input *in, FILE *f)
 {
 	*in = (struct input){ .f = f };
 	in->nr_head = fread(in->head, 1, sizeof(in->head), f);
+	if (!gunzip_is(in->head, in->nr_head))
+		return;
+	in->gunzip = gunzip_new(f, in->head, in->nr_head);
+	in->nr_head = gunzip_read(in->gunzip, in->head, sizeof(in->head));
+}
+
+void input_fini(struct input *in)
+{
+	gunzip_free(in->gunzip);
 }
 
 size_t input_read(struct input *in, void *buf, size_t len)
@@ -29,12 +73,27 @@ size_t input_read(struct input *in, void *buf, size_t len)
 	size_t left = in->nr_head - in->used;
 
 	if (!left)
-		return fread(buf, 1, len, in->f);
+		return in->gunzip ? gunzip_read(in->gunzip, buf, len) : fread(buf, 1, len, in->f);
 	if (len > left)
 		len = left;
 	memcpy(buf, in->head + in->used, len);
 	in->used += len;
 	return len;
+}
+
+int input_read_all(struct input *in, struct str *out, struct str *why)
+{
+	auto_free char *chunk = xmalloc(1 << 16);
+	size_t got;
+
+	while ((got = input_read(in, chunk, 1 << 16)) > 0) {
+		if (out->len + got > ALL_MAX) {
+			str_add(why, "it is larger than 2 GB");
+			return -EINVAL;
+		}
+		str_add_bytes(out, chunk, got);
+	}
+	return ferror(in->f) ? -EIO : 0;
 }
 
 int profile_read(FILE *f, struct profile *p, struct str *why)
@@ -47,6 +106,13 @@ int profile_read(FILE *f, struct profile *p, struct str *why)
 		r++;
 
 	int err = r->read(&in, p, why);
+	const char *fault = in.gunzip ? gunzip_fault(in.gunzip) : NULL;
+	if (fault) {
+		str_clear(why);
+		str_add(why, fault);
+		err = -EINVAL;
+	}
+	input_fini(&in);
 	if (!err && ferror(f))
 		err = -EIO;
 	if (err == -EIO)

@@ -251,3 +251,11 @@ u64 profile_total(const struct profile *p, u32 type)
 			total += w->value;
 	return total;
 }
+
+u32 profile_find_type(struct profile *p, const char *name, const char *unit)
+{
+	for (u32 i = 0; i < p->types.nr; i++)
+		if (!strcmp(p->types.at[i].name, name) && !strcmp(p->types.at[i].unit, unit))
+			return i;
+	return profile_add_type(p, name, unit);
+}

@@ -65,6 +65,9 @@ void profile_free(struct profile *p);
 
 /* Returns the type's index. */
 u32 profile_add_type(struct profile *p, const char *name, const char *unit);
+
+/* The index of the type of that name and unit, added if there is none. */
+u32 profile_find_type(struct profile *p, const char *name, const char *unit);
 labels_id profile_intern_labels(struct profile *p, const struct labels *labels);
 
 /* The child of `parent` (0: the root) with that frame, made if it is not there. */

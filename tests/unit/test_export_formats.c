@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is written in one format and read back has the same stacks with the same weights. */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "export/export.h"
+#include "export/read.h"
+#include "profile/tree.h"
+
+#define NR_PROFILES 20
+
+static u32 next(u32 *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+static struct profile *random_profile(u32 seed)
+{
+	static const char *const names[] = { "main",   "a/b.C.run", "f<int, char>(x)", "\xc3\xa9",
+					     "</x>&'", "[kernel]",  "_start",          "\"q\\u\"" };
+	struct profile *p = profile_new();
+	u32 nr_types = next(&seed) % 3 + 1;
+
+	profile_add_type(p, "cpu", "samples");
+	if (nr_types > 1)
+		profile_add_type(p, "alloc", "bytes");
+	if (nr_types > 2)
+		profile_add_type(p, "offcpu", "ns");
+	profile_note(p, "lost", "samples lost", next(&seed) % 100);
+	for (u32 i = next(&seed) % 200; i > 0; i--) {
+		node_id node = 0;
+		for (u32 depth = next(&seed) % 9 + 1; depth > 0; depth--) {
+			const char *name = names[next(&seed) % ARRAY_SIZE(names)];
+			const char *module = next(&seed) % 3 ? "" : "/lib/libc.so.6";
+			node = profile_child(p, node,
+					     frames_intern(p->frames, next(&seed) % NR_FRAME_KINDS,
+							   name, module));
+		}
+		struct labels labels = { next(&seed) % 3, next(&seed) % 4,
+					 next(&seed) & 1 ? "java" : "",
+					 next(&seed) & 1 ? "t 1" : "" };
+		profile_add(p, node, profile_intern_labels(p, &labels), next(&seed) % nr_types,
+			    next(&seed) % 1000);
+	}
+	return p;
+}
+
+static struct str written(const struct profile *p, const char *format)
+{
+	struct str bytes = { 0 };
+	FILE *f = open_memstream(&bytes.at, &bytes.len);
+
+	assert_int_equal(format_by_name(format)->write(p, f), 0);
+	fclose(f);
+	return bytes;
+}
+
+static int read_bytes(const void *bytes, size_t len, struct profile *p, struct str *why)
+{
+	FILE *f = fmemopen((void *)bytes, len, "r");
+	int err = profile_read(f, p, why);
+
+	fclose(f);
+	return err;
+}
+
+static struct profile *read_back(const struct profile *p, const char *format)
+{
+	struct profile *back = profile_new();
+	struct str bytes = written(p, format), why = { 0 };
+
+	if (read_bytes(bytes.at, bytes.len, back, &why))
+		fail_msg("%s: %s", format, why.at);
+	str_fini(&bytes);
+	str_fini(&why);
+	return back;
+}
+
+/* Every stack with kind, module, labels and type: a sorted text. */
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_stack_text(const struct profile *p, const struct weight *w, struct str *s)
+{
+	const struct labels *l = &p->labels.at[w->labels];
+
+	str_addf(s, "%s/%s %u %u '%s' '%s'", p->types.at[w->type].name, p->types.at[w->type].unit,
+		 l->pid, l->tid, l->comm, l->thread);
+	for (node_id n = w->node; n; n = p->nodes.at[n].parent) {
+		const struct frame *f = frames_get(p->frames, p->nodes.at[n].frame);
+		str_addf(s, ";%s|%s|%d", f->name, f->module, f->kind);
+	}
+	str_addf(s, " %llu\n", (unsigned long long)w->value);
+}
+
+static char *all_stacks(const struct profile *p)
+{
+	VEC(char *) lines = { 0 };
+	struct str all = { 0 };
+
+	str_add(&all, "");
+	vec_each(w, &p->weights) {
+		struct str line = { 0 };
+		if (!w->value)
+			continue;
+		add_stack_text(p, w, &line);
+		vec_push(&lines, str_take(&line));
+	}
+	if (lines.nr)
+		qsort(lines.at, lines.nr, sizeof(lines.at[0]), by_text);
+	vec_each(line, &lines) {
+		str_add(&all, *line);
+		free(*line);
+	}
+	vec_fini(&lines);
+	return str_take(&all);
+}
+
+static void every_stack_comes_back_from(const char *format)
+{
+	for (u32 seed = 1; seed <= NR_PROFILES; seed++) {
+		struct profile *p = random_profile(seed), *back = read_back(p, format);
+		char *expected = all_stacks(p), *got = all_stacks(back);
+		assert_string_equal(expected, got);
+		if (p->weights.nr) {
+			assert_int_equal(profile_find_note(p, "lost")->value,
+					 profile_find_note(back, "lost")->value);
+		}
+		free(expected);
+		free(got);
+		profile_free(p);
+		profile_free(back);
+	}
+}
+
+static void every_stack_comes_back_from_pprof(void **state)
+{
+	every_stack_comes_back_from("pprof");
+}
+
+static void every_stack_comes_back_from_otlp(void **state)
+{
+	every_stack_comes_back_from("otlp");
+}
+
+/* Self and total per method of the first type, which formats without kinds keep too. */
+static char *all_methods(const struct profile *p)
+{
+	struct str all = { 0 };
+	auto_tree struct tree t;
+	auto_hot_methods struct hot_methods h;
+
+	tree_make(p, 0, &t);
+	hot_methods_make(p, &t, &h);
+	str_addf(&all, "%llu\n", (unsigned long long)t.nodes.at[0].total);
+	vec_each(m, &h.all)
+		str_addf(&all, "%s %llu %llu\n", frames_get(p->frames, m->frame)->name,
+			 (unsigned long long)m->self, (unsigned long long)m->total);
+	return str_take(&all);
+}
+
+static void every_method_weighs_the_same_in_every_format(void **state)
+{
+	static const char *const all[] = { "html", "collapsed", "pprof", "otlp" };
+
+	for (u32 seed = 1; seed <= NR_PROFILES; seed++)
+		for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+			struct profile *p = random_profile(seed);
+			if (!profile_total(p, 0)) {
+				profile_free(p);
+				continue;
+			}
+			struct profile *back = read_back(p, all[i]);
+			char *expected = all_methods(p), *got = all_methods(back);
+			assert_string_equal(expected, got);
+			free(expected);
+			free(got);
+			profile_free(p);
+			profile_free(back);
+		}
+}
+
+static json_t *json_of(const struct profile *p, const char *format)
+{
+	struct str bytes = written(p, format);
+	json_error_t error;
+	json_t *root = json_loadb(bytes.at, bytes.len, 0, &error);
+
+	if (!root)
+		fail_msg("%s: line %d: %s", format, error.line, error.text);
+	str_fini(&bytes);
+	return root;
+}
+
+static json_int_t sum_of(const json_t *numbers)
+{
+	json_int_t sum = 0;
+	size_t i;
+	const json_t *number;
+
+	json_array_foreach(numbers, i, number) sum += json_integer_value(number);
+	return sum;
+}
+
+static size_t nr_in(const json_t *object, const char *key)
+{
+	return json_array_size(json_object_get(object, key));
+}
+
+static void speedscope_gets_all_weights_of_all_types(void **state)
+{
+	for (u32 seed = 1; seed <= NR_PROFILES; seed++) {
+		struct profile *p = random_profile(seed);
+		json_t *root = json_of(p, "speedscope"), *profile;
+		size_t type;
+		json_array_foreach(json_object_get(root, "profiles"), type, profile)
+		{
+			assert_int_equal(sum_of(json_object_get(profile, "weights")),
+					 profile_total(p, (u32)type));
+			assert_int_equal(nr_in(profile, "samples"), nr_in(profile, "weights"));
+		}
+		assert_int_equal(type, p->types.nr);
+		json_decref(root);
+		profile_free(p);
+	}
+}
+
+static void firefox_gets_columns_of_one_length_and_all_weights(void **state)
+{
+	for (u32 seed = 1; seed <= NR_PROFILES; seed++) {
+		struct profile *p = random_profile(seed);
+		json_t *root = json_of(p, "firefox"), *thread, *shared, *column;
+		const char *name;
+		json_int_t sum = 0;
+		size_t i;
+		shared = json_object_get(root, "shared");
+		json_object_foreach(json_object_get(shared, "frameTable"), name, column)
+			assert_true(json_is_integer(column) ||
+				    json_array_size(column) == frames_nr(p->frames));
+		assert_int_equal(nr_in(json_object_get(shared, "stackTable"), "prefix"),
+				 p->nodes.nr - 1);
+		json_array_foreach(json_object_get(root, "threads"), i, thread)
+		{
+			json_t *samples = json_object_get(thread, "samples");
+			sum += sum_of(json_object_get(samples, "weight"));
+			assert_int_equal(nr_in(samples, "stack"), nr_in(samples, "timeDeltas"));
+		}
+		assert_int_equal(sum, profile_total(p, 0));
+		json_decref(root);
+		profile_free(p);
+	}
+}
+
+static void what_says_more_of_the_recording_comes_back(void **state)
+{
+	static const char *const all[] = { "html", "pprof", "otlp" };
+	struct profile *p = random_profile(7);
+
+	free(p->title);
+	free(p->host);
+	p->title = xstrdup("a title: with colon");
+	p->host = xstrdup("node-7");
+	p->start_wall_ns = 1790000000123456789ull;
+	p->duration_ns = 30000000000ull;
+	p->rate_hz = 100;
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		struct profile *back = read_back(p, all[i]);
+		assert_string_equal(back->title, p->title);
+		assert_string_equal(back->host, p->host);
+		assert_int_equal(back->start_wall_ns, p->start_wall_ns);
+		assert_int_equal(back->duration_ns, p->duration_ns);
+		assert_true(back->rate_hz > 99.99 && back->rate_hz < 100.01);
+		assert_int_equal(profile_total(back, 0), profile_total(p, 0));
+		profile_free(back);
+	}
+	profile_free(p);
+}
+
+static void assert_refused(const void *bytes, size_t len, const char *expected)
+{
+	struct profile *p = profile_new();
+	struct str why = { 0 };
+
+	assert_int_equal(read_bytes(bytes, len, p, &why), -EINVAL);
+	if (!strstr(why.at, expected))
+		fail_msg("'%s', not '%s'", why.at, expected);
+	if (strchr(why.at, '\n'))
+		fail_msg("more than one line");
+	str_fini(&why);
+	profile_free(p);
+}
+
+static void a_cut_file_is_refused_at_any_length(void **state)
+{
+	static const char *const all[] = { "pprof", "otlp" };
+	struct profile *p = random_profile(11);
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		struct str bytes = written(p, all[i]);
+		for (size_t len = 40; len < bytes.len; len += 13) {
+			struct profile *back = profile_new();
+			struct str why = { 0 };
+			if (!read_bytes(bytes.at, len, back, &why))
+				fail_msg("%s cut at %zu of %zu was read", all[i], len, bytes.len);
+			assert_non_null(why.at);
+			str_fini(&why);
+			profile_free(back);
+		}
+		str_fini(&bytes);
+	}
+	profile_free(p);
+}
+
+static void files_of_other_kinds_are_named(void **state)
+{
+	assert_refused("FLR\0\0\2\0\1", 8, "JFR");
+	assert_refused("PERFILE2\0\0", 10, "perf script");
+	assert_refused("\x1f\x8b\x08\0\0\0\0\0\0\3garbage", 17, "damaged");
+	assert_refused("\x1f\x8b\x08\0\0\0\0\0\0\3", 10, "cut off");
+	assert_refused("\x0a\x03\x08\x01\x10\xff", 6, "damaged");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_stack_comes_back_from_pprof),
+		cmocka_unit_test(every_stack_comes_back_from_otlp),
+		cmocka_unit_test(every_method_weighs_the_same_in_every_format),
+		cmocka_unit_test(speedscope_gets_all_weights_of_all_types),
+		cmocka_unit_test(firefox_gets_columns_of_one_length_and_all_weights),
+		cmocka_unit_test(what_says_more_of_the_recording_comes_back),
+		cmocka_unit_test(a_cut_file_is_refused_at_any_length),
+		cmocka_unit_test(files_of_other_kinds_are_named),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

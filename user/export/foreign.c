@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What other tools' formats have in common. */
+#include "export/foreign.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "export/section.h"
+#include "export/varint.h"
+
+struct unit {
+	const char *ours, *theirs;
+};
+
+static const struct unit units[] = {
+	{ "samples", "count" },
+	{ "ns", "nanoseconds" },
+};
+
+const char *unit_to_foreign(const char *unit)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(units[i].ours, unit))
+			return units[i].theirs;
+	return unit;
+}
+
+const char *unit_from_foreign(const char *unit)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(units[i].theirs, unit))
+			return units[i].ours;
+	return *unit ? unit : "samples";
+}
+
+bool type_is_cpu(const struct value_type *type)
+{
+	return !strcmp(type->name, "cpu") && !strcmp(type->unit, "samples");
+}
+
+u32 type_from_foreign(struct profile *p, const char *name, const char *unit,
+		      const char *period_type)
+{
+	auto_str struct str clean = { 0 }, clean_unit = { 0 };
+
+	unit = unit_from_foreign(unit);
+	if (!strcmp(name, "samples") && !strcmp(unit, "samples") && *period_type)
+		name = period_type;
+	utf8_clean(&clean, *name ? name : "samples", 256);
+	utf8_clean(&clean_unit, unit, 64);
+	return profile_find_type(p, clean.at, clean_unit.at);
+}
+
+u64 profile_period_ns(const struct profile *p)
+{
+	return p->rate_hz > 0 ? (u64)llround(1e9 / p->rate_hz) : 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && !strcmp(text + len - end_len, end);
+}
+
+/* By the words of OpenTelemetry and by what files and libraries are called. */
+static enum frame_kind guess_kind(const char *module, const char *kind, bool is_inlined)
+{
+	static const char *const sources[] = { ".java", ".kt", ".scala", ".clj", ".groovy" };
+
+	if (!strcmp(kind, "jvm"))
+		return is_inlined ? FRAME_INLINED : FRAME_C2;
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+		if (ends_with(kind, sources[i]))
+			return is_inlined ? FRAME_INLINED : FRAME_C2;
+	if (!strncmp(module, "[kernel", 7) || strstr(module, "vmlinux") || ends_with(module, ".ko"))
+		return FRAME_KERNEL;
+	return strstr(module, "libjvm.so") ? FRAME_JVM : FRAME_NATIVE;
+}
+
+frame_id frame_from_foreign(struct profile *p, const char *name, const char *module,
+			    const char *kind, bool is_inlined)
+{
+	size_t len = strlen(kind);
+
+	/* Ours are in brackets: "[c2]". */
+	for (int k = 0; len > 2 && kind[0] == '[' && k < NR_FRAME_KINDS; k++) {
+		const char *word = frame_kind_name((enum frame_kind)k);
+		if (strlen(word) == len - 2 && !strncmp(word, kind + 1, len - 2))
+			return frames_intern(p->frames, (enum frame_kind)k, name, module);
+	}
+	return frames_intern(p->frames, guess_kind(module, kind, is_inlined), name, module);
+}
+
+static int by_labels(const void *a, const void *b, void *profile)
+{
+	const struct profile *p = profile;
+	const struct weight *x = &p->weights.at[*(const u32 *)a];
+	const struct weight *y = &p->weights.at[*(const u32 *)b];
+
+	if (x->labels != y->labels)
+		return x->labels < y->labels ? -1 : 1;
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return x->type < y->type ? -1 : x->type > y->type;
+}
+
+u32 *weights_in_order(const struct profile *p, size_t *nr)
+{
+	u32 *order = xcalloc(p->weights.nr + 1, sizeof(order[0]));
+
+	*nr = 0;
+	for (u32 i = 0; i < p->weights.nr; i++)
+		if (p->weights.at[i].value)
+			order[(*nr)++] = i;
+	qsort_r(order, *nr, sizeof(order[0]), by_labels, (void *)p);
+	return order;
+}
+
+void texts_init(struct texts *t)
+{
+	*t = (struct texts){ 0 };
+	texts_add(t, "");
+}
+
+void texts_fini(struct texts *t)
+{
+	vec_each(text, &t->all)
+		free(*text);
+	vec_fini(&t->all);
+	dict_fini(&t->by_hash);
+}
+
+u32 texts_add(struct texts *t, const char *text)
+{
+	u64 hash = 14695981039346656037ull, *at;
+
+	for (const char *c = text; *c; c++)
+		hash = (hash ^ (u8)*c) * 0x100000001b3ull; /* FNV-1a */
+	for (; *(at = dict_add(&t->by_hash, hash)); hash++)
+		if (!strcmp(t->all.at[*at - 1], text))
+			return (u32)*at - 1;
+	vec_push(&t->all, xstrdup(text));
+	*at = t->all.nr;
+	return (u32)*at - 1;
+}
+
+void stack_adder_init(struct stack_adder *a, struct profile *p)
+{
+	*a = (struct stack_adder){ .p = p };
+}
+
+void stack_adder_fini(struct stack_adder *a)
+{
+	vec_fini(&a->frames);
+	vec_fini(&a->last_frames);
+	vec_fini(&a->last_nodes);
+	vec_fini(&a->sums);
+}
+
+int stack_find(struct stack_adder *a, node_id *node, struct str *why)
+{
+	size_t depth = 0;
+
+	if (!a->frames.nr)
+		vec_push(&a->frames, frames_intern(a->p->frames, FRAME_UNKNOWN, "(no stack)", ""));
+	if (a->frames.nr > FORMAT_DEPTH_MAX) {
+		str_add(why, "the stack is deeper than 65,535 frames");
+		return -EINVAL;
+	}
+	while (depth < a->frames.nr && depth < a->last_frames.nr &&
+	       a->frames.at[depth] == a->last_frames.at[depth])
+		depth++;
+	a->last_frames.nr = a->last_nodes.nr = depth;
+	*node = depth ? a->last_nodes.at[depth - 1] : 0;
+	for (; depth < a->frames.nr; depth++) {
+		*node = profile_child(a->p, *node, a->frames.at[depth]);
+		vec_push(&a->last_frames, a->frames.at[depth]);
+		vec_push(&a->last_nodes, *node);
+	}
+	a->frames.nr = 0;
+	return 0;
+}
+
+int stack_add(struct stack_adder *a, node_id node, labels_id labels, u32 type, s64 value,
+	      struct str *why)
+{
+	while (a->sums.nr <= type) {
+		u64 sum = profile_total(a->p, (u32)a->sums.nr);
+		vec_push(&a->sums, sum);
+	}
+	if (value < 0) {
+		str_addf(why, "the value %lld is negative", (long long)value);
+		return -EINVAL;
+	}
+	if ((u64)value > VARINT_MAX - a->sums.at[type]) {
+		str_add(why, "the values add up to more than 2^53 - 1");
+		return -EINVAL;
+	}
+	a->sums.at[type] += (u64)value;
+	if (value)
+		profile_add(a->p, node, labels, type, (u64)value);
+	return 0;
+}

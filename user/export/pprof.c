@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes pprof's format, gzipped. A frame is a function and a location of its own; its kind stands
+ * in brackets where pprof has a source file, its module is the mapping.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "export/export.h"
+#include "export/foreign.h"
+#include "export/gzip.h"
+#include "export/pb.h"
+
+#include "pprof.pb-c.h"
+
+struct pprof {
+	const struct profile *p;
+	struct texts texts;
+	struct dict mappings; /* text of the module -> id */
+	struct gzip gzip;
+	struct str part; /* fields that were packed and not yet written */
+	u64 period_ns;   /* 0 if there is no second type, CPU time */
+	VEC(u64) path;
+	VEC(s64) values;
+	VEC(int64_t) comments;
+};
+
+static void flush(struct pprof *x)
+{
+	if (x->part.len)
+		gzip_write(&x->gzip, x->part.at, x->part.len);
+	str_clear(&x->part);
+}
+
+static void add(struct pprof *x, const Pprof__Profile *fields)
+{
+	pb_add(&x->part, fields);
+	if (x->part.len > 1 << 16)
+		flush(x);
+}
+
+static void add_type(struct pprof *x, const char *name, const char *unit)
+{
+	Pprof__Type type = PPROF__TYPE__INIT, *types = &type;
+	Pprof__Profile fields = PPROF__PROFILE__INIT;
+
+	type.name = texts_add(&x->texts, name);
+	type.unit = texts_add(&x->texts, unit);
+	fields.n_types = 1;
+	fields.types = &types;
+	add(x, &fields);
+}
+
+static void add_types(struct pprof *x)
+{
+	vec_each(t, &x->p->types) {
+		add_type(x, type_is_cpu(t) ? "samples" : t->name, unit_to_foreign(t->unit));
+		if (type_is_cpu(t))
+			x->period_ns = profile_period_ns(x->p);
+	}
+	if (x->period_ns)
+		add_type(x, "cpu", "nanoseconds");
+}
+
+static u64 mapping_of(struct pprof *x, const char *module)
+{
+	Pprof__Mapping mapping = PPROF__MAPPING__INIT, *mappings = &mapping;
+	Pprof__Profile fields = PPROF__PROFILE__INIT;
+	u64 *id;
+
+	if (!*module)
+		return 0;
+	mapping.filename = texts_add(&x->texts, module);
+	id = dict_add(&x->mappings, (u64)mapping.filename);
+	if (*id)
+		return *id;
+	mapping.id = *id = x->mappings.nr;
+	mapping.has_functions = true;
+	fields.n_mappings = 1;
+	fields.mappings = &mappings;
+	add(x, &fields);
+	return mapping.id;
+}
+
+static void add_frame(struct pprof *x, frame_id id)
+{
+	const struct frame *f = frames_get(x->p->frames, id);
+	auto_free char *kind = xasprintf("[%s]", frame_kind_name(f->kind));
+	Pprof__Function function = PPROF__FUNCTION__INIT, *functions = &function;
+	Pprof__Location location = PPROF__LOCATION__INIT, *locations = &location;
+	Pprof__Line line = PPROF__LINE__INIT, *lines = &line;
+	Pprof__Profile fields = PPROF__PROFILE__INIT;
+
+	function.id = line.function = location.id = (u64)id + 1;
+	function.name = function.system_name = texts_add(&x->texts, f->name);
+	function.filename = texts_add(&x->texts, kind);
+	location.mapping = mapping_of(x, f->module);
+	location.n_lines = 1;
+	location.lines = &lines;
+	fields.n_functions = fields.n_locations = 1;
+	fields.functions = &functions;
+	fields.locations = &locations;
+	add(x, &fields);
+}
+
+struct label_list {
+	Pprof__Label all[4], *list[4];
+	size_t nr;
+};
+
+static void add_label(struct pprof *x, struct label_list *l, const char *key, u32 number,
+		      const char *text)
+{
+	Pprof__Label *label = &l->all[l->nr];
+
+	if (!number && !*text)
+		return;
+	pprof__label__init(label);
+	label->key = texts_add(&x->texts, key);
+	label->number = number;
+	label->text = *text ? texts_add(&x->texts, text) : 0;
+	l->list[l->nr++] = label;
+}
+
+static void make_labels(struct pprof *x, labels_id id, struct label_list *l)
+{
+	const struct labels *labels = &x->p->labels.at[id];
+
+	l->nr = 0;
+	add_label(x, l, "pid", labels->pid, "");
+	add_label(x, l, "comm", 0, labels->comm);
+	add_label(x, l, "tid", labels->tid, "");
+	add_label(x, l, "thread", 0, labels->thread);
+}
+
+static void add_sample(struct pprof *x, node_id leaf, struct label_list *labels)
+{
+	Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples = &sample;
+	Pprof__Profile fields = PPROF__PROFILE__INIT;
+
+	x->path.nr = 0;
+	for (node_id n = leaf; n; n = x->p->nodes.at[n].parent)
+		vec_push(&x->path, (u64)x->p->nodes.at[n].frame + 1);
+	sample.n_locations = x->path.nr;
+	sample.locations = x->path.at;
+	sample.n_values = x->values.nr;
+	sample.values = x->values.at;
+	sample.n_labels = labels->nr;
+	sample.labels = labels->list;
+	fields.n_samples = 1;
+	fields.samples = &samples;
+	add(x, &fields);
+}
+
+static void add_samples(struct pprof *x)
+{
+	const struct profile *p = x->p;
+	struct label_list labels = { .nr = 0 };
+	size_t nr, nr_types = p->types.nr;
+	auto_free u32 *order = weights_in_order(p, &nr);
+
+	vec_reserve(&x->values, nr_types + 1);
+	x->values.nr = nr_types + (x->period_ns ? 1 : 0);
+	for (size_t i = 0; i < nr;) {
+		const struct weight *first = &p->weights.at[order[i]];
+		if (!i || first->labels != p->weights.at[order[i - 1]].labels)
+			make_labels(x, first->labels, &labels);
+		for (size_t t = 0; t < x->values.nr; t++)
+			x->values.at[t] = 0;
+		for (; i < nr; i++) {
+			const struct weight *w = &p->weights.at[order[i]];
+			if (w->node != first->node || w->labels != first->labels)
+				break;
+			x->values.at[w->type] = (s64)w->value;
+			if (x->period_ns && type_is_cpu(&p->types.at[w->type]))
+				x->values.at[nr_types] = (s64)(w->value * x->period_ns);
+		}
+		add_sample(x, first->node, &labels);
+	}
+}
+
+static void add_comment(struct pprof *x, const char *key, const char *text)
+{
+	auto_free char *comment = xasprintf("%s: %s", key, text);
+
+	if (*text)
+		vec_push(&x->comments, texts_add(&x->texts, comment));
+}
+
+/* What there is besides stacks; the texts come last, when all are known. */
+static void add_rest(struct pprof *x)
+{
+	const struct profile *p = x->p;
+	Pprof__Type type = PPROF__TYPE__INIT;
+	Pprof__Profile fields = PPROF__PROFILE__INIT;
+
+	vec_each(n, &p->notes) {
+		auto_free char *note = xasprintf("%llu %s", (unsigned long long)n->value, n->text);
+		add_comment(x, n->key, note);
+	}
+	add_comment(x, "title", p->title);
+	add_comment(x, "host", p->host);
+	add_comment(x, "target", p->target);
+	bool has_cpu = false;
+	vec_each(t, &p->types)
+		has_cpu |= type_is_cpu(t);
+	if (has_cpu) {
+		type.name = texts_add(&x->texts, "cpu");
+		type.unit = texts_add(&x->texts, "nanoseconds");
+		fields.period_type = &type;
+		fields.period = (s64)profile_period_ns(p);
+	}
+	fields.time_ns = (s64)p->start_wall_ns;
+	fields.duration_ns = (s64)p->duration_ns;
+	fields.n_comments = x->comments.nr;
+	fields.comments = x->comments.at;
+	add(x, &fields);
+
+	for (size_t i = 0; i < x->texts.all.nr; i++) {
+		ProtobufCBinaryData text = { strlen(x->texts.all.at[i]), (u8 *)x->texts.all.at[i] };
+		Pprof__Profile one = PPROF__PROFILE__INIT;
+		one.n_texts = 1;
+		one.texts = &text;
+		add(x, &one);
+	}
+}
+
+int pprof_write(const struct profile *p, FILE *out)
+{
+	struct pprof x = { .p = p };
+
+	texts_init(&x.texts);
+	gzip_init(&x.gzip, out);
+	add_types(&x);
+	add_samples(&x);
+	for (u32 id = 0; id < frames_nr(p->frames); id++)
+		add_frame(&x, id);
+	add_rest(&x);
+	flush(&x);
+	gzip_finish(&x.gzip);
+
+	texts_fini(&x.texts);
+	dict_fini(&x.mappings);
+	str_fini(&x.part);
+	vec_fini(&x.path);
+	vec_fini(&x.values);
+	vec_fini(&x.comments);
+	return 0;
+}

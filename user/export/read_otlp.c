@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads OTLP profiles: first the dictionary, then the profiles of every resource. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/utf8.h"
+#include "export/foreign.h"
+#include "export/pb.h"
+#include "export/read.h"
+
+#include "otlp.pb-c.h"
+
+enum request_field {
+	REQUEST_RESOURCE = 1,
+	REQUEST_DICTIONARY = 2
+};
+enum resource_field {
+	RESOURCE_RESOURCE = 1,
+	RESOURCE_SCOPES = 2
+};
+enum scope_field {
+	SCOPE_PROFILES = 2
+};
+enum profile_field {
+	PROFILE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_TIME = 3,
+	PROFILE_DURATION = 4,
+	PROFILE_PERIOD_TYPE = 5,
+	PROFILE_PERIOD = 6,
+	PROFILE_ATTRIBUTES = 11,
+};
+enum dictionary_field {
+	TABLE_MAPPING = 1,
+	TABLE_LOCATION = 2,
+	TABLE_FUNCTION = 3,
+	TABLE_TEXT = 5,
+	TABLE_ATTRIBUTE = 6,
+	TABLE_STACK = 7,
+};
+
+struct bytes {
+	const u8 *at;
+	size_t len;
+};
+
+/* An attribute of the dictionary; `text` is owned, NULL for a number. */
+struct attribute {
+	s32 key;
+	char *text;
+	s64 number;
+};
+
+struct range {
+	u32 first, nr;
+};
+
+struct reading {
+	struct profile *p;
+	struct str *why;
+	VEC(struct bytes) texts;
+	VEC(s32) mappings;  /* their file's text */
+	VEC(s32) functions; /* their name's text */
+	VEC(struct attribute) attributes;
+	VEC(struct range) locations; /* in `frames`, the innermost first */
+	VEC(frame_id) frames;
+	VEC(struct bytes) stacks; /* the messages, read when a sample needs them */
+	struct labels process;    /* of the current resource; its texts are owned */
+	struct stack_adder adder;
+	/* Of the current profile. */
+	Otlp__Type *type, *period_type;
+	s64 period;
+	u32 our_type;
+	u64 nr_samples;
+};
+
+static int refuse(struct reading *r, const char *what)
+{
+	str_addf(r->why, "OTLP data: %s", what);
+	return -EINVAL;
+}
+
+static char *text_of(const struct reading *r, s32 number)
+{
+	if (number < 0 || (size_t)number >= r->texts.nr)
+		return xstrdup("");
+	return xstrndup((const char *)r->texts.at[number].at, r->texts.at[number].len);
+}
+
+typedef int (*take_field)(struct reading *r, const struct pb_field *f);
+
+static int walk(struct reading *r, const void *at, size_t len, take_field on_field)
+{
+	struct pb_reader reader = pb_read(at, len);
+	struct pb_field f;
+	int err;
+
+	while ((err = pb_next(&reader, &f)) > 0)
+		if ((err = on_field(r, &f)) < 0)
+			return err;
+	return err ? refuse(r, "damaged or cut off") : 0;
+}
+
+/* --- the dictionary --- */
+
+static int take_attribute(struct reading *r, const struct pb_field *f)
+{
+	auto_pb Otlp__IndexedAttribute *a = pb_message(&otlp__indexed_attribute__descriptor, f);
+	if (!a)
+		return refuse(r, "a damaged attribute");
+
+	struct attribute own = { .key = a->key_index };
+	if (a->value && a->value->is_case == OTLP__VALUE__IS_TEXT)
+		own.text = xstrdup(a->value->text);
+	else if (a->value && a->value->is_case == OTLP__VALUE__IS_NUMBER)
+		own.number = a->value->number;
+	vec_push(&r->attributes, own);
+	return 0;
+}
+
+/* Tables that refer to none but the texts. */
+static int take_table(struct reading *r, const struct pb_field *f)
+{
+	struct bytes bytes = { f->at, f->len };
+
+	if (f->number == TABLE_TEXT) {
+		vec_push(&r->texts, bytes);
+	} else if (f->number == TABLE_STACK) {
+		vec_push(&r->stacks, bytes);
+	} else if (f->number == TABLE_ATTRIBUTE) {
+		return take_attribute(r, f);
+	} else if (f->number == TABLE_MAPPING) {
+		auto_pb Otlp__Mapping *m = pb_message(&otlp__mapping__descriptor, f);
+		if (!m)
+			return refuse(r, "a damaged mapping");
+		vec_push(&r->mappings, m->filename_index);
+	} else if (f->number == TABLE_FUNCTION) {
+		auto_pb Otlp__Function *fn = pb_message(&otlp__function__descriptor, f);
+		if (!fn)
+			return refuse(r, "a damaged function");
+		vec_push(&r->functions, fn->name_index ?: fn->system_name_index);
+	}
+	return 0;
+}
+
+static const struct attribute *attribute_at(const struct reading *r, s32 index)
+{
+	return index > 0 && (size_t)index < r->attributes.nr ? &r->attributes.at[index] : NULL;
+}
+
+/* Our own word for the kind in brackets, else that of the semantic conventions. */
+static char *kind_of(const struct reading *r, const Otlp__Location *l)
+{
+	char *kind = xstrdup("");
+
+	for (size_t i = 0; i < l->n_attribute_indexes; i++) {
+		const struct attribute *a = attribute_at(r, l->attribute_indexes[i]);
+		if (!a || !a->text)
+			continue;
+		auto_free char *key = text_of(r, a->key);
+		bool is_ours = !strcmp(key, "sysflame.frame.kind");
+		if (is_ours || (!strcmp(key, "profile.frame.type") && !*kind)) {
+			free(kind);
+			kind = is_ours || !strcmp(a->text, "kernel") ? xasprintf("[%s]", a->text)
+								     : xstrdup(a->text);
+		}
+		if (is_ours)
+			break;
+	}
+	return kind;
+}
+
+static int take_location(struct reading *r, const struct pb_field *f)
+{
+	if (f->number != TABLE_LOCATION)
+		return 0;
+
+	auto_pb Otlp__Location *l = pb_message(&otlp__location__descriptor, f);
+	if (!l)
+		return refuse(r, "a damaged location");
+	u32 first = (u32)r->frames.nr;
+	s32 mapping = l->mapping_index;
+	auto_free char *module = text_of(
+		r, mapping > 0 && (size_t)mapping < r->mappings.nr ? r->mappings.at[mapping] : -1);
+	auto_free char *kind = kind_of(r, l);
+
+	for (size_t i = 0; i < l->n_lines; i++) {
+		s32 index = l->lines[i]->function_index;
+		bool is_there = index > 0 && (size_t)index < r->functions.nr;
+		auto_free char *name = text_of(r, is_there ? r->functions.at[index] : -1);
+		vec_push(&r->frames,
+			 frame_from_foreign(r->p, name, module, kind, i + 1 < l->n_lines));
+	}
+	if (!l->n_lines) {
+		auto_free char *name = xasprintf("0x%llx", (unsigned long long)l->address);
+		vec_push(&r->frames, frame_from_foreign(r->p, name, module, kind, false));
+	}
+	vec_push(&r->locations, (struct range){ first, (u32)r->frames.nr - first });
+	return 0;
+}
+
+static int take_dictionary(struct reading *r, const struct pb_field *f)
+{
+	if (f->number != REQUEST_DICTIONARY || !f->is_bytes)
+		return 0;
+	return walk(r, f->at, f->len, take_table) ?: walk(r, f->at, f->len, take_location);
+}
+
+/* --- profiles --- */
+
+static int push_stack(struct reading *r, s32 index)
+{
+	const struct bytes *bytes =
+		index >= 0 && (size_t)index < r->stacks.nr ? &r->stacks.at[index] : NULL;
+	if (!bytes)
+		return refuse(r, "a sample of a stack that is not there");
+
+	auto_pb Otlp__Stack *s = otlp__stack__unpack(NULL, bytes->len, bytes->at);
+	if (!s)
+		return refuse(r, "a damaged stack");
+	for (size_t i = s->n_location_indexes; i-- > 0;) {
+		s32 at = s->location_indexes[i];
+		if (at < 0 || (size_t)at >= r->locations.nr)
+			return refuse(r, "a stack with a location that is not there");
+		const struct range *l = &r->locations.at[at];
+		for (u32 line = l->nr; line-- > 0;)
+			vec_push(&r->adder.frames, r->frames.at[l->first + line]);
+		if (r->adder.frames.nr > UINT16_MAX)
+			break;
+	}
+	return 0;
+}
+
+static labels_id labels_of(struct reading *r, const Otlp__Sample *s)
+{
+	struct labels labels = r->process;
+	auto_str struct str thread = { 0 };
+
+	utf8_clean(&thread, "", 1);
+	for (size_t i = 0; i < s->n_attribute_indexes; i++) {
+		const struct attribute *a = attribute_at(r, s->attribute_indexes[i]);
+		auto_free char *key = a ? text_of(r, a->key) : xstrdup("");
+		if (!strcmp(key, "thread.name") && a->text) {
+			str_clear(&thread);
+			utf8_clean(&thread, a->text, 256);
+		} else if (!strcmp(key, "thread.id") && a->number > 0 && a->number <= INT32_MAX) {
+			labels.tid = (u32)a->number;
+		}
+	}
+	labels.thread = thread.at;
+	return profile_intern_labels(r->p, &labels);
+}
+
+static int take_sample(struct reading *r, const struct pb_field *f)
+{
+	if (f->number != PROFILE_SAMPLE)
+		return 0;
+
+	auto_pb Otlp__Sample *s = pb_message(&otlp__sample__descriptor, f);
+	auto_str struct str why = { 0 };
+	node_id node;
+	if (!s)
+		return refuse(r, "a damaged sample");
+	r->nr_samples++;
+	int err = push_stack(r, s->stack_index);
+	if (err)
+		return err;
+	err = stack_find(&r->adder, &node, &why);
+	labels_id labels = labels_of(r, s);
+	for (size_t i = 0; !err && i < s->n_values; i++)
+		err = stack_add(&r->adder, node, labels, r->our_type, s->values[i], &why);
+	/* Times without values are events, one each. */
+	if (!err && !s->n_values && s->n_times_ns)
+		err = stack_add(&r->adder, node, labels, r->our_type, (s64)s->n_times_ns, &why);
+	if (!err)
+		return 0;
+	auto_str struct str where = { 0 };
+	str_addf(&where, "sample %llu: %s", (unsigned long long)r->nr_samples, why.at);
+	return refuse(r, where.at);
+}
+
+static void take_note(struct reading *r, s32 index)
+{
+	static const char start[] = "sysflame.note.";
+	const struct attribute *a = attribute_at(r, index);
+	auto_free char *key = a ? text_of(r, a->key) : NULL;
+	char *end;
+
+	if (!a || !a->text || strncmp(key, start, sizeof(start) - 1))
+		return;
+	u64 value = strtoull(a->text, &end, 10);
+	if (end == a->text || *end != ' ' || value > INT64_MAX)
+		return;
+	auto_str struct str clean = { 0 }, clean_key = { 0 };
+	utf8_clean(&clean, end + 1, 4096);
+	utf8_clean(&clean_key, key + sizeof(start) - 1, 256);
+	profile_note(r->p, clean_key.at, clean.at, value);
+}
+
+static int take_notes(struct reading *r, const struct pb_field *f)
+{
+	auto_str struct str field = { 0 };
+
+	pb_add_bytes(&field, PROFILE_ATTRIBUTES, f->at, f->len);
+	auto_pb Otlp__Profile *list = otlp__profile__unpack(NULL, field.len, (u8 *)field.at);
+	if (!list)
+		return refuse(r, "damaged attributes");
+	for (size_t i = 0; i < list->n_attribute_indexes; i++)
+		take_note(r, list->attribute_indexes[i]);
+	return 0;
+}
+
+static int take_head(struct reading *r, const struct pb_field *f)
+{
+	Otlp__Type **type = f->number == PROFILE_TYPE          ? &r->type
+			    : f->number == PROFILE_PERIOD_TYPE ? &r->period_type
+							       : NULL;
+
+	if (type) {
+		pb_free(type);
+		*type = pb_message(&otlp__type__descriptor, f);
+		return *type ? 0 : refuse(r, "a damaged value type");
+	}
+	if (f->number == PROFILE_TIME && !r->p->start_wall_ns)
+		r->p->start_wall_ns = (s64)f->value > 0 ? f->value : 0;
+	else if (f->number == PROFILE_DURATION)
+		r->p->duration_ns = (s64)f->value > 0 ? f->value : 0;
+	else if (f->number == PROFILE_PERIOD)
+		r->period = (s64)f->value;
+	else if (f->number == PROFILE_ATTRIBUTES)
+		return take_notes(r, f);
+	return 0;
+}
+
+static int read_profile(struct reading *r, const struct pb_field *f)
+{
+	r->period = 0;
+	int err = walk(r, f->at, f->len, take_head);
+	if (err)
+		return err;
+	if (!r->type)
+		return refuse(r, "a profile without a value type");
+
+	auto_free char *name = text_of(r, r->type->name_index);
+	auto_free char *unit = text_of(r, r->type->unit_index);
+	auto_free char *period = text_of(r, r->period_type ? r->period_type->name_index : -1);
+	if (!strcmp(period, "cpu") && r->period > 1)
+		r->p->rate_hz = 1e9 / (double)r->period;
+	if (r->p->types.nr > 64)
+		return refuse(r, "more than 64 value types");
+	r->our_type = type_from_foreign(r->p, name, unit, period);
+	return walk(r, f->at, f->len, take_sample);
+}
+
+static int take_scope(struct reading *r, const struct pb_field *f)
+{
+	if (f->number != SCOPE_PROFILES || !f->is_bytes)
+		return 0;
+	int err = read_profile(r, f);
+	pb_free(&r->type);
+	pb_free(&r->period_type);
+	r->type = r->period_type = NULL;
+	return err;
+}
+
+static int take_scopes(struct reading *r, const struct pb_field *f)
+{
+	return f->number == RESOURCE_SCOPES && f->is_bytes ? walk(r, f->at, f->len, take_scope) : 0;
+}
+
+static void set_text(char **field, const char *text)
+{
+	struct str clean = { 0 };
+
+	utf8_clean(&clean, text, 4096);
+	free(*field);
+	*field = str_take(&clean);
+}
+
+static void take_process_attribute(struct reading *r, const Otlp__Attribute *a)
+{
+	const Otlp__Value *v = a->value;
+	const char *text = v && v->is_case == OTLP__VALUE__IS_TEXT ? v->text : NULL;
+
+	if (text && !strcmp(a->key, "process.executable.name"))
+		set_text((char **)&r->process.comm, text);
+	else if (text && !strcmp(a->key, "host.name"))
+		set_text(&r->p->host, text);
+	else if (text && !strcmp(a->key, "sysflame.title"))
+		set_text(&r->p->title, text);
+	else if (text && !strcmp(a->key, "sysflame.target"))
+		set_text(&r->p->target, text);
+	else if (!strcmp(a->key, "process.pid") && v && v->is_case == OTLP__VALUE__IS_NUMBER &&
+		 v->number > 0 && v->number <= INT32_MAX)
+		r->process.pid = (u32)v->number;
+}
+
+static int take_process(struct reading *r, const struct pb_field *f)
+{
+	if (f->number != RESOURCE_RESOURCE)
+		return 0;
+	auto_pb Otlp__Resource *resource = pb_message(&otlp__resource__descriptor, f);
+	if (!resource)
+		return refuse(r, "a damaged resource");
+	for (size_t i = 0; i < resource->n_attributes; i++)
+		take_process_attribute(r, resource->attributes[i]);
+	return 0;
+}
+
+static int take_resource(struct reading *r, const struct pb_field *f)
+{
+	if (f->number != REQUEST_RESOURCE || !f->is_bytes)
+		return 0;
+	r->process.pid = 0;
+	set_text((char **)&r->process.comm, "");
+	return walk(r, f->at, f->len, take_process) ?: walk(r, f->at, f->len, take_scopes);
+}
+
+int otlp_read(const struct str *bytes, struct profile *p, struct str *why)
+{
+	struct reading r = { .p = p, .why = why, .process = { .comm = xstrdup("") } };
+
+	stack_adder_init(&r.adder, p);
+	int err = walk(&r, bytes->at, bytes->len, take_dictionary);
+	if (!err && !r.texts.nr)
+		err = refuse(&r, "no dictionary; were they written by version 1.10 or later?");
+	err = err ?: walk(&r, bytes->at, bytes->len, take_resource);
+
+	vec_each(a, &r.attributes)
+		free(a->text);
+	free((char *)r.process.comm);
+	vec_fini(&r.texts);
+	vec_fini(&r.mappings);
+	vec_fini(&r.functions);
+	vec_fini(&r.attributes);
+	vec_fini(&r.locations);
+	vec_fini(&r.frames);
+	vec_fini(&r.stacks);
+	stack_adder_fini(&r.adder);
+	return err;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads pprof's format. Fields may come in any order, so the file is walked three times: for the
+ * texts, types, functions and mappings; for the locations; for the samples.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/utf8.h"
+#include "export/foreign.h"
+#include "export/pb.h"
+#include "export/read.h"
+
+#include "pprof.pb-c.h"
+
+enum profile_field {
+	PROFILE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_TEXT = 6,
+	PROFILE_TIME = 9,
+	PROFILE_DURATION = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+};
+
+struct text {
+	const u8 *at;
+	size_t len;
+};
+
+struct function {
+	s64 name, filename;
+};
+
+struct type {
+	s64 name, unit;
+};
+
+/* The frames of a location, in `frames`, the innermost first. */
+struct location {
+	u32 first, nr;
+};
+
+struct reading {
+	struct profile *p;
+	struct str *why;
+	struct pb_reader file;
+	u64 nr_field; /* of the current walk, for messages */
+	VEC(struct text) texts;
+	VEC(struct type) foreign_types;
+	VEC(u32) types; /* ours, by theirs */
+	VEC(struct function) functions;
+	VEC(struct location) locations;
+	VEC(frame_id) frames;
+	VEC(s64) comments;
+	struct dict function_of, mapping_of, location_of; /* by id: index + 1, filename + 1 */
+	struct type period_type;
+	s64 period;
+	struct stack_adder stacks;
+};
+
+static int refuse(struct reading *r, const char *what)
+{
+	str_addf(r->why, "field %llu of the pprof data: %s", (unsigned long long)r->nr_field, what);
+	return -EINVAL;
+}
+
+/* A text of the file, the caller's to free; "" for a number that is out of range. */
+static char *text_of(const struct reading *r, s64 number)
+{
+	const struct text *t;
+
+	if (number < 0 || (u64)number >= r->texts.nr)
+		return xstrdup("");
+	t = &r->texts.at[number];
+	return xstrndup((const char *)t->at, t->len);
+}
+
+typedef int (*take_field)(struct reading *r, const struct pb_field *f);
+
+static int walk(struct reading *r, take_field on_field)
+{
+	struct pb_reader file = r->file;
+	struct pb_field f;
+	int err;
+
+	for (r->nr_field = 1; (err = pb_next(&file, &f)) > 0; r->nr_field++)
+		if ((err = on_field(r, &f)) < 0)
+			return err;
+	return err ? refuse(r, "damaged or cut off") : 0;
+}
+
+static int take_type(struct reading *r, const struct pb_field *f)
+{
+	auto_pb Pprof__Type *t = pb_message(&pprof__type__descriptor, f);
+	if (!t)
+		return refuse(r, "a damaged value type");
+
+	struct type type = { t->name, t->unit };
+	if (f->number == PROFILE_TYPE)
+		vec_push(&r->foreign_types, type);
+	else
+		r->period_type = type;
+	return 0;
+}
+
+static int take_mapping(struct reading *r, const struct pb_field *f)
+{
+	auto_pb Pprof__Mapping *m = pb_message(&pprof__mapping__descriptor, f);
+	if (!m)
+		return refuse(r, "a damaged mapping");
+	*dict_add(&r->mapping_of, m->id) = (u64)m->filename;
+	return 0;
+}
+
+static int take_function(struct reading *r, const struct pb_field *f)
+{
+	auto_pb Pprof__Function *function = pb_message(&pprof__function__descriptor, f);
+	if (!function)
+		return refuse(r, "a damaged function");
+	vec_push(&r->functions,
+		 (struct function){ function->name ?: function->system_name, function->filename });
+	*dict_add(&r->function_of, function->id) = r->functions.nr;
+	return 0;
+}
+
+/* Packed or not. */
+static int take_comment(struct reading *r, const struct pb_field *f)
+{
+	if (!f->is_bytes) {
+		vec_push(&r->comments, (s64)f->value);
+		return 0;
+	}
+	auto_str struct str field = { 0 };
+	pb_add_bytes(&field, PROFILE_COMMENT, f->at, f->len);
+	auto_pb Pprof__Profile *list = pprof__profile__unpack(NULL, field.len, (u8 *)field.at);
+	if (!list)
+		return refuse(r, "damaged comments");
+	for (size_t i = 0; i < list->n_comments; i++)
+		vec_push(&r->comments, list->comments[i]);
+	return 0;
+}
+
+static int take_table(struct reading *r, const struct pb_field *f)
+{
+	switch (f->number) {
+	case PROFILE_TYPE:
+	case PROFILE_PERIOD_TYPE:
+		return take_type(r, f);
+	case PROFILE_MAPPING:
+		return take_mapping(r, f);
+	case PROFILE_FUNCTION:
+		return take_function(r, f);
+	case PROFILE_COMMENT:
+		return take_comment(r, f);
+	case PROFILE_TEXT:
+		vec_push(&r->texts, (struct text){ f->at, f->len });
+		return 0;
+	case PROFILE_TIME:
+		if (!r->p->start_wall_ns)
+			r->p->start_wall_ns = (s64)f->value > 0 ? f->value : 0;
+		return 0;
+	case PROFILE_DURATION:
+		r->p->duration_ns = (s64)f->value > 0 ? f->value : 0;
+		return 0;
+	case PROFILE_PERIOD:
+		r->period = (s64)f->value;
+		return 0;
+	}
+	return 0;
+}
+
+static void add_line(struct reading *r, const char *module, u64 function_id, bool is_inlined)
+{
+	const u64 *index = dict_find(&r->function_of, function_id);
+	const struct function *f = index ? &r->functions.at[*index - 1] : NULL;
+	auto_free char *name = text_of(r, f ? f->name : -1);
+	auto_free char *file = text_of(r, f ? f->filename : -1);
+
+	vec_push(&r->frames, frame_from_foreign(r->p, name, module, file, is_inlined));
+}
+
+static int take_location(struct reading *r, const struct pb_field *f)
+{
+	if (f->number != PROFILE_LOCATION)
+		return 0;
+
+	auto_pb Pprof__Location *l = pb_message(&pprof__location__descriptor, f);
+	if (!l)
+		return refuse(r, "a damaged location");
+	const u64 *filename = dict_find(&r->mapping_of, l->mapping);
+	auto_free char *module = text_of(r, filename ? (s64)*filename : -1);
+	u32 first = (u32)r->frames.nr;
+
+	for (size_t i = 0; i < l->n_lines; i++)
+		add_line(r, module, l->lines[i]->function, i + 1 < l->n_lines);
+	if (!l->n_lines) {
+		auto_free char *name = xasprintf("0x%llx", (unsigned long long)l->address);
+		vec_push(&r->frames, frame_from_foreign(r->p, name, module, "", false));
+	}
+	vec_push(&r->locations, (struct location){ first, (u32)r->frames.nr - first });
+	*dict_add(&r->location_of, l->id) = r->locations.nr;
+	return 0;
+}
+
+struct label_texts {
+	char *comm, *thread;
+	u32 pid, tid;
+};
+
+static void take_label(const struct reading *r, const Pprof__Label *label, struct label_texts *l)
+{
+	auto_free char *key = text_of(r, label->key);
+	bool is_pid = !strcmp(key, "pid") || !strcmp(key, "process_id");
+	bool is_tid = !strcmp(key, "tid") || !strcmp(key, "thread_id");
+	bool is_comm = !strcmp(key, "comm") || !strcmp(key, "process_name");
+	bool is_thread = !strcmp(key, "thread") || !strcmp(key, "thread_name");
+
+	if (is_pid || is_tid) {
+		bool is_sane = label->number > 0 && label->number <= INT32_MAX;
+		*(is_pid ? &l->pid : &l->tid) = is_sane ? (u32)label->number : 0;
+	} else if (is_comm || is_thread) {
+		char **field = is_comm ? &l->comm : &l->thread;
+		free(*field);
+		*field = text_of(r, label->text);
+	}
+}
+
+static labels_id labels_of(struct reading *r, const Pprof__Sample *sample)
+{
+	struct label_texts l = { 0 };
+	auto_str struct str comm = { 0 }, thread = { 0 };
+
+	for (size_t i = 0; i < sample->n_labels; i++)
+		take_label(r, sample->labels[i], &l);
+	utf8_clean(&comm, l.comm ?: "", 256);
+	utf8_clean(&thread, l.thread ?: "", 256);
+	free(l.comm);
+	free(l.thread);
+	return profile_intern_labels(r->p, &(struct labels){ l.pid, l.tid, comm.at, thread.at });
+}
+
+static int take_sample(struct reading *r, const struct pb_field *f)
+{
+	if (f->number != PROFILE_SAMPLE)
+		return 0;
+
+	auto_pb Pprof__Sample *s = pb_message(&pprof__sample__descriptor, f);
+	if (!s || s->n_values != r->types.nr)
+		return refuse(r, s ? "a sample that has not one value of each type"
+				   : "a damaged sample");
+	for (size_t i = s->n_locations; i-- > 0;) {
+		const u64 *index = dict_find(&r->location_of, s->locations[i]);
+		const struct location *l = index ? &r->locations.at[*index - 1] : NULL;
+		if (!l)
+			return refuse(r, "a sample at a location that is not there");
+		for (u32 line = l->nr; line-- > 0;)
+			vec_push(&r->stacks.frames, r->frames.at[l->first + line]);
+		if (r->stacks.frames.nr > UINT16_MAX)
+			break;
+	}
+
+	auto_str struct str why = { 0 };
+	node_id node;
+	int err = stack_find(&r->stacks, &node, &why);
+	labels_id labels = labels_of(r, s);
+	for (size_t i = 0; !err && i < s->n_values; i++)
+		err = stack_add(&r->stacks, node, labels, r->types.at[i], s->values[i], &why);
+	return err ? refuse(r, why.at) : 0;
+}
+
+/* "lost: 5 samples lost" is a note, "title: x" the title. */
+static void take_remark(struct profile *p, const char *comment)
+{
+	const char *colon = strstr(comment, ": ");
+	char *end;
+
+	if (!colon)
+		return;
+	auto_free char *key = xstrndup(comment, (size_t)(colon - comment));
+	const char *text = colon + 2;
+	char **field = !strcmp(key, "title")    ? &p->title
+		       : !strcmp(key, "host")   ? &p->host
+		       : !strcmp(key, "target") ? &p->target
+						: NULL;
+	if (field) {
+		auto_str struct str clean = { 0 };
+		utf8_clean(&clean, text, 4096);
+		free(*field);
+		*field = str_take(&clean);
+		return;
+	}
+	u64 value = strtoull(text, &end, 10);
+	if (end == text || *end != ' ' || value > INT64_MAX || strchr(key, ' '))
+		return;
+	auto_str struct str clean = { 0 }, clean_key = { 0 };
+	utf8_clean(&clean, end + 1, 4096);
+	utf8_clean(&clean_key, key, 256);
+	profile_note(p, clean_key.at, clean.at, value);
+}
+
+static int make_types(struct reading *r)
+{
+	auto_free char *period_type = text_of(r, r->period_type.name);
+
+	if (!r->foreign_types.nr || r->foreign_types.nr > 64) {
+		str_addf(r->why, "the pprof data have %zu value types", r->foreign_types.nr);
+		return -EINVAL;
+	}
+	vec_each(t, &r->foreign_types) {
+		auto_free char *name = text_of(r, t->name), *unit = text_of(r, t->unit);
+		vec_push(&r->types, type_from_foreign(r->p, name, unit, period_type));
+	}
+	if (!strcmp(period_type, "cpu") && r->period > 0)
+		r->p->rate_hz = 1e9 / (double)r->period;
+	vec_each(comment, &r->comments) {
+		auto_free char *text = text_of(r, *comment);
+		take_remark(r->p, text);
+	}
+	return 0;
+}
+
+int pprof_read(const struct str *bytes, struct profile *p, struct str *why)
+{
+	struct reading r = { .p = p, .why = why, .file = pb_read(bytes->at, bytes->len) };
+
+	stack_adder_init(&r.stacks, p);
+	int err = walk(&r, take_table)      ?:
+			  make_types(&r)    ?:
+			  walk(&r, take_location) ?:
+			  walk(&r, take_sample);
+
+	vec_fini(&r.texts);
+	vec_fini(&r.foreign_types);
+	vec_fini(&r.types);
+	vec_fini(&r.functions);
+	vec_fini(&r.locations);
+	vec_fini(&r.frames);
+	vec_fini(&r.comments);
+	dict_fini(&r.function_of);
+	dict_fini(&r.mapping_of);
+	dict_fini(&r.location_of);
+	stack_adder_fini(&r.stacks);
+	return err;
+}
