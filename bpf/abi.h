@@ -146,7 +146,11 @@ struct unwind_proc {
 	__u32 nr_ranges;
 	__u32 jvm; /* index in jvms, UNWIND_NO_JVM if the process is none */
 	__u32 pid;
+	__u64 inherited_ns; /* when it was copied from the parent; 0: it is the process's own */
 };
-_Static_assert(sizeof(struct unwind_proc) == 32, "unwind_proc is part of the map ABI");
+_Static_assert(sizeof(struct unwind_proc) == 40, "unwind_proc is part of the map ABI");
 
 #define UNWIND_NO_JVM 0xffffffffu
+
+/* What is inherited holds for so long: user space uses places again that it freed 100 ms ago. */
+#define UNWIND_INHERITED_NS 80000000ull

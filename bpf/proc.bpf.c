@@ -21,6 +21,20 @@ static __always_inline void send_process(u32 kind, struct task_struct *task,
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
+/* A child has its parent's mappings; user space gives it tables of its own in a moment. */
+static __always_inline void inherit_tables(u32 parent_pid, u32 pid, u64 start_ns)
+{
+	struct unwind_proc *parent = bpf_map_lookup_elem(&unwind_procs, &parent_pid);
+	if (!parent || parent->inherited_ns)
+		return;
+
+	struct unwind_proc child = *parent;
+	child.pid = pid;
+	child.start_ns = start_ns;
+	child.used_ns = child.inherited_ns = bpf_ktime_get_ns();
+	bpf_map_update_elem(&unwind_procs, &pid, &child, BPF_ANY);
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -33,6 +47,7 @@ int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
 		u8 value = 1;
 		bpf_map_update_elem(&targets, &pid, &value, BPF_ANY);
 	}
+	inherit_tables(parent_pid, pid, child->start_boottime);
 	send_process(RECORD_FORK, child, parent);
 	return 0;
 }
@@ -57,6 +72,9 @@ int BPF_PROG(proc_exit, struct task_struct *task)
 
 	u32 pid = task->tgid;
 	bpf_map_delete_elem(&targets, &pid);
+	struct unwind_proc *proc = bpf_map_lookup_elem(&unwind_procs, &pid);
+	if (proc && proc->inherited_ns) /* user space does not know it and would not remove it */
+		bpf_map_delete_elem(&unwind_procs, &pid);
 	send_process(RECORD_EXIT, task, NULL);
 	return 0;
 }

@@ -37,6 +37,9 @@ static __always_inline bool begin_walk(struct scratch *s, struct task_struct *ta
 	if (s->walk.proc.pid != pid ||
 	    s->walk.proc.start_ns / START_TICK_NS != s->sample.task.start_ns / START_TICK_NS)
 		return false;
+	if (s->walk.proc.inherited_ns &&
+	    s->sample.time_ns - s->walk.proc.inherited_ns > UNWIND_INHERITED_NS)
+		return false;
 
 	proc->used_ns = s->sample.time_ns;
 	regs_from_task(&s->walk.regs, (struct pt_regs *)bpf_task_pt_regs(task));

@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 
-#define EXTENTS_REST_NS 100000000ull /* no BPF program runs that long */
+#define EXTENTS_REST_NS 100000000ull /* no BPF program runs that long; see UNWIND_INHERITED_NS */
 
 struct extent {
 	u32 first, nr;

@@ -157,6 +157,11 @@ static bool take_sample(struct session *s, const struct sample *sample, bool las
 	return true;
 }
 
+static bool is_target(const struct session *s, const struct process *p)
+{
+	return !s->options.filter || p->is_target;
+}
+
 static void apply_side(struct session *s, const struct side_event *e)
 {
 	struct process *p = processes_newest(s->processes, e->pid);
@@ -167,7 +172,8 @@ static void apply_side(struct session *s, const struct side_event *e)
 		return;
 	if (e->kind == SIDE_MMAP) {
 		process_mmap(p, &e->mapping);
-		unwinding_changed(s->unwinding, p);
+		if (is_target(s, p))
+			unwinding_want(s->unwinding, p);
 	} else if (e->kind == SIDE_EXEC) {
 		process_exec(p);
 		unwinding_forget(s->unwinding, p);
@@ -184,6 +190,15 @@ static void apply_exit(struct session *s, const struct process_record *r)
 	}
 }
 
+/* The program in the kernel has dropped the tables, maybe after we had made new ones. */
+static void apply_exec(struct session *s, struct process *p, const char *comm)
+{
+	copy_text(p->comm, sizeof(p->comm), comm);
+	unwinding_forget(s->unwinding, p);
+	if (is_target(s, p))
+		unwinding_want(s->unwinding, p);
+}
+
 static void apply_process(struct session *s, const struct process_record *r)
 {
 	pid_t pid = (pid_t)r->task.pid;
@@ -193,12 +208,13 @@ static void apply_process(struct session *s, const struct process_record *r)
 	case RECORD_FORK:
 		p = processes_fork(s->processes, (pid_t)r->parent_pid, pid, r->task.start_ns,
 				   r->comm);
-		unwinding_changed(s->unwinding, p);
+		if (is_target(s, p))
+			unwinding_want(s->unwinding, p);
 		break;
 	case RECORD_EXEC:
 		p = processes_newest(s->processes, pid);
 		if (p)
-			copy_text(p->comm, sizeof(p->comm), r->comm);
+			apply_exec(s, p, r->comm);
 		break;
 	case RECORD_EXIT:
 		apply_exit(s, r);
@@ -301,11 +317,10 @@ void session_tick(struct session *s)
 static void make_ready(struct process *p, void *ctx)
 {
 	struct session *s = ctx;
-	bool is_asked_for = false;
 
 	for (size_t i = 0; i < s->options.nr_pids; i++)
-		is_asked_for |= s->options.pids[i] == p->pid;
-	if (!is_asked_for && (s->options.filter || !p->is_jvm))
+		p->is_target |= s->options.pids[i] == p->pid;
+	if (!p->is_target && (s->options.filter || !p->is_jvm))
 		return;
 	unwinding_want(s->unwinding, p);
 	if (p->is_jvm)
@@ -483,6 +498,11 @@ void session_each_reason(const struct session *s, session_reason_fn visit, void 
 	for (u32 stat = STAT_FIRST_CUT; stat <= STAT_LAST_CUT; stat++)
 		if (stats[stat])
 			visit(stat_text[stat], stats[stat], ctx);
+}
+
+int session_fd(const struct session *s)
+{
+	return sideband_fd(s->sideband);
 }
 
 struct agents *session_agents(struct session *s)

@@ -39,9 +39,16 @@ struct session;
 /* The options' pointers must stay valid. Logs what is wrong. */
 int session_start(const struct session_options *options, struct session **out);
 
-/* Takes in what happened; to be called about every SESSION_TICK_MS. */
-#define SESSION_TICK_MS 50
+/*
+ * Takes in what happened; to be called every SESSION_TICK_MS, and when session_fd is readable, but
+ * not more often than every SESSION_PAUSE_MS.
+ */
+#define SESSION_TICK_MS  50
+#define SESSION_PAUSE_MS 2
 void session_tick(struct session *s);
+
+/* Readable when a process has mapped code: it needs tables before its next sample. */
+int session_fd(const struct session *s);
 
 /* Stops sampling, names what is left; the profile is complete after it. */
 void session_stop(struct session *s);

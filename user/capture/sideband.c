@@ -4,11 +4,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <time.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/log.h"
 #include "base/vec.h"
 #include "capture/cpulist.h"
 #include "capture/perf.h"
@@ -23,6 +25,7 @@ struct side_ring {
 
 struct sideband {
 	VEC(struct side_ring) rings;
+	int epoll_fd;
 	u8 *record; /* a record that wraps around the ring's end is joined here */
 };
 
@@ -61,6 +64,8 @@ static int add_cpu(struct sideband *s, int cpu)
 		.comm_exec = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = 1,
 	};
 	auto_close int fd = perf_open(&attr, cpu);
 	if (fd < 0)
@@ -70,6 +75,9 @@ static int add_cpu(struct sideband *s, int cpu)
 		mmap(NULL, page_size() + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		return -errno;
+	struct epoll_event readable = { .events = EPOLLIN | EPOLLET };
+	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &readable))
+		log_debug("cpu %d: no notice of new mappings", cpu);
 	vec_push(&s->rings, (struct side_ring){ cpu, take_fd(fd), page });
 	return 0;
 }
@@ -88,6 +96,7 @@ int sideband_open(struct sideband **out)
 	int err = cpulist_online(&online);
 
 	s->record = xmalloc(RECORD_MAX);
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	for (size_t i = 0; !err && i < online.nr; i++) {
 		err = add_cpu(s, online.at[i]);
 		if (err == -ENODEV) /* went offline since the list was read */
@@ -109,6 +118,8 @@ void sideband_close(struct sideband *s)
 	while (s->rings.nr)
 		drop_ring(s, s->rings.nr - 1);
 	vec_fini(&s->rings);
+	if (s->epoll_fd >= 0)
+		close(s->epoll_fd);
 	free(s->record);
 	free(s);
 }
@@ -216,8 +227,19 @@ static void drain_ring(struct sideband *s, struct side_ring *r, side_event_fn ev
 	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
+int sideband_fd(const struct sideband *s)
+{
+	return s->epoll_fd;
+}
+
 void sideband_drain(struct sideband *s, side_event_fn event, void *ctx)
 {
+	struct epoll_event ready[16];
+
+	/* Edge-triggered: taking the notices makes the descriptor quiet until something new comes.
+	 */
+	while (epoll_wait(s->epoll_fd, ready, ARRAY_SIZE(ready), 0) == ARRAY_SIZE(ready))
+		;
 	vec_each(r, &s->rings)
 		drain_ring(s, r, event, ctx);
 }

@@ -28,6 +28,9 @@ void sideband_close(struct sideband *s);
 /* Opens rings on CPUs that came online, reads out and drops those of CPUs that went. */
 void sideband_follow(struct sideband *s);
 
+/* Readable (poll, epoll) when there is something to drain. */
+int sideband_fd(const struct sideband *s);
+
 /* Calls `event` for what happened since; in the order of time per CPU only. */
 typedef void (*side_event_fn)(const struct side_event *e, void *ctx);
 void sideband_drain(struct sideband *s, side_event_fn event, void *ctx);

@@ -55,12 +55,6 @@ void unwinding_want(struct unwinding *u, const struct process *p)
 	vec_push(&u->wanted, (struct wanted){ p->pid, p->start_ns });
 }
 
-void unwinding_changed(struct unwinding *u, const struct process *p)
-{
-	if (p->is_jvm || tables_has_process(u->tables, p->pid, p->start_ns))
-		unwinding_want(u, p);
-}
-
 void unwinding_forget(struct unwinding *u, const struct process *p)
 {
 	tables_remove_process(u->tables, p->pid, p->start_ns);

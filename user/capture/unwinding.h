@@ -16,9 +16,6 @@ void unwinding_free(struct unwinding *u);
 /* The process is to have tables, or true ones again, from the next unwinding_update on. */
 void unwinding_want(struct unwinding *u, const struct process *p);
 
-/* The same if it has tables already, or is a JVM. */
-void unwinding_changed(struct unwinding *u, const struct process *p);
-
 /* Its old mappings are gone: exec, exit. */
 void unwinding_forget(struct unwinding *u, const struct process *p);
 

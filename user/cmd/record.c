@@ -223,6 +223,7 @@ static void run(struct record *r)
 		struct pollfd fds[] = {
 			{ .fd = r->signal_fd, .events = POLLIN },
 			{ .fd = r->command ? r->child.pidfd : -1, .events = POLLIN },
+			{ .fd = session_fd(r->session), .events = POLLIN },
 		};
 		u64 elapsed_ns = time_mono_ns() - start_ns;
 		int timeout_ms = SESSION_TICK_MS;
@@ -231,6 +232,8 @@ static void run(struct record *r)
 		if (limit_ns && (limit_ns - elapsed_ns) / NS_PER_MS < SESSION_TICK_MS)
 			timeout_ms = (int)((limit_ns - elapsed_ns) / NS_PER_MS) + 1;
 		poll(fds, ARRAY_SIZE(fds), timeout_ms);
+		if (fds[2].revents)
+			usleep(SESSION_PAUSE_MS * 1000);
 		session_tick(r->session);
 		if (live)
 			summary_live(r->session, elapsed_ns);

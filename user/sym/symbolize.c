@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "elf/debugfile.h"
@@ -199,7 +200,12 @@ static void cross_check(struct symbolizer *s, const struct process *p, u64 pc, u
 		return;
 	int nr =
 		agents_name(s->agents, p->pid, p->start_ns, pc, time_ns, frames, INLINE_FRAMES_MAX);
-	s->nr_conflicts += nr > 0 && !is_same_method(&frames[nr - 1], outside);
+	if (nr <= 0 || is_same_method(&frames[nr - 1], outside))
+		return;
+	s->nr_conflicts++;
+	log_debug("pid %d pc %llx: agent %s.%s, tables %s.%s", (int)p->pid, (unsigned long long)pc,
+		  frames[nr - 1].class_name, frames[nr - 1].method, outside->class_name,
+		  outside->method);
 }
 
 /*
