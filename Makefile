@@ -13,7 +13,7 @@ DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev 
 	     libiberty-dev libjansson-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev \
 	     openjdk-17-jdk-headless
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev chromium nodejs npm \
-	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux gawk \
+	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
 	     protobuf-compiler python3
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
