@@ -136,3 +136,18 @@ void opt_help(const struct opt *opts, size_t nr_opts)
 		printf("%-30s %s\n", left, o->help);
 	}
 }
+
+int opt_parse_mixed(const struct opt *opts, size_t nr_opts, int argc, char **argv)
+{
+	int nr_words = 0;
+
+	for (int i = 0; i + 1 < argc;) {
+		int used = opt_parse(opts, nr_opts, argc - i, argv + i);
+		if (used < 0)
+			return used;
+		i += used;
+		if (i < argc)
+			argv[nr_words++] = argv[i];
+	}
+	return nr_words;
+}

@@ -30,5 +30,11 @@ struct opt {
  */
 int opt_parse(const struct opt *opts, size_t nr_opts, int argc, char **argv);
 
+/*
+ * The same for options that may stand between and behind other words: those are moved to the front
+ * of argv. Returns how many there are, or -EINVAL.
+ */
+int opt_parse_mixed(const struct opt *opts, size_t nr_opts, int argc, char **argv);
+
 /* The table as help text, two columns, on standard output. */
 void opt_help(const struct opt *opts, size_t nr_opts);

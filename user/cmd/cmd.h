@@ -13,4 +13,5 @@ struct cmd {
 };
 
 int record_main(int argc, char **argv);
+int diff_main(int argc, char **argv);
 int debug_main(int argc, char **argv);

@@ -9,13 +9,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/auto.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/opt.h"
+#include "cmd/profile_file.h"
 #include "cmd/terminal.h"
-#include "export/export.h"
-#include "export/read.h"
 #include "export/text.h"
 
 enum {
@@ -28,9 +25,6 @@ struct options {
 	int top; /* methods to print, 0 for no such list */
 	bool tree, help;
 };
-
-AUTO_DEFINE(profile, struct profile *, profile_free)
-#define auto_profile __attribute__((cleanup(auto_profile_run)))
 
 #define TREE_LEAST_PERCENT 0.5
 #define TOP_MAX            1000000
@@ -45,52 +39,6 @@ static void print_help(const struct opt *opts, size_t nr_opts)
 	puts("\nformats:");
 	for (const struct format *f = formats; f->name; f++)
 		printf("  %-26s %s\n", f->name, f->help);
-}
-
-static const struct format *choose_format(const struct options *o)
-{
-	const struct format *f = o->format ? format_by_name(o->format) : format_by_path(o->output);
-
-	if (!f && o->format)
-		log_error("%s: unknown format; report --help lists them", o->format);
-	else if (!f)
-		log_error("%s: its extension names no format; give one by --format", o->output);
-	return f;
-}
-
-static int read_input(const char *path, struct profile *p)
-{
-	auto_str struct str why = { 0 };
-	bool is_stdin = !strcmp(path, "-");
-	auto_fclose FILE *opened = is_stdin ? NULL : fopen(path, "re");
-	if (!opened && !is_stdin) {
-		log_error("%s: %s", path, strerror(errno));
-		return -1;
-	}
-
-	int err = profile_read(opened ?: stdin, p, &why);
-	if (err)
-		log_error("%s: %s", is_stdin ? "standard input" : path, why.at);
-	return err;
-}
-
-static int write_output(const struct profile *p, const struct options *o, const struct format *f)
-{
-	struct outfile *out;
-	int err = outfile_open(o->output, &out);
-
-	if (!err) {
-		err = f->write(p, out->f);
-		if (err)
-			outfile_abort(out);
-		else
-			err = outfile_commit(out, NULL);
-	}
-	if (err == -EOVERFLOW)
-		log_error("%s: the weights add up to more than 2^53 - 1", o->output);
-	else if (err)
-		log_error("%s: %s", o->output, strerror(-err));
-	return err;
 }
 
 static int print(const struct profile *p, const struct options *o)
@@ -116,19 +64,19 @@ static int print(const struct profile *p, const struct options *o)
 
 static int report(const struct options *o, char **inputs, size_t nr_inputs)
 {
-	const struct format *f = o->output ? choose_format(o) : NULL;
+	const struct format *f = o->output ? profile_file_format(o->format, o->output) : NULL;
 	if (o->output && !f)
 		return STATUS_USAGE;
 
 	auto_profile struct profile *p = profile_new();
 	for (size_t i = 0; i < nr_inputs; i++)
-		if (read_input(inputs[i], p))
+		if (profile_file_read(inputs[i], p))
 			return STATUS_FAILED;
 	if (o->title) {
 		free(p->title);
 		p->title = xstrdup(o->title);
 	}
-	if (f && write_output(p, o, f))
+	if (f && profile_file_write(p, o->output, f, NULL))
 		return STATUS_FAILED;
 	return o->top || o->tree ? print(p, o) : 0;
 }
@@ -145,17 +93,10 @@ int report_main(int argc, char **argv)
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this text" },
 	};
 	const size_t nr_opts = sizeof(opts) / sizeof(opts[0]);
-	size_t nr_inputs = 0;
+	int nr_inputs = opt_parse_mixed(opts, nr_opts, argc, argv);
 
-	/* Options may stand behind inputs; those are moved to the front of argv. */
-	for (int i = 0; i + 1 < argc;) {
-		int used = opt_parse(opts, nr_opts, argc - i, argv + i);
-		if (used < 0)
-			return STATUS_USAGE;
-		i += used;
-		if (i < argc)
-			argv[nr_inputs++] = argv[i];
-	}
+	if (nr_inputs < 0)
+		return STATUS_USAGE;
 	if (o.help) {
 		print_help(opts, nr_opts);
 		return 0;
@@ -169,5 +110,5 @@ int report_main(int argc, char **argv)
 			  nr_inputs ? "-o FILE, --top N or --tree is missing" : "no file to read");
 		return STATUS_USAGE;
 	}
-	return report(&o, argv, nr_inputs);
+	return report(&o, argv, (size_t)nr_inputs);
 }

@@ -72,11 +72,10 @@ static int read_sections(struct decoder *d, const u8 *body, size_t len)
 
 static u32 find_type(struct profile *p, const struct value_type *type)
 {
-	for (u32 i = 0; i < p->types.nr; i++)
-		if (!strcmp(p->types.at[i].name, type->name) &&
-		    !strcmp(p->types.at[i].unit, type->unit))
-			return i;
-	return profile_add_type(p, type->name, type->unit);
+	u32 index = profile_find_type(p, type->name, type->unit);
+
+	p->types.at[index].role = type->role;
+	return index;
 }
 
 static int read_meta(struct decoder *d)

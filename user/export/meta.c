@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jansson.h>
 
@@ -21,6 +22,20 @@ static void add_number(json_t *object, const char *key, u64 number)
 		json_object_set_new(object, key, json_integer((json_int_t)number));
 }
 
+static const char *const role_names[] = {
+	[ROLE_NONE] = "",
+	[ROLE_AFTER] = "after",
+	[ROLE_BEFORE] = "before",
+};
+
+static enum value_role role_of(const json_t *name)
+{
+	for (u32 role = ROLE_AFTER; json_is_string(name) && role <= ROLE_BEFORE; role++)
+		if (!strcmp(json_string_value(name), role_names[role]))
+			return (enum value_role)role;
+	return ROLE_NONE;
+}
+
 static json_t *types_of(const struct profile *p)
 {
 	json_t *types = json_array();
@@ -29,6 +44,7 @@ static json_t *types_of(const struct profile *p)
 		json_t *type = json_object();
 		json_object_set_new(type, "name", json_string(t->name));
 		json_object_set_new(type, "unit", json_string(t->unit));
+		add_text(type, "role", role_names[t->role]);
 		json_array_append_new(types, type);
 	}
 	return types;
@@ -118,7 +134,9 @@ static int take_types(struct meta_types *types, const json_t *list)
 		const char *unit = json_string_value(json_object_get(type, "unit"));
 		if (!name || !unit)
 			return -EINVAL;
-		vec_push(&types->all, (struct value_type){ xstrdup(name), xstrdup(unit) });
+		vec_push(&types->all,
+			 (struct value_type){ xstrdup(name), xstrdup(unit),
+					      role_of(json_object_get(type, "role")) });
 	}
 	return types->all.nr ? 0 : -EINVAL;
 }

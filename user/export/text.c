@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "export/amount.h"
 #include "export/export.h"
+#include "profile/diff.h"
 
 #define TOP_OF_FORMAT    50
 #define MIN_OF_FORMAT    0.5
@@ -191,6 +192,10 @@ static void print_head(const struct profile *p, const struct value_type *type, u
 
 int text_write(const struct profile *p, FILE *out)
 {
+	if (profile_is_diff(p)) {
+		text_diff(p, TOP_OF_FORMAT, TEXT_ANY_WIDTH, out);
+		return 0;
+	}
 	for (u32 type = 0; type < p->types.nr; type++) {
 		auto_tree struct tree t;
 

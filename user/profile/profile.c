@@ -114,7 +114,7 @@ void profile_free(struct profile *p)
 
 u32 profile_add_type(struct profile *p, const char *name, const char *unit)
 {
-	vec_push(&p->types, (struct value_type){ xstrdup(name), xstrdup(unit) });
+	vec_push(&p->types, (struct value_type){ xstrdup(name), xstrdup(unit), ROLE_NONE });
 	return (u32)p->types.nr - 1;
 }
 

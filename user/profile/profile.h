@@ -9,10 +9,18 @@
 #include "base/vec.h"
 #include "profile/frame.h"
 
+/* Of the two value types of a comparison (profile/diff.h). */
+enum value_role {
+	ROLE_NONE,
+	ROLE_AFTER,
+	ROLE_BEFORE,
+};
+
 /* What a value counts. */
 struct value_type {
 	char *name; /* "cpu", "alloc", ... */
 	char *unit; /* "samples", "bytes", "ns" */
+	enum value_role role;
 };
 
 /* Who ran; equal ones are interned. Numbers are those of the host's PID namespace. */

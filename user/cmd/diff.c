@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `sysflame diff`: compares two profiles. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "base/str.h"
+#include "cmd/cmd.h"
+#include "cmd/profile_file.h"
+#include "cmd/terminal.h"
+#include "export/text.h"
+#include "profile/diff.h"
+
+#define NR_CHANGES  30
+#define CHANGES_MAX 1000000
+
+struct options {
+	const char *output, *format, *title;
+	int top;
+	bool help;
+};
+
+static void help(const struct opt *opts, size_t nr)
+{
+	puts("usage: sysflame diff [OPTION].. BEFORE AFTER\n"
+	     "Compares two profiles of any format that report reads: prints the methods whose\n"
+	     "share has changed by more than chance, or writes both as one flame graph by -o.\n");
+	opt_help(opts, nr);
+}
+
+static int diff(const struct options *o, char **paths)
+{
+	auto_profile struct profile *before = profile_new(), *after = profile_new();
+	auto_profile struct profile *p = profile_new();
+	const struct format *f = o->output ? profile_file_format(o->format, o->output) : NULL;
+	auto_str struct str why = { 0 };
+
+	if (o->output && !f)
+		return EXIT_USAGE;
+	if (profile_file_read(paths[0], before) || profile_file_read(paths[1], after))
+		return EXIT_FAILED;
+	if (profile_diff(before, after, p, &why)) {
+		log_error("%s and %s cannot be compared: %s", paths[0], paths[1], why.at);
+		return EXIT_FAILED;
+	}
+	free(p->title);
+	p->title = o->title ? xstrdup(o->title) : xasprintf("%s to %s", paths[0], paths[1]);
+	if (f)
+		return profile_file_write(p, o->output, f, NULL) ? EXIT_FAILED : 0;
+	text_diff(p, (size_t)o->top, terminal_width(STDOUT_FILENO), stdout);
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	log_error("standard output: %s", strerror(errno));
+	return EXIT_FAILED;
+}
+
+int diff_main(int argc, char **argv)
+{
+	struct options o = { .top = NR_CHANGES };
+	const struct opt opts[] = {
+		{ 'o', "output", OPT_STRING, &o.output, "FILE", "where to, - is standard output" },
+		{ 0, "format", OPT_STRING, &o.format, "NAME", "instead of FILE's extension" },
+		{ 0, "title", OPT_STRING, &o.title, "TEXT", "the comparison's title" },
+		{ 0, "top", OPT_INT, &o.top, "N", "print N methods (30)" },
+		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this text" },
+	};
+	int nr_paths = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv);
+
+	if (nr_paths < 0)
+		return EXIT_USAGE;
+	if (o.help) {
+		help(opts, ARRAY_SIZE(opts));
+		return 0;
+	}
+	if (nr_paths != 2 || o.top < 1 || o.top > CHANGES_MAX) {
+		if (nr_paths != 2)
+			log_error("diff: takes two files, before and after; see diff --help");
+		else
+			log_error("--top %d: takes 1 to %d methods", o.top, CHANGES_MAX);
+		return EXIT_USAGE;
+	}
+	return diff(&o, argv);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles in files that a person names. */
+#include "cmd/profile_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "export/read.h"
+
+int profile_file_read(const char *path, struct profile *p)
+{
+	auto_str struct str why = { 0 };
+	bool is_stdin = !strcmp(path, "-");
+	auto_fclose FILE *opened = is_stdin ? NULL : fopen(path, "re");
+	if (!opened && !is_stdin) {
+		log_error("%s: %s", path, strerror(errno));
+		return -errno;
+	}
+
+	int err = profile_read(opened ?: stdin, p, &why);
+	if (err)
+		log_error("%s: %s", is_stdin ? "standard input" : path, why.at);
+	return err;
+}
+
+const struct format *profile_file_format(const char *name, const char *path)
+{
+	const struct format *f = name ? format_by_name(name) : format_by_path(path);
+
+	if (!f && name)
+		log_error("%s: unknown format; report --help lists them", name);
+	else if (!f)
+		log_error("%s: its extension names no format; give one by --format", path);
+	return f;
+}
+
+int profile_file_write(const struct profile *p, const char *path, const struct format *f,
+		       u64 *size_bytes)
+{
+	struct outfile *out;
+	int err = outfile_open(path, &out);
+
+	if (!err) {
+		err = f->write(p, out->f);
+		if (err)
+			outfile_abort(out);
+		else
+			err = outfile_commit(out, size_bytes);
+	}
+	if (err == -EOVERFLOW)
+		log_error("%s: the weights add up to more than 2^53 - 1", path);
+	else if (err)
+		log_error("%s: %s", path, strerror(-err));
+	return err;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A comparison as text: which methods weigh more or less, by more than chance. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/amount.h"
+#include "export/text.h"
+#include "profile/diff.h"
+
+struct change {
+	frame_id frame;
+	u64 before, after;             /* self */
+	u64 total_before, total_after; /* where the method is on the stack */
+	double self, total;            /* change of the share, in per cent of the whole */
+};
+
+struct changes {
+	VEC(struct change) all;
+	u64 before, after; /* all weights */
+	u32 nr_noise;      /* methods whose change is left out as chance */
+};
+
+static int by_name(const void *a, const void *b, void *frames)
+{
+	const struct hot_method *x = a, *y = b;
+
+	return strcmp(frames_get(frames, x->frame)->name, frames_get(frames, y->frame)->name);
+}
+
+static void methods_by_name(const struct profile *p, u32 type, struct hot_methods *out, u64 *total)
+{
+	auto_tree struct tree t;
+
+	tree_make(p, type, &t);
+	*total = t.nodes.at[0].total;
+	hot_methods_make(p, &t, out);
+	if (out->all.nr)
+		qsort_r(out->all.at, out->all.nr, sizeof(out->all.at[0]), by_name, p->frames);
+}
+
+static double share(u64 part, u64 whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void add_change(const struct profile *p, struct changes *c, const struct hot_method *b,
+		       const struct hot_method *a)
+{
+	static const struct hot_method nothing;
+	struct change change = { .frame = a ? a->frame : b->frame };
+	double scale = c->before ? (double)c->after / (double)c->before : 1;
+
+	b = b ?: &nothing;
+	a = a ?: &nothing;
+	if (!b->self && !a->self)
+		return;
+	change.before = b->self;
+	change.after = a->self;
+	change.total_before = b->total;
+	change.total_after = a->total;
+	change.self = share(a->self, c->after) - share(b->self, c->before);
+	change.total = share(a->total, c->after) - share(b->total, c->before);
+	bool is_counted = !strcmp(p->types.at[0].unit, "samples");
+	if (is_counted ? !diff_is_significant(b->self, a->self, scale) : change.self == 0)
+		c->nr_noise++;
+	else
+		vec_push(&c->all, change);
+}
+
+/* Both lists stand by name. */
+static void join(const struct profile *p, const struct hot_methods *before,
+		 const struct hot_methods *after, struct changes *c)
+{
+	size_t b = 0, a = 0;
+
+	while (b < before->all.nr || a < after->all.nr) {
+		int order = b == before->all.nr ? 1
+			    : a == after->all.nr
+				    ? -1
+				    : by_name(&before->all.at[b], &after->all.at[a], p->frames);
+		add_change(p, c, order <= 0 ? &before->all.at[b] : NULL,
+			   order >= 0 ? &after->all.at[a] : NULL);
+		b += order <= 0;
+		a += order >= 0;
+	}
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+	double p = x->self < 0 ? -x->self : x->self, q = y->self < 0 ? -y->self : y->self;
+
+	return p > q ? -1 : p < q ? 1 : x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+static void print_change(const struct profile *p, const struct changes *c, const struct change *x,
+			 size_t width, FILE *out)
+{
+	auto_str struct str line = { 0 };
+	const struct frame *f = frames_get(p->frames, x->frame);
+	bool is_java = f->kind >= FRAME_INTERPRETED && f->kind <= FRAME_INLINED;
+
+	str_addf(&line, "%7.2f %% %7.2f %% %+8.2f %% %+8.2f %%   ", share(x->before, c->before),
+		 share(x->after, c->after), x->self, x->total);
+	if (!x->total_before)
+		str_add(&line, "new: ");
+	else if (!x->total_after)
+		str_add(&line, "gone: ");
+	size_t used = text_width(line.at);
+	short_name_add(&line, f->name, is_java, width > used + 16 ? width - used : 16);
+	fprintf(out, "%s\n", line.at);
+}
+
+void text_diff(const struct profile *p, size_t nr, size_t width, FILE *out)
+{
+	auto_hot_methods struct hot_methods before, after;
+	auto_str struct str b = { 0 }, a = { 0 };
+	struct changes c = { 0 };
+
+	methods_by_name(p, 1, &before, &c.before);
+	methods_by_name(p, 0, &after, &c.after);
+	join(p, &before, &after, &c);
+	if (c.all.nr)
+		qsort(c.all.at, c.all.nr, sizeof(c.all.at[0]), by_size);
+	amount_add(&b, c.before, p->types.at[1].unit);
+	amount_add(&a, c.after, p->types.at[0].unit);
+	fprintf(out, "%s before, %s after (%s); shares of each, by change of self\n", b.at, a.at,
+		p->types.at[0].unit);
+	fprintf(out, "%9s %9s %10s %10s   %s\n", "BEFORE", "AFTER", "SELF", "TOTAL", "METHOD");
+	for (size_t i = 0; i < nr && i < c.all.nr; i++)
+		print_change(p, &c, &c.all.at[i], width, out);
+	if (c.all.nr > nr)
+		fprintf(out, "%zu more changed\n", c.all.nr - nr);
+	if (c.nr_noise && !strcmp(p->types.at[0].unit, "samples"))
+		fprintf(out, "%u more differ by no more than chance (2 sigma)\n", c.nr_noise);
+	vec_fini(&c.all);
+}
