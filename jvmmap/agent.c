@@ -123,6 +123,7 @@ static void JNICALL on_load(jvmtiEnv *env, jmethodID method, jint size, const vo
 	int nr = begin_event(all, &time_ns);
 
 	for (int i = 0; i < nr; i++) {
+		session_next_event(all[i]);
 		int slot = session_method(all[i], env, method);
 		if (slot < 0)
 			continue;

@@ -174,19 +174,33 @@ int session_unload(struct session *s, uint64_t time_ns, uint64_t addr)
 	return write_numbers(s, WIRE_UNLOAD, numbers, 2);
 }
 
+/* All bits count in all bits, as short names need it; never 0, which marks an empty slot. */
+static uint64_t mix(uint64_t hash)
+{
+	hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull;
+	return (hash ^ hash >> 29) | 1;
+}
+
+/* FNV-1a of at most WIRE_STRING_MAX bytes. */
+static uint64_t hash_text(const char *text, uint32_t *len)
+{
+	uint64_t hash = 0xcbf29ce484222325ull;
+
+	for (*len = 0; text[*len] && *len < WIRE_STRING_MAX; ++*len)
+		hash = (hash ^ (uint8_t)text[*len]) * 0x100000001b3ull;
+	return mix(hash);
+}
+
 /*
  * The slot of a string, sent if the reader does not have it; < 0 without room. It is none of the
  * two in `keep`: a string lives in one of three slots, so that a record can name three of them.
  */
 static int intern(struct session *s, const char *text, const int keep[2])
 {
-	uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
-	uint32_t len = 0;
+	uint32_t len;
+	uint64_t hash = hash_text(text, &len);
 	int slot = -1;
 
-	for (; text[len] && len < WIRE_STRING_MAX; len++)
-		hash = (hash ^ (uint8_t)text[len]) * 0x100000001b3ull;
-	hash |= 1; /* 0 is an empty slot */
 	for (int way = 2; way >= 0; way--) {
 		int candidate = (int)(((hash >> 20) + (uint64_t)way) % WIRE_STRING_SLOTS);
 		if (s->string_hashes[candidate] == hash)
@@ -244,30 +258,60 @@ static int send_method(struct session *s, uint32_t slot, const char *class, cons
 	return write_numbers(s, WIRE_METHOD, numbers, 4);
 }
 
+void session_next_event(struct session *s)
+{
+	s->event++;
+}
+
+static uint64_t hash_names(const char *class, const char *name, const char *signature)
+{
+	uint32_t len;
+	uint64_t hash = hash_text(class, &len);
+
+	hash = mix(hash ^ hash_text(name, &len) << 1);
+	return mix(hash ^ hash_text(signature, &len) << 1);
+}
+
+/* Makes the slot hold the method of these names; 0 if they could not be sent. */
+static int fill_slot(struct session *s, uint32_t i, const char *class, const char *name,
+		     const char *signature)
+{
+	struct method_slot *slot = &s->methods[i];
+	uint64_t hash = hash_names(class, name, signature);
+
+	if (slot->name_hash == hash)
+		return 1;
+	/* The ranges that wait in the chunk mean what the slot holds until now. */
+	flush_chunk(s);
+	slot->name_hash = send_method(s, i, class, name, signature) ? hash : 0;
+	return slot->name_hash != 0;
+}
+
 int session_method(struct session *s, jvmtiEnv *env, jmethodID method)
 {
-	uint32_t slot =
+	uint32_t i =
 		(uint32_t)(((uintptr_t)method * 0x9e3779b97f4a7c15ull >> 32) % WIRE_METHOD_SLOTS);
+	struct method_slot *slot = &s->methods[i];
 	char *class = NULL, *name = NULL, *signature = NULL;
 	jclass holder = NULL;
+	int is_filled;
 
 	if (!method)
 		return -1;
-	if (s->methods[slot] == method)
-		return (int)slot;
+	if (slot->method == method && slot->event == s->event)
+		return (int)i;
 
-	/* The ranges that wait in the chunk mean what the slot holds until now. */
-	flush_chunk(s);
-	s->methods[slot] = NULL;
-	if ((*env)->GetMethodName(env, method, &name, &signature, NULL) == JVMTI_ERROR_NONE &&
-	    (*env)->GetMethodDeclaringClass(env, method, &holder) == JVMTI_ERROR_NONE &&
-	    (*env)->GetClassSignature(env, holder, &class, NULL) == JVMTI_ERROR_NONE &&
-	    send_method(s, slot, class, name, signature))
-		s->methods[slot] = method;
+	is_filled =
+		(*env)->GetMethodName(env, method, &name, &signature, NULL) == JVMTI_ERROR_NONE &&
+		(*env)->GetMethodDeclaringClass(env, method, &holder) == JVMTI_ERROR_NONE &&
+		(*env)->GetClassSignature(env, holder, &class, NULL) == JVMTI_ERROR_NONE &&
+		fill_slot(s, i, class, name, signature);
 	(*env)->Deallocate(env, (unsigned char *)class);
 	(*env)->Deallocate(env, (unsigned char *)name);
 	(*env)->Deallocate(env, (unsigned char *)signature);
-	return s->methods[slot] ? (int)slot : -1;
+	slot->method = is_filled ? method : NULL;
+	slot->event = s->event;
+	return is_filled ? (int)i : -1;
 }
 
 /* Frame `depth` from the outermost inlined one; frame 0 of JVMTI is the innermost. */
@@ -296,7 +340,7 @@ static int shared_depth(const PCStackInfo *a, const PCStackInfo *b)
 
 /* Appends a range; `before` is the range that this record holds before it, NULL if it is the first.
  */
-static void add_range(struct session *s, uint64_t addr, uint64_t begin_off, uint64_t end_off,
+static void add_range(struct session *s, uint64_t begin_off, uint64_t end_off,
 		      const PCStackInfo *range, const PCStackInfo *before, const uint32_t *slots)
 {
 	int depth = depth_of(range), shared = before ? shared_depth(before, range) : 0;
@@ -304,7 +348,6 @@ static void add_range(struct session *s, uint64_t addr, uint64_t begin_off, uint
 
 	if (!s->chunk_bytes) {
 		at += sizeof(struct wire_record);
-		at = put_number(at, addr);
 		at = put_number(at, begin_off);
 	}
 	at = put_number(at, end_off - begin_off);
@@ -326,9 +369,17 @@ static int find_slots(struct session *s, jvmtiEnv *env, const PCStackInfo *range
 	}
 	/* Two methods of one stack can fall into the same slot: the first is gone then. */
 	for (int i = 0; i < depth_of(range); i++)
-		if (s->methods[slots[i]] != frame_at(range, i))
+		if (s->methods[slots[i]].method != frame_at(range, i))
 			return 0;
 	return 1;
+}
+
+/* Whether the range has the same frames as the next one, which then stands for both. */
+static int is_like_next(const PCStackInfo *range)
+{
+	int depth = depth_of(range);
+
+	return depth == depth_of(range + 1) && shared_depth(range, range + 1) == depth;
 }
 
 void session_inline(struct session *s, jvmtiEnv *env, uint64_t addr, uint64_t size,
@@ -338,20 +389,26 @@ void session_inline(struct session *s, jvmtiEnv *env, uint64_t addr, uint64_t si
 	const PCStackInfo *before = NULL;
 	uint32_t slots[WIRE_INLINE_DEPTH_MAX];
 	uint64_t begin_off = 0;
+	int is_plain = 1;
 
+	/* All methods first: to send one in between would cut the record. */
+	for (int i = 0; i < nr; i++) {
+		is_plain &= !depth_of(&ranges[i]);
+		if (i + 1 == nr || !is_like_next(&ranges[i]))
+			find_slots(s, env, &ranges[i], slots);
+	}
+	if (is_plain)
+		return;
 	for (int i = 0; i < nr; i++) {
 		uint64_t end_off = (uint64_t)ranges[i].pc - addr;
-		if ((uint64_t)ranges[i].pc < addr || end_off > size || end_off <= begin_off)
-			continue;
-		/* Ranges with the same frames are one, unless it is the last. */
-		if (i + 1 < nr && depth_of(&ranges[i]) == depth_of(&ranges[i + 1]) &&
-		    shared_depth(&ranges[i], &ranges[i + 1]) == depth_of(&ranges[i]))
+		if ((uint64_t)ranges[i].pc < addr || end_off > size || end_off <= begin_off ||
+		    (i + 1 < nr && is_like_next(&ranges[i])))
 			continue;
 		if (s->chunk_bytes > WIRE_RECORD_MAX - range_max)
 			flush_chunk(s);
 		if (find_slots(s, env, &ranges[i], slots)) {
-			add_range(s, addr, begin_off, end_off, &ranges[i],
-				  s->chunk_bytes ? before : NULL, slots);
+			add_range(s, begin_off, end_off, &ranges[i], s->chunk_bytes ? before : NULL,
+				  slots);
 			before = &ranges[i];
 		} else {
 			flush_chunk(s); /* a record has no gaps */

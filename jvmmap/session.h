@@ -11,6 +11,16 @@
 
 #include "jvmmap/wire.h"
 
+/*
+ * What a method slot holds. A jmethodID is used again for another method once its class is
+ * unloaded, so it is trusted only within the event in which its name was last looked up.
+ */
+struct method_slot {
+	jmethodID method;
+	uint64_t name_hash; /* of what the reader was told; 0: nothing */
+	uint64_t event;
+};
+
 struct session {
 	struct wire_header *header;
 	uint8_t *ring; /* mapped twice in a row, so that no record wraps */
@@ -24,7 +34,8 @@ struct session {
 	char nonce[WIRE_NONCE_LEN + 1];
 
 	uint64_t string_hashes[WIRE_STRING_SLOTS];
-	jmethodID methods[WIRE_METHOD_SLOTS];
+	struct method_slot methods[WIRE_METHOD_SLOTS];
+	uint64_t event;       /* number of the load that is being written */
 	uint32_t chunk_bytes; /* of the WIRE_INLINE record under construction; 0: none */
 	uint8_t chunk[WIRE_RECORD_MAX];
 };
@@ -46,6 +57,9 @@ int session_load(struct session *s, uint64_t time_ns, uint64_t addr, uint64_t si
 int session_unload(struct session *s, uint64_t time_ns, uint64_t addr);
 int session_code(struct session *s, uint64_t time_ns, uint64_t addr, uint64_t size,
 		 const char *name);
+
+/* Names from before are looked up again: to be called at the beginning of each load. */
+void session_next_event(struct session *s);
 
 /* The slot of a method, sent if the reader does not have it; < 0 if it has no name or no room. */
 int session_method(struct session *s, jvmtiEnv *env, jmethodID method);

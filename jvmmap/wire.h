@@ -103,10 +103,10 @@ enum wire_kind {
 };
 
 /*
- * WIRE_INLINE: what stands where in the code of the WIRE_LOAD before it: address of the code,
- * offset at which the first range begins, then per range, in ascending order: its length; how many
- * frames, counted from the outermost inlined one, it shares with the range before it in this
- * record; how many more follow; their method slots, outermost first. The compiled method itself is
- * not listed. A range holds the pcs in (begin, begin + length]: JVMTI's pcs are return addresses.
+ * WIRE_INLINE: what stands where in the code of the WIRE_LOAD before it: offset at which the first
+ * range begins, then per range, in ascending order: its length; how many frames, counted from the
+ * outermost inlined one, it shares with the range before it in this record; how many more follow;
+ * their method slots, outermost first. The compiled method itself is not listed. A range holds the
+ * pcs in (begin, begin + length]: JVMTI's pcs are return addresses.
  */
 #define WIRE_INLINE_DEPTH_MAX 64u

@@ -62,7 +62,7 @@ static void loads_inlines_and_unloads_reach_the_map(void **state)
 	agent_wire_init(&w, map, 0);
 	add_names(&s);
 	RECORD(&s, WIRE_LOAD, "", 5000, CODE, 128, 9);
-	RECORD(&s, WIRE_INLINE, "", CODE, 16, 16, 0, 1, 4095, 8, 1, 1, 9);
+	RECORD(&s, WIRE_INLINE, "", 16, 16, 0, 1, 4095, 8, 1, 1, 9);
 	RECORD(&s, WIRE_UNLOAD, "", 3000000000, CODE);
 	assert_int_equal(decode(&w, &s), s.len);
 	assert_int_equal(codemap_find(map, CODE + 16, 6000, out, 4), 1);
@@ -179,10 +179,10 @@ static void what_no_agent_writes_is_refused(void **state)
 	REFUSED(WIRE_LOAD, "x", 1, 2, 3, 4);
 	REFUSED(WIRE_UNLOAD, "", 1);
 	REFUSED(WIRE_CODE, "", 1, 2, 3, WIRE_STRING_SLOTS);
-	REFUSED(WIRE_INLINE, "", CODE, 0, 16, 1, 0);
-	REFUSED(WIRE_INLINE, "", CODE, 0, 16, 0, 1, 7);
-	REFUSED(WIRE_INLINE, "", CODE, 0, 16, 0, WIRE_INLINE_DEPTH_MAX + 1);
-	REFUSED(WIRE_INLINE, "", CODE, UINT64_MAX, UINT64_MAX, 0, 0);
+	REFUSED(WIRE_INLINE, "", 0, 16, 1, 0);
+	REFUSED(WIRE_INLINE, "", 0, 16, 0, 1, 7);
+	REFUSED(WIRE_INLINE, "", 0, 16, 0, WIRE_INLINE_DEPTH_MAX + 1);
+	REFUSED(WIRE_INLINE, "", UINT64_MAX, UINT64_MAX, 0, 0);
 	REFUSED(WIRE_UNLOAD, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 1);
 	const u8 short_head[] = { 3, 0, WIRE_UNLOAD, 0 };
 	assert_int_equal(agent_wire_decode(&w, short_head, 4), -EBADMSG);

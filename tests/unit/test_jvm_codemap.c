@@ -224,7 +224,7 @@ static void model_load(struct model *m, u64 t, u64 start, u64 end, const char *n
 
 static const char *model_find(const struct model *m, u64 pc, u64 t)
 {
-	const struct model_code *after = NULL, *before = NULL;
+	const struct model_code *after = NULL;
 
 	for (int i = 0; i < m->nr; i++) {
 		const struct model_code *c = &m->at[i];
@@ -234,12 +234,8 @@ static const char *model_find(const struct model *m, u64 pc, u64 t)
 			return c->name;
 		if (c->load_ns > t && (!after || c->load_ns < after->load_ns))
 			after = c;
-		if (c->unload_ns <= t && (!before || c->unload_ns > before->unload_ns))
-			before = c;
 	}
-	if (after && after->load_ns - t <= CODEMAP_GRACE_NS)
-		return after->name;
-	return before && t - before->unload_ns < CODEMAP_GRACE_NS ? before->name : "";
+	return after && after->load_ns - t <= CODEMAP_GRACE_NS ? after->name : "";
 }
 
 static void any_history_agrees_with_a_model(void **state)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,11 +47,28 @@ static int report(struct agents *a, const struct proc_status *p, const struct op
 	if (!o->is_quiet)
 		codemap_each(map, print_code, NULL);
 	log_info("attached in %.1f ms; %zu pieces of code stand, %zu are gone, %zu ignored; "
-		 "%" PRIu64 " bytes read, %" PRIu64 " records lost; %zu KB kept",
+		 "%" PRIu64 " bytes read, %" PRIu64 " records lost; %zu KB kept; session %s",
 		 (double)figures.attach_ns / 1e6, figures.code.nr_live, figures.code.nr_gone,
 		 figures.code.nr_ignored, figures.ring_bytes, figures.nr_lost,
-		 figures.code.bytes >> 10);
+		 figures.code.bytes >> 10, figures.nonce);
 	return 0;
+}
+
+/* Reads on until the time is over or someone says to end. */
+static void stay(struct agents *a, double seconds)
+{
+	const struct timespec pause = { .tv_nsec = 50000000 };
+	u64 end = time_mono_ns() + (u64)(seconds * 1e9);
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	agents_poll(a);
+	while (time_mono_ns() < end && sigtimedwait(&ends, NULL, &pause) < 0)
+		agents_poll(a);
+	agents_poll(a);
 }
 
 static enum delivery_way way_of(const char *name)
@@ -76,11 +94,7 @@ static int run(pid_t pid, const struct options *o)
 		agents_poll(a);
 		usleep(1000);
 	}
-	u64 end = time_mono_ns() + (u64)(o->seconds * 1e9);
-	do {
-		agents_poll(a);
-		usleep(o->seconds > 0 ? 50000 : 0);
-	} while (time_mono_ns() < end);
+	stay(a, o->seconds);
 	int status = report(a, &p, o);
 	agents_free(a);
 	return status;

@@ -110,6 +110,7 @@ static void read_load(struct agent_wire *w, struct cursor *c)
 	u64 time_ns = number(c), addr = number(c), size = number(c);
 	u32 method = slot(c, WIRE_METHOD_SLOTS);
 
+	w->load_addr = addr;
 	if (!c->is_bad && w->methods[method])
 		codemap_load(w->map, time_of(w, time_ns), addr, size, w->methods[method] - 1);
 }
@@ -138,7 +139,7 @@ static void read_unload(struct agent_wire *w, struct cursor *c)
 
 static void read_inline(struct agent_wire *w, struct cursor *c)
 {
-	u64 addr = number(c), begin_off = number(c);
+	u64 begin_off = number(c);
 	u32 names[WIRE_INLINE_DEPTH_MAX], nr = 0;
 
 	while (!c->is_bad && c->at < c->end) {
@@ -154,8 +155,8 @@ static void read_inline(struct agent_wire *w, struct cursor *c)
 			names[nr] = method - 1;
 		}
 		if (!c->is_bad)
-			codemap_inline(w->map, addr, (u32)begin_off, (u32)(begin_off + len), names,
-				       nr);
+			codemap_inline(w->map, w->load_addr, (u32)begin_off, (u32)(begin_off + len),
+				       names, nr);
 		begin_off += len;
 	}
 }

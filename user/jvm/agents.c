@@ -454,5 +454,6 @@ const struct codemap *agents_codemap(const struct agents *a, pid_t pid, u64 star
 	out->ring_bytes = e->ring ? agent_ring_bytes(e->ring) : e->ring_bytes;
 	out->nr_lost = e->ring ? agent_ring_nr_lost(e->ring) : e->nr_lost;
 	out->code = codemap_size(e->map);
+	out->nonce = e->nonce;
 	return e->map;
 }

@@ -66,6 +66,7 @@ struct agent_figures {
 	u64 ring_bytes; /* read so far */
 	u64 nr_lost;    /* records the JVM dropped because we were too slow */
 	struct codemap_size code;
+	const char *nonce; /* of the session, as in the name of its memfd */
 };
 
 /* For developers: what one agent has told; NULL if it is not attached. */

@@ -358,11 +358,6 @@ static bool is_after(const struct code *c, u64 time_ns)
 	return c->load_ns > time_ns && c->load_ns - time_ns <= CODEMAP_GRACE_NS;
 }
 
-static bool is_before(const struct code *c, u64 time_ns)
-{
-	return c->unload_ns <= time_ns && time_ns - c->unload_ns < CODEMAP_GRACE_NS;
-}
-
 /* Which of two tells better what stood there, by the order that find_code states. */
 static const struct code *better(const struct code *a, const struct code *b, u64 time_ns)
 {
@@ -373,17 +368,13 @@ static const struct code *better(const struct code *a, const struct code *b, u64
 		return a->end - a->start < b->end - b->start ? a : b;
 	if (a_stood || b_stood)
 		return a_stood ? a : b;
-	bool a_after = is_after(a, time_ns), b_after = is_after(b, time_ns);
-	if (a_after && b_after)
-		return a->load_ns < b->load_ns ? a : b;
-	if (a_after || b_after)
-		return a_after ? a : b;
-	return a->unload_ns > b->unload_ns ? a : b;
+	return a->load_ns < b->load_ns ? a : b;
 }
 
 /*
- * What stood at pc then. If nothing did, what was reported there soon after: reports of loads are
- * late. Code that is gone cannot run any more, so it comes last, for clocks that differ a little.
+ * What stood at pc then. If nothing did, what was reported there soon after, because reports of
+ * loads are late. Code that is gone is no guess: it was dead before that was reported, and the
+ * report of what took its place may not have been read yet.
  */
 static const struct code *find_code(const struct codemap *map, u64 pc, u64 time_ns)
 {
@@ -394,8 +385,7 @@ static const struct code *find_code(const struct codemap *map, u64 pc, u64 time_
 		const struct code *c = &map->code.at[page->code.at[i]];
 		if (pc < c->start || pc >= c->end)
 			continue;
-		if ((c->load_ns <= time_ns && time_ns < c->unload_ns) || is_after(c, time_ns) ||
-		    is_before(c, time_ns))
+		if ((c->load_ns <= time_ns && time_ns < c->unload_ns) || is_after(c, time_ns))
 			best = best ? better(c, best, time_ns) : c;
 	}
 	return best;
