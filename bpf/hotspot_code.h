@@ -3,7 +3,7 @@
  * What HotSpot's code looks like around the pc of a leaf, x86-64. The pc of a leaf is an
  * instruction boundary, so the bytes at it decode exactly; bytes before it may be the tail of a
  * longer instruction and decide only together with what follows, or when they are so many that
- * chance is out of question. Read from the code heaps of JDK 8 to 28 (docs/hotspot.md).
+ * chance is out of question. Read from the code heaps of JDK 8 to 28 (docs/unwinding.md).
  */
 #pragma once
 

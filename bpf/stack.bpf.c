@@ -31,7 +31,7 @@ __hidden struct scratch *stack_begin(void *ctx, u32 source)
 		return NULL;
 	}
 
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *task = bpf_get_current_task_btf();
 	count(STAT_SAMPLES);
 	s->sample.kind = RECORD_SAMPLE;
 	s->sample.source = source;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Who runs: identity of the current task. */
+/* Who runs: identity of a task, which must be one that the verifier trusts (BTF). */
 #pragma once
 
 #include "kernel.h"
@@ -11,13 +11,13 @@
 static __always_inline struct task_id task_id_of(struct task_struct *task)
 {
 	return (struct task_id){
-		.pid = BPF_CORE_READ(task, tgid),
-		.tid = BPF_CORE_READ(task, pid),
-		.start_ns = BPF_CORE_READ(task, group_leader, start_boottime),
+		.pid = task->tgid,
+		.tid = task->pid,
+		.start_ns = task->group_leader->start_boottime,
 	};
 }
 
 static __always_inline bool task_is_kernel(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, flags) & PF_KTHREAD;
+	return task->flags & PF_KTHREAD;
 }

@@ -129,6 +129,9 @@ int walk_find_blob(struct walk *w, u64 addr)
 	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
 	u64 block = 0;
 
+	/* Recursion, mostly. */
+	if (addr - w->blob.code_start < w->blob.code_end - w->blob.code_start)
+		return 0;
 	if (!jvm || heap >= HOTSPOT_HEAPS)
 		return STAT_NO_JVM;
 	int stop = find_block(&jvm->heaps[heap & (HOTSPOT_HEAPS - 1)], addr, &block);

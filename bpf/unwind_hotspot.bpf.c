@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Frames of a HotSpot code heap: compiled methods, wrappers, stubs, adapters; docs/hotspot.md. */
+/* Frames of a HotSpot code heap: compiled methods, wrappers, stubs, adapters; docs/unwinding.md. */
 #include "hotspot_code.h"
 #include "maps.h"
 

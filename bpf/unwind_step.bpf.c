@@ -86,6 +86,7 @@ __hidden u32 unwind_walk(struct scratch *s)
 	w->callee_kind = USER_FRAME_NATIVE;
 	w->is_frozen = 0;
 	w->range.start = w->range.end = 0;
+	w->blob.code_start = w->blob.code_end = 0;
 	for (u32 i = 0; i < ABI_USER_FRAMES + 1; i++) {
 		u32 stop = unwind_step(s);
 
