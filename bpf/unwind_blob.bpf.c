@@ -2,10 +2,11 @@
 /* From a pc in a HotSpot code heap to the CodeBlob that holds it. */
 #include "maps.h"
 
-#define SEGMAP_HOPS     40    /* of up to 254 segments each: 1.2 MB at 128 bytes a segment */
-#define SEGMENT_FREE    0xff  /* in the segment map */
-#define HEADER_SHORT    128   /* reaches all fields of CodeBlob, of every JDK */
-#define FRAME_WORDS_MAX 65536 /* of a blob's frame */
+#define SEGMAP_HOPS        40    /* of up to 254 segments each: 1.2 MB at 128 bytes a segment */
+#define SEGMENT_FREE       0xff  /* in the segment map */
+#define HEADER_TO_CODE_MAX 8192  /* from a blob to its code: header, relocations, constants */
+#define HEADER_SHORT       128   /* reaches all fields of CodeBlob, of every JDK */
+#define FRAME_WORDS_MAX    65536 /* of a blob's frame */
 
 /*
  * Fields at offsets that the JVM's tables told. They are not believed: the masks keep a read
@@ -31,24 +32,30 @@ static __always_inline u8 field_u8(const struct walk *w, u16 off)
 	return w->header[WALK_BLOCK_BYTES + (off & (HOTSPOT_HEADER_MAX - 1))];
 }
 
+static __always_inline int hop(const struct hotspot_heap *heap, u64 segment, u8 *back)
+{
+	if (walk_read(back, 1, heap->segmap + segment))
+		return STAT_SEGMAP_UNREADABLE;
+	return *back == SEGMENT_FREE || *back > segment ? STAT_NO_BLOB : 0;
+}
+
 /*
  * CodeHeap::find_block_for: each byte of the map says how many segments to go back, 0 at the
  * start of a block (share/memory/heap.cpp).
  */
-static __always_inline int find_block(const struct hotspot_heap *heap, u64 addr, u64 *block)
+static __always_inline int find_block(const struct hotspot_heap *heap, u64 segment, u64 *block)
 {
-	u64 segment = (addr - heap->start) >> (heap->shift & 63);
 	u8 back;
 
 	for (u32 i = 0; i < SEGMAP_HOPS; i++) {
-		if (walk_read(&back, 1, heap->segmap + segment))
-			return STAT_SEGMAP_UNREADABLE;
+		int stop = hop(heap, segment, &back);
+
+		if (stop)
+			return stop;
 		if (back == 0) {
 			*block = heap->start + (segment << (heap->shift & 63));
 			return 0;
 		}
-		if (back == SEGMENT_FREE || back > segment)
-			return STAT_NO_BLOB;
 		segment -= back;
 	}
 	return STAT_NO_BLOB;
@@ -121,24 +128,12 @@ static __always_inline void read_blob(struct walk *w, const struct hotspot_layou
 		b->compile_id = field_s32(w, jvm->compile_id);
 }
 
-int walk_find_blob(struct walk *w, u64 addr)
+/* Fills w->blob from the block's header. */
+static __always_inline int read_block(struct walk *w, const struct hotspot_layout *jvm, u64 block,
+				      u64 addr)
 {
-	if (!w)
-		return STAT_NO_SCRATCH;
-	u32 index = w->proc.jvm, heap = w->range.heap;
-	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
-	u64 block = 0;
-
-	/* Recursion, mostly. */
-	if (addr - w->blob.code_start < w->blob.code_end - w->blob.code_start)
-		return 0;
-	if (!jvm || heap >= HOTSPOT_HEAPS)
-		return STAT_NO_JVM;
-	int stop = find_block(&jvm->heaps[heap & (HOTSPOT_HEAPS - 1)], addr, &block);
-	if (stop)
-		return stop;
-
 	struct blob *b = &w->blob;
+
 	b->addr = block + jvm->block_size;
 	/* One read for all fields; the last blob of the committed memory has less behind it. */
 	if (walk_read(w->header, sizeof(w->header), b->addr - WALK_BLOCK_BYTES)) {
@@ -149,7 +144,7 @@ int walk_find_blob(struct walk *w, u64 addr)
 	}
 	/* HeapBlock: at most 16 bytes, so that the used flag is among those read. */
 	u32 used = WALK_BLOCK_BYTES - jvm->block_size + jvm->block_used;
-	if (!w->header[used & (WALK_BLOCK_BYTES - 1)])
+	if (w->header[used & (WALK_BLOCK_BYTES - 1)] != 1)
 		return STAT_NO_BLOB;
 
 	read_blob(w, jvm);
@@ -158,4 +153,42 @@ int walk_find_blob(struct walk *w, u64 addr)
 	if (b->frame_size < -1 || b->frame_size > FRAME_WORDS_MAX)
 		return STAT_BAD_BLOB;
 	return 0;
+}
+
+/*
+ * Mostly the first hop leads to the block, and its header shows it: that it is in use, has its
+ * code behind it, and the pc in that. Code in the middle of a block can hardly look so.
+ */
+static __always_inline bool try_first_hop(struct walk *w, const struct hotspot_layout *jvm,
+					  const struct hotspot_heap *heap, u64 segment, u64 addr)
+{
+	u8 back;
+
+	if (hop(heap, segment, &back))
+		return false;
+	u64 block = heap->start + ((segment - back) << (heap->shift & 63));
+	return !read_block(w, jvm, block, addr) &&
+	       w->blob.code_start - w->blob.addr < HEADER_TO_CODE_MAX;
+}
+
+int walk_find_blob(struct walk *w, u64 addr)
+{
+	if (!w)
+		return STAT_NO_SCRATCH;
+	u32 index = w->proc.jvm, i = w->range.heap;
+	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
+	u64 block = 0;
+
+	/* Recursion, mostly. */
+	if (addr - w->blob.code_start < w->blob.code_end - w->blob.code_start)
+		return 0;
+	if (!jvm || i >= HOTSPOT_HEAPS)
+		return STAT_NO_JVM;
+	const struct hotspot_heap *heap = &jvm->heaps[i & (HOTSPOT_HEAPS - 1)];
+	u64 segment = (addr - heap->start) >> (heap->shift & 63);
+	if (try_first_hop(w, jvm, heap, segment, addr))
+		return 0;
+	w->blob.code_end = w->blob.code_start;
+	int stop = find_block(heap, segment, &block);
+	return stop ?: read_block(w, jvm, block, addr);
 }

@@ -18,8 +18,6 @@ static __always_inline bool find_row(const struct walk *w, u64 pc, struct unwind
 	u64 page = pc >> UNWIND_PAGE_SHIFT;
 	u32 first = w->range.first_page + w->range.nr_pages + 1;
 
-	if (page >= w->range.nr_pages)
-		return false;
 	const struct unwind_row *here = row_at(w->range.first_page + page);
 	const struct unwind_row *next = row_at(w->range.first_page + page + 1);
 	if (!here || !next)
@@ -41,6 +39,26 @@ static __always_inline bool find_row(const struct walk *w, u64 pc, struct unwind
 	if (!row)
 		return false;
 	*out = *row;
+	return true;
+}
+
+static __always_inline bool find_cached_row(struct walk *w, u64 pc, struct unwind_row *out)
+{
+	u64 key = (u64)w->range.first_page << 32 | pc;
+	u64 slot = (pc ^ pc >> 8 ^ w->range.first_page) & (WALK_CACHED_ROWS - 1);
+	struct cached_row *cached = &w->cached_rows[slot];
+
+	if (pc >> UNWIND_PAGE_SHIFT >= w->range.nr_pages)
+		return false;
+	if (cached->key != key || cached->row.pc != w->proc.generation) {
+		if (!find_row(w, pc, &cached->row)) {
+			cached->key = 0;
+			return false;
+		}
+		cached->key = key;
+		cached->row.pc = w->proc.generation;
+	}
+	*out = cached->row;
 	return true;
 }
 
@@ -138,7 +156,7 @@ int walk_native(struct walk *w)
 	if (!w)
 		return STAT_NO_SCRATCH;
 	u64 pc = w->regs.pc - w->range.bias - !w->is_leaf;
-	if (w->range.kind != RANGE_ROWS || !find_row(w, pc, &row) || row.kind == ROW_NONE)
+	if (w->range.kind != RANGE_ROWS || !find_cached_row(w, pc, &row) || row.kind == ROW_NONE)
 		return step_without_row(w);
 	if (row.kind == ROW_SIGNAL)
 		return step_signal(w);

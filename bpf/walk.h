@@ -63,6 +63,17 @@ struct blob {
 #define WALK_CODE_AFTER  32
 #define WALK_WORDS       32
 
+/*
+ * Rows found lately, also by other processes of the same files: the lower frames of a thread are
+ * ever the same, while the tables have gone from the CPU's caches and TLB between two samples.
+ */
+#define WALK_CACHED_ROWS 256
+
+struct cached_row {
+	u64 key;               /* unwind_range.first_page << 32 | pc - bias */
+	struct unwind_row row; /* `pc` holds the generation */
+};
+
 struct walk {
 	struct regs regs;
 	u32 is_leaf;             /* regs.pc is the next instruction, no return address */
@@ -75,7 +86,8 @@ struct walk {
 	struct blob blob;
 	u8 header[WALK_BLOCK_BYTES + HOTSPOT_HEADER_MAX]; /* HeapBlock's end, then the CodeBlob */
 	u8 code[WALK_CODE_BEFORE + WALK_CODE_AFTER];      /* around the pc of a leaf */
-	u64 words[WALK_WORDS];                            /* of the stack */
+	struct cached_row cached_rows[WALK_CACHED_ROWS];
+	u64 words[WALK_WORDS]; /* of the stack */
 };
 
 /* The steps are global functions: the verifier looks at each once, not at every call. */

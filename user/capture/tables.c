@@ -220,6 +220,7 @@ static int publish(struct tables *t, struct tables_process *p, u32 jvm)
 	struct unwind_proc entry = p->entry, *old = &p->entry;
 
 	entry.jvm = jvm;
+	entry.generation = modules_usage(t->modules).nr_evicted + 1;
 	entry.nr_ranges = list_ranges(p, layout, list);
 	int err = alloc_evicting(t, &t->free_ranges, entry.nr_ranges, p, &entry.first_range);
 	if (err)
