@@ -50,6 +50,7 @@ static const struct reader readers[] = {
 	{ "jfr", jfr_is, jfr_refuse },
 	{ "perf.data", perf_data_is, perf_data_refuse },
 	{ "protobuf", protobuf_is, protobuf_read },
+	{ "perf", perf_is, perf_read },
 	{ "collapsed", is_anything, collapsed_read },
 };
 

@@ -13,13 +13,11 @@
 
 #include "base/auto.h"
 #include "base/dict.h"
-#include "export/read.h"
+#include "export/lines.h"
 #include "export/section.h"
 #include "export/varint.h"
 
-#define LINE_MAX_BYTES (64u << 20)
-#define BLOCK          (1u << 20)
-#define PLACE_EVERY    4
+#define PLACE_EVERY 4
 
 /* A frame's text within a line, and the hash of the line up to its end. */
 struct word {
@@ -36,12 +34,10 @@ struct known_word {
 };
 
 struct collapsed {
-	struct input *in;
+	struct lines lines;
 	struct profile *p;
 	struct str *why;
-	char *block; /* what was read and not yet parsed is [start, end) */
-	size_t start, end, cap;
-	u64 line_nr, sum;
+	u64 sum;
 	labels_id labels;
 	VEC(struct word) words;
 	struct known_word *known;
@@ -51,50 +47,11 @@ struct collapsed {
 
 static int refuse(struct collapsed *c, const char *what)
 {
-	str_addf(c->why, "line %llu: %s", (unsigned long long)c->line_nr, what);
+	lines_refuse(&c->lines, what, c->why);
 	return -EINVAL;
 }
 
 /* --- lines --- */
-
-/* Returns 1 and a line without its end, 0 at the end of the file, or a negative errno. */
-static int next_line(struct collapsed *c, char **line, size_t *len)
-{
-	size_t seen = 0;
-
-	for (;;) {
-		char *from = c->block + c->start;
-		char *newline = memchr(from + seen, '\n', c->end - c->start - seen);
-		seen = c->end - c->start;
-		if (newline) {
-			*line = from;
-			*len = (size_t)(newline - from);
-			c->start += *len + 1;
-			break;
-		}
-		if (seen > LINE_MAX_BYTES) {
-			c->line_nr++;
-			return refuse(c, "longer than 64 MiB; is this a text of stacks?");
-		}
-		memmove(c->block, from, seen);
-		c->start = 0;
-		c->end = seen;
-		if (c->cap < seen + BLOCK)
-			c->block = xreallocarray(c->block, c->cap = 2 * (seen + BLOCK), 1);
-		size_t got = input_read(c->in, c->block + seen, BLOCK);
-		c->end += got;
-		if (got)
-			continue;
-		if (!seen)
-			return ferror(c->in->f) ? -EIO : 0;
-		*line = c->block;
-		*len = seen;
-		c->start = c->end;
-		break;
-	}
-	c->line_nr++;
-	return 1;
-}
 
 static bool is_space(char ch)
 {
@@ -322,7 +279,7 @@ static int read_line(struct collapsed *c, const char *line, size_t len)
 
 int collapsed_read(struct input *in, struct profile *p, struct str *why)
 {
-	struct collapsed c = { .in = in, .p = p, .why = why };
+	struct collapsed c = { .p = p, .why = why };
 	char *line;
 	size_t len;
 	int err;
@@ -331,8 +288,8 @@ int collapsed_read(struct input *in, struct profile *p, struct str *why)
 		profile_add_type(p, "samples", "samples");
 	c.sum = profile_total(p, 0);
 	c.labels = profile_intern_labels(p, &(struct labels){ .comm = "", .thread = "" });
-	c.block = xmalloc(c.cap = 2 * BLOCK);
-	while ((err = next_line(&c, &line, &len)) > 0)
+	lines_init(&c.lines, in);
+	while ((err = lines_next(&c.lines, &line, &len, why)) > 0)
 		if ((err = read_line(&c, line, len)))
 			break;
 
@@ -341,6 +298,6 @@ int collapsed_read(struct input *in, struct profile *p, struct str *why)
 	free(c.known);
 	vec_fini(&c.words);
 	dict_fini(&c.places);
-	free(c.block);
+	lines_fini(&c.lines);
 	return err;
 }

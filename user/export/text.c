@@ -42,9 +42,10 @@ static void add_frame(struct str *line, const struct frame *f, size_t width)
 	if (f->kind != FRAME_GROUP && f->kind != FRAME_UNKNOWN) {
 		const char *text = *f->module && !is_java(f->kind) ? slash ? slash + 1 : f->module
 								   : frame_kind_name(f->kind);
-		str_add(&note, " [");
+		bool has_brackets = *text == '['; /* "[kernel.kallsyms]" */
+		str_add(&note, has_brackets ? " " : " [");
 		short_name_add(&note, text, false, 24);
-		str_add_char(&note, ']');
+		str_add(&note, has_brackets ? "" : "]");
 	}
 	size_t used = text_width(line->at) + (note.at ? text_width(note.at) : 0);
 	if (used + NAME_WIDTH_LEAST > width && note.at) {
