@@ -12,6 +12,7 @@
 #define ABI_KERNEL_FRAMES 127
 #define ABI_USER_FRAMES   1024
 #define ABI_SAMPLE_WORDS  4096 /* a power of two >= ABI_KERNEL_FRAMES + 2 * ABI_USER_FRAMES */
+#define ABI_EVENTS        16   /* in one recording; a power of two */
 
 /* The first word of every ring-buffer record. */
 enum record_kind {
@@ -63,18 +64,26 @@ enum user_frame_kind {
 
 /* The record's head; its words follow: first the kernel pcs, then the user frames. */
 struct sample {
-	__u32 kind;   /* RECORD_SAMPLE */
-	__u16 source; /* enum source */
-	__u16 stop;   /* enum stat: why the user stack ended, STAT_ROOT if complete */
+	__u32 kind;  /* RECORD_SAMPLE */
+	__u16 event; /* number of the event in the recording, < ABI_EVENTS */
+	__u16 stop;  /* enum stat: why the user stack ended, STAT_ROOT if complete */
 	struct task_id task;
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u64 weight;  /* what the sample counts for, in the source's unit */
+	__u64 weight;  /* what the sample counts for, in the event's unit */
 	char comm[ABI_COMM_LEN];
-	__u32 cpu;
+	__u16 cpu;
+	__u16 state;     /* enum thread_state */
 	__u16 nr_kernel; /* u64 pcs, leaf first */
 	__u16 nr_user;   /* struct user_frame, leaf first */
 };
 _Static_assert(sizeof(struct sample) == 64, "sample is part of the record ABI");
+
+/* A thread that still waits when recording ends. */
+struct pending {
+	struct sample sample; /* weight: CLOCK_MONOTONIC since when it waits; no user frames */
+	__u64 pc, sp, fp, ax, bx, r13, r15; /* with which it entered the kernel */
+	__u64 kernel[ABI_KERNEL_FRAMES];
+};
 
 /* A process began as another's child, runs another program, or ended. */
 struct process_record {
@@ -86,10 +95,28 @@ struct process_record {
 };
 _Static_assert(sizeof(struct process_record) == 48, "process_record is part of the record ABI");
 
-/* Which event a sample came from. */
-enum source {
-	SOURCE_CPU,
-	NR_SOURCES,
+/* What the sampled thread did, where the event tells. */
+enum thread_state {
+	STATE_NONE,     /* the event is not about that */
+	STATE_RUNNING,  /* on a CPU */
+	STATE_RUNNABLE, /* had to leave the CPU though it could run */
+	STATE_SLEEPING, /* waits, and a signal would wake it: S */
+	STATE_DISK,     /* waits and cannot be disturbed: D */
+	STATE_STOPPED,  /* by a signal or a debugger: T, t */
+	STATE_IDLE,     /* waited all the time that was recorded; user space tells */
+	NR_STATES,
+};
+
+/*
+ * Where samples are built; each has a record of its own per CPU, because one may interrupt another.
+ * In the order of how likely they are used: records of later ones are not allocated if unused.
+ */
+enum slot {
+	SLOT_PERF,   /* perf events; the kernel runs one at a time on a CPU */
+	SLOT_SWITCH, /* a thread that got the CPU back */
+	SLOT_TRACE,  /* tracepoints; the kernel runs one at a time on a CPU */
+	SLOT_UPROBE, /* uprobes, which may be preempted: several */
+	NR_SLOTS = SLOT_UPROBE + 4,
 };
 
 /* How the caller's frame is found from a pc; 8 bytes, sorted by pc. */

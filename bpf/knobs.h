@@ -2,8 +2,25 @@
 /* What user space sets before loading; read-only for the programs, so unused code is dropped. */
 #pragma once
 
+/* How samples of an event are weighted. */
+struct event_knobs {
+	__u64 weight; /* of each sample; 0: what the perf event counted since the last one */
+	__u64 period; /* tracepoints and uprobes: every so many hits are a sample; 0 is 1 */
+};
+
+/* An event that measures waits: one of at least min_ns counts in full, see offcpu.bpf.c. */
+struct wait_knobs {
+	__u64 min_ns; /* 0: the event is not recorded */
+	__u32 event;
+};
+
+#define KNOBS_WAITS 2 /* offcpu and wall */
+
 struct knobs {
 	__u32 filter_by_pid; /* only processes in the map `targets` and their children are sampled
 			      */
 	__u32 debug;         /* print to the trace pipe */
+	__u32 nr_cpus;       /* that are possible */
+	struct event_knobs events[ABI_EVENTS];
+	struct wait_knobs waits[KNOBS_WAITS];
 };

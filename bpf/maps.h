@@ -27,18 +27,19 @@ struct stats_map {
 extern struct stats_map stats SEC(".maps");
 
 /*
- * The sample under construction, one per CPU and event source: a perf event may interrupt another
- * source. A plain array indexed by cpu * NR_SOURCES + source, because per-CPU values end at 32 KB.
+ * The sample under construction, one per CPU and slot. A plain array indexed by
+ * slot * nr_cpus + cpu, because per-CPU values end at 32 KB.
  */
 struct scratch {
 	struct sample sample;
 	u64 words[ABI_SAMPLE_WORDS];
 	struct walk walk;
+	u32 is_taken; /* by stack_begin, until stack_end */
 };
 
 struct scratches_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, NR_SOURCES); /* user space multiplies by the number of CPUs */
+	__uint(max_entries, NR_SLOTS); /* user space sets it: used slots times CPUs */
 	__type(key, u32);
 	__type(value, struct scratch);
 };
@@ -89,6 +90,38 @@ struct jvms_map {
 	__type(value, struct hotspot_layout);
 };
 extern struct jvms_map jvms SEC(".maps");
+
+/* Since when a thread is off the CPU. Ends with the thread. */
+struct wait {
+	u64 since_ns; /* 0: it is not */
+	u32 state;    /* enum thread_state */
+};
+
+struct waits_map {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct wait);
+};
+extern struct waits_map waits SEC(".maps");
+
+/* The one that the iterator of waiting threads is writing. */
+struct pendings_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pending);
+};
+extern struct pendings_map pendings SEC(".maps");
+
+/* Hits of events of which only every so many are sampled; key: the event. */
+struct hits_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABI_EVENTS);
+	__type(key, u32);
+	__type(value, u64);
+};
+extern struct hits_map hits SEC(".maps");
 
 static __always_inline void count(u32 stat)
 {

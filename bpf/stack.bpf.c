@@ -4,47 +4,67 @@
 
 #include "task.h"
 
-static __always_inline bool is_wanted(u32 pid)
+__hidden bool stack_is_wanted(u32 pid)
 {
-	if (pid == 0) {
-		count(STAT_IDLE);
-		return false;
-	}
-	if (knobs.filter_by_pid && !bpf_map_lookup_elem(&targets, &pid)) {
-		count(STAT_FILTERED);
-		return false;
-	}
-	return true;
+	return pid && (!knobs.filter_by_pid || bpf_map_lookup_elem(&targets, &pid));
 }
 
-__hidden struct scratch *stack_begin(void *ctx, u32 source)
+static __always_inline struct scratch *take_record(u32 slot, u32 cpu)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid();
+	u32 end = slot == SLOT_UPROBE ? NR_SLOTS : slot + 1;
 
-	if (!is_wanted(pid_tgid >> 32))
-		return NULL;
+	for (; slot < end; slot++) {
+		u32 i = slot * knobs.nr_cpus + cpu;
+		struct scratch *s = bpf_map_lookup_elem(&scratches, &i);
 
-	u32 cpu = bpf_get_smp_processor_id(), slot = cpu * NR_SOURCES + source;
-	struct scratch *s = bpf_map_lookup_elem(&scratches, &slot);
-	if (!s) {
-		count(STAT_NO_SCRATCH);
+		if (!s) {
+			count(STAT_NO_SCRATCH);
+			return NULL;
+		}
+		if (!__sync_lock_test_and_set(&s->is_taken, 1))
+			return s;
+	}
+	count(STAT_BUSY);
+	return NULL;
+}
+
+__hidden struct scratch *stack_begin(u32 slot, u32 event)
+{
+	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	if (!stack_is_wanted(pid)) {
+		count(pid ? STAT_FILTERED : STAT_IDLE);
 		return NULL;
 	}
 
+	u32 cpu = bpf_get_smp_processor_id();
+	struct scratch *s = take_record(slot, cpu);
+	if (!s)
+		return NULL;
+
 	struct task_struct *task = bpf_get_current_task_btf();
-	count(STAT_SAMPLES);
 	s->sample.kind = RECORD_SAMPLE;
-	s->sample.source = source;
+	s->sample.event = event;
 	s->sample.task = task_id_of(task);
 	s->sample.time_ns = bpf_ktime_get_ns();
 	s->sample.weight = 1;
 	s->sample.cpu = cpu;
+	s->sample.state = STATE_NONE;
+	s->sample.nr_kernel = 0;
 	s->sample.nr_user = 0;
 	bpf_get_current_comm(s->sample.comm, sizeof(s->sample.comm));
-
-	long bytes = bpf_get_stack(ctx, s->words, ABI_KERNEL_FRAMES * sizeof(u64), 0);
-	s->sample.nr_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 	return s;
+}
+
+__hidden void stack_end(struct scratch *s)
+{
+	__sync_lock_test_and_set(&s->is_taken, 0);
+}
+
+__hidden void stack_kernel(void *ctx, struct scratch *s)
+{
+	long bytes = bpf_get_stack(ctx, s->words, ABI_KERNEL_FRAMES * sizeof(u64), 0);
+
+	s->sample.nr_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 }
 
 __hidden void stack_submit(struct scratch *s, u32 stop)
@@ -52,6 +72,7 @@ __hidden void stack_submit(struct scratch *s, u32 stop)
 	u64 words = s->sample.nr_kernel + 2 * (u64)s->sample.nr_user;
 
 	s->sample.stop = stop;
+	count(STAT_SAMPLES);
 	count(stop);
 	if (words > ABI_SAMPLE_WORDS)
 		return;

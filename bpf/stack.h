@@ -4,11 +4,18 @@
 
 #include "maps.h"
 
+/* Whether the process is to be sampled: not idle, not filtered. */
+bool stack_is_wanted(u32 pid);
+
 /*
- * The current task's sample with header and kernel stack filled in, NULL if it is not wanted
- * (idle, filtered); counted either way. `ctx` is the program's context, for bpf_get_stack.
+ * Takes the slot's record and fills in the current task's sample but for its stacks, NULL if it is
+ * not wanted or the record is in use; counted either way. stack_end gives the record back.
  */
-struct scratch *stack_begin(void *ctx, u32 source);
+struct scratch *stack_begin(u32 slot, u32 event);
+void stack_end(struct scratch *s);
+
+/* Fills in the kernel stack, before the user's; `ctx` is the program's context. */
+void stack_kernel(void *ctx, struct scratch *s);
 
 /* Appends a user frame; returns non-zero when the sample is full. */
 static __always_inline int stack_push(struct scratch *s, u64 addr, u64 info)

@@ -12,6 +12,8 @@
 	X(RING_FULL, "samples lost: the ring buffer was full")                             \
 	X(EVENT_LOST, "process events lost: the ring buffer was full")                     \
 	X(NO_SCRATCH, "samples lost: a CPU without a scratch record")                      \
+	X(BUSY, "samples lost: too many under way on one CPU")                             \
+	X(WAIT_LOST, "waits lost: no memory to note when they began")                      \
 	X(ROOT, "user stacks that reached the thread's root")                              \
 	X(NO_USER, "samples without a user stack: kernel threads")                         \
 	X(FRAME_POINTERS, "user stacks by frame pointers: where they end is unknown")      \

@@ -3,6 +3,7 @@
 #include "capture/bpf.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/time.h"
 #include "capture/privilege.h"
 #include "knobs.h"
 
@@ -27,6 +29,8 @@ struct bpf {
 	struct ring_buffer *ring;
 	bpf_record_fn record; /* during bpf_drain */
 	void *ctx;
+	const char *programs[BPF_PROGRAMS]; /* that sample; NULL-terminated */
+	struct bpf_link *waits[3];
 	int measure_fd; /* keeps the kernel's run-time statistics on; -1 */
 };
 
@@ -61,19 +65,32 @@ static u32 ring_size(size_t wanted, int nr_cpus)
 	return (u32)size;
 }
 
+static bool is_asked_for(const char *program, const struct bpf_options *o)
+{
+	for (const char *const *p = o->programs; *p; p++)
+		if (!strcmp(*p, program))
+			return true;
+	return !strncmp(program, "proc_", strlen("proc_"));
+}
+
 static int configure(struct sysflame *skel, const struct bpf_options *o)
 {
+	struct bpf_program *program;
 	int nr_cpus = libbpf_num_possible_cpus();
 	if (nr_cpus < 0)
 		return nr_cpus;
 
+	bpf_object__for_each_program(program, skel->obj)
+		bpf_program__set_autoload(program, is_asked_for(bpf_program__name(program), o));
+	skel->rodata->knobs = o->knobs;
 	skel->rodata->knobs.filter_by_pid = o->filter;
+	skel->rodata->knobs.nr_cpus = (u32)nr_cpus;
 	const struct tables_sizes tables = TABLES_SIZES_DEFAULT;
 	const struct {
 		struct bpf_map *map;
 		u32 nr;
 	} sizes[] = {
-		{ skel->maps.scratches, (u32)nr_cpus * NR_SOURCES },
+		{ skel->maps.scratches, (u32)nr_cpus * o->nr_slots },
 		{ skel->maps.records, ring_size(o->ring_bytes, nr_cpus) },
 		{ skel->maps.unwind_rows, tables.nr_rows },
 		{ skel->maps.unwind_ranges, tables.nr_ranges },
@@ -119,6 +136,7 @@ int bpf_load(const struct bpf_options *options, struct bpf **out)
 
 	struct bpf *bpf = xcalloc(1, sizeof(*bpf));
 	bpf->measure_fd = -1;
+	memcpy(bpf->programs, options->programs, sizeof(bpf->programs));
 	int err = privilege_check() ?: load(bpf, options);
 	if (err) {
 		privilege_explain("loading the BPF programs", err);
@@ -136,27 +154,110 @@ void bpf_free(struct bpf *bpf)
 	if (bpf->measure_fd >= 0)
 		close(bpf->measure_fd);
 	ring_buffer__free(bpf->ring);
+	for (size_t i = 0; i < ARRAY_SIZE(bpf->waits); i++)
+		bpf_link__destroy(bpf->waits[i]);
 	sysflame__destroy(bpf->skel);
 	free(bpf);
 }
 
-int bpf_attach_cpu(struct bpf *bpf, int perf_fd, struct bpf_link **out)
+int bpf_attach_perf(struct bpf *bpf, int perf_fd, u32 event, struct bpf_link **out)
 {
+	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = event);
 	auto_close int fd = dup(perf_fd); /* the link closes its own */
 	if (fd < 0)
 		return -errno;
 
-	struct bpf_link *link = bpf_program__attach_perf_event(bpf->skel->progs.cpu_sample, fd);
-	if (!link)
+	*out = bpf_program__attach_perf_event_opts(bpf->skel->progs.perf_sample, fd, &opts);
+	if (!*out)
 		return -errno;
 	fd = -1;
-	*out = link;
 	return 0;
+}
+
+int bpf_attach_tracepoint(struct bpf *bpf, const char *group, const char *name, u32 event,
+			  struct bpf_link **out)
+{
+	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = event);
+
+	*out = bpf_program__attach_tracepoint_opts(bpf->skel->progs.trace_hit, group, name, &opts);
+	return *out ? 0 : -errno;
+}
+
+int bpf_attach_uprobe(struct bpf *bpf, const char *path, u64 file_off, u32 event,
+		      struct bpf_link **out)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = event);
+
+	*out = bpf_program__attach_uprobe_opts(bpf->skel->progs.uprobe_hit, -1, path, file_off,
+					       &opts);
+	return *out ? 0 : -errno;
 }
 
 void bpf_detach(struct bpf_link *link)
 {
 	bpf_link__destroy(link);
+}
+
+/* Reads all that the iterator of tasks writes. */
+static int read_tasks(struct bpf *bpf, bpf_pending_fn pending, void *ctx)
+{
+	struct bpf_link *link = bpf->waits[2];
+	auto_close int fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		return -errno;
+
+	struct pending p;
+	size_t have = 0;
+	for (ssize_t got; (got = read(fd, (char *)&p + have, sizeof(p) - have));) {
+		if (got < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		have += got > 0 ? (size_t)got : 0;
+		if (have < sizeof(p))
+			continue;
+		have = 0;
+		if (pending && p.sample.nr_kernel <= ABI_KERNEL_FRAMES)
+			pending(&p, ctx);
+	}
+	return 0;
+}
+
+int bpf_start_waits(struct bpf *bpf)
+{
+	struct bpf_program *const programs[] = {
+		bpf->skel->progs.offcpu_begin,
+		bpf->skel->progs.offcpu_end,
+		bpf->skel->progs.offcpu_tasks,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		bpf->waits[i] = bpf_program__attach(programs[i]);
+		if (!bpf->waits[i])
+			return -errno;
+	}
+	return read_tasks(bpf, NULL, NULL);
+}
+
+void bpf_end_waits(struct bpf *bpf)
+{
+	bpf->skel->bss->waits_end_ns = time_mono_ns();
+}
+
+void bpf_pending(struct bpf *bpf, bpf_pending_fn pending, void *ctx)
+{
+	int err = read_tasks(bpf, pending, ctx);
+
+	if (err)
+		log_warn("waits that did not end are missing: %s", strerror(-err));
+}
+
+bool bpf_kernel_has(const char *tracepoint)
+{
+	auto_free char *name = xasprintf("btf_trace_%s", tracepoint);
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool has = btf && btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
+
+	btf__free(btf);
+	return has;
 }
 
 int bpf_attach_processes(struct bpf *bpf)
@@ -214,12 +315,16 @@ int bpf_measure(struct bpf *bpf)
 
 void bpf_measured(const struct bpf *bpf, u64 *run_ns, u64 *runs)
 {
-	struct bpf_prog_info info = { 0 };
-	u32 len = sizeof(info);
-
 	*run_ns = *runs = 0;
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(bpf->skel->progs.cpu_sample), &info, &len))
-		return;
-	*run_ns = info.run_time_ns;
-	*runs = info.run_cnt;
+	for (const char *const *name = bpf->programs; *name; name++) {
+		struct bpf_program *program =
+			bpf_object__find_program_by_name(bpf->skel->obj, *name);
+		struct bpf_prog_info info = { 0 };
+		u32 len = sizeof(info);
+
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+			continue;
+		*run_ns += info.run_time_ns;
+		*runs += info.run_cnt;
+	}
 }

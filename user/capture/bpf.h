@@ -2,15 +2,23 @@
 /* The BPF programs in the kernel: load, attach, read what they send. */
 #pragma once
 
+#include "abi.h"
 #include "base/types.h"
 #include "capture/tables.h"
+#include "knobs.h"
 #include "stat.h"
+
+#define BPF_PROGRAMS 16
 
 struct bpf_options {
 	const pid_t *pids; /* sample only these and their children; all processes if nr_pids is 0 */
 	size_t nr_pids;
 	bool filter;       /* sample only `pids`, also if there are none yet (bpf_add_target) */
 	size_t ring_bytes; /* 0: by the number of CPUs */
+	/* What the events need (capture/sources.h). */
+	struct knobs knobs;                 /* events and waits */
+	const char *programs[BPF_PROGRAMS]; /* that sample; NULL-terminated */
+	u32 nr_slots;
 };
 
 struct bpf;
@@ -20,9 +28,24 @@ struct bpf_link;
 int bpf_load(const struct bpf_options *options, struct bpf **out);
 void bpf_free(struct bpf *bpf);
 
-/* Attaches the sampling program to a perf event, whose descriptor stays the caller's. */
-int bpf_attach_cpu(struct bpf *bpf, int perf_fd, struct bpf_link **out);
+/*
+ * Attach the program of their kind for the event of that number in the recording; it runs at once.
+ * The descriptor stays the caller's. A uprobe fires in every process.
+ */
+int bpf_attach_perf(struct bpf *bpf, int perf_fd, u32 event, struct bpf_link **out);
+int bpf_attach_tracepoint(struct bpf *bpf, const char *group, const char *name, u32 event,
+			  struct bpf_link **out);
+int bpf_attach_uprobe(struct bpf *bpf, const char *path, u64 file_off, u32 event,
+		      struct bpf_link **out);
 void bpf_detach(struct bpf_link *link);
+
+/* Notes from now on which threads wait; those that do already since now. */
+int bpf_start_waits(struct bpf *bpf);
+
+/* Ends that; then tells of every thread that still waits. */
+void bpf_end_waits(struct bpf *bpf);
+typedef void (*bpf_pending_fn)(const struct pending *p, void *ctx);
+void bpf_pending(struct bpf *bpf, bpf_pending_fn pending, void *ctx);
 
 /* Follows fork, exec and exit. */
 int bpf_attach_processes(struct bpf *bpf);
@@ -40,6 +63,9 @@ int bpf_drain(struct bpf *bpf, bpf_record_fn record, void *ctx);
 /* The counters, summed over CPUs. */
 void bpf_stats(const struct bpf *bpf, u64 stats[NR_STATS]);
 
-/* From bpf_measure on the kernel keeps the sampling program's run time and number of runs. */
+/* Whether the kernel has a tracepoint of that name. */
+bool bpf_kernel_has(const char *tracepoint);
+
+/* From bpf_measure on the kernel keeps the sampling programs' run time and number of runs. */
 int bpf_measure(struct bpf *bpf);
 void bpf_measured(const struct bpf *bpf, u64 *run_ns, u64 *runs);

@@ -3,7 +3,6 @@
 #include "capture/cpus.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,11 +10,9 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "capture/cpulist.h"
 #include "capture/perf.h"
-#include "capture/privilege.h"
 
 struct cpu_event {
 	int cpu, fd;
@@ -25,7 +22,7 @@ struct cpu_event {
 struct cpus {
 	struct bpf *bpf;
 	struct perf_event_attr attr;
-	const char *event;
+	u32 event;
 	bool running;
 	VEC(struct cpu_event) events;
 };
@@ -37,7 +34,7 @@ static int add_cpu(struct cpus *c, int cpu)
 		return fd;
 
 	struct bpf_link *link;
-	int err = bpf_attach_cpu(c->bpf, fd, &link);
+	int err = bpf_attach_perf(c->bpf, fd, c->event, &link);
 	if (err)
 		return err;
 	/* Attaching enables the event. */
@@ -53,44 +50,11 @@ static void drop_event(struct cpus *c, size_t i)
 	c->events.at[i] = c->events.at[--c->events.nr];
 }
 
-/* The hardware's cycle counter, if it works: virtual machines often have none. */
-static void choose_event(struct cpus *c, int cpu)
-{
-	struct perf_event_attr attr = c->attr;
-
-	attr.type = PERF_TYPE_HARDWARE;
-	attr.config = PERF_COUNT_HW_CPU_CYCLES;
-	auto_close int fd = perf_open(&attr, cpu);
-	if (fd >= 0) {
-		c->attr = attr;
-		c->event = "cpu-cycles";
-	}
-}
-
-/* perf lowers its limit when interrupts took too long, so what worked before may be too much. */
-static int check_frequency(int freq_hz)
-{
-	auto_free char *text = NULL;
-	size_t len;
-
-	if (file_read("/proc/sys/kernel/perf_event_max_sample_rate", 64, &text, &len))
-		return 0;
-	int limit = atoi(text);
-	if (freq_hz <= limit)
-		return 0;
-	log_error("-F %d: the kernel allows at most %d samples per second now; use -F %d, or raise "
-		  "the limit: sysctl kernel.perf_event_max_sample_rate=%d",
-		  freq_hz, limit, limit, freq_hz);
-	return -EINVAL;
-}
-
 static int open_all(struct cpus *c)
 {
 	cpulist online = { 0 };
 	int err = cpulist_online(&online);
 
-	if (!err && online.nr)
-		choose_event(c, online.at[0]);
 	for (size_t i = 0; !err && i < online.nr; i++) {
 		err = add_cpu(c, online.at[i]);
 		if (err == -ENODEV) /* went offline since the list was read */
@@ -100,26 +64,17 @@ static int open_all(struct cpus *c)
 	return err;
 }
 
-int cpus_open(struct bpf *bpf, int freq_hz, struct cpus **out)
+int cpus_open(struct bpf *bpf, const struct perf_event_attr *attr, u32 event, struct cpus **out)
 {
-	int err = check_frequency(freq_hz);
-	if (err)
-		return err;
-
 	struct cpus *c = xcalloc(1, sizeof(*c));
+
 	c->bpf = bpf;
-	c->event = "cpu-clock";
-	c->attr = (struct perf_event_attr){
-		.size = sizeof(c->attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_freq = (u64)freq_hz,
-		.freq = 1,
-		.disabled = 1,
-	};
-	err = open_all(c);
+	c->event = event;
+	c->attr = *attr;
+	c->attr.size = sizeof(c->attr);
+	c->attr.disabled = 1;
+	int err = open_all(c);
 	if (err) {
-		privilege_explain("opening perf events", err);
 		cpus_close(c);
 		return err;
 	}
@@ -171,12 +126,20 @@ void cpus_follow(struct cpus *c)
 	vec_fini(&known);
 }
 
-const char *cpus_event(const struct cpus *c)
-{
-	return c->event;
-}
-
 int cpus_nr(const struct cpus *c)
 {
 	return (int)c->events.nr;
+}
+
+int cpus_try(const struct perf_event_attr *attr)
+{
+	struct perf_event_attr own = *attr;
+	cpulist online = { 0 };
+	int err = cpulist_online(&online);
+
+	own.size = sizeof(own);
+	own.disabled = 1;
+	auto_close int fd = err ? -1 : perf_open(&own, online.nr ? online.at[0] : 0);
+	vec_fini(&online);
+	return err ?: fd < 0 ? fd : 0;
 }

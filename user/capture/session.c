@@ -12,10 +12,11 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "capture/cpus.h"
 #include "capture/inbox.h"
+#include "capture/pending.h"
 #include "capture/privilege.h"
 #include "capture/sideband.h"
+#include "capture/sources.h"
 #include "capture/unwinding.h"
 #include "proc/status.h"
 #include "sym/symbolize.h"
@@ -31,7 +32,7 @@
 struct session {
 	struct session_options options;
 	struct bpf *bpf;
-	struct cpus *cpus;
+	struct sources *sources;
 	struct sideband *sideband;
 	struct processes *processes;
 	struct jvms *jvms;
@@ -46,7 +47,8 @@ struct session {
 	VEC(struct raw_frame) user; /* of the sample in hand */
 	u64 started_ns, first_sample_ns, followed_ns;
 	u64 nr_frames, nr_named;
-	struct dict jvms_seen; /* of what was to be sampled */
+	u64 nr_pending, nr_pending_cut; /* samples of threads that waited at the end */
+	struct dict jvms_seen;          /* of what was to be sampled */
 };
 
 static node_id process_node(struct session *s, const struct process *p)
@@ -59,6 +61,22 @@ static node_id process_node(struct session *s, const struct process *p)
 	return profile_child(s->profile, 0, symbolizer_group(s->symbolizer, name.at));
 }
 
+static const char *const state_names[NR_STATES] = {
+	[STATE_RUNNING] = "[running]",   [STATE_RUNNABLE] = "[runnable]",
+	[STATE_SLEEPING] = "[sleeping]", [STATE_DISK] = "[disk]",
+	[STATE_STOPPED] = "[stopped]",   [STATE_IDLE] = "[idle]",
+};
+
+/* The level of what the thread did, for events that are about that. */
+static node_id state_node(struct session *s, node_id parent, const struct sample *sample)
+{
+	const char *name = sample->state < NR_STATES ? state_names[sample->state] : NULL;
+
+	if (!name || !sources_by_state(s->sources, sample->event))
+		return parent;
+	return profile_child(s->profile, parent, symbolizer_group(s->symbolizer, name));
+}
+
 static void add_to_profile(struct session *s, const struct process *p, const struct sample *sample)
 {
 	struct labels labels = {
@@ -67,14 +85,14 @@ static void add_to_profile(struct session *s, const struct process *p, const str
 		.comm = p->comm,
 		.thread = sample->comm,
 	};
-	node_id node = process_node(s, p);
+	node_id node = state_node(s, process_node(s, p), sample);
 
 	for (size_t i = s->frames.nr; i-- > 0;) {
 		s->nr_frames++;
 		s->nr_named += symbolizer_is_named(s->symbolizer, s->frames.at[i]);
 		node = profile_child(s->profile, node, s->frames.at[i]);
 	}
-	profile_add(s->profile, node, profile_intern_labels(s->profile, &labels), 0,
+	profile_add(s->profile, node, profile_intern_labels(s->profile, &labels), sample->event,
 		    sample->weight);
 }
 
@@ -139,9 +157,10 @@ static bool take_sample(struct session *s, const struct sample *sample, bool las
 	for (size_t i = 0; i < sample->nr_user; i++)
 		vec_push(&s->user,
 			 to_raw((const struct user_frame *)(words + sample->nr_kernel) + i));
+	size_t skip = sources_frames_to_skip(s->sources, sample);
 	struct raw_stack stack = {
-		.kernel = words,
-		.nr_kernel = sample->nr_kernel,
+		.kernel = words + skip,
+		.nr_kernel = sample->nr_kernel - skip,
 		.user = s->user.at,
 		.nr_user = s->user.nr,
 		.time_ns = sample->time_ns,
@@ -308,7 +327,7 @@ void session_tick(struct session *s)
 	processes_reap(s->processes, now - KEEP_EXITED_NS, forget_jvm, s);
 	if (now - s->followed_ns > FOLLOW_CPUS_NS) {
 		s->followed_ns = now;
-		cpus_follow(s->cpus);
+		sources_follow(s->sources);
 		sideband_follow(s->sideband);
 	}
 }
@@ -335,6 +354,7 @@ static int open_sources(struct session *s)
 				   .nr_pids = o->nr_pids,
 				   .ring_bytes = o->ring_bytes };
 
+	sources_configure(o->events, &s->options.sampling, &bpf);
 	int err = bpf_load(&bpf, &s->bpf);
 	if (err)
 		return err;
@@ -355,7 +375,7 @@ static int open_sources(struct session *s)
 		return err;
 	if (o->measure && bpf_measure(s->bpf))
 		log_warn("the kernel keeps no run times of BPF programs");
-	return cpus_open(s->bpf, o->freq_hz, &s->cpus);
+	return sources_open(s->bpf, o->events, &s->options.sampling, &s->sources);
 }
 
 static int start(struct session *s)
@@ -372,7 +392,7 @@ static int start(struct session *s)
 	}
 	processes_each(s->processes, make_ready, s);
 	unwinding_update(s->unwinding, s->processes);
-	return cpus_start(s->cpus);
+	return sources_start(s->sources);
 }
 
 int session_start(const struct session_options *options, struct session **out)
@@ -387,8 +407,9 @@ int session_start(const struct session_options *options, struct session **out)
 	free(s->profile->host);
 	s->profile->host = xstrdup(host);
 	s->profile->start_wall_ns = time_wall_ns();
-	s->profile->rate_hz = options->freq_hz;
-	profile_add_type(s->profile, "cpu", "samples");
+	s->profile->rate_hz = options->sampling.freq_hz;
+	vec_each(e, &options->events->list)
+		profile_add_type(s->profile, e->name, e->unit);
 	s->processes = processes_new();
 	s->agents = agents_new(options->agent_path, options->agent);
 	s->jvms = jvms_new();
@@ -418,11 +439,46 @@ static void note_reason(const char *why, u64 nr, void *profile)
 	profile_note(profile, why, why, nr);
 }
 
+/* The first pass over the waiting threads: whose stacks will be walked. */
+static void want_tables(const struct pending *p, u32 number, u64 weight, bool is_idle, void *ctx)
+{
+	struct session *s = ctx;
+
+	unwinding_want(s->unwinding, processes_get(s->processes, (pid_t)p->sample.task.pid,
+						   p->sample.task.start_ns, p->sample.comm));
+}
+
+static void add_pending(const struct pending *p, u32 number, u64 weight, bool is_idle, void *ctx)
+{
+	struct session *s = ctx;
+	struct item item = { .kind = ITEM_SAMPLE, .time_ns = p->sample.time_ns };
+	struct sample *sample = pending_sample(p, number, weight, unwinding_tables(s->unwinding));
+
+	if (is_idle)
+		sample->state = STATE_IDLE;
+	item.record = sample;
+	s->nr_pending++;
+	s->nr_pending_cut += sample->stop != STAT_ROOT;
+	if (take_sample(s, sample, false))
+		item_fini(&item);
+	else
+		keep_waiting(s, &item);
+}
+
+/* Threads that still wait have sent nothing yet. */
+static void take_in_pending(struct session *s)
+{
+	sources_pending(s->sources, want_tables, s);
+	unwinding_update(s->unwinding, s->processes);
+	sources_pending(s->sources, add_pending, s);
+}
+
 void session_stop(struct session *s)
 {
-	cpus_stop(s->cpus);
+	sources_stop(s->sources);
 	s->profile->duration_ns = time_mono_ns() - s->started_ns;
 	take_in(s);
+	take_in_pending(s);
 	wait_for_agents(s);
 	retry_waiting(s, true);
 
@@ -445,7 +501,7 @@ void session_free(struct session *s)
 {
 	if (!s)
 		return;
-	cpus_close(s->cpus);
+	sources_close(s->sources);
 	sideband_close(s->sideband);
 	unwinding_free(s->unwinding);
 	bpf_free(s->bpf);
@@ -470,13 +526,15 @@ void session_progress(const struct session *s, struct session_progress *out)
 
 	bpf_stats(s->bpf, stats);
 	*out = (struct session_progress){
-		.samples = stats[STAT_SAMPLES],
-		.lost = stats[STAT_RING_FULL] + stats[STAT_NO_SCRATCH],
-		.truncated = stats[STAT_SAMPLES] - stats[STAT_ROOT] - stats[STAT_NO_USER],
+		.samples = stats[STAT_SAMPLES] + s->nr_pending,
+		.lost = stats[STAT_RING_FULL] + stats[STAT_NO_SCRATCH] + stats[STAT_BUSY] +
+			stats[STAT_WAIT_LOST],
+		.truncated = stats[STAT_SAMPLES] - stats[STAT_ROOT] - stats[STAT_NO_USER] +
+			     s->nr_pending_cut,
 		.frames = s->nr_frames,
 		.frames_named = s->nr_named,
-		.nr_cpus = cpus_nr(s->cpus),
-		.event = cpus_event(s->cpus),
+		.nr_cpus = sources_nr_cpus(s->sources),
+		.event = sources_text(s->sources),
 		.name_conflicts = symbolizer_nr_conflicts(s->symbolizer),
 		.kernel_error = symbolizer_kernel_error(s->symbolizer),
 	};

@@ -5,11 +5,13 @@
  */
 #pragma once
 
+#include "capture/events.h"
 #include "jvm/agents.h"
 #include "profile/profile.h"
 
 struct session_options {
-	int freq_hz;
+	const struct events *events;
+	struct event_options sampling;
 	bool filter; /* sample only `pids` and their children */
 	const pid_t *pids;
 	size_t nr_pids;
@@ -30,7 +32,7 @@ struct session_progress {
 	u32 jvms;                                    /* seen */
 	u32 jvms_asked, jvms_attached, jvms_refused; /* for the agent */
 	int nr_cpus;
-	const char *event;        /* "cpu-cycles" or "cpu-clock" */
+	const char *event;        /* "cpu-clock, 99 Hz": what is sampled and how */
 	const char *kernel_error; /* why kernel frames have no names; NULL if they have */
 };
 

@@ -111,3 +111,8 @@ struct tables_usage unwinding_usage(const struct unwinding *u)
 {
 	return tables_usage(u->tables);
 }
+
+const struct tables *unwinding_tables(const struct unwinding *u)
+{
+	return u->tables;
+}

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/opt.h"
+#include "base/str.h"
 #include "base/time.h"
 #include "base/vec.h"
 #include "capture/session.h"
@@ -23,18 +24,20 @@
 #include "cmd/summary.h"
 #include "export/export.h"
 
-#define FREQ_MAX_HZ    10000
-#define RING_MAX_KB    (64 << 10)
-#define DURATION_MAX_S (7 * 24 * 3600)
+#define RING_MAX_KB       (64 << 10)
+#define DURATION_MAX_S    (7 * 24 * 3600)
+#define OFFCPU_MIN_MAX_MS 4000
 
 struct record {
 	/* Options. */
 	bool all, quiet, verbose, help, measure, has_no_output;
-	const char *pid_list, *events, *output, *format_name, *agent_name, *agent_path, *by;
-	int freq_hz, ring_kb;
-	double duration_s;
+	const char *pid_list, *event_list, *output, *format_name, *agent_name, *agent_path, *by;
+	int freq_hz, period, ring_kb;
+	double duration_s, offcpu_min_ms;
 	/* What they mean. */
 	VEC(pid_t) pids;
+	struct events events;
+	struct event_options sampling;
 	const struct format *format;
 	enum agent_mode agent;
 	char **command; /* NULL-terminated, NULL if none */
@@ -93,13 +96,34 @@ static int choose_agent(struct record *r)
 	return usage_error("--agent %s: takes auto, always or never", r->agent_name);
 }
 
+static int choose_events(struct record *r)
+{
+	auto_str struct str why = { 0 };
+
+	if (r->period < 0)
+		return usage_error("--period %d: takes a number from 1 on", r->period);
+	if (r->offcpu_min_ms < 1e-6 || r->offcpu_min_ms > OFFCPU_MIN_MAX_MS)
+		return usage_error("--offcpu-min %g: takes milliseconds, up to %d",
+				   r->offcpu_min_ms, OFFCPU_MIN_MAX_MS);
+	r->sampling = (struct event_options){
+		.freq_hz = r->freq_hz,
+		.period = (u64)r->period,
+		.offcpu_min_ns = (u64)(r->offcpu_min_ms * NS_PER_MS),
+	};
+	int err = events_parse(r->event_list, &r->sampling, &r->events, &why);
+	if (err)
+		log_error("%s", why.at);
+	else if (r->events.list.nr > 1 && !strcmp(r->format->name, "collapsed"))
+		log_warn("%s will hold %s only: that format has one value; html has them all",
+			 r->output, r->events.list.at[0].name);
+	return err;
+}
+
 static int check(struct record *r)
 {
-	if (strcmp(r->events, "cpu"))
-		return usage_error("-e %s: there is no such event; cpu is", r->events);
-	if (r->freq_hz < 1 || r->freq_hz > FREQ_MAX_HZ)
+	if (r->freq_hz < 1 || r->freq_hz > EVENTS_FREQ_MAX_HZ)
 		return usage_error("-F %d: takes 1 to %d samples per second", r->freq_hz,
-				   FREQ_MAX_HZ);
+				   EVENTS_FREQ_MAX_HZ);
 	if (r->duration_s < 0 || r->duration_s > DURATION_MAX_S)
 		return usage_error("-d %g: takes seconds, up to a week", r->duration_s);
 	if (r->ring_kb < 0 || r->ring_kb > RING_MAX_KB)
@@ -111,7 +135,7 @@ static int check(struct record *r)
 				   r->pid_list ? "-p" : "the command");
 	if (r->pid_list && r->command)
 		return usage_error("-p and a command exclude each other");
-	return parse_pids(r) ?: choose_format(r) ?: choose_agent(r);
+	return parse_pids(r) ?: choose_format(r) ?: choose_agent(r) ?: choose_events(r);
 }
 
 static void help(const struct opt *opts, size_t nr)
@@ -128,8 +152,12 @@ static int parse(struct record *r, int argc, char **argv)
 	const struct opt opts[] = {
 		{ 'a', "all", OPT_BOOL, &r->all, NULL, "the whole node (the default)" },
 		{ 'p', "pid", OPT_STRING, &r->pid_list, "PID,..", "only these and their children" },
-		{ 'e', "event", OPT_STRING, &r->events, "EVENT", "what to sample: cpu" },
+		{ 'e', "event", OPT_STRING, &r->event_list, "EVENT,..",
+		  "what to sample: cpu, offcpu, wall, ..; sysflame events lists them" },
 		{ 'F', "freq", OPT_INT, &r->freq_hz, "HZ", "samples per second and CPU (99)" },
+		{ 0, "period", OPT_INT, &r->period, "N", "instead of -F: a sample every N events" },
+		{ 0, "offcpu-min", OPT_DOUBLE, &r->offcpu_min_ms, "MS",
+		  "shorter waits are sampled, the others recorded (1)" },
 		{ 'd', "duration", OPT_DOUBLE, &r->duration_s, "SEC",
 		  "stop after so many seconds" },
 		{ 'o', "output", OPT_STRING, &r->output, "FILE",
@@ -264,7 +292,8 @@ static int write_profile(const struct record *r, u64 *size_bytes)
 static int start(struct record *r)
 {
 	struct session_options options = {
-		.freq_hz = r->freq_hz,
+		.events = &r->events,
+		.sampling = r->sampling,
 		.filter = r->pids.nr || r->command,
 		.pids = r->pids.at,
 		.nr_pids = r->pids.nr,
@@ -309,7 +338,7 @@ static int record(struct record *r)
 	if (!r->quiet && r->has_no_output)
 		summary_top(r->session);
 	if (!r->quiet)
-		summary_print(r->session, r->freq_hz, r->output, size_bytes);
+		summary_print(r->session, r->output, size_bytes);
 	if (r->agent == AGENT_ALWAYS && summary_refused(r->session))
 		return EXIT_FAILED;
 	if (!r->command)
@@ -322,7 +351,8 @@ static int record(struct record *r)
 int record_main(int argc, char **argv)
 {
 	struct record r = {
-		.events = "cpu",
+		.event_list = "cpu",
+		.offcpu_min_ms = 1,
 		.by = "process",
 		.agent_name = "auto",
 		.freq_hz = 99,
@@ -336,5 +366,6 @@ int record_main(int argc, char **argv)
 	if (r.signal_fd >= 0)
 		close(r.signal_fd);
 	vec_fini(&r.pids);
+	events_fini(&r.events);
 	return status;
 }

@@ -88,15 +88,15 @@ static void print_cost(const struct session_progress *now)
 	log_info("memory     %.1f MB resident at most", (double)usage.ru_maxrss / 1024);
 }
 
-void summary_print(struct session *s, int freq_hz, const char *path, u64 size_bytes)
+void summary_print(struct session *s, const char *path, u64 size_bytes)
 {
 	struct session_progress now;
 	char a[28], b[28];
 
 	session_progress(s, &now);
 	double seconds = (double)session_profile(s)->duration_ns / 1e9;
-	log_info("samples    %s in %.1f s on %d CPUs (%s, %d Hz)", grouped(now.samples, a), seconds,
-		 now.nr_cpus, now.event, freq_hz);
+	log_info("samples    %s in %.1f s on %d CPUs (%s)", grouped(now.samples, a), seconds,
+		 now.nr_cpus, now.event);
 	log_info("lost       %s", grouped(now.lost, a));
 	log_info("truncated  %s (%.1f %%)", grouped(now.truncated, a),
 		 percent(now.truncated, now.samples));

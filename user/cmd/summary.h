@@ -9,7 +9,7 @@ void summary_live(const struct session *s, u64 elapsed_ns);
 void summary_live_end(void);
 
 /* The closing summary. */
-void summary_print(struct session *s, int freq_hz, const char *path, u64 size_bytes);
+void summary_print(struct session *s, const char *path, u64 size_bytes);
 
 /* The hottest methods, on standard output. */
 void summary_top(struct session *s);

@@ -44,6 +44,7 @@ enum {
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_HASH_OF_MAPS = 13,
 	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
 	BPF_F_CURRENT_CPU = 4294967295ULL,
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
@@ -54,9 +55,11 @@ enum {
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
 	BPF_RB_AVAIL_DATA = 0,
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 	BPF_F_USER_STACK = 256,
 };
 
+struct seq_file;
 
 struct pt_regs {
 	long unsigned int r15;
@@ -89,12 +92,24 @@ struct task_struct {
 	struct task_struct *group_leader;
 	u64 start_boottime;
 	unsigned int flags;
+	unsigned int __state;
+	int on_cpu;
+	int exit_state;
 };
 
 struct bpf_perf_event_data {
 	bpf_user_pt_regs_t regs;
 	__u64 sample_period;
 	__u64 addr;
+};
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 #pragma clang attribute pop

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Where threads wait: from when one leaves its CPU until it is back. A wait of at least min_ns is
+ * a sample that weighs its duration; a shorter one is sampled with the probability
+ * duration / min_ns and then weighs min_ns, so that sums are right on average and the cost is
+ * bounded by min_ns. Kernel threads are left out: their waiting is their business.
+ */
+#include "unwind.h"
+
+#include "regs.h"
+#include "task.h"
+
+/* Bits of task_struct.__state, include/linux/sched.h. */
+#define TASK_INTERRUPTIBLE   0x01
+#define TASK_UNINTERRUPTIBLE 0x02
+#define TASK_STOPPED         0x0c /* or traced */
+#define TASK_DEAD            0x80
+
+/* When recording ended; from then on nothing is noted any more. */
+u64 waits_end_ns;
+
+static __always_inline u32 state_of(u32 bits, bool is_preempted)
+{
+	if (is_preempted || !bits)
+		return STATE_RUNNABLE;
+	if (bits & TASK_STOPPED)
+		return STATE_STOPPED;
+	return bits & TASK_UNINTERRUPTIBLE ? STATE_DISK : STATE_SLEEPING;
+}
+
+static __always_inline void begin_wait(struct task_struct *task, u32 state)
+{
+	struct wait *wait =
+		bpf_task_storage_get(&waits, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!wait) {
+		count(STAT_WAIT_LOST);
+		return;
+	}
+	wait->state = state;
+	wait->since_ns = bpf_ktime_get_ns();
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(offcpu_begin, bool is_preempted, struct task_struct *task)
+{
+	u32 bits = task->__state;
+
+	if (waits_end_ns || task->flags & PF_KTHREAD || (bits & TASK_DEAD && !is_preempted) ||
+	    !stack_is_wanted(task->tgid))
+		return 0;
+	begin_wait(task, state_of(bits, is_preempted));
+	return 0;
+}
+
+/* What a wait counts for, 0 if it is not sampled. */
+static __always_inline u64 weigh(u64 waited_ns, u64 min_ns)
+{
+	if (!min_ns)
+		return 0;
+	if (waited_ns >= min_ns)
+		return waited_ns;
+	u64 chance = bpf_get_prandom_u32() * min_ns >> 32; /* min_ns < 2^32: below 4 s */
+	return chance < waited_ns ? min_ns : 0;
+}
+
+static __always_inline void sample_wait(void *ctx, u32 state, const u64 weights[KNOBS_WAITS])
+{
+	struct scratch *s = stack_begin(SLOT_SWITCH, 0);
+
+	if (!s)
+		return;
+	s->sample.state = state;
+	stack_kernel(ctx, s);
+	u32 stop = unwind_user(ctx, s);
+	for (u32 i = 0; i < KNOBS_WAITS; i++) {
+		if (!weights[i])
+			continue;
+		s->sample.event = knobs.waits[i].event;
+		s->sample.weight = weights[i];
+		stack_submit(s, stop);
+	}
+	stack_end(s);
+}
+
+/* The end of __schedule, in the thread that is back; its stacks are as they were all the while. */
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(offcpu_end, bool is_switch)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!is_switch || waits_end_ns || task->flags & PF_KTHREAD)
+		return 0;
+	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);
+	if (!wait || !wait->since_ns)
+		return 0;
+
+	u64 waited_ns = bpf_ktime_get_ns() - wait->since_ns;
+	u64 weights[KNOBS_WAITS], any = 0;
+	wait->since_ns = 0;
+	for (u32 i = 0; i < KNOBS_WAITS; i++)
+		any |= weights[i] = weigh(waited_ns, knobs.waits[i].min_ns);
+	if (any)
+		sample_wait(ctx, wait->state, weights);
+	return 0;
+}
+
+/* Writes what is known of a waiting thread; its user stack only its process's memory tells. */
+static __always_inline void report(struct seq_file *seq, struct task_struct *task,
+				   const struct wait *wait)
+{
+	u32 key = 0;
+	struct pending *p = bpf_map_lookup_elem(&pendings, &key);
+
+	if (!p)
+		return;
+	p->sample = (struct sample){
+		.kind = RECORD_SAMPLE,
+		.task = task_id_of(task),
+		.time_ns = waits_end_ns,
+		.weight = wait->since_ns,
+		.state = wait->state,
+	};
+	BPF_CORE_READ_STR_INTO(&p->sample.comm, task, comm);
+	struct regs regs;
+	regs_from_task(&regs, (struct pt_regs *)bpf_task_pt_regs(task));
+	p->pc = regs.pc;
+	p->sp = regs.sp;
+	p->fp = regs.fp;
+	p->ax = regs.ax;
+	p->bx = regs.bx;
+	p->r13 = regs.r13;
+	p->r15 = regs.r15;
+	long bytes = bpf_get_task_stack(task, p->kernel, sizeof(p->kernel), 0);
+	p->sample.nr_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
+	/* All of it: a length that the verifier could bound would cost more than the bytes. */
+	bpf_seq_write(seq, p, sizeof(*p));
+}
+
+/*
+ * Every task, read twice: at the start it notes who waits already, once recording has ended it
+ * writes a struct pending for each thread that still does.
+ */
+SEC("iter/task")
+int offcpu_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task || task->flags & PF_KTHREAD || task->on_cpu || task->exit_state ||
+	    !stack_is_wanted(task->tgid))
+		return 0;
+	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);
+	if (!waits_end_ns && !wait)
+		begin_wait(task, state_of(task->__state, false));
+	else if (waits_end_ns && wait && wait->since_ns)
+		report(ctx->meta->seq, task, wait);
+	return 0;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Tracepoints and uprobes: a sample every so many hits; the cookie is the event's number. */
+#include "unwind.h"
+
+/* Whether this hit is a sample; counted per CPU, of all processes that are wanted. */
+static __always_inline bool is_due(u32 event)
+{
+	u64 period = knobs.events[event].period;
+	u64 *nr = bpf_map_lookup_elem(&hits, &event);
+
+	if (period <= 1 || !nr || !stack_is_wanted(bpf_get_current_pid_tgid() >> 32))
+		return true;
+	if (++*nr < period)
+		return false;
+	*nr = 0;
+	return true;
+}
+
+SEC("tracepoint")
+int trace_hit(void *ctx)
+{
+	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
+	struct scratch *s = is_due(event) ? stack_begin(SLOT_TRACE, event) : NULL;
+
+	if (!s)
+		return 0;
+	s->sample.weight = knobs.events[event].weight;
+	stack_kernel(ctx, s);
+	stack_submit(s, unwind_user(ctx, s));
+	stack_end(s);
+	return 0;
+}
+
+/* The kernel's frames would only show the uprobe itself. */
+SEC("uprobe")
+int uprobe_hit(struct pt_regs *ctx)
+{
+	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
+	struct scratch *s = is_due(event) ? stack_begin(SLOT_UPROBE, event) : NULL;
+
+	if (!s)
+		return 0;
+	s->sample.weight = knobs.events[event].weight;
+	stack_submit(s, unwind_user(ctx, s));
+	stack_end(s);
+	return 0;
+}

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# Records a program from before it begins. Source it after tap.sh. The program waits for SIGUSR1
+# and then calls started(), on which a uprobe tells that all events are attached.
+
+# vaddr PROGRAM FUNCTION
+vaddr() {
+	echo $((0x$(nm "$1" | awk -v name="$2" '$3 == name { print $1 }')))
+}
+
+# is_trapped PID VADDR: a breakpoint stands there in the process's memory.
+is_trapped() {
+	[ "$(byte_at "$@")" = cc ]
+}
+
+is_not_trapped() {
+	[ "$(byte_at "$@")" != cc ]
+}
+
+byte_at() {
+	local base
+	base=$(sed -n '1s/-.*//p' "/proc/$1/maps")
+	dd if="/proc/$1/mem" bs=1 count=1 iflag=skip_bytes skip=$((0x$base + $2)) 2>/dev/null |
+		od -An -tx1 | tr -d ' '
+}
+
+# record_known EVENTS [OPTION..] -- PROGRAM [ARG..]: to out.txt; what the program says to `said`.
+record_known() {
+	local events=$1 options=() program
+	shift
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	start "$@" >said
+	program=$PID
+	start "$SYSFLAME" record -q -e "$events,uprobe:$1:started" "${options[@]}" -o out.txt -p $program
+	wait_for 60 is_trapped $program "$(vaddr "$1" started)"
+	kill -USR1 $program
+	wait $PID
+}

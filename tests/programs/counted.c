@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
+/* Faults on 7001 and 3001 pages in two functions, then calls reached() 1009 times in two threads
+ * each. */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+static volatile int sink;
+
+static void touch(volatile char *at, int pages)
+{
+	for (int i = 0; i < pages; i++)
+		at[i * 4096L] = 1;
+}
+
+static void touch_many(volatile char *at)
+{
+	touch(at, 7001);
+	sink++;
+}
+
+static void touch_few(volatile char *at)
+{
+	touch(at, 3001);
+	sink++;
+}
+
+void reached(int x)
+{
+	sink += x;
+}
+
+/* Where a recorder puts a uprobe, to show that it is ready. */
+void started(void)
+{
+	sink++;
+}
+
+static void *call(void *arg)
+{
+	for (int i = 0; i < 1009; i++)
+		reached(i);
+	return NULL;
+}
+
+int main(void)
+{
+	size_t size = 4096L * 16384;
+	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t threads[2];
+	sigset_t set;
+	int signal;
+
+	if (at == MAP_FAILED || madvise(at, size, MADV_NOHUGEPAGE))
+		return 1;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigwait(&set, &signal);
+	started();
+	touch_many(at);
+	touch_few(at + 4096L * 8192);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, call, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}

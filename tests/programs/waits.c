@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
+/*
+ * waits SECONDS [IDLE]: threads that wait, each at a place of its own, and one that works; IDLE
+ * more that never run; without them it waits for SIGUSR1 first. Says at the end what each waited,
+ * "PLACE NS".
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static long end_ns;
+
+static long now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+
+static void nap(long ns)
+{
+	struct timespec t = { ns / 1000000000, ns % 1000000000 };
+
+	nanosleep(&t, NULL);
+}
+
+static void long_nap(void)
+{
+	nap(29000000);
+}
+
+static void medium_nap(void)
+{
+	nap(7000000);
+}
+
+static void short_nap(void)
+{
+	nap(50000);
+}
+
+static void timed_wait(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_nsec += 11000000;
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&mutex);
+	pthread_cond_timedwait(&never, &mutex, &t);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void doze(void)
+{
+	nap(end_ns - now_ns(CLOCK_MONOTONIC));
+}
+
+static void burn(void)
+{
+	for (volatile int i = 0; i < 1000000; i++)
+		;
+}
+
+static void stay(void)
+{
+	pause();
+}
+
+struct place {
+	const char *name;
+	void (*wait)(void);
+	long ns;
+	pthread_t thread;
+};
+
+static struct place places[] = {
+	{ .name = "long_nap", .wait = long_nap },   { .name = "medium_nap", .wait = medium_nap },
+	{ .name = "short_nap", .wait = short_nap }, { .name = "timed_wait", .wait = timed_wait },
+	{ .name = "doze", .wait = doze },           { .name = "burn", .wait = burn },
+};
+#define NR_PLACES (sizeof(places) / sizeof(places[0]))
+
+static void *run(void *arg)
+{
+	struct place *p = arg;
+
+	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
+		long wall = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
+		p->wait();
+		p->ns += now_ns(CLOCK_MONOTONIC) - wall - (now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
+	}
+	return NULL;
+}
+
+static void *run_idle(void *arg)
+{
+	for (;;)
+		stay();
+	return NULL;
+}
+
+/* Where a recorder puts a uprobe, to show that it is ready. */
+void started(void)
+{
+	__asm__ volatile("");
+}
+
+static void await_signal(void)
+{
+	sigset_t set;
+	int signal;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigwait(&set, &signal);
+}
+
+int main(int argc, char **argv)
+{
+	int nr_idle = argc > 2 ? atoi(argv[2]) : 0;
+	pthread_attr_t small;
+	pthread_t idle;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (int i = 0; i < nr_idle; i++)
+		if (pthread_create(&idle, &small, run_idle, NULL))
+			return 1;
+	if (!nr_idle)
+		await_signal();
+	started();
+	end_ns = now_ns(CLOCK_MONOTONIC) + (argc > 1 ? atol(argv[1]) : 1) * 1000000000L;
+	for (size_t i = 0; i < NR_PLACES; i++)
+		pthread_create(&places[i].thread, NULL, run, &places[i]);
+	for (size_t i = 0; i < NR_PLACES; i++)
+		pthread_join(places[i].thread, NULL);
+	for (size_t i = 0; i < NR_PLACES; i++)
+		printf("%s %ld\n", places[i].name, places[i].ns);
+	return 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What makes a kind of event; shared by the files event_*.c, the table and sources.c only. */
+#pragma once
+
+#include "capture/events.h"
+#include "capture/sources.h"
+#include "knobs.h"
+
+#define EVENT_PROGRAMS 5
+
+struct event_kind {
+	const char *name; /* the event's, or of a pattern of names: "uprobe:PATH:SYMBOL[+OFFSET]" */
+	const char *unit;
+	const char *help;
+	const char *programs[EVENT_PROGRAMS]; /* of bpf/ that it needs, NULL-terminated */
+	u32 nr_slots;                         /* SLOT_.. + 1 of the last record that they use */
+	bool by_state; /* its stacks stand under the thread's state (sample.state) */
+
+	/*
+	 * 0 if `text` is one of its names; -ENOENT if it looks like another kind's; another error
+	 * after having said why.
+	 */
+	int (*parse)(const char *text, const struct event_options *o, struct event *e,
+		     struct str *why);
+
+	/* Sets what its programs need. */
+	void (*configure)(const struct event *e, u32 number, const struct event_options *o,
+			  struct knobs *knobs);
+
+	/* Opens it, not yet running, or if it cannot be held back does nothing until `start`. */
+	int (*open)(struct sources *s, const struct event *e, u32 number);
+	int (*start)(struct sources *s, const struct event *e, u32 number); /* may be NULL */
+
+	/* NULL: one line by name and help. */
+	void (*each)(const struct event_kind *kind, bool all, events_tell_fn tell, void *ctx);
+
+	/* Why this node cannot do it, for the user to free; NULL if it can. May be NULL. */
+	char *(*why_not)(void);
+};
+
+/* event_perf.c */
+int parse_cpu(const char *text, const struct event_options *o, struct event *e, struct str *why);
+void configure_cpu(const struct event *e, u32 number, const struct event_options *o,
+		   struct knobs *knobs);
+int open_cpu(struct sources *s, const struct event *e, u32 number);
+int parse_perf(const char *text, const struct event_options *o, struct event *e, struct str *why);
+void configure_perf(const struct event *e, u32 number, const struct event_options *o,
+		    struct knobs *knobs);
+int open_perf(struct sources *s, const struct event *e, u32 number);
+void each_perf(const struct event_kind *kind, bool all, events_tell_fn tell, void *ctx);
+
+/* event_wait.c */
+int parse_offcpu(const char *text, const struct event_options *o, struct event *e, struct str *why);
+int parse_wall(const char *text, const struct event_options *o, struct event *e, struct str *why);
+void configure_offcpu(const struct event *e, u32 number, const struct event_options *o,
+		      struct knobs *knobs);
+void configure_wall(const struct event *e, u32 number, const struct event_options *o,
+		    struct knobs *knobs);
+int open_offcpu(struct sources *s, const struct event *e, u32 number);
+int open_wall(struct sources *s, const struct event *e, u32 number);
+char *why_not_offcpu(void);
+
+/* event_trace.c */
+int parse_uprobe(const char *text, const struct event_options *o, struct event *e, struct str *why);
+int parse_tracepoint(const char *text, const struct event_options *o, struct event *e,
+		     struct str *why);
+void configure_trace(const struct event *e, u32 number, const struct event_options *o,
+		     struct knobs *knobs);
+int open_nothing(struct sources *s, const struct event *e, u32 number);
+int start_uprobe(struct sources *s, const struct event *e, u32 number);
+int start_tracepoint(struct sources *s, const struct event *e, u32 number);
+char *why_not_uprobe(void);
+void each_tracepoint(const struct event_kind *kind, bool all, events_tell_fn tell, void *ctx);

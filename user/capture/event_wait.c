@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * offcpu and wall: where threads wait, and where they are at all. wall is the CPU's clock, each
+ * sample weighing its period, and waits sampled as if by that clock: a wait shorter than the period
+ * is a sample with the probability that a tick falls into it, and longer ones are one sample of
+ * full weight instead of many equal ones. Sleeping threads therefore cost nothing.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "capture/event_kind.h"
+#include "capture/privilege.h"
+
+#define RESUME_TRACEPOINT "sched_exit_tp"
+
+static int check_waits(const char *text, struct str *why)
+{
+	char *why_not = why_not_offcpu();
+
+	if (!why_not)
+		return 0;
+	str_addf(why, "-e %s: %s", text, why_not);
+	free(why_not);
+	return -ENOTSUP;
+}
+
+int parse_offcpu(const char *text, const struct event_options *o, struct event *e, struct str *why)
+{
+	return strcmp(text, "offcpu") ? -ENOENT : check_waits(text, why);
+}
+
+int parse_wall(const char *text, const struct event_options *o, struct event *e, struct str *why)
+{
+	return strcmp(text, "wall") ? -ENOENT : check_waits(text, why);
+}
+
+void configure_offcpu(const struct event *e, u32 number, const struct event_options *o,
+		      struct knobs *knobs)
+{
+	knobs->waits[0] = (struct wait_knobs){ .min_ns = o->offcpu_min_ns, .event = number };
+}
+
+static u64 wall_period_ns(const struct event_options *o)
+{
+	return NS_PER_SEC / (u64)o->freq_hz;
+}
+
+void configure_wall(const struct event *e, u32 number, const struct event_options *o,
+		    struct knobs *knobs)
+{
+	knobs->waits[1] = (struct wait_knobs){ .min_ns = wall_period_ns(o), .event = number };
+	knobs->events[number].weight = wall_period_ns(o);
+}
+
+int open_offcpu(struct sources *s, const struct event *e, u32 number)
+{
+	sources_add_waits(s);
+	sources_describe(s, "waits from %g ms",
+			 (double)sources_options(s)->offcpu_min_ns / NS_PER_MS);
+	return 0;
+}
+
+int open_wall(struct sources *s, const struct event *e, u32 number)
+{
+	const struct event_options *o = sources_options(s);
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = wall_period_ns(o),
+	};
+
+	sources_add_waits(s);
+	sources_describe(s, "wall clock, %d Hz", o->freq_hz);
+	int err = sources_add_cpus(s, &attr, number);
+	if (err)
+		privilege_explain("opening perf events", err);
+	return err;
+}
+
+char *why_not_offcpu(void)
+{
+	if (bpf_kernel_has(RESUME_TRACEPOINT))
+		return NULL;
+	return xstrdup("the kernel has no tracepoint " RESUME_TRACEPOINT
+		       ", which came with Linux 6.16");
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What can be recorded, by the names that `-e` takes. Each kind of event is one entry of the table
+ * in events.c: how its names are read, what it sets in the kernel's programs, how it is opened.
+ */
+#pragma once
+
+#include "abi.h"
+#include "base/str.h"
+#include "base/types.h"
+#include "base/vec.h"
+
+struct event_kind;
+
+/* One event of a recording; its number is its place in the list. */
+struct event {
+	const struct event_kind *kind;
+	char *name;       /* as it was asked for; the name of the profile's values */
+	const char *unit; /* of the profile's values */
+	u32 perf_type;    /* perf events: as in struct perf_event_attr */
+	u64 perf_config;
+	char *place;  /* uprobe: the file; tracepoint: the group */
+	char *what;   /* uprobe: the symbol, NULL for an offset only; tracepoint: the name */
+	u64 file_off; /* uprobe */
+};
+
+struct events {
+	VEC(struct event) list;
+};
+
+/* How events are sampled. */
+struct event_options {
+	int freq_hz;       /* perf events, and the sampling of wall */
+	u64 period;        /* instead of it: a sample every so many; 0 if not given */
+	u64 offcpu_min_ns; /* shorter waits are sampled, longer ones all recorded; 1 to 2^32 - 1 */
+};
+
+#define EVENTS_FREQ_MAX_HZ 10000
+
+/*
+ * Reads a list "cpu,offcpu" into *out, which is empty. -EINVAL if the text is wrong, -ENOENT if
+ * there is no such event or place; then *why gets a sentence for the user.
+ */
+int events_parse(const char *text, const struct event_options *o, struct events *out,
+		 struct str *why);
+void events_fini(struct events *all);
+
+/*
+ * Calls `tell` for everything that can be listed: a name or a pattern of names, what it is, and why
+ * this node cannot do it (NULL: it can). `all`: every name instead of patterns.
+ */
+typedef void (*events_tell_fn)(const char *name, const char *unit, const char *help,
+			       const char *why_not, void *ctx);
+void events_each(bool all, events_tell_fn tell, void *ctx);

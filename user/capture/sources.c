@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events of a recording, opened in the kernel. */
+#include "capture/sources.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "capture/cpus.h"
+#include "capture/event_kind.h"
+#include "capture/inbox.h"
+#include "capture/schedtext.h"
+
+struct sources {
+	struct bpf *bpf;
+	const struct events *events;
+	const struct event_options *options;
+	VEC(struct cpus *) cpus;
+	VEC(struct bpf_link *) links;
+	bool has_waits;
+	u64 waits_since_ns; /* CLOCK_MONOTONIC when the threads that waited were known */
+	struct sched_text sched_text;
+	struct knobs knobs; /* as configured */
+	struct str text;
+};
+
+static void add_program(struct bpf_options *bpf, const char *name)
+{
+	const char **p = bpf->programs;
+
+	for (; *p; p++)
+		if (!strcmp(*p, name))
+			return;
+	assert(p < bpf->programs + BPF_PROGRAMS - 1);
+	*p = name;
+}
+
+static void configure(const struct events *events, const struct event_options *o,
+		      struct knobs *knobs)
+{
+	for (u32 i = 0; i < events->list.nr; i++) {
+		const struct event *e = &events->list.at[i];
+		e->kind->configure(e, i, o, knobs);
+	}
+}
+
+void sources_configure(const struct events *events, const struct event_options *o,
+		       struct bpf_options *bpf)
+{
+	configure(events, o, &bpf->knobs);
+	vec_each(e, &events->list) {
+		for (const char *const *name = e->kind->programs; *name; name++)
+			add_program(bpf, *name);
+		if (bpf->nr_slots < e->kind->nr_slots)
+			bpf->nr_slots = e->kind->nr_slots;
+	}
+}
+
+int sources_open(struct bpf *bpf, const struct events *events, const struct event_options *o,
+		 struct sources **out)
+{
+	struct sources *s = xcalloc(1, sizeof(*s));
+	int err = 0;
+
+	s->bpf = bpf;
+	s->events = events;
+	s->options = o;
+	configure(events, o, &s->knobs);
+	for (u32 i = 0; !err && i < events->list.nr; i++)
+		err = events->list.at[i].kind->open(s, &events->list.at[i], i);
+	if (err) {
+		sources_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+static void detach_all(struct sources *s)
+{
+	vec_each(link, &s->links)
+		bpf_detach(*link);
+	s->links.nr = 0;
+}
+
+void sources_close(struct sources *s)
+{
+	if (!s)
+		return;
+	vec_each(c, &s->cpus)
+		cpus_close(*c);
+	detach_all(s);
+	vec_fini(&s->cpus);
+	vec_fini(&s->links);
+	str_fini(&s->text);
+	free(s);
+}
+
+int sources_start(struct sources *s)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < s->cpus.nr; i++) {
+		err = cpus_start(s->cpus.at[i]);
+		if (err)
+			log_error("perf events cannot be started: %s", strerror(-err));
+	}
+	if (!err && s->has_waits) {
+		err = bpf_start_waits(s->bpf);
+		s->waits_since_ns = time_mono_ns();
+		if (err)
+			log_error("waits cannot be followed: %s", strerror(-err));
+	}
+	for (u32 i = 0; !err && i < s->events->list.nr; i++) {
+		const struct event *e = &s->events->list.at[i];
+		if (e->kind->start)
+			err = e->kind->start(s, e, i);
+	}
+	return err;
+}
+
+void sources_stop(struct sources *s)
+{
+	vec_each(c, &s->cpus)
+		cpus_stop(*c);
+	if (s->has_waits)
+		bpf_end_waits(s->bpf);
+	detach_all(s);
+}
+
+void sources_follow(struct sources *s)
+{
+	vec_each(c, &s->cpus)
+		cpus_follow(*c);
+}
+
+struct pending_context {
+	struct sources *sources;
+	sources_pending_fn pending;
+	void *ctx;
+};
+
+/* As in bpf/offcpu.bpf.c. */
+static u64 weigh(u64 waited_ns, u64 min_ns)
+{
+	if (!min_ns || waited_ns >= min_ns)
+		return min_ns ? waited_ns : 0;
+	return drand48() * (double)min_ns < (double)waited_ns ? min_ns : 0;
+}
+
+static void weigh_pending(const struct pending *p, void *ctx)
+{
+	struct pending_context *c = ctx;
+
+	for (size_t i = 0; i < KNOBS_WAITS; i++) {
+		const struct wait_knobs *w = &c->sources->knobs.waits[i];
+		u64 since = p->sample.weight, end = p->sample.time_ns;
+		u64 weight = weigh(end > since ? end - since : 0, w->min_ns);
+
+		if (weight)
+			c->pending(p, w->event, weight, since <= c->sources->waits_since_ns,
+				   c->ctx);
+	}
+}
+
+void sources_pending(struct sources *s, sources_pending_fn pending, void *ctx)
+{
+	struct pending_context c = { s, pending, ctx };
+
+	if (s->has_waits)
+		bpf_pending(s->bpf, weigh_pending, &c);
+}
+
+const char *sources_text(const struct sources *s)
+{
+	return s->text.at;
+}
+
+int sources_nr_cpus(const struct sources *s)
+{
+	return s->cpus.nr ? cpus_nr(s->cpus.at[0]) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+bool sources_by_state(const struct sources *s, u32 number)
+{
+	return number < s->events->list.nr && s->events->list.at[number].kind->by_state;
+}
+
+size_t sources_frames_to_skip(const struct sources *s, const struct sample *sample)
+{
+	if (sample->state <= STATE_RUNNING || !sources_by_state(s, sample->event))
+		return 0;
+	return sched_text_frames(&s->sched_text, sample_words(sample), sample->nr_kernel);
+}
+
+int sources_add_cpus(struct sources *s, const struct perf_event_attr *attr, u32 number)
+{
+	struct cpus *c;
+	int err = cpus_open(s->bpf, attr, number, &c);
+
+	if (!err)
+		vec_push(&s->cpus, c);
+	return err;
+}
+
+void sources_add_link(struct sources *s, struct bpf_link *link)
+{
+	vec_push(&s->links, link);
+}
+
+void sources_add_waits(struct sources *s)
+{
+	if (!s->has_waits)
+		s->sched_text = sched_text_read();
+	s->has_waits = true;
+}
+
+struct bpf *sources_bpf(struct sources *s)
+{
+	return s->bpf;
+}
+
+const struct event_options *sources_options(const struct sources *s)
+{
+	return s->options;
+}
+
+void sources_describe(struct sources *s, const char *fmt, ...)
+{
+	char line[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	str_addf(&s->text, "%s%s", s->text.len ? "; " : "", line);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events of a recording, opened in the kernel. */
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include "capture/bpf.h"
+#include "capture/events.h"
+
+struct sources;
+
+/* What the kernel's programs have to know of the events; fills in `bpf`. */
+void sources_configure(const struct events *events, const struct event_options *o,
+		       struct bpf_options *bpf);
+
+/* Opens all events, not yet running. Logs what is wrong. The arguments must outlive the sources. */
+int sources_open(struct bpf *bpf, const struct events *events, const struct event_options *o,
+		 struct sources **out);
+void sources_close(struct sources *s);
+
+int sources_start(struct sources *s);
+
+/* Nothing is sampled from here on. */
+void sources_stop(struct sources *s);
+
+/* Follows CPUs that come and go; call it now and then. */
+void sources_follow(struct sources *s);
+
+/*
+ * After sources_stop: what the threads that still wait have waited for so far, as samples whose
+ * weight is complete and whose user stack is missing. `number` is the event's; `is_idle` if the
+ * thread never ran.
+ */
+typedef void (*sources_pending_fn)(const struct pending *p, u32 number, u64 weight, bool is_idle,
+				   void *ctx);
+void sources_pending(struct sources *s, sources_pending_fn pending, void *ctx);
+
+/* "cpu-clock, 99 Hz" for people; valid until sources_close. */
+const char *sources_text(const struct sources *s);
+int sources_nr_cpus(const struct sources *s);
+
+/* Whether the event's stacks stand under the thread's state. */
+bool sources_by_state(const struct sources *s, u32 number);
+
+/* How many of the kernel's frames say nothing: the sample's own and the scheduler's. */
+size_t sources_frames_to_skip(const struct sources *s, const struct sample *sample);
+
+/* For the kinds of events (event_kind.h): */
+
+/* A perf event on every CPU; perf_open's error. */
+int sources_add_cpus(struct sources *s, const struct perf_event_attr *attr, u32 number);
+void sources_add_link(struct sources *s, struct bpf_link *link);
+
+/* Records waits from sources_start to sources_stop; once for any number of events. */
+void sources_add_waits(struct sources *s);
+
+struct bpf *sources_bpf(struct sources *s);
+const struct event_options *sources_options(const struct sources *s);
+
+/* Adds what the event really is to the text for people. */
+void sources_describe(struct sources *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
