@@ -14,4 +14,5 @@ struct cmd {
 
 int record_main(int argc, char **argv);
 int diff_main(int argc, char **argv);
+int events_main(int argc, char **argv);
 int debug_main(int argc, char **argv);

@@ -13,6 +13,7 @@
 
 static const struct cmd cmds[] = {
 	{ "record", "profile the node, some processes or a command", record_main },
+	{ "events", "what this node can record, and why not the rest", events_main },
 	{ "report", "read profiles of any format, merge and convert them", report_main },
 	{ "jvms", "list the JVMs of this node", jvms_main },
 	{ "diff", "compare two profiles", diff_main },

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sysflame events: what this node can record, and why not what it cannot. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/opt.h"
+#include "capture/events.h"
+#include "cmd/cmd.h"
+
+static void print_line(const char *name, const char *unit, const char *help, const char *why_not,
+		       void *ctx)
+{
+	printf("%-28s %-10s %s%s%s\n", name, unit, help, why_not ? "\n  not here: " : "",
+	       why_not ?: "");
+}
+
+static void add_json(const char *name, const char *unit, const char *help, const char *why_not,
+		     void *ctx)
+{
+	json_t *event = json_pack("{ss ss ss sb}", "name", name, "unit", unit, "help", help,
+				  "available", !why_not);
+
+	if (why_not)
+		json_object_set_new(event, "reason", json_string(why_not));
+	json_array_append_new(ctx, event);
+}
+
+static int print_json(bool all)
+{
+	json_t *list = json_array();
+
+	events_each(all, add_json, list);
+	int err = json_dumpf(list, stdout, JSON_INDENT(1));
+	json_decref(list);
+	putchar('\n');
+	return err || fflush(stdout) ? EXIT_FAILED : 0;
+}
+
+int events_main(int argc, char **argv)
+{
+	bool all = false, json = false, help = false;
+	const struct opt opts[] = {
+		{ 'a', "all", OPT_BOOL, &all, NULL, "every name, tracepoints too" },
+		{ 0, "json", OPT_BOOL, &json, NULL, "for programs" },
+		{ 'h', "help", OPT_BOOL, &help, NULL, "this text" },
+	};
+	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+
+	if (next < 0)
+		return EXIT_USAGE;
+	if (help) {
+		puts("usage: sysflame events [OPTION..]\n\n"
+		     "Lists what `sysflame record -e` takes on this node: name, unit, meaning.\n");
+		opt_help(opts, ARRAY_SIZE(opts));
+		return 0;
+	}
+	if (next < argc) {
+		log_error("events: %s: unexpected", argv[next]);
+		return EXIT_USAGE;
+	}
+	if (json)
+		return print_json(all);
+	events_each(all, print_line, NULL);
+	return fflush(stdout) ? EXIT_FAILED : 0;
+}
