@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/opt.h"
+#include "base/str.h"
 #include "cmd/profile_file.h"
 #include "cmd/terminal.h"
 #include "export/text.h"
@@ -21,7 +22,7 @@ enum {
 };
 
 struct options {
-	const char *output, *format, *title;
+	const char *output, *format, *title, *event;
 	int top; /* methods to print, 0 for no such list */
 	bool tree, help;
 };
@@ -63,6 +64,21 @@ static int print(const struct profile *p, const struct options *o)
 	return STATUS_FAILED;
 }
 
+static int choose_event(struct profile *p, const char *name)
+{
+	auto_str struct str names = { 0 };
+
+	for (u32 i = 0; i < p->types.nr; i++) {
+		if (!strcmp(p->types.at[i].name, name)) {
+			profile_move_type_first(p, i);
+			return 0;
+		}
+		str_addf(&names, "%s%s", i ? ", " : "", p->types.at[i].name);
+	}
+	log_error("--event %s: there is no such event; there is %s", name, names.at ?: "none");
+	return -1;
+}
+
 static int report(const struct options *o, char **inputs, size_t nr_inputs)
 {
 	const struct format *f = o->output ? profile_file_format(o->format, o->output) : NULL;
@@ -73,6 +89,8 @@ static int report(const struct options *o, char **inputs, size_t nr_inputs)
 	for (size_t i = 0; i < nr_inputs; i++)
 		if (profile_file_read(inputs[i], p))
 			return STATUS_FAILED;
+	if (o->event && choose_event(p, o->event))
+		return STATUS_USAGE;
 	if (o->title) {
 		free(p->title);
 		p->title = xstrdup(o->title);
@@ -89,6 +107,7 @@ int report_main(int argc, char **argv)
 		{ 'o', "output", OPT_STRING, &o.output, "FILE", "where to, - is standard output" },
 		{ 0, "format", OPT_STRING, &o.format, "NAME", "instead of FILE's extension" },
 		{ 0, "title", OPT_STRING, &o.title, "TEXT", "the profile's title" },
+		{ 0, "event", OPT_STRING, &o.event, "NAME", "of several events this one first" },
 		{ 0, "top", OPT_INT, &o.top, "N", "print the N hottest methods" },
 		{ 0, "tree", OPT_BOOL, &o.tree, NULL, "print the call tree" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this text" },

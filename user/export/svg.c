@@ -16,6 +16,7 @@
 #define ROW         20
 #define TOP         58
 #define BOTTOM      40
+#define NOTE        18   /* height of a line below the picture */
 #define CHAR_WIDTH  6.65 /* of an 11 px monospace font */
 #define BOX_LEAST   0.5  /* narrower boxes are fog */
 #define CHARS_LEAST 3
@@ -258,11 +259,6 @@ static void write_head(struct svg *s, u32 height)
 		fputs("no samples", s->out);
 	if (p->duration_ns)
 		fprintf(s->out, " in %.1f s", (double)p->duration_ns / 1e9);
-	vec_each(n, &p->notes)
-		if (n->value && strcmp(n->key, "samples") && strcmp(n->key, "frames")) {
-			fprintf(s->out, "; %llu ", (unsigned long long)n->value);
-			write_clean(n->text, s->out);
-		}
 	fputs("</text>\n", s->out);
 }
 
@@ -282,6 +278,25 @@ static void write_legend(const struct svg *s, u32 y)
 	}
 }
 
+static bool is_shown(const struct note *n)
+{
+	return n->value && strcmp(n->key, "samples") && strcmp(n->key, "frames");
+}
+
+/* What was lost and why, one line each. */
+static void write_notes(const struct svg *s, u32 y)
+{
+	vec_each(n, &s->p->notes) {
+		if (!is_shown(n))
+			continue;
+		fprintf(s->out, "<text class=\"s\" x=\"%d\" y=\"%u\" font-size=\"12\">%llu ",
+			MARGIN, y, (unsigned long long)n->value);
+		write_clean(n->text, s->out);
+		fputs("</text>\n", s->out);
+		y += NOTE;
+	}
+}
+
 int svg_write(const struct profile *p, FILE *out)
 {
 	struct svg s = { .p = p, .out = out };
@@ -291,11 +306,14 @@ int svg_write(const struct profile *p, FILE *out)
 	s.scale = s.whole ? (double)(WIDTH - 2 * MARGIN) / (double)s.whole : 0;
 	if (s.whole)
 		walk(&s, count_frame, count_fog);
-	u32 height = TOP + s.nr_rows * ROW + BOTTOM;
+	u32 bottom = TOP + s.nr_rows * ROW, height = bottom + BOTTOM;
+	vec_each(n, &p->notes)
+		height += is_shown(n) ? NOTE : 0;
 	write_head(&s, height);
 	if (s.whole)
 		walk(&s, write_frame, write_fog);
-	write_legend(&s, height - BOTTOM + 16);
+	write_legend(&s, bottom + 16);
+	write_notes(&s, bottom + BOTTOM + 8);
 	fputs("</svg>\n", out);
 	tree_fini(&s.tree);
 	return 0;

@@ -259,3 +259,22 @@ u32 profile_find_type(struct profile *p, const char *name, const char *unit)
 			return i;
 	return profile_add_type(p, name, unit);
 }
+
+void profile_move_type_first(struct profile *p, u32 index)
+{
+	struct value_type first = p->types.at[index];
+	struct finder *f = &p->index->weights;
+
+	memmove(&p->types.at[1], &p->types.at[0], index * sizeof(first));
+	p->types.at[0] = first;
+	vec_each(w, &p->weights)
+		if (w->type <= index)
+			w->type = w->type == index ? 0 : w->type + 1;
+	if (!f->cap)
+		return;
+	memset(f->slots, 0, f->cap * sizeof(f->slots[0]));
+	for (u32 i = 0; i < p->weights.nr; i++) {
+		const struct weight *w = &p->weights.at[i];
+		put(f, hash_weight(w->node, w->labels, w->type), i);
+	}
+}

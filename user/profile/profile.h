@@ -76,6 +76,8 @@ u32 profile_add_type(struct profile *p, const char *name, const char *unit);
 
 /* The index of the type of that name and unit, added if there is none. */
 u32 profile_find_type(struct profile *p, const char *name, const char *unit);
+/* Makes type `index` the first one; the others keep their order. */
+void profile_move_type_first(struct profile *p, u32 index);
 labels_id profile_intern_labels(struct profile *p, const struct labels *labels);
 
 /* The child of `parent` (0: the root) with that frame, made if it is not there. */
