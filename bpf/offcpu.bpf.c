@@ -46,7 +46,7 @@ int BPF_PROG(offcpu_begin, bool is_preempted, struct task_struct *task)
 {
 	u32 bits = task->__state;
 
-	if (waits_end_ns || task->flags & PF_KTHREAD || (bits & TASK_DEAD && !is_preempted) ||
+	if (waits_end_ns || task_is_kernel(task) || (bits & TASK_DEAD && !is_preempted) ||
 	    !stack_is_wanted(task->tgid))
 		return 0;
 	begin_wait(task, state_of(bits, is_preempted));
@@ -89,7 +89,7 @@ int BPF_PROG(offcpu_end, bool is_switch)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (!is_switch || waits_end_ns || task->flags & PF_KTHREAD)
+	if (!is_switch || waits_end_ns || task_is_kernel(task))
 		return 0;
 	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);
 	if (!wait || !wait->since_ns)
@@ -146,7 +146,7 @@ int offcpu_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	if (!task || task->flags & PF_KTHREAD || task->on_cpu || task->exit_state ||
+	if (!task || task_is_kernel(task) || task->on_cpu || task->exit_state ||
 	    !stack_is_wanted(task->tgid))
 		return 0;
 	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);

@@ -122,6 +122,9 @@ int sources_start(struct sources *s)
 		if (e->kind->start)
 			err = e->kind->start(s, e, i);
 	}
+	/* Last, because it takes its time and only naming needs it. */
+	if (!err && s->has_waits)
+		s->sched_text = sched_text_read();
 	return err;
 }
 
@@ -216,8 +219,6 @@ void sources_add_link(struct sources *s, struct bpf_link *link)
 
 void sources_add_waits(struct sources *s)
 {
-	if (!s->has_waits)
-		s->sched_text = sched_text_read();
 	s->has_waits = true;
 }
 
