@@ -155,7 +155,8 @@ static __always_inline enum shape prologue_shape(const struct walk *w, s64 left)
 	/* The entry barrier comes last: compare, and a jump that ends where the frame is complete.
 	 */
 	if (is_entry_barrier(w, 0) || (left == 6 && (c & 0xffff) == 0x850f) ||
-	    (left == 7 && (c & 0xff) == 0x74) || (left == 5 && (c & 0xff) == 0xe8))
+	    (left == 11 && (c & 0xffff) == 0x840f) || (left == 7 && (c & 0xff) == 0x74) ||
+	    (left == 5 && (c & 0xff) == 0xe8))
 		return SHAPE_BODY;
 	/* Padding (nop, with prefixes): in front of the barrier, or in front of the frame? */
 	if ((c & 0xff) == 0x90 || (c & 0xff) == 0x66 || (c & 0xffff) == 0x1f0f) {

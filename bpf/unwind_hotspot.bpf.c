@@ -10,8 +10,12 @@
 #define PUSH_FP         0x55         /* push rbp */
 #define PUSH_RDX        0x52
 #define POP_RDX         0x5a
-#define ENTRY_BARRIER   (~0ULL) /* cookie that method_entry_barrier pushes */
-#define CALL_BYTES      8       /* read before a return address */
+/* What pusha saves, in words from sp. */
+#define SAVED_R13     2
+#define SAVED_FP      10
+#define SAVED_WORDS   16
+#define ENTRY_BARRIER (~0ULL) /* cookie that method_entry_barrier pushes */
+#define CALL_BYTES    8       /* read before a return address */
 
 /* The pc's surroundings, what is not readable as zeros. */
 static __always_inline void read_code(struct walk *w)
@@ -128,6 +132,9 @@ static __always_inline int step_nmethod(struct walk *w, const struct hotspot_lay
 	if (b->frame_size <= 0)
 		return step_sp(w, RULE_RA_AT_SP, w->regs.sp);
 	if (!w->is_leaf)
+		return step_shape(w, jvm, SHAPE_BODY);
+	/* Continuation.enterSpecial counts as incomplete until its entry is filled in. */
+	if (b->addr == jvm->enter_special && w->regs.fp - w->regs.sp == b->frame_size * 8ULL - 16)
 		return step_shape(w, jvm, SHAPE_BODY);
 	if (b->class == HOTSPOT_CLASS_NATIVE)
 		return step_shape(w, jvm, wrapper_shape(w, left));
@@ -260,6 +267,48 @@ static __always_inline int step_buffer(struct walk *w, const struct hotspot_layo
 	return go_on(w, RULE_FP_FRAME, w->words[1], fp + 16);
 }
 
+/* fxrstor [rsp]; add rsp, id: behind the call that c2i adapters make with all registers saved. */
+static __always_inline bool restores_all(struct walk *w, u32 *bytes)
+{
+	if (walk_read(w->code + WALK_CODE_BEFORE, 16, w->regs.pc))
+		return false;
+	if (code_3(w, 0) != 0x77f8c5 || code_at(w, 3) != 0x0cae0f48 || code_at(w, 7) != 0xc4814824)
+		return false;
+	*bytes = code_at(w, 11);
+	return true;
+}
+
+/*
+ * Vtable stubs and adapters have no frame. A c2i adapter may call the JVM to patch its caller: it
+ * keeps sp in r13, which is among the registers it saves (SharedRuntime::gen_c2i_adapter).
+ */
+static __always_inline int step_bare(struct walk *w, const struct hotspot_layout *jvm)
+{
+	u64 sp = w->regs.sp, ra;
+	u32 bytes;
+
+	if (walk_read(&ra, sizeof(ra), sp))
+		return STAT_UNREADABLE;
+	if (walk_is_return_address(jvm, ra))
+		return go_on(w, RULE_RA_AT_SP, ra, sp + 8);
+	if (w->is_leaf) {
+		sp = w->regs.r13;
+		if (sp - w->regs.sp > STUB_FP_MAX)
+			return STAT_STUB_FRAME;
+		if (walk_is_return_address(jvm, w->regs.ax)) /* popped to make room below it */
+			return go_on(w, RULE_RA_AT_SP, w->regs.ax, sp);
+	} else if (!restores_all(w, &bytes) || bytes > STUB_FP_MAX ||
+		   walk_read(w->words, SAVED_WORDS * 8, sp + bytes)) {
+		return STAT_STUB_FRAME;
+	} else {
+		sp = w->words[SAVED_R13];
+		w->regs.fp = w->words[SAVED_FP];
+	}
+	if (walk_read(&ra, sizeof(ra), sp) || !walk_is_return_address(jvm, ra))
+		return STAT_STUB_FRAME;
+	return go_on(w, RULE_RA_AT_SP, ra, sp + 8);
+}
+
 static __always_inline int step_by_class(struct walk *w, const struct hotspot_layout *jvm)
 {
 	const struct blob *b = &w->blob;
@@ -269,7 +318,7 @@ static __always_inline int step_by_class(struct walk *w, const struct hotspot_la
 	case HOTSPOT_CLASS_NATIVE:
 		return step_nmethod(w, jvm);
 	case HOTSPOT_CLASS_BARE:
-		return step_sp(w, RULE_RA_AT_SP, w->regs.sp);
+		return step_bare(w, jvm);
 	}
 	if (b->frame_size > 0)
 		return step_stub(w, jvm);

@@ -64,6 +64,7 @@ static __always_inline int step_before_entry(struct walk *w, const struct hotspo
 
 	if (!is_method(w->regs.bx))
 		return STAT_INTERPRETER_FRAME;
+	/* Over slots -10 and -9, which nobody reads. */
 	if (walk_read(w->words, 16, w->regs.sp))
 		return STAT_UNREADABLE;
 	if (walk_is_return_address(jvm, w->words[0]))
@@ -125,10 +126,12 @@ static __always_inline int step_leaf(struct walk *w, const struct hotspot_layout
 	if (has_fp && w->regs.fp - w->regs.sp <= 16)
 		return step_entry(w);
 	if (!runs(w, jvm, method)) {
-		if (is_stack(w, w->regs.r13))
-			return step_before_entry(w, jvm);
+		if (is_stack(w, w->regs.r13) && !step_before_entry(w, jvm))
+			return 0;
 		if (!step_exit(w, jvm))
 			return 0;
+		/* A callee has just returned and left anything in r13: the frame has the pointer.
+		 */
 		if (!is_method(method))
 			return STAT_INTERPRETER_FRAME;
 		bcp = slot(w, jvm->bcp_slot);

@@ -199,6 +199,7 @@ static const struct leaf leaves[] = {
 	LEAF("entry barrier", NAME_NMETHOD, 14, "\x41\x81\x7f\x20\1\0\0\0\x0f\x85\0\0\0\0", 5,
 	     true),
 	LEAF("jump of the barrier", NAME_NMETHOD, 6, "\x0f\x85\0\0\0\0", 5, true),
+	LEAF("long jump of the barrier", NAME_NMETHOD, 11, "\x0f\x84\5\0\0\0\xe8\0\0\0\0", 5, true),
 	LEAF("padding of the barrier", NAME_NMETHOD, 17,
 	     "\x66\x66\x90\x41\x81\x7f\x20\1\0\0\0\x74\x05\xe8\0\0\0", 5, true),
 	LEAF("padding of the entry", NAME_NMETHOD, 15, "\x0f\x1f\0\x89\x84\x24\0\xc0\xfe\xff\x55",
