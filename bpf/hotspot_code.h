@@ -55,6 +55,14 @@ static __always_inline bool is_set_fp(const struct walk *w, int at)
 	return c == 0xec8b48 || c == 0xe58948;
 }
 
+/* add rbp, imm8 or imm32: 48 83 c5 ib, 48 81 c5 id */
+static __always_inline bool is_add_fp(const struct walk *w, int at)
+{
+	u32 c = code_3(w, at);
+
+	return c == 0xc58348 || c == 0xc58148;
+}
+
 /* push rbp; mov rbp, rsp */
 static __always_inline bool is_enter(const struct walk *w, int at)
 {
@@ -144,6 +152,10 @@ static __always_inline enum shape prologue_shape(const struct walk *w, s64 left)
 	/* Without stack bang fp is stored after sub, otherwise it was pushed before. */
 	if (sub)
 		return is_store_fp(w, sub == 4 ? 4 : 7) ? SHAPE_RA_AT_SP : SHAPE_FP_AT_SP;
+	/* mov rbp, rsp; add rbp, N: how -XX:+PreserveFramePointer goes on behind the store of fp.
+	 */
+	if (is_add_fp(w, 0) || (is_set_fp(w, 0) && is_add_fp(w, 3)))
+		return SHAPE_BODY;
 	if (is_set_fp(w, 0))
 		return SHAPE_FP_AT_SP;
 	if (is_store_fp(w, 0))

@@ -196,6 +196,8 @@ static const struct leaf leaves[] = {
 	LEAF("sub rsp without push", NAME_NMETHOD, 12, "\x48\x81\xec\x28\0\0\0\x48\x89\x6c\x24\x20",
 	     0, false),
 	LEAF("store of rbp", NAME_NMETHOD, 5, "\x48\x89\x6c\x24\x20", 5, false),
+	LEAF("mov rbp of a kept frame pointer", NAME_NMETHOD, 7, "\x48\x8b\xec\x48\x83\xc5\x20", 5,
+	     true),
 	LEAF("entry barrier", NAME_NMETHOD, 14, "\x41\x81\x7f\x20\1\0\0\0\x0f\x85\0\0\0\0", 5,
 	     true),
 	LEAF("jump of the barrier", NAME_NMETHOD, 6, "\x0f\x85\0\0\0\0", 5, true),
