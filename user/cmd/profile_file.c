@@ -51,8 +51,8 @@ int profile_file_write(const struct profile *p, const char *path, const struct f
 			err = outfile_commit(out, size_bytes);
 	}
 	if (err == -EOVERFLOW)
-		log_error("%s: the weights add up to more than 2^53 - 1", path);
+		log_error("cannot write %s: the weights add up to more than 2^53 - 1", path);
 	else if (err)
-		log_error("%s: %s", path, strerror(-err));
+		log_error("cannot write %s: %s", path, strerror(-err));
 	return err;
 }

@@ -21,6 +21,7 @@
 #include "capture/session.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/profile_file.h"
 #include "cmd/summary.h"
 #include "export/export.h"
 
@@ -272,23 +273,6 @@ static void run(struct record *r)
 		summary_live_end();
 }
 
-static int write_profile(const struct record *r, u64 *size_bytes)
-{
-	struct outfile *out;
-	int err = outfile_open(r->output, &out);
-
-	if (!err) {
-		err = r->format->write(session_profile(r->session), out->f);
-		if (err)
-			outfile_abort(out);
-		else
-			err = outfile_commit(out, size_bytes);
-	}
-	if (err)
-		log_error("cannot write %s: %s", r->output, strerror(-err));
-	return err;
-}
-
 static int start(struct record *r)
 {
 	struct session_options options = {
@@ -333,7 +317,7 @@ static int record(struct record *r)
 	run(r);
 	let_signals_kill();
 	session_stop(r->session);
-	if (write_profile(r, &size_bytes))
+	if (profile_file_write(session_profile(r->session), r->output, r->format, &size_bytes))
 		return EXIT_FAILED;
 	if (!r->quiet && r->has_no_output)
 		summary_top(r->session);
