@@ -6,7 +6,9 @@ const ROWS_AHEAD = 64;
 
 class App {
 	constructor(profile) {
-		this.profile = profile;
+		this.original = this.profile = profile;
+		this.transformKey = '[]';
+		this.transformErrors = [];
 		this.tree = new Tree(profile);
 		this.callers = null;
 		this.view = this.tree;
@@ -60,6 +62,7 @@ class App {
 		state.isFlipped = state.isFlipped === null ? preferences.get('flip') === '1' : state.isFlipped;
 		state.type = state.type < this.profile.selfs.length ? state.type : 0;
 		this.state = state;
+		this.transform(state);
 		this.select(state, old);
 		this.view = state.isUp ? this.callers = this.callers || new Callers(this.tree) : this.tree;
 		this.zoom = this.findZoom(state);
@@ -82,6 +85,27 @@ class App {
 		return 0;
 	}
 
+	// Everything that was made from the stacks is made anew when a transform changes them.
+	transform({ transforms }) {
+		const key = JSON.stringify(transforms);
+		if (key === this.transformKey)
+			return;
+		this.transformKey = key;
+		const { names } = this.profile, isPlain = transforms.every((t) => t.isOff);
+		const { profile, errors } = isPlain ? { profile: this.original, errors: [] } : transformProfile(this.original, transforms);
+		this.transformErrors = errors;
+		this.profile = profile;
+		this.tree = new Tree(profile);
+		this.callers = this.selectedKey = null;
+		this.expanded.clear();
+		this.table.setProfile(profile);
+		if (profile.names !== names) {
+			this.painter.texts.setNames(profile.names);
+			this.search.setNames(profile.names);
+			this.searched = '';
+		}
+	}
+
 	// Weights of the chosen type and labels.
 	select(state, old) {
 		const { labels } = this.profile, key = JSON.stringify([state.type, state.picked]);
@@ -102,7 +126,9 @@ class App {
 	}
 
 	applySearch(state, old) {
-		if (!old || old.query !== state.query || old.isRegex !== state.isRegex || old.isExact !== state.isExact) {
+		const searched = JSON.stringify([state.query, state.isRegex, state.isExact]);
+		if (!old || this.searched !== searched) {
+			this.searched = searched;
 			this.search.set(state.query, state.isRegex, state.isExact);
 			if ($('query').value !== state.query)
 				$('query').value = state.query;
@@ -307,10 +333,11 @@ class App {
 			}
 			$(id).classList.toggle('on', picked.length > 0);
 		});
+		fillChips(this);
 		const isEmpty = this.tree.isEmpty();
 		$('message').hidden = !isEmpty;
 		if (isEmpty)
-			showMessage(...emptyText(state, profile));
+			showEmpty(this);
 	}
 
 	say(text) {
@@ -322,7 +349,20 @@ class App {
 	}
 }
 
+function showEmpty(app) {
+	const { transforms } = app.state;
+	showMessage(...emptyText(app.state, app.profile));
+	if (!transforms.some((t) => !t.isOff))
+		return;
+	const undo = element('button', 'chip', 'Undo the last one');
+	undo.type = 'button';
+	undo.addEventListener('click', () => setTransforms(app, transforms.slice(0, -1)));
+	$('message').append(undo);
+}
+
 function emptyText(state, profile) {
+	if (state.transforms.some((t) => !t.isOff))
+		return ['No samples', 'The transforms have left none.'];
 	if (state.picked.some((p) => p.length))
 		return ['No samples', 'The chosen processes and threads have none in common.'];
 	return ['No samples', `This profile of ${profile.meta.target || profile.meta.host || 'the node'} holds none: nothing that was asked for ran while it was taken.`,

@@ -21,6 +21,10 @@ App.prototype.listenCanvas = function () {
 	canvas.addEventListener('pointermove', (e) => this.point(e));
 	canvas.addEventListener('pointerleave', () => this.leave());
 	canvas.addEventListener('click', (e) => this.click(e));
+	canvas.addEventListener('contextmenu', (e) => {
+		e.preventDefault();
+		this.openFrameMenu(e.button < 0 ? this.selected : this.boxAt(e), e);
+	});
 	$('scroll').addEventListener('scroll', () => {
 		this.leave();
 		this.layOutMore();
@@ -40,6 +44,7 @@ App.prototype.listenControls = function () {
 	on('type', (b) => typeMenu(this, b));
 	on('process', (b) => labelMenu(this, b, 0));
 	on('thread', (b) => labelMenu(this, b, 1));
+	on('addtransform', (b) => verbMenu(this, b));
 	on('export', (b) => exportMenu(this, b));
 	on('theme', () => this.toggleTheme());
 	on('help', showKeys);
@@ -138,6 +143,16 @@ App.prototype.selectBox = function (box) {
 	this.repaint();
 };
 
+// The menu of a frame, where the pointer is or below a selection made by keys.
+App.prototype.openFrameMenu = function (box, e) {
+	if (!box)
+		return;
+	this.hideTip(true);
+	this.selectBox(box);
+	const place = this.placeOf(box);
+	frameMenu(this, box, e ? { x: e.clientX, y: e.clientY } : { x: place.x, y: place.bottom });
+};
+
 // --- keyboard --------------------------------------------------------------------------------
 
 App.prototype.key = function (e) {
@@ -167,6 +182,8 @@ App.prototype.keyActions = function () {
 		t: () => this.setPanel(this.state.panel === 'flame' ? 'both' : 'flame'),
 		d: () => this.toggleTheme(),
 		'?': showKeys,
+		m: () => this.openFrameMenu(this.selected),
+		ContextMenu: () => this.openFrameMenu(this.selected),
 		Shift: () => this.tip.pin(),
 		Enter: () => !isButton && this.selected && !this.selected.fog ? this.zoomTo(this.selected.node) : false,
 		ArrowUp: () => this.step(0, this.state.isFlipped ? 1 : -1),

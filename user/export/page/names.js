@@ -1,6 +1,10 @@
 // Names shortened in steps, so that the telling part stays: a.b.Class.method, Class.method, method.
 class NameTexts {
 	constructor(names) {
+		this.setNames(names);
+	}
+
+	setNames(names) {
 		this.names = names;
 		this.cache = new Map();
 	}

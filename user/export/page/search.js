@@ -39,6 +39,11 @@ class Search {
 		this.clear();
 	}
 
+	setNames(names) {
+		this.names = names;
+		this.clear();
+	}
+
 	clear() {
 		this.text = '';
 		this.marks = null;

@@ -65,7 +65,6 @@ window.sysflame = { ready: false, error: '' };
 async function expose(app) {
 	while (!app.hasTable)
 		await new Promise((resolve) => setTimeout(resolve));
-	const names = app.profile.names;
 	Object.assign(window.sysflame, {
 		ready: true,
 		app,
@@ -75,13 +74,18 @@ async function expose(app) {
 		totals() {
 			const { self, total } = app.tree.hotMethods(), out = {};
 			app.table.name.forEach((name, m) => {
-				const known = out[names[name]] || (out[names[name]] = { self: 0, total: 0 });
+				const known = out[app.profile.names[name]] || (out[app.profile.names[name]] = { self: 0, total: 0 });
 				known.self += self[m];
 				known.total += total[m];
 			});
 			return out;
 		},
 		collapsed: () => collapsedText(app.tree).join(''),
+		// The stacks of a data block after transforms, and whether all of these could be done.
+		async transformed(block, transforms) {
+			const { profile, errors } = transformProfile(block ? await decode(block, () => {}) : app.original, transforms);
+			return { nodes: profile.nodes.nr, stacks: block ? collapsedText(new Tree(profile)).join('') : '', isWrong: errors.some(Boolean) };
+		},
 		search: (query) => app.change({ query, isRegex: true, isExact: true }),
 		clear: () => app.change({ query: '' }),
 		matched: () => (app.search.marks ? { view: app.search.inView.weight, all: app.search.whole.weight, hits: app.search.whole.hits.length } : null),

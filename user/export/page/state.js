@@ -22,7 +22,21 @@ function readHash(text) {
 		hidden: list('hide'),
 		type: list('type')[0] || 0,
 		picked: [list('l0'), list('l1')],
+		transforms: readTransforms(get.get('t')),
 	};
+}
+
+// An array of [verb, what, to, 1 if off].
+function readTransforms(text) {
+	let list;
+	try {
+		list = JSON.parse(text || '[]');
+	} catch (e) {
+		return [];
+	}
+	const word = (x) => (typeof x === 'string' ? x.slice(0, 2000) : '');
+	return (Array.isArray(list) ? list : []).slice(0, MOST_TRANSFORMS).filter((t) => Array.isArray(t) && Object.hasOwn(VERBS, t[0]))
+		.map(([verb, what, to, isOff]) => ({ verb, what: word(what), to: word(to), isOff: isOff === 1 }));
 }
 
 // `s` as readHash gives it; only what differs from the ordinary is written.
@@ -52,6 +66,8 @@ function writeHash(s) {
 	if (s.type)
 		put.set('type', String(s.type));
 	s.picked.forEach((values, dim) => values.length && put.set(`l${dim}`, values.join()));
+	if (s.transforms.length)
+		put.set('t', JSON.stringify(s.transforms.map((t) => [t.verb, t.what, t.to, t.isOff ? 1 : 0])));
 	const text = put.toString();
 	return text.length < HASH_MOST ? `#${text}` : '#';
 }

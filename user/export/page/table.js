@@ -3,18 +3,22 @@ const TABLE_ROW = 28;
 
 class MethodTable {
 	constructor(profile, texts, onPick) {
-		this.profile = profile;
 		this.texts = texts;
 		this.onPick = onPick;
 		this.sortBy = 'self';
 		this.isReversed = false;
 		this.order = [];
-		this.describeMethods();
+		this.setProfile(profile);
 		$('rows').addEventListener('scroll', () => this.paint());
 		$('rows').addEventListener('click', (e) => this.pick(e));
 		$('rows').addEventListener('keydown', (e) => this.key(e));
 		for (const head of document.querySelectorAll('.tablehead button'))
 			head.addEventListener('click', () => this.sortOn(head.dataset.sort));
+	}
+
+	setProfile(profile) {
+		this.profile = profile;
+		this.describeMethods();
 	}
 
 	// Name and kind by method; its frame of most nodes, which has the lowest rank, gives the kind.

@@ -198,6 +198,7 @@ const KEYS = [
 	['i', 'root on top or at the bottom'],
 	['c', 'callers with one callee of the same weight as one frame (+n), or all'],
 	['t', 'table on or off'],
+	['m', 'menu of the selected frame (also right click): hide, focus, merge, copy ...'],
 	['d', 'dark or light'],
 	['Shift', 'pin the card with the numbers'],
 	['?', 'this list'],

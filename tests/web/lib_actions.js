@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests do on the page as people do it, and the profiles that several of them use.
+'use strict';
+const { makePageOf, texts, until, varints } = require('./page.js');
+
+// Stacks with direct and indirect recursion, tiers and chains; the same ones each time.
+function randomStacks(nr) {
+	let seed = 11;
+	const pick = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % 65536 % n;
+	const lines = [];
+	for (let i = 0; i < nr; i++) {
+		const stack = ['java-7', 'start_thread'];
+		for (let depth = 2 + pick(9); depth > 0; depth--)
+			stack.push(`com/acme/T${pick(4)}.m${pick(3)}${['_[j]', '_[0]', '_[i]', '_[1]', '_[k]'][pick(5)]}`);
+		lines.push([stack, 1 + pick(5)]);
+	}
+	return lines;
+}
+const asText = (stacks) => stacks.map(([stack, n]) => `${stack.join(';')} ${n}\n`).join('');
+const plain = (frame) => frame.replace(/_\[.\]$/, '');
+
+// The centre of a frame in the window, found by name; the tests then use the mouse as people do.
+const centre = (page, name) => page.evaluate((wanted) => {
+	const { app } = sysflame, frame = document.getElementById('canvas').getBoundingClientRect();
+	const box = app.layout.boxes.find((b) => !b.fog && app.view.names[app.view.nameOf(b.node)] === wanted);
+	return { x: frame.left + box.x + Math.min(box.w / 2, 20), y: frame.top + app.painter.top(box.row) + 10, w: box.w };
+}, name);
+async function clickOn(page, name) {
+	const at = await centre(page, name);
+	await page.mouse.click(at.x, at.y);
+}
+const zoomed = (page) => page.evaluate(() => sysflame.app.view.names[sysflame.app.view.nameOf(sysflame.app.zoom)] || 'all');
+const text = (page, id) => page.evaluate((i) => document.getElementById(i).textContent, id);
+const colours = (page) => page.evaluate(() => {
+	sysflame.app.paint();
+	const c = document.getElementById('canvas'), data = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+	const seen = new Map();
+	for (let i = 0; i < data.length; i += 4) {
+		const key = (data[i] << 16 | data[i + 1] << 8 | data[i + 2]).toString(16).padStart(6, '0');
+		seen.set(key, (seen.get(key) || 0) + 1);
+	}
+	return Object.fromEntries([...seen].filter(([, n]) => n > 200));
+});
+const search = async (page, query) => {
+	await page.fill('#query', query);
+	await until(page, (q) => sysflame.app.state.query === q, query);
+	return page.evaluate(() => sysflame.matched());
+};
+
+// all > {java-7 > {f, g}, sh-8 > f}: two types, two threads in java-7, a library, notes; and a section
+// that no reader knows.
+function labelledPage(dir) {
+	const meta = { title: 'shop', types: [{ name: 'cpu', unit: 'samples' }, { name: 'alloc', unit: 'bytes' }],
+		dims: [{ name: 'process' }, { name: 'thread' }], duration_ns: 10e9, rate_hz: 99, host: 'node-1',
+		notes: [{ key: 'samples', text: 'samples taken', value: 100 }, { key: 'lost', text: 'samples lost: ring buffer full', value: 7 }] };
+	return makePageOf(dir, [
+		[1, Buffer.from(JSON.stringify(meta))],
+		[2, varints([5, 0, texts(['f']), 0, texts(['g']), 0, texts(['java-7']), 0, texts(['libx.so']), 0, texts(['sh-8'])])],
+		[3, varints([4, 0, 1, 2, 4, 2, 6, 8, 8])],
+		[4, varints([0, 0, 1, 2, 0])],
+		[5, varints([0, 0, 0, 0, 0])],
+		[6, varints([2, 1, 0, 3, 0])],
+		[7, varints([0, 0, 50, 30, 0, 20])],
+		[7, varints([0, 0, 0, 2048, 0, 1024])],
+		[9, varints([2, 2, texts(['java-7', 'sh-8']), 3, texts(['exec-1', 'exec-2', 'sh']), 3, 0, 0, 1, 0, 1, 2])],
+		[10, varints([1, 0, 2, 0, 0, 1, 2])],
+		[11, varints([10])],
+		[13, varints([4, 0, 0, 0])],
+		[99, varints([1, 2, 3])],
+	], 6);
+}
+const pickLabel = async (page, chip, value) => {
+	await page.click(chip);
+	await page.click(`#menu button:has-text("${value}")`);
+	await page.keyboard.press('Escape');
+};
+
+module.exports = { asText, centre, clickOn, colours, labelledPage, pickLabel, plain, randomStacks, search, text, zoomed };

@@ -1,0 +1,350 @@
+// Transforms of stacks: an ordered list of { verb, what, to, isOff }. Each maps paths to paths, whatever
+// they weigh, so all value types and labels follow. tests/web/transforms.json holds what each does.
+const MOST_TRANSFORMS = 50;
+const DEEPEST = 65000;
+const SLOWEST_TRANSFORM_MS = 10000;
+
+// `what` is text, or a regular expression between slashes. Filter, remove and replace look at the whole
+// stack as ";root;...;leaf;", the other verbs at each frame: text at ";name;", an expression at the name.
+const VERBS = {
+	filter: { name: 'only', long: 'Only stacks with it' },
+	remove: { name: 'hide', long: 'Hide stacks with it' },
+	focus: { name: 'focus', long: 'Focus: its callees only' },
+	drop: { name: 'merge', long: 'Merge it into its caller' },
+	above: { name: 'cut above', long: 'Hide its callees' },
+	below: { name: 'cut below', long: 'Hide its callers' },
+	recursion: { name: 'collapse', long: 'Collapse recursion', forAll: true },
+	gaps: { name: 'collapse gaps', long: 'Collapse recursion with gaps', forAll: true },
+	fold: { name: 'fold', long: 'Fold what is between', to: 'down to' },
+	replace: { name: 'replace', long: 'Replace', to: 'by' },
+};
+
+function compileWhat(what) {
+	const m = /^\/(.+)\/$/s.exec(what);
+	return m ? { regex: new RegExp(m[1], 'g'), text: '', isLocal: isFrameLocal(m[1]) }
+		: { regex: null, text: what, isLocal: !what.slice(1, -1).includes(';') };
+}
+
+// Whether a match can be seen without the frames around it: nothing in the expression takes a ";".
+// When in doubt the answer is no, which is right but slow.
+function isFrameLocal(source) {
+	const rest = source.replace(/\\[wds.$/()[\]{}+*?|\\-]/g, 'x').replace(/\[(?:a-z|A-Z|0-9|\w)+\]/g, 'x').replace(/\(\?:/g, '(');
+	return !/[.^$;\\[\]]|\(\?/.test(rest) && !new RegExp(source).test('');
+}
+
+// Text between ";" as stacks are written: a name's own ";" must not look like the next frame.
+const plainName = (name) => (name.includes(';') ? name.replace(/;/g, ':') : name);
+
+// The frames of a profile, and those that replacing adds.
+class FrameSet {
+	constructor(profile) {
+		const { frames } = profile;
+		this.names = profile.names;
+		for (const key of ['name', 'kind', 'module', 'method'])
+			this[key] = frames[key];
+		this.nr = frames.nr;
+		this.nrMethods = frames.nrMethods;
+		this.byName = null;
+	}
+
+	// A frame of that name: best one like the frame `like`, else a known one, else a new one.
+	named(text, like) {
+		if (!this.byName)
+			this.indexNames();
+		const known = this.byName.get(text);
+		if (known)
+			return known.find((f) => like >= 0 && this.kind[f] === this.kind[like] && this.module[f] === this.module[like]) ?? known[0];
+		const f = this.nr++;
+		this.byName.set(text, [f]);
+		this.name.push(this.names.push(text) - 1);
+		this.kind.push(like >= 0 ? this.kind[like] : 0);
+		this.module.push(like >= 0 ? this.module[like] : 0);
+		this.method.push(this.nrMethods++);
+		return f;
+	}
+
+	indexNames() {
+		this.byName = new Map();
+		this.names = this.names.slice();
+		for (const key of ['name', 'kind', 'module', 'method'])
+			this[key] = Array.from(this[key]);
+		for (let f = 0; f < this.nr; f++) {
+			const name = plainName(this.names[this.name[f]]);
+			this.byName.set(name, (this.byName.get(name) || []).concat(f));
+		}
+	}
+
+	text(f) {
+		return plainName(this.names[this.name[f]]);
+	}
+
+	// A byte per frame; `what` empty marks all.
+	marks({ regex, text }) {
+		const marks = new Uint8Array(this.nr), plain = regex && new RegExp(regex.source);
+		for (let f = 0; f < this.nr; f++)
+			marks[f] = plain ? plain.test(this.text(f)) : `;${this.text(f)};`.includes(text);
+		return marks;
+	}
+
+	result() {
+		return { nr: this.nr, name: Int32Array.from(this.name), kind: Uint8Array.from(this.kind),
+			module: Int32Array.from(this.module), method: Int32Array.from(this.method), nrMethods: this.nrMethods };
+	}
+}
+
+// Paths that are being made: children of a node are told apart by method, found by open addressing.
+class Paths {
+	constructor(capacity) {
+		this.nr = 1;
+		this.parent = new Int32Array(capacity);
+		this.frame = new Int32Array(capacity);
+		this.method = new Int32Array(capacity);
+		this.weight = new Float64Array(capacity);
+		this.parent[0] = this.frame[0] = -1;
+		this.fillSlots();
+	}
+
+	fillSlots() {
+		this.mask = 2 ** (Math.ceil(Math.log2(this.parent.length)) + 1) - 1;
+		this.slots = new Int32Array(this.mask + 1);
+		for (let i = 1; i < this.nr; i++)
+			this.slots[this.slotOf(this.parent[i], this.method[i])] = i;
+	}
+
+	grow() {
+		for (const key of ['parent', 'frame', 'method', 'weight']) {
+			const wider = new this[key].constructor(2 * this[key].length);
+			wider.set(this[key]);
+			this[key] = wider;
+		}
+		this.fillSlots();
+	}
+
+	// The first place is near that of the parent, which the processor's cache has.
+	slotOf(parent, key) {
+		const { slots, mask } = this, parents = this.parent, methods = this.method;
+		let slot = 2 * parent + (key & 1) & mask, i = slots[slot];
+		if (i === 0 || parents[i] === parent && methods[i] === key)
+			return slot;
+		slot = Math.imul(Math.imul(parent, 0x9e3779b1) ^ key, 0x85ebca6b);
+		for (slot = (slot ^ slot >>> 15) & mask; (i = slots[slot]) !== 0; slot = slot + 1 & mask)
+			if (parents[i] === parent && methods[i] === key)
+				break;
+		return slot;
+	}
+
+	// The frame of most weight gives a merged node its kind.
+	child(parent, frame, method, weight) {
+		let slot = this.slotOf(parent, method), i = this.slots[slot];
+		if (i === 0) {
+			if (this.nr === this.parent.length) {
+				this.grow();
+				slot = this.slotOf(parent, method);
+			}
+			i = this.slots[slot] = this.nr++;
+			this.parent[i] = parent;
+			this.frame[i] = frame;
+			this.method[i] = method;
+			this.weight[i] = weight;
+		} else if (weight > this.weight[i]) {
+			this.frame[i] = frame;
+			this.weight[i] = weight;
+		}
+		return i;
+	}
+}
+
+// Where the path of node i goes, when its caller's has gone to `up`; -1 takes it out.
+const STEPS = {
+	drop: (w, marks) => (i, up) => (marks[w.frame[i]] ? up : w.add(up, w.frame[i])),
+	focus: (w, marks) => (i, up) => (up > 0 ? w.add(up, w.frame[i]) : marks[w.frame[i]] ? w.add(0, w.frame[i]) : -1),
+	below: (w, marks) => (i, up) => w.add(marks[w.frame[i]] ? 0 : up, w.frame[i]),
+	above(w, marks) {
+		const isCut = new Uint8Array(w.nr);
+		return (i, up) => {
+			isCut[i] = isCut[w.parent[i]] | marks[w.frame[i]];
+			return isCut[w.parent[i]] ? up : w.add(up, w.frame[i]);
+		};
+	},
+	recursion: (w, marks) => (i, up) => (marks[w.frame[i]] && up > 0 && w.next.method[up] === w.frames.method[w.frame[i]] ? up : w.add(up, w.frame[i])),
+	gaps: (w, marks) => (i, up) => {
+		const frame = w.frame[i], method = w.frames.method[frame];
+		for (let above = marks[frame] ? up : 0; above > 0; above = w.next.parent[above])
+			if (w.next.method[above] === method)
+				return above;
+		return w.add(up, frame);
+	},
+	// The outermost `marks` stays, what is below it goes, down to the last of `ends`.
+	fold(w, marks, ends) {
+		const open = new Int32Array(w.nr);
+		return (i, up) => {
+			const from = open[w.parent[i]], at = w.add(from && ends[w.frame[i]] ? from : up, w.frame[i]);
+			open[i] = from || (marks[w.frame[i]] ? at : 0);
+			return at;
+		};
+	},
+	rename: (w, frames) => (i, up) => (frames[w.frame[i]] < 0 ? up : w.add(up, frames[w.frame[i]])),
+};
+
+// The stacks between two transforms. `where`: for each node of the profile, which node has its weight;
+// a parent's number is smaller than its child's.
+class Stacks {
+	constructor(profile) {
+		const { nr, parent, frame } = profile.nodes;
+		Object.assign(this, { nr, parent, frame, profile, frames: new FrameSet(profile), where: new Int32Array(nr) });
+		for (let i = 0; i < nr; i++)
+			this.where[i] = i;
+		this.until = performance.now() + SLOWEST_TRANSFORM_MS;
+	}
+
+	// Throws a SyntaxError for a wrong expression, a RangeError for one that takes too long.
+	apply({ verb, what, to }) {
+		const pattern = compileWhat(what), { frames } = this;
+		if (verb === 'filter' || verb === 'remove')
+			this.keep(this.hits(pattern), verb === 'filter' ? 1 : 0);
+		else if (verb === 'replace')
+			this.replace(pattern, to);
+		else
+			this.move(STEPS[verb](this, frames.marks(pattern), verb === 'fold' ? frames.marks(compileWhat(to)) : null), verb === 'focus' ? -1 : 0);
+	}
+
+	add(up, frame) {
+		return this.next.child(up, frame, this.frames.method[frame], this.weight);
+	}
+
+	keep(hit, wanted) {
+		const { where } = this;
+		for (let i = 0; i < where.length; i++)
+			if (where[i] >= 0 && hit[where[i]] !== wanted)
+				where[i] = -1;
+	}
+
+	// A byte per node: whether its stack matches.
+	hits(pattern) {
+		const hit = new Uint8Array(this.nr), { parent, frame } = this;
+		if (pattern.isLocal) {
+			const marks = this.frames.marks(pattern);
+			for (let i = 1; i < this.nr; i++)
+				hit[i] = hit[parent[i]] | marks[frame[i]];
+			return hit;
+		}
+		const regex = pattern.regex && new RegExp(pattern.regex.source);
+		this.eachText((i, text) => hit[i] = regex ? regex.test(text) : text.includes(pattern.text));
+		return hit;
+	}
+
+	// Calls `run` with every stack that has a weight and its text.
+	eachText(run) {
+		const texts = new Array(this.nr), words = [], { parent, frame, where } = this, isAsked = new Uint8Array(this.nr);
+		for (let f = 0; f < this.frames.nr; f++)
+			words.push(`${this.frames.text(f)};`);
+		for (let i = 0; i < where.length; i++)
+			if (where[i] >= 0 && this.profile.selfs.some((self) => self[i] > 0))
+				isAsked[where[i]] = 1;
+		texts[0] = ';';
+		for (let i = 1; i < this.nr; i++) {
+			texts[i] = texts[parent[i]] + words[frame[i]];
+			if (isAsked[i])
+				run(i, texts[i]);
+			if ((i & 255) === 0 && performance.now() > this.until)
+				throw new RangeError('this pattern takes too long');
+		}
+	}
+
+	totals() {
+		const total = new Float64Array(this.nr), self = this.profile.selfs[0];
+		for (let i = 0; i < this.where.length; i++)
+			if (this.where[i] >= 0)
+				total[this.where[i]] += self[i];
+		for (let i = this.nr - 1; i > 0; i--)
+			total[this.parent[i]] += total[i];
+		return total;
+	}
+
+	move(step, root) {
+		const at = new Int32Array(this.nr), total = this.totals();
+		this.next = new Paths(this.nr + 1);
+		at[0] = root;
+		for (let i = 1; i < this.nr; i++) {
+			this.weight = total[i];
+			at[i] = step(i, at[this.parent[i]]);
+		}
+		this.follow(at);
+	}
+
+	follow(at) {
+		const { where, next } = this;
+		for (let i = 0; i < where.length; i++)
+			if (where[i] >= 0)
+				where[i] = at[where[i]];
+		Object.assign(this, { nr: next.nr, parent: next.parent, frame: next.frame, next: null });
+	}
+
+	replace(pattern, to) {
+		const swap = pattern.regex ? (text) => text.replace(pattern.regex, to) : (text) => text.split(pattern.text).join(to);
+		const { frames } = this;
+		if (!pattern.isLocal || pattern.text.includes(';') || to.includes(';') || /\$[`'&<]/.test(to)) {
+			this.replaceTexts(swap);
+			return;
+		}
+		const renamed = new Int32Array(frames.nr);
+		for (let f = 0, nr = frames.nr; f < nr; f++) {
+			const old = frames.text(f), text = swap(old);
+			renamed[f] = text === old ? f : text === '' ? -1 : frames.named(text, f);
+		}
+		this.move(STEPS.rename(this, renamed), 0);
+	}
+
+	// Stacks as text, when an expression may look across frames.
+	replaceTexts(swap) {
+		const { frames, parent, frame } = this, at = new Int32Array(this.nr).fill(-1), same = new Int32Array(this.nr), total = this.totals();
+		this.next = new Paths(this.nr + 1);
+		const copy = (i) => {
+			const todo = [];
+			for (; i > 0 && !same[i]; i = parent[i])
+				todo.push(i);
+			while (todo.length) {
+				i = todo.pop();
+				same[i] = this.next.child(same[parent[i]], frame[i], frames.method[frame[i]], total[i]);
+			}
+			return same[i];
+		};
+		this.eachText((i, text) => {
+			const changed = swap(text);
+			at[i] = changed === text ? copy(i) : this.addText(i, changed.split(';').filter(Boolean), total[i]);
+		});
+		at[0] = 0;
+		this.follow(at);
+	}
+
+	addText(i, words, weight) {
+		const { frames } = this, old = [], known = new Map();
+		for (; i > 0; i = this.parent[i])
+			old.unshift(this.frame[i]);
+		for (const f of old)
+			known.set(frames.text(f), f);
+		this.weight = weight;
+		let at = 0;
+		words.slice(0, DEEPEST).forEach((word, k) => {
+			at = this.add(at, known.has(word) ? known.get(word) : frames.named(word, words.length === old.length ? old[k] : -1));
+		});
+		return at;
+	}
+}
+
+// The profile after the transforms that are on, and a sentence for each one that could not be done.
+function transformProfile(profile, list) {
+	const stacks = new Stacks(profile), errors = [];
+	for (const [i, t] of list.entries()) {
+		if (t.isOff || !t.what && !VERBS[t.verb].forAll || t.verb === 'fold' && !t.to)
+			continue;
+		try {
+			stacks.apply(t);
+		} catch (e) {
+			if (!(e instanceof SyntaxError || e instanceof RangeError))
+				throw e;
+			errors[i] = e.message.replace(/^Invalid regular expression: /, '');
+		}
+	}
+	return { profile: profileOf(stacks), errors };
+}
