@@ -278,7 +278,7 @@ class App {
 
 	// Table and legend, if what they show has changed.
 	showLists() {
-		const { tree, search, state } = this, shown = [tree.total, search.marks, state.hidden.join(), state.panel === 'flame'];
+		const { tree, search, state } = this, shown = [tree.total, search.marks, state.hidden.join(), state.panel === 'flame', state.isUp];
 		if (!this.hasTable || this.shown && shown.every((x, i) => x === this.shown[i]))
 			return;
 		this.shown = shown;

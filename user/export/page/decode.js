@@ -365,7 +365,7 @@ function readMeta(r) {
 	}
 	if (!meta || !Array.isArray(meta.types))
 		throw new DataError('damaged description');
-	meta.types = meta.types.map((t) => ({ name: String(t && t.name), unit: String(t && t.unit) }));
+	meta.types = meta.types.map((t) => ({ name: String(t && t.name), unit: String(t && t.unit), role: String(t && t.role) }));
 	meta.notes = (Array.isArray(meta.notes) ? meta.notes : []).map((n) => ({
 		key: String(n && n.key), text: String(n && n.text), value: Number(n && n.value) || 0 }));
 	return meta;

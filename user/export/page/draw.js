@@ -19,6 +19,9 @@ class Painter {
 		const colour = (name) => style.getPropertyValue(name).trim();
 		this.kinds = KINDS.map((_, kind) => colour(`--k${kind}`));
 		this.fog = colour('--fog');
+		this.less = colour('--less');
+		this.same = colour('--same');
+		this.more = colour('--more');
 		this.bg = colour('--bg');
 		this.fg2 = colour('--fg2');
 		this.text = colour('--frame-text');
@@ -90,16 +93,51 @@ class Painter {
 		const kind = view.kindOf(box.node), isHidden = !box.fog && hiddenKinds.has(kind);
 		const c = this.context;
 		c.globalAlpha = isHidden ? HIDDEN_KIND : marks && !isHit ? DIMMED : box.isAbove ? 0.55 : 1;
-		c.fillStyle = box.fog ? this.fog : this.kinds[kind];
+		const diff = box.fog || view.isUp ? null : view.diff, isGone = diff && diff.isGone(box.node);
+		c.fillStyle = box.fog ? this.fog : isGone ? this.bg : diff ? this.diffColour(diff, box.node) : this.kinds[kind];
 		if (isHit && full < 4)
 			c.fillStyle = this.hl;
 		this.fillBox(x, y, w);
+		if (isGone && full >= 3)
+			this.outlineGone(x, y, w);
+		else if (diff && diff.isNew(box.node) && full >= 3)
+			this.hatch(x, y, w);
 		if (isHit && full >= 4)
 			this.markHit(x, y, w);
 		if (box.fog && full > FOG_LABEL)
 			this.paintFogText(box, x, y, full);
 		else if (!box.fog && full > 18)
 			this.paintText(box, x, y, w, isHidden ? 0.4 : marks && !isHit ? 0.8 : box.isAbove ? 0.75 : 1);
+	}
+
+	diffColour(diff, node) {
+		const change = diff.isChance(node) ? 0 : diff.change(node);
+		return mix(this.same, change < 0 ? this.less : this.more, Math.abs(change));
+	}
+
+	outlineGone(x, y, w) {
+		const c = this.context;
+		c.lineWidth = 1.5;
+		c.strokeStyle = this.less;
+		c.strokeRect(x + 1, y + 1, w - 2, ROW - 3);
+	}
+
+	hatch(x, y, w) {
+		const c = this.context, from = Math.max(x, 0), to = Math.min(x + w, this.width);
+		c.save();
+		c.beginPath();
+		c.rect(x, y, w, ROW - 1);
+		c.clip();
+		c.globalAlpha *= 0.35;
+		c.lineWidth = 1.5;
+		c.strokeStyle = this.bg;
+		c.beginPath();
+		for (let at = from - (from - x) % 8 - ROW; at < to; at += 8) {
+			c.moveTo(at, y + ROW);
+			c.lineTo(at + ROW, y);
+		}
+		c.stroke();
+		c.restore();
 	}
 
 	paintFogText(box, x, y, w) {

@@ -88,6 +88,8 @@ function frameParts(app, box) {
 		rows.push([view.isUp ? 'Of callee' : 'Of parent', '', percent(total, view.totalOf(parent))]);
 	if (zoom !== view.root && !box.isAbove)
 		rows.push(['Of view', '', percent(total, view.totalOf(zoom))]);
+	if (view.diff && !view.isUp)
+		rows.push(...view.diff.rows(node));
 	const parts = [element('h2', '', nameText(view, node).slice(0, 2000)), element('p', '', kindText(view, node))];
 	const tiers = view.tiersOf(node);
 	if (tiers.length)

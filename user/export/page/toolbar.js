@@ -119,7 +119,21 @@ function collapsedText(tree) {
 	return parts;
 }
 
+// A comparison has a scale instead of kinds.
+function fillScale() {
+	const item = (className, text) => {
+		const span = element('span', 'scale', text);
+		span.prepend(element('span', `dot ${className}`));
+		return span;
+	};
+	$('legend').replaceChildren(item('less', 'less'), item('same', 'same, or chance'), item('more', 'more'), item('more hatched', 'new'), item('gone', 'gone (event: before)'));
+}
+
 function fillLegend(app) {
+	if (app.tree.diff && !app.state.isUp) {
+		fillScale();
+		return;
+	}
 	const used = new Set(app.profile.frames.kind), { kinds } = app.tree.hotMethods();
 	$('legend').replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 0].filter((kind) => used.has(kind)).map((kind) => {
 		const b = element('button');

@@ -27,14 +27,8 @@ class Tree {
 		// Children stand in the order of the first type's totals.
 		this.isSorted = type === 0 && !sets;
 		this.methods = null;
-		this.total = this.isSorted ? this.profile.nodes.total : this.sumUp();
-	}
-
-	sumUp() {
-		const { parent, self } = this, total = self.slice();
-		for (let i = this.nr - 1; i > 0; i--)
-			total[parent[i]] += total[i];
-		return total;
+		this.total = this.isSorted ? this.profile.nodes.total : sumUp(this, this.self);
+		this.diff = diffOf(this.profile, sets);
 	}
 
 	isEmpty() {
@@ -76,7 +70,7 @@ class Tree {
 		if (!this.isSorted)
 			while (child < end[node] && total[child] !== weight)
 				child = end[child];
-		return child < end[node] && total[child] === weight && sameGroup(this.kindOf(node), this.kindOf(child)) ? child : -1;
+		return child < end[node] && total[child] === weight && sameGroup(this.kindOf(node), this.kindOf(child)) && (!this.diff || this.diff.isAlike(node, child)) ? child : -1;
 	}
 
 	// The children of at least `min`, heaviest first; those below it as one: their weight, how many
