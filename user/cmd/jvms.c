@@ -2,124 +2,24 @@
 /* `sysflame jvms`: the JVMs of this node, and ending the sessions of their agents. */
 #include "cmd/jvms.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/opt.h"
-#include "base/str.h"
-#include "base/time.h"
-#include "base/utf8.h"
 #include "cmd/cmd.h"
+#include "cmd/jvms_show.h"
+#include "cmd/terminal.h"
 #include "jvm/agents.h"
 #include "jvm/javaproc.h"
 
 struct options {
 	const char *detach, *agent_path;
-	bool is_json, help;
+	bool is_json, is_long, help;
 };
-
-/* The user's name on this host; the number where it has none here. */
-static void add_user(struct str *out, uid_t uid)
-{
-	const struct passwd *user = getpwuid(uid);
-
-	if (user && utf8_is_clean(user->pw_name, 64))
-		str_add(out, user->pw_name);
-	else
-		str_addf(out, "%u", uid);
-}
-
-/* "43s", "12m07s", "5h40m", "17d03h" */
-static void add_uptime(struct str *out, u64 seconds)
-{
-	if (seconds < 60)
-		str_addf(out, "%us", (unsigned)seconds);
-	else if (seconds < 3600)
-		str_addf(out, "%um%02us", (unsigned)seconds / 60, (unsigned)seconds % 60);
-	else if (seconds < 86400)
-		str_addf(out, "%uh%02um", (unsigned)seconds / 3600, (unsigned)seconds / 60 % 60);
-	else
-		str_addf(out, "%ud%02uh", (unsigned)(seconds / 86400),
-			 (unsigned)(seconds / 3600 % 24));
-}
-
-static u64 uptime(const struct javaproc *j)
-{
-	u64 now = time_boot_ns();
-
-	return now > j->start_ns ? (now - j->start_ns) / NS_PER_SEC : 0;
-}
-
-static void print_table(const struct javaprocs *all)
-{
-	static const char *const titles[] = { "PID", "USER", "JDK", "UPTIME" };
-	enum {
-		COLUMNS = ARRAY_SIZE(titles)
-	};
-	struct str *cells = xcalloc((all->nr + 1) * COLUMNS, sizeof(*cells));
-	size_t width[COLUMNS] = { 0 };
-
-	for (size_t c = 0; c < COLUMNS; c++)
-		str_add(&cells[c], titles[c]);
-	for (size_t i = 0; i < all->nr; i++) {
-		struct str *row = cells + (i + 1) * COLUMNS;
-		str_addf(&row[0], "%d", (int)all->at[i].pid);
-		add_user(&row[1], all->at[i].uid);
-		str_addf(&row[2], "%s%s", all->at[i].jdk,
-			 all->at[i].vm == VM_OPENJ9 ? " (OpenJ9)" : "");
-		add_uptime(&row[3], uptime(&all->at[i]));
-	}
-	for (size_t i = 0; i < (all->nr + 1) * COLUMNS; i++)
-		if (cells[i].len > width[i % COLUMNS])
-			width[i % COLUMNS] = cells[i].len;
-	for (size_t i = 0; i <= all->nr; i++) {
-		for (size_t c = 0; c < COLUMNS; c++)
-			printf(c == 0 || c == 3 ? "%*s  " : "%-*s  ", (int)width[c],
-			       cells[i * COLUMNS + c].at);
-		printf("%s%s\n", i ? all->at[i - 1].main : "MAIN CLASS",
-		       i && all->at[i - 1].has_session ? "  (agent active)" : "");
-	}
-	for (size_t i = 0; i < (all->nr + 1) * COLUMNS; i++)
-		str_fini(&cells[i]);
-	free(cells);
-}
-
-/* The texts are clean already: only these two have a meaning in JSON. */
-static void print_json_text(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			putchar('\\');
-		putchar(*text);
-	}
-	putchar('"');
-}
-
-static void print_json(const struct javaprocs *all)
-{
-	putchar('[');
-	for (size_t i = 0; i < all->nr; i++) {
-		const struct javaproc *j = &all->at[i];
-		auto_str struct str user = { 0 };
-		add_user(&user, j->uid);
-		printf("%s\n  {\"pid\": %d, \"uid\": %u, \"user\": ", i ? "," : "", (int)j->pid,
-		       j->uid);
-		print_json_text(user.at);
-		printf(", \"vm\": \"%s\", \"jdk\": ", j->vm == VM_OPENJ9 ? "openj9" : "hotspot");
-		print_json_text(j->jdk);
-		printf(", \"uptime_s\": %llu, \"main\": ", (unsigned long long)uptime(j));
-		print_json_text(j->main);
-		printf(", \"agent_active\": %s}", j->has_session ? "true" : "false");
-	}
-	puts(all->nr ? "\n]" : "]");
-}
 
 /* Ends the sessions in one JVM; returns whether that worked. */
 static bool detach(const struct javaproc *j, const char *agent_path)
@@ -167,17 +67,34 @@ static int run(const struct options *o)
 	if (o->detach)
 		status = detach_those(&all, o);
 	else if (o->is_json)
-		print_json(&all);
+		jvms_show_json(&all);
+	else if (o->is_long)
+		jvms_show_long(&all);
 	else
-		print_table(&all);
+		jvms_show_table(&all, terminal_width(STDOUT_FILENO));
 	javaprocs_fini(&all);
-	return status;
+	return fflush(stdout) ? EXIT_FAILED : status;
+}
+
+static void help(const struct opt *opts, size_t nr)
+{
+	puts("usage: sysflame jvms [OPTION..]\n\n"
+	     "Lists the JVMs of this node and what can be had of each. Nothing is changed in "
+	     "them,\n"
+	     "except by --detach.\n");
+	opt_help(opts, nr);
+	puts("\nFLAGS: FP = PreserveFramePointer, DNS = DebugNonSafepoints, no-attach =\n"
+	     "DisableAttachMechanism, no-agents = EnableDynamicAgentLoading is off.\n"
+	     "AGENT: none; loaded, at rest; active, it reports to some sysflame.\n"
+	     "A narrow terminal hides columns; -v and --json have all. Fields: "
+	     "docs/operations.md.");
 }
 
 int jvms_main(int argc, char **argv)
 {
 	struct options o = { 0 };
 	const struct opt opts[] = {
+		{ 'v', "verbose", OPT_BOOL, &o.is_long, NULL, "all that is known of each" },
 		{ 0, "json", OPT_BOOL, &o.is_json, NULL, "print JSON" },
 		{ 0, "detach", OPT_STRING, &o.detach, "PID|all", "end the sessions of agents" },
 		{ 0, "agent-path", OPT_STRING, &o.agent_path, "FILE", "the agent's file" },
@@ -188,8 +105,7 @@ int jvms_main(int argc, char **argv)
 	if (next < 0)
 		return EXIT_USAGE;
 	if (o.help) {
-		puts("usage: sysflame jvms [OPTION]...\n\nLists the JVMs of this node.\n");
-		opt_help(opts, ARRAY_SIZE(opts));
+		help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}
 	if (next < argc) {

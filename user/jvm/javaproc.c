@@ -54,6 +54,18 @@ static const struct mapping *find_vm(const struct mappings *all, enum vm *vm)
 	return found;
 }
 
+/* By its own name, or by the one under which it was delivered. */
+static bool has_agent(const struct mappings *all)
+{
+	for (size_t i = 0; i < all->nr; i++) {
+		const char *name = base_name(all->at[i].path);
+		if (all->at[i].executable &&
+		    (!strcmp(name, "libjvmmap.so") || !strncmp(name, ".jvmmap-", 8)))
+			return true;
+	}
+	return false;
+}
+
 enum vm javaproc_vm(pid_t pid)
 {
 	struct mappings all = { 0 };
@@ -202,6 +214,7 @@ int javaproc_read(pid_t pid, struct javaproc *out)
 			.vm = vm,
 			.jdk = read_jdk(pid, &all, libjvm),
 			.main = read_main(pid, status.comm),
+			.has_agent = has_agent(&all),
 			.has_session = memfds_any(pid),
 		};
 	mappings_fini(&all);

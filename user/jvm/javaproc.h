@@ -18,9 +18,10 @@ struct javaproc {
 	u64 start_ns; /* CLOCK_BOOTTIME */
 	uid_t uid;
 	enum vm vm;
-	char *jdk;  /* "17.0.15", "1.8.0_382"; "?" if unknown */
-	char *main; /* class, module/class or jar; the program's name if there is none to see */
-	bool has_session; /* an agent of sysflame reports to someone */
+	char *jdk;      /* "17.0.15", "1.8.0_382"; "?" if unknown */
+	char *main;     /* class, module/class or jar; the program's name if there is none to see */
+	bool has_agent; /* an agent of sysflame is loaded, which stays until the JVM ends */
+	bool has_session; /* and reports to someone */
 };
 
 /* Reads one JVM; -ESRCH if the process is none. All texts are clean UTF-8, owned by *out. */
