@@ -12,7 +12,7 @@
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
-static bool has(int capability)
+bool privilege_has(int capability)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = { 0 };
@@ -25,7 +25,7 @@ static bool has(int capability)
 /* CAP_SYS_ADMIN stands for both, as it did before Linux 5.8 split them off. */
 static bool may(int capability)
 {
-	return has(capability) || has(CAP_SYS_ADMIN);
+	return privilege_has(capability) || privilege_has(CAP_SYS_ADMIN);
 }
 
 int privilege_check(void)

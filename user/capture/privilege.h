@@ -4,6 +4,9 @@
 
 #include "base/types.h"
 
+/* Whether we have a capability (CAP_.. of linux/capability.h) in effect. */
+bool privilege_has(int capability);
+
 /* 0 if sampling can work; -EPERM for a missing capability, -ENOENT without kernel BTF. */
 int privilege_check(void);
 

@@ -14,5 +14,6 @@ struct cmd {
 
 int record_main(int argc, char **argv);
 int diff_main(int argc, char **argv);
+int doctor_main(int argc, char **argv);
 int events_main(int argc, char **argv);
 int debug_main(int argc, char **argv);

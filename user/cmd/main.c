@@ -16,6 +16,7 @@ static const struct cmd cmds[] = {
 	{ "events", "what this node can record, and why not the rest", events_main },
 	{ "report", "read profiles of any format, merge and convert them", report_main },
 	{ "jvms", "list the JVMs of this node", jvms_main },
+	{ "doctor", "what this node allows, and the remedy for the rest", doctor_main },
 	{ "diff", "compare two profiles", diff_main },
 	{ "debug", "look into what sysflame sees, for its developers", debug_main },
 };

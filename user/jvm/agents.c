@@ -75,16 +75,20 @@ static char *default_path(void)
 		if (real)
 			return real;
 	}
-	return xstrdup("");
+	return NULL;
+}
+
+char *agents_file(const char *path)
+{
+	return path ? realpath(path, NULL) : default_path();
 }
 
 struct agents *agents_new(const char *path, enum agent_mode mode)
 {
 	struct agents *a = xcalloc(1, sizeof(*a));
-	char *real = path ? realpath(path, NULL) : NULL;
 
 	a->mode = mode;
-	a->path = real ? real : path ? xstrdup("") : default_path();
+	a->path = agents_file(path) ?: xstrdup("");
 	return a;
 }
 

@@ -32,6 +32,9 @@ struct agents;
  */
 struct agents *agents_new(const char *path, enum agent_mode mode);
 
+/* The agent's file, `path` as for agents_new; NULL if there is none. The caller frees it. */
+char *agents_file(const char *path);
+
 /* For tests: another way of delivery than the best, and attaches at any age of the JVM. */
 void agents_tune(struct agents *a, enum delivery_way way, bool is_eager);
 

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sysflame doctor: what this kernel, our capabilities and the JVMs allow, and the remedy. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "base/str.h"
+#include "capture/features.h"
+#include "cmd/cmd.h"
+#include "jvm/agents.h"
+#include "jvm/survey.h"
+
+struct visit {
+	const char *agent_path;
+	json_t *features, *jvms; /* NULL: for people */
+	bool can_record;
+};
+
+static void tell_feature(const struct feature *f, void *ctx)
+{
+	struct visit *v = ctx;
+
+	v->can_record &= f->is_ok || !f->is_needed;
+	if (v->features)
+		json_array_append_new(v->features,
+				      json_pack("{ss ss sb sb ss?}", "name", f->name, "gives",
+						f->gives, "ok", f->is_ok, "needed", f->is_needed,
+						"remedy", f->remedy));
+	else
+		printf("%-8s %-24s %s\n%s%s%s", f->is_ok ? "OK" : "missing", f->name, f->gives,
+		       f->remedy ? "         " : "", f->remedy ?: "", f->remedy ? "\n" : "");
+}
+
+static void tell_agent(struct visit *v)
+{
+	auto_free char *path = agents_file(v->agent_path);
+	const struct feature f = {
+		"agent", path ? "its file is there" : "exact names of compiled Java code",
+		path != NULL, false,
+		path ? NULL
+		     : "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; "
+		       "install it"
+	};
+
+	tell_feature(&f, v);
+}
+
+static void tell_jvm(struct visit *v, const struct javaproc *j, const struct survey *s)
+{
+	bool is_ok = !s->no_names && !s->no_agent;
+
+	if (v->jvms) {
+		json_array_append_new(v->jvms,
+				      json_pack("{si ss ss sb ss? ss?}", "pid", (int)j->pid, "main",
+						j->main, "possible", survey_phrase(s), "ok", is_ok,
+						"no_names", s->no_names, "no_agent", s->no_agent));
+		return;
+	}
+	printf("%-8s JVM %d %s: %s\n",
+	       is_ok         ? "OK"
+	       : s->no_names ? "missing"
+			     : "partly",
+	       (int)j->pid, j->main, survey_phrase(s));
+	if (s->no_names)
+		printf("         no names: %s\n", s->no_names);
+	if (s->no_agent)
+		printf("         no agent: %s\n", s->no_agent);
+}
+
+static void tell_jvms(struct visit *v)
+{
+	struct javaprocs all = { 0 };
+
+	if (javaprocs_read(&all)) {
+		log_warn("/proc cannot be read: JVMs are not examined");
+		return;
+	}
+	vec_each(j, &all) {
+		struct survey s;
+		if (survey_read(j, &s))
+			continue;
+		tell_jvm(v, j, &s);
+		survey_fini(&s);
+	}
+	javaprocs_fini(&all);
+}
+
+static int examine(const char *agent_path, bool is_json)
+{
+	struct visit v = { .agent_path = agent_path, .can_record = true };
+	struct utsname kernel;
+
+	uname(&kernel);
+	if (is_json) {
+		v.features = json_array();
+		v.jvms = json_array();
+	} else {
+		printf("Linux %s %s, uid %d\n\n", kernel.release, kernel.machine, (int)geteuid());
+	}
+	features_each(tell_feature, &v);
+	tell_agent(&v);
+	tell_jvms(&v);
+	if (is_json) {
+		json_t *all = json_pack("{ss ss si sb so so}", "kernel", kernel.release, "machine",
+					kernel.machine, "uid", (int)geteuid(), "can_record",
+					v.can_record, "features", v.features, "jvms", v.jvms);
+		json_dumpf(all, stdout, JSON_INDENT(1));
+		json_decref(all);
+		putchar('\n');
+	} else {
+		printf("\n%s\n", v.can_record ? "sysflame record can work here."
+					      : "sysflame record cannot work here.");
+	}
+	return fflush(stdout) || !v.can_record ? EXIT_FAILED : 0;
+}
+
+int doctor_main(int argc, char **argv)
+{
+	const char *agent_path = NULL;
+	bool json = false, help = false;
+	const struct opt opts[] = {
+		{ 0, "json", OPT_BOOL, &json, NULL, "for programs" },
+		{ 0, "agent-path", OPT_STRING, &agent_path, "FILE", "the agent's file" },
+		{ 'h', "help", OPT_BOOL, &help, NULL, "this text" },
+	};
+	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+
+	if (next < 0)
+		return EXIT_USAGE;
+	if (help) {
+		puts("usage: sysflame doctor [OPTION..]\n\n"
+		     "Examines what this kernel, our capabilities and the JVMs allow: a line "
+		     "each,\n"
+		     "with the remedy for what is missing. Ends with 0 if recording can work, else "
+		     "1.\n");
+		opt_help(opts, ARRAY_SIZE(opts));
+		return 0;
+	}
+	if (next < argc) {
+		log_error("doctor: %s: unexpected", argv[next]);
+		return EXIT_USAGE;
+	}
+	return examine(agent_path, json);
+}
