@@ -63,16 +63,11 @@ void inbox_sort(struct inbox *in)
 		qsort(in->items.at, in->items.nr, sizeof(in->items.at[0]), by_time);
 }
 
-void item_fini(struct item *item)
+static void item_fini(struct item *item)
 {
 	free(item->record);
 	if (item->kind == ITEM_SIDE && item->side.kind == SIDE_MMAP)
 		free(item->side.mapping.path);
-}
-
-size_t item_size(const struct item *item)
-{
-	return sizeof(*item) + (item->kind == ITEM_SAMPLE ? sample_size(item->record) : 0);
 }
 
 void inbox_clear(struct inbox *in)

@@ -33,13 +33,8 @@ void inbox_add_record(const void *record, size_t len, void *inbox);
 void inbox_add_side(const struct side_event *e, void *inbox);
 void inbox_sort(struct inbox *in);
 
-/* Frees the items but those whose record was taken (NULL). */
 void inbox_clear(struct inbox *in);
 void inbox_fini(struct inbox *in);
-
-/* Memory an item holds. */
-size_t item_size(const struct item *item);
-void item_fini(struct item *item);
 
 /* The words behind a sample's head: nr_kernel pcs, then nr_user frames. */
 static inline const u64 *sample_words(const struct sample *s)

@@ -18,6 +18,7 @@
 #include "capture/sideband.h"
 #include "capture/sources.h"
 #include "capture/unwinding.h"
+#include "capture/waiting.h"
 #include "proc/status.h"
 #include "sym/symbolize.h"
 
@@ -40,9 +41,9 @@ struct session {
 	struct unwinding *unwinding;
 	struct symbolizer *symbolizer;
 	struct profile *profile;
-	struct inbox inbox;       /* of this tick */
-	VEC(struct item) waiting; /* samples with Java frames that have no name yet */
-	size_t waiting_bytes;
+	struct inbox inbox; /* of this tick */
+	struct waiting waiting;
+	unnamed_list unnamed;
 	frame_list frames;          /* of the sample in hand */
 	VEC(struct raw_frame) user; /* of the sample in hand */
 	u64 started_ns, first_sample_ns, followed_ns;
@@ -77,7 +78,8 @@ static node_id state_node(struct session *s, node_id parent, const struct sample
 	return profile_child(s->profile, parent, symbolizer_group(s->symbolizer, name));
 }
 
-static void add_to_profile(struct session *s, const struct process *p, const struct sample *sample)
+static void add_to_profile(struct session *s, const struct process *p, const struct sample *sample,
+			   const frame_list *frames)
 {
 	struct labels labels = {
 		.pid = sample->task.pid,
@@ -87,10 +89,10 @@ static void add_to_profile(struct session *s, const struct process *p, const str
 	};
 	node_id node = state_node(s, process_node(s, p), sample);
 
-	for (size_t i = s->frames.nr; i-- > 0;) {
+	for (size_t i = frames->nr; i-- > 0;) {
 		s->nr_frames++;
-		s->nr_named += symbolizer_is_named(s->symbolizer, s->frames.at[i]);
-		node = profile_child(s->profile, node, s->frames.at[i]);
+		s->nr_named += symbolizer_is_named(s->symbolizer, frames->at[i]);
+		node = profile_child(s->profile, node, frames->at[i]);
 	}
 	profile_add(s->profile, node, profile_intern_labels(s->profile, &labels), sample->event,
 		    sample->weight);
@@ -146,14 +148,19 @@ static void meet_jvm(struct session *s, const struct process *p, bool wants_agen
 		agents_request(s->agents, p->pid, p->start_ns);
 }
 
-/* Names a sample; returns false if it is better kept for later. */
-static bool take_sample(struct session *s, const struct sample *sample, bool last_chance)
+static struct process *process_of(struct session *s, const struct sample *sample)
+{
+	return processes_get(s->processes, (pid_t)sample->task.pid, sample->task.start_ns,
+			     sample->comm);
+}
+
+/* Names a sample; what lacks a name that the agent may tell waits for it. */
+static void take_sample(struct session *s, const struct sample *sample)
 {
 	const u64 *words = sample_words(sample);
-	struct process *p = processes_get(s->processes, (pid_t)sample->task.pid,
-					  sample->task.start_ns, sample->comm);
+	struct process *p = process_of(s, sample);
 
-	s->user.nr = s->frames.nr = 0;
+	s->user.nr = s->frames.nr = s->unnamed.nr = 0;
 	for (size_t i = 0; i < sample->nr_user; i++)
 		vec_push(&s->user,
 			 to_raw((const struct user_frame *)(words + sample->nr_kernel) + i));
@@ -169,11 +176,12 @@ static bool take_sample(struct session *s, const struct sample *sample, bool las
 		unwinding_want(s->unwinding, p);
 	if (p->is_jvm)
 		meet_jvm(s, p, s->options.agent != AGENT_NEVER);
-	if (symbolize(s->symbolizer, p, &stack, &s->frames) && !last_chance &&
+	symbolize(s->symbolizer, p, &stack, &s->frames, &s->unnamed);
+	if (s->unnamed.nr && s->waiting.bytes < WAITING_BYTES_MAX &&
 	    may_wait(s, p, sample->time_ns))
-		return false;
-	add_to_profile(s, p, sample);
-	return true;
+		waiting_add(&s->waiting, sample, &s->frames, &s->unnamed);
+	else
+		add_to_profile(s, p, sample, &s->frames);
 }
 
 static bool is_target(const struct session *s, const struct process *p)
@@ -241,13 +249,6 @@ static void apply_process(struct session *s, const struct process_record *r)
 	}
 }
 
-static void keep_waiting(struct session *s, struct item *item)
-{
-	s->waiting_bytes += item_size(item);
-	vec_push(&s->waiting, *item);
-	item->record = NULL; /* the list's now */
-}
-
 static void apply(struct session *s, struct item *item)
 {
 	switch (item->kind) {
@@ -260,41 +261,33 @@ static void apply(struct session *s, struct item *item)
 	case ITEM_SAMPLE:
 		if (!s->first_sample_ns)
 			s->first_sample_ns = item->time_ns;
-		if (!take_sample(s, item->record, s->waiting_bytes > WAITING_BYTES_MAX))
-			keep_waiting(s, item);
+		take_sample(s, item->record);
 		break;
 	}
 }
 
-/* While the attach is under way there is nothing new to try with. */
-static bool is_attach_pending(const struct session *s, const struct item *item)
+/* Tries again; the sample goes into the profile if it has its names or nothing more will come. */
+static bool retry_sample(struct waiting_sample *w, void *ctx)
 {
-	const struct sample *sample = item->record;
+	struct session *s = ctx;
+	struct process *p = process_of(s, &w->head);
+	bool may_come = may_wait(s, p, w->head.time_ns);
 
-	return agents_state(s->agents, (pid_t)sample->task.pid, sample->task.start_ns) ==
-		       AGENT_PENDING &&
-	       time_mono_ns() - item->time_ns < AGENT_PENDING_NS;
+	/* While the attach is under way there is nothing new to ask. */
+	if (may_come && agents_state(s->agents, p->pid, p->start_ns) == AGENT_PENDING)
+		return false;
+	if (symbolize_again(s->symbolizer, p, w->head.time_ns, &w->frames, &w->unnamed) && may_come)
+		return false;
+	add_to_profile(s, p, &w->head, &w->frames);
+	return true;
 }
 
-/* Tries again to name the samples that wait. */
-static void retry_waiting(struct session *s, bool last_chance)
+static bool give_up_sample(struct waiting_sample *w, void *ctx)
 {
-	size_t kept = 0;
+	struct session *s = ctx;
 
-	for (size_t i = 0; i < s->waiting.nr; i++) {
-		struct item *item = &s->waiting.at[i];
-		if (!last_chance && is_attach_pending(s, item)) {
-			s->waiting.at[kept++] = *item;
-			continue;
-		}
-		if (!take_sample(s, item->record, last_chance)) {
-			s->waiting.at[kept++] = *item;
-			continue;
-		}
-		s->waiting_bytes -= item_size(item);
-		item_fini(item);
-	}
-	s->waiting.nr = kept;
+	add_to_profile(s, process_of(s, &w->head), &w->head, &w->frames);
+	return true;
 }
 
 static void take_in(struct session *s)
@@ -303,7 +296,7 @@ static void take_in(struct session *s)
 	bpf_drain(s->bpf, inbox_add_record, &s->inbox);
 	sideband_drain(s->sideband, inbox_add_side, &s->inbox);
 	agents_poll(s->agents);
-	retry_waiting(s, false);
+	waiting_retry(&s->waiting, retry_sample, s);
 	inbox_sort(&s->inbox);
 	for (size_t i = 0; i < s->inbox.items.nr; i++)
 		apply(s, &s->inbox.items.at[i]);
@@ -427,10 +420,11 @@ int session_start(const struct session_options *options, struct session **out)
 /* Lets attaches that are under way finish, so that what was sampled meanwhile gets its names. */
 static void wait_for_agents(struct session *s)
 {
-	for (u64 end = time_mono_ns() + AGENT_PENDING_NS; s->waiting.nr && time_mono_ns() < end;) {
+	for (u64 end = time_mono_ns() + AGENT_PENDING_NS;
+	     s->waiting.samples.nr && time_mono_ns() < end;) {
 		usleep(20 * 1000);
 		agents_poll(s->agents);
-		retry_waiting(s, false);
+		waiting_retry(&s->waiting, retry_sample, s);
 	}
 }
 
@@ -451,18 +445,14 @@ static void want_tables(const struct pending *p, u32 number, u64 weight, bool is
 static void add_pending(const struct pending *p, u32 number, u64 weight, bool is_idle, void *ctx)
 {
 	struct session *s = ctx;
-	struct item item = { .kind = ITEM_SAMPLE, .time_ns = p->sample.time_ns };
-	struct sample *sample = pending_sample(p, number, weight, unwinding_tables(s->unwinding));
+	auto_free struct sample *sample =
+		pending_sample(p, number, weight, unwinding_tables(s->unwinding));
 
 	if (is_idle)
 		sample->state = STATE_IDLE;
-	item.record = sample;
 	s->nr_pending++;
 	s->nr_pending_cut += sample->stop != STAT_ROOT;
-	if (take_sample(s, sample, false))
-		item_fini(&item);
-	else
-		keep_waiting(s, &item);
+	take_sample(s, sample);
 }
 
 /* Threads that still wait have sent nothing yet. */
@@ -480,7 +470,7 @@ void session_stop(struct session *s)
 	take_in(s);
 	take_in_pending(s);
 	wait_for_agents(s);
-	retry_waiting(s, true);
+	waiting_retry(&s->waiting, give_up_sample, s);
 
 	struct session_progress now;
 	session_progress(s, &now);
@@ -505,11 +495,10 @@ void session_free(struct session *s)
 	sideband_close(s->sideband);
 	unwinding_free(s->unwinding);
 	bpf_free(s->bpf);
-	vec_each(item, &s->waiting)
-		item_fini(item);
-	vec_fini(&s->waiting);
+	waiting_fini(&s->waiting);
 	inbox_fini(&s->inbox);
 	vec_fini(&s->frames);
+	vec_fini(&s->unnamed);
 	vec_fini(&s->user);
 	dict_fini(&s->jvms_seen);
 	symbolizer_free(s->symbolizer);

@@ -7,9 +7,13 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/dict.h"
+#include "base/time.h"
 #include "base/vec.h"
 #include "jvm/scopes.h"
 
+#define CHECK_CLASS_NS                                                               \
+	(10 * NS_PER_MS)    /* less than what a collection takes to come round again \
+			     */
 #define OBJECT_MAX    256   /* bytes of a ConstMethod, pool or Symbol that are read at first */
 #define LINES_MAX     65536 /* bytes of a line table */
 #define TAG_UTF8      1     /* JVM_CONSTANT_Utf8 */
@@ -27,8 +31,9 @@ struct fingerprint {
 struct known_method {
 	struct method_name name; /* first: what is handed out leads back here */
 	struct fingerprint print;
-	u64 lines_at;  /* the line table in the JVM, 0 if there is none or it was read */
-	u32 lines_len; /* at most; once it was read exactly */
+	u64 checked_ns; /* when its class was last seen to be the same */
+	u64 lines_at;   /* the line table in the JVM, 0 if there is none or it was read */
+	u32 lines_len;  /* at most; once it was read exactly */
 	u8 *lines;
 };
 
@@ -264,7 +269,7 @@ static int name_method(struct methods *all, u64 method, u64 at, const u8 *bytes,
 		       struct known_method *out)
 {
 	const struct jvm *j = all->j;
-	struct known_method k = { .name = { .const_method = at } };
+	struct known_method k = { .name = { .const_method = at }, .checked_ns = time_mono_ns() };
 	u64 flags = 0, again;
 	int err = parse_const_method(j, bytes, len, &k.print);
 
@@ -289,6 +294,23 @@ static int name_method(struct methods *all, u64 method, u64 at, const u8 *bytes,
 	return 0;
 }
 
+/*
+ * Classes of one shape may follow each other at the very same addresses, with equal fingerprints:
+ * generated ones do. Their names differ, so now and then the name is read again.
+ */
+static bool is_same_class(struct methods *all, struct known_method *k)
+{
+	struct method_name now = { 0 };
+	u32 file_index = 1; /* not asked for */
+	u64 time_ns = time_mono_ns(), holder;
+
+	if (time_ns - k->checked_ns < CHECK_CLASS_NS)
+		return true;
+	k->checked_ns = time_ns;
+	return !jvm_read(all->j, k->print.constants, POOL_HOLDER, &holder) &&
+	       !read_holder(all, holder, &now, &file_index) && now.class_name == k->name.class_name;
+}
+
 int methods_find(struct methods *all, u64 method, const struct method_name **out)
 {
 	const struct jvm *j = all->j;
@@ -306,7 +328,7 @@ int methods_find(struct methods *all, u64 method, const struct method_name **out
 	if (err)
 		return err;
 	if (known && known->name.const_method == at && !parse_const_method(j, bytes, len, &print) &&
-	    same_print(&print, &known->print)) {
+	    same_print(&print, &known->print) && is_same_class(all, known)) {
 		*out = &known->name;
 		return 0;
 	}

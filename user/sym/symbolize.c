@@ -309,17 +309,51 @@ static bool name_user(struct symbolizer *s, struct process *p, const struct raw_
 	return true;
 }
 
-size_t symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
-		 frame_list *out)
+void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
+	       frame_list *out, unnamed_list *unnamed)
 {
-	size_t unnamed = 0;
-
 	process_refresh(p);
 	for (size_t i = 0; i < stack->nr_kernel; i++)
 		vec_push(out, cached_kernel(s, stack->kernel[i] - (i > 0)));
 	for (size_t i = 0; i < stack->nr_user; i++)
-		unnamed += !name_user(s, p, &stack->user[i], stack->time_ns, out);
-	return unnamed;
+		if (!name_user(s, p, &stack->user[i], stack->time_ns, out))
+			vec_push(unnamed, (struct unnamed_frame){ out->nr - 1, stack->user[i].at });
+}
+
+/* Puts `nr` frames in the place of one. */
+static void replace_frame(struct symbolizer *s, frame_list *frames, size_t at,
+			  const struct java_frame *by, size_t nr)
+{
+	vec_reserve(frames, nr - 1);
+	memmove(frames->at + at + nr, frames->at + at + 1,
+		(frames->nr - at - 1) * sizeof(frames->at[0]));
+	frames->nr += nr - 1;
+	for (size_t i = 0; i < nr; i++)
+		frames->at[at + i] = intern_java(s, &by[i]);
+}
+
+size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_ns,
+		       frame_list *frames, unnamed_list *unnamed)
+{
+	struct java_frame named[INLINE_FRAMES_MAX];
+	size_t left = 0;
+
+	/* From the root's end on, so that the places before stay where they are. */
+	for (size_t i = unnamed->nr; i-- > 0;) {
+		struct unnamed_frame *u = &unnamed->at[i];
+		int nr = agents_name(s->agents, p->pid, p->start_ns, u->pc, time_ns, named,
+				     INLINE_FRAMES_MAX);
+		if (nr <= 0) {
+			left++;
+			continue;
+		}
+		replace_frame(s, frames, u->at, named, (size_t)nr);
+		for (size_t k = i + 1; k < unnamed->nr; k++)
+			unnamed->at[k].at += (size_t)nr - 1;
+		memmove(u, u + 1, (unnamed->nr - i - 1) * sizeof(*u));
+		unnamed->nr--;
+	}
+	return left;
 }
 
 frame_id symbolizer_group(struct symbolizer *s, const char *name)

@@ -40,12 +40,25 @@ struct symbolizer;
 struct symbolizer *symbolizer_new(struct frames *frames, struct jvms *jvms, struct agents *agents);
 void symbolizer_free(struct symbolizer *s);
 
-/*
- * Appends the stack's frames to *out, leaf first. Returns how many of them have no name yet that
- * may be known a moment later: Java code whose agent has not reported it.
+/* A frame that has no name yet: Java code whose agent has not reported it. */
+struct unnamed_frame {
+	size_t at; /* of its placeholder in the list */
+	u64 pc;
+};
+
+typedef VEC(struct unnamed_frame) unnamed_list;
+
+/* Appends the stack's frames to the empty *out, leaf first, and to *unnamed those to ask for again.
  */
-size_t symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
-		 frame_list *out);
+void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
+	       frame_list *out, unnamed_list *unnamed);
+
+/*
+ * Asks the agent again for frames that had no name at `time_ns`; those that have one now are put in
+ * the place of their placeholders. Returns how many are left.
+ */
+size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_ns,
+		       frame_list *frames, unnamed_list *unnamed);
 
 /* The frame of a level under the root that is no code: a process, a thread. */
 frame_id symbolizer_group(struct symbolizer *s, const char *name);
