@@ -162,8 +162,9 @@ static void check_perf(struct check *c)
 		"kernel.perf_event_paranoid is %d, and a container's seccomp profile must allow it",
 		strerror(-err), paranoid);
 	tell(c, "CPU samples",
-	     has_cycles ? "by the processor's cycle counter"
-			: "by the CPU's clock: the machine shows no cycle counter",
+	     err          ? "where the CPUs spend their time"
+	     : has_cycles ? "by the processor's cycle counter"
+			  : "by the CPU's clock: the machine shows no cycle counter",
 	     true, !err, remedy.at);
 	str_addf(&text, "%d; means nothing to those with CAP_PERFMON", paranoid);
 	tell(c, "perf_event_paranoid", text.at, false,
