@@ -4,7 +4,7 @@
  * Everything comes from the process's memory, through the tables that libjvm carries about itself;
  * nothing runs in the JVM and no file of it is opened. Each JVM is used by one thread at a time.
  *
- * Sources: docs/hotspot.md; OpenJDK src/hotspot/share/{code,memory,oops,runtime}.
+ * Sources: OpenJDK src/hotspot/share/{code,memory,oops,runtime}.
  */
 #pragma once
 
