@@ -107,11 +107,6 @@ void unwinding_update(struct unwinding *u, struct processes *all)
 	}
 }
 
-struct tables_usage unwinding_usage(const struct unwinding *u)
-{
-	return tables_usage(u->tables);
-}
-
 const struct tables *unwinding_tables(const struct unwinding *u)
 {
 	return u->tables;

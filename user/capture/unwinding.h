@@ -21,7 +21,5 @@ void unwinding_forget(struct unwinding *u, const struct process *p);
 
 void unwinding_update(struct unwinding *u, struct processes *all);
 
-struct tables_usage unwinding_usage(const struct unwinding *u);
-
 /* What it has told BPF, valid until unwinding_free. */
 const struct tables *unwinding_tables(const struct unwinding *u);

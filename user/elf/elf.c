@@ -270,11 +270,6 @@ bool elf_is_64(const struct elf *e)
 	return e->is_64;
 }
 
-u64 elf_size(const struct elf *e)
-{
-	return e->size;
-}
-
 const struct elf_segment *elf_segments(const struct elf *e, size_t *nr)
 {
 	*nr = e->nr_segments;

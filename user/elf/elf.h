@@ -45,7 +45,6 @@ AUTO_DEFINE(elf, struct elf *, elf_free)
 u16 elf_machine(const struct elf *e); /* EM_X86_64, ... */
 u16 elf_type(const struct elf *e);    /* ET_EXEC, ET_DYN, ... */
 bool elf_is_64(const struct elf *e);
-u64 elf_size(const struct elf *e); /* of the whole file in bytes */
 
 /* All program headers, PT_LOAD and others, in the file's order; owned by the elf. */
 const struct elf_segment *elf_segments(const struct elf *e, size_t *nr);

@@ -5,7 +5,6 @@
  * profile; everything else is constant, so that the page's security policy can name its hashes.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -13,38 +12,19 @@
 #include "export/decode.h"
 #include "export/encode.h"
 #include "export/export.h"
+#include "export/markup.h"
 #include "export/read.h"
 
 #include "page.h"
 
-#define FILE_MAX (4ull << 30)
-
 static const char data_start[] = "<script type=\"text/plain\" id=\"profile\">";
-
-static void write_escaped(const char *text, FILE *out)
-{
-	for (; *text; text++)
-		switch (*text) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		default:
-			fputc(*text, out);
-		}
-}
 
 static void write_title(const struct profile *p, FILE *out)
 {
 	const char *title = *p->title ? p->title : *p->target ? p->target : p->host;
 
 	if (*title) {
-		write_escaped(title, out);
+		markup_escape(title, out);
 		fputs(" - ", out);
 	}
 	fputs("sysflame", out);
@@ -77,26 +57,11 @@ bool html_is(const u8 *head, size_t len)
 		!strncasecmp((const char *)head, start, sizeof(start) - 1));
 }
 
-static int read_all(struct input *in, struct str *out, struct str *why)
-{
-	auto_free char *chunk = xmalloc(1 << 16);
-	size_t got;
-
-	while ((got = input_read(in, chunk, 1 << 16)) > 0) {
-		if (out->len + got > FILE_MAX) {
-			str_add(why, "it is larger than 4 GB");
-			return -EINVAL;
-		}
-		str_add_bytes(out, chunk, got);
-	}
-	return ferror(in->f) ? -EIO : 0;
-}
-
 /* Takes a page, or the same bytes without the page around them. */
 int html_read(struct input *in, struct profile *p, struct str *why)
 {
 	auto_str struct str file = { 0 }, packed = { 0 }, body = { 0 };
-	int err = read_all(in, &file, why);
+	int err = input_read_all(in, &file, why);
 	if (err)
 		return err;
 

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "export/amount.h"
 #include "export/export.h"
+#include "export/markup.h"
 #include "profile/tree.h"
 
 #define WIDTH       1200
@@ -50,41 +51,12 @@ struct svg {
 	bool is_used[NR_FRAME_KINDS + 1];
 };
 
-/* XML 1.0 has no U+FFFE and U+FFFF, which UTF-8 can hold. */
-static void write_escaped(const char *text, FILE *out)
-{
-	for (; *text; text++)
-		switch (*text) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '\xef':
-			if (text[1] == '\xbf' && (text[2] == '\xbe' || text[2] == '\xbf')) {
-				fputs("\xef\xbf\xbd", out);
-				text += 2;
-				break;
-			}
-			/* fall through */
-		default:
-			fputc(*text, out);
-		}
-}
-
 static void write_clean(const char *text, FILE *out)
 {
 	auto_str struct str clean = { 0 };
 
 	utf8_clean(&clean, text, 4096);
-	write_escaped(clean.at, out);
+	markup_escape(clean.at, out);
 }
 
 static bool is_java(enum frame_kind kind)
@@ -124,7 +96,7 @@ static void write_label(const struct svg *s, const char *name, bool java, double
 		return;
 	short_name_add(&label, name, java, (size_t)room);
 	fprintf(s->out, "<text x=\"%.2f\" y=\"%u\">", x + 4, TOP + row * ROW + 13);
-	write_escaped(label.at, s->out);
+	markup_escape(label.at, s->out);
 	fputs("</text>", s->out);
 }
 
@@ -138,9 +110,9 @@ static void write_frame(struct svg *s, const struct tree_node *n, double x, u32 
 
 	s->is_used[kind] = true;
 	fputs("<g><title>", s->out);
-	write_escaped(name, s->out);
+	markup_escape(name, s->out);
 	fprintf(s->out, "\n%s%s", frame_kind_name(kind), !is_root && *f->module ? ", " : "");
-	write_escaped(is_root ? "" : f->module, s->out);
+	markup_escape(is_root ? "" : f->module, s->out);
 	fputs("\ntotal ", s->out);
 	write_amount(s, n->total);
 	fputs("\nself ", s->out);

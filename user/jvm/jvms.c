@@ -73,13 +73,6 @@ struct hotspot *jvms_find(const struct jvms *all, pid_t pid, u64 start_ns)
 	return e ? e->hotspot : NULL;
 }
 
-int jvms_error(const struct jvms *all, pid_t pid, u64 start_ns)
-{
-	const struct jvm_entry *e = find(all, pid, start_ns);
-
-	return e ? e->err : -ENOENT;
-}
-
 static bool is_due(const struct jvm_entry *e)
 {
 	return e->err == -EAGAIN && e->pause_ns <= RETRY_LAST_NS && time_mono_ns() >= e->retry_ns;

@@ -15,9 +15,6 @@ void jvms_add(struct jvms *all, pid_t pid, u64 start_ns);
 /* NULL if it is unknown, not ready or cannot be read; valid until jvms_remove. */
 struct hotspot *jvms_find(const struct jvms *all, pid_t pid, u64 start_ns);
 
-/* Why a JVM cannot be read: 0 if it can, -EAGAIN while it starts, -ENOENT if unknown. */
-int jvms_error(const struct jvms *all, pid_t pid, u64 start_ns);
-
 /*
  * Tries again what is not ready, looks for what changed, and calls `changed` for every JVM whose
  * hotspot_layout is new or another since the last call.

@@ -361,8 +361,3 @@ size_t vmstructs_nr(const struct vmstructs *v)
 {
 	return v->fields.nr;
 }
-
-const struct vmfield *vmstructs_at(const struct vmstructs *v, size_t i)
-{
-	return i < v->fields.nr ? &v->fields.at[i] : NULL;
-}

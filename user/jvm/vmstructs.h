@@ -35,6 +35,3 @@ bool vmstructs_type_size(const struct vmstructs *v, const char *type, u64 *size)
 bool vmstructs_constant(const struct vmstructs *v, const char *name, s64 *value);
 bool vmstructs_is_cut(const struct vmstructs *v);
 size_t vmstructs_nr(const struct vmstructs *v);
-
-/* All fields, in the tables' order, for whoever meets a JDK for the first time. */
-const struct vmfield *vmstructs_at(const struct vmstructs *v, size_t i);
