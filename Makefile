@@ -157,7 +157,7 @@ fuzz: $(fuzzers)
 test-programs: $(programs) $(O)/tests/programs/.java
 
 # T='test_a test_b' runs only these.
-test: all $(unit_tests) $(if $(filter-out test_fuzz%,$(T)),,$(fuzzers)) test-programs
+test: all $(unit_tests) $(if $(or $(filter test_fuzz%,$(T)),$(if $(T),,all)),$(fuzzers)) test-programs
 	$(Q)O=$(O) tests/run $(filter $(if $(T),$(addprefix %/,$(T)),%),$(unit_tests) $(scripts))
 
 check: deps-test
