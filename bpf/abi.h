@@ -174,7 +174,8 @@ struct unwind_proc {
 	__u32 jvm; /* index in jvms, UNWIND_NO_JVM if the process is none */
 	__u32 pid;
 	__u64 inherited_ns; /* when it was copied from the parent; 0: it is the process's own */
-	__u32 generation;   /* of unwind_rows: another one whenever rows gave way to others */
+	__u32 publication;  /* of all processes' ranges and layouts, from 1: what is remembered of
+			     * one holds for no other */
 	__u32 pad;
 };
 _Static_assert(sizeof(struct unwind_proc) == 48, "unwind_proc is part of the map ABI");

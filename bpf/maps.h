@@ -130,3 +130,11 @@ static __always_inline void count(u32 stat)
 	if (n)
 		(*n)++;
 }
+
+/* The layout of the process's JVM; NULL if it is none. */
+static __always_inline const struct hotspot_layout *walk_jvm(const struct walk *w)
+{
+	u32 index = w->proc.jvm;
+
+	return bpf_map_lookup_elem(&jvms, &index);
+}

@@ -7,6 +7,7 @@
 #define HEADER_TO_CODE_MAX 8192  /* from a blob to its code: header, relocations, constants */
 #define HEADER_SHORT       128   /* reaches all fields of CodeBlob, of every JDK */
 #define FRAME_WORDS_MAX    65536 /* of a blob's frame */
+#define BLOB_BYTES_MAX     (1u << 30)
 
 /*
  * Fields at offsets that the JVM's tables told. They are not believed: the masks keep a read
@@ -82,45 +83,52 @@ static __always_inline u32 class_of(const struct walk *w, const struct hotspot_l
 	return HOTSPOT_CLASS_STUB;
 }
 
+/* A place in the blob, from its start: the field is that, or a pointer. What is far off is 0. */
+static __always_inline u32 place(const struct walk *w, bool is_offset, u16 field)
+{
+	if (field == HOTSPOT_NO_FIELD)
+		return 0;
+	u64 off = is_offset ? (u64)(s64)field_s32(w, field) : field_u64(w, field) - w->blob.addr;
+	return off <= BLOB_BYTES_MAX ? off : 0;
+}
+
 static __always_inline void read_deopt(struct walk *w, const struct hotspot_layout *jvm)
 {
-	struct blob *b = &w->blob;
+	bool is_offset = jvm->flags & HOTSPOT_DEOPT_IS_OFFSET;
 
-	if (jvm->orig_pc == HOTSPOT_NO_FIELD || jvm->deopt == HOTSPOT_NO_FIELD)
+	if (jvm->orig_pc == HOTSPOT_NO_FIELD)
 		return;
-	b->orig_pc = field_s32(w, jvm->orig_pc);
-	b->deopt_mh = 0;
-	if (jvm->flags & HOTSPOT_DEOPT_IS_OFFSET) {
-		b->deopt = b->addr + field_s32(w, jvm->deopt);
-		if (jvm->deopt_mh != HOTSPOT_NO_FIELD)
-			b->deopt_mh = b->addr + field_s32(w, jvm->deopt_mh);
-	} else {
-		b->deopt = field_u64(w, jvm->deopt);
-		if (jvm->deopt_mh != HOTSPOT_NO_FIELD)
-			b->deopt_mh = field_u64(w, jvm->deopt_mh);
-	}
+	w->blob.orig_pc = field_s32(w, jvm->orig_pc);
+	w->blob.deopt = place(w, is_offset, jvm->deopt);
+	w->blob.deopt_mh = place(w, is_offset, jvm->deopt_mh);
+}
+
+static __always_inline u32 kind_of(u32 class, u64 name, const struct hotspot_layout *jvm)
+{
+	if (class == HOTSPOT_CLASS_NMETHOD)
+		return USER_FRAME_COMPILED;
+	if (class == HOTSPOT_CLASS_NATIVE)
+		return USER_FRAME_WRAPPER;
+	return name && name == jvm->name_vtable ? USER_FRAME_VTABLE : USER_FRAME_STUB;
 }
 
 static __always_inline void read_blob(struct walk *w, const struct hotspot_layout *jvm)
 {
+	bool is_offset = jvm->flags & HOTSPOT_CODE_IS_OFFSET;
 	struct blob *b = &w->blob;
+	u64 name = field_u64(w, jvm->name);
 
-	if (jvm->flags & HOTSPOT_CODE_IS_OFFSET) {
-		b->code_start = b->addr + field_s32(w, jvm->code_begin);
-		b->code_end = b->addr + field_s32(w, jvm->code_end);
-	} else {
-		b->code_start = field_u64(w, jvm->code_begin);
-		b->code_end = field_u64(w, jvm->code_end);
-	}
-	b->name = field_u64(w, jvm->name);
+	b->code_start = place(w, is_offset, jvm->code_begin);
+	b->code_end = place(w, is_offset, jvm->code_end);
+	b->name = name;
 	b->frame_size = field_s32(w, jvm->frame_size);
 	if (jvm->flags & HOTSPOT_FRAME_COMPLETE_IS_16)
 		b->frame_complete = field_s16(w, jvm->frame_complete);
 	else
 		b->frame_complete = field_s32(w, jvm->frame_complete);
-	b->class = class_of(w, jvm, b->name);
-	b->compile_id = 0;
-	b->orig_pc = 0;
+	b->class = class_of(w, jvm, name);
+	b->kind = kind_of(b->class, name, jvm);
+	b->compile_id = b->orig_pc = b->deopt = b->deopt_mh = 0;
 	if (b->class == HOTSPOT_CLASS_NMETHOD)
 		read_deopt(w, jvm);
 	if ((b->class == HOTSPOT_CLASS_NMETHOD || b->class == HOTSPOT_CLASS_NATIVE) &&
@@ -148,7 +156,7 @@ static __always_inline int read_block(struct walk *w, const struct hotspot_layou
 		return STAT_NO_BLOB;
 
 	read_blob(w, jvm);
-	if (addr < b->code_start || addr >= b->code_end)
+	if (!b->code_start || !blob_holds(b, addr))
 		return STAT_NO_BLOB;
 	if (b->frame_size < -1 || b->frame_size > FRAME_WORDS_MAX)
 		return STAT_BAD_BLOB;
@@ -167,28 +175,69 @@ static __always_inline bool try_first_hop(struct walk *w, const struct hotspot_l
 	if (hop(heap, segment, &back))
 		return false;
 	u64 block = heap->start + ((segment - back) << (heap->shift & 63));
-	return !read_block(w, jvm, block, addr) &&
-	       w->blob.code_start - w->blob.addr < HEADER_TO_CODE_MAX;
+	return !read_block(w, jvm, block, addr) && w->blob.code_start < HEADER_TO_CODE_MAX;
+}
+
+static __always_inline struct blob *remembered(struct walk *w, u64 addr)
+{
+	return &w->blobs[(addr >> 7 ^ addr >> 15) & (WALK_BLOBS - 1)];
+}
+
+/*
+ * Whether the blob is still there. No JVM uses a compile id twice; blobs that have none stay for
+ * ever, or give way to something of another name.
+ */
+static __always_inline bool is_still(const struct blob *b, const struct hotspot_layout *jvm)
+{
+	u32 now;
+
+	if (b->compile_id)
+		return !walk_read(&now, sizeof(now), b->addr + jvm->compile_id) &&
+		       now == b->compile_id;
+	return !walk_read(&now, sizeof(now), b->addr + jvm->name) && now == b->name;
+}
+
+int walk_recall_blob(struct walk *w, u64 addr)
+{
+	if (!w)
+		return 0;
+	const struct hotspot_layout *jvm = walk_jvm(w);
+	const struct blob *b = remembered(w, addr);
+
+	if (blob_holds(&w->blob, addr)) /* recursion, mostly */
+		return 1;
+	if (!jvm || b->publication != w->proc.publication || !blob_holds(b, addr) ||
+	    !is_still(b, jvm))
+		return 0;
+	w->blob = *b;
+	return 1;
 }
 
 int walk_find_blob(struct walk *w, u64 addr)
 {
 	if (!w)
 		return STAT_NO_SCRATCH;
-	u32 index = w->proc.jvm, i = w->range.heap;
-	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
+	const struct hotspot_layout *jvm = walk_jvm(w);
+	u32 i = w->range.heap;
 	u64 block = 0;
+	int stop = 0;
 
-	/* Recursion, mostly. */
-	if (addr - w->blob.code_start < w->blob.code_end - w->blob.code_start)
+	if (blob_holds(&w->blob, addr))
 		return 0;
 	if (!jvm || i >= HOTSPOT_HEAPS)
 		return STAT_NO_JVM;
 	const struct hotspot_heap *heap = &jvm->heaps[i & (HOTSPOT_HEAPS - 1)];
 	u64 segment = (addr - heap->start) >> (heap->shift & 63);
-	if (try_first_hop(w, jvm, heap, segment, addr))
-		return 0;
-	w->blob.code_end = w->blob.code_start;
-	int stop = find_block(heap, segment, &block);
-	return stop ?: read_block(w, jvm, block, addr);
+	if (!try_first_hop(w, jvm, heap, segment, addr))
+		stop = find_block(heap, segment, &block) ?: read_block(w, jvm, block, addr);
+	if (stop) {
+		w->blob.code_end = w->blob.code_start;
+		return stop;
+	}
+	bool is_nmethod = w->blob.kind == USER_FRAME_COMPILED || w->blob.kind == USER_FRAME_WRAPPER;
+	if (w->blob.compile_id || !is_nmethod) {
+		w->blob.publication = w->proc.publication;
+		*remembered(w, addr) = w->blob;
+	}
+	return 0;
 }

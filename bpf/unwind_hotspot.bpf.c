@@ -39,19 +39,19 @@ static __always_inline int go_on(struct walk *w, u32 rule, u64 pc, u64 sp)
 
 static __always_inline int step_sp(struct walk *w, u32 rule, u64 at)
 {
-	u64 ra;
+	const u64 *ra = walk_stack(w, at, 1);
 
-	if (walk_read(&ra, sizeof(ra), at))
-		return STAT_UNREADABLE;
-	return go_on(w, rule, ra, at + 8);
+	return ra ? go_on(w, rule, *ra, at + 8) : STAT_UNREADABLE;
 }
 
 static __always_inline int step_fp_at(struct walk *w, u32 rule, u64 at)
 {
-	if (walk_read(w->words, 16, at))
+	const u64 *words = walk_stack(w, at, 2);
+
+	if (!words)
 		return STAT_UNREADABLE;
-	w->regs.fp = w->words[0];
-	return go_on(w, rule, w->words[1], at + 16);
+	w->regs.fp = words[0];
+	return go_on(w, rule, words[1], at + 16);
 }
 
 /*
@@ -62,8 +62,7 @@ int walk_search(struct walk *w, u64 from)
 {
 	if (!w)
 		return STAT_NO_SCRATCH;
-	u32 index = w->proc.jvm;
-	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
+	const struct hotspot_layout *jvm = walk_jvm(w);
 
 	if (!jvm || walk_read(w->words, (SEARCH_WORDS + 1) * 8, from))
 		return STAT_RETURN_ADDRESS;
@@ -85,14 +84,15 @@ static __always_inline int step_frame_size(struct walk *w, const struct hotspot_
 					   bool fp_saved)
 {
 	u64 cfa = w->regs.sp + w->blob.frame_size * 8LL;
+	const u64 *words = walk_stack(w, cfa - 16, 2);
 
-	if (walk_read(w->words, 16, cfa - 16))
+	if (!words)
 		return STAT_UNREADABLE;
-	if (!walk_is_code(jvm, w->words[1]))
+	if (!walk_is_code(jvm, words[1]))
 		return walk_search(w, cfa - 8);
 	if (fp_saved)
-		w->regs.fp = w->words[0];
-	return go_on(w, fp_saved ? RULE_FRAME_SIZE : RULE_FRAME_SIZE_FP, w->words[1], cfa);
+		w->regs.fp = words[0];
+	return go_on(w, fp_saved ? RULE_FRAME_SIZE : RULE_FRAME_SIZE_FP, words[1], cfa);
 }
 
 static __always_inline bool is_fp_frame(const struct walk *w, u64 bytes)
@@ -125,8 +125,7 @@ static __always_inline int step_shape(struct walk *w, const struct hotspot_layou
 static __always_inline int step_nmethod(struct walk *w, const struct hotspot_layout *jvm)
 {
 	const struct blob *b = &w->blob;
-	s64 left =
-		b->frame_complete > 0 ? (s64)(b->code_start - w->regs.pc) + b->frame_complete : 0;
+	s64 left = b->frame_complete > 0 ? (s64)(blob_code(b) - w->regs.pc) + b->frame_complete : 0;
 
 	/* Method-handle intrinsics have no frame: they jump on. */
 	if (b->frame_size <= 0)
@@ -154,7 +153,7 @@ static __always_inline int step_exception_blob(struct walk *w, const struct hots
 		return step_sp(w, RULE_RA_AT_SP, sp);
 	if (is_store_fp(w, 0))
 		return step_frame_size(w, jvm, false);
-	if (w->regs.pc != w->blob.code_start && !is_before_handler(w))
+	if (w->regs.pc != blob_code(&w->blob) && !is_before_handler(w))
 		return step_frame_size(w, jvm, true);
 	if (!walk_is_return_address(jvm, w->regs.dx))
 		return STAT_STUB_FRAME;
@@ -170,10 +169,10 @@ static __always_inline int step_stub(struct walk *w, const struct hotspot_layout
 
 	if (!w->is_leaf)
 		return step_shape(w, jvm, SHAPE_BODY);
-	walk_read(&first, 1, b->code_start);
+	walk_read(&first, 1, blob_code(b));
 	if (first == PUSH_RDX)
 		return step_exception_blob(w, jvm);
-	shape = stub_shape(w, w->regs.pc == b->code_start);
+	shape = stub_shape(w, w->regs.pc == blob_code(b));
 	if (shape == SHAPE_BODY && is_fp_frame(w, b->frame_size * 8ULL))
 		return step_fp_at(w, RULE_FP_FRAME, w->regs.fp);
 	return step_shape(w, jvm, shape);
@@ -197,8 +196,7 @@ int walk_call_target(struct walk *w, u64 from)
 {
 	if (!w)
 		return STAT_NO_SCRATCH;
-	u32 index = w->proc.jvm;
-	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
+	const struct hotspot_layout *jvm = walk_jvm(w);
 	u64 sp = w->regs.sp;
 
 	if (!jvm || walk_read(w->words, CALLER_WORDS * 8, sp))
@@ -225,7 +223,7 @@ int walk_call_target(struct walk *w, u64 from)
  */
 static __always_inline int step_frameless(struct walk *w, const struct hotspot_layout *jvm)
 {
-	int stop = walk_call_target(w, w->blob.code_start);
+	int stop = walk_call_target(w, blob_code(&w->blob));
 
 	if (stop != STAT_STUB_FRAME)
 		return stop;
@@ -259,12 +257,13 @@ static __always_inline int step_buffer(struct walk *w, const struct hotspot_layo
 			return STAT_STUB_FRAME;
 		return go_on(w, RULE_RA_AT_SP, w->words[0], w->regs.sp + 8);
 	}
-	if (walk_read(w->words, 24, fp))
+	const u64 *words = walk_stack(w, fp, 3);
+	if (!words)
 		return STAT_UNREADABLE;
-	w->regs.fp = w->words[0];
-	if (w->words[1] == ENTRY_BARRIER)
-		return go_on(w, RULE_FP_FRAME, w->words[2], fp + 24);
-	return go_on(w, RULE_FP_FRAME, w->words[1], fp + 16);
+	w->regs.fp = words[0];
+	if (words[1] == ENTRY_BARRIER)
+		return go_on(w, RULE_FP_FRAME, words[2], fp + 24);
+	return go_on(w, RULE_FP_FRAME, words[1], fp + 16);
 }
 
 /* fxrstor [rsp]; add rsp, id: behind the call that c2i adapters make with all registers saved. */
@@ -326,7 +325,7 @@ static __always_inline int step_by_class(struct walk *w, const struct hotspot_la
 		return step_buffer(w, jvm);
 	/* No size is known, but some have a frame of fp: C1's slow paths of G1 barriers. */
 	u8 first = 0;
-	walk_read(&first, 1, b->code_start);
+	walk_read(&first, 1, blob_code(b));
 	return first == PUSH_FP ? step_buffer(w, jvm) : step_frameless(w, jvm);
 }
 
@@ -337,31 +336,26 @@ static __always_inline int step_by_class(struct walk *w, const struct hotspot_la
 static __always_inline void undo_deopt(struct walk *w)
 {
 	const struct blob *b = &w->blob;
-	u64 pc;
+	u64 off = w->regs.pc - b->addr;
 
-	if (w->is_leaf || !b->orig_pc || (w->regs.pc != b->deopt && w->regs.pc != b->deopt_mh) ||
-	    walk_read(&pc, sizeof(pc), w->regs.sp + b->orig_pc))
+	if (w->is_leaf || !b->orig_pc || (off != b->deopt && off != b->deopt_mh))
 		return;
-	if (pc - b->code_start < b->code_end - b->code_start)
-		w->frame.addr = pc;
+	const u64 *pc = walk_stack(w, w->regs.sp + b->orig_pc, 1);
+	if (pc && blob_holds(b, *pc))
+		w->frame.addr = *pc;
 }
 
-static __always_inline void set_frame(struct walk *w, const struct hotspot_layout *jvm)
+static __always_inline void set_frame(struct walk *w)
 {
 	const struct blob *b = &w->blob;
-	u64 kind = USER_FRAME_STUB, offset;
+	u64 offset;
 
-	if (b->class == HOTSPOT_CLASS_NMETHOD) {
-		kind = USER_FRAME_COMPILED;
+	if (b->class == HOTSPOT_CLASS_NMETHOD)
 		undo_deopt(w);
-	} else if (b->class == HOTSPOT_CLASS_NATIVE)
-		kind = USER_FRAME_WRAPPER;
-	else if (b->name && b->name == jvm->name_vtable)
-		kind = USER_FRAME_VTABLE;
 	offset = w->frame.addr - b->addr;
 	if (offset > USER_FRAME_BLOB_MASK)
 		offset = USER_FRAME_BLOB_MASK;
-	w->frame.info = kind << USER_FRAME_KIND_SHIFT | (w->is_leaf ? USER_FRAME_LEAF : 0) |
+	w->frame.info = (u64)b->kind << USER_FRAME_KIND_SHIFT | (w->is_leaf ? USER_FRAME_LEAF : 0) |
 			(b->compile_id & USER_FRAME_ID_MASK) << USER_FRAME_ID_SHIFT | offset;
 }
 
@@ -369,8 +363,7 @@ int walk_hotspot(struct walk *w)
 {
 	if (!w)
 		return STAT_NO_SCRATCH;
-	u32 index = w->proc.jvm;
-	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
+	const struct hotspot_layout *jvm = walk_jvm(w);
 
 	if (!jvm)
 		return STAT_NO_JVM;
@@ -382,7 +375,7 @@ int walk_hotspot(struct walk *w)
 	int stop = walk_find_blob(w, w->regs.pc - !w->is_leaf);
 	if (stop)
 		return stop;
-	set_frame(w, jvm);
+	set_frame(w);
 	if (w->is_leaf)
 		read_code(w);
 

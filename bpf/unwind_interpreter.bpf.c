@@ -9,9 +9,10 @@
 #define FP_DISTANCE_MAX     (1ULL << 20) /* of fp above sp: expression stack, monitors */
 #define SENDER_DISTANCE_MAX (1ULL << 16) /* of the caller's sp above fp: the locals */
 
-static __always_inline u64 slot(const struct walk *w, int words)
+/* `words` from fp; `slots` begins SLOTS_BELOW below it. */
+static __always_inline u64 slot(const u64 *slots, int words)
 {
-	return w->words[(SLOTS_BELOW + words) & (WALK_WORDS - 1)];
+	return slots[(SLOTS_BELOW + words) & 15];
 }
 
 static __always_inline bool is_method(u64 addr)
@@ -28,12 +29,12 @@ static __always_inline void set_interpreted(struct walk *w, u64 method, u64 bcp)
 			(bcp & USER_FRAME_BCP_MASK);
 }
 
-static __always_inline void leave(struct walk *w, u64 sender_sp)
+static __always_inline void leave(struct walk *w, const u64 *slots, u64 sender_sp)
 {
 	u64 fp = w->regs.fp, distance = sender_sp - fp;
 
-	w->regs.pc = slot(w, 1);
-	w->regs.fp = slot(w, 0);
+	w->regs.pc = slot(slots, 1);
+	w->regs.fp = slot(slots, 0);
 	w->regs.sp = distance > 0 && distance <= SENDER_DISTANCE_MAX ? sender_sp : fp + 16;
 }
 
@@ -41,15 +42,15 @@ static __always_inline void leave(struct walk *w, u64 sender_sp)
  * In a method entry the frame grows word by word: return address, fp, sender sp, last sp, and
  * only then the Method, which until then is in rbx. r13 is the sender sp before it is pushed.
  */
-static __always_inline int step_entry(struct walk *w)
+static __always_inline int step_entry(struct walk *w, const u64 *slots)
 {
-	u64 sender_sp = w->regs.fp == w->regs.sp ? w->regs.r13 : slot(w, -1);
+	u64 sender_sp = w->regs.fp == w->regs.sp ? w->regs.r13 : slot(slots, -1);
 
 	if (!is_method(w->regs.bx))
 		return STAT_INTERPRETER_FRAME;
 	set_interpreted(w, w->regs.bx, 0);
 	w->rule = RULE_INTERPRETER_ENTRY;
-	leave(w, sender_sp);
+	leave(w, slots, sender_sp);
 	return 0;
 }
 
@@ -64,7 +65,6 @@ static __always_inline int step_before_entry(struct walk *w, const struct hotspo
 
 	if (!is_method(w->regs.bx))
 		return STAT_INTERPRETER_FRAME;
-	/* Over slots -10 and -9, which nobody reads. */
 	if (walk_read(w->words, 16, w->regs.sp))
 		return STAT_UNREADABLE;
 	if (walk_is_return_address(jvm, w->words[0]))
@@ -119,12 +119,13 @@ static __always_inline bool runs(const struct walk *w, const struct hotspot_layo
 	return w->regs.r13 - (const_method + jvm->bytecode) <= size;
 }
 
-static __always_inline int step_leaf(struct walk *w, const struct hotspot_layout *jvm, bool has_fp)
+static __always_inline int step_leaf(struct walk *w, const struct hotspot_layout *jvm,
+				     const u64 *slots)
 {
-	u64 method = has_fp ? slot(w, jvm->method_slot) : 0, bcp = w->regs.r13;
+	u64 method = slots ? slot(slots, jvm->method_slot) : 0, bcp = w->regs.r13;
 
-	if (has_fp && w->regs.fp - w->regs.sp <= 16)
-		return step_entry(w);
+	if (slots && w->regs.fp - w->regs.sp <= 16)
+		return step_entry(w, slots);
 	if (!runs(w, jvm, method)) {
 		if (is_stack(w, w->regs.r13) && !step_before_entry(w, jvm))
 			return 0;
@@ -132,13 +133,15 @@ static __always_inline int step_leaf(struct walk *w, const struct hotspot_layout
 			return 0;
 		/* A callee has just returned and left anything in r13: the frame has the pointer.
 		 */
-		if (!is_method(method))
+		if (!slots || !is_method(method))
 			return STAT_INTERPRETER_FRAME;
-		bcp = slot(w, jvm->bcp_slot);
+		bcp = slot(slots, jvm->bcp_slot);
 	}
+	if (!slots) /* the verifier does not see that a method came from there */
+		return STAT_INTERPRETER_FRAME;
 	set_interpreted(w, method, bcp);
 	w->rule = RULE_INTERPRETER;
-	leave(w, slot(w, jvm->sender_sp_slot));
+	leave(w, slots, slot(slots, jvm->sender_sp_slot));
 	return 0;
 }
 
@@ -157,8 +160,7 @@ int walk_interpreter(struct walk *w)
 {
 	if (!w)
 		return STAT_NO_SCRATCH;
-	u32 index = w->proc.jvm;
-	const struct hotspot_layout *jvm = bpf_map_lookup_elem(&jvms, &index);
+	const struct hotspot_layout *jvm = walk_jvm(w);
 
 	if (!jvm)
 		return STAT_NO_JVM;
@@ -171,17 +173,20 @@ int walk_interpreter(struct walk *w)
 	}
 
 	u64 fp = w->regs.fp;
-	bool has_fp = !(fp & 7) && fp - w->regs.sp <= FP_DISTANCE_MAX;
-	if (has_fp && walk_read(w->words, (SLOTS_BELOW + 2) * 8, fp - SLOTS_BELOW * 8))
-		return STAT_UNREADABLE;
+	const u64 *slots = NULL;
+	if (!(fp & 7) && fp - w->regs.sp <= FP_DISTANCE_MAX) {
+		slots = walk_stack(w, fp - SLOTS_BELOW * 8, SLOTS_BELOW + 2);
+		if (!slots)
+			return STAT_UNREADABLE;
+	}
 	if (w->is_leaf)
-		return step_leaf(w, jvm, has_fp);
+		return step_leaf(w, jvm, slots);
 
-	u64 method = slot(w, jvm->method_slot);
-	if (!has_fp || !is_method(method))
+	u64 method = slots ? slot(slots, jvm->method_slot) : 0;
+	if (!slots || !is_method(method))
 		return STAT_INTERPRETER_FRAME;
-	set_interpreted(w, method, slot(w, jvm->bcp_slot));
+	set_interpreted(w, method, slot(slots, jvm->bcp_slot));
 	w->rule = RULE_INTERPRETER;
-	leave(w, slot(w, jvm->sender_sp_slot));
+	leave(w, slots, slot(slots, jvm->sender_sp_slot));
 	return 0;
 }

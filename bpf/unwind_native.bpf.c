@@ -42,24 +42,25 @@ static __always_inline bool find_row(const struct walk *w, u64 pc, struct unwind
 	return true;
 }
 
-static __always_inline bool find_cached_row(struct walk *w, u64 pc, struct unwind_row *out)
+/* Finds the row of `addr`; 0 or enum stat. */
+static __always_inline int recall_row(struct walk *w, u64 addr, struct unwind_row *out)
 {
-	u64 key = (u64)w->range.first_page << 32 | pc;
-	u64 slot = (pc ^ pc >> 8 ^ w->range.first_page) & (WALK_CACHED_ROWS - 1);
-	struct cached_row *cached = &w->cached_rows[slot];
+	struct cached_row *known = &w->rows[(addr ^ addr >> 9) & (WALK_ROWS - 1)];
 
-	if (pc >> UNWIND_PAGE_SHIFT >= w->range.nr_pages)
-		return false;
-	if (cached->key != key || cached->row.pc != w->proc.generation) {
-		if (!find_row(w, pc, &cached->row)) {
-			cached->key = 0;
-			return false;
-		}
-		cached->key = key;
-		cached->row.pc = w->proc.generation;
+	if (known->pc != addr || known->row.pc != w->proc.publication) {
+		known->pc = 0;
+		known->row.kind = ROW_NONE;
+		if (!walk_find_range(w, addr))
+			return STAT_NO_MAPPING;
+		u64 pc = addr - w->range.bias;
+		if (w->range.kind != RANGE_ROWS || pc >> UNWIND_PAGE_SHIFT >= w->range.nr_pages ||
+		    !find_row(w, pc, &known->row))
+			known->row.kind = ROW_NONE;
+		known->pc = addr;
+		known->row.pc = w->proc.publication;
 	}
-	*out = cached->row;
-	return true;
+	*out = known->row;
+	return 0;
 }
 
 /* Code without a row is assembly that keeps sp where it was at its entry, or not code at all. */
@@ -128,23 +129,19 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_row *row
 /* Return address and saved fp; below sp nothing is read: it may lie in a page never touched. */
 static __always_inline int read_saved(struct walk *w, const struct unwind_row *row, u64 cfa)
 {
-	u64 fp_at = cfa + row->fp_off * 8LL;
+	u64 fp_at = row->kind == ROW_FP_DEREF ? w->regs.fp : cfa + row->fp_off * 8LL;
+	const u64 *word;
 
-	/* Most functions save fp right below the return address: one read for both. */
-	if (row->fp_off == -2 && row->kind != ROW_FP_DEREF) {
-		if (walk_read(w->words, 16, cfa - 16))
+	if (row->fp_off || row->kind == ROW_FP_DEREF) {
+		word = walk_stack(w, fp_at, 1);
+		if (!word)
 			return STAT_UNREADABLE;
-		w->regs.fp = w->words[0];
-		w->regs.pc = w->words[1];
-		return 0;
+		w->regs.fp = *word;
 	}
-	if (row->kind == ROW_FP_DEREF)
-		fp_at = w->regs.fp;
-	if (walk_read(&w->regs.pc, sizeof(u64), cfa - 8))
+	word = walk_stack(w, cfa - 8, 1);
+	if (!word)
 		return STAT_UNREADABLE;
-	if ((row->fp_off || row->kind == ROW_FP_DEREF) &&
-	    walk_read(&w->regs.fp, sizeof(u64), fp_at))
-		return STAT_UNREADABLE;
+	w->regs.pc = *word;
 	return 0;
 }
 
@@ -155,13 +152,14 @@ int walk_native(struct walk *w)
 
 	if (!w)
 		return STAT_NO_SCRATCH;
-	u64 pc = w->regs.pc - w->range.bias - !w->is_leaf;
-	if (w->range.kind != RANGE_ROWS || !find_cached_row(w, pc, &row) || row.kind == ROW_NONE)
+	int stop = recall_row(w, w->regs.pc - !w->is_leaf, &row);
+	if (stop)
+		return stop;
+	if (row.kind == ROW_NONE)
 		return step_without_row(w);
 	if (row.kind == ROW_SIGNAL)
 		return step_signal(w);
-
-	int stop = find_cfa(w, &row, &cfa);
+	stop = find_cfa(w, &row, &cfa);
 	if (stop)
 		return stop;
 	if (cfa <= w->regs.sp || cfa > w->regs.sp + FRAME_BYTES_MAX || cfa & 7)

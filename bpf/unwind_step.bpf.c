@@ -5,6 +5,7 @@
 
 #define RANGE_STEPS 20   /* of a binary search: a million ranges a process */
 #define PC_MIN      4096 /* no code below */
+#define PAGE_BYTES  4096
 
 static __always_inline bool holds(const struct unwind_range *r, u64 addr)
 {
@@ -37,6 +38,32 @@ int walk_find_range(struct walk *w, u64 addr)
 	return 0;
 }
 
+int walk_move_window(struct walk *w, u64 at, u64 nr)
+{
+	u64 bytes = sizeof(w->window);
+
+	if (!w)
+		return -1;
+	w->window_at = at;
+	if (walk_read(w->window, bytes, at)) { /* the stack's end, mostly */
+		bytes = (PAGE_BYTES - at % PAGE_BYTES) & (sizeof(w->window) - 8);
+		if (walk_read(w->window, bytes, at))
+			bytes = 0;
+	}
+	w->window_words = bytes / 8;
+	return w->window_words < nr;
+}
+
+/* What is remembered spares the search; the interpreter's code is never anything else. */
+static __always_inline bool is_in_code_heap(struct walk *w, u64 addr)
+{
+	const struct hotspot_layout *jvm = walk_jvm(w);
+
+	return jvm && walk_is_code(jvm, addr) &&
+	       (walk_is_interpreter(jvm, addr) || walk_recall_blob(w, addr) ||
+		(walk_find_range(w, addr) && w->range.kind == RANGE_CODE_HEAP));
+}
+
 static __always_inline int find_caller(struct walk *w)
 {
 	w->rule = RULE_NONE;
@@ -44,9 +71,7 @@ static __always_inline int find_caller(struct walk *w)
 	w->frame.info = w->is_leaf ? USER_FRAME_LEAF : 0;
 	if (w->regs.pc < PC_MIN)
 		return STAT_NULL_PC;
-	if (!walk_find_range(w, w->regs.pc - !w->is_leaf))
-		return STAT_NO_MAPPING;
-	return w->range.kind == RANGE_CODE_HEAP ? walk_hotspot(w) : walk_native(w);
+	return is_in_code_heap(w, w->regs.pc - !w->is_leaf) ? walk_hotspot(w) : walk_native(w);
 }
 
 int unwind_step(struct scratch *s)
@@ -87,6 +112,7 @@ __hidden u32 unwind_walk(struct scratch *s)
 	w->is_frozen = 0;
 	w->range.start = w->range.end = 0;
 	w->blob.code_start = w->blob.code_end = 0;
+	w->window_words = 0;
 	for (u32 i = 0; i < ABI_USER_FRAMES + 1; i++) {
 		u32 stop = unwind_step(s);
 

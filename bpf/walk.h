@@ -45,33 +45,47 @@ struct regs {
 	u64 ax, bx, dx, r13, r15; /* valid in a leaf only */
 };
 
-/* The blob of the code heap that a step stands in. */
+/* The blob of the code heap that a step stands in. Small, because many are remembered. */
 struct blob {
 	u64 addr;                 /* CodeBlob * */
-	u64 code_start, code_end; /* [code_start, code_end) */
-	u64 name;
-	s32 frame_size;     /* in words; -1: it has no frame of its own */
-	s32 frame_complete; /* from code_start; <= 0: no prologue is known */
-	u32 class;          /* enum hotspot_class */
-	u32 compile_id;
-	u64 deopt, deopt_mh; /* return addresses of deoptimised frames; 0: none */
-	u32 orig_pc;         /* where such a frame keeps the real pc, from sp; 0: none */
+	u32 code_start, code_end; /* from addr, [code_start, code_end) */
+	u32 deopt, deopt_mh;      /* from addr: where deoptimised frames return; 0: none */
+	u32 orig_pc;              /* where such a frame keeps the real pc, from sp; 0: none */
+	s32 frame_size;           /* in words; -1: it has no frame of its own */
+	s32 frame_complete;       /* from code_start; <= 0: no prologue is known */
+	u32 compile_id;           /* 0 if it is no nmethod */
+	u32 name;                 /* the lower half of the pointer */
+	u32 publication;          /* unwind_proc.publication under which it was found; 0: never */
+	u8 class;                 /* enum hotspot_class */
+	u8 kind;                  /* enum user_frame_kind of its frames */
 };
+
+static __always_inline u64 blob_code(const struct blob *b)
+{
+	return b->addr + b->code_start;
+}
+
+static __always_inline bool blob_holds(const struct blob *b, u64 pc)
+{
+	return pc - b->addr - b->code_start < b->code_end - b->code_start;
+}
 
 #define WALK_BLOCK_BYTES 16 /* >= sizeof(HeapBlock), which precedes a CodeBlob */
 #define WALK_CODE_BEFORE 32
 #define WALK_CODE_AFTER  32
 #define WALK_WORDS       32
+#define WALK_WINDOW      64 /* words of the stack that are read at once */
 
 /*
- * Rows found lately, also by other processes of the same files: the lower frames of a thread are
- * ever the same, while the tables have gone from the CPU's caches and TLB between two samples.
+ * What was found lately, by the bits of the pc: the frames of a thread are ever the same, while
+ * the tables and the headers of code blobs have left the CPU's caches and TLB between two samples.
  */
-#define WALK_CACHED_ROWS 256
+#define WALK_ROWS  512
+#define WALK_BLOBS 256
 
 struct cached_row {
-	u64 key;               /* unwind_range.first_page << 32 | pc - bias */
-	struct unwind_row row; /* `pc` holds the generation */
+	u64 pc;
+	struct unwind_row row; /* its `pc` is unwind_proc.publication */
 };
 
 struct walk {
@@ -86,8 +100,12 @@ struct walk {
 	struct blob blob;
 	u8 header[WALK_BLOCK_BYTES + HOTSPOT_HEADER_MAX]; /* HeapBlock's end, then the CodeBlob */
 	u8 code[WALK_CODE_BEFORE + WALK_CODE_AFTER];      /* around the pc of a leaf */
-	struct cached_row cached_rows[WALK_CACHED_ROWS];
-	u64 words[WALK_WORDS]; /* of the stack */
+	struct cached_row rows[WALK_ROWS];
+	struct blob blobs[WALK_BLOBS];
+	u64 window_at;           /* where the window lies in the stack */
+	u64 window_words;        /* that are in it */
+	u64 window[WALK_WINDOW]; /* one read for several frames */
+	u64 words[WALK_WORDS];   /* of the stack, where the window does not fit */
 };
 
 /* The steps are global functions: the verifier looks at each once, not at every call. */
@@ -102,12 +120,32 @@ int walk_native(struct walk *w);
 int walk_hotspot(struct walk *w);
 int walk_interpreter(struct walk *w);
 
+/* Fills w->blob if it is remembered what holds `addr` and still does: returns whether so. */
+int walk_recall_blob(struct walk *w, u64 addr);
+
 /* Fills w->blob for `addr` in the code heap w->range. 0 or enum stat. */
 int walk_find_blob(struct walk *w, u64 addr);
+
+/* Moves the window of the stack so that it begins at `at`; 0 if it has `nr` words from there. */
+int walk_move_window(struct walk *w, u64 at, u64 nr);
 
 static __always_inline int walk_read(void *out, u32 size, u64 addr)
 {
 	return bpf_probe_read_user(out, size, (void *)addr);
+}
+
+/* `nr` words of the stack, at most WALK_WINDOW; NULL if they cannot be read. */
+static __always_inline const u64 *walk_stack(struct walk *w, u64 at, u64 nr)
+{
+	u64 off = at - w->window_at;
+
+	if (off & 7 || off >= sizeof(w->window) || off / 8 + nr > w->window_words) {
+		if (walk_move_window(w, at, nr))
+			return NULL;
+		off = 0;
+	}
+	asm volatile("" : "+r"(off)); /* or the compiler drops the mask, which the verifier wants */
+	return (const u64 *)((const u8 *)w->window + (off & (sizeof(w->window) - 8)));
 }
 
 #define CALL_BYTES 8 /* read before a return address */

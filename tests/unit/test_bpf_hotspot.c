@@ -158,6 +158,42 @@ static void the_body_of_an_nmethod_has_its_frame_size(void **state)
 	assert_int_equal(scratch.words[1] & USER_FRAME_BLOB_MASK, CODE + 0x100 - BLOB);
 }
 
+static void step_again(u64 sp_words)
+{
+	scratch.walk.regs = (struct regs){ .pc = CODE + 0x100, .sp = STACK, .fp = 0xf0 };
+	scratch.walk.is_leaf = 1;
+	scratch.walk.blob = (struct blob){ 0 };
+	scratch.sample.nr_user = 0;
+	assert_step(sp_words, 0);
+}
+
+static void a_blob_is_remembered_until_another_takes_its_place(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 20, "\x90\x90");
+	world.stack[5] = world.stack[8] = CALLER;
+	scratch.walk.proc.publication = 1;
+	step_again(6);
+	put_value(BLOB + FRAME_SIZE_OFF, s32, 9);
+	step_again(6);
+	put_value(BLOB + ID_OFF, s32, 4712);
+	step_again(9);
+	put_value(BLOB + FRAME_SIZE_OFF, s32, 6);
+	scratch.walk.proc.publication = 2;
+	step_again(6);
+}
+
+static void a_stub_is_remembered_by_its_name(void **state)
+{
+	set_code(1003, 6, 20, "\x90\x90");
+	world.stack[5] = world.stack[8] = CALLER;
+	scratch.walk.proc.publication = 1;
+	step_again(6);
+	put_value(BLOB + FRAME_SIZE_OFF, s32, 9);
+	step_again(6);
+	put_value(BLOB + NAME_OFF, u64, 1004);
+	step_again(9);
+}
+
 /* What stands at the pc of a leaf, and where its caller is. */
 struct leaf {
 	const char *what;
@@ -402,6 +438,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_body_of_an_nmethod_has_its_frame_size),
+		cmocka_unit_test(a_blob_is_remembered_until_another_takes_its_place),
+		cmocka_unit_test(a_stub_is_remembered_by_its_name),
 		cmocka_unit_test(leaves_have_their_return_address_where_the_code_says),
 		cmocka_unit_test(arguments_that_were_pushed_are_searched_through),
 		cmocka_unit_test(a_stale_address_that_no_call_left_is_not_believed),

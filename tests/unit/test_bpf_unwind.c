@@ -210,6 +210,36 @@ static void kernel_frames_in_front_stay(void **state)
 	assert_int_equal(scratch.words[3], CODE + 0x10);
 }
 
+static void rows_are_remembered_for_one_publication(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 1, ROW_SP, 0 }, { 0x100, 0, ROW_END, 0 } };
+	set_rows(rows, 2);
+	const struct regs regs = scratch.walk.regs;
+	world.stack[0] = world.stack[1] = CODE + 0x105;
+	scratch.walk.proc.publication = 1;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.walk.regs.sp, STACK + 8);
+	for (u32 publication = 1; publication <= 2; publication++) {
+		world.rows[2].cfa_off = 2;
+		scratch.walk.regs = regs;
+		scratch.walk.proc.publication = publication;
+		assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+		assert_int_equal(scratch.walk.regs.sp, STACK + 8 * publication);
+	}
+}
+
+static void the_last_words_of_a_stack_are_read(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 1, ROW_SP, 0 }, { 0x100, 0, ROW_END, 0 } };
+	set_rows(rows, 2);
+	for (u32 words = 1; words <= WALK_WINDOW + 1; words++) {
+		scratch.walk.regs =
+			(struct regs){ .pc = CODE + 0x10, .sp = STACK + 8 * (WORDS - words) };
+		world.stack[WORDS - words] = CODE + 0x105;
+		assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +257,8 @@ int main(void)
 		cmocka_unit_test(unreadable_stack_ends_the_walk),
 		cmocka_unit_test(endless_recursion_is_cut_at_1024_frames_with_the_leaf_kept),
 		cmocka_unit_test(kernel_frames_in_front_stay),
+		cmocka_unit_test(rows_are_remembered_for_one_publication),
+		cmocka_unit_test(the_last_words_of_a_stack_are_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

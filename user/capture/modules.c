@@ -39,7 +39,7 @@ struct modules {
 	struct rowcache cache;
 	struct extents extents;
 	struct dict by_key; /* struct module * */
-	u32 nr_failed, nr_evicted;
+	u32 nr_failed;
 	u64 build_ns;
 	bool is_full; /* the last table did not fit */
 };
@@ -62,7 +62,6 @@ static void free_module(struct modules *all, struct module *mod)
 {
 	extents_free(&all->extents, mod->first_page, mod->nr_entries, time_mono_ns());
 	all->nr_failed -= mod->err != 0;
-	all->nr_evicted++;
 	vec_fini(&mod->parts);
 	free(mod);
 }
@@ -287,7 +286,6 @@ struct modules_usage modules_usage(const struct modules *all)
 	return (struct modules_usage){
 		.nr_modules = (u32)all->by_key.nr,
 		.nr_failed = all->nr_failed,
-		.nr_evicted = all->nr_evicted,
 		.nr_rows = all->extents.nr_used,
 		.nr_rows_max = all->extents.size,
 		.build_ns = all->build_ns,

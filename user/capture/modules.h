@@ -33,8 +33,7 @@ bool modules_evict(struct modules *all);
 
 struct modules_usage {
 	u32 nr_modules, nr_failed, nr_rows, nr_rows_max;
-	u32 nr_evicted; /* modules that are gone: their rows' places may hold others */
-	u64 build_ns;   /* CPU time of building rows */
+	u64 build_ns; /* CPU time of building rows */
 };
 
 struct modules_usage modules_usage(const struct modules *all);

@@ -36,7 +36,7 @@ struct tables {
 	struct modules *modules;
 	struct extents free_ranges, free_jvms;
 	struct dict processes; /* by pid: struct tables_process * */
-	u32 nr_evicted;
+	u32 nr_evicted, nr_publications;
 };
 
 static int map_area(int fd, size_t nr, size_t size, struct area *out)
@@ -220,7 +220,7 @@ static int publish(struct tables *t, struct tables_process *p, u32 jvm)
 	struct unwind_proc entry = p->entry, *old = &p->entry;
 
 	entry.jvm = jvm;
-	entry.generation = modules_usage(t->modules).nr_evicted + 1;
+	entry.publication = ++t->nr_publications ?: ++t->nr_publications;
 	entry.nr_ranges = list_ranges(p, layout, list);
 	int err = alloc_evicting(t, &t->free_ranges, entry.nr_ranges, p, &entry.first_range);
 	if (err)
