@@ -166,7 +166,7 @@ check: deps-test
 	$(Q)$(MAKE) --no-print-directory test
 
 # The JVM reader on JDK 8 to 28, which tests/jvm/jdks obtains once (3 GB).
-check-jdks: all $(O)/tests/unit/test_jvm_hotspot $(O)/tests/unit/test_jvm_churn test-programs
+check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names) test-programs
 	$(Q)tests/lib/apt-ensure debootstrap
 	$(Q)O=$(O) tests/jvm/check-jdks
 

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "jvm/hotspot.h"
+#include "jvm/thread_names.h"
 
 #define FRAMES_MAX 64
 
@@ -142,11 +143,19 @@ static void print_threads(struct hotspot *h, bool each)
 		return;
 	}
 	printf("threads   %zd\n", nr);
-	for (ssize_t i = 0; each && i < nr; i++)
-		printf("  %d  JavaThread %#llx, stack %#llx-%#llx\n", threads[i].tid,
+	if (!each)
+		return;
+	struct thread_names *names = thread_names_new();
+	int err = thread_names_read(names, h);
+	if (err)
+		printf("          their names cannot be read: %s\n", strerror(-err));
+	for (ssize_t i = 0; i < nr; i++)
+		printf("  %d  JavaThread %#llx, stack %#llx-%#llx  %s\n", threads[i].tid,
 		       (unsigned long long)threads[i].thread.java_thread,
 		       (unsigned long long)threads[i].thread.stack_start,
-		       (unsigned long long)threads[i].thread.stack_end);
+		       (unsigned long long)threads[i].thread.stack_end,
+		       thread_names_find(names, threads[i].tid) ?: "?");
+	thread_names_free(names);
 }
 
 static void print_gaps(const struct hotspot *h)

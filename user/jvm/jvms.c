@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "jvm/thread_names.h"
 #include "proc/status.h"
 
 #define RETRY_FIRST_NS (20 * NS_PER_MS)
@@ -17,6 +18,7 @@ struct jvm_entry {
 	pid_t pid;
 	u64 start_ns;
 	struct hotspot *hotspot; /* NULL while `err` is not 0 */
+	struct thread_names *threads;
 	int err;
 	bool is_told; /* `changed` knows this layout */
 	u64 retry_ns, pause_ns;
@@ -31,12 +33,18 @@ struct jvms *jvms_new(void)
 	return xcalloc(1, sizeof(struct jvms));
 }
 
+static void entry_fini(struct jvm_entry *e)
+{
+	hotspot_free(e->hotspot);
+	thread_names_free(e->threads);
+}
+
 void jvms_free(struct jvms *all)
 {
 	if (!all)
 		return;
 	vec_each(e, &all->entries)
-		hotspot_free(e->hotspot);
+		entry_fini(e);
 	vec_fini(&all->entries);
 	free(all);
 }
@@ -61,7 +69,10 @@ void jvms_add(struct jvms *all, pid_t pid, u64 start_ns)
 	if (find(all, pid, start_ns))
 		return;
 
-	struct jvm_entry e = { .pid = pid, .start_ns = start_ns, .pause_ns = RETRY_FIRST_NS };
+	struct jvm_entry e = { .pid = pid,
+			       .start_ns = start_ns,
+			       .threads = thread_names_new(),
+			       .pause_ns = RETRY_FIRST_NS };
 	try_open(&e);
 	vec_push(&all->entries, e);
 }
@@ -71,6 +82,13 @@ struct hotspot *jvms_find(const struct jvms *all, pid_t pid, u64 start_ns)
 	const struct jvm_entry *e = find(all, pid, start_ns);
 
 	return e ? e->hotspot : NULL;
+}
+
+const char *jvms_thread_name(struct jvms *all, pid_t pid, u64 start_ns, pid_t tid, const char *comm)
+{
+	const struct jvm_entry *e = find(all, pid, start_ns);
+
+	return e && e->hotspot ? thread_names_ask(e->threads, e->hotspot, tid, comm) : NULL;
 }
 
 static bool is_due(const struct jvm_entry *e)
@@ -99,6 +117,6 @@ void jvms_remove(struct jvms *all, pid_t pid, u64 start_ns)
 
 	if (!e)
 		return;
-	hotspot_free(e->hotspot);
+	entry_fini(e);
 	*e = all->entries.at[--all->entries.nr];
 }

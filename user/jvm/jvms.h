@@ -16,6 +16,13 @@ void jvms_add(struct jvms *all, pid_t pid, u64 start_ns);
 struct hotspot *jvms_find(const struct jvms *all, pid_t pid, u64 start_ns);
 
 /*
+ * The full name of a Java thread, of which `comm` is what the kernel said when it was sampled; NULL
+ * if it is not known. Clean UTF-8, valid until the next call. See thread_names_ask.
+ */
+const char *jvms_thread_name(struct jvms *all, pid_t pid, u64 start_ns, pid_t tid,
+			     const char *comm);
+
+/*
  * Tries again what is not ready, looks for what changed, and calls `changed` for every JVM whose
  * hotspot_layout is new or another since the last call.
  */

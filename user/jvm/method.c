@@ -109,8 +109,7 @@ static int symbol_length(const struct jvm *j, const u8 *bytes, size_t len)
 	return (int)((u32)jvm_get(&j->build, SYMBOL_LENGTH_AND_REFCOUNT, bytes, len) >> 16);
 }
 
-/* The bytes of a Symbol; `*text` is the caller's to free. */
-static int read_symbol(const struct jvm *j, u64 symbol, char **text, size_t *text_len)
+int method_symbol(const struct jvm *j, u64 symbol, char **text, size_t *text_len)
 {
 	u64 body = j->build.fields[SYMBOL_BODY].at;
 	u8 first[SYMBOL_FIRST];
@@ -160,7 +159,7 @@ static int read_pool_text(struct methods *all, u64 pool, u32 pool_length, u64 ta
 		return nr < 0 ? nr : -EFAULT;
 	if (tag != TAG_UTF8)
 		return -EBADMSG;
-	int err = read_symbol(j, symbol & ~1ull, &text, &len);
+	int err = method_symbol(j, symbol & ~1ull, &text, &len);
 	if (err)
 		return err;
 	*out = java_names_intern(all->names, text, len);
@@ -178,7 +177,7 @@ static int read_holder(struct methods *all, u64 holder, struct method_name *m, u
 	if (!is_pointer(holder))
 		return -EBADMSG;
 	int err = jvm_read(j, holder, KLASS_NAME, &symbol);
-	err = err ? err : read_symbol(j, symbol, &text, &len);
+	err = err ? err : method_symbol(j, symbol, &text, &len);
 	if (err)
 		return err;
 	if (!len)

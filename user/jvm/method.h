@@ -32,4 +32,7 @@ int methods_find(struct methods *all, u64 method, const struct method_name **out
 /* The source line of a bytecode of the method that was just found, 0 if unknown. */
 u32 methods_line(struct methods *all, const struct method_name *m, s32 bci);
 
+/* The bytes of a Symbol; `*text` is the caller's to free. -EBADMSG, -EFAULT, -ESRCH. */
+int method_symbol(const struct jvm *j, u64 symbol, char **text, size_t *text_len);
+
 #define METHODS_MAX 8192

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads with names of every kind that sleep; one is renamed by another at each line of input.
+import java.util.concurrent.CountDownLatch;
+
+public class Threads {
+	static Thread start(String name, CountDownLatch latch) {
+		Thread t = new Thread(() -> {
+			latch.countDown();
+			try {
+				Thread.sleep(3600_000);
+			} catch (InterruptedException e) {
+				return;
+			}
+		}, name);
+		t.setDaemon(true);
+		t.start();
+		return t;
+	}
+
+	public static void main(String[] args) throws Exception {
+		CountDownLatch latch = new CountDownLatch(5);
+		StringBuilder endless = new StringBuilder("endless-");
+		for (int i = 0; i < 2000; i++)
+			endless.append((char) ('a' + i % 26));
+		start("a-name-that-is-longer-than-the-kernel-keeps-0001", latch);
+		start("caf\u00e9-bar-\u00fcber", latch);
+		start("\u7dda\u7a0b-\ud83d\ude80-\u0001", latch);
+		start(endless.toString(), latch);
+		Thread renamed = start("renamed-0", latch);
+		latch.await();
+		if (args.length > 0)
+			System.gc();
+		System.out.println("ready");
+		for (int i = 1; System.in.read() >= 0; i++) {
+			renamed.setName("renamed-for-the-" + i + "th-time");
+			System.out.println("renamed");
+		}
+	}
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The full names of the threads of a live JVM. JDK=N: one of tests/jvm/jdks instead of the host's;
+ * JVM_FLAGS: more flags for it.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "java.h"
+#include "jvm/thread_names.h"
+#include "test.h"
+
+struct world {
+	pid_t child, pid;
+	FILE *in, *out;
+	struct hotspot *h;
+	struct thread_names *names;
+};
+
+static struct world world;
+
+static void await(const char *word)
+{
+	char line[256] = "";
+
+	while (strcmp(line, word) != 0)
+		assert_non_null(fgets(line, sizeof(line), world.out));
+}
+
+static int start_jvm(void **state)
+{
+	const char *flags = getenv("JVM_FLAGS");
+	int in[2], out[2];
+	char args[512];
+
+	/* ZGC would leave an old copy of the thread that is renamed later. */
+	snprintf(args, sizeof(args), "%s Threads %s", flags ? flags : "",
+		 flags && strstr(flags, "ZGC") ? "" : "gc");
+	if (pipe(in) || pipe(out))
+		return -1;
+	world.child = fork();
+	if (!world.child) {
+		dup2(in[0], STDIN_FILENO);
+		close(in[1]);
+		java_exec(out[1], args);
+	}
+	close(in[0]);
+	close(out[1]);
+	world.in = fdopen(in[1], "we");
+	world.out = fdopen(out[0], "re");
+	await("ready\n");
+	world.pid = java_pid(world.child);
+	world.names = thread_names_new();
+	return hotspot_open(world.pid, 0, &world.h);
+}
+
+static int stop_jvm(void **state)
+{
+	hotspot_free(world.h);
+	thread_names_free(world.names);
+	kill(world.child, SIGKILL);
+	waitpid(world.child, NULL, 0);
+	fclose(world.in);
+	fclose(world.out);
+	return 0;
+}
+
+/* The tid of the thread with that name, 0 if there is none. */
+static pid_t find(const char *name)
+{
+	struct hotspot_thread_id *all;
+	ssize_t nr = hotspot_threads(world.h, &all);
+	pid_t tid = 0;
+
+	assert_true(nr > 0);
+	for (ssize_t i = 0; i < nr; i++) {
+		const char *found = thread_names_find(world.names, all[i].tid);
+		if (found && !strcmp(found, name))
+			tid = all[i].tid;
+	}
+	free(all);
+	return tid;
+}
+
+static void assert_comm_begins(pid_t tid, const char *prefix)
+{
+	char path[64], comm[32] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", world.pid, tid);
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	assert_non_null(fgets(comm, sizeof(comm), f));
+	fclose(f);
+	assert_memory_equal(comm, prefix, strlen(prefix));
+}
+
+static void every_thread_has_a_name(void **state)
+{
+	struct hotspot_thread_id *all;
+
+	assert_int_equal(thread_names_read(world.names, world.h), 0);
+	ssize_t nr = hotspot_threads(world.h, &all);
+	assert_true(nr > 5);
+	for (ssize_t i = 0; i < nr; i++)
+		assert_non_null(thread_names_find(world.names, all[i].tid));
+	free(all);
+	assert_true(find("main"));
+	assert_true(find("Reference Handler"));
+}
+
+static void a_name_is_longer_than_the_kernels(void **state)
+{
+	pid_t tid = find("a-name-that-is-longer-than-the-kernel-keeps-0001");
+
+	assert_true(tid);
+	assert_comm_begins(tid, "a-name");
+}
+
+static void names_beyond_ascii_are_clean_utf8(void **state)
+{
+	assert_true(find("café-bar-über"));
+	assert_true(find("線程-🚀-\xef\xbf\xbd"));
+}
+
+static void an_endless_name_is_cut(void **state)
+{
+	char name[513] = "endless-";
+
+	for (int i = 8; i < 512; i++)
+		name[i] = (char)('a' + (i - 8) % 26);
+	assert_true(find(name));
+}
+
+/* Asks until the name has come or ten seconds are over. */
+static void assert_named(pid_t tid, const char *comm, const char *expected)
+{
+	const char *name = "";
+
+	for (int i = 0; i < 1000 && strcmp(name, expected) != 0; i++) {
+		name = thread_names_ask(world.names, world.h, tid, comm);
+		assert_non_null(name);
+		usleep(10000);
+	}
+	assert_string_equal(name, expected);
+}
+
+static void a_thread_that_another_renamed_is_read_anew(void **state)
+{
+	pid_t tid = find("renamed-0");
+
+	assert_true(tid);
+	assert_string_equal(thread_names_ask(world.names, world.h, tid, "renamed-0"), "renamed-0");
+	fputc('x', world.in);
+	fflush(world.in);
+	await("renamed\n");
+	assert_named(tid, "renamed-0", "renamed-for-the-1th-time");
+}
+
+static void a_thread_whose_comm_changed_is_read_anew(void **state)
+{
+	pid_t tid = find("renamed-for-the-1th-time");
+
+	fputc('x', world.in);
+	fflush(world.in);
+	await("renamed\n");
+	assert_named(tid, "renamed-for-the", "renamed-for-the-2th-time");
+}
+
+static void what_an_agent_told_is_found(void **state)
+{
+	struct thread_names *told = thread_names_new();
+
+	thread_names_tell(told, 7, "short-lived\x1b", 12);
+	assert_string_equal(thread_names_find(told, 7), "short-lived\xef\xbf\xbd");
+	thread_names_tell(told, 7, "its-successor", 13);
+	assert_string_equal(thread_names_find(told, 7), "its-successor");
+	assert_null(thread_names_find(told, 8));
+	thread_names_free(told);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_thread_has_a_name),
+		cmocka_unit_test(a_name_is_longer_than_the_kernels),
+		cmocka_unit_test(names_beyond_ascii_are_clean_utf8),
+		cmocka_unit_test(an_endless_name_is_cut),
+		cmocka_unit_test(a_thread_that_another_renamed_is_read_anew),
+		cmocka_unit_test(a_thread_whose_comm_changed_is_read_anew),
+		cmocka_unit_test(what_an_agent_told_is_found),
+	};
+	return cmocka_run_group_tests(tests, start_jvm, stop_jvm);
+}

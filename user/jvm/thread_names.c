@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The full names of a JVM's Java threads. */
+#include "jvm/thread_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/dict.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "jvm/objects.h"
+#include "jvm/vm.h"
+
+#define NAME_MAX_BYTES 512 /* longer ones are cut */
+#define READ_MAX_BYTES (2 * NAME_MAX_BYTES)
+#define AT_ONCE        512 /* threads, to bound the memory that it takes */
+#define VOTES_MAX      64
+#define KEPT_MAX       100000 /* names; then those of ended threads go */
+#define OLD_NS         (2 * NS_PER_SEC)
+#define PAUSE_LEAST_NS (20 * NS_PER_MS)
+#define PAUSE_FACTOR   50 /* times what a read took */
+
+struct known {
+	char *name;
+	char comm[16]; /* of the first sample since it was read; "" before */
+	u32 read;      /* the last one that found it */
+};
+
+struct thread_names {
+	struct objects objects; /* valid if reference_bytes is not 0 */
+	u64 string_class;       /* what tells it in a String's head; 0: not known yet */
+	struct dict by_tid;     /* -> struct known * */
+	u32 nr_reads;
+	u64 read_ns, pause_ns;
+};
+
+struct thread_names *thread_names_new(void)
+{
+	return xcalloc(1, sizeof(struct thread_names));
+}
+
+static void free_known(struct known *k)
+{
+	free(k->name);
+	free(k);
+}
+
+void thread_names_free(struct thread_names *all)
+{
+	if (!all)
+		return;
+	dict_each(slot, &all->by_tid)
+		free_known((struct known *)(uintptr_t)slot->value);
+	dict_fini(&all->by_tid);
+	free(all);
+}
+
+/* Threads that had ended at the last read but one go, and at KEPT_MAX all that the last one missed.
+ */
+static void forget_ended(struct thread_names *all)
+{
+	struct dict kept = { 0 };
+	u32 grace = all->by_tid.nr < KEPT_MAX ? 1 : 0;
+
+	dict_each(slot, &all->by_tid) {
+		struct known *k = (struct known *)(uintptr_t)slot->value;
+		if (k->read + grace >= all->nr_reads)
+			*dict_add(&kept, slot->key) = slot->value;
+		else
+			free_known(k);
+	}
+	dict_fini(&all->by_tid);
+	all->by_tid = kept;
+}
+
+/* Takes `clean` over. */
+static void keep(struct thread_names *all, pid_t tid, char *clean)
+{
+	u64 *place = dict_add(&all->by_tid, (u64)tid);
+
+	if (!*place)
+		*place = (u64)(uintptr_t)xcalloc(1, sizeof(struct known));
+	struct known *k = (struct known *)(uintptr_t)*place;
+	free(k->name);
+	k->name = clean;
+	k->comm[0] = '\0';
+	k->read = all->nr_reads;
+}
+
+void thread_names_tell(struct thread_names *all, pid_t tid, const char *name, size_t len)
+{
+	auto_free char *text = xstrndup(name, len);
+	struct str clean = { 0 };
+
+	if (all->by_tid.nr >= KEPT_MAX && !dict_find(&all->by_tid, (u64)tid))
+		return;
+	utf8_clean(&clean, text, NAME_MAX_BYTES);
+	keep(all, tid, str_take(&clean));
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* What is read of the threads, one column a step; 0 where something was missing. */
+struct column {
+	u64 *at;
+	size_t nr;
+};
+
+/* Replaces every address that is not 0 by the `width` bytes at `off` behind it. */
+static int follow(struct mem *m, struct column *c, u64 off, u32 width)
+{
+	auto_free struct mem_request *requests = xcalloc(c->nr, sizeof(*requests));
+	auto_free u64 *values = xcalloc(c->nr, sizeof(*values));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < c->nr; i++)
+		if (c->at[i])
+			requests[nr++] =
+				(struct mem_request){ c->at[i] + off, &values[i], width, false };
+	int got = nr ? mem_read_batch(m, requests, nr) : 0;
+	if (got < 0)
+		return got;
+	for (size_t i = 0; i < nr; i++)
+		if (!requests[i].ok)
+			*(u64 *)requests[i].buf = 0;
+	memcpy(c->at, values, c->nr * sizeof(values[0]));
+	return 0;
+}
+
+/*
+ * From JavaThreads to the Strings of their names. A collector that moves objects while the program
+ * runs leaves old copies behind, and other objects in their place.
+ */
+static int find_strings(const struct jvm *j, const struct objects *o, struct column *c)
+{
+	auto_free u64 *java_threads = xmemdup(c->at, c->nr * sizeof(u64));
+	auto_free u64 *words = xcalloc(c->nr, sizeof(u64));
+	struct column eetops = { words, c->nr };
+	int err = follow(j->mem, c, j->build.fields[THREAD_OBJECT].at, 8);
+
+	if (!err && o->is_handle)
+		err = follow(j->mem, c, 0, 8);
+	for (size_t i = 0; i < c->nr; i++)
+		words[i] = c->at[i] = objects_root(o, c->at[i]);
+	err = err ? err : follow(j->mem, &eetops, o->thread_eetop, 8);
+	for (size_t i = 0; i < c->nr; i++)
+		c->at[i] = words[i] == java_threads[i] ? c->at[i] : 0;
+	err = err ? err : follow(j->mem, c, o->thread_name, o->reference_bytes);
+	for (size_t i = 0; i < c->nr; i++)
+		c->at[i] = objects_address(o, c->at[i]);
+	return err;
+}
+
+/* What most of the classes are. */
+static u64 most_frequent(const u64 *classes, size_t nr)
+{
+	size_t best = 0;
+	u64 found = 0;
+
+	for (size_t i = 0; i < nr && i < VOTES_MAX; i++) {
+		size_t same = 0;
+		for (size_t k = 0; k < nr; k++)
+			same += classes[i] && classes[k] == classes[i];
+		if (same > best) {
+			best = same;
+			found = classes[i];
+		}
+	}
+	return found;
+}
+
+/* Drops what is no String (any more). */
+static int drop_others(struct thread_names *all, const struct jvm *j, struct column *c)
+{
+	const struct objects *o = &all->objects;
+	auto_free u64 *classes = xmemdup(c->at, c->nr * sizeof(u64));
+	struct column heads = { classes, c->nr };
+	int err = follow(j->mem, &heads, o->class_off, o->class_bytes);
+
+	for (size_t i = 0; i < c->nr; i++)
+		classes[i] >>= o->class_shift;
+	if (!err && !all->string_class)
+		all->string_class = most_frequent(classes, c->nr);
+	for (size_t i = 0; i < c->nr; i++)
+		c->at[i] = classes[i] == all->string_class ? c->at[i] : 0;
+	return err;
+}
+
+static void add_code_point(struct str *out, u32 c)
+{
+	const u32 lead = c < 0x800 ? 0xc0 : c < 0x10000 ? 0xe0 : 0xf0;
+	const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+
+	if (c < 0x80) {
+		str_add_char(out, c ? (char)c : '?');
+		return;
+	}
+	str_add_char(out, (char)(lead | c >> 6 * more));
+	for (int i = more; i-- > 0;)
+		str_add_char(out, (char)(0x80 | (c >> 6 * i & 0x3f)));
+}
+
+/* The clean UTF-8 of Latin-1, or of UTF-16. */
+static char *decode(const u8 *bytes, size_t len, bool is_wide)
+{
+	struct str utf8 = { 0 }, clean = { 0 };
+
+	str_add(&utf8, "");
+	for (size_t i = 0; i + is_wide < len; i += 1 + is_wide) {
+		u32 c = is_wide ? bytes[i] | (u32)bytes[i + 1] << 8 : bytes[i];
+		u32 low = is_wide && i + 3 < len ? bytes[i + 2] | (u32)bytes[i + 3] << 8 : 0;
+		if (c >> 10 == 0x36 && low >> 10 == 0x37) {
+			c = 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
+			i += 2;
+		}
+		add_code_point(&utf8, c);
+	}
+	utf8_clean(&clean, utf8.at, NAME_MAX_BYTES);
+	str_fini(&utf8);
+	return str_take(&clean);
+}
+
+struct texts {
+	struct column arrays, coders, lengths;
+	u8 (*bytes)[READ_MAX_BYTES];
+};
+
+/* The arrays behind the Strings in `t->arrays`, what they are coded in, their lengths. */
+static int read_arrays(const struct jvm *j, const struct objects *o, struct texts *t)
+{
+	size_t size = t->arrays.nr * sizeof(u64);
+	int err = 0;
+
+	memcpy(t->coders.at, t->arrays.at, size);
+	if (o->string_coder)
+		err = follow(j->mem, &t->coders, o->string_coder, 1);
+	err = err ? err : follow(j->mem, &t->arrays, o->string_value, o->reference_bytes);
+	for (size_t i = 0; i < t->arrays.nr; i++)
+		t->arrays.at[i] = objects_address(o, t->arrays.at[i]);
+	memcpy(t->lengths.at, t->arrays.at, size);
+	return err ? err : follow(j->mem, &t->lengths, o->array_length, 4);
+}
+
+static int read_bytes(const struct jvm *j, const struct objects *o, struct texts *t)
+{
+	auto_free struct mem_request *requests = xcalloc(t->arrays.nr, sizeof(*requests));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < t->arrays.nr; i++) {
+		u64 len = t->lengths.at[i] << (o->string_coder ? 0 : 1);
+		if (len > READ_MAX_BYTES)
+			len = READ_MAX_BYTES;
+		t->lengths.at[i] = t->arrays.at[i] ? len : 0;
+		if (t->lengths.at[i])
+			requests[nr++] = (struct mem_request){ t->arrays.at[i] + o->array_data,
+							       t->bytes[i], (u32)len, false };
+	}
+	int got = nr ? mem_read_batch(j->mem, requests, nr) : 0;
+	for (size_t i = 0; i < nr; i++)
+		if (!requests[i].ok)
+			t->arrays.at[(u8(*)[READ_MAX_BYTES])requests[i].buf - t->bytes] = 0;
+	return got < 0 ? got : 0;
+}
+
+static int read_texts(struct thread_names *all, const struct jvm *j,
+		      const struct hotspot_thread_id *threads, size_t nr)
+{
+	const struct objects *o = &all->objects;
+	auto_free u64 *words = xcalloc(3 * nr, sizeof(*words));
+	auto_free u8(*bytes)[READ_MAX_BYTES] = xcalloc(nr, READ_MAX_BYTES);
+	struct texts t = { { words, nr }, { words + nr, nr }, { words + 2 * nr, nr }, bytes };
+
+	for (size_t i = 0; i < nr; i++)
+		words[i] = threads[i].thread.java_thread;
+	int err = find_strings(j, o, &t.arrays);
+	err = err ? err : drop_others(all, j, &t.arrays);
+	err = err ? err : read_arrays(j, o, &t);
+	err = err ? err : read_bytes(j, o, &t);
+	for (size_t i = 0; !err && i < nr; i++)
+		if (t.arrays.at[i])
+			keep(all, threads[i].tid,
+			     decode(bytes[i], t.lengths.at[i],
+				    !o->string_coder || t.coders.at[i] == 1));
+	return err;
+}
+
+int thread_names_read(struct thread_names *all, struct hotspot *h)
+{
+	auto_free struct hotspot_thread_id *threads = NULL;
+	ssize_t nr = hotspot_threads(h, &threads);
+	int err = nr < 0 ? (int)nr : 0;
+
+	if (!err && !all->objects.reference_bytes)
+		err = objects_find(&h->jvm, &all->objects);
+	if (err)
+		return err;
+	all->nr_reads++;
+	forget_ended(all);
+	for (size_t i = 0; !err && i < (size_t)nr; i += AT_ONCE) {
+		size_t rest = (size_t)nr - i;
+		err = read_texts(all, &h->jvm, threads + i, rest < AT_ONCE ? rest : AT_ONCE);
+	}
+	return err;
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+static struct known *find(const struct thread_names *all, pid_t tid)
+{
+	const u64 *place = dict_find(&all->by_tid, (u64)tid);
+
+	return place ? (struct known *)(uintptr_t)*place : NULL;
+}
+
+const char *thread_names_find(const struct thread_names *all, pid_t tid)
+{
+	const struct known *k = find(all, tid);
+
+	return k ? k->name : NULL;
+}
+
+static bool is_due(const struct thread_names *all, const struct known *k, const char *comm, u64 now)
+{
+	if (now < all->read_ns + all->pause_ns)
+		return false;
+	return !k || (*k->comm && strcmp(k->comm, comm) != 0) || now > all->read_ns + OLD_NS;
+}
+
+const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t tid,
+			     const char *comm)
+{
+	struct known *k = find(all, tid);
+	u64 now = time_mono_ns();
+
+	if (is_due(all, k, comm, now)) {
+		thread_names_read(all, h);
+		all->read_ns = time_mono_ns();
+		all->pause_ns = (all->read_ns - now) * PAUSE_FACTOR;
+		if (all->pause_ns < PAUSE_LEAST_NS)
+			all->pause_ns = PAUSE_LEAST_NS;
+		k = find(all, tid);
+	}
+	if (!k)
+		return NULL;
+	if (!*k->comm)
+		copy_text(k->comm, sizeof(k->comm), comm);
+	/* Another thread may have got the tid of one that ended. */
+	return k->read != all->nr_reads && strcmp(k->comm, comm) != 0 ? NULL : k->name;
+}
