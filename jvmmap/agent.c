@@ -31,6 +31,7 @@ static const jvmtiEvent events[] = {
 	JVMTI_EVENT_COMPILED_METHOD_LOAD,
 	JVMTI_EVENT_COMPILED_METHOD_UNLOAD,
 	JVMTI_EVENT_DYNAMIC_CODE_GENERATED,
+	JVMTI_EVENT_THREAD_START,
 };
 #define NR_EVENTS ((int)(sizeof(events) / sizeof(events[0])))
 
@@ -159,6 +160,23 @@ static void JNICALL on_code(jvmtiEnv *env, const char *name, const void *addr, j
 		sys_unlock(&agent.lock);
 }
 
+/* Runs on the thread itself, before its first method. */
+static void JNICALL on_thread_start(jvmtiEnv *env, JNIEnv *jni, jthread thread)
+{
+	struct session *all[SESSIONS_MAX];
+	jvmtiThreadInfo info = { 0 };
+	uint64_t time_ns;
+
+	if ((*env)->GetThreadInfo(env, thread, &info) != JVMTI_ERROR_NONE || !info.name)
+		return;
+	int nr = begin_event(all, &time_ns), tid = sys_gettid();
+	for (int i = 0; i < nr; i++)
+		session_thread(all[i], tid, info.name);
+	if (nr)
+		sys_unlock(&agent.lock);
+	(*env)->Deallocate(env, (unsigned char *)info.name);
+}
+
 /* --- commands -------------------------------------------------------------------------------- */
 
 /* The value of "key=value;" among the options, and its length; NULL if the key is not there. */
@@ -227,6 +245,7 @@ static int make_env(JavaVM *vm, struct session *s)
 		.CompiledMethodLoad = on_load,
 		.CompiledMethodUnload = on_unload,
 		.DynamicCodeGenerated = on_code,
+		.ThreadStart = on_thread_start,
 	};
 	const jvmtiCapabilities wanted = { .can_generate_compiled_method_load_events = 1 };
 	enum wire_step step = WIRE_STEP_CAPABILITY;

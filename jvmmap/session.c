@@ -232,6 +232,21 @@ int session_code(struct session *s, uint64_t time_ns, uint64_t addr, uint64_t si
 	return write_numbers(s, WIRE_CODE, numbers, 4);
 }
 
+int session_thread(struct session *s, int tid, const char *name)
+{
+	uint32_t len = 0;
+
+	while (name[len] && len < WIRE_THREAD_MAX)
+		len++;
+	uint8_t *record = begin(s, sizeof(struct wire_record) + NUMBER_MAX + len);
+	if (!record)
+		return 0;
+	uint8_t *at = put_number(record + sizeof(struct wire_record), (uint32_t)tid);
+	memcpy(at, name, len);
+	finish(s, record, at + len, WIRE_THREAD);
+	return 1;
+}
+
 static void flush_chunk(struct session *s)
 {
 	uint8_t *record;

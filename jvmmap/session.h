@@ -58,6 +58,8 @@ int session_unload(struct session *s, uint64_t time_ns, uint64_t addr);
 int session_code(struct session *s, uint64_t time_ns, uint64_t addr, uint64_t size,
 		 const char *name);
 
+int session_thread(struct session *s, int tid, const char *name);
+
 /* Names from before are looked up again: to be called at the beginning of each load. */
 void session_next_event(struct session *s);
 

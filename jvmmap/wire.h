@@ -89,6 +89,7 @@ struct wire_record {
 #define WIRE_STRING_SLOTS 8192u
 #define WIRE_METHOD_SLOTS 4096u
 #define WIRE_STRING_MAX   4096u /* longer ones are cut */
+#define WIRE_THREAD_MAX   1024u /* bytes of a thread's name */
 
 enum wire_kind {
 	WIRE_STRING = 1, /* slot, bytes: modified UTF-8 of class files */
@@ -100,6 +101,7 @@ enum wire_kind {
 	WIRE_REPLAY_BEGIN = 7, /* time; loads of the report itself have time 0 */
 	WIRE_REPLAY_END = 8,   /* time */
 	WIRE_LOST = 9,         /* how many records are missing here */
+	WIRE_THREAD = 10,      /* tid in the JVM's pid namespace, bytes: the name it starts with */
 };
 
 /*

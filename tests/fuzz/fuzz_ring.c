@@ -36,6 +36,7 @@ static void as_records(const u8 *data, size_t size, size_t piece)
 	size_t begin = 0;
 
 	agent_wire_init(&w, map, 0);
+	w.threads = thread_names_new();
 	for (size_t end = piece; begin < size; end += piece) {
 		if (end > size)
 			end = size;
@@ -47,6 +48,7 @@ static void as_records(const u8 *data, size_t size, size_t piece)
 		begin += (size_t)used;
 	}
 	look_up(map);
+	thread_names_free(w.threads);
 	agent_wire_fini(&w);
 	codemap_free(map);
 }

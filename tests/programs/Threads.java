@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads with names of every kind that sleep; one is renamed by another at each line of input.
+// Threads with names of every kind that sleep. For each byte of input one of them is renamed by
+// another, and one more starts and ends.
 import java.util.concurrent.CountDownLatch;
 
 public class Threads {
@@ -33,6 +34,9 @@ public class Threads {
 		System.out.println("ready");
 		for (int i = 1; System.in.read() >= 0; i++) {
 			renamed.setName("renamed-for-the-" + i + "th-time");
+			Thread brief = new Thread(() -> { }, "a-thread-that-ends-at-once-number-" + i);
+			brief.start();
+			brief.join();
 			System.out.println("renamed");
 		}
 	}

@@ -52,6 +52,26 @@ static ssize_t decode(struct agent_wire *w, const struct str *s)
 	return agent_wire_decode(w, (const u8 *)s->at, s->len);
 }
 
+static void names_of_threads_are_told(void **state)
+{
+	struct codemap *map = codemap_new();
+	auto_str struct str s = { 0 };
+	struct agent_wire w;
+
+	agent_wire_init(&w, map, 0);
+	RECORD(&s, WIRE_THREAD, "worker-\xed\xa0\xbd\xed\xba\x80", 4242);
+	assert_int_equal(decode(&w, &s), s.len); /* where nobody wants them */
+	w.threads = thread_names_new();
+	assert_int_equal(decode(&w, &s), s.len);
+	assert_string_equal(thread_names_find(w.threads, 4242), "worker-\xf0\x9f\x9a\x80");
+	str_clear(&s);
+	RECORD(&s, WIRE_THREAD, "x", 1ull << 40);
+	assert_int_equal(decode(&w, &s), -EBADMSG);
+	thread_names_free(w.threads);
+	agent_wire_fini(&w);
+	codemap_free(map);
+}
+
 static void loads_inlines_and_unloads_reach_the_map(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -171,7 +191,7 @@ static void what_no_agent_writes_is_refused(void **state)
 		assert_int_equal(decode(&w, &s), -EBADMSG); \
 	} while (0)
 	REFUSED(0, "", 1);
-	REFUSED(10, "", 1);
+	REFUSED(200, "", 1);
 	REFUSED(WIRE_STRING, "x", WIRE_STRING_SLOTS);
 	REFUSED(WIRE_METHOD, "", WIRE_METHOD_SLOTS, 1, 1, 1);
 	REFUSED(WIRE_METHOD, "", 1, 1, 1);
@@ -193,6 +213,7 @@ static void what_no_agent_writes_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_of_threads_are_told),
 		cmocka_unit_test(loads_inlines_and_unloads_reach_the_map),
 		cmocka_unit_test(times_are_moved_out_of_the_time_namespace),
 		cmocka_unit_test(a_replay_mends_what_was_lost),

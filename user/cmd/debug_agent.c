@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "jvm/agents.h"
+#include "jvm/thread_names.h"
 #include "proc/status.h"
 
 struct options {
@@ -28,6 +29,11 @@ static void print_code(u64 start, u64 end, const struct java_frame *name, void *
 	printf("%" PRIx64 " %" PRIx64 " %s %s%s%s%s\n", start, end - start,
 	       frame_kind_name(name->kind), name->class_name, *name->class_name ? "." : "",
 	       name->method, name->signature);
+}
+
+static void print_thread(pid_t tid, const char *name, void *ctx)
+{
+	printf("thread %d %s\n", (int)tid, name);
 }
 
 static void print_refusal(pid_t pid, enum agent_state state, const char *reason, void *ctx)
@@ -44,8 +50,10 @@ static int report(struct agents *a, const struct proc_status *p, const struct op
 		agents_each(a, print_refusal, NULL);
 		return EXIT_FAILED;
 	}
-	if (!o->is_quiet)
+	if (!o->is_quiet) {
 		codemap_each(map, print_code, NULL);
+		thread_names_each(figures.threads, print_thread, NULL);
+	}
 	log_info("attached in %.1f ms; %zu pieces of code stand, %zu are gone, %zu ignored; "
 		 "%" PRIu64 " bytes read, %" PRIu64 " records lost; %zu KB kept; session %s",
 		 (double)figures.attach_ns / 1e6, figures.code.nr_live, figures.code.nr_gone,

@@ -75,6 +75,11 @@ int agent_ring_open(int fd, const char *nonce, s64 clock_off_ns, struct codemap 
 	return 0;
 }
 
+void agent_ring_tell_threads(struct agent_ring *r, struct thread_names *to)
+{
+	r->wire.threads = to;
+}
+
 void agent_ring_close(struct agent_ring *r)
 {
 	if (!r)

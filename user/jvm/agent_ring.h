@@ -4,6 +4,7 @@
 
 #include "base/types.h"
 #include "jvm/codemap.h"
+#include "jvm/thread_names.h"
 
 struct agent_ring;
 
@@ -22,6 +23,8 @@ enum agent_ring_state {
  */
 int agent_ring_open(int fd, const char *nonce, s64 clock_off_ns, struct codemap *map,
 		    struct agent_ring **out);
+/* Where the names of threads go that start from here on. */
+void agent_ring_tell_threads(struct agent_ring *r, struct thread_names *to);
 void agent_ring_close(struct agent_ring *r);
 
 /* Takes in what is there, for at most a few milliseconds; also tells the agent that we live. */

@@ -190,6 +190,20 @@ static void read_lost(struct agent_wire *w, struct cursor *c)
 	w->lost_in_replay = true;
 }
 
+static void read_thread(struct agent_wire *w, struct cursor *c)
+{
+	u64 tid = number(c);
+	size_t len = (size_t)(c->end - c->at);
+
+	if (tid > INT32_MAX || len > WIRE_THREAD_MAX)
+		c->is_bad = true;
+	if (c->is_bad)
+		return;
+	if (w->threads)
+		thread_names_tell(w->threads, (pid_t)tid, (const char *)c->at, len);
+	c->at = c->end;
+}
+
 ssize_t agent_wire_decode(struct agent_wire *w, const u8 *bytes, size_t len)
 {
 	static void (*const read[])(struct agent_wire *, struct cursor *) = {
@@ -202,6 +216,7 @@ ssize_t agent_wire_decode(struct agent_wire *w, const u8 *bytes, size_t len)
 		[WIRE_REPLAY_BEGIN] = read_replay_begin,
 		[WIRE_REPLAY_END] = read_replay_end,
 		[WIRE_LOST] = read_lost,
+		[WIRE_THREAD] = read_thread,
 	};
 	size_t used = 0;
 

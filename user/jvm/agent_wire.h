@@ -4,9 +4,11 @@
 
 #include "base/types.h"
 #include "jvm/codemap.h"
+#include "jvm/thread_names.h"
 
 struct agent_wire {
 	struct codemap *map;
+	struct thread_names *threads; /* NULL: names of threads are not kept */
 	s64 clock_off_ns; /* to be added to the JVM's times: it may be in a time namespace */
 	u64 nr_records, nr_lost;
 	u64 last_ns;   /* of the last record that had a time */

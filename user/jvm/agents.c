@@ -38,6 +38,7 @@ struct entry {
 	int tries;
 	u64 next_ns; /* not tried before */
 	bool was_signalled;
+	bool is_nested; /* in a pid namespace of its own */
 
 	struct injection *injection; /* NULL: none runs */
 	struct inject_order order;   /* the one that runs or ran */
@@ -46,6 +47,7 @@ struct entry {
 	u64 replayed_ns, gone_ns;
 	u64 ring_bytes, nr_lost; /* of a ring that was closed */
 	struct codemap *map;
+	struct thread_names *threads;
 	char nonce[WIRE_NONCE_LEN + 1];
 	char loaded_path[DELIVERY_PATH_MAX];
 };
@@ -153,6 +155,8 @@ void agents_request(struct agents *a, pid_t pid, u64 start_ns)
 	struct entry *e = &a->entries.at[a->entries.nr - 1];
 	u64 age = time_boot_ns() - start_ns;
 	e->state = AGENT_PENDING;
+	struct proc_status status;
+	e->is_nested = !proc_status_read(pid, &status) && status.nr_nspid > 1;
 	e->next_ns = time_mono_ns() + (age < YOUNG_NS && !a->is_eager ? YOUNG_NS - age : 0);
 	if (!*a->path)
 		refuse(e, NO_AGENT_FILE);
@@ -187,6 +191,8 @@ static void open_ring(struct entry *e, const struct inject_result *result)
 		refuse(e, "its agent made a buffer that we do not understand");
 		return;
 	}
+	e->threads = e->threads ?: thread_names_new();
+	agent_ring_tell_threads(e->ring, e->threads);
 	e->state = AGENT_ATTACHED;
 	e->attach_ns = time_mono_ns() - e->injected_ns;
 	strcpy(e->loaded_path, result->loaded_path);
@@ -387,6 +393,7 @@ static void entry_fini(struct agents *a, struct entry *e)
 	inject_free(e->injection);
 	agent_ring_close(e->ring);
 	codemap_free(e->map);
+	thread_names_free(e->threads);
 	free(e->reason);
 }
 
@@ -429,6 +436,19 @@ int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns,
 	return e && e->map ? codemap_find(e->map, pc, time_ns, out, max) : 0;
 }
 
+const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, pid_t tid)
+{
+	const struct entry *e = find(a, pid, start_ns);
+	struct proc_status status;
+
+	if (!e || !e->threads)
+		return NULL;
+	/* A thread has a status file like a process; the agent knows the innermost tid only. */
+	if (e->is_nested)
+		tid = proc_status_read(tid, &status) ? 0 : status.nspid;
+	return thread_names_find(e->threads, tid);
+}
+
 void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused)
 {
 	*jvms = (u32)a->entries.nr;
@@ -458,6 +478,7 @@ const struct codemap *agents_codemap(const struct agents *a, pid_t pid, u64 star
 	out->ring_bytes = e->ring ? agent_ring_bytes(e->ring) : e->ring_bytes;
 	out->nr_lost = e->ring ? agent_ring_nr_lost(e->ring) : e->nr_lost;
 	out->code = codemap_size(e->map);
+	out->threads = e->threads;
 	out->nonce = e->nonce;
 	return e->map;
 }

@@ -56,6 +56,12 @@ enum agent_state agents_state(const struct agents *a, pid_t pid, u64 start_ns);
 int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns,
 		struct java_frame *out, int max);
 
+/*
+ * The name that a thread had when it started, clean UTF-8, valid until the next agents_poll; NULL
+ * if it started before the attach, in which case jvms_thread_name is to be asked.
+ */
+const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, pid_t tid);
+
 /* How many JVMs were asked for, and what became of them. */
 void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused);
 
@@ -69,7 +75,8 @@ struct agent_figures {
 	u64 ring_bytes; /* read so far */
 	u64 nr_lost;    /* records the JVM dropped because we were too slow */
 	struct codemap_size code;
-	const char *nonce; /* of the session, as in the name of its memfd */
+	const struct thread_names *threads; /* that started since; tids of its pid namespace */
+	const char *nonce;                  /* of the session, as in the name of its memfd */
 };
 
 /* For developers: what one agent has told; NULL if it is not attached. */

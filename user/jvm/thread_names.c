@@ -50,13 +50,19 @@ static void free_known(struct known *k)
 	free(k);
 }
 
+static void forget_all(struct thread_names *all)
+{
+	dict_each(slot, &all->by_tid)
+		free_known((struct known *)(uintptr_t)slot->value);
+	dict_fini(&all->by_tid);
+	all->by_tid = (struct dict){ 0 };
+}
+
 void thread_names_free(struct thread_names *all)
 {
 	if (!all)
 		return;
-	dict_each(slot, &all->by_tid)
-		free_known((struct known *)(uintptr_t)slot->value);
-	dict_fini(&all->by_tid);
+	forget_all(all);
 	free(all);
 }
 
@@ -94,13 +100,14 @@ static void keep(struct thread_names *all, pid_t tid, char *clean)
 
 void thread_names_tell(struct thread_names *all, pid_t tid, const char *name, size_t len)
 {
-	auto_free char *text = xstrndup(name, len);
+	struct java_names *pool = java_names_new(); /* knows modified UTF-8 */
 	struct str clean = { 0 };
 
-	if (all->by_tid.nr >= KEPT_MAX && !dict_find(&all->by_tid, (u64)tid))
-		return;
-	utf8_clean(&clean, text, NAME_MAX_BYTES);
+	if (all->by_tid.nr >= KEPT_MAX)
+		forget_all(all);
+	utf8_clean(&clean, java_names_intern(pool, name, len), NAME_MAX_BYTES);
 	keep(all, tid, str_take(&clean));
+	java_names_free(pool);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -351,4 +358,11 @@ const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t 
 		copy_text(k->comm, sizeof(k->comm), comm);
 	/* Another thread may have got the tid of one that ended. */
 	return k->read != all->nr_reads && strcmp(k->comm, comm) != 0 ? NULL : k->name;
+}
+
+void thread_names_each(const struct thread_names *all,
+		       void (*visit)(pid_t tid, const char *name, void *ctx), void *ctx)
+{
+	dict_each(slot, &all->by_tid)
+		visit((pid_t)slot->key, ((struct known *)(uintptr_t)slot->value)->name, ctx);
 }

@@ -31,3 +31,7 @@ const char *thread_names_find(const struct thread_names *all, pid_t tid);
  */
 const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t tid,
 			     const char *comm);
+
+/* Visits all that are known, in no particular order. */
+void thread_names_each(const struct thread_names *all,
+		       void (*visit)(pid_t tid, const char *name, void *ctx), void *ctx);
