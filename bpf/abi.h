@@ -14,6 +14,36 @@
 #define ABI_SAMPLE_WORDS  4096 /* a power of two >= ABI_KERNEL_FRAMES + 2 * ABI_USER_FRAMES */
 #define ABI_EVENTS        16   /* in one recording; a power of two */
 
+/*
+ * What processes are selected by. A process is sampled if selectors of all kinds that are in use
+ * select it; the same bits SELECT_EXCLUDE_SHIFT higher exclude it.
+ */
+enum select {
+	SELECT_PID = 1, /* children inherit it */
+	SELECT_COMM = 2,
+	SELECT_USER = 4, /* the effective one */
+	SELECT_JVM = 8,
+	SELECT_CGROUP = 16,
+	SELECT_CONTAINER = 32, /* by its control group, like the next one */
+	SELECT_POD = 64,
+};
+
+#define SELECT_EXCLUDE_SHIFT 16
+
+struct comm_key {
+	char comm[ABI_COMM_LEN]; /* of the thread group's leader; all bytes behind the text 0 */
+};
+
+/* A control group; the ids of one hierarchy are unique, and those of version 1 are many. */
+struct cgroup_key {
+	__u64 id;     /* the inode of its folder */
+	__u32 subsys; /* the kernel's number of a controller of the hierarchy, or CGROUP_UNIFIED */
+	__u32 pad;
+};
+
+#define CGROUP_UNIFIED 0xffffffffu /* version 2 */
+#define CGROUP_DEPTH   32          /* folders above a process that are looked at */
+
 /* The first word of every ring-buffer record. */
 enum record_kind {
 	RECORD_SAMPLE = 1,
@@ -92,8 +122,9 @@ struct process_record {
 	struct task_id task;
 	__u64 time_ns;
 	char comm[ABI_COMM_LEN];
+	__u64 is_wanted; /* it is to be sampled */
 };
-_Static_assert(sizeof(struct process_record) == 48, "process_record is part of the record ABI");
+_Static_assert(sizeof(struct process_record) == 56, "process_record is part of the record ABI");
 
 /* What the sampled thread did, where the event tells. */
 enum thread_state {

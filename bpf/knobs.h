@@ -14,13 +14,15 @@ struct wait_knobs {
 	__u32 event;
 };
 
-#define KNOBS_WAITS 2 /* offcpu and wall */
+#define KNOBS_WAITS       2 /* offcpu and wall */
+#define KNOBS_HIERARCHIES 4 /* of control groups */
 
 struct knobs {
-	__u32 filter_by_pid; /* only processes in the map `targets` and their children are sampled
-			      */
-	__u32 debug;         /* print to the trace pipe */
-	__u32 nr_cpus;       /* that are possible */
+	__u32 include, exclude; /* the kinds of selectors in use: enum select */
+	__u32 nr_hierarchies;
+	__u32 hierarchies[KNOBS_HIERARCHIES]; /* as cgroup_key.subsys */
+	__u32 debug;                          /* print to the trace pipe */
+	__u32 nr_cpus;                        /* that are possible */
 	struct event_knobs events[ABI_EVENTS];
 	struct wait_knobs waits[KNOBS_WAITS];
 };

@@ -45,14 +45,42 @@ struct scratches_map {
 };
 extern struct scratches_map scratches SEC(".maps");
 
-/* PIDs that are sampled when knobs.filter_by_pid is set. */
+/* What the selectors select; the values are masks of enum select. */
 struct targets_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, u32);
-	__type(value, u8);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, u32); /* pid: SELECT_PID and SELECT_JVM */
+	__type(value, u32);
 };
 extern struct targets_map targets SEC(".maps");
+
+struct target_comms_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, struct comm_key);
+	__type(value, u32);
+};
+extern struct target_comms_map target_comms SEC(".maps");
+
+struct target_users_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 4096);
+	__type(key, u32);
+	__type(value, u32);
+};
+extern struct target_users_map target_users SEC(".maps");
+
+struct target_cgroups_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 16384);
+	__type(key, struct cgroup_key);
+	__type(value, u32);
+};
+extern struct target_cgroups_map target_cgroups SEC(".maps");
 
 /* The four below are filled by user/capture/tables.c; user space sets the sizes before loading. */
 struct unwind_rows_map {

@@ -8,6 +8,7 @@
 #include "unwind.h"
 
 #include "regs.h"
+#include "target.h"
 #include "task.h"
 
 /* Bits of task_struct.__state, include/linux/sched.h. */
@@ -47,7 +48,7 @@ int BPF_PROG(offcpu_begin, bool is_preempted, struct task_struct *task)
 	u32 bits = task->__state;
 
 	if (waits_end_ns || task_is_kernel(task) || (bits & TASK_DEAD && !is_preempted) ||
-	    !stack_is_wanted(task->tgid))
+	    !target_is_wanted(task))
 		return 0;
 	begin_wait(task, state_of(bits, is_preempted));
 	return 0;
@@ -147,7 +148,7 @@ int offcpu_tasks(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 
 	if (!task || task_is_kernel(task) || task->on_cpu || task->exit_state ||
-	    !stack_is_wanted(task->tgid))
+	    !target_is_wanted(task))
 		return 0;
 	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);
 	if (!waits_end_ns && !wait)

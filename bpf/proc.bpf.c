@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* What processes do: fork, exec, exit. Mappings come from perf (docs/decisions/0001). */
-#include "maps.h"
+#include "target.h"
 #include "task.h"
 
 /* `parent` is NULL where it does not matter. */
@@ -17,6 +17,7 @@ static __always_inline void send_process(u32 kind, struct task_struct *task,
 	r->parent_pid = parent ? BPF_CORE_READ(parent, tgid) : 0;
 	r->task = task_id_of(task);
 	r->time_ns = bpf_ktime_get_ns();
+	r->is_wanted = target_is_wanted(task);
 	BPF_CORE_READ_STR_INTO(&r->comm, task, comm);
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
@@ -42,10 +43,10 @@ int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 
 	u32 parent_pid = parent->tgid, pid = child->tgid;
-	u8 *target = bpf_map_lookup_elem(&targets, &parent_pid);
+	u32 *target = bpf_map_lookup_elem(&targets, &parent_pid);
 	if (target) {
-		u8 value = 1;
-		bpf_map_update_elem(&targets, &pid, &value, BPF_ANY);
+		u32 mask = *target;
+		bpf_map_update_elem(&targets, &pid, &mask, BPF_ANY);
 	}
 	inherit_tables(parent_pid, pid, child->start_boottime);
 	send_process(RECORD_FORK, child, parent);
@@ -59,6 +60,10 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 
 	/* Same pid, same start, but all its mappings are gone. */
 	bpf_map_delete_elem(&unwind_procs, &pid);
+	/* User space says so again when the new program maps a libjvm. */
+	u32 *target = bpf_map_lookup_elem(&targets, &pid);
+	if (target)
+		*target &= ~(SELECT_JVM | SELECT_JVM << SELECT_EXCLUDE_SHIFT);
 	send_process(RECORD_EXEC, task, NULL);
 	return 0;
 }
@@ -76,5 +81,18 @@ int BPF_PROG(proc_exit, struct task_struct *task)
 	if (proc && proc->inherited_ns) /* user space does not know it and would not remove it */
 		bpf_map_delete_elem(&unwind_procs, &pid);
 	send_process(RECORD_EXIT, task, NULL);
+	return 0;
+}
+
+/* Every process that is to be sampled, as a struct task_id. */
+SEC("iter/task")
+int proc_targets(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task || task->pid != task->tgid || !target_is_wanted(task))
+		return 0;
+	struct task_id id = task_id_of(task);
+	bpf_seq_write(ctx->meta->seq, &id, sizeof(id));
 	return 0;
 }

@@ -2,12 +2,8 @@
 /* A sample under construction. */
 #include "stack.h"
 
+#include "target.h"
 #include "task.h"
-
-__hidden bool stack_is_wanted(u32 pid)
-{
-	return pid && (!knobs.filter_by_pid || bpf_map_lookup_elem(&targets, &pid));
-}
 
 static __always_inline struct scratch *take_record(u32 slot, u32 cpu)
 {
@@ -30,9 +26,9 @@ static __always_inline struct scratch *take_record(u32 slot, u32 cpu)
 
 __hidden struct scratch *stack_begin(u32 slot, u32 event)
 {
-	u32 pid = bpf_get_current_pid_tgid() >> 32;
-	if (!stack_is_wanted(pid)) {
-		count(pid ? STAT_FILTERED : STAT_IDLE);
+	struct task_struct *task = bpf_get_current_task_btf();
+	if (!target_is_wanted(task)) {
+		count(task->pid ? STAT_FILTERED : STAT_IDLE);
 		return NULL;
 	}
 
@@ -41,7 +37,6 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 	if (!s)
 		return NULL;
 
-	struct task_struct *task = bpf_get_current_task_btf();
 	s->sample.kind = RECORD_SAMPLE;
 	s->sample.event = event;
 	s->sample.task = task_id_of(task);

@@ -4,9 +4,6 @@
 
 #include "maps.h"
 
-/* Whether the process is to be sampled: not idle, not filtered. */
-bool stack_is_wanted(u32 pid);
-
 /*
  * Takes the slot's record and fills in the current task's sample but for its stacks, NULL if it is
  * not wanted or the record is in use; counted either way. stack_end gives the record back.

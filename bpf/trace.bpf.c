@@ -2,13 +2,15 @@
 /* Tracepoints and uprobes: a sample every so many hits; the cookie is the event's number. */
 #include "unwind.h"
 
+#include "target.h"
+
 /* Whether this hit is a sample; counted per CPU, of all processes that are wanted. */
 static __always_inline bool is_due(u32 event)
 {
 	u64 period = knobs.events[event].period;
 	u64 *nr = bpf_map_lookup_elem(&hits, &event);
 
-	if (period <= 1 || !nr || !stack_is_wanted(bpf_get_current_pid_tgid() >> 32))
+	if (period <= 1 || !nr || !target_is_wanted(bpf_get_current_task_btf()))
 		return true;
 	if (++*nr < period)
 		return false;

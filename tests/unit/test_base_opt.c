@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include "base/opt.h"
+#include "base/vec.h"
 
 struct fields {
 	bool quiet, verbose;
 	int freq;
 	const char *output;
 	double seconds;
+	struct opt_list names;
 };
 
 static int parse(struct fields *f, int argc, char **argv)
@@ -22,6 +24,7 @@ static int parse(struct fields *f, int argc, char **argv)
 		{ 'F', "freq", OPT_INT, &f->freq, "HZ", "" },
 		{ 'o', "output", OPT_STRING, &f->output, "FILE", "" },
 		{ 0, "seconds", OPT_DOUBLE, &f->seconds, "SEC", "" },
+		{ 'n', "name", OPT_LIST, &f->names, "NAME", "" },
 	};
 	return opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
 }
@@ -43,6 +46,17 @@ static void values_are_taken_joined_and_apart(void **state)
 	assert_int_equal(PARSE(&f, "--freq", "-7", "-qv"), 4);
 	assert_int_equal(f.freq, -7);
 	assert_true(f.quiet && f.verbose);
+}
+
+static void a_list_keeps_all_its_values_in_order(void **state)
+{
+	struct fields f = { 0 };
+
+	assert_int_equal(PARSE(&f, "-n", "one", "--name=two", "-nthree"), 5);
+	assert_int_equal(f.names.nr, 3);
+	assert_string_equal(f.names.at[0], "one");
+	assert_string_equal(f.names.at[2], "three");
+	vec_fini(&f.names);
 }
 
 static void a_double_dash_and_a_lone_dash_end_the_options(void **state)
@@ -78,6 +92,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_taken_joined_and_apart),
+		cmocka_unit_test(a_list_keeps_all_its_values_in_order),
 		cmocka_unit_test(a_double_dash_and_a_lone_dash_end_the_options),
 		cmocka_unit_test(what_cannot_be_understood_is_refused),
 	};

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "proc/cgroup.h"
 
@@ -41,12 +44,61 @@ static void what_is_shorter_or_longer_is_no_id(void **state)
 	assert_string_equal(found, "untouched");
 }
 
+static void mounts_of_both_versions_are_read_version_2_first(void **state)
+{
+	struct cgroup_mounts m = { 0 };
+
+	cgroup_mounts_parse(
+		"25 1 0:23 / /sys rw - sysfs sysfs rw\n"
+		"30 25 0:26 / /sys/fs/cgroup/cpu rw shared:9 - cgroup c rw,cpu,cpuacct\n"
+		"31 25 0:27 / /a\\040b rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+		"nonsense - cgroup\n\n - \n",
+		&m);
+	assert_int_equal(m.all.nr, 2);
+	assert_true(m.all.at[0].is_unified);
+	assert_string_equal(m.all.at[0].path, "/a b");
+	assert_string_equal(m.all.at[1].options, ",rw,cpu,cpuacct,");
+	assert_false(m.all.at[1].is_unified);
+	cgroup_mounts_fini(&m);
+}
+
+static void a_group_is_found_by_folder_and_by_name_but_not_outside_of_its_mount(void **state)
+{
+	char folder[] = "/tmp/cgroup-test-XXXXXX";
+	assert_non_null(mkdtemp(folder));
+	char *group = xasprintf("%s/mount/group", folder);
+	char *mount = xasprintf("%s/mount", folder);
+	struct cgroup_mounts m = { 0 };
+	struct stat st;
+	u64 id = 0;
+
+	assert_int_equal(mkdir(mount, 0700) || mkdir(group, 0700) || stat(group, &st), 0);
+	vec_push(&m.all, (struct cgroup_mount){ xstrdup(mount), xstrdup(""), true });
+	assert_ptr_equal(cgroup_find(&m, group, &id), &m.all.at[0]);
+	assert_int_equal(id, st.st_ino);
+	id = 0;
+	assert_ptr_equal(cgroup_find(&m, "/group/", &id), &m.all.at[0]);
+	assert_int_equal(id, st.st_ino);
+	assert_null(cgroup_find(&m, "/..", &id));
+	assert_null(cgroup_find(&m, folder, &id));
+	assert_null(cgroup_find(&m, "/other", &id));
+	cgroup_mounts_fini(&m);
+	rmdir(group);
+	rmdir(mount);
+	rmdir(folder);
+	free(group);
+	free(mount);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_id_is_found_as_every_runtime_writes_it),
 		cmocka_unit_test(of_nested_containers_the_inner_one_counts),
 		cmocka_unit_test(what_is_shorter_or_longer_is_no_id),
+		cmocka_unit_test(mounts_of_both_versions_are_read_version_2_first),
+		cmocka_unit_test(
+			a_group_is_found_by_folder_and_by_name_but_not_outside_of_its_mount),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

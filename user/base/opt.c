@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 struct table {
 	const struct opt *opts;
 	size_t nr;
@@ -49,6 +51,9 @@ static int set(const struct opt *opt, const char *word, const char *value)
 		return 0;
 	case OPT_STRING:
 		*(const char **)opt->field = value;
+		return 0;
+	case OPT_LIST:
+		vec_push((struct opt_list *)opt->field, value);
 		return 0;
 	case OPT_INT: {
 		long number = strtol(value, &end, 10);

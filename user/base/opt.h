@@ -12,6 +12,12 @@ enum opt_type {
 	OPT_INT,    /* int *: a decimal number, whole argument */
 	OPT_STRING, /* const char **: points into argv */
 	OPT_DOUBLE, /* double *: a decimal number of any sign */
+	OPT_LIST,   /* struct opt_list *: the value is added; the option may be repeated */
+};
+
+struct opt_list {
+	const char **at; /* points into argv; the array is the user's to free (vec_fini) */
+	size_t nr, cap;
 };
 
 struct opt {

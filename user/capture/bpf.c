@@ -83,7 +83,6 @@ static int configure(struct sysflame *skel, const struct bpf_options *o)
 	bpf_object__for_each_program(program, skel->obj)
 		bpf_program__set_autoload(program, is_asked_for(bpf_program__name(program), o));
 	skel->rodata->knobs = o->knobs;
-	skel->rodata->knobs.filter_by_pid = o->filter;
 	skel->rodata->knobs.nr_cpus = (u32)nr_cpus;
 	const struct tables_sizes tables = TABLES_SIZES_DEFAULT;
 	const struct {
@@ -104,15 +103,6 @@ static int configure(struct sysflame *skel, const struct bpf_options *o)
 	return 0;
 }
 
-int bpf_add_target(struct bpf *bpf, pid_t pid)
-{
-	u32 key = (u32)pid;
-	u8 value = 1;
-
-	return bpf_map__update_elem(bpf->skel->maps.targets, &key, sizeof(key), &value,
-				    sizeof(value), BPF_ANY);
-}
-
 static int load(struct bpf *bpf, const struct bpf_options *o)
 {
 	bpf->skel = sysflame__open();
@@ -120,8 +110,6 @@ static int load(struct bpf *bpf, const struct bpf_options *o)
 		return -errno;
 
 	int err = configure(bpf->skel, o) ?: sysflame__load(bpf->skel);
-	for (size_t i = 0; !err && i < o->nr_pids; i++)
-		err = bpf_add_target(bpf, o->pids[i]);
 	if (err)
 		return err;
 
@@ -198,27 +186,82 @@ void bpf_detach(struct bpf_link *link)
 	bpf_link__destroy(link);
 }
 
-/* Reads all that the iterator of tasks writes. */
-static int read_tasks(struct bpf *bpf, bpf_pending_fn pending, void *ctx)
+/* Reads all that an iterator writes, record by record into `record`. */
+static int read_iterator(const struct bpf_link *link, void *record, size_t size,
+			 void (*visit)(const void *record, void *ctx), void *ctx)
 {
-	struct bpf_link *link = bpf->waits[2];
 	auto_close int fd = bpf_iter_create(bpf_link__fd(link));
 	if (fd < 0)
 		return -errno;
 
-	struct pending p;
 	size_t have = 0;
-	for (ssize_t got; (got = read(fd, (char *)&p + have, sizeof(p) - have));) {
+	for (ssize_t got; (got = read(fd, (char *)record + have, size - have));) {
 		if (got < 0 && errno != EINTR && errno != EAGAIN)
 			return -errno;
 		have += got > 0 ? (size_t)got : 0;
-		if (have < sizeof(p))
+		if (have < size)
 			continue;
 		have = 0;
-		if (pending && p.sample.nr_kernel <= ABI_KERNEL_FRAMES)
-			pending(&p, ctx);
+		visit(record, ctx);
 	}
 	return 0;
+}
+
+struct pending_visit {
+	bpf_pending_fn pending; /* may be NULL */
+	void *ctx;
+};
+
+static void visit_pending(const void *record, void *ctx)
+{
+	const struct pending_visit *v = ctx;
+	const struct pending *p = record;
+
+	if (v->pending && p->sample.nr_kernel <= ABI_KERNEL_FRAMES)
+		v->pending(p, v->ctx);
+}
+
+static int read_tasks(struct bpf *bpf, bpf_pending_fn pending, void *ctx)
+{
+	struct pending_visit v = { pending, ctx };
+	struct pending p;
+
+	return read_iterator(bpf->waits[2], &p, sizeof(p), visit_pending, &v);
+}
+
+struct process_visit {
+	bpf_process_fn visit;
+	void *ctx;
+};
+
+static void visit_process(const void *record, void *ctx)
+{
+	const struct process_visit *v = ctx;
+
+	v->visit(record, v->ctx);
+}
+
+int bpf_each_target(struct bpf *bpf, bpf_process_fn visit, void *ctx)
+{
+	struct process_visit v = { visit, ctx };
+	struct task_id id;
+	struct bpf_link *link = bpf_program__attach(bpf->skel->progs.proc_targets);
+	if (!link)
+		return -errno;
+
+	int err = read_iterator(link, &id, sizeof(id), visit_process, &v);
+	bpf_link__destroy(link);
+	return err;
+}
+
+struct targets_fds bpf_targets(const struct bpf *bpf)
+{
+	return (struct targets_fds){
+		.pids = bpf_map__fd(bpf->skel->maps.targets),
+		.comms = bpf_map__fd(bpf->skel->maps.target_comms),
+		.users = bpf_map__fd(bpf->skel->maps.target_users),
+		.cgroups = bpf_map__fd(bpf->skel->maps.target_cgroups),
+	};
 }
 
 int bpf_start_waits(struct bpf *bpf)
@@ -258,6 +301,18 @@ bool bpf_kernel_has(const char *tracepoint)
 
 	btf__free(btf);
 	return has;
+}
+
+void bpf_kernel_enumerators(const char *name, bpf_enumerator_fn visit, void *ctx)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	int id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_ENUM) : -1;
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
+
+	for (u32 i = 0; type && i < btf_vlen(type); i++)
+		visit(btf__name_by_offset(btf, btf_enum(type)[i].name_off), btf_enum(type)[i].val,
+		      ctx);
+	btf__free(btf);
 }
 
 int bpf_attach_processes(struct bpf *bpf)

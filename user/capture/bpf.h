@@ -11,12 +11,9 @@
 #define BPF_PROGRAMS 16
 
 struct bpf_options {
-	const pid_t *pids; /* sample only these and their children; all processes if nr_pids is 0 */
-	size_t nr_pids;
-	bool filter;       /* sample only `pids`, also if there are none yet (bpf_add_target) */
-	size_t ring_bytes; /* 0: by the number of CPUs */
+	size_t ring_bytes;  /* 0: by the number of CPUs */
+	struct knobs knobs; /* what capture/targets.h and sources.h configure */
 	/* What the events need (capture/sources.h). */
-	struct knobs knobs;                 /* events and waits */
 	const char *programs[BPF_PROGRAMS]; /* that sample; NULL-terminated */
 	u32 nr_slots;
 };
@@ -53,8 +50,15 @@ int bpf_attach_processes(struct bpf *bpf);
 /* The unwinder's maps. */
 struct tables_fds bpf_tables(const struct bpf *bpf);
 
-/* Adds a PID to the sampled ones. */
-int bpf_add_target(struct bpf *bpf, pid_t pid);
+/* The maps of selectors; the values are masks of enum select. */
+struct targets_fds {
+	int pids, comms, users, cgroups;
+};
+struct targets_fds bpf_targets(const struct bpf *bpf);
+
+/* Calls `visit` for every process that is to be sampled, as the programs see it. */
+typedef void (*bpf_process_fn)(const struct task_id *id, void *ctx);
+int bpf_each_target(struct bpf *bpf, bpf_process_fn visit, void *ctx);
 
 /* Calls `record` for every record in the ring; the bytes are valid during the call only. */
 typedef void (*bpf_record_fn)(const void *record, size_t len, void *ctx);
@@ -65,6 +69,10 @@ void bpf_stats(const struct bpf *bpf, u64 stats[NR_STATS]);
 
 /* Whether the kernel has a tracepoint of that name. */
 bool bpf_kernel_has(const char *tracepoint);
+
+/* Calls `visit` for what the kernel's enum of that name consists of. */
+typedef void (*bpf_enumerator_fn)(const char *name, s32 value, void *ctx);
+void bpf_kernel_enumerators(const char *name, bpf_enumerator_fn visit, void *ctx);
 
 /* From bpf_measure on the kernel keeps the sampling programs' run time and number of runs. */
 int bpf_measure(struct bpf *bpf);

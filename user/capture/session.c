@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "capture/inbox.h"
+#include "capture/levels.h"
 #include "capture/pending.h"
 #include "capture/privilege.h"
 #include "capture/sideband.h"
@@ -41,6 +42,7 @@ struct session {
 	struct unwinding *unwinding;
 	struct symbolizer *symbolizer;
 	struct profile *profile;
+	struct levels levels;
 	struct inbox inbox; /* of this tick */
 	struct waiting waiting;
 	unnamed_list unnamed;
@@ -48,53 +50,23 @@ struct session {
 	VEC(struct raw_frame) user; /* of the sample in hand */
 	u64 started_ns, first_sample_ns, followed_ns;
 	u64 nr_frames, nr_named;
+	u64 nr_selected;                /* processes, when recording began */
 	u64 nr_pending, nr_pending_cut; /* samples of threads that waited at the end */
 	struct dict jvms_seen;          /* of what was to be sampled */
 };
 
-static node_id process_node(struct session *s, const struct process *p)
-{
-	auto_str struct str name = { 0 };
-
-	if (!s->options.by_process)
-		return 0;
-	str_addf(&name, "%s-%d", p->comm, (int)p->pid);
-	return profile_child(s->profile, 0, symbolizer_group(s->symbolizer, name.at));
-}
-
-static const char *const state_names[NR_STATES] = {
-	[STATE_RUNNING] = "[running]",   [STATE_RUNNABLE] = "[runnable]",
-	[STATE_SLEEPING] = "[sleeping]", [STATE_DISK] = "[disk]",
-	[STATE_STOPPED] = "[stopped]",   [STATE_IDLE] = "[idle]",
-};
-
-/* The level of what the thread did, for events that are about that. */
-static node_id state_node(struct session *s, node_id parent, const struct sample *sample)
-{
-	const char *name = sample->state < NR_STATES ? state_names[sample->state] : NULL;
-
-	if (!name || !sources_by_state(s->sources, sample->event))
-		return parent;
-	return profile_child(s->profile, parent, symbolizer_group(s->symbolizer, name));
-}
-
 static void add_to_profile(struct session *s, const struct process *p, const struct sample *sample,
 			   const frame_list *frames)
 {
-	struct labels labels = {
-		.pid = sample->task.pid,
-		.tid = sample->task.tid,
-		.comm = p->comm,
-		.thread = sample->comm,
-	};
-	node_id node = state_node(s, process_node(s, p), sample);
+	bool by_state = sources_by_state(s->sources, sample->event);
+	node_id node = levels_node(&s->levels, p, sample, by_state);
 
 	for (size_t i = frames->nr; i-- > 0;) {
 		s->nr_frames++;
 		s->nr_named += symbolizer_is_named(s->symbolizer, frames->at[i]);
 		node = profile_child(s->profile, node, frames->at[i]);
 	}
-	profile_add(s->profile, node, profile_intern_labels(s->profile, &labels), sample->event,
+	profile_add(s->profile, node, levels_labels(&s->levels, p, sample), sample->event,
 		    sample->weight);
 }
 
@@ -186,7 +158,7 @@ static void take_sample(struct session *s, const struct sample *sample)
 
 static bool is_target(const struct session *s, const struct process *p)
 {
-	return !s->options.filter || p->is_target;
+	return p->is_target || !targets_select(s->options.targets);
 }
 
 static void apply_side(struct session *s, const struct side_event *e)
@@ -199,6 +171,8 @@ static void apply_side(struct session *s, const struct side_event *e)
 		return;
 	if (e->kind == SIDE_MMAP) {
 		process_mmap(p, &e->mapping);
+		if (p->is_jvm)
+			targets_set_jvm(s->options.targets, p->pid, true);
 		if (is_target(s, p))
 			unwinding_want(s->unwinding, p);
 	} else if (e->kind == SIDE_EXEC) {
@@ -218,9 +192,11 @@ static void apply_exit(struct session *s, const struct process_record *r)
 }
 
 /* The program in the kernel has dropped the tables, maybe after we had made new ones. */
-static void apply_exec(struct session *s, struct process *p, const char *comm)
+static void apply_exec(struct session *s, struct process *p, const struct process_record *r)
 {
-	copy_text(p->comm, sizeof(p->comm), comm);
+	copy_text(p->comm, sizeof(p->comm), r->comm);
+	p->is_target = r->is_wanted;
+	targets_set_jvm(s->options.targets, p->pid, p->is_jvm);
 	unwinding_forget(s->unwinding, p);
 	if (is_target(s, p))
 		unwinding_want(s->unwinding, p);
@@ -235,13 +211,14 @@ static void apply_process(struct session *s, const struct process_record *r)
 	case RECORD_FORK:
 		p = processes_fork(s->processes, (pid_t)r->parent_pid, pid, r->task.start_ns,
 				   r->comm);
+		p->is_target = r->is_wanted;
 		if (is_target(s, p))
 			unwinding_want(s->unwinding, p);
 		break;
 	case RECORD_EXEC:
 		p = processes_newest(s->processes, pid);
 		if (p)
-			apply_exec(s, p, r->comm);
+			apply_exec(s, p, r);
 		break;
 	case RECORD_EXIT:
 		apply_exit(s, r);
@@ -321,18 +298,51 @@ void session_tick(struct session *s)
 	if (now - s->followed_ns > FOLLOW_CPUS_NS) {
 		s->followed_ns = now;
 		sources_follow(s->sources);
+		targets_follow(s->options.targets);
 		sideband_follow(s->sideband);
 	}
 }
 
-/* JVMs, and what was asked for by PID, are made ready before the first sample is taken. */
+static void select_jvm(struct process *p, void *ctx)
+{
+	struct session *s = ctx;
+
+	if (p->is_jvm)
+		targets_set_jvm(s->options.targets, p->pid, true);
+}
+
+static void select_process(const struct task_id *id, void *ctx)
+{
+	struct session *s = ctx;
+	struct process *p = processes_find(s->processes, (pid_t)id->pid, id->start_ns);
+
+	s->nr_selected++;
+	if (p)
+		p->is_target = true;
+}
+
+/* Asks the programs which of the running processes are to be sampled. */
+static int select_processes(struct session *s)
+{
+	struct targets *targets = s->options.targets;
+
+	if (!targets_select(targets))
+		return 0;
+	processes_each(s->processes, select_jvm, s);
+	int err = bpf_each_target(s->bpf, select_process, s);
+	if (err)
+		log_error("the processes cannot be listed: %s", strerror(-err));
+	else if (!s->nr_selected)
+		log_warn("no process is selected by %s; waiting for one", targets_text(targets));
+	return err;
+}
+
+/* JVMs, and what was asked for, are made ready before the first sample is taken. */
 static void make_ready(struct process *p, void *ctx)
 {
 	struct session *s = ctx;
 
-	for (size_t i = 0; i < s->options.nr_pids; i++)
-		p->is_target |= s->options.pids[i] == p->pid;
-	if (!p->is_target && (s->options.filter || !p->is_jvm))
+	if (!p->is_target && (targets_select(s->options.targets) || !p->is_jvm))
 		return;
 	unwinding_want(s->unwinding, p);
 	if (p->is_jvm)
@@ -342,13 +352,11 @@ static void make_ready(struct process *p, void *ctx)
 static int open_sources(struct session *s)
 {
 	const struct session_options *o = &s->options;
-	struct bpf_options bpf = { .filter = o->filter,
-				   .pids = o->pids,
-				   .nr_pids = o->nr_pids,
-				   .ring_bytes = o->ring_bytes };
+	struct bpf_options bpf = { .ring_bytes = o->ring_bytes };
 
+	targets_configure(o->targets, &bpf);
 	sources_configure(o->events, &s->options.sampling, &bpf);
-	int err = bpf_load(&bpf, &s->bpf);
+	int err = bpf_load(&bpf, &s->bpf) ?: targets_open(o->targets, s->bpf);
 	if (err)
 		return err;
 	struct tables_sizes sizes = TABLES_SIZES_DEFAULT;
@@ -383,6 +391,9 @@ static int start(struct session *s)
 		log_error("/proc cannot be read: %s; mount it", strerror(-err));
 		return err;
 	}
+	err = select_processes(s);
+	if (err)
+		return err;
 	processes_each(s->processes, make_ready, s);
 	unwinding_update(s->unwinding, s->processes);
 	return sources_start(s->sources);
@@ -407,6 +418,7 @@ int session_start(const struct session_options *options, struct session **out)
 	s->agents = agents_new(options->agent_path, options->agent);
 	s->jvms = jvms_new();
 	s->symbolizer = symbolizer_new(s->profile->frames, s->jvms, s->agents);
+	s->levels = (struct levels){ s->profile, s->symbolizer, options->by_process };
 
 	int err = start(s);
 	if (err) {

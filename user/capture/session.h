@@ -6,15 +6,14 @@
 #pragma once
 
 #include "capture/events.h"
+#include "capture/targets.h"
 #include "jvm/agents.h"
 #include "profile/profile.h"
 
 struct session_options {
 	const struct events *events;
 	struct event_options sampling;
-	bool filter; /* sample only `pids` and their children */
-	const pid_t *pids;
-	size_t nr_pids;
+	struct targets *targets;
 	size_t ring_bytes; /* 0: by the number of CPUs */
 	bool by_process;   /* the level under the root is the process, COMM-PID */
 	enum agent_mode agent;

@@ -17,7 +17,6 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "base/vec.h"
 #include "capture/session.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
@@ -32,11 +31,13 @@
 struct record {
 	/* Options. */
 	bool all, quiet, verbose, help, measure, has_no_output;
-	const char *pid_list, *event_list, *output, *format_name, *agent_name, *agent_path, *by;
+	const char *event_list, *output, *format_name, *agent_name, *agent_path, *by;
 	int freq_hz, period, ring_kb;
 	double duration_s, offcpu_min_ms;
+	struct opt_list selected[NR_TARGET_KINDS], excluded;
+	bool jvms;
 	/* What they mean. */
-	VEC(pid_t) pids;
+	struct targets *targets;
 	struct events events;
 	struct event_options sampling;
 	const struct format *format;
@@ -50,18 +51,29 @@ struct record {
 
 #define usage_error(...) (log_error(__VA_ARGS__), -EINVAL)
 
-static int parse_pids(struct record *r)
+static const char *const target_options[NR_TARGET_KINDS] = {
+	[TARGET_PID] = "-p",     [TARGET_COMM] = "--comm",     [TARGET_USER] = "--user",
+	[TARGET_JVM] = "--jvms", [TARGET_CGROUP] = "--cgroup",
+};
+
+static int choose_targets(struct record *r)
 {
-	for (const char *c = r->pid_list; c && *c;) {
-		char *end;
-		long pid = strtol(c, &end, 10);
-		if (end == c || (*end && *end != ',') || pid <= 0 || pid > INT_MAX)
-			return usage_error("-p %s: takes PIDs separated by commas", r->pid_list);
-		vec_push(&r->pids, (pid_t)pid);
-		c = *end ? end + 1 : end;
-	}
-	if (r->pid_list && !r->pids.nr)
-		return usage_error("-p '': takes PIDs separated by commas");
+	auto_str struct str why = { 0 };
+
+	r->targets = targets_new();
+	if (r->jvms)
+		targets_add(r->targets, TARGET_JVM, false, "", &why);
+	for (enum target_kind kind = 0; kind < NR_TARGET_KINDS; kind++)
+		vec_each(text, &r->selected[kind])
+			if (targets_add(r->targets, kind, false, *text, &why))
+				return usage_error("%s %s: %s", target_options[kind], *text,
+						   why.at);
+	if (r->all && (targets_select(r->targets) || r->command))
+		return usage_error("-a profiles everything: leave out %s",
+				   r->command ? "the command" : targets_text(r->targets));
+	vec_each(text, &r->excluded)
+		if (targets_exclude(r->targets, *text, &why))
+			return usage_error("--exclude %s: %s", *text, why.at);
 	return 0;
 }
 
@@ -131,12 +143,9 @@ static int check(struct record *r)
 		return usage_error("--ring %d: takes 1 to %d KB", r->ring_kb, RING_MAX_KB);
 	if (strcmp(r->by, "process") && strcmp(r->by, "none"))
 		return usage_error("--by %s: takes process or none", r->by);
-	if (r->all && (r->pid_list || r->command))
-		return usage_error("-a profiles everything: leave out %s",
-				   r->pid_list ? "-p" : "the command");
-	if (r->pid_list && r->command)
+	if (r->selected[TARGET_PID].nr && r->command)
 		return usage_error("-p and a command exclude each other");
-	return parse_pids(r) ?: choose_format(r) ?: choose_agent(r) ?: choose_events(r);
+	return choose_targets(r) ?: choose_format(r) ?: choose_agent(r) ?: choose_events(r);
 }
 
 static void help(const struct opt *opts, size_t nr)
@@ -152,7 +161,17 @@ static int parse(struct record *r, int argc, char **argv)
 {
 	const struct opt opts[] = {
 		{ 'a', "all", OPT_BOOL, &r->all, NULL, "the whole node (the default)" },
-		{ 'p', "pid", OPT_STRING, &r->pid_list, "PID,..", "only these and their children" },
+		{ 'p', "pid", OPT_LIST, &r->selected[TARGET_PID], "PID,..",
+		  "only these and their children" },
+		{ 0, "comm", OPT_LIST, &r->selected[TARGET_COMM], "NAME,..",
+		  "only processes of these names" },
+		{ 0, "user", OPT_LIST, &r->selected[TARGET_USER], "USER,..",
+		  "only processes of these users" },
+		{ 0, "jvms", OPT_BOOL, &r->jvms, NULL, "only JVMs" },
+		{ 0, "cgroup", OPT_LIST, &r->selected[TARGET_CGROUP], "PATH",
+		  "only what is in this control group or below" },
+		{ 0, "exclude", OPT_LIST, &r->excluded, "KIND=VALUE",
+		  "not pid=, comm=, user=, cgroup=.. or jvms; may be repeated" },
 		{ 'e', "event", OPT_STRING, &r->event_list, "EVENT,..",
 		  "what to sample: cpu, offcpu, wall, ..; sysflame events lists them" },
 		{ 'F', "freq", OPT_INT, &r->freq_hz, "HZ", "samples per second and CPU (99)" },
@@ -206,20 +225,11 @@ static int try_output(const struct record *r)
 
 static int check_pids(const struct record *r)
 {
-	for (size_t i = 0; i < r->pids.nr; i++)
-		if (kill(r->pids.at[i], 0) && errno == ESRCH) {
-			log_error("there is no process %d", r->pids.at[i]);
-			return -ESRCH;
-		}
-	return 0;
-}
+	pid_t pid = targets_missing_pid(r->targets);
 
-static bool all_ended(const struct record *r)
-{
-	for (size_t i = 0; i < r->pids.nr; i++)
-		if (!kill(r->pids.at[i], 0) || errno != ESRCH)
-			return false;
-	return r->pids.nr > 0;
+	if (pid)
+		log_error("there is no process %d", (int)pid);
+	return pid ? -ESRCH : 0;
 }
 
 static int open_signals(void)
@@ -266,7 +276,8 @@ static void run(struct record *r)
 		session_tick(r->session);
 		if (live)
 			summary_live(r->session, elapsed_ns);
-		if (fds[0].revents || fds[1].revents || all_ended(r))
+		if (fds[0].revents || fds[1].revents ||
+		    (!r->command && targets_have_ended(r->targets)))
 			break;
 	}
 	if (live)
@@ -278,9 +289,7 @@ static int start(struct record *r)
 	struct session_options options = {
 		.events = &r->events,
 		.sampling = r->sampling,
-		.filter = r->pids.nr || r->command,
-		.pids = r->pids.at,
-		.nr_pids = r->pids.nr,
+		.targets = r->targets,
 		.ring_bytes = (size_t)r->ring_kb << 10,
 		.by_process = !strcmp(r->by, "process"),
 		.agent = r->agent,
@@ -295,8 +304,7 @@ static int start(struct record *r)
 			log_error("cannot start %s: %s", r->command[0], strerror(-err));
 			return err;
 		}
-		options.pids = &r->child.pid;
-		options.nr_pids = 1;
+		targets_add_pid(r->targets, r->child.pid);
 	}
 	int err = session_start(&options, &r->session);
 	if (err || !r->command)
@@ -349,7 +357,10 @@ int record_main(int argc, char **argv)
 	child_fini(&r.child);
 	if (r.signal_fd >= 0)
 		close(r.signal_fd);
-	vec_fini(&r.pids);
+	targets_free(r.targets);
+	for (size_t i = 0; i < NR_TARGET_KINDS; i++)
+		vec_fini(&r.selected[i]);
+	vec_fini(&r.excluded);
 	events_fini(&r.events);
 	return status;
 }

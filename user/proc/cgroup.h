@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The container of a process, as far as its control groups tell. */
+/* Control groups: where they are mounted, and what they tell of a process's container. */
 #pragma once
 
 #include "base/types.h"
+#include "base/vec.h"
 
 #define CONTAINER_ID_LEN 64
 
@@ -14,3 +15,29 @@ bool cgroup_container_parse(const char *text, char out[CONTAINER_ID_LEN + 1]);
 
 /* That of a process; false also if it is gone. */
 bool cgroup_container(pid_t pid, char out[CONTAINER_ID_LEN + 1]);
+
+/* Where a hierarchy of control groups is mounted. */
+struct cgroup_mount {
+	char *path;      /* owned */
+	char *options;   /* owned; of version 1: ",rw,cpu,cpuacct," has its controllers among others
+			  */
+	bool is_unified; /* version 2 */
+};
+
+struct cgroup_mounts {
+	VEC(struct cgroup_mount) all; /* version 2 first */
+};
+
+/* Reads /proc/self/mountinfo; a negative errno. */
+int cgroup_mounts_read(struct cgroup_mounts *out);
+
+/* The parser behind it. */
+void cgroup_mounts_parse(const char *text, struct cgroup_mounts *out);
+void cgroup_mounts_fini(struct cgroup_mounts *m);
+
+/*
+ * Finds a control group by its folder, /sys/fs/cgroup/.., or by its name in a hierarchy, as
+ * /proc/PID/cgroup shows it. *id is what the kernel calls it. The mount that it lies in; NULL if
+ * there is no such group.
+ */
+const struct cgroup_mount *cgroup_find(const struct cgroup_mounts *m, const char *name, u64 *id);

@@ -151,7 +151,6 @@ struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u
 	if (from) {
 		mappings_copy(&from->mappings, &p->mappings);
 		p->mappings_stale = from->mappings_stale;
-		p->is_target = from->is_target;
 		mappings_changed(p);
 	}
 	return p;

@@ -19,7 +19,7 @@ struct process {
 	struct mappings mappings; /* executable ones */
 	bool mappings_stale;      /* events were lost: read again before use */
 	bool is_jvm;              /* maps a libjvm.so */
-	bool is_target;           /* its samples are wanted; children inherit it */
+	bool is_target;           /* its samples are wanted */
 	struct dict frames; /* the symbolizer's cache pc -> frame; emptied when mappings change */
 	struct process *older; /* an earlier process of the same PID */
 };

@@ -27,6 +27,11 @@ typedef __s16 s16;
 typedef __u32 __be32;
 typedef __u16 __be16;
 typedef __u32 __wsum;
+typedef unsigned int __kernel_uid32_t;
+typedef __kernel_uid32_t uid_t;
+typedef struct {
+	uid_t val;
+} kuid_t;
 typedef struct user_pt_regs bpf_user_pt_regs_t;
 
 enum {
@@ -45,18 +50,18 @@ enum {
 	BPF_MAP_TYPE_HASH_OF_MAPS = 13,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
+	BPF_F_CURRENT_CPU = 4294967295ULL,
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
 	BPF_EXIST = 2,
 	BPF_F_NO_PREALLOC = 1,
 	BPF_F_MMAPABLE = 1024,
 	BPF_F_INNER_MAP = 4096,
-	BPF_F_CURRENT_CPU = 4294967295ULL,
-	BPF_F_USER_STACK = 256,
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
 	BPF_RB_AVAIL_DATA = 0,
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+	BPF_F_USER_STACK = 256,
 };
 
 struct seq_file;
@@ -82,6 +87,31 @@ struct task_struct {
 	unsigned int __state;
 	int on_cpu;
 	int exit_state;
+	const struct cred *real_cred;
+	struct css_set *cgroups;
+};
+
+struct cred {
+	kuid_t euid;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[12];
+	struct cgroup *dfl_cgrp;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct kernfs_node {
+	u64 id;
 };
 
 struct bpf_perf_event_data {

@@ -22,11 +22,16 @@ typedef __u32 u32;
 typedef __s64 s64;
 typedef __u64 u64;
 typedef int __kernel_pid_t;
+typedef unsigned int __kernel_uid32_t;
 typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
 typedef __kernel_pid_t pid_t;
 typedef _Bool bool;
+typedef __kernel_uid32_t uid_t;
+typedef struct {
+	uid_t val;
+} kuid_t;
 typedef struct pt_regs bpf_user_pt_regs_t;
 
 enum {
@@ -95,6 +100,31 @@ struct task_struct {
 	unsigned int __state;
 	int on_cpu;
 	int exit_state;
+	const struct cred *real_cred;
+	struct css_set *cgroups;
+};
+
+struct cred {
+	kuid_t euid;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[12];
+	struct cgroup *dfl_cgrp;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct kernfs_node {
+	u64 id;
 };
 
 struct bpf_perf_event_data {

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The control groups that selectors stand for. */
+#include "capture/target_groups.h"
+
+#include <bpf/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "capture/bpf.h"
+#include "proc/cgroup.h"
+
+#define NO_SUBSYSTEM (CGROUP_UNIFIED - 1) /* a hierarchy without controllers, as systemd's own */
+
+struct group {
+	struct cgroup_key key;
+	u32 mask;
+};
+
+struct group_list {
+	VEC(struct group) all;
+};
+
+struct target_groups {
+	struct cgroup_mounts mounts;
+	VEC(u32) subsystems;      /* by mount: cgroup_key.subsys */
+	struct group_list in_map; /* what the kernel knows */
+	bool has_looked;
+};
+
+/* "memory_cgrp_id" and its value: the hierarchies that have the controller can be looked at. */
+static void take_subsystem(const char *name, s32 value, void *ctx)
+{
+	struct target_groups *g = ctx;
+	const char *end = strstr(name, "_cgrp_id");
+	bool is_io = !strcmp(name, "io_cgrp_id"); /* version 1 calls it blkio */
+	auto_free char *option = xasprintf(",%.*s,", is_io ? 5 : (int)(end ? end - name : 0),
+					   is_io ? "blkio" : name);
+
+	for (size_t i = 0; end && i < g->mounts.all.nr; i++)
+		if (!g->mounts.all.at[i].is_unified && strstr(g->mounts.all.at[i].options, option))
+			g->subsystems.at[i] = (u32)value;
+}
+
+struct target_groups *target_groups_new(void)
+{
+	struct target_groups *g = xcalloc(1, sizeof(*g));
+
+	/* Without mounts no group is ever found, and that is said of each. */
+	cgroup_mounts_read(&g->mounts);
+	vec_each(m, &g->mounts.all)
+		vec_push(&g->subsystems, m->is_unified ? CGROUP_UNIFIED : NO_SUBSYSTEM);
+	if (g->mounts.all.nr && !g->mounts.all.at[g->mounts.all.nr - 1].is_unified)
+		bpf_kernel_enumerators("cgroup_subsys_id", take_subsystem, g);
+	return g;
+}
+
+void target_groups_free(struct target_groups *g)
+{
+	if (!g)
+		return;
+	cgroup_mounts_fini(&g->mounts);
+	vec_fini(&g->subsystems);
+	vec_fini(&g->in_map.all);
+	free(g);
+}
+
+static struct group *find(struct group_list *list, const struct cgroup_key *key)
+{
+	vec_each(one, &list->all)
+		if (one->key.id == key->id && one->key.subsys == key->subsys)
+			return one;
+	return NULL;
+}
+
+static void add(struct group_list *list, u64 id, u32 subsys, u32 mask)
+{
+	struct group new = { { .id = id, .subsys = subsys }, mask };
+	struct group *old = find(list, &new.key);
+
+	if (old)
+		old->mask |= mask;
+	else
+		vec_push(&list->all, new);
+}
+
+static bool add_path(const struct target_groups *g, const struct selector *s,
+		     struct group_list *out)
+{
+	u64 id;
+	const struct cgroup_mount *m = cgroup_find(&g->mounts, s->text, &id);
+	u32 subsys = m ? g->subsystems.at[m - g->mounts.all.at] : NO_SUBSYSTEM;
+
+	if (subsys != NO_SUBSYSTEM)
+		add(out, id, subsys, s->mask);
+	return subsys != NO_SUBSYSTEM;
+}
+
+static void tell(const struct selector *s, bool was_absent, bool is_first)
+{
+	if (s->is_absent && is_first)
+		log_warn("there is no control group %s; it counts once there is", s->text);
+	else if (s->is_absent && !was_absent)
+		log_warn("the control group %s is gone; it counts again once it is back", s->text);
+	else if (was_absent && !s->is_absent)
+		log_info("the control group %s is there", s->text);
+}
+
+static void look(struct target_groups *g, struct selectors *selectors, struct group_list *out)
+{
+	vec_each(s, &selectors->all)
+		if (s->kind == TARGET_CGROUP)
+			s->is_absent = !add_path(g, s, out);
+}
+
+static void use_hierarchy(struct knobs *knobs, u32 subsys)
+{
+	for (u32 i = 0; i < knobs->nr_hierarchies; i++)
+		if (knobs->hierarchies[i] == subsys)
+			return;
+	if (subsys != NO_SUBSYSTEM && knobs->nr_hierarchies < KNOBS_HIERARCHIES)
+		knobs->hierarchies[knobs->nr_hierarchies++] = subsys;
+}
+
+void target_groups_configure(struct target_groups *g, struct selectors *selectors,
+			     struct knobs *knobs)
+{
+	struct group_list found = { 0 };
+	bool is_any_absent = false;
+
+	look(g, selectors, &found);
+	vec_each(one, &found.all)
+		use_hierarchy(knobs, one->key.subsys);
+	vec_fini(&found.all);
+	vec_each(s, &selectors->all)
+		is_any_absent |= s->is_absent;
+	if (is_any_absent)
+		vec_each(subsys, &g->subsystems)
+			use_hierarchy(knobs, *subsys);
+}
+
+static void update_map(struct target_groups *g, struct group_list *now, int fd)
+{
+	vec_each(old, &g->in_map.all)
+		if (!find(now, &old->key))
+			bpf_map_delete_elem(fd, &old->key);
+	vec_each(one, &now->all) {
+		const struct group *old = find(&g->in_map, &one->key);
+		if (!old || old->mask != one->mask)
+			bpf_map_update_elem(fd, &one->key, &one->mask, BPF_ANY);
+	}
+	vec_fini(&g->in_map.all);
+	g->in_map = *now;
+}
+
+void target_groups_follow(struct target_groups *g, struct selectors *selectors, int map_fd)
+{
+	struct group_list now = { 0 };
+	auto_free bool *were_absent = xcalloc(selectors->all.nr + 1, sizeof(bool));
+
+	for (size_t i = 0; i < selectors->all.nr; i++)
+		were_absent[i] = selectors->all.at[i].is_absent;
+	look(g, selectors, &now);
+	for (size_t i = 0; i < selectors->all.nr; i++)
+		tell(&selectors->all.at[i], were_absent[i], !g->has_looked);
+	g->has_looked = true;
+	update_map(g, &now, map_fd);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which processes are sampled. */
+#include "capture/targets.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.h"
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "capture/bpf.h"
+#include "capture/target_groups.h"
+
+struct targets {
+	struct selectors selectors;
+	struct str text;
+	u32 include, exclude;         /* all their masks */
+	struct target_groups *groups; /* NULL if no selector is about them */
+	struct targets_fds fds;
+};
+
+struct kind {
+	const char *name;
+	u32 bit;
+};
+
+static const struct kind kinds[NR_TARGET_KINDS] = {
+	[TARGET_PID] = { "pid", SELECT_PID },          [TARGET_COMM] = { "comm", SELECT_COMM },
+	[TARGET_USER] = { "user", SELECT_USER },       [TARGET_JVM] = { "jvms", SELECT_JVM },
+	[TARGET_CGROUP] = { "cgroup", SELECT_CGROUP },
+};
+
+struct targets *targets_new(void)
+{
+	return xcalloc(1, sizeof(struct targets));
+}
+
+void targets_free(struct targets *t)
+{
+	if (!t)
+		return;
+	vec_each(s, &t->selectors.all)
+		free(s->text);
+	vec_fini(&t->selectors.all);
+	target_groups_free(t->groups);
+	str_fini(&t->text);
+	free(t);
+}
+
+static int parse_number(const char *text, u32 *out)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || number > INT_MAX)
+		return -EINVAL;
+	*out = (u32)number;
+	return 0;
+}
+
+static int parse_user(const char *text, u32 *uid)
+{
+	const struct passwd *user;
+
+	if (!parse_number(text, uid))
+		return 0;
+	user = getpwnam(text);
+	if (!user)
+		return -EINVAL;
+	*uid = user->pw_uid;
+	return 0;
+}
+
+static int parse(struct selector *s, struct str *why)
+{
+	switch (s->kind) {
+	case TARGET_PID:
+		if (!parse_number(s->text, &s->number) && s->number)
+			return 0;
+		str_addf(why, "'%s' is no PID: it takes PIDs separated by commas", s->text);
+		return -EINVAL;
+	case TARGET_USER:
+		if (!parse_user(s->text, &s->number))
+			return 0;
+		str_addf(why, "there is no user '%s'; a number is taken as it is", s->text);
+		return -EINVAL;
+	default:
+		if (*s->text || s->kind == TARGET_JVM)
+			return 0;
+		str_addf(why, "an empty name selects nothing");
+		return -EINVAL;
+	}
+}
+
+static void add_selector(struct targets *t, const struct selector *s)
+{
+	*(s->excludes ? &t->exclude : &t->include) |= s->mask;
+	str_addf(&t->text, "%s%s%s%s%s", t->text.len ? " " : "", s->excludes ? "--exclude " : "--",
+		 kinds[s->kind].name,
+		 s->kind == TARGET_JVM ? ""
+		 : s->excludes         ? "="
+				       : " ",
+		 s->text);
+	vec_push(&t->selectors.all, *s);
+}
+
+/* Whether commas separate several; in the path of a control group they may be its own. */
+static bool is_list(enum target_kind kind)
+{
+	return kind != TARGET_CGROUP && kind != TARGET_JVM;
+}
+
+int targets_add(struct targets *t, enum target_kind kind, bool excludes, const char *text,
+		struct str *why)
+{
+	for (;;) {
+		size_t len = is_list(kind) ? strcspn(text, ",") : strlen(text);
+		struct selector s = {
+			.kind = kind,
+			.excludes = excludes,
+			.text = xstrndup(text, len),
+			.mask = kinds[kind].bit << (excludes ? SELECT_EXCLUDE_SHIFT : 0),
+		};
+		int err = parse(&s, why);
+		if (err) {
+			free(s.text);
+			return err;
+		}
+		add_selector(t, &s);
+		text += len;
+		if (!*text++)
+			return 0;
+	}
+}
+
+void targets_add_pid(struct targets *t, pid_t pid)
+{
+	auto_str struct str text = { 0 }, why = { 0 };
+
+	str_addf(&text, "%d", (int)pid);
+	targets_add(t, TARGET_PID, false, text.at, &why);
+}
+
+int targets_exclude(struct targets *t, const char *text, struct str *why)
+{
+	size_t len = strcspn(text, "=");
+
+	for (enum target_kind kind = 0; kind < NR_TARGET_KINDS; kind++) {
+		bool has_value = kind != TARGET_JVM;
+		if (strlen(kinds[kind].name) == len && !strncmp(text, kinds[kind].name, len) &&
+		    has_value == (text[len] == '='))
+			return targets_add(t, kind, true, text + len + has_value, why);
+	}
+	str_addf(why, "takes KIND=VALUE with pid, comm, user or cgroup for KIND, or jvms");
+	return -EINVAL;
+}
+
+bool targets_select(const struct targets *t)
+{
+	return t->include || t->exclude;
+}
+
+const char *targets_text(const struct targets *t)
+{
+	return t->text.at ?: "";
+}
+
+static bool is_gone(const struct selector *s)
+{
+	return kill((pid_t)s->number, 0) && errno == ESRCH;
+}
+
+pid_t targets_missing_pid(const struct targets *t)
+{
+	vec_each(s, &t->selectors.all)
+		if (s->kind == TARGET_PID && !s->excludes && is_gone(s))
+			return (pid_t)s->number;
+	return 0;
+}
+
+bool targets_have_ended(const struct targets *t)
+{
+	if (!(t->include & SELECT_PID))
+		return false;
+	vec_each(s, &t->selectors.all)
+		if (s->kind == TARGET_PID && !s->excludes && !is_gone(s))
+			return false;
+	return true;
+}
+
+void targets_configure(struct targets *t, struct bpf_options *options)
+{
+	options->knobs.include = t->include;
+	options->knobs.exclude = t->exclude;
+	if (!((t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & SELECT_CGROUP))
+		return;
+	t->groups = target_groups_new();
+	target_groups_configure(t->groups, &t->selectors, &options->knobs);
+}
+
+static int add_mask(int fd, const void *key, u32 mask)
+{
+	u32 all = 0;
+
+	bpf_map_lookup_elem(fd, key, &all);
+	all |= mask;
+	return bpf_map_update_elem(fd, key, &all, BPF_ANY) ? -errno : 0;
+}
+
+static int add_to_map(const struct targets *t, const struct selector *s)
+{
+	struct comm_key name = { 0 };
+
+	switch (s->kind) {
+	case TARGET_PID:
+		return add_mask(t->fds.pids, &s->number, s->mask);
+	case TARGET_COMM:
+		strncpy(name.comm, s->text, sizeof(name.comm) - 1);
+		return add_mask(t->fds.comms, &name, s->mask);
+	case TARGET_USER:
+		return add_mask(t->fds.users, &s->number, s->mask);
+	default:
+		return 0;
+	}
+}
+
+int targets_open(struct targets *t, struct bpf *bpf)
+{
+	t->fds = bpf_targets(bpf);
+	vec_each(s, &t->selectors.all) {
+		int err = add_to_map(t, s);
+		if (err) {
+			log_error("the kernel does not take --%s %s: %s", kinds[s->kind].name,
+				  s->text, strerror(-err));
+			return err;
+		}
+	}
+	targets_follow(t);
+	return 0;
+}
+
+void targets_follow(struct targets *t)
+{
+	if (t->groups)
+		target_groups_follow(t->groups, &t->selectors, t->fds.cgroups);
+}
+
+void targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm)
+{
+	const u32 bits = SELECT_JVM | SELECT_JVM << SELECT_EXCLUDE_SHIFT;
+	u32 key = (u32)pid, old = 0;
+
+	if (!((t->include | t->exclude) & bits))
+		return;
+	bpf_map_lookup_elem(t->fds.pids, &key, &old);
+	u32 mask = is_jvm ? old | bits : old & ~bits;
+	if (mask != old)
+		bpf_map_update_elem(t->fds.pids, &key, &mask, BPF_ANY);
+}

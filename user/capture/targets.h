@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which processes are sampled. The kernel decides at every event, by what a process is then;
+ * here is what it decides by. Selectors of one kind add up, those of several kinds must all
+ * select a process, and what one of the excluding selectors selects is not sampled.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "base/types.h"
+
+enum target_kind {
+	TARGET_PID,  /* "PID": with its children */
+	TARGET_COMM, /* the process's name, of which the kernel keeps 15 bytes */
+	TARGET_USER, /* name or number of the effective one */
+	TARGET_JVM,
+	TARGET_CGROUP, /* with the groups below */
+	NR_TARGET_KINDS,
+};
+
+struct bpf;
+struct bpf_options;
+struct targets;
+
+struct targets *targets_new(void);
+void targets_free(struct targets *t);
+
+/* Adds a selector; -EINVAL after having said in `why` what is wrong with the text. */
+int targets_add(struct targets *t, enum target_kind kind, bool excludes, const char *text,
+		struct str *why);
+
+void targets_add_pid(struct targets *t, pid_t pid);
+
+/* "KIND=TEXT", as --exclude takes it. */
+int targets_exclude(struct targets *t, const char *text, struct str *why);
+
+/* Whether not every process is sampled. */
+bool targets_select(const struct targets *t);
+
+/* "--comm java --exclude user=root" for people; valid until targets_free. */
+const char *targets_text(const struct targets *t);
+
+/* A PID that is selected though there is no such process; 0 if there is none. */
+pid_t targets_missing_pid(const struct targets *t);
+
+/* Whether PIDs are selected and all those processes have ended. */
+bool targets_have_ended(const struct targets *t);
+
+/* Before the programs are loaded: what they have to know. */
+void targets_configure(struct targets *t, struct bpf_options *options);
+
+/* Gives the selectors to the loaded programs. Logs what is not there (yet). */
+int targets_open(struct targets *t, struct bpf *bpf);
+
+/* Follows control groups that come and go; call it now and then. */
+void targets_follow(struct targets *t);
+
+/* The process is a JVM, or no longer. */
+void targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm);
