@@ -15,9 +15,10 @@
 #include "cmd/terminal.h"
 #include "jvm/agents.h"
 #include "jvm/javaproc.h"
+#include "jvm/perf_map.h"
 
 struct options {
-	const char *detach, *agent_path;
+	const char *detach, *perf_map, *remove_map, *agent_path;
 	bool is_json, is_long, help;
 };
 
@@ -55,6 +56,45 @@ static int detach_those(const struct javaprocs *all, const struct options *o)
 	return nr_failed ? EXIT_FAILED : 0;
 }
 
+static const struct javaproc *find(const struct javaprocs *all, const char *pid)
+{
+	for (size_t i = 0; i < all->nr; i++)
+		if (all->at[i].pid == atoi(pid))
+			return &all->at[i];
+	return NULL;
+}
+
+static int write_map(const struct javaprocs *all, const struct options *o)
+{
+	const struct javaproc *j = find(all, o->perf_map);
+	struct perf_map_done done;
+
+	if (!j) {
+		log_error("%s is no JVM that we may look into; `sysflame jvms` lists those",
+			  o->perf_map);
+		return EXIT_FAILED;
+	}
+	auto_free char *why = perf_map_write(o->agent_path, j->pid, j->start_ns, &done);
+	if (why) {
+		log_error("no map for %d: %s", (int)j->pid, why);
+		return EXIT_FAILED;
+	}
+	printf("/tmp/perf-%d.map: %zu pieces of code%s%s\n", (int)j->pid, done.nr_lines,
+	       done.no_agent ? ", named from outside: " : "", done.no_agent ?: "");
+	free(done.no_agent);
+	return 0;
+}
+
+static int remove_map(const struct javaprocs *all, const struct options *o)
+{
+	const struct javaproc *j = find(all, o->remove_map);
+	auto_free char *why = perf_map_remove(atoi(o->remove_map), j ? j->start_ns : 0);
+
+	if (why)
+		log_error("the map of %s stays: %s", o->remove_map, why);
+	return why ? EXIT_FAILED : 0;
+}
+
 static int run(const struct options *o)
 {
 	struct javaprocs all = { 0 };
@@ -66,6 +106,10 @@ static int run(const struct options *o)
 	}
 	if (o->detach)
 		status = detach_those(&all, o);
+	else if (o->perf_map)
+		status = write_map(&all, o);
+	else if (o->remove_map)
+		status = remove_map(&all, o);
 	else if (o->is_json)
 		jvms_show_json(&all);
 	else if (o->is_long)
@@ -81,13 +125,18 @@ static void help(const struct opt *opts, size_t nr)
 	puts("usage: sysflame jvms [OPTION..]\n\n"
 	     "Lists the JVMs of this node and what can be had of each. Nothing is changed in "
 	     "them,\n"
-	     "except by --detach.\n");
+	     "except by --detach, and by --perf-map, which attaches for a moment.\n");
 	opt_help(opts, nr);
 	puts("\nFLAGS: FP = PreserveFramePointer, DNS = DebugNonSafepoints, no-attach =\n"
 	     "DisableAttachMechanism, no-agents = EnableDynamicAgentLoading is off.\n"
 	     "AGENT: none; loaded, at rest; active, it reports to some sysflame.\n"
 	     "A narrow terminal hides columns; -v and --json have all. Fields: "
 	     "docs/operations.md.");
+}
+
+static bool is_pid(const char *text)
+{
+	return atoi(text) > 0 && strspn(text, "0123456789") == strlen(text);
 }
 
 int jvms_main(int argc, char **argv)
@@ -97,6 +146,9 @@ int jvms_main(int argc, char **argv)
 		{ 'v', "verbose", OPT_BOOL, &o.is_long, NULL, "all that is known of each" },
 		{ 0, "json", OPT_BOOL, &o.is_json, NULL, "print JSON" },
 		{ 0, "detach", OPT_STRING, &o.detach, "PID|all", "end the sessions of agents" },
+		{ 0, "perf-map", OPT_STRING, &o.perf_map, "PID",
+		  "write /tmp/perf-PID.map, here and in its container, for perf" },
+		{ 0, "remove-perf-map", OPT_STRING, &o.remove_map, "PID", "remove it again" },
 		{ 0, "agent-path", OPT_STRING, &o.agent_path, "FILE", "the agent's file" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "print this help" },
 	};
@@ -112,9 +164,12 @@ int jvms_main(int argc, char **argv)
 		log_error("%s: jvms takes no words; see --help", argv[next]);
 		return EXIT_USAGE;
 	}
-	if (o.detach && strcmp(o.detach, "all") &&
-	    strspn(o.detach, "0123456789") != strlen(o.detach)) {
+	if (o.detach && strcmp(o.detach, "all") && !is_pid(o.detach)) {
 		log_error("--detach %s: takes a PID or `all`; see --help", o.detach);
+		return EXIT_USAGE;
+	}
+	if ((o.perf_map && !is_pid(o.perf_map)) || (o.remove_map && !is_pid(o.remove_map))) {
+		log_error("%s: no PID; see --help", o.perf_map ?: o.remove_map);
 		return EXIT_USAGE;
 	}
 	return run(&o);

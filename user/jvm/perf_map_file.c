@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files called perf-PID.map in the /tmp of a process and in ours. */
+#include "jvm/perf_map_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "jvm/inject.h"
+#include "jvm/target.h"
+
+#define WAIT_MS 10000
+
+enum place {
+	THEIRS,
+	OURS,
+};
+
+struct outcome {
+	int err;
+	enum place place;
+};
+
+struct folder {
+	int fd;
+	pid_t pid;   /* as seen there */
+	uid_t owner; /* whose file may be replaced, beside our own */
+};
+
+/* -EEXIST if something lies there that is not ours to touch, -ENOENT if nothing does. */
+static int check_old(const struct folder *f, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	bool is_ours = st.st_uid == f->owner || st.st_uid == geteuid();
+	return S_ISREG(st.st_mode) && st.st_nlink == 1 && is_ours ? 0 : -EEXIST;
+}
+
+static int write_all(int fd, const struct str *text)
+{
+	for (size_t done = 0; done < text->len;) {
+		ssize_t put = write(fd, text->at + done, text->len - done);
+		if (put < 0 && errno != EINTR)
+			return -errno;
+		done += put > 0 ? (size_t)put : 0;
+	}
+	return 0;
+}
+
+static int replace(const struct folder *f, const char *name, const struct str *text)
+{
+	char fresh[WIRE_NONCE_LEN + 16] = ".perf-map-";
+
+	inject_nonce(fresh + strlen(fresh));
+	auto_close int fd =
+		openat(f->fd, fresh, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return -errno;
+	int err = fchmod(fd, 0644) ? -errno : write_all(fd, text);
+	if (!err && renameat(f->fd, fresh, f->fd, name))
+		err = -errno;
+	if (err)
+		unlinkat(f->fd, fresh, 0);
+	return err;
+}
+
+static int put(const struct folder *f, const struct str *text)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "perf-%d.map", (int)f->pid);
+	int err = check_old(f, name);
+	if (err && err != -ENOENT)
+		return err;
+	if (text)
+		return replace(f, name, text);
+	return !err && unlinkat(f->fd, name, 0) ? -errno : 0;
+}
+
+static int put_theirs(const struct target *t, const struct str *text)
+{
+	const struct folder theirs = { t->tmp_fd, t->status.nspid, t->status.euid };
+	int err = target_become(t);
+
+	if (err)
+		return err;
+	err = put(&theirs, text);
+	target_unbecome(t);
+	return err;
+}
+
+static int put_ours(pid_t pid, uid_t owner, const struct str *text)
+{
+	auto_close int fd = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct folder ours = { fd, pid, owner };
+
+	return fd < 0 ? -errno : put(&ours, text);
+}
+
+/* perf looks into the /tmp of a mount namespace of its own for the innermost PID, else into ours.
+ */
+static struct outcome put_both(pid_t pid, u64 start_ns, const struct str *text)
+{
+	struct target t;
+	uid_t owner = geteuid();
+	int err = start_ns ? target_open(pid, start_ns, &t) : -ESRCH;
+
+	if (err && (text || err != -ESRCH))
+		return (struct outcome){ err, THEIRS };
+	if (!err) {
+		owner = t.status.euid;
+		err = t.has_our_root ? 0 : put_theirs(&t, text);
+		target_close(&t);
+		if (err)
+			return (struct outcome){ err, THEIRS };
+	}
+	return (struct outcome){ put_ours(pid, owner, text), OURS };
+}
+
+/* In a child, since it changes its ids and may hang in the process's file system. */
+static struct outcome run_child(pid_t pid, u64 start_ns, const struct str *text)
+{
+	struct outcome outcome = { -ETIMEDOUT, THEIRS };
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return (struct outcome){ -errno, OURS };
+	pid_t child = fork();
+	if (child == 0) {
+		signal(SIGPIPE, SIG_IGN);
+		outcome = put_both(pid, start_ns, text);
+		_exit(write(ends[1], &outcome, sizeof(outcome)) != sizeof(outcome));
+	}
+	int err = errno;
+	close(ends[1]);
+	struct pollfd p = { .fd = ends[0], .events = POLLIN };
+	if (child < 0)
+		outcome = (struct outcome){ -err, OURS };
+	else if (poll(&p, 1, WAIT_MS) == 1 &&
+		 read(ends[0], &outcome, sizeof(outcome)) != sizeof(outcome))
+		outcome = (struct outcome){ -EIO, THEIRS };
+	close(ends[0]);
+	if (child > 0) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+	}
+	return outcome;
+}
+
+char *perf_map_put(pid_t pid, u64 start_ns, const struct str *text)
+{
+	struct outcome o = run_child(pid, start_ns, text);
+	const char *whose = o.place == OURS ? "/tmp" : "its /tmp";
+
+	switch (-o.err) {
+	case 0:
+		return NULL;
+	case ESRCH:
+		return xstrdup("it has ended");
+	case EEXIST:
+		return xasprintf("a perf map that is no plain file of its user lies in %s; remove "
+				 "it",
+				 whose);
+	case ENOSPC:
+	case EDQUOT:
+		return xasprintf("%s is full; make room there", whose);
+	case EROFS:
+		return xasprintf("%s is read-only; mount a writable one", whose);
+	case EPERM:
+	case EACCES:
+		return xasprintf("%s may not be written to; run sysflame as root", whose);
+	default:
+		return xasprintf("%s cannot be written to (%s)", whose, strerror(-o.err));
+	}
+}
