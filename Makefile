@@ -10,7 +10,7 @@ ARCH    := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
 VERSION := 0.1.0
 
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
-	     libiberty-dev libjansson-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev \
+	     libiberty-dev libjansson-dev libpcre2-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev \
 	     openjdk-17-jdk-headless
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev chromium nodejs npm \
 	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
@@ -30,7 +30,7 @@ TEST_FLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -Ibpf -Ius
 FUZZ_CFLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
 	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_SECONDS ?= 60
-LIBS       = -lbpf -lelf -lz -llzma -liberty -ljansson -lprotobuf-c -lm
+LIBS       = -lpcre2-8 -lbpf -lelf -lz -llzma -liberty -ljansson -lprotobuf-c -lm
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
 	     -fno-tree-loop-distribute-patterns

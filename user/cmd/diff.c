@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/profile_file.h"
 #include "cmd/terminal.h"
+#include "cmd/transforming.h"
 #include "export/text.h"
 #include "profile/diff.h"
 
@@ -23,6 +24,8 @@ struct options {
 	const char *output, *format, *title;
 	int top;
 	bool help;
+	struct opt_list transform_words;
+	struct transforms transforms;
 };
 
 static void help(const struct opt *opts, size_t nr)
@@ -50,6 +53,8 @@ static int diff(const struct options *o, char **paths)
 	}
 	free(p->title);
 	p->title = o->title ? xstrdup(o->title) : xasprintf("%s to %s", paths[0], paths[1]);
+	if (transforming_apply(&o->transforms, f, p))
+		return EXIT_FAILED;
 	if (f)
 		return profile_file_write(p, o->output, f, NULL) ? EXIT_FAILED : 0;
 	text_diff(p, (size_t)o->top, terminal_width(STDOUT_FILENO), stdout);
@@ -59,30 +64,43 @@ static int diff(const struct options *o, char **paths)
 	return EXIT_FAILED;
 }
 
-int diff_main(int argc, char **argv)
+static int parse_and_diff(struct options *o, int argc, char **argv)
 {
-	struct options o = { .top = NR_CHANGES };
 	const struct opt opts[] = {
-		{ 'o', "output", OPT_STRING, &o.output, "FILE", "where to, - is standard output" },
-		{ 0, "format", OPT_STRING, &o.format, "NAME", "instead of FILE's extension" },
-		{ 0, "title", OPT_STRING, &o.title, "TEXT", "the comparison's title" },
-		{ 0, "top", OPT_INT, &o.top, "N", "print N methods (30)" },
-		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this text" },
+		{ 'o', "output", OPT_STRING, &o->output, "FILE", "where to, - is standard output" },
+		{ 0, "format", OPT_STRING, &o->format, "NAME", "instead of FILE's extension" },
+		{ 0, "title", OPT_STRING, &o->title, "TEXT", "the comparison's title" },
+		TRANSFORM_OPT(&o->transform_words),
+		{ 0, "top", OPT_INT, &o->top, "N", "print N methods (30)" },
+		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this text" },
 	};
 	int nr_paths = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv);
 
 	if (nr_paths < 0)
 		return EXIT_USAGE;
-	if (o.help) {
+	if (o->help) {
 		help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}
-	if (nr_paths != 2 || o.top < 1 || o.top > CHANGES_MAX) {
-		if (nr_paths != 2)
-			log_error("diff: takes two files, before and after; see diff --help");
-		else
-			log_error("--top %d: takes 1 to %d methods", o.top, CHANGES_MAX);
+	if (nr_paths != 2) {
+		log_error("diff: takes two files, before and after; see diff --help");
 		return EXIT_USAGE;
 	}
-	return diff(&o, argv);
+	if (o->top < 1 || o->top > CHANGES_MAX) {
+		log_error("--top %d: takes 1 to %d methods", o->top, CHANGES_MAX);
+		return EXIT_USAGE;
+	}
+	if (transforming_parse(&o->transform_words, &o->transforms))
+		return EXIT_USAGE;
+	return diff(o, argv);
+}
+
+int diff_main(int argc, char **argv)
+{
+	struct options o = { .top = NR_CHANGES };
+	int status = parse_and_diff(&o, argc, argv);
+
+	vec_fini(&o.transform_words);
+	transforms_fini(&o.transforms);
+	return status;
 }

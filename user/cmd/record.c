@@ -22,6 +22,7 @@
 #include "cmd/cmd.h"
 #include "cmd/profile_file.h"
 #include "cmd/summary.h"
+#include "cmd/transforming.h"
 #include "export/export.h"
 
 #define RING_MAX_KB       (64 << 10)
@@ -34,7 +35,7 @@ struct record {
 	const char *event_list, *output, *format_name, *agent_name, *agent_path, *by;
 	int freq_hz, period, ring_kb;
 	double duration_s, offcpu_min_ms;
-	struct opt_list selected[NR_TARGET_KINDS], excluded;
+	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
 	bool jvms;
 	/* What they mean. */
 	struct targets *targets;
@@ -42,6 +43,7 @@ struct record {
 	struct event_options sampling;
 	const struct format *format;
 	enum agent_mode agent;
+	struct transforms transforms;
 	char **command; /* NULL-terminated, NULL if none */
 	/* The recording. */
 	struct child child;
@@ -145,7 +147,8 @@ static int check(struct record *r)
 		return usage_error("--by %s: takes process or none", r->by);
 	if (r->selected[TARGET_PID].nr && r->command)
 		return usage_error("-p and a command exclude each other");
-	return choose_targets(r) ?: choose_format(r) ?: choose_agent(r) ?: choose_events(r);
+	return choose_targets(r) ?: choose_format(r) ?: choose_agent(r) ?: choose_events(r) ?:
+	       transforming_parse(&r->transform_words, &r->transforms);
 }
 
 static void help(const struct opt *opts, size_t nr)
@@ -184,6 +187,7 @@ static int parse(struct record *r, int argc, char **argv)
 		  "flame.html; - is standard output" },
 		{ 0, "format", OPT_STRING, &r->format_name, "F", "html, svg, ... (by the name)" },
 		{ 0, "by", OPT_STRING, &r->by, "LEVEL", "under the root: process (default), none" },
+		TRANSFORM_OPT(&r->transform_words),
 		{ 0, "agent", OPT_STRING, &r->agent_name, "WHEN",
 		  "name Java by an agent: auto, always, never" },
 		{ 0, "agent-path", OPT_STRING, &r->agent_path, "FILE", "where libjvmmap.so is" },
@@ -325,7 +329,8 @@ static int record(struct record *r)
 	run(r);
 	let_signals_kill();
 	session_stop(r->session);
-	if (profile_file_write(session_profile(r->session), r->output, r->format, &size_bytes))
+	if (transforming_apply(&r->transforms, r->format, session_profile(r->session)) ||
+	    profile_file_write(session_profile(r->session), r->output, r->format, &size_bytes))
 		return EXIT_FAILED;
 	if (!r->quiet && r->has_no_output)
 		summary_top(r->session);
@@ -361,6 +366,8 @@ int record_main(int argc, char **argv)
 	for (size_t i = 0; i < NR_TARGET_KINDS; i++)
 		vec_fini(&r.selected[i]);
 	vec_fini(&r.excluded);
+	vec_fini(&r.transform_words);
+	transforms_fini(&r.transforms);
 	events_fini(&r.events);
 	return status;
 }

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "cmd/profile_file.h"
 #include "cmd/terminal.h"
+#include "cmd/transforming.h"
 #include "export/text.h"
 
 enum {
@@ -25,6 +26,8 @@ struct options {
 	const char *output, *format, *title, *event;
 	int top; /* methods to print, 0 for no such list */
 	bool tree, help;
+	struct opt_list transform_words;
+	struct transforms transforms;
 };
 
 #define TREE_LEAST_PERCENT 0.5
@@ -95,40 +98,60 @@ static int report(const struct options *o, char **inputs, size_t nr_inputs)
 		free(p->title);
 		p->title = xstrdup(o->title);
 	}
-	if (f && profile_file_write(p, o->output, f, NULL))
+	if (f &&
+	    (transforming_apply(&o->transforms, f, p) || profile_file_write(p, o->output, f, NULL)))
 		return STATUS_FAILED;
-	return o->top || o->tree ? print(p, o) : 0;
+	if (!o->top && !o->tree)
+		return 0;
+	if ((!f || f->has_view) && transforming_apply(&o->transforms, NULL, p))
+		return STATUS_FAILED;
+	return print(p, o);
+}
+
+static int check(const struct options *o, int nr_inputs)
+{
+	if (o->top < 0 || o->top > TOP_MAX)
+		log_error("--top %d: takes 1 to %d methods", o->top, TOP_MAX);
+	else if (!nr_inputs)
+		log_error("report: no file to read; see report --help");
+	else if (!o->output && !o->top && !o->tree)
+		log_error("report: -o FILE, --top N or --tree is missing; see report --help");
+	else
+		return 0;
+	return -EINVAL;
+}
+
+static int parse_and_report(struct options *o, int argc, char **argv)
+{
+	const struct opt opts[] = {
+		{ 'o', "output", OPT_STRING, &o->output, "FILE", "where to, - is standard output" },
+		{ 0, "format", OPT_STRING, &o->format, "NAME", "instead of FILE's extension" },
+		{ 0, "title", OPT_STRING, &o->title, "TEXT", "the profile's title" },
+		{ 0, "event", OPT_STRING, &o->event, "NAME", "of several events this one first" },
+		TRANSFORM_OPT(&o->transform_words),
+		{ 0, "top", OPT_INT, &o->top, "N", "print the N hottest methods" },
+		{ 0, "tree", OPT_BOOL, &o->tree, NULL, "print the call tree" },
+		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this text" },
+	};
+	int nr_inputs = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv);
+
+	if (nr_inputs < 0)
+		return STATUS_USAGE;
+	if (o->help) {
+		print_help(opts, ARRAY_SIZE(opts));
+		return 0;
+	}
+	if (check(o, nr_inputs) || transforming_parse(&o->transform_words, &o->transforms))
+		return STATUS_USAGE;
+	return report(o, argv, (size_t)nr_inputs);
 }
 
 int report_main(int argc, char **argv)
 {
 	struct options o = { 0 };
-	const struct opt opts[] = {
-		{ 'o', "output", OPT_STRING, &o.output, "FILE", "where to, - is standard output" },
-		{ 0, "format", OPT_STRING, &o.format, "NAME", "instead of FILE's extension" },
-		{ 0, "title", OPT_STRING, &o.title, "TEXT", "the profile's title" },
-		{ 0, "event", OPT_STRING, &o.event, "NAME", "of several events this one first" },
-		{ 0, "top", OPT_INT, &o.top, "N", "print the N hottest methods" },
-		{ 0, "tree", OPT_BOOL, &o.tree, NULL, "print the call tree" },
-		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this text" },
-	};
-	const size_t nr_opts = sizeof(opts) / sizeof(opts[0]);
-	int nr_inputs = opt_parse_mixed(opts, nr_opts, argc, argv);
+	int status = parse_and_report(&o, argc, argv);
 
-	if (nr_inputs < 0)
-		return STATUS_USAGE;
-	if (o.help) {
-		print_help(opts, nr_opts);
-		return 0;
-	}
-	if (o.top < 0 || o.top > TOP_MAX) {
-		log_error("--top %d: takes 1 to %d methods", o.top, TOP_MAX);
-		return STATUS_USAGE;
-	}
-	if (!nr_inputs || (!o.output && !o.top && !o.tree)) {
-		log_error("report: %s; see report --help",
-			  nr_inputs ? "-o FILE, --top N or --tree is missing" : "no file to read");
-		return STATUS_USAGE;
-	}
-	return report(&o, argv, (size_t)nr_inputs);
+	vec_fini(&o.transform_words);
+	transforms_fini(&o.transforms);
+	return status;
 }

@@ -47,7 +47,7 @@ int collapsed_write(const struct profile *p, FILE *out)
 	VEC(struct line) lines = { 0 };
 
 	vec_each(w, &p->weights)
-		if (w->type == 0 && w->value)
+		if (w->type == 0 && w->value && w->node) /* without frames there is no line */
 			*dict_add(&self, w->node) += w->value;
 	dict_each(slot, &self)
 		vec_push(&lines, (struct line){ stack_text(p, (node_id)slot->key), slot->value });

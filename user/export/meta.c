@@ -85,6 +85,7 @@ void meta_encode(const struct profile *p, const char *tool, bool has_labels, str
 		json_object_set_new(meta, "rate_hz", json_real(p->rate_hz));
 	add_text(meta, "host", p->host);
 	add_text(meta, "target", p->target);
+	add_text(meta, "view", p->view);
 	if (p->notes.nr)
 		json_object_set_new(meta, "notes", notes_of(p));
 
@@ -151,6 +152,7 @@ int meta_decode(struct profile *p, const char *json, size_t len, struct meta_typ
 		take_text(&p->title, json_object_get(meta, "title"));
 		take_text(&p->host, json_object_get(meta, "host"));
 		take_text(&p->target, json_object_get(meta, "target"));
+		take_text(&p->view, json_object_get(meta, "view"));
 		take_notes(p, json_object_get(meta, "notes"));
 		p->start_wall_ns = start ? strtoull(start, NULL, 10) : 0;
 		p->duration_ns = number_of(json_object_get(meta, "duration_ns"));

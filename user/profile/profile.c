@@ -76,6 +76,7 @@ struct profile *profile_new(void)
 	p->host = xstrdup("");
 	p->target = xstrdup("");
 	p->title = xstrdup("");
+	p->view = xstrdup("");
 	vec_push(&p->nodes, (struct node){ 0 });
 	return p;
 }
@@ -109,6 +110,7 @@ void profile_free(struct profile *p)
 	free(p->host);
 	free(p->target);
 	free(p->title);
+	free(p->view);
 	free(p);
 }
 
@@ -221,6 +223,30 @@ void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u6
 	}
 	*slot = slot_for(hash, p->weights.nr);
 	vec_push(&p->weights, (struct weight){ leaf, labels, type, value });
+}
+
+void profile_move(struct profile *p, struct node_list *nodes, const node_id *at)
+{
+	typeof(p->weights) old = p->weights;
+
+	free(p->nodes.at);
+	p->nodes.at = nodes->all.at;
+	p->nodes.nr = nodes->all.nr;
+	p->nodes.cap = nodes->all.cap;
+	*nodes = (struct node_list){ 0 };
+	while (is_full(&p->index->nodes, p->nodes.nr))
+		make_slots(&p->index->nodes);
+	memset(p->index->nodes.slots, 0, p->index->nodes.cap * sizeof(struct finder_slot));
+	for (node_id i = 1; i < p->nodes.nr; i++)
+		put(&p->index->nodes, hash_node(p->nodes.at[i].parent, p->nodes.at[i].frame), i);
+
+	p->weights = (typeof(p->weights)){ 0 };
+	free(p->index->weights.slots);
+	p->index->weights = (struct finder){ 0 };
+	vec_each(w, &old)
+		if (at[w->node] != NODE_NONE)
+			profile_add(p, at[w->node], w->labels, w->type, w->value);
+	vec_fini(&old);
 }
 
 void profile_note(struct profile *p, const char *key, const char *text, u64 value)

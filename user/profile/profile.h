@@ -65,6 +65,7 @@ struct profile {
 	double rate_hz;                 /* per CPU; 0 if not sampled by time */
 	char *host, *target;            /* never NULL, may be "" */
 	char *title;                    /* for people; never NULL, "" for one made from the rest */
+	char *view; /* what a page shows first, as behind the # of its address; never NULL */
 	struct profile_index *index;
 };
 
@@ -85,6 +86,16 @@ node_id profile_child(struct profile *p, node_id parent, frame_id frame);
 
 /* Adds a weight to the stack that ends in `leaf`. */
 void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u64 value);
+
+/*
+ * Gives the profile other nodes, in which `at` says, by node, where its weights are from now on;
+ * NODE_NONE drops them.
+ */
+struct node_list {
+	VEC(struct node) all; /* [0] is the root */
+};
+#define NODE_NONE UINT32_MAX
+void profile_move(struct profile *p, struct node_list *nodes, const node_id *at);
 
 /* Sets or replaces the note `key`. */
 void profile_note(struct profile *p, const char *key, const char *text, u64 value);

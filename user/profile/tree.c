@@ -5,54 +5,28 @@
 #include <string.h>
 
 #include "base/dict.h"
+#include "profile/method.h"
 
 /* What tree_make knows while it works. */
 struct making {
 	const struct profile *p;
-	u32 *method_of;    /* by frame: one frame that stands for all tiers of its method */
-	u32 *node_of;      /* by the profile's node: ours */
-	struct dict nodes; /* our parent << 32 | method -> our node */
-	struct dict parts; /* our node << 32 | frame -> its part, of methods with several tiers */
-	bool *has_tiers;   /* by frame: whether its method has more than one */
+	frame_id *method_of; /* by frame: one frame that stands for all tiers of its method */
+	u32 *node_of;        /* by the profile's node: ours */
+	struct dict nodes;   /* our parent << 32 | method -> our node */
+	struct dict parts;   /* our node << 32 | frame -> its part, of methods with several tiers */
+	bool *has_tiers;     /* by frame: whether its method has more than one */
 	struct tree *tree;
 };
-
-static bool is_java(enum frame_kind kind)
-{
-	return kind >= FRAME_INTERPRETED && kind <= FRAME_INLINED;
-}
-
-/* By name and module, and for frames that are not merged by kind. */
-static int by_method(const void *a, const void *b, void *frames)
-{
-	const struct frame *x = frames_get(frames, *(const frame_id *)a);
-	const struct frame *y = frames_get(frames, *(const frame_id *)b);
-	int order = strcmp(x->name, y->name) ?: strcmp(x->module, y->module);
-
-	if (order || (is_java(x->kind) && is_java(y->kind)))
-		return order;
-	return (int)x->kind - (int)y->kind;
-}
 
 static void find_methods(struct making *m)
 {
 	u32 nr = frames_nr(m->p->frames);
-	frame_id *order = xcalloc(nr + 1, sizeof(order[0]));
 
-	m->method_of = xcalloc(nr + 1, sizeof(m->method_of[0]));
+	m->method_of = frames_methods(m->p->frames);
 	m->has_tiers = xcalloc(nr + 1, sizeof(m->has_tiers[0]));
 	for (u32 i = 0; i < nr; i++)
-		order[i] = i;
-	qsort_r(order, nr, sizeof(order[0]), by_method, m->p->frames);
-	for (u32 i = 0; i < nr; i++) {
-		m->method_of[order[i]] = order[i];
-		if (i && !by_method(&order[i - 1], &order[i], m->p->frames)) {
-			m->method_of[order[i]] = m->method_of[order[i - 1]];
-			m->has_tiers[order[i]] = m->has_tiers[order[i - 1]] = true;
-			m->has_tiers[m->method_of[order[i]]] = true;
-		}
-	}
-	free(order);
+		if (m->method_of[i] != i)
+			m->has_tiers[i] = m->has_tiers[m->method_of[i]] = true;
 }
 
 static void merge_nodes(struct making *m)
@@ -138,7 +112,7 @@ static int by_total(const void *a, const void *b, void *ctx)
 
 	if (x->total != y->total)
 		return x->total > y->total ? -1 : 1;
-	return by_method(&x->frame, &y->frame, (void *)o->frames);
+	return frames_by_method(&x->frame, &y->frame, (void *)o->frames);
 }
 
 static void link_children(struct making *m)

@@ -47,13 +47,16 @@ class FrameSet {
 		this.byName = null;
 	}
 
-	// A frame of that name: best one like the frame `like`, else a known one, else a new one.
+	// A frame of that name: best one like the frame `like`, else a known one, else a new one. The
+	// choice decides what is one method for the next transform, and is that of the C program.
 	named(text, like) {
 		if (!this.byName)
 			this.indexNames();
 		const known = this.byName.get(text);
-		if (known)
-			return known.find((f) => like >= 0 && this.kind[f] === this.kind[like] && this.module[f] === this.module[like]) ?? known[0];
+		if (known) {
+			const order = (f) => this.kindClass(f) * 2 ** 32 + this.module[f];
+			return known.find((f) => like >= 0 && order(f) === order(like)) ?? known.reduce((a, b) => (order(b) < order(a) ? b : a));
+		}
 		const f = this.nr++;
 		this.byName.set(text, [f]);
 		this.name.push(this.names.push(text) - 1);
@@ -61,6 +64,11 @@ class FrameSet {
 		this.module.push(like >= 0 ? this.module[like] : 0);
 		this.method.push(this.nrMethods++);
 		return f;
+	}
+
+	// The tiers of Java as one.
+	kindClass(f) {
+		return isJava(this.kind[f]) ? 4 : this.kind[f];
 	}
 
 	indexNames() {

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --transform: changes to the stacks that are written or printed. */
+#include "cmd/transforming.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+int transforming_parse(const struct opt_list *words, struct transforms *out)
+{
+	auto_str struct str why = { 0 };
+
+	vec_each(word, words) {
+		int err = transforms_parse(*word, out, &why) ?: transforms_check(out, &why);
+		if (err) {
+			log_error("--transform '%s': %s", *word, why.at);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* As in the address of a page: all but letters and digits as %XX. */
+static void add_escaped(struct str *out, const char *text)
+{
+	for (; *text; text++)
+		if ((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+		    (*text >= '0' && *text <= '9'))
+			str_add_char(out, *text);
+		else
+			str_addf(out, "%%%02X", (u8)*text);
+}
+
+static void leave_to_page(const struct transforms *list, struct profile *p)
+{
+	auto_str struct str json = { 0 };
+	struct str view = { 0 };
+
+	transforms_print(list, &json);
+	str_add(&view, "t=");
+	add_escaped(&view, json.at);
+	free(p->view);
+	p->view = str_take(&view);
+}
+
+int transforming_apply(const struct transforms *list, const struct format *f, struct profile *p)
+{
+	auto_str struct str why = { 0 };
+
+	if (!list->all.nr)
+		return 0;
+	if (f && f->has_view) {
+		leave_to_page(list, p);
+		return 0;
+	}
+	int err = transforms_apply(list, p, &why);
+	if (err)
+		log_error("--transform %s", why.at);
+	return err;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a transform looks for. */
+#include "profile/pattern.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+
+/* Length of "[a-zA-Z0-9_x\d]", of which no member is ';'; 0 for brackets that need a closer look.
+ */
+static size_t plain_class_len(const char *open)
+{
+	const char *c = open + 1;
+
+	while (*c && *c != ']') {
+		if (!strncmp(c, "a-z", 3) || !strncmp(c, "A-Z", 3) || !strncmp(c, "0-9", 3))
+			c += 3;
+		else if (*c == '\\' && c[1] && strchr("wds.$/()[]{}+*?|\\", c[1]))
+			c += 2;
+		else if (*c == '_' || (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') ||
+			 (*c >= 'a' && *c <= 'z'))
+			c++;
+		else
+			return 0;
+	}
+	return *c && c > open + 1 ? (size_t)(c + 1 - open) : 0;
+}
+
+/* When in doubt the answer is no, which is right but slow. */
+static bool looks_at_names_only(const char *source)
+{
+	while (*source) {
+		size_t len = 1;
+		if (*source == '[')
+			len = plain_class_len(source);
+		else if (*source == '\\')
+			len = source[1] && strchr("wds.$/()[]{}+*?|\\-", source[1]) ? 2 : 0;
+		else if (*source == '(' && source[1] == '?')
+			len = source[2] == ':' ? 3 : 0;
+		else if (strchr(".^$;]", *source))
+			len = 0;
+		if (!len)
+			return false;
+		source += len;
+	}
+	return true;
+}
+
+int pattern_init(struct pattern *p, const char *what, struct str *why)
+{
+	size_t len = strlen(what);
+
+	*p = (struct pattern){ .text = what };
+	if (len < 3 || what[0] != '/' || what[len - 1] != '/') {
+		const char *semicolon = len > 1 ? strchr(what + 1, ';') : NULL;
+		p->is_local = !semicolon || !semicolon[1];
+		return 0;
+	}
+	auto_free char *source = xstrndup(what + 1, len - 2);
+	int err = regex_new(source, &p->regex, why);
+	if (err)
+		return err;
+	p->text = "";
+	p->is_local = looks_at_names_only(source) && !regex_test(p->regex, "", 0);
+	return 0;
+}
+
+void pattern_fini(struct pattern *p)
+{
+	regex_free(p->regex);
+}
+
+int pattern_is_in(const struct pattern *p, const char *stack, size_t len)
+{
+	return p->regex ? regex_test(p->regex, stack, len) : strstr(stack, p->text) != NULL;
+}
+
+int pattern_is_in_name(const struct pattern *p, const char *name)
+{
+	auto_str struct str framed = { 0 };
+
+	if (p->regex)
+		return regex_test(p->regex, name, strlen(name));
+	str_addf(&framed, ";%s;", name);
+	return strstr(framed.at, p->text) != NULL;
+}
+
+int pattern_replace(const struct pattern *p, const char *text, size_t len, const char *to,
+		    struct str *out)
+{
+	int any = 0;
+
+	if (p->regex)
+		return regex_replace(p->regex, text, len, to, out);
+	for (const char *found; (found = strstr(text, p->text)); any = 1) {
+		str_add_bytes(out, text, (size_t)(found - text));
+		str_add(out, to);
+		text = found + strlen(p->text);
+	}
+	str_add(out, text);
+	return any;
+}
+
+bool pattern_replaces_names(const struct pattern *p, const char *to)
+{
+	if (!p->is_local || strchr(p->text, ';') || strchr(to, ';'))
+		return false;
+	for (const char *c = to; (c = strchr(c, '$')); c++)
+		if (c[1] && strchr("`'&<", c[1]))
+			return false;
+	return true;
+}

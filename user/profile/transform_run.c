@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does transforms: each maps the nodes of a tree of stacks to those of another. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "profile/framenames.h"
+#include "profile/pattern.h"
+#include "profile/transform.h"
+
+#define DEEPEST    65000 /* frames of a stack that replacing makes, as in the page */
+#define NODES_MAX  (200u << 20)
+#define SLOWEST_NS (60 * NS_PER_SEC)
+
+/* The stacks between two transforms. */
+struct run {
+	struct profile *p;
+	struct framenames names;
+	struct node_list now, next; /* a parent's number is smaller than its child's */
+	struct dict next_by_key;    /* next's parent << 32 | frame -> node */
+	node_id *where;             /* by node of the profile: the one that has its weight */
+	u64 until_ns;
+};
+
+/* One transform. */
+struct pass {
+	struct run *run;
+	const struct transform *t;
+	struct pattern what;
+	u8 *marks, *ends;       /* by frame */
+	const frame_id *rename; /* by frame, FRAME_NONE takes it out */
+	u32 *state;             /* by node, what the verb keeps */
+};
+
+static int too_slow(struct str *why)
+{
+	str_add(why, "this pattern takes too long");
+	return -EDOM;
+}
+
+static node_id add(struct run *r, node_id up, frame_id frame)
+{
+	u64 *node = dict_add(&r->next_by_key, (u64)up << 32 | frame);
+
+	if (!*node) {
+		*node = r->next.all.nr;
+		vec_push(&r->next.all, (struct node){ up, frame });
+	}
+	return (node_id)*node;
+}
+
+static void begin_next(struct run *r)
+{
+	vec_push(&r->next.all, (struct node){ 0 });
+}
+
+/* `at`: by node of now, its place in next. */
+static void follow(struct run *r, const node_id *at)
+{
+	for (node_id i = 0; i < r->p->nodes.nr; i++)
+		if (r->where[i] != NODE_NONE)
+			r->where[i] = at[r->where[i]];
+	vec_fini(&r->now.all);
+	r->now = r->next;
+	r->next = (struct node_list){ 0 };
+	dict_fini(&r->next_by_key);
+}
+
+/* --- verbs that look at each frame: where node i goes when its caller has gone to `up` --- */
+
+static node_id step_focus(struct pass *x, const struct node *n, node_id i, node_id up)
+{
+	if (up != NODE_NONE)
+		return add(x->run, up, n->frame);
+	return x->marks[n->frame] ? add(x->run, 0, n->frame) : NODE_NONE;
+}
+
+static node_id step_drop(struct pass *x, const struct node *n, node_id i, node_id up)
+{
+	return x->marks[n->frame] ? up : add(x->run, up, n->frame);
+}
+
+static node_id step_above(struct pass *x, const struct node *n, node_id i, node_id up)
+{
+	bool is_cut = x->state[n->parent];
+
+	x->state[i] = is_cut || x->marks[n->frame];
+	return is_cut ? up : add(x->run, up, n->frame);
+}
+
+static node_id step_below(struct pass *x, const struct node *n, node_id i, node_id up)
+{
+	return add(x->run, x->marks[n->frame] ? 0 : up, n->frame);
+}
+
+static frame_id method_at(const struct run *r, node_id next)
+{
+	return r->names.all.at[r->next.all.at[next].frame].method;
+}
+
+static node_id step_recursion(struct pass *x, const struct node *n, node_id i, node_id up)
+{
+	const struct run *r = x->run;
+
+	if (up && x->marks[n->frame] && method_at(r, up) == r->names.all.at[n->frame].method)
+		return up;
+	return add(x->run, up, n->frame);
+}
+
+static node_id step_gaps(struct pass *x, const struct node *n, node_id i, node_id up)
+{
+	const struct run *r = x->run;
+	frame_id method = r->names.all.at[n->frame].method;
+
+	for (node_id u = x->marks[n->frame] ? up : 0; u; u = r->next.all.at[u].parent)
+		if (method_at(r, u) == method)
+			return u;
+	return add(x->run, up, n->frame);
+}
+
+/* The outermost mark stays, what is below it goes, down to the last end. */
+static node_id step_fold(struct pass *x, const struct node *n, node_id i, node_id up)
+{
+	node_id from = x->state[n->parent];
+	node_id at = add(x->run, from && x->ends[n->frame] ? from : up, n->frame);
+
+	x->state[i] = from ?: x->marks[n->frame] ? at : 0;
+	return at;
+}
+
+static node_id step_rename(struct pass *x, const struct node *n, node_id i, node_id up)
+{
+	frame_id frame = x->rename[n->frame];
+
+	return frame == FRAME_NONE ? up : add(x->run, up, frame);
+}
+
+static node_id (*const steps[NR_TRANSFORM_VERBS])(struct pass *, const struct node *, node_id,
+						  node_id) = {
+	[TRANSFORM_FOCUS] = step_focus,         [TRANSFORM_DROP] = step_drop,
+	[TRANSFORM_ABOVE] = step_above,         [TRANSFORM_BELOW] = step_below,
+	[TRANSFORM_RECURSION] = step_recursion, [TRANSFORM_GAPS] = step_gaps,
+	[TRANSFORM_FOLD] = step_fold,           [TRANSFORM_REPLACE] = step_rename,
+};
+
+static void move(struct pass *x)
+{
+	struct run *r = x->run;
+	node_id *at = xcalloc(r->now.all.nr, sizeof(at[0]));
+
+	x->state = xcalloc(r->now.all.nr, sizeof(x->state[0]));
+	begin_next(r);
+	at[0] = x->t->verb == TRANSFORM_FOCUS ? NODE_NONE : 0;
+	for (node_id i = 1; i < r->now.all.nr; i++) {
+		const struct node *n = &r->now.all.at[i];
+		at[i] = steps[x->t->verb](x, n, i, at[n->parent]);
+	}
+	follow(r, at);
+	free(at);
+	free(x->state);
+}
+
+/* A byte per frame whether its name has the pattern. */
+static int mark_names(const struct run *r, const struct pattern *what, u8 **out, struct str *why)
+{
+	u8 *marks = xcalloc(r->names.all.nr + 1, 1);
+
+	for (frame_id f = 0; f < r->names.all.nr; f++) {
+		int found = pattern_is_in_name(what, r->names.all.at[f].text);
+		if (found < 0) {
+			free(marks);
+			return too_slow(why);
+		}
+		marks[f] = (u8)found;
+	}
+	*out = marks;
+	return 0;
+}
+
+/* --- whole stacks as text --- */
+
+/* A stack as ";root;...;leaf;", and its frames. */
+struct stack_text {
+	struct str text;
+	VEC(frame_id) frames;
+};
+
+static void stack_text_make(const struct run *r, node_id leaf, struct stack_text *s)
+{
+	s->frames.nr = 0;
+	str_clear(&s->text);
+	str_add(&s->text, ";");
+	for (node_id n = leaf; n; n = r->now.all.at[n].parent)
+		vec_push(&s->frames, r->now.all.at[n].frame);
+	for (size_t low = 0, high = s->frames.nr; low + 1 < high; low++) {
+		frame_id f = s->frames.at[low];
+		s->frames.at[low] = s->frames.at[--high];
+		s->frames.at[high] = f;
+	}
+	vec_each(f, &s->frames) {
+		str_add(&s->text, r->names.all.at[*f].text);
+		str_add_char(&s->text, ';');
+	}
+}
+
+static void stack_text_fini(struct stack_text *s)
+{
+	str_fini(&s->text);
+	vec_fini(&s->frames);
+}
+
+/* A byte per node: whether it has a weight. */
+static u8 *weighty_nodes(const struct run *r)
+{
+	u8 *has_weight = xcalloc(r->now.all.nr, 1);
+
+	vec_each(w, &r->p->weights)
+		if (w->value && r->where[w->node] != NODE_NONE)
+			has_weight[r->where[w->node]] = 1;
+	has_weight[0] = 0;
+	return has_weight;
+}
+
+/* Calls `visit` with every stack that has a weight; stops at an error. */
+static int each_stack(struct pass *x, int (*visit)(struct pass *, node_id, struct stack_text *))
+{
+	struct stack_text s = { 0 };
+	u8 *is_asked = weighty_nodes(x->run);
+	int err = 0;
+
+	for (node_id i = 1; i < x->run->now.all.nr && !err; i++) {
+		if (!is_asked[i])
+			continue;
+		stack_text_make(x->run, i, &s);
+		err = visit(x, i, &s);
+		if (time_mono_ns() > x->run->until_ns)
+			err = -EDOM;
+	}
+	stack_text_fini(&s);
+	free(is_asked);
+	return err;
+}
+
+/* --- filter and remove --- */
+
+static int note_hit(struct pass *x, node_id i, struct stack_text *s)
+{
+	int found = pattern_is_in(&x->what, s->text.at, s->text.len);
+
+	x->state[i] = found > 0;
+	return found < 0 ? found : 0;
+}
+
+static int find_hits(struct pass *x, struct str *why)
+{
+	const struct run *r = x->run;
+
+	if (!x->what.is_local)
+		return each_stack(x, note_hit) ? too_slow(why) : 0;
+	int err = mark_names(r, &x->what, &x->marks, why);
+	for (node_id i = 1; !err && i < r->now.all.nr; i++) {
+		const struct node *n = &r->now.all.at[i];
+		x->state[i] = x->state[n->parent] || x->marks[n->frame];
+	}
+	return err;
+}
+
+static int keep(struct pass *x, bool wanted, struct str *why)
+{
+	struct run *r = x->run;
+
+	x->state = xcalloc(r->now.all.nr, sizeof(x->state[0]));
+	int err = find_hits(x, why);
+	for (node_id i = 0; !err && i < r->p->nodes.nr; i++)
+		if (r->where[i] != NODE_NONE && x->state[r->where[i]] != wanted)
+			r->where[i] = NODE_NONE;
+	free(x->state);
+	return err;
+}
+
+/* --- replace --- */
+
+static node_id copy_path(struct run *r, const struct stack_text *s)
+{
+	node_id at = 0;
+
+	vec_each(f, &s->frames)
+		at = add(r, at, *f);
+	return at;
+}
+
+/* The path of a text ";a;b;", in which empty names are no frames; `text` is cut up. */
+static node_id add_words(struct run *r, char *text, const struct stack_text *old)
+{
+	VEC(const char *) words = { 0 };
+	node_id at = 0;
+	char *rest = text, *word;
+
+	while ((word = strsep(&rest, ";")))
+		if (*word)
+			vec_push(&words, word);
+	framenames_mark_stack(&r->names, old->frames.at, (u32)old->frames.nr);
+	bool same_depth = words.nr == old->frames.nr;
+	for (size_t i = 0; i < words.nr && i < DEEPEST; i++) {
+		frame_id like = same_depth ? old->frames.at[i] : FRAME_NONE;
+		at = add(r, at, framenames_named(&r->names, words.at[i], like));
+	}
+	vec_fini(&words);
+	return at;
+}
+
+static int replace_text(struct pass *x, node_id i, struct stack_text *s)
+{
+	auto_str struct str changed = { 0 };
+	int any = pattern_replace(&x->what, s->text.at, s->text.len, x->t->to, &changed);
+
+	if (any < 0)
+		return any;
+	if (!any || (changed.len == s->text.len && !memcmp(changed.at, s->text.at, changed.len)))
+		x->state[i] = copy_path(x->run, s);
+	else
+		x->state[i] = add_words(x->run, changed.at, s);
+	return x->run->next.all.nr > NODES_MAX ? -EDOM : 0;
+}
+
+static int replace_texts(struct pass *x, struct str *why)
+{
+	struct run *r = x->run;
+
+	x->state = xcalloc(r->now.all.nr, sizeof(x->state[0]));
+	begin_next(r);
+	int err = each_stack(x, replace_text);
+	if (!err)
+		follow(r, x->state);
+	free(x->state);
+	return err ? too_slow(why) : 0;
+}
+
+/* By frame: what it becomes. */
+static int rename_frames(struct pass *x, frame_id *renamed, u32 nr, struct str *why)
+{
+	struct framenames *names = &x->run->names;
+	auto_str struct str changed = { 0 };
+
+	framenames_mark_stack(names, NULL, 0);
+	for (frame_id f = 0; f < nr; f++) {
+		const char *old = names->all.at[f].text;
+		str_clear(&changed);
+		str_add(&changed, "");
+		int any = pattern_replace(&x->what, old, strlen(old), x->t->to, &changed);
+		if (any < 0)
+			return too_slow(why);
+		if (!any || !strcmp(old, changed.at))
+			renamed[f] = f;
+		else
+			renamed[f] =
+				*changed.at ? framenames_named(names, changed.at, f) : FRAME_NONE;
+	}
+	return 0;
+}
+
+static int replace(struct pass *x, struct str *why)
+{
+	if (!pattern_replaces_names(&x->what, x->t->to))
+		return replace_texts(x, why);
+
+	u32 nr = (u32)x->run->names.all.nr;
+	frame_id *renamed = xcalloc(nr + 1, sizeof(renamed[0]));
+	int err = rename_frames(x, renamed, nr, why);
+	x->rename = renamed;
+	if (!err)
+		move(x);
+	free(renamed);
+	return err;
+}
+
+/* --- all of it --- */
+
+static int run_verb(struct pass *x, struct str *why)
+{
+	struct pattern ends;
+	int err;
+
+	switch (x->t->verb) {
+	case TRANSFORM_FILTER:
+	case TRANSFORM_REMOVE:
+		return keep(x, x->t->verb == TRANSFORM_FILTER, why);
+	case TRANSFORM_REPLACE:
+		return replace(x, why);
+	case TRANSFORM_FOLD:
+		err = pattern_init(&ends, x->t->to, why);
+		if (err)
+			return err;
+		err = mark_names(x->run, &ends, &x->ends, why);
+		pattern_fini(&ends);
+		break;
+	default:
+		err = 0;
+	}
+	err = err ?: mark_names(x->run, &x->what, &x->marks, why);
+	if (!err)
+		move(x);
+	return err;
+}
+
+static bool does_nothing(const struct transform *t)
+{
+	bool is_for_all = t->verb == TRANSFORM_RECURSION || t->verb == TRANSFORM_GAPS;
+
+	return t->is_off || (!*t->what && !is_for_all) || (t->verb == TRANSFORM_FOLD && !*t->to);
+}
+
+static int apply_one(struct run *r, const struct transform *t, struct str *why)
+{
+	struct pass x = { .run = r, .t = t };
+	int err = pattern_init(&x.what, t->what, why) ?: run_verb(&x, why);
+
+	pattern_fini(&x.what);
+	free(x.marks);
+	free(x.ends);
+	return err;
+}
+
+static void run_init(struct run *r, struct profile *p)
+{
+	*r = (struct run){ .p = p, .until_ns = time_mono_ns() + SLOWEST_NS };
+	framenames_init(&r->names, p->frames);
+	vec_reserve(&r->now.all, p->nodes.nr);
+	memcpy(r->now.all.at, p->nodes.at, p->nodes.nr * sizeof(p->nodes.at[0]));
+	r->now.all.nr = p->nodes.nr;
+	r->where = xcalloc(p->nodes.nr, sizeof(r->where[0]));
+	for (node_id i = 0; i < p->nodes.nr; i++)
+		r->where[i] = i;
+}
+
+static void run_fini(struct run *r)
+{
+	framenames_fini(&r->names);
+	vec_fini(&r->now.all);
+	vec_fini(&r->next.all);
+	dict_fini(&r->next_by_key);
+	free(r->where);
+}
+
+int transforms_apply(const struct transforms *list, struct profile *p, struct str *why)
+{
+	auto_str struct str reason = { 0 };
+	struct run r;
+	int err = 0;
+
+	run_init(&r, p);
+	vec_each(t, &list->all) {
+		if (does_nothing(t))
+			continue;
+		err = apply_one(&r, t, &reason);
+		if (err) {
+			str_addf(why, "'%s': %s", t->what, reason.at);
+			break;
+		}
+	}
+	if (!err)
+		profile_move(p, &r.now, r.where);
+	run_fini(&r);
+	return err;
+}
