@@ -50,6 +50,7 @@ enum record_kind {
 	RECORD_FORK,
 	RECORD_EXEC,
 	RECORD_EXIT,
+	RECORD_FREED,
 };
 
 /* A process is (pid, start_ns): a PID that is used again has another start. */
@@ -125,6 +126,44 @@ struct process_record {
 	__u64 is_wanted; /* it is to be sampled */
 };
 _Static_assert(sizeof(struct process_record) == 56, "process_record is part of the record ABI");
+
+/* Memory that was sampled is free again. */
+struct freed_record {
+	__u32 kind; /* RECORD_FREED */
+	__u32 tid;  /* of the sample */
+	__u64 sample_ns;
+	__u64 time_ns;
+};
+_Static_assert(sizeof(struct freed_record) == 24, "freed_record is part of the record ABI");
+
+/* Where the function that was called has what it needs. */
+enum memory_call_kind {
+	MEMORY_MALLOC,         /* (size) */
+	MEMORY_CALLOC,         /* (nr, size) */
+	MEMORY_REALLOC,        /* (old, size) */
+	MEMORY_ALIGNED,        /* (alignment, size) */
+	MEMORY_POSIX_MEMALIGN, /* (out, alignment, size) */
+	MEMORY_MMAP,           /* (address, size, protection, flags, ..) */
+	MEMORY_FREE,           /* (address) */
+	NR_MEMORY_CALLS,
+};
+
+/* The cookie of their probes. */
+#define MEMORY_COOKIE(file, function, call) ((__u64)(file) << 16 | (function) << 8 | (call))
+#define MEMORY_COOKIE_FILE(cookie)          ((__u32)((cookie) >> 16))
+#define MEMORY_COOKIE_FUNCTION(cookie)      ((cookie) >> 8 & (MEMORY_FUNCTIONS - 1))
+#define MEMORY_COOKIE_CALL(cookie)          ((cookie)&0xff)
+
+#define MEMORY_FILES     256 /* with an allocator, in one recording */
+#define MEMORY_FUNCTIONS 32  /* of one file; a power of two */
+
+/* A file with an allocator; all are offsets in the file, [start, end). */
+struct memory_file {
+	__u64 code_start, code_end;
+	struct {
+		__u64 start, end;
+	} functions[MEMORY_FUNCTIONS];
+};
 
 /* What the sampled thread did, where the event tells. */
 enum thread_state {

@@ -14,6 +14,12 @@ struct wait_knobs {
 	__u32 event;
 };
 
+/* Native memory, see nativemem.bpf.c. */
+struct memory_knobs {
+	__u64 interval; /* bytes, below 2^32; 0: not recorded */
+	__u32 event;
+};
+
 #define KNOBS_WAITS       2 /* offcpu and wall */
 #define KNOBS_HIERARCHIES 4 /* of control groups */
 
@@ -25,4 +31,5 @@ struct knobs {
 	__u32 nr_cpus;                        /* that are possible */
 	struct event_knobs events[ABI_EVENTS];
 	struct wait_knobs waits[KNOBS_WAITS];
+	struct memory_knobs memory;
 };

@@ -151,6 +151,57 @@ struct hits_map {
 };
 extern struct hits_map hits SEC(".maps");
 
+/* The allocators that have probes; key: MEMORY_COOKIE_FILE. */
+struct memory_files_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MEMORY_FILES);
+	__type(key, u32);
+	__type(value, struct memory_file);
+};
+extern struct memory_files_map memory_files SEC(".maps");
+
+/* A thread's outermost call of an allocator; without leaks its last one that may jump to another.
+ */
+struct memory_call {
+	u64 sp; /* at entry; 0: it has returned */
+	u64 size;
+	/* Without leaks: */
+	u64 return_address;
+	u64 function; /* MEMORY_COOKIE_FUNCTION */
+	/* With leaks: */
+	u64 sample_ns; /* of its sample; 0: it is none */
+	u64 out;       /* where posix_memalign writes the address */
+	u32 call;      /* enum memory_call_kind */
+};
+
+struct memory_calls_map {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct memory_call);
+};
+extern struct memory_calls_map memory_calls SEC(".maps");
+
+/* Sampled memory that is not free yet, and the sample it stands for. */
+struct memory_key {
+	u64 addr;
+	u64 pid;
+};
+
+struct memory_live {
+	u64 sample_ns;
+	u64 tid;
+};
+
+struct memory_live_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1 << 20);
+	__type(key, struct memory_key);
+	__type(value, struct memory_live);
+};
+extern struct memory_live_map memory_live SEC(".maps");
+
 static __always_inline void count(u32 stat)
 {
 	u64 *n = bpf_map_lookup_elem(&stats, &stat);

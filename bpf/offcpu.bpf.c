@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Where threads wait: from when one leaves its CPU until it is back. A wait of at least min_ns is
- * a sample that weighs its duration; a shorter one is sampled with the probability
- * duration / min_ns and then weighs min_ns, so that sums are right on average and the cost is
- * bounded by min_ns. Kernel threads are left out: their waiting is their business.
+ * Where threads wait: from when one leaves its CPU until it is back, sampled by their duration
+ * with min_ns for a unit (chance.h). Kernel threads are left out: their waiting is their business.
  */
 #include "unwind.h"
 
+#include "chance.h"
 #include "regs.h"
 #include "target.h"
 #include "task.h"
@@ -54,17 +53,6 @@ int BPF_PROG(offcpu_begin, bool is_preempted, struct task_struct *task)
 	return 0;
 }
 
-/* What a wait counts for, 0 if it is not sampled. */
-static __always_inline u64 weigh(u64 waited_ns, u64 min_ns)
-{
-	if (!min_ns)
-		return 0;
-	if (waited_ns >= min_ns)
-		return waited_ns;
-	u64 chance = bpf_get_prandom_u32() * min_ns >> 32; /* min_ns < 2^32: below 4 s */
-	return chance < waited_ns ? min_ns : 0;
-}
-
 static __always_inline void sample_wait(void *ctx, u32 state, const u64 weights[KNOBS_WAITS])
 {
 	struct scratch *s = stack_begin(SLOT_SWITCH, 0);
@@ -100,7 +88,7 @@ int BPF_PROG(offcpu_end, bool is_switch)
 	u64 weights[KNOBS_WAITS], any = 0;
 	wait->since_ns = 0;
 	for (u32 i = 0; i < KNOBS_WAITS; i++)
-		any |= weights[i] = weigh(waited_ns, knobs.waits[i].min_ns);
+		any |= weights[i] = chance_weigh(waited_ns, knobs.waits[i].min_ns);
 	if (any)
 		sample_wait(ctx, wait->state, weights);
 	return 0;

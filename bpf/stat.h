@@ -14,6 +14,7 @@
 	X(NO_SCRATCH, "samples lost: a CPU without a scratch record")                      \
 	X(BUSY, "samples lost: too many under way on one CPU")                             \
 	X(WAIT_LOST, "waits lost: no memory to note when they began")                      \
+	X(LEAK_UNTRACKED, "allocations of which it is not known whether they were freed")  \
 	X(ROOT, "user stacks that reached the thread's root")                              \
 	X(NO_USER, "samples without a user stack: kernel threads")                         \
 	X(FRAME_POINTERS, "user stacks by frame pointers: where they end is unknown")      \

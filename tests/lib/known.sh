@@ -18,7 +18,8 @@ is_not_trapped() {
 
 byte_at() {
 	local base
-	base=$(sed -n '1s/-.*//p' "/proc/$1/maps")
+	base=$(awk -v exe="$(readlink "/proc/$1/exe")" '$6 == exe { sub("-.*", ""); print; exit }' \
+		"/proc/$1/maps")
 	dd if="/proc/$1/mem" bs=1 count=1 iflag=skip_bytes skip=$((0x$base + $2)) 2>/dev/null |
 		od -An -tx1 | tr -d ' '
 }

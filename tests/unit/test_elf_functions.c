@@ -2,8 +2,10 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "elf/functions.h"
 
@@ -26,13 +28,13 @@ static void a_function_is_found_where_its_code_is_in_the_file(void **state)
 	const unsigned char *code = (const unsigned char *)a_function_with_this_name;
 	unsigned char in_file[8];
 	char *near[2] = { 0 };
-	u64 off;
+	struct function found;
 
 	assert_int_equal(a_function_with_this_name(3), 3);
-	assert_int_equal(functions_find(SELF, "a_function_with_this_name", &off, near, 2), 0);
+	assert_int_equal(functions_find(SELF, "a_function_with_this_name", &found, near, 2), 0);
 	assert_null(near[0]);
 	FILE *f = fopen(SELF, "re");
-	assert_int_equal(fseek(f, (long)off, SEEK_SET), 0);
+	assert_int_equal(fseek(f, (long)found.file_off, SEEK_SET), 0);
 	assert_int_equal(fread(in_file, 1, sizeof(in_file), f), sizeof(in_file));
 	fclose(f);
 	assert_memory_equal(in_file, code, sizeof(in_file));
@@ -41,9 +43,10 @@ static void a_function_is_found_where_its_code_is_in_the_file(void **state)
 static void a_missing_function_gives_the_nearest_names(void **state)
 {
 	char *near[3] = { 0 };
-	u64 off;
+	struct function found;
 
-	assert_int_equal(functions_find(SELF, "a_function_with_thus_nam", &off, near, 3), -ENOENT);
+	assert_int_equal(functions_find(SELF, "a_function_with_thus_nam", &found, near, 3),
+			 -ENOENT);
 	assert_string_equal(near[0], "a_function_with_this_name");
 	free_names(near, 3);
 }
@@ -51,13 +54,51 @@ static void a_missing_function_gives_the_nearest_names(void **state)
 static void what_resembles_nothing_gets_no_names(void **state)
 {
 	char *near[3] = { 0 };
-	u64 off;
+	struct function found;
 
-	assert_int_equal(functions_find(SELF, "qqqqzzzzqqqqzzzz", &off, near, 3), -ENOENT);
+	assert_int_equal(functions_find(SELF, "qqqqzzzzqqqqzzzz", &found, near, 3), -ENOENT);
 	assert_null(near[0]);
-	assert_int_equal(functions_find("/etc/hostname", "x", &off, near, 3), -ENOEXEC);
-	assert_int_equal(functions_find("/dev/null", "x", &off, near, 3), -ENOEXEC);
-	assert_int_equal(functions_find("/nowhere", "x", &off, near, 3), -ENOENT);
+	assert_int_equal(functions_find("/etc/hostname", "x", &found, near, 3), -ENOEXEC);
+	assert_int_equal(functions_find("/dev/null", "x", &found, near, 3), -ENOEXEC);
+	assert_int_equal(functions_find("/nowhere", "x", &found, near, 3), -ENOENT);
+}
+
+/* As a C++ compiler names Outer::Inner::run(int) const and Outer::Inner::runner(). */
+__attribute__((noinline)) int _ZNK5Outer5Inner3runEi(int x)
+{
+	return a_function_with_this_name(x) + 1;
+}
+
+__attribute__((noinline)) int _ZN5Outer5Inner6runnerEv(void)
+{
+	return a_function_with_this_name(7);
+}
+
+static void a_method_is_found_without_its_parameters(void **state)
+{
+	struct function method, symbol;
+
+	assert_int_equal(_ZNK5Outer5Inner3runEi(1) + _ZN5Outer5Inner6runnerEv(), 9);
+	assert_int_equal(functions_find(SELF, "Outer::Inner::run", &method, NULL, 0), 0);
+	assert_int_equal(functions_find(SELF, "_ZNK5Outer5Inner3runEi", &symbol, NULL, 0), 0);
+	assert_int_equal(method.file_off, symbol.file_off);
+	assert_true(symbol.size > 0);
+	assert_int_equal(functions_find(SELF, "Inner::run", &method, NULL, 0), -ENOENT);
+	assert_int_equal(functions_find(SELF, "Outer::Inner", &method, NULL, 0), -ENOENT);
+}
+
+static void several_names_are_found_at_once(void **state)
+{
+	const char *const names[] = { "nowhere", "a_function_with_this_name", "main" };
+	struct function out[3], one;
+
+	int fd = open(SELF, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(functions_find_all(fd, names, 3, out), 0);
+	close(fd);
+	assert_int_equal(out[0].file_off, 0);
+	assert_int_equal(functions_find(SELF, "main", &one, NULL, 0), 0);
+	assert_int_equal(out[2].file_off, one.file_off);
+	assert_true(out[1].file_off && out[1].file_off != out[2].file_off);
 }
 
 int main(void)
@@ -66,6 +107,8 @@ int main(void)
 		cmocka_unit_test(a_function_is_found_where_its_code_is_in_the_file),
 		cmocka_unit_test(a_missing_function_gives_the_nearest_names),
 		cmocka_unit_test(what_resembles_nothing_gets_no_names),
+		cmocka_unit_test(a_method_is_found_without_its_parameters),
+		cmocka_unit_test(several_names_are_found_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,14 +171,31 @@ int bpf_attach_tracepoint(struct bpf *bpf, const char *group, const char *name, 
 	return *out ? 0 : -errno;
 }
 
+int bpf_attach_program(struct bpf *bpf, const struct bpf_uprobe *at, struct bpf_link **out)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = at->cookie, .retprobe = at->at_return);
+	struct bpf_program *program = bpf_object__find_program_by_name(bpf->skel->obj, at->program);
+
+	*out = bpf_program__attach_uprobe_opts(program, at->pid, at->path, at->file_off, &opts);
+	return *out ? 0 : -errno;
+}
+
 int bpf_attach_uprobe(struct bpf *bpf, const char *path, u64 file_off, u32 event,
 		      struct bpf_link **out)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = event);
+	return bpf_attach_program(bpf,
+				  &(struct bpf_uprobe){ .program = "uprobe_hit",
+							.path = path,
+							.file_off = file_off,
+							.cookie = event,
+							.pid = -1 },
+				  out);
+}
 
-	*out = bpf_program__attach_uprobe_opts(bpf->skel->progs.uprobe_hit, -1, path, file_off,
-					       &opts);
-	return *out ? 0 : -errno;
+int bpf_set_memory_file(struct bpf *bpf, u32 number, const struct memory_file *file)
+{
+	return bpf_map__update_elem(bpf->skel->maps.memory_files, &number, sizeof(number), file,
+				    sizeof(*file), BPF_ANY);
 }
 
 void bpf_detach(struct bpf_link *link)

@@ -34,6 +34,19 @@ int bpf_attach_tracepoint(struct bpf *bpf, const char *group, const char *name, 
 			  struct bpf_link **out);
 int bpf_attach_uprobe(struct bpf *bpf, const char *path, u64 file_off, u32 event,
 		      struct bpf_link **out);
+
+/* The same for any of the uprobe programs, in one process or (pid -1) in all. */
+struct bpf_uprobe {
+	const char *program;
+	const char *path;
+	u64 file_off, cookie;
+	pid_t pid;
+	bool at_return;
+};
+int bpf_attach_program(struct bpf *bpf, const struct bpf_uprobe *at, struct bpf_link **out);
+
+/* Tells the programs of an allocator; `number` is that of its probes' cookies. */
+int bpf_set_memory_file(struct bpf *bpf, u32 number, const struct memory_file *file);
 void bpf_detach(struct bpf_link *link);
 
 /* Notes from now on which threads wait; those that do already since now. */

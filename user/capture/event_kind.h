@@ -70,4 +70,11 @@ int open_nothing(struct sources *s, const struct event *e, u32 number);
 int start_uprobe(struct sources *s, const struct event *e, u32 number);
 int start_tracepoint(struct sources *s, const struct event *e, u32 number);
 char *why_not_uprobe(void);
+
+/* event_nativemem.c */
+int parse_nativemem(const char *text, const struct event_options *o, struct event *e,
+		    struct str *why);
+void configure_nativemem(const struct event *e, u32 number, const struct event_options *o,
+			 struct knobs *knobs);
+int open_nativemem(struct sources *s, const struct event *e, u32 number);
 void each_tracepoint(const struct event_kind *kind, bool all, events_tell_fn tell, void *ctx);

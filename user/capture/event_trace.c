@@ -22,7 +22,7 @@ static const char *const tracefs[] = { "/sys/kernel/tracing", "/sys/kernel/debug
 #define NEAR_NAMES 3
 
 /* A symbol's place in the file, or a sentence on what there is instead. */
-static int find_symbol(const struct event *e, u64 *file_off, struct str *why)
+static int find_symbol(const struct event *e, struct function *out, struct str *why)
 {
 	char *near[NEAR_NAMES] = { 0 };
 
@@ -30,7 +30,7 @@ static int find_symbol(const struct event *e, u64 *file_off, struct str *why)
 		str_addf(why, UPROBE_PREFIX "%s: %s", e->place, strerror(errno));
 		return -errno;
 	}
-	int err = functions_find(e->place, e->what, file_off, near, NEAR_NAMES);
+	int err = functions_find(e->place, e->what, out, near, NEAR_NAMES);
 	if (!err)
 		return 0;
 	str_addf(why, UPROBE_PREFIX "%s: ", e->place);
@@ -51,7 +51,8 @@ static int read_place(struct event *e, const char *text, struct str *why)
 	const char *plus = strrchr(text, '+');
 	const char *number = isdigit((unsigned char)text[0]) ? text : plus ? plus + 1 : NULL;
 	char *end = NULL;
-	u64 offset = number ? strtoull(number, &end, 0) : 0, at = 0;
+	u64 offset = number ? strtoull(number, &end, 0) : 0;
+	struct function at = { 0 };
 
 	if (!*text || plus == text || (number && (!*number || *end))) {
 		str_addf(why, "%s%s:%s: takes SYMBOL, SYMBOL+OFFSET or an offset in the file",
@@ -64,8 +65,17 @@ static int read_place(struct event *e, const char *text, struct str *why)
 		if (err)
 			return err;
 	}
-	e->file_off = at + offset;
+	e->file_off = at.file_off + offset;
 	return 0;
+}
+
+/* The last colon that is not half of C++'s "::"; NULL if there is none. */
+static const char *find_separator(const char *path)
+{
+	for (const char *c = path + strlen(path); c-- > path + 1;)
+		if (*c == ':' && c[-1] != ':' && c[1] != ':')
+			return c;
+	return NULL;
 }
 
 int parse_uprobe(const char *text, const struct event_options *o, struct event *e, struct str *why)
@@ -73,8 +83,8 @@ int parse_uprobe(const char *text, const struct event_options *o, struct event *
 	if (strncmp(text, UPROBE_PREFIX, strlen(UPROBE_PREFIX)))
 		return -ENOENT;
 
-	const char *path = text + strlen(UPROBE_PREFIX), *colon = strrchr(path, ':');
-	if (!colon || colon == path) {
+	const char *path = text + strlen(UPROBE_PREFIX), *colon = find_separator(path);
+	if (!colon) {
 		str_addf(why, "-e %s: takes uprobe:PATH:SYMBOL[+OFFSET]", text);
 		return -EINVAL;
 	}

@@ -33,6 +33,10 @@ struct event_options {
 	int freq_hz;       /* perf events, and the sampling of wall */
 	u64 period;        /* instead of it: a sample every so many; 0 if not given */
 	u64 offcpu_min_ns; /* shorter waits are sampled, longer ones all recorded; 1 to 2^32 - 1 */
+	u64 nativemem_interval; /* bytes; the same for allocations */
+	bool leaks;             /* nativemem: follow what is freed */
+	u64 leak_age_ns;        /* what is younger at the end is no leak */
+	bool only_targets;      /* probes only in the processes that are recorded */
 };
 
 #define EVENTS_FREQ_MAX_HZ 10000

@@ -23,6 +23,7 @@ void inbox_add_record(const void *record, size_t len, void *inbox)
 	struct inbox *in = inbox;
 	const struct sample *sample = record;
 	const struct process_record *process = record;
+	const struct freed_record *freed = record;
 	u32 kind = 0;
 
 	if (len >= sizeof(kind))
@@ -35,6 +36,10 @@ void inbox_add_record(const void *record, size_t len, void *inbox)
 		add(in, (struct item){ .kind = ITEM_PROCESS,
 				       .time_ns = process->time_ns,
 				       .record = xmemdup(process, sizeof(*process)) });
+	else if (kind == RECORD_FREED && len >= sizeof(*freed))
+		add(in, (struct item){ .kind = ITEM_FREED,
+				       .time_ns = freed->time_ns,
+				       .record = xmemdup(freed, sizeof(*freed)) });
 	else
 		in->malformed++;
 }

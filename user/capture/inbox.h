@@ -13,13 +13,15 @@ enum item_kind {
 	ITEM_SIDE,
 	ITEM_PROCESS,
 	ITEM_SAMPLE,
+	ITEM_FREED,
 };
 
 struct item {
 	enum item_kind kind;
 	u32 order; /* of arrival, for equal times */
 	u64 time_ns;
-	void *record; /* ITEM_PROCESS: struct process_record, ITEM_SAMPLE: struct sample */
+	void *record;           /* ITEM_PROCESS: struct process_record, ITEM_SAMPLE: struct sample,
+				   ITEM_FREED: struct freed_record */
 	struct side_event side; /* ITEM_SIDE; its path is owned by the item */
 };
 

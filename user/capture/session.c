@@ -12,10 +12,12 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "capture/held.h"
 #include "capture/inbox.h"
 #include "capture/levels.h"
 #include "capture/pending.h"
 #include "capture/privilege.h"
+#include "capture/raw.h"
 #include "capture/sideband.h"
 #include "capture/sources.h"
 #include "capture/unwinding.h"
@@ -45,9 +47,10 @@ struct session {
 	struct levels levels;
 	struct inbox inbox; /* of this tick */
 	struct waiting waiting;
+	struct held held;
 	unnamed_list unnamed;
-	frame_list frames;          /* of the sample in hand */
-	VEC(struct raw_frame) user; /* of the sample in hand */
+	frame_list frames; /* of the sample in hand */
+	raw_frames user;   /* of the sample in hand */
 	u64 started_ns, first_sample_ns, followed_ns;
 	u64 nr_frames, nr_named;
 	u64 nr_selected;                /* processes, when recording began */
@@ -66,8 +69,16 @@ static void add_to_profile(struct session *s, const struct process *p, const str
 		s->nr_named += symbolizer_is_named(s->symbolizer, frames->at[i]);
 		node = profile_child(s->profile, node, frames->at[i]);
 	}
-	profile_add(s->profile, node, levels_labels(&s->levels, p, sample), sample->event,
-		    sample->weight);
+	struct held_weight weight = {
+		.node = node,
+		.labels = levels_labels(&s->levels, p, sample),
+		.type = sample->event,
+		.value = sample->weight,
+	};
+	if (sources_is_held(s->sources, sample->event))
+		held_name(&s->held, sample->task.tid, sample->time_ns, &weight);
+	else
+		profile_add(s->profile, node, weight.labels, weight.type, weight.value);
 }
 
 /* Whether an agent may still tell names that a sample of that time lacks. */
@@ -83,34 +94,6 @@ static bool may_wait(const struct session *s, const struct process *p, u64 time_
 	default:
 		return false;
 	}
-}
-
-static struct raw_frame to_raw(const struct user_frame *f)
-{
-	struct raw_frame raw = { .at = f->addr, .is_leaf = f->info & USER_FRAME_LEAF };
-
-	switch (f->info >> USER_FRAME_KIND_SHIFT) {
-	case USER_FRAME_COMPILED:
-	case USER_FRAME_WRAPPER:
-	case USER_FRAME_STUB:
-	case USER_FRAME_VTABLE:
-		raw.kind = RAW_JVM_CODE;
-		raw.detail = f->info >> USER_FRAME_ID_SHIFT & USER_FRAME_ID_MASK;
-		break;
-	case USER_FRAME_INTERPRETED:
-		raw.kind = RAW_METHOD;
-		raw.detail = f->info & USER_FRAME_BCP_MASK;
-		break;
-	case USER_FRAME_INTERPRETER:
-		raw.kind = RAW_INTERPRETER;
-		break;
-	case USER_FRAME_FROZEN:
-		raw.kind = RAW_FROZEN;
-		break;
-	default:
-		raw.kind = RAW_PC;
-	}
-	return raw;
 }
 
 static void meet_jvm(struct session *s, const struct process *p, bool wants_agent)
@@ -129,25 +112,19 @@ static struct process *process_of(struct session *s, const struct sample *sample
 /* Names a sample; what lacks a name that the agent may tell waits for it. */
 static void take_sample(struct session *s, const struct sample *sample)
 {
-	const u64 *words = sample_words(sample);
 	struct process *p = process_of(s, sample);
 
-	s->user.nr = s->frames.nr = s->unnamed.nr = 0;
-	for (size_t i = 0; i < sample->nr_user; i++)
-		vec_push(&s->user,
-			 to_raw((const struct user_frame *)(words + sample->nr_kernel) + i));
-	size_t skip = sources_frames_to_skip(s->sources, sample);
-	struct raw_stack stack = {
-		.kernel = words + skip,
-		.nr_kernel = sample->nr_kernel - skip,
-		.user = s->user.at,
-		.nr_user = s->user.nr,
-		.time_ns = sample->time_ns,
-	};
+	if (sources_is_double(s->sources, sample, p))
+		return;
+	s->frames.nr = s->unnamed.nr = 0;
+	struct raw_stack stack =
+		raw_stack_of(sample, sources_frames_to_skip(s->sources, sample), &s->user);
 	if (sample->stop == STAT_FRAME_POINTERS)
 		unwinding_want(s->unwinding, p);
 	if (p->is_jvm)
 		meet_jvm(s, p, s->options.agent != AGENT_NEVER);
+	if (sources_is_held(s->sources, sample->event))
+		held_begin(&s->held, sample->task.tid, sample->time_ns);
 	symbolize(s->symbolizer, p, &stack, &s->frames, &s->unnamed);
 	if (s->unnamed.nr && s->waiting.bytes < WAITING_BYTES_MAX &&
 	    may_wait(s, p, sample->time_ns))
@@ -159,6 +136,13 @@ static void take_sample(struct session *s, const struct sample *sample)
 static bool is_target(const struct session *s, const struct process *p)
 {
 	return p->is_target || !targets_select(s->options.targets);
+}
+
+/* For samples of a process that is recorded: it is new, or maps more. */
+static void prepare(struct session *s, struct process *p)
+{
+	unwinding_want(s->unwinding, p);
+	sources_meet(s->sources, p);
 }
 
 static void apply_side(struct session *s, const struct side_event *e)
@@ -174,7 +158,7 @@ static void apply_side(struct session *s, const struct side_event *e)
 		if (p->is_jvm)
 			targets_set_jvm(s->options.targets, p->pid, true);
 		if (is_target(s, p))
-			unwinding_want(s->unwinding, p);
+			prepare(s, p);
 	} else if (e->kind == SIDE_EXEC) {
 		process_exec(p);
 		unwinding_forget(s->unwinding, p);
@@ -187,6 +171,7 @@ static void apply_exit(struct session *s, const struct process_record *r)
 
 	if (p) {
 		p->exit_ns = r->time_ns;
+		sources_leave(s->sources, p);
 		unwinding_forget(s->unwinding, p);
 	}
 }
@@ -228,6 +213,8 @@ static void apply_process(struct session *s, const struct process_record *r)
 
 static void apply(struct session *s, struct item *item)
 {
+	const struct freed_record *freed;
+
 	switch (item->kind) {
 	case ITEM_SIDE:
 		apply_side(s, &item->side);
@@ -239,6 +226,10 @@ static void apply(struct session *s, struct item *item)
 		if (!s->first_sample_ns)
 			s->first_sample_ns = item->time_ns;
 		take_sample(s, item->record);
+		break;
+	case ITEM_FREED:
+		freed = item->record;
+		held_free(&s->held, freed->tid, freed->sample_ns);
 		break;
 	}
 }
@@ -349,6 +340,14 @@ static void make_ready(struct process *p, void *ctx)
 		meet_jvm(s, p, s->options.agent == AGENT_ALWAYS);
 }
 
+static void meet_process(struct process *p, void *ctx)
+{
+	struct session *s = ctx;
+
+	if (is_target(s, p))
+		sources_meet(s->sources, p);
+}
+
 static int open_sources(struct session *s)
 {
 	const struct session_options *o = &s->options;
@@ -396,6 +395,7 @@ static int start(struct session *s)
 		return err;
 	processes_each(s->processes, make_ready, s);
 	unwinding_update(s->unwinding, s->processes);
+	processes_each(s->processes, meet_process, s);
 	return sources_start(s->sources);
 }
 
@@ -405,6 +405,7 @@ int session_start(const struct session_options *options, struct session **out)
 	char host[256] = "";
 
 	s->options = *options;
+	s->options.sampling.only_targets = targets_select(options->targets);
 	s->started_ns = s->followed_ns = time_mono_ns();
 	s->profile = profile_new();
 	gethostname(host, sizeof(host) - 1);
@@ -483,6 +484,9 @@ void session_stop(struct session *s)
 	take_in_pending(s);
 	wait_for_agents(s);
 	waiting_retry(&s->waiting, give_up_sample, s);
+	u64 ended_ns = s->started_ns + s->profile->duration_ns;
+	u64 age_ns = s->options.sampling.leak_age_ns;
+	held_release(&s->held, ended_ns > age_ns ? ended_ns - age_ns : 0, s->profile);
 
 	struct session_progress now;
 	session_progress(s, &now);
@@ -509,6 +513,7 @@ void session_free(struct session *s)
 	bpf_free(s->bpf);
 	waiting_fini(&s->waiting);
 	inbox_fini(&s->inbox);
+	held_fini(&s->held);
 	vec_fini(&s->frames);
 	vec_fini(&s->unnamed);
 	vec_fini(&s->user);

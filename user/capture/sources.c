@@ -17,12 +17,18 @@
 #include "capture/inbox.h"
 #include "capture/schedtext.h"
 
+struct source_probes {
+	u32 event;
+	struct probes *probes;
+};
+
 struct sources {
 	struct bpf *bpf;
 	const struct events *events;
 	const struct event_options *options;
 	VEC(struct cpus *) cpus;
 	VEC(struct bpf_link *) links;
+	VEC(struct source_probes) probes;
 	bool has_waits;
 	u64 waits_since_ns; /* CLOCK_MONOTONIC when the threads that waited were known */
 	struct sched_text sched_text;
@@ -84,6 +90,9 @@ int sources_open(struct bpf *bpf, const struct events *events, const struct even
 
 static void detach_all(struct sources *s)
 {
+	vec_each(p, &s->probes)
+		probes_free(p->probes);
+	s->probes.nr = 0;
 	vec_each(link, &s->links)
 		bpf_detach(*link);
 	s->links.nr = 0;
@@ -98,6 +107,7 @@ void sources_close(struct sources *s)
 	detach_all(s);
 	vec_fini(&s->cpus);
 	vec_fini(&s->links);
+	vec_fini(&s->probes);
 	str_fini(&s->text);
 	free(s);
 }
@@ -141,6 +151,37 @@ void sources_follow(struct sources *s)
 {
 	vec_each(c, &s->cpus)
 		cpus_follow(*c);
+}
+
+void sources_meet(struct sources *s, const struct process *p)
+{
+	vec_each(probes, &s->probes)
+		probes_meet(probes->probes, p);
+}
+
+void sources_leave(struct sources *s, const struct process *p)
+{
+	vec_each(probes, &s->probes)
+		probes_leave(probes->probes, p);
+}
+
+bool sources_is_double(const struct sources *s, const struct sample *sample,
+		       const struct process *p)
+{
+	const struct user_frame *frames =
+		(const struct user_frame *)(sample_words(sample) + sample->nr_kernel);
+
+	vec_each(probes, &s->probes)
+		if (probes->event == sample->event)
+			return sample->nr_user > 1 &&
+			       probes_are_apart(probes->probes, p, frames[0].addr, frames[1].addr);
+	return false;
+}
+
+bool sources_is_held(const struct sources *s, u32 number)
+{
+	return s->options->leaks && number < s->events->list.nr &&
+	       s->events->list.at[number].kind->configure == configure_nativemem;
 }
 
 struct pending_context {
@@ -215,6 +256,11 @@ int sources_add_cpus(struct sources *s, const struct perf_event_attr *attr, u32 
 void sources_add_link(struct sources *s, struct bpf_link *link)
 {
 	vec_push(&s->links, link);
+}
+
+void sources_add_probes(struct sources *s, u32 number, struct probes *probes)
+{
+	vec_push(&s->probes, (struct source_probes){ number, probes });
 }
 
 void sources_add_waits(struct sources *s)

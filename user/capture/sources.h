@@ -6,6 +6,7 @@
 
 #include "capture/bpf.h"
 #include "capture/events.h"
+#include "capture/probes.h"
 
 struct sources;
 
@@ -35,6 +36,20 @@ typedef void (*sources_pending_fn)(const struct pending *p, u32 number, u64 weig
 				   void *ctx);
 void sources_pending(struct sources *s, sources_pending_fn pending, void *ctx);
 
+/*
+ * A process that is recorded was seen, or maps more; it has ended. Both are for the events that put
+ * probes into what it maps, where they work at once.
+ */
+void sources_meet(struct sources *s, const struct process *p);
+void sources_leave(struct sources *s, const struct process *p);
+
+/* Whether a sample counts memory once more: one allocator, malloc, takes it from another, mmap. */
+bool sources_is_double(const struct sources *s, const struct sample *sample,
+		       const struct process *p);
+
+/* Whether the event's samples are to be held until their memory is known to be freed or not. */
+bool sources_is_held(const struct sources *s, u32 number);
+
 /* "cpu-clock, 99 Hz" for people; valid until sources_close. */
 const char *sources_text(const struct sources *s);
 int sources_nr_cpus(const struct sources *s);
@@ -50,6 +65,9 @@ size_t sources_frames_to_skip(const struct sources *s, const struct sample *samp
 /* A perf event on every CPU; perf_open's error. */
 int sources_add_cpus(struct sources *s, const struct perf_event_attr *attr, u32 number);
 void sources_add_link(struct sources *s, struct bpf_link *link);
+
+/* The probes of event `number`; they are the sources' from here on. */
+void sources_add_probes(struct sources *s, u32 number, struct probes *probes);
 
 /* Records waits from sources_start to sources_stop; once for any number of events. */
 void sources_add_waits(struct sources *s);

@@ -25,16 +25,18 @@
 #include "cmd/transforming.h"
 #include "export/export.h"
 
-#define RING_MAX_KB       (64 << 10)
-#define DURATION_MAX_S    (7 * 24 * 3600)
-#define OFFCPU_MIN_MAX_MS 4000
+#define RING_MAX_KB            (64 << 10)
+#define DURATION_MAX_S         (7 * 24 * 3600)
+#define OFFCPU_MIN_MAX_MS      4000
+#define NATIVEMEM_INTERVAL_MIN 1024
 
 struct record {
 	/* Options. */
 	bool all, quiet, verbose, help, measure, has_no_output;
 	const char *event_list, *output, *format_name, *agent_name, *agent_path, *by;
 	int freq_hz, period, ring_kb;
-	double duration_s, offcpu_min_ms;
+	int nativemem_interval;
+	double duration_s, offcpu_min_ms, leak_age_s;
 	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
 	bool jvms;
 	/* What they mean. */
@@ -120,7 +122,16 @@ static int choose_events(struct record *r)
 	if (r->offcpu_min_ms < 1e-6 || r->offcpu_min_ms > OFFCPU_MIN_MAX_MS)
 		return usage_error("--offcpu-min %g: takes milliseconds, up to %d",
 				   r->offcpu_min_ms, OFFCPU_MIN_MAX_MS);
+	if (r->nativemem_interval < NATIVEMEM_INTERVAL_MIN)
+		return usage_error("--nativemem-interval %d: takes %d bytes or more, for a sample "
+				   "costs more than small allocations do",
+				   r->nativemem_interval, NATIVEMEM_INTERVAL_MIN);
+	if (r->leak_age_s > DURATION_MAX_S)
+		return usage_error("--leaks %g: takes seconds, up to a week", r->leak_age_s);
 	r->sampling = (struct event_options){
+		.nativemem_interval = (u64)r->nativemem_interval,
+		.leaks = r->leak_age_s >= 0,
+		.leak_age_ns = r->leak_age_s > 0 ? (u64)(r->leak_age_s * NS_PER_SEC) : 0,
 		.freq_hz = r->freq_hz,
 		.period = (u64)r->period,
 		.offcpu_min_ns = (u64)(r->offcpu_min_ms * NS_PER_MS),
@@ -181,6 +192,10 @@ static int parse(struct record *r, int argc, char **argv)
 		{ 0, "period", OPT_INT, &r->period, "N", "instead of -F: a sample every N events" },
 		{ 0, "offcpu-min", OPT_DOUBLE, &r->offcpu_min_ms, "MS",
 		  "shorter waits are sampled, the others recorded (1)" },
+		{ 0, "nativemem-interval", OPT_INT, &r->nativemem_interval, "BYTES",
+		  "of nativemem: a sample every so many (524288)" },
+		{ 0, "leaks", OPT_DOUBLE, &r->leak_age_s, "SEC",
+		  "of nativemem: only what is older at the end and was not freed" },
 		{ 'd', "duration", OPT_DOUBLE, &r->duration_s, "SEC",
 		  "stop after so many seconds" },
 		{ 'o', "output", OPT_STRING, &r->output, "FILE",
@@ -350,6 +365,8 @@ int record_main(int argc, char **argv)
 	struct record r = {
 		.event_list = "cpu",
 		.offcpu_min_ms = 1,
+		.nativemem_interval = 512 << 10,
+		.leak_age_s = -1,
 		.by = "process",
 		.agent_name = "auto",
 		.freq_hz = 99,

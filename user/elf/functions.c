@@ -2,6 +2,7 @@
 /* Where in a file a function begins, by its name. */
 #include "elf/functions.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,9 +19,9 @@
 
 struct search {
 	const struct elf *elf;
-	const char *name;
-	u64 file_off;
-	bool found;
+	const char *const *names;
+	size_t nr_names, nr_found;
+	struct function *out; /* one for each name */
 	char **near;
 	size_t max;
 	u32 distance[16]; /* of near[i] */
@@ -66,13 +67,14 @@ static u32 distance(const char *a, const char *b)
 	return row[b_len];
 }
 
-/* Keeps the nearest names, best first. */
+/* Keeps the names nearest to the first one that is looked for, best first. */
 static void consider(struct search *s, const char *name)
 {
-	u32 d = strstr(name, s->name) ? 1 : distance(s->name, name);
+	const char *wanted = s->names[0];
+	u32 d = strstr(name, wanted) ? 1 : distance(wanted, name);
 	size_t at = 0;
 
-	if (d > DISTANCE_MAX || 2 * d > strlen(s->name))
+	if (d > DISTANCE_MAX || 2 * d > strlen(wanted))
 		return;
 	for (size_t i = 0; i < s->max && s->near[i]; i++)
 		if (!strcmp(s->near[i], name))
@@ -90,19 +92,44 @@ static void consider(struct search *s, const char *name)
 	s->distance[at] = d;
 }
 
+/* Whether a symbol is the method "A::B::c" by the Itanium C++ ABI's nested names: _ZN1A1B1cE... */
+static bool is_method(const char *symbol, const char *wanted)
+{
+	if (strncmp(symbol, "_ZN", 3) || !strstr(wanted, "::"))
+		return false;
+	symbol += symbol[3] == 'K' ? 4 : 3; /* const */
+	for (const char *part = wanted, *end;; part = end + 2) {
+		char *digits_end;
+		end = strstr(part, "::");
+		size_t len = end ? (size_t)(end - part) : strlen(part);
+		if (!isdigit((unsigned char)*symbol) || strtoul(symbol, &digits_end, 10) != len ||
+		    strncmp(digits_end, part, len))
+			return false;
+		symbol = digits_end + len;
+		if (!end)
+			return *symbol == 'E';
+	}
+}
+
 static void visit(struct search *s, const Elf64_Sym *symbol, const char *name)
 {
+	bool is_wanted = false;
 	u64 off;
 
-	if (s->found || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
-	    symbol->st_shndx == SHN_UNDEF || offset_of(s->elf, symbol->st_value, &off))
+	if (s->nr_found == s->nr_names || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
+	    symbol->st_shndx == SHN_UNDEF)
 		return;
-	if (!strcmp(name, s->name)) {
-		s->found = true;
-		s->file_off = off;
-	} else {
-		consider(s, name);
+	for (size_t i = 0; i < s->nr_names; i++) {
+		if (strcmp(name, s->names[i]) && !is_method(name, s->names[i]))
+			continue;
+		is_wanted = true;
+		if (s->out[i].file_off || offset_of(s->elf, symbol->st_value, &off))
+			continue;
+		s->out[i] = (struct function){ .file_off = off, .size = symbol->st_size };
+		s->nr_found++;
 	}
+	if (!is_wanted && s->max && !offset_of(s->elf, symbol->st_value, &off))
+		consider(s, name);
 }
 
 static int search_table(struct search *s, const struct elf_section *table)
@@ -129,33 +156,51 @@ static int search_table(struct search *s, const struct elf_section *table)
 	return 0;
 }
 
-int functions_find(const char *path, const char *name, u64 *file_off, char **near, size_t max)
+static int search_file(struct search *s, int fd)
 {
 	static const char *const tables[] = { ".symtab", ".dynsym" };
-	auto_close int fd = file_open_regular(AT_FDCWD, path, 0);
-	if (fd < 0)
-		return fd;
 	auto_elf struct elf *elf = NULL;
 	int err = elf_open_fd(fd, &elf);
+
 	if (err)
 		return err;
 	if (!elf_is_64(elf))
 		return -ENOEXEC;
-
-	struct search s = { .elf = elf, .name = name, .near = near };
-	s.max = max < ARRAY_SIZE(s.distance) ? max : ARRAY_SIZE(s.distance);
-	for (size_t i = 0; i < ARRAY_SIZE(tables) && !s.found; i++) {
+	s->elf = elf;
+	for (size_t i = 0; !err && i < ARRAY_SIZE(tables) && s->nr_found < s->nr_names; i++) {
 		const struct elf_section *table = elf_section_find(elf, tables[i]);
-		err = table && table->type != SHT_NOBITS ? search_table(&s, table) : 0;
-		if (err)
-			return err;
+		err = table && table->type != SHT_NOBITS ? search_table(s, table) : 0;
 	}
-	if (!s.found)
+	return err;
+}
+
+int functions_find(const char *path, const char *name, struct function *out, char **near,
+		   size_t max)
+{
+	auto_close int fd = file_open_regular(AT_FDCWD, path, 0);
+	if (fd < 0)
+		return fd;
+
+	struct function found = { 0 };
+	struct search s = { .names = &name, .nr_names = 1, .out = &found, .near = near };
+	s.max = max < ARRAY_SIZE(s.distance) ? max : ARRAY_SIZE(s.distance);
+	int err = search_file(&s, fd);
+	if (err)
+		return err;
+	if (!s.nr_found)
 		return -ENOENT;
 	for (size_t i = 0; i < s.max; i++) {
 		free(near[i]);
 		near[i] = NULL;
 	}
-	*file_off = s.file_off;
+	*out = found;
 	return 0;
+}
+
+int functions_find_all(int fd, const char *const *names, size_t nr, struct function *out)
+{
+	struct search s = { .names = names, .nr_names = nr, .out = out };
+
+	memset(out, 0, nr * sizeof(*out));
+	return search_file(&s, fd);
 }

@@ -5,10 +5,20 @@
 
 #include "base/types.h"
 
+struct function {
+	u64 file_off; /* where its code begins in the file; 0 if there is no such function */
+	u64 size;     /* of the code, 0 if the symbol does not tell */
+};
+
 /*
- * Looks `name` up in .symtab and .dynsym of a regular file and sets *file_off to where its code
- * begins in the file. -ENOENT if there is no such function or file; if the file is there, near[0..]
- * get up to `max` names that resemble it, best first, NULL where there are no more, for the caller
- * to free. Other errors are those of elf.h and open(2).
+ * Looks `name` up in .symtab and .dynsym of a regular file. "A::b" is also found as the C++ method
+ * of that name, whatever its parameters. -ENOENT if there is no such function or file; if the file
+ * is there, near[0..] get up to `max` names that resemble it, best first, NULL where there are no
+ * more, for the caller to free. Other errors are those of elf.h and open(2).
  */
-int functions_find(const char *path, const char *name, u64 *file_off, char **near, size_t max);
+int functions_find(const char *path, const char *name, struct function *out, char **near,
+		   size_t max);
+
+/* The same for `nr` names in the file at `fd`: out[i] is that of names[i]. 0 also if none is there.
+ */
+int functions_find_all(int fd, const char *const *names, size_t nr, struct function *out);

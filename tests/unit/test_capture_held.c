@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "capture/held.h"
+
+struct world {
+	struct held held;
+	struct profile *profile;
+	struct held_weight weight;
+};
+
+static int set_up(void **state)
+{
+	struct world *w = xcalloc(1, sizeof(*w));
+
+	w->profile = profile_new();
+	profile_add_type(w->profile, "nativemem", "bytes");
+	w->weight = (struct held_weight){
+		.labels = profile_intern_labels(w->profile,
+						&(struct labels){ .comm = "c", .thread = "t" }),
+		.value = 7,
+	};
+	*state = w;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct world *w = *state;
+
+	held_fini(&w->held);
+	profile_free(w->profile);
+	free(w);
+	return 0;
+}
+
+static u64 left(struct world *w, u64 until_ns)
+{
+	held_release(&w->held, until_ns, w->profile);
+	return profile_total(w->profile, 0);
+}
+
+static void what_is_not_freed_is_added(void **state)
+{
+	struct world *w = *state;
+
+	for (u64 t = 1; t <= 5; t++) {
+		held_begin(&w->held, 3, t);
+		held_name(&w->held, 3, t, &w->weight);
+	}
+	held_free(&w->held, 3, 1);
+	held_free(&w->held, 3, 4);
+	assert_int_equal(left(w, 100), 3 * 7);
+}
+
+static void what_is_freed_before_it_has_names_is_not_added(void **state)
+{
+	struct world *w = *state;
+
+	held_begin(&w->held, 3, 1);
+	held_begin(&w->held, 3, 2);
+	held_free(&w->held, 3, 1);
+	held_name(&w->held, 3, 1, &w->weight);
+	held_name(&w->held, 3, 2, &w->weight);
+	assert_int_equal(left(w, 100), 7);
+}
+
+static void equal_times_of_two_threads_are_two_samples(void **state)
+{
+	struct world *w = *state;
+
+	held_begin(&w->held, 3, 1);
+	held_begin(&w->held, 4, 1);
+	held_name(&w->held, 3, 1, &w->weight);
+	held_name(&w->held, 4, 1, &w->weight);
+	held_free(&w->held, 4, 1);
+	assert_int_equal(left(w, 100), 7);
+}
+
+static void what_is_too_young_is_not_added(void **state)
+{
+	struct world *w = *state;
+
+	held_begin(&w->held, 3, 50);
+	held_name(&w->held, 3, 50, &w->weight);
+	assert_int_equal(left(w, 49), 0);
+}
+
+static void what_nobody_took_is_ignored(void **state)
+{
+	struct world *w = *state;
+
+	held_free(&w->held, 3, 1);
+	held_name(&w->held, 3, 1, &w->weight);
+	assert_int_equal(left(w, 100), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_is_not_freed_is_added),
+		TEST(what_is_freed_before_it_has_names_is_not_added),
+		TEST(equal_times_of_two_threads_are_two_samples),
+		TEST(what_is_too_young_is_not_added),
+		TEST(what_nobody_took_is_ignored),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

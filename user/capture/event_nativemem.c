@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nativemem: what is allocated outside the Java heap. Every file that defines malloc has probes on
+ * all its functions that allocate; bpf/nativemem.bpf.c tells which of the calls count.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "capture/event_kind.h"
+#include "elf/elf.h"
+#include "elf/functions.h"
+
+struct allocator_call {
+	const char *name;
+	enum memory_call_kind call;
+};
+
+/* The first one makes a file an allocator. operator new of others calls malloc. */
+static const struct allocator_call calls[] = {
+	{ "malloc", MEMORY_MALLOC },
+	{ "calloc", MEMORY_CALLOC },
+	{ "realloc", MEMORY_REALLOC },
+	{ "memalign", MEMORY_ALIGNED },
+	{ "aligned_alloc", MEMORY_ALIGNED },
+	{ "posix_memalign", MEMORY_POSIX_MEMALIGN },
+	{ "valloc", MEMORY_MALLOC },
+	{ "pvalloc", MEMORY_MALLOC },
+	{ "_Znwm", MEMORY_MALLOC },
+	{ "_Znam", MEMORY_MALLOC },
+	{ "_ZnwmRKSt9nothrow_t", MEMORY_MALLOC },
+	{ "_ZnamRKSt9nothrow_t", MEMORY_MALLOC },
+	{ "mmap", MEMORY_MMAP },
+	{ "free", MEMORY_FREE },
+	{ "cfree", MEMORY_FREE },
+	{ "_ZdlPv", MEMORY_FREE },
+	{ "_ZdaPv", MEMORY_FREE },
+	{ "_ZdlPvm", MEMORY_FREE },
+	{ "_ZdaPvm", MEMORY_FREE },
+	{ "munmap", MEMORY_FREE },
+};
+_Static_assert(ARRAY_SIZE(calls) <= MEMORY_FUNCTIONS, "a file has room for each");
+
+int parse_nativemem(const char *text, const struct event_options *o, struct event *e,
+		    struct str *why)
+{
+	if (strcmp(text, "nativemem"))
+		return -ENOENT;
+	auto_free char *why_uprobe = why_not_uprobe();
+	if (!why_uprobe)
+		return 0;
+	str_addf(why, "-e nativemem: %s", why_uprobe);
+	return -ENOTSUP;
+}
+
+void configure_nativemem(const struct event *e, u32 number, const struct event_options *o,
+			 struct knobs *knobs)
+{
+	knobs->memory = (struct memory_knobs){
+		.interval = o->nativemem_interval,
+		.event = number,
+	};
+}
+
+/* Programs that are linked statically hold their allocator's mmap, and their own use of it. */
+static int read_file(int fd, struct function found[ARRAY_SIZE(calls)], struct memory_file *out)
+{
+	const char *names[ARRAY_SIZE(calls)];
+	auto_elf struct elf *elf = NULL;
+	size_t nr;
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		names[i] = calls[i].name;
+	int err = functions_find_all(fd, names, ARRAY_SIZE(calls), found) ?: elf_open_fd(fd, &elf);
+	if (err)
+		return err;
+	if (!found[0].file_off)
+		return -ENOENT;
+	const struct elf_section *exported = elf_section_find(elf, ".dynsym");
+	bool is_library = exported && exported->size > sizeof(Elf64_Sym);
+	const struct elf_segment *segments = elf_segments(elf, &nr);
+	for (const struct elf_segment *s = segments; s < segments + nr; s++)
+		if (s->type == PT_LOAD && s->flags & PF_X && !out->code_end) {
+			out->code_start = s->file_off;
+			out->code_end = s->file_off + s->filesz;
+		}
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		if (calls[i].call == MEMORY_MMAP && !is_library)
+			found[i].file_off = 0;
+		out->functions[i].start = found[i].file_off;
+		out->functions[i].end = found[i].file_off ? found[i].file_off + found[i].size : 0;
+	}
+	return 0;
+}
+
+/* Several names of one function get one probe. */
+static bool is_another_name(const struct function *found, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (found[j].file_off == found[i].file_off)
+			return true;
+	return false;
+}
+
+struct placement {
+	struct sources *sources;
+	probe_links *links;
+	struct bpf_uprobe at;
+};
+
+static int place_one(struct placement *p, const char *program, bool at_return)
+{
+	struct bpf_link *link;
+
+	p->at.program = program;
+	p->at.at_return = at_return;
+	int err = bpf_attach_program(sources_bpf(p->sources), &p->at, &link);
+	if (!err)
+		vec_push(p->links, link);
+	return err;
+}
+
+static int place_call(struct placement *p, enum memory_call_kind call, bool leaks)
+{
+	if (call == MEMORY_FREE)
+		return leaks ? place_one(p, "memory_free", false) : 0;
+	if (!leaks)
+		return place_one(p, "memory_alloc", false);
+	/* The return's first: an allocation that is sampled must be seen to return. */
+	return place_one(p, "memory_return", true) ?: place_one(p, "memory_enter", false);
+}
+
+static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
+{
+	struct function found[ARRAY_SIZE(calls)];
+	struct memory_file file = { 0 };
+	char path[32];
+
+	if (read_file(fd, found, &file))
+		return false;
+	struct placement p = { .sources = ctx, .links = out };
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	int err = number < MEMORY_FILES ? bpf_set_memory_file(sources_bpf(p.sources), number, &file)
+					: -ENOSPC;
+	for (size_t i = 0; !err && i < ARRAY_SIZE(calls); i++) {
+		if (!found[i].file_off || is_another_name(found, i))
+			continue;
+		p.at = (struct bpf_uprobe){
+			.path = path,
+			.file_off = found[i].file_off,
+			.cookie = MEMORY_COOKIE(number, i, calls[i].call),
+			.pid = pid,
+		};
+		err = place_call(&p, calls[i].call, sources_options(p.sources)->leaks);
+	}
+	if (err)
+		log_warn("nativemem: an allocator of process %d cannot have all its probes: %s",
+			 (int)pid, strerror(-err));
+	return true;
+}
+
+int open_nativemem(struct sources *s, const struct event *e, u32 number)
+{
+	const struct event_options *o = sources_options(s);
+
+	sources_describe(s, "native memory, a sample every %llu bytes",
+			 (unsigned long long)o->nativemem_interval);
+	sources_add_probes(s, number, probes_new(sources_options(s)->only_targets, place, s));
+	return 0;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Uprobes in whatever file the recorded processes map. */
+#include "capture/probes.h"
+
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "capture/bpf.h"
+#include "proc/mapped_file.h"
+#include "proc/status.h"
+
+/* The probes of one process, or if all processes are recorded of all of them. */
+struct holder {
+	u64 key;
+	probe_links links;
+	struct dict met; /* the files that were looked at */
+};
+
+struct probes {
+	bool by_process;
+	probes_place_fn place;
+	void *ctx;
+	struct dict files; /* by device and inode: the number + 1, 0 if it is no file for probes */
+	u32 nr_numbers;
+	VEC(struct holder) holders;
+};
+
+static u64 key_of_file(const struct mapping *m)
+{
+	return hash_u64(m->inode ^ hash_u64((u64)m->dev_major << 32 | m->dev_minor));
+}
+
+static u64 key_of_process(const struct process *p)
+{
+	return hash_u64((u64)p->pid ^ hash_u64(p->start_ns / PROC_TICK_NS));
+}
+
+struct probes *probes_new(bool by_process, probes_place_fn place, void *ctx)
+{
+	struct probes *p = xcalloc(1, sizeof(*p));
+
+	p->by_process = by_process;
+	p->place = place;
+	p->ctx = ctx;
+	return p;
+}
+
+static void holder_fini(struct holder *h)
+{
+	vec_each(link, &h->links)
+		bpf_detach(*link);
+	vec_fini(&h->links);
+	dict_fini(&h->met);
+}
+
+void probes_free(struct probes *p)
+{
+	if (!p)
+		return;
+	vec_each(h, &p->holders)
+		holder_fini(h);
+	vec_fini(&p->holders);
+	dict_fini(&p->files);
+	free(p);
+}
+
+static struct holder *find_holder(struct probes *p, u64 key)
+{
+	vec_each(h, &p->holders)
+		if (h->key == key)
+			return h;
+	return NULL;
+}
+
+static void meet_file(struct probes *p, struct holder *h, const struct process *process,
+		      const struct mapping *m)
+{
+	u64 key = key_of_file(m);
+	const u64 *known = dict_find(&p->files, key);
+
+	if (!m->inode || dict_find(&h->met, key) || (known && !*known))
+		return;
+	dict_add(&h->met, key);
+	auto_close int fd = mapped_file_open(process->pid, m);
+	if (fd < 0)
+		return;
+	u32 number = known ? (u32)*known - 1 : p->nr_numbers;
+	bool has = p->place(fd, number, p->by_process ? process->pid : -1, &h->links, p->ctx);
+	if (known)
+		return;
+	*dict_add(&p->files, key) = has ? number + 1 : 0;
+	p->nr_numbers += has;
+}
+
+void probes_meet(struct probes *p, const struct process *process)
+{
+	u64 key = p->by_process ? key_of_process(process) : 0;
+	struct holder *h = find_holder(p, key);
+
+	if (!h) {
+		vec_push(&p->holders, (struct holder){ .key = key });
+		h = &p->holders.at[p->holders.nr - 1];
+	}
+	for (size_t i = 0; i < process->mappings.nr; i++)
+		meet_file(p, h, process, &process->mappings.at[i]);
+}
+
+void probes_leave(struct probes *p, const struct process *process)
+{
+	struct holder *h = p->by_process ? find_holder(p, key_of_process(process)) : NULL;
+
+	if (!h)
+		return;
+	holder_fini(h);
+	*h = p->holders.at[--p->holders.nr];
+}
+
+/* The number + 1 of the file that holds the code, 0 if it has no probes. */
+static u64 file_of(const struct probes *p, const struct process *process, u64 addr)
+{
+	const struct mapping *m = mappings_find(&process->mappings, addr);
+	const u64 *known = m ? dict_find(&p->files, key_of_file(m)) : NULL;
+
+	return known ? *known : 0;
+}
+
+bool probes_are_apart(const struct probes *p, const struct process *process, u64 a, u64 b)
+{
+	u64 file_a = file_of(p, process, a), file_b = file_of(p, process, b);
+
+	return file_a && file_b && file_a != file_b;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Uprobes in whatever file the recorded processes map: placed when a process is met, once for a
+ * file if all processes are recorded, else in each recorded process, so that the others do not
+ * pay for them.
+ */
+#pragma once
+
+#include "base/vec.h"
+#include "proc/process.h"
+
+struct bpf_link;
+struct probes;
+
+typedef VEC(struct bpf_link *) probe_links;
+
+/*
+ * Places what belongs into the file at `fd`, which some process maps, and adds the links to *out.
+ * `number` is the file's (the same whenever it is met again), `pid` the only process that is to
+ * have the probes, or -1. Returns whether the file is one that can have them.
+ */
+typedef bool (*probes_place_fn)(int fd, u32 number, pid_t pid, probe_links *out, void *ctx);
+
+struct probes *probes_new(bool by_process, probes_place_fn place, void *ctx);
+
+/* Takes all probes away. */
+void probes_free(struct probes *p);
+
+/* Looks at the files that the process maps; to be called again when it maps more. */
+void probes_meet(struct probes *p, const struct process *process);
+
+/* The process has ended. */
+void probes_leave(struct probes *p, const struct process *process);
+
+/* Whether the code at both addresses of the process is in files that have probes, two of them. */
+bool probes_are_apart(const struct probes *p, const struct process *process, u64 a, u64 b);

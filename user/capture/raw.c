@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a sample of the kernel's programs to the stack that is to be named. */
+#include "capture/raw.h"
+
+#include "capture/inbox.h"
+
+static struct raw_frame to_raw(const struct user_frame *f)
+{
+	struct raw_frame raw = { .at = f->addr, .is_leaf = f->info & USER_FRAME_LEAF };
+
+	switch (f->info >> USER_FRAME_KIND_SHIFT) {
+	case USER_FRAME_COMPILED:
+	case USER_FRAME_WRAPPER:
+	case USER_FRAME_STUB:
+	case USER_FRAME_VTABLE:
+		raw.kind = RAW_JVM_CODE;
+		raw.detail = f->info >> USER_FRAME_ID_SHIFT & USER_FRAME_ID_MASK;
+		break;
+	case USER_FRAME_INTERPRETED:
+		raw.kind = RAW_METHOD;
+		raw.detail = f->info & USER_FRAME_BCP_MASK;
+		break;
+	case USER_FRAME_INTERPRETER:
+		raw.kind = RAW_INTERPRETER;
+		break;
+	case USER_FRAME_FROZEN:
+		raw.kind = RAW_FROZEN;
+		break;
+	default:
+		raw.kind = RAW_PC;
+	}
+	return raw;
+}
+
+struct raw_stack raw_stack_of(const struct sample *sample, size_t skip, raw_frames *user)
+{
+	const u64 *words = sample_words(sample);
+	const struct user_frame *frames = (const struct user_frame *)(words + sample->nr_kernel);
+
+	user->nr = 0;
+	for (size_t i = 0; i < sample->nr_user; i++)
+		vec_push(user, to_raw(&frames[i]));
+	return (struct raw_stack){
+		.kernel = words + skip,
+		.nr_kernel = sample->nr_kernel - skip,
+		.user = user->at,
+		.nr_user = user->nr,
+		.time_ns = sample->time_ns,
+	};
+}
