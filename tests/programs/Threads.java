@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads with names of every kind that sleep. For each byte of input one of them is renamed by
-// another, and one more starts and ends.
+// another, one renames itself, and one more starts and ends.
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.SynchronousQueue;
 
 public class Threads {
 	static Thread start(String name, CountDownLatch latch) {
@@ -28,12 +29,27 @@ public class Threads {
 		start("\u7dda\u7a0b-\ud83d\ude80-\u0001", latch);
 		start(endless.toString(), latch);
 		Thread renamed = start("renamed-0", latch);
+		SynchronousQueue<String> names = new SynchronousQueue<>();
+		Thread self = new Thread(() -> {
+			try {
+				for (;;) {
+					Thread.currentThread().setName(names.take());
+					names.put("done");
+				}
+			} catch (InterruptedException e) {
+				return;
+			}
+		}, "self-0-with-a-long-name");
+		self.setDaemon(true);
+		self.start();
 		latch.await();
 		if (args.length > 0)
 			System.gc();
 		System.out.println("ready");
 		for (int i = 1; System.in.read() >= 0; i++) {
 			renamed.setName("renamed-for-the-" + i + "th-time");
+			names.put("self-" + i + "-with-a-long-name");
+			names.take();
 			Thread brief = new Thread(() -> { }, "a-thread-that-ends-at-once-number-" + i);
 			brief.start();
 			brief.join();

@@ -3,8 +3,11 @@
 #include "jvm/thread_names.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
@@ -27,7 +30,7 @@
 
 struct known {
 	char *name;
-	char comm[16]; /* of the first sample since it was read; "" before */
+	char comm[16]; /* when it was read; "" of what an agent told */
 	u32 read;      /* the last one that found it */
 };
 
@@ -85,7 +88,7 @@ static void forget_ended(struct thread_names *all)
 }
 
 /* Takes `clean` over. */
-static void keep(struct thread_names *all, pid_t tid, char *clean)
+static void keep(struct thread_names *all, pid_t tid, char *clean, const char *comm)
 {
 	u64 *place = dict_add(&all->by_tid, (u64)tid);
 
@@ -94,7 +97,7 @@ static void keep(struct thread_names *all, pid_t tid, char *clean)
 	struct known *k = (struct known *)(uintptr_t)*place;
 	free(k->name);
 	k->name = clean;
-	k->comm[0] = '\0';
+	copy_text(k->comm, sizeof(k->comm), comm);
 	k->read = all->nr_reads;
 }
 
@@ -106,7 +109,7 @@ void thread_names_tell(struct thread_names *all, pid_t tid, const char *name, si
 	if (all->by_tid.nr >= KEPT_MAX)
 		forget_all(all);
 	utf8_clean(&clean, java_names_intern(pool, name, len), NAME_MAX_BYTES);
-	keep(all, tid, str_take(&clean));
+	keep(all, tid, str_take(&clean), "");
 	java_names_free(pool);
 }
 
@@ -274,16 +277,33 @@ static int read_bytes(const struct jvm *j, const struct objects *o, struct texts
 	return got < 0 ? got : 0;
 }
 
-static int read_texts(struct thread_names *all, const struct jvm *j,
+/* Before the names: a thread that names itself in between is then known by its old comm. */
+static void read_comms(pid_t pid, const struct hotspot_thread_id *threads, size_t nr,
+		       char (*comms)[16])
+{
+	for (size_t i = 0; i < nr; i++) {
+		char path[64];
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid,
+			 (int)threads[i].tid);
+		auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t len = fd < 0 ? 0 : read(fd, comms[i], 16);
+		comms[i][len > 0 ? len - 1 : 0] = '\0';
+	}
+}
+
+static int read_texts(struct thread_names *all, const struct hotspot *h,
 		      const struct hotspot_thread_id *threads, size_t nr)
 {
 	const struct objects *o = &all->objects;
+	const struct jvm *j = &h->jvm;
+	auto_free char(*comms)[16] = xcalloc(nr, sizeof(*comms));
 	auto_free u64 *words = xcalloc(3 * nr, sizeof(*words));
 	auto_free u8(*bytes)[READ_MAX_BYTES] = xcalloc(nr, READ_MAX_BYTES);
 	struct texts t = { { words, nr }, { words + nr, nr }, { words + 2 * nr, nr }, bytes };
 
 	for (size_t i = 0; i < nr; i++)
 		words[i] = threads[i].thread.java_thread;
+	read_comms(h->pid, threads, nr, comms);
 	int err = find_strings(j, o, &t.arrays);
 	err = err ? err : drop_others(all, j, &t.arrays);
 	err = err ? err : read_arrays(j, o, &t);
@@ -292,7 +312,8 @@ static int read_texts(struct thread_names *all, const struct jvm *j,
 		if (t.arrays.at[i])
 			keep(all, threads[i].tid,
 			     decode(bytes[i], t.lengths.at[i],
-				    !o->string_coder || t.coders.at[i] == 1));
+				    !o->string_coder || t.coders.at[i] == 1),
+			     comms[i]);
 	return err;
 }
 
@@ -310,7 +331,7 @@ int thread_names_read(struct thread_names *all, struct hotspot *h)
 	forget_ended(all);
 	for (size_t i = 0; !err && i < (size_t)nr; i += AT_ONCE) {
 		size_t rest = (size_t)nr - i;
-		err = read_texts(all, &h->jvm, threads + i, rest < AT_ONCE ? rest : AT_ONCE);
+		err = read_texts(all, h, threads + i, rest < AT_ONCE ? rest : AT_ONCE);
 	}
 	return err;
 }
@@ -335,7 +356,7 @@ static bool is_due(const struct thread_names *all, const struct known *k, const 
 {
 	if (now < all->read_ns + all->pause_ns)
 		return false;
-	return !k || (*k->comm && strcmp(k->comm, comm) != 0) || now > all->read_ns + OLD_NS;
+	return !k || strcmp(k->comm, comm) != 0 || now > all->read_ns + OLD_NS;
 }
 
 const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t tid,
@@ -352,12 +373,8 @@ const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t 
 			all->pause_ns = PAUSE_LEAST_NS;
 		k = find(all, tid);
 	}
-	if (!k)
-		return NULL;
-	if (!*k->comm)
-		copy_text(k->comm, sizeof(k->comm), comm);
-	/* Another thread may have got the tid of one that ended. */
-	return k->read != all->nr_reads && strcmp(k->comm, comm) != 0 ? NULL : k->name;
+	/* Another comm is another name, of this thread or of one that had its tid. */
+	return k && !strcmp(k->comm, comm) ? k->name : NULL;
 }
 
 void thread_names_each(const struct thread_names *all,

@@ -26,8 +26,9 @@ void thread_names_tell(struct thread_names *all, pid_t tid, const char *name, si
 const char *thread_names_find(const struct thread_names *all, pid_t tid);
 
 /*
- * The same, read anew if need be: for a thread that is new or whose comm has become another, and
- * every two seconds, since another thread may have named it; at most 2 % of the time go into that.
+ * The same for a thread that had this comm, read anew if need be: for a thread that is new or whose
+ * comm has become another, and every two seconds, since another thread may have named it; at most
+ * 2 % of the time go into that. NULL if the name may be of another moment than the comm.
  */
 const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t tid,
 			     const char *comm);
