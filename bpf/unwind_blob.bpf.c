@@ -143,11 +143,15 @@ static __always_inline int read_block(struct walk *w, const struct hotspot_layou
 	struct blob *b = &w->blob;
 
 	b->addr = block + jvm->block_size;
-	/* One read for all fields; the last blob of the committed memory has less behind it. */
-	if (walk_read(w->header, sizeof(w->header), b->addr - WALK_BLOCK_BYTES)) {
+	/*
+	 * One read for all fields. Nothing need be mapped before a heap's first block, and the last
+	 * blob of the committed memory has less behind it.
+	 */
+	u32 skip = jvm->block_size <= 8 ? WALK_BLOCK_BYTES - 8 : 0;
+	u64 start = b->addr - WALK_BLOCK_BYTES + skip;
+	if (walk_read(w->header + skip, sizeof(w->header) - skip, start)) {
 		__builtin_memset(w->header, 0, sizeof(w->header));
-		if (walk_read(w->header, WALK_BLOCK_BYTES + HEADER_SHORT,
-			      b->addr - WALK_BLOCK_BYTES))
+		if (walk_read(w->header + skip, WALK_BLOCK_BYTES + HEADER_SHORT - skip, start))
 			return STAT_BLOB_UNREADABLE;
 	}
 	/* HeapBlock: at most 16 bytes, so that the used flag is among those read. */

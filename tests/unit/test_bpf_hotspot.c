@@ -317,6 +317,22 @@ static void a_pc_in_free_memory_is_in_no_blob(void **state)
 	assert_int_equal(unwind_step(&scratch), STAT_NO_BLOB);
 }
 
+/* As on JDK 25, where a block's header is small and the heap begins with a blob. */
+static void before_the_first_block_of_a_heap_nothing_is_read(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 8, "\x90");
+	world.jvm.block_size = 8;
+	world.jvm.block_used = 4;
+	memmove(world.heap + 8, world.heap + (BLOB - HEAP), 0x300);
+	put_value(HEAP + 4, u8, 1);
+	world.segmap[0] = 0;
+	for (u32 i = 1; i < sizeof(world.segmap); i++)
+		world.segmap[i] = i > 254 ? 254 : (u8)i;
+	world.stack[4] = 0x77;
+	world.stack[5] = CALLER;
+	assert_step(6, 0x77);
+}
+
 static void a_segment_map_that_goes_round_in_circles_ends(void **state)
 {
 	set_code(NAME_NMETHOD, 6, 8, "\x90");
@@ -447,6 +463,7 @@ int main(void)
 		cmocka_unit_test(the_cookie_of_the_entry_barrier_is_stepped_over),
 		cmocka_unit_test(a_routine_that_only_pushes_is_found_by_the_call_to_it),
 		cmocka_unit_test(a_pc_in_free_memory_is_in_no_blob),
+		cmocka_unit_test(before_the_first_block_of_a_heap_nothing_is_read),
 		cmocka_unit_test(a_segment_map_that_goes_round_in_circles_ends),
 		cmocka_unit_test(an_absurd_frame_size_is_refused),
 		cmocka_unit_test(absurd_offsets_do_no_harm),
