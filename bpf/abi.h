@@ -113,6 +113,7 @@ _Static_assert(sizeof(struct sample) == 64, "sample is part of the record ABI");
 struct pending {
 	struct sample sample; /* weight: CLOCK_MONOTONIC since when it waits; no user frames */
 	__u64 pc, sp, fp, ax, bx, r13, r15; /* with which it entered the kernel */
+	__u64 tls;                          /* thread pointer */
 	__u64 kernel[ABI_KERNEL_FRAMES];
 };
 

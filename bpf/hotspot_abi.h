@@ -9,6 +9,7 @@
 #define HOTSPOT_HEAPS      8      /* HotSpot makes at most five */
 #define HOTSPOT_NO_FIELD   0xffff /* the JVM does not export this field */
 #define HOTSPOT_HEADER_MAX 512    /* every offset into a blob is below: one read gets them all */
+#define HOTSPOT_POPPED     2      /* doYield, and the preemption stub of JDK 24 */
 #define HOTSPOT_KINDS      32     /* values of CodeBlobKind that kind_class can hold */
 
 /* How the frame of a blob is found; the classes that hotspot.md 5.2 tells apart. */
@@ -28,7 +29,6 @@ enum hotspot_flag {
 	HOTSPOT_DEOPT_IS_OFFSET = 1 << 2,   /* deopt, deopt_mh: s32 from the blob, else pointers */
 	HOTSPOT_PRESERVES_FP = 1 << 3,      /* -XX:+PreserveFramePointer */
 	HOTSPOT_USED_LENGTH_IS_32 = 1 << 4, /* block_length: u32, else u64 */
-	HOTSPOT_CAN_CROSS_CONTINUATION = 1 << 5, /* barrier and cont_entry are known */
 };
 
 /* A code heap: `shift` bits of pc select one byte of the segment map at `segmap`. */
@@ -39,6 +39,11 @@ struct hotspot_heap {
 	__u32 pad;
 };
 _Static_assert(sizeof(struct hotspot_heap) == 32, "hotspot_heap is part of the map ABI");
+
+/* A piece of code: [start, end). */
+struct hotspot_code {
+	__u64 start, end;
+};
 
 /*
  * Offsets are in bytes and u16, HOTSPOT_NO_FIELD where missing; addresses are 0 where unknown.
@@ -55,8 +60,9 @@ struct hotspot_layout {
 	/* Virtual threads; 0 on JDKs without them. */
 	__u64 barrier;              /* first instruction of the return barrier */
 	__u64 enter_special_return; /* *ContinuationEntry::_return_pc, in enterSpecial */
-	__u64 cont_stubs_start, cont_stubs_end; /* the blob that holds barrier and thaw */
-	__u64 enter_special, do_yield;          /* blobs of Continuation's two intrinsics */
+	__u64 cont_stubs_start, cont_stubs_end;     /* the blob that holds barrier and thaw */
+	__u64 enter_special, do_yield;              /* blobs of Continuation's two intrinsics */
+	struct hotspot_code popped[HOTSPOT_POPPED]; /* here sp is at the ContinuationEntry */
 
 	struct hotspot_heap heaps[HOTSPOT_HEAPS];
 	__u16 nr_heaps;
@@ -84,9 +90,10 @@ struct hotspot_layout {
 	__u16 code_size;    /* u16: bytes of bytecode */
 	__u16 access_flags; /* bit 8: native */
 
-	/* In JavaThread, 8 bytes each, and in the frame of enterSpecial. */
+	/* In JavaThread, 8 bytes each. */
 	__u16 cont_entry, stack_base, stack_size, anchor;
-	__u16 cont_entry_size; /* from the ContinuationEntry to the saved fp of enterSpecial */
+	/* Where libjvm has the thread's JavaThread * in thread-local storage; module 0: unknown. */
+	__u16 tls_module, tls_offset;
 
 	__u8 kind_class[HOTSPOT_KINDS]; /* enum hotspot_class by CodeBlobKind */
 };

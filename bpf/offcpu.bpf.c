@@ -120,6 +120,7 @@ static __always_inline void report(struct seq_file *seq, struct task_struct *tas
 	p->bx = regs.bx;
 	p->r13 = regs.r13;
 	p->r15 = regs.r15;
+	p->tls = task_tls(task);
 	long bytes = bpf_get_task_stack(task, p->kernel, sizeof(p->kernel), 0);
 	p->sample.nr_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 	/* All of it: a length that the verifier could bound would cost more than the bytes. */

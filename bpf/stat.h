@@ -33,6 +33,7 @@
 	X(BAD_BLOB, "user stacks cut: a code blob with an impossible frame size")          \
 	X(INTERPRETER_FRAME, "user stacks cut: an interpreter frame that is none")         \
 	X(STUB_FRAME, "user stacks cut: a stub of unknown shape")                          \
+	X(CONTINUATION, "user stacks cut: a virtual thread whose carrier is unknown")      \
 	X(RETURN_ADDRESS, "user stacks cut: no return address above a compiled frame")     \
 	X(SEARCHED, "return addresses that had to be searched")                            \
 	X(NATIVE_CALLER, "frames of the code heap with a native caller: likely wrong")

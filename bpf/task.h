@@ -21,3 +21,17 @@ static __always_inline bool task_is_kernel(struct task_struct *task)
 {
 	return task->flags & PF_KTHREAD;
 }
+
+/* As the kernel's types, which CO-RE finds by name: the user's thread pointer on x86-64. */
+struct thread_struct___x86 {
+	unsigned long fsbase;
+} __attribute__((preserve_access_index));
+
+struct task_struct___x86 {
+	struct thread_struct___x86 thread;
+} __attribute__((preserve_access_index));
+
+static __always_inline u64 task_tls(struct task_struct *task)
+{
+	return ((struct task_struct___x86 *)task)->thread.fsbase;
+}

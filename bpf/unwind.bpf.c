@@ -42,6 +42,7 @@ static __always_inline bool begin_walk(struct scratch *s, struct task_struct *ta
 		return false;
 
 	proc->used_ns = s->sample.time_ns;
+	s->walk.tls = task_tls(task);
 	regs_from_task(&s->walk.regs, (struct pt_regs *)bpf_task_pt_regs(task));
 	return true;
 }

@@ -359,14 +359,18 @@ static __always_inline void set_frame(struct walk *w)
 			(b->compile_id & USER_FRAME_ID_MASK) << USER_FRAME_ID_SHIFT | offset;
 }
 
-int walk_hotspot(struct walk *w)
+/* Code that moves frames, but for its first and last instructions: those leave a plain frame. */
+static __always_inline bool moves_frames(struct walk *w, const struct hotspot_layout *jvm)
 {
-	if (!w)
-		return STAT_NO_SCRATCH;
-	const struct hotspot_layout *jvm = walk_jvm(w);
+	u64 pc = w->regs.pc - !w->is_leaf;
 
-	if (!jvm)
-		return STAT_NO_JVM;
+	if (pc - jvm->cont_stubs_start < jvm->cont_stubs_end - jvm->cont_stubs_start)
+		return !w->is_leaf || buffer_shape(w) == SHAPE_BODY;
+	return w->is_leaf && w->blob.addr == jvm->do_yield && walk_is_popped(w, jvm);
+}
+
+static __always_inline int step(struct walk *w, const struct hotspot_layout *jvm)
+{
 	if (walk_is_interpreter(jvm, w->regs.pc)) {
 		w->frame.info |= (u64)USER_FRAME_INTERPRETER << USER_FRAME_KIND_SHIFT;
 		return walk_interpreter(w);
@@ -380,14 +384,20 @@ int walk_hotspot(struct walk *w)
 		read_code(w);
 
 	bool may_be_native = w->regs.pc == jvm->call_stub_return || w->is_leaf;
-	stop = step_by_class(w, jvm);
-	/* Below the frames of a mounted virtual thread is its continuation's entry, the rest is on
-	 * the heap. */
-	if (!stop && jvm->barrier && w->regs.pc == jvm->barrier && jvm->enter_special_return) {
-		w->regs.pc = jvm->enter_special_return;
-		w->is_frozen = 1;
-	}
+	stop = moves_frames(w, jvm) ? walk_continuation(w) : step_by_class(w, jvm);
 	if (!stop && !may_be_native && !walk_is_code(jvm, w->regs.pc))
 		count(STAT_NATIVE_CALLER);
 	return stop;
+}
+
+int walk_hotspot(struct walk *w)
+{
+	if (!w)
+		return STAT_NO_SCRATCH;
+	const struct hotspot_layout *jvm = walk_jvm(w);
+
+	if (!jvm)
+		return STAT_NO_JVM;
+	int stop = step(w, jvm);
+	return !stop && jvm->barrier && w->regs.pc == jvm->barrier ? walk_barrier(w) : stop;
 }

@@ -96,7 +96,8 @@ int unwind_step(struct scratch *s)
 	}
 	if (w->rule == RULE_ROW_SIGNAL)
 		w->is_leaf = 1; /* and may go on on another stack */
-	else if (w->regs.sp < sp || (w->regs.sp == sp && !w->is_leaf))
+	else if (w->regs.sp < sp ||
+		 (w->regs.sp == sp && !w->is_leaf && w->rule != RULE_CONTINUATION))
 		return STAT_LOOP; /* a leaf may have its return address in a register */
 	else
 		w->is_leaf = 0;

@@ -31,7 +31,7 @@
 	X(FP_FRAME, "frame of fp")                                             \
 	X(CALL_TARGET, "frameless stub: the return address of a call to it")   \
 	X(RA_IN_RDX, "ExceptionBlob: return address in rdx")                   \
-	X(CONTINUATION, "continuation entry of the virtual thread")
+	X(CONTINUATION, "moves a virtual thread's frames: its continuation entry")
 
 enum rule {
 #define X(name, text) RULE_##name,
@@ -90,10 +90,11 @@ struct cached_row {
 
 struct walk {
 	struct regs regs;
-	u32 is_leaf;             /* regs.pc is the next instruction, no return address */
-	u32 callee_kind;         /* enum user_frame_kind of the frame before */
-	u32 rule;                /* enum rule: how the caller was found */
-	u32 is_frozen;           /* callers of this frame are missing: a virtual thread's */
+	u64 tls;         /* the thread pointer, where the thread's local storage is described */
+	u32 is_leaf;     /* regs.pc is the next instruction, no return address */
+	u32 callee_kind; /* enum user_frame_kind of the frame before */
+	u32 rule;        /* enum rule: how the caller was found */
+	u32 is_frozen;   /* callers of this frame are missing: a virtual thread's */
 	struct user_frame frame; /* what the step stands on */
 	struct unwind_proc proc;
 	struct unwind_range range; /* the one found last: frames come in runs */
@@ -122,6 +123,12 @@ int walk_interpreter(struct walk *w);
 
 /* Fills w->blob if it is remembered what holds `addr` and still does: returns whether so. */
 int walk_recall_blob(struct walk *w, u64 addr);
+
+/* From the code that moves a continuation's frames to the frame that entered it. */
+int walk_continuation(struct walk *w);
+
+/* From the return barrier, where regs.pc stands, to the same. */
+int walk_barrier(struct walk *w);
 
 /* Fills w->blob for `addr` in the code heap w->range. 0 or enum stat. */
 int walk_find_blob(struct walk *w, u64 addr);
@@ -176,4 +183,13 @@ static __always_inline bool walk_is_return_address(const struct hotspot_layout *
 	if (walk_is_interpreter(jvm, ra))
 		return true;
 	return !walk_read(before, sizeof(before), ra - CALL_BYTES) && is_behind_call(before);
+}
+
+/* Whether a virtual thread's frames have gone, and sp is at its ContinuationEntry. */
+static __always_inline bool walk_is_popped(const struct walk *w, const struct hotspot_layout *jvm)
+{
+	for (u32 i = 0; i < HOTSPOT_POPPED; i++)
+		if (w->regs.pc - jvm->popped[i].start < jvm->popped[i].end - jvm->popped[i].start)
+			return true;
+	return false;
 }

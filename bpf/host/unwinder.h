@@ -7,6 +7,7 @@
 
 #include "../maps.bpf.c"
 #include "../unwind_blob.bpf.c"
+#include "../unwind_continuation.bpf.c"
 #include "../unwind_hotspot.bpf.c"
 #include "../unwind_interpreter.bpf.c"
 #include "../unwind_native.bpf.c"

@@ -386,6 +386,92 @@ static void the_return_barrier_leads_to_the_continuations_entry(void **state)
 	assert_int_equal(scratch.words[3] >> USER_FRAME_KIND_SHIFT, USER_FRAME_FROZEN);
 }
 
+/* Thread-local storage and a JavaThread on the fake stack; its ContinuationEntry is at `word`. */
+static void set_carrier(u64 word)
+{
+	enum {
+		TLS = 100,
+		DTV = 110,
+		BLOCK = 120,
+		THREAD = 130
+	};
+
+	world.jvm.barrier = CODE + 0x20;
+	world.jvm.enter_special_return = CALLER;
+	world.jvm.tls_module = 3;
+	world.jvm.tls_offset = 24;
+	world.jvm.cont_entry = 40;
+	scratch.walk.tls = STACK + 8 * TLS;
+	world.stack[TLS + 1] = STACK + 8 * DTV;
+	world.stack[DTV + 2 * 3] = STACK + 8 * BLOCK;
+	world.stack[BLOCK + 3] = STACK + 8 * THREAD;
+	world.stack[THREAD + 5] = STACK + 8 * word;
+}
+
+static void arguments_lie_between_a_continuations_last_frame_and_its_entry(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 8, "\x90");
+	set_carrier(9);
+	world.stack[5] = CODE + 0x20;
+	assert_step(9, 0);
+	world.stack[135] = STACK + 8 * 5; /* an entry below: one of another continuation */
+	scratch.walk.regs = (struct regs){ .pc = CODE + 0x100, .sp = STACK };
+	assert_int_equal(unwind_step(&scratch), STAT_CONTINUATION);
+}
+
+static void the_continuation_of_a_continuation_is_met_first(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 8, "\x90");
+	set_carrier(9);
+	scratch.walk.regs.sp = STACK + 10 * 8;
+	world.stack[15] = CODE + 0x20;
+	world.stack[10] = STACK + 16 * 8; /* the parent of the one at 9 */
+	assert_step(16, 0);
+}
+
+static void code_that_thaws_is_left_by_the_carriers_entry(void **state)
+{
+	set_code(2000, 0, -1, "\x90");
+	world.jvm.cont_stubs_start = CODE;
+	world.jvm.cont_stubs_end = CODE + 0x200;
+	set_carrier(50);
+	assert_step(50, 0xf0);
+	assert_int_equal(scratch.walk.rule, RULE_CONTINUATION);
+	assert_int_equal(scratch.words[3] >> USER_FRAME_KIND_SHIFT, USER_FRAME_FROZEN);
+}
+
+/* prepare_thaw is called with sp at the entry. */
+static void a_caller_may_have_the_entry_as_its_sp(void **state)
+{
+	set_code(2000, 0, -1, "\x90");
+	world.jvm.cont_stubs_start = CODE;
+	world.jvm.cont_stubs_end = CODE + 0x200;
+	set_carrier(0);
+	scratch.walk.is_leaf = 0;
+	assert_step(0, 0xf0);
+}
+
+static void code_that_thaws_is_cut_where_the_carrier_is_unknown(void **state)
+{
+	set_code(2000, 0, -1, "\x90");
+	world.jvm.cont_stubs_start = CODE;
+	world.jvm.cont_stubs_end = CODE + 0x200;
+	world.jvm.enter_special_return = CALLER;
+	assert_int_equal(unwind_step(&scratch), STAT_CONTINUATION);
+}
+
+/* The JavaThread already says that there is no continuation. */
+static void a_yield_that_has_dropped_its_frames_stands_on_the_entry(void **state)
+{
+	set_code(NAME_NATIVE, 2, 4, "\x90");
+	set_carrier(0);
+	world.stack[135] = 0;
+	world.jvm.do_yield = BLOB;
+	world.jvm.popped[1] = (struct hotspot_code){ CODE + 0x100, CODE + 0x101 };
+	assert_step(0, 0xf0);
+	assert_int_equal(scratch.walk.rule, RULE_CONTINUATION);
+}
+
 /* A method at HEAP + 0x2000, its ConstMethod with 10 bytes of code at HEAP + 0x3000 + 56. */
 static void set_interpreter(void)
 {
@@ -469,6 +555,12 @@ int main(void)
 		cmocka_unit_test(absurd_offsets_do_no_harm),
 		cmocka_unit_test(a_deoptimised_frame_shows_where_it_was),
 		cmocka_unit_test(the_return_barrier_leads_to_the_continuations_entry),
+		cmocka_unit_test(arguments_lie_between_a_continuations_last_frame_and_its_entry),
+		cmocka_unit_test(the_continuation_of_a_continuation_is_met_first),
+		cmocka_unit_test(code_that_thaws_is_left_by_the_carriers_entry),
+		cmocka_unit_test(a_caller_may_have_the_entry_as_its_sp),
+		cmocka_unit_test(code_that_thaws_is_cut_where_the_carrier_is_unknown),
+		cmocka_unit_test(a_yield_that_has_dropped_its_frames_stands_on_the_entry),
 		cmocka_unit_test(an_interpreter_frame_tells_method_and_bytecode),
 		cmocka_unit_test(a_calling_interpreter_frame_has_saved_its_bytecode_pointer),
 		cmocka_unit_test(a_method_entry_without_frame_is_left_by_its_return_address),

@@ -20,6 +20,7 @@ struct sample *pending_sample(const struct pending *p, u32 event, u64 weight,
 		.rbx = p->bx,
 		.r13 = p->r13,
 		.r15 = p->r15,
+		.fs_base = p->tls,
 	};
 	struct walked walked = { 0 };
 	bool known = !walker_walk(tables, (pid_t)p->sample.task.pid, &regs, &walked);

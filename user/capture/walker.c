@@ -47,6 +47,7 @@ static void start(struct scratch *s, const struct unwind_proc *proc,
 		  const struct user_regs_struct *regs)
 {
 	s->walk.proc = *proc;
+	s->walk.tls = regs->fs_base;
 	s->walk.regs = (struct regs){
 		.pc = regs->rip,
 		.sp = regs->rsp,

@@ -126,11 +126,12 @@ static void print_layout(const struct hotspot *h)
 	if (l.cont_stubs_start)
 		printf("virtual threads: barrier %#llx, enterSpecial returns to %#llx, "
 		       "continuation stubs %#llx-%#llx, "
-		       "JavaThread::_cont_entry %u, enterSpecial %#llx, doYield %#llx\n",
+		       "JavaThread::_cont_entry %u, enterSpecial %#llx, doYield %#llx, "
+		       "JavaThread * at %u of thread-local storage %u\n",
 		       (unsigned long long)l.barrier, (unsigned long long)l.enter_special_return,
 		       (unsigned long long)l.cont_stubs_start, (unsigned long long)l.cont_stubs_end,
 		       l.cont_entry, (unsigned long long)l.enter_special,
-		       (unsigned long long)l.do_yield);
+		       (unsigned long long)l.do_yield, l.tls_offset, l.tls_module);
 }
 
 static void print_threads(struct hotspot *h, bool each)

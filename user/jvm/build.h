@@ -87,6 +87,7 @@
 	X(THREAD_OSTHREAD, "JavaThread", "_osthread")                                            \
 	X(THREAD_OBJECT, "JavaThread", "_threadObj")                                             \
 	X(OSTHREAD_ID, "OSThread", "_thread_id")                                                 \
+	X(OSTHREAD_POINTER, "OSThread", "_pthread_id")                                           \
 	X(THREAD_STACK_BASE, "JavaThread", "_stack_base")                                        \
 	X(THREAD_STACK_SIZE, "JavaThread", "_stack_size")                                        \
 	X(THREAD_ANCHOR, "JavaThread", "_anchor")                                                \

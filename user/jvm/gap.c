@@ -64,6 +64,8 @@ static bool learned_gap(const struct hotspot *h, size_t i, const char **what, co
 		{ h->heaps.nr == HOTSPOT_HEAPS, "some code heaps", "there are more than we keep" },
 		{ h->jvm.jdk >= 19 && (!h->barrier || !h->cont_entry), "virtual threads",
 		  "the return barrier was not found in the continuation stubs" },
+		{ h->cont_stubs_start && !h->tls_module, "virtual threads while they are moved",
+		  "the JavaThread was not found in thread-local storage" },
 		{ h->jvm.build.is_cut, "some fields",
 		  "libjvm's tables could not be read to the end" },
 	};

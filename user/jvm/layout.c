@@ -5,9 +5,6 @@
 #include "jvm/compiled.h"
 #include "jvm/vm.h"
 
-/* enterSpecial keeps its ContinuationEntry this far below the saved fp (JDK 21..28). */
-#define CONT_ENTRY_SIZE 64
-
 /* The interpreter frame's slots are not exported (runtime/frame_x86.hpp, frame_aarch64.hpp). */
 #define METHOD_SLOT (-3)
 #if defined(__aarch64__)
@@ -89,7 +86,8 @@ static void fill_objects(const struct hotspot *h, struct hotspot_layout *out)
 	out->stack_size = offset(b, THREAD_STACK_SIZE);
 	out->anchor = offset(b, THREAD_ANCHOR);
 	out->cont_entry = h->cont_entry ? (u16)h->cont_entry : HOTSPOT_NO_FIELD;
-	out->cont_entry_size = CONT_ENTRY_SIZE;
+	out->tls_module = h->tls_module;
+	out->tls_offset = h->tls_offset;
 }
 
 void hotspot_layout(const struct hotspot *h, struct hotspot_layout *out)
@@ -113,6 +111,7 @@ void hotspot_layout(const struct hotspot *h, struct hotspot_layout *out)
 	out->cont_stubs_end = h->cont_stubs_end;
 	out->enter_special = h->enter_special;
 	out->do_yield = h->do_yield;
+	memcpy(out->popped, h->popped, sizeof(out->popped));
 	memcpy(out->heaps, h->heaps.at, h->heaps.nr * sizeof(out->heaps[0]));
 	out->nr_heaps = (u16)h->heaps.nr;
 	out->jdk = (u8)h->jvm.jdk;
@@ -121,8 +120,6 @@ void hotspot_layout(const struct hotspot *h, struct hotspot_layout *out)
 	out->sender_sp_slot = SENDER_SP_SLOT;
 	if (!hotspot_flag(h, "PreserveFramePointer", &preserves_fp) && preserves_fp)
 		out->flags |= HOTSPOT_PRESERVES_FP;
-	if (h->barrier && h->cont_entry)
-		out->flags |= HOTSPOT_CAN_CROSS_CONTINUATION;
 	fill_blob(&h->jvm.build, out);
 	fill_nmethod(&h->jvm.build, out);
 	fill_objects(h, out);

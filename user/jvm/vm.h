@@ -37,6 +37,8 @@ struct hotspot {
 	u64 cont_stubs_start, cont_stubs_end, barrier, enter_special_return;
 	u64 enter_special, do_yield;
 	u32 cont_entry; /* offset in JavaThread, 0 if unknown */
+	struct hotspot_code popped[HOTSPOT_POPPED];
+	u16 tls_module, tls_offset; /* of the thread's JavaThread *; module 0: unknown */
 	u64 next_walk_ns, walk_interval_ns;
 
 	struct java_names *names;
@@ -63,6 +65,15 @@ void hotspot_find_flags(struct jvm *j);
  */
 bool hotspot_is_walk_due(const struct hotspot *h);
 int hotspot_learn(struct hotspot *h);
+
+/* The part of that which is about virtual threads (continuation.c): of one blob, of all. */
+void hotspot_learn_continuation_blob(struct hotspot *h, const struct blob *b,
+				     const struct blob_name *name);
+void hotspot_learn_continuations(struct hotspot *h);
+bool hotspot_knows_continuations(const struct hotspot *h);
+
+/* Finds where threads have their JavaThread * in thread-local storage, if that is not known. */
+void hotspot_find_tls(struct hotspot *h);
 
 /*
  * hotspot_open for memory that stands for a JVM's, with libjvm's first byte at `base`; takes over

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Where a virtual thread meets the stack of its carrier: the ContinuationEntry in the frame of
+ * Continuation.enterSpecial, whose place the carrier's JavaThread knows; docs/unwinding.md.
+ */
+#include "maps.h"
+
+#define DTV_SLOT        8  /* glibc's tcbhead_t.dtv, from the thread pointer */
+#define DTV_ENTRY_BYTES 16 /* dtv_t */
+#define ENTRY_PARENT    8  /* ContinuationEntry::_parent (JDK 21 to 28) */
+#define NESTED_MAX      4  /* continuations that run within others: the JDK itself has one */
+#define STACK_BYTES_MAX (1ULL << 30)
+#define ARGUMENT_BYTES  4096 /* between a continuation's bottom frame and its entry: 255 words */
+
+/* Thread::current() of libjvm, 0 if it cannot be told. */
+static __always_inline u64 current_java_thread(const struct walk *w,
+					       const struct hotspot_layout *jvm)
+{
+	u64 dtv, block, thread;
+
+	if (!jvm->tls_module || !w->tls || walk_read(&dtv, 8, w->tls + DTV_SLOT) ||
+	    walk_read(&block, 8, dtv + DTV_ENTRY_BYTES * (u64)jvm->tls_module) ||
+	    walk_read(&thread, 8, block + jvm->tls_offset))
+		return 0;
+	return thread;
+}
+
+/* The innermost ContinuationEntry that is not below sp, 0 if it cannot be told. */
+static __always_inline u64 find_entry(const struct walk *w, const struct hotspot_layout *jvm)
+{
+	u64 sp = w->regs.sp, thread = current_java_thread(w, jvm), entry = 0;
+
+	if (!thread || walk_read(&entry, 8, thread + jvm->cont_entry))
+		return 0;
+	for (u32 i = 0; i < NESTED_MAX && entry && entry < sp; i++)
+		if (walk_read(&entry, 8, entry + ENTRY_PARENT))
+			return 0;
+	return entry - sp < STACK_BYTES_MAX && !(entry & 7) ? entry : 0;
+}
+
+static __always_inline int go_on_at(struct walk *w, const struct hotspot_layout *jvm, u64 entry)
+{
+	w->rule = RULE_CONTINUATION;
+	w->is_frozen = 1;
+	w->regs.pc = jvm->enter_special_return;
+	w->regs.sp = entry;
+	return 0;
+}
+
+/*
+ * The stubs that move frames between stack and heap have frames of no fixed size, and fp may be
+ * that of the thread that ran the continuation before.
+ */
+int walk_continuation(struct walk *w)
+{
+	if (!w)
+		return STAT_NO_SCRATCH;
+	const struct hotspot_layout *jvm = walk_jvm(w);
+	if (!jvm || !jvm->enter_special_return)
+		return STAT_CONTINUATION;
+
+	/* Frozen, with nothing but the entry left on the stack, which is about to be popped. */
+	if (w->is_leaf && walk_is_popped(w, jvm))
+		return go_on_at(w, jvm, w->regs.sp);
+	u64 entry = find_entry(w, jvm);
+	return entry ? go_on_at(w, jvm, entry) : STAT_CONTINUATION;
+}
+
+/*
+ * The frame just left was a continuation's last one on the stack, its caller is on the heap. Its
+ * arguments, if it has any on the stack, lie between it and the entry.
+ */
+int walk_barrier(struct walk *w)
+{
+	if (!w)
+		return STAT_NO_SCRATCH;
+	const struct hotspot_layout *jvm = walk_jvm(w);
+	u32 rule = w->rule;
+	if (!jvm || !jvm->enter_special_return)
+		return STAT_CONTINUATION;
+
+	u64 entry = jvm->tls_module ? find_entry(w, jvm) : w->regs.sp;
+	if (!entry || entry - w->regs.sp > ARGUMENT_BYTES)
+		return STAT_CONTINUATION;
+	go_on_at(w, jvm, entry);
+	w->rule = rule;
+	return 0;
+}
