@@ -30,6 +30,7 @@ static const struct category categories[NR_FRAME_KINDS] = {
 	[FRAME_INLINED] = { "Java inlined", "lightblue" },
 	[FRAME_GROUP] = { "Group", "grey" },
 	[FRAME_STUB] = { "JVM stub", "brown" },
+	[FRAME_CLASS] = { "Class", "blue" },
 };
 
 static void write_meta(const struct profile *p, FILE *out)

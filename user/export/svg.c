@@ -28,17 +28,12 @@ struct colour {
 };
 
 static const struct colour colours[] = {
-	[FRAME_UNKNOWN] = { "#e3a4cd", "#613658" },
-	[FRAME_KERNEL] = { "#dd871c", "#8c4100" },
-	[FRAME_NATIVE] = { "#e3a4cd", "#613658" },
-	[FRAME_JVM] = { "#ebe684", "#846f06" },
-	[FRAME_INTERPRETED] = { "#d5ecce", "#2b4034" },
-	[FRAME_C1] = { "#b3e0a4", "#35593f" },
-	[FRAME_C2] = { "#8cd17c", "#116746" },
-	[FRAME_INLINED] = { "#9be6ea", "#55777b" },
-	[FRAME_GROUP] = { "#d3d7df", "#343a45" },
-	[FRAME_STUB] = { "#d9c9a3", "#594d33" },
-	[FOG] = { "#e4e6eb", "#23272f" },
+	[FRAME_UNKNOWN] = { "#e3a4cd", "#613658" },     [FRAME_KERNEL] = { "#dd871c", "#8c4100" },
+	[FRAME_NATIVE] = { "#e3a4cd", "#613658" },      [FRAME_JVM] = { "#ebe684", "#846f06" },
+	[FRAME_INTERPRETED] = { "#d5ecce", "#2b4034" }, [FRAME_C1] = { "#b3e0a4", "#35593f" },
+	[FRAME_C2] = { "#8cd17c", "#116746" },          [FRAME_INLINED] = { "#9be6ea", "#55777b" },
+	[FRAME_GROUP] = { "#d3d7df", "#343a45" },       [FRAME_STUB] = { "#d9c9a3", "#594d33" },
+	[FRAME_CLASS] = { "#b9c3f5", "#3d4a8c" },       [FOG] = { "#e4e6eb", "#23272f" },
 };
 
 struct svg {

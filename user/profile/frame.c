@@ -30,6 +30,7 @@ const char *frame_kind_name(enum frame_kind kind)
 		[FRAME_INLINED] = "inlined",
 		[FRAME_GROUP] = "group",
 		[FRAME_STUB] = "stub",
+		[FRAME_CLASS] = "class",
 	};
 	return kind < NR_FRAME_KINDS ? names[kind] : names[FRAME_UNKNOWN];
 }

@@ -16,6 +16,7 @@ enum frame_kind {
 	FRAME_INLINED = 7, /* Java, inlined into the compiled frame below it (towards the root) */
 	FRAME_GROUP = 8,   /* no code: a process, thread, container, ... level */
 	FRAME_STUB = 9,    /* code that the JVM generated and that is no Java method */
+	FRAME_CLASS = 10,  /* no code: the class of an object that is allocated, waited for, ... */
 	NR_FRAME_KINDS,
 };
 

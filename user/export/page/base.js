@@ -23,6 +23,7 @@ const KINDS = [
 	{ name: 'Inlined', long: 'Java, inlined', group: 4 },
 	{ name: 'Process', long: 'process or thread', group: 0 },
 	{ name: 'Stub', long: 'code made by the JVM', group: 3 },
+	{ name: 'Class', long: 'class of an object', group: 5 },
 ];
 const KIND_GROUP = 8;
 const isJava = (kind) => kind >= 4 && kind <= 7;

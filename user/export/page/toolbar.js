@@ -135,7 +135,7 @@ function fillLegend(app) {
 		return;
 	}
 	const used = new Set(app.profile.frames.kind), { kinds } = app.tree.hotMethods();
-	$('legend').replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 0].filter((kind) => used.has(kind)).map((kind) => {
+	$('legend').replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 10, 0].filter((kind) => used.has(kind)).map((kind) => {
 		const b = element('button');
 		b.type = 'button';
 		b.dataset.kind = kind;
