@@ -8,14 +8,15 @@
  */
 #include <jvmti.h>
 
-#include "jvmmap/session.h"
+#include "jvmmap/agent.h"
+#include "jvmmap/hooks.h"
 #include "jvmmap/sys.h"
 #include "jvmmap/wire.h"
 
-#define SESSIONS_MAX   4
 #define REPLAY_WAIT_MS 500
 
 struct agent {
+	JavaVM *vm;
 	struct sys_lock lock; /* over all below */
 	jvmtiEnv *env;        /* made once: JVMTI environments are never quite gone */
 	int is_enabled;
@@ -58,6 +59,7 @@ static void settle_events(void)
 		nr += agent.sessions[i] && agent.sessions[i]->wants_live;
 	if (!nr && agent.is_enabled)
 		enable_events(JVMTI_DISABLE);
+	hooks_settle(agent.vm, agent.sessions, SESSIONS_MAX, NULL);
 }
 
 static void close_session(int i)
@@ -69,11 +71,8 @@ static void close_session(int i)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-/*
- * Takes the lock and fills `out` with the sessions that want this event; 0: none, nothing is held.
- * Sessions whose reader has gone are closed here, since the agent has no thread of its own.
- */
-static int begin_event(struct session *out[SESSIONS_MAX], uint64_t *time_ns)
+/* What this thread reports for one session is for that one only. */
+int agent_begin(struct session *out[SESSIONS_MAX], uint64_t *time_ns)
 {
 	uint64_t now = sys_mono_ns();
 	int nr = 0;
@@ -103,6 +102,11 @@ static int begin_event(struct session *out[SESSIONS_MAX], uint64_t *time_ns)
 	return nr;
 }
 
+void agent_end(void)
+{
+	sys_unlock(&agent.lock);
+}
+
 static void write_inline(struct session *s, jvmtiEnv *env, uint64_t addr, uint64_t size,
 			 const void *compile_info)
 {
@@ -121,7 +125,7 @@ static void JNICALL on_load(jvmtiEnv *env, jmethodID method, jint size, const vo
 {
 	struct session *all[SESSIONS_MAX];
 	uint64_t time_ns;
-	int nr = begin_event(all, &time_ns);
+	int nr = agent_begin(all, &time_ns);
 
 	for (int i = 0; i < nr; i++) {
 		session_next_event(all[i]);
@@ -133,31 +137,31 @@ static void JNICALL on_load(jvmtiEnv *env, jmethodID method, jint size, const vo
 			write_inline(all[i], env, (uint64_t)addr, (uint32_t)size, compile_info);
 	}
 	if (nr)
-		sys_unlock(&agent.lock);
+		agent_end();
 }
 
 static void JNICALL on_unload(jvmtiEnv *env, jmethodID method, const void *addr)
 {
 	struct session *all[SESSIONS_MAX];
 	uint64_t time_ns;
-	int nr = begin_event(all, &time_ns);
+	int nr = agent_begin(all, &time_ns);
 
 	for (int i = 0; i < nr; i++)
 		session_unload(all[i], time_ns, (uint64_t)addr);
 	if (nr)
-		sys_unlock(&agent.lock);
+		agent_end();
 }
 
 static void JNICALL on_code(jvmtiEnv *env, const char *name, const void *addr, jint size)
 {
 	struct session *all[SESSIONS_MAX];
 	uint64_t time_ns;
-	int nr = begin_event(all, &time_ns);
+	int nr = agent_begin(all, &time_ns);
 
 	for (int i = 0; i < nr; i++)
 		session_code(all[i], time_ns, (uint64_t)addr, (uint32_t)size, name ? name : "");
 	if (nr)
-		sys_unlock(&agent.lock);
+		agent_end();
 }
 
 /* Runs on the thread itself, before its first method. */
@@ -169,7 +173,7 @@ static void JNICALL on_thread_start(jvmtiEnv *env, JNIEnv *jni, jthread thread)
 
 	if ((*env)->GetThreadInfo(env, thread, &info) != JVMTI_ERROR_NONE || !info.name)
 		return;
-	int nr = begin_event(all, &time_ns), tid = sys_gettid();
+	int nr = agent_begin(all, &time_ns), tid = sys_gettid();
 	for (int i = 0; i < nr; i++)
 		session_thread(all[i], tid, info.name);
 	if (nr)
@@ -208,6 +212,21 @@ static int option_is(const char *options, const char *key, const char *value)
 	while (i < len && value[i] && at[i] == value[i])
 		i++;
 	return i == len && !value[i];
+}
+
+/* 0 if it is not there or no number that the JVM takes. */
+static uint64_t option_number(const char *options, const char *key)
+{
+	int len = 0;
+	const char *at = option(options, key, &len);
+	uint64_t number = 0;
+
+	for (int i = 0; at && i < len; i++) {
+		if (at[i] < '0' || at[i] > '9' || number > 0x7fffffff / 10 - 1)
+			return 0;
+		number = 10 * number + (uint64_t)(at[i] - '0');
+	}
+	return number;
 }
 
 /* Commands may wait: their thread serves no one else, and the lock is held for an event at most. */
@@ -330,6 +349,7 @@ static void start(JavaVM *vm, const char *options, const char *nonce)
 		return;
 	s->wants_inline = option_is(options, "inline", "1");
 	s->wants_live = !option_is(options, "live", "0");
+	s->alloc_interval = option_number(options, "alloc");
 	agent.sessions[place] = agent.busy = s;
 	if (!make_env(vm, s))
 		return;
@@ -341,6 +361,7 @@ static void start(JavaVM *vm, const char *options, const char *nonce)
 	else
 		replay();
 	settle_events();
+	hooks_settle(vm, agent.sessions, SESSIONS_MAX, s);
 }
 
 static void stop(int one, int all)
@@ -365,6 +386,7 @@ static void obey(JavaVM *vm, const char *options)
 	memcpy(nonce, at, (size_t)len);
 
 	lock_for_command();
+	agent.vm = vm;
 	int place = all ? -1 : find_session(nonce);
 	if (option_is(options, "cmd", "stop")) {
 		stop(place, all);

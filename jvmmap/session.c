@@ -247,6 +247,27 @@ int session_thread(struct session *s, int tid, const char *name)
 	return 1;
 }
 
+uint64_t session_hash(const char *name)
+{
+	uint32_t len;
+
+	return hash_text(name, &len);
+}
+
+int session_class(struct session *s, uint64_t hash, const char *name)
+{
+	uint32_t len;
+
+	hash_text(name, &len);
+	uint8_t *record = begin(s, sizeof(struct wire_record) + NUMBER_MAX + len);
+	if (!record)
+		return 0;
+	uint8_t *at = put_number(record + sizeof(struct wire_record), hash);
+	memcpy(at, name, len);
+	finish(s, record, at + len, WIRE_CLASS);
+	return 1;
+}
+
 static void flush_chunk(struct session *s)
 {
 	uint8_t *record;

@@ -30,7 +30,8 @@ struct session {
 	uint32_t heartbeat;
 	int fd, pid;
 	int wants_inline, wants_live;
-	int may_wait_ms; /* how long a replay may still wait for a full ring to be read */
+	uint64_t alloc_interval; /* 0: no allocations */
+	int may_wait_ms;         /* how long a replay may still wait for a full ring to be read */
 	char nonce[WIRE_NONCE_LEN + 1];
 
 	uint64_t string_hashes[WIRE_STRING_SLOTS];
@@ -59,6 +60,9 @@ int session_code(struct session *s, uint64_t time_ns, uint64_t addr, uint64_t si
 		 const char *name);
 
 int session_thread(struct session *s, int tid, const char *name);
+/* The number that stands for a name; never 0. */
+uint64_t session_hash(const char *name);
+int session_class(struct session *s, uint64_t hash, const char *name);
 
 /* Names from before are looked up again: to be called at the beginning of each load. */
 void session_next_event(struct session *s);

@@ -10,6 +10,7 @@
  *	cmd=stop     ends a session; nonce=all ends every one. The last one turns the events off
  *	inline=1     with start: also what is inlined where
  *	live=0       with start: no events after the report (JVMs whose events are unsafe)
+ *	alloc=BYTES  with start: also sampled allocations, one about every so many bytes
  *
  * A session is a memfd called WIRE_NAME_PREFIX + nonce in the JVM, sealed against resizing: one
  * page of struct wire_header, then WIRE_RING_BYTES of records. The agent never waits for the
@@ -45,6 +46,15 @@ enum wire_step {
 	WIRE_STEP_REPLAY = 5,
 };
 
+/* The events in Java code; each calls an empty function jvmmap_hook_NAME, see hooks.h. */
+enum wire_hook {
+	WIRE_HOOK_ALLOC = 0, /* (hash of the class's name, bytes, mean distance of samples) */
+	WIRE_HOOKS = 4,
+};
+
+#define WIRE_HOOK_ON        1 /* in hook_states; 0: not asked for; < 0: -JVMTI error */
+#define WIRE_ALLOC_INTERVAL (512u << 10)
+
 struct wire_header {
 	uint64_t magic;
 	uint32_t abi;
@@ -56,7 +66,8 @@ struct wire_header {
 	uint32_t state;                 /* enum wire_state */
 	uint32_t failed_step;           /* enum wire_step */
 	int32_t error;
-	uint8_t pad0[256 - 84];
+	int32_t hook_states[WIRE_HOOKS];
+	uint8_t pad0[256 - 84 - 4 * WIRE_HOOKS];
 
 	/* Written by the agent. */
 	uint64_t head; /* bytes ever written; the record at `tail` is whole if tail < head */
@@ -102,6 +113,7 @@ enum wire_kind {
 	WIRE_REPLAY_END = 8,   /* time */
 	WIRE_LOST = 9,         /* how many records are missing here */
 	WIRE_THREAD = 10,      /* tid in the JVM's pid namespace, bytes: the name it starts with */
+	WIRE_CLASS = 11, /* hash, bytes: the signature of a class that hooks mean by the hash */
 };
 
 /*

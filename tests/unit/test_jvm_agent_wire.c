@@ -178,6 +178,21 @@ static void a_record_that_is_not_whole_yet_is_left(void **state)
 	}
 }
 
+static void classes_are_known_by_their_numbers(void **state)
+{
+	struct codemap *map = codemap_new();
+	auto_str struct str s = { 0 };
+	struct agent_wire w;
+
+	agent_wire_init(&w, map, 0);
+	RECORD(&s, WIRE_CLASS, "[Ljava/lang/String;", UINT64_MAX);
+	assert_int_equal(decode(&w, &s), s.len);
+	assert_string_equal(codemap_find_class(map, UINT64_MAX), "java.lang.String[]");
+	assert_null(codemap_find_class(map, 1));
+	agent_wire_fini(&w);
+	codemap_free(map);
+}
+
 static void what_no_agent_writes_is_refused(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -219,6 +234,7 @@ int main(void)
 		cmocka_unit_test(a_replay_mends_what_was_lost),
 		cmocka_unit_test(a_replay_that_is_lost_in_part_mends_nothing),
 		cmocka_unit_test(a_record_that_is_not_whole_yet_is_left),
+		cmocka_unit_test(classes_are_known_by_their_numbers),
 		cmocka_unit_test(what_no_agent_writes_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,6 +39,28 @@ static void a_class_is_dotted_and_its_address_is_masked(void **state)
 	java_names_free(pool);
 }
 
+static const char *type(struct java_names *pool, const char *signature)
+{
+	return java_names_intern_type(pool, signature, strlen(signature));
+}
+
+static void classes_of_objects_read_as_in_source(void **state)
+{
+	struct java_names *pool = java_names_new();
+
+	assert_string_equal(type(pool, "Ljava/lang/String;"), "java.lang.String");
+	assert_string_equal(type(pool, "java/util/Map$Entry"), "java.util.Map$Entry");
+	assert_string_equal(type(pool, "[Ljava/lang/String;"), "java.lang.String[]");
+	assert_string_equal(type(pool, "[[I"), "int[][]");
+	assert_string_equal(type(pool, "[Z"), "boolean[]");
+	assert_string_equal(type(pool, "[Q"), "Q[]");
+	assert_string_equal(type(pool, "B"), "B");
+	assert_string_equal(type(pool, "["), "[]");
+	assert_string_equal(type(pool, "L;"), "L;");
+	assert_string_equal(type(pool, ""), "");
+	java_names_free(pool);
+}
+
 static void surrogates_become_one_character(void **state)
 {
 	struct java_names *pool = java_names_new();
@@ -71,6 +93,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_bytes_are_one_pointer),
 		cmocka_unit_test(a_class_is_dotted_and_its_address_is_masked),
+		cmocka_unit_test(classes_of_objects_read_as_in_source),
 		cmocka_unit_test(surrogates_become_one_character),
 		cmocka_unit_test(any_bytes_become_clean_text),
 	};

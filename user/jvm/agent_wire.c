@@ -204,6 +204,18 @@ static void read_thread(struct agent_wire *w, struct cursor *c)
 	c->at = c->end;
 }
 
+static void read_class(struct agent_wire *w, struct cursor *c)
+{
+	u64 hash = number(c);
+	size_t len = (size_t)(c->end - c->at);
+
+	if (len > WIRE_STRING_MAX)
+		c->is_bad = true;
+	if (!c->is_bad)
+		codemap_class(w->map, hash, (struct code_text){ (const char *)c->at, len });
+	c->at = c->end;
+}
+
 ssize_t agent_wire_decode(struct agent_wire *w, const u8 *bytes, size_t len)
 {
 	static void (*const read[])(struct agent_wire *, struct cursor *) = {
@@ -217,6 +229,7 @@ ssize_t agent_wire_decode(struct agent_wire *w, const u8 *bytes, size_t len)
 		[WIRE_REPLAY_END] = read_replay_end,
 		[WIRE_LOST] = read_lost,
 		[WIRE_THREAD] = read_thread,
+		[WIRE_CLASS] = read_class,
 	};
 	size_t used = 0;
 

@@ -56,6 +56,7 @@ struct agents {
 	enum agent_mode mode;
 	enum delivery_way way;
 	bool is_eager;
+	struct agent_hooks hooks;
 	char *path;
 	VEC(struct entry) entries;
 	struct dict by_process; /* process_key -> index in entries */
@@ -92,6 +93,11 @@ struct agents *agents_new(const char *path, enum agent_mode mode)
 	a->mode = mode;
 	a->path = agents_file(path) ?: xstrdup("");
 	return a;
+}
+
+void agents_want(struct agents *a, const struct agent_hooks *hooks)
+{
+	a->hooks = *hooks;
 }
 
 void agents_tune(struct agents *a, enum delivery_way way, bool is_eager)
@@ -173,6 +179,7 @@ static int order(struct agents *a, struct entry *e, enum inject_command command)
 		.agent_path = a->path,
 		.may_signal = !e->was_signalled,
 		.way = a->way,
+		.hooks = a->hooks,
 	};
 	if (command == INJECT_START)
 		inject_nonce(e->nonce);
@@ -361,6 +368,20 @@ void agents_poll(struct agents *a)
 	look_after(a, now);
 }
 
+void agents_await(struct agents *a, u64 max_ns)
+{
+	u64 end = time_mono_ns() + max_ns;
+
+	for (agents_poll(a); time_mono_ns() < end; agents_poll(a)) {
+		bool is_under_way = false;
+		vec_each(e, &a->entries)
+			is_under_way |= e->state == AGENT_PENDING && e->tries <= 1;
+		if (!is_under_way)
+			return;
+		usleep(2000);
+	}
+}
+
 /* --- the end --------------------------------------------------------------------------------- */
 
 /* Waits until no child runs any more, or the time is over. */
@@ -447,6 +468,13 @@ const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, 
 	if (e->is_nested)
 		tid = proc_status_read(tid, &status) ? 0 : status.nspid;
 	return thread_names_find(e->threads, tid);
+}
+
+const char *agents_class(const struct agents *a, pid_t pid, u64 start_ns, u64 number)
+{
+	const struct entry *e = find(a, pid, start_ns);
+
+	return e && e->map ? codemap_find_class(e->map, number) : NULL;
 }
 
 void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused)

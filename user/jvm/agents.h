@@ -9,6 +9,7 @@
 #include "base/types.h"
 #include "jvm/codemap.h"
 #include "jvm/deliver.h"
+#include "jvm/inject.h"
 #include "jvm/java_frame.h"
 
 enum agent_mode {
@@ -35,6 +36,9 @@ struct agents *agents_new(const char *path, enum agent_mode mode);
 /* The agent's file, `path` as for agents_new; NULL if there is none. The caller frees it. */
 char *agents_file(const char *path);
 
+/* What the agents are to tell besides code, from the next attach on. */
+void agents_want(struct agents *a, const struct agent_hooks *hooks);
+
 /* For tests: another way of delivery than the best, and attaches at any age of the JVM. */
 void agents_tune(struct agents *a, enum delivery_way way, bool is_eager);
 
@@ -46,6 +50,9 @@ void agents_request(struct agents *a, pid_t pid, u64 start_ns);
 
 /* Starts what was asked for, collects what is done, reads all rings: call it every 50 ms. */
 void agents_poll(struct agents *a);
+
+/* Polls until no attach is under way, that is not still to be tried again, at most so long. */
+void agents_await(struct agents *a, u64 max_ns);
 
 enum agent_state agents_state(const struct agents *a, pid_t pid, u64 start_ns);
 
@@ -61,6 +68,12 @@ int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns,
  * if it started before the attach, in which case jvms_thread_name is to be asked.
  */
 const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, pid_t tid);
+
+/*
+ * The class that a hook of a JVM meant by a number; NULL if it is not known (yet). Valid until
+ * agents_free or 60 s after the JVM's end.
+ */
+const char *agents_class(const struct agents *a, pid_t pid, u64 start_ns, u64 number);
 
 /* How many JVMs were asked for, and what became of them. */
 void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused);

@@ -47,6 +47,7 @@ struct codemap {
 	VEC(struct code) code;
 	VEC(struct page) pages;
 	struct dict page_ids; /* addr >> PAGE_SHIFT -> index in pages, + 1 */
+	struct dict classes;  /* by number: their names in the pool */
 	VEC(u32) overlaps;    /* scratch */
 	size_t nr_gone, nr_ignored, bytes, clean_at;
 	u64 now_ns, lost_ns;
@@ -89,13 +90,15 @@ void codemap_free(struct codemap *map)
 	vec_fini(&map->overlaps);
 	vec_fini(&map->names);
 	dict_fini(&map->name_ids);
+	dict_fini(&map->classes);
 	java_names_free(map->pool);
 	free(map);
 }
 
 static size_t all_bytes(const struct codemap *map)
 {
-	return map->bytes + java_names_bytes(map->pool) + map->names.nr * sizeof(struct name);
+	return map->bytes + java_names_bytes(map->pool) + map->names.nr * sizeof(struct name) +
+	       map->classes.cap * sizeof(struct dict_slot);
 }
 
 u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text class_name,
@@ -457,4 +460,18 @@ void codemap_each(const struct codemap *map,
 		if (c->unload_ns == LIVE)
 			visit(c->start, c->end, &frame, ctx);
 	}
+}
+
+void codemap_class(struct codemap *map, u64 number, struct code_text signature)
+{
+	if (all_bytes(map) <= BYTES_MAX)
+		*dict_add(&map->classes, number) = (u64)(uintptr_t)java_names_intern_type(
+			map->pool, signature.at, signature.len);
+}
+
+const char *codemap_find_class(const struct codemap *map, u64 number)
+{
+	const u64 *name = dict_find(&map->classes, number);
+
+	return name ? (const char *)(uintptr_t)*name : NULL;
 }

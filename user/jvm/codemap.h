@@ -58,6 +58,10 @@ void codemap_replay_end(struct codemap *map);
  */
 int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, struct java_frame *out, int max);
 
+/* The class that hooks mean by a number (WIRE_CLASS); NULL if it was not told (yet). */
+void codemap_class(struct codemap *map, u64 number, struct code_text signature);
+const char *codemap_find_class(const struct codemap *map, u64 number);
+
 struct codemap_size {
 	size_t nr_live, nr_gone, nr_ignored, bytes;
 };

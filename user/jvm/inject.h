@@ -18,6 +18,11 @@ enum inject_command {
 	INJECT_CLEAN, /* removes what a child that was killed may have left */
 };
 
+/* Events in Java code that an agent is to tell of (jvmmap/hooks.h). */
+struct agent_hooks {
+	u64 alloc_interval; /* bytes; 0: none */
+};
+
 struct inject_order {
 	enum inject_command command;
 	pid_t pid;
@@ -27,6 +32,7 @@ struct inject_order {
 	char loaded_path[DELIVERY_PATH_MAX]; /* where the JVM loaded it from; "" if not known */
 	bool may_signal;                     /* not if it was signalled before */
 	enum delivery_way way;
+	struct agent_hooks hooks; /* INJECT_START */
 };
 
 enum inject_outcome {

@@ -228,6 +228,9 @@ static void make_options(struct job *j, struct str *options)
 	if (j->order->command != INJECT_START)
 		return;
 	str_add(options, ";inline=1");
+	if (j->order->hooks.alloc_interval)
+		str_addf(options, ";alloc=%llu",
+			 (unsigned long long)j->order->hooks.alloc_interval);
 	if (javaproc_read(j->t.status.pid, &jvm))
 		return;
 	if (!readiness_for_live_events(jvm.jdk))

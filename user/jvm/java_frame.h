@@ -34,5 +34,11 @@ const char *java_names_intern(struct java_names *pool, const char *mutf8, size_t
 /* The same for an internal class name: '/' becomes '.', a hidden class's address is masked. */
 const char *java_names_intern_class(struct java_names *pool, const char *mutf8, size_t len);
 
+/*
+ * The same for a class as the JVM writes it: "[Ljava/lang/String;" becomes "java.lang.String[]",
+ * "[[I" "int[][]"; what is neither a descriptor nor an array is taken for an internal name.
+ */
+const char *java_names_intern_type(struct java_names *pool, const char *mutf8, size_t len);
+
 /* What the pool holds, for bounding it. */
 size_t java_names_bytes(const struct java_names *pool);

@@ -158,3 +158,48 @@ const char *java_names_intern_class(struct java_names *pool, const char *mutf8, 
 	free(dotted);
 	return out;
 }
+
+static const char *primitive(char letter)
+{
+	switch (letter) {
+	case 'B':
+		return "byte";
+	case 'C':
+		return "char";
+	case 'D':
+		return "double";
+	case 'F':
+		return "float";
+	case 'I':
+		return "int";
+	case 'J':
+		return "long";
+	case 'S':
+		return "short";
+	case 'Z':
+		return "boolean";
+	}
+	return NULL;
+}
+
+const char *java_names_intern_type(struct java_names *pool, const char *mutf8, size_t len)
+{
+	auto_str struct str name = { 0 };
+	size_t dims = 0;
+
+	while (dims < len && mutf8[dims] == '[')
+		dims++;
+	mutf8 += dims;
+	len -= dims;
+	const char *letter = dims && len == 1 ? primitive(*mutf8) : NULL;
+	if (!letter && len > 2 && *mutf8 == 'L' && mutf8[len - 1] == ';') {
+		mutf8++;
+		len -= 2;
+	}
+	if (!dims)
+		return java_names_intern_class(pool, mutf8, len);
+	str_add(&name, letter ? letter : java_names_intern_class(pool, mutf8, len));
+	for (; dims; dims--)
+		str_add(&name, "[]");
+	return intern(pool, name.at, name.len);
+}
