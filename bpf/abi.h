@@ -67,20 +67,22 @@ _Static_assert(sizeof(struct task_id) == 16, "task_id is part of the record ABI"
  * - frames of the code heap 28 bits compile id (0 if the blob is no nmethod) and 24 bits
  *   addr - CodeBlob *, all ones if it does not fit;
  * - interpreted frames the bytecode pointer, which must lie in the ConstMethod's code, 0 if
- * unknown.
+ *   unknown;
+ * - classes the mean distance in bytes at which allocations are sampled, 0 if all are.
  */
 struct user_frame {
 	__u64 addr; /* pc; Method * for USER_FRAME_INTERPRETED */
 	__u64 info;
 };
 
-#define USER_FRAME_KIND_SHIFT  56
-#define USER_FRAME_LEAF        (1ULL << 55) /* addr is the next instruction, no return address */
-#define USER_FRAME_APPROXIMATE (1ULL << 54) /* found by search, or a sub-frame may be missing */
-#define USER_FRAME_BCP_MASK    ((1ULL << 52) - 1)
-#define USER_FRAME_BLOB_MASK   ((1ULL << 24) - 1)
-#define USER_FRAME_ID_SHIFT    24
-#define USER_FRAME_ID_MASK     ((1ULL << 28) - 1)
+#define USER_FRAME_KIND_SHIFT    56
+#define USER_FRAME_LEAF          (1ULL << 55) /* addr is the next instruction, no return address */
+#define USER_FRAME_APPROXIMATE   (1ULL << 54) /* found by search, or a sub-frame may be missing */
+#define USER_FRAME_BCP_MASK      ((1ULL << 52) - 1)
+#define USER_FRAME_INTERVAL_MASK ((1ULL << 52) - 1)
+#define USER_FRAME_BLOB_MASK     ((1ULL << 24) - 1)
+#define USER_FRAME_ID_SHIFT      24
+#define USER_FRAME_ID_MASK       ((1ULL << 28) - 1)
 
 enum user_frame_kind {
 	USER_FRAME_NATIVE,      /* code of a file, or of no known origin */
@@ -91,6 +93,7 @@ enum user_frame_kind {
 	USER_FRAME_INTERPRETED, /* addr is the Method * */
 	USER_FRAME_INTERPRETER, /* the interpreter, but no method is known; addr is the pc */
 	USER_FRAME_FROZEN,      /* no frame: here callers of a virtual thread are missing; addr 0 */
+	USER_FRAME_CLASS, /* no frame: the class of what is allocated, a number of the agent */
 };
 
 /* The record's head; its words follow: first the kernel pcs, then the user frames. */

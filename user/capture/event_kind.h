@@ -36,6 +36,12 @@ struct event_kind {
 
 	/* Why this node cannot do it, for the user to free; NULL if it can. May be NULL. */
 	char *(*why_not)(void);
+
+	/* The second value NAME-samples, in this unit, is how many samples; NULL: none. */
+	const char *count_unit;
+	u64 (*weigh)(const struct sample *sample); /* NULL: sample.weight */
+	/* What the agents in JVMs are to tell; NULL: nothing. */
+	void (*hook)(const struct event_options *o, struct agent_hooks *hooks);
 };
 
 /* event_perf.c */
@@ -59,6 +65,14 @@ void configure_wall(const struct event *e, u32 number, const struct event_option
 int open_offcpu(struct sources *s, const struct event *e, u32 number);
 int open_wall(struct sources *s, const struct event *e, u32 number);
 char *why_not_offcpu(void);
+
+/* event_alloc.c */
+int parse_alloc(const char *text, const struct event_options *o, struct event *e, struct str *why);
+void configure_alloc(const struct event *e, u32 number, const struct event_options *o,
+		     struct knobs *knobs);
+void hook_alloc(const struct event_options *o, struct agent_hooks *hooks);
+int open_alloc(struct sources *s, const struct event *e, u32 number);
+u64 weigh_alloc(const struct sample *sample);
 
 /* event_trace.c */
 int parse_uprobe(const char *text, const struct event_options *o, struct event *e, struct str *why);

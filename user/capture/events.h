@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/types.h"
 #include "base/vec.h"
+#include "profile/profile.h"
 
 struct event_kind;
 
@@ -30,8 +31,10 @@ struct events {
 
 /* How events are sampled. */
 struct event_options {
-	int freq_hz;       /* perf events, and the sampling of wall */
-	u64 period;        /* instead of it: a sample every so many; 0 if not given */
+	int freq_hz;            /* perf events, and the sampling of wall */
+	u64 period;             /* instead of it: a sample every so many; 0 if not given */
+	u64 alloc_interval;     /* bytes from one sampled allocation to the next, in the mean */
+	const char *agent_path; /* NULL: where it is installed */
 	u64 offcpu_min_ns; /* shorter waits are sampled, longer ones all recorded; 1 to 2^32 - 1 */
 	u64 nativemem_interval; /* bytes; the same for allocations */
 	bool leaks;             /* nativemem: follow what is freed */
@@ -47,7 +50,14 @@ struct event_options {
  */
 int events_parse(const char *text, const struct event_options *o, struct events *out,
 		 struct str *why);
+
+/* The unit of the event's second value, how many samples; NULL if it has only one. */
+const char *event_count_unit(const struct event *e);
 void events_fini(struct events *all);
+
+/* Adds the types of the events' values; types[i] is that of event i, its count's is the next one.
+ */
+void events_add_types(const struct events *all, struct profile *profile, u32 types[ABI_EVENTS]);
 
 /*
  * Calls `tell` for everything that can be listed: a name or a pattern of names, what it is, and why

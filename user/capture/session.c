@@ -45,7 +45,9 @@ struct session {
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	struct levels levels;
-	struct inbox inbox; /* of this tick */
+	u32 types[ABI_EVENTS]; /* the profile's type of an event; its count is the next one */
+	bool has_hooks;        /* events that agents tell of */
+	struct inbox inbox;    /* of this tick */
 	struct waiting waiting;
 	struct held held;
 	unnamed_list unnamed;
@@ -72,13 +74,15 @@ static void add_to_profile(struct session *s, const struct process *p, const str
 	struct held_weight weight = {
 		.node = node,
 		.labels = levels_labels(&s->levels, p, sample),
-		.type = sample->event,
+		.type = s->types[sample->event],
 		.value = sample->weight,
 	};
 	if (sources_is_held(s->sources, sample->event))
 		held_name(&s->held, sample->task.tid, sample->time_ns, &weight);
 	else
 		profile_add(s->profile, node, weight.labels, weight.type, weight.value);
+	if (event_count_unit(&s->options.events->list.at[sample->event]))
+		profile_add(s->profile, node, weight.labels, weight.type + 1, 1);
 }
 
 /* Whether an agent may still tell names that a sample of that time lacks. */
@@ -113,9 +117,11 @@ static struct process *process_of(struct session *s, const struct sample *sample
 static void take_sample(struct session *s, const struct sample *sample)
 {
 	struct process *p = process_of(s, sample);
+	struct sample head = *sample;
 
 	if (sources_is_double(s->sources, sample, p))
 		return;
+	head.weight = sources_weigh(s->sources, sample);
 	s->frames.nr = s->unnamed.nr = 0;
 	struct raw_stack stack =
 		raw_stack_of(sample, sources_frames_to_skip(s->sources, sample), &s->user);
@@ -128,9 +134,9 @@ static void take_sample(struct session *s, const struct sample *sample)
 	symbolize(s->symbolizer, p, &stack, &s->frames, &s->unnamed);
 	if (s->unnamed.nr && s->waiting.bytes < WAITING_BYTES_MAX &&
 	    may_wait(s, p, sample->time_ns))
-		waiting_add(&s->waiting, sample, &s->frames, &s->unnamed);
+		waiting_add(&s->waiting, &head, &s->frames, &s->unnamed);
 	else
-		add_to_profile(s, p, sample, &s->frames);
+		add_to_profile(s, p, &head, &s->frames);
 }
 
 static bool is_target(const struct session *s, const struct process *p)
@@ -143,6 +149,8 @@ static void prepare(struct session *s, struct process *p)
 {
 	unwinding_want(s->unwinding, p);
 	sources_meet(s->sources, p);
+	if (p->is_jvm && s->has_hooks)
+		meet_jvm(s, p, s->options.agent != AGENT_NEVER);
 }
 
 static void apply_side(struct session *s, const struct side_event *e)
@@ -337,7 +345,9 @@ static void make_ready(struct process *p, void *ctx)
 		return;
 	unwinding_want(s->unwinding, p);
 	if (p->is_jvm)
-		meet_jvm(s, p, s->options.agent == AGENT_ALWAYS);
+		meet_jvm(s, p,
+			 s->options.agent == AGENT_ALWAYS ||
+				 (s->has_hooks && s->options.agent != AGENT_NEVER));
 }
 
 static void meet_process(struct process *p, void *ctx)
@@ -396,6 +406,10 @@ static int start(struct session *s)
 	processes_each(s->processes, make_ready, s);
 	unwinding_update(s->unwinding, s->processes);
 	processes_each(s->processes, meet_process, s);
+	if (s->has_hooks) {
+		agents_await(s->agents, AGENT_PENDING_NS);
+		take_in(s); /* the agents are mapped: probes are placed there */
+	}
 	return sources_start(s->sources);
 }
 
@@ -413,10 +427,12 @@ int session_start(const struct session_options *options, struct session **out)
 	s->profile->host = xstrdup(host);
 	s->profile->start_wall_ns = time_wall_ns();
 	s->profile->rate_hz = options->sampling.freq_hz;
-	vec_each(e, &options->events->list)
-		profile_add_type(s->profile, e->name, e->unit);
+	events_add_types(options->events, s->profile, s->types);
 	s->processes = processes_new();
 	s->agents = agents_new(options->agent_path, options->agent);
+	struct agent_hooks hooks;
+	s->has_hooks = sources_hooks(options->events, &options->sampling, &hooks);
+	agents_want(s->agents, &hooks);
 	s->jvms = jvms_new();
 	s->symbolizer = symbolizer_new(s->profile->frames, s->jvms, s->agents);
 	s->levels = (struct levels){ s->profile, s->symbolizer, options->by_process };

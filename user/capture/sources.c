@@ -231,6 +231,28 @@ int sources_nr_cpus(const struct sources *s)
 	return s->cpus.nr ? cpus_nr(s->cpus.at[0]) : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+u64 sources_weigh(const struct sources *s, const struct sample *sample)
+{
+	const struct event_kind *kind =
+		sample->event < s->events->list.nr ? s->events->list.at[sample->event].kind : NULL;
+
+	return kind && kind->weigh ? kind->weigh(sample) : sample->weight;
+}
+
+bool sources_hooks(const struct events *events, const struct event_options *o,
+		   struct agent_hooks *out)
+{
+	bool any = false;
+
+	*out = (struct agent_hooks){ 0 };
+	vec_each(e, &events->list) {
+		any |= e->kind->hook != NULL;
+		if (e->kind->hook)
+			e->kind->hook(o, out);
+	}
+	return any;
+}
+
 bool sources_by_state(const struct sources *s, u32 number)
 {
 	return number < s->events->list.nr && s->events->list.at[number].kind->by_state;

@@ -7,6 +7,7 @@
 #include "capture/bpf.h"
 #include "capture/events.h"
 #include "capture/probes.h"
+#include "jvm/agents.h"
 
 struct sources;
 
@@ -53,6 +54,13 @@ bool sources_is_held(const struct sources *s, u32 number);
 /* "cpu-clock, 99 Hz" for people; valid until sources_close. */
 const char *sources_text(const struct sources *s);
 int sources_nr_cpus(const struct sources *s);
+
+/* What the sample counts for. */
+u64 sources_weigh(const struct sources *s, const struct sample *sample);
+
+/* What the agents in JVMs are to tell for the events; false if nothing. */
+bool sources_hooks(const struct events *events, const struct event_options *o,
+		   struct agent_hooks *out);
 
 /* Whether the event's stacks stand under the thread's state. */
 bool sources_by_state(const struct sources *s, u32 number);

@@ -94,10 +94,15 @@ static int walk_stopped(struct target *t, const struct user_regs_struct *regs, s
 }
 
 static const char *const kind_names[] = {
-	[USER_FRAME_NATIVE] = "native",           [USER_FRAME_COMPILED] = "compiled",
-	[USER_FRAME_WRAPPER] = "wrapper",         [USER_FRAME_STUB] = "stub",
-	[USER_FRAME_VTABLE] = "vtable",           [USER_FRAME_INTERPRETED] = "interpreted",
-	[USER_FRAME_INTERPRETER] = "interpreter", [USER_FRAME_FROZEN] = "frozen",
+	[USER_FRAME_NATIVE] = "native",
+	[USER_FRAME_COMPILED] = "compiled",
+	[USER_FRAME_WRAPPER] = "wrapper",
+	[USER_FRAME_STUB] = "stub",
+	[USER_FRAME_VTABLE] = "vtable",
+	[USER_FRAME_INTERPRETED] = "interpreted",
+	[USER_FRAME_INTERPRETER] = "interpreter",
+	[USER_FRAME_FROZEN] = "frozen",
+	[USER_FRAME_CLASS] = "class",
 };
 
 static u32 kind_of(const struct user_frame *f)

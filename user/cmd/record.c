@@ -29,11 +29,14 @@
 #define DURATION_MAX_S         (7 * 24 * 3600)
 #define OFFCPU_MIN_MAX_MS      4000
 #define NATIVEMEM_INTERVAL_MIN 1024
+#define ALLOC_INTERVAL_MIN     (4u << 10)
+#define ALLOC_INTERVAL_MAX     (128u << 20)
 
 struct record {
 	/* Options. */
 	bool all, quiet, verbose, help, measure, has_no_output;
 	const char *event_list, *output, *format_name, *agent_name, *agent_path, *by;
+	const char *alloc_interval;
 	int freq_hz, period, ring_kb;
 	int nativemem_interval;
 	double duration_s, offcpu_min_ms, leak_age_s;
@@ -113,6 +116,26 @@ static int choose_agent(struct record *r)
 	return usage_error("--agent %s: takes auto, always or never", r->agent_name);
 }
 
+/* "524288", "512k" or "1m". */
+static int choose_alloc_interval(struct record *r)
+{
+	const char *text = r->alloc_interval;
+	char *end;
+	u64 bytes = strtoull(text, &end, 10);
+	unsigned shift = *end == 'k' || *end == 'K' ? 10 : *end == 'm' || *end == 'M' ? 20 : 0;
+
+	if (text[0] < '0' || text[0] > '9' || end[shift > 0] || bytes > ALLOC_INTERVAL_MAX)
+		return usage_error("--alloc-interval %s: takes bytes, as in 524288, 512k or 1m",
+				   text);
+	bytes <<= shift;
+	if (bytes < ALLOC_INTERVAL_MIN || bytes > ALLOC_INTERVAL_MAX)
+		return usage_error("--alloc-interval %s: takes %uk to %um; less would stall the "
+				   "program, as every object is told of",
+				   text, ALLOC_INTERVAL_MIN >> 10, ALLOC_INTERVAL_MAX >> 20);
+	r->sampling.alloc_interval = bytes;
+	return 0;
+}
+
 static int choose_events(struct record *r)
 {
 	auto_str struct str why = { 0 };
@@ -135,7 +158,10 @@ static int choose_events(struct record *r)
 		.freq_hz = r->freq_hz,
 		.period = (u64)r->period,
 		.offcpu_min_ns = (u64)(r->offcpu_min_ms * NS_PER_MS),
+		.agent_path = r->agent_path,
 	};
+	if (choose_alloc_interval(r))
+		return -EINVAL;
 	int err = events_parse(r->event_list, &r->sampling, &r->events, &why);
 	if (err)
 		log_error("%s", why.at);
@@ -196,6 +222,8 @@ static int parse(struct record *r, int argc, char **argv)
 		  "of nativemem: a sample every so many (524288)" },
 		{ 0, "leaks", OPT_DOUBLE, &r->leak_age_s, "SEC",
 		  "of nativemem: only what is older at the end and was not freed" },
+		{ 0, "alloc-interval", OPT_STRING, &r->alloc_interval, "BYTES",
+		  "one allocation in so many is sampled (512k)" },
 		{ 'd', "duration", OPT_DOUBLE, &r->duration_s, "SEC",
 		  "stop after so many seconds" },
 		{ 'o', "output", OPT_STRING, &r->output, "FILE",
@@ -367,6 +395,7 @@ int record_main(int argc, char **argv)
 		.offcpu_min_ms = 1,
 		.nativemem_interval = 512 << 10,
 		.leak_age_s = -1,
+		.alloc_interval = "512k",
 		.by = "process",
 		.agent_name = "auto",
 		.freq_hz = 99,

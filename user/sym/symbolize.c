@@ -79,6 +79,11 @@ void symbolizer_free(struct symbolizer *s)
 	free(s);
 }
 
+static enum frame_kind kind_of(const struct symbolizer *s, frame_id frame)
+{
+	return frames_get(s->frames, frame)->kind;
+}
+
 static frame_id intern(struct symbolizer *s, enum frame_kind kind, const char *name,
 		       const char *module, bool named)
 {
@@ -289,6 +294,15 @@ static bool name_pc(struct symbolizer *s, struct process *p, const struct raw_fr
 	return !p->is_jvm;
 }
 
+/* Returns whether the class has a name or never will have one. */
+static bool name_class(struct symbolizer *s, const struct process *p, u64 number, frame_list *out)
+{
+	const char *name = agents_class(s->agents, p->pid, p->start_ns, number);
+
+	vec_push(out, intern(s, FRAME_CLASS, name ? name : "[unknown class]", "", name != NULL));
+	return name || !number;
+}
+
 static bool name_user(struct symbolizer *s, struct process *p, const struct raw_frame *f,
 		      u64 time_ns, frame_list *out)
 {
@@ -302,11 +316,37 @@ static bool name_user(struct symbolizer *s, struct process *p, const struct raw_
 	case RAW_INTERPRETER:
 		vec_push(out, intern(s, FRAME_INTERPRETED, "Interpreter", "", true));
 		return true;
+	case RAW_CLASS:
+		return name_class(s, p, f->at, out);
 	case RAW_FROZEN:
 		vec_push(out, intern(s, FRAME_GROUP, "[frozen frames]", "", true));
 		return true;
 	}
 	return true;
+}
+
+/*
+ * From a class to the Java frame that asked for an object of it: the agent, libjvm and its stubs.
+ * They are the same for all and hide who asked.
+ */
+static void drop_plumbing(struct symbolizer *s, size_t first, frame_list *frames,
+			  unnamed_list *unnamed)
+{
+	size_t end = first, nr;
+
+	while (end < frames->nr && kind_of(s, frames->at[end]) == FRAME_NATIVE)
+		end++;
+	size_t agent_end = end;
+	while (end < frames->nr && (kind_of(s, frames->at[end]) == FRAME_JVM ||
+				    kind_of(s, frames->at[end]) == FRAME_STUB))
+		end++;
+	if (end == frames->nr || end == agent_end)
+		return;
+	nr = end - first;
+	memmove(frames->at + first, frames->at + end, (frames->nr - end) * sizeof(frames->at[0]));
+	frames->nr -= nr;
+	vec_each(u, unnamed)
+		u->at -= u->at >= end ? nr : 0;
 }
 
 void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
@@ -317,7 +357,11 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 		vec_push(out, cached_kernel(s, stack->kernel[i] - (i > 0)));
 	for (size_t i = 0; i < stack->nr_user; i++)
 		if (!name_user(s, p, &stack->user[i], stack->time_ns, out))
-			vec_push(unnamed, (struct unnamed_frame){ out->nr - 1, stack->user[i].at });
+			vec_push(unnamed,
+				 (struct unnamed_frame){ out->nr - 1, stack->user[i].at,
+							 stack->user[i].kind == RAW_CLASS });
+	if (stack->nr_user && stack->user[0].kind == RAW_CLASS)
+		drop_plumbing(s, stack->nr_kernel + 1, out, unnamed);
 }
 
 /* Puts `nr` frames in the place of one. */
@@ -332,6 +376,21 @@ static void replace_frame(struct symbolizer *s, frame_list *frames, size_t at,
 		frames->at[at + i] = intern_java(s, &by[i]);
 }
 
+/* Returns whether the class has a name now. */
+static bool name_class_again(struct symbolizer *s, const struct process *p, unnamed_list *unnamed,
+			     size_t i, frame_list *frames)
+{
+	struct unnamed_frame *u = &unnamed->at[i];
+	const char *name = agents_class(s->agents, p->pid, p->start_ns, u->pc);
+
+	if (!name)
+		return false;
+	frames->at[u->at] = intern(s, FRAME_CLASS, name, "", true);
+	memmove(u, u + 1, (unnamed->nr - i - 1) * sizeof(*u));
+	unnamed->nr--;
+	return true;
+}
+
 size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_ns,
 		       frame_list *frames, unnamed_list *unnamed)
 {
@@ -341,6 +400,10 @@ size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_n
 	/* From the root's end on, so that the places before stay where they are. */
 	for (size_t i = unnamed->nr; i-- > 0;) {
 		struct unnamed_frame *u = &unnamed->at[i];
+		if (u->is_class) {
+			left += !name_class_again(s, p, unnamed, i, frames);
+			continue;
+		}
 		int nr = agents_name(s->agents, p->pid, p->start_ns, u->pc, time_ns, named,
 				     INLINE_FRAMES_MAX);
 		if (nr <= 0) {

@@ -15,6 +15,7 @@ enum raw_kind {
 	RAW_METHOD,      /* a method that is interpreted; `at` is its Method * */
 	RAW_INTERPRETER, /* the interpreter itself */
 	RAW_FROZEN,      /* no frame: callers of a virtual thread that are not on the stack */
+	RAW_CLASS,       /* no frame: a class; `at` is the agent's number of it */
 };
 
 struct raw_frame {
@@ -43,7 +44,8 @@ void symbolizer_free(struct symbolizer *s);
 /* A frame that has no name yet: Java code whose agent has not reported it. */
 struct unnamed_frame {
 	size_t at; /* of its placeholder in the list */
-	u64 pc;
+	u64 pc;    /* or the number of a class */
+	bool is_class;
 };
 
 typedef VEC(struct unnamed_frame) unnamed_list;
