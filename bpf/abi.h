@@ -256,5 +256,12 @@ _Static_assert(sizeof(struct unwind_proc) == 48, "unwind_proc is part of the map
 
 #define UNWIND_NO_JVM 0xffffffffu
 
+/* What walks by our tables cost, and what the kernel's by frame pointers did in the same samples.
+ */
+struct walk_cost {
+	__u64 nr_walks, nr_frames;
+	__u64 walk_ns, frame_pointers_ns;
+};
+
 /* What is inherited holds for so long: user space uses places again that it freed 100 ms ago. */
 #define UNWIND_INHERITED_NS 80000000ull

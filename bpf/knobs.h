@@ -28,7 +28,8 @@ struct knobs {
 	__u32 nr_hierarchies;
 	__u32 hierarchies[KNOBS_HIERARCHIES]; /* as cgroup_key.subsys */
 	__u32 debug;                          /* print to the trace pipe */
-	__u32 nr_cpus;                        /* that are possible */
+	__u32 measure; /* time walks, and the kernel's by frame pointers next to them */
+	__u32 nr_cpus; /* that are possible */
 	__u32 alloc_event;
 	struct event_knobs events[ABI_EVENTS];
 	struct wait_knobs waits[KNOBS_WAITS];

@@ -142,6 +142,15 @@ struct pendings_map {
 };
 extern struct pendings_map pendings SEC(".maps");
 
+/* Kept only if knobs.measure is set. */
+struct costs_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct walk_cost);
+};
+extern struct costs_map costs SEC(".maps");
+
 /* Hits of events of which only every so many are sampled; key: the event. */
 struct hits_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -8,6 +8,8 @@
 /* User space may know the start from /proc/PID/stat, which tells it in ticks (proc/status.h). */
 #define START_TICK_NS 10000000ULL
 
+#define TYPICAL_FRAMES_MAX ((ABI_SAMPLE_WORDS / 2 - ABI_KERNEL_FRAMES) / 2)
+
 static __always_inline u32 walk_frame_pointers(void *ctx, struct scratch *s)
 {
 	u64 first = s->sample.nr_kernel, *room = &s->words[ABI_SAMPLE_WORDS / 2];
@@ -47,11 +49,47 @@ static __always_inline bool begin_walk(struct scratch *s, struct task_struct *ta
 	return true;
 }
 
+static __always_inline u64 time_frame_pointers(void *ctx, struct scratch *s)
+{
+	u64 start = bpf_ktime_get_ns();
+
+	bpf_get_stack(ctx, &s->words[ABI_SAMPLE_WORDS / 2], ABI_KERNEL_FRAMES * sizeof(u64),
+		      BPF_F_USER_STACK);
+	return bpf_ktime_get_ns() - start;
+}
+
+static __always_inline u32 walk(void *ctx, struct scratch *s, struct task_struct *task)
+{
+	return begin_walk(s, task) ? unwind_walk(s) : walk_frame_pointers(ctx, s);
+}
+
+/* Both walks, by turns one first: the other finds the stack in the CPU's caches. */
+static __always_inline u32 walk_and_measure(void *ctx, struct scratch *s, struct task_struct *task)
+{
+	u32 zero = 0;
+	struct walk_cost *cost = bpf_map_lookup_elem(&costs, &zero);
+	if (!cost)
+		return walk(ctx, s, task);
+
+	u64 by_fp_ns = cost->nr_walks & 1 ? 0 : time_frame_pointers(ctx, s);
+	u64 start = bpf_ktime_get_ns();
+	u32 stop = walk(ctx, s, task);
+	u64 end = bpf_ktime_get_ns();
+	/* Frames that reach to where the other walk would be written are too many to be typical. */
+	if (stop == STAT_FRAME_POINTERS || s->sample.nr_user > TYPICAL_FRAMES_MAX)
+		return stop;
+	cost->frame_pointers_ns += by_fp_ns ?: time_frame_pointers(ctx, s);
+	cost->walk_ns += end - start;
+	cost->nr_frames += s->sample.nr_user;
+	cost->nr_walks++;
+	return stop;
+}
+
 __hidden u32 unwind_user(void *ctx, struct scratch *s)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (task_is_kernel(task))
 		return STAT_NO_USER;
-	return begin_walk(s, task) ? unwind_walk(s) : walk_frame_pointers(ctx, s);
+	return knobs.measure ? walk_and_measure(ctx, s, task) : walk(ctx, s, task);
 }

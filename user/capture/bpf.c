@@ -385,9 +385,26 @@ int bpf_measure(struct bpf *bpf)
 	return bpf->measure_fd < 0 ? bpf->measure_fd : 0;
 }
 
-void bpf_measured(const struct bpf *bpf, u64 *run_ns, u64 *runs)
+static void add_walks(const struct bpf *bpf, struct sampling_cost *out)
 {
-	*run_ns = *runs = 0;
+	int nr_cpus = libbpf_num_possible_cpus();
+	auto_free struct walk_cost *per_cpu = xcalloc((size_t)nr_cpus, sizeof(*per_cpu));
+	u32 zero = 0;
+
+	if (bpf_map__lookup_elem(bpf->skel->maps.costs, &zero, sizeof(zero), per_cpu,
+				 (size_t)nr_cpus * sizeof(*per_cpu), 0))
+		return;
+	for (int cpu = 0; cpu < nr_cpus; cpu++) {
+		out->walks += per_cpu[cpu].nr_walks;
+		out->frames += per_cpu[cpu].nr_frames;
+		out->walk_ns += per_cpu[cpu].walk_ns;
+		out->frame_pointer_ns += per_cpu[cpu].frame_pointers_ns;
+	}
+}
+
+void bpf_measured(const struct bpf *bpf, struct sampling_cost *out)
+{
+	*out = (struct sampling_cost){ 0 };
 	for (const char *const *name = bpf->programs; *name; name++) {
 		struct bpf_program *program =
 			bpf_object__find_program_by_name(bpf->skel->obj, *name);
@@ -396,7 +413,8 @@ void bpf_measured(const struct bpf *bpf, u64 *run_ns, u64 *runs)
 
 		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
 			continue;
-		*run_ns += info.run_time_ns;
-		*runs += info.run_cnt;
+		out->run_ns += info.run_time_ns;
+		out->runs += info.run_cnt;
 	}
+	add_walks(bpf, out);
 }

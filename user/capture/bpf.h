@@ -4,6 +4,7 @@
 
 #include "abi.h"
 #include "base/types.h"
+#include "capture/cost.h"
 #include "capture/tables.h"
 #include "knobs.h"
 #include "stat.h"
@@ -87,6 +88,6 @@ bool bpf_kernel_has(const char *tracepoint);
 typedef void (*bpf_enumerator_fn)(const char *name, s32 value, void *ctx);
 void bpf_kernel_enumerators(const char *name, bpf_enumerator_fn visit, void *ctx);
 
-/* From bpf_measure on the kernel keeps the sampling programs' run time and number of runs. */
+/* From bpf_measure on the kernel keeps the sampling programs' run time; knobs.measure for walks. */
 int bpf_measure(struct bpf *bpf);
-void bpf_measured(const struct bpf *bpf, u64 *run_ns, u64 *runs);
+void bpf_measured(const struct bpf *bpf, struct sampling_cost *out);

@@ -361,7 +361,7 @@ static void meet_process(struct process *p, void *ctx)
 static int open_sources(struct session *s)
 {
 	const struct session_options *o = &s->options;
-	struct bpf_options bpf = { .ring_bytes = o->ring_bytes };
+	struct bpf_options bpf = { .ring_bytes = o->ring_bytes, .knobs.measure = o->measure };
 
 	targets_configure(o->targets, &bpf);
 	sources_configure(o->events, &s->options.sampling, &bpf);
@@ -563,7 +563,7 @@ void session_progress(const struct session *s, struct session_progress *out)
 	if (s->first_sample_ns > s->started_ns)
 		out->start_to_first_sample_ns = s->first_sample_ns - s->started_ns;
 	if (s->options.measure)
-		bpf_measured(s->bpf, &out->bpf_run_ns, &out->bpf_runs);
+		bpf_measured(s->bpf, &out->cost);
 	u32 asked;
 	agents_count(s->agents, &asked, &out->jvms_attached, &out->jvms_refused);
 	out->jvms = (u32)s->jvms_seen.nr;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "capture/cost.h"
 #include "capture/events.h"
 #include "capture/targets.h"
 #include "jvm/agents.h"
@@ -25,9 +26,9 @@ struct session_options {
 struct session_progress {
 	u64 samples, lost, truncated;
 	u64 frames, frames_named;
-	u64 name_conflicts;                          /* of the agent and HotSpot's tables */
-	u64 start_to_first_sample_ns;                /* from session_start; 0 while there is none */
-	u64 bpf_run_ns, bpf_runs;                    /* 0 unless measured */
+	u64 name_conflicts;           /* of the agent and HotSpot's tables */
+	u64 start_to_first_sample_ns; /* from session_start; 0 while there is none */
+	struct sampling_cost cost;
 	u32 jvms;                                    /* seen */
 	u32 jvms_asked, jvms_attached, jvms_refused; /* for the agent */
 	int nr_cpus;

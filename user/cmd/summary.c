@@ -76,13 +76,21 @@ static void print_reason(const char *why, u64 nr, void *ctx)
 
 static void print_cost(const struct session_progress *now)
 {
+	const struct sampling_cost *c = &now->cost;
 	struct rusage usage;
 	char runs[28];
 
 	getrusage(RUSAGE_SELF, &usage);
 	log_info("bpf        %.2f us per run, %s runs",
-		 (double)now->bpf_run_ns / 1e3 / (double)now->bpf_runs,
-		 grouped(now->bpf_runs, runs));
+		 (double)(c->run_ns - c->frame_pointer_ns) / 1e3 / (double)c->runs,
+		 grouped(c->runs, runs));
+	if (c->walks)
+		log_info("walk       %.2f us for %.1f frames, %.3f us a frame; frame pointers %.2f "
+			 "us",
+			 (double)c->walk_ns / 1e3 / (double)c->walks,
+			 (double)c->frames / (double)c->walks,
+			 (double)c->walk_ns / 1e3 / (double)c->frames,
+			 (double)c->frame_pointer_ns / 1e3 / (double)c->walks);
 	log_info("first      %.1f ms from the start to the first sample",
 		 (double)now->start_to_first_sample_ns / 1e6);
 	log_info("memory     %.1f MB resident at most", (double)usage.ru_maxrss / 1024);
@@ -108,7 +116,7 @@ void summary_print(struct session *s, const char *path, u64 size_bytes)
 			 grouped(now.name_conflicts, a));
 	if (now.kernel_error)
 		log_warn("%s", now.kernel_error);
-	if (now.bpf_runs)
+	if (now.cost.runs)
 		print_cost(&now);
 	print_jvms(s, &now);
 	if (strcmp(path, "-"))

@@ -13,3 +13,7 @@
 /* Static, because libbpf has functions of these names for user space. */
 static void *bpf_map_lookup_elem(void *map, const void *key);
 static long bpf_probe_read_user(void *dst, __u32 size, const void *unsafe_ptr);
+static inline __u64 bpf_ktime_get_ns(void)
+{
+	return 0;
+}
