@@ -222,7 +222,7 @@ struct unwind_range {
 	__u32 first_page; /* RANGE_ROWS: index in unwind_rows, see UNWIND_PAGE_SHIFT */
 	__u32 nr_pages;
 	__u32 kind; /* enum range_kind */
-	__u32 heap; /* RANGE_CODE_HEAP: index in hotspot_layout.heaps */
+	__u32 pad;
 };
 _Static_assert(sizeof(struct unwind_range) == 40, "unwind_range is part of the map ABI");
 

@@ -74,6 +74,8 @@ struct hotspot_layout {
 	__u16 block_used;   /* u8: the block holds a blob */
 	__u16 block_length; /* in segments */
 
+	__u16 header_bytes; /* of a blob: they hold all fields of it and of nmethod */
+
 	/* In CodeBlob. */
 	__u16 name; /* 8 bytes */
 	__u16 kind; /* u8, an index of kind_class */

@@ -219,7 +219,7 @@ static __always_inline void count(u32 stat)
 		(*n)++;
 }
 
-/* The layout of the process's JVM; NULL if it is none. */
+/* The layout of the process's JVM; NULL if it has none. */
 static __always_inline const struct hotspot_layout *walk_jvm(const struct walk *w)
 {
 	u32 index = w->proc.jvm;

@@ -149,7 +149,8 @@ static __always_inline int read_block(struct walk *w, const struct hotspot_layou
 	 */
 	u32 skip = jvm->block_size <= 8 ? WALK_BLOCK_BYTES - 8 : 0;
 	u64 start = b->addr - WALK_BLOCK_BYTES + skip;
-	if (walk_read(w->header + skip, sizeof(w->header) - skip, start)) {
+	u64 bytes = WALK_BLOCK_BYTES - skip + jvm->header_bytes;
+	if (bytes > sizeof(w->header) - skip || walk_read(w->header + skip, bytes, start)) {
 		__builtin_memset(w->header, 0, sizeof(w->header));
 		if (walk_read(w->header + skip, WALK_BLOCK_BYTES + HEADER_SHORT - skip, start))
 			return STAT_BLOB_UNREADABLE;
@@ -222,15 +223,14 @@ int walk_find_blob(struct walk *w, u64 addr)
 	if (!w)
 		return STAT_NO_SCRATCH;
 	const struct hotspot_layout *jvm = walk_jvm(w);
-	u32 i = w->range.heap;
 	u64 block = 0;
 	int stop = 0;
 
 	if (blob_holds(&w->blob, addr))
 		return 0;
-	if (!jvm || i >= HOTSPOT_HEAPS)
+	const struct hotspot_heap *heap = jvm ? walk_heap(jvm, addr) : NULL;
+	if (!heap)
 		return STAT_NO_JVM;
-	const struct hotspot_heap *heap = &jvm->heaps[i & (HOTSPOT_HEAPS - 1)];
 	u64 segment = (addr - heap->start) >> (heap->shift & 63);
 	if (!try_first_hop(w, jvm, heap, segment, addr))
 		stop = find_block(heap, segment, &block) ?: read_block(w, jvm, block, addr);

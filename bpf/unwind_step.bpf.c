@@ -61,7 +61,7 @@ static __always_inline bool is_in_code_heap(struct walk *w, u64 addr)
 
 	return jvm && walk_is_code(jvm, addr) &&
 	       (walk_is_interpreter(jvm, addr) || walk_recall_blob(w, addr) ||
-		(walk_find_range(w, addr) && w->range.kind == RANGE_CODE_HEAP));
+		walk_heap(jvm, addr));
 }
 
 static __always_inline int find_caller(struct walk *w)

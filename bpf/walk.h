@@ -99,14 +99,14 @@ struct walk {
 	struct unwind_proc proc;
 	struct unwind_range range; /* the one found last: frames come in runs */
 	struct blob blob;
-	u8 header[WALK_BLOCK_BYTES + HOTSPOT_HEADER_MAX]; /* HeapBlock's end, then the CodeBlob */
 	u8 code[WALK_CODE_BEFORE + WALK_CODE_AFTER];      /* around the pc of a leaf */
+	u64 window_at;                                    /* where the window lies in the stack */
+	u64 window_words;                                 /* that are in it */
+	u64 window[WALK_WINDOW];                          /* one read for several frames */
+	u64 words[WALK_WORDS];                            /* of the stack, where no window fits */
+	u8 header[WALK_BLOCK_BYTES + HOTSPOT_HEADER_MAX]; /* HeapBlock's end, then the CodeBlob */
 	struct cached_row rows[WALK_ROWS];
 	struct blob blobs[WALK_BLOBS];
-	u64 window_at;           /* where the window lies in the stack */
-	u64 window_words;        /* that are in it */
-	u64 window[WALK_WINDOW]; /* one read for several frames */
-	u64 words[WALK_WORDS];   /* of the stack, where the window does not fit */
 };
 
 /* The steps are global functions: the verifier looks at each once, not at every call. */
@@ -130,7 +130,7 @@ int walk_continuation(struct walk *w);
 /* From the return barrier, where regs.pc stands, to the same. */
 int walk_barrier(struct walk *w);
 
-/* Fills w->blob for `addr` in the code heap w->range. 0 or enum stat. */
+/* Fills w->blob for `addr` in a code heap. 0 or enum stat; STAT_NO_JVM if it is in none. */
 int walk_find_blob(struct walk *w, u64 addr);
 
 /* Moves the window of the stack so that it begins at `at`; 0 if it has `nr` words from there. */
@@ -166,6 +166,16 @@ static __always_inline bool is_behind_call(const u8 before[CALL_BYTES])
 static __always_inline bool walk_is_code(const struct hotspot_layout *jvm, u64 addr)
 {
 	return addr - jvm->bounds_start < jvm->bounds_end - jvm->bounds_start;
+}
+
+/* The code heap that holds `addr`, NULL if none does. */
+static __always_inline const struct hotspot_heap *walk_heap(const struct hotspot_layout *jvm,
+							    u64 addr)
+{
+	for (u32 i = 0; i < HOTSPOT_HEAPS; i++)
+		if (addr - jvm->heaps[i].start < jvm->heaps[i].end - jvm->heaps[i].start)
+			return &jvm->heaps[i];
+	return NULL;
 }
 
 static __always_inline bool walk_is_interpreter(const struct hotspot_layout *jvm, u64 addr)

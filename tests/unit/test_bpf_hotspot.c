@@ -95,6 +95,7 @@ static void set_jvm(void)
 		.bcp_slot = -8,
 		.sender_sp_slot = -1,
 		.block_size = 16,
+		.header_bytes = HOTSPOT_HEADER_MAX,
 		.block_used = 8,
 		.name = NAME_OFF,
 		.kind = HOTSPOT_NO_FIELD,

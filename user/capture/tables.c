@@ -205,7 +205,6 @@ static u32 list_ranges(const struct tables_process *p, const struct hotspot_layo
 			.start = layout->heaps[i].start,
 			.end = layout->heaps[i].end,
 			.kind = RANGE_CODE_HEAP,
-			.heap = i,
 		};
 	qsort(out, nr, sizeof(*out), by_start);
 	return nr;

@@ -74,6 +74,19 @@ static void fill_nmethod(const struct jvm_build *b, struct hotspot_layout *out)
 		either(header_offset(b, NM_DEOPT_MH_BEGIN), header_offset(b, NM_DEOPT_MH_OFFSET));
 }
 
+static u16 header_bytes(const struct hotspot_layout *l)
+{
+	const u16 fields[] = { l->name,           l->kind,       l->size,     l->frame_size,
+			       l->frame_complete, l->code_begin, l->code_end, l->method,
+			       l->compile_id,     l->orig_pc,    l->deopt,    l->deopt_mh };
+	u16 bytes = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (fields[i] != HOTSPOT_NO_FIELD && fields[i] + 8 > bytes)
+			bytes = fields[i] + 8;
+	return bytes;
+}
+
 static void fill_objects(const struct hotspot *h, struct hotspot_layout *out)
 {
 	const struct jvm_build *b = &h->jvm.build;
@@ -123,6 +136,7 @@ void hotspot_layout(const struct hotspot *h, struct hotspot_layout *out)
 	fill_blob(&h->jvm.build, out);
 	fill_nmethod(&h->jvm.build, out);
 	fill_objects(h, out);
+	out->header_bytes = header_bytes(out);
 }
 
 struct visitor {
