@@ -6,6 +6,7 @@
 #include "elf/debugfile.h"
 #include "elf/elf.h"
 #include "elf/symbols.h"
+#include "elf/usdt.h"
 
 #define MAX_BYTES (1u << 20)
 
@@ -42,6 +43,17 @@ static void read_symbols(const struct elf *e, const struct elf *const *more, siz
 	}
 }
 
+static void read_probes(const struct elf *e)
+{
+	struct usdt_place places[USDT_PLACES_MAX];
+	struct near near = { .wanted = "a:b", .max = 1 };
+	size_t nr = 0;
+
+	if (!usdt_find_in(e, "a:b", places, &nr, &near) && (!nr || nr > USDT_PLACES_MAX))
+		abort();
+	near_fini(&near);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	auto_elf struct elf *e = NULL, *inner = NULL;
@@ -57,6 +69,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	elf_bias(e, 0x7f0000001000, 0x1000, &bias);
 	read_sections(e);
 	read_symbols(e, NULL, 0);
+	read_probes(e);
 	if (!debugfile_embedded(e, &embedded, &len) && !elf_open_memory(embedded, len, &inner))
 		read_symbols(e, (const struct elf *const *)&inner, 1);
 	return 0;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
 /* Faults on 7001 and 3001 pages in two functions, then calls reached() 1009 times in two threads
- * each. */
+ * each. That has the probe counted:reached in two places, behind its semaphore. */
+#define _SDT_HAS_SEMAPHORES 1
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/sdt.h>
 
 static volatile int sink;
 
@@ -26,9 +28,17 @@ static void touch_few(volatile char *at)
 	sink++;
 }
 
+static volatile unsigned short counted_reached_semaphore __attribute__((used, section(".probes")));
+
 void reached(int x)
 {
 	sink += x;
+	if (!counted_reached_semaphore)
+		return;
+	if (x & 1)
+		STAP_PROBE(counted, reached);
+	else
+		STAP_PROBE1(counted, reached, x);
 }
 
 /* Where a recorder puts a uprobe, to show that it is ready. */

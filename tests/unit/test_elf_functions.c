@@ -17,22 +17,16 @@ __attribute__((noinline)) int a_function_with_this_name(int x)
 	return x;
 }
 
-static void free_names(char **near, size_t max)
-{
-	for (size_t i = 0; i < max; i++)
-		free(near[i]);
-}
-
 static void a_function_is_found_where_its_code_is_in_the_file(void **state)
 {
 	const unsigned char *code = (const unsigned char *)a_function_with_this_name;
 	unsigned char in_file[8];
-	char *near[2] = { 0 };
+	struct near near = { .wanted = "a_function_with_this_name", .max = 2 };
 	struct function found;
 
 	assert_int_equal(a_function_with_this_name(3), 3);
-	assert_int_equal(functions_find(SELF, "a_function_with_this_name", &found, near, 2), 0);
-	assert_null(near[0]);
+	assert_int_equal(functions_find(SELF, "a_function_with_this_name", &found, &near), 0);
+	assert_null(near.names[0]);
 	FILE *f = fopen(SELF, "re");
 	assert_int_equal(fseek(f, (long)found.file_off, SEEK_SET), 0);
 	assert_int_equal(fread(in_file, 1, sizeof(in_file), f), sizeof(in_file));
@@ -42,25 +36,24 @@ static void a_function_is_found_where_its_code_is_in_the_file(void **state)
 
 static void a_missing_function_gives_the_nearest_names(void **state)
 {
-	char *near[3] = { 0 };
+	struct near near = { .wanted = "a_function_with_thus_nam", .max = 3 };
 	struct function found;
 
-	assert_int_equal(functions_find(SELF, "a_function_with_thus_nam", &found, near, 3),
-			 -ENOENT);
-	assert_string_equal(near[0], "a_function_with_this_name");
-	free_names(near, 3);
+	assert_int_equal(functions_find(SELF, "a_function_with_thus_nam", &found, &near), -ENOENT);
+	assert_string_equal(near.names[0], "a_function_with_this_name");
+	near_fini(&near);
 }
 
 static void what_resembles_nothing_gets_no_names(void **state)
 {
-	char *near[3] = { 0 };
+	struct near near = { .wanted = "qqqqzzzzqqqqzzzz", .max = 3 };
 	struct function found;
 
-	assert_int_equal(functions_find(SELF, "qqqqzzzzqqqqzzzz", &found, near, 3), -ENOENT);
-	assert_null(near[0]);
-	assert_int_equal(functions_find("/etc/hostname", "x", &found, near, 3), -ENOEXEC);
-	assert_int_equal(functions_find("/dev/null", "x", &found, near, 3), -ENOEXEC);
-	assert_int_equal(functions_find("/nowhere", "x", &found, near, 3), -ENOENT);
+	assert_int_equal(functions_find(SELF, "qqqqzzzzqqqqzzzz", &found, &near), -ENOENT);
+	assert_null(near.names[0]);
+	assert_int_equal(functions_find("/etc/hostname", "x", &found, &near), -ENOEXEC);
+	assert_int_equal(functions_find("/dev/null", "x", &found, &near), -ENOEXEC);
+	assert_int_equal(functions_find("/nowhere", "x", &found, &near), -ENOENT);
 }
 
 /* As a C++ compiler names Outer::Inner::run(int) const and Outer::Inner::runner(). */
@@ -79,12 +72,12 @@ static void a_method_is_found_without_its_parameters(void **state)
 	struct function method, symbol;
 
 	assert_int_equal(_ZNK5Outer5Inner3runEi(1) + _ZN5Outer5Inner6runnerEv(), 9);
-	assert_int_equal(functions_find(SELF, "Outer::Inner::run", &method, NULL, 0), 0);
-	assert_int_equal(functions_find(SELF, "_ZNK5Outer5Inner3runEi", &symbol, NULL, 0), 0);
+	assert_int_equal(functions_find(SELF, "Outer::Inner::run", &method, NULL), 0);
+	assert_int_equal(functions_find(SELF, "_ZNK5Outer5Inner3runEi", &symbol, NULL), 0);
 	assert_int_equal(method.file_off, symbol.file_off);
 	assert_true(symbol.size > 0);
-	assert_int_equal(functions_find(SELF, "Inner::run", &method, NULL, 0), -ENOENT);
-	assert_int_equal(functions_find(SELF, "Outer::Inner", &method, NULL, 0), -ENOENT);
+	assert_int_equal(functions_find(SELF, "Inner::run", &method, NULL), -ENOENT);
+	assert_int_equal(functions_find(SELF, "Outer::Inner", &method, NULL), -ENOENT);
 }
 
 static void several_names_are_found_at_once(void **state)
@@ -96,7 +89,7 @@ static void several_names_are_found_at_once(void **state)
 	assert_int_equal(functions_find_all(fd, names, 3, out), 0);
 	close(fd);
 	assert_int_equal(out[0].file_off, 0);
-	assert_int_equal(functions_find(SELF, "main", &one, NULL, 0), 0);
+	assert_int_equal(functions_find(SELF, "main", &one, NULL), 0);
 	assert_int_equal(out[2].file_off, one.file_off);
 	assert_true(out[1].file_off && out[1].file_off != out[2].file_off);
 }

@@ -173,7 +173,8 @@ int bpf_attach_tracepoint(struct bpf *bpf, const char *group, const char *name, 
 
 int bpf_attach_program(struct bpf *bpf, const struct bpf_uprobe *at, struct bpf_link **out)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = at->cookie, .retprobe = at->at_return);
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = at->cookie, .retprobe = at->at_return,
+		    .ref_ctr_offset = at->semaphore_off);
 	struct bpf_program *program = bpf_object__find_program_by_name(bpf->skel->obj, at->program);
 
 	*out = bpf_program__attach_uprobe_opts(program, at->pid, at->path, at->file_off, &opts);

@@ -40,7 +40,9 @@ int bpf_attach_uprobe(struct bpf *bpf, const char *path, u64 file_off, u32 event
 struct bpf_uprobe {
 	const char *program;
 	const char *path;
-	u64 file_off, cookie;
+	u64 file_off;
+	u64 semaphore_off; /* of the counter to raise meanwhile; 0: none */
+	u64 cookie;
 	pid_t pid;
 	bool at_return;
 };

@@ -78,7 +78,10 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(tellers); i++) {
 		const struct bpf_uprobe at = {
-			tellers[i].program, path, found[i].file_off, 0, pid, false
+			.program = tellers[i].program,
+			.path = path,
+			.file_off = found[i].file_off,
+			.pid = pid,
 		};
 		struct bpf_link *link;
 		if (!found[i].file_off)

@@ -74,16 +74,20 @@ void hook_alloc(const struct event_options *o, struct agent_hooks *hooks);
 int open_alloc(struct sources *s, const struct event *e, u32 number);
 u64 weigh_alloc(const struct sample *sample);
 
-/* event_trace.c */
+/* event_probe.c */
 int parse_uprobe(const char *text, const struct event_options *o, struct event *e, struct str *why);
+int parse_usdt(const char *text, const struct event_options *o, struct event *e, struct str *why);
+int start_uprobe(struct sources *s, const struct event *e, u32 number);
+int start_usdt(struct sources *s, const struct event *e, u32 number);
+char *why_not_uprobe(void);
+
+/* event_trace.c */
 int parse_tracepoint(const char *text, const struct event_options *o, struct event *e,
 		     struct str *why);
 void configure_trace(const struct event *e, u32 number, const struct event_options *o,
 		     struct knobs *knobs);
 int open_nothing(struct sources *s, const struct event *e, u32 number);
-int start_uprobe(struct sources *s, const struct event *e, u32 number);
 int start_tracepoint(struct sources *s, const struct event *e, u32 number);
-char *why_not_uprobe(void);
 
 /* event_nativemem.c */
 int parse_nativemem(const char *text, const struct event_options *o, struct event *e,

@@ -280,6 +280,15 @@ void sources_add_link(struct sources *s, struct bpf_link *link)
 	vec_push(&s->links, link);
 }
 
+int sources_take_link(struct sources *s, const struct event *e, int err, struct bpf_link *link)
+{
+	if (err)
+		log_error("%s cannot be attached: %s", e->name, strerror(-err));
+	else
+		sources_add_link(s, link);
+	return err;
+}
+
 void sources_add_probes(struct sources *s, u32 number, struct probes *probes)
 {
 	vec_push(&s->probes, (struct source_probes){ number, probes });

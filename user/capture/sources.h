@@ -74,6 +74,9 @@ size_t sources_frames_to_skip(const struct sources *s, const struct sample *samp
 int sources_add_cpus(struct sources *s, const struct perf_event_attr *attr, u32 number);
 void sources_add_link(struct sources *s, struct bpf_link *link);
 
+/* What attaching to the event's place gave: takes the link, or says why there is none. */
+int sources_take_link(struct sources *s, const struct event *e, int err, struct bpf_link *link);
+
 /* The probes of event `number`; they are the sources' from here on. */
 void sources_add_probes(struct sources *s, u32 number, struct probes *probes);
 

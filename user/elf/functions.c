@@ -14,17 +14,13 @@
 #include "elf/elf.h"
 
 #define TABLE_BYTES_MAX (512u << 20)
-#define NAME_MAX_LEN    256 /* of names that are compared for likeness */
-#define DISTANCE_MAX    4
 
 struct search {
 	const struct elf *elf;
 	const char *const *names;
 	size_t nr_names, nr_found;
 	struct function *out; /* one for each name */
-	char **near;
-	size_t max;
-	u32 distance[16]; /* of near[i] */
+	struct near *near;    /* NULL if they are of no use */
 };
 
 static int offset_of(const struct elf *e, u64 vaddr, u64 *file_off)
@@ -40,56 +36,6 @@ static int offset_of(const struct elf *e, u64 vaddr, u64 *file_off)
 		}
 	}
 	return -ENOENT;
-}
-
-/* How many letters differ (Levenshtein); at most DISTANCE_MAX + 1. */
-static u32 distance(const char *a, const char *b)
-{
-	size_t a_len = strlen(a), b_len = strnlen(b, NAME_MAX_LEN + 1);
-	u32 row[NAME_MAX_LEN + 1];
-
-	if (b_len > NAME_MAX_LEN || a_len > b_len + DISTANCE_MAX || b_len > a_len + DISTANCE_MAX)
-		return DISTANCE_MAX + 1;
-	for (u32 j = 0; j <= b_len; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= a_len; i++) {
-		u32 diagonal = row[0], least = row[0] = (u32)i;
-		for (size_t j = 1; j <= b_len; j++) {
-			u32 best = diagonal + (a[i - 1] != b[j - 1]);
-			diagonal = row[j];
-			best = best < row[j] + 1 ? best : row[j] + 1;
-			row[j] = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
-			least = least < row[j] ? least : row[j];
-		}
-		if (least > DISTANCE_MAX)
-			return DISTANCE_MAX + 1;
-	}
-	return row[b_len];
-}
-
-/* Keeps the names nearest to the first one that is looked for, best first. */
-static void consider(struct search *s, const char *name)
-{
-	const char *wanted = s->names[0];
-	u32 d = strstr(name, wanted) ? 1 : distance(wanted, name);
-	size_t at = 0;
-
-	if (d > DISTANCE_MAX || 2 * d > strlen(wanted))
-		return;
-	for (size_t i = 0; i < s->max && s->near[i]; i++)
-		if (!strcmp(s->near[i], name))
-			return;
-	while (at < s->max && s->near[at] && s->distance[at] <= d)
-		at++;
-	if (at == s->max)
-		return;
-	free(s->near[s->max - 1]);
-	for (size_t i = s->max - 1; i > at; i--) {
-		s->near[i] = s->near[i - 1];
-		s->distance[i] = s->distance[i - 1];
-	}
-	s->near[at] = xstrndup(name, NAME_MAX_LEN);
-	s->distance[at] = d;
 }
 
 /* Whether a symbol is the method "A::B::c" by the Itanium C++ ABI's nested names: _ZN1A1B1cE... */
@@ -128,8 +74,8 @@ static void visit(struct search *s, const Elf64_Sym *symbol, const char *name)
 		s->out[i] = (struct function){ .file_off = off, .size = symbol->st_size };
 		s->nr_found++;
 	}
-	if (!is_wanted && s->max && !offset_of(s->elf, symbol->st_value, &off))
-		consider(s, name);
+	if (!is_wanted && s->near && !offset_of(s->elf, symbol->st_value, &off))
+		near_consider(s->near, name);
 }
 
 static int search_table(struct search *s, const struct elf_section *table)
@@ -174,8 +120,7 @@ static int search_file(struct search *s, int fd)
 	return err;
 }
 
-int functions_find(const char *path, const char *name, struct function *out, char **near,
-		   size_t max)
+int functions_find(const char *path, const char *name, struct function *out, struct near *near)
 {
 	auto_close int fd = file_open_regular(AT_FDCWD, path, 0);
 	if (fd < 0)
@@ -183,16 +128,11 @@ int functions_find(const char *path, const char *name, struct function *out, cha
 
 	struct function found = { 0 };
 	struct search s = { .names = &name, .nr_names = 1, .out = &found, .near = near };
-	s.max = max < ARRAY_SIZE(s.distance) ? max : ARRAY_SIZE(s.distance);
 	int err = search_file(&s, fd);
 	if (err)
 		return err;
 	if (!s.nr_found)
 		return -ENOENT;
-	for (size_t i = 0; i < s.max; i++) {
-		free(near[i]);
-		near[i] = NULL;
-	}
 	*out = found;
 	return 0;
 }

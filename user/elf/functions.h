@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "base/types.h"
+#include "base/near.h"
 
 struct function {
 	u64 file_off; /* where its code begins in the file; 0 if there is no such function */
@@ -12,12 +12,11 @@ struct function {
 
 /*
  * Looks `name` up in .symtab and .dynsym of a regular file. "A::b" is also found as the C++ method
- * of that name, whatever its parameters. -ENOENT if there is no such function or file; if the file
- * is there, near[0..] get up to `max` names that resemble it, best first, NULL where there are no
- * more, for the caller to free. Other errors are those of elf.h and open(2).
+ * of that name, whatever its parameters. -ENOENT if there is no such function or file; then *near
+ * (may be NULL; its `wanted` is the name) holds names that resemble it. Other errors are those of
+ * elf.h and open(2).
  */
-int functions_find(const char *path, const char *name, struct function *out, char **near,
-		   size_t max);
+int functions_find(const char *path, const char *name, struct function *out, struct near *near);
 
 /* The same for `nr` names in the file at `fd`: out[i] is that of names[i]. 0 also if none is there.
  */

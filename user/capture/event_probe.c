@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Places in programs: functions (uprobes), and those that were built to be observed (USDT). */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "capture/event_kind.h"
+#include "elf/functions.h"
+#include "elf/usdt.h"
+
+#define UPROBE_PREFIX "uprobe:"
+#define USDT_PREFIX   "usdt:"
+#define UPROBE_PMU    "/sys/bus/event_source/devices/uprobe"
+
+#define NEAR_NAMES 3
+
+static void tell_missing(const struct event *e, const char *prefix, const char *thing, int err,
+			 const struct near *near, struct str *why)
+{
+	str_addf(why, "%s%s: ", prefix, e->place);
+	if (err == -ENOENT)
+		str_addf(why, "it has no %s %s", thing, e->what);
+	else
+		str_add(why, err == -ENOEXEC ? "it is no ELF file" : strerror(-err));
+	for (size_t i = 0; i < near->max && near->names[i]; i++)
+		str_addf(why, "%s%s", i ? ", " : "; near names: ", near->names[i]);
+}
+
+static int check_file(const struct event *e, const char *prefix, struct str *why)
+{
+	if (!access(e->place, R_OK))
+		return 0;
+	str_addf(why, "%s%s: %s", prefix, e->place, strerror(errno));
+	return -errno;
+}
+
+static int check_uprobes(const char *text, struct str *why)
+{
+	auto_free char *why_uprobe = why_not_uprobe();
+
+	if (why_uprobe)
+		str_addf(why, "-e %s: %s", text, why_uprobe);
+	return why_uprobe ? -ENOTSUP : 0;
+}
+
+/* A symbol's place in the file, or a sentence on what there is instead. */
+static int find_symbol(const struct event *e, struct function *out, struct str *why)
+{
+	struct near near = { .wanted = e->what, .max = NEAR_NAMES };
+	int err = check_file(e, UPROBE_PREFIX, why);
+
+	if (err)
+		return err;
+	err = functions_find(e->place, e->what, out, &near);
+	if (err)
+		tell_missing(e, UPROBE_PREFIX, "function", err, &near, why);
+	near_fini(&near);
+	return err;
+}
+/* SYMBOL, SYMBOL+OFFSET, or 0xOFFSET in the file. */
+static int read_place(struct event *e, const char *text, struct str *why)
+{
+	const char *plus = strrchr(text, '+');
+	const char *number = isdigit((unsigned char)text[0]) ? text : plus ? plus + 1 : NULL;
+	char *end = NULL;
+	u64 offset = number ? strtoull(number, &end, 0) : 0;
+	struct function at = { 0 };
+
+	if (!*text || plus == text || (number && (!*number || *end))) {
+		str_addf(why, "%s%s:%s: takes SYMBOL, SYMBOL+OFFSET or an offset in the file",
+			 UPROBE_PREFIX, e->place, text);
+		return -EINVAL;
+	}
+	if (number != text) {
+		e->what = plus ? xstrndup(text, (size_t)(plus - text)) : xstrdup(text);
+		int err = find_symbol(e, &at, why);
+		if (err)
+			return err;
+	}
+	e->file_off = at.file_off + offset;
+	return 0;
+}
+
+/* The last colon that is not half of C++'s "::"; NULL if there is none. */
+static const char *find_separator(const char *path)
+{
+	for (const char *c = path + strlen(path); c-- > path + 1;)
+		if (*c == ':' && c[-1] != ':' && c[1] != ':')
+			return c;
+	return NULL;
+}
+
+int parse_uprobe(const char *text, const struct event_options *o, struct event *e, struct str *why)
+{
+	if (strncmp(text, UPROBE_PREFIX, strlen(UPROBE_PREFIX)))
+		return -ENOENT;
+
+	const char *path = text + strlen(UPROBE_PREFIX), *colon = find_separator(path);
+	if (!colon) {
+		str_addf(why, "-e %s: takes uprobe:PATH:SYMBOL[+OFFSET]", text);
+		return -EINVAL;
+	}
+	int err = check_uprobes(text, why);
+	if (err)
+		return err;
+	e->place = xstrndup(path, (size_t)(colon - path));
+	return read_place(e, colon + 1, why);
+}
+
+int start_uprobe(struct sources *s, const struct event *e, u32 number)
+{
+	struct bpf_link *link;
+	int err = bpf_attach_uprobe(sources_bpf(s), e->place, e->file_off, number, &link);
+
+	return sources_take_link(s, e, err, link);
+}
+
+/* The last colon but one, which ends the path. */
+static const char *find_probe(const char *path)
+{
+	const char *last = strrchr(path, ':');
+
+	for (const char *c = last; c && c-- > path + 1;)
+		if (*c == ':')
+			return c;
+	return NULL;
+}
+
+int parse_usdt(const char *text, const struct event_options *o, struct event *e, struct str *why)
+{
+	struct usdt_place places[USDT_PLACES_MAX];
+	size_t nr;
+
+	if (strncmp(text, USDT_PREFIX, strlen(USDT_PREFIX)))
+		return -ENOENT;
+	const char *path = text + strlen(USDT_PREFIX), *colon = find_probe(path);
+	if (!colon || !colon[1] || colon[strlen(colon) - 1] == ':') {
+		str_addf(why, "-e %s: takes usdt:PATH:PROVIDER:NAME", text);
+		return -EINVAL;
+	}
+	e->place = xstrndup(path, (size_t)(colon - path));
+	e->what = xstrdup(colon + 1);
+	int err = check_uprobes(text, why) ?: check_file(e, USDT_PREFIX, why);
+	if (err)
+		return err;
+	struct near near = { .wanted = e->what, .max = NEAR_NAMES };
+	err = usdt_find(e->place, e->what, places, &nr, &near);
+	if (err)
+		tell_missing(e, USDT_PREFIX, "probe", err, &near, why);
+	near_fini(&near);
+	return err;
+}
+
+int start_usdt(struct sources *s, const struct event *e, u32 number)
+{
+	struct usdt_place places[USDT_PLACES_MAX];
+	struct near near = { .wanted = e->what };
+	size_t nr = 0;
+	int err = usdt_find(e->place, e->what, places, &nr, &near);
+
+	for (size_t i = 0; !err && i < nr; i++) {
+		struct bpf_link *link;
+		const struct bpf_uprobe at = {
+			.program = "uprobe_hit",
+			.path = e->place,
+			.file_off = places[i].file_off,
+			.semaphore_off = places[i].semaphore_off,
+			.cookie = number,
+			.pid = -1,
+		};
+		err = bpf_attach_program(sources_bpf(s), &at, &link);
+		err = sources_take_link(s, e, err, link);
+	}
+	return err;
+}
+
+char *why_not_uprobe(void)
+{
+	if (!access(UPROBE_PMU, F_OK))
+		return NULL;
+	return xstrdup("the kernel has no uprobes (" UPROBE_PMU "): it needs "
+		       "CONFIG_UPROBE_EVENTS");
+}
