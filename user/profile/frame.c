@@ -53,6 +53,14 @@ void frames_free(struct frames *all)
 	free(all);
 }
 
+void frames_swap(struct frames *a, struct frames *b)
+{
+	struct frames old = *a;
+
+	*a = *b;
+	*b = old;
+}
+
 static u64 hash_text(u64 hash, const char *text)
 {
 	for (; *text; text++)

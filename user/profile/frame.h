@@ -36,6 +36,9 @@ struct frames;
 struct frames *frames_new(void);
 void frames_free(struct frames *all);
 
+/* Each gets the frames of the other one. */
+void frames_swap(struct frames *a, struct frames *b);
+
 /*
  * The id of a frame, the same for equal (kind, name, module). Control characters and invalid
  * UTF-8 in the name are replaced, an empty name becomes "?", names are cut at 65,535 bytes.

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/java_name.h"
+#include "profile/names.h"
+
+static void is_shown(const char *name, const char *wanted)
+{
+	auto_str struct str shown = { 0 }, again = { 0 };
+
+	java_name_show(name, &shown);
+	assert_string_equal(shown.at, wanted);
+	java_name_show(shown.at, &again);
+	assert_string_equal(again.at, wanted);
+}
+
+static void is_without_ids(const char *name, const char *wanted)
+{
+	auto_str struct str out = { 0 };
+
+	java_name_drop_ids(name, &out);
+	assert_string_equal(out.at, wanted);
+}
+
+static void p1_classes_have_dots(void **state)
+{
+	is_shown("java/lang/Thread.run", "java.lang.Thread.run");
+	is_shown("io/aleph/dirigiste/Executor$Worker$1.run",
+		 "io.aleph.dirigiste.Executor$Worker$1.run");
+	is_shown("clojure/lang/PersistentVector$TransientVector.<init>",
+		 "clojure.lang.PersistentVector$TransientVector.<init>");
+	is_shown("java.lang.Thread.run", "java.lang.Thread.run");
+	is_shown("Lcom/acme/Foo;::bar", "com.acme.Foo.bar");
+	is_shown("a.B.c(java.lang.String, int)", "a.B.c(java.lang.String, int)");
+	is_shown("a.B.c (stale)", "a.B.c (stale)");
+	is_shown("main", "main");
+	is_shown("", "");
+	is_shown(".", ".");
+	is_shown("[unknown_Java]", "[unknown_Java]");
+}
+
+static void p2_clojure_functions_are_as_in_source(void **state)
+{
+	is_shown("clojure/core$filter.invoke", "clojure.core/filter");
+	is_shown("clojure.core$filter.invokeStatic", "clojure.core/filter");
+	is_shown("x$fn__1$fn__2.invoke", "x/fn--1/fn--2");
+	is_shown("manifold/deferred/Deferred$fn__10121$fn__10122.invoke",
+		 "manifold.deferred.Deferred/fn--10121/fn--10122");
+	is_shown("manifold/deferred$eval10275$chain_SINGLEQUOTE____10296.invoke",
+		 "manifold.deferred/eval10275/chain'---10296");
+	is_shown("manifold/deferred$success_BANG_.doInvoke", "manifold.deferred/success!");
+	is_shown("myapp/widget/upstream$widget__GT_upstream_widget_STAR_.invoke",
+		 "myapp.widget.upstream/widget->upstream-widget*");
+	is_shown("user$eval3454$time_STAR___3455.invokePrim", "user/eval3454/time*--3455");
+	is_shown("myapp/api$f__10858__auto____28351.invoke", "myapp.api/f--10858--auto----28351");
+	is_shown("clojure/lang/Reflector.invokeMatchingMethod",
+		 "clojure.lang.Reflector.invokeMatchingMethod");
+	is_shown("clojure/lang/AFn$x.invoke", "clojure.lang.AFn$x.invoke");
+}
+
+static node_id add_stack(struct profile *p, u64 value, const char *const *names)
+{
+	labels_id none = profile_intern_labels(p, &(struct labels){ .comm = "", .thread = "" });
+	node_id node = 0;
+
+	for (; *names; names++)
+		node = profile_child(p, node, frames_intern(p->frames, FRAME_C2, *names, ""));
+	profile_add(p, node, none, 0, value);
+	return node;
+}
+
+#define STACK(p, value, ...) add_stack(p, value, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* The path of the only weight, joined by spaces. */
+static char *only_stack(const struct profile *p, u64 value)
+{
+	struct str text = { 0 };
+
+	assert_int_equal(p->weights.nr, 1);
+	assert_int_equal(p->weights.at[0].value, value);
+	str_add(&text, "");
+	for (node_id n = p->weights.at[0].node; n; n = p->nodes.at[n].parent)
+		str_addf(&text, "%s%s", text.len ? " " : "",
+			 frames_get(p->frames, p->nodes.at[n].frame)->name);
+	return str_take(&text);
+}
+
+static void becomes(struct profile *p, enum name_style style, u64 value, const char *wanted)
+{
+	profile_name_frames(p, style);
+	char *stack = only_stack(p, value);
+	assert_string_equal(stack, wanted);
+	free(stack);
+	profile_free(p);
+}
+
+static struct profile *new_profile(void)
+{
+	struct profile *p = profile_new();
+
+	profile_add_type(p, "cpu", "samples");
+	return p;
+}
+
+static void p3_the_method_that_only_calls_the_code_is_the_same_frame(void **state)
+{
+	struct profile *p = new_profile();
+
+	STACK(p, 3, "a$f.invoke", "a$f.invokeStatic", "a$g.invokeStatic", "a$g.invokeStatic",
+	      "b/C.m");
+	becomes(p, NAMES_SHOWN, 3, "b.C.m a/g a/g a/f");
+	p = new_profile();
+	STACK(p, 3, "a$f.invokeStatic", "a$f.invoke", "a$f.invokePrim");
+	becomes(p, NAMES_SHOWN, 3, "a/f a/f");
+}
+
+static void p4_equal_stacks_are_summed(void **state)
+{
+	struct profile *p = new_profile();
+
+	STACK(p, 3, "a$f.invoke", "a$f.invokeStatic", "b/C.m");
+	STACK(p, 4, "a$f.invokeStatic", "b.C.m");
+	STACK(p, 5, "a/f", "b.C.m");
+	becomes(p, NAMES_SHOWN, 12, "b.C.m a/f");
+}
+
+static void p5_numbers_of_compilations_are_dropped_for_comparing(void **state)
+{
+	is_without_ids("eval", "eval");
+	is_without_ids("eval1234", "eval");
+	is_without_ids("a/fn--1234/b", "a/fn--/b");
+	is_without_ids("fn__1234", "fn__");
+	is_without_ids("foo.bar.Lambda$123.45678.invoke", "foo.bar.Lambda$..invoke");
+	is_without_ids("legal1234.invoke", "legal1234.invoke");
+	is_without_ids("Foo$1.run", "Foo$.run");
+	struct profile *p = new_profile();
+	STACK(p, 3, "a$fn__12.invoke");
+	STACK(p, 4, "a$fn__13.invoke");
+	becomes(p, NAMES_WITHOUT_IDS, 7, "a/fn--");
+}
+
+static void q1_a_prefix_of_invoke_is_a_method_of_its_own(void **state)
+{
+	is_shown("com/acme/Obf.i", "com.acme.Obf.i");
+	is_shown("com/acme/obf$x.in", "com.acme.obf$x.in");
+	is_shown("com/acme/obf$x.do", "com.acme.obf$x.do");
+	is_shown("com/acme/obf$x.invokes", "com.acme.obf$x.invokes");
+}
+
+static void q2_kotlin_reflection_and_libraries_are_no_clojure(void **state)
+{
+	is_shown("com/acme/Kt$main$1.invoke", "com.acme.Kt$main$1.invoke");
+	is_shown("com/acme/Outer$Inner.invoke", "com.acme.Outer$Inner.invoke");
+	is_shown("com/acme/app$main$1.invoke", "com.acme.app$main$1.invoke");
+	is_shown("java/lang/reflect/Method.invoke", "java.lang.reflect.Method.invoke");
+	is_shown("sun/reflect/NativeMethodAccessorImpl.invoke0",
+		 "sun.reflect.NativeMethodAccessorImpl.invoke0");
+	is_shown("/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libc.so.6");
+	struct profile *p = new_profile();
+	labels_id none = profile_intern_labels(p, &(struct labels){ .comm = "", .thread = "" });
+	frame_id library = frames_intern(p->frames, FRAME_NATIVE, "lib/libc.so.6", "");
+	profile_add(p, profile_child(p, 0, library), none, 0, 5);
+	becomes(p, NAMES_WITHOUT_IDS, 5, "lib/libc.so.6");
+}
+
+static void q4_hidden_classes_lose_their_address(void **state)
+{
+	is_shown("App$$Lambda/0x00007f8b5c001200.run", "App$$Lambda.run");
+	is_shown("com/acme/App$$Lambda+0x00007f8b5c001200.run", "com.acme.App$$Lambda.run");
+	is_shown("com.acme.App$$Lambda$14/0x0000000800c03000.run", "com.acme.App$$Lambda.run");
+	is_shown("com.acme.App$$Lambda$14.1234567.run", "com.acme.App$$Lambda.run");
+	is_shown("com/acme/App$$Lambda$14/1234567.run", "com.acme.App$$Lambda.run");
+	is_shown("java/lang/invoke/LambdaForm$MH/0x00007f8b5c001200.invoke",
+		 "java.lang.invoke.LambdaForm$MH.invoke");
+	is_shown("java/lang/invoke/LambdaForm$DMH+0x00007f8b5c001200.invokeStatic",
+		 "java.lang.invoke.LambdaForm$DMH.invokeStatic");
+	is_shown("com/acme/C/deadbeef.m", "com.acme.C.deadbeef.m");
+}
+
+static void classes_that_tools_make_lose_their_numbers(void **state)
+{
+	is_shown("jdk/proxy2/$Proxy33.get", "jdk.proxy.$Proxy.get");
+	is_shown("com.sun.proxy.$Proxy7.get", "com.sun.proxy.$Proxy.get");
+	is_shown("com.acme.$Proxy7Factory.get", "com.acme.$Proxy7Factory.get");
+	is_shown("jdk/internal/reflect/GeneratedMethodAccessor12.invoke",
+		 "jdk.internal.reflect.GeneratedMethodAccessor.invoke");
+	is_shown("sun.reflect.GeneratedConstructorAccessor1.newInstance",
+		 "sun.reflect.GeneratedConstructorAccessor.newInstance");
+	is_shown("a.S$$EnhancerBySpringCGLIB$$1a2b3c4d.get", "a.S$$EnhancerBySpringCGLIB.get");
+	is_shown("a.S$$FastClassBySpringCGLIB$$9e8f.invoke", "a.S$$FastClassBySpringCGLIB.invoke");
+	is_shown("a.S$MockitoMock$1234567.get", "a.S$MockitoMock.get");
+	is_shown("a.S$HibernateProxy$aB3dE.get", "a.S$HibernateProxy.get");
+	is_shown("a.S_$$_jvst4a_0.get", "a.S_$$_jvst.get");
+}
+
+static void a_class_is_shown_like(const char *name, const char *wanted)
+{
+	auto_str struct str shown = { 0 };
+
+	java_class_show(name, &shown);
+	assert_string_equal(shown.at, wanted);
+}
+
+static void classes_of_objects_are_named_alike(void **state)
+{
+	a_class_is_shown_like("byte[]", "byte[]");
+	a_class_is_shown_like("java/lang/Object[][]", "java.lang.Object[][]");
+	a_class_is_shown_like("a.App$$Lambda/0x00007f8b5c001200", "a.App$$Lambda");
+	a_class_is_shown_like("a/App$$Lambda$14+0x00007f8b5c001200[]", "a.App$$Lambda[]");
+	a_class_is_shown_like("jdk.proxy2.$Proxy33", "jdk.proxy.$Proxy");
+	a_class_is_shown_like("", "");
+}
+
+static void raw_names_stay(void **state)
+{
+	struct profile *p = new_profile();
+
+	STACK(p, 3, "a$f.invoke", "a$f.invokeStatic", "b/C$$Lambda$3/0x00007f8b5c001200.m");
+	becomes(p, NAMES_RAW, 3, "b/C$$Lambda$3/0x00007f8b5c001200.m a$f.invokeStatic a$f.invoke");
+}
+
+static void any_text_is_a_name(void **state)
+{
+	static const char letters[] = "aA1_$./+x0fL;:()-";
+	char name[24];
+
+	srand(5);
+	for (int i = 0; i < 100003; i++) {
+		auto_str struct str shown = { 0 }, plain = { 0 };
+		size_t len = (size_t)rand() % (sizeof(name) - 1);
+		for (size_t k = 0; k < len; k++)
+			name[k] = letters[(size_t)rand() % (sizeof(letters) - 1)];
+		name[len] = '\0';
+		java_name_show(name, &shown);
+		java_name_drop_ids(shown.at, &plain);
+		assert_true(plain.len <= shown.len);
+		java_class_show(name, &shown);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(p1_classes_have_dots),
+		cmocka_unit_test(p2_clojure_functions_are_as_in_source),
+		cmocka_unit_test(p3_the_method_that_only_calls_the_code_is_the_same_frame),
+		cmocka_unit_test(p4_equal_stacks_are_summed),
+		cmocka_unit_test(p5_numbers_of_compilations_are_dropped_for_comparing),
+		cmocka_unit_test(q1_a_prefix_of_invoke_is_a_method_of_its_own),
+		cmocka_unit_test(q2_kotlin_reflection_and_libraries_are_no_clojure),
+		cmocka_unit_test(q4_hidden_classes_lose_their_address),
+		cmocka_unit_test(classes_that_tools_make_lose_their_numbers),
+		cmocka_unit_test(classes_of_objects_are_named_alike),
+		cmocka_unit_test(raw_names_stay),
+		cmocka_unit_test(any_text_is_a_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
