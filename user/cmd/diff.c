@@ -16,6 +16,7 @@
 #include "cmd/transforming.h"
 #include "export/text.h"
 #include "profile/diff.h"
+#include "profile/names.h"
 
 #define NR_CHANGES  30
 #define CHANGES_MAX 1000000
@@ -23,7 +24,7 @@
 struct options {
 	const char *output, *format, *title;
 	int top;
-	bool help;
+	bool raw_names, help;
 	struct opt_list transform_words;
 	struct transforms transforms;
 };
@@ -47,6 +48,8 @@ static int diff(const struct options *o, char **paths)
 		return EXIT_USAGE;
 	if (profile_file_read(paths[0], before) || profile_file_read(paths[1], after))
 		return EXIT_FAILED;
+	profile_name_frames(before, o->raw_names ? NAMES_RAW : NAMES_WITHOUT_IDS);
+	profile_name_frames(after, o->raw_names ? NAMES_RAW : NAMES_WITHOUT_IDS);
 	if (profile_diff(before, after, p, &why)) {
 		log_error("%s and %s cannot be compared: %s", paths[0], paths[1], why.at);
 		return EXIT_FAILED;
@@ -70,6 +73,7 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		{ 'o', "output", OPT_STRING, &o->output, "FILE", "where to, - is standard output" },
 		{ 0, "format", OPT_STRING, &o->format, "NAME", "instead of FILE's extension" },
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "the comparison's title" },
+		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
 		{ 0, "top", OPT_INT, &o->top, "N", "print N methods (30)" },
 		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this text" },

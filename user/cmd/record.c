@@ -24,6 +24,7 @@
 #include "cmd/summary.h"
 #include "cmd/transforming.h"
 #include "export/export.h"
+#include "profile/names.h"
 
 #define RING_MAX_KB            (64 << 10)
 #define DURATION_MAX_S         (7 * 24 * 3600)
@@ -34,7 +35,7 @@
 
 struct record {
 	/* Options. */
-	bool all, quiet, verbose, help, measure, has_no_output;
+	bool all, quiet, verbose, raw_names, help, measure, has_no_output;
 	const char *event_list, *output, *format_name, *agent_name, *agent_path, *by;
 	const char *alloc_interval;
 	int freq_hz, period, ring_kb;
@@ -230,6 +231,7 @@ static int parse(struct record *r, int argc, char **argv)
 		  "flame.html; - is standard output" },
 		{ 0, "format", OPT_STRING, &r->format_name, "F", "html, svg, ... (by the name)" },
 		{ 0, "by", OPT_STRING, &r->by, "LEVEL", "under the root: process (default), none" },
+		RAW_NAMES_OPT(&r->raw_names),
 		TRANSFORM_OPT(&r->transform_words),
 		{ 0, "agent", OPT_STRING, &r->agent_name, "WHEN",
 		  "name Java by an agent: auto, always, never" },
@@ -372,6 +374,7 @@ static int record(struct record *r)
 	run(r);
 	let_signals_kill();
 	session_stop(r->session);
+	profile_name_frames(session_profile(r->session), r->raw_names ? NAMES_RAW : NAMES_SHOWN);
 	if (transforming_apply(&r->transforms, r->format, session_profile(r->session)) ||
 	    profile_file_write(session_profile(r->session), r->output, r->format, &size_bytes))
 		return EXIT_FAILED;

@@ -16,6 +16,7 @@
 #include "cmd/terminal.h"
 #include "cmd/transforming.h"
 #include "export/text.h"
+#include "profile/names.h"
 
 enum {
 	STATUS_FAILED = 1,
@@ -25,7 +26,7 @@ enum {
 struct options {
 	const char *output, *format, *title, *event;
 	int top; /* methods to print, 0 for no such list */
-	bool tree, help;
+	bool tree, raw_names, help;
 	struct opt_list transform_words;
 	struct transforms transforms;
 };
@@ -92,6 +93,7 @@ static int report(const struct options *o, char **inputs, size_t nr_inputs)
 	for (size_t i = 0; i < nr_inputs; i++)
 		if (profile_file_read(inputs[i], p))
 			return STATUS_FAILED;
+	profile_name_frames(p, o->raw_names ? NAMES_RAW : NAMES_SHOWN);
 	if (o->event && choose_event(p, o->event))
 		return STATUS_USAGE;
 	if (o->title) {
@@ -128,6 +130,7 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		{ 0, "format", OPT_STRING, &o->format, "NAME", "instead of FILE's extension" },
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "the profile's title" },
 		{ 0, "event", OPT_STRING, &o->event, "NAME", "of several events this one first" },
+		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
 		{ 0, "top", OPT_INT, &o->top, "N", "print the N hottest methods" },
 		{ 0, "tree", OPT_BOOL, &o->tree, NULL, "print the call tree" },

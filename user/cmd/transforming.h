@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --transform: changes to the stacks that are written or printed. */
+/* --transform and --raw-names: changes to the stacks that are written or printed. */
 #pragma once
 
 #include "base/opt.h"
@@ -9,6 +9,11 @@
 #define TRANSFORM_OPT(words)                                                                    \
 	{                                                                                       \
 		0, "transform", OPT_LIST, words, "T", "\"remove x\", \"replace /a+/ -> b\", .." \
+	}
+
+#define RAW_NAMES_OPT(flag)                                                       \
+	{                                                                         \
+		0, "raw-names", OPT_BOOL, flag, NULL, "names as the JVM has them" \
 	}
 
 /* -EINVAL after having said what is wrong. */

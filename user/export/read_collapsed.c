@@ -123,17 +123,37 @@ static bool is_word_of_path(char ch)
 	       ch == '_' || ch == '$' || ch == '/';
 }
 
-/* "java/lang/Thread.run": async-profiler's Java names, which carry no suffix by default. */
+/* ".invoke" and its like behind a class without a package: a Clojure function of the namespace
+ * user. */
+static bool is_clojure_method(const char *text, size_t len)
+{
+	static const char *const methods[] = { ".invoke", ".doInvoke", ".invokeStatic",
+					       ".invokePrim" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+		if (len == strlen(methods[i]) && !memcmp(text, methods[i], len))
+			return true;
+	return false;
+}
+
+/*
+ * "java/lang/Thread.run": async-profiler's Java names, which carry no suffix by default; also
+ * "App$$Lambda/0x00007f00.run" and "App$$Lambda.0x00007f00.run".
+ */
 static bool is_java_name(const char *text, size_t len)
 {
+	bool has_slash = false, has_dollar = false;
 	size_t i = 0;
-	bool has_slash = false;
 
 	if (len && text[0] == '/')
 		return false;
-	for (; i < len && is_word_of_path(text[i]); i++)
+	for (; i < len && (is_word_of_path(text[i]) || text[i] == '+'); i++) {
 		has_slash |= text[i] == '/';
-	return has_slash && i + 1 < len && text[i] == '.' && !memchr(text + i, '/', len - i);
+		has_dollar |= text[i] == '$';
+	}
+	if (i + 1 >= len || text[i] != '.' || memchr(text + i, '/', len - i))
+		return false;
+	return has_slash || (has_dollar && is_clojure_method(text + i, len - i));
 }
 
 /* Cuts the suffix off. */
