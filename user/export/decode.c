@@ -9,6 +9,7 @@
 #include "export/labelset.h"
 #include "export/meta.h"
 #include "export/section.h"
+#include "export/tierpath.h"
 #include "export/varint.h"
 
 #define NAME_MAX_BYTES  65535
@@ -29,8 +30,8 @@ struct decoder {
 	VEC(frame_id) frames; /* by rank */
 	struct callees *callees;
 	VEC(labels_id) labels; /* by label set; empty: none are known */
-	labels_id no_labels;
-	VEC(node_id) path;
+	struct tierpath path;
+	u64 node, next_tiered; /* the node that is read, the next one in TIERS */
 	VEC(u32) path_context; /* by depth: the frame's rank + 1, 0 for the root */
 };
 
@@ -226,14 +227,19 @@ static int read_labelsets(struct decoder *d)
 	return is_good ? 0 : damaged(d, "its labels do not fit");
 }
 
-static int read_weight(struct decoder *d, node_id node)
+static labels_id no_labels(struct decoder *d)
+{
+	return profile_intern_labels(d->p, &(struct labels){ .comm = "", .thread = "" });
+}
+
+static int read_weight(struct decoder *d)
 {
 	struct cursor *sets = &d->sections[SECTION_NODELABELS];
 	struct cursor *parts = &d->sections[SECTION_LABELWEIGHTS];
 	u64 value = varint_read(&d->self.at[0]);
 
 	if (value && !d->labels.nr)
-		profile_add(d->p, node, d->no_labels, d->types.at[0], value);
+		tierpath_add(&d->path, no_labels(d), d->types.at[0], value);
 	if (value && d->labels.nr) {
 		u64 nr = varint_read(sets), set = 0;
 		for (u64 i = 0; i < nr; i++) {
@@ -242,7 +248,7 @@ static int read_weight(struct decoder *d, node_id node)
 			if (part > value || set >= d->labels.nr || sets->is_bad || parts->is_bad)
 				return damaged(d, "its label weights do not fit");
 			value -= part;
-			profile_add(d->p, node, d->labels.at[set], d->types.at[0], part);
+			tierpath_add(&d->path, d->labels.at[set], d->types.at[0], part);
 		}
 		if (!nr)
 			return damaged(d, "a weight has no label");
@@ -250,7 +256,8 @@ static int read_weight(struct decoder *d, node_id node)
 	for (size_t type = 1; type < d->self.nr; type++) {
 		u64 other = varint_read(&d->self.at[type]);
 		if (other)
-			profile_add(d->p, node, d->no_labels, d->types.at[type], other);
+			profile_add(d->p, tierpath_node(&d->path), no_labels(d), d->types.at[type],
+				    other);
 	}
 	return 0;
 }
@@ -271,29 +278,64 @@ static s64 read_callee(struct decoder *d, u32 context)
 	return (s64)rank;
 }
 
+/* The number of the next node that has tiers; UINT64_MAX if there is none. */
+static void find_next_tiered(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_TIERS];
+
+	d->next_tiered = c->at < c->end ? d->next_tiered + varint_read(c) : UINT64_MAX;
+}
+
+static int read_tiers(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_TIERS];
+	u64 parts[NR_TIER_PARTS];
+
+	if (d->node != d->next_tiered)
+		return 0;
+	for (int i = 0; i < NR_TIER_PARTS; i++)
+		parts[i] = varint_read(c);
+	if (c->is_bad || !tierpath_divide(&d->path, parts))
+		return damaged(d, "its tiers do not fit");
+	find_next_tiered(d);
+	return 0;
+}
+
+static int read_node(struct decoder *d, u64 depth)
+{
+	s64 rank = read_callee(d, d->path_context.at[depth - 1]);
+
+	if (rank < 0)
+		return damaged(d, "a caller has no such callee");
+	if (!tierpath_up(&d->path, depth - 1))
+		return damaged(d, "its tiers do not fit");
+	tierpath_down(&d->path, d->frames.at[rank]);
+	d->path_context.nr = depth;
+	vec_push(&d->path_context, (u32)rank + 1);
+	d->node++;
+	return read_tiers(d) ?: read_weight(d);
+}
+
 static int read_tree(struct decoder *d)
 {
 	struct cursor *pop = &d->sections[SECTION_POP];
 	u64 depth = 0;
 
-	vec_push(&d->path, 0);
+	tierpath_init(&d->path, d->p, (size_t)(pop->end - pop->at));
 	vec_push(&d->path_context, 0);
-	int err = read_weight(d, 0);
+	find_next_tiered(d);
+	int err = read_weight(d);
 	while (!err && pop->at < pop->end) {
 		u64 up = varint_read(pop);
 		if (up > depth || depth + 1 - up > FORMAT_DEPTH_MAX)
 			return damaged(d, "its tree has an impossible depth");
 		depth = depth + 1 - up;
-		s64 rank = read_callee(d, d->path_context.at[depth - 1]);
-		if (rank < 0)
-			return damaged(d, "a caller has no such callee");
-		d->path.nr = d->path_context.nr = depth;
-		vec_push(&d->path, profile_child(d->p, d->path.at[depth - 1], d->frames.at[rank]));
-		vec_push(&d->path_context, (u32)rank + 1);
-		err = read_weight(d, d->path.at[depth]);
+		err = read_node(d, depth);
 	}
 	if (err)
 		return err;
+	if (!tierpath_up(&d->path, 0))
+		return damaged(d, "its tiers do not fit");
 
 	bool is_bad = pop->is_bad || d->sections[SECTION_CALLEE].is_bad;
 	vec_each(self, &d->self)
@@ -313,7 +355,7 @@ static void decoder_fini(struct decoder *d)
 	vec_fini(&d->types);
 	vec_fini(&d->frames);
 	vec_fini(&d->labels);
-	vec_fini(&d->path);
+	tierpath_fini(&d->path);
 	vec_fini(&d->path_context);
 }
 
@@ -325,8 +367,6 @@ int body_decode(const u8 *body, size_t len, struct profile *p, struct str *why)
 						 ?: read_labelsets(&d);
 
 	if (!err) {
-		d.no_labels =
-			profile_intern_labels(p, &(struct labels){ .comm = "", .thread = "" });
 		d.callees = xcalloc(d.frames.nr + 1, sizeof(d.callees[0]));
 		err = read_tree(&d);
 	}
