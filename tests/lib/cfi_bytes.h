@@ -17,6 +17,7 @@
 struct cfi_bytes {
 	u8 at[4096];
 	size_t nr;
+	u32 entry; /* of the image, from TEST_BASE; 0: none */
 };
 
 #define BYTES(...) (const u8[]){ __VA_ARGS__ }, sizeof((const u8[]){ __VA_ARGS__ })
@@ -75,6 +76,7 @@ static inline int compile_bytes(const struct cfi_bytes *b, struct rows *out)
 		.nr = 1,
 		.base = TEST_BASE,
 		.size = TEST_IMAGE,
+		.entry = b->entry,
 	};
 
 	int err = rows_compile(&input, out);

@@ -53,6 +53,24 @@ static void a_gap_of_16_bytes_has_a_row_and_a_shorter_one_has_not(void **state)
 		    { 0x1022, 0, ROW_NONE, 0 });
 }
 
+static void code_that_a_process_begins_with_and_no_function_covers_is_its_root(void **state)
+{
+	struct cfi_bytes b = { .nr = 0 };
+	u32 cie = put_cie(&b);
+
+	put_fde(&b, cie, 0x1000, 1, BYTES(0x0e, 24));
+	put_fde(&b, cie, 0x1041, 1, BYTES(0));
+	for (u32 entry = 0x1000; entry <= 0x1001; entry++) {
+		struct rows rows = { 0 };
+		b.entry = entry;
+		assert_int_equal(compile_bytes(&b, &rows), 0);
+		assert_int_equal(rows_find(&rows, TEST_BASE + 0x1040)->kind,
+				 entry == 0x1001 ? ROW_END : ROW_NONE);
+		assert_int_equal(rows_find(&rows, TEST_BASE + 0x1041)->kind, ROW_SP);
+		rows_fini(&rows);
+	}
+}
+
 static void a_function_ends_where_the_next_one_starts(void **state)
 {
 	struct cfi_bytes b = { .nr = 0 };
@@ -351,6 +369,8 @@ int main(void)
 		cmocka_unit_test(neighbours_with_the_same_rule_are_one_row),
 		cmocka_unit_test(functions_may_come_in_any_order),
 		cmocka_unit_test(a_gap_of_16_bytes_has_a_row_and_a_shorter_one_has_not),
+		cmocka_unit_test(
+			code_that_a_process_begins_with_and_no_function_covers_is_its_root),
 		cmocka_unit_test(a_function_ends_where_the_next_one_starts),
 		cmocka_unit_test(functions_outside_the_image_are_left_out),
 		cmocka_unit_test(an_entry_that_reaches_past_the_section_ends_it),

@@ -162,6 +162,9 @@ static u32 compare(const char *path, const struct rows *rows, Dwarf_CFI *cfi)
 			if (piece_end < next)
 				next = piece_end;
 			gap = 0;
+		} else if (row->kind == ROW_END) {
+			continue; /* the entry of the dynamic linker, of which libdw knows nothing
+				   */
 		} else if (row->kind != ROW_NONE && ++gap < ROWS_MIN_GAP) {
 			next = pc + 1;
 			continue;

@@ -146,6 +146,15 @@ static int add_section(const struct elf *e, const char *name, struct cfi_input *
 	return 0;
 }
 
+static void find_entry(const struct elf *e, struct cfi_input *input)
+{
+	u64 entry;
+
+	if (!elf_read_at(e, offsetof(Elf64_Ehdr, e_entry), &entry, sizeof(entry)) &&
+	    entry - input->base < input->size)
+		input->entry = (u32)(entry - input->base);
+}
+
 int cfi_input_of_file(const struct elf *e, struct cfi_input *out)
 {
 	auto_cfi_input struct cfi_input input = { 0 };
@@ -155,6 +164,7 @@ int cfi_input_of_file(const struct elf *e, struct cfi_input *out)
 		err = add_section(e, ".eh_frame", &input);
 	if (err)
 		return err;
+	find_entry(e, &input);
 	/* It is a supplement: most functions are in .eh_frame, also if it cannot be read. */
 	add_section(e, ".debug_frame", &input);
 	if (!input.nr) {

@@ -10,8 +10,9 @@ struct elf;
 struct cfi_input {
 	struct cfi_section sections[2]; /* their data is owned */
 	size_t nr;
-	u64 base; /* the lowest p_vaddr of PT_LOAD, rounded down to 4 KB */
-	u32 size; /* of the image */
+	u64 base;  /* the lowest p_vaddr of PT_LOAD, rounded down to 4 KB */
+	u32 size;  /* of the image */
+	u32 entry; /* where a process begins, from base; 0 if nowhere */
 };
 
 /* Errors as in rows.h. The caller owns *out. */

@@ -60,7 +60,21 @@ static size_t order_fdes(const struct cfi *cfi, u32 *order)
 	return nr;
 }
 
-static void add_functions(struct cfi *cfi, struct table *t)
+/*
+ * What lies between functions has no rule, but for the code that a process begins with: ld.so's is
+ * assembly that tells nothing of itself.
+ */
+static void add_gap(struct table *t, u32 start, u32 end, u32 entry)
+{
+	bool has_entry = entry && entry >= start && entry < end;
+
+	if (has_entry ? entry > start : end - start >= ROWS_MIN_GAP)
+		add_row(t, (struct unwind_row){ .pc = start, .kind = ROW_NONE });
+	if (has_entry)
+		add_row(t, (struct unwind_row){ .pc = entry, .kind = ROW_END });
+}
+
+static void add_functions(struct cfi *cfi, u32 entry, struct table *t)
 {
 	auto_free u32 *order = xreallocarray(NULL, cfi->fdes.nr + 1, sizeof(*order));
 	size_t nr = order_fdes(cfi, order);
@@ -71,8 +85,8 @@ static void add_functions(struct cfi *cfi, struct table *t)
 		u32 end = fde->end;
 		if (i + 1 < nr && cfi->fdes.at[order[i + 1]].start < end)
 			end = cfi->fdes.at[order[i + 1]].start;
-		if (i && fde->start - covered >= ROWS_MIN_GAP)
-			add_row(t, (struct unwind_row){ .pc = covered, .kind = ROW_NONE });
+		if (i && fde->start >= covered)
+			add_gap(t, covered, fde->start, entry);
 		cfi_run(cfi, fde, end, add_row, t);
 		covered = end;
 	}
@@ -112,7 +126,7 @@ int rows_compile(const struct cfi_input *input, struct rows *out)
 
 	int err = read_entries(&cfi, input);
 	if (!err)
-		add_functions(&cfi, &table);
+		add_functions(&cfi, input->entry, &table);
 	if (!err && table.is_full)
 		err = -EFBIG;
 	if (!err && !table.rows.nr)
