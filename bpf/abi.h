@@ -50,6 +50,7 @@ enum record_kind {
 	RECORD_FORK,
 	RECORD_EXEC,
 	RECORD_EXIT,
+	RECORD_UNWALKED, /* a sample with a struct unwalked instead of user frames */
 	RECORD_FREED,
 };
 
@@ -111,6 +112,20 @@ struct sample {
 	__u16 nr_user;   /* struct user_frame, leaf first */
 };
 _Static_assert(sizeof(struct sample) == 64, "sample is part of the record ABI");
+
+/*
+ * The user stack of a process that has no tables yet, in the place of frames, whose number is its
+ * size. What it was at that moment must be kept: it may be gone when user space has made tables.
+ */
+#define UNWALKED_STACK_BYTES 16384
+#define UNWALKED_REGS        8
+
+struct unwalked {
+	__u64 regs[UNWALKED_REGS]; /* struct regs */
+	__u64 tls;
+	__u64 stack_bytes;
+	__u64 stack[]; /* from sp on */
+};
 
 /* A thread that still waits when recording ends. */
 struct pending {

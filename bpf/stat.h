@@ -17,6 +17,7 @@
 	X(LEAK_UNTRACKED, "allocations of which it is not known whether they were freed")  \
 	X(ROOT, "user stacks that reached the thread's root")                              \
 	X(NO_USER, "samples without a user stack: kernel threads")                         \
+	X(UNWALKED, "user stacks of processes just seen, walked by user space")            \
 	X(FRAME_POINTERS, "user stacks by frame pointers: where they end is unknown")      \
 	X(DEPTH, "user stacks cut: more than 1024 frames")                                 \
 	X(UNREADABLE, "user stacks cut: memory could not be read")                         \

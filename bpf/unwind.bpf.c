@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The user stack of the current task: by our tables, else by the kernel's frame-pointer walk. */
+/* The user stack of the current task: walked by our tables, or kept for user space to walk. */
 #include "unwind.h"
 
 #include "regs.h"
@@ -8,6 +8,7 @@
 /* User space may know the start from /proc/PID/stat, which tells it in ticks (proc/status.h). */
 #define START_TICK_NS 10000000ULL
 
+#define PAGE_BYTES         4096
 #define TYPICAL_FRAMES_MAX ((ABI_SAMPLE_WORDS / 2 - ABI_KERNEL_FRAMES) / 2)
 
 static __always_inline u32 walk_frame_pointers(void *ctx, struct scratch *s)
@@ -24,6 +25,43 @@ static __always_inline u32 walk_frame_pointers(void *ctx, struct scratch *s)
 		stack_push(s, room[i], i ? 0 : USER_FRAME_LEAF);
 	}
 	return STAT_FRAME_POINTERS;
+}
+
+/* Copies the stack to its end, or as far as there is room. Returns how much. */
+static __always_inline u64 copy_stack(u8 *out, u64 sp)
+{
+	u64 bytes = 0;
+
+	for (u32 i = 0; i <= UNWALKED_STACK_BYTES / PAGE_BYTES; i++) {
+		u64 left = PAGE_BYTES - (sp + bytes) % PAGE_BYTES;
+
+		if (bytes + left > UNWALKED_STACK_BYTES ||
+		    bpf_probe_read_user(out + (bytes & (UNWALKED_STACK_BYTES - 1)), left,
+					(void *)(sp + bytes)))
+			break;
+		bytes += left;
+	}
+	return bytes;
+}
+
+/* For user space to walk, which learns only now what the process maps. */
+static __always_inline u32 keep_unwalked(void *ctx, struct scratch *s, struct task_struct *task)
+{
+	u64 first = s->sample.nr_kernel & (ABI_KERNEL_FRAMES | 1);
+	struct unwalked *kept = (struct unwalked *)&s->words[first];
+
+	s->sample.nr_user = 0;
+	regs_from_task(&s->walk.regs, (struct pt_regs *)bpf_task_pt_regs(task));
+	u64 bytes = copy_stack((u8 *)kept->stack, s->walk.regs.sp);
+	if (bytes < sizeof(u64))
+		return walk_frame_pointers(ctx, s);
+	__builtin_memcpy(kept->regs, &s->walk.regs, sizeof(kept->regs));
+	kept->tls = task_tls(task);
+	kept->stack_bytes = bytes;
+	s->sample.kind = RECORD_UNWALKED;
+	s->sample.nr_user =
+		(sizeof(*kept) + bytes + sizeof(struct user_frame) - 1) / sizeof(struct user_frame);
+	return STAT_UNWALKED;
 }
 
 /* Whether the current process has tables; then the walk can start. */
@@ -60,7 +98,11 @@ static __always_inline u64 time_frame_pointers(void *ctx, struct scratch *s)
 
 static __always_inline u32 walk(void *ctx, struct scratch *s, struct task_struct *task)
 {
-	return begin_walk(s, task) ? unwind_walk(s) : walk_frame_pointers(ctx, s);
+	u32 stop = begin_walk(s, task) ? unwind_walk(s) : STAT_UNWALKED;
+
+	/* User space may know a library by then that it does not know yet. */
+	return stop == STAT_UNWALKED || stop == STAT_NO_MAPPING ? keep_unwalked(ctx, s, task)
+								: stop;
 }
 
 /* Both walks, by turns one first: the other finds the stack in the CPU's caches. */
@@ -76,7 +118,8 @@ static __always_inline u32 walk_and_measure(void *ctx, struct scratch *s, struct
 	u32 stop = walk(ctx, s, task);
 	u64 end = bpf_ktime_get_ns();
 	/* Frames that reach to where the other walk would be written are too many to be typical. */
-	if (stop == STAT_FRAME_POINTERS || s->sample.nr_user > TYPICAL_FRAMES_MAX)
+	if (stop == STAT_FRAME_POINTERS || stop == STAT_UNWALKED ||
+	    s->sample.nr_user > TYPICAL_FRAMES_MAX)
 		return stop;
 	cost->frame_pointers_ns += by_fp_ns ?: time_frame_pointers(ctx, s);
 	cost->walk_ns += end - start;

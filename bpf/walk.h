@@ -44,6 +44,7 @@ struct regs {
 	u64 pc, sp, fp;
 	u64 ax, bx, dx, r13, r15; /* valid in a leaf only */
 };
+_Static_assert(sizeof(struct regs) == UNWALKED_REGS * 8, "unwalked.regs are struct regs");
 
 /* The blob of the code heap that a step stands in. Small, because many are remembered. */
 struct blob {

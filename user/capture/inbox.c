@@ -28,7 +28,8 @@ void inbox_add_record(const void *record, size_t len, void *inbox)
 
 	if (len >= sizeof(kind))
 		memcpy(&kind, record, sizeof(kind));
-	if (kind == RECORD_SAMPLE && len >= sizeof(*sample) && len >= sample_size(sample))
+	if ((kind == RECORD_SAMPLE || kind == RECORD_UNWALKED) && len >= sizeof(*sample) &&
+	    len >= sample_size(sample))
 		add(in, (struct item){ .kind = ITEM_SAMPLE,
 				       .time_ns = sample->time_ns,
 				       .record = xmemdup(sample, sample_size(sample)) });

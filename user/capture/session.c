@@ -117,16 +117,17 @@ static struct process *process_of(struct session *s, const struct sample *sample
 static void take_sample(struct session *s, const struct sample *sample)
 {
 	struct process *p = process_of(s, sample);
-	struct sample head = *sample;
+	auto_free struct sample *walked = unwinding_walk(s->unwinding, p, sample);
 
+	if (walked)
+		sample = walked;
+	struct sample head = *sample;
 	if (sources_is_double(s->sources, sample, p))
 		return;
 	head.weight = sources_weigh(s->sources, sample);
 	s->frames.nr = s->unnamed.nr = 0;
 	struct raw_stack stack =
 		raw_stack_of(sample, sources_frames_to_skip(s->sources, sample), &s->user);
-	if (sample->stop == STAT_FRAME_POINTERS)
-		unwinding_want(s->unwinding, p);
 	if (p->is_jvm)
 		meet_jvm(s, p, s->options.agent != AGENT_NEVER);
 	if (sources_is_held(s->sources, sample->event))
@@ -547,6 +548,7 @@ void session_progress(const struct session *s, struct session_progress *out)
 	u64 stats[NR_STATS];
 
 	bpf_stats(s->bpf, stats);
+	unwinding_stats(s->unwinding, stats);
 	*out = (struct session_progress){
 		.samples = stats[STAT_SAMPLES] + s->nr_pending,
 		.lost = stats[STAT_RING_FULL] + stats[STAT_NO_SCRATCH] + stats[STAT_BUSY] +
@@ -575,6 +577,7 @@ void session_each_reason(const struct session *s, session_reason_fn visit, void 
 	u64 stats[NR_STATS];
 
 	bpf_stats(s->bpf, stats);
+	unwinding_stats(s->unwinding, stats);
 	for (u32 stat = STAT_FIRST_CUT; stat <= STAT_LAST_CUT; stat++)
 		if (stats[stat])
 			visit(stat_text[stat], stats[stat], ctx);

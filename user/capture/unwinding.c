@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "capture/walker.h"
 
 #define REFRESH_JVMS_NS (100 * NS_PER_MS)
 
@@ -21,6 +22,7 @@ struct unwinding {
 	struct jvms *jvms;
 	VEC(struct wanted) wanted;
 	u64 refreshed_ns;
+	u64 stats[NR_STATS]; /* of the walks done here */
 };
 
 int unwinding_new(const struct tables_sizes *sizes, const struct tables_fds *fds, struct jvms *jvms,
@@ -105,6 +107,40 @@ void unwinding_update(struct unwinding *u, struct processes *all)
 		u->refreshed_ns = now;
 		jvms_refresh(u->jvms, tell_layout, u);
 	}
+}
+
+static bool forget_wanted(struct unwinding *u, const struct process *p)
+{
+	vec_each(w, &u->wanted)
+		if (w->pid == p->pid && w->start_ns == p->start_ns) {
+			*w = u->wanted.at[--u->wanted.nr];
+			return true;
+		}
+	return false;
+}
+
+struct sample *unwinding_walk(struct unwinding *u, struct process *p, const struct sample *sample)
+{
+	const struct unwalked *kept = (const void *)(sample_words(sample) + sample->nr_kernel);
+	size_t bytes = sample->nr_user * sizeof(struct user_frame);
+	struct walked walked = { 0 };
+
+	if (sample->kind != RECORD_UNWALKED || bytes < sizeof(*kept) ||
+	    kept->stack_bytes > bytes - sizeof(*kept))
+		return NULL;
+	if (forget_wanted(u, p) || !tables_has_process(u->tables, p->pid, p->start_ns))
+		update(u, p);
+	walker_walk_kept(u->tables, p->pid, kept, &walked);
+	u->stats[walked.reason]++;
+	struct sample *out = walked_sample(&walked, sample, sample_words(sample));
+	walked_fini(&walked);
+	return out;
+}
+
+void unwinding_stats(const struct unwinding *u, u64 stats[NR_STATS])
+{
+	for (u32 i = 0; u && i < NR_STATS; i++)
+		stats[i] += u->stats[i];
 }
 
 const struct tables *unwinding_tables(const struct unwinding *u)

@@ -2,9 +2,11 @@
 /* Keeps the unwinder's tables true to what processes map and to what JVMs look like. */
 #pragma once
 
+#include "capture/inbox.h"
 #include "capture/tables.h"
 #include "jvm/jvms.h"
 #include "proc/process.h"
+#include "stat.h"
 
 struct unwinding;
 
@@ -20,6 +22,15 @@ void unwinding_want(struct unwinding *u, const struct process *p);
 void unwinding_forget(struct unwinding *u, const struct process *p);
 
 void unwinding_update(struct unwinding *u, struct processes *all);
+
+/*
+ * If the stack of the sample was kept for that (RECORD_UNWALKED): the sample with its frames, for
+ * the caller to free. Else NULL. `p` is the sample's process as it was at that time.
+ */
+struct sample *unwinding_walk(struct unwinding *u, struct process *p, const struct sample *kept);
+
+/* Adds why these walks ended to the counters of BPF. */
+void unwinding_stats(const struct unwinding *u, u64 stats[NR_STATS]);
 
 /* What it has told BPF, valid until unwinding_free. */
 const struct tables *unwinding_tables(const struct unwinding *u);

@@ -5,11 +5,16 @@
 #include "capture/walker.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/uio.h>
+
+#define STACK_MAX_BYTES (64ull << 20) /* above the sp of a kept stack nothing else is */
 
 struct walking {
 	const struct tables *tables;
 	pid_t pid;
+	const struct unwalked *kept; /* NULL if the process's memory is read */
+	u64 kept_sp;
 	u64 counters[NR_STATS];
 };
 
@@ -31,6 +36,15 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 
 static long bpf_probe_read_user(void *dst, __u32 size, const void *unsafe_ptr)
 {
+	const struct unwalked *kept = walking.kept;
+	u64 off = (u64)unsafe_ptr - walking.kept_sp;
+
+	if (kept && off < STACK_MAX_BYTES) {
+		if (off > kept->stack_bytes || size > kept->stack_bytes - off)
+			return -EFAULT;
+		memcpy(dst, (const char *)kept->stack + off, size);
+		return 0;
+	}
 	struct iovec local = { dst, size }, remote = { (void *)unsafe_ptr, size };
 	ssize_t got = process_vm_readv(walking.pid, &local, 1, &remote, 1, 0);
 
@@ -43,24 +57,6 @@ static const char *const rule_text[] = {
 #undef X
 };
 
-static void start(struct scratch *s, const struct unwind_proc *proc,
-		  const struct user_regs_struct *regs)
-{
-	s->walk.proc = *proc;
-	s->walk.tls = regs->fs_base;
-	s->walk.regs = (struct regs){
-		.pc = regs->rip,
-		.sp = regs->rsp,
-		.fp = regs->rbp,
-		.ax = regs->rax,
-		.bx = regs->rbx,
-		.dx = regs->rdx,
-		.r13 = regs->r13,
-		.r15 = regs->r15,
-	};
-	s->walk.is_leaf = 1;
-}
-
 /* Adds what the step appended to the sample: mostly one frame. */
 static void take_frames(const struct scratch *s, u32 from, struct walked_frame at,
 			struct walked *out)
@@ -72,18 +68,23 @@ static void take_frames(const struct scratch *s, u32 from, struct walked_frame a
 	}
 }
 
-int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct *regs,
-		struct walked *out)
+static void end(u32 stop, struct walked *out)
 {
-	const struct unwind_proc *proc = tables_proc(t, pid);
+	out->reason = stop;
+	out->stop = stat_text[stop];
+	out->is_complete = stop == STAT_ROOT;
+}
+
+static void walk(const struct unwind_proc *proc, const struct regs *regs, u64 tls,
+		 struct walked *out)
+{
+	auto_free struct scratch *s = xcalloc(1, sizeof(*s));
 	u32 stop = 0;
 
-	if (!proc)
-		return -ESRCH;
-	auto_free struct scratch *s = xcalloc(1, sizeof(*s));
-	walking.tables = t;
-	walking.pid = pid;
-	start(s, proc, regs);
+	s->walk.proc = *proc;
+	s->walk.regs = *regs;
+	s->walk.tls = tls;
+	s->walk.is_leaf = 1;
 	out->frames.nr = 0;
 	while (!stop) {
 		u32 nr = s->sample.nr_user;
@@ -93,9 +94,79 @@ int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct
 		at.rule = rule_text[s->walk.rule];
 		take_frames(s, nr, at, out);
 	}
-	out->stop = stat_text[stop];
-	out->is_complete = stop == STAT_ROOT;
+	end(stop, out);
+}
+
+int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct *user,
+		struct walked *out)
+{
+	const struct unwind_proc *proc = tables_proc(t, pid);
+	const struct regs regs = {
+		.pc = user->rip,
+		.sp = user->rsp,
+		.fp = user->rbp,
+		.ax = user->rax,
+		.bx = user->rbx,
+		.dx = user->rdx,
+		.r13 = user->r13,
+		.r15 = user->r15,
+	};
+
+	if (!proc)
+		return -ESRCH;
+	walking = (struct walking){ .tables = t, .pid = pid };
+	walk(proc, &regs, user->fs_base, out);
 	return 0;
+}
+
+static void follow_frame_pointers(const struct regs *regs, struct walked *out)
+{
+	struct walked_frame at = { .pc = regs->pc, .sp = regs->sp, .rule = "" };
+	u64 fp = regs->fp, words[2];
+
+	at.frame = (struct user_frame){ regs->pc, USER_FRAME_LEAF };
+	out->frames.nr = 0;
+	vec_push(&out->frames, at);
+	while (out->frames.nr < ABI_KERNEL_FRAMES && !(fp & 7) && fp >= at.sp &&
+	       !bpf_probe_read_user(words, sizeof(words), (const void *)fp) && words[1]) {
+		at.sp = fp + sizeof(words);
+		at.pc = words[1];
+		at.frame = (struct user_frame){ words[1], 0 };
+		vec_push(&out->frames, at);
+		fp = words[0];
+	}
+	end(STAT_FRAME_POINTERS, out);
+}
+
+void walker_walk_kept(const struct tables *t, pid_t pid, const struct unwalked *kept,
+		      struct walked *out)
+{
+	const struct unwind_proc *proc = tables_proc(t, pid);
+	struct regs regs;
+
+	memcpy(&regs, kept->regs, sizeof(regs));
+	walking = (struct walking){ .tables = t, .pid = pid, .kept = kept, .kept_sp = regs.sp };
+	if (proc)
+		walk(proc, &regs, kept->tls, out);
+	else
+		follow_frame_pointers(&regs, out);
+}
+
+struct sample *walked_sample(const struct walked *w, const struct sample *head, const void *kernel)
+{
+	size_t nr_kernel = head->nr_kernel, nr_user = w->frames.nr;
+	struct sample *s = xcalloc(1, sizeof(*s) + (nr_kernel + 2 * nr_user) * sizeof(u64));
+	u64 *words = (u64 *)(s + 1);
+
+	*s = *head;
+	s->kind = RECORD_SAMPLE;
+	s->nr_user = (u16)nr_user;
+	s->stop = (u16)w->reason;
+	memcpy(words, kernel, nr_kernel * sizeof(u64));
+	for (size_t i = 0; i < nr_user; i++)
+		memcpy(words + nr_kernel + 2 * i, &w->frames.at[i].frame,
+		       sizeof(struct user_frame));
+	return s;
 }
 
 void walked_fini(struct walked *w)

@@ -20,7 +20,8 @@ struct walked_frame {
 
 struct walked {
 	VEC(struct walked_frame) frames; /* leaf first */
-	const char *stop;                /* why they end */
+	u32 reason;                      /* why they end: enum stat */
+	const char *stop;                /* the same as a sentence */
 	bool is_complete;                /* the last one is the thread's root */
 };
 
@@ -30,4 +31,14 @@ struct walked {
  */
 int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct *regs,
 		struct walked *out);
+
+/*
+ * Walks a stack that was kept; other memory is read of the process, if it still runs. Where the
+ * tables do not know the process, by frame pointers.
+ */
+void walker_walk_kept(const struct tables *t, pid_t pid, const struct unwalked *kept,
+		      struct walked *out);
+
+/* A sample with these frames and what else `head` tells, for the caller to free. */
+struct sample *walked_sample(const struct walked *w, const struct sample *head, const void *kernel);
 void walked_fini(struct walked *w);
