@@ -23,10 +23,18 @@ struct memory_knobs {
 #define KNOBS_WAITS       2 /* offcpu and wall */
 #define KNOBS_HIERARCHIES 4 /* of control groups */
 
+/* Whether a process is sampled before one of the functions of --begin and --end was reached. */
+enum window {
+	WINDOW_NONE, /* there are no such functions */
+	WINDOW_CLOSED,
+	WINDOW_OPEN,
+};
+
 struct knobs {
 	__u32 include, exclude; /* the kinds of selectors in use: enum select */
 	__u32 nr_hierarchies;
 	__u32 hierarchies[KNOBS_HIERARCHIES]; /* as cgroup_key.subsys */
+	__u32 window;                         /* enum window */
 	__u32 debug;                          /* print to the trace pipe */
 	__u32 measure; /* time walks, and the kernel's by frame pointers next to them */
 	__u32 nr_cpus; /* that are possible */

@@ -14,6 +14,7 @@ struct target_cgroups_map target_cgroups SEC(".maps");
 struct waits_map waits SEC(".maps");
 struct pendings_map pendings SEC(".maps");
 struct costs_map costs SEC(".maps");
+struct windows_map windows SEC(".maps");
 struct hits_map hits SEC(".maps");
 struct memory_files_map memory_files SEC(".maps");
 struct memory_calls_map memory_calls SEC(".maps");

@@ -151,6 +151,15 @@ struct costs_map {
 };
 extern struct costs_map costs SEC(".maps");
 
+/* Processes that have reached a function of --begin (1) or --end (0) last. */
+struct windows_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u32); /* pid */
+	__type(value, u32);
+};
+extern struct windows_map windows SEC(".maps");
+
 /* Hits of events of which only every so many are sampled; key: the event. */
 struct hits_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -4,6 +4,7 @@
 
 #include "target.h"
 #include "task.h"
+#include "window.h"
 
 static __always_inline struct scratch *take_record(u32 slot, u32 cpu)
 {
@@ -29,6 +30,11 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 	struct task_struct *task = bpf_get_current_task_btf();
 	if (!target_is_wanted(task)) {
 		count(task->pid ? STAT_FILTERED : STAT_IDLE);
+		return NULL;
+	}
+
+	if (!window_is_open(task->tgid)) {
+		count(STAT_WINDOW);
 		return NULL;
 	}
 

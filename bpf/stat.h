@@ -9,6 +9,7 @@
 	X(SAMPLES, "samples taken")                                                        \
 	X(IDLE, "samples of the idle task, skipped")                                       \
 	X(FILTERED, "samples of processes that were not asked for, skipped")               \
+	X(WINDOW, "samples before --begin and after --end, skipped")                       \
 	X(RING_FULL, "samples lost: the ring buffer was full")                             \
 	X(EVENT_LOST, "process events lost: the ring buffer was full")                     \
 	X(NO_SCRATCH, "samples lost: a CPU without a scratch record")                      \

@@ -70,6 +70,8 @@ static bool is_asked_for(const char *program, const struct bpf_options *o)
 	for (const char *const *p = o->programs; *p; p++)
 		if (!strcmp(*p, program))
 			return true;
+	if (!strncmp(program, "window_", strlen("window_")))
+		return o->knobs.window != WINDOW_NONE;
 	return !strncmp(program, "proc_", strlen("proc_"));
 }
 

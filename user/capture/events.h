@@ -39,7 +39,9 @@ struct event_options {
 	u64 nativemem_interval; /* bytes; the same for allocations */
 	bool leaks;             /* nativemem: follow what is freed */
 	u64 leak_age_ns;        /* what is younger at the end is no leak */
-	bool only_targets;      /* probes only in the processes that are recorded */
+	const char *begin,
+		*end;      /* functions: samples only after the one, up to the other; or NULL */
+	bool only_targets; /* probes only in the processes that are recorded */
 };
 
 #define EVENTS_FREQ_MAX_HZ 10000

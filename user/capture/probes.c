@@ -115,6 +115,11 @@ void probes_leave(struct probes *p, const struct process *process)
 	*h = p->holders.at[--p->holders.nr];
 }
 
+u32 probes_nr_files(const struct probes *p)
+{
+	return p->nr_numbers;
+}
+
 /* The number + 1 of the file that holds the code, 0 if it has no probes. */
 static u64 file_of(const struct probes *p, const struct process *process, u64 addr)
 {

@@ -32,5 +32,8 @@ void probes_meet(struct probes *p, const struct process *process);
 /* The process has ended. */
 void probes_leave(struct probes *p, const struct process *process);
 
+/* How many files were found that can have them. */
+u32 probes_nr_files(const struct probes *p);
+
 /* Whether the code at both addresses of the process is in files that have probes, two of them. */
 bool probes_are_apart(const struct probes *p, const struct process *process, u64 a, u64 b);

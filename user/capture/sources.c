@@ -16,6 +16,7 @@
 #include "capture/event_kind.h"
 #include "capture/inbox.h"
 #include "capture/schedtext.h"
+#include "capture/window.h"
 
 struct source_probes {
 	u32 event;
@@ -60,6 +61,7 @@ void sources_configure(const struct events *events, const struct event_options *
 		       struct bpf_options *bpf)
 {
 	configure(events, o, &bpf->knobs);
+	window_configure(o, &bpf->knobs);
 	vec_each(e, &events->list) {
 		for (const char *const *name = e->kind->programs; *name; name++)
 			add_program(bpf, *name);
@@ -84,6 +86,7 @@ int sources_open(struct bpf *bpf, const struct events *events, const struct even
 		sources_close(s);
 		return err;
 	}
+	window_open(s);
 	*out = s;
 	return 0;
 }
@@ -140,6 +143,9 @@ int sources_start(struct sources *s)
 
 void sources_stop(struct sources *s)
 {
+	vec_each(p, &s->probes)
+		if (p->event == SOURCES_NO_EVENT)
+			window_tell(s->options, p->probes);
 	vec_each(c, &s->cpus)
 		cpus_stop(*c);
 	if (s->has_waits)

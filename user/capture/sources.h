@@ -77,7 +77,9 @@ void sources_add_link(struct sources *s, struct bpf_link *link);
 /* What attaching to the event's place gave: takes the link, or says why there is none. */
 int sources_take_link(struct sources *s, const struct event *e, int err, struct bpf_link *link);
 
-/* The probes of event `number`; they are the sources' from here on. */
+#define SOURCES_NO_EVENT ABI_EVENTS
+
+/* The probes of event `number` or of none; they are the sources' from here on. */
 void sources_add_probes(struct sources *s, u32 number, struct probes *probes);
 
 /* Records waits from sources_start to sources_stop; once for any number of events. */

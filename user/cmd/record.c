@@ -33,6 +33,10 @@
 #define ALLOC_INTERVAL_MIN     (4u << 10)
 #define ALLOC_INTERVAL_MAX     (128u << 20)
 
+/* HotSpot's functions between which its threads are brought to a safepoint; JDK 11 to 28. */
+#define TTSP_BEGIN "SafepointSynchronize::begin"
+#define TTSP_END   "RuntimeService::record_safepoint_synchronized"
+
 struct record {
 	/* Options. */
 	bool all, quiet, verbose, raw_names, help, measure, has_no_output;
@@ -42,7 +46,8 @@ struct record {
 	int nativemem_interval;
 	double duration_s, offcpu_min_ms, leak_age_s;
 	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
-	bool jvms;
+	bool jvms, ttsp;
+	const char *begin, *end;
 	/* What they mean. */
 	struct targets *targets;
 	struct events events;
@@ -150,12 +155,16 @@ static int choose_events(struct record *r)
 		return usage_error("--nativemem-interval %d: takes %d bytes or more, for a sample "
 				   "costs more than small allocations do",
 				   r->nativemem_interval, NATIVEMEM_INTERVAL_MIN);
+	if (r->ttsp && (r->begin || r->end))
+		return usage_error("--ttsp has its own --begin and --end");
 	if (r->leak_age_s > DURATION_MAX_S)
 		return usage_error("--leaks %g: takes seconds, up to a week", r->leak_age_s);
 	r->sampling = (struct event_options){
 		.nativemem_interval = (u64)r->nativemem_interval,
 		.leaks = r->leak_age_s >= 0,
 		.leak_age_ns = r->leak_age_s > 0 ? (u64)(r->leak_age_s * NS_PER_SEC) : 0,
+		.begin = r->ttsp ? TTSP_BEGIN : r->begin,
+		.end = r->ttsp ? TTSP_END : r->end,
 		.freq_hz = r->freq_hz,
 		.period = (u64)r->period,
 		.offcpu_min_ns = (u64)(r->offcpu_min_ms * NS_PER_MS),
@@ -225,6 +234,11 @@ static int parse(struct record *r, int argc, char **argv)
 		  "of nativemem: only what is older at the end and was not freed" },
 		{ 0, "alloc-interval", OPT_STRING, &r->alloc_interval, "BYTES",
 		  "one allocation in so many is sampled (512k)" },
+		{ 0, "begin", OPT_STRING, &r->begin, "FUNCTION",
+		  "a process's samples only from when it gets there" },
+		{ 0, "end", OPT_STRING, &r->end, "FUNCTION", "up to when it gets there" },
+		{ 0, "ttsp", OPT_BOOL, &r->ttsp, NULL,
+		  "only while a JVM waits for its threads to reach a safepoint" },
 		{ 'd', "duration", OPT_DOUBLE, &r->duration_s, "SEC",
 		  "stop after so many seconds" },
 		{ 'o', "output", OPT_STRING, &r->output, "FILE",
