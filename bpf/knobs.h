@@ -39,6 +39,8 @@ struct knobs {
 	__u32 measure; /* time walks, and the kernel's by frame pointers next to them */
 	__u32 nr_cpus; /* that are possible */
 	__u32 alloc_event;
+	char wait_for[ABI_COMM_LEN]; /* programs that are targets from when they begin; "" for none
+				      */
 	struct event_knobs events[ABI_EVENTS];
 	struct wait_knobs waits[KNOBS_WAITS];
 	struct memory_knobs memory;

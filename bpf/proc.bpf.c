@@ -53,6 +53,19 @@ int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+static __always_inline bool is_waited_for(struct task_struct *task)
+{
+	char comm[ABI_COMM_LEN] = {};
+
+	if (!knobs.wait_for[0])
+		return false;
+	BPF_CORE_READ_STR_INTO(&comm, task, comm);
+	for (u32 i = 0; i < ABI_COMM_LEN; i++)
+		if (comm[i] != knobs.wait_for[i])
+			return false;
+	return true;
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(proc_exec, struct task_struct *task)
 {
@@ -64,6 +77,8 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 	u32 *target = bpf_map_lookup_elem(&targets, &pid);
 	if (target)
 		*target &= ~(SELECT_JVM | SELECT_JVM << SELECT_EXCLUDE_SHIFT);
+	if (is_waited_for(task))
+		bpf_map_update_elem(&targets, &pid, &(u32){ SELECT_PID }, BPF_ANY);
 	send_process(RECORD_EXEC, task, NULL);
 	return 0;
 }

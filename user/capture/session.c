@@ -190,6 +190,8 @@ static void apply_exec(struct session *s, struct process *p, const struct proces
 {
 	copy_text(p->comm, sizeof(p->comm), r->comm);
 	p->is_target = r->is_wanted;
+	if (p->is_target && targets_begin(s->options.targets, p->pid))
+		s->started_ns = r->time_ns;
 	targets_set_jvm(s->options.targets, p->pid, p->is_jvm);
 	unwinding_forget(s->unwinding, p);
 	if (is_target(s, p))

@@ -20,6 +20,8 @@
 struct targets {
 	struct selectors selectors;
 	struct str text;
+	char wait_for[ABI_COMM_LEN];  /* "" for none */
+	bool has_begun;               /* what is waited for */
 	u32 include, exclude;         /* all their masks */
 	struct target_groups *groups; /* NULL if no selector is about them */
 	struct targets_fds fds;
@@ -147,6 +149,36 @@ void targets_add_pid(struct targets *t, pid_t pid)
 	targets_add(t, TARGET_PID, false, text.at, &why);
 }
 
+int targets_wait_for(struct targets *t, const char *comm, struct str *why)
+{
+	if (!*comm || strlen(comm) >= sizeof(t->wait_for)) {
+		str_addf(why, "takes the name of a program's file, of 1 to %zu bytes",
+			 sizeof(t->wait_for) - 1);
+		return -EINVAL;
+	}
+	memcpy(t->wait_for, comm, strlen(comm));
+	t->include |= SELECT_PID;
+	str_addf(&t->text, "%s--wait-for %s", t->text.len ? " " : "", comm);
+	return 0;
+}
+
+bool targets_are_waited_for(const struct targets *t)
+{
+	return t->wait_for[0] && !t->has_begun;
+}
+
+bool targets_begin(struct targets *t, pid_t pid)
+{
+	const struct selector s = { .kind = TARGET_PID, .number = (u32)pid };
+	bool is_first = targets_are_waited_for(t);
+
+	if (t->wait_for[0]) {
+		t->has_begun = true;
+		vec_push(&t->selectors.all, s);
+	}
+	return is_first;
+}
+
 int targets_exclude(struct targets *t, const char *text, struct str *why)
 {
 	size_t len = strcspn(text, "=");
@@ -186,7 +218,7 @@ pid_t targets_missing_pid(const struct targets *t)
 
 bool targets_have_ended(const struct targets *t)
 {
-	if (!(t->include & SELECT_PID))
+	if (!(t->include & SELECT_PID) || targets_are_waited_for(t))
 		return false;
 	vec_each(s, &t->selectors.all)
 		if (s->kind == TARGET_PID && !s->excludes && !is_gone(s))
@@ -196,6 +228,7 @@ bool targets_have_ended(const struct targets *t)
 
 void targets_configure(struct targets *t, struct bpf_options *options)
 {
+	memcpy(options->knobs.wait_for, t->wait_for, sizeof(t->wait_for));
 	options->knobs.include = t->include;
 	options->knobs.exclude = t->exclude;
 	if (!((t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & SELECT_CGROUP))

@@ -31,6 +31,18 @@ int targets_add(struct targets *t, enum target_kind kind, bool excludes, const c
 
 void targets_add_pid(struct targets *t, pid_t pid);
 
+/*
+ * Selects the programs of that name that begin from now on; -EINVAL after having said in `why` what
+ * is wrong with it.
+ */
+int targets_wait_for(struct targets *t, const char *comm, struct str *why);
+
+/* Whether none has begun. */
+bool targets_are_waited_for(const struct targets *t);
+
+/* One has; returns whether it is the first. */
+bool targets_begin(struct targets *t, pid_t pid);
+
 /* "KIND=TEXT", as --exclude takes it. */
 int targets_exclude(struct targets *t, const char *text, struct str *why);
 
@@ -43,7 +55,7 @@ const char *targets_text(const struct targets *t);
 /* A PID that is selected though there is no such process; 0 if there is none. */
 pid_t targets_missing_pid(const struct targets *t);
 
-/* Whether PIDs are selected and all those processes have ended. */
+/* Whether PIDs are selected or programs were waited for, and all those processes have ended. */
 bool targets_have_ended(const struct targets *t);
 
 /* Before the programs are loaded: what they have to know. */

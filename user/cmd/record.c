@@ -47,7 +47,7 @@ struct record {
 	double duration_s, offcpu_min_ms, leak_age_s;
 	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
 	bool jvms, ttsp;
-	const char *begin, *end;
+	const char *begin, *end, *wait_for;
 	/* What they mean. */
 	struct targets *targets;
 	struct events events;
@@ -84,6 +84,14 @@ static int choose_targets(struct record *r)
 	if (r->all && (targets_select(r->targets) || r->command))
 		return usage_error("-a profiles everything: leave out %s",
 				   r->command ? "the command" : targets_text(r->targets));
+	if (r->wait_for && (targets_select(r->targets) || r->all || r->command))
+		return usage_error("--wait-for %s: it selects the process; leave out %s",
+				   r->wait_for,
+				   r->command ? "the command"
+				   : r->all   ? "-a"
+					      : targets_text(r->targets));
+	if (r->wait_for && targets_wait_for(r->targets, r->wait_for, &why))
+		return usage_error("--wait-for %s: %s", r->wait_for, why.at);
 	vec_each(text, &r->excluded)
 		if (targets_exclude(r->targets, *text, &why))
 			return usage_error("--exclude %s: %s", *text, why.at);
@@ -234,6 +242,8 @@ static int parse(struct record *r, int argc, char **argv)
 		  "of nativemem: only what is older at the end and was not freed" },
 		{ 0, "alloc-interval", OPT_STRING, &r->alloc_interval, "BYTES",
 		  "one allocation in so many is sampled (512k)" },
+		{ 0, "wait-for", OPT_STRING, &r->wait_for, "PROGRAM",
+		  "record what begins under that name, from its first instruction" },
 		{ 0, "begin", OPT_STRING, &r->begin, "FUNCTION",
 		  "a process's samples only from when it gets there" },
 		{ 0, "end", OPT_STRING, &r->end, "FUNCTION", "up to when it gets there" },
@@ -307,10 +317,14 @@ static int open_signals(void)
 }
 
 /* From the first signal on, a second one ends the program at once. */
-static void let_signals_kill(void)
+static void let_signals_kill(const struct record *r)
 {
+	struct signalfd_siginfo first;
 	sigset_t none;
 
+	/* Else it would still be pending, and kill. */
+	if (read(r->signal_fd, &first, sizeof(first)) < 0)
+		log_debug("the recording ended without a signal");
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -327,6 +341,8 @@ static void run(struct record *r)
 			{ .fd = r->command ? r->child.pidfd : -1, .events = POLLIN },
 			{ .fd = session_fd(r->session), .events = POLLIN },
 		};
+		if (targets_are_waited_for(r->targets))
+			start_ns = time_mono_ns();
 		u64 elapsed_ns = time_mono_ns() - start_ns;
 		int timeout_ms = SESSION_TICK_MS;
 		if (limit_ns && elapsed_ns >= limit_ns)
@@ -386,7 +402,7 @@ static int record(struct record *r)
 	if (try_output(r) || check_pids(r) || start(r))
 		return EXIT_FAILED;
 	run(r);
-	let_signals_kill();
+	let_signals_kill(r);
 	session_stop(r->session);
 	profile_name_frames(session_profile(r->session), r->raw_names ? NAMES_RAW : NAMES_SHOWN);
 	if (transforming_apply(&r->transforms, r->format, session_profile(r->session)) ||
