@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `sysflame record` was asked for. */
+#include "cmd/record_options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "cmd/transforming.h"
+#include "profile/names.h"
+
+#define RING_MAX_KB            (64 << 10)
+#define DURATION_MAX_S         (7 * 24 * 3600)
+#define OFFCPU_MIN_MAX_MS      4000
+#define NATIVEMEM_INTERVAL_MIN (1u << 10)
+#define ALLOC_INTERVAL_MIN     (4u << 10)
+#define INTERVAL_MAX           (128u << 20)
+
+/* HotSpot's functions between which its threads are brought to a safepoint; JDK 11 to 28. */
+#define TTSP_BEGIN "SafepointSynchronize::begin"
+#define TTSP_END   "RuntimeService::record_safepoint_synchronized"
+
+#define usage_error(...) (log_error(__VA_ARGS__), -EINVAL)
+
+static const char *const target_options[NR_TARGET_KINDS] = {
+	[TARGET_PID] = "-p",     [TARGET_COMM] = "--comm",     [TARGET_USER] = "--user",
+	[TARGET_JVM] = "--jvms", [TARGET_CGROUP] = "--cgroup",
+};
+
+static int choose_targets(struct record_options *o)
+{
+	auto_str struct str why = { 0 };
+
+	o->targets = targets_new();
+	if (o->jvms)
+		targets_add(o->targets, TARGET_JVM, false, "", &why);
+	for (enum target_kind kind = 0; kind < NR_TARGET_KINDS; kind++)
+		vec_each(text, &o->selected[kind])
+			if (targets_add(o->targets, kind, false, *text, &why))
+				return usage_error("%s %s: %s", target_options[kind], *text,
+						   why.at);
+	if (o->all && (targets_select(o->targets) || o->command))
+		return usage_error("-a profiles everything: leave out %s",
+				   o->command ? "the command" : targets_text(o->targets));
+	if (o->wait_for && (targets_select(o->targets) || o->all || o->command))
+		return usage_error("--wait-for %s: it selects the process; leave out %s",
+				   o->wait_for,
+				   o->command ? "the command"
+				   : o->all   ? "-a"
+					      : targets_text(o->targets));
+	if (o->wait_for && targets_wait_for(o->targets, o->wait_for, &why))
+		return usage_error("--wait-for %s: %s", o->wait_for, why.at);
+	vec_each(text, &o->excluded)
+		if (targets_exclude(o->targets, *text, &why))
+			return usage_error("--exclude %s: %s", *text, why.at);
+	return 0;
+}
+
+static int choose_format(struct record_options *o)
+{
+	o->has_no_output = !o->output;
+	if (!o->output)
+		o->output = "flame.html";
+	o->format = o->format_name ? format_by_name(o->format_name) : format_by_path(o->output);
+	if (o->format)
+		return 0;
+	if (o->format_name)
+		return usage_error("--format %s: not known; report --help lists the formats",
+				   o->format_name);
+	return usage_error("-o %s: the name does not tell the format; end it in .html or .txt, or "
+			   "name one by --format",
+			   o->output);
+}
+
+static int choose_agent(struct record_options *o)
+{
+	static const char *const names[] = {
+		[AGENT_AUTO] = "auto",
+		[AGENT_ALWAYS] = "always",
+		[AGENT_NEVER] = "never",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(o->agent_name, names[i])) {
+			o->agent = (enum agent_mode)i;
+			return 0;
+		}
+	return usage_error("--agent %s: takes auto, always or never", o->agent_name);
+}
+
+/* "524288", "512k" or "1m". */
+static int parse_bytes(const char *option, const char *text, u64 min, u64 *out)
+{
+	char *end;
+	u64 bytes = strtoull(text, &end, 10);
+	unsigned shift = *end == 'k' || *end == 'K' ? 10 : *end == 'm' || *end == 'M' ? 20 : 0;
+
+	if (text[0] < '0' || text[0] > '9' || end[shift > 0] || bytes > INTERVAL_MAX)
+		return usage_error("%s %s: takes bytes, as in 524288, 512k or 1m", option, text);
+	bytes <<= shift;
+	if (bytes < min || bytes > INTERVAL_MAX)
+		return usage_error("%s %s: takes %lluk to %um; less would stall the program, as "
+				   "every allocation has a sample",
+				   option, text, (unsigned long long)min >> 10, INTERVAL_MAX >> 20);
+	*out = bytes;
+	return 0;
+}
+
+static int choose_events(struct record_options *o)
+{
+	auto_str struct str why = { 0 };
+
+	if (o->period < 0)
+		return usage_error("--period %d: takes a number from 1 on", o->period);
+	if (o->offcpu_min_ms < 1e-6 || o->offcpu_min_ms > OFFCPU_MIN_MAX_MS)
+		return usage_error("--offcpu-min %g: takes milliseconds, up to %d",
+				   o->offcpu_min_ms, OFFCPU_MIN_MAX_MS);
+	if (o->ttsp && (o->begin || o->end))
+		return usage_error("--ttsp has its own --begin and --end");
+	if (o->leak_age_s > DURATION_MAX_S)
+		return usage_error("--leaks %g: takes seconds, up to a week", o->leak_age_s);
+	o->sampling = (struct event_options){
+		.leaks = o->leak_age_s >= 0,
+		.leak_age_ns = o->leak_age_s > 0 ? (u64)(o->leak_age_s * NS_PER_SEC) : 0,
+		.begin = o->ttsp ? TTSP_BEGIN : o->begin,
+		.end = o->ttsp ? TTSP_END : o->end,
+		.freq_hz = o->freq_hz,
+		.period = (u64)o->period,
+		.offcpu_min_ns = (u64)(o->offcpu_min_ms * NS_PER_MS),
+		.agent_path = o->agent_path,
+	};
+	int err = parse_bytes("--alloc-interval", o->alloc_interval, ALLOC_INTERVAL_MIN,
+			      &o->sampling.alloc_interval)
+			  ?: parse_bytes("--nativemem-interval", o->nativemem_interval,
+					 NATIVEMEM_INTERVAL_MIN, &o->sampling.nativemem_interval);
+	if (err)
+		return err;
+	err = events_parse(o->event_list, &o->sampling, &o->events, &why);
+	if (err)
+		log_error("%s", why.at);
+	else if (o->events.list.nr > 1 && !strcmp(o->format->name, "collapsed"))
+		log_warn("%s will hold %s only: that format has one value; html has them all",
+			 o->output, o->events.list.at[0].name);
+	return err;
+}
+
+static int check(struct record_options *o)
+{
+	if (o->freq_hz < 1 || o->freq_hz > EVENTS_FREQ_MAX_HZ)
+		return usage_error("-F %d: takes 1 to %d samples per second", o->freq_hz,
+				   EVENTS_FREQ_MAX_HZ);
+	if (o->duration_s < 0 || o->duration_s > DURATION_MAX_S)
+		return usage_error("-d %g: takes seconds, up to a week", o->duration_s);
+	if (o->ring_kb < 0 || o->ring_kb > RING_MAX_KB)
+		return usage_error("--ring %d: takes 1 to %d KB", o->ring_kb, RING_MAX_KB);
+	if (strcmp(o->by, "process") && strcmp(o->by, "none"))
+		return usage_error("--by %s: takes process or none", o->by);
+	if (o->selected[TARGET_PID].nr && o->command)
+		return usage_error("-p and a command exclude each other");
+	return choose_targets(o) ?: choose_format(o) ?: choose_agent(o) ?: choose_events(o) ?:
+	       transforming_parse(&o->transform_words, &o->transforms);
+}
+
+static void help(const struct opt *opts, size_t nr)
+{
+	puts("usage: sysflame record [OPTION..] [-- COMMAND ARG..]\n\n"
+	     "Samples every CPU and writes a flame graph; without -d until Ctrl-C or until the\n"
+	     "command ends. Without -o it writes flame.html and prints the hottest methods.\n");
+	opt_help(opts, nr);
+}
+
+typedef VEC(struct opt) opt_table;
+
+static void add_opts(opt_table *t, const struct opt *opts, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		vec_push(t, opts[i]);
+}
+
+/* Who is recorded. */
+static void add_targets(opt_table *t, struct record_options *o)
+{
+	const struct opt opts[] = {
+		{ 'a', "all", OPT_BOOL, &o->all, NULL, "the whole node (the default)" },
+		{ 'p', "pid", OPT_LIST, &o->selected[TARGET_PID], "PID,..",
+		  "only these and their children" },
+		{ 0, "comm", OPT_LIST, &o->selected[TARGET_COMM], "NAME,..",
+		  "only processes of these names" },
+		{ 0, "user", OPT_LIST, &o->selected[TARGET_USER], "USER,..",
+		  "only processes of these users" },
+		{ 0, "jvms", OPT_BOOL, &o->jvms, NULL, "only JVMs" },
+		{ 0, "cgroup", OPT_LIST, &o->selected[TARGET_CGROUP], "PATH",
+		  "only what is in this control group or below" },
+		{ 0, "exclude", OPT_LIST, &o->excluded, "KIND=VALUE",
+		  "not pid=, comm=, user=, cgroup=.. or jvms; may be repeated" },
+		{ 0, "wait-for", OPT_STRING, &o->wait_for, "PROGRAM",
+		  "record what begins under that name, from its first instruction" },
+	};
+
+	add_opts(t, opts, ARRAY_SIZE(opts));
+}
+
+/* What, and how. */
+static void add_sampling(opt_table *t, struct record_options *o)
+{
+	const struct opt opts[] = {
+		{ 'e', "event", OPT_STRING, &o->event_list, "EVENT,..",
+		  "what to sample: cpu, offcpu, wall, ..; sysflame events lists them" },
+		{ 'F', "freq", OPT_INT, &o->freq_hz, "HZ", "samples per second and CPU (99)" },
+		{ 0, "period", OPT_INT, &o->period, "N", "instead of -F: a sample every N events" },
+		{ 0, "offcpu-min", OPT_DOUBLE, &o->offcpu_min_ms, "MS",
+		  "shorter waits are sampled, the others recorded (1)" },
+		{ 0, "nativemem-interval", OPT_STRING, &o->nativemem_interval, "N",
+		  "of nativemem: a sample every so many bytes (512k)" },
+		{ 0, "leaks", OPT_DOUBLE, &o->leak_age_s, "SEC",
+		  "of nativemem: only what is older at the end and was not freed" },
+		{ 0, "alloc-interval", OPT_STRING, &o->alloc_interval, "BYTES",
+		  "of alloc: a sample every so many (512k)" },
+		{ 0, "begin", OPT_STRING, &o->begin, "FUNCTION",
+		  "a process's samples only from when it gets there" },
+		{ 0, "end", OPT_STRING, &o->end, "FUNCTION", "up to when it gets there" },
+		{ 0, "ttsp", OPT_BOOL, &o->ttsp, NULL,
+		  "only while a JVM waits for its threads to reach a safepoint" },
+		{ 'd', "duration", OPT_DOUBLE, &o->duration_s, "SEC",
+		  "stop after so many seconds" },
+		{ 0, "agent", OPT_STRING, &o->agent_name, "WHEN",
+		  "name Java by an agent: auto, always, never" },
+		{ 0, "agent-path", OPT_STRING, &o->agent_path, "FILE", "where libjvmmap.so is" },
+		{ 0, "ring", OPT_INT, &o->ring_kb, "KB", "size of the ring buffer (by the CPUs)" },
+		{ 0, "measure", OPT_BOOL, &o->measure, NULL, "tell what sampling itself costs" },
+	};
+
+	add_opts(t, opts, ARRAY_SIZE(opts));
+}
+
+/* What becomes of it. */
+static void add_output(opt_table *t, struct record_options *o)
+{
+	const struct opt opts[] = {
+		{ 'o', "output", OPT_STRING, &o->output, "FILE",
+		  "flame.html; - is standard output" },
+		{ 0, "format", OPT_STRING, &o->format_name, "F", "html, svg, ... (by the name)" },
+		{ 0, "by", OPT_STRING, &o->by, "LEVEL", "under the root: process (default), none" },
+		RAW_NAMES_OPT(&o->raw_names),
+		TRANSFORM_OPT(&o->transform_words),
+		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL, "no live line, no summary" },
+		{ 'v', "verbose", OPT_BOOL, &o->verbose, NULL, "tell more of what is going on" },
+		{ 'h', "help", OPT_BOOL, &o->help, NULL, "this text" },
+	};
+
+	add_opts(t, opts, ARRAY_SIZE(opts));
+}
+
+static int parse_table(const opt_table *t, struct record_options *o, int argc, char **argv)
+{
+	int next = opt_parse(t->at, t->nr, argc, argv);
+
+	if (next < 0)
+		return next;
+	if (o->help) {
+		help(t->at, t->nr);
+		return 1;
+	}
+	if (next < argc && strcmp(argv[next - 1], "--"))
+		return usage_error("%s: unexpected; a command to profile follows --", argv[next]);
+	o->command = next < argc ? argv + next : NULL;
+	log_set_level(o->verbose ? LOG_DEBUG : o->quiet ? LOG_ERROR : LOG_INFO);
+	return check(o);
+}
+
+int record_options_parse(struct record_options *o, int argc, char **argv)
+{
+	opt_table t = { 0 };
+
+	add_targets(&t, o);
+	add_sampling(&t, o);
+	add_output(&t, o);
+	int done = parse_table(&t, o, argc, argv);
+	vec_fini(&t);
+	return done;
+}
+
+struct record_options record_options_default(void)
+{
+	return (struct record_options){
+		.event_list = "cpu",
+		.offcpu_min_ms = 1,
+		.nativemem_interval = "512k",
+		.leak_age_s = -1,
+		.alloc_interval = "512k",
+		.by = "process",
+		.agent_name = "auto",
+		.freq_hz = 99,
+	};
+}
+
+void record_options_fini(struct record_options *o)
+{
+	targets_free(o->targets);
+	for (size_t i = 0; i < NR_TARGET_KINDS; i++)
+		vec_fini(&o->selected[i]);
+	vec_fini(&o->excluded);
+	vec_fini(&o->transform_words);
+	transforms_fini(&o->transforms);
+	events_fini(&o->events);
+}
