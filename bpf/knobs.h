@@ -20,8 +20,8 @@ struct memory_knobs {
 	__u32 event;
 };
 
-#define KNOBS_WAITS       2 /* offcpu and wall */
-#define KNOBS_HIERARCHIES 4 /* of control groups */
+#define KNOBS_WAITS       2  /* offcpu and wall */
+#define KNOBS_HIERARCHIES 12 /* of control groups */
 
 /* Whether a process is sampled before one of the functions of --begin and --end was reached. */
 enum window {

@@ -33,25 +33,29 @@ static __always_inline u32 masks_by_process(struct task_struct *task)
 	return masks;
 }
 
-/* A group selects all that is below it, so that groups made later are judged right. */
-static u32 masks_by_hierarchy(struct task_struct *task, u32 subsys)
+/*
+ * What the groups of a hierarchy say, from the thread's up: a group selects all that is below it,
+ * so that groups made later are judged right. A global function, which the verifier looks at once;
+ * so it takes the css_set as a mere number.
+ */
+__noinline u32 target_masks_of_groups(u64 css_set, u32 subsys)
 {
-	struct css_set *set = task->cgroups;
-	struct cgroup *group;
+	struct css_set *set = (void *)css_set;
+	struct cgroup *group = NULL;
 	u32 masks = 0;
 
 	if (subsys == CGROUP_UNIFIED) {
-		group = set->dfl_cgrp;
+		group = BPF_CORE_READ(set, dfl_cgrp);
 	} else {
-		struct cgroup_subsys_state *state = set->subsys[subsys];
-		group = state ? state->cgroup : NULL;
+		struct cgroup_subsys_state *state = NULL;
+		bpf_core_read(&state, sizeof(state), &set->subsys[subsys & 63]);
+		group = BPF_CORE_READ(state, cgroup);
 	}
 	for (u32 i = 0; i < CGROUP_DEPTH && group; i++) {
-		struct cgroup_key key = { .id = group->kn->id, .subsys = subsys };
-		struct cgroup_subsys_state *parent = group->self.parent;
+		struct cgroup_key key = { .id = BPF_CORE_READ(group, kn, id), .subsys = subsys };
 
 		masks |= mask_at(&target_cgroups, &key);
-		group = parent ? parent->cgroup : NULL;
+		group = BPF_CORE_READ(group, self.parent, cgroup);
 	}
 	return masks;
 }
@@ -65,7 +69,8 @@ __hidden bool target_is_wanted(struct task_struct *task)
 	if (!knobs.include && !knobs.exclude)
 		return true;
 	masks = masks_by_process(task);
+	u64 set = (u64)BPF_CORE_READ(task, cgroups);
 	for (u32 i = 0; i < KNOBS_HIERARCHIES && i < knobs.nr_hierarchies; i++)
-		masks |= masks_by_hierarchy(task, knobs.hierarchies[i]);
+		masks |= target_masks_of_groups(set, knobs.hierarchies[i]);
 	return (masks & knobs.include) == knobs.include && !(masks & knobs.exclude);
 }

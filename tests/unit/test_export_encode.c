@@ -111,11 +111,16 @@ static void add_random(struct profile *p, const u32 *seeds, size_t nr)
 					     frames_intern(p->frames, seed >> 20 & 7, name,
 							   seed >> 16 & 3 ? "" : "lib"));
 		}
-		struct labels labels = { seed >> 8 & 3, seed >> 5 & 7, seed & 1 ? "java" : "c",
-					 seed & 2 ? "main" : "" };
+		struct labels labels = {
+			.pid = seed >> 8 & 3,
+			.tid = seed >> 5 & 7,
+			.comm = seed & 1 ? "java" : "c",
+			.thread = seed & 2 ? "main" : "",
+			.pod = seed & 4 ? "web" : NULL,
+		};
 		u32 type = seed >> 4 & 1;
 		if (type) /* labels are those of the first type only */
-			labels = (struct labels){ .comm = "", .thread = "" };
+			labels = (struct labels){ 0 };
 		profile_add(p, node, profile_intern_labels(p, &labels), type, seed % 5);
 	}
 }
@@ -175,12 +180,24 @@ static void a_decoded_body_is_encoded_to_the_same_bytes(void **state)
 	a->start_wall_ns = 1763640000123456789ull;
 	a->rate_hz = 99;
 	profile_note(a, "lost", "samples lost", 3);
-	struct labels labels = { 7, 8, "java", "exec-1" };
+	const struct labels labels = {
+		.pid = 7,
+		.tid = 8,
+		.comm = "java",
+		.thread = "exec-1",
+		.state = "sleeping",
+		.container_id = "0123456789ab",
+		.pod = "web-7d",
+	};
 	profile_add(a, 1, profile_intern_labels(a, &labels), 0, 11);
 	struct str body_a = body_of(a);
 	assert_int_equal(body_decode((u8 *)body_a.at, body_a.len, b, &why), 0);
 	struct str body_b = body_of(b);
 	assert_same_bytes(&body_a, &body_b);
+	bool is_there = false;
+	vec_each(l, &b->labels)
+		is_there |= !strcmp(l->pod, "web-7d") && !strcmp(l->state, "sleeping");
+	assert_true(is_there);
 	profile_free(a);
 	profile_free(b);
 	str_fini(&why);

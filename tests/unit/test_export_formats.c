@@ -42,9 +42,9 @@ static struct profile *random_profile(u32 seed)
 					     frames_intern(p->frames, next(&seed) % NR_FRAME_KINDS,
 							   name, module));
 		}
-		struct labels labels = { next(&seed) % 3, next(&seed) % 4,
-					 next(&seed) & 1 ? "java" : "",
-					 next(&seed) & 1 ? "t 1" : "" };
+		struct labels labels = { .pid = next(&seed) % 3, .tid = next(&seed) % 4 };
+		for (enum label i = 0; i < NR_LABELS; i++)
+			labels.text[i] = next(&seed) & 1 ? label_names[i].key : "";
 		profile_add(p, node, profile_intern_labels(p, &labels), next(&seed) % nr_types,
 			    next(&seed) % 1000);
 	}
@@ -92,8 +92,10 @@ static void add_stack_text(const struct profile *p, const struct weight *w, stru
 {
 	const struct labels *l = &p->labels.at[w->labels];
 
-	str_addf(s, "%s/%s %u %u '%s' '%s'", p->types.at[w->type].name, p->types.at[w->type].unit,
-		 l->pid, l->tid, l->comm, l->thread);
+	str_addf(s, "%s/%s %u %u", p->types.at[w->type].name, p->types.at[w->type].unit, l->pid,
+		 l->tid);
+	for (enum label i = 0; i < NR_LABELS; i++)
+		str_addf(s, " '%s'", l->text[i]);
 	for (node_id n = w->node; n; n = p->nodes.at[n].parent) {
 		const struct frame *f = frames_get(p->frames, p->nodes.at[n].frame);
 		str_addf(s, ";%s|%s|%d", f->name, f->module, f->kind);

@@ -33,6 +33,32 @@ static void of_nested_containers_the_inner_one_counts(void **state)
 	finds("0::/docker/" OTHER "/docker/" ID "\n", ID);
 }
 
+static void ids_of_ecs_have_a_number_behind(void **state)
+{
+	finds("0::/ecs/0f0e0d0c0b0a09080706050403020100-4052634861/0123456789abcdef0123456789abcdef"
+	      "-1234567890\n",
+	      "0123456789abcdef0123456789abcdef-1234567890");
+	char found[CONTAINER_ID_LEN + 1];
+	assert_false(cgroup_container_parse("/0123456789abcdef0123456789abcdef-x", found));
+	assert_false(cgroup_container_parse("/0123456789abcdef0123456789abcdef-", found));
+}
+
+static void the_uid_of_a_pod_is_found_with_both_separators(void **state)
+{
+	char uid[POD_UID_LEN + 1] = "untouched";
+
+	assert_false(cgroup_pod_parse("0::/podruntime/kubelet\n", uid));
+	assert_false(cgroup_pod_parse("/pod11111111-2222-3333-4444-5555555555556/", uid));
+	assert_string_equal(uid, "untouched");
+	assert_true(cgroup_pod_parse(
+		"0::/kubepods.slice/kubepods-pod11111111_2222_3333_4444_555555555555.slice/x",
+		uid));
+	assert_string_equal(uid, "11111111-2222-3333-4444-555555555555");
+	assert_true(cgroup_pod_parse(
+		"/kubepods/burstable/podaaaaaaaa-2222-3333-4444-555555555555/" ID, uid));
+	assert_string_equal(uid, "aaaaaaaa-2222-3333-4444-555555555555");
+}
+
 static void what_is_shorter_or_longer_is_no_id(void **state)
 {
 	char found[CONTAINER_ID_LEN + 1] = "untouched";
@@ -95,6 +121,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_id_is_found_as_every_runtime_writes_it),
 		cmocka_unit_test(of_nested_containers_the_inner_one_counts),
+		cmocka_unit_test(ids_of_ecs_have_a_number_behind),
+		cmocka_unit_test(the_uid_of_a_pod_is_found_with_both_separators),
 		cmocka_unit_test(what_is_shorter_or_longer_is_no_id),
 		cmocka_unit_test(mounts_of_both_versions_are_read_version_2_first),
 		cmocka_unit_test(

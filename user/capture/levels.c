@@ -2,41 +2,142 @@
 /* Where a sample stands in the profile. */
 #include "capture/levels.h"
 
-#include "base/str.h"
+#include <errno.h>
+#include <string.h>
+
+#include "abi.h"
+
+#define ID_SHOWN 12 /* digits of a container's id, as its runtime shows them */
+
+static const char *const level_names[NR_LEVELS] = {
+	[LEVEL_PROCESS] = "process", [LEVEL_THREAD] = "thread", [LEVEL_CONTAINER] = "container",
+	[LEVEL_POD] = "pod",         [LEVEL_HOST] = "host",
+};
+
+void levels_add(struct level_list *list, enum level level)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		if (list->at[i] == level)
+			return;
+	list->at[list->nr++] = level;
+}
+
+static int parse_one(const char *text, size_t len, struct level_list *out)
+{
+	for (enum level level = 0; level < NR_LEVELS; level++)
+		if (strlen(level_names[level]) == len && !strncmp(text, level_names[level], len)) {
+			levels_add(out, level);
+			return 0;
+		}
+	return -EINVAL;
+}
+
+int levels_parse(const char *text, struct level_list *out, struct str *why)
+{
+	out->nr = 0;
+	if (!strcmp(text, "none"))
+		return 0;
+	for (;; text++) {
+		size_t len = strcspn(text, ",");
+		if (parse_one(text, len, out)) {
+			str_addf(why, "takes none, or of process, thread, container, pod and host "
+				      "those that are to be levels, separated by commas");
+			return -EINVAL;
+		}
+		text += len;
+		if (!*text)
+			return 0;
+	}
+}
+
+static const char *const states[NR_STATES] = {
+	[STATE_RUNNING] = "running", [STATE_RUNNABLE] = "runnable", [STATE_SLEEPING] = "sleeping",
+	[STATE_DISK] = "disk",       [STATE_STOPPED] = "stopped",   [STATE_IDLE] = "idle",
+};
+
+/* Brackets set apart what is no name. */
+static void add_name(struct str *out, enum level level, const struct labels *of, const char *host)
+{
+	switch (level) {
+	case LEVEL_PROCESS:
+		str_addf(out, "%s-%u", of->comm, of->pid);
+		break;
+	case LEVEL_THREAD:
+		str_addf(out, "%s-%u", of->thread, of->tid);
+		break;
+	case LEVEL_CONTAINER:
+		if (!of->container_id)
+			str_add(out, "[no container]");
+		else if (*of->container)
+			str_add(out, of->container);
+		else
+			str_addf(out, "%.*s", ID_SHOWN, of->container_id);
+		break;
+	case LEVEL_POD:
+		if (!of->pod_uid || !*of->pod_uid)
+			str_add(out, "[no pod]");
+		else if (*of->pod)
+			str_addf(out, "%s/%s", of->namespace, of->pod);
+		else
+			str_add(out, of->pod_uid);
+		break;
+	default:
+		str_add(out, host);
+	}
+}
 
 static node_id group(struct levels *l, node_id parent, const char *name)
 {
 	return profile_child(l->profile, parent, symbolizer_group(l->symbolizer, name));
 }
 
-static const char *const state_names[NR_STATES] = {
-	[STATE_RUNNING] = "[running]",   [STATE_RUNNABLE] = "[runnable]",
-	[STATE_SLEEPING] = "[sleeping]", [STATE_DISK] = "[disk]",
-	[STATE_STOPPED] = "[stopped]",   [STATE_IDLE] = "[idle]",
-};
-
-node_id levels_node(struct levels *l, const struct process *p, const struct sample *sample,
-		    bool by_state)
+static node_id node_of(struct levels *l, const struct labels *labels)
 {
-	const char *state = sample->state < NR_STATES ? state_names[sample->state] : NULL;
-	auto_str struct str name = { 0 };
 	node_id node = 0;
 
-	if (l->by_process) {
-		str_addf(&name, "%s-%d", p->comm, (int)p->pid);
+	for (size_t i = 0; i < l->list.nr; i++) {
+		auto_str struct str name = { 0 };
+		add_name(&name, l->list.at[i], labels, l->profile->host);
 		node = group(l, node, name.at);
 	}
-	return by_state && state ? group(l, node, state) : node;
+	if (labels->state) {
+		auto_str struct str name = { 0 };
+		str_addf(&name, "[%s]", labels->state);
+		node = group(l, node, name.at);
+	}
+	return node;
 }
 
-labels_id levels_labels(struct levels *l, const struct process *p, const struct sample *sample)
+/* The kernel keeps 15 bytes of a thread's name, a JVM all of it. */
+static const char *thread_name(struct levels *l, const struct process *p,
+			       const struct sample *sample)
 {
+	const char *full = p->is_jvm ? jvms_thread_name(l->jvms, p->pid, p->start_ns,
+							(pid_t)sample->task.tid, sample->comm)
+				     : NULL;
+
+	return full ?: sample->comm;
+}
+
+bool levels_place(struct levels *l, struct process *p, const struct sample *sample, bool by_state,
+		  struct place *out)
+{
+	const struct container *c = process_container(p, l->containers);
 	const struct labels labels = {
 		.pid = sample->task.pid,
 		.tid = sample->task.tid,
 		.comm = p->comm,
-		.thread = sample->comm,
+		.thread = thread_name(l, p, sample),
+		.state = by_state && sample->state < NR_STATES ? states[sample->state] : NULL,
+		.container_id = c ? c->id : NULL,
+		.container = c ? c->name : NULL,
+		.namespace = c ? c->namespace : NULL,
+		.pod = c ? c->pod : NULL,
+		.pod_uid = c ? c->pod_uid : NULL,
 	};
 
-	return profile_intern_labels(l->profile, &labels);
+	if (l->thread && regexec(l->thread, labels.thread, 0, NULL, 0))
+		return false;
+	*out = (struct place){ node_of(l, &labels), profile_intern_labels(l->profile, &labels) };
+	return true;
 }

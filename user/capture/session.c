@@ -39,6 +39,7 @@ struct session {
 	struct sources *sources;
 	struct sideband *sideband;
 	struct processes *processes;
+	struct containers *containers;
 	struct jvms *jvms;
 	struct agents *agents;
 	struct unwinding *unwinding;
@@ -55,17 +56,22 @@ struct session {
 	raw_frames user;   /* of the sample in hand */
 	u64 started_ns, first_sample_ns, followed_ns;
 	u64 nr_frames, nr_named;
-	u64 nr_selected;                /* processes, when recording began */
+	u64 nr_other_threads;           /* samples that options.thread leaves out */
 	u64 nr_pending, nr_pending_cut; /* samples of threads that waited at the end */
 	struct dict jvms_seen;          /* of what was to be sampled */
 };
 
-static void add_to_profile(struct session *s, const struct process *p, const struct sample *sample,
+static void add_to_profile(struct session *s, struct process *p, const struct sample *sample,
 			   const frame_list *frames)
 {
 	bool by_state = sources_by_state(s->sources, sample->event);
-	node_id node = levels_node(&s->levels, p, sample, by_state);
+	struct place place;
 
+	if (!levels_place(&s->levels, p, sample, by_state, &place)) {
+		s->nr_other_threads++;
+		return;
+	}
+	node_id node = place.node;
 	for (size_t i = frames->nr; i-- > 0;) {
 		s->nr_frames++;
 		s->nr_named += symbolizer_is_named(s->symbolizer, frames->at[i]);
@@ -73,7 +79,7 @@ static void add_to_profile(struct session *s, const struct process *p, const str
 	}
 	struct held_weight weight = {
 		.node = node,
-		.labels = levels_labels(&s->levels, p, sample),
+		.labels = place.labels,
 		.type = s->types[sample->event],
 		.value = sample->weight,
 	};
@@ -305,40 +311,6 @@ void session_tick(struct session *s)
 	}
 }
 
-static void select_jvm(struct process *p, void *ctx)
-{
-	struct session *s = ctx;
-
-	if (p->is_jvm)
-		targets_set_jvm(s->options.targets, p->pid, true);
-}
-
-static void select_process(const struct task_id *id, void *ctx)
-{
-	struct session *s = ctx;
-	struct process *p = processes_find(s->processes, (pid_t)id->pid, id->start_ns);
-
-	s->nr_selected++;
-	if (p)
-		p->is_target = true;
-}
-
-/* Asks the programs which of the running processes are to be sampled. */
-static int select_processes(struct session *s)
-{
-	struct targets *targets = s->options.targets;
-
-	if (!targets_select(targets))
-		return 0;
-	processes_each(s->processes, select_jvm, s);
-	int err = bpf_each_target(s->bpf, select_process, s);
-	if (err)
-		log_error("the processes cannot be listed: %s", strerror(-err));
-	else if (!s->nr_selected)
-		log_warn("no process is selected by %s; waiting for one", targets_text(targets));
-	return err;
-}
-
 /* JVMs, and what was asked for, are made ready before the first sample is taken. */
 static void make_ready(struct process *p, void *ctx)
 {
@@ -366,7 +338,7 @@ static int open_sources(struct session *s)
 	const struct session_options *o = &s->options;
 	struct bpf_options bpf = { .ring_bytes = o->ring_bytes, .knobs.measure = o->measure };
 
-	targets_configure(o->targets, &bpf);
+	targets_configure(o->targets, s->containers, &bpf);
 	sources_configure(o->events, &s->options.sampling, &bpf);
 	int err = bpf_load(&bpf, &s->bpf) ?: targets_open(o->targets, s->bpf);
 	if (err)
@@ -403,7 +375,7 @@ static int start(struct session *s)
 		log_error("/proc cannot be read: %s; mount it", strerror(-err));
 		return err;
 	}
-	err = select_processes(s);
+	err = targets_mark(s->options.targets, s->processes);
 	if (err)
 		return err;
 	processes_each(s->processes, make_ready, s);
@@ -429,16 +401,20 @@ int session_start(const struct session_options *options, struct session **out)
 	free(s->profile->host);
 	s->profile->host = xstrdup(host);
 	s->profile->start_wall_ns = time_wall_ns();
+	free(s->profile->target);
+	s->profile->target = xstrdup(targets_text(options->targets));
 	s->profile->rate_hz = options->sampling.freq_hz;
 	events_add_types(options->events, s->profile, s->types);
 	s->processes = processes_new();
+	s->containers = containers_new("");
 	s->agents = agents_new(options->agent_path, options->agent);
 	struct agent_hooks hooks;
 	s->has_hooks = sources_hooks(options->events, &options->sampling, &hooks);
 	agents_want(s->agents, &hooks);
 	s->jvms = jvms_new();
 	s->symbolizer = symbolizer_new(s->profile->frames, s->jvms, s->agents);
-	s->levels = (struct levels){ s->profile, s->symbolizer, options->by_process };
+	s->levels = (struct levels){ options->levels, s->profile, s->symbolizer,
+				     s->containers,   s->jvms,    options->thread };
 
 	int err = start(s);
 	if (err) {
@@ -514,6 +490,9 @@ void session_stop(struct session *s)
 	profile_note(s->profile, "truncated", "user stacks that did not reach their root",
 		     now.truncated);
 	session_each_reason(s, note_reason, s->profile);
+	if (s->nr_other_threads)
+		profile_note(s->profile, "other_threads",
+			     "samples of threads that were not asked for", s->nr_other_threads);
 	if (symbolizer_nr_conflicts(s->symbolizer))
 		profile_note(s->profile, "conflicts",
 			     "frames that the agent and HotSpot's tables named differently",
@@ -541,6 +520,7 @@ void session_free(struct session *s)
 	agents_free(s->agents);
 	jvms_free(s->jvms);
 	processes_free(s->processes);
+	containers_free(s->containers);
 	profile_free(s->profile);
 	free(s);
 }

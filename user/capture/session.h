@@ -7,6 +7,7 @@
 
 #include "capture/cost.h"
 #include "capture/events.h"
+#include "capture/levels.h"
 #include "capture/targets.h"
 #include "jvm/agents.h"
 #include "profile/profile.h"
@@ -15,8 +16,9 @@ struct session_options {
 	const struct events *events;
 	struct event_options sampling;
 	struct targets *targets;
-	size_t ring_bytes; /* 0: by the number of CPUs */
-	bool by_process;   /* the level under the root is the process, COMM-PID */
+	size_t ring_bytes;        /* 0: by the number of CPUs */
+	struct level_list levels; /* under the root */
+	const regex_t *thread;    /* sampled threads are kept if their names match; NULL: all */
 	enum agent_mode agent;
 	const char *agent_path; /* the agent's library; NULL: where it is installed */
 	bool measure;           /* keep the BPF program's run time */

@@ -9,7 +9,7 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "capture/bpf.h"
-#include "proc/cgroup.h"
+#include "proc/container.h"
 
 #define NO_SUBSYSTEM (CGROUP_UNIFIED - 1) /* a hierarchy without controllers, as systemd's own */
 
@@ -23,6 +23,7 @@ struct group_list {
 };
 
 struct target_groups {
+	struct containers *containers;
 	struct cgroup_mounts mounts;
 	VEC(u32) subsystems;      /* by mount: cgroup_key.subsys */
 	struct group_list in_map; /* what the kernel knows */
@@ -43,10 +44,11 @@ static void take_subsystem(const char *name, s32 value, void *ctx)
 			g->subsystems.at[i] = (u32)value;
 }
 
-struct target_groups *target_groups_new(void)
+struct target_groups *target_groups_new(struct containers *containers)
 {
 	struct target_groups *g = xcalloc(1, sizeof(*g));
 
+	g->containers = containers;
 	/* Without mounts no group is ever found, and that is said of each. */
 	cgroup_mounts_read(&g->mounts);
 	vec_each(m, &g->mounts.all)
@@ -97,21 +99,88 @@ static bool add_path(const struct target_groups *g, const struct selector *s,
 	return subsys != NO_SUBSYSTEM;
 }
 
+/* A walk through the control groups of one hierarchy for containers. */
+struct search {
+	struct target_groups *groups;
+	struct selectors *selectors;
+	struct group_list *found;
+	char pod_uid[POD_UID_LEN + 1]; /* of the pod's group that the walk is in */
+	int pod_depth;
+	u32 subsys;
+};
+
+static bool selects(const struct selector *s, const struct container *c)
+{
+	return (s->kind == TARGET_CONTAINER && container_matches(c, s->text)) ||
+	       (s->kind == TARGET_POD && container_matches_pod(c, s->text));
+}
+
+static void look_at(const char *name, int depth, u64 id, void *ctx)
+{
+	struct search *search = ctx;
+	char container_id[CONTAINER_ID_LEN + 1];
+
+	if (depth <= search->pod_depth)
+		search->pod_uid[0] = '\0';
+	if (cgroup_pod_parse(name, search->pod_uid))
+		search->pod_depth = depth;
+	if (!cgroup_container_parse(name, container_id))
+		return;
+	const struct container *c =
+		containers_find(search->groups->containers, container_id, search->pod_uid);
+	vec_each(s, &search->selectors->all) {
+		if (!selects(s, c))
+			continue;
+		add(search->found, id, search->subsys, s->mask);
+		s->is_absent = false;
+	}
+}
+
+static bool is_about_containers(const struct selector *s)
+{
+	return s->kind == TARGET_CONTAINER || s->kind == TARGET_POD;
+}
+
+/* In hierarchies of version 1 only for what version 2 does not have. */
+static void look_for_containers(struct target_groups *g, struct selectors *selectors,
+				struct group_list *out)
+{
+	for (size_t i = 0; i < g->mounts.all.nr; i++) {
+		struct search search = { g, selectors, out, "", 0, g->subsystems.at[i] };
+		bool is_any_absent = false;
+		vec_each(s, &selectors->all)
+			is_any_absent |= is_about_containers(s) && s->is_absent;
+		if (is_any_absent && search.subsys != NO_SUBSYSTEM)
+			cgroup_each(&g->mounts.all.at[i], look_at, &search);
+	}
+}
+
+static const char *kind_of(const struct selector *s)
+{
+	return s->kind == TARGET_POD         ? "pod"
+	       : s->kind == TARGET_CONTAINER ? "container"
+					     : "control group";
+}
+
 static void tell(const struct selector *s, bool was_absent, bool is_first)
 {
 	if (s->is_absent && is_first)
-		log_warn("there is no control group %s; it counts once there is", s->text);
+		log_warn("there is no %s %s; it counts once there is", kind_of(s), s->text);
 	else if (s->is_absent && !was_absent)
-		log_warn("the control group %s is gone; it counts again once it is back", s->text);
-	else if (was_absent && !s->is_absent)
-		log_info("the control group %s is there", s->text);
+		log_warn("the %s %s is gone; it counts again once it is back", kind_of(s), s->text);
+	else if (was_absent && !s->is_absent && !is_first)
+		log_info("the %s %s is there", kind_of(s), s->text);
 }
 
 static void look(struct target_groups *g, struct selectors *selectors, struct group_list *out)
 {
-	vec_each(s, &selectors->all)
+	vec_each(s, &selectors->all) {
 		if (s->kind == TARGET_CGROUP)
 			s->is_absent = !add_path(g, s, out);
+		else
+			s->is_absent = is_about_containers(s);
+	}
+	look_for_containers(g, selectors, out);
 }
 
 static void use_hierarchy(struct knobs *knobs, u32 subsys)

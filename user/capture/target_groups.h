@@ -13,7 +13,7 @@ struct selector {
 	char *text;     /* owned */
 	u32 number;     /* the pid or uid */
 	u32 mask;       /* enum select */
-	bool is_absent; /* a control group that was not there when last looked */
+	bool is_absent; /* it is about control groups, and there was none when last looked */
 };
 
 struct selectors {
@@ -22,7 +22,8 @@ struct selectors {
 
 struct target_groups;
 
-struct target_groups *target_groups_new(void);
+/* `containers` must outlive it. */
+struct target_groups *target_groups_new(struct containers *containers);
 void target_groups_free(struct target_groups *g);
 
 /* Sets the hierarchies of `knobs` in which the selected groups are or may come to be. */

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "capture/bpf.h"
 #include "capture/target_groups.h"
+#include "proc/process.h"
 
 struct targets {
 	struct selectors selectors;
@@ -24,6 +25,7 @@ struct targets {
 	bool has_begun;               /* what is waited for */
 	u32 include, exclude;         /* all their masks */
 	struct target_groups *groups; /* NULL if no selector is about them */
+	struct bpf *bpf;
 	struct targets_fds fds;
 };
 
@@ -33,9 +35,13 @@ struct kind {
 };
 
 static const struct kind kinds[NR_TARGET_KINDS] = {
-	[TARGET_PID] = { "pid", SELECT_PID },          [TARGET_COMM] = { "comm", SELECT_COMM },
-	[TARGET_USER] = { "user", SELECT_USER },       [TARGET_JVM] = { "jvms", SELECT_JVM },
+	[TARGET_PID] = { "pid", SELECT_PID },
+	[TARGET_COMM] = { "comm", SELECT_COMM },
+	[TARGET_USER] = { "user", SELECT_USER },
+	[TARGET_JVM] = { "jvms", SELECT_JVM },
 	[TARGET_CGROUP] = { "cgroup", SELECT_CGROUP },
+	[TARGET_CONTAINER] = { "container", SELECT_CONTAINER },
+	[TARGET_POD] = { "pod", SELECT_POD },
 };
 
 struct targets *targets_new(void)
@@ -189,8 +195,15 @@ int targets_exclude(struct targets *t, const char *text, struct str *why)
 		    has_value == (text[len] == '='))
 			return targets_add(t, kind, true, text + len + has_value, why);
 	}
-	str_addf(why, "takes KIND=VALUE with pid, comm, user or cgroup for KIND, or jvms");
+	str_addf(why,
+		 "takes KIND=VALUE with pid, comm, user, cgroup, container or pod for KIND, or "
+		 "jvms");
 	return -EINVAL;
+}
+
+bool targets_include(const struct targets *t)
+{
+	return t->include;
 }
 
 bool targets_select(const struct targets *t)
@@ -226,14 +239,17 @@ bool targets_have_ended(const struct targets *t)
 	return true;
 }
 
-void targets_configure(struct targets *t, struct bpf_options *options)
+void targets_configure(struct targets *t, struct containers *containers,
+		       struct bpf_options *options)
 {
+	const u32 by_group = SELECT_CGROUP | SELECT_CONTAINER | SELECT_POD;
+
 	memcpy(options->knobs.wait_for, t->wait_for, sizeof(t->wait_for));
 	options->knobs.include = t->include;
 	options->knobs.exclude = t->exclude;
-	if (!((t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & SELECT_CGROUP))
+	if (!((t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & by_group))
 		return;
-	t->groups = target_groups_new();
+	t->groups = target_groups_new(containers);
 	target_groups_configure(t->groups, &t->selectors, &options->knobs);
 }
 
@@ -265,6 +281,7 @@ static int add_to_map(const struct targets *t, const struct selector *s)
 
 int targets_open(struct targets *t, struct bpf *bpf)
 {
+	t->bpf = bpf;
 	t->fds = bpf_targets(bpf);
 	vec_each(s, &t->selectors.all) {
 		int err = add_to_map(t, s);
@@ -295,4 +312,43 @@ void targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm)
 	u32 mask = is_jvm ? old | bits : old & ~bits;
 	if (mask != old)
 		bpf_map_update_elem(t->fds.pids, &key, &mask, BPF_ANY);
+}
+
+struct marking {
+	struct targets *targets;
+	struct processes *all;
+	size_t nr;
+};
+
+static void mark_jvm(struct process *p, void *ctx)
+{
+	struct marking *m = ctx;
+
+	if (p->is_jvm)
+		targets_set_jvm(m->targets, p->pid, true);
+}
+
+static void mark(const struct task_id *id, void *ctx)
+{
+	struct marking *m = ctx;
+	struct process *p = processes_find(m->all, (pid_t)id->pid, id->start_ns);
+
+	m->nr++;
+	if (p)
+		p->is_target = true;
+}
+
+int targets_mark(struct targets *t, struct processes *all)
+{
+	struct marking m = { t, all, 0 };
+
+	if (!targets_select(t))
+		return 0;
+	processes_each(all, mark_jvm, &m);
+	int err = bpf_each_target(t->bpf, mark, &m);
+	if (err)
+		log_error("the processes cannot be listed: %s", strerror(-err));
+	else if (!m.nr)
+		log_warn("no process is selected by %s; waiting for one", targets_text(t));
+	return err;
 }

@@ -14,12 +14,16 @@ enum target_kind {
 	TARGET_COMM, /* the process's name, of which the kernel keeps 15 bytes */
 	TARGET_USER, /* name or number of the effective one */
 	TARGET_JVM,
-	TARGET_CGROUP, /* with the groups below */
+	TARGET_CGROUP,    /* with the groups below */
+	TARGET_CONTAINER, /* "ID" or "NAME" */
+	TARGET_POD,       /* "NAME", "NAMESPACE/NAME" or its uid */
 	NR_TARGET_KINDS,
 };
 
 struct bpf;
 struct bpf_options;
+struct containers;
+struct processes;
 struct targets;
 
 struct targets *targets_new(void);
@@ -46,6 +50,9 @@ bool targets_begin(struct targets *t, pid_t pid);
 /* "KIND=TEXT", as --exclude takes it. */
 int targets_exclude(struct targets *t, const char *text, struct str *why);
 
+/* Whether anything is selected, not just excluded. */
+bool targets_include(const struct targets *t);
+
 /* Whether not every process is sampled. */
 bool targets_select(const struct targets *t);
 
@@ -59,10 +66,14 @@ pid_t targets_missing_pid(const struct targets *t);
 bool targets_have_ended(const struct targets *t);
 
 /* Before the programs are loaded: what they have to know. */
-void targets_configure(struct targets *t, struct bpf_options *options);
+void targets_configure(struct targets *t, struct containers *containers,
+		       struct bpf_options *options);
 
 /* Gives the selectors to the loaded programs. Logs what is not there (yet). */
 int targets_open(struct targets *t, struct bpf *bpf);
+
+/* Marks the processes that are to be sampled now (is_target). Logs if there are none. */
+int targets_mark(struct targets *t, struct processes *all);
 
 /* Follows control groups that come and go; call it now and then. */
 void targets_follow(struct targets *t);

@@ -31,7 +31,8 @@
 
 static const char *const target_options[NR_TARGET_KINDS] = {
 	[TARGET_PID] = "-p",     [TARGET_COMM] = "--comm",     [TARGET_USER] = "--user",
-	[TARGET_JVM] = "--jvms", [TARGET_CGROUP] = "--cgroup",
+	[TARGET_JVM] = "--jvms", [TARGET_CGROUP] = "--cgroup", [TARGET_CONTAINER] = "--container",
+	[TARGET_POD] = "--pod",
 };
 
 static int choose_targets(struct record_options *o)
@@ -61,6 +62,24 @@ static int choose_targets(struct record_options *o)
 		if (targets_exclude(o->targets, *text, &why))
 			return usage_error("--exclude %s: %s", *text, why.at);
 	return 0;
+}
+
+static int choose_levels(struct record_options *o)
+{
+	auto_str struct str why = { 0 };
+	char text[128];
+
+	if (levels_parse(o->by, &o->levels, &why))
+		return usage_error("--by %s: %s", o->by, why.at);
+	if (o->by_thread)
+		levels_add(&o->levels, LEVEL_THREAD);
+	int err = o->thread ? regcomp(&o->thread_regex, o->thread, REG_EXTENDED | REG_NOSUB) : 0;
+	if (!err)
+		return 0;
+	regerror(err, &o->thread_regex, text, sizeof(text));
+	log_error("--thread %s: %s", o->thread, text);
+	o->thread = NULL;
+	return -EINVAL;
 }
 
 static int choose_format(struct record_options *o)
@@ -160,11 +179,9 @@ static int check(struct record_options *o)
 		return usage_error("-d %g: takes seconds, up to a week", o->duration_s);
 	if (o->ring_kb < 0 || o->ring_kb > RING_MAX_KB)
 		return usage_error("--ring %d: takes 1 to %d KB", o->ring_kb, RING_MAX_KB);
-	if (strcmp(o->by, "process") && strcmp(o->by, "none"))
-		return usage_error("--by %s: takes process or none", o->by);
 	if (o->selected[TARGET_PID].nr && o->command)
 		return usage_error("-p and a command exclude each other");
-	return choose_targets(o) ?: choose_format(o) ?: choose_agent(o) ?: choose_events(o) ?:
+	return choose_targets(o) ?: choose_levels(o) ?: choose_format(o) ?: choose_agent(o) ?: choose_events(o) ?:
 	       transforming_parse(&o->transform_words, &o->transforms);
 }
 
@@ -198,8 +215,14 @@ static void add_targets(opt_table *t, struct record_options *o)
 		{ 0, "jvms", OPT_BOOL, &o->jvms, NULL, "only JVMs" },
 		{ 0, "cgroup", OPT_LIST, &o->selected[TARGET_CGROUP], "PATH",
 		  "only what is in this control group or below" },
+		{ 0, "container", OPT_LIST, &o->selected[TARGET_CONTAINER], "ID|NAME,..",
+		  "only what is in these containers" },
+		{ 0, "pod", OPT_LIST, &o->selected[TARGET_POD], "[NS/]NAME,..",
+		  "only what is in these Kubernetes pods" },
 		{ 0, "exclude", OPT_LIST, &o->excluded, "KIND=VALUE",
-		  "not pid=, comm=, user=, cgroup=.. or jvms; may be repeated" },
+		  "not comm=NAME, pod=NAME, .. or jvms; may be repeated" },
+		{ 0, "thread", OPT_STRING, &o->thread, "REGEX",
+		  "keep samples of threads whose full names match; all are taken" },
 		{ 0, "wait-for", OPT_STRING, &o->wait_for, "PROGRAM",
 		  "record what begins under that name, from its first instruction" },
 	};
@@ -247,7 +270,9 @@ static void add_output(opt_table *t, struct record_options *o)
 		{ 'o', "output", OPT_STRING, &o->output, "FILE",
 		  "flame.html; - is standard output" },
 		{ 0, "format", OPT_STRING, &o->format_name, "F", "html, svg, ... (by the name)" },
-		{ 0, "by", OPT_STRING, &o->by, "LEVEL", "under the root: process (default), none" },
+		{ 0, "by", OPT_STRING, &o->by, "LEVEL,..",
+		  "under the root: process (default), thread, container, pod, host; none" },
+		{ 0, "threads", OPT_BOOL, &o->by_thread, NULL, "a level per thread" },
 		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
 		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL, "no live line, no summary" },
@@ -307,6 +332,8 @@ void record_options_fini(struct record_options *o)
 	for (size_t i = 0; i < NR_TARGET_KINDS; i++)
 		vec_fini(&o->selected[i]);
 	vec_fini(&o->excluded);
+	if (o->thread)
+		regfree(&o->thread_regex);
 	vec_fini(&o->transform_words);
 	transforms_fini(&o->transforms);
 	events_fini(&o->events);

@@ -4,6 +4,7 @@
 
 #include "base/opt.h"
 #include "capture/events.h"
+#include "capture/levels.h"
 #include "capture/targets.h"
 #include "export/export.h"
 #include "jvm/agents.h"
@@ -16,11 +17,15 @@ struct record_options {
 	const char *alloc_interval, *nativemem_interval;
 	int freq_hz, period, ring_kb;
 	double duration_s, offcpu_min_ms, leak_age_s;
+	const char *thread;
+	bool by_thread;
 	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
 	bool jvms, ttsp;
 	const char *begin, *end, *wait_for;
 	/* What they mean. */
 	struct targets *targets;
+	struct level_list levels;
+	regex_t thread_regex; /* if thread */
 	struct events events;
 	struct event_options sampling;
 	const struct format *format;

@@ -29,6 +29,7 @@ struct decoder {
 	VEC(char *) names;    /* owned */
 	VEC(frame_id) frames; /* by rank */
 	struct callees *callees;
+	VEC(int) dims;         /* of label sets: enum label, -1 is not ours */
 	VEC(labels_id) labels; /* by label set; empty: none are known */
 	struct tierpath path;
 	u64 node, next_tiered; /* the node that is read, the next one in TIERS */
@@ -90,6 +91,8 @@ static int read_meta(struct decoder *d)
 	vec_each(type, &types.all)
 		if (!err)
 			vec_push(&d->types, find_type(d->p, type));
+	vec_each(dim, &types.dims)
+		vec_push(&d->dims, *dim);
 	meta_types_free(&types);
 	return err ? damaged(d, "its description is unreadable") : 0;
 }
@@ -190,46 +193,79 @@ static bool read_values(struct cursor *c, struct values *v)
 	return !c->is_bad;
 }
 
-static void add_labels(struct decoder *d, const char *process, const char *thread)
+/* `own` holds the texts, by label, that are not the dimension's. */
+static void set_label(struct labels *l, int label, const char *text, char *own[NR_LABELS])
 {
-	struct labels labels;
-	char *comm = split_number(process, &labels.pid), *name = split_number(thread, &labels.tid);
-
-	labels.comm = comm;
-	labels.thread = name;
-	vec_push(&d->labels, profile_intern_labels(d->p, &labels));
-	free(comm);
-	free(name);
+	if (label < 0)
+		return;
+	if (label == LABEL_COMM || label == LABEL_THREAD) {
+		free(own[label]);
+		own[label] = split_number(text, label == LABEL_COMM ? &l->pid : &l->tid);
+	}
+	l->text[label] = own[label] ?: text;
 }
 
-/* Label sets of other dimensions than ours are read over. */
+static int add_labels(struct decoder *d, const struct values *dims, struct cursor *columns,
+		      size_t nr_dims)
+{
+	struct labels labels = { 0 };
+	char *own[NR_LABELS] = { 0 };
+	int err = 0;
+
+	for (size_t dim = 0; dim < nr_dims && !err; dim++) {
+		u64 value = varint_read(&columns[dim]);
+		if (columns[dim].is_bad || value >= dims[dim].all.nr)
+			err = damaged(d, "its labels do not fit");
+		else if (dim < d->dims.nr)
+			set_label(&labels, d->dims.at[dim], dims[dim].all.at[value], own);
+	}
+	if (!err)
+		vec_push(&d->labels, profile_intern_labels(d->p, &labels));
+	for (size_t i = 0; i < NR_LABELS; i++)
+		free(own[i]);
+	return err;
+}
+
+#define DIMS_MAX 64 /* of a file, with those that are not ours */
+
+static int read_sets(struct decoder *d, struct cursor *c, const struct values *dims, size_t nr_dims)
+{
+	struct cursor columns[DIMS_MAX];
+	u64 nr = varint_read(c);
+	int err = c->is_bad ? damaged(d, "its labels do not fit") : 0;
+
+	for (size_t dim = 0; dim < nr_dims; dim++) {
+		columns[dim] = *c;
+		for (u64 i = 0; i < nr && !c->is_bad; i++)
+			varint_read(c);
+	}
+	for (u64 i = 0; i < nr && !err; i++)
+		err = add_labels(d, dims, columns, nr_dims);
+	return err;
+}
+
 static int read_labelsets(struct decoder *d)
 {
 	struct cursor *c = &d->sections[SECTION_LABELSETS];
-	struct values process = { 0 }, thread = { 0 };
+	struct values dims[DIMS_MAX] = { 0 };
+	bool is_good = true;
 
-	if (c->at == c->end || varint_read(c) != NR_DIMS)
+	if (c->at == c->end)
 		return 0;
-	bool is_good = read_values(c, &process) && read_values(c, &thread);
-	u64 nr = is_good ? varint_read(c) : 0;
-	struct cursor second = *c;
-	for (u64 i = 0; i < nr && !second.is_bad; i++)
-		varint_read(&second);
-	is_good &= !second.is_bad;
-	for (u64 i = 0; i < nr && is_good; i++) {
-		u64 p = varint_read(c), t = varint_read(&second);
-		is_good = p < process.all.nr && t < thread.all.nr && !second.is_bad;
-		if (is_good)
-			add_labels(d, process.all.at[p], thread.all.at[t]);
-	}
-	values_fini(&process);
-	values_fini(&thread);
-	return is_good ? 0 : damaged(d, "its labels do not fit");
+	u64 nr_dims = varint_read(c);
+	if (!nr_dims || nr_dims > DIMS_MAX)
+		return damaged(d, "its labels do not fit");
+	for (u64 dim = 0; dim < nr_dims && is_good; dim++)
+		is_good = read_values(c, &dims[dim]);
+	int err = is_good ? read_sets(d, c, dims, nr_dims) : damaged(d, "its labels do not fit");
+	for (u64 dim = 0; dim < nr_dims; dim++)
+		values_fini(&dims[dim]);
+	return err;
 }
 
 static labels_id no_labels(struct decoder *d)
 {
-	return profile_intern_labels(d->p, &(struct labels){ .comm = "", .thread = "" });
+	return profile_intern_labels(d->p, &(struct labels){ 0 });
 }
 
 static int read_weight(struct decoder *d)
@@ -356,6 +392,7 @@ static void decoder_fini(struct decoder *d)
 	vec_fini(&d->frames);
 	vec_fini(&d->labels);
 	tierpath_fini(&d->path);
+	vec_fini(&d->dims);
 	vec_fini(&d->path_context);
 }
 

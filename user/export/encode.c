@@ -428,7 +428,7 @@ static void write_body(struct encoder *e, const char *tool, struct str *out)
 	framelist_write(&e->frames, &names, &frames, &modules);
 	vec_each(frame, &e->first)
 		varint_add(&first, e->frames.all[*frame].rank);
-	meta_encode(e->p, tool, e->sets.nr > 0, &meta);
+	meta_encode(e->p, tool, &e->sets, &meta);
 
 	vec_push(&pieces, (struct piece){ SECTION_META, &meta });
 	vec_push(&pieces, (struct piece){ SECTION_NAMES, &names });

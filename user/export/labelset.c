@@ -26,7 +26,10 @@ static char *name_and_number(const char *name, u32 number)
 
 static bool is_known(const struct labels *l)
 {
-	return l->pid || l->tid || *l->comm || *l->thread;
+	for (int i = 0; i < NR_LABELS; i++)
+		if (*l->text[i])
+			return true;
+	return l->pid || l->tid;
 }
 
 static bool any_known(const struct profile *p)
@@ -35,6 +38,39 @@ static bool any_known(const struct profile *p)
 		if (is_known(l))
 			return true;
 	return false;
+}
+
+/* What no sample has is no dimension. */
+static void choose_dims(const struct profile *p, struct labelsets *sets)
+{
+	sets->nr_dims = 0;
+	for (enum label i = 0; i < NR_LABELS; i++) {
+		bool is_used = i < LABEL_FIRST_EXTRA;
+		vec_each(l, &p->labels)
+			is_used |= *l->text[i] != '\0';
+		if (is_used)
+			sets->dims[sets->nr_dims++] = i;
+	}
+}
+
+const char *labelsets_dim_name(enum label label)
+{
+	return label == LABEL_COMM ? "process" : label_names[label].key;
+}
+
+int labelsets_dim_find(const char *name)
+{
+	for (enum label i = 0; i < NR_LABELS; i++)
+		if (!strcmp(labelsets_dim_name(i), name))
+			return (int)i;
+	return -1;
+}
+
+static char *text_of(const struct labels *l, enum label label)
+{
+	return name_and_number(l->text[label], label == LABEL_COMM     ? l->pid
+					       : label == LABEL_THREAD ? l->tid
+								       : 0);
 }
 
 static int by_text(const void *a, const void *b, void *dim)
@@ -83,14 +119,14 @@ static void add_sets(struct entries *all, struct entry **order, struct labelsets
 	qsort(order, all->nr, sizeof(order[0]), by_values);
 	for (size_t i = 0; i < all->nr; i++) {
 		if (i == 0 || by_values(&order[i - 1], &order[i])) {
-			for (int dim = 0; dim < NR_DIMS; dim++)
+			for (int dim = 0; dim < sets->nr_dims; dim++)
 				varint_add(&columns[dim], order[i]->value[dim]);
 			sets->nr++;
 		}
 		sets->set_of[order[i]->id] = sets->nr - 1;
 	}
 	varint_add(section, sets->nr);
-	for (int dim = 0; dim < NR_DIMS; dim++) {
+	for (int dim = 0; dim < sets->nr_dims; dim++) {
 		str_add_bytes(section, columns[dim].at, columns[dim].len);
 		str_fini(&columns[dim]);
 	}
@@ -101,6 +137,7 @@ void labelsets_make(const struct profile *p, struct labelsets *sets, struct str 
 	size_t nr = p->labels.nr;
 
 	sets->nr = 0;
+	choose_dims(p, sets);
 	sets->set_of = xcalloc(nr + 1, sizeof(sets->set_of[0]));
 	if (!any_known(p))
 		return;
@@ -109,15 +146,14 @@ void labelsets_make(const struct profile *p, struct labelsets *sets, struct str 
 	struct entry **order = xcalloc(nr, sizeof(order[0]));
 	for (size_t i = 0; i < nr; i++) {
 		const struct labels *l = &p->labels.at[i];
-		all.at[i] = (struct entry){ { name_and_number(l->comm, l->pid),
-					      name_and_number(l->thread, l->tid) },
-					    { 0 },
-					    (labels_id)i };
+		all.at[i].id = (labels_id)i;
+		for (int dim = 0; dim < sets->nr_dims; dim++)
+			all.at[i].text[dim] = text_of(l, sets->dims[dim]);
 		order[i] = &all.at[i];
 	}
 
-	varint_add(section, NR_DIMS);
-	for (int dim = 0; dim < NR_DIMS; dim++)
+	varint_add(section, (u64)sets->nr_dims);
+	for (int dim = 0; dim < sets->nr_dims; dim++)
 		add_dimension(&all, order, dim, section);
 	add_sets(&all, order, sets, section);
 

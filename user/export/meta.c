@@ -64,16 +64,26 @@ static json_t *notes_of(const struct profile *p)
 	return notes;
 }
 
-void meta_encode(const struct profile *p, const char *tool, bool has_labels, struct str *out)
+static json_t *dims_of(const struct labelsets *sets)
+{
+	json_t *dims = json_array();
+
+	for (int i = 0; i < sets->nr_dims; i++)
+		json_array_append_new(dims,
+				      json_pack("{ss}", "name", labelsets_dim_name(sets->dims[i])));
+	return dims;
+}
+
+void meta_encode(const struct profile *p, const char *tool, const struct labelsets *sets,
+		 struct str *out)
 {
 	json_t *meta = json_object();
 
 	add_text(meta, "tool", tool);
 	add_text(meta, "title", p->title);
 	json_object_set_new(meta, "types", types_of(p));
-	if (has_labels)
-		json_object_set_new(meta, "dims",
-				    json_pack("[{ss},{ss}]", "name", "process", "name", "thread"));
+	if (sets->nr)
+		json_object_set_new(meta, "dims", dims_of(sets));
 	/* As text: nanoseconds since 1970 are above 2^53. */
 	if (p->start_wall_ns) {
 		auto_str struct str start = { 0 };
@@ -142,6 +152,23 @@ static int take_types(struct meta_types *types, const json_t *list)
 	return types->all.nr ? 0 : -EINVAL;
 }
 
+/* Files that do not name their dimensions have those of process and thread. */
+static void take_dims(struct meta_types *types, const json_t *list)
+{
+	size_t i;
+	const json_t *dim;
+
+	json_array_foreach(list, i, dim)
+	{
+		const char *name = json_string_value(json_object_get(dim, "name"));
+		vec_push(&types->dims, name ? labelsets_dim_find(name) : -1);
+	}
+	if (!types->dims.nr) {
+		vec_push(&types->dims, LABEL_COMM);
+		vec_push(&types->dims, LABEL_THREAD);
+	}
+}
+
 int meta_decode(struct profile *p, const char *json, size_t len, struct meta_types *types)
 {
 	json_t *meta = json_loadb(json, len, 0, NULL);
@@ -154,6 +181,7 @@ int meta_decode(struct profile *p, const char *json, size_t len, struct meta_typ
 		take_text(&p->target, json_object_get(meta, "target"));
 		take_text(&p->view, json_object_get(meta, "view"));
 		take_notes(p, json_object_get(meta, "notes"));
+		take_dims(types, json_object_get(meta, "dims"));
 		p->start_wall_ns = start ? strtoull(start, NULL, 10) : 0;
 		p->duration_ns = number_of(json_object_get(meta, "duration_ns"));
 		p->rate_hz = json_number_value(json_object_get(meta, "rate_hz"));
@@ -169,4 +197,5 @@ void meta_types_free(struct meta_types *types)
 		free(t->unit);
 	}
 	vec_fini(&types->all);
+	vec_fini(&types->dims);
 }

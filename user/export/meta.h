@@ -3,10 +3,12 @@
 #pragma once
 
 #include "base/str.h"
+#include "export/labelset.h"
 #include "profile/profile.h"
 
 /* Appends the object; `tool` may be NULL. Empty and unknown values are left out. */
-void meta_encode(const struct profile *p, const char *tool, bool has_labels, struct str *out);
+void meta_encode(const struct profile *p, const char *tool, const struct labelsets *sets,
+		 struct str *out);
 
 /*
  * Sets the profile's title, host, target, times and notes, as far as they are there, and returns
@@ -15,6 +17,7 @@ void meta_encode(const struct profile *p, const char *tool, bool has_labels, str
  */
 struct meta_types {
 	VEC(struct value_type) all;
+	VEC(int) dims; /* enum label of each dimension of LABELSETS, -1: not one of ours */
 };
 
 int meta_decode(struct profile *p, const char *json, size_t len, struct meta_types *types);

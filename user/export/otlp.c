@@ -161,15 +161,16 @@ static void add_sample(struct otlp *x, const struct weight *w, struct str *out)
 	const struct labels *l = &x->p->labels.at[w->labels];
 	Otlp__Sample sample = OTLP__SAMPLE__INIT, *samples = &sample;
 	Otlp__Profile fields = OTLP__PROFILE__INIT;
-	s32 attributes[2];
+	s32 attributes[NR_LABELS + 1];
 	s64 value = (s64)w->value;
 
 	if (l->tid)
 		attributes[sample.n_attribute_indexes++] =
 			indexed_attribute(x, "thread.id", NULL, l->tid);
-	if (*l->thread)
-		attributes[sample.n_attribute_indexes++] =
-			indexed_attribute(x, "thread.name", l->thread, 0);
+	for (enum label i = 0; i < NR_LABELS; i++)
+		if (!label_is_of_process(i) && *l->text[i])
+			attributes[sample.n_attribute_indexes++] =
+				indexed_attribute(x, label_names[i].otlp, l->text[i], 0);
 	sample.attribute_indexes = attributes;
 	sample.stack_index = stack_of(x, w->node);
 	sample.n_values = 1;
@@ -237,7 +238,9 @@ static void add_resource(const struct profile *p, const struct labels *l, struct
 	auto_str struct str resource = { 0 };
 
 	add_attribute(&resource, "service.name", *l->comm ? l->comm : "sysflame", 0);
-	add_attribute(&resource, "process.executable.name", l->comm, 0);
+	for (enum label i = 0; i < NR_LABELS; i++)
+		if (label_is_of_process(i))
+			add_attribute(&resource, label_names[i].otlp, l->text[i], 0);
 	add_attribute(&resource, "process.pid", NULL, l->pid);
 	add_attribute(&resource, "host.name", p->host, 0);
 	add_attribute(&resource, "sysflame.title", p->title, 0);
@@ -245,12 +248,20 @@ static void add_resource(const struct profile *p, const struct labels *l, struct
 	pb_add_bytes(out, RESOURCE_RESOURCE, resource.at, resource.len);
 }
 
+static int compare_processes(const struct labels *a, const struct labels *b)
+{
+	int order = a->pid == b->pid ? 0 : a->pid < b->pid ? -1 : 1;
+
+	for (enum label i = 0; !order && i < NR_LABELS; i++)
+		if (label_is_of_process(i))
+			order = strcmp(a->text[i], b->text[i]);
+	return order;
+}
+
 static bool is_same_process(const struct profile *p, u32 a, u32 b)
 {
-	const struct labels *x = &p->labels.at[p->weights.at[a].labels];
-	const struct labels *y = &p->labels.at[p->weights.at[b].labels];
-
-	return x->pid == y->pid && !strcmp(x->comm, y->comm);
+	return !compare_processes(&p->labels.at[p->weights.at[a].labels],
+				  &p->labels.at[p->weights.at[b].labels]);
 }
 
 /* One resource: all weights of one process, `order[0..nr)`. */
@@ -283,11 +294,8 @@ static int by_process(const void *a, const void *b, void *profile)
 	const struct profile *p = profile;
 	const struct weight *x = &p->weights.at[*(const u32 *)a];
 	const struct weight *y = &p->weights.at[*(const u32 *)b];
-	const struct labels *k = &p->labels.at[x->labels], *l = &p->labels.at[y->labels];
+	int order = compare_processes(&p->labels.at[x->labels], &p->labels.at[y->labels]);
 
-	if (k->pid != l->pid)
-		return k->pid < l->pid ? -1 : 1;
-	int order = strcmp(k->comm, l->comm);
 	if (order)
 		return order;
 	if (x->node != y->node)

@@ -105,7 +105,7 @@ static void add_frame(struct pprof *x, frame_id id)
 }
 
 struct label_list {
-	Pprof__Label all[4], *list[4];
+	Pprof__Label all[NR_LABELS + 2], *list[NR_LABELS + 2];
 	size_t nr;
 };
 
@@ -129,9 +129,9 @@ static void make_labels(struct pprof *x, labels_id id, struct label_list *l)
 
 	l->nr = 0;
 	add_label(x, l, "pid", labels->pid, "");
-	add_label(x, l, "comm", 0, labels->comm);
 	add_label(x, l, "tid", labels->tid, "");
-	add_label(x, l, "thread", 0, labels->thread);
+	for (int i = 0; i < NR_LABELS; i++)
+		add_label(x, l, label_names[i].key, 0, labels->text[i]);
 }
 
 static void add_sample(struct pprof *x, node_id leaf, struct label_list *labels)

@@ -307,7 +307,7 @@ int collapsed_read(struct input *in, struct profile *p, struct str *why)
 	if (!p->types.nr)
 		profile_add_type(p, "samples", "samples");
 	c.sum = profile_total(p, 0);
-	c.labels = profile_intern_labels(p, &(struct labels){ .comm = "", .thread = "" });
+	c.labels = profile_intern_labels(p, &(struct labels){ 0 });
 	lines_init(&c.lines, in);
 	while ((err = lines_next(&c.lines, &line, &len, why)) > 0)
 		if ((err = read_line(&c, line, len)))

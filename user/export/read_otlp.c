@@ -233,24 +233,35 @@ static int push_stack(struct reading *r, s32 index)
 	return 0;
 }
 
+static int label_find(const char *key)
+{
+	for (int i = 0; i < NR_LABELS; i++)
+		if (!strcmp(key, label_names[i].otlp))
+			return i;
+	return -1;
+}
+
 static labels_id labels_of(struct reading *r, const Otlp__Sample *s)
 {
 	struct labels labels = r->process;
-	auto_str struct str thread = { 0 };
+	struct str texts[NR_LABELS] = { 0 };
 
-	utf8_clean(&thread, "", 1);
 	for (size_t i = 0; i < s->n_attribute_indexes; i++) {
 		const struct attribute *a = attribute_at(r, s->attribute_indexes[i]);
 		auto_free char *key = a ? text_of(r, a->key) : xstrdup("");
-		if (!strcmp(key, "thread.name") && a->text) {
-			str_clear(&thread);
-			utf8_clean(&thread, a->text, 256);
+		int label = a && a->text ? label_find(key) : -1;
+		if (label >= 0) {
+			str_clear(&texts[label]);
+			utf8_clean(&texts[label], a->text, 256);
+			labels.text[label] = texts[label].at;
 		} else if (!strcmp(key, "thread.id") && a->number > 0 && a->number <= INT32_MAX) {
 			labels.tid = (u32)a->number;
 		}
 	}
-	labels.thread = thread.at;
-	return profile_intern_labels(r->p, &labels);
+	labels_id id = profile_intern_labels(r->p, &labels);
+	for (int i = 0; i < NR_LABELS; i++)
+		str_fini(&texts[i]);
+	return id;
 }
 
 static int take_sample(struct reading *r, const struct pb_field *f)
@@ -384,8 +395,10 @@ static void take_process_attribute(struct reading *r, const Otlp__Attribute *a)
 	const Otlp__Value *v = a->value;
 	const char *text = v && v->is_case == OTLP__VALUE__IS_TEXT ? v->text : NULL;
 
-	if (text && !strcmp(a->key, "process.executable.name"))
-		set_text((char **)&r->process.comm, text);
+	int label = text ? label_find(a->key) : -1;
+
+	if (label >= 0)
+		set_text((char **)&r->process.text[label], text);
 	else if (text && !strcmp(a->key, "host.name"))
 		set_text(&r->p->host, text);
 	else if (text && !strcmp(a->key, "sysflame.title"))
@@ -414,13 +427,17 @@ static int take_resource(struct reading *r, const struct pb_field *f)
 	if (f->number != REQUEST_RESOURCE || !f->is_bytes)
 		return 0;
 	r->process.pid = 0;
-	set_text((char **)&r->process.comm, "");
+	for (int i = 0; i < NR_LABELS; i++)
+		set_text((char **)&r->process.text[i], "");
 	return walk(r, f->at, f->len, take_process) ?: walk(r, f->at, f->len, take_scopes);
 }
 
 int otlp_read(const struct str *bytes, struct profile *p, struct str *why)
 {
-	struct reading r = { .p = p, .why = why, .process = { .comm = xstrdup("") } };
+	struct reading r = {
+		.p = p,
+		.why = why,
+	};
 
 	stack_adder_init(&r.adder, p);
 	int err = walk(&r, bytes->at, bytes->len, take_dictionary);
@@ -430,7 +447,8 @@ int otlp_read(const struct str *bytes, struct profile *p, struct str *why)
 
 	vec_each(a, &r.attributes)
 		free(a->text);
-	free((char *)r.process.comm);
+	for (int i = 0; i < NR_LABELS; i++)
+		free((char *)r.process.text[i]);
 	vec_fini(&r.texts);
 	vec_fini(&r.mappings);
 	vec_fini(&r.functions);

@@ -247,8 +247,8 @@ static int end_sample(struct perf *x)
 	vec_push(&x->stacks.frames, frames_intern(x->p->frames, FRAME_GROUP, comm.at, ""));
 	while (x->frames.nr)
 		vec_push(&x->stacks.frames, x->frames.at[--x->frames.nr]);
-	labels_id labels =
-		profile_intern_labels(x->p, &(struct labels){ h->pid, h->tid, "", comm.at });
+	const struct labels who = { .pid = h->pid, .tid = h->tid, .thread = comm.at };
+	labels_id labels = profile_intern_labels(x->p, &who);
 	u32 type = profile_find_type(x->p, event.at, "samples");
 	int err = x->p->types.nr > 64 ? lines_refuse(&x->lines, "more than 64 events", x->why) : 0;
 	err = err ?: stack_find(&x->stacks, &node, &why);

@@ -208,41 +208,46 @@ static int take_location(struct reading *r, const struct pb_field *f)
 	return 0;
 }
 
-struct label_texts {
-	char *comm, *thread;
-	u32 pid, tid;
-};
+/* The label of which others have another key, -1 if it is none of ours. */
+static int label_find(const char *key)
+{
+	for (int i = 0; i < NR_LABELS; i++)
+		if (!strcmp(key, label_names[i].key))
+			return i;
+	return !strcmp(key, "process_name")  ? LABEL_COMM
+	       : !strcmp(key, "thread_name") ? LABEL_THREAD
+					     : -1;
+}
 
-static void take_label(const struct reading *r, const Pprof__Label *label, struct label_texts *l)
+static void take_label(const struct reading *r, const Pprof__Label *label, struct labels *l)
 {
 	auto_free char *key = text_of(r, label->key);
 	bool is_pid = !strcmp(key, "pid") || !strcmp(key, "process_id");
 	bool is_tid = !strcmp(key, "tid") || !strcmp(key, "thread_id");
-	bool is_comm = !strcmp(key, "comm") || !strcmp(key, "process_name");
-	bool is_thread = !strcmp(key, "thread") || !strcmp(key, "thread_name");
+	int text = label_find(key);
 
 	if (is_pid || is_tid) {
 		bool is_sane = label->number > 0 && label->number <= INT32_MAX;
 		*(is_pid ? &l->pid : &l->tid) = is_sane ? (u32)label->number : 0;
-	} else if (is_comm || is_thread) {
-		char **field = is_comm ? &l->comm : &l->thread;
-		free(*field);
-		*field = text_of(r, label->text);
+	} else if (text >= 0) {
+		auto_free char *raw = text_of(r, label->text);
+		auto_str struct str clean = { 0 };
+		utf8_clean(&clean, raw, 256);
+		free((char *)l->text[text]);
+		l->text[text] = str_take(&clean);
 	}
 }
 
 static labels_id labels_of(struct reading *r, const Pprof__Sample *sample)
 {
-	struct label_texts l = { 0 };
-	auto_str struct str comm = { 0 }, thread = { 0 };
+	struct labels l = { 0 };
 
 	for (size_t i = 0; i < sample->n_labels; i++)
 		take_label(r, sample->labels[i], &l);
-	utf8_clean(&comm, l.comm ?: "", 256);
-	utf8_clean(&thread, l.thread ?: "", 256);
-	free(l.comm);
-	free(l.thread);
-	return profile_intern_labels(r->p, &(struct labels){ l.pid, l.tid, comm.at, thread.at });
+	labels_id id = profile_intern_labels(r->p, &l);
+	for (int i = 0; i < NR_LABELS; i++)
+		free((char *)l.text[i]);
+	return id;
 }
 
 static int take_sample(struct reading *r, const struct pb_field *f)

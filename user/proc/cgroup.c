@@ -2,6 +2,7 @@
 /* Control groups. */
 #include "proc/cgroup.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,21 +17,54 @@
 #define MOUNTS_MAX (16 << 20)
 #define HEX_DIGIT  "0123456789abcdef"
 
+/* The length of the id that begins with `nr_hex` hex digits, 0 if it is none. */
+static size_t id_length(const char *at, size_t nr_hex)
+{
+	if (nr_hex == CONTAINER_ID_LEN)
+		return nr_hex;
+	if (nr_hex != 32 || at[nr_hex] != '-')
+		return 0;
+	size_t nr_decimal = strspn(at + nr_hex + 1, "0123456789");
+	size_t len = nr_hex + 1 + nr_decimal;
+	bool ends = !at[len] || strchr("/.\n", at[len]);
+	return nr_decimal && ends && len <= CONTAINER_ID_LEN ? len : 0;
+}
+
 bool cgroup_container_parse(const char *text, char out[CONTAINER_ID_LEN + 1])
 {
 	const char *found = NULL;
+	size_t found_len = 0;
 
 	for (const char *at = text; *at;) {
-		size_t len = strspn(at, HEX_DIGIT);
-		if (len == CONTAINER_ID_LEN)
+		size_t len = strspn(at, HEX_DIGIT), id_len = id_length(at, len);
+		if (id_len) {
 			found = at;
+			found_len = id_len;
+		}
+		len = id_len > len ? id_len : len;
 		at += len ? len : strcspn(at, HEX_DIGIT);
 	}
 	if (!found)
 		return false;
-	memcpy(out, found, CONTAINER_ID_LEN);
-	out[CONTAINER_ID_LEN] = '\0';
+	memcpy(out, found, found_len);
+	out[found_len] = '\0';
 	return true;
+}
+
+bool cgroup_pod_parse(const char *text, char out[POD_UID_LEN + 1])
+{
+	bool is_found = false;
+
+	for (const char *at = text; (at = strstr(at, "pod"));) {
+		at += strlen("pod");
+		if (strspn(at, HEX_DIGIT "-_") != POD_UID_LEN)
+			continue;
+		is_found = true;
+		for (size_t i = 0; i < POD_UID_LEN; i++)
+			out[i] = at[i] == '_' ? '-' : at[i];
+		out[POD_UID_LEN] = '\0';
+	}
+	return is_found;
 }
 
 bool cgroup_container(pid_t pid, char out[CONTAINER_ID_LEN + 1])
@@ -136,4 +170,43 @@ const struct cgroup_mount *cgroup_find(const struct cgroup_mounts *m, const char
 			return one;
 	}
 	return NULL;
+}
+
+#define DEPTH_MAX 32
+
+struct walk {
+	cgroup_fn visit;
+	void *ctx;
+	int nr_left;
+};
+
+/* Takes the descriptor over. */
+static void walk_folder(struct walk *w, int fd, int depth)
+{
+	auto_closedir DIR *folder = fdopendir(fd);
+
+	if (!folder) {
+		close(fd);
+		return;
+	}
+	for (struct dirent *e; w->nr_left > 0 && (e = readdir(folder));) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		w->nr_left--;
+		w->visit(e->d_name, depth, e->d_ino, w->ctx);
+		int below = depth < DEPTH_MAX ? openat(dirfd(folder), e->d_name,
+						       O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+					      : -1;
+		if (below >= 0)
+			walk_folder(w, below, depth + 1);
+	}
+}
+
+void cgroup_each(const struct cgroup_mount *m, cgroup_fn visit, void *ctx)
+{
+	struct walk w = { visit, ctx, CGROUPS_MAX };
+	int fd = open(m->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		walk_folder(&w, fd, 0);
 }

@@ -6,14 +6,19 @@
 #include "base/vec.h"
 
 #define CONTAINER_ID_LEN 64
+#define POD_UID_LEN      36
 
 /*
  * The id that Docker, containerd, CRI-O and Podman put into the names of control groups: the last
- * 64 hex digits in a row in the text of /proc/PID/cgroup. Whether there is one.
+ * 64 hex digits in a row in the text of /proc/PID/cgroup, or the last 32 that "-" and decimal
+ * digits follow, as on ECS. Whether there is one.
  */
 bool cgroup_container_parse(const char *text, char out[CONTAINER_ID_LEN + 1]);
 
-/* That of a process; false also if it is gone. */
+/* The last uid of a Kubernetes pod, with "-" also where the name has "_". */
+bool cgroup_pod_parse(const char *text, char out[POD_UID_LEN + 1]);
+
+/* The container of a process; false also if it is gone. */
 bool cgroup_container(pid_t pid, char out[CONTAINER_ID_LEN + 1]);
 
 /* Where a hierarchy of control groups is mounted. */
@@ -34,6 +39,16 @@ int cgroup_mounts_read(struct cgroup_mounts *out);
 /* The parser behind it. */
 void cgroup_mounts_parse(const char *text, struct cgroup_mounts *out);
 void cgroup_mounts_fini(struct cgroup_mounts *m);
+
+/*
+ * Calls `visit` for every control group of a mount, parents first; `name` is that of its folder,
+ * `depth` 0 below the mount.
+ * At most CGROUPS_MAX.
+ */
+typedef void (*cgroup_fn)(const char *name, int depth, u64 id, void *ctx);
+void cgroup_each(const struct cgroup_mount *m, cgroup_fn visit, void *ctx);
+
+#define CGROUPS_MAX 100000
 
 /*
  * Finds a control group by its folder, /sys/fs/cgroup/.., or by its name in a hierarchy, as

@@ -10,8 +10,11 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "base/vec.h"
 #include "proc/status.h"
+
+#define CONTAINER_HOLDS_NS (2 * NS_PER_SEC) /* then it may have been moved */
 
 struct processes {
 	struct dict by_pid; /* pid -> struct process *, the newest of that PID */
@@ -151,6 +154,7 @@ struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u
 	if (from) {
 		mappings_copy(&from->mappings, &p->mappings);
 		p->mappings_stale = from->mappings_stale;
+		p->container = from->container;
 		mappings_changed(p);
 	}
 	return p;
@@ -160,7 +164,20 @@ void process_exec(struct process *p)
 {
 	mappings_fini(&p->mappings);
 	p->is_jvm = false;
+	p->container_ns = 0;
 	mappings_changed(p);
+}
+
+/* One that has ended keeps what it was in, or its parent. */
+const struct container *process_container(struct process *p, struct containers *all)
+{
+	u64 now = time_mono_ns();
+
+	if (!p->container_ns || now - p->container_ns > CONTAINER_HOLDS_NS) {
+		p->container_ns = now;
+		containers_of(all, p->pid, &p->container);
+	}
+	return p->container;
 }
 
 void process_mmap(struct process *p, const struct mapping *m)

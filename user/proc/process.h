@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/dict.h"
+#include "proc/container.h"
 #include "proc/mapping.h"
 
 #define PROCESS_COMM_LEN 16
@@ -18,8 +19,11 @@ struct process {
 	char comm[PROCESS_COMM_LEN];
 	struct mappings mappings; /* executable ones */
 	bool mappings_stale;      /* events were lost: read again before use */
-	bool is_jvm;              /* maps a libjvm.so */
-	bool is_target;           /* its samples are wanted */
+	const struct container
+		*container; /* as of container_ns; NULL if in none; children inherit it */
+	u64 container_ns;   /* CLOCK_MONOTONIC when it was looked for; 0: not yet */
+	bool is_jvm;        /* maps a libjvm.so */
+	bool is_target;     /* its samples are wanted */
 	struct dict frames; /* the symbolizer's cache pc -> frame; emptied when mappings change */
 	struct process *older; /* an earlier process of the same PID */
 };
@@ -56,6 +60,9 @@ void process_mmap(struct process *p, const struct mapping *m);
 
 /* Reports were lost: every process's mappings are read again before they are used. */
 void processes_distrust(struct processes *all);
+
+/* The container it is in, looked for anew now and then; NULL if none. */
+const struct container *process_container(struct process *p, struct containers *all);
 
 /* Brings mappings_stale ones up to date. */
 void process_refresh(struct process *p);

@@ -83,7 +83,7 @@ static void add_all(struct profile *out, const struct profile *p, const struct p
 		    u32 type, u32 out_type)
 {
 	node_id *node_of = xcalloc(p->nodes.nr, sizeof(node_of[0]));
-	labels_id none = profile_intern_labels(out, &(struct labels){ .comm = "", .thread = "" });
+	labels_id none = profile_intern_labels(out, &(struct labels){ 0 });
 
 	for (node_id n = 1; n < p->nodes.nr; n++) {
 		const struct frame *f = frames_get(p->frames, p->nodes.at[n].frame);

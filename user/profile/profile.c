@@ -89,10 +89,9 @@ void profile_free(struct profile *p)
 		free(t->name);
 		free(t->unit);
 	}
-	vec_each(l, &p->labels) {
-		free((char *)l->comm);
-		free((char *)l->thread);
-	}
+	vec_each(l, &p->labels)
+		for (size_t i = 0; i < NR_LABELS; i++)
+			free((char *)l->text[i]);
 	vec_each(n, &p->notes) {
 		free(n->key);
 		free(n->text);
@@ -124,17 +123,18 @@ static u64 hash_labels(const struct labels *l)
 {
 	u64 hash = hash_u64((u64)l->pid << 32 | l->tid);
 
-	for (const char *c = l->comm; *c; c++)
-		hash = hash_u64(hash ^ (u8)*c);
-	for (const char *c = l->thread; *c; c++)
-		hash = hash_u64(hash ^ (u64)(u8)*c << 8);
+	for (u64 i = 0; i < NR_LABELS; i++)
+		for (const char *c = l->text[i]; c && *c; c++)
+			hash = hash_u64(hash ^ (u64)(u8)*c << 8 ^ i);
 	return hash;
 }
 
 static bool labels_equal(const struct labels *a, const struct labels *b)
 {
-	return a->pid == b->pid && a->tid == b->tid && !strcmp(a->comm, b->comm) &&
-	       !strcmp(a->thread, b->thread);
+	for (size_t i = 0; i < NR_LABELS; i++)
+		if (strcmp(a->text[i] ?: "", b->text[i] ?: ""))
+			return false;
+	return a->pid == b->pid && a->tid == b->tid;
 }
 
 labels_id profile_intern_labels(struct profile *p, const struct labels *labels)
@@ -146,8 +146,8 @@ labels_id profile_intern_labels(struct profile *p, const struct labels *labels)
 			return (labels_id)*id - 1;
 
 	struct labels own = *labels;
-	own.comm = xstrdup(labels->comm);
-	own.thread = xstrdup(labels->thread);
+	for (size_t i = 0; i < NR_LABELS; i++)
+		own.text[i] = xstrdup(labels->text[i] ?: "");
 	vec_push(&p->labels, own);
 	*id = p->labels.nr;
 	return (labels_id)*id - 1;

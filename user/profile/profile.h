@@ -8,6 +8,7 @@
 #include "base/types.h"
 #include "base/vec.h"
 #include "profile/frame.h"
+#include "profile/labels.h"
 
 /* Of the two value types of a comparison (profile/diff.h). */
 enum value_role {
@@ -21,13 +22,6 @@ struct value_type {
 	char *name; /* "cpu", "alloc", ... */
 	char *unit; /* "samples", "bytes", "ns" */
 	enum value_role role;
-};
-
-/* Who ran; equal ones are interned. Numbers are those of the host's PID namespace. */
-struct labels {
-	u32 pid, tid;
-	const char *comm;   /* the process's name */
-	const char *thread; /* the thread's name */
 };
 
 typedef u32 labels_id;
@@ -58,7 +52,7 @@ struct profile {
 	struct frames *frames;
 	VEC(struct value_type) types;
 	VEC(struct node) nodes;
-	VEC(struct labels) labels;  /* strings owned by the profile */
+	VEC(struct labels) labels;  /* texts owned by the profile, never NULL */
 	VEC(struct weight) weights; /* at most one per (node, labels, type) */
 	VEC(struct note) notes;
 	u64 start_wall_ns, duration_ns; /* when and how long; 0 if unknown */

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "proc/container.h"
+
+#define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define UID "11111111-2222-3333-4444-555555555555"
+
+static char root[] = "/tmp/container-test-XXXXXX";
+
+/* Makes a file below the root with its folders. */
+static void write_file(const char *name, const char *text)
+{
+	char *path = xasprintf("%s/%s", root, name);
+
+	for (char *slash = path + strlen(root); (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	free(path);
+}
+
+static int make_root(void **state)
+{
+	strcpy(root + strlen(root) - 6, "XXXXXX");
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+	char *command = xasprintf("rm -r %s", root);
+	int err = system(command);
+
+	free(command);
+	return err;
+}
+
+static void is(const char *uid, const char *namespace, const char *pod, const char *name)
+{
+	struct containers *all = containers_new(root);
+	const struct container *c = containers_find(all, ID, uid);
+
+	assert_string_equal(c->namespace, namespace);
+	assert_string_equal(c->pod, pod);
+	assert_string_equal(c->name, name);
+	containers_free(all);
+}
+
+static void the_names_of_log_files_are_read(void **state)
+{
+	write_file("var/log/containers/other_ns_x-" UID ".log", "");
+	write_file("var/log/containers/web-7d_shop_app-1-" ID ".log", "");
+	is(UID, "shop", "web-7d", "app-1");
+}
+
+static void annotations_of_bundles_are_read(void **state)
+{
+	write_file("run/containerd/io.containerd.runtime.v2.task/k8s.io/" ID "/config.json",
+		   "{\"annotations\": {\"io.kubernetes.cri.sandbox-name\": \"web\","
+		   "\"io.kubernetes.cri.sandbox-namespace\": \"shop\","
+		   "\"io.kubernetes.cri.container-name\": \"app\"}}");
+	is(UID, "shop", "web", "app");
+}
+
+static void dockers_configuration_is_read(void **state)
+{
+	write_file("var/lib/docker/containers/" ID "/config.v2.json", "{\"Name\": \"/db\"}");
+	is(NULL, "", "", "db");
+}
+
+static void podmans_list_is_read(void **state)
+{
+	write_file("var/lib/containers/storage/overlay-containers/containers.json",
+		   "[7, {\"id\": \"x\"}, {\"id\": \"" ID "\", \"names\": [\"db\"]}]");
+	is(NULL, "", "", "db");
+}
+
+static void damaged_files_tell_nothing(void **state)
+{
+	write_file("var/log/containers/" ID ".log", "");
+	write_file("var/log/containers/a_b" ID ".log", "");
+	write_file("var/lib/docker/containers/" ID "/config.v2.json", "{\"Name\": [1], \"x");
+	write_file("var/lib/containers/storage/overlay-containers/containers.json", "{}");
+	write_file("run/containers/storage/overlay-containers/" ID "/userdata/config.json", "[]");
+	is(NULL, "", "", "");
+}
+
+static void *answer(void *listening)
+{
+	int fd = accept(*(int *)listening, NULL, NULL);
+	char request[512] = "";
+	const char *text = "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n"
+			   "{\"Name\": \"/from\\nsocket\", \"Config\": {\"Labels\": {}}}";
+
+	assert_true(read(fd, request, sizeof(request) - 1) > 0);
+	assert_non_null(strstr(request, "GET /containers/" ID "/json HTTP/1.0\r\n"));
+	assert_true(write(fd, text, strlen(text)) > 0);
+	close(fd);
+	return NULL;
+}
+
+static void docker_is_asked_on_its_socket_and_its_answer_is_made_clean(void **state)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	pthread_t thread;
+
+	write_file("run/x", "");
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/run/docker.sock", root);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	pthread_create(&thread, NULL, answer, &fd);
+	struct containers *all = containers_new(root);
+	const char *name = containers_find(all, ID, NULL)->name;
+	assert_non_null(strstr(name, "socket"));
+	assert_null(strchr(name, '\n'));
+	pthread_join(thread, NULL);
+	containers_free(all);
+	close(fd);
+}
+
+static void a_process_has_the_container_of_its_control_groups(void **state)
+{
+	struct containers *all = containers_new(root);
+	const struct container *c = NULL, *none;
+
+	write_file("proc/7/cgroup", "0::/kubepods/pod" UID "/" ID "\n");
+	write_file("proc/8/cgroup", "0::/user.slice\n");
+	assert_int_equal(containers_of(all, 7, &c), 0);
+	assert_string_equal(c->id, ID);
+	assert_string_equal(c->pod_uid, UID);
+	assert_int_equal(containers_of(all, 8, &none), 0);
+	assert_null(none);
+	assert_true(containers_of(all, 9, &c) < 0);
+	containers_free(all);
+}
+
+static void people_may_say_names_pods_and_parts_of_ids(void **state)
+{
+	write_file("var/log/containers/web_shop_app-" ID ".log", "");
+	struct containers *all = containers_new(root);
+	const struct container *c = containers_find(all, ID, UID);
+
+	assert_true(container_matches(c, "app"));
+	assert_true(container_matches(c, "012345"));
+	assert_false(container_matches(c, "01234"));
+	assert_false(container_matches(c, ""));
+	assert_false(container_matches(c, "ap"));
+	assert_true(container_matches_pod(c, "web"));
+	assert_true(container_matches_pod(c, "shop/web"));
+	assert_true(container_matches_pod(c, UID));
+	assert_false(container_matches_pod(c, "sho/web"));
+	assert_false(container_matches_pod(c, "shop/app"));
+	containers_free(all);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_root, remove_root)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_names_of_log_files_are_read),
+		TEST(annotations_of_bundles_are_read),
+		TEST(dockers_configuration_is_read),
+		TEST(podmans_list_is_read),
+		TEST(damaged_files_tell_nothing),
+		TEST(docker_is_asked_on_its_socket_and_its_answer_is_made_clean),
+		TEST(a_process_has_the_container_of_its_control_groups),
+		TEST(people_may_say_names_pods_and_parts_of_ids),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The containers of the node. */
+#include "proc/container.h"
+
+#include <errno.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "proc/container_names.h"
+
+#define TEXT_MAX    65536
+#define ID_DIGITS   6 /* as few of an id stand for it */
+#define ASK_FOR_NS  (10 * NS_PER_SEC)
+#define ASK_EACH_NS NS_PER_SEC
+
+struct entry {
+	struct container c; /* its id is the key */
+	u64 found_ns, asked_ns;
+	UT_hash_handle hh;
+};
+
+struct containers {
+	struct entry *by_id;
+	char *root;
+};
+
+struct containers *containers_new(const char *root)
+{
+	struct containers *all = xcalloc(1, sizeof(*all));
+
+	all->root = xstrdup(root);
+	return all;
+}
+
+void containers_free(struct containers *all)
+{
+	struct entry *e, *next;
+
+	if (!all)
+		return;
+	HASH_ITER(hh, all->by_id, e, next) {
+		HASH_DEL(all->by_id, e);
+		free(e->c.name);
+		free(e->c.pod);
+		free(e->c.namespace);
+		free(e);
+	}
+	free(all->root);
+	free(all);
+}
+
+/* A pod's container is known when its pod is; others have no more than a name. */
+static bool is_known(const struct container *c)
+{
+	return *c->name && (*c->pod || !*c->pod_uid);
+}
+
+static void ask(const struct containers *all, struct container *c)
+{
+	static void (*const ways[])(struct container *, const char *) = {
+		container_names_of_logs,
+		container_names_of_bundle,
+		container_names_of_podman,
+		container_names_of_socket,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways) && !is_known(c); i++)
+		ways[i](c, all->root);
+}
+
+static struct entry *add(struct containers *all, const char *id)
+{
+	struct entry *e = xcalloc(1, sizeof(*e));
+
+	copy_text(e->c.id, sizeof(e->c.id), id);
+	e->c.name = xstrdup("");
+	e->c.pod = xstrdup("");
+	e->c.namespace = xstrdup("");
+	e->found_ns = time_mono_ns();
+	HASH_ADD_STR(all->by_id, c.id, e);
+	return e;
+}
+
+const struct container *containers_find(struct containers *all, const char *id, const char *pod_uid)
+{
+	u64 now = time_mono_ns();
+	struct entry *e;
+
+	HASH_FIND_STR(all->by_id, id, e);
+	if (!e)
+		e = add(all, id);
+	if (pod_uid)
+		copy_text(e->c.pod_uid, sizeof(e->c.pod_uid), pod_uid);
+	if (!is_known(&e->c) && (!e->asked_ns || (now - e->asked_ns >= ASK_EACH_NS &&
+						  now - e->found_ns < ASK_FOR_NS))) {
+		e->asked_ns = now;
+		ask(all, &e->c);
+	}
+	return &e->c;
+}
+
+int containers_of(struct containers *all, pid_t pid, const struct container **out)
+{
+	auto_free char *path = xasprintf("%s/proc/%d/cgroup", all->root, (int)pid);
+	char id[CONTAINER_ID_LEN + 1], uid[POD_UID_LEN + 1];
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (file_read(path, TEXT_MAX, &text, &len) || !len)
+		return -ESRCH;
+	*out = cgroup_container_parse(text, id)
+		       ? containers_find(all, id, cgroup_pod_parse(text, uid) ? uid : NULL)
+		       : NULL;
+	return 0;
+}
+
+bool container_matches(const struct container *c, const char *text)
+{
+	size_t len = strlen(text);
+
+	return !strcmp(c->name, text) || (len >= ID_DIGITS && !strncmp(c->id, text, len));
+}
+
+bool container_matches_pod(const struct container *c, const char *text)
+{
+	const char *slash = strchr(text, '/');
+	size_t len = slash ? (size_t)(slash - text) : 0;
+
+	if (slash && (strlen(c->namespace) != len || strncmp(c->namespace, text, len)))
+		return false;
+	return !strcmp(c->pod, slash ? slash + 1 : text) || !strcmp(c->pod_uid, text);
+}

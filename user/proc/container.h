@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The containers of the node and their names, from what the runtimes leave in files and tell on
+ * their sockets in plain HTTP. A name that is not found is asked for again for some seconds, since
+ * runtimes write it about when the container starts.
+ */
+#pragma once
+
+#include "proc/cgroup.h"
+
+/* Texts are clean UTF-8, "" if not known, never NULL. */
+struct container {
+	char id[CONTAINER_ID_LEN + 1];
+	char pod_uid[POD_UID_LEN + 1];
+	char *name, *pod, *namespace;
+};
+
+struct containers;
+
+/* `root` is where /run, /var and /proc are, "" but in tests. */
+struct containers *containers_new(const char *root);
+void containers_free(struct containers *all);
+
+/* The container of that id; valid until containers_free. `pod_uid` may be NULL. */
+const struct container *containers_find(struct containers *all, const char *id,
+					const char *pod_uid);
+
+/* That of a process, by its control groups; *out is NULL if it is in none. -ESRCH if it is gone. */
+int containers_of(struct containers *all, pid_t pid, const struct container **out);
+
+/* Whether people mean it by "ID" (six digits or more of it) or "NAME". */
+bool container_matches(const struct container *c, const char *text);
+
+/* The same by "POD", "NAMESPACE/POD" or the pod's uid. */
+bool container_matches_pod(const struct container *c, const char *text);

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files and sockets of container runtimes say of one container. */
+#include "proc/container_names.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "base/utf8.h"
+
+#define JSON_MAX     (4 << 20)
+#define NAME_MAX_LEN 253 /* of a pod; others are shorter */
+#define SOCKET_MS    200
+
+static void set(char **field, const char *text, size_t len)
+{
+	auto_free char *raw = xstrndup(text, len);
+	auto_str struct str clean = { 0 };
+
+	if (**field || !len)
+		return;
+	utf8_clean(&clean, raw, NAME_MAX_LEN);
+	free(*field);
+	*field = str_take(&clean);
+}
+
+/* "POD_NAMESPACE_CONTAINER-ID.log"; none of the three holds an underscore. */
+void container_names_of_log(struct container *c, const char *file_name)
+{
+	const char *first = strchr(file_name, '_');
+	const char *second = first ? strchr(first + 1, '_') : NULL;
+	const char *dash = second ? strrchr(second, '-') : NULL;
+
+	if (!dash || strncmp(dash + 1, c->id, strlen(c->id)))
+		return;
+	set(&c->pod, file_name, (size_t)(first - file_name));
+	set(&c->namespace, first + 1, (size_t)(second - first - 1));
+	set(&c->name, second + 1, (size_t)(dash - second - 1));
+}
+
+void container_names_of_logs(struct container *c, const char *root)
+{
+	auto_free char *path = xasprintf("%s/var/log/containers", root);
+	auto_closedir DIR *folder = opendir(path);
+
+	for (struct dirent *e; folder && (e = readdir(folder));)
+		if (strstr(e->d_name, c->id))
+			container_names_of_log(c, e->d_name);
+}
+
+static void take_text(char **field, const json_t *object, const char *key)
+{
+	const json_t *text = json_object_get(object, key);
+
+	if (json_is_string(text))
+		set(field, json_string_value(text), json_string_length(text));
+}
+
+/*
+ * The configuration of an OCI bundle, whose annotations containerd and CRI-O write, and what Docker
+ * and CRI-O answer about a container.
+ */
+void container_names_of_json(struct container *c, const char *text, size_t len)
+{
+	json_t *all = json_loadb(text, len, JSON_DISABLE_EOF_CHECK, NULL);
+	const json_t *notes = json_object_get(all, "annotations");
+	const json_t *labels = json_object_get(json_object_get(all, "Config"), "Labels");
+	const char *name = json_string_value(json_object_get(all, "Name"));
+
+	take_text(&c->pod, notes, "io.kubernetes.cri.sandbox-name");
+	take_text(&c->namespace, notes, "io.kubernetes.cri.sandbox-namespace");
+	take_text(&c->name, notes, "io.kubernetes.cri.container-name");
+	take_text(&c->pod, notes, "io.kubernetes.pod.name");
+	take_text(&c->namespace, notes, "io.kubernetes.pod.namespace");
+	take_text(&c->name, notes, "io.kubernetes.container.name");
+	take_text(&c->pod, labels, "io.kubernetes.pod.name");
+	take_text(&c->namespace, labels, "io.kubernetes.pod.namespace");
+	take_text(&c->name, labels, "io.kubernetes.container.name");
+	take_text(&c->name, all, "name");
+	if (name)
+		set(&c->name, name + (*name == '/'), strlen(name) - (*name == '/'));
+	json_decref(all);
+}
+
+struct place {
+	const char *before, *behind; /* the id */
+};
+
+void container_names_of_bundle(struct container *c, const char *root)
+{
+	static const struct place places[] = {
+		{ "run/containerd/io.containerd.runtime.v2.task/k8s.io/", "/config.json" },
+		{ "run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/", "/config.json" },
+		{ "run/containers/storage/overlay-containers/", "/userdata/config.json" },
+		{ "var/lib/docker/containers/", "/config.v2.json" },
+	};
+
+	for (const struct place *p = places; p < places + ARRAY_SIZE(places); p++) {
+		auto_free char *path = xasprintf("%s/%s%s%s", root, p->before, c->id, p->behind);
+		auto_free char *text = NULL;
+		size_t len;
+
+		if (!file_read(path, JSON_MAX, &text, &len))
+			container_names_of_json(c, text, len);
+	}
+}
+
+/* One file for all containers: [{"id": .., "names": [..]}, ..]. */
+void container_names_of_podman(struct container *c, const char *root)
+{
+	auto_free char *path =
+		xasprintf("%s/var/lib/containers/storage/overlay-containers/containers.json", root);
+	auto_free char *text = NULL;
+	size_t len, i;
+	const json_t *one;
+
+	if (file_read(path, JSON_MAX, &text, &len))
+		return;
+	json_t *all = json_loadb(text, len, 0, NULL);
+	json_array_foreach(all, i, one)
+	{
+		const char *id = json_string_value(json_object_get(one, "id"));
+		const json_t *name = json_array_get(json_object_get(one, "names"), 0);
+		if (id && !strcmp(id, c->id) && json_is_string(name))
+			set(&c->name, json_string_value(name), json_string_length(name));
+	}
+	json_decref(all);
+}
+
+static int connect_to(const char *path)
+{
+	const struct timeval patience = { .tv_usec = SOCKET_MS * 1000 };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || strlen(path) >= sizeof(address.sun_path))
+		return -EINVAL;
+	copy_text(address.sun_path, sizeof(address.sun_path), path);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		return -errno;
+	return take_fd(fd);
+}
+
+/* HTTP/1.0, so that the answer is one piece and ends with the connection. */
+static void ask_socket(struct container *c, const char *path, const char *suffix)
+{
+	auto_str struct str text = { 0 };
+	auto_close int fd = connect_to(path);
+	char part[4096];
+
+	if (fd < 0)
+		return;
+	str_addf(&text, "GET /containers/%s%s HTTP/1.0\r\nHost: sysflame\r\n\r\n", c->id, suffix);
+	if (send(fd, text.at, text.len, MSG_NOSIGNAL) != (ssize_t)text.len)
+		return;
+	str_clear(&text);
+	for (ssize_t got; text.len < JSON_MAX && (got = recv(fd, part, sizeof(part), 0)) > 0;)
+		str_add_bytes(&text, part, (size_t)got);
+	const char *body = text.at ? strstr(text.at, "\r\n\r\n") : NULL;
+	if (body && strstr(text.at, " 200 "))
+		container_names_of_json(c, body, text.len - (size_t)(body - text.at));
+}
+
+void container_names_of_socket(struct container *c, const char *root)
+{
+	auto_free char *docker = xasprintf("%s/run/docker.sock", root);
+	auto_free char *crio = xasprintf("%s/run/crio/crio.sock", root);
+
+	ask_socket(c, docker, "/json");
+	ask_socket(c, crio, "");
+}

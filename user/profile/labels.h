@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who ran: what a sample tells besides its stack. Adding a label is adding its line. */
+#pragma once
+
+#include "base/types.h"
+
+/*
+ * X(field, ENUMERATOR, key in pprof and as a dimension of the page's format, key in OTLP). Those
+ * two of a process and a thread are the dimensions `process` and `thread`, with their numbers.
+ */
+#define LABELS(X)                                                     \
+	X(comm, COMM, "comm", "process.executable.name")              \
+	X(thread, THREAD, "thread", "thread.name")                    \
+	X(state, STATE, "state", "thread.state")                      \
+	X(container_id, CONTAINER_ID, "container_id", "container.id") \
+	X(container, CONTAINER, "container", "container.name")        \
+	X(namespace, NAMESPACE, "namespace", "k8s.namespace.name")    \
+	X(pod, POD, "pod", "k8s.pod.name")                            \
+	X(pod_uid, POD_UID, "pod_uid", "k8s.pod.uid")
+
+enum label {
+#define X(field, name, key, otlp) LABEL_##name,
+	LABELS(X)
+#undef X
+	NR_LABELS
+};
+
+/* Whether all threads of a process have the same. */
+static inline bool label_is_of_process(enum label label)
+{
+	return label != LABEL_THREAD && label != LABEL_STATE;
+}
+
+#define LABEL_FIRST_EXTRA                                                       \
+	LABEL_STATE /* from here on they are about more than process and thread \
+		     */
+
+/* Equal ones are interned. Numbers are those of the host's PID namespace; texts may be NULL. */
+struct labels {
+	u32 pid, tid;
+	union {
+		struct {
+#define X(field, name, key, otlp) const char *field;
+			LABELS(X)
+#undef X
+		};
+		const char *text[NR_LABELS];
+	};
+};
+
+struct label_name {
+	const char *key, *otlp;
+};
+
+static const struct label_name label_names[NR_LABELS] __attribute__((unused)) = {
+#define X(field, name, key, otlp) { key, otlp },
+	LABELS(X)
+#undef X
+};
