@@ -328,7 +328,11 @@ static void a_damaged_container_says_what_is_wrong(void **state)
 static void a_damaged_body_never_crashes_the_decoder(void **state)
 {
 	struct profile *p = read_text("m;a_[j];x 1\nm;b_[1];x 1\nm;a_[1];y 7\nk_[k] 5\n");
-	profile_add(p, 1, profile_intern_labels(p, &(struct labels){ 7, 8, "java", "t" }), 0, 11);
+	profile_add(
+		p, 1,
+		profile_intern_labels(
+			p, &(struct labels){ .pid = 7, .tid = 8, .comm = "java", .thread = "t" }),
+		0, 11);
 	struct str body = body_of(p);
 
 	for (size_t i = 0; i < body.len * 3; i++) {
