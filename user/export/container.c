@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "export/section.h"
+#include "export/varint.h"
 
 #define HEADER_LEN      36
 #define COMPRESSED_GZIP 1
@@ -34,29 +35,86 @@ static u64 get_number(const u8 *at, size_t nr_bytes)
 	return value;
 }
 
+/*
+ * How each section packs best, measured on real and made-up profiles. Structure and weights are
+ * runs of small numbers without words that come again: looking for these costs ten times the time
+ * and makes CALLEE an eighth larger.
+ */
+static int strategy_of(u64 section)
+{
+	switch (section) {
+	case SECTION_POP:
+	case SECTION_SELF:
+		return Z_RLE;
+	case SECTION_CALLEE:
+	case SECTION_FIRST:
+		return Z_HUFFMAN_ONLY;
+	default:
+		return Z_DEFAULT_STRATEGY;
+	}
+}
+
 /* Chunk by chunk in and out: the counters of zlib's stream have 32 bits. */
+static int deflate_part(z_stream *z, const u8 *at, size_t len, bool is_last, struct str *out)
+{
+	u8 chunk[16384];
+	int status;
+
+	z->next_in = (Bytef *)at;
+	z->avail_in = 0;
+	do {
+		if (!z->avail_in) {
+			z->avail_in = len < CHUNK ? (uInt)len : CHUNK;
+			len -= z->avail_in;
+		}
+		z->next_out = chunk;
+		z->avail_out = sizeof(chunk);
+		status = deflate(z, is_last && !len ? Z_FINISH : Z_NO_FLUSH);
+		str_add_bytes(out, chunk, sizeof(chunk) - z->avail_out);
+	} while (status == Z_OK && (len || z->avail_in || !z->avail_out || is_last));
+	return status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END ? 0 : -EIO;
+}
+
+/* Ends the block in hand: what follows is packed another way. */
+static void set_strategy(z_stream *z, int strategy, struct str *out)
+{
+	u8 chunk[16384];
+
+	do {
+		z->next_out = chunk;
+		z->avail_out = sizeof(chunk);
+		deflateParams(z, 6, strategy);
+		str_add_bytes(out, chunk, sizeof(chunk) - z->avail_out);
+	} while (!z->avail_out);
+}
+
+static int deflate_sections(z_stream *z, const struct str *body, struct str *out)
+{
+	struct cursor table = { (u8 *)body->at, (u8 *)body->at + body->len, false };
+	u64 nr = varint_read(&table);
+	struct cursor pieces = table;
+
+	for (u64 i = 0; i < 2 * nr; i++)
+		varint_read(&pieces);
+	int err = deflate_part(z, (u8 *)body->at, (size_t)(pieces.at - (u8 *)body->at), false, out);
+	for (u64 i = 0; i < nr && !err; i++) {
+		set_strategy(z, strategy_of(varint_read(&table)), out);
+		u64 len = varint_read(&table);
+		const u8 *at = bytes_read(&pieces, len);
+		err = at ? deflate_part(z, at, len, false, out) : -EINVAL;
+	}
+	return err ?: deflate_part(z, pieces.at, 0, true, out);
+}
+
 static int deflate_all(const struct str *body, struct str *out)
 {
 	z_stream z = { 0 };
-	u8 chunk[16384];
-	size_t left = body->len;
-	int status = deflateInit2(&z, 6, Z_DEFLATED, GZIP_WINDOW, 9, Z_DEFAULT_STRATEGY);
 
-	if (status != Z_OK)
+	if (deflateInit2(&z, 6, Z_DEFLATED, GZIP_WINDOW, 9, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
-	z.next_in = (Bytef *)body->at;
-	do {
-		if (!z.avail_in) {
-			z.avail_in = left < CHUNK ? (uInt)left : CHUNK;
-			left -= z.avail_in;
-		}
-		z.next_out = chunk;
-		z.avail_out = sizeof(chunk);
-		status = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
-		str_add_bytes(out, chunk, sizeof(chunk) - z.avail_out);
-	} while (status == Z_OK || status == Z_BUF_ERROR);
+	int err = deflate_sections(&z, body, out);
 	deflateEnd(&z);
-	return status == Z_STREAM_END ? 0 : -EIO;
+	return err;
 }
 
 static int inflate_all(const u8 *data, size_t len, u64 body_len, struct str *body)

@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 
-/* Appends header and compressed body. */
+/* Appends header and compressed body. -EINVAL if the body's table of sections does not fit it. */
 int container_pack(const struct str *body, u32 nr_nodes, struct str *out);
 
 /*

@@ -19,26 +19,33 @@ struct finder_slot {
 
 struct finder {
 	struct finder_slot *slots;
-	size_t cap; /* 0 or a power of two */
+	size_t nr, cap; /* the latter 0 or a power of two */
+};
+
+/* The first children of a node are a list: nearly all nodes have one or two. */
+#define LISTED_CHILDREN 8
+
+struct links {
+	node_id first, next; /* 0: none */
 };
 
 /* Finds what is interned; rebuilt from nothing else, freed with the profile. */
 struct profile_index {
-	struct finder nodes;   /* by (parent, frame) */
-	struct finder weights; /* by (node, labels, type) */
-	struct dict labels;    /* hash of the labels -> id + 1; equal hashes probe on */
+	VEC(struct links) links; /* by node */
+	struct finder nodes;     /* by (parent, frame), those that are in no list */
+	struct finder weights;   /* by (node, labels, type) */
+	struct dict labels;      /* hash of the labels -> id + 1; equal hashes probe on */
 };
 
-/* Whether a finder of `nr` elements must grow before another one is added. */
-static bool is_full(const struct finder *f, size_t nr)
+/* Whether it must grow before another element is added. */
+static bool is_full(const struct finder *f)
 {
-	return nr * 4 >= f->cap * 3;
+	return f->nr * 4 >= f->cap * 3;
 }
 
 static void make_slots(struct finder *f)
 {
 	f->cap = f->cap ? f->cap * 2 : 16;
-	free(f->slots);
 	f->slots = xcalloc(f->cap, sizeof(f->slots[0]));
 }
 
@@ -57,7 +64,7 @@ static struct finder_slot slot_for(u64 hash, size_t element)
 	return (struct finder_slot){ (u32)(hash >> 32), (u32)element + 1 };
 }
 
-/* Only for a finder that was emptied by make_slots: nothing is compared. */
+/* Compares nothing, and `nr` stays. */
 static void put(const struct finder *f, u64 hash, size_t element)
 {
 	struct finder_slot *slot = first_slot(f, hash);
@@ -78,6 +85,7 @@ struct profile *profile_new(void)
 	p->title = xstrdup("");
 	p->view = xstrdup("");
 	vec_push(&p->nodes, (struct node){ 0 });
+	vec_push(&p->index->links, (struct links){ 0 });
 	return p;
 }
 
@@ -102,6 +110,7 @@ void profile_free(struct profile *p)
 	vec_fini(&p->weights);
 	vec_fini(&p->notes);
 	frames_free(p->frames);
+	vec_fini(&p->index->links);
 	free(p->index->nodes.slots);
 	free(p->index->weights.slots);
 	dict_fini(&p->index->labels);
@@ -161,31 +170,94 @@ static u64 hash_node(node_id parent, frame_id frame)
 static void grow_nodes(struct profile *p)
 {
 	struct finder *f = &p->index->nodes;
+	struct finder old = *f;
 
 	make_slots(f);
-	for (node_id i = 1; i < p->nodes.nr; i++)
-		put(f, hash_node(p->nodes.at[i].parent, p->nodes.at[i].frame), i);
+	for (size_t i = 0; i < old.cap; i++) {
+		node_id id = old.slots[i].element - 1;
+		if (old.slots[i].element)
+			put(f, hash_node(p->nodes.at[id].parent, p->nodes.at[id].frame), id);
+	}
+	free(old.slots);
 }
 
-node_id profile_child(struct profile *p, node_id parent, frame_id frame)
+static void put_node(struct profile *p, node_id id)
 {
 	struct finder *f = &p->index->nodes;
 
-	if (is_full(f, p->nodes.nr))
+	if (is_full(f))
 		grow_nodes(p);
+	put(f, hash_node(p->nodes.at[id].parent, p->nodes.at[id].frame), id);
+	f->nr++;
+}
 
+/* Makes the index for nodes that are there. */
+static void index_nodes(struct profile *p)
+{
+	struct profile_index *index = p->index;
+	u8 *nr_listed = xcalloc(p->nodes.nr, 1);
+
+	index->links.nr = 0;
+	free(index->nodes.slots);
+	index->nodes = (struct finder){ 0 };
+	for (node_id i = 0; i < p->nodes.nr; i++) {
+		vec_push(&index->links, (struct links){ 0 });
+		node_id parent = p->nodes.at[i].parent;
+		if (!i)
+			continue;
+		if (nr_listed[parent] == LISTED_CHILDREN) {
+			put_node(p, i);
+			continue;
+		}
+		nr_listed[parent]++;
+		index->links.at[i].next = index->links.at[parent].first;
+		index->links.at[parent].first = i;
+	}
+	free(nr_listed);
+}
+
+static node_id add_node(struct profile *p, node_id parent, frame_id frame)
+{
+	vec_push(&p->nodes, (struct node){ parent, frame });
+	vec_push(&p->index->links, (struct links){ 0 });
+	return (node_id)p->nodes.nr - 1;
+}
+
+/* A child that is not in its parent's list, which is full. */
+static node_id unlisted_child(struct profile *p, node_id parent, frame_id frame)
+{
 	u64 hash = hash_node(parent, frame);
-	struct finder_slot *slot = first_slot(f, hash);
-	for (; slot->element; slot = next_slot(f, slot)) {
+	struct finder *f = &p->index->nodes;
+
+	for (struct finder_slot *slot = f->cap ? first_slot(f, hash) : NULL; slot && slot->element;
+	     slot = next_slot(f, slot)) {
 		if (slot->tag != (u32)(hash >> 32))
 			continue;
 		const struct node *n = &p->nodes.at[slot->element - 1];
 		if (n->parent == parent && n->frame == frame)
 			return slot->element - 1;
 	}
-	*slot = slot_for(hash, p->nodes.nr);
-	vec_push(&p->nodes, (struct node){ parent, frame });
-	return slot->element - 1;
+	node_id child = add_node(p, parent, frame);
+	put_node(p, child);
+	return child;
+}
+
+node_id profile_child(struct profile *p, node_id parent, frame_id frame)
+{
+	const struct links *links = p->index->links.at;
+	node_id child = links[parent].first;
+	int nr = 0;
+
+	for (; child; child = links[child].next, nr++)
+		if (p->nodes.at[child].frame == frame)
+			return child;
+	if (nr == LISTED_CHILDREN)
+		return unlisted_child(p, parent, frame);
+
+	child = add_node(p, parent, frame);
+	p->index->links.at[child].next = p->index->links.at[parent].first;
+	p->index->links.at[parent].first = child;
+	return child;
 }
 
 static u64 hash_weight(node_id node, labels_id labels, u32 type)
@@ -197,6 +269,7 @@ static void grow_weights(struct profile *p)
 {
 	struct finder *f = &p->index->weights;
 
+	free(f->slots);
 	make_slots(f);
 	for (u32 i = 0; i < p->weights.nr; i++) {
 		const struct weight *w = &p->weights.at[i];
@@ -208,7 +281,7 @@ void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u6
 {
 	struct finder *f = &p->index->weights;
 
-	if (is_full(f, p->weights.nr))
+	if (is_full(f))
 		grow_weights(p);
 
 	u64 hash = hash_weight(leaf, labels, type);
@@ -222,6 +295,7 @@ void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u6
 		}
 	}
 	*slot = slot_for(hash, p->weights.nr);
+	f->nr++;
 	vec_push(&p->weights, (struct weight){ leaf, labels, type, value });
 }
 
@@ -234,11 +308,7 @@ void profile_move(struct profile *p, struct node_list *nodes, const node_id *at)
 	p->nodes.nr = nodes->all.nr;
 	p->nodes.cap = nodes->all.cap;
 	*nodes = (struct node_list){ 0 };
-	while (is_full(&p->index->nodes, p->nodes.nr))
-		make_slots(&p->index->nodes);
-	memset(p->index->nodes.slots, 0, p->index->nodes.cap * sizeof(struct finder_slot));
-	for (node_id i = 1; i < p->nodes.nr; i++)
-		put(&p->index->nodes, hash_node(p->nodes.at[i].parent, p->nodes.at[i].frame), i);
+	index_nodes(p);
 
 	p->weights = (typeof(p->weights)){ 0 };
 	free(p->index->weights.slots);
