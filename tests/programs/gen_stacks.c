@@ -4,7 +4,8 @@
  * stack is an earlier one with its tail cut off and grown again along fixed lists of callees, which
  * gives about ten nodes per stack and few branches, as real profiles have. Names carry the kind
  * suffixes of async-profiler; a method may stand in several tiers.
- * usage: gen_stacks N
+ * usage: gen_stacks N [GROWN]
+ * GROWN: the frames, at most, that an ordinary stack gets anew; fewer give fewer nodes per stack.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -63,6 +64,7 @@ struct stack {
 };
 
 static uint64_t seed = 88172645463325252ull;
+static uint32_t grown = 15; /* frames at most that a stack gets anew */
 
 static uint32_t pick(uint32_t below)
 {
@@ -118,7 +120,7 @@ static void print_stack(const struct stack *s)
 /* The callees of a method are few, and the first of them are taken most. */
 static uint32_t callee(uint32_t method)
 {
-	uint32_t a = pick(7), b = pick(7);
+	uint32_t a = pick(4), b = pick(4);
 
 	/* Some methods are called from everywhere: the numbers are denser near 0. */
 	uint64_t x = mix(method, a < b ? a : b) & 0xffff;
@@ -127,7 +129,7 @@ static uint32_t callee(uint32_t method)
 
 static void grow(struct stack *s)
 {
-	int cut = (int)pick(pick(9) ? 14 : 190) + 2, more = (int)pick(12) + 2;
+	int cut = (int)pick(pick(2 * grown) ? grown : 190) + 2, more = (int)pick(grown) + 2;
 
 	s->depth = s->depth > cut + DEPTH_MIN ? s->depth - cut : s->depth < 4 ? s->depth : 4;
 	if (s->depth < DEPTH_MIN)
@@ -138,13 +140,15 @@ static void grow(struct stack *s)
 
 int main(int argc, char **argv)
 {
-	long nr = argc == 2 ? atol(argv[1]) : 0;
+	long nr = argc > 1 ? atol(argv[1]) : 0;
 	struct stack *known = calloc(REMEMBERED, sizeof(*known));
 
 	if (nr < 1 || !known) {
-		fprintf(stderr, "usage: gen_stacks N\n");
+		fprintf(stderr, "usage: gen_stacks N [GROWN]\n");
 		return 2;
 	}
+	if (argc > 2)
+		grown = (uint32_t)atoi(argv[2]) ?: 1;
 	for (long i = 0; i < nr; i++) {
 		struct stack s = known[i ? pick(i < REMEMBERED ? (uint32_t)i : REMEMBERED) : 0];
 		grow(&s);

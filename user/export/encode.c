@@ -43,6 +43,14 @@ struct labelled {
 	u64 value;
 };
 
+/* The first callees of a context, which are nearly all that is asked for, in their places. */
+#define NEAR_CALLEES 8
+
+struct callees {
+	frame_id near[NEAR_CALLEES];
+	u32 nr; /* with those that are further */
+};
+
 struct encoder {
 	const struct profile *p;
 	struct framelist frames;
@@ -57,8 +65,8 @@ struct encoder {
 	VEC(node_id) current;
 	VEC(struct labelled) labelled;
 
-	struct dict callees; /* context << 32 | frame -> its place in the context's list, from 1 */
-	u32 *nr_callees;     /* by context */
+	struct callees *callees;  /* by context */
+	struct dict more_callees; /* context << 32 | frame -> its place, from NEAR_CALLEES + 1 */
 	VEC(frame_id) first;
 	u32 nr_nodes, last_depth, last_tiered;
 	struct str pop, callee, tiers, labelsets, nodelabels, labelweights;
@@ -350,15 +358,33 @@ static void write_tiers(struct encoder *e, const struct branch *b)
 	e->last_tiered = e->nr_nodes;
 }
 
+/* The frame's place in the context's list, from 1; 0 if it was added. */
+static u32 place_of(struct encoder *e, u32 context, frame_id frame)
+{
+	struct callees *list = &e->callees[context];
+	u32 nr = list->nr < NEAR_CALLEES ? list->nr : NEAR_CALLEES;
+
+	for (u32 i = 0; i < nr; i++)
+		if (list->near[i] == frame)
+			return i + 1;
+	if (list->nr < NEAR_CALLEES) {
+		list->near[list->nr++] = frame;
+		return 0;
+	}
+	u64 *place = dict_add(&e->more_callees, (u64)context << 32 | frame);
+	if (*place)
+		return (u32)*place;
+	*place = ++list->nr;
+	return 0;
+}
+
 static void write_callee(struct encoder *e, const struct branch *b)
 {
-	u64 *place = dict_add(&e->callees, (u64)b->context << 32 | b->frame);
+	u32 place = place_of(e, b->context, b->frame);
 
-	varint_add(&e->callee, *place);
-	if (!*place) {
-		*place = ++e->nr_callees[b->context];
+	varint_add(&e->callee, place);
+	if (!place)
 		vec_push(&e->first, b->frame);
-	}
 }
 
 static int walk(struct encoder *e)
@@ -464,14 +490,14 @@ static void encoder_fini(struct encoder *e)
 	free(e->children.at);
 	free(e->weights.start);
 	free(e->weights.at);
-	free(e->nr_callees);
+	free(e->callees);
 	vec_fini(&e->todo);
 	vec_fini(&e->members);
 	vec_fini(&e->siblings);
 	vec_fini(&e->current);
 	vec_fini(&e->labelled);
 	vec_fini(&e->first);
-	dict_fini(&e->callees);
+	dict_fini(&e->more_callees);
 	labelsets_free(&e->sets);
 	framelist_fini(&e->frames);
 }
@@ -484,7 +510,7 @@ int body_encode(const struct profile *p, const char *tool, struct str *out, u32 
 
 	struct encoder e = { .p = p };
 	e.self = xcalloc(p->types.nr + 1, sizeof(e.self[0]));
-	e.nr_callees = xcalloc((size_t)frames_nr(p->frames) + 1, sizeof(e.nr_callees[0]));
+	e.callees = xcalloc((size_t)frames_nr(p->frames) + 1, sizeof(e.callees[0]));
 	add_totals(&e);
 	group_children(&e);
 	group_weights(&e);
