@@ -2,12 +2,15 @@
 /* Every perf event that the hardware or the kernel counts; its cookie is the event's number. */
 #include "unwind.h"
 
+/* Of struct pt_regs (uapi/asm/ptrace.h); no field, whose width is another one from Linux 6.9 on. */
+#define CS_WORD 17
+
 /* As one word: the kernel allows no narrower look at it. */
 static __always_inline bool is_in_user_code(const struct bpf_perf_event_data *ctx)
 {
-	const volatile u64 *cs = (const void *)&ctx->regs + offsetof(struct pt_regs, cs);
+	const volatile u64 *words = (const void *)ctx;
 
-	return (*cs & 3) == 3;
+	return (words[CS_WORD] & 3) == 3;
 }
 
 SEC("perf_event")

@@ -201,11 +201,6 @@ int targets_exclude(struct targets *t, const char *text, struct str *why)
 	return -EINVAL;
 }
 
-bool targets_include(const struct targets *t)
-{
-	return t->include;
-}
-
 bool targets_select(const struct targets *t)
 {
 	return t->include || t->exclude;

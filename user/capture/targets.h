@@ -50,9 +50,6 @@ bool targets_begin(struct targets *t, pid_t pid);
 /* "KIND=TEXT", as --exclude takes it. */
 int targets_exclude(struct targets *t, const char *text, struct str *why);
 
-/* Whether anything is selected, not just excluded. */
-bool targets_include(const struct targets *t);
-
 /* Whether not every process is sampled. */
 bool targets_select(const struct targets *t);
 
