@@ -39,8 +39,9 @@ static void print_help(const struct opt *opts, size_t nr_opts)
 	puts("usage: sysflame report [OPTION].. IN.. -o OUT\n"
 	     "       sysflame report --top N | --tree IN..\n"
 	     "Reads profiles, merges them and writes one, or prints it; - is standard input or\n"
-	     "output. Read are collapsed stacks (also async-profiler's), pprof, OTLP, the text of\n"
-	     "perf script and our own pages, each also compressed by gzip; the content tells.\n");
+	     "output. Read are collapsed stacks (also async-profiler's), pprof, OTLP, JFR, the "
+	     "text\n"
+	     "of perf script and our own pages, also compressed by gzip; the content tells.\n");
 	opt_help(opts, nr_opts);
 	puts("\nformats:");
 	for (const struct format *f = formats; f->name; f++)

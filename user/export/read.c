@@ -23,17 +23,6 @@ static bool starts_with(const u8 *head, size_t len, const char *start)
 	return len >= strlen(start) && !memcmp(head, start, strlen(start));
 }
 
-static bool jfr_is(const u8 *head, size_t len)
-{
-	return len > 3 && !memcmp(head, "FLR", 4);
-}
-
-static int jfr_refuse(struct input *in, struct profile *p, struct str *why)
-{
-	str_add(why, "a JFR recording, which is not read; convert it to collapsed stacks or pprof");
-	return -EINVAL;
-}
-
 static bool perf_data_is(const u8 *head, size_t len)
 {
 	return starts_with(head, len, "PERFILE2") || starts_with(head, len, "2ELIFREP");
@@ -47,7 +36,7 @@ static int perf_data_refuse(struct input *in, struct profile *p, struct str *why
 
 static const struct reader readers[] = {
 	{ "html", html_is, html_read },
-	{ "jfr", jfr_is, jfr_refuse },
+	{ "jfr", jfr_is, jfr_read },
 	{ "perf.data", perf_data_is, perf_data_refuse },
 	{ "protobuf", protobuf_is, protobuf_read },
 	{ "perf", perf_is, perf_read },

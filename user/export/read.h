@@ -48,6 +48,8 @@ int profile_read(FILE *f, struct profile *p, struct str *why);
 int collapsed_read(struct input *in, struct profile *p, struct str *why);
 int html_read(struct input *in, struct profile *p, struct str *why);
 bool html_is(const u8 *head, size_t len);
+int jfr_read(struct input *in, struct profile *p, struct str *why);
+bool jfr_is(const u8 *head, size_t len);
 int perf_read(struct input *in, struct profile *p, struct str *why);
 bool perf_is(const u8 *head, size_t len);
 int protobuf_read(struct input *in, struct profile *p, struct str *why);

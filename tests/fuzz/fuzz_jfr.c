@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a JFR recording are refused with a sentence or read. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/read.h"
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct profile *p = profile_new();
+	auto_str struct str why = { 0 };
+	FILE *f = fmemopen((void *)data, size ? size : 1, "r");
+	struct input in;
+
+	input_init(&in, f);
+	if (!in.gunzip && jfr_read(&in, p, &why) && !why.len)
+		abort();
+	input_fini(&in);
+	fclose(f);
+	profile_free(p);
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A chunk of a JFR recording: types that it describes itself, pools of constants, events. Nothing
+ * is unpacked before it is asked for; what does not fit reads as missing.
+ */
+#pragma once
+
+#include "base/dict.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "export/varint.h"
+
+#define JFR_HEADER    68
+#define JFR_CHUNK_MAX (1u << 30)
+#define JFR_DEPTH_MAX 32
+
+/* How a value without fields is written. */
+enum jfr_plain {
+	JFR_STRUCT,
+	JFR_BYTE,
+	JFR_NUMBER,
+	JFR_FLOAT,
+	JFR_DOUBLE,
+	JFR_TEXT,
+};
+
+struct jfr_field {
+	const char *name;
+	u64 class_id;
+	bool is_constant, is_array;
+};
+
+struct jfr_class {
+	u64 id;
+	const char *name;
+	enum jfr_plain plain;
+	VEC(struct jfr_field) fields;
+	struct dict constants; /* key -> offset in the chunk */
+};
+
+struct jfr_chunk {
+	const u8 *at;
+	size_t len;
+	u64 start_ns, duration_ns, ticks_per_s;
+	VEC(char *) texts; /* of the description, owned */
+	VEC(struct jfr_class) classes;
+	struct dict class_by_id; /* index + 1 */
+	u64 steps_left;          /* a budget for hostile types that nest without a byte */
+};
+
+struct jfr_value {
+	const struct jfr_class *class;
+	bool is_constant, is_array;
+	struct cursor at;
+};
+
+/* The length of the chunk that starts with these JFR_HEADER bytes. -EINVAL and a sentence. */
+int jfr_chunk_len(const u8 *header, u64 *len, struct str *why);
+
+/* Reads types and constants; the bytes stay the caller's. -EINVAL and a sentence. */
+int jfr_chunk_open(const u8 *at, size_t len, struct jfr_chunk *out, struct str *why);
+void jfr_chunk_close(struct jfr_chunk *c);
+
+/* The next event from `offset` on (at first JFR_HEADER); false at the end. */
+bool jfr_next_event(const struct jfr_chunk *c, u64 *offset, struct jfr_value *out);
+
+/* The field `name` of a struct; false if there is none. */
+bool jfr_find(struct jfr_chunk *c, const struct jfr_value *v, const char *name,
+	      struct jfr_value *out);
+
+/* What a field that is_constant stands for; false if that is nothing. */
+bool jfr_constant(const struct jfr_chunk *c, const struct jfr_value *v, struct jfr_value *out);
+
+/* The elements of an array: their number, and `out` as the first one. */
+u64 jfr_elements(const struct jfr_value *v, struct jfr_value *out);
+bool jfr_skip(struct jfr_chunk *c, struct jfr_value *v);
+
+/* A number, the key of a constant; 0 if it is something else. */
+u64 jfr_number(const struct jfr_value *v);
+
+/* Appends a text, also that of a constant or of a struct of one text. */
+bool jfr_text(struct jfr_chunk *c, const struct jfr_value *v, struct str *out);

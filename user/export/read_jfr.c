@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recordings of JDK Flight Recorder and of async-profiler: samples of execution, allocation, locks.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "export/foreign.h"
+#include "export/jfr_chunk.h"
+#include "export/read.h"
+
+#define NAMES_MAX_BYTES (256u << 20) /* few bytes of a hostile file name much */
+
+/* An event that becomes weights. */
+struct source {
+	const char *event, *thread;
+	const char *value;  /* the field that weighs, NULL: each event is 1 */
+	const char *object; /* whose class stands on top of the stack, NULL for none */
+	const char *type, *unit;
+	bool is_ticks;
+};
+
+/* Of several ways to tell allocations, whichever comes first is taken: each tells all of them. */
+static const struct source sources[] = {
+	{ "jdk.ExecutionSample", "sampledThread", NULL, NULL, "cpu", "samples", false },
+	{ "jdk.ObjectAllocationSample", "eventThread", "weight", "objectClass", "alloc", "bytes",
+	  false },
+	{ "jdk.ObjectAllocationInNewTLAB", "eventThread", "tlabSize", "objectClass", "alloc",
+	  "bytes", false },
+	{ "jdk.ObjectAllocationOutsideTLAB", "eventThread", "allocationSize", "objectClass",
+	  "alloc", "bytes", false },
+	{ "profiler.WallClockSample", "sampledThread", "samples", NULL, "wall", "samples", false },
+	{ "jdk.JavaMonitorEnter", "eventThread", "duration", "monitorClass", "lock", "ns", true },
+};
+
+#define SOURCE_SAMPLED_ALLOCATION 1
+#define SOURCE_TLAB_ALLOCATION    2
+
+struct reader_state {
+	struct profile *p;
+	struct str *why;
+	struct stack_adder adder;
+	struct jfr_chunk chunk;
+	/* Of this chunk, by key: number + 1; of stacks the node << 1 and whether it was cut. */
+	struct dict stacks, threads, methods, classes;
+	u64 name_bytes;
+	u64 nr_cut, nr_no_stack, nr_other_allocations;
+	int allocation; /* the source that is taken, 0 for none yet */
+};
+
+static int damaged(struct reader_state *r, const char *what)
+{
+	str_addf(r->why, "damaged JFR recording: %s", what);
+	return -EINVAL;
+}
+
+/* --- names --- */
+
+/* "[[Ljava/lang/String;" and "[B" as "java.lang.String[][]" and "byte[]". */
+static void add_class_name(struct str *out, const char *name)
+{
+	static const char *const primitives[] = { "Bbyte", "Cchar", "Ddouble", "Ffloat",
+						  "Iint",  "Jlong", "Sshort",  "Zboolean" };
+	size_t nr_dims = strspn(name, "[");
+	const char *element = name + nr_dims;
+	size_t len = strlen(element);
+
+	if (nr_dims && *element == 'L' && element[len - 1] == ';') {
+		str_add_bytes(out, element + 1, len - 2);
+	} else {
+		for (size_t i = 0; nr_dims && len == 1 && i < ARRAY_SIZE(primitives); i++)
+			if (*element == *primitives[i])
+				element = primitives[i] + 1;
+		str_add(out, element);
+	}
+	for (; nr_dims; nr_dims--)
+		str_add(out, "[]");
+}
+
+static bool field_text(struct reader_state *r, const struct jfr_value *v, const char *field,
+		       struct str *out)
+{
+	struct jfr_value text;
+
+	str_add(out, "");
+	return jfr_find(&r->chunk, v, field, &text) && jfr_text(&r->chunk, &text, out);
+}
+
+/* The name of the class that a field names. */
+static void add_class(struct reader_state *r, const struct jfr_value *field, struct str *out)
+{
+	auto_str struct str name = { 0 };
+	struct jfr_value class;
+
+	if (jfr_constant(&r->chunk, field, &class) && field_text(r, &class, "name", &name) &&
+	    name.len)
+		add_class_name(out, name.at);
+}
+
+static int intern_name(struct reader_state *r, enum frame_kind kind, const struct str *name,
+		       frame_id *frame)
+{
+	r->name_bytes += name->len;
+	if (r->name_bytes > NAMES_MAX_BYTES)
+		return damaged(r, "its names are more than 256 MB");
+	*frame = frames_intern(r->p->frames, kind, name->at, "");
+	return 0;
+}
+
+/* --- stacks --- */
+
+/* The words of the JDK, then of async-profiler. A method without a class is not Java. */
+static enum frame_kind kind_of(const char *type, bool has_class)
+{
+	static const struct {
+		const char *type;
+		enum frame_kind kind;
+	} all[] = {
+		{ "Interpreted", FRAME_INTERPRETED }, { "JIT compiled", FRAME_C2 },
+		{ "Inlined", FRAME_INLINED },         { "C1 compiled", FRAME_C1 },
+		{ "Kernel", FRAME_KERNEL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (!strcmp(all[i].type, type))
+			return all[i].kind;
+	return has_class ? FRAME_C2 : FRAME_NATIVE;
+}
+
+static int read_method(struct reader_state *r, const struct jfr_value *method, const char *type,
+		       frame_id *frame)
+{
+	auto_str struct str class = { 0 }, name = { 0 };
+	struct jfr_value value, field;
+
+	str_add(&class, "");
+	if (!jfr_constant(&r->chunk, method, &value))
+		return damaged(r, "a frame without a method");
+	if (jfr_find(&r->chunk, &value, "type", &field))
+		add_class(r, &field, &class);
+	field_text(r, &value, "name", &name);
+	bool has_class = class.len > 0;
+	if (has_class && name.len)
+		str_add_char(&class, '.');
+	str_add(&class, name.at);
+	return intern_name(r, kind_of(type, has_class), &class, frame);
+}
+
+static int read_frame(struct reader_state *r, const struct jfr_value *v, frame_id *frame)
+{
+	auto_str struct str type = { 0 };
+	struct jfr_value method, type_field;
+
+	if (!jfr_find(&r->chunk, v, "method", &method) || !method.is_constant)
+		return damaged(r, "a frame without a method");
+	u64 type_key = jfr_find(&r->chunk, v, "type", &type_field) ? jfr_number(&type_field) : 0;
+	u64 *known = dict_add(&r->methods, hash_u64(jfr_number(&method) ^ hash_u64(type_key)));
+	if (!*known) {
+		field_text(r, v, "type", &type);
+		int err = read_method(r, &method, type.at, frame);
+		if (err)
+			return err;
+		*known = *frame + 1ull;
+	}
+	*frame = (frame_id)(*known - 1);
+	return 0;
+}
+
+/* Frames stand leaf first. */
+static int read_stack(struct reader_state *r, const struct jfr_value *stack, node_id *node)
+{
+	struct jfr_value frames, frame;
+
+	if (!jfr_find(&r->chunk, stack, "frames", &frames))
+		return damaged(r, "a stack without frames");
+	u64 nr = jfr_elements(&frames, &frame);
+	for (u64 i = 0; i < nr; i++) {
+		frame_id id;
+		int err = frame.is_constant ? damaged(r, "frames apart from their stack")
+					    : read_frame(r, &frame, &id);
+		if (err)
+			return err;
+		vec_push(&r->adder.frames, id);
+		if (!jfr_skip(&r->chunk, &frame))
+			return damaged(r, "a stack is cut off");
+	}
+	for (size_t i = 0, k = r->adder.frames.nr; i + 1 < k; i++) {
+		frame_id swap = r->adder.frames.at[i];
+		r->adder.frames.at[i] = r->adder.frames.at[--k];
+		r->adder.frames.at[k] = swap;
+	}
+	return stack_find(&r->adder, node, r->why);
+}
+
+static int find_stack(struct reader_state *r, const struct jfr_value *event, node_id *node)
+{
+	struct jfr_value field, stack, cut;
+
+	if (!jfr_find(&r->chunk, event, "stackTrace", &field) ||
+	    !jfr_constant(&r->chunk, &field, &stack)) {
+		r->nr_no_stack++;
+		return stack_find(&r->adder, node, r->why);
+	}
+	u64 *known = dict_add(&r->stacks, jfr_number(&field));
+	if (!*known) {
+		int err = read_stack(r, &stack, node);
+		if (err)
+			return err;
+		bool is_cut = jfr_find(&r->chunk, &stack, "truncated", &cut) && jfr_number(&cut);
+		*known = (*node + 1ull) << 1 | is_cut;
+	}
+	*node = (node_id)((*known >> 1) - 1);
+	r->nr_cut += *known & 1;
+	return 0;
+}
+
+/* The class of what was allocated or waited for. */
+static int add_object(struct reader_state *r, const struct jfr_value *event, const char *field,
+		      node_id *node)
+{
+	auto_str struct str name = { 0 };
+	struct jfr_value class;
+	frame_id frame;
+
+	if (!jfr_find(&r->chunk, event, field, &class) || !class.is_constant)
+		return 0;
+	u64 *known = dict_add(&r->classes, jfr_number(&class));
+	if (!*known) {
+		add_class(r, &class, &name);
+		int err = name.len ? intern_name(r, FRAME_CLASS, &name, &frame) : 0;
+		if (err)
+			return err;
+		*known = name.len ? frame + 2ull : 1;
+	}
+	if (*known > 1)
+		*node = profile_child(r->p, *node, (frame_id)(*known - 2));
+	return 0;
+}
+
+/* --- events --- */
+
+static labels_id find_thread(struct reader_state *r, const struct jfr_value *event,
+			     const char *field)
+{
+	auto_str struct str name = { 0 };
+	struct jfr_value key, thread, tid;
+	struct labels labels = { .comm = "", .thread = "" };
+
+	if (!jfr_find(&r->chunk, event, field, &key) || !jfr_constant(&r->chunk, &key, &thread))
+		return profile_intern_labels(r->p, &labels);
+	u64 *known = dict_add(&r->threads, jfr_number(&key));
+	if (!*known) {
+		if (!field_text(r, &thread, "javaName", &name) || !name.len)
+			field_text(r, &thread, "osName", &name);
+		labels.thread = name.at;
+		if (jfr_find(&r->chunk, &thread, "osThreadId", &tid))
+			labels.tid = (u32)jfr_number(&tid);
+		*known = profile_intern_labels(r->p, &labels) + 1ull;
+	}
+	return (labels_id)(*known - 1);
+}
+
+static const struct source *source_of(struct reader_state *r, const struct jfr_class *class)
+{
+	for (int i = 0; i < (int)ARRAY_SIZE(sources); i++) {
+		if (strcmp(class->name, sources[i].event))
+			continue;
+		if (strcmp(sources[i].type, "alloc"))
+			return &sources[i];
+		int way = i == SOURCE_SAMPLED_ALLOCATION ? i : SOURCE_TLAB_ALLOCATION;
+		if (!r->allocation)
+			r->allocation = way;
+		if (r->allocation == way)
+			return &sources[i];
+		r->nr_other_allocations++;
+		return NULL;
+	}
+	return NULL;
+}
+
+static u64 weight_of(struct reader_state *r, const struct jfr_value *event, const struct source *s)
+{
+	struct jfr_value field;
+
+	if (!s->value)
+		return 1;
+	u64 value = jfr_find(&r->chunk, event, s->value, &field) ? jfr_number(&field) : 0;
+	if (s->is_ticks && r->chunk.ticks_per_s)
+		value = (u64)((unsigned __int128)value * 1000000000 / r->chunk.ticks_per_s);
+	return value;
+}
+
+static int read_event(struct reader_state *r, const struct jfr_value *event)
+{
+	const struct source *s = source_of(r, event->class);
+	node_id node;
+
+	if (!s)
+		return 0;
+	int err = find_stack(r, event, &node);
+	if (!err && s->object)
+		err = add_object(r, event, s->object, &node);
+	if (err)
+		return err;
+	return stack_add(&r->adder, node, find_thread(r, event, s->thread),
+			 profile_find_type(r->p, s->type, s->unit), (s64)weight_of(r, event, s),
+			 r->why);
+}
+
+static int read_events(struct reader_state *r)
+{
+	struct jfr_value event;
+	u64 offset = JFR_HEADER;
+	int err = 0;
+
+	while (!err && jfr_next_event(&r->chunk, &offset, &event))
+		err = read_event(r, &event);
+	return err;
+}
+
+/* --- the file --- */
+
+static void forget_chunk(struct reader_state *r)
+{
+	dict_fini(&r->stacks);
+	dict_fini(&r->threads);
+	dict_fini(&r->methods);
+	dict_fini(&r->classes);
+	r->stacks = r->threads = r->methods = r->classes = (struct dict){ 0 };
+	jfr_chunk_close(&r->chunk);
+}
+
+/* Up to `len` bytes in all. */
+static void fill(struct input *in, struct str *out, u64 len)
+{
+	char some[16384];
+	size_t got;
+
+	while (out->len < len &&
+	       (got = input_read(in, some,
+				 len - out->len < sizeof(some) ? len - out->len : sizeof(some))) >
+		       0)
+		str_add_bytes(out, some, got);
+}
+
+/* 1 if there was a chunk, 0 at the end of the file. */
+static int read_chunk(struct reader_state *r, struct input *in)
+{
+	auto_str struct str bytes = { 0 };
+	u64 len;
+
+	fill(in, &bytes, JFR_HEADER);
+	if (!bytes.len)
+		return 0;
+	if (bytes.len < JFR_HEADER)
+		return damaged(r, "it is cut off");
+	int err = jfr_chunk_len((u8 *)bytes.at, &len, r->why);
+	if (err)
+		return err;
+	fill(in, &bytes, len);
+	if (bytes.len < len)
+		return damaged(r, "it is cut off");
+	err = jfr_chunk_open((u8 *)bytes.at, bytes.len, &r->chunk, r->why) ?: read_events(r);
+	if (!r->p->start_wall_ns)
+		r->p->start_wall_ns = r->chunk.start_ns;
+	r->p->duration_ns += r->chunk.duration_ns;
+	forget_chunk(r);
+	return err ?: 1;
+}
+
+static void add_note(struct profile *p, const char *key, const char *text, u64 value)
+{
+	const struct note *old = profile_find_note(p, key);
+
+	if (value)
+		profile_note(p, key, text, value + (old ? old->value : 0));
+}
+
+bool jfr_is(const u8 *head, size_t len)
+{
+	return len > 3 && !memcmp(head, "FLR", 4);
+}
+
+int jfr_read(struct input *in, struct profile *p, struct str *why)
+{
+	struct reader_state r = { .p = p, .why = why };
+	size_t nr_weights = p->weights.nr;
+	bool is_first = !p->types.nr;
+	int err;
+
+	stack_adder_init(&r.adder, p);
+	while ((err = read_chunk(&r, in)) > 0)
+		;
+	stack_adder_fini(&r.adder);
+	if (err)
+		return err;
+	if (p->weights.nr == nr_weights) {
+		str_add(why, "the JFR recording has no samples of execution, allocation or locks");
+		return -EINVAL;
+	}
+	for (u32 i = 0; is_first && i < p->types.nr; i++)
+		if (!strcmp(p->types.at[i].name, sources[0].type))
+			profile_move_type_first(p, i);
+	add_note(p, "truncated", "stacks cut at the depth of the JFR recording", r.nr_cut);
+	add_note(p, "no_stack", "events without a stack", r.nr_no_stack);
+	add_note(p, "other_allocations", "allocation events of a second kind, left out",
+		 r.nr_other_allocations);
+	return 0;
+}
