@@ -15,6 +15,7 @@
 #include "capture/held.h"
 #include "capture/inbox.h"
 #include "capture/levels.h"
+#include "capture/notes.h"
 #include "capture/pending.h"
 #include "capture/privilege.h"
 #include "capture/raw.h"
@@ -436,11 +437,6 @@ static void wait_for_agents(struct session *s)
 	}
 }
 
-static void note_reason(const char *why, u64 nr, void *profile)
-{
-	profile_note(profile, why, why, nr);
-}
-
 /* The first pass over the waiting threads: whose stacks will be walked. */
 static void want_tables(const struct pending *p, u32 number, u64 weight, bool is_idle, void *ctx)
 {
@@ -483,22 +479,7 @@ void session_stop(struct session *s)
 	u64 age_ns = s->options.sampling.leak_age_ns;
 	held_release(&s->held, ended_ns > age_ns ? ended_ns - age_ns : 0, s->profile);
 
-	struct session_progress now;
-	session_progress(s, &now);
-	profile_note(s->profile, "samples", "samples taken", now.samples);
-	profile_note(s->profile, "lost", "samples lost", now.lost);
-	profile_note(s->profile, "truncated", "user stacks that did not reach their root",
-		     now.truncated);
-	session_each_reason(s, note_reason, s->profile);
-	if (s->nr_other_threads)
-		profile_note(s->profile, "other_threads",
-			     "samples of threads that were not asked for", s->nr_other_threads);
-	if (symbolizer_nr_conflicts(s->symbolizer))
-		profile_note(s->profile, "conflicts",
-			     "frames that the agent and HotSpot's tables named differently",
-			     symbolizer_nr_conflicts(s->symbolizer));
-	profile_note(s->profile, "frames", "frames of all samples", now.frames);
-	profile_note(s->profile, "unnamed", "frames without a name", now.frames - now.frames_named);
+	notes_add(s);
 }
 
 void session_free(struct session *s)
@@ -541,6 +522,7 @@ void session_progress(const struct session *s, struct session_progress *out)
 		.frames_named = s->nr_named,
 		.nr_cpus = sources_nr_cpus(s->sources),
 		.event = sources_text(s->sources),
+		.other_threads = s->nr_other_threads,
 		.name_conflicts = symbolizer_nr_conflicts(s->symbolizer),
 		.kernel_error = symbolizer_kernel_error(s->symbolizer),
 	};

@@ -28,6 +28,7 @@ struct session_options {
 struct session_progress {
 	u64 samples, lost, truncated;
 	u64 frames, frames_named;
+	u64 other_threads;            /* samples of threads that --thread leaves out */
 	u64 name_conflicts;           /* of the agent and HotSpot's tables */
 	u64 start_to_first_sample_ns; /* from session_start; 0 while there is none */
 	struct sampling_cost cost;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a profile says of its own quality. */
+#include "capture/notes.h"
+
+static void note_reason(const char *why, u64 nr, void *profile)
+{
+	profile_note(profile, why, why, nr);
+}
+
+void notes_add(struct session *s)
+{
+	struct profile *profile = session_profile(s);
+	struct session_progress now;
+
+	session_progress(s, &now);
+	profile_note(profile, "samples", "samples taken", now.samples);
+	profile_note(profile, "lost", "samples lost", now.lost);
+	profile_note(profile, "truncated", "user stacks that did not reach their root",
+		     now.truncated);
+	session_each_reason(s, note_reason, profile);
+	if (now.other_threads)
+		profile_note(profile, "other_threads", "samples of threads that were not asked for",
+			     now.other_threads);
+	if (now.name_conflicts)
+		profile_note(profile, "conflicts",
+			     "frames that the agent and HotSpot's tables named differently",
+			     now.name_conflicts);
+	profile_note(profile, "frames", "frames of all samples", now.frames);
+	profile_note(profile, "unnamed", "frames without a name", now.frames - now.frames_named);
+}
