@@ -8,11 +8,14 @@
 #include "cmd/cmd.h"
 #include "cmd/debug_agent.h"
 #include "cmd/debug_jvm.h"
+#include "cmd/debug_steps.h"
 #include "cmd/debug_unwind.h"
 
 static const struct cmd tools[] = {
 	{ "agent", "attach to a JVM and show what its agent tells", debug_agent_main },
 	{ "jvm", "what can be read of a JVM from outside", debug_jvm_main },
+	{ "steps", "let a thread go instruction by instruction and check what is unwound",
+	  debug_steps_main },
 	{ "unwind", "stop threads and show their stacks, with the rule of each frame",
 	  debug_unwind_main },
 };
