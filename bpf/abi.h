@@ -118,7 +118,7 @@ _Static_assert(sizeof(struct sample) == 64, "sample is part of the record ABI");
  * size. What it was at that moment must be kept: it may be gone when user space has made tables.
  */
 #define UNWALKED_STACK_BYTES 16384
-#define UNWALKED_REGS        8
+#define UNWALKED_REGS        11
 
 struct unwalked {
 	__u64 regs[UNWALKED_REGS]; /* struct regs */

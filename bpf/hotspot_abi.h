@@ -56,6 +56,7 @@ struct hotspot_layout {
 
 	/* CodeBlob::_name values, compared as pointers and never read; 0 until one was seen. */
 	__u64 name_nmethod, name_native, name_vtable, name_adapter, name_mh_adapter;
+	__u64 name_signature; /* handlers that the interpreter calls before a native method */
 
 	/* Virtual threads; 0 on JDKs without them. */
 	__u64 barrier;              /* first instruction of the return barrier */

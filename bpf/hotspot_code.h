@@ -18,6 +18,18 @@ enum shape {
 	SHAPE_RA_ABOVE_SP,  /* one word above sp lies the return address */
 };
 
+/* The pc's surroundings, what is not readable as zeros. */
+static __always_inline void read_code(struct walk *w)
+{
+	u64 pc = w->regs.pc;
+
+	if (!walk_read(w->code, sizeof(w->code), pc - WALK_CODE_BEFORE))
+		return;
+	__builtin_memset(w->code, 0, sizeof(w->code));
+	if (walk_read(w->code + WALK_CODE_BEFORE, WALK_CODE_AFTER, pc))
+		walk_read(w->code + WALK_CODE_BEFORE, WALK_CODE_AFTER / 2, pc);
+}
+
 /* Up to 4 bytes at `at` (-WALK_CODE_BEFORE .. WALK_CODE_AFTER - 4) from the pc, first byte lowest.
  */
 static __always_inline u32 code_at(const struct walk *w, int at)
@@ -47,6 +59,14 @@ static __always_inline bool is_store_fp(const struct walk *w, int at)
 	return c == 0x246c8948 || c == 0x24ac8948 || c == 0x242c8948;
 }
 
+/* jmp reg: ff e0 .. e7, 41 ff e0 .. e7 */
+static __always_inline bool is_jump(const struct walk *w, int at)
+{
+	u32 c = code_3(w, at);
+
+	return (c & 0xf8ff) == 0xe0ff || (c & 0xf8ffff) == 0xe0ff41;
+}
+
 /* mov rbp, rsp: 48 8b ec, 48 89 e5 */
 static __always_inline bool is_set_fp(const struct walk *w, int at)
 {
@@ -73,6 +93,83 @@ static __always_inline bool is_enter(const struct walk *w, int at)
 static __always_inline bool is_entry_barrier(const struct walk *w, int at)
 {
 	return code_3(w, at) == 0x7f8141;
+}
+
+/*
+ * The interpreter where a callee returns to, or throws to: it takes back its stack, and only then
+ * its bytecode pointer. mov rsp, [rbp + d8] (25+: mov rcx, [rbp + d8]; lea rsp, [rbp + rcx * 8]);
+ * mov qword [rbp + d8], 0; mov rdx, rax; mov r13, [rbp + bcp_slot * 8]
+ */
+static __always_inline bool is_before_restored_bcp(const struct walk *w, int bcp_slot)
+{
+	int at = 0;
+
+	for (int i = 0; i < 5 && at <= WALK_CODE_AFTER - 8; i++) {
+		u32 c = code_at(w, at & (WALK_CODE_AFTER - 1));
+
+		if ((c & 0xffffff) == 0x6d8b4c)
+			return c >> 24 == (u8)(bcp_slot * 8);
+		if ((c & 0xffffff) == 0x658b48 || (c & 0xffffff) == 0x4d8b48)
+			at += 4;
+		else if (c == 0xcd648d48)
+			at += 5;
+		else if ((c & 0xffffff) == 0x45c748)
+			at += 8;
+		else if ((c & 0xffffff) == 0xd08b48)
+			at += 3;
+		else
+			return false;
+	}
+	return false;
+}
+
+/* What an exit of the interpreter still has to do behind leave. */
+enum exit_shape {
+	EXIT_NONE,
+	EXIT_JAVA_POP,      /* pop r13; mov rsp, rbx; jmp r13 */
+	EXIT_JAVA_JUMP,     /* the latter two, or the last */
+	EXIT_NATIVE_POP,    /* pop rdi; mov rsp, r11; jmp rdi */
+	EXIT_SMALL_POP,     /* the same with r13: JDK 8's small methods */
+	EXIT_NATIVE_SET_SP, /* the latter two */
+	EXIT_SMALL_SET_SP,
+	EXIT_NATIVE_JUMP,
+	EXIT_THROW_POP, /* [mov rbx, rax]; pop rdx; pop rax; jmp rbx */
+	EXIT_THROW_POP_OOP,
+	EXIT_THROW_JUMP,
+};
+
+/* `at`: of the instruction from the pc. */
+static __always_inline enum exit_shape exit_shape_at(const struct walk *w, int at)
+{
+	u32 c = code_at(w, at);
+
+	if (c == 0x8b485d41 && code_at(w, at + 4) == 0xe5ff41e3)
+		return EXIT_JAVA_POP;
+	if ((c == 0x41e38b48 && code_2(w, at + 4) == 0xe5ff) || (c & 0xffffff) == 0xe5ff41)
+		return EXIT_JAVA_JUMP;
+	if (c == 0xe38b495f && code_2(w, at + 4) == 0xe7ff)
+		return EXIT_NATIVE_POP;
+	if (c == 0xe58b495f && code_2(w, at + 4) == 0xe7ff)
+		return EXIT_SMALL_POP;
+	if ((c & 0xffffff) == 0xe38b49 && code_2(w, at + 3) == 0xe7ff)
+		return EXIT_NATIVE_SET_SP;
+	if ((c & 0xffffff) == 0xe58b49 && code_2(w, at + 3) == 0xe7ff)
+		return EXIT_SMALL_SET_SP;
+	if ((c & 0xffff) == 0xe7ff)
+		return EXIT_NATIVE_JUMP;
+	if (c == 0xe3ff585a || (c == 0x5ad88b48 && code_3(w, at + 4) == 0xe3ff58))
+		return EXIT_THROW_POP;
+	if ((c & 0xffffff) == 0xe3ff58)
+		return EXIT_THROW_POP_OOP;
+	return (c & 0xffff) == 0xe3ff ? EXIT_THROW_JUMP : EXIT_NONE;
+}
+
+/* 25+: mov byte [r15 + d32], 0 stands between leave and the exit of a native method. */
+static __always_inline enum exit_shape exit_shape(const struct walk *w)
+{
+	bool is_resetting = code_3(w, 0) == 0x87c641 && code_1(w, -1) == 0xc9;
+
+	return exit_shape_at(w, is_resetting ? 8 : 0);
 }
 
 /*
@@ -246,16 +343,25 @@ static __always_inline enum shape buffer_shape(const struct walk *w)
 	return SHAPE_BODY;
 }
 
-/* In a stub with a frame size; `at_start`: the pc is the blob's first instruction. */
-static __always_inline enum shape stub_shape(const struct walk *w, bool at_start)
+/* mov [rsp + d], rbp where `slot` bytes above sp fp belongs; with another d it saves a register. */
+static __always_inline bool is_store_fp_at(const struct walk *w, u32 slot)
 {
 	u32 c = code_at(w, 0);
 
-	if (at_start || (c & 0xff) == 0xc3 || (c & 0xff) == 0x55)
+	return (c == 0x242c8948 && slot == 0) || (c == 0x246c8948 && code_1(w, 4) == slot) ||
+	       (c == 0x24ac8948 && code_at(w, 4) == slot);
+}
+
+/* In a stub with a frame of `bytes`; `at_start`: the pc is the blob's first instruction. */
+static __always_inline enum shape stub_shape(const struct walk *w, bool at_start, u32 bytes)
+{
+	u32 c = code_at(w, 0);
+
+	if (at_start || (c & 0xff) == 0xc3 || (c & 0xff) == 0x55 || is_jump(w, 0))
 		return SHAPE_RA_AT_SP;
 	if (is_set_fp(w, 0) || (c & 0xff) == 0x5d)
 		return SHAPE_FP_AT_SP;
-	if (is_store_fp(w, 0))
+	if (is_store_fp_at(w, bytes - 16))
 		return SHAPE_FP_UNCHANGED;
 	return is_behind_pop(w) ? SHAPE_RA_AT_SP : SHAPE_BODY;
 }

@@ -16,7 +16,10 @@ static __always_inline void regs_from_sigcontext(struct regs *r, const u64 *word
 		.fp = words[10],
 		.ax = words[13],
 		.bx = words[11],
+		.cx = words[14],
 		.dx = words[12],
+		.di = words[8],
+		.r11 = words[3],
 		.r13 = words[5],
 		.r15 = words[7],
 	};
@@ -30,7 +33,10 @@ static __always_inline void regs_from_task(struct regs *r, const struct pt_regs 
 		.fp = user->bp,
 		.ax = user->ax,
 		.bx = user->bx,
+		.cx = user->cx,
 		.dx = user->dx,
+		.di = user->di,
+		.r11 = user->r11,
 		.r13 = user->r13,
 		.r15 = user->r15,
 	};

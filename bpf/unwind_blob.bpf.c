@@ -74,6 +74,9 @@ static __always_inline u32 class_of(const struct walk *w, const struct hotspot_l
 	/* CodeBlobKind::Nmethod does not tell native wrappers from compiled methods. */
 	if (name == jvm->name_native)
 		return HOTSPOT_CLASS_NATIVE;
+	/* A buffer by its kind, but no routine in it has a frame. */
+	if (name == jvm->name_signature)
+		return HOTSPOT_CLASS_BARE;
 	if (class != HOTSPOT_CLASS_UNKNOWN)
 		return class;
 	if (name == jvm->name_nmethod)

@@ -17,18 +17,6 @@
 #define ENTRY_BARRIER (~0ULL) /* cookie that method_entry_barrier pushes */
 #define CALL_BYTES    8       /* read before a return address */
 
-/* The pc's surroundings, what is not readable as zeros. */
-static __always_inline void read_code(struct walk *w)
-{
-	u64 pc = w->regs.pc;
-
-	if (!walk_read(w->code, sizeof(w->code), pc - WALK_CODE_BEFORE))
-		return;
-	__builtin_memset(w->code, 0, sizeof(w->code));
-	if (walk_read(w->code + WALK_CODE_BEFORE, WALK_CODE_AFTER, pc))
-		walk_read(w->code + WALK_CODE_BEFORE, WALK_CODE_AFTER / 2, pc);
-}
-
 static __always_inline int go_on(struct walk *w, u32 rule, u64 pc, u64 sp)
 {
 	w->rule = rule;
@@ -172,7 +160,10 @@ static __always_inline int step_stub(struct walk *w, const struct hotspot_layout
 	walk_read(&first, 1, blob_code(b));
 	if (first == PUSH_RDX)
 		return step_exception_blob(w, jvm);
-	shape = stub_shape(w, w->regs.pc == blob_code(b));
+	/* C2's rethrow stub pops where it was called and jumps to the handler there. */
+	if (code_1(w, -1) == POP_RDX && is_jump(w, 0) && walk_is_return_address(jvm, w->regs.dx))
+		return go_on(w, RULE_RA_IN_RDX, w->regs.dx, w->regs.sp);
+	shape = stub_shape(w, w->regs.pc == blob_code(b), b->frame_size * 8);
 	if (shape == SHAPE_BODY && is_fp_frame(w, b->frame_size * 8ULL))
 		return step_fp_at(w, RULE_FP_FRAME, w->regs.fp);
 	return step_shape(w, jvm, shape);

@@ -3,9 +3,11 @@
  * Frames of HotSpot's template interpreter: fixed slots around fp (cpu/x86/frame_x86.hpp). The
  * slots that no table exports come with the layout, for JDK 9 moved the bytecode pointer.
  */
+#include "hotspot_code.h"
 #include "maps.h"
 
 #define SLOTS_BELOW         10           /* words read below fp, and the two above */
+#define LAST_SP_SLOT        (-2)         /* sp at a call; 0 while the method itself runs */
 #define FP_DISTANCE_MAX     (1ULL << 20) /* of fp above sp: expression stack, monitors */
 #define SENDER_DISTANCE_MAX (1ULL << 16) /* of the caller's sp above fp: the locals */
 
@@ -56,8 +58,8 @@ static __always_inline int step_entry(struct walk *w, const u64 *slots)
 
 /*
  * Before a method entry sets up its frame, fp is the caller's. The return address is at sp, below
- * the saved fp, or has been popped to rax; r13 is the caller's sp, for adapters and the locals
- * move it.
+ * the saved fp, or has been popped to rax or rcx (25+); r13 is the caller's sp, for adapters and
+ * the locals move it.
  */
 static __always_inline int step_before_entry(struct walk *w, const struct hotspot_layout *jvm)
 {
@@ -73,6 +75,8 @@ static __always_inline int step_before_entry(struct walk *w, const struct hotspo
 		ra = w->words[1];
 	else if (walk_is_return_address(jvm, w->regs.ax))
 		ra = w->regs.ax;
+	else if (walk_is_return_address(jvm, w->regs.cx))
+		ra = w->regs.cx;
 	else
 		return STAT_INTERPRETER_FRAME;
 	set_interpreted(w, w->regs.bx, 0);
@@ -87,32 +91,83 @@ static __always_inline bool is_stack(const struct walk *w, u64 addr)
 	return !(addr & 7) && addr - w->regs.sp <= SENDER_DISTANCE_MAX;
 }
 
-/*
- * A return has left the frame: fp is the caller's, and rbx its sp. The return address is still at
- * sp, or has been popped to r13 (InterpreterMacroAssembler::remove_activation).
- */
-static __always_inline int step_exit(struct walk *w, const struct hotspot_layout *jvm)
+static __always_inline int exit_to(struct walk *w, const struct hotspot_layout *jvm, u64 ra, u64 sp)
 {
-	u64 ra = w->regs.r13, sp = w->regs.sp;
-
-	if (!walk_is_return_address(jvm, ra)) {
-		if (!is_stack(w, w->regs.bx) || walk_read(&ra, sizeof(ra), sp) ||
-		    !walk_is_return_address(jvm, ra))
-			return STAT_INTERPRETER_FRAME;
-		sp += 8;
-	}
+	if (!walk_is_return_address(jvm, ra))
+		return STAT_INTERPRETER_FRAME;
 	w->rule = RULE_INTERPRETER_EXIT;
 	w->regs.pc = ra;
-	w->regs.sp = is_stack(w, w->regs.bx) ? w->regs.bx : sp;
+	w->regs.sp = sp;
 	return 0;
 }
 
-/* Whether r13 points into the bytecode of the method, as it does while that runs. */
-static __always_inline bool runs(const struct walk *w, const struct hotspot_layout *jvm, u64 method)
+/*
+ * Behind leave, by the instructions that are left: fp is the caller's. The return address is
+ * popped, and then sp is set to the caller's.
+ */
+static __always_inline int step_known_exit(struct walk *w, const struct hotspot_layout *jvm)
+{
+	const struct regs *r = &w->regs;
+	u64 top[2] = {};
+
+	walk_read(top, sizeof(top), r->sp);
+	switch (exit_shape(w)) {
+	case EXIT_JAVA_POP:
+		return exit_to(w, jvm, top[0], r->bx);
+	case EXIT_JAVA_JUMP:
+		return exit_to(w, jvm, r->r13, r->bx);
+	case EXIT_NATIVE_POP:
+		return exit_to(w, jvm, top[0], r->r11);
+	case EXIT_SMALL_POP:
+		return exit_to(w, jvm, top[0], r->r13);
+	case EXIT_NATIVE_SET_SP:
+		return exit_to(w, jvm, r->di, r->r11);
+	case EXIT_SMALL_SET_SP:
+		return exit_to(w, jvm, r->di, r->r13);
+	case EXIT_NATIVE_JUMP:
+		return exit_to(w, jvm, r->di, r->sp);
+	case EXIT_THROW_POP:
+		return exit_to(w, jvm, top[0], r->sp + 16);
+	case EXIT_THROW_POP_OOP:
+		return exit_to(w, jvm, r->dx, r->sp + 8);
+	case EXIT_THROW_JUMP:
+		return exit_to(w, jvm, r->dx, r->sp);
+	default:
+		return STAT_INTERPRETER_FRAME;
+	}
+}
+
+/*
+ * A return, or an exception, has left the frame: fp is the caller's, and rbx its sp. The return
+ * address is still at sp, or has been popped to r13, for an exception to rdx
+ * (InterpreterMacroAssembler::remove_activation).
+ */
+static __always_inline int step_exit(struct walk *w, const struct hotspot_layout *jvm)
+{
+	u64 bx = w->regs.bx, sp = w->regs.sp, ra;
+	bool knows_sp = is_stack(w, bx);
+
+	if (!exit_to(w, jvm, w->regs.r13, knows_sp ? bx : sp))
+		return 0;
+	if (!knows_sp)
+		return STAT_INTERPRETER_FRAME;
+	if (!exit_to(w, jvm, w->regs.dx, bx))
+		return 0;
+	return walk_read(&ra, sizeof(ra), sp) ? STAT_INTERPRETER_FRAME : exit_to(w, jvm, ra, bx);
+}
+
+/*
+ * Whether r13 points into the bytecode of the method, as it does while that runs. It may also do
+ * so when the method's own callee has just been left: then the frame still has sp at the call.
+ */
+static __always_inline bool runs(const struct walk *w, const struct hotspot_layout *jvm,
+				 const u64 *slots, u64 method)
 {
 	u64 const_method;
 	u16 size;
 
+	if (!slots || slot(slots, LAST_SP_SLOT))
+		return false;
 	if (!is_method(method) || walk_read(&const_method, 8, method + jvm->const_method) ||
 	    walk_read(&size, sizeof(size), const_method + jvm->code_size))
 		return false;
@@ -124,9 +179,14 @@ static __always_inline int step_leaf(struct walk *w, const struct hotspot_layout
 {
 	u64 method = slots ? slot(slots, jvm->method_slot) : 0, bcp = w->regs.r13;
 
-	if (slots && w->regs.fp - w->regs.sp <= 16)
+	read_code(w);
+	if (!step_known_exit(w, jvm))
+		return 0;
+	if (is_before_restored_bcp(w, jvm->bcp_slot)) {
+		bcp = slots ? slot(slots, jvm->bcp_slot) : 0;
+	} else if (slots && w->regs.fp - w->regs.sp <= 16) {
 		return step_entry(w, slots);
-	if (!runs(w, jvm, method)) {
+	} else if (!runs(w, jvm, slots, method)) {
 		if (is_stack(w, w->regs.r13) && !step_before_entry(w, jvm))
 			return 0;
 		if (!step_exit(w, jvm))
@@ -156,6 +216,16 @@ static __always_inline bool is_intrinsic_entry(struct walk *w)
 	return is;
 }
 
+/*
+ * An exception has left the frame, and where its caller handles it is being looked up: return
+ * address and exception are on top of the caller's stack.
+ */
+static __always_inline bool is_throwing(struct walk *w)
+{
+	return !walk_read(w->code + WALK_CODE_BEFORE, WALK_CODE_AFTER / 2, w->regs.pc) &&
+	       exit_shape(w) == EXIT_THROW_POP;
+}
+
 int walk_interpreter(struct walk *w)
 {
 	if (!w)
@@ -171,6 +241,9 @@ int walk_interpreter(struct walk *w)
 		w->regs.sp += 8;
 		return 0;
 	}
+
+	if (w->callee_kind == USER_FRAME_NATIVE && !w->is_leaf && is_throwing(w))
+		return step_known_exit(w, jvm);
 
 	u64 fp = w->regs.fp;
 	const u64 *slots = NULL;

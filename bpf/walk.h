@@ -42,7 +42,7 @@ enum rule {
 /* What carries from frame to frame, and for a leaf what HotSpot's rules need besides. */
 struct regs {
 	u64 pc, sp, fp;
-	u64 ax, bx, dx, r13, r15; /* valid in a leaf only */
+	u64 ax, bx, cx, dx, di, r11, r13, r15; /* valid in a leaf only */
 };
 _Static_assert(sizeof(struct regs) == UNWALKED_REGS * 8, "unwalked.regs are struct regs");
 

@@ -107,7 +107,10 @@ int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct
 		.fp = user->rbp,
 		.ax = user->rax,
 		.bx = user->rbx,
+		.cx = user->rcx,
 		.dx = user->rdx,
+		.di = user->rdi,
+		.r11 = user->r11,
 		.r13 = user->r13,
 		.r15 = user->r15,
 	};

@@ -118,6 +118,7 @@ void hotspot_layout(const struct hotspot *h, struct hotspot_layout *out)
 	out->name_vtable = h->name_vtable;
 	out->name_adapter = h->name_adapter;
 	out->name_mh_adapter = h->name_mh_adapter;
+	out->name_signature = h->name_signature;
 	out->barrier = h->barrier;
 	out->enter_special_return = h->enter_special_return;
 	out->cont_stubs_start = h->cont_stubs_start;

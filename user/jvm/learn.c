@@ -30,6 +30,7 @@ static enum hotspot_class class_of_name(const char *name)
 		{ "I2C/C2I adapters", HOTSPOT_CLASS_BARE },
 		{ "adapters", HOTSPOT_CLASS_BARE },
 		{ "MethodHandles adapters", HOTSPOT_CLASS_BARE },
+		{ "native signature handlers", HOTSPOT_CLASS_BARE },
 		{ "Interpreter", HOTSPOT_CLASS_INTERPRETER },
 	};
 
@@ -50,6 +51,7 @@ static void remember_pointer(struct hotspot *h, const char *name, u64 pointer)
 		{ "vtable chunks", &h->name_vtable },
 		{ "I2C/C2I adapters", &h->name_adapter },
 		{ "MethodHandles adapters", &h->name_mh_adapter },
+		{ "native signature handlers", &h->name_signature },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
@@ -94,7 +96,7 @@ static int learn_blob(void *ctx, const struct blob *b)
 static bool knows_all(const struct hotspot *h)
 {
 	return h->name_nmethod && h->name_native && h->name_vtable && h->name_adapter &&
-	       hotspot_knows_continuations(h);
+	       h->name_signature && hotspot_knows_continuations(h);
 }
 
 bool hotspot_is_walk_due(const struct hotspot *h)

@@ -33,7 +33,7 @@ struct hotspot {
 
 	/* What the walk of the code heaps teaches, and when it is next due. */
 	VEC(struct blob_name) blob_names;
-	u64 name_nmethod, name_native, name_vtable, name_adapter, name_mh_adapter;
+	u64 name_nmethod, name_native, name_vtable, name_adapter, name_mh_adapter, name_signature;
 	u64 cont_stubs_start, cont_stubs_end, barrier, enter_special_return;
 	u64 enter_special, do_yield;
 	u32 cont_entry; /* offset in JavaThread, 0 if unknown */
