@@ -8,6 +8,8 @@
 
 #include <jansson.h>
 
+#include "base/alloc.h"
+#include "base/auto.h"
 #include "export/export.h"
 #include "export/read.h"
 #include "profile/tree.h"
@@ -321,6 +323,62 @@ static void a_cut_file_is_refused_at_any_length(void **state)
 	profile_free(p);
 }
 
+/* A method at two lines, in two tiers; and one whose file is not known. */
+static struct profile *profile_with_lines(void)
+{
+	struct profile *p = profile_new();
+	struct source_line a = { "A.java", 7 }, b = { "A.java", 11 }, c = { "", 3 };
+
+	profile_add_type(p, "cpu", "samples");
+	labels_id labels = profile_intern_labels(p, &(struct labels){ 1, 2, "java", "t" });
+	frames_keep_lines(p->frames);
+	node_id n7 = profile_child(p, 0, frames_intern_line(p->frames, FRAME_C2, "A.a", "", a));
+	node_id n11 = profile_child(p, 0, frames_intern_line(p->frames, FRAME_C1, "A.a", "", b));
+	node_id n3 = profile_child(p, n7, frames_intern_line(p->frames, FRAME_C2, "B.b", "", c));
+	profile_add(p, n7, labels, 0, 2);
+	profile_add(p, n11, labels, 0, 3);
+	profile_add(p, n3, labels, 0, 5);
+	return p;
+}
+
+static void read_with_lines(const char *format, bool keeps_lines)
+{
+	struct profile *p = profile_with_lines(), *back = profile_new();
+	struct str bytes = written(p, format), why = { 0 };
+
+	if (keeps_lines)
+		frames_keep_lines(back->frames);
+	assert_int_equal(read_bytes(bytes.at, bytes.len, back, &why), 0);
+	assert_int_equal(back->nodes.nr, 1 + 3);
+	assert_int_equal(profile_total(back, 0), 10);
+	for (node_id n = 1; n < back->nodes.nr; n++) {
+		const struct frame *f = frames_get(back->frames, back->nodes.at[n].frame);
+		bool is_b = f->name[0] == 'B';
+		u32 line = is_b ? 3 : f->kind == FRAME_C2 ? 7 : 11;
+		auto_free char *place = xasprintf("%s:%u", is_b ? "B.b" : "A.a", line);
+		assert_int_equal(f->line, keeps_lines ? line : 0);
+		assert_string_equal(f->file, keeps_lines && !is_b ? "A.java" : "");
+		if (keeps_lines)
+			assert_string_equal(f->name, place);
+		else
+			assert_null(strchr(f->name, ':'));
+	}
+	profile_free(back);
+	profile_free(p);
+	str_fini(&bytes);
+	str_fini(&why);
+}
+
+static void lines_come_back_if_they_are_wanted(void **state)
+{
+	static const char *const names[] = { "html", "pprof", "otlp" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		read_with_lines(names[i], true);
+		read_with_lines(names[i], false);
+	}
+}
+
 static void files_of_other_kinds_are_named(void **state)
 {
 	assert_refused("FLR\0\0\2\0\1", 8, "JFR");
@@ -340,6 +398,7 @@ int main(void)
 		cmocka_unit_test(firefox_gets_columns_of_one_length_and_all_weights),
 		cmocka_unit_test(what_says_more_of_the_recording_comes_back),
 		cmocka_unit_test(a_cut_file_is_refused_at_any_length),
+		cmocka_unit_test(lines_come_back_if_they_are_wanted),
 		cmocka_unit_test(files_of_other_kinds_are_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,6 +214,21 @@ static void classes_of_objects_are_named_alike(void **state)
 	a_class_is_shown_like("", "");
 }
 
+static void a_line_stays_with_its_frame(void **state)
+{
+	struct profile *p = profile_new();
+	struct source_line source = { "core.clj", 12 };
+
+	frames_keep_lines(p->frames);
+	frames_intern_line(p->frames, FRAME_C2, "clojure/core$filter.invoke", "", source);
+	profile_name_frames(p, NAMES_WITHOUT_IDS);
+	const struct frame *f = frames_get(p->frames, 0);
+	assert_string_equal(f->name, "clojure.core/filter:12");
+	assert_string_equal(f->file, "core.clj");
+	assert_int_equal(f->line, 12);
+	profile_free(p);
+}
+
 static void raw_names_stay(void **state)
 {
 	struct profile *p = new_profile();
@@ -254,6 +269,7 @@ int main(void)
 		cmocka_unit_test(q4_hidden_classes_lose_their_address),
 		cmocka_unit_test(classes_that_tools_make_lose_their_numbers),
 		cmocka_unit_test(classes_of_objects_are_named_alike),
+		cmocka_unit_test(a_line_stays_with_its_frame),
 		cmocka_unit_test(raw_names_stay),
 		cmocka_unit_test(any_text_is_a_name),
 	};

@@ -25,6 +25,9 @@ void notes_add(struct session *s)
 		profile_note(profile, "conflicts",
 			     "frames that the agent and HotSpot's tables named differently",
 			     now.name_conflicts);
+	if (frames_keeps_lines(profile->frames))
+		profile_note(profile, "no-line", "frames of Java methods without a line",
+			     now.without_line);
 	profile_note(profile, "frames", "frames of all samples", now.frames);
 	profile_note(profile, "unnamed", "frames without a name", now.frames - now.frames_named);
 }

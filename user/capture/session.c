@@ -398,6 +398,8 @@ int session_start(const struct session_options *options, struct session **out)
 	s->options.sampling.only_targets = targets_select(options->targets);
 	s->started_ns = s->followed_ns = time_mono_ns();
 	s->profile = profile_new();
+	if (options->lines)
+		frames_keep_lines(s->profile->frames);
 	gethostname(host, sizeof(host) - 1);
 	free(s->profile->host);
 	s->profile->host = xstrdup(host);
@@ -524,6 +526,7 @@ void session_progress(const struct session *s, struct session_progress *out)
 		.event = sources_text(s->sources),
 		.other_threads = s->nr_other_threads,
 		.name_conflicts = symbolizer_nr_conflicts(s->symbolizer),
+		.without_line = symbolizer_nr_without_line(s->symbolizer),
 		.kernel_error = symbolizer_kernel_error(s->symbolizer),
 	};
 	if (s->first_sample_ns > s->started_ns)

@@ -21,6 +21,7 @@ struct session_options {
 	const regex_t *thread;    /* sampled threads are kept if their names match; NULL: all */
 	enum agent_mode agent;
 	const char *agent_path; /* the agent's library; NULL: where it is installed */
+	bool lines;             /* a frame for each line of a Java method */
 	bool measure;           /* keep the BPF program's run time */
 };
 
@@ -29,6 +30,7 @@ struct session_progress {
 	u64 samples, lost, truncated;
 	u64 frames, frames_named;
 	u64 other_threads;            /* samples of threads that --thread leaves out */
+	u64 without_line;             /* frames of Java methods */
 	u64 name_conflicts;           /* of the agent and HotSpot's tables */
 	u64 start_to_first_sample_ns; /* from session_start; 0 while there is none */
 	struct sampling_cost cost;

@@ -121,6 +121,7 @@ static int start(struct record *r)
 		.agent = r->o.agent,
 		.agent_path = r->o.agent_path,
 		.measure = r->o.measure,
+		.lines = r->o.lines,
 	};
 
 	r->signal_fd = open_signals();

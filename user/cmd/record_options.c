@@ -275,6 +275,7 @@ static void add_output(opt_table *t, struct record_options *o)
 		{ 0, "threads", OPT_BOOL, &o->by_thread, NULL, "a level per thread" },
 		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
+		{ 0, "lines", OPT_BOOL, &o->lines, NULL, "a frame for each line of a Java method" },
 		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL, "no live line, no summary" },
 		{ 'v', "verbose", OPT_BOOL, &o->verbose, NULL, "tell more of what is going on" },
 		{ 'h', "help", OPT_BOOL, &o->help, NULL, "this text" },

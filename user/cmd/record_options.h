@@ -12,7 +12,7 @@
 
 struct record_options {
 	/* As they were written. */
-	bool all, quiet, verbose, raw_names, help, measure, has_no_output;
+	bool all, quiet, verbose, raw_names, lines, help, measure, has_no_output;
 	const char *event_list, *output, *format_name, *agent_name, *agent_path, *by;
 	const char *alloc_interval, *nativemem_interval;
 	int freq_hz, period, ring_kb;

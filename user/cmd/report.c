@@ -26,7 +26,7 @@ enum {
 struct options {
 	const char *output, *format, *title, *event;
 	int top; /* methods to print, 0 for no such list */
-	bool tree, raw_names, help;
+	bool tree, lines, raw_names, help;
 	struct opt_list transform_words;
 	struct transforms transforms;
 };
@@ -91,6 +91,8 @@ static int report(const struct options *o, char **inputs, size_t nr_inputs)
 		return STATUS_USAGE;
 
 	auto_profile struct profile *p = profile_new();
+	if (o->lines)
+		frames_keep_lines(p->frames);
 	for (size_t i = 0; i < nr_inputs; i++)
 		if (profile_file_read(inputs[i], p))
 			return STATUS_FAILED;
@@ -133,6 +135,8 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		{ 0, "event", OPT_STRING, &o->event, "NAME", "of several events this one first" },
 		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
+		{ 0, "lines", OPT_BOOL, &o->lines, NULL,
+		  "a frame for each line, where the file tells lines" },
 		{ 0, "top", OPT_INT, &o->top, "N", "print the N hottest methods" },
 		{ 0, "tree", OPT_BOOL, &o->tree, NULL, "print the call tree" },
 		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this text" },

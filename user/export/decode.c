@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "export/labelset.h"
 #include "export/meta.h"
 #include "export/section.h"
@@ -125,8 +126,47 @@ static enum frame_kind kind_of(u8 byte)
 	return kind < NR_FRAME_KINDS ? (enum frame_kind)kind : FRAME_NATIVE;
 }
 
+/* A frame's entry of LINES. */
+struct line_entry {
+	u64 rank, line, file; /* file: 1 + index into the names, 0 if unknown */
+};
+
+/* Steps to the next entry; behind the last one its rank is that of no frame. */
+static void next_line(struct cursor *lines, struct line_entry *e)
+{
+	if (lines->at == lines->end) {
+		e->rank = UINT64_MAX;
+		return;
+	}
+	e->rank += varint_read(lines);
+	e->line = varint_read(lines);
+	e->file = varint_read(lines);
+}
+
+/* Adds the frame at `rank`; its name ends in its line, if it has one. */
+static bool add_frame(struct decoder *d, enum frame_kind kind, const char *name, const char *module,
+		      const struct line_entry *e)
+{
+	struct frames *frames = d->p->frames;
+
+	if (!e) {
+		vec_push(&d->frames, frames_intern(frames, kind, name, module));
+		return true;
+	}
+	if (!e->line || e->line > INT32_MAX || e->file > d->names.nr)
+		return false;
+	struct source_line source = { e->file ? d->names.at[e->file - 1] : "", (u32)e->line };
+	struct frame whole = { .name = name, .line = source.line };
+	auto_free char *function = frame_function(&whole);
+	vec_push(&d->frames, frames_intern_line(frames, kind, function, module, source));
+	return true;
+}
+
 static int read_frames(struct decoder *d)
 {
+	struct cursor *lines = &d->sections[SECTION_LINES];
+	struct line_entry entry = { 0 };
+
 	struct cursor *c = &d->sections[SECTION_FRAMES], *modules = &d->sections[SECTION_MODULES];
 	bool has_modules = modules->at < modules->end;
 	struct cursor names = *c;
@@ -140,14 +180,19 @@ static int read_frames(struct decoder *d)
 	const u8 *kinds = bytes_read(c, nr);
 	if (!kinds || c->is_bad || c->at != c->end)
 		return damaged(d, "its frames do not fit");
+	next_line(lines, &entry);
 	for (u64 i = 0; i < nr; i++) {
 		u64 name = varint_read(&names);
 		u64 module = has_modules ? varint_read(modules) : 0;
+		bool has_line = entry.rank == i;
 		if (name >= d->names.nr || module > d->names.nr || modules->is_bad)
 			return damaged(d, "a frame has no name");
-		vec_push(&d->frames,
-			 frames_intern(d->p->frames, kind_of(kinds[i]), d->names.at[name],
-				       module ? d->names.at[module - 1] : ""));
+		if (lines->is_bad ||
+		    !add_frame(d, kind_of(kinds[i]), d->names.at[name],
+			       module ? d->names.at[module - 1] : "", has_line ? &entry : NULL))
+			return damaged(d, "its lines do not fit");
+		if (has_line)
+			next_line(lines, &entry);
 	}
 	return 0;
 }

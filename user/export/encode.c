@@ -447,11 +447,11 @@ static void join(const struct piece *pieces, size_t nr, struct str *out)
 static void write_body(struct encoder *e, const char *tool, struct str *out)
 {
 	auto_str struct str meta = { 0 }, names = { 0 }, frames = { 0 }, first = { 0 },
-			    modules = { 0 };
+			    modules = { 0 }, lines = { 0 };
 	VEC(struct piece) pieces = { 0 };
 
 	framelist_rank(&e->frames);
-	framelist_write(&e->frames, &names, &frames, &modules);
+	framelist_write(&e->frames, &names, &frames, &modules, &lines);
 	vec_each(frame, &e->first)
 		varint_add(&first, e->frames.all[*frame].rank);
 	meta_encode(e->p, tool, &e->sets, &meta);
@@ -469,6 +469,7 @@ static void write_body(struct encoder *e, const char *tool, struct str *out)
 	vec_push(&pieces, (struct piece){ SECTION_NODELABELS, &e->nodelabels });
 	vec_push(&pieces, (struct piece){ SECTION_LABELWEIGHTS, &e->labelweights });
 	vec_push(&pieces, (struct piece){ SECTION_MODULES, &modules });
+	vec_push(&pieces, (struct piece){ SECTION_LINES, &lines });
 	join(pieces.at, pieces.nr, out);
 	vec_fini(&pieces);
 }

@@ -82,7 +82,7 @@ static enum frame_kind guess_kind(const char *module, const char *kind, bool is_
 }
 
 frame_id frame_from_foreign(struct profile *p, const char *name, const char *module,
-			    const char *kind, bool is_inlined)
+			    const char *kind, bool is_inlined, struct source_line source)
 {
 	size_t len = strlen(kind);
 
@@ -90,9 +90,11 @@ frame_id frame_from_foreign(struct profile *p, const char *name, const char *mod
 	for (int k = 0; len > 2 && kind[0] == '[' && k < NR_FRAME_KINDS; k++) {
 		const char *word = frame_kind_name((enum frame_kind)k);
 		if (strlen(word) == len - 2 && !strncmp(word, kind + 1, len - 2))
-			return frames_intern(p->frames, (enum frame_kind)k, name, module);
+			return frames_intern_line(p->frames, (enum frame_kind)k, name, module,
+						  source);
 	}
-	return frames_intern(p->frames, guess_kind(module, kind, is_inlined), name, module);
+	return frames_intern_line(p->frames, guess_kind(module, kind, is_inlined), name, module,
+				  source);
 }
 
 static int by_labels(const void *a, const void *b, void *profile)

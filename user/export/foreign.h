@@ -26,7 +26,7 @@ u64 profile_period_ns(const struct profile *p);
 
 /* What frame a foreign name stands for: `kind` by one of our words, if it is one, else a guess. */
 frame_id frame_from_foreign(struct profile *p, const char *name, const char *module,
-			    const char *kind, bool is_inlined);
+			    const char *kind, bool is_inlined, struct source_line source);
 
 /* Indexes of the weights by (labels, node, type), zeros left out; the caller frees the array. */
 u32 *weights_in_order(const struct profile *p, size_t *nr);

@@ -70,7 +70,7 @@ void framelist_sort_names(struct framelist *l)
 {
 	size_t nr = 0;
 
-	l->names = xcalloc((size_t)l->nr * 2 + 1, sizeof(l->names[0]));
+	l->names = xcalloc((size_t)l->nr * 3 + 1, sizeof(l->names[0]));
 	for (u32 i = 0; i < l->nr; i++) {
 		const struct frame *f = frames_get(l->frames, i);
 		if (!l->all[i].is_used)
@@ -78,6 +78,8 @@ void framelist_sort_names(struct framelist *l)
 		l->names[nr++] = f->name;
 		if (*f->module)
 			l->names[nr++] = f->module;
+		if (*f->file)
+			l->names[nr++] = f->file;
 	}
 	qsort(l->names, nr, sizeof(l->names[0]), by_bytes);
 	for (size_t i = 0; i < nr; i++)
@@ -90,6 +92,7 @@ void framelist_sort_names(struct framelist *l)
 			continue;
 		l->all[i].name = index_of(l, f->name);
 		l->all[i].module = *f->module ? index_of(l, f->module) + 1 : 0;
+		l->all[i].file = *f->file ? index_of(l, f->file) + 1 : 0;
 	}
 	find_methods(l);
 }
@@ -155,8 +158,24 @@ static void write_names(const struct framelist *l, struct str *names)
 	}
 }
 
+/* Mostly no frame has a line, or all Java frames have. */
+static void write_lines(const struct framelist *l, const frame_id *order, u32 nr, struct str *lines)
+{
+	u32 last = 0;
+
+	for (u32 rank = 0; rank < nr; rank++) {
+		u32 line = frames_get(l->frames, order[rank])->line;
+		if (!line)
+			continue;
+		varint_add(lines, rank - last);
+		varint_add(lines, line);
+		varint_add(lines, l->all[order[rank]].file);
+		last = rank;
+	}
+}
+
 void framelist_write(const struct framelist *l, struct str *names, struct str *frames,
-		     struct str *modules)
+		     struct str *modules, struct str *lines)
 {
 	u32 nr;
 	frame_id *order = ranked(l, &nr);
@@ -172,5 +191,6 @@ void framelist_write(const struct framelist *l, struct str *names, struct str *f
 	}
 	for (u32 rank = 0; has_modules && rank < nr; rank++)
 		varint_add(modules, l->all[order[rank]].module);
+	write_lines(l, order, nr, lines);
 	free(order);
 }

@@ -8,6 +8,7 @@
 struct listed_frame {
 	enum frame_kind kind;
 	u32 name, module; /* indexes into the sorted names; module + 1, 0 for none */
+	u32 file;         /* as module */
 	u32 method;       /* a frame that stands for all tiers of one Java method */
 	u32 rank;
 	u64 nr_nodes;   /* of the output that use it: the caller counts */
@@ -34,6 +35,9 @@ int framelist_compare(const struct framelist *l, frame_id a, frame_id b);
 /* Ranks the frames by nr_nodes. */
 void framelist_rank(struct framelist *l);
 
-/* Appends the sections NAMES, FRAMES and MODULES; the last stays empty if no frame has one. */
+/*
+ * Appends the sections NAMES, FRAMES, MODULES and LINES; the last two stay empty if no frame has
+ * one.
+ */
 void framelist_write(const struct framelist *l, struct str *names, struct str *frames,
-		     struct str *modules);
+		     struct str *modules, struct str *lines);

@@ -123,8 +123,11 @@ static void add_frame(struct otlp *x, frame_id id)
 	Otlp__Location location = OTLP__LOCATION__INIT, *locations = &location;
 	Otlp__Dictionary fields = OTLP__DICTIONARY__INIT;
 
-	function.name_index = function.system_name_index = (s32)texts_add(&x->texts, f->name);
+	auto_free char *name = frame_function(f);
+	function.name_index = function.system_name_index = (s32)texts_add(&x->texts, name);
+	function.filename_index = (s32)texts_add(&x->texts, f->file);
 	line.function_index = (s32)id + 1;
+	line.line = f->line;
 	location.mapping_index = mapping_of(x, f->module);
 	location.n_lines = 1;
 	location.lines = &lines;

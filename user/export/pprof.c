@@ -86,15 +86,21 @@ static u64 mapping_of(struct pprof *x, const char *module)
 static void add_frame(struct pprof *x, frame_id id)
 {
 	const struct frame *f = frames_get(x->p->frames, id);
-	auto_free char *kind = xasprintf("[%s]", frame_kind_name(f->kind));
+	auto_free char *kind = xasprintf("[%s]", frame_kind_name(f->kind)),
+		       *name = frame_function(f);
 	Pprof__Function function = PPROF__FUNCTION__INIT, *functions = &function;
 	Pprof__Location location = PPROF__LOCATION__INIT, *locations = &location;
 	Pprof__Line line = PPROF__LINE__INIT, *lines = &line;
 	Pprof__Profile fields = PPROF__PROFILE__INIT;
 
 	function.id = line.function = location.id = (u64)id + 1;
-	function.name = function.system_name = texts_add(&x->texts, f->name);
+	function.name = function.system_name = texts_add(&x->texts, name);
 	function.filename = texts_add(&x->texts, kind);
+	if (f->line) {
+		function.system_name = function.filename;
+		function.filename = texts_add(&x->texts, f->file);
+		line.line = f->line;
+	}
 	location.mapping = mapping_of(x, f->module);
 	location.n_lines = 1;
 	location.lines = &lines;

@@ -57,12 +57,16 @@ struct range {
 	u32 first, nr;
 };
 
+struct function {
+	s32 name, filename; /* texts */
+};
+
 struct reading {
 	struct profile *p;
 	struct str *why;
 	VEC(struct bytes) texts;
-	VEC(s32) mappings;  /* their file's text */
-	VEC(s32) functions; /* their name's text */
+	VEC(s32) mappings; /* their file's text */
+	VEC(struct function) functions;
 	VEC(struct attribute) attributes;
 	VEC(struct range) locations; /* in `frames`, the innermost first */
 	VEC(frame_id) frames;
@@ -140,7 +144,8 @@ static int take_table(struct reading *r, const struct pb_field *f)
 		auto_pb Otlp__Function *fn = pb_message(&otlp__function__descriptor, f);
 		if (!fn)
 			return refuse(r, "a damaged function");
-		vec_push(&r->functions, fn->name_index ?: fn->system_name_index);
+		vec_push(&r->functions, (struct function){ fn->name_index ?: fn->system_name_index,
+							   fn->filename_index });
 	}
 	return 0;
 }
@@ -172,6 +177,18 @@ static char *kind_of(const struct reading *r, const Otlp__Location *l)
 	return kind;
 }
 
+static void add_line(struct reading *r, const char *module, const char *kind,
+		     const Otlp__Line *line, bool is_inlined)
+{
+	s32 index = line->function_index;
+	bool is_there = index > 0 && (size_t)index < r->functions.nr;
+	auto_free char *name = text_of(r, is_there ? r->functions.at[index].name : -1);
+	auto_free char *file = text_of(r, is_there ? r->functions.at[index].filename : -1);
+	struct source_line source = { file, (u64)line->line <= INT32_MAX ? (u32)line->line : 0 };
+
+	vec_push(&r->frames, frame_from_foreign(r->p, name, module, kind, is_inlined, source));
+}
+
 static int take_location(struct reading *r, const struct pb_field *f)
 {
 	if (f->number != TABLE_LOCATION)
@@ -186,16 +203,12 @@ static int take_location(struct reading *r, const struct pb_field *f)
 		r, mapping > 0 && (size_t)mapping < r->mappings.nr ? r->mappings.at[mapping] : -1);
 	auto_free char *kind = kind_of(r, l);
 
-	for (size_t i = 0; i < l->n_lines; i++) {
-		s32 index = l->lines[i]->function_index;
-		bool is_there = index > 0 && (size_t)index < r->functions.nr;
-		auto_free char *name = text_of(r, is_there ? r->functions.at[index] : -1);
-		vec_push(&r->frames,
-			 frame_from_foreign(r->p, name, module, kind, i + 1 < l->n_lines));
-	}
+	for (size_t i = 0; i < l->n_lines; i++)
+		add_line(r, module, kind, l->lines[i], i + 1 < l->n_lines);
 	if (!l->n_lines) {
 		auto_free char *name = xasprintf("0x%llx", (unsigned long long)l->address);
-		vec_push(&r->frames, frame_from_foreign(r->p, name, module, kind, false));
+		vec_push(&r->frames, frame_from_foreign(r->p, name, module, kind, false,
+							(struct source_line){ "", 0 }));
 	}
 	vec_push(&r->locations, (struct range){ first, (u32)r->frames.nr - first });
 	return 0;

@@ -34,7 +34,7 @@ struct text {
 };
 
 struct function {
-	s64 name, filename;
+	s64 name, filename, system_name;
 };
 
 struct type {
@@ -123,8 +123,8 @@ static int take_function(struct reading *r, const struct pb_field *f)
 	auto_pb Pprof__Function *function = pb_message(&pprof__function__descriptor, f);
 	if (!function)
 		return refuse(r, "a damaged function");
-	vec_push(&r->functions,
-		 (struct function){ function->name ?: function->system_name, function->filename });
+	vec_push(&r->functions, (struct function){ function->name ?: function->system_name,
+						   function->filename, function->system_name });
 	*dict_add(&r->function_of, function->id) = r->functions.nr;
 	return 0;
 }
@@ -175,14 +175,20 @@ static int take_table(struct reading *r, const struct pb_field *f)
 	return 0;
 }
 
-static void add_line(struct reading *r, const char *module, u64 function_id, bool is_inlined)
+/* Our kind of frame stands where the source file would, or in the system's name if that is known.
+ */
+static void add_line(struct reading *r, const char *module, const Pprof__Line *line,
+		     bool is_inlined)
 {
-	const u64 *index = dict_find(&r->function_of, function_id);
+	const u64 *index = dict_find(&r->function_of, line->function);
 	const struct function *f = index ? &r->functions.at[*index - 1] : NULL;
 	auto_free char *name = text_of(r, f ? f->name : -1);
 	auto_free char *file = text_of(r, f ? f->filename : -1);
+	auto_free char *system_name = text_of(r, f ? f->system_name : -1);
+	struct source_line source = { file, (u64)line->line <= INT32_MAX ? (u32)line->line : 0 };
+	const char *kind = source.line && *system_name == '[' ? system_name : file;
 
-	vec_push(&r->frames, frame_from_foreign(r->p, name, module, file, is_inlined));
+	vec_push(&r->frames, frame_from_foreign(r->p, name, module, kind, is_inlined, source));
 }
 
 static int take_location(struct reading *r, const struct pb_field *f)
@@ -198,10 +204,11 @@ static int take_location(struct reading *r, const struct pb_field *f)
 	u32 first = (u32)r->frames.nr;
 
 	for (size_t i = 0; i < l->n_lines; i++)
-		add_line(r, module, l->lines[i]->function, i + 1 < l->n_lines);
+		add_line(r, module, l->lines[i], i + 1 < l->n_lines);
 	if (!l->n_lines) {
 		auto_free char *name = xasprintf("0x%llx", (unsigned long long)l->address);
-		vec_push(&r->frames, frame_from_foreign(r->p, name, module, "", false));
+		vec_push(&r->frames, frame_from_foreign(r->p, name, module, "", false,
+							(struct source_line){ "", 0 }));
 	}
 	vec_push(&r->locations, (struct location){ first, (u32)r->frames.nr - first });
 	*dict_add(&r->location_of, l->id) = r->locations.nr;

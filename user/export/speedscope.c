@@ -26,7 +26,12 @@ static void write_frames(const struct profile *p, FILE *out)
 		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
 		json_write_text(f->name, out);
 		fputs(",\"file\":", out);
-		json_write_text(*f->module ? f->module : frame_kind_name(f->kind), out);
+		json_write_text(*f->file     ? f->file
+				: *f->module ? f->module
+					     : frame_kind_name(f->kind),
+				out);
+		if (f->line)
+			fprintf(out, ",\"line\":%u", f->line);
 		fputc('}', out);
 	}
 	fputs("]}", out);

@@ -2,9 +2,11 @@
 /* Interned frames. */
 #include "profile/frame.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/dict.h"
 #include "base/str.h"
 #include "base/utf8.h"
@@ -15,6 +17,7 @@
 struct frames {
 	VEC(struct frame) all;
 	struct dict by_hash; /* hash of (kind, name, module) -> id + 1; equal hashes probe on */
+	bool keeps_lines;
 };
 
 const char *frame_kind_name(enum frame_kind kind)
@@ -47,6 +50,7 @@ void frames_free(struct frames *all)
 	vec_each(f, &all->all) {
 		free((char *)f->name);
 		free((char *)f->module);
+		free((char *)f->file);
 	}
 	vec_fini(&all->all);
 	dict_fini(&all->by_hash);
@@ -74,19 +78,22 @@ static bool is_equal(const struct frame *f, enum frame_kind kind, const char *na
 	return f->kind == kind && !strcmp(f->name, name) && !strcmp(f->module, module);
 }
 
+/* `text`, or what is clean of it in `storage`. */
+static const char *cleaned(const char *text, struct str *storage)
+{
+	if (utf8_is_clean(text, FRAME_NAME_MAX))
+		return text;
+	utf8_clean(storage, text, FRAME_NAME_MAX);
+	return storage->at;
+}
+
 frame_id frames_intern(struct frames *all, enum frame_kind kind, const char *name,
 		       const char *module)
 {
 	auto_str struct str clean_name = { 0 }, clean_module = { 0 };
 
-	if (!utf8_is_clean(name, FRAME_NAME_MAX)) {
-		utf8_clean(&clean_name, name, FRAME_NAME_MAX);
-		name = clean_name.at;
-	}
-	if (!utf8_is_clean(module, FRAME_NAME_MAX)) {
-		utf8_clean(&clean_module, module, FRAME_NAME_MAX);
-		module = clean_module.at;
-	}
+	name = cleaned(name, &clean_name);
+	module = cleaned(module, &clean_module);
 	if (!*name)
 		name = "?";
 
@@ -96,9 +103,50 @@ frame_id frames_intern(struct frames *all, enum frame_kind kind, const char *nam
 		if (is_equal(&all->all.at[*id - 1], kind, name, module))
 			return (frame_id)*id - 1;
 
-	vec_push(&all->all, (struct frame){ xstrdup(name), xstrdup(module), kind });
+	vec_push(&all->all, (struct frame){ xstrdup(name), xstrdup(module), kind, 0, xstrdup("") });
 	*id = all->all.nr;
 	return (frame_id)*id - 1;
+}
+
+void frames_keep_lines(struct frames *all)
+{
+	all->keeps_lines = true;
+}
+
+bool frames_keeps_lines(const struct frames *all)
+{
+	return all->keeps_lines;
+}
+
+frame_id frames_intern_line(struct frames *all, enum frame_kind kind, const char *name,
+			    const char *module, struct source_line source)
+{
+	if (!all->keeps_lines || !source.line)
+		return frames_intern(all, kind, name, module);
+
+	auto_str struct str file = { 0 };
+	auto_free char *place = xasprintf("%s:%u", name, source.line);
+	frame_id id = frames_intern(all, kind, place, module);
+	struct frame *f = &all->all.at[id];
+
+	if (!f->line) {
+		free((char *)f->file);
+		f->file = xstrdup(cleaned(source.file, &file));
+		f->line = source.line;
+	}
+	return id;
+}
+
+char *frame_function(const struct frame *f)
+{
+	char suffix[16];
+	size_t len = strlen(f->name), suffix_len = 0;
+
+	if (f->line)
+		suffix_len = (size_t)snprintf(suffix, sizeof(suffix), ":%u", f->line);
+	if (!suffix_len || len <= suffix_len || strcmp(f->name + len - suffix_len, suffix) != 0)
+		return xstrdup(f->name);
+	return xstrndup(f->name, len - suffix_len);
 }
 
 const struct frame *frames_get(const struct frames *all, frame_id id)

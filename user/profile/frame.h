@@ -27,6 +27,14 @@ struct frame {
 	const char *name;   /* UTF-8, never empty, no control characters; owned by the table */
 	const char *module; /* library or package, "" if none; owned by the table */
 	enum frame_kind kind;
+	u32 line;         /* in `file`; 0 if unknown, else `name` ends in ":LINE" */
+	const char *file; /* "HashMap.java", "" if unknown; owned by the table */
+};
+
+/* A place in the source; line 0: unknown. */
+struct source_line {
+	const char *file;
+	u32 line;
 };
 
 typedef u32 frame_id;
@@ -45,6 +53,18 @@ void frames_swap(struct frames *a, struct frames *b);
  */
 frame_id frames_intern(struct frames *all, enum frame_kind kind, const char *name,
 		       const char *module);
+
+/*
+ * The same for a place in a function. It counts only after frames_keep_lines: then each line is a
+ * frame of its own, named "NAME:LINE".
+ */
+frame_id frames_intern_line(struct frames *all, enum frame_kind kind, const char *name,
+			    const char *module, struct source_line source);
+void frames_keep_lines(struct frames *all);
+bool frames_keeps_lines(const struct frames *all);
+
+/* The frame's name without its line, for the caller to free. */
+char *frame_function(const struct frame *f);
 
 /* Valid until frames_free. */
 const struct frame *frames_get(const struct frames *all, frame_id id);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/dict.h"
 #include "profile/java_name.h"
 #include "profile/method.h"
@@ -19,17 +20,19 @@ static frame_id rename_frame(struct frames *to, const struct frame *f, enum name
 			     enum clojure_part *part)
 {
 	auto_str struct str shown = { 0 }, plain = { 0 };
+	auto_free char *name = frame_function(f);
+	struct source_line source = { f->file, f->line };
 
 	if (!frame_kind_is_java(f->kind) && f->kind != FRAME_CLASS)
-		return frames_intern(to, f->kind, f->name, f->module);
+		return frames_intern_line(to, f->kind, name, f->module, source);
 	if (f->kind == FRAME_CLASS)
-		java_class_show(f->name, &shown);
+		java_class_show(name, &shown);
 	else
-		*part = java_name_show(f->name, &shown);
+		*part = java_name_show(name, &shown);
 	if (style == NAMES_WITHOUT_IDS)
 		java_name_drop_ids(shown.at, &plain);
-	return frames_intern(to, f->kind, style == NAMES_WITHOUT_IDS ? plain.at : shown.at,
-			     f->module);
+	return frames_intern_line(to, f->kind, style == NAMES_WITHOUT_IDS ? plain.at : shown.at,
+				  f->module, source);
 }
 
 /* Whether the tree must be made anew: two frames became one, or two of a stack do. */
@@ -95,6 +98,8 @@ void profile_name_frames(struct profile *p, enum name_style style)
 		return;
 
 	struct frames *to = frames_new();
+	if (frames_keeps_lines(p->frames))
+		frames_keep_lines(to);
 	struct renamed *renamed = xcalloc(frames_nr(p->frames) + 1, sizeof(renamed[0]));
 	if (rename_frames(p->frames, to, style, renamed))
 		move_nodes(p, renamed, to);

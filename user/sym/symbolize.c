@@ -42,7 +42,7 @@ struct symbolizer {
 	struct native *native;
 	struct dict kernel_frames; /* pc -> frame + 1 */
 	struct dict perfmaps;      /* pid -> struct known_perfmap * */
-	u64 nr_jvm_code, nr_conflicts;
+	u64 nr_jvm_code, nr_conflicts, nr_without_line;
 	VEC(bool) named; /* by frame */
 };
 
@@ -84,15 +84,18 @@ static enum frame_kind kind_of(const struct symbolizer *s, frame_id frame)
 	return frames_get(s->frames, frame)->kind;
 }
 
-static frame_id intern(struct symbolizer *s, enum frame_kind kind, const char *name,
-		       const char *module, bool named)
+static frame_id note_named(struct symbolizer *s, frame_id id, bool named)
 {
-	frame_id id = frames_intern(s->frames, kind, name, module);
-
 	while (s->named.nr <= id)
 		vec_push(&s->named, false);
 	s->named.at[id] = named;
 	return id;
+}
+
+static frame_id intern(struct symbolizer *s, enum frame_kind kind, const char *name,
+		       const char *module, bool named)
+{
+	return note_named(s, frames_intern(s->frames, kind, name, module), named);
 }
 
 /* "[module]+0x1f": what is known of an address without a symbol. */
@@ -179,7 +182,11 @@ static frame_id intern_java(struct symbolizer *s, const struct java_frame *f)
 	str_add(&name, f->method);
 	if (f->is_stale)
 		str_add(&name, " (stale)");
-	return intern(s, f->kind, name.at, "", true);
+
+	struct source_line source = { f->file, f->is_stale ? 0 : f->line };
+	if (f->kind != FRAME_STUB && !f->is_native && !source.line)
+		s->nr_without_line++;
+	return note_named(s, frames_intern_line(s->frames, f->kind, name.at, "", source), true);
 }
 
 static bool add_java(struct symbolizer *s, const struct java_frame *frames, int nr, frame_list *out)
@@ -435,6 +442,11 @@ const char *symbolizer_kernel_error(const struct symbolizer *s)
 		return NULL;
 	return s->kernel_err == -EPERM ? "kernel addresses are hidden: CAP_SYSLOG shows them"
 				       : "/proc/kallsyms cannot be read";
+}
+
+u64 symbolizer_nr_without_line(const struct symbolizer *s)
+{
+	return s->nr_without_line;
 }
 
 u64 symbolizer_nr_conflicts(const struct symbolizer *s)

@@ -71,5 +71,8 @@ bool symbolizer_is_named(const struct symbolizer *s, frame_id frame);
 /* Why there are no kernel names, NULL if there are. */
 const char *symbolizer_kernel_error(const struct symbolizer *s);
 
+/* How many frames of Java methods had no line: named by the agent, stale, or compiled without. */
+u64 symbolizer_nr_without_line(const struct symbolizer *s);
+
 /* How often the agent and HotSpot's own tables named the same code differently; checked on some. */
 u64 symbolizer_nr_conflicts(const struct symbolizer *s);

@@ -3,7 +3,7 @@ class DataError extends Error {}
 
 const HEADER_BYTES = 36;
 const SECTION = { META: 1, NAMES: 2, FRAMES: 3, POP: 4, CALLEE: 5, FIRST: 6, SELF: 7, TIERS: 8,
-	LABELSETS: 9, NODELABELS: 10, LABELWEIGHTS: 11, MODULES: 13 };
+	LABELSETS: 9, NODELABELS: 10, LABELWEIGHTS: 11, MODULES: 13, LINES: 14 };
 const NAMES_BYTES = 2 ** 28;
 const SLICE_NODES = 1 << 17;
 
@@ -136,6 +136,19 @@ function readNames(r) {
 }
 
 // A method is what a frame is without its tier: its name, its library, and whether it is Java.
+// Where in the source a frame is, by its rank: "HashMap.java:629".
+function readLines(r, nrFrames, names) {
+	const sources = new Map();
+	for (let rank = 0; r.at < r.end;) {
+		rank += r.varint();
+		const line = r.varint(), file = r.varint();
+		if (!(rank < nrFrames && file <= names.length))
+			throw new DataError('damaged lines');
+		sources.set(rank, file ? `${names[file - 1]}:${line}` : `line ${line}`);
+	}
+	return sources;
+}
+
 function readFrames(r, modules, names) {
 	const nr = r.varint();
 	if (!(nr <= r.end - r.at))
@@ -351,6 +364,7 @@ async function decode(text, progress) {
 	const selfs = sections.all(SECTION.SELF).map((r) => readSelf(r, container.nodes));
 	if (selfs.length === 0 || selfs.length !== meta.types.length)
 		throw new DataError('damaged weights');
+	frames.sources = readLines(sections.one(SECTION.LINES), frames.nr, names);
 	const nodes = await readNodes(container.nodes, selfs[0], frames.nr, sections, progress);
 	return { meta, names, frames, nodes, selfs, tiers: readTiers(sections.one(SECTION.TIERS)),
 		labels: readLabels(sections, selfs[0], meta.dims), bytes: text.length };

@@ -77,7 +77,8 @@ function kindText(view, node) {
 	const tiers = view.tiersOf(node), module = view.moduleOf(node);
 	const kind = tiers.length ? `Java \u00b7 ${tiers.map(([k, part]) => `${KINDS[k].name} ${percent(part, view.totalOf(node))}`).join(' \u00b7 ')}`
 		: KINDS[view.kindOf(node)].long;
-	return module ? `${kind} \u00b7 ${module}` : kind;
+	const source = view.sourceOf ? view.sourceOf(node) : '';
+	return [kind, module, source].filter(Boolean).join(' \u00b7 ');
 }
 
 function frameParts(app, box) {

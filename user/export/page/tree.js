@@ -160,6 +160,10 @@ class Tree {
 		const module = node ? this.profile.frames.module[this.frame[node]] : 0;
 		return module ? this.names[module - 1] : '';
 	}
+
+	sourceOf(node) {
+		return (node && this.profile.frames.sources.get(this.frame[node])) || '';
+	}
 }
 
 // Groups (processes, threads) are levels of their own.
