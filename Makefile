@@ -170,6 +170,10 @@ check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names
 	$(Q)tests/lib/apt-ensure debootstrap
 	$(Q)O=$(O) tests/jvm/check-jdks
 
+# Records on Debian's kernel, booted in an emulated machine; some minutes.
+check-kernels: all test-programs
+	$(Q)tests/lib/apt-ensure qemu-system-x86 cpio && O=$(O) tests/kernels/check
+
 lint:
 	$(Q)clang-format --dry-run -Werror $(sources)
 	$(Q)tests/lint/layers $(wildcard user/*/*.[ch])
@@ -204,11 +208,11 @@ help:
 	@echo 'make               build $(O)/sysflame and $(O)/libjvmmap.so'
 	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench'
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
-	@echo 'sudo make check-jdks  read JVMs of JDK 8 to 28'
+	@echo 'sudo make check-jdks  read JVMs of JDK 8 to 28; check-kernels: record on Debian 12'"'"'s kernel'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
 
-.PHONY: all test test-programs check check-jdks lint fmt fuzz bench deps deps-test record install help
+.PHONY: all test test-programs check check-jdks check-kernels lint fmt fuzz bench deps deps-test record install help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -72,13 +72,12 @@ static __always_inline void sample_wait(void *ctx, u32 state, const u64 weights[
 	stack_end(s);
 }
 
-/* The end of __schedule, in the thread that is back; its stacks are as they were all the while. */
-SEC("tp_btf/sched_exit_tp")
-int BPF_PROG(offcpu_end, bool is_switch)
+/* In the thread that is back; its stacks are as they were all the while. */
+static __always_inline int end_wait(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (!is_switch || waits_end_ns || task_is_kernel(task))
+	if (waits_end_ns || task_is_kernel(task))
 		return 0;
 	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);
 	if (!wait || !wait->since_ns)
@@ -92,6 +91,20 @@ int BPF_PROG(offcpu_end, bool is_switch)
 	if (any)
 		sample_wait(ctx, wait->state, weights);
 	return 0;
+}
+
+/* The end of __schedule. */
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(offcpu_end, bool is_switch)
+{
+	return is_switch ? end_wait(ctx) : 0;
+}
+
+/* Where kernels before 6.16 are about there: finish_task_switch. */
+SEC("kprobe")
+int offcpu_back(struct pt_regs *ctx)
+{
+	return end_wait(ctx);
 }
 
 /* Writes what is known of a waiting thread; its user stack only its process's memory tells. */

@@ -65,11 +65,36 @@ static u32 ring_size(size_t wanted, int nr_cpus)
 	return (u32)size;
 }
 
+/* Where a thread is back on a CPU, from Linux 6.16 on and before. */
+#define RESUME_TRACEPOINT "sched_exit_tp"
+#define RESUME_FUNCTION   "finish_task_switch"
+
+/* The function's name, with what the compiler put behind it; NULL if it is not there. */
+static char *kernel_function(const char *wanted)
+{
+	auto_fclose FILE *f = fopen("/proc/kallsyms", "re");
+	size_t len = strlen(wanted);
+	char line[512], name[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s %*c %255s", name) == 1 && !strncmp(name, wanted, len) &&
+		    (!name[len] || !strncmp(name + len, ".isra.", strlen(".isra."))))
+			return xstrdup(name);
+	return NULL;
+}
+
+static bool is_of_this_kernel(const char *program)
+{
+	if (!strcmp(program, "offcpu_end"))
+		return bpf_kernel_has(RESUME_TRACEPOINT);
+	return strcmp(program, "offcpu_back") || !bpf_kernel_has(RESUME_TRACEPOINT);
+}
+
 static bool is_asked_for(const char *program, const struct bpf_options *o)
 {
 	for (const char *const *p = o->programs; *p; p++)
 		if (!strcmp(*p, program))
-			return true;
+			return is_of_this_kernel(program);
 	if (!strncmp(program, "window_", strlen("window_")))
 		return o->knobs.window != WINDOW_NONE;
 	return !strncmp(program, "proc_", strlen("proc_"));
@@ -284,20 +309,35 @@ struct targets_fds bpf_targets(const struct bpf *bpf)
 	};
 }
 
+static struct bpf_link *attach_end_of_waits(struct bpf *bpf)
+{
+	auto_free char *function = NULL;
+
+	if (bpf_kernel_has(RESUME_TRACEPOINT))
+		return bpf_program__attach(bpf->skel->progs.offcpu_end);
+	function = kernel_function(RESUME_FUNCTION);
+	errno = ENOENT;
+	return function ? bpf_program__attach_kprobe(bpf->skel->progs.offcpu_back, false, function)
+			: NULL;
+}
+
 int bpf_start_waits(struct bpf *bpf)
 {
-	struct bpf_program *const programs[] = {
-		bpf->skel->progs.offcpu_begin,
-		bpf->skel->progs.offcpu_end,
-		bpf->skel->progs.offcpu_tasks,
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
-		bpf->waits[i] = bpf_program__attach(programs[i]);
-		if (!bpf->waits[i])
-			return -errno;
-	}
+	if (!(bpf->waits[0] = bpf_program__attach(bpf->skel->progs.offcpu_begin)) ||
+	    !(bpf->waits[1] = attach_end_of_waits(bpf)) ||
+	    !(bpf->waits[2] = bpf_program__attach(bpf->skel->progs.offcpu_tasks)))
+		return -errno;
 	return read_tasks(bpf, NULL, NULL);
+}
+
+bool bpf_can_follow_waits(void)
+{
+	auto_free char *function = NULL;
+
+	if (bpf_kernel_has(RESUME_TRACEPOINT))
+		return true;
+	function = kernel_function(RESUME_FUNCTION);
+	return function;
 }
 
 void bpf_end_waits(struct bpf *bpf)

@@ -55,6 +55,8 @@ void bpf_detach(struct bpf_link *link);
 /* Notes from now on which threads wait; those that do already since now. */
 int bpf_start_waits(struct bpf *bpf);
 
+bool bpf_can_follow_waits(void);
+
 /* Ends that; then tells of every thread that still waits. */
 void bpf_end_waits(struct bpf *bpf);
 typedef void (*bpf_pending_fn)(const struct pending *p, void *ctx);

@@ -6,7 +6,7 @@
 #include "capture/sources.h"
 #include "knobs.h"
 
-#define EVENT_PROGRAMS 5
+#define EVENT_PROGRAMS 6
 
 struct event_kind {
 	const char *name; /* the event's, or of a pattern of names: "uprobe:PATH:SYMBOL[+OFFSET]" */

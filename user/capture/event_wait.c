@@ -14,8 +14,6 @@
 #include "capture/event_kind.h"
 #include "capture/privilege.h"
 
-#define RESUME_TRACEPOINT "sched_exit_tp"
-
 static int check_waits(const char *text, struct str *why)
 {
 	char *why_not = why_not_offcpu();
@@ -82,8 +80,8 @@ int open_wall(struct sources *s, const struct event *e, u32 number)
 
 char *why_not_offcpu(void)
 {
-	if (bpf_kernel_has(RESUME_TRACEPOINT))
+	if (bpf_can_follow_waits())
 		return NULL;
-	return xstrdup("the kernel has no tracepoint " RESUME_TRACEPOINT
-		       ", which came with Linux 6.16");
+	return xstrdup("the kernel has neither the tracepoint sched_exit_tp, which came with "
+		       "Linux 6.16, nor a function finish_task_switch that can be probed");
 }
