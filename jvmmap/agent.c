@@ -350,6 +350,7 @@ static void start(JavaVM *vm, const char *options, const char *nonce)
 	s->wants_inline = option_is(options, "inline", "1");
 	s->wants_live = !option_is(options, "live", "0");
 	s->alloc_interval = option_number(options, "alloc");
+	s->lock_min_ns = option_number(options, "lock");
 	agent.sessions[place] = agent.busy = s;
 	if (!make_env(vm, s))
 		return;

@@ -31,6 +31,7 @@ struct session {
 	int fd, pid;
 	int wants_inline, wants_live;
 	uint64_t alloc_interval; /* 0: no allocations */
+	uint64_t lock_min_ns;    /* 0: no waits for monitors */
 	int may_wait_ms;         /* how long a replay may still wait for a full ring to be read */
 	char nonce[WIRE_NONCE_LEN + 1];
 

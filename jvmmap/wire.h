@@ -11,6 +11,7 @@
  *	inline=1     with start: also what is inlined where
  *	live=0       with start: no events after the report (JVMs whose events are unsafe)
  *	alloc=BYTES  with start: also sampled allocations, one about every so many bytes
+ *	lock=NS      with start: also waits for monitors, all that take so long and some others
  *
  * A session is a memfd called WIRE_NAME_PREFIX + nonce in the JVM, sealed against resizing: one
  * page of struct wire_header, then WIRE_RING_BYTES of records. The agent never waits for the
@@ -49,6 +50,8 @@ enum wire_step {
 /* The events in Java code; each calls an empty function jvmmap_hook_NAME, see hooks.h. */
 enum wire_hook {
 	WIRE_HOOK_ALLOC = 0, /* (hash of the class's name, bytes, mean distance of samples) */
+	WIRE_HOOK_LOCK =
+		1, /* (hash of the class's name, ns waited, ns from which on all are told) */
 	WIRE_HOOKS = 4,
 };
 

@@ -21,6 +21,7 @@ enum inject_command {
 /* Events in Java code that an agent is to tell of (jvmmap/hooks.h). */
 struct agent_hooks {
 	u64 alloc_interval; /* bytes; 0: none */
+	u64 lock_min_ns;    /* 0: none */
 };
 
 struct inject_order {

@@ -231,6 +231,8 @@ static void make_options(struct job *j, struct str *options)
 	if (j->order->hooks.alloc_interval)
 		str_addf(options, ";alloc=%llu",
 			 (unsigned long long)j->order->hooks.alloc_interval);
+	if (j->order->hooks.lock_min_ns)
+		str_addf(options, ";lock=%llu", (unsigned long long)j->order->hooks.lock_min_ns);
 	if (javaproc_read(j->t.status.pid, &jvm))
 		return;
 	if (!readiness_for_live_events(jvm.jdk))

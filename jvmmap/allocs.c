@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sampled allocations: JVMTI tells of an object in so many bytes, in the mean. */
+#include "jvmmap/hook.h"
+
+HOOK(jvmmap_hook_alloc);
+void jvmmap_hook_alloc(uint64_t class, uint64_t size, uint64_t interval);
+
+struct allocs {
+	struct hook hook;
+	uint64_t interval; /* that the JVM samples at */
+};
+
+static struct allocs allocs;
+
+static void JNICALL on_alloc(jvmtiEnv *env, JNIEnv *jni, jthread thread, jobject object,
+			     jclass class, jlong size)
+{
+	jvmmap_hook_alloc(hook_class(env, class), (uint64_t)size,
+			  __atomic_load_n(&allocs.interval, __ATOMIC_RELAXED));
+}
+
+/* The shortest distance that a session wants; 0 if none wants any. */
+static uint64_t wanted_interval(struct session *const sessions[], int nr)
+{
+	uint64_t least = 0;
+
+	for (int i = 0; i < nr; i++)
+		if (sessions[i] && sessions[i]->alloc_interval &&
+		    (!least || sessions[i]->alloc_interval < least))
+			least = sessions[i]->alloc_interval;
+	return least;
+}
+
+jvmtiError allocs_settle(JavaVM *vm, struct session *const sessions[], int nr)
+{
+	static const jvmtiEventCallbacks callbacks = { .SampledObjectAlloc = on_alloc };
+	static const jvmtiCapabilities wanted = { .can_generate_sampled_object_alloc_events = 1 };
+	static const jvmtiEvent events[] = { JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, 0 };
+	uint64_t interval = wanted_interval(sessions, nr);
+	jvmtiError err = JVMTI_ERROR_NONE;
+
+	if (interval && !allocs.hook.is_on)
+		err = hook_turn_on(vm, &allocs.hook, &wanted, &callbacks, events);
+	if (allocs.hook.is_on && interval != allocs.interval) {
+		/* The JVM's own default, when nobody wants any. */
+		uint64_t set = interval ? interval : WIRE_ALLOC_INTERVAL;
+		__atomic_store_n(&allocs.interval, interval, __ATOMIC_RELAXED);
+		(*allocs.hook.env)->SetHeapSamplingInterval(allocs.hook.env, (jint)set);
+	}
+	if (!interval && allocs.hook.is_on)
+		hook_turn_off(&allocs.hook, &wanted, events);
+	return err;
+}
