@@ -69,21 +69,22 @@ _Static_assert(sizeof(struct task_id) == 16, "task_id is part of the record ABI"
  *   addr - CodeBlob *, all ones if it does not fit;
  * - interpreted frames the bytecode pointer, which must lie in the ConstMethod's code, 0 if
  *   unknown;
- * - classes the mean distance in bytes at which allocations are sampled, 0 if all are.
+ * - classes a number: for allocations the mean distance in bytes at which they are sampled, for
+ *   waits the duration in ns from which on all are told; of a Klass enum klass_place.
  */
 struct user_frame {
 	__u64 addr; /* pc; Method * for USER_FRAME_INTERPRETED */
 	__u64 info;
 };
 
-#define USER_FRAME_KIND_SHIFT    56
-#define USER_FRAME_LEAF          (1ULL << 55) /* addr is the next instruction, no return address */
-#define USER_FRAME_APPROXIMATE   (1ULL << 54) /* found by search, or a sub-frame may be missing */
-#define USER_FRAME_BCP_MASK      ((1ULL << 52) - 1)
-#define USER_FRAME_INTERVAL_MASK ((1ULL << 52) - 1)
-#define USER_FRAME_BLOB_MASK     ((1ULL << 24) - 1)
-#define USER_FRAME_ID_SHIFT      24
-#define USER_FRAME_ID_MASK       ((1ULL << 28) - 1)
+#define USER_FRAME_KIND_SHIFT  56
+#define USER_FRAME_LEAF        (1ULL << 55) /* addr is the next instruction, no return address */
+#define USER_FRAME_APPROXIMATE (1ULL << 54) /* found by search, or a sub-frame may be missing */
+#define USER_FRAME_BCP_MASK    ((1ULL << 52) - 1)
+#define USER_FRAME_DETAIL_MASK ((1ULL << 52) - 1)
+#define USER_FRAME_BLOB_MASK   ((1ULL << 24) - 1)
+#define USER_FRAME_ID_SHIFT    24
+#define USER_FRAME_ID_MASK     ((1ULL << 28) - 1)
 
 enum user_frame_kind {
 	USER_FRAME_NATIVE,      /* code of a file, or of no known origin */
@@ -94,7 +95,17 @@ enum user_frame_kind {
 	USER_FRAME_INTERPRETED, /* addr is the Method * */
 	USER_FRAME_INTERPRETER, /* the interpreter, but no method is known; addr is the pc */
 	USER_FRAME_FROZEN,      /* no frame: here callers of a virtual thread are missing; addr 0 */
-	USER_FRAME_CLASS, /* no frame: the class of what is allocated, a number of the agent */
+	/* No frames, but what an allocation or a wait is about: */
+	USER_FRAME_CLASS,   /* a class; addr is the agent's number of it */
+	USER_FRAME_KLASS,   /* a class; addr is the Klass * */
+	USER_FRAME_MONITOR, /* a monitor of unknown class */
+	USER_FRAME_PARK,    /* a thread parked, maybe for a lock */
+};
+
+/* Where the object of a Klass lies. */
+enum klass_place {
+	KLASS_IN_TLAB = 1, /* in the buffer of its thread */
+	KLASS_OUTSIDE_TLAB,
 };
 
 /* The record's head; its words follow: first the kernel pcs, then the user frames. */
@@ -123,6 +134,7 @@ _Static_assert(sizeof(struct sample) == 64, "sample is part of the record ABI");
 struct unwalked {
 	__u64 regs[UNWALKED_REGS]; /* struct regs */
 	__u64 tls;
+	struct user_frame leaf; /* what the sample is about, which is no code; info 0: none */
 	__u64 stack_bytes;
 	__u64 stack[]; /* from sp on */
 };

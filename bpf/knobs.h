@@ -41,6 +41,10 @@ struct knobs {
 	__u32 alloc_event;
 	char wait_for[ABI_COMM_LEN]; /* programs that are targets from when they begin; "" for none
 				      */
+	__u32 lock_event;
+	__u32 lock_has_monitors; /* there is no agent to tell of them */
+	__u64 alloc_interval;
+	__u64 lock_min_ns;
 	struct event_knobs events[ABI_EVENTS];
 	struct wait_knobs waits[KNOBS_WAITS];
 	struct memory_knobs memory;

@@ -133,6 +133,9 @@ struct waits_map {
 };
 extern struct waits_map waits SEC(".maps");
 
+/* The same for threads that park; state: of the Java thread. */
+extern struct waits_map lock_waits SEC(".maps");
+
 /* The one that the iterator of waiting threads is writing. */
 struct pendings_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -49,14 +49,21 @@ static __always_inline u32 keep_unwalked(void *ctx, struct scratch *s, struct ta
 {
 	u64 first = s->sample.nr_kernel & (ABI_KERNEL_FRAMES | 1);
 	struct unwalked *kept = (struct unwalked *)&s->words[first];
+	struct user_frame leaf = { s->words[first], s->words[first + 1] };
 
+	if (!s->sample.nr_user || leaf.info >> USER_FRAME_KIND_SHIFT < USER_FRAME_CLASS)
+		leaf.info = 0;
 	s->sample.nr_user = 0;
 	regs_from_task(&s->walk.regs, (struct pt_regs *)bpf_task_pt_regs(task));
 	u64 bytes = copy_stack((u8 *)kept->stack, s->walk.regs.sp);
-	if (bytes < sizeof(u64))
+	if (bytes < sizeof(u64)) {
+		if (leaf.info)
+			stack_push(s, leaf.addr, leaf.info);
 		return walk_frame_pointers(ctx, s);
+	}
 	__builtin_memcpy(kept->regs, &s->walk.regs, sizeof(kept->regs));
 	kept->tls = task_tls(task);
+	kept->leaf = leaf;
 	kept->stack_bytes = bytes;
 	s->sample.kind = RECORD_UNWALKED;
 	s->sample.nr_user =

@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alloc: what Java code allocates, by class. The JVM picks points at random along the bytes that a
- * thread allocates, --alloc-interval apart in the mean, and tells the agent of every object that
- * one falls into.
+ * alloc: what Java code allocates, by class. With the agent the JVM picks points at random along
+ * the bytes that a thread allocates, --alloc-interval apart in the mean, and tells of every object
+ * that one falls into. Without it libjvm's own functions tell of each object that needed a new
+ * buffer of its thread (TLAB), and stands for all of that buffer, and of each outside of one.
  */
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/auto.h"
-#include "base/log.h"
 #include "capture/event_kind.h"
 #include "capture/inbox.h"
-#include "elf/functions.h"
+#include "capture/javaprobes.h"
 
-/* The functions that tell of an allocation, and the programs that take the sample there. */
-struct teller {
-	const char *function, *program;
-};
-
-static const struct teller tellers[] = {
-	{ "jvmmap_hook_alloc", "alloc_hook" },
+static const struct java_teller tellers[] = {
+	{ "jvmmap_hook_alloc", "alloc_hook", true, false },
+	{ "AllocTracer::send_allocation_in_new_tlab", "alloc_tlab", false, false },
+	{ "AllocTracer::send_allocation_outside_tlab", "alloc_outside", false, false },
 };
 
 int parse_alloc(const char *text, const struct event_options *o, struct event *e, struct str *why)
@@ -42,6 +35,7 @@ void configure_alloc(const struct event *e, u32 number, const struct event_optio
 		     struct knobs *knobs)
 {
 	knobs->alloc_event = number;
+	knobs->alloc_interval = o->alloc_interval;
 }
 
 void hook_alloc(const struct event_options *o, struct agent_hooks *hooks)
@@ -49,51 +43,9 @@ void hook_alloc(const struct event_options *o, struct agent_hooks *hooks)
 	hooks->alloc_interval = o->alloc_interval;
 }
 
-/*
- * Whether a file may be libjvm or our agent, which may have been put into the process under a name
- * of its own, or be the root of a mount that is no more.
- */
-static bool may_tell(const char *fd_path)
+static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *sources)
 {
-	char path[PATH_MAX];
-	ssize_t len = readlink(fd_path, path, sizeof(path) - 1);
-
-	path[len > 0 ? len : 0] = '\0';
-	const char *base = strrchr(path, '/');
-	return base && (!base[1] || !strncmp(base, "/libjvm", 7) || !strncmp(base, "/.jvmmap", 8));
-}
-
-static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
-{
-	struct sources *s = ctx;
-	const char *names[ARRAY_SIZE(tellers)];
-	struct function found[ARRAY_SIZE(tellers)];
-	bool any = false;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	for (size_t i = 0; i < ARRAY_SIZE(tellers); i++)
-		names[i] = tellers[i].function;
-	if (!may_tell(path) || functions_find_all(fd, names, ARRAY_SIZE(tellers), found))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(tellers); i++) {
-		const struct bpf_uprobe at = {
-			.program = tellers[i].program,
-			.path = path,
-			.file_off = found[i].file_off,
-			.pid = pid,
-		};
-		struct bpf_link *link;
-		if (!found[i].file_off)
-			continue;
-		any = true;
-		int err = bpf_attach_program(sources_bpf(s), &at, &link);
-		if (!err)
-			vec_push(out, link);
-		else
-			log_warn("alloc: %s cannot have a probe: %s", names[i], strerror(-err));
-	}
-	return any;
+	return javaprobes_place(sources, "alloc", tellers, ARRAY_SIZE(tellers), fd, pid, out);
 }
 
 int open_alloc(struct sources *s, const struct event *e, u32 number)
@@ -104,14 +56,17 @@ int open_alloc(struct sources *s, const struct event *e, u32 number)
 	return 0;
 }
 
-/* An object of so many bytes is hit with the probability 1 - exp(-size / interval). */
-u64 weigh_alloc(const struct sample *sample)
+/*
+ * An object of so many bytes is hit with the probability 1 - exp(-size / interval). What libjvm
+ * tells is weighed already.
+ */
+u64 weigh_alloc(const struct sample *sample, u64 *count)
 {
-	const struct user_frame *class =
-		(const struct user_frame *)(sample_words(sample) + sample->nr_kernel);
-	u64 interval = sample->nr_user ? class->info & USER_FRAME_INTERVAL_MASK : 0;
+	const struct user_frame *class = sample_user_frames(sample);
+	u64 interval = class->info & USER_FRAME_DETAIL_MASK;
 
-	if (!interval || sample->weight > 64 * interval)
+	if (!sample->nr_user || class->info >> USER_FRAME_KIND_SHIFT != USER_FRAME_CLASS ||
+	    !interval || sample->weight > 64 * interval)
 		return sample->weight;
 	double size = (double)sample->weight;
 	return (u64)(size / -expm1(-size / (double)interval) + 0.5);

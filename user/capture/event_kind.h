@@ -37,9 +37,11 @@ struct event_kind {
 	/* Why this node cannot do it, for the user to free; NULL if it can. May be NULL. */
 	char *(*why_not)(void);
 
-	/* The second value NAME-samples, in this unit, is how many samples; NULL: none. */
+	/* The unit of the second value NAME-UNIT, the sum of counts; NULL: none. */
 	const char *count_unit;
-	u64 (*weigh)(const struct sample *sample); /* NULL: sample.weight */
+	/* What a sample weighs, and if that is not 1 how many it stands for. NULL: sample.weight.
+	 */
+	u64 (*weigh)(const struct sample *sample, u64 *count);
 	/* What the agents in JVMs are to tell; NULL: nothing. */
 	void (*hook)(const struct event_options *o, struct agent_hooks *hooks);
 };
@@ -72,7 +74,15 @@ void configure_alloc(const struct event *e, u32 number, const struct event_optio
 		     struct knobs *knobs);
 void hook_alloc(const struct event_options *o, struct agent_hooks *hooks);
 int open_alloc(struct sources *s, const struct event *e, u32 number);
-u64 weigh_alloc(const struct sample *sample);
+u64 weigh_alloc(const struct sample *sample, u64 *count);
+
+/* event_lock.c */
+int parse_lock(const char *text, const struct event_options *o, struct event *e, struct str *why);
+void configure_lock(const struct event *e, u32 number, const struct event_options *o,
+		    struct knobs *knobs);
+void hook_lock(const struct event_options *o, struct agent_hooks *hooks);
+int open_lock(struct sources *s, const struct event *e, u32 number);
+u64 weigh_lock(const struct sample *sample, u64 *count);
 
 /* event_probe.c */
 int parse_uprobe(const char *text, const struct event_options *o, struct event *e, struct str *why);

@@ -31,11 +31,12 @@ struct events {
 
 /* How events are sampled. */
 struct event_options {
-	int freq_hz;            /* perf events, and the sampling of wall */
-	u64 period;             /* instead of it: a sample every so many; 0 if not given */
-	u64 alloc_interval;     /* bytes from one sampled allocation to the next, in the mean */
-	const char *agent_path; /* NULL: where it is installed */
-	u64 offcpu_min_ns; /* shorter waits are sampled, longer ones all recorded; 1 to 2^32 - 1 */
+	int freq_hz;        /* perf events, and the sampling of wall */
+	u64 period;         /* instead of it: a sample every so many; 0 if not given */
+	bool without_agent; /* Java's events are told by libjvm's own functions */
+	u64 lock_min_ns;    /* as offcpu_min_ns, of waits for Java locks */
+	u64 alloc_interval; /* bytes from one sampled allocation to the next, in the mean */
+	u64 offcpu_min_ns;  /* shorter waits are sampled, longer ones all recorded; 1 to 2^32 - 1 */
 	u64 nativemem_interval; /* bytes; the same for allocations */
 	bool leaks;             /* nativemem: follow what is freed */
 	u64 leak_age_ns;        /* what is younger at the end is no leak */

@@ -4,6 +4,10 @@
 
 #include "capture/inbox.h"
 
+_Static_assert((int)KLASS_IN_TLAB == OBJECT_IN_TLAB &&
+		       (int)KLASS_OUTSIDE_TLAB == OBJECT_OUTSIDE_TLAB,
+	       "the symbolizer knows the kernel's places");
+
 static struct raw_frame to_raw(const struct user_frame *f)
 {
 	struct raw_frame raw = { .at = f->addr, .is_leaf = f->info & USER_FRAME_LEAF };
@@ -28,6 +32,16 @@ static struct raw_frame to_raw(const struct user_frame *f)
 		break;
 	case USER_FRAME_CLASS:
 		raw.kind = RAW_CLASS;
+		break;
+	case USER_FRAME_KLASS:
+		raw.kind = RAW_KLASS;
+		raw.detail = f->info & USER_FRAME_DETAIL_MASK;
+		break;
+	case USER_FRAME_MONITOR:
+		raw.kind = RAW_MONITOR;
+		break;
+	case USER_FRAME_PARK:
+		raw.kind = RAW_PARK;
 		break;
 	default:
 		raw.kind = RAW_PC;

@@ -15,6 +15,7 @@
 #include "capture/held.h"
 #include "capture/inbox.h"
 #include "capture/levels.h"
+#include "capture/lockstack.h"
 #include "capture/notes.h"
 #include "capture/pending.h"
 #include "capture/privilege.h"
@@ -63,8 +64,10 @@ struct session {
 };
 
 static void add_to_profile(struct session *s, struct process *p, const struct sample *sample,
-			   const frame_list *frames)
+			   u64 count, frame_list *frames)
 {
+	if (!lockstack_name(s->symbolizer, s->profile->frames, frames))
+		return;
 	bool by_state = sources_by_state(s->sources, sample->event);
 	struct place place;
 
@@ -89,7 +92,7 @@ static void add_to_profile(struct session *s, struct process *p, const struct sa
 	else
 		profile_add(s->profile, node, weight.labels, weight.type, weight.value);
 	if (event_count_unit(&s->options.events->list.at[sample->event]))
-		profile_add(s->profile, node, weight.labels, weight.type + 1, 1);
+		profile_add(s->profile, node, weight.labels, weight.type + 1, count);
 }
 
 /* Whether an agent may still tell names that a sample of that time lacks. */
@@ -125,13 +128,14 @@ static void take_sample(struct session *s, const struct sample *sample)
 {
 	struct process *p = process_of(s, sample);
 	auto_free struct sample *walked = unwinding_walk(s->unwinding, p, sample);
+	u64 count;
 
 	if (walked)
 		sample = walked;
 	struct sample head = *sample;
 	if (sources_is_double(s->sources, sample, p))
 		return;
-	head.weight = sources_weigh(s->sources, sample);
+	head.weight = sources_weigh(s->sources, sample, &count);
 	s->frames.nr = s->unnamed.nr = 0;
 	struct raw_stack stack =
 		raw_stack_of(sample, sources_frames_to_skip(s->sources, sample), &s->user);
@@ -142,9 +146,9 @@ static void take_sample(struct session *s, const struct sample *sample)
 	symbolize(s->symbolizer, p, &stack, &s->frames, &s->unnamed);
 	if (s->unnamed.nr && s->waiting.bytes < WAITING_BYTES_MAX &&
 	    may_wait(s, p, sample->time_ns))
-		waiting_add(&s->waiting, &head, &s->frames, &s->unnamed);
+		waiting_add(&s->waiting, &head, count, &s->frames, &s->unnamed);
 	else
-		add_to_profile(s, p, &head, &s->frames);
+		add_to_profile(s, p, &head, count, &s->frames);
 }
 
 static bool is_target(const struct session *s, const struct process *p)
@@ -158,7 +162,7 @@ static void prepare(struct session *s, struct process *p)
 	unwinding_want(s->unwinding, p);
 	sources_meet(s->sources, p);
 	if (p->is_jvm && s->has_hooks)
-		meet_jvm(s, p, s->options.agent != AGENT_NEVER);
+		meet_jvm(s, p, true);
 }
 
 static void apply_side(struct session *s, const struct side_event *e)
@@ -264,7 +268,7 @@ static bool retry_sample(struct waiting_sample *w, void *ctx)
 		return false;
 	if (symbolize_again(s->symbolizer, p, w->head.time_ns, &w->frames, &w->unnamed) && may_come)
 		return false;
-	add_to_profile(s, p, &w->head, &w->frames);
+	add_to_profile(s, p, &w->head, w->count, &w->frames);
 	return true;
 }
 
@@ -272,7 +276,7 @@ static bool give_up_sample(struct waiting_sample *w, void *ctx)
 {
 	struct session *s = ctx;
 
-	add_to_profile(s, process_of(s, &w->head), &w->head, &w->frames);
+	add_to_profile(s, process_of(s, &w->head), &w->head, w->count, &w->frames);
 	return true;
 }
 
@@ -321,9 +325,7 @@ static void make_ready(struct process *p, void *ctx)
 		return;
 	unwinding_want(s->unwinding, p);
 	if (p->is_jvm)
-		meet_jvm(s, p,
-			 s->options.agent == AGENT_ALWAYS ||
-				 (s->has_hooks && s->options.agent != AGENT_NEVER));
+		meet_jvm(s, p, s->has_hooks || s->options.agent == AGENT_ALWAYS);
 }
 
 static void meet_process(struct process *p, void *ctx)
@@ -382,10 +384,9 @@ static int start(struct session *s)
 	processes_each(s->processes, make_ready, s);
 	unwinding_update(s->unwinding, s->processes);
 	processes_each(s->processes, meet_process, s);
-	if (s->has_hooks) {
+	if (s->has_hooks)
 		agents_await(s->agents, AGENT_PENDING_NS);
-		take_in(s); /* the agents are mapped: probes are placed there */
-	}
+	take_in(s); /* agents are mapped now: probes are placed there */
 	return sources_start(s->sources);
 }
 
@@ -395,6 +396,7 @@ int session_start(const struct session_options *options, struct session **out)
 	char host[256] = "";
 
 	s->options = *options;
+	s->options.sampling.without_agent = options->agent == AGENT_NEVER;
 	s->options.sampling.only_targets = targets_select(options->targets);
 	s->started_ns = s->followed_ns = time_mono_ns();
 	s->profile = profile_new();
@@ -412,7 +414,8 @@ int session_start(const struct session_options *options, struct session **out)
 	s->containers = containers_new("");
 	s->agents = agents_new(options->agent_path, options->agent);
 	struct agent_hooks hooks;
-	s->has_hooks = sources_hooks(options->events, &options->sampling, &hooks);
+	s->has_hooks = sources_hooks(options->events, &options->sampling, &hooks) &&
+		       options->agent != AGENT_NEVER;
 	agents_want(s->agents, &hooks);
 	s->jvms = jvms_new();
 	s->symbolizer = symbolizer_new(s->profile->frames, s->jvms, s->agents);

@@ -237,12 +237,13 @@ int sources_nr_cpus(const struct sources *s)
 	return s->cpus.nr ? cpus_nr(s->cpus.at[0]) : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-u64 sources_weigh(const struct sources *s, const struct sample *sample)
+u64 sources_weigh(const struct sources *s, const struct sample *sample, u64 *count)
 {
 	const struct event_kind *kind =
 		sample->event < s->events->list.nr ? s->events->list.at[sample->event].kind : NULL;
 
-	return kind && kind->weigh ? kind->weigh(sample) : sample->weight;
+	*count = 1;
+	return kind && kind->weigh ? kind->weigh(sample, count) : sample->weight;
 }
 
 bool sources_hooks(const struct events *events, const struct event_options *o,

@@ -55,8 +55,8 @@ bool sources_is_held(const struct sources *s, u32 number);
 const char *sources_text(const struct sources *s);
 int sources_nr_cpus(const struct sources *s);
 
-/* What the sample counts for. */
-u64 sources_weigh(const struct sources *s, const struct sample *sample);
+/* What the sample counts for; *count is how many it stands for. */
+u64 sources_weigh(const struct sources *s, const struct sample *sample, u64 *count);
 
 /* What the agents in JVMs are to tell for the events; false if nothing. */
 bool sources_hooks(const struct events *events, const struct event_options *o,

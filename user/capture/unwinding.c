@@ -132,6 +132,8 @@ struct sample *unwinding_walk(struct unwinding *u, struct process *p, const stru
 		update(u, p);
 	walker_walk_kept(u->tables, p->pid, kept, &walked);
 	u->stats[walked.reason]++;
+	if (kept->leaf.info)
+		walked_add_leaf(&walked, &kept->leaf);
 	struct sample *out = walked_sample(&walked, sample, sample_words(sample));
 	walked_fini(&walked);
 	return out;

@@ -10,6 +10,7 @@
 
 struct waiting_sample {
 	struct sample head;
+	u64 count;         /* how many the sample stands for */
 	frame_list frames; /* with placeholders */
 	unnamed_list unnamed;
 };
@@ -20,7 +21,7 @@ struct waiting {
 };
 
 /* Takes the lists over and leaves empty ones. */
-void waiting_add(struct waiting *w, const struct sample *head, frame_list *frames,
+void waiting_add(struct waiting *w, const struct sample *head, u64 count, frame_list *frames,
 		 unnamed_list *unnamed);
 
 /*

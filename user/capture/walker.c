@@ -155,6 +155,15 @@ void walker_walk_kept(const struct tables *t, pid_t pid, const struct unwalked *
 		follow_frame_pointers(&regs, out);
 }
 
+void walked_add_leaf(struct walked *w, const struct user_frame *leaf)
+{
+	struct walked_frame frame = { .frame = *leaf };
+
+	vec_push(&w->frames, frame);
+	memmove(w->frames.at + 1, w->frames.at, (w->frames.nr - 1) * sizeof(frame));
+	w->frames.at[0] = frame;
+}
+
 struct sample *walked_sample(const struct walked *w, const struct sample *head, const void *kernel)
 {
 	size_t nr_kernel = head->nr_kernel, nr_user = w->frames.nr;

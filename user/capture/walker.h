@@ -41,4 +41,7 @@ void walker_walk_kept(const struct tables *t, pid_t pid, const struct unwalked *
 
 /* A sample with these frames and what else `head` tells, for the caller to free. */
 struct sample *walked_sample(const struct walked *w, const struct sample *head, const void *kernel);
+
+/* Puts what is no code before the frames. */
+void walked_add_leaf(struct walked *w, const struct user_frame *leaf);
 void walked_fini(struct walked *w);

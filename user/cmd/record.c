@@ -81,6 +81,7 @@ static void run(struct record *r)
 	u64 start_ns = time_mono_ns(), limit_ns = (u64)(r->o.duration_s * 1e9);
 	bool live = !r->o.quiet && isatty(STDERR_FILENO);
 
+	log_debug("recording");
 	for (;;) {
 		struct pollfd fds[] = {
 			{ .fd = r->signal_fd, .events = POLLIN },

@@ -18,6 +18,7 @@
 
 #define RING_MAX_KB            (64 << 10)
 #define DURATION_MAX_S         (7 * 24 * 3600)
+#define LOCK_MIN_MAX_MS        200
 #define OFFCPU_MIN_MAX_MS      4000
 #define NATIVEMEM_INTERVAL_MIN (1u << 10)
 #define ALLOC_INTERVAL_MIN     (4u << 10)
@@ -138,6 +139,9 @@ static int choose_events(struct record_options *o)
 
 	if (o->period < 0)
 		return usage_error("--period %d: takes a number from 1 on", o->period);
+	if (o->lock_min_ms < 1e-6 || o->lock_min_ms > LOCK_MIN_MAX_MS)
+		return usage_error("--lock-min %g: takes milliseconds, up to %d", o->lock_min_ms,
+				   LOCK_MIN_MAX_MS);
 	if (o->offcpu_min_ms < 1e-6 || o->offcpu_min_ms > OFFCPU_MIN_MAX_MS)
 		return usage_error("--offcpu-min %g: takes milliseconds, up to %d",
 				   o->offcpu_min_ms, OFFCPU_MIN_MAX_MS);
@@ -153,7 +157,7 @@ static int choose_events(struct record_options *o)
 		.freq_hz = o->freq_hz,
 		.period = (u64)o->period,
 		.offcpu_min_ns = (u64)(o->offcpu_min_ms * NS_PER_MS),
-		.agent_path = o->agent_path,
+		.lock_min_ns = (u64)(o->lock_min_ms * NS_PER_MS),
 	};
 	int err = parse_bytes("--alloc-interval", o->alloc_interval, ALLOC_INTERVAL_MIN,
 			      &o->sampling.alloc_interval)
@@ -244,6 +248,8 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		  "of nativemem: a sample every so many bytes (512k)" },
 		{ 0, "leaks", OPT_DOUBLE, &o->leak_age_s, "SEC",
 		  "of nativemem: only what is older at the end and was not freed" },
+		{ 0, "lock-min", OPT_DOUBLE, &o->lock_min_ms, "MS",
+		  "the same for waits for Java locks (1)" },
 		{ 0, "alloc-interval", OPT_STRING, &o->alloc_interval, "BYTES",
 		  "of alloc: a sample every so many (512k)" },
 		{ 0, "begin", OPT_STRING, &o->begin, "FUNCTION",
@@ -318,6 +324,7 @@ struct record_options record_options_default(void)
 	return (struct record_options){
 		.event_list = "cpu",
 		.offcpu_min_ms = 1,
+		.lock_min_ms = 1,
 		.nativemem_interval = "512k",
 		.leak_age_s = -1,
 		.alloc_interval = "512k",

@@ -16,7 +16,7 @@ struct record_options {
 	const char *event_list, *output, *format_name, *agent_name, *agent_path, *by;
 	const char *alloc_interval, *nativemem_interval;
 	int freq_hz, period, ring_kb;
-	double duration_s, offcpu_min_ms, leak_age_s;
+	double duration_s, offcpu_min_ms, lock_min_ms, leak_age_s;
 	const char *thread;
 	bool by_thread;
 	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;

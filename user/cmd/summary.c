@@ -56,6 +56,8 @@ static void print_refusal(pid_t pid, enum agent_state state, const char *reason,
 {
 	if (state == AGENT_REFUSED || (state == AGENT_PENDING && *reason))
 		log_info("           %d refused: %s", (int)pid, reason);
+	else if (*reason)
+		log_warn("%d is incomplete: %s", (int)pid, reason);
 }
 
 static void print_jvms(struct session *s, const struct session_progress *now)

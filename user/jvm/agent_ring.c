@@ -22,6 +22,8 @@
 #define READ_NS     (20 * NS_PER_MS)
 #define PAGE_BYTES  4096u
 
+#define JVMTI_NOT_AVAILABLE 98
+
 struct agent_ring {
 	struct wire_header *header;
 	const u8 *records;
@@ -202,4 +204,25 @@ char *agent_ring_failure(const struct agent_ring *r)
 	const char *what = step < ARRAY_SIZE(steps) && steps[step] ? steps[step] : "unknown step";
 
 	return xasprintf("%s (error %d)", what, r->header->error);
+}
+
+char *agent_ring_hook_failure(const struct agent_ring *r)
+{
+	static const char *const events[] = {
+		[WIRE_HOOK_ALLOC] = "allocations",
+		[WIRE_HOOK_LOCK] = "waits for monitors",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		s32 state = __atomic_load_n(&r->header->hook_states[i], __ATOMIC_RELAXED);
+		if (state == -JVMTI_NOT_AVAILABLE)
+			return xasprintf(
+				"it tells no agent of %s, as before JDK 11, or another agent "
+				"has them; try --agent never",
+				events[i]);
+		if (state < 0)
+			return xasprintf("it does not tell of %s (JVMTI error %d)", events[i],
+					 -state);
+	}
+	return NULL;
 }

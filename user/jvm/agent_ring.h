@@ -38,5 +38,11 @@ bool agent_ring_is_dirty(const struct agent_ring *r);
 u64 agent_ring_nr_lost(const struct agent_ring *r);
 u64 agent_ring_bytes(const struct agent_ring *r); /* ever read */
 
+/*
+ * Why the agent cannot tell of a hook's events, as "reason; what to do"; NULL if it does or was not
+ * asked to. The caller frees it.
+ */
+char *agent_ring_hook_failure(const struct agent_ring *r);
+
 /* What failed in the JVM, as a phrase; valid for RING_FAILED. The caller frees it. */
 char *agent_ring_failure(const struct agent_ring *r);

@@ -304,7 +304,11 @@ static void read_ring(struct agents *a, struct entry *e, u64 now)
 
 	switch (agent_ring_read(e->ring)) {
 	case RING_STARTING:
+		break;
 	case RING_LIVE:
+		failure = e->reason && *e->reason ? NULL : agent_ring_hook_failure(e->ring);
+		if (failure)
+			set_reason(e, failure);
 		break;
 	case RING_FAILED:
 		failure = agent_ring_failure(e->ring);

@@ -78,7 +78,10 @@ const char *agents_class(const struct agents *a, pid_t pid, u64 start_ns, u64 nu
 /* How many JVMs were asked for, and what became of them. */
 void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused);
 
-/* `reason` is "why; what to do" for AGENT_REFUSED and the last failure for AGENT_PENDING, or "". */
+/*
+ * `reason` is "why; what to do" for AGENT_REFUSED, the last failure for AGENT_PENDING, for
+ * AGENT_ATTACHED why it does not tell all that is wanted; or "".
+ */
 void agents_each(const struct agents *a,
 		 void (*visit)(pid_t pid, enum agent_state state, const char *reason, void *ctx),
 		 void *ctx);

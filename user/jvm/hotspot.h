@@ -53,6 +53,12 @@ int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
  */
 int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, struct java_frame *out);
 
+/*
+ * The class that a Klass stands for, as in source: "byte[]". -EBADMSG if there is none (any more),
+ * -EFAULT, -ESRCH. The name stays valid as those of frames do.
+ */
+int hotspot_name_class(struct hotspot *h, u64 klass, const char **out);
+
 /* What is known of the JVM; the texts live as long as it does. */
 struct hotspot_info {
 	pid_t pid;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/auto.h"
 #include "jvm/compiled.h"
 #include "jvm/vm.h"
 
@@ -141,4 +142,21 @@ bool hotspot_owns(const struct hotspot *h, u64 pc)
 {
 	return code_heaps_find(&h->heaps, pc) ||
 	       (pc >= h->interpreter_start && pc < h->interpreter_end);
+}
+
+int hotspot_name_class(struct hotspot *h, u64 klass, const char **out)
+{
+	auto_free char *text = NULL;
+	u64 symbol;
+	size_t len;
+
+	forget_if_full(h);
+	int err = jvm_read(&h->jvm, klass, KLASS_NAME, &symbol);
+	err = err ? err : method_symbol(&h->jvm, symbol, &text, &len);
+	if (err)
+		return err;
+	if (!len)
+		return -EBADMSG;
+	*out = java_names_intern_type(h->names, text, len);
+	return 0;
 }

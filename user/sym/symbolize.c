@@ -310,6 +310,22 @@ static bool name_class(struct symbolizer *s, const struct process *p, u64 number
 	return name || !number;
 }
 
+static void name_klass(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
+		       frame_list *out)
+{
+	static const char *const places[] = {
+		[OBJECT_SOMEWHERE] = "",
+		[OBJECT_IN_TLAB] = "in TLAB",
+		[OBJECT_OUTSIDE_TLAB] = "outside TLAB",
+	};
+	struct hotspot *h = jvms_find(s->jvms, p->pid, p->start_ns);
+	const char *name = NULL, *place = f->detail < ARRAY_SIZE(places) ? places[f->detail] : "";
+
+	if (!h || hotspot_name_class(h, f->at, &name))
+		name = NULL;
+	vec_push(out, intern(s, FRAME_CLASS, name ? name : "[unknown class]", place, name != NULL));
+}
+
 static bool name_user(struct symbolizer *s, struct process *p, const struct raw_frame *f,
 		      u64 time_ns, frame_list *out)
 {
@@ -325,11 +341,28 @@ static bool name_user(struct symbolizer *s, struct process *p, const struct raw_
 		return true;
 	case RAW_CLASS:
 		return name_class(s, p, f->at, out);
+	case RAW_KLASS:
+		name_klass(s, p, f, out);
+		return true;
+	case RAW_MONITOR:
+		vec_push(out, intern(s, FRAME_CLASS, "[monitor]", "", true));
+		return true;
+	case RAW_PARK:
+		vec_push(out, intern(s, FRAME_CLASS, SYMBOLIZE_PARKED, "", true));
+		return true;
 	case RAW_FROZEN:
 		vec_push(out, intern(s, FRAME_GROUP, "[frozen frames]", "", true));
 		return true;
 	}
 	return true;
+}
+
+/* Stubs have no class; wrappers of native methods do, and are what was called. */
+static bool is_of_jvm(const struct symbolizer *s, frame_id frame)
+{
+	const struct frame *f = frames_get(s->frames, frame);
+
+	return f->kind == FRAME_JVM || (f->kind == FRAME_STUB && !strchr(f->name, '.'));
 }
 
 /*
@@ -344,8 +377,7 @@ static void drop_plumbing(struct symbolizer *s, size_t first, frame_list *frames
 	while (end < frames->nr && kind_of(s, frames->at[end]) == FRAME_NATIVE)
 		end++;
 	size_t agent_end = end;
-	while (end < frames->nr && (kind_of(s, frames->at[end]) == FRAME_JVM ||
-				    kind_of(s, frames->at[end]) == FRAME_STUB))
+	while (end < frames->nr && is_of_jvm(s, frames->at[end]))
 		end++;
 	if (end == frames->nr || end == agent_end)
 		return;
@@ -367,7 +399,7 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 			vec_push(unnamed,
 				 (struct unnamed_frame){ out->nr - 1, stack->user[i].at,
 							 stack->user[i].kind == RAW_CLASS });
-	if (stack->nr_user && stack->user[0].kind == RAW_CLASS)
+	if (stack->nr_user && stack->user[0].kind >= RAW_CLASS)
 		drop_plumbing(s, stack->nr_kernel + 1, out, unnamed);
 }
 
@@ -429,6 +461,11 @@ size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_n
 frame_id symbolizer_group(struct symbolizer *s, const char *name)
 {
 	return intern(s, FRAME_GROUP, name, "", true);
+}
+
+frame_id symbolizer_class(struct symbolizer *s, const char *name)
+{
+	return intern(s, FRAME_CLASS, name, "", true);
 }
 
 bool symbolizer_is_named(const struct symbolizer *s, frame_id frame)

@@ -15,8 +15,20 @@ enum raw_kind {
 	RAW_METHOD,      /* a method that is interpreted; `at` is its Method * */
 	RAW_INTERPRETER, /* the interpreter itself */
 	RAW_FROZEN,      /* no frame: callers of a virtual thread that are not on the stack */
-	RAW_CLASS,       /* no frame: a class; `at` is the agent's number of it */
+	/* No frames: what an allocation or a wait is about. */
+	RAW_CLASS,   /* a class; `at` is the agent's number of it */
+	RAW_KLASS,   /* a class; `at` is its Klass *, `detail` enum object_place */
+	RAW_MONITOR, /* a monitor */
+	RAW_PARK,    /* a thread parked: its frame is named SYMBOLIZE_PARKED */
 };
+
+enum object_place {
+	OBJECT_SOMEWHERE,
+	OBJECT_IN_TLAB,
+	OBJECT_OUTSIDE_TLAB,
+};
+
+#define SYMBOLIZE_PARKED "[parked]"
 
 struct raw_frame {
 	enum raw_kind kind;
@@ -64,6 +76,9 @@ size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_n
 
 /* The frame of a level under the root that is no code: a process, a thread. */
 frame_id symbolizer_group(struct symbolizer *s, const char *name);
+
+/* The frame of a class of objects, "java.lang.String". */
+frame_id symbolizer_class(struct symbolizer *s, const char *name);
 
 /* Whether a frame's name is a real one, not a module and an offset. */
 bool symbolizer_is_named(const struct symbolizer *s, frame_id frame);

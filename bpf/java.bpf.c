@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What Java code allocates and which locks it waits for, told by uprobes on the agent's hooks
+ * (jvmmap/hooks.h), or on libjvm's own functions where there is no agent.
+ */
+#include "unwind.h"
+
+#include "chance.h"
+#include "target.h"
+
+static __always_inline u64 class_info(enum user_frame_kind kind, u64 detail)
+{
+	return (u64)kind << USER_FRAME_KIND_SHIFT | (detail & USER_FRAME_DETAIL_MASK);
+}
+
+/* Sends the stack with a leaf that is no code, none if `info` is 0. */
+static __always_inline int take(struct pt_regs *ctx, u32 event, u64 weight, u64 class, u64 info)
+{
+	struct scratch *s = stack_begin(SLOT_UPROBE, event);
+
+	if (!s)
+		return 0;
+	s->sample.weight = weight;
+	if (info)
+		stack_push(s, class, info);
+	stack_submit(s, unwind_user(ctx, s));
+	stack_end(s);
+	return 0;
+}
+
+/* jvmmap_hook_alloc(class, size, interval) */
+SEC("uprobe")
+int alloc_hook(struct pt_regs *ctx)
+{
+	return take(ctx, knobs.alloc_event, PT_REGS_PARM2(ctx), PT_REGS_PARM1(ctx),
+		    class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx)));
+}
+
+/* An object that stands for `size` bytes: those are sampled as in chance.h. */
+static __always_inline int take_klass(struct pt_regs *ctx, u64 size, u64 detail)
+{
+	u64 weight = chance_weigh(size, knobs.alloc_interval);
+
+	if (!weight)
+		return 0;
+	return take(ctx, knobs.alloc_event, weight, PT_REGS_PARM1(ctx),
+		    class_info(USER_FRAME_KLASS, detail));
+}
+
+/*
+ * AllocTracer::send_allocation_in_new_tlab(klass, object, tlab_size, size, thread): the object that
+ * did not fit into the thread's buffer stands for all that the next one will hold.
+ */
+SEC("uprobe")
+int alloc_tlab(struct pt_regs *ctx)
+{
+	return take_klass(ctx, PT_REGS_PARM3(ctx), KLASS_IN_TLAB);
+}
+
+/* AllocTracer::send_allocation_outside_tlab(klass, object, size, thread) */
+SEC("uprobe")
+int alloc_outside(struct pt_regs *ctx)
+{
+	return take_klass(ctx, PT_REGS_PARM3(ctx), KLASS_OUTSIDE_TLAB);
+}
+
+/* jvmmap_hook_lock(class, waited_ns, min_ns) */
+SEC("uprobe")
+int lock_hook(struct pt_regs *ctx)
+{
+	return take(ctx, knobs.lock_event, PT_REGS_PARM2(ctx), PT_REGS_PARM1(ctx),
+		    class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx)));
+}
+
+/* Bits of java.lang.Thread's status (JVMTI_THREAD_STATE_..). */
+#define STATUS_BLOCKED 0x400 /* on a monitor */
+#define STATUS_PARKED  0x200
+
+/*
+ * java_lang_Thread::set_thread_status(thread, status): a thread begins to wait or goes on. Whether
+ * what it parked for is a lock only its stack tells, see user/capture/lockstack.h.
+ */
+SEC("uprobe")
+int lock_status(struct pt_regs *ctx)
+{
+	u32 status = PT_REGS_PARM2(ctx), waits_for = STATUS_PARKED;
+	u64 now = bpf_ktime_get_ns();
+
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!target_is_wanted(task))
+		return 0;
+	if (knobs.lock_has_monitors)
+		waits_for |= STATUS_BLOCKED;
+	u64 flags = status & waits_for ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0;
+	struct wait *wait = bpf_task_storage_get(&lock_waits, task, NULL, flags);
+	if (!wait)
+		return 0;
+	u64 since_ns = wait->since_ns;
+	u32 is_monitor = wait->state & STATUS_BLOCKED;
+	wait->since_ns = status & waits_for ? now : 0;
+	wait->state = status;
+	u64 waited_ns = since_ns && since_ns < now ? now - since_ns : 0;
+	u64 weight = waited_ns ? chance_weigh(waited_ns, knobs.lock_min_ns) : 0;
+	if (!weight)
+		return 0;
+	return take(ctx, knobs.lock_event, waited_ns, 0,
+		    is_monitor ? class_info(USER_FRAME_MONITOR, knobs.lock_min_ns)
+			       : class_info(USER_FRAME_PARK, knobs.lock_min_ns));
+}
