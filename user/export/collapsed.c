@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The collapsed text format: "root;...;leaf COUNT", one line per stack, sorted. */
+/*
+ * The collapsed text format: "root;...;leaf COUNT", one line per stack, sorted; of a comparison
+ * "root;...;leaf BEFORE AFTER".
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/dict.h"
 #include "base/str.h"
 #include "export/export.h"
+#include "profile/diff.h"
 
 struct line {
 	char *stack;
-	u64 value;
+	u64 value, before; /* before: of a comparison */
+};
+
+struct lines {
+	VEC(struct line) all;
 };
 
 /* A ';' separates frames and a line ends a stack, so neither may stand in a name. */
@@ -19,7 +27,26 @@ static void add_name(struct str *out, const char *name)
 		str_add_char(out, *name == ';' ? ':' : *name);
 }
 
-static char *stack_text(const struct profile *p, node_id leaf)
+/* As async-profiler marks what a frame is; "" for what it leaves unmarked. */
+static const char *mark_of(enum frame_kind kind)
+{
+	switch (kind) {
+	case FRAME_INTERPRETED:
+		return "_[0]";
+	case FRAME_C1:
+		return "_[1]";
+	case FRAME_C2:
+		return "_[j]";
+	case FRAME_INLINED:
+		return "_[i]";
+	case FRAME_KERNEL:
+		return "_[k]";
+	default:
+		return "";
+	}
+}
+
+static char *stack_text(const struct profile *p, node_id leaf, bool has_marks)
 {
 	VEC(node_id) path = { 0 };
 	struct str text = { 0 };
@@ -27,8 +54,11 @@ static char *stack_text(const struct profile *p, node_id leaf)
 	for (node_id n = leaf; n; n = p->nodes.at[n].parent)
 		vec_push(&path, n);
 	while (path.nr) {
-		node_id n = path.at[--path.nr];
-		add_name(&text, frames_get(p->frames, p->nodes.at[n].frame)->name);
+		const struct frame *f =
+			frames_get(p->frames, p->nodes.at[path.at[--path.nr]].frame);
+		add_name(&text, f->name);
+		if (has_marks)
+			str_add(&text, mark_of(f->kind));
 		if (path.nr)
 			str_add_char(&text, ';');
 	}
@@ -41,30 +71,66 @@ static int by_stack(const void *a, const void *b)
 	return strcmp(((const struct line *)a)->stack, ((const struct line *)b)->stack);
 }
 
+/* One line per stack that weighs, over all labels, in order. */
+static void gather(const struct profile *p, bool has_marks, struct lines *lines)
+{
+	struct dict line_of = { 0 }; /* node -> line + 1 */
+	bool is_diff = profile_is_diff(p);
+
+	vec_each(w, &p->weights) {
+		if (w->type > is_diff || !w->value || !w->node) /* without frames, no line */
+			continue;
+		u64 *line = dict_add(&line_of, w->node);
+		if (!*line) {
+			vec_push(&lines->all,
+				 (struct line){ .stack = stack_text(p, w->node, has_marks) });
+			*line = lines->all.nr;
+		}
+		struct line *l = &lines->all.at[*line - 1];
+		*(w->type ? &l->before : &l->value) += w->value;
+	}
+	dict_fini(&line_of);
+	if (lines->all.nr)
+		qsort(lines->all.at, lines->all.nr, sizeof(lines->all.at[0]), by_stack);
+}
+
+static void print_all(const struct profile *p, struct lines *lines, FILE *out)
+{
+	struct line *all = lines->all.at;
+
+	for (size_t i = 0, next; i < lines->all.nr; i = next) {
+		struct line sum = all[i];
+		/* Frames of one name but different kinds are one line. */
+		for (next = i + 1; next < lines->all.nr && !strcmp(all[i].stack, all[next].stack);
+		     next++) {
+			sum.value += all[next].value;
+			sum.before += all[next].before;
+			free(all[next].stack);
+		}
+		fprintf(out, "%s ", sum.stack);
+		if (profile_is_diff(p))
+			fprintf(out, "%llu ", (unsigned long long)sum.before);
+		fprintf(out, "%llu\n", (unsigned long long)sum.value);
+		free(sum.stack);
+	}
+}
+
+static int write_lines(const struct profile *p, bool has_marks, FILE *out)
+{
+	struct lines lines = { 0 };
+
+	gather(p, has_marks, &lines);
+	print_all(p, &lines, out);
+	vec_fini(&lines.all);
+	return 0;
+}
+
 int collapsed_write(const struct profile *p, FILE *out)
 {
-	struct dict self = { 0 }; /* node -> value of the first type, over all labels */
-	VEC(struct line) lines = { 0 };
+	return write_lines(p, false, out);
+}
 
-	vec_each(w, &p->weights)
-		if (w->type == 0 && w->value && w->node) /* without frames there is no line */
-			*dict_add(&self, w->node) += w->value;
-	dict_each(slot, &self)
-		vec_push(&lines, (struct line){ stack_text(p, (node_id)slot->key), slot->value });
-	dict_fini(&self);
-
-	if (lines.nr)
-		qsort(lines.at, lines.nr, sizeof(lines.at[0]), by_stack);
-	for (size_t i = 0; i < lines.nr; i++) {
-		u64 value = lines.at[i].value;
-		/* Frames of one name but different kinds are one line. */
-		for (; i + 1 < lines.nr && !strcmp(lines.at[i].stack, lines.at[i + 1].stack); i++) {
-			value += lines.at[i + 1].value;
-			free(lines.at[i].stack);
-		}
-		fprintf(out, "%s %llu\n", lines.at[i].stack, (unsigned long long)value);
-		free(lines.at[i].stack);
-	}
-	vec_fini(&lines);
-	return 0;
+int annotated_write(const struct profile *p, FILE *out)
+{
+	return write_lines(p, true, out);
 }

@@ -23,6 +23,7 @@ const struct format *format_by_name(const char *name);
 /* By the extension of `path`, NULL if it has none of ours. */
 const struct format *format_by_path(const char *path);
 
+int annotated_write(const struct profile *p, FILE *out);
 int collapsed_write(const struct profile *p, FILE *out);
 int firefox_write(const struct profile *p, FILE *out);
 int html_write(const struct profile *p, FILE *out);
