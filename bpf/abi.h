@@ -220,14 +220,14 @@ enum slot {
 	NR_SLOTS = SLOT_UPROBE + 4,
 };
 
-/* How the caller's frame is found from a pc; 8 bytes, sorted by pc. */
+/* How the caller's frame is found from a pc on; sorted by pc. */
 struct unwind_row {
 	__u32 pc;      /* from the start of the image, the lowest p_vaddr of PT_LOAD down to 4 KB */
 	__u16 cfa_off; /* in words of 8 bytes; signed for ROW_FP_DEREF and ROW_SP_DEREF */
 	__u8 kind;     /* enum row_kind */
 	__s8 fp_off;   /* saved frame pointer relative to the CFA, in words; 0: fp unchanged */
 };
-_Static_assert(sizeof(struct unwind_row) == 8, "unwind_row is part of the map ABI");
+_Static_assert(sizeof(struct unwind_row) == 8, "unwind_row is part of the cache on disk");
 
 /* Persistent in the cache of tables on disk: append only. */
 enum row_kind {
@@ -254,11 +254,35 @@ struct unwind_range {
 _Static_assert(sizeof(struct unwind_range) == 40, "unwind_range is part of the map ABI");
 
 /*
- * A module's part of unwind_rows: one entry for each 2 KB of its image and one behind, whose `pc`
- * is the number of the row that holds the page's first byte; then the rows, the first of pc 0. A
- * search so reads few cache lines, which are cold in a program that is only sampled.
+ * A module's part of unwind_rows, where a search reads few cache lines, which are cold in a program
+ * that is only sampled: for each page of its image and one behind the number of the first row that
+ * begins in it or later; behind them the rows; in front of them, downwards, the different rules.
  */
 #define UNWIND_PAGE_SHIFT 11
+#define UNWIND_PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
+
+struct unwind_rule {
+	__u16 cfa_off; /* these as in unwind_row */
+	__u8 kind;
+	__s8 fp_off;
+};
+
+struct unwind_packed_row {
+	__u16 pc;   /* in its page */
+	__u16 rule; /* number */
+};
+
+union unwind_word {
+	__u32 first_row;
+	struct unwind_packed_row row;
+	struct unwind_rule rule;
+};
+_Static_assert(sizeof(union unwind_word) == 4, "unwind_word is part of the map ABI");
+
+/* What the map holds: the kernel gives each element at least 8 bytes. */
+struct unwind_words {
+	union unwind_word at[2];
+};
 
 enum range_kind {
 	RANGE_NO_ROWS, /* executable, but without tables (yet) */

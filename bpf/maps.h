@@ -88,7 +88,7 @@ struct unwind_rows_map {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct unwind_row);
+	__type(value, struct unwind_words);
 };
 extern struct unwind_rows_map unwind_rows SEC(".maps");
 

@@ -44,6 +44,13 @@ static __always_inline u64 copy_stack(u8 *out, u64 sp)
 	return bytes;
 }
 
+/* Kept stacks are large: when user space is slow they must not push out other samples. */
+static __always_inline bool has_room_for_stack(void)
+{
+	return bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) <
+	       bpf_ringbuf_query(&records, BPF_RB_RING_SIZE) / 4;
+}
+
 /* For user space to walk, which learns only now what the process maps. */
 static __always_inline u32 keep_unwalked(void *ctx, struct scratch *s, struct task_struct *task)
 {
@@ -55,7 +62,7 @@ static __always_inline u32 keep_unwalked(void *ctx, struct scratch *s, struct ta
 		leaf.info = 0;
 	s->sample.nr_user = 0;
 	regs_from_task(&s->walk.regs, (struct pt_regs *)bpf_task_pt_regs(task));
-	u64 bytes = copy_stack((u8 *)kept->stack, s->walk.regs.sp);
+	u64 bytes = has_room_for_stack() ? copy_stack((u8 *)kept->stack, s->walk.regs.sp) : 0;
 	if (bytes < sizeof(u64)) {
 		if (leaf.info)
 			stack_push(s, leaf.addr, leaf.info);

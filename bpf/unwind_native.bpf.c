@@ -7,59 +7,62 @@
 #define FRAME_BYTES_MAX   (64ULL << 20) /* a frame beyond is a wrong rule or garbage */
 #define SIGNAL_REGS_WORDS 17            /* r8 .. rip of a sigcontext */
 
-static __always_inline const struct unwind_row *row_at(u32 i)
+static __always_inline const union unwind_word *word_at(u32 i)
 {
-	return bpf_map_lookup_elem(&unwind_rows, &i);
+	u32 at = i / 2;
+	const struct unwind_words *two = bpf_map_lookup_elem(&unwind_rows, &at);
+
+	return two ? &two->at[i % 2] : NULL;
 }
 
-/* The last row at or before `pc`; rows are sorted. */
-static __always_inline bool find_row(const struct walk *w, u64 pc, struct unwind_row *out)
+/* The rule of the last row at or before `pc`; rows are sorted. */
+static __always_inline bool find_rule(const struct walk *w, u64 pc, struct unwind_rule *out)
 {
-	u64 page = pc >> UNWIND_PAGE_SHIFT;
+	u32 page = w->range.first_page + (pc >> UNWIND_PAGE_SHIFT);
 	u32 first = w->range.first_page + w->range.nr_pages + 1;
 
-	const struct unwind_row *here = row_at(w->range.first_page + page);
-	const struct unwind_row *next = row_at(w->range.first_page + page + 1);
+	const union unwind_word *here = word_at(page), *next = word_at(page + 1);
 	if (!here || !next)
 		return false;
 
-	u32 lo = first + here->pc, hi = first + next->pc; /* the row is in [lo, hi] */
+	u32 lo = here->first_row, hi = next->first_row; /* what is behind the row is in [lo, hi] */
 	for (u32 i = 0; i < PAGE_STEPS && lo < hi; i++) {
-		u32 mid = hi - (hi - lo) / 2;
-		const struct unwind_row *row = row_at(mid);
+		u32 mid = lo + (hi - lo) / 2;
+		const union unwind_word *word = word_at(first + mid);
 
-		if (!row)
+		if (!word)
 			return false;
-		if (row->pc <= pc)
-			lo = mid;
+		if (word->row.pc <= pc % UNWIND_PAGE_BYTES)
+			lo = mid + 1;
 		else
-			hi = mid - 1;
+			hi = mid;
 	}
-	const struct unwind_row *row = row_at(lo);
-	if (!row)
+	const union unwind_word *row = lo ? word_at(first + lo - 1) : NULL;
+	const union unwind_word *rule =
+		row ? word_at(w->range.first_page - 1 - row->row.rule) : NULL;
+	if (!rule)
 		return false;
-	*out = *row;
+	*out = rule->rule;
 	return true;
 }
 
-/* Finds the row of `addr`; 0 or enum stat. */
-static __always_inline int recall_row(struct walk *w, u64 addr, struct unwind_row *out)
+/* Finds the rule for `addr`; 0 or enum stat. */
+static __always_inline int recall_rule(struct walk *w, u64 addr, struct unwind_rule *out)
 {
 	struct cached_row *known = &w->rows[(addr ^ addr >> 9) & (WALK_ROWS - 1)];
 
-	if (known->pc != addr || known->row.pc != w->proc.publication) {
+	if (known->pc != addr || known->publication != w->proc.publication) {
 		known->pc = 0;
-		known->row.kind = ROW_NONE;
 		if (!walk_find_range(w, addr))
 			return STAT_NO_MAPPING;
 		u64 pc = addr - w->range.bias;
 		if (w->range.kind != RANGE_ROWS || pc >> UNWIND_PAGE_SHIFT >= w->range.nr_pages ||
-		    !find_row(w, pc, &known->row))
-			known->row.kind = ROW_NONE;
+		    !find_rule(w, pc, &known->rule))
+			known->rule.kind = ROW_NONE;
 		known->pc = addr;
-		known->row.pc = w->proc.publication;
+		known->publication = w->proc.publication;
 	}
-	*out = known->row;
+	*out = known->rule;
 	return 0;
 }
 
@@ -90,18 +93,18 @@ static __always_inline int step_signal(struct walk *w)
 	return 0;
 }
 
-static __always_inline int find_cfa(struct walk *w, const struct unwind_row *row, u64 *cfa)
+static __always_inline int find_cfa(struct walk *w, const struct unwind_rule *rule, u64 *cfa)
 {
 	const struct regs *r = &w->regs;
 
-	switch (row->kind) {
+	switch (rule->kind) {
 	case ROW_SP:
 		w->rule = RULE_ROW_SP;
-		*cfa = r->sp + row->cfa_off * 8ULL;
+		*cfa = r->sp + rule->cfa_off * 8ULL;
 		return 0;
 	case ROW_FP:
 		w->rule = RULE_ROW_FP;
-		*cfa = r->fp + row->cfa_off * 8ULL;
+		*cfa = r->fp + rule->cfa_off * 8ULL;
 		return 0;
 	case ROW_PLT:
 		w->rule = RULE_ROW_PLT;
@@ -109,12 +112,12 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_row *row
 		return 0;
 	case ROW_FP_DEREF:
 		w->rule = RULE_ROW_FP_DEREF;
-		if (walk_read(cfa, sizeof(*cfa), r->fp + (s16)row->cfa_off * 8LL))
+		if (walk_read(cfa, sizeof(*cfa), r->fp + (s16)rule->cfa_off * 8LL))
 			return STAT_UNREADABLE;
 		return 0;
 	case ROW_SP_DEREF:
 		w->rule = RULE_ROW_SP_DEREF;
-		if (walk_read(cfa, sizeof(*cfa), r->sp + (s16)row->cfa_off * 8LL))
+		if (walk_read(cfa, sizeof(*cfa), r->sp + (s16)rule->cfa_off * 8LL))
 			return STAT_UNREADABLE;
 		*cfa += 8;
 		return 0;
@@ -127,12 +130,12 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_row *row
 }
 
 /* Return address and saved fp; below sp nothing is read: it may lie in a page never touched. */
-static __always_inline int read_saved(struct walk *w, const struct unwind_row *row, u64 cfa)
+static __always_inline int read_saved(struct walk *w, const struct unwind_rule *rule, u64 cfa)
 {
-	u64 fp_at = row->kind == ROW_FP_DEREF ? w->regs.fp : cfa + row->fp_off * 8LL;
+	u64 fp_at = rule->kind == ROW_FP_DEREF ? w->regs.fp : cfa + rule->fp_off * 8LL;
 	const u64 *word;
 
-	if (row->fp_off || row->kind == ROW_FP_DEREF) {
+	if (rule->fp_off || rule->kind == ROW_FP_DEREF) {
 		word = walk_stack(w, fp_at, 1);
 		if (!word)
 			return STAT_UNREADABLE;
@@ -147,25 +150,25 @@ static __always_inline int read_saved(struct walk *w, const struct unwind_row *r
 
 int walk_native(struct walk *w)
 {
-	struct unwind_row row = {};
+	struct unwind_rule rule = {};
 	u64 cfa = 0;
 
 	if (!w)
 		return STAT_NO_SCRATCH;
-	int stop = recall_row(w, w->regs.pc - !w->is_leaf, &row);
+	int stop = recall_rule(w, w->regs.pc - !w->is_leaf, &rule);
 	if (stop)
 		return stop;
-	if (row.kind == ROW_NONE)
+	if (rule.kind == ROW_NONE)
 		return step_without_row(w);
-	if (row.kind == ROW_SIGNAL)
+	if (rule.kind == ROW_SIGNAL)
 		return step_signal(w);
-	stop = find_cfa(w, &row, &cfa);
+	stop = find_cfa(w, &rule, &cfa);
 	if (stop)
 		return stop;
 	if (cfa <= w->regs.sp || cfa > w->regs.sp + FRAME_BYTES_MAX || cfa & 7)
 		return STAT_BAD_CFA;
 
-	if (read_saved(w, &row, cfa))
+	if (read_saved(w, &rule, cfa))
 		return STAT_UNREADABLE;
 	w->regs.sp = cfa;
 	return 0;

@@ -86,7 +86,8 @@ static __always_inline bool blob_holds(const struct blob *b, u64 pc)
 
 struct cached_row {
 	u64 pc;
-	struct unwind_row row; /* its `pc` is unwind_proc.publication */
+	u32 publication; /* unwind_proc's */
+	struct unwind_rule rule;
 };
 
 struct walk {

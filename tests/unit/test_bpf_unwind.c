@@ -5,13 +5,15 @@
 
 #include <string.h>
 
+#include "capture/packed.h"
+
 #define CODE  0x100000ull
 #define STACK 0x700000ull
 #define WORDS 4096
 
 /* A process with one module at CODE and a stack. */
 struct world {
-	struct unwind_row rows[64];
+	struct unwind_words rows[32];
 	struct unwind_range ranges[4];
 	u64 stack[WORDS];
 	u64 counters[NR_STATS];
@@ -25,7 +27,7 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 	u32 i = *(const u32 *)key;
 
 	if (map == &unwind_rows)
-		return i < 64 ? &world.rows[i] : NULL;
+		return i < 32 ? &world.rows[i] : NULL;
 	if (map == &unwind_ranges)
 		return i < 4 ? &world.ranges[i] : NULL;
 	return map == &stats ? &world.counters[i] : NULL;
@@ -41,16 +43,20 @@ static long bpf_probe_read_user(void *dst, __u32 size, const void *from)
 	return 0;
 }
 
-/* One page of 2 KB: two entries for it, then the rows. */
 static void set_rows(const struct unwind_row *rows, u32 nr)
 {
 	memset(&world, 0, sizeof(world));
 	memset(&scratch, 0, sizeof(scratch));
-	world.rows[1].pc = nr - 1;
-	memcpy(world.rows + 2, rows, nr * sizeof(*rows));
-	world.ranges[0] = (struct unwind_range){
-		.start = CODE, .end = CODE + 0x1000, .bias = CODE, .nr_pages = 1, .kind = RANGE_ROWS
-	};
+	struct rows all = { .at = (struct unwind_row *)rows, .nr = nr };
+	auto_packed struct packed packed = { 0 };
+	assert_int_equal(packed_new(&all, &packed), 0);
+	memcpy(world.rows, packed.words, packed.nr * sizeof(*packed.words));
+	world.ranges[0] = (struct unwind_range){ .start = CODE,
+						 .end = CODE + 0x1000,
+						 .bias = CODE,
+						 .first_page = packed.nr_rules,
+						 .nr_pages = packed.nr_pages,
+						 .kind = RANGE_ROWS };
 	world.ranges[1] = (struct unwind_range){ .start = CODE + 0x8000, .end = CODE + 0x9000 };
 	scratch.walk.proc = (struct unwind_proc){ .nr_ranges = 2, .jvm = UNWIND_NO_JVM };
 	scratch.walk.regs = (struct regs){ .pc = CODE + 0x10, .sp = STACK, .fp = 0xf0 };
@@ -220,7 +226,7 @@ static void rows_are_remembered_for_one_publication(void **state)
 	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
 	assert_int_equal(scratch.walk.regs.sp, STACK + 8);
 	for (u32 publication = 1; publication <= 2; publication++) {
-		world.rows[2].cfa_off = 2;
+		world.rows[0].at[1].rule.cfa_off = 2; /* rules lie downwards: the first of two */
 		scratch.walk.regs = regs;
 		scratch.walk.proc.publication = publication;
 		assert_int_equal(unwind_walk(&scratch), STAT_ROOT);

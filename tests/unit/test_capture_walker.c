@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct tables_sizes sizes = { .nr_rows = 1 << 20, .nr_ranges = 4096, .nr_jvms = 2 };
+static const struct tables_sizes sizes = { .nr_words = 1 << 20, .nr_ranges = 4096, .nr_jvms = 2 };
 
 static __attribute__((noinline)) int recurse(int depth)
 {
@@ -158,7 +158,7 @@ static void a_full_table_evicts_another_process(void **state)
 
 static void a_process_that_does_not_fit_at_all_is_refused(void **state)
 {
-	const struct tables_sizes tiny = { .nr_rows = 100, .nr_ranges = 4096, .nr_jvms = 1 };
+	const struct tables_sizes tiny = { .nr_words = 100, .nr_ranges = 4096, .nr_jvms = 1 };
 	struct mappings mappings = { 0 };
 	struct tables *t;
 
@@ -172,7 +172,7 @@ static void a_process_that_does_not_fit_at_all_is_refused(void **state)
 
 static void code_heaps_take_the_place_of_what_is_mapped_in_them(void **state)
 {
-	const struct tables_sizes few = { .nr_rows = 100, .nr_ranges = 16, .nr_jvms = 1 };
+	const struct tables_sizes few = { .nr_words = 100, .nr_ranges = 16, .nr_jvms = 1 };
 	struct mapping at[] = {
 		{ .start = 0x1000, .end = 0x3000, .executable = true, .path = "" },
 		{ .start = 0x5000, .end = 0x6000, .executable = true, .path = "" }

@@ -118,7 +118,7 @@ static int configure(struct sysflame *skel, const struct bpf_options *o)
 	} sizes[] = {
 		{ skel->maps.scratches, (u32)nr_cpus * o->nr_slots },
 		{ skel->maps.records, ring_size(o->ring_bytes, nr_cpus) },
-		{ skel->maps.unwind_rows, tables.nr_rows },
+		{ skel->maps.unwind_rows, tables.nr_words / 2 },
 		{ skel->maps.unwind_ranges, tables.nr_ranges },
 		{ skel->maps.jvms, tables.nr_jvms },
 	};

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/extents.h"
+#include "capture/packed.h"
 #include "elf/elf.h"
 #include "elf/rowcache.h"
 #include "proc/mapped_file.h"
@@ -24,9 +25,9 @@ struct part {
 
 struct module {
 	u64 key;
-	u64 base; /* what rows count from */
+	u64 base;                 /* what rows count from */
+	u32 first_word, nr_words; /* of unwind_rows */
 	u32 first_page, nr_pages;
-	u32 nr_entries; /* of pages and rows together */
 	u32 refs;
 	u64 put_ns; /* when refs became 0 */
 	int err;    /* why there are no rows */
@@ -35,7 +36,7 @@ struct module {
 };
 
 struct modules {
-	struct unwind_row *rows;
+	union unwind_word *words;
 	struct rowcache cache;
 	struct extents extents;
 	struct dict by_key; /* struct module * */
@@ -44,12 +45,12 @@ struct modules {
 	bool is_full; /* the last table did not fit */
 };
 
-struct modules *modules_new(struct unwind_row *rows, u32 nr, const char *cache_path)
+struct modules *modules_new(union unwind_word *words, u32 nr, const char *cache_path)
 {
 	struct modules *all = xcalloc(1, sizeof(*all));
 	struct rowcache none = ROWCACHE_NONE;
 
-	all->rows = rows;
+	all->words = words;
 	all->cache = none;
 	int err = cache_path ? rowcache_open(cache_path, CACHE_BYTES_MAX, &all->cache) : 0;
 	if (err)
@@ -60,7 +61,7 @@ struct modules *modules_new(struct unwind_row *rows, u32 nr, const char *cache_p
 
 static void free_module(struct modules *all, struct module *mod)
 {
-	extents_free(&all->extents, mod->first_page, mod->nr_entries, time_mono_ns());
+	extents_free(&all->extents, mod->first_word, mod->nr_words, time_mono_ns());
 	all->nr_failed -= mod->err != 0;
 	vec_fini(&mod->parts);
 	free(mod);
@@ -90,7 +91,7 @@ bool modules_evict(struct modules *all)
 
 	dict_each(slot, &all->by_key) {
 		struct module *mod = (struct module *)slot->value;
-		if (!mod->refs && mod->nr_entries && (!oldest || mod->put_ns < oldest->put_ns))
+		if (!mod->refs && mod->nr_words && (!oldest || mod->put_ns < oldest->put_ns))
 			oldest = mod;
 	}
 	if (!oldest)
@@ -113,29 +114,15 @@ static u64 cpu_ns(void)
 	return (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
 }
 
-/* Entries for the pages, then the rows, behind a row for what lies before the first. */
-static void write_rows(struct unwind_row *at, u32 nr_pages, const struct rows *rows)
-{
-	struct unwind_row *out = at + nr_pages + 1;
-	u32 row = 0; /* the last one at or before the page's start */
-
-	*out = (struct unwind_row){ .kind = ROW_NONE };
-	memcpy(out + 1, rows->at, rows->nr * sizeof(*out));
-	for (u32 page = 0; page <= nr_pages; page++) {
-		while (row < rows->nr && out[row + 1].pc <= (u64)page << UNWIND_PAGE_SHIFT)
-			row++;
-		at[page] = (struct unwind_row){ .pc = row };
-	}
-}
-
 static int store_rows(struct modules *all, struct module *mod, const struct rows *rows)
 {
-	u32 nr_pages = rows->nr ? (rows->at[rows->nr - 1].pc >> UNWIND_PAGE_SHIFT) + 1 : 0;
-	u32 nr = nr_pages + 1 + 1 + rows->nr;
+	auto_packed struct packed packed = { 0 };
 	u64 now = time_mono_ns();
-	int err;
 
-	while ((err = extents_alloc(&all->extents, nr, now, &mod->first_page))) {
+	int err = packed_new(rows, &packed);
+	if (err)
+		return err;
+	while ((err = extents_alloc(&all->extents, packed.nr, now, &mod->first_word))) {
 		if (!modules_evict(all)) {
 			all->is_full = true;
 			return err;
@@ -143,9 +130,10 @@ static int store_rows(struct modules *all, struct module *mod, const struct rows
 		now = time_mono_ns() + EXTENTS_REST_NS; /* what was evicted is used at once */
 	}
 	mod->base = rows->base;
-	mod->nr_pages = nr_pages;
-	mod->nr_entries = nr;
-	write_rows(all->rows + mod->first_page, nr_pages, rows);
+	mod->first_page = mod->first_word + packed.nr_rules;
+	mod->nr_pages = packed.nr_pages;
+	mod->nr_words = packed.nr;
+	memcpy(all->words + mod->first_word, packed.words, packed.nr * sizeof(*packed.words));
 	return 0;
 }
 

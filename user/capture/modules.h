@@ -12,10 +12,10 @@ struct modules;
 struct module;
 
 /*
- * `rows` is the table of `nr` rows; it stays the caller's. `cache_path`: the folder where rows are
- * kept from run to run, see elf/rowcache.h; NULL, or one that cannot be used: nowhere.
+ * `words` is the table of `nr` words; it stays the caller's. `cache_path`: the folder where rows
+ * are kept from run to run, see elf/rowcache.h; NULL, or one that cannot be used: nowhere.
  */
-struct modules *modules_new(struct unwind_row *rows, u32 nr, const char *cache_path);
+struct modules *modules_new(union unwind_word *words, u32 nr, const char *cache_path);
 void modules_free(struct modules *all);
 
 /*

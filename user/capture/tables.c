@@ -68,14 +68,14 @@ int tables_new(const struct tables_sizes *sizes, const struct tables_fds *fds, s
 	t->procs_fd = fds ? fds->procs : -1;
 	extents_init(&t->free_ranges, sizes->nr_ranges);
 	extents_init(&t->free_jvms, sizes->nr_jvms);
-	int err = map_area(rows, sizes->nr_rows, sizeof(struct unwind_row), &t->rows)
+	int err = map_area(rows, sizes->nr_words, sizeof(union unwind_word), &t->rows)
 			  ?: map_area(ranges, sizes->nr_ranges, sizeof(struct unwind_range), &t->ranges)
 			  ?: map_area(jvms, sizes->nr_jvms, sizeof(struct hotspot_layout), &t->jvms);
 	if (err) {
 		tables_free(t);
 		return err;
 	}
-	t->modules = modules_new(t->rows.at, sizes->nr_rows, fds ? ROW_CACHE_PATH : NULL);
+	t->modules = modules_new(t->rows.at, sizes->nr_words, fds ? ROW_CACHE_PATH : NULL);
 	*out = t;
 	return 0;
 }
@@ -347,9 +347,9 @@ struct tables_usage tables_usage(const struct tables *t)
 	};
 }
 
-const struct unwind_row *tables_row(const struct tables *t, u32 i)
+const struct unwind_words *tables_words(const struct tables *t, u32 i)
 {
-	return i < t->sizes.nr_rows ? (const struct unwind_row *)t->rows.at + i : NULL;
+	return i < t->sizes.nr_words / 2 ? (const struct unwind_words *)t->rows.at + i : NULL;
 }
 
 const struct unwind_range *tables_range(const struct tables *t, u32 i)

@@ -12,14 +12,14 @@
 
 struct tables;
 
-/* How many entries the maps unwind_rows, unwind_ranges and jvms have; set before loading. */
+/* How much the maps unwind_rows (nr_words / 2), unwind_ranges and jvms hold; set before loading. */
 struct tables_sizes {
-	u32 nr_rows, nr_ranges, nr_jvms;
+	u32 nr_words, nr_ranges, nr_jvms;
 };
 
-#define TABLES_SIZES_DEFAULT                                                \
-	{                                                                   \
-		.nr_rows = 2u << 20, .nr_ranges = 64u << 10, .nr_jvms = 256 \
+#define TABLES_SIZES_DEFAULT                                                 \
+	{                                                                    \
+		.nr_words = 2u << 20, .nr_ranges = 64u << 10, .nr_jvms = 256 \
 	}
 
 /* The maps' descriptors, which stay the caller's. */
@@ -62,7 +62,7 @@ struct tables_usage {
 struct tables_usage tables_usage(const struct tables *t);
 
 /* What BPF sees, for walks on the host; NULL if the index is out of the table. */
-const struct unwind_row *tables_row(const struct tables *t, u32 i);
+const struct unwind_words *tables_words(const struct tables *t, u32 i);
 const struct unwind_range *tables_range(const struct tables *t, u32 i);
 const struct hotspot_layout *tables_jvm(const struct tables *t, u32 i);
 const struct unwind_proc *tables_proc(const struct tables *t, pid_t pid);

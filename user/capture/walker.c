@@ -26,7 +26,7 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 	u32 i = *(const u32 *)key;
 
 	if (map == &unwind_rows)
-		return (void *)tables_row(walking.tables, i);
+		return (void *)tables_words(walking.tables, i);
 	if (map == &unwind_ranges)
 		return (void *)tables_range(walking.tables, i);
 	if (map == &jvms)

@@ -69,7 +69,7 @@ int stopped_walk(struct stopped *t, const struct user_regs_struct *regs, struct 
 
 int stopped_init(struct stopped *t, pid_t pid)
 {
-	const struct tables_sizes sizes = { .nr_rows = 4u << 20,
+	const struct tables_sizes sizes = { .nr_words = 4u << 20,
 					    .nr_ranges = 1u << 20,
 					    .nr_jvms = 4 };
 
