@@ -3,6 +3,7 @@
 #include "capture/levels.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "abi.h"
@@ -119,10 +120,22 @@ static const char *thread_name(struct levels *l, const struct process *p,
 	return full ?: sample->comm;
 }
 
+/* NULL if the profile does not keep time. */
+static const char *slot_text(const struct levels *l, u64 time_ns, char *text, size_t size)
+{
+	u64 since = time_ns > l->started_ns ? time_ns - l->started_ns : 0;
+
+	if (!l->profile->slot_ns)
+		return NULL;
+	snprintf(text, size, "%llu", (unsigned long long)(since / l->profile->slot_ns));
+	return text;
+}
+
 bool levels_place(struct levels *l, struct process *p, const struct sample *sample, bool by_state,
 		  struct place *out)
 {
 	const struct container *c = process_container(p, l->containers);
+	char time[24];
 	const struct labels labels = {
 		.pid = sample->task.pid,
 		.tid = sample->task.tid,
@@ -134,6 +147,7 @@ bool levels_place(struct levels *l, struct process *p, const struct sample *samp
 		.namespace = c ? c->namespace : NULL,
 		.pod = c ? c->pod : NULL,
 		.pod_uid = c ? c->pod_uid : NULL,
+		.time = slot_text(l, sample->time_ns, time, sizeof(time)),
 	};
 
 	if (l->thread && regexec(l->thread, labels.thread, 0, NULL, 0))

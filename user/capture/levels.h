@@ -38,6 +38,7 @@ struct levels {
 	struct containers *containers;
 	struct jvms *jvms;
 	const regex_t *thread; /* only samples of threads whose names it matches; NULL: all */
+	u64 started_ns;        /* where the slots of time begin */
 };
 
 struct sample;

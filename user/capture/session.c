@@ -402,6 +402,7 @@ int session_start(const struct session_options *options, struct session **out)
 	s->profile = profile_new();
 	if (options->lines)
 		frames_keep_lines(s->profile->frames);
+	s->profile->slot_ns = options->slot_ns;
 	gethostname(host, sizeof(host) - 1);
 	free(s->profile->host);
 	s->profile->host = xstrdup(host);
@@ -419,8 +420,8 @@ int session_start(const struct session_options *options, struct session **out)
 	agents_want(s->agents, &hooks);
 	s->jvms = jvms_new();
 	s->symbolizer = symbolizer_new(s->profile->frames, s->jvms, s->agents);
-	s->levels = (struct levels){ options->levels, s->profile, s->symbolizer,
-				     s->containers,   s->jvms,    options->thread };
+	s->levels = (struct levels){ options->levels, s->profile,      s->symbolizer, s->containers,
+				     s->jvms,         options->thread, s->started_ns };
 
 	int err = start(s);
 	if (err) {

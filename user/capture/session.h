@@ -22,6 +22,7 @@ struct session_options {
 	enum agent_mode agent;
 	const char *agent_path; /* the agent's library; NULL: where it is installed */
 	bool lines;             /* a frame for each line of a Java method */
+	u64 slot_ns;            /* time is kept in slots of it; 0: not at all */
 	bool measure;           /* keep the BPF program's run time */
 };
 

@@ -19,6 +19,8 @@
 #include "cmd/transforming.h"
 #include "profile/names.h"
 
+#define TIMELINE_SLOT_NS (10 * NS_PER_MS)
+
 struct record {
 	struct record_options o;
 	struct child child;
@@ -121,6 +123,7 @@ static int start(struct record *r)
 		.thread = r->o.thread ? &r->o.thread_regex : NULL,
 		.agent = r->o.agent,
 		.agent_path = r->o.agent_path,
+		.slot_ns = r->o.timeline ? TIMELINE_SLOT_NS : 0,
 		.measure = r->o.measure,
 		.lines = r->o.lines,
 	};

@@ -279,6 +279,8 @@ static void add_output(opt_table *t, struct record_options *o)
 		{ 0, "by", OPT_STRING, &o->by, "LEVEL,..",
 		  "under the root: process (default), thread, container, pod, host; none" },
 		{ 0, "threads", OPT_BOOL, &o->by_thread, NULL, "a level per thread" },
+		{ 0, "timeline", OPT_BOOL, &o->timeline, NULL,
+		  "keep time, by 10 ms: the page then shows when, and compares ranges" },
 		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
 		{ 0, "lines", OPT_BOOL, &o->lines, NULL, "a frame for each line of a Java method" },

@@ -18,7 +18,7 @@ struct record_options {
 	int freq_hz, period, ring_kb;
 	double duration_s, offcpu_min_ms, lock_min_ms, leak_age_s;
 	const char *thread;
-	bool by_thread;
+	bool by_thread, timeline;
 	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
 	bool jvms, ttsp;
 	const char *begin, *end, *wait_for;

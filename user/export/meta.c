@@ -64,13 +64,16 @@ static json_t *notes_of(const struct profile *p)
 	return notes;
 }
 
-static json_t *dims_of(const struct labelsets *sets)
+static json_t *dims_of(const struct profile *p, const struct labelsets *sets)
 {
 	json_t *dims = json_array();
 
-	for (int i = 0; i < sets->nr_dims; i++)
-		json_array_append_new(dims,
-				      json_pack("{ss}", "name", labelsets_dim_name(sets->dims[i])));
+	for (int i = 0; i < sets->nr_dims; i++) {
+		json_t *dim = json_pack("{ss}", "name", labelsets_dim_name(sets->dims[i]));
+		if (sets->dims[i] == LABEL_TIME)
+			add_number(dim, "width_ns", p->slot_ns);
+		json_array_append_new(dims, dim);
+	}
 	return dims;
 }
 
@@ -83,7 +86,7 @@ void meta_encode(const struct profile *p, const char *tool, const struct labelse
 	add_text(meta, "title", p->title);
 	json_object_set_new(meta, "types", types_of(p));
 	if (sets->nr)
-		json_object_set_new(meta, "dims", dims_of(sets));
+		json_object_set_new(meta, "dims", dims_of(p, sets));
 	/* As text: nanoseconds since 1970 are above 2^53. */
 	if (p->start_wall_ns) {
 		auto_str struct str start = { 0 };
@@ -153,7 +156,7 @@ static int take_types(struct meta_types *types, const json_t *list)
 }
 
 /* Files that do not name their dimensions have those of process and thread. */
-static void take_dims(struct meta_types *types, const json_t *list)
+static void take_dims(struct profile *p, struct meta_types *types, const json_t *list)
 {
 	size_t i;
 	const json_t *dim;
@@ -162,6 +165,8 @@ static void take_dims(struct meta_types *types, const json_t *list)
 	{
 		const char *name = json_string_value(json_object_get(dim, "name"));
 		vec_push(&types->dims, name ? labelsets_dim_find(name) : -1);
+		if (name && labelsets_dim_find(name) == LABEL_TIME)
+			p->slot_ns = number_of(json_object_get(dim, "width_ns"));
 	}
 	if (!types->dims.nr) {
 		vec_push(&types->dims, LABEL_COMM);
@@ -181,7 +186,7 @@ int meta_decode(struct profile *p, const char *json, size_t len, struct meta_typ
 		take_text(&p->target, json_object_get(meta, "target"));
 		take_text(&p->view, json_object_get(meta, "view"));
 		take_notes(p, json_object_get(meta, "notes"));
-		take_dims(types, json_object_get(meta, "dims"));
+		take_dims(p, types, json_object_get(meta, "dims"));
 		p->start_wall_ns = start ? strtoull(start, NULL, 10) : 0;
 		p->duration_ns = number_of(json_object_get(meta, "duration_ns"));
 		p->rate_hz = json_number_value(json_object_get(meta, "rate_hz"));

@@ -6,7 +6,8 @@
 
 /*
  * X(field, ENUMERATOR, key in pprof and as a dimension of the page's format, key in OTLP). Those
- * two of a process and a thread are the dimensions `process` and `thread`, with their numbers.
+ * two of a process and a thread are the dimensions `process` and `thread`, with their numbers. Time
+ * is the number of a slot of profile.slot_ns since the start.
  */
 #define LABELS(X)                                                     \
 	X(comm, COMM, "comm", "process.executable.name")              \
@@ -16,7 +17,8 @@
 	X(container, CONTAINER, "container", "container.name")        \
 	X(namespace, NAMESPACE, "namespace", "k8s.namespace.name")    \
 	X(pod, POD, "pod", "k8s.pod.name")                            \
-	X(pod_uid, POD_UID, "pod_uid", "k8s.pod.uid")
+	X(pod_uid, POD_UID, "pod_uid", "k8s.pod.uid")                 \
+	X(time, TIME, "time", "sysflame.time_slot")
 
 enum label {
 #define X(field, name, key, otlp) LABEL_##name,
@@ -28,7 +30,7 @@ enum label {
 /* Whether all threads of a process have the same. */
 static inline bool label_is_of_process(enum label label)
 {
-	return label != LABEL_THREAD && label != LABEL_STATE;
+	return label != LABEL_THREAD && label != LABEL_STATE && label != LABEL_TIME;
 }
 
 #define LABEL_FIRST_EXTRA                                                       \

@@ -56,6 +56,7 @@ struct profile {
 	VEC(struct weight) weights; /* at most one per (node, labels, type) */
 	VEC(struct note) notes;
 	u64 start_wall_ns, duration_ns; /* when and how long; 0 if unknown */
+	u64 slot_ns;                    /* what the label of time counts; 0: time is not kept */
 	double rate_hz;                 /* per CPU; 0 if not sampled by time */
 	char *host, *target;            /* never NULL, may be "" */
 	char *title;                    /* for people; never NULL, "" for one made from the rest */
