@@ -11,7 +11,7 @@ function randomStacks(nr) {
 	for (let i = 0; i < nr; i++) {
 		const stack = ['java-7', 'start_thread'];
 		for (let depth = 2 + pick(9); depth > 0; depth--)
-			stack.push(`com/acme/T${pick(4)}.m${pick(3)}${['_[j]', '_[0]', '_[i]', '_[1]', '_[k]'][pick(5)]}`);
+			stack.push(`com.acme.T${pick(4)}.m${pick(3)}${['_[j]', '_[0]', '_[i]', '_[1]', '_[k]'][pick(5)]}`);
 		lines.push([stack, 1 + pick(5)]);
 	}
 	return lines;

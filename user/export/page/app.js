@@ -3,6 +3,7 @@ const TIP_DELAY = 80;
 const MOVE_MS = 120;
 const TYPING_MS = 60;
 const ROWS_AHEAD = 64;
+const MANY_NODES = 200000; // more take a moment to write out as text
 
 class App {
 	constructor(profile) {
@@ -14,10 +15,15 @@ class App {
 		this.view = this.tree;
 		this.zoom = 0;
 		this.expanded = new Set();
-		this.painter = new Painter($('canvas'), profile.names);
+		this.painter = new Painter($('canvas'), profile);
 		this.search = new Search(profile.names);
-		this.table = new MethodTable(profile, this.painter.texts, (name) => this.searchFor(name));
+		this.table = new MethodTable(profile, this.painter.texts, (name) => this.pickMethod(name));
 		this.tip = new Tip();
+		this.minimap = new Minimap(this);
+		this.timeline = new Timeline(this);
+		this.settled = Promise.resolve();
+		this.defaults = readHash(profile.meta.view);
+		this.defaults.transforms = this.defaults.transforms || [];
 		this.hover = this.selected = null;
 		this.shift = 0;
 		this.stretch = 1;
@@ -29,7 +35,7 @@ class App {
 		this.fillHeader();
 		this.listen();
 		this.resize();
-		this.apply(readHash(location.hash));
+		this.apply(readHash(location.hash || this.original.meta.view));
 		// The table is summed up after the picture is there.
 		requestAnimationFrame(() => setTimeout(() => {
 			this.hasTable = true;
@@ -40,10 +46,13 @@ class App {
 	}
 
 	fillHeader() {
-		const { meta } = this.profile, facts = [meta.types[0].name];
+		const { meta } = this.profile, isDiff = isComparison(this.profile), facts = [meta.types[0].name.replace(isDiff ? / after$/ : '', '')];
 		if (meta.duration_ns > 0)
 			facts.push(`${(meta.duration_ns / 1e9).toFixed(1)} s`);
-		facts.push(amount(this.tree.total[0], this.tree.unit) + (meta.rate_hz > 0 ? ` @ ${count(meta.rate_hz)} Hz` : ''));
+		if (isDiff)
+			facts.push(`${count(this.tree.diff.whole.before)} \u2192 ${amount(this.tree.diff.whole.after, this.tree.unit)}`);
+		else
+			facts.push(amount(this.tree.total[0], this.tree.unit) + (meta.rate_hz > 0 ? ` @ ${count(meta.rate_hz)} Hz` : ''));
 		if (meta.host && meta.host !== this.title)
 			facts.push(`host ${meta.host}`);
 		if (meta.target && meta.target !== this.title)
@@ -60,23 +69,66 @@ class App {
 		const old = this.state;
 		state.panel = state.panel || preferences.get('panel') || (innerWidth <= 700 ? 'flame' : 'both');
 		state.isFlipped = state.isFlipped === null ? preferences.get('flip') === '1' : state.isFlipped;
-		state.type = state.type < this.profile.selfs.length ? state.type : 0;
+		this.setDefaults(state);
 		this.state = state;
 		this.transform(state);
+		this.show(old);
+	}
+
+	setDefaults(state) {
+		const { transforms: defaults } = this.defaults;
+		state.type = state.type < this.profile.selfs.length && !isComparison(this.profile) ? state.type : 0;
+		state.transforms = state.transforms || defaults;
+		state.hasDefaults = defaults.length > 0;
+		if (!state.time)
+			state.versus = null;
+	}
+
+	// Makes what is seen of the state and the profile.
+	show(old) {
+		const { state } = this;
 		this.select(state, old);
-		this.view = state.isUp ? this.callers = this.callers || new Callers(this.tree) : this.tree;
+		this.chooseView(state);
 		this.zoom = this.findZoom(state);
+		this.painter.palette.setMode(state.colour, this.painter);
 		this.applySearch(state, old);
 		document.body.dataset.panel = state.panel;
 		this.showControls();
 		this.layOut();
+		this.timeline.update();
 		this.showLists();
+	}
+
+	chooseView(state) {
+		const { tree } = this;
+		if (state.panel === 'sandwich') {
+			const names = this.profile.names, known = names.indexOf(state.focus);
+			const name = known >= 0 ? known : this.hottest();
+			state.focus = name < 0 ? '' : names[name];
+			if (!this.sandwich || this.sandwich.tree !== tree || this.sandwich.name !== name || this.sandwich.total0 !== tree.total)
+				this.sandwich = Object.assign(new Sandwich(tree, name), { total0: tree.total });
+			this.view = this.sandwich;
+		} else {
+			this.view = state.isUp ? this.callers = this.callers || bottomUp(tree) : tree;
+		}
+	}
+
+	// The name of the method of most self weight.
+	hottest() {
+		const { self } = this.tree.hotMethods(), { name, kind } = this.table;
+		let best = -1;
+		for (let m = 0; m < self.length; m++)
+			if (kind[m] !== KIND_GROUP && name[m] >= 0 && (best < 0 || self[m] > self[best]))
+				best = m;
+		return best < 0 ? -1 : name[best];
 	}
 
 	// The node of a link, the root with a word about it if the profile has another one there.
 	findZoom(state) {
 		const node = this.view.nodeOf(state.link);
 		const isRight = node >= 0 && nameText(this.view, node).slice(0, NAME_CHECKED) === (state.linkName || 'all');
+		if (this.view.isSandwich)
+			return 0;
 		if (isRight || !state.link)
 			return isRight ? node : 0;
 		this.say('The link points to a frame that this profile does not have.');
@@ -85,20 +137,55 @@ class App {
 		return 0;
 	}
 
-	// Everything that was made from the stacks is made anew when a transform changes them.
+	// Everything that was made from the stacks is made anew when a transform changes them. What may take
+	// long is left to the helper; the picture follows when it is done.
 	transform({ transforms }) {
 		const key = JSON.stringify(transforms);
 		if (key === this.transformKey)
 			return;
 		this.transformKey = key;
-		const { names } = this.profile, isPlain = transforms.every((t) => t.isOff);
-		const { profile, errors } = isPlain ? { profile: this.original, errors: [] } : transformProfile(this.original, transforms);
+		const isLong = transforms.map((t) => !t.isOff && this.mayTakeLong(t));
+		document.body.classList.toggle('busy', isLong.some(Boolean));
+		if (transforms.every((t) => t.isOff))
+			this.useProfile({ profile: this.original, errors: [] });
+		else if (!isLong.some(Boolean))
+			this.useProfile(transformProfile(this.original, transforms));
+		else
+			this.settled = helper.run('transform', { transforms, profile: this.original }, SLOWEST_TRANSFORM_MS)
+				.catch((e) => this.withoutLong(transforms, isLong, e)).then((result) => this.followTransform(key, result));
+	}
+
+	mayTakeLong(t) {
+		const sources = [t.what, t.to].map((text) => /^\/(.+)\/$/s.exec(text)).filter(Boolean).map((m) => m[1]);
+		return sources.some((source) => !isTame(source) || this.original.nodes.nr > MANY_NODES && !isFrameLocal(source));
+	}
+
+	// What the other transforms leave.
+	withoutLong(transforms, isLong, e) {
+		if (e.message === 'given up')
+			return null;
+		const result = transformProfile(this.original, transforms.map((t, i) => (isLong[i] ? { ...t, isOff: true } : t)));
+		isLong.forEach((is, i) => is && (result.errors[i] = e.message));
+		return result;
+	}
+
+	followTransform(key, result) {
+		if (!result || this.transformKey !== key)
+			return;
+		document.body.classList.remove('busy');
+		this.useProfile(result);
+		this.show(this.state);
+	}
+
+	useProfile({ profile, errors }) {
+		const { names } = this.profile;
 		this.transformErrors = errors;
 		this.profile = profile;
 		this.tree = new Tree(profile);
 		this.callers = this.selectedKey = null;
 		this.expanded.clear();
 		this.table.setProfile(profile);
+		this.painter.palette.setProfile(profile);
 		if (profile.names !== names) {
 			this.painter.texts.setNames(profile.names);
 			this.search.setNames(profile.names);
@@ -106,43 +193,70 @@ class App {
 		}
 	}
 
-	// Weights of the chosen type and labels.
+	// Weights of the chosen type, labels and times.
 	select(state, old) {
-		const { labels } = this.profile, key = JSON.stringify([state.type, state.picked]);
+		const key = JSON.stringify([state.type, state.picked, state.time, state.versus, state.mode, state.isNormalised, state.isAbsolute]);
 		if (old && key === this.selectedKey)
 			return;
 		this.selectedKey = key;
-		let sets = null;
-		if (labels && state.type === 0 && state.picked.some((p) => p.length)) {
-			sets = new Uint8Array(labels.nr).fill(1);
-			labels.dims.slice(0, 2).forEach((dim, d) => {
-				const picked = new Set(state.picked[d]);
-				for (let s = 0; picked.size && s < labels.nr; s++)
-					sets[s] &= picked.has(dim.ofSet[s]);
-			});
-		}
-		this.tree.select(state.type, sets);
+		const { type, mode, isNormalised, isAbsolute } = state;
+		this.tree.select({ type, mode, isNormalised, isAbsolute, sets: this.setsOf(state), versus: state.versus && this.setsOf({ ...state, time: state.versus }) });
 		this.callers = null;
+	}
+
+	// A byte per label set: whether it is picked; null for all.
+	setsOf({ type, picked, time }) {
+		const { labels } = this.profile;
+		if (!labels || !labels.ofType[type] || !time && !picked.some((p) => p.length))
+			return null;
+		const sets = new Uint8Array(labels.nr).fill(1);
+		labels.dims.forEach((dim, d) => {
+			const values = new Set(picked[d]), isIn = dim.isNumeric
+				? (v) => !time || dim.name !== 'time' || dim.values[v] >= time[0] && dim.values[v] < time[1]
+				: (v) => !values.size || values.has(v);
+			for (let s = 0; s < labels.nr; s++)
+				sets[s] &= isIn(dim.ofSet[s]);
+		});
+		return sets;
 	}
 
 	applySearch(state, old) {
 		const searched = JSON.stringify([state.query, state.isRegex, state.isExact]);
 		if (!old || this.searched !== searched) {
 			this.searched = searched;
-			this.search.set(state.query, state.isRegex, state.isExact);
+			const asked = this.search.set(state.query, state.isRegex, state.isExact);
 			if ($('query').value !== state.query)
 				$('query').value = state.query;
+			if (asked)
+				this.settled = asked.then((result) => this.followSearch(asked, result), (e) => this.followSearch(asked, null, e));
 		}
 		this.search.measure(this.tree, this.view, this.zoom);
 		this.showMatched();
 	}
 
-	// Changes a part of the state; `isStep` makes it a step of the history.
+	followSearch(asked, result, e) {
+		if (this.search.asked !== asked)
+			return;
+		if (result)
+			this.search.take(result);
+		else
+			this.search.error = e.message;
+		this.search.measure(this.tree, this.view, this.zoom);
+		this.showMatched();
+		this.showLists();
+		this.repaint();
+	}
+
+	// Changes a part of the state; `isStep` makes it a step of the history. The promise is kept when
+	// what was left to the helper is shown, too.
 	change(part, isStep) {
 		const state = { ...this.state, ...part };
-		if ('isUp' in part && part.isUp !== this.state.isUp)
+		if ('isUp' in part && part.isUp !== this.state.isUp || 'panel' in part && (part.panel === 'sandwich') !== (this.state.panel === 'sandwich'))
 			Object.assign(state, { link: '', linkName: '' });
+		if ('colour' in part && part.colour !== this.state.colour)
+			state.hidden = [];
 		this.hideTip();
+		this.settled = Promise.resolve();
 		this.apply(state);
 		const hash = writeHash(state), depth = (history.state && history.state.depth) || 0;
 		try {
@@ -153,11 +267,16 @@ class App {
 		} catch (e) {
 			// A frame without an address of its own has no history.
 		}
+		return this.settled;
 	}
 
 	zoomTo(node) {
 		if (node < 0 || node === this.zoom)
 			return;
+		if (this.view.isSandwich) {
+			this.change({ focus: nameText(this.view, node) }, true);
+			return;
+		}
 		const before = { layout: this.layout, zoom: this.zoom };
 		this.change({ link: this.view.linkOf(node), linkName: node === this.view.root ? '' : nameText(this.view, node) }, true);
 		this.selected = this.layout.rows[this.layout.top][0];
@@ -171,6 +290,14 @@ class App {
 			this.zoomTo(this.view.root);
 	}
 
+	// What a row of the table does.
+	pickMethod(name) {
+		if (this.state.panel === 'sandwich')
+			this.change({ focus: name }, true);
+		else
+			this.searchFor(name);
+	}
+
 	searchFor(name) {
 		const query = name.length > 1900 ? escapePattern(name.slice(0, 1900)) : `^${escapePattern(name)}$`;
 		const isSame = this.state.query === query;
@@ -181,8 +308,8 @@ class App {
 		const node = this.search.step(this.tree, by);
 		if (node < 0)
 			return;
-		if (this.state.isUp)
-			this.change({ isUp: false }, true);
+		if (this.state.isUp || this.view.isSandwich)
+			this.change({ isUp: false, panel: this.view.isSandwich ? 'both' : this.state.panel }, true);
 		const parent = this.tree.parentOf(node);
 		this.zoomTo(this.zoom === node ? node : node || parent);
 		this.showMatched();
@@ -201,8 +328,8 @@ class App {
 	layOut(keepScroll) {
 		const { state, view, zoom, painter } = this;
 		if (!keepScroll)
-			this.maxRows = view.isUp ? ROWS_AHEAD : Infinity;
-		this.layout = layOut(view, { zoom, width: painter.width, collapse: state.collapse, expanded: this.expanded, byName: state.byName, maxRows: this.maxRows });
+			this.maxRows = view === this.tree ? Infinity : ROWS_AHEAD;
+		this.layout = (view.isSandwich ? layOutSandwich : layOut)(view, { zoom, width: painter.width, collapse: state.collapse, expanded: this.expanded, byName: state.byName, maxRows: this.maxRows });
 		this.hasFog = this.layout.boxes.some((box) => box.fog);
 		this.hover = this.selected = null;
 		const height = this.layout.rows.length * ROW;
@@ -212,12 +339,13 @@ class App {
 		fillCrumbs(this);
 		if (this.named !== undefined)
 			fillQuality(this);
+		this.minimap.update();
 		this.repaint();
 	}
 
 	// Ancestors of the zoom are in sight, but never more than a third of the picture.
 	scrollToTop(height) {
-		const box = $('scroll'), above = Math.max(0, this.layout.top * ROW - box.clientHeight / 3);
+		const box = $('scroll'), share = this.view.isSandwich ? 2 : 3, above = Math.max(0, this.layout.top * ROW - box.clientHeight / share);
 		box.scrollTop = this.state.isFlipped ? height - box.clientHeight - above : above;
 	}
 
@@ -246,6 +374,7 @@ class App {
 		this.painter.paint({ view: this.view, layout: this.layout, isFlipped: this.state.isFlipped, scrollTop: $('scroll').scrollTop,
 			marks: this.search.marks, hitInFog: (fog) => this.search.isInFog(fog, this.view), hiddenKinds: new Set(this.state.hidden),
 			hover: this.hover, selected: this.selected, shift: this.shift, stretch: this.stretch });
+		this.minimap.paint();
 	}
 
 	// Moves from the picture before a zoom to the one after it.
@@ -278,13 +407,13 @@ class App {
 
 	// Table and legend, if what they show has changed.
 	showLists() {
-		const { tree, search, state } = this, shown = [tree.total, search.marks, state.hidden.join(), state.panel === 'flame', state.isUp];
+		const { tree, search, state, painter } = this, shown = [tree.total, search.marks, state.hidden.join(), state.panel === 'flame', state.colour, painter.isDark, tree.diff];
 		if (!this.hasTable || this.shown && shown.every((x, i) => x === this.shown[i]))
 			return;
 		this.shown = shown;
 		fillLegend(this);
 		if (state.panel !== 'flame')
-			this.table.show(tree, search.marks, new Set(state.hidden));
+			this.table.show(tree, search.marks, (m) => state.hidden.includes(painter.palette.categoryFor(this.table.name[m], this.table.kind[m])));
 	}
 
 	showMatched() {
@@ -318,21 +447,19 @@ class App {
 		press($('case'), state.isExact);
 		press($('regex'), state.isRegex);
 		const chip = (id, text) => $(id).querySelector('b').textContent = text;
-		chip('sort', state.byName ? 'name' : 'width');
-		chip('chains', state.collapse ? 'folded' : 'open');
-		chip('flip', state.isFlipped ? 'bottom' : 'top');
-		chip('type', profile.meta.types[state.type].name);
-		$('type').hidden = profile.meta.types.length < 2;
-		const dims = profile.labels && state.type === 0 ? profile.labels.dims.slice(0, 2) : [];
-		['process', 'thread'].forEach((id, d) => {
-			const picked = state.picked[d];
-			$(id).hidden = !dims[d] || dims[d].values.length < 2;
-			if (dims[d]) {
-				$(id).querySelector('span').textContent = dims[d].name;
-				chip(id, picked.length === 1 ? dims[d].values[picked[0]] : picked.length ? `${picked.length} of ${dims[d].values.length}` : `all ${dims[d].values.length}`);
-			}
-			$(id).classList.toggle('on', picked.length > 0);
-		});
+		const type = profile.meta.types[state.type];
+		chip('colour', COLOUR_NAMES[state.colour]);
+		$('colour').hidden = Boolean(this.tree.diff);
+		chip('type', type.name);
+		$('type').hidden = profile.meta.types.length < 2 || isComparison(profile);
+		const isDiff = isComparison(profile) || Boolean(state.versus);
+		for (const id of ['modes', 'norm', 'abs'])
+			$(id).hidden = !isDiff;
+		for (const b of document.querySelectorAll('[data-mode]'))
+			press(b, Number(b.dataset.mode) === state.mode);
+		chip('norm', state.isNormalised ? 'shares' : 'counts');
+		chip('abs', state.isAbsolute ? 'whole' : 'frame');
+		fillDims(this);
 		fillChips(this);
 		const isEmpty = this.tree.isEmpty();
 		$('message').hidden = !isEmpty;
@@ -364,7 +491,9 @@ function emptyText(state, profile) {
 	if (state.transforms.some((t) => !t.isOff))
 		return ['No samples', 'The transforms have left none.'];
 	if (state.picked.some((p) => p.length))
-		return ['No samples', 'The chosen processes and threads have none in common.'];
+		return ['No samples', `The chosen ones of ${profile.labels.dims.filter((_, d) => state.picked[d].length).map((dim) => dim.name).join(' and ')} have none in common.`];
+	if (state.time)
+		return ['No samples', 'There are none in this range of time.'];
 	return ['No samples', `This profile of ${profile.meta.target || profile.meta.host || 'the node'} holds none: nothing that was asked for ran while it was taken.`,
 		'Record for longer, at a higher rate, or without a filter:', 'sysflame record -d 30 -F 999 -o flame.html'];
 }

@@ -93,14 +93,18 @@ function preOrder(nr, { start, nodes }) {
 }
 
 function moveLabels(labels, where, place) {
+	return { ...labels, ofType: labels.ofType.map((own) => own && moveEntries(own, where, place)) };
+}
+
+function moveEntries(entries, where, place) {
 	const node = [], set = [], weight = [];
-	for (let i = 0; i < labels.node.length; i++) {
-		const to = where[labels.node[i]];
+	for (let i = 0; i < entries.node.length; i++) {
+		const to = where[entries.node[i]];
 		if (to < 0)
 			continue;
 		node.push(place[to]);
-		set.push(labels.set[i]);
-		weight.push(labels.weight[i]);
+		set.push(entries.set[i]);
+		weight.push(entries.weight[i]);
 	}
-	return { ...labels, node: Int32Array.from(node), set: Int32Array.from(set), weight: Float64Array.from(weight) };
+	return { node: Int32Array.from(node), set: Int32Array.from(set), weight: Float64Array.from(weight) };
 }

@@ -186,7 +186,7 @@ function nodeArrays(nodes, self) {
 async function readNodes(nodes, self, nrFrames, sections, progress) {
 	const t = nodeArrays(nodes, self);
 	const walk = { pop: sections.one(SECTION.POP), callee: sections.one(SECTION.CALLEE), first: sections.one(SECTION.FIRST),
-		depth: 0, above: new Int32Array(65537), context: new Int32Array(65537), callees: new Callees(nrFrames), nrFrames };
+		depth: 0, above: new Int32Array(65537), context: new Int32Array(65537), callees: new CalleeLists(nrFrames), nrFrames };
 	t.frame[0] = -1;
 	for (let from = 1; from < nodes; from += SLICE_NODES) {
 		readSlice(t, walk, from, Math.min(from + SLICE_NODES, nodes));
@@ -214,7 +214,7 @@ function closeNodes(t, above, from, to, next) {
 // by side: an array of arrays would wait for memory three times per node.
 const NEAR_CALLEES = 8;
 
-class Callees {
+class CalleeLists {
 	constructor(nrFrames) {
 		this.near = new Int32Array((nrFrames + 1) * NEAR_CALLEES).fill(-1);
 		this.nr = new Int32Array(nrFrames + 1);
@@ -309,17 +309,19 @@ function readTiers(r) {
 	return tiers;
 }
 
-// Who ran, as (node, label set, weight) entries; null if nothing is known.
-function readLabels(sections, self, dims) {
+// Who ran and when: label sets, and per value type the (node, label set, weight) entries; null if
+// nothing is known.
+function readLabels(sections, selfs, dims) {
 	const r = sections.one(SECTION.LABELSETS), text = new TextDecoder();
 	if (!r.end)
 		return null;
 	const list = [];
 	for (let left = r.varint(), d = 0; left > 0; left--, d++) {
-		const values = [];
-		for (let n = r.varint(); n > 0; n--)
+		const dim = dims && dims[d] || {}, values = [];
+		for (let n = r.varint(); n > 0 && r.at <= r.end; n--)
 			values.push(text.decode(r.take(r.varint())));
-		list.push({ name: dims && dims[d] ? String(dims[d].name) : `label ${d}`, values });
+		const widthNs = dim.name === 'time' && Number(dim.width_ns) > 0 ? Number(dim.width_ns) : 0;
+		list.push({ name: String(dim.name || `label ${d}`), isNumeric: widthNs > 0, widthNs, values: widthNs ? values.map(slotNumber) : values });
 	}
 	const nr = r.varint();
 	if (!(nr <= r.end - r.at))
@@ -327,11 +329,17 @@ function readLabels(sections, self, dims) {
 	for (const dim of list)
 		dim.ofSet = Int32Array.from({ length: nr }, () => r.varint());
 	r.finish('labels');
-	return { dims: list, nr, ...readEntries(sections, self, nr) };
+	const sets = sections.all(SECTION.NODELABELS), parts = sections.all(SECTION.LABELWEIGHTS), empty = sections.one(-1);
+	return { dims: list, nr, ofType: selfs.map((self, type) => sets[type] && readEntries(sets[type], parts[type] || empty, self, nr)) };
 }
 
-function readEntries(sections, self, nrSets) {
-	const sets = sections.one(SECTION.NODELABELS), parts = sections.one(SECTION.LABELWEIGHTS);
+// Slots of time are counted from the start; what a damaged file says beyond a year of 10 ms is 0.
+function slotNumber(text) {
+	const slot = Number(text);
+	return slot >= 0 && slot < 4e9 ? Math.floor(slot) : 0;
+}
+
+function readEntries(sets, parts, self, nrSets) {
 	const node = [], set = [], weight = [];
 	for (let i = 0; i < self.length; i++) {
 		if (!self[i])
@@ -367,7 +375,7 @@ async function decode(text, progress) {
 	frames.sources = readLines(sections.one(SECTION.LINES), frames.nr, names);
 	const nodes = await readNodes(container.nodes, selfs[0], frames.nr, sections, progress);
 	return { meta, names, frames, nodes, selfs, tiers: readTiers(sections.one(SECTION.TIERS)),
-		labels: readLabels(sections, selfs[0], meta.dims), bytes: text.length };
+		labels: readLabels(sections, selfs, meta.dims), bytes: text.length };
 }
 
 function readMeta(r) {
@@ -382,5 +390,6 @@ function readMeta(r) {
 	meta.types = meta.types.map((t) => ({ name: String(t && t.name), unit: String(t && t.unit), role: String(t && t.role) }));
 	meta.notes = (Array.isArray(meta.notes) ? meta.notes : []).map((n) => ({
 		key: String(n && n.key), text: String(n && n.text), value: Number(n && n.value) || 0 }));
+	meta.view = typeof meta.view === 'string' ? `#${meta.view.replace(/^#/, '')}` : '';
 	return meta;
 }

@@ -1,44 +1,94 @@
-// A comparison: what each node of a tree weighs before and after. Weights before are scaled so that both
-// profiles weigh the same. Bottom-up there are no such numbers, and frames have the colours of kinds.
+// A comparison: what weighs how much before and after. The stacks come from two value types of a file
+// (sysflame diff) or from two ranges of time of a recording.
+const DIFF_MODES = [
+	{ name: 'A|B', long: 'Width: how much changed', isColoured: true },
+	{ name: 'A\u1d2e', long: 'Width: before; colour: the change', isColoured: true },
+	{ name: '\u1d2cB', long: 'Width: after; colour: the change', isColoured: true },
+	{ name: 'A', long: 'Before alone', isColoured: false },
+	{ name: 'B', long: 'After alone', isColoured: false },
+];
+
 class Diff {
-	constructor(nodes, after, before, unit) {
-		this.after = sumUp(nodes, after);
-		this.before = sumUp(nodes, before);
-		this.unit = unit;
-		this.scale = this.after[0] && this.before[0] ? this.after[0] / this.before[0] : 1;
+	// `selfs`: { before, after }, arrays of self weights by node of the tree.
+	constructor(tree, selfs, choice) {
+		this.selfs = selfs;
+		this.tree = tree;
+		this.unit = tree.unit;
+		this.isAbsolute = choice.isAbsolute;
+		this.totals = { before: sumUp(tree, selfs.before), after: sumUp(tree, selfs.after) };
+		this.whole = { before: this.totals.before[0], after: this.totals.after[0] };
+		this.scale = choice.isNormalised && this.whole.before && this.whole.after ? this.whole.after / this.whole.before : 1;
+		this.weigh = (node) => ({ before: this.totals.before[node], after: this.totals.after[node] });
+		this.findMost();
+	}
+
+	// The same comparison of a view that weighs its nodes by a function of its own.
+	of(weigh) {
+		const known = new Map(), diff = Object.create(this);
+		diff.weigh = (node) => {
+			if (!known.has(node))
+				known.set(node, weigh(node));
+			return known.get(node);
+		};
+		return diff;
+	}
+
+	// What widths mean: how much changed (each stack by itself, so that moves do not cancel out), the
+	// weights before, or those after.
+	selfOf(mode) {
+		const { before, after } = this.selfs;
+		if (mode === 1 || mode === 3)
+			return before;
+		if (mode === 2 || mode === 4)
+			return after;
+		const { scale } = this, changed = new Float64Array(after.length);
+		for (let i = 0; i < after.length; i++)
+			changed[i] = Math.abs(after[i] - scale * before[i]);
+		return changed;
+	}
+
+	// The largest change of any frame below the root is what absolute colours are measured by.
+	findMost() {
+		const { before, after } = this.totals;
+		this.most = 1e-9;
+		for (let i = 1; i < after.length; i++)
+			this.most = Math.max(this.most, Math.abs(after[i] - this.scale * before[i]));
 	}
 
 	isNew(node) {
-		return this.before[node] === 0;
+		return this.weigh(node).before === 0;
 	}
 
 	isGone(node) {
-		return this.after[node] === 0;
+		return this.weigh(node).after === 0;
 	}
 
 	// Frames that are drawn as one must have one colour.
 	isAlike(node, child) {
-		return this.after[node] === this.after[child] && this.before[node] === this.before[child];
+		const x = this.weigh(node), y = this.weigh(child);
+		return x.after === y.after && x.before === y.before;
 	}
 
 	// Poisson counts: less than two standard deviations may be chance; user/profile/diff.c has the same.
 	isChance(node) {
-		const a = this.after[node], b = this.before[node], { scale } = this;
-		return Math.abs(a - scale * b) < 2 * Math.sqrt(a + scale * scale * b);
+		const { before, after } = this.weigh(node), { scale } = this;
+		return Math.abs(after - scale * before) < 2 * Math.sqrt(after + scale * scale * before);
 	}
 
-	// The relative change of the scaled weight, -1 to 1.
+	// How much more, -1 to 1: of what was there before, or of the largest change.
 	change(node) {
-		const before = this.scale * this.before[node];
-		return before ? clamp((this.after[node] - before) / before, -1, 1) : 1;
+		const { before, after } = this.weigh(node), from = this.scale * before;
+		if (this.isAbsolute)
+			return clamp((after - from) / this.most, -1, 1);
+		return from ? clamp((after - from) / from, -1, 1) : after ? 1 : 0;
 	}
 
 	rows(node) {
-		const { before, after, scale, unit } = this, b = before[node], a = after[node], points = (a / (after[0] || 1) - b / (before[0] || 1)) * 100;
+		const { scale, unit, whole } = this, { before: b, after: a } = this.weigh(node), points = (a / (whole.after || 1) - b / (whole.before || 1)) * 100;
 		const ratio = this.isNew(node) ? 'new' : this.isGone(node) ? 'gone' : `${(a / (scale * b)).toFixed(2)} \u00d7`;
-		return [['Before', amount(b, unit), percent(b, before[0])], ['After', amount(a, unit), percent(a, after[0])],
+		return [['Before', amount(b, unit), percent(b, whole.before)], ['After', amount(a, unit), percent(a, whole.after)],
 			['Change', `${a < b ? '\u2212' : '+'}${amount(Math.abs(a - b), unit)}`, `${points < 0 ? '\u2212' : '+'}${Math.abs(points).toFixed(2)} points`],
-			['Ratio of shares', this.isChance(node) ? 'within chance' : '', ratio]];
+			[scale === 1 ? 'Ratio' : 'Ratio of shares', this.isChance(node) ? 'within chance' : '', ratio]];
 	}
 }
 
@@ -49,10 +99,18 @@ function sumUp({ nr, parent }, self) {
 	return total;
 }
 
-// null unless the profile has a type of each role; labels are known for one of them only.
-function diffOf(profile, sets) {
-	const { types } = profile.meta, after = types.findIndex((t) => t.role === 'after'), before = types.findIndex((t) => t.role === 'before');
-	return after < 0 || before < 0 || sets ? null : new Diff(profile.nodes, profile.selfs[after], profile.selfs[before], types[after].unit);
+const roleOf = (profile, role) => profile.meta.types.findIndex((t) => t.role === role);
+const isComparison = (profile) => roleOf(profile, 'after') >= 0 && roleOf(profile, 'before') >= 0;
+
+// null unless two things are to be compared. Of two ranges of time the first is "before".
+function makeDiff(tree, choice) {
+	const { profile } = tree;
+	if (choice.versus)
+		return new Diff(tree, { before: tree.weigh(choice.type, choice.sets), after: tree.weigh(choice.type, choice.versus) }, choice);
+	if (!isComparison(profile))
+		return null;
+	const self = (role) => tree.weigh(roleOf(profile, role), choice.sets);
+	return new Diff(tree, { before: self('before'), after: self('after') }, choice);
 }
 
 // Colours between two as "#rrggbb".

@@ -6,10 +6,11 @@ const DIMMED = 0.6;
 const FOG_LABEL = 110;
 
 class Painter {
-	constructor(canvas, names) {
+	constructor(canvas, profile) {
 		this.canvas = canvas;
 		this.context = canvas.getContext('2d', { alpha: false });
-		this.texts = new NameTexts(names);
+		this.texts = new NameTexts(profile.names);
+		this.palette = new Palette(profile);
 		this.readPalette();
 	}
 
@@ -28,6 +29,8 @@ class Painter {
 		this.hl = colour('--hl');
 		this.accent = colour('--accent');
 		this.line = colour('--line');
+		this.heat = [colour('--heat0'), colour('--heat1'), colour('--heat2')];
+		this.isDark = document.documentElement.dataset.theme === 'dark';
 	}
 
 	resize(width, height) {
@@ -90,11 +93,11 @@ class Painter {
 		if (x > this.width || x + full < 0)
 			return;
 		const w = full > 2.5 ? full - 1 : Math.max(full, 0.5), isHit = marks && this.isHit(box);
-		const kind = view.kindOf(box.node), isHidden = !box.fog && hiddenKinds.has(kind);
+		const isHidden = !box.fog && hiddenKinds.size > 0 && hiddenKinds.has(this.palette.categoryOf(view, box.node));
 		const c = this.context;
 		c.globalAlpha = isHidden ? HIDDEN_KIND : marks && !isHit ? DIMMED : box.isAbove ? 0.55 : 1;
-		const diff = box.fog || view.isUp ? null : view.diff, isGone = diff && diff.isGone(box.node);
-		c.fillStyle = box.fog ? this.fog : isGone ? this.bg : diff ? this.diffColour(diff, box.node) : this.kinds[kind];
+		const diff = box.fog ? null : view.diff, isGone = diff && diff.isGone(box.node);
+		c.fillStyle = box.fog ? this.fog : isGone ? this.bg : this.fillOf(view, box);
 		if (isHit && full < 4)
 			c.fillStyle = this.hl;
 		this.fillBox(x, y, w);
@@ -108,6 +111,10 @@ class Painter {
 			this.paintFogText(box, x, y, full);
 		else if (!box.fog && full > 18)
 			this.paintText(box, x, y, w, isHidden ? 0.4 : marks && !isHit ? 0.8 : box.isAbove ? 0.75 : 1);
+	}
+
+	fillOf(view, box) {
+		return view.diff ? this.diffColour(view.diff, box.node) : this.palette.colourOf(view, box.node);
 	}
 
 	diffColour(diff, node) {
@@ -200,7 +207,7 @@ class Painter {
 		c.globalAlpha = alpha;
 		c.fillStyle = this.text;
 		if (index < 0) {
-			const text = `all \u00b7 ${amount(view.totalOf(box.node), view.unit)}`;
+			const what = view.diff && (view.tree || view).choice.mode === 0 ? ' changed' : '', text = `all \u00b7 ${amount(view.totalOf(box.node), view.unit)}${what}`;
 			if (room > 30)
 				c.fillText(text, from, y + ROW / 2 - 0.5, room);
 			return;

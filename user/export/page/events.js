@@ -38,12 +38,13 @@ App.prototype.listenControls = function () {
 		b.addEventListener('click', () => this.setPanel(b.dataset.panel));
 	for (const b of document.querySelectorAll('[data-direction]'))
 		b.addEventListener('click', () => this.change({ isUp: b.dataset.direction === 'up' }, true));
-	on('sort', () => this.change({ byName: !this.state.byName }));
-	on('chains', () => this.toggleChains());
-	on('flip', () => this.flip());
+	for (const b of document.querySelectorAll('[data-mode]'))
+		b.addEventListener('click', () => this.change({ mode: Number(b.dataset.mode) }, true));
+	on('norm', () => this.change({ isNormalised: !this.state.isNormalised }));
+	on('abs', () => this.change({ isAbsolute: !this.state.isAbsolute }));
+	on('options', (b) => optionsMenu(this, b));
+	on('colour', (b) => colourMenu(this, b));
 	on('type', (b) => typeMenu(this, b));
-	on('process', (b) => labelMenu(this, b, 0));
-	on('thread', (b) => labelMenu(this, b, 1));
 	on('addtransform', (b) => verbMenu(this, b));
 	on('export', (b) => exportMenu(this, b));
 	on('theme', () => this.toggleTheme());
@@ -156,6 +157,8 @@ App.prototype.openFrameMenu = function (box, e) {
 // --- keyboard --------------------------------------------------------------------------------
 
 App.prototype.key = function (e) {
+	if (e.target.tagName === 'INPUT')
+		return;
 	if ((e.ctrlKey || e.metaKey) && e.key === 'f' || e.key === '/' && !e.ctrlKey) {
 		e.preventDefault();
 		$('query').focus();
@@ -179,6 +182,9 @@ App.prototype.keyActions = function () {
 		r: () => this.change({ isUp: !this.state.isUp }, true),
 		i: () => this.flip(),
 		c: () => this.toggleChains(),
+		s: () => this.change({ byName: !this.state.byName }),
+		h: () => this.toggleTime(),
+		w: () => this.toggleSandwich(),
 		t: () => this.setPanel(this.state.panel === 'flame' ? 'both' : 'flame'),
 		d: () => this.toggleTheme(),
 		'?': showKeys,
@@ -243,9 +249,23 @@ App.prototype.toggleChains = function () {
 	this.change({ collapse: !this.state.collapse });
 };
 
+App.prototype.toggleTime = function () {
+	this.isTimeHidden = !this.isTimeHidden;
+	this.timeline.update();
+};
+
+App.prototype.toggleSandwich = function () {
+	const { selected } = this;
+	if (this.state.panel === 'sandwich')
+		this.setPanel('both');
+	else
+		this.change({ panel: 'sandwich', focus: selected && !selected.fog && selected.row > 0 ? nameText(this.view, selected.node) : this.state.focus }, true);
+};
+
 App.prototype.setPanel = function (panel) {
-	preferences.set('panel', panel);
-	this.change({ panel });
+	if (panel !== 'sandwich')
+		preferences.set('panel', panel);
+	this.change({ panel }, panel === 'sandwich');
 	this.resize();
 };
 
@@ -257,6 +277,9 @@ App.prototype.toggleTheme = function () {
 App.prototype.setTheme = function () {
 	setTheme();
 	this.painter.readPalette();
+	this.minimap.update();
+	this.timeline.update();
+	this.showLists();
 	this.repaint();
 };
 

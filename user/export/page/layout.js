@@ -51,13 +51,19 @@ function layOut(view, options) {
 	const row = layout.rows.length;
 	layout.top = row;
 	layout.add(row, makeBox(view, zoom, 0, width, fold));
+	growRows(layout, view, row, scale, options);
+	return layout;
+}
+
+// Lays out what is below `row`.
+function growRows(layout, view, row, scale, options) {
+	const fold = (node) => options.collapse && !options.expanded.has(node);
 	let r = row;
 	for (; layout.rows[r] && r < options.maxRows; r++)
 		for (const box of layout.rows[r])
 			if (!box.fog)
 				addChildren(layout, view, box, scale, options, fold);
 	layout.isCut = Boolean(layout.rows[r]);
-	return layout;
 }
 
 function addAncestors(layout, view, options) {

@@ -20,17 +20,22 @@ function escapePattern(text) {
 	return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-// A byte per name. A pattern that backtracks too long is given up with a RangeError.
+// A byte per name.
 function markNames(names, pattern) {
-	const marks = new Uint8Array(names.length), start = performance.now();
+	const marks = new Uint8Array(names.length);
 	let nr = 0;
-	for (let i = 0; i < names.length; i++) {
+	for (let i = 0; i < names.length; i++)
 		if (pattern.test(names[i]))
 			nr += marks[i] = 1;
-		if ((i & 63) === 0 && performance.now() - start > SLOWEST_MS)
-			throw new RangeError('this pattern takes too long');
-	}
 	return { marks, nr };
+}
+
+// Whether a pattern takes no more than the square of a name's length: one unbounded quantifier, no
+// repeated group, nothing that looks back. Others are left to a worker, which can be stopped.
+function isTame(source) {
+	const rest = source.replace(/\\[^1-9k]/g, 'x').replace(/\[(?:\\.|[^\]])*\]/g, 'x');
+	const unbounded = rest.match(/[*+]|\{\d+,\d*\}/g) || [];
+	return unbounded.length < 2 && !/\)[*+{]|\\/.test(rest);
 }
 
 class Search {
@@ -52,23 +57,35 @@ class Search {
 		this.index = -1;
 	}
 
-	// A wrong pattern leaves the last good result and sets `error`.
+	// A wrong pattern leaves the last good result and sets `error`. Returns a promise if the names are
+	// looked through elsewhere; what it gives is for `take`.
 	set(text, isRegex, isExact) {
+		this.asked = null;
 		if (!text) {
 			this.clear();
-			return;
+			return null;
 		}
 		this.text = text;
 		try {
-			const { marks, nr } = markNames(this.names, compilePattern(text, isRegex, isExact));
-			this.marks = marks;
-			this.nrNames = nr;
-			this.error = '';
-			this.index = -1;
-			this.whole = this.inView = null;
+			const pattern = compilePattern(text, isRegex, isExact);
+			if (isTame(pattern.source)) {
+				this.take(markNames(this.names, pattern));
+				return null;
+			}
+			this.error = 'searching \u2026';
+			return this.asked = helper.run('marks', { names: this.names, source: pattern.source, flags: pattern.flags }, SLOWEST_MS);
 		} catch (e) {
 			this.error = e.message.replace(/^Invalid regular expression: /, '');
+			return null;
 		}
+	}
+
+	take({ marks, nr }) {
+		this.marks = marks;
+		this.nrNames = nr;
+		this.error = '';
+		this.index = -1;
+		this.whole = this.inView = null;
 	}
 
 	// The share of the whole is the same in both directions.
@@ -80,7 +97,7 @@ class Search {
 			this.wholeOf = tree.total;
 			this.sorted = null;
 		}
-		this.inView = zoom === view.root ? this.whole : view.match(this.marks, zoom);
+		this.inView = zoom === view.root && !view.isSandwich ? this.whole : view.match(this.marks, zoom);
 	}
 
 	// The next or previous hit in the tree, the heaviest first; -1 if there is none.
@@ -95,8 +112,8 @@ class Search {
 
 	// Whether one of the nodes that a fog box stands for is a hit; hits are in ascending order.
 	isInFog(fog, view) {
-		if (fog.callers)
-			return fog.callers.some((id) => this.marks[view.nameOf(id)]);
+		if (fog.merged)
+			return fog.merged.some((id) => this.marks[view.nameOf(id)]);
 		const { hits } = this.whole;
 		for (let i = 0; i < fog.ranges.length; i += 2) {
 			let low = 0, high = hits.length;

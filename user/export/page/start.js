@@ -27,19 +27,10 @@ function showProgress(done, all) {
 	}
 }
 
-// The oldest thing that the page cannot do without.
-function missingFeature() {
-	if (typeof DecompressionStream === 'undefined')
-		return 'DecompressionStream';
-	return typeof ResizeObserver === 'undefined' ? 'ResizeObserver' : '';
-}
-
 async function start() {
 	const block = $('profile');
 	if (!block)
 		throw new DataError('the file is cut off: its data is missing');
-	if (missingFeature())
-		throw new DataError(`this browser is too old: it has no ${missingFeature()}. Chrome 80, Firefox 113, Safari 16.4 and newer ones have it`);
 	const profile = await decode(block.textContent, showProgress);
 	block.remove();
 	$('message').hidden = true;
@@ -54,14 +45,11 @@ function fail(e) {
 	document.body.dataset.panel = 'flame';
 	document.body.classList.add('failed');
 	showMessage('This profile cannot be shown', `${name}: ${isOurs ? e.message : `damaged data (${e && e.message})`}.`,
-		isOurs && e.message.includes('browser') ? 'A static picture works everywhere:' : 'Copy the file again, or make it anew from its source:',
-		isOurs && e.message.includes('browser') ? 'sysflame report FILE -o FILE.svg' : 'sysflame report IN -o OUT.html');
+		'Copy the file again, or make it anew from its source:', 'sysflame report IN -o OUT.html');
 	window.sysflame.error = isOurs ? e.message : String(e && e.stack);
 }
 
 // For tests and for people at the console: the numbers behind the picture.
-window.sysflame = { ready: false, error: '' };
-
 async function expose(app) {
 	while (!app.hasTable)
 		await new Promise((resolve) => setTimeout(resolve));
@@ -88,6 +76,7 @@ async function expose(app) {
 		},
 		search: (query) => app.change({ query, isRegex: true, isExact: true }),
 		clear: () => app.change({ query: '' }),
+		settled: () => app.settled,
 		matched: () => (app.search.marks ? { view: app.search.inView.weight, all: app.search.whole.weight, hits: app.search.whole.hits.length } : null),
 		reverse: () => app.change({ isUp: !app.state.isUp }, true),
 		// The widest frame of 5 to 35 % of the whole at depth 5 to 59, to zoom to.
@@ -103,6 +92,20 @@ async function expose(app) {
 	});
 }
 
-setTheme();
-$('message').hidden = true;
-addEventListener('DOMContentLoaded', () => start().then(expose).catch(fail));
+function run() {
+	window.sysflame = { ready: false, error: '' };
+	helper.source = document.currentScript.textContent;
+	setTheme();
+	$('message').hidden = true;
+	const begin = () => start().then(expose).catch(fail);
+	// The script may come late: it is unpacked first.
+	if (document.readyState === 'loading')
+		addEventListener('DOMContentLoaded', begin);
+	else
+		begin();
+}
+
+if (typeof document === 'undefined')
+	serveAsHelper();
+else
+	run();

@@ -2,12 +2,22 @@
 // The text is foreign input: everything is bounded, and what does not fit is left out.
 const HASH_MOST = 8000;
 const NAME_CHECKED = 60;
+const DIMS_MOST = 12;
+
+// What a view may be called, so that nothing else is taken for one.
+const PANELS = ['table', 'flame', 'both', 'sandwich'];
+const COLOURS = ['kind', 'package', 'module', 'self'];
 
 function readHash(text) {
 	const get = new URLSearchParams(text.slice(1, HASH_MOST));
 	const flag = (key, otherwise) => (get.has(key) ? get.get(key) === '1' : otherwise);
 	const list = (key) => (get.get(key) || '').split(',').filter((n) => /^\d{1,9}$/.test(n)).map(Number);
+	const choice = (key, all, otherwise) => (all.includes(get.get(key)) ? get.get(key) : otherwise);
+	const range = (key) => (/^\d{1,9}-\d{1,9}$/.test(get.get(key) || '') ? get.get(key).split('-').map(Number) : null);
 	const [link, ...name] = (get.get('z') || '').split('~');
+	const picked = [];
+	for (let d = 0; d < DIMS_MOST; d++)
+		picked.push(list(`l${d}`));
 	return {
 		link: /^[\d.]{1,4000}$/.test(link) ? link : '',
 		linkName: name.join('~'),
@@ -15,14 +25,21 @@ function readHash(text) {
 		query: (get.get('q') || '').slice(0, 2000),
 		isRegex: flag('re', true),
 		isExact: flag('aa', false),
-		panel: ['table', 'flame', 'both'].includes(get.get('v')) ? get.get('v') : null,
+		panel: choice('v', PANELS, null),
+		focus: (get.get('f') || '').slice(0, 2000),
+		colour: choice('col', COLOURS, 'kind'),
+		mode: DIFF_MODES[list('m')[0]] ? list('m')[0] : 0,
+		isNormalised: flag('norm', true),
+		isAbsolute: flag('abs', false),
 		isFlipped: get.has('i') ? flag('i') : null,
 		collapse: flag('c', true),
 		byName: flag('n', false),
 		hidden: list('hide'),
 		type: list('type')[0] || 0,
-		picked: [list('l0'), list('l1')],
-		transforms: readTransforms(get.get('t')),
+		picked,
+		time: range('time'),
+		versus: range('versus'),
+		transforms: get.has('t') ? readTransforms(get.get('t')) : null,
 	};
 }
 
@@ -41,36 +58,32 @@ function readTransforms(text) {
 
 // `s` as readHash gives it; only what differs from the ordinary is written.
 function writeHash(s) {
-	const put = new URLSearchParams();
-	if (s.link)
-		put.set('z', `${s.link}~${s.linkName.slice(0, NAME_CHECKED)}`);
-	if (s.isUp)
-		put.set('up', '1');
-	if (s.query) {
-		put.set('q', s.query);
-		if (!s.isRegex)
-			put.set('re', '0');
-		if (s.isExact)
-			put.set('aa', '1');
-	}
-	if (s.panel)
-		put.set('v', s.panel);
-	if (s.isFlipped !== null)
-		put.set('i', s.isFlipped ? '1' : '0');
-	if (!s.collapse)
-		put.set('c', '0');
-	if (s.byName)
-		put.set('n', '1');
-	if (s.hidden.length)
-		put.set('hide', s.hidden.join());
-	if (s.type)
-		put.set('type', String(s.type));
-	s.picked.forEach((values, dim) => values.length && put.set(`l${dim}`, values.join()));
-	if (s.transforms.length)
-		put.set('t', JSON.stringify(s.transforms.map((t) => [t.verb, t.what, t.to, t.isOff ? 1 : 0])));
+	const put = new URLSearchParams(), set = (key, value, isSet = value) => isSet && put.set(key, String(value));
+	set('z', `${s.link}~${s.linkName.slice(0, NAME_CHECKED)}`, s.link);
+	set('up', '1', s.isUp);
+	set('q', s.query);
+	set('re', '0', s.query && !s.isRegex);
+	set('aa', '1', s.query && s.isExact);
+	set('v', s.panel);
+	set('f', s.focus, s.panel === 'sandwich' && s.focus);
+	set('col', s.colour, s.colour !== 'kind');
+	set('m', s.mode);
+	set('norm', '0', !s.isNormalised);
+	set('abs', '1', s.isAbsolute);
+	set('i', s.isFlipped ? '1' : '0', s.isFlipped !== null);
+	set('c', '0', !s.collapse);
+	set('n', '1', s.byName);
+	set('hide', s.hidden.join());
+	set('type', s.type);
+	s.picked.forEach((values, dim) => set(`l${dim}`, values.join()));
+	set('time', s.time && s.time.join('-'));
+	set('versus', s.versus && s.versus.join('-'));
+	set('t', JSON.stringify(plainTransforms(s.transforms)), s.transforms.length || s.hasDefaults);
 	const text = put.toString();
 	return text.length < HASH_MOST ? `#${text}` : '#';
 }
+
+const plainTransforms = (list) => list.map((t) => [t.verb, t.what, t.to, t.isOff ? 1 : 0]);
 
 // Preferences of this browser; storage may be forbidden, for example in a frame.
 const preferences = {

@@ -41,12 +41,12 @@ class MethodTable {
 		this.sort();
 	}
 
-	// `marks`: a byte per name or null; `hidden`: a Set of kinds.
-	show(view, marks, hidden) {
+	// `marks`: a byte per name or null; `isHidden` tells of a method whether it is faded.
+	show(view, marks, isHidden) {
 		this.methods = view.hotMethods();
 		this.whole = view.totalOf(view.root);
 		this.marks = marks;
-		this.hidden = hidden;
+		this.isHidden = isHidden;
 		this.sort();
 	}
 
@@ -54,7 +54,7 @@ class MethodTable {
 		const { self, total } = this.methods, { names } = this.profile;
 		const shown = [];
 		for (let m = 0; m < this.name.length; m++)
-			if (total[m] > 0 && this.kind[m] !== KIND_GROUP && !this.hidden.has(this.kind[m]) && (!this.marks || this.marks[this.name[m]]))
+			if (total[m] > 0 && this.kind[m] !== KIND_GROUP && !this.isHidden(m) && (!this.marks || this.marks[this.name[m]]))
 				shown.push(m);
 		const heaviest = (a, b) => self[b] - self[a] || total[b] - total[a] || a - b;
 		const orders = { self: heaviest, total: (a, b) => total[b] - total[a] || heaviest(a, b),

@@ -47,22 +47,40 @@ function menuKeys(e) {
 function typeMenu(app, button) {
 	openMenu(button, app.profile.meta.types.map((t, i) => menuItem(t.name, t.unit, i === app.state.type, () => {
 		closeMenu();
-		app.change({ type: i, picked: i ? [[], []] : app.state.picked });
+		app.change({ type: i });
 	})));
 }
 
 const VALUES_SHOWN = 200;
 
 // What each value of a label dimension weighs.
-function weighValues(labels, dim) {
-	const weights = new Float64Array(dim.values.length);
-	for (let i = 0; i < labels.node.length; i++)
-		weights[dim.ofSet[labels.set[i]]] += labels.weight[i];
+function weighValues(labels, type, dim) {
+	const weights = new Float64Array(dim.values.length), { node, set, weight } = labels.ofType[type];
+	for (let i = 0; i < node.length; i++)
+		weights[dim.ofSet[set[i]]] += weight[i];
 	return weights;
 }
 
+// A chip for every dimension by which the weights can be told apart.
+function fillDims(app) {
+	const { state, profile } = app, { labels } = profile, dims = labels && labels.ofType[state.type] ? labels.dims : [];
+	$('dims').replaceChildren(...dims.map((dim, d) => {
+		if (dim.isNumeric || dim.values.length < 2 || d >= DIMS_MOST)
+			return '';
+		const picked = state.picked[d], chip = element('button', 'chip menu');
+		const text = picked.length === 1 ? dim.values[picked[0]] || '(none)' : picked.length ? `${picked.length} of ${dim.values.length}` : `all ${dim.values.length}`;
+		chip.type = 'button';
+		chip.dataset.dim = dim.name;
+		chip.setAttribute('aria-haspopup', 'menu');
+		chip.classList.toggle('on', picked.length > 0);
+		chip.append(element('span', '', dim.name), ' ', element('b', '', text));
+		chip.addEventListener('click', () => labelMenu(app, chip, d));
+		return chip;
+	}));
+}
+
 function labelMenu(app, button, d) {
-	const { labels } = app.profile, dim = labels.dims[d], weights = weighValues(labels, dim);
+	const { labels } = app.profile, dim = labels.dims[d], weights = weighValues(labels, app.state.type, dim);
 	const whole = weights.reduce((a, b) => a + b, 0), filter = element('input'), list = element('div');
 	const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a] || a - b);
 	filter.placeholder = `filter ${plural(dim.values.length, dim.name)}`;
@@ -85,6 +103,29 @@ function labelMenu(app, button, d) {
 	openMenu(button, [filter, list]);
 }
 
+function colourMenu(app, button) {
+	openMenu(button, COLOURS.map((colour) => menuItem(COLOUR_NAMES[colour], '', app.state.colour === colour, () => {
+		closeMenu();
+		app.change({ colour });
+	})));
+}
+
+function optionsMenu(app, button) {
+	const { state } = app, item = (text, key, isOn, run) => menuItem(text, key, isOn, () => {
+		closeMenu();
+		run();
+	});
+	openMenu(button, [
+		item('Fold chains of equal weight', 'c', state.collapse, () => app.toggleChains()),
+		item('Root at the bottom', 'i', state.isFlipped, () => app.flip()),
+		item('Siblings by name', 's', state.byName, () => app.change({ byName: !app.state.byName })),
+		...(Timeline.dimOf(app.profile, state.type) ? [item('Strip of time', 'h', !app.isTimeHidden, () => app.toggleTime())] : []),
+		element('hr'),
+		item('Copy settings', '', null, () => copySettings(app)),
+		item('Paste settings \u2026', '', null, () => settingsForm(app, button)),
+	]);
+}
+
 function save(name, blob) {
 	const a = element('a');
 	a.href = URL.createObjectURL(blob);
@@ -99,6 +140,10 @@ function exportMenu(app, button) {
 		menuItem('Picture of this view', 'png', null, () => {
 			closeMenu();
 			$('canvas').toBlob((blob) => save(`${name}.png`, blob));
+		}),
+		menuItem('Drawing of this view', 'svg', null, () => {
+			closeMenu();
+			save(`${name}.svg`, new Blob([drawing(app)], { type: 'image/svg+xml' }));
 		}),
 		menuItem('Collapsed stacks', 'txt', null, () => {
 			closeMenu();
@@ -126,28 +171,41 @@ function fillScale() {
 		span.prepend(element('span', `dot ${className}`));
 		return span;
 	};
-	$('legend').replaceChildren(item('less', 'less'), item('same', 'same, or chance'), item('more', 'more'), item('more hatched', 'new'), item('gone', 'gone (event: before)'));
+	$('legend').replaceChildren(item('less', 'less'), item('same', 'same, or chance'), item('more', 'more'), item('more hatched', 'new'), item('gone', 'gone'));
 }
 
 function fillLegend(app) {
-	if (app.tree.diff && !app.state.isUp) {
+	const { tree, state, painter } = app, { palette } = painter;
+	if (tree.diff) {
 		fillScale();
 		return;
 	}
-	const used = new Set(app.profile.frames.kind), { kinds } = app.tree.hotMethods();
-	$('legend').replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 10, 0].filter((kind) => used.has(kind)).map((kind) => {
-		const b = element('button');
-		b.type = 'button';
-		b.dataset.kind = kind;
-		b.title = `${KINDS[kind].long}: ${percent(kinds[kind], app.tree.total[0])} of self. Click to fade these frames`;
-		b.setAttribute('aria-pressed', String(!app.state.hidden.includes(kind)));
-		b.append(element('span', `dot k${kind}`), KINDS[kind].name);
-		b.addEventListener('click', () => {
-			const { hidden } = app.state;
-			app.change({ hidden: hidden.includes(kind) ? hidden.filter((k) => k !== kind) : hidden.concat(kind) });
-		});
-		return b;
-	}));
+	if (palette.categories) {
+		$('legend').replaceChildren(...palette.legend(tree).map((c) => legendItem(app, c.category, c.name, `${c.name}: ${percent(c.weight, tree.total[0])} of self`, (dot) => dot.style.background = c.colour)));
+		return;
+	}
+	if (state.colour === 'self') {
+		$('legend').replaceChildren(element('span', 'scale', 'darker: more weight of its own'));
+		return;
+	}
+	const used = new Set(app.profile.frames.kind), { kinds } = tree.hotMethods();
+	$('legend').replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 10, 0].filter((kind) => used.has(kind)).map((kind) =>
+		legendItem(app, kind, KINDS[kind].name, `${KINDS[kind].long}: ${percent(kinds[kind], tree.total[0])} of self`, (dot) => dot.classList.add(`k${kind}`))));
+}
+
+function legendItem(app, category, name, title, paint) {
+	const b = element('button'), dot = element('span', 'dot');
+	b.type = 'button';
+	b.dataset.kind = category;
+	b.title = `${title}. Click to fade these frames`;
+	b.setAttribute('aria-pressed', String(!app.state.hidden.includes(category)));
+	paint(dot);
+	b.append(dot, name);
+	b.addEventListener('click', () => {
+		const { hidden } = app.state;
+		app.change({ hidden: hidden.includes(category) ? hidden.filter((k) => k !== category) : hidden.concat(category) });
+	});
+	return b;
 }
 
 const CRUMBS_SHOWN = 4;
@@ -210,6 +268,9 @@ const KEYS = [
 	['n  N', 'next, previous hit, the heaviest first'],
 	['r', 'bottom-up: who called the code that ran'],
 	['i', 'root on top or at the bottom'],
+	['s', 'siblings by width or by name'],
+	['w', 'sandwich: callers and callees of the selected frame, or of the hottest'],
+	['h', 'strip of time on or off, if the profile keeps time'],
 	['c', 'callers with one callee of the same weight as one frame (+n), or all'],
 	['t', 'table on or off'],
 	['m', 'menu of the selected frame (also right click): hide, focus, merge, copy ...'],

@@ -7,28 +7,35 @@ class Tree {
 		Object.assign(this, profile.nodes);
 		this.root = 0;
 		this.isUp = false;
-		this.select(0, null);
+		this.select({ type: 0, sets: null, mode: 0, versus: null });
 	}
 
-	// `sets`: a byte per label set that says whether it counts, null for all. Only the first type
-	// is known by label set.
-	select(type, sets) {
-		const { selfs, labels } = this.profile;
-		this.type = type;
-		this.sets = sets;
+	// `choice`: type (index), sets (a byte per label set that says whether it counts, null for all),
+	// and for a comparison mode, isNormalised, isAbsolute, and versus: the label sets of "before".
+	select(choice) {
+		const { type, sets } = choice;
+		this.choice = choice;
 		this.unit = this.profile.meta.types[type].unit;
-		this.self = selfs[type];
-		if (sets) {
-			this.self = new this.self.constructor(this.nr);
-			for (let i = 0; i < labels.node.length; i++)
-				if (sets[labels.set[i]])
-					this.self[labels.node[i]] += labels.weight[i];
-		}
-		// Children stand in the order of the first type's totals.
-		this.isSorted = type === 0 && !sets;
 		this.methods = null;
+		this.diff = makeDiff(this, choice);
+		this.self = this.diff ? this.diff.selfOf(choice.mode) : this.weigh(type, sets);
+		// Children stand in the order of the first type's totals.
+		this.isSorted = this.self === this.profile.selfs[0];
 		this.total = this.isSorted ? this.profile.nodes.total : sumUp(this, this.self);
-		this.diff = diffOf(this.profile, sets);
+		if (this.diff && !DIFF_MODES[choice.mode].isColoured)
+			this.diff = null;
+	}
+
+	// The self weights of a type, of the label sets that count.
+	weigh(type, sets) {
+		const { selfs, labels } = this.profile, own = labels && labels.ofType[type];
+		if (!sets || !own)
+			return selfs[type];
+		const self = new selfs[type].constructor(this.nr);
+		for (let i = 0; i < own.node.length; i++)
+			if (sets[own.set[i]])
+				self[own.node[i]] += own.weight[i];
+		return self;
 	}
 
 	isEmpty() {
@@ -114,6 +121,20 @@ class Tree {
 		return { weight, hits };
 	}
 
+	// The nodes whose frame is wanted, without those below another one.
+	outermost(isWanted) {
+		const found = [], wanted = Uint8Array.from({ length: this.profile.frames.nr }, (_, frame) => isWanted(frame));
+		for (let i = 1; i < this.nr;) {
+			if (wanted[this.frame[i]] && this.total[i] > 0) {
+				found.push(i);
+				i = this.end[i];
+			} else {
+				i++;
+			}
+		}
+		return Int32Array.from(found);
+	}
+
 	// Self and total by method, correct under recursion: `until` is where the outermost open
 	// occurrence of a method ends. Self by kind of frame.
 	hotMethods() {
@@ -156,8 +177,12 @@ class Tree {
 		return node >= 0 && node < this.nr ? node : -1;
 	}
 
+	moduleIndexOf(node) {
+		return node ? this.profile.frames.module[this.frame[node]] : 0;
+	}
+
 	moduleOf(node) {
-		const module = node ? this.profile.frames.module[this.frame[node]] : 0;
+		const module = this.moduleIndexOf(node);
 		return module ? this.names[module - 1] : '';
 	}
 

@@ -1,0 +1,61 @@
+// A strip beside a picture that is higher than its window: all rows in small, and where the window is.
+const MINIMAP_WIDTH = 56;
+const MINIMAP_FROM = 1.5;
+
+class Minimap {
+	constructor(app) {
+		this.app = app;
+		this.canvas = $('minimap');
+		this.canvas.addEventListener('pointerdown', (e) => {
+			this.canvas.setPointerCapture(e.pointerId);
+			this.scrollTo(e);
+		});
+		this.canvas.addEventListener('pointermove', (e) => e.buttons && this.scrollTo(e));
+	}
+
+	height() {
+		return $('scroll').clientHeight;
+	}
+
+	scrollTo(e) {
+		const box = $('scroll');
+		box.scrollTop = e.offsetY / this.height() * box.scrollHeight - box.clientHeight / 2;
+	}
+
+	// After the layout has changed.
+	update() {
+		const { layout, painter } = this.app, rows = layout.rows.length, height = this.height();
+		const isShown = rows * ROW > height * MINIMAP_FROM && painter.width > 500;
+		this.canvas.hidden = !isShown;
+		if (isShown)
+			this.paintRows(rows, height);
+	}
+
+	paintRows(rows, height) {
+		const { app } = this, { layout, painter, view } = app, ratio = devicePixelRatio || 1, c = this.canvas.getContext('2d');
+		this.canvas.width = MINIMAP_WIDTH * ratio;
+		this.canvas.height = height * ratio;
+		c.scale(ratio, ratio);
+		c.fillStyle = painter.bg;
+		c.fillRect(0, 0, MINIMAP_WIDTH, height);
+		const step = Math.max(1, Math.floor(rows / height / 2)), h = Math.max(height / rows, 0.5), x = MINIMAP_WIDTH / painter.width;
+		for (let row = 0; row < rows; row += step) {
+			const y = (app.state.isFlipped ? rows - 1 - row : row) * height / rows;
+			for (const box of layout.rows[row]) {
+				c.fillStyle = box.fog ? painter.fog : painter.fillOf(view, box);
+				c.fillRect(box.x * x, y, Math.max(box.w * x, 0.4), h * step);
+			}
+		}
+		this.picture = c.getImageData(0, 0, this.canvas.width, this.canvas.height);
+	}
+
+	paint() {
+		if (this.canvas.hidden || !this.picture)
+			return;
+		const box = $('scroll'), { painter } = this.app, c = this.canvas.getContext('2d'), height = this.height(), all = box.scrollHeight;
+		c.putImageData(this.picture, 0, 0);
+		c.lineWidth = 1.5;
+		c.strokeStyle = painter.accent;
+		c.strokeRect(1, box.scrollTop / all * height + 1, MINIMAP_WIDTH - 2, Math.max(box.clientHeight / all * height - 2, 4));
+	}
+}

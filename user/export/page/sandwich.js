@@ -1,0 +1,79 @@
+// Everything around one method: its callers above it, its callees below. Nodes of the callees have even
+// numbers, those of the callers odd ones; the method itself is 0.
+class Sandwich {
+	constructor(tree, name) {
+		const { frames } = tree.profile, start = tree.outermost((frame) => frames.name[frame] === name);
+		const method = start.length ? frames.method[tree.frame[start[0]]] : -2;
+		const total = start.reduce((sum, node) => sum + tree.total[node], 0);
+		const root = { method, name, kind: start.length ? -1 : 0, module: start.length ? frames.module[tree.frame[start[0]]] : 0, total };
+		Object.assign(this, { tree, profile: tree.profile, names: tree.names, unit: tree.unit, root: 0, isUp: false, isSandwich: true, name, total });
+		this.callees = new Callees(tree, start, root);
+		this.callers = new Callers(tree, start, tree.total, tree.diff && tree.diff.totals, root);
+		this.diff = tree.diff && tree.diff.of((id) => this.side(id).compared(id >> 1));
+		for (const key of ['totalOf', 'selfOf', 'nameOf', 'kindOf', 'methodOf', 'moduleOf', 'moduleIndexOf'])
+			this[key] = (id) => this.side(id)[key](id >> 1);
+	}
+
+	side(id) {
+		return id & 1 ? this.callers : this.callees;
+	}
+
+	isEmpty() {
+		return this.tree.isEmpty();
+	}
+
+	// The callers' root is not drawn: it is the method, too.
+	parentOf(id) {
+		const parent = this.side(id).parentOf(id >> 1);
+		return parent <= 0 ? parent : parent * 2 + (id & 1);
+	}
+
+	chainChild(id) {
+		const child = this.side(id).chainChild(id >> 1);
+		return child < 0 ? -1 : child * 2 + (id & 1);
+	}
+
+	children(id, min) {
+		const { list, rest } = this.side(id).children(id >> 1, min), double = (n) => n * 2 + (id & 1);
+		rest.merged = rest.merged.map(double);
+		return { list: list.map(double), rest };
+	}
+
+	match(marks) {
+		return this.callees.match(marks, 0);
+	}
+
+	hotMethods() {
+		return this.tree.hotMethods();
+	}
+
+	tiersOf() {
+		return [];
+	}
+
+	linkOf() {
+		return '';
+	}
+
+	nodeOf(link) {
+		return link === '' ? 0 : -1;
+	}
+}
+
+// The callers stand above the method, the nearest one just above it.
+function layOutSandwich(view, options) {
+	const half = Math.ceil(options.maxRows / 2), above = new Layout(), layout = new Layout();
+	const down = layOut(view, { ...options, zoom: 0, maxRows: half });
+	above.add(0, makeBox(view, 1, 0, options.width, () => false));
+	growRows(above, view, 0, view.total ? options.width / view.total : 0, { ...options, maxRows: half });
+	const rows = above.rows.length - 1;
+	for (let row = rows; row > 0; row--)
+		for (const box of above.rows[row])
+			layout.add(rows - row, box);
+	for (const row of down.rows)
+		for (const box of row)
+			layout.add(rows + box.row, box);
+	layout.top = rows;
+	layout.isCut = above.isCut || down.isCut;
+	return layout;
+}
