@@ -136,7 +136,6 @@ int outfile_commit(struct outfile *o, u64 *size_bytes)
 {
 	errno = 0;
 	bool failed = fflush(o->f) != 0 || ferror(o->f);
-	off_t size = ftello(o->f);
 	if (!failed && o->tmp_path)
 		failed = fsync(fileno(o->f)) || link_tmp(o) || rename(o->tmp_path, o->path);
 	if (failed) {
@@ -144,6 +143,7 @@ int outfile_commit(struct outfile *o, u64 *size_bytes)
 		outfile_abort(o);
 		return err;
 	}
+	off_t size = ftello(o->f);
 	if (size_bytes)
 		*size_bytes = size > 0 ? (u64)size : 0;
 	outfile_free(o);

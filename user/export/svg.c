@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The flame graph as a still picture: no script, a text on every box, and the colours of the page
- * (user/export/page/page.css). Siblings too narrow to be seen are one grey box that says so.
+ * (user/export/page/page.css); a comparison has those from less to more. Siblings too narrow to be
+ * seen are one grey box that says so.
  */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -10,6 +13,7 @@
 #include "export/amount.h"
 #include "export/export.h"
 #include "export/markup.h"
+#include "profile/diff.h"
 #include "profile/tree.h"
 
 #define WIDTH       1200
@@ -22,10 +26,17 @@
 #define BOX_LEAST   0.5  /* narrower boxes are fog */
 #define CHARS_LEAST 3
 #define FOG         NR_FRAME_KINDS
+#define NR_STEPS    4 /* of a comparison's colours, to each side */
+#define SAME        (FOG + 1 + NR_STEPS)
+#define NR_COLOURS  (SAME + NR_STEPS + 1)
 
 struct colour {
 	const char *light, *dark;
 };
+
+static const struct colour less = { "#497ee4", "#386cd1" };
+static const struct colour same = { "#eef0f3", "#343a45" };
+static const struct colour more = { "#e2501c", "#cc3e00" };
 
 static const struct colour colours[] = {
 	[FRAME_UNKNOWN] = { "#e3a4cd", "#613658" },     [FRAME_KERNEL] = { "#dd871c", "#8c4100" },
@@ -43,8 +54,20 @@ struct svg {
 	double scale; /* pixels per unit of weight */
 	u32 nr_rows;
 	u64 whole;
-	bool is_used[NR_FRAME_KINDS + 1];
+	double before_scale; /* of a comparison: of weights before, else 0 */
+	bool is_used[NR_COLOURS];
 };
+
+/* What a width stands for; of a comparison both sides, so that what is gone is seen. */
+static double weight_of(const struct svg *s, const struct tree_node *n)
+{
+	return (double)n->total + s->before_scale * (double)n->before;
+}
+
+static double self_of(const struct svg *s, const struct tree_node *n)
+{
+	return (double)n->self + s->before_scale * (double)n->self_before;
+}
 
 static void write_clean(const char *text, FILE *out)
 {
@@ -72,12 +95,46 @@ static void write_amount(const struct svg *s, u64 value)
 	write_clean(text.at, s->out);
 }
 
+static unsigned int mix(const char *from, const char *to, double part)
+{
+	unsigned int a = (unsigned int)strtoul(from + 1, NULL, 16), mixed = 0;
+	unsigned int b = (unsigned int)strtoul(to + 1, NULL, 16);
+
+	for (int shift = 16; shift >= 0; shift -= 8) {
+		int x = a >> shift & 255, y = b >> shift & 255;
+		mixed = mixed << 8 | (unsigned int)lround(x + (y - x) * part);
+	}
+	return mixed;
+}
+
+/* A kind's colour, fog's, or from FOG + 1 on those from less to more. */
+static unsigned int colour_of(u32 colour, bool is_dark)
+{
+	const struct colour *to = colour < SAME ? &less : &more;
+	double part = (double)abs((int)colour - SAME) / NR_STEPS;
+
+	if (colour <= FOG)
+		return mix(colours[colour].light, colours[colour].dark, is_dark);
+	return is_dark ? mix(same.dark, to->dark, part) : mix(same.light, to->light, part);
+}
+
+/* By the relative change of the scaled weight. */
+static u32 colour_of_change(const struct svg *s, const struct tree_node *n)
+{
+	double before = s->before_scale * (double)n->before;
+	double change = before > 0 ? ((double)n->total - before) / before : 1;
+
+	if (!diff_is_significant(n->before, n->total, s->before_scale))
+		return SAME;
+	return (u32)(SAME + (int)lround(fmin(change, 1) * NR_STEPS));
+}
+
 static void write_box(const struct svg *s, u32 kind, double x, u32 row, double width)
 {
 	fprintf(s->out,
-		"<rect class=\"k%u\" fill=\"%s\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" "
+		"<rect class=\"k%u\" fill=\"#%06x\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" "
 		"height=\"%d\" rx=\"%d\"/>",
-		kind, colours[kind].light, x, TOP + row * ROW, width > 3 ? width - 1 : width,
+		kind, colour_of(kind, false), x, TOP + row * ROW, width > 3 ? width - 1 : width,
 		ROW - 1, width > 6 ? 2 : 0);
 }
 
@@ -95,25 +152,51 @@ static void write_label(const struct svg *s, const char *name, bool java, double
 	fputs("</text>", s->out);
 }
 
+/* What a box says when it is pointed at. */
+static void write_weights(const struct svg *s, const struct tree_node *n)
+{
+	auto_str struct str text = { 0 };
+
+	if (s->before_scale <= 0) {
+		fputs("\ntotal ", s->out);
+		write_amount(s, n->total);
+		fputs("\nself ", s->out);
+		write_amount(s, n->self);
+		return;
+	}
+	const char *unit = s->p->types.at[0].unit;
+	u64 before = s->tree.nodes.at[0].before;
+	str_add(&text, "\nbefore ");
+	amount_add(&text, n->before, unit);
+	str_add(&text, " (");
+	share_add(&text, n->before, before);
+	str_add(&text, ")\nafter ");
+	amount_add(&text, n->total, unit);
+	str_add(&text, " (");
+	share_add(&text, n->total, s->whole);
+	str_addf(&text, ")\nchange %+.2f points%s",
+		 100 * ((double)n->total / (double)s->whole - (double)n->before / (double)before),
+		 colour_of_change(s, n) == SAME ? ", within chance" : "");
+	fputs(text.at, s->out);
+}
+
 static void write_frame(struct svg *s, const struct tree_node *n, double x, u32 row)
 {
 	bool is_root = n == s->tree.nodes.at;
 	const struct frame *f = is_root ? NULL : frames_get(s->p->frames, n->frame);
 	const char *name = is_root ? "all" : f->name;
 	enum frame_kind kind = is_root ? FRAME_GROUP : f->kind;
-	double width = (double)n->total * s->scale;
+	u32 colour = s->before_scale > 0 ? colour_of_change(s, n) : kind;
+	double width = weight_of(s, n) * s->scale;
 
-	s->is_used[kind] = true;
+	s->is_used[colour] = true;
 	fputs("<g><title>", s->out);
 	markup_escape(name, s->out);
 	fprintf(s->out, "\n%s%s", frame_kind_name(kind), !is_root && *f->module ? ", " : "");
 	markup_escape(is_root ? "" : f->module, s->out);
-	fputs("\ntotal ", s->out);
-	write_amount(s, n->total);
-	fputs("\nself ", s->out);
-	write_amount(s, n->self);
+	write_weights(s, n);
 	fputs("</title>", s->out);
-	write_box(s, kind, x, row, width);
+	write_box(s, colour, x, row, width);
 	write_label(s, name, is_java(kind), x, row, width);
 	fputs("</g>\n", s->out);
 }
@@ -121,20 +204,25 @@ static void write_frame(struct svg *s, const struct tree_node *n, double x, u32 
 /* The siblings from `at` on, narrow as all after them are. */
 static void write_fog(struct svg *s, u32 at, double x, u32 row)
 {
+	double weight = 0;
 	u64 total = 0;
 	u32 nr = 0;
 
 	for (; at; at = s->tree.nodes.at[at].next) {
 		total += s->tree.nodes.at[at].total;
+		weight += weight_of(s, &s->tree.nodes.at[at]);
 		nr++;
 	}
-	if ((double)total * s->scale < BOX_LEAST)
+	if (weight * s->scale < BOX_LEAST)
 		return;
 	s->is_used[FOG] = true;
-	fprintf(s->out, "<g><title>%u frame%s too narrow to draw\ntotal ", nr, nr == 1 ? "" : "s");
-	write_amount(s, total);
+	fprintf(s->out, "<g><title>%u frame%s too narrow to draw", nr, nr == 1 ? "" : "s");
+	if (s->before_scale <= 0) {
+		fputs("\ntotal ", s->out);
+		write_amount(s, total);
+	}
 	fputs("</title>", s->out);
-	write_box(s, FOG, x, row, (double)total * s->scale);
+	write_box(s, FOG, x, row, weight * s->scale);
 	fputs("</g>\n", s->out);
 }
 
@@ -150,14 +238,14 @@ static void walk(struct svg *s, visit_frame on_frame, visit_fog on_fog)
 
 	vec_push(&x, (double)MARGIN);
 	for (;;) {
-		bool is_narrow = (double)nodes[at].total * s->scale < BOX_LEAST;
+		bool is_narrow = weight_of(s, &nodes[at]) * s->scale < BOX_LEAST;
 		if (is_narrow && at) {
 			on_fog(s, at, x.at[depth], depth);
 		} else {
 			on_frame(s, &nodes[at], x.at[depth], depth);
 			x.nr = depth + 1;
-			vec_push(&x, x.at[depth] + (double)nodes[at].self * s->scale);
-			x.at[depth] += (double)nodes[at].total * s->scale;
+			vec_push(&x, x.at[depth] + self_of(s, &nodes[at]) * s->scale);
+			x.at[depth] += weight_of(s, &nodes[at]) * s->scale;
 			if (nodes[at].first) {
 				at = nodes[at].first;
 				depth++;
@@ -195,9 +283,30 @@ static void write_styles(FILE *out)
 	      "@media (prefers-color-scheme:dark){.bg{fill:#14161a}text{fill:#f5f6f8}"
 	      ".s{fill:#9aa2b1}",
 	      out);
-	for (u32 kind = 0; kind <= FOG; kind++)
-		fprintf(out, ".k%u{fill:%s}", kind, colours[kind].dark);
+	for (u32 colour = 0; colour < NR_COLOURS; colour++)
+		fprintf(out, ".k%u{fill:#%06x}", colour, colour_of(colour, true));
 	fputs("}</style>\n", out);
+}
+
+/* What all of the picture is. */
+static void write_sum(const struct svg *s)
+{
+	const struct profile *p = s->p;
+	auto_str struct str before = { 0 };
+
+	write_clean(p->types.nr ? p->types.at[0].name : "", s->out);
+	fputs(": ", s->out);
+	if (s->whole)
+		write_amount(s, s->whole);
+	else
+		fputs("no samples", s->out);
+	if (s->before_scale > 0) {
+		amount_add(&before, s->tree.nodes.at[0].before, p->types.at[1].unit);
+		fprintf(s->out, ", before: %s; widths are both, scaled to weigh the same",
+			before.at);
+	} else if (p->duration_ns) {
+		fprintf(s->out, " in %.1f s", (double)p->duration_ns / 1e9);
+	}
 }
 
 static void write_head(struct svg *s, u32 height)
@@ -218,14 +327,7 @@ static void write_head(struct svg *s, u32 height)
 	fprintf(s->out, "<text class=\"h\" x=\"%d\" y=\"24\" font-size=\"15\">", MARGIN);
 	write_clean(*title ? title : "flame graph", s->out);
 	fprintf(s->out, "</text>\n<text class=\"s\" x=\"%d\" y=\"44\" font-size=\"12\">", MARGIN);
-	write_clean(p->types.nr ? p->types.at[0].name : "", s->out);
-	fputs(": ", s->out);
-	if (s->whole)
-		write_amount(s, s->whole);
-	else
-		fputs("no samples", s->out);
-	if (p->duration_ns)
-		fprintf(s->out, " in %.1f s", (double)p->duration_ns / 1e9);
+	write_sum(s);
 	fputs("</text>\n", s->out);
 }
 
@@ -233,14 +335,19 @@ static void write_legend(const struct svg *s, u32 y)
 {
 	double x = MARGIN;
 
-	for (u32 kind = 0; kind <= FOG; kind++) {
-		const char *name = kind == FOG ? "too narrow" : frame_kind_name(kind);
-		if (!s->is_used[kind])
+	for (u32 colour = 0; colour < NR_COLOURS; colour++) {
+		const char *name = colour < FOG               ? frame_kind_name(colour)
+				   : colour == FOG            ? "too narrow"
+				   : colour == FOG + 1        ? "less"
+				   : colour == SAME           ? "same or chance"
+				   : colour == NR_COLOURS - 1 ? "more"
+							      : NULL;
+		if (!name || (!s->is_used[colour] && (colour <= FOG || s->before_scale <= 0)))
 			continue;
 		fprintf(s->out,
-			"<rect class=\"k%u\" fill=\"%s\" x=\"%.0f\" y=\"%u\" width=\"11\" "
+			"<rect class=\"k%u\" fill=\"#%06x\" x=\"%.0f\" y=\"%u\" width=\"11\" "
 			"height=\"11\" rx=\"3\"/><text x=\"%.0f\" y=\"%u\">%s</text>\n",
-			kind, colours[kind].light, x, y, x + 16, y + 9, name);
+			colour, colour_of(colour, false), x, y, x + 16, y + 9, name);
 		x += 40 + (double)strlen(name) * CHAR_WIDTH;
 	}
 }
@@ -268,9 +375,16 @@ int svg_write(const struct profile *p, FILE *out)
 {
 	struct svg s = { .p = p, .out = out };
 
-	tree_make(p, 0, &s.tree);
+	/* Two sides can be compared if both weigh something. */
+	if (profile_is_diff(p) && profile_total(p, 0) && profile_total(p, 1)) {
+		s.before_scale = (double)profile_total(p, 0) / (double)profile_total(p, 1);
+		tree_make_diff(p, s.before_scale, &s.tree);
+	} else {
+		tree_make(p, 0, &s.tree);
+	}
 	s.whole = s.tree.nodes.at[0].total;
-	s.scale = s.whole ? (double)(WIDTH - 2 * MARGIN) / (double)s.whole : 0;
+	if (s.whole)
+		s.scale = (WIDTH - 2 * MARGIN) / weight_of(&s, s.tree.nodes.at);
 	if (s.whole)
 		walk(&s, count_frame, count_fog);
 	u32 bottom = TOP + s.nr_rows * ROW, height = bottom + BOTTOM;

@@ -15,6 +15,7 @@ struct making {
 	struct dict nodes;   /* our parent << 32 | method -> our node */
 	struct dict parts;   /* our node << 32 | frame -> its part, of methods with several tiers */
 	bool *has_tiers;     /* by frame: whether its method has more than one */
+	double scale;        /* of weights before, 0 if this is no comparison */
 	struct tree *tree;
 };
 
@@ -100,7 +101,23 @@ static void add_up(struct making *m, u32 type)
 	choose_tiers(m);
 }
 
+static void add_up_before(struct making *m)
+{
+	const struct profile *p = m->p;
+	struct tree_node *nodes = m->tree->nodes.at;
+
+	vec_each(w, &p->weights)
+		if (w->type == 1)
+			nodes[m->node_of[w->node]].self_before += w->value;
+	for (u32 i = (u32)m->tree->nodes.nr - 1; i > 0; i--) {
+		nodes[i].before += nodes[i].self_before;
+		nodes[nodes[i].parent].before += nodes[i].before;
+	}
+	nodes[0].before += nodes[0].self_before;
+}
+
 struct order {
+	double scale;
 	const struct tree_node *nodes;
 	const struct frames *frames;
 };
@@ -110,7 +127,12 @@ static int by_total(const void *a, const void *b, void *ctx)
 	const struct order *o = ctx;
 	const struct tree_node *x = &o->nodes[*(const u32 *)a], *y = &o->nodes[*(const u32 *)b];
 
-	if (x->total != y->total)
+	double more = o->scale * ((double)x->before - (double)y->before) + (double)x->total -
+		      (double)y->total;
+
+	if (o->scale > 0 && more != 0)
+		return more > 0 ? -1 : 1;
+	if (o->scale <= 0 && x->total != y->total)
 		return x->total > y->total ? -1 : 1;
 	return frames_by_method(&x->frame, &y->frame, (void *)o->frames);
 }
@@ -118,11 +140,11 @@ static int by_total(const void *a, const void *b, void *ctx)
 static void link_children(struct making *m)
 {
 	struct tree_node *nodes = m->tree->nodes.at;
-	struct order order = { nodes, m->p->frames };
+	struct order order = { m->scale, nodes, m->p->frames };
 	VEC(u32) children = { 0 };
 
 	for (u32 i = (u32)m->tree->nodes.nr - 1; i > 0; i--)
-		if (nodes[i].total) {
+		if (nodes[i].total || nodes[i].before) {
 			nodes[i].next = nodes[nodes[i].parent].first;
 			nodes[nodes[i].parent].first = i;
 		}
@@ -140,18 +162,28 @@ static void link_children(struct making *m)
 	vec_fini(&children);
 }
 
+static void make(struct making *m, u32 type)
+{
+	*m->tree = (struct tree){ 0 };
+	find_methods(m);
+	merge_nodes(m);
+	add_up(m, type);
+	if (m->scale > 0)
+		add_up_before(m);
+	link_children(m);
+	free(m->method_of);
+	free(m->has_tiers);
+	free(m->node_of);
+}
+
 void tree_make(const struct profile *p, u32 type, struct tree *out)
 {
-	struct making m = { .p = p, .tree = out };
+	make(&(struct making){ .p = p, .tree = out }, type);
+}
 
-	*out = (struct tree){ 0 };
-	find_methods(&m);
-	merge_nodes(&m);
-	add_up(&m, type);
-	link_children(&m);
-	free(m.method_of);
-	free(m.has_tiers);
-	free(m.node_of);
+void tree_make_diff(const struct profile *p, double scale, struct tree *out)
+{
+	make(&(struct making){ .p = p, .scale = scale, .tree = out }, 0);
 }
 
 void tree_fini(struct tree *t)

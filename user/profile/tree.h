@@ -8,10 +8,11 @@
 #include "profile/profile.h"
 
 struct tree_node {
-	frame_id frame;  /* of merged tiers the one with the largest part of the total */
-	u32 parent;      /* smaller than the node's own number */
-	u32 first, next; /* first child, next sibling by total, then name; 0 for none */
-	u64 self, total; /* nodes whose total is 0 are no one's child */
+	frame_id frame;          /* of merged tiers the one with the largest part of the total */
+	u32 parent;              /* smaller than the node's own number */
+	u32 first, next;         /* first child, next sibling by total, then name; 0 for none */
+	u64 self, total;         /* nodes without any total are no one's child */
+	u64 self_before, before; /* the same of a comparison's other side, else 0 */
 };
 
 struct tree {
@@ -20,6 +21,12 @@ struct tree {
 
 /* Equal profiles give equal trees, whatever the order in which their stacks were added. */
 void tree_make(const struct profile *p, u32 type, struct tree *out);
+
+/*
+ * The tree of a comparison: both sides, self and total of the one after. Siblings stand by the sum
+ * of both, that before times `scale`.
+ */
+void tree_make_diff(const struct profile *p, double scale, struct tree *out);
 void tree_fini(struct tree *t);
 
 #define auto_tree __attribute__((cleanup(tree_fini)))
