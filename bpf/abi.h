@@ -316,3 +316,21 @@ struct walk_cost {
 
 /* What is inherited holds for so long: user space uses places again that it freed 100 ms ago. */
 #define UNWIND_INHERITED_NS 80000000ull
+
+/* A read of another process's memory; it lies in one page. */
+#define ABI_COPY_BYTES 4096
+#define ABI_COPIES     64
+
+struct remote_copy {
+	__u64 addr;
+	__u32 len;
+	__u32 is_done; /* out: all bytes are there */
+	__u8 bytes[ABI_COPY_BYTES];
+};
+
+/* The context of the program that does the first `nr` of them. */
+struct remote_args {
+	__s32 pid;
+	__u32 nr;
+	__u64 start_ns; /* of the process; 0: any */
+};

@@ -223,6 +223,16 @@ struct memory_live_map {
 };
 extern struct memory_live_map memory_live SEC(".maps");
 
+/* Reads of memory under way, see remote.bpf.c; one entry unless user space needs it. */
+struct remote_copies_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct remote_copy);
+};
+extern struct remote_copies_map remote_copies SEC(".maps");
+
 static __always_inline void count(u32 stat)
 {
 	u64 *n = bpf_map_lookup_elem(&stats, &stat);

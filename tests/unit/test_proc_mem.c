@@ -156,9 +156,84 @@ static void symbols_of_an_image_in_memory_are_what_the_linker_says(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+#define HELPED_START 0x10000
+#define HELPED_BYTES (3 * 4096)
+
+static u8 helped_byte(u64 addr)
+{
+	return (u8)(addr * 7 >> 3);
+}
+
+/* Knows three pages. */
+static int help(pid_t pid, u64 start_ns, struct mem_request *r, size_t nr, void *ctx)
+{
+	for (size_t i = 0; i < nr; i++) {
+		assert_true(r[i].addr / 4096 == (r[i].addr + r[i].len - 1) / 4096);
+		r[i].ok = r[i].addr >= HELPED_START &&
+			  r[i].addr + r[i].len <= HELPED_START + HELPED_BYTES;
+		for (u32 k = 0; r[i].ok && k < r[i].len; k++)
+			((u8 *)r[i].buf)[k] = helped_byte(r[i].addr + k);
+	}
+	return nr <= MEM_HELPER_REQUESTS ? 0 : -EINVAL;
+}
+
+static bool is_helped(u64 addr, const u8 *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (bytes[i] != helped_byte(addr + i))
+			return false;
+	return true;
+}
+
+/* In a child that has no right to read its parent; its exit status. */
+static int read_with_help(void)
+{
+	static u8 bytes[HELPED_BYTES], more[2][64];
+	const u64 start = HELPED_START;
+	struct mem_request batch[] = {
+		{ start, more[0], 64, false },
+		{ start + 4096 - 8, more[1], 64, false },
+		{ start + HELPED_BYTES, bytes, 8, true },
+	};
+	struct mem *m;
+
+	if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
+		return 1;
+	if (mem_open(getppid(), 0, &m) != -EPERM)
+		return 2;
+	mem_set_helper(help, NULL);
+	if (mem_open(getppid(), 0, &m) || mem_read(m, start + 5, bytes, 9000) ||
+	    !is_helped(start + 5, bytes, 9000))
+		return 3;
+	if (mem_read_some(m, start + 8000, bytes, 8000) != HELPED_BYTES - 8000)
+		return 4;
+	if (mem_read_batch(m, batch, 3) != 2 || batch[2].ok || !is_helped(start, more[0], 64) ||
+	    !is_helped(start + 4096 - 8, more[1], 64))
+		return 5;
+	mem_set_helper(NULL, NULL);
+	if (mem_read(m, start, bytes, 8) != -EFAULT)
+		return 6;
+	mem_free(m);
+	return 0;
+}
+
+static void what_we_may_not_read_the_helper_reads(void **state)
+{
+	int status;
+
+	if (geteuid())
+		skip();
+	pid_t child = fork();
+	if (!child)
+		_exit(read_with_help());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_we_may_not_read_the_helper_reads),
 		TEST(what_is_there_is_read_and_the_rest_is_an_error),
 		TEST(a_batch_goes_on_behind_what_cannot_be_read),
 		TEST(strings_end_within_their_bound),

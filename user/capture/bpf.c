@@ -95,6 +95,8 @@ static bool is_asked_for(const char *program, const struct bpf_options *o)
 	for (const char *const *p = o->programs; *p; p++)
 		if (!strcmp(*p, program))
 			return is_of_this_kernel(program);
+	if (!strcmp(program, "remote_read"))
+		return o->remote_reads;
 	if (!strncmp(program, "window_", strlen("window_")))
 		return o->knobs.window != WINDOW_NONE;
 	return !strncmp(program, "proc_", strlen("proc_"));
@@ -121,6 +123,7 @@ static int configure(struct sysflame *skel, const struct bpf_options *o)
 		{ skel->maps.unwind_rows, tables.nr_words / 2 },
 		{ skel->maps.unwind_ranges, tables.nr_ranges },
 		{ skel->maps.jvms, tables.nr_jvms },
+		{ skel->maps.remote_copies, o->remote_reads ? ABI_COPIES : 1 },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		int err = bpf_map__set_max_entries(sizes[i].map, sizes[i].nr);
@@ -299,6 +302,14 @@ int bpf_each_target(struct bpf *bpf, bpf_process_fn visit, void *ctx)
 	return err;
 }
 
+struct remote_fds bpf_remote(const struct bpf *bpf)
+{
+	return (struct remote_fds){
+		.program = bpf_program__fd(bpf->skel->progs.remote_read),
+		.copies = bpf_map__fd(bpf->skel->maps.remote_copies),
+	};
+}
+
 struct targets_fds bpf_targets(const struct bpf *bpf)
 {
 	return (struct targets_fds){
@@ -353,14 +364,25 @@ void bpf_pending(struct bpf *bpf, bpf_pending_fn pending, void *ctx)
 		log_warn("waits that did not end are missing: %s", strerror(-err));
 }
 
-bool bpf_kernel_has(const char *tracepoint)
+static bool kernel_has_type(const char *name, u32 kind)
 {
-	auto_free char *name = xasprintf("btf_trace_%s", tracepoint);
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool has = btf && btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
+	bool has = btf && btf__find_by_name_kind(btf, name, kind) > 0;
 
 	btf__free(btf);
 	return has;
+}
+
+bool bpf_kernel_has(const char *tracepoint)
+{
+	auto_free char *name = xasprintf("btf_trace_%s", tracepoint);
+
+	return kernel_has_type(name, BTF_KIND_TYPEDEF);
+}
+
+bool bpf_can_read_remote(void)
+{
+	return kernel_has_type("bpf_task_from_pid", BTF_KIND_FUNC);
 }
 
 void bpf_kernel_enumerators(const char *name, bpf_enumerator_fn visit, void *ctx)

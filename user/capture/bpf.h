@@ -13,6 +13,7 @@
 
 struct bpf_options {
 	size_t ring_bytes;  /* 0: by the number of CPUs */
+	bool remote_reads;  /* load the program that reads memory of others */
 	struct knobs knobs; /* what capture/targets.h and sources.h configure */
 	/* What the events need (capture/sources.h). */
 	const char *programs[BPF_PROGRAMS]; /* that sample; NULL-terminated */
@@ -67,6 +68,15 @@ int bpf_attach_processes(struct bpf *bpf);
 
 /* The unwinder's maps. */
 struct tables_fds bpf_tables(const struct bpf *bpf);
+
+/* What reads memory of others, if remote_reads; see remote.h. */
+struct remote_fds {
+	int program, copies;
+};
+struct remote_fds bpf_remote(const struct bpf *bpf);
+
+/* Whether the kernel has what that program needs (Linux 6.2). */
+bool bpf_can_read_remote(void);
 
 /* The maps of selectors; the values are masks of enum select. */
 struct targets_fds {

@@ -79,7 +79,7 @@ static const struct capability capabilities[] = {
 	{ CAP_PERFMON, CAP_SYS_ADMIN, true, "CAP_PERFMON", "sample all processes",
 	  SETCAP "cap_perfmon" },
 	{ CAP_SYS_PTRACE, -1, false, "CAP_SYS_PTRACE",
-	  "read memory of others: Java names; attach the agent", SETCAP "cap_sys_ptrace" },
+	  "attach the agent; before Linux 6.2 also Java names", SETCAP "cap_sys_ptrace" },
 	{ CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, false, "CAP_DAC_READ_SEARCH",
 	  "symbols in files of other users; tracefs", SETCAP "cap_dac_read_search" },
 	{ CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, false, "CAP_CHECKPOINT_RESTORE",

@@ -20,6 +20,7 @@
 #include "capture/pending.h"
 #include "capture/privilege.h"
 #include "capture/raw.h"
+#include "capture/remote.h"
 #include "capture/sideband.h"
 #include "capture/sources.h"
 #include "capture/unwinding.h"
@@ -38,6 +39,7 @@
 struct session {
 	struct session_options options;
 	struct bpf *bpf;
+	struct remote *remote; /* NULL: not needed */
 	struct sources *sources;
 	struct sideband *sideband;
 	struct processes *processes;
@@ -339,13 +341,17 @@ static void meet_process(struct process *p, void *ctx)
 static int open_sources(struct session *s)
 {
 	const struct session_options *o = &s->options;
-	struct bpf_options bpf = { .ring_bytes = o->ring_bytes, .knobs.measure = o->measure };
+	struct bpf_options bpf = { .ring_bytes = o->ring_bytes,
+				   .remote_reads = remote_is_wanted(),
+				   .knobs.measure = o->measure };
 
 	targets_configure(o->targets, s->containers, &bpf);
 	sources_configure(o->events, &s->options.sampling, &bpf);
 	int err = bpf_load(&bpf, &s->bpf) ?: targets_open(o->targets, s->bpf);
 	if (err)
 		return err;
+	if (bpf.remote_reads && remote_open(s->bpf, &s->remote))
+		log_warn("memory of others cannot be read: their Java code has no names");
 	struct tables_sizes sizes = TABLES_SIZES_DEFAULT;
 	struct tables_fds fds = bpf_tables(s->bpf);
 	err = unwinding_new(&sizes, &fds, s->jvms, &s->unwinding);
@@ -495,6 +501,7 @@ void session_free(struct session *s)
 	sources_close(s->sources);
 	sideband_close(s->sideband);
 	unwinding_free(s->unwinding);
+	remote_close(s->remote);
 	bpf_free(s->bpf);
 	waiting_fini(&s->waiting);
 	inbox_fini(&s->inbox);

@@ -12,6 +12,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "capture/features.h"
+#include "capture/remote.h"
 #include "cmd/cmd.h"
 #include "jvm/agents.h"
 #include "jvm/survey.h"
@@ -105,7 +106,9 @@ static int examine(const char *agent_path, bool is_json)
 	}
 	features_each(tell_feature, &v);
 	tell_agent(&v);
+	struct remote *remote = remote_alone();
 	tell_jvms(&v);
+	remote_close(remote);
 	if (is_json) {
 		json_t *all = json_pack("{ss ss si sb so so}", "kernel", kernel.release, "machine",
 					kernel.machine, "uid", (int)geteuid(), "can_record",

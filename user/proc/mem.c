@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads another process's memory by process_vm_readv, else through /proc/PID/mem. */
+/* Reads another process's memory by process_vm_readv, /proc/PID/mem, or the helper. */
 #include "proc/mem.h"
 
 #include <errno.h>
@@ -20,10 +20,76 @@ struct mem {
 	pid_t pid;
 	int pidfd; /* tells that the process has ended, also when its PID is used again; -1: none */
 	int fd;    /* /proc/PID/mem, -1 while process_vm_readv works */
+	bool by_helper;
+	u64 start_ns;                       /* for the helper */
 	const struct mem_segment *segments; /* instead of a process */
 	size_t nr_segments;
 	struct mem_counts counts;
 };
+
+static mem_helper_fn helper;
+static void *helper_ctx;
+
+void mem_set_helper(mem_helper_fn fn, void *ctx)
+{
+	helper = fn;
+	helper_ctx = ctx;
+}
+
+static size_t left_in_page(u64 addr)
+{
+	return PAGE_SIZE - addr % PAGE_SIZE;
+}
+
+/* What can be read of `len` bytes from the front, page by page. */
+static ssize_t read_by_helper(const struct mem *m, u64 addr, void *buf, size_t len)
+{
+	size_t done = 0;
+
+	while (helper && done < len) {
+		struct mem_request pages[MEM_HELPER_REQUESTS];
+		size_t nr = 0, asked = 0;
+		for (; nr < MEM_HELPER_REQUESTS && done + asked < len; nr++) {
+			size_t part = left_in_page(addr + done + asked);
+			part = part < len - done - asked ? part : len - done - asked;
+			pages[nr] = (struct mem_request){ addr + done + asked,
+							  (char *)buf + done + asked, (u32)part,
+							  false };
+			asked += part;
+		}
+		if (helper(m->pid, m->start_ns, pages, nr, helper_ctx))
+			break;
+		for (size_t i = 0; i < nr; i++) {
+			if (!pages[i].ok)
+				return done ? (ssize_t)done : -EFAULT;
+			done += pages[i].len;
+		}
+	}
+	return done ? (ssize_t)done : -EFAULT;
+}
+
+/* The requests that lie in one page many at a time, the others alone. */
+static int read_batch_by_helper(struct mem *m, struct mem_request *requests, size_t nr)
+{
+	int nr_ok = 0;
+
+	for (size_t i = 0, group; i < nr; i += group) {
+		for (group = 0; group < MEM_HELPER_REQUESTS && i + group < nr; group++)
+			if (requests[i + group].len > left_in_page(requests[i + group].addr))
+				break;
+		if (group && helper) {
+			m->counts.calls++;
+			helper(m->pid, m->start_ns, requests + i, group, helper_ctx);
+		} else {
+			group = 1;
+			requests[i].ok =
+				!mem_read(m, requests[i].addr, requests[i].buf, requests[i].len);
+		}
+		for (size_t k = i; k < i + group; k++)
+			nr_ok += requests[k].ok;
+	}
+	return nr_ok;
+}
 
 static ssize_t read_segments(const struct mem *m, u64 addr, void *buf, size_t len)
 {
@@ -66,6 +132,9 @@ ssize_t mem_read_some(struct mem *m, u64 addr, void *buf, size_t len)
 	m->counts.calls++;
 	if (m->segments) {
 		n = read_segments(m, addr, buf, len);
+	} else if (m->by_helper) {
+		n = read_by_helper(m, addr, buf, len);
+		n = n > 0 ? n : read_error(m, 0);
 	} else if (m->fd >= 0) {
 		n = read_fd(m, addr, buf, len);
 	} else {
@@ -140,8 +209,9 @@ static size_t read_group(struct mem *m, struct mem_request *r, size_t nr, int *n
 int mem_read_batch(struct mem *m, struct mem_request *requests, size_t nr)
 {
 	int nr_ok = 0;
-
-	if (m->segments || m->fd >= 0) {
+	if (m->by_helper) {
+		nr_ok = read_batch_by_helper(m, requests, nr);
+	} else if (m->segments || m->fd >= 0) {
 		for (size_t i = 0; i < nr; i++) {
 			requests[i].ok =
 				!mem_read(m, requests[i].addr, requests[i].buf, requests[i].len);
@@ -174,6 +244,9 @@ static int choose_way(struct mem *m)
 	m->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (m->fd >= 0)
 		return 0;
+	m->by_helper = helper && (errno == EACCES || errno == EPERM);
+	if (m->by_helper)
+		return 0;
 	return errno == ENOENT ? -ESRCH : errno == EACCES ? -EPERM : -errno;
 }
 
@@ -185,8 +258,8 @@ int mem_open(pid_t pid, u64 start_ns, struct mem **out)
 	auto_mem struct mem *m = xcalloc(1, sizeof(*m));
 	struct proc_status status;
 	int err;
-
 	m->pid = pid;
+	m->start_ns = start_ns;
 	m->fd = -1;
 	m->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (m->pidfd < 0 && errno == ESRCH)

@@ -25,8 +25,20 @@ struct mem_request {
 };
 
 /*
- * Needs PTRACE_MODE_ATTACH rights (process_vm_readv(2)), else -EPERM. `start_ns` (0: any) is the
- * process's start, so that a PID that is used again is -ESRCH. The caller owns *out.
+ * Another way to read, for processes that we have no right to read ourselves: at most
+ * MEM_HELPER_REQUESTS, each of which lies in one page. -ESRCH if the process has ended.
+ */
+#define MEM_HELPER_REQUESTS 64
+typedef int (*mem_helper_fn)(pid_t pid, u64 start_ns, struct mem_request *requests, size_t nr,
+			     void *ctx);
+
+/* For every mem_open to come; NULL: there is none, and what was opened with it fails from then on.
+ */
+void mem_set_helper(mem_helper_fn helper, void *ctx);
+
+/*
+ * Needs PTRACE_MODE_ATTACH rights (process_vm_readv(2)) or a helper, else -EPERM. `start_ns` (0:
+ * any) is the process's start, so that a PID that is used again is -ESRCH. The caller owns *out.
  */
 int mem_open(pid_t pid, u64 start_ns, struct mem **out);
 struct mem *mem_of_segments(const struct mem_segment *segments, size_t nr);
