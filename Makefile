@@ -182,6 +182,10 @@ lint:
 fmt:
 	$(Q)clang-format -i $(sources)
 
+# Pictures of the page in each state, to be looked at.
+screens: all test-programs
+	$(Q)O=$(O) tests/web/screens $(O)/screens
+
 bench: all test-programs
 	$(Q)O=$(O) tests/bench/run
 
@@ -206,13 +210,13 @@ help:
 	@echo 'sudo make record   profile this node for 10 s next to a sample Java program: flame.html'
 	@echo 'sudo make check    install what the tests need, build, lint, run every test'
 	@echo 'make               build $(O)/sysflame and $(O)/libjvmmap.so'
-	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench'
+	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench, make screens'
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
 	@echo 'sudo make check-jdks  read JVMs of JDK 8 to 28; check-kernels: record on Debian 12'"'"'s kernel'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
 
-.PHONY: all test test-programs check check-jdks check-kernels lint fmt fuzz bench deps deps-test record install help
+.PHONY: all test test-programs check check-jdks check-kernels lint fmt fuzz screens bench deps deps-test record install help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -19,6 +19,7 @@ class App {
 		this.search = new Search(profile.names);
 		this.table = new MethodTable(profile, this.painter.texts, (name) => this.pickMethod(name));
 		this.tip = new Tip();
+		this.table.dotOf = (name, kind) => this.painter.palette.dotOf(name, kind);
 		this.minimap = new Minimap(this);
 		this.timeline = new Timeline(this);
 		this.settled = Promise.resolve();
@@ -46,7 +47,7 @@ class App {
 	}
 
 	fillHeader() {
-		const { meta } = this.profile, isDiff = isComparison(this.profile), facts = [meta.types[0].name.replace(isDiff ? / after$/ : '', '')];
+		const { meta } = this.profile, isDiff = isComparison(this.profile), facts = [meta.types[0].name.replace(isDiff ? / after$/ : '', '')].filter((name) => name !== meta.types[0].unit);
 		if (meta.duration_ns > 0)
 			facts.push(`${(meta.duration_ns / 1e9).toFixed(1)} s`);
 		if (isDiff)

@@ -62,6 +62,8 @@ class Painter {
 			for (const box of layout.rows[row])
 				this.paintBox(box);
 		this.outlineSame(from, to);
+		if (scene.view.isSandwich)
+			this.outline(layout.rows[layout.top][0], this.accent, 2);
 		if (scene.selected)
 			this.outline(scene.selected, this.accent, 2);
 		c.globalAlpha = 1;

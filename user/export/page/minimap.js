@@ -25,8 +25,10 @@ class Minimap {
 	// After the layout has changed.
 	update() {
 		const { layout, painter } = this.app, rows = layout.rows.length, height = this.height();
-		const isShown = rows * ROW > height * MINIMAP_FROM && painter.width > 500;
+		const isShown = rows * ROW > height * MINIMAP_FROM && $('flame').clientWidth > 500;
 		this.canvas.hidden = !isShown;
+		// The picture makes room: its size is watched.
+		$('flame').classList.toggle('high', isShown);
 		if (isShown)
 			this.paintRows(rows, height);
 	}

@@ -24,13 +24,20 @@ class Palette {
 
 	// A category by rank of frame: the text that its names share.
 	categorise(mode) {
-		const { frames, names } = this.profile, known = new Map(), list = [], of = new Int32Array(frames.nr);
+		const { frames, names } = this.profile, known = new Map(), list = [], of = new Int32Array(frames.nr), used = new Set();
+		// The commonest ones, which come first, get different hues.
+		const freeHue = (hue) => {
+			while (used.has(hue) && used.size < HUES)
+				hue = (hue + 7) % HUES;
+			used.add(hue);
+			return hue;
+		};
 		for (let f = 0; f < frames.nr; f++) {
 			const module = frames.module[f] ? names[frames.module[f] - 1] : '';
 			const text = mode === 'module' ? module || KINDS[frames.kind[f]].name : packageOf(names[frames.name[f]], frames.kind[f], module);
 			if (!known.has(text)) {
 				known.set(text, list.length);
-				list.push({ text, hue: hueOf(text) });
+				list.push({ text, hue: freeHue(hueOf(text)) });
 			}
 			of[f] = known.get(text);
 		}
@@ -59,6 +66,12 @@ class Palette {
 		return category < 0 ? style.kinds[0] : this.hue(this.categories.list[category].hue);
 	}
 
+	// Of a method in a list, "" for that of its kind.
+	dotOf(name, kind) {
+		const category = this.categories ? this.categoryFor(name, kind) : -1;
+		return category < 0 ? '' : this.hue(this.categories.list[category].hue);
+	}
+
 	hue(hue) {
 		return this.style.isDark ? `hsl(${hue * 360 / HUES} 32% 30%)` : `hsl(${hue * 360 / HUES} 50% 78%)`;
 	}
@@ -73,7 +86,7 @@ class Palette {
 	}
 }
 
-// FNV-1a: equal text has an equal colour in every page.
+// FNV-1a: equal text mostly has an equal colour in every page.
 function hueOf(text) {
 	let hash = 0x811c9dc5;
 	for (let i = 0; i < text.length; i++)

@@ -62,10 +62,9 @@ class Sandwich {
 
 // The callers stand above the method, the nearest one just above it.
 function layOutSandwich(view, options) {
-	const half = Math.ceil(options.maxRows / 2), above = new Layout(), layout = new Layout();
-	const down = layOut(view, { ...options, zoom: 0, maxRows: half });
+	const above = new Layout(), layout = new Layout(), down = layOut(view, { ...options, zoom: 0 });
 	above.add(0, makeBox(view, 1, 0, options.width, () => false));
-	growRows(above, view, 0, view.total ? options.width / view.total : 0, { ...options, maxRows: half });
+	growRows(above, view, 0, view.total ? options.width / view.total : 0, options);
 	const rows = above.rows.length - 1;
 	for (let row = rows; row > 0; row--)
 		for (const box of above.rows[row])

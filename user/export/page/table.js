@@ -5,6 +5,7 @@ class MethodTable {
 	constructor(profile, texts, onPick) {
 		this.texts = texts;
 		this.onPick = onPick;
+		this.dotOf = () => '';
 		this.sortBy = 'self';
 		this.isReversed = false;
 		this.order = [];
@@ -89,7 +90,9 @@ class MethodTable {
 		row.dataset.method = m;
 		row.setAttribute('role', 'row');
 		row.title = this.profile.names[this.name[m]].slice(0, 1000);
-		cell.append(element('span', `dot k${this.kind[m]}`), element('span', '', this.texts.short(this.name[m])));
+		const dot = element('span', `dot k${this.kind[m]}`);
+		dot.style.background = this.dotOf(this.name[m], this.kind[m]);
+		cell.append(dot, element('span', '', this.texts.short(this.name[m])));
 		bar.style.width = `${this.most ? Math.round(self[m] / this.most * 60) : 0}px`;
 		own.append(bar);
 		row.append(cell, own, element('div', 'num', percent(total[m], this.whole)));
