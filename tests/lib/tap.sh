@@ -74,6 +74,7 @@ tap_cleanup() {
 	while read -r pid; do
 		kill -CONT "$pid" 2>/dev/null
 		kill -9 "$pid" 2>/dev/null
+		rm -f "/tmp/.java_pid$pid" # the attach socket of a JVM
 	done <"$TAP_PIDS"
 }
 
