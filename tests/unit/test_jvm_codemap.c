@@ -48,7 +48,7 @@ static void code_is_found_while_it_stands(void **state)
 	assert_string_equal(frame.class_name, "a.B");
 	assert_string_equal(frame.method, "run");
 	assert_string_equal(frame.signature, "()V");
-	assert_int_equal(frame.kind, FRAME_C2);
+	assert_int_equal(frame.kind, FRAME_C1);
 	assert_string_equal(found(map, CODE + 64, 15 *SEC), "");
 	assert_string_equal(found(map, CODE - 1, 15 *SEC), "");
 	assert_string_equal(found(map, CODE, 22 *SEC), "");
@@ -118,6 +118,33 @@ static void stubs_lie_within_blobs_of_stubs(void **state)
 	codemap_free(map);
 }
 
+static void the_compiler_is_told_by_who_can_see_the_code(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct java_frame frame;
+	u64 *untold;
+
+	codemap_load(map, 0, CODE, 64, method(map, "run"));
+	codemap_load(map, 0, CODE + 64, 64, stub(map, "jint_arraycopy"));
+	codemap_load(map, 0, CODE + 128, 64, method(map, "hashCode"));
+	assert_int_equal(codemap_take_untold(map, &untold), 2);
+	assert_int_equal(untold[1], CODE + 128);
+	free(untold);
+	assert_int_equal(codemap_take_untold(map, &untold), 0);
+	codemap_tell_level(map, CODE, 4);
+	codemap_tell_level(map, CODE + 128, 0);
+	codemap_tell_level(map, CODE + 999, 4);
+	codemap_find(map, CODE, SEC, &frame, 1);
+	assert_int_equal(frame.kind, FRAME_C2);
+	codemap_find(map, CODE + 128, SEC, &frame, 1);
+	assert_int_equal(frame.kind, FRAME_STUB);
+	assert_true(frame.is_native);
+	codemap_find(map, CODE + 64, SEC, &frame, 1);
+	assert_int_equal(frame.kind, FRAME_STUB);
+	assert_false(frame.is_native);
+	codemap_free(map);
+}
+
 /* The rule of HotSpot's lookup: a range ends with its return address, and contains it. */
 static void inlined_frames_come_leaf_first_by_range(void **state)
 {
@@ -133,7 +160,7 @@ static void inlined_frames_come_leaf_first_by_range(void **state)
 	assert_string_equal(out[0].method, "outer");
 	assert_int_equal(out[0].kind, FRAME_INLINED);
 	assert_string_equal(out[1].method, "run");
-	assert_int_equal(out[1].kind, FRAME_C2);
+	assert_int_equal(out[1].kind, FRAME_C1);
 	assert_int_equal(codemap_find(map, CODE + 21, SEC, out, 4), 3);
 	assert_string_equal(out[0].method, "inner");
 	assert_string_equal(out[1].method, "outer");
@@ -282,6 +309,7 @@ int main(void)
 		cmocka_unit_test(a_load_ends_what_it_overlaps),
 		cmocka_unit_test(the_same_load_twice_is_one),
 		cmocka_unit_test(stubs_lie_within_blobs_of_stubs),
+		cmocka_unit_test(the_compiler_is_told_by_who_can_see_the_code),
 		cmocka_unit_test(inlined_frames_come_leaf_first_by_range),
 		cmocka_unit_test(a_replay_after_a_loss_ends_what_it_does_not_report),
 		cmocka_unit_test(absurd_code_is_ignored),

@@ -425,6 +425,7 @@ int session_start(const struct session_options *options, struct session **out)
 		       options->agent != AGENT_NEVER;
 	agents_want(s->agents, &hooks);
 	s->jvms = jvms_new();
+	agents_use_jvms(s->agents, s->jvms);
 	s->symbolizer = symbolizer_new(s->profile->frames, s->jvms, s->agents);
 	s->levels = (struct levels){ options->levels, s->profile,      s->symbolizer, s->containers,
 				     s->jvms,         options->thread, s->started_ns };

@@ -96,6 +96,9 @@ static int run(pid_t pid, const struct options *o)
 		return EXIT_FAILED;
 	}
 	struct agents *a = agents_new(o->path, AGENT_ALWAYS);
+	struct jvms *jvms = jvms_new();
+	jvms_add(jvms, pid, p.start_ns);
+	agents_use_jvms(a, jvms);
 	agents_tune(a, way_of(o->way), o->is_eager);
 	agents_request(a, pid, p.start_ns);
 	while (agents_state(a, pid, p.start_ns) == AGENT_PENDING) {
@@ -105,6 +108,7 @@ static int run(pid_t pid, const struct options *o)
 	stay(a, o->seconds);
 	int status = report(a, &p, o);
 	agents_free(a);
+	jvms_free(jvms);
 	return status;
 }
 

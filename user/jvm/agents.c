@@ -25,6 +25,7 @@
 #define REPLAY_PAUSE_NS (10 * NS_PER_SEC)
 #define LOOK_NS         NS_PER_SEC        /* whether JVMs still run */
 #define KEEP_GONE_NS    (60 * NS_PER_SEC) /* the names of a JVM that has ended */
+#define WALK_MIN        128 /* methods from which on one walk of the code heaps is less work */
 #define FINISH_NS       (2 * NS_PER_SEC)
 #define STOP_NS         (2 * NS_PER_SEC)
 
@@ -58,6 +59,7 @@ struct agents {
 	bool is_eager;
 	struct agent_hooks hooks;
 	char *path;
+	struct jvms *jvms; /* the caller's; NULL: levels are not told */
 	VEC(struct entry) entries;
 	struct dict by_process; /* process_key -> index in entries */
 	VEC(struct injection *) cleaners;
@@ -104,6 +106,11 @@ void agents_tune(struct agents *a, enum delivery_way way, bool is_eager)
 {
 	a->way = way;
 	a->is_eager = is_eager;
+}
+
+void agents_use_jvms(struct agents *a, struct jvms *jvms)
+{
+	a->jvms = jvms;
 }
 
 char *agents_detach(const char *path, pid_t pid, u64 start_ns)
@@ -334,6 +341,42 @@ static void read_ring(struct agents *a, struct entry *e, u64 now)
 	}
 }
 
+struct level_search {
+	struct dict wanted; /* code start -> 1 */
+	struct codemap *map;
+};
+
+static int tell_level(void *ctx, const struct hotspot_blob *b)
+{
+	struct level_search *s = ctx;
+
+	if (b->is_nmethod && dict_find(&s->wanted, b->code_start))
+		codemap_tell_level(s->map, b->code_start, b->level);
+	return 0;
+}
+
+/* Asks HotSpot's tables which compiler made what has been loaded. */
+static void find_levels(struct agents *a, struct entry *e)
+{
+	auto_free u64 *addrs = NULL;
+	struct hotspot *h = a->jvms ? jvms_find(a->jvms, e->pid, e->start_ns) : NULL;
+	size_t nr = h ? codemap_take_untold(e->map, &addrs) : 0;
+
+	if (nr < WALK_MIN) {
+		for (size_t i = 0; i < nr; i++) {
+			int level = hotspot_level(h, addrs[i]);
+			if (level >= 0)
+				codemap_tell_level(e->map, addrs[i], level);
+		}
+		return;
+	}
+	struct level_search s = { .map = e->map };
+	for (size_t i = 0; i < nr; i++)
+		*dict_add(&s.wanted, addrs[i]) = 1;
+	hotspot_each_blob(h, tell_level, &s);
+	dict_fini(&s.wanted);
+}
+
 /* Lets go of JVMs that have ended; their names are still of use for a while. */
 static void look_after(struct agents *a, u64 now)
 {
@@ -366,6 +409,8 @@ void agents_poll(struct agents *a)
 		poll_injection(a, e);
 		if (e->ring)
 			read_ring(a, e, now);
+		if (e->ring)
+			find_levels(a, e);
 	}
 	poll_cleaners(a);
 	start_due(a);

@@ -11,6 +11,7 @@
 #include "jvm/deliver.h"
 #include "jvm/inject.h"
 #include "jvm/java_frame.h"
+#include "jvm/jvms.h"
 
 enum agent_mode {
 	AGENT_AUTO,
@@ -44,6 +45,9 @@ void agents_tune(struct agents *a, enum delivery_way way, bool is_eager);
 
 /* Ends all sessions, for which it waits at most 4 s; nothing stays behind in the JVMs but code. */
 void agents_free(struct agents *a);
+
+/* Tells which compiler made what the agents report; NULL: nobody does. Must outlive `a`. */
+void agents_use_jvms(struct agents *a, struct jvms *jvms);
 
 /* Asks for an attach to a JVM; once is enough, more often does no harm. */
 void agents_request(struct agents *a, pid_t pid, u64 start_ns);

@@ -14,6 +14,7 @@
 #define PAGE_CODE_MAX  1024 /* of which the live ones are few: code has 16 bytes at least */
 #define BYTES_MAX      (64ull << 20)
 #define CLEAN_MIN      16384 /* pieces of code; fewer are not worth a clean-up */
+#define UNTOLD_MAX     65536
 #define INLINE_PER_MAX 65536 /* ranges of one piece of code */
 
 struct name {
@@ -26,10 +27,19 @@ struct inline_range {
 	u32 first, nr; /* in `names` of the code */
 };
 
+/* Which compiler made it. */
+enum maker {
+	MAKER_UNTOLD,
+	MAKER_C1,
+	MAKER_C2,
+	MAKER_WRAPPER,
+};
+
 struct code {
 	u64 start, end;
 	u64 load_ns, unload_ns; /* [load_ns, unload_ns); LIVE: it stands */
 	u32 name;
+	enum maker maker;
 	u32 replay; /* the last one that reported it */
 	VEC(struct inline_range) ranges;
 	VEC(u32) names;
@@ -49,6 +59,7 @@ struct codemap {
 	struct dict page_ids; /* addr >> PAGE_SHIFT -> index in pages, + 1 */
 	struct dict classes;  /* by number: their names in the pool */
 	VEC(u32) overlaps;    /* scratch */
+	VEC(u64) untold;      /* where methods were loaded since codemap_take_untold */
 	size_t nr_gone, nr_ignored, bytes, clean_at;
 	u64 now_ns, lost_ns;
 	u32 replay;
@@ -88,6 +99,7 @@ void codemap_free(struct codemap *map)
 	vec_fini(&map->code);
 	free_pages(map);
 	vec_fini(&map->overlaps);
+	vec_fini(&map->untold);
 	vec_fini(&map->names);
 	dict_fini(&map->name_ids);
 	dict_fini(&map->classes);
@@ -296,6 +308,8 @@ bool codemap_load(struct codemap *map, u64 time_ns, u64 addr, u64 size, u32 name
 					    .replay = map->replay });
 	map->bytes += sizeof(struct code);
 	add_to_pages(map, (u32)map->code.nr - 1);
+	if (!is_stub(map, name) && map->untold.nr < UNTOLD_MAX)
+		vec_push(&map->untold, addr);
 	return true;
 }
 
@@ -309,6 +323,23 @@ static struct code *find_live_method(struct codemap *map, u64 addr)
 			return c;
 	}
 	return NULL;
+}
+
+size_t codemap_take_untold(struct codemap *map, u64 **out)
+{
+	size_t nr = map->untold.nr;
+
+	*out = map->untold.at;
+	map->untold = (typeof(map->untold)){ 0 };
+	return nr;
+}
+
+void codemap_tell_level(struct codemap *map, u64 addr, int level)
+{
+	struct code *c = find_live_method(map, addr);
+
+	if (c)
+		c->maker = level > 3 ? MAKER_C2 : level > 0 ? MAKER_C1 : MAKER_WRAPPER;
 }
 
 void codemap_inline(struct codemap *map, u64 addr, u32 begin_off, u32 end_off, const u32 *names,
@@ -412,7 +443,20 @@ static const struct inline_range *find_range(const struct code *c, u64 off)
 	return r->begin_off < off || (!off && !r->begin_off) ? r : NULL;
 }
 
-static struct java_frame frame_of(const struct codemap *map, u32 name, bool is_inlined)
+/* Code that went before anyone could look was C1's: what C2 made goes with its class, or late. */
+static enum frame_kind kind_of(const struct codemap *map, const struct code *c)
+{
+	static const enum frame_kind kinds[] = {
+		[MAKER_UNTOLD] = FRAME_C1,
+		[MAKER_C1] = FRAME_C1,
+		[MAKER_C2] = FRAME_C2,
+		[MAKER_WRAPPER] = FRAME_STUB,
+	};
+
+	return is_stub(map, c->name) ? map->names.at[c->name].kind : kinds[c->maker];
+}
+
+static struct java_frame frame_of(const struct codemap *map, u32 name, enum frame_kind kind)
 {
 	const struct name *n = &map->names.at[name];
 
@@ -422,7 +466,8 @@ static struct java_frame frame_of(const struct codemap *map, u32 name, bool is_i
 		.signature = n->signature,
 		.file = "",
 		.bci = -1,
-		.kind = is_inlined ? FRAME_INLINED : n->kind,
+		.kind = kind,
+		.is_native = kind == FRAME_STUB && *n->class_name,
 	};
 }
 
@@ -436,8 +481,8 @@ int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, struct java_fra
 	const struct inline_range *r = find_range(c, pc - c->start);
 	for (u32 i = r ? r->nr : 0; i-- > 0;)
 		if ((int)i < max - 1)
-			out[nr++] = frame_of(map, c->names.at[r->first + i], true);
-	out[nr++] = frame_of(map, c->name, false);
+			out[nr++] = frame_of(map, c->names.at[r->first + i], FRAME_INLINED);
+	out[nr++] = frame_of(map, c->name, kind_of(map, c));
 	return nr;
 }
 
@@ -456,7 +501,7 @@ void codemap_each(const struct codemap *map,
 		  void *ctx)
 {
 	vec_each(c, &map->code) {
-		struct java_frame frame = frame_of(map, c->name, false);
+		struct java_frame frame = frame_of(map, c->name, kind_of(map, c));
 		if (c->unload_ns == LIVE)
 			visit(c->start, c->end, &frame, ctx);
 	}

@@ -39,6 +39,14 @@ u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text cla
  */
 bool codemap_load(struct codemap *map, u64 time_ns, u64 addr, u64 size, u32 name);
 
+/*
+ * JVMs do not say which compiler made what they load: hands over, for the caller to free, where
+ * methods were loaded since the last call; what is found out of them is told back (CompLevel: 0 the
+ * wrapper of a native method, 1..3 C1, 4 C2).
+ */
+size_t codemap_take_untold(struct codemap *map, u64 **out);
+void codemap_tell_level(struct codemap *map, u64 addr, int level);
+
 /* What is inlined in (begin_off, end_off] of the code loaded last; names outermost first. */
 void codemap_inline(struct codemap *map, u64 addr, u32 begin_off, u32 end_off, const u32 *names,
 		    u32 nr);

@@ -98,6 +98,10 @@ struct hotspot_blob {
 int hotspot_each_blob(struct hotspot *h, int (*visit)(void *ctx, const struct hotspot_blob *b),
 		      void *ctx);
 
+/* CompLevel of the nmethod whose code begins there: 0 wrapper, 1..3 C1, 4 C2; -ENOENT if none does.
+ */
+int hotspot_level(struct hotspot *h, u64 code_start);
+
 /* A thread that runs, or can run, Java code; the tid is that of our own pid namespace. */
 struct hotspot_thread_id {
 	pid_t tid;

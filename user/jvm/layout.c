@@ -167,6 +167,19 @@ static int visit_blob(void *ctx, const struct blob *b)
 	return v->visit(v->ctx, &out);
 }
 
+int hotspot_level(struct hotspot *h, u64 code_start)
+{
+	struct blob b;
+	int err = blob_find(&h->jvm, &h->heaps, code_start, &b);
+
+	if (err)
+		return err;
+	if (b.code_start != code_start || !hotspot_is_nmethod(h, &b) ||
+	    !jvm_has(&h->jvm.build, NM_COMP_LEVEL))
+		return -ENOENT;
+	return (int)jvm_get(&h->jvm.build, NM_COMP_LEVEL, b.header, b.header_len);
+}
+
 int hotspot_each_blob(struct hotspot *h, int (*visit)(void *ctx, const struct hotspot_blob *b),
 		      void *ctx)
 {
