@@ -18,7 +18,7 @@ static void look_up(const struct codemap *map)
 	struct java_frame out[8];
 
 	for (u64 pc = 0x7f0000000000; pc < 0x7f0000004000; pc += 61) {
-		int nr = codemap_find(map, pc, pc % 3 * 1000000000, out, 8);
+		int nr = codemap_find(map, pc, pc % 3 * 1000000000, 0, out, 8);
 		if (nr < 0 || nr > 8)
 			abort();
 		for (int i = 0; i < nr; i++)

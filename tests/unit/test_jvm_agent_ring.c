@@ -101,7 +101,7 @@ static void what_the_agent_writes_is_read(void **state)
 	w.header->state = WIRE_LIVE;
 	assert_int_equal(agent_ring_read(ring), RING_LIVE);
 	assert_int_equal(agent_ring_bytes(ring), 31);
-	assert_int_equal(codemap_find(map, CODE, 5, &out, 1), 1);
+	assert_int_equal(codemap_find(map, CODE, 5, 0, &out, 1), 1);
 	assert_string_equal(out.method, "call_stub1");
 	assert_int_equal(out.kind, FRAME_STUB);
 	agent_ring_close(ring);

@@ -85,15 +85,15 @@ static void loads_inlines_and_unloads_reach_the_map(void **state)
 	RECORD(&s, WIRE_INLINE, "", 16, 16, 0, 1, 4095, 8, 1, 1, 9);
 	RECORD(&s, WIRE_UNLOAD, "", 3000000000, CODE);
 	assert_int_equal(decode(&w, &s), s.len);
-	assert_int_equal(codemap_find(map, CODE + 16, 6000, out, 4), 1);
+	assert_int_equal(codemap_find(map, CODE + 16, 6000, 0, out, 4), 1);
 	assert_string_equal(out[0].class_name, "a.B");
 	assert_string_equal(out[0].method, "run");
-	assert_int_equal(codemap_find(map, CODE + 32, 6000, out, 4), 2);
+	assert_int_equal(codemap_find(map, CODE + 32, 6000, 0, out, 4), 2);
 	assert_string_equal(out[0].method, "get");
-	assert_int_equal(codemap_find(map, CODE + 40, 6000, out, 4), 3);
+	assert_int_equal(codemap_find(map, CODE + 40, 6000, 0, out, 4), 3);
 	assert_string_equal(out[0].method, "run");
 	assert_string_equal(out[1].method, "get");
-	assert_int_equal(codemap_find(map, CODE + 40, 4000000001, out, 4), 0);
+	assert_int_equal(codemap_find(map, CODE + 40, 4000000001, 0, out, 4), 0);
 	agent_wire_fini(&w);
 	codemap_free(map);
 }
@@ -109,8 +109,8 @@ static void times_are_moved_out_of_the_time_namespace(void **state)
 	add_names(&s);
 	RECORD(&s, WIRE_LOAD, "", 17000000000, CODE, 128, 9);
 	assert_int_equal(decode(&w, &s), s.len);
-	assert_int_equal(codemap_find(map, CODE, 10000000000, &out, 1), 1);
-	assert_int_equal(codemap_find(map, CODE, 8000000000, &out, 1), 0);
+	assert_int_equal(codemap_find(map, CODE, 10000000000, 0, &out, 1), 1);
+	assert_int_equal(codemap_find(map, CODE, 8000000000, 0, &out, 1), 0);
 	agent_wire_fini(&w);
 	codemap_free(map);
 }
@@ -136,8 +136,8 @@ static void a_replay_mends_what_was_lost(void **state)
 	RECORD(&s, WIRE_REPLAY_END, "", 9000001000);
 	assert_int_equal(decode(&w, &s), s.len);
 	assert_false(w.is_dirty);
-	assert_int_equal(codemap_find(map, CODE, 9000000000, &out, 1), 1);
-	assert_int_equal(codemap_find(map, CODE + 128, 9000000000, &out, 1), 0);
+	assert_int_equal(codemap_find(map, CODE, 9000000000, 0, &out, 1), 1);
+	assert_int_equal(codemap_find(map, CODE + 128, 9000000000, 0, &out, 1), 0);
 	agent_wire_fini(&w);
 	codemap_free(map);
 }

@@ -34,7 +34,7 @@ static const char *found(struct codemap *map, u64 pc, u64 time_ns)
 {
 	struct java_frame frame;
 
-	return codemap_find(map, pc, time_ns, &frame, 1) ? frame.method : "";
+	return codemap_find(map, pc, time_ns, 0, &frame, 1) ? frame.method : "";
 }
 
 static void code_is_found_while_it_stands(void **state)
@@ -44,7 +44,7 @@ static void code_is_found_while_it_stands(void **state)
 
 	codemap_load(map, 10 *SEC, CODE, 64, method(map, "run"));
 	codemap_unload(map, 20 *SEC, CODE);
-	assert_int_equal(codemap_find(map, CODE + 63, 15 *SEC, &frame, 1), 1);
+	assert_int_equal(codemap_find(map, CODE + 63, 15 *SEC, 0, &frame, 1), 1);
 	assert_string_equal(frame.class_name, "a.B");
 	assert_string_equal(frame.method, "run");
 	assert_string_equal(frame.signature, "()V");
@@ -118,6 +118,52 @@ static void stubs_lie_within_blobs_of_stubs(void **state)
 	codemap_free(map);
 }
 
+static void tell(struct codemap *map, u64 addr, const char *method, u32 compile_id, int level)
+{
+	const struct code_facts facts = { compile_id, level, "a.B", method, "()V" };
+
+	codemap_tell(map, addr, &facts);
+}
+
+/* The report that other code took the place comes late: the sample's compile id tells. */
+static void code_of_another_compile_id_is_not_meant(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct java_frame frame;
+
+	codemap_load(map, 1 *SEC, CODE, 64, method(map, "before"));
+	tell(map, CODE, "after", 8, 4); /* what stands there by now */
+	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 8, &frame, 1), 1);
+	tell(map, CODE, "before", 7, 4);
+	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 7, &frame, 1), 1);
+	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 0, &frame, 1), 1);
+	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 8, &frame, 1), 0);
+	codemap_load(map, 9 *SEC, CODE, 64, method(map, "after"));
+	tell(map, CODE, "after", 8, 4);
+	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 8, &frame, 1), 1);
+	assert_string_equal(frame.method, "after");
+	assert_int_equal(codemap_find(map, CODE, 9 *SEC, 7, &frame, 1), 1);
+	assert_string_equal(frame.method, "before");
+	codemap_free(map);
+}
+
+static void hidden_classes_are_told_by_either_of_their_names(void **state)
+{
+	struct codemap *map = codemap_new();
+	const struct code_facts facts = { 5, 4, "a.B$$Lambda+0x7f01", "run", "()V" };
+	struct java_frame frame;
+
+	codemap_load(map, 0, CODE, 64, named(map, FRAME_C2, "a/B$$Lambda.0x7f01", "run"));
+	codemap_load(map, 0, CODE + 64, 64, named(map, FRAME_C2, "a/B$$Lambda.0x7f02", "run"));
+	codemap_tell(map, CODE, &facts);
+	codemap_tell(map, CODE + 64, &facts);
+	codemap_find(map, CODE, SEC, 0, &frame, 1);
+	assert_int_equal(frame.kind, FRAME_C2);
+	codemap_find(map, CODE + 64, SEC, 0, &frame, 1);
+	assert_int_equal(frame.kind, FRAME_C1);
+	codemap_free(map);
+}
+
 static void the_compiler_is_told_by_who_can_see_the_code(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -131,15 +177,15 @@ static void the_compiler_is_told_by_who_can_see_the_code(void **state)
 	assert_int_equal(untold[1], CODE + 128);
 	free(untold);
 	assert_int_equal(codemap_take_untold(map, &untold), 0);
-	codemap_tell_level(map, CODE, 4);
-	codemap_tell_level(map, CODE + 128, 0);
-	codemap_tell_level(map, CODE + 999, 4);
-	codemap_find(map, CODE, SEC, &frame, 1);
+	tell(map, CODE, "run", 7, 4);
+	tell(map, CODE + 128, "hashCode", 8, 0);
+	tell(map, CODE + 999, "run", 9, 4);
+	codemap_find(map, CODE, SEC, 0, &frame, 1);
 	assert_int_equal(frame.kind, FRAME_C2);
-	codemap_find(map, CODE + 128, SEC, &frame, 1);
+	codemap_find(map, CODE + 128, SEC, 0, &frame, 1);
 	assert_int_equal(frame.kind, FRAME_STUB);
 	assert_true(frame.is_native);
-	codemap_find(map, CODE + 64, SEC, &frame, 1);
+	codemap_find(map, CODE + 64, SEC, 0, &frame, 1);
 	assert_int_equal(frame.kind, FRAME_STUB);
 	assert_false(frame.is_native);
 	codemap_free(map);
@@ -155,18 +201,18 @@ static void inlined_frames_come_leaf_first_by_range(void **state)
 	codemap_load(map, 0, CODE, 100, method(map, "run"));
 	codemap_inline(map, CODE, 10, 20, (u32[]){ outer }, 1);
 	codemap_inline(map, CODE, 20, 30, (u32[]){ outer, inner }, 2);
-	assert_int_equal(codemap_find(map, CODE + 10, SEC, out, 4), 1);
-	assert_int_equal(codemap_find(map, CODE + 20, SEC, out, 4), 2);
+	assert_int_equal(codemap_find(map, CODE + 10, SEC, 0, out, 4), 1);
+	assert_int_equal(codemap_find(map, CODE + 20, SEC, 0, out, 4), 2);
 	assert_string_equal(out[0].method, "outer");
 	assert_int_equal(out[0].kind, FRAME_INLINED);
 	assert_string_equal(out[1].method, "run");
 	assert_int_equal(out[1].kind, FRAME_C1);
-	assert_int_equal(codemap_find(map, CODE + 21, SEC, out, 4), 3);
+	assert_int_equal(codemap_find(map, CODE + 21, SEC, 0, out, 4), 3);
 	assert_string_equal(out[0].method, "inner");
 	assert_string_equal(out[1].method, "outer");
 	assert_string_equal(out[2].method, "run");
-	assert_int_equal(codemap_find(map, CODE + 31, SEC, out, 4), 1);
-	assert_int_equal(codemap_find(map, CODE + 21, SEC, out, 2), 2);
+	assert_int_equal(codemap_find(map, CODE + 31, SEC, 0, out, 4), 1);
+	assert_int_equal(codemap_find(map, CODE + 21, SEC, 0, out, 2), 2);
 	assert_string_equal(out[0].method, "outer");
 	codemap_free(map);
 }
@@ -309,6 +355,8 @@ int main(void)
 		cmocka_unit_test(a_load_ends_what_it_overlaps),
 		cmocka_unit_test(the_same_load_twice_is_one),
 		cmocka_unit_test(stubs_lie_within_blobs_of_stubs),
+		cmocka_unit_test(code_of_another_compile_id_is_not_meant),
+		cmocka_unit_test(hidden_classes_are_told_by_either_of_their_names),
 		cmocka_unit_test(the_compiler_is_told_by_who_can_see_the_code),
 		cmocka_unit_test(inlined_frames_come_leaf_first_by_range),
 		cmocka_unit_test(a_replay_after_a_loss_ends_what_it_does_not_report),

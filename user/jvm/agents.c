@@ -59,7 +59,7 @@ struct agents {
 	bool is_eager;
 	struct agent_hooks hooks;
 	char *path;
-	struct jvms *jvms; /* the caller's; NULL: levels are not told */
+	struct jvms *jvms; /* the caller's; NULL: their tables are not asked */
 	VEC(struct entry) entries;
 	struct dict by_process; /* process_key -> index in entries */
 	VEC(struct injection *) cleaners;
@@ -341,39 +341,50 @@ static void read_ring(struct agents *a, struct entry *e, u64 now)
 	}
 }
 
-struct level_search {
+struct fact_search {
+	struct hotspot *h;
 	struct dict wanted; /* code start -> 1 */
 	struct codemap *map;
 };
 
-static int tell_level(void *ctx, const struct hotspot_blob *b)
+static void tell_facts(struct fact_search *s, const struct hotspot_blob *b)
 {
-	struct level_search *s = ctx;
+	struct java_frame name;
+
+	if (hotspot_name_method(s->h, b->method, 0, &name))
+		return;
+	const struct code_facts facts = { b->compile_id, b->level, name.class_name, name.method,
+					  name.signature };
+	codemap_tell(s->map, b->code_start, &facts);
+}
+
+static int tell_if_wanted(void *ctx, const struct hotspot_blob *b)
+{
+	struct fact_search *s = ctx;
 
 	if (b->is_nmethod && dict_find(&s->wanted, b->code_start))
-		codemap_tell_level(s->map, b->code_start, b->level);
+		tell_facts(s, b);
 	return 0;
 }
 
-/* Asks HotSpot's tables which compiler made what has been loaded. */
-static void find_levels(struct agents *a, struct entry *e)
+/* Asks HotSpot's tables for what the agent cannot report of what has been loaded. */
+static void find_facts(struct agents *a, struct entry *e)
 {
 	auto_free u64 *addrs = NULL;
-	struct hotspot *h = a->jvms ? jvms_find(a->jvms, e->pid, e->start_ns) : NULL;
-	size_t nr = h ? codemap_take_untold(e->map, &addrs) : 0;
+	struct fact_search s = { .map = e->map };
 
+	s.h = a->jvms ? jvms_find(a->jvms, e->pid, e->start_ns) : NULL;
+	size_t nr = s.h ? codemap_take_untold(e->map, &addrs) : 0;
 	if (nr < WALK_MIN) {
-		for (size_t i = 0; i < nr; i++) {
-			int level = hotspot_level(h, addrs[i]);
-			if (level >= 0)
-				codemap_tell_level(e->map, addrs[i], level);
-		}
+		struct hotspot_blob b;
+		for (size_t i = 0; i < nr; i++)
+			if (!hotspot_find_nmethod(s.h, addrs[i], &b))
+				tell_facts(&s, &b);
 		return;
 	}
-	struct level_search s = { .map = e->map };
 	for (size_t i = 0; i < nr; i++)
 		*dict_add(&s.wanted, addrs[i]) = 1;
-	hotspot_each_blob(h, tell_level, &s);
+	hotspot_each_blob(s.h, tell_if_wanted, &s);
 	dict_fini(&s.wanted);
 }
 
@@ -410,7 +421,7 @@ void agents_poll(struct agents *a)
 		if (e->ring)
 			read_ring(a, e, now);
 		if (e->ring)
-			find_levels(a, e);
+			find_facts(a, e);
 	}
 	poll_cleaners(a);
 	start_due(a);
@@ -498,12 +509,12 @@ enum agent_state agents_state(const struct agents *a, pid_t pid, u64 start_ns)
 	return e ? e->state : AGENT_NONE;
 }
 
-int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns,
+int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns, u32 compile_id,
 		struct java_frame *out, int max)
 {
 	const struct entry *e = find(a, pid, start_ns);
 
-	return e && e->map ? codemap_find(e->map, pc, time_ns, out, max) : 0;
+	return e && e->map ? codemap_find(e->map, pc, time_ns, compile_id, out, max) : 0;
 }
 
 const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, pid_t tid)

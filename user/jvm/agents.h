@@ -46,7 +46,10 @@ void agents_tune(struct agents *a, enum delivery_way way, bool is_eager);
 /* Ends all sessions, for which it waits at most 4 s; nothing stays behind in the JVMs but code. */
 void agents_free(struct agents *a);
 
-/* Tells which compiler made what the agents report; NULL: nobody does. Must outlive `a`. */
+/*
+ * Whose tables are asked for what agents cannot report: which compiler made code, with which
+ * compile id. NULL: nobody is asked. Must outlive `a`.
+ */
 void agents_use_jvms(struct agents *a, struct jvms *jvms);
 
 /* Asks for an attach to a JVM; once is enough, more often does no harm. */
@@ -64,7 +67,7 @@ enum agent_state agents_state(const struct agents *a, pid_t pid, u64 start_ns);
  * The frames at a pc of a JVM at a CLOCK_MONOTONIC time, leaf first; 0 if it is not known (yet:
  * reports come up to 50 ms late, and are read by agents_poll). See codemap_find.
  */
-int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns,
+int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns, u32 compile_id,
 		struct java_frame *out, int max);
 
 /*

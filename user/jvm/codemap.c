@@ -39,6 +39,7 @@ struct code {
 	u64 start, end;
 	u64 load_ns, unload_ns; /* [load_ns, unload_ns); LIVE: it stands */
 	u32 name;
+	u32 compile_id; /* 0: not told */
 	enum maker maker;
 	u32 replay; /* the last one that reported it */
 	VEC(struct inline_range) ranges;
@@ -334,12 +335,28 @@ size_t codemap_take_untold(struct codemap *map, u64 **out)
 	return nr;
 }
 
-void codemap_tell_level(struct codemap *map, u64 addr, int level)
+/* Hidden classes have a suffix that JVMTI and the tables begin differently: "/0x" and "+0x". */
+static bool is_same_class(const char *a, const char *b)
+{
+	const char *hidden = strstr(a, "0x");
+	size_t len = hidden ? (size_t)(hidden - a) : 0;
+
+	if (!strcmp(a, b))
+		return true;
+	return len && !strncmp(a, b, len - 1) && b[len - 1] && !strcmp(b + len, hidden);
+}
+
+void codemap_tell(struct codemap *map, u64 addr, const struct code_facts *facts)
 {
 	struct code *c = find_live_method(map, addr);
+	const struct name *name = c ? &map->names.at[c->name] : NULL;
 
-	if (c)
-		c->maker = level > 3 ? MAKER_C2 : level > 0 ? MAKER_C1 : MAKER_WRAPPER;
+	if (!c || strcmp(name->method, facts->method) ||
+	    strcmp(name->signature, facts->signature) ||
+	    !is_same_class(name->class_name, facts->class_name))
+		return;
+	c->maker = facts->level > 3 ? MAKER_C2 : facts->level > 0 ? MAKER_C1 : MAKER_WRAPPER;
+	c->compile_id = facts->compile_id & CODEMAP_COMPILE_ID_MASK;
 }
 
 void codemap_inline(struct codemap *map, u64 addr, u32 begin_off, u32 end_off, const u32 *names,
@@ -410,7 +427,7 @@ static const struct code *better(const struct code *a, const struct code *b, u64
  * loads are late. Code that is gone is no guess: it was dead before that was reported, and the
  * report of what took its place may not have been read yet.
  */
-static const struct code *find_code(const struct codemap *map, u64 pc, u64 time_ns)
+static const struct code *find_code(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id)
 {
 	const struct page *page = find_page(map, pc);
 	const struct code *best = NULL;
@@ -418,6 +435,10 @@ static const struct code *find_code(const struct codemap *map, u64 pc, u64 time_
 	for (size_t i = 0; page && i < page->code.nr; i++) {
 		const struct code *c = &map->code.at[page->code.at[i]];
 		if (pc < c->start || pc >= c->end)
+			continue;
+		if (compile_id && c->compile_id == compile_id)
+			return c;
+		if (compile_id && c->compile_id)
 			continue;
 		if ((c->load_ns <= time_ns && time_ns < c->unload_ns) || is_after(c, time_ns))
 			best = best ? better(c, best, time_ns) : c;
@@ -471,9 +492,10 @@ static struct java_frame frame_of(const struct codemap *map, u32 name, enum fram
 	};
 }
 
-int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, struct java_frame *out, int max)
+int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id,
+		 struct java_frame *out, int max)
 {
-	const struct code *c = find_code(map, pc, time_ns);
+	const struct code *c = find_code(map, pc, time_ns, compile_id & CODEMAP_COMPILE_ID_MASK);
 	int nr = 0;
 
 	if (!c || max < 1)

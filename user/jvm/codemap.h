@@ -39,13 +39,20 @@ u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text cla
  */
 bool codemap_load(struct codemap *map, u64 time_ns, u64 addr, u64 size, u32 name);
 
+/* What JVMs do not report but their own tables say of a compiled method. */
+struct code_facts {
+	u32 compile_id; /* 0: not known; see codemap_find */
+	int level;      /* CompLevel: 0 the wrapper of a native method, 1..3 C1, 4 C2 */
+	const char *class_name, *method, *signature;
+};
+
 /*
- * JVMs do not say which compiler made what they load: hands over, for the caller to free, where
- * methods were loaded since the last call; what is found out of them is told back (CompLevel: 0 the
- * wrapper of a native method, 1..3 C1, 4 C2).
+ * Hands over, for the caller to free, where methods were loaded since the last call; what the
+ * tables say of them is told back, and believed if it is of the same name: by then other code may
+ * stand there.
  */
 size_t codemap_take_untold(struct codemap *map, u64 **out);
-void codemap_tell_level(struct codemap *map, u64 addr, int level);
+void codemap_tell(struct codemap *map, u64 addr, const struct code_facts *facts);
 
 /* What is inlined in (begin_off, end_off] of the code loaded last; names outermost first. */
 void codemap_inline(struct codemap *map, u64 addr, u32 begin_off, u32 end_off, const u32 *names,
@@ -59,12 +66,17 @@ void codemap_unload(struct codemap *map, u64 time_ns, u64 addr);
 void codemap_replay_begin(struct codemap *map, u64 lost_ns);
 void codemap_replay_end(struct codemap *map);
 
+/* What a sample keeps of a compile id. */
+#define CODEMAP_COMPILE_ID_MASK 0x0fffffffu
+
 /*
  * The frames at pc at that time, leaf first: what is inlined there, then the code itself. At most
  * `max` (the outermost are kept); 0 if nothing is known. A return address is its own pc. The
- * texts are valid until codemap_free.
+ * texts are valid until codemap_free. A JVM's reports are late, by much if it is busy: of code
+ * whose compile id was told, only that with the sample's own, if it has one (else 0), is meant.
  */
-int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, struct java_frame *out, int max);
+int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id,
+		 struct java_frame *out, int max);
 
 /* The class that hooks mean by a number (WIRE_CLASS); NULL if it was not told (yet). */
 void codemap_class(struct codemap *map, u64 number, struct code_text signature);

@@ -90,6 +90,7 @@ struct hotspot_blob {
 	const char *name; /* "nmethod", "native nmethod", "I2C/C2I adapters", ... */
 	bool is_nmethod;
 	u32 compile_id; /* of an nmethod */
+	u64 method;     /* of an nmethod, for hotspot_name_method */
 	int level;      /* of an nmethod: 0 wrapper, 1..3 C1, 4 C2 */
 	int frame_size; /* words */
 };
@@ -98,9 +99,8 @@ struct hotspot_blob {
 int hotspot_each_blob(struct hotspot *h, int (*visit)(void *ctx, const struct hotspot_blob *b),
 		      void *ctx);
 
-/* CompLevel of the nmethod whose code begins there: 0 wrapper, 1..3 C1, 4 C2; -ENOENT if none does.
- */
-int hotspot_level(struct hotspot *h, u64 code_start);
+/* The nmethod whose code begins there; -ENOENT if none does. */
+int hotspot_find_nmethod(struct hotspot *h, u64 code_start, struct hotspot_blob *out);
 
 /* A thread that runs, or can run, Java code; the tid is that of our own pid namespace. */
 struct hotspot_thread_id {

@@ -146,38 +146,43 @@ struct visitor {
 	void *ctx;
 };
 
-static int visit_blob(void *ctx, const struct blob *b)
+static struct hotspot_blob describe(struct hotspot *h, const struct blob *b)
 {
-	struct visitor *v = ctx;
-	const struct blob_name *name = hotspot_blob_name(v->h, b);
-	const struct jvm_build *build = &v->h->jvm.build;
-	bool is_nmethod = hotspot_is_nmethod(v->h, b);
-	const struct hotspot_blob out = {
+	const struct jvm_build *build = &h->jvm.build;
+	struct hotspot_blob out = {
 		.addr = b->addr,
 		.code_start = b->code_start,
 		.code_end = b->code_end,
-		.name = name->text,
-		.is_nmethod = is_nmethod,
-		.compile_id = is_nmethod ? compiled_id(&v->h->jvm, b) : 0,
-		.level = is_nmethod ? (int)jvm_get(build, NM_COMP_LEVEL, b->header, b->header_len)
-				    : 0,
+		.name = hotspot_blob_name(h, b)->text,
+		.is_nmethod = hotspot_is_nmethod(h, b),
 		.frame_size = b->frame_size,
 	};
+
+	if (out.is_nmethod) {
+		out.compile_id = compiled_id(&h->jvm, b);
+		out.method = (u64)jvm_get(build, NM_METHOD, b->header, b->header_len);
+		out.level = (int)jvm_get(build, NM_COMP_LEVEL, b->header, b->header_len);
+	}
+	return out;
+}
+
+static int visit_blob(void *ctx, const struct blob *b)
+{
+	struct visitor *v = ctx;
+	const struct hotspot_blob out = describe(v->h, b);
 
 	return v->visit(v->ctx, &out);
 }
 
-int hotspot_level(struct hotspot *h, u64 code_start)
+int hotspot_find_nmethod(struct hotspot *h, u64 code_start, struct hotspot_blob *out)
 {
 	struct blob b;
 	int err = blob_find(&h->jvm, &h->heaps, code_start, &b);
 
 	if (err)
 		return err;
-	if (b.code_start != code_start || !hotspot_is_nmethod(h, &b) ||
-	    !jvm_has(&h->jvm.build, NM_COMP_LEVEL))
-		return -ENOENT;
-	return (int)jvm_get(&h->jvm.build, NM_COMP_LEVEL, b.header, b.header_len);
+	*out = describe(h, &b);
+	return out->is_nmethod && b.code_start == code_start ? 0 : -ENOENT;
 }
 
 int hotspot_each_blob(struct hotspot *h, int (*visit)(void *ctx, const struct hotspot_blob *b),

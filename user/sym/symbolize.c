@@ -203,21 +203,21 @@ static bool is_same_method(const struct java_frame *a, const struct java_frame *
 }
 
 /* Now and then asks both for the same code: they must not tell different stories. */
-static void cross_check(struct symbolizer *s, const struct process *p, u64 pc, u64 time_ns,
-			const struct java_frame *outside)
+static void cross_check(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
+			u64 time_ns, const struct java_frame *outside)
 {
 	struct java_frame frames[INLINE_FRAMES_MAX];
 
 	if (outside->kind == FRAME_STUB || s->nr_jvm_code++ % CROSS_CHECK_EVERY)
 		return;
-	int nr =
-		agents_name(s->agents, p->pid, p->start_ns, pc, time_ns, frames, INLINE_FRAMES_MAX);
+	int nr = agents_name(s->agents, p->pid, p->start_ns, f->at, time_ns, (u32)f->detail, frames,
+			     INLINE_FRAMES_MAX);
 	if (nr <= 0 || is_same_method(&frames[nr - 1], outside))
 		return;
 	s->nr_conflicts++;
-	log_debug("pid %d pc %llx: agent %s.%s, tables %s.%s", (int)p->pid, (unsigned long long)pc,
-		  frames[nr - 1].class_name, frames[nr - 1].method, outside->class_name,
-		  outside->method);
+	log_debug("pid %d pc %llx: agent %s.%s, tables %s.%s", (int)p->pid,
+		  (unsigned long long)f->at, frames[nr - 1].class_name, frames[nr - 1].method,
+		  outside->class_name, outside->method);
 }
 
 /*
@@ -235,10 +235,10 @@ static bool name_jvm_code(struct symbolizer *s, const struct process *p, const s
 		nr_now = hotspot_name_pc(h, f->at, (u32)f->detail, f->is_leaf, now,
 					 INLINE_FRAMES_MAX);
 	if (nr_now > 0 && !now[0].is_stale) {
-		cross_check(s, p, f->at, time_ns, &now[nr_now - 1]);
+		cross_check(s, p, f, time_ns, &now[nr_now - 1]);
 		return add_java(s, now, nr_now, out);
 	}
-	nr_then = agents_name(s->agents, p->pid, p->start_ns, f->at, time_ns, then,
+	nr_then = agents_name(s->agents, p->pid, p->start_ns, f->at, time_ns, (u32)f->detail, then,
 			      INLINE_FRAMES_MAX);
 	return add_java(s, then, nr_then, out) || add_java(s, now, nr_now, out);
 }
@@ -394,11 +394,13 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 	process_refresh(p);
 	for (size_t i = 0; i < stack->nr_kernel; i++)
 		vec_push(out, cached_kernel(s, stack->kernel[i] - (i > 0)));
-	for (size_t i = 0; i < stack->nr_user; i++)
-		if (!name_user(s, p, &stack->user[i], stack->time_ns, out))
+	for (size_t i = 0; i < stack->nr_user; i++) {
+		const struct raw_frame *f = &stack->user[i];
+		if (!name_user(s, p, f, stack->time_ns, out))
 			vec_push(unnamed,
-				 (struct unnamed_frame){ out->nr - 1, stack->user[i].at,
-							 stack->user[i].kind == RAW_CLASS });
+				 (struct unnamed_frame){ out->nr - 1, f->at, (u32)f->detail,
+							 f->kind == RAW_CLASS });
+	}
 	if (stack->nr_user && stack->user[0].kind >= RAW_CLASS)
 		drop_plumbing(s, stack->nr_kernel + 1, out, unnamed);
 }
@@ -443,8 +445,8 @@ size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_n
 			left += !name_class_again(s, p, unnamed, i, frames);
 			continue;
 		}
-		int nr = agents_name(s->agents, p->pid, p->start_ns, u->pc, time_ns, named,
-				     INLINE_FRAMES_MAX);
+		int nr = agents_name(s->agents, p->pid, p->start_ns, u->pc, time_ns, u->compile_id,
+				     named, INLINE_FRAMES_MAX);
 		if (nr <= 0) {
 			left++;
 			continue;

@@ -55,8 +55,9 @@ void symbolizer_free(struct symbolizer *s);
 
 /* A frame that has no name yet: Java code whose agent has not reported it. */
 struct unnamed_frame {
-	size_t at; /* of its placeholder in the list */
-	u64 pc;    /* or the number of a class */
+	size_t at;      /* of its placeholder in the list */
+	u64 pc;         /* or the number of a class */
+	u32 compile_id; /* 0: not known */
 	bool is_class;
 };
 
