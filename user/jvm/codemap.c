@@ -346,14 +346,22 @@ static bool is_same_class(const char *a, const char *b)
 	return len && !strncmp(a, b, len - 1) && b[len - 1] && !strcmp(b + len, hidden);
 }
 
+static bool is_same_name(const struct name *name, const struct code_facts *facts)
+{
+	if (!is_same_class(name->class_name, facts->class_name))
+		return false;
+	/* JVMTI has one jmethodID for all intrinsics of this class, so one name. */
+	if (!strcmp(name->class_name, "java.lang.invoke.MethodHandle"))
+		return true;
+	return !strcmp(name->method, facts->method) && !strcmp(name->signature, facts->signature);
+}
+
 void codemap_tell(struct codemap *map, u64 addr, const struct code_facts *facts)
 {
 	struct code *c = find_live_method(map, addr);
 	const struct name *name = c ? &map->names.at[c->name] : NULL;
 
-	if (!c || strcmp(name->method, facts->method) ||
-	    strcmp(name->signature, facts->signature) ||
-	    !is_same_class(name->class_name, facts->class_name))
+	if (!c || !is_same_name(name, facts))
 		return;
 	c->maker = facts->level > 3 ? MAKER_C2 : facts->level > 0 ? MAKER_C1 : MAKER_WRAPPER;
 	c->compile_id = facts->compile_id & CODEMAP_COMPILE_ID_MASK;

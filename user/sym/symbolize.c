@@ -240,7 +240,8 @@ static bool name_jvm_code(struct symbolizer *s, const struct process *p, const s
 	}
 	nr_then = agents_name(s->agents, p->pid, p->start_ns, f->at, time_ns, (u32)f->detail, then,
 			      INLINE_FRAMES_MAX);
-	return add_java(s, then, nr_then, out) || add_java(s, now, nr_now, out);
+	/* What stands there now is no guess at what stood there then. */
+	return add_java(s, then, nr_then, out);
 }
 
 static void name_method(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
