@@ -174,6 +174,9 @@ check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names
 check-kernels: all test-programs
 	$(Q)tests/lib/apt-ensure qemu-system-x86 cpio && O=$(O) tests/kernels/check
 
+soak: all test-programs
+	$(Q)O=$(O) tests/jvm/soak
+
 lint:
 	$(Q)clang-format --dry-run -Werror $(sources)
 	$(Q)tests/lint/layers $(wildcard user/*/*.[ch])
@@ -213,10 +216,11 @@ help:
 	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench, make screens'
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
 	@echo 'sudo make check-jdks  read JVMs of JDK 8 to 28; check-kernels: record on Debian 12'"'"'s kernel'
+	@echo 'sudo make soak     attach 1000 times, compile and unload for minutes, on JDK 11 to 25'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
 
-.PHONY: all test test-programs check check-jdks check-kernels lint fmt fuzz screens bench deps deps-test record install help
+.PHONY: all test test-programs check check-jdks check-kernels soak lint fmt fuzz screens bench deps deps-test record install help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -9,7 +9,7 @@ import java.util.List;
 /**
  * Compiles, unloads and uses code memory again: every 20 ms a new class Gen000001, Gen000002, ...
  * whose methods call each other until they are compiled, and every 25 classes a collection that
- * unloads them. All frames of one stack that belong to such a class have the same number.
+ * unloads them. While such a class is made or runs its thread has its name: the truth of each sample.
  * usage: Generations [NUMBER-OF-CLASSES [keep]]; after that many it sleeps; with `keep` all classes stay,
  * and each is run only until its methods are compiled.
  */
@@ -51,6 +51,19 @@ public final class Generations {
 	}
 
 	public static void main(String[] args) throws Exception {
+		// The name of the first thread is not passed on to the kernel.
+		Thread t = new Thread(() -> {
+			try {
+				generate(args);
+			} catch (Exception e) {
+				throw new RuntimeException(e);
+			}
+		}, "generations");
+		t.start();
+		t.join();
+	}
+
+	private static void generate(String[] args) throws Exception {
 		byte[] template = read(TEMPLATE + ".class");
 		int most = args.length > 0 ? Integer.parseInt(args[0]) : Integer.MAX_VALUE;
 		boolean keep = args.length > 1;
@@ -59,6 +72,7 @@ public final class Generations {
 		if (!keep)
 			System.out.println("ready");
 		for (int number = 1; number <= most; number++) {
+			Thread.currentThread().setName(String.format("Gen%06d", number));
 			Runnable made = new Loader().make(template, number);
 			long end = System.nanoTime() + 20_000_000;
 			if (keep)
