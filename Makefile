@@ -130,7 +130,7 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/san/libuser.a
 
 $(O)/tests/programs/%: tests/programs/%.c
 	$(call say,PROGRAM,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -MMD -MP \
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -MMD -MP $(JVMTI) \
 	  $(shell sed -n 's/.*BUILD-FLAGS: *\(.*[^ ]\) *\*\/.*/\1/p' $<) $< -lpthread -o $@
 
 $(O)/tests/programs/.java: $(java_srcs)
@@ -165,7 +165,7 @@ check: deps-test
 	$(Q)$(MAKE) --no-print-directory -q all || { echo 'a second make would rebuild something'; exit 1; }
 	$(Q)$(MAKE) --no-print-directory test
 
-# The JVM reader on JDK 8 to 28, which tests/jvm/jdks obtains once (3 GB).
+# Unwinder and JVM reader on JDK 8 to 28, which tests/jvm/jdks obtains once (3 GB).
 check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names) test-programs
 	$(Q)tests/lib/apt-ensure debootstrap
 	$(Q)O=$(O) tests/jvm/check-jdks

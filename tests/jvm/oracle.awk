@@ -28,6 +28,10 @@ BEGIN {
 	shapes["deopt"] = "deopt spin work"
 	shapes["reflect"] = "target spin work"
 	shapes["handle"] = "target spin work"
+	shapes["jni"] = "callBack calledBack spin work"
+	shapes["unload"] = "unload Unloaded.apply spin work"
+	shapes["storm"] = "storm storm[AB] spin work"
+	shapes["virtual"] = "recurse*31 spin work"
 	mutual = ""
 	for (i = 0; i < 23; i++) mutual = mutual " even odd"
 	shapes["mutual"] = mutual " even spin work"
@@ -45,7 +49,7 @@ BEGIN {
 		if (name !~ /^Shapes[.$].*_\[(compiled|interpreted|wrapper)~?\]$/) continue
 		guessed = name ~ /~\]$/
 		sub(/_\[[a-z]*~?\]$/, "", name)
-		if (name ~ /^Shapes\$\$Lambda/ || name ~ /\.lambda\$main\$/) continue
+		if (name ~ /^Shapes\$(\$Lambda|Loader)/ || name ~ /\.lambda\$main\$/) continue
 		sub(/^Shapes[.$]/, "", name)
 		at++
 		if (at > nr || name !~ ("^" expected[at] "$")) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
+import java.lang.invoke.MutableCallSite;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -19,7 +22,7 @@ import java.util.zip.CRC32;
  * Arguments name the shapes to run, else all do. A shape's name on standard input gives it the turn.
  */
 public final class Shapes extends Thread {
-	interface Op {
+	public interface Op {
 		int apply(int x) throws Throwable;
 	}
 
@@ -70,7 +73,7 @@ public final class Shapes extends Thread {
 	}
 
 	/** Work in loops, so that most stops find the whole chain. */
-	static int spin(int x) {
+	public static int spin(int x) {
 		for (int i = 0; i < 300; i++)
 			x += work(x);
 		return x;
@@ -197,10 +200,95 @@ public final class Shapes extends Thread {
 		return spin(x);
 	}
 
+	static native int callBack(int x);
+
+	/** Called by tests/programs/shapes_jni.c. */
+	static int calledBack(int x) {
+		return spin(x);
+	}
+
+	/** Loaded again and again by loaders of its own, which die. */
+	public static final class Unloaded implements Op {
+		public int apply(int x) {
+			return spin(x);
+		}
+	}
+
+	static final class Loader extends ClassLoader {
+		final byte[] code;
+
+		Loader(byte[] code) {
+			super(Shapes.class.getClassLoader());
+			this.code = code;
+		}
+
+		Op load() throws Exception {
+			return (Op) defineClass("Shapes$Unloaded", code, 0, code.length)
+					.getDeclaredConstructor().newInstance();
+		}
+	}
+
+	static byte[] codeOfUnloaded() throws Exception {
+		byte[] code = new byte[4096];
+		int n = 0;
+
+		try (InputStream in = Shapes.class.getResourceAsStream("Shapes$Unloaded.class")) {
+			for (int got; (got = in.read(code, n, code.length - n)) > 0;)
+				n += got;
+		}
+		return Arrays.copyOf(code, n);
+	}
+
+	static int unload(byte[] code, int x) throws Throwable {
+		Op op = new Loader(code).load();
+
+		if (x % 50 == 0)
+			System.gc();
+		for (int i = 0; i < 200; i++)
+			x += op.apply(x);
+		return x;
+	}
+
+	static final MutableCallSite SITE =
+			new MutableCallSite(MethodType.methodType(int.class, int.class));
+	static final MethodHandle INVOKER = SITE.dynamicInvoker();
+	static MethodHandle[] storms;
+
+	static int stormA(int x) {
+		return spin(x);
+	}
+
+	static int stormB(int x) {
+		return spin(x + 1);
+	}
+
+	/** Code is compiled for the target of the call site, and thrown away when that changes. */
+	static int storm(int x) throws Throwable {
+		if (x % 300 == 0) {
+			SITE.setTarget(storms[x / 300 & 1]);
+			MutableCallSite.syncAll(new MutableCallSite[] {SITE});
+		}
+		return (int) INVOKER.invokeExact(x);
+	}
+
+	static MethodHandle find(String name) throws Exception {
+		return MethodHandles.lookup().findStatic(Shapes.class, name,
+				MethodType.methodType(int.class, int.class));
+	}
+
+	/** A platform thread where there are no virtual ones. */
+	static void startVirtual(Runnable what) throws Exception {
+		try {
+			Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, what);
+		} catch (NoSuchMethodException e) {
+			new Thread(null, what, "ForkJoinPool-1-worker-1").start();
+		}
+	}
+
 	public static void main(String[] args) throws Throwable {
 		Method method = Shapes.class.getMethod("target", int.class);
-		MethodHandle handle = MethodHandles.lookup().findStatic(Shapes.class, "target",
-				MethodType.methodType(int.class, int.class));
+		MethodHandle handle = find("target");
+		byte[] unloaded = codeOfUnloaded();
 		Object[][] shapes = {
 			{"calls", new Small()},
 			{"recurse", (Op) x -> recurse(61, x)},
@@ -217,10 +305,18 @@ public final class Shapes extends Thread {
 			{"deopt", (Op) Shapes::deopt},
 			{"reflect", (Op) x -> (int) method.invoke(null, x)},
 			{"handle", (Op) x -> (int) handle.invokeExact(x)},
+			{"jni", (Op) Shapes::callBack},
+			{"unload", (Op) x -> unload(unloaded, x)},
+			{"storm", (Op) Shapes::storm},
 		};
+		storms = new MethodHandle[] {find("stormA"), find("stormB")};
+		SITE.setTarget(storms[0]);
+		System.load(new File(Shapes.class.getProtectionDomain().getCodeSource().getLocation().toURI())
+				.toPath().resolve("shapes_jni").toString());
 		for (Object[] s : shapes)
 			if (args.length == 0 || Arrays.asList(args).contains(s[0]))
 				new Shapes((String) s[0], (Op) s[1]).start();
+		startVirtual(new Shapes("virtual", (Op) x -> recurse(30, x)));
 		BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
 		while ((turn = in.readLine()) != null)
 			continue;
