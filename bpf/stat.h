@@ -37,6 +37,7 @@
 	X(STUB_FRAME, "user stacks cut: a stub of unknown shape")                          \
 	X(CONTINUATION, "user stacks cut: a virtual thread whose carrier is unknown")      \
 	X(RETURN_ADDRESS, "user stacks cut: no return address above a compiled frame")     \
+	X(FROZEN, "stacks of virtual threads that lack callers, which are on the heap")    \
 	X(SEARCHED, "return addresses that had to be searched")                            \
 	X(NATIVE_CALLER, "frames of the code heap with a native caller: likely wrong")
 

@@ -92,6 +92,7 @@ int unwind_step(struct scratch *s)
 	w->callee_kind = w->frame.info >> USER_FRAME_KIND_SHIFT;
 	if (w->is_frozen) {
 		w->is_frozen = 0;
+		count(STAT_FROZEN);
 		stack_push(s, 0, (u64)USER_FRAME_FROZEN << USER_FRAME_KIND_SHIFT);
 	}
 	if (w->rule == RULE_ROW_SIGNAL)

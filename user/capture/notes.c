@@ -25,6 +25,10 @@ void notes_add(struct session *s)
 		profile_note(profile, "conflicts",
 			     "frames that the agent and HotSpot's tables named differently",
 			     now.name_conflicts);
+	if (now.frozen)
+		profile_note(profile, "frozen",
+			     "stacks of virtual threads that lack callers, which are on the heap",
+			     now.frozen);
 	if (frames_keeps_lines(profile->frames))
 		profile_note(profile, "no-line", "frames of Java methods without a line",
 			     now.without_line);

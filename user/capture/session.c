@@ -538,6 +538,7 @@ void session_progress(const struct session *s, struct session_progress *out)
 		.event = sources_text(s->sources),
 		.other_threads = s->nr_other_threads,
 		.name_conflicts = symbolizer_nr_conflicts(s->symbolizer),
+		.frozen = stats[STAT_FROZEN],
 		.without_line = symbolizer_nr_without_line(s->symbolizer),
 		.kernel_error = symbolizer_kernel_error(s->symbolizer),
 	};
