@@ -11,10 +11,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "capture/packed.h"
 #include "elf/elf.h"
 #include "elf/rowcache.h"
 
 #define ROUNDS 11
+
+struct size {
+	u64 rows, bytes; /* as BPF has them */
+};
 
 struct cost {
 	double ms, least_ms, most_ms;
@@ -44,25 +49,26 @@ static int build(const char *path, struct rowcache *cache, struct rows *out)
 	return err ? err : rowcache_build(cache, e, out);
 }
 
-static u32 measure(const char *path, struct rowcache *cache, struct cost *out)
+static struct size measure(const char *path, struct rowcache *cache, struct cost *out)
 {
 	double ms[ROUNDS];
-	u32 nr_rows = 0;
+	struct size size = { 0 };
 
 	for (int i = 0; i < ROUNDS; i++) {
 		auto_rows struct rows rows = { 0 };
+		auto_packed struct packed packed = { 0 };
 		double start = cpu_ms();
-		int err = build(path, cache, &rows);
+		int err = build(path, cache, &rows) ?: packed_new(&rows, &packed);
 		if (err) {
 			fprintf(stderr, "%s: %s\n", path, strerror(-err));
 			exit(1);
 		}
 		ms[i] = cpu_ms() - start;
-		nr_rows = rows.nr;
+		size = (struct size){ rows.nr, packed.nr * sizeof(*packed.words) };
 	}
 	qsort(ms, ROUNDS, sizeof(ms[0]), compare);
 	*out = (struct cost){ ms[ROUNDS / 2], ms[0], ms[ROUNDS - 1] };
-	return nr_rows;
+	return size;
 }
 
 static void add(struct cost *sum, const struct cost *one)
@@ -72,13 +78,12 @@ static void add(struct cost *sum, const struct cost *one)
 	sum->most_ms += one->most_ms;
 }
 
-static void print(const char *name, u64 nr_rows, const struct cost *built,
+static void print(const char *name, struct size size, const struct cost *built,
 		  const struct cost *cached)
 {
-	printf("%-60s %7llu rows %6.3f MiB, built %6.2f (%.2f..%.2f) ms, cached %6.2f (%.2f..%.2f) "
+	printf("%-60s %7llu rows %6.3f MB, built %6.2f (%.2f..%.2f) ms, cached %6.2f (%.2f..%.2f) "
 	       "ms\n",
-	       name, (unsigned long long)nr_rows,
-	       (double)(nr_rows * sizeof(struct unwind_row)) / (1 << 20), built->ms,
+	       name, (unsigned long long)size.rows, (double)size.bytes / 1e6, built->ms,
 	       built->least_ms, built->most_ms, cached->ms, cached->least_ms, cached->most_ms);
 }
 
@@ -86,7 +91,7 @@ int main(int argc, char **argv)
 {
 	struct rowcache none = ROWCACHE_NONE, cache = ROWCACHE_NONE;
 	struct cost all_built = { 0 }, all_cached = { 0 };
-	u64 nr_all = 0;
+	struct size all = { 0 };
 
 	if (argc < 3 || rowcache_open(argv[1], 1u << 30, &cache)) {
 		fprintf(stderr, "usage: rows DIR FILE...\n");
@@ -94,14 +99,15 @@ int main(int argc, char **argv)
 	}
 	for (int i = 2; i < argc; i++) {
 		struct cost built, cached;
-		u32 nr = measure(argv[i], &none, &built);
+		struct size size = measure(argv[i], &none, &built);
 		measure(argv[i], &cache, &cached);
-		print(argv[i], nr, &built, &cached);
-		nr_all += nr;
+		print(argv[i], size, &built, &cached);
+		all.rows += size.rows;
+		all.bytes += size.bytes;
 		add(&all_built, &built);
 		add(&all_cached, &cached);
 	}
-	print("together", nr_all, &all_built, &all_cached);
+	print("together", all, &all_built, &all_cached);
 	rowcache_fini(&cache);
 	return 0;
 }
