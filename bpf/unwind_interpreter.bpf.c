@@ -226,6 +226,17 @@ static __always_inline bool is_throwing(struct walk *w)
 	       exit_shape(w) == EXIT_THROW_POP;
 }
 
+/*
+ * Deoptimisation first makes frames that are linked, and then fills them in: till then it cannot
+ * be told of what method they are (DeoptimizationBlob, Deoptimization::unpack_frames).
+ */
+static __always_inline bool is_unpacked(const struct walk *w, const struct hotspot_layout *jvm,
+					const u64 *slots)
+{
+	return (w->callee_kind == USER_FRAME_STUB || w->callee_kind == USER_FRAME_INTERPRETER) &&
+	       walk_is_return_address(jvm, slot(slots, 1));
+}
+
 int walk_interpreter(struct walk *w)
 {
 	if (!w)
@@ -255,11 +266,17 @@ int walk_interpreter(struct walk *w)
 	if (w->is_leaf)
 		return step_leaf(w, jvm, slots);
 
-	u64 method = slots ? slot(slots, jvm->method_slot) : 0;
-	if (!slots || !is_method(method))
+	if (!slots)
 		return STAT_INTERPRETER_FRAME;
-	set_interpreted(w, method, slot(slots, jvm->bcp_slot));
-	w->rule = RULE_INTERPRETER;
+	u64 method = slot(slots, jvm->method_slot);
+	if (is_method(method)) {
+		set_interpreted(w, method, slot(slots, jvm->bcp_slot));
+		w->rule = RULE_INTERPRETER;
+	} else if (is_unpacked(w, jvm, slots)) {
+		w->rule = RULE_INTERPRETER_ENTRY;
+	} else {
+		return STAT_INTERPRETER_FRAME;
+	}
 	leave(w, slots, slot(slots, jvm->sender_sp_slot));
 	return 0;
 }
