@@ -76,6 +76,10 @@ void hook_alloc(const struct event_options *o, struct agent_hooks *hooks);
 int open_alloc(struct sources *s, const struct event *e, u32 number);
 u64 weigh_alloc(const struct sample *sample, u64 *count);
 
+/* event_method.c */
+int parse_method(const char *text, const struct event_options *o, struct event *e, struct str *why);
+char *why_not_method(void);
+
 /* event_lock.c */
 int parse_lock(const char *text, const struct event_options *o, struct event *e, struct str *why);
 void configure_lock(const struct event *e, u32 number, const struct event_options *o,
