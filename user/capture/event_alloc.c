@@ -62,11 +62,11 @@ int open_alloc(struct sources *s, const struct event *e, u32 number)
  */
 u64 weigh_alloc(const struct sample *sample, u64 *count)
 {
-	const struct user_frame *class = sample_user_frames(sample);
-	u64 interval = class->info & USER_FRAME_DETAIL_MASK;
+	u64 info = sample->nr_user ? sample_user_frames(sample)->info : 0;
+	u64 interval = info & USER_FRAME_DETAIL_MASK;
 
-	if (!sample->nr_user || class->info >> USER_FRAME_KIND_SHIFT != USER_FRAME_CLASS ||
-	    !interval || sample->weight > 64 * interval)
+	if (info >> USER_FRAME_KIND_SHIFT != USER_FRAME_CLASS || !interval || !sample->weight ||
+	    sample->weight / 64 > interval)
 		return sample->weight;
 	double size = (double)sample->weight;
 	return (u64)(size / -expm1(-size / (double)interval) + 0.5);
