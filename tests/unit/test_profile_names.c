@@ -173,6 +173,10 @@ static void q4_hidden_classes_lose_their_address(void **state)
 	is_shown("com.acme.App$$Lambda$14/0x0000000800c03000.run", "com.acme.App$$Lambda.run");
 	is_shown("com.acme.App$$Lambda$14.1234567.run", "com.acme.App$$Lambda.run");
 	is_shown("com/acme/App$$Lambda$14/1234567.run", "com.acme.App$$Lambda.run");
+	is_shown("com/acme/App$$Lambda$92+0x00007fa7bc007a08/1172131546.run",
+		 "com.acme.App$$Lambda.run");
+	is_shown("com.acme.App$$Lambda$92+0x00007fa7bc007a08.1172131546.run",
+		 "com.acme.App$$Lambda.run");
 	is_shown("java/lang/invoke/LambdaForm$MH/0x00007f8b5c001200.invoke",
 		 "java.lang.invoke.LambdaForm$MH.invoke");
 	is_shown("java/lang/invoke/LambdaForm$DMH+0x00007f8b5c001200.invokeStatic",

@@ -41,8 +41,11 @@ static void cut_to(struct str *s, size_t len)
 
 /* --- classes that have no source --- */
 
-/* NAME+0x7f8b..., NAME/0x..., NAME.0x...: a hidden class; NAME/123: one of JDK 8 to 14. */
-static void cut_address(struct str *class)
+/*
+ * NAME+0x7f8b..., NAME/0x..., NAME.0x...: a hidden class; NAME/123: one of JDK 8 to 14. Flight
+ * Recorder writes both: NAME+0x7f8b.../123.
+ */
+static bool cut_address(struct str *class)
 {
 	size_t len = class->len;
 
@@ -53,9 +56,17 @@ static void cut_address(struct str *class)
 	    nr_digits >= ADDRESS_DIGITS)
 		len -= 2;
 	else if (!nr_digits || !strstr(class->at, "$$Lambda$"))
-		return;
-	if (len > 1 && strchr("+./", class->at[len - 1]))
-		cut_to(class, len - 1);
+		return false;
+	if (len < 2 || !strchr("+./", class->at[len - 1]))
+		return false;
+	cut_to(class, len - 1);
+	return true;
+}
+
+static void cut_addresses(struct str *class)
+{
+	while (cut_address(class))
+		;
 }
 
 /* What tools append to their mark in the names of classes they make; `keep` of the mark stay. */
@@ -200,7 +211,7 @@ static bool split(const char *name, struct str *class, const char **method)
 		str_add_bytes(class, name, (size_t)(dot - name));
 		*method = dot + 1;
 	}
-	cut_address(class);
+	cut_addresses(class);
 	/* A shown Clojure name, ns/f, or a path: neither is a class with slashes. */
 	const char *slash = strchr(class->at, '/');
 	if (!slash)
@@ -218,7 +229,7 @@ void java_class_show(const char *name, struct str *out)
 	const char *dims = strstr(name, "[]") ?: name + strlen(name);
 
 	str_add_bytes(&class, name, (size_t)(dims - name));
-	cut_address(&class);
+	cut_addresses(&class);
 	for (char *c = class.at; (c = strchr(c, '/'));)
 		*c = '.';
 	cut_made_ids(&class);
