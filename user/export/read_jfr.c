@@ -99,12 +99,13 @@ static void add_class(struct reader_state *r, const struct jfr_value *field, str
 }
 
 static int intern_name(struct reader_state *r, enum frame_kind kind, const struct str *name,
-		       frame_id *frame)
+		       u32 line, frame_id *frame)
 {
 	r->name_bytes += name->len;
 	if (r->name_bytes > NAMES_MAX_BYTES)
 		return damaged(r, "its names are more than 256 MB");
-	*frame = frames_intern(r->p->frames, kind, name->at, "");
+	*frame = frames_intern_line(r->p->frames, kind, name->at, "",
+				    (struct source_line){ "", line });
 	return 0;
 }
 
@@ -129,7 +130,7 @@ static enum frame_kind kind_of(const char *type, bool has_class)
 }
 
 static int read_method(struct reader_state *r, const struct jfr_value *method, const char *type,
-		       frame_id *frame)
+		       u32 line, frame_id *frame)
 {
 	auto_str struct str class = { 0 }, name = { 0 };
 	struct jfr_value value, field;
@@ -144,7 +145,18 @@ static int read_method(struct reader_state *r, const struct jfr_value *method, c
 	if (has_class && name.len)
 		str_add_char(&class, '.');
 	str_add(&class, name.at);
-	return intern_name(r, kind_of(type, has_class), &class, frame);
+	return intern_name(r, kind_of(type, has_class), &class, line, frame);
+}
+
+/* 0 if lines are not asked for; the JDK writes -1 for an unknown one. */
+static u32 line_of(struct reader_state *r, const struct jfr_value *frame)
+{
+	struct jfr_value line;
+
+	if (!frames_keeps_lines(r->p->frames) || !jfr_find(&r->chunk, frame, "lineNumber", &line))
+		return 0;
+	u64 number = jfr_number(&line);
+	return number <= INT32_MAX ? (u32)number : 0;
 }
 
 static int read_frame(struct reader_state *r, const struct jfr_value *v, frame_id *frame)
@@ -155,10 +167,12 @@ static int read_frame(struct reader_state *r, const struct jfr_value *v, frame_i
 	if (!jfr_find(&r->chunk, v, "method", &method) || !method.is_constant)
 		return damaged(r, "a frame without a method");
 	u64 type_key = jfr_find(&r->chunk, v, "type", &type_field) ? jfr_number(&type_field) : 0;
-	u64 *known = dict_add(&r->methods, hash_u64(jfr_number(&method) ^ hash_u64(type_key)));
+	u32 line = line_of(r, v);
+	u64 rest = hash_u64(type_key ^ hash_u64(line));
+	u64 *known = dict_add(&r->methods, hash_u64(jfr_number(&method) ^ rest));
 	if (!*known) {
 		field_text(r, v, "type", &type);
-		int err = read_method(r, &method, type.at, frame);
+		int err = read_method(r, &method, type.at, line, frame);
 		if (err)
 			return err;
 		*known = *frame + 1ull;
@@ -228,7 +242,7 @@ static int add_object(struct reader_state *r, const struct jfr_value *event, con
 	u64 *known = dict_add(&r->classes, jfr_number(&class));
 	if (!*known) {
 		add_class(r, &class, &name);
-		int err = name.len ? intern_name(r, FRAME_CLASS, &name, &frame) : 0;
+		int err = name.len ? intern_name(r, FRAME_CLASS, &name, 0, &frame) : 0;
 		if (err)
 			return err;
 		*known = name.len ? frame + 2ull : 1;
