@@ -2,6 +2,7 @@
 /* The path to a node that is read from a page. */
 #include "export/tierpath.h"
 
+#include "base/auto.h"
 #include "export/varint.h"
 
 #define NEVER        UINT64_MAX
@@ -30,8 +31,10 @@ static u64 own_end(const struct tierpath_step *s)
 static frame_id other_kind(struct tierpath *path, frame_id frame, enum frame_kind kind)
 {
 	const struct frame *f = frames_get(path->p->frames, frame);
+	auto_free char *function = frame_function(f);
 
-	return frames_intern(path->p->frames, kind, f->name, f->module);
+	return frames_intern_line(path->p->frames, kind, function, f->module,
+				  (struct source_line){ f->file, f->line });
 }
 
 /* Goes over to the part that the next weight belongs to. */
