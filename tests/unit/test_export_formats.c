@@ -379,6 +379,30 @@ static void lines_come_back_if_they_are_wanted(void **state)
 	}
 }
 
+static void a_flipped_bit_gives_one_line_or_a_profile(void **state)
+{
+	static const char *const all[] = { "html", "collapsed", "pprof", "otlp" };
+	struct profile *p = random_profile(11);
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		struct str bytes = written(p, all[i]);
+		/* Of a page the data alone, which is at its end. */
+		size_t start = bytes.len > 3000 ? bytes.len - 3000 : 0;
+		for (size_t at = start; at < bytes.len; at += 3) {
+			struct profile *back = profile_new();
+			struct str why = { 0 };
+			bytes.at[at] ^= (char)(1 << at % 8);
+			int err = read_bytes(bytes.at, bytes.len, back, &why);
+			assert_true(err ? why.at && !strchr(why.at, '\n') : !why.len);
+			bytes.at[at] ^= (char)(1 << at % 8);
+			str_fini(&why);
+			profile_free(back);
+		}
+		str_fini(&bytes);
+	}
+	profile_free(p);
+}
+
 static void files_of_other_kinds_are_named(void **state)
 {
 	assert_refused("FLR\0\0\2\0\1", 8, "JFR");
@@ -398,6 +422,7 @@ int main(void)
 		cmocka_unit_test(firefox_gets_columns_of_one_length_and_all_weights),
 		cmocka_unit_test(what_says_more_of_the_recording_comes_back),
 		cmocka_unit_test(a_cut_file_is_refused_at_any_length),
+		cmocka_unit_test(a_flipped_bit_gives_one_line_or_a_profile),
 		cmocka_unit_test(lines_come_back_if_they_are_wanted),
 		cmocka_unit_test(files_of_other_kinds_are_named),
 	};
