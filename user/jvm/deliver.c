@@ -2,6 +2,7 @@
 /* Makes our agent's file visible to a target. */
 #include "jvm/deliver.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -13,9 +14,13 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "jvmmap/wire.h"
+
+#define SWEEP_AGE 60 /* s; an attach is cut off after 15 */
 
 void delivery_name(const char *nonce, char out[64])
 {
@@ -220,4 +225,63 @@ void delivery_undo(const struct target *t, struct delivery *d)
 	if (*d->name)
 		target_unlink(t, d->name);
 	d->name[0] = '\0';
+}
+
+/* --- what was left --------------------------------------------------------------------------- */
+
+/* ".jvmmap-" 32 hexadecimal digits ".so": nobody guesses one of another's making. */
+static bool is_delivery(const char *name)
+{
+	const size_t prefix = strlen(".jvmmap-");
+
+	return !strncmp(name, ".jvmmap-", prefix) &&
+	       strspn(name + prefix, "0123456789abcdef") == WIRE_NONCE_LEN &&
+	       !strcmp(name + prefix + WIRE_NONCE_LEN, ".so");
+}
+
+/*
+ * When it was made, or later. What is mounted over a file hides that: then when anything was made
+ * in its folder.
+ */
+static bool when_made(int tmp_fd, const char *name, bool *is_mount, time_t *out)
+{
+	struct statx file;
+	struct stat tmp;
+
+	if (statx(tmp_fd, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &file) ||
+	    !S_ISREG(file.stx_mode) || fstat(tmp_fd, &tmp))
+		return false;
+	*is_mount = file.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+	*out = *is_mount ? tmp.st_mtime : (time_t)file.stx_ctime.tv_sec;
+	return true;
+}
+
+static void sweep_one(const struct target *t, const char *name)
+{
+	char path[128];
+	bool is_mount;
+	time_t made;
+
+	if (!when_made(t->tmp_fd, name, &is_mount, &made) || time(NULL) - made < SWEEP_AGE)
+		return;
+	/* In another mount namespace than ours, the mount goes with its file. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", t->tmp_fd, name);
+	if (is_mount && t->mnt_fd < 0)
+		umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
+	target_unlink(t, name);
+}
+
+void delivery_sweep(const struct target *t)
+{
+	int fd = openat(t->tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(dir));)
+		if (is_delivery(e->d_name))
+			sweep_one(t, e->d_name);
 }

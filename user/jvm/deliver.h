@@ -32,5 +32,8 @@ int deliver(const struct target *t, const char *agent_path, const char *nonce,
 /* Takes everything away again; what the target has loaded stays loaded. */
 void delivery_undo(const struct target *t, struct delivery *d);
 
+/* Takes away what nobody undid, because all who could were killed. */
+void delivery_sweep(const struct target *t);
+
 /* The name of the file that belongs to a nonce. */
 void delivery_name(const char *nonce, char out[64]);

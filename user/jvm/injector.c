@@ -314,6 +314,7 @@ static void start_session(struct job *j)
 		conclude(j, INJECT_REFUSED, j->why.at);
 		return;
 	}
+	delivery_sweep(&j->t);
 	if (deliver_and_send(j))
 		return;
 	j->result.clock_off_ns = j->t.clock_off_ns;
