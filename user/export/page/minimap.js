@@ -6,6 +6,7 @@ class Minimap {
 	constructor(app) {
 		this.app = app;
 		this.canvas = $('minimap');
+		this.picture = element('canvas'); // the rows; what is seen has the window's box over it
 		this.canvas.addEventListener('pointerdown', (e) => {
 			this.canvas.setPointerCapture(e.pointerId);
 			this.scrollTo(e);
@@ -34,9 +35,12 @@ class Minimap {
 	}
 
 	paintRows(rows, height) {
-		const { app } = this, { layout, painter, view } = app, ratio = devicePixelRatio || 1, c = this.canvas.getContext('2d');
-		this.canvas.width = MINIMAP_WIDTH * ratio;
-		this.canvas.height = height * ratio;
+		const { app } = this, { layout, painter, view } = app, ratio = devicePixelRatio || 1, c = this.picture.getContext('2d', { alpha: false });
+		for (const canvas of [this.canvas, this.picture]) {
+			canvas.width = MINIMAP_WIDTH * ratio;
+			canvas.height = height * ratio;
+		}
+		this.canvas.getContext('2d').scale(ratio, ratio);
 		c.scale(ratio, ratio);
 		c.fillStyle = painter.bg;
 		c.fillRect(0, 0, MINIMAP_WIDTH, height);
@@ -48,14 +52,13 @@ class Minimap {
 				c.fillRect(box.x * x, y, Math.max(box.w * x, 0.4), h * step);
 			}
 		}
-		this.picture = c.getImageData(0, 0, this.canvas.width, this.canvas.height);
 	}
 
 	paint() {
-		if (this.canvas.hidden || !this.picture)
+		if (this.canvas.hidden)
 			return;
 		const box = $('scroll'), { painter } = this.app, c = this.canvas.getContext('2d'), height = this.height(), all = box.scrollHeight;
-		c.putImageData(this.picture, 0, 0);
+		c.drawImage(this.picture, 0, 0, MINIMAP_WIDTH, height);
 		c.lineWidth = 1.5;
 		c.strokeStyle = painter.accent;
 		c.strokeRect(1, box.scrollTop / all * height + 1, MINIMAP_WIDTH - 2, Math.max(box.clientHeight / all * height - 2, 4));
