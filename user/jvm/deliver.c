@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -258,7 +259,7 @@ static bool when_made(int tmp_fd, const char *name, bool *is_mount, time_t *out)
 
 static void sweep_one(const struct target *t, const char *name)
 {
-	char path[128];
+	char path[32 + NAME_MAX];
 	bool is_mount;
 	time_t made;
 
