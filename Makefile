@@ -12,7 +12,7 @@ VERSION := 0.1.0
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
 	     libiberty-dev libjansson-dev libpcre2-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev \
 	     openjdk-17-jdk-headless
-DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev chromium nodejs npm \
+DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
 	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
 	     protobuf-compiler python3 libjemalloc2 libtcmalloc-minimal4 musl-tools systemtap-sdt-dev
 
@@ -33,7 +33,8 @@ FUZZ_SECONDS ?= 60
 LIBS       = -lpcre2-8 -lbpf -lelf -lz -llzma -liberty -ljansson -lprotobuf-c -lm
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
-	     -fno-tree-loop-distribute-patterns
+	     -fno-tree-loop-distribute-patterns \
+	     $(if $(findstring aarch64,$(shell $(CC) -dumpmachine)),-mno-outline-atomics)
 AGENT_LINK = -shared -Wl,-z,now,-z,relro,-z,noexecstack,-z,defs -Wl,--hash-style=both \
 	     -Wl,--build-id -Wl,-Bsymbolic -Wl,--strip-debug -Wl,-soname,libjvmmap.so
 
