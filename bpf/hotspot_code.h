@@ -97,7 +97,8 @@ static __always_inline bool is_entry_barrier(const struct walk *w, int at)
 
 /*
  * The interpreter where a callee returns to, or throws to: it takes back its stack, and only then
- * its bytecode pointer. mov rsp, [rbp + d8] (25+: mov rcx, [rbp + d8]; lea rsp, [rbp + rcx * 8]);
+ * its bytecode pointer. mov rsp, [rbp + d8] (25+: mov rcx, [rbp + d8]; lea rsp, [rbp + rcx * 8];
+ * 28: the same by r10);
  * mov qword [rbp + d8], 0; mov rdx, rax; mov r13, [rbp + bcp_slot * 8]
  */
 static __always_inline bool is_before_restored_bcp(const struct walk *w, int bcp_slot)
@@ -109,9 +110,10 @@ static __always_inline bool is_before_restored_bcp(const struct walk *w, int bcp
 
 		if ((c & 0xffffff) == 0x6d8b4c)
 			return c >> 24 == (u8)(bcp_slot * 8);
-		if ((c & 0xffffff) == 0x658b48 || (c & 0xffffff) == 0x4d8b48)
+		if ((c & 0xffffff) == 0x658b48 || (c & 0xffffff) == 0x4d8b48 ||
+		    (c & 0xffffff) == 0x558b4c)
 			at += 4;
-		else if (c == 0xcd648d48)
+		else if (c == 0xcd648d48 || c == 0xd5648d4a)
 			at += 5;
 		else if ((c & 0xffffff) == 0x45c748)
 			at += 8;
@@ -136,6 +138,7 @@ enum exit_shape {
 	EXIT_THROW_POP, /* [mov rbx, rax]; pop rdx; pop rax; jmp rbx */
 	EXIT_THROW_POP_OOP,
 	EXIT_THROW_JUMP,
+	EXIT_THROW_ALIGNED, /* add rsp, 8 and a jump to EXIT_THROW_POP */
 };
 
 /* `at`: of the instruction from the pc. */
@@ -164,11 +167,25 @@ static __always_inline enum exit_shape exit_shape_at(const struct walk *w, int a
 	return (c & 0xffff) == 0xe3ff ? EXIT_THROW_JUMP : EXIT_NONE;
 }
 
+/*
+ * The jump over the other call, where sp needed no alignment, by which the lookup of an exception's
+ * handler ends (MacroAssembler::call_VM_leaf_base).
+ */
+static __always_inline bool is_jump_to_throw(const struct walk *w, int at)
+{
+	return code_1(w, at) == 0xe9 && code_at(w, at + 1) == 5 &&
+	       exit_shape_at(w, at + 10) == EXIT_THROW_POP;
+}
+
 /* 25+: mov byte [r15 + d32], 0 stands between leave and the exit of a native method. */
 static __always_inline enum exit_shape exit_shape(const struct walk *w)
 {
 	bool is_resetting = code_3(w, 0) == 0x87c641 && code_1(w, -1) == 0xc9;
 
+	if (code_at(w, 0) == 0x08c48348 && is_jump_to_throw(w, 4))
+		return EXIT_THROW_ALIGNED;
+	if (is_jump_to_throw(w, 0))
+		return EXIT_THROW_POP;
 	return exit_shape_at(w, is_resetting ? 8 : 0);
 }
 

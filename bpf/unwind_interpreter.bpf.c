@@ -128,6 +128,8 @@ static __always_inline int step_known_exit(struct walk *w, const struct hotspot_
 		return exit_to(w, jvm, r->di, r->sp);
 	case EXIT_THROW_POP:
 		return exit_to(w, jvm, top[0], r->sp + 16);
+	case EXIT_THROW_ALIGNED:
+		return exit_to(w, jvm, top[1], r->sp + 24);
 	case EXIT_THROW_POP_OOP:
 		return exit_to(w, jvm, r->dx, r->sp + 8);
 	case EXIT_THROW_JUMP:
@@ -222,8 +224,10 @@ static __always_inline bool is_intrinsic_entry(struct walk *w)
  */
 static __always_inline bool is_throwing(struct walk *w)
 {
-	return !walk_read(w->code + WALK_CODE_BEFORE, WALK_CODE_AFTER / 2, w->regs.pc) &&
-	       exit_shape(w) == EXIT_THROW_POP;
+	if (walk_read(w->code + WALK_CODE_BEFORE, WALK_CODE_AFTER, w->regs.pc))
+		return false;
+	enum exit_shape shape = exit_shape(w);
+	return shape == EXIT_THROW_POP || shape == EXIT_THROW_ALIGNED;
 }
 
 /*

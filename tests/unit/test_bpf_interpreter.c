@@ -70,7 +70,7 @@ static void an_interpreted_return_keeps_its_return_address_in_r13(void **state)
 static void exits_of_the_interpreter_are_known_by_their_code(void **state)
 {
 	const struct {
-		const char *code;
+		const char code[24];
 		struct regs regs;
 		u64 top;
 		int sp; /* of the caller, in words of the stack */
@@ -83,13 +83,14 @@ static void exits_of_the_interpreter_are_known_by_their_code(void **state)
 		{ "\x49\x8b\xe5\xff\xe7", { .di = CALLER, .r13 = STACK + 56 }, 0, 7 },
 		{ "\xff\xe7", { .di = CALLER }, 0, 0 },
 		{ "\x48\x8b\xd8\x5a\x58\xff\xe3", { 0 }, CALLER, 2 },
+		{ "\xe9\x05\0\0\0\xe8....\x48\x8b\xd8\x5a\x58\xff\xe3", { 0 }, CALLER, 2 },
 		{ "\x58\xff\xe3", { .dx = CALLER }, 0, 1 },
 		{ "\xff\xe3", { .dx = CALLER }, 0, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(exits); i++) {
 		set_interpreter();
-		put(CODE + 0x100, exits[i].code, strlen(exits[i].code));
+		put(CODE + 0x100, exits[i].code, sizeof(exits[i].code));
 		world.stack[0] = exits[i].top;
 		const struct regs old = scratch.walk.regs;
 		scratch.walk.regs = exits[i].regs;
@@ -110,6 +111,31 @@ static void a_left_frame_is_not_taken_for_its_caller(void **state)
 	scratch.walk.regs.r13 = HEAP + 0x303b;
 	scratch.walk.regs.bx = STACK + 40;
 	assert_step(5, STACK + 160);
+}
+
+/* The call that looked up the handler had aligned sp; so the return address is one word higher. */
+static void an_exception_leaves_where_its_handler_is_looked_up(void **state)
+{
+	static const char code[] =
+		"\x48\x83\xc4\x08\xe9\x05\0\0\0\xe8....\x48\x8b\xd8\x5a\x58\xff\xe3";
+
+	set_interpreter();
+	put(CODE + 0x100, code, sizeof(code) - 1);
+	world.stack[1] = CALLER;
+	assert_step(3, STACK + 160);
+	assert_int_equal(scratch.walk.rule, RULE_INTERPRETER_EXIT);
+}
+
+/* mov r10, [rbp - 16]; lea rsp, [rbp + r10 * 8]; mov qword [rbp - 16], 0; mov r13, [rbp - 64] */
+static void jdk_28_takes_its_stack_back_by_r10(void **state)
+{
+	static const char code[] =
+		"\x4c\x8b\x55\xf0\x4a\x8d\x64\xd5\0\x48\xc7\x45\xf0\0\0\0\0\x4c\x8b\x6d\xc0";
+
+	set_interpreter();
+	put(CODE + 0x100, code, sizeof(code) - 1);
+	scratch.walk.regs.r13 = CALLER;
+	assert_step(25, 0x77);
 }
 
 /* mov rsp, [rbp - 16]; mov qword [rbp - 16], 0; mov r13, [rbp - 64] */
@@ -134,6 +160,8 @@ int main(void)
 		cmocka_unit_test(an_interpreted_return_keeps_its_return_address_in_r13),
 		cmocka_unit_test(exits_of_the_interpreter_are_known_by_their_code),
 		cmocka_unit_test(a_left_frame_is_not_taken_for_its_caller),
+		cmocka_unit_test(an_exception_leaves_where_its_handler_is_looked_up),
+		cmocka_unit_test(jdk_28_takes_its_stack_back_by_r10),
 		cmocka_unit_test(where_a_callee_returns_the_frame_has_the_bytecode_pointer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
