@@ -260,7 +260,8 @@ static void a_stack_deeper_than_65535_frames_is_refused(void **state)
 	profile_add_type(p, "cpu", "samples");
 	for (int i = 0; i < 65535; i++)
 		node = profile_child(p, node, frames_intern(p->frames, FRAME_NATIVE, "f", ""));
-	profile_add(p, node, profile_intern_labels(p, &(struct labels){ 0, 0, "", "" }), 0, 1);
+	profile_add(p, node, profile_intern_labels(p, &(struct labels){ .comm = "", .thread = "" }),
+		    0, 1);
 	assert_int_equal(body_encode(p, NULL, &body, &nr_nodes), 0);
 	assert_int_equal(nr_nodes, 65536);
 	node = profile_child(p, node, 0);

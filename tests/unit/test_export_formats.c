@@ -330,7 +330,8 @@ static struct profile *profile_with_lines(void)
 	struct source_line a = { "A.java", 7 }, b = { "A.java", 11 }, c = { "", 3 };
 
 	profile_add_type(p, "cpu", "samples");
-	labels_id labels = profile_intern_labels(p, &(struct labels){ 1, 2, "java", "t" });
+	labels_id labels = profile_intern_labels(
+		p, &(struct labels){ .pid = 1, .tid = 2, .comm = "java", .thread = "t" });
 	frames_keep_lines(p->frames);
 	node_id n7 = profile_child(p, 0, frames_intern_line(p->frames, FRAME_C2, "A.a", "", a));
 	node_id n11 = profile_child(p, 0, frames_intern_line(p->frames, FRAME_C1, "A.a", "", b));

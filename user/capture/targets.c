@@ -29,6 +29,9 @@ struct targets {
 	struct targets_fds fds;
 };
 
+/* Of a command line, for the title; a word more may follow. */
+#define COMMAND_TEXT_MAX 100
+
 struct kind {
 	const char *name;
 	u32 bit;
@@ -147,12 +150,18 @@ int targets_add(struct targets *t, enum target_kind kind, bool excludes, const c
 	}
 }
 
-void targets_add_pid(struct targets *t, pid_t pid)
+void targets_add_command(struct targets *t, pid_t pid, char *const *command)
 {
-	auto_str struct str text = { 0 }, why = { 0 };
+	const struct selector s = {
+		.kind = TARGET_PID,
+		.number = (u32)pid,
+		.mask = kinds[TARGET_PID].bit,
+	};
 
-	str_addf(&text, "%d", (int)pid);
-	targets_add(t, TARGET_PID, false, text.at, &why);
+	t->include |= s.mask;
+	vec_push(&t->selectors.all, s);
+	for (; *command && t->text.len < COMMAND_TEXT_MAX; command++)
+		str_addf(&t->text, "%s%s", t->text.len ? " " : "", *command);
 }
 
 int targets_wait_for(struct targets *t, const char *comm, struct str *why)

@@ -33,7 +33,8 @@ void targets_free(struct targets *t);
 int targets_add(struct targets *t, enum target_kind kind, bool excludes, const char *text,
 		struct str *why);
 
-void targets_add_pid(struct targets *t, pid_t pid);
+/* Adds a process that is to run `command`, by which it is called. */
+void targets_add_command(struct targets *t, pid_t pid, char *const *command);
 
 /*
  * Selects the programs of that name that begin from now on; -EINVAL after having said in `why` what

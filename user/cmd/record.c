@@ -135,7 +135,7 @@ static int start(struct record *r)
 			log_error("cannot start %s: %s", r->o.command[0], strerror(-err));
 			return err;
 		}
-		targets_add_pid(r->o.targets, r->child.pid);
+		targets_add_command(r->o.targets, r->child.pid, r->o.command);
 	}
 	int err = session_start(&options, &r->session);
 	if (err || !r->o.command)
