@@ -193,12 +193,16 @@ static __always_inline struct blob *remembered(struct walk *w, u64 addr)
 
 /*
  * Whether the blob is still there. No JVM uses a compile id twice; blobs that have none stay for
- * ever, or give way to something of another name.
+ * ever, or give way to something of another name. The header of a freed block stays as it was, even
+ * if new code is put into the block's end, but that it is in use is taken back.
  */
 static __always_inline bool is_still(const struct blob *b, const struct hotspot_layout *jvm)
 {
 	u32 now;
+	u8 used;
 
+	if (walk_read(&used, 1, b->addr - jvm->block_size + jvm->block_used) || used != 1)
+		return false;
 	if (b->compile_id)
 		return !walk_read(&now, sizeof(now), b->addr + jvm->compile_id) &&
 		       now == b->compile_id;

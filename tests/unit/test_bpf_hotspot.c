@@ -37,6 +37,19 @@ static void a_blob_is_remembered_until_another_takes_its_place(void **state)
 	step_again(6);
 }
 
+/* CodeHeap allocates from the end of a free block, whose header then is still the old blob's. */
+static void a_blob_that_was_freed_is_not_remembered(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 20, "\x90\x90");
+	world.stack[5] = CALLER;
+	scratch.walk.proc.publication = 1;
+	step_again(6);
+	put_value(BLOB - world.jvm.block_size + world.jvm.block_used, u8, 0);
+	scratch.walk.regs = (struct regs){ .pc = CODE + 0x100, .sp = STACK, .fp = 0xf0 };
+	scratch.walk.blob = (struct blob){ 0 };
+	assert_int_equal(unwind_step(&scratch), STAT_NO_BLOB);
+}
+
 static void a_stub_is_remembered_by_its_name(void **state)
 {
 	set_code(1003, 6, 20, "\x90\x90");
@@ -333,6 +346,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_body_of_an_nmethod_has_its_frame_size),
 		cmocka_unit_test(a_blob_is_remembered_until_another_takes_its_place),
+		cmocka_unit_test(a_blob_that_was_freed_is_not_remembered),
 		cmocka_unit_test(a_stub_is_remembered_by_its_name),
 		cmocka_unit_test(leaves_have_their_return_address_where_the_code_says),
 		cmocka_unit_test(arguments_that_were_pushed_are_searched_through),
