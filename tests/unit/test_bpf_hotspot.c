@@ -46,7 +46,9 @@ static void a_blob_that_was_freed_is_not_remembered(void **state)
 	step_again(6);
 	put_value(BLOB - world.jvm.block_size + world.jvm.block_used, u8, 0);
 	scratch.walk.regs = (struct regs){ .pc = CODE + 0x100, .sp = STACK, .fp = 0xf0 };
+	scratch.walk.is_leaf = 1; /* at the very address that was remembered */
 	scratch.walk.blob = (struct blob){ 0 };
+	scratch.sample.nr_user = 0;
 	assert_int_equal(unwind_step(&scratch), STAT_NO_BLOB);
 }
 
