@@ -100,10 +100,3 @@ struct hotspot_layout {
 
 	__u8 kind_class[HOTSPOT_KINDS]; /* enum hotspot_class by CodeBlobKind */
 };
-
-/* A Java thread by its tid, so that a stack can be bounded and a continuation crossed. */
-struct hotspot_thread {
-	__u64 java_thread;            /* JavaThread * */
-	__u64 stack_start, stack_end; /* [start, end) */
-};
-_Static_assert(sizeof(struct hotspot_thread) == 24, "hotspot_thread is part of the map ABI");

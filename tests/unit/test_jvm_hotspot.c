@@ -227,7 +227,7 @@ static void thread_name(pid_t tid, char out[THREAD_MAX + 1])
 
 static u64 find_thread(const char *name)
 {
-	struct hotspot_thread_id *all;
+	struct hotspot_thread *all;
 	ssize_t nr = hotspot_threads(world.h, &all);
 	u64 found = 0;
 
@@ -236,7 +236,7 @@ static u64 find_thread(const char *name)
 		char comm[THREAD_MAX + 1];
 		thread_name(all[i].tid, comm);
 		if (!strcmp(comm, name))
-			found = all[i].thread.java_thread;
+			found = all[i].java_thread;
 	}
 	free(all);
 	assert_true(found);
@@ -368,7 +368,7 @@ static void a_jvm_can_be_asked_for_from_its_start_on(void **state)
 static void a_jvm_that_ends_is_told(void **state)
 {
 	struct java_frame frames[4];
-	struct hotspot_thread_id *threads;
+	struct hotspot_thread *threads;
 	struct hotspot_layout l;
 	struct hotspot *h = world.h;
 

@@ -70,6 +70,7 @@ static const struct event_kind kinds[] = {
 	  .help = "memory of malloc and mmap, sampled by bytes; --leaks: what is not freed",
 	  .programs = { "memory_alloc", "memory_enter", "memory_return", "memory_free" },
 	  .nr_slots = NR_SLOTS,
+	  .can_leak = true,
 	  .parse = parse_nativemem,
 	  .configure = configure_nativemem,
 	  .open = open_nativemem,

@@ -187,7 +187,7 @@ bool sources_is_double(const struct sources *s, const struct sample *sample,
 bool sources_is_held(const struct sources *s, u32 number)
 {
 	return s->options->leaks && number < s->events->list.nr &&
-	       s->events->list.at[number].kind->configure == configure_nativemem;
+	       s->events->list.at[number].kind->can_leak;
 }
 
 struct pending_context {

@@ -136,7 +136,7 @@ static void print_layout(const struct hotspot *h)
 
 static void print_threads(struct hotspot *h, bool each)
 {
-	auto_free struct hotspot_thread_id *threads = NULL;
+	auto_free struct hotspot_thread *threads = NULL;
 	ssize_t nr = hotspot_threads(h, &threads);
 
 	if (nr < 0) {
@@ -152,9 +152,9 @@ static void print_threads(struct hotspot *h, bool each)
 		printf("          their names cannot be read: %s\n", strerror(-err));
 	for (ssize_t i = 0; i < nr; i++)
 		printf("  %d  JavaThread %#llx, stack %#llx-%#llx  %s\n", threads[i].tid,
-		       (unsigned long long)threads[i].thread.java_thread,
-		       (unsigned long long)threads[i].thread.stack_start,
-		       (unsigned long long)threads[i].thread.stack_end,
+		       (unsigned long long)threads[i].java_thread,
+		       (unsigned long long)threads[i].stack_start,
+		       (unsigned long long)threads[i].stack_end,
 		       thread_names_find(names, threads[i].tid) ?: "?");
 	thread_names_free(names);
 }

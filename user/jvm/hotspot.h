@@ -103,11 +103,12 @@ int hotspot_each_blob(struct hotspot *h, int (*visit)(void *ctx, const struct ho
 int hotspot_find_nmethod(struct hotspot *h, u64 code_start, struct hotspot_blob *out);
 
 /* A thread that runs, or can run, Java code; the tid is that of our own pid namespace. */
-struct hotspot_thread_id {
+struct hotspot_thread {
 	pid_t tid;
-	struct hotspot_thread thread;
+	u64 java_thread;            /* JavaThread * */
+	u64 stack_start, stack_end; /* [start, end); 0 if unknown */
 };
 
 /* All of them, for the caller to free. Returns how many, -ENOENT if this build hides them, -ESRCH.
  */
-ssize_t hotspot_threads(struct hotspot *h, struct hotspot_thread_id **out);
+ssize_t hotspot_threads(struct hotspot *h, struct hotspot_thread **out);

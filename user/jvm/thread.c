@@ -125,21 +125,21 @@ static void map_tids(pid_t pid, struct dict *out)
 }
 
 static bool take_thread(const struct hotspot *h, const struct dict *tids, u64 java_thread,
-			const struct raw_thread *raw, struct hotspot_thread_id *out)
+			const struct raw_thread *raw, struct hotspot_thread *out)
 {
 	const u64 *mapped = h->is_nested ? dict_find(tids, raw->tid) : NULL;
 
 	out->tid = mapped ? (pid_t)*mapped : (pid_t)raw->tid;
-	out->thread = (struct hotspot_thread){ .java_thread = java_thread };
+	out->java_thread = java_thread;
 	if (raw->stack_size && raw->stack_size < STACK_MAX_BYTES &&
 	    raw->stack_base > raw->stack_size) {
-		out->thread.stack_start = raw->stack_base - raw->stack_size;
-		out->thread.stack_end = raw->stack_base;
+		out->stack_start = raw->stack_base - raw->stack_size;
+		out->stack_end = raw->stack_base;
 	}
 	return raw->tid && (!h->is_nested || mapped);
 }
 
-ssize_t hotspot_threads(struct hotspot *h, struct hotspot_thread_id **out)
+ssize_t hotspot_threads(struct hotspot *h, struct hotspot_thread **out)
 {
 	struct addresses list = { 0 };
 	struct dict tids = { 0 };
@@ -154,7 +154,7 @@ ssize_t hotspot_threads(struct hotspot *h, struct hotspot_thread_id **out)
 	if (err)
 		return err;
 
-	struct hotspot_thread_id *all = xcalloc(list.nr, sizeof(*all));
+	struct hotspot_thread *all = xcalloc(list.nr, sizeof(*all));
 	if (h->is_nested)
 		map_tids(h->pid, &tids);
 	for (size_t i = 0; i < list.nr; i++)

@@ -278,7 +278,7 @@ static int read_bytes(const struct jvm *j, const struct objects *o, struct texts
 }
 
 /* Before the names: a thread that names itself in between is then known by its old comm. */
-static void read_comms(pid_t pid, const struct hotspot_thread_id *threads, size_t nr,
+static void read_comms(pid_t pid, const struct hotspot_thread *threads, size_t nr,
 		       char (*comms)[16])
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -292,7 +292,7 @@ static void read_comms(pid_t pid, const struct hotspot_thread_id *threads, size_
 }
 
 static int read_texts(struct thread_names *all, const struct hotspot *h,
-		      const struct hotspot_thread_id *threads, size_t nr)
+		      const struct hotspot_thread *threads, size_t nr)
 {
 	const struct objects *o = &all->objects;
 	const struct jvm *j = &h->jvm;
@@ -302,7 +302,7 @@ static int read_texts(struct thread_names *all, const struct hotspot *h,
 	struct texts t = { { words, nr }, { words + nr, nr }, { words + 2 * nr, nr }, bytes };
 
 	for (size_t i = 0; i < nr; i++)
-		words[i] = threads[i].thread.java_thread;
+		words[i] = threads[i].java_thread;
 	read_comms(h->pid, threads, nr, comms);
 	int err = find_strings(j, o, &t.arrays);
 	err = err ? err : drop_others(all, j, &t.arrays);
@@ -319,7 +319,7 @@ static int read_texts(struct thread_names *all, const struct hotspot *h,
 
 int thread_names_read(struct thread_names *all, struct hotspot *h)
 {
-	auto_free struct hotspot_thread_id *threads = NULL;
+	auto_free struct hotspot_thread *threads = NULL;
 	ssize_t nr = hotspot_threads(h, &threads);
 	int err = nr < 0 ? (int)nr : 0;
 

@@ -83,7 +83,7 @@ static void find_place(struct hotspot *h, const struct known *threads, size_t nr
 void hotspot_find_tls(struct hotspot *h)
 {
 	struct known threads[THREADS_ASKED];
-	struct hotspot_thread_id *all;
+	struct hotspot_thread *all;
 	ssize_t nr_all = hotspot_threads(h, &all);
 	size_t nr = 0;
 
@@ -91,7 +91,7 @@ void hotspot_find_tls(struct hotspot *h)
 		return;
 	for (ssize_t i = 0; i < nr_all && nr < THREADS_ASKED; i++) {
 		u64 os_thread, pointer;
-		struct known t = { 0, all[i].thread.java_thread };
+		struct known t = { 0, all[i].java_thread };
 		if (jvm_read(&h->jvm, t.java_thread, THREAD_OSTHREAD, &os_thread) || !os_thread ||
 		    jvm_read(&h->jvm, os_thread, OSTHREAD_POINTER, &pointer) || !pointer)
 			continue;
