@@ -30,7 +30,7 @@ static void use(struct hotspot *h)
 {
 	static const u32 offsets[] = { 0, 8, FAKE_CALL - 1, FAKE_CALL, FAKE_CODE_SIZE, 0x1000 };
 	struct java_frame frames[FRAMES];
-	struct hotspot_thread_id *threads;
+	struct hotspot_thread *threads;
 	struct hotspot_layout layout;
 	const char *what, *why;
 	int left = 1000;

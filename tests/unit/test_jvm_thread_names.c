@@ -72,7 +72,7 @@ static int stop_jvm(void **state)
 /* The tid of the thread with that name, 0 if there is none. */
 static pid_t find(const char *name)
 {
-	struct hotspot_thread_id *all;
+	struct hotspot_thread *all;
 	ssize_t nr = hotspot_threads(world.h, &all);
 	pid_t tid = 0;
 
@@ -102,7 +102,7 @@ static const char *comm_of(pid_t tid)
 
 static void every_thread_has_a_name(void **state)
 {
-	struct hotspot_thread_id *all;
+	struct hotspot_thread *all;
 
 	assert_int_equal(thread_names_read(world.names, world.h), 0);
 	ssize_t nr = hotspot_threads(world.h, &all);
