@@ -42,6 +42,7 @@ class FrameSet {
 		this.names = profile.names;
 		for (const key of ['name', 'kind', 'module', 'method'])
 			this[key] = frames[key];
+		this.sources = frames.sources;
 		this.nr = frames.nr;
 		this.nrMethods = frames.nrMethods;
 		this.byName = null;
@@ -96,7 +97,7 @@ class FrameSet {
 
 	result() {
 		return { nr: this.nr, name: Int32Array.from(this.name), kind: Uint8Array.from(this.kind),
-			module: Int32Array.from(this.module), method: Int32Array.from(this.method), nrMethods: this.nrMethods };
+			module: Int32Array.from(this.module), method: Int32Array.from(this.method), nrMethods: this.nrMethods, sources: this.sources };
 	}
 }
 
