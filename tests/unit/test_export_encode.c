@@ -57,7 +57,7 @@ static char *collapsed_of(const struct profile *p)
 }
 
 /* The vector of docs/profile-format.md. */
-static void the_documented_stacks_give_the_documented_body(void **state)
+static void p6_the_documented_stacks_give_the_documented_body(void **state)
 {
 	static const u8 head[] = { 0x07, 1, 0x2b, 2, 0x20, 3, 0x0d, 4, 8, 5, 8, 6, 7, 7, 0x0a };
 	static const u8 tail[] = {
@@ -408,7 +408,7 @@ static void a_page_is_read_back_and_holds_no_markup_from_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_documented_stacks_give_the_documented_body),
+		cmocka_unit_test(p6_the_documented_stacks_give_the_documented_body),
 		cmocka_unit_test(the_order_of_stacks_does_not_change_a_byte),
 		cmocka_unit_test(random_profiles_are_encoded_alike_in_any_order),
 		cmocka_unit_test(a_decoded_body_is_encoded_to_the_same_bytes),

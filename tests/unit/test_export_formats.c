@@ -145,6 +145,30 @@ static void every_stack_comes_back_from(const char *format)
 	}
 }
 
+static void q3_an_event_may_be_called_anything(void **state)
+{
+	static const char *const events[] = { "cache-misses",
+					      "sched:sched_switch",
+					      "pmu/event=0x3c,name=a b/",
+					      "uprobe:/usr/lib/libc.so.6:malloc",
+					      "java:com.acme.A.b",
+					      "r1a8" };
+	static const char *const formats[] = { "html", "pprof", "otlp" };
+
+	for (size_t f = 0; f < ARRAY_SIZE(formats); f++) {
+		for (size_t e = 0; e < ARRAY_SIZE(events); e++) {
+			struct profile *p = profile_new();
+			profile_add_type(p, events[e], "samples");
+			node_id node = profile_child(p, 0, frames_intern(p->frames, 2, "main", ""));
+			profile_add(p, node, profile_intern_labels(p, &(struct labels){ 0 }), 0, 5);
+			struct profile *back = read_back(p, formats[f]);
+			assert_string_equal(back->types.at[0].name, events[e]);
+			profile_free(back);
+			profile_free(p);
+		}
+	}
+}
+
 static void every_stack_comes_back_from_pprof(void **state)
 {
 	every_stack_comes_back_from("pprof");
@@ -416,6 +440,7 @@ static void files_of_other_kinds_are_named(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(q3_an_event_may_be_called_anything),
 		cmocka_unit_test(every_stack_comes_back_from_pprof),
 		cmocka_unit_test(every_stack_comes_back_from_otlp),
 		cmocka_unit_test(every_method_weighs_the_same_in_every_format),

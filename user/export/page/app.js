@@ -2,6 +2,7 @@
 const TIP_DELAY = 80;
 const MOVE_MS = 120;
 const TYPING_MS = 60;
+const TOAST_MS = 2500;
 const ROWS_AHEAD = 64;
 const MANY_NODES = 200000; // more take a moment to write out as text
 
@@ -17,8 +18,9 @@ class App {
 		this.expanded = new Set();
 		this.painter = new Painter($('canvas'), profile);
 		this.search = new Search(profile.names);
-		this.table = new MethodTable(profile, this.painter.texts, (name) => this.pickMethod(name));
+		this.table = new MethodTable(profile, this.painter.texts, (name, method) => this.pickMethod(name, method));
 		this.tip = new Tip();
+		this.details = new Details(this);
 		this.table.dotOf = (name, kind) => this.painter.palette.dotOf(name, kind);
 		this.minimap = new Minimap(this);
 		this.timeline = new Timeline(this);
@@ -97,6 +99,7 @@ class App {
 		this.showControls();
 		this.layOut();
 		this.timeline.update();
+		this.details.update();
 		this.showLists();
 	}
 
@@ -132,7 +135,7 @@ class App {
 			return 0;
 		if (isRight || !state.link)
 			return isRight ? node : 0;
-		this.say('The link points to a frame that this profile does not have.');
+		this.say('The link points to a frame that this profile does not have.', true);
 		state.link = '';
 		state.linkName = '';
 		return 0;
@@ -222,10 +225,10 @@ class App {
 	}
 
 	applySearch(state, old) {
-		const searched = JSON.stringify([state.query, state.isRegex, state.isExact]);
+		const searched = JSON.stringify([state.query, state.isRegex, state.isExact, state.isWord]);
 		if (!old || this.searched !== searched) {
 			this.searched = searched;
-			const asked = this.search.set(state.query, state.isRegex, state.isExact);
+			const asked = this.search.set(state.query, state.isRegex, state.isExact, state.isWord);
 			if ($('query').value !== state.query)
 				$('query').value = state.query;
 			if (asked)
@@ -281,6 +284,7 @@ class App {
 		const before = { layout: this.layout, zoom: this.zoom };
 		this.change({ link: this.view.linkOf(node), linkName: node === this.view.root ? '' : nameText(this.view, node) }, true);
 		this.selected = this.layout.rows[this.layout.top][0];
+		this.details.showBox(this.selected);
 		this.move(before);
 	}
 
@@ -292,11 +296,15 @@ class App {
 	}
 
 	// What a row of the table does.
-	pickMethod(name) {
+	pickMethod(name, method) {
 		if (this.state.panel === 'sandwich')
 			this.change({ focus: name }, true);
 		else
 			this.searchFor(name);
+		if (this.state.panel !== 'sandwich' && this.state.query)
+			this.details.show(method);
+		else
+			this.details.hide();
 	}
 
 	searchFor(name) {
@@ -446,6 +454,7 @@ class App {
 		for (const b of document.querySelectorAll('[data-direction]'))
 			press(b, (b.dataset.direction === 'up') === state.isUp);
 		press($('case'), state.isExact);
+		press($('word'), state.isWord);
 		press($('regex'), state.isRegex);
 		const chip = (id, text) => $(id).querySelector('b').textContent = text;
 		const type = profile.meta.types[state.type];
@@ -468,8 +477,13 @@ class App {
 			showEmpty(this);
 	}
 
-	say(text) {
-		$('live').textContent = text;
+	// For screen readers; `isShown` for everyone, for a moment.
+	say(text, isShown = false) {
+		const live = $('live');
+		live.textContent = text;
+		live.classList.toggle('toast', isShown);
+		clearTimeout(this.toastTimer);
+		this.toastTimer = setTimeout(() => live.classList.remove('toast'), TOAST_MS);
 	}
 
 	hideTip(isForced) {

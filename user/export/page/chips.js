@@ -117,7 +117,7 @@ function stackText(view, node) {
 
 // A page from a file may have no clipboard of the new kind.
 function copyText(app, text) {
-	const done = () => app.say('copied');
+	const done = () => app.say('copied', true);
 	const byHand = () => {
 		const area = element('textarea');
 		area.value = text;

@@ -77,6 +77,7 @@ App.prototype.listenSearch = function () {
 		e.stopPropagation();
 	});
 	$('case').addEventListener('click', () => this.change({ isExact: !this.state.isExact }));
+	$('word').addEventListener('click', () => this.change({ isWord: !this.state.isWord }));
 	$('regex').addEventListener('click', () => this.change({ isRegex: !this.state.isRegex }));
 };
 
@@ -139,6 +140,7 @@ App.prototype.click = function (e) {
 
 App.prototype.selectBox = function (box) {
 	this.selected = box;
+	this.details.showBox(box);
 	if (box && !box.fog)
 		this.say(`${nameText(this.view, box.node)}, ${amount(this.view.totalOf(box.node), this.view.unit)}, ${percent(this.view.totalOf(box.node), this.view.totalOf(this.view.root))}`);
 	this.repaint();

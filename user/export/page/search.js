@@ -2,17 +2,17 @@
 const SLOWEST_MS = 2000;
 
 // Returns a test for names. Throws a SyntaxError that says what is wrong with a pattern.
-function compilePattern(text, isRegex, isExact) {
-	const flags = isExact || /[A-Z]/.test(text.replace(/\\./g, '')) ? 'u' : 'iu';
+function compilePattern(text, isRegex, isExact, isWord) {
+	const flags = isExact || /[A-Z]/.test(text.replace(/\\./g, '')) ? 'u' : 'iu', whole = (source) => (isWord ? `(?<!\\w)(?:${source})(?!\\w)` : source);
 	if (!isRegex)
-		return new RegExp(escapePattern(text), flags);
+		return new RegExp(whole(escapePattern(text)), flags);
 	// Map$Node: a $ before a letter can never match as an end, so it is meant as a letter.
 	const source = text.replace(/(\\.)|\$(?=\w)/g, (all, escaped) => escaped || '\\$');
 	try {
-		return new RegExp(source, flags);
+		return new RegExp(source, flags) && new RegExp(whole(source), flags);
 	} catch (e) {
 		// The stricter syntax of "u" refuses escapes that are harmless, such as \- or \:
-		return new RegExp(source, flags.replace('u', ''));
+		return new RegExp(source, flags.replace('u', '')) && new RegExp(whole(source), flags.replace('u', ''));
 	}
 }
 
@@ -59,7 +59,7 @@ class Search {
 
 	// A wrong pattern leaves the last good result and sets `error`. Returns a promise if the names are
 	// looked through elsewhere; what it gives is for `take`.
-	set(text, isRegex, isExact) {
+	set(text, isRegex, isExact, isWord) {
 		this.asked = null;
 		if (!text) {
 			this.clear();
@@ -67,7 +67,7 @@ class Search {
 		}
 		this.text = text;
 		try {
-			const pattern = compilePattern(text, isRegex, isExact);
+			const pattern = compilePattern(text, isRegex, isExact, isWord);
 			if (isTame(pattern.source)) {
 				this.take(markNames(this.names, pattern));
 				return null;

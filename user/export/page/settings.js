@@ -36,6 +36,7 @@ async function copySettings(app) {
 async function pasteSettings(app, text) {
 	const { link, linkName, time, versus, ...settings } = await unpackSettings(text);
 	await app.change({ ...settings, panel: settings.panel || app.state.panel, isFlipped: settings.isFlipped ?? app.state.isFlipped, link: '', linkName: '' }, true);
+	app.say('settings applied', true);
 }
 
 function settingsForm(app, button) {

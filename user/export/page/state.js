@@ -25,6 +25,7 @@ function readHash(text) {
 		query: (get.get('q') || '').slice(0, 2000),
 		isRegex: flag('re', true),
 		isExact: flag('aa', false),
+		isWord: flag('w', false),
 		panel: choice('v', PANELS, null),
 		focus: (get.get('f') || '').slice(0, 2000),
 		colour: choice('col', COLOURS, 'kind'),
@@ -64,6 +65,7 @@ function writeHash(s) {
 	set('q', s.query);
 	set('re', '0', s.query && !s.isRegex);
 	set('aa', '1', s.query && s.isExact);
+	set('w', '1', s.query && s.isWord);
 	set('v', s.panel);
 	set('f', s.focus, s.panel === 'sandwich' && s.focus);
 	set('col', s.colour, s.colour !== 'kind');

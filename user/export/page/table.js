@@ -104,7 +104,7 @@ class MethodTable {
 	pick(e) {
 		const row = e.target.closest('.row');
 		if (row)
-			this.onPick(this.profile.names[this.name[Number(row.dataset.method)]]);
+			this.onPick(this.profile.names[this.name[row.dataset.method]], Number(row.dataset.method));
 	}
 
 	key(e) {

@@ -81,7 +81,8 @@ function kindText(view, node) {
 	return [kind, module, source].filter(Boolean).join(' \u00b7 ');
 }
 
-function frameParts(app, box) {
+// What a frame weighs where the box is.
+function numbersOf(app, box) {
 	const { view, zoom } = app, node = box.node, total = view.totalOf(node);
 	const whole = view.totalOf(view.root), parent = view.parentOf(node), self = view.selfOf(box.last);
 	const rows = [['Total', amount(total, view.unit), percent(total, whole)], ['Self', amount(self, view.unit), percent(self, whole)]];
@@ -91,24 +92,26 @@ function frameParts(app, box) {
 		rows.push(['Of view', '', percent(total, view.totalOf(zoom))]);
 	if (view.diff && !view.isUp)
 		rows.push(...view.diff.rows(node));
-	const parts = [element('h2', '', nameText(view, node).slice(0, 2000)), element('p', '', kindText(view, node))];
-	const tiers = view.tiersOf(node);
-	if (tiers.length)
-		parts.push(tierBar(tiers, total));
-	parts.push(tableOf(rows));
+	return tableOf(rows);
+}
+
+function frameParts(app, box) {
+	const { view } = app, { node } = box;
+	const parts = [element('h2', '', nameText(view, node).slice(0, 2000)), element('p', '', kindText(view, node)), ...tierParts(view, node), numbersOf(app, box)];
 	if (box.chain)
 		parts.push(chainList(view, box));
 	return parts;
 }
 
-function tierBar(tiers, total) {
-	const bar = element('div', 'bar');
+// A bar of the tiers that a method was seen in, if it was more than one.
+function tierParts(view, node) {
+	const bar = element('div', 'bar'), tiers = view.tiersOf(node);
 	for (const [kind, part] of tiers) {
 		const piece = element('span', `k${kind}`);
-		piece.style.width = `${part / total * 100}%`;
+		piece.style.width = `${part / view.totalOf(node) * 100}%`;
 		bar.append(piece);
 	}
-	return bar;
+	return tiers.length ? [bar] : [];
 }
 
 const CHAIN_SHOWN = 12;

@@ -1,0 +1,108 @@
+// Below the table: the selected method, who calls it and what it calls, and what can be done with it.
+const NEIGHBOURS = 5;
+const DETAILS_DELAY = 120; // a zoom is drawn first
+
+class Details {
+	constructor(app) {
+		this.app = app;
+		this.profile = null;
+	}
+
+	// Of the frame of a box, with the numbers of that place.
+	showBox(box) {
+		const { app } = this, { view } = app;
+		if (!box || box.fog || view.nameOf(box.node) < 0) {
+			this.hide();
+			return;
+		}
+		this.show(view.methodOf(box.node), { view, box });
+	}
+
+	show(method, place = null) {
+		Object.assign(this, { profile: this.app.profile, method, place });
+		this.fill();
+	}
+
+	hide() {
+		clearTimeout(this.timer);
+		this.profile = null;
+		$('details').hidden = true;
+	}
+
+	// After the state has changed. A transform numbers the methods anew.
+	update() {
+		if (!this.profile)
+			return;
+		if (this.profile !== this.app.profile) {
+			this.hide();
+			return;
+		}
+		if (this.place && this.place.view !== this.app.view)
+			this.place = null;
+		this.fill();
+	}
+
+	// What takes a look at every node comes after the picture.
+	fill() {
+		const { app, method, place } = this, { table, profile } = app, name = profile.names[table.name[method]], kind = table.kind[method];
+		const title = element('h2', '', name.slice(0, 2000)), dot = element('span', `dot k${kind}`), close = element('button', '', '\u00d7');
+		close.type = 'button';
+		close.setAttribute('aria-label', 'Close the details');
+		close.addEventListener('click', () => this.hide());
+		dot.style.background = table.dotOf(table.name[method], kind);
+		title.prepend(dot);
+		title.append(close);
+		const head = place ? [element('p', '', kindText(place.view, place.box.node)), ...tierParts(place.view, place.box.node), numbersOf(app, place.box)]
+			: [element('p', '', KINDS[kind].long)];
+		const rest = element('div');
+		$('details').replaceChildren(title, ...head, rest, this.buttons(name));
+		$('details').hidden = false;
+		clearTimeout(this.timer);
+		this.timer = setTimeout(() => this.fillNeighbours(rest, name), DETAILS_DELAY);
+	}
+
+	fillNeighbours(rest, name) {
+		const { app, method } = this, { tree } = app, { self } = tree.hotMethods();
+		const start = tree.outermost((frame) => tree.profile.frames.method[frame] === method), total = start.reduce((sum, node) => sum + tree.total[node], 0);
+		const root = { method, name: app.table.name[method], kind: 0, module: 0, total };
+		const list = (title, merged) => this.list(title, merged, total);
+		rest.replaceChildren(
+			element('p', 'everywhere', `In ${plural(start.length, 'place')}: ${percent(total, tree.total[0])}, self ${percent(self[method], tree.total[0])}`),
+			list('Called by', new Callers(tree, start, tree.total, null, root)), list('Calls', new Callees(tree, start, root)));
+	}
+
+	// The heaviest ones as shares of the method.
+	list(title, merged, total) {
+		const list = element('ol');
+		list.append(element('li', 'note', title));
+		const all = merged.expand(0).filter((id) => merged.totalOf(id) > 0);
+		for (const id of all.slice(0, NEIGHBOURS)) {
+			const item = element('li'), b = element('button');
+			b.type = 'button';
+			b.title = merged.names[merged.nameOf(id)].slice(0, 1000);
+			b.append(element('span', '', this.app.painter.texts.short(merged.nameOf(id))), element('small', '', percent(merged.totalOf(id), total)));
+			b.addEventListener('click', () => this.show(merged.methodOf(id)));
+			item.append(b);
+			list.append(item);
+		}
+		if (all.length !== Math.min(all.length, NEIGHBOURS))
+			list.append(element('li', 'note', `and ${count(all.length - NEIGHBOURS)} more`));
+		return all.length ? list : '';
+	}
+
+	buttons(name) {
+		const { app } = this, bar = element('div', 'verbs'), exact = `;${plainName(name)};`;
+		const add = (text, title, run) => {
+			const b = element('button', 'chip', text);
+			b.type = 'button';
+			b.title = title;
+			b.addEventListener('click', run);
+			bar.append(b);
+		};
+		add('copy', 'Copy the name', () => copyText(app, name));
+		for (const [text, verb] of [['only', 'filter'], ['hide', 'remove'], ['collapse', 'recursion']])
+			add(text, VERBS[verb].long, () => addTransform(app, verb, exact));
+		add('sandwich', 'Callers and callees', () => app.change({ panel: 'sandwich', focus: name }, true));
+		return bar;
+	}
+}
