@@ -6,6 +6,7 @@
 #include "unwind.h"
 
 #include "chance.h"
+#include "held.h"
 #include "target.h"
 
 static __always_inline u64 class_info(enum user_frame_kind kind, u64 detail)
@@ -13,27 +14,45 @@ static __always_inline u64 class_info(enum user_frame_kind kind, u64 detail)
 	return (u64)kind << USER_FRAME_KIND_SHIFT | (detail & USER_FRAME_DETAIL_MASK);
 }
 
-/* Sends the stack with a leaf that is no code, none if `info` is 0. */
-static __always_inline int take(struct pt_regs *ctx, u32 event, u64 weight, u64 class, u64 info)
+/* Sends the stack with a leaf that is no code, none if `info` is 0; returns when it was, or 0. */
+static __always_inline u64 take(struct pt_regs *ctx, u32 event, u64 weight, u64 class, u64 info)
 {
 	struct scratch *s = stack_begin(SLOT_UPROBE, event);
 
 	if (!s)
 		return 0;
+	u64 time_ns = s->sample.time_ns;
 	s->sample.weight = weight;
 	if (info)
 		stack_push(s, class, info);
 	stack_submit(s, unwind_user(ctx, s));
 	stack_end(s);
-	return 0;
+	return time_ns;
 }
 
-/* jvmmap_hook_alloc(class, size, interval) */
+/* jvmmap_hook_alloc(class, size, interval, number) */
 SEC("uprobe")
 int alloc_hook(struct pt_regs *ctx)
 {
-	return take(ctx, knobs.alloc_event, PT_REGS_PARM2(ctx), PT_REGS_PARM1(ctx),
-		    class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx)));
+	u64 number = PT_REGS_PARM4(ctx);
+
+	if (knobs.alloc_is_live && !number) {
+		count(STAT_LEAK_UNTRACKED);
+		return 0;
+	}
+	u64 time_ns = take(ctx, knobs.alloc_event, PT_REGS_PARM2(ctx), PT_REGS_PARM1(ctx),
+			   class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx)));
+	if (knobs.alloc_is_live && time_ns)
+		held_add(number, time_ns);
+	return 0;
+}
+
+/* jvmmap_hook_gone(number): that object is collected. */
+SEC("uprobe")
+int alloc_gone(struct pt_regs *ctx)
+{
+	held_free(PT_REGS_PARM1(ctx));
+	return 0;
 }
 
 /* An object that stands for `size` bytes: those are sampled as in chance.h. */
@@ -43,8 +62,9 @@ static __always_inline int take_klass(struct pt_regs *ctx, u64 size, u64 detail)
 
 	if (!weight)
 		return 0;
-	return take(ctx, knobs.alloc_event, weight, PT_REGS_PARM1(ctx),
-		    class_info(USER_FRAME_KLASS, detail));
+	take(ctx, knobs.alloc_event, weight, PT_REGS_PARM1(ctx),
+	     class_info(USER_FRAME_KLASS, detail));
+	return 0;
 }
 
 /*
@@ -68,8 +88,9 @@ int alloc_outside(struct pt_regs *ctx)
 SEC("uprobe")
 int lock_hook(struct pt_regs *ctx)
 {
-	return take(ctx, knobs.lock_event, PT_REGS_PARM2(ctx), PT_REGS_PARM1(ctx),
-		    class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx)));
+	take(ctx, knobs.lock_event, PT_REGS_PARM2(ctx), PT_REGS_PARM1(ctx),
+	     class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx)));
+	return 0;
 }
 
 /* Bits of java.lang.Thread's status (JVMTI_THREAD_STATE_..). */
@@ -104,7 +125,8 @@ int lock_status(struct pt_regs *ctx)
 	u64 weight = waited_ns ? chance_weigh(waited_ns, knobs.lock_min_ns) : 0;
 	if (!weight)
 		return 0;
-	return take(ctx, knobs.lock_event, waited_ns, 0,
-		    is_monitor ? class_info(USER_FRAME_MONITOR, knobs.lock_min_ns)
-			       : class_info(USER_FRAME_PARK, knobs.lock_min_ns));
+	take(ctx, knobs.lock_event, waited_ns, 0,
+	     is_monitor ? class_info(USER_FRAME_MONITOR, knobs.lock_min_ns)
+			: class_info(USER_FRAME_PARK, knobs.lock_min_ns));
+	return 0;
 }

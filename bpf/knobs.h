@@ -41,6 +41,7 @@ struct knobs {
 	__u32 alloc_event;
 	char wait_for[ABI_COMM_LEN]; /* programs that are targets from when they begin; "" for none
 				      */
+	__u32 alloc_is_live;         /* objects are followed until they are collected */
 	__u32 lock_event;
 	__u32 lock_has_monitors; /* there is no agent to tell of them */
 	__u64 alloc_interval;

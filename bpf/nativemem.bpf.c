@@ -11,6 +11,7 @@
 #include "unwind.h"
 
 #include "chance.h"
+#include "held.h"
 #include "target.h"
 
 #define MAP_ANONYMOUS 0x20 /* include/uapi/asm-generic/mman-common.h */
@@ -122,36 +123,6 @@ int memory_alloc(struct pt_regs *ctx)
 	return 0;
 }
 
-static __always_inline struct memory_key key_of(u64 addr)
-{
-	return (struct memory_key){ .addr = addr, .pid = bpf_get_current_pid_tgid() >> 32 };
-}
-
-static __always_inline void send_freed(const struct memory_live *m)
-{
-	struct freed_record r = {
-		.kind = RECORD_FREED,
-		.tid = m->tid,
-		.sample_ns = m->sample_ns,
-		.time_ns = bpf_ktime_get_ns(),
-	};
-
-	if (bpf_ringbuf_output(&records, &r, sizeof(r), BPF_RB_NO_WAKEUP))
-		count(STAT_EVENT_LOST);
-}
-
-static __always_inline void free_memory(u64 addr)
-{
-	struct memory_key key = key_of(addr);
-	struct memory_live *m = addr ? bpf_map_lookup_elem(&memory_live, &key) : NULL;
-
-	if (!m)
-		return;
-	struct memory_live freed = *m;
-	if (!bpf_map_delete_elem(&memory_live, &key))
-		send_freed(&freed);
-}
-
 /* The same with leaks: the call is noted until memory_return. */
 SEC("uprobe")
 int memory_enter(struct pt_regs *ctx)
@@ -165,7 +136,7 @@ int memory_enter(struct pt_regs *ctx)
 	if (!outer || (outer->sp && outer->sp >= sp))
 		return 0;
 	if (call == MEMORY_REALLOC)
-		free_memory(PT_REGS_PARM1(ctx));
+		held_free(PT_REGS_PARM1(ctx));
 	u64 weight = chance_weigh(size, knobs.memory.interval);
 	*outer = (struct memory_call){ .sp = sp, .size = size, .call = call };
 	outer->out = call == MEMORY_POSIX_MEMALIGN ? PT_REGS_PARM1(ctx) : 0;
@@ -192,24 +163,25 @@ int memory_return(struct pt_regs *ctx)
 	/* The return address is off the stack now. */
 	if (!call || call->sp != PT_REGS_SP(ctx) - sizeof(u64))
 		return 0;
-	struct memory_live live = {
-		.sample_ns = call->sample_ns,
-		.tid = (u32)bpf_get_current_pid_tgid(),
-	};
-	struct memory_key key = key_of(address_of(ctx, call));
+	u64 addr = address_of(ctx, call), sample_ns = call->sample_ns;
 	call->sp = 0;
-	if (!live.sample_ns)
+	if (!sample_ns)
 		return 0;
-	if (!key.addr)
-		send_freed(&live);
-	else if (bpf_map_update_elem(&memory_live, &key, &live, BPF_ANY))
-		count(STAT_LEAK_UNTRACKED);
+	if (addr) {
+		held_add(addr, sample_ns);
+	} else {
+		struct memory_live none = {
+			.sample_ns = sample_ns,
+			.tid = (u32)bpf_get_current_pid_tgid(),
+		};
+		held_send_freed(&none);
+	}
 	return 0;
 }
 
 SEC("uprobe")
 int memory_free(struct pt_regs *ctx)
 {
-	free_memory(PT_REGS_PARM1(ctx));
+	held_free(PT_REGS_PARM1(ctx));
 	return 0;
 }

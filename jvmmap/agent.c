@@ -10,6 +10,7 @@
 
 #include "jvmmap/agent.h"
 #include "jvmmap/hooks.h"
+#include "jvmmap/refs.h"
 #include "jvmmap/sys.h"
 #include "jvmmap/wire.h"
 
@@ -349,6 +350,7 @@ static void start(JavaVM *vm, const char *options, const char *nonce)
 		return;
 	s->wants_inline = option_is(options, "inline", "1");
 	s->wants_live = !option_is(options, "live", "0");
+	s->wants_refs = option_is(options, "refs", "1");
 	s->alloc_interval = option_number(options, "alloc");
 	s->lock_min_ns = option_number(options, "lock");
 	agent.sessions[place] = agent.busy = s;
@@ -370,6 +372,19 @@ static void stop(int one, int all)
 	for (int i = 0; i < SESSIONS_MAX; i++)
 		if (agent.sessions[i] && (all || i == one))
 			close_session(i);
+}
+
+/* Called and left with the lock held; not held meanwhile, since collecting takes its time. */
+static void tell_refs(JavaVM *vm, int collect)
+{
+	JNIEnv *jni = NULL;
+
+	sys_unlock(&agent.lock);
+	if (collect)
+		(*agent.env)->ForceGarbageCollection(agent.env);
+	if ((*vm)->GetEnv(vm, (void **)&jni, JNI_VERSION_1_6) == JNI_OK)
+		refs_tell(jni);
+	lock_for_command();
 }
 
 /* Attach requests come one after the other, on one thread. */
@@ -396,6 +411,8 @@ static void obey(JavaVM *vm, const char *options)
 	} else if (option_is(options, "cmd", "replay") && place >= 0 && agent.env) {
 		agent.busy = agent.sessions[place];
 		replay();
+	} else if (option_is(options, "cmd", "refs") && place >= 0 && agent.env) {
+		tell_refs(vm, option_is(options, "gc", "1"));
 	}
 	agent.busy = NULL;
 	sys_unlock(&agent.lock);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sampled allocations: JVMTI tells of an object in so many bytes, in the mean. */
 #include "jvmmap/hook.h"
+#include "jvmmap/refs.h"
 
 HOOK(jvmmap_hook_alloc);
-void jvmmap_hook_alloc(uint64_t class, uint64_t size, uint64_t interval);
+void jvmmap_hook_alloc(uint64_t class, uint64_t size, uint64_t interval, uint64_t number);
 
 struct allocs {
 	struct hook hook;
@@ -16,7 +17,14 @@ static void JNICALL on_alloc(jvmtiEnv *env, JNIEnv *jni, jthread thread, jobject
 			     jclass class, jlong size)
 {
 	jvmmap_hook_alloc(hook_class(env, class), (uint64_t)size,
-			  __atomic_load_n(&allocs.interval, __ATOMIC_RELAXED));
+			  __atomic_load_n(&allocs.interval, __ATOMIC_RELAXED),
+			  refs_add(jni, object));
+}
+
+/* What is collected by now was not there at the end. */
+static void JNICALL on_death(jvmtiEnv *env, JNIEnv *jni)
+{
+	refs_tell(jni);
 }
 
 /* The shortest distance that a session wants; 0 if none wants any. */
@@ -31,14 +39,26 @@ static uint64_t wanted_interval(struct session *const sessions[], int nr)
 	return least;
 }
 
+static int wants_refs(struct session *const sessions[], int nr)
+{
+	int wanted = 0;
+
+	for (int i = 0; i < nr; i++)
+		wanted |= sessions[i] && sessions[i]->alloc_interval && sessions[i]->wants_refs;
+	return wanted;
+}
+
 jvmtiError allocs_settle(JavaVM *vm, struct session *const sessions[], int nr)
 {
-	static const jvmtiEventCallbacks callbacks = { .SampledObjectAlloc = on_alloc };
+	static const jvmtiEventCallbacks callbacks = { .SampledObjectAlloc = on_alloc,
+						       .VMDeath = on_death };
 	static const jvmtiCapabilities wanted = { .can_generate_sampled_object_alloc_events = 1 };
-	static const jvmtiEvent events[] = { JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, 0 };
+	static const jvmtiEvent events[] = { JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_EVENT_VM_DEATH,
+					     0 };
 	uint64_t interval = wanted_interval(sessions, nr);
 	jvmtiError err = JVMTI_ERROR_NONE;
 
+	refs_settle(vm, wants_refs(sessions, nr));
 	if (interval && !allocs.hook.is_on)
 		err = hook_turn_on(vm, &allocs.hook, &wanted, &callbacks, events);
 	if (allocs.hook.is_on && interval != allocs.interval) {

@@ -29,7 +29,7 @@ struct session {
 	uint64_t heartbeat_ns; /* when `heartbeat` was last seen to change */
 	uint32_t heartbeat;
 	int fd, pid;
-	int wants_inline, wants_live;
+	int wants_inline, wants_live, wants_refs;
 	uint64_t alloc_interval; /* 0: no allocations */
 	uint64_t lock_min_ns;    /* 0: no waits for monitors */
 	int may_wait_ms;         /* how long a replay may still wait for a full ring to be read */

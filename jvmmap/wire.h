@@ -7,10 +7,12 @@
  *
  *	cmd=start    opens a session, turns the events on, reports what is compiled
  *	cmd=replay   reports again everything that is compiled now, after records were lost
+ *	cmd=refs     tells of sampled objects that are gone by now; gc=1: collects garbage first
  *	cmd=stop     ends a session; nonce=all ends every one. The last one turns the events off
  *	inline=1     with start: also what is inlined where
  *	live=0       with start: no events after the report (JVMs whose events are unsafe)
  *	alloc=BYTES  with start: also sampled allocations, one about every so many bytes
+ *	refs=1       with alloc: also when sampled objects are gone
  *	lock=NS      with start: also waits for monitors, all that take so long and some others
  *
  * A session is a memfd called WIRE_NAME_PREFIX + nonce in the JVM, sealed against resizing: one
@@ -49,7 +51,8 @@ enum wire_step {
 
 /* The events in Java code; each calls an empty function jvmmap_hook_NAME, see hooks.h. */
 enum wire_hook {
-	WIRE_HOOK_ALLOC = 0, /* (hash of the class's name, bytes, mean distance of samples) */
+	WIRE_HOOK_ALLOC = 0, /* (hash of the class's name, bytes, mean distance of samples, number
+				of the object or 0); with refs=1 jvmmap_hook_gone(number) */
 	WIRE_HOOK_LOCK =
 		1, /* (hash of the class's name, ns waited, ns from which on all are told) */
 	WIRE_HOOKS = 4,

@@ -34,9 +34,9 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static u64 left(struct world *w, u64 until_ns)
+static u64 left(struct world *w, u64 ended_ns)
 {
-	held_release(&w->held, until_ns, w->profile);
+	held_release(&w->held, ended_ns, w->profile);
 	return profile_total(w->profile, 0);
 }
 
@@ -81,9 +81,25 @@ static void what_is_too_young_is_not_added(void **state)
 {
 	struct world *w = *state;
 
-	held_begin(&w->held, 3, 50);
-	held_name(&w->held, 3, 50, &w->weight);
-	assert_int_equal(left(w, 49), 0);
+	w->weight.age_ns = 50;
+	held_begin(&w->held, 3, 51);
+	held_name(&w->held, 3, 51, &w->weight);
+	assert_int_equal(left(w, 100), 0);
+}
+
+static void a_count_is_held_back_too(void **state)
+{
+	struct world *w = *state;
+
+	profile_add_type(w->profile, "nativemem-samples", "samples");
+	w->weight.count = 3;
+	for (u64 t = 1; t <= 5; t++) {
+		held_begin(&w->held, 3, t);
+		held_name(&w->held, 3, t, &w->weight);
+	}
+	held_free(&w->held, 3, 4);
+	assert_int_equal(left(w, 100), 4 * 7);
+	assert_int_equal(profile_total(w->profile, 1), 4 * 3);
 }
 
 static void what_nobody_took_is_ignored(void **state)
@@ -104,6 +120,7 @@ int main(void)
 		TEST(what_is_freed_before_it_has_names_is_not_added),
 		TEST(equal_times_of_two_threads_are_two_samples),
 		TEST(what_is_too_young_is_not_added),
+		TEST(a_count_is_held_back_too),
 		TEST(what_nobody_took_is_ignored),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
  * the bytes that a thread allocates, --alloc-interval apart in the mean, and tells of every object
  * that one falls into. Without it libjvm's own functions tell of each object that needed a new
  * buffer of its thread (TLAB), and stands for all of that buffer, and of each outside of one.
+ * With --live the agent also tells when a sampled object has been collected.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,6 +17,7 @@
 
 static const struct java_teller tellers[] = {
 	{ "jvmmap_hook_alloc", "alloc_hook", true, false },
+	{ "jvmmap_hook_gone", "alloc_gone", true, false },
 	{ "AllocTracer::send_allocation_in_new_tlab", "alloc_tlab", false, false },
 	{ "AllocTracer::send_allocation_outside_tlab", "alloc_outside", false, false },
 };
@@ -24,6 +26,7 @@ int parse_alloc(const char *text, const struct event_options *o, struct event *e
 {
 	if (strcmp(text, "alloc"))
 		return -ENOENT;
+	e->type = o->live ? "alloc-live" : NULL;
 	auto_free char *why_uprobe = why_not_uprobe();
 	if (!why_uprobe)
 		return 0;
@@ -36,11 +39,19 @@ void configure_alloc(const struct event *e, u32 number, const struct event_optio
 {
 	knobs->alloc_event = number;
 	knobs->alloc_interval = o->alloc_interval;
+	knobs->alloc_is_live = o->live;
 }
 
 void hook_alloc(const struct event_options *o, struct agent_hooks *hooks)
 {
 	hooks->alloc_interval = o->alloc_interval;
+	hooks->refs = o->live;
+	hooks->collect = o->collect;
+}
+
+bool is_alloc_held(const struct event_options *o, u64 *age_ns)
+{
+	return o->live;
 }
 
 static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *sources)
@@ -50,9 +61,12 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *sources
 
 int open_alloc(struct sources *s, const struct event *e, u32 number)
 {
-	sources_describe(s, "allocations, one in %llu KiB",
-			 (unsigned long long)sources_options(s)->alloc_interval >> 10);
-	sources_add_probes(s, number, probes_new(sources_options(s)->only_targets, place, s));
+	const struct event_options *o = sources_options(s);
+
+	sources_describe(s, "allocations, one in %llu KiB%s",
+			 (unsigned long long)o->alloc_interval >> 10,
+			 o->live ? ", still reachable at the end" : "");
+	sources_add_probes(s, number, probes_new(o->only_targets, place, s));
 	return 0;
 }
 

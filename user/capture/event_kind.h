@@ -14,7 +14,6 @@ struct event_kind {
 	const char *help;
 	const char *programs[EVENT_PROGRAMS]; /* of bpf/ that it needs, NULL-terminated */
 	u32 nr_slots;                         /* SLOT_.. + 1 of the last record that they use */
-	bool can_leak;                        /* its memory is told of when it is freed */
 	bool by_state; /* its stacks stand under the thread's state (sample.state) */
 
 	/*
@@ -43,6 +42,11 @@ struct event_kind {
 	/* What a sample weighs, and if that is not 1 how many it stands for. NULL: sample.weight.
 	 */
 	u64 (*weigh)(const struct sample *sample, u64 *count);
+	/*
+	 * Whether samples are held back until the end shows what was freed; only what is older than
+	 * *age_ns, 0 before, is kept then. NULL: no.
+	 */
+	bool (*is_held)(const struct event_options *o, u64 *age_ns);
 	/* What the agents in JVMs are to tell; NULL: nothing. */
 	void (*hook)(const struct event_options *o, struct agent_hooks *hooks);
 };
@@ -74,6 +78,7 @@ int parse_alloc(const char *text, const struct event_options *o, struct event *e
 void configure_alloc(const struct event *e, u32 number, const struct event_options *o,
 		     struct knobs *knobs);
 void hook_alloc(const struct event_options *o, struct agent_hooks *hooks);
+bool is_alloc_held(const struct event_options *o, u64 *age_ns);
 int open_alloc(struct sources *s, const struct event *e, u32 number);
 u64 weigh_alloc(const struct sample *sample, u64 *count);
 
@@ -109,5 +114,6 @@ int parse_nativemem(const char *text, const struct event_options *o, struct even
 		    struct str *why);
 void configure_nativemem(const struct event *e, u32 number, const struct event_options *o,
 			 struct knobs *knobs);
+bool is_nativemem_held(const struct event_options *o, u64 *age_ns);
 int open_nativemem(struct sources *s, const struct event *e, u32 number);
 void each_tracepoint(const struct event_kind *kind, bool all, events_tell_fn tell, void *ctx);

@@ -164,6 +164,12 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 	return true;
 }
 
+bool is_nativemem_held(const struct event_options *o, u64 *age_ns)
+{
+	*age_ns = o->leak_age_ns;
+	return o->leaks;
+}
+
 int open_nativemem(struct sources *s, const struct event *e, u32 number)
 {
 	const struct event_options *o = sources_options(s);

@@ -44,7 +44,7 @@ static const struct event_kind kinds[] = {
 	{ .name = "alloc",
 	  .unit = "bytes",
 	  .help = "what Java code allocates, by class; one sample in --alloc-interval bytes",
-	  .programs = { "alloc_hook", "alloc_tlab", "alloc_outside" },
+	  .programs = { "alloc_hook", "alloc_gone", "alloc_tlab", "alloc_outside" },
 	  .nr_slots = NR_SLOTS,
 	  .parse = parse_alloc,
 	  .configure = configure_alloc,
@@ -52,6 +52,7 @@ static const struct event_kind kinds[] = {
 	  .why_not = why_not_uprobe,
 	  .count_unit = "samples",
 	  .weigh = weigh_alloc,
+	  .is_held = is_alloc_held,
 	  .hook = hook_alloc },
 	{ .name = "lock",
 	  .unit = "ns",
@@ -70,10 +71,10 @@ static const struct event_kind kinds[] = {
 	  .help = "memory of malloc and mmap, sampled by bytes; --leaks: what is not freed",
 	  .programs = { "memory_alloc", "memory_enter", "memory_return", "memory_free" },
 	  .nr_slots = NR_SLOTS,
-	  .can_leak = true,
 	  .parse = parse_nativemem,
 	  .configure = configure_nativemem,
 	  .open = open_nativemem,
+	  .is_held = is_nativemem_held,
 	  .why_not = why_not_uprobe },
 	{ .name = "java:CLASS.METHOD",
 	  .unit = "hits",
@@ -193,10 +194,11 @@ void events_add_types(const struct events *all, struct profile *profile, u32 typ
 {
 	for (size_t i = 0; i < all->list.nr; i++) {
 		const struct event *e = &all->list.at[i];
-		types[i] = profile_add_type(profile, e->name, e->unit);
+		const char *type = e->type ?: e->name;
+		types[i] = profile_add_type(profile, type, e->unit);
 		if (!e->kind->count_unit)
 			continue;
-		auto_free char *name = xasprintf("%s-%s", e->name, e->kind->count_unit);
+		auto_free char *name = xasprintf("%s-%s", type, e->kind->count_unit);
 		profile_add_type(profile, name, e->kind->count_unit);
 	}
 }

@@ -16,7 +16,8 @@ struct event_kind;
 /* One event of a recording; its number is its place in the list. */
 struct event {
 	const struct event_kind *kind;
-	char *name;       /* as it was asked for; the name of the profile's values */
+	char *name;       /* as it was asked for */
+	const char *type; /* of the profile's values; NULL: its name */
 	const char *unit; /* of the profile's values */
 	u32 perf_type;    /* perf events: as in struct perf_event_attr */
 	u64 perf_config;
@@ -38,6 +39,8 @@ struct event_options {
 	u64 alloc_interval; /* bytes from one sampled allocation to the next, in the mean */
 	u64 offcpu_min_ns;  /* shorter waits are sampled, longer ones all recorded; 1 to 2^32 - 1 */
 	u64 nativemem_interval; /* bytes; the same for allocations */
+	bool live;              /* alloc: only what is reachable at the end */
+	bool collect;           /* for that have JVMs collect garbage first */
 	bool leaks;             /* nativemem: follow what is freed */
 	u64 leak_age_ns;        /* what is younger at the end is no leak */
 	const char *begin,

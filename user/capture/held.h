@@ -15,6 +15,8 @@ struct held_weight {
 	labels_id labels;
 	u32 type;
 	u64 value;
+	u64 count;  /* of the type behind it; 0: it has none */
+	u64 age_ns; /* what is younger at the end does not count */
 };
 
 struct held_sample {
@@ -39,6 +41,6 @@ void held_name(struct held *h, u32 tid, u64 time_ns, const struct held_weight *w
 /* Its memory was freed. */
 void held_free(struct held *h, u32 tid, u64 time_ns);
 
-/* Adds what was taken up to `until_ns` and is not freed to the profile. */
-void held_release(struct held *h, u64 until_ns, struct profile *profile);
+/* Adds what is not freed to the profile. */
+void held_release(struct held *h, u64 ended_ns, struct profile *profile);
 void held_fini(struct held *h);

@@ -25,6 +25,10 @@ void notes_add(struct session *s)
 		profile_note(profile, "conflicts",
 			     "frames that the agent and HotSpot's tables named differently",
 			     now.name_conflicts);
+	if (now.untracked)
+		profile_note(profile, "untracked",
+			     "allocations of which it is not known whether they were freed",
+			     now.untracked);
 	if (now.frozen)
 		profile_note(profile, "frozen",
 			     "stacks of virtual threads that lack callers, which are on the heap",

@@ -89,12 +89,15 @@ static void add_to_profile(struct session *s, struct process *p, const struct sa
 		.type = s->types[sample->event],
 		.value = sample->weight,
 	};
-	if (sources_is_held(s->sources, sample->event))
-		held_name(&s->held, sample->task.tid, sample->time_ns, &weight);
-	else
-		profile_add(s->profile, node, weight.labels, weight.type, weight.value);
 	if (event_count_unit(&s->options.events->list.at[sample->event]))
-		profile_add(s->profile, node, weight.labels, weight.type + 1, count);
+		weight.count = count;
+	if (sources_is_held(s->sources, sample->event, &weight.age_ns)) {
+		held_name(&s->held, sample->task.tid, sample->time_ns, &weight);
+		return;
+	}
+	profile_add(s->profile, node, weight.labels, weight.type, weight.value);
+	if (weight.count)
+		profile_add(s->profile, node, weight.labels, weight.type + 1, weight.count);
 }
 
 /* Whether an agent may still tell names that a sample of that time lacks. */
@@ -130,7 +133,7 @@ static void take_sample(struct session *s, const struct sample *sample)
 {
 	struct process *p = process_of(s, sample);
 	auto_free struct sample *walked = unwinding_walk(s->unwinding, p, sample);
-	u64 count;
+	u64 count, age_ns;
 
 	if (walked)
 		sample = walked;
@@ -143,7 +146,7 @@ static void take_sample(struct session *s, const struct sample *sample)
 		raw_stack_of(sample, sources_frames_to_skip(s->sources, sample), &s->user);
 	if (p->is_jvm)
 		meet_jvm(s, p, s->options.agent != AGENT_NEVER);
-	if (sources_is_held(s->sources, sample->event))
+	if (sources_is_held(s->sources, sample->event, &age_ns))
 		held_begin(&s->held, sample->task.tid, sample->time_ns);
 	symbolize(s->symbolizer, p, &stack, &s->frames, &s->unnamed);
 	if (s->unnamed.nr && s->waiting.bytes < WAITING_BYTES_MAX &&
@@ -480,18 +483,35 @@ static void take_in_pending(struct session *s)
 	sources_pending(s->sources, add_pending, s);
 }
 
+static void await_agents(struct session *s)
+{
+	while (agents_are_busy(s->agents)) {
+		usleep(5000);
+		take_in(s);
+	}
+}
+
+/* Which of the sampled objects are gone is asked while the answer is still taken in. */
+static void settle_refs(struct session *s)
+{
+	await_agents(s);
+	agents_tell_refs(s->agents);
+	await_agents(s);
+}
+
 void session_stop(struct session *s)
 {
+	u64 ended_ns = time_mono_ns();
+
+	s->profile->duration_ns = ended_ns - s->started_ns;
+	if (s->options.sampling.live)
+		settle_refs(s);
 	sources_stop(s->sources);
-	s->profile->duration_ns = time_mono_ns() - s->started_ns;
 	take_in(s);
 	take_in_pending(s);
 	wait_for_agents(s);
 	waiting_retry(&s->waiting, give_up_sample, s);
-	u64 ended_ns = s->started_ns + s->profile->duration_ns;
-	u64 age_ns = s->options.sampling.leak_age_ns;
-	held_release(&s->held, ended_ns > age_ns ? ended_ns - age_ns : 0, s->profile);
-
+	held_release(&s->held, ended_ns, s->profile);
 	notes_add(s);
 }
 
@@ -538,6 +558,7 @@ void session_progress(const struct session *s, struct session_progress *out)
 		.event = sources_text(s->sources),
 		.other_threads = s->nr_other_threads,
 		.name_conflicts = symbolizer_nr_conflicts(s->symbolizer),
+		.untracked = stats[STAT_LEAK_UNTRACKED],
 		.frozen = stats[STAT_FROZEN],
 		.without_line = symbolizer_nr_without_line(s->symbolizer),
 		.kernel_error = symbolizer_kernel_error(s->symbolizer),

@@ -184,10 +184,13 @@ bool sources_is_double(const struct sources *s, const struct sample *sample,
 	return false;
 }
 
-bool sources_is_held(const struct sources *s, u32 number)
+bool sources_is_held(const struct sources *s, u32 number, u64 *age_ns)
 {
-	return s->options->leaks && number < s->events->list.nr &&
-	       s->events->list.at[number].kind->can_leak;
+	const struct event_kind *kind =
+		number < s->events->list.nr ? s->events->list.at[number].kind : NULL;
+
+	*age_ns = 0;
+	return kind && kind->is_held && kind->is_held(s->options, age_ns);
 }
 
 struct pending_context {

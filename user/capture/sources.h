@@ -48,8 +48,11 @@ void sources_leave(struct sources *s, const struct process *p);
 bool sources_is_double(const struct sources *s, const struct sample *sample,
 		       const struct process *p);
 
-/* Whether the event's samples are to be held until their memory is known to be freed or not. */
-bool sources_is_held(const struct sources *s, u32 number);
+/*
+ * Whether the event's samples are to be held until their memory is known to be freed or not; then
+ * *age_ns is how old memory has to be to count.
+ */
+bool sources_is_held(const struct sources *s, u32 number, u64 *age_ns);
 
 /* "cpu-clock, 99 Hz" for people; valid until sources_close. */
 const char *sources_text(const struct sources *s);

@@ -133,6 +133,21 @@ static int parse_bytes(const char *option, const char *text, u64 min, u64 *out)
 	return 0;
 }
 
+/* Only the agent knows what is reachable. */
+static int check_live(const struct record_options *o)
+{
+	bool has_alloc = false;
+
+	vec_each(e, &o->events.list)
+		has_alloc |= !strcmp(e->name, "alloc");
+	if (o->live && !has_alloc)
+		return usage_error("--live: it is of alloc; add -e alloc");
+	if (o->live && o->agent == AGENT_NEVER)
+		return usage_error("--live: only the agent tells what is reachable; leave out "
+				   "--agent never");
+	return o->collect && !o->live ? usage_error("--gc: it is of --live; add that") : 0;
+}
+
 static int choose_events(struct record_options *o)
 {
 	auto_str struct str why = { 0 };
@@ -150,6 +165,8 @@ static int choose_events(struct record_options *o)
 	if (o->leak_age_s > DURATION_MAX_S)
 		return usage_error("--leaks %g: takes seconds, up to a week", o->leak_age_s);
 	o->sampling = (struct event_options){
+		.live = o->live,
+		.collect = o->collect,
 		.leaks = o->leak_age_s >= 0,
 		.leak_age_ns = o->leak_age_s > 0 ? (u64)(o->leak_age_s * NS_PER_SEC) : 0,
 		.begin = o->ttsp ? TTSP_BEGIN : o->begin,
@@ -171,7 +188,7 @@ static int choose_events(struct record_options *o)
 	else if (o->events.list.nr > 1 && !strcmp(o->format->name, "collapsed"))
 		log_warn("%s will hold %s only: that format has one value; html has them all",
 			 o->output, o->events.list.at[0].name);
-	return err;
+	return err ?: check_live(o);
 }
 
 static int check(struct record_options *o)
@@ -252,6 +269,10 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		  "the same for waits for Java locks (1)" },
 		{ 0, "alloc-interval", OPT_STRING, &o->alloc_interval, "BYTES",
 		  "of alloc: a sample every so many (512k)" },
+		{ 0, "live", OPT_BOOL, &o->live, NULL,
+		  "of alloc: only what is not collected at the end" },
+		{ 0, "gc", OPT_BOOL, &o->collect, NULL,
+		  "with --live: JVMs collect all garbage before the end" },
 		{ 0, "begin", OPT_STRING, &o->begin, "FUNCTION",
 		  "a process's samples only from when it gets there" },
 		{ 0, "end", OPT_STRING, &o->end, "FUNCTION", "up to when it gets there" },

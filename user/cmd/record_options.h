@@ -20,7 +20,7 @@ struct record_options {
 	const char *thread;
 	bool by_thread, timeline;
 	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
-	bool jvms, ttsp;
+	bool jvms, ttsp, live, collect;
 	const char *begin, *end, *wait_for;
 	/* What they mean. */
 	struct targets *targets;

@@ -116,6 +116,10 @@ void summary_print(struct session *s, const char *path, u64 size_bytes)
 	if (now.name_conflicts)
 		log_warn("%s names of compiled code differ between the agent and HotSpot's tables",
 			 grouped(now.name_conflicts, a));
+	if (now.untracked)
+		log_warn("of %s allocations it is not known whether they were freed: too many are "
+			 "followed; take a larger interval",
+			 grouped(now.untracked, a));
 	if (now.kernel_error)
 		log_warn("%s", now.kernel_error);
 	if (now.cost.runs)

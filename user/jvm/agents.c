@@ -228,6 +228,11 @@ static void conclude(struct agents *a, struct entry *e, const struct inject_resu
 	e->was_signalled |= result->was_signalled;
 	if (result->outcome != INJECT_DONE && e->order.command == INJECT_START)
 		start_cleaner(a, e);
+	if (e->order.command == INJECT_REFS && result->outcome != INJECT_DONE) {
+		auto_free char *why =
+			xasprintf("what is reachable in it was not found out: %s", result->reason);
+		set_reason(e, why);
+	}
 	if (e->order.command != INJECT_START)
 		return;
 	if (result->outcome == INJECT_DONE) {
@@ -455,6 +460,18 @@ static void await_children(struct agents *a, u64 max_ns)
 			poll_injection(a, e);
 		poll_cleaners(a);
 	}
+}
+
+void agents_tell_refs(struct agents *a)
+{
+	vec_each(e, &a->entries)
+		if (e->ring && !e->injection)
+			order(a, e, INJECT_REFS);
+}
+
+bool agents_are_busy(const struct agents *a)
+{
+	return nr_running(a) > 0;
 }
 
 static void stop_session(struct agents *a, struct entry *e)

@@ -58,6 +58,12 @@ void agents_request(struct agents *a, pid_t pid, u64 start_ns);
 /* Starts what was asked for, collects what is done, reads all rings: call it every 50 ms. */
 void agents_poll(struct agents *a);
 
+/* Has the agents tell what is gone of sampled objects; what fails shows in agents_each. */
+void agents_tell_refs(struct agents *a);
+
+/* Whether commands are under way; agents_poll brings them on. */
+bool agents_are_busy(const struct agents *a);
+
 /* Polls until no attach is under way, that is not still to be tried again, at most so long. */
 void agents_await(struct agents *a, u64 max_ns);
 

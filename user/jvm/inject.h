@@ -12,7 +12,8 @@
 
 enum inject_command {
 	INJECT_START,  /* opens a session and hands over its ring */
-	INJECT_REPLAY, /* these two never signal the JVM */
+	INJECT_REPLAY, /* this one and the next three never signal the JVM */
+	INJECT_REFS,   /* tells what is gone of sampled objects */
 	INJECT_STOP,
 	INJECT_STOP_ALL,
 	INJECT_CLEAN, /* removes what a child that was killed may have left */
@@ -21,6 +22,8 @@ enum inject_command {
 /* Events in Java code that an agent is to tell of (jvmmap/hooks.h). */
 struct agent_hooks {
 	u64 alloc_interval; /* bytes; 0: none */
+	bool refs;          /* and when sampled objects are gone */
+	bool collect;       /* have garbage collected before that is told at the end */
 	u64 lock_min_ns;    /* 0: none */
 };
 
@@ -33,7 +36,7 @@ struct inject_order {
 	char loaded_path[DELIVERY_PATH_MAX]; /* where the JVM loaded it from; "" if not known */
 	bool may_signal;                     /* not if it was signalled before */
 	enum delivery_way way;
-	struct agent_hooks hooks; /* INJECT_START */
+	struct agent_hooks hooks; /* INJECT_START, INJECT_REFS */
 };
 
 enum inject_outcome {

@@ -26,6 +26,7 @@
 
 #define LISTENER_MS 6000 /* from SIGQUIT to the socket; 50 ms are usual */
 #define REPLY_MS    6000 /* a replay of 20,000 methods takes 0.25 s */
+#define COLLECT_MS  12000
 
 struct job {
 	const struct inject_order *order;
@@ -216,18 +217,20 @@ static int reach_listener(struct job *j)
 static void make_options(struct job *j, struct str *options)
 {
 	static const char *const commands[] = {
-		[INJECT_START] = "start",
-		[INJECT_REPLAY] = "replay",
-		[INJECT_STOP] = "stop",
-		[INJECT_STOP_ALL] = "stop",
+		[INJECT_START] = "start", [INJECT_REPLAY] = "replay", [INJECT_REFS] = "refs",
+		[INJECT_STOP] = "stop",   [INJECT_STOP_ALL] = "stop",
 	};
 	struct javaproc jvm;
 
 	str_addf(options, "v=1;cmd=%s;nonce=%s", commands[j->order->command],
 		 j->order->command == INJECT_STOP_ALL ? "all" : j->order->nonce);
+	if (j->order->command == INJECT_REFS && j->order->hooks.collect)
+		str_add(options, ";gc=1");
 	if (j->order->command != INJECT_START)
 		return;
 	str_add(options, ";inline=1");
+	if (j->order->hooks.refs)
+		str_add(options, ";refs=1");
 	if (j->order->hooks.alloc_interval)
 		str_addf(options, ";alloc=%llu",
 			 (unsigned long long)j->order->hooks.alloc_interval);
@@ -247,7 +250,8 @@ static int send_command(struct job *j, int fd, const char *path)
 	make_options(j, &options);
 	int err = attach_load_request(path, options.at, &request);
 	if (!err)
-		err = attach_talk(fd, &request, REPLY_MS, &reply);
+		err = attach_talk(fd, &request,
+				  j->order->command == INJECT_REFS ? COLLECT_MS : REPLY_MS, &reply);
 	if (err && has_ended(j))
 		return conclude(j, INJECT_REFUSED, "it has ended");
 	if (err == -ETIMEDOUT)
@@ -373,6 +377,7 @@ static void carry_out(struct job *j)
 		memfds_stop(j->order->pid, NULL);
 		/* fall through */
 	case INJECT_REPLAY:
+	case INJECT_REFS:
 	case INJECT_STOP:
 		if ((*j->order->loaded_path && send_to_loaded(j) == 0) || deliver_and_send(j) == 0)
 			j->result.outcome = INJECT_DONE;
