@@ -144,6 +144,7 @@ struct pending {
 	struct sample sample; /* weight: CLOCK_MONOTONIC since when it waits; no user frames */
 	__u64 pc, sp, fp, ax, bx, r13, r15; /* with which it entered the kernel */
 	__u64 tls;                          /* thread pointer */
+	__u64 is_for_lock;                  /* in a futex; only if that is recorded */
 	__u64 kernel[ABI_KERNEL_FRAMES];
 };
 

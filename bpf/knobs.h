@@ -20,7 +20,14 @@ struct memory_knobs {
 	__u32 event;
 };
 
-#define KNOBS_WAITS       2  /* offcpu and wall */
+/* The events that measure waits. */
+enum wait_event {
+	WAIT_OFFCPU,
+	WAIT_WALL,
+	WAIT_NATIVELOCK, /* only for locks that are futexes */
+	KNOBS_WAITS,
+};
+
 #define KNOBS_HIERARCHIES 12 /* of control groups */
 
 /* Whether a process is sampled before one of the functions of --begin and --end was reached. */

@@ -6,6 +6,7 @@
 #include "unwind.h"
 
 #include "chance.h"
+#include "futex.h"
 #include "regs.h"
 #include "target.h"
 #include "task.h"
@@ -72,6 +73,12 @@ static __always_inline void sample_wait(void *ctx, u32 state, const u64 weights[
 	stack_end(s);
 }
 
+static __always_inline bool is_for_lock(struct task_struct *task, u32 state)
+{
+	return knobs.waits[WAIT_NATIVELOCK].min_ns && state == STATE_SLEEPING &&
+	       futex_is_lock((const struct pt_regs *)bpf_task_pt_regs(task));
+}
+
 /* In the thread that is back; its stacks are as they were all the while. */
 static __always_inline int end_wait(void *ctx)
 {
@@ -86,8 +93,10 @@ static __always_inline int end_wait(void *ctx)
 	u64 waited_ns = bpf_ktime_get_ns() - wait->since_ns;
 	u64 weights[KNOBS_WAITS], any = 0;
 	wait->since_ns = 0;
-	for (u32 i = 0; i < KNOBS_WAITS; i++)
-		any |= weights[i] = chance_weigh(waited_ns, knobs.waits[i].min_ns);
+	for (u32 i = 0; i < KNOBS_WAITS; i++) {
+		bool counts = i != WAIT_NATIVELOCK || is_for_lock(task, wait->state);
+		any |= weights[i] = counts ? chance_weigh(waited_ns, knobs.waits[i].min_ns) : 0;
+	}
 	if (any)
 		sample_wait(ctx, wait->state, weights);
 	return 0;
@@ -134,6 +143,7 @@ static __always_inline void report(struct seq_file *seq, struct task_struct *tas
 	p->r13 = regs.r13;
 	p->r15 = regs.r15;
 	p->tls = task_tls(task);
+	p->is_for_lock = is_for_lock(task, wait->state);
 	long bytes = bpf_get_task_stack(task, p->kernel, sizeof(p->kernel), 0);
 	p->sample.nr_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 	/* All of it: a length that the verifier could bound would cost more than the bytes. */

@@ -47,6 +47,9 @@ struct event_kind {
 	 * *age_ns, 0 before, is kept then. NULL: no.
 	 */
 	bool (*is_held)(const struct event_options *o, u64 *age_ns);
+	/* Whether the named stack, leaf first, is about the event; may take frames out. NULL: all.
+	 */
+	bool (*keep)(const struct frames *all, frame_list *frames);
 	/* What the agents in JVMs are to tell; NULL: nothing. */
 	void (*hook)(const struct event_options *o, struct agent_hooks *hooks);
 };
@@ -69,6 +72,12 @@ void configure_offcpu(const struct event *e, u32 number, const struct event_opti
 		      struct knobs *knobs);
 void configure_wall(const struct event *e, u32 number, const struct event_options *o,
 		    struct knobs *knobs);
+int parse_nativelock(const char *text, const struct event_options *o, struct event *e,
+		     struct str *why);
+void configure_nativelock(const struct event *e, u32 number, const struct event_options *o,
+			  struct knobs *knobs);
+int open_nativelock(struct sources *s, const struct event *e, u32 number);
+bool keep_nativelock(const struct frames *all, frame_list *frames);
 int open_offcpu(struct sources *s, const struct event *e, u32 number);
 int open_wall(struct sources *s, const struct event *e, u32 number);
 char *why_not_offcpu(void);

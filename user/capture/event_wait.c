@@ -4,6 +4,7 @@
  * sample weighing its period, and waits sampled as if by that clock: a wait shorter than the period
  * is a sample with the probability that a tick falls into it, and longer ones are one sample of
  * full weight instead of many equal ones. Sleeping threads therefore cost nothing.
+ * nativelock: those of the waits that are for a lock of C, C++, Rust .., which is a futex.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "base/time.h"
 #include "capture/event_kind.h"
 #include "capture/privilege.h"
+
+#define FUTEX_FRAMES 4 /* from the call on, in which a condition's function stands */
 
 static int check_waits(const char *text, struct str *why)
 {
@@ -35,10 +38,17 @@ int parse_wall(const char *text, const struct event_options *o, struct event *e,
 	return strcmp(text, "wall") ? -ENOENT : check_waits(text, why);
 }
 
+int parse_nativelock(const char *text, const struct event_options *o, struct event *e,
+		     struct str *why)
+{
+	return strcmp(text, "nativelock") ? -ENOENT : check_waits(text, why);
+}
+
 void configure_offcpu(const struct event *e, u32 number, const struct event_options *o,
 		      struct knobs *knobs)
 {
-	knobs->waits[0] = (struct wait_knobs){ .min_ns = o->offcpu_min_ns, .event = number };
+	knobs->waits[WAIT_OFFCPU] =
+		(struct wait_knobs){ .min_ns = o->offcpu_min_ns, .event = number };
 }
 
 static u64 wall_period_ns(const struct event_options *o)
@@ -49,8 +59,37 @@ static u64 wall_period_ns(const struct event_options *o)
 void configure_wall(const struct event *e, u32 number, const struct event_options *o,
 		    struct knobs *knobs)
 {
-	knobs->waits[1] = (struct wait_knobs){ .min_ns = wall_period_ns(o), .event = number };
+	knobs->waits[WAIT_WALL] =
+		(struct wait_knobs){ .min_ns = wall_period_ns(o), .event = number };
 	knobs->events[number].weight = wall_period_ns(o);
+}
+
+void configure_nativelock(const struct event *e, u32 number, const struct event_options *o,
+			  struct knobs *knobs)
+{
+	knobs->waits[WAIT_NATIVELOCK] =
+		(struct wait_knobs){ .min_ns = o->lock_min_ns, .event = number };
+}
+
+/* musl's condition waits for the value that is a lock of others. */
+static bool is_condition(const char *name)
+{
+	return strstr(name, "pthread_cond_") || strstr(name, "cnd_");
+}
+
+/* The function that waits is the leaf; what does it for that, the kernel and libc know. */
+bool keep_nativelock(const struct frames *all, frame_list *frames)
+{
+	size_t at = 0;
+
+	while (at < frames->nr && frames_get(all, frames->at[at])->kind == FRAME_KERNEL)
+		at++;
+	for (size_t i = at; i < frames->nr && i < at + FUTEX_FRAMES; i++)
+		if (is_condition(frames_get(all, frames->at[i])->name))
+			return false;
+	memmove(frames->at, frames->at + at, (frames->nr - at) * sizeof(frames->at[0]));
+	frames->nr -= at;
+	return true;
 }
 
 int open_offcpu(struct sources *s, const struct event *e, u32 number)
@@ -58,6 +97,14 @@ int open_offcpu(struct sources *s, const struct event *e, u32 number)
 	sources_add_waits(s);
 	sources_describe(s, "waits from %g ms",
 			 (double)sources_options(s)->offcpu_min_ns / NS_PER_MS);
+	return 0;
+}
+
+int open_nativelock(struct sources *s, const struct event *e, u32 number)
+{
+	sources_add_waits(s);
+	sources_describe(s, "waits for native locks from %g ms",
+			 (double)sources_options(s)->lock_min_ns / NS_PER_MS);
 	return 0;
 }
 

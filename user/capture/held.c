@@ -58,16 +58,18 @@ void held_free(struct held *h, u32 tid, u64 time_ns)
 		drop(h, s);
 }
 
+void held_weigh(const struct held_weight *w, struct profile *profile)
+{
+	profile_add(profile, w->node, w->labels, w->type, w->value);
+	if (w->count)
+		profile_add(profile, w->node, w->labels, w->type + 1, w->count);
+}
+
 void held_release(struct held *h, u64 ended_ns, struct profile *profile)
 {
-	vec_each(s, &h->samples) {
-		const struct held_weight *w = &s->weight;
-		if (!s->is_named || s->is_freed || s->time_ns + w->age_ns > ended_ns)
-			continue;
-		profile_add(profile, w->node, w->labels, w->type, w->value);
-		if (w->count)
-			profile_add(profile, w->node, w->labels, w->type + 1, w->count);
-	}
+	vec_each(s, &h->samples)
+		if (s->is_named && !s->is_freed && s->time_ns + s->weight.age_ns <= ended_ns)
+			held_weigh(&s->weight, profile);
 }
 
 void held_fini(struct held *h)

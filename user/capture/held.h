@@ -41,6 +41,9 @@ void held_name(struct held *h, u32 tid, u64 time_ns, const struct held_weight *w
 /* Its memory was freed. */
 void held_free(struct held *h, u32 tid, u64 time_ns);
 
+/* Adds a sample at once. */
+void held_weigh(const struct held_weight *w, struct profile *profile);
+
 /* Adds what is not freed to the profile. */
 void held_release(struct held *h, u64 ended_ns, struct profile *profile);
 void held_fini(struct held *h);

@@ -68,7 +68,8 @@ struct session {
 static void add_to_profile(struct session *s, struct process *p, const struct sample *sample,
 			   u64 count, frame_list *frames)
 {
-	if (!lockstack_name(s->symbolizer, s->profile->frames, frames))
+	if (!lockstack_name(s->symbolizer, s->profile->frames, frames) ||
+	    !sources_keep(s->sources, sample->event, s->profile->frames, frames))
 		return;
 	bool by_state = sources_by_state(s->sources, sample->event);
 	struct place place;
@@ -91,13 +92,10 @@ static void add_to_profile(struct session *s, struct process *p, const struct sa
 	};
 	if (event_count_unit(&s->options.events->list.at[sample->event]))
 		weight.count = count;
-	if (sources_is_held(s->sources, sample->event, &weight.age_ns)) {
+	if (sources_is_held(s->sources, sample->event, &weight.age_ns))
 		held_name(&s->held, sample->task.tid, sample->time_ns, &weight);
-		return;
-	}
-	profile_add(s->profile, node, weight.labels, weight.type, weight.value);
-	if (weight.count)
-		profile_add(s->profile, node, weight.labels, weight.type + 1, weight.count);
+	else
+		held_weigh(&weight, s->profile);
 }
 
 /* Whether an agent may still tell names that a sample of that time lacks. */

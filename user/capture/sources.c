@@ -216,7 +216,7 @@ static void weigh_pending(const struct pending *p, void *ctx)
 		u64 since = p->sample.weight, end = p->sample.time_ns;
 		u64 weight = weigh(end > since ? end - since : 0, w->min_ns);
 
-		if (weight)
+		if (weight && (i != WAIT_NATIVELOCK || p->is_for_lock))
 			c->pending(p, w->event, weight, since <= c->sources->waits_since_ns,
 				   c->ctx);
 	}
@@ -266,6 +266,14 @@ bool sources_hooks(const struct events *events, const struct event_options *o,
 bool sources_by_state(const struct sources *s, u32 number)
 {
 	return number < s->events->list.nr && s->events->list.at[number].kind->by_state;
+}
+
+bool sources_keep(const struct sources *s, u32 number, const struct frames *all, frame_list *frames)
+{
+	const struct event_kind *kind =
+		number < s->events->list.nr ? s->events->list.at[number].kind : NULL;
+
+	return !kind || !kind->keep || kind->keep(all, frames);
 }
 
 size_t sources_frames_to_skip(const struct sources *s, const struct sample *sample)

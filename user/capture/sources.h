@@ -8,6 +8,7 @@
 #include "capture/events.h"
 #include "capture/probes.h"
 #include "jvm/agents.h"
+#include "sym/symbolize.h"
 
 struct sources;
 
@@ -67,6 +68,10 @@ bool sources_hooks(const struct events *events, const struct event_options *o,
 
 /* Whether the event's stacks stand under the thread's state. */
 bool sources_by_state(const struct sources *s, u32 number);
+
+/* Whether what the stack tells is about the event, which may leave frames out then. */
+bool sources_keep(const struct sources *s, u32 number, const struct frames *all,
+		  frame_list *frames);
 
 /* How many of the kernel's frames say nothing: the sample's own and the scheduler's. */
 size_t sources_frames_to_skip(const struct sources *s, const struct sample *sample);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Whether a thread waits for a lock that is a futex, by the call it is in; on x86-64. */
+#pragma once
+
+#include "kernel.h"
+
+#define SYS_FUTEX 202 /* arch/x86/entry/syscalls/syscall_64.tbl */
+
+/* include/uapi/linux/futex.h */
+#define FUTEX_WAIT        0
+#define FUTEX_LOCK_PI     6
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_LOCK_PI2    13
+#define FUTEX_CMD_MASK    0x7f
+
+/*
+ * A lock's word says that it is held and waited for: 2 in glibc, Rust and Go, 2 or 3 in glibc's
+ * rwlock, the highest bit in musl. Conditions and idle threads wait for other values; those that do
+ * not, their stack tells (user/capture/nativelock.c).
+ */
+static __always_inline bool futex_is_lock(const struct pt_regs *user)
+{
+	u32 command = user->si & FUTEX_CMD_MASK, value = user->dx;
+
+	if (user->orig_ax != SYS_FUTEX)
+		return false;
+	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
+		return true;
+	return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
+	       (value == 2 || value == 3 || value >> 31);
+}
