@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads with names of every kind that sleep. For each byte of input one of them is renamed by
-// another, one renames itself, and one more starts and ends.
+// another, one renames itself, and one more starts, is busy for 20 ms and ends.
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.SynchronousQueue;
 
@@ -17,6 +17,11 @@ public class Threads {
 		t.setDaemon(true);
 		t.start();
 		return t;
+	}
+
+	static void beBusy() {
+		long end = System.nanoTime() + 20_000_000;
+		while (System.nanoTime() < end) { }
 	}
 
 	public static void main(String[] args) throws Exception {
@@ -50,7 +55,7 @@ public class Threads {
 			renamed.setName("renamed-for-the-" + i + "th-time");
 			names.put("self-" + i + "-with-a-long-name");
 			names.take();
-			Thread brief = new Thread(() -> { }, "a-thread-that-ends-at-once-number-" + i);
+			Thread brief = new Thread(Threads::beBusy, "a-thread-that-ends-at-once-number-" + i);
 			brief.start();
 			brief.join();
 			System.out.println("renamed");

@@ -195,6 +195,21 @@ static void what_an_agent_told_is_found(void **state)
 	thread_names_free(told);
 }
 
+static void what_an_agent_told_is_of_a_thread_with_this_comm(void **state)
+{
+	struct thread_names *told = thread_names_new();
+
+	thread_names_tell(told, 7, "short-lived", 11);
+	assert_string_equal(thread_names_told(told, 7, "short-lived"), "short-lived");
+	assert_null(thread_names_told(told, 7, "java"));
+	assert_null(thread_names_told(told, 8, "short-lived"));
+	thread_names_tell(told, 7, "of-sixteen-bytes", 16);
+	assert_string_equal(thread_names_told(told, 7, "of-sixt..-bytes"), "of-sixteen-bytes");
+	assert_string_equal(thread_names_told(told, 7, "of-sixteen-byte"), "of-sixteen-bytes");
+	assert_null(thread_names_told(told, 7, "of-sixt..-bits"));
+	thread_names_free(told);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +220,7 @@ int main(void)
 		cmocka_unit_test(a_thread_that_another_renamed_is_read_anew),
 		cmocka_unit_test(a_thread_that_renamed_itself_has_no_old_name),
 		cmocka_unit_test(what_an_agent_told_is_found),
+		cmocka_unit_test(what_an_agent_told_is_of_a_thread_with_this_comm),
 	};
 	return cmocka_run_group_tests(tests, start_jvm, stop_jvm);
 }

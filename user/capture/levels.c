@@ -113,11 +113,14 @@ static node_id node_of(struct levels *l, const struct labels *labels)
 static const char *thread_name(struct levels *l, const struct process *p,
 			       const struct sample *sample)
 {
-	const char *full = p->is_jvm ? jvms_thread_name(l->jvms, p->pid, p->start_ns,
-							(pid_t)sample->task.tid, sample->comm)
-				     : NULL;
+	pid_t tid = (pid_t)sample->task.tid;
+	const char *name = NULL;
 
-	return full ?: sample->comm;
+	if (p->is_jvm)
+		name = jvms_thread_name(l->jvms, p->pid, p->start_ns, tid, sample->comm)
+			       ?: agents_thread_name(l->agents, p->pid, p->start_ns, tid,
+						     sample->comm);
+	return name ?: sample->comm;
 }
 
 /* NULL if the profile does not keep time. */

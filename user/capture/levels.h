@@ -5,6 +5,7 @@
 #include <regex.h>
 
 #include "base/str.h"
+#include "jvm/agents.h"
 #include "jvm/jvms.h"
 #include "proc/process.h"
 #include "profile/profile.h"
@@ -37,6 +38,7 @@ struct levels {
 	struct symbolizer *symbolizer;
 	struct containers *containers;
 	struct jvms *jvms;
+	const struct agents *agents;
 	const regex_t *thread; /* only samples of threads whose names it matches; NULL: all */
 	u64 started_ns;        /* where the slots of time begin */
 };

@@ -428,8 +428,16 @@ int session_start(const struct session_options *options, struct session **out)
 	s->jvms = jvms_new();
 	agents_use_jvms(s->agents, s->jvms);
 	s->symbolizer = symbolizer_new(s->profile->frames, s->jvms, s->agents);
-	s->levels = (struct levels){ options->levels, s->profile,      s->symbolizer, s->containers,
-				     s->jvms,         options->thread, s->started_ns };
+	s->levels = (struct levels){
+		.list = options->levels,
+		.profile = s->profile,
+		.symbolizer = s->symbolizer,
+		.containers = s->containers,
+		.jvms = s->jvms,
+		.agents = s->agents,
+		.thread = options->thread,
+		.started_ns = s->started_ns,
+	};
 
 	int err = start(s);
 	if (err) {

@@ -534,7 +534,8 @@ int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns, 
 	return e && e->map ? codemap_find(e->map, pc, time_ns, compile_id, out, max) : 0;
 }
 
-const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, pid_t tid)
+const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, pid_t tid,
+			       const char *comm)
 {
 	const struct entry *e = find(a, pid, start_ns);
 	struct proc_status status;
@@ -544,7 +545,7 @@ const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, 
 	/* A thread has a status file like a process; the agent knows the innermost tid only. */
 	if (e->is_nested)
 		tid = proc_status_read(tid, &status) ? 0 : status.nspid;
-	return thread_names_find(e->threads, tid);
+	return thread_names_told(e->threads, tid, comm);
 }
 
 const char *agents_class(const struct agents *a, pid_t pid, u64 start_ns, u64 number)

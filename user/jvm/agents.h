@@ -78,9 +78,11 @@ int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns, 
 
 /*
  * The name that a thread had when it started, clean UTF-8, valid until the next agents_poll; NULL
- * if it started before the attach, in which case jvms_thread_name is to be asked.
+ * if it started before the attach or its comm says that it has another. For threads that ended
+ * before jvms_thread_name could read them.
  */
-const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, pid_t tid);
+const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, pid_t tid,
+			       const char *comm);
 
 /*
  * The class that a hook of a JVM meant by a number; NULL if it is not known (yet). Valid until

@@ -377,6 +377,23 @@ const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t 
 	return k && !strcmp(k->comm, comm) ? k->name : NULL;
 }
 
+const char *thread_names_told(const struct thread_names *all, pid_t tid, const char *comm)
+{
+	const char *name = thread_names_find(all, tid);
+	char native[16]; /* TASK_COMM_LEN */
+
+	if (!name)
+		return NULL;
+	copy_text(native, sizeof(native), name);
+	if (!strcmp(native, comm))
+		return name;
+	size_t len = strlen(name);
+	if (len < sizeof(native))
+		return NULL;
+	snprintf(native, sizeof(native), "%.7s..%.6s", name, name + len - 6);
+	return strcmp(native, comm) ? NULL : name;
+}
+
 void thread_names_each(const struct thread_names *all,
 		       void (*visit)(pid_t tid, const char *name, void *ctx), void *ctx)
 {

@@ -33,6 +33,13 @@ const char *thread_names_find(const struct thread_names *all, pid_t tid);
 const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t tid,
 			     const char *comm);
 
+/*
+ * The name that an agent told at the thread's start, if a thread of this name has this comm. Of a
+ * name longer than the kernel's HotSpot keeps the first 15 bytes, or "%.7s..%.6s" (JDK 26,
+ * os_linux.cpp, os::set_native_thread_name). NULL if it was not told or may be of another thread.
+ */
+const char *thread_names_told(const struct thread_names *all, pid_t tid, const char *comm);
+
 /* Visits all that are known, in no particular order. */
 void thread_names_each(const struct thread_names *all,
 		       void (*visit)(pid_t tid, const char *name, void *ctx), void *ctx);
