@@ -40,6 +40,22 @@ share() {
 		END { printf "%d\n", all ? 100 * hit / all + 0.5 : 0 }' "$1"
 }
 
+# share_is PERCENT FILE PATTERN: within 3 points, or 5 standard deviations if so few were sampled.
+share_is() {
+	awk -v wanted="$1" -v pattern="$3" '{ all += $NF; if ($0 ~ pattern) hit += $NF }
+		END {
+			p = wanted / 100; off = all ? hit / all - p : 1; if (off < 0) off = -off
+			exit !(all >= 50 && (off <= 0.03 || off <= 5 * sqrt(p * (1 - p) / all)))
+		}' "$2" || fail "$3: $(share "$2" "$3") % of $(awk '{ n += $NF } END { print n + 0 }' "$2"), not $1"
+}
+
+# split_is_right FILE PREFIX: what the programs split.c and Split.java do.
+split_is_right() {
+	share_is 70 "$1" "$2seventy"
+	share_is 20 "$1" "$2twenty"
+	share_is 10 "$1" "$2ten"
+}
+
 # within LOW HIGH VALUE WHAT
 within() {
 	[ "$3" -ge "$1" ] && [ "$3" -le "$2" ] || fail "$4: $3, not $1..$2"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads with names of every kind that sleep. For each byte of input one of them is renamed by
-// another, one renames itself, and one more starts, is busy for 20 ms and ends.
+// another, one renames itself, and one more starts, is busy for some 50 ms and ends.
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.SynchronousQueue;
 
@@ -19,9 +19,11 @@ public class Threads {
 		return t;
 	}
 
+	static volatile int random;
+
 	static void beBusy() {
-		long end = System.nanoTime() + 20_000_000;
-		while (System.nanoTime() < end) { }
+		for (int i = 0; i < 30_000_000; i++)
+			random = random * 1103515245 + 12345;
 	}
 
 	public static void main(String[] args) throws Exception {
