@@ -12,29 +12,20 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "capture/held.h"
 #include "capture/inbox.h"
-#include "capture/levels.h"
-#include "capture/lockstack.h"
 #include "capture/notes.h"
 #include "capture/pending.h"
 #include "capture/privilege.h"
-#include "capture/raw.h"
 #include "capture/remote.h"
+#include "capture/samples.h"
 #include "capture/sideband.h"
 #include "capture/sources.h"
 #include "capture/unwinding.h"
-#include "capture/waiting.h"
 #include "proc/status.h"
 #include "sym/symbolize.h"
 
 #define FOLLOW_CPUS_NS NS_PER_SEC
-#define KEEP_EXITED_NS (5 * NS_PER_SEC)
-#define AGENT_LAG_NS   (500 * NS_PER_MS) /* live events come up to 45 ms late (JV15) */
-#define AGENT_PENDING_NS                                                        \
-	(3 * NS_PER_SEC) /* an attach with its replay; less than KEEP_EXITED_NS \
-			  */
-#define WAITING_BYTES_MAX (64u << 20)
+#define KEEP_EXITED_NS (AGENT_PENDING_NS + 2 * NS_PER_SEC)
 
 struct session {
 	struct session_options options;
@@ -49,69 +40,13 @@ struct session {
 	struct unwinding *unwinding;
 	struct symbolizer *symbolizer;
 	struct profile *profile;
-	struct levels levels;
-	u32 types[ABI_EVENTS]; /* the profile's type of an event; its count is the next one */
-	bool has_hooks;        /* events that agents tell of */
-	struct inbox inbox;    /* of this tick */
-	struct waiting waiting;
-	struct held held;
-	unnamed_list unnamed;
-	frame_list frames; /* of the sample in hand */
-	raw_frames user;   /* of the sample in hand */
+	struct samples samples;
+	bool has_hooks;     /* events that agents tell of */
+	struct inbox inbox; /* of this tick */
 	u64 started_ns, first_sample_ns, followed_ns;
-	u64 nr_frames, nr_named;
-	u64 nr_other_threads;           /* samples that options.thread leaves out */
 	u64 nr_pending, nr_pending_cut; /* samples of threads that waited at the end */
 	struct dict jvms_seen;          /* of what was to be sampled */
 };
-
-static void add_to_profile(struct session *s, struct process *p, const struct sample *sample,
-			   u64 count, frame_list *frames)
-{
-	if (!lockstack_name(s->symbolizer, s->profile->frames, frames) ||
-	    !sources_keep(s->sources, sample->event, s->profile->frames, frames))
-		return;
-	bool by_state = sources_by_state(s->sources, sample->event);
-	struct place place;
-
-	if (!levels_place(&s->levels, p, sample, by_state, &place)) {
-		s->nr_other_threads++;
-		return;
-	}
-	node_id node = place.node;
-	for (size_t i = frames->nr; i-- > 0;) {
-		s->nr_frames++;
-		s->nr_named += symbolizer_is_named(s->symbolizer, frames->at[i]);
-		node = profile_child(s->profile, node, frames->at[i]);
-	}
-	struct held_weight weight = {
-		.node = node,
-		.labels = place.labels,
-		.type = s->types[sample->event],
-		.value = sample->weight,
-	};
-	if (event_count_unit(&s->options.events->list.at[sample->event]))
-		weight.count = count;
-	if (sources_is_held(s->sources, sample->event, &weight.age_ns))
-		held_name(&s->held, sample->task.tid, sample->time_ns, &weight);
-	else
-		held_weigh(&weight, s->profile);
-}
-
-/* Whether an agent may still tell names that a sample of that time lacks. */
-static bool may_wait(const struct session *s, const struct process *p, u64 time_ns)
-{
-	u64 now = time_mono_ns(), age = now > time_ns ? now - time_ns : 0;
-
-	switch (agents_state(s->agents, p->pid, p->start_ns)) {
-	case AGENT_PENDING:
-		return age < AGENT_PENDING_NS;
-	case AGENT_ATTACHED:
-		return age < AGENT_LAG_NS;
-	default:
-		return false;
-	}
-}
 
 static void meet_jvm(struct session *s, const struct process *p, bool wants_agent)
 {
@@ -120,38 +55,19 @@ static void meet_jvm(struct session *s, const struct process *p, bool wants_agen
 		agents_request(s->agents, p->pid, p->start_ns);
 }
 
-static struct process *process_of(struct session *s, const struct sample *sample)
-{
-	return processes_get(s->processes, (pid_t)sample->task.pid, sample->task.start_ns,
-			     sample->comm);
-}
-
-/* Names a sample; what lacks a name that the agent may tell waits for it. */
+/* What user space has to walk itself is walked; what another event told already is left out. */
 static void take_sample(struct session *s, const struct sample *sample)
 {
-	struct process *p = process_of(s, sample);
+	struct process *p = samples_process(&s->samples, sample);
 	auto_free struct sample *walked = unwinding_walk(s->unwinding, p, sample);
-	u64 count, age_ns;
 
 	if (walked)
 		sample = walked;
-	struct sample head = *sample;
 	if (sources_is_double(s->sources, sample, p))
 		return;
-	head.weight = sources_weigh(s->sources, sample, &count);
-	s->frames.nr = s->unnamed.nr = 0;
-	struct raw_stack stack =
-		raw_stack_of(sample, sources_frames_to_skip(s->sources, sample), &s->user);
 	if (p->is_jvm)
 		meet_jvm(s, p, s->options.agent != AGENT_NEVER);
-	if (sources_is_held(s->sources, sample->event, &age_ns))
-		held_begin(&s->held, sample->task.tid, sample->time_ns);
-	symbolize(s->symbolizer, p, &stack, &s->frames, &s->unnamed);
-	if (s->unnamed.nr && s->waiting.bytes < WAITING_BYTES_MAX &&
-	    may_wait(s, p, sample->time_ns))
-		waiting_add(&s->waiting, &head, count, &s->frames, &s->unnamed);
-	else
-		add_to_profile(s, p, &head, count, &s->frames);
+	samples_take(&s->samples, p, sample);
 }
 
 static bool is_target(const struct session *s, const struct process *p)
@@ -205,7 +121,7 @@ static void apply_exec(struct session *s, struct process *p, const struct proces
 	copy_text(p->comm, sizeof(p->comm), r->comm);
 	p->is_target = r->is_wanted;
 	if (p->is_target && targets_begin(s->options.targets, p->pid))
-		s->started_ns = r->time_ns;
+		s->samples.levels.started_ns = s->started_ns = r->time_ns;
 	targets_set_jvm(s->options.targets, p->pid, p->is_jvm);
 	unwinding_forget(s->unwinding, p);
 	if (is_target(s, p))
@@ -254,33 +170,9 @@ static void apply(struct session *s, struct item *item)
 		break;
 	case ITEM_FREED:
 		freed = item->record;
-		held_free(&s->held, freed->tid, freed->sample_ns);
+		held_free(&s->samples.held, freed->tid, freed->sample_ns);
 		break;
 	}
-}
-
-/* Tries again; the sample goes into the profile if it has its names or nothing more will come. */
-static bool retry_sample(struct waiting_sample *w, void *ctx)
-{
-	struct session *s = ctx;
-	struct process *p = process_of(s, &w->head);
-	bool may_come = may_wait(s, p, w->head.time_ns);
-
-	/* While the attach is under way there is nothing new to ask. */
-	if (may_come && agents_state(s->agents, p->pid, p->start_ns) == AGENT_PENDING)
-		return false;
-	if (symbolize_again(s->symbolizer, p, w->head.time_ns, &w->frames, &w->unnamed) && may_come)
-		return false;
-	add_to_profile(s, p, &w->head, w->count, &w->frames);
-	return true;
-}
-
-static bool give_up_sample(struct waiting_sample *w, void *ctx)
-{
-	struct session *s = ctx;
-
-	add_to_profile(s, process_of(s, &w->head), &w->head, w->count, &w->frames);
-	return true;
 }
 
 static void take_in(struct session *s)
@@ -289,7 +181,7 @@ static void take_in(struct session *s)
 	bpf_drain(s->bpf, inbox_add_record, &s->inbox);
 	sideband_drain(s->sideband, inbox_add_side, &s->inbox);
 	agents_poll(s->agents);
-	waiting_retry(&s->waiting, retry_sample, s);
+	samples_retry(&s->samples);
 	inbox_sort(&s->inbox);
 	for (size_t i = 0; i < s->inbox.items.nr; i++)
 		apply(s, &s->inbox.items.at[i]);
@@ -370,7 +262,9 @@ static int open_sources(struct session *s)
 		return err;
 	if (o->measure && bpf_measure(s->bpf))
 		log_warn("the kernel keeps no run times of BPF programs");
-	return sources_open(s->bpf, o->events, &s->options.sampling, &s->sources);
+	err = sources_open(s->bpf, o->events, &s->options.sampling, &s->sources);
+	s->samples.sources = s->sources;
+	return err;
 }
 
 static int start(struct session *s)
@@ -397,27 +291,57 @@ static int start(struct session *s)
 	return sources_start(s->sources);
 }
 
-int session_start(const struct session_options *options, struct session **out)
+static void set_up_samples(struct session *s)
 {
-	struct session *s = xcalloc(1, sizeof(*s));
+	const struct session_options *o = &s->options;
+
+	s->samples = (struct samples){
+		.events = o->events,
+		.agents = s->agents,
+		.processes = s->processes,
+		.symbolizer = s->symbolizer,
+		.profile = s->profile,
+		.levels = {
+			.list = o->levels,
+			.profile = s->profile,
+			.symbolizer = s->symbolizer,
+			.containers = s->containers,
+			.jvms = s->jvms,
+			.agents = s->agents,
+			.thread = o->thread,
+			.started_ns = s->started_ns,
+		},
+	};
+	events_add_types(o->events, s->profile, s->samples.types);
+}
+
+static void set_up_profile(struct session *s)
+{
+	const struct session_options *o = &s->options;
 	char host[256] = "";
 
-	s->options = *options;
-	s->options.sampling.without_agent = options->agent == AGENT_NEVER;
-	s->options.sampling.only_targets = targets_select(options->targets);
-	s->started_ns = s->followed_ns = time_mono_ns();
 	s->profile = profile_new();
-	if (options->lines)
+	if (o->lines)
 		frames_keep_lines(s->profile->frames);
-	s->profile->slot_ns = options->slot_ns;
+	s->profile->slot_ns = o->slot_ns;
 	gethostname(host, sizeof(host) - 1);
 	free(s->profile->host);
 	s->profile->host = xstrdup(host);
 	s->profile->start_wall_ns = time_wall_ns();
 	free(s->profile->target);
-	s->profile->target = xstrdup(targets_text(options->targets));
-	s->profile->rate_hz = options->sampling.freq_hz;
-	events_add_types(options->events, s->profile, s->types);
+	s->profile->target = xstrdup(targets_text(o->targets));
+	s->profile->rate_hz = o->sampling.freq_hz;
+}
+
+int session_start(const struct session_options *options, struct session **out)
+{
+	struct session *s = xcalloc(1, sizeof(*s));
+
+	s->options = *options;
+	s->options.sampling.without_agent = options->agent == AGENT_NEVER;
+	s->options.sampling.only_targets = targets_select(options->targets);
+	s->started_ns = s->followed_ns = time_mono_ns();
+	set_up_profile(s);
 	s->processes = processes_new();
 	s->containers = containers_new("");
 	s->agents = agents_new(options->agent_path, options->agent);
@@ -428,16 +352,7 @@ int session_start(const struct session_options *options, struct session **out)
 	s->jvms = jvms_new();
 	agents_use_jvms(s->agents, s->jvms);
 	s->symbolizer = symbolizer_new(s->profile->frames, s->jvms, s->agents);
-	s->levels = (struct levels){
-		.list = options->levels,
-		.profile = s->profile,
-		.symbolizer = s->symbolizer,
-		.containers = s->containers,
-		.jvms = s->jvms,
-		.agents = s->agents,
-		.thread = options->thread,
-		.started_ns = s->started_ns,
-	};
+	set_up_samples(s);
 
 	int err = start(s);
 	if (err) {
@@ -446,17 +361,6 @@ int session_start(const struct session_options *options, struct session **out)
 	}
 	*out = s;
 	return 0;
-}
-
-/* Lets attaches that are under way finish, so that what was sampled meanwhile gets its names. */
-static void wait_for_agents(struct session *s)
-{
-	for (u64 end = time_mono_ns() + AGENT_PENDING_NS;
-	     s->waiting.samples.nr && time_mono_ns() < end;) {
-		usleep(20 * 1000);
-		agents_poll(s->agents);
-		waiting_retry(&s->waiting, retry_sample, s);
-	}
 }
 
 /* The first pass over the waiting threads: whose stacks will be walked. */
@@ -515,9 +419,7 @@ void session_stop(struct session *s)
 	sources_stop(s->sources);
 	take_in(s);
 	take_in_pending(s);
-	wait_for_agents(s);
-	waiting_retry(&s->waiting, give_up_sample, s);
-	held_release(&s->held, ended_ns, s->profile);
+	samples_finish(&s->samples, ended_ns);
 	notes_add(s);
 }
 
@@ -530,12 +432,8 @@ void session_free(struct session *s)
 	unwinding_free(s->unwinding);
 	remote_close(s->remote);
 	bpf_free(s->bpf);
-	waiting_fini(&s->waiting);
+	samples_fini(&s->samples);
 	inbox_fini(&s->inbox);
-	held_fini(&s->held);
-	vec_fini(&s->frames);
-	vec_fini(&s->unnamed);
-	vec_fini(&s->user);
 	dict_fini(&s->jvms_seen);
 	symbolizer_free(s->symbolizer);
 	agents_free(s->agents);
@@ -558,11 +456,11 @@ void session_progress(const struct session *s, struct session_progress *out)
 			stats[STAT_WAIT_LOST],
 		.truncated = stats[STAT_SAMPLES] - stats[STAT_ROOT] - stats[STAT_NO_USER] +
 			     s->nr_pending_cut,
-		.frames = s->nr_frames,
-		.frames_named = s->nr_named,
+		.frames = s->samples.nr_frames,
+		.frames_named = s->samples.nr_named,
 		.nr_cpus = sources_nr_cpus(s->sources),
 		.event = sources_text(s->sources),
-		.other_threads = s->nr_other_threads,
+		.other_threads = s->samples.nr_other_threads,
 		.name_conflicts = symbolizer_nr_conflicts(s->symbolizer),
 		.untracked = stats[STAT_LEAK_UNTRACKED],
 		.frozen = stats[STAT_FROZEN],

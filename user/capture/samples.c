@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples on their way into the profile. */
+#include "capture/samples.h"
+
+#include <unistd.h>
+
+#include "capture/lockstack.h"
+
+#define AGENT_LAG_NS      (500 * NS_PER_MS) /* live events come up to 45 ms late (JV15) */
+#define WAITING_BYTES_MAX (64u << 20)
+
+void samples_fini(struct samples *s)
+{
+	waiting_fini(&s->waiting);
+	held_fini(&s->held);
+	vec_fini(&s->frames);
+	vec_fini(&s->unnamed);
+	vec_fini(&s->user);
+}
+
+struct process *samples_process(struct samples *s, const struct sample *sample)
+{
+	return processes_get(s->processes, (pid_t)sample->task.pid, sample->task.start_ns,
+			     sample->comm);
+}
+
+static void add_to_profile(struct samples *s, struct process *p, const struct sample *sample,
+			   u64 count, frame_list *frames)
+{
+	if (!lockstack_name(s->symbolizer, s->profile->frames, frames) ||
+	    !sources_keep(s->sources, sample->event, s->profile->frames, frames))
+		return;
+	bool by_state = sources_by_state(s->sources, sample->event);
+	struct place place;
+
+	if (!levels_place(&s->levels, p, sample, by_state, &place)) {
+		s->nr_other_threads++;
+		return;
+	}
+	node_id node = place.node;
+	for (size_t i = frames->nr; i-- > 0;) {
+		s->nr_frames++;
+		s->nr_named += symbolizer_is_named(s->symbolizer, frames->at[i]);
+		node = profile_child(s->profile, node, frames->at[i]);
+	}
+	struct held_weight weight = {
+		.node = node,
+		.labels = place.labels,
+		.type = s->types[sample->event],
+		.value = sample->weight,
+	};
+	if (event_count_unit(&s->events->list.at[sample->event]))
+		weight.count = count;
+	if (sources_is_held(s->sources, sample->event, &weight.age_ns))
+		held_name(&s->held, sample->task.tid, sample->time_ns, &weight);
+	else
+		held_weigh(&weight, s->profile);
+}
+
+/* Whether an agent may still tell names that a sample of that time lacks. */
+static bool may_wait(const struct samples *s, const struct process *p, u64 time_ns)
+{
+	u64 now = time_mono_ns(), age = now > time_ns ? now - time_ns : 0;
+
+	switch (agents_state(s->agents, p->pid, p->start_ns)) {
+	case AGENT_PENDING:
+		return age < AGENT_PENDING_NS;
+	case AGENT_ATTACHED:
+		return age < AGENT_LAG_NS;
+	default:
+		return false;
+	}
+}
+
+void samples_take(struct samples *s, struct process *p, const struct sample *sample)
+{
+	struct sample head = *sample;
+	u64 count, age_ns;
+
+	head.weight = sources_weigh(s->sources, sample, &count);
+	s->frames.nr = s->unnamed.nr = 0;
+	struct raw_stack stack =
+		raw_stack_of(sample, sources_frames_to_skip(s->sources, sample), &s->user);
+	if (sources_is_held(s->sources, sample->event, &age_ns))
+		held_begin(&s->held, sample->task.tid, sample->time_ns);
+	symbolize(s->symbolizer, p, &stack, &s->frames, &s->unnamed);
+	if (s->unnamed.nr && s->waiting.bytes < WAITING_BYTES_MAX &&
+	    may_wait(s, p, sample->time_ns))
+		waiting_add(&s->waiting, &head, count, &s->frames, &s->unnamed);
+	else
+		add_to_profile(s, p, &head, count, &s->frames);
+}
+
+/* The sample goes into the profile if it has its names now or nothing more will come. */
+static bool retry(struct waiting_sample *w, void *ctx)
+{
+	struct samples *s = ctx;
+	struct process *p = samples_process(s, &w->head);
+	bool may_come = may_wait(s, p, w->head.time_ns);
+
+	/* While the attach is under way there is nothing new to ask. */
+	if (may_come && agents_state(s->agents, p->pid, p->start_ns) == AGENT_PENDING)
+		return false;
+	if (symbolize_again(s->symbolizer, p, w->head.time_ns, &w->frames, &w->unnamed) && may_come)
+		return false;
+	add_to_profile(s, p, &w->head, w->count, &w->frames);
+	return true;
+}
+
+static bool give_up(struct waiting_sample *w, void *ctx)
+{
+	struct samples *s = ctx;
+
+	add_to_profile(s, samples_process(s, &w->head), &w->head, w->count, &w->frames);
+	return true;
+}
+
+void samples_retry(struct samples *s)
+{
+	waiting_retry(&s->waiting, retry, s);
+}
+
+void samples_finish(struct samples *s, u64 ended_ns)
+{
+	for (u64 end = time_mono_ns() + AGENT_PENDING_NS;
+	     s->waiting.samples.nr && time_mono_ns() < end;) {
+		usleep(20 * 1000);
+		agents_poll(s->agents);
+		samples_retry(s);
+	}
+	waiting_retry(&s->waiting, give_up, s);
+	held_release(&s->held, ended_ns, s->profile);
+}
