@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -106,6 +107,38 @@ static void a_file_beyond_the_bound_is_refused(void **state)
 	assert_int_equal(len, 5);
 }
 
+static int count_line(const char *line, const char *end, void *ctx)
+{
+	size_t *sum = ctx;
+
+	*sum += 1000 + (size_t)(end - line);
+	return *line == '!' ? -ECANCELED : 0;
+}
+
+static int each_line_of(const char *text, size_t max, size_t *sum)
+{
+	write_out(text);
+	auto_close int fd = open("out", O_RDONLY | O_CLOEXEC);
+
+	*sum = 0;
+	return file_each_line(fd, max, count_line, sum);
+}
+
+static void lines_are_visited_whole(void **state)
+{
+	size_t sum;
+
+	assert_int_equal(each_line_of("", 4, &sum), 0);
+	assert_int_equal(sum, 0);
+	assert_int_equal(each_line_of("a\n\nfour\nbb\ncut", 4, &sum), 0);
+	assert_int_equal(sum, 4007);
+	assert_int_equal(each_line_of("a\n!\nb\n", 4, &sum), -ECANCELED);
+	assert_int_equal(sum, 2002);
+	assert_int_equal(each_line_of("a\nfive5\nb\n", 4, &sum), -EBADMSG);
+	assert_int_equal(each_line_of("a\nfive5", 4, &sum), -EBADMSG);
+	assert_int_equal(file_each_line(-1, 4, count_line, &sum), -EBADF);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +149,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_mode_follows_the_umask, enter_folder,
 						leave_folder),
 		cmocka_unit_test_setup_teardown(a_file_beyond_the_bound_is_refused, enter_folder,
+						leave_folder),
+		cmocka_unit_test_setup_teardown(lines_are_visited_whole, enter_folder,
 						leave_folder),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,33 @@ int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *le
 	return 0;
 }
 
+int file_each_line(int fd, size_t max, file_line_fn visit, void *ctx)
+{
+	auto_free char *buf = xmalloc(2 * max);
+	size_t len = 0;
+
+	for (;;) {
+		ssize_t got = read(fd, buf + len, 2 * max - len);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : 0;
+		len += (size_t)got;
+
+		const char *at = buf, *newline;
+		while ((newline = memchr(at, '\n', len - (size_t)(at - buf)))) {
+			int err = newline - at > (ssize_t)max ? -EBADMSG : visit(at, newline, ctx);
+			if (err)
+				return err;
+			at = newline + 1;
+		}
+		len -= (size_t)(at - buf);
+		memmove(buf, at, len);
+		if (len > max)
+			return -EBADMSG;
+	}
+}
+
 int file_read(const char *path, size_t max, char **out, size_t *len)
 {
 	return file_read_at(AT_FDCWD, path, max, out, len);

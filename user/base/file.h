@@ -15,6 +15,14 @@ int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *le
 int file_read(const char *path, size_t max, char **out, size_t *len);
 
 /*
+ * Reads to the file's end and calls `visit` with every whole line, without its newline, until it
+ * returns something other than 0, which is returned. Bytes behind the last newline are no line.
+ * -EBADMSG at a line of more than `max` bytes; else a negative errno of read(2).
+ */
+typedef int (*file_line_fn)(const char *line, const char *end, void *ctx);
+int file_each_line(int fd, size_t max, file_line_fn visit, void *ctx);
+
+/*
  * Opens a path that someone else controls for reading. Only a regular file is ever opened: no
  * device is woken and no pipe waited for. `resolve` are RESOLVE_ flags of openat2(2). Returns
  * the descriptor or a negative errno; -ENOEXEC if it is no regular file.

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/vec.h"
 
 /* A path has at most 4095 bytes, of which the kernel may write each newline as four. */
@@ -129,47 +130,24 @@ static bool append(struct mappings *all, struct mapping *m)
 	return true;
 }
 
-/* Takes the whole lines of buf[0..len) and returns how many bytes they were; -E2BIG. */
-static ssize_t parse_lines(const char *buf, size_t len, bool executable_only, struct mappings *all)
+struct listing {
+	struct mappings all;
+	bool executable_only;
+};
+
+static int take_line(const char *at, const char *end, void *ctx)
 {
-	const char *at = buf, *newline;
+	struct listing *list = ctx;
 	struct mapping m;
 
-	while ((newline = memchr(at, '\n', len - (size_t)(at - buf)))) {
-		if (parse_line(at, newline, executable_only, &m) && !append(all, &m))
-			return -E2BIG;
-		at = newline + 1;
-	}
-	return at - buf;
-}
-
-static int read_lines(int fd, bool executable_only, struct mappings *all)
-{
-	auto_free char *buf = xmalloc(2 * LINE_MAX_BYTES);
-	size_t len = 0;
-
-	for (;;) {
-		ssize_t got = read(fd, buf + len, 2 * LINE_MAX_BYTES - len);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			return 0;
-		len += (size_t)got;
-		ssize_t used = parse_lines(buf, len, executable_only, all);
-		if (used < 0)
-			return (int)used;
-		len -= (size_t)used;
-		memmove(buf, buf + used, len);
-		if (len > LINE_MAX_BYTES)
-			return -EBADMSG;
-	}
+	if (parse_line(at, end, list->executable_only, &m) && !append(&list->all, &m))
+		return -E2BIG;
+	return 0;
 }
 
 int mappings_read(pid_t pid, bool executable_only, struct mappings *out)
 {
-	struct mappings all = { 0 };
+	struct listing list = { .executable_only = executable_only };
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
@@ -177,12 +155,12 @@ int mappings_read(pid_t pid, bool executable_only, struct mappings *out)
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 
-	int err = read_lines(fd, executable_only, &all);
+	int err = file_each_line(fd, LINE_MAX_BYTES, take_line, &list);
 	if (err) {
-		mappings_fini(&all);
+		mappings_fini(&list.all);
 		return err;
 	}
-	*out = all;
+	*out = list.all;
 	return 0;
 }
 

@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "base/vec.h"
 
-#define MAX_SYMBOLS 4000000
-#define MAX_NAMES   (256u << 20)
-#define BUF_BYTES   65536
+#define MAX_SYMBOLS    4000000
+#define MAX_NAMES      (256u << 20)
+#define LINE_MAX_BYTES 32768
 
 /*
  * How far the last function of a module or the last BPF program may reach: there are no sizes,
@@ -107,8 +108,9 @@ static bool parse_addr(const char **at, const char *end, u64 *out)
 	return true;
 }
 
-static int parse_line(struct entries *e, const char *at, const char *end)
+static int parse_line(const char *at, const char *end, void *ctx)
 {
+	struct entries *e = ctx;
 	struct entry new = { 0 };
 
 	if (!parse_addr(&at, end, &new.addr))
@@ -135,35 +137,6 @@ static int parse_line(struct entries *e, const char *at, const char *end)
 		return 0; /* data behind data ends nothing */
 	vec_push(&e->all, new);
 	return 0;
-}
-
-static int parse_fd(struct entries *e, int fd)
-{
-	auto_free char *buf = xmalloc(BUF_BYTES);
-	size_t len = 0;
-
-	for (;;) {
-		ssize_t got = read(fd, buf + len, BUF_BYTES - len);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			return 0;
-		len += (size_t)got;
-
-		const char *at = buf, *newline;
-		while ((newline = memchr(at, '\n', len - (size_t)(at - buf)))) {
-			int err = parse_line(e, at, newline);
-			if (err)
-				return err;
-			at = newline + 1;
-		}
-		len -= (size_t)(at - buf);
-		memmove(buf, at, len);
-		if (len == BUF_BYTES)
-			return -EBADMSG;
-	}
 }
 
 static size_t leading_underscores(const char *name)
@@ -260,7 +233,7 @@ static int read_fd(int fd, const struct kernel_syms *old, struct kernel_syms **o
 	struct entries e = { 0 };
 
 	str_add_char(&e.pool, '\0');
-	int err = parse_fd(&e, fd);
+	int err = file_each_line(fd, LINE_MAX_BYTES, parse_line, &e);
 	if (!err && !e.all.nr)
 		err = e.saw_line && !e.saw_addr ? -EPERM : -ENODATA;
 	if (!err) {
