@@ -99,7 +99,7 @@ static void a_group_is_found_by_folder_and_by_name_but_not_outside_of_its_mount(
 	u64 id = 0;
 
 	assert_int_equal(mkdir(mount, 0700) || mkdir(group, 0700) || stat(group, &st), 0);
-	vec_push(&m.all, (struct cgroup_mount){ xstrdup(mount), xstrdup(""), true });
+	vec_push(&m.all, (struct cgroup_mount){ xstrdup(mount), xstrdup("/"), xstrdup(""), true });
 	assert_ptr_equal(cgroup_find(&m, group, &id), &m.all.at[0]);
 	assert_int_equal(id, st.st_ino);
 	id = 0;
@@ -116,6 +116,39 @@ static void a_group_is_found_by_folder_and_by_name_but_not_outside_of_its_mount(
 	free(mount);
 }
 
+static void folder_is(const struct cgroup_mounts *m, const char *text, const char *controller,
+		      const char *expected)
+{
+	char *folder = cgroup_folder(m, text, controller);
+
+	assert_int_equal(!!folder, !!expected);
+	if (folder)
+		assert_string_equal(folder, expected);
+	free(folder);
+}
+
+static void the_folder_of_a_group_is_found_in_each_hierarchy(void **state)
+{
+	static const char text[] =
+		"9:cpu,cpuacct:/a\n7:memory:/pod/b\n5:pids:/pod\n1:name=x:/\n0::/c/d\n";
+	struct cgroup_mounts m = { 0 };
+
+	cgroup_mounts_parse("30 25 0:26 / /cg/cpu rw - cgroup c rw,cpu,cpuacct\n"
+			    "31 25 0:27 /pod /cg/memory rw - cgroup c rw,memory\n"
+			    "32 25 0:28 /pod /cg/pids rw - cgroup c rw,pids\n"
+			    "33 25 0:29 / /cg/two rw - cgroup2 c rw\n",
+			    &m);
+	folder_is(&m, text, NULL, "/cg/two/c/d");
+	folder_is(&m, text, "cpuacct", "/cg/cpu/a");
+	folder_is(&m, text, "memory", "/cg/memory/b");
+	folder_is(&m, text, "pids", "/cg/pids");
+	folder_is(&m, text, "freezer", NULL);
+	folder_is(&m, "7:memory:/podx/b\n0::/../other\n", "memory", NULL);
+	folder_is(&m, "7:memory:/podx/b\n0::/../other\n", NULL, NULL);
+	folder_is(&m, "nonsense\n:\n::\n0:", NULL, NULL);
+	cgroup_mounts_fini(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +160,7 @@ int main(void)
 		cmocka_unit_test(mounts_of_both_versions_are_read_version_2_first),
 		cmocka_unit_test(
 			a_group_is_found_by_folder_and_by_name_but_not_outside_of_its_mount),
+		cmocka_unit_test(the_folder_of_a_group_is_found_in_each_hierarchy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,16 +98,17 @@ static char *unescape(char *text)
 /* "36 35 98:0 / /sys/fs/cgroup rw,nosuid shared:1 - cgroup2 cgroup2 rw" */
 static void parse_mount(const char *line, struct cgroup_mounts *out)
 {
-	char path[PATH_MAX], type[16], options[512];
+	char root[PATH_MAX], path[PATH_MAX], type[16], options[512];
 	const char *tail = strstr(line, " - ");
 
-	if (!tail || sscanf(line, "%*s %*s %*s %*s %4095s", path) != 1 ||
+	if (!tail || sscanf(line, "%*s %*s %*s %4095s %4095s", root, path) != 2 ||
 	    sscanf(tail, " - %15s %*s %511s", type, options) != 2)
 		return;
 	bool is_unified = !strcmp(type, "cgroup2");
 	if (!is_unified && strcmp(type, "cgroup"))
 		return;
-	struct cgroup_mount m = { xstrdup(unescape(path)), xasprintf(",%s,", options), is_unified };
+	struct cgroup_mount m = { xstrdup(unescape(path)), xstrdup(unescape(root)),
+				  xasprintf(",%s,", options), is_unified };
 	vec_push(&out->all, m);
 	if (is_unified) {
 		memmove(out->all.at + 1, out->all.at, (out->all.nr - 1) * sizeof(m));
@@ -140,6 +141,7 @@ void cgroup_mounts_fini(struct cgroup_mounts *m)
 {
 	vec_each(one, &m->all) {
 		free(one->path);
+		free(one->root);
 		free(one->options);
 	}
 	vec_fini(&m->all);
@@ -170,6 +172,46 @@ const struct cgroup_mount *cgroup_find(const struct cgroup_mounts *m, const char
 			return one;
 	}
 	return NULL;
+}
+
+static const struct cgroup_mount *mount_of(const struct cgroup_mounts *m, const char *controller)
+{
+	auto_free char *option = controller ? xasprintf(",%s,", controller) : NULL;
+
+	vec_each(one, &m->all)
+		if (option ? !one->is_unified && strstr(one->options, option) : one->is_unified)
+			return one;
+	return NULL;
+}
+
+/* The path in a line "4:cpu,cpuacct:/a/b"; of version 2 it is "0::/a/b". */
+static char *path_in(const char *text, const char *controller)
+{
+	auto_free char *wanted = xasprintf(",%s,", controller ?: "");
+
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *names = strchr(line, ':'),
+			   *path = names ? strchr(names + 1, ':') : NULL;
+		if (!path || path > line + strcspn(line, "\n"))
+			continue;
+		auto_free char *has = xasprintf(",%.*s,", (int)(path - names - 1), names + 1);
+		if (controller ? !!strstr(has, wanted) : !strcmp(has, ",,"))
+			return xstrndup(path + 1, strcspn(path + 1, "\n"));
+	}
+	return NULL;
+}
+
+char *cgroup_folder(const struct cgroup_mounts *m, const char *text, const char *controller)
+{
+	const struct cgroup_mount *mount = mount_of(m, controller);
+	auto_free char *path = mount ? path_in(text, controller) : NULL;
+	size_t len = mount && mount->root[1] ? strlen(mount->root) : 0;
+
+	/* A group beside or above our own namespace's begins with "/..". */
+	if (!path || *path != '/' || strstr(path, "/..") ||
+	    (len && (strncmp(path, mount->root, len) || (path[len] && path[len] != '/'))))
+		return NULL;
+	return xasprintf("%s%s", mount->path, path[len] && path[len + 1] ? path + len : "");
 }
 
 #define DEPTH_MAX 32

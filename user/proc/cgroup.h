@@ -24,6 +24,7 @@ bool cgroup_container(pid_t pid, char out[CONTAINER_ID_LEN + 1]);
 /* Where a hierarchy of control groups is mounted. */
 struct cgroup_mount {
 	char *path;      /* owned */
+	char *root;      /* owned; the group that shows there, "/" for all */
 	char *options;   /* owned; of version 1: ",rw,cpu,cpuacct," has its controllers among others
 			  */
 	bool is_unified; /* version 2 */
@@ -39,6 +40,13 @@ int cgroup_mounts_read(struct cgroup_mounts *out);
 /* The parser behind it. */
 void cgroup_mounts_parse(const char *text, struct cgroup_mounts *out);
 void cgroup_mounts_fini(struct cgroup_mounts *m);
+
+/*
+ * The folder of a process's control group: in the hierarchy that has this controller of version 1,
+ * NULL for version 2. `text` is that of /proc/PID/cgroup. NULL if it does not show here; the caller
+ * frees it.
+ */
+char *cgroup_folder(const struct cgroup_mounts *m, const char *text, const char *controller);
 
 /*
  * Calls `visit` for every control group of a mount, parents first; `name` is that of its folder,
