@@ -16,10 +16,15 @@
 #include "base/time.h"
 #include "jvm/java_args.h"
 #include "jvm/javaproc.h"
+#include "jvmmap/wire.h"
+#include "proc/cgroup.h"
+#include "proc/memory_room.h"
 
 #define TEXT_MAX    (1u << 20)
 #define STARTING_NS (5 * NS_PER_SEC)
 #define QUIT_BIT    (1ull << (SIGQUIT - 1))
+#define MEMORY_MIN \
+	(2ull * WIRE_RING_BYTES) /* the ring, the agent's own, the JVM's for its events */
 
 #ifdef __x86_64__
 #define OUR_MACHINE EM_X86_64
@@ -123,6 +128,56 @@ static bool is_our_machine(const struct target *t)
 	       head.e_machine == OUR_MACHINE;
 }
 
+static char *read_in(const char *folder, const char *name)
+{
+	auto_free char *path = xasprintf("%s/%s", folder, name);
+	char *text = NULL;
+	size_t len;
+
+	return file_read(path, 4096, &text, &len) ? NULL : text;
+}
+
+/* Whether its control group is frozen; of version 2, it looks like a sleeping process then. */
+static bool is_frozen(const struct target *t)
+{
+	struct cgroup_mounts mounts = { 0 };
+	auto_free char *groups = NULL;
+	bool is_frozen = false;
+	size_t len;
+
+	if (file_read_at(t->proc_fd, "cgroup", 65536, &groups, &len) || cgroup_mounts_read(&mounts))
+		return false;
+	auto_free char *two = cgroup_folder(&mounts, groups, NULL);
+	auto_free char *one = cgroup_folder(&mounts, groups, "freezer");
+	auto_free char *events = two ? read_in(two, "cgroup.events") : NULL;
+	auto_free char *state = one ? read_in(one, "freezer.state") : NULL;
+	cgroup_mounts_fini(&mounts);
+	is_frozen |= events && strstr(events, "frozen 1");
+	is_frozen |= state && strstr(state, "FR") == state; /* FREEZING, FROZEN */
+	return is_frozen;
+}
+
+static bool is_stopped(const struct target *t, char state)
+{
+	return strchr("Tt", state) || is_frozen(t);
+}
+
+/* What the ring takes counts for the group of the process. */
+static bool has_memory(const struct target *t, struct str *why)
+{
+	struct memory_room room;
+
+	if (!memory_room_read(t->status.pid, &room) || room.left >= MEMORY_MIN)
+		return true;
+	str_clear(why);
+	str_addf(why,
+		 "its control group has %llu KB left of %llu KB, and the agent may take %llu KB; "
+		 "raise its memory limit",
+		 (unsigned long long)room.left >> 10, (unsigned long long)room.limit >> 10,
+		 MEMORY_MIN >> 10);
+	return false;
+}
+
 static enum readiness answer(enum readiness r, const char *text, struct str *why)
 {
 	str_clear(why);
@@ -154,24 +209,12 @@ enum readiness readiness_to_attach(const struct target *t, struct str *why)
 	const char *veto = find_veto_in_environment(environ, environ_len);
 	if (!veto)
 		veto = find_veto_in_args(t, cmdline, cmdline_len);
-	return veto ? answer(NEVER, veto, why) : READY;
-}
-
-/* Whether its cgroup (version 2) is frozen; a frozen process looks like a sleeping one. */
-static bool is_frozen(const struct target *t)
-{
-	auto_free char *text = NULL, *events = NULL;
-	auto_str struct str path = { 0 };
-	size_t len;
-
-	if (file_read_at(t->proc_fd, "cgroup", 65536, &text, &len))
-		return false;
-	char *line = strstr(text, "0::/");
-	if (!line)
-		return false;
-	line[strcspn(line, "\n")] = '\0';
-	str_addf(&path, "/sys/fs/cgroup%s/cgroup.events", line + 3);
-	return !file_read(path.at, 4096, &events, &len) && strstr(events, "frozen 1");
+	if (veto)
+		return answer(NEVER, veto, why);
+	/* A command to a stopped one would be obeyed much later, when nobody waits for it. */
+	if (is_stopped(t, t->status.state))
+		return answer(NOT_YET, "it is stopped; let it run", why);
+	return has_memory(t, why) ? READY : NOT_YET;
 }
 
 enum readiness readiness_for_signal(const struct target *t, struct str *why)
@@ -183,7 +226,7 @@ enum readiness readiness_for_signal(const struct target *t, struct str *why)
 		return answer(NEVER, "it has ended", why);
 	if (strchr("ZXx", now.state))
 		return answer(NEVER, "it has ended", why);
-	if (strchr("Tt", now.state) || is_frozen(t))
+	if (is_stopped(t, now.state))
 		return answer(NOT_YET, "it is stopped; let it run", why);
 	if (now.shdpnd & QUIT_BIT)
 		return answer(NOT_YET, "it has not yet taken an earlier SIGQUIT; wait", why);

@@ -12,8 +12,8 @@ enum readiness {
 };
 
 /*
- * Whether the process is a HotSpot JVM of our architecture that did not forbid agents. If not,
- * `why` gets "reason; what to do".
+ * Whether the process is a HotSpot JVM of our architecture that did not forbid agents, runs, and
+ * has memory to spare. If not, `why` gets "reason; what to do".
  */
 enum readiness readiness_to_attach(const struct target *t, struct str *why);
 
