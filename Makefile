@@ -26,7 +26,7 @@ BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Werror -MMD -MP \
 	     -D__TARGET_ARCH_$(ARCH) -Ivmlinux/$(ARCH) -Ibpf
 SAN        = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 SAN_CFLAGS = -std=gnu11 $(WARN) $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen $(SAN)
-TEST_FLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -Ibpf -Iuser -I. $(SAN)
+TEST_FLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -Ibpf -Iuser -I. $(JVMTI) $(SAN)
 FUZZ_CFLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
 	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_SECONDS ?= 60

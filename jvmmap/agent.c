@@ -29,6 +29,8 @@ struct agent {
 
 static struct agent agent;
 
+static const char mark[] __attribute__((used)) = WIRE_MARK WIRE_TEXT(WIRE_ABI);
+
 static const jvmtiEvent events[] = {
 	JVMTI_EVENT_COMPILED_METHOD_LOAD,
 	JVMTI_EVENT_COMPILED_METHOD_UNLOAD,

@@ -19,17 +19,21 @@
  * page of struct wire_header, then WIRE_RING_BYTES of records. The agent never waits for the
  * reader: what does not fit is dropped and counted. All integers are little-endian.
  *
- * Both ends may be of different versions: the layout of the header up to `state` and the
- * commands start and stop never change; everything else may with WIRE_ABI.
+ * Both ends may be of different versions: the name, the layout of the header and the commands start
+ * and stop never change; everything else may with WIRE_ABI. The agent's file holds WIRE_MARK.
  */
 #pragma once
 
 #include <stdint.h>
 
+#define WIRE_TEXT_OF(x)   #x
+#define WIRE_TEXT(x)      WIRE_TEXT_OF(x)
 #define WIRE_ABI          1
+#define WIRE_MARK         "sysflame agent, wire format "
 #define WIRE_MAGIC        0x70616d6d766a0a01ull /* "\1\njvmmap" */
-#define WIRE_NAME_PREFIX  "jvmmap-1-"           /* the number is WIRE_ABI */
-#define WIRE_NONCE_LEN    32                    /* hexadecimal digits */
+#define WIRE_NAME         "jvmmap-"             /* then WIRE_ABI, "-", the nonce */
+#define WIRE_NAME_PREFIX  WIRE_NAME WIRE_TEXT(WIRE_ABI) "-"
+#define WIRE_NONCE_LEN    32 /* hexadecimal digits */
 #define WIRE_HEADER_BYTES 4096u
 #define WIRE_RING_BYTES   (4u << 20) /* a power of two */
 

@@ -14,6 +14,7 @@
 #include "capture/features.h"
 #include "capture/remote.h"
 #include "cmd/cmd.h"
+#include "jvm/agent_file.h"
 #include "jvm/agents.h"
 #include "jvm/survey.h"
 
@@ -41,13 +42,16 @@ static void tell_feature(const struct feature *f, void *ctx)
 static void tell_agent(struct visit *v)
 {
 	auto_free char *path = agents_file(v->agent_path);
-	const struct feature f = {
-		"agent", path ? "its file is there" : "exact names of compiled Java code",
-		path != NULL, false,
-		path ? NULL
-		     : "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; "
-		       "install it"
-	};
+	auto_str struct str why = { 0 };
+
+	if (!path)
+		str_add(&why, "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; "
+			      "install it");
+	bool is_good = path && agent_file_is_good(path, &why);
+	const struct feature f = { "agent",
+				   is_good ? "its file is there"
+					   : "exact names of compiled Java code",
+				   is_good, false, is_good ? NULL : why.at };
 
 	tell_feature(&f, v);
 }

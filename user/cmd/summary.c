@@ -54,8 +54,9 @@ void summary_live_end(void)
 /* A JVM that is still pending at the end says why, if it has said anything. */
 static void print_refusal(pid_t pid, enum agent_state state, const char *reason, void *ctx)
 {
-	if (state == AGENT_REFUSED || (state == AGENT_PENDING && *reason))
-		log_info("           %d refused: %s", (int)pid, reason);
+	if (state == AGENT_REFUSED || state == AGENT_PENDING)
+		log_info("           %d refused: %s", (int)pid,
+			 *reason ? reason : "it has not answered so far; record for longer");
 	else if (*reason)
 		log_warn("%d is incomplete: %s", (int)pid, reason);
 }

@@ -207,7 +207,7 @@ int deliver(const struct target *t, const char *agent_path, const char *nonce,
 	snprintf(d.path, sizeof(d.path), "/tmp/%s", d.name);
 	if (way != DELIVERY_COPY)
 		err = mount_there(t, agent_path, &d);
-	if (way == DELIVERY_COPY || (way == DELIVERY_BEST && err))
+	if (way == DELIVERY_COPY || (way != DELIVERY_MOUNT && err))
 		err = copy_there(t, agent_path, &d);
 	if (err)
 		explain(err, why);

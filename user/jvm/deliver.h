@@ -14,6 +14,7 @@
 
 enum delivery_way {
 	DELIVERY_BEST,
+	DELIVERY_APART, /* not by its own path, by which the target may know another file */
 	DELIVERY_MOUNT,
 	DELIVERY_COPY, /* these two for tests: only that way */
 };

@@ -120,6 +120,7 @@ enum inject_outcome inject_poll(struct injection *i, struct inject_result *out)
 	if (!receive(i, out)) {
 		*out = (struct inject_result){ .outcome = INJECT_RETRY,
 					       .was_signalled = true, /* perhaps */
+					       .was_reached = true,
 					       .ring_fd = -1 };
 		snprintf(out->reason, sizeof(out->reason),
 			 is_late ? "the attach took longer than %d s; is it stopped or swapped out?"

@@ -49,6 +49,7 @@ enum inject_outcome {
 struct inject_result {
 	enum inject_outcome outcome;
 	bool was_signalled;
+	bool was_reached; /* the JVM has noticed something of it */
 	s64 clock_off_ns;
 	char loaded_path[DELIVERY_PATH_MAX];
 	char reason[320]; /* "reason; what to do", clean */

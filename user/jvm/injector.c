@@ -19,6 +19,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "jvm/agent_file.h"
 #include "jvm/attach.h"
 #include "jvm/javaproc.h"
 #include "jvm/memfds.h"
@@ -52,7 +53,7 @@ static int conclude(struct job *j, enum inject_outcome outcome, const char *why)
 /*
  * Connects to the JVM's socket by a descriptor of it, so that no link is followed, and with the
  * JVM's ids, which is what its peer check wants to see. -ENOENT if there is no such socket,
- * -EADDRINUSE if it is another process's.
+ * -EEXIST if another user made it, -EADDRINUSE if it is another process's.
  */
 static int connect_listener(struct job *j)
 {
@@ -68,9 +69,10 @@ static int connect_listener(struct job *j)
 	auto_close int file = openat(j->t.tmp_fd, j->socket_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	err = file < 0 ? -errno : 0;
-	if (!err && (fstat(file, &st) || !S_ISSOCK(st.st_mode) ||
-		     (st.st_uid != j->t.status.euid && st.st_uid != 0)))
+	if (!err && (fstat(file, &st) || !S_ISSOCK(st.st_mode)))
 		err = -ENOENT;
+	if (!err && st.st_uid != j->t.status.euid && st.st_uid != 0)
+		err = -EEXIST;
 	if (!err) {
 		snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d", file);
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
@@ -165,8 +167,9 @@ static int wake_listener(struct job *j)
 	if (ready != READY)
 		return conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
 	if (!j->order->may_signal)
-		return conclude(j, INJECT_RETRY,
-				"it did not answer a SIGQUIT, and gets only one; is it very busy?");
+		return conclude(
+			j, INJECT_RETRY,
+			"it did not answer a SIGQUIT, and gets only one; look why it is so busy");
 	int err = make_trigger(j);
 	if (err)
 		return refuse_trigger(j, err);
@@ -176,7 +179,7 @@ static int wake_listener(struct job *j)
 		target_unlink(&j->t, j->trigger_name);
 		return conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
 	}
-	j->result.was_signalled = true;
+	j->result.was_signalled = j->result.was_reached = true;
 	int fd = -errno;
 	if (syscall(SYS_pidfd_send_signal, j->t.pidfd, SIGQUIT, NULL, 0) == 0)
 		fd = await_listener(j);
@@ -186,8 +189,9 @@ static int wake_listener(struct job *j)
 	if (fd == -ESRCH)
 		return conclude(j, INJECT_REFUSED, "it has ended");
 	if (fd < 0)
-		return conclude(j, INJECT_RETRY,
-				"its attach listener did not start in time; it may be very busy");
+		return conclude(
+			j, INJECT_RETRY,
+			"its attach listener did not start in time; try when it is less busy");
 	return fd;
 }
 
@@ -196,18 +200,26 @@ static int reach_listener(struct job *j)
 {
 	int fd = connect_listener(j);
 
+	j->result.was_reached |= fd >= 0;
 	if (fd >= 0)
 		return fd;
 	if (fd == -EPERM || fd == -EACCES)
 		return conclude(j, INJECT_REFUSED,
 				"it belongs to another user; run sysflame as root");
+	if (fd == -EEXIST) {
+		str_clear(&j->why);
+		str_addf(&j->why, "the %s in its /tmp is another user's; remove it",
+			 j->socket_name);
+		return conclude(j, INJECT_REFUSED, j->why.at);
+	}
 	if (fd == -EADDRINUSE)
 		return conclude(
 			j, INJECT_REFUSED,
 			"another JVM with the same PID in its own container shares its /tmp; "
 			"give each a /tmp of its own");
 	if (j->order->command != INJECT_START)
-		return conclude(j, INJECT_REFUSED, "its attach listener is gone");
+		return conclude(j, INJECT_REFUSED,
+				"its attach listener is gone; it stops by itself within a minute");
 	/* -ECONNREFUSED: what is left of a JVM that was killed and had this PID. */
 	return wake_listener(j);
 }
@@ -255,17 +267,25 @@ static int send_command(struct job *j, int fd, const char *path)
 	if (err && has_ended(j))
 		return conclude(j, INJECT_REFUSED, "it has ended");
 	if (err == -ETIMEDOUT)
-		return conclude(j, INJECT_RETRY,
-				"it did not answer in time; it or its attach listener is busy");
+		return conclude(
+			j, INJECT_RETRY,
+			"it did not answer in time; see whether `jcmd` reaches it, or try later");
 	if (err)
-		return conclude(j, INJECT_RETRY, "it broke the attach connection off");
+		return conclude(
+			j, INJECT_RETRY,
+			"it broke the attach connection off; see whether `jcmd` reaches it");
 	switch (attach_load_reply(reply.at, reply.len, &text)) {
 	case ATTACH_LOADED:
 		return 0;
 	case ATTACH_RETURNED:
-		return conclude(j, INJECT_REFUSED, "the agent failed in it");
+		return conclude(
+			j, INJECT_REFUSED,
+			"the agent failed in it; install sysflame and libjvmmap.so from one "
+			"build");
 	case ATTACH_GARBLED:
-		return conclude(j, INJECT_RETRY, "its attach listener gave no sensible answer");
+		return conclude(
+			j, INJECT_RETRY,
+			"its attach listener gave no sensible answer; see what `jcmd` gets");
 	case ATTACH_REFUSED:
 		break;
 	}
@@ -277,7 +297,7 @@ static int send_command(struct job *j, int fd, const char *path)
 }
 
 /* Loads the agent, by which the resident one gets the command. */
-static int deliver_and_send(struct job *j)
+static int deliver_and_send(struct job *j, enum delivery_way way)
 {
 	struct delivery d;
 
@@ -285,7 +305,7 @@ static int deliver_and_send(struct job *j)
 	int fd = reach_listener(j);
 	if (fd < 0)
 		return -1;
-	int err = deliver(&j->t, j->order->agent_path, j->order->nonce, j->order->way, &d, &j->why);
+	int err = deliver(&j->t, j->order->agent_path, j->order->nonce, way, &d, &j->why);
 	if (err) {
 		close(fd);
 		return conclude(j, INJECT_REFUSED, j->why.at);
@@ -310,29 +330,62 @@ static int send_to_loaded(struct job *j)
 	return err;
 }
 
-static void start_session(struct job *j)
+static void open_ring(struct job *j)
 {
-	enum readiness ready = readiness_to_attach(&j->t, &j->why);
-
-	if (ready != READY) {
-		conclude(j, INJECT_REFUSED, j->why.at);
-		return;
-	}
-	delivery_sweep(&j->t);
-	if (deliver_and_send(j))
-		return;
 	j->result.clock_off_ns = j->t.clock_off_ns;
 	j->result.ring_fd = memfds_open(j->t.status.pid, j->order->nonce);
-	if (j->result.ring_fd == -EACCES || j->result.ring_fd == -EPERM)
+	if (j->result.ring_fd >= 0)
+		j->result.outcome = INJECT_DONE;
+	else if (j->result.ring_fd == -EACCES || j->result.ring_fd == -EPERM)
 		conclude(j, INJECT_REFUSED,
 			 "the agent's buffer in it cannot be opened; run sysflame as root");
-	else if (j->result.ring_fd < 0)
+	else
 		conclude(j, INJECT_REFUSED,
 			 "the agent could not make its buffer: a seccomp filter or descriptor "
 			 "limit, "
 			 "or too many readers; see `sysflame jvms`");
-	else
-		j->result.outcome = INJECT_DONE;
+}
+
+/*
+ * The file at our path was replaced since the JVM loaded an agent from there, which it still knows
+ * by that path: ours goes beside it, under another name.
+ */
+static void go_beside(struct job *j)
+{
+	struct inject_order stop = *j->order;
+
+	stop.command = INJECT_STOP;
+	struct job other = { .order = &stop, .t = j->t, .result = { .ring_fd = -1 } };
+	strcpy(other.socket_name, j->socket_name);
+	close(take_fd(j->result.ring_fd));
+	memfds_stop(j->t.status.pid, j->order->nonce);
+	deliver_and_send(&other, j->order->way);
+	str_fini(&other.why);
+	if (deliver_and_send(j, DELIVERY_APART))
+		return;
+	open_ring(j);
+	if (j->result.ring_fd < 0 || memfds_version(j->result.ring_fd) == WIRE_ABI)
+		return;
+	close(take_fd(j->result.ring_fd));
+	memfds_stop(j->t.status.pid, j->order->nonce);
+	conclude(j, INJECT_REFUSED,
+		 "it has an agent of another version from this very file; restart it");
+}
+
+static void start_session(struct job *j)
+{
+	enum readiness ready = readiness_to_attach(&j->t, &j->why);
+
+	if (ready != READY || !agent_file_is_good(j->order->agent_path, &j->why)) {
+		conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+		return;
+	}
+	delivery_sweep(&j->t);
+	if (deliver_and_send(j, j->order->way))
+		return;
+	open_ring(j);
+	if (j->result.ring_fd >= 0 && memfds_version(j->result.ring_fd) != WIRE_ABI)
+		go_beside(j);
 }
 
 static void clean_up(struct job *j)
@@ -379,7 +432,8 @@ static void carry_out(struct job *j)
 	case INJECT_REPLAY:
 	case INJECT_REFS:
 	case INJECT_STOP:
-		if ((*j->order->loaded_path && send_to_loaded(j) == 0) || deliver_and_send(j) == 0)
+		if ((*j->order->loaded_path && send_to_loaded(j) == 0) ||
+		    deliver_and_send(j, j->order->way) == 0)
 			j->result.outcome = INJECT_DONE;
 		break;
 	case INJECT_CLEAN:

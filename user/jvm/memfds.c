@@ -5,16 +5,32 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "jvm/agent_ring.h"
+#include "base/log.h"
 #include "jvmmap/wire.h"
 
-#define LINK_PREFIX "/memfd:" WIRE_NAME_PREFIX
+#define LINK_PREFIX "/memfd:" WIRE_NAME
+
+/* The nonce in the link "/memfd:jvmmap-1-NONCE (deleted)", of whatever version; NULL if it is none.
+ */
+static char *nonce_in(char *link)
+{
+	const size_t prefix = strlen(LINK_PREFIX);
+
+	if (strncmp(link, LINK_PREFIX, prefix))
+		return NULL;
+	char *nonce = link + prefix + strspn(link + prefix, "0123456789");
+	if (*nonce++ != '-' || strspn(nonce, "0123456789abcdef") != WIRE_NONCE_LEN)
+		return NULL;
+	nonce[WIRE_NONCE_LEN] = '\0';
+	return nonce;
+}
 
 /*
  * Walks the descriptors of a process until `visit` returns something else than 0, which is
@@ -32,13 +48,9 @@ static int each(pid_t pid,
 		return errno == ENOENT ? -ESRCH : -errno;
 	for (struct dirent *e; (e = readdir(dir));) {
 		ssize_t len = readlinkat(dirfd(dir), e->d_name, link, sizeof(link) - 1);
-		if (len < (ssize_t)(sizeof(LINK_PREFIX) - 1) + WIRE_NONCE_LEN)
-			continue;
-		link[len] = '\0';
-		if (strncmp(link, LINK_PREFIX, sizeof(LINK_PREFIX) - 1))
-			continue;
-		link[sizeof(LINK_PREFIX) - 1 + WIRE_NONCE_LEN] = '\0';
-		int ret = visit(dirfd(dir), e->d_name, link + sizeof(LINK_PREFIX) - 1, ctx);
+		link[len > 0 ? len : 0] = '\0';
+		char *nonce = nonce_in(link);
+		int ret = nonce ? visit(dirfd(dir), e->d_name, nonce, ctx) : 0;
 		if (ret)
 			return ret;
 	}
@@ -91,16 +103,27 @@ bool memfds_any(pid_t pid)
 	return each(pid, found, NULL) > 0;
 }
 
+u32 memfds_version(int fd)
+{
+	struct wire_header head;
+
+	return pread(fd, &head, sizeof(head), 0) == sizeof(head) && head.magic == WIRE_MAGIC
+		       ? head.abi
+		       : 0;
+}
+
+/* Written, not mapped: the file may shrink. */
 static int stop(int dir_fd, const char *entry, const char *nonce, void *ctx)
 {
-	struct agent_ring *ring;
 	const char *only = ctx;
-	int fd = only && strcmp(only, nonce) ? -1 : open_memfd(dir_fd, entry);
+	const u32 one = 1;
 
-	if (fd >= 0 && agent_ring_open(fd, nonce, 0, NULL, &ring) == 0) {
-		agent_ring_stop(ring);
-		agent_ring_close(ring);
-	}
+	if (only && strcmp(only, nonce))
+		return 0;
+	auto_close int fd = open_memfd(dir_fd, entry);
+	if (fd >= 0 && memfds_version(fd) &&
+	    pwrite(fd, &one, sizeof(one), offsetof(struct wire_header, stop)) < 0)
+		log_debug("a session could not be told to end: %s", strerror(errno));
 	return 0;
 }
 

@@ -12,3 +12,6 @@ bool memfds_any(pid_t pid);
 
 /* Asks the session with this nonce, or all of them if it is NULL, to end at the next event. */
 void memfds_stop(pid_t pid, const char *nonce);
+
+/* The WIRE_ABI of the agent that made a buffer; 0 if it is none. */
+u32 memfds_version(int fd);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's end of the ring against the reader's. */
+#include "test.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/types.h"
+#include "jvm/agent_ring.h"
+#include "jvm/memfds.h"
+
+/* The agent brings what its compiler calls, and takes the kernel's headers, where the C library has its
+ * own. */
+#define _LINUX_TIME_H
+#include <linux/time_types.h>
+#define memcpy agent_memcpy
+#define memset agent_memset
+#include "jvmmap/session.c"
+#include "jvmmap/sys.c"
+#undef memcpy
+#undef memset
+
+#define NR_EVENTS 2000003u
+#define CODE      0x7f0000000000ull
+
+static const char nonce[] = "00112233445566778899aabbccddeeff";
+
+struct world {
+	struct session *agent;
+	struct agent_ring *reader;
+	struct codemap *map;
+	int fd;
+};
+
+static struct world make_world(void)
+{
+	struct world w = { session_open(nonce), NULL, codemap_new(), -1 };
+
+	assert_non_null(w.agent);
+	w.fd = memfds_open(getpid(), nonce);
+	assert_int_equal(memfds_version(w.fd), WIRE_ABI);
+	assert_int_equal(agent_ring_open(dup(w.fd), nonce, 0, w.map, &w.reader), 0);
+	w.agent->header->state = WIRE_LIVE;
+	return w;
+}
+
+static void free_world(struct world *w)
+{
+	session_close(w->agent);
+	agent_ring_close(w->reader);
+	codemap_free(w->map);
+	close(w->fd);
+}
+
+/* Where piece `i` of code stands; the map can hold as many. */
+static u64 place(u32 i)
+{
+	return CODE + (u64)(i % 1009) * 64;
+}
+
+static void *write_events(void *arg)
+{
+	struct session *s = arg;
+
+	for (u32 i = 0; i < NR_EVENTS; i++)
+		session_code(s, 1000 + i, place(i), 64, i & 1 ? "odd" : "even");
+	return NULL;
+}
+
+/* Twenty times what fits: nothing waits, nothing grows, what is missing is counted to the last one. */
+static void two_million_events_at_once_are_read_or_counted(void **state)
+{
+	struct world w = make_world();
+	pthread_t writer;
+	struct stat st;
+
+	assert_int_equal(pthread_create(&writer, NULL, write_events, w.agent), 0);
+	do {
+		assert_int_equal(agent_ring_read(w.reader), RING_LIVE);
+		usleep(50000);
+	} while (pthread_tryjoin_np(writer, NULL));
+	assert_int_equal(fstat(w.fd, &st), 0);
+	assert_true(st.st_blocks * 512 <= WIRE_HEADER_BYTES + WIRE_RING_BYTES);
+	assert_int_equal(agent_ring_read(w.reader), RING_LIVE);
+	/* The next record that fits says what is missing. */
+	session_mark(w.agent, WIRE_REPLAY_BEGIN, 3000000);
+	session_code(w.agent, 0, CODE, 64, "even");
+	session_mark(w.agent, WIRE_REPLAY_END, 3000001);
+	while (agent_ring_bytes(w.reader) < w.agent->head)
+		assert_int_equal(agent_ring_read(w.reader), RING_LIVE);
+	assert_int_equal(agent_ring_nr_lost(w.reader), w.agent->header->lost);
+	assert_false(agent_ring_is_dirty(w.reader));
+	free_world(&w);
+}
+
+/* The kernel keeps the ring from the child; the agent must not even look there. */
+static void a_fork_is_no_session(void **state)
+{
+	struct world w = make_world();
+	int status = -1;
+
+	assert_true(session_is_wanted(w.agent, w.agent->heartbeat_ns));
+	pid_t child = fork();
+	if (child == 0)
+		_exit(session_is_wanted(w.agent, w.agent->heartbeat_ns) ? 1 : 7);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	free_world(&w);
+}
+
+static void a_session_ends_when_it_is_told_or_hears_nothing_for_a_minute(void **state)
+{
+	struct world w = make_world();
+	u64 now = w.agent->heartbeat_ns;
+
+	assert_true(session_is_wanted(w.agent, now + WIRE_READER_TIMEOUT_NS - 1));
+	assert_false(session_is_wanted(w.agent, now + WIRE_READER_TIMEOUT_NS));
+	agent_ring_read(w.reader);
+	assert_true(session_is_wanted(w.agent, now + WIRE_READER_TIMEOUT_NS));
+	memfds_stop(getpid(), nonce);
+	assert_false(session_is_wanted(w.agent, now + WIRE_READER_TIMEOUT_NS));
+	free_world(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_million_events_at_once_are_read_or_counted),
+		cmocka_unit_test(a_fork_is_no_session),
+		cmocka_unit_test(a_session_ends_when_it_is_told_or_hears_nothing_for_a_minute),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
