@@ -15,7 +15,9 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "jvm/agent_ring.h"
+#include "jvm/facts.h"
 #include "jvm/inject.h"
+#include "jvm/refusals.h"
 #include "proc/status.h"
 
 #define PARALLEL_MAX    4 /* attaches at the same time */
@@ -25,7 +27,6 @@
 #define REPLAY_PAUSE_NS (10 * NS_PER_SEC)
 #define LOOK_NS         NS_PER_SEC        /* whether JVMs still run */
 #define KEEP_GONE_NS    (60 * NS_PER_SEC) /* the names of a JVM that has ended */
-#define WALK_MIN        128 /* methods from which on one walk of the code heaps is less work */
 #define FINISH_NS       (2 * NS_PER_SEC)
 #define STOP_NS         (2 * NS_PER_SEC)
 
@@ -158,6 +159,26 @@ static void refuse(struct entry *e, const char *reason)
 	e->state = AGENT_REFUSED;
 }
 
+/* The JVM was bothered with it: the next runs are to leave it alone for a while. */
+static void refuse_and_keep(struct entry *e, const char *reason)
+{
+	refuse(e, reason);
+	refusal_add(e->pid, e->start_ns, reason, e->was_signalled);
+}
+
+/* What an earlier run has found; who insists does not ask. */
+static void recall(const struct agents *a, struct entry *e)
+{
+	auto_str struct str why = { 0 };
+	struct refusal r;
+
+	if (a->mode == AGENT_ALWAYS || !refusal_read(e->pid, e->start_ns, &r))
+		return;
+	e->was_signalled = r.was_signalled;
+	if (refusal_holds(&r, &why))
+		refuse(e, why.at);
+}
+
 void agents_request(struct agents *a, pid_t pid, u64 start_ns)
 {
 	if (a->mode == AGENT_NEVER || find(a, pid, start_ns))
@@ -173,6 +194,8 @@ void agents_request(struct agents *a, pid_t pid, u64 start_ns)
 	e->next_ns = time_mono_ns() + (age < YOUNG_NS && !a->is_eager ? YOUNG_NS - age : 0);
 	if (!*a->path)
 		refuse(e, NO_AGENT_FILE);
+	else
+		recall(a, e);
 }
 
 /* --- commands -------------------------------------------------------------------------------- */
@@ -202,7 +225,8 @@ static void open_ring(struct entry *e, const struct inject_result *result)
 	if (agent_ring_open(result->ring_fd, e->nonce, result->clock_off_ns, e->map, &e->ring)) {
 		codemap_free(e->map);
 		e->map = NULL;
-		refuse(e, "its agent made a buffer that we do not understand");
+		refuse_and_keep(e,
+				"its agent made a buffer that no agent of ours makes; restart it");
 		return;
 	}
 	e->threads = e->threads ?: thread_names_new();
@@ -211,6 +235,15 @@ static void open_ring(struct entry *e, const struct inject_result *result)
 	e->attach_ns = time_mono_ns() - e->injected_ns;
 	strcpy(e->loaded_path, result->loaded_path);
 	set_reason(e, "");
+	refusal_forget(e->pid, e->start_ns);
+}
+
+static bool has_ended(const struct entry *e)
+{
+	struct proc_status status;
+
+	return proc_status_read(e->pid, &status) ||
+	       !proc_same_start(status.start_ns, e->start_ns) || status.state == 'Z';
 }
 
 static void start_cleaner(struct agents *a, struct entry *e)
@@ -240,6 +273,8 @@ static void conclude(struct agents *a, struct entry *e, const struct inject_resu
 	} else if (result->outcome == INJECT_RETRY && e->tries < TRIES_MAX) {
 		set_reason(e, result->reason);
 		e->next_ns = time_mono_ns() + (RETRY_NS << 2 * (e->tries - 1));
+	} else if (result->was_reached && !has_ended(e)) {
+		refuse_and_keep(e, result->reason);
 	} else {
 		refuse(e, result->reason);
 	}
@@ -324,7 +359,7 @@ static void read_ring(struct agents *a, struct entry *e, u64 now)
 		break;
 	case RING_FAILED:
 		failure = agent_ring_failure(e->ring);
-		refuse(e, failure);
+		refuse_and_keep(e, failure);
 		agent_ring_stop(e->ring);
 		close_ring(e);
 		order(a, e, INJECT_STOP);
@@ -333,7 +368,7 @@ static void read_ring(struct agents *a, struct entry *e, u64 now)
 		close_ring(e);
 		return;
 	case RING_BROKEN:
-		refuse(e, "its agent's buffer holds what no agent writes");
+		refuse_and_keep(e, "its agent's buffer holds what no agent writes; restart it");
 		agent_ring_stop(e->ring);
 		close_ring(e);
 		order(a, e, INJECT_STOP);
@@ -346,58 +381,9 @@ static void read_ring(struct agents *a, struct entry *e, u64 now)
 	}
 }
 
-struct fact_search {
-	struct hotspot *h;
-	struct dict wanted; /* code start -> 1 */
-	struct codemap *map;
-};
-
-static void tell_facts(struct fact_search *s, const struct hotspot_blob *b)
-{
-	struct java_frame name;
-
-	if (hotspot_name_method(s->h, b->method, 0, &name))
-		return;
-	const struct code_facts facts = { b->compile_id, b->level, name.class_name, name.method,
-					  name.signature };
-	codemap_tell(s->map, b->code_start, &facts);
-}
-
-static int tell_if_wanted(void *ctx, const struct hotspot_blob *b)
-{
-	struct fact_search *s = ctx;
-
-	if (b->is_nmethod && dict_find(&s->wanted, b->code_start))
-		tell_facts(s, b);
-	return 0;
-}
-
-/* Asks HotSpot's tables for what the agent cannot report of what has been loaded. */
-static void find_facts(struct agents *a, struct entry *e)
-{
-	auto_free u64 *addrs = NULL;
-	struct fact_search s = { .map = e->map };
-
-	s.h = a->jvms ? jvms_find(a->jvms, e->pid, e->start_ns) : NULL;
-	size_t nr = s.h ? codemap_take_untold(e->map, &addrs) : 0;
-	if (nr < WALK_MIN) {
-		struct hotspot_blob b;
-		for (size_t i = 0; i < nr; i++)
-			if (!hotspot_find_nmethod(s.h, addrs[i], &b))
-				tell_facts(&s, &b);
-		return;
-	}
-	for (size_t i = 0; i < nr; i++)
-		*dict_add(&s.wanted, addrs[i]) = 1;
-	hotspot_each_blob(s.h, tell_if_wanted, &s);
-	dict_fini(&s.wanted);
-}
-
 /* Lets go of JVMs that have ended; their names are still of use for a while. */
 static void look_after(struct agents *a, u64 now)
 {
-	struct proc_status status;
-
 	if (now < a->looked_ns + LOOK_NS)
 		return;
 	a->looked_ns = now;
@@ -406,10 +392,7 @@ static void look_after(struct agents *a, u64 now)
 			codemap_free(e->map);
 			e->map = NULL;
 		}
-		if (e->gone_ns || e->injection || !e->ring)
-			continue;
-		if (proc_status_read(e->pid, &status) == 0 &&
-		    proc_same_start(status.start_ns, e->start_ns) && status.state != 'Z')
+		if (e->gone_ns || e->injection || !e->ring || !has_ended(e))
 			continue;
 		e->gone_ns = now;
 		agent_ring_read(e->ring);
@@ -425,8 +408,8 @@ void agents_poll(struct agents *a)
 		poll_injection(a, e);
 		if (e->ring)
 			read_ring(a, e, now);
-		if (e->ring)
-			find_facts(a, e);
+		if (e->ring && a->jvms)
+			facts_find(jvms_find(a->jvms, e->pid, e->start_ns), e->map);
 	}
 	poll_cleaners(a);
 	start_due(a);

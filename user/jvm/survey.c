@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "jvm/hotspot.h"
 #include "jvm/readiness.h"
+#include "jvm/refusals.h"
 #include "jvm/target.h"
 
 #define SHOWN_MAX 300
@@ -137,6 +138,7 @@ static bool has_listener(const struct target *t)
 /* The flags first: they hold wherever they were set, while readiness reads the command line. */
 static enum readiness ask(const struct target *t, const struct survey *s, struct str *why)
 {
+	struct refusal before;
 	enum readiness r;
 
 	if (survey_flag_mark(s, SURVEY_NO_ATTACH)) {
@@ -148,7 +150,12 @@ static enum readiness ask(const struct target *t, const struct survey *s, struct
 		return NEVER;
 	}
 	r = readiness_to_attach(t, why);
-	return r == READY && !has_listener(t) ? readiness_for_signal(t, why) : r;
+	if (r == READY && !has_listener(t))
+		r = readiness_for_signal(t, why);
+	if (r == READY && refusal_read(t->status.pid, t->status.start_ns, &before) &&
+	    refusal_holds(&before, why))
+		return NOT_YET;
+	return r;
 }
 
 static void ask_for_agent(const struct javaproc *j, struct survey *s)

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What HotSpot's tables know of compiled code and the agent cannot report. */
+#include "jvm/facts.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/dict.h"
+
+#define WALK_MIN 128 /* methods from which on one walk of the code heaps is less work */
+
+struct fact_search {
+	struct hotspot *h;
+	struct dict wanted; /* code start -> 1 */
+	struct codemap *map;
+};
+
+static void tell_facts(struct fact_search *s, const struct hotspot_blob *b)
+{
+	struct java_frame name;
+
+	if (hotspot_name_method(s->h, b->method, 0, &name))
+		return;
+	const struct code_facts facts = { b->compile_id, b->level, name.class_name, name.method,
+					  name.signature };
+	codemap_tell(s->map, b->code_start, &facts);
+}
+
+static int tell_if_wanted(void *ctx, const struct hotspot_blob *b)
+{
+	struct fact_search *s = ctx;
+
+	if (b->is_nmethod && dict_find(&s->wanted, b->code_start))
+		tell_facts(s, b);
+	return 0;
+}
+
+void facts_find(struct hotspot *h, struct codemap *map)
+{
+	auto_free u64 *addrs = NULL;
+	struct fact_search s = { .h = h, .map = map };
+	size_t nr = h ? codemap_take_untold(map, &addrs) : 0;
+
+	if (nr < WALK_MIN) {
+		struct hotspot_blob b;
+		for (size_t i = 0; i < nr; i++)
+			if (!hotspot_find_nmethod(s.h, addrs[i], &b))
+				tell_facts(&s, &b);
+		return;
+	}
+	for (size_t i = 0; i < nr; i++)
+		*dict_add(&s.wanted, addrs[i]) = 1;
+	hotspot_each_blob(s.h, tell_if_wanted, &s);
+	dict_fini(&s.wanted);
+}
