@@ -12,8 +12,8 @@
 #include "jvm/agent_ring.h"
 #include "jvm/memfds.h"
 
-/* The agent brings what its compiler calls, and takes the kernel's headers, where the C library has its
- * own. */
+/* The agent brings what its compiler calls, and takes the kernel's headers, where the C library has
+ * its own. */
 #define _LINUX_TIME_H
 #include <linux/time_types.h>
 #define memcpy agent_memcpy
@@ -70,7 +70,8 @@ static void *write_events(void *arg)
 	return NULL;
 }
 
-/* Twenty times what fits: nothing waits, nothing grows, what is missing is counted to the last one. */
+/* Twenty times what fits: nothing waits, nothing grows, what is missing is counted to the last one.
+ */
 static void two_million_events_at_once_are_read_or_counted(void **state)
 {
 	struct world w = make_world();
