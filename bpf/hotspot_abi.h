@@ -12,7 +12,7 @@
 #define HOTSPOT_POPPED     2      /* doYield, and the preemption stub of JDK 24 */
 #define HOTSPOT_KINDS      32     /* values of CodeBlobKind that kind_class can hold */
 
-/* How the frame of a blob is found; the classes that hotspot.md 5.2 tells apart. */
+/* How the frame of a blob is found. */
 enum hotspot_class {
 	HOTSPOT_CLASS_UNKNOWN, /* not told by the kind: look at the name pointers, then frame_size
 				*/

@@ -6,7 +6,7 @@
 
 #include "capture/lockstack.h"
 
-#define AGENT_LAG_NS      (500 * NS_PER_MS) /* live events come up to 45 ms late (JV15) */
+#define AGENT_LAG_NS      (500 * NS_PER_MS) /* live events come up to 45 ms late */
 #define WAITING_BYTES_MAX (64u << 20)
 
 void samples_fini(struct samples *s)
