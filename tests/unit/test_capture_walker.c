@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables and walker together, on live processes of known call shape. */
+#include "capture/modules.h"
 #include "capture/walker.h"
 #include "proc/status.h"
 #include "test.h"
@@ -138,6 +139,33 @@ static void files_that_two_processes_map_have_their_rows_once(void **state)
 	end_child(b);
 }
 
+/* In a container: its files are gone with its processes, and ours have their paths. */
+static void a_file_that_could_not_be_reached_is_tried_with_the_next_process(void **state)
+{
+	union unwind_word *words = calloc(sizes.nr_words, sizeof(*words));
+	struct modules *all = modules_new(words, sizes.nr_words, NULL);
+	struct mappings mappings = { 0 };
+	struct unwind_range range;
+	struct module *mod;
+	pid_t gone = fork();
+
+	if (!gone)
+		_exit(0);
+	waitpid(gone, NULL, 0);
+	assert_int_equal(mappings_read(getpid(), true, &mappings), 0);
+	const struct mapping *ours = mappings_find(&mappings, (u64)(uintptr_t)recurse);
+	struct mapping theirs = *ours;
+	theirs.path = "/usr/bin/env";
+	assert_int_equal(modules_range(all, gone, &theirs, &mod, &range), 0);
+	assert_int_equal(range.kind, RANGE_NO_ROWS);
+	assert_int_equal(modules_range(all, getpid(), ours, &mod, &range), 0);
+	assert_int_equal(range.kind, RANGE_ROWS);
+	module_put(mod);
+	mappings_fini(&mappings);
+	modules_free(all);
+	free(words);
+}
+
 static void a_full_table_evicts_another_process(void **state)
 {
 	struct tables_sizes small = sizes;
@@ -201,6 +229,7 @@ int main(void)
 		cmocka_unit_test(a_recursion_of_known_depth_is_walked_to_the_root),
 		cmocka_unit_test(a_signal_handler_leads_to_what_it_interrupted),
 		cmocka_unit_test(files_that_two_processes_map_have_their_rows_once),
+		cmocka_unit_test(a_file_that_could_not_be_reached_is_tried_with_the_next_process),
 		cmocka_unit_test(a_full_table_evicts_another_process),
 		cmocka_unit_test(a_process_that_does_not_fit_at_all_is_refused),
 		cmocka_unit_test(code_heaps_take_the_place_of_what_is_mapped_in_them),

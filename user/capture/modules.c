@@ -199,14 +199,24 @@ static int learn(struct modules *all, struct module *mod, pid_t pid, const struc
 	return is_new ? build(all, mod, NULL) : 0;
 }
 
+/*
+ * Errors that say nothing about the file: there is no room, or mapped_file_open did not reach it.
+ * The process may be gone, and with it the root in which the file has its path.
+ */
+static bool is_passing(int err)
+{
+	return err == -ENOSPC || err == -ENOENT || err == -ESTALE || err == -ESRCH ||
+	       err == -EACCES || err == -EPERM || err == -EMFILE || err == -ENFILE ||
+	       err == -ENOMEM;
+}
+
 static struct module *add_module(struct modules *all, u64 key, pid_t pid, const struct mapping *m)
 {
 	struct module *mod = xcalloc(1, sizeof(*mod));
 
 	mod->key = key;
 	mod->err = learn(all, mod, pid, m, true);
-	if (mod->err == -ENOSPC || mod->err == -ENOENT || mod->err == -ESRCH ||
-	    mod->err == -EACCES) { /* another mapping of the file may fare better */
+	if (is_passing(mod->err)) { /* another process that maps the file may fare better */
 		vec_fini(&mod->parts);
 		free(mod);
 		return NULL;

@@ -80,10 +80,10 @@ static void meet_file(struct probes *p, struct holder *h, const struct process *
 
 	if (!m->inode || dict_find(&h->met, key) || (known && !*known))
 		return;
-	dict_add(&h->met, key);
 	auto_close int fd = mapped_file_open(process->pid, m);
 	if (fd < 0)
-		return;
+		return; /* the next process that maps it may fare better */
+	dict_add(&h->met, key);
 	u32 number = known ? (u32)*known - 1 : p->nr_numbers;
 	bool has = p->place(fd, number, p->by_process ? process->pid : -1, &h->links, p->ctx);
 	if (known)

@@ -266,7 +266,7 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		{ 0, "leaks", OPT_DOUBLE, &o->leak_age_s, "SEC",
 		  "of nativemem: only what is older at the end and was not freed" },
 		{ 0, "lock-min", OPT_DOUBLE, &o->lock_min_ms, "MS",
-		  "the same for waits for Java locks (1)" },
+		  "shorter waits for locks are sampled, the others recorded (1)" },
 		{ 0, "alloc-interval", OPT_STRING, &o->alloc_interval, "BYTES",
 		  "of alloc: a sample every so many (512k)" },
 		{ 0, "live", OPT_BOOL, &o->live, NULL,
