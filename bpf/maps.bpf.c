@@ -17,6 +17,7 @@ struct pendings_map pendings SEC(".maps");
 struct costs_map costs SEC(".maps");
 struct windows_map windows SEC(".maps");
 struct hits_map hits SEC(".maps");
+struct throttles_map throttles SEC(".maps");
 struct remote_copies_map remote_copies SEC(".maps");
 struct memory_files_map memory_files SEC(".maps");
 struct memory_calls_map memory_calls SEC(".maps");

@@ -35,6 +35,7 @@ struct scratch {
 	u64 words[ABI_SAMPLE_WORDS];
 	struct walk walk;
 	u32 is_taken; /* by stack_begin, until stack_end */
+	u32 slot;     /* that was asked for */
 };
 
 struct scratches_map {
@@ -171,6 +172,20 @@ struct hits_map {
 	__type(value, u64);
 };
 extern struct hits_map hits SEC(".maps");
+
+/* Time that samples of tracepoints and uprobes took on this CPU, see throttle.h. */
+struct throttle {
+	u64 spent_ns;
+	u64 seen_ns;
+};
+
+struct throttles_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct throttle);
+};
+extern struct throttles_map throttles SEC(".maps");
 
 /* The allocators that have probes; key: MEMORY_COOKIE_FILE. */
 struct memory_files_map {

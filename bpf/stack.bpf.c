@@ -4,6 +4,7 @@
 
 #include "target.h"
 #include "task.h"
+#include "throttle.h"
 #include "window.h"
 
 static __always_inline struct scratch *take_record(u32 slot, u32 cpu)
@@ -38,15 +39,22 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 		return NULL;
 	}
 
+	u64 now_ns = bpf_ktime_get_ns();
+	if (slot >= SLOT_TRACE && !throttle_allows(now_ns)) {
+		count(STAT_THROTTLED);
+		return NULL;
+	}
+
 	u32 cpu = bpf_get_smp_processor_id();
 	struct scratch *s = take_record(slot, cpu);
 	if (!s)
 		return NULL;
 
+	s->slot = slot;
 	s->sample.kind = RECORD_SAMPLE;
 	s->sample.event = event;
 	s->sample.task = task_id_of(task);
-	s->sample.time_ns = bpf_ktime_get_ns();
+	s->sample.time_ns = now_ns;
 	s->sample.weight = 1;
 	s->sample.cpu = cpu;
 	s->sample.state = STATE_NONE;
@@ -58,6 +66,8 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 
 __hidden void stack_end(struct scratch *s)
 {
+	if (s->slot >= SLOT_TRACE)
+		throttle_spend(s->sample.time_ns);
 	__sync_lock_test_and_set(&s->is_taken, 0);
 }
 

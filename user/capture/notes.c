@@ -15,6 +15,10 @@ void notes_add(struct session *s)
 	session_progress(s, &now);
 	profile_note(profile, "samples", "samples taken", now.samples);
 	profile_note(profile, "lost", "samples lost", now.lost);
+	if (now.throttled)
+		profile_note(profile, "throttled",
+			     "of them because so many would have held the program up",
+			     now.throttled);
 	profile_note(profile, "truncated", "user stacks that did not reach their root",
 		     now.truncated);
 	session_each_reason(s, note_reason, profile);

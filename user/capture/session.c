@@ -453,7 +453,8 @@ void session_progress(const struct session *s, struct session_progress *out)
 	*out = (struct session_progress){
 		.samples = stats[STAT_SAMPLES] + s->nr_pending,
 		.lost = stats[STAT_RING_FULL] + stats[STAT_NO_SCRATCH] + stats[STAT_BUSY] +
-			stats[STAT_WAIT_LOST],
+			stats[STAT_WAIT_LOST] + stats[STAT_THROTTLED],
+		.throttled = stats[STAT_THROTTLED],
 		.truncated = stats[STAT_SAMPLES] - stats[STAT_ROOT] - stats[STAT_NO_USER] +
 			     s->nr_pending_cut,
 		.frames = s->samples.nr_frames,

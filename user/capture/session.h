@@ -31,6 +31,7 @@ struct session_progress {
 	u64 samples, lost, truncated;
 	u64 frames, frames_named;
 	u64 other_threads;            /* samples of threads that --thread leaves out */
+	u64 throttled;                /* of those that are lost */
 	u64 untracked;                /* allocations that may be freed or not */
 	u64 frozen;                   /* user stacks that lack callers on the heap */
 	u64 without_line;             /* frames of Java methods */

@@ -109,6 +109,11 @@ void summary_print(struct session *s, const char *path, u64 size_bytes)
 	log_info("samples    %s in %.1f s on %d CPUs (%s)", grouped(now.samples, a), seconds,
 		 now.nr_cpus, now.event);
 	log_info("lost       %s", grouped(now.lost, a));
+	if (now.throttled)
+		log_warn("%s of them because so many samples would hold the program up: sums are "
+			 "too "
+			 "small; take a larger interval or --period",
+			 grouped(now.throttled, a));
 	log_info("truncated  %s (%.1f %%)", grouped(now.truncated, a),
 		 percent(now.truncated, now.samples));
 	session_each_reason(s, print_reason, NULL);
