@@ -97,22 +97,25 @@ int lock_hook(struct pt_regs *ctx)
 #define STATUS_BLOCKED 0x400 /* on a monitor */
 #define STATUS_PARKED  0x200
 
-/*
- * java_lang_Thread::set_thread_status(thread, status): a thread begins to wait or goes on. Whether
- * what it parked for is a lock only its stack tells, see user/capture/lockstack.h.
- */
-SEC("uprobe")
-int lock_status(struct pt_regs *ctx)
+static __always_inline bool has_agent(struct task_struct *task)
 {
-	u32 status = PT_REGS_PARM2(ctx), waits_for = STATUS_PARKED;
-	u64 now = bpf_ktime_get_ns();
+	u32 pid = task->tgid;
 
+	return !knobs.lock_has_monitors && !bpf_map_lookup_elem(&agentless, &pid);
+}
+
+/*
+ * The thread begins to wait or goes on. Whether what it parked for is a lock only its stack tells,
+ * see user/capture/lockstack.h.
+ */
+static __always_inline int set_status(struct pt_regs *ctx, u32 status)
+{
+	u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (!target_is_wanted(task))
 		return 0;
-	if (knobs.lock_has_monitors)
-		waits_for |= STATUS_BLOCKED;
+	u32 waits_for = has_agent(task) ? STATUS_PARKED : STATUS_PARKED | STATUS_BLOCKED;
 	u64 flags = status & waits_for ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0;
 	struct wait *wait = bpf_task_storage_get(&lock_waits, task, NULL, flags);
 	if (!wait)
@@ -129,4 +132,24 @@ int lock_status(struct pt_regs *ctx)
 	     is_monitor ? class_info(USER_FRAME_MONITOR, knobs.lock_min_ns)
 			: class_info(USER_FRAME_PARK, knobs.lock_min_ns));
 	return 0;
+}
+
+/* java_lang_Thread::set_thread_status(thread, status) */
+SEC("uprobe")
+int lock_status(struct pt_regs *ctx)
+{
+	return set_status(ctx, PT_REGS_PARM2(ctx));
+}
+
+/* hotspot:thread__park__begin and __end, where libjvm has no symbols */
+SEC("uprobe")
+int lock_park_begin(struct pt_regs *ctx)
+{
+	return set_status(ctx, STATUS_PARKED);
+}
+
+SEC("uprobe")
+int lock_park_end(struct pt_regs *ctx)
+{
+	return set_status(ctx, 0);
 }

@@ -229,6 +229,14 @@ int bpf_set_memory_file(struct bpf *bpf, u32 number, const struct memory_file *f
 				    sizeof(*file), BPF_ANY);
 }
 
+int bpf_set_agentless(struct bpf *bpf, pid_t pid)
+{
+	u32 yes = 1;
+
+	return bpf_map__update_elem(bpf->skel->maps.agentless, &pid, sizeof(pid), &yes, sizeof(yes),
+				    BPF_ANY);
+}
+
 void bpf_detach(struct bpf_link *link)
 {
 	bpf_link__destroy(link);

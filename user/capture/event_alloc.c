@@ -16,11 +16,12 @@
 #include "capture/javaprobes.h"
 
 static const struct java_teller tellers[] = {
-	{ "jvmmap_hook_alloc", "alloc_hook", true, false },
-	{ "jvmmap_hook_gone", "alloc_gone", true, false },
-	{ "AllocTracer::send_allocation_in_new_tlab", "alloc_tlab", false, false },
-	{ "AllocTracer::send_allocation_outside_tlab", "alloc_outside", false, false },
+	{ .function = "jvmmap_hook_alloc", .program = "alloc_hook", .is_hook = true },
+	{ .function = "jvmmap_hook_gone", .program = "alloc_gone", .is_hook = true },
+	{ .function = "AllocTracer::send_allocation_in_new_tlab", .program = "alloc_tlab" },
+	{ .function = "AllocTracer::send_allocation_outside_tlab", .program = "alloc_outside" },
 };
+static const struct java_event event = { "alloc", tellers, ARRAY_SIZE(tellers) };
 
 int parse_alloc(const char *text, const struct event_options *o, struct event *e, struct str *why)
 {
@@ -56,7 +57,12 @@ bool is_alloc_held(const struct event_options *o, u64 *age_ns)
 
 static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *sources)
 {
-	return javaprobes_place(sources, "alloc", tellers, ARRAY_SIZE(tellers), fd, pid, out);
+	return javaprobes_place(sources, &event, javaprobes_who(sources), fd, pid, out);
+}
+
+static bool fall_back(int fd, u32 number, pid_t pid, probe_links *out, void *sources)
+{
+	return javaprobes_place(sources, &event, TELLERS_FALLBACK, fd, pid, out);
 }
 
 int open_alloc(struct sources *s, const struct event *e, u32 number)
@@ -67,6 +73,9 @@ int open_alloc(struct sources *s, const struct event *e, u32 number)
 			 (unsigned long long)o->alloc_interval >> 10,
 			 o->live ? ", still reachable at the end" : "");
 	sources_add_probes(s, number, probes_new(o->only_targets, place, s));
+	/* libjvm does not tell what is reachable. */
+	if (!o->live)
+		sources_add_fallback(s, number, WIRE_HOOK_ALLOC, probes_new(true, fall_back, s));
 	return 0;
 }
 

@@ -14,10 +14,19 @@
 #include "capture/inbox.h"
 #include "capture/javaprobes.h"
 
-static const struct java_teller tellers[] = {
-	{ "jvmmap_hook_lock", "lock_hook", true, false },
-	{ "java_lang_Thread::set_thread_status", "lock_status", false, true },
+static const struct java_probe parks[] = {
+	{ "hotspot:thread__park__begin", "lock_park_begin" },
+	{ "hotspot:thread__park__end", "lock_park_end" },
+	{ 0 },
 };
+static const struct java_teller tellers[] = {
+	{ .function = "jvmmap_hook_lock", .program = "lock_hook", .is_hook = true },
+	{ .function = "java_lang_Thread::set_thread_status",
+	  .program = "lock_status",
+	  .is_always = true,
+	  .probes = parks },
+};
+static const struct java_event event = { "lock", tellers, ARRAY_SIZE(tellers) };
 
 int parse_lock(const char *text, const struct event_options *o, struct event *e, struct str *why)
 {
@@ -45,7 +54,13 @@ void hook_lock(const struct event_options *o, struct agent_hooks *hooks)
 
 static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *sources)
 {
-	return javaprobes_place(sources, "lock", tellers, ARRAY_SIZE(tellers), fd, pid, out);
+	return javaprobes_place(sources, &event, javaprobes_who(sources), fd, pid, out);
+}
+
+/* The function that tells is watched already; from now on also for monitors. */
+static bool fall_back(int fd, u32 number, pid_t pid, probe_links *out, void *sources)
+{
+	return !bpf_set_agentless(sources_bpf(sources), pid);
 }
 
 int open_lock(struct sources *s, const struct event *e, u32 number)
@@ -53,6 +68,7 @@ int open_lock(struct sources *s, const struct event *e, u32 number)
 	sources_describe(s, "waits for locks from %g ms",
 			 (double)sources_options(s)->lock_min_ns / NS_PER_MS);
 	sources_add_probes(s, number, probes_new(sources_options(s)->only_targets, place, s));
+	sources_add_fallback(s, number, WIRE_HOOK_LOCK, probes_new(true, fall_back, s));
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "elf/functions.h"
+#include "elf/usdt.h"
 
 enum teller_file {
 	NO_TELLER,
@@ -33,48 +34,99 @@ static enum teller_file what_file(const char *fd_path)
 	return strncmp(base, "/libjvm.so", 10) ? NO_TELLER : LIBJVM;
 }
 
-static bool is_needed(const struct java_teller *t, enum teller_file file, bool without_agent)
+static bool is_needed(const struct java_teller *t, enum teller_file file, enum tellers who)
 {
 	if (file == AGENT)
-		return t->is_hook && !without_agent;
-	return !t->is_hook && (without_agent || t->is_always);
+		return t->is_hook && who == TELLERS_AGENT;
+	if (t->is_hook)
+		return false;
+	return who == TELLERS_LIBJVM || t->is_always == (who == TELLERS_AGENT);
 }
 
-bool javaprobes_place(struct sources *s, const char *event, const struct java_teller *tellers,
-		      size_t nr, int fd, pid_t pid, probe_links *out)
+enum tellers javaprobes_who(const struct sources *s)
+{
+	return sources_options(s)->without_agent ? TELLERS_LIBJVM : TELLERS_AGENT;
+}
+
+static int attach(struct sources *s, const struct bpf_uprobe *at, probe_links *out)
+{
+	struct bpf_link *link;
+	int err = bpf_attach_program(sources_bpf(s), at, &link);
+
+	if (!err)
+		vec_push(out, link);
+	return err;
+}
+
+/* The probes that stand for a function without symbol. */
+static int attach_usdt(struct sources *s, const struct java_teller *t,
+		       const struct bpf_uprobe *like, probe_links *out)
+{
+	int err = t->probes ? 0 : -ENOENT;
+
+	for (const struct java_probe *p = t->probes; !err && p->name; p++) {
+		struct usdt_place places[USDT_PLACES_MAX];
+		struct near near = { .wanted = p->name };
+		size_t nr = 0;
+		err = usdt_find(like->path, p->name, places, &nr, &near);
+		for (size_t i = 0; !err && i < nr; i++) {
+			struct bpf_uprobe at = *like;
+			at.program = p->program;
+			at.file_off = places[i].file_off;
+			at.semaphore_off = places[i].semaphore_off;
+			err = attach(s, &at, out);
+		}
+	}
+	return err;
+}
+
+static void tell_missing(const char *event, const struct java_teller *t, int err)
+{
+	if (err != -ENOENT)
+		log_warn("%s is incomplete: %s cannot have a probe: %s", event, t->function,
+			 strerror(-err));
+	else
+		log_warn("%s is incomplete: the libjvm.so of a JVM has no symbol %s; install its "
+			 "debug symbols, or take a JDK whose libjvm.so has them",
+			 event, t->function);
+}
+
+static void place_teller(struct sources *s, const char *event, const struct java_teller *t,
+			 const struct bpf_uprobe *at, enum teller_file file, probe_links *out)
+{
+	int err = at->file_off ? attach(s, at, out) : attach_usdt(s, t, at, out);
+
+	if (err && (at->file_off || file == LIBJVM))
+		tell_missing(event, t, err);
+	else if (!err && !at->file_off)
+		log_warn("%s is incomplete: the libjvm.so of a JVM has no symbol %s; its probes "
+			 "tell of parked threads, but not of monitors",
+			 event, t->function);
+}
+
+bool javaprobes_place(struct sources *s, const struct java_event *event, enum tellers who, int fd,
+		      pid_t pid, probe_links *out)
 {
 	const char *names[JAVA_TELLERS_MAX];
 	struct function found[JAVA_TELLERS_MAX];
 	char path[32];
 
-	assert(nr <= JAVA_TELLERS_MAX);
+	assert(event->nr <= JAVA_TELLERS_MAX);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	enum teller_file file = what_file(path);
-	for (size_t i = 0; i < nr; i++)
-		names[i] = tellers[i].function;
-	if (file == NO_TELLER || functions_find_all(fd, names, nr, found))
+	for (size_t i = 0; i < event->nr; i++)
+		names[i] = event->tellers[i].function;
+	if (file == NO_TELLER || functions_find_all(fd, names, event->nr, found))
 		return false;
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < event->nr; i++) {
 		const struct bpf_uprobe at = {
-			.program = tellers[i].program,
+			.program = event->tellers[i].program,
 			.path = path,
 			.file_off = found[i].file_off,
 			.pid = pid,
 		};
-		struct bpf_link *link;
-		if (!is_needed(&tellers[i], file, sources_options(s)->without_agent))
-			continue;
-		int err = at.file_off ? bpf_attach_program(sources_bpf(s), &at, &link) : -ENOENT;
-		if (!err)
-			vec_push(out, link);
-		else if (!at.file_off && file == LIBJVM)
-			log_warn("%s is incomplete: the libjvm.so of a JVM has no symbol %s; "
-				 "install "
-				 "its debug symbols, or take a JDK whose libjvm.so has them",
-				 event, names[i]);
-		else if (at.file_off)
-			log_warn("%s is incomplete: %s cannot have a probe: %s", event, names[i],
-				 strerror(-err));
+		if (is_needed(&event->tellers[i], file, who))
+			place_teller(s, event->name, &event->tellers[i], &at, file, out);
 	}
 	return true;
 }

@@ -11,10 +11,34 @@ struct java_teller {
 	const char *program;
 	bool is_hook;   /* the agent's */
 	bool is_always; /* libjvm's, but needed with the agent too */
+	/* What libjvm has in its place without symbols; NULL: nothing. */
+	const struct java_probe *probes;
+};
+
+/* A probe that libjvm was built with (USDT); the list ends with NULL. */
+struct java_probe {
+	const char *name;
+	const char *program;
+};
+
+/* Who is to tell. */
+enum tellers {
+	TELLERS_AGENT,    /* it, and libjvm what is always needed */
+	TELLERS_LIBJVM,   /* libjvm alone */
+	TELLERS_FALLBACK, /* libjvm what the agent does not */
 };
 
 #define JAVA_TELLERS_MAX 4
 
-/* As probes_place_fn; `event` is for messages. */
-bool javaprobes_place(struct sources *s, const char *event, const struct java_teller *tellers,
-		      size_t nr, int fd, pid_t pid, probe_links *out);
+struct java_event {
+	const char *name;
+	const struct java_teller *tellers;
+	size_t nr;
+};
+
+/* As probes_place_fn. */
+bool javaprobes_place(struct sources *s, const struct java_event *event, enum tellers who, int fd,
+		      pid_t pid, probe_links *out);
+
+/* Who tells of the processes at first. */
+enum tellers javaprobes_who(const struct sources *s);

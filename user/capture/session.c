@@ -175,12 +175,30 @@ static void apply(struct session *s, struct item *item)
 	}
 }
 
+/* Where an agent cannot tell, libjvm does; but not of what is reachable. */
+static void fall_back(struct session *s)
+{
+	static const char *const events[] = { NULL, "alloc", "lock", "alloc and lock" };
+	struct untold u;
+
+	while (agents_next_untold(s->agents, &u)) {
+		struct process *p = processes_find(s->processes, u.pid, u.start_ns);
+		u32 hooks = s->options.sampling.live ? u.hooks & ~(1u << WIRE_HOOK_ALLOC) : u.hooks;
+		if (!p || !hooks || hooks >= ARRAY_SIZE(events))
+			continue;
+		log_warn("%s in %d: libjvm's own functions tell of it, as the agent cannot: %s",
+			 events[hooks], (int)u.pid, u.reason);
+		sources_fall_back(s->sources, p, hooks);
+	}
+}
+
 static void take_in(struct session *s)
 {
 	/* The side band second: it then covers at least the time of the samples. */
 	bpf_drain(s->bpf, inbox_add_record, &s->inbox);
 	sideband_drain(s->sideband, inbox_add_side, &s->inbox);
 	agents_poll(s->agents);
+	fall_back(s);
 	samples_retry(&s->samples);
 	inbox_sort(&s->inbox);
 	for (size_t i = 0; i < s->inbox.items.nr; i++)

@@ -20,6 +20,7 @@
 
 struct source_probes {
 	u32 event;
+	u32 fallback; /* bits by enum wire_hook: only for processes where those do not tell */
 	struct probes *probes;
 };
 
@@ -162,7 +163,15 @@ void sources_follow(struct sources *s)
 void sources_meet(struct sources *s, const struct process *p)
 {
 	vec_each(probes, &s->probes)
-		probes_meet(probes->probes, p);
+		if (!probes->fallback)
+			probes_meet(probes->probes, p);
+}
+
+void sources_fall_back(struct sources *s, const struct process *p, u32 hooks)
+{
+	vec_each(probes, &s->probes)
+		if (probes->fallback & hooks)
+			probes_meet(probes->probes, p);
 }
 
 void sources_leave(struct sources *s, const struct process *p)
@@ -178,7 +187,7 @@ bool sources_is_double(const struct sources *s, const struct sample *sample,
 		(const struct user_frame *)(sample_words(sample) + sample->nr_kernel);
 
 	vec_each(probes, &s->probes)
-		if (probes->event == sample->event)
+		if (probes->event == sample->event && !probes->fallback)
 			return sample->nr_user > 1 &&
 			       probes_are_apart(probes->probes, p, frames[0].addr, frames[1].addr);
 	return false;
@@ -309,7 +318,12 @@ int sources_take_link(struct sources *s, const struct event *e, int err, struct 
 
 void sources_add_probes(struct sources *s, u32 number, struct probes *probes)
 {
-	vec_push(&s->probes, (struct source_probes){ number, probes });
+	vec_push(&s->probes, (struct source_probes){ number, 0, probes });
+}
+
+void sources_add_fallback(struct sources *s, u32 number, u32 hook, struct probes *probes)
+{
+	vec_push(&s->probes, (struct source_probes){ number, 1u << hook, probes });
 }
 
 void sources_add_waits(struct sources *s)

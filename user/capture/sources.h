@@ -76,6 +76,9 @@ bool sources_keep(const struct sources *s, u32 number, const struct frames *all,
 /* How many of the kernel's frames say nothing: the sample's own and the scheduler's. */
 size_t sources_frames_to_skip(const struct sources *s, const struct sample *sample);
 
+/* Agents do not tell of the events of `hooks` (struct untold): libjvm's own functions do. */
+void sources_fall_back(struct sources *s, const struct process *p, u32 hooks);
+
 /* For the kinds of events (event_kind.h): */
 
 /* A perf event on every CPU; perf_open's error. */
@@ -89,6 +92,9 @@ int sources_take_link(struct sources *s, const struct event *e, int err, struct 
 
 /* The probes of event `number` or of none; they are the sources' from here on. */
 void sources_add_probes(struct sources *s, u32 number, struct probes *probes);
+
+/* The same for processes in which the agent's hook (enum wire_hook) does not tell. */
+void sources_add_fallback(struct sources *s, u32 number, u32 hook, struct probes *probes);
 
 /* Records waits from sources_start to sources_stop; once for any number of events. */
 void sources_add_waits(struct sources *s);

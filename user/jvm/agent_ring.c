@@ -206,6 +206,16 @@ char *agent_ring_failure(const struct agent_ring *r)
 	return xasprintf("%s (error %d)", what, r->header->error);
 }
 
+u32 agent_ring_failed_hooks(const struct agent_ring *r)
+{
+	u32 failed = 0;
+
+	for (u32 i = 0; i < WIRE_HOOKS; i++)
+		if (__atomic_load_n(&r->header->hook_states[i], __ATOMIC_RELAXED) < 0)
+			failed |= 1u << i;
+	return failed;
+}
+
 char *agent_ring_hook_failure(const struct agent_ring *r)
 {
 	static const char *const events[] = {

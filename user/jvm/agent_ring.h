@@ -38,6 +38,9 @@ bool agent_ring_is_dirty(const struct agent_ring *r);
 u64 agent_ring_nr_lost(const struct agent_ring *r);
 u64 agent_ring_bytes(const struct agent_ring *r); /* ever read */
 
+/* Which hooks it was asked to tell of and cannot: bits by enum wire_hook. */
+u32 agent_ring_failed_hooks(const struct agent_ring *r);
+
 /*
  * Why the agent cannot tell of a hook's events, as "reason; what to do"; NULL if it does or was not
  * asked to. The caller frees it.

@@ -48,6 +48,7 @@ struct entry {
 	struct agent_ring *ring; /* NULL: no session */
 	u64 replayed_ns, gone_ns;
 	u64 ring_bytes, nr_lost; /* of a ring that was closed */
+	bool was_untold;         /* agents_next_untold gave it */
 	struct codemap *map;
 	struct thread_names *threads;
 	char nonce[WIRE_NONCE_LEN + 1];
@@ -536,6 +537,27 @@ const char *agents_class(const struct agents *a, pid_t pid, u64 start_ns, u64 nu
 	const struct entry *e = find(a, pid, start_ns);
 
 	return e && e->map ? codemap_find_class(e->map, number) : NULL;
+}
+
+static u32 untold_hooks(const struct agents *a, const struct entry *e)
+{
+	if (e->state == AGENT_REFUSED)
+		return (a->hooks.alloc_interval ? 1u << WIRE_HOOK_ALLOC : 0) |
+		       (a->hooks.lock_min_ns ? 1u << WIRE_HOOK_LOCK : 0);
+	return e->ring ? agent_ring_failed_hooks(e->ring) : 0;
+}
+
+bool agents_next_untold(struct agents *a, struct untold *out)
+{
+	vec_each(e, &a->entries) {
+		u32 hooks = e->was_untold ? 0 : untold_hooks(a, e);
+		if (!hooks)
+			continue;
+		e->was_untold = true;
+		*out = (struct untold){ e->pid, e->start_ns, hooks, e->reason ?: "" };
+		return true;
+	}
+	return false;
 }
 
 void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused)

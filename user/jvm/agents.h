@@ -64,6 +64,17 @@ void agents_tell_refs(struct agents *a);
 /* Whether commands are under way; agents_poll brings them on. */
 bool agents_are_busy(const struct agents *a);
 
+/* A JVM whose agent, for good, does not tell of events that it was to tell of. */
+struct untold {
+	pid_t pid;
+	u64 start_ns;
+	u32 hooks;          /* bits by enum wire_hook */
+	const char *reason; /* valid until the next agents_poll */
+};
+
+/* The next one that became known, each once; false: there is none. */
+bool agents_next_untold(struct agents *a, struct untold *out);
+
 /* Polls until no attach is under way, that is not still to be tried again, at most so long. */
 void agents_await(struct agents *a, u64 max_ns);
 
