@@ -104,7 +104,9 @@ run_tests() {
 		TAP_PIDS=$TMP.pids TAP_SKIP=$TMP.skip
 		export TMP TAP_PIDS TAP_SKIP
 		: >"$TAP_PIDS"
-		if (cd "$TMP" && set -e && "$name"); then
+		# Not as the condition of an `if`: within one `set -e` does nothing.
+		(set -e; cd "$TMP"; "$name")
+		if [ $? = 0 ]; then
 			if [ -s "$TAP_SKIP" ]; then
 				echo "ok $number - ${name//_/ } # SKIP $(cat "$TAP_SKIP")"
 			else
