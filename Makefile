@@ -11,7 +11,7 @@ VERSION := 0.1.0
 
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
 	     libiberty-dev libjansson-dev libpcre2-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev \
-	     openjdk-17-jdk-headless
+	     openjdk-17-jdk-headless esbuild
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
 	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
 	     protobuf-compiler python3 libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev

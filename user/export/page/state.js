@@ -53,7 +53,7 @@ function readTransforms(text) {
 		return [];
 	}
 	const word = (x) => (typeof x === 'string' ? x.slice(0, 2000) : '');
-	return (Array.isArray(list) ? list : []).slice(0, MOST_TRANSFORMS).filter((t) => Array.isArray(t) && Object.hasOwn(VERBS, t[0]))
+	return (Array.isArray(list) ? list : []).slice(0, MOST_TRANSFORMS).filter((t) => Array.isArray(t) && Object.keys(VERBS).includes(t[0]))
 		.map(([verb, what, to, isOff]) => ({ verb, what: word(what), to: word(to), isOff: isOff === 1 }));
 }
 
