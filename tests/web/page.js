@@ -40,8 +40,26 @@ function makePageOf(dir, sections, nodes) {
 	header.writeUInt32LE(nodes, 28);
 	crc(header.subarray(0, 32)).copy(header, 32);
 	const file = makePage(dir, ''), page = fs.readFileSync(file, 'utf8'), at = page.indexOf('id="profile">') + 13;
-	fs.writeFileSync(file, page.slice(0, at) + Buffer.concat([header, payload]).toString('base64') + page.slice(page.indexOf('</script>', at)));
+	fs.writeFileSync(file, page.slice(0, at) + armour(Buffer.concat([header, payload])) + page.slice(page.indexOf('</script>', at)));
 	return file;
+}
+
+// 13 bits in two of 91 characters, the lower ones first.
+function armour(bytes) {
+	const digits = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter((c) => !'"<\\'.includes(c)), out = [];
+	let bits = 0, nr = 0;
+	for (const byte of bytes) {
+		bits += byte * 2 ** nr;
+		nr += 8;
+		if (nr >= 13) {
+			out.push(digits[bits % 8192 % 91], digits[Math.floor(bits % 8192 / 91)]);
+			bits = Math.floor(bits / 8192);
+			nr -= 13;
+		}
+	}
+	if (nr)
+		out.push(digits[bits % 91], nr > 6 ? digits[Math.floor(bits / 91)] : '');
+	return out.join('');
 }
 
 // The checksum that gzip writes behind its data is the one that the header wants.

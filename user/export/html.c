@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The interactive flame graph: the page from user/export/page with the profile as one block of
- * base64 that is never executed. Nothing but this block and the escaped title comes from the
+ * text that is never executed. Nothing but this block and the escaped title comes from the
  * profile; everything else is constant, so that the page's security policy can name its hashes.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/auto.h"
+#include "export/armour.h"
 #include "export/container.h"
 #include "export/decode.h"
 #include "export/encode.h"
@@ -43,7 +44,7 @@ int html_write(const struct profile *p, FILE *out)
 	write_title(p, out);
 	fputs(page_after_title, out);
 	fputs(data_start, out);
-	base64_write(&packed, out);
+	armour_write(&packed, out);
 	fputs("</script>\n</body>\n</html>\n", out);
 	return 0;
 }
@@ -72,7 +73,7 @@ int html_read(struct input *in, struct profile *p, struct str *why)
 			return -EINVAL;
 		}
 		data += sizeof(data_start) - 1;
-		base64_read(data, (size_t)(file.at + file.len - data), &packed);
+		armour_read(data, (size_t)(file.at + file.len - data), &packed);
 		str_fini(&file);
 	}
 	const struct str *data = packed.at ? &packed : &file;

@@ -328,8 +328,10 @@ class App {
 	// --- drawing ---------------------------------------------------------------------------
 
 	resize() {
-		const box = $('scroll');
-		this.painter.resize(Math.max(box.clientWidth, 1), Math.max(box.clientHeight, 1));
+		const box = $('scroll'), width = Math.max(box.clientWidth, 1), height = Math.max(box.clientHeight, 1);
+		if (width === this.painter.width && height === this.painter.height && devicePixelRatio === this.painter.ratio)
+			return;
+		this.painter.resize(width, height);
 		if (this.state)
 			this.layOut(true);
 	}
@@ -343,12 +345,16 @@ class App {
 		this.hover = this.selected = null;
 		const height = this.layout.rows.length * ROW;
 		$('space').style.height = `${height}px`;
+		// The small picture beside it takes room, and all is laid out again.
+		if (this.minimap.update()) {
+			this.resize();
+			return;
+		}
 		if (!keepScroll)
 			this.scrollToTop(height);
 		fillCrumbs(this);
 		if (this.named !== undefined)
 			fillQuality(this);
-		this.minimap.update();
 		this.repaint();
 	}
 

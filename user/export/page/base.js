@@ -28,7 +28,8 @@ const KINDS = [
 const KIND_GROUP = 8;
 const isJava = (kind) => kind >= 4 && kind <= 7;
 
-const count = (n) => Math.round(n).toLocaleString('en-US');
+// The browser's own formatter takes 10 ms to load.
+const count = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',');
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
 // Two digits behind the point, but never 0.00 % for what is there.

@@ -7,20 +7,32 @@ const SECTION = { META: 1, NAMES: 2, FRAMES: 3, POP: 4, CALLEE: 5, FIRST: 6, SEL
 const NAMES_BYTES = 2 ** 28;
 const SLICE_NODES = 1 << 17;
 
-function base64Bytes(text) {
-	text = text.replace(/[\t\n\f\r ]+/g, '');
-	// A file that was cut off ends anywhere.
-	text = text.slice(0, text.length - text.length % 4);
-	if (Uint8Array.fromBase64)
-		return Uint8Array.fromBase64(text);
-	const bytes = new Uint8Array(text.length / 4 * 3 - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0));
-	const step = 1 << 18;
-	for (let i = 0, at = 0; i < text.length; i += step) {
-		const part = atob(text.slice(i, i + step));
-		for (let k = 0; k < part.length; k++)
-			bytes[at++] = part.charCodeAt(k);
+// Of the data block as text: 13 bits in two characters.
+const DIGITS = '!#$%&\'()*+,-./0123456789:;=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz{|}~';
+
+function armourBytes(text) {
+	const value = new Uint8Array(128).fill(255), bytes = new Uint8Array(Math.ceil(text.length * 13 / 16));
+	for (let i = 0; i < DIGITS.length; i++)
+		value[DIGITS.charCodeAt(i)] = i;
+	let bits = 0, nrBits = 0, at = 0, i = 0;
+	for (; i + 1 < text.length; i += 2) {
+		const first = value[text.charCodeAt(i)], second = value[text.charCodeAt(i + 1)];
+		if (!(first < 91 && second < 91))
+			break;
+		bits |= (first + second * 91 & 8191) << nrBits;
+		for (nrBits += 13; nrBits > 7; nrBits -= 8) {
+			bytes[at++] = bits;
+			bits >>>= 8;
+		}
 	}
-	return bytes;
+	const rest = text.slice(i);
+	if (/\s/.test(rest.slice(0, 2)))
+		return armourBytes(text.replace(/\s+/g, ''));
+	// A file that was cut off ends anywhere.
+	const last = value[rest.charCodeAt(0)];
+	if (last < 64 && nrBits + 6 > 7)
+		bytes[at++] = bits | last << nrBits;
+	return bytes.subarray(0, at);
 }
 
 const CRC_TABLE = new Uint32Array(256).map((_, i) => {
@@ -123,19 +135,41 @@ function readSections(body) {
 }
 
 function readNames(r) {
-	const text = new TextDecoder(), last = new Uint8Array(65536), names = [];
-	for (let left = r.varint(), total = 0; left > 0; left--) {
-		const shared = r.varint(), more = r.varint();
-		if (!(shared + more < last.length && (total += shared + more) < NAMES_BYTES))
+	const ends = new Int32Array(Math.min(r.varint(), r.end - r.at)), { bytes } = r;
+	let all = new Uint8Array(1 << 16), at = 0, isPlain = true;
+	for (let i = 0, last = 0; i < ends.length; i++) {
+		const shared = r.varint(), more = r.varint(), length = shared + more, from = r.at;
+		if (!(length < 65536 && at + length < NAMES_BYTES && shared <= at - last && from + more <= r.end))
 			throw new DataError('damaged names');
-		last.set(r.take(more), shared);
-		names.push(text.decode(last.subarray(0, shared + more)));
+		if (at + length > all.length) {
+			const wider = new Uint8Array(2 * all.length);
+			wider.set(all);
+			all = wider;
+		}
+		// Names are short: a loop is faster than a call.
+		for (let k = 0; k < shared; k++)
+			all[at + k] = all[last + k];
+		for (let k = 0; k < more; k++) {
+			const byte = bytes[from + k];
+			all[at + shared + k] = byte;
+			isPlain = isPlain && byte < 128;
+		}
+		last = at;
+		r.at += more;
+		ends[i] = at += length;
 	}
 	r.finish('names');
+	return cutNames(all.subarray(0, at), ends, isPlain);
+}
+
+// Decoding is slow per call: one text is cut, unless a character takes more than a byte.
+function cutNames(all, ends, isPlain) {
+	const decoder = new TextDecoder(), text = isPlain ? decoder.decode(all) : '', names = new Array(ends.length);
+	for (let i = 0, start = 0; i < ends.length; start = ends[i++])
+		names[i] = isPlain ? text.slice(start, ends[i]) : decoder.decode(all.subarray(start, ends[i]));
 	return names;
 }
 
-// A method is what a frame is without its tier: its name, its library, and whether it is Java.
 // Where in the source a frame is, by its rank: "HashMap.java:629".
 function readLines(r, nrFrames, names) {
 	const sources = new Map();
@@ -149,6 +183,7 @@ function readLines(r, nrFrames, names) {
 	return sources;
 }
 
+// A method is what a frame is without its tier: its name, its library, and whether it is Java.
 function readFrames(r, modules, names) {
 	const nr = r.varint();
 	if (!(nr <= r.end - r.at))
@@ -166,10 +201,12 @@ function readFrames(r, modules, names) {
 		f.module[i] = modules.end ? modules.varint() : 0;
 		if (!(f.name[i] < names.length && f.module[i] <= names.length))
 			throw new DataError('damaged frames');
-		const key = `${f.name[i]} ${f.module[i]} ${isJava(kind) ? 'java' : kind}`;
-		if (!methods.has(key))
-			methods.set(key, methods.size);
-		f.method[i] = methods.get(key);
+		// Few have a module, and numbers are found faster than text.
+		const own = f.name[i] * 16 + (isJava(kind) ? 4 : kind), key = f.module[i] ? `${own} ${f.module[i]}` : own;
+		let method = methods.get(key);
+		if (method === undefined)
+			methods.set(key, method = methods.size);
+		f.method[i] = method;
 	}
 	modules.finish('frames');
 	f.nrMethods = methods.size;
@@ -362,7 +399,7 @@ function readEntries(sets, parts, self, nrSets) {
 }
 
 async function decode(text, progress) {
-	const container = openContainer(base64Bytes(text));
+	const container = openContainer(armourBytes(text));
 	const sections = readSections(await unpack(container));
 	const meta = readMeta(sections.one(SECTION.META));
 	const names = readNames(sections.one(SECTION.NAMES));

@@ -35,8 +35,7 @@ class Painter {
 
 	resize(width, height) {
 		const ratio = window.devicePixelRatio || 1;
-		this.width = width;
-		this.height = height;
+		Object.assign(this, { width, height, ratio });
 		this.canvas.width = Math.round(width * ratio);
 		this.canvas.height = Math.round(height * ratio);
 		this.canvas.style.width = `${width}px`;

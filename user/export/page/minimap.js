@@ -1,6 +1,7 @@
 // A strip beside a picture that is higher than its window: all rows in small, and where the window is.
 const MINIMAP_WIDTH = 56;
-const MINIMAP_FROM = 1.5;
+const MINIMAP_FROM = 1.5; // windows of rows
+const MINIMAP_UNTIL = 1.2;
 
 class Minimap {
 	constructor(app) {
@@ -23,19 +24,18 @@ class Minimap {
 		box.scrollTop = e.offsetY / this.height() * box.scrollHeight - box.clientHeight / 2;
 	}
 
-	// After the layout has changed.
+	// After the layout has changed. Returns whether the width of the large picture has, too.
 	update() {
-		const { layout, painter } = this.app, rows = layout.rows.length, height = this.height();
-		const isShown = rows * ROW > height * MINIMAP_FROM && $('flame').clientWidth > 500;
+		const was = !this.canvas.hidden, from = was ? MINIMAP_UNTIL : MINIMAP_FROM;
+		const isShown = this.app.layout.rows.length * ROW > this.height() * from && $('flame').clientWidth > 500;
 		this.canvas.hidden = !isShown;
-		// The picture makes room: its size is watched.
+		this.isOld = true;
 		$('flame').classList.toggle('high', isShown);
-		if (isShown)
-			this.paintRows(rows, height);
+		return was !== isShown;
 	}
 
-	paintRows(rows, height) {
-		const { app } = this, { layout, painter, view } = app, ratio = devicePixelRatio || 1, c = this.picture.getContext('2d', { alpha: false });
+	paintRows(height) {
+		const { app } = this, rows = app.layout.rows.length, { layout, painter, view } = app, ratio = devicePixelRatio || 1, c = this.picture.getContext('2d', { alpha: false });
 		for (const canvas of [this.canvas, this.picture]) {
 			canvas.width = MINIMAP_WIDTH * ratio;
 			canvas.height = height * ratio;
@@ -58,6 +58,9 @@ class Minimap {
 		if (this.canvas.hidden)
 			return;
 		const box = $('scroll'), { painter } = this.app, c = this.canvas.getContext('2d'), height = this.height(), all = box.scrollHeight;
+		if (this.isOld)
+			this.paintRows(height);
+		this.isOld = false;
 		c.drawImage(this.picture, 0, 0, MINIMAP_WIDTH, height);
 		c.lineWidth = 1.5;
 		c.strokeStyle = painter.accent;

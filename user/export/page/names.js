@@ -1,4 +1,7 @@
 // Names shortened in steps, so that the telling part stays: a.b.Class.method, Class.method, method.
+const WIDEST_LETTER = 13, NARROWEST_LETTER = 2.5; // px, of those of PLAIN
+const PLAIN = /^[ -~]*$/;
+
 class NameTexts {
 	constructor(names) {
 		this.setNames(names);
@@ -21,6 +24,12 @@ class NameTexts {
 	fit(context, index, room) {
 		const { texts, widths } = this.forms(index);
 		for (let i = 0; i < texts.length; i++) {
+			// Measuring is slow, and mostly the number of letters tells.
+			const { length } = texts[i], isLast = i === texts.length - 1;
+			if (widths[i] === undefined && length * WIDEST_LETTER <= room && PLAIN.test(texts[i]))
+				return texts[i];
+			if (widths[i] === undefined && length * NARROWEST_LETTER > room && !isLast)
+				continue;
 			if (widths[i] === undefined)
 				widths[i] = context.measureText(texts[i]).width;
 			if (widths[i] <= room)

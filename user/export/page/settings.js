@@ -21,7 +21,7 @@ async function unpackSettings(text) {
 		return readHash(text.slice(text.indexOf('#')));
 	}
 	try {
-		const packed = base64Bytes(text.slice(SETTINGS_MARK.length, HASH_MOST).replace(/-/g, '+').replace(/_/g, '/'));
+		const packed = Uint8Array.from(atob(text.slice(SETTINGS_MARK.length, HASH_MOST).replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
 		return readHash(new TextDecoder().decode(await throughGzip(packed, DecompressionStream)).slice(0, HASH_MOST));
 	} catch (e) {
 		throw new DataError('these settings are damaged');
