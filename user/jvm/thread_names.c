@@ -24,14 +24,17 @@
 #define AT_ONCE        512 /* threads, to bound the memory that it takes */
 #define VOTES_MAX      64
 #define KEPT_MAX       100000 /* names; then those of ended threads go */
+#define COMM_BYTES     15
 #define OLD_NS         (2 * NS_PER_SEC)
 #define PAUSE_LEAST_NS (20 * NS_PER_MS)
 #define PAUSE_FACTOR   50 /* times what a read took */
 
 struct known {
 	char *name;
-	char comm[16]; /* when it was read; "" of what an agent told */
-	u32 read;      /* the last one that found it */
+	char comm[16];    /* when it was read; "" of what an agent told */
+	char doubted[16]; /* the comm with which another name was found last */
+	bool is_named;    /* by the JVM, in the kernel too: the two then tell the same */
+	u32 read;         /* the last one that found it */
 };
 
 struct thread_names {
@@ -87,6 +90,16 @@ static void forget_ended(struct thread_names *all)
 	all->by_tid = kept;
 }
 
+/* The kernel gets the first 15 bytes, from JDK 26 on "abcdefg..uvwxyz" of a longer name. */
+static bool is_comm_of(const char *name, const char *comm)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(name, comm, COMM_BYTES) ||
+	       (len > COMM_BYTES && !strncmp(name, comm, 7) && !strncmp(comm + 7, "..", 2) &&
+		!strcmp(comm + 9, name + len - 6));
+}
+
 /* Takes `clean` over. */
 static void keep(struct thread_names *all, pid_t tid, char *clean, const char *comm)
 {
@@ -95,6 +108,18 @@ static void keep(struct thread_names *all, pid_t tid, char *clean, const char *c
 	if (!*place)
 		*place = (u64)(uintptr_t)xcalloc(1, sizeof(struct known));
 	struct known *k = (struct known *)(uintptr_t)*place;
+	bool is_named = is_comm_of(clean, comm);
+	/*
+	 * A thread that names itself tells first the JVM and then the kernel: what was read in
+	 * between does not belong together. If it stays like that another thread has named it.
+	 */
+	if (k->is_named && *comm && !is_named && strcmp(k->doubted, comm) != 0) {
+		copy_text(k->doubted, sizeof(k->doubted), comm);
+		free(clean);
+		return;
+	}
+	k->is_named = is_named;
+	k->doubted[0] = '\0';
 	free(k->name);
 	k->name = clean;
 	copy_text(k->comm, sizeof(k->comm), comm);
