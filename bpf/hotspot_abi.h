@@ -57,6 +57,7 @@ struct hotspot_layout {
 	/* CodeBlob::_name values, compared as pointers and never read; 0 until one was seen. */
 	__u64 name_nmethod, name_native, name_vtable, name_adapter, name_mh_adapter;
 	__u64 name_signature; /* handlers that the interpreter calls before a native method */
+	__u64 unloads;        /* u64: how many classes were unloaded */
 
 	/* Virtual threads; 0 on JDKs without them. */
 	__u64 barrier;              /* first instruction of the return barrier */

@@ -60,6 +60,7 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 	s->sample.state = STATE_NONE;
 	s->sample.nr_kernel = 0;
 	s->sample.nr_user = 0;
+	s->sample.unloads = 0;
 	bpf_get_current_comm(s->sample.comm, sizeof(s->sample.comm));
 	return s;
 }

@@ -78,6 +78,15 @@ static __always_inline u32 keep_unwalked(void *ctx, struct scratch *s, struct ta
 	return STAT_UNWALKED;
 }
 
+/* With which a Method found on the stack can be told from one that takes its memory later. */
+static __always_inline u64 read_unloads(const struct walk *w)
+{
+	const struct hotspot_layout *jvm = walk_jvm(w);
+	u64 nr;
+
+	return jvm && jvm->unloads && !walk_read(&nr, sizeof(nr), jvm->unloads) ? nr + 1 : 0;
+}
+
 /* Whether the current process has tables; then the walk can start. */
 static __always_inline bool begin_walk(struct scratch *s, struct task_struct *task)
 {
@@ -96,6 +105,7 @@ static __always_inline bool begin_walk(struct scratch *s, struct task_struct *ta
 		return false;
 
 	proc->used_ns = s->sample.time_ns;
+	s->sample.unloads = read_unloads(&s->walk);
 	s->walk.tls = task_tls(task);
 	regs_from_task(&s->walk.regs, (struct pt_regs *)bpf_task_pt_regs(task));
 	return true;

@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	use(h);
 	for (u32 i = 0; i < 4; i++)
-		if (!hotspot_name_method(h, fake_addr(fake.method) + 8 * i, 1, &frame))
+		if (!hotspot_name_method(h, fake_addr(fake.method) + 8 * i, 1, 0, &frame))
 			check_frames(&frame, 1);
 	hotspot_free(h);
 	return 0;

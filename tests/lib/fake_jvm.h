@@ -29,7 +29,7 @@ struct fake_jvm {
 	u32 free; /* the next free byte of the data area */
 	u32 nr_symbols, symbols, strings, strings_len;
 	struct mem_segment segment;
-	u32 tables, method; /* where they are, for tests that break them */
+	u32 tables, method, unloads; /* where they are, for tests that break them */
 };
 
 static inline u64 fake_addr(u32 off)
@@ -239,12 +239,29 @@ static inline void fake_elf(struct fake_jvm *f)
 		fake_put(f, hash + 12 + 4 * i, i + 1, 4);
 }
 
+/* The counters, of which there is one (PerfDataPrologue, PerfDataEntry): their variable. */
+static inline u64 fake_counters(struct fake_jvm *f)
+{
+	static const char name[] = "java.cls.unloadedClasses";
+	const u8 prologue[32] = { 0xca, 0xfe, 0xc0, 0xc0, 1, 2, 0, 1, [24] = 32, [28] = 1 };
+	const u8 entry[20] = { 56, [4] = 20, [12] = 'J', [16] = 48 };
+	u32 variable = fake_alloc(f, 8), at = fake_alloc(f, 32 + 56);
+
+	memcpy(f->bytes + at, prologue, sizeof(prologue));
+	memcpy(f->bytes + at + 32, entry, sizeof(entry));
+	memcpy(f->bytes + at + 52, name, sizeof(name));
+	f->unloads = at + 32 + 48;
+	fake_put(f, variable, fake_addr(at), 8);
+	return fake_addr(variable);
+}
+
 static inline void fake_tables(struct fake_jvm *f, u64 heaps)
 {
 	u32 heaps_var = fake_alloc(f, 8), version = fake_alloc(f, 8);
 	const struct fake_field fields[] = {
 		{ "CodeCache", "_heaps", "GrowableArray<CodeHeap*>*", true, fake_addr(heaps_var) },
 		{ "JDK_Version", "_current", "JDK_Version", true, fake_addr(version) },
+		{ "PerfMemory", "_start", "char*", true, fake_counters(f) },
 		{ "GrowableArrayBase", "_len", "int", false, 0 },
 		{ "GrowableArray<int>", "_data", "int*", false, 8 },
 		{ "CodeHeap", "_memory", "VirtualSpace", false, 0 },

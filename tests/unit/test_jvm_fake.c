@@ -103,7 +103,7 @@ static void an_interpreted_method_gets_its_line(void **state)
 	u64 bcp;
 
 	memcpy(&bcp, fake.bytes + fake.method + 8, 8);
-	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), bcp + 48, frames), 0);
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), bcp + 48, 0, frames), 0);
 	assert_string_equal(frames[0].method, "root");
 	assert_int_equal(frames[0].bci, 0);
 	assert_int_equal(frames[0].line, 7);
@@ -113,7 +113,7 @@ static void an_interpreted_method_gets_its_line(void **state)
 
 static void a_bytecode_pointer_outside_of_the_method_is_stale(void **state)
 {
-	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 12345, frames), 0);
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 12345, 0, frames), 0);
 	assert_true(frames[0].is_stale);
 	assert_int_equal(frames[0].line, 0);
 }
@@ -122,21 +122,114 @@ static void a_reused_method_is_named_anew(void **state)
 {
 	u64 other = fake_method(&fake, "pkg/Other", "other"), const_method;
 
-	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 0, frames), 0);
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 0, 0, frames), 0);
 	memcpy(&const_method, fake.bytes + other + 8, 8);
 	fake_put(&fake, fake.method + 8, const_method, 8);
-	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 0, frames), 0);
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 0, 0, frames), 0);
 	assert_string_equal(frames[0].method, "other");
+}
+
+/* What a sample has that was taken when so many classes had been unloaded. */
+static int name_at(u64 nr_unloaded)
+{
+	return hotspot_name_method(h, fake_addr(fake.method), 0, nr_unloaded + 1, frames);
+}
+
+static u64 klass(void)
+{
+	u64 const_method, constants, holder;
+
+	memcpy(&const_method, fake.bytes + fake.method + 8, 8);
+	memcpy(&constants, fake.bytes + (const_method - FAKE_BASE) + 8, 8);
+	memcpy(&holder, fake.bytes + (constants - FAKE_BASE) + 24, 8);
+	return holder;
+}
+
+/* Another class of the very same shape takes the place of the one that was there. */
+static void replace_class(const char *name)
+{
+	fake_put(&fake, (u32)(klass() - FAKE_BASE) + 8, fake_symbol(&fake, name), 8);
+}
+
+static void set_unloads(u64 nr)
+{
+	fake_put(&fake, fake.unloads, nr, 8);
+}
+
+static void a_method_sampled_before_classes_were_unloaded_is_stale(void **state)
+{
+	set_unloads(23);
+	assert_int_equal(name_at(22), -ESTALE);
+	assert_int_equal(name_at(23), 0);
+	assert_string_equal(frames[0].class_name, "pkg.Root");
+	assert_int_equal(name_at(22), -ESTALE);
+}
+
+static void a_method_looked_at_before_keeps_its_name_then(void **state)
+{
+	set_unloads(22);
+	assert_int_equal(name_at(22), 0);
+	replace_class("pkg/Toor");
+	set_unloads(23);
+	assert_int_equal(name_at(22), 0);
+	assert_string_equal(frames[0].class_name, "pkg.Root");
+	assert_int_equal(name_at(23), 0);
+	assert_string_equal(frames[0].class_name, "pkg.Toor");
+	assert_int_equal(name_at(22), -ESTALE);
+}
+
+static void a_class_that_stays_has_its_name_across_unloads(void **state)
+{
+	set_unloads(22);
+	assert_int_equal(name_at(22), 0);
+	set_unloads(29);
+	assert_int_equal(name_at(29), 0);
+	assert_int_equal(name_at(25), 0);
+	assert_string_equal(frames[0].class_name, "pkg.Root");
+	assert_int_equal(name_at(21), -ESTALE);
+}
+
+static void a_class_of_objects_is_the_one_of_its_time(void **state)
+{
+	const char *name;
+
+	set_unloads(22);
+	assert_int_equal(hotspot_name_class(h, klass(), 22, &name), -ESTALE);
+	assert_int_equal(hotspot_name_class(h, klass(), 23, &name), 0);
+	assert_string_equal(name, "pkg.Root");
+	set_unloads(25);
+	assert_int_equal(hotspot_name_class(h, klass(), 26, &name), 0);
+	replace_class("pkg/Toor");
+	set_unloads(29);
+	assert_int_equal(hotspot_name_class(h, klass(), 25, &name), 0);
+	assert_string_equal(name, "pkg.Root");
+	assert_int_equal(hotspot_name_class(h, klass(), 29, &name), -ESTALE);
+	assert_int_equal(hotspot_name_class(h, klass(), 30, &name), 0);
+	assert_string_equal(name, "pkg.Toor");
+	assert_int_equal(hotspot_name_class(h, klass(), 0, &name), 0);
+	assert_int_equal(hotspot_name_class(h, klass(), 26, &name), -ESTALE);
+}
+
+/* A sample without the count, of a JVM that keeps none for one. */
+static void without_a_count_what_is_there_is_named(void **state)
+{
+	fake_put(&fake, fake.unloads - 28, 'x', 1); /* in the counter's name */
+	reopen(0);
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 0, 0, frames), 0);
+	replace_class("pkg/Toor");
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 0, 0, frames), 0);
+	assert_string_equal(frames[0].class_name, "pkg.Toor");
 }
 
 static void what_is_no_method_has_no_name(void **state)
 {
-	assert_int_equal(hotspot_name_method(h, 0, 0, frames), -EBADMSG);
-	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method) + 4, 0, frames), -EBADMSG);
-	assert_int_equal(hotspot_name_method(h, 0x1000, 0, frames), -EFAULT);
+	assert_int_equal(hotspot_name_method(h, 0, 0, 0, frames), -EBADMSG);
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method) + 4, 0, 0, frames),
+			 -EBADMSG);
+	assert_int_equal(hotspot_name_method(h, 0x1000, 0, 0, frames), -EFAULT);
 	/* memory that holds something else now */
 	memset(fake.bytes + fake.method, 0x41, 16);
-	assert_true(hotspot_name_method(h, fake_addr(fake.method), 0, frames) < 0);
+	assert_true(hotspot_name_method(h, fake_addr(fake.method), 0, 0, frames) < 0);
 }
 
 static void damaged_debug_information_leaves_the_physical_method(void **state)
@@ -228,6 +321,11 @@ int main(void)
 		TEST(freed_code_has_no_name),
 		TEST(an_interpreted_method_gets_its_line),
 		TEST(a_bytecode_pointer_outside_of_the_method_is_stale),
+		TEST(a_method_sampled_before_classes_were_unloaded_is_stale),
+		TEST(a_method_looked_at_before_keeps_its_name_then),
+		TEST(a_class_that_stays_has_its_name_across_unloads),
+		TEST(a_class_of_objects_is_the_one_of_its_time),
+		TEST(without_a_count_what_is_there_is_named),
 		TEST(a_reused_method_is_named_anew),
 		TEST(what_is_no_method_has_no_name),
 		TEST(damaged_debug_information_leaves_the_physical_method),

@@ -178,7 +178,7 @@ static int step(const struct hotspot_layout *l, struct registers *r, struct java
 		u64 bcp = read_word(r->fp + 8 * (u64)(s64)l->bcp_slot);
 		u64 fp = r->fp;
 
-		assert_int_equal(hotspot_name_method(world.h, method, bcp, out), 0);
+		assert_int_equal(hotspot_name_method(world.h, method, bcp, 0, out), 0);
 		*r = (struct registers){ read_word(fp + 8), read_word(fp - 8), read_word(fp) };
 		return 1;
 	}
@@ -375,7 +375,7 @@ static void a_jvm_that_ends_is_told(void **state)
 	hotspot_layout(h, &l);
 	stop_child();
 	assert_int_equal(hotspot_name_pc(h, l.heaps[0].start + 4096, 0, true, frames, 4), -ESRCH);
-	assert_int_equal(hotspot_name_method(h, l.heaps[0].start, 0, frames), -ESRCH);
+	assert_int_equal(hotspot_name_method(h, l.heaps[0].start, 0, 0, frames), -ESRCH);
 	assert_int_equal(hotspot_threads(h, &threads), -ESRCH);
 	assert_int_equal(hotspot_refresh(h), -ESRCH);
 }

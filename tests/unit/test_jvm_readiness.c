@@ -50,6 +50,21 @@ static void a_string_counter_is_found_by_its_name(void **state)
 	assert_null(perfdata_string(bytes, len, "java.property.java.versio"));
 }
 
+static void a_number_is_found_where_it_can_be_read_at_once(void **state)
+{
+	u8 bytes[200];
+	size_t len = make_perfdata(bytes, "java.cls.unloadedClasses", "");
+
+	assert_int_equal(perfdata_number(bytes, len, "java.cls.unloadedClasses"), 0);
+	bytes[32 + 8] = 0; /* no vector */
+	bytes[32 + 12] = 'J';
+	assert_int_equal(perfdata_number(bytes, len, "java.cls.unloadedClasses"), 32 + 64);
+	assert_int_equal(perfdata_number(bytes, len, "java.cls.unloadedClass"), 0);
+	assert_int_equal(perfdata_number(bytes, len - 13, "java.cls.unloadedClasses"), 0);
+	bytes[32 + 16] = 60;
+	assert_int_equal(perfdata_number(bytes, len, "java.cls.unloadedClasses"), 0);
+}
+
 static void hostile_counters_are_read_within_their_bounds(void **state)
 {
 	u8 whole[200];
@@ -73,6 +88,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(live_events_are_for_jdks_that_do_not_crash_in_them),
 		cmocka_unit_test(a_string_counter_is_found_by_its_name),
+		cmocka_unit_test(a_number_is_found_where_it_can_be_read_at_once),
 		cmocka_unit_test(hostile_counters_are_read_within_their_bounds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,5 +63,6 @@ struct raw_stack raw_stack_of(const struct sample *sample, size_t skip, raw_fram
 		.user = user->at,
 		.nr_user = user->nr,
 		.time_ns = sample->time_ns,
+		.unloads = sample->unloads,
 	};
 }

@@ -39,7 +39,7 @@ static int name_java(struct stopped *t, const struct user_frame *f, struct java_
 	if (!t->jvm || kind == USER_FRAME_NATIVE || kind == USER_FRAME_FROZEN)
 		return 0;
 	if (kind == USER_FRAME_INTERPRETED)
-		nr = !hotspot_name_method(t->jvm, f->addr, f->info & USER_FRAME_BCP_MASK, out);
+		nr = !hotspot_name_method(t->jvm, f->addr, f->info & USER_FRAME_BCP_MASK, 0, out);
 	else
 		nr = hotspot_name_pc(t->jvm, f->addr, id, f->info & USER_FRAME_LEAF, out,
 				     INLINED_MAX);

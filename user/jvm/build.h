@@ -99,6 +99,7 @@
 	X(QUEUE_BUFFER, "StubQueue", "_stub_buffer")                                             \
 	X(QUEUE_LIMIT, "StubQueue", "_buffer_limit")                                             \
 	X(QUEUE_END, "StubQueue", "_queue_end")                                                  \
+	X(PERF_START, "PerfMemory", "_start")                                                    \
 	X(JDK_CURRENT, "JDK_Version", "_current")                                                \
 	X(VM_MAJOR, "Abstract_VM_Version", "_vm_major_version")                                  \
 	X(VM_RELEASE, "Abstract_VM_Version", "_s_vm_release")                                    \

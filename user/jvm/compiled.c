@@ -133,7 +133,7 @@ static int add_frame(const struct jvm *j, struct methods *methods, u64 method, s
 		     struct java_frame *out)
 {
 	const struct method_name *m;
-	int err = methods_find(methods, method, &m);
+	int err = methods_find(methods, method, 0, &m);
 
 	if (err)
 		return err;

@@ -78,7 +78,7 @@ static void learn_intrinsic(struct hotspot *h, const struct blob *b)
 	const struct method_name *m;
 	u64 method = (u64)jvm_get(&h->jvm.build, NM_METHOD, b->header, b->header_len);
 
-	if (methods_find(h->methods, method, &m) ||
+	if (methods_find(h->methods, method, 0, &m) ||
 	    strcmp(m->class_name, "jdk.internal.vm.Continuation") != 0)
 		return;
 	if (!strcmp(m->name, "enterSpecial"))

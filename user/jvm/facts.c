@@ -19,7 +19,7 @@ static void tell_facts(struct fact_search *s, const struct hotspot_blob *b)
 {
 	struct java_frame name;
 
-	if (hotspot_name_method(s->h, b->method, 0, &name))
+	if (hotspot_name_method(s->h, b->method, 0, 0, &name))
 		return;
 	const struct code_facts facts = { b->compile_id, b->level, name.class_name, name.method,
 					  name.signature };

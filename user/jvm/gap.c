@@ -60,6 +60,8 @@ static bool learned_gap(const struct hotspot *h, size_t i, const char **what, co
 		bool is_gap;
 		const char *what, *why;
 	} gaps[] = {
+		{ !h->jvm.unloads, "proof that a class was not unloaded before it was named",
+		  "the JVM keeps no counters (-XX:-UsePerfData)" },
 		{ !h->jvm.jdk, "the version", "no version variable is exported" },
 		{ h->heaps.nr == HOTSPOT_HEAPS, "some code heaps", "there are more than we keep" },
 		{ h->jvm.jdk >= 19 && (!h->barrier || !h->cont_entry), "virtual threads",

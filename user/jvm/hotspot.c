@@ -187,6 +187,8 @@ static void read_stubs(struct hotspot *h)
 	const struct jvm *j = &h->jvm;
 	u64 value;
 
+	if (!j->unloads)
+		h->jvm.unloads = unloads_find(j);
 	if (!jvm_read_static(j, CALL_STUB_RETURN, &value))
 		h->call_stub_return = value;
 	if (!jvm_read_static(j, CONT_RETURN_PC, &value) && value)
@@ -217,6 +219,11 @@ int hotspot_refresh(struct hotspot *h)
 		return err;
 	hotspot_layout(h, &after);
 	return memcmp(&before, &after, sizeof(before)) != 0;
+}
+
+u64 hotspot_unloads(const struct hotspot *h)
+{
+	return unloads_read(&h->jvm);
 }
 
 AUTO_DEFINE(hotspot, struct hotspot *, hotspot_free)
@@ -300,9 +307,7 @@ void hotspot_free(struct hotspot *h)
 	vec_fini(&h->blob_names);
 	methods_free(h->methods);
 	java_names_free(h->names);
-	dict_fini(&h->by_pc);
-	vec_fini(&h->named_pcs);
-	vec_fini(&h->frames);
+	hotspot_forget_names(h);
 	free(h->release);
 	free(h->vm);
 	free(h);
@@ -347,6 +352,7 @@ void hotspot_info(const struct hotspot *h, struct hotspot_info *out)
 		.nr_failures = counts.failures,
 		.bytes = java_names_bytes(h->names) + h->frames.cap * sizeof(h->frames.at[0]) +
 			 h->named_pcs.cap * sizeof(h->named_pcs.at[0]) +
-			 h->by_pc.cap * sizeof(struct dict_slot),
+			 h->classes.cap * sizeof(h->classes.at[0]) +
+			 (h->by_pc.cap + h->by_klass.cap) * sizeof(struct dict_slot),
 	};
 }

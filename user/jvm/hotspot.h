@@ -28,6 +28,9 @@ void hotspot_free(struct hotspot *h);
  */
 int hotspot_refresh(struct hotspot *h);
 
+/* How many classes it has unloaded, and 1 more; 0 if it does not tell. */
+u64 hotspot_unloads(const struct hotspot *h);
+
 /* What the unwinder needs. */
 void hotspot_layout(const struct hotspot *h, struct hotspot_layout *out);
 
@@ -48,16 +51,21 @@ int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
 
 /*
  * The frame of an interpreted Method. `bcp`: the bytecode pointer, 0 if unknown; one that does not
- * lie in the Method's bytecode sets is_stale: the class was redefined, or unloaded and its memory
- * used again. Returns 0, -EBADMSG if there is no Method there (any more), -EFAULT, -ESRCH.
+ * lie in the Method's bytecode sets is_stale: the class was redefined. `unloads`: how many classes
+ * the JVM had unloaded when the Method was found on the stack, and 1 more; 0: unknown, then a class
+ * that took the place of another is taken for it. Returns 0, -ESTALE if classes were unloaded
+ * before the Method was looked at for the first time: it may have been another one; -EBADMSG if
+ * there is no Method there (any more), -EAGAIN, -EFAULT, -ESRCH.
  */
-int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, struct java_frame *out);
+int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, u64 unloads,
+			struct java_frame *out);
 
 /*
- * The class that a Klass stands for, as in source: "byte[]". -EBADMSG if there is none (any more),
- * -EFAULT, -ESRCH. The name stays valid as those of frames do.
+ * The class that a Klass stands for, as in source: "byte[]"; `unloads` and -ESTALE as above.
+ * -EBADMSG if there is none (any more), -EAGAIN, -EFAULT, -ESRCH. The name stays valid as those of
+ * frames do.
  */
-int hotspot_name_class(struct hotspot *h, u64 klass, const char **out);
+int hotspot_name_class(struct hotspot *h, u64 klass, u64 unloads, const char **out);
 
 /* What is known of the JVM; the texts live as long as it does. */
 struct hotspot_info {

@@ -8,8 +8,9 @@
 
 struct jvm {
 	struct mem *mem;
-	u64 bias; /* of libjvm */
-	int jdk;  /* 8, 11, ...; 0 if unknown */
+	u64 bias;    /* of libjvm */
+	int jdk;     /* 8, 11, ...; 0 if unknown */
+	u64 unloads; /* where it counts the classes that it has unloaded; 0: unknown */
 	struct jvm_build build;
 };
 

@@ -113,6 +113,7 @@ void hotspot_layout(const struct hotspot *h, struct hotspot_layout *out)
 	out->interpreter_start = h->interpreter_start;
 	out->interpreter_end = h->interpreter_end;
 	out->call_stub_return = h->call_stub_return;
+	out->unloads = h->jvm.unloads;
 	out->name_nmethod = h->name_nmethod;
 	out->name_native = h->name_native;
 	out->name_vtable = h->name_vtable;

@@ -7,19 +7,17 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/dict.h"
-#include "base/time.h"
 #include "base/vec.h"
 #include "jvm/scopes.h"
+#include "jvm/unloads.h"
 
-#define CHECK_CLASS_NS                                                               \
-	(10 * NS_PER_MS)    /* less than what a collection takes to come round again \
-			     */
 #define OBJECT_MAX    256   /* bytes of a ConstMethod, pool or Symbol that are read at first */
 #define LINES_MAX     65536 /* bytes of a line table */
 #define TAG_UTF8      1     /* JVM_CONSTANT_Utf8 */
 #define ACCESS_NATIVE 0x100
 #define SYMBOL_MAX    65535 /* Symbol::max_length() */
 #define SYMBOL_FIRST  80    /* bytes read at once: most names are shorter */
+#define TRIES         3     /* to name a Method while classes are being unloaded */
 
 /* What of a ConstMethod tells whether it is still the same one. */
 struct fingerprint {
@@ -31,10 +29,18 @@ struct fingerprint {
 struct known_method {
 	struct method_name name; /* first: what is handed out leads back here */
 	struct fingerprint print;
-	u64 checked_ns; /* when its class was last seen to be the same */
+	struct era era; /* when it was this one */
 	u64 lines_at;   /* the line table in the JVM, 0 if there is none or it was read */
 	u32 lines_len;  /* at most; once it was read exactly */
 	u8 *lines;
+};
+
+/* A Method as one look finds it. */
+struct look {
+	u64 unloads; /* the count before */
+	u64 const_method;
+	u8 bytes[OBJECT_MAX]; /* of the ConstMethod */
+	size_t len;
 };
 
 struct methods {
@@ -218,30 +224,34 @@ static int read_names(struct methods *all, const struct fingerprint *print, stru
 	return m->name[0] && m->signature[0] == '(' ? 0 : -EBADMSG;
 }
 
-/* Reads Method and ConstMethod; `expected`: where the latter was last time, 0 if not known. */
-static int read_method(const struct jvm *j, u64 method, u64 expected, u8 *const_method, size_t *len,
-		       u64 *at)
+/* Where the ConstMethod was `expected` (0: not known) it takes one system call. */
+static int look_at(const struct jvm *j, u64 method, u64 expected, struct look *out)
 {
-	u64 offset = j->build.fields[METHOD_CONST_METHOD].at;
-	struct mem_request both[] = {
-		{ method + offset, at, sizeof(*at), false },
-		{ expected, const_method, j->build.sizes[SIZE_CONST_METHOD], false },
+	u64 offset = j->build.fields[METHOD_CONST_METHOD].at, nr_unloads;
+	struct mem_request requests[] = {
+		{ j->unloads, &nr_unloads, sizeof(nr_unloads), false },
+		{ method + offset, &out->const_method, sizeof(out->const_method), false },
+		{ expected, out->bytes, j->build.sizes[SIZE_CONST_METHOD], false },
 	};
 
+	out->unloads = 0;
+	out->len = requests[2].len;
 	if (!is_pointer(method))
 		return -EBADMSG;
-	*len = both[1].len;
-	if (expected) {
-		int nr = mem_read_batch(j->mem, both, ARRAY_SIZE(both));
-		if (nr < 0)
-			return nr;
-		if (both[0].ok && both[1].ok && *at == expected)
-			return 0;
-	}
-	int err = mem_read_u64(j->mem, method + offset, at);
-	if (err)
-		return err;
-	return is_pointer(*at) ? mem_read(j->mem, *at, const_method, *len) : -EBADMSG;
+	/* Without the last one if nothing is expected, without the first if there is no count. */
+	u32 first = !j->unloads, nr = (expected ? 3 : 2) - first;
+	int done = mem_read_batch(j->mem, requests + first, nr);
+	if (done < 0)
+		return done;
+	if (requests[0].ok)
+		out->unloads = nr_unloads + 1;
+	if (!requests[1].ok)
+		return -EFAULT;
+	if (requests[2].ok && out->const_method == expected)
+		return 0;
+	return is_pointer(out->const_method)
+		       ? mem_read(j->mem, out->const_method, out->bytes, out->len)
+		       : -EBADMSG;
 }
 
 /*
@@ -264,13 +274,14 @@ static int read_names_surely(struct methods *all, const struct fingerprint *prin
 		       : -EBADMSG;
 }
 
-static int name_method(struct methods *all, u64 method, u64 at, const u8 *bytes, size_t len,
+/* -EAGAIN if classes were unloaded meanwhile. */
+static int name_method(struct methods *all, u64 method, const struct look *look,
 		       struct known_method *out)
 {
 	const struct jvm *j = all->j;
-	struct known_method k = { .name = { .const_method = at }, .checked_ns = time_mono_ns() };
+	struct known_method k = { .name = { .const_method = look->const_method } };
 	u64 flags = 0, again;
-	int err = parse_const_method(j, bytes, len, &k.print);
+	int err = parse_const_method(j, look->bytes, look->len, &k.print);
 
 	err = err ? err : read_names_surely(all, &k.print, &k.name);
 	if (err)
@@ -279,88 +290,115 @@ static int name_method(struct methods *all, u64 method, u64 at, const u8 *bytes,
 		k.name.is_native = flags & ACCESS_NATIVE;
 	u64 code = j->build.sizes[SIZE_CONST_METHOD] + (u64)k.print.code_size;
 	k.name.code_size = k.print.code_size;
-	if ((u32)jvm_get(&j->build, CM_FLAGS, bytes, len) & j->build.has_line_table) {
-		k.lines_at = at + code;
+	if ((u32)jvm_get(&j->build, CM_FLAGS, look->bytes, look->len) & j->build.has_line_table) {
+		k.lines_at = look->const_method + code;
 		k.lines_len = (u32)(k.print.size * 8ull - code);
 	}
 	/* What was read belongs together only if the Method is still what it was. */
 	err = jvm_read(j, method, METHOD_CONST_METHOD, &again);
 	if (err)
 		return err;
-	if (again != at)
+	if (again != look->const_method)
 		return -EBADMSG;
+	if (unloads_read(j) != look->unloads)
+		return -EAGAIN;
 	*out = k;
 	return 0;
 }
 
-/*
- * Classes of one shape may follow each other at the very same addresses, with equal fingerprints:
- * generated ones do. Their names differ, so now and then the name is read again.
- */
-static bool is_same_class(struct methods *all, struct known_method *k)
+/* Classes of one shape may follow each other at the very same addresses: generated ones do. */
+static bool has_same_class(struct methods *all, const struct known_method *k)
 {
 	struct method_name now = { 0 };
 	u32 file_index = 1; /* not asked for */
-	u64 time_ns = time_mono_ns(), holder;
+	u64 holder;
 
-	if (time_ns - k->checked_ns < CHECK_CLASS_NS)
-		return true;
-	k->checked_ns = time_ns;
 	return !jvm_read(all->j, k->print.constants, POOL_HOLDER, &holder) &&
 	       !read_holder(all, holder, &now, &file_index) && now.class_name == k->name.class_name;
 }
 
-int methods_find(struct methods *all, u64 method, const struct method_name **out)
+static bool is_same(struct methods *all, const struct known_method *k, const struct look *look)
 {
-	const struct jvm *j = all->j;
-	const u64 *index = dict_find(&all->by_address, method);
-	struct known_method *known = index ? &all->known.at[*index - 1] : NULL;
-	u8 bytes[OBJECT_MAX];
 	struct fingerprint print;
-	size_t len;
-	u64 at;
 
-	if (!jvm_has(&j->build, METHOD_CONST_METHOD) || !j->build.sizes[SIZE_CONST_METHOD] ||
-	    j->build.sizes[SIZE_CONST_METHOD] > sizeof(bytes))
-		return -ENOENT;
-	int err = read_method(j, method, known ? known->name.const_method : 0, bytes, &len, &at);
-	if (err)
-		return err;
-	if (known && known->name.const_method == at && !parse_const_method(j, bytes, len, &print) &&
-	    same_print(&print, &known->print) && is_same_class(all, known)) {
-		*out = &known->name;
+	return k->name.const_method == look->const_method &&
+	       !parse_const_method(all->j, look->bytes, look->len, &print) &&
+	       same_print(&print, &k->print) &&
+	       (era_has(&k->era, look->unloads) || has_same_class(all, k));
+}
+
+static struct known_method *keep(struct methods *all, u64 method, struct known_method *known,
+				 const struct known_method *fresh)
+{
+	if (known) {
+		free(known->lines);
+		*known = *fresh;
+		return known;
+	}
+	if (all->known.nr >= METHODS_MAX)
+		methods_clear(all);
+	vec_push(&all->known, *fresh);
+	*dict_add(&all->by_address, method) = all->known.nr;
+	return &all->known.at[all->known.nr - 1];
+}
+
+/* One look at the Method, and its name if it is another than the one known. */
+static int find_now(struct methods *all, u64 method, u64 unloads, struct known_method **known)
+{
+	struct known_method *k = *known, fresh;
+	struct look look;
+	int err = look_at(all->j, method, k ? k->name.const_method : 0, &look);
+
+	if (!err && k && is_same(all, k, &look)) {
+		era_extend(&k->era, unloads, look.unloads);
 		return 0;
 	}
-	struct known_method fresh;
-	err = name_method(all, method, at, bytes, len, &fresh);
+	/* Its memory has been given back since. */
+	if (k && era_has(&k->era, unloads) && look.unloads != k->era.to)
+		return 0;
+	if (!err && unloads && unloads != look.unloads)
+		return -ESTALE;
+	err = err ? err : name_method(all, method, &look, &fresh);
 	if (err)
 		return err;
-	if (!known) {
-		if (all->known.nr >= METHODS_MAX)
-			methods_clear(all);
-		vec_push(&all->known, fresh);
-		*dict_add(&all->by_address, method) = all->known.nr;
-		known = &all->known.at[all->known.nr - 1];
-	} else {
-		free(known->lines);
-		*known = fresh;
-	}
+	era_extend(&fresh.era, unloads, look.unloads);
+	*known = keep(all, method, k, &fresh);
+	return 0;
+}
+
+int methods_find(struct methods *all, u64 method, u64 unloads, const struct method_name **out)
+{
+	const struct jvm_build *b = &all->j->build;
+	const u64 *index = dict_find(&all->by_address, method);
+	struct known_method *known = index ? &all->known.at[*index - 1] : NULL;
+	int err = -EAGAIN;
+
+	if (!jvm_has(b, METHOD_CONST_METHOD) || !b->sizes[SIZE_CONST_METHOD] ||
+	    b->sizes[SIZE_CONST_METHOD] > OBJECT_MAX)
+		return -ENOENT;
+	for (int i = 0; i < TRIES && err == -EAGAIN; i++)
+		err = find_now(all, method, unloads, &known);
+	if (err)
+		return err;
+	if (unloads && !era_has(&known->era, unloads))
+		return -ESTALE;
 	*out = &known->name;
 	return 0;
 }
 
 /* The table lies in front of others of unknown number: its length is known once it was decoded. */
-static void read_lines(const struct jvm *j, struct known_method *k)
+static void read_lines(struct methods *all, struct known_method *k)
 {
+	const struct jvm *j = all->j;
 	u32 len = k->lines_len < LINES_MAX ? k->lines_len : LINES_MAX;
 	auto_free u8 *table = xmalloc(len);
+	int err = mem_read(j->mem, k->lines_at, table, len);
 
-	k->lines_len = 0;
-	if (!mem_read(j->mem, k->lines_at, table, len)) {
-		k->lines_len = (u32)line_table_length(table, len, j->jdk >= 20);
-		k->lines = xmemdup(table, k->lines_len);
-	}
+	if (!has_same_class(all, k))
+		return; /* another's; it is asked for again if this one is seen again */
 	k->lines_at = 0;
+	k->lines_len = err ? 0 : (u32)line_table_length(table, len, j->jdk >= 20);
+	k->lines = err ? NULL : xmemdup(table, k->lines_len);
 }
 
 u32 methods_line(struct methods *all, const struct method_name *m, s32 bci)
@@ -368,6 +406,8 @@ u32 methods_line(struct methods *all, const struct method_name *m, s32 bci)
 	struct known_method *k = (struct known_method *)m;
 
 	if (k->lines_at)
-		read_lines(all->j, k);
+		read_lines(all, k);
+	if (k->lines_at)
+		return 0;
 	return line_table_find(k->lines, k->lines_len, all->j->jdk >= 20, bci < 0 ? 0 : bci);
 }

@@ -7,19 +7,28 @@
 #include "jvm/compiled.h"
 #include "jvm/vm.h"
 
-#define FRAMES_MAX      32768      /* kept: 2 MB */
+#define FRAMES_MAX      32768 /* kept: 2 MB */
+#define CLASSES_MAX     32768
 #define NAMES_MAX       (4u << 20) /* bytes of text kept */
 #define COMPILE_ID_MASK 0x0fffffff /* what a sample keeps of a compile id */
+
+void hotspot_forget_names(struct hotspot *h)
+{
+	dict_fini(&h->by_pc);
+	vec_fini(&h->named_pcs);
+	vec_fini(&h->frames);
+	dict_fini(&h->by_klass);
+	vec_fini(&h->classes);
+	h->by_pc = h->by_klass = (struct dict){ 0 };
+}
 
 /* Everything kept is dropped at once: what is still hot comes back at some us per name. */
 static void forget_if_full(struct hotspot *h)
 {
-	if (h->frames.nr < FRAMES_MAX && java_names_bytes(h->names) < NAMES_MAX)
+	if (h->frames.nr < FRAMES_MAX && h->classes.nr < CLASSES_MAX &&
+	    java_names_bytes(h->names) < NAMES_MAX)
 		return;
-	dict_fini(&h->by_pc);
-	h->by_pc = (struct dict){ 0 };
-	vec_fini(&h->named_pcs);
-	vec_fini(&h->frames);
+	hotspot_forget_names(h);
 	methods_clear(h->methods);
 	java_names_free(h->names);
 	h->names = java_names_new();
@@ -112,12 +121,12 @@ int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
 	}
 }
 
-int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, struct java_frame *out)
+int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, u64 unloads, struct java_frame *out)
 {
 	const struct method_name *m;
 
 	forget_if_full(h);
-	int err = methods_find(h->methods, method, &m);
+	int err = methods_find(h->methods, method, unloads, &m);
 	if (err)
 		return err;
 
@@ -144,19 +153,60 @@ bool hotspot_owns(const struct hotspot *h, u64 pc)
 	       (pc >= h->interpreter_start && pc < h->interpreter_end);
 }
 
-int hotspot_name_class(struct hotspot *h, u64 klass, const char **out)
+static int read_class(struct hotspot *h, u64 klass, const char **out)
 {
 	auto_free char *text = NULL;
 	u64 symbol;
 	size_t len;
-
-	forget_if_full(h);
 	int err = jvm_read(&h->jvm, klass, KLASS_NAME, &symbol);
+
 	err = err ? err : method_symbol(&h->jvm, symbol, &text, &len);
 	if (err)
 		return err;
 	if (!len)
 		return -EBADMSG;
 	*out = java_names_intern_type(h->names, text, len);
+	return 0;
+}
+
+/* One look at the class, as methods_find has it. */
+static int find_class(struct hotspot *h, struct known_class *known, u64 klass, u64 unloads)
+{
+	u64 now = unloads_read(&h->jvm);
+	const char *name;
+
+	if (era_has(&known->era, now))
+		return 0;
+	int err = read_class(h, klass, &name);
+	if (!err && unloads_read(&h->jvm) != now)
+		err = -EAGAIN;
+	if (era_has(&known->era, unloads) && (err || name != known->name))
+		return 0; /* its memory has been given back since */
+	if (err)
+		return err;
+	if (name != known->name && unloads && unloads != now)
+		return -ESTALE;
+	if (name != known->name)
+		*known = (struct known_class){ .name = name };
+	era_extend(&known->era, unloads, now);
+	return 0;
+}
+
+int hotspot_name_class(struct hotspot *h, u64 klass, u64 unloads, const char **out)
+{
+	forget_if_full(h);
+
+	u64 *index = dict_add(&h->by_klass, klass);
+	if (!*index) {
+		vec_push(&h->classes, (struct known_class){ 0 });
+		*index = h->classes.nr;
+	}
+	struct known_class *known = &h->classes.at[*index - 1];
+	int err = find_class(h, known, klass, unloads);
+	if (err)
+		return err;
+	if (unloads && !era_has(&known->era, unloads))
+		return -ESTALE;
+	*out = known->name;
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #define MAGIC     0xc0c0feca /* "cafec0c0" as bytes, read little-endian */
 #define TYPE_BYTE 'B'
+#define TYPE_LONG 'J'
 #define VALUE_MAX 256
 
 struct prologue {
@@ -26,36 +27,57 @@ struct entry {
 };
 _Static_assert(sizeof(struct entry) == 20, "PerfDataEntry of perfMemory.hpp");
 
-static char *value_of(const u8 *at, const struct entry *e, const char *name)
+static bool is_called(const u8 *at, const struct entry *e, const char *name)
 {
 	size_t name_max = strlen(name) + 1;
 
-	if (e->type != TYPE_BYTE || !e->vector_len || e->vector_len > VALUE_MAX ||
-	    e->name_off > e->len || e->len - e->name_off < name_max || e->data_off > e->len ||
-	    e->len - e->data_off < e->vector_len || memcmp(at + e->name_off, name, name_max))
-		return NULL;
-	return xstrndup((const char *)at + e->data_off, e->vector_len);
+	return e->name_off <= e->len && e->len - e->name_off >= name_max &&
+	       !memcmp(at + e->name_off, name, name_max);
 }
 
-char *perfdata_string(const u8 *bytes, size_t len, const char *name)
+/* Where the entry of that name is, and its head in *out; 0 if there is none. */
+static size_t find(const u8 *bytes, size_t len, const char *name, struct entry *out)
 {
 	struct prologue p;
 	struct entry e;
 
 	if (len < sizeof(p))
-		return NULL;
+		return 0;
 	memcpy(&p, bytes, sizeof(p));
 	if (p.magic != MAGIC || p.byte_order != 1 || p.major != 2)
-		return NULL;
+		return 0;
 	for (size_t off = p.entry_off, i = 0; i < p.nr_entries; i++, off += e.len) {
 		if (off > len || len - off < sizeof(e))
-			return NULL;
+			return 0;
 		memcpy(&e, bytes + off, sizeof(e));
 		if (e.len < sizeof(e) || e.len > len - off)
-			return NULL;
-		char *value = value_of(bytes + off, &e, name);
-		if (value)
-			return value;
+			return 0;
+		if (is_called(bytes + off, &e, name)) {
+			*out = e;
+			return off;
+		}
 	}
-	return NULL;
+	return 0;
+}
+
+char *perfdata_string(const u8 *bytes, size_t len, const char *name)
+{
+	struct entry e;
+	size_t off = find(bytes, len, name, &e);
+
+	if (!off || e.type != TYPE_BYTE || !e.vector_len || e.vector_len > VALUE_MAX ||
+	    e.data_off > e.len || e.len - e.data_off < e.vector_len)
+		return NULL;
+	return xstrndup((const char *)bytes + off + e.data_off, e.vector_len);
+}
+
+size_t perfdata_number(const u8 *bytes, size_t len, const char *name)
+{
+	struct entry e;
+	size_t off = find(bytes, len, name, &e);
+
+	if (!off || e.type != TYPE_LONG || e.vector_len || e.data_off > e.len ||
+	    e.len - e.data_off < sizeof(u64) || (off + e.data_off) % sizeof(u64))
+		return 0;
+	return off + e.data_off;
 }

@@ -7,6 +7,7 @@
 #include "jvm/codeheap.h"
 #include "jvm/hotspot.h"
 #include "jvm/method.h"
+#include "jvm/unloads.h"
 
 /* A name of blobs: HotSpot gives equal blobs one pointer. */
 struct blob_name {
@@ -21,6 +22,12 @@ struct named_pc {
 	u32 compile_id;
 	bool is_leaf;
 	u32 first, nr; /* in frames */
+};
+
+/* A class that objects were seen of. */
+struct known_class {
+	const char *name; /* in the pool */
+	struct era era;
 };
 
 struct hotspot {
@@ -46,9 +53,14 @@ struct hotspot {
 	struct dict by_pc; /* hash -> index + 1 in named_pcs */
 	VEC(struct named_pc) named_pcs;
 	VEC(struct java_frame) frames;
+	struct dict by_klass; /* Klass * -> index + 1 in classes */
+	VEC(struct known_class) classes;
 
 	char *release, *vm;
 };
+
+/* Drops what is kept of names, but for the pool and Methods (naming.c). */
+void hotspot_forget_names(struct hotspot *h);
 
 /* The name of a blob, learned if it is a new one; never NULL. */
 const struct blob_name *hotspot_blob_name(struct hotspot *h, const struct blob *b);

@@ -245,15 +245,18 @@ static bool name_jvm_code(struct symbolizer *s, const struct process *p, const s
 }
 
 static void name_method(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
-			frame_list *out)
+			u64 unloads, frame_list *out)
 {
 	struct hotspot *h = jvms_find(s->jvms, p->pid, p->start_ns);
 	struct java_frame frame;
+	int err = h ? hotspot_name_method(h, f->at, f->detail, unloads, &frame) : -ENOENT;
 
-	if (h && !hotspot_name_method(h, f->at, f->detail, &frame))
+	if (!err)
 		vec_push(out, intern_java(s, &frame));
 	else
-		vec_push(out, intern(s, FRAME_INTERPRETED, "Interpreter", "", false));
+		vec_push(out,
+			 intern(s, FRAME_INTERPRETED,
+				err == -ESTALE ? "Interpreter (stale)" : "Interpreter", "", false));
 }
 
 /* Runtimes other than HotSpot may tell perf what they generate. */
@@ -312,7 +315,7 @@ static bool name_class(struct symbolizer *s, const struct process *p, u64 number
 }
 
 static void name_klass(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
-		       frame_list *out)
+		       u64 unloads, frame_list *out)
 {
 	static const char *const places[] = {
 		[OBJECT_SOMEWHERE] = "",
@@ -322,20 +325,20 @@ static void name_klass(struct symbolizer *s, const struct process *p, const stru
 	struct hotspot *h = jvms_find(s->jvms, p->pid, p->start_ns);
 	const char *name = NULL, *place = f->detail < ARRAY_SIZE(places) ? places[f->detail] : "";
 
-	if (!h || hotspot_name_class(h, f->at, &name))
+	if (!h || hotspot_name_class(h, f->at, unloads, &name))
 		name = NULL;
 	vec_push(out, intern(s, FRAME_CLASS, name ? name : "[unknown class]", place, name != NULL));
 }
 
 static bool name_user(struct symbolizer *s, struct process *p, const struct raw_frame *f,
-		      u64 time_ns, frame_list *out)
+		      const struct raw_stack *stack, frame_list *out)
 {
 	switch (f->kind) {
 	case RAW_PC:
 	case RAW_JVM_CODE:
-		return name_pc(s, p, f, time_ns, out);
+		return name_pc(s, p, f, stack->time_ns, out);
 	case RAW_METHOD:
-		name_method(s, p, f, out);
+		name_method(s, p, f, stack->unloads, out);
 		return true;
 	case RAW_INTERPRETER:
 		vec_push(out, intern(s, FRAME_INTERPRETED, "Interpreter", "", true));
@@ -343,7 +346,7 @@ static bool name_user(struct symbolizer *s, struct process *p, const struct raw_
 	case RAW_CLASS:
 		return name_class(s, p, f->at, out);
 	case RAW_KLASS:
-		name_klass(s, p, f, out);
+		name_klass(s, p, f, stack->unloads, out);
 		return true;
 	case RAW_MONITOR:
 		vec_push(out, intern(s, FRAME_CLASS, "[monitor]", "", true));
@@ -397,7 +400,7 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 		vec_push(out, cached_kernel(s, stack->kernel[i] - (i > 0)));
 	for (size_t i = 0; i < stack->nr_user; i++) {
 		const struct raw_frame *f = &stack->user[i];
-		if (!name_user(s, p, f, stack->time_ns, out))
+		if (!name_user(s, p, f, stack, out))
 			vec_push(unnamed,
 				 (struct unnamed_frame){ out->nr - 1, f->at, (u32)f->detail,
 							 f->kind == RAW_CLASS });

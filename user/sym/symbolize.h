@@ -43,6 +43,7 @@ struct raw_stack {
 	const struct raw_frame *user; /* leaf first */
 	size_t nr_user;
 	u64 time_ns; /* CLOCK_MONOTONIC: code is named by what stood there then */
+	u64 unloads; /* what hotspot_name_method takes */
 };
 
 typedef VEC(frame_id) frame_list;
