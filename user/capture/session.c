@@ -24,8 +24,10 @@
 #include "proc/status.h"
 #include "sym/symbolize.h"
 
-#define FOLLOW_CPUS_NS NS_PER_SEC
-#define KEEP_EXITED_NS (AGENT_PENDING_NS + 2 * NS_PER_SEC)
+#define TICK_MS           50
+#define TICK_UNLOADING_MS 10
+#define FOLLOW_CPUS_NS    NS_PER_SEC
+#define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
 
 struct session {
 	struct session_options options;
@@ -213,6 +215,12 @@ static void forget_jvm(struct process *p, void *ctx)
 
 	if (p->is_jvm)
 		jvms_remove(s->jvms, p->pid, p->start_ns);
+}
+
+/* Classes that go must have been named before. */
+int session_tick_ms(const struct session *s)
+{
+	return jvms_unload_classes(s->jvms) ? TICK_UNLOADING_MS : TICK_MS;
 }
 
 void session_tick(struct session *s)

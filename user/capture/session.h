@@ -51,12 +51,12 @@ struct session;
 int session_start(const struct session_options *options, struct session **out);
 
 /*
- * Takes in what happened; to be called every SESSION_TICK_MS, and when session_fd is readable, but
+ * Takes in what happened; to be called every session_tick_ms, and when session_fd is readable, but
  * not more often than every SESSION_PAUSE_MS.
  */
-#define SESSION_TICK_MS  50
 #define SESSION_PAUSE_MS 2
 void session_tick(struct session *s);
+int session_tick_ms(const struct session *s);
 
 /* Readable when a process has mapped code: it needs tables before its next sample. */
 int session_fd(const struct session *s);

@@ -93,10 +93,10 @@ static void run(struct record *r)
 		if (targets_are_waited_for(r->o.targets))
 			start_ns = time_mono_ns();
 		u64 elapsed_ns = time_mono_ns() - start_ns;
-		int timeout_ms = SESSION_TICK_MS;
+		int timeout_ms = session_tick_ms(r->session);
 		if (limit_ns && elapsed_ns >= limit_ns)
 			break;
-		if (limit_ns && (limit_ns - elapsed_ns) / NS_PER_MS < SESSION_TICK_MS)
+		if (limit_ns && (limit_ns - elapsed_ns) / NS_PER_MS < (u64)timeout_ms)
 			timeout_ms = (int)((limit_ns - elapsed_ns) / NS_PER_MS) + 1;
 		poll(fds, ARRAY_SIZE(fds), timeout_ms);
 		if (fds[2].revents)

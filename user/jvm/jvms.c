@@ -12,6 +12,7 @@
 #include "proc/status.h"
 
 #define RETRY_FIRST_NS (20 * NS_PER_MS)
+#define UNLOADING_NS   NS_PER_SEC
 #define RETRY_LAST_NS  (5 * NS_PER_SEC) /* the pause doubles up to this, then we give up */
 
 struct jvm_entry {
@@ -22,10 +23,12 @@ struct jvm_entry {
 	int err;
 	bool is_told; /* `changed` knows this layout */
 	u64 retry_ns, pause_ns;
+	u64 unloads;
 };
 
 struct jvms {
 	VEC(struct jvm_entry) entries;
+	u64 unloaded_ns; /* when one was seen to have unloaded classes */
 };
 
 struct jvms *jvms_new(void)
@@ -96,6 +99,19 @@ static bool is_due(const struct jvm_entry *e)
 	return e->err == -EAGAIN && e->pause_ns <= RETRY_LAST_NS && time_mono_ns() >= e->retry_ns;
 }
 
+static bool has_unloaded(struct jvm_entry *e)
+{
+	u64 before = e->unloads;
+
+	e->unloads = hotspot_unloads(e->hotspot);
+	return before && e->unloads > before;
+}
+
+bool jvms_unload_classes(const struct jvms *all)
+{
+	return all->unloaded_ns && time_mono_ns() - all->unloaded_ns < UNLOADING_NS;
+}
+
 void jvms_refresh(struct jvms *all, jvm_changed_fn changed, void *ctx)
 {
 	vec_each(e, &all->entries) {
@@ -103,6 +119,8 @@ void jvms_refresh(struct jvms *all, jvm_changed_fn changed, void *ctx)
 			try_open(e);
 		if (!e->hotspot)
 			continue;
+		if (has_unloaded(e))
+			all->unloaded_ns = time_mono_ns();
 		if (hotspot_refresh(e->hotspot) > 0)
 			e->is_told = false;
 		if (!e->is_told)

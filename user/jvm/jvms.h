@@ -29,4 +29,7 @@ const char *jvms_thread_name(struct jvms *all, pid_t pid, u64 start_ns, pid_t ti
 typedef void (*jvm_changed_fn)(pid_t pid, u64 start_ns, const struct hotspot *h, void *ctx);
 void jvms_refresh(struct jvms *all, jvm_changed_fn changed, void *ctx);
 
+/* Whether a JVM has unloaded classes in the last second: then their names must be read soon. */
+bool jvms_unload_classes(const struct jvms *all);
+
 void jvms_remove(struct jvms *all, pid_t pid, u64 start_ns);
