@@ -130,7 +130,7 @@ _Static_assert(sizeof(struct sample) == 72, "sample is part of the record ABI");
  * size. What it was at that moment must be kept: it may be gone when user space has made tables.
  */
 #define UNWALKED_STACK_BYTES 16384
-#define UNWALKED_REGS        11
+#define UNWALKED_REGS        12
 
 struct unwalked {
 	__u64 regs[UNWALKED_REGS]; /* struct regs */
@@ -242,7 +242,12 @@ enum row_kind {
 	ROW_FP_DEREF = 6,    /* CFA = *(fp + cfa_off), saved fp at *fp: realigned stacks */
 	ROW_UNSUPPORTED = 7, /* a rule that rows cannot express */
 	ROW_SP_DEREF = 8,    /* CFA = *(sp + cfa_off) + 8: libcrypto's vector code */
+	ROW_REGISTER = 9,    /* CFA = register + words, both in cfa_off; only a leaf has it */
 };
+
+/* cfa_off of ROW_REGISTER; the number is DWARF's. */
+#define ROW_REGISTER_SHIFT     12
+#define ROW_REGISTER_WORDS_MAX ((1u << ROW_REGISTER_SHIFT) - 1)
 
 /* A part of a process's memory that can be executed; the ranges of a process are sorted. */
 struct unwind_range {

@@ -18,6 +18,7 @@ static __always_inline void regs_from_sigcontext(struct regs *r, const u64 *word
 		.bx = words[11],
 		.cx = words[14],
 		.dx = words[12],
+		.si = words[9],
 		.di = words[8],
 		.r11 = words[3],
 		.r13 = words[5],
@@ -35,9 +36,37 @@ static __always_inline void regs_from_task(struct regs *r, const struct pt_regs 
 		.bx = user->bx,
 		.cx = user->cx,
 		.dx = user->dx,
+		.si = user->si,
 		.di = user->di,
 		.r11 = user->r11,
 		.r13 = user->r13,
 		.r15 = user->r15,
 	};
+}
+
+/* The register of that DWARF number (x86-64 psABI, figure 3.36); 0: it is not kept. */
+static __always_inline u64 regs_numbered(const struct regs *r, u32 number)
+{
+	switch (number) {
+	case 0:
+		return r->ax;
+	case 1:
+		return r->dx;
+	case 2:
+		return r->cx;
+	case 3:
+		return r->bx;
+	case 4:
+		return r->si;
+	case 5:
+		return r->di;
+	case 11:
+		return r->r11;
+	case 13:
+		return r->r13;
+	case 15:
+		return r->r15;
+	default:
+		return 0;
+	}
 }

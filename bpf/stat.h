@@ -27,6 +27,7 @@
 	X(NO_MAPPING, "user stacks cut: a pc in no mapping that we know of")               \
 	X(NO_ROW, "user stacks cut: the module has no unwind row for the pc")              \
 	X(ROW_UNSUPPORTED, "user stacks cut: a rule that rows cannot express")             \
+	X(ROW_REGISTER, "user stacks cut: a rule by a register that only leaves have")     \
 	X(BAD_CFA, "user stacks cut: a frame of impossible size")                          \
 	X(LOOP, "user stacks cut: the stack pointer did not grow")                         \
 	X(NO_JVM, "user stacks cut: a code heap without its JVM's layout")                 \

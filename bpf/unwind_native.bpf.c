@@ -121,6 +121,13 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_rule *ru
 			return STAT_UNREADABLE;
 		*cfa += 8;
 		return 0;
+	case ROW_REGISTER:
+		if (!w->is_leaf)
+			return STAT_ROW_REGISTER;
+		w->rule = RULE_ROW_REGISTER;
+		*cfa = regs_numbered(r, rule->cfa_off >> ROW_REGISTER_SHIFT) +
+		       (rule->cfa_off & ROW_REGISTER_WORDS_MAX) * 8ULL;
+		return 0;
 	case ROW_END:
 		w->rule = RULE_ROW_END;
 		return STAT_ROOT;

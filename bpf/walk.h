@@ -18,6 +18,7 @@
 	X(ROW_SIGNAL, "row: registers from the signal frame")                  \
 	X(ROW_FP_DEREF, "row: realigned stack")                                \
 	X(ROW_SP_DEREF, "row: CFA saved on the stack")                         \
+	X(ROW_REGISTER, "row: CFA from a leaf's register")                     \
 	X(NO_ROW_LEAF, "leaf without a row: return address at sp")             \
 	X(INTERPRETER, "interpreter frame")                                    \
 	X(INTERPRETER_ENTRY, "interpreter frame under construction")           \
@@ -42,7 +43,7 @@ enum rule {
 /* What carries from frame to frame, and for a leaf what HotSpot's rules need besides. */
 struct regs {
 	u64 pc, sp, fp;
-	u64 ax, bx, cx, dx, di, r11, r13, r15; /* valid in a leaf only */
+	u64 ax, bx, cx, dx, si, di, r11, r13, r15; /* valid in a leaf only */
 };
 _Static_assert(sizeof(struct regs) == UNWALKED_REGS * 8, "unwalked.regs are struct regs");
 

@@ -14,7 +14,7 @@
 #include "base/types.h"
 
 struct pt_regs {
-	unsigned long ip, sp, bp, ax, bx, cx, dx, di, r11, r13, r15;
+	unsigned long ip, sp, bp, ax, bx, cx, dx, si, di, r11, r13, r15;
 };
 
 #endif

@@ -14,7 +14,7 @@ static void check(const struct rows *rows)
 	for (u32 i = 0; i < rows->nr; i++) {
 		const struct unwind_row *row = &rows->at[i];
 		const struct unwind_row *last = i ? row - 1 : NULL;
-		if (row->kind > ROW_SP_DEREF)
+		if (row->kind > ROW_REGISTER)
 			abort();
 		if (last && last->pc >= row->pc)
 			abort();

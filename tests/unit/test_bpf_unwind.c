@@ -132,6 +132,34 @@ static void a_plt_entry_that_has_pushed_is_one_word_deeper(void **state)
 	assert_int_equal(scratch.walk.rule, RULE_ROW_END);
 }
 
+static void a_leaf_s_registers_tell_where_its_caller_is(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 3 << ROW_REGISTER_SHIFT | 4, ROW_REGISTER, -2 },
+					   { 0x300, 0, ROW_END, 0 } };
+
+	set_rows(rows, 2); /* as in ld.so's _dl_runtime_resolve: CFA = rbx + 32 */
+	scratch.walk.regs.bx = STACK + 0x100;
+	world.stack[0x100 / 8 + 2] = 0x1234;
+	world.stack[0x100 / 8 + 3] = CODE + 0x301;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.walk.regs.sp, STACK + 0x120);
+	assert_int_equal(scratch.walk.regs.fp, 0x1234);
+}
+
+static void a_caller_s_registers_are_not_known(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 1, ROW_SP, 0 },
+					   { 0x200, 3 << ROW_REGISTER_SHIFT | 4, ROW_REGISTER, 0 },
+					   { 0x300, 0, ROW_END, 0 } };
+
+	set_rows(rows, 3);
+	scratch.walk.regs.bx = STACK + 0x100;
+	world.stack[0] = CODE + 0x208;
+	world.stack[0x100 / 8 + 3] = CODE + 0x301;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROW_REGISTER);
+	assert_int_equal(scratch.sample.nr_user, 2);
+}
+
 static void a_leaf_without_a_row_has_its_return_address_at_sp(void **state)
 {
 	const struct unwind_row rows[] = { { 0, 0, ROW_NONE, 0 }, { 0x300, 0, ROW_END, 0 } };
@@ -255,6 +283,8 @@ int main(void)
 		cmocka_unit_test(the_saved_frame_pointer_is_handed_on),
 		cmocka_unit_test(a_signal_frame_restores_a_leaf),
 		cmocka_unit_test(a_plt_entry_that_has_pushed_is_one_word_deeper),
+		cmocka_unit_test(a_leaf_s_registers_tell_where_its_caller_is),
+		cmocka_unit_test(a_caller_s_registers_are_not_known),
 		cmocka_unit_test(a_leaf_without_a_row_has_its_return_address_at_sp),
 		cmocka_unit_test(a_caller_without_a_row_ends_the_walk),
 		cmocka_unit_test(a_return_address_in_no_mapping_is_no_frame),

@@ -87,7 +87,7 @@ static void a_cfa_that_a_row_cannot_hold_is_unsupported(void **state)
 	struct rows rows = run(BYTES(0x0c, 7, 12,                     /* no multiple of 8 */
 				     0x41, 0x0c, 7, 0x80, 0x80, 0x20, /* 524,288 */
 				     0x41, 0x12, 7, 1,                /* -8 */
-				     0x41, 0x0c, 5, 8,                /* rdi */
+				     0x41, 0x0c, 9, 8,                /* r9 */
 				     0x41, 0x0c, 7, 8));
 	assert_int_equal(rows.nr_unsupported, 1);
 	EXPECT_ROWS(&rows, { 0x1000, 0, ROW_UNSUPPORTED, 0 }, { 0x1004, 1, ROW_SP, 0 }, END);
@@ -101,6 +101,17 @@ static void every_form_of_offset_saves_the_frame_pointer(void **state)
 				     0x41, 0x86, 0x80, 1)); /* the farthest, -1024 */
 	EXPECT_ROWS(&rows, { 0x1000, 1, ROW_SP, -2 }, { 0x1001, 1, ROW_SP, -3 },
 		    { 0x1002, 1, ROW_SP, -4 }, { 0x1003, 1, ROW_SP, -128 }, END);
+}
+
+static void a_cfa_on_another_register_names_it(void **state)
+{
+	struct rows rows = run(BYTES(0x0c, 3, 32,                   /* rbx, as in ld.so */
+				     0x41, 0x0c, 15, 0xf8, 0xff, 1, /* the farthest of r15 */
+				     0x41, 0x0c, 3, 0x80, 0x80, 2,  /* too far */
+				     0x41, 0x12, 3, 1,              /* negative */
+				     0x41, 0x0c, 3, 33));           /* no multiple of 8 */
+	EXPECT_ROWS(&rows, { 0x1000, 3 << ROW_REGISTER_SHIFT | 4, ROW_REGISTER, 0 },
+		    { 0x1001, 0xffff, ROW_REGISTER, 0 }, { 0x1002, 0, ROW_UNSUPPORTED, 0 }, END);
 }
 
 static void a_negative_offset_counts_the_other_way(void **state)
@@ -283,6 +294,7 @@ int main(void)
 		cmocka_unit_test(every_form_of_def_cfa_sets_the_cfa),
 		cmocka_unit_test(a_cfa_that_a_row_cannot_hold_is_unsupported),
 		cmocka_unit_test(every_form_of_offset_saves_the_frame_pointer),
+		cmocka_unit_test(a_cfa_on_another_register_names_it),
 		cmocka_unit_test(a_negative_offset_counts_the_other_way),
 		cmocka_unit_test(a_saved_place_that_a_row_cannot_hold_is_unsupported),
 		cmocka_unit_test(a_restored_register_has_the_cies_rule_again),

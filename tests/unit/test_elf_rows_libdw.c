@@ -37,6 +37,17 @@ static bool is_breg(const Dwarf_Op *op, u64 reg, s64 *off)
 	return false;
 }
 
+/* rax, rdx, rcx, rbx, rsi, rdi, r11, r13, r15 */
+static bool is_leaf_register(const Dwarf_Op *op, u8 *number, s64 *off)
+{
+	static const u8 numbers[] = { 0, 1, 2, 3, 4, 5, 11, 13, 15 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (is_breg(op, *number = numbers[i], off))
+			return true;
+	return false;
+}
+
 /* rsp + 8 + ((rip & 15) >= 11) * 8 */
 static bool is_plt(const Dwarf_Op *ops, size_t nr)
 {
@@ -90,6 +101,7 @@ static struct unwind_row expected(Dwarf_Frame *frame, bool is_signal)
 	s64 off = 0, fp_off = 0, ra_off = 0;
 	Dwarf_Op *ops;
 	size_t nr;
+	u8 number;
 
 	enum saved ra = saved(frame, RIP, &ra_off), fp = saved(frame, RBP, &fp_off);
 	if (ra == SAVED_UNDEFINED)
@@ -110,6 +122,10 @@ static struct unwind_row expected(Dwarf_Frame *frame, bool is_signal)
 	    ops[2].atom == DW_OP_plus_uconst && ops[2].number == 8)
 		return (struct unwind_row){ .kind = ROW_SP_DEREF,
 					    .cfa_off = (u16)(off / 8),
+					    .fp_off = is_saved ? (s8)(fp_off / 8) : 0 };
+	if (nr == 1 && is_leaf_register(&ops[0], &number, &off) && off % 8 == 0 && off >= 0)
+		return (struct unwind_row){ .kind = ROW_REGISTER,
+					    .cfa_off = (u16)(number << 12 | off / 8),
 					    .fp_off = is_saved ? (s8)(fp_off / 8) : 0 };
 	bool is_sp = nr == 1 && is_breg(&ops[0], RSP, &off);
 	bool is_fp = nr == 1 && is_breg(&ops[0], RBP, &off);

@@ -109,6 +109,7 @@ int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct
 		.bx = user->rbx,
 		.cx = user->rcx,
 		.dx = user->rdx,
+		.si = user->rsi,
 		.di = user->rdi,
 		.r11 = user->r11,
 		.r13 = user->r13,

@@ -50,6 +50,9 @@ static const u64 dwarf_numbers[NR_TRACKED] = {
 	[TRACKED_RA] = 16,
 };
 
+/* Bits of those that bpf/regs.h can tell of a leaf: rax, rdx, rcx, rbx, rsi, rdi, r11, r13, r15. */
+#define LEAF_REGISTERS 0xa83f
+
 u64 cfi_return_register(void)
 {
 	return dwarf_numbers[TRACKED_RA];
@@ -80,6 +83,20 @@ static bool is_signal_frame(const struct cfi_rules *r)
 	return r->cfa == CFA_SP_DEREF && r->cfa_off == 160 && r->cfa_add == 0;
 }
 
+/* A register and words above it; the walk has more of a leaf's registers than sp and fp. */
+static bool register_to_row(u64 reg, s64 words, struct unwind_row *row)
+{
+	if (reg == dwarf_numbers[TRACKED_SP] || reg == dwarf_numbers[TRACKED_FP]) {
+		row->kind = reg == dwarf_numbers[TRACKED_SP] ? ROW_SP : ROW_FP;
+		row->cfa_off = (u16)words;
+		return words == (u16)words;
+	}
+	row->kind = ROW_REGISTER;
+	row->cfa_off = (u16)(reg << ROW_REGISTER_SHIFT | (u64)words);
+	return reg < 16 && LEAF_REGISTERS >> reg & 1 && words >= 0 &&
+	       words <= (s64)ROW_REGISTER_WORDS_MAX;
+}
+
 /* The kind and the CFA; false if rows cannot express it. */
 static bool cfa_to_row(const struct cfi_rules *r, struct unwind_row *row)
 {
@@ -89,9 +106,7 @@ static bool cfa_to_row(const struct cfi_rules *r, struct unwind_row *row)
 	row->cfa_off = (u16)words;
 	switch (r->cfa) {
 	case CFA_REG:
-		row->kind = r->cfa_reg == dwarf_numbers[TRACKED_SP] ? ROW_SP : ROW_FP;
-		return is_aligned && words == (u16)words &&
-		       (row->kind == ROW_SP || r->cfa_reg == dwarf_numbers[TRACKED_FP]);
+		return is_aligned && register_to_row(r->cfa_reg, words, row);
 	case CFA_FP_DEREF:
 		row->kind = ROW_FP_DEREF;
 		return is_aligned && words == (s16)words;

@@ -20,7 +20,7 @@
 #define TMP_SUFFIX  ".tmp"
 #define TMP_AGE_MAX 3600 /* seconds; an older one is of a process that died */
 #define MAGIC       "sfrows\r\n"
-#define VERSION     2 /* raise it when the same input gives other rows */
+#define VERSION     3 /* raise it when the same input gives other rows */
 
 /* A file is this and the rows, in this machine's byte order. */
 struct header {
@@ -199,7 +199,7 @@ static char *file_name(const struct elf *e, u64 input_seal)
 static bool is_table(const struct unwind_row *rows, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++) {
-		if (rows[i].kind > ROW_SP_DEREF || (i && rows[i].pc <= rows[i - 1].pc))
+		if (rows[i].kind > ROW_REGISTER || (i && rows[i].pc <= rows[i - 1].pc))
 			return false;
 	}
 	return true;
