@@ -4,8 +4,9 @@
 
 #include "jvmmap/sys.h"
 
-#define MAP_BYTES  (WIRE_HEADER_BYTES + 2ul * WIRE_RING_BYTES)
-#define NUMBER_MAX 10 /* bytes of a varint of 64 bits */
+#define MAP_BYTES   (WIRE_HEADER_BYTES + 2ul * WIRE_RING_BYTES)
+#define NUMBER_MAX  10 /* bytes of a varint of 64 bits */
+#define NUMBERS_MAX 4  /* of a record */
 
 static int map_ring(struct session *s)
 {
@@ -105,13 +106,9 @@ static int has_room(const struct session *s, uint64_t bytes)
 	return used <= WIRE_RING_BYTES && WIRE_RING_BYTES - used >= bytes;
 }
 
-static void finish(struct session *s, uint8_t *record, const uint8_t *end, enum wire_kind kind)
+static uint64_t zigzag(int64_t step)
 {
-	struct wire_record head = { (uint16_t)(end - record), (uint8_t)kind, 0 };
-
-	memcpy(record, &head, sizeof(head));
-	s->head += head.bytes;
-	__atomic_store_n(&s->header->head, s->head, __ATOMIC_RELEASE);
+	return (uint64_t)step << 1 ^ (uint64_t)(step >> 63);
 }
 
 static uint8_t *next_record(const struct session *s)
@@ -119,40 +116,63 @@ static uint8_t *next_record(const struct session *s)
 	return s->ring + (s->head & (WIRE_RING_BYTES - 1));
 }
 
-/* Where a record of at most `bytes` may be written; NULL, and one more lost, if there is no room.
- */
-static uint8_t *begin(struct session *s, uint64_t bytes)
+static void publish(struct session *s, const uint8_t *end)
 {
-	const uint64_t lost_bytes = sizeof(struct wire_record) + NUMBER_MAX;
+	s->head += (uint64_t)(end - next_record(s));
+	__atomic_store_n(&s->header->head, s->head, __ATOMIC_RELEASE);
+}
+
+static void write_lost(struct session *s)
+{
+	uint8_t *record = next_record(s), *end = put_number(record + 2, s->lost_unsaid);
+
+	record[0] = WIRE_LOST;
+	record[1] = (uint8_t)(end - record - 2);
+	publish(s, end);
+	s->lost_unsaid = 0;
+}
+
+/* Whether a record of at most `bytes` may be written; if not, it is counted as lost. */
+static int make_room(struct session *s, uint64_t bytes)
+{
+	const uint64_t lost_bytes = 2 + NUMBER_MAX;
 
 	while (!has_room(s, bytes + lost_bytes)) {
 		if (s->may_wait_ms <= 0) {
 			session_lose(s, 1);
-			return NULL;
+			return 0;
 		}
 		sys_sleep_ms(1);
 		s->may_wait_ms--;
 	}
-	if (s->lost_unsaid) {
-		uint8_t *record = next_record(s);
-		uint8_t *at = put_number(record + sizeof(struct wire_record), s->lost_unsaid);
-		finish(s, record, at, WIRE_LOST);
-		s->lost_unsaid = 0;
-	}
-	return next_record(s);
+	if (s->lost_unsaid)
+		write_lost(s);
+	return 1;
+}
+
+/* Writes a record of numbers and, behind them, bytes; returns 0 if there was no room. */
+static int write_record(struct session *s, enum wire_kind kind, const uint64_t *numbers, int nr,
+			const void *bytes, uint32_t len)
+{
+	uint8_t body[NUMBERS_MAX * NUMBER_MAX], *end = body;
+
+	for (int i = 0; i < nr; i++)
+		end = put_number(end, numbers[i]);
+	uint32_t body_len = (uint32_t)(end - body);
+	if (!make_room(s, 1 + NUMBER_MAX + body_len + len))
+		return 0;
+	uint8_t *at = next_record(s);
+	*at++ = (uint8_t)kind;
+	at = put_number(at, body_len + len);
+	memcpy(at, body, body_len);
+	memcpy(at + body_len, bytes, len);
+	publish(s, at + body_len + len);
+	return 1;
 }
 
 static int write_numbers(struct session *s, enum wire_kind kind, const uint64_t *numbers, int nr)
 {
-	uint8_t *record = begin(s, sizeof(struct wire_record) + (uint64_t)nr * NUMBER_MAX);
-
-	if (!record)
-		return 0;
-	uint8_t *at = record + sizeof(struct wire_record);
-	for (int i = 0; i < nr; i++)
-		at = put_number(at, numbers[i]);
-	finish(s, record, at, kind);
-	return 1;
+	return write_record(s, kind, numbers, nr, NULL, 0);
 }
 
 int session_mark(struct session *s, enum wire_kind kind, uint64_t time_ns)
@@ -160,11 +180,22 @@ int session_mark(struct session *s, enum wire_kind kind, uint64_t time_ns)
 	return write_numbers(s, kind, &time_ns, 1);
 }
 
+static int write_code(struct session *s, enum wire_kind kind, uint64_t time_ns, uint64_t addr,
+		      uint64_t size, uint64_t what)
+{
+	const uint64_t numbers[] = { time_ns, zigzag((int64_t)(addr - s->code_end)), size, what };
+
+	if (!write_numbers(s, kind, numbers, 4))
+		return 0;
+	s->code_end = addr + size;
+	return 1;
+}
+
 int session_load(struct session *s, uint64_t time_ns, uint64_t addr, uint64_t size, uint32_t method)
 {
-	const uint64_t numbers[] = { time_ns, addr, size, method };
-
-	return write_numbers(s, WIRE_LOAD, numbers, 4);
+	s->load_slot = method;
+	return write_code(s, WIRE_LOAD, time_ns, addr, size,
+			  zigzag((int64_t)method - s->method_slot));
 }
 
 int session_unload(struct session *s, uint64_t time_ns, uint64_t addr)
@@ -210,12 +241,9 @@ static int intern(struct session *s, const char *text, const int keep[2])
 			slot = candidate;
 	}
 
-	uint8_t *record = begin(s, sizeof(struct wire_record) + NUMBER_MAX + len);
-	if (!record)
+	const uint64_t number = (uint64_t)slot;
+	if (!write_record(s, WIRE_STRING, &number, 1, text, len))
 		return -1;
-	uint8_t *at = put_number(record + sizeof(struct wire_record), (uint64_t)slot);
-	memcpy(at, text, len);
-	finish(s, record, at + len, WIRE_STRING);
 	s->string_hashes[slot] = hash;
 	return slot;
 }
@@ -228,8 +256,7 @@ int session_code(struct session *s, uint64_t time_ns, uint64_t addr, uint64_t si
 
 	if (slot < 0)
 		return 0;
-	const uint64_t numbers[] = { time_ns, addr, size, (uint64_t)slot };
-	return write_numbers(s, WIRE_CODE, numbers, 4);
+	return write_code(s, WIRE_CODE, time_ns, addr, size, (uint64_t)slot);
 }
 
 int session_thread(struct session *s, int tid, const char *name)
@@ -238,13 +265,8 @@ int session_thread(struct session *s, int tid, const char *name)
 
 	while (name[len] && len < WIRE_THREAD_MAX)
 		len++;
-	uint8_t *record = begin(s, sizeof(struct wire_record) + NUMBER_MAX + len);
-	if (!record)
-		return 0;
-	uint8_t *at = put_number(record + sizeof(struct wire_record), (uint32_t)tid);
-	memcpy(at, name, len);
-	finish(s, record, at + len, WIRE_THREAD);
-	return 1;
+	const uint64_t number = (uint32_t)tid;
+	return write_record(s, WIRE_THREAD, &number, 1, name, len);
 }
 
 uint64_t session_hash(const char *name)
@@ -259,39 +281,39 @@ int session_class(struct session *s, uint64_t hash, const char *name)
 	uint32_t len;
 
 	hash_text(name, &len);
-	uint8_t *record = begin(s, sizeof(struct wire_record) + NUMBER_MAX + len);
-	if (!record)
-		return 0;
-	uint8_t *at = put_number(record + sizeof(struct wire_record), hash);
-	memcpy(at, name, len);
-	finish(s, record, at + len, WIRE_CLASS);
-	return 1;
+	return write_record(s, WIRE_CLASS, &hash, 1, name, len);
 }
 
 static void flush_chunk(struct session *s)
 {
-	uint8_t *record;
-
-	if (s->chunk_bytes && (record = begin(s, s->chunk_bytes))) {
-		memcpy(record, s->chunk, s->chunk_bytes);
-		finish(s, record, record + s->chunk_bytes, WIRE_INLINE);
-	}
+	if (s->chunk_bytes)
+		write_record(s, WIRE_INLINE, NULL, 0, s->chunk, s->chunk_bytes);
 	s->chunk_bytes = 0;
 }
 
-static int send_method(struct session *s, uint32_t slot, const char *class, const char *name,
+/* The slot that the method of these names goes to; < 0 if they could not be sent. */
+static int send_method(struct session *s, const char *class, const char *name,
 		       const char *signature)
 {
 	int keep[2] = { -1, -1 };
+	uint64_t numbers[3];
+
+	/* The ranges that wait in the chunk mean what the slots hold until now. */
+	flush_chunk(s);
 	int class_slot = keep[0] = intern(s, class, keep);
 	int name_slot = keep[1] = intern(s, name, keep);
-	int signature_slot = intern(s, signature, keep);
+	int slots[3] = { class_slot, name_slot, intern(s, signature, keep) };
 
-	if (class_slot < 0 || name_slot < 0 || signature_slot < 0)
-		return 0;
-	const uint64_t numbers[] = { slot, (uint64_t)class_slot, (uint64_t)name_slot,
-				     (uint64_t)signature_slot };
-	return write_numbers(s, WIRE_METHOD, numbers, 4);
+	for (int i = 0; i < 3; i++) {
+		if (slots[i] < 0)
+			return -1;
+		numbers[i] = zigzag(slots[i] - s->method_strings[i]);
+	}
+	if (!write_numbers(s, WIRE_METHOD, numbers, 3))
+		return -1;
+	memcpy(s->method_strings, slots, sizeof(slots));
+	s->method_slot = (s->method_slot + 1) % WIRE_METHOD_SLOTS;
+	return (int)s->method_slot;
 }
 
 void session_next_event(struct session *s)
@@ -308,46 +330,46 @@ static uint64_t hash_names(const char *class, const char *name, const char *sign
 	return mix(hash ^ hash_text(signature, &len) << 1);
 }
 
-/* Makes the slot hold the method of these names; 0 if they could not be sent. */
-static int fill_slot(struct session *s, uint32_t i, const char *class, const char *name,
-		     const char *signature)
+/*
+ * The slot that holds the method of these names, at best `known`, where it was last seen; < 0 if it
+ * could not be sent.
+ */
+static int slot_of(struct session *s, jmethodID method, int known, const char *class,
+		   const char *name, const char *signature)
 {
-	struct method_slot *slot = &s->methods[i];
 	uint64_t hash = hash_names(class, name, signature);
+	const struct method_slot *slot = &s->methods[known];
 
-	if (slot->name_hash == hash)
-		return 1;
-	/* The ranges that wait in the chunk mean what the slot holds until now. */
-	flush_chunk(s);
-	slot->name_hash = send_method(s, i, class, name, signature) ? hash : 0;
-	return slot->name_hash != 0;
+	if (slot->method != method || slot->name_hash != hash)
+		known = send_method(s, class, name, signature);
+	if (known >= 0)
+		s->methods[known] = (struct method_slot){ method, hash, s->event };
+	return known;
 }
 
 int session_method(struct session *s, jvmtiEnv *env, jmethodID method)
 {
-	uint32_t i =
-		(uint32_t)(((uintptr_t)method * 0x9e3779b97f4a7c15ull >> 32) % WIRE_METHOD_SLOTS);
-	struct method_slot *slot = &s->methods[i];
+	uint16_t *place = &s->method_places[((uintptr_t)method * 0x9e3779b97f4a7c15ull >> 32) %
+					    METHOD_PLACES];
+	const struct method_slot *slot = &s->methods[*place];
 	char *class = NULL, *name = NULL, *signature = NULL;
 	jclass holder = NULL;
-	int is_filled;
+	int found = -1;
 
 	if (!method)
 		return -1;
 	if (slot->method == method && slot->event == s->event)
-		return (int)i;
-
-	is_filled =
-		(*env)->GetMethodName(env, method, &name, &signature, NULL) == JVMTI_ERROR_NONE &&
-		(*env)->GetMethodDeclaringClass(env, method, &holder) == JVMTI_ERROR_NONE &&
-		(*env)->GetClassSignature(env, holder, &class, NULL) == JVMTI_ERROR_NONE &&
-		fill_slot(s, i, class, name, signature);
+		return *place;
+	if ((*env)->GetMethodName(env, method, &name, &signature, NULL) == JVMTI_ERROR_NONE &&
+	    (*env)->GetMethodDeclaringClass(env, method, &holder) == JVMTI_ERROR_NONE &&
+	    (*env)->GetClassSignature(env, holder, &class, NULL) == JVMTI_ERROR_NONE)
+		found = slot_of(s, method, *place, class, name, signature);
 	(*env)->Deallocate(env, (unsigned char *)class);
 	(*env)->Deallocate(env, (unsigned char *)name);
 	(*env)->Deallocate(env, (unsigned char *)signature);
-	slot->method = is_filled ? method : NULL;
-	slot->event = s->event;
-	return is_filled ? (int)i : -1;
+	if (found >= 0)
+		*place = (uint16_t)found;
+	return found;
 }
 
 /* Frame `depth` from the outermost inlined one; frame 0 of JVMTI is the innermost. */
@@ -380,17 +402,22 @@ static void add_range(struct session *s, uint64_t begin_off, uint64_t end_off,
 		      const PCStackInfo *range, const PCStackInfo *before, const uint32_t *slots)
 {
 	int depth = depth_of(range), shared = before ? shared_depth(before, range) : 0;
+	uint32_t left = before ? (uint32_t)(depth_of(before) - shared) : 0;
+	uint32_t entered = (uint32_t)(depth - shared);
 	uint8_t *at = s->chunk + s->chunk_bytes;
 
 	if (!s->chunk_bytes) {
-		at += sizeof(struct wire_record);
 		at = put_number(at, begin_off);
+		s->chunk_slot = s->load_slot;
 	}
 	at = put_number(at, end_off - begin_off);
-	at = put_number(at, (uint64_t)shared);
-	at = put_number(at, (uint64_t)(depth - shared));
-	for (int i = shared; i < depth; i++)
-		at = put_number(at, slots[i]);
+	at = put_number(at, 4 * left + (entered < WIRE_INLINE_MORE ? entered : WIRE_INLINE_MORE));
+	if (entered >= WIRE_INLINE_MORE)
+		at = put_number(at, entered - WIRE_INLINE_MORE);
+	for (int i = shared; i < depth; i++) {
+		at = put_number(at, zigzag((int64_t)slots[i] - s->chunk_slot));
+		s->chunk_slot = slots[i];
+	}
 	s->chunk_bytes = (uint32_t)(at - s->chunk);
 }
 
@@ -403,7 +430,7 @@ static int find_slots(struct session *s, jvmtiEnv *env, const PCStackInfo *range
 			return 0;
 		slots[i] = (uint32_t)slot;
 	}
-	/* Two methods of one stack can fall into the same slot: the first is gone then. */
+	/* So many may have been sent for one stack that the first is gone. */
 	for (int i = 0; i < depth_of(range); i++)
 		if (s->methods[slots[i]].method != frame_at(range, i))
 			return 0;

@@ -17,9 +17,11 @@
  */
 struct method_slot {
 	jmethodID method;
-	uint64_t name_hash; /* of what the reader was told; 0: nothing */
+	uint64_t name_hash; /* of what the reader was told */
 	uint64_t event;
 };
+
+#define METHOD_PLACES 16384u
 
 struct session {
 	struct wire_header *header;
@@ -37,8 +39,16 @@ struct session {
 
 	uint64_t string_hashes[WIRE_STRING_SLOTS];
 	struct method_slot methods[WIRE_METHOD_SLOTS];
-	uint64_t event;       /* number of the load that is being written */
+	uint16_t method_places[METHOD_PLACES]; /* hash of a jmethodID -> the slot to look at */
+	uint64_t event;                        /* number of the load that is being written */
+
+	/* What steps in records are counted from. */
+	uint64_t code_end;
+	uint32_t method_slot, load_slot;
+	int method_strings[3]; /* class, name, signature */
+
 	uint32_t chunk_bytes; /* of the WIRE_INLINE record under construction; 0: none */
+	uint32_t chunk_slot;
 	uint8_t chunk[WIRE_RECORD_MAX];
 };
 

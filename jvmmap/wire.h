@@ -28,7 +28,7 @@
 
 #define WIRE_TEXT_OF(x)   #x
 #define WIRE_TEXT(x)      WIRE_TEXT_OF(x)
-#define WIRE_ABI          1
+#define WIRE_ABI          2
 #define WIRE_MARK         "sysflame agent, wire format "
 #define WIRE_MAGIC        0x70616d6d766a0a01ull /* "\1\njvmmap" */
 #define WIRE_NAME         "jvmmap-"             /* then WIRE_ABI, "-", the nonce */
@@ -94,18 +94,16 @@ _Static_assert(sizeof(struct wire_header) == 528, "the header is part of the wir
 
 #define WIRE_READER_TIMEOUT_NS (60ull * 1000000000ull)
 
-/* What every record begins with. Numbers behind it are LEB128 varints, as in DWARF. */
-struct wire_record {
-	uint16_t bytes; /* of the record, this head included */
-	uint8_t kind;   /* enum wire_kind */
-	uint8_t reserved;
-};
-
-#define WIRE_RECORD_MAX 8192u
+/*
+ * A record is its kind (a byte), how many bytes follow (a number), and those. Numbers are LEB128
+ * varints, as in DWARF; what is called a step is a signed one, zigzag (0, -1, 1, -2..): the
+ * distance from what is named with it.
+ */
+#define WIRE_RECORD_MAX 8192u /* bytes that follow */
 
 /*
- * Strings and methods are sent once and then meant by the number of the slot that holds them;
- * a later record for the same slot replaces what it held.
+ * Strings and methods are sent once and then meant by the number of the slot that holds them. A
+ * later record for a string's slot replaces what it held; methods fill their slots round and round.
  */
 #define WIRE_STRING_SLOTS 8192u
 #define WIRE_METHOD_SLOTS 4096u
@@ -114,10 +112,12 @@ struct wire_record {
 
 enum wire_kind {
 	WIRE_STRING = 1, /* slot, bytes: modified UTF-8 of class files */
-	WIRE_METHOD = 2, /* slot; string slots: class ("Ljava/lang/Thread;"), name, signature */
-	WIRE_LOAD = 3,   /* time, address, size, method slot: compiled code was made */
+	WIRE_METHOD = 2, /* string slots of class ("Ljava/lang/Thread;"), name, signature: steps
+			    from those of the method before */
+	WIRE_LOAD = 3,   /* compiled code was made: time; address, a step from the end of the code
+			    before; size; method slot, a step from the one that was filled last */
 	WIRE_UNLOAD = 4, /* time, address */
-	WIRE_CODE = 5,   /* time, address, size, string slot: code that is no method */
+	WIRE_CODE = 5,   /* code that is no method: time, address and size as above, string slot */
 	WIRE_INLINE = 6, /* see below */
 	WIRE_REPLAY_BEGIN = 7, /* time; loads of the report itself have time 0 */
 	WIRE_REPLAY_END = 8,   /* time */
@@ -128,9 +128,11 @@ enum wire_kind {
 
 /*
  * WIRE_INLINE: what stands where in the code of the WIRE_LOAD before it: offset at which the first
- * range begins, then per range, in ascending order: its length; how many frames, counted from the
- * outermost inlined one, it shares with the range before it in this record; how many more follow;
- * their method slots, outermost first. The compiled method itself is not listed. A range holds the
+ * range begins, then per range, in ascending order: its length; 4 * how many innermost frames of
+ * the range before it in this record are left + how many are entered, where 3 means that 3 + a
+ * number are; the method slots of these, outermost first, each a step from the one before in this
+ * record, the first from the load's. The compiled method itself is not listed. A range holds the
  * pcs in (begin, begin + length]: JVMTI's pcs are return addresses.
  */
 #define WIRE_INLINE_DEPTH_MAX 64u
+#define WIRE_INLINE_MORE      3u

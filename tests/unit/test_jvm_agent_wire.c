@@ -28,8 +28,8 @@ static void record(struct str *s, enum wire_kind kind, const u64 *numbers, size_
 	for (size_t i = 0; i < nr; i++)
 		number(&body, numbers[i]);
 	str_add(&body, text);
-	struct wire_record head = { (u16)(sizeof(head) + body.len), kind, 0 };
-	str_add_bytes(s, &head, sizeof(head));
+	str_add_char(s, (char)kind);
+	number(s, body.len);
 	str_add_bytes(s, body.at, body.len);
 }
 
@@ -37,14 +37,21 @@ static void record(struct str *s, enum wire_kind kind, const u64 *numbers, size_
 	record(s, kind, (const u64[]){ __VA_ARGS__ }, \
 	       sizeof((const u64[]){ __VA_ARGS__ }) / sizeof(u64), text)
 
+/* A signed number as one of the others. */
+static u64 step(s64 n)
+{
+	return n < 0 ? 2 * (u64)-n - 1 : 2 * (u64)n;
+}
+
+/* Methods 1, a.B.run, and 2, a.B.get. */
 static void add_names(struct str *s)
 {
 	RECORD(s, WIRE_STRING, "La/B;", 5);
 	RECORD(s, WIRE_STRING, "run", 6);
 	RECORD(s, WIRE_STRING, "()V", 8191);
-	RECORD(s, WIRE_METHOD, "", 9, 5, 6, 8191);
-	RECORD(s, WIRE_STRING, "get", 6);
-	RECORD(s, WIRE_METHOD, "", 4095, 5, 6, 8191);
+	RECORD(s, WIRE_METHOD, "", step(5), step(6), step(8191));
+	RECORD(s, WIRE_STRING, "get", 7);
+	RECORD(s, WIRE_METHOD, "", step(0), step(1), step(0));
 }
 
 static ssize_t decode(struct agent_wire *w, const struct str *s)
@@ -81,8 +88,8 @@ static void loads_inlines_and_unloads_reach_the_map(void **state)
 
 	agent_wire_init(&w, map, 0);
 	add_names(&s);
-	RECORD(&s, WIRE_LOAD, "", 5000, CODE, 128, 9);
-	RECORD(&s, WIRE_INLINE, "", 16, 16, 0, 1, 4095, 8, 1, 1, 9);
+	RECORD(&s, WIRE_LOAD, "", 5000, step(CODE), 128, step(-1));
+	RECORD(&s, WIRE_INLINE, "", 16, 16, 4 * 0 + 1, step(1), 8, 4 * 0 + 1, step(-1));
 	RECORD(&s, WIRE_UNLOAD, "", 3000000000, CODE);
 	assert_int_equal(decode(&w, &s), s.len);
 	assert_int_equal(codemap_find(map, CODE + 16, 6000, 0, out, 4), 1);
@@ -107,7 +114,7 @@ static void times_are_moved_out_of_the_time_namespace(void **state)
 
 	agent_wire_init(&w, map, -7000000000);
 	add_names(&s);
-	RECORD(&s, WIRE_LOAD, "", 17000000000, CODE, 128, 9);
+	RECORD(&s, WIRE_LOAD, "", 17000000000, step(CODE), 128, step(0));
 	assert_int_equal(decode(&w, &s), s.len);
 	assert_int_equal(codemap_find(map, CODE, 10000000000, 0, &out, 1), 1);
 	assert_int_equal(codemap_find(map, CODE, 8000000000, 0, &out, 1), 0);
@@ -124,15 +131,15 @@ static void a_replay_mends_what_was_lost(void **state)
 
 	agent_wire_init(&w, map, 0);
 	add_names(&s);
-	RECORD(&s, WIRE_LOAD, "", 0, CODE, 128, 9);
-	RECORD(&s, WIRE_LOAD, "", 5000, CODE + 128, 128, 9);
+	RECORD(&s, WIRE_LOAD, "", 0, step(CODE), 128, step(0));
+	RECORD(&s, WIRE_LOAD, "", 5000, step(0), 128, step(0));
 	RECORD(&s, WIRE_LOST, "", 3);
 	assert_int_equal(decode(&w, &s), s.len);
 	assert_true(w.is_dirty);
 	assert_int_equal(w.nr_lost, 3);
 	str_clear(&s);
 	RECORD(&s, WIRE_REPLAY_BEGIN, "", 9000000000);
-	RECORD(&s, WIRE_LOAD, "", 0, CODE, 128, 9);
+	RECORD(&s, WIRE_LOAD, "", 0, step(-256), 128, step(0));
 	RECORD(&s, WIRE_REPLAY_END, "", 9000001000);
 	assert_int_equal(decode(&w, &s), s.len);
 	assert_false(w.is_dirty);
@@ -150,7 +157,7 @@ static void a_replay_that_is_lost_in_part_mends_nothing(void **state)
 
 	agent_wire_init(&w, map, 0);
 	add_names(&s);
-	RECORD(&s, WIRE_LOAD, "", 0, CODE, 128, 9);
+	RECORD(&s, WIRE_LOAD, "", 0, step(CODE), 128, step(0));
 	RECORD(&s, WIRE_REPLAY_BEGIN, "", 9000);
 	RECORD(&s, WIRE_LOST, "", 1);
 	RECORD(&s, WIRE_REPLAY_END, "", 9001);
@@ -167,7 +174,7 @@ static void a_record_that_is_not_whole_yet_is_left(void **state)
 
 	add_names(&s);
 	size_t whole = s.len;
-	RECORD(&s, WIRE_LOAD, "", 0, CODE, 128, 9);
+	RECORD(&s, WIRE_LOAD, "", 0, step(CODE), 128, step(0));
 	for (size_t len = whole; len < s.len; len++) {
 		struct codemap *map = codemap_new();
 		struct agent_wire w;
@@ -208,19 +215,25 @@ static void what_no_agent_writes_is_refused(void **state)
 	REFUSED(0, "", 1);
 	REFUSED(200, "", 1);
 	REFUSED(WIRE_STRING, "x", WIRE_STRING_SLOTS);
-	REFUSED(WIRE_METHOD, "", WIRE_METHOD_SLOTS, 1, 1, 1);
-	REFUSED(WIRE_METHOD, "", 1, 1, 1);
-	REFUSED(WIRE_LOAD, "", 1, 2, 3, WIRE_METHOD_SLOTS);
+	REFUSED(WIRE_METHOD, "", step(1), step(1), step(WIRE_STRING_SLOTS));
+	REFUSED(WIRE_METHOD, "", step(1), step(-9), step(1));
+	REFUSED(WIRE_METHOD, "", 1, 1);
+	REFUSED(WIRE_LOAD, "", 1, 2, 3, step(WIRE_METHOD_SLOTS));
+	REFUSED(WIRE_LOAD, "", 1, 2, 3, step(-1));
 	REFUSED(WIRE_LOAD, "x", 1, 2, 3, 4);
 	REFUSED(WIRE_UNLOAD, "", 1);
 	REFUSED(WIRE_CODE, "", 1, 2, 3, WIRE_STRING_SLOTS);
-	REFUSED(WIRE_INLINE, "", 0, 16, 1, 0);
-	REFUSED(WIRE_INLINE, "", 0, 16, 0, 1, 7);
-	REFUSED(WIRE_INLINE, "", 0, 16, 0, WIRE_INLINE_DEPTH_MAX + 1);
-	REFUSED(WIRE_INLINE, "", UINT64_MAX, UINT64_MAX, 0, 0);
+	REFUSED(WIRE_INLINE, "", 0, 16, 4);          /* leaves a frame that is not there */
+	REFUSED(WIRE_INLINE, "", 0, 16, 1, step(7)); /* a slot that was never filled */
+	REFUSED(WIRE_INLINE, "", 0, 16, 3, WIRE_INLINE_DEPTH_MAX - 2);
+	REFUSED(WIRE_INLINE, "", 0, 16, UINT64_MAX);
+	REFUSED(WIRE_INLINE, "", UINT64_MAX, UINT64_MAX, 0);
 	REFUSED(WIRE_UNLOAD, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 1);
-	const u8 short_head[] = { 3, 0, WIRE_UNLOAD, 0 };
-	assert_int_equal(agent_wire_decode(&w, short_head, 4), -EBADMSG);
+	const u8 long_record[] = { WIRE_UNLOAD, 0x81, 0x40 };
+	assert_int_equal(agent_wire_decode(&w, long_record, 3), -EBADMSG);
+	const u8 endless[] = { WIRE_UNLOAD, 0xff, 0xff, 0xff, 0xff, 0xff,
+			       0xff,        0xff, 0xff, 0xff, 0xff, 0xff };
+	assert_int_equal(agent_wire_decode(&w, endless, 12), -EBADMSG);
 	agent_wire_fini(&w);
 	codemap_free(map);
 }

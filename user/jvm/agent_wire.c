@@ -9,6 +9,8 @@
 #include "base/alloc.h"
 #include "jvmmap/wire.h"
 
+#define HEAD_MAX 11 /* bytes of a kind and a number */
+
 /* What is left of a record. */
 struct cursor {
 	const u8 *at, *end;
@@ -27,6 +29,24 @@ static u64 number(struct cursor *c)
 	}
 	c->is_bad = true;
 	return 0;
+}
+
+/* A signed number from -(2^63) on, zigzag. */
+static s64 step(struct cursor *c)
+{
+	u64 value = number(c);
+
+	return (s64)(value >> 1 ^ -(value & 1));
+}
+
+/* A number below `limit`, a step away from `from`. */
+static u32 slot_from(struct cursor *c, u32 from, u32 limit)
+{
+	u64 value = from + (u64)step(c);
+
+	if (value >= limit)
+		c->is_bad = true;
+	return c->is_bad ? 0 : (u32)value;
 }
 
 /* A number below `limit`. */
@@ -88,36 +108,48 @@ static struct code_text string_of(const struct agent_wire *w, u32 i)
 
 static void read_method(struct agent_wire *w, struct cursor *c)
 {
-	u32 i = slot(c, WIRE_METHOD_SLOTS);
-	u32 class_slot = slot(c, WIRE_STRING_SLOTS), name_slot = slot(c, WIRE_STRING_SLOTS);
-	u32 signature_slot = slot(c, WIRE_STRING_SLOTS);
+	struct code_text texts[3];
 
+	for (int i = 0; i < 3; i++) {
+		w->method_strings[i] = slot_from(c, w->method_strings[i], WIRE_STRING_SLOTS);
+		texts[i] = string_of(w, w->method_strings[i]);
+	}
 	if (c->is_bad)
 		return;
 	/* "Ljava/lang/Thread;" */
-	struct code_text class_name = string_of(w, class_slot);
-	if (class_name.len > 2 && class_name.at[0] == 'L') {
-		class_name.at++;
-		class_name.len -= 2;
+	if (texts[0].len > 2 && texts[0].at[0] == 'L') {
+		texts[0].at++;
+		texts[0].len -= 2;
 	}
-	w->methods[i] = codemap_name(w->map, FRAME_C2, class_name, string_of(w, name_slot),
-				     string_of(w, signature_slot)) +
-			1;
+	w->method_slot = (w->method_slot + 1) % WIRE_METHOD_SLOTS;
+	w->methods[w->method_slot] =
+		codemap_name(w->map, FRAME_C2, texts[0], texts[1], texts[2]) + 1;
+}
+
+/* The address of a piece of code, and its size. */
+static u64 read_place(struct agent_wire *w, struct cursor *c, u64 *size)
+{
+	u64 addr = w->code_end + (u64)step(c);
+
+	*size = number(c);
+	w->code_end = addr + *size;
+	return addr;
 }
 
 static void read_load(struct agent_wire *w, struct cursor *c)
 {
-	u64 time_ns = number(c), addr = number(c), size = number(c);
-	u32 method = slot(c, WIRE_METHOD_SLOTS);
+	u64 time_ns = number(c), size, addr = read_place(w, c, &size);
+	u32 method = slot_from(c, w->method_slot, WIRE_METHOD_SLOTS);
 
 	w->load_addr = addr;
+	w->load_slot = method;
 	if (!c->is_bad && w->methods[method])
 		codemap_load(w->map, time_of(w, time_ns), addr, size, w->methods[method] - 1);
 }
 
 static void read_code(struct agent_wire *w, struct cursor *c)
 {
-	u64 time_ns = number(c), addr = number(c), size = number(c);
+	u64 time_ns = number(c), size, addr = read_place(w, c, &size);
 	u32 i = slot(c, WIRE_STRING_SLOTS);
 
 	if (c->is_bad)
@@ -137,23 +169,36 @@ static void read_unload(struct agent_wire *w, struct cursor *c)
 		codemap_unload(w->map, time_of(w, time_ns), addr);
 }
 
+/* The frames of the next range, of which the first *nr are those of the range before. */
+static void read_frames(struct agent_wire *w, struct cursor *c, u32 *at_slot, u32 *names, u32 *nr)
+{
+	u64 change = number(c), left = change / 4, entered = change % 4;
+
+	if (entered == WIRE_INLINE_MORE)
+		entered += slot(c, WIRE_INLINE_DEPTH_MAX);
+	if (left > *nr || *nr - left + entered > WIRE_INLINE_DEPTH_MAX)
+		c->is_bad = true;
+	if (c->is_bad)
+		return;
+	*nr -= (u32)left;
+	for (; !c->is_bad && entered; entered--) {
+		*at_slot = slot_from(c, *at_slot, WIRE_METHOD_SLOTS);
+		if (!w->methods[*at_slot])
+			c->is_bad = true;
+		names[(*nr)++] = w->methods[*at_slot] - 1;
+	}
+}
+
 static void read_inline(struct agent_wire *w, struct cursor *c)
 {
 	u64 begin_off = number(c);
-	u32 names[WIRE_INLINE_DEPTH_MAX], nr = 0;
+	u32 names[WIRE_INLINE_DEPTH_MAX], nr = 0, at_slot = w->load_slot;
 
 	while (!c->is_bad && c->at < c->end) {
 		u64 len = number(c);
-		u32 shared = slot(c, nr + 1), more = slot(c, WIRE_INLINE_DEPTH_MAX + 1);
-		if (shared + more > WIRE_INLINE_DEPTH_MAX || len > CODEMAP_CODE_MAX ||
-		    begin_off > CODEMAP_CODE_MAX)
+		if (len > CODEMAP_CODE_MAX || begin_off > CODEMAP_CODE_MAX)
 			c->is_bad = true;
-		for (nr = shared; !c->is_bad && nr < shared + more; nr++) {
-			u32 method = w->methods[slot(c, WIRE_METHOD_SLOTS)];
-			if (!method)
-				c->is_bad = true;
-			names[nr] = method - 1;
-		}
+		read_frames(w, c, &at_slot, names, &nr);
 		if (!c->is_bad)
 			codemap_inline(w->map, w->load_addr, (u32)begin_off, (u32)(begin_off + len),
 				       names, nr);
@@ -233,17 +278,21 @@ ssize_t agent_wire_decode(struct agent_wire *w, const u8 *bytes, size_t len)
 	};
 	size_t used = 0;
 
-	for (struct wire_record head; len - used >= sizeof(head); used += head.bytes) {
-		memcpy(&head, bytes + used, sizeof(head));
-		if (head.bytes < sizeof(head) || head.bytes > WIRE_RECORD_MAX ||
-		    head.kind >= ARRAY_SIZE(read) || !read[head.kind])
+	while (used < len) {
+		struct cursor c = { bytes + used + 1, bytes + len, false };
+		u8 kind = bytes[used];
+		u64 body_len = number(&c);
+
+		if (kind >= ARRAY_SIZE(read) || !read[kind] ||
+		    (c.is_bad ? len - used > HEAD_MAX : body_len > WIRE_RECORD_MAX))
 			return -EBADMSG;
-		if (head.bytes > len - used)
+		if (c.is_bad || body_len > (u64)(c.end - c.at))
 			break;
-		struct cursor c = { bytes + used + sizeof(head), bytes + used + head.bytes, false };
-		read[head.kind](w, &c);
+		c.end = c.at + body_len;
+		read[kind](w, &c);
 		if (c.is_bad || c.at != c.end)
 			return -EBADMSG;
+		used = (size_t)(c.end - bytes);
 		w->nr_records++;
 	}
 	return (ssize_t)used;

@@ -14,6 +14,8 @@ struct agent_wire {
 	u64 last_ns;   /* of the last record that had a time */
 	u64 lost_ns;   /* names are right up to here; valid if is_dirty */
 	u64 load_addr; /* of the last load, which inline ranges belong to */
+	u64 code_end;  /* what steps are counted from, as these */
+	u32 method_slot, load_slot, method_strings[3];
 	bool is_dirty; /* records were lost: only a replay can mend it */
 	bool in_replay, lost_in_replay;
 	struct code_text *strings; /* by slot, owned */
