@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "capture/event_kind.h"
 #include "capture/inbox.h"
 #include "capture/javaprobes.h"
@@ -28,11 +27,7 @@ int parse_alloc(const char *text, const struct event_options *o, struct event *e
 	if (strcmp(text, "alloc"))
 		return -ENOENT;
 	e->type = o->live ? "alloc-live" : NULL;
-	auto_free char *why_uprobe = why_not_uprobe();
-	if (!why_uprobe)
-		return 0;
-	str_addf(why, "-e alloc: %s", why_uprobe);
-	return -ENOTSUP;
+	return 0;
 }
 
 void configure_alloc(const struct event *e, u32 number, const struct event_options *o,

@@ -18,7 +18,7 @@ struct event_kind {
 
 	/*
 	 * 0 if `text` is one of its names; -ENOENT if it looks like another kind's; another error
-	 * after having said why.
+	 * after having said why. NULL: its name is the only one.
 	 */
 	int (*parse)(const char *text, const struct event_options *o, struct event *e,
 		     struct str *why);
@@ -66,14 +66,10 @@ int open_perf(struct sources *s, const struct event *e, u32 number);
 void each_perf(const struct event_kind *kind, bool all, events_tell_fn tell, void *ctx);
 
 /* event_wait.c */
-int parse_offcpu(const char *text, const struct event_options *o, struct event *e, struct str *why);
-int parse_wall(const char *text, const struct event_options *o, struct event *e, struct str *why);
 void configure_offcpu(const struct event *e, u32 number, const struct event_options *o,
 		      struct knobs *knobs);
 void configure_wall(const struct event *e, u32 number, const struct event_options *o,
 		    struct knobs *knobs);
-int parse_nativelock(const char *text, const struct event_options *o, struct event *e,
-		     struct str *why);
 void configure_nativelock(const struct event *e, u32 number, const struct event_options *o,
 			  struct knobs *knobs);
 int open_nativelock(struct sources *s, const struct event *e, u32 number);
@@ -96,7 +92,6 @@ int parse_method(const char *text, const struct event_options *o, struct event *
 char *why_not_method(void);
 
 /* event_lock.c */
-int parse_lock(const char *text, const struct event_options *o, struct event *e, struct str *why);
 void configure_lock(const struct event *e, u32 number, const struct event_options *o,
 		    struct knobs *knobs);
 void hook_lock(const struct event_options *o, struct agent_hooks *hooks);
@@ -119,8 +114,6 @@ int open_nothing(struct sources *s, const struct event *e, u32 number);
 int start_tracepoint(struct sources *s, const struct event *e, u32 number);
 
 /* event_nativemem.c */
-int parse_nativemem(const char *text, const struct event_options *o, struct event *e,
-		    struct str *why);
 void configure_nativemem(const struct event *e, u32 number, const struct event_options *o,
 			 struct knobs *knobs);
 bool is_nativemem_held(const struct event_options *o, u64 *age_ns);

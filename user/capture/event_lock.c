@@ -4,11 +4,8 @@
  * object; that a thread parks, for a lock of java.util.concurrent or for something else, libjvm's
  * own function tells, which without the agent also tells of monitors.
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/auto.h"
 #include "base/time.h"
 #include "capture/event_kind.h"
 #include "capture/inbox.h"
@@ -27,17 +24,6 @@ static const struct java_teller tellers[] = {
 	  .probes = parks },
 };
 static const struct java_event event = { "lock", tellers, ARRAY_SIZE(tellers) };
-
-int parse_lock(const char *text, const struct event_options *o, struct event *e, struct str *why)
-{
-	if (strcmp(text, "lock"))
-		return -ENOENT;
-	auto_free char *why_uprobe = why_not_uprobe();
-	if (!why_uprobe)
-		return 0;
-	str_addf(why, "-e lock: %s", why_uprobe);
-	return -ENOTSUP;
-}
 
 void configure_lock(const struct event *e, u32 number, const struct event_options *o,
 		    struct knobs *knobs)

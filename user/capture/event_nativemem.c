@@ -4,7 +4,6 @@
  * all its functions that allocate; bpf/nativemem.bpf.c tells which of the calls count.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,18 +44,6 @@ static const struct allocator_call calls[] = {
 	{ "munmap", MEMORY_FREE },
 };
 _Static_assert(ARRAY_SIZE(calls) <= MEMORY_FUNCTIONS, "a file has room for each");
-
-int parse_nativemem(const char *text, const struct event_options *o, struct event *e,
-		    struct str *why)
-{
-	if (strcmp(text, "nativemem"))
-		return -ENOENT;
-	auto_free char *why_uprobe = why_not_uprobe();
-	if (!why_uprobe)
-		return 0;
-	str_addf(why, "-e nativemem: %s", why_uprobe);
-	return -ENOTSUP;
-}
 
 void configure_nativemem(const struct event *e, u32 number, const struct event_options *o,
 			 struct knobs *knobs)

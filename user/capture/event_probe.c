@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/auto.h"
 #include "capture/event_kind.h"
 #include "elf/functions.h"
 #include "elf/usdt.h"
@@ -36,15 +35,6 @@ static int check_file(const struct event *e, const char *prefix, struct str *why
 		return 0;
 	str_addf(why, "%s%s: %s", prefix, e->place, strerror(errno));
 	return -errno;
-}
-
-static int check_uprobes(const char *text, struct str *why)
-{
-	auto_free char *why_uprobe = why_not_uprobe();
-
-	if (why_uprobe)
-		str_addf(why, "-e %s: %s", text, why_uprobe);
-	return why_uprobe ? -ENOTSUP : 0;
 }
 
 /* A symbol's place in the file, or a sentence on what there is instead. */
@@ -104,9 +94,6 @@ int parse_uprobe(const char *text, const struct event_options *o, struct event *
 		str_addf(why, "-e %s: takes uprobe:PATH:SYMBOL[+OFFSET]", text);
 		return -EINVAL;
 	}
-	int err = check_uprobes(text, why);
-	if (err)
-		return err;
 	e->place = xstrndup(path, (size_t)(colon - path));
 	return read_place(e, colon + 1, why);
 }
@@ -144,7 +131,7 @@ int parse_usdt(const char *text, const struct event_options *o, struct event *e,
 	}
 	e->place = xstrndup(path, (size_t)(colon - path));
 	e->what = xstrdup(colon + 1);
-	int err = check_uprobes(text, why) ?: check_file(e, USDT_PREFIX, why);
+	int err = check_file(e, USDT_PREFIX, why);
 	if (err)
 		return err;
 	struct near near = { .wanted = e->what, .max = NEAR_NAMES };

@@ -6,7 +6,6 @@
  * full weight instead of many equal ones. Sleeping threads therefore cost nothing.
  * nativelock: those of the waits that are for a lock of C, C++, Rust .., which is a futex.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -16,33 +15,6 @@
 #include "capture/privilege.h"
 
 #define FUTEX_FRAMES 4 /* from the call on, in which a condition's function stands */
-
-static int check_waits(const char *text, struct str *why)
-{
-	char *why_not = why_not_offcpu();
-
-	if (!why_not)
-		return 0;
-	str_addf(why, "-e %s: %s", text, why_not);
-	free(why_not);
-	return -ENOTSUP;
-}
-
-int parse_offcpu(const char *text, const struct event_options *o, struct event *e, struct str *why)
-{
-	return strcmp(text, "offcpu") ? -ENOENT : check_waits(text, why);
-}
-
-int parse_wall(const char *text, const struct event_options *o, struct event *e, struct str *why)
-{
-	return strcmp(text, "wall") ? -ENOENT : check_waits(text, why);
-}
-
-int parse_nativelock(const char *text, const struct event_options *o, struct event *e,
-		     struct str *why)
-{
-	return strcmp(text, "nativelock") ? -ENOENT : check_waits(text, why);
-}
 
 void configure_offcpu(const struct event *e, u32 number, const struct event_options *o,
 		      struct knobs *knobs)

@@ -26,7 +26,6 @@ static const struct event_kind kinds[] = {
 	  .programs = { "offcpu_begin", "offcpu_end", "offcpu_back", "offcpu_tasks" },
 	  .nr_slots = SLOT_SWITCH + 1,
 	  .by_state = true,
-	  .parse = parse_offcpu,
 	  .configure = configure_offcpu,
 	  .open = open_offcpu,
 	  .why_not = why_not_offcpu },
@@ -37,7 +36,6 @@ static const struct event_kind kinds[] = {
 			"offcpu_tasks" },
 	  .nr_slots = SLOT_SWITCH + 1,
 	  .by_state = true,
-	  .parse = parse_wall,
 	  .configure = configure_wall,
 	  .open = open_wall,
 	  .why_not = why_not_offcpu },
@@ -59,7 +57,6 @@ static const struct event_kind kinds[] = {
 	  .help = "how long Java code waits for monitors and locks of java.util.concurrent",
 	  .programs = { "lock_hook", "lock_status", "lock_park_begin", "lock_park_end" },
 	  .nr_slots = NR_SLOTS,
-	  .parse = parse_lock,
 	  .configure = configure_lock,
 	  .open = open_lock,
 	  .why_not = why_not_uprobe,
@@ -71,7 +68,6 @@ static const struct event_kind kinds[] = {
 	  .help = "how long threads wait for locks of C, C++, Rust, .., by futexes; --lock-min",
 	  .programs = { "offcpu_begin", "offcpu_end", "offcpu_back", "offcpu_tasks" },
 	  .nr_slots = SLOT_SWITCH + 1,
-	  .parse = parse_nativelock,
 	  .configure = configure_nativelock,
 	  .open = open_nativelock,
 	  .keep = keep_nativelock,
@@ -81,7 +77,6 @@ static const struct event_kind kinds[] = {
 	  .help = "memory of malloc and mmap, sampled by bytes; --leaks: what is not freed",
 	  .programs = { "memory_alloc", "memory_enter", "memory_return", "memory_free" },
 	  .nr_slots = NR_SLOTS,
-	  .parse = parse_nativemem,
 	  .configure = configure_nativemem,
 	  .open = open_nativemem,
 	  .is_held = is_nativemem_held,
@@ -139,12 +134,27 @@ static void event_fini(struct event *e)
 	free(e->what);
 }
 
+/* An event of that kind that this node can record. */
+static int parse_as(const struct event_kind *kind, const char *text, const struct event_options *o,
+		    struct event *e, struct str *why)
+{
+	int err = kind->parse                ? kind->parse(text, o, e, why)
+		  : strcmp(text, kind->name) ? -ENOENT
+					     : 0;
+	if (err || !kind->why_not)
+		return err;
+	auto_free char *why_not = kind->why_not();
+	if (why_not)
+		str_addf(why, "-e %s: %s", text, why_not);
+	return why_not ? -ENOTSUP : 0;
+}
+
 static int parse_one(const char *text, const struct event_options *o, struct event *e,
 		     struct str *why)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		*e = (struct event){ .kind = &kinds[i], .unit = kinds[i].unit };
-		int err = kinds[i].parse(text, o, e, why);
+		int err = parse_as(&kinds[i], text, o, e, why);
 		if (!err) {
 			e->name = xstrdup(text);
 			return 0;
