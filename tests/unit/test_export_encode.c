@@ -119,10 +119,7 @@ static void add_random(struct profile *p, const u32 *seeds, size_t nr)
 			.thread = seed & 2 ? "main" : "",
 			.pod = seed & 4 ? "web" : NULL,
 		};
-		u32 type = seed >> 4 & 1;
-		if (type) /* labels are those of the first type only */
-			labels = (struct labels){ 0 };
-		profile_add(p, node, profile_intern_labels(p, &labels), type, seed % 5);
+		profile_add(p, node, profile_intern_labels(p, &labels), seed >> 4 & 1, seed % 5);
 	}
 }
 

@@ -63,8 +63,8 @@ function labelledPage(dir) {
 		[7, varints([0, 0, 50, 30, 0, 20])],
 		[7, varints([0, 0, 0, 2048, 0, 1024])],
 		[9, varints([2, 2, texts(['java-7', 'sh-8']), 3, texts(['exec-1', 'exec-2', 'sh']), 3, 0, 0, 1, 0, 1, 2])],
-		[10, varints([1, 0, 2, 0, 0, 1, 2])],
-		[11, varints([10])],
+		[10, varints([1, 0, 2, 0, 0, 2, 0, 0, 1, 2, 1, 2])],
+		[11, varints([10, 1000])],
 		[13, varints([4, 0, 0, 0])],
 		[99, varints([1, 2, 3])],
 	], 6);

@@ -313,34 +313,44 @@ static labels_id no_labels(struct decoder *d)
 	return profile_intern_labels(d->p, &(struct labels){ 0 });
 }
 
-static int read_weight(struct decoder *d)
+/* Of the node in hand. Tiers are known of the first type. */
+static void add_weight(struct decoder *d, size_t type, labels_id labels, u64 value)
+{
+	if (type == 0)
+		tierpath_add(&d->path, labels, d->types.at[0], value);
+	else
+		profile_add(d->p, tierpath_node(&d->path), labels, d->types.at[type], value);
+}
+
+static int read_labelled(struct decoder *d, size_t type, u64 value)
 {
 	struct cursor *sets = &d->sections[SECTION_NODELABELS];
 	struct cursor *parts = &d->sections[SECTION_LABELWEIGHTS];
-	u64 value = varint_read(&d->self.at[0]);
+	u64 nr = varint_read(sets), set = 0;
 
-	if (value && !d->labels.nr)
-		tierpath_add(&d->path, no_labels(d), d->types.at[0], value);
-	if (value && d->labels.nr) {
-		u64 nr = varint_read(sets), set = 0;
-		for (u64 i = 0; i < nr; i++) {
-			set += varint_read(sets) + (i > 0);
-			u64 part = i + 1 < nr ? varint_read(parts) : value;
-			if (part > value || set >= d->labels.nr || sets->is_bad || parts->is_bad)
-				return damaged(d, "its label weights do not fit");
-			value -= part;
-			tierpath_add(&d->path, d->labels.at[set], d->types.at[0], part);
-		}
-		if (!nr)
-			return damaged(d, "a weight has no label");
+	for (u64 i = 0; i < nr; i++) {
+		set += varint_read(sets) + (i > 0);
+		u64 part = i + 1 < nr ? varint_read(parts) : value;
+		if (part > value || set >= d->labels.nr || sets->is_bad || parts->is_bad)
+			return damaged(d, "its label weights do not fit");
+		value -= part;
+		add_weight(d, type, d->labels.at[set], part);
 	}
-	for (size_t type = 1; type < d->self.nr; type++) {
-		u64 other = varint_read(&d->self.at[type]);
-		if (other)
-			profile_add(d->p, tierpath_node(&d->path), no_labels(d), d->types.at[type],
-				    other);
+	return nr ? 0 : damaged(d, "a weight has no label");
+}
+
+static int read_weight(struct decoder *d)
+{
+	int err = 0;
+
+	for (size_t type = 0; type < d->self.nr && !err; type++) {
+		u64 value = varint_read(&d->self.at[type]);
+		if (value && d->labels.nr)
+			err = read_labelled(d, type, value);
+		else if (value)
+			add_weight(d, type, no_labels(d), value);
 	}
-	return 0;
+	return err;
 }
 
 /* The frame's rank, or -1. */

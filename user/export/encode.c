@@ -300,7 +300,7 @@ static int by_set(const void *a, const void *b)
 	return x->set < y->set ? -1 : x->set > y->set;
 }
 
-/* The label sets of a node whose self weight is above 0. */
+/* The label sets that were collected for a node and a type. */
 static void write_labels(struct encoder *e)
 {
 	struct labelled *all = e->labelled.at;
@@ -321,26 +321,32 @@ static void write_labels(struct encoder *e)
 	}
 }
 
-static void write_self(struct encoder *e, const node_id *members, u32 nr_members)
+static void write_self_of_type(struct encoder *e, const node_id *members, u32 nr_members, u32 type)
 {
-	u64 self[e->p->types.nr + 1];
+	u64 self = 0;
 
-	memset(self, 0, sizeof(self));
 	e->labelled.nr = 0;
 	for (u32 i = 0; i < nr_members; i++) {
 		const u32 *start = &e->weights.start[members[i]];
 		for (u32 k = start[0]; k < start[1]; k++) {
 			const struct weight *w = &e->p->weights.at[e->weights.at[k]];
-			self[w->type] += w->value;
-			if (e->sets.nr && w->type == 0 && w->value)
+			if (w->type != type)
+				continue;
+			self += w->value;
+			if (e->sets.nr && w->value)
 				vec_push(&e->labelled,
 					 (struct labelled){ e->sets.set_of[w->labels], w->value });
 		}
 	}
-	for (u32 type = 0; type < e->p->types.nr; type++)
-		varint_add(&e->self[type], self[type]);
+	varint_add(&e->self[type], self);
 	if (e->labelled.nr)
 		write_labels(e);
+}
+
+static void write_self(struct encoder *e, const node_id *members, u32 nr_members)
+{
+	for (u32 type = 0; type < e->p->types.nr; type++)
+		write_self_of_type(e, members, nr_members, type);
 }
 
 static void write_tiers(struct encoder *e, const struct branch *b)

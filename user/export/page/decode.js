@@ -366,8 +366,7 @@ function readLabels(sections, selfs, dims) {
 	for (const dim of list)
 		dim.ofSet = Int32Array.from({ length: nr }, () => r.varint());
 	r.finish('labels');
-	const sets = sections.all(SECTION.NODELABELS), parts = sections.all(SECTION.LABELWEIGHTS), empty = sections.one(-1);
-	return { dims: list, nr, ofType: selfs.map((self, type) => sets[type] && readEntries(sets[type], parts[type] || empty, self, nr)) };
+	return { dims: list, nr, ofType: readEntries(sections.one(SECTION.NODELABELS), sections.one(SECTION.LABELWEIGHTS), selfs, nr) };
 }
 
 // Slots of time are counted from the start; what a damaged file says beyond a year of 10 ms is 0.
@@ -376,26 +375,29 @@ function slotNumber(text) {
 	return slot >= 0 && slot < 4e9 ? Math.floor(slot) : 0;
 }
 
-function readEntries(sets, parts, self, nrSets) {
-	const node = [], set = [], weight = [];
-	for (let i = 0; i < self.length; i++) {
-		if (!self[i])
-			continue;
-		let rest = self[i], s = -1;
-		for (let left = sets.varint(); left > 0; left--) {
-			const part = left > 1 ? parts.varint() : rest;
-			s += sets.varint() + 1;
-			rest -= part;
-			node.push(i);
-			set.push(s);
-			weight.push(part);
+function readEntries(sets, parts, selfs, nrSets) {
+	const ofType = selfs.map(() => ({ node: [], set: [], weight: [] }));
+	for (let i = 0; i < selfs[0].length; i++) {
+		for (let type = 0; type < selfs.length; type++) {
+			if (!selfs[type][i])
+				continue;
+			const own = ofType[type];
+			let rest = selfs[type][i], s = -1;
+			for (let left = sets.varint(); left > 0; left--) {
+				const part = left > 1 ? parts.varint() : rest;
+				s += sets.varint() + 1;
+				rest -= part;
+				own.node.push(i);
+				own.set.push(s);
+				own.weight.push(part);
+			}
+			if (!(rest === 0 && s < nrSets))
+				throw new DataError('damaged labels');
 		}
-		if (!(rest === 0 && s < nrSets))
-			throw new DataError('damaged labels');
 	}
 	sets.finish('labels');
 	parts.finish('labels');
-	return { node: Int32Array.from(node), set: Int32Array.from(set), weight: Float64Array.from(weight) };
+	return ofType.map(({ node, set, weight }) => ({ node: Int32Array.from(node), set: Int32Array.from(set), weight: Float64Array.from(weight) }));
 }
 
 async function decode(text, progress) {
