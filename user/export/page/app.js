@@ -9,7 +9,9 @@ const MANY_NODES = 200000; // more take a moment to write out as text
 class App {
 	constructor(profile) {
 		this.original = this.profile = profile;
-		this.transformKey = '[]';
+		this.transformKey = '["",[]]';
+		this.unchanged = profile; // but for being split
+		this.splitBy = '';
 		this.transformErrors = [];
 		this.tree = new Tree(profile);
 		this.callers = null;
@@ -85,6 +87,8 @@ class App {
 		state.hasDefaults = defaults.length > 0;
 		if (!state.time)
 			state.versus = null;
+		if (!splitsOf(this.original).includes(state.split))
+			state.split = '';
 	}
 
 	// Makes what is seen of the state and the profile.
@@ -143,19 +147,22 @@ class App {
 
 	// Everything that was made from the stacks is made anew when a transform changes them. What may take
 	// long is left to the helper; the picture follows when it is done.
-	transform({ transforms }) {
-		const key = JSON.stringify(transforms);
+	transform({ transforms, split }) {
+		const key = JSON.stringify([split, transforms]);
 		if (key === this.transformKey)
 			return;
 		this.transformKey = key;
+		if (split !== this.splitBy)
+			this.unchanged = split ? splitProfile(this.original, split) : this.original;
+		this.splitBy = split;
 		const isLong = transforms.map((t) => !t.isOff && this.mayTakeLong(t));
 		document.body.classList.toggle('busy', isLong.some(Boolean));
 		if (transforms.every((t) => t.isOff))
-			this.useProfile({ profile: this.original, errors: [] });
+			this.useProfile({ profile: this.unchanged, errors: [] });
 		else if (!isLong.some(Boolean))
-			this.useProfile(transformProfile(this.original, transforms));
+			this.useProfile(transformProfile(this.unchanged, transforms));
 		else
-			this.settled = helper.run('transform', { transforms, profile: this.original }, SLOWEST_TRANSFORM_MS)
+			this.settled = helper.run('transform', { transforms, profile: this.unchanged }, SLOWEST_TRANSFORM_MS)
 				.catch((e) => this.withoutLong(transforms, isLong, e)).then((result) => this.followTransform(key, result));
 	}
 
@@ -168,7 +175,7 @@ class App {
 	withoutLong(transforms, isLong, e) {
 		if (e.message === 'given up')
 			return null;
-		const result = transformProfile(this.original, transforms.map((t, i) => (isLong[i] ? { ...t, isOff: true } : t)));
+		const result = transformProfile(this.unchanged, transforms.map((t, i) => (isLong[i] ? { ...t, isOff: true } : t)));
 		isLong.forEach((is, i) => is && (result.errors[i] = e.message));
 		return result;
 	}

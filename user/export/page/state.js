@@ -38,6 +38,7 @@ function readHash(text) {
 		hidden: list('hide'),
 		type: list('type')[0] || 0,
 		picked,
+		split: (get.get('split') || '').slice(0, 60),
 		time: range('time'),
 		versus: range('versus'),
 		transforms: get.has('t') ? readTransforms(get.get('t')) : null,
@@ -78,6 +79,7 @@ function writeHash(s) {
 	set('hide', s.hidden.join());
 	set('type', s.type);
 	s.picked.forEach((values, dim) => set(`l${dim}`, values.join()));
+	set('split', s.split);
 	set('time', s.time && s.time.join('-'));
 	set('versus', s.versus && s.versus.join('-'));
 	set('t', JSON.stringify(plainTransforms(s.transforms)), s.transforms.length || s.hasDefaults);
