@@ -4,6 +4,7 @@
 
 #include "regs.h"
 #include "task.h"
+#include "uprobed.h"
 
 /* User space may know the start from /proc/PID/stat, which tells it in ticks (proc/status.h). */
 #define START_TICK_NS 10000000ULL
@@ -62,6 +63,7 @@ static __always_inline u32 keep_unwalked(void *ctx, struct scratch *s, struct ta
 		leaf.info = 0;
 	s->sample.nr_user = 0;
 	regs_from_task(&s->walk.regs, (struct pt_regs *)bpf_task_pt_regs(task));
+	uprobed_restore(&s->walk, task);
 	u64 bytes = has_room_for_stack() ? copy_stack((u8 *)kept->stack, s->walk.regs.sp) : 0;
 	if (bytes < sizeof(u64)) {
 		if (leaf.info)
@@ -108,6 +110,7 @@ static __always_inline bool begin_walk(struct scratch *s, struct task_struct *ta
 	s->sample.unloads = read_unloads(&s->walk);
 	s->walk.tls = task_tls(task);
 	regs_from_task(&s->walk.regs, (struct pt_regs *)bpf_task_pt_regs(task));
+	uprobed_restore(&s->walk, task);
 	return true;
 }
 

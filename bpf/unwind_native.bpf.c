@@ -136,6 +136,15 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_rule *ru
 	}
 }
 
+/* What a function whose return is probed returns to, for which the stack has a trampoline. */
+static __always_inline u64 true_return(const struct walk *w, u64 at, u64 pc)
+{
+	for (u32 i = 0; i < WALK_RETURNS && i < w->nr_returns; i++)
+		if (w->returns[i].at == at)
+			return w->returns[i].pc;
+	return pc;
+}
+
 /* Return address and saved fp; below sp nothing is read: it may lie in a page never touched. */
 static __always_inline int read_saved(struct walk *w, const struct unwind_rule *rule, u64 cfa)
 {
@@ -151,7 +160,7 @@ static __always_inline int read_saved(struct walk *w, const struct unwind_rule *
 	word = walk_stack(w, cfa - 8, 1);
 	if (!word)
 		return STAT_UNREADABLE;
-	w->regs.pc = *word;
+	w->regs.pc = true_return(w, cfa - 8, *word);
 	return 0;
 }
 

@@ -91,6 +91,14 @@ struct cached_row {
 	struct unwind_rule rule;
 };
 
+/* A return address on the stack that a uprobe has replaced. */
+struct replaced_return {
+	u64 at;
+	u64 pc; /* the true one */
+};
+
+#define WALK_RETURNS 8 /* a power of two */
+
 struct walk {
 	struct regs regs;
 	u64 tls;         /* the thread pointer, where the thread's local storage is described */
@@ -98,7 +106,9 @@ struct walk {
 	u32 callee_kind; /* enum user_frame_kind of the frame before */
 	u32 rule;        /* enum rule: how the caller was found */
 	u32 is_frozen;   /* callers of this frame are missing: a virtual thread's */
-	struct user_frame frame; /* what the step stands on */
+	u32 nr_returns, pad;
+	struct replaced_return returns[WALK_RETURNS]; /* innermost first */
+	struct user_frame frame;                      /* what the step stands on */
 	struct unwind_proc proc;
 	struct unwind_range range; /* the one found last: frames come in runs */
 	struct blob blob;

@@ -160,6 +160,23 @@ static void a_caller_s_registers_are_not_known(void **state)
 	assert_int_equal(scratch.sample.nr_user, 2);
 }
 
+static void a_probed_return_has_its_true_address(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 2, ROW_SP, 0 }, { 0x300, 0, ROW_END, 0 } };
+
+	set_rows(rows, 2);
+	world.stack[1] = 0x7ffffffff000; /* the trampoline */
+	world.stack[3] = CODE + 0x20;    /* its return is not probed */
+	world.stack[5] = 0x7ffffffff000;
+	scratch.walk.nr_returns = 2;
+	scratch.walk.returns[0] = (struct replaced_return){ STACK + 8, CODE + 0x15 };
+	scratch.walk.returns[1] = (struct replaced_return){ STACK + 5 * 8, CODE + 0x301 };
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.sample.nr_user, 4);
+	assert_int_equal(pc_of(1), CODE + 0x15);
+	assert_int_equal(pc_of(3), CODE + 0x301);
+}
+
 static void a_leaf_without_a_row_has_its_return_address_at_sp(void **state)
 {
 	const struct unwind_row rows[] = { { 0, 0, ROW_NONE, 0 }, { 0x300, 0, ROW_END, 0 } };
@@ -285,6 +302,7 @@ int main(void)
 		cmocka_unit_test(a_plt_entry_that_has_pushed_is_one_word_deeper),
 		cmocka_unit_test(a_leaf_s_registers_tell_where_its_caller_is),
 		cmocka_unit_test(a_caller_s_registers_are_not_known),
+		cmocka_unit_test(a_probed_return_has_its_true_address),
 		cmocka_unit_test(a_leaf_without_a_row_has_its_return_address_at_sp),
 		cmocka_unit_test(a_caller_without_a_row_ends_the_walk),
 		cmocka_unit_test(a_return_address_in_no_mapping_is_no_frame),
