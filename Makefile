@@ -31,11 +31,13 @@ FUZZ_CFLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 
 	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_SECONDS ?= 60
 LIBS       = -lpcre2-8 -lbpf -lelf -lz -llzma -liberty -ljansson -lprotobuf-c -lm
+for_arm64  = $(findstring aarch64,$(shell $(CC) -dumpmachine))
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
 	     -fno-tree-loop-distribute-patterns \
-	     $(if $(findstring aarch64,$(shell $(CC) -dumpmachine)),-mno-outline-atomics)
-AGENT_LINK = -shared -Wl,-z,now,-z,relro,-z,noexecstack,-z,defs -Wl,--hash-style=both \
+	     $(if $(for_arm64),-mno-outline-atomics)
+# Pages of 64 KB would be filled up to protect a few pointers.
+AGENT_LINK = -shared -Wl,-z,now,-z,$(if $(for_arm64),norelro,relro),-z,noexecstack,-z,defs -Wl,--hash-style=both \
 	     -Wl,--build-id -Wl,-Bsymbolic -Wl,--strip-debug -Wl,-soname,libjvmmap.so
 
 # libbpf's linker must see a map's definition before any extern use of it.

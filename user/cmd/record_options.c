@@ -281,7 +281,7 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		{ 'd', "duration", OPT_DOUBLE, &o->duration_s, "SEC",
 		  "stop after so many seconds" },
 		{ 0, "agent", OPT_STRING, &o->agent_name, "WHEN",
-		  "name Java by an agent: auto, always, never" },
+		  "name Java by an agent: auto, never, always (fails without)" },
 		{ 0, "agent-path", OPT_STRING, &o->agent_path, "FILE", "where libjvmmap.so is" },
 		{ 0, "ring", OPT_INT, &o->ring_kb, "KB", "size of the ring buffer (by the CPUs)" },
 		{ 0, "measure", OPT_BOOL, &o->measure, NULL, "tell what sampling itself costs" },

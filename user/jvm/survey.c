@@ -126,13 +126,19 @@ static void look_inside(const struct javaproc *j, struct survey *s)
 	hotspot_free(h);
 }
 
-static bool has_listener(const struct target *t)
+/* Whether its listener stands or can be woken. */
+static enum readiness ask_listener(const struct target *t, struct str *why)
 {
 	struct stat st;
 	char name[32];
 
 	snprintf(name, sizeof(name), ".java_pid%d", t->status.nspid);
-	return !fstatat(t->tmp_fd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISSOCK(st.st_mode);
+	if (fstatat(t->tmp_fd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISSOCK(st.st_mode))
+		return readiness_for_signal(t, why);
+	if (st.st_uid == t->status.euid || st.st_uid == 0)
+		return READY;
+	str_addf(why, "the %s in its /tmp is another user's; remove it", name);
+	return NEVER;
 }
 
 /* The flags first: they hold wherever they were set, while readiness reads the command line. */
@@ -150,8 +156,8 @@ static enum readiness ask(const struct target *t, const struct survey *s, struct
 		return NEVER;
 	}
 	r = readiness_to_attach(t, why);
-	if (r == READY && !has_listener(t))
-		r = readiness_for_signal(t, why);
+	if (r == READY)
+		r = ask_listener(t, why);
 	if (r == READY && refusal_read(t->status.pid, t->status.start_ns, &before) &&
 	    refusal_holds(&before, why))
 		return NOT_YET;
