@@ -37,6 +37,22 @@ static void help(const struct opt *opts, size_t nr)
 	opt_help(opts, nr);
 }
 
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Without the folders, unless these are the difference. */
+static char *title_of(char **paths)
+{
+	const char *before = name_of(paths[0]), *after = name_of(paths[1]);
+
+	return strcmp(before, after) ? xasprintf("%s to %s", before, after)
+				     : xasprintf("%s to %s", paths[0], paths[1]);
+}
+
 static int diff(const struct options *o, char **paths)
 {
 	auto_profile struct profile *before = profile_new(), *after = profile_new();
@@ -55,7 +71,7 @@ static int diff(const struct options *o, char **paths)
 		return EXIT_FAILED;
 	}
 	free(p->title);
-	p->title = o->title ? xstrdup(o->title) : xasprintf("%s to %s", paths[0], paths[1]);
+	p->title = o->title ? xstrdup(o->title) : title_of(paths);
 	if (transforming_apply(&o->transforms, f, p))
 		return EXIT_FAILED;
 	if (f)

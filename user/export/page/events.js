@@ -226,7 +226,9 @@ App.prototype.step = function (along, across) {
 	this.selectBox(box);
 	this.reveal(box);
 	this.paint();
-	this.tip.show(this, box, this.placeOf(box), 0);
+	// The panel has it, if it is there.
+	if ($('details').offsetHeight === 0)
+		this.tip.show(this, box, this.placeOf(box), 0);
 };
 
 App.prototype.reveal = function (box) {

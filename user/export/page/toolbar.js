@@ -118,9 +118,10 @@ function optionsMenu(app, button) {
 	openMenu(button, [
 		item('Fold chains of equal weight', 'c', state.collapse, () => app.toggleChains()),
 		item('Root at the bottom', 'i', state.isFlipped, () => app.flip()),
-		...splitsOf(app.original).map((by) => item(`Split by ${by}`, '', state.split === by, () => app.change({ split: state.split === by ? '' : by, link: '', linkName: '' }, true))),
 		item('Siblings by name', 's', state.byName, () => app.change({ byName: !app.state.byName })),
 		...(Timeline.dimOf(app.profile, state.type) ? [item('Strip of time', 'h', !app.isTimeHidden, () => app.toggleTime())] : []),
+		element('hr'),
+		...splitsOf(app.original).map((by) => item(`Split by ${by}`, '', state.split === by, () => app.change({ split: state.split === by ? '' : by, link: '', linkName: '' }, true))),
 		element('hr'),
 		item('Copy settings', '', null, () => copySettings(app)),
 		item('Paste settings \u2026', '', null, () => settingsForm(app, button)),
