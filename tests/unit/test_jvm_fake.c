@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of JVMs against memory that lies, or changes while it is read. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "fake_jvm.h"
@@ -299,6 +300,45 @@ static void a_missing_field_costs_one_feature(void **state)
 	assert_string_equal(frames[0].method, "root");
 }
 
+/* Never two changes at once, so that what is read is mostly a JVM. */
+static void *keep_changing(void *stop)
+{
+	u8 *from = fake.bytes + 256;
+
+	for (u32 at = 0; !__atomic_load_n((bool *)stop, __ATOMIC_RELAXED);
+	     at = (at + 4099) % (FAKE_BLOB + 0x400 - 256)) {
+		u8 was = from[at];
+
+		__atomic_store_n(from + at, (u8)(was ^ (1 + at % 255)), __ATOMIC_RELAXED);
+		sched_yield();
+		__atomic_store_n(from + at, was, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void tables_that_change_while_they_are_read_do_no_harm(void **state)
+{
+	bool stop = false;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, keep_changing, &stop), 0);
+	for (int i = 0; i < 300; i++) {
+		hotspot_free(h);
+		h = NULL;
+		if (fake_jvm_open(&fake, &h))
+			continue;
+		int nr = hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID, i & 1, frames, 8);
+		assert_true(nr <= 8);
+		for (int frame = 0; frame < nr; frame++)
+			assert_non_null(frames[frame].method);
+		hotspot_refresh(h);
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	reopen(0);
+	assert_int_equal(hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
+}
+
 static void memory_without_tables_is_no_jvm(void **state)
 {
 	memset(fake.bytes + fake.strings, 'x', 100);
@@ -333,6 +373,7 @@ int main(void)
 		TEST(a_jvm_that_is_starting_is_to_be_asked_again),
 		TEST(a_table_without_end_is_cut),
 		TEST(a_missing_field_costs_one_feature),
+		TEST(tables_that_change_while_they_are_read_do_no_harm),
 		TEST(memory_without_tables_is_no_jvm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
