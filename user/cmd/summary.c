@@ -114,10 +114,10 @@ void summary_print(struct session *s, const char *path, u64 size_bytes)
 			 "too "
 			 "small; take a larger interval or --period",
 			 grouped(now.throttled, a));
-	log_info("truncated  %s (%.1f %%)", grouped(now.truncated, a),
+	log_info("truncated  %s (%.2f %%)", grouped(now.truncated, a),
 		 percent(now.truncated, now.samples));
 	session_each_reason(s, print_reason, NULL);
-	log_info("named      %.1f %% of %s frames", percent(now.frames_named, now.frames),
+	log_info("named      %.2f %% of %s frames", percent(now.frames_named, now.frames),
 		 grouped(now.frames, b));
 	if (now.name_conflicts)
 		log_warn("%s names of compiled code differ between the agent and HotSpot's tables",
