@@ -29,7 +29,7 @@ BEGIN {
 	shapes["reflect"] = "target spin work"
 	shapes["handle"] = "target spin work"
 	shapes["jni"] = "callBack calledBack spin work"
-	shapes["unload"] = "unload Unloaded.apply spin work"
+	shapes["unload"] = "unload Unloaded.(apply|<init>) spin work"
 	shapes["storm"] = "storm storm[AB] spin work"
 	shapes["virtual"] = "recurse*31 spin work"
 	mutual = ""
