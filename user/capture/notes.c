@@ -26,9 +26,10 @@ void notes_add(struct session *s)
 		profile_note(profile, "other_threads", "samples of threads that were not asked for",
 			     now.other_threads);
 	if (now.name_conflicts)
-		profile_note(profile, "conflicts",
-			     "frames that the agent and HotSpot's tables named differently",
-			     now.name_conflicts);
+		profile_note(
+			profile, "conflicts",
+			"frames of which the agent and HotSpot's tables tell another name or line",
+			now.name_conflicts);
 	if (now.untracked)
 		profile_note(profile, "untracked",
 			     "allocations of which it is not known whether they were freed",

@@ -120,7 +120,8 @@ void summary_print(struct session *s, const char *path, u64 size_bytes)
 	log_info("named      %.2f %% of %s frames", percent(now.frames_named, now.frames),
 		 grouped(now.frames, b));
 	if (now.name_conflicts)
-		log_warn("%s names of compiled code differ between the agent and HotSpot's tables",
+		log_warn("%s frames differ between the agent and HotSpot's tables, in a name or "
+			 "line",
 			 grouped(now.name_conflicts, a));
 	if (now.untracked)
 		log_warn("of %s allocations it is not known whether they were freed: too many are "

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "elf/debugfile.h"
 #include "proc/status.h"
+#include "sym/agree.h"
 #include "sym/kernel.h"
 #include "sym/native.h"
 #include "sym/perfmap.h"
@@ -196,28 +197,24 @@ static bool add_java(struct symbolizer *s, const struct java_frame *frames, int 
 	return nr > 0;
 }
 
-/* The method that was compiled; what is inlined into it stands before it. */
-static bool is_same_method(const struct java_frame *a, const struct java_frame *b)
-{
-	return !strcmp(a->method, b->method) && !strcmp(a->class_name, b->class_name);
-}
-
 /* Now and then asks both for the same code: they must not tell different stories. */
 static void cross_check(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
-			u64 time_ns, const struct java_frame *outside)
+			u64 time_ns, const struct java_frame *outside, int nr_outside)
 {
-	struct java_frame frames[INLINE_FRAMES_MAX];
+	const struct java_frame *compiled = &outside[nr_outside - 1];
+	struct java_frame agent[INLINE_FRAMES_MAX];
 
-	if (outside->kind == FRAME_STUB || s->nr_jvm_code++ % CROSS_CHECK_EVERY)
+	if (compiled->kind == FRAME_STUB || s->nr_jvm_code++ % CROSS_CHECK_EVERY)
 		return;
-	int nr = agents_name(s->agents, p->pid, p->start_ns, f->at, time_ns, (u32)f->detail, frames,
+	int nr = agents_name(s->agents, p->pid, p->start_ns, f->at, time_ns, (u32)f->detail, agent,
 			     INLINE_FRAMES_MAX);
-	if (nr <= 0 || is_same_method(&frames[nr - 1], outside))
+	if (nr <= 0 || frames_agree(agent, nr, outside, nr_outside, f->is_leaf))
 		return;
 	s->nr_conflicts++;
-	log_debug("pid %d pc %llx: agent %s.%s, tables %s.%s", (int)p->pid,
-		  (unsigned long long)f->at, frames[nr - 1].class_name, frames[nr - 1].method,
-		  outside->class_name, outside->method);
+	log_debug("pid %d pc %llx: agent %s.%s and %d in it, tables %s.%s and %d in it",
+		  (int)p->pid, (unsigned long long)f->at, agent[nr - 1].class_name,
+		  agent[nr - 1].method, nr - 1, compiled->class_name, compiled->method,
+		  nr_outside - 1);
 }
 
 /*
@@ -235,7 +232,7 @@ static bool name_jvm_code(struct symbolizer *s, const struct process *p, const s
 		nr_now = hotspot_name_pc(h, f->at, (u32)f->detail, f->is_leaf, now,
 					 INLINE_FRAMES_MAX);
 	if (nr_now > 0 && !now[0].is_stale) {
-		cross_check(s, p, f, time_ns, &now[nr_now - 1]);
+		cross_check(s, p, f, time_ns, now, nr_now);
 		return add_java(s, now, nr_now, out);
 	}
 	nr_then = agents_name(s->agents, p->pid, p->start_ns, f->at, time_ns, (u32)f->detail, then,
