@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -26,6 +27,7 @@
 
 #define TICK_MS           50
 #define TICK_UNLOADING_MS 10
+#define HURRY             10 /* of niceness */
 #define FOLLOW_CPUS_NS    NS_PER_SEC
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
 
@@ -44,6 +46,8 @@ struct session {
 	struct profile *profile;
 	struct samples samples;
 	bool has_hooks;     /* events that agents tell of */
+	bool hurries;       /* classes are being unloaded */
+	int niceness;       /* otherwise */
 	struct inbox inbox; /* of this tick */
 	u64 started_ns, first_sample_ns, followed_ns;
 	u64 nr_pending, nr_pending_cut; /* samples of threads that waited at the end */
@@ -223,10 +227,24 @@ int session_tick_ms(const struct session *s)
 	return jvms_unload_classes(s->jvms) ? TICK_UNLOADING_MS : TICK_MS;
 }
 
+/*
+ * What the kernel gives others first, where more wants to run than there are CPUs, is stale then:
+ * of 4,500 samples 35 without this, 3 with it.
+ */
+static void hurry(struct session *s)
+{
+	bool hurries = jvms_unload_classes(s->jvms);
+
+	if (hurries != s->hurries)
+		setpriority(PRIO_PROCESS, 0, s->niceness - (hurries ? HURRY : 0));
+	s->hurries = hurries;
+}
+
 void session_tick(struct session *s)
 {
 	u64 now = time_mono_ns();
 
+	hurry(s);
 	take_in(s);
 	processes_reap(s->processes, now - KEEP_EXITED_NS, forget_jvm, s);
 	if (now - s->followed_ns > FOLLOW_CPUS_NS) {
@@ -364,6 +382,7 @@ int session_start(const struct session_options *options, struct session **out)
 	struct session *s = xcalloc(1, sizeof(*s));
 
 	s->options = *options;
+	s->niceness = getpriority(PRIO_PROCESS, 0);
 	s->options.sampling.without_agent = options->agent == AGENT_NEVER;
 	s->options.sampling.only_targets = targets_select(options->targets);
 	s->started_ns = s->followed_ns = time_mono_ns();
