@@ -10,8 +10,6 @@ class App {
 	constructor(profile) {
 		this.original = this.profile = profile;
 		this.transformKey = '["",[]]';
-		this.unchanged = profile; // but for being split
-		this.splitBy = '';
 		this.transformErrors = [];
 		this.tree = new Tree(profile);
 		this.callers = null;
@@ -152,17 +150,15 @@ class App {
 		if (key === this.transformKey)
 			return;
 		this.transformKey = key;
-		if (split !== this.splitBy)
-			this.unchanged = split ? splitProfile(this.original, split) : this.original;
-		this.splitBy = split;
 		const isLong = transforms.map((t) => !t.isOff && this.mayTakeLong(t));
-		document.body.classList.toggle('busy', isLong.some(Boolean));
-		if (transforms.every((t) => t.isOff))
-			this.useProfile({ profile: this.unchanged, errors: [] });
-		else if (!isLong.some(Boolean))
-			this.useProfile(transformProfile(this.unchanged, transforms));
+		const isAnyLong = isLong.some(Boolean) || split !== '' && this.original.nodes.nr > MANY_NODES;
+		document.body.classList.toggle('busy', isAnyLong);
+		if (!split && transforms.every((t) => t.isOff))
+			this.useProfile({ profile: this.original, errors: [] });
+		else if (!isAnyLong)
+			this.useProfile(changedProfile(this.original, split, transforms));
 		else
-			this.settled = helper.run('transform', { transforms, profile: this.unchanged }, SLOWEST_TRANSFORM_MS)
+			this.settled = helper.run('transform', { transforms, split, profile: this.original }, SLOWEST_TRANSFORM_MS)
 				.catch((e) => this.withoutLong(transforms, isLong, e)).then((result) => this.followTransform(key, result));
 	}
 
@@ -175,7 +171,7 @@ class App {
 	withoutLong(transforms, isLong, e) {
 		if (e.message === 'given up')
 			return null;
-		const result = transformProfile(this.unchanged, transforms.map((t, i) => (isLong[i] ? { ...t, isOff: true } : t)));
+		const result = transformProfile(this.original, transforms.map((t, i) => (isLong[i] ? { ...t, isOff: true } : t)));
 		isLong.forEach((is, i) => is && (result.errors[i] = e.message));
 		return result;
 	}

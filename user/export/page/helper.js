@@ -63,7 +63,7 @@ const helper = new Helper();
 
 const HELPER_VERBS = {
 	marks: ({ names, source, flags }) => markNames(names, new RegExp(source, flags)),
-	transform: ({ transforms }, profile) => transformProfile(profile, transforms),
+	transform: ({ transforms, split }, profile) => changedProfile(profile, split, transforms),
 };
 
 function serveAsHelper() {

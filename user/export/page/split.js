@@ -70,3 +70,5 @@ function splitProfile(profile, by) {
 		nodes: { nr, parent: Int32Array.from(paths.parent), frame: Int32Array.from(paths.frame), total: profile.nodes.total },
 		labels: labels && { ...labels, ofType: own } }));
 }
+
+const changedProfile = (profile, split, transforms) => transformProfile(split ? splitProfile(profile, split) : profile, transforms);
