@@ -24,7 +24,7 @@
 struct options {
 	const char *output, *format, *title;
 	int top;
-	bool raw_names, help;
+	bool by_counts, raw_names, help;
 	struct opt_list transform_words;
 	struct transforms transforms;
 };
@@ -74,6 +74,8 @@ static int diff(const struct options *o, char **paths)
 	p->title = o->title ? xstrdup(o->title) : title_of(paths);
 	if (transforming_apply(&o->transforms, f, p))
 		return EXIT_FAILED;
+	if (o->by_counts)
+		diff_by_counts(p);
 	if (f)
 		return profile_file_write(p, o->output, f, NULL) ? EXIT_FAILED : 0;
 	text_diff(p, (size_t)o->top, terminal_width(STDOUT_FILENO), stdout);
@@ -89,6 +91,8 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		{ 'o', "output", OPT_STRING, &o->output, "FILE", "where to, - is standard output" },
 		{ 0, "format", OPT_STRING, &o->format, "NAME", "instead of FILE's extension" },
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "the comparison's title" },
+		{ 0, "counts", OPT_BOOL, &o->by_counts, NULL,
+		  "weights as they are, not their shares" },
 		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
 		{ 0, "top", OPT_INT, &o->top, "N", "print N methods (30)" },

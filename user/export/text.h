@@ -19,5 +19,8 @@ void text_top(const struct profile *p, u32 type, const struct tree *t, size_t nr
 void text_tree(const struct profile *p, u32 type, const struct tree *t, double min_percent,
 	       size_t width, FILE *out);
 
-/* Of a comparison (profile/diff.h): the `nr` methods whose share changed most, beyond chance. */
+/*
+ * Of a comparison (profile/diff.h): the `nr` methods whose share, or weight, changed most, beyond
+ * chance.
+ */
 void text_diff(const struct profile *p, size_t nr, size_t width, FILE *out);

@@ -11,13 +11,14 @@ struct change {
 	frame_id frame;
 	u64 before, after;             /* self */
 	u64 total_before, total_after; /* where the method is on the stack */
-	double self, total;            /* change of the share, in per cent of the whole */
+	double self, total; /* change: of the share in per cent of the whole, or of the weights */
 };
 
 struct changes {
 	VEC(struct change) all;
 	u64 before, after; /* all weights */
 	u32 nr_noise;      /* methods whose change is left out as chance */
+	bool by_counts;    /* weights are compared as they are, not as shares */
 };
 
 static int by_name(const void *a, const void *b, void *frames)
@@ -48,7 +49,7 @@ static void add_change(const struct profile *p, struct changes *c, const struct 
 {
 	static const struct hot_method nothing;
 	struct change change = { .frame = a ? a->frame : b->frame };
-	double scale = c->before ? (double)c->after / (double)c->before : 1;
+	double scale = c->before && !c->by_counts ? (double)c->after / (double)c->before : 1;
 
 	b = b ?: &nothing;
 	a = a ?: &nothing;
@@ -58,8 +59,10 @@ static void add_change(const struct profile *p, struct changes *c, const struct 
 	change.after = a->self;
 	change.total_before = b->total;
 	change.total_after = a->total;
-	change.self = share(a->self, c->after) - share(b->self, c->before);
-	change.total = share(a->total, c->after) - share(b->total, c->before);
+	change.self = c->by_counts ? (double)a->self - (double)b->self
+				   : share(a->self, c->after) - share(b->self, c->before);
+	change.total = c->by_counts ? (double)a->total - (double)b->total
+				    : share(a->total, c->after) - share(b->total, c->before);
 	bool is_counted = !strcmp(p->types.at[0].unit, "samples");
 	if (is_counted ? !diff_is_significant(b->self, a->self, scale) : change.self == 0)
 		c->nr_noise++;
@@ -100,8 +103,12 @@ static void print_change(const struct profile *p, const struct changes *c, const
 	const struct frame *f = frames_get(p->frames, x->frame);
 	bool is_java = f->kind >= FRAME_INTERPRETED && f->kind <= FRAME_INLINED;
 
-	str_addf(&line, "%7.2f %% %7.2f %% %+8.2f %% %+8.2f %%   ", share(x->before, c->before),
-		 share(x->after, c->after), x->self, x->total);
+	if (c->by_counts)
+		str_addf(&line, "%9llu %9llu %+10.0f %+10.0f   ", (unsigned long long)x->before,
+			 (unsigned long long)x->after, x->self, x->total);
+	else
+		str_addf(&line, "%7.2f %% %7.2f %% %+8.2f %% %+8.2f %%   ",
+			 share(x->before, c->before), share(x->after, c->after), x->self, x->total);
 	if (!x->total_before)
 		str_add(&line, "new: ");
 	else if (!x->total_after)
@@ -115,7 +122,7 @@ void text_diff(const struct profile *p, size_t nr, size_t width, FILE *out)
 {
 	auto_hot_methods struct hot_methods before, after;
 	auto_str struct str b = { 0 }, a = { 0 };
-	struct changes c = { 0 };
+	struct changes c = { .by_counts = diff_is_by_counts(p) };
 
 	methods_by_name(p, 1, &before, &c.before);
 	methods_by_name(p, 0, &after, &c.after);
@@ -124,8 +131,8 @@ void text_diff(const struct profile *p, size_t nr, size_t width, FILE *out)
 		qsort(c.all.at, c.all.nr, sizeof(c.all.at[0]), by_size);
 	amount_add(&b, c.before, p->types.at[1].unit);
 	amount_add(&a, c.after, p->types.at[0].unit);
-	fprintf(out, "%s before, %s after (%s); shares of each, by change of self\n", b.at, a.at,
-		p->types.at[0].unit);
+	fprintf(out, "%s before, %s after (%s); %s, by change of self\n", b.at, a.at,
+		p->types.at[0].unit, c.by_counts ? "weights as they are" : "shares of each");
 	fprintf(out, "%9s %9s %10s %10s   %s\n", "BEFORE", "AFTER", "SELF", "TOTAL", "METHOD");
 	for (size_t i = 0; i < nr && i < c.all.nr; i++)
 		print_change(p, &c, &c.all.at[i], width, out);

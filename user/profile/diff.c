@@ -157,3 +157,18 @@ bool diff_is_significant(u64 before, u64 after, double scale)
 
 	return fabs(a - scale * b) >= 2 * sqrt(a + scale * scale * b) && a + b > 0;
 }
+
+#define VIEW_BY_COUNTS "norm=0" /* as in the page's address */
+
+bool diff_is_by_counts(const struct profile *p)
+{
+	return strstr(p->view, VIEW_BY_COUNTS);
+}
+
+void diff_by_counts(struct profile *p)
+{
+	char *old = p->view;
+
+	p->view = xasprintf("%s%s" VIEW_BY_COUNTS, old, *old ? "&" : "");
+	free(old);
+}

@@ -17,6 +17,10 @@ int profile_diff(const struct profile *before, const struct profile *after, stru
 
 bool profile_is_diff(const struct profile *p);
 
+/* Whether weights are compared as they are, in text and at first in the page, not their shares. */
+bool diff_is_by_counts(const struct profile *p);
+void diff_by_counts(struct profile *p);
+
 /*
  * Whether counts differ by more than chance makes them: two standard deviations of Poisson counts,
  * `scale` after's total over before's.
