@@ -289,8 +289,10 @@ static int send_command(struct job *j, int fd, const char *path)
 	case ATTACH_REFUSED:
 		break;
 	}
-	if (strstr(text.at, "live phase"))
+	if (strstr(text.at, "live phase")) {
+		j->result.was_reached = false; /* nothing is wrong with it */
 		return conclude(j, INJECT_RETRY, "it is still starting; wait");
+	}
 	str_addf(&j->why, "the JVM did not load the agent: %s",
 		 text.len ? text.at : "no reason given");
 	return conclude(j, INJECT_REFUSED, j->why.at);

@@ -87,14 +87,14 @@ bool refusal_read(pid_t pid, u64 start_ns, struct refusal *out)
 	return folder >= 0 && read_at(folder, name, out);
 }
 
-/* Whether the process that a file is about is still there. */
+/* Whether the process that a file is about, whole or not, is still there. */
 static bool is_alive(const char *name)
 {
 	struct proc_status status;
 	unsigned long long ticks;
 	int pid;
 
-	return sscanf(name, "%d-%llu", &pid, &ticks) == 2 && !proc_status_read(pid, &status) &&
+	return sscanf(name + (*name == '.'), "%d-%llu", &pid, &ticks) == 2 && !proc_status_read(pid, &status) &&
 	       status.start_ns / PROC_TICK_NS == ticks;
 }
 
@@ -104,7 +104,7 @@ static void sweep(int folder)
 	auto_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	for (struct dirent *e; dir && (e = readdir(dir));)
-		if (e->d_name[0] != '.' && !is_alive(e->d_name))
+		if (e->d_type == DT_REG && !is_alive(e->d_name))
 			unlinkat(folder, e->d_name, 0);
 }
 
