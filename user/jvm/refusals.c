@@ -94,8 +94,8 @@ static bool is_alive(const char *name)
 	unsigned long long ticks;
 	int pid;
 
-	return sscanf(name + (*name == '.'), "%d-%llu", &pid, &ticks) == 2 && !proc_status_read(pid, &status) &&
-	       status.start_ns / PROC_TICK_NS == ticks;
+	return sscanf(name + (*name == '.'), "%d-%llu", &pid, &ticks) == 2 &&
+	       !proc_status_read(pid, &status) && status.start_ns / PROC_TICK_NS == ticks;
 }
 
 static void sweep(int folder)
