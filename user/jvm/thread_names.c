@@ -25,6 +25,7 @@
 #define VOTES_MAX      64
 #define KEPT_MAX       100000 /* names; then those of ended threads go */
 #define COMM_BYTES     15
+#define DOUBT_NS       NS_PER_SEC
 #define OLD_NS         (2 * NS_PER_SEC)
 #define PAUSE_LEAST_NS (20 * NS_PER_MS)
 #define PAUSE_FACTOR   50 /* times what a read took */
@@ -32,7 +33,8 @@
 struct known {
 	char *name;
 	char comm[16];    /* when it was read; "" of what an agent told */
-	char doubted[16]; /* the comm with which another name was found last */
+	char doubted[16]; /* the comm with which another name was found */
+	u64 doubted_ns;   /* since when; 0: not in doubt */
 	bool is_named;    /* by the JVM, in the kernel too: the two then tell the same */
 	u32 read;         /* the last one that found it */
 };
@@ -100,6 +102,22 @@ static bool is_comm_of(const char *name, const char *comm)
 		!strcmp(comm + 9, name + len - 6));
 }
 
+/*
+ * A thread that names itself tells first the JVM and then the kernel, and may lose its CPU in
+ * between: what was read there does not belong together. If it stays so another thread has named
+ * it.
+ */
+static bool is_doubtful(struct known *k, const char *comm)
+{
+	u64 now = time_mono_ns();
+
+	if (!k->doubted_ns || strcmp(k->doubted, comm) != 0) {
+		copy_text(k->doubted, sizeof(k->doubted), comm);
+		k->doubted_ns = now;
+	}
+	return now - k->doubted_ns < DOUBT_NS;
+}
+
 /* Takes `clean` over. */
 static void keep(struct thread_names *all, pid_t tid, char *clean, const char *comm)
 {
@@ -109,17 +127,12 @@ static void keep(struct thread_names *all, pid_t tid, char *clean, const char *c
 		*place = (u64)(uintptr_t)xcalloc(1, sizeof(struct known));
 	struct known *k = (struct known *)(uintptr_t)*place;
 	bool is_named = is_comm_of(clean, comm);
-	/*
-	 * A thread that names itself tells first the JVM and then the kernel: what was read in
-	 * between does not belong together. If it stays like that another thread has named it.
-	 */
-	if (k->is_named && *comm && !is_named && strcmp(k->doubted, comm) != 0) {
-		copy_text(k->doubted, sizeof(k->doubted), comm);
+	if (k->is_named && *comm && !is_named && is_doubtful(k, comm)) {
 		free(clean);
 		return;
 	}
 	k->is_named = is_named;
-	k->doubted[0] = '\0';
+	k->doubted_ns = 0;
 	free(k->name);
 	k->name = clean;
 	copy_text(k->comm, sizeof(k->comm), comm);
