@@ -6,6 +6,9 @@
  */
 #include "target.h"
 
+/* Those of knobs.hierarchies that have a group in the map: what is absent costs nothing. */
+u32 target_hierarchies;
+
 static __always_inline u32 mask_at(void *map, const void *key)
 {
 	u32 *mask = bpf_map_lookup_elem(map, key);
@@ -71,6 +74,7 @@ __hidden bool target_is_wanted(struct task_struct *task)
 	masks = masks_by_process(task);
 	u64 set = (u64)BPF_CORE_READ(task, cgroups);
 	for (u32 i = 0; i < KNOBS_HIERARCHIES && i < knobs.nr_hierarchies; i++)
-		masks |= target_masks_of_groups(set, knobs.hierarchies[i]);
+		if (target_hierarchies >> i & 1)
+			masks |= target_masks_of_groups(set, knobs.hierarchies[i]);
 	return (masks & knobs.include) == knobs.include && !(masks & knobs.exclude);
 }

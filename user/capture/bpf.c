@@ -229,6 +229,11 @@ int bpf_set_memory_file(struct bpf *bpf, u32 number, const struct memory_file *f
 				    sizeof(*file), BPF_ANY);
 }
 
+void bpf_use_hierarchies(struct bpf *bpf, u32 mask)
+{
+	bpf->skel->bss->target_hierarchies = mask;
+}
+
 int bpf_set_agentless(struct bpf *bpf, pid_t pid)
 {
 	u32 yes = 1;

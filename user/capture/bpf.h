@@ -50,6 +50,9 @@ struct bpf_uprobe {
 int bpf_attach_program(struct bpf *bpf, const struct bpf_uprobe *at, struct bpf_link **out);
 
 /* Tells the programs of an allocator; `number` is that of its probes' cookies. */
+/* Which of knobs.hierarchies, by bits, have groups among the targets. */
+void bpf_use_hierarchies(struct bpf *bpf, u32 mask);
+
 /* The JVM's waits for monitors are told of by libjvm's own functions. */
 int bpf_set_agentless(struct bpf *bpf, pid_t pid);
 

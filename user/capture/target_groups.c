@@ -28,6 +28,7 @@ struct target_groups {
 	VEC(u32) subsystems;      /* by mount: cgroup_key.subsys */
 	struct group_list in_map; /* what the kernel knows */
 	bool has_looked;
+	u32 nr_hierarchies, hierarchies[KNOBS_HIERARCHIES]; /* of the knobs */
 };
 
 /* "memory_cgrp_id" and its value: the hierarchies that have the controller can be looked at. */
@@ -207,6 +208,19 @@ void target_groups_configure(struct target_groups *g, struct selectors *selector
 	if (is_any_absent)
 		vec_each(subsys, &g->subsystems)
 			use_hierarchy(knobs, *subsys);
+	g->nr_hierarchies = knobs->nr_hierarchies;
+	memcpy(g->hierarchies, knobs->hierarchies, sizeof(g->hierarchies));
+}
+
+/* As bits, by their places in knobs.hierarchies. */
+static u32 hierarchies_of(const struct target_groups *g)
+{
+	u32 mask = 0;
+
+	vec_each(one, &g->in_map.all)
+		for (u32 i = 0; i < g->nr_hierarchies; i++)
+			mask |= g->hierarchies[i] == one->key.subsys ? 1u << i : 0;
+	return mask;
 }
 
 static void update_map(struct target_groups *g, struct group_list *now, int fd)
@@ -223,7 +237,7 @@ static void update_map(struct target_groups *g, struct group_list *now, int fd)
 	g->in_map = *now;
 }
 
-void target_groups_follow(struct target_groups *g, struct selectors *selectors, int map_fd)
+u32 target_groups_follow(struct target_groups *g, struct selectors *selectors, int map_fd)
 {
 	struct group_list now = { 0 };
 	auto_free bool *were_absent = xcalloc(selectors->all.nr + 1, sizeof(bool));
@@ -235,4 +249,5 @@ void target_groups_follow(struct target_groups *g, struct selectors *selectors, 
 		tell(&selectors->all.at[i], were_absent[i], !g->has_looked);
 	g->has_looked = true;
 	update_map(g, &now, map_fd);
+	return hierarchies_of(g);
 }

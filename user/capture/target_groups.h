@@ -29,5 +29,8 @@ void target_groups_free(struct target_groups *g);
 /* Sets the hierarchies of `knobs` in which the selected groups are or may come to be. */
 void target_groups_configure(struct target_groups *g, struct selectors *s, struct knobs *knobs);
 
-/* Brings the map of control groups up to date. Logs what is not there, and what comes and goes. */
-void target_groups_follow(struct target_groups *g, struct selectors *s, int map_fd);
+/*
+ * Brings the map of control groups up to date. Logs what is not there, and what comes and goes.
+ * Returns which of the knobs' hierarchies have groups in the map, as bits.
+ */
+u32 target_groups_follow(struct target_groups *g, struct selectors *s, int map_fd);

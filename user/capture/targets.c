@@ -302,7 +302,8 @@ int targets_open(struct targets *t, struct bpf *bpf)
 void targets_follow(struct targets *t)
 {
 	if (t->groups)
-		target_groups_follow(t->groups, &t->selectors, t->fds.cgroups);
+		bpf_use_hierarchies(t->bpf,
+				    target_groups_follow(t->groups, &t->selectors, t->fds.cgroups));
 }
 
 void targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm)

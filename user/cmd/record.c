@@ -44,6 +44,16 @@ static int try_output(const struct record *r)
 	return 0;
 }
 
+/* Also the output's file is put into its place by way of it. */
+static int check_proc(void)
+{
+	if (!access("/proc/self/fd", F_OK))
+		return 0;
+	log_error("there is no /proc here, so no process is known; mount it: mount -t proc proc "
+		  "/proc");
+	return -ENOENT;
+}
+
 static int check_pids(const struct record *r)
 {
 	pid_t pid = targets_missing_pid(r->o.targets);
@@ -151,7 +161,7 @@ static int record(struct record *r)
 {
 	u64 size_bytes = 0;
 
-	if (try_output(r) || check_pids(r) || start(r))
+	if (check_proc() || try_output(r) || check_pids(r) || start(r))
 		return EXIT_FAILED;
 	run(r);
 	let_signals_kill(r);
