@@ -6,6 +6,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/privilege.h"
+#include "capture/uprobe_multi.h"
 #include "knobs.h"
 
 #include "sysflame.skel.h" /* needs the types above */
@@ -109,8 +111,13 @@ static int configure(struct sysflame *skel, const struct bpf_options *o)
 	if (nr_cpus < 0)
 		return nr_cpus;
 
+	bool multi = !privilege_has(CAP_SYS_ADMIN) && bpf_can_attach_without_admin();
 	bpf_object__for_each_program(program, skel->obj)
+	{
 		bpf_program__set_autoload(program, is_asked_for(bpf_program__name(program), o));
+		if (multi && !strncmp(bpf_program__section_name(program), "u", 1))
+			bpf_program__set_expected_attach_type(program, UPROBE_MULTI_ATTACH_TYPE);
+	}
 	skel->rodata->knobs = o->knobs;
 	skel->rodata->knobs.nr_cpus = (u32)nr_cpus;
 	const struct tables_sizes tables = TABLES_SIZES_DEFAULT;
@@ -201,12 +208,23 @@ int bpf_attach_tracepoint(struct bpf *bpf, const char *group, const char *name, 
 	return *out ? 0 : -errno;
 }
 
+/* A link that libbpf does not know is its descriptor, told from a pointer by the lowest bit. */
+static struct bpf_link *link_of_fd(int fd)
+{
+	return (struct bpf_link *)((uintptr_t)fd << 1 | 1);
+}
+
 int bpf_attach_program(struct bpf *bpf, const struct bpf_uprobe *at, struct bpf_link **out)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = at->cookie, .retprobe = at->at_return,
 		    .ref_ctr_offset = at->semaphore_off);
 	struct bpf_program *program = bpf_object__find_program_by_name(bpf->skel->obj, at->program);
 
+	if (bpf_program__expected_attach_type(program) == UPROBE_MULTI_ATTACH_TYPE) {
+		int fd = uprobe_multi_attach(bpf_program__fd(program), at);
+		*out = fd < 0 ? NULL : link_of_fd(fd);
+		return fd < 0 ? fd : 0;
+	}
 	*out = bpf_program__attach_uprobe_opts(program, at->pid, at->path, at->file_off, &opts);
 	return *out ? 0 : -errno;
 }
@@ -244,7 +262,10 @@ int bpf_set_agentless(struct bpf *bpf, pid_t pid)
 
 void bpf_detach(struct bpf_link *link)
 {
-	bpf_link__destroy(link);
+	if ((uintptr_t)link & 1)
+		close((int)((uintptr_t)link >> 1));
+	else
+		bpf_link__destroy(link);
 }
 
 /* Reads all that an iterator writes, record by record into `record`. */
@@ -391,6 +412,11 @@ bool bpf_kernel_has(const char *tracepoint)
 	auto_free char *name = xasprintf("btf_trace_%s", tracepoint);
 
 	return kernel_has_type(name, BTF_KIND_TYPEDEF);
+}
+
+bool bpf_can_attach_without_admin(void)
+{
+	return kernel_has_type("bpf_uprobe_multi_link", BTF_KIND_STRUCT);
 }
 
 bool bpf_can_read_remote(void)

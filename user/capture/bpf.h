@@ -59,6 +59,9 @@ int bpf_set_agentless(struct bpf *bpf, pid_t pid);
 int bpf_set_memory_file(struct bpf *bpf, u32 number, const struct memory_file *file);
 void bpf_detach(struct bpf_link *link);
 
+/* Whether uprobes take no CAP_SYS_ADMIN here. */
+bool bpf_can_attach_without_admin(void);
+
 /* Notes from now on which threads wait; those that do already since now. */
 int bpf_start_waits(struct bpf *bpf);
 

@@ -2,12 +2,14 @@
 /* Places in programs: functions (uprobes), and those that were built to be observed (USDT). */
 #include <ctype.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "capture/event_kind.h"
+#include "capture/privilege.h"
 #include "elf/functions.h"
 #include "elf/usdt.h"
 
@@ -167,6 +169,10 @@ int start_usdt(struct sources *s, const struct event *e, u32 number)
 
 char *why_not_uprobe(void)
 {
+	if (!privilege_has(CAP_SYS_ADMIN) && !bpf_can_attach_without_admin())
+		return xstrdup(
+			"uprobes take CAP_SYS_ADMIN before Linux 6.6; run as root, or give the "
+			"sysflame binary cap_sys_admin");
 	if (!access(UPROBE_PMU, F_OK))
 		return NULL;
 	return xstrdup("the kernel has no uprobes (" UPROBE_PMU "): it needs "
