@@ -179,6 +179,7 @@ check-kernels: all test-programs
 
 soak: all test-programs
 	$(Q)O=$(O) tests/jvm/soak
+	$(Q)O=$(O) tests/bpf/soak_events
 
 lint:
 	$(Q)clang-format --dry-run -Werror $(sources)
