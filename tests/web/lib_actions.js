@@ -30,7 +30,12 @@ async function clickOn(page, name) {
 	await page.mouse.click(at.x, at.y);
 }
 const zoomed = (page) => page.evaluate(() => sysflame.app.view.names[sysflame.app.view.nameOf(sysflame.app.zoom)] || 'all');
-const text = (page, id) => page.evaluate((i) => document.getElementById(i).textContent, id);
+// Table and legend come after the picture.
+const text = (page, id) => page.evaluate(async (i) => {
+	if (sysflame.listed)
+		await sysflame.listed();
+	return document.getElementById(i).textContent;
+}, id);
 const colours = (page) => page.evaluate(() => {
 	sysflame.app.paint();
 	const c = document.getElementById('canvas'), data = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;

@@ -43,7 +43,7 @@ class App {
 		requestAnimationFrame(() => setTimeout(() => {
 			this.hasTable = true;
 			this.named = namedShare(this);
-			this.showLists();
+			this.fillLists();
 			fillQuality(this);
 		}));
 	}
@@ -423,10 +423,20 @@ class App {
 		step(start);
 	}
 
-	// Table and legend, if what they show has changed.
+	// Table and legend follow the picture, so that typing and zooming do not wait for them.
 	showLists() {
+		if (this.hasTable)
+			this.lists = this.lists || new Promise((done) => requestAnimationFrame(() => setTimeout(() => {
+				this.lists = null;
+				this.fillLists();
+				done();
+			})));
+	}
+
+	// If what they show has changed.
+	fillLists() {
 		const { tree, search, state, painter } = this, shown = [tree.total, search.marks, state.hidden.join(), state.panel === 'flame', state.colour, painter.isDark, tree.diff];
-		if (!this.hasTable || this.shown && shown.every((x, i) => x === this.shown[i]))
+		if (this.shown && shown.every((x, i) => x === this.shown[i]))
 			return;
 		this.shown = shown;
 		fillLegend(this);

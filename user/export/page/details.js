@@ -1,6 +1,6 @@
 // Below the table: the selected method, who calls it and what it calls, and what can be done with it.
 const NEIGHBOURS = 5;
-const DETAILS_DELAY = 120; // a zoom is drawn first
+const DETAILS_DELAY = 60; // ms: a zoom is drawn first
 
 class Details {
 	constructor(app) {
@@ -20,7 +20,8 @@ class Details {
 
 	show(method, place = null) {
 		Object.assign(this, { profile: this.app.profile, method, place });
-		this.fill();
+		clearTimeout(this.timer);
+		this.timer = setTimeout(() => this.fill(), DETAILS_DELAY);
 	}
 
 	hide() {
@@ -37,12 +38,9 @@ class Details {
 			this.hide();
 			return;
 		}
-		if (this.place && this.place.view !== this.app.view)
-			this.place = null;
-		this.fill();
+		this.show(this.method, this.place && this.place.view === this.app.view ? this.place : null);
 	}
 
-	// What takes a look at every node comes after the picture.
 	fill() {
 		const { app, method, place } = this, { table, profile } = app, name = profile.names[table.name[method]], kind = table.kind[method];
 		const title = element('h2', '', name.slice(0, 2000)), dot = element('span', `dot k${kind}`), close = element('button', '', '\u00d7');
@@ -58,7 +56,7 @@ class Details {
 		$('details').replaceChildren(title, ...head, rest, this.buttons(name));
 		$('details').hidden = false;
 		clearTimeout(this.timer);
-		this.timer = setTimeout(() => this.fillNeighbours(rest, name), DETAILS_DELAY);
+		this.timer = setTimeout(() => this.fillNeighbours(rest, name));
 	}
 
 	fillNeighbours(rest, name) {

@@ -227,7 +227,7 @@ App.prototype.step = function (along, across) {
 	this.reveal(box);
 	this.paint();
 	// The panel has it, if it is there.
-	if ($('details').offsetHeight === 0)
+	if ($('table').offsetHeight === 0)
 		this.tip.show(this, box, this.placeOf(box), 0);
 };
 

@@ -77,6 +77,7 @@ async function expose(app) {
 		search: (query) => app.change({ query, isRegex: true, isExact: true }),
 		clear: () => app.change({ query: '' }),
 		settled: () => app.settled,
+		listed: () => app.lists,
 		matched: () => (app.search.marks ? { view: app.search.inView.weight, all: app.search.whole.weight, hits: app.search.whole.hits.length } : null),
 		reverse: () => app.change({ isUp: !app.state.isUp }, true),
 		// The widest frame of 5 to 35 % of the whole at depth 5 to 59, to zoom to.
