@@ -382,8 +382,10 @@ function readEntries(sets, parts, selfs, nrSets) {
 			if (!selfs[type][i])
 				continue;
 			const own = ofType[type];
-			let rest = selfs[type][i], s = -1;
-			for (let left = sets.varint(); left > 0; left--) {
+			let rest = selfs[type][i], s = -1, left = sets.varint();
+			if (!(left <= nrSets))
+				throw new DataError('damaged labels');
+			for (; left > 0; left--) {
 				const part = left > 1 ? parts.varint() : rest;
 				s += sets.varint() + 1;
 				rest -= part;
