@@ -173,24 +173,67 @@ static void a_full_table_evicts_another_process(void **state)
 	struct tables *t;
 
 	assert_int_equal(mappings_read(getpid(), true, &mappings), 0);
-	small.nr_ranges = (u32)mappings.nr + 3;
+	small.nr_ranges = 2 * (u32)mappings.nr + 1;
 	assert_int_equal(tables_new(&small, NULL, &t), 0);
 	assert_int_equal(tables_set_process(t, 1000, 1, &mappings), 0);
 	assert_int_equal(tables_set_process(t, 1001, 1, &mappings), 0);
+	assert_int_equal(tables_set_process(t, 1002, 1, &mappings), 0);
 	assert_false(tables_has_process(t, 1000, 1));
 	assert_true(tables_has_process(t, 1001, 1));
+	assert_true(tables_has_process(t, 1002, 1));
 	assert_int_equal(tables_usage(t).nr_evicted, 1);
 	mappings_fini(&mappings);
 	tables_free(t);
 }
 
-static void a_process_that_does_not_fit_at_all_is_refused(void **state)
+/* What `all` takes of a table with room. */
+static struct tables_usage usage_of(const struct mappings *all)
 {
-	const struct tables_sizes tiny = { .nr_words = 100, .nr_ranges = 4096, .nr_jvms = 1 };
+	struct tables *t;
+
+	assert_int_equal(tables_new(&sizes, NULL, &t), 0);
+	assert_int_equal(tables_set_process(t, getpid(), 1, all), 0);
+	struct tables_usage usage = tables_usage(t);
+	tables_free(t);
+	return usage;
+}
+
+static void what_was_sampled_lately_keeps_its_rows_from_one_without_room(void **state)
+{
 	struct mappings mappings = { 0 };
 	struct tables *t;
 
 	assert_int_equal(mappings_read(getpid(), true, &mappings), 0);
+	const struct mapping *ours = mappings_find(&mappings, (u64)(uintptr_t)recurse);
+	const struct mapping *libc = mappings_find(&mappings, (u64)(uintptr_t)printf);
+	struct mappings first = { .at = (struct mapping *)ours, .nr = 1 },
+			second = { .at = (struct mapping *)libc, .nr = 1 };
+	struct tables_sizes full = sizes;
+	full.nr_words = usage_of(&first).nr_rows + 8;
+	assert_int_equal(tables_new(&full, NULL, &t), 0);
+	assert_int_equal(tables_set_process(t, 1000, 1, &first), 0);
+	u32 nr_rows = tables_usage(t).nr_rows;
+	for (int i = 0; i < 2; i++) { /* the second time without making the rows */
+		u64 build_ns = tables_usage(t).build_ns;
+		assert_int_equal(tables_set_process(t, 1001 + i, 1, &second), 0);
+		assert_int_equal(tables_range(t, tables_proc(t, 1001 + i)->first_range)->kind,
+				 RANGE_NO_ROWS);
+		assert_true(i == 0 || tables_usage(t).build_ns == build_ns);
+	}
+	assert_true(tables_has_process(t, 1000, 1));
+	assert_int_equal(tables_usage(t).nr_rows, nr_rows);
+	mappings_fini(&mappings);
+	tables_free(t);
+}
+
+static void a_process_that_takes_most_of_the_ranges_is_refused(void **state)
+{
+	struct tables_sizes tiny = sizes;
+	struct mappings mappings = { 0 };
+	struct tables *t;
+
+	assert_int_equal(mappings_read(getpid(), true, &mappings), 0);
+	tiny.nr_ranges = (u32)mappings.nr;
 	assert_int_equal(tables_new(&tiny, NULL, &t), 0);
 	assert_int_equal(tables_set_process(t, getpid(), 1, &mappings), -ENOSPC);
 	assert_false(tables_has_process(t, getpid(), 1));
@@ -231,7 +274,8 @@ int main(void)
 		cmocka_unit_test(files_that_two_processes_map_have_their_rows_once),
 		cmocka_unit_test(a_file_that_could_not_be_reached_is_tried_with_the_next_process),
 		cmocka_unit_test(a_full_table_evicts_another_process),
-		cmocka_unit_test(a_process_that_does_not_fit_at_all_is_refused),
+		cmocka_unit_test(what_was_sampled_lately_keeps_its_rows_from_one_without_room),
+		cmocka_unit_test(a_process_that_takes_most_of_the_ranges_is_refused),
 		cmocka_unit_test(code_heaps_take_the_place_of_what_is_mapped_in_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

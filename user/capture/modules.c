@@ -29,8 +29,9 @@ struct module {
 	u32 first_word, nr_words; /* of unwind_rows */
 	u32 first_page, nr_pages;
 	u32 refs;
-	u64 put_ns; /* when refs became 0 */
-	int err;    /* why there are no rows */
+	u64 put_ns;    /* when refs became 0 */
+	int err;       /* why there are no rows; -ENOSPC: so far */
+	u32 nr_wanted; /* words, of one for which there was no room */
 	struct stat stat;
 	VEC(struct part) parts; /* of the executable mappings seen so far: mostly one */
 };
@@ -62,7 +63,7 @@ struct modules *modules_new(union unwind_word *words, u32 nr, const char *cache_
 static void free_module(struct modules *all, struct module *mod)
 {
 	extents_free(&all->extents, mod->first_word, mod->nr_words, time_mono_ns());
-	all->nr_failed -= mod->err != 0;
+	all->nr_failed -= mod->err && mod->err != -ENOSPC;
 	vec_fini(&mod->parts);
 	free(mod);
 }
@@ -85,6 +86,12 @@ void module_put(struct module *mod)
 		mod->put_ns = time_mono_ns();
 }
 
+static void remove_module(struct modules *all, struct module *mod)
+{
+	dict_remove(&all->by_key, mod->key);
+	free_module(all, mod);
+}
+
 bool modules_evict(struct modules *all)
 {
 	struct module *oldest = NULL;
@@ -94,11 +101,9 @@ bool modules_evict(struct modules *all)
 		if (!mod->refs && mod->nr_words && (!oldest || mod->put_ns < oldest->put_ns))
 			oldest = mod;
 	}
-	if (!oldest)
-		return false;
-	dict_remove(&all->by_key, oldest->key);
-	free_module(all, oldest);
-	return true;
+	if (oldest)
+		remove_module(all, oldest);
+	return oldest;
 }
 
 static bool is_vdso(const struct mapping *m)
@@ -122,6 +127,7 @@ static int store_rows(struct modules *all, struct module *mod, const struct rows
 	int err = packed_new(rows, &packed);
 	if (err)
 		return err;
+	mod->nr_wanted = packed.nr;
 	while ((err = extents_alloc(&all->extents, packed.nr, now, &mod->first_word))) {
 		if (!modules_evict(all)) {
 			all->is_full = true;
@@ -200,14 +206,13 @@ static int learn(struct modules *all, struct module *mod, pid_t pid, const struc
 }
 
 /*
- * Errors that say nothing about the file: there is no room, or mapped_file_open did not reach it.
- * The process may be gone, and with it the root in which the file has its path.
+ * Errors that say nothing about the file: mapped_file_open did not reach it. The process may be
+ * gone, and with it the root in which the file has its path.
  */
 static bool is_passing(int err)
 {
-	return err == -ENOSPC || err == -ENOENT || err == -ESTALE || err == -ESRCH ||
-	       err == -EACCES || err == -EPERM || err == -EMFILE || err == -ENFILE ||
-	       err == -ENOMEM;
+	return err == -ENOENT || err == -ESTALE || err == -ESRCH || err == -EACCES ||
+	       err == -EPERM || err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 }
 
 static struct module *add_module(struct modules *all, u64 key, pid_t pid, const struct mapping *m)
@@ -221,7 +226,7 @@ static struct module *add_module(struct modules *all, u64 key, pid_t pid, const 
 		free(mod);
 		return NULL;
 	}
-	if (mod->err) {
+	if (mod->err && mod->err != -ENOSPC) {
 		log_debug("no unwind rows for %s: %s", m->path, strerror(-mod->err));
 		all->nr_failed++;
 	}
@@ -236,12 +241,31 @@ static u64 key_of(const struct mapping *m)
 	return hash_u64(m->inode ^ hash_u64((u64)m->dev_major << 32 | m->dev_minor));
 }
 
+/* Whether rows for which there was no room need to be made once more. */
+static bool may_fit(const struct modules *all, const struct module *mod)
+{
+	u32 nr = all->extents.size - all->extents.nr_used;
+
+	dict_each(slot, &all->by_key) {
+		const struct module *other = (const struct module *)slot->value;
+		nr += other->refs ? 0 : other->nr_words;
+	}
+	return nr >= mod->nr_wanted;
+}
+
 /* The module with the part that `m` maps, NULL if it cannot be had. */
 static struct module *find_module(struct modules *all, pid_t pid, const struct mapping *m)
 {
 	u64 key = key_of(m), *known = dict_find(&all->by_key, key);
 	struct module *mod = known ? (struct module *)*known : NULL;
 
+	if (mod && mod->err == -ENOSPC) {
+		all->is_full = !may_fit(all, mod);
+		if (all->is_full)
+			return NULL;
+		remove_module(all, mod);
+		mod = NULL;
+	}
 	if (!mod)
 		return add_module(all, key, pid, m);
 	if (mod->err || (mod->refs && find_part(mod, m->file_off)))
@@ -250,8 +274,7 @@ static struct module *find_module(struct modules *all, pid_t pid, const struct m
 		return mod;
 	if (mod->refs)
 		return NULL;
-	dict_remove(&all->by_key, key);
-	free_module(all, mod);
+	remove_module(all, mod);
 	return add_module(all, key, pid, m);
 }
 

@@ -22,7 +22,8 @@ void modules_free(struct modules *all);
  * Fills the range that BPF searches for an executable mapping of `pid`; builds the file's rows if
  * they are not there yet. The caller gives *mod back by module_put. Where rows cannot be had (no
  * file, no .eh_frame), the range is RANGE_NO_ROWS and *mod may be NULL; a reason that lies in the
- * file is remembered and it is not tried again. -ENOSPC if the table is full: nothing is filled.
+ * file is remembered and it is not tried again. -ENOSPC if the table is full: the range is then
+ * RANGE_NO_ROWS too, and asking again costs little until something is given back.
  */
 int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struct module **mod,
 		  struct unwind_range *out);

@@ -10,12 +10,14 @@
 
 #include "base/auto.h"
 #include "base/dict.h"
+#include "base/log.h"
 #include "base/time.h"
 #include "capture/extents.h"
 #include "capture/modules.h"
 #include "proc/status.h"
 
 #define ROW_CACHE_PATH "/var/cache/sysflame"
+#define IDLE_NS        (5 * NS_PER_SEC) /* processes not sampled for so long give way to others */
 
 /* What BPF searches, and what of it is ours to give back. */
 struct tables_process {
@@ -36,7 +38,7 @@ struct tables {
 	struct modules *modules;
 	struct extents free_ranges, free_jvms;
 	struct dict processes; /* by pid: struct tables_process * */
-	u32 nr_evicted, nr_publications;
+	u32 nr_evicted, nr_without_room, nr_publications;
 };
 
 static int map_area(int fd, size_t nr, size_t size, struct area *out)
@@ -143,8 +145,8 @@ static u64 last_use(const struct tables *t, const struct tables_process *p)
 	return entry.used_ns > p->entry.used_ns ? entry.used_ns : p->entry.used_ns;
 }
 
-/* Removes the process that was not sampled for longest, but not `keep`. */
-static bool evict_process(struct tables *t, const struct tables_process *keep)
+/* Removes the process that was not sampled for longest, if that is so long, but not `keep`. */
+static bool evict_process(struct tables *t, const struct tables_process *keep, u64 idle_ns)
 {
 	struct tables_process *oldest = NULL;
 	u64 oldest_ns = 0;
@@ -157,7 +159,7 @@ static bool evict_process(struct tables *t, const struct tables_process *keep)
 			oldest_ns = used_ns;
 		}
 	}
-	if (!oldest)
+	if (!oldest || time_mono_ns() < oldest_ns + idle_ns)
 		return false;
 	remove_process(t, oldest);
 	t->nr_evicted++;
@@ -171,7 +173,10 @@ static int alloc_evicting(struct tables *t, struct extents *e, u32 nr,
 	u64 now = time_mono_ns();
 	int err;
 
-	while ((err = extents_alloc(e, nr, now, first)) && evict_process(t, keep))
+	/* One that takes most of the table must not drive all others out. */
+	if (nr > 1 && nr > e->size / 2)
+		return -ENOSPC;
+	while ((err = extents_alloc(e, nr, now, first)) && evict_process(t, keep, 0))
 		now = time_mono_ns() + EXTENTS_REST_NS;
 	return err;
 }
@@ -240,6 +245,27 @@ static int publish(struct tables *t, struct tables_process *p, u32 jvm)
 	return 0;
 }
 
+/*
+ * The range of a mapping. If there is no room for its rows, what was sampled lately keeps its own:
+ * the process does without.
+ */
+static int find_range(struct tables *t, struct tables_process *p, const struct mapping *m,
+		      struct module **mod, struct unwind_range *range)
+{
+	int err;
+
+	while ((err = modules_range(t->modules, (pid_t)p->entry.pid, m, mod, range)) == -ENOSPC &&
+	       evict_process(t, p, IDLE_NS))
+		;
+	if (err != -ENOSPC)
+		return err;
+	if (!t->nr_without_room++)
+		log_warn("the unwinder's table is full: there is no room for %s, stacks through it "
+			 "are cut; sample fewer processes",
+			 m->path);
+	return 0;
+}
+
 /* Replaces what is known of the process's mappings. */
 static int learn_mappings(struct tables *t, struct tables_process *p, const struct mappings *all)
 {
@@ -252,10 +278,7 @@ static int learn_mappings(struct tables *t, struct tables_process *p, const stru
 
 		if (!all->at[i].executable)
 			continue;
-		while ((err = modules_range(t->modules, (pid_t)p->entry.pid, &all->at[i], &mod,
-					    &range)) == -ENOSPC)
-			if (!evict_process(t, p))
-				break;
+		err = find_range(t, p, &all->at[i], &mod, &range);
 		if (err)
 			break;
 		vec_push(&fresh.mapped, range);
