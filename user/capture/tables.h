@@ -19,7 +19,7 @@ struct tables_sizes {
 
 #define TABLES_SIZES_DEFAULT                                                 \
 	{                                                                    \
-		.nr_words = 4u << 20, .nr_ranges = 64u << 10, .nr_jvms = 256 \
+		.nr_words = 3u << 20, .nr_ranges = 64u << 10, .nr_jvms = 256 \
 	}
 
 /* The maps' descriptors, which stay the caller's. */
