@@ -67,19 +67,24 @@ public final class Sample {
 		return out.toByteArray();
 	}
 
-	private static void log(File file, byte[] bytes) throws IOException {
-		try (RandomAccessFile log = new RandomAccessFile(file, "rw")) {
-			for (int i = 0; i < 64; i++) {
-				log.seek(0);
-				log.write(bytes);
-			}
+	/** A file that has no name any more: it goes with the program, however that ends. */
+	private static RandomAccessFile openLog() throws IOException {
+		File file = File.createTempFile("sample", ".log");
+		RandomAccessFile log = new RandomAccessFile(file, "rw");
+		file.delete();
+		return log;
+	}
+
+	private static void log(RandomAccessFile log, byte[] bytes) throws IOException {
+		for (int i = 0; i < 64; i++) {
+			log.seek(0);
+			log.write(bytes);
 		}
 	}
 
 	private static void serve(int seed) throws IOException {
 		Random random = new Random(seed);
-		File file = File.createTempFile("sample", ".log");
-		file.deleteOnExit();
+		RandomAccessFile log = openLog();
 		for (;;) {
 			List<String> lines = new ArrayList<>();
 			for (int i = 0; i < 5000; i++)
@@ -88,7 +93,7 @@ public final class Sample {
 			for (String line : lines)
 				orders.add(parse(line));
 			sink = best(totals(orders));
-			log(file, compress(lines));
+			log(log, compress(lines));
 		}
 	}
 
