@@ -4,9 +4,10 @@
  * each. That has the probe counted:reached in two places, behind its semaphore. */
 #define _SDT_HAS_SEMAPHORES 1
 #include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/sdt.h>
+
+#include "known.h"
 
 static volatile int sink;
 
@@ -41,12 +42,6 @@ void reached(int x)
 		STAP_PROBE1(counted, reached, x);
 }
 
-/* Where a recorder puts a uprobe, to show that it is ready. */
-void started(void)
-{
-	sink++;
-}
-
 static void *call(void *arg)
 {
 	for (int i = 0; i < 1009; i++)
@@ -59,15 +54,10 @@ int main(void)
 	size_t size = 4096L * 16384;
 	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_t threads[2];
-	sigset_t set;
-	int signal;
 
 	if (at == MAP_FAILED || madvise(at, size, MADV_NOHUGEPAGE))
 		return 1;
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	sigwait(&set, &signal);
+	await_signal();
 	started();
 	touch_many(at);
 	touch_few(at + 4096L * 8192);

@@ -5,10 +5,11 @@
  * "SITE BYTES LEAKED" each. Waits for SIGUSR1 first, and calls started().
  */
 #include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+
+#include "known.h"
 
 #define BLOCK   4001
 #define BLOCKS  8191
@@ -17,12 +18,6 @@
 
 static volatile int sink;
 static void *volatile kept, *volatile none;
-
-/* Where a recorder puts a uprobe, to show that it is ready. */
-void started(void)
-{
-	sink++;
-}
 
 static void keep(void *p)
 {
@@ -130,13 +125,7 @@ static const struct site sites[] = {
 
 int main(void)
 {
-	sigset_t set;
-	int signal;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	sigwait(&set, &signal);
+	await_signal();
 	started();
 	for (size_t i = 0; i < sizeof(sites) / sizeof(sites[0]); i++) {
 		sites[i].run();

@@ -6,27 +6,12 @@
  * waited for, "PLACE NS".
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "known.h"
 
 static long end_ns;
-
-static long now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000L + t.tv_nsec;
-}
-
-static void nap(long ns)
-{
-	struct timespec t = { 0, ns };
-
-	nanosleep(&t, NULL);
-}
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, brief = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t of_condition = PTHREAD_MUTEX_INITIALIZER;
@@ -106,31 +91,19 @@ static void *run(void *arg)
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
 		long wall = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
 		p->lock();
-		long ns = now_ns(CLOCK_MONOTONIC) - wall - (now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
-		__atomic_fetch_add(&p->ns, ns, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&p->ns, waited_ns(wall, cpu), __ATOMIC_RELAXED);
 		p->unlock();
 		nap(50000);
 	}
 	return NULL;
 }
 
-/* Where a recorder puts a uprobe, to show that it is ready. */
-void started(void)
-{
-	__asm__ volatile("");
-}
-
 int main(int argc, char **argv)
 {
 	pthread_t threads[2 * NR_PLACES];
 	size_t nr = 0;
-	sigset_t set;
-	int signal;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	sigwait(&set, &signal);
+	await_signal();
 	started();
 	end_ns = now_ns(CLOCK_MONOTONIC) + (argc > 1 ? atol(argv[1]) : 1) * 1000000000L;
 	for (size_t i = 0; i < NR_PLACES; i++)

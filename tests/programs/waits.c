@@ -6,28 +6,13 @@
  * "PLACE NS".
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "known.h"
+
 static long end_ns;
-
-static long now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000L + t.tv_nsec;
-}
-
-static void nap(long ns)
-{
-	struct timespec t = { ns / 1000000000, ns % 1000000000 };
-
-	nanosleep(&t, NULL);
-}
 
 static void long_nap(void)
 {
@@ -96,7 +81,7 @@ static void *run(void *arg)
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
 		long wall = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
 		p->wait();
-		p->ns += now_ns(CLOCK_MONOTONIC) - wall - (now_ns(CLOCK_THREAD_CPUTIME_ID) - cpu);
+		p->ns += waited_ns(wall, cpu);
 	}
 	return NULL;
 }
@@ -106,23 +91,6 @@ static void *run_idle(void *arg)
 	for (;;)
 		stay();
 	return NULL;
-}
-
-/* Where a recorder puts a uprobe, to show that it is ready. */
-void started(void)
-{
-	__asm__ volatile("");
-}
-
-static void await_signal(void)
-{
-	sigset_t set;
-	int signal;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	sigwait(&set, &signal);
 }
 
 int main(int argc, char **argv)

@@ -70,7 +70,7 @@ int open_alloc(struct sources *s, const struct event *e, u32 number)
 	sources_add_probes(s, number, probes_new(o->only_targets, place, s));
 	/* libjvm does not tell what is reachable. */
 	if (!o->live)
-		sources_add_fallback(s, number, WIRE_HOOK_ALLOC, probes_new(true, fall_back, s));
+		sources_add_fallback(s, number, AGENT_HOOK_ALLOC, probes_new(true, fall_back, s));
 	return 0;
 }
 

@@ -54,7 +54,7 @@ int open_lock(struct sources *s, const struct event *e, u32 number)
 	sources_describe(s, "waits for locks from %g ms",
 			 (double)sources_options(s)->lock_min_ns / NS_PER_MS);
 	sources_add_probes(s, number, probes_new(sources_options(s)->only_targets, place, s));
-	sources_add_fallback(s, number, WIRE_HOOK_LOCK, probes_new(true, fall_back, s));
+	sources_add_fallback(s, number, AGENT_HOOK_LOCK, probes_new(true, fall_back, s));
 	return 0;
 }
 

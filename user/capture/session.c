@@ -189,7 +189,7 @@ static void fall_back(struct session *s)
 
 	while (agents_next_untold(s->agents, &u)) {
 		struct process *p = processes_find(s->processes, u.pid, u.start_ns);
-		u32 hooks = s->options.sampling.live ? u.hooks & ~(1u << WIRE_HOOK_ALLOC) : u.hooks;
+		u32 hooks = s->options.sampling.live ? u.hooks & ~AGENT_HOOK_ALLOC : u.hooks;
 		if (!p || !hooks || hooks >= ARRAY_SIZE(events))
 			continue;
 		log_warn("%s in %d: libjvm's own functions tell of it, as the agent cannot: %s",
@@ -227,9 +227,7 @@ int session_tick_ms(const struct session *s)
 	return jvms_unload_classes(s->jvms) ? TICK_UNLOADING_MS : TICK_MS;
 }
 
-/*
- * What the kernel gives others first, where more wants to run than there are CPUs, is stale then:
- * of 4,500 samples 35 without this, 3 with it.
+/* Names of classes about to go are read first: on a crowded node 35 of 4,500 came too late, now 3.
  */
 static void hurry(struct session *s)
 {

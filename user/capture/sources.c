@@ -20,7 +20,7 @@
 
 struct source_probes {
 	u32 event;
-	u32 fallback; /* bits by enum wire_hook: only for processes where those do not tell */
+	u32 fallback; /* enum agent_hook: only for processes where that does not tell; 0: for all */
 	struct probes *probes;
 };
 
@@ -321,9 +321,10 @@ void sources_add_probes(struct sources *s, u32 number, struct probes *probes)
 	vec_push(&s->probes, (struct source_probes){ number, 0, probes });
 }
 
-void sources_add_fallback(struct sources *s, u32 number, u32 hook, struct probes *probes)
+void sources_add_fallback(struct sources *s, u32 number, enum agent_hook hook,
+			  struct probes *probes)
 {
-	vec_push(&s->probes, (struct source_probes){ number, 1u << hook, probes });
+	vec_push(&s->probes, (struct source_probes){ number, hook, probes });
 }
 
 void sources_add_waits(struct sources *s)

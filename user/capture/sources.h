@@ -93,8 +93,9 @@ int sources_take_link(struct sources *s, const struct event *e, int err, struct 
 /* The probes of event `number` or of none; they are the sources' from here on. */
 void sources_add_probes(struct sources *s, u32 number, struct probes *probes);
 
-/* The same for processes in which the agent's hook (enum wire_hook) does not tell. */
-void sources_add_fallback(struct sources *s, u32 number, u32 hook, struct probes *probes);
+/* The same for processes in which the agent's hook does not tell. */
+void sources_add_fallback(struct sources *s, u32 number, enum agent_hook hook,
+			  struct probes *probes);
 
 /* Records waits from sources_start to sources_stop; once for any number of events. */
 void sources_add_waits(struct sources *s);

@@ -539,11 +539,14 @@ const char *agents_class(const struct agents *a, pid_t pid, u64 start_ns, u64 nu
 	return e && e->map ? codemap_find_class(e->map, number) : NULL;
 }
 
+_Static_assert(AGENT_HOOK_ALLOC == 1 << WIRE_HOOK_ALLOC && AGENT_HOOK_LOCK == 1 << WIRE_HOOK_LOCK,
+	       "agent_ring_failed_hooks has the wire's bits");
+
 static u32 untold_hooks(const struct agents *a, const struct entry *e)
 {
 	if (e->state == AGENT_REFUSED)
-		return (a->hooks.alloc_interval ? 1u << WIRE_HOOK_ALLOC : 0) |
-		       (a->hooks.lock_min_ns ? 1u << WIRE_HOOK_LOCK : 0);
+		return (a->hooks.alloc_interval ? AGENT_HOOK_ALLOC : 0) |
+		       (a->hooks.lock_min_ns ? AGENT_HOOK_LOCK : 0);
 	return e->ring ? agent_ring_failed_hooks(e->ring) : 0;
 }
 

@@ -64,11 +64,17 @@ void agents_tell_refs(struct agents *a);
 /* Whether commands are under way; agents_poll brings them on. */
 bool agents_are_busy(const struct agents *a);
 
+/* What agents tell of besides names, as bits. */
+enum agent_hook {
+	AGENT_HOOK_ALLOC = 1 << 0,
+	AGENT_HOOK_LOCK = 1 << 1,
+};
+
 /* A JVM whose agent, for good, does not tell of events that it was to tell of. */
 struct untold {
 	pid_t pid;
 	u64 start_ns;
-	u32 hooks;          /* bits by enum wire_hook */
+	u32 hooks;          /* enum agent_hook */
 	const char *reason; /* valid until the next agents_poll */
 };
 
