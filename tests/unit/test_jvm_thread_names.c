@@ -183,6 +183,23 @@ static void a_thread_that_renamed_itself_has_no_old_name(void **state)
 	assert_null(thread_names_ask(world.names, world.h, tid, old));
 }
 
+/* That of a thread which names itself just then looks the same. */
+static void another_name_than_the_kernels_is_not_believed_at_once(void **state)
+{
+	struct thread_names *first = world.names;
+	pid_t tid = find("renamed-for-the-2th-time");
+
+	assert_true(tid);
+	assert_string_equal(comm_of(tid), "renamed-0");
+	world.names = thread_names_new();
+	assert_int_equal(thread_names_read(world.names, world.h), 0);
+	assert_null(thread_names_find(world.names, tid));
+	assert_true(find("main")); /* of which the kernel was never told a name */
+	assert_named(tid, "renamed-for-the-2th-time");
+	thread_names_free(world.names);
+	world.names = first;
+}
+
 static void what_an_agent_told_is_found(void **state)
 {
 	struct thread_names *told = thread_names_new();
@@ -219,6 +236,7 @@ int main(void)
 		cmocka_unit_test(an_endless_name_is_cut),
 		cmocka_unit_test(a_thread_that_another_renamed_is_read_anew),
 		cmocka_unit_test(a_thread_that_renamed_itself_has_no_old_name),
+		cmocka_unit_test(another_name_than_the_kernels_is_not_believed_at_once),
 		cmocka_unit_test(what_an_agent_told_is_found),
 		cmocka_unit_test(what_an_agent_told_is_of_a_thread_with_this_comm),
 	};

@@ -26,12 +26,13 @@
 #define KEPT_MAX       100000 /* names; then those of ended threads go */
 #define COMM_BYTES     15
 #define DOUBT_NS       NS_PER_SEC
+#define DOUBT_NEW_NS   (100 * NS_PER_MS)
 #define OLD_NS         (2 * NS_PER_SEC)
 #define PAUSE_LEAST_NS (20 * NS_PER_MS)
 #define PAUSE_FACTOR   50 /* times what a read took */
 
 struct known {
-	char *name;
+	char *name;       /* NULL while the first one found is in doubt */
 	char comm[16];    /* when it was read; "" of what an agent told */
 	char doubted[16]; /* the comm with which another name was found */
 	u64 doubted_ns;   /* since when; 0: not in doubt */
@@ -42,6 +43,7 @@ struct known {
 struct thread_names {
 	struct objects objects; /* valid if reference_bytes is not 0 */
 	u64 string_class;       /* what tells it in a String's head; 0: not known yet */
+	char leader[16];        /* the comm of threads that were never named */
 	struct dict by_tid;     /* -> struct known * */
 	u32 nr_reads;
 	u64 read_ns, pause_ns;
@@ -92,11 +94,18 @@ static void forget_ended(struct thread_names *all)
 	all->by_tid = kept;
 }
 
-/* The kernel gets the first 15 bytes, from JDK 26 on "abcdefg..uvwxyz" of a longer name. */
+/*
+ * The kernel gets the first 15 bytes, from JDK 26 on "abcdefg..uvwxyz" of a longer name; what is
+ * beyond ASCII is written otherwise there.
+ */
 static bool is_comm_of(const char *name, const char *comm)
 {
-	size_t len = strlen(name);
+	size_t len = strlen(name), plain = 0;
 
+	while (comm[plain] >= ' ' && comm[plain] <= '~')
+		plain++;
+	if (comm[plain] && !strncmp(name, comm, plain))
+		return true;
 	return !strncmp(name, comm, COMM_BYTES) ||
 	       (len > COMM_BYTES && !strncmp(name, comm, 7) && !strncmp(comm + 7, "..", 2) &&
 		!strcmp(comm + 9, name + len - 6));
@@ -115,7 +124,13 @@ static bool is_doubtful(struct known *k, const char *comm)
 		copy_text(k->doubted, sizeof(k->doubted), comm);
 		k->doubted_ns = now;
 	}
-	return now - k->doubted_ns < DOUBT_NS;
+	return now - k->doubted_ns < (k->name ? DOUBT_NS : DOUBT_NEW_NS);
+}
+
+/* Of a thread met for the first time too, unless the kernel was never told a name of it. */
+static bool may_be_between(const struct thread_names *all, const struct known *k, const char *comm)
+{
+	return *comm && (k->name ? k->is_named : strcmp(comm, all->leader) != 0);
 }
 
 /* Takes `clean` over. */
@@ -127,7 +142,8 @@ static void keep(struct thread_names *all, pid_t tid, char *clean, const char *c
 		*place = (u64)(uintptr_t)xcalloc(1, sizeof(struct known));
 	struct known *k = (struct known *)(uintptr_t)*place;
 	bool is_named = is_comm_of(clean, comm);
-	if (k->is_named && *comm && !is_named && is_doubtful(k, comm)) {
+	k->read = all->nr_reads;
+	if (!is_named && may_be_between(all, k, comm) && is_doubtful(k, comm)) {
 		free(clean);
 		return;
 	}
@@ -136,7 +152,6 @@ static void keep(struct thread_names *all, pid_t tid, char *clean, const char *c
 	free(k->name);
 	k->name = clean;
 	copy_text(k->comm, sizeof(k->comm), comm);
-	k->read = all->nr_reads;
 }
 
 void thread_names_tell(struct thread_names *all, pid_t tid, const char *name, size_t len)
@@ -315,18 +330,14 @@ static int read_bytes(const struct jvm *j, const struct objects *o, struct texts
 	return got < 0 ? got : 0;
 }
 
-/* Before the names: a thread that names itself in between is then known by its old comm. */
-static void read_comms(pid_t pid, const struct hotspot_thread *threads, size_t nr,
-		       char (*comms)[16])
+static void read_comm(pid_t pid, pid_t tid, char comm[16])
 {
-	for (size_t i = 0; i < nr; i++) {
-		char path[64];
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid,
-			 (int)threads[i].tid);
-		auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-		ssize_t len = fd < 0 ? 0 : read(fd, comms[i], 16);
-		comms[i][len > 0 ? len - 1 : 0] = '\0';
-	}
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, comm, 16);
+	comm[len > 0 ? len - 1 : 0] = '\0';
 }
 
 static int read_texts(struct thread_names *all, const struct hotspot *h,
@@ -341,7 +352,10 @@ static int read_texts(struct thread_names *all, const struct hotspot *h,
 
 	for (size_t i = 0; i < nr; i++)
 		words[i] = threads[i].java_thread;
-	read_comms(h->pid, threads, nr, comms);
+	/* Before the names: a thread that names itself in between is then known by its old comm. */
+	read_comm(h->pid, h->pid, all->leader);
+	for (size_t i = 0; i < nr; i++)
+		read_comm(h->pid, threads[i].tid, comms[i]);
 	int err = find_strings(j, o, &t.arrays);
 	err = err ? err : drop_others(all, j, &t.arrays);
 	err = err ? err : read_arrays(j, o, &t);
@@ -435,6 +449,9 @@ const char *thread_names_told(const struct thread_names *all, pid_t tid, const c
 void thread_names_each(const struct thread_names *all,
 		       void (*visit)(pid_t tid, const char *name, void *ctx), void *ctx)
 {
-	dict_each(slot, &all->by_tid)
-		visit((pid_t)slot->key, ((struct known *)(uintptr_t)slot->value)->name, ctx);
+	dict_each(slot, &all->by_tid) {
+		const struct known *k = (const struct known *)(uintptr_t)slot->value;
+		if (k->name)
+			visit((pid_t)slot->key, k->name, ctx);
+	}
 }
