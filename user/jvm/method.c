@@ -30,6 +30,7 @@ struct known_method {
 	struct method_name name; /* first: what is handed out leads back here */
 	struct fingerprint print;
 	struct era era; /* when it was this one */
+	u32 before;     /* what was at this address before, index + 1; 0: nothing is known of it */
 	u64 lines_at;   /* the line table in the JVM, 0 if there is none or it was read */
 	u32 lines_len;  /* at most; once it was read exactly */
 	u8 *lines;
@@ -327,19 +328,33 @@ static bool is_same(struct methods *all, const struct known_method *k, const str
 	       (era_has(&k->era, look->unloads) || has_same_class(all, k));
 }
 
+/* `known` may still be asked for by samples that were taken before it went. */
 static struct known_method *keep(struct methods *all, u64 method, struct known_method *known,
 				 const struct known_method *fresh)
 {
-	if (known) {
+	if (known && !known->era.from) {
+		u32 before = known->before;
 		free(known->lines);
 		*known = *fresh;
+		known->before = before;
 		return known;
 	}
 	if (all->known.nr >= METHODS_MAX)
 		methods_clear(all);
+	u64 *index = dict_add(&all->by_address, method);
 	vec_push(&all->known, *fresh);
-	*dict_add(&all->by_address, method) = all->known.nr;
+	all->known.at[all->known.nr - 1].before = (u32)*index;
+	*index = all->known.nr;
 	return &all->known.at[all->known.nr - 1];
+}
+
+/* What was known at that count, the newest if none was. */
+static struct known_method *known_at(struct methods *all, u64 index, u64 unloads)
+{
+	for (u64 i = index; i; i = all->known.at[i - 1].before)
+		if (era_has(&all->known.at[i - 1].era, unloads))
+			return &all->known.at[i - 1];
+	return index ? &all->known.at[index - 1] : NULL;
 }
 
 /* One look at the Method, and its name if it is another than the one known. */
@@ -370,7 +385,7 @@ int methods_find(struct methods *all, u64 method, u64 unloads, const struct meth
 {
 	const struct jvm_build *b = &all->j->build;
 	const u64 *index = dict_find(&all->by_address, method);
-	struct known_method *known = index ? &all->known.at[*index - 1] : NULL;
+	struct known_method *known = known_at(all, index ? *index : 0, unloads);
 	int err = -EAGAIN;
 
 	if (!jvm_has(b, METHOD_CONST_METHOD) || !b->sizes[SIZE_CONST_METHOD] ||
