@@ -24,6 +24,17 @@ struct process *samples_process(struct samples *s, const struct sample *sample)
 			     sample->comm);
 }
 
+void samples_foresee(struct samples *s, const struct sample *sample)
+{
+	const struct process *p =
+		processes_find(s->processes, (pid_t)sample->task.pid, sample->task.start_ns);
+
+	if (!p || !p->is_jvm)
+		return;
+	struct raw_stack stack = raw_stack_of(sample, 0, &s->user);
+	symbolize_early(s->symbolizer, p, &stack);
+}
+
 static void add_to_profile(struct samples *s, struct process *p, const struct sample *sample,
 			   u64 count, frame_list *frames)
 {

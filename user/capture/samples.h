@@ -43,6 +43,9 @@ void samples_fini(struct samples *s);
 /* The process that was sampled, as it is known or new. */
 struct process *samples_process(struct samples *s, const struct sample *sample);
 
+/* Names what of it may be gone when its turn comes, if its process is known. */
+void samples_foresee(struct samples *s, const struct sample *sample);
+
 /* Takes one in, of that process; its stack is whole. */
 void samples_take(struct samples *s, struct process *p, const struct sample *sample);
 

@@ -28,6 +28,7 @@
 #define TICK_MS           50
 #define TICK_UNLOADING_MS 10
 #define HURRY             10 /* of niceness */
+#define HURRY_NS          (5 * NS_PER_MS)
 #define FOLLOW_CPUS_NS    NS_PER_SEC
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
 
@@ -48,7 +49,9 @@ struct session {
 	bool has_hooks;     /* events that agents tell of */
 	bool hurries;       /* classes are being unloaded */
 	int niceness;       /* otherwise */
-	struct inbox inbox; /* of this tick */
+	struct inbox inbox; /* for the next turn */
+	struct inbox turn;  /* is being applied */
+	u64 received_ns;
 	u64 started_ns, first_sample_ns, followed_ns;
 	u64 nr_pending, nr_pending_cut; /* samples of threads that waited at the end */
 	struct dict jvms_seen;          /* of what was to be sampled */
@@ -198,18 +201,43 @@ static void fall_back(struct session *s)
 	}
 }
 
+/* Empties the ring; names what may be gone soon. */
+static void receive(struct session *s)
+{
+	size_t known = s->inbox.items.nr;
+
+	bpf_drain(s->bpf, inbox_add_record, &s->inbox);
+	s->received_ns = time_mono_ns();
+	for (size_t i = known; s->hurries && i < s->inbox.items.nr; i++)
+		if (s->inbox.items.at[i].kind == ITEM_SAMPLE)
+			samples_foresee(&s->samples, s->inbox.items.at[i].record);
+}
+
+/* Reading symbols of the kernel or of a large file takes longer than a class may live. */
+static void apply_turn(struct session *s)
+{
+	for (size_t i = 0; i < s->turn.items.nr; i++) {
+		apply(s, &s->turn.items.at[i]);
+		if (s->hurries && time_mono_ns() - s->received_ns > HURRY_NS)
+			receive(s);
+	}
+	inbox_clear(&s->turn);
+}
+
 static void take_in(struct session *s)
 {
+	struct inbox empty = s->turn;
+
 	/* The side band second: it then covers at least the time of the samples. */
-	bpf_drain(s->bpf, inbox_add_record, &s->inbox);
+	receive(s);
 	sideband_drain(s->sideband, inbox_add_side, &s->inbox);
 	agents_poll(s->agents);
 	fall_back(s);
 	samples_retry(&s->samples);
-	inbox_sort(&s->inbox);
-	for (size_t i = 0; i < s->inbox.items.nr; i++)
-		apply(s, &s->inbox.items.at[i]);
-	inbox_clear(&s->inbox);
+	s->turn = s->inbox;
+	s->inbox = empty;
+	inbox_sort(&s->turn);
+	apply_turn(s);
 	unwinding_update(s->unwinding, s->processes);
 }
 
@@ -477,6 +505,7 @@ void session_free(struct session *s)
 	bpf_free(s->bpf);
 	samples_fini(&s->samples);
 	inbox_fini(&s->inbox);
+	inbox_fini(&s->turn);
 	dict_fini(&s->jvms_seen);
 	symbolizer_free(s->symbolizer);
 	agents_free(s->agents);

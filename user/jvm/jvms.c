@@ -12,7 +12,7 @@
 #include "proc/status.h"
 
 #define RETRY_FIRST_NS (20 * NS_PER_MS)
-#define UNLOADING_NS   NS_PER_SEC
+#define UNLOADING_NS   (2 * NS_PER_SEC)
 #define RETRY_LAST_NS  (5 * NS_PER_SEC) /* the pause doubles up to this, then we give up */
 
 struct jvm_entry {
@@ -99,12 +99,13 @@ static bool is_due(const struct jvm_entry *e)
 	return e->err == -EAGAIN && e->pause_ns <= RETRY_LAST_NS && time_mono_ns() >= e->retry_ns;
 }
 
+/* Since the last look, or ever: what has unloaded classes before will do it again. */
 static bool has_unloaded(struct jvm_entry *e)
 {
-	u64 before = e->unloads;
+	u64 before = e->unloads ?: 1; /* hotspot_unloads of none */
 
 	e->unloads = hotspot_unloads(e->hotspot);
-	return before && e->unloads > before;
+	return e->unloads > before;
 }
 
 bool jvms_unload_classes(const struct jvms *all)

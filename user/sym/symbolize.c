@@ -406,6 +406,25 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 		drop_plumbing(s, stack->nr_kernel + 1, out, unnamed);
 }
 
+void symbolize_early(struct symbolizer *s, const struct process *p, const struct raw_stack *stack)
+{
+	struct hotspot *h = p->is_jvm ? jvms_find(s->jvms, p->pid, p->start_ns) : NULL;
+	struct java_frame frames[INLINE_FRAMES_MAX];
+	const char *name;
+
+	/* The JVM's memory of names is asked again later. */
+	for (size_t i = 0; h && i < stack->nr_user; i++) {
+		const struct raw_frame *f = &stack->user[i];
+		if (f->kind == RAW_METHOD)
+			hotspot_name_method(h, f->at, f->detail, stack->unloads, frames);
+		else if (f->kind == RAW_JVM_CODE && f->detail)
+			hotspot_name_pc(h, f->at, (u32)f->detail, f->is_leaf, frames,
+					INLINE_FRAMES_MAX);
+		else if (f->kind == RAW_KLASS)
+			hotspot_name_class(h, f->at, stack->unloads, &name);
+	}
+}
+
 /* Puts `nr` frames in the place of one. */
 static void replace_frame(struct symbolizer *s, frame_list *frames, size_t at,
 			  const struct java_frame *by, size_t nr)

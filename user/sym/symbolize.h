@@ -70,6 +70,12 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 	       frame_list *out, unnamed_list *unnamed);
 
 /*
+ * Names what of a stack may be gone when it is symbolized: the JVM's methods and classes. Takes
+ * some us, where names of the kernel and of files may take 100 ms.
+ */
+void symbolize_early(struct symbolizer *s, const struct process *p, const struct raw_stack *stack);
+
+/*
  * Asks the agent again for frames that had no name at `time_ns`; those that have one now are put in
  * the place of their placeholders. Returns how many are left.
  */
