@@ -13,7 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/jvms_show.h"
 #include "cmd/terminal.h"
-#include "jvm/agents.h"
+#include "jvm/detach.h"
 #include "jvm/javaproc.h"
 #include "jvm/perf_map.h"
 
@@ -25,10 +25,15 @@ struct options {
 /* Ends the sessions in one JVM; returns whether that worked. */
 static bool detach(const struct javaproc *j, const char *agent_path)
 {
-	auto_free char *why = agents_detach(agent_path, j->pid, j->start_ns);
+	bool is_pending = false;
+	auto_free char *why = detach_all(agent_path, j->pid, j->start_ns, &is_pending);
 
 	if (why)
 		log_error("%d not detached: %s", (int)j->pid, why);
+	else if (is_pending)
+		printf("%d told: its agent is not from our file, of another version maybe, and "
+		       "detaches at the JVM's next event\n",
+		       (int)j->pid);
 	else
 		printf("%d detached\n", (int)j->pid);
 	return !why;

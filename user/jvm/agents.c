@@ -30,8 +30,6 @@
 #define FINISH_NS       (2 * NS_PER_SEC)
 #define STOP_NS         (2 * NS_PER_SEC)
 
-#define NO_AGENT_FILE "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; install it"
-
 struct entry {
 	pid_t pid;
 	u64 start_ns;
@@ -113,27 +111,6 @@ void agents_tune(struct agents *a, enum delivery_way way, bool is_eager)
 void agents_use_jvms(struct agents *a, struct jvms *jvms)
 {
 	a->jvms = jvms;
-}
-
-char *agents_detach(const char *path, pid_t pid, u64 start_ns)
-{
-	struct agents *a = agents_new(path, AGENT_ALWAYS);
-	struct inject_order stop = {
-		.command = INJECT_STOP_ALL, .pid = pid, .start_ns = start_ns, .agent_path = a->path
-	};
-	struct inject_result result = { .outcome = INJECT_REFUSED };
-	struct injection *injection = NULL;
-
-	inject_nonce(stop.nonce);
-	if (!*a->path)
-		strcpy(result.reason, NO_AGENT_FILE);
-	else if (inject_start(&stop, &injection))
-		strcpy(result.reason, "no process can be made for it");
-	while (injection && inject_poll(injection, &result) == INJECT_RUNNING)
-		usleep(1000);
-	inject_free(injection);
-	agents_free(a);
-	return result.outcome == INJECT_DONE ? NULL : xstrdup(result.reason);
 }
 
 static u64 process_key(pid_t pid, u64 start_ns)

@@ -36,6 +36,7 @@ struct agents *agents_new(const char *path, enum agent_mode mode);
 
 /* The agent's file, `path` as for agents_new; NULL if there is none. The caller frees it. */
 char *agents_file(const char *path);
+#define NO_AGENT_FILE "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; install it"
 
 /* What the agents are to tell besides code, from the next attach on. */
 void agents_want(struct agents *a, const struct agent_hooks *hooks);
@@ -130,9 +131,3 @@ struct agent_figures {
 /* For developers: what one agent has told; NULL if it is not attached. */
 const struct codemap *agents_codemap(const struct agents *a, pid_t pid, u64 start_ns,
 				     struct agent_figures *out);
-
-/*
- * Ends all sessions in a JVM, also those of other processes; waits for it. NULL if it is done, else
- * "reason; what to do", which the caller frees. `path` as for agents_new.
- */
-char *agents_detach(const char *path, pid_t pid, u64 start_ns);

@@ -24,6 +24,7 @@
 #include "jvm/javaproc.h"
 #include "jvm/memfds.h"
 #include "jvm/readiness.h"
+#include "proc/mapping.h"
 
 #define LISTENER_MS 6000 /* from SIGQUIT to the socket; 50 ms are usual */
 #define REPLY_MS    6000 /* a replay of 20,000 methods takes 0.25 s */
@@ -390,6 +391,32 @@ static void start_session(struct job *j)
 		go_beside(j);
 }
 
+/*
+ * Whether the JVM has loaded this very file: a copy of it, or another version, does not hear what
+ * this one is told. Not by the device, which for files of an overlay is another in mappings.
+ */
+static bool has_loaded(const struct job *j)
+{
+	struct mappings all = { 0 };
+	struct stat st;
+	bool found = false;
+
+	if (stat(j->order->agent_path, &st) || mappings_read(j->t.status.pid, true, &all))
+		return false;
+	for (size_t i = 0; i < all.nr && !found; i++)
+		found = all.at[i].inode == st.st_ino;
+	mappings_fini(&all);
+	return found;
+}
+
+/* All sessions end at the JVM's next event; those of our own agent at once. */
+static void stop_all(struct job *j)
+{
+	memfds_stop(j->order->pid, NULL);
+	if (!has_loaded(j) || deliver_and_send(j, j->order->way) == 0)
+		j->result.outcome = INJECT_DONE;
+}
+
 static void clean_up(struct job *j)
 {
 	struct delivery d = { .hold_fd = -1 };
@@ -429,8 +456,8 @@ static void carry_out(struct job *j)
 		start_session(j);
 		break;
 	case INJECT_STOP_ALL:
-		memfds_stop(j->order->pid, NULL);
-		/* fall through */
+		stop_all(j);
+		break;
 	case INJECT_REPLAY:
 	case INJECT_REFS:
 	case INJECT_STOP:
