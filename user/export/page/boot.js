@@ -3,7 +3,7 @@
 (async function () {
 	if (typeof DecompressionStream === 'undefined')
 		throw new Error('This browser is too old: it has no DecompressionStream. Chrome 80, Firefox 113, Safari 16.4 and newer ones have it. A static picture works everywhere: sysflame report FILE -o FILE.svg');
-	const bytes = Uint8Array.from(atob(document.getElementById('packed').textContent), (c) => c.charCodeAt(0));
+	const bytes = armourBytes(document.getElementById('packed').textContent);
 	const [style, body, script] = (await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text()).split('\f');
 	const add = (tag, text) => document.body.append(Object.assign(document.createElement(tag), { textContent: text }));
 	add('style', style);
