@@ -390,7 +390,7 @@ class App {
 
 	paint() {
 		this.painter.paint({ view: this.view, layout: this.layout, isFlipped: this.state.isFlipped, scrollTop: $('scroll').scrollTop,
-			marks: this.search.marks, hitInFog: (fog) => this.search.isInFog(fog, this.view), hiddenKinds: new Set(this.state.hidden),
+			marks: this.search.marks, hitInFog: (fog) => this.search.isInFog(fog), hiddenKinds: new Set(this.state.hidden),
 			hover: this.hover, selected: this.selected, shift: this.shift, stretch: this.stretch });
 		this.minimap.paint();
 	}

@@ -73,9 +73,9 @@ class Details {
 	list(title, merged, total) {
 		const list = element('ol');
 		list.append(element('li', 'note', title));
-		const all = merged.expand(0).filter((id) => merged.totalOf(id) > 0);
-		for (const id of all.slice(0, NEIGHBOURS)) {
-			const item = element('li'), b = element('button');
+		const nr = merged.groupsOf(0).total.filter((weight) => weight > 0).length;
+		for (let i = 0; i < Math.min(nr, NEIGHBOURS); i++) {
+			const id = merged.child(0, i), item = element('li'), b = element('button');
 			b.type = 'button';
 			b.title = merged.names[merged.nameOf(id)].slice(0, 1000);
 			b.append(element('span', '', this.app.painter.texts.short(merged.nameOf(id))), element('small', '', percent(merged.totalOf(id), total)));
@@ -83,9 +83,9 @@ class Details {
 			item.append(b);
 			list.append(item);
 		}
-		if (all.length !== Math.min(all.length, NEIGHBOURS))
-			list.append(element('li', 'note', `and ${count(all.length - NEIGHBOURS)} more`));
-		return all.length ? list : '';
+		if (nr > NEIGHBOURS)
+			list.append(element('li', 'note', `and ${count(nr - NEIGHBOURS)} more`));
+		return nr ? list : '';
 	}
 
 	buttons(name) {

@@ -1,14 +1,30 @@
+// A byte per method: whether its frames are of several kinds.
+function tieredMethods({ nr, nrMethods, method, kind }) {
+	const first = new Int8Array(nrMethods).fill(-1), isTiered = new Uint8Array(nrMethods);
+	for (let f = 0; f < nr; f++) {
+		const m = method[f];
+		if (first[m] < 0)
+			first[m] = kind[f];
+		isTiered[m] |= first[m] !== kind[f];
+	}
+	return isTiered;
+}
+
 // Nodes of the tree that are merged by method, only as far as someone looks. A merged node keeps the
 // list of the tree's nodes that it stands for. Same interface as Tree.
 class Merged {
-	constructor(tree) {
+	// `weights`: an array by node of the tree.
+	constructor(tree, weights) {
 		this.tree = tree;
 		this.profile = tree.profile;
 		this.names = tree.names;
 		this.unit = tree.unit;
 		this.root = 0;
 		this.isUp = true;
-		this.slot = new Int32Array(tree.profile.frames.nrMethods);
+		this.weights = weights;
+		this.nr = new Int32Array(tree.profile.frames.nrMethods);
+		this.sum = new Float64Array(tree.profile.frames.nrMethods);
+		this.isTiered = tieredMethods(tree.profile.frames);
 		this.diff = tree.diff && tree.diff.of((id) => this.compared(id));
 	}
 
@@ -16,64 +32,77 @@ class Merged {
 		return this.tree.isEmpty();
 	}
 
-	// Groups what comes next after a node by method, heaviest first; what nothing comes after is its
-	// self weight.
-	expand(id) {
+	// What comes next after a node by method, heaviest first; what nothing comes after is its self weight.
+	groupsOf(id) {
 		const node = this.nodes[id];
-		if (node.next)
-			return node.next;
-		const groups = this.group(this.follow(id, node));
-		groups.sort((a, b) => b.total - a.total || a.method - b.method);
-		node.self = this.hasSelf(id) ? groups.reduce((rest, g) => rest - g.total, node.total) : 0;
-		return node.next = groups.map((g) => this.addNode(id, g));
+		if (!node.groups) {
+			node.groups = this.group(id, node);
+			node.self = this.hasSelf(id) ? node.groups.total.reduce((rest, total) => rest - total, node.total) : 0;
+		}
+		return node.groups;
 	}
 
-	// Counts first, so that each group's lists are made in their size. The scratch array by method
-	// is clean again afterwards.
-	group({ at, from }) {
-		const { frame } = this.tree, { method } = this.profile.frames, { slot } = this, groups = [];
-		for (let i = 0; i < at.length; i++) {
-			if (at[i] === 0)
-				continue;
-			const m = method[frame[at[i]]];
-			if (slot[m] === 0) {
-				groups.push({ method: m, nr: 0, total: 0, at: null, from: null });
-				slot[m] = groups.length;
-			}
-			const g = groups[slot[m] - 1];
-			g.nr++;
-			g.total += this.weightOf(at[i], from && from[i]);
-		}
-		for (const g of groups) {
-			g.at = new Int32Array(g.nr);
-			g.from = from && new Int32Array(g.nr);
-			g.nr = 0;
-		}
-		for (let i = 0; i < at.length; i++) {
-			if (at[i] === 0)
-				continue;
-			const g = groups[slot[method[frame[at[i]]]] - 1];
-			if (from)
-				g.from[g.nr] = from[i];
-			g.at[g.nr++] = at[i];
-		}
-		for (const g of groups)
-			slot[g.method] = 0;
-		return groups;
+	group(id, node) {
+		return this.groupByMethod(this.follow(id, node));
 	}
 
-	addNode(parent, group) {
-		const { frames } = this.profile, frame = this.tree.frame[group.at[0]];
-		this.nodes.push({ parent, method: group.method, kind: -1, name: frames.name[frame], module: frames.module[frame],
-			total: group.total, self: -1, at: group.at, from: group.from, next: null });
-		return this.nodes.length - 1;
+	// By group a frame of its method, its total, and where its lists start: they stand one after the other
+	// in one array, `at` the tree's nodes and `from` those whose weights they have. The scratch arrays by
+	// method are clean again afterwards.
+	groupByMethod({ at, from, start, end }) {
+		const { frame } = this.tree, { method } = this.profile.frames, { nr, sum, weights } = this, frames = [];
+		let all = 0;
+		for (let i = start; i < end; i++) {
+			if (at[i] === 0)
+				continue;
+			const f = frame[at[i]], m = method[f];
+			if (nr[m]++ === 0)
+				frames.push(f);
+			sum[m] += weights[from[i]];
+			all++;
+		}
+		frames.sort((a, b) => sum[method[b]] - sum[method[a]] || method[a] - method[b]);
+		const total = Float64Array.from(frames, (f) => sum[method[f]]), first = new Int32Array(frames.length + 1);
+		frames.forEach((f, i) => {
+			const m = method[f];
+			first[i + 1] = first[i] + nr[m];
+			nr[m] = first[i];
+		});
+		const list = { at: new Int32Array(all), from: new Int32Array(all), isLine: false };
+		for (let i = start; i < end; i++) {
+			if (at[i] === 0)
+				continue;
+			const to = nr[method[frame[at[i]]]]++;
+			list.at[to] = at[i];
+			list.from[to] = from[i];
+		}
+		for (const f of frames)
+			nr[method[f]] = sum[method[f]] = 0;
+		return { frames, total, first, list };
+	}
+
+	// The i-th heaviest child. Most are too thin to be looked at: nodes are made of those that are.
+	child(id, i) {
+		const { next, groups } = this.nodes[id];
+		if (next[i] === undefined)
+			next[i] = this.nodes.push(this.makeNode(id, groups, i)) - 1;
+		return next[i];
+	}
+
+	makeNode(parent, { frames, total, first, list }, i) {
+		const { method, name, module } = this.profile.frames, frame = frames[i];
+		return { parent, method: method[frame], kind: -1, name: name[frame], module: module[frame], total: total[i],
+			self: -1, list, start: first[i], end: first[i + 1], groups: null, next: [] };
 	}
 
 	// The frame of most weight gives a merged method its kind.
-	mainKind(node) {
-		const { kind } = this.profile.frames, { frame } = this.tree, kinds = new Float64Array(KINDS.length);
-		for (let i = 0; i < node.at.length; i++)
-			kinds[kind[frame[node.at[i]]]] += this.weightOf(node.at[i], node.from && node.from[i]);
+	mainKind({ list: { at, from }, start, end, method }) {
+		const { kind } = this.profile.frames, { frame } = this.tree;
+		if (start === end || !this.isTiered[method])
+			return start === end ? 0 : kind[frame[at[start]]];
+		const kinds = new Float64Array(KINDS.length);
+		for (let i = start; i < end; i++)
+			kinds[kind[frame[at[i]]]] += this.weights[from[i]];
 		return kinds.indexOf(Math.max(...kinds));
 	}
 
@@ -82,7 +111,7 @@ class Merged {
 	}
 
 	selfOf(id) {
-		this.expand(id);
+		this.groupsOf(id);
 		return this.nodes[id].self;
 	}
 
@@ -113,22 +142,25 @@ class Merged {
 	}
 
 	chainChild(id) {
-		const node = this.nodes[id];
-		if (id === 0)
+		if (id === 0 || this.groupsOf(id).total[0] !== this.nodes[id].total)
 			return -1;
-		const first = this.expand(id)[0];
-		return first !== undefined && this.nodes[first].total === node.total && sameGroup(this.kindOf(id), this.kindOf(first)) ? first : -1;
+		const first = this.child(id, 0);
+		return sameGroup(this.kindOf(id), this.kindOf(first)) ? first : -1;
 	}
 
+	// `merged`: the names of those that are too thin.
 	children(id, min) {
-		const all = this.expand(id), rest = { weight: 0, nodes: 0, ranges: [] };
-		let n = all.length;
-		while (n > 0 && (this.nodes[all[n - 1]].total < min || this.nodes[all[n - 1]].total === 0)) {
-			rest.weight += this.nodes[all[--n]].total;
+		const { frames, total } = this.groupsOf(id), { name } = this.profile.frames, list = [], rest = { weight: 0, nodes: 0, ranges: [], merged: [] };
+		for (let i = 0; i < frames.length; i++) {
+			if (total[i] >= min && total[i] > 0) {
+				list.push(this.child(id, i));
+				continue;
+			}
+			rest.weight += total[i];
 			rest.nodes++;
+			rest.merged.push(name[frames[i]]);
 		}
-		rest.merged = all.slice(n);
-		return { list: all.slice(0, n), rest };
+		return { list, rest };
 	}
 
 	hotMethods() {
@@ -152,9 +184,10 @@ class Merged {
 		if (link === '')
 			return 0;
 		for (const method of link.split('.').slice(0, 500)) {
-			id = this.expand(id).find((c) => String(this.nodes[c].method) === method);
-			if (id === undefined)
+			const i = this.groupsOf(id).frames.findIndex((f) => String(this.profile.frames.method[f]) === method);
+			if (i < 0)
 				return -1;
+			id = this.child(id, i);
 		}
 		return id;
 	}
@@ -165,25 +198,35 @@ class Merged {
 class Callers extends Merged {
 	// `start`: nodes of the tree; `weights`: an array by node that has what they weigh.
 	constructor(tree, start, weights, compared, root) {
-		super(tree);
-		this.weights = weights;
+		super(tree, weights);
 		this.comparedWeights = compared;
-		this.nodes = [{ parent: -1, method: -1, kind: KIND_GROUP, name: -1, module: 0, self: 0, at: start, from: start, next: null, ...root }];
-		if (this.nodes[0].total === undefined)
-			this.nodes[0].total = start.reduce((sum, node) => sum + weights[node], 0);
+		this.nodes = [{ parent: -1, method: -1, kind: KIND_GROUP, name: -1, module: 0, self: 0, list: { at: start, from: start, isLine: false }, start: 0, end: start.length, groups: null, next: [], ...root }];
 	}
 
-	weightOf(node, from) {
-		return this.weights[from];
+	// The callers of a single node need no grouping: they are found once and stand in one list.
+	group(id, node) {
+		const { list, start, end, total, method } = node;
+		if (end - start !== 1 || method < 0)
+			return super.group(id, node);
+		const line = list.isLine ? list : this.lineFrom(list.at[start], list.from[start]), next = list.isLine ? start + 1 : 1;
+		return next < line.at.length ? { frames: [this.tree.frame[line.at[next]]], total: [total], first: [next, next + 1], list: line }
+			: { frames: [], total: [], first: [], list: line };
 	}
 
-	follow(id, { at, from }) {
+	lineFrom(node, from) {
+		const { parent } = this.tree, at = [];
+		for (; node > 0; node = parent[node])
+			at.push(node);
+		return { at: Int32Array.from(at), from: new Int32Array(at.length).fill(from), isLine: true };
+	}
+
+	follow(id, { list: { at, from }, start, end }) {
 		if (id === 0 && this.nodes[0].method < 0)
-			return { at, from };
-		const { parent } = this.tree, above = new Int32Array(at.length);
-		for (let i = 0; i < at.length; i++)
-			above[i] = parent[at[i]];
-		return { at: above, from };
+			return { at, from, start, end };
+		const { parent } = this.tree, above = new Int32Array(end - start);
+		for (let i = start; i < end; i++)
+			above[i - start] = parent[at[i]];
+		return { at: above, from: from.subarray(start, end), start: 0, end: above.length };
 	}
 
 	hasSelf(id) {
@@ -191,9 +234,9 @@ class Callers extends Merged {
 	}
 
 	compared(id) {
-		const { before, after } = this.comparedWeights, { from } = this.nodes[id];
+		const { before, after } = this.comparedWeights, { list: { from }, start, end } = this.nodes[id];
 		let b = 0, a = 0;
-		for (let i = 0; i < from.length; i++) {
+		for (let i = start; i < end; i++) {
 			b += before[from[i]];
 			a += after[from[i]];
 		}
@@ -202,50 +245,43 @@ class Callers extends Merged {
 
 	// A stack counts if one of its frames from the node on towards the root is named by `marks`.
 	match(marks, top) {
-		const { tree } = this, node = this.nodes[top], { name } = this.profile.frames;
+		const { tree } = this, { list: { at, from }, start, end } = this.nodes[top], { name } = this.profile.frames;
 		const above = new Uint8Array(tree.nr);
 		let weight = 0;
 		for (let i = 1; i < tree.nr; i++)
 			above[i] = above[tree.parent[i]] | marks[name[tree.frame[i]]];
-		for (let i = 0; i < node.at.length; i++)
-			if (above[node.at[i]])
-				weight += this.weights[node.from[i]];
+		for (let i = start; i < end; i++)
+			if (above[at[i]])
+				weight += this.weights[from[i]];
 		return { weight, hits: [] };
 	}
 }
 
 // The stacks from the leaves to the root.
 function bottomUp(tree) {
-	const { self, nr } = tree, both = tree.diff && tree.diff.selfs;
+	const { self, nr } = tree, both = tree.diff && tree.diff.selfs, start = new Int32Array(nr);
 	let n = 0;
-	const has = (i) => self[i] > 0;
 	for (let i = 0; i < nr; i++)
-		n += has(i);
-	const start = new Int32Array(n);
-	for (let i = 0, k = 0; i < nr; i++)
-		if (has(i))
-			start[k++] = i;
-	return new Callers(tree, start, self, both, { total: tree.total[0] });
+		if (self[i] > 0)
+			start[n++] = i;
+	return new Callers(tree, start.slice(0, n), self, both, { total: tree.total[0] });
 }
 
 // From some nodes of the tree towards the leaves.
 class Callees extends Merged {
 	constructor(tree, start, root) {
-		super(tree);
+		super(tree, tree.total);
 		this.isUp = false;
-		this.nodes = [{ parent: -1, self: -1, at: start, from: null, next: null, ...root }];
+		this.nodes = [{ parent: -1, self: -1, list: { at: start, from: start, isLine: false }, start: 0, end: start.length, groups: null, next: [], ...root }];
 	}
 
-	weightOf(node) {
-		return this.tree.total[node];
-	}
-
-	follow(id, { at }) {
+	follow(id, { list: { at }, start, end: stop }) {
 		const { end } = this.tree, below = [];
-		for (let i = 0; i < at.length; i++)
+		for (let i = start; i < stop; i++)
 			for (let child = at[i] + 1; child < end[at[i]]; child = end[child])
 				below.push(child);
-		return { at: Int32Array.from(below), from: null };
+		const nodes = Int32Array.from(below);
+		return { at: nodes, from: nodes, start: 0, end: nodes.length };
 	}
 
 	hasSelf() {
@@ -253,14 +289,20 @@ class Callees extends Merged {
 	}
 
 	compared(id) {
-		const { before, after } = this.tree.diff.totals, { at } = this.nodes[id];
-		return { before: at.reduce((sum, node) => sum + before[node], 0), after: at.reduce((sum, node) => sum + after[node], 0) };
+		const { before, after } = this.tree.diff.totals, { list: { at }, start, end } = this.nodes[id];
+		let b = 0, a = 0;
+		for (let i = start; i < end; i++) {
+			b += before[at[i]];
+			a += after[at[i]];
+		}
+		return { before: b, after: a };
 	}
 
 	match(marks, top) {
+		const { list: { at }, start, end } = this.nodes[top];
 		let weight = 0;
-		for (const node of this.nodes[top].at)
-			weight += this.tree.match(marks, node).weight;
+		for (let i = start; i < end; i++)
+			weight += this.tree.match(marks, at[i]).weight;
 		return { weight, hits: [] };
 	}
 }

@@ -35,7 +35,6 @@ class Sandwich {
 
 	children(id, min) {
 		const { list, rest } = this.side(id).children(id >> 1, min), double = (n) => n * 2 + (id & 1);
-		rest.merged = rest.merged.map(double);
 		return { list: list.map(double), rest };
 	}
 
