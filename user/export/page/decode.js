@@ -108,7 +108,7 @@ function readSections(body) {
 
 function readNames(r) {
 	const ends = new Int32Array(Math.min(r.varint(), r.end - r.at)), { bytes } = r;
-	let all = new Uint8Array(1 << 16), at = 0, isPlain = true;
+	let all = new Uint8Array(1 << 16), at = 0;
 	for (let i = 0, last = 0; i < ends.length; i++) {
 		const shared = r.varint(), more = r.varint(), length = shared + more, from = r.at;
 		if (!(length < 65536 && at + length < NAMES_BYTES && shared <= at - last && from + more <= r.end))
@@ -121,22 +121,19 @@ function readNames(r) {
 		// Names are short: a loop is faster than a call.
 		for (let k = 0; k < shared; k++)
 			all[at + k] = all[last + k];
-		for (let k = 0; k < more; k++) {
-			const byte = bytes[from + k];
-			all[at + shared + k] = byte;
-			isPlain = isPlain && byte < 128;
-		}
+		for (let k = 0; k < more; k++)
+			all[at + shared + k] = bytes[from + k];
 		last = at;
 		r.at += more;
 		ends[i] = at += length;
 	}
 	r.finish('names');
-	return cutNames(all.subarray(0, at), ends, isPlain);
+	return cutNames(all.subarray(0, at), ends);
 }
 
-// Decoding is slow per call: one text is cut, unless a character takes more than a byte.
-function cutNames(all, ends, isPlain) {
-	const decoder = new TextDecoder(), text = isPlain ? decoder.decode(all) : '', names = new Array(ends.length);
+// Decoding is slow per call: one text is cut, unless a character took more than a byte.
+function cutNames(all, ends) {
+	const decoder = new TextDecoder(), text = decoder.decode(all), names = new Array(ends.length), isPlain = text.length === all.length;
 	for (let i = 0, start = 0; i < ends.length; start = ends[i++])
 		names[i] = isPlain ? text.slice(start, ends[i]) : decoder.decode(all.subarray(start, ends[i]));
 	return names;

@@ -44,7 +44,10 @@ class MethodTable {
 
 	// `marks`: a byte per name or null; `isHidden` tells of a method whether it is faded.
 	show(view, marks, isHidden) {
-		this.methods = view.hotMethods();
+		const methods = view.hotMethods();
+		if (this.methods !== methods)
+			this.sorted = {};
+		this.methods = methods;
 		this.whole = view.totalOf(view.root);
 		this.marks = marks;
 		this.isHidden = isHidden;
@@ -52,15 +55,10 @@ class MethodTable {
 	}
 
 	sort() {
-		const { self, total } = this.methods, { names } = this.profile;
-		const shown = [];
-		for (let m = 0; m < this.name.length; m++)
-			if (total[m] > 0 && this.kind[m] !== KIND_GROUP && !this.isHidden(m) && (!this.marks || this.marks[this.name[m]]))
+		const { self } = this.methods, shown = [];
+		for (const m of this.sorted[this.sortBy] || (this.sorted[this.sortBy] = this.sortAll()))
+			if (!this.isHidden(m) && (!this.marks || this.marks[this.name[m]]))
 				shown.push(m);
-		const heaviest = (a, b) => self[b] - self[a] || total[b] - total[a] || a - b;
-		const orders = { self: heaviest, total: (a, b) => total[b] - total[a] || heaviest(a, b),
-			name: (a, b) => (names[this.name[a]] < names[this.name[b]] ? -1 : 1) };
-		shown.sort(orders[this.sortBy]);
 		this.order = this.isReversed ? shown.reverse() : shown;
 		this.most = this.order.reduce((most, m) => Math.max(most, self[m]), 0);
 		for (const head of document.querySelectorAll('.tablehead button')) {
@@ -70,6 +68,18 @@ class MethodTable {
 		}
 		$('rowspace').style.height = `${this.order.length * TABLE_ROW}px`;
 		this.paint();
+	}
+
+	// All methods in the chosen order: a search only picks from them.
+	sortAll() {
+		const { self, total } = this.methods, { names } = this.profile, all = [];
+		for (let m = 0; m < this.name.length; m++)
+			if (total[m] > 0 && this.kind[m] !== KIND_GROUP)
+				all.push(m);
+		const heaviest = (a, b) => self[b] - self[a] || total[b] - total[a] || a - b;
+		const orders = { self: heaviest, total: (a, b) => total[b] - total[a] || heaviest(a, b),
+			name: (a, b) => (names[this.name[a]] < names[this.name[b]] ? -1 : 1) };
+		return all.sort(orders[this.sortBy]);
 	}
 
 	paint() {
