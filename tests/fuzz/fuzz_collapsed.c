@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text is read as stacks whose profile can be encoded, or refused with a sentence. */
+/* Any text is read as stacks, or as those of a comparison, whose profile can be encoded, or refused
+ * with a sentence. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,16 +8,23 @@
 #include "export/encode.h"
 #include "export/read.h"
 
-int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+static void check(const u8 *data, size_t size,
+		  int (*read)(FILE *f, struct profile *p, struct str *why))
 {
 	struct profile *p = profile_new();
 	auto_str struct str why = { 0 }, body = { 0 };
 	FILE *f = size ? fmemopen((void *)data, size, "r") : fopen("/dev/null", "r");
 	u32 nr_nodes;
 
-	if (profile_read(f, p, &why) ? !why.len : body_encode(p, NULL, &body, &nr_nodes))
+	if (read(f, p, &why) ? !why.len : body_encode(p, NULL, &body, &nr_nodes))
 		abort();
 	fclose(f);
 	profile_free(p);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	check(data, size, profile_read);
+	check(data, size, profile_read_diff);
 	return 0;
 }

@@ -21,8 +21,11 @@
 #define NR_CHANGES  30
 #define CHANGES_MAX 1000000
 
+/* As the page's: A|B, A with colours, B with colours, A and B. */
+static const char *const modes[] = { "changed", "before", "after", "only-before", "only-after" };
+
 struct options {
-	const char *output, *format, *title;
+	const char *output, *format, *title, *mode;
 	int top;
 	bool by_counts, raw_names, help;
 	struct opt_list transform_words;
@@ -32,8 +35,10 @@ struct options {
 static void help(const struct opt *opts, size_t nr)
 {
 	puts("usage: sysflame diff [OPTION].. BEFORE AFTER\n"
+	     "       sysflame diff [OPTION].. BOTH\n"
 	     "Compares two profiles of any format that report reads: prints the methods whose\n"
-	     "share has changed by more than chance, or writes both as one flame graph by -o.\n");
+	     "share has changed by more than chance, or writes both as one flame graph by -o.\n"
+	     "BOTH is such a page, or text of \"root;...;leaf COUNT_BEFORE COUNT_AFTER\".\n");
 	opt_help(opts, nr);
 }
 
@@ -53,32 +58,84 @@ static char *title_of(char **paths)
 				     : xasprintf("%s to %s", paths[0], paths[1]);
 }
 
-static int diff(const struct options *o, char **paths)
+static int read_two(const struct options *o, char **paths, struct profile *p)
 {
 	auto_profile struct profile *before = profile_new(), *after = profile_new();
-	auto_profile struct profile *p = profile_new();
-	const struct format *f = o->output ? profile_file_format(o->format, o->output) : NULL;
 	auto_str struct str why = { 0 };
 
-	if (o->output && !f)
-		return EXIT_USAGE;
 	if (profile_file_read(paths[0], before) || profile_file_read(paths[1], after))
-		return EXIT_FAILED;
+		return -EINVAL;
 	profile_name_frames(before, o->raw_names ? NAMES_RAW : NAMES_WITHOUT_IDS);
 	profile_name_frames(after, o->raw_names ? NAMES_RAW : NAMES_WITHOUT_IDS);
 	if (profile_diff(before, after, p, &why)) {
 		log_error("%s and %s cannot be compared: %s", paths[0], paths[1], why.at);
-		return EXIT_FAILED;
+		return -EINVAL;
 	}
 	free(p->title);
-	p->title = o->title ? xstrdup(o->title) : title_of(paths);
+	p->title = title_of(paths);
+	return 0;
+}
+
+static int read_one(const struct options *o, const char *path, struct profile *p)
+{
+	if (profile_file_read_diff(path, p))
+		return -EINVAL;
+	profile_name_frames(p, o->raw_names ? NAMES_RAW : NAMES_WITHOUT_IDS);
+	if (!*p->title) {
+		free(p->title);
+		p->title = xstrdup(name_of(path));
+	}
+	return 0;
+}
+
+static int mode_of(const char *name)
+{
+	int mode = 0;
+
+	while (mode < (int)ARRAY_SIZE(modes) && strcmp(modes[mode], name))
+		mode++;
+	return mode;
+}
+
+static void print(const struct options *o, const struct profile *p)
+{
+	size_t width = terminal_width(STDOUT_FILENO);
+	int mode = mode_of(o->mode);
+
+	if (mode < 3) {
+		text_diff(p, (enum text_diff_mode)mode, (size_t)o->top, width, stdout);
+		return;
+	}
+	auto_tree struct tree t;
+	u32 type = mode == 3; /* that of before is the second one */
+	tree_make(p, type, &t);
+	text_top(p, type, &t, (size_t)o->top, width, stdout);
+}
+
+static int diff(const struct options *o, char **paths, int nr_paths)
+{
+	auto_profile struct profile *p = profile_new();
+	const struct format *f = o->output ? profile_file_format(o->format, o->output) : NULL;
+
+	if (o->output && !f)
+		return EXIT_USAGE;
+	if (nr_paths == 1 ? read_one(o, paths[0], p) : read_two(o, paths, p))
+		return EXIT_FAILED;
+	if (o->title) {
+		free(p->title);
+		p->title = xstrdup(o->title);
+	}
 	if (transforming_apply(&o->transforms, f, p))
 		return EXIT_FAILED;
 	if (o->by_counts)
 		diff_by_counts(p);
+	if (f && f->has_view && mode_of(o->mode)) {
+		const char digit[] = { (char)('0' + mode_of(o->mode)), '\0' };
+		transforming_add_view(p, "m", digit);
+	}
 	if (f)
 		return profile_file_write(p, o->output, f, NULL) ? EXIT_FAILED : 0;
-	text_diff(p, (size_t)o->top, terminal_width(STDOUT_FILENO), stdout);
+	print(o, p);
 	if (!fflush(stdout) && !ferror(stdout))
 		return 0;
 	log_error("standard output: %s", strerror(errno));
@@ -91,6 +148,8 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		{ 'o', "output", OPT_STRING, &o->output, "FILE", "where to, - is standard output" },
 		{ 0, "format", OPT_STRING, &o->format, "NAME", "instead of FILE's extension" },
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "the comparison's title" },
+		{ 0, "mode", OPT_STRING, &o->mode, "MODE",
+		  "changed, before, after (what stands first), only-before, only-after" },
 		{ 0, "counts", OPT_BOOL, &o->by_counts, NULL,
 		  "weights as they are, not their shares" },
 		RAW_NAMES_OPT(&o->raw_names),
@@ -106,8 +165,15 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}
-	if (nr_paths != 2) {
-		log_error("diff: takes two files, before and after; see diff --help");
+	if (nr_paths != 1 && nr_paths != 2) {
+		log_error(
+			"diff: takes two files, before and after, or one that holds both; see diff "
+			"--help");
+		return EXIT_USAGE;
+	}
+	if (mode_of(o->mode) == ARRAY_SIZE(modes)) {
+		log_error("--mode %s: takes changed, before, after, only-before, only-after",
+			  o->mode);
 		return EXIT_USAGE;
 	}
 	if (o->top < 1 || o->top > CHANGES_MAX) {
@@ -116,12 +182,12 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 	}
 	if (transforming_parse(&o->transform_words, &o->transforms))
 		return EXIT_USAGE;
-	return diff(o, argv);
+	return diff(o, argv, nr_paths);
 }
 
 int diff_main(int argc, char **argv)
 {
-	struct options o = { .top = NR_CHANGES };
+	struct options o = { .top = NR_CHANGES, .mode = modes[0] };
 	int status = parse_and_diff(&o, argc, argv);
 
 	vec_fini(&o.transform_words);

@@ -10,7 +10,9 @@
 #include "base/log.h"
 #include "export/read.h"
 
-int profile_file_read(const char *path, struct profile *p)
+typedef int read_fn(FILE *f, struct profile *p, struct str *why);
+
+static int read_file(const char *path, struct profile *p, read_fn *read)
 {
 	auto_str struct str why = { 0 };
 	bool is_stdin = !strcmp(path, "-");
@@ -20,10 +22,20 @@ int profile_file_read(const char *path, struct profile *p)
 		return -errno;
 	}
 
-	int err = profile_read(opened ?: stdin, p, &why);
+	int err = read(opened ?: stdin, p, &why);
 	if (err)
 		log_error("%s: %s", is_stdin ? "standard input" : path, why.at);
 	return err;
+}
+
+int profile_file_read(const char *path, struct profile *p)
+{
+	return read_file(path, p, profile_read);
+}
+
+int profile_file_read_diff(const char *path, struct profile *p)
+{
+	return read_file(path, p, profile_read_diff);
 }
 
 const struct format *profile_file_format(const char *name, const char *path)

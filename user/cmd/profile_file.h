@@ -8,6 +8,9 @@
 /* Adds what the file holds; "-" is standard input. */
 int profile_file_read(const char *path, struct profile *p);
 
+/* The same of a file that holds a comparison (export/read.h). */
+int profile_file_read_diff(const char *path, struct profile *p);
+
 /* By name if it is not NULL, else by the extension of `path`; NULL if there is no such format. */
 const struct format *profile_file_format(const char *name, const char *path);
 

@@ -31,16 +31,24 @@ static void add_escaped(struct str *out, const char *text)
 			str_addf(out, "%%%02X", (u8)*text);
 }
 
+void transforming_add_view(struct profile *p, const char *key, const char *value)
+{
+	struct str view = { 0 };
+
+	str_addf(&view, "%s%s%s=", p->view, *p->view ? "&" : "", key);
+	add_escaped(&view, value);
+	free(p->view);
+	p->view = str_take(&view);
+}
+
 static void leave_to_page(const struct transforms *list, struct profile *p)
 {
 	auto_str struct str json = { 0 };
-	struct str view = { 0 };
 
 	transforms_print(list, &json);
-	str_add(&view, "t=");
-	add_escaped(&view, json.at);
 	free(p->view);
-	p->view = str_take(&view);
+	p->view = xstrdup("");
+	transforming_add_view(p, "t", json.at);
 }
 
 int transforming_apply(const struct transforms *list, const struct format *f, struct profile *p)

@@ -19,6 +19,9 @@
 /* -EINVAL after having said what is wrong. */
 int transforming_parse(const struct opt_list *words, struct transforms *out);
 
+/* What a page shows first: sets `key` of the text behind the # of its address. */
+void transforming_add_view(struct profile *p, const char *key, const char *value);
+
 /*
  * Does the transforms before the profile is written as `f` (NULL: printed); a page gets them to do
  * itself, where they can be changed. A negative errno after having said which one failed.

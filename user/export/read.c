@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "export/container.h"
 #include "export/gzip.h"
+#include "profile/diff.h"
 
 #define ALL_MAX (2ull << 30)
 
@@ -86,7 +87,7 @@ int input_read_all(struct input *in, struct str *out, struct str *why)
 	return ferror(in->f) ? -EIO : 0;
 }
 
-int profile_read(FILE *f, struct profile *p, struct str *why)
+static int read_any(FILE *f, bool is_diff, struct profile *p, struct str *why)
 {
 	struct input in;
 	const struct reader *r = readers;
@@ -95,7 +96,8 @@ int profile_read(FILE *f, struct profile *p, struct str *why)
 	while (!r->is(in.head, in.nr_head))
 		r++;
 
-	int err = r->read(&in, p, why);
+	int err = is_diff && r->read == collapsed_read ? collapsed_read_diff(&in, p, why)
+						       : r->read(&in, p, why);
 	const char *fault = in.gunzip ? gunzip_fault(in.gunzip) : NULL;
 	if (fault) {
 		str_clear(why);
@@ -108,4 +110,19 @@ int profile_read(FILE *f, struct profile *p, struct str *why)
 	if (err == -EIO)
 		str_add(why, "it cannot be read");
 	return err;
+}
+
+int profile_read(FILE *f, struct profile *p, struct str *why)
+{
+	return read_any(f, false, p, why);
+}
+
+int profile_read_diff(FILE *f, struct profile *p, struct str *why)
+{
+	int err = read_any(f, true, p, why);
+
+	if (err || profile_is_diff(p))
+		return err;
+	str_add(why, "it is no comparison; give the files from before and after");
+	return -EINVAL;
 }

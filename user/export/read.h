@@ -45,7 +45,15 @@ struct reader {
 /* Reads whatever format `f` has. Fails like reader.read. */
 int profile_read(FILE *f, struct profile *p, struct str *why);
 
+/*
+ * Reads a comparison in one file: any format that keeps both sides, or collapsed lines with two
+ * counts, "a;b BEFORE AFTER". Those cannot be told from lines with one, so who reads must know.
+ * Fails like profile_read.
+ */
+int profile_read_diff(FILE *f, struct profile *p, struct str *why);
+
 int collapsed_read(struct input *in, struct profile *p, struct str *why);
+int collapsed_read_diff(struct input *in, struct profile *p, struct str *why);
 int html_read(struct input *in, struct profile *p, struct str *why);
 bool html_is(const u8 *head, size_t len);
 int jfr_read(struct input *in, struct profile *p, struct str *why);

@@ -36,7 +36,8 @@ struct collapsed {
 	struct lines lines;
 	struct profile *p;
 	struct str *why;
-	u64 sum;
+	u64 sum, sum_before;
+	bool is_diff; /* lines have two counts, before and after */
 	labels_id labels;
 	VEC(struct word) words;
 	struct known_word *known;
@@ -48,6 +49,12 @@ static int refuse(struct collapsed *c, const char *what)
 {
 	lines_refuse(&c->lines, what, c->why);
 	return -EINVAL;
+}
+
+static int refuse_count(struct collapsed *c)
+{
+	return refuse(c, c->is_diff ? "two counts are wanted: \"root;...;leaf BEFORE AFTER\""
+				    : "no count; a line is \"root;...;leaf COUNT\"");
 }
 
 /* --- lines --- */
@@ -66,14 +73,14 @@ static int take_count(struct collapsed *c, const char *line, size_t *len, u64 *c
 	for (start = end; start > 0 && !is_space(line[start - 1]);)
 		start--;
 	if (start == 0)
-		return refuse(c, "no count; a line is \"root;...;leaf COUNT\"");
+		return refuse_count(c);
 	for (size_t i = start; i < end; i++) {
 		if (line[i] == '-' && i == start && end - start > 1)
 			return refuse(c, "the count is negative");
 		if (line[i] == '.' && i > start)
 			return refuse(c, "the count is not a whole number");
 		if (line[i] < '0' || line[i] > '9')
-			return refuse(c, "no count; a line is \"root;...;leaf COUNT\"");
+			return refuse_count(c);
 		value = value * 10 + (u64)(line[i] - '0');
 		if (value > VARINT_MAX)
 			return refuse(c, "the count is larger than 2^53 - 1");
@@ -256,7 +263,7 @@ static node_id find_place(const struct collapsed *c, size_t *depth)
 	return node;
 }
 
-static int add_stack(struct collapsed *c, const char *stack, size_t len, u64 count)
+static int add_stack(struct collapsed *c, const char *stack, size_t len, u64 count, u64 before)
 {
 	size_t depth;
 
@@ -272,13 +279,16 @@ static int add_stack(struct collapsed *c, const char *stack, size_t len, u64 cou
 		if ((depth + 1) % PLACE_EVERY == 0)
 			*dict_add(&c->places, w->hash) = node;
 	}
-	profile_add(c->p, node, c->labels, 0, count);
+	if (count)
+		profile_add(c->p, node, c->labels, 0, count);
+	if (before)
+		profile_add(c->p, node, c->labels, 1, before);
 	return 0;
 }
 
 static int read_line(struct collapsed *c, const char *line, size_t len)
 {
-	u64 count;
+	u64 count, before = 0;
 
 	while (len && is_space(line[len - 1]))
 		len--;
@@ -287,23 +297,24 @@ static int read_line(struct collapsed *c, const char *line, size_t len)
 	if (memchr(line, '\0', len))
 		return refuse(c, "a zero byte; this is no text of stacks");
 	int err = take_count(c, line, &len, &count);
-	if (err || !count)
+	if (!err && c->is_diff)
+		err = take_count(c, line, &len, &before);
+	if (err || (!count && !before))
 		return err;
-	if (count > VARINT_MAX - c->sum)
+	if (count > VARINT_MAX - c->sum || before > VARINT_MAX - c->sum_before)
 		return refuse(c, "the counts add up to more than 2^53 - 1");
 	c->sum += count;
-	return add_stack(c, line, len, count);
+	c->sum_before += before;
+	return add_stack(c, line, len, count, before);
 }
 
-int collapsed_read(struct input *in, struct profile *p, struct str *why)
+static int read_lines(struct input *in, bool is_diff, struct profile *p, struct str *why)
 {
-	struct collapsed c = { .p = p, .why = why };
+	struct collapsed c = { .p = p, .why = why, .is_diff = is_diff };
 	char *line;
 	size_t len;
 	int err;
 
-	if (!p->types.nr)
-		profile_add_type(p, "samples", "samples");
 	c.sum = profile_total(p, 0);
 	c.labels = profile_intern_labels(p, &(struct labels){ 0 });
 	lines_init(&c.lines, in);
@@ -316,4 +327,20 @@ int collapsed_read(struct input *in, struct profile *p, struct str *why)
 	dict_fini(&c.places);
 	lines_fini(&c.lines);
 	return err;
+}
+
+int collapsed_read(struct input *in, struct profile *p, struct str *why)
+{
+	if (!p->types.nr)
+		profile_add_type(p, "samples", "samples");
+	return read_lines(in, false, p, why);
+}
+
+int collapsed_read_diff(struct input *in, struct profile *p, struct str *why)
+{
+	profile_add_type(p, "samples after", "samples");
+	profile_add_type(p, "samples before", "samples");
+	p->types.at[0].role = ROLE_AFTER;
+	p->types.at[1].role = ROLE_BEFORE;
+	return read_lines(in, true, p, why);
 }

@@ -194,7 +194,7 @@ static void print_head(const struct profile *p, const struct value_type *type, u
 int text_write(const struct profile *p, FILE *out)
 {
 	if (profile_is_diff(p)) {
-		text_diff(p, TOP_OF_FORMAT, TEXT_ANY_WIDTH, out);
+		text_diff(p, TEXT_DIFF_CHANGED, TOP_OF_FORMAT, TEXT_ANY_WIDTH, out);
 		return 0;
 	}
 	for (u32 type = 0; type < p->types.nr; type++) {

@@ -19,8 +19,13 @@ void text_top(const struct profile *p, u32 type, const struct tree *t, size_t nr
 void text_tree(const struct profile *p, u32 type, const struct tree *t, double min_percent,
 	       size_t width, FILE *out);
 
-/*
- * Of a comparison (profile/diff.h): the `nr` methods whose share, or weight, changed most, beyond
- * chance.
- */
-void text_diff(const struct profile *p, size_t nr, size_t width, FILE *out);
+/* Which methods of a comparison stand first, and which are there. */
+enum text_diff_mode {
+	TEXT_DIFF_CHANGED, /* by change of self; without what may be chance */
+	TEXT_DIFF_BEFORE,  /* by self before; what may be chance is called so */
+	TEXT_DIFF_AFTER,   /* by self after */
+};
+
+/* Of a comparison (profile/diff.h): `nr` methods with their share, or weight, before and after. */
+void text_diff(const struct profile *p, enum text_diff_mode mode, size_t nr, size_t width,
+	       FILE *out);

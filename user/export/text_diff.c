@@ -12,13 +12,15 @@ struct change {
 	u64 before, after;             /* self */
 	u64 total_before, total_after; /* where the method is on the stack */
 	double self, total; /* change: of the share in per cent of the whole, or of the weights */
+	bool is_chance;
 };
 
 struct changes {
 	VEC(struct change) all;
 	u64 before, after; /* all weights */
-	u32 nr_noise;      /* methods whose change is left out as chance */
-	bool by_counts;    /* weights are compared as they are, not as shares */
+	u32 nr_noise;      /* methods whose change may be chance */
+	enum text_diff_mode mode;
+	bool by_counts; /* weights are compared as they are, not as shares */
 };
 
 static int by_name(const void *a, const void *b, void *frames)
@@ -64,9 +66,10 @@ static void add_change(const struct profile *p, struct changes *c, const struct 
 	change.total = c->by_counts ? (double)a->total - (double)b->total
 				    : share(a->total, c->after) - share(b->total, c->before);
 	bool is_counted = !strcmp(p->types.at[0].unit, "samples");
-	if (is_counted ? !diff_is_significant(b->self, a->self, scale) : change.self == 0)
-		c->nr_noise++;
-	else
+	change.is_chance =
+		is_counted ? !diff_is_significant(b->self, a->self, scale) : change.self == 0;
+	c->nr_noise += change.is_chance;
+	if (!change.is_chance || c->mode != TEXT_DIFF_CHANGED)
 		vec_push(&c->all, change);
 }
 
@@ -88,10 +91,18 @@ static void join(const struct profile *p, const struct hot_methods *before,
 	}
 }
 
-static int by_size(const void *a, const void *b)
+static double size_of(const struct change *x, enum text_diff_mode mode)
+{
+	if (mode == TEXT_DIFF_CHANGED)
+		return x->self < 0 ? -x->self : x->self;
+	return (double)(mode == TEXT_DIFF_BEFORE ? x->before : x->after);
+}
+
+static int by_size(const void *a, const void *b, void *mode)
 {
 	const struct change *x = a, *y = b;
-	double p = x->self < 0 ? -x->self : x->self, q = y->self < 0 ? -y->self : y->self;
+	double p = size_of(x, *(enum text_diff_mode *)mode);
+	double q = size_of(y, *(enum text_diff_mode *)mode);
 
 	return p > q ? -1 : p < q ? 1 : x->frame < y->frame ? -1 : x->frame > y->frame;
 }
@@ -109,7 +120,9 @@ static void print_change(const struct profile *p, const struct changes *c, const
 	else
 		str_addf(&line, "%7.2f %% %7.2f %% %+8.2f %% %+8.2f %%   ",
 			 share(x->before, c->before), share(x->after, c->after), x->self, x->total);
-	if (!x->total_before)
+	if (x->is_chance)
+		str_add(&line, "chance: ");
+	else if (!x->total_before)
 		str_add(&line, "new: ");
 	else if (!x->total_after)
 		str_add(&line, "gone: ");
@@ -118,27 +131,30 @@ static void print_change(const struct profile *p, const struct changes *c, const
 	fprintf(out, "%s\n", line.at);
 }
 
-void text_diff(const struct profile *p, size_t nr, size_t width, FILE *out)
+void text_diff(const struct profile *p, enum text_diff_mode mode, size_t nr, size_t width,
+	       FILE *out)
 {
 	auto_hot_methods struct hot_methods before, after;
 	auto_str struct str b = { 0 }, a = { 0 };
-	struct changes c = { .by_counts = diff_is_by_counts(p) };
+	struct changes c = { .by_counts = diff_is_by_counts(p), .mode = mode };
+	static const char *const orders[] = { "change of self", "self before", "self after" };
 
 	methods_by_name(p, 1, &before, &c.before);
 	methods_by_name(p, 0, &after, &c.after);
 	join(p, &before, &after, &c);
 	if (c.all.nr)
-		qsort(c.all.at, c.all.nr, sizeof(c.all.at[0]), by_size);
+		qsort_r(c.all.at, c.all.nr, sizeof(c.all.at[0]), by_size, &mode);
 	amount_add(&b, c.before, p->types.at[1].unit);
 	amount_add(&a, c.after, p->types.at[0].unit);
-	fprintf(out, "%s before, %s after (%s); %s, by change of self\n", b.at, a.at,
-		p->types.at[0].unit, c.by_counts ? "weights as they are" : "shares of each");
+	fprintf(out, "%s before, %s after (%s); %s, by %s\n", b.at, a.at, p->types.at[0].unit,
+		c.by_counts ? "weights as they are" : "shares of each", orders[mode]);
 	fprintf(out, "%9s %9s %10s %10s   %s\n", "BEFORE", "AFTER", "SELF", "TOTAL", "METHOD");
 	for (size_t i = 0; i < nr && i < c.all.nr; i++)
 		print_change(p, &c, &c.all.at[i], width, out);
 	if (c.all.nr > nr)
-		fprintf(out, "%zu more changed\n", c.all.nr - nr);
-	if (c.nr_noise && !strcmp(p->types.at[0].unit, "samples"))
+		fprintf(out, "%zu more%s\n", c.all.nr - nr,
+			mode == TEXT_DIFF_CHANGED ? " changed" : "");
+	if (mode == TEXT_DIFF_CHANGED && c.nr_noise && !strcmp(p->types.at[0].unit, "samples"))
 		fprintf(out, "%u more differ by no more than chance (2 sigma)\n", c.nr_noise);
 	vec_fini(&c.all);
 }
