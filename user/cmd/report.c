@@ -15,6 +15,7 @@
 #include "cmd/profile_file.h"
 #include "cmd/terminal.h"
 #include "cmd/transforming.h"
+#include "export/split.h"
 #include "export/text.h"
 #include "profile/names.h"
 
@@ -24,7 +25,7 @@ enum {
 };
 
 struct options {
-	const char *output, *format, *title, *event;
+	const char *output, *format, *title, *event, *split;
 	int top; /* methods to print, 0 for no such list */
 	bool tree, lines, raw_names, help;
 	struct opt_list transform_words;
@@ -84,6 +85,21 @@ static int choose_event(struct profile *p, const char *name)
 	return -1;
 }
 
+/* A page gets all stacks and splits them itself, so that one can change it there. */
+static int change(const struct options *o, const struct format *f, struct profile *p)
+{
+	auto_str struct str why = { 0 };
+
+	if (o->split && !(f && f->has_view) && profile_split(p, o->split, &why)) {
+		log_error("--split %s: %s", o->split, why.at);
+		return -EINVAL;
+	}
+	int err = transforming_apply(&o->transforms, f, p);
+	if (!err && o->split && f && f->has_view)
+		transforming_add_view(p, "split", o->split);
+	return err;
+}
+
 static int report(const struct options *o, char **inputs, size_t nr_inputs)
 {
 	const struct format *f = o->output ? profile_file_format(o->format, o->output) : NULL;
@@ -103,12 +119,11 @@ static int report(const struct options *o, char **inputs, size_t nr_inputs)
 		free(p->title);
 		p->title = xstrdup(o->title);
 	}
-	if (f &&
-	    (transforming_apply(&o->transforms, f, p) || profile_file_write(p, o->output, f, NULL)))
+	if (f && (change(o, f, p) || profile_file_write(p, o->output, f, NULL)))
 		return STATUS_FAILED;
 	if (!o->top && !o->tree)
 		return 0;
-	if ((!f || f->has_view) && transforming_apply(&o->transforms, NULL, p))
+	if ((!f || f->has_view) && change(o, NULL, p))
 		return STATUS_FAILED;
 	return print(p, o);
 }
@@ -134,6 +149,8 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "the profile's title" },
 		{ 0, "event", OPT_STRING, &o->event, "NAME", "of several events this one first" },
 		RAW_NAMES_OPT(&o->raw_names),
+		{ 0, "split", OPT_STRING, &o->split, "BY",
+		  "a level by process, thread, container, .. or tier" },
 		TRANSFORM_OPT(&o->transform_words),
 		{ 0, "lines", OPT_BOOL, &o->lines, NULL,
 		  "a frame for each line, where the file tells lines" },

@@ -66,7 +66,7 @@ int labelsets_dim_find(const char *name)
 	return -1;
 }
 
-static char *text_of(const struct labels *l, enum label label)
+char *labelsets_text(const struct labels *l, enum label label)
 {
 	return name_and_number(l->text[label], label == LABEL_COMM     ? l->pid
 					       : label == LABEL_THREAD ? l->tid
@@ -148,7 +148,7 @@ void labelsets_make(const struct profile *p, struct labelsets *sets, struct str 
 		const struct labels *l = &p->labels.at[i];
 		all.at[i].id = (labels_id)i;
 		for (int dim = 0; dim < sets->nr_dims; dim++)
-			all.at[i].text[dim] = text_of(l, sets->dims[dim]);
+			all.at[i].text[dim] = labelsets_text(l, sets->dims[dim]);
 		order[i] = &all.at[i];
 	}
 

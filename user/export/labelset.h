@@ -19,6 +19,9 @@ void labelsets_make(const struct profile *p, struct labelsets *sets, struct str 
 /* "process", "thread", "state", .. */
 const char *labelsets_dim_name(enum label label);
 
+/* The value of that dimension: "java-123", "" if unknown; for the caller to free. */
+char *labelsets_text(const struct labels *l, enum label label);
+
 /* The label of that dimension, -1 if there is none. */
 int labelsets_dim_find(const char *name);
 void labelsets_free(struct labelsets *sets);
