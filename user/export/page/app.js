@@ -21,7 +21,7 @@ class App {
 		this.table = new MethodTable(profile, this.painter.texts, (name, method) => this.pickMethod(name, method));
 		this.tip = new Tip();
 		this.details = new Details(this);
-		this.table.dotOf = (name, kind) => this.painter.palette.dotOf(name, kind);
+		this.table.dotOf = (method, name, kind) => (this.tree.diff ? this.painter.diffColour(this.tree.diff.ofMethods(), method) : this.painter.palette.dotOf(name, kind));
 		this.minimap = new Minimap(this);
 		this.timeline = new Timeline(this);
 		this.settled = Promise.resolve();

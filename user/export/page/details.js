@@ -47,7 +47,7 @@ class Details {
 		close.type = 'button';
 		close.setAttribute('aria-label', 'Close the details');
 		close.addEventListener('click', () => this.hide());
-		dot.style.background = table.dotOf(table.name[method], kind);
+		dot.style.background = table.dotOf(method, table.name[method], kind);
 		title.prepend(dot);
 		title.append(close);
 		const head = place ? [element('p', '', kindText(place.view, place.box.node)), ...tierParts(place.view, place.box.node), numbersOf(app, place.box)]

@@ -33,6 +33,19 @@ class Diff {
 		return diff;
 	}
 
+	// The same of self weights by method.
+	ofMethods() {
+		if (this.methods)
+			return this.methods;
+		const { method, nrMethods } = this.tree.profile.frames, { frame } = this.tree, { before, after } = this.selfs;
+		const b = new Float64Array(nrMethods), a = new Float64Array(nrMethods);
+		for (let i = 1; i < after.length; i++) {
+			b[method[frame[i]]] += before[i];
+			a[method[frame[i]]] += after[i];
+		}
+		return this.methods = this.of((m) => ({ before: b[m], after: a[m] }));
+	}
+
 	// What widths mean: how much changed (each stack by itself, so that moves do not cancel out), the
 	// weights before, or those after.
 	selfOf(mode) {

@@ -101,7 +101,7 @@ class MethodTable {
 		row.setAttribute('role', 'row');
 		row.title = this.profile.names[this.name[m]].slice(0, 1000);
 		const dot = element('span', `dot k${this.kind[m]}`);
-		dot.style.background = this.dotOf(this.name[m], this.kind[m]);
+		dot.style.background = this.dotOf(m, this.name[m], this.kind[m]);
 		cell.append(dot, element('span', '', this.texts.short(this.name[m])));
 		bar.style.width = `${this.most ? Math.round(self[m] / this.most * 60) : 0}px`;
 		own.append(bar);
