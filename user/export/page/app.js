@@ -470,8 +470,10 @@ class App {
 		for (const b of document.querySelectorAll('[data-panel]'))
 			if (b.tagName === 'BUTTON')
 				press(b, b.dataset.panel === state.panel);
-		for (const b of document.querySelectorAll('[data-direction]'))
-			press(b, (b.dataset.direction === 'up') === state.isUp);
+		for (const b of document.querySelectorAll('[data-direction]')) {
+			b.disabled = Boolean(this.view.isSandwich);
+			press(b, (b.dataset.direction === 'up') === state.isUp && !b.disabled);
+		}
 		press($('case'), state.isExact);
 		press($('word'), state.isWord);
 		press($('regex'), state.isRegex);

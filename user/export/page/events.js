@@ -3,6 +3,8 @@ App.prototype.listen = function () {
 	this.listenCanvas();
 	this.listenControls();
 	this.listenSearch();
+	this.listenGestures();
+	this.listenDivider();
 	document.addEventListener('keydown', (e) => this.key(e));
 	addEventListener('popstate', () => {
 		const before = { layout: this.layout, zoom: this.zoom };
@@ -119,6 +121,8 @@ App.prototype.leave = function () {
 
 // A tap selects and shows the numbers, a second one on the same frame zooms.
 App.prototype.click = function (e) {
+	if (this.isPinched)
+		return;
 	const box = this.boxAt(e);
 	this.hideTip(true);
 	if (!box) {

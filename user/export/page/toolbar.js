@@ -265,6 +265,7 @@ const KEYS = [
 	['click', 'zoom into a frame; an ancestor or a breadcrumb zooms out'],
 	['Esc', 'close what is open, else one zoom step back (also Back, Alt+Left)'],
 	['0', 'whole profile'],
+	['Ctrl + wheel', 'zoom in and out at the pointer; two fingers on a touch screen'],
 	['arrows, Enter', 'move the selection, zoom to it'],
 	['/  Ctrl+F', 'search; a regular expression if .* is on'],
 	['n  N', 'next, previous hit, the heaviest first'],
