@@ -27,7 +27,8 @@ const addTransform = (app, verb, what, to = '') => setTransforms(app, app.state.
 
 function verbMenu(app, button) {
 	openMenu(button, Object.entries(VERBS).map(([verb, { long }]) => menuItem(long, '', null,
-		() => transformForm(app, button, { verb, what: '', to: '', isOff: false }, app.state.transforms.length))));
+		() => transformForm(app, button, { verb, what: '', to: '', isOff: false }, app.state.transforms.length)))
+		.concat(element('hr'), menuItem('Presets \u2026', '', null, () => presetMenu(app, button))));
 }
 
 function field(label, value) {
