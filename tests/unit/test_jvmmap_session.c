@@ -126,12 +126,28 @@ static void a_session_ends_when_it_is_told_or_hears_nothing_for_a_minute(void **
 	free_world(&w);
 }
 
+/* The time is the agent's argument: what it does after 30 minutes is what it does here. */
+static void half_an_hour_without_an_event_or_a_reader_is_as_a_minute(void **state)
+{
+	const u64 half_an_hour = 30 * WIRE_READER_TIMEOUT_NS;
+	struct world w = make_world();
+	u64 now = w.agent->heartbeat_ns, start = now;
+
+	while ((now += WIRE_READER_TIMEOUT_NS - 1) < start + half_an_hour) {
+		agent_ring_read(w.reader);
+		assert_true(session_is_wanted(w.agent, now));
+	}
+	assert_false(session_is_wanted(w.agent, now + half_an_hour));
+	free_world(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_million_events_at_once_are_read_or_counted),
 		cmocka_unit_test(a_fork_is_no_session),
 		cmocka_unit_test(a_session_ends_when_it_is_told_or_hears_nothing_for_a_minute),
+		cmocka_unit_test(half_an_hour_without_an_event_or_a_reader_is_as_a_minute),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

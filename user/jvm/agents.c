@@ -30,6 +30,11 @@
 #define FINISH_NS       (2 * NS_PER_SEC)
 #define STOP_NS         (2 * NS_PER_SEC)
 
+#define WAS_DETACHED                                                                         \
+	"its agent was detached, by `sysflame jvms --detach` or since we stood still for a " \
+	"minute; "                                                                           \
+	"names are from outside from then on"
+
 struct entry {
 	pid_t pid;
 	u64 start_ns;
@@ -343,6 +348,7 @@ static void read_ring(struct agents *a, struct entry *e, u64 now)
 		order(a, e, INJECT_STOP);
 		return;
 	case RING_STOPPED:
+		set_reason(e, WAS_DETACHED);
 		close_ring(e);
 		return;
 	case RING_BROKEN:
