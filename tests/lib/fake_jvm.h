@@ -134,7 +134,7 @@ static inline u64 fake_symbol(struct fake_jvm *f, const char *text)
 	return fake_addr(at);
 }
 
-/* Method -> ConstMethod -> ConstantPool -> Symbols; one bytecode, of source line 7. */
+/* Method -> ConstMethod -> ConstantPool -> Symbols; two bytes of bytecode, of source line 7. */
 static inline u32 fake_method(struct fake_jvm *f, const char *class, const char *name)
 {
 	u32 method = fake_alloc(f, 16), cm = fake_alloc(f, 96), pool = fake_alloc(f, 72 + 5 * 8);
@@ -144,10 +144,10 @@ static inline u32 fake_method(struct fake_jvm *f, const char *class, const char 
 	fake_put(f, cm + 8, fake_addr(pool), 8);
 	fake_put(f, cm + 24, 12, 4); /* words */
 	fake_put(f, cm + 28, 1, 2);  /* has a line table */
-	fake_put(f, cm + 32, 1, 2);  /* bytes of code */
+	fake_put(f, cm + 32, 2, 2);  /* bytes of code */
 	fake_put(f, cm + 34, 1, 2);
 	fake_put(f, cm + 36, 2, 2);
-	fake_put(f, cm + 49, 7, 1); /* bci + 0, line + 7 */
+	fake_put(f, cm + 50, 7, 1); /* bci + 0, line + 7 */
 	fake_put(f, pool + 8, fake_addr(tags), 8);
 	fake_put(f, pool + 24, fake_addr(klass), 8);
 	fake_put(f, pool + 54, 3, 2);

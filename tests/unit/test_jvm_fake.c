@@ -112,9 +112,18 @@ static void an_interpreted_method_gets_its_line(void **state)
 	assert_false(frames[0].is_stale);
 }
 
+static void a_bytecode_index_in_the_frame_is_one(void **state)
+{
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 1, 0, frames), 0);
+	assert_int_equal(frames[0].bci, 1);
+	assert_false(frames[0].is_stale);
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 0xffff, 0, frames), 0);
+	assert_true(frames[0].is_stale);
+}
+
 static void a_bytecode_pointer_outside_of_the_method_is_stale(void **state)
 {
-	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 12345, 0, frames), 0);
+	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 1 << 20, 0, frames), 0);
 	assert_true(frames[0].is_stale);
 	assert_int_equal(frames[0].line, 0);
 }
@@ -364,6 +373,7 @@ int main(void)
 		TEST(code_replaced_before_it_was_named_is_stale),
 		TEST(freed_code_has_no_name),
 		TEST(an_interpreted_method_gets_its_line),
+		TEST(a_bytecode_index_in_the_frame_is_one),
 		TEST(a_bytecode_pointer_outside_of_the_method_is_stale),
 		TEST(a_method_sampled_before_classes_were_unloaded_is_stale),
 		TEST(a_method_looked_at_before_keeps_its_name_then),

@@ -50,12 +50,12 @@ int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
 		    struct java_frame out[], int max);
 
 /*
- * The frame of an interpreted Method. `bcp`: the bytecode pointer, 0 if unknown; one that does not
- * lie in the Method's bytecode sets is_stale: the class was redefined. `unloads`: how many classes
- * the JVM had unloaded when the Method was found on the stack, and 1 more; 0: unknown, then a class
- * that took the place of another is taken for it. Returns 0, -ESTALE if classes were unloaded
- * before the Method was looked at for the first time: it may have been another one; -EBADMSG if
- * there is no Method there (any more), -EAGAIN, -EFAULT, -ESRCH.
+ * The frame of an interpreted Method. `bcp`: the bytecode pointer or index, 0 if unknown; one that
+ * does not lie in the Method's bytecode sets is_stale: the class was redefined. `unloads`: how many
+ * classes the JVM had unloaded when the Method was found on the stack, and 1 more; 0: unknown, then
+ * a class that took the place of another is taken for it. Returns 0, -ESTALE if classes were
+ * unloaded before the Method was looked at for the first time: it may have been another one;
+ * -EBADMSG if there is no Method there (any more), -EAGAIN, -EFAULT, -ESRCH.
  */
 int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, u64 unloads,
 			struct java_frame *out);

@@ -11,6 +11,7 @@
 #define CLASSES_MAX     32768
 #define NAMES_MAX       (4u << 20) /* bytes of text kept */
 #define COMPILE_ID_MASK 0x0fffffff /* what a sample keeps of a compile id */
+#define BCI_MAX         0xffff     /* no memory is mapped so low: vm.mmap_min_addr */
 
 void hotspot_forget_names(struct hotspot *h)
 {
@@ -121,6 +122,18 @@ int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
 	}
 }
 
+/*
+ * -1 if `bcp` lies outside of the method's bytecode. JDK 8 has the index in an interpreter frame
+ * while a collector moves Methods (frame::gc_prologue, share/vm/runtime/frame.cpp).
+ */
+static s32 bytecode_index(const struct hotspot *h, const struct method_name *m, u64 bcp)
+{
+	u64 code = m->const_method + h->jvm.build.sizes[SIZE_CONST_METHOD];
+	u64 bci = bcp <= BCI_MAX ? bcp : bcp - code;
+
+	return bcp && bci < m->code_size ? (s32)bci : -1;
+}
+
 int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, u64 unloads, struct java_frame *out)
 {
 	const struct method_name *m;
@@ -130,19 +143,17 @@ int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, u64 unloads, str
 	if (err)
 		return err;
 
-	u64 code = m->const_method + h->jvm.build.sizes[SIZE_CONST_METHOD];
-	bool is_inside = bcp >= code && bcp - code < m->code_size;
-	s32 bci = is_inside ? (s32)(bcp - code) : -1;
+	s32 bci = bytecode_index(h, m, bcp);
 	*out = (struct java_frame){
 		.class_name = m->class_name,
 		.method = m->name,
 		.signature = m->signature,
 		.file = m->file,
-		.line = is_inside ? methods_line(h->methods, m, bci) : 0,
+		.line = bci >= 0 ? methods_line(h->methods, m, bci) : 0,
 		.bci = bci,
 		.kind = FRAME_INTERPRETED,
 		.is_native = m->is_native,
-		.is_stale = bcp && !is_inside && !m->is_native,
+		.is_stale = bcp && bci < 0 && !m->is_native,
 	};
 	return 0;
 }
