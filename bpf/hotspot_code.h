@@ -103,24 +103,17 @@ static __always_inline bool is_entry_barrier(const struct walk *w, int at)
  */
 static __always_inline bool is_before_restored_bcp(const struct walk *w, int bcp_slot)
 {
-	int at = 0;
+	u32 at = 0;
 
 	for (int i = 0; i < 5 && at <= WALK_CODE_AFTER - 8; i++) {
 		u32 c = code_at(w, at & (WALK_CODE_AFTER - 1));
 
 		if ((c & 0xffffff) == 0x6d8b4c)
 			return c >> 24 == (u8)(bcp_slot * 8);
-		if ((c & 0xffffff) == 0x658b48 || (c & 0xffffff) == 0x4d8b48 ||
-		    (c & 0xffffff) == 0x558b4c)
-			at += 4;
-		else if (c == 0xcd648d48 || c == 0xd5648d4a)
-			at += 5;
-		else if ((c & 0xffffff) == 0x45c748)
-			at += 8;
-		else if ((c & 0xffffff) == 0xd08b48)
-			at += 3;
-		else
+		u32 bytes = walk_restoring_bytes(c);
+		if (!bytes)
 			return false;
+		at += bytes;
 	}
 	return false;
 }

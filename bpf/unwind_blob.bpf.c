@@ -8,6 +8,7 @@
 #define HEADER_SHORT       128   /* reaches all fields of CodeBlob, of every JDK */
 #define FRAME_WORDS_MAX    65536 /* of a blob's frame */
 #define BLOB_BYTES_MAX     (1u << 30)
+#define CALL_BYTES         8 /* read before a return address */
 
 /*
  * Fields at offsets that the JVM's tables told. They are not believed: the masks keep a read
@@ -60,6 +61,23 @@ static __always_inline int find_block(const struct hotspot_heap *heap, u64 segme
 		segment -= back;
 	}
 	return STAT_NO_BLOB;
+}
+
+/* Whether what ends before a return address calls: e8 rel32 or ff d0..d7. */
+static __always_inline bool is_behind_call(const u8 before[CALL_BYTES])
+{
+	return before[3] == 0xe8 || (before[6] == 0xff && (before[7] & 0xf8) == 0xd0);
+}
+
+int walk_is_return_address(const struct hotspot_layout *jvm, u64 ra)
+{
+	u8 before[CALL_BYTES];
+
+	if (!jvm || !walk_is_code(jvm, ra))
+		return false;
+	if (walk_is_interpreter(jvm, ra))
+		return true;
+	return !walk_read(before, sizeof(before), ra - CALL_BYTES) && is_behind_call(before);
 }
 
 static __always_inline u32 class_of(const struct walk *w, const struct hotspot_layout *jvm,
@@ -139,11 +157,19 @@ static __always_inline void read_blob(struct walk *w, const struct hotspot_layou
 		b->compile_id = field_s32(w, jvm->compile_id);
 }
 
-/* Fills w->blob from the block's header. */
-static __always_inline int read_block(struct walk *w, const struct hotspot_layout *jvm, u64 block,
-				      u64 addr)
+/*
+ * Fills w->blob from the block's header, if it holds `addr`. Global, or the verifier would follow
+ * every kind of blob through each of its callers.
+ */
+int walk_read_block(struct walk *w, u64 block, u64 addr)
 {
+	if (!w)
+		return STAT_NO_SCRATCH;
+	const struct hotspot_layout *jvm = walk_jvm(w);
 	struct blob *b = &w->blob;
+
+	if (!jvm)
+		return STAT_NO_JVM;
 
 	b->addr = block + jvm->block_size;
 	/*
@@ -175,15 +201,15 @@ static __always_inline int read_block(struct walk *w, const struct hotspot_layou
  * Mostly the first hop leads to the block, and its header shows it: that it is in use, has its
  * code behind it, and the pc in that. Code in the middle of a block can hardly look so.
  */
-static __always_inline bool try_first_hop(struct walk *w, const struct hotspot_layout *jvm,
-					  const struct hotspot_heap *heap, u64 segment, u64 addr)
+static __always_inline bool try_first_hop(struct walk *w, const struct hotspot_heap *heap,
+					  u64 segment, u64 addr)
 {
 	u8 back;
 
 	if (hop(heap, segment, &back))
 		return false;
 	u64 block = heap->start + ((segment - back) << (heap->shift & 63));
-	return !read_block(w, jvm, block, addr) && w->blob.code_start < HEADER_TO_CODE_MAX;
+	return !walk_read_block(w, block, addr) && w->blob.code_start < HEADER_TO_CODE_MAX;
 }
 
 static __always_inline struct blob *remembered(struct walk *w, u64 addr)
@@ -239,8 +265,8 @@ int walk_find_blob(struct walk *w, u64 addr)
 	if (!heap)
 		return STAT_NO_JVM;
 	u64 segment = (addr - heap->start) >> (heap->shift & 63);
-	if (!try_first_hop(w, jvm, heap, segment, addr))
-		stop = find_block(heap, segment, &block) ?: read_block(w, jvm, block, addr);
+	if (!try_first_hop(w, heap, segment, addr))
+		stop = find_block(heap, segment, &block) ?: walk_read_block(w, block, addr);
 	if (stop) {
 		w->blob.code_end = w->blob.code_start;
 		return stop;

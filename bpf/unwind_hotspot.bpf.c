@@ -15,7 +15,7 @@
 #define SAVED_FP      10
 #define SAVED_WORDS   16
 #define ENTRY_BARRIER (~0ULL) /* cookie that method_entry_barrier pushes */
-#define CALL_BYTES    8       /* read before a return address */
+#define CALL_BYTES    8       /* call rel32 has 5 */
 
 static __always_inline int go_on(struct walk *w, u32 rule, u64 pc, u64 sp)
 {

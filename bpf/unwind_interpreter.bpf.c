@@ -40,6 +40,21 @@ static __always_inline void leave(struct walk *w, const u64 *slots, u64 sender_s
 	w->regs.sp = distance > 0 && distance <= SENDER_DISTANCE_MAX ? sender_sp : fp + 16;
 }
 
+__noinline u32 walk_restoring_bytes(u32 code)
+{
+	switch (code & 0xffffff) {
+	case 0x658b48:
+	case 0x4d8b48:
+	case 0x558b4c:
+		return 4;
+	case 0x45c748:
+		return 8;
+	case 0xd08b48:
+		return 3;
+	}
+	return code == 0xcd648d48 || code == 0xd5648d4a ? 5 : 0;
+}
+
 /*
  * In a method entry the frame grows word by word: return address, fp, sender sp, last sp, and
  * only then the Method, which until then is in rbx. r13 is the sender sp before it is pushed.
@@ -105,10 +120,16 @@ static __always_inline int exit_to(struct walk *w, const struct hotspot_layout *
  * Behind leave, by the instructions that are left: fp is the caller's. The return address is
  * popped, and then sp is set to the caller's.
  */
-static __always_inline int step_known_exit(struct walk *w, const struct hotspot_layout *jvm)
+int walk_known_exit(struct walk *w)
 {
+	if (!w)
+		return STAT_NO_SCRATCH;
+	const struct hotspot_layout *jvm = walk_jvm(w);
 	const struct regs *r = &w->regs;
 	u64 top[2] = {};
+
+	if (!jvm)
+		return STAT_NO_JVM;
 
 	walk_read(top, sizeof(top), r->sp);
 	switch (exit_shape(w)) {
@@ -182,7 +203,7 @@ static __always_inline int step_leaf(struct walk *w, const struct hotspot_layout
 	u64 method = slots ? slot(slots, jvm->method_slot) : 0, bcp = w->regs.r13;
 
 	read_code(w);
-	if (!step_known_exit(w, jvm))
+	if (!walk_known_exit(w))
 		return 0;
 	if (is_before_restored_bcp(w, jvm->bcp_slot)) {
 		bcp = slots ? slot(slots, jvm->bcp_slot) : 0;
@@ -258,7 +279,7 @@ int walk_interpreter(struct walk *w)
 	}
 
 	if (w->callee_kind == USER_FRAME_NATIVE && !w->is_leaf && is_throwing(w))
-		return step_known_exit(w, jvm);
+		return walk_known_exit(w);
 
 	u64 fp = w->regs.fp;
 	const u64 *slots = NULL;

@@ -146,6 +146,15 @@ int walk_barrier(struct walk *w);
 /* Fills w->blob for `addr` in a code heap. 0 or enum stat; STAT_NO_JVM if it is in none. */
 int walk_find_blob(struct walk *w, u64 addr);
 
+/* Whether `ra` can be what a call in the code heap pushed: the word itself says nothing. */
+int walk_is_return_address(const struct hotspot_layout *jvm, u64 ra);
+
+/*
+ * Of the instructions by which the interpreter takes back its frame's registers, from their first
+ * bytes (is_before_restored_bcp): the length, 0 if it is none of them.
+ */
+u32 walk_restoring_bytes(u32 code);
+
 /* Moves the window of the stack so that it begins at `at`; 0 if it has `nr` words from there. */
 int walk_move_window(struct walk *w, u64 at, u64 nr);
 
@@ -168,14 +177,6 @@ static __always_inline const u64 *walk_stack(struct walk *w, u64 at, u64 nr)
 	return (const u64 *)((const u8 *)w->window + (off & (sizeof(w->window) - 8)));
 }
 
-#define CALL_BYTES 8 /* read before a return address */
-
-/* Whether what ends before a return address calls: e8 rel32 or ff d0..d7. */
-static __always_inline bool is_behind_call(const u8 before[CALL_BYTES])
-{
-	return before[3] == 0xe8 || (before[6] == 0xff && (before[7] & 0xf8) == 0xd0);
-}
-
 static __always_inline bool walk_is_code(const struct hotspot_layout *jvm, u64 addr)
 {
 	return addr - jvm->bounds_start < jvm->bounds_end - jvm->bounds_start;
@@ -194,18 +195,6 @@ static __always_inline const struct hotspot_heap *walk_heap(const struct hotspot
 static __always_inline bool walk_is_interpreter(const struct hotspot_layout *jvm, u64 addr)
 {
 	return addr - jvm->interpreter_start < jvm->interpreter_end - jvm->interpreter_start;
-}
-
-/* Whether `ra` can be what a call in the code heap pushed: the word itself says nothing. */
-static __always_inline bool walk_is_return_address(const struct hotspot_layout *jvm, u64 ra)
-{
-	u8 before[CALL_BYTES];
-
-	if (!walk_is_code(jvm, ra))
-		return false;
-	if (walk_is_interpreter(jvm, ra))
-		return true;
-	return !walk_read(before, sizeof(before), ra - CALL_BYTES) && is_behind_call(before);
 }
 
 /* Whether a virtual thread's frames have gone, and sp is at its ContinuationEntry. */
