@@ -3,7 +3,8 @@
  * A JVM that is none: what the agent asks of JVMTI and JNI, so that its entry points and callbacks
  * run under any libc (tests/jvm/test_agent builds this with glibc and with musl). Threads of that
  * libc report code as fast as they can, while the agent is told to start, replay and stop. usage:
- * fake_vm AGENT EVENTS: prints what went through the ring; the status is 1 if anything is amiss.
+ * fake_vm AGENT EVENTS [refuse]: prints what went through the ring; the status is 1 if anything is
+ * amiss.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -31,6 +32,7 @@ static jvmtiEventCallbacks callbacks; /* the agent's */
 static unsigned char is_on[JVMTI_MAX_EVENT_TYPE_VAL + 1];
 static int nr_envs, nr_texts;
 static unsigned nr_events;
+static jvmtiError refusal; /* what the agent gets for the capability that it asks for */
 static jvmtiEnv env;
 
 static void check(int is_so, const char *what)
@@ -45,8 +47,10 @@ static void check(int is_so, const char *what)
 
 static jvmtiError JNICALL add_capabilities(jvmtiEnv *e, const jvmtiCapabilities *wanted)
 {
-	check(wanted->can_generate_compiled_method_load_events, "the one capability");
-	return JVMTI_ERROR_NONE;
+	const jvmtiCapabilities one = { .can_generate_compiled_method_load_events = 1 };
+
+	check(!memcmp(wanted, &one, sizeof(one)), "no other capability");
+	return refusal;
 }
 
 static jvmtiError JNICALL set_callbacks(jvmtiEnv *e, const jvmtiEventCallbacks *all, jint size)
@@ -245,12 +249,25 @@ static double run_threads(long events)
 	return seconds() - start;
 }
 
+/* A load that fails would have the JVM unload the agent, and an environment would stay behind. */
+static int be_refused(on_attach_fn on_attach)
+{
+	refusal = JVMTI_ERROR_NOT_AVAILABLE;
+	tell(on_attach, "cmd=start;nonce=" NONCE);
+	struct wire_header *h = find_ring();
+	check(h && h->state == WIRE_FAILED && h->error == (int)refusal, "the refusal is told");
+	check(!nr_envs, "no environment stays behind");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	void *so = argc == 3 ? dlopen(argv[1], RTLD_NOW) : NULL;
+	void *so = argc >= 3 ? dlopen(argv[1], RTLD_NOW) : NULL;
 	on_attach_fn on_attach = so ? (on_attach_fn)dlsym(so, "Agent_OnAttach") : NULL;
 
 	check(on_attach != NULL, "the agent is loaded");
+	if (argc > 3)
+		return be_refused(on_attach);
 	tell(on_attach, "cmd=start;nonce=" NONCE ";inline=1");
 	struct wire_header *h = find_ring();
 	check(h && h != MAP_FAILED && h->state == WIRE_LIVE, "the session is live");
