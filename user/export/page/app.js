@@ -158,7 +158,7 @@ class App {
 		else if (!isAnyLong)
 			this.useProfile(changedProfile(this.original, split, transforms));
 		else
-			this.settled = helper.run('transform', { transforms, split, profile: this.original }, SLOWEST_TRANSFORM_MS)
+			this.settled = helper.run('transform', { transforms, split, profile: this.original }, SLOWEST_TRANSFORM_MS * Math.max(1, this.original.nodes.nr / 2e6))
 				.catch((e) => this.withoutLong(transforms, isLong, e)).then((result) => this.followTransform(key, result));
 	}
 

@@ -2,7 +2,7 @@
 // they weigh, so all value types and labels follow. tests/web/transforms.json holds what each does.
 const MOST_TRANSFORMS = 50;
 const DEEPEST = 65000;
-const SLOWEST_TRANSFORM_MS = 10000;
+const SLOWEST_TRANSFORM_MS = 10000; // of two million nodes, and longer of more
 
 // `what` is text, or a regular expression between slashes. Filter, remove and replace look at the whole
 // stack as ";root;...;leaf;", the other verbs at each frame: text at ";name;", an expression at the name.
@@ -241,19 +241,41 @@ class Stacks {
 		return hit;
 	}
 
-	// Calls `run` with every stack that has a weight and its text.
+	// A byte per node: whether a stack that weighs something ends there.
+	ends() {
+		const { where } = this, isEnd = new Uint8Array(this.nr);
+		for (const self of this.profile.selfs)
+			for (let i = 0; i < where.length; i++)
+				if (where[i] >= 0 && self[i] > 0)
+					isEnd[where[i]] = 1;
+		return isEnd;
+	}
+
+	// Calls `run` with every stack that has a weight and its text, which starts as that of the stack before
+	// does: of `path`, where that one went, stay the first frames, and `ends` has where their texts end.
 	eachText(run) {
-		const texts = new Array(this.nr), words = [], { parent, frame, where } = this, isAsked = new Uint8Array(this.nr);
+		const words = [], path = [], ends = [1], { parent, frame } = this, place = new Int32Array(this.nr), isEnd = this.ends();
+		let text = ';';
 		for (let f = 0; f < this.frames.nr; f++)
 			words.push(`${this.frames.text(f)};`);
-		for (let i = 0; i < where.length; i++)
-			if (where[i] >= 0 && this.profile.selfs.some((self) => self[i] > 0))
-				isAsked[where[i]] = 1;
-		texts[0] = ';';
 		for (let i = 1; i < this.nr; i++) {
-			texts[i] = texts[parent[i]] + words[frame[i]];
-			if (isAsked[i])
-				run(i, texts[i]);
+			if (!isEnd[i])
+				continue;
+			const fresh = [];
+			let node = i;
+			for (; node > 0 && !place[node]; node = parent[node])
+				fresh.push(node);
+			while (path.length > place[node])
+				place[path.pop()] = 0;
+			ends.length = path.length + 1;
+			text = text.slice(0, ends[path.length]);
+			while (fresh.length) {
+				node = fresh.pop();
+				text += words[frame[node]];
+				place[node] = path.push(node);
+				ends.push(text.length);
+			}
+			run(i, text);
 		}
 	}
 
@@ -326,7 +348,8 @@ class Stacks {
 	addText(i, words, weight) {
 		const { frames } = this, old = [], known = new Map();
 		for (; i > 0; i = this.parent[i])
-			old.unshift(this.frame[i]);
+			old.push(this.frame[i]);
+		old.reverse();
 		for (const f of old)
 			known.set(frames.text(f), f);
 		this.weight = weight;
