@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "capture/lockstack.h"
+#include "profile/method.h"
 
 #define AGENT_LAG_NS      (500 * NS_PER_MS) /* live events come up to 45 ms late */
 #define WAITING_BYTES_MAX (64u << 20)
@@ -35,6 +36,18 @@ void samples_foresee(struct samples *s, const struct sample *sample)
 	symbolize_early(s->symbolizer, p, &stack);
 }
 
+static void count_frame(struct samples *s, frame_id id)
+{
+	enum frame_kind kind = frames_get(s->profile->frames, id)->kind;
+	bool is_named = symbolizer_is_named(s->symbolizer, id);
+	bool may_be_java = frame_kind_is_java(kind) || kind == FRAME_UNKNOWN;
+
+	s->nr_frames++;
+	s->nr_named += is_named;
+	s->nr_java += may_be_java;
+	s->nr_java_named += may_be_java && is_named;
+}
+
 static void add_to_profile(struct samples *s, struct process *p, const struct sample *sample,
 			   u64 count, frame_list *frames)
 {
@@ -50,8 +63,7 @@ static void add_to_profile(struct samples *s, struct process *p, const struct sa
 	}
 	node_id node = place.node;
 	for (size_t i = frames->nr; i-- > 0;) {
-		s->nr_frames++;
-		s->nr_named += symbolizer_is_named(s->symbolizer, frames->at[i]);
+		count_frame(s, frames->at[i]);
 		node = profile_child(s->profile, node, frames->at[i]);
 	}
 	struct held_weight weight = {

@@ -30,7 +30,8 @@ struct samples {
 
 	struct held held;
 	u64 nr_frames, nr_named;
-	u64 nr_other_threads; /* samples that levels.thread leaves out */
+	u64 nr_java, nr_java_named; /* of Java methods, or of code of which nothing is known */
+	u64 nr_other_threads;       /* samples that levels.thread leaves out */
 
 	struct waiting waiting;
 	unnamed_list unnamed; /* these three of the sample in hand */

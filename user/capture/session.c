@@ -531,6 +531,8 @@ void session_progress(const struct session *s, struct session_progress *out)
 			     s->nr_pending_cut,
 		.frames = s->samples.nr_frames,
 		.frames_named = s->samples.nr_named,
+		.java_frames = s->samples.nr_java,
+		.java_frames_named = s->samples.nr_java_named,
 		.nr_cpus = sources_nr_cpus(s->sources),
 		.event = sources_text(s->sources),
 		.other_threads = s->samples.nr_other_threads,

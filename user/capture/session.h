@@ -30,13 +30,14 @@ struct session_options {
 struct session_progress {
 	u64 samples, lost, truncated;
 	u64 frames, frames_named;
-	u64 other_threads;            /* samples of threads that --thread leaves out */
-	u64 throttled;                /* of those that are lost */
-	u64 untracked;                /* allocations that may be freed or not */
-	u64 frozen;                   /* user stacks that lack callers on the heap */
-	u64 without_line;             /* frames of Java methods */
-	u64 name_conflicts;           /* of the agent and HotSpot's tables */
-	u64 start_to_first_sample_ns; /* from session_start; 0 while there is none */
+	u64 java_frames, java_frames_named; /* samples.h */
+	u64 other_threads;                  /* samples of threads that --thread leaves out */
+	u64 throttled;                      /* of those that are lost */
+	u64 untracked;                      /* allocations that may be freed or not */
+	u64 frozen;                         /* user stacks that lack callers on the heap */
+	u64 without_line;                   /* frames of Java methods */
+	u64 name_conflicts;                 /* of the agent and HotSpot's tables */
+	u64 start_to_first_sample_ns;       /* from session_start; 0 while there is none */
 	struct sampling_cost cost;
 	u32 jvms;                                    /* seen */
 	u32 jvms_asked, jvms_attached, jvms_refused; /* for the agent */

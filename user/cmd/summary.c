@@ -119,6 +119,10 @@ void summary_print(struct session *s, const char *path, u64 size_bytes)
 	session_each_reason(s, print_reason, NULL);
 	log_info("named      %.2f %% of %s frames", percent(now.frames_named, now.frames),
 		 grouped(now.frames, b));
+	if (now.java_frames)
+		log_info("           %.2f %% of %s Java frames",
+			 percent(now.java_frames_named, now.java_frames),
+			 grouped(now.java_frames, b));
 	if (now.name_conflicts)
 		log_warn("%s frames differ between the agent and HotSpot's tables, in a name or "
 			 "line",
