@@ -54,6 +54,7 @@ struct knobs {
 	__u64 alloc_interval;
 	__u64 lock_min_ns;
 	struct event_knobs events[ABI_EVENTS];
+	__u32 methods[ABI_EVENTS]; /* numbers of methods (jvmmap/wire.h) whose calls are events */
 	struct wait_knobs waits[KNOBS_WAITS];
 	struct memory_knobs memory;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tracepoints and uprobes: a sample every so many hits; the cookie is the event's number. */
+/* Tracepoints, uprobes and calls of Java methods: a sample every so many hits; the cookie is the
+ * event's number. */
 #include "unwind.h"
 
 #include "target.h"
@@ -34,10 +35,8 @@ int trace_hit(void *ctx)
 }
 
 /* The kernel's frames would only show the uprobe itself. */
-SEC("uprobe")
-int uprobe_hit(struct pt_regs *ctx)
+static __always_inline int take_hit(struct pt_regs *ctx, u32 event)
 {
-	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
 	struct scratch *s = is_due(event) ? stack_begin(SLOT_UPROBE, event) : NULL;
 
 	if (!s)
@@ -45,5 +44,23 @@ int uprobe_hit(struct pt_regs *ctx)
 	s->sample.weight = knobs.events[event].weight;
 	stack_submit(s, unwind_user(ctx, s));
 	stack_end(s);
+	return 0;
+}
+
+SEC("uprobe")
+int uprobe_hit(struct pt_regs *ctx)
+{
+	return take_hit(ctx, bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1));
+}
+
+/* jvmmap_hook_method(-, -, number): a Java method is called. */
+SEC("uprobe")
+int method_hook(struct pt_regs *ctx)
+{
+	u32 number = PT_REGS_PARM3(ctx);
+
+	for (u32 i = 0; i < ABI_EVENTS; i++)
+		if (knobs.methods[i] && knobs.methods[i] == number)
+			return take_hit(ctx, i);
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "jvmmap/agent.h"
 #include "jvmmap/hooks.h"
+#include "jvmmap/methods.h"
 #include "jvmmap/refs.h"
 #include "jvmmap/sys.h"
 #include "jvmmap/wire.h"
@@ -232,6 +233,18 @@ static uint64_t option_number(const char *options, const char *key)
 	return number;
 }
 
+/* The value as a string; "" if it is not there or too long. */
+static void option_text(const char *options, const char *key, char *out, size_t size)
+{
+	int len = 0;
+	const char *at = option(options, key, &len);
+
+	if (!at || (size_t)len >= size)
+		len = 0;
+	memcpy(out, at, (size_t)len);
+	out[len] = '\0';
+}
+
 /* Commands may wait: their thread serves no one else, and the lock is held for an event at most. */
 static void lock_for_command(void)
 {
@@ -355,6 +368,7 @@ static void start(JavaVM *vm, const char *options, const char *nonce)
 	s->wants_refs = option_is(options, "refs", "1");
 	s->alloc_interval = option_number(options, "alloc");
 	s->lock_min_ns = option_number(options, "lock");
+	option_text(options, "methods", s->calls, sizeof(s->calls));
 	agent.sessions[place] = agent.busy = s;
 	if (!make_env(vm, s))
 		return;
@@ -389,6 +403,21 @@ static void tell_refs(JavaVM *vm, int collect)
 	lock_for_command();
 }
 
+/*
+ * Called and left with the lock held; not held while classes change. What sessions wanted that an
+ * event has ended is seen to here, too, with the next command.
+ */
+static void settle_methods(JavaVM *vm, struct session *asking)
+{
+	if (!methods_settle(agent.sessions, SESSIONS_MAX))
+		return;
+	sys_unlock(&agent.lock);
+	jvmtiError err = methods_apply(vm);
+	lock_for_command();
+	if (asking && *asking->calls)
+		asking->header->hook_states[WIRE_HOOK_METHOD] = err ? -(int32_t)err : WIRE_HOOK_ON;
+}
+
 /* Attach requests come one after the other, on one thread. */
 static void obey(JavaVM *vm, const char *options)
 {
@@ -416,6 +445,7 @@ static void obey(JavaVM *vm, const char *options)
 	} else if (option_is(options, "cmd", "refs") && place >= 0 && agent.env) {
 		tell_refs(vm, option_is(options, "gc", "1"));
 	}
+	settle_methods(vm, agent.busy);
 	agent.busy = NULL;
 	sys_unlock(&agent.lock);
 }

@@ -32,9 +32,10 @@ struct session {
 	uint32_t heartbeat;
 	int fd, pid;
 	int wants_inline, wants_live, wants_refs;
-	uint64_t alloc_interval; /* 0: no allocations */
-	uint64_t lock_min_ns;    /* 0: no waits for monitors */
-	int may_wait_ms;         /* how long a replay may still wait for a full ring to be read */
+	uint64_t alloc_interval;      /* 0: no allocations */
+	uint64_t lock_min_ns;         /* 0: no waits for monitors */
+	char calls[WIRE_METHODS_MAX]; /* of which methods are told, as in the command */
+	int may_wait_ms; /* how long a replay may still wait for a full ring to be read */
 	char nonce[WIRE_NONCE_LEN + 1];
 
 	uint64_t string_hashes[WIRE_STRING_SLOTS];

@@ -14,6 +14,7 @@
  *	alloc=BYTES  with start: also sampled allocations, one about every so many bytes
  *	refs=1       with alloc: also when sampled objects are gone
  *	lock=NS      with start: also waits for monitors, all that take so long and some others
+ *	methods=LIST with start: also calls of these methods: "a/B.run,a/C.go"
  *
  * A session is a memfd called WIRE_NAME_PREFIX + nonce in the JVM, sealed against resizing: one
  * page of struct wire_header, then WIRE_RING_BYTES of records. The agent never waits for the
@@ -24,11 +25,12 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define WIRE_TEXT_OF(x)   #x
 #define WIRE_TEXT(x)      WIRE_TEXT_OF(x)
-#define WIRE_ABI          2
+#define WIRE_ABI          3
 #define WIRE_MARK         "sysflame agent, wire format "
 #define WIRE_MAGIC        0x70616d6d766a0a01ull /* "\1\njvmmap" */
 #define WIRE_NAME         "jvmmap-"             /* then WIRE_ABI, "-", the nonce */
@@ -59,11 +61,26 @@ enum wire_hook {
 				of the object or 0); with refs=1 jvmmap_hook_gone(number) */
 	WIRE_HOOK_LOCK =
 		1, /* (hash of the class's name, ns waited, ns from which on all are told) */
+	WIRE_HOOK_METHOD = 2, /* (-, -, wire_method_number) */
 	WIRE_HOOKS = 4,
 };
 
 #define WIRE_HOOK_ON        1 /* in hook_states; 0: not asked for; < 0: -JVMTI error */
 #define WIRE_ALLOC_INTERVAL (512u << 10)
+#define WIRE_METHODS_MAX    512 /* bytes of the list, its NUL among them */
+#define WIRE_METHOD_CLASS                                                       \
+	"java/lang/Sysflame" /* how the name of the class begins that is called \
+			      */
+
+/* By which a method of the list is meant, "a/B.run": FNV-1a. */
+static inline uint32_t wire_method_number(const char *name, size_t len)
+{
+	uint32_t hash = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (uint8_t)name[i]) * 16777619u;
+	return hash;
+}
 
 struct wire_header {
 	uint64_t magic;

@@ -38,7 +38,7 @@ void configure_alloc(const struct event *e, u32 number, const struct event_optio
 	knobs->alloc_is_live = o->live;
 }
 
-void hook_alloc(const struct event_options *o, struct agent_hooks *hooks)
+void hook_alloc(const struct event *e, const struct event_options *o, struct agent_hooks *hooks)
 {
 	hooks->alloc_interval = o->alloc_interval;
 	hooks->refs = o->live;

@@ -51,7 +51,8 @@ struct event_kind {
 	 */
 	bool (*keep)(const struct frames *all, frame_list *frames);
 	/* What the agents in JVMs are to tell; NULL: nothing. */
-	void (*hook)(const struct event_options *o, struct agent_hooks *hooks);
+	void (*hook)(const struct event *e, const struct event_options *o,
+		     struct agent_hooks *hooks);
 };
 
 /* event_perf.c */
@@ -82,19 +83,23 @@ char *why_not_offcpu(void);
 int parse_alloc(const char *text, const struct event_options *o, struct event *e, struct str *why);
 void configure_alloc(const struct event *e, u32 number, const struct event_options *o,
 		     struct knobs *knobs);
-void hook_alloc(const struct event_options *o, struct agent_hooks *hooks);
+void hook_alloc(const struct event *e, const struct event_options *o, struct agent_hooks *hooks);
 bool is_alloc_held(const struct event_options *o, u64 *age_ns);
 int open_alloc(struct sources *s, const struct event *e, u32 number);
 u64 weigh_alloc(const struct sample *sample, u64 *count);
 
 /* event_method.c */
 int parse_method(const char *text, const struct event_options *o, struct event *e, struct str *why);
-char *why_not_method(void);
+void configure_method(const struct event *e, u32 number, const struct event_options *o,
+		      struct knobs *knobs);
+void hook_method(const struct event *e, const struct event_options *o, struct agent_hooks *hooks);
+int open_method(struct sources *s, const struct event *e, u32 number);
+bool keep_method(const struct frames *all, frame_list *frames);
 
 /* event_lock.c */
 void configure_lock(const struct event *e, u32 number, const struct event_options *o,
 		    struct knobs *knobs);
-void hook_lock(const struct event_options *o, struct agent_hooks *hooks);
+void hook_lock(const struct event *e, const struct event_options *o, struct agent_hooks *hooks);
 int open_lock(struct sources *s, const struct event *e, u32 number);
 u64 weigh_lock(const struct sample *sample, u64 *count);
 

@@ -33,7 +33,7 @@ void configure_lock(const struct event *e, u32 number, const struct event_option
 	knobs->lock_has_monitors = o->without_agent;
 }
 
-void hook_lock(const struct event_options *o, struct agent_hooks *hooks)
+void hook_lock(const struct event *e, const struct event_options *o, struct agent_hooks *hooks)
 {
 	hooks->lock_min_ns = o->lock_min_ns;
 }

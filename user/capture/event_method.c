@@ -1,27 +1,125 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* java:CLASS.METHOD, which is known in order to be refused with the reason. */
+/*
+ * java:CLASS.METHOD: a Java method is called. The agent has the class begin the method with a call
+ * of its hook (jvmmap/methods.h), while it is recorded.
+ */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "capture/event_kind.h"
+#include "capture/javaprobes.h"
 
 #define METHOD_PREFIX "java:"
 
-/*
- * JVMTI's MethodEntry and Breakpoint can only be asked for when a JVM starts. The capability to
- * retransform classes can be had later, but flushes all compiled code (JDK-8324241). A trap at the
- * entry of compiled code sees neither interpreted nor inlined calls, and HotSpot patches that very
- * instruction when it replaces the code.
- */
-char *why_not_method(void)
+static const struct java_teller tellers[] = {
+	{ .function = "jvmmap_hook_method", .program = "method_hook", .is_hook = true },
+};
+static const struct java_event event = { "java:", tellers, ARRAY_SIZE(tellers) };
+
+/* What the JVM runs while it runs the hook; a call there may be where none is allowed. */
+static bool is_of_jvm(const char *class)
 {
-	return xstrdup(
-		"a running JVM tells of a method's entry only after dropping all its compiled "
-		"code; -e cpu or wall shows where the method's time goes");
+	static const char *const packages[] = { "java/lang/", "jdk/internal/", "sun/" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(packages); i++)
+		if (!strncmp(class, packages[i], strlen(packages[i])))
+			return true;
+	return false;
+}
+
+/* "a.B$C.run" -> "a/B$C.run"; NULL if it is no name of a method. */
+static char *internal_name(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	if (!dot || dot == name || !dot[1] || strpbrk(name, ";/[:=, ()") ||
+	    (strpbrk(name, "<>") && strcmp(dot, ".<init>")))
+		return NULL;
+	char *internal = xstrdup(name);
+	for (char *c = internal; c < internal + (dot - name); c++)
+		*c = *c == '.' ? '/' : *c;
+	return internal;
 }
 
 int parse_method(const char *text, const struct event_options *o, struct event *e, struct str *why)
 {
-	return strncmp(text, METHOD_PREFIX, strlen(METHOD_PREFIX)) ? -ENOENT : 0;
+	if (strncmp(text, METHOD_PREFIX, strlen(METHOD_PREFIX)))
+		return -ENOENT;
+	char *name = internal_name(text + strlen(METHOD_PREFIX));
+	e->what = name;
+	if (!name)
+		str_addf(why,
+			 "-e %s: takes " METHOD_PREFIX "CLASS.METHOD, as java:a.b.Outer$Inner.run",
+			 text);
+	else if (strlen(name) >= AGENT_METHODS_MAX)
+		str_addf(why, "-e %s: the name is too long", text);
+	else if (is_of_jvm(name))
+		str_addf(why,
+			 "-e %s: calls within java.lang, jdk.internal and sun are not told, as "
+			 "the JVM needs them to tell; take a method that calls it",
+			 text);
+	else if (o->without_agent)
+		str_addf(why, "-e %s: only the agent tells of it; leave out --agent never", text);
+	return why->len ? -EINVAL : 0;
+}
+
+void configure_method(const struct event *e, u32 number, const struct event_options *o,
+		      struct knobs *knobs)
+{
+	configure_trace(e, number, o, knobs);
+	knobs->methods[number] = agents_method_number(e->what);
+}
+
+void hook_method(const struct event *e, const struct event_options *o, struct agent_hooks *hooks)
+{
+	size_t len = strlen(hooks->methods);
+
+	snprintf(hooks->methods + len, sizeof(hooks->methods) - len, "%s%s", len ? "," : "",
+		 e->what);
+}
+
+static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *sources)
+{
+	return javaprobes_place(sources, &event, javaprobes_who(sources), fd, pid, out);
+}
+
+/* One probe tells of all methods. */
+int open_method(struct sources *s, const struct event *e, u32 number)
+{
+	size_t bytes = strlen(e->what) + 1, nr = 0;
+
+	for (const struct event *other = e - number; other < e; other++) {
+		bytes += other->kind == e->kind ? strlen(other->what) + 1 : 0;
+		nr += other->kind == e->kind;
+	}
+	if (bytes > AGENT_METHODS_MAX) {
+		log_error("-e %s: the names of all methods together are too long; record them one "
+			  "after the other",
+			  e->name);
+		return -E2BIG;
+	}
+	sources_describe(s, "calls of %s", e->name + strlen(METHOD_PREFIX));
+	if (nr)
+		return 0;
+	sources_add_probes(s, number, probes_new(sources_options(s)->only_targets, place, s));
+	return 0;
+}
+
+/* The hook and the native method that calls it are left out. */
+bool keep_method(const struct frames *all, frame_list *frames)
+{
+	static const char class[] = "java.lang.Sysflame";
+
+	for (size_t i = 0; i < frames->nr && i < 3; i++) {
+		if (strncmp(frames_get(all, frames->at[i])->name, class, strlen(class)))
+			continue;
+		memmove(frames->at, frames->at + i + 1,
+			(frames->nr - i - 1) * sizeof(frames->at[0]));
+		frames->nr -= i + 1;
+		break;
+	}
+	return true;
 }

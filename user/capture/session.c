@@ -193,6 +193,10 @@ static void fall_back(struct session *s)
 	while (agents_next_untold(s->agents, &u)) {
 		struct process *p = processes_find(s->processes, u.pid, u.start_ns);
 		u32 hooks = s->options.sampling.live ? u.hooks & ~AGENT_HOOK_ALLOC : u.hooks;
+		if (p && u.hooks & AGENT_HOOK_METHOD)
+			log_warn("calls of methods in %d are not recorded: %s", (int)u.pid,
+				 u.reason);
+		hooks &= ~AGENT_HOOK_METHOD;
 		if (!p || !hooks || hooks >= ARRAY_SIZE(events))
 			continue;
 		log_warn("%s in %d: libjvm's own functions tell of it, as the agent cannot: %s",

@@ -267,7 +267,7 @@ bool sources_hooks(const struct events *events, const struct event_options *o,
 	vec_each(e, &events->list) {
 		any |= e->kind->hook != NULL;
 		if (e->kind->hook)
-			e->kind->hook(o, out);
+			e->kind->hook(e, o, out);
 	}
 	return any;
 }

@@ -41,7 +41,7 @@ static void tell_feature(const struct feature *f, void *ctx)
 
 static void tell_agent(struct visit *v)
 {
-	auto_free char *path = agents_file(v->agent_path);
+	auto_free char *path = agent_file_find(v->agent_path);
 	auto_str struct str why = { 0 };
 
 	if (!path)

@@ -165,6 +165,7 @@ static int choose_events(struct record_options *o)
 	if (o->leak_age_s > DURATION_MAX_S)
 		return usage_error("--leaks %g: takes seconds, up to a week", o->leak_age_s);
 	o->sampling = (struct event_options){
+		.without_agent = o->agent == AGENT_NEVER,
 		.live = o->live,
 		.collect = o->collect,
 		.leaks = o->leak_age_s >= 0,

@@ -3,9 +3,12 @@
 #include "jvm/agent_file.h"
 
 #include <elf.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "jvmmap/wire.h"
@@ -49,4 +52,26 @@ bool agent_file_is_good(const char *path, struct str *why)
 	else
 		str_addf(why, "%s is not sysflame's agent; install that", path);
 	return false;
+}
+
+static char *default_path(void)
+{
+	static const char *const places[] = { "libjvmmap.so", "../lib/sysflame/libjvmmap.so" };
+	char exe[PATH_MAX], *slash;
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	exe[len > 0 ? len : 0] = '\0';
+	slash = strrchr(exe, '/');
+	for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
+		auto_free char *path = xasprintf("%.*s/%s", (int)(slash - exe), exe, places[i]);
+		char *real = realpath(path, NULL);
+		if (real)
+			return real;
+	}
+	return NULL;
+}
+
+char *agent_file_find(const char *path)
+{
+	return path ? realpath(path, NULL) : default_path();
 }

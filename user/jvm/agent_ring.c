@@ -22,7 +22,9 @@
 #define READ_NS     (20 * NS_PER_MS)
 #define PAGE_BYTES  4096u
 
-#define JVMTI_NOT_AVAILABLE 98
+#define JVMTI_INVALID_CLASS    21
+#define JVMTI_INVALID_METHODID 23
+#define JVMTI_NOT_AVAILABLE    98
 
 struct agent_ring {
 	struct wire_header *header;
@@ -221,10 +223,15 @@ char *agent_ring_hook_failure(const struct agent_ring *r)
 	static const char *const events[] = {
 		[WIRE_HOOK_ALLOC] = "allocations",
 		[WIRE_HOOK_LOCK] = "waits for monitors",
+		[WIRE_HOOK_METHOD] = "calls of methods",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
 		s32 state = __atomic_load_n(&r->header->hook_states[i], __ATOMIC_RELAXED);
+		if (i == WIRE_HOOK_METHOD && state == -JVMTI_INVALID_CLASS)
+			return xstrdup("it has not loaded the class; record when it has");
+		if (i == WIRE_HOOK_METHOD && state == -JVMTI_INVALID_METHODID)
+			return xstrdup("its class has no such method with code");
 		if (state == -JVMTI_NOT_AVAILABLE)
 			return xasprintf(
 				"it tells no agent of %s, as before JDK 11, or another agent "

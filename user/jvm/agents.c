@@ -3,7 +3,6 @@
 #include "jvm/agents.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/dict.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "jvm/agent_file.h"
 #include "jvm/agent_ring.h"
 #include "jvm/facts.h"
 #include "jvm/inject.h"
@@ -35,6 +35,10 @@
 	"minute; "                                                                           \
 	"names are from outside from then on"
 
+#define DROPS_CODE                                                                              \
+	"it would drop all its compiled code for calls of a method to be told, as JDKs before " \
+	"23 do; -e cpu or wall shows where the method's time goes"
+
 struct entry {
 	pid_t pid;
 	u64 start_ns;
@@ -52,6 +56,7 @@ struct entry {
 	u64 replayed_ns, gone_ns;
 	u64 ring_bytes, nr_lost; /* of a ring that was closed */
 	bool was_untold;         /* agents_next_untold gave it */
+	bool drops_code;         /* if it had to tell of methods' calls */
 	struct codemap *map;
 	struct thread_names *threads;
 	char nonce[WIRE_NONCE_LEN + 1];
@@ -71,34 +76,12 @@ struct agents {
 	u64 looked_ns;
 };
 
-static char *default_path(void)
-{
-	static const char *const places[] = { "libjvmmap.so", "../lib/sysflame/libjvmmap.so" };
-	char exe[PATH_MAX], *slash;
-	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-
-	exe[len > 0 ? len : 0] = '\0';
-	slash = strrchr(exe, '/');
-	for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
-		auto_free char *path = xasprintf("%.*s/%s", (int)(slash - exe), exe, places[i]);
-		char *real = realpath(path, NULL);
-		if (real)
-			return real;
-	}
-	return NULL;
-}
-
-char *agents_file(const char *path)
-{
-	return path ? realpath(path, NULL) : default_path();
-}
-
 struct agents *agents_new(const char *path, enum agent_mode mode)
 {
 	struct agents *a = xcalloc(1, sizeof(*a));
 
 	a->mode = mode;
-	a->path = agents_file(path) ?: xstrdup("");
+	a->path = agent_file_find(path) ?: xstrdup("");
 	return a;
 }
 
@@ -217,7 +200,8 @@ static void open_ring(struct entry *e, const struct inject_result *result)
 	e->state = AGENT_ATTACHED;
 	e->attach_ns = time_mono_ns() - e->injected_ns;
 	strcpy(e->loaded_path, result->loaded_path);
-	set_reason(e, "");
+	e->drops_code = result->drops_code;
+	set_reason(e, e->drops_code ? DROPS_CODE : "");
 	refusal_forget(e->pid, e->start_ns);
 }
 
@@ -522,15 +506,23 @@ const char *agents_class(const struct agents *a, pid_t pid, u64 start_ns, u64 nu
 	return e && e->map ? codemap_find_class(e->map, number) : NULL;
 }
 
-_Static_assert(AGENT_HOOK_ALLOC == 1 << WIRE_HOOK_ALLOC && AGENT_HOOK_LOCK == 1 << WIRE_HOOK_LOCK,
+_Static_assert(AGENT_HOOK_ALLOC == 1 << WIRE_HOOK_ALLOC && AGENT_HOOK_LOCK == 1 << WIRE_HOOK_LOCK &&
+		       AGENT_HOOK_METHOD == 1 << WIRE_HOOK_METHOD,
 	       "agent_ring_failed_hooks has the wire's bits");
+
+u32 agents_method_number(const char *name)
+{
+	return wire_method_number(name, strlen(name));
+}
 
 static u32 untold_hooks(const struct agents *a, const struct entry *e)
 {
 	if (e->state == AGENT_REFUSED)
 		return (a->hooks.alloc_interval ? AGENT_HOOK_ALLOC : 0) |
-		       (a->hooks.lock_min_ns ? AGENT_HOOK_LOCK : 0);
-	return e->ring ? agent_ring_failed_hooks(e->ring) : 0;
+		       (a->hooks.lock_min_ns ? AGENT_HOOK_LOCK : 0) |
+		       (*a->hooks.methods ? AGENT_HOOK_METHOD : 0);
+	return e->ring ? agent_ring_failed_hooks(e->ring) | (e->drops_code ? AGENT_HOOK_METHOD : 0)
+		       : 0;
 }
 
 bool agents_next_untold(struct agents *a, struct untold *out)

@@ -28,15 +28,8 @@ enum agent_state {
 
 struct agents;
 
-/*
- * `path` is the agent's file; NULL: libjvmmap.so beside this program, else in its ../lib/sysflame.
- * That there is none shows as the reason of every refusal.
- */
+/* `path` as for agent_file_find; that there is none shows as the reason of every refusal. */
 struct agents *agents_new(const char *path, enum agent_mode mode);
-
-/* The agent's file, `path` as for agents_new; NULL if there is none. The caller frees it. */
-char *agents_file(const char *path);
-#define NO_AGENT_FILE "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; install it"
 
 /* What the agents are to tell besides code, from the next attach on. */
 void agents_want(struct agents *a, const struct agent_hooks *hooks);
@@ -69,7 +62,12 @@ bool agents_are_busy(const struct agents *a);
 enum agent_hook {
 	AGENT_HOOK_ALLOC = 1 << 0,
 	AGENT_HOOK_LOCK = 1 << 1,
+	AGENT_HOOK_METHOD = 1 << 2,
 };
+
+/* By which the hook means a method, "a/B.run"; all names together have at most so many bytes. */
+u32 agents_method_number(const char *name);
+#define AGENT_METHODS_MAX WIRE_METHODS_MAX
 
 /* A JVM whose agent, for good, does not tell of events that it was to tell of. */
 struct untold {

@@ -184,7 +184,8 @@ enum jvm_size {
 	X(DynamicDumpSharedSpaces)    \
 	X(DTraceAllocProbes)          \
 	X(DTraceMonitorProbes)        \
-	X(DTraceMethodProbes)
+	X(DTraceMethodProbes)         \
+	X(AlwaysRecordEvolDependencies)
 
 enum jvm_flag {
 #define X(name) JVM_FLAG_##name,

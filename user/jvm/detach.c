@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
-#include "jvm/agents.h"
+#include "jvm/agent_file.h"
 #include "jvm/inject.h"
 #include "jvm/memfds.h"
 
@@ -24,7 +24,7 @@ static bool await_end_of_sessions(pid_t pid)
 
 char *detach_all(const char *path, pid_t pid, u64 start_ns, bool *is_pending)
 {
-	auto_free char *file = agents_file(path);
+	auto_free char *file = agent_file_find(path);
 	struct inject_order stop = {
 		.command = INJECT_STOP_ALL, .pid = pid, .start_ns = start_ns, .agent_path = file
 	};

@@ -21,10 +21,11 @@ enum inject_command {
 
 /* Events in Java code that an agent is to tell of (jvmmap/hooks.h). */
 struct agent_hooks {
-	u64 alloc_interval; /* bytes; 0: none */
-	bool refs;          /* and when sampled objects are gone */
-	bool collect;       /* have garbage collected before that is told at the end */
-	u64 lock_min_ns;    /* 0: none */
+	u64 alloc_interval;             /* bytes; 0: none */
+	bool refs;                      /* and when sampled objects are gone */
+	bool collect;                   /* have garbage collected before that is told at the end */
+	u64 lock_min_ns;                /* 0: none */
+	char methods[WIRE_METHODS_MAX]; /* "a/B.run,a/C.go", whose calls are told */
 };
 
 struct inject_order {
@@ -53,6 +54,7 @@ struct inject_result {
 	s64 clock_off_ns;
 	char loaded_path[DELIVERY_PATH_MAX];
 	char reason[320]; /* "reason; what to do", clean */
+	bool drops_code;  /* it would, for methods to be told of; they are not */
 	int ring_fd;      /* of INJECT_START; the caller's; -1 else */
 };
 

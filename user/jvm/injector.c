@@ -21,6 +21,7 @@
 #include "base/utf8.h"
 #include "jvm/agent_file.h"
 #include "jvm/attach.h"
+#include "jvm/hotspot.h"
 #include "jvm/javaproc.h"
 #include "jvm/memfds.h"
 #include "jvm/readiness.h"
@@ -249,6 +250,8 @@ static void make_options(struct job *j, struct str *options)
 			 (unsigned long long)j->order->hooks.alloc_interval);
 	if (j->order->hooks.lock_min_ns)
 		str_addf(options, ";lock=%llu", (unsigned long long)j->order->hooks.lock_min_ns);
+	if (*j->order->hooks.methods && !j->result.drops_code)
+		str_addf(options, ";methods=%s", j->order->hooks.methods);
 	if (javaproc_read(j->t.status.pid, &jvm))
 		return;
 	if (!readiness_for_live_events(jvm.jdk))
@@ -375,6 +378,22 @@ static void go_beside(struct job *j)
 		 "it has an agent of another version from this very file; restart it");
 }
 
+/*
+ * A JVM that did not note from its start which code depends on which method drops all of it when a
+ * class changes for the first time (JDK-8324241, in JDK 23 and newer).
+ */
+static bool drops_code(const struct job *j)
+{
+	struct hotspot *h;
+	bool is_noted = false;
+
+	if (hotspot_open(j->t.status.pid, j->t.status.start_ns, &h))
+		return true;
+	bool drops = hotspot_flag(h, "AlwaysRecordEvolDependencies", &is_noted) || !is_noted;
+	hotspot_free(h);
+	return drops;
+}
+
 static void start_session(struct job *j)
 {
 	enum readiness ready = readiness_to_attach(&j->t, &j->why);
@@ -383,6 +402,7 @@ static void start_session(struct job *j)
 		conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
 		return;
 	}
+	j->result.drops_code = *j->order->hooks.methods && drops_code(j);
 	delivery_sweep(&j->t);
 	if (deliver_and_send(j, j->order->way))
 		return;
