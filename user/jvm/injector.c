@@ -162,6 +162,19 @@ static int refuse_trigger(struct job *j, int err)
 	return conclude(j, INJECT_REFUSED, j->why.at);
 }
 
+/* With the JVM's ids, which spare us CAP_KILL. */
+static int send_signal(const struct job *j)
+{
+	int err = target_become(&j->t);
+
+	if (err)
+		return err;
+	if (syscall(SYS_pidfd_send_signal, j->t.pidfd, SIGQUIT, NULL, 0))
+		err = -errno;
+	target_unbecome(&j->t);
+	return err;
+}
+
 static int wake_listener(struct job *j)
 {
 	enum readiness ready = readiness_for_signal(&j->t, &j->why);
@@ -181,15 +194,15 @@ static int wake_listener(struct job *j)
 		target_unlink(&j->t, j->trigger_name);
 		return conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
 	}
-	j->result.was_signalled = j->result.was_reached = true;
-	int fd = -errno;
-	if (syscall(SYS_pidfd_send_signal, j->t.pidfd, SIGQUIT, NULL, 0) == 0)
-		fd = await_listener(j);
-	else
-		fd = -errno;
+	err = send_signal(j);
+	j->result.was_signalled = j->result.was_reached = !err;
+	int fd = err ? err : await_listener(j);
 	target_unlink(&j->t, j->trigger_name);
 	if (fd == -ESRCH)
 		return conclude(j, INJECT_REFUSED, "it has ended");
+	if (fd == -EPERM)
+		return conclude(j, INJECT_REFUSED,
+				"it belongs to another user; run sysflame as root");
 	if (fd < 0)
 		return conclude(
 			j, INJECT_RETRY,
