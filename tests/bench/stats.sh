@@ -9,6 +9,13 @@ median() {
 		printf "%.4g (%.4g..%.4g)", m, v[1], v[NR] }'
 }
 
+# quartiles NUMBER..: "MEDIAN (LOWER..UPPER QUARTILE)", for many that are spread wide
+quartiles() {
+	printf '%s\n' "$@" | sort -g | awk '{ v[NR] = $1 }
+		function at(q) { i = 1 + q * (NR - 1); k = int(i); return v[k] + (i - k) * (v[k < NR ? k + 1 : k] - v[k]) }
+		END { printf "%.4g (%.4g..%.4g)", at(0.5), at(0.25), at(0.75) }'
+}
+
 # row WHAT FIGURE UNIT [BAR]
 row() {
 	printf '%-52s %-28s %-10s %s\n' "$1" "$2" "$3" "${4:+bar: $4}"
