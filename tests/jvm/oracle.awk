@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares stacks of tests/programs/Shapes.java with the truth.
 # usage: awk -v shape=NAME -f oracle.awk STACKS, collapsed stacks of `sysflame debug unwind`
-# Prints "SHAPE stacks=N complete=N equal=N deep=N" and, for those that are not equal, "WRONG ...".
+# Prints "SHAPE stacks=N complete=N equal=N deep=N" and, for those that are not equal, "WRONG ...",
+# for those that are cut "CUT ...".
 # A thread may be stopped anywhere, so a stack must be a beginning of the shape's chain; `deep` ones
 # reach its end. What is inlined at a leaf may be a guess (marked ~): from the first such frame that
 # does not fit on nothing is compared. Of the frames only those of Shapes count: JDK code may stand between them.
@@ -41,7 +42,7 @@ BEGIN {
 	sub(/ 1$/, "")
 	n = split($0, frame, ";")
 	stacks++
-	if (frame[1] == "complete") complete++; else why[frame[1]]++
+	if (frame[1] == "complete") complete++; else print "CUT " shape " " $0
 	at = 0
 	bad = ""
 	for (i = 2; i <= n; i++) {
@@ -63,6 +64,5 @@ BEGIN {
 	if (at >= nr - 1) deep++
 }
 END {
-	for (w in why) print "CUT " shape " " why[w] " " w
 	printf "%s stacks=%d complete=%d equal=%d deep=%d\n", shape, stacks, complete, equal, deep
 }
