@@ -24,6 +24,9 @@ byte_at() {
 		od -An -tx1 | tr -d ' '
 }
 
+# Programs that make a thousand samples a millisecond may run while the recorder has no CPU.
+ROOMY="--ring 65536"
+
 # record_known EVENTS [OPTION..] -- PROGRAM [ARG..]: to out.txt; what the program says to `said`.
 record_known() {
 	local events=$1 options=() program
@@ -35,7 +38,8 @@ record_known() {
 	shift
 	start "$@" >said
 	program=$PID
-	start "$SYSFLAME" record -q -e "$events,uprobe:$1:started" "${options[@]}" -o out.txt -p $program
+	start "$SYSFLAME" record -q $ROOMY -e "$events,uprobe:$1:started" "${options[@]}" -o out.txt \
+		-p $program
 	wait_for 60 is_trapped $program "$(vaddr "$1" started)"
 	kill -USR1 $program
 	wait $PID
