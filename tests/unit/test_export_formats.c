@@ -287,6 +287,26 @@ static void firefox_gets_columns_of_one_length_and_all_weights(void **state)
 	}
 }
 
+static void cpu_time_does_not_grow_on_the_way(void **state)
+{
+	struct profile *p = profile_new();
+
+	profile_add_type(p, "cpu", "samples");
+	p->rate_hz = 100;
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
+	profile_add(p, node, profile_intern_labels(p, &(struct labels){ 0 }), 0, 7);
+	for (int round = 0; round < 3; round++) {
+		struct profile *back = read_back(p, "pprof");
+		assert_int_equal(back->types.nr, 2);
+		assert_int_equal(profile_total(back, profile_find_type(back, "cpu", "samples")), 7);
+		assert_int_equal(profile_total(back, profile_find_type(back, "cpu", "ns")),
+				 70000000);
+		profile_free(p);
+		p = back;
+	}
+	profile_free(p);
+}
+
 static void what_says_more_of_the_recording_comes_back(void **state)
 {
 	static const char *const all[] = { "html", "pprof", "otlp" };
@@ -446,6 +466,7 @@ int main(void)
 		cmocka_unit_test(every_method_weighs_the_same_in_every_format),
 		cmocka_unit_test(speedscope_gets_all_weights_of_all_types),
 		cmocka_unit_test(firefox_gets_columns_of_one_length_and_all_weights),
+		cmocka_unit_test(cpu_time_does_not_grow_on_the_way),
 		cmocka_unit_test(what_says_more_of_the_recording_comes_back),
 		cmocka_unit_test(a_cut_file_is_refused_at_any_length),
 		cmocka_unit_test(a_flipped_bit_gives_one_line_or_a_profile),

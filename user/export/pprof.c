@@ -20,7 +20,7 @@ struct pprof {
 	struct dict mappings; /* text of the module -> id */
 	struct gzip gzip;
 	struct str part; /* fields that were packed and not yet written */
-	u64 period_ns;   /* 0 if there is no second type, CPU time */
+	u64 period_ns;   /* 0 if no type of CPU time is derived from samples */
 	VEC(u64) path;
 	VEC(s64) values;
 	VEC(int64_t) comments;
@@ -52,13 +52,24 @@ static void add_type(struct pprof *x, const char *name, const char *unit)
 	add(x, &fields);
 }
 
+/* CPU time, if the samples of CPU tell it and the profile does not count it already. */
+static u64 period_to_derive(const struct profile *p)
+{
+	bool has_samples = false;
+
+	vec_each(t, &p->types) {
+		if (!strcmp(t->name, "cpu") && !strcmp(t->unit, "ns"))
+			return 0;
+		has_samples |= type_is_cpu(t);
+	}
+	return has_samples ? profile_period_ns(p) : 0;
+}
+
 static void add_types(struct pprof *x)
 {
-	vec_each(t, &x->p->types) {
+	vec_each(t, &x->p->types)
 		add_type(x, type_is_cpu(t) ? "samples" : t->name, unit_to_foreign(t->unit));
-		if (type_is_cpu(t))
-			x->period_ns = profile_period_ns(x->p);
-	}
+	x->period_ns = period_to_derive(x->p);
 	if (x->period_ns)
 		add_type(x, "cpu", "nanoseconds");
 }
