@@ -287,6 +287,48 @@ static void firefox_gets_columns_of_one_length_and_all_weights(void **state)
 	}
 }
 
+/* Two threads in turns, one weight per thread, slot of 20 ms and state. */
+static struct profile *timed_profile(void)
+{
+	static const char *const slots[] = { "11", "2", "5", "5", "0" };
+	struct profile *p = profile_new();
+
+	profile_add_type(p, "cpu", "samples");
+	p->slot_ns = 20000000;
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(slots); i++) {
+		struct labels l = { .pid = 7,
+				    .tid = 7 + i % 2,
+				    .thread = i % 2 ? "t2" : "t1",
+				    .state = i / 2 % 2 ? "sleeping" : "",
+				    .time = slots[i / 2] };
+		profile_add(p, node, profile_intern_labels(p, &l), 0, 1);
+	}
+	return p;
+}
+
+static void firefox_gets_a_thread_once_with_its_samples_in_order_of_time(void **state)
+{
+	static const double wanted_ms[] = { 0, 40, 100, 110, 220 };
+	struct profile *p = timed_profile();
+	json_t *root = json_of(p, "firefox"), *thread;
+	size_t i;
+
+	assert_int_equal(nr_in(root, "threads"), 2);
+	json_array_foreach(json_object_get(root, "threads"), i, thread)
+	{
+		json_t *deltas = json_object_get(json_object_get(thread, "samples"), "timeDeltas");
+		double ms = 0;
+		assert_int_equal(json_array_size(deltas), ARRAY_SIZE(wanted_ms));
+		for (size_t row = 0; row < ARRAY_SIZE(wanted_ms); row++) {
+			ms += json_number_value(json_array_get(deltas, row));
+			assert_true(ms > wanted_ms[row] - 0.01 && ms < wanted_ms[row] + 0.01);
+		}
+	}
+	json_decref(root);
+	profile_free(p);
+}
+
 static void cpu_time_does_not_grow_on_the_way(void **state)
 {
 	struct profile *p = profile_new();
@@ -466,6 +508,7 @@ int main(void)
 		cmocka_unit_test(every_method_weighs_the_same_in_every_format),
 		cmocka_unit_test(speedscope_gets_all_weights_of_all_types),
 		cmocka_unit_test(firefox_gets_columns_of_one_length_and_all_weights),
+		cmocka_unit_test(firefox_gets_a_thread_once_with_its_samples_in_order_of_time),
 		cmocka_unit_test(cpu_time_does_not_grow_on_the_way),
 		cmocka_unit_test(what_says_more_of_the_recording_comes_back),
 		cmocka_unit_test(a_cut_file_is_refused_at_any_length),

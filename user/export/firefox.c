@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the Firefox Profiler's processed format, version 62: tables of columns, our tree as its
- * stack table, one thread per thread of the profile. Only the first value type: a thread has one
- * kind of weight. Source: what fxprof-processed-profile of samply writes.
+ * stack table, one thread per thread of the profile, its samples in order of time. Only the first
+ * value type: a thread has one kind of weight. Source: what fxprof-processed-profile of samply
+ * writes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -133,36 +134,130 @@ static void write_shared(const struct profile *p, FILE *out)
 	      out);
 }
 
-/* The weights order[0..nr) of one thread, spread evenly over the recording: times are not known. */
-static void write_samples(const struct profile *p, const u32 *order, size_t nr, FILE *out)
+/* One row of a thread's table of samples. */
+struct row {
+	u32 weight, thread; /* indexes */
+	u64 slot;           /* of time */
+};
+
+/* Who ran, without when and in which state. */
+static int by_thread(const void *a, const void *b, void *profile)
 {
-	double step_ms = nr ? (double)p->duration_ns / 1e6 / (double)nr : 0;
-	bool is_bytes = !strcmp(p->types.at[0].unit, "bytes");
+	const struct profile *p = profile;
+	const struct labels *x = &p->labels.at[*(const labels_id *)a];
+	const struct labels *y = &p->labels.at[*(const labels_id *)b];
+	int order = x->pid != y->pid ? (x->pid < y->pid ? -1 : 1)
+				     : (x->tid > y->tid) - (x->tid < y->tid);
+
+	for (enum label i = 0; i < NR_LABELS && !order; i++)
+		if (i != LABEL_TIME && i != LABEL_STATE)
+			order = strcmp(x->text[i], y->text[i]);
+	return order;
+}
+
+/* A thread's number by label set, to be freed. */
+static u32 *make_threads(const struct profile *p)
+{
+	auto_free labels_id *order = xcalloc(p->labels.nr + 1, sizeof(order[0]));
+	u32 *threads = xcalloc(p->labels.nr + 1, sizeof(threads[0]));
+
+	for (labels_id id = 0; id < p->labels.nr; id++)
+		order[id] = id;
+	qsort_r(order, p->labels.nr, sizeof(order[0]), by_thread, (void *)p);
+	for (size_t i = 1; i < p->labels.nr; i++)
+		threads[order[i]] = threads[order[i - 1]] +
+				    (by_thread(&order[i - 1], &order[i], (void *)p) != 0);
+	return threads;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->slot != y->slot)
+		return x->slot < y->slot ? -1 : 1;
+	return x->weight < y->weight ? -1 : x->weight > y->weight;
+}
+
+/* The weights of the first type by thread and time, to be freed. */
+static struct row *make_rows(const struct profile *p, size_t *nr_rows)
+{
+	size_t nr;
+	auto_free u32 *order = weights_in_order(p, &nr), *threads = make_threads(p);
+	struct row *rows = xcalloc(nr + 1, sizeof(rows[0]));
+
+	*nr_rows = 0;
+	for (size_t i = 0; i < nr; i++) {
+		const struct weight *w = &p->weights.at[order[i]];
+		if (w->type != 0)
+			continue;
+		u64 slot = strtoull(p->labels.at[w->labels].time, NULL, 10);
+		rows[(*nr_rows)++] = (struct row){ order[i], threads[w->labels], slot };
+	}
+	qsort(rows, *nr_rows, sizeof(rows[0]), by_time);
+	return rows;
+}
+
+/* Whether it is known when all of them were. */
+static bool is_timed(const struct profile *p, const struct row *rows, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (!*p->labels.at[p->weights.at[rows[i].weight].labels].time)
+			return false;
+	return p->slot_ns != 0;
+}
+
+/*
+ * Times as steps: those of a slot are spread evenly over it, those that are not known over the
+ * recording.
+ */
+static void write_times(const struct profile *p, const struct row *rows, size_t nr, FILE *out)
+{
+	bool has_slots = is_timed(p, rows, nr);
+	double slot_ms = has_slots ? (double)p->slot_ns / 1e6 : (double)p->duration_ns / 1e6;
+	double last_ms = 0;
+
+	fputs("],\"timeDeltas\":[", out);
+	for (size_t i = 0, end; i < nr; i = end) {
+		for (end = i + 1; end < nr && (!has_slots || rows[end].slot == rows[i].slot);)
+			end++;
+		for (size_t row = i; row < end; row++) {
+			double ms = slot_ms * ((has_slots ? (double)rows[i].slot : 0) +
+					       (double)(row - i) / (double)(end - i));
+			fprintf(out, row ? ",%.4f" : "%.4f", ms - last_ms);
+			last_ms = ms;
+		}
+	}
+}
+
+static void write_samples(const struct profile *p, const struct row *rows, size_t nr, FILE *out)
+{
+	bool is_bytes = p->types.nr && !strcmp(p->types.at[0].unit, "bytes");
 
 	fprintf(out, "\"samples\":{\"length\":%zu,\"weightType\":\"%s\",\"stack\":[", nr,
 		is_bytes ? "bytes" : "samples");
 	for (size_t i = 0; i < nr; i++) {
-		node_id node = p->weights.at[order[i]].node;
+		node_id node = p->weights.at[rows[i].weight].node;
 		fputs(i ? "," : "", out);
 		if (node)
 			fprintf(out, "%u", node - 1);
 		else
 			fputs("null", out);
 	}
-	fputs("],\"timeDeltas\":[", out);
-	for (size_t i = 0; i < nr; i++)
-		fprintf(out, i ? ",%.4f" : "%.0f", i ? step_ms : 0.0);
+	write_times(p, rows, nr, out);
 	fputs("],\"weight\":[", out);
 	for (size_t i = 0; i < nr; i++)
 		fprintf(out, i ? ",%llu" : "%llu",
-			(unsigned long long)p->weights.at[order[i]].value);
+			(unsigned long long)p->weights.at[rows[i].weight].value);
 	fputs("]}", out);
 }
 
-static void write_thread(const struct profile *p, const u32 *order, size_t nr, FILE *out)
+static void write_thread(const struct profile *p, const struct row *rows, size_t nr, FILE *out)
 {
 	static const struct labels nobody = { .comm = "", .thread = "" };
-	const struct labels *l = nr ? &p->labels.at[p->weights.at[order[0]].labels] : &nobody;
+	const struct labels *l = nr ? &p->labels.at[p->weights.at[rows[0].weight].labels] : &nobody;
 	const char *name = *l->thread ? l->thread : *l->comm ? l->comm : "all";
 
 	fputs("{\"name\":", out);
@@ -176,27 +271,23 @@ static void write_thread(const struct profile *p, const u32 *order, size_t nr, F
 		"\"markers\":{\"length\":0,\"category\":[],\"data\":[],\"endTime\":[],\"name\":[],"
 		"\"phase\":[],\"startTime\":[]},\n",
 		l->pid, l->tid, l->pid == l->tid ? "true" : "false");
-	write_samples(p, order, nr, out);
+	write_samples(p, rows, nr, out);
 	fputc('}', out);
 }
 
 int firefox_write(const struct profile *p, FILE *out)
 {
-	size_t nr, nr_first = 0;
-	auto_free u32 *order = weights_in_order(p, &nr);
+	size_t nr;
+	auto_free struct row *rows = make_rows(p, &nr);
 
-	for (size_t i = 0; i < nr; i++)
-		if (p->weights.at[order[i]].type == 0)
-			order[nr_first++] = order[i];
 	write_meta(p, out);
 	write_shared(p, out);
 	fputs("\"threads\":[\n", out);
-	for (size_t i = 0, end; i < nr_first || i == 0; i = end) {
-		for (end = i + 1; end < nr_first && p->weights.at[order[i]].labels ==
-							    p->weights.at[order[end]].labels;)
+	for (size_t i = 0, end; i < nr || i == 0; i = end) {
+		for (end = i + 1; end < nr && rows[end].thread == rows[i].thread;)
 			end++;
 		fputs(i ? ",\n" : "", out);
-		write_thread(p, order + i, nr_first ? end - i : 0, out);
+		write_thread(p, rows + i, nr ? end - i : 0, out);
 	}
 	fputs("]}\n", out);
 	return 0;
