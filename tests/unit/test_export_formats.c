@@ -329,6 +329,32 @@ static void firefox_gets_a_thread_once_with_its_samples_in_order_of_time(void **
 	profile_free(p);
 }
 
+static void a_profile_without_value_types_is_written_by_all(void **state)
+{
+	for (const struct format *f = formats; f->name; f++) {
+		struct profile *p = profile_new();
+		struct str bytes = written(p, f->name);
+		str_fini(&bytes);
+		profile_free(p);
+	}
+}
+
+/* Resources, scopes and profiles are all missing: a dictionary with one text. */
+static void a_file_without_profiles_counts_no_samples(void **state)
+{
+	static const char otlp[] = "\x12\x09\x2a\x00\x2a\x05hello";
+	struct profile *p = profile_new();
+	struct str why = { 0 };
+
+	assert_int_equal(read_bytes(otlp, sizeof(otlp) - 1, p, &why), 0);
+	assert_int_equal(p->types.nr, 1);
+	struct profile *back = read_back(p, "pprof");
+	assert_string_equal(back->types.at[0].unit, "samples");
+	str_fini(&why);
+	profile_free(back);
+	profile_free(p);
+}
+
 static void cpu_time_does_not_grow_on_the_way(void **state)
 {
 	struct profile *p = profile_new();
@@ -509,6 +535,8 @@ int main(void)
 		cmocka_unit_test(speedscope_gets_all_weights_of_all_types),
 		cmocka_unit_test(firefox_gets_columns_of_one_length_and_all_weights),
 		cmocka_unit_test(firefox_gets_a_thread_once_with_its_samples_in_order_of_time),
+		cmocka_unit_test(a_profile_without_value_types_is_written_by_all),
+		cmocka_unit_test(a_file_without_profiles_counts_no_samples),
 		cmocka_unit_test(cpu_time_does_not_grow_on_the_way),
 		cmocka_unit_test(what_says_more_of_the_recording_comes_back),
 		cmocka_unit_test(a_cut_file_is_refused_at_any_length),

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "export/container.h"
 #include "export/gzip.h"
+#include "export/merge.h"
 #include "profile/diff.h"
 
 #define ALL_MAX (2ull << 30)
@@ -90,14 +91,17 @@ int input_read_all(struct input *in, struct str *out, struct str *why)
 static int read_any(FILE *f, bool is_diff, struct profile *p, struct str *why)
 {
 	struct input in;
+	struct merge earlier;
 	const struct reader *r = readers;
 
 	input_init(&in, f);
 	while (!r->is(in.head, in.nr_head))
 		r++;
 
+	merge_begin(p, &earlier);
 	int err = is_diff && r->read == collapsed_read ? collapsed_read_diff(&in, p, why)
 						       : r->read(&in, p, why);
+	merge_end(p, &earlier);
 	const char *fault = in.gunzip ? gunzip_fault(in.gunzip) : NULL;
 	if (fault) {
 		str_clear(why);
@@ -109,6 +113,9 @@ static int read_any(FILE *f, bool is_diff, struct profile *p, struct str *why)
 		err = -EIO;
 	if (err == -EIO)
 		str_add(why, "it cannot be read");
+	/* A file may hold nothing; every format but a text names what it counts. */
+	if (!err && !p->types.nr)
+		profile_add_type(p, "samples", "samples");
 	return err;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The formats a profile can be read from: a table, one entry and one file per format. Each adds to
- * the profile it is given, so that several files are merged by reading them one after another.
+ * the profile it is given, so that several files are merged by reading them one after another;
+ * what they say of their recordings is put together by export/merge.
  */
 #pragma once
 

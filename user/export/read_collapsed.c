@@ -38,6 +38,7 @@ struct collapsed {
 	struct str *why;
 	u64 sum, sum_before;
 	bool is_diff; /* lines have two counts, before and after */
+	u32 type;     /* of the count; of a comparison that after, and that before is the next */
 	labels_id labels;
 	VEC(struct word) words;
 	struct known_word *known;
@@ -280,9 +281,9 @@ static int add_stack(struct collapsed *c, const char *stack, size_t len, u64 cou
 			*dict_add(&c->places, w->hash) = node;
 	}
 	if (count)
-		profile_add(c->p, node, c->labels, 0, count);
+		profile_add(c->p, node, c->labels, c->type, count);
 	if (before)
-		profile_add(c->p, node, c->labels, 1, before);
+		profile_add(c->p, node, c->labels, c->type + 1, before);
 	return 0;
 }
 
@@ -308,14 +309,14 @@ static int read_line(struct collapsed *c, const char *line, size_t len)
 	return add_stack(c, line, len, count, before);
 }
 
-static int read_lines(struct input *in, bool is_diff, struct profile *p, struct str *why)
+static int read_lines(struct input *in, bool is_diff, u32 type, struct profile *p, struct str *why)
 {
-	struct collapsed c = { .p = p, .why = why, .is_diff = is_diff };
+	struct collapsed c = { .p = p, .why = why, .is_diff = is_diff, .type = type };
 	char *line;
 	size_t len;
 	int err;
 
-	c.sum = profile_total(p, 0);
+	c.sum = profile_total(p, type);
 	c.labels = profile_intern_labels(p, &(struct labels){ 0 });
 	lines_init(&c.lines, in);
 	while ((err = lines_next(&c.lines, &line, &len, why)) > 0)
@@ -329,11 +330,19 @@ static int read_lines(struct input *in, bool is_diff, struct profile *p, struct 
 	return err;
 }
 
+/* Text does not say what it counts: what the profile counts first, if that are samples. */
+static u32 type_of_counts(struct profile *p)
+{
+	const struct value_type *first = p->types.at;
+
+	if (p->types.nr && !strcmp(first->unit, "samples") && first->role == ROLE_NONE)
+		return 0;
+	return profile_find_type(p, "samples", "samples");
+}
+
 int collapsed_read(struct input *in, struct profile *p, struct str *why)
 {
-	if (!p->types.nr)
-		profile_add_type(p, "samples", "samples");
-	return read_lines(in, false, p, why);
+	return read_lines(in, false, type_of_counts(p), p, why);
 }
 
 int collapsed_read_diff(struct input *in, struct profile *p, struct str *why)
@@ -342,5 +351,5 @@ int collapsed_read_diff(struct input *in, struct profile *p, struct str *why)
 	profile_add_type(p, "samples before", "samples");
 	p->types.at[0].role = ROLE_AFTER;
 	p->types.at[1].role = ROLE_BEFORE;
-	return read_lines(in, true, p, why);
+	return read_lines(in, true, 0, p, why);
 }

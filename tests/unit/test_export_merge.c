@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several files read into one profile: what they count and what they say of their recordings. */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "export/export.h"
+#include "export/read.h"
+
+#define SECOND 1000000000ull
+
+struct recording {
+	u64 start_s, duration_s;
+	double rate_hz;
+	u64 samples, lost;
+};
+
+static struct profile *profile_of(const struct recording *r)
+{
+	struct profile *p = profile_new();
+
+	profile_add_type(p, "cpu", "samples");
+	profile_add_type(p, "alloc", "bytes");
+	p->start_wall_ns = r->start_s * SECOND;
+	p->duration_ns = r->duration_s * SECOND;
+	p->rate_hz = r->rate_hz;
+	profile_note(p, "samples", "samples taken", r->samples);
+	profile_note(p, "lost", "samples lost", r->lost);
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
+	labels_id java = profile_intern_labels(p, &(struct labels){ .pid = 7, .comm = "java" });
+	labels_id other = profile_intern_labels(p, &(struct labels){ .pid = 8, .comm = "sh" });
+	profile_add(p, node, java, 0, r->samples);
+	profile_add(p, node, other, 1,
+		    4096); /* of another process: a resource of its own in OTLP */
+	return p;
+}
+
+static struct str written(const struct profile *p, const char *format)
+{
+	struct str bytes = { 0 };
+	FILE *f = open_memstream(&bytes.at, &bytes.len);
+
+	assert_int_equal(format_by_name(format)->write(p, f), 0);
+	fclose(f);
+	return bytes;
+}
+
+static void read_into(struct profile *p, const struct str *bytes)
+{
+	auto_str struct str why = { 0 };
+	FILE *f = fmemopen(bytes->at, bytes->len, "r");
+
+	if (profile_read(f, p, &why))
+		fail_msg("%s", why.at);
+	fclose(f);
+}
+
+static void read_text(struct profile *p, const char *text)
+{
+	struct str bytes = { .at = (char *)text, .len = strlen(text) };
+
+	read_into(p, &bytes);
+}
+
+static struct profile *merged(const char *format, const struct recording *all, size_t nr)
+{
+	struct profile *both = profile_new();
+
+	for (size_t i = 0; i < nr; i++) {
+		struct profile *p = profile_of(&all[i]);
+		auto_str struct str bytes = written(p, format);
+		read_into(both, &bytes);
+		profile_free(p);
+	}
+	return both;
+}
+
+static const char *const kept_by[] = { "html", "pprof", "otlp" };
+
+static void the_numbers_of_notes_are_added_up(void **state)
+{
+	static const struct recording all[] = { { 0, 60, 100, 1009, 907 }, { 0, 1, 100, 1013, 0 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept_by); i++) {
+		struct profile *p = merged(kept_by[i], all, 2);
+		assert_int_equal(profile_find_note(p, "lost")->value, 907);
+		assert_int_equal(profile_find_note(p, "samples")->value, 2022);
+		assert_string_equal(profile_find_note(p, "lost")->text, "samples lost");
+		assert_int_equal(p->notes.nr, 2);
+		profile_free(p);
+	}
+}
+
+static void the_time_is_from_the_earliest_start_to_the_latest_end(void **state)
+{
+	static const struct recording all[] = { { 1100, 10, 100, 2, 0 },
+						{ 1000, 50, 100, 3, 0 },
+						{ 1020, 5, 100, 5, 0 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept_by); i++) {
+		struct profile *p = merged(kept_by[i], all, 3);
+		assert_int_equal(p->start_wall_ns, 1000 * SECOND);
+		assert_int_equal(p->duration_ns, 110 * SECOND);
+		profile_free(p);
+	}
+}
+
+static void without_a_start_the_longest_recording_counts(void **state)
+{
+	static const struct recording all[] = { { 0, 60, 100, 2, 0 }, { 1000, 1, 100, 3, 0 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept_by); i++) {
+		struct profile *p = merged(kept_by[i], all, 2);
+		assert_int_equal(p->start_wall_ns, 1000 * SECOND);
+		assert_int_equal(p->duration_ns, 60 * SECOND);
+		profile_free(p);
+	}
+}
+
+static void a_rate_is_kept_if_it_is_that_of_all_samples(void **state)
+{
+	static const struct recording same[] = { { 0, 1, 99, 2, 0 }, { 0, 1, 99, 3, 0 } };
+	static const struct recording other[] = { { 0, 1, 99, 2, 0 }, { 0, 1, 49, 3, 0 } };
+	static const struct recording none[] = { { 0, 1, 99, 2, 0 }, { 0, 1, 0, 0, 0 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kept_by); i++) {
+		struct profile *a = merged(kept_by[i], same, 2), *b = merged(kept_by[i], other, 2);
+		struct profile *c = merged(kept_by[i], none, 2);
+		assert_true(a->rate_hz > 98.99 && a->rate_hz < 99.01);
+		assert_true(b->rate_hz == 0);
+		assert_true(c->rate_hz > 98.99 && c->rate_hz < 99.01);
+		profile_free(a);
+		profile_free(b);
+		profile_free(c);
+	}
+}
+
+static void samples_of_two_rates_make_no_cpu_time(void **state)
+{
+	static const struct recording all[] = { { 0, 1, 99, 2, 0 }, { 0, 1, 49, 3, 0 } };
+	struct profile *p = merged("html", all, 2), *back = profile_new();
+	auto_str struct str bytes = written(p, "pprof");
+
+	read_into(back, &bytes);
+	assert_int_equal(back->types.nr, 2);
+	assert_int_equal(profile_total(back, 0), 5);
+	profile_free(p);
+	profile_free(back);
+}
+
+static u32 type_at(struct profile *p, const char *name, const char *unit)
+{
+	u32 nr = (u32)p->types.nr, type = profile_find_type(p, name, unit);
+
+	if (type == nr)
+		fail_msg("there is no %s/%s", name, unit);
+	return type;
+}
+
+static void text_is_not_added_to_bytes(void **state)
+{
+	struct profile *p = profile_new();
+
+	profile_add_type(p, "alloc", "bytes");
+	read_text(p, "a;b 3\n");
+	read_text(p, "a;b 4\n");
+	assert_int_equal(profile_total(p, 0), 0);
+	assert_int_equal(profile_total(p, type_at(p, "samples", "samples")), 7);
+	profile_free(p);
+}
+
+static void text_is_added_to_samples_of_anything(void **state)
+{
+	struct profile *p = profile_new();
+
+	profile_add_type(p, "cpu", "samples");
+	read_text(p, "a;b 3\n");
+	assert_int_equal(profile_total(p, 0), 3);
+	assert_int_equal(p->types.nr, 1);
+	profile_free(p);
+}
+
+static void text_is_on_no_side_of_a_comparison(void **state)
+{
+	struct profile *p = profile_new();
+
+	profile_add_type(p, "samples after", "samples");
+	profile_add_type(p, "samples before", "samples");
+	p->types.at[0].role = ROLE_AFTER;
+	p->types.at[1].role = ROLE_BEFORE;
+	read_text(p, "a;b 3\n");
+	assert_int_equal(profile_total(p, 0) + profile_total(p, 1), 0);
+	assert_int_equal(profile_total(p, type_at(p, "samples", "samples")), 3);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_numbers_of_notes_are_added_up),
+		cmocka_unit_test(the_time_is_from_the_earliest_start_to_the_latest_end),
+		cmocka_unit_test(without_a_start_the_longest_recording_counts),
+		cmocka_unit_test(a_rate_is_kept_if_it_is_that_of_all_samples),
+		cmocka_unit_test(samples_of_two_rates_make_no_cpu_time),
+		cmocka_unit_test(text_is_not_added_to_bytes),
+		cmocka_unit_test(text_is_added_to_samples_of_anything),
+		cmocka_unit_test(text_is_on_no_side_of_a_comparison),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
