@@ -111,21 +111,32 @@ static int parse_short(const struct table *t, int left, char **argv)
 	return 1;
 }
 
-int opt_parse(const struct opt *opts, size_t nr_opts, int argc, char **argv)
+/* *is_end: by "--", behind which nothing is an option. */
+static int parse(const struct table *t, int argc, char **argv, bool *is_end)
 {
-	const struct table t = { opts, nr_opts };
 	int i = 1;
 
+	*is_end = false;
 	while (i < argc && argv[i][0] == '-' && argv[i][1]) {
-		if (!strcmp(argv[i], "--"))
+		if (!strcmp(argv[i], "--")) {
+			*is_end = true;
 			return i + 1;
-		int used = argv[i][1] == '-' ? parse_long(&t, argc - i, argv + i)
-					     : parse_short(&t, argc - i, argv + i);
+		}
+		int used = argv[i][1] == '-' ? parse_long(t, argc - i, argv + i)
+					     : parse_short(t, argc - i, argv + i);
 		if (used < 0)
 			return used;
 		i += used;
 	}
 	return i;
+}
+
+int opt_parse(const struct opt *opts, size_t nr_opts, int argc, char **argv)
+{
+	const struct table t = { opts, nr_opts };
+	bool is_end;
+
+	return parse(&t, argc, argv, &is_end);
 }
 
 void opt_help(const struct opt *opts, size_t nr_opts)
@@ -144,10 +155,12 @@ void opt_help(const struct opt *opts, size_t nr_opts)
 
 int opt_parse_mixed(const struct opt *opts, size_t nr_opts, int argc, char **argv)
 {
+	const struct table t = { opts, nr_opts };
+	bool is_end = false;
 	int nr_words = 0;
 
 	for (int i = 0; i + 1 < argc;) {
-		int used = opt_parse(opts, nr_opts, argc - i, argv + i);
+		int used = is_end ? 1 : parse(&t, argc - i, argv + i, &is_end);
 		if (used < 0)
 			return used;
 		i += used;

@@ -90,12 +90,16 @@ static int change(const struct options *o, const struct format *f, struct profil
 {
 	auto_str struct str why = { 0 };
 
-	if (o->split && !(f && f->has_view) && profile_split(p, o->split, &why)) {
+	bool is_page = f && f->has_view;
+	int err = !o->split ? 0
+		  : is_page ? profile_split_check(p, o->split, &why)
+			    : profile_split(p, o->split, &why);
+	if (err) {
 		log_error("--split %s: %s", o->split, why.at);
-		return -EINVAL;
+		return err;
 	}
-	int err = transforming_apply(&o->transforms, f, p);
-	if (!err && o->split && f && f->has_view)
+	err = transforming_apply(&o->transforms, f, p);
+	if (!err && o->split && is_page)
 		transforming_add_view(p, "split", o->split);
 	return err;
 }

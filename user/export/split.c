@@ -105,6 +105,13 @@ static void start_level(struct splitter *s, frame_id level)
 		*root = add_node(s, 0, level);
 }
 
+int profile_split_check(const struct profile *p, const char *by, struct str *why)
+{
+	int dim;
+
+	return find_dim(p, by, &dim, why);
+}
+
 int profile_split(struct profile *p, const char *by, struct str *why)
 {
 	struct splitter s = { .p = p };

@@ -11,3 +11,6 @@
  * sentence in `why` if the profile has no such dimension.
  */
 int profile_split(struct profile *p, const char *by, struct str *why);
+
+/* Whether profile_split can do it: 0, or -EINVAL and the same sentence. */
+int profile_split_check(const struct profile *p, const char *by, struct str *why);
