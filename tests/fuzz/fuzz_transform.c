@@ -32,7 +32,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (!transforms_parse(text, &list, &why) && list.all.nr <= 3) {
 		struct profile *p = make_profile();
 		u64 before = profile_total(p, 0);
-		if (!transforms_apply(&list, p, &why) && profile_total(p, 0) > before)
+		if (!transforms_apply(&list, p, TRANSFORMS_MOST_NS, &why) &&
+		    profile_total(p, 0) > before)
 			abort();
 		transforms_print(&list, &again);
 		profile_free(p);

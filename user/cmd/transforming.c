@@ -61,7 +61,7 @@ int transforming_apply(const struct transforms *list, const struct format *f, st
 		leave_to_page(list, p);
 		return 0;
 	}
-	int err = transforms_apply(list, p, &why);
+	int err = transforms_apply(list, p, TRANSFORMS_MOST_NS, &why);
 	if (err)
 		log_error("--transform %s", why.at);
 	return err;

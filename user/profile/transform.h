@@ -29,7 +29,8 @@ struct transform {
 	bool is_off;
 };
 
-#define TRANSFORMS_MAX 50 /* as in the page */
+#define TRANSFORMS_MAX     50             /* as in the page */
+#define TRANSFORMS_MOST_NS 60000000000ull /* that a person waits for all of them */
 
 struct transforms {
 	VEC(struct transform) all;
@@ -47,9 +48,11 @@ void transforms_print(const struct transforms *list, struct str *out);
 
 /*
  * Does them one after another. -EINVAL and a sentence for a wrong expression, -EDOM and one for an
- * expression that takes too long; the profile is unchanged then.
+ * expression that takes too long, or all together longer than `most_ns`; the profile is unchanged
+ * then.
  */
-int transforms_apply(const struct transforms *list, struct profile *p, struct str *why);
+int transforms_apply(const struct transforms *list, struct profile *p, u64 most_ns,
+		     struct str *why);
 
 /* Like transforms_parse's checks alone: whether every expression is sound. */
 int transforms_check(const struct transforms *list, struct str *why);

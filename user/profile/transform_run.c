@@ -9,9 +9,9 @@
 #include "profile/pattern.h"
 #include "profile/transform.h"
 
-#define DEEPEST    65000 /* frames of a stack that replacing makes, as in the page */
-#define NODES_MAX  (200u << 20)
-#define SLOWEST_NS (60 * NS_PER_SEC)
+#define DEEPEST   65000 /* frames of a stack that replacing makes, as in the page */
+#define NODES_MAX (200u << 20)
+#define ASK_EVERY 256 /* frames between two looks at the clock */
 
 /* The stacks between two transforms. */
 struct run {
@@ -37,6 +37,12 @@ static int too_slow(struct str *why)
 {
 	str_add(why, "this pattern takes too long");
 	return -EDOM;
+}
+
+/* Whether the time is up; looks at the clock only so often. `i` counts what is done. */
+static bool is_over(const struct run *r, u32 i)
+{
+	return i % ASK_EVERY == 0 && time_mono_ns() > r->until_ns;
 }
 
 static node_id add(struct run *r, node_id up, frame_id frame)
@@ -144,21 +150,25 @@ static node_id (*const steps[NR_TRANSFORM_VERBS])(struct pass *, const struct no
 	[TRANSFORM_FOLD] = step_fold,           [TRANSFORM_REPLACE] = step_rename,
 };
 
-static void move(struct pass *x)
+static int move(struct pass *x, struct str *why)
 {
 	struct run *r = x->run;
 	node_id *at = xcalloc(r->now.all.nr, sizeof(at[0]));
+	bool is_late = is_over(r, 0);
 
 	x->state = xcalloc(r->now.all.nr, sizeof(x->state[0]));
 	begin_next(r);
 	at[0] = x->t->verb == TRANSFORM_FOCUS ? NODE_NONE : 0;
-	for (node_id i = 1; i < r->now.all.nr; i++) {
+	for (node_id i = 1; i < r->now.all.nr && !is_late; i++) {
 		const struct node *n = &r->now.all.at[i];
 		at[i] = steps[x->t->verb](x, n, i, at[n->parent]);
+		is_late = is_over(r, i);
 	}
-	follow(r, at);
+	if (!is_late)
+		follow(r, at);
 	free(at);
 	free(x->state);
+	return is_late ? too_slow(why) : 0;
 }
 
 /* A byte per frame whether its name has the pattern. */
@@ -168,7 +178,7 @@ static int mark_names(const struct run *r, const struct pattern *what, u8 **out,
 
 	for (frame_id f = 0; f < r->names.all.nr; f++) {
 		int found = pattern_is_in_name(what, r->names.all.at[f].text);
-		if (found < 0) {
+		if (found < 0 || is_over(r, f)) {
 			free(marks);
 			return too_slow(why);
 		}
@@ -349,7 +359,7 @@ static int rename_frames(struct pass *x, frame_id *renamed, u32 nr, struct str *
 		str_clear(&changed);
 		str_add(&changed, "");
 		int any = pattern_replace(&x->what, old, strlen(old), x->t->to, &changed);
-		if (any < 0)
+		if (any < 0 || is_over(x->run, f))
 			return too_slow(why);
 		if (!any || !strcmp(old, changed.at))
 			renamed[f] = f;
@@ -369,8 +379,7 @@ static int replace(struct pass *x, struct str *why)
 	frame_id *renamed = xcalloc(nr + 1, sizeof(renamed[0]));
 	int err = rename_frames(x, renamed, nr, why);
 	x->rename = renamed;
-	if (!err)
-		move(x);
+	err = err ?: move(x, why);
 	free(renamed);
 	return err;
 }
@@ -398,10 +407,7 @@ static int run_verb(struct pass *x, struct str *why)
 	default:
 		err = 0;
 	}
-	err = err ?: mark_names(x->run, &x->what, &x->marks, why);
-	if (!err)
-		move(x);
-	return err;
+	return err ?: mark_names(x->run, &x->what, &x->marks, why) ?: move(x, why);
 }
 
 static bool does_nothing(const struct transform *t)
@@ -422,9 +428,9 @@ static int apply_one(struct run *r, const struct transform *t, struct str *why)
 	return err;
 }
 
-static void run_init(struct run *r, struct profile *p)
+static void run_init(struct run *r, struct profile *p, u64 most_ns)
 {
-	*r = (struct run){ .p = p, .until_ns = time_mono_ns() + SLOWEST_NS };
+	*r = (struct run){ .p = p, .until_ns = time_mono_ns() + most_ns };
 	framenames_init(&r->names, p->frames);
 	vec_reserve(&r->now.all, p->nodes.nr);
 	memcpy(r->now.all.at, p->nodes.at, p->nodes.nr * sizeof(p->nodes.at[0]));
@@ -443,13 +449,13 @@ static void run_fini(struct run *r)
 	free(r->where);
 }
 
-int transforms_apply(const struct transforms *list, struct profile *p, struct str *why)
+int transforms_apply(const struct transforms *list, struct profile *p, u64 most_ns, struct str *why)
 {
 	auto_str struct str reason = { 0 };
 	struct run r;
 	int err = 0;
 
-	run_init(&r, p);
+	run_init(&r, p, most_ns);
 	vec_each(t, &list->all) {
 		if (does_nothing(t))
 			continue;
