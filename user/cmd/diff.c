@@ -25,7 +25,7 @@
 static const char *const modes[] = { "changed", "before", "after", "only-before", "only-after" };
 
 struct options {
-	const char *output, *format, *title, *mode;
+	const char *output, *format, *title, *mode, *event;
 	int top;
 	bool by_counts, raw_names, help;
 	struct opt_list transform_words;
@@ -61,16 +61,21 @@ static char *title_of(char **paths)
 static int read_two(const struct options *o, char **paths, struct profile *p)
 {
 	auto_profile struct profile *before = profile_new(), *after = profile_new();
-	auto_str struct str why = { 0 };
+	auto_str struct str why = { 0 }, others = { 0 };
+	struct diff_types types;
 
 	if (profile_file_read(paths[0], before) || profile_file_read(paths[1], after))
 		return -EINVAL;
 	profile_name_frames(before, o->raw_names ? NAMES_RAW : NAMES_WITHOUT_IDS);
 	profile_name_frames(after, o->raw_names ? NAMES_RAW : NAMES_WITHOUT_IDS);
-	if (profile_diff(before, after, p, &why)) {
+	if (diff_choose(before, after, o->event, &types, &others, &why)) {
 		log_error("%s and %s cannot be compared: %s", paths[0], paths[1], why.at);
 		return -EINVAL;
 	}
+	const struct value_type *t = &after->types.at[types.after];
+	if (others.len && !o->event)
+		log_info("compared is %s/%s; --event compares %s", t->name, t->unit, others.at);
+	profile_diff(before, after, &types, p);
 	free(p->title);
 	p->title = title_of(paths);
 	return 0;
@@ -148,6 +153,8 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		{ 'o', "output", OPT_STRING, &o->output, "FILE", "where to, - is standard output" },
 		{ 0, "format", OPT_STRING, &o->format, "NAME", "instead of FILE's extension" },
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "the comparison's title" },
+		{ 0, "event", OPT_STRING, &o->event, "NAME",
+		  "of several events this one; NAME/UNIT if others have the name" },
 		{ 0, "mode", OPT_STRING, &o->mode, "MODE",
 		  "changed, before, after (what stands first), only-before, only-after" },
 		{ 0, "counts", OPT_BOOL, &o->by_counts, NULL,
@@ -169,6 +176,10 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		log_error(
 			"diff: takes two files, before and after, or one that holds both; see diff "
 			"--help");
+		return EXIT_USAGE;
+	}
+	if (o->event && nr_paths == 1) {
+		log_error("--event %s: one file is compared already", o->event);
 		return EXIT_USAGE;
 	}
 	if (mode_of(o->mode) == ARRAY_SIZE(modes)) {

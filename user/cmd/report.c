@@ -74,15 +74,14 @@ static int choose_event(struct profile *p, const char *name)
 {
 	auto_str struct str names = { 0 };
 
-	for (u32 i = 0; i < p->types.nr; i++) {
-		if (!strcmp(p->types.at[i].name, name)) {
+	for (u32 i = 0; i < p->types.nr; i++)
+		if (value_type_is(&p->types.at[i], name)) {
 			profile_move_type_first(p, i);
 			return 0;
 		}
-		str_addf(&names, "%s%s", i ? ", " : "", p->types.at[i].name);
-	}
-	log_error("--event %s: there is no such event; there is %s", name, names.at ?: "none");
-	return -1;
+	profile_name_types(p, &names);
+	log_error("--event %s: there is no such event; there is %s", name, names.at);
+	return -EINVAL;
 }
 
 /* A page gets all stacks and splits them itself, so that one can change it there. */
@@ -151,7 +150,8 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		{ 'o', "output", OPT_STRING, &o->output, "FILE", "where to, - is standard output" },
 		{ 0, "format", OPT_STRING, &o->format, "NAME", "instead of FILE's extension" },
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "the profile's title" },
-		{ 0, "event", OPT_STRING, &o->event, "NAME", "of several events this one first" },
+		{ 0, "event", OPT_STRING, &o->event, "NAME",
+		  "of several events this one first; NAME/UNIT if others have the name" },
 		RAW_NAMES_OPT(&o->raw_names),
 		{ 0, "split", OPT_STRING, &o->split, "BY",
 		  "a level by process, thread, container, .. or tier" },

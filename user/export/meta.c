@@ -22,15 +22,17 @@ static void add_number(json_t *object, const char *key, u64 number)
 		json_object_set_new(object, key, json_integer((json_int_t)number));
 }
 
-static const char *const role_names[] = {
+static const char *const role_names[NR_ROLES] = {
 	[ROLE_NONE] = "",
 	[ROLE_AFTER] = "after",
 	[ROLE_BEFORE] = "before",
+	[ROLE_NR_AFTER] = "nr_after",
+	[ROLE_NR_BEFORE] = "nr_before",
 };
 
 static enum value_role role_of(const json_t *name)
 {
-	for (u32 role = ROLE_AFTER; json_is_string(name) && role <= ROLE_BEFORE; role++)
+	for (u32 role = ROLE_AFTER; json_is_string(name) && role < NR_ROLES; role++)
 		if (!strcmp(json_string_value(name), role_names[role]))
 			return (enum value_role)role;
 	return ROLE_NONE;

@@ -118,13 +118,23 @@ static unsigned int colour_of(u32 colour, bool is_dark)
 	return is_dark ? mix(same.dark, to->dark, part) : mix(same.light, to->light, part);
 }
 
+/* Of other weights the samples are not known by node: only what is equal is not a change. */
+static bool is_chance(const struct svg *s, const struct tree_node *n)
+{
+	struct sampled before = { n->before, n->before }, after = { n->total, n->total };
+
+	if (!strcmp(s->p->types.at[0].unit, "samples"))
+		return !diff_is_significant(before, after, s->before_scale);
+	return (double)n->total == s->before_scale * (double)n->before;
+}
+
 /* By the relative change of the scaled weight. */
 static u32 colour_of_change(const struct svg *s, const struct tree_node *n)
 {
 	double before = s->before_scale * (double)n->before;
 	double change = before > 0 ? ((double)n->total - before) / before : 1;
 
-	if (!diff_is_significant(n->before, n->total, s->before_scale))
+	if (is_chance(s, n))
 		return SAME;
 	return (u32)(SAME + (int)lround(fmin(change, 1) * NR_STEPS));
 }
@@ -176,7 +186,7 @@ static void write_weights(const struct svg *s, const struct tree_node *n)
 	share_add(&text, n->total, s->whole);
 	str_addf(&text, ")\nchange %+.2f points%s",
 		 100 * ((double)n->total / (double)s->whole - (double)n->before / (double)before),
-		 colour_of_change(s, n) == SAME ? ", within chance" : "");
+		 is_chance(s, n) ? ", within chance" : "");
 	fputs(text.at, s->out);
 }
 

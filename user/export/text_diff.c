@@ -20,6 +20,8 @@ struct changes {
 	u64 before, after; /* all weights */
 	u32 nr_noise;      /* methods whose change may be chance */
 	enum text_diff_mode mode;
+	bool has_counts;                        /* of samples, so that chance can be told */
+	struct hot_methods nr_before, nr_after; /* these, by name */
 	bool by_counts; /* weights are compared as they are, not as shares */
 };
 
@@ -46,6 +48,32 @@ static double share(u64 part, u64 whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+/* How many samples a method has of its own. */
+static u64 nr_of(const struct profile *p, const struct hot_methods *methods, frame_id frame)
+{
+	struct hot_method key = { .frame = frame };
+	size_t low = 0, high = methods->all.nr;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		int order = by_name(&key, &methods->all.at[middle], p->frames);
+		if (!order)
+			return methods->all.at[middle].self;
+		low = order > 0 ? middle + 1 : low;
+		high = order > 0 ? high : middle;
+	}
+	return 0;
+}
+
+static bool is_chance(const struct profile *p, const struct changes *c, const struct change *x,
+		      double scale)
+{
+	struct sampled before = { x->before, nr_of(p, &c->nr_before, x->frame) };
+	struct sampled after = { x->after, nr_of(p, &c->nr_after, x->frame) };
+
+	return c->has_counts ? !diff_is_significant(before, after, scale) : x->self == 0;
+}
+
 static void add_change(const struct profile *p, struct changes *c, const struct hot_method *b,
 		       const struct hot_method *a)
 {
@@ -65,9 +93,7 @@ static void add_change(const struct profile *p, struct changes *c, const struct 
 				   : share(a->self, c->after) - share(b->self, c->before);
 	change.total = c->by_counts ? (double)a->total - (double)b->total
 				    : share(a->total, c->after) - share(b->total, c->before);
-	bool is_counted = !strcmp(p->types.at[0].unit, "samples");
-	change.is_chance =
-		is_counted ? !diff_is_significant(b->self, a->self, scale) : change.self == 0;
+	change.is_chance = is_chance(p, c, &change, scale);
 	c->nr_noise += change.is_chance;
 	if (!change.is_chance || c->mode != TEXT_DIFF_CHANGED)
 		vec_push(&c->all, change);
@@ -136,11 +162,17 @@ void text_diff(const struct profile *p, enum text_diff_mode mode, size_t nr, siz
 {
 	auto_hot_methods struct hot_methods before, after;
 	auto_str struct str b = { 0 }, a = { 0 };
-	struct changes c = { .by_counts = diff_is_by_counts(p), .mode = mode };
+	struct changes c = { .by_counts = diff_is_by_counts(p),
+			     .mode = mode,
+			     .has_counts = diff_has_counts(p) };
+	struct diff_types nr_types = diff_counts(p);
+	u64 unused;
 	static const char *const orders[] = { "change of self", "self before", "self after" };
 
 	methods_by_name(p, 1, &before, &c.before);
 	methods_by_name(p, 0, &after, &c.after);
+	methods_by_name(p, nr_types.before, &c.nr_before, &unused);
+	methods_by_name(p, nr_types.after, &c.nr_after, &unused);
 	join(p, &before, &after, &c);
 	if (c.all.nr)
 		qsort_r(c.all.at, c.all.nr, sizeof(c.all.at[0]), by_size, &mode);
@@ -154,7 +186,9 @@ void text_diff(const struct profile *p, enum text_diff_mode mode, size_t nr, siz
 	if (c.all.nr > nr)
 		fprintf(out, "%zu more%s\n", c.all.nr - nr,
 			mode == TEXT_DIFF_CHANGED ? " changed" : "");
-	if (mode == TEXT_DIFF_CHANGED && c.nr_noise && !strcmp(p->types.at[0].unit, "samples"))
+	if (mode == TEXT_DIFF_CHANGED && c.nr_noise && c.has_counts)
 		fprintf(out, "%u more differ by no more than chance (2 sigma)\n", c.nr_noise);
 	vec_fini(&c.all);
+	hot_methods_fini(&c.nr_before);
+	hot_methods_fini(&c.nr_after);
 }

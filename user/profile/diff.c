@@ -18,33 +18,72 @@ static const struct value_type *find_type(const struct profile *p, const struct 
 	return NULL;
 }
 
-/* Samples first, then the order of `before`. Plain text of stacks does not say what it counts. */
-static int choose_types(const struct profile *before, const struct profile *after, u32 *b, u32 *a)
+static bool is_wanted(const struct value_type *t, const char *event)
 {
-	for (int wants_samples = 1; wants_samples >= 0; wants_samples--)
-		for (*b = 0; *b < before->types.nr; ++*b) {
-			const struct value_type *t = &before->types.at[*b];
-			bool is_samples = !strcmp(t->unit, "samples");
-			if (is_samples == wants_samples && find_type(after, t, a))
-				return 0;
-		}
-	for (*b = 0; *b < before->types.nr; ++*b)
-		for (*a = 0; *a < after->types.nr; ++*a) {
-			const struct value_type *x = &before->types.at[*b];
-			const struct value_type *y = &after->types.at[*a];
-			if (!strcmp(x->unit, y->unit) &&
-			    (!strcmp(x->name, "samples") || !strcmp(y->name, "samples")))
-				return 0;
-		}
-	return -EINVAL;
+	return !event || value_type_is(t, event);
 }
 
-static void name_types(const struct profile *p, struct str *why)
+/* Samples first, then the order of `before`. */
+static bool find_common(const struct profile *before, const struct profile *after,
+			const char *event, struct diff_types *out)
 {
-	vec_each(t, &p->types)
-		str_addf(why, "%s%s (%s)", t == p->types.at ? "" : ", ", t->name, t->unit);
-	if (!p->types.nr)
-		str_add(why, "nothing");
+	for (int wants_samples = 1; wants_samples >= 0; wants_samples--)
+		for (u32 b = 0; b < before->types.nr; b++) {
+			const struct value_type *t = &before->types.at[b];
+			bool is_samples = !strcmp(t->unit, "samples");
+			out->before = b;
+			if (is_samples == wants_samples && is_wanted(t, event) &&
+			    find_type(after, t, &out->after))
+				return true;
+		}
+	return false;
+}
+
+/* Plain text of stacks does not say of what its samples are. */
+static bool find_alike(const struct profile *before, const struct profile *after, const char *event,
+		       struct diff_types *out)
+{
+	for (u32 b = 0; b < before->types.nr; b++)
+		for (u32 a = 0; a < after->types.nr; a++) {
+			const struct value_type *x = &before->types.at[b];
+			const struct value_type *y = &after->types.at[a];
+			*out = (struct diff_types){ b, a };
+			if (!strcmp(x->unit, y->unit) &&
+			    (!strcmp(x->name, "samples") || !strcmp(y->name, "samples")) &&
+			    (is_wanted(x, event) || is_wanted(y, event)))
+				return true;
+		}
+	return false;
+}
+
+int diff_choose(const struct profile *before, const struct profile *after, const char *event,
+		struct diff_types *out, struct str *others, struct str *why)
+{
+	struct diff_types chosen;
+	u32 unused;
+
+	if (profile_is_diff(before) || profile_is_diff(after)) {
+		str_add(why, "one of the two is a comparison itself");
+		return -EINVAL;
+	}
+	if (!find_common(before, after, event, &chosen) &&
+	    !find_alike(before, after, event, &chosen)) {
+		if (event)
+			str_addf(why, "not both have %s: ", event);
+		else
+			str_add(why, "they count different things: ");
+		profile_name_types(before, why);
+		str_add(why, " and ");
+		profile_name_types(after, why);
+		return -EINVAL;
+	}
+	for (u32 b = 0; b < before->types.nr; b++) {
+		const struct value_type *t = &before->types.at[b];
+		if (b != chosen.before && find_type(after, t, &unused))
+			str_addf(others, "%s%s/%s", others->len ? ", " : "", t->name, t->unit);
+	}
+	*out = chosen;
+	return 0;
 }
 
 /* Length of a process frame's name without its number, 0 if it has none. */
@@ -111,38 +150,51 @@ static void add_notes(struct profile *out, const struct profile *p, const char *
 
 static void add_type(struct profile *out, const struct value_type *t, enum value_role role)
 {
-	char *name = xasprintf("%s %s", t->name, role == ROLE_AFTER ? "after" : "before");
+	bool is_after = role == ROLE_AFTER || role == ROLE_NR_AFTER;
+	char *name = xasprintf("%s %s", t->name, is_after ? "after" : "before");
 	u32 index = profile_add_type(out, name, t->unit);
 
 	out->types.at[index].role = role;
 	free(name);
 }
 
-int profile_diff(const struct profile *before, const struct profile *after, struct profile *out,
-		 struct str *why)
+/* The type of the samples that make up `type`, false if there is none. */
+static bool find_count(const struct profile *p, u32 type, u32 *out)
 {
-	u32 b, a;
+	const struct value_type *of = &p->types.at[type];
+	size_t len = strlen(of->name);
 
-	if (profile_is_diff(before) || profile_is_diff(after)) {
-		str_add(why, "one of the two is a comparison itself");
-		return -EINVAL;
+	if (!strcmp(of->unit, "samples"))
+		return false;
+	for (*out = 0; *out < p->types.nr; ++*out) {
+		const struct value_type *t = &p->types.at[*out];
+		if (!strcmp(t->unit, "samples") && !strncmp(t->name, of->name, len) &&
+		    (!t->name[len] || !strcmp(t->name + len, "-samples")))
+			return true;
 	}
-	if (choose_types(before, after, &b, &a)) {
-		str_add(why, "they count different things: ");
-		name_types(before, why);
-		str_add(why, " and ");
-		name_types(after, why);
-		return -EINVAL;
+	return false;
+}
+
+void profile_diff(const struct profile *before, const struct profile *after,
+		  const struct diff_types *types, struct profile *out)
+{
+	struct diff_types nr;
+
+	add_type(out, &after->types.at[types->after], ROLE_AFTER);
+	add_type(out, &before->types.at[types->before], ROLE_BEFORE);
+	add_all(out, after, before, types->after, 0);
+	add_all(out, before, after, types->before, 1);
+	if (find_count(before, types->before, &nr.before) &&
+	    find_count(after, types->after, &nr.after)) {
+		add_type(out, &after->types.at[nr.after], ROLE_NR_AFTER);
+		add_type(out, &before->types.at[nr.before], ROLE_NR_BEFORE);
+		add_all(out, after, before, nr.after, 2);
+		add_all(out, before, after, nr.before, 3);
 	}
-	add_type(out, &after->types.at[a], ROLE_AFTER);
-	add_type(out, &before->types.at[b], ROLE_BEFORE);
-	add_all(out, after, before, a, 0);
-	add_all(out, before, after, b, 1);
 	add_notes(out, before, "before");
 	add_notes(out, after, "after");
 	out->start_wall_ns = after->start_wall_ns;
 	out->duration_ns = after->duration_ns;
-	return 0;
 }
 
 bool profile_is_diff(const struct profile *p)
@@ -151,11 +203,35 @@ bool profile_is_diff(const struct profile *p)
 	       p->types.at[1].role == ROLE_BEFORE;
 }
 
-bool diff_is_significant(u64 before, u64 after, double scale)
+static bool has_nr(const struct profile *p)
 {
-	double a = (double)after, b = (double)before;
+	return p->types.nr >= 4 && p->types.at[2].role == ROLE_NR_AFTER &&
+	       p->types.at[3].role == ROLE_NR_BEFORE;
+}
 
-	return fabs(a - scale * b) >= 2 * sqrt(a + scale * scale * b) && a + b > 0;
+bool diff_has_counts(const struct profile *p)
+{
+	return profile_is_diff(p) && (!strcmp(p->types.at[0].unit, "samples") || has_nr(p));
+}
+
+struct diff_types diff_counts(const struct profile *p)
+{
+	return has_nr(p) ? (struct diff_types){ .after = 2, .before = 3 }
+			 : (struct diff_types){ .after = 0, .before = 1 };
+}
+
+/* Of the sum of `nr` samples of one weight. */
+static double variance(struct sampled s)
+{
+	return s.nr ? (double)s.weight * (double)s.weight / (double)s.nr : 0;
+}
+
+bool diff_is_significant(struct sampled before, struct sampled after, double scale)
+{
+	double change = (double)after.weight - scale * (double)before.weight;
+
+	return fabs(change) >= 2 * sqrt(variance(after) + scale * scale * variance(before)) &&
+	       after.weight + before.weight > 0;
 }
 
 #define VIEW_BY_COUNTS "norm=0" /* as in the page's address */

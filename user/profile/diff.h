@@ -5,15 +5,28 @@
 #include "base/str.h"
 #include "profile/profile.h"
 
+/* Which value types are compared: indexes. */
+struct diff_types {
+	u32 before, after;
+};
+
+/*
+ * Chooses what to compare: `event` ("NAME" or "NAME/UNIT"), or if it is NULL the first type that
+ * both have; samples before others. Appends to `others` the types that both have and that are left
+ * out, "NAME/UNIT, NAME/UNIT". -EINVAL and a sentence in `why` if there is nothing to compare.
+ */
+int diff_choose(const struct profile *before, const struct profile *after, const char *event,
+		struct diff_types *out, struct str *others, struct str *why);
+
 /*
  * Fills the new profile `out` with the stacks of both under two value types, role ROLE_AFTER first.
- * The weights are those of the files, not scaled; a stack that is in one of them only is kept. Of
- * several value types the first one that both have is compared, samples before others. Process
- * frames ("java-123") that are not in both lose their number. -EINVAL and a sentence if the two
- * have no value type in common.
+ * The weights are those of the files, not scaled; a stack that is in one of them only is kept. If
+ * the weights are no samples, and both have the samples that they are of ("alloc" in bytes,
+ * "alloc-samples"), these follow as two more types. Process frames ("java-123") that are not in
+ * both lose their number.
  */
-int profile_diff(const struct profile *before, const struct profile *after, struct profile *out,
-		 struct str *why);
+void profile_diff(const struct profile *before, const struct profile *after,
+		  const struct diff_types *types, struct profile *out);
 
 bool profile_is_diff(const struct profile *p);
 
@@ -21,8 +34,19 @@ bool profile_is_diff(const struct profile *p);
 bool diff_is_by_counts(const struct profile *p);
 void diff_by_counts(struct profile *p);
 
+/* Whether the comparison tells of how many samples its weights are. */
+bool diff_has_counts(const struct profile *p);
+
+/* The types that have the numbers of samples, those of the weights if these are samples. */
+struct diff_types diff_counts(const struct profile *p);
+
+/* A weight and the number of samples of which it is. */
+struct sampled {
+	u64 weight, nr;
+};
+
 /*
- * Whether counts differ by more than chance makes them: two standard deviations of Poisson counts,
- * `scale` after's total over before's.
+ * Whether weights differ by more than chance makes them: two standard deviations of Poisson counts
+ * whose samples weigh about the same, `scale` after's total over before's.
  */
-bool diff_is_significant(u64 before, u64 after, double scale);
+bool diff_is_significant(struct sampled before, struct sampled after, double scale);

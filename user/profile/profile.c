@@ -356,6 +356,23 @@ u32 profile_find_type(struct profile *p, const char *name, const char *unit)
 	return profile_add_type(p, name, unit);
 }
 
+bool value_type_is(const struct value_type *t, const char *event)
+{
+	size_t len = strlen(t->name);
+
+	/* Names may have slashes themselves: "pmu/event=1/". */
+	return !strcmp(event, t->name) || (!strncmp(event, t->name, len) && event[len] == '/' &&
+					   !strcmp(event + len + 1, t->unit));
+}
+
+void profile_name_types(const struct profile *p, struct str *out)
+{
+	vec_each(t, &p->types)
+		str_addf(out, "%s%s/%s", t == p->types.at ? "" : ", ", t->name, t->unit);
+	if (!p->types.nr)
+		str_add(out, "none");
+}
+
 void profile_move_type_first(struct profile *p, u32 index)
 {
 	struct value_type first = p->types.at[index];

@@ -5,16 +5,20 @@
  */
 #pragma once
 
+#include "base/str.h"
 #include "base/types.h"
 #include "base/vec.h"
 #include "profile/frame.h"
 #include "profile/labels.h"
 
-/* Of the two value types of a comparison (profile/diff.h). */
+/* Of the value types of a comparison (profile/diff.h). */
 enum value_role {
 	ROLE_NONE,
 	ROLE_AFTER,
 	ROLE_BEFORE,
+	ROLE_NR_AFTER, /* the samples of which the weights of the two come, if these are none */
+	ROLE_NR_BEFORE,
+	NR_ROLES,
 };
 
 /* What a value counts. */
@@ -72,6 +76,13 @@ u32 profile_add_type(struct profile *p, const char *name, const char *unit);
 
 /* The index of the type of that name and unit, added if there is none. */
 u32 profile_find_type(struct profile *p, const char *name, const char *unit);
+
+/* Whether a person means it by "NAME" or "NAME/UNIT". */
+bool value_type_is(const struct value_type *t, const char *event);
+
+/* Appends "NAME/UNIT, NAME/UNIT", "none" if there is no type. */
+void profile_name_types(const struct profile *p, struct str *out);
+
 /* Makes type `index` the first one; the others keep their order. */
 void profile_move_type_first(struct profile *p, u32 index);
 labels_id profile_intern_labels(struct profile *p, const struct labels *labels);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of two profiles is compared, and when a difference may be chance. */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "export/export.h"
+#include "export/read.h"
+#include "export/text.h"
+#include "profile/diff.h"
+
+/* Allocations as they are recorded: bytes, and the samples that these were made of. */
+static struct profile *allocations(u64 nr_a, u64 bytes_a, u64 nr_b, u64 bytes_b)
+{
+	struct profile *p = profile_new();
+	labels_id none = profile_intern_labels(p, &(struct labels){ 0 });
+	node_id a = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "a", ""));
+	node_id b = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "b", ""));
+
+	profile_add_type(p, "alloc", "bytes");
+	profile_add_type(p, "alloc-samples", "samples");
+	profile_add(p, a, none, 0, bytes_a);
+	profile_add(p, a, none, 1, nr_a);
+	profile_add(p, b, none, 0, bytes_b);
+	profile_add(p, b, none, 1, nr_b);
+	return p;
+}
+
+struct world {
+	struct profile *before, *after;
+	struct diff_types types;
+	struct str others, why;
+};
+
+static int choose(struct world *w, const char *event)
+{
+	str_clear(&w->others);
+	str_clear(&w->why);
+	return diff_choose(w->before, w->after, event, &w->types, &w->others, &w->why);
+}
+
+static void world_fini(struct world *w)
+{
+	profile_free(w->before);
+	profile_free(w->after);
+	str_fini(&w->others);
+	str_fini(&w->why);
+}
+
+static void the_type_that_is_asked_for_is_compared(void **state)
+{
+	struct world w = { allocations(2, 3, 5, 7), allocations(11, 13, 17, 19) };
+
+	assert_int_equal(choose(&w, NULL), 0);
+	assert_int_equal(w.types.before, 1);
+	assert_int_equal(w.types.after, 1);
+	assert_string_equal(w.others.at, "alloc/bytes");
+	assert_int_equal(choose(&w, "alloc"), 0);
+	assert_int_equal(w.types.after, 0);
+	assert_int_equal(choose(&w, "alloc/bytes"), 0);
+	assert_int_equal(w.types.before, 0);
+	assert_string_equal(w.others.at, "alloc-samples/samples");
+	assert_int_equal(choose(&w, "alloc/ns"), -EINVAL);
+	assert_string_equal(w.why.at, "not both have alloc/ns: alloc/bytes, alloc-samples/samples "
+				      "and alloc/bytes, alloc-samples/samples");
+	world_fini(&w);
+}
+
+static void types_of_one_name_are_told_apart(void **state)
+{
+	struct world w = { profile_new(), profile_new() };
+
+	profile_add_type(w.before, "cpu", "ns");
+	profile_add_type(w.before, "cpu", "samples");
+	profile_add_type(w.after, "pmu/event=1,name=cpu/", "samples");
+	assert_int_equal(choose(&w, NULL), -EINVAL);
+	assert_string_equal(w.why.at, "they count different things: cpu/ns, cpu/samples and "
+				      "pmu/event=1,name=cpu//samples");
+	profile_add_type(w.after, "cpu", "ns");
+	profile_add_type(w.after, "cpu", "samples");
+	assert_int_equal(choose(&w, "cpu"), 0);
+	assert_int_equal(w.types.before, 1);
+	assert_int_equal(choose(&w, "cpu/ns"), 0);
+	assert_int_equal(w.types.before, 0);
+	assert_int_equal(w.types.after, 1);
+	profile_add_type(w.before, "pmu/event=1,name=cpu/", "samples");
+	assert_int_equal(choose(&w, "pmu/event=1,name=cpu/"), 0);
+	assert_int_equal(w.types.before, 2);
+	world_fini(&w);
+}
+
+/* The comparison by bytes as text, through a page if it has to. */
+static char *compared(struct world *w, bool by_page)
+{
+	struct profile *out = profile_new(), *back = profile_new();
+	char *text, *page;
+	size_t len, page_len;
+	FILE *f = open_memstream(&text, &len), *to_page = open_memstream(&page, &page_len);
+	auto_str struct str why = { 0 };
+
+	assert_int_equal(choose(w, "alloc"), 0);
+	profile_diff(w->before, w->after, &w->types, out);
+	assert_int_equal(html_write(out, to_page), 0);
+	fclose(to_page);
+	FILE *in = fmemopen(page, page_len, "r");
+	assert_int_equal(profile_read(in, back, &why), 0);
+	fclose(in);
+	text_diff(by_page ? back : out, TEXT_DIFF_CHANGED, 9, TEXT_ANY_WIDTH, f);
+	fclose(f);
+	free(page);
+	profile_free(out);
+	profile_free(back);
+	return text;
+}
+
+static void assert_told(struct world *w, const char *a, const char *end)
+{
+	for (int by_page = 0; by_page < 2; by_page++) {
+		char *text = compared(w, by_page);
+		if (!strstr(text, a) || !strstr(text, end))
+			fail_msg("'%s' or '%s' is not in:\n%s", a, end, text);
+		free(text);
+	}
+	world_fini(w);
+}
+
+static void bytes_of_few_samples_differ_by_chance(void **state)
+{
+	struct world few = { allocations(5, 5000000, 1000, 1000000000),
+			     allocations(8, 8000000, 1000, 1000000000) };
+	struct world many = { allocations(500, 500000000, 1000, 1000000000),
+			      allocations(800, 800000000, 1000, 1000000000) };
+
+	assert_told(&few, "1.00 GB before, 1.01 GB after (bytes)",
+		    "2 more differ by no more than chance");
+	assert_told(&many, "  a\n", "  b\n");
+}
+
+static void larger_samples_are_no_chance(void **state)
+{
+	struct world w = { allocations(100, 100000, 1000, 1000000),
+			   allocations(100, 900000, 1000, 1000000) };
+
+	assert_told(&w, "  a\n", "  b\n");
+}
+
+static void what_all_its_samples_say_is_significant(void **state)
+{
+	assert_false(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 3, 3 }, 1));
+	assert_true(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 4, 4 }, 1));
+	assert_false(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 3000, 3 }, 1));
+	assert_true(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 4000, 4 }, 1));
+	assert_false(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 0, 0 }, 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_type_that_is_asked_for_is_compared),
+		cmocka_unit_test(types_of_one_name_are_told_apart),
+		cmocka_unit_test(bytes_of_few_samples_differ_by_chance),
+		cmocka_unit_test(larger_samples_are_no_chance),
+		cmocka_unit_test(what_all_its_samples_say_is_significant),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
