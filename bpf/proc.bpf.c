@@ -83,11 +83,14 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 	return 0;
 }
 
-/* The leader's exit: the process is over for us, though other threads may run some moments more. */
+/*
+ * The last thread's exit: the leader may have gone long before. do_exit counts `live` down before
+ * it comes here; so two that exit at once may both find none left, and both tell.
+ */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(proc_exit, struct task_struct *task)
 {
-	if (task->pid != task->tgid)
+	if (task->signal->live.counter)
 		return 0;
 
 	u32 pid = task->tgid;

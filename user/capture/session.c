@@ -117,7 +117,7 @@ static void apply_exit(struct session *s, const struct process_record *r)
 {
 	struct process *p = processes_find(s->processes, (pid_t)r->task.pid, r->task.start_ns);
 
-	if (p) {
+	if (p && !p->exit_ns) {
 		p->exit_ns = r->time_ns;
 		sources_leave(s->sources, p);
 		unwinding_forget(s->unwinding, p);

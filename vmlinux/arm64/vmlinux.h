@@ -30,6 +30,9 @@ typedef __u32 __wsum;
 typedef unsigned int __kernel_uid32_t;
 typedef __kernel_uid32_t uid_t;
 typedef struct {
+	int counter;
+} atomic_t;
+typedef struct {
 	uid_t val;
 } kuid_t;
 typedef struct user_pt_regs bpf_user_pt_regs_t;
@@ -90,10 +93,15 @@ struct task_struct {
 	int exit_state;
 	const struct cred *real_cred;
 	struct css_set *cgroups;
+	struct signal_struct *signal;
 };
 
 struct cred {
 	kuid_t euid;
+};
+
+struct signal_struct {
+	atomic_t live;
 };
 
 struct css_set {
