@@ -6,15 +6,19 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
+
+#include "proc/mem.h"
 
 #define STACK_MAX_BYTES (64ull << 20) /* above the sp of a kept stack nothing else is */
 
 struct walking {
 	const struct tables *tables;
 	pid_t pid;
+	u64 start_ns;                /* 0: not known */
 	const struct unwalked *kept; /* NULL if the process's memory is read */
 	u64 kept_sp;
+	struct mem *mem; /* opened by the first read of what is not kept */
+	bool is_unreadable;
 	u64 counters[NR_STATS];
 };
 
@@ -45,10 +49,9 @@ static long bpf_probe_read_user(void *dst, __u32 size, const void *unsafe_ptr)
 		memcpy(dst, (const char *)kept->stack + off, size);
 		return 0;
 	}
-	struct iovec local = { dst, size }, remote = { (void *)unsafe_ptr, size };
-	ssize_t got = process_vm_readv(walking.pid, &local, 1, &remote, 1, 0);
-
-	return got == (ssize_t)size ? 0 : -EFAULT;
+	if (!walking.mem && !walking.is_unreadable)
+		walking.is_unreadable = mem_open(walking.pid, walking.start_ns, &walking.mem) != 0;
+	return walking.mem && !mem_read(walking.mem, (u64)unsafe_ptr, dst, size) ? 0 : -EFAULT;
 }
 
 static const char *const rule_text[] = {
@@ -118,8 +121,9 @@ int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct
 
 	if (!proc)
 		return -ESRCH;
-	walking = (struct walking){ .tables = t, .pid = pid };
+	walking = (struct walking){ .tables = t, .pid = pid, .start_ns = proc->start_ns };
 	walk(proc, &regs, user->fs_base, out);
+	mem_free(take(walking.mem));
 	return 0;
 }
 
@@ -149,11 +153,16 @@ void walker_walk_kept(const struct tables *t, pid_t pid, const struct unwalked *
 	struct regs regs;
 
 	memcpy(&regs, kept->regs, sizeof(regs));
-	walking = (struct walking){ .tables = t, .pid = pid, .kept = kept, .kept_sp = regs.sp };
+	walking = (struct walking){ .tables = t,
+				    .pid = pid,
+				    .start_ns = proc ? proc->start_ns : 0,
+				    .kept = kept,
+				    .kept_sp = regs.sp };
 	if (proc)
 		walk(proc, &regs, kept->tls, out);
 	else
 		follow_frame_pointers(&regs, out);
+	mem_free(take(walking.mem));
 }
 
 void walked_add_leaf(struct walked *w, const struct user_frame *leaf)

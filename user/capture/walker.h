@@ -26,8 +26,8 @@ struct walked {
 };
 
 /*
- * Walks from `regs` of a stopped thread of `pid`, which the tables know (else -ESRCH). Reading
- * its memory needs PTRACE_MODE_ATTACH rights. `out` is emptied first; free it by walked_fini.
+ * Walks from `regs` of a stopped thread of `pid`, which the tables know (else -ESRCH). Its memory
+ * is read as mem_open can. `out` is emptied first; free it by walked_fini.
  */
 int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct *regs,
 		struct walked *out);
