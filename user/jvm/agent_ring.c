@@ -183,6 +183,11 @@ bool agent_ring_is_dirty(const struct agent_ring *r)
 	return r->wire.is_dirty;
 }
 
+bool agent_ring_is_drained(const struct agent_ring *r)
+{
+	return __atomic_load_n(&r->header->head, __ATOMIC_ACQUIRE) == r->tail;
+}
+
 u64 agent_ring_nr_lost(const struct agent_ring *r)
 {
 	return r->wire.nr_lost;

@@ -35,6 +35,7 @@ void agent_ring_stop(struct agent_ring *r);
 
 /* Whether records were lost, so that names may be wrong until the agent reports all code again. */
 bool agent_ring_is_dirty(const struct agent_ring *r);
+bool agent_ring_is_drained(const struct agent_ring *r); /* what was written up to now was read */
 u64 agent_ring_nr_lost(const struct agent_ring *r);
 u64 agent_ring_bytes(const struct agent_ring *r); /* ever read */
 

@@ -177,6 +177,9 @@ static int order(struct agents *a, struct entry *e, enum inject_command command)
 		.way = a->way,
 		.hooks = a->hooks,
 	};
+	/* A replay under way goes on unheeded, to its end or deadline. */
+	if (e->injection)
+		vec_push(&a->cleaners, take(e->injection));
 	if (command == INJECT_START)
 		inject_nonce(e->nonce);
 	strcpy(e->order.nonce, e->nonce);
@@ -554,6 +557,14 @@ void agents_each(const struct agents *a,
 {
 	vec_each(e, &a->entries)
 		visit(e->pid, e->state, e->reason ? e->reason : "", ctx);
+}
+
+bool agents_are_read(const struct agents *a, pid_t pid, u64 start_ns)
+{
+	const struct entry *e = find(a, pid, start_ns);
+
+	return !e || !e->ring ||
+	       (!e->injection && !agent_ring_is_dirty(e->ring) && agent_ring_is_drained(e->ring));
 }
 
 const struct codemap *agents_codemap(const struct agents *a, pid_t pid, u64 start_ns,

@@ -126,6 +126,9 @@ struct agent_figures {
 	const char *nonce;                  /* of the session, as in the name of its memfd */
 };
 
+/* Whether all that one agent has told was read, and nothing of it is missing. */
+bool agents_are_read(const struct agents *a, pid_t pid, u64 start_ns);
+
 /* For developers: what one agent has told; NULL if it is not attached. */
 const struct codemap *agents_codemap(const struct agents *a, pid_t pid, u64 start_ns,
 				     struct agent_figures *out);

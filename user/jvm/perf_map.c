@@ -8,9 +8,12 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "jvm/agents.h"
 #include "jvm/hotspot.h"
 #include "jvm/perf_map_file.h"
+
+#define READ_MAX_NS (5 * NS_PER_SEC)
 
 struct text {
 	struct str lines;
@@ -59,10 +62,17 @@ static char *ask_agent(const char *path, pid_t pid, u64 start_ns, struct text *o
 		agents_poll(a);
 		usleep(1000);
 	}
-	agents_poll(a);
+	/* The replay of a large program is more than its ring holds. */
+	u64 end = time_mono_ns() + READ_MAX_NS;
+	do {
+		agents_poll(a);
+	} while (!agents_are_read(a, pid, start_ns) && time_mono_ns() < end && !usleep(1000));
+	bool is_whole = agents_are_read(a, pid, start_ns);
 	const struct codemap *map = agents_codemap(a, pid, start_ns, &figures);
-	if (map)
+	if (map && is_whole)
 		codemap_each(map, take_code, out);
+	else if (map)
+		reason = xstrdup("its agent tells of code faster than it can be read; try again");
 	else
 		agents_each(a, keep_reason, &reason);
 	agents_free(a);
