@@ -15,7 +15,7 @@ DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev 
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
 	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
 	     protobuf-compiler python3 libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
-	     clojure tomcat10-user
+	     clojure tomcat10-user qemu-system-x86 cpio
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
 JVMTI      = -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
@@ -175,8 +175,8 @@ check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names
 	$(Q)O=$(O) tests/jvm/check-jdks
 
 # Records on Debian's kernel, booted in an emulated machine; some minutes.
-check-kernels: all test-programs
-	$(Q)tests/lib/apt-ensure qemu-system-x86 cpio && O=$(O) tests/kernels/check
+check-kernels: deps-test all test-programs
+	$(Q)O=$(O) tests/kernels/check
 
 soak: all test-programs
 	$(Q)O=$(O) tests/jvm/soak

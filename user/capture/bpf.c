@@ -36,15 +36,16 @@ struct bpf {
 	int measure_fd; /* keeps the kernel's run-time statistics on; -1 */
 };
 
+/* The verifier's log is one message of many lines, the last of which say what it refuses. */
 static int print(enum libbpf_print_level level, const char *fmt, va_list args)
 {
-	char line[1024];
+	auto_free char *text = NULL;
+	char *rest;
 
-	if (log_get_level() < LOG_DEBUG)
+	if (log_get_level() < LOG_DEBUG || vasprintf(&text, fmt, args) < 0)
 		return 0;
-	vsnprintf(line, sizeof(line), fmt, args);
-	line[strcspn(line, "\n")] = '\0';
-	log_debug("%s", line);
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_debug("%s", line);
 	return 0;
 }
 
@@ -164,7 +165,11 @@ int bpf_load(const struct bpf_options *options, struct bpf **out)
 	memcpy(bpf->programs, options->programs, sizeof(bpf->programs));
 	int err = privilege_check() ?: load(bpf, options);
 	if (err) {
-		privilege_explain("loading the BPF programs", err);
+		if (err == -EACCES && !privilege_check())
+			log_error("this kernel's verifier refuses the BPF programs; please report "
+				  "it with what -v prints and uname -r");
+		else
+			privilege_explain("loading the BPF programs", err);
 		bpf_free(bpf);
 		return err;
 	}
