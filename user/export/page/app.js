@@ -25,7 +25,7 @@ class App {
 		this.minimap = new Minimap(this);
 		this.timeline = new Timeline(this);
 		this.settled = Promise.resolve();
-		this.defaults = readHash(profile.meta.view);
+		this.defaults = this.madeWith();
 		this.defaults.transforms = this.defaults.transforms || [];
 		this.hover = this.selected = null;
 		this.shift = 0;
@@ -38,7 +38,7 @@ class App {
 		this.fillHeader();
 		this.listen();
 		this.resize();
-		this.apply(readHash(location.hash || this.original.meta.view));
+		this.apply(this.addressed());
 		// The table is summed up after the picture is there.
 		requestAnimationFrame(() => setTimeout(() => {
 			this.hasTable = true;
@@ -67,6 +67,16 @@ class App {
 
 	// --- state -----------------------------------------------------------------------------
 
+	// The view that the file was made with.
+	madeWith() {
+		return readHash(this.original.meta.view, Infinity);
+	}
+
+	// What the address says; one that says nothing is that of the file alone.
+	addressed() {
+		return location.hash ? readHash(location.hash) : this.madeWith();
+	}
+
 	// Makes everything from a state; `state.link` says the zoom.
 	apply(state) {
 		const old = this.state;
@@ -82,7 +92,7 @@ class App {
 		const { transforms: defaults } = this.defaults;
 		state.type = state.type < this.profile.selfs.length && !isComparison(this.profile) ? state.type : 0;
 		state.transforms = state.transforms || defaults;
-		state.hasDefaults = defaults.length > 0;
+		state.hasOwn = JSON.stringify(plainTransforms(state.transforms)) !== JSON.stringify(plainTransforms(defaults));
 		if (!state.time)
 			state.versus = null;
 		if (!splitsOf(this.original).includes(state.split))

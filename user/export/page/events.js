@@ -9,7 +9,7 @@ App.prototype.listen = function () {
 	addEventListener('popstate', () => {
 		const before = { layout: this.layout, zoom: this.zoom };
 		this.hideTip(true);
-		this.apply(readHash(location.hash));
+		this.apply(this.addressed());
 		this.move(before);
 	});
 	new ResizeObserver(() => this.resize()).observe($('scroll'));

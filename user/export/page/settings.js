@@ -7,7 +7,7 @@ async function throughGzip(bytes, Stream) {
 }
 
 async function packSettings(state) {
-	const text = writeHash({ ...state, link: '', linkName: '', time: null, versus: null, hasDefaults: true });
+	const text = writeHash({ ...state, link: '', linkName: '', time: null, versus: null, hasOwn: true });
 	const bytes = await throughGzip(new TextEncoder().encode(text), CompressionStream);
 	return SETTINGS_MARK + btoa(String.fromCharCode(...bytes)).replace(/\+/g, '-').replace(/\//g, '_');
 }

@@ -1,5 +1,6 @@
 // What the page shows, as text behind the # of its address: links and the browser's history keep it.
-// The text is foreign input: everything is bounded, and what does not fit is left out.
+// The text is foreign input: everything is bounded, and what does not fit is left out. What a file holds
+// of itself may be longer than an address.
 const HASH_MOST = 8000;
 const NAME_CHECKED = 60;
 const DIMS_MOST = 12;
@@ -8,8 +9,8 @@ const DIMS_MOST = 12;
 const PANELS = ['table', 'flame', 'both', 'sandwich'];
 const COLOURS = ['kind', 'package', 'module', 'self'];
 
-function readHash(text) {
-	const get = new URLSearchParams(text.slice(1, HASH_MOST));
+function readHash(text, most = HASH_MOST) {
+	const get = new URLSearchParams(text.slice(1, most));
 	const flag = (key, otherwise) => (get.has(key) ? get.get(key) === '1' : otherwise);
 	const list = (key) => (get.get(key) || '').split(',').filter((n) => /^\d{1,9}$/.test(n)).map(Number);
 	const choice = (key, all, otherwise) => (all.includes(get.get(key)) ? get.get(key) : otherwise);
@@ -82,7 +83,7 @@ function writeHash(s) {
 	set('split', s.split);
 	set('time', s.time && s.time.join('-'));
 	set('versus', s.versus && s.versus.join('-'));
-	set('t', JSON.stringify(plainTransforms(s.transforms)), s.transforms.length || s.hasDefaults);
+	set('t', JSON.stringify(plainTransforms(s.transforms)), s.hasOwn);
 	const text = put.toString();
 	return text.length < HASH_MOST ? `#${text}` : '#';
 }
