@@ -30,12 +30,40 @@ function markNames(names, pattern) {
 	return { marks, nr };
 }
 
-// Whether a pattern takes no more than the square of a name's length: one unbounded quantifier, no
-// repeated group, nothing that looks back. Others are left to a worker, which can be stopped.
+const WAYS_MOST = 32;
+
+// Whether a pattern takes no more than a few times the square of a name's length: one unbounded
+// quantifier, no repeated group, nothing that looks back, and few ways through what may be left out and
+// through alternatives. Others are left to a worker, which can be stopped.
 function isTame(source) {
-	const rest = source.replace(/\\[^1-9k]/g, 'x').replace(/\[(?:\\.|[^\]])*\]/g, 'x');
+	const rest = source.replace(/\\[^1-9k]/g, 'x').replace(/\[(?:\\.|[^\]])*\]/g, 'x')
+		.replace(/\(\?(?:<?[=!]|:|<\w+>)/g, '(').replace(/([*+?}])\?/g, '$1');
 	const unbounded = rest.match(/[*+]|\{\d+,\d*\}/g) || [];
-	return unbounded.length < 2 && !/\)[*+{]|\\/.test(rest);
+	return unbounded.length < 2 && nrWays(rest) <= WAYS_MOST && !/\)[*+{]|\\/.test(rest);
+}
+
+// In a row ways multiply, alternatives add up.
+function nrWays(source) {
+	const outer = [];
+	let sum = 0, row = 1, last = 1;
+	for (const c of source) {
+		if (c === '(') {
+			outer.push([sum, row]);
+			[sum, row, last] = [0, 1, 1];
+		} else if (c === ')') {
+			last = sum + row;
+			[sum, row] = outer.pop() || [0, 1];
+			row *= last;
+		} else if (c === '|') {
+			sum += row;
+			[row, last] = [1, 1];
+		} else if (c === '?') {
+			row *= 1 + 1 / last;
+		} else {
+			last = 1;
+		}
+	}
+	return sum + row;
 }
 
 class Search {
