@@ -154,14 +154,15 @@ function exportMenu(app, button) {
 	]);
 }
 
-// One line per stack with a weight of its own, as parts of a Blob.
+// One line per stack with a weight of its own, as parts of a Blob; of a comparison with the weights
+// before and after, as `sysflame diff` writes and reads them.
 function collapsedText(tree) {
-	const parts = [], path = [];
+	const parts = [], path = [], { before, after } = tree.diff ? tree.diff.selfs : { before: null, after: tree.self };
 	for (let i = 1; i < tree.nr; i++) {
 		path.length = tree.depth[i];
 		path[tree.depth[i] - 1] = tree.names[tree.nameOf(i)].replace(/;/g, ':');
-		if (tree.self[i] > 0)
-			parts.push(`${path.join(';')} ${tree.self[i]}\n`);
+		if (after[i] > 0 || before && before[i] > 0)
+			parts.push(`${path.join(';')} ${before ? `${before[i]} ` : ''}${after[i]}\n`);
 	}
 	return parts;
 }
