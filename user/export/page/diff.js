@@ -9,16 +9,19 @@ const DIFF_MODES = [
 ];
 
 class Diff {
-	// `selfs`: { before, after }, arrays of self weights by node of the tree.
+	// `selfs`: { before, after, nrBefore, nrAfter }, arrays of self weights by node of the tree, and of
+	// the numbers of samples of which these are; zeros if they are not known.
 	constructor(tree, selfs, choice) {
 		this.selfs = selfs;
 		this.tree = tree;
 		this.unit = tree.unit;
 		this.isAbsolute = choice.isAbsolute;
-		this.totals = { before: sumUp(tree, selfs.before), after: sumUp(tree, selfs.after) };
+		this.totals = sumUpSides(tree, selfs);
 		this.whole = { before: this.totals.before[0], after: this.totals.after[0] };
 		this.scale = choice.isNormalised && this.whole.before && this.whole.after ? this.whole.after / this.whole.before : 1;
-		this.weigh = (node) => ({ before: this.totals.before[node], after: this.totals.after[node] });
+		this.hasCounts = this.totals.nrBefore[0] + this.totals.nrAfter[0] > 0;
+		const { before, after, nrBefore, nrAfter } = this.totals;
+		this.weigh = (node) => ({ before: before[node], after: after[node], nrBefore: nrBefore[node], nrAfter: nrAfter[node] });
 		this.findMost();
 	}
 
@@ -37,13 +40,14 @@ class Diff {
 	ofMethods() {
 		if (this.methods)
 			return this.methods;
-		const { method, nrMethods } = this.tree.profile.frames, { frame } = this.tree, { before, after } = this.selfs;
-		const b = new Float64Array(nrMethods), a = new Float64Array(nrMethods);
-		for (let i = 1; i < after.length; i++) {
-			b[method[frame[i]]] += before[i];
-			a[method[frame[i]]] += after[i];
-		}
-		return this.methods = this.of((m) => ({ before: b[m], after: a[m] }));
+		const { method, nrMethods } = this.tree.profile.frames, { frame } = this.tree;
+		const sums = eachSide((side) => {
+			const sum = new Float64Array(nrMethods), self = this.selfs[side];
+			for (let i = 1; i < self.length; i++)
+				sum[method[frame[i]]] += self[i];
+			return sum;
+		});
+		return this.methods = this.of((m) => sidesOf(sums, [m], 0, 1));
 	}
 
 	// What widths mean: how much changed (each stack by itself, so that moves do not cancel out), the
@@ -82,10 +86,14 @@ class Diff {
 		return x.after === y.after && x.before === y.before;
 	}
 
-	// Poisson counts: less than two standard deviations may be chance; user/profile/diff.c has the same.
+	// Poisson counts of samples that weigh the same: less than two standard deviations may be chance;
+	// user/profile/diff.c has the same. If their number is not known, only what is equal is no change.
 	isChance(node) {
-		const { before, after } = this.weigh(node), { scale } = this;
-		return Math.abs(after - scale * before) < 2 * Math.sqrt(after + scale * scale * before);
+		const { before, after, nrBefore, nrAfter } = this.weigh(node), { scale } = this;
+		const variance = (weight, nr) => (nr ? weight * weight / nr : 0);
+		if (!this.hasCounts)
+			return Math.abs(after - scale * before) <= 1e-9 * after;
+		return Math.abs(after - scale * before) < 2 * Math.sqrt(variance(after, nrAfter) + scale * scale * variance(before, nrBefore));
 	}
 
 	// How much more, -1 to 1: of what was there before, or of the largest change.
@@ -112,18 +120,46 @@ function sumUp({ nr, parent }, self) {
 	return total;
 }
 
+const SIDES = ['before', 'after', 'nrBefore', 'nrAfter'];
+const eachSide = (run) => Object.fromEntries(SIDES.map((side) => [side, run(side)]));
+
+// What nodes weigh on each side, all together: `sides` has arrays by node.
+function sidesOf(sides, nodes, start, end) {
+	return eachSide((side) => {
+		const weights = sides[side];
+		let sum = 0;
+		for (let i = start; i < end; i++)
+			sum += weights[nodes[i]];
+		return sum;
+	});
+}
+
+// Samples are their own number: one array for both.
+function sumUpSides(tree, { before, after, nrBefore, nrAfter }) {
+	const b = sumUp(tree, before), a = sumUp(tree, after);
+	return { before: b, after: a, nrBefore: nrBefore === before ? b : sumUp(tree, nrBefore), nrAfter: nrAfter === after ? a : sumUp(tree, nrAfter) };
+}
+
 const roleOf = (profile, role) => profile.meta.types.findIndex((t) => t.role === role);
 const isComparison = (profile) => roleOf(profile, 'after') >= 0 && roleOf(profile, 'before') >= 0;
 
 // null unless two things are to be compared. Of two ranges of time the first is "before".
 function makeDiff(tree, choice) {
 	const { profile } = tree;
-	if (choice.versus)
-		return new Diff(tree, { before: tree.weigh(choice.type, choice.sets), after: tree.weigh(choice.type, choice.versus) }, choice);
+	const { type, sets, versus } = choice, isCounted = tree.unit === 'samples', unknown = new Float64Array(tree.nr);
+	const weigh = (index, of) => (index < 0 ? unknown : tree.weigh(index, of));
+	const make = (before, after, nrBefore, nrAfter) => new Diff(tree, { before, after, nrBefore: isCounted ? before : nrBefore, nrAfter: isCounted ? after : nrAfter }, choice);
+	if (versus)
+		return make(weigh(type, sets), weigh(type, versus), weigh(countOf(profile, type), sets), weigh(countOf(profile, type), versus));
 	if (!isComparison(profile))
 		return null;
-	const self = (role) => tree.weigh(roleOf(profile, role), choice.sets);
-	return new Diff(tree, { before: self('before'), after: self('after') }, choice);
+	return make(...['before', 'after', 'nr_before', 'nr_after'].map((role) => weigh(roleOf(profile, role), sets)));
+}
+
+// The type of the samples that make up another one, -1 if there is none; as in user/profile/diff.c.
+function countOf({ meta: { types } }, type) {
+	const { name } = types[type];
+	return types.findIndex((t) => t.unit === 'samples' && (t.name === name || t.name === `${name}-samples`));
 }
 
 // Colours between two as "#rrggbb".

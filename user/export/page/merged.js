@@ -234,13 +234,8 @@ class Callers extends Merged {
 	}
 
 	compared(id) {
-		const { before, after } = this.comparedWeights, { list: { from }, start, end } = this.nodes[id];
-		let b = 0, a = 0;
-		for (let i = start; i < end; i++) {
-			b += before[from[i]];
-			a += after[from[i]];
-		}
-		return { before: b, after: a };
+		const { list: { from }, start, end } = this.nodes[id];
+		return sidesOf(this.comparedWeights, from, start, end);
 	}
 
 	// A stack counts if one of its frames from the node on towards the root is named by `marks`.
@@ -289,13 +284,8 @@ class Callees extends Merged {
 	}
 
 	compared(id) {
-		const { before, after } = this.tree.diff.totals, { list: { at }, start, end } = this.nodes[id];
-		let b = 0, a = 0;
-		for (let i = start; i < end; i++) {
-			b += before[at[i]];
-			a += after[at[i]];
-		}
-		return { before: b, after: a };
+		const { list: { at }, start, end } = this.nodes[id];
+		return sidesOf(this.tree.diff.totals, at, start, end);
 	}
 
 	match(marks, top) {
