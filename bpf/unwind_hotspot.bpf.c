@@ -11,11 +11,13 @@
 #define PUSH_RDX        0x52
 #define POP_RDX         0x5a
 /* What pusha saves, in words from sp. */
-#define SAVED_R13     2
-#define SAVED_FP      10
-#define SAVED_WORDS   16
-#define ENTRY_BARRIER (~0ULL) /* cookie that method_entry_barrier pushes */
-#define CALL_BYTES    8       /* call rel32 has 5 */
+#define SAVED_R13      2
+#define SAVED_FP       10
+#define SAVED_WORDS    16
+#define MATH_SAVED     400 /* bytes: a pair of words, pusha, xmm0 to 15 */
+#define MATH_SAVED_AVX 656
+#define ENTRY_BARRIER  (~0ULL) /* cookie that method_entry_barrier pushes */
+#define CALL_BYTES     8       /* call rel32 has 5 */
 
 static __always_inline int go_on(struct walk *w, u32 rule, u64 pc, u64 sp)
 {
@@ -43,6 +45,42 @@ static __always_inline int step_fp_at(struct walk *w, u32 rule, u64 at)
 }
 
 /*
+ * JDK 8 calls C for the sine of large arguments, and its like, with all registers saved below the
+ * frame: pusha, xmm0 to 15, with AVX their upper halves, the argument, and a word that aligns sp:
+ * below the argument (C1) or above all (C2). Behind the call: add rsp, 8 and jmp if below; movsd
+ * [rsp], xmm0; fld [rsp], on which most samples fall; add rsp, 8
+ * (MacroAssembler::fp_runtime_fallback, cpu/x86/vm/macroAssembler_x86.cpp).
+ */
+static __always_inline bool has_called_math(struct walk *w)
+{
+	if (w->is_leaf)
+		return code_3(w, 0) == 0x2404dd && code_at(w, 3) == 0x08c48348;
+	if (walk_read(w->code + WALK_CODE_BEFORE, 24, w->regs.pc))
+		return false;
+	if (code_at(w, 0) == 0x08c48348 && code_1(w, 4) == 0xe9)
+		return code_at(w, 18) == 0x2404dd24;
+	return code_at(w, 4) == 0x2404dd24;
+}
+
+/* `from`: where the return address would be, were nothing saved below the frame. */
+static __always_inline int step_math(struct walk *w, const struct hotspot_layout *jvm, u64 from)
+{
+	for (u32 i = 0; i < 4; i++) {
+		u64 at = from + (i & 1 ? MATH_SAVED_AVX : MATH_SAVED);
+
+		if (i & 2)
+			at -= 8; /* C1's word is gone */
+		if (walk_read(w->words, 16, at - 8))
+			return STAT_RETURN_ADDRESS;
+		if (!walk_is_return_address(jvm, w->words[1]))
+			continue;
+		w->regs.fp = w->words[0];
+		return go_on(w, RULE_MATH, w->words[1], at + 8);
+	}
+	return STAT_RETURN_ADDRESS;
+}
+
+/*
  * C1 pushes arguments for its frameless stubs, and slow paths of GC barriers push registers: the
  * return address then lies further up. It must follow a call, or dead stack would be believed.
  */
@@ -52,7 +90,11 @@ int walk_search(struct walk *w, u64 from)
 		return STAT_NO_SCRATCH;
 	const struct hotspot_layout *jvm = walk_jvm(w);
 
-	if (!jvm || walk_read(w->words, (SEARCH_WORDS + 1) * 8, from))
+	if (!jvm)
+		return STAT_RETURN_ADDRESS;
+	if (has_called_math(w))
+		return step_math(w, jvm, from);
+	if (walk_read(w->words, (SEARCH_WORDS + 1) * 8, from))
 		return STAT_RETURN_ADDRESS;
 	count(STAT_SEARCHED);
 	for (u32 i = 1; i <= SEARCH_WORDS; i++) {

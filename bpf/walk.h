@@ -25,6 +25,7 @@
 	X(INTERPRETER_EXIT, "interpreter frame just left")                     \
 	X(FRAME_SIZE, "frame size of the blob")                                \
 	X(FRAME_SIZE_FP, "frame size of the blob, fp not saved yet")           \
+	X(MATH, "frame size, above all registers saved for C")                 \
 	X(SEARCH, "frame size, then the next return address in the code heap") \
 	X(RA_AT_SP, "return address at sp")                                    \
 	X(FP_AT_SP, "fp at sp, return address above")                          \
