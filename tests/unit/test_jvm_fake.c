@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "fake_jvm.h"
 #include "test.h"
@@ -272,6 +273,89 @@ static void a_jvm_that_is_starting_is_to_be_asked_again(void **state)
 	reopen(0);
 }
 
+/* Where the fields of the code heap are, in the order that fake_heaps gives them. */
+static u32 heap_off(void)
+{
+	u64 at = fake.tables + 40;
+
+	for (int i = 0; i < 4; i++) { /* CodeCache::_heaps, the array's variable, data, first */
+		u32 field = i == 2 ? 8 : 0;
+		memcpy(&at, fake.bytes + (i ? at - FAKE_BASE : at) + field, 8);
+	}
+	return (u32)(at - FAKE_BASE);
+}
+
+static void a_heap_that_hotspot_refuses_to_make_is_none(void **state)
+{
+	u32 heap = heap_off();
+
+	fake_put(&fake, heap + 128, 3, 4);
+	reopen(-EAGAIN);
+	fake_put(&fake, heap + 128, 11, 4);
+	reopen(-EAGAIN);
+	fake_put(&fake, heap + 128, 4, 4);
+	reopen(0);
+	fake_put(&fake, heap + 8, fake_addr(FAKE_HEAP) + (2ull << 30), 8);
+	reopen(0);
+	fake_put(&fake, heap + 8, fake_addr(FAKE_HEAP) + (2ull << 30) + 4096, 8);
+	reopen(-EAGAIN);
+}
+
+static int count_blob(void *ctx, const struct blob *b)
+{
+	++*(int *)ctx;
+	return 0;
+}
+
+static void a_walk_whose_time_is_up_goes_on_where_it_was(void **state)
+{
+	struct code_walk walk = { 0 };
+	int nr = 0;
+
+	assert_int_equal(code_heaps_walk(&h->jvm, &h->heaps, &walk, count_blob, &nr), -ETIMEDOUT);
+	assert_int_equal(code_heaps_walk(&h->jvm, &h->heaps, &walk, count_blob, &nr), 0);
+	assert_int_equal(nr, 1);
+}
+
+static bool has_gap(const char *wanted)
+{
+	const char *what, *why;
+	bool found = false;
+
+	for (size_t i = 0; hotspot_gap(h, i, &what, &why); i++)
+		found |= !strcmp(what, wanted);
+	return found;
+}
+
+/* Each of its 128 M segments begins a block: reading their headers takes many seconds. */
+static void a_heap_that_is_a_trap_holds_nobody_up(void **state)
+{
+	const u64 size = 2ull << 30, start = FAKE_BASE + (1ull << 32), map = start + size;
+	void *zeros =
+		mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const struct mem_segment segments[] = { fake.segment,
+						{ start, zeros, size },
+						{ map, zeros, size } };
+	const u64 fields[] = { start, start + size, start, start + size };
+	u32 heap = heap_off();
+
+	assert_ptr_not_equal(zeros, MAP_FAILED);
+	memcpy(fake.bytes + heap, fields, sizeof(fields));
+	fake_put(&fake, heap + 64 + 16, map, 8);
+	fake_put(&fake, heap + 128, 4, 4);
+	hotspot_free(h);
+	h = NULL;
+	assert_int_equal(hotspot_of_memory(mem_of_segments(segments, 3), FAKE_BASE, &h), 0);
+	assert_true(has_gap("some stubs"));
+	u64 done = h->walk.segment;
+	h->next_walk_ns = 0;
+	assert_int_equal(hotspot_refresh(h), 0);
+	assert_true(h->walk.segment > done);
+	hotspot_free(h);
+	h = NULL;
+	munmap(zeros, size);
+}
+
 static void a_table_without_end_is_cut(void **state)
 {
 	struct hotspot_info info;
@@ -385,6 +469,9 @@ int main(void)
 		TEST(damaged_debug_information_leaves_the_physical_method),
 		TEST(scopes_that_call_each_other_in_a_ring_end),
 		TEST(a_jvm_that_is_starting_is_to_be_asked_again),
+		TEST(a_heap_that_hotspot_refuses_to_make_is_none),
+		TEST(a_walk_whose_time_is_up_goes_on_where_it_was),
+		TEST(a_heap_that_is_a_trap_holds_nobody_up),
 		TEST(a_table_without_end_is_cut),
 		TEST(a_missing_field_costs_one_feature),
 		TEST(tables_that_change_while_they_are_read_do_no_harm),

@@ -22,6 +22,11 @@ u64 time_boot_ns(void)
 	return now(CLOCK_BOOTTIME);
 }
 
+u64 time_worked_ns(void)
+{
+	return now(CLOCK_THREAD_CPUTIME_ID);
+}
+
 u64 time_wall_ns(void)
 {
 	return now(CLOCK_REALTIME);

@@ -13,5 +13,8 @@ u64 time_mono_ns(void);
 /* CLOCK_BOOTTIME, the clock of a task's start_boottime and of /proc/PID/stat's starttime. */
 u64 time_boot_ns(void);
 
+/* CLOCK_THREAD_CPUTIME_ID: what the calling thread has worked, however long it had to wait. */
+u64 time_worked_ns(void);
+
 /* CLOCK_REALTIME. */
 u64 time_wall_ns(void);

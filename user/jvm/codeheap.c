@@ -6,11 +6,20 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/time.h"
 
-#define HEAP_MAX_BYTES (4ull << 30) /* JDK 8..28 reserve at most 2 GB of code */
-#define HOPS_MAX       40           /* of 254 segments: the Interpreter takes 17 on JDK 8 */
-#define TAG_MAX        254          /* 255 is free memory, 0 the first segment of a block */
-#define BATCH          128          /* blob headers read at a time: 64 KB */
+/*
+ * What HotSpot refuses, so that a heap beyond it is none: ReservedCodeCacheSize above 2 GB
+ * (CODE_CACHE_SIZE_LIMIT), CodeCacheSegmentSize below CodeEntryAlignment, which is 16 at least, or
+ * above 1024 (jvmFlagConstraintsCompiler.cpp, globals.hpp). It takes 64 or 128.
+ */
+#define HEAP_MAX_BYTES (2ull << 30)
+#define SHIFT_MIN      4
+#define SHIFT_MAX      10
+#define HOPS_MAX       40    /* of 254 segments: the Interpreter takes 17 on JDK 8 */
+#define TAG_MAX        254   /* 255 is free memory, 0 the first segment of a block */
+#define BATCH          128   /* blob headers read at a time: 64 KB */
+#define PIECE          65536 /* tags read at a time */
 #define SIZE_MAX_BLOCK 16
 
 static int read_space(const struct jvm *j, u64 space, u64 *low, u64 *high)
@@ -39,7 +48,7 @@ static int read_heap(const struct jvm *j, u64 heap, struct hotspot_heap *out, u6
 	if (!start || !map)
 		return -EAGAIN;
 	if (start >= end || end - start > HEAP_MAX_BYTES || low != start || *committed_end < low ||
-	    *committed_end > end || shift < 3 || shift > 16)
+	    *committed_end > end || shift < SHIFT_MIN || shift > SHIFT_MAX)
 		return -EBADMSG;
 	*out = (struct hotspot_heap){ start, end, map, (u32)shift, 0 };
 	return 0;
@@ -247,39 +256,76 @@ static int visit_batch(const struct jvm *j, const struct code_heaps *heaps,
 	return 0;
 }
 
-/* Every segment whose tag is 0 begins a block: the map of the committed part lists them all. */
-static int walk_heap(const struct jvm *j, const struct code_heaps *heaps, u32 which,
-		     int (*visit)(void *ctx, const struct blob *b), void *ctx)
+/* A walk's memory. */
+struct walk_room {
+	u8 tags[PIECE];
+	struct block_batch batch;
+};
+
+/* The blocks that begin in a piece of the map; at least one batch of them, however late it is. */
+static int walk_piece(const struct jvm *j, const struct code_heaps *heaps, struct code_walk *walk,
+		      struct walk_room *room, size_t len,
+		      int (*visit)(void *ctx, const struct blob *b), void *ctx)
 {
-	const struct hotspot_heap *heap = &heaps->at[which];
-	size_t nr = (heaps->committed_end[which] - heap->start) >> heap->shift;
-	auto_free u8 *tags = xmalloc(nr + 1);
-	auto_free struct block_batch *batch = xmalloc(sizeof(*batch));
+	const struct hotspot_heap *heap = &heaps->at[walk->heap];
+	u64 first = walk->segment;
 	int err = 0;
 
-	batch->nr = 0;
-	ssize_t len = nr ? mem_read_some(j->mem, heap->segmap, tags, nr) : 0;
-	if (len < 0)
-		return (int)len;
-	for (size_t i = 0; i < (size_t)len && !err; i++) {
-		if (tags[i])
+	for (size_t i = 0; i < len && !err; i++) {
+		if (!room->tags[i])
+			room->batch.blocks[room->batch.nr++] =
+				heap->start + ((first + i) << heap->shift);
+		walk->segment = first + i + 1;
+		if (room->batch.nr < BATCH && i + 1 < len)
 			continue;
-		batch->blocks[batch->nr++] = heap->start + ((u64)i << heap->shift);
-		if (batch->nr == BATCH)
-			err = visit_batch(j, heaps, heap, batch, visit, ctx);
+		err = visit_batch(j, heaps, heap, &room->batch, visit, ctx);
+		if (!err && time_worked_ns() >= walk->deadline_ns)
+			err = -ETIMEDOUT;
 	}
-	return err ? err : visit_batch(j, heaps, heap, batch, visit, ctx);
+	return err;
 }
 
-int code_heaps_walk(const struct jvm *j, const struct code_heaps *heaps,
+/* Every segment whose tag is 0 begins a block: the map of the committed part lists them all. */
+static int walk_heap(const struct jvm *j, const struct code_heaps *heaps, struct code_walk *walk,
+		     struct walk_room *room, int (*visit)(void *ctx, const struct blob *b),
+		     void *ctx)
+{
+	const struct hotspot_heap *heap = &heaps->at[walk->heap];
+	u64 nr = (heaps->committed_end[walk->heap] - heap->start) >> heap->shift;
+
+	while (walk->segment < nr) {
+		size_t len = nr - walk->segment < PIECE ? nr - walk->segment : PIECE;
+		ssize_t n = mem_read_some(j->mem, heap->segmap + walk->segment, room->tags, len);
+		if (n < 0)
+			return (int)n;
+		int err = walk_piece(j, heaps, walk, room, (size_t)n, visit, ctx);
+		if (err)
+			return err;
+		if ((size_t)n < len)
+			break;
+	}
+	return 0;
+}
+
+int code_heaps_walk(const struct jvm *j, const struct code_heaps *heaps, struct code_walk *walk,
 		    int (*visit)(void *ctx, const struct blob *b), void *ctx)
 {
 	u32 block_size = j->build.sizes[SIZE_HEAP_BLOCK];
-	int err = 0;
 
 	if (!block_size || block_size > SIZE_MAX_BLOCK)
 		return -ENOENT;
-	for (u32 i = 0; i < heaps->nr && !err; i++)
-		err = walk_heap(j, heaps, i, visit, ctx);
-	return err;
+	auto_free struct walk_room *room = xmalloc(sizeof(*room));
+	room->batch.nr = 0;
+	for (; walk->heap < heaps->nr; walk->heap++, walk->segment = 0) {
+		int err = walk_heap(j, heaps, walk, room, visit, ctx);
+		if (err == -ETIMEDOUT)
+			return err;
+		if (err) {
+			walk->heap = 0;
+			walk->segment = 0;
+			return err;
+		}
+	}
+	walk->heap = 0;
+	return 0;
 }

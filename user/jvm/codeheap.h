@@ -38,9 +38,17 @@ int blob_find(const struct jvm *j, const struct code_heaps *heaps, u64 pc, struc
 /* The blob at that address; -EBADMSG if no blob can look like that. */
 int blob_read(const struct jvm *j, const struct code_heaps *heaps, u64 addr, struct blob *out);
 
+/* How far a walk is; zeroed, but for the deadline, it begins. */
+struct code_walk {
+	u64 deadline_ns; /* time_worked_ns: a crowded machine cuts no walk */
+	u32 heap;
+	u64 segment; /* of that heap */
+};
+
 /*
  * Calls `visit` for every blob in use until it returns other than 0, which is returned. What the
- * JVM does meanwhile may hide or show a blob, never more.
+ * JVM does meanwhile may hide or show a blob, never more. -ETIMEDOUT at the deadline: the same walk
+ * goes on from there.
  */
-int code_heaps_walk(const struct jvm *j, const struct code_heaps *heaps,
+int code_heaps_walk(const struct jvm *j, const struct code_heaps *heaps, struct code_walk *walk,
 		    int (*visit)(void *ctx, const struct blob *b), void *ctx);

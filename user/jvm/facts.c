@@ -35,6 +35,15 @@ static int tell_if_wanted(void *ctx, const struct hotspot_blob *b)
 	return 0;
 }
 
+static void find_each(struct fact_search *s, const u64 *addrs, size_t nr)
+{
+	struct hotspot_blob b;
+
+	for (size_t i = 0; i < nr; i++)
+		if (!hotspot_find_nmethod(s->h, addrs[i], &b))
+			tell_facts(s, &b);
+}
+
 void facts_find(struct hotspot *h, struct codemap *map)
 {
 	auto_free u64 *addrs = NULL;
@@ -42,14 +51,13 @@ void facts_find(struct hotspot *h, struct codemap *map)
 	size_t nr = h ? codemap_take_untold(map, &addrs) : 0;
 
 	if (nr < WALK_MIN) {
-		struct hotspot_blob b;
-		for (size_t i = 0; i < nr; i++)
-			if (!hotspot_find_nmethod(s.h, addrs[i], &b))
-				tell_facts(&s, &b);
+		find_each(&s, addrs, nr);
 		return;
 	}
 	for (size_t i = 0; i < nr; i++)
 		*dict_add(&s.wanted, addrs[i]) = 1;
-	hotspot_each_blob(s.h, tell_if_wanted, &s);
+	/* Of a JVM whose code heaps are a trap, the newest code is told. */
+	if (hotspot_scan_blobs(h, tell_if_wanted, &s) < 0)
+		find_each(&s, addrs + nr - WALK_MIN, WALK_MIN);
 	dict_fini(&s.wanted);
 }

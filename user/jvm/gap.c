@@ -64,6 +64,8 @@ static bool learned_gap(const struct hotspot *h, size_t i, const char **what, co
 		  "the JVM keeps no counters (-XX:-UsePerfData)" },
 		{ !h->jvm.jdk, "the version", "no version variable is exported" },
 		{ h->heaps.nr == HOTSPOT_HEAPS, "some code heaps", "there are more than we keep" },
+		{ h->walk_is_cut, "some stubs",
+		  "its code heaps take too long to be walked at once" },
 		{ h->jvm.jdk >= 19 && (!h->barrier || !h->cont_entry), "virtual threads",
 		  "the return barrier was not found in the continuation stubs" },
 		{ h->cont_stubs_start && !h->tls_module, "virtual threads while they are moved",

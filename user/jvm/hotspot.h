@@ -103,9 +103,19 @@ struct hotspot_blob {
 	int frame_size; /* words */
 };
 
-/* Calls `visit` for every blob until it returns other than 0, which is returned. */
+/*
+ * Calls `visit` for every blob until it returns other than 0, which is returned. -ETIMEDOUT if that
+ * takes many seconds of work: the largest code cache does not.
+ */
 int hotspot_each_blob(struct hotspot *h, int (*visit)(void *ctx, const struct hotspot_blob *b),
 		      void *ctx);
+
+/*
+ * The same for a caller who has no time: -ETIMEDOUT if it takes more than a quarter of a second of
+ * work, and -EAGAIN for ten seconds after that.
+ */
+int hotspot_scan_blobs(struct hotspot *h, int (*visit)(void *ctx, const struct hotspot_blob *b),
+		       void *ctx);
 
 /* The nmethod whose code begins there; -ENOENT if none does. */
 int hotspot_find_nmethod(struct hotspot *h, u64 code_start, struct hotspot_blob *out);

@@ -2,8 +2,13 @@
 /* What the BPF unwinder needs of a JVM, as one struct; and the blobs for whoever lists them. */
 #include <string.h>
 
+#include "base/time.h"
 #include "jvm/compiled.h"
 #include "jvm/vm.h"
+
+#define EACH_LIMIT_NS (30 * NS_PER_SEC)
+#define SCAN_LIMIT_NS (250 * NS_PER_MS)
+#define SCAN_PAUSE_NS (10 * NS_PER_SEC)
 
 /* The interpreter frame's slots are not exported (runtime/frame_x86.hpp, frame_aarch64.hpp). */
 #define METHOD_SLOT (-3)
@@ -186,10 +191,28 @@ int hotspot_find_nmethod(struct hotspot *h, u64 code_start, struct hotspot_blob 
 	return out->is_nmethod && b.code_start == code_start ? 0 : -ENOENT;
 }
 
+static int each_blob(struct hotspot *h, u64 limit_ns,
+		     int (*visit)(void *ctx, const struct hotspot_blob *b), void *ctx)
+{
+	struct code_walk walk = { .deadline_ns = time_worked_ns() + limit_ns };
+	struct visitor v = { h, visit, ctx };
+
+	return code_heaps_walk(&h->jvm, &h->heaps, &walk, visit_blob, &v);
+}
+
 int hotspot_each_blob(struct hotspot *h, int (*visit)(void *ctx, const struct hotspot_blob *b),
 		      void *ctx)
 {
-	struct visitor v = { h, visit, ctx };
+	return each_blob(h, EACH_LIMIT_NS, visit, ctx);
+}
 
-	return code_heaps_walk(&h->jvm, &h->heaps, visit_blob, &v);
+int hotspot_scan_blobs(struct hotspot *h, int (*visit)(void *ctx, const struct hotspot_blob *b),
+		       void *ctx)
+{
+	if (time_mono_ns() < h->next_scan_ns)
+		return -EAGAIN;
+	int err = each_blob(h, SCAN_LIMIT_NS, visit, ctx);
+	if (err == -ETIMEDOUT)
+		h->next_scan_ns = time_mono_ns() + SCAN_PAUSE_NS;
+	return err;
 }

@@ -15,6 +15,10 @@
 #define BLOB_NAMES_MAX 1024 /* JDK 8..28 have at most 110; a hostile heap must not fill us */
 #define WALK_FIRST_NS  (20 * NS_PER_MS)
 #define WALK_LAST_NS   (2 * NS_PER_SEC)
+#define WALK_LIMIT_NS                                                                          \
+	(100 * NS_PER_MS)             /* of work: then it goes on when the next one is due, .. \
+				       */
+#define WALK_CUT_NS (10 * NS_PER_SEC) /* .. which is this late at last */
 
 static const struct blob_name unknown = { 0, "?", HOTSPOT_CLASS_UNKNOWN };
 
@@ -108,12 +112,16 @@ int hotspot_learn(struct hotspot *h)
 {
 	int err = 0;
 
-	h->walk_interval_ns = h->walk_interval_ns ? h->walk_interval_ns * 2 : WALK_FIRST_NS;
-	if (h->walk_interval_ns > WALK_LAST_NS)
-		h->walk_interval_ns = WALK_LAST_NS;
-	h->next_walk_ns = time_mono_ns() + h->walk_interval_ns;
+	h->walk.deadline_ns = time_worked_ns() + WALK_LIMIT_NS;
 	if (!knows_all(h))
-		err = code_heaps_walk(&h->jvm, &h->heaps, learn_blob, h);
+		err = code_heaps_walk(&h->jvm, &h->heaps, &h->walk, learn_blob, h);
+	h->walk_is_cut = err == -ETIMEDOUT;
 	hotspot_learn_continuations(h);
+
+	u64 last_ns = h->walk_is_cut ? WALK_CUT_NS : WALK_LAST_NS;
+	h->walk_interval_ns = h->walk_interval_ns ? h->walk_interval_ns * 2 : WALK_FIRST_NS;
+	if (h->walk_interval_ns > last_ns)
+		h->walk_interval_ns = last_ns;
+	h->next_walk_ns = time_mono_ns() + h->walk_interval_ns;
 	return err == -ESRCH ? err : 0;
 }

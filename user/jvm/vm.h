@@ -47,6 +47,9 @@ struct hotspot {
 	struct hotspot_code popped[HOTSPOT_POPPED];
 	u16 tls_module, tls_offset; /* of the thread's JavaThread *; module 0: unknown */
 	u64 next_walk_ns, walk_interval_ns;
+	struct code_walk walk;
+	bool walk_is_cut; /* its time was up before it was through */
+	u64 next_scan_ns; /* see hotspot_scan_blobs */
 
 	struct java_names *names;
 	struct methods *methods;
@@ -73,7 +76,8 @@ void hotspot_find_flags(struct jvm *j);
 
 /*
  * Learns from a walk of the code heaps what is not known yet (learn.c). 0 or -ESRCH. Walks become
- * due ever more rarely, down to one in two seconds.
+ * due ever more rarely, down to one in two seconds; one that takes too long is cut into parts, down
+ * to one in ten.
  */
 bool hotspot_is_walk_due(const struct hotspot *h);
 int hotspot_learn(struct hotspot *h);
