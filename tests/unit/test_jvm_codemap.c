@@ -252,6 +252,22 @@ static void absurd_code_is_ignored(void **state)
 	codemap_free(map);
 }
 
+static void stubs_that_lie_in_each_other_without_end_are_ignored(void **state)
+{
+	struct codemap *map = codemap_new();
+	u32 name = stub(map, "nested");
+
+	for (u64 i = 1; i <= 3001; i++)
+		codemap_load(map, SEC, CODE, 2 * i, name);
+	assert_int_equal(codemap_size(map).nr_live, 1024);
+	assert_int_equal(codemap_size(map).nr_ignored, 3001 - 1024);
+	/* What takes their place is not. */
+	assert_true(codemap_load(map, 2 *SEC, CODE, 64, method(map, "run")));
+	assert_string_equal(found(map, CODE, 3 *SEC), "run");
+	assert_int_equal(codemap_size(map).nr_live, 1);
+	codemap_free(map);
+}
+
 static void endless_churn_stays_within_its_budget(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -361,6 +377,7 @@ int main(void)
 		cmocka_unit_test(inlined_frames_come_leaf_first_by_range),
 		cmocka_unit_test(a_replay_after_a_loss_ends_what_it_does_not_report),
 		cmocka_unit_test(absurd_code_is_ignored),
+		cmocka_unit_test(stubs_that_lie_in_each_other_without_end_are_ignored),
 		cmocka_unit_test(endless_churn_stays_within_its_budget),
 		cmocka_unit_test(any_history_agrees_with_a_model),
 	};

@@ -163,6 +163,20 @@ static void shorten(const struct codemap *map, struct page *page)
 	}
 }
 
+/* Live code that lies in itself again and again would fill pages without limit. */
+static bool have_pages_room(const struct codemap *map, u64 start, u64 end)
+{
+	for (u64 page = start >> PAGE_SHIFT; page <= (end - 1) >> PAGE_SHIFT; page++) {
+		const u64 *index = dict_find(&map->page_ids, page);
+		struct page *p = index ? &map->pages.at[*index - 1] : NULL;
+		if (p && p->code.nr >= PAGE_CODE_MAX)
+			shorten(map, p);
+		if (p && p->code.nr >= PAGE_CODE_MAX)
+			return false;
+	}
+	return true;
+}
+
 static void add_to_pages(struct codemap *map, u32 index)
 {
 	const struct code *c = &map->code.at[index];
@@ -300,6 +314,10 @@ bool codemap_load(struct codemap *map, u64 time_ns, u64 addr, u64 size, u32 name
 		same->replay = map->replay;
 		same->ranges.nr = same->names.nr = 0;
 		return true;
+	}
+	if (!have_pages_room(map, addr, end)) {
+		map->nr_ignored++;
+		return false;
 	}
 	vec_push(&map->code, (struct code){ .start = addr,
 					    .end = end,

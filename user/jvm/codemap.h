@@ -35,7 +35,8 @@ u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text cla
 /*
  * Code begins to stand at [addr, addr + size); time 0 means it has always been there. What else
  * stands there is gone with it, except that stubs may lie within stubs. The same code once more
- * changes nothing. Returns false if it was ignored: an absurd size, or the budget is used up.
+ * changes nothing. Returns false if it was ignored: an absurd size, more code in one place than can
+ * stand there, or the budget is used up.
  */
 bool codemap_load(struct codemap *map, u64 time_ns, u64 addr, u64 size, u32 name);
 
