@@ -185,6 +185,28 @@ static void a_record_that_is_not_whole_yet_is_left(void **state)
 	}
 }
 
+static void decoding_ends_at_its_deadline_and_goes_on_from_there(void **state)
+{
+	struct codemap *map = codemap_new();
+	auto_str struct str s = { 0 };
+	struct agent_wire w;
+	size_t done = 0;
+
+	agent_wire_init(&w, map, 0);
+	for (u64 i = 0; i < 101; i++)
+		RECORD(&s, WIRE_UNLOAD, "", 1, i);
+	w.deadline_ns = 1;
+	for (u64 nr = 0; done < s.len; nr = w.nr_records) {
+		ssize_t used = agent_wire_decode(&w, (const u8 *)s.at + done, s.len - done);
+		assert_true(used > 0);
+		assert_true(w.nr_records - nr <= 8);
+		done += (size_t)used;
+	}
+	assert_int_equal(w.nr_records, 101);
+	agent_wire_fini(&w);
+	codemap_free(map);
+}
+
 static void classes_are_known_by_their_numbers(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -247,6 +269,7 @@ int main(void)
 		cmocka_unit_test(a_replay_mends_what_was_lost),
 		cmocka_unit_test(a_replay_that_is_lost_in_part_mends_nothing),
 		cmocka_unit_test(a_record_that_is_not_whole_yet_is_left),
+		cmocka_unit_test(decoding_ends_at_its_deadline_and_goes_on_from_there),
 		cmocka_unit_test(classes_are_known_by_their_numbers),
 		cmocka_unit_test(what_no_agent_writes_is_refused),
 	};

@@ -138,26 +138,30 @@ static bool read_chunk(struct agent_ring *r)
 	}
 	size_t len = copy_chunk(r, available);
 	ssize_t used = agent_wire_decode(&r->wire, r->chunk, len);
-	/* The agent publishes whole records only, and all of them fit into a chunk. */
+	/* The agent publishes whole records only, each fits into a chunk, and one is always read.
+	 */
 	if (used < 0 || (!used && len)) {
 		r->is_broken = true;
 		return false;
 	}
 	r->tail += (u64)used;
 	release_pages(r);
-	return len == CHUNK_BYTES;
+	return len == CHUNK_BYTES || (size_t)used < len;
 }
 
 enum agent_ring_state agent_ring_read(struct agent_ring *r)
 {
-	u64 end = time_mono_ns() + READ_NS;
+	bool has_more = !r->is_broken;
 	/* Read before the records, so that "stopped" means that no more will come. */
 	u32 state = __atomic_load_n(&r->header->state, __ATOMIC_ACQUIRE);
 
 	__atomic_store_n(&r->header->heartbeat, r->header->heartbeat + 1, __ATOMIC_RELAXED);
-	while (!r->is_broken && read_chunk(r))
-		if (time_mono_ns() > end)
+	r->wire.deadline_ns = time_mono_ns() + READ_NS;
+	while (has_more) {
+		has_more = read_chunk(r);
+		if (time_mono_ns() >= r->wire.deadline_ns)
 			break;
+	}
 	if (r->is_broken)
 		return RING_BROKEN;
 	switch (state) {
@@ -168,7 +172,7 @@ enum agent_ring_state agent_ring_read(struct agent_ring *r)
 	case WIRE_FAILED:
 		return RING_FAILED;
 	case WIRE_STOPPED:
-		return RING_STOPPED;
+		return has_more ? RING_LIVE : RING_STOPPED;
 	}
 	return RING_BROKEN;
 }

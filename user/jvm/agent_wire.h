@@ -10,6 +10,7 @@ struct agent_wire {
 	struct codemap *map;
 	struct thread_names *threads; /* NULL: names of threads are not kept */
 	s64 clock_off_ns; /* to be added to the JVM's times: it may be in a time namespace */
+	u64 deadline_ns;  /* time_mono_ns at which decoding ends early; 0: none */
 	u64 nr_records, nr_lost;
 	u64 last_ns;   /* of the last record that had a time */
 	u64 lost_ns;   /* names are right up to here; valid if is_dirty */
@@ -27,6 +28,7 @@ void agent_wire_fini(struct agent_wire *w);
 
 /*
  * Decodes the whole records in the buffer and returns how many bytes they have; the rest is the
- * beginning of one that is not there yet. -EBADMSG if the bytes are not what an agent writes.
+ * beginning of one that is not there yet, or what there was no time for: the first record always
+ * has time. -EBADMSG if the bytes are not what an agent writes.
  */
 ssize_t agent_wire_decode(struct agent_wire *w, const u8 *bytes, size_t len);
