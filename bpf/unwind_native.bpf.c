@@ -6,6 +6,7 @@
 #define PAGE_STEPS        12            /* of a binary search in a page of 2 KB */
 #define FRAME_BYTES_MAX   (64ULL << 20) /* a frame beyond is a wrong rule or garbage */
 #define SIGNAL_REGS_WORDS 17            /* r8 .. rip of a sigcontext */
+#define CALL_BYTES        8             /* read before a return address: a call has 2 to 7 */
 
 static __always_inline const union unwind_word *word_at(u32 i)
 {
@@ -55,9 +56,10 @@ static __always_inline int recall_rule(struct walk *w, u64 addr, struct unwind_r
 		known->pc = 0;
 		if (!walk_find_range(w, addr))
 			return STAT_NO_MAPPING;
+		if (w->range.kind != RANGE_ROWS)
+			return STAT_NO_ROW;
 		u64 pc = addr - w->range.bias;
-		if (w->range.kind != RANGE_ROWS || pc >> UNWIND_PAGE_SHIFT >= w->range.nr_pages ||
-		    !find_rule(w, pc, &known->rule))
+		if (pc >> UNWIND_PAGE_SHIFT >= w->range.nr_pages || !find_rule(w, pc, &known->rule))
 			known->rule.kind = ROW_NONE;
 		known->pc = addr;
 		known->publication = w->proc.publication;
@@ -66,7 +68,25 @@ static __always_inline int recall_rule(struct walk *w, u64 addr, struct unwind_r
 	return 0;
 }
 
-/* Code without a row is assembly that keeps sp where it was at its entry, or not code at all. */
+/* Whether a call ends before `ra`: e8 rel32, or ff /2 with what it takes to tell the place. */
+static __always_inline bool follows_call(u64 ra)
+{
+	u8 before[CALL_BYTES];
+
+	if (walk_read(before, sizeof(before), ra - CALL_BYTES))
+		return false;
+	if (before[CALL_BYTES - 5] == 0xe8)
+		return true;
+	for (u32 i = CALL_BYTES - 7; i <= CALL_BYTES - 2; i++)
+		if (before[i] == 0xff && (before[i + 1] & 0x38) == 0x10)
+			return true;
+	return false;
+}
+
+/*
+ * Code without a row in an image that has rows is assembly which keeps sp where it was at its
+ * entry, or not code at all. Of other code, as JITs make, nothing is known.
+ */
 static __always_inline int step_without_row(struct walk *w)
 {
 	u64 ra;
@@ -75,8 +95,9 @@ static __always_inline int step_without_row(struct walk *w)
 		return STAT_NO_ROW;
 	if (walk_read(&ra, sizeof(ra), w->regs.sp))
 		return STAT_UNREADABLE;
-	if (!walk_find_range(w, ra - 1))
+	if (!walk_find_range(w, ra - 1) || !follows_call(ra))
 		return STAT_NO_ROW;
+	w->frame.info |= USER_FRAME_APPROXIMATE;
 	w->rule = RULE_NO_ROW_LEAF;
 	w->regs.pc = ra;
 	w->regs.sp += 8;

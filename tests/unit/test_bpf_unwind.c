@@ -15,6 +15,7 @@
 struct world {
 	struct unwind_words rows[32];
 	struct unwind_range ranges[4];
+	u8 code[0x1000]; /* at CODE */
 	u64 stack[WORDS];
 	u64 counters[NR_STATS];
 };
@@ -35,8 +36,12 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 
 static long bpf_probe_read_user(void *dst, __u32 size, const void *from)
 {
-	u64 at = (u64)from - STACK;
+	u64 at = (u64)from - STACK, code_at = (u64)from - CODE;
 
+	if (code_at <= sizeof(world.code) - size) {
+		memcpy(dst, world.code + code_at, size);
+		return 0;
+	}
 	if (at > sizeof(world.stack) || size > sizeof(world.stack) - at)
 		return -14;
 	memcpy(dst, (char *)world.stack + at, size);
@@ -181,9 +186,47 @@ static void a_leaf_without_a_row_has_its_return_address_at_sp(void **state)
 {
 	const struct unwind_row rows[] = { { 0, 0, ROW_NONE, 0 }, { 0x300, 0, ROW_END, 0 } };
 
+	const struct {
+		u8 len, bytes[7];
+	} calls[] = { { 5, { 0xe8, 1, 2, 3, 4 } },
+		      { 2, { 0xff, 0xd0 } },
+		      { 3, { 0x41, 0xff, 0xd2 } },
+		      { 3, { 0xff, 0x50, 8 } },
+		      { 4, { 0xff, 0x54, 0x24, 8 } },
+		      { 6, { 0xff, 0x15, 1, 2, 3, 4 } },
+		      { 7, { 0xff, 0x94, 0x24, 1, 2, 3, 4 } } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		set_rows(rows, 2);
+		world.stack[0] = CODE + 0x310;
+		memcpy(world.code + 0x310 - calls[i].len, calls[i].bytes, calls[i].len);
+		assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+		assert_int_equal(pc_of(1), CODE + 0x310);
+		assert_true(scratch.words[1] & USER_FRAME_APPROXIMATE);
+	}
+}
+
+static void what_no_call_leads_to_is_no_caller(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 0, ROW_NONE, 0 }, { 0x300, 0, ROW_END, 0 } };
+
 	set_rows(rows, 2);
-	world.stack[0] = CODE + 0x301;
-	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	world.stack[0] = CODE + 0x310; /* a pointer to code, or its jump: ff /4 */
+	memcpy(world.code + 0x30e, "\xff\xe0", 2);
+	assert_int_equal(unwind_walk(&scratch), STAT_NO_ROW);
+	assert_int_equal(scratch.sample.nr_user, 1);
+}
+
+static void a_leaf_in_code_of_no_known_image_has_no_caller(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 0, ROW_END, 0 } };
+
+	set_rows(rows, 1);
+	scratch.walk.regs.pc = CODE + 0x8010; /* as a JIT's */
+	world.stack[0] = CODE + 0x310;
+	memcpy(world.code + 0x30e, "\xff\xd0", 2);
+	assert_int_equal(unwind_walk(&scratch), STAT_NO_ROW);
+	assert_int_equal(scratch.sample.nr_user, 1);
 }
 
 static void a_caller_without_a_row_ends_the_walk(void **state)
@@ -304,6 +347,8 @@ int main(void)
 		cmocka_unit_test(a_caller_s_registers_are_not_known),
 		cmocka_unit_test(a_probed_return_has_its_true_address),
 		cmocka_unit_test(a_leaf_without_a_row_has_its_return_address_at_sp),
+		cmocka_unit_test(what_no_call_leads_to_is_no_caller),
+		cmocka_unit_test(a_leaf_in_code_of_no_known_image_has_no_caller),
 		cmocka_unit_test(a_caller_without_a_row_ends_the_walk),
 		cmocka_unit_test(a_return_address_in_no_mapping_is_no_frame),
 		cmocka_unit_test(a_leaf_in_no_mapping_is_a_frame),
