@@ -11,16 +11,27 @@
 #include "capture/walker.h"
 
 #define REFRESH_JVMS_NS (100 * NS_PER_MS)
+#define REFUSED_NS      (5 * NS_PER_SEC) /* for which a process without room is left alone, .. */
+#define REFUSED_CHANGE  8                /* .. unless its mappings are an eighth more or fewer */
 
 struct wanted {
 	pid_t pid;
 	u64 start_ns;
 };
 
+/* A process that has no tables because it maps too much; to see that again takes as long. */
+struct refused {
+	pid_t pid;
+	u64 start_ns;
+	size_t nr_mappings;
+	u64 until_ns;
+};
+
 struct unwinding {
 	struct tables *tables;
 	struct jvms *jvms;
 	VEC(struct wanted) wanted;
+	VEC(struct refused) refused;
 	u64 refreshed_ns;
 	u64 stats[NR_STATS]; /* of the walks done here */
 };
@@ -46,6 +57,7 @@ void unwinding_free(struct unwinding *u)
 		return;
 	tables_free(u->tables);
 	vec_fini(&u->wanted);
+	vec_fini(&u->refused);
 	free(u);
 }
 
@@ -57,8 +69,35 @@ void unwinding_want(struct unwinding *u, const struct process *p)
 	vec_push(&u->wanted, (struct wanted){ p->pid, p->start_ns });
 }
 
+static struct refused *find_refused(const struct unwinding *u, const struct process *p)
+{
+	vec_each(r, &u->refused)
+		if (r->pid == p->pid && r->start_ns == p->start_ns)
+			return r;
+	return NULL;
+}
+
+static void forget_refused(struct unwinding *u, const struct process *p)
+{
+	struct refused *r = find_refused(u, p);
+
+	if (r)
+		*r = u->refused.at[--u->refused.nr];
+}
+
+static bool is_refused(const struct unwinding *u, const struct process *p)
+{
+	const struct refused *r = find_refused(u, p);
+
+	if (!r || time_mono_ns() >= r->until_ns)
+		return false;
+	size_t before = r->nr_mappings, now = p->mappings.nr;
+	return (now > before ? now - before : before - now) < before / REFUSED_CHANGE;
+}
+
 void unwinding_forget(struct unwinding *u, const struct process *p)
 {
+	forget_refused(u, p);
 	tables_remove_process(u->tables, p->pid, p->start_ns);
 }
 
@@ -77,12 +116,17 @@ static void tell_layout(pid_t pid, u64 start_ns, const struct hotspot *h, void *
 
 static void update(struct unwinding *u, struct process *p)
 {
+	if (is_refused(u, p))
+		return;
+	forget_refused(u, p);
 	process_refresh(p);
 	if (p->exit_ns || !p->mappings.nr)
 		return;
 	int err = tables_set_process(u->tables, p->pid, p->start_ns, &p->mappings);
 	if (err) {
 		log_debug("process %d: no unwind tables (%d)", (int)p->pid, err);
+		vec_push(&u->refused, (struct refused){ p->pid, p->start_ns, p->mappings.nr,
+							time_mono_ns() + REFUSED_NS });
 		return;
 	}
 	if (!p->is_jvm)
