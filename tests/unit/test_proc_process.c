@@ -73,6 +73,55 @@ static void a_new_mapping_empties_the_frame_cache(void **state)
 	processes_free(all);
 }
 
+static void map(struct process *p, u64 i)
+{
+	const struct mapping m = { .start = 0x1000 + i * 0x2000,
+				   .end = 0x2000 + i * 0x2000,
+				   .executable = true,
+				   .path = "" };
+
+	process_mmap(p, &m);
+}
+
+/* Nobody tells that they are unmapped again. */
+static void mappings_that_come_without_end_are_read_again_instead(void **state)
+{
+	struct processes *all = processes_new();
+	struct proc_status status;
+
+	assert_int_equal(proc_status_read(getpid(), &status), 0);
+	struct process *p = processes_get(all, getpid(), status.start_ns, "");
+	size_t nr = p->mappings.nr;
+	assert_false(p->mappings_stale);
+	for (u64 i = 0; i < 30011; i++)
+		map(p, i);
+	assert_true(p->mappings.nr < 8192);
+	assert_true(p->mappings_stale);
+	process_mmap(p, &libjvm);
+	assert_true(p->is_jvm);
+	process_refresh(p);
+	assert_int_equal(p->mappings.nr, nr);
+	map(p, 1);
+	assert_int_equal(p->mappings.nr, nr + 1);
+	processes_free(all);
+}
+
+/* A process that is gone cannot be read: it keeps what it had, and no more. */
+static void mappings_that_cannot_be_read_again_stay(void **state)
+{
+	struct processes *all = processes_new();
+	struct process *p = processes_get(all, GONE_PID, 1, "x");
+
+	for (u64 i = 0; i < 5003; i++)
+		map(p, i);
+	size_t nr = p->mappings.nr;
+	assert_true(nr < 5003);
+	process_refresh(p);
+	map(p, 5003);
+	assert_int_equal(p->mappings.nr, nr);
+	processes_free(all);
+}
+
 static void a_process_that_is_gone_still_has_its_name(void **state)
 {
 	struct processes *all = processes_new();
@@ -90,6 +139,8 @@ int main(void)
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(a_child_has_its_parents_mappings_until_it_executes),
 		cmocka_unit_test(a_new_mapping_empties_the_frame_cache),
+		cmocka_unit_test(mappings_that_come_without_end_are_read_again_instead),
+		cmocka_unit_test(mappings_that_cannot_be_read_again_stay),
 		cmocka_unit_test(a_process_that_is_gone_still_has_its_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

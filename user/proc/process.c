@@ -15,6 +15,7 @@
 #include "proc/status.h"
 
 #define CONTAINER_HOLDS_NS (2 * NS_PER_SEC) /* then it may have been moved */
+#define MAPPINGS_UNREAD    4096             /* that are added to those that were read, or as many */
 
 struct processes {
 	struct dict by_pid; /* pid -> struct process *, the newest of that PID */
@@ -98,6 +99,7 @@ static void read_mappings(struct process *p)
 		return;
 	mappings_fini(&p->mappings);
 	p->mappings = fresh;
+	p->nr_mappings_read = fresh.nr;
 	mappings_changed(p);
 }
 
@@ -153,6 +155,7 @@ struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u
 	p = add(all, pid, start_ns, comm);
 	if (from) {
 		mappings_copy(&from->mappings, &p->mappings);
+		p->nr_mappings_read = from->nr_mappings_read;
 		p->mappings_stale = from->mappings_stale;
 		p->container = from->container;
 		mappings_changed(p);
@@ -163,6 +166,7 @@ struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u
 void process_exec(struct process *p)
 {
 	mappings_fini(&p->mappings);
+	p->nr_mappings_read = 0;
 	p->is_jvm = false;
 	p->container_ns = 0;
 	mappings_changed(p);
@@ -182,8 +186,14 @@ const struct container *process_container(struct process *p, struct containers *
 
 void process_mmap(struct process *p, const struct mapping *m)
 {
-	mappings_insert(&p->mappings, m);
-	mappings_changed(p);
+	size_t most = 2 * p->nr_mappings_read + MAPPINGS_UNREAD;
+
+	p->is_jvm = p->is_jvm || is_libjvm(m);
+	dict_fini(&p->frames);
+	if (p->mappings.nr >= most)
+		p->mappings_stale = true;
+	else
+		mappings_insert(&p->mappings, m);
 }
 
 void processes_distrust(struct processes *all)

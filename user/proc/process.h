@@ -18,7 +18,8 @@ struct process {
 	u64 exit_ns;  /* CLOCK_MONOTONIC, 0 while it runs */
 	char comm[PROCESS_COMM_LEN];
 	struct mappings mappings; /* executable ones */
-	bool mappings_stale;      /* events were lost: read again before use */
+	size_t nr_mappings_read;  /* when they were read last */
+	bool mappings_stale;      /* events were lost or too many: read again before use */
 	const struct container
 		*container; /* as of container_ns; NULL if in none; children inherit it */
 	u64 container_ns;   /* CLOCK_MONOTONIC when it was looked for; 0: not yet */
@@ -55,7 +56,10 @@ struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u
 /* It executes another program: its mappings are gone. */
 void process_exec(struct process *p);
 
-/* It mapped executable memory; `m` is copied. */
+/*
+ * It mapped executable memory; `m` is copied. What it unmaps nobody reports, so when these are many
+ * more than were read last, they are stale instead.
+ */
 void process_mmap(struct process *p, const struct mapping *m);
 
 /* Reports were lost: every process's mappings are read again before they are used. */
