@@ -62,12 +62,32 @@ static void records_that_make_no_sense_are_counted_and_dropped(void **state)
 	inbox_fini(&in);
 }
 
+static void what_its_records_take_is_known(void **state)
+{
+	const struct freed_record freed = { .kind = RECORD_FREED };
+	struct {
+		struct sample head;
+		u64 words[8];
+	} sample = { .head = { .kind = RECORD_SAMPLE, .nr_kernel = 1, .nr_user = 2 } };
+	struct inbox in = { 0 };
+
+	add_process(&in, 7, RECORD_EXIT);
+	inbox_add_record(&freed, sizeof(freed), &in);
+	inbox_add_record(&sample, sizeof(sample), &in);
+	assert_int_equal(in.bytes, sizeof(struct process_record) + sizeof(freed) +
+					   sizeof(struct sample) + 5 * sizeof(u64));
+	inbox_clear(&in);
+	assert_int_equal(in.bytes, 0);
+	inbox_fini(&in);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(items_come_out_in_the_order_of_time_then_of_arrival),
 		cmocka_unit_test(a_sample_is_copied_with_its_words_only),
 		cmocka_unit_test(records_that_make_no_sense_are_counted_and_dropped),
+		cmocka_unit_test(what_its_records_take_is_known),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,13 @@ static void add(struct inbox *in, struct item item)
 	vec_push(&in->items, item);
 }
 
+static void add_copy(struct inbox *in, enum item_kind kind, u64 time_ns, const void *record,
+		     size_t size)
+{
+	add(in, (struct item){ .kind = kind, .time_ns = time_ns, .record = xmemdup(record, size) });
+	in->bytes += size;
+}
+
 void inbox_add_record(const void *record, size_t len, void *inbox)
 {
 	struct inbox *in = inbox;
@@ -30,17 +37,11 @@ void inbox_add_record(const void *record, size_t len, void *inbox)
 		memcpy(&kind, record, sizeof(kind));
 	if ((kind == RECORD_SAMPLE || kind == RECORD_UNWALKED) && len >= sizeof(*sample) &&
 	    len >= sample_size(sample))
-		add(in, (struct item){ .kind = ITEM_SAMPLE,
-				       .time_ns = sample->time_ns,
-				       .record = xmemdup(sample, sample_size(sample)) });
+		add_copy(in, ITEM_SAMPLE, sample->time_ns, sample, sample_size(sample));
 	else if (kind >= RECORD_FORK && kind <= RECORD_EXIT && len >= sizeof(*process))
-		add(in, (struct item){ .kind = ITEM_PROCESS,
-				       .time_ns = process->time_ns,
-				       .record = xmemdup(process, sizeof(*process)) });
+		add_copy(in, ITEM_PROCESS, process->time_ns, process, sizeof(*process));
 	else if (kind == RECORD_FREED && len >= sizeof(*freed))
-		add(in, (struct item){ .kind = ITEM_FREED,
-				       .time_ns = freed->time_ns,
-				       .record = xmemdup(freed, sizeof(*freed)) });
+		add_copy(in, ITEM_FREED, freed->time_ns, freed, sizeof(*freed));
 	else
 		in->malformed++;
 }
@@ -81,6 +82,7 @@ void inbox_clear(struct inbox *in)
 	vec_each(item, &in->items)
 		item_fini(item);
 	in->items.nr = 0;
+	in->bytes = 0;
 }
 
 void inbox_fini(struct inbox *in)

@@ -27,6 +27,7 @@ struct item {
 
 struct inbox {
 	VEC(struct item) items;
+	size_t bytes;  /* of their records */
 	u32 malformed; /* records of a kind or size that makes no sense: a bug */
 };
 

@@ -29,6 +29,7 @@
 #define TICK_UNLOADING_MS 10
 #define HURRY             10 /* of niceness */
 #define HURRY_NS          (5 * NS_PER_MS)
+#define HURRY_BYTES       (64u << 20) /* in the inbox; beyond, the ring fills, and counts its losses */
 #define FOLLOW_CPUS_NS    NS_PER_SEC
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
 
@@ -222,7 +223,8 @@ static void apply_turn(struct session *s)
 {
 	for (size_t i = 0; i < s->turn.items.nr; i++) {
 		apply(s, &s->turn.items.at[i]);
-		if (s->hurries && time_mono_ns() - s->received_ns > HURRY_NS)
+		if (s->hurries && s->inbox.bytes < HURRY_BYTES &&
+		    time_mono_ns() - s->received_ns > HURRY_NS)
 			receive(s);
 	}
 	inbox_clear(&s->turn);
