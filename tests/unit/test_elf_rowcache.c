@@ -139,6 +139,17 @@ static void the_same_build_id_with_other_content_is_another_file(void **state)
 	expect(w, 2, 2, 0);
 }
 
+/* Where a process begins its stack ends. */
+static void the_same_file_with_another_entry_is_another_file(void **state)
+{
+	struct world *w = *state;
+
+	build(w, 0);
+	((Elf64_Ehdr *)w->libc)->e_entry++;
+	build(w, 0);
+	expect(w, 0, 2, 0);
+}
+
 static void files_are_closed_for_others(void **state)
 {
 	struct world *w = *state;
@@ -377,6 +388,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_WORLD(rows_are_built_once),
 		WITH_WORLD(the_same_build_id_with_other_content_is_another_file),
+		WITH_WORLD(the_same_file_with_another_entry_is_another_file),
 		WITH_WORLD(files_are_closed_for_others),
 		WITH_WORLD(a_missing_folder_is_made),
 		WITH_WORLD(a_folder_open_to_others_is_refused),

@@ -20,7 +20,7 @@
 #define TMP_SUFFIX  ".tmp"
 #define TMP_AGE_MAX 3600 /* seconds; an older one is of a process that died */
 #define MAGIC       "sfrows\r\n"
-#define VERSION     3 /* raise it when the same input gives other rows */
+#define VERSION     4 /* raise it when the same input gives other rows */
 
 /* A file is this and the rows, in this machine's byte order. */
 struct header {
@@ -158,11 +158,12 @@ void rowcache_fini(struct rowcache *cache)
 /* Of all that the rows depend on. */
 static u64 seal_input(const struct rowcache *cache, const struct cfi_input *input)
 {
-	u64 words[3 + 4 * ARRAY_SIZE(input->sections)] = { input->base, input->size, input->nr };
+	u64 words[4 + 4 * ARRAY_SIZE(input->sections)] = { input->base, input->size, input->nr,
+							   input->entry };
 
 	for (size_t i = 0; i < input->nr; i++) {
 		const struct cfi_section *s = &input->sections[i];
-		u64 *w = &words[3 + 4 * i];
+		u64 *w = &words[4 + 4 * i];
 		w[0] = s->vaddr;
 		w[1] = s->size;
 		w[2] = s->is_debug_frame;
