@@ -16,7 +16,7 @@
 /*
  * A lock's word says that it is held and waited for: 2 in glibc, Rust and Go, 2 or 3 in glibc's
  * rwlock, the highest bit in musl. Conditions and idle threads wait for other values; those that do
- * not, their stack tells (user/capture/nativelock.c).
+ * not, their stack tells (user/capture/event_wait.c).
  */
 static __always_inline bool futex_is_lock(const struct pt_regs *user)
 {
