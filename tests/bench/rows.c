@@ -58,7 +58,7 @@ static struct size measure(const char *path, struct rowcache *cache, struct cost
 		auto_rows struct rows rows = { 0 };
 		auto_packed struct packed packed = { 0 };
 		double start = cpu_ms();
-		int err = build(path, cache, &rows) ?: packed_new(&rows, &packed);
+		int err = build(path, cache, &rows) ?: packed_new(&rows, UINT32_MAX, &packed);
 		if (err) {
 			fprintf(stderr, "%s: %s\n", path, strerror(-err));
 			exit(1);

@@ -54,7 +54,7 @@ static void set_rows(const struct unwind_row *rows, u32 nr)
 	memset(&scratch, 0, sizeof(scratch));
 	struct rows all = { .at = (struct unwind_row *)rows, .nr = nr };
 	auto_packed struct packed packed = { 0 };
-	assert_int_equal(packed_new(&all, &packed), 0);
+	assert_int_equal(packed_new(&all, UINT32_MAX, &packed), 0);
 	memcpy(world.rows, packed.words, packed.nr * sizeof(*packed.words));
 	world.ranges[0] = (struct unwind_range){ .start = CODE,
 						 .end = CODE + 0x1000,

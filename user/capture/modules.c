@@ -17,6 +17,7 @@
 #include "proc/mapped_file.h"
 
 #define CACHE_BYTES_MAX (256u << 20)
+#define SPARSE_SHARE    8 /* of the table: more than a part of it a file of few rows does not get */
 
 /* Where a part of the file lies in the file's own addresses. */
 struct part {
@@ -124,7 +125,7 @@ static int store_rows(struct modules *all, struct module *mod, const struct rows
 	auto_packed struct packed packed = { 0 };
 	u64 now = time_mono_ns();
 
-	int err = packed_new(rows, &packed);
+	int err = packed_new(rows, all->extents.size / SPARSE_SHARE, &packed);
 	if (err)
 		return err;
 	mod->nr_wanted = packed.nr;
@@ -227,7 +228,9 @@ static struct module *add_module(struct modules *all, u64 key, pid_t pid, const 
 		return NULL;
 	}
 	if (mod->err && mod->err != -ENOSPC) {
-		log_debug("no unwind rows for %s: %s", m->path, strerror(-mod->err));
+		log_debug("no unwind rows for %s: %s", m->path,
+			  mod->err == -EFBIG ? "it would take too much of the unwinder's table"
+					     : strerror(-mod->err));
 		all->nr_failed++;
 	}
 	*dict_add(&all->by_key, key) = (u64)(uintptr_t)mod;

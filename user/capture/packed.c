@@ -56,16 +56,17 @@ static void write_words(const struct rows *rows, struct rules *rules, struct pac
 		};
 }
 
-int packed_new(const struct rows *rows, struct packed *out)
+int packed_new(const struct rows *rows, u32 most_pages, struct packed *out)
 {
 	struct rules rules = { 0 };
+	u32 nr_pages = rows->nr ? (rows->at[rows->nr - 1].pc >> UNWIND_PAGE_SHIFT) + 1 : 0;
 
+	if (nr_pages > most_pages && nr_pages > rows->nr)
+		return -EFBIG;
 	learn_rules(rows, &rules);
 	bool fits = rules.at.nr <= UINT16_MAX + 1;
 	if (fits) {
-		*out = (struct packed){ .nr_rules = (u32)rules.at.nr };
-		if (rows->nr)
-			out->nr_pages = (rows->at[rows->nr - 1].pc >> UNWIND_PAGE_SHIFT) + 1;
+		*out = (struct packed){ .nr_rules = (u32)rules.at.nr, .nr_pages = nr_pages };
 		out->nr = out->nr_rules + out->nr_pages + 1 + rows->nr;
 		out->words = xcalloc(out->nr, sizeof(*out->words));
 		write_words(rows, &rules, out);

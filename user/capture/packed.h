@@ -11,8 +11,11 @@ struct packed {
 	u32 nr, nr_rules, nr_pages;
 };
 
-/* -EFBIG if the rows have more different rules than a row can name. The caller owns *out. */
-int packed_new(const struct rows *rows, struct packed *out);
+/*
+ * -EFBIG if the rows have more different rules than a row can name, or if they are so far apart
+ * that their pages are more than they are and more than `most_pages`. The caller owns *out.
+ */
+int packed_new(const struct rows *rows, u32 most_pages, struct packed *out);
 void packed_fini(struct packed *p);
 
 #define auto_packed __attribute__((cleanup(packed_fini)))
