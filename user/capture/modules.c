@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/dict.h"
 #include "base/log.h"
@@ -112,14 +111,6 @@ static bool is_vdso(const struct mapping *m)
 	return !strcmp(m->path, "[vdso]");
 }
 
-static u64 cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
-}
-
 static int store_rows(struct modules *all, struct module *mod, const struct rows *rows)
 {
 	auto_packed struct packed packed = { 0 };
@@ -147,10 +138,10 @@ static int store_rows(struct modules *all, struct module *mod, const struct rows
 static int build(struct modules *all, struct module *mod, const struct elf *e)
 {
 	auto_rows struct rows rows = { 0 };
-	u64 start = cpu_ns();
+	u64 start = time_worked_ns();
 	int err = e ? rowcache_build(&all->cache, e, &rows) : rows_build_vdso(&rows);
 
-	all->build_ns += cpu_ns() - start;
+	all->build_ns += time_worked_ns() - start;
 	if (!err)
 		err = store_rows(all, mod, &rows);
 	return err;

@@ -15,10 +15,9 @@
 #define BLOB_NAMES_MAX 1024 /* JDK 8..28 have at most 110; a hostile heap must not fill us */
 #define WALK_FIRST_NS  (20 * NS_PER_MS)
 #define WALK_LAST_NS   (2 * NS_PER_SEC)
-#define WALK_LIMIT_NS                                                                          \
-	(100 * NS_PER_MS)             /* of work: then it goes on when the next one is due, .. \
-				       */
-#define WALK_CUT_NS (10 * NS_PER_SEC) /* .. which is this late at last */
+/* A walk is cut after so much work, and goes on when the next one is due: that late at last. */
+#define WALK_LIMIT_NS (100 * NS_PER_MS)
+#define WALK_CUT_NS   (10 * NS_PER_SEC)
 
 static const struct blob_name unknown = { 0, "?", HOTSPOT_CLASS_UNKNOWN };
 
