@@ -55,6 +55,26 @@ chi_square() {
 	awk '{ all += ($1 - $2) ^ 2 / $3 } END { printf "%d\n", all + 0.5 }'
 }
 
+# sites_are_right TRUTH FILE UNIT: waits for the same from first() to fifth(), each a sample of UNIT
+# ns by the chance that it has. Clocks may disagree about the sum: the shares count.
+sites_are_right() {
+	local sites
+	sites=$(awk -v unit="$3" '
+		BEGIN { split("first second third fourth fifth", sites) }
+		FILENAME == ARGV[1] { truth[$1] = $2; next }
+		{ for (i in sites) if ($0 ~ "[;.]" sites[i] ";") { seen[i] += $NF; all += $NF } }
+		END {
+			for (i in sites)
+				said += truth[sites[i]]
+			for (i in sites) {
+				wanted = truth[sites[i]] * all / said
+				printf "%.0f %.0f %.0f\n", seen[i], wanted, wanted * unit
+			}
+			exit all < 200 * unit
+		}' "$1" "$2") || fail "too few: $sites"
+	within 0 40 "$(chi_square <<<"$sites")" "chi-square of $sites"
+}
+
 # split_is_right FILE PREFIX: what the programs split.c and Split.java do.
 split_is_right() {
 	share_is 70 "$1" "$2seventy"
