@@ -16,7 +16,7 @@ DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev mu
 	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
 	     protobuf-compiler python3 libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
 	     clojure tomcat10-user qemu-system-x86 cpio \
-	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
 JVMTI      = -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
