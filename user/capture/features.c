@@ -52,16 +52,21 @@ static bool is_namespace(const char *kind, unsigned inode)
 	return len <= 0 || !strcmp(link, name.at);
 }
 
+bool features_has_host_pids(void)
+{
+	return is_namespace("pid", INIT_PID_NS);
+}
+
 static void check_place(struct check *c)
 {
 	tell(c, "user namespace", "capabilities count for the whole node", true,
 	     is_namespace("user", INIT_USER_NS),
 	     "this is a user namespace, whose capabilities the kernel does not accept; run "
 	     "sysflame outside of it, or in a container without user namespace");
-	tell(c, "pid namespace", "all processes of the node have names", false,
-	     is_namespace("pid", INIT_PID_NS),
-	     "processes outside of this pid namespace stay unknown; run the container with "
-	     "--pid=host (Kubernetes: hostPID: true)");
+	tell(c, "pid namespace", "processes have the numbers that the kernel knows them by", true,
+	     features_has_host_pids(),
+	     "here they are other processes' numbers; run the container with --pid=host "
+	     "(Kubernetes: hostPID: true)");
 	tell(c, "kernel BTF", "types of the kernel, for the BPF programs", true,
 	     !access("/sys/kernel/btf/vmlinux", R_OK),
 	     "/sys/kernel/btf/vmlinux cannot be read; use a kernel with "

@@ -18,3 +18,9 @@ struct feature {
  */
 typedef void (*feature_fn)(const struct feature *f, void *ctx);
 void features_each(feature_fn tell, void *ctx);
+
+/*
+ * Whether a process's number here is the one by which the BPF programs know it, as in the host's
+ * pid namespace. Elsewhere another process has that number there.
+ */
+bool features_has_host_pids(void);

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "capture/features.h"
 #include "capture/session.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
@@ -44,14 +45,19 @@ static int try_output(const struct record *r)
 	return 0;
 }
 
-/* Also the output's file is put into its place by way of it. */
-static int check_proc(void)
+/* Also the output's file is put into its place by way of /proc. */
+static int check_place(void)
 {
-	if (!access("/proc/self/fd", F_OK))
+	if (access("/proc/self/fd", F_OK)) {
+		log_error("there is no /proc here, so no process is known; mount it: mount -t proc "
+			  "proc /proc");
+		return -ENOENT;
+	}
+	if (features_has_host_pids())
 		return 0;
-	log_error("there is no /proc here, so no process is known; mount it: mount -t proc proc "
-		  "/proc");
-	return -ENOENT;
+	log_error("this is a pid namespace, in which processes have other numbers than the kernel "
+		  "knows them by; run the container with --pid=host (Kubernetes: hostPID: true)");
+	return -ENOTSUP;
 }
 
 static int check_pids(const struct record *r)
@@ -161,7 +167,7 @@ static int record(struct record *r)
 {
 	u64 size_bytes = 0;
 
-	if (check_proc() || try_output(r) || check_pids(r) || start(r))
+	if (check_place() || try_output(r) || check_pids(r) || start(r))
 		return EXIT_FAILED;
 	run(r);
 	let_signals_kill(r);
