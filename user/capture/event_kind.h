@@ -14,6 +14,7 @@ struct event_kind {
 	const char *help;
 	const char *programs[EVENT_PROGRAMS]; /* of bpf/ that it needs, NULL-terminated */
 	u32 nr_slots;                         /* SLOT_.. + 1 of the last record that they use */
+	bool has_period;                      /* --period is heeded */
 	bool by_state; /* its stacks stand under the thread's state (sample.state) */
 
 	/*

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/near.h"
 #include "capture/event_kind.h"
 
 /* Read from above: the first kind that knows a name has it. */
@@ -17,6 +18,7 @@ static const struct event_kind kinds[] = {
 	  .help = "CPU time: by cycles, by the clock where there is no cycle counter",
 	  .programs = { "perf_sample" },
 	  .nr_slots = SLOT_PERF + 1,
+	  .has_period = true,
 	  .parse = parse_cpu,
 	  .configure = configure_cpu,
 	  .open = open_cpu },
@@ -86,6 +88,7 @@ static const struct event_kind kinds[] = {
 	  .help = "a Java method is called",
 	  .programs = { "method_hook" },
 	  .nr_slots = NR_SLOTS,
+	  .has_period = true,
 	  .parse = parse_method,
 	  .configure = configure_method,
 	  .open = open_method,
@@ -97,6 +100,7 @@ static const struct event_kind kinds[] = {
 	  .help = "a place in a program or library is reached",
 	  .programs = { "uprobe_hit" },
 	  .nr_slots = NR_SLOTS,
+	  .has_period = true,
 	  .parse = parse_uprobe,
 	  .configure = configure_trace,
 	  .open = open_nothing,
@@ -107,6 +111,7 @@ static const struct event_kind kinds[] = {
 	  .help = "a probe that a program or library was built with is reached",
 	  .programs = { "uprobe_hit" },
 	  .nr_slots = NR_SLOTS,
+	  .has_period = true,
 	  .parse = parse_usdt,
 	  .configure = configure_trace,
 	  .open = open_nothing,
@@ -117,6 +122,7 @@ static const struct event_kind kinds[] = {
 	  .help = "what the processor or the kernel counts",
 	  .programs = { "perf_sample" },
 	  .nr_slots = SLOT_PERF + 1,
+	  .has_period = true,
 	  .parse = parse_perf,
 	  .configure = configure_perf,
 	  .open = open_perf,
@@ -126,6 +132,7 @@ static const struct event_kind kinds[] = {
 	  .help = "a tracepoint of the kernel",
 	  .programs = { "trace_hit" },
 	  .nr_slots = SLOT_TRACE + 1,
+	  .has_period = true,
 	  .parse = parse_tracepoint,
 	  .configure = configure_trace,
 	  .open = open_nothing,
@@ -155,6 +162,18 @@ static int parse_as(const struct event_kind *kind, const char *text, const struc
 	return why_not ? -ENOTSUP : 0;
 }
 
+static void suggest(const char *text, struct str *why)
+{
+	struct near near = { .wanted = text, .max = 3 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!strpbrk(kinds[i].name, ":"))
+			near_consider(&near, kinds[i].name);
+	for (size_t i = 0; i < near.max && near.names[i]; i++)
+		str_addf(why, "%s%s", i ? ", " : "; near names: ", near.names[i]);
+	near_fini(&near);
+}
+
 static int parse_one(const char *text, const struct event_options *o, struct event *e,
 		     struct str *why)
 {
@@ -170,6 +189,7 @@ static int parse_one(const char *text, const struct event_options *o, struct eve
 			return err;
 	}
 	str_addf(why, "-e %s: there is no such event; sysflame events lists them", text);
+	suggest(text, why);
 	return -ENOENT;
 }
 
@@ -202,6 +222,11 @@ int events_parse(const char *text, const struct event_options *o, struct events 
 		vec_push(&out->list, e);
 	}
 	return 0;
+}
+
+bool event_has_period(const struct event *e)
+{
+	return e->kind->has_period;
 }
 
 const char *event_count_unit(const struct event *e)

@@ -57,6 +57,9 @@ struct event_options {
 int events_parse(const char *text, const struct event_options *o, struct events *out,
 		 struct str *why);
 
+/* Whether event_options.period is heeded, and not an interval or minimum of its own. */
+bool event_has_period(const struct event *e);
+
 /* The unit of the event's second value, how many samples; NULL if it has only one. */
 const char *event_count_unit(const struct event *e);
 void events_fini(struct events *all);

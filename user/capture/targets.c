@@ -64,12 +64,12 @@ void targets_free(struct targets *t)
 	free(t);
 }
 
-static int parse_number(const char *text, u32 *out)
+static int parse_number(const char *text, u32 max, u32 *out)
 {
 	char *end;
 	unsigned long number = strtoul(text, &end, 10);
 
-	if (*text < '0' || *text > '9' || *end || number > INT_MAX)
+	if (*text < '0' || *text > '9' || *end || number > max)
 		return -EINVAL;
 	*out = (u32)number;
 	return 0;
@@ -79,7 +79,7 @@ static int parse_user(const char *text, u32 *uid)
 {
 	const struct passwd *user;
 
-	if (!parse_number(text, uid))
+	if (!parse_number(text, UINT_MAX - 1, uid))
 		return 0;
 	user = getpwnam(text);
 	if (!user)
@@ -92,7 +92,7 @@ static int parse(struct selector *s, struct str *why)
 {
 	switch (s->kind) {
 	case TARGET_PID:
-		if (!parse_number(s->text, &s->number) && s->number)
+		if (!parse_number(s->text, INT_MAX, &s->number) && s->number)
 			return 0;
 		str_addf(why, "'%s' is no PID: it takes PIDs separated by commas", s->text);
 		return -EINVAL;

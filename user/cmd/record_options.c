@@ -3,6 +3,7 @@
 #include "cmd/record_options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,15 +134,50 @@ static int parse_bytes(const char *option, const char *text, u64 min, u64 *out)
 	return 0;
 }
 
-/* Only the agent knows what is reachable. */
-static int check_live(const struct record_options *o)
+static bool has_event(const struct record_options *o, const char *name)
 {
-	bool has_alloc = false;
-
 	vec_each(e, &o->events.list)
-		has_alloc |= !strcmp(e->name, "alloc");
-	if (o->live && !has_alloc)
-		return usage_error("--live: it is of alloc; add -e alloc");
+		if (!strcmp(e->name, name))
+			return true;
+	return false;
+}
+
+static bool has_period(const struct record_options *o)
+{
+	vec_each(e, &o->events.list)
+		if (event_has_period(e))
+			return true;
+	return false;
+}
+
+/* What says how an event is recorded does nothing without it. */
+static int check_uses(const struct record_options *o)
+{
+	const struct record_options unset = record_options_default();
+	const struct {
+		const char *option;
+		bool is_given;
+		const char *event, *other_event;
+	} uses[] = {
+		{ "--alloc-interval", o->alloc_interval != unset.alloc_interval, "alloc", NULL },
+		{ "--live", o->live, "alloc", NULL },
+		{ "--leaks", !isnan(o->leak_age_s), "nativemem", NULL },
+		{ "--nativemem-interval", o->nativemem_interval != unset.nativemem_interval,
+		  "nativemem", NULL },
+		{ "--lock-min", o->lock_min_ms != unset.lock_min_ms, "lock", "nativelock" },
+		{ "--offcpu-min", o->offcpu_min_ms != unset.offcpu_min_ms, "offcpu", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(uses); i++) {
+		const char *event = uses[i].event, *other = uses[i].other_event;
+		if (uses[i].is_given && !has_event(o, event) && !(other && has_event(o, other)))
+			return usage_error("%s: it is of %s; add -e %s", uses[i].option, event,
+					   event);
+	}
+	if (o->period && !has_period(o))
+		return usage_error("--period %d: %s has its own interval or minimum, see --help",
+				   o->period, o->event_list);
+	/* Only the agent knows what is reachable. */
 	if (o->live && o->agent == AGENT_NEVER)
 		return usage_error("--live: only the agent tells what is reachable; leave out "
 				   "--agent never");
@@ -162,13 +198,13 @@ static int choose_events(struct record_options *o)
 				   o->offcpu_min_ms, OFFCPU_MIN_MAX_MS);
 	if (o->ttsp && (o->begin || o->end))
 		return usage_error("--ttsp has its own --begin and --end");
-	if (o->leak_age_s > DURATION_MAX_S)
+	if (o->leak_age_s < 0 || o->leak_age_s > DURATION_MAX_S)
 		return usage_error("--leaks %g: takes seconds, up to a week", o->leak_age_s);
 	o->sampling = (struct event_options){
 		.without_agent = o->agent == AGENT_NEVER,
 		.live = o->live,
 		.collect = o->collect,
-		.leaks = o->leak_age_s >= 0,
+		.leaks = !isnan(o->leak_age_s),
 		.leak_age_ns = o->leak_age_s > 0 ? (u64)(o->leak_age_s * NS_PER_SEC) : 0,
 		.begin = o->ttsp ? TTSP_BEGIN : o->begin,
 		.end = o->ttsp ? TTSP_END : o->end,
@@ -186,10 +222,10 @@ static int choose_events(struct record_options *o)
 	err = events_parse(o->event_list, &o->sampling, &o->events, &why);
 	if (err)
 		log_error("%s", why.at);
-	else if (o->events.list.nr > 1 && !strcmp(o->format->name, "collapsed"))
+	else if (o->events.list.nr > 1 && o->format->has_one_value)
 		log_warn("%s will hold %s only: that format has one value; html has them all",
 			 o->output, o->events.list.at[0].name);
-	return err ?: check_live(o);
+	return err ?: check_uses(o);
 }
 
 static int check(struct record_options *o)
@@ -259,7 +295,8 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		{ 'e', "event", OPT_STRING, &o->event_list, "EVENT,..",
 		  "what to sample: cpu, offcpu, wall, ..; sysflame events lists them" },
 		{ 'F', "freq", OPT_INT, &o->freq_hz, "HZ", "samples per second and CPU (99)" },
-		{ 0, "period", OPT_INT, &o->period, "N", "instead of -F: a sample every N events" },
+		{ 0, "period", OPT_INT, &o->period, "N",
+		  "instead of -F: a sample every N events or hits" },
 		{ 0, "offcpu-min", OPT_DOUBLE, &o->offcpu_min_ms, "MS",
 		  "shorter waits are sampled, the others recorded (1)" },
 		{ 0, "nativemem-interval", OPT_STRING, &o->nativemem_interval, "N",
@@ -280,7 +317,7 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		{ 0, "ttsp", OPT_BOOL, &o->ttsp, NULL,
 		  "only while a JVM waits for its threads to reach a safepoint" },
 		{ 'd', "duration", OPT_DOUBLE, &o->duration_s, "SEC",
-		  "stop after so many seconds" },
+		  "stop after so many seconds; 0: not by time (the default)" },
 		{ 0, "agent", OPT_STRING, &o->agent_name, "WHEN",
 		  "name Java by an agent: auto, never, always (fails without)" },
 		{ 0, "agent-path", OPT_STRING, &o->agent_path, "FILE", "where libjvmmap.so is" },
@@ -350,7 +387,7 @@ struct record_options record_options_default(void)
 		.offcpu_min_ms = 1,
 		.lock_min_ms = 1,
 		.nativemem_interval = "512k",
-		.leak_age_s = -1,
+		.leak_age_s = NAN,
 		.alloc_interval = "512k",
 		.by = "process",
 		.agent_name = "auto",

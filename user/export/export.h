@@ -12,7 +12,8 @@ struct format {
 	const char *help;          /* a phrase for --help */
 	/* Writes the profile; the caller checks ferror. Returns a negative errno if it cannot. */
 	int (*write)(const struct profile *p, FILE *out);
-	bool has_view; /* shows the profile as its `view` says, transforms included */
+	bool has_view;      /* shows the profile as its `view` says, transforms included */
+	bool has_one_value; /* only that of the first type */
 };
 
 /* All formats, ended by an entry without a name. */
