@@ -97,20 +97,36 @@ static size_t len_without_number(const struct frame *f)
 	return is_process && at < end && at > 1 && f->name[at - 1] == '-' ? at - 1 : 0;
 }
 
-static bool has_root(const struct profile *p, const struct frame *root)
+/* Names of the roots of a profile, sorted; the profile's. */
+struct root_names {
+	VEC(const char *) all;
+};
+
+static int by_text(const void *a, const void *b)
 {
-	for (node_id n = 1; n < p->nodes.nr; n++)
-		if (!p->nodes.at[n].parent &&
-		    !strcmp(frames_get(p->frames, p->nodes.at[n].frame)->name, root->name))
-			return true;
-	return false;
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static frame_id root_of(struct profile *out, const struct frame *f, const struct profile *other)
+static void find_root_names(const struct profile *p, struct root_names *out)
+{
+	for (node_id n = 1; n < p->nodes.nr; n++)
+		if (!p->nodes.at[n].parent)
+			vec_push(&out->all, frames_get(p->frames, p->nodes.at[n].frame)->name);
+	if (out->all.nr)
+		qsort(out->all.at, out->all.nr, sizeof(out->all.at[0]), by_text);
+}
+
+static bool has_root(const struct root_names *names, const char *name)
+{
+	return names->all.nr &&
+	       bsearch(&name, names->all.at, names->all.nr, sizeof(names->all.at[0]), by_text);
+}
+
+static frame_id root_of(struct profile *out, const struct frame *f, const struct root_names *other)
 {
 	size_t len = len_without_number(f);
 
-	if (!len || has_root(other, f))
+	if (!len || has_root(other, f->name))
 		return frames_intern(out->frames, f->kind, f->name, f->module);
 	char *name = xstrndup(f->name, len);
 	frame_id id = frames_intern(out->frames, f->kind, name, f->module);
@@ -123,17 +139,20 @@ static void add_all(struct profile *out, const struct profile *p, const struct p
 {
 	node_id *node_of = xcalloc(p->nodes.nr, sizeof(node_of[0]));
 	labels_id none = profile_intern_labels(out, &(struct labels){ 0 });
+	struct root_names roots = { 0 };
 
+	find_root_names(other, &roots);
 	for (node_id n = 1; n < p->nodes.nr; n++) {
 		const struct frame *f = frames_get(p->frames, p->nodes.at[n].frame);
 		node_id parent = p->nodes.at[n].parent;
 		frame_id frame = parent ? frames_intern(out->frames, f->kind, f->name, f->module)
-					: root_of(out, f, other);
+					: root_of(out, f, &roots);
 		node_of[n] = profile_child(out, node_of[parent], frame);
 	}
 	vec_each(w, &p->weights)
 		if (w->type == type)
 			profile_add(out, node_of[w->node], none, out_type, w->value);
+	vec_fini(&roots.all);
 	free(node_of);
 }
 
