@@ -15,7 +15,7 @@ DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev 
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
 	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
 	     protobuf-compiler python3 libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
-	     clojure tomcat10-user qemu-system-x86 cpio \
+	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \
 	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
