@@ -9,7 +9,7 @@
 #include "knobs.h"
 #include "stat.h"
 
-#define BPF_PROGRAMS 16
+#define BPF_PROGRAMS 32
 
 struct bpf_options {
 	size_t ring_bytes;  /* 0: by the number of CPUs */
