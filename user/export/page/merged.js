@@ -145,14 +145,14 @@ class Merged {
 		if (id === 0 || this.groupsOf(id).total[0] !== this.nodes[id].total)
 			return -1;
 		const first = this.child(id, 0);
-		return sameGroup(this.kindOf(id), this.kindOf(first)) ? first : -1;
+		return sameGroup(this.kindOf(id), this.kindOf(first)) && (!this.diff || this.diff.isAlike(id, first)) ? first : -1;
 	}
 
 	// `merged`: the names of those that are too thin.
 	children(id, min) {
 		const { frames, total } = this.groupsOf(id), { name } = this.profile.frames, list = [], rest = { weight: 0, nodes: 0, ranges: [], merged: [] };
-		for (let i = 0; i < frames.length; i++) {
-			if (total[i] >= min && total[i] > 0) {
+		for (let i = 0; i < frames.length && total[i] > 0; i++) {
+			if (total[i] >= min) {
 				list.push(this.child(id, i));
 				continue;
 			}
@@ -253,11 +253,12 @@ class Callers extends Merged {
 }
 
 // The stacks from the leaves to the root.
+// Of a comparison with what one side alone has, too: it is in the sums of what it is merged with.
 function bottomUp(tree) {
 	const { self, nr } = tree, both = tree.diff && tree.diff.selfs, start = new Int32Array(nr);
 	let n = 0;
 	for (let i = 0; i < nr; i++)
-		if (self[i] > 0)
+		if (both ? both.before[i] || both.after[i] : self[i] > 0)
 			start[n++] = i;
 	return new Callers(tree, start.slice(0, n), self, both, { total: tree.total[0] });
 }

@@ -121,11 +121,12 @@ class Tree {
 		return { weight, hits };
 	}
 
-	// The nodes whose frame is wanted, without those below another one.
+	// The nodes whose frame is wanted, without those below another one; of a comparison what one side alone
+	// has is there, too, whichever of them gives the widths.
 	outermost(isWanted) {
-		const found = [], wanted = Uint8Array.from({ length: this.profile.frames.nr }, (_, frame) => isWanted(frame));
+		const { before, after } = this.diff ? this.diff.totals : { before: this.total, after: this.total }, found = [], wanted = Uint8Array.from({ length: this.profile.frames.nr }, (_, frame) => isWanted(frame));
 		for (let i = 1; i < this.nr;) {
-			if (wanted[this.frame[i]] && this.total[i] > 0) {
+			if (wanted[this.frame[i]] && (before[i] || after[i])) {
 				found.push(i);
 				i = this.end[i];
 			} else {
