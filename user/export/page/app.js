@@ -161,15 +161,15 @@ class App {
 			return;
 		this.transformKey = key;
 		const isLong = transforms.map((t) => !t.isOff && this.mayTakeLong(t));
-		const isAnyLong = isLong.some(Boolean) || split !== '' && this.original.nodes.nr > MANY_NODES;
+		const isSplitLong = split !== '' && this.original.nodes.nr > MANY_NODES, isAnyLong = isSplitLong || isLong.some(Boolean);
 		document.body.classList.toggle('busy', isAnyLong);
 		if (!split && transforms.every((t) => t.isOff))
 			this.useProfile({ profile: this.original, errors: [] });
 		else if (!isAnyLong)
 			this.useProfile(changedProfile(this.original, split, transforms));
 		else
-			this.settled = helper.run('transform', { transforms, split, profile: this.original }, SLOWEST_TRANSFORM_MS * Math.max(1, this.original.nodes.nr / 2e6))
-				.catch((e) => this.withoutLong(transforms, isLong, e)).then((result) => this.followTransform(key, result));
+			this.waitFor(helpers.transform.run({ transforms, split, profile: this.original }, SLOWEST_TRANSFORM_MS * Math.max(1, this.original.nodes.nr / 2e6))
+				.catch((e) => this.withoutLong({ transforms, split }, isLong, isSplitLong, e)).then((result) => this.followTransform(key, result)));
 	}
 
 	mayTakeLong(t) {
@@ -177,13 +177,23 @@ class App {
 		return sources.some((source) => !isTame(source) || this.original.nodes.nr > MANY_NODES && !isFrameLocal(source));
 	}
 
+	waitFor(work) {
+		this.settled = Promise.all([this.settled, work]);
+	}
+
+	// Kept when what was left to helpers is shown, and what that has led to.
+	async settle() {
+		for (let work; work !== this.settled; await work)
+			work = this.settled;
+	}
+
 	// What the other transforms leave.
-	withoutLong(transforms, isLong, e) {
+	withoutLong({ transforms, split }, isLong, isSplitLong, e) {
 		if (e.message === 'given up')
 			return null;
-		const result = transformProfile(this.original, transforms.map((t, i) => (isLong[i] ? { ...t, isOff: true } : t)));
+		const result = changedProfile(this.original, isSplitLong ? '' : split, transforms.map((t, i) => (isLong[i] ? { ...t, isOff: true } : t)));
 		isLong.forEach((is, i) => is && (result.errors[i] = e.message));
-		return result;
+		return { ...result, splitError: isSplitLong && `Split by ${split}: ${e.message}` };
 	}
 
 	followTransform(key, result) {
@@ -191,6 +201,11 @@ class App {
 			return;
 		document.body.classList.remove('busy');
 		this.useProfile(result);
+		if (result.splitError) {
+			this.state.split = '';
+			this.transformKey = JSON.stringify(['', this.state.transforms]);
+			this.say(result.splitError, true);
+		}
 		this.show(this.state);
 	}
 
@@ -245,7 +260,7 @@ class App {
 			if ($('query').value !== state.query)
 				$('query').value = state.query;
 			if (asked)
-				this.settled = asked.then((result) => this.followSearch(asked, result), (e) => this.followSearch(asked, null, e));
+				this.waitFor(asked.then((result) => this.followSearch(asked, result), (e) => this.followSearch(asked, null, e)));
 		}
 		this.search.measure(this.tree, this.view, this.zoom);
 		this.showMatched();
@@ -273,7 +288,6 @@ class App {
 		if ('colour' in part && part.colour !== this.state.colour)
 			state.hidden = [];
 		this.hideTip();
-		this.settled = Promise.resolve();
 		this.apply(state);
 		const hash = writeHash(state), depth = (history.state && history.state.depth) || 0;
 		try {
@@ -284,7 +298,7 @@ class App {
 		} catch (e) {
 			// A frame without an address of its own has no history.
 		}
-		return this.settled;
+		return this.settle();
 	}
 
 	zoomTo(node) {

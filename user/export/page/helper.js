@@ -1,46 +1,43 @@
-// Work that may take long, or for ever, is done by a worker: it runs this same script. A worker that
-// takes too long is ended, so that no pattern can freeze the page.
+// Work that may take long, or for ever, is done by workers, one per verb, so that none waits for another:
+// each runs this same script. A worker that takes too long is ended, so that no pattern can freeze the page.
 class Helper {
-	constructor() {
-		this.worker = this.held = null;
-		this.waiting = new Map();
-		this.nr = 0;
-		this.source = ''; // of this script
+	constructor(verb) {
+		this.verb = verb;
+		this.worker = this.job = this.held = null;
 	}
 
 	start() {
-		const url = URL.createObjectURL(new Blob([this.source], { type: 'text/javascript' }));
-		this.worker = new Worker(url);
-		this.worker.onmessage = (e) => this.finish(e.data.id, e.data);
-		this.worker.onerror = (e) => this.end(new Error(e.message || 'the helper of this page failed'));
+		const worker = new Worker(URL.createObjectURL(new Blob([Helper.source], { type: 'text/javascript' })));
+		worker.onmessage = (e) => worker === this.worker && this.hear(e.data);
+		worker.onerror = (e) => worker === this.worker && this.end(new Error(e.message || 'the helper of this page failed'));
+		this.worker = worker;
 		this.held = null;
 	}
 
-	// Fails with a RangeError after `limit` ms. What is asked last counts: what was asked before and
-	// of the same kind is given up.
-	async run(verb, input, limit) {
-		for (const job of this.waiting.values())
-			if (job.verb === verb)
-				this.end(new RangeError('given up'));
+	// Fails with a RangeError when the worker is at it for `limit` ms. What is asked last counts: what was
+	// asked before is given up.
+	async run(input, limit) {
+		if (this.job)
+			this.end(new RangeError('given up'));
 		if (!this.worker)
 			this.start();
-		const id = ++this.nr;
 		return new Promise((resolve, reject) => {
-			const timer = setTimeout(() => this.end(new RangeError('this pattern takes too long')), limit);
-			this.waiting.set(id, { verb, resolve, reject, timer });
+			this.job = { resolve, reject, limit, timer: 0 };
 			// The profile is large and rarely changes: it is sent once.
 			const isHeld = input.profile && input.profile === this.held;
 			if (input.profile)
 				this.held = input.profile;
-			this.worker.postMessage({ id, verb, input: isHeld ? { ...input, profile: null } : input });
+			this.worker.postMessage({ verb: this.verb, input: isHeld ? { ...input, profile: null } : input });
 		});
 	}
 
-	finish(id, { output, error }) {
-		const job = this.waiting.get(id);
-		this.waiting.delete(id);
-		if (!job)
+	hear({ hasBegun, output, error }) {
+		const { job } = this;
+		if (hasBegun) {
+			job.timer = setTimeout(() => this.end(new RangeError('this takes too long')), job.limit);
 			return;
+		}
+		this.job = null;
 		clearTimeout(job.timer);
 		if (error)
 			job.reject(new RangeError(error));
@@ -49,17 +46,18 @@ class Helper {
 	}
 
 	end(why) {
+		const { job } = this;
 		this.worker.terminate();
-		this.worker = null;
-		for (const job of this.waiting.values()) {
-			clearTimeout(job.timer);
-			job.reject(why);
-		}
-		this.waiting.clear();
+		this.worker = this.job = null;
+		if (!job)
+			return;
+		clearTimeout(job.timer);
+		job.reject(why);
 	}
 }
 
-const helper = new Helper();
+Helper.source = ''; // of this script
+const helpers = { marks: new Helper('marks'), transform: new Helper('transform') };
 
 const HELPER_VERBS = {
 	marks: ({ names, source, flags }) => markNames(names, new RegExp(source, flags)),
@@ -69,12 +67,13 @@ const HELPER_VERBS = {
 function serveAsHelper() {
 	let profile = null;
 	self.onmessage = (e) => {
-		const { id, verb, input } = e.data;
+		const { verb, input } = e.data;
+		self.postMessage({ hasBegun: true });
 		profile = input.profile || profile;
 		try {
-			self.postMessage({ id, output: HELPER_VERBS[verb](input, profile) });
+			self.postMessage({ output: HELPER_VERBS[verb](input, profile) });
 		} catch (error) {
-			self.postMessage({ id, error: String(error && error.message) });
+			self.postMessage({ error: String(error && error.message) });
 		}
 	};
 }

@@ -101,7 +101,7 @@ class Search {
 				return null;
 			}
 			this.error = 'searching \u2026';
-			return this.asked = helper.run('marks', { names: this.names, source: pattern.source, flags: pattern.flags }, SLOWEST_MS);
+			return this.asked = helpers.marks.run({ names: this.names, source: pattern.source, flags: pattern.flags }, SLOWEST_MS);
 		} catch (e) {
 			this.error = e.message.replace(/^Invalid regular expression: /, '');
 			return null;

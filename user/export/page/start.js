@@ -76,7 +76,7 @@ async function expose(app) {
 		},
 		search: (query) => app.change({ query, isRegex: true, isExact: true }),
 		clear: () => app.change({ query: '' }),
-		settled: () => app.settled,
+		settled: () => app.settle(),
 		listed: () => app.lists,
 		matched: () => (app.search.marks ? { view: app.search.inView.weight, all: app.search.whole.weight, hits: app.search.whole.hits.length } : null),
 		reverse: () => app.change({ isUp: !app.state.isUp }, true),
@@ -95,7 +95,7 @@ async function expose(app) {
 
 function run() {
 	window.sysflame = { ready: false, error: '' };
-	helper.source = document.currentScript.textContent;
+	Helper.source = document.currentScript.textContent;
 	setTheme();
 	$('message').hidden = true;
 	const begin = () => start().then(expose).catch(fail);
