@@ -2,12 +2,16 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "proc/status.h"
 #include "sym/perfmap.h"
 
 static struct perfmap *parse(const char *text)
@@ -71,6 +75,38 @@ static void random_bytes_are_survived(void **state)
 	}
 }
 
+static void look_for_own_map(void)
+{
+	struct perfmap *map;
+
+	assert_int_equal(perfmap_read(getpid(), &map), -EPERM);
+}
+
+static bool is_asleep(pid_t pid)
+{
+	struct proc_status status;
+
+	return proc_status_read(pid, &status) == 0 && status.state == 'S';
+}
+
+/* Whether a child that waits for a reader of the pipe `path` has got one once `look` was called. */
+static bool is_opened_by(void (*look)(void), const char *path)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(open(path, O_WRONLY) < 0);
+	while (!is_asleep(child))
+		usleep(1000);
+	look();
+	usleep(100000); /* what was opened lets it end */
+	bool is_opened = waitpid(child, &status, WNOHANG) == child;
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	return is_opened;
+}
+
 /* The map of this very process, as a regular file and as what it may not be. */
 static void only_a_regular_file_is_read(void **state)
 {
@@ -94,6 +130,7 @@ static void only_a_regular_file_is_read(void **state)
 	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0); /* a reader that blocks would hang here */
 	assert_int_equal(perfmap_read(getpid(), &map), -EPERM);
+	assert_false(is_opened_by(look_for_own_map, path));
 	unlink(path);
 }
 

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,9 +102,8 @@ static char *read_release(const struct target *t, const char *libjvm)
 			return NULL;
 		*slash = '\0';
 		auto_free char *path = xasprintf("%s/release", folder);
-		auto_close int fd = target_open_file(t, path, O_RDONLY);
-		struct stat st;
-		if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
+		auto_close int fd = target_open_file(t, path);
+		if (fd < 0)
 			continue;
 		ssize_t len = read(fd, text, sizeof(text) - 1);
 		text[len > 0 ? len : 0] = '\0';
@@ -114,14 +112,6 @@ static char *read_release(const struct target *t, const char *libjvm)
 			return version;
 	}
 	return NULL;
-}
-
-static bool holds_library(const struct target *t, const struct mapping *libjvm)
-{
-	struct stat st;
-	auto_close int fd = target_open_file(t, libjvm->path, O_PATH);
-
-	return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == libjvm->inode;
 }
 
 static char *clean(const char *text)
@@ -163,8 +153,8 @@ static char *read_perfdata(const struct target *t, const struct mappings *all)
 		if (!tail)
 			continue;
 		auto_free char *path = xasprintf("/tmp%s", tail);
-		auto_close int fd = target_open_file(t, path, O_RDONLY);
-		if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != m->inode)
+		auto_close int fd = target_open_file(t, path);
+		if (fd < 0 || fstat(fd, &st) || st.st_ino != m->inode)
 			continue;
 		ssize_t len = read(fd, bytes, sizeof(bytes));
 		return perfdata_string(bytes, len > 0 ? (size_t)len : 0,
@@ -183,7 +173,7 @@ static char *read_jdk(pid_t pid, const struct mappings *all, const struct mappin
 	for (size_t i = 0; i < ARRAY_SIZE(roots) && !version; i++) {
 		if (target_open_root(roots[i], &t))
 			continue;
-		if (holds_library(&t, libjvm))
+		if (target_inode(&t, libjvm->path) == libjvm->inode)
 			version = read_release(&t, libjvm->path);
 		if (!version && roots[i] == pid)
 			version = read_perfdata(&t, all);

@@ -57,16 +57,22 @@ static int each(pid_t pid,
 	return 0;
 }
 
-/* A file of that path would look the same: a device must not be opened at all. */
+/*
+ * A file of that path would look the same, and the descriptor may be another by now: a device must
+ * not be opened at all.
+ */
 static int open_memfd(int dir_fd, const char *entry)
 {
+	auto_close int found = openat(dir_fd, entry, O_PATH | O_CLOEXEC);
+	char again[32];
 	struct stat st;
 
-	if (fstatat(dir_fd, entry, &st, 0))
+	if (found < 0 || fstat(found, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -ENOENT;
-	int fd = openat(dir_fd, entry, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
+	int fd = open(again, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }
 

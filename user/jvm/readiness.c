@@ -5,12 +5,15 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/time.h"
@@ -60,22 +63,36 @@ static const char *find_veto(const char *text)
 	return NULL;
 }
 
+/*
+ * With the process's ids: some files of the kernel's, which only root may open, do something when
+ * read. By the path in its root, or, if that is not how we see its working folder, from there.
+ */
+static int open_options(const struct target *t, const char *name)
+{
+	char folder[PATH_MAX];
+	ssize_t len = readlinkat(t->proc_fd, "cwd", folder, sizeof(folder) - 1);
+	auto_close int cwd = openat(t->proc_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool is_relative = *name != '/' && len > 0 && cwd >= 0;
+
+	folder[len > 0 ? len : 0] = '\0';
+	auto_free char *path = xasprintf("%s/%s", is_relative ? folder : "", name);
+	int err = target_become(t);
+	if (err)
+		return err;
+	int fd = target_open_file(t, path);
+	if (fd < 0 && is_relative)
+		fd = file_open_regular(cwd, name, RESOLVE_NO_SYMLINKS);
+	target_unbecome(t);
+	return fd;
+}
+
 /* An options file is searched as a whole: its words may be quoted and escaped. */
 static const char *find_veto_in_file(const struct target *t, const char *path)
 {
 	char text[65536];
-	auto_close int fd = -1;
-
-	if (*path == '/') {
-		fd = target_open_file(t, path, O_RDONLY);
-	} else {
-		/* Relative to its working folder; links are not worth the trouble there. */
-		auto_close int cwd = openat(t->proc_fd, "cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		fd = cwd < 0 ? -1
-			     : openat(cwd, path,
-				      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	}
+	auto_close int fd = open_options(t, path);
 	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
 	text[len > 0 ? len : 0] = '\0';
 	return find_veto(text);
 }

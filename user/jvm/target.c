@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/time.h"
@@ -75,13 +76,23 @@ static int open_parts(struct target *t)
 	return 0;
 }
 
+static void keep_own_ids(struct target *t)
+{
+	int nr = getgroups(0, NULL);
+
+	t->own_uid = geteuid();
+	t->own_gid = getegid();
+	t->own_groups = nr > 0 ? xcalloc((size_t)nr, sizeof(gid_t)) : NULL;
+	nr = nr > 0 ? getgroups(nr, t->own_groups) : 0;
+	t->nr_own_groups = nr > 0 ? (size_t)nr : 0;
+}
+
 int target_open(pid_t pid, u64 start_ns, struct target *out)
 {
 	struct target t = { .pidfd = -1, .proc_fd = -1, .root_fd = -1, .tmp_fd = -1, .mnt_fd = -1 };
 	char path[32];
 
-	t.own_uid = geteuid();
-	t.own_gid = getegid();
+	keep_own_ids(&t);
 	/* The descriptor first: what is checked after it holds for this very process. */
 	t.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (t.pidfd < 0)
@@ -123,19 +134,33 @@ void target_close(struct target *t)
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	free(t->own_groups);
+}
+
+static bool has_own_ids(const struct target *t)
+{
+	return t->status.euid == t->own_uid && t->status.egid == t->own_gid;
+}
+
+/* To go on with wrong ids would be worse than to end. */
+static void take_own_ids(const struct target *t)
+{
+	if (setresuid((uid_t)-1, t->own_uid, (uid_t)-1) ||
+	    setresgid((gid_t)-1, t->own_gid, (gid_t)-1) ||
+	    setgroups(t->nr_own_groups, t->own_groups))
+		_exit(1);
 }
 
 int target_become(const struct target *t)
 {
-	uid_t uid = t->status.euid;
-	gid_t gid = t->status.egid;
-
-	if (uid == t->own_uid && gid == t->own_gid)
+	if (has_own_ids(t))
 		return 0;
-	if (setgroups(0, NULL) || setresgid((gid_t)-1, gid, (gid_t)-1) ||
-	    setresuid((uid_t)-1, uid, (uid_t)-1)) {
+	if (setgroups(0, NULL))
+		return -errno;
+	if (setresgid((gid_t)-1, t->status.egid, (gid_t)-1) ||
+	    setresuid((uid_t)-1, t->status.euid, (uid_t)-1)) {
 		int err = -errno;
-		target_unbecome(t);
+		take_own_ids(t);
 		return err;
 	}
 	return 0;
@@ -143,18 +168,22 @@ int target_become(const struct target *t)
 
 void target_unbecome(const struct target *t)
 {
-	/* To go on with wrong ids would be worse than to end. */
-	if (setresuid((uid_t)-1, t->own_uid, (uid_t)-1) ||
-	    setresgid((gid_t)-1, t->own_gid, (gid_t)-1))
-		_exit(1);
+	if (!has_own_ids(t))
+		take_own_ids(t);
 }
 
-int target_open_file(const struct target *t, const char *path, int flags)
+int target_open_file(const struct target *t, const char *path)
 {
-	/* openat2 takes no flag beside O_PATH that means nothing with it. */
-	if (!(flags & O_PATH))
-		flags |= O_NONBLOCK | O_NOCTTY;
-	return open_beneath(t->root_fd, path, (u64)flags, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	return file_open_regular(t->root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+}
+
+u64 target_inode(const struct target *t, const char *path)
+{
+	auto_close int fd =
+		open_beneath(t->root_fd, path, O_PATH, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_ino : 0;
 }
 
 int target_create(const struct target *t, const char *name, mode_t mode)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A JVM process that is about to be attached to, with everything that is needed of it opened
- * beforehand: once we act with its ids, /proc does not let us in any more. Used by a child process
- * of its own only, since it changes the ids of the caller.
+ * beforehand: once we act with its ids, /proc does not let us in any more.
  */
 #pragma once
 
@@ -20,6 +19,8 @@ struct target {
 	s64 clock_off_ns;  /* our CLOCK_MONOTONIC minus its */
 	uid_t own_uid;
 	gid_t own_gid;
+	gid_t *own_groups;
+	size_t nr_own_groups;
 };
 
 /*
@@ -38,10 +39,14 @@ int target_become(const struct target *t);
 void target_unbecome(const struct target *t);
 
 /*
- * Opens a path as the target would: links, also absolute ones, stay within its root. `path` may
- * be relative to its root or absolute. Never blocks on a pipe.
+ * Opens a path for reading as the target would: links, also absolute ones, stay within its root.
+ * `path` may be relative to its root or absolute. -ENOEXEC if it is no regular file: what a path of
+ * someone else leads to may be a device, which does something when it is opened.
  */
-int target_open_file(const struct target *t, const char *path, int flags);
+int target_open_file(const struct target *t, const char *path);
+
+/* The inode at such a path, which is not opened for that; 0 if there is none. */
+u64 target_inode(const struct target *t, const char *path);
 
 /* Makes an empty file in its /tmp, owned by it; -EEXIST if the name is taken, by whatever. */
 int target_create(const struct target *t, const char *name, mode_t mode);

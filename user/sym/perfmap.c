@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/vec.h"
 #include "proc/status.h"
 
@@ -114,20 +114,15 @@ struct perfmap *perfmap_parse(const char *text, size_t len)
 static int open_map(const struct proc_status *status)
 {
 	char root[32], name[32];
-	struct open_how how = {
-		.flags = O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
 
 	snprintf(root, sizeof(root), "/proc/%d/root", (int)status->pid);
 	snprintf(name, sizeof(name), "tmp/perf-%d.map", (int)status->nspid);
 	auto_close int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -errno;
-	int fd = (int)syscall(SYS_openat2, dir, name, &how, sizeof(how));
-	if (fd < 0)
-		return errno == ELOOP ? -EPERM : -errno;
-	return fd;
+	int fd = file_open_regular(dir, name,
+				   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	return fd == -ELOOP || fd == -ENOEXEC ? -EPERM : fd;
 }
 
 int perfmap_read(pid_t pid, struct perfmap **out)
@@ -143,7 +138,7 @@ int perfmap_read(pid_t pid, struct perfmap **out)
 		return fd;
 	if (fstat(fd, &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode) || (st.st_uid != status.euid && st.st_uid != 0))
+	if (st.st_uid != status.euid && st.st_uid != 0)
 		return -EPERM;
 	if ((u64)st.st_size > FILE_MAX_BYTES)
 		return -EFBIG;
