@@ -10,13 +10,10 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/dict.h"
 #include "base/time.h"
-#include "base/vec.h"
 #include "jvm/agent_file.h"
-#include "jvm/agent_ring.h"
+#include "jvm/agents_entry.h"
 #include "jvm/facts.h"
-#include "jvm/inject.h"
 #include "jvm/refusals.h"
 #include "proc/status.h"
 
@@ -38,43 +35,6 @@
 #define DROPS_CODE                                                                              \
 	"it would drop all its compiled code for calls of a method to be told, as JDKs before " \
 	"23 do; -e cpu or wall shows where the method's time goes"
-
-struct entry {
-	pid_t pid;
-	u64 start_ns;
-	enum agent_state state;
-	char *reason; /* NULL if none */
-	int tries;
-	u64 next_ns; /* not tried before */
-	bool was_signalled;
-	bool is_nested; /* in a pid namespace of its own */
-
-	struct injection *injection; /* NULL: none runs */
-	struct inject_order order;   /* the one that runs or ran */
-	u64 injected_ns, attach_ns;
-	struct agent_ring *ring; /* NULL: no session */
-	u64 replayed_ns, gone_ns;
-	u64 ring_bytes, nr_lost; /* of a ring that was closed */
-	bool was_untold;         /* agents_next_untold gave it */
-	bool drops_code;         /* if it had to tell of methods' calls */
-	struct codemap *map;
-	struct thread_names *threads;
-	char nonce[WIRE_NONCE_LEN + 1];
-	char loaded_path[DELIVERY_PATH_MAX];
-};
-
-struct agents {
-	enum agent_mode mode;
-	enum delivery_way way;
-	bool is_eager;
-	struct agent_hooks hooks;
-	char *path;
-	struct jvms *jvms; /* the caller's; NULL: their tables are not asked */
-	VEC(struct entry) entries;
-	struct dict by_process; /* process_key -> index in entries */
-	VEC(struct injection *) cleaners;
-	u64 looked_ns;
-};
 
 struct agents *agents_new(const char *path, enum agent_mode mode)
 {
@@ -101,39 +61,27 @@ void agents_use_jvms(struct agents *a, struct jvms *jvms)
 	a->jvms = jvms;
 }
 
-static u64 process_key(pid_t pid, u64 start_ns)
-{
-	return hash_u64((u64)pid ^ hash_u64(start_ns / PROC_TICK_NS));
-}
-
-static struct entry *find(const struct agents *a, pid_t pid, u64 start_ns)
-{
-	const u64 *index = dict_find(&a->by_process, process_key(pid, start_ns));
-
-	return index ? &a->entries.at[*index] : NULL;
-}
-
-static void set_reason(struct entry *e, const char *reason)
+static void set_reason(struct agents_entry *e, const char *reason)
 {
 	free(e->reason);
 	e->reason = xstrdup(reason);
 }
 
-static void refuse(struct entry *e, const char *reason)
+static void refuse(struct agents_entry *e, const char *reason)
 {
 	set_reason(e, reason);
 	e->state = AGENT_REFUSED;
 }
 
 /* The JVM was bothered with it: the next runs are to leave it alone for a while. */
-static void refuse_and_keep(struct entry *e, const char *reason)
+static void refuse_and_keep(struct agents_entry *e, const char *reason)
 {
 	refuse(e, reason);
 	refusal_add(e->pid, e->start_ns, reason, e->was_signalled);
 }
 
 /* What an earlier run has found; who insists does not ask. */
-static void recall(const struct agents *a, struct entry *e)
+static void recall(const struct agents *a, struct agents_entry *e)
 {
 	auto_str struct str why = { 0 };
 	struct refusal r;
@@ -147,12 +95,12 @@ static void recall(const struct agents *a, struct entry *e)
 
 void agents_request(struct agents *a, pid_t pid, u64 start_ns)
 {
-	if (a->mode == AGENT_NEVER || find(a, pid, start_ns))
+	if (a->mode == AGENT_NEVER || agents_find(a, pid, start_ns))
 		return;
-	*dict_add(&a->by_process, process_key(pid, start_ns)) = a->entries.nr;
-	vec_push(&a->entries, (struct entry){ .pid = pid, .start_ns = start_ns });
+	*dict_add(&a->by_process, agents_key(pid, start_ns)) = a->entries.nr;
+	vec_push(&a->entries, (struct agents_entry){ .pid = pid, .start_ns = start_ns });
 
-	struct entry *e = &a->entries.at[a->entries.nr - 1];
+	struct agents_entry *e = &a->entries.at[a->entries.nr - 1];
 	u64 age = time_boot_ns() - start_ns;
 	e->state = AGENT_PENDING;
 	struct proc_status status;
@@ -166,7 +114,7 @@ void agents_request(struct agents *a, pid_t pid, u64 start_ns)
 
 /* --- commands -------------------------------------------------------------------------------- */
 
-static int order(struct agents *a, struct entry *e, enum inject_command command)
+static int order(struct agents *a, struct agents_entry *e, enum inject_command command)
 {
 	e->order = (struct inject_order){
 		.command = command,
@@ -188,7 +136,7 @@ static int order(struct agents *a, struct entry *e, enum inject_command command)
 	return inject_start(&e->order, &e->injection);
 }
 
-static void open_ring(struct entry *e, const struct inject_result *result)
+static void open_ring(struct agents_entry *e, const struct inject_result *result)
 {
 	e->map = codemap_new();
 	if (agent_ring_open(result->ring_fd, e->nonce, result->clock_off_ns, e->map, &e->ring)) {
@@ -208,7 +156,7 @@ static void open_ring(struct entry *e, const struct inject_result *result)
 	refusal_forget(e->pid, e->start_ns);
 }
 
-static bool has_ended(const struct entry *e)
+static bool has_ended(const struct agents_entry *e)
 {
 	struct proc_status status;
 
@@ -216,7 +164,7 @@ static bool has_ended(const struct entry *e)
 	       !proc_same_start(status.start_ns, e->start_ns) || status.state == 'Z';
 }
 
-static void start_cleaner(struct agents *a, struct entry *e)
+static void start_cleaner(struct agents *a, struct agents_entry *e)
 {
 	struct inject_order clean = e->order;
 	struct injection *cleaner;
@@ -226,7 +174,7 @@ static void start_cleaner(struct agents *a, struct entry *e)
 		vec_push(&a->cleaners, cleaner);
 }
 
-static void conclude(struct agents *a, struct entry *e, const struct inject_result *result)
+static void conclude(struct agents *a, struct agents_entry *e, const struct inject_result *result)
 {
 	e->was_signalled |= result->was_signalled;
 	if (result->outcome != INJECT_DONE && e->order.command == INJECT_START)
@@ -250,7 +198,7 @@ static void conclude(struct agents *a, struct entry *e, const struct inject_resu
 	}
 }
 
-static void poll_injection(struct agents *a, struct entry *e)
+static void poll_injection(struct agents *a, struct agents_entry *e)
 {
 	struct inject_result result;
 
@@ -308,14 +256,14 @@ static void start_due(struct agents *a)
 
 /* --- rings ----------------------------------------------------------------------------------- */
 
-static void close_ring(struct entry *e)
+static void close_ring(struct agents_entry *e)
 {
 	e->ring_bytes = agent_ring_bytes(e->ring);
 	e->nr_lost = agent_ring_nr_lost(e->ring);
 	agent_ring_close(take(e->ring));
 }
 
-static void read_ring(struct agents *a, struct entry *e, u64 now)
+static void read_ring(struct agents *a, struct agents_entry *e, u64 now)
 {
 	auto_free char *failure = NULL;
 
@@ -428,7 +376,7 @@ bool agents_are_busy(const struct agents *a)
 	return nr_running(a) > 0;
 }
 
-static void stop_session(struct agents *a, struct entry *e)
+static void stop_session(struct agents *a, struct agents_entry *e)
 {
 	if (!e->ring)
 		return;
@@ -438,7 +386,7 @@ static void stop_session(struct agents *a, struct entry *e)
 	order(a, e, INJECT_STOP);
 }
 
-static void entry_fini(struct agents *a, struct entry *e)
+static void entry_fini(struct agents *a, struct agents_entry *e)
 {
 	if (e->injection)
 		start_cleaner(a, e);
@@ -469,116 +417,4 @@ void agents_free(struct agents *a)
 	dict_fini(&a->by_process);
 	free(a->path);
 	free(a);
-}
-
-/* --- asking ---------------------------------------------------------------------------------- */
-
-enum agent_state agents_state(const struct agents *a, pid_t pid, u64 start_ns)
-{
-	const struct entry *e = find(a, pid, start_ns);
-
-	return e ? e->state : AGENT_NONE;
-}
-
-int agents_name(struct agents *a, pid_t pid, u64 start_ns, u64 pc, u64 time_ns, u32 compile_id,
-		struct java_frame *out, int max)
-{
-	const struct entry *e = find(a, pid, start_ns);
-
-	return e && e->map ? codemap_find(e->map, pc, time_ns, compile_id, out, max) : 0;
-}
-
-const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, pid_t tid,
-			       const char *comm)
-{
-	const struct entry *e = find(a, pid, start_ns);
-	struct proc_status status;
-
-	if (!e || !e->threads)
-		return NULL;
-	/* A thread has a status file like a process; the agent knows the innermost tid only. */
-	if (e->is_nested)
-		tid = proc_status_read(tid, &status) ? 0 : status.nspid;
-	return thread_names_told(e->threads, tid, comm);
-}
-
-const char *agents_class(const struct agents *a, pid_t pid, u64 start_ns, u64 number)
-{
-	const struct entry *e = find(a, pid, start_ns);
-
-	return e && e->map ? codemap_find_class(e->map, number) : NULL;
-}
-
-_Static_assert(AGENT_HOOK_ALLOC == 1 << WIRE_HOOK_ALLOC && AGENT_HOOK_LOCK == 1 << WIRE_HOOK_LOCK &&
-		       AGENT_HOOK_METHOD == 1 << WIRE_HOOK_METHOD,
-	       "agent_ring_failed_hooks has the wire's bits");
-
-u32 agents_method_number(const char *name)
-{
-	return wire_method_number(name, strlen(name));
-}
-
-static u32 untold_hooks(const struct agents *a, const struct entry *e)
-{
-	if (e->state == AGENT_REFUSED)
-		return (a->hooks.alloc_interval ? AGENT_HOOK_ALLOC : 0) |
-		       (a->hooks.lock_min_ns ? AGENT_HOOK_LOCK : 0) |
-		       (*a->hooks.methods ? AGENT_HOOK_METHOD : 0);
-	return e->ring ? agent_ring_failed_hooks(e->ring) | (e->drops_code ? AGENT_HOOK_METHOD : 0)
-		       : 0;
-}
-
-bool agents_next_untold(struct agents *a, struct untold *out)
-{
-	vec_each(e, &a->entries) {
-		u32 hooks = e->was_untold ? 0 : untold_hooks(a, e);
-		if (!hooks)
-			continue;
-		e->was_untold = true;
-		*out = (struct untold){ e->pid, e->start_ns, hooks, e->reason ?: "" };
-		return true;
-	}
-	return false;
-}
-
-void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused)
-{
-	*jvms = (u32)a->entries.nr;
-	*attached = *refused = 0;
-	vec_each(e, &a->entries) {
-		*attached += e->state == AGENT_ATTACHED;
-		*refused += e->state == AGENT_REFUSED;
-	}
-}
-
-void agents_each(const struct agents *a,
-		 void (*visit)(pid_t pid, enum agent_state state, const char *reason, void *ctx),
-		 void *ctx)
-{
-	vec_each(e, &a->entries)
-		visit(e->pid, e->state, e->reason ? e->reason : "", ctx);
-}
-
-bool agents_are_read(const struct agents *a, pid_t pid, u64 start_ns)
-{
-	const struct entry *e = find(a, pid, start_ns);
-
-	return !e || !e->ring ||
-	       (!e->injection && !agent_ring_is_dirty(e->ring) && agent_ring_is_drained(e->ring));
-}
-
-const struct codemap *agents_codemap(const struct agents *a, pid_t pid, u64 start_ns,
-				     struct agent_figures *out)
-{
-	const struct entry *e = find(a, pid, start_ns);
-
-	if (!e || !e->map)
-		return NULL;
-	out->attach_ns = e->attach_ns;
-	out->ring_bytes = e->ring ? agent_ring_bytes(e->ring) : e->ring_bytes;
-	out->nr_lost = e->ring ? agent_ring_nr_lost(e->ring) : e->nr_lost;
-	out->code = codemap_size(e->map);
-	out->threads = e->threads;
-	out->nonce = e->nonce;
-	return e->map;
 }
