@@ -18,6 +18,7 @@ class App {
 		this.expanded = new Set();
 		this.painter = new Painter($('canvas'), profile);
 		this.search = new Search(profile.names);
+		this.nameSize = this.search.size;
 		this.table = new MethodTable(profile, this.painter.texts, (name, method) => this.pickMethod(name, method));
 		this.tip = new Tip();
 		this.details = new Details(this);
@@ -173,8 +174,15 @@ class App {
 	}
 
 	mayTakeLong(t) {
-		const sources = [t.what, t.to].map((text) => /^\/(.+)\/$/s.exec(text)).filter(Boolean).map((m) => m[1]);
-		return sources.some((source) => !isTame(source) || this.original.nodes.nr > MANY_NODES && !isFrameLocal(source));
+		try {
+			const patterns = [t.what, ...(t.verb === 'fold' ? [t.to] : [])].map(compileWhat), isOfStacks = takesStacks(t, patterns[0]);
+			if (isOfStacks && this.original.nodes.nr > MANY_NODES)
+				return true;
+			const size = isOfStacks ? this.stackSize = this.stackSize || sizeOfStacks(this.original) : this.nameSize;
+			return isOfStacks && size.sum > STEPS_MOST || patterns.some(({ regex }) => regex && !isTame(regex.source, size));
+		} catch (e) {
+			return false; // what is wrong with it is told at once
+		}
 	}
 
 	waitFor(work) {

@@ -31,15 +31,27 @@ function markNames(names, pattern) {
 }
 
 const WAYS_MOST = 32;
+const STEPS_MOST = 3e8; // a second at worst
 
-// Whether a pattern takes no more than a few times the square of a name's length: one unbounded
-// quantifier, no repeated group, nothing that looks back, and few ways through what may be left out and
-// through alternatives. Others are left to a worker, which can be stopped.
-function isTame(source) {
+// How long texts are together, and the sum of the squares of that.
+function sizeOf(lengths) {
+	const size = { sum: 0, squares: 0 };
+	for (const length of lengths) {
+		size.sum += length;
+		size.squares += length * length;
+	}
+	return size;
+}
+
+// Whether a pattern takes no more than a moment on texts of that size: one unbounded quantifier, no
+// repeated group, nothing that looks back, and few ways through what may be left out and through
+// alternatives. It is tried at each place of a text, and a quantifier may go on to the text's end from
+// there. Others are left to a worker, which can be stopped.
+function isTame(source, { sum, squares }) {
 	const rest = source.replace(/\\[^1-9k]/g, 'x').replace(/\[(?:\\.|[^\]])*\]/g, 'x')
 		.replace(/\(\?(?:<?[=!]|:|<\w+>)/g, '(').replace(/([*+?}])\?/g, '$1');
-	const unbounded = rest.match(/[*+]|\{\d+,\d*\}/g) || [];
-	return unbounded.length < 2 && nrWays(rest) <= WAYS_MOST && !/\)[*+{]|\\/.test(rest);
+	const unbounded = rest.match(/[*+]|\{\d+,\d*\}/g) || [], ways = nrWays(rest);
+	return unbounded.length < 2 && ways <= WAYS_MOST && ways * (/[*+{]/.test(rest) ? squares : sum) <= STEPS_MOST && !/\)[*+{]|\\/.test(rest);
 }
 
 // In a row ways multiply, alternatives add up.
@@ -68,12 +80,12 @@ function nrWays(source) {
 
 class Search {
 	constructor(names) {
-		this.names = names;
-		this.clear();
+		this.setNames(names);
 	}
 
 	setNames(names) {
 		this.names = names;
+		this.size = sizeOf(names.map((name) => name.length));
 		this.clear();
 	}
 
@@ -96,7 +108,7 @@ class Search {
 		this.text = text;
 		try {
 			const pattern = compilePattern(text, isRegex, isExact, isWord);
-			if (isTame(pattern.source)) {
+			if (isTame(pattern.source, this.size)) {
 				this.take(markNames(this.names, pattern));
 				return null;
 			}

@@ -32,6 +32,20 @@ function isFrameLocal(source) {
 	return !/[.^$;\\[\]]|\(\?/.test(rest) && !new RegExp(source).test('');
 }
 
+// Whether a transform takes whole stacks as text.
+function takesStacks({ verb, to }, { isLocal, text }) {
+	return verb === 'replace' ? !isLocal || text.includes(';') || to.includes(';') || /\$[`'&<]/.test(to)
+		: (verb === 'filter' || verb === 'remove') && !isLocal;
+}
+
+// The size of all stacks as text.
+function sizeOfStacks({ nodes: { nr, parent, frame }, frames, names, selfs }) {
+	const length = new Float64Array(nr).fill(1);
+	for (let i = 1; i < nr; i++)
+		length[i] = length[parent[i]] + names[frames.name[frame[i]]].length + 1;
+	return sizeOf(length.map((n, i) => (selfs.some((self) => self[i] > 0) ? n : 0)));
+}
+
 // Text between ";" as stacks are written: a name's own ";" must not look like the next frame.
 const plainName = (name) => (name.includes(';') ? name.replace(/;/g, ':') : name);
 
@@ -311,7 +325,7 @@ class Stacks {
 	replace(pattern, to) {
 		const swap = pattern.regex ? (text) => text.replace(pattern.regex, to) : (text) => text.split(pattern.text).join(to);
 		const { frames } = this;
-		if (!pattern.isLocal || pattern.text.includes(';') || to.includes(';') || /\$[`'&<]/.test(to)) {
+		if (takesStacks({ verb: 'replace', to }, pattern)) {
 			this.replaceTexts(swap);
 			return;
 		}
