@@ -121,7 +121,7 @@ class App {
 		if (state.panel === 'sandwich') {
 			const names = this.profile.names, known = names.indexOf(state.focus);
 			const name = known >= 0 ? known : this.hottest();
-			state.focus = name < 0 ? '' : names[name];
+			state.focus = this.isPending ? state.focus : name < 0 ? '' : names[name];
 			if (!this.sandwich || this.sandwich.tree !== tree || this.sandwich.name !== name || this.sandwich.total0 !== tree.total)
 				this.sandwich = Object.assign(new Sandwich(tree, name), { total0: tree.total });
 			this.view = this.sandwich;
@@ -140,7 +140,8 @@ class App {
 		return best < 0 ? -1 : name[best];
 	}
 
-	// The node of a link, the root with a word about it if the profile has another one there.
+	// The node of a link, the root with a word about it if the profile has another one there. A profile
+	// that is on its way may have it: till then the link stays.
 	findZoom(state) {
 		const node = this.view.nodeOf(state.link);
 		const isRight = node >= 0 && nameText(this.view, node).slice(0, NAME_CHECKED) === (state.linkName || 'all');
@@ -148,6 +149,8 @@ class App {
 			return 0;
 		if (isRight || !state.link)
 			return isRight ? node : 0;
+		if (this.isPending)
+			return 0;
 		this.say('The link points to a frame that this profile does not have.', true);
 		state.link = '';
 		state.linkName = '';
@@ -163,6 +166,7 @@ class App {
 		this.transformKey = key;
 		const isLong = transforms.map((t) => !t.isOff && this.mayTakeLong(t));
 		const isSplitLong = split !== '' && this.original.nodes.nr > MANY_NODES, isAnyLong = isSplitLong || isLong.some(Boolean);
+		this.isPending = isAnyLong;
 		document.body.classList.toggle('busy', isAnyLong);
 		if (!split && transforms.every((t) => t.isOff))
 			this.useProfile({ profile: this.original, errors: [] });
@@ -207,6 +211,7 @@ class App {
 	followTransform(key, result) {
 		if (!result || this.transformKey !== key)
 			return;
+		this.isPending = false;
 		document.body.classList.remove('busy');
 		this.useProfile(result);
 		if (result.splitError) {
