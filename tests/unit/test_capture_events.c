@@ -34,6 +34,45 @@ static void a_list_keeps_its_order_and_its_names(void **state)
 	events_fini(&all);
 }
 
+static void assert_types(const char *text, u64 period, const char *wanted)
+{
+	struct event_options o = options;
+	struct events all = { 0 };
+	struct str why = { 0 }, names = { 0 };
+	struct profile *p = profile_new();
+	u32 types[ABI_EVENTS];
+
+	o.period = period;
+	o.lock_min_ns = o.alloc_interval = o.nativemem_interval = 100000;
+	int err = events_parse(text, &o, &all, &why);
+	events_add_types(&all, p, types);
+	profile_name_types(p, &names);
+	if (err != -ENOTSUP) /* this kernel, or this user, cannot */
+		assert_string_equal(names.at, wanted);
+	for (size_t i = 0; i < all.list.nr; i++)
+		assert_string_equal(p->types.at[types[i]].unit, all.list.at[i].unit);
+	events_fini(&all);
+	str_fini(&why);
+	str_fini(&names);
+	profile_free(p);
+}
+
+static void what_does_not_count_samples_has_their_number_too(void **state)
+{
+	const char *main = "uprobe:/proc/self/exe:main";
+
+	assert_types("cpu", 0, "cpu/samples");
+	assert_types("cs,cpu", 0, "cs/switches, cs-samples/samples, cpu/samples");
+	assert_types("wall,nativelock", 0,
+		     "wall/ns, wall-samples/samples, nativelock/ns, nativelock-samples/samples");
+	assert_types("lock,alloc,nativemem", 0,
+		     "lock/ns, lock-samples/samples, lock-waits/waits, alloc/bytes, "
+		     "alloc-samples/samples, nativemem/bytes, nativemem-samples/samples");
+	assert_types(main, 1, "uprobe:/proc/self/exe:main/hits");
+	assert_types(main, 100,
+		     "uprobe:/proc/self/exe:main/hits, uprobe:/proc/self/exe:main-samples/samples");
+}
+
 static void what_is_wrong_is_said_with_the_words_that_were_given(void **state)
 {
 	const struct {
@@ -94,6 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_list_keeps_its_order_and_its_names),
+		cmocka_unit_test(what_does_not_count_samples_has_their_number_too),
 		cmocka_unit_test(what_is_wrong_is_said_with_the_words_that_were_given),
 		cmocka_unit_test(a_place_in_a_file_is_found_by_symbol_and_offset),
 		cmocka_unit_test(the_schedulers_frames_and_those_before_are_left_out),

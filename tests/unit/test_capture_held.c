@@ -87,11 +87,13 @@ static void what_is_too_young_is_not_added(void **state)
 	assert_int_equal(left(w, 100), 0);
 }
 
-static void a_count_is_held_back_too(void **state)
+static void samples_and_counts_are_held_back_too(void **state)
 {
 	struct world *w = *state;
 
 	profile_add_type(w->profile, "nativemem-samples", "samples");
+	profile_add_type(w->profile, "nativemem-calls", "calls");
+	w->weight.has_samples = true;
 	w->weight.count = 3;
 	for (u64 t = 1; t <= 5; t++) {
 		held_begin(&w->held, 3, t);
@@ -99,7 +101,8 @@ static void a_count_is_held_back_too(void **state)
 	}
 	held_free(&w->held, 3, 4);
 	assert_int_equal(left(w, 100), 4 * 7);
-	assert_int_equal(profile_total(w->profile, 1), 4 * 3);
+	assert_int_equal(profile_total(w->profile, 1), 4);
+	assert_int_equal(profile_total(w->profile, 2), 4 * 3);
 }
 
 static void what_nobody_took_is_ignored(void **state)
@@ -120,7 +123,7 @@ int main(void)
 		TEST(what_is_freed_before_it_has_names_is_not_added),
 		TEST(equal_times_of_two_threads_are_two_samples),
 		TEST(what_is_too_young_is_not_added),
-		TEST(a_count_is_held_back_too),
+		TEST(samples_and_counts_are_held_back_too),
 		TEST(what_nobody_took_is_ignored),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,7 @@ struct event_kind {
 	/* Why this node cannot do it, for the user to free; NULL if it can. May be NULL. */
 	char *(*why_not)(void);
 
-	/* The unit of the second value NAME-UNIT, the sum of counts; NULL: none. */
+	/* The unit of the last value NAME-UNIT, the sum of counts; NULL: none. */
 	const char *count_unit;
 	/* What a sample weighs, and if that is not 1 how many it stands for. NULL: sample.weight.
 	 */

@@ -50,7 +50,6 @@ static const struct event_kind kinds[] = {
 	  .configure = configure_alloc,
 	  .open = open_alloc,
 	  .why_not = why_not_uprobe,
-	  .count_unit = "samples",
 	  .weigh = weigh_alloc,
 	  .is_held = is_alloc_held,
 	  .hook = hook_alloc },
@@ -174,6 +173,13 @@ static void suggest(const char *text, struct str *why)
 	near_fini(&near);
 }
 
+static bool is_weighed(const struct event *e, const struct event_options *o)
+{
+	bool is_each_hit = !strcmp(e->unit, "hits") && o->period <= 1;
+
+	return strcmp(e->unit, "samples") && !is_each_hit;
+}
+
 static int parse_one(const char *text, const struct event_options *o, struct event *e,
 		     struct str *why)
 {
@@ -182,6 +188,7 @@ static int parse_one(const char *text, const struct event_options *o, struct eve
 		int err = parse_as(&kinds[i], text, o, e, why);
 		if (!err) {
 			e->name = xstrdup(text);
+			e->is_weighed = is_weighed(e, o);
 			return 0;
 		}
 		event_fini(e);
@@ -241,16 +248,23 @@ void events_fini(struct events *all)
 	vec_fini(&all->list);
 }
 
+static void add_count(struct profile *profile, const char *type, const char *unit)
+{
+	auto_free char *name = xasprintf("%s-%s", type, unit);
+
+	profile_add_type(profile, name, unit);
+}
+
 void events_add_types(const struct events *all, struct profile *profile, u32 types[ABI_EVENTS])
 {
 	for (size_t i = 0; i < all->list.nr; i++) {
 		const struct event *e = &all->list.at[i];
 		const char *type = e->type ?: e->name;
 		types[i] = profile_add_type(profile, type, e->unit);
-		if (!e->kind->count_unit)
-			continue;
-		auto_free char *name = xasprintf("%s-%s", type, e->kind->count_unit);
-		profile_add_type(profile, name, e->kind->count_unit);
+		if (e->is_weighed)
+			add_count(profile, type, "samples");
+		if (e->kind->count_unit)
+			add_count(profile, type, e->kind->count_unit);
 	}
 }
 

@@ -19,6 +19,7 @@ struct event {
 	char *name;       /* as it was asked for */
 	const char *type; /* of the profile's values; NULL: its name */
 	const char *unit; /* of the profile's values */
+	bool is_weighed;  /* a value does not tell of how many samples it is */
 	u32 perf_type;    /* perf events: as in struct perf_event_attr */
 	u64 perf_config;
 	char *place;  /* uprobe: the file; tracepoint: the group */
@@ -60,11 +61,13 @@ int events_parse(const char *text, const struct event_options *o, struct events 
 /* Whether event_options.period is heeded, and not an interval or minimum of its own. */
 bool event_has_period(const struct event *e);
 
-/* The unit of the event's second value, how many samples; NULL if it has only one. */
+/* The unit of the event's last value, of what a sample stands for several; NULL if it has none. */
 const char *event_count_unit(const struct event *e);
 void events_fini(struct events *all);
 
-/* Adds the types of the events' values; types[i] is that of event i, its count's is the next one.
+/*
+ * Adds the types of the events' values; types[i] is that of event i. Behind it stands NAME-samples
+ * if it is weighed, then NAME-UNIT if it has that.
  */
 void events_add_types(const struct events *all, struct profile *profile, u32 types[ABI_EVENTS]);
 

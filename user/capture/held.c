@@ -60,9 +60,13 @@ void held_free(struct held *h, u32 tid, u64 time_ns)
 
 void held_weigh(const struct held_weight *w, struct profile *profile)
 {
-	profile_add(profile, w->node, w->labels, w->type, w->value);
+	u32 type = w->type;
+
+	profile_add(profile, w->node, w->labels, type++, w->value);
+	if (w->has_samples)
+		profile_add(profile, w->node, w->labels, type++, 1);
 	if (w->count)
-		profile_add(profile, w->node, w->labels, w->type + 1, w->count);
+		profile_add(profile, w->node, w->labels, type, w->count);
 }
 
 void held_release(struct held *h, u64 ended_ns, struct profile *profile)

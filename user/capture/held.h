@@ -15,8 +15,9 @@ struct held_weight {
 	labels_id labels;
 	u32 type;
 	u64 value;
-	u64 count;  /* of the type behind it; 0: it has none */
-	u64 age_ns; /* what is younger at the end does not count */
+	bool has_samples; /* the type behind it counts these */
+	u64 count;        /* of the last type; 0: it has none */
+	u64 age_ns;       /* what is younger at the end does not count */
 };
 
 struct held_sample {

@@ -66,13 +66,15 @@ static void add_to_profile(struct samples *s, struct process *p, const struct sa
 		count_frame(s, frames->at[i]);
 		node = profile_child(s->profile, node, frames->at[i]);
 	}
+	const struct event *event = &s->events->list.at[sample->event];
 	struct held_weight weight = {
 		.node = node,
 		.labels = place.labels,
 		.type = s->types[sample->event],
 		.value = sample->weight,
+		.has_samples = event->is_weighed,
 	};
-	if (event_count_unit(&s->events->list.at[sample->event]))
+	if (event_count_unit(event))
 		weight.count = count;
 	if (sources_is_held(s->sources, sample->event, &weight.age_ns))
 		held_name(&s->held, sample->task.tid, sample->time_ns, &weight);

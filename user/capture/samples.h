@@ -26,7 +26,7 @@ struct samples {
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	struct levels levels;
-	u32 types[ABI_EVENTS]; /* the profile's type of an event; its count is the next one */
+	u32 types[ABI_EVENTS]; /* the profile's type of an event, its counts behind it */
 
 	struct held held;
 	u64 nr_frames, nr_named;
