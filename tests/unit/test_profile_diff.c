@@ -8,6 +8,7 @@
 #include "export/export.h"
 #include "export/read.h"
 #include "export/text.h"
+#include "profile/count.h"
 #include "profile/diff.h"
 
 /* Allocations as they are recorded: bytes, and the samples that these were made of. */
@@ -52,15 +53,17 @@ static void the_type_that_is_asked_for_is_compared(void **state)
 {
 	struct world w = { allocations(2, 3, 5, 7), allocations(11, 13, 17, 19) };
 
-	assert_int_equal(choose(&w, NULL), 0);
+	assert_int_equal(choose(&w, "alloc-samples"), 0);
 	assert_int_equal(w.types.before, 1);
 	assert_int_equal(w.types.after, 1);
 	assert_string_equal(w.others.at, "alloc/bytes");
+	assert_int_equal(choose(&w, NULL), 0);
+	assert_int_equal(w.types.before, 0);
 	assert_int_equal(choose(&w, "alloc"), 0);
 	assert_int_equal(w.types.after, 0);
 	assert_int_equal(choose(&w, "alloc/bytes"), 0);
 	assert_int_equal(w.types.before, 0);
-	assert_string_equal(w.others.at, "alloc-samples/samples");
+	assert_int_equal(w.others.len, 0);
 	assert_int_equal(choose(&w, "alloc/ns"), -EINVAL);
 	assert_string_equal(w.why.at, "not both have alloc/ns: alloc/bytes, alloc-samples/samples "
 				      "and alloc/bytes, alloc-samples/samples");
@@ -137,6 +140,108 @@ static void bytes_of_few_samples_differ_by_chance(void **state)
 	assert_told(&many, "  a\n", "  b\n");
 }
 
+/* As lock is recorded: time, maybe the samples, and the waits that these stand for. */
+static struct profile *waits(const char *const *counts, u64 nr)
+{
+	struct profile *p = profile_new();
+	labels_id none = profile_intern_labels(p, &(struct labels){ 0 });
+	node_id f = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "f", ""));
+	node_id g = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "g", ""));
+
+	profile_add_type(p, "alloc", "ns"); /* `compared` asks for it */
+	profile_add(p, f, none, 0, 1000000);
+	profile_add(p, g, none, 0, nr * 1000);
+	for (u32 i = 0; i < 2 && counts[i]; i++) {
+		u32 type = profile_add_type(p, counts[i], strrchr(counts[i], '-') + 1);
+		profile_add(p, f, none, type, 1000);
+		profile_add(p, g, none, type, i ? 100 * nr : nr);
+	}
+	return p;
+}
+
+static void samples_or_waits_tell_what_is_chance_and_nothing_else_does(void **state)
+{
+	const char *const lists[][2] = { { "alloc-samples", "alloc-waits" }, { "alloc-waits" } };
+	const char *const others[][2] = { { NULL }, { "alloc-bytes" }, { "other-samples" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		struct world w = { waits(lists[i], 1), waits(lists[i], 2) };
+		assert_told(&w, "by change of self\n", "2 more differ by no more than chance");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		struct world w = { waits(others[i], 1), waits(others[i], 2) };
+		assert_told(&w, "by change of self; chance unknown", "   g\n");
+	}
+}
+
+static char *drawn(struct profile *before, struct profile *after, const char *event)
+{
+	struct world w = { before, after };
+	struct profile *out = profile_new();
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_int_equal(choose(&w, event), 0);
+	profile_diff(w.before, w.after, &w.types, out);
+	assert_int_equal(svg_write(out, f), 0);
+	fclose(f);
+	profile_free(out);
+	world_fini(&w);
+	return text;
+}
+
+static int nr_of(const char *text, const char *what)
+{
+	int nr = 0;
+
+	while ((text = strstr(text, what)) != NULL) {
+		text++;
+		nr++;
+	}
+	return nr;
+}
+
+static void a_picture_has_the_same_rule(void **state)
+{
+	const char *const samples[2] = { "alloc-samples" }, *const nothing[2] = { NULL };
+	char *few = drawn(waits(samples, 1), waits(samples, 2), "alloc");
+	char *many = drawn(waits(samples, 1000), waits(samples, 2000), "alloc");
+	char *unknown = drawn(waits(nothing, 1), waits(nothing, 2), "alloc");
+
+	assert_int_equal(nr_of(few, "within chance"), 3); /* all, f, g */
+	assert_int_equal(nr_of(many, "within chance"), 1);
+	assert_int_equal(nr_of(unknown, "within chance"), 0);
+	assert_int_equal(nr_of(few, ">same or chance<"), 1);
+	assert_int_equal(nr_of(unknown, ">same (chance unknown)<"), 1);
+	free(few);
+	free(many);
+	free(unknown);
+}
+
+static void hits_are_counted_by_samples_or_themselves(void **state)
+{
+	struct profile *p = profile_new();
+	u32 count;
+
+	profile_add_type(p, "sched:sched_switch", "hits");
+	assert_true(count_find(p, 0, &count));
+	assert_int_equal(count, 0);
+	profile_add_type(p, "lock", "ns");
+	profile_add_type(p, "lock-samples", "samples");
+	profile_add_type(p, "lock-waits", "waits");
+	profile_add_type(p, "sched:sched_switch-samples", "samples");
+	assert_true(count_find(p, 0, &count));
+	assert_int_equal(count, 4);
+	assert_true(count_find(p, 3, &count));
+	assert_int_equal(count, 2);
+	assert_true(count_find(p, 2, &count));
+	assert_int_equal(count, 2);
+	assert_true(count_is_only(p, 2) && count_is_only(p, 4));
+	assert_false(count_is_only(p, 0) || count_is_only(p, 3));
+	profile_free(p);
+}
+
 static void larger_samples_are_no_chance(void **state)
 {
 	struct world w = { allocations(100, 100000, 1000, 1000000),
@@ -160,6 +265,9 @@ int main(void)
 		cmocka_unit_test(the_type_that_is_asked_for_is_compared),
 		cmocka_unit_test(types_of_one_name_are_told_apart),
 		cmocka_unit_test(bytes_of_few_samples_differ_by_chance),
+		cmocka_unit_test(samples_or_waits_tell_what_is_chance_and_nothing_else_does),
+		cmocka_unit_test(a_picture_has_the_same_rule),
+		cmocka_unit_test(hits_are_counted_by_samples_or_themselves),
 		cmocka_unit_test(larger_samples_are_no_chance),
 		cmocka_unit_test(what_all_its_samples_say_is_significant),
 	};

@@ -17,6 +17,7 @@
 #include "cmd/transforming.h"
 #include "export/split.h"
 #include "export/text.h"
+#include "profile/count.h"
 #include "profile/names.h"
 
 enum {
@@ -54,11 +55,14 @@ static int print(const struct profile *p, const struct options *o)
 	size_t width = terminal_width(STDOUT_FILENO);
 
 	for (u32 type = 0; type < p->types.nr; type++) {
-		auto_tree struct tree t;
+		const struct value_type *v = &p->types.at[type];
+		auto_tree struct tree t = { 0 };
 
+		if (type && count_is_only(p, type))
+			continue;
 		tree_make(p, type, &t);
 		if (p->types.nr > 1)
-			printf("%s%s\n", type ? "\n" : "", p->types.at[type].name);
+			printf("%s%s/%s\n", type ? "\n" : "", v->name, v->unit);
 		if (o->top)
 			text_top(p, type, &t, (size_t)o->top, width, stdout);
 		if (o->tree)

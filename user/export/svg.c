@@ -50,6 +50,8 @@ static const struct colour colours[] = {
 struct svg {
 	const struct profile *p;
 	struct tree tree;
+	struct tree nr_before, nr_after; /* of a comparison: of how many samples, if known */
+	bool has_counts;
 	FILE *out;
 	double scale; /* pixels per unit of weight */
 	u32 nr_rows;
@@ -118,14 +120,15 @@ static unsigned int colour_of(u32 colour, bool is_dark)
 	return is_dark ? mix(same.dark, to->dark, part) : mix(same.light, to->light, part);
 }
 
-/* Of other weights the samples are not known by node: only what is equal is not a change. */
+/* If it is not known of how many samples weights are, only what is equal is not a change. */
 static bool is_chance(const struct svg *s, const struct tree_node *n)
 {
-	struct sampled before = { n->before, n->before }, after = { n->total, n->total };
-
-	if (!strcmp(s->p->types.at[0].unit, "samples"))
-		return !diff_is_significant(before, after, s->before_scale);
-	return (double)n->total == s->before_scale * (double)n->before;
+	if (!s->has_counts)
+		return (double)n->total == s->before_scale * (double)n->before;
+	size_t at = (size_t)(n - s->tree.nodes.at);
+	struct sampled before = { n->before, s->nr_before.nodes.at[at].total };
+	struct sampled after = { n->total, s->nr_after.nodes.at[at].total };
+	return !diff_is_significant(before, after, s->before_scale);
 }
 
 /* By the relative change of the scaled weight. */
@@ -186,7 +189,7 @@ static void write_weights(const struct svg *s, const struct tree_node *n)
 	share_add(&text, n->total, s->whole);
 	str_addf(&text, ")\nchange %+.2f points%s",
 		 100 * ((double)n->total / (double)s->whole - (double)n->before / (double)before),
-		 is_chance(s, n) ? ", within chance" : "");
+		 s->has_counts && is_chance(s, n) ? ", within chance" : "");
 	fputs(text.at, s->out);
 }
 
@@ -343,13 +346,14 @@ static void write_head(struct svg *s, u32 height)
 
 static void write_legend(const struct svg *s, u32 y)
 {
+	const char *same_name = s->has_counts ? "same or chance" : "same (chance unknown)";
 	double x = MARGIN;
 
 	for (u32 colour = 0; colour < NR_COLOURS; colour++) {
 		const char *name = colour < FOG               ? frame_kind_name(colour)
 				   : colour == FOG            ? "too narrow"
 				   : colour == FOG + 1        ? "less"
-				   : colour == SAME           ? "same or chance"
+				   : colour == SAME           ? same_name
 				   : colour == NR_COLOURS - 1 ? "more"
 							      : NULL;
 		if (!name || (!s->is_used[colour] && (colour <= FOG || s->before_scale <= 0)))
@@ -381,17 +385,30 @@ static void write_notes(const struct svg *s, u32 y)
 	}
 }
 
+/* Two sides can be compared if both weigh something. */
+static void make_trees(struct svg *s)
+{
+	const struct profile *p = s->p;
+
+	if (!profile_is_diff(p) || !profile_total(p, 0) || !profile_total(p, 1)) {
+		tree_make(p, 0, &s->tree);
+		return;
+	}
+	s->before_scale = (double)profile_total(p, 0) / (double)profile_total(p, 1);
+	tree_make_diff(p, s->before_scale, &s->tree);
+	s->has_counts = diff_has_counts(p);
+	if (!s->has_counts)
+		return;
+	struct diff_types nr = diff_counts(p);
+	tree_make(p, nr.before, &s->nr_before);
+	tree_make(p, nr.after, &s->nr_after);
+}
+
 int svg_write(const struct profile *p, FILE *out)
 {
 	struct svg s = { .p = p, .out = out };
 
-	/* Two sides can be compared if both weigh something. */
-	if (profile_is_diff(p) && profile_total(p, 0) && profile_total(p, 1)) {
-		s.before_scale = (double)profile_total(p, 0) / (double)profile_total(p, 1);
-		tree_make_diff(p, s.before_scale, &s.tree);
-	} else {
-		tree_make(p, 0, &s.tree);
-	}
+	make_trees(&s);
 	s.whole = s.tree.nodes.at[0].total;
 	if (s.whole)
 		s.scale = (WIDTH - 2 * MARGIN) / weight_of(&s, s.tree.nodes.at);
@@ -407,5 +424,7 @@ int svg_write(const struct profile *p, FILE *out)
 	write_notes(&s, bottom + BOTTOM + 8);
 	fputs("</svg>\n", out);
 	tree_fini(&s.tree);
+	tree_fini(&s.nr_before);
+	tree_fini(&s.nr_after);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "export/amount.h"
 #include "export/export.h"
+#include "profile/count.h"
 #include "profile/diff.h"
 
 #define TOP_OF_FORMAT    50
@@ -198,9 +199,12 @@ int text_write(const struct profile *p, FILE *out)
 		return 0;
 	}
 	for (u32 type = 0; type < p->types.nr; type++) {
-		auto_tree struct tree t;
+		auto_tree struct tree t = { 0 };
 
+		if (type && count_is_only(p, type))
+			continue;
 		tree_make(p, type, &t);
+		fputs(type ? "\n" : "", out);
 		print_head(p, &p->types.at[type], t.nodes.at[0].total, out);
 		for (size_t i = 0; type == 0 && i < p->notes.nr; i++)
 			if (p->notes.at[i].value)
@@ -211,7 +215,6 @@ int text_write(const struct profile *p, FILE *out)
 		text_top(p, type, &t, TOP_OF_FORMAT, TEXT_ANY_WIDTH, out);
 		fputc('\n', out);
 		text_tree(p, type, &t, MIN_OF_FORMAT, TEXT_ANY_WIDTH, out);
-		fputs(type + 1 < p->types.nr ? "\n" : "", out);
 	}
 	return 0;
 }

@@ -178,8 +178,9 @@ void text_diff(const struct profile *p, enum text_diff_mode mode, size_t nr, siz
 		qsort_r(c.all.at, c.all.nr, sizeof(c.all.at[0]), by_size, &mode);
 	amount_add(&b, c.before, p->types.at[1].unit);
 	amount_add(&a, c.after, p->types.at[0].unit);
-	fprintf(out, "%s before, %s after (%s); %s, by %s\n", b.at, a.at, p->types.at[0].unit,
-		c.by_counts ? "weights as they are" : "shares of each", orders[mode]);
+	fprintf(out, "%s before, %s after (%s); %s, by %s%s\n", b.at, a.at, p->types.at[0].unit,
+		c.by_counts ? "weights as they are" : "shares of each", orders[mode],
+		c.has_counts ? "" : "; chance unknown: not told of how many samples");
 	fprintf(out, "%9s %9s %10s %10s   %s\n", "BEFORE", "AFTER", "SELF", "TOTAL", "METHOD");
 	for (size_t i = 0; i < nr && i < c.all.nr; i++)
 		print_change(p, &c, &c.all.at[i], width, out);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/count.h"
+
 static const struct value_type *find_type(const struct profile *p, const struct value_type *type,
 					  u32 *index)
 {
@@ -23,16 +25,16 @@ static bool is_wanted(const struct value_type *t, const char *event)
 	return !event || value_type_is(t, event);
 }
 
-/* Samples first, then the order of `before`. */
+/* Samples first, but not the number of those of another type; then the order of `before`. */
 static bool find_common(const struct profile *before, const struct profile *after,
 			const char *event, struct diff_types *out)
 {
 	for (int wants_samples = 1; wants_samples >= 0; wants_samples--)
 		for (u32 b = 0; b < before->types.nr; b++) {
 			const struct value_type *t = &before->types.at[b];
-			bool is_samples = !strcmp(t->unit, "samples");
+			bool is_first = !strcmp(t->unit, "samples") && !count_is_only(before, b);
 			out->before = b;
-			if (is_samples == wants_samples && is_wanted(t, event) &&
+			if (is_first == wants_samples && is_wanted(t, event) &&
 			    find_type(after, t, &out->after))
 				return true;
 		}
@@ -79,7 +81,7 @@ int diff_choose(const struct profile *before, const struct profile *after, const
 	}
 	for (u32 b = 0; b < before->types.nr; b++) {
 		const struct value_type *t = &before->types.at[b];
-		if (b != chosen.before && find_type(after, t, &unused))
+		if (b != chosen.before && !count_is_only(before, b) && find_type(after, t, &unused))
 			str_addf(others, "%s%s/%s", others->len ? ", " : "", t->name, t->unit);
 	}
 	*out = chosen;
@@ -177,23 +179,6 @@ static void add_type(struct profile *out, const struct value_type *t, enum value
 	free(name);
 }
 
-/* The type of the samples that make up `type`, false if there is none. */
-static bool find_count(const struct profile *p, u32 type, u32 *out)
-{
-	const struct value_type *of = &p->types.at[type];
-	size_t len = strlen(of->name);
-
-	if (!strcmp(of->unit, "samples"))
-		return false;
-	for (*out = 0; *out < p->types.nr; ++*out) {
-		const struct value_type *t = &p->types.at[*out];
-		if (!strcmp(t->unit, "samples") && !strncmp(t->name, of->name, len) &&
-		    (!t->name[len] || !strcmp(t->name + len, "-samples")))
-			return true;
-	}
-	return false;
-}
-
 void profile_diff(const struct profile *before, const struct profile *after,
 		  const struct diff_types *types, struct profile *out)
 {
@@ -203,8 +188,9 @@ void profile_diff(const struct profile *before, const struct profile *after,
 	add_type(out, &before->types.at[types->before], ROLE_BEFORE);
 	add_all(out, after, before, types->after, 0);
 	add_all(out, before, after, types->before, 1);
-	if (find_count(before, types->before, &nr.before) &&
-	    find_count(after, types->after, &nr.after)) {
+	bool is_counted = count_find(before, types->before, &nr.before) &&
+			  count_find(after, types->after, &nr.after);
+	if (is_counted && (nr.before != types->before || nr.after != types->after)) {
 		add_type(out, &after->types.at[nr.after], ROLE_NR_AFTER);
 		add_type(out, &before->types.at[nr.before], ROLE_NR_BEFORE);
 		add_all(out, after, before, nr.after, 2);
@@ -230,7 +216,9 @@ static bool has_nr(const struct profile *p)
 
 bool diff_has_counts(const struct profile *p)
 {
-	return profile_is_diff(p) && (!strcmp(p->types.at[0].unit, "samples") || has_nr(p));
+	u32 unused;
+
+	return has_nr(p) || (profile_is_diff(p) && count_find(p, 0, &unused));
 }
 
 struct diff_types diff_counts(const struct profile *p)

@@ -12,8 +12,9 @@ struct diff_types {
 
 /*
  * Chooses what to compare: `event` ("NAME" or "NAME/UNIT"), or if it is NULL the first type that
- * both have; samples before others. Appends to `others` the types that both have and that are left
- * out, "NAME/UNIT, NAME/UNIT". -EINVAL and a sentence in `why` if there is nothing to compare.
+ * both have; samples before others, but NAME before NAME-samples. Appends to `others` the types
+ * that both have and that are left out, "NAME/UNIT, NAME/UNIT", without NAME-samples. -EINVAL and a
+ * sentence in `why` if there is nothing to compare.
  */
 int diff_choose(const struct profile *before, const struct profile *after, const char *event,
 		struct diff_types *out, struct str *others, struct str *why);
@@ -21,9 +22,8 @@ int diff_choose(const struct profile *before, const struct profile *after, const
 /*
  * Fills the new profile `out` with the stacks of both under two value types, role ROLE_AFTER first.
  * The weights are those of the files, not scaled; a stack that is in one of them only is kept. If
- * the weights are no samples, and both have the samples that they are of ("alloc" in bytes,
- * "alloc-samples"), these follow as two more types. Process frames ("java-123") that are not in
- * both lose their number.
+ * the weights are no samples, and of both the numbers of samples are known (profile/count.h), these
+ * follow as two more types. Process frames ("java-123") that are not in both lose their number.
  */
 void profile_diff(const struct profile *before, const struct profile *after,
 		  const struct diff_types *types, struct profile *out);

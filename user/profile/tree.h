@@ -19,7 +19,10 @@ struct tree {
 	VEC(struct tree_node) nodes; /* [0] is the root */
 };
 
-/* Equal profiles give equal trees, whatever the order in which their stacks were added. */
+/*
+ * Equal profiles give equal trees, whatever the order in which their stacks were added. A stack is
+ * the same number in the trees of all types of a profile, and in that of its comparison.
+ */
 void tree_make(const struct profile *p, u32 type, struct tree *out);
 
 /*

@@ -19,7 +19,7 @@ class Diff {
 		this.totals = sumUpSides(tree, selfs);
 		this.whole = { before: this.totals.before[0], after: this.totals.after[0] };
 		this.scale = choice.isNormalised && this.whole.before && this.whole.after ? this.whole.after / this.whole.before : 1;
-		this.hasCounts = this.totals.nrBefore[0] + this.totals.nrAfter[0] > 0;
+		this.hasCounts = choice.hasCounts;
 		const { before, after, nrBefore, nrAfter } = this.totals;
 		this.weigh = (node) => ({ before: before[node], after: after[node], nrBefore: nrBefore[node], nrAfter: nrAfter[node] });
 		this.findMost();
@@ -109,7 +109,7 @@ class Diff {
 		const ratio = this.isNew(node) ? 'new' : this.isGone(node) ? 'gone' : `${(a / (scale * b)).toFixed(2)} \u00d7`;
 		return [['Before', amount(b, unit), percent(b, whole.before)], ['After', amount(a, unit), percent(a, whole.after)],
 			['Change', `${a < b ? '\u2212' : '+'}${amount(Math.abs(a - b), unit)}`, `${points < 0 ? '\u2212' : '+'}${Math.abs(points).toFixed(2)} points`],
-			[scale === 1 ? 'Ratio' : 'Ratio of shares', this.isChance(node) ? 'within chance' : '', ratio]];
+			[scale === 1 ? 'Ratio' : 'Ratio of shares', this.hasCounts && this.isChance(node) ? 'within chance' : '', ratio]];
 	}
 }
 
@@ -146,20 +146,33 @@ const isComparison = (profile) => roleOf(profile, 'after') >= 0 && roleOf(profil
 // null unless two things are to be compared. Of two ranges of time the first is "before".
 function makeDiff(tree, choice) {
 	const { profile } = tree;
-	const { type, sets, versus } = choice, isCounted = tree.unit === 'samples', unknown = new Float64Array(tree.nr);
-	const weigh = (index, of) => (index < 0 ? unknown : tree.weigh(index, of));
-	const make = (before, after, nrBefore, nrAfter) => new Diff(tree, { before, after, nrBefore: isCounted ? before : nrBefore, nrAfter: isCounted ? after : nrAfter }, choice);
-	if (versus)
-		return make(weigh(type, sets), weigh(type, versus), weigh(countOf(profile, type), sets), weigh(countOf(profile, type), versus));
+	const { type, sets, versus } = choice, unknown = new Float64Array(tree.nr);
+	const make = (of, nr, setsOfAfter) => {
+		const before = tree.weigh(of.before, sets), after = tree.weigh(of.after, setsOfAfter);
+		const count = (index, own, its, chosen) => (index < 0 ? unknown : index === own ? its : tree.weigh(index, chosen));
+		return new Diff(tree, { before, after, nrBefore: count(nr.before, of.before, before, sets), nrAfter: count(nr.after, of.after, after, setsOfAfter) },
+			{ ...choice, hasCounts: nr.before >= 0 && nr.after >= 0 });
+	};
+	if (versus) {
+		const nr = countOf(profile, type);
+		return make({ before: type, after: type }, { before: nr, after: nr }, versus);
+	}
 	if (!isComparison(profile))
 		return null;
-	return make(...['before', 'after', 'nr_before', 'nr_after'].map((role) => weigh(roleOf(profile, role), sets)));
+	const of = { before: roleOf(profile, 'before'), after: roleOf(profile, 'after') };
+	const nrOf = (role, own) => (roleOf(profile, role) < 0 ? countOf(profile, own) : roleOf(profile, role));
+	return make(of, { before: nrOf('nr_before', of.before), after: nrOf('nr_after', of.after) }, sets);
 }
 
-// The type of the samples that make up another one, -1 if there is none; as in user/profile/diff.c.
+// The type that says of how many samples the weights of another one are, -1 if there is none; the
+// rule of user/profile/count.h.
 function countOf({ meta: { types } }, type) {
-	const { name } = types[type];
-	return types.findIndex((t) => t.unit === 'samples' && (t.name === name || t.name === `${name}-samples`));
+	const without = ({ name, unit }) => (name.length > unit.length + 1 && name.endsWith(`-${unit}`) ? name.slice(0, -unit.length - 1) : '');
+	const of = types[type], base = without(of) || of.name;
+	const find = (unit) => types.findIndex((t, i) => i !== type && t.unit === unit && (t.name === base || without(t) === base));
+	if (of.unit === 'samples')
+		return type;
+	return find('samples') >= 0 ? find('samples') : of.unit === 'hits' ? type : find('waits');
 }
 
 // Colours between two as "#rrggbb".

@@ -168,19 +168,21 @@ function collapsedText(tree) {
 }
 
 // A comparison has a scale instead of kinds.
-function fillScale() {
+function fillScale({ hasCounts }) {
 	const item = (className, text) => {
 		const span = element('span', 'scale', text);
 		span.prepend(element('span', `dot ${className}`));
 		return span;
 	};
-	$('legend').replaceChildren(item('less', 'less'), item('same', 'same, or chance'), item('more', 'more'), item('more hatched', 'new'), item('gone', 'gone'));
+	const same = item('same', hasCounts ? 'same, or chance' : 'same; chance unknown');
+	same.title = hasCounts ? '' : 'The profile does not tell of how many samples its weights are';
+	$('legend').replaceChildren(item('less', 'less'), same, item('more', 'more'), item('more hatched', 'new'), item('gone', 'gone'));
 }
 
 function fillLegend(app) {
 	const { tree, state, painter } = app, { palette } = painter;
 	if (tree.diff) {
-		fillScale();
+		fillScale(tree.diff);
 		return;
 	}
 	if (palette.categories) {

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of how many samples weights are. */
+#include "profile/count.h"
+
+#include <string.h>
+
+/* Of "lock-waits" in waits the length of "lock", 0 if the name does not end in the unit. */
+static size_t len_without_unit(const struct value_type *t)
+{
+	size_t len = strlen(t->name), unit = strlen(t->unit);
+	bool has_unit = len > unit + 1 && t->name[len - unit - 1] == '-' &&
+			!strcmp(t->name + len - unit, t->unit);
+
+	return has_unit ? len - unit - 1 : 0;
+}
+
+static bool is_of(const struct value_type *t, const char *name, size_t len)
+{
+	return !strncmp(t->name, name, len) && (!t->name[len] || len_without_unit(t) == len);
+}
+
+static bool find_in(const struct profile *p, u32 type, const char *unit, u32 *out)
+{
+	const struct value_type *of = &p->types.at[type];
+	size_t len = len_without_unit(of) ?: strlen(of->name);
+
+	for (u32 i = 0; i < p->types.nr; i++) {
+		const struct value_type *t = &p->types.at[i];
+		if (i != type && !strcmp(t->unit, unit) && is_of(t, of->name, len)) {
+			*out = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool count_find(const struct profile *p, u32 type, u32 *out)
+{
+	const char *unit = p->types.at[type].unit;
+
+	*out = type;
+	if (!strcmp(unit, "samples") || find_in(p, type, "samples", out) || !strcmp(unit, "hits"))
+		return true;
+	/* One that is shorter than the least stands for several: better than not to know. */
+	return find_in(p, type, "waits", out);
+}
+
+bool count_is_only(const struct profile *p, u32 type)
+{
+	const struct value_type *t = &p->types.at[type];
+	size_t len = strcmp(t->unit, "samples") ? 0 : len_without_unit(t);
+
+	vec_each(of, &p->types)
+		if (len && strlen(of->name) == len && !strncmp(of->name, t->name, len) &&
+		    strcmp(of->unit, t->unit))
+			return true;
+	return false;
+}
