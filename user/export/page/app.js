@@ -122,8 +122,8 @@ class App {
 			const names = this.profile.names, known = names.indexOf(state.focus);
 			const name = known >= 0 ? known : this.hottest();
 			state.focus = this.isPending ? state.focus : name < 0 ? '' : names[name];
-			if (!this.sandwich || this.sandwich.tree !== tree || this.sandwich.name !== name || this.sandwich.total0 !== tree.total)
-				this.sandwich = Object.assign(new Sandwich(tree, name), { total0: tree.total });
+			if (!this.sandwich || this.sandwich.name !== name)
+				this.sandwich = new Sandwich(tree, name);
 			this.view = this.sandwich;
 		} else {
 			this.view = state.isUp ? this.callers = this.callers || bottomUp(tree) : tree;
@@ -246,7 +246,7 @@ class App {
 		this.selectedKey = key;
 		const { type, mode, isNormalised, isAbsolute } = state;
 		this.tree.select({ type, mode, isNormalised, isAbsolute, sets: this.setsOf(state), versus: state.versus && this.setsOf({ ...state, time: state.versus }) });
-		this.callers = null;
+		this.callers = this.sandwich = null;
 	}
 
 	// A byte per label set: whether it is picked; null for all.
@@ -495,7 +495,7 @@ class App {
 			return;
 		}
 		out.textContent = percent(search.inView.weight, view.totalOf(zoom));
-		if (zoom !== view.root)
+		if (zoom !== view.root || view.isSandwich)
 			out.append(element('small', '', `${percent(search.whole.weight, tree.total[0])} of all`));
 		const hits = count(search.whole.hits.length);
 		out.append(element('small', '', search.index >= 0 ? `${search.index + 1}/${hits}` : hits));

@@ -110,10 +110,10 @@ function frameMenu(app, box, at) {
 
 // From the root to the frame, whatever the direction of the view.
 function stackText(view, node) {
-	const names = [];
+	const names = [], isCaller = view.isCaller(node);
 	for (; view.nameOf(node) >= 0; node = view.parentOf(node))
 		names.push(plainName(nameText(view, node)));
-	return (view.isUp ? names : names.reverse()).join(';');
+	return (isCaller ? names : names.reverse()).join(';');
 }
 
 // A page from a file may have no clipboard of the new kind.

@@ -115,7 +115,7 @@ class Painter {
 	}
 
 	fillOf(view, box) {
-		return view.diff ? this.diffColour(view.diff, box.node) : this.palette.colourOf(view, box.node);
+		return view.diff ? this.diffColour(view.diff, box.node) : this.palette.colourOf(view, box.node, box.last);
 	}
 
 	diffColour(diff, node) {

@@ -146,7 +146,7 @@ App.prototype.selectBox = function (box) {
 	this.selected = box;
 	this.details.showBox(box);
 	if (box && !box.fog)
-		this.say(`${nameText(this.view, box.node)}, ${amount(this.view.totalOf(box.node), this.view.unit)}, ${percent(this.view.totalOf(box.node), this.view.totalOf(this.view.root))}`);
+		this.say(`${nameText(this.view, box.node)}, ${amount(this.view.totalOf(box.node), this.view.unit)}, ${percent(this.view.totalOf(box.node), this.tree.total[0])}`);
 	this.repaint();
 };
 

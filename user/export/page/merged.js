@@ -20,7 +20,6 @@ class Merged {
 		this.names = tree.names;
 		this.unit = tree.unit;
 		this.root = 0;
-		this.isUp = true;
 		this.weights = weights;
 		this.nr = new Int32Array(tree.profile.frames.nrMethods);
 		this.sum = new Float64Array(tree.profile.frames.nrMethods);
@@ -233,6 +232,10 @@ class Callers extends Merged {
 		return id !== 0;
 	}
 
+	isCaller() {
+		return true;
+	}
+
 	compared(id) {
 		const { list: { from }, start, end } = this.nodes[id];
 		return sidesOf(this.comparedWeights, from, start, end);
@@ -240,16 +243,21 @@ class Callers extends Merged {
 
 	// A stack counts if one of its frames from the node on towards the root is named by `marks`.
 	match(marks, top) {
-		const { tree } = this, { list: { at, from }, start, end } = this.nodes[top], { name } = this.profile.frames;
-		const above = new Uint8Array(tree.nr);
+		const { list: { at, from }, start, end } = this.nodes[top], above = markedPaths(this.tree, marks);
 		let weight = 0;
-		for (let i = 1; i < tree.nr; i++)
-			above[i] = above[tree.parent[i]] | marks[name[tree.frame[i]]];
 		for (let i = start; i < end; i++)
 			if (above[at[i]])
 				weight += this.weights[from[i]];
 		return { weight, hits: [] };
 	}
+}
+
+// A byte per node: whether its frame or one above it is named by `marks`.
+function markedPaths({ nr, parent, frame, profile }, marks) {
+	const { name } = profile.frames, isMarked = new Uint8Array(nr);
+	for (let i = 1; i < nr; i++)
+		isMarked[i] = isMarked[parent[i]] | marks[name[frame[i]]];
+	return isMarked;
 }
 
 // The stacks from the leaves to the root.
@@ -267,7 +275,6 @@ function bottomUp(tree) {
 class Callees extends Merged {
 	constructor(tree, start, root) {
 		super(tree, tree.total);
-		this.isUp = false;
 		this.nodes = [{ parent: -1, self: -1, list: { at: start, from: start, isLine: false }, start: 0, end: start.length, groups: null, next: [], ...root }];
 	}
 
@@ -282,6 +289,10 @@ class Callees extends Merged {
 
 	hasSelf() {
 		return true;
+	}
+
+	isCaller() {
+		return false;
 	}
 
 	compared(id) {

@@ -56,12 +56,15 @@ class Palette {
 		return this.categories ? this.byName.get(name * 16 + kind) ?? -1 : kind;
 	}
 
-	colourOf(view, node) {
+	// `last`: where a chain of frames ends that starts at `node`.
+	colourOf(view, node, last = node) {
 		const { style } = this, kind = view.kindOf(node);
 		if (view.nameOf(node) < 0 || kind === KIND_GROUP || this.mode === 'kind')
 			return style.kinds[kind];
-		if (this.mode === 'self')
-			return mix(style.same, style.more, Math.min(1, Math.sqrt(view.selfOf(node) / (view.totalOf(view.root) || 1)) * 3));
+		if (this.mode === 'self') {
+			const tree = view.tree || view, self = view.isCaller(node) ? tree.hotMethods().self[view.methodOf(node)] : view.selfOf(last);
+			return mix(style.same, style.more, Math.min(1, Math.sqrt(self / (tree.total[0] || 1)) * 3));
+		}
 		const category = this.categoryOf(view, node);
 		return category < 0 ? style.kinds[0] : this.hue(this.categories.list[category].hue);
 	}

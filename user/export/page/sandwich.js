@@ -6,7 +6,7 @@ class Sandwich {
 		const method = start.length ? frames.method[tree.frame[start[0]]] : -2;
 		const total = start.reduce((sum, node) => sum + tree.total[node], 0);
 		const root = { method, name, kind: start.length ? -1 : 0, module: start.length ? frames.module[tree.frame[start[0]]] : 0, total };
-		Object.assign(this, { tree, profile: tree.profile, names: tree.names, unit: tree.unit, root: 0, isUp: false, isSandwich: true, name, total });
+		Object.assign(this, { tree, profile: tree.profile, names: tree.names, unit: tree.unit, root: 0, isSandwich: true, name, start, total });
 		this.callees = new Callees(tree, start, root);
 		this.callers = new Callers(tree, start, tree.total, tree.diff && tree.diff.totals, root);
 		this.diff = tree.diff && tree.diff.of((id) => this.side(id).compared(id >> 1));
@@ -38,8 +38,14 @@ class Sandwich {
 		return { list: list.map(double), rest };
 	}
 
+	isCaller(id) {
+		return (id & 1) === 1;
+	}
+
+	// A stack counts once, whichever half has the hit.
 	match(marks) {
-		return this.callees.match(marks, 0);
+		const { tree } = this, above = markedPaths(tree, marks), weigh = (node) => (above[node] ? tree.total[node] : tree.match(marks, node).weight);
+		return { weight: this.start.reduce((sum, node) => sum + weigh(node), 0), hits: [] };
 	}
 
 	hotMethods() {

@@ -55,7 +55,7 @@ function drawing(app) {
 		const y = (state.isFlipped ? rows - 1 - box.row : box.row) * ROW, w = Math.max(box.w > 2.5 ? box.w - 1 : box.w, 0.5);
 		const name = box.fog ? plural(box.fog.nodes, 'thin frame') : nameText(view, box.node), weight = box.fog ? box.fog.weight : view.totalOf(box.node);
 		const text = box.fog || w < 20 ? '' : box.node === view.root && view.nameOf(box.node) < 0 ? 'all' : painter.texts.fit(painter.context, view.nameOf(box.node), w - 8);
-		parts.push(`<g><title>${escape(name)}, ${amount(weight, view.unit)}, ${percent(weight, view.totalOf(view.root))}</title><rect x="${box.x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${ROW - 1}" rx="2" fill="${box.fog ? painter.fog : painter.fillOf(view, box)}"/>`,
+		parts.push(`<g><title>${escape(name)}, ${amount(weight, view.unit)}, ${percent(weight, app.tree.total[0])}</title><rect x="${box.x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${ROW - 1}" rx="2" fill="${box.fog ? painter.fog : painter.fillOf(view, box)}"/>`,
 			text ? `<text x="${(box.x + PAD).toFixed(2)}" y="${y + 14}" fill="${painter.text}">${escape(text)}</text>` : '', '</g>\n');
 	}
 	return parts.concat('</svg>\n').join('');

@@ -64,7 +64,7 @@ function tableOf(rows) {
 }
 
 function fogParts(app, box) {
-	const { view } = app, total = view.totalOf(view.root);
+	const { view } = app, total = app.tree.total[0];
 	return [element('h2', '', plural(box.fog.nodes, 'frame')), element('p', '', 'narrower than 1 px, drawn as one; searches count them'),
 		tableOf([['Total', amount(box.fog.weight, view.unit), percent(box.fog.weight, total)]])];
 }
@@ -81,16 +81,19 @@ function kindText(view, node) {
 	return [kind, module, source].filter(Boolean).join(' \u00b7 ');
 }
 
-// What a frame weighs where the box is.
+// What a frame weighs where the box is. A caller's own weight is that of the stacks that start at it; of a
+// chain only the last frame has any.
 function numbersOf(app, box) {
-	const { view, zoom } = app, node = box.node, total = view.totalOf(node);
-	const whole = view.totalOf(view.root), parent = view.parentOf(node), self = view.selfOf(box.last);
-	const rows = [['Total', amount(total, view.unit), percent(total, whole)], ['Self', amount(self, view.unit), percent(self, whole)]];
+	const { view, zoom } = app, node = box.node, total = view.totalOf(node), isCaller = view.isCaller(node) && node !== view.root;
+	const whole = app.tree.total[0], parent = view.parentOf(node), self = view.selfOf(box.last);
+	const last = box.chain ? app.painter.texts.fit(app.painter.context, view.nameOf(box.last), 150) : '';
+	const rows = [['Total', amount(total, view.unit), percent(total, whole)],
+		[isCaller ? `Starts ${last ? `at ${last}` : 'here'}` : `Self${last && ` of ${last}`}`, amount(self, view.unit), percent(self, whole)]];
 	if (parent >= 0)
-		rows.push([view.isUp ? 'Of callee' : 'Of parent', '', percent(total, view.totalOf(parent))]);
-	if (zoom !== view.root && !box.isAbove)
+		rows.push([isCaller ? 'Of callee' : 'Of parent', '', percent(total, view.totalOf(parent))]);
+	if (!box.isAbove && (zoom !== view.root || view.isSandwich && parent >= 0))
 		rows.push(['Of view', '', percent(total, view.totalOf(zoom))]);
-	if (view.diff && !view.isUp)
+	if (view.diff)
 		rows.push(...view.diff.rows(node));
 	return tableOf(rows);
 }
@@ -120,7 +123,7 @@ function chainList(view, box) {
 	const list = element('ol'), names = [];
 	for (let node = box.last; node !== box.node; node = view.parentOf(node))
 		names.unshift(nameText(view, node));
-	const arrow = view.isUp ? '\u2191 ' : '\u2193 ';
+	const arrow = view.isCaller(box.node) ? '\u2191 ' : '\u2193 ';
 	for (const name of names.slice(0, CHAIN_SHOWN))
 		list.append(element('li', '', arrow + name.slice(0, 300)));
 	if (names.length > CHAIN_SHOWN)

@@ -6,7 +6,6 @@ class Tree {
 		this.names = profile.names;
 		Object.assign(this, profile.nodes);
 		this.root = 0;
-		this.isUp = false;
 		this.select({ type: 0, sets: null, mode: 0, versus: null });
 	}
 
@@ -52,6 +51,11 @@ class Tree {
 
 	parentOf(node) {
 		return node ? this.parent[node] : -1;
+	}
+
+	// Whether a node is the caller of what its parent stands for.
+	isCaller() {
+		return false;
 	}
 
 	// Index into names, -1 for the root.
