@@ -108,10 +108,11 @@ function frameMenu(app, box, at) {
 	]);
 }
 
-// From the root to the frame, whatever the direction of the view.
+// From the root to the frame, whatever the direction of the view; in a sandwich what is between the frame
+// and the method.
 function stackText(view, node) {
 	const names = [], isCaller = view.isCaller(node);
-	for (; view.nameOf(node) >= 0; node = view.parentOf(node))
+	for (; node >= 0 && view.nameOf(node) >= 0; node = view.parentOf(node))
 		names.push(plainName(nameText(view, node)));
 	return (isCaller ? names : names.reverse()).join(';');
 }
