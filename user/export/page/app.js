@@ -302,7 +302,7 @@ class App {
 			state.hidden = [];
 		this.hideTip();
 		this.apply(state);
-		const hash = writeHash(state), depth = (history.state && history.state.depth) || 0;
+		const { hash, left } = writeHash(state), depth = (history.state && history.state.depth) || 0;
 		try {
 			if (isStep)
 				history.pushState({ depth: depth + 1 }, '', hash);
@@ -311,6 +311,9 @@ class App {
 		} catch (e) {
 			// A frame without an address of its own has no history.
 		}
+		if (left && left !== this.leftOut)
+			this.say(`The address is too short for ${left}.`, true);
+		this.leftOut = left;
 		return this.settle();
 	}
 

@@ -40,8 +40,8 @@ function makeBox(view, node, x, w, fold) {
 	return box;
 }
 
-// `options`: zoom (node), width, collapse, expanded (Set of chains' nodes), byName, maxRows: what is
-// below them is not laid out, and `isCut` says so.
+// `options`: zoom (node), width, collapse, expanded (Set of chains' nodes), byName, maxRows below the zoom:
+// what is below them is not laid out, and `isCut` says so.
 function layOut(view, options) {
 	const layout = new Layout(), { zoom, width } = options;
 	const total = view.totalOf(zoom), scale = total ? width / total : 0;
@@ -59,7 +59,7 @@ function layOut(view, options) {
 function growRows(layout, view, row, scale, options) {
 	const fold = (node) => options.collapse && !options.expanded.has(node);
 	let r = row;
-	for (; layout.rows[r] && r < options.maxRows; r++)
+	for (; layout.rows[r] && r < row + options.maxRows; r++)
 		for (const box of layout.rows[r])
 			if (!box.fog)
 				addChildren(layout, view, box, scale, options, fold);
@@ -69,9 +69,9 @@ function growRows(layout, view, row, scale, options) {
 function addAncestors(layout, view, options) {
 	const path = [];
 	for (let node = view.parentOf(options.zoom); node >= 0; node = view.parentOf(node))
-		path.unshift(node);
+		path.push(node);
 	let box = null;
-	for (const node of path) {
+	for (const node of path.reverse()) {
 		const isInside = box && options.collapse && !options.expanded.has(box.node) &&
 			view.chainChild(box.last) === node;
 		if (isInside) {

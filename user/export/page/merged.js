@@ -174,15 +174,15 @@ class Merged {
 	linkOf(id) {
 		const path = [];
 		for (; id > 0; id = this.nodes[id].parent)
-			path.unshift(this.nodes[id].method);
-		return path.join('.');
+			path.push(this.nodes[id].method);
+		return path.reverse().join('.');
 	}
 
 	nodeOf(link) {
 		let id = 0;
 		if (link === '')
 			return 0;
-		for (const method of link.split('.').slice(0, 500)) {
+		for (const method of link.split('.')) {
 			const i = this.groupsOf(id).frames.findIndex((f) => String(this.profile.frames.method[f]) === method);
 			if (i < 0)
 				return -1;

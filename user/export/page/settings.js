@@ -7,8 +7,8 @@ async function throughGzip(bytes, Stream) {
 }
 
 async function packSettings(state) {
-	const text = writeHash({ ...state, link: '', linkName: '', time: null, versus: null, hasOwn: true });
-	const bytes = await throughGzip(new TextEncoder().encode(text), CompressionStream);
+	const { hash } = writeHash({ ...state, link: '', linkName: '', time: null, versus: null, hasOwn: true });
+	const bytes = await throughGzip(new TextEncoder().encode(hash), CompressionStream);
 	return SETTINGS_MARK + btoa(String.fromCharCode(...bytes)).replace(/\+/g, '-').replace(/\//g, '_');
 }
 

@@ -20,7 +20,7 @@ function readHash(text, most = HASH_MOST) {
 	for (let d = 0; d < DIMS_MOST; d++)
 		picked.push(list(`l${d}`));
 	return {
-		link: /^[\d.]{1,4000}$/.test(link) ? link : '',
+		link: /^[\d.]+$/.test(link) ? link : '',
 		linkName: name.join('~'),
 		isUp: flag('up', false),
 		query: (get.get('q') || '').slice(0, 2000),
@@ -59,7 +59,11 @@ function readTransforms(text) {
 		.map(([verb, what, to, isOff]) => ({ verb, what: word(what), to: word(to), isOff: isOff === 1 }));
 }
 
-// `s` as readHash gives it; only what differs from the ordinary is written.
+// What may be too long for an address.
+const LONG_PARTS = { z: 'the zoom', q: 'the search', f: 'the method', t: 'the transforms' };
+
+// `s` as readHash gives it; only what differs from the ordinary is written. Of what does not fit the
+// longest parts are left out; `left` names them.
 function writeHash(s) {
 	const put = new URLSearchParams(), set = (key, value, isSet = value) => isSet && put.set(key, String(value));
 	set('z', `${s.link}~${s.linkName.slice(0, NAME_CHECKED)}`, s.link);
@@ -84,8 +88,13 @@ function writeHash(s) {
 	set('time', s.time && s.time.join('-'));
 	set('versus', s.versus && s.versus.join('-'));
 	set('t', JSON.stringify(plainTransforms(s.transforms)), s.hasOwn);
-	const text = put.toString();
-	return text.length < HASH_MOST ? `#${text}` : '#';
+	const left = [], length = (part) => new URLSearchParams([part]).toString().length;
+	while (put.toString().length >= HASH_MOST) {
+		const [key] = [...put].reduce((a, b) => (length(b) > length(a) ? b : a));
+		put.delete(key);
+		left.push(LONG_PARTS[key] || 'a choice');
+	}
+	return { hash: `#${put}`, left: left.join(' and ') };
 }
 
 const plainTransforms = (list) => list.map((t) => [t.verb, t.what, t.to, t.isOff ? 1 : 0]);
