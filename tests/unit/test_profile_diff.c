@@ -174,6 +174,24 @@ static void samples_or_waits_tell_what_is_chance_and_nothing_else_does(void **st
 	}
 }
 
+static void what_was_lost_on_either_side_is_told(void **state)
+{
+	struct world w = { allocations(5, 5000, 1000, 1000), allocations(5, 5000, 1000, 1000) };
+
+	profile_note(w.before, "samples", "samples taken", 1005);
+	profile_note(w.before, "lost", "samples lost", 3);
+	profile_note(w.before, "frozen", "stacks (cut)", 0);
+	profile_note(w.after, "lost", "samples lost", 1234567);
+	profile_note(w.after, "throttled", "of them because so many", 7);
+	profile_note(w.after, "frozen", "stacks (cut)", 0);
+	char *text = compared(&w, true);
+	const char *notes = strchr(strstr(text, "nothing differs"), '\n');
+	assert_string_equal(notes, "\n3 before, 1234567 after: samples lost\n"
+				   "0 before, 7 after: of them because so many\n");
+	free(text);
+	world_fini(&w);
+}
+
 static char *drawn(struct profile *before, struct profile *after, const char *event)
 {
 	struct world w = { before, after };
@@ -266,6 +284,7 @@ int main(void)
 		cmocka_unit_test(types_of_one_name_are_told_apart),
 		cmocka_unit_test(bytes_of_few_samples_differ_by_chance),
 		cmocka_unit_test(samples_or_waits_tell_what_is_chance_and_nothing_else_does),
+		cmocka_unit_test(what_was_lost_on_either_side_is_told),
 		cmocka_unit_test(a_picture_has_the_same_rule),
 		cmocka_unit_test(hits_are_counted_by_samples_or_themselves),
 		cmocka_unit_test(larger_samples_are_no_chance),

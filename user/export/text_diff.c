@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/auto.h"
 #include "export/amount.h"
 #include "export/text.h"
 #include "profile/diff.h"
@@ -19,6 +21,7 @@ struct changes {
 	VEC(struct change) all;
 	u64 before, after; /* all weights */
 	u32 nr_noise;      /* methods whose change may be chance */
+	u32 nr_equal;      /* those that do not change at all */
 	enum text_diff_mode mode;
 	bool has_counts;                        /* of samples, so that chance can be told */
 	struct hot_methods nr_before, nr_after; /* these, by name */
@@ -95,6 +98,7 @@ static void add_change(const struct profile *p, struct changes *c, const struct 
 				    : share(a->total, c->after) - share(b->total, c->before);
 	change.is_chance = is_chance(p, c, &change, scale);
 	c->nr_noise += change.is_chance;
+	c->nr_equal += change.self == 0;
 	if (!change.is_chance || c->mode != TEXT_DIFF_CHANGED)
 		vec_push(&c->all, change);
 }
@@ -114,6 +118,51 @@ static void join(const struct profile *p, const struct hot_methods *before,
 			   order >= 0 ? &after->all.at[a] : NULL);
 		b += order <= 0;
 		a += order >= 0;
+	}
+}
+
+/* "before_lost" of a comparison's notes: "lost", and which side's; NULL for another key. */
+static const char *key_of_side(const char *key, bool *is_after)
+{
+	static const char *const sides[] = { "before_", "after_" };
+
+	for (int i = 0; i < 2; i++)
+		if (!strncmp(key, sides[i], strlen(sides[i]))) {
+			*is_after = i;
+			return key + strlen(sides[i]);
+		}
+	return NULL;
+}
+
+static const struct note *find_side(const struct profile *p, const char *key, bool is_after)
+{
+	auto_free char *name = xasprintf("%s_%s", is_after ? "after" : "before", key);
+
+	return profile_find_note(p, name);
+}
+
+static u64 value_of_side(const struct profile *p, const char *key, bool is_after)
+{
+	const struct note *n = find_side(p, key, is_after);
+
+	return n ? n->value : 0;
+}
+
+/* What was lost and why, both sides in one line. */
+static void print_notes(const struct profile *p, FILE *out)
+{
+	vec_each(n, &p->notes) {
+		bool is_after;
+		const char *key = key_of_side(n->key, &is_after);
+		if (!key || (is_after && find_side(p, key, false)) || !strcmp(key, "samples") ||
+		    !strcmp(key, "frames"))
+			continue;
+		u64 before = value_of_side(p, key, false), after = value_of_side(p, key, true);
+		const char *end = strrchr(n->text, '(');
+		size_t len = end && end > n->text ? (size_t)(end - n->text) - 1 : strlen(n->text);
+		if (before || after)
+			fprintf(out, "%llu before, %llu after: %.*s\n", (unsigned long long)before,
+				(unsigned long long)after, (int)len, n->text);
 	}
 }
 
@@ -157,6 +206,15 @@ static void print_change(const struct profile *p, const struct changes *c, const
 	fprintf(out, "%s\n", line.at);
 }
 
+static void print_rest(const struct changes *c, FILE *out)
+{
+	if (!c->all.nr && c->nr_equal && c->nr_equal == c->nr_noise)
+		fprintf(out, "nothing differs: all methods have the %s that they had\n",
+			c->by_counts ? "weight" : "share");
+	else if (c->nr_noise && c->has_counts)
+		fprintf(out, "%u more differ by no more than chance (2 sigma)\n", c->nr_noise);
+}
+
 void text_diff(const struct profile *p, enum text_diff_mode mode, size_t nr, size_t width,
 	       FILE *out)
 {
@@ -187,8 +245,9 @@ void text_diff(const struct profile *p, enum text_diff_mode mode, size_t nr, siz
 	if (c.all.nr > nr)
 		fprintf(out, "%zu more%s\n", c.all.nr - nr,
 			mode == TEXT_DIFF_CHANGED ? " changed" : "");
-	if (mode == TEXT_DIFF_CHANGED && c.nr_noise && c.has_counts)
-		fprintf(out, "%u more differ by no more than chance (2 sigma)\n", c.nr_noise);
+	if (mode == TEXT_DIFF_CHANGED)
+		print_rest(&c, out);
+	print_notes(p, out);
 	vec_fini(&c.all);
 	hot_methods_fini(&c.nr_before);
 	hot_methods_fini(&c.nr_after);

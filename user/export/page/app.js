@@ -554,7 +554,7 @@ class App {
 
 function showEmpty(app) {
 	const { transforms } = app.state;
-	showMessage(...emptyText(app.state, app.profile));
+	showMessage(...emptyText(app));
 	if (!transforms.some((t) => !t.isOff))
 		return;
 	const undo = element('button', 'chip', 'Undo the last one');
@@ -563,7 +563,16 @@ function showEmpty(app) {
 	$('message').append(undo);
 }
 
-function emptyText(state, profile) {
+// What a comparison has though nothing is to be drawn.
+function nothingToCompare({ before, after }) {
+	if (before && after)
+		return ['Nothing differs', `All stacks weigh the same before and after; the modes ${DIFF_MODES.slice(1, 3).map((m) => m.name).join(' and ')} show them.`];
+	return ['No samples', `There are none ${before ? 'after' : 'before'}; another mode shows those of the other side.`];
+}
+
+function emptyText({ state, profile, tree: { diff } }) {
+	if (diff && diff.whole.before + diff.whole.after > 0)
+		return nothingToCompare(diff.whole);
 	if (state.transforms.some((t) => !t.isOff))
 		return ['No samples', 'The transforms have left none.'];
 	if (state.picked.some((p) => p.length))

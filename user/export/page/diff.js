@@ -60,7 +60,7 @@ class Diff {
 			return after;
 		const { scale } = this, changed = new Float64Array(after.length);
 		for (let i = 0; i < after.length; i++)
-			changed[i] = Math.abs(after[i] - scale * before[i]);
+			changed[i] = changeOf(after[i], scale * before[i]);
 		return changed;
 	}
 
@@ -92,7 +92,7 @@ class Diff {
 		const { before, after, nrBefore, nrAfter } = this.weigh(node), { scale } = this;
 		const variance = (weight, nr) => (nr ? weight * weight / nr : 0);
 		if (!this.hasCounts)
-			return Math.abs(after - scale * before) <= 1e-9 * after;
+			return changeOf(after, scale * before) === 0;
 		return Math.abs(after - scale * before) < 2 * Math.sqrt(variance(after, nrAfter) + scale * scale * variance(before, nrBefore));
 	}
 
@@ -112,6 +112,9 @@ class Diff {
 			[scale === 1 ? 'Ratio' : 'Ratio of shares', this.hasCounts && this.isChance(node) ? 'within chance' : '', ratio]];
 	}
 }
+
+// Equal shares of different wholes are equal but for rounding.
+const changeOf = (after, before) => (Math.abs(after - before) <= 1e-9 * after ? 0 : Math.abs(after - before));
 
 function sumUp({ nr, parent }, self) {
 	const total = self.slice();
