@@ -21,6 +21,10 @@ void notes_add(struct session *s)
 			     now.throttled);
 	profile_note(profile, "truncated", "user stacks that did not reach their root",
 		     now.truncated);
+	profile_note(
+		profile, "approximate",
+		"samples with a frame whose caller was searched or assumed: one may be missing",
+		now.approximate);
 	session_each_reason(s, note_reason, profile);
 	if (now.other_threads)
 		profile_note(profile, "other_threads", "samples of threads that were not asked for",

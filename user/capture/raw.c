@@ -66,3 +66,13 @@ struct raw_stack raw_stack_of(const struct sample *sample, size_t skip, raw_fram
 		.unloads = sample->unloads,
 	};
 }
+
+bool raw_is_approximate(const struct sample *sample)
+{
+	const struct user_frame *frames = sample_user_frames(sample);
+
+	for (size_t i = 0; i < sample->nr_user; i++)
+		if (frames[i].info & USER_FRAME_APPROXIMATE)
+			return true;
+	return false;
+}

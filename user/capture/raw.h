@@ -13,3 +13,6 @@ typedef VEC(struct raw_frame) raw_frames;
  * *user, which is overwritten.
  */
 struct raw_stack raw_stack_of(const struct sample *sample, size_t skip, raw_frames *user);
+
+/* Whether the caller of one of its frames was searched or assumed, so that one may be missing. */
+bool raw_is_approximate(const struct sample *sample);

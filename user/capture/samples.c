@@ -104,6 +104,7 @@ void samples_take(struct samples *s, struct process *p, const struct sample *sam
 
 	head.weight = sources_weigh(s->sources, sample, &count);
 	s->frames.nr = s->unnamed.nr = 0;
+	s->nr_approximate += raw_is_approximate(sample);
 	struct raw_stack stack =
 		raw_stack_of(sample, sources_frames_to_skip(s->sources, sample), &s->user);
 	if (sources_is_held(s->sources, sample->event, &age_ns))

@@ -535,6 +535,7 @@ void session_progress(const struct session *s, struct session_progress *out)
 		.throttled = stats[STAT_THROTTLED],
 		.truncated = stats[STAT_SAMPLES] - stats[STAT_ROOT] - stats[STAT_NO_USER] +
 			     s->nr_pending_cut,
+		.approximate = s->samples.nr_approximate,
 		.frames = s->samples.nr_frames,
 		.frames_named = s->samples.nr_named,
 		.java_frames = s->samples.nr_java,

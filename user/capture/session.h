@@ -29,6 +29,7 @@ struct session_options {
 /* How it goes: for the live line and the summary. */
 struct session_progress {
 	u64 samples, lost, truncated;
+	u64 approximate; /* samples with a frame whose caller was searched or assumed */
 	u64 frames, frames_named;
 	u64 java_frames, java_frames_named; /* samples.h */
 	u64 other_threads;                  /* samples of threads that --thread leaves out */

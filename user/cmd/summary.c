@@ -117,6 +117,9 @@ void summary_print(struct session *s, const char *path, u64 size_bytes)
 	log_info("truncated  %s (%.2f %%)", grouped(now.truncated, a),
 		 percent(now.truncated, now.samples));
 	session_each_reason(s, print_reason, NULL);
+	if (now.approximate)
+		log_info("           %s have a frame whose caller was searched or assumed",
+			 grouped(now.approximate, a));
 	log_info("named      %.2f %% of %s frames", percent(now.frames_named, now.frames),
 		 grouped(now.frames, b));
 	if (now.java_frames)
