@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.Collections;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.locks.ReentrantLock;
 
 // Four threads compete for two locks, which are held for a microsecond or so. For every line of standard input
 // "ROUNDS" each takes both so often.
 public class Contended {
+	static final int THREADS = 4;
 	static final Object monitor = new Object();
 	static final ReentrantLock lock = new ReentrantLock();
 	static long count;
@@ -29,24 +33,21 @@ public class Contended {
 		}
 	}
 
-	static void all(int rounds) throws InterruptedException {
-		Thread[] threads = new Thread[4];
-		for (int i = 0; i < threads.length; i++) {
-			threads[i] = new Thread(() -> compete(rounds));
-			threads[i].start();
-		}
-		for (Thread t : threads)
-			t.join();
+	// By threads that stay: what ended threads have worked is told of no thread any more.
+	static void all(ExecutorService threads, int rounds) throws Exception {
+		threads.invokeAll(Collections.nCopies(THREADS, Executors.callable(() -> compete(rounds))));
 	}
 
 	public static void main(String[] args) throws Exception {
 		BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+		ExecutorService threads = Executors.newFixedThreadPool(THREADS);
 
-		all(100000);
+		all(threads, 100000);
 		System.out.println("ready");
 		for (String line; (line = in.readLine()) != null;) {
-			all(Integer.parseInt(line));
+			all(threads, Integer.parseInt(line));
 			System.out.println("done");
 		}
+		threads.shutdown();
 	}
 }
