@@ -179,9 +179,13 @@ static void a_failure_in_the_jvm_is_told(void **state)
 	assert_string_equal(why, "the JVM refused it the events of compiled methods (error 98)");
 	free(why);
 	w.header->failed_step = 77;
+	assert_false(agent_ring_was_early(ring));
 	why = agent_ring_failure(ring);
 	assert_string_equal(why, "unknown step (error 98)");
 	free(why);
+	w.header->failed_step = WIRE_STEP_GET_ENV;
+	w.header->error = -2 /* JNI_EDETACHED */;
+	assert_true(agent_ring_was_early(ring));
 	agent_ring_close(ring);
 	codemap_free(map);
 	free_ring(&w);

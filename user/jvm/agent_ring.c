@@ -22,6 +22,8 @@
 #define READ_NS     (20 * NS_PER_MS)
 #define PAGE_BYTES  4096u
 
+#define JNI_EDETACHED (-2) /* what the VM says until all of it has started (jni_GetEnv) */
+
 #define JVMTI_INVALID_CLASS    21
 #define JVMTI_INVALID_METHODID 23
 #define JVMTI_NOT_AVAILABLE    98
@@ -215,6 +217,11 @@ char *agent_ring_failure(const struct agent_ring *r)
 	const char *what = step < ARRAY_SIZE(steps) && steps[step] ? steps[step] : "unknown step";
 
 	return xasprintf("%s (error %d)", what, r->header->error);
+}
+
+bool agent_ring_was_early(const struct agent_ring *r)
+{
+	return r->header->failed_step == WIRE_STEP_GET_ENV && r->header->error == JNI_EDETACHED;
 }
 
 u32 agent_ring_failed_hooks(const struct agent_ring *r)

@@ -50,3 +50,6 @@ char *agent_ring_hook_failure(const struct agent_ring *r);
 
 /* What failed in the JVM, as a phrase; valid for RING_FAILED. The caller frees it. */
 char *agent_ring_failure(const struct agent_ring *r);
+
+/* Whether that was because the JVM was still starting, or is ending. */
+bool agent_ring_was_early(const struct agent_ring *r);
