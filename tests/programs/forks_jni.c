@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The native methods of Forks.java. */
+/* The native methods of Forks.java and Becomes.java. */
 /* BUILD-FLAGS: -shared -fPIC */
 #include <jni.h>
+#include <linux/close_range.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,4 +22,17 @@ JNIEXPORT jint JNICALL Java_Forks_await(JNIEnv *env, jclass class, jint pid)
 
 	waitpid(pid, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -status;
+}
+
+JNIEXPORT void JNICALL Java_Becomes_exec(JNIEnv *env, jclass class, jobjectArray command)
+{
+	char *argv[64] = { 0 };
+	int nr = (*env)->GetArrayLength(env, command);
+
+	for (int i = 0; i < nr && i < 63; i++) {
+		jobject word = (*env)->GetObjectArrayElement(env, command, i);
+		argv[i] = (char *)(*env)->GetStringUTFChars(env, word, NULL);
+	}
+	close_range(3, ~0u, CLOSE_RANGE_CLOEXEC); /* not the attach listener's socket */
+	execvp(argv[0], argv);
 }

@@ -55,8 +55,13 @@ static void a_child_has_its_parents_mappings_until_it_executes(void **state)
 
 	processes_fork(all, parent, child, NS_PER_SEC, "parent");
 	assert_true(processes_newest(all, child)->is_jvm);
+	assert_false(process_is_whole_jvm(processes_newest(all, child)));
+	assert_int_equal(processes_newest(all, child)->jvm_pid, parent);
 	process_exec(processes_newest(all, child));
 	assert_false(processes_newest(all, child)->is_jvm);
+	process_mmap(processes_newest(all, child), &libjvm);
+	assert_true(process_is_whole_jvm(processes_newest(all, child)));
+	process_exec(processes_newest(all, child));
 	assert_int_equal(processes_newest(all, child)->mappings.nr, 0);
 	assert_true(processes_newest(all, parent)->is_jvm);
 	processes_free(all);

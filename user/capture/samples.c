@@ -87,7 +87,7 @@ static bool may_wait(const struct samples *s, const struct process *p, u64 time_
 {
 	u64 now = time_mono_ns(), age = now > time_ns ? now - time_ns : 0;
 
-	switch (agents_state(s->agents, p->pid, p->start_ns)) {
+	switch (agents_state(s->agents, p->jvm_pid, p->jvm_start_ns)) {
 	case AGENT_PENDING:
 		return age < AGENT_PENDING_NS;
 	case AGENT_ATTACHED:
@@ -125,7 +125,7 @@ static bool retry(struct waiting_sample *w, void *ctx)
 	bool may_come = may_wait(s, p, w->head.time_ns);
 
 	/* While the attach is under way there is nothing new to ask. */
-	if (may_come && agents_state(s->agents, p->pid, p->start_ns) == AGENT_PENDING)
+	if (may_come && agents_state(s->agents, p->jvm_pid, p->jvm_start_ns) == AGENT_PENDING)
 		return false;
 	if (symbolize_again(s->symbolizer, p, w->head.time_ns, &w->frames, &w->unnamed) && may_come)
 		return false;

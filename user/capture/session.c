@@ -60,9 +60,19 @@ struct session {
 
 static void meet_jvm(struct session *s, const struct process *p, bool wants_agent)
 {
+	if (!process_is_whole_jvm(p))
+		return;
 	dict_add(&s->jvms_seen, hash_u64((u64)p->pid) ^ p->start_ns / PROC_TICK_NS);
 	if (wants_agent)
-		agents_request(s->agents, p->pid, p->start_ns);
+		agents_request(s->agents, p->pid, p->start_ns, p->program_ns);
+}
+
+/* It executes another program, which may be a JVM as well. */
+static void forget_program(struct session *s, const struct process *p)
+{
+	unwinding_forget(s->unwinding, p);
+	jvms_remove(s->jvms, p->pid, p->start_ns);
+	agents_forget(s->agents, p->pid, p->start_ns);
 }
 
 /* What user space has to walk itself is walked; what another event told already is left out. */
@@ -110,7 +120,7 @@ static void apply_side(struct session *s, const struct side_event *e)
 			prepare(s, p);
 	} else if (e->kind == SIDE_EXEC) {
 		process_exec(p);
-		unwinding_forget(s->unwinding, p);
+		forget_program(s, p);
 	}
 }
 
@@ -133,7 +143,7 @@ static void apply_exec(struct session *s, struct process *p, const struct proces
 	if (p->is_target && targets_begin(s->options.targets, p->pid))
 		s->samples.levels.started_ns = s->started_ns = r->time_ns;
 	targets_set_jvm(s->options.targets, p->pid, p->is_jvm);
-	unwinding_forget(s->unwinding, p);
+	forget_program(s, p);
 	if (is_target(s, p))
 		unwinding_want(s->unwinding, p);
 }
@@ -247,12 +257,11 @@ static void take_in(struct session *s)
 	unwinding_update(s->unwinding, s->processes);
 }
 
-static void forget_jvm(struct process *p, void *ctx)
+static void forget_process(struct process *p, void *ctx)
 {
 	struct session *s = ctx;
 
-	if (p->is_jvm)
-		jvms_remove(s->jvms, p->pid, p->start_ns);
+	jvms_remove(s->jvms, p->pid, p->start_ns);
 }
 
 /* Classes that go must have been named before. */
@@ -278,7 +287,7 @@ void session_tick(struct session *s)
 
 	hurry(s);
 	take_in(s);
-	processes_reap(s->processes, now - KEEP_EXITED_NS, forget_jvm, s);
+	processes_reap(s->processes, now - KEEP_EXITED_NS, forget_process, s);
 	if (now - s->followed_ns > FOLLOW_CPUS_NS) {
 		s->followed_ns = now;
 		sources_follow(s->sources);

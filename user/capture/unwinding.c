@@ -131,8 +131,9 @@ static void update(struct unwinding *u, struct process *p)
 	}
 	if (!p->is_jvm)
 		return;
-	jvms_add(u->jvms, p->pid, p->start_ns);
-	struct hotspot *h = jvms_find(u->jvms, p->pid, p->start_ns);
+	if (process_is_whole_jvm(p))
+		jvms_add(u->jvms, p->pid, p->start_ns);
+	struct hotspot *h = jvms_find(u->jvms, p->jvm_pid, p->jvm_start_ns);
 	if (h)
 		tell_layout(p->pid, p->start_ns, h, u);
 }

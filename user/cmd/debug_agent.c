@@ -100,7 +100,7 @@ static int run(pid_t pid, const struct options *o)
 	jvms_add(jvms, pid, p.start_ns);
 	agents_use_jvms(a, jvms);
 	agents_tune(a, way_of(o->way), o->is_eager);
-	agents_request(a, pid, p.start_ns);
+	agents_request(a, pid, p.start_ns, p.start_ns);
 	while (agents_state(a, pid, p.start_ns) == AGENT_PENDING) {
 		agents_poll(a);
 		usleep(1000);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -128,6 +129,18 @@ static void run(struct record *r)
 		summary_live_end();
 }
 
+/* Every process, JVM and probe that is followed takes descriptors. Commands keep their own limit.
+ */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int start(struct record *r)
 {
 	struct session_options options = {
@@ -153,6 +166,7 @@ static int start(struct record *r)
 		}
 		targets_add_command(r->o.targets, r->child.pid, r->o.command);
 	}
+	raise_descriptor_limit();
 	int err = session_start(&options, &r->session);
 	if (err || !r->o.command)
 		return err;

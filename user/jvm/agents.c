@@ -23,7 +23,7 @@
 #define RETRY_NS        (700 * NS_PER_MS) /* four times as long before each further try */
 #define REPLAY_PAUSE_NS (10 * NS_PER_SEC)
 #define LOOK_NS         NS_PER_SEC        /* whether JVMs still run */
-#define KEEP_GONE_NS    (60 * NS_PER_SEC) /* the names of a JVM that has ended */
+#define KEEP_GONE_NS    (60 * NS_PER_SEC) /* what is known of a JVM that has ended */
 #define FINISH_NS       (2 * NS_PER_SEC)
 #define STOP_NS         (2 * NS_PER_SEC)
 
@@ -93,15 +93,16 @@ static void recall(const struct agents *a, struct agents_entry *e)
 		refuse(e, why.at);
 }
 
-void agents_request(struct agents *a, pid_t pid, u64 start_ns)
+void agents_request(struct agents *a, pid_t pid, u64 start_ns, u64 program_ns)
 {
 	if (a->mode == AGENT_NEVER || agents_find(a, pid, start_ns))
 		return;
 	*dict_add(&a->by_process, agents_key(pid, start_ns)) = a->entries.nr;
-	vec_push(&a->entries, (struct agents_entry){ .pid = pid, .start_ns = start_ns });
+	vec_push(&a->entries, (struct agents_entry){
+				      .pid = pid, .start_ns = start_ns, .program_ns = program_ns });
 
 	struct agents_entry *e = &a->entries.at[a->entries.nr - 1];
-	u64 age = time_boot_ns() - start_ns;
+	u64 age = time_boot_ns() - program_ns;
 	e->state = AGENT_PENDING;
 	struct proc_status status;
 	e->is_nested = !proc_status_read(pid, &status) && status.nr_nspid > 1;
@@ -120,6 +121,7 @@ static int order(struct agents *a, struct agents_entry *e, enum inject_command c
 		.command = command,
 		.pid = e->pid,
 		.start_ns = e->start_ns,
+		.program_ns = e->program_ns,
 		.agent_path = a->path,
 		.may_signal = !e->was_signalled,
 		.way = a->way,
@@ -138,6 +140,7 @@ static int order(struct agents *a, struct agents_entry *e, enum inject_command c
 
 static void open_ring(struct agents_entry *e, const struct inject_result *result)
 {
+	codemap_free(e->map);
 	e->map = codemap_new();
 	if (agent_ring_open(result->ring_fd, e->nonce, result->clock_off_ns, e->map, &e->ring)) {
 		codemap_free(e->map);
@@ -174,6 +177,13 @@ static void start_cleaner(struct agents *a, struct agents_entry *e)
 		vec_push(&a->cleaners, cleaner);
 }
 
+static void try_later(struct agents_entry *e, const char *reason)
+{
+	set_reason(e, reason);
+	e->state = AGENT_PENDING;
+	e->next_ns = time_mono_ns() + (RETRY_NS << 2 * (e->tries - 1));
+}
+
 static void conclude(struct agents *a, struct agents_entry *e, const struct inject_result *result)
 {
 	e->was_signalled |= result->was_signalled;
@@ -189,8 +199,7 @@ static void conclude(struct agents *a, struct agents_entry *e, const struct inje
 	if (result->outcome == INJECT_DONE) {
 		open_ring(e, result);
 	} else if (result->outcome == INJECT_RETRY && e->tries < TRIES_MAX) {
-		set_reason(e, result->reason);
-		e->next_ns = time_mono_ns() + (RETRY_NS << 2 * (e->tries - 1));
+		try_later(e, result->reason);
 	} else if (result->was_reached && !has_ended(e)) {
 		refuse_and_keep(e, result->reason);
 	} else {
@@ -254,6 +263,39 @@ static void start_due(struct agents *a)
 	}
 }
 
+static void entry_fini(struct agents *a, struct agents_entry *e)
+{
+	if (e->injection)
+		start_cleaner(a, e);
+	inject_free(e->injection);
+	agent_ring_close(e->ring);
+	codemap_free(e->map);
+	thread_names_free(e->threads);
+	free(e->reason);
+}
+
+/* The last one takes its place. */
+static void drop(struct agents *a, struct agents_entry *e)
+{
+	size_t index = (size_t)(e - a->entries.at);
+
+	dict_remove(&a->by_process, agents_key(e->pid, e->start_ns));
+	entry_fini(a, e);
+	*e = a->entries.at[--a->entries.nr];
+	if (index < a->entries.nr)
+		*dict_find(&a->by_process, agents_key(e->pid, e->start_ns)) = index;
+}
+
+void agents_forget(struct agents *a, pid_t pid, u64 start_ns)
+{
+	struct agents_entry *e = agents_find(a, pid, start_ns);
+
+	if (!e)
+		return;
+	refusal_forget(pid, start_ns);
+	drop(a, e);
+}
+
 /* --- rings ----------------------------------------------------------------------------------- */
 
 static void close_ring(struct agents_entry *e)
@@ -277,7 +319,10 @@ static void read_ring(struct agents *a, struct agents_entry *e, u64 now)
 		break;
 	case RING_FAILED:
 		failure = agent_ring_failure(e->ring);
-		refuse_and_keep(e, failure);
+		if (agent_ring_was_early(e->ring) && e->tries < TRIES_MAX)
+			try_later(e, failure);
+		else
+			refuse_and_keep(e, failure);
 		agent_ring_stop(e->ring);
 		close_ring(e);
 		order(a, e, INJECT_STOP);
@@ -300,22 +345,33 @@ static void read_ring(struct agents *a, struct agents_entry *e, u64 now)
 	}
 }
 
+static void note_end(struct agents_entry *e, u64 now)
+{
+	if (e->injection || !has_ended(e))
+		return;
+	e->gone_ns = now;
+	if (!e->ring)
+		return;
+	agent_ring_read(e->ring);
+	close_ring(e);
+}
+
 /* Lets go of JVMs that have ended; their names are still of use for a while. */
 static void look_after(struct agents *a, u64 now)
 {
 	if (now < a->looked_ns + LOOK_NS)
 		return;
 	a->looked_ns = now;
-	vec_each(e, &a->entries) {
-		if (e->gone_ns && e->map && now > e->gone_ns + KEEP_GONE_NS) {
-			codemap_free(e->map);
-			e->map = NULL;
+	for (size_t i = a->entries.nr; i-- > 0;) {
+		struct agents_entry *e = &a->entries.at[i];
+		if (!e->gone_ns)
+			note_end(e, now);
+		else if (now > e->gone_ns + KEEP_GONE_NS) {
+			a->nr_gone++;
+			a->nr_gone_attached += e->state == AGENT_ATTACHED;
+			a->nr_gone_refused += e->state == AGENT_REFUSED;
+			drop(a, e);
 		}
-		if (e->gone_ns || e->injection || !e->ring || !has_ended(e))
-			continue;
-		e->gone_ns = now;
-		agent_ring_read(e->ring);
-		close_ring(e);
 	}
 }
 
@@ -384,17 +440,6 @@ static void stop_session(struct agents *a, struct agents_entry *e)
 	agent_ring_stop(e->ring);
 	close_ring(e);
 	order(a, e, INJECT_STOP);
-}
-
-static void entry_fini(struct agents *a, struct agents_entry *e)
-{
-	if (e->injection)
-		start_cleaner(a, e);
-	inject_free(e->injection);
-	agent_ring_close(e->ring);
-	codemap_free(e->map);
-	thread_names_free(e->threads);
-	free(e->reason);
 }
 
 void agents_free(struct agents *a)

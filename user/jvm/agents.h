@@ -46,8 +46,14 @@ void agents_free(struct agents *a);
  */
 void agents_use_jvms(struct agents *a, struct jvms *jvms);
 
-/* Asks for an attach to a JVM; once is enough, more often does no harm. */
-void agents_request(struct agents *a, pid_t pid, u64 start_ns);
+/*
+ * Asks for an attach to a JVM; once is enough, more often does no harm. `program_ns` is when the
+ * process executed the JVM, which needs a while until it is ready; start_ns if it is not known.
+ */
+void agents_request(struct agents *a, pid_t pid, u64 start_ns, u64 program_ns);
+
+/* The process executes another program: there is no agent in it, and what one told is forgotten. */
+void agents_forget(struct agents *a, pid_t pid, u64 start_ns);
 
 /* Starts what was asked for, collects what is done, reads all rings: call it every 50 ms. */
 void agents_poll(struct agents *a);
@@ -106,7 +112,8 @@ const char *agents_thread_name(const struct agents *a, pid_t pid, u64 start_ns, 
  */
 const char *agents_class(const struct agents *a, pid_t pid, u64 start_ns, u64 number);
 
-/* How many JVMs were asked for, and what became of them. */
+/* How many JVMs were asked for, and what became of them; agents_each leaves out what is long gone.
+ */
 void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused);
 
 /*

@@ -75,8 +75,9 @@ bool agents_next_untold(struct agents *a, struct untold *out)
 
 void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused)
 {
-	*jvms = (u32)a->entries.nr;
-	*attached = *refused = 0;
+	*jvms = (u32)a->entries.nr + a->nr_gone;
+	*attached = a->nr_gone_attached;
+	*refused = a->nr_gone_refused;
 	vec_each(e, &a->entries) {
 		*attached += e->state == AGENT_ATTACHED;
 		*refused += e->state == AGENT_REFUSED;

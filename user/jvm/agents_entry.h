@@ -11,7 +11,7 @@
 
 struct agents_entry {
 	pid_t pid;
-	u64 start_ns;
+	u64 start_ns, program_ns;
 	enum agent_state state;
 	char *reason; /* NULL if none */
 	int tries;
@@ -44,6 +44,7 @@ struct agents {
 	struct dict by_process; /* agents_key -> index in entries */
 	VEC(struct injection *) cleaners;
 	u64 looked_ns;
+	u32 nr_gone, nr_gone_attached, nr_gone_refused; /* entries that were dropped */
 };
 
 static inline u64 agents_key(pid_t pid, u64 start_ns)

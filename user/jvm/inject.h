@@ -32,6 +32,7 @@ struct inject_order {
 	enum inject_command command;
 	pid_t pid;
 	u64 start_ns;
+	u64 program_ns; /* INJECT_START: when it executed its program; 0: not known */
 	char nonce[WIRE_NONCE_LEN + 1];
 	const char *agent_path;              /* absolute */
 	char loaded_path[DELIVERY_PATH_MAX]; /* where the JVM loaded it from; "" if not known */

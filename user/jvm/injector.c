@@ -482,6 +482,8 @@ static void carry_out(struct job *j)
 		explain_open(j, err);
 		return;
 	}
+	if (j->order->program_ns > j->t.program_ns)
+		j->t.program_ns = j->order->program_ns;
 	snprintf(j->socket_name, sizeof(j->socket_name), ".java_pid%d", j->t.status.nspid);
 	snprintf(j->trigger_name, sizeof(j->trigger_name), ".attach_pid%d", j->t.status.nspid);
 	switch (j->order->command) {

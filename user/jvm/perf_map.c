@@ -57,7 +57,7 @@ static char *ask_agent(const char *path, pid_t pid, u64 start_ns, struct text *o
 	struct agent_figures figures;
 	char *reason = NULL;
 
-	agents_request(a, pid, start_ns);
+	agents_request(a, pid, start_ns, start_ns);
 	while (agents_state(a, pid, start_ns) == AGENT_PENDING) {
 		agents_poll(a);
 		usleep(1000);

@@ -248,8 +248,7 @@ enum readiness readiness_for_signal(const struct target *t, struct str *why)
 	if (now.shdpnd & QUIT_BIT)
 		return answer(NOT_YET, "it has not yet taken an earlier SIGQUIT; wait", why);
 	if (!(now.sigcgt & QUIT_BIT) || now.sigign & QUIT_BIT) {
-		u64 boot_ns = time_boot_ns();
-		if (boot_ns < now.start_ns + STARTING_NS)
+		if (time_boot_ns() < t->program_ns + STARTING_NS)
 			return answer(NOT_YET, "it is still starting; wait", why);
 		return answer(NEVER,
 			      "it does not listen to SIGQUIT (-Xrs?) and has no attach socket in "

@@ -109,6 +109,7 @@ int target_open(pid_t pid, u64 start_ns, struct target *out)
 		target_close(&t);
 		return err;
 	}
+	t.program_ns = t.status.start_ns;
 	t.clock_off_ns = read_clock_off(t.proc_fd);
 	*out = t;
 	return 0;

@@ -10,6 +10,7 @@
 
 struct target {
 	struct proc_status status;
+	u64 program_ns; /* when it executed its program, for all that is known; CLOCK_BOOTTIME */
 	int pidfd;
 	int proc_fd;       /* /proc/PID */
 	int root_fd;       /* its root, O_PATH */

@@ -62,6 +62,20 @@ struct process *processes_find(const struct processes *all, pid_t pid, u64 start
 	return p;
 }
 
+static void be_own_jvm(struct process *p)
+{
+	p->jvm_pid = p->pid;
+	p->jvm_start_ns = p->start_ns;
+}
+
+static void be_fork_of(struct process *p, const struct process *from)
+{
+	if (!from->is_jvm)
+		return;
+	p->jvm_pid = from->jvm_pid;
+	p->jvm_start_ns = from->jvm_start_ns;
+}
+
 static struct process *add(struct processes *all, pid_t pid, u64 start_ns, const char *comm)
 {
 	struct process *p = xcalloc(1, sizeof(*p));
@@ -69,6 +83,8 @@ static struct process *add(struct processes *all, pid_t pid, u64 start_ns, const
 
 	p->pid = pid;
 	p->start_ns = start_ns;
+	p->program_ns = start_ns;
+	be_own_jvm(p);
 	p->older = (void *)*newest;
 	copy_text(p->comm, sizeof(p->comm), comm);
 	*newest = (u64)p;
@@ -150,14 +166,18 @@ struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u
 	const struct process *from = processes_newest(all, parent);
 	struct process *p = processes_find(all, pid, start_ns);
 
-	if (p)
+	if (p) { /* read from /proc before this was known */
+		if (from)
+			be_fork_of(p, from);
 		return p;
+	}
 	p = add(all, pid, start_ns, comm);
 	if (from) {
 		mappings_copy(&from->mappings, &p->mappings);
 		p->nr_mappings_read = from->nr_mappings_read;
 		p->mappings_stale = from->mappings_stale;
 		p->container = from->container;
+		be_fork_of(p, from);
 		mappings_changed(p);
 	}
 	return p;
@@ -168,6 +188,8 @@ void process_exec(struct process *p)
 	mappings_fini(&p->mappings);
 	p->nr_mappings_read = 0;
 	p->is_jvm = false;
+	p->program_ns = time_boot_ns();
+	be_own_jvm(p);
 	p->container_ns = 0;
 	mappings_changed(p);
 }
@@ -188,7 +210,10 @@ void process_mmap(struct process *p, const struct mapping *m)
 {
 	size_t most = 2 * p->nr_mappings_read + MAPPINGS_UNREAD;
 
-	p->is_jvm = p->is_jvm || is_libjvm(m);
+	if (is_libjvm(m)) {
+		p->is_jvm = true;
+		be_own_jvm(p);
+	}
 	dict_fini(&p->frames);
 	if (p->mappings.nr >= most)
 		p->mappings_stale = true;

@@ -14,8 +14,9 @@
 
 struct process {
 	pid_t pid;
-	u64 start_ns; /* CLOCK_BOOTTIME; of /proc in clock ticks only: proc_same_start */
-	u64 exit_ns;  /* CLOCK_MONOTONIC, 0 while it runs */
+	u64 start_ns;   /* CLOCK_BOOTTIME; of /proc in clock ticks only: proc_same_start */
+	u64 exit_ns;    /* CLOCK_MONOTONIC, 0 while it runs */
+	u64 program_ns; /* CLOCK_BOOTTIME when it executed its program; start_ns if nobody saw it */
 	char comm[PROCESS_COMM_LEN];
 	struct mappings mappings; /* executable ones */
 	size_t nr_mappings_read;  /* when they were read last */
@@ -24,6 +25,12 @@ struct process {
 		*container; /* as of container_ns; NULL if in none; children inherit it */
 	u64 container_ns;   /* CLOCK_MONOTONIC when it was looked for; 0: not yet */
 	bool is_jvm;        /* maps a libjvm.so */
+	/*
+	 * Which JVM knows its code: itself, or, while it executes nothing else, the one that forked
+	 * it. Children that JVMs start are such forks for a moment.
+	 */
+	pid_t jvm_pid;
+	u64 jvm_start_ns;
 	bool is_target;     /* its samples are wanted */
 	struct dict frames; /* the symbolizer's cache pc -> frame; emptied when mappings change */
 	struct process *older; /* an earlier process of the same PID */
@@ -52,6 +59,12 @@ struct process *processes_find(const struct processes *all, pid_t pid, u64 start
 /* A child begins with what its parent has mapped. Returns the child. */
 struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u64 start_ns,
 			       const char *comm);
+
+/* Whether it is a JVM in its own right. */
+static inline bool process_is_whole_jvm(const struct process *p)
+{
+	return p->is_jvm && p->jvm_pid == p->pid && p->jvm_start_ns == p->start_ns;
+}
 
 /* It executes another program: its mappings are gone. */
 void process_exec(struct process *p);

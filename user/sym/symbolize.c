@@ -206,8 +206,8 @@ static void cross_check(struct symbolizer *s, const struct process *p, const str
 
 	if (compiled->kind == FRAME_STUB || s->nr_jvm_code++ % CROSS_CHECK_EVERY)
 		return;
-	int nr = agents_name(s->agents, p->pid, p->start_ns, f->at, time_ns, (u32)f->detail, agent,
-			     INLINE_FRAMES_MAX);
+	int nr = agents_name(s->agents, p->jvm_pid, p->jvm_start_ns, f->at, time_ns, (u32)f->detail,
+			     agent, INLINE_FRAMES_MAX);
 	if (nr <= 0 || frames_agree(agent, nr, outside, nr_outside, f->is_leaf))
 		return;
 	s->nr_conflicts++;
@@ -225,7 +225,7 @@ static bool name_jvm_code(struct symbolizer *s, const struct process *p, const s
 			  u64 time_ns, frame_list *out)
 {
 	struct java_frame now[INLINE_FRAMES_MAX], then[INLINE_FRAMES_MAX];
-	struct hotspot *h = jvms_find(s->jvms, p->pid, p->start_ns);
+	struct hotspot *h = jvms_find(s->jvms, p->jvm_pid, p->jvm_start_ns);
 	int nr_now = 0, nr_then;
 
 	if (h && (f->kind == RAW_JVM_CODE || hotspot_owns(h, f->at)))
@@ -235,8 +235,8 @@ static bool name_jvm_code(struct symbolizer *s, const struct process *p, const s
 		cross_check(s, p, f, time_ns, now, nr_now);
 		return add_java(s, now, nr_now, out);
 	}
-	nr_then = agents_name(s->agents, p->pid, p->start_ns, f->at, time_ns, (u32)f->detail, then,
-			      INLINE_FRAMES_MAX);
+	nr_then = agents_name(s->agents, p->jvm_pid, p->jvm_start_ns, f->at, time_ns,
+			      (u32)f->detail, then, INLINE_FRAMES_MAX);
 	/* What stands there now is no guess at what stood there then. */
 	return add_java(s, then, nr_then, out);
 }
@@ -244,7 +244,7 @@ static bool name_jvm_code(struct symbolizer *s, const struct process *p, const s
 static void name_method(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
 			u64 unloads, frame_list *out)
 {
-	struct hotspot *h = jvms_find(s->jvms, p->pid, p->start_ns);
+	struct hotspot *h = jvms_find(s->jvms, p->jvm_pid, p->jvm_start_ns);
 	struct java_frame frame;
 	int err = h ? hotspot_name_method(h, f->at, f->detail, unloads, &frame) : -ENOENT;
 
@@ -305,7 +305,7 @@ static bool name_pc(struct symbolizer *s, struct process *p, const struct raw_fr
 /* Returns whether the class has a name or never will have one. */
 static bool name_class(struct symbolizer *s, const struct process *p, u64 number, frame_list *out)
 {
-	const char *name = agents_class(s->agents, p->pid, p->start_ns, number);
+	const char *name = agents_class(s->agents, p->jvm_pid, p->jvm_start_ns, number);
 
 	vec_push(out, intern(s, FRAME_CLASS, name ? name : "[unknown class]", "", name != NULL));
 	return name || !number;
@@ -319,7 +319,7 @@ static void name_klass(struct symbolizer *s, const struct process *p, const stru
 		[OBJECT_IN_TLAB] = "in TLAB",
 		[OBJECT_OUTSIDE_TLAB] = "outside TLAB",
 	};
-	struct hotspot *h = jvms_find(s->jvms, p->pid, p->start_ns);
+	struct hotspot *h = jvms_find(s->jvms, p->jvm_pid, p->jvm_start_ns);
 	const char *name = NULL, *place = f->detail < ARRAY_SIZE(places) ? places[f->detail] : "";
 
 	if (!h || hotspot_name_class(h, f->at, unloads, &name))
@@ -408,7 +408,7 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 
 void symbolize_early(struct symbolizer *s, const struct process *p, const struct raw_stack *stack)
 {
-	struct hotspot *h = p->is_jvm ? jvms_find(s->jvms, p->pid, p->start_ns) : NULL;
+	struct hotspot *h = p->is_jvm ? jvms_find(s->jvms, p->jvm_pid, p->jvm_start_ns) : NULL;
 	struct java_frame frames[INLINE_FRAMES_MAX];
 	const char *name;
 
@@ -442,7 +442,7 @@ static bool name_class_again(struct symbolizer *s, const struct process *p, unna
 			     size_t i, frame_list *frames)
 {
 	struct unnamed_frame *u = &unnamed->at[i];
-	const char *name = agents_class(s->agents, p->pid, p->start_ns, u->pc);
+	const char *name = agents_class(s->agents, p->jvm_pid, p->jvm_start_ns, u->pc);
 
 	if (!name)
 		return false;
@@ -465,8 +465,8 @@ size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_n
 			left += !name_class_again(s, p, unnamed, i, frames);
 			continue;
 		}
-		int nr = agents_name(s->agents, p->pid, p->start_ns, u->pc, time_ns, u->compile_id,
-				     named, INLINE_FRAMES_MAX);
+		int nr = agents_name(s->agents, p->jvm_pid, p->jvm_start_ns, u->pc, time_ns,
+				     u->compile_id, named, INLINE_FRAMES_MAX);
 		if (nr <= 0) {
 			left++;
 			continue;
