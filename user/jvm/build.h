@@ -104,6 +104,10 @@
 	X(VM_MAJOR, "Abstract_VM_Version", "_vm_major_version")                                  \
 	X(VM_RELEASE, "Abstract_VM_Version", "_s_vm_release")                                    \
 	X(VM_INFO, "Abstract_VM_Version", "_s_internal_vm_info_string")                          \
+	X(OPTIONS, "Arguments", "_jvm_args_array")                                               \
+	X(NR_OPTIONS, "Arguments", "_num_jvm_args")                                              \
+	X(FLAGS_OPTIONS, "Arguments", "_jvm_flags_array")                                        \
+	X(NR_FLAGS_OPTIONS, "Arguments", "_num_jvm_flags")                                       \
 	X(FLAGS, "JVMFlag", "flags")                                                             \
 	X(NR_FLAGS, "JVMFlag", "numFlags")                                                       \
 	X(FLAG_NAME, "JVMFlag", "_name")                                                         \

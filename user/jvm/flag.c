@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flags of a JVM (runtime/flags/jvmFlag.hpp). */
+/* The flags of a JVM (runtime/flags/jvmFlag.hpp) and its options (runtime/arguments.hpp). */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -8,6 +8,7 @@
 
 #define FLAGS_MAX    4000 /* JDK 8..28 have at most 1,400 */
 #define FLAG_MAX_LEN 48   /* longer than every name that is looked for */
+#define OPTIONS_MAX  4096
 
 static void take_flag(struct jvm *j, const char *name, u64 addr)
 {
@@ -71,4 +72,28 @@ int hotspot_flag(const struct hotspot *h, const char *name, bool *out)
 const char *hotspot_flag_name(size_t i)
 {
 	return i < NR_JVM_FLAGS ? jvm_flag_name(i) : NULL;
+}
+
+static void add_options(const struct hotspot *h, enum jvm_slot array, enum jvm_slot count,
+			struct str *out)
+{
+	char text[HOTSPOT_OPTION_LEN];
+	u64 at, nr, option;
+
+	if (jvm_read_static(&h->jvm, array, &at) || jvm_read_static(&h->jvm, count, &nr) || !at)
+		return;
+	for (u64 i = 0; i < nr && i < OPTIONS_MAX; i++) {
+		if (mem_read_u64(h->jvm.mem, at + i * sizeof(u64), &option))
+			return;
+		int err = mem_read_string(h->jvm.mem, option, text, sizeof(text));
+		if (err && err != -ENAMETOOLONG)
+			continue;
+		str_addf(out, "%.*s\n", (int)strnlen(text, sizeof(text)), text);
+	}
+}
+
+void hotspot_options(const struct hotspot *h, struct str *out)
+{
+	add_options(h, OPTIONS, NR_OPTIONS, out);
+	add_options(h, FLAGS_OPTIONS, NR_FLAGS_OPTIONS, out);
 }

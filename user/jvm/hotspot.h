@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "base/str.h"
 #include "hotspot_abi.h"
 #include "jvm/java_frame.h"
 
@@ -85,6 +86,13 @@ void hotspot_info(const struct hotspot *h, struct hotspot_info *out);
 /* The value of a JVM flag of type bool; -ENOENT if this JVM has no such flag, or we do not read it.
  */
 int hotspot_flag(const struct hotspot *h, const char *name, bool *out);
+
+/*
+ * Adds the options that the VM was given, from wherever, a line each, of which no more than so many
+ * bytes: what the command line may not show, if another program than `java` made the VM.
+ */
+#define HOTSPOT_OPTION_LEN 64
+void hotspot_options(const struct hotspot *h, struct str *out);
 
 /* The names of the flags that hotspot_flag reads, NULL behind the last. */
 const char *hotspot_flag_name(size_t i);

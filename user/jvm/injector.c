@@ -37,6 +37,7 @@ struct job {
 	struct inject_result result;
 	struct str why;
 	char socket_name[32], trigger_name[32];
+	bool is_early; /* the VM's tables are not there yet */
 };
 
 static int conclude(struct job *j, enum inject_outcome outcome, const char *why)
@@ -181,6 +182,8 @@ static int wake_listener(struct job *j)
 
 	if (ready != READY)
 		return conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+	if (j->is_early) /* what it goes by could not be read yet */
+		return conclude(j, INJECT_RETRY, "it is still starting; wait");
 	if (!j->order->may_signal)
 		return conclude(
 			j, INJECT_RETRY,
@@ -395,27 +398,38 @@ static void go_beside(struct job *j)
  * A JVM that did not note from its start which code depends on which method drops all of it when a
  * class changes for the first time (JDK-8324241, in JDK 23 and newer).
  */
-static bool drops_code(const struct job *j)
+static bool drops_code(const struct hotspot *h)
 {
-	struct hotspot *h;
 	bool is_noted = false;
 
-	if (hotspot_open(j->t.status.pid, j->t.status.start_ns, &h))
-		return true;
-	bool drops = hotspot_flag(h, "AlwaysRecordEvolDependencies", &is_noted) || !is_noted;
+	return hotspot_flag(h, "AlwaysRecordEvolDependencies", &is_noted) || !is_noted;
+}
+
+/* What the VM itself says, if it can be read. */
+static enum readiness ask_vm(struct job *j)
+{
+	struct hotspot *h;
+	int err = hotspot_open(j->t.status.pid, j->t.status.start_ns, &h);
+
+	j->is_early = err == -EAGAIN;
+	j->result.drops_code = *j->order->hooks.methods && (err || drops_code(h));
+	if (err)
+		return READY;
+	enum readiness ready = readiness_of_vm(h, &j->why);
 	hotspot_free(h);
-	return drops;
+	return ready;
 }
 
 static void start_session(struct job *j)
 {
 	enum readiness ready = readiness_to_attach(&j->t, &j->why);
 
+	if (ready == READY)
+		ready = ask_vm(j);
 	if (ready != READY || !agent_file_is_good(j->order->agent_path, &j->why)) {
 		conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
 		return;
 	}
-	j->result.drops_code = *j->order->hooks.methods && drops_code(j);
 	delivery_sweep(&j->t);
 	if (deliver_and_send(j, j->order->way))
 		return;

@@ -35,16 +35,17 @@
 #define OUR_MACHINE EM_AARCH64
 #endif
 
+#define DISABLES_ATTACH "it runs with -XX:+DisableAttachMechanism; start it without"
+#define DISABLES_AGENTS "it runs with -XX:-EnableDynamicAgentLoading; start it without"
+
 /* What on a command line or in an options variable means that an agent is not welcome. */
 struct veto {
 	const char *text, *why;
 };
 
 static const struct veto vetoes[] = {
-	{ "-XX:+DisableAttachMechanism",
-	  "it was started with -XX:+DisableAttachMechanism; start it without" },
-	{ "-XX:-EnableDynamicAgentLoading",
-	  "it was started with -XX:-EnableDynamicAgentLoading; start it without" },
+	{ "-XX:+DisableAttachMechanism", DISABLES_ATTACH },
+	{ "-XX:-EnableDynamicAgentLoading", DISABLES_AGENTS },
 	{ "-Djvmmap.disable", "it opted out by the property jvmmap.disable" },
 	{ "-XX:ArchiveClassesAtExit", "it dumps a class archive at exit, which agents prevent" },
 	{ "-XX:AOTMode=record", "it records an AOT cache, which agents prevent" },
@@ -97,12 +98,22 @@ static const char *find_veto_in_file(const struct target *t, const char *path)
 	return find_veto(text);
 }
 
+/* Other launchers than the JDK's have words of their own, and options may stand behind them. */
+static bool is_java(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return !strcmp(slash ? slash + 1 : program, "java");
+}
+
 static const char *find_veto_in_args(const struct target *t, const char *cmdline, size_t len)
 {
 	struct java_args args;
 	const char *arg = java_args_next(cmdline, len, NULL);
 
 	java_args_parse(cmdline, len, &args);
+	if (arg && !is_java(arg))
+		args.main_at = SIZE_MAX;
 	for (size_t i = 0; arg && i < args.main_at; i++, arg = java_args_next(cmdline, len, arg)) {
 		const char *why = find_veto(arg);
 		if (!why && *arg == '@' && arg[1] != '@')
@@ -200,6 +211,20 @@ static enum readiness answer(enum readiness r, const char *text, struct str *why
 	str_clear(why);
 	str_add(why, text);
 	return r;
+}
+
+enum readiness readiness_of_vm(const struct hotspot *h, struct str *why)
+{
+	auto_str struct str options = { 0 };
+	bool on;
+
+	if (!hotspot_flag(h, "DisableAttachMechanism", &on) && on)
+		return answer(NEVER, DISABLES_ATTACH, why);
+	if (!hotspot_flag(h, "EnableDynamicAgentLoading", &on) && !on)
+		return answer(NEVER, DISABLES_AGENTS, why);
+	hotspot_options(h, &options);
+	const char *veto = options.at ? find_veto(options.at) : NULL;
+	return veto ? answer(NEVER, veto, why) : READY;
 }
 
 enum readiness readiness_to_attach(const struct target *t, struct str *why)

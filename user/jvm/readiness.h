@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/str.h"
+#include "jvm/hotspot.h"
 #include "jvm/target.h"
 
 enum readiness {
@@ -16,6 +17,12 @@ enum readiness {
  * has memory to spare. If not, `why` gets "reason; what to do".
  */
 enum readiness readiness_to_attach(const struct target *t, struct str *why);
+
+/*
+ * Whether the JVM itself, by the flags and options that it goes by, wherever they came from, is
+ * content with an agent.
+ */
+enum readiness readiness_of_vm(const struct hotspot *h, struct str *why);
 
 /*
  * Whether SIGQUIT will start its attach listener: it kills every process that does not expect

@@ -110,6 +110,7 @@ static const char *explain(int err)
 
 static void look_inside(const struct javaproc *j, struct survey *s)
 {
+	auto_str struct str why = { 0 };
 	struct hotspot *h;
 	int err;
 
@@ -123,6 +124,8 @@ static void look_inside(const struct javaproc *j, struct survey *s)
 		return;
 	}
 	read_vm(h, s);
+	if (readiness_of_vm(h, &why) != READY)
+		s->no_agent = clean(why.at);
 	hotspot_free(h);
 }
 
@@ -141,21 +144,11 @@ static enum readiness ask_listener(const struct target *t, struct str *why)
 	return NEVER;
 }
 
-/* The flags first: they hold wherever they were set, while readiness reads the command line. */
-static enum readiness ask(const struct target *t, const struct survey *s, struct str *why)
+static enum readiness ask(const struct target *t, struct str *why)
 {
 	struct refusal before;
-	enum readiness r;
+	enum readiness r = readiness_to_attach(t, why);
 
-	if (survey_flag_mark(s, SURVEY_NO_ATTACH)) {
-		str_add(why, "it runs with -XX:+DisableAttachMechanism; start it without");
-		return NEVER;
-	}
-	if (survey_flag_mark(s, SURVEY_DYNAMIC_AGENTS)) {
-		str_add(why, "it runs with -XX:-EnableDynamicAgentLoading; start it without");
-		return NEVER;
-	}
-	r = readiness_to_attach(t, why);
 	if (r == READY)
 		r = ask_listener(t, why);
 	if (r == READY && refusal_read(t->status.pid, t->status.start_ns, &before) &&
@@ -164,12 +157,15 @@ static enum readiness ask(const struct target *t, const struct survey *s, struct
 	return r;
 }
 
+/* s->no_agent is set if the VM itself has said no. */
 static void ask_for_agent(const struct javaproc *j, struct survey *s)
 {
 	auto_str struct str why = { 0 };
 	struct target t;
 	int err = target_open(j->pid, j->start_ns, &t);
 
+	if (err && s->no_agent)
+		return;
 	if (err) {
 		s->no_agent =
 			xstrdup(err == -ENOENT || err == -ENOTDIR ? "it has no /tmp; give it one"
@@ -177,8 +173,8 @@ static void ask_for_agent(const struct javaproc *j, struct survey *s)
 		return;
 	}
 	s->inner_pid = t.status.nr_nspid > 1 ? t.status.nspid : 0;
-	enum readiness r = ask(&t, s, &why);
-	if (r != READY)
+	enum readiness r = s->no_agent ? NEVER : ask(&t, &why);
+	if (r != READY && !s->no_agent)
 		s->no_agent = clean(why.at);
 	s->may_be_later = r == NOT_YET;
 	target_close(&t);
