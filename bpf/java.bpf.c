@@ -84,12 +84,13 @@ int alloc_outside(struct pt_regs *ctx)
 	return take_klass(ctx, PT_REGS_PARM3(ctx), KLASS_OUTSIDE_TLAB);
 }
 
-/* jvmmap_hook_lock(class, waited_ns, min_ns) */
+/* jvmmap_hook_lock(class, waited_ns, min_ns, nr_lost) */
 SEC("uprobe")
 int lock_hook(struct pt_regs *ctx)
 {
-	take(ctx, knobs.lock_event, PT_REGS_PARM2(ctx), PT_REGS_PARM1(ctx),
-	     class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx)));
+	if (take(ctx, knobs.lock_event, PT_REGS_PARM2(ctx), PT_REGS_PARM1(ctx),
+		 class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx))))
+		count_more(STAT_WAIT_LOST, PT_REGS_PARM4(ctx));
 	return 0;
 }
 

@@ -258,12 +258,17 @@ struct remote_copies_map {
 };
 extern struct remote_copies_map remote_copies SEC(".maps");
 
-static __always_inline void count(u32 stat)
+static __always_inline void count_more(u32 stat, u64 more)
 {
 	u64 *n = bpf_map_lookup_elem(&stats, &stat);
 
 	if (n)
-		(*n)++;
+		*n += more;
+}
+
+static __always_inline void count(u32 stat)
+{
+	count_more(stat, 1);
 }
 
 /* The layout of the process's JVM; NULL if it has none. */

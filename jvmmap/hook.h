@@ -23,6 +23,9 @@ struct hook {
 	int is_on;
 };
 
+/* Made if need be; NULL if the JVM gives none. */
+jvmtiEnv *hook_env(JavaVM *vm, struct hook *h);
+
 /* `events` ends with 0. The environment stays for the next time: none is ever quite gone. */
 jvmtiError hook_turn_on(JavaVM *vm, struct hook *h, const jvmtiCapabilities *wanted,
 			const jvmtiEventCallbacks *callbacks, const jvmtiEvent *events);

@@ -29,15 +29,20 @@ static jvmtiError set_events(const struct hook *h, jvmtiEventMode mode, const jv
 	return first;
 }
 
-jvmtiError hook_turn_on(JavaVM *vm, struct hook *h, const jvmtiCapabilities *wanted,
-			const jvmtiEventCallbacks *callbacks, const jvmtiEvent *events)
+jvmtiEnv *hook_env(JavaVM *vm, struct hook *h)
 {
 	jvmtiEnv *env = NULL;
 
-	if (!h->env && ((*vm)->GetEnv(vm, (void **)&env, JVMTI_VERSION_1_2) != JNI_OK || !env))
-		return JVMTI_ERROR_INVALID_ENVIRONMENT;
-	if (!h->env)
+	if (!h->env && (*vm)->GetEnv(vm, (void **)&env, JVMTI_VERSION_1_2) == JNI_OK)
 		h->env = env;
+	return h->env;
+}
+
+jvmtiError hook_turn_on(JavaVM *vm, struct hook *h, const jvmtiCapabilities *wanted,
+			const jvmtiEventCallbacks *callbacks, const jvmtiEvent *events)
+{
+	if (!hook_env(vm, h))
+		return JVMTI_ERROR_INVALID_ENVIRONMENT;
 	jvmtiError err = (*h->env)->AddCapabilities(h->env, wanted);
 	if (err)
 		return err;

@@ -7,55 +7,76 @@
 #include "jvmmap/sys.h"
 
 HOOK(jvmmap_hook_lock);
-void jvmmap_hook_lock(uint64_t class, uint64_t waited_ns, uint64_t min_ns);
+void jvmmap_hook_lock(uint64_t class, uint64_t waited_ns, uint64_t min_ns, uint64_t nr_lost);
 
-#define WAITERS     1024 /* a power of two */
-#define WAITERS_TRY 8    /* places of one thread */
+#define WAITERS     16384 /* a power of two */
+#define WAITERS_TRY 8     /* places of one thread */
 
-/* Who waits: a thread is known by its JNIEnv, as the agent has no variables of threads. */
 struct waiter {
-	JNIEnv *thread; /* NULL: free */
+	uint64_t thread; /* its number, 0: free */
 	uint64_t since_ns;
 };
 
 struct locks {
 	struct hook hook;
 	uint64_t min_ns;
+	jfieldID number; /* java.lang.Thread.tid */
+	uint64_t nr_lost;
 	struct waiter waiters[WAITERS];
 };
 
 static struct locks locks;
 
-static struct waiter *place_of(const JNIEnv *thread, uint32_t try)
+/*
+ * Which thread this is, for ever. Its JNIEnv would not do: since JDK 24 (JEP 491) a virtual thread
+ * leaves its carrier while it waits, for others to wait there, and may come back on another one.
+ * A thread that is just being attached has no number yet, and an address is none.
+ */
+static uint64_t number_of(JNIEnv *jni, jthread thread)
 {
-	uint64_t hash = (uintptr_t)thread * 0x9e3779b97f4a7c15ull;
+	jfieldID field = __atomic_load_n(&locks.number, __ATOMIC_RELAXED);
+	uint64_t number = thread && field ? (uint64_t)(*jni)->GetLongField(jni, thread, field) : 0;
 
-	return &locks.waiters[((hash >> 40) + try) & (WAITERS - 1)];
+	return number ? number : (uintptr_t)jni;
 }
 
-/* A wait for which there is no place is not told of; so many threads never wait at once. */
+/*
+ * Threads that were made one after the other have places side by side, so that few pages are in
+ * use; half of the places are elsewhere, for when these are taken.
+ */
+static struct waiter *place_of(uint64_t thread, uint32_t try)
+{
+	uint64_t at = try < WAITERS_TRY / 2 ? thread : thread * 0x9e3779b97f4a7c15ull >> 40;
+
+	return &locks.waiters[(at + try) & (WAITERS - 1)];
+}
+
+/* A wait for which there is no place is not told of, but counted. */
 static void JNICALL on_enter(jvmtiEnv *env, JNIEnv *jni, jthread thread, jobject object)
 {
+	uint64_t number = number_of(jni, thread);
+
 	for (uint32_t try = 0; try < WAITERS_TRY; try++) {
-		struct waiter *w = place_of(jni, try);
-		JNIEnv *expected = NULL;
-		if (w->thread == jni ||
-		    __atomic_compare_exchange_n(&w->thread, &expected, jni, 0, __ATOMIC_RELAXED,
+		struct waiter *w = place_of(number, try);
+		uint64_t expected = 0;
+		if (__atomic_load_n(&w->thread, __ATOMIC_RELAXED) == number ||
+		    __atomic_compare_exchange_n(&w->thread, &expected, number, 0, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED)) {
 			w->since_ns = sys_mono_ns();
 			return;
 		}
 	}
+	__atomic_fetch_add(&locks.nr_lost, 1, __ATOMIC_RELAXED);
 }
 
 /* When the wait of this thread began, 0 if that is not known. */
-static uint64_t take_wait(JNIEnv *jni)
+static uint64_t take_wait(uint64_t thread)
 {
 	for (uint32_t try = 0; try < WAITERS_TRY; try++) {
-		struct waiter *w = place_of(jni, try);
-		if (__atomic_load_n(&w->thread, __ATOMIC_RELAXED) == jni) {
+		struct waiter *w = place_of(thread, try);
+		if (__atomic_load_n(&w->thread, __ATOMIC_RELAXED) == thread) {
 			uint64_t since_ns = w->since_ns;
-			__atomic_store_n(&w->thread, NULL, __ATOMIC_RELEASE);
+			__atomic_store_n(&w->thread, 0, __ATOMIC_RELEASE);
 			return since_ns;
 		}
 	}
@@ -73,13 +94,15 @@ static int is_chosen(uint64_t waited_ns, uint64_t min_ns, uint64_t seed)
 static void JNICALL on_entered(jvmtiEnv *env, JNIEnv *jni, jthread thread, jobject object)
 {
 	uint64_t min_ns = __atomic_load_n(&locks.min_ns, __ATOMIC_RELAXED);
-	uint64_t since_ns = take_wait(jni), now_ns = sys_mono_ns();
+	uint64_t number = number_of(jni, thread);
+	uint64_t since_ns = take_wait(number), now_ns = sys_mono_ns();
 	uint64_t waited_ns = now_ns > since_ns ? now_ns - since_ns : 1;
 
-	if (!since_ns || !min_ns || !is_chosen(waited_ns, min_ns, now_ns ^ (uintptr_t)jni))
+	if (!since_ns || !min_ns || !is_chosen(waited_ns, min_ns, now_ns ^ number << 32))
 		return;
 	jclass class = (*jni)->GetObjectClass(jni, object);
-	jvmmap_hook_lock(hook_class(env, class), waited_ns, min_ns);
+	jvmmap_hook_lock(hook_class(env, class), waited_ns, min_ns,
+			 __atomic_exchange_n(&locks.nr_lost, 0, __ATOMIC_RELAXED));
 	(*jni)->DeleteLocalRef(jni, class);
 }
 
@@ -95,6 +118,56 @@ static uint64_t wanted_min(struct session *const sessions[], int nr)
 	return least;
 }
 
+/*
+ * A field of the class itself, not of one of its descendants: with -Xcheck:jni the JVM insists.
+ * Found without its name, which another class loader could be asked for.
+ */
+static jfieldID find_number(JNIEnv *jni, jthread thread)
+{
+	jclass class = (*jni)->GetObjectClass(jni, thread);
+
+	for (jclass above; (above = (*jni)->GetSuperclass(jni, class));) {
+		jclass object = (*jni)->GetSuperclass(jni, above);
+		if (!object)
+			break;
+		class = above;
+	}
+	jfieldID field = (*jni)->GetFieldID(jni, class, "tid", "J");
+	if (!field)
+		(*jni)->ExceptionClear(jni);
+	return field;
+}
+
+/* Waits of virtual threads would be told wrong without. */
+static jvmtiError learn_number(JavaVM *vm)
+{
+	jvmtiEnv *env = hook_env(vm, &locks.hook);
+	JNIEnv *jni = NULL;
+	jthread self = NULL;
+
+	if (locks.number)
+		return JVMTI_ERROR_NONE;
+	if (!env || (*vm)->GetEnv(vm, (void **)&jni, JNI_VERSION_1_6) != JNI_OK ||
+	    (*jni)->PushLocalFrame(jni, 16))
+		return JVMTI_ERROR_INVALID_ENVIRONMENT;
+	jvmtiError err = (*env)->GetCurrentThread(env, &self);
+	jfieldID field = err || !self ? NULL : find_number(jni, self);
+	(*jni)->PopLocalFrame(jni, NULL);
+	__atomic_store_n(&locks.number, field, __ATOMIC_RELAXED);
+	if (!err && !field)
+		err = JVMTI_ERROR_INVALID_FIELDID;
+	return err;
+}
+
+/* Only places that are taken are written, so that no pages come into use. */
+static void forget_waiters(void)
+{
+	for (int i = 0; i < WAITERS; i++)
+		if (locks.waiters[i].thread)
+			locks.waiters[i].thread = 0;
+	locks.nr_lost = 0;
+}
+
 jvmtiError locks_settle(JavaVM *vm, struct session *const sessions[], int nr)
 {
 	static const jvmtiEventCallbacks callbacks = {
@@ -108,8 +181,9 @@ jvmtiError locks_settle(JavaVM *vm, struct session *const sessions[], int nr)
 
 	__atomic_store_n(&locks.min_ns, min_ns, __ATOMIC_RELAXED);
 	if (min_ns && !locks.hook.is_on) {
-		memset(locks.waiters, 0, sizeof(locks.waiters));
-		return hook_turn_on(vm, &locks.hook, &wanted, &callbacks, events);
+		jvmtiError err = learn_number(vm);
+		forget_waiters();
+		return err ?: hook_turn_on(vm, &locks.hook, &wanted, &callbacks, events);
 	}
 	if (!min_ns && locks.hook.is_on)
 		hook_turn_off(&locks.hook, &wanted, events);

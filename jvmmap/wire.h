@@ -30,7 +30,7 @@
 
 #define WIRE_TEXT_OF(x)   #x
 #define WIRE_TEXT(x)      WIRE_TEXT_OF(x)
-#define WIRE_ABI          3
+#define WIRE_ABI          4
 #define WIRE_MARK         "sysflame agent, wire format "
 #define WIRE_MAGIC        0x70616d6d766a0a01ull /* "\1\njvmmap" */
 #define WIRE_NAME         "jvmmap-"             /* then WIRE_ABI, "-", the nonce */
@@ -59,8 +59,8 @@ enum wire_step {
 enum wire_hook {
 	WIRE_HOOK_ALLOC = 0, /* (hash of the class's name, bytes, mean distance of samples, number
 				of the object or 0); with refs=1 jvmmap_hook_gone(number) */
-	WIRE_HOOK_LOCK =
-		1, /* (hash of the class's name, ns waited, ns from which on all are told) */
+	WIRE_HOOK_LOCK = 1,  /* (hash of the class's name, ns waited, ns from which on all are told,
+				waits since the last that could not be timed) */
 	WIRE_HOOK_METHOD = 2, /* (-, -, wire_method_number) */
 	WIRE_HOOKS = 4,
 };
