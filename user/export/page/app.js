@@ -298,7 +298,7 @@ class App {
 		const state = { ...this.state, ...part };
 		if ('isUp' in part && part.isUp !== this.state.isUp || 'panel' in part && (part.panel === 'sandwich') !== (this.state.panel === 'sandwich'))
 			Object.assign(state, { link: '', linkName: '' });
-		if ('colour' in part && part.colour !== this.state.colour)
+		if ('colour' in part && !part.hidden && part.colour !== this.state.colour)
 			state.hidden = [];
 		this.hideTip();
 		this.apply(state);

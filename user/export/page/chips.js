@@ -118,8 +118,8 @@ function stackText(view, node) {
 }
 
 // A page from a file may have no clipboard of the new kind.
-function copyText(app, text) {
-	const done = () => app.say('copied', true);
+function copyText(app, text, said = 'copied') {
+	const done = () => app.say(said, true);
 	const byHand = () => {
 		const area = element('textarea');
 		area.value = text;

@@ -1,15 +1,20 @@
-// Settings as text, for other pages: what the address holds but for the zoom, packed with gzip and
-// base64 of the kind for URLs.
+// Settings as text, for other pages: what the address holds but for what has another meaning there, packed
+// with gzip and base64 of the kind for URLs.
 const SETTINGS_MARK = 'sysflame:';
+
+// Without what is a page's own: the place, the time, and numbers of events, labels and packages.
+function portable({ link, linkName, time, versus, type, picked, hidden, ...rest }) {
+	return { ...rest, link: '', linkName: '', hidden: rest.colour === 'kind' ? hidden : [] };
+}
 
 async function throughGzip(bytes, Stream) {
 	return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(new Stream('gzip'))).arrayBuffer());
 }
 
 async function packSettings(state) {
-	const { hash } = writeHash({ ...state, link: '', linkName: '', time: null, versus: null, hasOwn: true });
+	const { hash, left } = writeHash({ ...portable(state), picked: [], hasOwn: true });
 	const bytes = await throughGzip(new TextEncoder().encode(hash), CompressionStream);
-	return SETTINGS_MARK + btoa(String.fromCharCode(...bytes)).replace(/\+/g, '-').replace(/\//g, '_');
+	return { left, packed: SETTINGS_MARK + btoa(String.fromCharCode(...bytes)).replace(/\+/g, '-').replace(/\//g, '_') };
 }
 
 // Takes packed settings, the part of a link from # on, or a link. Throws a DataError.
@@ -21,7 +26,7 @@ async function unpackSettings(text) {
 		return readHash(text.slice(text.indexOf('#')));
 	}
 	try {
-		const packed = Uint8Array.from(atob(text.slice(SETTINGS_MARK.length, HASH_MOST).replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
+		const packed = Uint8Array.from(atob(text.slice(SETTINGS_MARK.length, 2 * HASH_MOST).replace(/-/g, '+').replace(/_/g, '/')), (c) => c.charCodeAt(0));
 		return readHash(new TextDecoder().decode(await throughGzip(packed, DecompressionStream)).slice(0, HASH_MOST));
 	} catch (e) {
 		throw new DataError('these settings are damaged');
@@ -29,13 +34,14 @@ async function unpackSettings(text) {
 }
 
 async function copySettings(app) {
-	copyText(app, await packSettings(app.state));
+	const { packed, left } = await packSettings(app.state);
+	copyText(app, packed, left ? `copied without ${left}: too long` : 'copied');
 }
 
-// Pasting changes the view at once, but neither the zoom nor the range of time.
+// Pasting changes the view at once.
 async function pasteSettings(app, text) {
-	const { link, linkName, time, versus, ...settings } = await unpackSettings(text);
-	await app.change({ ...settings, panel: settings.panel || app.state.panel, isFlipped: settings.isFlipped ?? app.state.isFlipped, link: '', linkName: '' }, true);
+	const settings = portable(await unpackSettings(text));
+	await app.change({ ...settings, panel: settings.panel || app.state.panel, isFlipped: settings.isFlipped ?? app.state.isFlipped }, true);
 	app.say('settings applied', true);
 }
 
