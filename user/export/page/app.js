@@ -379,11 +379,15 @@ class App {
 			this.layOut(true);
 	}
 
+	layoutOf(maxRows) {
+		const { state, view, zoom, painter, expanded } = this;
+		return (view.isSandwich ? layOutSandwich : layOut)(view, { ...state, zoom, width: painter.width, expanded, maxRows });
+	}
+
 	layOut(keepScroll) {
-		const { state, view, zoom, painter } = this;
 		if (!keepScroll)
-			this.maxRows = view === this.tree ? Infinity : ROWS_AHEAD;
-		this.layout = (view.isSandwich ? layOutSandwich : layOut)(view, { zoom, width: painter.width, collapse: state.collapse, expanded: this.expanded, byName: state.byName, maxRows: this.maxRows });
+			this.maxRows = this.view === this.tree ? Infinity : ROWS_AHEAD;
+		this.layout = this.layoutOf(this.maxRows);
 		this.hasFog = this.layout.boxes.some((box) => box.fog);
 		this.hover = this.selected = null;
 		const height = this.layout.rows.length * ROW;

@@ -296,6 +296,8 @@ const PRINT_ROWS = 400;
 
 App.prototype.print = function (isStart) {
 	if (isStart) {
+		if (this.layout.isCut)
+			this.layout = this.layoutOf(PRINT_ROWS);
 		setTheme('light');
 		this.painter.readPalette();
 		this.painter.resize(this.painter.width, Math.min(this.layout.rows.length, PRINT_ROWS) * ROW);
