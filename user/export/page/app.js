@@ -375,8 +375,10 @@ class App {
 		if (width === this.painter.width && height === this.painter.height && devicePixelRatio === this.painter.ratio)
 			return;
 		this.painter.resize(width, height);
-		if (this.state)
-			this.layOut(true);
+		if (!this.state)
+			return;
+		this.layOut(true);
+		this.timeline.update();
 	}
 
 	layoutOf(maxRows) {
