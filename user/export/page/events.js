@@ -6,6 +6,7 @@ App.prototype.listen = function () {
 	this.listenGestures();
 	this.listenDivider();
 	document.addEventListener('keydown', (e) => this.key(e));
+	document.addEventListener('keyup', (e) => e.key === 'Shift' && this.isLoneShift && this.tip.pin());
 	addEventListener('popstate', () => {
 		const before = { layout: this.layout, zoom: this.zoom };
 		this.hideTip(true);
@@ -54,6 +55,7 @@ App.prototype.listenControls = function () {
 	on('viewmenu', (b) => b.setAttribute('aria-expanded', String($('toolbar').classList.toggle('open'))));
 	$('menu').addEventListener('keydown', menuKeys);
 	document.addEventListener('pointerdown', (e) => {
+		this.isLoneShift = false;
 		if (!$('menu').hidden && !$('menu').contains(e.target))
 			$('menu').hidden = true;
 	});
@@ -163,6 +165,7 @@ App.prototype.openFrameMenu = function (box, e) {
 // --- keyboard --------------------------------------------------------------------------------
 
 App.prototype.key = function (e) {
+	this.isLoneShift = false;
 	if (e.target.tagName === 'INPUT')
 		return;
 	if ((e.ctrlKey || e.metaKey) && e.key === 'f' || e.key === '/' && !e.ctrlKey) {
@@ -196,7 +199,8 @@ App.prototype.keyActions = function () {
 		'?': showKeys,
 		m: () => this.openFrameMenu(this.selected),
 		ContextMenu: () => this.openFrameMenu(this.selected),
-		Shift: () => this.tip.pin(),
+		// Shift alone, which is known when it is let go.
+		Shift: () => !(this.isLoneShift = true),
 		Enter: () => !isButton && this.selected && !this.selected.fog ? this.zoomTo(this.selected.node) : false,
 		ArrowUp: () => this.step(0, this.state.isFlipped ? 1 : -1),
 		ArrowDown: () => this.step(0, this.state.isFlipped ? -1 : 1),
