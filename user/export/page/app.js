@@ -215,8 +215,7 @@ class App {
 		document.body.classList.remove('busy');
 		this.useProfile(result);
 		if (result.splitError) {
-			this.state.split = '';
-			this.transformKey = JSON.stringify(['', this.state.transforms]);
+			this.state.split = this.transformKey = '';
 			this.say(result.splitError, true);
 		}
 		this.show(this.state);

@@ -99,7 +99,7 @@ function frameMenu(app, box, at) {
 		item('Highlight', '', () => app.searchFor(name)),
 		item('Sandwich: callers and callees', 'w', () => app.change({ panel: 'sandwich', focus: name }, true)),
 		item('Copy name', '', () => copyText(app, name)),
-		item('Copy as regex', '', () => copyText(app, `/^${escapePattern(plainName(name))}$/`)),
+		item('Copy as regex', '', () => copyText(app, exactly)),
 		item('Copy stack', '', () => copyText(app, stackText(view, node))),
 		element('hr'),
 		...['filter', 'remove', 'focus', 'drop', 'above', 'below', 'recursion', 'gaps'].map((verb) => item(VERBS[verb].long, '', () => addTransform(app, verb, exact))),

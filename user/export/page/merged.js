@@ -31,6 +31,10 @@ class Merged {
 		return this.tree.isEmpty();
 	}
 
+	isCaller() {
+		return false;
+	}
+
 	// What comes next after a node by method, heaviest first; what nothing comes after is its self weight.
 	groupsOf(id) {
 		const node = this.nodes[id];
@@ -289,10 +293,6 @@ class Callees extends Merged {
 
 	hasSelf() {
 		return true;
-	}
-
-	isCaller() {
-		return false;
 	}
 
 	compared(id) {
