@@ -305,6 +305,23 @@ static u64 weight_of(struct reader_state *r, const struct jfr_value *event, cons
 	return value;
 }
 
+/* Weights that are no samples are followed by the number of these, as record does
+ * (profile/count.h). */
+static int add_weight(struct reader_state *r, const struct jfr_value *event, const struct source *s,
+		      node_id node)
+{
+	labels_id thread = find_thread(r, event, s->thread);
+	int err = stack_add(&r->adder, node, thread, profile_find_type(r->p, s->type, s->unit),
+			    (s64)weight_of(r, event, s), r->why);
+
+	if (err || !strcmp(s->unit, "samples"))
+		return err;
+	char count[32];
+	snprintf(count, sizeof(count), "%s-samples", s->type);
+	return stack_add(&r->adder, node, thread, profile_find_type(r->p, count, "samples"), 1,
+			 r->why);
+}
+
 static int read_event(struct reader_state *r, const struct jfr_value *event)
 {
 	const struct source *s = source_of(r, event->class);
@@ -315,11 +332,7 @@ static int read_event(struct reader_state *r, const struct jfr_value *event)
 	int err = find_stack(r, event, &node);
 	if (!err && s->object)
 		err = add_object(r, event, s->object, &node);
-	if (err)
-		return err;
-	return stack_add(&r->adder, node, find_thread(r, event, s->thread),
-			 profile_find_type(r->p, s->type, s->unit), (s64)weight_of(r, event, s),
-			 r->why);
+	return err ?: add_weight(r, event, s, node);
 }
 
 static int read_events(struct reader_state *r)
