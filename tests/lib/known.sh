@@ -24,6 +24,23 @@ byte_at() {
 		od -An -tx1 | tr -d ' '
 }
 
+# The first byte of malloc in the process's libc.
+libc_byte() {
+	local base libc
+	read -r base libc < <(awk '/libc\.so\.6$/ { sub("-.*", "", $1); print $1, $6; exit }' "/proc/$1/maps")
+	local off=$((0x$(nm -D "$libc" | awk '$3 ~ /^malloc@/ { print $1 }')))
+	dd if="/proc/$1/mem" bs=1 count=1 iflag=skip_bytes skip=$((0x$base + off)) 2>/dev/null |
+		od -An -tx1 | tr -d ' '
+}
+
+libc_is_trapped() {
+	[ "$(libc_byte "$1")" = cc ]
+}
+
+libc_is_whole() {
+	[ "$(libc_byte "$1")" != cc ]
+}
+
 # Programs that make a thousand samples a millisecond may run while the recorder has no CPU.
 ROOMY="--ring 65536"
 

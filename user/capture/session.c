@@ -21,6 +21,7 @@
 #include "capture/samples.h"
 #include "capture/sideband.h"
 #include "capture/sources.h"
+#include "capture/untold.h"
 #include "capture/unwinding.h"
 #include "proc/status.h"
 #include "sym/symbolize.h"
@@ -47,11 +48,12 @@ struct session {
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	struct samples samples;
-	bool has_hooks;     /* events that agents tell of */
-	bool hurries;       /* classes are being unloaded */
-	int niceness;       /* otherwise */
-	struct inbox inbox; /* for the next turn */
-	struct inbox turn;  /* is being applied */
+	bool has_hooks;       /* events that agents tell of */
+	bool hurries;         /* classes are being unloaded */
+	bool has_new_targets; /* perhaps: which, the kernel is asked */
+	int niceness;         /* otherwise */
+	struct inbox inbox;   /* for the next turn */
+	struct inbox turn;    /* is being applied */
 	u64 received_ns;
 	u64 started_ns, first_sample_ns, followed_ns;
 	u64 nr_pending, nr_pending_cut; /* samples of threads that waited at the end */
@@ -75,10 +77,31 @@ static void forget_program(struct session *s, const struct process *p)
 	agents_forget(s->agents, p->pid, p->start_ns);
 }
 
+static bool is_target(const struct session *s, const struct process *p)
+{
+	return p->is_target || !targets_select(s->options.targets);
+}
+
+/* For samples of a process that is recorded: it is new, or maps more. */
+static void prepare(struct process *p, void *ctx)
+{
+	struct session *s = ctx;
+
+	unwinding_want(s->unwinding, p);
+	sources_meet(s->sources, p);
+	if (p->is_jvm && s->has_hooks)
+		meet_jvm(s, p, true);
+}
+
 /* What user space has to walk itself is walked; what another event told already is left out. */
 static void take_sample(struct session *s, const struct sample *sample)
 {
 	struct process *p = samples_process(&s->samples, sample);
+
+	if (!is_target(s, p) && !p->exit_ns) {
+		p->is_target = true;
+		prepare(p, s);
+	}
 	auto_free struct sample *walked = unwinding_walk(s->unwinding, p, sample);
 
 	if (walked)
@@ -88,20 +111,6 @@ static void take_sample(struct session *s, const struct sample *sample)
 	if (p->is_jvm)
 		meet_jvm(s, p, s->options.agent != AGENT_NEVER);
 	samples_take(&s->samples, p, sample);
-}
-
-static bool is_target(const struct session *s, const struct process *p)
-{
-	return p->is_target || !targets_select(s->options.targets);
-}
-
-/* For samples of a process that is recorded: it is new, or maps more. */
-static void prepare(struct session *s, struct process *p)
-{
-	unwinding_want(s->unwinding, p);
-	sources_meet(s->sources, p);
-	if (p->is_jvm && s->has_hooks)
-		meet_jvm(s, p, true);
 }
 
 static void apply_side(struct session *s, const struct side_event *e)
@@ -115,9 +124,9 @@ static void apply_side(struct session *s, const struct side_event *e)
 	if (e->kind == SIDE_MMAP) {
 		process_mmap(p, &e->mapping);
 		if (p->is_jvm)
-			targets_set_jvm(s->options.targets, p->pid, true);
+			s->has_new_targets |= targets_set_jvm(s->options.targets, p->pid, true);
 		if (is_target(s, p))
-			prepare(s, p);
+			prepare(p, s);
 	} else if (e->kind == SIDE_EXEC) {
 		process_exec(p);
 		forget_program(s, p);
@@ -143,6 +152,7 @@ static void apply_exec(struct session *s, struct process *p, const struct proces
 	if (p->is_target && targets_begin(s->options.targets, p->pid))
 		s->samples.levels.started_ns = s->started_ns = r->time_ns;
 	targets_set_jvm(s->options.targets, p->pid, p->is_jvm);
+	s->has_new_targets |= p->is_jvm; /* what it mapped since was told before */
 	forget_program(s, p);
 	if (is_target(s, p))
 		unwinding_want(s->unwinding, p);
@@ -158,8 +168,10 @@ static void apply_process(struct session *s, const struct process_record *r)
 		p = processes_fork(s->processes, (pid_t)r->parent_pid, pid, r->task.start_ns,
 				   r->comm);
 		p->is_target = r->is_wanted;
-		if (is_target(s, p))
+		if (is_target(s, p)) {
 			unwinding_want(s->unwinding, p);
+			sources_meet(s->sources, p); /* it may never map or execute more */
+		}
 		break;
 	case RECORD_EXEC:
 		p = processes_newest(s->processes, pid);
@@ -195,27 +207,6 @@ static void apply(struct session *s, struct item *item)
 	}
 }
 
-/* Where an agent cannot tell, libjvm does; but not of what is reachable. */
-static void fall_back(struct session *s)
-{
-	static const char *const events[] = { NULL, "alloc", "lock", "alloc and lock" };
-	struct untold u;
-
-	while (agents_next_untold(s->agents, &u)) {
-		struct process *p = processes_find(s->processes, u.pid, u.start_ns);
-		u32 hooks = s->options.sampling.live ? u.hooks & ~AGENT_HOOK_ALLOC : u.hooks;
-		if (p && u.hooks & AGENT_HOOK_METHOD)
-			log_warn("calls of methods in %d are not recorded: %s", (int)u.pid,
-				 u.reason);
-		hooks &= ~AGENT_HOOK_METHOD;
-		if (!p || !hooks || hooks >= ARRAY_SIZE(events))
-			continue;
-		log_warn("%s in %d: libjvm's own functions tell of it, as the agent cannot: %s",
-			 events[hooks], (int)u.pid, u.reason);
-		sources_fall_back(s->sources, p, hooks);
-	}
-}
-
 /* Empties the ring; names what may be gone soon. */
 static void receive(struct session *s)
 {
@@ -240,6 +231,14 @@ static void apply_turn(struct session *s)
 	inbox_clear(&s->turn);
 }
 
+/* Those that no fork or exec makes targets. */
+static void find_new_targets(struct session *s)
+{
+	if (s->has_new_targets)
+		targets_mark(s->options.targets, s->processes, prepare, s);
+	s->has_new_targets = false;
+}
+
 static void take_in(struct session *s)
 {
 	struct inbox empty = s->turn;
@@ -248,12 +247,13 @@ static void take_in(struct session *s)
 	receive(s);
 	sideband_drain(s->sideband, inbox_add_side, &s->inbox);
 	agents_poll(s->agents);
-	fall_back(s);
+	untold_fall_back(s->agents, s->processes, s->sources);
 	samples_retry(&s->samples);
 	s->turn = s->inbox;
 	s->inbox = empty;
 	inbox_sort(&s->turn);
 	apply_turn(s);
+	find_new_targets(s);
 	unwinding_update(s->unwinding, s->processes);
 }
 
@@ -292,6 +292,8 @@ void session_tick(struct session *s)
 		s->followed_ns = now;
 		sources_follow(s->sources);
 		targets_follow(s->options.targets);
+		s->has_new_targets =
+			sources_are_placed(s->sources) && targets_may_change(s->options.targets);
 		sideband_follow(s->sideband);
 	}
 }
@@ -306,6 +308,18 @@ static void make_ready(struct process *p, void *ctx)
 	unwinding_want(s->unwinding, p);
 	if (p->is_jvm)
 		meet_jvm(s, p, s->has_hooks || s->options.agent == AGENT_ALWAYS);
+}
+
+static int mark_targets(struct session *s)
+{
+	struct targets *t = s->options.targets;
+
+	if (!targets_select(t))
+		return 0;
+	int nr = targets_mark(t, s->processes, NULL, NULL);
+	if (!nr)
+		log_warn("no process is selected by %s; waiting for one", targets_text(t));
+	return nr < 0 ? nr : 0;
 }
 
 static void meet_process(struct process *p, void *ctx)
@@ -364,7 +378,7 @@ static int start(struct session *s)
 		log_error("/proc cannot be read: %s; mount it", strerror(-err));
 		return err;
 	}
-	err = targets_mark(s->options.targets, s->processes);
+	err = mark_targets(s);
 	if (err)
 		return err;
 	processes_each(s->processes, make_ready, s);
@@ -373,7 +387,10 @@ static int start(struct session *s)
 	if (s->has_hooks)
 		agents_await(s->agents, AGENT_PENDING_NS);
 	take_in(s); /* agents are mapped now: probes are placed there */
-	return sources_start(s->sources);
+	err = sources_start(s->sources);
+	if (!err) /* the last of the sources may be probes */
+		processes_each(s->processes, meet_process, s);
+	return err;
 }
 
 static void set_up_samples(struct session *s)

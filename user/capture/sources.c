@@ -180,6 +180,11 @@ void sources_leave(struct sources *s, const struct process *p)
 		probes_leave(probes->probes, p);
 }
 
+bool sources_are_placed(const struct sources *s)
+{
+	return s->probes.nr;
+}
+
 bool sources_is_double(const struct sources *s, const struct sample *sample,
 		       const struct process *p)
 {

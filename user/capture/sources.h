@@ -45,6 +45,9 @@ void sources_pending(struct sources *s, sources_pending_fn pending, void *ctx);
 void sources_meet(struct sources *s, const struct process *p);
 void sources_leave(struct sources *s, const struct process *p);
 
+/* Whether a process has to be met before it is recorded. */
+bool sources_are_placed(const struct sources *s);
+
 /* Whether a sample counts memory once more: one allocator, malloc, takes it from another, mmap. */
 bool sources_is_double(const struct sources *s, const struct sample *sample,
 		       const struct process *p);

@@ -306,23 +306,26 @@ void targets_follow(struct targets *t)
 				    target_groups_follow(t->groups, &t->selectors, t->fds.cgroups));
 }
 
-void targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm)
+bool targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm)
 {
 	const u32 bits = SELECT_JVM | SELECT_JVM << SELECT_EXCLUDE_SHIFT;
 	u32 key = (u32)pid, old = 0;
 
 	if (!((t->include | t->exclude) & bits))
-		return;
+		return false;
 	bpf_map_lookup_elem(t->fds.pids, &key, &old);
 	u32 mask = is_jvm ? old | bits : old & ~bits;
 	if (mask != old)
 		bpf_map_update_elem(t->fds.pids, &key, &mask, BPF_ANY);
+	return mask != old;
 }
 
 struct marking {
 	struct targets *targets;
 	struct processes *all;
-	size_t nr;
+	process_fn begins;
+	void *ctx;
+	int nr;
 };
 
 static void mark_jvm(struct process *p, void *ctx)
@@ -339,21 +342,27 @@ static void mark(const struct task_id *id, void *ctx)
 	struct process *p = processes_find(m->all, (pid_t)id->pid, id->start_ns);
 
 	m->nr++;
-	if (p)
-		p->is_target = true;
+	if (!p || p->is_target || p->exit_ns)
+		return;
+	p->is_target = true;
+	if (m->begins)
+		m->begins(p, m->ctx);
 }
 
-int targets_mark(struct targets *t, struct processes *all)
+int targets_mark(struct targets *t, struct processes *all, process_fn begins, void *ctx)
 {
-	struct marking m = { t, all, 0 };
+	struct marking m = { t, all, begins, ctx, 0 };
 
-	if (!targets_select(t))
-		return 0;
 	processes_each(all, mark_jvm, &m);
 	int err = bpf_each_target(t->bpf, mark, &m);
 	if (err)
 		log_error("the processes cannot be listed: %s", strerror(-err));
-	else if (!m.nr)
-		log_warn("no process is selected by %s; waiting for one", targets_text(t));
-	return err;
+	return err ?: m.nr;
+}
+
+bool targets_may_change(const struct targets *t)
+{
+	const u32 told = SELECT_PID | SELECT_JVM;
+
+	return (t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & ~told;
 }

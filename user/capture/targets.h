@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "base/types.h"
+#include "proc/process.h"
 
 enum target_kind {
 	TARGET_PID,  /* "PID": with its children */
@@ -22,8 +23,6 @@ enum target_kind {
 
 struct bpf;
 struct bpf_options;
-struct containers;
-struct processes;
 struct targets;
 
 struct targets *targets_new(void);
@@ -70,11 +69,20 @@ void targets_configure(struct targets *t, struct containers *containers,
 /* Gives the selectors to the loaded programs. Logs what is not there (yet). */
 int targets_open(struct targets *t, struct bpf *bpf);
 
-/* Marks the processes that are to be sampled now (is_target). Logs if there are none. */
-int targets_mark(struct targets *t, struct processes *all);
+/*
+ * Marks the processes that are to be sampled now (is_target), and calls `begins` (may be NULL) for
+ * those that were not marked. Returns how many the kernel knows, or a negative errno.
+ */
+int targets_mark(struct targets *t, struct processes *all, process_fn begins, void *ctx);
+
+/*
+ * Whether a process may become a target without a fork or exec, which the kernel tells of: it is
+ * moved to another control group, takes another name or user.
+ */
+bool targets_may_change(const struct targets *t);
 
 /* Follows control groups that come and go; call it now and then. */
 void targets_follow(struct targets *t);
 
-/* The process is a JVM, or no longer. */
-void targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm);
+/* The process is a JVM, or no longer. Returns whether that may change what is a target. */
+bool targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm);

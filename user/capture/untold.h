@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events in Java code of which an agent does not tell. */
+#pragma once
+
+#include "capture/sources.h"
+#include "jvm/agents.h"
+#include "proc/process.h"
+
+/* Has libjvm's own functions tell instead, where they can, and logs it. To be called often. */
+void untold_fall_back(struct agents *agents, struct processes *processes, struct sources *sources);
