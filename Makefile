@@ -10,7 +10,7 @@ ARCH    := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
 VERSION := 0.1.0
 
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
-	     libiberty-dev libjansson-dev libpcre2-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev \
+	     libcapstone-dev libiberty-dev libjansson-dev libpcre2-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev \
 	     openjdk-17-jdk-headless esbuild
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
 	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
@@ -22,7 +22,9 @@ JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac))))
 JVMTI      = -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
 
 WARN       = -Wall -Wextra -Wno-unused-parameter -Werror
-DEFS       = -D_GNU_SOURCE -DSYSFLAME_VERSION='"$(VERSION)"' -DSYSFLAME_ARCH='"$(ARCH)"'
+# Optional: without it uprobe: takes no offsets into functions.
+capstone  := $(shell pkg-config --libs capstone 2>/dev/null)
+DEFS       = $(if $(capstone),-DHAVE_CAPSTONE) -D_GNU_SOURCE -DSYSFLAME_VERSION='"$(VERSION)"' -DSYSFLAME_ARCH='"$(ARCH)"'
 ALL_CFLAGS = -std=gnu11 $(WARN) $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen $(CFLAGS)
 BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Werror -MMD -MP \
 	     -D__TARGET_ARCH_$(ARCH) -Ivmlinux/$(ARCH) -Ibpf
@@ -32,7 +34,7 @@ TEST_FLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -Ibpf -Ius
 FUZZ_CFLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
 	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_SECONDS ?= 60
-LIBS       = -lpcre2-8 -lbpf -lelf -lz -llzma -liberty -ljansson -lprotobuf-c -lm
+LIBS       = -lpcre2-8 -lbpf -lelf -lz -llzma -liberty -ljansson -lprotobuf-c $(capstone) -lm
 for_arm64  = $(findstring aarch64,$(shell $(CC) -dumpmachine))
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \

@@ -234,18 +234,6 @@ int bpf_attach_program(struct bpf *bpf, const struct bpf_uprobe *at, struct bpf_
 	return *out ? 0 : -errno;
 }
 
-int bpf_attach_uprobe(struct bpf *bpf, const char *path, u64 file_off, u32 event,
-		      struct bpf_link **out)
-{
-	return bpf_attach_program(bpf,
-				  &(struct bpf_uprobe){ .program = "uprobe_hit",
-							.path = path,
-							.file_off = file_off,
-							.cookie = event,
-							.pid = -1 },
-				  out);
-}
-
 int bpf_set_memory_file(struct bpf *bpf, u32 number, const struct memory_file *file)
 {
 	return bpf_map__update_elem(bpf->skel->maps.memory_files, &number, sizeof(number), file,

@@ -29,13 +29,11 @@ void bpf_free(struct bpf *bpf);
 
 /*
  * Attach the program of their kind for the event of that number in the recording; it runs at once.
- * The descriptor stays the caller's. A uprobe fires in every process.
+ * The descriptor stays the caller's.
  */
 int bpf_attach_perf(struct bpf *bpf, int perf_fd, u32 event, struct bpf_link **out);
 int bpf_attach_tracepoint(struct bpf *bpf, const char *group, const char *name, u32 event,
 			  struct bpf_link **out);
-int bpf_attach_uprobe(struct bpf *bpf, const char *path, u64 file_off, u32 event,
-		      struct bpf_link **out);
 
 /* The same for any of the uprobe programs, in one process or (pid -1) in all. */
 struct bpf_uprobe {

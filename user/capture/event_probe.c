@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "capture/event_kind.h"
 #include "capture/privilege.h"
 #include "elf/functions.h"
+#include "elf/instruction.h"
 #include "elf/usdt.h"
 
 #define UPROBE_PREFIX "uprobe:"
@@ -53,6 +55,32 @@ static int find_symbol(const struct event *e, struct function *out, struct str *
 	near_fini(&near);
 	return err;
 }
+/* A trap elsewhere than where an instruction begins breaks the program. */
+static int check_place(const struct event *e, const struct function *at, const char *text,
+		       struct str *why)
+{
+	static const struct {
+		int err;
+		const char *text;
+	} reasons[] = {
+		{ -ERANGE, "the function ends before" },
+		{ -EILSEQ, "no instruction begins there" },
+		{ -ENODATA, "no function is known there, so neither is where instructions begin" },
+		{ -ENOTSUP, "where instructions begin only a build with libcapstone knows" },
+	};
+	u64 offset = e->file_off - at->file_off;
+	int err = at->size && offset >= at->size ? -ERANGE
+						 : instruction_begins(e->place, e->file_off);
+	const char *reason = strerror(-err);
+
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i].err == err)
+			reason = reasons[i].text;
+	if (err)
+		str_addf(why, "%s%s:%s: %s", UPROBE_PREFIX, e->place, text, reason);
+	return err;
+}
+
 /* SYMBOL, SYMBOL+OFFSET, or 0xOFFSET in the file. */
 static int read_place(struct event *e, const char *text, struct str *why)
 {
@@ -74,7 +102,7 @@ static int read_place(struct event *e, const char *text, struct str *why)
 			return err;
 	}
 	e->file_off = at.file_off + offset;
-	return 0;
+	return offset ? check_place(e, &at, text, why) : 0;
 }
 
 /* The last colon that is not half of C++'s "::"; NULL if there is none. */
@@ -98,14 +126,6 @@ int parse_uprobe(const char *text, const struct event_options *o, struct event *
 	}
 	e->place = xstrndup(path, (size_t)(colon - path));
 	return read_place(e, colon + 1, why);
-}
-
-int start_uprobe(struct sources *s, const struct event *e, u32 number)
-{
-	struct bpf_link *link;
-	int err = bpf_attach_uprobe(sources_bpf(s), e->place, e->file_off, number, &link);
-
-	return sources_take_link(s, e, err, link);
 }
 
 /* The last colon but one, which ends the path. */
@@ -144,6 +164,83 @@ int parse_usdt(const char *text, const struct event_options *o, struct event *e,
 	return err;
 }
 
+/* The places of an event in its file. */
+struct known_places {
+	struct sources *sources;
+	const struct event *event;
+	u32 number;
+	bool has_failed;
+	size_t nr;
+	struct usdt_place at[];
+};
+
+static int attach(const struct known_places *k, size_t i, pid_t pid, struct bpf_link **out)
+{
+	return bpf_attach_program(sources_bpf(k->sources),
+				  &(struct bpf_uprobe){
+					  .program = "uprobe_hit",
+					  .path = k->event->place,
+					  .file_off = k->at[i].file_off,
+					  .semaphore_off = k->at[i].semaphore_off,
+					  .cookie = k->number,
+					  .pid = pid,
+				  },
+				  out);
+}
+
+static int attach_everywhere(const struct known_places *k)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < k->nr; i++) {
+		struct bpf_link *link;
+		err = attach(k, i, -1, &link);
+		err = sources_take_link(k->sources, k->event, err, link);
+	}
+	return err;
+}
+
+static bool place(int fd, u32 file, pid_t pid, probe_links *out, void *known)
+{
+	struct known_places *k = known;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < k->nr; i++) {
+		struct bpf_link *link;
+		err = attach(k, i, pid, &link);
+		if (!err)
+			vec_push(out, link);
+	}
+	if (err && err != -ESRCH && !k->has_failed) {
+		k->has_failed = true;
+		log_warn("%s cannot be attached in process %d, and maybe in others: %s",
+			 k->event->name, (int)pid, strerror(-err));
+	}
+	return true;
+}
+
+/* Processes that are not recorded do not pay for traps. */
+static int start_at(struct sources *s, const struct event *e, u32 number,
+		    const struct usdt_place *places, size_t nr)
+{
+	struct known_places *k = xcalloc(1, sizeof(*k) + nr * sizeof(k->at[0]));
+
+	*k = (struct known_places){ .sources = s, .event = e, .number = number, .nr = nr };
+	memcpy(k->at, places, nr * sizeof(k->at[0]));
+	if (sources_options(s)->only_targets) {
+		sources_add_probes(s, number, probes_new_known(place, k));
+		return 0;
+	}
+	int err = attach_everywhere(k);
+	free(k);
+	return err;
+}
+
+int start_uprobe(struct sources *s, const struct event *e, u32 number)
+{
+	return start_at(s, e, number, &(struct usdt_place){ .file_off = e->file_off }, 1);
+}
+
 int start_usdt(struct sources *s, const struct event *e, u32 number)
 {
 	struct usdt_place places[USDT_PLACES_MAX];
@@ -151,20 +248,7 @@ int start_usdt(struct sources *s, const struct event *e, u32 number)
 	size_t nr = 0;
 	int err = usdt_find(e->place, e->what, places, &nr, &near);
 
-	for (size_t i = 0; !err && i < nr; i++) {
-		struct bpf_link *link;
-		const struct bpf_uprobe at = {
-			.program = "uprobe_hit",
-			.path = e->place,
-			.file_off = places[i].file_off,
-			.semaphore_off = places[i].semaphore_off,
-			.cookie = number,
-			.pid = -1,
-		};
-		err = bpf_attach_program(sources_bpf(s), &at, &link);
-		err = sources_take_link(s, e, err, link);
-	}
-	return err;
+	return err ?: start_at(s, e, number, places, nr);
 }
 
 char *why_not_uprobe(void)

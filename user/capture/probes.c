@@ -18,6 +18,7 @@ struct holder {
 
 struct probes {
 	bool by_process;
+	bool is_known; /* the file: ctx tells, and is ours */
 	probes_place_fn place;
 	void *ctx;
 	struct dict files; /* by device and inode: the number + 1, 0 if it is no file for probes */
@@ -45,6 +46,14 @@ struct probes *probes_new(bool by_process, probes_place_fn place, void *ctx)
 	return p;
 }
 
+struct probes *probes_new_known(probes_place_fn place, void *ctx)
+{
+	struct probes *p = probes_new(true, place, ctx);
+
+	p->is_known = true;
+	return p;
+}
+
 static void holder_fini(struct holder *h)
 {
 	vec_each(link, &h->links)
@@ -61,6 +70,8 @@ void probes_free(struct probes *p)
 		holder_fini(h);
 	vec_fini(&p->holders);
 	dict_fini(&p->files);
+	if (p->is_known)
+		free(p->ctx);
 	free(p);
 }
 
@@ -100,8 +111,10 @@ void probes_meet(struct probes *p, const struct process *process)
 	if (!h) {
 		vec_push(&p->holders, (struct holder){ .key = key });
 		h = &p->holders.at[p->holders.nr - 1];
+		if (p->is_known)
+			p->place(-1, 0, process->pid, &h->links, p->ctx);
 	}
-	for (size_t i = 0; i < process->mappings.nr; i++)
+	for (size_t i = 0; !p->is_known && i < process->mappings.nr; i++)
 		meet_file(p, h, process, &process->mappings.at[i]);
 }
 

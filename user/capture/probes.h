@@ -23,6 +23,12 @@ typedef bool (*probes_place_fn)(int fd, u32 number, pid_t pid, probe_links *out,
 
 struct probes *probes_new(bool by_process, probes_place_fn place, void *ctx);
 
+/*
+ * The same for probes in a file that is known: `place` is called once for each process, with no
+ * file, whatever that maps so far. `ctx` is from the heap and the probes' own from here on.
+ */
+struct probes *probes_new_known(probes_place_fn place, void *ctx);
+
 /* Takes all probes away. */
 void probes_free(struct probes *p);
 

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "capture/inbox.h"
 #include "capture/notes.h"
+#include "capture/origin.h"
 #include "capture/pending.h"
 #include "capture/privilege.h"
 #include "capture/remote.h"
@@ -417,24 +418,6 @@ static void set_up_samples(struct session *s)
 	events_add_types(o->events, s->profile, s->samples.types);
 }
 
-static void set_up_profile(struct session *s)
-{
-	const struct session_options *o = &s->options;
-	char host[256] = "";
-
-	s->profile = profile_new();
-	if (o->lines)
-		frames_keep_lines(s->profile->frames);
-	s->profile->slot_ns = o->slot_ns;
-	gethostname(host, sizeof(host) - 1);
-	free(s->profile->host);
-	s->profile->host = xstrdup(host);
-	s->profile->start_wall_ns = time_wall_ns();
-	free(s->profile->target);
-	s->profile->target = xstrdup(targets_text(o->targets));
-	s->profile->rate_hz = o->sampling.freq_hz;
-}
-
 int session_start(const struct session_options *options, struct session **out)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
@@ -444,7 +427,7 @@ int session_start(const struct session_options *options, struct session **out)
 	s->options.sampling.without_agent = options->agent == AGENT_NEVER;
 	s->options.sampling.only_targets = targets_select(options->targets);
 	s->started_ns = s->followed_ns = time_mono_ns();
-	set_up_profile(s);
+	s->profile = origin_profile(options);
 	s->processes = processes_new();
 	s->containers = containers_new("");
 	s->agents = agents_new(options->agent_path, options->agent);

@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/jvms.h"
 #include "cmd/report.h"
+#include "elf/instruction.h"
 
 static const struct cmd cmds[] = {
 	{ "record", "profile the node, some processes or a command", record_main },
@@ -43,6 +44,8 @@ int main(int argc, char **argv)
 			return c->main(argc - 1, argv + 1);
 	if (!strcmp(name, "--version")) {
 		puts("sysflame " SYSFLAME_VERSION);
+		if (instruction_missing())
+			puts(instruction_missing());
 		return 0;
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "elf/functions.h"
+#include "elf/instruction.h"
+
+#define SELF "/proc/self/exe"
+
+#ifdef __x86_64__
+
+/* push; movabs with an immediate that reads as instructions; mov; nop of 7 bytes; pop; ret */
+__asm__(".pushsection .text\n"
+	".globl known_instructions\n"
+	".type known_instructions, @function\n"
+	"known_instructions:\n"
+	".cfi_startproc\n"
+	".byte 0x55\n"
+	".byte 0x48, 0xb8, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90\n"
+	".byte 0x48, 0x89, 0xe5\n"
+	".byte 0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00\n"
+	".byte 0x5d\n"
+	".byte 0xc3\n"
+	".cfi_endproc\n"
+	".size known_instructions, . - known_instructions\n"
+	".popsection\n");
+
+static bool is_begin(u64 off)
+{
+	static const u64 begins[] = { 0, 1, 11, 14, 21, 22 };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (begins[i] == off)
+			return true;
+	return false;
+}
+
+static void only_where_an_instruction_begins_one_may_be_probed(void **state)
+{
+	struct function f;
+
+	if (instruction_missing())
+		skip();
+	assert_int_equal(functions_find(SELF, "known_instructions", &f, NULL), 0);
+	assert_int_equal(f.size, 23);
+	for (u64 off = 0; off < f.size; off++)
+		assert_int_equal(instruction_begins(SELF, f.file_off + off),
+				 is_begin(off) ? 0 : -EILSEQ);
+}
+
+#else
+
+static void only_where_an_instruction_begins_one_may_be_probed(void **state)
+{
+	struct function f;
+
+	assert_int_equal(functions_find(SELF, "main", &f, NULL), 0);
+	for (u64 off = 0; off < 16; off++)
+		assert_int_equal(instruction_begins(SELF, f.file_off + off), off % 4 ? -EILSEQ : 0);
+}
+
+#endif
+
+static void what_is_no_code_has_no_instructions(void **state)
+{
+	assert_int_equal(instruction_begins(SELF, 0), -ENODATA);
+	assert_int_equal(instruction_begins(SELF, 1ull << 60), -ENODATA);
+	assert_int_equal(instruction_begins("/etc/passwd", 0), -ENOEXEC);
+	assert_int_equal(instruction_begins("/nowhere", 0), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_where_an_instruction_begins_one_may_be_probed),
+		cmocka_unit_test(what_is_no_code_has_no_instructions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

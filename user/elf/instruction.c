@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether an instruction begins at a place of a file. */
+#include "elf/instruction.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#ifdef HAVE_CAPSTONE
+#include <capstone/capstone.h>
+#endif
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "elf/eh_starts.h"
+#include "elf/elf.h"
+
+#define FUNCTION_MAX (4u << 20) /* bytes up to the place */
+#define ARM64_BYTES  4
+
+/* The executable segment that holds the place. */
+static const struct elf_segment *find_segment(const struct elf *e, u64 file_off)
+{
+	size_t nr;
+	const struct elf_segment *all = elf_segments(e, &nr);
+
+	for (const struct elf_segment *s = all; s < all + nr; s++)
+		if (s->type == PT_LOAD && s->flags & PF_X && file_off - s->file_off < s->filesz)
+			return s;
+	return NULL;
+}
+
+struct search {
+	u64 vaddr;
+	u64 start; /* of the last function up to there; 0: none */
+};
+
+static bool look_at(void *arg, u64 start)
+{
+	struct search *s = arg;
+
+	if (start <= s->vaddr && start > s->start)
+		s->start = start;
+	return true;
+}
+
+#ifdef HAVE_CAPSTONE
+
+const char *instruction_missing(void)
+{
+	return NULL;
+}
+
+/* Compilers keep data out of the code, so from the function's begin on all is instructions. */
+static int follow(const u8 *code, size_t len, u64 wanted)
+{
+	csh disassembler;
+	u64 at = 0;
+
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &disassembler))
+		return -ENOTSUP;
+	cs_insn *insn = cs_malloc(disassembler);
+	while (at < wanted && cs_disasm_iter(disassembler, &code, &len, &at, insn))
+		;
+	cs_free(insn, 1);
+	cs_close(&disassembler);
+	return at == wanted ? 0 : -EILSEQ;
+}
+
+#else
+
+const char *instruction_missing(void)
+{
+	return "without libcapstone: uprobe:PATH:SYMBOL takes no +OFFSET";
+}
+
+static int follow(const u8 *code, size_t len, u64 wanted)
+{
+	return -ENOTSUP;
+}
+
+#endif
+
+static int begins(const struct elf *e, u64 file_off)
+{
+	const struct elf_segment *s = find_segment(e, file_off);
+	if (!s)
+		return -ENODATA;
+	if (elf_machine(e) == EM_AARCH64)
+		return file_off % ARM64_BYTES ? -EILSEQ : 0;
+
+	struct search search = { .vaddr = file_off - s->file_off + s->vaddr };
+	eh_starts_each(e, look_at, &search);
+	u64 start = search.start, vaddr = search.vaddr;
+	if (start < s->vaddr || vaddr - start > FUNCTION_MAX)
+		return -ENODATA;
+	if (start == vaddr)
+		return 0;
+	/* The last instruction before the place may end behind it. */
+	u64 len = vaddr - start + 16, left = s->vaddr + s->filesz - start;
+	len = len < left ? len : left;
+	auto_free u8 *code = xmalloc(len);
+	return elf_read_at(e, start - s->vaddr + s->file_off, code, len)
+		       ?: follow(code, len, vaddr - start);
+}
+
+int instruction_begins(const char *path, u64 file_off)
+{
+	auto_elf struct elf *elf = NULL;
+	auto_close int fd = file_open_regular(AT_FDCWD, path, 0);
+	if (fd < 0)
+		return fd;
+
+	return elf_open_fd(fd, &elf) ?: begins(elf, file_off);
+}
