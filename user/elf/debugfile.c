@@ -38,7 +38,8 @@ static bool has_build_id(int fd, const u8 *id, size_t len)
 	       !memcmp(id, other, len);
 }
 
-int debugfile_by_build_id(const struct elf *module, const char *root)
+static int open_by_build_id(const struct elf *module, int rootfd, const char *root, u64 resolve,
+			    uid_t owner)
 {
 	static const char digits[] = "0123456789abcdef";
 	u8 id[ELF_BUILD_ID_MAX];
@@ -52,14 +53,19 @@ int debugfile_by_build_id(const struct elf *module, const char *root)
 		hex[2 * i + 1] = digits[id[i] & 15];
 	}
 	auto_free char *path = xasprintf("%s/.build-id/%.2s/%s.debug", root, hex, hex + 2);
-	auto_close int fd = file_open_regular(AT_FDCWD, path, 0);
+	auto_close int fd = file_open_regular(rootfd, path, resolve);
 	if (fd < 0)
 		return fd == -ENOTDIR ? -ENOENT : fd;
-	if (!is_trusted(fd, 0))
+	if (!is_trusted(fd, owner))
 		return -EPERM;
 	if (!has_build_id(fd, id, len))
 		return -ESTALE;
 	return take_fd(fd);
+}
+
+int debugfile_by_build_id(const struct elf *module, const char *root)
+{
+	return open_by_build_id(module, AT_FDCWD, root, 0, 0);
 }
 
 /* .gnu_debuglink: a file name, a NUL, padding to 4 bytes, the CRC-32 of the file. */
@@ -141,6 +147,33 @@ int debugfile_by_link(const struct elf *module, int rootfd, const char *dir, uid
 			worst = fd;
 	}
 	return worst;
+}
+
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return xstrndup(path, slash ? (size_t)(slash - path) : 0);
+}
+
+int debugfile_find(const struct elf *module, const struct debug_places *in)
+{
+	auto_free char *folder = folder_of(in->path);
+	int fd = debugfile_by_build_id(module, in->root);
+	if (fd >= 0)
+		return fd;
+
+	auto_close int host = open(in->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = host < 0 ? -ENOENT : debugfile_by_link(module, host, folder, 0);
+	if (fd >= 0)
+		return fd;
+
+	auto_close int target = open(in->target, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (target < 0)
+		return -ENOENT;
+	fd = open_by_build_id(module, target, DEBUG_ROOT, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+			      in->owner);
+	return fd >= 0 ? fd : debugfile_by_link(module, target, folder, in->owner);
 }
 
 static int unpack(lzma_stream *xz, void **out, size_t *len)

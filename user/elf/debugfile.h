@@ -26,6 +26,20 @@ int debugfile_by_build_id(const struct elf *module, const char *root);
  */
 int debugfile_by_link(const struct elf *module, int rootfd, const char *dir, uid_t owner);
 
+/* Where the debug file of a module may lie. */
+struct debug_places {
+	const char *root;   /* the host's folder of them: DEBUG_ROOT */
+	const char *target; /* the root folder of a process that maps the module: "/proc/N/root" */
+	const char *path;   /* of the module, as that process sees it */
+	uid_t owner;        /* of the module */
+};
+
+/*
+ * By build id and by link, under `root`; then by build id under DEBUG_ROOT of `target`, and by link
+ * beside the module. Returns as above.
+ */
+int debugfile_find(const struct elf *module, const struct debug_places *in);
+
 /* The ELF file embedded in .gnu_debugdata, decompressed, for the caller to free. -ENOENT, -EFBIG.
  */
 int debugfile_embedded(const struct elf *module, void **out, size_t *len);

@@ -158,29 +158,6 @@ static struct module_key key_of(const struct elf *e, const struct stat *st)
 	return key;
 }
 
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return xstrndup(path, slash ? (size_t)(slash - path) : 0);
-}
-
-/* First the host's own debug files, then what lies beside the module, where the process sees it. */
-static int open_linked(const struct native *n, const struct elf *e, pid_t pid,
-		       const struct mapping *m, uid_t owner)
-{
-	auto_free char *folder = folder_of(m->path);
-	char root[32];
-
-	auto_close int host = open(n->debug_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = host < 0 ? -ENOENT : debugfile_by_link(e, host, folder, 0);
-	if (fd >= 0)
-		return fd;
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	auto_close int target = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return target < 0 ? -ENOENT : debugfile_by_link(e, target, folder, owner);
-}
-
 /* The names of a module whose own .symtab is gone lie elsewhere, maybe. */
 static struct symbols *read_stripped(const struct native *n, const struct elf *e, pid_t pid,
 				     const struct mapping *m, uid_t owner)
@@ -190,9 +167,10 @@ static struct symbols *read_stripped(const struct native *n, const struct elf *e
 	auto_free void *embedded = NULL;
 	auto_elf struct elf *inner = NULL, *separate = NULL;
 
-	auto_close int fd = debugfile_by_build_id(e, n->debug_root);
-	if (fd < 0)
-		fd = open_linked(n, e, pid, m, owner);
+	char root[32];
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	const struct debug_places in = { n->debug_root, root, m->path, owner };
+	auto_close int fd = debugfile_find(e, &in);
 	if (fd >= 0 && !elf_open_fd(fd, &separate))
 		more[nr++] = separate;
 	if (!debugfile_embedded(e, &embedded, &len) && !elf_open_memory(embedded, len, &inner))
