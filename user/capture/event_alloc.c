@@ -14,11 +14,18 @@
 #include "capture/inbox.h"
 #include "capture/javaprobes.h"
 
+/* In JDK 8 the same parameters since 8u262, and a KlassHandle is a Klass* in a register. */
 static const struct java_teller tellers[] = {
 	{ .function = "jvmmap_hook_alloc", .program = "alloc_hook", .is_hook = true },
 	{ .function = "jvmmap_hook_gone", .program = "alloc_gone", .is_hook = true },
-	{ .function = "AllocTracer::send_allocation_in_new_tlab", .program = "alloc_tlab" },
-	{ .function = "AllocTracer::send_allocation_outside_tlab", .program = "alloc_outside" },
+	{ .function = "AllocTracer::send_allocation_in_new_tlab",
+	  .older = "_ZN11AllocTracer33send_allocation_in_new_tlab_eventE11KlassHandleP8HeapWordmmP6"
+		   "Thread",
+	  .program = "alloc_tlab" },
+	{ .function = "AllocTracer::send_allocation_outside_tlab",
+	  .older = "_ZN11AllocTracer34send_allocation_outside_tlab_eventE11KlassHandleP8HeapWordmP6"
+		   "Thread",
+	  .program = "alloc_outside" },
 };
 static const struct java_event event = { "alloc", tellers, ARRAY_SIZE(tellers) };
 

@@ -20,13 +20,10 @@ enum teller_file {
 };
 
 /* The agent may be there under a name of its own, or as the root of a mount that is no more. */
-static enum teller_file what_file(const char *fd_path)
+static enum teller_file what_file(const char *path)
 {
-	char path[PATH_MAX];
-	ssize_t len = readlink(fd_path, path, sizeof(path) - 1);
-
-	path[len > 0 ? len : 0] = '\0';
 	const char *base = strrchr(path, '/');
+
 	if (!base)
 		return NO_TELLER;
 	if (!base[1] || !strncmp(base, "/libjvmmap", 10) || !strncmp(base, "/.jvmmap", 8))
@@ -104,29 +101,73 @@ static void place_teller(struct sources *s, const char *event, const struct java
 			 event, t->function);
 }
 
+/* A file that tells: where it is, and where in it functions are, two for each teller. */
+struct teller_functions {
+	int fd;
+	char path[PATH_MAX]; /* as its process sees it */
+	enum teller_file file;
+	const char *names[2 * JAVA_TELLERS_MAX];
+	struct function found[2 * JAVA_TELLERS_MAX];
+	size_t nr;
+};
+
+static u64 offset_of(const struct teller_functions *f, size_t teller)
+{
+	return f->found[2 * teller].file_off ?: f->found[2 * teller + 1].file_off;
+}
+
+/* `pid` is a process that maps the file, or -1. */
+static void find_stripped(struct teller_functions *f, pid_t pid)
+{
+	char target[32] = "/";
+
+	if (pid > 0)
+		snprintf(target, sizeof(target), "/proc/%d/root", pid);
+	int err = functions_find_stripped(f->fd, target, f->path, f->names, f->nr, f->found);
+	if (err && err != -ENOENT)
+		log_debug("debug file of %s: %s", f->path, strerror(-err));
+}
+
+static int find_functions(struct teller_functions *f, const struct java_event *event,
+			  enum tellers who, pid_t pid)
+{
+	bool is_whole = true;
+
+	for (size_t i = 0; i < event->nr; i++) {
+		const struct java_teller *t = &event->tellers[i];
+		f->names[f->nr++] = t->function;
+		f->names[f->nr++] = t->older ?: t->function;
+	}
+	int err = functions_find_all(f->fd, f->names, f->nr, f->found);
+	for (size_t i = 0; i < event->nr; i++)
+		is_whole &= !is_needed(&event->tellers[i], f->file, who) || offset_of(f, i);
+	if (!err && !is_whole && f->file == LIBJVM)
+		find_stripped(f, pid);
+	return err;
+}
+
 bool javaprobes_place(struct sources *s, const struct java_event *event, enum tellers who, int fd,
 		      pid_t pid, probe_links *out)
 {
-	const char *names[JAVA_TELLERS_MAX];
-	struct function found[JAVA_TELLERS_MAX];
+	struct teller_functions f = { .fd = fd };
 	char path[32];
 
 	assert(event->nr <= JAVA_TELLERS_MAX);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	enum teller_file file = what_file(path);
-	for (size_t i = 0; i < event->nr; i++)
-		names[i] = event->tellers[i].function;
-	if (file == NO_TELLER || functions_find_all(fd, names, event->nr, found))
+	ssize_t len = readlink(path, f.path, sizeof(f.path) - 1);
+	f.path[len > 0 ? len : 0] = '\0';
+	f.file = what_file(f.path);
+	if (f.file == NO_TELLER || find_functions(&f, event, who, pid))
 		return false;
 	for (size_t i = 0; i < event->nr; i++) {
 		const struct bpf_uprobe at = {
 			.program = event->tellers[i].program,
 			.path = path,
-			.file_off = found[i].file_off,
+			.file_off = offset_of(&f, i),
 			.pid = pid,
 		};
-		if (is_needed(&event->tellers[i], file, who))
-			place_teller(s, event->name, &event->tellers[i], &at, file, out);
+		if (is_needed(&event->tellers[i], f.file, who))
+			place_teller(s, event->name, &event->tellers[i], &at, f.file, out);
 	}
 	return true;
 }

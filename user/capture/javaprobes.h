@@ -8,6 +8,7 @@
 /* A function, and the program in bpf/java.bpf.c that takes the sample there. */
 struct java_teller {
 	const char *function;
+	const char *older; /* the whole symbol of its like in JDK 8; NULL: the same */
 	const char *program;
 	bool is_hook;   /* the agent's */
 	bool is_always; /* libjvm's, but needed with the agent too */

@@ -7,16 +7,17 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
-#include "elf/elf.h"
+#include "elf/debugfile.h"
 
 #define TABLE_BYTES_MAX (512u << 20)
 
 struct search {
-	const struct elf *elf;
+	const struct elf *elf, *symbols; /* the same, or the latter its debug file */
 	const char *const *names;
 	size_t nr_names, nr_found;
 	struct function *out; /* one for each name */
@@ -81,13 +82,13 @@ static void visit(struct search *s, const Elf64_Sym *symbol, const char *name)
 static int search_table(struct search *s, const struct elf_section *table)
 {
 	size_t nr_sections, len, names_len;
-	const struct elf_section *sections = elf_sections(s->elf, &nr_sections);
+	const struct elf_section *sections = elf_sections(s->symbols, &nr_sections);
 
 	if (table->link >= nr_sections)
 		return -EBADMSG;
 	auto_free void *symbols = NULL, *names = NULL;
-	int err = elf_section_read(s->elf, table, TABLE_BYTES_MAX, &symbols, &len)
-			  ?: elf_section_read(s->elf, &sections[table->link], TABLE_BYTES_MAX,
+	int err = elf_section_read(s->symbols, table, TABLE_BYTES_MAX, &symbols, &len)
+			  ?: elf_section_read(s->symbols, &sections[table->link], TABLE_BYTES_MAX,
 					      &names, &names_len);
 	if (err)
 		return err;
@@ -102,19 +103,21 @@ static int search_table(struct search *s, const struct elf_section *table)
 	return 0;
 }
 
-static int search_file(struct search *s, int fd)
+/* The functions in the file at `fd`, by the symbols in the one at `symbols_fd`. */
+static int search_file(struct search *s, int fd, int symbols_fd)
 {
 	static const char *const tables[] = { ".symtab", ".dynsym" };
-	auto_elf struct elf *elf = NULL;
-	int err = elf_open_fd(fd, &elf);
+	auto_elf struct elf *elf = NULL, *symbols = NULL;
+	int err = elf_open_fd(fd, &elf) ?: elf_open_fd(symbols_fd, &symbols);
 
 	if (err)
 		return err;
-	if (!elf_is_64(elf))
+	if (!elf_is_64(elf) || !elf_is_64(symbols))
 		return -ENOEXEC;
 	s->elf = elf;
+	s->symbols = symbols;
 	for (size_t i = 0; !err && i < ARRAY_SIZE(tables) && s->nr_found < s->nr_names; i++) {
-		const struct elf_section *table = elf_section_find(elf, tables[i]);
+		const struct elf_section *table = elf_section_find(symbols, tables[i]);
 		err = table && table->type != SHT_NOBITS ? search_table(s, table) : 0;
 	}
 	return err;
@@ -128,7 +131,7 @@ int functions_find(const char *path, const char *name, struct function *out, str
 
 	struct function found = { 0 };
 	struct search s = { .names = &name, .nr_names = 1, .out = &found, .near = near };
-	int err = search_file(&s, fd);
+	int err = search_file(&s, fd, fd);
 	if (err)
 		return err;
 	if (!s.nr_found)
@@ -142,5 +145,26 @@ int functions_find_all(int fd, const char *const *names, size_t nr, struct funct
 	struct search s = { .names = names, .nr_names = nr, .out = out };
 
 	memset(out, 0, nr * sizeof(*out));
-	return search_file(&s, fd);
+	return search_file(&s, fd, fd);
+}
+
+int functions_find_stripped(int fd, const char *target, const char *path, const char *const *names,
+			    size_t nr, struct function *out)
+{
+	struct search s = { .names = names, .nr_names = nr, .out = out };
+	auto_elf struct elf *elf = NULL;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	int err = elf_open_fd(fd, &elf);
+	if (err)
+		return err;
+	const struct debug_places in = { DEBUG_ROOT, target, path, st.st_uid };
+	auto_close int debug_fd = debugfile_find(elf, &in);
+	if (debug_fd < 0)
+		return debug_fd;
+	for (size_t i = 0; i < nr; i++)
+		s.nr_found += out[i].file_off != 0;
+	return search_file(&s, fd, debug_fd);
 }

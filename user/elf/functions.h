@@ -21,3 +21,10 @@ int functions_find(const char *path, const char *name, struct function *out, str
 /* The same for `nr` names in the file at `fd`: out[i] is that of names[i]. 0 also if none is there.
  */
 int functions_find_all(int fd, const char *const *names, size_t nr, struct function *out);
+
+/*
+ * Adds those that out[] lacks, by the symbols that were stripped from that file into another one:
+ * see debugfile.h, also for `target` and `path`. -ENOENT if there is none.
+ */
+int functions_find_stripped(int fd, const char *target, const char *path, const char *const *names,
+			    size_t nr, struct function *out);

@@ -251,7 +251,7 @@ char *agent_ring_hook_failure(const struct agent_ring *r)
 		if (state == -JVMTI_NOT_AVAILABLE)
 			return xasprintf(
 				"it tells no agent of %s, as before JDK 11, or another agent "
-				"has them; try --agent never",
+				"has them",
 				events[i]);
 		if (state < 0)
 			return xasprintf("it does not tell of %s (JVMTI error %d)", events[i],

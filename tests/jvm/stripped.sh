@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# A JDK whose libjvm has no symbols, as most builds: java and what tells it where it is are copies.
+# The libjvm.so that has them is `unstripped`. Source it after tap.sh.
+make_stripped_jdk() {
+	local home
+	home=$(dirname "$(dirname "$(realpath "$(command -v java)")")")
+	cp -rs "$home" jdk 2>/dev/null
+	local file
+	for file in bin/java lib/libjli.so lib/jvm.cfg lib/server/libjvm.so; do
+		cp --remove-destination "$(realpath "$home/$file")" "jdk/$file"
+	done
+	cp jdk/lib/server/libjvm.so unstripped
+	strip -s jdk/lib/server/libjvm.so
+}
