@@ -169,6 +169,17 @@ struct freed_record {
 };
 _Static_assert(sizeof(struct freed_record) == 24, "freed_record is part of the record ABI");
 
+/* Sampled memory that is not free yet, and the sample it stands for. */
+struct memory_key {
+	__u64 addr; /* or the object's number, see bpf/held.h */
+	__u64 pid;
+};
+
+struct memory_live {
+	__u64 sample_ns;
+	__u64 tid;
+};
+
 /* Where the function that was called has what it needs. */
 enum memory_call_kind {
 	MEMORY_MALLOC,         /* (size) */

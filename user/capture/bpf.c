@@ -240,6 +240,30 @@ int bpf_set_memory_file(struct bpf *bpf, u32 number, const struct memory_file *f
 				    sizeof(*file), BPF_ANY);
 }
 
+#define LIVE_BATCH 4096
+
+int bpf_each_live(struct bpf *bpf, bpf_live_fn visit, void *ctx)
+{
+	int fd = bpf_map__fd(bpf->skel->maps.memory_live), err = 0;
+	auto_free struct memory_key *keys = xcalloc(LIVE_BATCH, sizeof(*keys));
+	auto_free struct memory_live *values = xcalloc(LIVE_BATCH, sizeof(*values));
+	u32 place, *from = NULL;
+
+	while (!err) {
+		u32 nr = LIVE_BATCH, nr_gone = 0;
+		err = bpf_map_lookup_batch(fd, from, &place, keys, values, &nr, NULL);
+		if (err && err != -ENOENT)
+			return err;
+		from = &place;
+		for (u32 i = 0; i < nr; i++)
+			if (visit((pid_t)keys[i].pid, (u32)values[i].tid, values[i].sample_ns, ctx))
+				keys[nr_gone++] = keys[i];
+		if (nr_gone)
+			bpf_map_delete_batch(fd, keys, &nr_gone, NULL);
+	}
+	return 0;
+}
+
 void bpf_use_hierarchies(struct bpf *bpf, u32 mask)
 {
 	bpf->skel->bss->target_hierarchies = mask;

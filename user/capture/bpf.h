@@ -54,6 +54,13 @@ void bpf_use_hierarchies(struct bpf *bpf, u32 mask);
 /* The JVM's waits for monitors are told of by libjvm's own functions. */
 int bpf_set_agentless(struct bpf *bpf, pid_t pid);
 
+/*
+ * Calls `visit` for the sampled memory that is not freed (bpf/held.h), by the process and the
+ * sample; what it returns true for is no longer followed.
+ */
+typedef bool (*bpf_live_fn)(pid_t pid, u32 tid, u64 sample_ns, void *ctx);
+int bpf_each_live(struct bpf *bpf, bpf_live_fn visit, void *ctx);
+
 int bpf_set_memory_file(struct bpf *bpf, u32 number, const struct memory_file *file);
 void bpf_detach(struct bpf_link *link);
 

@@ -38,6 +38,10 @@ void notes_add(struct session *s)
 		profile_note(profile, "untracked",
 			     "allocations of which it is not known whether they were freed",
 			     now.untracked);
+	if (now.events_lost)
+		profile_note(profile, "events_lost",
+			     "reports that a process began, executed a program or ended were lost",
+			     now.events_lost);
 	if (now.frozen)
 		profile_note(profile, "frozen",
 			     "stacks of virtual threads that lack callers, which are on the heap",

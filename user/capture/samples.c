@@ -59,6 +59,7 @@ static void add_to_profile(struct samples *s, struct process *p, const struct sa
 
 	if (!levels_place(&s->levels, p, sample, by_state, &place)) {
 		s->nr_other_threads++;
+		held_forget(&s->held, sample->task.tid, sample->time_ns);
 		return;
 	}
 	node_id node = place.node;
@@ -77,7 +78,7 @@ static void add_to_profile(struct samples *s, struct process *p, const struct sa
 	if (event_count_unit(event))
 		weight.count = count;
 	if (sources_is_held(s->sources, sample->event, &weight.age_ns))
-		held_name(&s->held, sample->task.tid, sample->time_ns, &weight);
+		held_name(&s->held, sample->task.tid, sample->time_ns, &weight, s->profile);
 	else
 		held_weigh(&weight, s->profile);
 }
@@ -108,7 +109,7 @@ void samples_take(struct samples *s, struct process *p, const struct sample *sam
 	struct raw_stack stack =
 		raw_stack_of(sample, sources_frames_to_skip(s->sources, sample), &s->user);
 	if (sources_is_held(s->sources, sample->event, &age_ns))
-		held_begin(&s->held, sample->task.tid, sample->time_ns);
+		held_begin(&s->held, (pid_t)sample->task.pid, sample->task.tid, sample->time_ns);
 	symbolize(s->symbolizer, p, &stack, &s->frames, &s->unnamed);
 	if (s->unnamed.nr && s->waiting.bytes < WAITING_BYTES_MAX &&
 	    may_wait(s, p, sample->time_ns))
@@ -146,6 +147,25 @@ void samples_retry(struct samples *s)
 	waiting_retry(&s->waiting, retry, s);
 }
 
+static bool tell_live(pid_t pid, u32 tid, u64 sample_ns, void *held)
+{
+	return held_lives(held, pid, tid, sample_ns);
+}
+
+static void ask_what_lives(struct samples *s)
+{
+	if (s->held.samples.nr)
+		bpf_each_live(sources_bpf(s->sources), tell_live, &s->held);
+}
+
+void samples_judge_ended(struct samples *s)
+{
+	if (!held_is_due(&s->held))
+		return;
+	ask_what_lives(s);
+	held_judge(&s->held, s->profile);
+}
+
 void samples_finish(struct samples *s, u64 ended_ns)
 {
 	for (u64 end = time_mono_ns() + AGENT_PENDING_NS;
@@ -155,5 +175,6 @@ void samples_finish(struct samples *s, u64 ended_ns)
 		samples_retry(s);
 	}
 	waiting_retry(&s->waiting, give_up, s);
+	ask_what_lives(s);
 	held_release(&s->held, ended_ns, s->profile);
 }

@@ -54,6 +54,9 @@ void samples_take(struct samples *s, struct process *p, const struct sample *sam
 /* Tries those again that lack names: agents may have told more. */
 void samples_retry(struct samples *s);
 
+/* Takes in what leaked in processes that have ended; call it now and then. */
+void samples_judge_ended(struct samples *s);
+
 /*
  * Nothing more comes: lets attaches that are under way finish, so that what was sampled meanwhile
  * gets its names, and adds all that waits. Memory that was not freed by `ended_ns` leaked.

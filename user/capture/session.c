@@ -138,6 +138,7 @@ static void apply_exit(struct session *s, const struct process_record *r)
 {
 	struct process *p = processes_find(s->processes, (pid_t)r->task.pid, r->task.start_ns);
 
+	held_end(&s->samples.held, (pid_t)r->task.pid, r->time_ns);
 	if (p && !p->exit_ns) {
 		p->exit_ns = r->time_ns;
 		sources_leave(s->sources, p);
@@ -176,6 +177,7 @@ static void apply_process(struct session *s, const struct process_record *r)
 		break;
 	case RECORD_EXEC:
 		p = processes_newest(s->processes, pid);
+		held_end(&s->samples.held, pid, r->time_ns);
 		if (p)
 			apply_exec(s, p, r);
 		break;
@@ -291,6 +293,7 @@ void session_tick(struct session *s)
 	processes_reap(s->processes, now - KEEP_EXITED_NS, forget_process, s);
 	if (now - s->followed_ns > FOLLOW_CPUS_NS) {
 		s->followed_ns = now;
+		samples_judge_ended(&s->samples);
 		sources_follow(s->sources);
 		targets_follow(s->options.targets);
 		s->has_new_targets =
@@ -553,7 +556,8 @@ void session_progress(const struct session *s, struct session_progress *out)
 		.event = sources_text(s->sources),
 		.other_threads = s->samples.nr_other_threads,
 		.name_conflicts = symbolizer_nr_conflicts(s->symbolizer),
-		.untracked = stats[STAT_LEAK_UNTRACKED],
+		.untracked = stats[STAT_LEAK_UNTRACKED] + s->samples.held.nr_left_out,
+		.events_lost = stats[STAT_EVENT_LOST],
 		.frozen = stats[STAT_FROZEN],
 		.without_line = symbolizer_nr_without_line(s->symbolizer),
 		.kernel_error = symbolizer_kernel_error(s->symbolizer),

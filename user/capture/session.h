@@ -35,6 +35,7 @@ struct session_progress {
 	u64 other_threads;                  /* samples of threads that --thread leaves out */
 	u64 throttled;                      /* of those that are lost */
 	u64 untracked;                      /* allocations that may be freed or not */
+	u64 events_lost;                    /* of processes: fork, exec, exit */
 	u64 frozen;                         /* user stacks that lack callers on the heap */
 	u64 without_line;                   /* frames of Java methods */
 	u64 name_conflicts;                 /* of the agent and HotSpot's tables */

@@ -134,6 +134,10 @@ void summary_print(struct session *s, const char *path, u64 size_bytes)
 		log_warn("of %s allocations it is not known whether they were freed: too many are "
 			 "followed; take a larger interval",
 			 grouped(now.untracked, a));
+	if (now.events_lost)
+		log_warn("%s reports that a process began, executed a program or ended were lost: "
+			 "some may be without names or probes; take a larger --ring",
+			 grouped(now.events_lost, a));
 	if (now.kernel_error)
 		log_warn("%s", now.kernel_error);
 	if (now.cost.runs)

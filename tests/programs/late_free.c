@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
+/*
+ * Allocates 101 blocks, and at the next SIGUSR1 first a great many others, which it keeps, so that
+ * a recorder that does not run has no room left, then frees the 101; and waits.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "known.h"
+
+#define BLOCKS 101
+#define BLOCK  4001
+#define OTHERS 20011
+
+static char *blocks[BLOCKS];
+static char *volatile kept;
+
+static void freed_late(void)
+{
+	for (int i = 0; i < BLOCKS; i++) {
+		blocks[i] = malloc(BLOCK);
+		blocks[i][0] = 1;
+	}
+}
+
+static void keep_many(void)
+{
+	for (int i = 0; i < OTHERS; i++) {
+		kept = malloc(BLOCK);
+		kept[0] = 1;
+	}
+}
+
+int main(void)
+{
+	await_signal();
+	started();
+	freed_late();
+	puts("allocated");
+	fflush(stdout);
+	await_signal();
+	keep_many();
+	for (int i = 0; i < BLOCKS; i++)
+		free(blocks[i]);
+	puts("freed");
+	fflush(stdout);
+	pause();
+	return 0;
+}
