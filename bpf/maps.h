@@ -165,12 +165,12 @@ struct costs_map {
 };
 extern struct costs_map costs SEC(".maps");
 
-/* Processes that have reached a function of --begin (1) or --end (0) last. */
+/* Since when processes are within --begin and --end; WINDOW_NEVER: they have reached the end. */
 struct windows_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__type(key, u32); /* pid */
-	__type(value, u32);
+	__type(value, u64);
 };
 extern struct windows_map windows SEC(".maps");
 

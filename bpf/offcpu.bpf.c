@@ -10,6 +10,7 @@
 #include "regs.h"
 #include "target.h"
 #include "task.h"
+#include "window.h"
 
 /* Bits of task_struct.__state, include/linux/sched.h. */
 #define TASK_INTERRUPTIBLE   0x01
@@ -54,6 +55,14 @@ int BPF_PROG(offcpu_begin, bool is_preempted, struct task_struct *task)
 	return 0;
 }
 
+/* When the wait began as far as it counts, WINDOW_NEVER if it does not. */
+static __always_inline u64 begin_of(const struct wait *wait, struct task_struct *task)
+{
+	u64 since_ns = window_since(task->tgid);
+
+	return since_ns > wait->since_ns ? since_ns : wait->since_ns;
+}
+
 static __always_inline void sample_wait(void *ctx, u32 state, const u64 weights[KNOBS_WAITS])
 {
 	struct scratch *s = stack_begin(SLOT_SWITCH, 0);
@@ -90,7 +99,8 @@ static __always_inline int end_wait(void *ctx)
 	if (!wait || !wait->since_ns)
 		return 0;
 
-	u64 waited_ns = bpf_ktime_get_ns() - wait->since_ns;
+	u64 begin_ns = begin_of(wait, task), now_ns = bpf_ktime_get_ns();
+	u64 waited_ns = now_ns > begin_ns ? now_ns - begin_ns : 0;
 	u64 weights[KNOBS_WAITS], any = 0;
 	wait->since_ns = 0;
 	for (u32 i = 0; i < KNOBS_WAITS; i++) {
@@ -129,7 +139,7 @@ static __always_inline void report(struct seq_file *seq, struct task_struct *tas
 		.kind = RECORD_SAMPLE,
 		.task = task_id_of(task),
 		.time_ns = waits_end_ns,
-		.weight = wait->since_ns,
+		.weight = begin_of(wait, task),
 		.state = wait->state,
 	};
 	BPF_CORE_READ_STR_INTO(&p->sample.comm, task, comm);
@@ -165,7 +175,7 @@ int offcpu_tasks(struct bpf_iter__task *ctx)
 	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);
 	if (!waits_end_ns && !wait)
 		begin_wait(task, state_of(task->__state, false));
-	else if (waits_end_ns && wait && wait->since_ns)
+	else if (waits_end_ns && wait && wait->since_ns && begin_of(wait, task) != WINDOW_NEVER)
 		report(ctx->meta->seq, task, wait);
 	return 0;
 }

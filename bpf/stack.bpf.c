@@ -34,7 +34,7 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 		return NULL;
 	}
 
-	if (!window_is_open(task->tgid)) {
+	if (window_since(task->tgid) == WINDOW_NEVER) {
 		count(STAT_WINDOW);
 		return NULL;
 	}

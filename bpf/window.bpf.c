@@ -5,32 +5,35 @@
  */
 #include "window.h"
 
-static __always_inline int set_window(u32 is_open)
+static __always_inline int set_window(u64 since_ns)
 {
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
+	u64 *old_ns = bpf_map_lookup_elem(&windows, &pid);
 
-	bpf_map_update_elem(&windows, &pid, &is_open, BPF_ANY);
+	/* One that is open stays open since then. */
+	if (!old_ns || since_ns == WINDOW_NEVER || *old_ns == WINDOW_NEVER)
+		bpf_map_update_elem(&windows, &pid, &since_ns, BPF_ANY);
 	return 0;
 }
 
 SEC("uprobe")
 int window_begin(struct pt_regs *ctx)
 {
-	return set_window(true);
+	return set_window(bpf_ktime_get_ns());
 }
 
 SEC("uprobe")
 int window_end(struct pt_regs *ctx)
 {
-	return set_window(false);
+	return set_window(WINDOW_NEVER);
 }
 
-__hidden bool window_is_open(u32 pid)
+__hidden u64 window_since(u32 pid)
 {
-	u32 *is_open;
+	u64 *since_ns;
 
 	if (knobs.window == WINDOW_NONE)
-		return true;
-	is_open = bpf_map_lookup_elem(&windows, &pid);
-	return is_open ? *is_open : knobs.window == WINDOW_OPEN;
+		return 0;
+	since_ns = bpf_map_lookup_elem(&windows, &pid);
+	return since_ns ? *since_ns : knobs.window == WINDOW_OPEN ? 0 : WINDOW_NEVER;
 }

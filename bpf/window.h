@@ -4,5 +4,7 @@
 
 #include "maps.h"
 
-/* Whether samples of the process are wanted now. */
-bool window_is_open(u32 pid);
+#define WINDOW_NEVER (~0ull)
+
+/* Since when samples of the process are wanted: 0 from the start, WINDOW_NEVER if not now. */
+u64 window_since(u32 pid);

@@ -2,8 +2,10 @@
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
 /*
  * Allocates 101 blocks, and at the next SIGUSR1 first a great many others, which it keeps, so that
- * a recorder that does not run has no room left, then frees the 101; and waits.
+ * a recorder that does not run has no room left, then frees the 101; and waits. Another thread does
+ * nothing else.
  */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -33,8 +35,18 @@ static void keep_many(void)
 	}
 }
 
+static void *stay(void *arg)
+{
+	pause();
+	return NULL;
+}
+
 int main(void)
 {
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, stay, NULL))
+		return 1;
 	await_signal();
 	started();
 	freed_late();
