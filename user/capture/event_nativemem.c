@@ -145,7 +145,9 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 		};
 		err = place_call(&p, calls[i].call, sources_options(p.sources)->leaks);
 	}
-	if (err)
+	if (err == -ESRCH)
+		sources_count_gone(p.sources);
+	else if (err)
 		log_warn("nativemem: an allocator of process %d cannot have all its probes: %s",
 			 (int)pid, strerror(-err));
 	return true;

@@ -211,7 +211,9 @@ static bool place(int fd, u32 file, pid_t pid, probe_links *out, void *known)
 		if (!err)
 			vec_push(out, link);
 	}
-	if (err && err != -ESRCH && !k->has_failed) {
+	if (err == -ESRCH)
+		sources_count_gone(k->sources);
+	else if (err && !k->has_failed) {
 		k->has_failed = true;
 		log_warn("%s cannot be attached in process %d, and maybe in others: %s",
 			 k->event->name, (int)pid, strerror(-err));

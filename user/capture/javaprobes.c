@@ -93,7 +93,9 @@ static void place_teller(struct sources *s, const char *event, const struct java
 {
 	int err = at->file_off ? attach(s, at, out) : attach_usdt(s, t, at, out);
 
-	if (err && (at->file_off || file == LIBJVM))
+	if (err == -ESRCH)
+		sources_count_gone(s);
+	else if (err && (at->file_off || file == LIBJVM))
 		tell_missing(event, t, err);
 	else if (!err && !at->file_off)
 		log_warn("%s is incomplete: the libjvm.so of a JVM has no symbol %s; its probes "

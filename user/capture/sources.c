@@ -31,6 +31,7 @@ struct sources {
 	VEC(struct cpus *) cpus;
 	VEC(struct bpf_link *) links;
 	VEC(struct source_probes) probes;
+	u32 nr_gone; /* see sources_count_gone */
 	bool has_waits;
 	u64 waits_since_ns; /* CLOCK_MONOTONIC when the threads that waited were known */
 	struct sched_text sched_text;
@@ -142,8 +143,17 @@ int sources_start(struct sources *s)
 	return err;
 }
 
+void sources_count_gone(struct sources *s)
+{
+	s->nr_gone++;
+}
+
 void sources_stop(struct sources *s)
 {
+	if (s->nr_gone)
+		log_warn("%u processes ended, or their main thread did, before they had all their "
+			 "probes",
+			 s->nr_gone);
 	vec_each(p, &s->probes)
 		if (p->event == SOURCES_NO_EVENT)
 			window_tell(s->options, p->probes);

@@ -76,6 +76,9 @@ bool sources_by_state(const struct sources *s, u32 number);
 bool sources_keep(const struct sources *s, u32 number, const struct frames *all,
 		  frame_list *frames);
 
+/* A process ended before it could have its probes; how many did is said at the end. */
+void sources_count_gone(struct sources *s);
+
 /* How many of the kernel's frames say nothing: the sample's own and the scheduler's. */
 size_t sources_frames_to_skip(const struct sources *s, const struct sample *sample);
 

@@ -2,6 +2,7 @@
 /* Samples only between two functions of a process. */
 #include "capture/window.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +47,9 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 		if (!found[i].file_off)
 			continue;
 		int err = bpf_attach_program(sources_bpf(ctx), &at, &link);
-		if (err)
+		if (err == -ESRCH)
+			sources_count_gone(ctx);
+		else if (err)
 			log_warn("%s cannot have a probe: %s", names[i], strerror(-err));
 		else
 			vec_push(out, link);
