@@ -54,7 +54,7 @@ class App {
 		if (meta.duration_ns > 0)
 			facts.push(`${(meta.duration_ns / 1e9).toFixed(1)} s`);
 		if (isDiff)
-			facts.push(`${count(this.tree.diff.whole.before)} \u2192 ${amount(this.tree.diff.whole.after, this.tree.unit)}`, ...(this.tree.diff.hasCounts ? [] : ['chance unknown']));
+			facts.push(`${amount(this.tree.diff.whole.before, this.tree.unit)} \u2192 ${amount(this.tree.diff.whole.after, this.tree.unit)}`, ...(this.tree.diff.hasCounts ? [] : ['chance unknown']));
 		else
 			facts.push(amount(this.tree.total[0], this.tree.unit) + (meta.rate_hz > 0 ? ` @ ${count(meta.rate_hz)} Hz` : ''));
 		if (meta.host && meta.host !== this.title)
