@@ -2,10 +2,12 @@
 #include "test.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "capture/events.h"
 #include "capture/schedtext.h"
+#include "elf/instruction.h"
 
 static const struct event_options options = { .freq_hz = 99, .offcpu_min_ns = 1000000 };
 
@@ -104,18 +106,46 @@ static void what_is_wrong_is_said_with_the_words_that_were_given(void **state)
 	}
 }
 
+/* Of 4 bytes or less each. */
+__asm__(".pushsection .text\n"
+	".globl eight_nops\n"
+	".type eight_nops, @function\n"
+	"eight_nops:\n"
+	".cfi_startproc\n"
+	"nop; nop; nop; nop; nop; nop; nop; nop\n"
+	".cfi_endproc\n"
+	".size eight_nops, . - eight_nops\n"
+	".popsection\n");
+
 static void a_place_in_a_file_is_found_by_symbol_and_offset(void **state)
+{
+	struct events all = { 0 };
+	char why[256], text[256];
+
+	if (instruction_missing())
+		skip();
+	assert_int_equal(
+		parse("uprobe:/proc/self/exe:eight_nops,uprobe:/proc/self/exe:eight_nops+4", &all,
+		      why, sizeof(why)),
+		0);
+	u64 off = all.list.at[1].file_off;
+	assert_int_equal(off, all.list.at[0].file_off + 4);
+	assert_string_equal(all.list.at[0].what, "eight_nops");
+	snprintf(text, sizeof(text), "uprobe:/proc/self/exe:0x%llx", (unsigned long long)off);
+	assert_int_equal(parse(text, &all, why, sizeof(why)), 0);
+	assert_int_equal(all.list.at[2].file_off, off);
+	events_fini(&all);
+}
+
+static void a_place_where_no_instruction_may_begin_is_refused(void **state)
 {
 	struct events all = { 0 };
 	char why[256];
 
-	assert_int_equal(parse("uprobe:/proc/self/exe:main,uprobe:/proc/self/exe:main+0x10,"
-			       "uprobe:/proc/self/exe:0x1234",
-			       &all, why, sizeof(why)),
-			 0);
-	assert_int_equal(all.list.at[1].file_off, all.list.at[0].file_off + 0x10);
-	assert_int_equal(all.list.at[2].file_off, 0x1234);
-	assert_string_equal(all.list.at[0].what, "main");
+	assert_true(parse("uprobe:/proc/self/exe:eight_nops+64", &all, why, sizeof(why)) < 0);
+	assert_non_null(strstr(why, "the function ends before"));
+	assert_true(parse("uprobe:/proc/self/exe:0x40", &all, why, sizeof(why)) < 0);
+	assert_non_null(strstr(why, "no function is known there"));
 	events_fini(&all);
 }
 
@@ -136,6 +166,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_count_samples_has_their_number_too),
 		cmocka_unit_test(what_is_wrong_is_said_with_the_words_that_were_given),
 		cmocka_unit_test(a_place_in_a_file_is_found_by_symbol_and_offset),
+		cmocka_unit_test(a_place_where_no_instruction_may_begin_is_refused),
 		cmocka_unit_test(the_schedulers_frames_and_those_before_are_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
