@@ -362,9 +362,23 @@ static void any_history_agrees_with_a_model(void **state)
 	}
 }
 
+/* Each takes a page's worth of bookkeeping per 4 KB of address space, and 12 bytes of the ring. */
+static void code_that_fills_the_address_space_stays_within_the_budget(void **state)
+{
+	struct codemap *map = codemap_new();
+	u64 size = CODEMAP_CODE_MAX & ~0xfffull;
+	size_t nr = 0;
+
+	for (u64 i = 0; i < 4001; i++)
+		nr += codemap_load(map, SEC, CODE + i * size, size, method(map, "run"));
+	assert_in_range(nr, 1, (64 << 20) / (size / 4096 * 64));
+	codemap_free(map);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_that_fills_the_address_space_stays_within_the_budget),
 		cmocka_unit_test(code_is_found_while_it_stands),
 		cmocka_unit_test(a_late_report_names_samples_from_before_it),
 		cmocka_unit_test(memory_used_again_is_named_by_its_time),

@@ -13,6 +13,7 @@
 #define LIVE           UINT64_MAX
 #define PAGE_CODE_MAX  1024 /* of which the live ones are few: code has 16 bytes at least */
 #define BYTES_MAX      (64ull << 20)
+#define PAGE_BYTES     (sizeof(struct page) + 2 * sizeof(struct dict_slot) + 8 * sizeof(u32))
 #define CLEAN_MIN      16384 /* pieces of code; fewer are not worth a clean-up */
 #define UNTOLD_MAX     65536
 #define INLINE_PER_MAX 65536 /* ranges of one piece of code */
@@ -186,6 +187,7 @@ static void add_to_pages(struct codemap *map, u32 index)
 		if (!*id) {
 			vec_push(&map->pages, (struct page){ { 0 } });
 			*id = map->pages.nr;
+			map->bytes += PAGE_BYTES;
 		}
 		struct page *p = &map->pages.at[*id - 1];
 		if (p->code.nr >= PAGE_CODE_MAX)
