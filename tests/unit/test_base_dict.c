@@ -42,10 +42,64 @@ static void random_adds_and_removes_agree_with_a_model(void **state)
 	dict_fini(&d);
 }
 
+static u64 undo_shift(u64 x, int bits)
+{
+	u64 key = x;
+
+	for (int done = bits; done < 64; done += bits)
+		key = x ^ key >> bits;
+	return key;
+}
+
+/* Newton's method doubles the number of right bits each time. */
+static u64 inverse(u64 odd)
+{
+	u64 x = odd;
+
+	for (int i = 0; i < 6; i++)
+		x *= 2 - odd * x;
+	return x;
+}
+
+/* The key that hash_u64 makes `hash` of. */
+static u64 key_of(u64 hash)
+{
+	u64 key = undo_shift(hash, 31) * inverse(0x94d049bb133111ebull);
+
+	key = undo_shift(key, 27) * inverse(0xbf58476d1ce4e5b9ull);
+	return undo_shift(key, 30);
+}
+
+static size_t longest_run(const struct dict *d)
+{
+	size_t longest = 0, run = 0;
+
+	for (size_t i = 0; i < d->cap; i++) {
+		run = d->slots[i].used ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+static void keys_that_were_chosen_to_collide_do_not(void **state)
+{
+	struct dict d = { 0 };
+
+	for (u64 i = 1; i <= 10007; i++) {
+		assert_int_equal(hash_u64(key_of(i << 20)), i << 20);
+		*dict_add(&d, key_of(i << 20)) = i;
+	}
+	assert_in_range(longest_run(&d), 1, 1000);
+	for (u64 i = 1; i <= 10007; i++)
+		assert_int_equal(*dict_find(&d, key_of(i << 20)), i);
+	dict_fini(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_key_that_was_added_is_found),
+		cmocka_unit_test(keys_that_were_chosen_to_collide_do_not),
 		cmocka_unit_test(random_adds_and_removes_agree_with_a_model),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,9 +2,33 @@
 /* A hash table from u64 keys to u64 values. */
 #include "base/dict.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "base/alloc.h"
+#include "base/siphash.h"
+
+/*
+ * What nobody outside knows. Keys come from targets too, which could compute as many as they like
+ * that share a slot if they knew how slots are chosen.
+ */
+struct secret {
+	u64 mask, factor; /* the factor is odd: no two keys become one */
+	u8 siphash[SIPHASH_KEY_LEN];
+	bool is_drawn;
+};
+
+static struct secret secret; /* cache: drawn once per process */
+
+static void draw_secret(void)
+{
+	const size_t len = offsetof(struct secret, is_drawn);
+
+	while (!secret.is_drawn)
+		secret.is_drawn = getrandom(&secret, len, 0) == (ssize_t)len;
+	secret.factor |= 1;
+}
 
 /* The finalizer of splitmix64: every input bit changes half of the output bits. */
 u64 hash_u64(u64 key)
@@ -16,10 +40,22 @@ u64 hash_u64(u64 key)
 	return key ^ key >> 31;
 }
 
+u64 hash_keyed(const void *bytes, size_t len)
+{
+	draw_secret();
+	return siphash(secret.siphash, bytes, len);
+}
+
+/* Where the search for a key begins. */
+static size_t home_of(const struct dict *d, u64 key)
+{
+	return hash_u64((key ^ secret.mask) * secret.factor) & (d->cap - 1);
+}
+
 /* The slot that holds the key, or the free one where it belongs. */
 static struct dict_slot *slot_of(const struct dict *d, u64 key)
 {
-	size_t i = hash_u64(key) & (d->cap - 1);
+	size_t i = home_of(d, key);
 
 	while (d->slots[i].used && d->slots[i].key != key)
 		i = (i + 1) & (d->cap - 1);
@@ -39,6 +75,7 @@ static void grow(struct dict *d)
 {
 	struct dict old = *d;
 
+	draw_secret();
 	d->cap = old.cap ? old.cap * 2 : 16;
 	d->slots = xcalloc(d->cap, sizeof(d->slots[0]));
 	dict_each(slot, &old)
@@ -68,7 +105,7 @@ bool dict_remove(struct dict *d, u64 key)
 
 	size_t mask = d->cap - 1, gap = (size_t)(slot_of(d, key) - d->slots);
 	for (size_t i = (gap + 1) & mask; d->slots[i].used; i = (i + 1) & mask) {
-		size_t home = hash_u64(d->slots[i].key) & mask;
+		size_t home = home_of(d, d->slots[i].key);
 		if (((i - home) & mask) >= ((i - gap) & mask)) {
 			d->slots[gap] = d->slots[i];
 			gap = i;

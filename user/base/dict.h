@@ -2,7 +2,8 @@
 /*
  * A hash table from u64 keys to u64 values, open addressing, no per-entry allocation:
  * the hot tables of the profiler (address -> frame, parent and frame -> node). {0} is a valid
- * empty table. Tables keyed by structs or strings use uthash.
+ * empty table. Keys may be a stranger's choice: which of them collide differs from run to run, and
+ * so does the order of dict_each. Tables keyed by structs or strings use uthash.
  */
 #pragma once
 
@@ -32,6 +33,9 @@ void dict_fini(struct dict *d);
 #define dict_each(slot, d)                                                                      \
 	for (struct dict_slot *slot = (d)->slots; slot && slot < (d)->slots + (d)->cap; slot++) \
 		if (slot->used)
+
+/* A hash that differs from run to run: nobody can choose texts that share it. */
+u64 hash_keyed(const void *bytes, size_t len);
 
 /* Mixes a key so that all its bits count; also joins two keys: hash_u64(a ^ hash_u64(b)). */
 u64 hash_u64(u64 key);

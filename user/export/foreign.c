@@ -138,10 +138,8 @@ void texts_fini(struct texts *t)
 
 u32 texts_add(struct texts *t, const char *text)
 {
-	u64 hash = 14695981039346656037ull, *at;
+	u64 hash = hash_keyed(text, strlen(text)), *at;
 
-	for (const char *c = text; *c; c++)
-		hash = (hash ^ (u8)*c) * 0x100000001b3ull; /* FNV-1a */
 	for (; *(at = dict_add(&t->by_hash, hash)); hash++)
 		if (!strcmp(t->all.at[*at - 1], text))
 			return (u32)*at - 1;

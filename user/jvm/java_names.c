@@ -49,12 +49,8 @@ size_t java_names_bytes(const struct java_names *pool)
 
 static const char *intern(struct java_names *pool, const char *text, size_t len)
 {
-	u64 hash = 0xcbf29ce484222325ull;
+	u64 *place = dict_add(&pool->by_hash, hash_keyed(text, len));
 
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (u8)text[i]) * 0x100000001b3ull;
-
-	u64 *place = dict_add(&pool->by_hash, hash);
 	for (struct name *n = (struct name *)(uintptr_t)*place; n; n = n->next)
 		if (n->len == len && !memcmp(n->text, text, len))
 			return n->text;

@@ -89,16 +89,14 @@ static int read_bytes(struct reader *r, u64 addr, bool is_table, void *buf, size
 	return 0;
 }
 
-static u64 hash_text(const char *text, u64 hash)
+static u64 hash_text(const char *text)
 {
-	for (; *text; text++)
-		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
-	return hash;
+	return hash_keyed(text, strlen(text));
 }
 
 static u64 hash_pair(const char *type, const char *name)
 {
-	return hash_text(name, hash_text(type, 0xcbf29ce484222325ull) * 31);
+	return hash_u64(hash_text(type)) ^ hash_text(name);
 }
 
 /* The text at `addr`, owned by `v`; equal texts are stored once. */
@@ -124,7 +122,7 @@ static int read_text(struct reader *r, struct vmstructs *v, u64 addr, const char
 		len += part;
 	}
 
-	u64 *place = dict_add(&v->texts, hash_text(text, 0xcbf29ce484222325ull));
+	u64 *place = dict_add(&v->texts, hash_text(text));
 	if (!*place)
 		*place = (u64)(uintptr_t)xstrdup(text);
 	*out = (const char *)(uintptr_t)*place;
@@ -233,14 +231,14 @@ static int add_type(struct reader *r, struct vmstructs *v, const struct table *t
 	if (err)
 		return err;
 	vec_push(&v->types, n);
-	*dict_add(&v->by_type, hash_text(n.name, 0)) = v->types.nr;
+	*dict_add(&v->by_type, hash_text(n.name)) = v->types.nr;
 	return 0;
 }
 
 static int add_constant(struct vmstructs *v, const char *name, u64 value)
 {
 	vec_push(&v->constants, (struct named){ name, value });
-	*dict_add(&v->by_constant, hash_text(name, 0)) = v->constants.nr;
+	*dict_add(&v->by_constant, hash_text(name)) = v->constants.nr;
 	return 0;
 }
 
@@ -334,7 +332,7 @@ const struct vmfield *vmstructs_field(const struct vmstructs *v, const char *typ
 
 bool vmstructs_type_size(const struct vmstructs *v, const char *type, u64 *size)
 {
-	const u64 *index = dict_find(&v->by_type, hash_text(type, 0));
+	const u64 *index = dict_find(&v->by_type, hash_text(type));
 
 	if (!index || strcmp(v->types.at[*index - 1].name, type) != 0)
 		return false;
@@ -344,7 +342,7 @@ bool vmstructs_type_size(const struct vmstructs *v, const char *type, u64 *size)
 
 bool vmstructs_constant(const struct vmstructs *v, const char *name, s64 *value)
 {
-	const u64 *index = dict_find(&v->by_constant, hash_text(name, 0));
+	const u64 *index = dict_find(&v->by_constant, hash_text(name));
 
 	if (!index || strcmp(v->constants.at[*index - 1].name, name) != 0)
 		return false;

@@ -67,9 +67,7 @@ void frames_swap(struct frames *a, struct frames *b)
 
 static u64 hash_text(u64 hash, const char *text)
 {
-	for (; *text; text++)
-		hash = (hash ^ (u8)*text) * 0x100000001b3ull; /* FNV-1a */
-	return hash_u64(hash);
+	return hash_u64(hash ^ hash_keyed(text, strlen(text)));
 }
 
 static bool is_equal(const struct frame *f, enum frame_kind kind, const char *name,

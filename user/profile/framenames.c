@@ -9,11 +9,7 @@
 
 static u64 hash_text(const char *text)
 {
-	u64 hash = 0xcbf29ce484222325ull;
-
-	for (; *text; text++)
-		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
-	return hash_u64(hash);
+	return hash_keyed(text, strlen(text));
 }
 
 /* The place of the first frame of a text: 0 there if there is none yet. */

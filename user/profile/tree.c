@@ -68,10 +68,11 @@ static void choose_tiers(struct making *m)
 		frame_id frame = (frame_id)slot->key;
 		const u64 *best = dict_find(&m->parts, (slot->key >> 32) << 32 | n->frame);
 		u64 best_part = best ? *best : 0;
+		int rank = tier_rank(frames_get(m->p->frames, frame)->kind),
+		    best_rank = tier_rank(frames_get(m->p->frames, n->frame)->kind);
 		if (slot->value > best_part ||
 		    (slot->value == best_part &&
-		     tier_rank(frames_get(m->p->frames, frame)->kind) >
-			     tier_rank(frames_get(m->p->frames, n->frame)->kind)))
+		     (rank > best_rank || (rank == best_rank && frame < n->frame))))
 			n->frame = frame;
 	}
 	dict_fini(&m->parts);
