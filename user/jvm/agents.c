@@ -207,13 +207,22 @@ static void conclude(struct agents *a, struct agents_entry *e, const struct inje
 	}
 }
 
+/* One whose child is still dying waits among the cleaners for that. */
+static void put_away(struct agents *a, struct injection *i)
+{
+	if (inject_has_ended(i))
+		inject_free(i);
+	else
+		vec_push(&a->cleaners, i);
+}
+
 static void poll_injection(struct agents *a, struct agents_entry *e)
 {
 	struct inject_result result;
 
 	if (!e->injection || inject_poll(e->injection, &result) == INJECT_RUNNING)
 		return;
-	inject_free(take(e->injection));
+	put_away(a, take(e->injection));
 	conclude(a, e, &result);
 }
 
@@ -224,10 +233,12 @@ static void poll_cleaners(struct agents *a)
 
 	for (size_t i = 0; i < a->cleaners.nr; i++) {
 		struct injection *cleaner = a->cleaners.at[i];
-		if (inject_poll(cleaner, &result) == INJECT_RUNNING)
-			a->cleaners.at[kept++] = cleaner;
-		else
+		if (inject_poll(cleaner, &result) != INJECT_RUNNING && result.ring_fd >= 0)
+			close(result.ring_fd);
+		if (inject_has_ended(cleaner))
 			inject_free(cleaner);
+		else
+			a->cleaners.at[kept++] = cleaner;
 	}
 	a->cleaners.nr = kept;
 }

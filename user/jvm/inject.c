@@ -19,6 +19,9 @@
 #include "base/time.h"
 #include "jvm/injector.h"
 
+#define DYING_NS  NS_PER_SEC
+#define ENDING_MS 20
+
 struct injection {
 	pid_t child;
 	int fd;
@@ -107,16 +110,24 @@ static bool receive(struct injection *i, struct inject_result *out)
 	return true;
 }
 
+static bool reap(struct injection *i)
+{
+	if (i->child && waitpid(i->child, NULL, WNOHANG) == i->child)
+		i->child = 0;
+	return !i->child;
+}
+
 enum inject_outcome inject_poll(struct injection *i, struct inject_result *out)
 {
-	bool has_ended, is_late = time_mono_ns() > i->end_ns;
+	u64 now = time_mono_ns();
+	bool is_late = now > i->end_ns;
 
 	if (is_late && i->child)
 		kill(i->child, SIGKILL);
-	has_ended = i->child && waitpid(i->child, NULL, is_late ? 0 : WNOHANG) == i->child;
-	if (!has_ended)
+	/* In some system calls not even that ends it, as in those of a file system that is frozen.
+	 */
+	if (!reap(i) && now < i->end_ns + DYING_NS)
 		return INJECT_RUNNING;
-	i->child = 0;
 	if (!receive(i, out)) {
 		*out = (struct inject_result){ .outcome = INJECT_RETRY,
 					       .was_signalled = true, /* perhaps */
@@ -130,14 +141,19 @@ enum inject_outcome inject_poll(struct injection *i, struct inject_result *out)
 	return out->outcome;
 }
 
+bool inject_has_ended(struct injection *i)
+{
+	return reap(i);
+}
+
 void inject_free(struct injection *i)
 {
 	if (!i)
 		return;
-	if (i->child) {
+	if (!reap(i))
 		kill(i->child, SIGKILL);
-		waitpid(i->child, NULL, 0);
-	}
+	for (int ms = 0; ms < ENDING_MS && !reap(i); ms++)
+		usleep(1000);
 	close(i->fd);
 	free(i);
 }

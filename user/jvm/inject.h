@@ -67,8 +67,16 @@ void inject_nonce(char out[WIRE_NONCE_LEN + 1]);
 /* Negative errno if no child can be made. */
 int inject_start(const struct inject_order *order, struct injection **out);
 
-/* Does not block; fills *out unless the child still runs. It is killed after INJECT_MAX_MS. */
+/*
+ * Does not block; fills *out unless the child still runs. It is killed after INJECT_MAX_MS, and if
+ * it hangs in the target's file system so that this does not end it, *out says so all the same.
+ */
 enum inject_outcome inject_poll(struct injection *i, struct inject_result *out);
+
+/* Whether the child is gone, so that it will not be a zombie after inject_free. */
+bool inject_has_ended(struct injection *i);
+
+/* Kills the child if it still runs; waits for its end only as long as a kill usually takes. */
 void inject_free(struct injection *i);
 
 #define INJECT_MAX_MS 15000
