@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading another process's memory. What is read was written by that process and may change at any
- * moment: check before use, follow nothing without a bound.
+ * moment: check before use, follow nothing without a bound. A page that is not in memory is waited
+ * for, however long the one who has to bring it takes.
  */
 #pragma once
 
