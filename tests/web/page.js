@@ -10,6 +10,13 @@ const zlib = require('node:zlib');
 const root = path.resolve(__dirname, '../..');
 const build = path.resolve(root, process.env.O || 'build');
 
+// A folder that goes with this program, also after a failure.
+function temporary(what) {
+	const dir = fs.mkdtempSync(path.join(os.tmpdir(), `sysflame-${what}-`));
+	process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
+	return dir;
+}
+
 function loadPlaywright() {
 	try {
 		return require('playwright-core');
@@ -137,7 +144,7 @@ async function until(page, condition, argument) {
 
 // Tests are functions named by a sentence; each gets { browser, dir, open(text or file, options) }.
 async function run(tests) {
-	const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'sysflame-web-'));
+	const dir = temporary('web');
 	const browser = await launch();
 	const names = Object.keys(tests);
 	let bad = 0;
@@ -163,8 +170,7 @@ async function run(tests) {
 			await page.context().close();
 	}
 	await browser.close();
-	fs.rmSync(dir, { recursive: true });
 	process.exitCode = bad ? 1 : 0;
 }
 
-module.exports = { build, check, equal, launch, loadPlaywright, makePage, makePageOf, near, openPage, run, texts, until, varints };
+module.exports = { build, check, equal, launch, loadPlaywright, makePage, makePageOf, near, openPage, run, temporary, texts, until, varints };
