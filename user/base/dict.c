@@ -2,9 +2,9 @@
 /* A hash table from u64 keys to u64 values. */
 #include "base/dict.h"
 
-#include <stddef.h>
 #include <stdlib.h>
-#include <sys/random.h>
+#include <string.h>
+#include <sys/auxv.h>
 
 #include "base/alloc.h"
 #include "base/siphash.h"
@@ -14,20 +14,20 @@
  * that share a slot if they knew how slots are chosen.
  */
 struct secret {
-	u64 mask, factor; /* the factor is odd: no two keys become one */
 	u8 siphash[SIPHASH_KEY_LEN];
-	bool is_drawn;
+	u64 mask, factor; /* the factor is odd: no two keys become one */
 };
 
 static struct secret secret; /* cache: drawn once per process */
 
+/* From the 16 random bytes that the kernel gives each program (getauxval(3)), in any sandbox. */
 static void draw_secret(void)
 {
-	const size_t len = offsetof(struct secret, is_drawn);
-
-	while (!secret.is_drawn)
-		secret.is_drawn = getrandom(&secret, len, 0) == (ssize_t)len;
-	secret.factor |= 1;
+	if (secret.factor)
+		return;
+	memcpy(secret.siphash, (const void *)getauxval(AT_RANDOM), sizeof(secret.siphash));
+	secret.mask = siphash(secret.siphash, "mask", 4);
+	secret.factor = siphash(secret.siphash, "factor", 6) | 1;
 }
 
 /* The finalizer of splitmix64: every input bit changes half of the output bits. */
