@@ -69,8 +69,8 @@ static __always_inline int take_klass(struct pt_regs *ctx, u64 size, u64 detail)
 
 /*
  * AllocTracer::send_allocation_in_new_tlab(klass, object, tlab_size, size, thread), JDK 8's
- * send_allocation_in_new_tlab_event: the object that
- * did not fit into the thread's buffer stands for all that the next one will hold.
+ * send_allocation_in_new_tlab_event: the object that did not fit into the thread's buffer stands
+ * for all that the next one will hold.
  */
 SEC("uprobe")
 int alloc_tlab(struct pt_regs *ctx)

@@ -55,6 +55,7 @@ static int find_symbol(const struct event *e, struct function *out, struct str *
 	near_fini(&near);
 	return err;
 }
+
 /* A trap elsewhere than where an instruction begins breaks the program. */
 static int check_place(const struct event *e, const struct function *at, const char *text,
 		       struct str *why)

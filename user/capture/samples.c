@@ -2,8 +2,10 @@
 /* Samples on their way into the profile. */
 #include "capture/samples.h"
 
+#include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "capture/lockstack.h"
 #include "profile/method.h"
 
@@ -152,18 +154,22 @@ static bool tell_live(pid_t pid, u32 tid, u64 sample_ns, void *held)
 	return held_lives(held, pid, tid, sample_ns);
 }
 
-static void ask_what_lives(struct samples *s)
+/* False if the kernel does not tell; then nothing of it may be judged. */
+static bool ask_what_lives(struct samples *s)
 {
-	if (s->held.samples.nr)
-		bpf_each_live(sources_bpf(s->sources), tell_live, &s->held);
+	if (!s->held.samples.nr)
+		return true;
+	int err = bpf_each_live(sources_bpf(s->sources), tell_live, &s->held);
+	if (err)
+		log_warn("which memory was not freed cannot be read: %s; it is left out",
+			 strerror(-err));
+	return !err;
 }
 
 void samples_judge_ended(struct samples *s)
 {
-	if (!held_is_due(&s->held))
-		return;
-	ask_what_lives(s);
-	held_judge(&s->held, s->profile);
+	if (held_is_due(&s->held) && ask_what_lives(s))
+		held_judge(&s->held, s->profile);
 }
 
 void samples_finish(struct samples *s, u64 ended_ns)
@@ -175,6 +181,6 @@ void samples_finish(struct samples *s, u64 ended_ns)
 		samples_retry(s);
 	}
 	waiting_retry(&s->waiting, give_up, s);
-	ask_what_lives(s);
-	held_release(&s->held, ended_ns, s->profile);
+	if (ask_what_lives(s))
+		held_release(&s->held, ended_ns, s->profile);
 }
