@@ -52,6 +52,7 @@ enum record_kind {
 	RECORD_EXIT,
 	RECORD_UNWALKED, /* a sample with a struct unwalked instead of user frames */
 	RECORD_FREED,
+	RECORD_PENDING, /* a sample of a wait that lasts when recording ends */
 };
 
 /* A process is (pid, start_ns): a PID that is used again has another start. */
@@ -96,10 +97,8 @@ enum user_frame_kind {
 	USER_FRAME_INTERPRETER, /* the interpreter, but no method is known; addr is the pc */
 	USER_FRAME_FROZEN,      /* no frame: here callers of a virtual thread are missing; addr 0 */
 	/* No frames, but what an allocation or a wait is about: */
-	USER_FRAME_CLASS,   /* a class; addr is the agent's number of it */
-	USER_FRAME_KLASS,   /* a class; addr is the Klass * */
-	USER_FRAME_MONITOR, /* a monitor of unknown class */
-	USER_FRAME_PARK,    /* a thread parked, maybe for a lock */
+	USER_FRAME_CLASS, /* a class; addr is the agent's number of it */
+	USER_FRAME_KLASS, /* a class; addr is the Klass * */
 };
 
 /* Where the object of a Klass lies. */
@@ -110,7 +109,7 @@ enum klass_place {
 
 /* The record's head; its words follow: first the kernel pcs, then the user frames. */
 struct sample {
-	__u32 kind;  /* RECORD_SAMPLE */
+	__u32 kind;  /* RECORD_SAMPLE, in user space also RECORD_PENDING */
 	__u16 event; /* number of the event in the recording, < ABI_EVENTS */
 	__u16 stop;  /* enum stat: why the user stack ended, STAT_ROOT if complete */
 	struct task_id task;
@@ -145,7 +144,7 @@ struct pending {
 	struct sample sample; /* weight: CLOCK_MONOTONIC since when it waits; no user frames */
 	__u64 pc, sp, fp, ax, bx, r13, r15; /* with which it entered the kernel */
 	__u64 tls;                          /* thread pointer */
-	__u64 is_for_lock;                  /* in a futex; only if that is recorded */
+	__u64 events;                       /* enum wait_event it counts for, as bits */
 	__u64 kernel[ABI_KERNEL_FRAMES];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Whether a thread waits for a lock that is a futex, by the call it is in; on x86-64. */
+/* Whether a thread waits for a futex, and one that is a lock, by the call it is in; on x86-64. */
 #pragma once
 
 #include "kernel.h"
@@ -13,6 +13,14 @@
 #define FUTEX_LOCK_PI2    13
 #define FUTEX_CMD_MASK    0x7f
 
+static __always_inline bool futex_is_waited_for(const struct pt_regs *user)
+{
+	u32 command = user->si & FUTEX_CMD_MASK;
+
+	return user->orig_ax == SYS_FUTEX &&
+	       (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET);
+}
+
 /*
  * A lock's word says that it is held and waited for: 2 in glibc, Rust and Go, 2 or 3 in glibc's
  * rwlock, the highest bit in musl. Conditions and idle threads wait for other values; those that do
@@ -22,10 +30,8 @@ static __always_inline bool futex_is_lock(const struct pt_regs *user)
 {
 	u32 command = user->si & FUTEX_CMD_MASK, value = user->dx;
 
-	if (user->orig_ax != SYS_FUTEX)
-		return false;
-	if (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2)
-		return true;
-	return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
-	       (value == 2 || value == 3 || value >> 31);
+	if (futex_is_waited_for(user))
+		return value == 2 || value == 3 || value >> 31;
+	return user->orig_ax == SYS_FUTEX &&
+	       (command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2);
 }

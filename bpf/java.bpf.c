@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What Java code allocates and which locks it waits for, told by uprobes on the agent's hooks
- * (jvmmap/hooks.h), or on libjvm's own functions where there is no agent.
+ * What Java code allocates and which monitors it waits for, told by uprobes on the agent's hooks
+ * (jvmmap/hook.h); allocations also on libjvm's own functions where there is no agent.
  */
 #include "unwind.h"
 
@@ -93,65 +93,4 @@ int lock_hook(struct pt_regs *ctx)
 		 class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx))))
 		count_more(STAT_WAIT_LOST, PT_REGS_PARM4(ctx));
 	return 0;
-}
-
-/* Bits of java.lang.Thread's status (JVMTI_THREAD_STATE_..). */
-#define STATUS_BLOCKED 0x400 /* on a monitor */
-#define STATUS_PARKED  0x200
-
-static __always_inline bool has_agent(struct task_struct *task)
-{
-	u32 pid = task->tgid;
-
-	return !knobs.lock_has_monitors && !bpf_map_lookup_elem(&agentless, &pid);
-}
-
-/*
- * The thread begins to wait or goes on. Whether what it parked for is a lock only its stack tells,
- * see user/capture/lockstack.h.
- */
-static __always_inline int set_status(struct pt_regs *ctx, u32 status)
-{
-	u64 now = bpf_ktime_get_ns();
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	if (!target_is_wanted(task))
-		return 0;
-	u32 waits_for = has_agent(task) ? STATUS_PARKED : STATUS_PARKED | STATUS_BLOCKED;
-	u64 flags = status & waits_for ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0;
-	struct wait *wait = bpf_task_storage_get(&lock_waits, task, NULL, flags);
-	if (!wait)
-		return 0;
-	u64 since_ns = wait->since_ns;
-	u32 is_monitor = wait->state & STATUS_BLOCKED;
-	wait->since_ns = status & waits_for ? now : 0;
-	wait->state = status;
-	u64 waited_ns = since_ns && since_ns < now ? now - since_ns : 0;
-	u64 weight = waited_ns ? chance_weigh(waited_ns, knobs.lock_min_ns) : 0;
-	if (!weight)
-		return 0;
-	take(ctx, knobs.lock_event, waited_ns, 0,
-	     is_monitor ? class_info(USER_FRAME_MONITOR, knobs.lock_min_ns)
-			: class_info(USER_FRAME_PARK, knobs.lock_min_ns));
-	return 0;
-}
-
-/* java_lang_Thread::set_thread_status(thread, status) */
-SEC("uprobe")
-int lock_status(struct pt_regs *ctx)
-{
-	return set_status(ctx, PT_REGS_PARM2(ctx));
-}
-
-/* hotspot:thread__park__begin and __end, where libjvm has no symbols */
-SEC("uprobe")
-int lock_park_begin(struct pt_regs *ctx)
-{
-	return set_status(ctx, STATUS_PARKED);
-}
-
-SEC("uprobe")
-int lock_park_end(struct pt_regs *ctx)
-{
-	return set_status(ctx, 0);
 }

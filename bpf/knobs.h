@@ -25,6 +25,7 @@ enum wait_event {
 	WAIT_OFFCPU,
 	WAIT_WALL,
 	WAIT_NATIVELOCK, /* only for locks that are futexes */
+	WAIT_LOCK,       /* only in JVMs, by futexes; a sample weighs how long it waited */
 	KNOBS_WAITS,
 };
 
@@ -49,10 +50,8 @@ struct knobs {
 	char wait_for[ABI_COMM_LEN]; /* programs that are targets from when they begin; "" for none
 				      */
 	__u32 alloc_is_live;         /* objects are followed until they are collected */
-	__u32 lock_event;
-	__u32 lock_has_monitors; /* there is no agent to tell of them */
+	__u32 lock_event;            /* of what agents tell */
 	__u64 alloc_interval;
-	__u64 lock_min_ns;
 	struct event_knobs events[ABI_EVENTS];
 	__u32 methods[ABI_EVENTS]; /* numbers of methods (jvmmap/wire.h) whose calls are events */
 	struct wait_knobs waits[KNOBS_WAITS];

@@ -12,8 +12,6 @@ struct target_comms_map target_comms SEC(".maps");
 struct target_users_map target_users SEC(".maps");
 struct target_cgroups_map target_cgroups SEC(".maps");
 struct waits_map waits SEC(".maps");
-struct waits_map lock_waits SEC(".maps");
-struct agentless_map agentless SEC(".maps");
 struct pendings_map pendings SEC(".maps");
 struct costs_map costs SEC(".maps");
 struct windows_map windows SEC(".maps");

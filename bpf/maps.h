@@ -134,19 +134,6 @@ struct waits_map {
 };
 extern struct waits_map waits SEC(".maps");
 
-/* The same for threads that park; state: of the Java thread. */
-extern struct waits_map lock_waits SEC(".maps");
-
-/* JVMs without an agent that tells of waits for monitors; key: pid. */
-struct agentless_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 4096);
-	__type(key, u32);
-	__type(value, u32);
-};
-extern struct agentless_map agentless SEC(".maps");
-
 /* The one that the iterator of waiting threads is writing. */
 struct pendings_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

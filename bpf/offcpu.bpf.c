@@ -82,10 +82,35 @@ static __always_inline void sample_wait(void *ctx, u32 state, const u64 weights[
 	stack_end(s);
 }
 
-static __always_inline bool is_for_lock(struct task_struct *task, u32 state)
+static __always_inline bool is_jvm(const struct task_struct *task)
 {
-	return knobs.waits[WAIT_NATIVELOCK].min_ns && state == STATE_SLEEPING &&
-	       futex_is_lock((const struct pt_regs *)bpf_task_pt_regs(task));
+	u32 pid = task->tgid;
+	const struct unwind_proc *proc = bpf_map_lookup_elem(&unwind_procs, &pid);
+
+	return proc && proc->jvm != UNWIND_NO_JVM;
+}
+
+/* Whether the wait is one of that event. */
+static __always_inline bool counts_for(u32 event, struct task_struct *task, const struct wait *wait)
+{
+	const struct pt_regs *user;
+
+	if (!knobs.waits[event].min_ns)
+		return false;
+	if (event != WAIT_NATIVELOCK && event != WAIT_LOCK)
+		return true;
+	if (wait->state != STATE_SLEEPING)
+		return false;
+	user = (const struct pt_regs *)bpf_task_pt_regs(task);
+	return event == WAIT_LOCK ? futex_is_waited_for(user) && is_jvm(task) : futex_is_lock(user);
+}
+
+/* What a wait of that event weighs; 0 if it is no sample. */
+static __always_inline u64 weigh(u32 event, u64 waited_ns)
+{
+	u64 weight = chance_weigh(waited_ns, knobs.waits[event].min_ns);
+
+	return weight && event == WAIT_LOCK ? waited_ns : weight;
 }
 
 /* In the thread that is back; its stacks are as they were all the while. */
@@ -104,8 +129,10 @@ static __always_inline int end_wait(void *ctx)
 	u64 weights[KNOBS_WAITS], any = 0;
 	wait->since_ns = 0;
 	for (u32 i = 0; i < KNOBS_WAITS; i++) {
-		bool counts = i != WAIT_NATIVELOCK || is_for_lock(task, wait->state);
-		any |= weights[i] = counts ? chance_weigh(waited_ns, knobs.waits[i].min_ns) : 0;
+		weights[i] = weigh(i, waited_ns);
+		if (weights[i] && !counts_for(i, task, wait))
+			weights[i] = 0;
+		any |= weights[i];
 	}
 	if (any)
 		sample_wait(ctx, wait->state, weights);
@@ -136,7 +163,7 @@ static __always_inline void report(struct seq_file *seq, struct task_struct *tas
 	if (!p)
 		return;
 	p->sample = (struct sample){
-		.kind = RECORD_SAMPLE,
+		.kind = RECORD_PENDING,
 		.task = task_id_of(task),
 		.time_ns = waits_end_ns,
 		.weight = begin_of(wait, task),
@@ -153,7 +180,9 @@ static __always_inline void report(struct seq_file *seq, struct task_struct *tas
 	p->r13 = regs.r13;
 	p->r15 = regs.r15;
 	p->tls = task_tls(task);
-	p->is_for_lock = is_for_lock(task, wait->state);
+	p->events = 0;
+	for (u32 i = 0; i < KNOBS_WAITS; i++)
+		p->events |= counts_for(i, task, wait) ? 1 << i : 0;
 	long bytes = bpf_get_task_stack(task, p->kernel, sizeof(p->kernel), 0);
 	p->sample.nr_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 	/* All of it: a length that the verifier could bound would cost more than the bytes. */

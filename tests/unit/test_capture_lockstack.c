@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "capture/lockstack.h"
 
@@ -34,21 +35,24 @@ static int drop(void **state)
 	return 0;
 }
 
-/* Leaf first; what is a class is in brackets. */
-static bool named(struct stack *s, const char *const *names)
+/* Leaf first; a name without a dot is no Java method's. */
+static enum lockstack named(struct stack *s, const char *const *names)
 {
 	s->frames.nr = 0;
 	for (; *names; names++)
-		vec_push(&s->frames, frames_intern(s->all, **names == '[' ? FRAME_CLASS : FRAME_C2,
-						   *names, ""));
+		vec_push(&s->frames,
+			 frames_intern(s->all, strchr(*names, '.') ? FRAME_C2 : FRAME_JVM, *names,
+				       ""));
 	return lockstack_name(s->symbolizer, s->all, &s->frames);
 }
 
 #define NAMED(s, ...) named(s, (const char *const[]){ __VA_ARGS__, NULL })
-#define PARK                                                        \
-	SYMBOLIZE_PARKED, "jdk.internal.misc.Unsafe.park",          \
-		"java.util.concurrent.locks.LockSupport.parkNanos", \
+#define PARK                                                                                     \
+	"schedule", "futex_wait", "__futex_abstimed_wait_common", "Parker::park", "Unsafe_Park", \
+		"jdk.internal.misc.Unsafe.park",                                                 \
+		"java.util.concurrent.locks.LockSupport.parkNanos",                              \
 		"java.util.concurrent.locks.LockSupport.park"
+#define LOCK AQS ".acquire", "java.util.concurrent.locks.ReentrantLock$Sync.lock"
 
 static const char *frame(const struct stack *s, size_t i)
 {
@@ -59,9 +63,10 @@ static void a_lock_is_its_class_without_how_it_waits(void **state)
 {
 	struct stack *s = *state;
 
-	assert_true(NAMED(s, PARK, AQS ".acquire", AQS ".acquire",
-			  "java.util.concurrent.locks.ReentrantLock$Sync.lock",
-			  "java.util.concurrent.locks.ReentrantLock.lock", "a.B.run"));
+	assert_int_equal(LOCKSTACK_LOCK,
+			 NAMED(s, PARK, AQS ".acquire", AQS ".acquire",
+			       "java.util.concurrent.locks.ReentrantLock$Sync.lock",
+			       "java.util.concurrent.locks.ReentrantLock.lock", "a.B.run"));
 	assert_int_equal(s->frames.nr, 4);
 	assert_string_equal(frame(s, 0), "java.util.concurrent.locks.ReentrantLock");
 	assert_int_equal(frames_get(s->all, s->frames.at[0])->kind, FRAME_CLASS);
@@ -69,10 +74,11 @@ static void a_lock_is_its_class_without_how_it_waits(void **state)
 	assert_string_equal(frame(s, 1), "java.util.concurrent.locks.ReentrantLock$Sync.lock");
 	assert_string_equal(frame(s, 3), "a.B.run");
 
-	assert_true(
-		NAMED(s, PARK, AQS ".parkAndCheckInterrupt", AQS ".doAcquireShared", "a.Own$S.x"));
+	assert_int_equal(LOCKSTACK_LOCK, NAMED(s, PARK, AQS ".parkAndCheckInterrupt",
+					       AQS ".doAcquireShared", "a.Own$S.x"));
 	assert_string_equal(frame(s, 0), "a.Own");
-	assert_true(
+	assert_int_equal(
+		LOCKSTACK_LOCK,
 		NAMED(s, PARK, "java.util.concurrent.locks.StampedLock.acquireWrite", "a.B.run"));
 	assert_string_equal(frame(s, 0), "java.util.concurrent.locks.StampedLock");
 }
@@ -81,14 +87,23 @@ static void what_is_waited_for_otherwise_is_no_lock(void **state)
 {
 	struct stack *s = *state;
 
-	assert_false(NAMED(s, PARK, AQS "$ConditionObject.await",
-			   "java.util.concurrent.LinkedBlockingQueue.take", "a.B.run"));
-	assert_false(NAMED(s, PARK, "java.util.concurrent.ForkJoinPool.awaitWork", "a.B.run"));
-	assert_false(NAMED(s, PARK, AQS ".acquire", "java.util.concurrent.CountDownLatch.await",
-			   "a.B.run"));
-	assert_false(NAMED(s, PARK, "a.B.run"));
-	assert_false(NAMED(s, PARK));
-	assert_false(NAMED(s, SYMBOLIZE_PARKED));
+	assert_int_equal(LOCKSTACK_NONE,
+			 NAMED(s, PARK, AQS "$ConditionObject.await",
+			       "java.util.concurrent.LinkedBlockingQueue.take", "a.B.run"));
+	/* JDK 17 and newer */
+	assert_int_equal(LOCKSTACK_NONE, NAMED(s, PARK, AQS "$ConditionNode.block",
+					       "java.util.concurrent.ForkJoinPool.unmanagedBlock",
+					       "java.util.concurrent.ForkJoinPool.managedBlock",
+					       AQS "$ConditionObject.await",
+					       "java.util.concurrent.LinkedBlockingQueue.take"));
+	assert_int_equal(LOCKSTACK_NONE,
+			 NAMED(s, PARK, "java.util.concurrent.ForkJoinPool.awaitWork", "a.B.run"));
+	assert_int_equal(LOCKSTACK_NONE,
+			 NAMED(s, PARK, AQS ".acquire", "java.util.concurrent.CountDownLatch.await",
+			       "a.B.run"));
+	assert_int_equal(LOCKSTACK_NONE, NAMED(s, PARK, "a.B.run"));
+	assert_int_equal(LOCKSTACK_NONE, NAMED(s, PARK));
+	assert_int_equal(LOCKSTACK_NONE, NAMED(s, "jdk.internal.misc.Unsafe.park"));
 }
 
 /* To be woken is not enough: the condition's lock must be had again. */
@@ -96,8 +111,9 @@ static void a_condition_waits_for_its_lock_again(void **state)
 {
 	struct stack *s = *state;
 
-	assert_true(NAMED(s, PARK, AQS ".acquireQueued", AQS "$ConditionObject.await",
-			  "java.util.concurrent.LinkedBlockingQueue.take"));
+	assert_int_equal(LOCKSTACK_LOCK,
+			 NAMED(s, PARK, AQS ".acquireQueued", AQS "$ConditionObject.await",
+			       "java.util.concurrent.LinkedBlockingQueue.take"));
 	assert_string_equal(frame(s, 0), AQS);
 	assert_string_equal(frame(s, 1), "java.util.concurrent.LinkedBlockingQueue.take");
 }
@@ -106,19 +122,70 @@ static void a_lock_at_the_very_root_is_its_class(void **state)
 {
 	struct stack *s = *state;
 
-	assert_true(NAMED(s, PARK, AQS ".acquire"));
+	assert_int_equal(LOCKSTACK_LOCK, NAMED(s, PARK, AQS ".acquire"));
 	assert_int_equal(s->frames.nr, 1);
 	assert_string_equal(frame(s, 0), AQS);
 }
 
-static void other_stacks_are_left_as_they_are(void **state)
+static void a_carrier_that_is_held_parks_like_a_thread(void **state)
 {
 	struct stack *s = *state;
 
-	assert_true(NAMED(s, "[byte", "a.B.run"));
-	assert_int_equal(s->frames.nr, 2);
+	assert_int_equal(
+		LOCKSTACK_LOCK,
+		NAMED(s, "futex_wait", "Unsafe_Park", "jdk.internal.misc.Unsafe.park",
+		      "java.lang.VirtualThread.parkOnCarrierThread", "java.lang.VirtualThread.park",
+		      "java.lang.System$2.parkVirtualThread", "java.lang.VirtualThreads.park",
+		      "java.util.concurrent.locks.LockSupport.park", LOCK, "a.B.run"));
+	assert_string_equal(frame(s, 0), "java.util.concurrent.locks.ReentrantLock");
+	assert_string_equal(frame(s, 2), "a.B.run");
+}
+
+#define ENTERED "a.Garage.parkCar", LOCK
+
+static void a_monitor_is_told_by_the_function_that_enters_it(void **state)
+{
+	struct stack *s = *state;
+
+	assert_int_equal(LOCKSTACK_MONITOR,
+			 NAMED(s, "futex_wait", "ObjectMonitor::EnterI(JavaThread*)",
+			       "ObjectMonitor::enter(JavaThread*)", "monitorenter stub", ENTERED));
+	assert_int_equal(s->frames.nr, 4);
+	assert_string_equal(frame(s, 0), "[monitor]");
+	assert_string_equal(frame(s, 1), "a.Garage.parkCar");
+	assert_int_equal(LOCKSTACK_MONITOR,
+			 NAMED(s, "ObjectMonitor::enter_internal(JavaThread*, ObjectWaiter*, bool)",
+			       "ObjectMonitor::enter_with_contention_mark(JavaThread*)", ENTERED));
+}
+
+static void to_be_notified_is_to_wait_for_no_monitor(void **state)
+{
+	struct stack *s = *state;
+
+	assert_int_equal(LOCKSTACK_NONE,
+			 NAMED(s, "futex_wait", "ObjectMonitor::wait(long, bool, JavaThread*)",
+			       "java.lang.Object.wait0", "a.B.run"));
+	assert_int_equal(LOCKSTACK_NONE,
+			 NAMED(s, "ObjectMonitor::enter_internal(JavaThread*, ObjectWaiter*, bool)",
+			       "ObjectMonitor::wait(long, bool, JavaThread*)",
+			       "java.lang.Object.wait0"));
+	assert_int_equal(LOCKSTACK_NONE,
+			 NAMED(s, "ObjectMonitor::ReenterI(JavaThread*, ObjectWaiter*)",
+			       "ObjectMonitor::wait(long, bool, JavaThread*)",
+			       "java.lang.Object.wait"));
+}
+
+/* A collection stops threads anywhere, also in the midst of a lock's code. */
+static void what_else_the_jvm_waits_for_is_no_lock(void **state)
+{
+	struct stack *s = *state;
+
+	assert_int_equal(LOCKSTACK_NONE,
+			 NAMED(s, "futex_wait", "SafepointSynchronize::block(JavaThread*)", LOCK));
+	assert_int_equal(LOCKSTACK_NONE, NAMED(s, "futex_wait", "GCTaskThread::run()"));
+	assert_int_equal(LOCKSTACK_NONE, NAMED(s, "futex_wait", "a.B.run"));
 	s->frames.nr = 0;
-	assert_true(lockstack_name(s->symbolizer, s->all, &s->frames));
+	assert_int_equal(LOCKSTACK_NONE, lockstack_name(s->symbolizer, s->all, &s->frames));
 }
 
 int main(void)
@@ -130,7 +197,13 @@ int main(void)
 						drop),
 		cmocka_unit_test_setup_teardown(a_condition_waits_for_its_lock_again, make, drop),
 		cmocka_unit_test_setup_teardown(a_lock_at_the_very_root_is_its_class, make, drop),
-		cmocka_unit_test_setup_teardown(other_stacks_are_left_as_they_are, make, drop),
+		cmocka_unit_test_setup_teardown(a_carrier_that_is_held_parks_like_a_thread, make,
+						drop),
+		cmocka_unit_test_setup_teardown(a_monitor_is_told_by_the_function_that_enters_it,
+						make, drop),
+		cmocka_unit_test_setup_teardown(to_be_notified_is_to_wait_for_no_monitor, make,
+						drop),
+		cmocka_unit_test_setup_teardown(what_else_the_jvm_waits_for_is_no_lock, make, drop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

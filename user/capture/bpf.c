@@ -269,14 +269,6 @@ void bpf_use_hierarchies(struct bpf *bpf, u32 mask)
 	bpf->skel->bss->target_hierarchies = mask;
 }
 
-int bpf_set_agentless(struct bpf *bpf, pid_t pid)
-{
-	u32 yes = 1;
-
-	return bpf_map__update_elem(bpf->skel->maps.agentless, &pid, sizeof(pid), &yes, sizeof(yes),
-				    BPF_ANY);
-}
-
 void bpf_detach(struct bpf_link *link)
 {
 	if ((uintptr_t)link & 1)

@@ -51,9 +51,6 @@ int bpf_attach_program(struct bpf *bpf, const struct bpf_uprobe *at, struct bpf_
 /* Which of knobs.hierarchies, by bits, have groups among the targets. */
 void bpf_use_hierarchies(struct bpf *bpf, u32 mask);
 
-/* The JVM's waits for monitors are told of by libjvm's own functions. */
-int bpf_set_agentless(struct bpf *bpf, pid_t pid);
-
 /*
  * Calls `visit` for the sampled memory that is not freed (bpf/held.h), by the process and the
  * sample; what it returns true for is no longer followed.

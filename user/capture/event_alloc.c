@@ -64,7 +64,7 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *sources
 
 static bool fall_back(int fd, u32 number, pid_t pid, probe_links *out, void *sources)
 {
-	return javaprobes_place(sources, &event, TELLERS_FALLBACK, fd, pid, out);
+	return javaprobes_place(sources, &event, TELLERS_LIBJVM, fd, pid, out);
 }
 
 int open_alloc(struct sources *s, const struct event *e, u32 number)
@@ -85,7 +85,7 @@ int open_alloc(struct sources *s, const struct event *e, u32 number)
  * An object of so many bytes is hit with the probability 1 - exp(-size / interval). What libjvm
  * tells is weighed already.
  */
-u64 weigh_alloc(const struct sample *sample, u64 *count)
+u64 weigh_alloc(const struct event_options *o, const struct sample *sample, u64 *count)
 {
 	u64 info = sample->nr_user ? sample_user_frames(sample)->info : 0;
 	u64 interval = info & USER_FRAME_DETAIL_MASK;

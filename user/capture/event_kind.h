@@ -42,15 +42,14 @@ struct event_kind {
 	const char *count_unit;
 	/* What a sample weighs, and if that is not 1 how many it stands for. NULL: sample.weight.
 	 */
-	u64 (*weigh)(const struct sample *sample, u64 *count);
+	u64 (*weigh)(const struct event_options *o, const struct sample *sample, u64 *count);
 	/*
 	 * Whether samples are held back until the end shows what was freed; only what is older than
 	 * *age_ns, 0 before, is kept then. NULL: no.
 	 */
 	bool (*is_held)(const struct event_options *o, u64 *age_ns);
-	/* Whether the named stack, leaf first, is about the event; may take frames out. NULL: all.
-	 */
-	bool (*keep)(const struct frames *all, frame_list *frames);
+	/* Whether the stack is about the event; may change frames and weight. NULL: all are. */
+	bool (*keep)(const struct named_stack *stack);
 	/* What the agents in JVMs are to tell; NULL: nothing. */
 	void (*hook)(const struct event *e, const struct event_options *o,
 		     struct agent_hooks *hooks);
@@ -75,7 +74,7 @@ void configure_wall(const struct event *e, u32 number, const struct event_option
 void configure_nativelock(const struct event *e, u32 number, const struct event_options *o,
 			  struct knobs *knobs);
 int open_nativelock(struct sources *s, const struct event *e, u32 number);
-bool keep_nativelock(const struct frames *all, frame_list *frames);
+bool keep_nativelock(const struct named_stack *stack);
 int open_offcpu(struct sources *s, const struct event *e, u32 number);
 int open_wall(struct sources *s, const struct event *e, u32 number);
 char *why_not_offcpu(void);
@@ -87,7 +86,7 @@ void configure_alloc(const struct event *e, u32 number, const struct event_optio
 void hook_alloc(const struct event *e, const struct event_options *o, struct agent_hooks *hooks);
 bool is_alloc_held(const struct event_options *o, u64 *age_ns);
 int open_alloc(struct sources *s, const struct event *e, u32 number);
-u64 weigh_alloc(const struct sample *sample, u64 *count);
+u64 weigh_alloc(const struct event_options *o, const struct sample *sample, u64 *count);
 
 /* event_method.c */
 int parse_method(const char *text, const struct event_options *o, struct event *e, struct str *why);
@@ -95,14 +94,15 @@ void configure_method(const struct event *e, u32 number, const struct event_opti
 		      struct knobs *knobs);
 void hook_method(const struct event *e, const struct event_options *o, struct agent_hooks *hooks);
 int open_method(struct sources *s, const struct event *e, u32 number);
-bool keep_method(const struct frames *all, frame_list *frames);
+bool keep_method(const struct named_stack *stack);
 
 /* event_lock.c */
 void configure_lock(const struct event *e, u32 number, const struct event_options *o,
 		    struct knobs *knobs);
 void hook_lock(const struct event *e, const struct event_options *o, struct agent_hooks *hooks);
 int open_lock(struct sources *s, const struct event *e, u32 number);
-u64 weigh_lock(const struct sample *sample, u64 *count);
+u64 weigh_lock(const struct event_options *o, const struct sample *sample, u64 *count);
+bool keep_lock(const struct named_stack *stack);
 
 /* event_probe.c */
 int parse_uprobe(const char *text, const struct event_options *o, struct event *e, struct str *why);

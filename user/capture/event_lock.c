@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lock: how long Java code waits for locks. The agent tells of monitors with the class of the
- * object; that a thread parks, for a lock of java.util.concurrent or for something else, libjvm's
- * own function tells, which without the agent also tells of monitors.
+ * object. Waits for locks of java.util.concurrent, and for monitors where there is no agent, are
+ * waits of a thread of a JVM for a futex; what for, its stack says.
  */
 #include <stdlib.h>
 
+#include "base/alloc.h"
+#include "base/auto.h"
 #include "base/time.h"
 #include "capture/event_kind.h"
 #include "capture/inbox.h"
 #include "capture/javaprobes.h"
+#include "capture/lockstack.h"
 
-static const struct java_probe parks[] = {
-	{ "hotspot:thread__park__begin", "lock_park_begin" },
-	{ "hotspot:thread__park__end", "lock_park_end" },
-	{ 0 },
-};
 static const struct java_teller tellers[] = {
 	{ .function = "jvmmap_hook_lock", .program = "lock_hook", .is_hook = true },
-	{ .function = "java_lang_Thread::set_thread_status",
-	  .program = "lock_status",
-	  .is_always = true,
-	  .probes = parks },
+	{ .function = "ObjectMonitor::enter" },
 };
 static const struct java_event event = { "lock", tellers, ARRAY_SIZE(tellers) };
 
@@ -29,13 +24,16 @@ void configure_lock(const struct event *e, u32 number, const struct event_option
 		    struct knobs *knobs)
 {
 	knobs->lock_event = number;
-	knobs->lock_min_ns = o->lock_min_ns;
-	knobs->lock_has_monitors = o->without_agent;
+	knobs->waits[WAIT_LOCK] = (struct wait_knobs){ .min_ns = o->lock_min_ns, .event = number };
 }
 
+/* A hook without probe would tell nobody. */
 void hook_lock(const struct event *e, const struct event_options *o, struct agent_hooks *hooks)
 {
-	hooks->lock_min_ns = o->lock_min_ns;
+	auto_free char *why_not = why_not_uprobe();
+
+	if (!why_not)
+		hooks->lock_min_ns = o->lock_min_ns;
 }
 
 static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *sources)
@@ -43,14 +41,14 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *sources
 	return javaprobes_place(sources, &event, javaprobes_who(sources), fd, pid, out);
 }
 
-/* The function that tells is watched already; from now on also for monitors. */
 static bool fall_back(int fd, u32 number, pid_t pid, probe_links *out, void *sources)
 {
-	return !bpf_set_agentless(sources_bpf(sources), pid);
+	return javaprobes_place(sources, &event, TELLERS_LIBJVM, fd, pid, out);
 }
 
 int open_lock(struct sources *s, const struct event *e, u32 number)
 {
+	sources_add_waits(s);
 	sources_describe(s, "waits for locks from %g ms",
 			 (double)sources_options(s)->lock_min_ns / NS_PER_MS);
 	sources_add_probes(s, number, probes_new(sources_options(s)->only_targets, place, s));
@@ -58,14 +56,54 @@ int open_lock(struct sources *s, const struct event *e, u32 number)
 	return 0;
 }
 
-/* A wait shorter than the minimum was chosen with the probability duration / minimum. */
-u64 weigh_lock(const struct sample *sample, u64 *count)
+static bool is_from_agent(const struct sample *sample)
 {
-	u64 min_ns =
-		sample->nr_user ? sample_user_frames(sample)->info & USER_FRAME_DETAIL_MASK : 0;
+	return sample->state == STATE_NONE;
+}
 
+/* A wait shorter than the minimum was chosen with the probability duration / minimum. */
+u64 weigh_lock(const struct event_options *o, const struct sample *sample, u64 *count)
+{
+	u64 min_ns = o->lock_min_ns;
+
+	/* Another recorder of the JVM may have asked for shorter ones. */
+	if (is_from_agent(sample) && sample->nr_user)
+		min_ns = sample_user_frames(sample)->info & USER_FRAME_DETAIL_MASK;
 	if (sample->weight >= min_ns || !sample->weight)
 		return sample->weight;
 	*count = (u64)((double)min_ns / (double)sample->weight + drand48());
 	return min_ns;
+}
+
+/* The agent tells of a wait for a monitor when it is over. */
+static bool is_agents(const struct named_stack *stack)
+{
+	struct sample *sample = stack->sample;
+	u32 tid = sample->task.tid;
+	u64 since_ns = sample->time_ns - sample->weight;
+
+	if (!stack->has_lock_hook)
+		return false;
+	if (sample->kind != RECORD_PENDING) {
+		monitorwaits_add(stack->monitorwaits, tid, since_ns, sample->time_ns);
+		return true;
+	}
+	sample->weight = sample->time_ns - monitorwaits_since(stack->monitorwaits, tid, since_ns);
+	return false;
+}
+
+bool keep_lock(const struct named_stack *stack)
+{
+	if (is_from_agent(stack->sample)) {
+		monitorwaits_end(stack->monitorwaits, stack->sample->task.tid);
+		return true;
+	}
+	switch (lockstack_name(stack->symbolizer, stack->all, stack->frames)) {
+	case LOCKSTACK_MONITOR:
+		return !is_agents(stack);
+	case LOCKSTACK_LOCK:
+		return true;
+	default:
+		return false;
+	}
 }

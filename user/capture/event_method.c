@@ -109,12 +109,13 @@ int open_method(struct sources *s, const struct event *e, u32 number)
 }
 
 /* The hook and the native method that calls it are left out. */
-bool keep_method(const struct frames *all, frame_list *frames)
+bool keep_method(const struct named_stack *stack)
 {
 	static const char class[] = "java.lang.Sysflame";
+	frame_list *frames = stack->frames;
 
 	for (size_t i = 0; i < frames->nr && i < 3; i++) {
-		if (strncmp(frames_get(all, frames->at[i])->name, class, strlen(class)))
+		if (strncmp(frames_get(stack->all, frames->at[i])->name, class, strlen(class)))
 			continue;
 		memmove(frames->at, frames->at + i + 1,
 			(frames->nr - i - 1) * sizeof(frames->at[0]));

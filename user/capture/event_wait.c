@@ -50,14 +50,15 @@ static bool is_condition(const char *name)
 }
 
 /* The function that waits is the leaf; what does it for that, the kernel and libc know. */
-bool keep_nativelock(const struct frames *all, frame_list *frames)
+bool keep_nativelock(const struct named_stack *stack)
 {
+	frame_list *frames = stack->frames;
 	size_t at = 0;
 
-	while (at < frames->nr && frames_get(all, frames->at[at])->kind == FRAME_KERNEL)
+	while (at < frames->nr && frames_get(stack->all, frames->at[at])->kind == FRAME_KERNEL)
 		at++;
 	for (size_t i = at; i < frames->nr && i < at + FUTEX_FRAMES; i++)
-		if (is_condition(frames_get(all, frames->at[i])->name))
+		if (is_condition(frames_get(stack->all, frames->at[i])->name))
 			return false;
 	memmove(frames->at, frames->at + at, (frames->nr - at) * sizeof(frames->at[0]));
 	frames->nr -= at;

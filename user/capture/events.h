@@ -35,7 +35,7 @@ struct events {
 struct event_options {
 	int freq_hz;        /* perf events, and the sampling of wall */
 	u64 period;         /* instead of it: a sample every so many; 0 if not given */
-	bool without_agent; /* Java's events are told by libjvm's own functions */
+	bool without_agent; /* Java's events are told by libjvm's functions and by stacks */
 	u64 lock_min_ns;    /* as offcpu_min_ns, of waits for Java locks */
 	u64 alloc_interval; /* bytes from one sampled allocation to the next, in the mean */
 	u64 offcpu_min_ns;  /* shorter waits are sampled, longer ones all recorded; 1 to 2^32 - 1 */

@@ -39,13 +39,13 @@ void inbox_sort(struct inbox *in);
 void inbox_clear(struct inbox *in);
 void inbox_fini(struct inbox *in);
 
-/* The words behind a sample's head: nr_kernel pcs, then nr_user frames. */
 /* The user's frames, behind the kernel's; valid if there are any. */
 static inline const struct user_frame *sample_user_frames(const struct sample *s)
 {
 	return (const struct user_frame *)((const u64 *)(s + 1) + s->nr_kernel);
 }
 
+/* The words behind a sample's head: nr_kernel pcs, then nr_user frames. */
 static inline const u64 *sample_words(const struct sample *s)
 {
 	return (const u64 *)(s + 1);

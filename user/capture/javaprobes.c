@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "elf/functions.h"
-#include "elf/usdt.h"
 
 enum teller_file {
 	NO_TELLER,
@@ -33,11 +32,8 @@ static enum teller_file what_file(const char *path)
 
 static bool is_needed(const struct java_teller *t, enum teller_file file, enum tellers who)
 {
-	if (file == AGENT)
-		return t->is_hook && who == TELLERS_AGENT;
-	if (t->is_hook)
-		return false;
-	return who == TELLERS_LIBJVM || t->is_always == (who == TELLERS_AGENT);
+	return t->is_hook ? file == AGENT && who == TELLERS_AGENT
+			  : file == LIBJVM && who == TELLERS_LIBJVM;
 }
 
 enum tellers javaprobes_who(const struct sources *s)
@@ -55,28 +51,6 @@ static int attach(struct sources *s, const struct bpf_uprobe *at, probe_links *o
 	return err;
 }
 
-/* The probes that stand for a function without symbol. */
-static int attach_usdt(struct sources *s, const struct java_teller *t,
-		       const struct bpf_uprobe *like, probe_links *out)
-{
-	int err = t->probes ? 0 : -ENOENT;
-
-	for (const struct java_probe *p = t->probes; !err && p->name; p++) {
-		struct usdt_place places[USDT_PLACES_MAX];
-		struct near near = { .wanted = p->name };
-		size_t nr = 0;
-		err = usdt_find(like->path, p->name, places, &nr, &near);
-		for (size_t i = 0; !err && i < nr; i++) {
-			struct bpf_uprobe at = *like;
-			at.program = p->program;
-			at.file_off = places[i].file_off;
-			at.semaphore_off = places[i].semaphore_off;
-			err = attach(s, &at, out);
-		}
-	}
-	return err;
-}
-
 static void tell_missing(const char *event, const struct java_teller *t, int err)
 {
 	if (err != -ENOENT)
@@ -91,16 +65,12 @@ static void tell_missing(const char *event, const struct java_teller *t, int err
 static void place_teller(struct sources *s, const char *event, const struct java_teller *t,
 			 const struct bpf_uprobe *at, enum teller_file file, probe_links *out)
 {
-	int err = at->file_off ? attach(s, at, out) : attach_usdt(s, t, at, out);
+	int err = !at->file_off ? -ENOENT : t->program ? attach(s, at, out) : 0;
 
 	if (err == -ESRCH)
 		sources_count_gone(s);
 	else if (err && (at->file_off || file == LIBJVM))
 		tell_missing(event, t, err);
-	else if (!err && !at->file_off)
-		log_warn("%s is incomplete: the libjvm.so of a JVM has no symbol %s; its probes "
-			 "tell of parked threads, but not of monitors",
-			 event, t->function);
 }
 
 /* A file that tells: where it is, and where in it functions are, two for each teller. */

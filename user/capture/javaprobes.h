@@ -5,28 +5,21 @@
 #include "capture/probes.h"
 #include "capture/sources.h"
 
-/* A function, and the program in bpf/java.bpf.c that takes the sample there. */
+/*
+ * A function, and the program in bpf/java.bpf.c that takes the sample there; without one stacks
+ * tell that it was called, which takes its symbol.
+ */
 struct java_teller {
 	const char *function;
 	const char *older; /* the whole symbol of its like in JDK 8; NULL: the same */
 	const char *program;
-	bool is_hook;   /* the agent's */
-	bool is_always; /* libjvm's, but needed with the agent too */
-	/* What libjvm has in its place without symbols; NULL: nothing. */
-	const struct java_probe *probes;
-};
-
-/* A probe that libjvm was built with (USDT); the list ends with NULL. */
-struct java_probe {
-	const char *name;
-	const char *program;
+	bool is_hook; /* the agent's */
 };
 
 /* Who is to tell. */
 enum tellers {
-	TELLERS_AGENT,    /* it, and libjvm what is always needed */
-	TELLERS_LIBJVM,   /* libjvm alone */
-	TELLERS_FALLBACK, /* libjvm what the agent does not */
+	TELLERS_AGENT,
+	TELLERS_LIBJVM,
 };
 
 #define JAVA_TELLERS_MAX 4

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a Java thread parked for, by its stack. */
+/* What a Java thread waits for, by its stack. */
 #include "capture/lockstack.h"
 
 #include <string.h>
@@ -14,19 +14,55 @@ static bool begins(const char *name, const char *with)
 	return !strncmp(name, with, strlen(with));
 }
 
-/* Libjvm, the native method, and LockSupport. */
-static bool is_parking(const struct frame *f)
+static const char *name_at(const struct frames *all, const frame_list *frames, size_t at)
 {
-	const char *dot = strrchr(f->name, '.');
+	return at < frames->nr ? frames_get(all, frames->at[at])->name : "";
+}
 
-	return f->kind == FRAME_JVM || f->kind == FRAME_NATIVE || f->kind == FRAME_KERNEL ||
-	       (dot && !strcmp(dot, ".park")) || begins(f->name, LOCKS "LockSupport.");
+/* The kernel, libc, libjvm and its stubs, which have no class; not wrappers of native methods. */
+static bool is_below_java(const struct frame *f)
+{
+	return f->kind == FRAME_KERNEL || f->kind == FRAME_NATIVE || f->kind == FRAME_JVM ||
+	       (f->kind == FRAME_STUB && !strchr(f->name, '.'));
+}
+
+/* sun.misc.Unsafe before JDK 9 */
+static bool is_parked(const char *method)
+{
+	return !strcmp(method, "jdk.internal.misc.Unsafe.park") ||
+	       !strcmp(method, "sun.misc.Unsafe.park");
+}
+
+/* Unsafe.park, LockSupport.parkNanos, VirtualThread.parkOnCarrierThread .. */
+static bool is_parking(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return (dot && begins(dot, ".park")) || begins(name, LOCKS "LockSupport.");
 }
 
 static bool is_synchronizer(const char *name)
 {
 	return begins(name, LOCKS "AbstractQueuedSynchronizer") ||
 	       begins(name, LOCKS "AbstractQueuedLongSynchronizer");
+}
+
+/*
+ * ObjectMonitor::enter and what it calls, by the names of JDK 8 to 28. A thread that was notified
+ * enters by the same from JDK 27 on: that is how it waits in Object.wait.
+ */
+static bool is_for_monitor(const struct frames *all, const frame_list *frames, size_t nr)
+{
+	bool enters = false;
+
+	for (size_t i = 0; i < nr; i++) {
+		const char *name = name_at(all, frames, i);
+		if (begins(name, "ObjectMonitor::wait"))
+			return false;
+		enters |= begins(name, "ObjectMonitor::enter") ||
+			  begins(name, "ObjectMonitor::EnterI");
+	}
+	return enters;
 }
 
 /* "java.util.concurrent.locks.ReentrantLock$Sync.lock" is a ReentrantLock's. */
@@ -40,28 +76,48 @@ static frame_id class_of(struct symbolizer *s, const char *method)
 	return symbolizer_class(s, class);
 }
 
-bool lockstack_name(struct symbolizer *s, const struct frames *all, frame_list *frames)
+/* The class in the place of the first `nr` frames. */
+static void put_leaf(frame_list *frames, size_t nr, frame_id class)
 {
-	size_t at = 1;
+	memmove(frames->at + 1, frames->at + nr, (frames->nr - nr) * sizeof(frames->at[0]));
+	frames->at[0] = class;
+	frames->nr -= nr - 1;
+}
 
-	if (!frames->nr || strcmp(frames_get(all, frames->at[0])->name, SYMBOLIZE_PARKED))
-		return true;
-	while (at < frames->nr && is_parking(frames_get(all, frames->at[at])))
-		at++;
-	const char *waits = at < frames->nr ? frames_get(all, frames->at[at])->name : "";
+/* The first frame that does not park is at `at`. */
+static enum lockstack name_lock(struct symbolizer *s, const struct frames *all, frame_list *frames,
+				size_t at)
+{
+	const char *waits = name_at(all, frames, at);
 	bool is_stamped = begins(waits, LOCKS "StampedLock");
-	/* A condition is waited for, no lock; to get its lock back it calls a synchronizer. */
-	if (!is_stamped && (!is_synchronizer(waits) || strstr(waits, "$ConditionObject.")))
-		return false;
-	while (at < frames->nr && is_synchronizer(frames_get(all, frames->at[at])->name))
+
+	/* ConditionObject, ConditionNode: no lock; to get its lock back it calls a synchronizer. */
+	if (!is_stamped && (!is_synchronizer(waits) || strstr(waits, "$Condition")))
+		return LOCKSTACK_NONE;
+	while (is_synchronizer(name_at(all, frames, at)))
 		at++;
-	const char *lock = at < frames->nr ? frames_get(all, frames->at[at])->name : waits;
+	const char *lock = at < frames->nr ? name_at(all, frames, at) : waits;
 	if (begins(lock, "java.util.concurrent.CountDownLatch"))
-		return false;
-	if (strstr(frames_get(all, frames->at[at - 1])->name, "$ConditionObject."))
+		return LOCKSTACK_NONE;
+	if (strstr(name_at(all, frames, at - 1), "$ConditionObject."))
 		lock = LOCKS "AbstractQueuedSynchronizer.";
-	frames->at[0] = class_of(s, lock);
-	memmove(frames->at + 1, frames->at + at, (frames->nr - at) * sizeof(frames->at[0]));
-	frames->nr -= at - 1;
-	return true;
+	put_leaf(frames, at, class_of(s, lock));
+	return LOCKSTACK_LOCK;
+}
+
+enum lockstack lockstack_name(struct symbolizer *s, const struct frames *all, frame_list *frames)
+{
+	size_t at = 0;
+
+	while (at < frames->nr && is_below_java(frames_get(all, frames->at[at])))
+		at++;
+	if (is_parked(name_at(all, frames, at))) {
+		while (is_parking(name_at(all, frames, at)))
+			at++;
+		return name_lock(s, all, frames, at);
+	}
+	if (!is_for_monitor(all, frames, at))
+		return LOCKSTACK_NONE;
+	put_leaf(frames, at, symbolizer_class(s, "[monitor]"));
+	return LOCKSTACK_MONITOR;
 }

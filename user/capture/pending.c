@@ -28,5 +28,6 @@ struct sample *pending_sample(const struct pending *p, u32 event, u64 weight,
 		walked.reason = STAT_NO_MAPPING;
 	struct sample *s = walked_sample(&walked, &head, p->kernel);
 	walked_fini(&walked);
+	s->kind = RECORD_PENDING;
 	return s;
 }

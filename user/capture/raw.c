@@ -37,12 +37,6 @@ static struct raw_frame to_raw(const struct user_frame *f)
 		raw.kind = RAW_KLASS;
 		raw.detail = f->info & USER_FRAME_DETAIL_MASK;
 		break;
-	case USER_FRAME_MONITOR:
-		raw.kind = RAW_MONITOR;
-		break;
-	case USER_FRAME_PARK:
-		raw.kind = RAW_PARK;
-		break;
 	default:
 		raw.kind = RAW_PC;
 	}

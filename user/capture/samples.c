@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "capture/lockstack.h"
 #include "profile/method.h"
 
 #define AGENT_LAG_NS      (500 * NS_PER_MS) /* live events come up to 45 ms late */
@@ -16,6 +15,7 @@ void samples_fini(struct samples *s)
 {
 	waiting_fini(&s->waiting);
 	held_fini(&s->held);
+	monitorwaits_fini(&s->monitorwaits);
 	vec_fini(&s->frames);
 	vec_fini(&s->unnamed);
 	vec_fini(&s->user);
@@ -50,11 +50,19 @@ static void count_frame(struct samples *s, frame_id id)
 	s->nr_java_named += may_be_java && is_named;
 }
 
-static void add_to_profile(struct samples *s, struct process *p, const struct sample *sample,
-			   u64 count, frame_list *frames)
+static void add_to_profile(struct samples *s, struct process *p, struct sample *sample, u64 count,
+			   frame_list *frames)
 {
-	if (!lockstack_name(s->symbolizer, s->profile->frames, frames) ||
-	    !sources_keep(s->sources, sample->event, s->profile->frames, frames))
+	const struct named_stack stack = {
+		.sample = sample,
+		.has_lock_hook =
+			agents_tell(s->agents, p->jvm_pid, p->jvm_start_ns, AGENT_HOOK_LOCK),
+		.monitorwaits = &s->monitorwaits,
+		.symbolizer = s->symbolizer,
+		.all = s->profile->frames,
+		.frames = frames,
+	};
+	if (!sources_keep(s->sources, &stack))
 		return;
 	bool by_state = sources_by_state(s->sources, sample->event);
 	struct place place;

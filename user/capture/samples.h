@@ -29,6 +29,7 @@ struct samples {
 	u32 types[ABI_EVENTS]; /* the profile's type of an event, its counts behind it */
 
 	struct held held;
+	struct monitorwaits monitorwaits;
 	u64 nr_frames, nr_named;
 	u64 nr_java, nr_java_named; /* of Java methods, or of code of which nothing is known */
 	u64 nr_approximate;         /* samples of which raw_is_approximate */

@@ -224,11 +224,13 @@ struct pending_context {
 };
 
 /* As in bpf/offcpu.bpf.c. */
-static u64 weigh(u64 waited_ns, u64 min_ns)
+static u64 weigh(enum wait_event event, u64 waited_ns, u64 min_ns)
 {
 	if (!min_ns || waited_ns >= min_ns)
 		return min_ns ? waited_ns : 0;
-	return drand48() * (double)min_ns < (double)waited_ns ? min_ns : 0;
+	if (drand48() * (double)min_ns >= (double)waited_ns)
+		return 0;
+	return event == WAIT_LOCK ? waited_ns : min_ns;
 }
 
 static void weigh_pending(const struct pending *p, void *ctx)
@@ -238,9 +240,9 @@ static void weigh_pending(const struct pending *p, void *ctx)
 	for (size_t i = 0; i < KNOBS_WAITS; i++) {
 		const struct wait_knobs *w = &c->sources->knobs.waits[i];
 		u64 since = p->sample.weight, end = p->sample.time_ns;
-		u64 weight = weigh(end > since ? end - since : 0, w->min_ns);
+		u64 weight = weigh(i, end > since ? end - since : 0, w->min_ns);
 
-		if (weight && (i != WAIT_NATIVELOCK || p->is_for_lock))
+		if (weight && p->events & 1 << i)
 			c->pending(p, w->event, weight, since <= c->sources->waits_since_ns,
 				   c->ctx);
 	}
@@ -270,7 +272,7 @@ u64 sources_weigh(const struct sources *s, const struct sample *sample, u64 *cou
 		sample->event < s->events->list.nr ? s->events->list.at[sample->event].kind : NULL;
 
 	*count = 1;
-	return kind && kind->weigh ? kind->weigh(sample, count) : sample->weight;
+	return kind && kind->weigh ? kind->weigh(s->options, sample, count) : sample->weight;
 }
 
 bool sources_hooks(const struct events *events, const struct event_options *o,
@@ -292,12 +294,13 @@ bool sources_by_state(const struct sources *s, u32 number)
 	return number < s->events->list.nr && s->events->list.at[number].kind->by_state;
 }
 
-bool sources_keep(const struct sources *s, u32 number, const struct frames *all, frame_list *frames)
+bool sources_keep(const struct sources *s, const struct named_stack *stack)
 {
+	u32 number = stack->sample->event;
 	const struct event_kind *kind =
 		number < s->events->list.nr ? s->events->list.at[number].kind : NULL;
 
-	return !kind || !kind->keep || kind->keep(all, frames);
+	return !kind || !kind->keep || kind->keep(stack);
 }
 
 size_t sources_frames_to_skip(const struct sources *s, const struct sample *sample)

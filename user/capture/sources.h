@@ -6,6 +6,7 @@
 
 #include "capture/bpf.h"
 #include "capture/events.h"
+#include "capture/monitorwaits.h"
 #include "capture/probes.h"
 #include "jvm/agents.h"
 #include "sym/symbolize.h"
@@ -72,9 +73,18 @@ bool sources_hooks(const struct events *events, const struct event_options *o,
 /* Whether the event's stacks stand under the thread's state. */
 bool sources_by_state(const struct sources *s, u32 number);
 
-/* Whether what the stack tells is about the event, which may leave frames out then. */
-bool sources_keep(const struct sources *s, u32 number, const struct frames *all,
-		  frame_list *frames);
+/* A stack that has its names, on its way into the profile. */
+struct named_stack {
+	struct sample *sample; /* its head */
+	bool has_lock_hook;    /* an agent tells of the JVM's waits for monitors */
+	struct monitorwaits *monitorwaits;
+	struct symbolizer *symbolizer;
+	const struct frames *all;
+	frame_list *frames; /* leaf first */
+};
+
+/* Whether what the stack tells is about the event, which may change its frames and weight then. */
+bool sources_keep(const struct sources *s, const struct named_stack *stack);
 
 /* A process ended before it could have its probes; how many did is said at the end. */
 void sources_count_gone(struct sources *s);
@@ -82,7 +92,7 @@ void sources_count_gone(struct sources *s);
 /* How many of the kernel's frames say nothing: the sample's own and the scheduler's. */
 size_t sources_frames_to_skip(const struct sources *s, const struct sample *sample);
 
-/* Agents do not tell of the events of `hooks` (struct untold): libjvm's own functions do. */
+/* Agents do not tell of the events of `hooks` (struct untold): what stands in for them is to. */
 void sources_fall_back(struct sources *s, const struct process *p, u32 hooks);
 
 /* For the kinds of events (event_kind.h): */

@@ -6,5 +6,5 @@
 #include "jvm/agents.h"
 #include "proc/process.h"
 
-/* Has libjvm's own functions tell instead, where they can, and logs it. To be called often. */
+/* Has what stands in for the agent tell instead, and logs it. To be called often. */
 void untold_fall_back(struct agents *agents, struct processes *processes, struct sources *sources);

@@ -19,8 +19,6 @@ static const char *const kind_names[] = {
 	[USER_FRAME_FROZEN] = "frozen",
 	[USER_FRAME_CLASS] = "class",
 	[USER_FRAME_KLASS] = "klass",
-	[USER_FRAME_MONITOR] = "monitor",
-	[USER_FRAME_PARK] = "park",
 };
 
 static u32 kind_of(const struct user_frame *f)

@@ -50,14 +50,26 @@ u32 agents_method_number(const char *name)
 	return wire_method_number(name, strlen(name));
 }
 
+static u32 wanted_hooks(const struct agents *a)
+{
+	return (a->hooks.alloc_interval ? AGENT_HOOK_ALLOC : 0) |
+	       (a->hooks.lock_min_ns ? AGENT_HOOK_LOCK : 0) |
+	       (*a->hooks.methods ? AGENT_HOOK_METHOD : 0);
+}
+
 static u32 untold_hooks(const struct agents *a, const struct agents_entry *e)
 {
 	if (e->state == AGENT_REFUSED)
-		return (a->hooks.alloc_interval ? AGENT_HOOK_ALLOC : 0) |
-		       (a->hooks.lock_min_ns ? AGENT_HOOK_LOCK : 0) |
-		       (*a->hooks.methods ? AGENT_HOOK_METHOD : 0);
+		return wanted_hooks(a);
 	return e->ring ? agent_ring_failed_hooks(e->ring) | (e->drops_code ? AGENT_HOOK_METHOD : 0)
 		       : 0;
+}
+
+bool agents_tell(const struct agents *a, pid_t pid, u64 start_ns, enum agent_hook hook)
+{
+	const struct agents_entry *e = agents_find(a, pid, start_ns);
+
+	return e && e->state == AGENT_ATTACHED && wanted_hooks(a) & ~untold_hooks(a, e) & hook;
 }
 
 bool agents_next_untold(struct agents *a, struct untold *out)

@@ -345,12 +345,6 @@ static bool name_user(struct symbolizer *s, struct process *p, const struct raw_
 	case RAW_KLASS:
 		name_klass(s, p, f, stack->unloads, out);
 		return true;
-	case RAW_MONITOR:
-		vec_push(out, intern(s, FRAME_CLASS, "[monitor]", "", true));
-		return true;
-	case RAW_PARK:
-		vec_push(out, intern(s, FRAME_CLASS, SYMBOLIZE_PARKED, "", true));
-		return true;
 	case RAW_FROZEN:
 		vec_push(out, intern(s, FRAME_GROUP, "[frozen frames]", "", true));
 		return true;

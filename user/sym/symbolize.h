@@ -16,10 +16,8 @@ enum raw_kind {
 	RAW_INTERPRETER, /* the interpreter itself */
 	RAW_FROZEN,      /* no frame: callers of a virtual thread that are not on the stack */
 	/* No frames: what an allocation or a wait is about. */
-	RAW_CLASS,   /* a class; `at` is the agent's number of it */
-	RAW_KLASS,   /* a class; `at` is its Klass *, `detail` enum object_place */
-	RAW_MONITOR, /* a monitor */
-	RAW_PARK,    /* a thread parked: its frame is named SYMBOLIZE_PARKED */
+	RAW_CLASS, /* a class; `at` is the agent's number of it */
+	RAW_KLASS, /* a class; `at` is its Klass *, `detail` enum object_place */
 };
 
 enum object_place {
@@ -27,8 +25,6 @@ enum object_place {
 	OBJECT_IN_TLAB,
 	OBJECT_OUTSIDE_TLAB,
 };
-
-#define SYMBOLIZE_PARKED "[parked]"
 
 struct raw_frame {
 	enum raw_kind kind;

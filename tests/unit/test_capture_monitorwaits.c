@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include "base/time.h"
+#include "capture/monitorwaits.h"
+
+#define MS NS_PER_MS
+
+static void a_wait_in_parts_is_one(void **state)
+{
+	struct monitorwaits all = { 0 };
+
+	monitorwaits_add(&all, 7, 1000 * MS, 1008 * MS);
+	monitorwaits_add(&all, 8, 1000 * MS, 1072 * MS);
+	monitorwaits_add(&all, 7, 1009 * MS, 1073 * MS);
+	assert_int_equal(monitorwaits_since(&all, 7, 1074 * MS), 1000 * MS);
+	assert_int_equal(monitorwaits_since(&all, 9, 1074 * MS), 1074 * MS);
+	monitorwaits_fini(&all);
+}
+
+static void a_wait_after_another_is_its_own(void **state)
+{
+	struct monitorwaits all = { 0 };
+
+	monitorwaits_add(&all, 7, 1000 * MS, 1008 * MS);
+	assert_int_equal(monitorwaits_since(&all, 7, 1030 * MS), 1030 * MS);
+	monitorwaits_end(&all, 7);
+	assert_int_equal(monitorwaits_since(&all, 7, 1009 * MS), 1009 * MS);
+	monitorwaits_end(&all, 7);
+	monitorwaits_fini(&all);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wait_in_parts_is_one),
+		cmocka_unit_test(a_wait_after_another_is_its_own),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
