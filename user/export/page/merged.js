@@ -1,17 +1,10 @@
-// A byte per method: whether its frames are of several kinds.
-function tieredMethods({ nr, nrMethods, method, kind }) {
-	const first = new Int8Array(nrMethods).fill(-1), isTiered = new Uint8Array(nrMethods);
-	for (let f = 0; f < nr; f++) {
-		const m = method[f];
-		if (first[m] < 0)
-			first[m] = kind[f];
-		isTiered[m] |= first[m] !== kind[f];
-	}
-	return isTiered;
-}
+// Lists stand one after the other in long arrays: most are short, and making an array takes longer than
+// filling it.
+const ROOM_LEAST = 1 << 14;
 
 // Nodes of the tree that are merged by method, only as far as someone looks. A merged node keeps the
-// list of the tree's nodes that it stands for. Same interface as Tree.
+// list of the tree's nodes that it stands for: `at` from `start` to `end`, and in `from` those whose
+// weights they have. Same interface as Tree.
 class Merged {
 	// `weights`: an array by node of the tree.
 	constructor(tree, weights) {
@@ -23,8 +16,14 @@ class Merged {
 		this.weights = weights;
 		this.nr = new Int32Array(tree.profile.frames.nrMethods);
 		this.sum = new Float64Array(tree.profile.frames.nrMethods);
-		this.isTiered = tieredMethods(tree.profile.frames);
+		this.isTiered = tree.tieredMethods();
 		this.diff = tree.diff && tree.diff.of((id) => this.compared(id));
+		this.room = { at: new Int32Array(0), from: new Int32Array(0), used: 0 };
+	}
+
+	// What all hangs from: some nodes of the tree.
+	plant(start, root) {
+		this.nodes = [{ parent: -1, method: -1, kind: KIND_GROUP, name: -1, module: 0, self: -1, at: start, from: start, start: 0, end: start.length, groups: null, ...root }];
 	}
 
 	isEmpty() {
@@ -39,67 +38,93 @@ class Merged {
 	groupsOf(id) {
 		const node = this.nodes[id];
 		if (!node.groups) {
-			node.groups = this.group(id, node);
-			node.self = this.hasSelf(id) ? node.groups.total.reduce((rest, total) => rest - total, node.total) : 0;
+			const { total } = node.groups = this.group(id, node);
+			node.self = 0;
+			if (this.hasSelf(id)) {
+				node.self = node.total;
+				for (let i = 0; i < total.length; i++)
+					node.self -= total[i];
+			}
 		}
 		return node.groups;
 	}
 
-	group(id, node) {
-		return this.groupByMethod(this.follow(id, node));
-	}
-
-	// By group a frame of its method, its total, and where its lists start: they stand one after the other
-	// in one array, `at` the tree's nodes and `from` those whose weights they have. The scratch arrays by
-	// method are clean again afterwards.
-	groupByMethod({ at, from, start, end }) {
-		const { frame } = this.tree, { method } = this.profile.frames, { nr, sum, weights } = this, frames = [];
-		let all = 0;
+	// By group a frame of its method, its total, and where its list starts; `next` are the nodes that are
+	// made of it. Each of the given ones stands for its parent if `parent` is given. The scratch arrays
+	// by method are clean again afterwards.
+	groupByMethod({ at, from, start, end }, parent) {
+		if (end - start === 1)
+			return this.groupOfOne(parent ? parent[at[start]] : at[start], from[start]);
+		const { frame } = this.tree, { method } = this.profile.frames, { nr, sum, weights } = this, frames = [], total = [], first = [];
 		for (let i = start; i < end; i++) {
-			if (at[i] === 0)
+			const node = parent ? parent[at[i]] : at[i];
+			if (node === 0)
 				continue;
-			const f = frame[at[i]], m = method[f];
+			const f = frame[node], m = method[f];
 			if (nr[m]++ === 0)
 				frames.push(f);
 			sum[m] += weights[from[i]];
-			all++;
 		}
-		frames.sort((a, b) => sum[method[b]] - sum[method[a]] || method[a] - method[b]);
-		const total = Float64Array.from(frames, (f) => sum[method[f]]), first = new Int32Array(frames.length + 1);
-		frames.forEach((f, i) => {
-			const m = method[f];
-			first[i + 1] = first[i] + nr[m];
+		if (frames.length > 1)
+			frames.sort((a, b) => sum[method[b]] - sum[method[a]] || method[a] - method[b]);
+		const to = this.roomFor(end - start);
+		let used = to.used;
+		for (let i = 0; i < frames.length; i++) {
+			const m = method[frames[i]];
+			first.push(used);
+			total.push(sum[m]);
+			used += nr[m];
 			nr[m] = first[i];
-		});
-		const list = { at: new Int32Array(all), from: new Int32Array(all), isLine: false };
-		for (let i = start; i < end; i++) {
-			if (at[i] === 0)
-				continue;
-			const to = nr[method[frame[at[i]]]]++;
-			list.at[to] = at[i];
-			list.from[to] = from[i];
+			sum[m] = 0;
 		}
-		for (const f of frames)
-			nr[method[f]] = sum[method[f]] = 0;
-		return { frames, total, first, list };
+		first.push(used);
+		for (let i = start; i < end; i++) {
+			const node = parent ? parent[at[i]] : at[i];
+			if (node === 0)
+				continue;
+			const place = nr[method[frame[node]]]++;
+			to.at[place] = node;
+			to.from[place] = from[i];
+		}
+		for (let i = 0; i < frames.length; i++)
+			nr[method[frames[i]]] = 0;
+		to.used = used;
+		return { frames, total, first, at: to.at, from: to.from, next: [] };
+	}
+
+	groupOfOne(node, from) {
+		const to = this.roomFor(1), place = to.used;
+		if (node === 0)
+			return { frames: [], total: [], first: [], at: to.at, from: to.from, next: [] };
+		to.at[place] = node;
+		to.from[place] = from;
+		to.used++;
+		return { frames: [this.tree.frame[node]], total: [this.weights[from]], first: [place, place + 1], at: to.at, from: to.from, next: [] };
+	}
+
+	roomFor(nr) {
+		const { room } = this, size = Math.max(nr, ROOM_LEAST);
+		if (room.at.length - room.used < nr)
+			this.room = { at: new Int32Array(size), from: new Int32Array(size), used: 0 };
+		return this.room;
 	}
 
 	// The i-th heaviest child. Most are too thin to be looked at: nodes are made of those that are.
 	child(id, i) {
-		const { next, groups } = this.nodes[id];
+		const { groups } = this.nodes[id], { next } = groups;
 		if (next[i] === undefined)
 			next[i] = this.nodes.push(this.makeNode(id, groups, i)) - 1;
 		return next[i];
 	}
 
-	makeNode(parent, { frames, total, first, list }, i) {
+	makeNode(parent, { frames, total, first, at, from }, i) {
 		const { method, name, module } = this.profile.frames, frame = frames[i];
-		return { parent, method: method[frame], kind: -1, name: name[frame], module: module[frame], total: total[i],
-			self: -1, list, start: first[i], end: first[i + 1], groups: null, next: [] };
+		return { parent, method: method[frame], kind: -1, name: name[frame], module: module[frame], self: -1, at, from,
+			start: first[i], end: first[i + 1], groups: null, total: total[i] };
 	}
 
 	// The frame of most weight gives a merged method its kind.
-	mainKind({ list: { at, from }, start, end, method }) {
+	mainKind({ at, from, start, end, method }) {
 		const { kind } = this.profile.frames, { frame } = this.tree;
 		if (start === end || !this.isTiered[method])
 			return start === end ? 0 : kind[frame[at[start]]];
@@ -203,33 +228,11 @@ class Callers extends Merged {
 	constructor(tree, start, weights, compared, root) {
 		super(tree, weights);
 		this.comparedWeights = compared;
-		this.nodes = [{ parent: -1, method: -1, kind: KIND_GROUP, name: -1, module: 0, self: 0, list: { at: start, from: start, isLine: false }, start: 0, end: start.length, groups: null, next: [], ...root }];
+		this.plant(start, { self: 0, ...root });
 	}
 
-	// The callers of a single node need no grouping: they are found once and stand in one list.
 	group(id, node) {
-		const { list, start, end, total, method } = node;
-		if (end - start !== 1 || method < 0)
-			return super.group(id, node);
-		const line = list.isLine ? list : this.lineFrom(list.at[start], list.from[start]), next = list.isLine ? start + 1 : 1;
-		return next < line.at.length ? { frames: [this.tree.frame[line.at[next]]], total: [total], first: [next, next + 1], list: line }
-			: { frames: [], total: [], first: [], list: line };
-	}
-
-	lineFrom(node, from) {
-		const { parent } = this.tree, at = [];
-		for (; node > 0; node = parent[node])
-			at.push(node);
-		return { at: Int32Array.from(at), from: new Int32Array(at.length).fill(from), isLine: true };
-	}
-
-	follow(id, { list: { at, from }, start, end }) {
-		if (id === 0 && this.nodes[0].method < 0)
-			return { at, from, start, end };
-		const { parent } = this.tree, above = new Int32Array(end - start);
-		for (let i = start; i < end; i++)
-			above[i - start] = parent[at[i]];
-		return { at: above, from: from.subarray(start, end), start: 0, end: above.length };
+		return this.groupByMethod(node, id === 0 && node.method < 0 ? null : this.tree.parent);
 	}
 
 	hasSelf(id) {
@@ -241,13 +244,13 @@ class Callers extends Merged {
 	}
 
 	compared(id) {
-		const { list: { from }, start, end } = this.nodes[id];
+		const { from, start, end } = this.nodes[id];
 		return sidesOf(this.comparedWeights, from, start, end);
 	}
 
 	// A stack counts if one of its frames from the node on towards the root is named by `marks`.
 	match(marks, top) {
-		const { list: { at, from }, start, end } = this.nodes[top], above = markedPaths(this.tree, marks);
+		const { at, from, start, end } = this.nodes[top], above = markedPaths(this.tree, marks);
 		let weight = 0;
 		for (let i = start; i < end; i++)
 			if (above[at[i]])
@@ -279,16 +282,16 @@ function bottomUp(tree) {
 class Callees extends Merged {
 	constructor(tree, start, root) {
 		super(tree, tree.total);
-		this.nodes = [{ parent: -1, self: -1, list: { at: start, from: start, isLine: false }, start: 0, end: start.length, groups: null, next: [], ...root }];
+		this.plant(start, root);
 	}
 
-	follow(id, { list: { at }, start, end: stop }) {
+	group(id, { at, start, end: stop }) {
 		const { end } = this.tree, below = [];
 		for (let i = start; i < stop; i++)
 			for (let child = at[i] + 1; child < end[at[i]]; child = end[child])
 				below.push(child);
-		const nodes = Int32Array.from(below);
-		return { at: nodes, from: nodes, start: 0, end: nodes.length };
+		const nodes = new Int32Array(below);
+		return this.groupByMethod({ at: nodes, from: nodes, start: 0, end: nodes.length }, null);
 	}
 
 	hasSelf() {
@@ -296,12 +299,12 @@ class Callees extends Merged {
 	}
 
 	compared(id) {
-		const { list: { at }, start, end } = this.nodes[id];
+		const { at, start, end } = this.nodes[id];
 		return sidesOf(this.tree.diff.totals, at, start, end);
 	}
 
 	match(marks, top) {
-		const { list: { at }, start, end } = this.nodes[top];
+		const { at, start, end } = this.nodes[top];
 		let weight = 0;
 		for (let i = start; i < end; i++)
 			weight += this.tree.match(marks, at[i]).weight;

@@ -128,7 +128,9 @@ class Tree {
 	// The nodes whose frame is wanted, without those below another one; of a comparison what one side alone
 	// has is there, too, whichever of them gives the widths.
 	outermost(isWanted) {
-		const { before, after } = this.diff ? this.diff.totals : { before: this.total, after: this.total }, found = [], wanted = Uint8Array.from({ length: this.profile.frames.nr }, (_, frame) => isWanted(frame));
+		const { before, after } = this.diff ? this.diff.totals : { before: this.total, after: this.total }, found = [], wanted = new Uint8Array(this.profile.frames.nr);
+		for (let f = 0; f < wanted.length; f++)
+			wanted[f] = isWanted(f);
 		for (let i = 1; i < this.nr;) {
 			if (wanted[this.frame[i]] && (before[i] || after[i])) {
 				found.push(i);
@@ -160,6 +162,21 @@ class Tree {
 			}
 		}
 		return this.methods = m;
+	}
+
+	// A byte per method: whether its frames are of several kinds.
+	tieredMethods() {
+		if (this.isTiered)
+			return this.isTiered;
+		const { nr, nrMethods, method, kind } = this.profile.frames, first = new Int8Array(nrMethods).fill(-1);
+		this.isTiered = new Uint8Array(nrMethods);
+		for (let f = 0; f < nr; f++) {
+			const m = method[f];
+			if (first[m] < 0)
+				first[m] = kind[f];
+			this.isTiered[m] |= first[m] !== kind[f];
+		}
+		return this.isTiered;
 	}
 
 	// The parts of a node's total by kind; a single one unless the method was seen in several tiers.
