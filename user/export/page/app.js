@@ -16,6 +16,7 @@ class App {
 		this.view = this.tree;
 		this.zoom = 0;
 		this.expanded = new Set();
+		this.madeFrom = {};
 		this.painter = new Painter($('canvas'), profile);
 		this.search = new Search(profile.names);
 		this.nameSize = this.search.size;
@@ -102,16 +103,20 @@ class App {
 
 	// Makes what is seen of the state and the profile.
 	show(old) {
-		const { state } = this;
-		this.select(state, old);
+		const { state } = this, isWeighed = this.select(state, old);
 		this.chooseView(state);
 		this.zoom = this.findZoom(state);
 		this.painter.palette.setMode(state.colour, this.painter);
 		this.applySearch(state, old);
 		document.body.dataset.panel = state.panel;
 		this.showControls();
-		this.layOut();
-		this.timeline.update();
+		// A search changes only how frames look.
+		if (this.isOther('layout', [this.view, this.tree.total, this.tree.diff, this.zoom, state.collapse, state.byName, state.isFlipped]))
+			this.layOut();
+		else
+			this.repaint();
+		if (isWeighed)
+			this.timeline.update();
 		this.details.update();
 		this.showLists();
 	}
@@ -237,15 +242,16 @@ class App {
 		}
 	}
 
-	// Weights of the chosen type, labels and times.
+	// Weights of the chosen type, labels and times. Returns whether they are others than before.
 	select(state, old) {
 		const key = JSON.stringify([state.type, state.picked, state.time, state.versus, state.mode, state.isNormalised, state.isAbsolute]);
 		if (old && key === this.selectedKey)
-			return;
+			return false;
 		this.selectedKey = key;
 		const { type, mode, isNormalised, isAbsolute } = state;
 		this.tree.select({ type, mode, isNormalised, isAbsolute, sets: this.setsOf(state), versus: state.versus && this.setsOf({ ...state, time: state.versus }) });
 		this.callers = this.sandwich = null;
+		return true;
 	}
 
 	// A byte per label set: whether it is picked; null for all.
@@ -393,6 +399,10 @@ class App {
 		this.hover = this.selected = null;
 		const height = this.layout.rows.length * ROW;
 		$('space').style.height = `${height}px`;
+		// What writes into the page comes before what reads sizes from it, which lays the page out.
+		fillCrumbs(this);
+		if (this.named !== undefined)
+			fillQuality(this);
 		// The small picture beside it takes room, and all is laid out again.
 		if (this.minimap.update()) {
 			this.resize();
@@ -400,9 +410,6 @@ class App {
 		}
 		if (!keepScroll)
 			this.scrollToTop(height);
-		fillCrumbs(this);
-		if (this.named !== undefined)
-			fillQuality(this);
 		this.repaint();
 	}
 
@@ -480,13 +487,18 @@ class App {
 
 	// If what they show has changed.
 	fillLists() {
-		const { tree, search, state, painter } = this, shown = [tree.total, search.marks, state.hidden.join(), state.panel === 'flame', state.colour, painter.isDark, tree.diff];
-		if (this.shown && shown.every((x, i) => x === this.shown[i]))
-			return;
-		this.shown = shown;
-		fillLegend(this);
-		if (state.panel !== 'flame')
+		const { tree, search, state, painter } = this, hidden = state.hidden.join(), isTable = state.panel !== 'flame';
+		if (this.isOther('legend', [tree.total, hidden, state.colour, painter.isDark, tree.diff]))
+			fillLegend(this);
+		if (isTable && this.isOther('table', [tree.total, search.marks, hidden, state.colour, painter.isDark, tree.diff]))
 			this.table.show(tree, search.marks, (m) => state.hidden.includes(painter.palette.categoryFor(this.table.name[m], this.table.kind[m])));
+	}
+
+	// Whether a part of the page was made from something else than this, as it is from now on.
+	isOther(part, from) {
+		const was = this.madeFrom[part], isSame = was && from.every((x, i) => x === was[i]);
+		this.madeFrom[part] = from;
+		return !isSame;
 	}
 
 	showMatched() {

@@ -108,7 +108,9 @@ App.prototype.listenDivider = function () {
 		e.stopPropagation();
 		set($('table').offsetWidth + by);
 	});
-	set(Number(preferences.get('width')));
+	const kept = Number(preferences.get('width'));
+	if (kept > 0)
+		set(kept);
 };
 
 // 0 is the width that the style sheet gives.
@@ -116,5 +118,4 @@ App.prototype.setPanelWidth = function (width) {
 	const px = width > 0 ? clamp(Math.round(width), PANEL_LEAST, Math.max(PANEL_LEAST, innerWidth * 0.7)) : 0;
 	document.querySelector('main').style.setProperty('--panel', px ? `${px}px` : '');
 	preferences.set('width', px);
-	this.table.paint();
 };

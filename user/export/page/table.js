@@ -10,7 +10,12 @@ class MethodTable {
 		this.isReversed = false;
 		this.order = [];
 		this.setProfile(profile);
-		$('rows').addEventListener('scroll', () => this.paint());
+		this.height = this.scrolled = 0;
+		$('rows').addEventListener('scroll', () => this.paint($('rows').scrollTop));
+		new ResizeObserver(([{ contentRect }]) => {
+			this.height = contentRect.height;
+			this.paint();
+		}).observe($('rows'));
 		$('rows').addEventListener('click', (e) => this.pick(e));
 		$('rows').addEventListener('keydown', (e) => this.key(e));
 		for (const head of document.querySelectorAll('.tablehead button'))
@@ -82,9 +87,12 @@ class MethodTable {
 		return all.sort(orders[this.sortBy]);
 	}
 
-	paint() {
-		const box = $('rows'), first = Math.floor(box.scrollTop / TABLE_ROW);
-		const last = Math.min(this.order.length, first + Math.ceil(box.clientHeight / TABLE_ROW) + 1);
+	// Asking for sizes and places would have the page laid out each time: they are known from events.
+	paint(scrolled = this.scrolled) {
+		this.scrolled = scrolled;
+		if (!this.methods)
+			return;
+		const first = Math.floor(scrolled / TABLE_ROW), last = Math.min(this.order.length, first + Math.ceil(this.height / TABLE_ROW) + 1);
 		const rows = [];
 		for (let i = first; i < last; i++)
 			rows.push(this.row(i));
