@@ -12,8 +12,6 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 
-#define FRAME_NAME_MAX 65535
-
 struct frames {
 	VEC(struct frame) all;
 	struct dict by_hash; /* hash of (kind, name, module) -> id + 1; equal hashes probe on */

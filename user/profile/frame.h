@@ -23,6 +23,8 @@ enum frame_kind {
 /* "kernel", "native", ... for legends, labels and formats that take text. */
 const char *frame_kind_name(enum frame_kind kind);
 
+#define FRAME_NAME_MAX 65535 /* bytes */
+
 struct frame {
 	const char *name;   /* UTF-8, never empty, no control characters; owned by the table */
 	const char *module; /* library or package, "" if none; owned by the table */

@@ -113,6 +113,10 @@ frame_id framenames_named(struct framenames *n, const char *text, frame_id like)
 				best = f;
 		return best;
 	}
+	size_t len = strlen(text);
+	if (len > FRAME_NAME_MAX || n->added_bytes + len > ADDED_MAX)
+		return FRAME_NONE;
+	n->added_bytes += len;
 	struct frame model = { .module = "", .kind = FRAME_UNKNOWN };
 	if (like != FRAME_NONE)
 		model = *frames_get(n->frames, like);

@@ -7,6 +7,7 @@
 #include "profile/frame.h"
 
 #define FRAME_NONE UINT32_MAX
+#define ADDED_MAX  (64u << 20) /* bytes of new names, as in the page */
 
 struct framename {
 	char *own; /* a name's own ';' as ':', which must not look like the next frame; or NULL */
@@ -22,6 +23,7 @@ struct framenames {
 	VEC(struct framename) all; /* by frame */
 	struct dict by_text;       /* hash -> 1 + first frame of a text; equal hashes probe on */
 	u32 stack;                 /* counts the stacks that were marked */
+	u64 added_bytes;           /* of the names that replacing has added */
 };
 
 void framenames_init(struct framenames *n, struct frames *frames);
@@ -32,6 +34,7 @@ void framenames_mark_stack(struct framenames *n, const frame_id *frames, u32 nr)
 
 /*
  * The frame of that name: one of the marked stack, or one like `like` (FRAME_NONE: nothing), or
- * another known one, or a new one.
+ * another known one, or a new one; FRAME_NONE if the text is too long for a name, or all new ones
+ * are.
  */
 frame_id framenames_named(struct framenames *n, const char *text, frame_id like);

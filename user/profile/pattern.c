@@ -98,9 +98,11 @@ int pattern_replace(const struct pattern *p, const char *text, size_t len, const
 		str_add_bytes(out, text, (size_t)(found - text));
 		str_add(out, to);
 		text = found + strlen(p->text);
+		if (out->len > REPLACED_MAX)
+			return -E2BIG;
 	}
 	str_add(out, text);
-	return any;
+	return out->len > REPLACED_MAX ? -E2BIG : any;
 }
 
 bool pattern_replaces_names(const struct pattern *p, const char *to)

@@ -20,7 +20,7 @@ int pattern_is_in(const struct pattern *p, const char *stack, size_t len);
 /* The same for a frame's name: text is looked for in ";name;", an expression in the name. */
 int pattern_is_in_name(const struct pattern *p, const char *name);
 
-/* Appends `text` with every occurrence replaced; whether there was one, or -EDOM. */
+/* Appends `text` with every occurrence replaced; whether there was one, -EDOM or -E2BIG. */
 int pattern_replace(const struct pattern *p, const char *text, size_t len, const char *to,
 		    struct str *out);
 

@@ -16,7 +16,6 @@
 #define MATCH_STEPS   10000000
 #define MATCH_HEAP_KB (64u << 10)
 #define JIT_STACK_MAX (8u << 20)
-#define REPLACED_MAX  (64u << 20)
 
 struct regex {
 	pcre2_code *code;
@@ -212,10 +211,10 @@ int regex_replace(struct regex *r, const char *text, size_t len, const char *to,
 		/* What replacements put in is bounded, too: $` and $' may square a stack's length.
 		 */
 		if (out->len > REPLACED_MAX)
-			return -EDOM;
+			return -E2BIG;
 	}
 	if (start <= len && found < 0)
 		return found;
 	str_add_bytes(out, text + done, len - done);
-	return any;
+	return out->len > REPLACED_MAX ? -E2BIG : any;
 }

@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "base/types.h"
 
+#define REPLACED_MAX (64u << 20)
+
 struct regex;
 
 /* -EINVAL and a sentence if `source`, as between the slashes, is no such expression. */
@@ -20,6 +22,7 @@ int regex_test(struct regex *r, const char *text, size_t len);
 
 /*
  * Appends `text` with every match replaced by `to`, in which $1, $&, $<name>, ... stand for what
- * was matched. Returns whether there was a match, or -EDOM.
+ * was matched. Returns whether there was a match, -EDOM, or -E2BIG if that makes more than
+ * REPLACED_MAX bytes.
  */
 int regex_replace(struct regex *r, const char *text, size_t len, const char *to, struct str *out);

@@ -48,7 +48,8 @@ void transforms_print(const struct transforms *list, struct str *out);
 
 /*
  * Does them one after another. -EINVAL and a sentence for a wrong expression, -EDOM and one for an
- * expression that takes too long, or all together longer than `most_ns`; the profile is unchanged
+ * expression that takes too long, or all together longer than `most_ns`, -E2BIG and one if
+ * replacing makes a name longer than FRAME_NAME_MAX, or too much text; the profile is unchanged
  * then.
  */
 int transforms_apply(const struct transforms *list, struct profile *p, u64 most_ns,

@@ -39,6 +39,19 @@ static int too_slow(struct str *why)
 	return -EDOM;
 }
 
+/* Names that are replaced by longer ones again and again double each time. */
+static int too_long(struct str *why)
+{
+	str_add(why, "this makes names or stacks too long");
+	return -E2BIG;
+}
+
+/* The sentence of what stopped a transform. */
+static int say_why(int err, struct str *why)
+{
+	return err == -E2BIG ? too_long(why) : too_slow(why);
+}
+
 /* Whether the time is up; looks at the clock only so often. `i` counts what is done. */
 static bool is_over(const struct run *r, u32 i)
 {
@@ -300,8 +313,8 @@ static node_id copy_path(struct run *r, const struct stack_text *s)
 	return at;
 }
 
-/* The path of a text ";a;b;", in which empty names are no frames; `text` is cut up. */
-static node_id add_words(struct run *r, char *text, const struct stack_text *old)
+/* The path of a text ";a;b;", in which empty names are no frames; `text` is cut up. Or -E2BIG. */
+static int add_words(struct run *r, char *text, const struct stack_text *old, node_id *out)
 {
 	VEC(const char *) words = { 0 };
 	node_id at = 0;
@@ -312,25 +325,32 @@ static node_id add_words(struct run *r, char *text, const struct stack_text *old
 			vec_push(&words, word);
 	framenames_mark_stack(&r->names, old->frames.at, (u32)old->frames.nr);
 	bool same_depth = words.nr == old->frames.nr;
-	for (size_t i = 0; i < words.nr && i < DEEPEST; i++) {
+	int err = 0;
+	for (size_t i = 0; i < words.nr && i < DEEPEST && !err; i++) {
 		frame_id like = same_depth ? old->frames.at[i] : FRAME_NONE;
-		at = add(r, at, framenames_named(&r->names, words.at[i], like));
+		frame_id f = framenames_named(&r->names, words.at[i], like);
+		if (f == FRAME_NONE)
+			err = -E2BIG;
+		else
+			at = add(r, at, f);
 	}
 	vec_fini(&words);
-	return at;
+	*out = at;
+	return err;
 }
 
 static int replace_text(struct pass *x, node_id i, struct stack_text *s)
 {
 	auto_str struct str changed = { 0 };
-	int any = pattern_replace(&x->what, s->text.at, s->text.len, x->t->to, &changed);
+	int err = pattern_replace(&x->what, s->text.at, s->text.len, x->t->to, &changed);
+	bool any = err > 0;
 
-	if (any < 0)
-		return any;
+	if (err < 0)
+		return err;
 	if (!any || (changed.len == s->text.len && !memcmp(changed.at, s->text.at, changed.len)))
 		x->state[i] = copy_path(x->run, s);
-	else
-		x->state[i] = add_words(x->run, changed.at, s);
+	else if ((err = add_words(x->run, changed.at, s, &x->state[i])))
+		return err;
 	return x->run->next.all.nr > NODES_MAX ? -EDOM : 0;
 }
 
@@ -344,7 +364,7 @@ static int replace_texts(struct pass *x, struct str *why)
 	if (!err)
 		follow(r, x->state);
 	free(x->state);
-	return err ? too_slow(why) : 0;
+	return err ? say_why(err, why) : 0;
 }
 
 /* By frame: what it becomes. */
@@ -360,12 +380,13 @@ static int rename_frames(struct pass *x, frame_id *renamed, u32 nr, struct str *
 		str_add(&changed, "");
 		int any = pattern_replace(&x->what, old, strlen(old), x->t->to, &changed);
 		if (any < 0 || is_over(x->run, f))
-			return too_slow(why);
+			return say_why(any, why);
 		if (!any || !strcmp(old, changed.at))
 			renamed[f] = f;
-		else
-			renamed[f] =
-				*changed.at ? framenames_named(names, changed.at, f) : FRAME_NONE;
+		else if (!*changed.at)
+			renamed[f] = FRAME_NONE;
+		else if ((renamed[f] = framenames_named(names, changed.at, f)) == FRAME_NONE)
+			return too_long(why);
 	}
 	return 0;
 }

@@ -4,7 +4,6 @@ const MOVE_MS = 120;
 const TYPING_MS = 60;
 const TOAST_MS = 2500;
 const ROWS_AHEAD = 64;
-const MANY_NODES = 200000; // more take a moment to write out as text
 
 class App {
 	constructor(profile) {
@@ -169,29 +168,31 @@ class App {
 		if (key === this.transformKey)
 			return;
 		this.transformKey = key;
-		const isLong = transforms.map((t) => !t.isOff && this.mayTakeLong(t));
-		const isSplitLong = split !== '' && this.original.nodes.nr > MANY_NODES, isAnyLong = isSplitLong || isLong.some(Boolean);
-		this.isPending = isAnyLong;
-		document.body.classList.toggle('busy', isAnyLong);
-		if (!split && transforms.every((t) => t.isOff))
-			this.useProfile({ profile: this.original, errors: [] });
-		else if (!isAnyLong)
-			this.useProfile(changedProfile(this.original, split, transforms));
+		const isLong = transforms.map((t) => !t.isOff && this.mayTakeLong(t)), isSplitLong = split !== '' && this.original.nodes.nr > MANY_NODES;
+		const result = isSplitLong || isLong.some(Boolean) ? null : this.briefly(split, transforms, isLong);
+		this.isPending = !result;
+		document.body.classList.toggle('busy', !result);
+		if (result)
+			this.useProfile(result);
 		else
 			this.waitFor(helpers.transform.run({ transforms, split, profile: this.original }, SLOWEST_TRANSFORM_MS * Math.max(1, this.original.nodes.nr / 2e6))
-				.catch((e) => this.withoutLong({ transforms, split }, isLong, isSplitLong, e)).then((result) => this.followTransform(key, result)));
+				.catch((e) => this.withoutLong({ transforms, split }, isLong, isSplitLong, e)).then((done) => this.followTransform(key, done)));
+	}
+
+	// What transforms leave. If one may take long after all that is noted in `isLong`, and null returned.
+	briefly(split, transforms, isLong) {
+		if (!split && transforms.every((t) => t.isOff))
+			return { profile: this.original, errors: [] };
+		const result = changedProfile(this.original, split, transforms, true);
+		if (result.profile)
+			return result;
+		isLong[result.longAt] = true;
+		return null;
 	}
 
 	mayTakeLong(t) {
-		try {
-			const patterns = [t.what, ...(t.verb === 'fold' ? [t.to] : [])].map(compileWhat), isOfStacks = takesStacks(t, patterns[0]);
-			if (isOfStacks && this.original.nodes.nr > MANY_NODES)
-				return true;
-			const size = isOfStacks ? this.stackSize = this.stackSize || sizeOfStacks(this.original) : this.nameSize;
-			return isOfStacks && size.sum > STEPS_MOST || patterns.some(({ regex }) => regex && !isTame(regex.source, size));
-		} catch (e) {
-			return false; // what is wrong with it is told at once
-		}
+		const all = () => this.stackSize = this.stackSize || new Stacks(this.original).sizes().ofStacks();
+		return mayTakeLong(t, { nrNodes: () => this.original.nodes.nr, ofNames: () => this.nameSize, ofStacks: all });
 	}
 
 	waitFor(work) {
@@ -208,7 +209,10 @@ class App {
 	withoutLong({ transforms, split }, isLong, isSplitLong, e) {
 		if (e.message === 'given up')
 			return null;
-		const result = changedProfile(this.original, isSplitLong ? '' : split, transforms.map((t, i) => (isLong[i] ? { ...t, isOff: true } : t)));
+		let result;
+		do
+			result = this.briefly(isSplitLong ? '' : split, transforms.map((t, i) => (isLong[i] ? { ...t, isOff: true } : t)), isLong);
+		while (!result);
 		isLong.forEach((is, i) => is && (result.errors[i] = e.message));
 		return { ...result, splitError: isSplitLong && `Split by ${split}: ${e.message}` };
 	}

@@ -69,4 +69,6 @@ function breathe() {
 	});
 }
 
+const PLAIN = /^[ -~]*$/; // a byte per character, all of them known
+
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));

@@ -1,6 +1,5 @@
 // Names shortened in steps, so that the telling part stays: a.b.Class.method, Class.method, method.
 const WIDEST_LETTER = 13, NARROWEST_LETTER = 2.5; // px, of those of PLAIN
-const PLAIN = /^[ -~]*$/;
 
 class NameTexts {
 	constructor(names) {

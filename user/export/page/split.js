@@ -71,4 +71,4 @@ function splitProfile(profile, by) {
 		labels: labels && { ...labels, ofType: own } }));
 }
 
-const changedProfile = (profile, split, transforms) => transformProfile(split ? splitProfile(profile, split) : profile, transforms);
+const changedProfile = (profile, split, transforms, isBrief) => transformProfile(split ? splitProfile(profile, split) : profile, transforms, isBrief);

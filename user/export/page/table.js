@@ -24,6 +24,7 @@ class MethodTable {
 
 	setProfile(profile) {
 		this.profile = profile;
+		this.methods = null; // until they are summed up, nothing is painted
 		this.describeMethods();
 	}
 

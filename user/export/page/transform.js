@@ -2,6 +2,8 @@
 // they weigh, so all value types and labels follow. tests/web/transforms.json holds what each does.
 const MOST_TRANSFORMS = 50;
 const DEEPEST = 65000;
+const LONGEST_NAME = 65535, MOST_TEXT = 2 ** 26; // bytes: of a name; of a stack, and of all new names
+const MANY_NODES = 200000; // more take a moment to write out as text
 const SLOWEST_TRANSFORM_MS = 10000; // of two million nodes, and longer of more
 
 // `what` is text, or a regular expression between slashes. Filter, remove and replace look at the whole
@@ -38,16 +40,32 @@ function takesStacks({ verb, to }, { isLocal, text }) {
 		: (verb === 'filter' || verb === 'remove') && !isLocal;
 }
 
-// The size of all stacks as text.
-function sizeOfStacks({ nodes: { nr, parent, frame }, frames, names, selfs }) {
-	const length = new Float64Array(nr).fill(1);
-	for (let i = 1; i < nr; i++)
-		length[i] = length[parent[i]] + names[frames.name[frame[i]]].length + 1;
-	return sizeOf(length.map((n, i) => (selfs.some((self) => self[i] > 0) ? n : 0)));
+// Whether a transform may take more than a moment. `sizes` tells that of all names, and of all stacks as text.
+function mayTakeLong(t, sizes) {
+	try {
+		const patterns = [t.what, ...(t.verb === 'fold' ? [t.to] : [])].map(compileWhat), isOfStacks = takesStacks(t, patterns[0]);
+		if (isOfStacks && sizes.nrNodes() > MANY_NODES)
+			return true;
+		const size = isOfStacks ? sizes.ofStacks() : sizes.ofNames();
+		return isOfStacks && size.sum > STEPS_MOST || patterns.some(({ regex }) => regex && !isTame(regex.source, size));
+	} catch (e) {
+		return false; // what is wrong with it is told at once
+	}
 }
 
 // Text between ";" as stacks are written: a name's own ";" must not look like the next frame.
 const plainName = (name) => (name.includes(';') ? name.replace(/;/g, ':') : name);
+
+// Names that are replaced by longer ones again and again double each time.
+const tooLong = () => new RangeError('this makes names or stacks too long');
+
+// The length of a text in UTF-8, which must not be more than `most`.
+function bytesOf(text, most) {
+	const length = PLAIN.test(text) ? text.length : new TextEncoder().encode(text).length;
+	if (length > most)
+		throw tooLong();
+	return length;
+}
 
 // The frames of a profile, and those that replacing adds.
 class FrameSet {
@@ -60,6 +78,7 @@ class FrameSet {
 		this.nr = frames.nr;
 		this.nrMethods = frames.nrMethods;
 		this.byName = null;
+		this.added = 0; // bytes of new names
 	}
 
 	// A frame of that name: best one like the frame `like`, else a known one, else a new one. The
@@ -72,6 +91,10 @@ class FrameSet {
 			const order = (f) => this.kindClass(f) * 2 ** 32 + this.module[f];
 			return known.find((f) => like >= 0 && order(f) === order(like)) ?? known.reduce((a, b) => (order(b) < order(a) ? b : a));
 		}
+		const bytes = bytesOf(text, LONGEST_NAME);
+		if (this.added + bytes > MOST_TEXT)
+			throw tooLong();
+		this.added += bytes;
 		const f = this.nr++;
 		this.byName.set(text, [f]);
 		this.name.push(this.names.push(text) - 1);
@@ -219,7 +242,7 @@ class Stacks {
 			this.where[i] = i;
 	}
 
-	// Throws a SyntaxError for a wrong expression, a RangeError for one that takes too long.
+	// Throws a SyntaxError for a wrong expression, a RangeError for one that takes too long or makes too much.
 	apply({ verb, what, to }) {
 		const pattern = compileWhat(what), { frames } = this;
 		if (verb === 'filter' || verb === 'remove')
@@ -232,6 +255,17 @@ class Stacks {
 
 	add(up, frame) {
 		return this.next.child(up, frame, this.frames.method[frame], this.weight);
+	}
+
+	sizes() {
+		const { nr, parent, frame, frames } = this, lengths = () => Array.from({ length: frames.nr }, (_, f) => frames.text(f).length);
+		const ofStacks = () => {
+			const own = lengths(), length = new Float64Array(nr).fill(1), isEnd = this.ends();
+			for (let i = 1; i < nr; i++)
+				length[i] = length[parent[i]] + own[frame[i]] + 1;
+			return sizeOf(length.map((n, i) => n * isEnd[i]));
+		};
+		return { nrNodes: () => nr, ofNames: () => sizeOf(lengths()), ofStacks };
 	}
 
 	keep(hit, wanted) {
@@ -323,7 +357,13 @@ class Stacks {
 	}
 
 	replace(pattern, to) {
-		const swap = pattern.regex ? (text) => text.replace(pattern.regex, to) : (text) => text.split(pattern.text).join(to);
+		const change = pattern.regex ? (text) => text.replace(pattern.regex, to) : (text) => text.split(pattern.text).join(to);
+		const swap = (text) => {
+			const changed = change(text);
+			if (changed.length > MOST_TEXT / 3)
+				bytesOf(changed, MOST_TEXT);
+			return changed;
+		};
 		const { frames } = this;
 		if (takesStacks({ verb: 'replace', to }, pattern)) {
 			this.replaceTexts(swap);
@@ -375,12 +415,16 @@ class Stacks {
 	}
 }
 
-// The profile after the transforms that are on, and a sentence for each one that could not be done.
-function transformProfile(profile, list) {
+// The profile after the transforms that are on, and a sentence for each one that could not be done. With
+// `isBrief` it stops before one that may take long since those before it made names longer: `longAt` says
+// which one that is.
+function transformProfile(profile, list, isBrief) {
 	const stacks = new Stacks(profile), errors = [];
 	for (const [i, t] of list.entries()) {
 		if (t.isOff || !t.what && !VERBS[t.verb].forAll || t.verb === 'fold' && !t.to)
 			continue;
+		if (isBrief && stacks.frames.added > 0 && mayTakeLong(t, stacks.sizes()))
+			return { longAt: i };
 		try {
 			stacks.apply(t);
 		} catch (e) {
