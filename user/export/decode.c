@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/utf8.h"
 #include "export/labelset.h"
 #include "export/meta.h"
 #include "export/section.h"
@@ -15,6 +16,7 @@
 
 #define NAME_MAX_BYTES  65535
 #define NAMES_MAX_BYTES (256u << 20) /* four bytes of a hostile file can name 64 KB */
+#define TEXTS_MAX_BYTES (4ull << 30) /* of all label sets, each of which has its own anew */
 
 /* Frames in the lists of callees, per context. */
 struct callees {
@@ -27,6 +29,7 @@ struct decoder {
 	struct cursor sections[NR_SECTIONS]; /* SELF: that of the first type */
 	VEC(struct cursor) self;
 	VEC(u32) types;       /* of the body -> of the profile */
+	VEC(u64) room;        /* by type of the profile: what may still be added */
 	VEC(char *) names;    /* owned */
 	VEC(frame_id) frames; /* by rank */
 	struct callees *callees;
@@ -92,6 +95,10 @@ static int read_meta(struct decoder *d)
 	vec_each(type, &types.all)
 		if (!err)
 			vec_push(&d->types, find_type(d->p, type));
+	for (u32 type = 0; type < d->p->types.nr; type++) {
+		u64 room = VARINT_MAX - profile_total(d->p, type);
+		vec_push(&d->room, room);
+	}
 	vec_each(dim, &types.dims)
 		vec_push(&d->dims, *dim);
 	meta_types_free(&types);
@@ -170,7 +177,7 @@ static int read_frames(struct decoder *d)
 	struct cursor *c = &d->sections[SECTION_FRAMES], *modules = &d->sections[SECTION_MODULES];
 	bool has_modules = modules->at < modules->end;
 	struct cursor names = *c;
-	u64 nr = varint_read(&names);
+	u64 nr = varint_read(&names), name_bytes = 0;
 
 	*c = names;
 	if (nr > (u64)(c->end - c->at))
@@ -187,6 +194,10 @@ static int read_frames(struct decoder *d)
 		bool has_line = entry.rank == i;
 		if (name >= d->names.nr || module > d->names.nr || modules->is_bad)
 			return damaged(d, "a frame has no name");
+		name_bytes += strlen(d->names.at[name]);
+		name_bytes += module ? strlen(d->names.at[module - 1]) : 0;
+		if (name_bytes > NAMES_MAX_BYTES)
+			return damaged(d, "its frames have names of more than 256 MB");
 		if (lines->is_bad ||
 		    !add_frame(d, kind_of(kinds[i]), d->names.at[name],
 			       module ? d->names.at[module - 1] : "", has_line ? &entry : NULL))
@@ -233,7 +244,10 @@ static bool read_values(struct cursor *c, struct values *v)
 		const u8 *bytes = bytes_read(c, len);
 		if (!bytes || len > NAME_MAX_BYTES)
 			return false;
-		vec_push(&v->all, xstrndup((const char *)bytes, len));
+		auto_free char *raw = xstrndup((const char *)bytes, len);
+		struct str clean = { 0 };
+		utf8_clean(&clean, raw, NAME_MAX_BYTES);
+		vec_push(&v->all, str_take(&clean));
 	}
 	return !c->is_bad;
 }
@@ -276,14 +290,19 @@ static int add_labels(struct decoder *d, const struct values *dims, struct curso
 static int read_sets(struct decoder *d, struct cursor *c, const struct values *dims, size_t nr_dims)
 {
 	struct cursor columns[DIMS_MAX];
-	u64 nr = varint_read(c);
+	u64 nr = varint_read(c), text_bytes = 0;
 	int err = c->is_bad ? damaged(d, "its labels do not fit") : 0;
 
 	for (size_t dim = 0; dim < nr_dims; dim++) {
 		columns[dim] = *c;
-		for (u64 i = 0; i < nr && !c->is_bad; i++)
-			varint_read(c);
+		for (u64 i = 0; i < nr && !c->is_bad && text_bytes <= TEXTS_MAX_BYTES; i++) {
+			u64 value = varint_read(c);
+			text_bytes +=
+				value < dims[dim].all.nr ? strlen(dims[dim].all.at[value]) : 0;
+		}
 	}
+	if (!err && text_bytes > TEXTS_MAX_BYTES)
+		err = damaged(d, "its labels are more than 4 GB");
 	for (u64 i = 0; i < nr && !err; i++)
 		err = add_labels(d, dims, columns, nr_dims);
 	return err;
@@ -344,7 +363,12 @@ static int read_weight(struct decoder *d)
 	int err = 0;
 
 	for (size_t type = 0; type < d->self.nr && !err; type++) {
-		u64 value = varint_read(&d->self.at[type]);
+		u64 value = varint_read(&d->self.at[type]), *room = &d->room.at[d->types.at[type]];
+		if (value > *room) {
+			str_add(d->why, "the weights add up to more than 2^53 - 1");
+			return -EINVAL;
+		}
+		*room -= value;
 		if (value && d->labels.nr)
 			err = read_labelled(d, type, value);
 		else if (value)
@@ -444,6 +468,7 @@ static void decoder_fini(struct decoder *d)
 	vec_fini(&d->names);
 	vec_fini(&d->self);
 	vec_fini(&d->types);
+	vec_fini(&d->room);
 	vec_fini(&d->frames);
 	vec_fini(&d->labels);
 	tierpath_fini(&d->path);

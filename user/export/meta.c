@@ -8,7 +8,11 @@
 
 #include <jansson.h>
 
+#include "base/auto.h"
+#include "base/utf8.h"
 #include "export/varint.h"
+
+#define TEXT_MAX 65535
 
 static void add_text(json_t *object, const char *key, const char *text)
 {
@@ -110,12 +114,21 @@ void meta_encode(const struct profile *p, const char *tool, const struct labelse
 	json_decref(meta);
 }
 
+/* What a file says may end up on a terminal. */
+static char *cleaned(const char *text)
+{
+	struct str clean = { 0 };
+
+	utf8_clean(&clean, text, TEXT_MAX);
+	return str_take(&clean);
+}
+
 static void take_text(char **field, const json_t *value)
 {
 	if (!json_is_string(value))
 		return;
 	free(*field);
-	*field = xstrdup(json_string_value(value));
+	*field = cleaned(json_string_value(value));
 }
 
 static u64 number_of(const json_t *value)
@@ -134,8 +147,10 @@ static void take_notes(struct profile *p, const json_t *notes)
 	{
 		const char *key = json_string_value(json_object_get(note, "key"));
 		const char *text = json_string_value(json_object_get(note, "text"));
-		if (key && text)
-			profile_note(p, key, text, number_of(json_object_get(note, "value")));
+		if (!key || !text)
+			continue;
+		auto_free char *clean_key = cleaned(key), *clean = cleaned(text);
+		profile_note(p, clean_key, clean, number_of(json_object_get(note, "value")));
 	}
 }
 
@@ -151,7 +166,7 @@ static int take_types(struct meta_types *types, const json_t *list)
 		if (!name || !unit)
 			return -EINVAL;
 		vec_push(&types->all,
-			 (struct value_type){ xstrdup(name), xstrdup(unit),
+			 (struct value_type){ cleaned(name), cleaned(unit),
 					      role_of(json_object_get(type, "role")) });
 	}
 	return types->all.nr ? 0 : -EINVAL;

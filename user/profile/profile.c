@@ -35,6 +35,8 @@ struct profile_index {
 	struct finder nodes;     /* by (parent, frame), those that are in no list */
 	struct finder weights;   /* by (node, labels, type) */
 	struct dict labels;      /* hash of the labels -> id + 1; equal hashes probe on */
+	VEC(char *) texts;       /* of the labels, each once */
+	struct dict text_of;     /* hash of a text -> index + 1; equal hashes probe on */
 };
 
 /* Whether it must grow before another element is added. */
@@ -97,9 +99,8 @@ void profile_free(struct profile *p)
 		free(t->name);
 		free(t->unit);
 	}
-	vec_each(l, &p->labels)
-		for (size_t i = 0; i < NR_LABELS; i++)
-			free((char *)l->text[i]);
+	vec_each(text, &p->index->texts)
+		free(*text);
 	vec_each(n, &p->notes) {
 		free(n->key);
 		free(n->text);
@@ -114,6 +115,8 @@ void profile_free(struct profile *p)
 	free(p->index->nodes.slots);
 	free(p->index->weights.slots);
 	dict_fini(&p->index->labels);
+	vec_fini(&p->index->texts);
+	dict_fini(&p->index->text_of);
 	free(p->index);
 	free(p->host);
 	free(p->target);
@@ -133,9 +136,22 @@ static u64 hash_labels(const struct labels *l)
 	u64 hash = hash_u64((u64)l->pid << 32 | l->tid);
 
 	for (u64 i = 0; i < NR_LABELS; i++)
-		for (const char *c = l->text[i]; c && *c; c++)
-			hash = hash_u64(hash ^ (u64)(u8)*c << 8 ^ i);
+		if (l->text[i] && *l->text[i])
+			hash = hash_u64(hash ^ hash_keyed(l->text[i], strlen(l->text[i])) ^ i);
 	return hash;
+}
+
+/* The profile's own copy: many labels share few texts. */
+static const char *own_text(struct profile_index *index, const char *text)
+{
+	u64 key = hash_keyed(text, strlen(text)), *at;
+
+	for (; *(at = dict_add(&index->text_of, key)); key++)
+		if (!strcmp(index->texts.at[*at - 1], text))
+			return index->texts.at[*at - 1];
+	vec_push(&index->texts, xstrdup(text));
+	*at = index->texts.nr;
+	return index->texts.at[*at - 1];
 }
 
 static bool labels_equal(const struct labels *a, const struct labels *b)
@@ -156,7 +172,7 @@ labels_id profile_intern_labels(struct profile *p, const struct labels *labels)
 
 	struct labels own = *labels;
 	for (size_t i = 0; i < NR_LABELS; i++)
-		own.text[i] = xstrdup(labels->text[i] ?: "");
+		own.text[i] = own_text(p->index, labels->text[i] ?: "");
 	vec_push(&p->labels, own);
 	*id = p->labels.nr;
 	return (labels_id)*id - 1;
