@@ -347,6 +347,24 @@ bool jfr_text(struct jfr_chunk *c, const struct jfr_value *v, struct str *out)
 	return text_of(c, v, out, 0);
 }
 
+bool jfr_has_constant(struct jfr_chunk *c, const char *class_name, const char *text)
+{
+	bool has = false;
+
+	vec_each(class, &c->classes) {
+		if (strcmp(class->name, class_name))
+			continue;
+		dict_each(slot, &class->constants) {
+			auto_str struct str found = { 0 };
+			struct jfr_value v = {
+				.class = class, .at = { c->at + slot->value, c->at + c->len, false }
+			};
+			has |= jfr_text(c, &v, &found) && !strcmp(found.at, text);
+		}
+	}
+	return has;
+}
+
 /* --- events --- */
 
 /* The event at `offset` without its size; *next is where the one after it starts. */

@@ -71,6 +71,9 @@ bool jfr_find(struct jfr_chunk *c, const struct jfr_value *v, const char *name,
 /* What a field that is_constant stands for; false if that is nothing. */
 bool jfr_constant(const struct jfr_chunk *c, const struct jfr_value *v, struct jfr_value *out);
 
+/* Whether the constants of that class have one of that text. */
+bool jfr_has_constant(struct jfr_chunk *c, const char *class_name, const char *text);
+
 /* The elements of an array: their number, and `out` as the first one. */
 u64 jfr_elements(const struct jfr_value *v, struct jfr_value *out);
 bool jfr_skip(struct jfr_chunk *c, struct jfr_value *v);

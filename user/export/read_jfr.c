@@ -21,7 +21,8 @@ struct source {
 	bool is_ticks;
 };
 
-/* Of several ways to tell allocations, whichever comes first is taken: each tells all of them. */
+/* Types stand in this order if the file is the first one. Of several ways to tell allocations,
+ * whichever comes first is taken: each tells all of them. */
 static const struct source sources[] = {
 	{ "jdk.ExecutionSample", "sampledThread", NULL, NULL, "cpu", "samples", false },
 	{ "jdk.ObjectAllocationSample", "eventThread", "weight", "objectClass", "alloc", "bytes",
@@ -30,12 +31,19 @@ static const struct source sources[] = {
 	  "bytes", false },
 	{ "jdk.ObjectAllocationOutsideTLAB", "eventThread", "allocationSize", "objectClass",
 	  "alloc", "bytes", false },
+	{ "jdk.CPUTimeSample", "eventThread", NULL, NULL, "cpu-time", "samples", false },
 	{ "profiler.WallClockSample", "sampledThread", "samples", NULL, "wall", "samples", false },
 	{ "jdk.JavaMonitorEnter", "eventThread", "duration", "monitorClass", "lock", "ns", true },
+	{ "jdk.ThreadPark", "eventThread", "duration", "parkedClass", "lock", "ns", true },
+	{ "profiler.NativeLock", "eventThread", "duration", NULL, "nativelock", "ns", true },
+	{ "profiler.Malloc", "eventThread", "size", NULL, "nativemem", "bytes", false },
+	{ "profiler.LiveObject", "eventThread", "allocationSize", "objectClass", "live", "bytes",
+	  false },
 };
 
 #define SOURCE_SAMPLED_ALLOCATION 1
 #define SOURCE_TLAB_ALLOCATION    2
+#define SOURCE_PARK               7
 
 struct reader_state {
 	struct profile *p;
@@ -45,7 +53,8 @@ struct reader_state {
 	/* Of this chunk, by key: number + 1; of stacks the node << 1 and whether it was cut. */
 	struct dict stacks, threads, methods, classes;
 	u64 name_bytes;
-	u64 nr_cut, nr_no_stack, nr_other_allocations;
+	bool has_libraries; /* of this chunk: frames of native code have theirs for a class */
+	u64 nr_cut, nr_no_stack, nr_other_allocations, nr_other_parks;
 	int allocation; /* the source that is taken, 0 for none yet */
 };
 
@@ -99,12 +108,12 @@ static void add_class(struct reader_state *r, const struct jfr_value *field, str
 }
 
 static int intern_name(struct reader_state *r, enum frame_kind kind, const struct str *name,
-		       u32 line, frame_id *frame)
+		       const char *module, u32 line, frame_id *frame)
 {
-	r->name_bytes += name->len;
+	r->name_bytes += name->len + strlen(module);
 	if (r->name_bytes > NAMES_MAX_BYTES)
 		return damaged(r, "its names are more than 256 MB");
-	*frame = frames_intern_line(r->p->frames, kind, name->at, "",
+	*frame = frames_intern_line(r->p->frames, kind, name->at, module,
 				    (struct source_line){ "", line });
 	return 0;
 }
@@ -129,6 +138,13 @@ static enum frame_kind kind_of(const char *type, bool has_class)
 	return has_class ? FRAME_C2 : FRAME_NATIVE;
 }
 
+/* "Native" are the JDK's native methods, but async-profiler's functions of libraries. */
+static bool is_of_library(const struct reader_state *r, const char *type)
+{
+	return r->has_libraries &&
+	       (!strcmp(type, "Native") || !strcmp(type, "C++") || !strcmp(type, "Kernel"));
+}
+
 static int read_method(struct reader_state *r, const struct jfr_value *method, const char *type,
 		       u32 line, frame_id *frame)
 {
@@ -141,11 +157,17 @@ static int read_method(struct reader_state *r, const struct jfr_value *method, c
 	if (jfr_find(&r->chunk, &value, "type", &field))
 		add_class(r, &field, &class);
 	field_text(r, &value, "name", &name);
+	if (is_of_library(r, type)) {
+		enum frame_kind kind = strcmp(type, "Kernel") == 0     ? FRAME_KERNEL
+				       : strstr(class.at, "libjvm.so") ? FRAME_JVM
+								       : FRAME_NATIVE;
+		return intern_name(r, kind, &name, class.at, 0, frame);
+	}
 	bool has_class = class.len > 0;
 	if (has_class && name.len)
 		str_add_char(&class, '.');
 	str_add(&class, name.at);
-	return intern_name(r, kind_of(type, has_class), &class, line, frame);
+	return intern_name(r, kind_of(type, has_class), &class, "", line, frame);
 }
 
 /* 0 if lines are not asked for; the JDK writes -1 for an unknown one. */
@@ -242,7 +264,7 @@ static int add_object(struct reader_state *r, const struct jfr_value *event, con
 	u64 *known = dict_add(&r->classes, jfr_number(&class));
 	if (!*known) {
 		add_class(r, &class, &name);
-		int err = name.len ? intern_name(r, FRAME_CLASS, &name, 0, &frame) : 0;
+		int err = name.len ? intern_name(r, FRAME_CLASS, &name, "", 0, &frame) : 0;
 		if (err)
 			return err;
 		*known = name.len ? frame + 2ull : 1;
@@ -322,6 +344,26 @@ static int add_weight(struct reader_state *r, const struct jfr_value *event, con
 			 r->why);
 }
 
+/* What parks for a lock does so with its class; others wait for work, time or a condition. */
+static bool is_for_lock(struct reader_state *r, const struct jfr_value *event, const char *field)
+{
+	static const char *const locks[] = { "java/util/concurrent/locks/Reentrant",
+					     "java/util/concurrent/locks/StampedLock",
+					     "java/util/concurrent/Semaphore" };
+	auto_str struct str name = { 0 };
+	struct jfr_value class;
+
+	if (!jfr_find(&r->chunk, event, field, &class) || !class.is_constant)
+		return false;
+	add_class(r, &class, &name);
+	for (char *c = name.at; c && (c = strchr(c, '.'));)
+		*c = '/';
+	for (size_t i = 0; i < ARRAY_SIZE(locks); i++)
+		if (name.len && !strncmp(name.at, locks[i], strlen(locks[i])))
+			return true;
+	return false;
+}
+
 static int read_event(struct reader_state *r, const struct jfr_value *event)
 {
 	const struct source *s = source_of(r, event->class);
@@ -329,6 +371,10 @@ static int read_event(struct reader_state *r, const struct jfr_value *event)
 
 	if (!s)
 		return 0;
+	if (s == &sources[SOURCE_PARK] && !is_for_lock(r, event, s->object)) {
+		r->nr_other_parks++;
+		return 0;
+	}
 	int err = find_stack(r, event, &node);
 	if (!err && s->object)
 		err = add_object(r, event, s->object, &node);
@@ -388,7 +434,9 @@ static int read_chunk(struct reader_state *r, struct input *in)
 	fill(in, &bytes, len);
 	if (bytes.len < len)
 		return damaged(r, "it is cut off");
-	err = jfr_chunk_open((u8 *)bytes.at, bytes.len, &r->chunk, r->why) ?: read_events(r);
+	err = jfr_chunk_open((u8 *)bytes.at, bytes.len, &r->chunk, r->why);
+	r->has_libraries = !err && jfr_has_constant(&r->chunk, "jdk.types.FrameType", "Kernel");
+	err = err ?: read_events(r);
 	if (!r->p->start_wall_ns)
 		r->p->start_wall_ns = r->chunk.start_ns;
 	r->p->duration_ns += r->chunk.duration_ns;
@@ -402,6 +450,17 @@ static void add_note(struct profile *p, const char *key, const char *text, u64 v
 
 	if (value)
 		profile_note(p, key, text, value + (old ? old->value : 0));
+}
+
+/* NAME in front of NAME-samples, of which it is made. */
+static void order_types(struct profile *p)
+{
+	for (size_t s = ARRAY_SIZE(sources); s-- > 0;)
+		for (u32 i = 0; i < p->types.nr; i++)
+			if (!strcmp(p->types.at[i].name, sources[s].type)) {
+				profile_move_type_first(p, i);
+				break;
+			}
 }
 
 bool jfr_is(const u8 *head, size_t len)
@@ -426,11 +485,11 @@ int jfr_read(struct input *in, struct profile *p, struct str *why)
 		str_add(why, "the JFR recording has no samples of execution, allocation or locks");
 		return -EINVAL;
 	}
-	for (u32 i = 0; is_first && i < p->types.nr; i++)
-		if (!strcmp(p->types.at[i].name, sources[0].type))
-			profile_move_type_first(p, i);
+	if (is_first)
+		order_types(p);
 	add_note(p, "truncated", "stacks cut at the depth of the JFR recording", r.nr_cut);
 	add_note(p, "no_stack", "events without a stack", r.nr_no_stack);
+	add_note(p, "other_parks", "parks for no lock, left out", r.nr_other_parks);
 	add_note(p, "other_allocations", "allocation events of a second kind, left out",
 		 r.nr_other_allocations);
 	return 0;
