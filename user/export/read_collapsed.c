@@ -227,6 +227,7 @@ static frame_id intern_word(struct collapsed *c, const char *text, size_t len)
 
 /* --- stacks --- */
 
+/* Up to one word more than a stack may have. */
 static void split_words(struct collapsed *c, const char *stack, size_t len)
 {
 	const char *at = stack, *end = stack + len;
@@ -237,7 +238,7 @@ static void split_words(struct collapsed *c, const char *stack, size_t len)
 		const char *next = memchr(at, ';', (size_t)(end - at)) ?: end;
 		hash = hash_bytes(hash, at, (size_t)(next - at));
 		vec_push(&c->words, (struct word){ (u32)(at - stack), (u32)(next - stack), hash });
-		if (next == end)
+		if (next == end || c->words.nr > FORMAT_DEPTH_MAX)
 			return;
 		at = next + 1;
 	}
