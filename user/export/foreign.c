@@ -97,6 +97,14 @@ frame_id frame_from_foreign(struct profile *p, const char *name, const char *mod
 				  source);
 }
 
+/* As much as frames keep, and the rest of its last character. */
+#define TEXT_MAX (65535 + 3)
+
+char *text_from_foreign(const u8 *at, size_t len)
+{
+	return xstrndup((const char *)at, len < TEXT_MAX ? len : TEXT_MAX);
+}
+
 static int by_labels(const void *a, const void *b, void *profile)
 {
 	const struct profile *p = profile;

@@ -28,6 +28,13 @@ u64 profile_period_ns(const struct profile *p);
 frame_id frame_from_foreign(struct profile *p, const char *name, const char *module,
 			    const char *kind, bool is_inlined, struct source_line source);
 
+/* A text of a file, no more of it than a name can have; the caller frees it. */
+char *text_from_foreign(const u8 *at, size_t len);
+
+/* The bytes of names that a file may give its frames: few of its own can give the same one often.
+ */
+#define FOREIGN_NAMES_MAX (256u << 20)
+
 /* Indexes of the weights by (labels, node, type), zeros left out; the caller frees the array. */
 u32 *weights_in_order(const struct profile *p, size_t *nr);
 

@@ -48,9 +48,11 @@ struct bytes {
 
 /* An attribute of the dictionary; `text` is owned, NULL for a number. */
 struct attribute {
-	s32 key;
+	s32 key, text_index; /* the latter above 0: its text is one of the dictionary's */
 	char *text;
 	s64 number;
+	int label; /* which of ours its key means, -1 if none */
+	bool is_pid, is_tid;
 };
 
 struct range {
@@ -70,7 +72,9 @@ struct reading {
 	VEC(struct attribute) attributes;
 	VEC(struct range) locations; /* in `frames`, the innermost first */
 	VEC(frame_id) frames;
+	u64 name_bytes;           /* of all frames */
 	VEC(struct bytes) stacks; /* the messages, read when a sample needs them */
+	VEC(u64) stack_nodes;     /* by stack that was read: its node + 1 */
 	struct labels process;    /* of the current resource; its texts are owned */
 	struct stack_adder adder;
 	/* Of the current profile. */
@@ -90,7 +94,7 @@ static char *text_of(const struct reading *r, s32 number)
 {
 	if (number < 0 || (size_t)number >= r->texts.nr)
 		return xstrdup("");
-	return xstrndup((const char *)r->texts.at[number].at, r->texts.at[number].len);
+	return text_from_foreign(r->texts.at[number].at, r->texts.at[number].len);
 }
 
 typedef int (*take_field)(struct reading *r, const struct pb_field *f);
@@ -118,6 +122,8 @@ static int take_attribute(struct reading *r, const struct pb_field *f)
 	struct attribute own = { .key = a->key_index };
 	if (a->value && a->value->is_case == OTLP__VALUE__IS_TEXT)
 		own.text = xstrdup(a->value->text);
+	else if (a->value && a->value->is_case == OTLP__VALUE__IS_TEXT_INDEX)
+		own.text_index = a->value->text_index;
 	else if (a->value && a->value->is_case == OTLP__VALUE__IS_NUMBER)
 		own.number = a->value->number;
 	vec_push(&r->attributes, own);
@@ -150,6 +156,33 @@ static int take_table(struct reading *r, const struct pb_field *f)
 	return 0;
 }
 
+static int label_find(const char *key)
+{
+	for (int i = 0; i < NR_LABELS; i++)
+		if (!strcmp(key, label_names[i].otlp))
+			return i;
+	return -1;
+}
+
+/* What attributes mean, once all texts are known. */
+static int resolve_attributes(struct reading *r)
+{
+	vec_each(a, &r->attributes) {
+		auto_free char *key = text_of(r, a->key);
+		if (a->text_index > 0) {
+			free(a->text);
+			a->text = text_of(r, a->text_index);
+		}
+		a->label = a->text ? label_find(key) : -1;
+		a->is_pid = !strcmp(key, "process.pid");
+		a->is_tid = !strcmp(key, "thread.id");
+		r->name_bytes += strlen(key) + strlen(a->text ?: "");
+		if (r->name_bytes > FOREIGN_NAMES_MAX)
+			return refuse(r, "the attributes have texts of more than 256 MB");
+	}
+	return 0;
+}
+
 static const struct attribute *attribute_at(const struct reading *r, s32 index)
 {
 	return index > 0 && (size_t)index < r->attributes.nr ? &r->attributes.at[index] : NULL;
@@ -177,8 +210,8 @@ static char *kind_of(const struct reading *r, const Otlp__Location *l)
 	return kind;
 }
 
-static void add_line(struct reading *r, const char *module, const char *kind,
-		     const Otlp__Line *line, bool is_inlined)
+static int add_line(struct reading *r, const char *module, const char *kind, const Otlp__Line *line,
+		    bool is_inlined)
 {
 	s32 index = line->function_index;
 	bool is_there = index > 0 && (size_t)index < r->functions.nr;
@@ -186,7 +219,11 @@ static void add_line(struct reading *r, const char *module, const char *kind,
 	auto_free char *file = text_of(r, is_there ? r->functions.at[index].filename : -1);
 	struct source_line source = { file, (u64)line->line <= INT32_MAX ? (u32)line->line : 0 };
 
+	r->name_bytes += strlen(name) + strlen(module) + strlen(file);
+	if (r->name_bytes > FOREIGN_NAMES_MAX)
+		return refuse(r, "the frames have names of more than 256 MB");
 	vec_push(&r->frames, frame_from_foreign(r->p, name, module, kind, is_inlined, source));
+	return 0;
 }
 
 static int take_location(struct reading *r, const struct pb_field *f)
@@ -202,9 +239,12 @@ static int take_location(struct reading *r, const struct pb_field *f)
 	auto_free char *module = text_of(
 		r, mapping > 0 && (size_t)mapping < r->mappings.nr ? r->mappings.at[mapping] : -1);
 	auto_free char *kind = kind_of(r, l);
+	int err = 0;
 
-	for (size_t i = 0; i < l->n_lines; i++)
-		add_line(r, module, kind, l->lines[i], i + 1 < l->n_lines);
+	for (size_t i = 0; i < l->n_lines && !err; i++)
+		err = add_line(r, module, kind, l->lines[i], i + 1 < l->n_lines);
+	if (err)
+		return err;
 	if (!l->n_lines) {
 		auto_free char *name = xasprintf("0x%llx", (unsigned long long)l->address);
 		vec_push(&r->frames, frame_from_foreign(r->p, name, module, kind, false,
@@ -218,25 +258,33 @@ static int take_dictionary(struct reading *r, const struct pb_field *f)
 {
 	if (f->number != REQUEST_DICTIONARY || !f->is_bytes)
 		return 0;
-	return walk(r, f->at, f->len, take_table) ?: walk(r, f->at, f->len, take_location);
+	return walk(r, f->at, f->len, take_table)      ?:
+			  resolve_attributes(r) ?:
+			  walk(r, f->at, f->len, take_location);
 }
 
 /* --- profiles --- */
 
-static int push_stack(struct reading *r, s32 index)
+static int say(struct str *why, const char *what)
+{
+	str_add(why, what);
+	return -EINVAL;
+}
+
+static int push_stack(struct reading *r, s32 index, struct str *why)
 {
 	const struct bytes *bytes =
 		index >= 0 && (size_t)index < r->stacks.nr ? &r->stacks.at[index] : NULL;
 	if (!bytes)
-		return refuse(r, "a sample of a stack that is not there");
+		return say(why, "a stack that is not there");
 
 	auto_pb Otlp__Stack *s = otlp__stack__unpack(NULL, bytes->len, bytes->at);
 	if (!s)
-		return refuse(r, "a damaged stack");
+		return say(why, "a damaged stack");
 	for (size_t i = s->n_location_indexes; i-- > 0;) {
 		s32 at = s->location_indexes[i];
 		if (at < 0 || (size_t)at >= r->locations.nr)
-			return refuse(r, "a stack with a location that is not there");
+			return say(why, "a stack with a location that is not there");
 		const struct range *l = &r->locations.at[at];
 		for (u32 line = l->nr; line-- > 0;)
 			vec_push(&r->adder.frames, r->frames.at[l->first + line]);
@@ -246,12 +294,25 @@ static int push_stack(struct reading *r, s32 index)
 	return 0;
 }
 
-static int label_find(const char *key)
+/* The node of a stack of the dictionary, which many samples may share. */
+static int find_stack(struct reading *r, s32 index, node_id *node, struct str *why)
 {
-	for (int i = 0; i < NR_LABELS; i++)
-		if (!strcmp(key, label_names[i].otlp))
-			return i;
-	return -1;
+	while (r->stack_nodes.nr < r->stacks.nr)
+		vec_push(&r->stack_nodes, 0);
+	u64 *known = index >= 0 && (size_t)index < r->stacks.nr ? &r->stack_nodes.at[index] : NULL;
+	if (known && *known) {
+		*node = (node_id)(*known - 1);
+		return 0;
+	}
+	int err = push_stack(r, index, why) ?: stack_find(&r->adder, node, why);
+	if (!err)
+		*known = *node + 1ull;
+	return err;
+}
+
+static bool is_number_of_task(s64 number)
+{
+	return number > 0 && number <= INT32_MAX;
 }
 
 static labels_id labels_of(struct reading *r, const Otlp__Sample *s)
@@ -261,14 +322,13 @@ static labels_id labels_of(struct reading *r, const Otlp__Sample *s)
 
 	for (size_t i = 0; i < s->n_attribute_indexes; i++) {
 		const struct attribute *a = attribute_at(r, s->attribute_indexes[i]);
-		auto_free char *key = a ? text_of(r, a->key) : xstrdup("");
-		int label = a && a->text ? label_find(key) : -1;
-		if (label >= 0) {
-			str_clear(&texts[label]);
-			utf8_clean(&texts[label], a->text, 256);
-			labels.text[label] = texts[label].at;
-		} else if (!strcmp(key, "thread.id") && a->number > 0 && a->number <= INT32_MAX) {
-			labels.tid = (u32)a->number;
+		if (a && a->label >= 0) {
+			str_clear(&texts[a->label]);
+			utf8_clean(&texts[a->label], a->text, 256);
+			labels.text[a->label] = texts[a->label].at;
+		} else if (a && is_number_of_task(a->number)) {
+			labels.pid = a->is_pid ? (u32)a->number : labels.pid;
+			labels.tid = a->is_tid ? (u32)a->number : labels.tid;
 		}
 	}
 	labels_id id = profile_intern_labels(r->p, &labels);
@@ -288,10 +348,7 @@ static int take_sample(struct reading *r, const struct pb_field *f)
 	if (!s)
 		return refuse(r, "a damaged sample");
 	r->nr_samples++;
-	int err = push_stack(r, s->stack_index);
-	if (err)
-		return err;
-	err = stack_find(&r->adder, &node, &why);
+	int err = find_stack(r, s->stack_index, &node, &why);
 	labels_id labels = labels_of(r, s);
 	for (size_t i = 0; !err && i < s->n_values; i++)
 		err = stack_add(&r->adder, node, labels, r->our_type, s->values[i], &why);
@@ -406,20 +463,23 @@ static void set_text(char **field, const char *text)
 static void take_process_attribute(struct reading *r, const Otlp__Attribute *a)
 {
 	const Otlp__Value *v = a->value;
-	const char *text = v && v->is_case == OTLP__VALUE__IS_TEXT ? v->text : NULL;
-
-	int label = text ? label_find(a->key) : -1;
+	auto_free char *key = *a->key ? xstrdup(a->key) : text_of(r, a->key_index);
+	auto_free char *text = v && v->is_case == OTLP__VALUE__IS_TEXT ? xstrdup(v->text)
+			       : v && v->is_case == OTLP__VALUE__IS_TEXT_INDEX
+				       ? text_of(r, v->text_index)
+				       : NULL;
+	int label = text ? label_find(key) : -1;
 
 	if (label >= 0)
 		set_text((char **)&r->process.text[label], text);
-	else if (text && !strcmp(a->key, "host.name"))
+	else if (text && !strcmp(key, "host.name"))
 		set_text(&r->p->host, text);
-	else if (text && !strcmp(a->key, "sysflame.title"))
+	else if (text && !strcmp(key, "sysflame.title"))
 		set_text(&r->p->title, text);
-	else if (text && !strcmp(a->key, "sysflame.target"))
+	else if (text && !strcmp(key, "sysflame.target"))
 		set_text(&r->p->target, text);
-	else if (!strcmp(a->key, "process.pid") && v && v->is_case == OTLP__VALUE__IS_NUMBER &&
-		 v->number > 0 && v->number <= INT32_MAX)
+	else if (!strcmp(key, "process.pid") && v && v->is_case == OTLP__VALUE__IS_NUMBER &&
+		 is_number_of_task(v->number))
 		r->process.pid = (u32)v->number;
 }
 
@@ -469,6 +529,7 @@ int otlp_read(const struct str *bytes, struct profile *p, struct str *why)
 	vec_fini(&r.locations);
 	vec_fini(&r.frames);
 	vec_fini(&r.stacks);
+	vec_fini(&r.stack_nodes);
 	stack_adder_fini(&r.adder);
 	return err;
 }

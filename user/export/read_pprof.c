@@ -57,6 +57,7 @@ struct reading {
 	VEC(struct function) functions;
 	VEC(struct location) locations;
 	VEC(frame_id) frames;
+	u64 name_bytes; /* of all frames */
 	VEC(s64) comments;
 	struct dict function_of, mapping_of, location_of; /* by id: index + 1, filename + 1 */
 	struct type period_type;
@@ -73,12 +74,9 @@ static int refuse(struct reading *r, const char *what)
 /* A text of the file, the caller's to free; "" for a number that is out of range. */
 static char *text_of(const struct reading *r, s64 number)
 {
-	const struct text *t;
-
 	if (number < 0 || (u64)number >= r->texts.nr)
 		return xstrdup("");
-	t = &r->texts.at[number];
-	return xstrndup((const char *)t->at, t->len);
+	return text_from_foreign(r->texts.at[number].at, r->texts.at[number].len);
 }
 
 typedef int (*take_field)(struct reading *r, const struct pb_field *f);
@@ -177,8 +175,7 @@ static int take_table(struct reading *r, const struct pb_field *f)
 
 /* Our kind of frame stands where the source file would, or in the system's name if that is known.
  */
-static void add_line(struct reading *r, const char *module, const Pprof__Line *line,
-		     bool is_inlined)
+static int add_line(struct reading *r, const char *module, const Pprof__Line *line, bool is_inlined)
 {
 	const u64 *index = dict_find(&r->function_of, line->function);
 	const struct function *f = index ? &r->functions.at[*index - 1] : NULL;
@@ -188,7 +185,11 @@ static void add_line(struct reading *r, const char *module, const Pprof__Line *l
 	struct source_line source = { file, (u64)line->line <= INT32_MAX ? (u32)line->line : 0 };
 	const char *kind = source.line && *system_name == '[' ? system_name : file;
 
+	r->name_bytes += strlen(name) + strlen(module) + strlen(file);
+	if (r->name_bytes > FOREIGN_NAMES_MAX)
+		return refuse(r, "the frames have names of more than 256 MB");
 	vec_push(&r->frames, frame_from_foreign(r->p, name, module, kind, is_inlined, source));
+	return 0;
 }
 
 static int take_location(struct reading *r, const struct pb_field *f)
@@ -202,9 +203,12 @@ static int take_location(struct reading *r, const struct pb_field *f)
 	const u64 *filename = dict_find(&r->mapping_of, l->mapping);
 	auto_free char *module = text_of(r, filename ? (s64)*filename : -1);
 	u32 first = (u32)r->frames.nr;
+	int err = 0;
 
-	for (size_t i = 0; i < l->n_lines; i++)
-		add_line(r, module, l->lines[i], i + 1 < l->n_lines);
+	for (size_t i = 0; i < l->n_lines && !err; i++)
+		err = add_line(r, module, l->lines[i], i + 1 < l->n_lines);
+	if (err)
+		return err;
 	if (!l->n_lines) {
 		auto_free char *name = xasprintf("0x%llx", (unsigned long long)l->address);
 		vec_push(&r->frames, frame_from_foreign(r->p, name, module, "", false,

@@ -7,6 +7,8 @@
 
 #include "base/dict.h"
 
+#define NOTES_MAX 10000 /* only a hostile file has as many, and each is looked for among all */
+
 /*
  * Finds an element of one of the profile's arrays by what it holds: open addressing over element
  * numbers. A profile may have ten million nodes: slots are small, and the element itself, which
@@ -343,7 +345,8 @@ void profile_note(struct profile *p, const char *key, const char *text, u64 valu
 		old->value = value;
 		return;
 	}
-	vec_push(&p->notes, (struct note){ xstrdup(key), xstrdup(text), value });
+	if (p->notes.nr < NOTES_MAX)
+		vec_push(&p->notes, (struct note){ xstrdup(key), xstrdup(text), value });
 }
 
 const struct note *profile_find_note(const struct profile *p, const char *key)

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What other tools write in pprof and OTLP, and what a hostile one would. */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "export/pb.h"
+#include "export/read.h"
+#include "export/varint.h"
+
+static int read_bytes(struct str *bytes, struct profile *p, struct str *why)
+{
+	FILE *f = fmemopen(bytes->at, bytes->len, "r");
+	int err = profile_read(f, p, why);
+
+	fclose(f);
+	str_fini(bytes);
+	return err;
+}
+
+static void assert_refused(struct str *bytes, const char *expected)
+{
+	struct profile *p = profile_new();
+	auto_str struct str why = { 0 };
+
+	assert_int_equal(read_bytes(bytes, p, &why), -EINVAL);
+	if (!strstr(why.at, expected))
+		fail_msg("'%s', not '%s'", why.at, expected);
+	profile_free(p);
+}
+
+static void add_number(struct str *out, u32 field, u64 value)
+{
+	varint_add(out, field << 3);
+	varint_add(out, value);
+}
+
+static void add_text(struct str *out, u32 field, const char *text)
+{
+	pb_add_bytes(out, field, text, strlen(text));
+}
+
+/* Frees the message. */
+static void add_message(struct str *out, u32 field, struct str *message)
+{
+	pb_add_bytes(out, field, message->at ?: "", message->len);
+	str_fini(message);
+}
+
+static void fill(char *text, size_t len)
+{
+	memset(text, 'z', len);
+	text[len] = '\0';
+}
+
+/* 8 bytes of the file ask for 64 KB of work, and with other lines or modules for as much memory. */
+static void names_of_pprof_without_end_are_refused(void **state)
+{
+	static char name[65536];
+	struct str bytes = { 0 }, type = { 0 }, function = { 0 };
+
+	fill(name, 65535);
+	add_number(&type, 1, 1);
+	add_message(&bytes, 1, &type);
+	add_number(&function, 1, 1);
+	add_number(&function, 2, 2);
+	add_message(&bytes, 5, &function);
+	for (u64 id = 1; id < 4200; id++) {
+		struct str location = { 0 }, line = { 0 };
+		add_number(&line, 1, 1);
+		add_number(&location, 1, id);
+		add_message(&location, 4, &line);
+		add_message(&bytes, 4, &location);
+	}
+	add_text(&bytes, 6, "");
+	add_text(&bytes, 6, "cpu");
+	add_text(&bytes, 6, name);
+	assert_refused(&bytes, "names of more than 256 MB");
+}
+
+static void names_of_otlp_without_end_are_refused(void **state)
+{
+	static char name[65536];
+	struct str bytes = { 0 }, dictionary = { 0 }, function = { 0 };
+
+	fill(name, 65535);
+	add_text(&dictionary, 5, "");
+	add_text(&dictionary, 5, name);
+	add_number(&function, 1, 1);
+	add_text(&dictionary, 3, "");
+	add_message(&dictionary, 3, &function);
+	for (int i = 0; i < 4200; i++) {
+		struct str location = { 0 }, line = { 0 };
+		add_number(&line, 1, 1);
+		add_message(&location, 3, &line);
+		add_message(&dictionary, 2, &location);
+	}
+	add_message(&bytes, 2, &dictionary);
+	assert_refused(&bytes, "names of more than 256 MB");
+}
+
+/* An attribute of the dictionary: the text of number `key`, with a text of a number or a number. */
+static void add_attribute(struct str *dictionary, u64 key, u64 text, u64 number)
+{
+	struct str attribute = { 0 }, value = { 0 };
+
+	add_number(&attribute, 1, key);
+	add_number(&value, text ? 8 : 3, text ?: number);
+	add_message(&attribute, 2, &value);
+	add_message(dictionary, 6, &attribute);
+}
+
+/* One sample of 7, whose attributes are 1 to 3; key and value of the resource are texts 6 and 7. */
+static struct str otlp_of_references(void)
+{
+	static const char *const texts[] = { "",          "thread.name", "worker",    "process.pid",
+					     "thread.id", "f",           "host.name", "node-7",
+					     "cpu",       "count" };
+	struct str bytes = { 0 }, d = { 0 }, resources = { 0 }, scopes = { 0 }, profile = { 0 };
+	struct str type = { 0 }, sample = { 0 }, resource = { 0 }, attribute = { 0 }, value = { 0 };
+
+	add_number(&type, 1, 8);
+	add_number(&type, 2, 9);
+	add_message(&profile, 1, &type);
+	add_number(&sample, 1, 1);
+	pb_add_bytes(&sample, 2, "\1\2\3", 3);
+	pb_add_bytes(&sample, 4, "\7", 1);
+	add_message(&profile, 2, &sample);
+	add_message(&scopes, 2, &profile);
+	add_number(&attribute, 3, 6);
+	add_number(&value, 8, 7);
+	add_message(&attribute, 2, &value);
+	add_message(&resource, 1, &attribute);
+	add_message(&resources, 1, &resource);
+	add_message(&resources, 2, &scopes);
+	add_message(&bytes, 1, &resources);
+
+	/* The attributes stand before the texts that they name. */
+	add_text(&d, 6, "");
+	add_attribute(&d, 1, 2, 0);
+	add_attribute(&d, 3, 0, 17);
+	add_attribute(&d, 4, 0, 18);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		add_text(&d, 5, texts[i]);
+	add_text(&d, 3, "");
+	pb_add_bytes(&d, 3, "\10\5", 2);
+	add_text(&d, 2, "");
+	pb_add_bytes(&d, 2, "\x1a\2\10\1", 4);
+	add_text(&d, 7, "");
+	pb_add_bytes(&d, 7, "\12\1\1", 3);
+	add_message(&bytes, 2, &d);
+	return bytes;
+}
+
+static void texts_of_otlp_may_be_those_of_the_dictionary(void **state)
+{
+	struct profile *p = profile_new();
+	struct str bytes = otlp_of_references();
+	auto_str struct str why = { 0 };
+
+	if (read_bytes(&bytes, p, &why))
+		fail_msg("%s", why.at);
+	assert_string_equal(p->host, "node-7");
+	assert_int_equal(profile_total(p, 0), 7);
+	const struct labels *l = &p->labels.at[p->weights.at[0].labels];
+	assert_string_equal(l->thread, "worker");
+	assert_int_equal(l->pid, 17);
+	assert_int_equal(l->tid, 18);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_of_pprof_without_end_are_refused),
+		cmocka_unit_test(names_of_otlp_without_end_are_refused),
+		cmocka_unit_test(texts_of_otlp_may_be_those_of_the_dictionary),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
