@@ -30,8 +30,8 @@ BPF_CFLAGS = -target bpf -mcpu=v3 -O2 -g -Wall -Werror -MMD -MP \
 	     -D__TARGET_ARCH_$(ARCH) -Ivmlinux/$(ARCH) -Ibpf
 SAN        = -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 SAN_CFLAGS = -std=gnu11 $(WARN) $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen $(SAN)
-TEST_FLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -Ibpf -Iuser -I. $(JVMTI) $(SAN)
-FUZZ_CFLAGS = -std=gnu11 -Wall $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
+TEST_FLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -Ibpf -Iuser -I. $(JVMTI) $(SAN)
+FUZZ_CFLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
 	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_SECONDS ?= 60
 LIBS       = -lpcre2-8 -lbpf -lelf -lz -llzma -liberty -ljansson -lprotobuf-c $(capstone) -lm
@@ -189,6 +189,7 @@ lint:
 	$(Q)clang-format --dry-run -Werror $(sources)
 	$(Q)tests/lint/layers $(wildcard user/*/*.[ch])
 	$(Q)tests/lint/shape $(filter-out vmlinux/%,$(sources))
+	$(Q)tests/lint/registered $(shell grep -l "^run_tests " tests/*/test_*)
 
 fmt:
 	$(Q)clang-format -i $(sources)

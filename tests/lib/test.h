@@ -7,5 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <cmocka.h>
 /* clang-format on */
+
+/* Ends a test that cannot run here; tests/run shows why. */
+#define skip_because(why)                       \
+	do {                                    \
+		printf("# skipped: %s\n", why); \
+		skip();                         \
+	} while (0)

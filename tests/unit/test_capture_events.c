@@ -123,7 +123,7 @@ static void a_place_in_a_file_is_found_by_symbol_and_offset(void **state)
 	char why[256], text[256];
 
 	if (instruction_missing())
-		skip();
+		skip_because("built without libcapstone");
 	assert_int_equal(
 		parse("uprobe:/proc/self/exe:eight_nops,uprobe:/proc/self/exe:eight_nops+4", &all,
 		      why, sizeof(why)),

@@ -207,6 +207,10 @@ int main(void)
 		TEST(equal_times_of_two_threads_are_two_samples),
 		TEST(what_is_too_young_is_not_added),
 		TEST(samples_and_counts_are_held_back_too),
+		TEST(what_the_kernel_does_not_have_is_freed),
+		TEST(what_a_process_leaves_is_as_old_as_it_was_at_its_end),
+		TEST(names_may_come_after_the_end),
+		TEST(a_walk_is_due_when_much_has_ended),
 		TEST(what_nobody_took_is_ignored),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static struct sideband *open_or_skip(void)
 	struct sideband *s;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("perf events take root");
 	assert_int_equal(sideband_open(&s), 0);
 	return s;
 }

@@ -193,7 +193,7 @@ static void a_folder_of_another_user_is_refused(void **state)
 	struct rowcache cache = ROWCACHE_NONE;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("another user takes root");
 	assert_int_equal(chown(w->dir, 65534, 65534), 0);
 	assert_int_equal(rowcache_open(w->dir, PLENTY, &cache), -EPERM);
 }
@@ -227,7 +227,7 @@ static void a_file_of_another_user_is_not_used(void **state)
 	struct world *w = *state;
 
 	if (geteuid() != 0)
-		skip();
+		skip_because("another user takes root");
 	build(w, 0);
 	auto_free char *path = only_file(w);
 	assert_int_equal(chown(path, 65534, -1), 0);

@@ -57,7 +57,7 @@ static void exec_java(int out)
 
 static int start_jvm(void **state)
 {
-	char line[LINE_MAX_LEN];
+	char line[LINE_MAX_LEN] = "nothing";
 	int ends[2];
 
 	if (pipe(ends))
@@ -324,7 +324,7 @@ static void what_crosses_a_continuation_is_known(void **state)
 
 	hotspot_layout(world.h, &l);
 	if (l.jdk < 21)
-		skip();
+		skip_because("this JDK has no virtual threads; JDK=25 has");
 	assert_true(l.tls_module && l.cont_entry != HOTSPOT_NO_FIELD && l.popped[1].end);
 	assert_in_range(l.barrier, l.cont_stubs_start, l.cont_stubs_end);
 	assert_true(l.enter_special && l.do_yield);
@@ -341,7 +341,7 @@ static void a_jvm_can_be_asked_for_from_its_start_on(void **state)
 	struct hotspot *h = NULL;
 
 	if (getenv("JDK"))
-		skip(); /* its PID is known too late */
+		skip_because("the PID of a JDK of its own root is known too late");
 	assert_int_equal(pipe(ends), 0);
 	pid_t pid = fork();
 	if (!pid)

@@ -126,7 +126,7 @@ static void a_user_without_rights_is_refused(void **state)
 	waitpid(child, &status, 0);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) == 2)
-		skip();
+		skip_because("kernel addresses take CAP_SYSLOG");
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
@@ -178,7 +178,7 @@ static void the_running_kernel_is_named_in_little_memory(void **state)
 
 	int err = kernel_syms_read(&ks);
 	if (err == -EPERM)
-		skip();
+		skip_because("kernel addresses take CAP_SYSLOG");
 	assert_int_equal(err, 0);
 	assert_in_range(kernel_syms_bytes(ks), 1, 6u << 20);
 	while (fscanf(f, "%lx %c %511s%*[^\n]", &addr, &type, name) == 3) {
@@ -224,10 +224,10 @@ static void a_bpf_program_is_named_after_a_refresh_and_after_its_end(void **stat
 	u64 offset;
 
 	if (kernel_syms_read(&ks))
-		skip();
+		skip_because("kernel addresses take CAP_SYSLOG");
 	int fd = load_program();
 	if (fd < 0)
-		skip();
+		skip_because("no BPF program can be loaded");
 	u64 addr = program_addr();
 	assert_int_equal(kernel_syms_refresh(ks), 0);
 	for (int round = 0; addr && round < 2; round++) {

@@ -288,7 +288,7 @@ static void cxx_is_demangled(void **state)
 static void rust_is_demangled(void **state)
 {
 	if (!runs("command -v rustc >rustc.log && rustc --version >rustc.log 2>&1"))
-		skip();
+		skip_because("rustc is not installed");
 	write_file("v.rs", rust_source);
 	builds_and_is_named("RUSTC_BOOTSTRAP=1 rustc -O -Z unstable-options "
 			    "-C symbol-mangling-version=legacy v.rs -o v 2>rustc.log",
@@ -305,7 +305,7 @@ static void the_vdso_is_named(void **state)
 	struct native_name name;
 
 	if (!vdso)
-		skip();
+		skip_because("there is no vdso");
 	u64 pc = (u64)(uintptr_t)dlsym(vdso, "__vdso_clock_gettime");
 	assert_int_equal(mappings_read(getpid(), true, &all), 0);
 	assert_int_equal(native_name(n, getpid(), mappings_find(&all, pc), pc, &name), 0);
@@ -348,7 +348,7 @@ static void deleted_and_replaced_files_are_named(void **state)
 
 	assert_true(runs("gcc -O1 v.c -o v && cp v keep"));
 	if (!may_use_map_files())
-		skip();
+		skip_because("map_files takes CAP_CHECKPOINT_RESTORE");
 	start(&v, "./v");
 	unlink("v");
 	assert_named(n, &v, "known_function", "v");
@@ -467,7 +467,7 @@ static void a_process_in_another_mount_namespace_is_named(void **state)
 {
 	assert_true(runs("mkdir -p hidden && gcc -O1 -static v.c -o keep"));
 	if (!can(to_own_mount_namespace))
-		skip();
+		skip_because("mount namespaces take root");
 	named_in_another_world("hidden/v", to_own_mount_namespace);
 }
 
@@ -475,7 +475,7 @@ static void a_process_on_an_overlay_is_named(void **state)
 {
 	assert_true(runs("mkdir -p hidden && gcc -O1 -static v.c -o keep"));
 	if (!can(to_overlay))
-		skip();
+		skip_because("overlays cannot be mounted");
 	named_in_another_world("hidden/merged/v", to_overlay);
 }
 
@@ -483,7 +483,7 @@ static void a_process_in_a_chroot_is_named(void **state)
 {
 	assert_true(runs("mkdir -p jail && gcc -O1 -static v.c -o jail/v"));
 	if (!can(to_chroot))
-		skip();
+		skip_because("chroot takes root");
 	named_in_another_world("/v", to_chroot);
 }
 
