@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What other tools write in pprof and OTLP, and what a hostile one would. */
+/* What other tools write in pprof, OTLP and perf's text, and what a hostile one would. */
 #include "test.h"
 
 #include <errno.h>
@@ -172,12 +172,72 @@ static void texts_of_otlp_may_be_those_of_the_dictionary(void **state)
 	profile_free(p);
 }
 
+/* Two samples of a thread "C1 thread" with the frames "leaf" and "root". */
+static void assert_is_perf(const char *header, const char *heading, u32 tid)
+{
+	struct profile *p = profile_new();
+	struct str bytes = { 0 };
+	auto_str struct str why = { 0 };
+
+	str_add(&bytes, header);
+	for (int i = 0; i < 2; i++)
+		str_addf(&bytes, "%s\n\t    7f6d leaf+0x1 (/lib/a b.so)\n\t  80 root (inlined)\n\n",
+			 heading);
+	if (read_bytes(&bytes, p, &why))
+		fail_msg("'%s': %s", heading, why.at);
+	assert_int_equal(p->weights.nr, 1);
+	assert_int_equal(profile_total(p, 0), 2);
+	assert_int_equal(p->labels.at[0].tid, tid);
+	assert_string_equal(p->labels.at[0].thread, "C1 thread");
+	node_id leaf = p->weights.at[0].node;
+	assert_string_equal(frames_get(p->frames, p->nodes.at[leaf].frame)->name, "leaf");
+	profile_free(p);
+}
+
+static void perf_script_may_leave_out_what_f_says(void **state)
+{
+	assert_is_perf("", "C1 thread 12 [000] 40113.616058:   10101010 cpu-clock: ", 12);
+	assert_is_perf("", "C1 thread 11/12 40113.616058: cpu-clock:u: ", 12);
+	assert_is_perf("", "C1 thread 12 40113.616058: ", 12);
+	assert_is_perf("", "C1 thread 11/12 cpu-clock: ", 12);
+	assert_is_perf("", "C1 thread 11/12 [001]   10101010 cycles:P: ", 12);
+	assert_is_perf("", "C1 thread 11/12   10101010 sched:sched_switch: ", 12);
+	assert_is_perf("", "C1 thread 12 cpu-clock: ", 12);
+}
+
+/* It is longer than the part of a file by which its format is told. */
+static void perf_script_is_known_by_its_header(void **state)
+{
+	auto_str struct str header = { 0 };
+
+	str_add(&header, "# ========\n# captured on    : Sun Nov 22 15:45:40 2026\n");
+	while (header.len < 2 * INPUT_HEAD)
+		str_add(&header, "# sibling sockets : 0-1\n");
+	str_add(&header, "# ========\n#\n");
+	assert_is_perf(header.at, "C1 thread 12 [000] 40113.616058: 10101010 cpu-clock: ", 12);
+}
+
+static void text_of_stacks_that_looks_like_perf_is_none(void **state)
+{
+	struct profile *p = profile_new();
+	struct str bytes = { 0 };
+	auto_str struct str why = { 0 };
+
+	str_add(&bytes, "a 12 b: c;d 5\nmain;x 2\n");
+	assert_int_equal(read_bytes(&bytes, p, &why), 0);
+	assert_int_equal(profile_total(p, 0), 7);
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_pprof_without_end_are_refused),
 		cmocka_unit_test(names_of_otlp_without_end_are_refused),
 		cmocka_unit_test(texts_of_otlp_may_be_those_of_the_dictionary),
+		cmocka_unit_test(perf_script_may_leave_out_what_f_says),
+		cmocka_unit_test(perf_script_is_known_by_its_header),
+		cmocka_unit_test(text_of_stacks_that_looks_like_perf_is_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads what `perf script` prints: per sample one line "comm PID/TID [CPU] TIME: PERIOD EVENT:" and
+ * Reads what `perf script` prints: per sample one line "comm PID/TID [CPU] TIME: PERIOD EVENT:", of
+ * which -F may leave out all but comm, a number and time or event, and
  * its frames, the leaf first, as "ADDRESS SYMBOL+OFFSET (FILE)", then an empty line. Every sample
  * counts one of its event; a thread's name is its root frame. Source: perf-script(1).
  */
@@ -137,6 +138,47 @@ static bool take_who(const char *line, const char *end, struct heading *h)
 	return true;
 }
 
+static bool is_made_of(const char *word, size_t len, const char *letters)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!strchr(letters, word[i]))
+			return false;
+	return len > 0;
+}
+
+/* The end of who ran, in front of a period if there is one: "[CPU] PERIOD" or "PID/TID PERIOD". */
+static const char *before_period(const char *line, const char *end)
+{
+	const char *at = end, *word;
+	size_t len = last_word(line, &at, &word);
+	const char *before = at;
+
+	if (!is_made_of(word, len, "0123456789"))
+		return end;
+	len = last_word(line, &at, &word);
+	bool is_cpu = len > 2 && *word == '[' && is_made_of(word, len, "[0123456789]");
+	bool is_pair = len > 2 && memchr(word, '/', len) && is_made_of(word, len, "0123456789/-");
+	return is_cpu || is_pair ? before : end;
+}
+
+/* "comm PID/TID [CPU] PERIOD EVENT:", as -F without time prints it. */
+static bool take_heading_without_time(const char *line, const char *end, struct heading *h)
+{
+	const char *at = line, *word;
+	size_t len;
+
+	if (is_space(*line))
+		return false;
+	while ((len = next_word(&at, end, &word)))
+		if (len > 1 && word[len - 1] == ':' &&
+		    take_who(line, before_period(line, word), h)) {
+			h->event = event_of(word, len);
+			h->rest = xstrndup(at, (size_t)(end - at));
+			return true;
+		}
+	return false;
+}
+
 /* Returns whether the line begins a sample; fills *h. */
 static bool take_heading(const char *line, size_t line_len, struct heading *h)
 {
@@ -148,9 +190,16 @@ static bool take_heading(const char *line, size_t line_len, struct heading *h)
 	while ((len = next_word(&at, end, &word)))
 		if (is_time(word, len))
 			break;
-	if (!len || !take_who(line, word, h))
+	if (!len)
+		return take_heading_without_time(line, end, h);
+	if (!take_who(line, word, h))
 		return false;
 	len = next_word(&at, end, &word);
+	if (!len) { /* -F without the event */
+		h->event = xstrdup("samples");
+		h->rest = xstrdup("");
+		return true;
+	}
 	bool is_period = len > 0;
 	for (size_t i = 0; i < len; i++)
 		is_period &= is_digit(word[i]);
@@ -282,22 +331,45 @@ static int take_line(struct perf *x, const char *line, size_t len)
 	return 0;
 }
 
+/* "\t    7f6d1cedd99a ..": what stands below a sample. */
+static bool is_frame(const char *at, const char *end)
+{
+	const char *line_end = memchr(at, '\n', (size_t)(end - at)) ?: end, *word;
+
+	if (at == line_end || !is_space(*at))
+		return false;
+	size_t len = next_word(&at, line_end, &word);
+	for (size_t i = 0; i < len; i++)
+		if (!memchr("0123456789abcdef", word[i], 16))
+			return false;
+	return len > 0;
+}
+
+/* The first sample's line tells; without a time only if a frame follows, as text of stacks may look
+ * like the rest. --header puts more before it than there is in the head. */
 bool perf_is(const u8 *head, size_t len)
 {
+	static const char header[] = "# ========\n";
 	const char *at = (const char *)head, *end = at + len;
+	bool has_header = len >= sizeof(header) - 1 && !memcmp(at, header, sizeof(header) - 1);
 
 	while (at < end) {
-		const char *line_end = memchr(at, '\n', (size_t)(end - at)) ?: end;
+		const char *line_end = memchr(at, '\n', (size_t)(end - at)) ?: end, *word;
+		const char *next = line_end < end ? line_end + 1 : end, *first = at;
 		struct heading h = { 0 };
 		if (take_heading(at, (size_t)(line_end - at), &h)) {
 			heading_fini(&h);
-			return true;
+			size_t word_len;
+			while ((word_len = next_word(&first, line_end, &word)))
+				if (is_time(word, word_len))
+					return true;
+			return is_frame(next, end);
 		}
 		if (*at != '#' && line_end != at)
 			return false;
-		at = line_end < end ? line_end + 1 : end;
+		at = next;
 	}
-	return false;
+	return has_header;
 }
 
 int perf_read(struct input *in, struct profile *p, struct str *why)
