@@ -172,6 +172,39 @@ static void texts_of_otlp_may_be_those_of_the_dictionary(void **state)
 	profile_free(p);
 }
 
+/* Of a heap: objects and bytes. */
+static struct str pprof_of_a_heap(u64 default_type)
+{
+	static const char *const texts[] = { "", "objects", "count", "space", "bytes" };
+	struct str bytes = { 0 };
+
+	pb_add_bytes(&bytes, 1, "\10\1\20\2", 4);
+	pb_add_bytes(&bytes, 1, "\10\3\20\4", 4);
+	pb_add_bytes(&bytes, 2, "\12\1\1\22\2\3\11", 7);
+	pb_add_bytes(&bytes, 4, "\10\1\30\1", 4);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		add_text(&bytes, 6, texts[i]);
+	if (default_type)
+		add_number(&bytes, 14, default_type);
+	return bytes;
+}
+
+/* profile.proto: "If unset, clients should default to the last sample value." */
+static void the_type_that_pprof_wants_stands_first(void **state)
+{
+	for (u64 wanted = 0; wanted < 4; wanted++) {
+		struct profile *p = profile_new();
+		struct str bytes = pprof_of_a_heap(wanted);
+		auto_str struct str why = { 0 };
+		if (read_bytes(&bytes, p, &why))
+			fail_msg("%s", why.at);
+		assert_string_equal(p->types.at[0].name, wanted == 1 ? "objects" : "space");
+		assert_int_equal(profile_total(p, 0), wanted == 1 ? 3 : 9);
+		assert_int_equal(profile_total(p, 1), wanted == 1 ? 9 : 3);
+		profile_free(p);
+	}
+}
+
 /* Two samples of a thread "C1 thread" with the frames "leaf" and "root". */
 static void assert_is_perf(const char *header, const char *heading, u32 tid)
 {
@@ -235,6 +268,7 @@ int main(void)
 		cmocka_unit_test(names_of_pprof_without_end_are_refused),
 		cmocka_unit_test(names_of_otlp_without_end_are_refused),
 		cmocka_unit_test(texts_of_otlp_may_be_those_of_the_dictionary),
+		cmocka_unit_test(the_type_that_pprof_wants_stands_first),
 		cmocka_unit_test(perf_script_may_leave_out_what_f_says),
 		cmocka_unit_test(perf_script_is_known_by_its_header),
 		cmocka_unit_test(text_of_stacks_that_looks_like_perf_is_none),

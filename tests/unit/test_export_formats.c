@@ -375,6 +375,29 @@ static void cpu_time_does_not_grow_on_the_way(void **state)
 	profile_free(p);
 }
 
+static struct profile *profile_of_one(const char *name, const char *unit, u64 value)
+{
+	struct profile *p = profile_new();
+
+	profile_add_type(p, name, unit);
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
+	profile_add(p, node, profile_intern_labels(p, &(struct labels){ 0 }), 0, value);
+	return p;
+}
+
+/* More than 2^53 ns of it, as a day of a few hundred CPUs has, could not be read back. */
+static void cpu_time_that_no_reader_takes_is_not_made(void **state)
+{
+	struct profile *p = profile_of_one("cpu", "samples", 1ull << 40);
+
+	p->rate_hz = 99;
+	struct profile *back = read_back(p, "pprof");
+	assert_int_equal(back->types.nr, 1);
+	assert_int_equal(profile_total(back, 0), 1ull << 40);
+	profile_free(back);
+	profile_free(p);
+}
+
 static void what_says_more_of_the_recording_comes_back(void **state)
 {
 	static const char *const all[] = { "html", "pprof", "otlp" };
@@ -538,6 +561,7 @@ int main(void)
 		cmocka_unit_test(a_profile_without_value_types_is_written_by_all),
 		cmocka_unit_test(a_file_without_profiles_counts_no_samples),
 		cmocka_unit_test(cpu_time_does_not_grow_on_the_way),
+		cmocka_unit_test(cpu_time_that_no_reader_takes_is_not_made),
 		cmocka_unit_test(what_says_more_of_the_recording_comes_back),
 		cmocka_unit_test(a_cut_file_is_refused_at_any_length),
 		cmocka_unit_test(a_flipped_bit_gives_one_line_or_a_profile),

@@ -11,6 +11,7 @@
 #include "export/foreign.h"
 #include "export/gzip.h"
 #include "export/pb.h"
+#include "export/varint.h"
 
 #include "pprof.pb-c.h"
 
@@ -52,23 +53,32 @@ static void add_type(struct pprof *x, const char *name, const char *unit)
 	add(x, &fields);
 }
 
-/* CPU time, if the samples of CPU tell it and the profile does not count it already. */
+/*
+ * CPU time, if the samples of CPU tell it, the profile does not count it already, and it is not
+ * more than readers of ours take: 104 days.
+ */
 static u64 period_to_derive(const struct profile *p)
 {
-	bool has_samples = false;
+	u64 period_ns = profile_period_ns(p), nr_samples = 0;
 
-	vec_each(t, &p->types) {
+	for (u32 type = 0; type < p->types.nr; type++) {
+		const struct value_type *t = &p->types.at[type];
 		if (!strcmp(t->name, "cpu") && !strcmp(t->unit, "ns"))
 			return 0;
-		has_samples |= type_is_cpu(t);
+		nr_samples += type_is_cpu(t) ? profile_total(p, type) : 0;
 	}
-	return has_samples ? profile_period_ns(p) : 0;
+	return period_ns && nr_samples <= VARINT_MAX / period_ns ? period_ns : 0;
+}
+
+static const char *name_of(const struct value_type *t)
+{
+	return type_is_cpu(t) ? "samples" : t->name;
 }
 
 static void add_types(struct pprof *x)
 {
 	vec_each(t, &x->p->types)
-		add_type(x, type_is_cpu(t) ? "samples" : t->name, unit_to_foreign(t->unit));
+		add_type(x, name_of(t), unit_to_foreign(t->unit));
 	x->period_ns = period_to_derive(x->p);
 	if (x->period_ns)
 		add_type(x, "cpu", "nanoseconds");
@@ -219,6 +229,8 @@ static void add_rest(struct pprof *x)
 	add_comment(x, "title", p->title);
 	add_comment(x, "host", p->host);
 	add_comment(x, "target", p->target);
+	if (p->types.nr)
+		fields.default_type = texts_add(&x->texts, name_of(&p->types.at[0]));
 	bool has_cpu = false;
 	vec_each(t, &p->types)
 		has_cpu |= type_is_cpu(t);

@@ -26,6 +26,7 @@ enum profile_field {
 	PROFILE_PERIOD_TYPE = 11,
 	PROFILE_PERIOD = 12,
 	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_TYPE = 14,
 };
 
 struct text {
@@ -61,7 +62,7 @@ struct reading {
 	VEC(s64) comments;
 	struct dict function_of, mapping_of, location_of; /* by id: index + 1, filename + 1 */
 	struct type period_type;
-	s64 period;
+	s64 period, default_type;
 	struct stack_adder stacks;
 };
 
@@ -165,6 +166,9 @@ static int take_table(struct reading *r, const struct pb_field *f)
 		return 0;
 	case PROFILE_DURATION:
 		r->p->duration_ns = (s64)f->value > 0 ? f->value : 0;
+		return 0;
+	case PROFILE_DEFAULT_TYPE:
+		r->default_type = (s64)f->value;
 		return 0;
 	case PROFILE_PERIOD:
 		r->period = (s64)f->value;
@@ -320,6 +324,26 @@ static void take_remark(struct profile *p, const char *comment)
 	profile_note(p, clean_key.at, clean.at, value);
 }
 
+/* The type that the file wants to be shown first: the named one, else the last. */
+static size_t find_default_type(const struct reading *r)
+{
+	auto_free char *wanted = text_of(r, r->default_type);
+
+	for (size_t i = 0; *wanted && i < r->foreign_types.nr; i++) {
+		auto_free char *name = text_of(r, r->foreign_types.at[i].name);
+		if (!strcmp(name, wanted))
+			return i;
+	}
+	return r->foreign_types.nr - 1;
+}
+
+static u32 make_type(struct reading *r, const struct type *t, const char *period_type)
+{
+	auto_free char *name = text_of(r, t->name), *unit = text_of(r, t->unit);
+
+	return type_from_foreign(r->p, name, unit, period_type);
+}
+
 static int make_types(struct reading *r)
 {
 	auto_free char *period_type = text_of(r, r->period_type.name);
@@ -328,9 +352,11 @@ static int make_types(struct reading *r)
 		str_addf(r->why, "the pprof data have %zu value types", r->foreign_types.nr);
 		return -EINVAL;
 	}
+	if (!r->p->types.nr)
+		make_type(r, &r->foreign_types.at[find_default_type(r)], period_type);
 	vec_each(t, &r->foreign_types) {
-		auto_free char *name = text_of(r, t->name), *unit = text_of(r, t->unit);
-		vec_push(&r->types, type_from_foreign(r->p, name, unit, period_type));
+		u32 index = make_type(r, t, period_type);
+		vec_push(&r->types, index);
 	}
 	if (!strcmp(period_type, "cpu") && r->period > 0)
 		r->p->rate_hz = 1e9 / (double)r->period;
