@@ -398,6 +398,21 @@ static void cpu_time_that_no_reader_takes_is_not_made(void **state)
 	profile_free(p);
 }
 
+static void firefox_gets_time_in_its_own_unit(void **state)
+{
+	struct profile *p = profile_of_one("offcpu", "ns", 1234567);
+	json_t *root = json_of(p, "firefox");
+	json_t *thread = json_array_get(json_object_get(root, "threads"), 0);
+	json_t *samples = json_object_get(thread, "samples");
+
+	assert_string_equal(json_string_value(json_object_get(samples, "weightType")),
+			    "tracing-ms");
+	double ms = json_number_value(json_array_get(json_object_get(samples, "weight"), 0));
+	assert_true(ms > 1.2345669 && ms < 1.2345671);
+	json_decref(root);
+	profile_free(p);
+}
+
 static void what_says_more_of_the_recording_comes_back(void **state)
 {
 	static const char *const all[] = { "html", "pprof", "otlp" };
@@ -562,6 +577,7 @@ int main(void)
 		cmocka_unit_test(a_file_without_profiles_counts_no_samples),
 		cmocka_unit_test(cpu_time_does_not_grow_on_the_way),
 		cmocka_unit_test(cpu_time_that_no_reader_takes_is_not_made),
+		cmocka_unit_test(firefox_gets_time_in_its_own_unit),
 		cmocka_unit_test(what_says_more_of_the_recording_comes_back),
 		cmocka_unit_test(a_cut_file_is_refused_at_any_length),
 		cmocka_unit_test(a_flipped_bit_gives_one_line_or_a_profile),

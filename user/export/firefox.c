@@ -234,10 +234,13 @@ static void write_times(const struct profile *p, const struct row *rows, size_t 
 
 static void write_samples(const struct profile *p, const struct row *rows, size_t nr, FILE *out)
 {
-	bool is_bytes = p->types.nr && !strcmp(p->types.at[0].unit, "bytes");
+	const char *unit = p->types.nr ? p->types.at[0].unit : "";
+	bool is_time = !strcmp(unit, "ns");
 
 	fprintf(out, "\"samples\":{\"length\":%zu,\"weightType\":\"%s\",\"stack\":[", nr,
-		is_bytes ? "bytes" : "samples");
+		is_time                  ? "tracing-ms"
+		: !strcmp(unit, "bytes") ? "bytes"
+					 : "samples");
 	for (size_t i = 0; i < nr; i++) {
 		node_id node = p->weights.at[rows[i].weight].node;
 		fputs(i ? "," : "", out);
@@ -248,9 +251,13 @@ static void write_samples(const struct profile *p, const struct row *rows, size_
 	}
 	write_times(p, rows, nr, out);
 	fputs("],\"weight\":[", out);
-	for (size_t i = 0; i < nr; i++)
-		fprintf(out, i ? ",%llu" : "%llu",
-			(unsigned long long)p->weights.at[rows[i].weight].value);
+	for (size_t i = 0; i < nr; i++) {
+		u64 value = p->weights.at[rows[i].weight].value;
+		fprintf(out, "%s%llu", i ? "," : "",
+			(unsigned long long)(is_time ? value / 1000000 : value));
+		if (is_time)
+			fprintf(out, ".%06llu", (unsigned long long)(value % 1000000));
+	}
 	fputs("]}", out);
 }
 
