@@ -425,8 +425,10 @@ static void what_says_more_of_the_recording_comes_back(void **state)
 	p->start_wall_ns = 1790000000123456789ull;
 	p->duration_ns = 30000000000ull;
 	p->rate_hz = 100;
+	p->slot_ns = 20000000;
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		struct profile *back = read_back(p, all[i]);
+		assert_int_equal(back->slot_ns, p->slot_ns);
 		assert_string_equal(back->title, p->title);
 		assert_string_equal(back->host, p->host);
 		assert_int_equal(back->start_wall_ns, p->start_wall_ns);

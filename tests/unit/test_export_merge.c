@@ -196,6 +196,83 @@ static void text_is_on_no_side_of_a_comparison(void **state)
 	profile_free(p);
 }
 
+/* One sample in slot 5 of 10 ms. */
+static struct str timed(const char *thread, u64 start_ns, u64 slot_ns)
+{
+	struct profile *p = profile_of(&(struct recording){ .duration_s = 1 });
+	struct labels labels = { .tid = 7, .thread = thread, .time = slot_ns ? "5" : "" };
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
+
+	p->start_wall_ns = start_ns;
+	p->slot_ns = slot_ns;
+	profile_add(p, node, profile_intern_labels(p, &labels), 0, 3);
+	struct str bytes = written(p, "html");
+	profile_free(p);
+	return bytes;
+}
+
+static const char *slot_of(const struct profile *p, const char *thread)
+{
+	vec_each(w, &p->weights)
+		if (w->type == 0 && !strcmp(p->labels.at[w->labels].thread, thread))
+			return p->labels.at[w->labels].time;
+	fail_msg("%s has no sample", thread);
+	return NULL;
+}
+
+/* Reads the two and frees them. */
+static struct profile *both_of(struct str a, struct str b)
+{
+	struct profile *p = profile_new();
+
+	read_into(p, &a);
+	read_into(p, &b);
+	assert_int_equal(profile_total(p, 0), 6);
+	assert_int_equal(p->start_wall_ns, 10 * SECOND);
+	str_fini(&a);
+	str_fini(&b);
+	return p;
+}
+
+#define SLOT 10000000
+
+static void slots_of_all_files_count_from_the_earliest_start(void **state)
+{
+	struct str early = timed("a", 10 * SECOND, SLOT), late = timed("b", 12 * SECOND, SLOT);
+	struct profile *p = both_of(early, late);
+
+	assert_string_equal(slot_of(p, "a"), "5");
+	assert_string_equal(slot_of(p, "b"), "205");
+	assert_int_equal(p->slot_ns, SLOT);
+	assert_int_equal(p->duration_ns, 3 * SECOND);
+	profile_free(p);
+	p = both_of(timed("b", 12 * SECOND, SLOT), timed("a", 10 * SECOND, SLOT));
+	assert_string_equal(slot_of(p, "a"), "5");
+	assert_string_equal(slot_of(p, "b"), "205");
+	profile_free(p);
+}
+
+static void slots_are_as_wide_as_those_of_the_first_file(void **state)
+{
+	struct profile *p =
+		both_of(timed("a", 10 * SECOND, SLOT), timed("b", 11 * SECOND, 2 * SLOT));
+
+	assert_string_equal(slot_of(p, "b"), "110");
+	profile_free(p);
+}
+
+static void slots_move_when_a_file_without_time_began_earlier(void **state)
+{
+	struct profile *p = both_of(timed("a", 10 * SECOND, 0), timed("b", 11 * SECOND, SLOT));
+
+	assert_string_equal(slot_of(p, "a"), "");
+	assert_string_equal(slot_of(p, "b"), "105");
+	profile_free(p);
+	p = both_of(timed("b", 11 * SECOND, SLOT), timed("a", 10 * SECOND, 0));
+	assert_string_equal(slot_of(p, "b"), "105");
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +284,9 @@ int main(void)
 		cmocka_unit_test(text_is_not_added_to_bytes),
 		cmocka_unit_test(text_is_added_to_samples_of_anything),
 		cmocka_unit_test(text_is_on_no_side_of_a_comparison),
+		cmocka_unit_test(slots_of_all_files_count_from_the_earliest_start),
+		cmocka_unit_test(slots_are_as_wide_as_those_of_the_first_file),
+		cmocka_unit_test(slots_move_when_a_file_without_time_began_earlier),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,14 @@
 /* What several files in one profile say of their recordings, together. */
 #include "export/merge.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/foreign.h"
+#include "export/varint.h"
 
 #define SAME_RATE 1e-4 /* formats keep the period in whole nanoseconds */
 
@@ -86,4 +89,152 @@ void merge_end(struct profile *p, struct merge *m)
 	merge_times(p, m);
 	merge_rates(p, m);
 	*m = (struct merge){ 0 };
+}
+
+/* --- time --- */
+
+/* Copies the stacks of a profile, whose slots count from another start and are as wide as told. */
+struct copying {
+	struct profile *out;
+	const struct profile *from;
+	u64 start_wall_ns, slot_ns; /* of out */
+};
+
+static labels_id copy_labels(const struct copying *c, const struct labels *labels)
+{
+	struct labels own = *labels;
+	char slot[32];
+
+	if (own.time && *own.time && c->from->slot_ns) {
+		u64 since = c->from->start_wall_ns - c->start_wall_ns;
+		u64 at = since + strtoull(own.time, NULL, 10) * c->from->slot_ns;
+		snprintf(slot, sizeof(slot), "%llu", (unsigned long long)(at / c->slot_ns));
+		own.time = slot;
+	}
+	return profile_intern_labels(c->out, &own);
+}
+
+static void copy_weights(const struct copying *c, const u32 *types, const node_id *nodes)
+{
+	const struct profile *p = c->from;
+	labels_id *labels = xcalloc(p->labels.nr + 1, sizeof(labels[0]));
+
+	for (labels_id id = 0; id < p->labels.nr; id++)
+		labels[id] = copy_labels(c, &p->labels.at[id]);
+	vec_each(w, &p->weights)
+		profile_add(c->out, nodes[w->node], labels[w->labels], types[w->type], w->value);
+	free(labels);
+}
+
+static void copy_stacks(const struct copying *c)
+{
+	const struct profile *p = c->from;
+	frame_id *frames = xcalloc(frames_nr(p->frames) + 1, sizeof(frames[0]));
+	node_id *nodes = xcalloc(p->nodes.nr, sizeof(nodes[0]));
+	u32 *types = xcalloc(p->types.nr + 1, sizeof(types[0]));
+
+	for (frame_id id = 0; id < frames_nr(p->frames); id++) {
+		const struct frame *f = frames_get(p->frames, id);
+		char *function = frame_function(f);
+		frames[id] = frames_intern_line(c->out->frames, f->kind, function, f->module,
+						(struct source_line){ f->file, f->line });
+		free(function);
+	}
+	for (u32 type = 0; type < p->types.nr; type++) {
+		const struct value_type *t = &p->types.at[type];
+		types[type] = profile_find_type(c->out, t->name, t->unit);
+		c->out->types.at[types[type]].role = t->role;
+	}
+	for (node_id n = 1; n < p->nodes.nr; n++)
+		nodes[n] = profile_child(c->out, nodes[p->nodes.at[n].parent],
+					 frames[p->nodes.at[n].frame]);
+	copy_weights(c, types, nodes);
+	free(frames);
+	free(nodes);
+	free(types);
+}
+
+/* A new profile of the stacks of both; `b` may be NULL. */
+static struct profile *copy_both(const struct profile *a, const struct profile *b,
+				 u64 start_wall_ns)
+{
+	struct copying c = { .out = profile_new(),
+			     .start_wall_ns = start_wall_ns,
+			     .slot_ns = a->slot_ns };
+
+	if (frames_keeps_lines(a->frames))
+		frames_keep_lines(c.out->frames);
+	c.from = a;
+	copy_stacks(&c);
+	c.from = b;
+	if (b)
+		copy_stacks(&c);
+	return c.out;
+}
+
+static int check_sums(const struct profile *a, const struct profile *b, struct str *why)
+{
+	for (u32 type = 0; type < b->types.nr; type++)
+		for (u32 of = 0; of < a->types.nr; of++)
+			if (!strcmp(a->types.at[of].name, b->types.at[type].name) &&
+			    !strcmp(a->types.at[of].unit, b->types.at[type].unit) &&
+			    profile_total(a, of) > VARINT_MAX - profile_total(b, type)) {
+				str_add(why, "the weights add up to more than 2^53 - 1");
+				return -EINVAL;
+			}
+	return 0;
+}
+
+static void take_text(char **to, char **from)
+{
+	char *old = *to;
+
+	if (!**from)
+		return;
+	*to = *from;
+	*from = old;
+}
+
+int merge_timed(struct profile *p, struct profile *file, struct str *why)
+{
+	struct merge earlier;
+	u64 start = p->start_wall_ns && p->start_wall_ns < file->start_wall_ns
+			    ? p->start_wall_ns
+			    : file->start_wall_ns;
+	int err = check_sums(p, file, why);
+
+	if (err)
+		return err;
+	/* Without a start it is not known when the file's were: as if it began with the other. */
+	if (!p->start_wall_ns || !file->start_wall_ns)
+		start = p->start_wall_ns = file->start_wall_ns =
+			p->start_wall_ns ?: file->start_wall_ns;
+	struct profile *both = copy_both(p, file, start);
+	merge_begin(p, &earlier);
+	profile_swap_stacks(p, both);
+	profile_free(both);
+	memcpy(&p->notes, &file->notes, sizeof(p->notes));
+	memset(&file->notes, 0, sizeof(file->notes));
+	p->start_wall_ns = file->start_wall_ns;
+	p->duration_ns = file->duration_ns;
+	p->rate_hz = file->rate_hz;
+	take_text(&p->title, &file->title);
+	take_text(&p->host, &file->host);
+	take_text(&p->target, &file->target);
+	take_text(&p->view, &file->view);
+	merge_end(p, &earlier);
+	return 0;
+}
+
+void merge_shift(struct profile *p, u64 start_wall_ns)
+{
+	u64 merged = p->start_wall_ns;
+
+	if (!p->slot_ns || !start_wall_ns || merged >= start_wall_ns)
+		return;
+	p->start_wall_ns = start_wall_ns; /* that its slots count from */
+	struct profile *shifted = copy_both(p, NULL, merged);
+	profile_swap_stacks(p, shifted);
+	profile_free(shifted);
+	p->start_wall_ns = merged;
 }

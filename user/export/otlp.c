@@ -248,6 +248,8 @@ static void add_resource(const struct profile *p, const struct labels *l, struct
 	add_attribute(&resource, "host.name", p->host, 0);
 	add_attribute(&resource, "sysflame.title", p->title, 0);
 	add_attribute(&resource, "sysflame.target", p->target, 0);
+	auto_free char *slot = xasprintf("%llu", (unsigned long long)p->slot_ns);
+	add_attribute(&resource, "sysflame.slot_ns", p->slot_ns ? slot : "", 0);
 	pb_add_bytes(out, RESOURCE_RESOURCE, resource.at, resource.len);
 }
 

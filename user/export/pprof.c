@@ -229,6 +229,10 @@ static void add_rest(struct pprof *x)
 	add_comment(x, "title", p->title);
 	add_comment(x, "host", p->host);
 	add_comment(x, "target", p->target);
+	if (p->slot_ns) {
+		auto_free char *slot = xasprintf("%llu", (unsigned long long)p->slot_ns);
+		add_comment(x, "slot_ns", slot);
+	}
 	if (p->types.nr)
 		fields.default_type = texts_add(&x->texts, name_of(&p->types.at[0]));
 	bool has_cpu = false;

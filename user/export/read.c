@@ -88,8 +88,25 @@ int input_read_all(struct input *in, struct str *out, struct str *why)
 	return ferror(in->f) ? -EIO : 0;
 }
 
+static int read_any(FILE *f, bool is_diff, struct profile *p, struct str *why);
+
+/* Times are told from a file's own start: they must not be taken for those of another one. */
+static int read_apart(FILE *f, struct profile *p, struct str *why)
+{
+	struct profile *file = profile_new();
+
+	if (frames_keeps_lines(p->frames))
+		frames_keep_lines(file->frames);
+	int err = read_any(f, false, file, why) ?: merge_timed(p, file, why);
+	profile_free(file);
+	return err;
+}
+
 static int read_any(FILE *f, bool is_diff, struct profile *p, struct str *why)
 {
+	if (p->slot_ns)
+		return read_apart(f, p, why);
+
 	struct input in;
 	struct merge earlier;
 	const struct reader *r = readers;
@@ -101,7 +118,9 @@ static int read_any(FILE *f, bool is_diff, struct profile *p, struct str *why)
 	merge_begin(p, &earlier);
 	int err = is_diff && r->read == collapsed_read ? collapsed_read_diff(&in, p, why)
 						       : r->read(&in, p, why);
+	u64 start_wall_ns = p->start_wall_ns;
 	merge_end(p, &earlier);
+	merge_shift(p, start_wall_ns);
 	const char *fault = in.gunzip ? gunzip_fault(in.gunzip) : NULL;
 	if (fault) {
 		str_clear(why);

@@ -478,6 +478,8 @@ static void take_process_attribute(struct reading *r, const Otlp__Attribute *a)
 		set_text(&r->p->title, text);
 	else if (text && !strcmp(key, "sysflame.target"))
 		set_text(&r->p->target, text);
+	else if (text && !strcmp(key, "sysflame.slot_ns"))
+		r->p->slot_ns = strtoull(text, NULL, 10);
 	else if (!strcmp(key, "process.pid") && v && v->is_case == OTLP__VALUE__IS_NUMBER &&
 		 is_number_of_task(v->number))
 		r->process.pid = (u32)v->number;

@@ -316,6 +316,8 @@ static void take_remark(struct profile *p, const char *comment)
 		return;
 	}
 	u64 value = strtoull(text, &end, 10);
+	if (!strcmp(key, "slot_ns") && value <= INT64_MAX)
+		p->slot_ns = value;
 	if (end == text || *end != ' ' || value > INT64_MAX || strchr(key, ' '))
 		return;
 	auto_str struct str clean = { 0 }, clean_key = { 0 };

@@ -337,6 +337,24 @@ void profile_move(struct profile *p, struct node_list *nodes, const node_id *at)
 	vec_fini(&old);
 }
 
+void profile_swap_stacks(struct profile *a, struct profile *b)
+{
+	struct profile old = *a;
+
+	a->frames = b->frames;
+	a->index = b->index;
+	memcpy(&a->types, &b->types, sizeof(a->types));
+	memcpy(&a->nodes, &b->nodes, sizeof(a->nodes));
+	memcpy(&a->labels, &b->labels, sizeof(a->labels));
+	memcpy(&a->weights, &b->weights, sizeof(a->weights));
+	b->frames = old.frames;
+	b->index = old.index;
+	memcpy(&b->types, &old.types, sizeof(b->types));
+	memcpy(&b->nodes, &old.nodes, sizeof(b->nodes));
+	memcpy(&b->labels, &old.labels, sizeof(b->labels));
+	memcpy(&b->weights, &old.weights, sizeof(b->weights));
+}
+
 void profile_note(struct profile *p, const char *key, const char *text, u64 value)
 {
 	struct note *old = (struct note *)profile_find_note(p, key);

@@ -103,6 +103,9 @@ struct node_list {
 #define NODE_NONE UINT32_MAX
 void profile_move(struct profile *p, struct node_list *nodes, const node_id *at);
 
+/* Each gets the other one's stacks: frames, types, nodes, labels and weights. */
+void profile_swap_stacks(struct profile *a, struct profile *b);
+
 /* Sets or replaces the note `key`. */
 void profile_note(struct profile *p, const char *key, const char *text, u64 value);
 const struct note *profile_find_note(const struct profile *p, const char *key);
