@@ -25,6 +25,7 @@
 #define VOTES_MAX      64
 #define KEPT_MAX       100000 /* names; then those of ended threads go */
 #define COMM_BYTES     15
+#define UTF8_MAX_BYTES 4 /* of a character */
 #define DOUBT_NS       NS_PER_SEC
 #define DOUBT_NEW_NS   (100 * NS_PER_MS)
 #define OLD_NS         (2 * NS_PER_SEC)
@@ -94,21 +95,29 @@ static void forget_ended(struct thread_names *all)
 	all->by_tid = kept;
 }
 
+/* "abcdefg..uvwxyz" of a longer name; where such a name ends is not known of one that was cut. */
+static bool is_elided(const char *name, const char *comm)
+{
+	size_t len = strlen(name);
+	bool is_cut = len > NAME_MAX_BYTES - UTF8_MAX_BYTES;
+
+	return len > COMM_BYTES && !strncmp(name, comm, 7) && !strncmp(comm + 7, "..", 2) &&
+	       (is_cut || !strcmp(comm + 9, name + len - 6));
+}
+
 /*
- * The kernel gets the first 15 bytes, from JDK 26 on "abcdefg..uvwxyz" of a longer name; what is
- * beyond ASCII is written otherwise there.
+ * The kernel gets the first 15 bytes, from JDK 26 on the ends of a longer name; what is beyond
+ * ASCII is written otherwise there.
  */
 static bool is_comm_of(const char *name, const char *comm)
 {
-	size_t len = strlen(name), plain = 0;
+	size_t plain = 0;
 
 	while (comm[plain] >= ' ' && comm[plain] <= '~')
 		plain++;
 	if (comm[plain] && !strncmp(name, comm, plain))
 		return true;
-	return !strncmp(name, comm, COMM_BYTES) ||
-	       (len > COMM_BYTES && !strncmp(name, comm, 7) && !strncmp(comm + 7, "..", 2) &&
-		!strcmp(comm + 9, name + len - 6));
+	return !strncmp(name, comm, COMM_BYTES) || is_elided(name, comm);
 }
 
 /*
