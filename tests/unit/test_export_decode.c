@@ -188,6 +188,20 @@ static void labels_without_end_are_refused(void **state)
 	assert_refused(&b, "labels are more than 4 GB");
 }
 
+/* Each is looked for among all others. */
+static void types_without_end_are_refused(void **state)
+{
+	auto_str struct str meta = { 0 };
+	struct body b;
+
+	str_add(&meta, "{\"types\":[");
+	for (int i = 0; i < 2000; i++)
+		str_addf(&meta, "%s{\"name\":\"%d\",\"unit\":\"x\"}", i ? "," : "", i);
+	str_add(&meta, "]}");
+	b = two_nodes(meta.at, 1, 1);
+	assert_refused(&b, "description is unreadable");
+}
+
 /* What ends up on a terminal holds nothing that moves its cursor. */
 static void no_text_of_a_page_has_control_characters(void **state)
 {
@@ -224,6 +238,7 @@ int main(void)
 		cmocka_unit_test(one_long_name_in_many_modules_is_refused),
 		cmocka_unit_test(a_text_of_many_labels_is_in_memory_once),
 		cmocka_unit_test(labels_without_end_are_refused),
+		cmocka_unit_test(types_without_end_are_refused),
 		cmocka_unit_test(no_text_of_a_page_has_control_characters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

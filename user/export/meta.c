@@ -12,7 +12,8 @@
 #include "base/utf8.h"
 #include "export/varint.h"
 
-#define TEXT_MAX 65535
+#define TEXT_MAX  65535
+#define TYPES_MAX 1000 /* each is looked for among all */
 
 static void add_text(json_t *object, const char *key, const char *text)
 {
@@ -163,7 +164,7 @@ static int take_types(struct meta_types *types, const json_t *list)
 	{
 		const char *name = json_string_value(json_object_get(type, "name"));
 		const char *unit = json_string_value(json_object_get(type, "unit"));
-		if (!name || !unit)
+		if (!name || !unit || i == TYPES_MAX)
 			return -EINVAL;
 		vec_push(&types->all,
 			 (struct value_type){ cleaned(name), cleaned(unit),
