@@ -172,6 +172,46 @@ static void texts_of_otlp_may_be_those_of_the_dictionary(void **state)
 	profile_free(p);
 }
 
+/* One sample of the frame of that name, of which nothing else is told. */
+static struct profile *pprof_of(const char *name)
+{
+	struct profile *p = profile_new();
+	struct str bytes = { 0 };
+	auto_str struct str why = { 0 };
+
+	pb_add_bytes(&bytes, 1, "\10\1\20\2", 4);
+	pb_add_bytes(&bytes, 2, "\12\1\1\22\1\3", 6);
+	pb_add_bytes(&bytes, 4, "\10\1\42\2\10\1", 6);
+	pb_add_bytes(&bytes, 5, "\10\1\20\3", 4);
+	add_text(&bytes, 6, "");
+	add_text(&bytes, 6, "cpu");
+	add_text(&bytes, 6, "count");
+	add_text(&bytes, 6, name);
+	if (read_bytes(&bytes, p, &why))
+		fail_msg("%s", why.at);
+	return p;
+}
+
+static void java_is_known_by_its_names_as_in_text(void **state)
+{
+	static const struct {
+		const char *name;
+		enum frame_kind kind;
+	} all[] = { { "java/lang/Thread.run", FRAME_C2 },
+		    { "App$$Lambda/0x00007f00.run", FRAME_C2 },
+		    { "runtime/internal/atomic.(*Int64).Load", FRAME_NATIVE },
+		    { "main.main", FRAME_NATIVE },
+		    { "std::vector<a/b.c>::push", FRAME_NATIVE } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		struct profile *p = pprof_of(all[i].name);
+		const struct frame *f = frames_get(p->frames, p->nodes.at[1].frame);
+		assert_string_equal(f->name, all[i].name);
+		assert_int_equal(f->kind, all[i].kind);
+		profile_free(p);
+	}
+}
+
 /* Of a heap: objects and bytes. */
 static struct str pprof_of_a_heap(u64 default_type)
 {
@@ -268,6 +308,7 @@ int main(void)
 		cmocka_unit_test(names_of_pprof_without_end_are_refused),
 		cmocka_unit_test(names_of_otlp_without_end_are_refused),
 		cmocka_unit_test(texts_of_otlp_may_be_those_of_the_dictionary),
+		cmocka_unit_test(java_is_known_by_its_names_as_in_text),
 		cmocka_unit_test(the_type_that_pprof_wants_stands_first),
 		cmocka_unit_test(perf_script_may_leave_out_what_f_says),
 		cmocka_unit_test(perf_script_is_known_by_its_header),

@@ -66,6 +66,43 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
+static bool is_word_of_path(char ch)
+{
+	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+	       ch == '_' || ch == '$' || ch == '/';
+}
+
+/* ".invoke" and its like behind a class without a package: a Clojure function of the namespace
+ * user. */
+static bool is_clojure_method(const char *text, size_t len)
+{
+	static const char *const methods[] = { ".invoke", ".doInvoke", ".invokeStatic",
+					       ".invokePrim" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+		if (len == strlen(methods[i]) && !memcmp(text, methods[i], len))
+			return true;
+	return false;
+}
+
+bool name_is_java(const char *text, size_t len)
+{
+	bool has_slash = false, has_dollar = false;
+	size_t i = 0;
+
+	if (len && text[0] == '/')
+		return false;
+	for (; i < len && (is_word_of_path(text[i]) || text[i] == '+'); i++) {
+		has_slash |= text[i] == '/';
+		has_dollar |= text[i] == '$';
+	}
+	if (i + 1 >= len || text[i] != '.' || memchr(text + i, '/', len - i))
+		return false;
+	if (text[i + 1] == '(') /* "internal/poll.(*FD).Read" is Go */
+		return false;
+	return has_slash || (has_dollar && is_clojure_method(text + i, len - i));
+}
+
 /* By the words of OpenTelemetry and by what files and libraries are called. */
 static enum frame_kind guess_kind(const char *module, const char *kind, bool is_inlined)
 {
@@ -93,6 +130,9 @@ frame_id frame_from_foreign(struct profile *p, const char *name, const char *mod
 			return frames_intern_line(p->frames, (enum frame_kind)k, name, module,
 						  source);
 	}
+	/* Of others' names, Go's look like Java's, but have a file. */
+	if (!*kind && !*module && !*source.file && name_is_java(name, strlen(name)))
+		kind = "jvm";
 	return frames_intern_line(p->frames, guess_kind(module, kind, is_inlined), name, module,
 				  source);
 }

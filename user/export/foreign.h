@@ -28,6 +28,12 @@ u64 profile_period_ns(const struct profile *p);
 frame_id frame_from_foreign(struct profile *p, const char *name, const char *module,
 			    const char *kind, bool is_inlined, struct source_line source);
 
+/*
+ * "java/lang/Thread.run": async-profiler's Java names, of which it does not say in most formats
+ * what they are; also "App$$Lambda/0x00007f00.run" and "App$$Lambda.0x00007f00.run".
+ */
+bool name_is_java(const char *text, size_t len);
+
 /* A text of a file, no more of it than a name can have; the caller frees it. */
 char *text_from_foreign(const u8 *at, size_t len);
 

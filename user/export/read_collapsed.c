@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/dict.h"
+#include "export/foreign.h"
 #include "export/lines.h"
 #include "export/section.h"
 #include "export/varint.h"
@@ -124,45 +125,6 @@ static u64 hash_bytes(u64 hash, const char *at, size_t len)
 	return mix(hash, rest ^ (u64)(len + 1) << 56);
 }
 
-static bool is_word_of_path(char ch)
-{
-	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
-	       ch == '_' || ch == '$' || ch == '/';
-}
-
-/* ".invoke" and its like behind a class without a package: a Clojure function of the namespace
- * user. */
-static bool is_clojure_method(const char *text, size_t len)
-{
-	static const char *const methods[] = { ".invoke", ".doInvoke", ".invokeStatic",
-					       ".invokePrim" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
-		if (len == strlen(methods[i]) && !memcmp(text, methods[i], len))
-			return true;
-	return false;
-}
-
-/*
- * "java/lang/Thread.run": async-profiler's Java names, which carry no suffix by default; also
- * "App$$Lambda/0x00007f00.run" and "App$$Lambda.0x00007f00.run".
- */
-static bool is_java_name(const char *text, size_t len)
-{
-	bool has_slash = false, has_dollar = false;
-	size_t i = 0;
-
-	if (len && text[0] == '/')
-		return false;
-	for (; i < len && (is_word_of_path(text[i]) || text[i] == '+'); i++) {
-		has_slash |= text[i] == '/';
-		has_dollar |= text[i] == '$';
-	}
-	if (i + 1 >= len || text[i] != '.' || memchr(text + i, '/', len - i))
-		return false;
-	return has_slash || (has_dollar && is_clojure_method(text + i, len - i));
-}
-
 /* Cuts the suffix off. */
 static enum frame_kind kind_of(const char *text, size_t *len)
 {
@@ -181,7 +143,7 @@ static enum frame_kind kind_of(const char *text, size_t *len)
 				*len -= 4;
 				return suffixes[i].kind;
 			}
-	return is_java_name(text, *len) ? FRAME_C2 : FRAME_NATIVE;
+	return name_is_java(text, *len) ? FRAME_C2 : FRAME_NATIVE;
 }
 
 static struct known_word *find_word(const struct collapsed *c, u64 hash)
