@@ -73,9 +73,11 @@ class App {
 		return readHash(this.original.meta.view, Infinity);
 	}
 
-	// What the address says; one that says nothing is that of the file alone.
+	// What the address says; one that says nothing is that of the file alone. What was too long for it the
+	// browser keeps with this step of its history.
 	addressed() {
-		return location.hash ? readHash(location.hash) : this.madeWith();
+		const { whole } = history.state || {};
+		return whole ? readHash(whole, Infinity) : location.hash ? readHash(location.hash) : this.madeWith();
 	}
 
 	// Makes everything from a state; `state.link` says the zoom.
@@ -311,17 +313,17 @@ class App {
 			state.hidden = [];
 		this.hideTip();
 		this.apply(state);
-		const { hash, left } = writeHash(state), depth = (history.state && history.state.depth) || 0;
+		const { hash, left, whole } = writeHash(state), kept = left && { whole }, depth = (history.state && history.state.depth) || 0;
 		try {
 			if (isStep)
-				history.pushState({ depth: depth + 1 }, '', hash);
+				history.pushState({ depth: depth + 1, ...kept }, '', hash);
 			else
-				history.replaceState({ depth }, '', hash);
+				history.replaceState({ depth, ...kept }, '', hash);
 		} catch (e) {
 			// A frame without an address of its own has no history.
 		}
 		if (left && left !== this.leftOut)
-			this.say(`The address is too short for ${left}.`, true);
+			this.say(`The address is too short for ${left}. This tab remembers, a link does not.`, true);
 		this.leftOut = left;
 		return this.settle();
 	}

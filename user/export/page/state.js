@@ -63,7 +63,7 @@ function readTransforms(text) {
 const LONG_PARTS = { z: 'the zoom', q: 'the search', f: 'the method', t: 'the transforms' };
 
 // `s` as readHash gives it; only what differs from the ordinary is written. Of what does not fit the
-// longest parts are left out; `left` names them.
+// longest parts are left out; `left` names them, and `whole` has all.
 function writeHash(s) {
 	const put = new URLSearchParams(), set = (key, value, isSet = value) => isSet && put.set(key, String(value));
 	set('z', `${s.link}~${s.linkName.slice(0, NAME_CHECKED)}`, s.link);
@@ -88,13 +88,13 @@ function writeHash(s) {
 	set('time', s.time && s.time.join('-'));
 	set('versus', s.versus && s.versus.join('-'));
 	set('t', JSON.stringify(plainTransforms(s.transforms)), s.hasOwn);
-	const left = [], length = (part) => new URLSearchParams([part]).toString().length;
+	const whole = `#${put}`, left = [], length = (part) => new URLSearchParams([part]).toString().length;
 	while (put.toString().length >= HASH_MOST) {
 		const [key] = [...put].reduce((a, b) => (length(b) > length(a) ? b : a));
 		put.delete(key);
 		left.push(LONG_PARTS[key] || 'a choice');
 	}
-	return { hash: `#${put}`, left: left.join(' and ') };
+	return { hash: `#${put}`, left: left.join(' and '), whole };
 }
 
 const plainTransforms = (list) => list.map((t) => [t.verb, t.what, t.to, t.isOff ? 1 : 0]);
