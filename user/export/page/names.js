@@ -3,6 +3,7 @@ const WIDEST_LETTER = 13, NARROWEST_LETTER = 2.5; // px, of those of PLAIN
 
 class NameTexts {
 	constructor(names) {
+		this.letters = new Map();
 		this.setNames(names);
 	}
 
@@ -23,19 +24,39 @@ class NameTexts {
 	fit(context, index, room) {
 		const { texts, widths } = this.forms(index);
 		for (let i = 0; i < texts.length; i++) {
-			// Measuring is slow, and mostly the number of letters tells.
+			// Adding up letters is slow, too, and mostly their number tells.
 			const { length } = texts[i], isLast = i === texts.length - 1;
 			if (widths[i] === undefined && length * WIDEST_LETTER <= room && PLAIN.test(texts[i]))
 				return texts[i];
 			if (widths[i] === undefined && length * NARROWEST_LETTER > room && !isLast)
 				continue;
 			if (widths[i] === undefined)
-				widths[i] = context.measureText(texts[i]).width;
+				widths[i] = PLAIN.test(texts[i]) ? this.sum(context, texts[i], Infinity).width : context.measureText(texts[i]).width;
 			if (widths[i] <= room)
 				return texts[i];
 		}
-		const last = texts.length - 1, letters = Math.floor((room - 9) / widths[last] * texts[last].length);
-		return letters >= 3 ? `${texts[last].slice(0, letters)}\u2026` : '';
+		const last = texts[texts.length - 1], { length } = this.sum(context, last, room - this.widthOf(context, '\u2026'));
+		return length >= 3 ? `${last.slice(0, length)}\u2026` : '';
+	}
+
+	// How much of a text is no wider than `room`, by its letters one by one: measuring texts is slow.
+	sum(context, text, room) {
+		let width = 0, length = 0;
+		for (const letter of text) {
+			width += this.widthOf(context, letter);
+			if (width > room)
+				break;
+			length += letter.length;
+		}
+		return { width, length };
+	}
+
+	// All is written in one font.
+	widthOf(context, letter) {
+		let width = this.letters.get(letter);
+		if (width === undefined)
+			this.letters.set(letter, width = context.measureText(letter).width);
+		return width;
 	}
 
 	// Class.method, for places of one width.
