@@ -269,8 +269,6 @@ function fillQuality(app) {
 		part.title = title.join('\n');
 		parts.push(part);
 	};
-	if (app.hasFog)
-		add('grey = frames narrower than 1 px', false, []);
 	for (const key of COUNTS.filter((k) => notes.has(k))) {
 		const isMuch = notes.get(key).values.some((v, side) => v > WARN_SHARE * (values('samples')[side] || Infinity));
 		add(`${numbers(notes.get(key))} ${key}`, isMuch, [notes.get(key).text]);
@@ -281,6 +279,8 @@ function fillQuality(app) {
 		const named = sum('frames') ? (1 - sum('unnamed') / sum('frames')) * 100 : app.named;
 		add(`${named.toFixed(1)} % named`, false, []);
 	}
+	if (app.hasFog)
+		parts.push(element('span', 'hint', 'grey = frames narrower than 1 px'));
 	$('quality').replaceChildren(...parts);
 }
 
