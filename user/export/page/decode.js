@@ -338,10 +338,11 @@ function readLabels(sections, selfs, dims) {
 	return { dims: list, nr, ofType: readEntries(sections.one(SECTION.NODELABELS), sections.one(SECTION.LABELWEIGHTS), selfs, nr) };
 }
 
-// Slots of time are counted from the start; what a damaged file says beyond a year of 10 ms is 0.
+// Slots of time are counted from the start; what a damaged file says beyond a year of 10 ms is 0. Samples that
+// tell no time are in no slot.
 function slotNumber(text) {
-	const slot = Number(text);
-	return slot >= 0 && slot < 4e9 ? Math.floor(slot) : 0;
+	const slot = text === '' ? -1 : Number(text);
+	return slot >= -1 && slot < 4e9 ? Math.floor(slot) : 0;
 }
 
 function readEntries(sets, parts, selfs, nrSets) {
