@@ -218,7 +218,7 @@ class Painter {
 			room -= badgeWidth;
 		const text = this.texts.fit(c, index, room);
 		c.fillText(text, from, y + ROW / 2 - 0.5);
-		if (!badge || room + badgeWidth + PAD > w)
+		if (!badge || !text || room + badgeWidth + PAD > w)
 			return;
 		c.globalAlpha = alpha * 0.6;
 		c.fillText(badge, from + c.measureText(text).width + 6, y + ROW / 2 - 0.5);
@@ -233,6 +233,8 @@ class Painter {
 		if (room <= 30)
 			return null;
 		const text = this.texts.fit(c, this.scene.view.nameOf(box.node), room);
+		if (!text)
+			return null;
 		const left = box.x + PAD + c.measureText(text).width + 3;
 		return { left, right: left + badge + 6 };
 	}
