@@ -36,13 +36,16 @@ struct bpf {
 	int measure_fd; /* keeps the kernel's run-time statistics on; -1 */
 };
 
-/* The verifier's log is one message of many lines, the last of which say what it refuses. */
+/*
+ * The verifier's log is one message of many lines, the last of which say what it refuses. What
+ * libbpf calls debugging are thousands of lines on how it relocates programs.
+ */
 static int print(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	auto_free char *text = NULL;
 	char *rest;
 
-	if (log_get_level() < LOG_DEBUG || vasprintf(&text, fmt, args) < 0)
+	if (level == LIBBPF_DEBUG || log_get_level() < LOG_DEBUG || vasprintf(&text, fmt, args) < 0)
 		return 0;
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		log_debug("%s", line);
