@@ -18,8 +18,9 @@
 #define TASK_STOPPED         0x0c /* or traced */
 #define TASK_DEAD            0x80
 
-/* When recording ended; from then on nothing is noted any more. */
+/* When recording ended, 0 before: no wait begins any more, and those that last end then. */
 u64 waits_end_ns;
+bool waits_are_told; /* what the iterator tells it tells for the last time */
 
 static __always_inline u32 state_of(u32 bits, bool is_preempted)
 {
@@ -63,12 +64,14 @@ static __always_inline u64 begin_of(const struct wait *wait, struct task_struct 
 	return since_ns > wait->since_ns ? since_ns : wait->since_ns;
 }
 
-static __always_inline void sample_wait(void *ctx, u32 state, const u64 weights[KNOBS_WAITS])
+static __always_inline void sample_wait(void *ctx, u32 state, u64 end_ns,
+					const u64 weights[KNOBS_WAITS])
 {
 	struct scratch *s = stack_begin(SLOT_SWITCH, 0);
 
 	if (!s)
 		return;
+	s->sample.time_ns = end_ns;
 	s->sample.state = state;
 	stack_kernel(ctx, s);
 	u32 stop = unwind_user(ctx, s);
@@ -113,19 +116,22 @@ static __always_inline u64 weigh(u32 event, u64 waited_ns)
 	return weight && event == WAIT_LOCK ? waited_ns : weight;
 }
 
-/* In the thread that is back; its stacks are as they were all the while. */
+/*
+ * In the thread that is back; its stacks are as they were all the while. Who waits when recording
+ * ends is sampled here too, unless it still waits when the iterator below tells of it last.
+ */
 static __always_inline int end_wait(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (waits_end_ns || task_is_kernel(task))
+	if (task_is_kernel(task))
 		return 0;
 	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);
 	if (!wait || !wait->since_ns)
 		return 0;
 
-	u64 begin_ns = begin_of(wait, task), now_ns = bpf_ktime_get_ns();
-	u64 waited_ns = now_ns > begin_ns ? now_ns - begin_ns : 0;
+	u64 begin_ns = begin_of(wait, task), end_ns = waits_end_ns ?: bpf_ktime_get_ns();
+	u64 waited_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
 	u64 weights[KNOBS_WAITS], any = 0;
 	wait->since_ns = 0;
 	for (u32 i = 0; i < KNOBS_WAITS; i++) {
@@ -135,7 +141,7 @@ static __always_inline int end_wait(void *ctx)
 		any |= weights[i];
 	}
 	if (any)
-		sample_wait(ctx, wait->state, weights);
+		sample_wait(ctx, wait->state, end_ns, weights);
 	return 0;
 }
 
@@ -153,9 +159,10 @@ int offcpu_back(struct pt_regs *ctx)
 	return end_wait(ctx);
 }
 
-/* Writes what is known of a waiting thread; its user stack only its process's memory tells. */
+/* Writes what is known of a waiting thread, once; its user stack only its process's memory tells.
+ */
 static __always_inline void report(struct seq_file *seq, struct task_struct *task,
-				   const struct wait *wait)
+				   struct wait *wait)
 {
 	u32 key = 0;
 	struct pending *p = bpf_map_lookup_elem(&pendings, &key);
@@ -186,12 +193,13 @@ static __always_inline void report(struct seq_file *seq, struct task_struct *tas
 	long bytes = bpf_get_task_stack(task, p->kernel, sizeof(p->kernel), 0);
 	p->sample.nr_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 	/* All of it: a length that the verifier could bound would cost more than the bytes. */
-	bpf_seq_write(seq, p, sizeof(*p));
+	if (!bpf_seq_write(seq, p, sizeof(*p)) && waits_are_told)
+		wait->since_ns = 0; /* else, if there was no room, the task comes again */
 }
 
 /*
- * Every task, read twice: at the start it notes who waits already, once recording has ended it
- * writes a struct pending for each thread that still does.
+ * Every task: at the start it notes who waits already, once recording has ended it writes a struct
+ * pending for each thread that still does.
  */
 SEC("iter/task")
 int offcpu_tasks(struct bpf_iter__task *ctx)

@@ -9,6 +9,7 @@
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "abi.h"
@@ -108,6 +109,20 @@ static bool is_asked_for(const char *program, const struct bpf_options *o)
 	return !strncmp(program, "proc_", strlen("proc_"));
 }
 
+/*
+ * Links for several uprobes are taken off in a third of the time, and many of them at a time. Of
+ * processes, before Linux 6.10 and its stable branches they saw the main thread only (commit
+ * 46ba0e49b642).
+ */
+static bool multi_knows_threads(void)
+{
+	struct utsname kernel;
+	unsigned major, minor;
+
+	return !uname(&kernel) && sscanf(kernel.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 10));
+}
+
 static int configure(struct sysflame *skel, const struct bpf_options *o)
 {
 	struct bpf_program *program;
@@ -115,7 +130,8 @@ static int configure(struct sysflame *skel, const struct bpf_options *o)
 	if (nr_cpus < 0)
 		return nr_cpus;
 
-	bool multi = !privilege_has(CAP_SYS_ADMIN) && bpf_can_attach_without_admin();
+	bool multi = bpf_can_attach_without_admin() &&
+		     (!privilege_has(CAP_SYS_ADMIN) || multi_knows_threads());
 	bpf_object__for_each_program(program, skel->obj)
 	{
 		bpf_program__set_autoload(program, is_asked_for(bpf_program__name(program), o));
@@ -402,8 +418,9 @@ void bpf_end_waits(struct bpf *bpf)
 	bpf->skel->bss->waits_end_ns = time_mono_ns();
 }
 
-void bpf_pending(struct bpf *bpf, bpf_pending_fn pending, void *ctx)
+void bpf_pending(struct bpf *bpf, bool is_last, bpf_pending_fn pending, void *ctx)
 {
+	bpf->skel->bss->waits_are_told = is_last;
 	int err = read_tasks(bpf, pending, ctx);
 
 	if (err)

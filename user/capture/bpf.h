@@ -69,10 +69,13 @@ int bpf_start_waits(struct bpf *bpf);
 
 bool bpf_can_follow_waits(void);
 
-/* Ends that; then tells of every thread that still waits. */
+/*
+ * Ends that; then tells of every thread that still waits, for the last time if so said. Who goes on
+ * before that last time sends its sample itself.
+ */
 void bpf_end_waits(struct bpf *bpf);
 typedef void (*bpf_pending_fn)(const struct pending *p, void *ctx);
-void bpf_pending(struct bpf *bpf, bpf_pending_fn pending, void *ctx);
+void bpf_pending(struct bpf *bpf, bool is_last, bpf_pending_fn pending, void *ctx);
 
 /* Follows fork, exec and exit. */
 int bpf_attach_processes(struct bpf *bpf);

@@ -2,12 +2,15 @@
 /* Threads that still wait when a recording ends: their stacks, read from outside. */
 #pragma once
 
-#include "abi.h"
+#include "base/vec.h"
+#include "capture/sources.h"
 #include "capture/tables.h"
 
+typedef VEC(struct sample *) pending_samples;
+
 /*
- * The sample of a waiting thread with its user stack, walked on the host, for the caller to free.
- * Its process should have tables. Without rights to read its memory the user stack is missing.
+ * Adds a sample, for the caller to free, for each thread that waits now and each event: since
+ * recording ended, and all the while its stack was walked. Their processes should have tables.
+ * Without rights to read its memory the user stack is missing.
  */
-struct sample *pending_sample(const struct pending *p, u32 event, u64 weight,
-			      const struct tables *tables);
+void pending_walk(struct sources *s, const struct tables *tables, pending_samples *out);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "capture/bpf.h"
 #include "proc/mapped_file.h"
 #include "proc/status.h"
 
@@ -54,20 +53,20 @@ struct probes *probes_new_known(probes_place_fn place, void *ctx)
 	return p;
 }
 
-static void holder_fini(struct holder *h)
+static void holder_fini(struct holder *h, struct detacher *detacher)
 {
 	vec_each(link, &h->links)
-		bpf_detach(*link);
+		detacher_add(detacher, *link);
 	vec_fini(&h->links);
 	dict_fini(&h->met);
 }
 
-void probes_free(struct probes *p)
+void probes_free(struct probes *p, struct detacher *detacher)
 {
 	if (!p)
 		return;
 	vec_each(h, &p->holders)
-		holder_fini(h);
+		holder_fini(h, detacher);
 	vec_fini(&p->holders);
 	dict_fini(&p->files);
 	if (p->is_known)
@@ -118,13 +117,13 @@ void probes_meet(struct probes *p, const struct process *process)
 		meet_file(p, h, process, &process->mappings.at[i]);
 }
 
-void probes_leave(struct probes *p, const struct process *process)
+void probes_leave(struct probes *p, const struct process *process, struct detacher *detacher)
 {
 	struct holder *h = p->by_process ? find_holder(p, key_of_process(process)) : NULL;
 
 	if (!h)
 		return;
-	holder_fini(h);
+	holder_fini(h, detacher);
 	*h = p->holders.at[--p->holders.nr];
 }
 

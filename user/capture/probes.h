@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/vec.h"
+#include "capture/detacher.h"
 #include "proc/process.h"
 
 struct bpf_link;
@@ -30,13 +31,13 @@ struct probes *probes_new(bool by_process, probes_place_fn place, void *ctx);
 struct probes *probes_new_known(probes_place_fn place, void *ctx);
 
 /* Takes all probes away. */
-void probes_free(struct probes *p);
+void probes_free(struct probes *p, struct detacher *detacher);
 
 /* Looks at the files that the process maps; to be called again when it maps more. */
 void probes_meet(struct probes *p, const struct process *process);
 
 /* The process has ended. */
-void probes_leave(struct probes *p, const struct process *process);
+void probes_leave(struct probes *p, const struct process *process, struct detacher *detacher);
 
 /* How many files were found that can have them. */
 u32 probes_nr_files(const struct probes *p);

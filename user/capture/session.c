@@ -124,7 +124,7 @@ static void apply_side(struct session *s, const struct side_event *e)
 		return;
 	if (e->kind == SIDE_MMAP) {
 		process_mmap(p, &e->mapping);
-		if (p->is_jvm)
+		if (p->is_jvm && !p->exit_ns)
 			s->has_new_targets |= targets_set_jvm(s->options.targets, p->pid, true);
 		if (is_target(s, p))
 			prepare(p, s);
@@ -461,25 +461,22 @@ static void want_tables(const struct pending *p, u32 number, u64 weight, bool is
 						   p->sample.task.start_ns, p->sample.comm));
 }
 
-static void add_pending(const struct pending *p, u32 number, u64 weight, bool is_idle, void *ctx)
-{
-	struct session *s = ctx;
-	auto_free struct sample *sample =
-		pending_sample(p, number, weight, unwinding_tables(s->unwinding));
-
-	if (is_idle)
-		sample->state = STATE_IDLE;
-	s->nr_pending++;
-	s->nr_pending_cut += sample->stop != STAT_ROOT;
-	take_sample(s, sample);
-}
-
 /* Threads that still wait have sent nothing yet. */
 static void take_in_pending(struct session *s)
 {
+	pending_samples samples = { 0 };
+
 	sources_pending(s->sources, want_tables, s);
 	unwinding_update(s->unwinding, s->processes);
-	sources_pending(s->sources, add_pending, s);
+	pending_walk(s->sources, unwinding_tables(s->unwinding), &samples);
+	take_in(s);
+	vec_each(sample, &samples) {
+		s->nr_pending++;
+		s->nr_pending_cut += (*sample)->stop != STAT_ROOT;
+		take_sample(s, *sample);
+		free(*sample);
+	}
+	vec_fini(&samples);
 }
 
 static void await_agents(struct session *s)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/cpus.h"
+#include "capture/detacher.h"
 #include "capture/event_kind.h"
 #include "capture/inbox.h"
 #include "capture/schedtext.h"
@@ -31,7 +32,8 @@ struct sources {
 	VEC(struct cpus *) cpus;
 	VEC(struct bpf_link *) links;
 	VEC(struct source_probes) probes;
-	u32 nr_gone; /* see sources_count_gone */
+	struct detacher *detacher; /* NULL after sources_stop */
+	u32 nr_gone;               /* see sources_count_gone */
 	bool has_waits;
 	u64 waits_since_ns; /* CLOCK_MONOTONIC when the threads that waited were known */
 	struct sched_text sched_text;
@@ -81,6 +83,7 @@ int sources_open(struct bpf *bpf, const struct events *events, const struct even
 	s->bpf = bpf;
 	s->events = events;
 	s->options = o;
+	s->detacher = detacher_new();
 	configure(events, o, &s->knobs);
 	for (u32 i = 0; !err && i < events->list.nr; i++)
 		err = events->list.at[i].kind->open(s, &events->list.at[i], i);
@@ -96,11 +99,13 @@ int sources_open(struct bpf *bpf, const struct events *events, const struct even
 static void detach_all(struct sources *s)
 {
 	vec_each(p, &s->probes)
-		probes_free(p->probes);
+		probes_free(p->probes, s->detacher);
 	s->probes.nr = 0;
 	vec_each(link, &s->links)
-		bpf_detach(*link);
+		detacher_add(s->detacher, *link);
 	s->links.nr = 0;
+	detacher_free(s->detacher);
+	s->detacher = NULL;
 }
 
 void sources_close(struct sources *s)
@@ -187,7 +192,7 @@ void sources_fall_back(struct sources *s, const struct process *p, u32 hooks)
 void sources_leave(struct sources *s, const struct process *p)
 {
 	vec_each(probes, &s->probes)
-		probes_leave(probes->probes, p);
+		probes_leave(probes->probes, p, s->detacher);
 }
 
 bool sources_are_placed(const struct sources *s)
@@ -217,12 +222,6 @@ bool sources_is_held(const struct sources *s, u32 number, u64 *age_ns)
 	return kind && kind->is_held && kind->is_held(s->options, age_ns);
 }
 
-struct pending_context {
-	struct sources *sources;
-	sources_pending_fn pending;
-	void *ctx;
-};
-
 /* As in bpf/offcpu.bpf.c. */
 static u64 weigh(enum wait_event event, u64 waited_ns, u64 min_ns)
 {
@@ -233,15 +232,25 @@ static u64 weigh(enum wait_event event, u64 waited_ns, u64 min_ns)
 	return event == WAIT_LOCK ? waited_ns : min_ns;
 }
 
+u64 sources_waits_since(const struct sources *s)
+{
+	return s->waits_since_ns;
+}
+
+struct pending_context {
+	struct sources *sources;
+	sources_pending_fn pending;
+	void *ctx;
+};
+
 static void weigh_pending(const struct pending *p, void *ctx)
 {
 	struct pending_context *c = ctx;
+	u64 since = p->sample.weight, end = p->sample.time_ns;
 
-	for (size_t i = 0; i < KNOBS_WAITS; i++) {
+	for (u32 i = 0; i < KNOBS_WAITS; i++) {
 		const struct wait_knobs *w = &c->sources->knobs.waits[i];
-		u64 since = p->sample.weight, end = p->sample.time_ns;
 		u64 weight = weigh(i, end > since ? end - since : 0, w->min_ns);
-
 		if (weight && p->events & 1 << i)
 			c->pending(p, w->event, weight, since <= c->sources->waits_since_ns,
 				   c->ctx);
@@ -253,7 +262,18 @@ void sources_pending(struct sources *s, sources_pending_fn pending, void *ctx)
 	struct pending_context c = { s, pending, ctx };
 
 	if (s->has_waits)
-		bpf_pending(s->bpf, weigh_pending, &c);
+		bpf_pending(s->bpf, false, weigh_pending, &c);
+}
+
+static void note_since(const struct pending *p, void *since)
+{
+	*dict_add(since, p->sample.task.tid) = p->sample.weight;
+}
+
+void sources_last_pending(struct sources *s, struct dict *since)
+{
+	if (s->has_waits)
+		bpf_pending(s->bpf, true, note_since, since);
 }
 
 const char *sources_text(const struct sources *s)

@@ -39,6 +39,15 @@ typedef void (*sources_pending_fn)(const struct pending *p, u32 number, u64 weig
 				   void *ctx);
 void sources_pending(struct sources *s, sources_pending_fn pending, void *ctx);
 
+/* CLOCK_MONOTONIC when all threads that waited were known; their waits began then or before. */
+u64 sources_waits_since(const struct sources *s);
+
+/*
+ * For the last time: since when which thread waits, by its id as p->sample.weight. Others have gone
+ * on since recording ended, and have sent their samples themselves.
+ */
+void sources_last_pending(struct sources *s, struct dict *since);
+
 /*
  * A process that is recorded was seen, or maps more; it has ended. Both are for the events that put
  * probes into what it maps, where they work at once.
@@ -75,8 +84,8 @@ bool sources_by_state(const struct sources *s, u32 number);
 
 /* A stack that has its names, on its way into the profile. */
 struct named_stack {
-	struct sample *sample; /* its head */
-	bool has_lock_hook;    /* an agent tells of the JVM's waits for monitors */
+	struct sample *sample;  /* its head */
+	u64 lock_hook_since_ns; /* of which waits for monitors an agent tells; 0: of none */
 	struct monitorwaits *monitorwaits;
 	struct symbolizer *symbolizer;
 	const struct frames *all;
