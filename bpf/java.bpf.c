@@ -8,6 +8,7 @@
 #include "chance.h"
 #include "held.h"
 #include "target.h"
+#include "window.h"
 
 static __always_inline u64 class_info(enum user_frame_kind kind, u64 detail)
 {
@@ -85,12 +86,26 @@ int alloc_outside(struct pt_regs *ctx)
 	return take_klass(ctx, PT_REGS_PARM3(ctx), KLASS_OUTSIDE_TLAB);
 }
 
+/* Of a wait that the agent chose, what lies within --begin and --end. */
+static __always_inline u64 wait_in_window(u64 waited_ns, u64 min_ns)
+{
+	u64 since_ns = window_since(bpf_get_current_pid_tgid() >> 32), now_ns = bpf_ktime_get_ns();
+	u64 in_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+
+	if (waited_ns <= in_ns)
+		return waited_ns;
+	/* It was drawn by lot for its whole length. */
+	return chance_weigh(in_ns, waited_ns < min_ns ? waited_ns : min_ns) ? in_ns : 0;
+}
+
 /* jvmmap_hook_lock(class, waited_ns, min_ns, nr_lost) */
 SEC("uprobe")
 int lock_hook(struct pt_regs *ctx)
 {
-	if (take(ctx, knobs.lock_event, PT_REGS_PARM2(ctx), PT_REGS_PARM1(ctx),
-		 class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx))))
+	u64 waited_ns = wait_in_window(PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx));
+
+	if (waited_ns && take(ctx, knobs.lock_event, waited_ns, PT_REGS_PARM1(ctx),
+			      class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx))))
 		count_more(STAT_WAIT_LOST, PT_REGS_PARM4(ctx));
 	return 0;
 }

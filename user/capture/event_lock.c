@@ -75,20 +75,24 @@ u64 weigh_lock(const struct event_options *o, const struct sample *sample, u64 *
 	return min_ns;
 }
 
-/* The agent tells of a wait for a monitor when it is over. */
+/*
+ * The agent tells of a wait for a monitor when it is over, if it was there when that began. Until
+ * then its parts are remembered, as the wait may last when recording ends.
+ */
 static bool is_agents(const struct named_stack *stack)
 {
 	struct sample *sample = stack->sample;
 	u32 tid = sample->task.tid;
-	u64 since_ns = sample->time_ns - sample->weight;
+	u64 part_ns = sample->time_ns - sample->weight;
+	u64 since_ns = monitorwaits_since(stack->monitorwaits, tid, part_ns);
+	bool is_told = stack->lock_hook_since_ns && since_ns >= stack->lock_hook_since_ns;
 
-	if (!stack->has_lock_hook)
-		return false;
 	if (sample->kind != RECORD_PENDING) {
-		monitorwaits_add(stack->monitorwaits, tid, since_ns, sample->time_ns);
-		return true;
+		monitorwaits_add(stack->monitorwaits, tid, part_ns, sample->time_ns);
+		return is_told;
 	}
-	sample->weight = sample->time_ns - monitorwaits_since(stack->monitorwaits, tid, since_ns);
+	if (is_told)
+		sample->weight = sample->time_ns - since_ns;
 	return false;
 }
 

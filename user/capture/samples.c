@@ -50,13 +50,22 @@ static void count_frame(struct samples *s, frame_id id)
 	s->nr_java_named += may_be_java && is_named;
 }
 
+/* Of waits that began with the recording the begin is unknown: the agent may not have been there.
+ */
+static u64 lock_hook_since(const struct samples *s, const struct process *p)
+{
+	u64 hook_ns = agents_tell_since(s->agents, p->jvm_pid, p->jvm_start_ns, AGENT_HOOK_LOCK);
+	u64 waits_ns = sources_waits_since(s->sources);
+
+	return hook_ns && hook_ns < waits_ns ? waits_ns : hook_ns;
+}
+
 static void add_to_profile(struct samples *s, struct process *p, struct sample *sample, u64 count,
 			   frame_list *frames)
 {
 	const struct named_stack stack = {
 		.sample = sample,
-		.has_lock_hook =
-			agents_tell(s->agents, p->jvm_pid, p->jvm_start_ns, AGENT_HOOK_LOCK),
+		.lock_hook_since_ns = lock_hook_since(s, p),
 		.monitorwaits = &s->monitorwaits,
 		.symbolizer = s->symbolizer,
 		.all = s->profile->frames,

@@ -86,8 +86,8 @@ struct untold {
 /* The next one that became known, each once; false: there is none. */
 bool agents_next_untold(struct agents *a, struct untold *out);
 
-/* Whether the JVM's agent is there and tells of that. */
-bool agents_tell(const struct agents *a, pid_t pid, u64 start_ns, enum agent_hook hook);
+/* Since when the JVM's agent tells of that, CLOCK_MONOTONIC; 0 if it does not (any more). */
+u64 agents_tell_since(const struct agents *a, pid_t pid, u64 start_ns, enum agent_hook hook);
 
 /* Polls until no attach is under way, that is not still to be tried again, at most so long. */
 void agents_await(struct agents *a, u64 max_ns);

@@ -57,19 +57,27 @@ static u32 wanted_hooks(const struct agents *a)
 	       (*a->hooks.methods ? AGENT_HOOK_METHOD : 0);
 }
 
+/* While its JVM goes on. */
+static bool was_detached(const struct agents_entry *e)
+{
+	return e->state == AGENT_ATTACHED && !e->ring && !e->gone_ns;
+}
+
 static u32 untold_hooks(const struct agents *a, const struct agents_entry *e)
 {
-	if (e->state == AGENT_REFUSED)
+	if (e->state == AGENT_REFUSED || was_detached(e))
 		return wanted_hooks(a);
 	return e->ring ? agent_ring_failed_hooks(e->ring) | (e->drops_code ? AGENT_HOOK_METHOD : 0)
 		       : 0;
 }
 
-bool agents_tell(const struct agents *a, pid_t pid, u64 start_ns, enum agent_hook hook)
+u64 agents_tell_since(const struct agents *a, pid_t pid, u64 start_ns, enum agent_hook hook)
 {
 	const struct agents_entry *e = agents_find(a, pid, start_ns);
 
-	return e && e->state == AGENT_ATTACHED && wanted_hooks(a) & ~untold_hooks(a, e) & hook;
+	if (!e || e->state != AGENT_ATTACHED || !(wanted_hooks(a) & ~untold_hooks(a, e) & hook))
+		return 0;
+	return e->injected_ns + e->attach_ns;
 }
 
 bool agents_next_untold(struct agents *a, struct untold *out)
