@@ -103,7 +103,7 @@ static int read_place(struct event *e, const char *text, struct str *why)
 			return err;
 	}
 	e->file_off = at.file_off + offset;
-	return offset ? check_place(e, &at, text, why) : 0;
+	return offset || number == text ? check_place(e, &at, text, why) : 0;
 }
 
 /* The last colon that is not half of C++'s "::"; NULL if there is none. */

@@ -332,7 +332,7 @@ static void mark_jvm(struct process *p, void *ctx)
 {
 	struct marking *m = ctx;
 
-	if (p->is_jvm)
+	if (p->is_jvm && !p->exit_ns)
 		targets_set_jvm(m->targets, p->pid, true);
 }
 

@@ -116,6 +116,18 @@ static int choose_agent(struct record_options *o)
 	return usage_error("--agent %s: takes auto, always or never", o->agent_name);
 }
 
+/* Probes find the agent among a JVM's mappings by its name. */
+static int check_agent_path(const struct record_options *o)
+{
+	const char *slash = o->agent_path ? strrchr(o->agent_path, '/') : NULL;
+	const char *name = slash ? slash + 1 : o->agent_path;
+
+	if (name && strncmp(name, "libjvmmap", strlen("libjvmmap")) != 0)
+		return usage_error("--agent-path %s: the file's name must begin with libjvmmap",
+				   o->agent_path);
+	return 0;
+}
+
 /* "524288", "512k" or "1m". */
 static int parse_bytes(const char *option, const char *text, u64 min, u64 *out)
 {
@@ -239,7 +251,7 @@ static int check(struct record_options *o)
 		return usage_error("--ring %d: takes 1 to %d KB", o->ring_kb, RING_MAX_KB);
 	if (o->selected[TARGET_PID].nr && o->command)
 		return usage_error("-p and a command exclude each other");
-	return choose_targets(o) ?: choose_levels(o) ?: choose_format(o) ?: choose_agent(o) ?: choose_events(o) ?:
+	return choose_targets(o) ?: choose_levels(o) ?: choose_format(o) ?: choose_agent(o) ?: check_agent_path(o) ?: choose_events(o) ?:
 	       transforming_parse(&o->transform_words, &o->transforms);
 }
 
