@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "capture/bpf.h"
 
 #define THREADS_MAX 64
 #define STACK_BYTES (256u << 10)

@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include "capture/bpf.h"
-
+struct bpf_link;
 struct detacher;
 
 struct detacher *detacher_new(void);
