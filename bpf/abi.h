@@ -50,6 +50,7 @@ enum record_kind {
 	RECORD_FORK,
 	RECORD_EXEC,
 	RECORD_EXIT,
+	RECORD_HEADLESS, /* a process goes on without its main thread */
 	RECORD_UNWALKED, /* a sample with a struct unwalked instead of user frames */
 	RECORD_FREED,
 	RECORD_PENDING, /* a sample of a wait that lasts when recording ends */
@@ -148,9 +149,9 @@ struct pending {
 	__u64 kernel[ABI_KERNEL_FRAMES];
 };
 
-/* A process began as another's child, runs another program, or ended. */
+/* A process began as another's child, runs another program, or ended in part or whole. */
 struct process_record {
-	__u32 kind;       /* RECORD_FORK, RECORD_EXEC or RECORD_EXIT */
+	__u32 kind;       /* RECORD_FORK to RECORD_HEADLESS */
 	__u32 parent_pid; /* RECORD_FORK only */
 	struct task_id task;
 	__u64 time_ns;

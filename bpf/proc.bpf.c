@@ -83,6 +83,8 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 	return 0;
 }
 
+#define SIGNAL_GROUP_EXIT 0x4 /* include/linux/sched/signal.h: all threads are to end */
+
 /*
  * The last thread's exit: the leader may have gone long before. do_exit counts `live` down before
  * it comes here; so two that exit at once may both find none left, and both tell.
@@ -90,8 +92,11 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(proc_exit, struct task_struct *task)
 {
-	if (task->signal->live.counter)
+	if (task->signal->live.counter) {
+		if (task->pid == task->tgid && !(task->signal->flags & SIGNAL_GROUP_EXIT))
+			send_process(RECORD_HEADLESS, task, NULL);
 		return 0;
+	}
 
 	u32 pid = task->tgid;
 	bpf_map_delete_elem(&targets, &pid);

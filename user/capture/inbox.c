@@ -38,7 +38,7 @@ void inbox_add_record(const void *record, size_t len, void *inbox)
 	if ((kind == RECORD_SAMPLE || kind == RECORD_UNWALKED) && len >= sizeof(*sample) &&
 	    len >= sample_size(sample))
 		add_copy(in, ITEM_SAMPLE, sample->time_ns, sample, sample_size(sample));
-	else if (kind >= RECORD_FORK && kind <= RECORD_EXIT && len >= sizeof(*process))
+	else if (kind >= RECORD_FORK && kind <= RECORD_HEADLESS && len >= sizeof(*process))
 		add_copy(in, ITEM_PROCESS, process->time_ns, process, sizeof(*process));
 	else if (kind == RECORD_FREED && len >= sizeof(*freed))
 		add_copy(in, ITEM_FREED, freed->time_ns, freed, sizeof(*freed));

@@ -127,6 +127,13 @@ void probes_leave(struct probes *p, const struct process *process, struct detach
 	*h = p->holders.at[--p->holders.nr];
 }
 
+bool probes_has(struct probes *p, const struct process *process)
+{
+	const struct holder *h = p->by_process ? find_holder(p, key_of_process(process)) : NULL;
+
+	return h && h->links.nr;
+}
+
 u32 probes_nr_files(const struct probes *p)
 {
 	return p->nr_numbers;

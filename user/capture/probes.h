@@ -39,6 +39,9 @@ void probes_meet(struct probes *p, const struct process *process);
 /* The process has ended. */
 void probes_leave(struct probes *p, const struct process *process, struct detacher *detacher);
 
+/* Whether the process has probes of its own. */
+bool probes_has(struct probes *p, const struct process *process);
+
 /* How many files were found that can have them. */
 u32 probes_nr_files(const struct probes *p);
 

@@ -184,6 +184,10 @@ static void apply_process(struct session *s, const struct process_record *r)
 	case RECORD_EXIT:
 		apply_exit(s, r);
 		break;
+	case RECORD_HEADLESS:
+		sources_lose_probes(s->sources,
+				    processes_find(s->processes, pid, r->task.start_ns));
+		break;
 	}
 }
 

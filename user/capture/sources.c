@@ -34,6 +34,7 @@ struct sources {
 	VEC(struct source_probes) probes;
 	struct detacher *detacher; /* NULL after sources_stop */
 	u32 nr_gone;               /* see sources_count_gone */
+	u32 nr_headless;           /* see sources_lose_probes */
 	bool has_waits;
 	u64 waits_since_ns; /* CLOCK_MONOTONIC when the threads that waited were known */
 	struct sched_text sched_text;
@@ -153,12 +154,27 @@ void sources_count_gone(struct sources *s)
 	s->nr_gone++;
 }
 
+/* The kernel knows whose probes they are by the main thread's memory (uprobe_multi_link_filter). */
+void sources_lose_probes(struct sources *s, const struct process *p)
+{
+	bool any = false;
+
+	vec_each(probes, &s->probes)
+		any |= p && probes_has(probes->probes, p);
+	s->nr_headless += any;
+}
+
 void sources_stop(struct sources *s)
 {
 	if (s->nr_gone)
 		log_warn("%u processes ended, or their main thread did, before they had all their "
 			 "probes",
 			 s->nr_gone);
+	if (s->nr_headless)
+		log_warn("the main thread of %u processes ended before they did, and with it "
+			 "their probes: what they did then is missing, what they freed counts as "
+			 "not freed",
+			 s->nr_headless);
 	vec_each(p, &s->probes)
 		if (p->event == SOURCES_NO_EVENT)
 			window_tell(s->options, p->probes);

@@ -95,6 +95,12 @@ struct named_stack {
 /* Whether what the stack tells is about the event, which may change its frames and weight then. */
 bool sources_keep(const struct sources *s, const struct named_stack *stack);
 
+/*
+ * The process's main thread has ended, and with it its probes; of how many is said at the end.
+ * NULL: of a process that is not known.
+ */
+void sources_lose_probes(struct sources *s, const struct process *p);
+
 /* A process ended before it could have its probes; how many did is said at the end. */
 void sources_count_gone(struct sources *s);
 

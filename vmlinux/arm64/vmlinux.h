@@ -102,6 +102,7 @@ struct cred {
 
 struct signal_struct {
 	atomic_t live;
+	unsigned int flags;
 };
 
 struct css_set {

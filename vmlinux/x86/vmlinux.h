@@ -115,6 +115,7 @@ struct cred {
 
 struct signal_struct {
 	atomic_t live;
+	unsigned int flags;
 };
 
 struct css_set {
