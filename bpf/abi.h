@@ -110,7 +110,7 @@ enum klass_place {
 
 /* The record's head; its words follow: first the kernel pcs, then the user frames. */
 struct sample {
-	__u32 kind;  /* RECORD_SAMPLE, in user space also RECORD_PENDING */
+	__u32 kind;  /* RECORD_SAMPLE or RECORD_PENDING */
 	__u16 event; /* number of the event in the recording, < ABI_EVENTS */
 	__u16 stop;  /* enum stat: why the user stack ended, STAT_ROOT if complete */
 	struct task_id task;

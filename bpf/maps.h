@@ -126,6 +126,9 @@ struct wait {
 	u32 state;    /* enum thread_state */
 };
 
+/* When recording ended, 0 before: no wait begins any more, and those that last end then. */
+extern u64 waits_end_ns;
+
 struct waits_map {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -18,8 +18,7 @@
 #define TASK_STOPPED         0x0c /* or traced */
 #define TASK_DEAD            0x80
 
-/* When recording ended, 0 before: no wait begins any more, and those that last end then. */
-u64 waits_end_ns;
+u64 waits_end_ns;    /* see maps.h */
 bool waits_are_told; /* what the iterator tells it tells for the last time */
 
 static __always_inline u32 state_of(u32 bits, bool is_preempted)
@@ -71,6 +70,7 @@ static __always_inline void sample_wait(void *ctx, u32 state, u64 end_ns,
 
 	if (!s)
 		return;
+	s->sample.kind = waits_end_ns ? RECORD_PENDING : RECORD_SAMPLE;
 	s->sample.time_ns = end_ns;
 	s->sample.state = state;
 	stack_kernel(ctx, s);

@@ -35,8 +35,8 @@ void inbox_add_record(const void *record, size_t len, void *inbox)
 
 	if (len >= sizeof(kind))
 		memcpy(&kind, record, sizeof(kind));
-	if ((kind == RECORD_SAMPLE || kind == RECORD_UNWALKED) && len >= sizeof(*sample) &&
-	    len >= sample_size(sample))
+	if ((kind == RECORD_SAMPLE || kind == RECORD_UNWALKED || kind == RECORD_PENDING) &&
+	    len >= sizeof(*sample) && len >= sample_size(sample))
 		add_copy(in, ITEM_SAMPLE, sample->time_ns, sample, sample_size(sample));
 	else if (kind >= RECORD_FORK && kind <= RECORD_HEADLESS && len >= sizeof(*process))
 		add_copy(in, ITEM_PROCESS, process->time_ns, process, sizeof(*process));
