@@ -106,7 +106,7 @@ int lock_hook(struct pt_regs *ctx)
 
 	/* What has ended since is told as a wait that lasted. */
 	if (waited_ns && !waits_end_ns &&
-	    take(ctx, knobs.lock_event, waited_ns, PT_REGS_PARM1(ctx),
+	    take(ctx, knobs.waits[WAIT_LOCK].event, waited_ns, PT_REGS_PARM1(ctx),
 		 class_info(USER_FRAME_CLASS, PT_REGS_PARM3(ctx))))
 		count_more(STAT_WAIT_LOST, PT_REGS_PARM4(ctx));
 	return 0;

@@ -50,7 +50,6 @@ struct knobs {
 	char wait_for[ABI_COMM_LEN]; /* programs that are targets from when they begin; "" for none
 				      */
 	__u32 alloc_is_live;         /* objects are followed until they are collected */
-	__u32 lock_event;            /* of what agents tell */
 	__u64 alloc_interval;
 	struct event_knobs events[ABI_EVENTS];
 	__u32 methods[ABI_EVENTS]; /* numbers of methods (jvmmap/wire.h) whose calls are events */

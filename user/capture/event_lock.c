@@ -23,7 +23,6 @@ static const struct java_event event = { "lock", tellers, ARRAY_SIZE(tellers) };
 void configure_lock(const struct event *e, u32 number, const struct event_options *o,
 		    struct knobs *knobs)
 {
-	knobs->lock_event = number;
 	knobs->waits[WAIT_LOCK] = (struct wait_knobs){ .min_ns = o->lock_min_ns, .event = number };
 }
 

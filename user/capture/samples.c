@@ -50,8 +50,7 @@ static void count_frame(struct samples *s, frame_id id)
 	s->nr_java_named += may_be_java && is_named;
 }
 
-/* Of waits that began with the recording the begin is unknown: the agent may not have been there.
- */
+/* The begin of waits that began with the recording is unknown: maybe before the agent came. */
 static u64 lock_hook_since(const struct samples *s, const struct process *p)
 {
 	u64 hook_ns = agents_tell_since(s->agents, p->jvm_pid, p->jvm_start_ns, AGENT_HOOK_LOCK);
