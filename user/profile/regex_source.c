@@ -188,7 +188,8 @@ static const char *class_of(char c)
 
 static int add_reference(struct translation *t, u32 group)
 {
-	str_addf(&t->out->text, "\\g{%u}", group);
+	/* In a group of its own: PCRE2's compiler repeats one that matched nothing yet wrongly. */
+	str_addf(&t->out->text, "(?:\\g{%u})", group);
 	t->can_repeat = true;
 	return 0;
 }
