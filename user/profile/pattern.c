@@ -72,6 +72,12 @@ void pattern_fini(struct pattern *p)
 	regex_free(p->regex);
 }
 
+void pattern_set_end(struct pattern *p, u64 end_ns)
+{
+	if (p->regex)
+		regex_set_end(p->regex, end_ns);
+}
+
 int pattern_is_in(const struct pattern *p, const char *stack, size_t len)
 {
 	return p->regex ? regex_test(p->regex, stack, len) : strstr(stack, p->text) != NULL;

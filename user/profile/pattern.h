@@ -14,6 +14,9 @@ struct pattern {
 int pattern_init(struct pattern *p, const char *what, struct str *why);
 void pattern_fini(struct pattern *p);
 
+/* When looking for it has taken too long (time_mono_ns). */
+void pattern_set_end(struct pattern *p, u64 end_ns);
+
 /* Whether a stack, written ";a;b;", has it: 1, 0 or -EDOM. */
 int pattern_is_in(const struct pattern *p, const char *stack, size_t len);
 

@@ -16,6 +16,9 @@ struct regex;
 int regex_new(const char *source, struct regex **out, struct str *why);
 void regex_free(struct regex *r);
 
+/* From then on (time_mono_ns) every search is one that takes too long. */
+void regex_set_end(struct regex *r, u64 end_ns);
+
 /* Whether it matches anywhere in `text`, which must be UTF-8; -EDOM if finding out takes too long.
  */
 int regex_test(struct regex *r, const char *text, size_t len);

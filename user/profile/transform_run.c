@@ -422,6 +422,7 @@ static int run_verb(struct pass *x, struct str *why)
 		err = pattern_init(&ends, x->t->to, why);
 		if (err)
 			return err;
+		pattern_set_end(&ends, x->run->until_ns);
 		err = mark_names(x->run, &ends, &x->ends, why);
 		pattern_fini(&ends);
 		break;
@@ -441,8 +442,12 @@ static bool does_nothing(const struct transform *t)
 static int apply_one(struct run *r, const struct transform *t, struct str *why)
 {
 	struct pass x = { .run = r, .t = t };
-	int err = pattern_init(&x.what, t->what, why) ?: run_verb(&x, why);
+	int err = pattern_init(&x.what, t->what, why);
 
+	if (!err) {
+		pattern_set_end(&x.what, r->until_ns);
+		err = run_verb(&x, why);
+	}
 	pattern_fini(&x.what);
 	free(x.marks);
 	free(x.ends);
