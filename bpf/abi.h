@@ -122,8 +122,9 @@ struct sample {
 	__u16 nr_kernel; /* u64 pcs, leaf first */
 	__u16 nr_user;   /* struct user_frame, leaf first */
 	__u64 unloads;   /* classes that its JVM had unloaded by then, and 1 more; 0: not known */
+	__u64 unit;      /* ns: a shorter wait was sampled with the probability duration / unit */
 };
-_Static_assert(sizeof(struct sample) == 72, "sample is part of the record ABI");
+_Static_assert(sizeof(struct sample) == 80, "sample is part of the record ABI");
 
 /*
  * The user stack of a process that has no tables yet, in the place of frames, whose number is its

@@ -7,7 +7,10 @@
 
 #include "kernel.h"
 
-/* What it weighs; 0 if it is no sample. `unit` is below 2^32; 0: nothing is sampled. */
+#define CHANCE_UNIT_MAX 0xffffffffull
+
+/* What it weighs; 0 if it is no sample. `unit` is at most CHANCE_UNIT_MAX; 0: nothing is sampled.
+ */
 static __always_inline u64 chance_weigh(u64 size, u64 unit)
 {
 	if (!unit || size >= unit)

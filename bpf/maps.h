@@ -173,7 +173,7 @@ struct hits_map {
 };
 extern struct hits_map hits SEC(".maps");
 
-/* Time that samples of tracepoints and uprobes took on this CPU, see throttle.h. */
+/* Time that samples took on this CPU; key: enum throttle_key, see throttle.h. */
 struct throttle {
 	u64 spent_ns;
 	u64 seen_ns;
@@ -181,7 +181,7 @@ struct throttle {
 
 struct throttles_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, u32);
 	__type(value, struct throttle);
 };

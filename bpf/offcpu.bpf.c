@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Where threads wait: from when one leaves its CPU until it is back, sampled by their duration
- * with min_ns for a unit (chance.h). Kernel threads are left out: their waiting is their business.
+ * with min_ns for a unit (chance.h), a larger one while there are too many (throttle.h). Kernel
+ * threads are left out: their waiting is their business.
  */
 #include "unwind.h"
 
@@ -10,6 +11,7 @@
 #include "regs.h"
 #include "target.h"
 #include "task.h"
+#include "throttle.h"
 #include "window.h"
 
 /* Bits of task_struct.__state, include/linux/sched.h. */
@@ -63,9 +65,15 @@ static __always_inline u64 begin_of(const struct wait *wait, struct task_struct 
 	return since_ns > wait->since_ns ? since_ns : wait->since_ns;
 }
 
-static __always_inline void sample_wait(void *ctx, u32 state, u64 end_ns,
-					const u64 weights[KNOBS_WAITS])
+/* What a wait weighs as a sample of each event, and the units by which that was decided. */
+struct weights {
+	u64 ns[KNOBS_WAITS];
+	u64 unit_ns[KNOBS_WAITS];
+};
+
+static __always_inline void sample_wait(void *ctx, u32 state, u64 end_ns, const struct weights *w)
 {
+	u64 now_ns = bpf_ktime_get_ns();
 	struct scratch *s = stack_begin(SLOT_SWITCH, 0);
 
 	if (!s)
@@ -76,13 +84,15 @@ static __always_inline void sample_wait(void *ctx, u32 state, u64 end_ns,
 	stack_kernel(ctx, s);
 	u32 stop = unwind_user(ctx, s);
 	for (u32 i = 0; i < KNOBS_WAITS; i++) {
-		if (!weights[i])
+		if (!w->ns[i])
 			continue;
 		s->sample.event = knobs.waits[i].event;
-		s->sample.weight = weights[i];
+		s->sample.weight = w->ns[i];
+		s->sample.unit = w->unit_ns[i];
 		stack_submit(s, stop);
 	}
 	stack_end(s);
+	throttle_spend(THROTTLE_WAITS, now_ns);
 }
 
 static __always_inline bool is_jvm(const struct task_struct *task)
@@ -108,12 +118,41 @@ static __always_inline bool counts_for(u32 event, struct task_struct *task, cons
 	return event == WAIT_LOCK ? futex_is_waited_for(user) && is_jvm(task) : futex_is_lock(user);
 }
 
-/* What a wait of that event weighs; 0 if it is no sample. */
-static __always_inline u64 weigh(u32 event, u64 waited_ns)
+static __always_inline u64 unit_of(u64 min_ns, u32 halvings)
 {
-	u64 weight = chance_weigh(waited_ns, knobs.waits[event].min_ns);
+	u64 unit_ns = min_ns << (halvings & 31);
 
-	return weight && event == WAIT_LOCK ? waited_ns : weight;
+	return halvings > 31 || unit_ns > CHANCE_UNIT_MAX ? CHANCE_UNIT_MAX : unit_ns;
+}
+
+/*
+ * The unit by which the wait is a sample, 0 if it is none. Two chances in a row are as one by the
+ * larger unit. A global function, which the verifier reads once and not for each event.
+ */
+__noinline u64 offcpu_unit(u64 waited_ns, u64 min_ns)
+{
+	u64 weight = chance_weigh(waited_ns, min_ns);
+
+	if (!weight)
+		return 0;
+	u64 unit_ns = unit_of(min_ns, throttle_halvings(bpf_ktime_get_ns()));
+	return chance_weigh(weight, unit_ns) ? unit_ns : 0;
+}
+
+/* What the wait weighs; 0 if it is no sample. */
+static __always_inline void weigh(u32 event, struct task_struct *task, const struct wait *wait,
+				  u64 waited_ns, struct weights *w)
+{
+	u64 min_ns = knobs.waits[event].min_ns;
+	u64 unit_ns = min_ns ? offcpu_unit(waited_ns, min_ns) : 0;
+
+	w->ns[event] = 0;
+	if (!unit_ns || !counts_for(event, task, wait))
+		return;
+	w->unit_ns[event] = unit_ns;
+	w->ns[event] = waited_ns >= unit_ns || event == WAIT_LOCK ? waited_ns : unit_ns;
+	if (unit_ns != min_ns)
+		count(STAT_SPARSE);
 }
 
 /*
@@ -132,16 +171,15 @@ static __always_inline int end_wait(void *ctx)
 
 	u64 begin_ns = begin_of(wait, task), end_ns = waits_end_ns ?: bpf_ktime_get_ns();
 	u64 waited_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
-	u64 weights[KNOBS_WAITS], any = 0;
+	struct weights weights;
+	u64 any = 0;
 	wait->since_ns = 0;
 	for (u32 i = 0; i < KNOBS_WAITS; i++) {
-		weights[i] = weigh(i, waited_ns);
-		if (weights[i] && !counts_for(i, task, wait))
-			weights[i] = 0;
-		any |= weights[i];
+		weigh(i, task, wait, waited_ns, &weights);
+		any |= weights.ns[i];
 	}
 	if (any)
-		sample_wait(ctx, wait->state, end_ns, weights);
+		sample_wait(ctx, wait->state, end_ns, &weights);
 	return 0;
 }
 

@@ -58,6 +58,7 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 	s->sample.weight = 1;
 	s->sample.cpu = cpu;
 	s->sample.state = STATE_NONE;
+	s->sample.unit = 0;
 	s->sample.nr_kernel = 0;
 	s->sample.nr_user = 0;
 	s->sample.unloads = 0;
@@ -68,7 +69,7 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 __hidden void stack_end(struct scratch *s)
 {
 	if (s->slot >= SLOT_TRACE)
-		throttle_spend(s->sample.time_ns);
+		throttle_spend(THROTTLE_HITS, s->sample.time_ns);
 	__sync_lock_test_and_set(&s->is_taken, 0);
 }
 

@@ -14,6 +14,7 @@
 	X(EVENT_LOST, "process events lost: the ring buffer was full")                     \
 	X(NO_SCRATCH, "samples lost: a CPU without a scratch record")                      \
 	X(THROTTLED, "samples lost: so many would have held the program up")               \
+	X(SPARSE, "samples of waits that stand for more, as there were so many")           \
 	X(BUSY, "samples lost: too many under way on one CPU")                             \
 	X(WAIT_LOST, "waits lost: no memory to note when they began")                      \
 	X(LEAK_UNTRACKED, "allocations of which it is not known whether they were freed")  \

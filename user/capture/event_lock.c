@@ -60,18 +60,18 @@ static bool is_from_agent(const struct sample *sample)
 	return sample->state == STATE_NONE;
 }
 
-/* A wait shorter than the minimum was chosen with the probability duration / minimum. */
+/* A wait shorter than the unit was chosen with the probability duration / unit. */
 u64 weigh_lock(const struct event_options *o, const struct sample *sample, u64 *count)
 {
-	u64 min_ns = o->lock_min_ns;
+	u64 unit_ns = sample->unit ?: o->lock_min_ns;
 
 	/* Another recorder of the JVM may have asked for shorter ones. */
 	if (is_from_agent(sample) && sample->nr_user)
-		min_ns = sample_user_frames(sample)->info & USER_FRAME_DETAIL_MASK;
-	if (sample->weight >= min_ns || !sample->weight)
+		unit_ns = sample_user_frames(sample)->info & USER_FRAME_DETAIL_MASK;
+	if (sample->weight >= unit_ns || !sample->weight)
 		return sample->weight;
-	*count = (u64)((double)min_ns / (double)sample->weight + drand48());
-	return min_ns;
+	*count = (u64)((double)unit_ns / (double)sample->weight + drand48());
+	return unit_ns;
 }
 
 /*

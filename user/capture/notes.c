@@ -19,6 +19,10 @@ void notes_add(struct session *s)
 		profile_note(profile, "throttled",
 			     "of them because so many would have held the program up",
 			     now.throttled);
+	if (now.sparse)
+		profile_note(profile, "sparse",
+			     "samples of waits that stand for more waits, as there were so many",
+			     now.sparse);
 	profile_note(profile, "truncated", "user stacks that did not reach their root",
 		     now.truncated);
 	profile_note(

@@ -546,6 +546,7 @@ void session_progress(const struct session *s, struct session_progress *out)
 		.lost = stats[STAT_RING_FULL] + stats[STAT_NO_SCRATCH] + stats[STAT_BUSY] +
 			stats[STAT_WAIT_LOST] + stats[STAT_THROTTLED],
 		.throttled = stats[STAT_THROTTLED],
+		.sparse = stats[STAT_SPARSE],
 		.truncated = stats[STAT_SAMPLES] - stats[STAT_ROOT] - stats[STAT_NO_USER] +
 			     s->nr_pending_cut,
 		.approximate = s->samples.nr_approximate,

@@ -34,6 +34,7 @@ struct session_progress {
 	u64 java_frames, java_frames_named; /* samples.h */
 	u64 other_threads;                  /* samples of threads that --thread leaves out */
 	u64 throttled;                      /* of those that are lost */
+	u64 sparse;                         /* waits that stand for more than they would alone */
 	u64 untracked;                      /* allocations that may be freed or not */
 	u64 events_lost;                    /* of processes: fork, exec, exit */
 	u64 frozen;                         /* user stacks that lack callers on the heap */

@@ -114,6 +114,10 @@ void summary_print(struct session *s, const char *path, u64 size_bytes)
 			 "too "
 			 "small; take a larger interval or --period",
 			 grouped(now.throttled, a));
+	if (now.sparse)
+		log_info("sparse     %s samples of waits stand for more than the minimum, as there "
+			 "were so many",
+			 grouped(now.sparse, a));
 	log_info("truncated  %s (%.2f %%)", grouped(now.truncated, a),
 		 percent(now.truncated, now.samples));
 	session_each_reason(s, print_reason, NULL);
