@@ -13,19 +13,13 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
-#include "capture/inbox.h"
 #include "capture/notes.h"
 #include "capture/origin.h"
 #include "capture/pending.h"
 #include "capture/privilege.h"
-#include "capture/remote.h"
-#include "capture/samples.h"
-#include "capture/sideband.h"
-#include "capture/sources.h"
+#include "capture/session_state.h"
 #include "capture/untold.h"
-#include "capture/unwinding.h"
 #include "proc/status.h"
-#include "sym/symbolize.h"
 
 #define TICK_MS           50
 #define TICK_UNLOADING_MS 10
@@ -34,32 +28,6 @@
 #define HURRY_BYTES       (64u << 20) /* in the inbox; beyond, the ring fills, and counts its losses */
 #define FOLLOW_CPUS_NS    NS_PER_SEC
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
-
-struct session {
-	struct session_options options;
-	struct bpf *bpf;
-	struct remote *remote; /* NULL: not needed */
-	struct sources *sources;
-	struct sideband *sideband;
-	struct processes *processes;
-	struct containers *containers;
-	struct jvms *jvms;
-	struct agents *agents;
-	struct unwinding *unwinding;
-	struct symbolizer *symbolizer;
-	struct profile *profile;
-	struct samples samples;
-	bool has_hooks;       /* events that agents tell of */
-	bool hurries;         /* classes are being unloaded */
-	bool has_new_targets; /* perhaps: which, the kernel is asked */
-	int niceness;         /* otherwise */
-	struct inbox inbox;   /* for the next turn */
-	struct inbox turn;    /* is being applied */
-	u64 received_ns;
-	u64 started_ns, first_sample_ns, followed_ns;
-	u64 nr_pending, nr_pending_cut; /* samples of threads that waited at the end */
-	struct dict jvms_seen;          /* of what was to be sampled */
-};
 
 static void meet_jvm(struct session *s, const struct process *p, bool wants_agent)
 {
@@ -533,56 +501,6 @@ void session_free(struct session *s)
 	containers_free(s->containers);
 	profile_free(s->profile);
 	free(s);
-}
-
-void session_progress(const struct session *s, struct session_progress *out)
-{
-	u64 stats[NR_STATS];
-
-	bpf_stats(s->bpf, stats);
-	unwinding_stats(s->unwinding, stats);
-	*out = (struct session_progress){
-		.samples = stats[STAT_SAMPLES] + s->nr_pending,
-		.lost = stats[STAT_RING_FULL] + stats[STAT_NO_SCRATCH] + stats[STAT_BUSY] +
-			stats[STAT_WAIT_LOST] + stats[STAT_THROTTLED],
-		.throttled = stats[STAT_THROTTLED],
-		.sparse = stats[STAT_SPARSE],
-		.truncated = stats[STAT_SAMPLES] - stats[STAT_ROOT] - stats[STAT_NO_USER] +
-			     s->nr_pending_cut,
-		.approximate = s->samples.nr_approximate,
-		.frames = s->samples.nr_frames,
-		.frames_named = s->samples.nr_named,
-		.java_frames = s->samples.nr_java,
-		.java_frames_named = s->samples.nr_java_named,
-		.nr_cpus = sources_nr_cpus(s->sources),
-		.event = sources_text(s->sources),
-		.other_threads = s->samples.nr_other_threads,
-		.name_conflicts = symbolizer_nr_conflicts(s->symbolizer),
-		.untracked = stats[STAT_LEAK_UNTRACKED] + s->samples.held.nr_left_out,
-		.events_lost = stats[STAT_EVENT_LOST],
-		.frozen = stats[STAT_FROZEN],
-		.without_line = symbolizer_nr_without_line(s->symbolizer),
-		.kernel_error = symbolizer_kernel_error(s->symbolizer),
-	};
-	if (s->first_sample_ns > s->started_ns)
-		out->start_to_first_sample_ns = s->first_sample_ns - s->started_ns;
-	if (s->options.measure)
-		bpf_measured(s->bpf, &out->cost);
-	u32 asked;
-	agents_count(s->agents, &asked, &out->jvms_attached, &out->jvms_refused);
-	out->jvms = (u32)s->jvms_seen.nr;
-	out->jvms_asked = asked;
-}
-
-void session_each_reason(const struct session *s, session_reason_fn visit, void *ctx)
-{
-	u64 stats[NR_STATS];
-
-	bpf_stats(s->bpf, stats);
-	unwinding_stats(s->unwinding, stats);
-	for (u32 stat = STAT_FIRST_CUT; stat <= STAT_LAST_CUT; stat++)
-		if (stats[stat])
-			visit(stat_text[stat], stats[stat], ctx);
 }
 
 int session_fd(const struct session *s)
