@@ -184,6 +184,7 @@ struct memory_live {
 /* Where the function that was called has what it needs. */
 enum memory_call_kind {
 	MEMORY_MALLOC,         /* (size) */
+	MEMORY_NEW,            /* (size, ..), and may end in a jump to another one */
 	MEMORY_CALLOC,         /* (nr, size) */
 	MEMORY_REALLOC,        /* (old, size) */
 	MEMORY_ALIGNED,        /* (alignment, size) */
@@ -200,11 +201,12 @@ enum memory_call_kind {
 #define MEMORY_COOKIE_CALL(cookie)          ((cookie)&0xff)
 
 #define MEMORY_FILES     256 /* with an allocator, in one recording */
-#define MEMORY_FUNCTIONS 32  /* of one file; a power of two */
+#define MEMORY_FUNCTIONS 64  /* of one file; a power of two */
 
 /* A file with an allocator; all are offsets in the file, [start, end). */
 struct memory_file {
 	__u64 code_start, code_end;
+	__u64 nr;
 	struct {
 		__u64 start, end;
 	} functions[MEMORY_FUNCTIONS];

@@ -21,6 +21,7 @@ static __always_inline u64 size_of(struct pt_regs *ctx, u32 call)
 {
 	switch (call) {
 	case MEMORY_MALLOC:
+	case MEMORY_NEW:
 		return PT_REGS_PARM1(ctx);
 	case MEMORY_CALLOC:
 		return PT_REGS_PARM1(ctx) * PT_REGS_PARM2(ctx);
@@ -48,7 +49,7 @@ static __always_inline bool is_own(u64 cookie, u64 pc, u64 addr)
 	u64 off = addr - pc + file->functions[function].start;
 	if (MEMORY_COOKIE_CALL(cookie) == MEMORY_MMAP)
 		return off - file->code_start < file->code_end - file->code_start;
-	for (u32 i = 0; i < MEMORY_FUNCTIONS; i++)
+	for (u32 i = 0; i < MEMORY_FUNCTIONS && i < file->nr; i++)
 		if (off - file->functions[i].start <
 		    file->functions[i].end - file->functions[i].start)
 			return true;

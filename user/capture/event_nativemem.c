@@ -20,7 +20,10 @@ struct allocator_call {
 	enum memory_call_kind call;
 };
 
-/* The first one makes a file an allocator. operator new of others calls malloc. */
+/*
+ * The first one makes a file an allocator. operator new of others calls malloc. What begins with _Z
+ * are C++'s operators new and delete, plain, of arrays, with an alignment, without exceptions.
+ */
 static const struct allocator_call calls[] = {
 	{ "malloc", MEMORY_MALLOC },
 	{ "calloc", MEMORY_CALLOC },
@@ -30,10 +33,16 @@ static const struct allocator_call calls[] = {
 	{ "posix_memalign", MEMORY_POSIX_MEMALIGN },
 	{ "valloc", MEMORY_MALLOC },
 	{ "pvalloc", MEMORY_MALLOC },
-	{ "_Znwm", MEMORY_MALLOC },
-	{ "_Znam", MEMORY_MALLOC },
-	{ "_ZnwmRKSt9nothrow_t", MEMORY_MALLOC },
-	{ "_ZnamRKSt9nothrow_t", MEMORY_MALLOC },
+	{ "_Znwm", MEMORY_NEW },
+	{ "_Znam", MEMORY_NEW },
+	{ "_ZnwmRKSt9nothrow_t", MEMORY_NEW },
+	{ "_ZnamRKSt9nothrow_t", MEMORY_NEW },
+	{ "_ZnwmSt11align_val_t", MEMORY_NEW },
+	{ "_ZnamSt11align_val_t", MEMORY_NEW },
+	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", MEMORY_NEW },
+	{ "_ZnamSt11align_val_tRKSt9nothrow_t", MEMORY_NEW },
+	{ "mallocx", MEMORY_MALLOC }, /* jemalloc's own */
+	{ "rallocx", MEMORY_REALLOC },
 	{ "mmap", MEMORY_MMAP },
 	{ "free", MEMORY_FREE },
 	{ "cfree", MEMORY_FREE },
@@ -41,6 +50,16 @@ static const struct allocator_call calls[] = {
 	{ "_ZdaPv", MEMORY_FREE },
 	{ "_ZdlPvm", MEMORY_FREE },
 	{ "_ZdaPvm", MEMORY_FREE },
+	{ "_ZdlPvRKSt9nothrow_t", MEMORY_FREE },
+	{ "_ZdaPvRKSt9nothrow_t", MEMORY_FREE },
+	{ "_ZdlPvSt11align_val_t", MEMORY_FREE },
+	{ "_ZdaPvSt11align_val_t", MEMORY_FREE },
+	{ "_ZdlPvmSt11align_val_t", MEMORY_FREE },
+	{ "_ZdaPvmSt11align_val_t", MEMORY_FREE },
+	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", MEMORY_FREE },
+	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", MEMORY_FREE },
+	{ "dallocx", MEMORY_FREE },
+	{ "sdallocx", MEMORY_FREE },
 	{ "munmap", MEMORY_FREE },
 };
 _Static_assert(ARRAY_SIZE(calls) <= MEMORY_FUNCTIONS, "a file has room for each");
@@ -54,9 +73,36 @@ void configure_nativemem(const struct event *e, u32 number, const struct event_o
 	};
 }
 
-/* Programs that are linked statically hold their allocator's mmap, and their own use of it. */
-static int read_file(int fd, struct function found[ARRAY_SIZE(calls)], struct memory_file *out)
+/* The functions of a file that allocate, and what each does. */
+struct allocator {
+	struct memory_file file;
+	enum memory_call_kind calls[MEMORY_FUNCTIONS];
+};
+
+/* Several names of one function get one probe. */
+static bool is_another_name(const struct memory_file *file, u64 start)
 {
+	for (u64 i = 0; i < file->nr; i++)
+		if (file->functions[i].start == start)
+			return true;
+	return false;
+}
+
+static void add_function(struct allocator *a, const struct function *f, enum memory_call_kind call)
+{
+	struct memory_file *file = &a->file;
+
+	if (!f->file_off || is_another_name(file, f->file_off))
+		return;
+	file->functions[file->nr].start = f->file_off;
+	file->functions[file->nr].end = f->file_off + f->size;
+	a->calls[file->nr++] = call;
+}
+
+/* Programs that are linked statically hold their allocator's mmap, and their own use of it. */
+static int read_file(int fd, struct allocator *out)
+{
+	struct function found[ARRAY_SIZE(calls)];
 	const char *names[ARRAY_SIZE(calls)];
 	auto_elf struct elf *elf = NULL;
 	size_t nr;
@@ -72,26 +118,14 @@ static int read_file(int fd, struct function found[ARRAY_SIZE(calls)], struct me
 	bool is_library = exported && exported->size > sizeof(Elf64_Sym);
 	const struct elf_segment *segments = elf_segments(elf, &nr);
 	for (const struct elf_segment *s = segments; s < segments + nr; s++)
-		if (s->type == PT_LOAD && s->flags & PF_X && !out->code_end) {
-			out->code_start = s->file_off;
-			out->code_end = s->file_off + s->filesz;
+		if (s->type == PT_LOAD && s->flags & PF_X && !out->file.code_end) {
+			out->file.code_start = s->file_off;
+			out->file.code_end = s->file_off + s->filesz;
 		}
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-		if (calls[i].call == MEMORY_MMAP && !is_library)
-			found[i].file_off = 0;
-		out->functions[i].start = found[i].file_off;
-		out->functions[i].end = found[i].file_off ? found[i].file_off + found[i].size : 0;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i].call != MEMORY_MMAP || is_library)
+			add_function(out, &found[i], calls[i].call);
 	return 0;
-}
-
-/* Several names of one function get one probe. */
-static bool is_another_name(const struct function *found, size_t i)
-{
-	for (size_t j = 0; j < i; j++)
-		if (found[j].file_off == found[i].file_off)
-			return true;
-	return false;
 }
 
 struct placement {
@@ -124,26 +158,24 @@ static int place_call(struct placement *p, enum memory_call_kind call, bool leak
 
 static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 {
-	struct function found[ARRAY_SIZE(calls)];
-	struct memory_file file = { 0 };
+	struct allocator found = { 0 };
 	char path[32];
 
-	if (read_file(fd, found, &file))
+	if (read_file(fd, &found))
 		return false;
 	struct placement p = { .sources = ctx, .links = out };
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	int err = number < MEMORY_FILES ? bpf_set_memory_file(sources_bpf(p.sources), number, &file)
-					: -ENOSPC;
-	for (size_t i = 0; !err && i < ARRAY_SIZE(calls); i++) {
-		if (!found[i].file_off || is_another_name(found, i))
-			continue;
+	int err = number < MEMORY_FILES
+			  ? bpf_set_memory_file(sources_bpf(p.sources), number, &found.file)
+			  : -ENOSPC;
+	for (u64 i = 0; !err && i < found.file.nr; i++) {
 		p.at = (struct bpf_uprobe){
 			.path = path,
-			.file_off = found[i].file_off,
-			.cookie = MEMORY_COOKIE(number, i, calls[i].call),
+			.file_off = found.file.functions[i].start,
+			.cookie = MEMORY_COOKIE(number, i, found.calls[i]),
 			.pid = pid,
 		};
-		err = place_call(&p, calls[i].call, sources_options(p.sources)->leaks);
+		err = place_call(&p, found.calls[i], sources_options(p.sources)->leaks);
 	}
 	if (err == -ESRCH)
 		sources_count_gone(p.sources);
