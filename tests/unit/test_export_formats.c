@@ -37,7 +37,7 @@ static struct profile *random_profile(u32 seed)
 	profile_note(p, "lost", "samples lost", next(&seed) % 100);
 	for (u32 i = next(&seed) % 200; i > 0; i--) {
 		node_id node = 0;
-		for (u32 depth = next(&seed) % 9 + 1; depth > 0; depth--) {
+		for (u32 depth = next(&seed) % 10; depth > 0; depth--) {
 			const char *name = names[next(&seed) % ARRAY_SIZE(names)];
 			const char *module = next(&seed) % 3 ? "" : "/lib/libc.so.6";
 			node = profile_child(p, node,

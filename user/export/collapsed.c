@@ -78,7 +78,7 @@ static void gather(const struct profile *p, bool has_marks, struct lines *lines)
 	bool is_diff = profile_is_diff(p);
 
 	vec_each(w, &p->weights) {
-		if (w->type > is_diff || !w->value || !w->node) /* without frames, no line */
+		if (w->type > is_diff || !w->value)
 			continue;
 		u64 *line = dict_add(&line_of, w->node);
 		if (!*line) {

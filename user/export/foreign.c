@@ -213,8 +213,6 @@ int stack_find(struct stack_adder *a, node_id *node, struct str *why)
 {
 	size_t depth = 0;
 
-	if (!a->frames.nr)
-		vec_push(&a->frames, frames_intern(a->p->frames, FRAME_UNKNOWN, "(no stack)", ""));
 	if (a->frames.nr > FORMAT_DEPTH_MAX) {
 		str_add(why, "the stack is deeper than 65,535 frames");
 		return -EINVAL;

@@ -137,6 +137,8 @@ static enum frame_kind kind_of(const char *text, size_t *len)
 	};
 	const char *end = text + *len;
 
+	if (*len == strlen(NO_STACK) && !memcmp(text, NO_STACK, *len))
+		return FRAME_UNKNOWN;
 	if (*len > 4 && end[-4] == '_' && end[-3] == '[' && end[-1] == ']')
 		for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
 			if (suffixes[i].letter == end[-2]) {

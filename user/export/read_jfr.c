@@ -236,7 +236,8 @@ static int find_stack(struct reader_state *r, const struct jfr_value *event, nod
 	if (!jfr_find(&r->chunk, event, "stackTrace", &field) ||
 	    !jfr_constant(&r->chunk, &field, &stack)) {
 		r->nr_no_stack++;
-		return stack_find(&r->adder, node, r->why);
+		*node = profile_no_stack(r->adder.p);
+		return 0;
 	}
 	u64 *known = dict_add(&r->stacks, jfr_number(&field));
 	if (!*known) {

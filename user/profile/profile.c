@@ -278,6 +278,11 @@ node_id profile_child(struct profile *p, node_id parent, frame_id frame)
 	return child;
 }
 
+node_id profile_no_stack(struct profile *p)
+{
+	return profile_child(p, 0, frames_intern(p->frames, FRAME_UNKNOWN, NO_STACK, ""));
+}
+
 static u64 hash_weight(node_id node, labels_id labels, u32 type)
 {
 	return hash_u64(((u64)node << 32 | labels) ^ (u64)type << 40);
@@ -301,6 +306,8 @@ void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u6
 
 	if (is_full(f))
 		grow_weights(p);
+	if (!leaf)
+		leaf = profile_no_stack(p);
 
 	u64 hash = hash_weight(leaf, labels, type);
 	struct finder_slot *slot = first_slot(f, hash);

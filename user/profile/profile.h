@@ -90,7 +90,14 @@ labels_id profile_intern_labels(struct profile *p, const struct labels *labels);
 /* The child of `parent` (0: the root) with that frame, made if it is not there. */
 node_id profile_child(struct profile *p, node_id parent, frame_id frame);
 
-/* Adds a weight to the stack that ends in `leaf`. */
+/*
+ * The only frame of what has none: of weights that are left when transforms have taken all frames
+ * of a stack, and of samples without a stack. So every weight has a frame in every format.
+ */
+#define NO_STACK "(no stack)"
+node_id profile_no_stack(struct profile *p);
+
+/* Adds a weight to the stack that ends in `leaf`; at the root it goes to NO_STACK. */
 void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u64 value);
 
 /*

@@ -3,6 +3,7 @@
 const MOST_TRANSFORMS = 50;
 const DEEPEST = 65000;
 const LONGEST_NAME = 65535, MOST_TEXT = 2 ** 26; // bytes: of a name; of a stack, and of all new names
+const NO_STACK = '(no stack)'; // what is left of stacks without any frame, as in profile.h
 const MANY_NODES = 200000; // more take a moment to write out as text
 const SLOWEST_TRANSFORM_MS = 10000; // of two million nodes, and longer of more
 
@@ -95,13 +96,24 @@ class FrameSet {
 		if (this.added + bytes > MOST_TEXT)
 			throw tooLong();
 		this.added += bytes;
+		return this.addFrame(text, like);
+	}
+
+	addFrame(text, like) {
 		const f = this.nr++;
-		this.byName.set(text, [f]);
+		this.byName.set(text, (this.byName.get(text) || []).concat(f));
 		this.name.push(this.names.push(text) - 1);
 		this.kind.push(like >= 0 ? this.kind[like] : 0);
 		this.module.push(like >= 0 ? this.module[like] : 0);
 		this.method.push(this.nrMethods++);
 		return f;
+	}
+
+	// That of what has no frame.
+	ofNoStack() {
+		if (!this.byName)
+			this.indexNames();
+		return this.byName.get(NO_STACK)?.find((f) => this.kind[f] === 0 && this.module[f] === 0) ?? this.addFrame(NO_STACK, -1);
 	}
 
 	// The tiers of Java as one.
@@ -327,6 +339,30 @@ class Stacks {
 		}
 	}
 
+	// What has lost all frames gets one that says so.
+	nameEmpty() {
+		const { where, nr, profile: { selfs } } = this, empty = [];
+		for (let i = 1; i < where.length; i++)
+			if (where[i] === 0 && selfs.some((self) => self[i] > 0))
+				empty.push(i);
+		if (!empty.length)
+			return;
+		const { frames } = this, frame = frames.ofNoStack(), method = frames.method[frame];
+		let node = 1;
+		while (node < nr && (this.parent[node] !== 0 || frames.method[this.frame[node]] !== method))
+			node++;
+		if (node === nr)
+			for (const [key, value] of [['parent', 0], ['frame', frame]]) {
+				const wider = new Int32Array(nr + 1);
+				wider.set(this[key].subarray(0, nr));
+				wider[nr] = value;
+				this[key] = wider;
+			}
+		this.nr = Math.max(nr, node + 1);
+		for (const i of empty)
+			where[i] = node;
+	}
+
 	totals() {
 		const total = new Float64Array(this.nr), self = this.profile.selfs[0];
 		for (let i = 0; i < this.where.length; i++)
@@ -433,5 +469,6 @@ function transformProfile(profile, list, isBrief) {
 			errors[i] = e.message.replace(/^Invalid regular expression: /, '');
 		}
 	}
+	stacks.nameEmpty();
 	return { profile: profileOf(stacks), errors };
 }
