@@ -277,6 +277,44 @@ static void what_all_its_samples_say_is_significant(void **state)
 	assert_false(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 0, 0 }, 1));
 }
 
+static void assert_comes_back_from_pprof(struct world *w)
+{
+	struct profile *p = profile_new(), *back = profile_new();
+	auto_str struct str bytes = { 0 };
+	FILE *f = open_memstream(&bytes.at, &bytes.len);
+
+	assert_int_equal(choose(w, NULL), 0);
+	profile_diff(w->before, w->after, &w->types, p);
+	assert_int_equal(format_by_name("pprof")->write(p, f), 0);
+	fclose(f);
+	f = fmemopen(bytes.at, bytes.len, "r");
+	assert_int_equal(profile_read(f, back, &w->why), 0);
+	fclose(f);
+	assert_int_equal(back->types.nr, p->types.nr);
+	for (u32 type = 0; type < p->types.nr; type++) {
+		assert_string_equal(back->types.at[type].name, p->types.at[type].name);
+		assert_string_equal(back->types.at[type].unit, p->types.at[type].unit);
+		assert_int_equal(back->types.at[type].role, p->types.at[type].role);
+		assert_int_equal(profile_total(back, type), profile_total(p, type));
+	}
+	profile_free(p);
+	profile_free(back);
+	world_fini(w);
+}
+
+static void pprof_brings_a_comparison_back(void **state)
+{
+	const char *const counts[] = { "alloc-waits", NULL }, *const none[] = { NULL };
+	struct world all[] = {
+		{ allocations(2, 3, 5, 7), allocations(11, 13, 17, 19) },
+		{ waits(counts, 23), waits(counts, 29) },
+		{ waits(none, 31), waits(none, 37) },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		assert_comes_back_from_pprof(&all[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +327,7 @@ int main(void)
 		cmocka_unit_test(hits_are_counted_by_samples_or_themselves),
 		cmocka_unit_test(larger_samples_are_no_chance),
 		cmocka_unit_test(what_all_its_samples_say_is_significant),
+		cmocka_unit_test(pprof_brings_a_comparison_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,14 @@ bool type_is_cpu(const struct value_type *type);
 u32 type_from_foreign(struct profile *p, const char *name, const char *unit,
 		      const char *period_type);
 
+/*
+ * The label by which pprof knows the samples of a comparison that were before: negative values. Our
+ * own comment says it of a comparison with nothing, which has none.
+ */
+#define PPROF_BEFORE_KEY "pprof::base"
+#define PPROF_BEFORE     "true"
+#define PPROF_COMPARISON "comparison: what was before has the label " PPROF_BEFORE_KEY
+
 /* Nanoseconds between two samples of a CPU, 0 if samples were not taken by time. */
 u64 profile_period_ns(const struct profile *p);
 

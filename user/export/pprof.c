@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes pprof's format, gzipped. A frame is a function and a location of its own; its kind stands
- * in brackets where pprof has a source file, its module is the mapping.
+ * in brackets where pprof has a source file, its module is the mapping. A comparison is what pprof
+ * itself makes of two files (-diff_base): what was before has negative values and a label.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "export/gzip.h"
 #include "export/pb.h"
 #include "export/varint.h"
+#include "profile/diff.h"
 
 #include "pprof.pb-c.h"
 
@@ -22,6 +24,9 @@ struct pprof {
 	struct gzip gzip;
 	struct str part; /* fields that were packed and not yet written */
 	u64 period_ns;   /* 0 if no type of CPU time is derived from samples */
+	bool is_diff;
+	VEC(struct value_type) columns; /* the types of the file; names are ours */
+	VEC(u32) column_of;             /* by type of the profile */
 	VEC(u64) path;
 	VEC(s64) values;
 	VEC(int64_t) comments;
@@ -59,7 +64,7 @@ static void add_type(struct pprof *x, const char *name, const char *unit)
  */
 static u64 period_to_derive(const struct profile *p)
 {
-	u64 period_ns = profile_period_ns(p), nr_samples = 0;
+	u64 period_ns = profile_is_diff(p) ? 0 : profile_period_ns(p), nr_samples = 0;
 
 	for (u32 type = 0; type < p->types.nr; type++) {
 		const struct value_type *t = &p->types.at[type];
@@ -75,9 +80,25 @@ static const char *name_of(const struct value_type *t)
 	return type_is_cpu(t) ? "samples" : t->name;
 }
 
+/* Before and after are one. */
+static void make_columns(struct pprof *x)
+{
+	const struct profile *p = x->p;
+
+	x->is_diff = profile_is_diff(p);
+	for (u32 type = 0; type < p->types.nr; type++) {
+		if (!diff_is_before(p, type))
+			vec_push(&x->columns,
+				 (struct value_type){ diff_type_name(p, type),
+						      p->types.at[type].unit, ROLE_NONE });
+		vec_push(&x->column_of, (u32)x->columns.nr - 1);
+	}
+}
+
 static void add_types(struct pprof *x)
 {
-	vec_each(t, &x->p->types)
+	make_columns(x);
+	vec_each(t, &x->columns)
 		add_type(x, name_of(t), unit_to_foreign(t->unit));
 	x->period_ns = period_to_derive(x->p);
 	if (x->period_ns)
@@ -132,7 +153,7 @@ static void add_frame(struct pprof *x, frame_id id)
 }
 
 struct label_list {
-	Pprof__Label all[NR_LABELS + 2], *list[NR_LABELS + 2];
+	Pprof__Label all[NR_LABELS + 3], *list[NR_LABELS + 3];
 	size_t nr;
 };
 
@@ -180,30 +201,54 @@ static void add_sample(struct pprof *x, node_id leaf, struct label_list *labels)
 	add(x, &fields);
 }
 
+/* The values of some weights of one stack, of a comparison those before or after. */
+static void add_values(struct pprof *x, const u32 *order, size_t nr, bool is_before,
+		       struct label_list *labels)
+{
+	const struct profile *p = x->p;
+	size_t nr_taken = 0, nr_labels = labels->nr;
+
+	for (size_t t = 0; t < x->values.nr; t++)
+		x->values.at[t] = 0;
+	for (size_t i = 0; i < nr; i++) {
+		const struct weight *w = &p->weights.at[order[i]];
+		u32 column = x->column_of.at[w->type];
+		if (x->is_diff && diff_is_before(p, w->type) != is_before)
+			continue;
+		x->values.at[column] = is_before ? -(s64)w->value : (s64)w->value;
+		if (x->period_ns && type_is_cpu(&x->columns.at[column]))
+			x->values.at[x->columns.nr] = (s64)(w->value * x->period_ns);
+		nr_taken++;
+	}
+	if (!nr_taken)
+		return;
+	if (is_before)
+		add_label(x, labels, PPROF_BEFORE_KEY, 0, PPROF_BEFORE);
+	add_sample(x, p->weights.at[order[0]].node, labels);
+	labels->nr = nr_labels;
+}
+
 static void add_samples(struct pprof *x)
 {
 	const struct profile *p = x->p;
 	struct label_list labels = { .nr = 0 };
-	size_t nr, nr_types = p->types.nr;
+	size_t nr;
 	auto_free u32 *order = weights_in_order(p, &nr);
 
-	vec_reserve(&x->values, nr_types + 1);
-	x->values.nr = nr_types + (x->period_ns ? 1 : 0);
-	for (size_t i = 0; i < nr;) {
+	vec_reserve(&x->values, x->columns.nr + 1);
+	x->values.nr = x->columns.nr + (x->period_ns ? 1 : 0);
+	for (size_t i = 0, end; i < nr; i = end) {
 		const struct weight *first = &p->weights.at[order[i]];
 		if (!i || first->labels != p->weights.at[order[i - 1]].labels)
 			make_labels(x, first->labels, &labels);
-		for (size_t t = 0; t < x->values.nr; t++)
-			x->values.at[t] = 0;
-		for (; i < nr; i++) {
-			const struct weight *w = &p->weights.at[order[i]];
+		for (end = i; end < nr; end++) {
+			const struct weight *w = &p->weights.at[order[end]];
 			if (w->node != first->node || w->labels != first->labels)
 				break;
-			x->values.at[w->type] = (s64)w->value;
-			if (x->period_ns && type_is_cpu(&p->types.at[w->type]))
-				x->values.at[nr_types] = (s64)(w->value * x->period_ns);
 		}
-		add_sample(x, first->node, &labels);
+		add_values(x, order + i, end - i, false, &labels);
+		if (x->is_diff)
+			add_values(x, order + i, end - i, true, &labels);
 	}
 }
 
@@ -226,6 +271,8 @@ static void add_rest(struct pprof *x)
 		auto_free char *note = xasprintf("%llu %s", (unsigned long long)n->value, n->text);
 		add_comment(x, n->key, note);
 	}
+	if (x->is_diff)
+		vec_push(&x->comments, texts_add(&x->texts, PPROF_COMPARISON));
 	add_comment(x, "title", p->title);
 	add_comment(x, "host", p->host);
 	add_comment(x, "target", p->target);
@@ -233,10 +280,10 @@ static void add_rest(struct pprof *x)
 		auto_free char *slot = xasprintf("%llu", (unsigned long long)p->slot_ns);
 		add_comment(x, "slot_ns", slot);
 	}
-	if (p->types.nr)
-		fields.default_type = texts_add(&x->texts, name_of(&p->types.at[0]));
+	if (x->columns.nr)
+		fields.default_type = texts_add(&x->texts, name_of(&x->columns.at[0]));
 	bool has_cpu = false;
-	vec_each(t, &p->types)
+	vec_each(t, &x->columns)
 		has_cpu |= type_is_cpu(t);
 	if (has_cpu) {
 		type.name = texts_add(&x->texts, "cpu");
@@ -276,6 +323,10 @@ int pprof_write(const struct profile *p, FILE *out)
 	texts_fini(&x.texts);
 	dict_fini(&x.mappings);
 	str_fini(&x.part);
+	vec_each(column, &x.columns)
+		free(column->name);
+	vec_fini(&x.columns);
+	vec_fini(&x.column_of);
 	vec_fini(&x.path);
 	vec_fini(&x.values);
 	vec_fini(&x.comments);

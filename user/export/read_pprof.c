@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads pprof's format. Fields may come in any order, so the file is walked three times: for the
- * texts, types, functions and mappings; for the locations; for the samples.
+ * texts, types, functions and mappings; for the locations; for the samples. What pprof saves of a
+ * comparison (-diff_base) is one.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include "export/foreign.h"
 #include "export/pb.h"
 #include "export/read.h"
+#include "profile/count.h"
+#include "profile/diff.h"
 
 #include "pprof.pb-c.h"
 
@@ -28,6 +31,8 @@ enum profile_field {
 	PROFILE_COMMENT = 13,
 	PROFILE_DEFAULT_TYPE = 14,
 };
+
+#define TYPE_NONE UINT32_MAX /* of values that are left out */
 
 struct text {
 	const u8 *at;
@@ -54,7 +59,8 @@ struct reading {
 	u64 nr_field; /* of the current walk, for messages */
 	VEC(struct text) texts;
 	VEC(struct type) foreign_types;
-	VEC(u32) types; /* ours, by theirs */
+	bool is_diff;
+	VEC(struct diff_types) types; /* ours, by theirs; before: of a comparison */
 	VEC(struct function) functions;
 	VEC(struct location) locations;
 	VEC(frame_id) frames;
@@ -253,6 +259,42 @@ static void take_label(const struct reading *r, const Pprof__Label *label, struc
 	}
 }
 
+/* Whether it is what was before in a comparison. */
+static bool is_before(const struct reading *r, const Pprof__Sample *sample)
+{
+	for (size_t i = 0; i < sample->n_labels; i++) {
+		auto_free char *key = text_of(r, sample->labels[i]->key);
+		auto_free char *text = text_of(r, sample->labels[i]->text);
+		if (!strcmp(key, PPROF_BEFORE_KEY) && !strcmp(text, PPROF_BEFORE))
+			return true;
+	}
+	return false;
+}
+
+static int look_for_before(struct reading *r, const struct pb_field *f)
+{
+	if (r->is_diff || f->number != PROFILE_SAMPLE)
+		return 0;
+	auto_pb Pprof__Sample *s = pb_message(&pprof__sample__descriptor, f);
+	r->is_diff = s && is_before(r, s);
+	return 0;
+}
+
+/* Samples are looked at only if there is the word. */
+static int find_out_if_diff(struct reading *r)
+{
+	const size_t len = strlen(PPROF_BEFORE_KEY);
+
+	vec_each(comment, &r->comments) {
+		auto_free char *text = text_of(r, *comment);
+		r->is_diff |= !strcmp(text, PPROF_COMPARISON);
+	}
+	vec_each(t, &r->texts)
+		if (t->len == len && !memcmp(t->at, PPROF_BEFORE_KEY, len))
+			return walk(r, look_for_before);
+	return 0;
+}
+
 static labels_id labels_of(struct reading *r, const Pprof__Sample *sample)
 {
 	struct labels l = { 0 };
@@ -289,8 +331,15 @@ static int take_sample(struct reading *r, const struct pb_field *f)
 	node_id node;
 	int err = stack_find(&r->stacks, &node, &why);
 	labels_id labels = labels_of(r, s);
-	for (size_t i = 0; !err && i < s->n_values; i++)
-		err = stack_add(&r->stacks, node, labels, r->types.at[i], s->values[i], &why);
+	bool was_before = r->is_diff && is_before(r, s);
+	for (size_t i = 0; !err && i < s->n_values; i++) {
+		s64 value = s->values[i];
+		u32 type = was_before ? r->types.at[i].before : r->types.at[i].after;
+		if (was_before && value < 0 && value > INT64_MIN)
+			value = -value;
+		if (type != TYPE_NONE)
+			err = stack_add(&r->stacks, node, labels, type, value, &why);
+	}
 	return err ? refuse(r, why.at) : 0;
 }
 
@@ -339,11 +388,53 @@ static size_t find_default_type(const struct reading *r)
 	return r->foreign_types.nr - 1;
 }
 
-static u32 make_type(struct reading *r, const struct type *t, const char *period_type)
+static u32 make_type(const struct reading *r, const struct type *t, const char *period_type,
+		     struct profile *p)
 {
 	auto_free char *name = text_of(r, t->name), *unit = text_of(r, t->unit);
 
-	return type_from_foreign(r->p, name, unit, period_type);
+	return type_from_foreign(p, name, unit, period_type);
+}
+
+/* The type that is shown first is what is compared, and the number of its samples. */
+static void make_types_of_diff(struct reading *r, const char *period_type)
+{
+	struct profile *own = profile_new(); /* their types as ours */
+	VEC(u32) own_types = { 0 };
+	u32 nr_left_out = 0, nr_type;
+
+	vec_each(t, &r->foreign_types) {
+		u32 type = make_type(r, t, period_type, own);
+		vec_push(&own_types, type);
+	}
+	u32 compared = own_types.at[find_default_type(r)];
+	if (!count_find(own, compared, &nr_type))
+		nr_type = compared;
+	struct diff_types weights = diff_find_types(r->p, &own->types.at[compared]);
+	struct diff_types counts =
+		nr_type == compared ? weights : diff_find_types(r->p, &own->types.at[nr_type]);
+	vec_each(type, &own_types) {
+		bool is_left_out = *type != compared && *type != nr_type;
+		vec_push(&r->types, is_left_out ? (struct diff_types){ TYPE_NONE, TYPE_NONE }
+				    : *type == compared ? weights
+							: counts);
+		nr_left_out += is_left_out;
+	}
+	if (nr_left_out)
+		profile_note(r->p, "types_left_out", "value types of the comparison left out",
+			     nr_left_out);
+	vec_fini(&own_types);
+	profile_free(own);
+}
+
+static void make_types_of_one(struct reading *r, const char *period_type)
+{
+	if (!r->p->types.nr)
+		make_type(r, &r->foreign_types.at[find_default_type(r)], period_type, r->p);
+	vec_each(t, &r->foreign_types) {
+		u32 type = make_type(r, t, period_type, r->p);
+		vec_push(&r->types, (struct diff_types){ .after = type });
+	}
 }
 
 static int make_types(struct reading *r)
@@ -354,13 +445,11 @@ static int make_types(struct reading *r)
 		str_addf(r->why, "the pprof data have %zu value types", r->foreign_types.nr);
 		return -EINVAL;
 	}
-	if (!r->p->types.nr)
-		make_type(r, &r->foreign_types.at[find_default_type(r)], period_type);
-	vec_each(t, &r->foreign_types) {
-		u32 index = make_type(r, t, period_type);
-		vec_push(&r->types, index);
-	}
-	if (!strcmp(period_type, "cpu") && r->period > 0)
+	if (r->is_diff)
+		make_types_of_diff(r, period_type);
+	else
+		make_types_of_one(r, period_type);
+	if (!r->is_diff && !strcmp(period_type, "cpu") && r->period > 0)
 		r->p->rate_hz = 1e9 / (double)r->period;
 	vec_each(comment, &r->comments) {
 		auto_free char *text = text_of(r, *comment);
@@ -374,8 +463,9 @@ int pprof_read(const struct str *bytes, struct profile *p, struct str *why)
 	struct reading r = { .p = p, .why = why, .file = pb_read(bytes->at, bytes->len) };
 
 	stack_adder_init(&r.stacks, p);
-	int err = walk(&r, take_table)      ?:
-			  make_types(&r)    ?:
+	int err = walk(&r, take_table)          ?:
+			  find_out_if_diff(&r)  ?:
+			  make_types(&r)        ?:
 			  walk(&r, take_location) ?:
 			  walk(&r, take_sample);
 

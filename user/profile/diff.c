@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "profile/count.h"
 
 static const struct value_type *find_type(const struct profile *p, const struct value_type *type,
@@ -225,6 +226,39 @@ struct diff_types diff_counts(const struct profile *p)
 {
 	return has_nr(p) ? (struct diff_types){ .after = 2, .before = 3 }
 			 : (struct diff_types){ .after = 0, .before = 1 };
+}
+
+bool diff_is_before(const struct profile *p, u32 type)
+{
+	return (type == 1 && profile_is_diff(p)) || (type == 3 && profile_is_diff(p) && has_nr(p));
+}
+
+char *diff_type_name(const struct profile *p, u32 type)
+{
+	const char *name = p->types.at[type].name;
+	const char *word = diff_is_before(p, type) ? " before" : " after";
+	size_t len = strlen(name), word_len = strlen(word);
+
+	if (!profile_is_diff(p) || p->types.at[type].role == ROLE_NONE || len <= word_len ||
+	    strcmp(name + len - word_len, word) != 0)
+		return xstrdup(name);
+	return xstrndup(name, len - word_len);
+}
+
+struct diff_types diff_find_types(struct profile *p, const struct value_type *t)
+{
+	size_t nr = p->types.nr;
+	bool counts = nr == 2 && profile_is_diff(p);
+	auto_free char *after = xasprintf("%s after", t->name),
+		       *before = xasprintf("%s before", t->name);
+	struct diff_types types = { .after = profile_find_type(p, after, t->unit) };
+
+	types.before = profile_find_type(p, before, t->unit);
+	if (p->types.nr == nr + 2 && (!nr || counts)) {
+		p->types.at[types.after].role = nr ? ROLE_NR_AFTER : ROLE_AFTER;
+		p->types.at[types.before].role = nr ? ROLE_NR_BEFORE : ROLE_BEFORE;
+	}
+	return types;
 }
 
 /* Of the sum of `nr` samples of one weight. */

@@ -30,6 +30,18 @@ void profile_diff(const struct profile *before, const struct profile *after,
 
 bool profile_is_diff(const struct profile *p);
 
+/* Whether the type is that of weights before; those after are the type in front of it. */
+bool diff_is_before(const struct profile *p, u32 type);
+
+/* What a type of a comparison is called without "before" or "after", for the caller to free. */
+char *diff_type_name(const struct profile *p, u32 type);
+
+/*
+ * The types of `t` after and before, added if there are none. They get roles in a profile without
+ * types, and in one that has just those of the weights of which these are the number.
+ */
+struct diff_types diff_find_types(struct profile *p, const struct value_type *t);
+
 /* Whether weights are compared as they are, in text and at first in the page, not their shares. */
 bool diff_is_by_counts(const struct profile *p);
 void diff_by_counts(struct profile *p);
