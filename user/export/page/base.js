@@ -72,3 +72,10 @@ function breathe() {
 const PLAIN = /^[ -~]*$/; // a byte per character, all of them known
 
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+
+// A copy of a typed array with room for more.
+function widened(list, length) {
+	const wider = new list.constructor(length);
+	wider.set(list);
+	return wider;
+}

@@ -73,9 +73,9 @@ class Details {
 	list(title, merged, total) {
 		const list = element('ol');
 		list.append(element('li', 'note', title));
-		const nr = merged.groupsOf(0).total.filter((weight) => weight > 0).length;
+		const { first, last } = merged.grouped(0), nr = merged.groups.total.subarray(first, last).filter((weight) => weight > 0).length;
 		for (let i = 0; i < Math.min(nr, NEIGHBOURS); i++) {
-			const id = merged.child(0, i), item = element('li'), b = element('button');
+			const id = merged.child(0, first + i), item = element('li'), b = element('button');
 			b.type = 'button';
 			b.title = merged.names[merged.nameOf(id)].slice(0, 1000);
 			b.append(element('span', '', this.app.painter.texts.short(merged.nameOf(id))), element('small', '', percent(merged.totalOf(id), total)));

@@ -2,6 +2,27 @@
 // filling it.
 const ROOM_LEAST = 1 << 14;
 
+// The groups of all nodes that were looked at: a frame of the group's method, its total, where its list
+// starts, which ends where that of the next group starts, and the node that was made of it, 0 if none was.
+class Groups {
+	constructor() {
+		this.nr = 0;
+		this.frame = new Int32Array(1024);
+		this.total = new Float64Array(1024);
+		this.start = new Int32Array(1024);
+		this.node = new Int32Array(1024);
+	}
+
+	add(frame, total, start) {
+		if (this.nr === this.frame.length)
+			for (const key of ['frame', 'total', 'start', 'node'])
+				this[key] = widened(this[key], 2 * this.nr);
+		this.frame[this.nr] = frame;
+		this.total[this.nr] = total;
+		this.start[this.nr++] = start;
+	}
+}
+
 // Nodes of the tree that are merged by method, only as far as someone looks. A merged node keeps the
 // list of the tree's nodes that it stands for: `at` from `start` to `end`, and in `from` those whose
 // weights they have. Same interface as Tree.
@@ -16,14 +37,16 @@ class Merged {
 		this.weights = weights;
 		this.nr = new Int32Array(tree.profile.frames.nrMethods);
 		this.sum = new Float64Array(tree.profile.frames.nrMethods);
+		this.kinds = new Float64Array(KINDS.length);
 		this.isTiered = tree.tieredMethods();
 		this.diff = tree.diff && tree.diff.of((id) => this.compared(id));
 		this.room = { at: new Int32Array(0), from: new Int32Array(0), used: 0 };
+		this.groups = new Groups();
 	}
 
 	// What all hangs from: some nodes of the tree.
 	plant(start, root) {
-		this.nodes = [{ parent: -1, method: -1, kind: KIND_GROUP, name: -1, module: 0, self: -1, at: start, from: start, start: 0, end: start.length, groups: null, ...root }];
+		this.nodes = [{ parent: -1, method: -1, kind: KIND_GROUP, name: -1, module: 0, self: -1, at: start, from: start, start: 0, end: start.length, first: -1, last: -1, below: null, ...root }];
 	}
 
 	isEmpty() {
@@ -34,28 +57,54 @@ class Merged {
 		return false;
 	}
 
-	// What comes next after a node by method, heaviest first; what nothing comes after is its self weight.
-	groupsOf(id) {
+	// The node once it knows what comes next by method: the groups from `first` to `last`, heaviest first, with
+	// their lists in `below`; what nothing comes after is its self weight.
+	grouped(id) {
 		const node = this.nodes[id];
-		if (!node.groups) {
-			const { total } = node.groups = this.group(id, node);
-			node.self = 0;
-			if (this.hasSelf(id)) {
-				node.self = node.total;
-				for (let i = 0; i < total.length; i++)
-					node.self -= total[i];
-			}
+		if (node.first >= 0)
+			return node;
+		const { groups } = this, first = groups.nr;
+		node.below = this.group(id, node);
+		node.first = first;
+		node.last = groups.nr;
+		groups.add(-1, 0, node.below.used);
+		node.self = 0;
+		if (this.hasSelf(id)) {
+			node.self = node.total;
+			for (let g = first; g < node.last; g++)
+				node.self -= groups.total[g];
 		}
-		return node.groups;
+		return node;
 	}
 
-	// By group a frame of its method, its total, and where its list starts; `next` are the nodes that are
-	// made of it. Each of the given ones stands for its parent if `parent` is given. The scratch arrays
-	// by method are clean again afterwards.
-	groupByMethod({ at, from, start, end }, parent) {
-		if (end - start === 1)
-			return this.groupOfOne(parent ? parent[at[start]] : at[start], from[start]);
-		const { frame } = this.tree, { method } = this.profile.frames, { nr, sum, weights } = this, frames = [], total = [], first = [];
+	// Adds the groups of a list, and their lists to the room that is returned. Each node stands for its parent
+	// if `parent` is given.
+	groupByMethod(list, parent) {
+		const to = this.roomFor(list.end - list.start);
+		if (!parent || list.start === list.end || !this.groupAsOne(list, parent, to))
+			this.groupAsMany(list, parent, to);
+		return to;
+	}
+
+	// Most lists have one caller, which takes less than to find out how many there are.
+	groupAsOne({ at, from, start, end, total }, parent, to) {
+		const { frame } = this.tree, { method } = this.profile.frames, first = parent[at[start]];
+		let used = to.used;
+		for (let i = start; i < end; i++, used++) {
+			const node = parent[at[i]];
+			if (node === 0 || method[frame[node]] !== method[frame[first]])
+				return false;
+			to.at[used] = node;
+			to.from[used] = from[i];
+		}
+		this.groups.add(frame[first], total, to.used);
+		to.used = used;
+		return true;
+	}
+
+	// The scratch arrays by method are clean again afterwards.
+	groupAsMany({ at, from, start, end }, parent, to) {
+		const { frame } = this.tree, { method } = this.profile.frames, { nr, sum, weights } = this, frames = [];
 		for (let i = start; i < end; i++) {
 			const node = parent ? parent[at[i]] : at[i];
 			if (node === 0)
@@ -67,17 +116,14 @@ class Merged {
 		}
 		if (frames.length > 1)
 			frames.sort((a, b) => sum[method[b]] - sum[method[a]] || method[a] - method[b]);
-		const to = this.roomFor(end - start);
-		let used = to.used;
-		for (let i = 0; i < frames.length; i++) {
-			const m = method[frames[i]];
-			first.push(used);
-			total.push(sum[m]);
+		let { used } = to;
+		for (const f of frames) {
+			const m = method[f], first = used;
+			this.groups.add(f, sum[m], first);
 			used += nr[m];
-			nr[m] = first[i];
+			nr[m] = first;
 			sum[m] = 0;
 		}
-		first.push(used);
 		for (let i = start; i < end; i++) {
 			const node = parent ? parent[at[i]] : at[i];
 			if (node === 0)
@@ -86,20 +132,9 @@ class Merged {
 			to.at[place] = node;
 			to.from[place] = from[i];
 		}
-		for (let i = 0; i < frames.length; i++)
-			nr[method[frames[i]]] = 0;
+		for (const f of frames)
+			nr[method[f]] = 0;
 		to.used = used;
-		return { frames, total, first, at: to.at, from: to.from, next: [] };
-	}
-
-	groupOfOne(node, from) {
-		const to = this.roomFor(1), place = to.used;
-		if (node === 0)
-			return { frames: [], total: [], first: [], at: to.at, from: to.from, next: [] };
-		to.at[place] = node;
-		to.from[place] = from;
-		to.used++;
-		return { frames: [this.tree.frame[node]], total: [this.weights[from]], first: [place, place + 1], at: to.at, from: to.from, next: [] };
 	}
 
 	roomFor(nr) {
@@ -109,26 +144,26 @@ class Merged {
 		return this.room;
 	}
 
-	// The i-th heaviest child. Most are too thin to be looked at: nodes are made of those that are.
-	child(id, i) {
-		const { groups } = this.nodes[id], { next } = groups;
-		if (next[i] === undefined)
-			next[i] = this.nodes.push(this.makeNode(id, groups, i)) - 1;
-		return next[i];
+	// The node of a group. Most are too thin to be looked at: nodes are made of those that are.
+	child(id, group) {
+		const { node } = this.groups;
+		if (!node[group])
+			node[group] = this.nodes.push(this.makeNode(id, group)) - 1;
+		return node[group];
 	}
 
-	makeNode(parent, { frames, total, first, at, from }, i) {
-		const { method, name, module } = this.profile.frames, frame = frames[i];
+	makeNode(parent, group) {
+		const { method, name, module } = this.profile.frames, { groups } = this, { at, from } = this.nodes[parent].below, frame = groups.frame[group];
 		return { parent, method: method[frame], kind: -1, name: name[frame], module: module[frame], self: -1, at, from,
-			start: first[i], end: first[i + 1], groups: null, total: total[i] };
+			start: groups.start[group], end: groups.start[group + 1], first: -1, last: -1, below: null, total: groups.total[group] };
 	}
 
 	// The frame of most weight gives a merged method its kind.
 	mainKind({ at, from, start, end, method }) {
-		const { kind } = this.profile.frames, { frame } = this.tree;
-		if (start === end || !this.isTiered[method])
+		const { kind } = this.profile.frames, { frame } = this.tree, { kinds } = this;
+		if (end - start < 2 || !this.isTiered[method])
 			return start === end ? 0 : kind[frame[at[start]]];
-		const kinds = new Float64Array(KINDS.length);
+		kinds.fill(0);
 		for (let i = start; i < end; i++)
 			kinds[kind[frame[at[i]]]] += this.weights[from[i]];
 		return kinds.indexOf(Math.max(...kinds));
@@ -139,8 +174,7 @@ class Merged {
 	}
 
 	selfOf(id) {
-		this.groupsOf(id);
-		return this.nodes[id].self;
+		return this.grouped(id).self;
 	}
 
 	parentOf(id) {
@@ -170,25 +204,40 @@ class Merged {
 	}
 
 	chainChild(id) {
-		if (id === 0 || this.groupsOf(id).total[0] !== this.nodes[id].total)
+		if (id === 0)
 			return -1;
-		const first = this.child(id, 0);
-		return sameGroup(this.kindOf(id), this.kindOf(first)) && (!this.diff || this.diff.isAlike(id, first)) ? first : -1;
+		const { groups } = this, { first, last, total, start, end, at } = this.grouped(id);
+		if (first === last || groups.total[first] !== total)
+			return -1;
+		// A method's frames are all of one group of kinds: no need to know which of them weighs most.
+		const { kind } = this.profile.frames;
+		if (start === end || !sameGroup(kind[this.tree.frame[at[start]]], kind[groups.frame[first]]))
+			return -1;
+		const child = this.child(id, first);
+		return !this.diff || this.diff.isAlike(id, child) ? child : -1;
 	}
 
-	// `merged`: the names of those that are too thin.
+	// `merged` and `groups` tell of those that are too thin.
 	children(id, min) {
-		const { frames, total } = this.groupsOf(id), { name } = this.profile.frames, list = [], rest = { weight: 0, nodes: 0, ranges: [], merged: [] };
-		for (let i = 0; i < frames.length && total[i] > 0; i++) {
-			if (total[i] >= min) {
-				list.push(this.child(id, i));
-				continue;
-			}
-			rest.weight += total[i];
-			rest.nodes++;
-			rest.merged.push(name[frames[i]]);
-		}
+		const { first, last } = this.grouped(id), { total } = this.groups, list = [], rest = { weight: 0, nodes: 0, merged: this, groups: [0, 0] };
+		let g = first;
+		for (; g < last && total[g] > 0 && total[g] >= min; g++)
+			list.push(this.child(id, g));
+		rest.groups[0] = g;
+		for (; g < last && total[g] > 0; g++)
+			rest.weight += total[g];
+		rest.groups[1] = g;
+		rest.nodes = g - rest.groups[0];
 		return { list, rest };
+	}
+
+	// Whether one of the groups from `first` to `last` has a name of `marks`.
+	isMarked([first, last], marks) {
+		const { name } = this.profile.frames;
+		for (let g = first; g < last; g++)
+			if (marks[name[this.groups.frame[g]]])
+				return true;
+		return false;
 	}
 
 	hotMethods() {
@@ -212,10 +261,13 @@ class Merged {
 		if (link === '')
 			return 0;
 		for (const method of link.split('.')) {
-			const i = this.groupsOf(id).frames.findIndex((f) => String(this.profile.frames.method[f]) === method);
-			if (i < 0)
+			const { first, last } = this.grouped(id);
+			let g = first;
+			while (g < last && String(this.profile.frames.method[this.groups.frame[g]]) !== method)
+				g++;
+			if (g === last)
 				return -1;
-			id = this.child(id, i);
+			id = this.child(id, g);
 		}
 		return id;
 	}

@@ -153,7 +153,7 @@ class Search {
 	// Whether one of the nodes that a fog box stands for is a hit; hits are in ascending order.
 	isInFog(fog) {
 		if (fog.merged)
-			return fog.merged.some((name) => this.marks[name]);
+			return fog.merged.isMarked(fog.groups, this.marks);
 		const { hits } = this.whole;
 		for (let i = 0; i < fog.ranges.length; i += 2) {
 			let low = 0, high = hits.length;

@@ -170,11 +170,8 @@ class Paths {
 	}
 
 	grow() {
-		for (const key of ['parent', 'frame', 'method', 'weight']) {
-			const wider = new this[key].constructor(2 * this[key].length);
-			wider.set(this[key]);
-			this[key] = wider;
-		}
+		for (const key of ['parent', 'frame', 'method', 'weight'])
+			this[key] = widened(this[key], 2 * this[key].length);
 		this.fillSlots();
 	}
 
