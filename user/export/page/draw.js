@@ -4,6 +4,7 @@ const PAD = 4;
 const HIDDEN_KIND = 0.25;
 const DIMMED = 0.6;
 const FOG_LABEL = 110;
+const STRIP = 60; // px beside the picture, as the style sheet has it
 
 class Painter {
 	constructor(canvas, profile) {
@@ -34,12 +35,17 @@ class Painter {
 	}
 
 	resize(width, height) {
-		const ratio = window.devicePixelRatio || 1;
+		const ratio = window.devicePixelRatio || 1, isSameRatio = ratio === this.ratio;
 		Object.assign(this, { width, height, ratio });
-		this.canvas.width = Math.round(width * ratio);
-		this.canvas.height = Math.round(height * ratio);
-		this.canvas.style.width = `${width}px`;
-		this.canvas.style.height = `${height}px`;
+		// New memory for the picture takes longer than painting it: the room of the strip beside it, which comes
+		// and goes with a zoom, may stay out of sight.
+		const w = Math.round(width * ratio), h = Math.round(height * ratio), { canvas } = this;
+		if (isSameRatio && canvas.height === h && canvas.width >= w && canvas.width <= w + Math.ceil(STRIP * ratio))
+			return;
+		canvas.width = w;
+		canvas.height = h;
+		canvas.style.width = `${width}px`;
+		canvas.style.height = `${height}px`;
 		this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
 	}
 
@@ -66,6 +72,15 @@ class Painter {
 		if (scene.selected)
 			this.outline(scene.selected, this.accent, 2);
 		c.globalAlpha = 1;
+	}
+
+	// Without what is out of sight.
+	picture() {
+		const { width, height, ratio } = this, copy = element('canvas');
+		copy.width = Math.round(width * ratio);
+		copy.height = Math.round(height * ratio);
+		copy.getContext('2d').drawImage(this.canvas, 0, 0);
+		return copy;
 	}
 
 	top(row) {

@@ -141,7 +141,7 @@ function exportMenu(app, button) {
 	openMenu(button, [
 		menuItem('Picture of this view', 'png', null, () => {
 			closeMenu();
-			$('canvas').toBlob((blob) => save(`${name}.png`, blob));
+			app.painter.picture().toBlob((blob) => save(`${name}.png`, blob));
 		}),
 		menuItem('Drawing of this view', 'svg', null, () => {
 			closeMenu();
