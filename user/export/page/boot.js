@@ -1,6 +1,8 @@
 // Unpacks style, body and script of the page, which are a quarter of their size that way, and runs them.
 // The page's policy names the hashes of what comes out, so nothing else can run.
 (async function () {
+	// Till the profile is decoded there is nothing to lay out; start.js shows the page.
+	document.body.hidden = true;
 	if (typeof DecompressionStream === 'undefined')
 		throw new Error('This browser is too old: it has no DecompressionStream. Chrome 80, Firefox 113, Safari 16.4 and newer ones have it. A static picture works everywhere: sysflame report FILE -o FILE.svg');
 	const bytes = armourBytes(document.getElementById('packed').textContent);
@@ -14,4 +16,5 @@
 	window.sysflame = { error: e.message };
 	const before = document.getElementById('before') || document.body.appendChild(document.createElement('p'));
 	before.textContent = e.message;
+	document.body.hidden = false;
 });

@@ -35,15 +35,21 @@ function openContainer(bytes) {
 	const headerBytes = view.getUint16(6, true), payloadBytes = number64(8);
 	if (bytes.length - headerBytes < payloadBytes)
 		throw new DataError(`the file is cut off: ${count(bytes.length - headerBytes)} of ${count(payloadBytes)} data bytes are here`);
-	const payload = bytes.subarray(headerBytes, headerBytes + payloadBytes);
-	if (view.getUint32(24, true) !== crc32(payload))
+	return { payload: bytes.subarray(headerBytes, headerBytes + payloadBytes), checksum: view.getUint32(24, true),
+		bodyBytes: number64(16), nodes: view.getUint32(28, true), isPacked: bytes[5] === 1 };
+}
+
+function verify({ payload, checksum }) {
+	if (crc32(payload) !== checksum)
 		throw new DataError('damaged data: its checksum differs');
-	return { payload, bodyBytes: number64(16), nodes: view.getUint32(28, true), isPacked: bytes[5] === 1 };
 }
 
 async function unpack(container) {
-	if (!container.isPacked)
+	if (!container.isPacked) {
+		verify(container);
 		return container.payload;
+	}
+	// gzip has a checksum of its own, which the browser compares faster.
 	try {
 		const stream = new Blob([container.payload]).stream().pipeThrough(new DecompressionStream('gzip'));
 		const body = new Uint8Array(await new Response(stream).arrayBuffer());
@@ -52,6 +58,7 @@ async function unpack(container) {
 	} catch (e) {
 		// The stream's own message says nothing: "Failed to fetch".
 	}
+	verify(container);
 	throw new DataError('damaged data: it cannot be decompressed');
 }
 
@@ -113,11 +120,8 @@ function readNames(r) {
 		const shared = r.varint(), more = r.varint(), length = shared + more, from = r.at;
 		if (!(length < 65536 && at + length < NAMES_BYTES && shared <= at - last && from + more <= r.end))
 			throw new DataError('damaged names');
-		if (at + length > all.length) {
-			const wider = new Uint8Array(2 * all.length);
-			wider.set(all);
-			all = wider;
-		}
+		if (at + length > all.length)
+			all = widened(all, 2 * all.length);
 		// Names are short: a loop is faster than a call.
 		for (let k = 0; k < shared; k++)
 			all[at + k] = all[last + k];

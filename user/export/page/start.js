@@ -7,7 +7,7 @@ function setTheme(theme) {
 
 function showMessage(title, ...lines) {
 	const message = $('message');
-	message.hidden = false;
+	document.body.hidden = message.hidden = false;
 	message.replaceChildren(element('h2', '', title), ...lines.map((line) => {
 		const p = element('p');
 		p.append(line.startsWith('sysflame ') ? element('code', '', line) : line);
@@ -18,7 +18,7 @@ function showMessage(title, ...lines) {
 // Rows in the shape of a graph while a large profile is decoded.
 function showProgress(done, all) {
 	const message = $('message'), millions = (n) => (n / 1e6).toFixed(1);
-	message.hidden = false;
+	document.body.hidden = message.hidden = false;
 	message.replaceChildren(element('p', '', `decoding ${millions(done)} of ${millions(all)} M frames`));
 	for (let i = 0; i < 14; i++) {
 		const row = element('div', 'skeleton');
@@ -33,6 +33,7 @@ async function start() {
 		throw new DataError('the file is cut off: its data is missing');
 	const profile = await decode(block.textContent, showProgress);
 	block.remove();
+	document.body.hidden = false;
 	$('message').hidden = true;
 	const app = new App(profile);
 	app.start();

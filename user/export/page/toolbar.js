@@ -237,7 +237,7 @@ function namedShare(app) {
 	for (let m = 0; m < self.length; m++) {
 		const sides = methods && methods.weigh(m), weight = sides ? sides.before + sides.after : self[m];
 		whole += weight;
-		if (/^\[.*\]\+0x|^\[unknown|^\?$|^0x/.test(app.profile.names[app.table.name[m]]))
+		if (weight > 0 && /^\[.*\]\+0x|^\[unknown|^\?$|^0x/.test(app.profile.names[app.table.name[m]]))
 			unnamed += weight;
 	}
 	return whole ? (1 - unnamed / whole) * 100 : 100;
