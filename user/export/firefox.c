@@ -2,8 +2,9 @@
 /*
  * Writes the Firefox Profiler's processed format, version 62: tables of columns, our tree as its
  * stack table, one thread per thread of the profile, its samples in order of time. Only the first
- * value type: a thread has one kind of weight. Source: what fxprof-processed-profile of samply
- * writes.
+ * value type: a thread has one kind of weight. Source: src/types/profile.ts and
+ * docs-developer/CHANGELOG-formats.md of the profiler, which upgrades older versions than its own;
+ * tests/cli/test_json has what it wants.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,9 @@ static void write_meta(const struct profile *p, FILE *out)
 	fprintf(out,
 		"{\"meta\":{\"version\":24,\"preprocessedProfileVersion\":%d,\"processType\":0,"
 		"\"interval\":%.6f,\"startTime\":%.3f,\"symbolicated\":true,\"debug\":false,"
-		"\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,"
-		"\"pausedRanges\":[],\"markerSchema\":[],\"extensions\":{\"baseURL\":[],\"id\":[],"
+		"\"stackwalk\":1,\"usesOnlyOneStackType\":true,"
+		"\"sourceCodeIsNotOnSearchfox\":true,\"markerSchema\":[],\"extensions\":{"
+		"\"baseURL\":[],\"id\":[],"
 		"\"length\":0,\"name\":[]},\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
 		"\"threadCPUDelta\":\"ns\"},\"product\":",
 		FORMAT, interval_ms, (double)p->start_wall_ns / 1e6);
