@@ -65,13 +65,13 @@ static __always_inline u64 begin_of(const struct wait *wait, struct task_struct 
 	return since_ns > wait->since_ns ? since_ns : wait->since_ns;
 }
 
-/* What a wait weighs as a sample of each event, and the units by which that was decided. */
-struct weights {
-	u64 ns[KNOBS_WAITS];
-	u64 unit_ns[KNOBS_WAITS];
+/* A wait that is a sample. */
+struct sampled_wait {
+	u64 end_ns, waited_ns;
+	u32 unit_ns[KNOBS_WAITS]; /* by which it is one of each event; 0: it is none of it */
 };
 
-static __always_inline void sample_wait(void *ctx, u32 state, u64 end_ns, const struct weights *w)
+static __always_inline void sample_wait(void *ctx, u32 state, const struct sampled_wait *w)
 {
 	u64 now_ns = bpf_ktime_get_ns();
 	struct scratch *s = stack_begin(SLOT_SWITCH, 0);
@@ -79,16 +79,18 @@ static __always_inline void sample_wait(void *ctx, u32 state, u64 end_ns, const 
 	if (!s)
 		return;
 	s->sample.kind = waits_end_ns ? RECORD_PENDING : RECORD_SAMPLE;
-	s->sample.time_ns = end_ns;
+	s->sample.time_ns = w->end_ns;
 	s->sample.state = state;
 	stack_kernel(ctx, s);
 	u32 stop = unwind_user(ctx, s);
 	for (u32 i = 0; i < KNOBS_WAITS; i++) {
-		if (!w->ns[i])
+		u64 unit_ns = w->unit_ns[i];
+		if (!unit_ns)
 			continue;
+		bool is_whole = i == WAIT_LOCK || w->waited_ns >= unit_ns;
 		s->sample.event = knobs.waits[i].event;
-		s->sample.weight = w->ns[i];
-		s->sample.unit = w->unit_ns[i];
+		s->sample.weight = is_whole ? w->waited_ns : unit_ns;
+		s->sample.unit = unit_ns;
 		stack_submit(s, stop);
 	}
 	stack_end(s);
@@ -129,7 +131,7 @@ static __always_inline u64 unit_of(u64 min_ns, u32 halvings)
  * The unit by which the wait is a sample, 0 if it is none. Two chances in a row are as one by the
  * larger unit. A global function, which the verifier reads once and not for each event.
  */
-__noinline u64 offcpu_unit(u64 waited_ns, u64 min_ns)
+__noinline u32 offcpu_unit(u64 waited_ns, u64 min_ns)
 {
 	u64 weight = chance_weigh(waited_ns, min_ns);
 
@@ -139,20 +141,18 @@ __noinline u64 offcpu_unit(u64 waited_ns, u64 min_ns)
 	return chance_weigh(weight, unit_ns) ? unit_ns : 0;
 }
 
-/* What the wait weighs; 0 if it is no sample. */
-static __always_inline void weigh(u32 event, struct task_struct *task, const struct wait *wait,
-				  u64 waited_ns, struct weights *w)
+/* The unit by which the wait is a sample of that event, 0 if it is none. */
+static __always_inline u32 sample_unit(u32 event, struct task_struct *task, const struct wait *wait,
+				       u64 waited_ns)
 {
 	u64 min_ns = knobs.waits[event].min_ns;
-	u64 unit_ns = min_ns ? offcpu_unit(waited_ns, min_ns) : 0;
+	u32 unit_ns = min_ns ? offcpu_unit(waited_ns, min_ns) : 0;
 
-	w->ns[event] = 0;
 	if (!unit_ns || !counts_for(event, task, wait))
-		return;
-	w->unit_ns[event] = unit_ns;
-	w->ns[event] = waited_ns >= unit_ns || event == WAIT_LOCK ? waited_ns : unit_ns;
+		return 0;
 	if (unit_ns != min_ns)
 		count(STAT_SPARSE);
+	return unit_ns;
 }
 
 /*
@@ -169,17 +169,18 @@ static __always_inline int end_wait(void *ctx)
 	if (!wait || !wait->since_ns)
 		return 0;
 
-	u64 begin_ns = begin_of(wait, task), end_ns = waits_end_ns ?: bpf_ktime_get_ns();
-	u64 waited_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
-	struct weights weights;
-	u64 any = 0;
+	u64 begin_ns = begin_of(wait, task);
+	struct sampled_wait w = { .end_ns = waits_end_ns ?: bpf_ktime_get_ns() };
+	bool any = false;
+
 	wait->since_ns = 0;
+	w.waited_ns = w.end_ns > begin_ns ? w.end_ns - begin_ns : 0;
 	for (u32 i = 0; i < KNOBS_WAITS; i++) {
-		weigh(i, task, wait, waited_ns, &weights);
-		any |= weights.ns[i];
+		w.unit_ns[i] = sample_unit(i, task, wait, w.waited_ns);
+		any |= w.unit_ns[i];
 	}
 	if (any)
-		sample_wait(ctx, wait->state, end_ns, &weights);
+		sample_wait(ctx, wait->state, &w);
 	return 0;
 }
 
