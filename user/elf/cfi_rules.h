@@ -18,8 +18,8 @@ enum cfa_how {
 	CFA_UNSET,
 	CFA_REG,      /* reg + off */
 	CFA_PLT,      /* the expression of .plt, see ROW_PLT */
-	CFA_FP_DEREF, /* *(fp + off) */
-	CFA_SP_DEREF, /* *(sp + off) + add */
+	CFA_FP_DEREF, /* *(fp + deref_off) */
+	CFA_SP_DEREF, /* *(sp + deref_off) + add */
 	CFA_OTHER,
 };
 
@@ -34,7 +34,8 @@ enum tracked {
 struct cfi_rules {
 	enum cfa_how cfa;
 	u64 cfa_reg; /* its DWARF number */
-	s64 cfa_off, cfa_add;
+	s64 cfa_off; /* kept by expressions: a register that follows them takes it */
+	s64 deref_off, cfa_add;
 	struct {
 		enum rule_how how;
 		s64 off;

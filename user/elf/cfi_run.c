@@ -80,7 +80,7 @@ static s64 scaled(u64 factor, s64 align)
 /* A caller's registers as the kernel saves them for rt_sigreturn: its rsp, 40 + 15 words up. */
 static bool is_signal_frame(const struct cfi_rules *r)
 {
-	return r->cfa == CFA_SP_DEREF && r->cfa_off == 160 && r->cfa_add == 0;
+	return r->cfa == CFA_SP_DEREF && r->deref_off == 160 && r->cfa_add == 0;
 }
 
 /* A register and words above it; the walk has more of a leaf's registers than sp and fp. */
@@ -100,8 +100,8 @@ static bool register_to_row(u64 reg, s64 words, struct unwind_row *row)
 /* The kind and the CFA; false if rows cannot express it. */
 static bool cfa_to_row(const struct cfi_rules *r, struct unwind_row *row)
 {
-	s64 words = r->cfa_off / 8;
-	bool is_aligned = r->cfa_off % 8 == 0;
+	s64 off = r->cfa == CFA_REG ? r->cfa_off : r->deref_off, words = off / 8;
+	bool is_aligned = off % 8 == 0;
 
 	row->cfa_off = (u16)words;
 	switch (r->cfa) {
@@ -232,7 +232,7 @@ static bool take_register(struct cursor *expr, enum tracked reg, s64 *off)
 /* "*(register + offset)", and for the stack pointer "+ constant" behind it. */
 static bool take_deref(struct cursor c, enum tracked reg, struct cfi_rules *now)
 {
-	if (!take_register(&c, reg, &now->cfa_off) || cursor_u8(&c) != OP_DEREF)
+	if (!take_register(&c, reg, &now->deref_off) || cursor_u8(&c) != OP_DEREF)
 		return false;
 	now->cfa_add = 0;
 	if (reg == TRACKED_SP && c.at < c.end) {
@@ -277,12 +277,15 @@ static void set_cfa(struct run *r, u64 reg, s64 off)
 	r->now.cfa_off = off;
 }
 
-/* A register or an offset alone changes a CFA that is a register plus an offset. */
+/*
+ * Behind an expression, as libgcc takes it: a register ends it, with the offset of before, an
+ * offset is for such a register. libgcrypt is written so.
+ */
 static bool step_cfa(struct run *r, u8 op)
 {
 	struct cursor *c = &r->insns;
 	s64 align = r->cie->data_align;
-	u64 reg = r->now.cfa_reg;
+	u64 reg;
 
 	switch (op) {
 	case CFA_DEF_CFA:
@@ -297,20 +300,17 @@ static bool step_cfa(struct run *r, u8 op)
 		set_cfa_expression(r);
 		return true;
 	case CFA_DEF_CFA_REGISTER:
-		reg = cursor_uleb(c);
-		break;
+		set_cfa(r, cursor_uleb(c), r->now.cfa_off);
+		return true;
 	case CFA_DEF_CFA_OFFSET:
 		r->now.cfa_off = (s64)cursor_uleb(c);
-		break;
+		return true;
 	case CFA_DEF_CFA_OFFSET_SF:
 		r->now.cfa_off = scaled((u64)cursor_sleb(c), align);
-		break;
-	default:
-		r->cfi->nr_unknown_ops++;
-		return false;
+		return true;
 	}
-	r->now.cfa_reg = reg;
-	return r->now.cfa == CFA_REG;
+	r->cfi->nr_unknown_ops++;
+	return false;
 }
 
 static bool step_register(struct run *r, u8 op)

@@ -20,7 +20,7 @@
 #define TMP_SUFFIX  ".tmp"
 #define TMP_AGE_MAX 3600 /* seconds; an older one is of a process that died */
 #define MAGIC       "sfrows\r\n"
-#define VERSION     4 /* raise it when the same input gives other rows */
+#define VERSION     5 /* raise it when the same input gives other rows */
 
 /* A file is this and the rows, in this machine's byte order. */
 struct header {
