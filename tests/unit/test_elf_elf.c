@@ -106,6 +106,43 @@ static void the_vdso_is_read_from_memory(void **state)
 	assert_int_equal(len, 20);
 }
 
+/* Each of `nr` sections of notes is the same 64 KB, but for the last one, which has the id. */
+static int build_id_behind(u16 nr)
+{
+	const struct {
+		Elf64_Nhdr h;
+		char name[4];
+		u8 id[4];
+	} note = { { 4, 4, NT_GNU_BUILD_ID }, "GNU", { 2, 3, 5, 7 } };
+	const size_t notes_off = sizeof(Elf64_Ehdr) + 64 * sizeof(Elf64_Shdr);
+	auto_free u8 *file = xcalloc(1, notes_off + sizeof(note) + (64 << 10));
+	Elf64_Ehdr *h = (Elf64_Ehdr *)file;
+	Elf64_Shdr *s = (Elf64_Shdr *)(h + 1);
+	auto_elf struct elf *e = NULL;
+	u8 id[ELF_BUILD_ID_MAX];
+	size_t len;
+
+	*h = (Elf64_Ehdr){ .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			   .e_shoff = sizeof(*h),
+			   .e_shentsize = sizeof(*s),
+			   .e_shnum = nr };
+	for (u16 i = 0; i < nr; i++)
+		s[i] = (Elf64_Shdr){ .sh_type = SHT_NOTE,
+				     .sh_offset = notes_off + sizeof(note),
+				     .sh_size = 64 << 10 };
+	s[nr - 1].sh_offset = notes_off;
+	s[nr - 1].sh_size = sizeof(note);
+	memcpy(file + notes_off, &note, sizeof(note));
+	assert_int_equal(elf_open_memory(file, notes_off + sizeof(note) + (64 << 10), &e), 0);
+	return elf_build_id(e, id, &len);
+}
+
+static void a_build_id_is_not_looked_for_in_more_than_a_megabyte(void **state)
+{
+	assert_int_equal(build_id_behind(16), 0);
+	assert_int_equal(build_id_behind(17), -ENOENT);
+}
+
 /* A minimal file: the header, a section table of three, names, and one section's bytes. */
 static size_t make_file(u8 *to, const void *bytes, size_t len, u64 flags)
 {
@@ -239,6 +276,7 @@ int main(void)
 		cmocka_unit_test(a_section_is_read_whole_or_not_at_all),
 		cmocka_unit_test(the_bias_is_the_dynamic_linkers),
 		cmocka_unit_test(the_vdso_is_read_from_memory),
+		cmocka_unit_test(a_build_id_is_not_looked_for_in_more_than_a_megabyte),
 		cmocka_unit_test(a_compressed_section_is_decompressed_within_the_bound),
 		cmocka_unit_test(what_is_no_elf_file_is_refused),
 		cmocka_unit_test(a_truncated_file_gives_a_clean_error),

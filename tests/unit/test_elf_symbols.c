@@ -102,7 +102,7 @@ struct made {
 	Elf64_Phdr p;
 	Elf64_Shdr s[4];
 	char strings[64];
-	Elf64_Sym syms[16];
+	Elf64_Sym syms[32];
 };
 
 static void make(struct made *f, const Elf64_Sym *syms, size_t nr, const char *strings, size_t len)
@@ -167,6 +167,24 @@ static const char *name_at(const Elf64_Sym *syms, size_t nr, u64 addr)
 		if (!strcmp(known[i], name))
 			return known[i];
 	return "-";
+}
+
+/* Room for 5 symbols, hence 20 are looked at: a file may be a hole of terabytes. */
+static void a_table_of_far_more_symbols_than_there_is_room_for_is_none(void **state)
+{
+	Elf64_Sym syms[21] = { 0 };
+
+	for (size_t nr = 20; nr <= 21; nr++) {
+		auto_symbols struct symbols *s = NULL;
+		auto_elf struct elf *e = NULL;
+		struct made f;
+		syms[nr - 1] = (Elf64_Sym)FUNC(0x1000, 0x10, 9, STB_GLOBAL);
+		make(&f, syms, nr, strings, sizeof(strings));
+		assert_int_equal(elf_open_memory(&f, sizeof(f), &e), 0);
+		s = symbols_read(e, NULL, 0, 64);
+		assert_int_equal(symbols_nr(s), nr == 20);
+		syms[nr - 1] = (Elf64_Sym){ 0 };
+	}
 }
 
 static void a_sized_function_ends_where_it_says(void **state)
@@ -234,7 +252,7 @@ static void random_symbols_agree_with_the_rules(void **state)
 {
 	srand(17);
 	for (int round = 0; round < 503; round++) {
-		Elf64_Sym syms[16];
+		Elf64_Sym syms[32];
 		for (size_t i = 0; i < 16; i++)
 			syms[i] = (Elf64_Sym)FUNC(0x1000 + (u64)rand() % 64, 1 + (u64)rand() % 40,
 						  9, STB_GLOBAL);
@@ -365,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_function_is_named_as_libelf_names_it),
+		cmocka_unit_test(a_table_of_far_more_symbols_than_there_is_room_for_is_none),
 		cmocka_unit_test(a_sized_function_ends_where_it_says),
 		cmocka_unit_test(one_without_a_size_reaches_to_the_next_or_the_sections_end),
 		cmocka_unit_test(the_inner_of_nested_functions_wins_where_it_is),

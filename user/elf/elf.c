@@ -13,7 +13,8 @@
 #define MAX_SEGMENTS 256
 #define MAX_SECTIONS 65536
 #define MAX_NAMES    (4u << 20)
-#define MAX_NOTES    (64u << 10)
+#define MAX_NOTES    (64u << 10) /* of one section */
+#define MAX_ALL      (1u << 20)  /* bytes of notes in which the build id is looked for */
 
 struct elf {
 	int fd; /* -1: `data` holds the file */
@@ -390,11 +391,13 @@ static int find_build_id(const u8 *notes, size_t size, u8 out[ELF_BUILD_ID_MAX],
 	return -ENOENT;
 }
 
-static int build_id_at(const struct elf *e, u64 off, u64 size, u8 out[ELF_BUILD_ID_MAX],
-		       size_t *len)
+/* `left`: of what may be read. Sections of a hostile file are all the same bytes, 65,536 times. */
+static int build_id_at(const struct elf *e, u64 off, u64 size, size_t *left,
+		       u8 out[ELF_BUILD_ID_MAX], size_t *len)
 {
-	if (size > MAX_NOTES)
+	if (size > MAX_NOTES || size > *left)
 		return -ENOENT;
+	*left -= size;
 
 	auto_free u8 *notes = xmalloc(size ? size : 1);
 	if (elf_read_at(e, off, notes, size))
@@ -404,15 +407,17 @@ static int build_id_at(const struct elf *e, u64 off, u64 size, u8 out[ELF_BUILD_
 
 int elf_build_id(const struct elf *e, u8 out[ELF_BUILD_ID_MAX], size_t *len)
 {
+	size_t left = MAX_ALL;
+
 	/* Sections first: in a separate debug file the offsets of the segments mean nothing. */
 	for (size_t i = 0; i < e->nr_sections; i++) {
 		const struct elf_section *s = &e->sections[i];
-		if (s->type == SHT_NOTE && !build_id_at(e, s->file_off, s->size, out, len))
+		if (s->type == SHT_NOTE && !build_id_at(e, s->file_off, s->size, &left, out, len))
 			return 0;
 	}
 	for (size_t i = 0; i < e->nr_segments; i++) {
 		const struct elf_segment *p = &e->segments[i];
-		if (p->type == PT_NOTE && !build_id_at(e, p->file_off, p->filesz, out, len))
+		if (p->type == PT_NOTE && !build_id_at(e, p->file_off, p->filesz, &left, out, len))
 			return 0;
 	}
 	return -ENOENT;

@@ -14,6 +14,7 @@
 #define MAX_NAME     4096
 #define MAX_SOURCES  8
 #define CHUNK_NR     2048 /* symbols read at once */
+#define MAX_USELESS  4    /* times as many as there is room for; the file may be one hole */
 #define NAME_IN_POOL UINT8_MAX
 
 /* [start, end) from the table's base. */
@@ -114,8 +115,8 @@ static bool add(struct builder *b, struct entry e, const char *name, u64 size, u
 	e.limit = clip(section_rest ? section_rest : rest, rest);
 	e.size = clip(size, rest);
 	e.name_len = (u16)strnlen(name, MAX_NAME);
-	size_t underscores = strspn(name, "_");
-	e.underscores = underscores > UINT8_MAX ? UINT8_MAX : (u8)underscores;
+	while (e.underscores < UINT8_MAX && name[e.underscores] == '_')
+		e.underscores++;
 	vec_push(&b->all, e);
 	return true;
 }
@@ -176,6 +177,8 @@ static bool add_symbols(struct builder *b, const struct table *t, const struct e
 	size_t size = elf_is_64(t->from) ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
 	auto_free u8 *chunk = xmalloc(CHUNK_NR * size);
 
+	if (s->size / size > MAX_USELESS * (b->max_bytes / sizeof(struct range)))
+		return false;
 	for (u64 at = 0; at + size <= s->size;) {
 		size_t nr = (s->size - at) / size < CHUNK_NR ? (s->size - at) / size : CHUNK_NR;
 		if (elf_read_at(t->from, s->file_off + at, chunk, nr * size))
