@@ -150,7 +150,7 @@ class App {
 	// that is on its way may have it: till then the link stays.
 	findZoom(state) {
 		const node = this.view.nodeOf(state.link);
-		const isRight = node >= 0 && nameText(this.view, node).slice(0, NAME_CHECKED) === (state.linkName || 'all');
+		const isRight = node >= 0 && nameStart(nameText(this.view, node)) === nameStart(state.linkName || 'all');
 		if (this.view.isSandwich)
 			return 0;
 		if (isRight || !state.link)

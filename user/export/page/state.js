@@ -5,6 +5,9 @@ const HASH_MOST = 8000;
 const NAME_CHECKED = 60;
 const DIMS_MOST = 12;
 
+// Half a character would come back from an address as another one.
+const nameStart = (name) => name.slice(0, NAME_CHECKED).replace(/[\ud800-\udbff]$/, '');
+
 // What a view may be called, so that nothing else is taken for one.
 const PANELS = ['table', 'flame', 'both', 'sandwich'];
 const COLOURS = ['kind', 'package', 'module', 'self'];
@@ -66,7 +69,7 @@ const LONG_PARTS = { z: 'the zoom', q: 'the search', f: 'the method', t: 'the tr
 // longest parts are left out; `left` names them, and `whole` has all.
 function writeHash(s) {
 	const put = new URLSearchParams(), set = (key, value, isSet = value) => isSet && put.set(key, String(value));
-	set('z', `${s.link}~${s.linkName.slice(0, NAME_CHECKED)}`, s.link);
+	set('z', `${s.link}~${nameStart(s.linkName)}`, s.link);
 	set('up', '1', s.isUp);
 	set('q', s.query);
 	set('re', '0', s.query && !s.isRegex);
