@@ -8,7 +8,7 @@ class MethodTable {
 		this.dotOf = () => '';
 		this.sortBy = 'self';
 		this.isReversed = false;
-		this.order = [];
+		this.at = -1; // the row that the keys are at
 		this.setProfile(profile);
 		this.height = this.scrolled = 0;
 		$('rows').addEventListener('scroll', () => this.paint($('rows').scrollTop));
@@ -24,6 +24,7 @@ class MethodTable {
 
 	setProfile(profile) {
 		this.profile = profile;
+		this.order = [];
 		this.methods = null; // until they are summed up, nothing is painted
 		this.describeMethods();
 	}
@@ -45,7 +46,8 @@ class MethodTable {
 	sortOn(column) {
 		this.isReversed = column === this.sortBy && !this.isReversed;
 		this.sortBy = column;
-		this.sort();
+		if (this.methods)
+			this.sort();
 	}
 
 	// `marks`: a byte per name or null; `isHidden` tells of a method whether it is faded.
@@ -65,7 +67,9 @@ class MethodTable {
 		for (const m of this.sorted[this.sortBy] || (this.sorted[this.sortBy] = this.sortAll()))
 			if (!this.isHidden(m) && (!this.marks || this.marks[this.name[m]]))
 				shown.push(m);
+		const method = this.order[this.at];
 		this.order = this.isReversed ? shown.reverse() : shown;
+		this.at = method === undefined ? -1 : this.order.indexOf(method);
 		this.most = this.order.reduce((most, m) => Math.max(most, self[m]), 0);
 		for (const head of document.querySelectorAll('.tablehead button')) {
 			head.removeAttribute('aria-sort');
@@ -107,6 +111,8 @@ class MethodTable {
 		const cell = element('div', 'cell'), own = element('div', 'num', percent(self[m], this.whole)), bar = element('i');
 		row.style.top = `${i * TABLE_ROW}px`;
 		row.dataset.method = m;
+		row.id = `row${i}`;
+		row.classList.toggle('at', i === this.at);
 		row.setAttribute('role', 'row');
 		row.title = this.profile.names[this.name[m]].slice(0, 1000);
 		const dot = element('span', `dot k${this.kind[m]}`);
@@ -126,12 +132,25 @@ class MethodTable {
 			this.onPick(this.profile.names[this.name[row.dataset.method]], Number(row.dataset.method));
 	}
 
+	// Arrows go from method to method, Enter picks one.
 	key(e) {
-		const by = { ArrowDown: TABLE_ROW, ArrowUp: -TABLE_ROW }[e.key];
-		if (!by)
+		const { at } = this, page = Math.max(1, Math.floor(this.height / TABLE_ROW) - 1), last = this.order.length - 1;
+		const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: last }[e.key], m = this.order[at];
+		if (to !== undefined && last >= 0)
+			this.goTo(clamp(to, 0, last));
+		else if (e.key === 'Enter' && m !== undefined)
+			this.onPick(this.profile.names[this.name[m]], m);
+		else
 			return;
 		e.preventDefault();
 		e.stopPropagation();
-		$('rows').scrollTop += by;
+	}
+
+	goTo(i) {
+		const rows = $('rows');
+		this.at = i;
+		rows.scrollTop = clamp(rows.scrollTop, (i + 1) * TABLE_ROW - this.height, i * TABLE_ROW);
+		rows.setAttribute('aria-activedescendant', `row${i}`);
+		this.paint(rows.scrollTop);
 	}
 }

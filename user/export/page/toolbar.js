@@ -289,7 +289,7 @@ const KEYS = [
 	['Esc', 'close what is open, else one zoom step back (also Back, Alt+Left)'],
 	['0', 'whole profile'],
 	['Ctrl + wheel', 'zoom in and out at the pointer; two fingers on a touch screen'],
-	['arrows, Enter', 'move the selection, zoom to it'],
+	['arrows, Enter', 'move the selection, zoom to it; in the table go to a method, search for it'],
 	['/  Ctrl+F', 'search; a regular expression if .* is on'],
 	['n  N', 'next, previous hit, the heaviest first'],
 	['r', 'bottom-up: who called the code that ran'],
