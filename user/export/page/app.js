@@ -11,10 +11,10 @@ class App {
 		this.transformKey = '["",[]]';
 		this.transformErrors = [];
 		this.tree = new Tree(profile);
+		this.compared = this.tree.diff; // of all, in a comparison
 		this.callers = null;
 		this.view = this.tree;
 		this.zoom = 0;
-		this.expanded = new Set();
 		this.madeFrom = {};
 		this.painter = new Painter($('canvas'), profile);
 		this.search = new Search(profile.names);
@@ -36,7 +36,6 @@ class App {
 	}
 
 	start() {
-		this.fillHeader();
 		this.listen();
 		this.resize();
 		this.apply(this.addressed());
@@ -49,14 +48,16 @@ class App {
 		}));
 	}
 
+	// What the whole file holds of the chosen event.
 	fillHeader() {
-		const { meta } = this.profile, isDiff = isComparison(this.profile), facts = [meta.types[0].name.replace(isDiff ? / after$/ : '', '')].filter((name) => name !== meta.types[0].unit);
+		const { meta, selfs, nodes } = this.original, { type } = this.state, { name, unit } = meta.types[type], isDiff = isComparison(this.original);
+		const facts = [name.replace(isDiff ? / after$/ : '', '')].filter((what) => what !== unit), total = type ? selfs[type].reduce((a, b) => a + b, 0) : nodes.total[0];
 		if (meta.duration_ns > 0)
 			facts.push(`${(meta.duration_ns / 1e9).toFixed(1)} s`);
 		if (isDiff)
-			facts.push(`${amount(this.tree.diff.whole.before, this.tree.unit)} \u2192 ${amount(this.tree.diff.whole.after, this.tree.unit)}`, ...(this.tree.diff.hasCounts ? [] : ['chance unknown']));
+			facts.push(`${amount(this.compared.whole.before, unit)} \u2192 ${amount(this.compared.whole.after, unit)}`, ...(this.compared.hasCounts ? [] : ['chance unknown']));
 		else
-			facts.push(amount(this.tree.total[0], this.tree.unit) + (meta.rate_hz > 0 ? ` @ ${count(meta.rate_hz)} Hz` : ''));
+			facts.push(amount(total, unit) + (meta.rate_hz > 0 && type === 0 ? ` @ ${count(meta.rate_hz)} Hz` : ''));
 		if (meta.host && meta.host !== this.title)
 			facts.push(`host ${meta.host}`);
 		if (meta.target && meta.target !== this.title)
@@ -83,7 +84,7 @@ class App {
 	// Makes everything from a state; `state.link` says the zoom.
 	apply(state) {
 		const old = this.state;
-		state.panel = state.panel || preferences.get('panel') || (innerWidth <= 700 ? 'flame' : 'both');
+		state.panel = state.panel || PANELS.find((panel) => panel === preferences.get('panel')) || (innerWidth <= 700 ? 'flame' : 'both');
 		state.isFlipped = state.isFlipped === null ? preferences.get('flip') === '1' : state.isFlipped;
 		this.setDefaults(state);
 		this.state = state;
@@ -96,8 +97,12 @@ class App {
 		state.type = state.type < this.profile.selfs.length && !isComparison(this.profile) ? state.type : 0;
 		state.transforms = state.transforms || defaults;
 		state.hasOwn = JSON.stringify(plainTransforms(state.transforms)) !== JSON.stringify(plainTransforms(defaults));
+		const { labels } = this.original;
+		if (!labels || !labels.dims.some(isTime))
+			state.time = null;
 		if (!state.time)
 			state.versus = null;
+		state.picked = state.picked.map((values, d) => (labels && labels.dims[d] ? values.filter((v) => v < labels.dims[d].values.length) : []));
 		if (!splitsOf(this.original).includes(state.split))
 			state.split = '';
 	}
@@ -110,6 +115,8 @@ class App {
 		this.painter.palette.setMode(state.colour, this.painter);
 		this.applySearch(state, old);
 		document.body.dataset.panel = state.panel;
+		if (this.isOther('header', [state.type]))
+			this.fillHeader();
 		this.showControls();
 		// A search changes only how frames look.
 		if (this.isOther('layout', [this.view, this.tree.total, this.tree.diff, this.zoom, state.collapse, state.byName, state.isFlipped]))
@@ -149,12 +156,12 @@ class App {
 	// The node of a link, the root with a word about it if the profile has another one there. A profile
 	// that is on its way may have it: till then the link stays.
 	findZoom(state) {
-		const node = this.view.nodeOf(state.link);
+		const { view } = this, node = view.nodeOf(state.link);
 		const isRight = node >= 0 && nameStart(nameText(this.view, node)) === nameStart(state.linkName || 'all');
 		if (this.view.isSandwich)
 			return 0;
 		if (isRight || !state.link)
-			return isRight ? node : 0;
+			return isRight ? weightyFrom(view, node) : 0;
 		if (this.isPending)
 			return 0;
 		this.say('The link points to a frame that this profile does not have.', true);
@@ -238,7 +245,6 @@ class App {
 		this.profile = profile;
 		this.tree = new Tree(profile);
 		this.callers = this.selectedKey = null;
-		this.expanded.clear();
 		this.table.setProfile(profile);
 		this.painter.palette.setProfile(profile);
 		if (profile.names !== names) {
@@ -393,8 +399,8 @@ class App {
 	}
 
 	layoutOf(maxRows) {
-		const { state, view, zoom, painter, expanded } = this;
-		return (view.isSandwich ? layOutSandwich : layOut)(view, { ...state, zoom, width: painter.width, expanded, maxRows });
+		const { state, view, zoom, painter } = this;
+		return (view.isSandwich ? layOutSandwich : layOut)(view, { ...state, zoom, width: painter.width, maxRows });
 	}
 
 	layOut(keepScroll) {
@@ -546,7 +552,7 @@ class App {
 		$('colour').hidden = Boolean(this.tree.diff);
 		chip('type', type.name);
 		$('type').hidden = profile.meta.types.length < 2 || isComparison(profile);
-		const isDiff = isComparison(profile) || Boolean(state.versus);
+		const isDiff = isComparison(profile) || Boolean(this.tree.choice.versus);
 		for (const id of ['modes', 'norm', 'abs'])
 			$(id).hidden = !isDiff;
 		for (const b of document.querySelectorAll('[data-mode]'))
@@ -575,6 +581,13 @@ class App {
 	}
 }
 
+// A frame that the chosen threads, times ... have nothing of shows nothing: the nearest ancestor that does.
+function weightyFrom(view, node) {
+	while (view.parentOf(node) >= 0 && !view.totalOf(node))
+		node = view.parentOf(node);
+	return node;
+}
+
 function showEmpty(app) {
 	const { transforms } = app.state;
 	showMessage(...emptyText(app));
@@ -599,7 +612,7 @@ function emptyText({ state, profile, tree: { diff } }) {
 	if (state.transforms.some((t) => !t.isOff))
 		return ['No samples', 'The transforms have left none.'];
 	if (state.picked.some((p) => p.length))
-		return ['No samples', `The chosen ones of ${profile.labels.dims.filter((_, d) => state.picked[d].length).map((dim) => dim.name).join(' and ')} have none in common.`];
+		return ['No samples', `The chosen ones of ${profile.labels.dims.filter((_, d) => (state.picked[d] || []).length).map((dim) => dim.name).join(' and ')} have none in common.`];
 	if (state.time)
 		return ['No samples', 'There are none in this range of time.'];
 	return ['No samples', `This profile of ${profile.meta.target || profile.meta.host || 'the node'} holds none: nothing that was asked for ran while it was taken.`,

@@ -32,11 +32,13 @@ const isJava = (kind) => kind >= 4 && kind <= 7;
 const count = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',');
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
-// Two digits behind the point, but never 0.00 % for what is there.
+// Two digits behind the point, but never 0.00 % for what is there, or 100.00 % for what is not all.
 function percent(part, whole) {
 	if (!whole)
 		return '0 %';
 	const p = part / whole * 100;
+	if (p >= 99.995 && part < whole)
+		return '> 99.99 %';
 	return p > 0 && p < 0.005 ? '< 0.01 %' : `${p.toFixed(2)} %`;
 }
 

@@ -405,6 +405,8 @@ function readMeta(r) {
 	meta.types = meta.types.map((t) => ({ name: String(t && t.name), unit: String(t && t.unit), role: String(t && t.role) }));
 	meta.notes = (Array.isArray(meta.notes) ? meta.notes : []).map((n) => ({
 		key: String(n && n.key), text: String(n && n.text), value: Number(n && n.value) || 0 }));
+	for (const key of ['title', 'host', 'target'])
+		meta[key] = typeof meta[key] === 'string' ? meta[key] : '';
 	meta.view = typeof meta.view === 'string' ? `#${meta.view.replace(/^#/, '')}` : '';
 	return meta;
 }

@@ -134,7 +134,7 @@ App.prototype.click = function (e) {
 	const badge = this.painter.badgeAt(box);
 	if (badge && e.offsetX >= badge.left && e.offsetX <= badge.right) {
 		for (let node = box.last, left = box.chain; left >= 0; node = this.view.parentOf(node), left--)
-			this.expanded.add(node);
+			this.view.expanded.add(node);
 		this.layOut(true);
 	} else if (e.pointerType === 'touch' && this.selected !== box) {
 		this.selectBox(box);
@@ -257,7 +257,7 @@ App.prototype.flip = function () {
 };
 
 App.prototype.toggleChains = function () {
-	this.expanded.clear();
+	this.view.expanded.clear();
 	this.change({ collapse: !this.state.collapse });
 };
 
@@ -300,6 +300,9 @@ const PRINT_ROWS = 400;
 
 App.prototype.print = function (isStart) {
 	if (isStart) {
+		// The table has elements for what is in sight only: paper gets the picture.
+		document.body.dataset.panel = this.state.panel === 'table' ? 'flame' : this.state.panel;
+		this.resize();
 		if (this.layout.isCut)
 			this.layout = this.layoutOf(PRINT_ROWS);
 		setTheme('light');
@@ -308,6 +311,7 @@ App.prototype.print = function (isStart) {
 		this.hover = this.selected = null;
 		this.paint();
 	} else {
+		document.body.dataset.panel = this.state.panel;
 		this.setTheme();
 		this.resize();
 	}

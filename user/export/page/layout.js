@@ -40,12 +40,12 @@ function makeBox(view, node, x, w, fold) {
 	return box;
 }
 
-// `options`: zoom (node), width, collapse, expanded (Set of chains' nodes), byName, maxRows below the zoom:
+// `options`: zoom (node), width, collapse (but for the nodes of view.expanded), byName, maxRows below the zoom:
 // what is below them is not laid out, and `isCut` says so.
 function layOut(view, options) {
 	const layout = new Layout(), { zoom, width } = options;
 	const total = view.totalOf(zoom), scale = total ? width / total : 0;
-	const fold = (node) => options.collapse && !options.expanded.has(node);
+	const fold = (node) => options.collapse && !view.expanded.has(node);
 
 	addAncestors(layout, view, options);
 	const row = layout.rows.length;
@@ -57,7 +57,7 @@ function layOut(view, options) {
 
 // Lays out what is below `row`.
 function growRows(layout, view, row, scale, options) {
-	const fold = (node) => options.collapse && !options.expanded.has(node);
+	const fold = (node) => options.collapse && !view.expanded.has(node);
 	let r = row;
 	for (; layout.rows[r] && r < row + options.maxRows; r++)
 		for (const box of layout.rows[r])
@@ -72,7 +72,7 @@ function addAncestors(layout, view, options) {
 		path.push(node);
 	let box = null;
 	for (const node of path.reverse()) {
-		const isInside = box && options.collapse && !options.expanded.has(box.node) &&
+		const isInside = box && options.collapse && !view.expanded.has(box.node) &&
 			view.chainChild(box.last) === node;
 		if (isInside) {
 			box.last = node;

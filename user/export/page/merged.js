@@ -34,6 +34,7 @@ class Merged {
 		this.names = tree.names;
 		this.unit = tree.unit;
 		this.root = 0;
+		this.expanded = new Set();
 		this.weights = weights;
 		this.nr = new Int32Array(tree.profile.frames.nrMethods);
 		this.sum = new Float64Array(tree.profile.frames.nrMethods);

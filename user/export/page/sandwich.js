@@ -6,7 +6,7 @@ class Sandwich {
 		const method = start.length ? frames.method[tree.frame[start[0]]] : -2;
 		const total = start.reduce((sum, node) => sum + tree.total[node], 0);
 		const root = { method, name, kind: start.length ? -1 : 0, module: start.length ? frames.module[tree.frame[start[0]]] : 0, total };
-		Object.assign(this, { tree, profile: tree.profile, names: tree.names, unit: tree.unit, root: 0, isSandwich: true, name, start, total });
+		Object.assign(this, { tree, profile: tree.profile, names: tree.names, unit: tree.unit, root: 0, expanded: new Set(), isSandwich: true, name, start, total });
 		this.callees = new Callees(tree, start, root);
 		this.callers = new Callers(tree, start, tree.total, tree.diff && tree.diff.totals, root);
 		this.diff = tree.diff && tree.diff.of((id) => this.side(id).compared(id >> 1));

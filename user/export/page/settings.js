@@ -55,7 +55,7 @@ function settingsForm(app, button) {
 
 // The view as SVG, all rows of it: every box with its name and numbers as its title.
 function drawing(app) {
-	const { view, painter, state } = app, layout = app.layoutOf(Infinity), rows = layout.rows.length, escape = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+	const { view, painter, state } = app, layout = app.layoutOf(Infinity), rows = layout.rows.length, escape = (text) => text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd').replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 	const parts = [`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${painter.width} ${rows * ROW}" font-family="system-ui,sans-serif" font-size="12"><rect width="100%" height="100%" fill="${painter.bg}"/>\n`];
 	for (const box of layout.boxes) {
 		const y = (state.isFlipped ? rows - 1 - box.row : box.row) * ROW, w = Math.max(box.w > 2.5 ? box.w - 1 : box.w, 0.5);

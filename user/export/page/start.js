@@ -40,8 +40,17 @@ async function start() {
 	return app;
 }
 
+function fileName() {
+	const name = location.pathname.split('/').pop() || 'this page';
+	try {
+		return decodeURIComponent(name);
+	} catch (e) {
+		return name; // a % that is only that
+	}
+}
+
 function fail(e) {
-	const name = decodeURIComponent(location.pathname.split('/').pop() || 'this page');
+	const name = fileName();
 	const isOurs = e instanceof DataError;
 	document.body.dataset.panel = 'flame';
 	document.body.classList.add('failed');

@@ -5,6 +5,8 @@ const WIDEST_CELL = 14;
 const STRIP_HEIGHT = 112;
 const AXIS_HEIGHT = 18;
 
+const isTime = (dim) => dim.isNumeric && dim.name === 'time' && dim.widthNs > 0 && dim.values.length > 0;
+
 class Timeline {
 	constructor(app) {
 		this.app = app;
@@ -30,7 +32,7 @@ class Timeline {
 	// The dimension of time, null if the profile has none or the type is not known by time.
 	static dimOf(profile, type) {
 		const { labels } = profile;
-		return labels && labels.ofType[type] ? labels.dims.find((dim) => dim.isNumeric && dim.name === 'time' && dim.widthNs > 0 && dim.values.length > 0) || null : null;
+		return labels && labels.ofType[type] ? labels.dims.find(isTime) || null : null;
 	}
 
 	wantSecond(wants) {

@@ -14,10 +14,13 @@ function openMenu(button, parts) {
 function closeMenu() {
 	const menu = $('menu'), was = !menu.hidden;
 	menu.hidden = true;
+	// The chip that the menu was of may have been made anew.
 	if (was && menu.owner)
-		menu.owner.focus({ preventScroll: true });
+		(menu.owner.isConnected === false ? ownerAgain(menu.owner) : menu.owner).focus({ preventScroll: true });
 	return was;
 }
+
+const ownerAgain = ({ dataset }) => [...document.querySelectorAll('[data-dim]')].find((chip) => chip.dataset.dim === dataset.dim) || $('canvas');
 
 function menuItem(text, detail, isChecked, run) {
 	const b = element('button');
@@ -277,7 +280,7 @@ function fillQuality(app) {
 		add(plural(reasons.length, 'note'), false, lines);
 	if (!app.tree.isEmpty()) {
 		const named = sum('frames') ? (1 - sum('unnamed') / sum('frames')) * 100 : app.named;
-		add(`${named.toFixed(1)} % named`, false, []);
+		add(`${(Math.floor(named * 10) / 10).toFixed(1)} % named`, false, []);
 	}
 	if (app.hasFog)
 		parts.push(element('span', 'hint', 'grey = frames narrower than 1 px'));

@@ -6,6 +6,7 @@ class Tree {
 		this.names = profile.names;
 		Object.assign(this, profile.nodes);
 		this.root = 0;
+		this.expanded = new Set(); // nodes of chains that are drawn one by one
 		this.select({ type: 0, sets: null, mode: 0, versus: null });
 	}
 
