@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "elf/debugfile.h"
+#include "elf/eh_starts.h"
 #include "elf/symbols.h"
 
 struct truth {
@@ -185,6 +186,49 @@ static void a_table_of_far_more_symbols_than_there_is_room_for_is_none(void **st
 		assert_int_equal(symbols_nr(s), nr == 20);
 		syms[nr - 1] = (Elf64_Sym){ 0 };
 	}
+}
+
+/* A stripped file, whose functions are found by .eh_frame_hdr: "" for each one there. */
+static size_t nr_by_eh_frame_hdr(u32 nr)
+{
+	struct {
+		struct made f;
+		Elf64_Phdr eh;
+		u8 head[4];
+		u32 frame, nr;
+		s32 first[2];
+	} * file;
+	size_t size = sizeof(*file) + 8ull * nr;
+	auto_free void *bytes = file = xcalloc(1, size);
+	auto_symbols struct symbols *s = NULL;
+	auto_elf struct elf *e = NULL;
+
+	make(&file->f, &(Elf64_Sym){ 0 }, 0, strings, sizeof(strings));
+	file->f.h.e_shnum = 0;
+	file->f.h.e_phnum = 2;
+	file->f.h.e_phoff = offsetof(typeof(*file), eh) - sizeof(file->f.p);
+	memcpy((u8 *)file + file->f.h.e_phoff,
+	       &(Elf64_Phdr){ .p_type = PT_LOAD,
+			      .p_flags = PF_R | PF_X,
+			      .p_vaddr = 0x1000,
+			      .p_filesz = 0x1000,
+			      .p_memsz = 0x1000 },
+	       sizeof(Elf64_Phdr));
+	file->eh = (Elf64_Phdr){ .p_type = PT_GNU_EH_FRAME,
+				 .p_offset = offsetof(typeof(*file), head),
+				 .p_filesz = 12 + 8ull * nr };
+	memcpy(file->head, (const u8[]){ 1, 0x1b, 3, 0x3b }, 4);
+	file->nr = nr;
+	file->first[0] = 0x1100;
+	assert_int_equal(elf_open_memory(file, size, &e), 0);
+	s = symbols_read(e, NULL, 0, 1 << 20);
+	return symbols_nr(s);
+}
+
+static void a_search_table_of_too_many_functions_is_none(void **state)
+{
+	assert_int_equal(nr_by_eh_frame_hdr(EH_STARTS_MAX), 1);
+	assert_int_equal(nr_by_eh_frame_hdr(EH_STARTS_MAX + 1), 0);
 }
 
 static void a_sized_function_ends_where_it_says(void **state)
@@ -384,6 +428,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_function_is_named_as_libelf_names_it),
 		cmocka_unit_test(a_table_of_far_more_symbols_than_there_is_room_for_is_none),
+		cmocka_unit_test(a_search_table_of_too_many_functions_is_none),
 		cmocka_unit_test(a_sized_function_ends_where_it_says),
 		cmocka_unit_test(one_without_a_size_reaches_to_the_next_or_the_sections_end),
 		cmocka_unit_test(the_inner_of_nested_functions_wins_where_it_is),

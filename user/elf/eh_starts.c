@@ -45,6 +45,8 @@ void eh_starts_each(const struct elf *e, eh_start_visit *visit, void *arg)
 		return;
 	u64 room = (p->filesz - sizeof(h)) / sizeof(struct entry);
 	u64 nr = h.nr < room ? h.nr : room;
+	if (nr > EH_STARTS_MAX)
+		return;
 	for (u64 i = 0; i < nr;) {
 		size_t some = nr - i < CHUNK_NR ? nr - i : CHUNK_NR;
 		u64 off = p->file_off + sizeof(h) + i * sizeof(struct entry);
