@@ -201,6 +201,33 @@ static void a_decoded_body_is_encoded_to_the_same_bytes(void **state)
 	str_fini(&why);
 }
 
+static void a_name_that_ends_like_a_number_keeps_it(void **state)
+{
+	static const struct labels sets[] = {
+		{ .comm = "sh-8", .thread = "exec-7" },
+		{ .pid = 5, .tid = 9, .comm = "sh-8", .thread = "exec-0" },
+		{ .comm = "pool-0", .thread = "x-" },
+	};
+	struct profile *a = profile_new(), *b = profile_new();
+	auto_str struct str why = { 0 };
+
+	profile_add_type(a, "cpu", "samples");
+	for (size_t i = 0; i < 3; i++)
+		profile_add(a, 0, profile_intern_labels(a, &sets[i]), 0, 1);
+	auto_str struct str body = body_of(a);
+	assert_int_equal(body_decode((u8 *)body.at, body.len, b, &why), 0);
+	for (size_t i = 0; i < 3; i++) {
+		bool is_there = false;
+		vec_each(l, &b->labels)
+			is_there |= l->pid == sets[i].pid && l->tid == sets[i].tid &&
+				    !strcmp(l->comm, sets[i].comm) &&
+				    !strcmp(l->thread, sets[i].thread);
+		assert_true(is_there);
+	}
+	profile_free(a);
+	profile_free(b);
+}
+
 /* The total of all frames of that kind, of stacks that have one. */
 static u64 weight_of(const struct profile *p, enum frame_kind kind)
 {
@@ -413,6 +440,7 @@ int main(void)
 		cmocka_unit_test(a_decoded_body_is_encoded_to_the_same_bytes),
 		cmocka_unit_test(a_node_in_several_tiers_has_its_parts_back),
 		cmocka_unit_test(weights_above_2_to_the_53_are_refused),
+		cmocka_unit_test(a_name_that_ends_like_a_number_keeps_it),
 		cmocka_unit_test(a_stack_deeper_than_65535_frames_is_refused),
 		cmocka_unit_test(nodes_without_a_weight_are_left_out),
 		cmocka_unit_test(a_damaged_container_says_what_is_wrong),

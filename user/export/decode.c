@@ -215,6 +215,8 @@ static char *split_number(const char *text, u32 *number)
 	char *end;
 
 	*number = 0;
+	if (dash && !strcmp(dash, "-0"))
+		return xstrndup(text, (size_t)(dash - text));
 	if (!dash || dash[1] < '1' || dash[1] > '9')
 		return xstrdup(text);
 	unsigned long long value = strtoull(dash + 1, &end, 10);

@@ -73,6 +73,24 @@ char *labelsets_text(const struct labels *l, enum label label)
 								       : 0);
 }
 
+static bool ends_with_number(const char *text)
+{
+	const char *dash = strrchr(text, '-');
+	return dash && dash[1] && dash[1 + strspn(dash + 1, "0123456789")] == '\0';
+}
+
+/* As the file has it: "-0" says of a thread called "exec-7" that 7 is not its number. */
+static char *stored_text(const struct labels *l, enum label label)
+{
+	char *text = labelsets_text(l, label);
+	u32 number = label == LABEL_COMM ? l->pid : label == LABEL_THREAD ? l->tid : 1;
+	if (number || !ends_with_number(text))
+		return text;
+	char *marked = xasprintf("%s-0", text);
+	free(text);
+	return marked;
+}
+
 static int by_text(const void *a, const void *b, void *dim)
 {
 	return strcmp((*(struct entry *const *)a)->text[*(int *)dim],
@@ -148,7 +166,7 @@ void labelsets_make(const struct profile *p, struct labelsets *sets, struct str 
 		const struct labels *l = &p->labels.at[i];
 		all.at[i].id = (labels_id)i;
 		for (int dim = 0; dim < sets->nr_dims; dim++)
-			all.at[i].text[dim] = labelsets_text(l, sets->dims[dim]);
+			all.at[i].text[dim] = stored_text(l, sets->dims[dim]);
 		order[i] = &all.at[i];
 	}
 

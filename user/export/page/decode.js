@@ -330,6 +330,9 @@ function readLabels(sections, selfs, dims) {
 		const dim = dims && dims[d] || {}, values = [];
 		for (let n = r.varint(); n > 0 && r.at <= r.end; n--)
 			values.push(text.decode(r.take(r.varint())));
+		// "exec-7-0" is a thread called exec-7, whose number is not known.
+		if (dim.name === 'process' || dim.name === 'thread')
+			values.forEach((value, v) => values[v] = value.replace(/-0$/, ''));
 		const widthNs = dim.name === 'time' && Number(dim.width_ns) > 0 ? Number(dim.width_ns) : 0;
 		list.push({ name: String(dim.name || `label ${d}`), isNumeric: widthNs > 0, widthNs, values: widthNs ? values.map(slotNumber) : values });
 	}
