@@ -277,7 +277,7 @@ static void what_all_its_samples_say_is_significant(void **state)
 	assert_false(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 0, 0 }, 1));
 }
 
-static void assert_comes_back_from_pprof(struct world *w)
+static void assert_comes_back(struct world *w, const char *format)
 {
 	struct profile *p = profile_new(), *back = profile_new();
 	auto_str struct str bytes = { 0 };
@@ -285,7 +285,7 @@ static void assert_comes_back_from_pprof(struct world *w)
 
 	assert_int_equal(choose(w, NULL), 0);
 	profile_diff(w->before, w->after, &w->types, p);
-	assert_int_equal(format_by_name("pprof")->write(p, f), 0);
+	assert_int_equal(format_by_name(format)->write(p, f), 0);
 	fclose(f);
 	f = fmemopen(bytes.at, bytes.len, "r");
 	assert_int_equal(profile_read(f, back, &w->why), 0);
@@ -299,10 +299,9 @@ static void assert_comes_back_from_pprof(struct world *w)
 	}
 	profile_free(p);
 	profile_free(back);
-	world_fini(w);
 }
 
-static void pprof_brings_a_comparison_back(void **state)
+static void pprof_and_otlp_bring_a_comparison_back(void **state)
 {
 	const char *const counts[] = { "alloc-waits", NULL }, *const none[] = { NULL };
 	struct world all[] = {
@@ -311,8 +310,11 @@ static void pprof_brings_a_comparison_back(void **state)
 		{ waits(none, 31), waits(none, 37) },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		assert_comes_back_from_pprof(&all[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		assert_comes_back(&all[i], "pprof");
+		assert_comes_back(&all[i], "otlp");
+		world_fini(&all[i]);
+	}
 }
 
 int main(void)
@@ -327,7 +329,7 @@ int main(void)
 		cmocka_unit_test(hits_are_counted_by_samples_or_themselves),
 		cmocka_unit_test(larger_samples_are_no_chance),
 		cmocka_unit_test(what_all_its_samples_say_is_significant),
-		cmocka_unit_test(pprof_brings_a_comparison_back),
+		cmocka_unit_test(pprof_and_otlp_bring_a_comparison_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,6 +29,9 @@ u32 type_from_foreign(struct profile *p, const char *name, const char *unit,
 #define PPROF_BEFORE     "true"
 #define PPROF_COMPARISON "comparison: what was before has the label " PPROF_BEFORE_KEY
 
+/* OTLP's attribute of a profile whose type has a role in a comparison. */
+#define OTLP_ROLE_KEY "sysflame.role"
+
 /* Nanoseconds between two samples of a CPU, 0 if samples were not taken by time. */
 u64 profile_period_ns(const struct profile *p);
 

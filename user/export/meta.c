@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "base/utf8.h"
 #include "export/varint.h"
+#include "profile/diff.h"
 
 #define TEXT_MAX  65535
 #define TYPES_MAX 1000 /* each is looked for among all */
@@ -27,22 +28,6 @@ static void add_number(json_t *object, const char *key, u64 number)
 		json_object_set_new(object, key, json_integer((json_int_t)number));
 }
 
-static const char *const role_names[NR_ROLES] = {
-	[ROLE_NONE] = "",
-	[ROLE_AFTER] = "after",
-	[ROLE_BEFORE] = "before",
-	[ROLE_NR_AFTER] = "nr_after",
-	[ROLE_NR_BEFORE] = "nr_before",
-};
-
-static enum value_role role_of(const json_t *name)
-{
-	for (u32 role = ROLE_AFTER; json_is_string(name) && role < NR_ROLES; role++)
-		if (!strcmp(json_string_value(name), role_names[role]))
-			return (enum value_role)role;
-	return ROLE_NONE;
-}
-
 static json_t *types_of(const struct profile *p)
 {
 	json_t *types = json_array();
@@ -51,7 +36,7 @@ static json_t *types_of(const struct profile *p)
 		json_t *type = json_object();
 		json_object_set_new(type, "name", json_string(t->name));
 		json_object_set_new(type, "unit", json_string(t->unit));
-		add_text(type, "role", role_names[t->role]);
+		add_text(type, "role", diff_role_name(t->role));
 		json_array_append_new(types, type);
 	}
 	return types;
@@ -167,8 +152,9 @@ static int take_types(struct meta_types *types, const json_t *list)
 		if (!name || !unit || i == TYPES_MAX)
 			return -EINVAL;
 		vec_push(&types->all,
-			 (struct value_type){ cleaned(name), cleaned(unit),
-					      role_of(json_object_get(type, "role")) });
+			 (struct value_type){
+				 cleaned(name), cleaned(unit),
+				 diff_role_of(json_string_value(json_object_get(type, "role"))) });
 	}
 	return types->all.nr ? 0 : -EINVAL;
 }

@@ -10,6 +10,7 @@
 #include "export/export.h"
 #include "export/foreign.h"
 #include "export/pb.h"
+#include "profile/diff.h"
 
 #include "otlp.pb-c.h"
 
@@ -192,6 +193,7 @@ static void add_head(struct otlp *x, u32 type, struct str *out)
 	u64 period_ns = is_cpu ? profile_period_ns(p) : 0;
 	Otlp__Type of = OTLP__TYPE__INIT, period = OTLP__TYPE__INIT;
 	Otlp__Profile fields = OTLP__PROFILE__INIT;
+	const char *role = diff_role_name(t->role);
 	VEC(s32) notes = { 0 };
 
 	of.name_index = (s32)texts_add(&x->texts, is_cpu ? "samples" : t->name);
@@ -205,6 +207,8 @@ static void add_head(struct otlp *x, u32 type, struct str *out)
 		auto_free char *text = xasprintf("%llu %s", (unsigned long long)n->value, n->text);
 		vec_push(&notes, indexed_attribute(x, key, text, 0));
 	}
+	if (*role)
+		vec_push(&notes, indexed_attribute(x, OTLP_ROLE_KEY, role, 0));
 	fields.type = &of;
 	fields.period_type = &period;
 	fields.period = period_ns ? (s64)period_ns : 1;

@@ -9,6 +9,7 @@
 #include "export/foreign.h"
 #include "export/pb.h"
 #include "export/read.h"
+#include "profile/diff.h"
 
 #include "otlp.pb-c.h"
 
@@ -81,6 +82,7 @@ struct reading {
 	Otlp__Type *type, *period_type;
 	s64 period;
 	u32 our_type;
+	enum value_role role;
 	u64 nr_samples;
 };
 
@@ -369,6 +371,8 @@ static void take_note(struct reading *r, s32 index)
 	auto_free char *key = a ? text_of(r, a->key) : NULL;
 	char *end;
 
+	if (a && a->text && !strcmp(key, OTLP_ROLE_KEY))
+		r->role = diff_role_of(a->text);
 	if (!a || !a->text || strncmp(key, start, sizeof(start) - 1))
 		return;
 	u64 value = strtoull(a->text, &end, 10);
@@ -418,6 +422,7 @@ static int take_head(struct reading *r, const struct pb_field *f)
 static int read_profile(struct reading *r, const struct pb_field *f)
 {
 	r->period = 0;
+	r->role = ROLE_NONE;
 	int err = walk(r, f->at, f->len, take_head);
 	if (err)
 		return err;
@@ -432,6 +437,8 @@ static int read_profile(struct reading *r, const struct pb_field *f)
 	if (r->p->types.nr > 64)
 		return refuse(r, "more than 64 value types");
 	r->our_type = type_from_foreign(r->p, name, unit, period);
+	if (r->role)
+		r->p->types.at[r->our_type].role = r->role;
 	return walk(r, f->at, f->len, take_sample);
 }
 

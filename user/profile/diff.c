@@ -203,6 +203,27 @@ void profile_diff(const struct profile *before, const struct profile *after,
 	out->duration_ns = after->duration_ns;
 }
 
+static const char *const role_names[NR_ROLES] = {
+	[ROLE_NONE] = "",
+	[ROLE_AFTER] = "after",
+	[ROLE_BEFORE] = "before",
+	[ROLE_NR_AFTER] = "nr_after",
+	[ROLE_NR_BEFORE] = "nr_before",
+};
+
+const char *diff_role_name(enum value_role role)
+{
+	return role_names[role];
+}
+
+enum value_role diff_role_of(const char *name)
+{
+	for (u32 role = ROLE_AFTER; name && role < NR_ROLES; role++)
+		if (!strcmp(name, role_names[role]))
+			return (enum value_role)role;
+	return ROLE_NONE;
+}
+
 bool profile_is_diff(const struct profile *p)
 {
 	return p->types.nr >= 2 && p->types.at[0].role == ROLE_AFTER &&

@@ -30,6 +30,10 @@ void profile_diff(const struct profile *before, const struct profile *after,
 
 bool profile_is_diff(const struct profile *p);
 
+/* What formats call a role: "after", "nr_after", ..; "" for none. `name` may be NULL. */
+const char *diff_role_name(enum value_role role);
+enum value_role diff_role_of(const char *name);
+
 /* Whether the type is that of weights before; those after are the type in front of it. */
 bool diff_is_before(const struct profile *p, u32 type);
 
