@@ -11,7 +11,7 @@ class Details {
 	// Of the frame of a box, with the numbers of that place.
 	showBox(box) {
 		const { app } = this, { view } = app;
-		if (!box || box.fog || view.nameOf(box.node) < 0) {
+		if (!box || box.fog || view.methodOf(box.node) < 0) {
 			this.hide();
 			return;
 		}
