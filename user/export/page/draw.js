@@ -4,7 +4,7 @@ const PAD = 4;
 const HIDDEN_KIND = 0.25;
 const DIMMED = 0.6;
 const FOG_LABEL = 110;
-const STRIP = 60; // px beside the picture, as the style sheet has it
+const STRIP = 61; // px beside the picture, with the line between, as the style sheet has it
 
 class Painter {
 	constructor(canvas, profile) {
