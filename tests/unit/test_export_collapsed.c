@@ -66,6 +66,55 @@ static void equal_stacks_are_added_up(void **state)
 	assert_reads("a;b 3\na;c 1\na;b 4\na 5\n", "a 5\na;b 7\na;c 1\n");
 }
 
+#define NR_LINES 997
+
+static int by_stack(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A stack that begins as `last` does, up to a random place, which may be within a name. */
+static char *next_stack(const char *last, u32 *seed)
+{
+	static const char *const words[] = {
+		"a",   "ab", "eight-..", "nine_byte", "sixteen-bytes-..", "more-than-sixteen-bytes",
+		"C::m"
+	};
+	struct str s = { 0 };
+
+	str_add_bytes(&s, last, *seed % (strlen(last) + 1));
+	if (!s.len || s.at[s.len - 1] == ';')
+		str_add(&s, "x");
+	for (u32 depth = (*seed >> 8) % 9; depth > 0; depth--) {
+		*seed = *seed * 1664525 + 1013904223;
+		str_addf(&s, ";%s", words[(*seed >> 16) % ARRAY_SIZE(words)]);
+	}
+	*seed = *seed * 1664525 + 1013904223;
+	return str_take(&s);
+}
+
+/* What a line shares with the one before, or with an earlier one, is not looked at again. */
+static void lines_that_begin_alike_are_told_apart(void **state)
+{
+	auto_str struct str text = { 0 }, wanted = { 0 };
+	char *stacks[NR_LINES];
+	u32 seed = 7;
+
+	for (size_t i = 0; i < NR_LINES; i++) {
+		stacks[i] = next_stack(i % 13 ? stacks[i - 1] : "", &seed);
+		str_addf(&text, "%s 1\n", stacks[i]);
+	}
+	qsort(stacks, NR_LINES, sizeof(stacks[0]), by_stack);
+	for (size_t i = 0, next; i < NR_LINES; i = next) {
+		for (next = i + 1; next < NR_LINES && !strcmp(stacks[i], stacks[next]);)
+			next++;
+		str_addf(&wanted, "%s %zu\n", stacks[i], next - i);
+	}
+	assert_reads(text.at, wanted.at);
+	for (size_t i = 0; i < NR_LINES; i++)
+		free(stacks[i]);
+}
+
 static void names_may_hold_blanks_and_lines_may_end_in_any_way(void **state)
 {
 	assert_reads("operator new(unsigned long);f 3\r\n\n   \nx\t7  \ny 2",
@@ -208,6 +257,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_stacks_are_added_up),
+		cmocka_unit_test(lines_that_begin_alike_are_told_apart),
 		cmocka_unit_test(names_may_hold_blanks_and_lines_may_end_in_any_way),
 		cmocka_unit_test(stacks_without_samples_are_left_out),
 		cmocka_unit_test(an_empty_file_is_an_empty_profile),

@@ -3,7 +3,8 @@
  * Reads the collapsed text format, "root;...;leaf COUNT" per line, as flamegraph.pl and
  * async-profiler write it; the latter's suffixes _[j], _[i], ... name the kind of a frame.
  *
- * Most of a line was there before: its start equals that of some earlier line. Every fourth frame
+ * Most of a line was there before: nine tenths of it are the start of the line before, even if the
+ * lines are in no order. What follows may be the start of some earlier line: every fourth frame
  * of a stack is therefore remembered by a hash of the whole text up to it, and a line starts at the
  * deepest such place, which is found by bisection: if a place is known, all shallower ones are.
  * Texts are told apart by 64 bits of hash alone: who crafts a collision mixes up his own stacks.
@@ -21,10 +22,11 @@
 
 #define PLACE_EVERY 4
 
-/* A frame's text within a line, and the hash of the line up to its end. */
+/* A frame's text within a line, the hash of the line up to its end, and the node of that. */
 struct word {
 	u32 start, end;
 	u64 hash;
+	node_id node;
 };
 
 /* A slot of an open table, which is read ten times per line: at most half of it is used. */
@@ -41,6 +43,7 @@ struct collapsed {
 	bool is_diff; /* lines have two counts, before and after */
 	u32 type;     /* of the count; of a comparison that after, and that before is the next */
 	labels_id labels;
+	struct str last; /* the line whose words these are */
 	VEC(struct word) words;
 	struct known_word *known;
 	size_t nr_known, known_cap; /* the latter a power of two */
@@ -98,7 +101,7 @@ static int take_count(struct collapsed *c, const char *line, size_t *len, u64 *c
 
 /* --- frames --- */
 
-static u64 read_word(const char *at)
+static u64 read_8(const char *at)
 {
 	u64 word;
 
@@ -106,23 +109,41 @@ static u64 read_word(const char *at)
 	return word;
 }
 
-/* Folds the 128-bit product: eight bytes per step, which a line of 2 KB needs. */
-static u64 mix(u64 hash, u64 word)
+static u64 read_4(const char *at)
+{
+	u32 word;
+
+	memcpy(&word, at, sizeof(word));
+	return word;
+}
+
+/* Folds the 128-bit product. */
+static u64 mix(u64 a, u64 b)
 {
 	unsigned __int128 product =
-		(unsigned __int128)(hash ^ 0x9e3779b97f4a7c15ull) * (word ^ 0xd6e8feb86659fd93ull);
+		(unsigned __int128)(a ^ 0x9e3779b97f4a7c15ull) * (b ^ 0xd6e8feb86659fd93ull);
 
 	return (u64)product ^ (u64)(product >> 64);
 }
 
+/* Sixteen bytes per step, the last ones maybe twice: each byte of the file goes through here. */
 static u64 hash_bytes(u64 hash, const char *at, size_t len)
 {
-	u64 rest = 0;
+	u64 first = 0, last = 0;
 
-	for (; len >= 8; at += 8, len -= 8)
-		hash = mix(hash, read_word(at));
-	memcpy(&rest, at, len);
-	return mix(hash, rest ^ (u64)(len + 1) << 56);
+	hash ^= (u64)len << 32;
+	for (; len > 16; at += 16, len -= 16)
+		hash = mix(hash ^ read_8(at), read_8(at + 8));
+	if (len >= 8) {
+		first = read_8(at);
+		last = read_8(at + len - 8);
+	} else if (len >= 4) {
+		first = read_4(at);
+		last = read_4(at + len - 4);
+	} else if (len) {
+		first = (u64)(u8)at[0] << 16 | (u64)(u8)at[len / 2] << 8 | (u8)at[len - 1];
+	}
+	return mix(hash ^ first, last);
 }
 
 /* Cuts the suffix off. */
@@ -191,27 +212,59 @@ static frame_id intern_word(struct collapsed *c, const char *text, size_t len)
 
 /* --- stacks --- */
 
-/* Up to one word more than a stack may have. */
+/* How many bytes two texts have in common from the start on. */
+static size_t common_len(const char *a, const char *b, size_t len)
+{
+	size_t at = 0;
+
+	for (u64 differing; at + 8 <= len; at += 8)
+		if ((differing = read_8(a + at) ^ read_8(b + at)))
+			return at + (size_t)__builtin_ctzll(differing) / 8;
+	while (at < len && a[at] == b[at])
+		at++;
+	return at;
+}
+
+/* Leaves those words of the last line that the stack begins with, too. */
+static void keep_words(struct collapsed *c, const char *stack, size_t len)
+{
+	size_t common = common_len(c->last.at, stack, len < c->last.len ? len : c->last.len);
+	size_t low = 0, high = c->words.nr;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (c->words.at[middle].end < common)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	c->words.nr = low;
+	c->last.len = common;
+	str_add_bytes(&c->last, stack + common, len - common);
+}
+
+/* Up to one word more than a stack may have, behind those that are there. */
 static void split_words(struct collapsed *c, const char *stack, size_t len)
 {
-	const char *at = stack, *end = stack + len;
-	u64 hash = 0;
+	const struct word *last = c->words.nr ? &c->words.at[c->words.nr - 1] : NULL;
+	const char *at = last ? stack + last->end + 1 : stack, *end = stack + len;
+	u64 hash = last ? last->hash : 0;
 
-	c->words.nr = 0;
 	for (;;) {
 		const char *next = memchr(at, ';', (size_t)(end - at)) ?: end;
 		hash = hash_bytes(hash, at, (size_t)(next - at));
-		vec_push(&c->words, (struct word){ (u32)(at - stack), (u32)(next - stack), hash });
+		vec_push(&c->words,
+			 (struct word){ (u32)(at - stack), (u32)(next - stack), hash, 0 });
 		if (next == end || c->words.nr > FORMAT_DEPTH_MAX)
 			return;
 		at = next + 1;
 	}
 }
 
-/* The deepest known node on the stack; *depth gets the number of frames up to it. */
-static node_id find_place(const struct collapsed *c, size_t *depth)
+/* The deepest known node on the stack, whose first `nr` words have theirs; returns its depth. */
+static size_t find_place(struct collapsed *c, size_t nr)
 {
-	size_t low = 0, high = c->words.nr / PLACE_EVERY;
+	size_t low = nr / PLACE_EVERY, high = c->words.nr / PLACE_EVERY;
 	node_id node = 0;
 
 	while (low < high) {
@@ -225,23 +278,26 @@ static node_id find_place(const struct collapsed *c, size_t *depth)
 			high = middle - 1;
 		}
 	}
-	*depth = low * PLACE_EVERY;
-	return node;
+	for (size_t i = low * PLACE_EVERY; node && i > nr; node = c->p->nodes.at[node].parent)
+		c->words.at[--i].node = node;
+	return low * PLACE_EVERY > nr ? low * PLACE_EVERY : nr;
 }
 
 static int add_stack(struct collapsed *c, const char *stack, size_t len, u64 count, u64 before)
 {
-	size_t depth;
-
+	keep_words(c, stack, len);
+	size_t kept = c->words.nr;
 	split_words(c, stack, len);
 	if (c->words.nr > FORMAT_DEPTH_MAX)
 		return refuse(c, "deeper than 65,535 frames");
 
-	node_id node = find_place(c, &depth);
+	size_t depth = find_place(c, kept);
+	node_id node = depth ? c->words.at[depth - 1].node : 0;
 	for (; depth < c->words.nr; depth++) {
-		const struct word *w = &c->words.at[depth];
+		struct word *w = &c->words.at[depth];
 		node = profile_child(c->p, node,
 				     intern_word(c, stack + w->start, w->end - w->start));
+		w->node = node;
 		if ((depth + 1) % PLACE_EVERY == 0)
 			*dict_add(&c->places, w->hash) = node;
 	}
@@ -289,6 +345,7 @@ static int read_lines(struct input *in, bool is_diff, u32 type, struct profile *
 			break;
 
 	free(c.known);
+	str_fini(&c.last);
 	vec_fini(&c.words);
 	dict_fini(&c.places);
 	lines_fini(&c.lines);
