@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints "WHAT CPU_MS WALL_MS" of a page's first picture and of what people do with it: main-thread
 // CPU until the second frame after it, the least of several runs. Before that what the browser takes by
-// itself: `nothing` for a page of one line, `bytes` for this page without its script. For tests/bench/page.
+// itself: `nothing` for a page of one line, `bytes` for this page without its script, `frame` for a thousand
+// boxes drawn anew and a step of the history, which is the least that a zoom can take. For tests/bench/page.
 // usage: node tests/web/page_timing.js PAGE.html
 'use strict';
 const fs = require('node:fs');
@@ -25,6 +26,32 @@ const whenReady = () => new Promise((resolve) => {
 	const look = () => (window.sysflame && window.sysflame.ready ? resolve() : setTimeout(look, 5));
 	look();
 });
+
+const FRAME = `<!doctype html><title>frame</title><canvas id="canvas" width="1020" height="780"></canvas><script>
+function step(hash) {
+	const c = document.getElementById('canvas').getContext('2d', { alpha: false });
+	history.pushState({}, '', hash);
+	requestAnimationFrame(() => {
+		c.fillStyle = '#fff';
+		c.fillRect(0, 0, 1020, 780);
+		c.fillStyle = '#8cd17c';
+		for (let i = 0; i < 1000; i++)
+			c.fillRect(i % 40 * 25, Math.floor(i / 40) * 20, 24, 19);
+	});
+}
+</script>`;
+
+// The first one makes the canvas.
+async function frameTime(browser, file) {
+	const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+	const page = await context.newPage(), cdp = await context.newCDPSession(page);
+	await cdp.send('Performance.enable', { timeDomain: 'threadTicks' });
+	await page.goto(`file://${file}`);
+	await measure(page, cdp, () => page.evaluate(() => step('#1')));
+	const time = await measure(page, cdp, () => page.evaluate(() => step('#2')));
+	await context.close();
+	return time;
+}
 
 async function timings(browser, file, hasScript) {
 	const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: 'reduce' });
@@ -57,7 +84,7 @@ async function main() {
 		fs.writeFileSync(path.join(dir, name), text);
 		return path.join(dir, name);
 	};
-	const nothing = written('nothing.html', '<!doctype html><title>nothing</title><p>nothing'), bytes = written('bytes.html', fs.readFileSync(file, 'utf8').replace(/<script>[^]*?<\/script>/, ''));
+	const nothing = written('nothing.html', '<!doctype html><title>nothing</title><p>nothing'), bytes = written('bytes.html', fs.readFileSync(file, 'utf8').replace(/<script>[^]*?<\/script>/, '')), frame = written('frame.html', FRAME);
 	const keep = (what, t) => {
 		if (!best[what] || t.cpu < best[what].cpu)
 			best[what] = t;
@@ -65,6 +92,7 @@ async function main() {
 	for (let i = 0; i < RUNS; i++) {
 		keep('nothing', (await timings(browser, nothing, false)).ready);
 		keep('bytes', (await timings(browser, bytes, false)).ready);
+		keep('frame', await frameTime(browser, frame));
 		for (const [what, t] of Object.entries(await timings(browser, file, true)))
 			keep(what, t);
 	}
