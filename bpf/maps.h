@@ -155,7 +155,10 @@ struct costs_map {
 };
 extern struct costs_map costs SEC(".maps");
 
-/* Since when processes are within --begin and --end; WINDOW_NEVER: they have reached the end. */
+/*
+ * Since when processes are within --begin and --end; WINDOW_NEVER: they have reached the end. One
+ * that executes another program or ends has none.
+ */
 struct windows_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);

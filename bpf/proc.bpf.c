@@ -73,6 +73,8 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 
 	/* Same pid, same start, but all its mappings are gone. */
 	bpf_map_delete_elem(&unwind_procs, &pid);
+	/* It has called neither --begin nor --end. */
+	bpf_map_delete_elem(&windows, &pid);
 	/* User space says so again when the new program maps a libjvm. */
 	u32 *target = bpf_map_lookup_elem(&targets, &pid);
 	if (target)
@@ -100,6 +102,7 @@ int BPF_PROG(proc_exit, struct task_struct *task)
 
 	u32 pid = task->tgid;
 	bpf_map_delete_elem(&targets, &pid);
+	bpf_map_delete_elem(&windows, &pid);
 	struct unwind_proc *proc = bpf_map_lookup_elem(&unwind_procs, &pid);
 	if (proc && proc->inherited_ns) /* user space does not know it and would not remove it */
 		bpf_map_delete_elem(&unwind_procs, &pid);

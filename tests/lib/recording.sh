@@ -16,3 +16,17 @@ runs() {
 ticks_of() {
 	awk '{ print $14 + $15 }' "/proc/$1/stat"
 }
+
+# with_pid PID COMMAND..: runs the command under that PID, which must be free; sets PID.
+with_pid() {
+	local wanted=$1 _
+	shift
+	for _ in $(seq 200); do
+		echo $((wanted - 1)) >/proc/sys/kernel/ns_last_pid
+		start "$@"
+		[ "$PID" != "$wanted" ] || return 0
+		kill -9 $PID
+		wait $PID 2>/dev/null || true
+	done
+	fail "never got PID $wanted"
+}

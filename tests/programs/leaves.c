@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
+/*
+ * Is in before() until SIGUSR1, calls started(), and is in after() until the next one; then it is
+ * the program that it is given, or over. usage: leaves [PROGRAM]
+ */
+#include <unistd.h>
+
+#include "known.h"
+
+static sigset_t awaited;
+
+static void spin(void)
+{
+	const struct timespec at_once = { 0 };
+
+	while (sigtimedwait(&awaited, NULL, &at_once) < 0)
+		;
+}
+
+static void before(void)
+{
+	spin();
+}
+
+static void after(void)
+{
+	spin();
+}
+
+int main(int argc, char **argv)
+{
+	sigemptyset(&awaited);
+	sigaddset(&awaited, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &awaited, NULL);
+	before();
+	started();
+	after();
+	if (argc > 1)
+		execl(argv[1], argv[1], NULL);
+	return 0;
+}
