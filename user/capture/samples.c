@@ -38,11 +38,11 @@ void samples_foresee(struct samples *s, const struct sample *sample)
 	symbolize_early(s->symbolizer, p, &stack);
 }
 
-static void count_frame(struct samples *s, frame_id id)
+static void count_frame(struct samples *s, const struct process *p, frame_id id)
 {
 	enum frame_kind kind = frames_get(s->profile->frames, id)->kind;
 	bool is_named = symbolizer_is_named(s->symbolizer, id);
-	bool may_be_java = frame_kind_is_java(kind) || kind == FRAME_UNKNOWN;
+	bool may_be_java = frame_kind_is_java(kind) || (p->is_jvm && kind == FRAME_UNKNOWN);
 
 	s->nr_frames++;
 	s->nr_named += is_named;
@@ -82,7 +82,7 @@ static void add_to_profile(struct samples *s, struct process *p, struct sample *
 	}
 	node_id node = place.node;
 	for (size_t i = frames->nr; i-- > 0;) {
-		count_frame(s, frames->at[i]);
+		count_frame(s, p, frames->at[i]);
 		node = profile_child(s->profile, node, frames->at[i]);
 	}
 	const struct event *event = &s->events->list.at[sample->event];

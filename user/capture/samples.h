@@ -31,7 +31,7 @@ struct samples {
 	struct held held;
 	struct monitorwaits monitorwaits;
 	u64 nr_frames, nr_named;
-	u64 nr_java, nr_java_named; /* of Java methods, or of code of which nothing is known */
+	u64 nr_java, nr_java_named; /* of Java methods, or in a JVM of unknown code */
 	u64 nr_approximate;         /* samples of which raw_is_approximate */
 	u64 nr_other_threads;       /* samples that levels.thread leaves out */
 
