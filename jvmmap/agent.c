@@ -405,7 +405,9 @@ static void tell_refs(JavaVM *vm, int collect)
 
 /*
  * Called and left with the lock held; not held while classes change. What sessions wanted that an
- * event has ended is seen to here, too, with the next command.
+ * event has ended is seen to here, too, with the next command. Never while the agent is loaded for
+ * the first time: only when that is over the JVM looks into it for native methods, and until then
+ * every call of the hook's would throw (JvmtiAgentList::load_agent, JDK 25).
  */
 static void settle_methods(JavaVM *vm, struct session *asking)
 {
@@ -435,17 +437,21 @@ static void obey(JavaVM *vm, const char *options)
 	lock_for_command();
 	agent.vm = vm;
 	int place = all ? -1 : find_session(nonce);
+	int is_start = option_is(options, "cmd", "start");
 	if (option_is(options, "cmd", "stop")) {
 		stop(place, all);
-	} else if (option_is(options, "cmd", "start") && !all && place < 0) {
+	} else if (is_start && !all && place < 0) {
 		start(vm, options, nonce);
+	} else if (option_is(options, "cmd", "methods") && place >= 0 && agent.env) {
+		agent.busy = agent.sessions[place];
 	} else if (option_is(options, "cmd", "replay") && place >= 0 && agent.env) {
 		agent.busy = agent.sessions[place];
 		replay();
 	} else if (option_is(options, "cmd", "refs") && place >= 0 && agent.env) {
 		tell_refs(vm, option_is(options, "gc", "1"));
 	}
-	settle_methods(vm, agent.busy);
+	if (!is_start)
+		settle_methods(vm, agent.busy);
 	agent.busy = NULL;
 	sys_unlock(&agent.lock);
 }

@@ -6,6 +6,7 @@
  * the form "v=1;cmd=start;nonce=HEX". Each reader has a session of its own, named by its nonce:
  *
  *	cmd=start    opens a session, turns the events on, reports what is compiled
+ *	cmd=methods  changes the classes of the methods that cmd=start named
  *	cmd=replay   reports again everything that is compiled now, after records were lost
  *	cmd=refs     tells of sampled objects that are gone by now; gc=1: collects garbage first
  *	cmd=stop     ends a session; nonce=all ends every one. The last one turns the events off

@@ -11,9 +11,11 @@
 #include "jvmmap/wire.h"
 
 enum inject_command {
-	INJECT_START,  /* opens a session and hands over its ring */
-	INJECT_REPLAY, /* this one and the next three never signal the JVM */
-	INJECT_REFS,   /* tells what is gone of sampled objects */
+	INJECT_START,   /* opens a session and hands over its ring */
+	INJECT_METHODS, /* the second half of a start; this one and the next four never signal the
+			   JVM */
+	INJECT_REPLAY,
+	INJECT_REFS, /* tells what is gone of sampled objects */
 	INJECT_STOP,
 	INJECT_STOP_ALL,
 	INJECT_CLEAN, /* removes what a child that was killed may have left */

@@ -247,8 +247,8 @@ static int reach_listener(struct job *j)
 static void make_options(struct job *j, struct str *options)
 {
 	static const char *const commands[] = {
-		[INJECT_START] = "start", [INJECT_REPLAY] = "replay", [INJECT_REFS] = "refs",
-		[INJECT_STOP] = "stop",   [INJECT_STOP_ALL] = "stop",
+		[INJECT_START] = "start", [INJECT_METHODS] = "methods", [INJECT_REPLAY] = "replay",
+		[INJECT_REFS] = "refs",   [INJECT_STOP] = "stop",       [INJECT_STOP_ALL] = "stop",
 	};
 	struct javaproc jvm;
 
@@ -420,6 +420,23 @@ static enum readiness ask_vm(struct job *j)
 	return ready;
 }
 
+/* Classes are changed by a command of its own, see jvmmap/agent.c. */
+static void start_methods(struct job *j)
+{
+	struct inject_order methods = *j->order;
+
+	methods.command = INJECT_METHODS;
+	strcpy(methods.loaded_path, j->result.loaded_path);
+	struct job other = { .order = &methods, .t = j->t, .result = { .ring_fd = -1 } };
+	strcpy(other.socket_name, j->socket_name);
+	if (send_to_loaded(&other)) {
+		close(take_fd(j->result.ring_fd));
+		memfds_stop(j->t.status.pid, j->order->nonce);
+		conclude(j, other.result.outcome, other.result.reason);
+	}
+	str_fini(&other.why);
+}
+
 static void start_session(struct job *j)
 {
 	enum readiness ready = readiness_to_attach(&j->t, &j->why);
@@ -436,6 +453,8 @@ static void start_session(struct job *j)
 	open_ring(j);
 	if (j->result.ring_fd >= 0 && memfds_version(j->result.ring_fd) != WIRE_ABI)
 		go_beside(j);
+	if (j->result.ring_fd >= 0 && *j->order->hooks.methods)
+		start_methods(j);
 }
 
 /*
@@ -507,6 +526,7 @@ static void carry_out(struct job *j)
 	case INJECT_STOP_ALL:
 		stop_all(j);
 		break;
+	case INJECT_METHODS:
 	case INJECT_REPLAY:
 	case INJECT_REFS:
 	case INJECT_STOP:

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Four threads call work() all the time; says what they died of.
+public class Hot {
+	static volatile int sink;
+
+	static void work(int i) {
+		sink += i;
+	}
+
+	static void run() {
+		try {
+			for (int i = 0;; i++) {
+				work(i);
+				if (i % 1000 == 0)
+					Thread.sleep(1);
+			}
+		} catch (Throwable e) {
+			System.out.println("died of " + e);
+		}
+	}
+
+	public static void main(String[] args) {
+		for (int i = 0; i < 4; i++)
+			new Thread(Hot::run).start();
+		System.out.println("ready");
+	}
+}
