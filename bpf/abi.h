@@ -184,7 +184,8 @@ struct memory_live {
 /* Where the function that was called has what it needs. */
 enum memory_call_kind {
 	MEMORY_MALLOC,         /* (size) */
-	MEMORY_NEW,            /* (size, ..), and may end in a jump to another one */
+	MEMORY_NEW,            /* (size, ..); ends in a jump to another one or an exception, too */
+	MEMORY_NEW_NOTHROW,    /* the same without exceptions */
 	MEMORY_CALLOC,         /* (nr, size) */
 	MEMORY_REALLOC,        /* (old, size) */
 	MEMORY_ALIGNED,        /* (alignment, size) */

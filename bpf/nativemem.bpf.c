@@ -22,6 +22,7 @@ static __always_inline u64 size_of(struct pt_regs *ctx, u32 call)
 	switch (call) {
 	case MEMORY_MALLOC:
 	case MEMORY_NEW:
+	case MEMORY_NEW_NOTHROW:
 		return PT_REGS_PARM1(ctx);
 	case MEMORY_CALLOC:
 		return PT_REGS_PARM1(ctx) * PT_REGS_PARM2(ctx);

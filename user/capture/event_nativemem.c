@@ -35,12 +35,12 @@ static const struct allocator_call calls[] = {
 	{ "pvalloc", MEMORY_MALLOC },
 	{ "_Znwm", MEMORY_NEW },
 	{ "_Znam", MEMORY_NEW },
-	{ "_ZnwmRKSt9nothrow_t", MEMORY_NEW },
-	{ "_ZnamRKSt9nothrow_t", MEMORY_NEW },
+	{ "_ZnwmRKSt9nothrow_t", MEMORY_NEW_NOTHROW },
+	{ "_ZnamRKSt9nothrow_t", MEMORY_NEW_NOTHROW },
 	{ "_ZnwmSt11align_val_t", MEMORY_NEW },
 	{ "_ZnamSt11align_val_t", MEMORY_NEW },
-	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", MEMORY_NEW },
-	{ "_ZnamSt11align_val_tRKSt9nothrow_t", MEMORY_NEW },
+	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", MEMORY_NEW_NOTHROW },
+	{ "_ZnamSt11align_val_tRKSt9nothrow_t", MEMORY_NEW_NOTHROW },
 	{ "mallocx", MEMORY_MALLOC }, /* jemalloc's own */
 	{ "rallocx", MEMORY_REALLOC },
 	{ "mmap", MEMORY_MMAP },
@@ -77,6 +77,7 @@ void configure_nativemem(const struct event *e, u32 number, const struct event_o
 struct allocator {
 	struct memory_file file;
 	enum memory_call_kind calls[MEMORY_FUNCTIONS];
+	bool has_own_new; /* which does not call malloc */
 };
 
 /* Several names of one function get one probe. */
@@ -123,8 +124,11 @@ static int read_file(int fd, struct allocator *out)
 			out->file.code_end = s->file_off + s->filesz;
 		}
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		if (calls[i].call != MEMORY_MMAP || is_library)
+		if (calls[i].call != MEMORY_MMAP || is_library) {
 			add_function(out, &found[i], calls[i].call);
+			out->has_own_new |=
+				is_library && found[i].file_off && calls[i].call == MEMORY_NEW;
+		}
 	return 0;
 }
 
@@ -146,10 +150,16 @@ static int place_one(struct placement *p, const char *program, bool at_return)
 	return err;
 }
 
+/*
+ * A return probe puts an address of the kernel's in the place of the caller's, beyond which no
+ * exception gets: std::bad_alloc would end the program.
+ */
 static int place_call(struct placement *p, enum memory_call_kind call, bool leaks)
 {
 	if (call == MEMORY_FREE)
 		return leaks ? place_one(p, "memory_free", false) : 0;
+	if (call == MEMORY_NEW && leaks)
+		return 0;
 	if (!leaks)
 		return place_one(p, "memory_alloc", false);
 	/* The return's first: an allocation that is sampled must be seen to return. */
@@ -177,6 +187,10 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 		};
 		err = place_call(&p, found.calls[i], sources_options(p.sources)->leaks);
 	}
+	if (found.has_own_new && sources_options(p.sources)->leaks)
+		log_warn("what operators new of an allocator of process %d give is left out: to "
+			 "see it return would break exceptions",
+			 (int)pid);
 	if (err == -ESRCH)
 		sources_count_gone(p.sources);
 	else if (err)
