@@ -177,9 +177,9 @@ check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names
 	$(Q)tests/lib/apt-ensure debootstrap
 	$(Q)O=$(O) tests/jvm/check-jdks
 
-# Records on Debian's kernel, booted in an emulated machine; some minutes.
+# Records on the kernels of Debian 12, 13 and sid, booted in an emulated machine; some minutes.
 check-kernels: deps-test all test-programs
-	$(Q)O=$(O) tests/kernels/check
+	$(Q)O=$(O) tests/kernels/check bookworm trixie sid
 
 soak: all test-programs
 	$(Q)O=$(O) tests/jvm/soak
@@ -224,7 +224,7 @@ help:
 	@echo 'make               build $(O)/sysflame and $(O)/libjvmmap.so'
 	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench, make screens'
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
-	@echo 'sudo make check-jdks  read JVMs of JDK 8 to 28; check-kernels: record on Debian 12'"'"'s kernel'
+	@echo 'sudo make check-jdks  read JVMs of JDK 8 to 28; check-kernels: record on kernels of Debian'
 	@echo 'sudo make soak     attach 1000 times, compile and unload for minutes, on JDK 11 to 25'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'

@@ -236,6 +236,12 @@ static __always_inline void report(struct seq_file *seq, struct task_struct *tas
 		wait->since_ns = 0; /* else, if there was no room, the task comes again */
 }
 
+/* An int in Linux 6.18, a byte in 7.2. */
+static __always_inline bool is_on_cpu(struct task_struct *task)
+{
+	return BPF_CORE_READ_BITFIELD(task, on_cpu);
+}
+
 /*
  * Every task: at the start it notes who waits already, once recording has ended it writes a struct
  * pending for each thread that still does.
@@ -245,7 +251,7 @@ int offcpu_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	if (!task || task_is_kernel(task) || task->on_cpu || task->exit_state ||
+	if (!task || task_is_kernel(task) || is_on_cpu(task) || task->exit_state ||
 	    !target_is_wanted(task))
 		return 0;
 	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);

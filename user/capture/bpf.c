@@ -109,6 +109,16 @@ static bool is_asked_for(const char *program, const struct bpf_options *o)
 	return !strncmp(program, "proc_", strlen("proc_"));
 }
 
+/* Whether the kernel says that it is that version or a newer one. */
+static bool kernel_is_from(unsigned major, unsigned minor)
+{
+	struct utsname kernel;
+	unsigned is_major, is_minor;
+
+	return !uname(&kernel) && sscanf(kernel.release, "%u.%u", &is_major, &is_minor) == 2 &&
+	       (is_major > major || (is_major == major && is_minor >= minor));
+}
+
 /*
  * Links for several uprobes are taken off in a third of the time, and many of them at a time. Of
  * processes, before Linux 6.10 and its stable branches they saw the main thread only (commit
@@ -116,11 +126,7 @@ static bool is_asked_for(const char *program, const struct bpf_options *o)
  */
 static bool multi_knows_threads(void)
 {
-	struct utsname kernel;
-	unsigned major, minor;
-
-	return !uname(&kernel) && sscanf(kernel.release, "%u.%u", &major, &minor) == 2 &&
-	       (major > 6 || (major == 6 && minor >= 10));
+	return kernel_is_from(6, 10);
 }
 
 static int configure(struct sysflame *skel, const struct bpf_options *o)
