@@ -82,7 +82,7 @@ static bool is_agents(const struct named_stack *stack)
 {
 	struct sample *sample = stack->sample;
 	u32 tid = sample->task.tid;
-	u64 part_ns = sample->time_ns - sample->weight;
+	u64 part_ns = sample->time_ns - sample->unit; /* the weight may be what it stands for */
 	u64 since_ns = monitorwaits_since(stack->monitorwaits, tid, part_ns);
 	bool is_told = stack->lock_hook_since_ns && since_ns >= stack->lock_hook_since_ns;
 

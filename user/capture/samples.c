@@ -122,6 +122,7 @@ void samples_take(struct samples *s, struct process *p, const struct sample *sam
 	u64 count, age_ns;
 
 	head.weight = sources_weigh(s->sources, sample, &count);
+	head.unit = sample->weight; /* from here on: what it lasted if it is a wait for a lock */
 	s->frames.nr = s->unnamed.nr = 0;
 	s->nr_approximate += raw_is_approximate(sample);
 	struct raw_stack stack =
