@@ -207,6 +207,7 @@ enum memory_call_kind {
 /* A file with an allocator; all are offsets in the file, [start, end). */
 struct memory_file {
 	__u64 code_start, code_end;
+	__u64 is_program; /* other code of it may allocate as well; for user space */
 	__u64 nr;
 	struct {
 		__u64 start, end;

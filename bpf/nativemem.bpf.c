@@ -17,7 +17,10 @@
 #define MAP_ANONYMOUS 0x20 /* include/uapi/asm-generic/mman-common.h */
 #define PROT_WRITE    0x2
 
-static __always_inline u64 size_of(struct pt_regs *ctx, u32 call)
+/* What is larger fails: more than there are addresses. */
+#define SIZE_MAX_BYTES (1ull << 47)
+
+static __always_inline u64 asked_for(struct pt_regs *ctx, u32 call)
 {
 	switch (call) {
 	case MEMORY_MALLOC:
@@ -25,6 +28,8 @@ static __always_inline u64 size_of(struct pt_regs *ctx, u32 call)
 	case MEMORY_NEW_NOTHROW:
 		return PT_REGS_PARM1(ctx);
 	case MEMORY_CALLOC:
+		if (PT_REGS_PARM2(ctx) && PT_REGS_PARM1(ctx) > SIZE_MAX_BYTES / PT_REGS_PARM2(ctx))
+			return 0;
 		return PT_REGS_PARM1(ctx) * PT_REGS_PARM2(ctx);
 	case MEMORY_REALLOC:
 	case MEMORY_ALIGNED:
@@ -37,6 +42,13 @@ static __always_inline u64 size_of(struct pt_regs *ctx, u32 call)
 			       : 0;
 	}
 	return 0;
+}
+
+static __always_inline u64 size_of(struct pt_regs *ctx, u32 call)
+{
+	u64 size = asked_for(ctx, call);
+
+	return size < SIZE_MAX_BYTES ? size : 0;
 }
 
 /* Whether `addr`, seen from a probe at `pc`, lies in a function of the same allocator. */

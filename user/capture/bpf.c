@@ -195,6 +195,10 @@ int bpf_load(const struct bpf_options *options, struct bpf **out)
 				  "it with what -v prints and uname -r");
 		else
 			privilege_explain("loading the BPF programs", err);
+		if (!privilege_check() && !kernel_is_from(5, 15))
+			log_error(
+				"this kernel is older than Linux 5.15, which sysflame needs; some "
+				"distributions have its BPF in older ones");
 		bpf_free(bpf);
 		return err;
 	}
@@ -263,6 +267,12 @@ int bpf_set_memory_file(struct bpf *bpf, u32 number, const struct memory_file *f
 {
 	return bpf_map__update_elem(bpf->skel->maps.memory_files, &number, sizeof(number), file,
 				    sizeof(*file), BPF_ANY);
+}
+
+int bpf_memory_file(const struct bpf *bpf, u32 number, struct memory_file *out)
+{
+	return bpf_map__lookup_elem(bpf->skel->maps.memory_files, &number, sizeof(number), out,
+				    sizeof(*out), 0);
 }
 
 #define LIVE_BATCH 4096

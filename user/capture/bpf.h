@@ -59,6 +59,7 @@ typedef bool (*bpf_live_fn)(pid_t pid, u32 tid, u64 sample_ns, void *ctx);
 int bpf_each_live(struct bpf *bpf, bpf_live_fn visit, void *ctx);
 
 int bpf_set_memory_file(struct bpf *bpf, u32 number, const struct memory_file *file);
+int bpf_memory_file(const struct bpf *bpf, u32 number, struct memory_file *out);
 void bpf_detach(struct bpf_link *link);
 
 /* Whether uprobes take no CAP_SYS_ADMIN here. */

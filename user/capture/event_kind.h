@@ -48,6 +48,10 @@ struct event_kind {
 	 * *age_ns, 0 before, is kept then. NULL: no.
 	 */
 	bool (*is_held)(const struct event_options *o, u64 *age_ns);
+	/* Whether another sample of the event, of probes in two files, tells of the same. NULL: no.
+	 */
+	bool (*is_double)(const struct sources *s, const struct probes *p,
+			  const struct sample *sample, const struct process *process);
 	/* Whether the stack is about the event; may change frames and weight. NULL: all are. */
 	bool (*keep)(const struct named_stack *stack);
 	/* What the agents in JVMs are to tell; NULL: nothing. */
@@ -123,5 +127,7 @@ int start_tracepoint(struct sources *s, const struct event *e, u32 number);
 void configure_nativemem(const struct event *e, u32 number, const struct event_options *o,
 			 struct knobs *knobs);
 bool is_nativemem_held(const struct event_options *o, u64 *age_ns);
+bool is_nativemem_double(const struct sources *s, const struct probes *p,
+			 const struct sample *sample, const struct process *process);
 int open_nativemem(struct sources *s, const struct event *e, u32 number);
 void each_tracepoint(const struct event_kind *kind, bool all, events_tell_fn tell, void *ctx);

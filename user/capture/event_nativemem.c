@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/event_kind.h"
+#include "capture/inbox.h"
 #include "elf/elf.h"
 #include "elf/functions.h"
 
@@ -118,11 +119,13 @@ static int read_file(int fd, struct allocator *out)
 	const struct elf_section *exported = elf_section_find(elf, ".dynsym");
 	bool is_library = exported && exported->size > sizeof(Elf64_Sym);
 	const struct elf_segment *segments = elf_segments(elf, &nr);
-	for (const struct elf_segment *s = segments; s < segments + nr; s++)
+	for (const struct elf_segment *s = segments; s < segments + nr; s++) {
+		out->file.is_program |= s->type == PT_INTERP;
 		if (s->type == PT_LOAD && s->flags & PF_X && !out->file.code_end) {
 			out->file.code_start = s->file_off;
 			out->file.code_end = s->file_off + s->filesz;
 		}
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		if (calls[i].call != MEMORY_MMAP || is_library) {
 			add_function(out, &found[i], calls[i].call);
@@ -197,6 +200,40 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 		log_warn("nativemem: an allocator of process %d cannot have all its probes: %s",
 			 (int)pid, strerror(-err));
 	return true;
+}
+
+static bool is_allocator(const struct memory_file *file, u64 off)
+{
+	for (u64 i = 0; i < file->nr && i < MEMORY_FUNCTIONS; i++)
+		if (off >= file->functions[i].start && off < file->functions[i].end)
+			return true;
+	return false;
+}
+
+/*
+ * An allocator that takes its memory from libc's mmap has told already what it is for. All code of
+ * a library of one is its own; a program that brings its own may call mmap for itself, too.
+ */
+bool is_nativemem_double(const struct sources *s, const struct probes *p,
+			 const struct sample *sample, const struct process *process)
+{
+	const struct user_frame *frames = sample_user_frames(sample);
+	u32 leaf, caller, number;
+	struct memory_file file;
+	u64 off;
+
+	if (sample->nr_user < 2 || !probes_find_file(p, process, frames[0].addr, &leaf, &off) ||
+	    !probes_find_file(p, process, frames[1].addr, &caller, &off) || leaf == caller ||
+	    bpf_memory_file(sources_bpf(s), caller, &file))
+		return false;
+	for (u32 i = 1; i < sample->nr_user; i++) {
+		if (!probes_find_file(p, process, frames[i].addr, &number, &off) ||
+		    number != caller)
+			break;
+		if (!file.is_program || is_allocator(&file, off))
+			return true;
+	}
+	return false;
 }
 
 bool is_nativemem_held(const struct event_options *o, u64 *age_ns)

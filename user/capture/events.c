@@ -82,6 +82,7 @@ static const struct event_kind kinds[] = {
 	  .configure = configure_nativemem,
 	  .open = open_nativemem,
 	  .is_held = is_nativemem_held,
+	  .is_double = is_nativemem_double,
 	  .why_not = why_not_uprobe },
 	{ .name = "java:CLASS.METHOD",
 	  .unit = "hits",

@@ -61,12 +61,17 @@ static void holder_fini(struct holder *h, struct detacher *detacher)
 	dict_fini(&h->met);
 }
 
-void probes_free(struct probes *p, struct detacher *detacher)
+void probes_take_off(struct probes *p, struct detacher *detacher)
+{
+	vec_each(h, &p->holders)
+		holder_fini(h, detacher);
+	p->holders.nr = 0;
+}
+
+void probes_free(struct probes *p)
 {
 	if (!p)
 		return;
-	vec_each(h, &p->holders)
-		holder_fini(h, detacher);
 	vec_fini(&p->holders);
 	dict_fini(&p->files);
 	if (p->is_known)
@@ -139,18 +144,15 @@ u32 probes_nr_files(const struct probes *p)
 	return p->nr_numbers;
 }
 
-/* The number + 1 of the file that holds the code, 0 if it has no probes. */
-static u64 file_of(const struct probes *p, const struct process *process, u64 addr)
+bool probes_find_file(const struct probes *p, const struct process *process, u64 addr, u32 *number,
+		      u64 *file_off)
 {
 	const struct mapping *m = mappings_find(&process->mappings, addr);
 	const u64 *known = m ? dict_find(&p->files, key_of_file(m)) : NULL;
 
-	return known ? *known : 0;
-}
-
-bool probes_are_apart(const struct probes *p, const struct process *process, u64 a, u64 b)
-{
-	u64 file_a = file_of(p, process, a), file_b = file_of(p, process, b);
-
-	return file_a && file_b && file_a != file_b;
+	if (!known || !*known)
+		return false;
+	*number = (u32)*known - 1;
+	*file_off = addr - m->start + m->file_off;
+	return true;
 }

@@ -30,8 +30,9 @@ struct probes *probes_new(bool by_process, probes_place_fn place, void *ctx);
  */
 struct probes *probes_new_known(probes_place_fn place, void *ctx);
 
-/* Takes all probes away. */
-void probes_free(struct probes *p, struct detacher *detacher);
+/* Takes all probes away; which files had them is still known. */
+void probes_take_off(struct probes *p, struct detacher *detacher);
+void probes_free(struct probes *p);
 
 /* Looks at the files that the process maps; to be called again when it maps more. */
 void probes_meet(struct probes *p, const struct process *process);
@@ -45,5 +46,9 @@ bool probes_has(struct probes *p, const struct process *process);
 /* How many files were found that can have them. */
 u32 probes_nr_files(const struct probes *p);
 
-/* Whether the code at both addresses of the process is in files that have probes, two of them. */
-bool probes_are_apart(const struct probes *p, const struct process *process, u64 a, u64 b);
+/*
+ * Which of the files that can have probes holds the process's code at `addr`, its number in
+ * *number, and where in it; false if none does. Also after probes_take_off.
+ */
+bool probes_find_file(const struct probes *p, const struct process *process, u64 addr, u32 *number,
+		      u64 *file_off);

@@ -100,8 +100,7 @@ int sources_open(struct bpf *bpf, const struct events *events, const struct even
 static void detach_all(struct sources *s)
 {
 	vec_each(p, &s->probes)
-		probes_free(p->probes, s->detacher);
-	s->probes.nr = 0;
+		probes_take_off(p->probes, s->detacher);
 	vec_each(link, &s->links)
 		detacher_add(s->detacher, *link);
 	s->links.nr = 0;
@@ -115,7 +114,10 @@ void sources_close(struct sources *s)
 		return;
 	vec_each(c, &s->cpus)
 		cpus_close(*c);
-	detach_all(s);
+	if (s->detacher)
+		detach_all(s);
+	vec_each(p, &s->probes)
+		probes_free(p->probes);
 	vec_fini(&s->cpus);
 	vec_fini(&s->links);
 	vec_fini(&s->probes);
@@ -193,6 +195,8 @@ void sources_follow(struct sources *s)
 
 void sources_meet(struct sources *s, const struct process *p)
 {
+	if (!s->detacher)
+		return;
 	vec_each(probes, &s->probes)
 		if (!probes->fallback)
 			probes_meet(probes->probes, p);
@@ -200,6 +204,8 @@ void sources_meet(struct sources *s, const struct process *p)
 
 void sources_fall_back(struct sources *s, const struct process *p, u32 hooks)
 {
+	if (!s->detacher)
+		return;
 	vec_each(probes, &s->probes)
 		if (probes->fallback & hooks)
 			probes_meet(probes->probes, p);
@@ -207,6 +213,8 @@ void sources_fall_back(struct sources *s, const struct process *p, u32 hooks)
 
 void sources_leave(struct sources *s, const struct process *p)
 {
+	if (!s->detacher)
+		return;
 	vec_each(probes, &s->probes)
 		probes_leave(probes->probes, p, s->detacher);
 }
@@ -219,13 +227,14 @@ bool sources_are_placed(const struct sources *s)
 bool sources_is_double(const struct sources *s, const struct sample *sample,
 		       const struct process *p)
 {
-	const struct user_frame *frames =
-		(const struct user_frame *)(sample_words(sample) + sample->nr_kernel);
+	const struct event_kind *kind =
+		sample->event < s->events->list.nr ? s->events->list.at[sample->event].kind : NULL;
 
+	if (!kind || !kind->is_double)
+		return false;
 	vec_each(probes, &s->probes)
 		if (probes->event == sample->event && !probes->fallback)
-			return sample->nr_user > 1 &&
-			       probes_are_apart(probes->probes, p, frames[0].addr, frames[1].addr);
+			return kind->is_double(s, probes->probes, sample, p);
 	return false;
 }
 
@@ -386,7 +395,7 @@ void sources_add_waits(struct sources *s)
 	s->has_waits = true;
 }
 
-struct bpf *sources_bpf(struct sources *s)
+struct bpf *sources_bpf(const struct sources *s)
 {
 	return s->bpf;
 }

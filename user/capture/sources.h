@@ -131,7 +131,7 @@ void sources_add_fallback(struct sources *s, u32 number, enum agent_hook hook,
 /* Records waits from sources_start to sources_stop; once for any number of events. */
 void sources_add_waits(struct sources *s);
 
-struct bpf *sources_bpf(struct sources *s);
+struct bpf *sources_bpf(const struct sources *s);
 const struct event_options *sources_options(const struct sources *s);
 
 /* Adds what the event really is to the text for people. */

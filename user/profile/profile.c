@@ -315,7 +315,8 @@ void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u6
 		struct weight *w = &p->weights.at[slot->element - 1];
 		if (slot->tag == (u32)(hash >> 32) && w->node == leaf && w->labels == labels &&
 		    w->type == type) {
-			w->value += value;
+			if (__builtin_add_overflow(w->value, value, &w->value))
+				w->value = UINT64_MAX;
 			return;
 		}
 	}
