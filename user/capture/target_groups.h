@@ -12,6 +12,8 @@ struct selector {
 	bool excludes;
 	char *text;     /* owned */
 	u32 number;     /* the pid or uid */
+	int pidfd;      /* of the process; -1: not open */
+	bool has_ended; /* the process: others may have its PID */
 	u32 mask;       /* enum select */
 	bool is_absent; /* it is about control groups, and there was none when last looked */
 };

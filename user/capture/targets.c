@@ -5,10 +5,13 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "abi.h"
 #include "base/alloc.h"
@@ -56,8 +59,11 @@ void targets_free(struct targets *t)
 {
 	if (!t)
 		return;
-	vec_each(s, &t->selectors.all)
+	vec_each(s, &t->selectors.all) {
 		free(s->text);
+		if (s->pidfd >= 0)
+			close(s->pidfd);
+	}
 	vec_fini(&t->selectors.all);
 	target_groups_free(t->groups);
 	str_fini(&t->text);
@@ -135,6 +141,7 @@ int targets_add(struct targets *t, enum target_kind kind, bool excludes, const c
 		struct selector s = {
 			.kind = kind,
 			.excludes = excludes,
+			.pidfd = -1,
 			.text = xstrndup(text, len),
 			.mask = kinds[kind].bit << (excludes ? SELECT_EXCLUDE_SHIFT : 0),
 		};
@@ -155,6 +162,7 @@ void targets_add_command(struct targets *t, pid_t pid, char *const *command)
 	const struct selector s = {
 		.kind = TARGET_PID,
 		.number = (u32)pid,
+		.pidfd = -1,
 		.mask = kinds[TARGET_PID].bit,
 	};
 
@@ -184,7 +192,7 @@ bool targets_are_waited_for(const struct targets *t)
 
 bool targets_begin(struct targets *t, pid_t pid)
 {
-	const struct selector s = { .kind = TARGET_PID, .number = (u32)pid };
+	const struct selector s = { .kind = TARGET_PID, .number = (u32)pid, .pidfd = -1 };
 	bool is_first = targets_are_waited_for(t);
 
 	if (t->wait_for[0]) {
@@ -220,9 +228,24 @@ const char *targets_text(const struct targets *t)
 	return t->text.at ?: "";
 }
 
-static bool is_gone(const struct selector *s)
+/*
+ * A pidfd tells it also of one that nobody waits for, and whose PID is another's; not before the
+ * last thread has ended. Without descriptors to spare a signal must do.
+ */
+static bool is_gone(struct selector *s)
 {
-	return kill((pid_t)s->number, 0) && errno == ESRCH;
+	if (s->has_ended)
+		return true;
+	if (s->pidfd < 0)
+		s->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)s->number, 0);
+	struct pollfd p = { .fd = s->pidfd, .events = POLLIN };
+	s->has_ended =
+		s->pidfd < 0 ? kill((pid_t)s->number, 0) && errno == ESRCH : poll(&p, 1, 0) == 1;
+	if (s->has_ended && s->pidfd >= 0) {
+		close(s->pidfd);
+		s->pidfd = -1;
+	}
+	return s->has_ended;
 }
 
 pid_t targets_missing_pid(const struct targets *t)
