@@ -41,8 +41,9 @@ struct cgroup_key {
 	__u32 pad;
 };
 
-#define CGROUP_UNIFIED 0xffffffffu /* version 2 */
-#define CGROUP_DEPTH   32          /* folders above a process that are looked at */
+#define CGROUP_UNIFIED     0xffffffffu /* version 2 */
+#define TARGET_CGROUPS_MAX 16384       /* that selectors stand for */
+#define CGROUP_DEPTH       32          /* folders above a process that are looked at */
 
 /* The first word of every ring-buffer record. */
 enum record_kind {

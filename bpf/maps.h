@@ -77,7 +77,7 @@ extern struct target_users_map target_users SEC(".maps");
 struct target_cgroups_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 16384);
+	__uint(max_entries, TARGET_CGROUPS_MAX);
 	__type(key, struct cgroup_key);
 	__type(value, u32);
 };

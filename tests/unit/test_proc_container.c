@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,6 +136,104 @@ static void docker_is_asked_on_its_socket_and_its_answer_is_made_clean(void **st
 	close(fd);
 }
 
+static int listen_as(const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", root, name);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 64), 0);
+	return fd;
+}
+
+static const struct container *find_numbered(struct containers *all, unsigned i)
+{
+	char id[CONTAINER_ID_LEN + 1];
+
+	snprintf(id, sizeof(id), "%064x", i);
+	return containers_find(all, id, NULL);
+}
+
+static void a_runtime_that_does_not_answer_is_not_asked_again_soon(void **state)
+{
+	write_file("run/x", "");
+	int fd = listen_as("run/docker.sock"), nr_asked = 0;
+	struct containers *all = containers_new(root);
+
+	for (unsigned i = 0; i < 20; i++)
+		assert_string_equal(find_numbered(all, i)->name, "");
+	for (int one; (one = accept(fd, NULL, NULL)) >= 0; nr_asked++)
+		close(one);
+	assert_int_equal(nr_asked, 1);
+	containers_free(all);
+	close(fd);
+}
+
+/* A byte at a time, each before any patience with one is over. */
+static void *drip(void *listening)
+{
+	int fd = accept(*(int *)listening, NULL, NULL);
+
+	while (send(fd, "x", 1, MSG_NOSIGNAL) == 1)
+		usleep(10000);
+	close(fd);
+	return NULL;
+}
+
+static void a_runtime_that_answers_without_end_is_left(void **state)
+{
+	pthread_t thread;
+
+	write_file("run/x", "");
+	int fd = listen_as("run/docker.sock");
+	fcntl(fd, F_SETFL, 0);
+	pthread_create(&thread, NULL, drip, &fd);
+	struct containers *all = containers_new(root);
+	assert_string_equal(find_numbered(all, 1)->name, "");
+	pthread_join(thread, NULL);
+	containers_free(all);
+	close(fd);
+}
+
+/* Each of them needs about a millisecond: together 10 s. */
+static void asking_for_thousands_of_containers_leaves_time(void **state)
+{
+	char *long_list = xcalloc(1, 200001);
+	unsigned nr_named = 0;
+
+	memset(long_list, ' ', 200000);
+	char *text = xasprintf("{\"Name\": \"/db\"}%s", long_list);
+	char *list = xasprintf("[%s]", long_list);
+	write_file("var/lib/containers/storage/overlay-containers/containers.json", list);
+	struct containers *all = containers_new(root);
+	for (unsigned i = 0; i < 20000; i++) {
+		if (i % 100 == 0) {
+			char *path = xasprintf("var/lib/docker/containers/%064x/config.v2.json", i);
+			write_file(path, text);
+			free(path);
+		}
+		nr_named += !!*find_numbered(all, i)->name;
+	}
+	assert_true(nr_named > 0);
+	assert_true(nr_named < 200);
+	containers_free(all);
+	free(long_list);
+	free(text);
+	free(list);
+}
+
+static void there_is_an_end_to_containers(void **state)
+{
+	struct containers *all = containers_new(root);
+
+	for (unsigned i = 0; i < CONTAINERS_MAX; i++)
+		assert_non_null(find_numbered(all, i));
+	assert_null(find_numbered(all, CONTAINERS_MAX));
+	assert_non_null(find_numbered(all, 7));
+	containers_free(all);
+}
+
 static void a_process_has_the_container_of_its_control_groups(void **state)
 {
 	struct containers *all = containers_new(root);
@@ -181,6 +280,10 @@ int main(void)
 		TEST(podmans_list_is_read),
 		TEST(damaged_files_tell_nothing),
 		TEST(docker_is_asked_on_its_socket_and_its_answer_is_made_clean),
+		TEST(a_runtime_that_does_not_answer_is_not_asked_again_soon),
+		TEST(a_runtime_that_answers_without_end_is_left),
+		TEST(asking_for_thousands_of_containers_leaves_time),
+		TEST(there_is_an_end_to_containers),
 		TEST(a_process_has_the_container_of_its_control_groups),
 		TEST(people_may_say_names_pods_and_parts_of_ids),
 	};

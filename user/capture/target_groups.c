@@ -8,10 +8,14 @@
 
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/time.h"
 #include "capture/bpf.h"
 #include "proc/container.h"
 
 #define NO_SUBSYSTEM (CGROUP_UNIFIED - 1) /* a hierarchy without controllers, as systemd's own */
+
+/* Who may make control groups can make very many: looking at them takes no more of the time. */
+#define LOOK_SHARE 10
 
 struct group {
 	struct cgroup_key key;
@@ -27,7 +31,8 @@ struct target_groups {
 	struct cgroup_mounts mounts;
 	VEC(u32) subsystems;      /* by mount: cgroup_key.subsys */
 	struct group_list in_map; /* what the kernel knows */
-	bool has_looked;
+	bool has_looked, has_too_many;
+	u64 rests_until_ns;
 	u32 nr_hierarchies, hierarchies[KNOBS_HIERARCHIES]; /* of the knobs */
 };
 
@@ -84,7 +89,7 @@ static void add(struct group_list *list, u64 id, u32 subsys, u32 mask)
 
 	if (old)
 		old->mask |= mask;
-	else
+	else if (list->all.nr < TARGET_CGROUPS_MAX)
 		vec_push(&list->all, new);
 }
 
@@ -129,6 +134,10 @@ static void look_at(const char *name, int depth, u64 id, void *ctx)
 		return;
 	const struct container *c =
 		containers_find(search->groups->containers, container_id, search->pod_uid);
+	if (!c) {
+		search->groups->has_too_many = true;
+		return;
+	}
 	vec_each(s, &search->selectors->all) {
 		if (!selects(s, c))
 			continue;
@@ -241,13 +250,22 @@ u32 target_groups_follow(struct target_groups *g, struct selectors *selectors, i
 {
 	struct group_list now = { 0 };
 	auto_free bool *were_absent = xcalloc(selectors->all.nr + 1, sizeof(bool));
+	bool had_too_many = g->has_too_many;
+	u64 began_ns = time_mono_ns();
 
+	if (began_ns < g->rests_until_ns)
+		return hierarchies_of(g);
 	for (size_t i = 0; i < selectors->all.nr; i++)
 		were_absent[i] = selectors->all.at[i].is_absent;
 	look(g, selectors, &now);
 	for (size_t i = 0; i < selectors->all.nr; i++)
 		tell(&selectors->all.at[i], were_absent[i], !g->has_looked);
 	g->has_looked = true;
+	g->has_too_many |= now.all.nr == TARGET_CGROUPS_MAX;
+	if (g->has_too_many && !had_too_many)
+		log_warn("there are too many control groups that look like containers: not all are "
+			 "looked at");
 	update_map(g, &now, map_fd);
+	g->rests_until_ns = time_mono_ns() + LOOK_SHARE * (time_mono_ns() - began_ns);
 	return hierarchies_of(g);
 }

@@ -14,9 +14,21 @@
 #include "proc/container_names.h"
 
 #define TEXT_MAX    65536
-#define ID_DIGITS   6 /* as few of an id stand for it */
-#define ASK_FOR_NS  (10 * NS_PER_SEC)
+#define ID_DIGITS   6                 /* as few of an id stand for it */
+#define ASK_FOR_NS  (15 * NS_PER_SEC) /* longer than a socket is left alone */
 #define ASK_EACH_NS NS_PER_SEC
+
+/* A runtime that is stuck, or slow, is slow for every container. */
+#define SOCKET_RESTS_NS (10 * NS_PER_SEC)
+
+/*
+ * Asking takes no more than this share of the time, at once no more than the credit and what one
+ * takes: who may make control groups can make thousands that look like containers. The first look
+ * comes before the recording.
+ */
+#define ASK_SHARE       10
+#define ASK_CREDIT_NS   (200 * (s64)NS_PER_MS)
+#define FIRST_CREDIT_NS (s64) NS_PER_SEC
 
 struct entry {
 	struct container c; /* its id is the key */
@@ -27,6 +39,9 @@ struct entry {
 struct containers {
 	struct entry *by_id;
 	char *root;
+	s64 credit_ns; /* of time to ask in, as of credited_ns */
+	u64 credited_ns;
+	u64 rests_until_ns[NR_RUNTIME_SOCKETS];
 };
 
 struct containers *containers_new(const char *root)
@@ -34,6 +49,8 @@ struct containers *containers_new(const char *root)
 	struct containers *all = xcalloc(1, sizeof(*all));
 
 	all->root = xstrdup(root);
+	all->credit_ns = FIRST_CREDIT_NS;
+	all->credited_ns = time_mono_ns();
 	return all;
 }
 
@@ -60,17 +77,45 @@ static bool is_known(const struct container *c)
 	return *c->name && (*c->pod || !*c->pod_uid);
 }
 
-static void ask(const struct containers *all, struct container *c)
+static void ask_sockets(struct containers *all, struct container *c)
+{
+	for (enum runtime_socket i = 0; i < NR_RUNTIME_SOCKETS && !is_known(c); i++) {
+		if (time_mono_ns() < all->rests_until_ns[i])
+			continue;
+		if (container_names_of_socket(c, all->root, i) == -ETIMEDOUT)
+			all->rests_until_ns[i] = time_mono_ns() + SOCKET_RESTS_NS;
+	}
+}
+
+static void ask(struct containers *all, struct container *c)
 {
 	static void (*const ways[])(struct container *, const char *) = {
 		container_names_of_logs,
 		container_names_of_bundle,
 		container_names_of_podman,
-		container_names_of_socket,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways) && !is_known(c); i++)
 		ways[i](c, all->root);
+	ask_sockets(all, c);
+}
+
+/* Those that were never asked for come first. */
+static bool has_credit(struct containers *all, u64 now, bool is_first)
+{
+	s64 credit_ns = all->credit_ns + (s64)((now - all->credited_ns) / ASK_SHARE);
+
+	if (all->credit_ns < ASK_CREDIT_NS)
+		all->credit_ns = credit_ns < ASK_CREDIT_NS ? credit_ns : ASK_CREDIT_NS;
+	all->credited_ns = now;
+	return all->credit_ns > (is_first ? 0 : ASK_CREDIT_NS / 2);
+}
+
+static bool is_due(const struct entry *e, u64 now)
+{
+	if (is_known(&e->c))
+		return false;
+	return !e->asked_ns || (now - e->asked_ns >= ASK_EACH_NS && now - e->found_ns < ASK_FOR_NS);
 }
 
 static struct entry *add(struct containers *all, const char *id)
@@ -92,14 +137,16 @@ const struct container *containers_find(struct containers *all, const char *id, 
 	struct entry *e;
 
 	HASH_FIND_STR(all->by_id, id, e);
+	if (!e && HASH_COUNT(all->by_id) >= CONTAINERS_MAX)
+		return NULL;
 	if (!e)
 		e = add(all, id);
 	if (pod_uid)
 		copy_text(e->c.pod_uid, sizeof(e->c.pod_uid), pod_uid);
-	if (!is_known(&e->c) && (!e->asked_ns || (now - e->asked_ns >= ASK_EACH_NS &&
-						  now - e->found_ns < ASK_FOR_NS))) {
+	if (is_due(e, now) && has_credit(all, now, !e->asked_ns)) {
 		e->asked_ns = now;
 		ask(all, &e->c);
+		all->credit_ns -= (s64)(time_mono_ns() - now);
 	}
 	return &e->c;
 }

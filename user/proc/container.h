@@ -2,7 +2,8 @@
 /*
  * The containers of the node and their names, from what the runtimes leave in files and tell on
  * their sockets in plain HTTP. A name that is not found is asked for again for some seconds, since
- * runtimes write it about when the container starts.
+ * runtimes write it about when the container starts. Asking has a budget of time: where a runtime
+ * does not answer, or there are thousands of containers, names come later.
  */
 #pragma once
 
@@ -21,7 +22,12 @@ struct containers;
 struct containers *containers_new(const char *root);
 void containers_free(struct containers *all);
 
-/* The container of that id; valid until containers_free. `pod_uid` may be NULL. */
+#define CONTAINERS_MAX 65536 /* one that ended counts, too */
+
+/*
+ * The container of that id; valid until containers_free. `pod_uid` may be NULL. NULL if it is new
+ * and there are CONTAINERS_MAX already.
+ */
 const struct container *containers_find(struct containers *all, const char *id,
 					const char *pod_uid);
 

@@ -13,11 +13,12 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "base/utf8.h"
 
 #define JSON_MAX     (4 << 20)
 #define NAME_MAX_LEN 253 /* of a pod; others are shorter */
-#define SOCKET_MS    200
+#define SOCKET_NS    (200 * NS_PER_MS)
 
 static void set(char **field, const char *text, size_t len)
 {
@@ -134,47 +135,83 @@ void container_names_of_podman(struct container *c, const char *root)
 	json_decref(all);
 }
 
-static int connect_to(const char *path)
+/* What is left until then; a socket that may wait for 0 would wait forever. */
+static int set_patience(int fd, int option, u64 until_ns)
 {
-	const struct timeval patience = { .tv_usec = SOCKET_MS * 1000 };
+	u64 now = time_mono_ns();
+	struct timeval left = { .tv_usec = now < until_ns ? (long)(until_ns - now) / 1000 + 1 : 0 };
+
+	if (!left.tv_usec)
+		return -ETIMEDOUT;
+	return setsockopt(fd, SOL_SOCKET, option, &left, sizeof(left)) ? -errno : 0;
+}
+
+static int error_of_socket(void)
+{
+	return errno == EAGAIN ? -ETIMEDOUT : -errno;
+}
+
+static int connect_to(const char *path, u64 until_ns)
+{
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0 || strlen(path) >= sizeof(address.sun_path))
 		return -EINVAL;
 	copy_text(address.sun_path, sizeof(address.sun_path), path);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	int err = set_patience(fd, SO_SNDTIMEO, until_ns);
+	if (err)
+		return err;
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		return -errno;
+		return error_of_socket();
 	return take_fd(fd);
 }
 
-/* HTTP/1.0, so that the answer is one piece and ends with the connection. */
-static void ask_socket(struct container *c, const char *path, const char *suffix)
+static int receive_all(int fd, u64 until_ns, struct str *out)
 {
-	auto_str struct str text = { 0 };
-	auto_close int fd = connect_to(path);
 	char part[4096];
 
-	if (fd < 0)
-		return;
-	str_addf(&text, "GET /containers/%s%s HTTP/1.0\r\nHost: sysflame\r\n\r\n", c->id, suffix);
-	if (send(fd, text.at, text.len, MSG_NOSIGNAL) != (ssize_t)text.len)
-		return;
-	str_clear(&text);
-	for (ssize_t got; text.len < JSON_MAX && (got = recv(fd, part, sizeof(part), 0)) > 0;)
-		str_add_bytes(&text, part, (size_t)got);
-	const char *body = text.at ? strstr(text.at, "\r\n\r\n") : NULL;
-	if (body && strstr(text.at, " 200 "))
-		container_names_of_json(c, body, text.len - (size_t)(body - text.at));
+	while (out->len < JSON_MAX) {
+		int err = set_patience(fd, SO_RCVTIMEO, until_ns);
+		if (err)
+			return err;
+		ssize_t got = recv(fd, part, sizeof(part), 0);
+		if (got <= 0)
+			return got ? error_of_socket() : 0;
+		str_add_bytes(out, part, (size_t)got);
+	}
+	return 0;
 }
 
-void container_names_of_socket(struct container *c, const char *root)
-{
-	auto_free char *docker = xasprintf("%s/run/docker.sock", root);
-	auto_free char *crio = xasprintf("%s/run/crio/crio.sock", root);
+struct runtime {
+	const char *path;
+	const char *behind; /* the id in the URL */
+};
 
-	ask_socket(c, docker, "/json");
-	ask_socket(c, crio, "");
+static const struct runtime runtimes[NR_RUNTIME_SOCKETS] = {
+	[SOCKET_DOCKER] = { "run/docker.sock", "/json" },
+	[SOCKET_CRIO] = { "run/crio/crio.sock", "" },
+};
+
+/* HTTP/1.0, so that the answer is one piece and ends with the connection. */
+int container_names_of_socket(struct container *c, const char *root, enum runtime_socket which)
+{
+	const u64 until_ns = time_mono_ns() + SOCKET_NS;
+	const struct runtime *runtime = &runtimes[which];
+	auto_free char *path = xasprintf("%s/%s", root, runtime->path);
+	auto_str struct str text = { 0 };
+	auto_close int fd = connect_to(path, until_ns);
+
+	if (fd < 0)
+		return fd;
+	str_addf(&text, "GET /containers/%s%s HTTP/1.0\r\nHost: sysflame\r\n\r\n", c->id,
+		 runtime->behind);
+	if (send(fd, text.at, text.len, MSG_NOSIGNAL) != (ssize_t)text.len)
+		return error_of_socket();
+	str_clear(&text);
+	int err = receive_all(fd, until_ns, &text);
+	const char *body = text.at ? strstr(text.at, "\r\n\r\n") : NULL;
+	if (!err && body && strstr(text.at, " 200 "))
+		container_names_of_json(c, body, text.len - (size_t)(body - text.at));
+	return err;
 }
