@@ -59,6 +59,43 @@ static void the_uid_of_a_pod_is_found_with_both_separators(void **state)
 	assert_string_equal(uid, "aaaaaaaa-2222-3333-4444-555555555555");
 }
 
+static void the_uid_of_a_static_pod_has_no_dashes(void **state)
+{
+	char uid[POD_UID_LEN + 1] = "untouched";
+
+	assert_false(cgroup_pod_parse("/kubepods-pod0123456789abcdef0123456789abcdef0.slice", uid));
+	assert_false(cgroup_pod_parse("/kubepods-pod0123456789abcdef0123456789abcde.slice", uid));
+	assert_false(cgroup_pod_parse("/kubepods-pod0123456789abcdef_123456789abcdef.slice", uid));
+	assert_false(cgroup_pod_parse("/libpod-" ID ".scope", uid));
+	assert_string_equal(uid, "untouched");
+	assert_true(cgroup_pod_parse("0::/kubepods.slice/kubepods-burstable.slice/"
+				     "kubepods-burstable-pod0123456789abcdef0123456789abcdef.slice"
+				     "/cri-containerd-" ID ".scope",
+				     uid));
+	assert_string_equal(uid, "0123456789abcdef0123456789abcdef");
+}
+
+static void what_is_beside_a_container_is_not_in_it(void **state)
+{
+	static const char *const beside[] = {
+		"0::/kubepods.slice/kubepods-pod1.slice/crio-conmon-" ID ".scope\n",
+		"0::/kubepods/pod1/crio-conmon-" ID "\n",
+		"0::/machine.slice/libpod-conmon-" ID ".scope\n",
+		"0::/machine.slice/machine-libpod_pod_" ID ".slice/libpod-conmon-" OTHER ".scope\n",
+		"0::/system.slice/" ID ".service\n",
+		"0::/system.slice/" ID "-3f2a.service\n",
+		"0::/system.slice/run-containers-" ID "-merged.mount\n",
+	};
+	char found[CONTAINER_ID_LEN + 1];
+
+	for (size_t i = 0; i < ARRAY_SIZE(beside); i++)
+		assert_false(cgroup_container_parse(beside[i], found));
+	finds("0::/user.slice/app.service/libpod-payload-" ID "\n", ID);
+	finds("0::/docker/" ID "/system.slice/cron.service\n", ID);
+	finds("0::/docker/" ID "/machine.slice/libpod-conmon-" OTHER ".scope\n", ID);
+	finds("0::/machine-libpod_pod_" OTHER ".slice/libpod-" ID ".scope\n", ID);
+}
+
 static void what_is_shorter_or_longer_is_no_id(void **state)
 {
 	char found[CONTAINER_ID_LEN + 1] = "untouched";
@@ -156,6 +193,8 @@ int main(void)
 		cmocka_unit_test(of_nested_containers_the_inner_one_counts),
 		cmocka_unit_test(ids_of_ecs_have_a_number_behind),
 		cmocka_unit_test(the_uid_of_a_pod_is_found_with_both_separators),
+		cmocka_unit_test(the_uid_of_a_static_pod_has_no_dashes),
+		cmocka_unit_test(what_is_beside_a_container_is_not_in_it),
 		cmocka_unit_test(what_is_shorter_or_longer_is_no_id),
 		cmocka_unit_test(mounts_of_both_versions_are_read_version_2_first),
 		cmocka_unit_test(

@@ -75,12 +75,12 @@ static void add_name(struct str *out, enum level level, const struct labels *of,
 			str_addf(out, "%.*s", ID_SHOWN, of->container_id);
 		break;
 	case LEVEL_POD:
-		if (!of->pod_uid || !*of->pod_uid)
-			str_add(out, "[no pod]");
-		else if (*of->pod)
+		if (of->pod && *of->pod)
 			str_addf(out, "%s/%s", of->namespace, of->pod);
-		else
+		else if (of->pod_uid && *of->pod_uid)
 			str_add(out, of->pod_uid);
+		else
+			str_add(out, "[no pod]");
 		break;
 	default:
 		str_add(out, host);

@@ -30,6 +30,27 @@ static size_t id_length(const char *at, size_t nr_hex)
 	return nr_decimal && ends && len <= CONTAINER_ID_LEN ? len : 0;
 }
 
+/* Whether the text before `at` ends so; `text` is where it begins. */
+static bool is_behind(const char *what, const char *text, const char *at)
+{
+	size_t len = strlen(what);
+
+	return (size_t)(at - text) >= len && !memcmp(at - len, what, len);
+}
+
+/*
+ * Whether the group is none of the container's but beside it: CRI-O's and Podman's monitors
+ * "crio-conmon-ID.scope", "libpod-conmon-ID"; what systemd runs for one, "ID-1f.service" of
+ * Podman's health checks, mounts; "machine-libpod_pod_ID.slice" is a pod.
+ */
+static bool is_beside(const char *text, const char *at, size_t len)
+{
+	const char *end = at + len + strcspn(at + len, "/\n");
+
+	return is_behind("conmon-", text, at) || is_behind("libpod_pod_", text, at) ||
+	       is_behind(".service", at, end) || is_behind(".mount", at, end);
+}
+
 bool cgroup_container_parse(const char *text, char out[CONTAINER_ID_LEN + 1])
 {
 	const char *found = NULL;
@@ -37,7 +58,7 @@ bool cgroup_container_parse(const char *text, char out[CONTAINER_ID_LEN + 1])
 
 	for (const char *at = text; *at;) {
 		size_t len = strspn(at, HEX_DIGIT), id_len = id_length(at, len);
-		if (id_len) {
+		if (id_len && !is_beside(text, at, id_len)) {
 			found = at;
 			found_len = id_len;
 		}
@@ -51,18 +72,29 @@ bool cgroup_container_parse(const char *text, char out[CONTAINER_ID_LEN + 1])
 	return true;
 }
 
+/* That of a static pod is a hash that kubelet writes without dashes. 0 if it is none. */
+static size_t uid_length(const char *at)
+{
+	size_t len = strspn(at, HEX_DIGIT "-_");
+
+	if (len == POD_UID_LEN || (len == 32 && strspn(at, HEX_DIGIT) == len))
+		return len;
+	return 0;
+}
+
 bool cgroup_pod_parse(const char *text, char out[POD_UID_LEN + 1])
 {
 	bool is_found = false;
 
 	for (const char *at = text; (at = strstr(at, "pod"));) {
 		at += strlen("pod");
-		if (strspn(at, HEX_DIGIT "-_") != POD_UID_LEN)
+		size_t len = uid_length(at);
+		if (!len)
 			continue;
 		is_found = true;
-		for (size_t i = 0; i < POD_UID_LEN; i++)
+		for (size_t i = 0; i < len; i++)
 			out[i] = at[i] == '_' ? '-' : at[i];
-		out[POD_UID_LEN] = '\0';
+		out[len] = '\0';
 	}
 	return is_found;
 }

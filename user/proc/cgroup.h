@@ -11,11 +11,15 @@
 /*
  * The id that Docker, containerd, CRI-O and Podman put into the names of control groups: the last
  * 64 hex digits in a row in the text of /proc/PID/cgroup, or the last 32 that "-" and decimal
- * digits follow, as on ECS. Whether there is one.
+ * digits follow, as on ECS. Groups beside a container that have its id, as of conmon, do not count.
+ * Whether there is one.
  */
 bool cgroup_container_parse(const char *text, char out[CONTAINER_ID_LEN + 1]);
 
-/* The last uid of a Kubernetes pod, with "-" also where the name has "_". */
+/*
+ * The last uid of a Kubernetes pod, with "-" also where the name has "_"; of static pods 32 digits
+ * without.
+ */
 bool cgroup_pod_parse(const char *text, char out[POD_UID_LEN + 1]);
 
 /* The container of a process; false also if it is gone. */
