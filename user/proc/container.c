@@ -4,14 +4,18 @@
 
 #include <errno.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/dict.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "proc/container_names.h"
+
+/* Whoever makes a control group chooses its id. */
+#define HASH_FUNCTION(id, len, hash) ((hash) = (unsigned)hash_keyed(id, len))
+#include <uthash.h>
 
 #define TEXT_MAX    65536
 #define ID_DIGITS   6                 /* as few of an id stand for it */
