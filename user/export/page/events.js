@@ -13,7 +13,8 @@ App.prototype.listen = function () {
 		this.apply(this.addressed());
 		this.move(before);
 	});
-	new ResizeObserver(() => this.resize()).observe($('scroll'));
+	// What is laid out for paper keeps the size that it was given.
+	new ResizeObserver(() => this.isPrinting || this.resize()).observe($('scroll'));
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.setTheme());
 	addEventListener('beforeprint', () => this.print(true));
 	addEventListener('afterprint', () => this.print(false));
@@ -299,6 +300,7 @@ App.prototype.setTheme = function () {
 const PRINT_ROWS = 400;
 
 App.prototype.print = function (isStart) {
+	this.isPrinting = isStart;
 	if (isStart) {
 		// The table has elements for what is in sight only: paper gets the picture.
 		document.body.dataset.panel = this.state.panel === 'table' ? 'flame' : this.state.panel;
