@@ -25,7 +25,10 @@ static void see(const struct side_event *e, void *ctx)
 
 	if (e->pid != seen->pid)
 		return;
-	seen->execs += e->kind == SIDE_EXEC;
+	if (e->kind == SIDE_EXEC) {
+		seen->execs++;
+		assert_string_equal(e->comm, "true");
+	}
 	if (e->kind != SIDE_MMAP)
 		return;
 	seen->mmaps++;
@@ -104,6 +107,23 @@ static void a_file_comes_with_its_offset_device_and_inode(void **state)
 	sideband_close(s);
 }
 
+static void cut_and_changed(const void *record, size_t size)
+{
+	struct side_event e;
+
+	for (size_t len = 0; len < size; len++) {
+		u8 *cut = xmemdup(record, len); /* its own block, so that ASan sees an overrun */
+		side_event_parse(cut, len, &e);
+		free(cut);
+	}
+	for (size_t i = 0; i < size; i++) {
+		u8 *changed = xmemdup(record, size);
+		changed[i] ^= 0xff;
+		side_event_parse(changed, size, &e);
+		free(changed);
+	}
+}
+
 /* A record as the kernel writes it, cut at every length and with every byte changed. */
 static void malformed_records_are_refused_or_harmless(void **state)
 {
@@ -125,18 +145,40 @@ static void malformed_records_are_refused_or_harmless(void **state)
 
 	assert_true(side_event_parse(&record, sizeof(record), &e));
 	assert_string_equal(e.mapping.path, "/a/b.so");
-	for (size_t len = 0; len < sizeof(record); len++) {
-		u8 *cut = xmemdup(&record, len); /* its own block, so that ASan sees an overrun */
-		side_event_parse(cut, len, &e);
-		free(cut);
-	}
-	for (size_t i = 0; i < sizeof(record); i++) {
-		u8 *changed = xmemdup(&record, sizeof(record));
-		changed[i] ^= 0xff;
-		side_event_parse(changed, sizeof(record), &e);
-		free(changed);
-	}
+	cut_and_changed(&record, sizeof(record));
 	memset(record.path, 'x', sizeof(record.path));
+	assert_false(side_event_parse(&record, sizeof(record), &e));
+}
+
+static void malformed_names_are_refused_or_harmless(void **state)
+{
+	struct {
+		struct {
+			u32 type;
+			u16 misc, size;
+		} head;
+		u32 pid, tid;
+		char comm[8];
+		u32 sample_pid, sample_tid;
+		u64 time_ns;
+	} record = { .head = { .type = 3, .misc = 1 << 13, .size = sizeof(record) },
+		     .pid = 7,
+		     .tid = 7,
+		     .comm = "java" };
+	struct side_event e;
+
+	assert_true(side_event_parse(&record, sizeof(record), &e));
+	assert_int_equal(e.kind, SIDE_EXEC);
+	assert_int_equal(e.pid, 7);
+	assert_string_equal(e.comm, "java");
+	cut_and_changed(&record, sizeof(record));
+	memset(record.comm, 'x', sizeof(record.comm));
+	assert_false(side_event_parse(&record, sizeof(record), &e));
+	memset(record.comm, 0, sizeof(record.comm));
+	record.head.misc = 0;
+	assert_true(side_event_parse(&record, sizeof(record), &e));
+	assert_int_equal(e.kind, SIDE_COMM);
+	record.tid++; /* a thread of it names itself */
 	assert_false(side_event_parse(&record, sizeof(record), &e));
 }
 
@@ -147,6 +189,7 @@ int main(void)
 		cmocka_unit_test(memory_made_executable_later_is_seen),
 		cmocka_unit_test(a_file_comes_with_its_offset_device_and_inode),
 		cmocka_unit_test(malformed_records_are_refused_or_harmless),
+		cmocka_unit_test(malformed_names_are_refused_or_harmless),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,9 @@ static void take_sample(struct session *s, const struct sample *sample)
 {
 	struct process *p = samples_process(&s->samples, sample);
 
+	/* A program is executed, and targets are chosen, under the name before it is reported. */
+	if (sample->task.tid == sample->task.pid)
+		process_rename(p, sample->comm);
 	if (!is_target(s, p) && !p->exit_ns) {
 		p->is_target = true;
 		prepare(p, s);
@@ -97,8 +100,11 @@ static void apply_side(struct session *s, const struct side_event *e)
 		if (is_target(s, p))
 			prepare(p, s);
 	} else if (e->kind == SIDE_EXEC) {
+		process_rename(p, e->comm);
 		process_exec(p);
 		forget_program(s, p);
+	} else if (e->kind == SIDE_COMM) {
+		process_rename(p, e->comm);
 	}
 }
 
@@ -117,7 +123,7 @@ static void apply_exit(struct session *s, const struct process_record *r)
 /* The program in the kernel has dropped the tables, maybe after we had made new ones. */
 static void apply_exec(struct session *s, struct process *p, const struct process_record *r)
 {
-	copy_text(p->comm, sizeof(p->comm), r->comm);
+	process_rename(p, r->comm);
 	p->is_target = r->is_wanted;
 	if (p->is_target && targets_begin(s->options.targets, p->pid))
 		s->samples.levels.started_ns = s->started_ns = r->time_ns;

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "capture/cpulist.h"
 #include "capture/perf.h"
@@ -33,6 +34,12 @@ struct sideband {
 struct trailer {
 	u32 pid, tid;
 	u64 time_ns;
+};
+
+struct comm {
+	struct perf_event_header head;
+	u32 pid, tid;
+	char comm[];
 };
 
 struct mmap2 {
@@ -167,6 +174,20 @@ static bool parse_mmap(const struct mmap2 *r, size_t len, struct side_event *out
 	return true;
 }
 
+static bool parse_comm(const struct comm *r, size_t len, struct side_event *out)
+{
+	if (len < sizeof(*r) + sizeof(struct trailer))
+		return false;
+
+	size_t comm_max = len - sizeof(*r) - sizeof(struct trailer);
+	if (!memchr(r->comm, '\0', comm_max))
+		return false;
+	out->kind = r->head.misc & PERF_RECORD_MISC_COMM_EXEC ? SIDE_EXEC : SIDE_COMM;
+	out->pid = (pid_t)r->pid;
+	copy_text(out->comm, sizeof(out->comm), r->comm);
+	return r->pid == r->tid;
+}
+
 bool side_event_parse(const void *record, size_t len, struct side_event *out)
 {
 	const struct perf_event_header *head = record;
@@ -181,9 +202,7 @@ bool side_event_parse(const void *record, size_t len, struct side_event *out)
 	case PERF_RECORD_MMAP2:
 		return parse_mmap(record, len, out);
 	case PERF_RECORD_COMM:
-		out->kind = SIDE_EXEC;
-		memcpy(&out->pid, head + 1, sizeof(out->pid));
-		return head->misc & PERF_RECORD_MISC_COMM_EXEC;
+		return parse_comm(record, len, out);
 	case PERF_RECORD_LOST:
 		out->kind = SIDE_LOST;
 		return true;

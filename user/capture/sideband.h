@@ -5,19 +5,21 @@
  */
 #pragma once
 
-#include "proc/mapping.h"
+#include "proc/process.h"
 
 enum side_kind {
 	SIDE_MMAP, /* executable memory appeared: mmap, or mprotect of an older mapping */
-	SIDE_EXEC, /* a new program starts: all older mappings are gone */
+	SIDE_EXEC, /* a new program begins: all older mappings and the older name are gone */
+	SIDE_COMM, /* the main thread, and so the process, has another name */
 	SIDE_LOST, /* the ring was full: anything may have happened; pid is 0 */
 };
 
 struct side_event {
 	enum side_kind kind;
 	pid_t pid;
-	u64 time_ns;            /* CLOCK_MONOTONIC */
-	struct mapping mapping; /* SIDE_MMAP; the path is valid during the call only */
+	u64 time_ns;                 /* CLOCK_MONOTONIC */
+	char comm[PROCESS_COMM_LEN]; /* SIDE_EXEC, SIDE_COMM */
+	struct mapping mapping;      /* SIDE_MMAP; the path is valid during the call only */
 };
 
 struct sideband;

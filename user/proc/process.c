@@ -183,6 +183,11 @@ struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u
 	return p;
 }
 
+void process_rename(struct process *p, const char *comm)
+{
+	copy_text(p->comm, sizeof(p->comm), comm);
+}
+
 void process_exec(struct process *p)
 {
 	mappings_fini(&p->mappings);

@@ -69,6 +69,9 @@ static inline bool process_is_whole_jvm(const struct process *p)
 /* It executes another program: its mappings are gone. */
 void process_exec(struct process *p);
 
+/* Its main thread has that name from now on. */
+void process_rename(struct process *p, const char *comm);
+
 /*
  * It mapped executable memory; `m` is copied. What it unmaps nobody reports, so when these are many
  * more than were read last, they are stale instead.
