@@ -176,7 +176,13 @@ struct hits_map {
 };
 extern struct hits_map hits SEC(".maps");
 
-/* Time that samples took on this CPU; key: enum throttle_key, see throttle.h. */
+/* Time that samples took on this CPU, see throttle.h. */
+enum throttle_key {
+	THROTTLE_HITS,
+	THROTTLE_WAITS,
+	NR_THROTTLES,
+};
+
 struct throttle {
 	u64 spent_ns;
 	u64 seen_ns;
@@ -184,8 +190,8 @@ struct throttle {
 
 struct throttles_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
-	__type(key, u32);
+	__uint(max_entries, NR_THROTTLES);
+	__type(key, u32); /* enum throttle_key */
 	__type(value, struct throttle);
 };
 extern struct throttles_map throttles SEC(".maps");

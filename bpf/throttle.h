@@ -14,12 +14,6 @@
 #define THROTTLE_HALVE_NS   4000000ull
 #define THROTTLE_RING_STEPS 32
 
-enum throttle_key {
-	THROTTLE_HITS,
-	THROTTLE_WAITS,
-	NR_THROTTLES,
-};
-
 /* The time that was spent and not earned since. */
 static __always_inline u64 throttle_debt(u32 key, u64 now_ns)
 {
