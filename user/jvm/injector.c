@@ -363,9 +363,15 @@ static void open_ring(struct job *j)
 			 "the agent's buffer in it cannot be opened; run sysflame as root");
 	else
 		conclude(j, INJECT_REFUSED,
-			 "the agent could not make its buffer: a seccomp filter or descriptor "
-			 "limit, "
-			 "or too many readers; see `sysflame jvms`");
+			 "the agent could not make its buffer: a seccomp filter, a descriptor "
+			 "limit or too many readers; see `sysflame jvms`");
+}
+
+/* Ends the session in the JVM, whose buffer will not be read. */
+static void give_up_session(struct job *j)
+{
+	close(take_fd(j->result.ring_fd));
+	memfds_stop(j->t.status.pid, j->order->nonce);
 }
 
 /*
@@ -379,8 +385,7 @@ static void go_beside(struct job *j)
 	stop.command = INJECT_STOP;
 	struct job other = { .order = &stop, .t = j->t, .result = { .ring_fd = -1 } };
 	strcpy(other.socket_name, j->socket_name);
-	close(take_fd(j->result.ring_fd));
-	memfds_stop(j->t.status.pid, j->order->nonce);
+	give_up_session(j);
 	deliver_and_send(&other, j->order->way);
 	str_fini(&other.why);
 	if (deliver_and_send(j, DELIVERY_APART))
@@ -388,8 +393,7 @@ static void go_beside(struct job *j)
 	open_ring(j);
 	if (j->result.ring_fd < 0 || memfds_version(j->result.ring_fd) == WIRE_ABI)
 		return;
-	close(take_fd(j->result.ring_fd));
-	memfds_stop(j->t.status.pid, j->order->nonce);
+	give_up_session(j);
 	conclude(j, INJECT_REFUSED,
 		 "it has an agent of another version from this very file; restart it");
 }
@@ -430,8 +434,7 @@ static void start_methods(struct job *j)
 	struct job other = { .order = &methods, .t = j->t, .result = { .ring_fd = -1 } };
 	strcpy(other.socket_name, j->socket_name);
 	if (send_to_loaded(&other)) {
-		close(take_fd(j->result.ring_fd));
-		memfds_stop(j->t.status.pid, j->order->nonce);
+		give_up_session(j);
 		conclude(j, other.result.outcome, other.result.reason);
 	}
 	str_fini(&other.why);
