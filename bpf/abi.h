@@ -116,14 +116,14 @@ struct sample {
 	__u16 stop;  /* enum stat: why the user stack ended, STAT_ROOT if complete */
 	struct task_id task;
 	__u64 time_ns; /* CLOCK_MONOTONIC */
-	__u64 weight;  /* what the sample counts for, in the event's unit */
+	__u64 weight;  /* in the event's unit; user space may weigh it again (event_kind.h) */
 	char comm[ABI_COMM_LEN];
 	__u16 cpu;
 	__u16 state;     /* enum thread_state */
 	__u16 nr_kernel; /* u64 pcs, leaf first */
 	__u16 nr_user;   /* struct user_frame, leaf first */
 	__u64 unloads;   /* classes that its JVM had unloaded by then, and 1 more; 0: not known */
-	__u64 unit;      /* ns: a shorter wait was sampled with the probability duration / unit */
+	__u64 unit_ns;   /* a shorter wait was sampled with the probability duration / unit */
 };
 _Static_assert(sizeof(struct sample) == 80, "sample is part of the record ABI");
 

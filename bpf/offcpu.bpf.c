@@ -90,7 +90,7 @@ static __always_inline void sample_wait(void *ctx, u32 state, const struct sampl
 		bool is_whole = i == WAIT_LOCK || w->waited_ns >= unit_ns;
 		s->sample.event = knobs.waits[i].event;
 		s->sample.weight = is_whole ? w->waited_ns : unit_ns;
-		s->sample.unit = unit_ns;
+		s->sample.unit_ns = unit_ns;
 		stack_submit(s, stop);
 	}
 	stack_end(s);

@@ -58,7 +58,7 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 	s->sample.weight = 1;
 	s->sample.cpu = cpu;
 	s->sample.state = STATE_NONE;
-	s->sample.unit = 0;
+	s->sample.unit_ns = 0;
 	s->sample.nr_kernel = 0;
 	s->sample.nr_user = 0;
 	s->sample.unloads = 0;

@@ -63,7 +63,7 @@ static bool is_from_agent(const struct sample *sample)
 /* A wait shorter than the unit was chosen with the probability duration / unit. */
 u64 weigh_lock(const struct event_options *o, const struct sample *sample, u64 *count)
 {
-	u64 unit_ns = sample->unit ?: o->lock_min_ns;
+	u64 unit_ns = sample->unit_ns ?: o->lock_min_ns;
 
 	/* Another recorder of the JVM may have asked for shorter ones. */
 	if (is_from_agent(sample) && sample->nr_user)
@@ -80,9 +80,9 @@ u64 weigh_lock(const struct event_options *o, const struct sample *sample, u64 *
  */
 static bool is_agents(const struct named_stack *stack)
 {
-	struct sample *sample = stack->sample;
+	const struct sample *sample = stack->sample;
 	u32 tid = sample->task.tid;
-	u64 part_ns = sample->time_ns - sample->unit; /* the weight may be what it stands for */
+	u64 part_ns = sample->time_ns - sample->weight; /* of this event: what it lasted */
 	u64 since_ns = monitorwaits_since(stack->monitorwaits, tid, part_ns);
 	bool is_told = stack->lock_hook_since_ns && since_ns >= stack->lock_hook_since_ns;
 
@@ -91,7 +91,7 @@ static bool is_agents(const struct named_stack *stack)
 		return is_told;
 	}
 	if (is_told)
-		sample->weight = sample->time_ns - since_ns;
+		stack->weight->value = sample->time_ns - since_ns;
 	return false;
 }
 

@@ -31,6 +31,12 @@ struct events {
 	VEC(struct event) list;
 };
 
+/* What a sample counts for in the profile. */
+struct sample_weight {
+	u64 value; /* in the event's unit */
+	u64 count; /* how many it stands for */
+};
+
 /* How events are sampled. */
 struct event_options {
 	int freq_hz;        /* perf events, and the sampling of wall */

@@ -59,11 +59,12 @@ static u64 lock_hook_since(const struct samples *s, const struct process *p)
 	return hook_ns && hook_ns < waits_ns ? waits_ns : hook_ns;
 }
 
-static void add_to_profile(struct samples *s, struct process *p, struct sample *sample, u64 count,
-			   frame_list *frames)
+static void add_to_profile(struct samples *s, struct process *p, const struct sample *sample,
+			   struct sample_weight weight, frame_list *frames)
 {
 	const struct named_stack stack = {
 		.sample = sample,
+		.weight = &weight,
 		.lock_hook_since_ns = lock_hook_since(s, p),
 		.monitorwaits = &s->monitorwaits,
 		.symbolizer = s->symbolizer,
@@ -86,19 +87,19 @@ static void add_to_profile(struct samples *s, struct process *p, struct sample *
 		node = profile_child(s->profile, node, frames->at[i]);
 	}
 	const struct event *event = &s->events->list.at[sample->event];
-	struct held_weight weight = {
+	struct held_weight held = {
 		.node = node,
 		.labels = place.labels,
 		.type = s->types[sample->event],
-		.value = sample->weight,
+		.value = weight.value,
 		.has_samples = event->is_weighed,
 	};
 	if (event_count_unit(event))
-		weight.count = count;
-	if (sources_is_held(s->sources, sample->event, &weight.age_ns))
-		held_name(&s->held, sample->task.tid, sample->time_ns, &weight, s->profile);
+		held.count = weight.count;
+	if (sources_is_held(s->sources, sample->event, &held.age_ns))
+		held_name(&s->held, sample->task.tid, sample->time_ns, &held, s->profile);
 	else
-		held_weigh(&weight, s->profile);
+		held_weigh(&held, s->profile);
 }
 
 /* Whether an agent may still tell names that a sample of that time lacks. */
@@ -118,11 +119,9 @@ static bool may_wait(const struct samples *s, const struct process *p, u64 time_
 
 void samples_take(struct samples *s, struct process *p, const struct sample *sample)
 {
-	struct sample head = *sample;
-	u64 count, age_ns;
+	struct sample_weight weight = sources_weigh(s->sources, sample);
+	u64 age_ns;
 
-	head.weight = sources_weigh(s->sources, sample, &count);
-	head.unit = sample->weight; /* from here on: what it lasted if it is a wait for a lock */
 	s->frames.nr = s->unnamed.nr = 0;
 	s->nr_approximate += raw_is_approximate(sample);
 	struct raw_stack stack =
@@ -132,9 +131,9 @@ void samples_take(struct samples *s, struct process *p, const struct sample *sam
 	symbolize(s->symbolizer, p, &stack, &s->frames, &s->unnamed);
 	if (s->unnamed.nr && s->waiting.bytes < WAITING_BYTES_MAX &&
 	    may_wait(s, p, sample->time_ns))
-		waiting_add(&s->waiting, &head, count, &s->frames, &s->unnamed);
+		waiting_add(&s->waiting, sample, weight, &s->frames, &s->unnamed);
 	else
-		add_to_profile(s, p, &head, count, &s->frames);
+		add_to_profile(s, p, sample, weight, &s->frames);
 }
 
 /* The sample goes into the profile if it has its names now or nothing more will come. */
@@ -149,7 +148,7 @@ static bool retry(struct waiting_sample *w, void *ctx)
 		return false;
 	if (symbolize_again(s->symbolizer, p, w->head.time_ns, &w->frames, &w->unnamed) && may_come)
 		return false;
-	add_to_profile(s, p, &w->head, w->count, &w->frames);
+	add_to_profile(s, p, &w->head, w->weight, &w->frames);
 	return true;
 }
 
@@ -157,7 +156,7 @@ static bool give_up(struct waiting_sample *w, void *ctx)
 {
 	struct samples *s = ctx;
 
-	add_to_profile(s, samples_process(s, &w->head), &w->head, w->count, &w->frames);
+	add_to_profile(s, samples_process(s, &w->head), &w->head, w->weight, &w->frames);
 	return true;
 }
 

@@ -97,6 +97,12 @@ int sources_open(struct bpf *bpf, const struct events *events, const struct even
 	return 0;
 }
 
+/* NULL: no event has that number. */
+static const struct event_kind *kind_of(const struct sources *s, u32 number)
+{
+	return number < s->events->list.nr ? s->events->list.at[number].kind : NULL;
+}
+
 static void detach_all(struct sources *s)
 {
 	vec_each(p, &s->probes)
@@ -193,9 +199,15 @@ void sources_follow(struct sources *s)
 		cpus_follow(*c);
 }
 
+/* Until sources_stop; then they have been taken off for good. */
+static bool places_probes(const struct sources *s)
+{
+	return s->detacher;
+}
+
 void sources_meet(struct sources *s, const struct process *p)
 {
-	if (!s->detacher)
+	if (!places_probes(s))
 		return;
 	vec_each(probes, &s->probes)
 		if (!probes->fallback)
@@ -204,7 +216,7 @@ void sources_meet(struct sources *s, const struct process *p)
 
 void sources_fall_back(struct sources *s, const struct process *p, u32 hooks)
 {
-	if (!s->detacher)
+	if (!places_probes(s))
 		return;
 	vec_each(probes, &s->probes)
 		if (probes->fallback & hooks)
@@ -213,7 +225,7 @@ void sources_fall_back(struct sources *s, const struct process *p, u32 hooks)
 
 void sources_leave(struct sources *s, const struct process *p)
 {
-	if (!s->detacher)
+	if (!places_probes(s))
 		return;
 	vec_each(probes, &s->probes)
 		probes_leave(probes->probes, p, s->detacher);
@@ -227,8 +239,7 @@ bool sources_are_placed(const struct sources *s)
 bool sources_is_double(const struct sources *s, const struct sample *sample,
 		       const struct process *p)
 {
-	const struct event_kind *kind =
-		sample->event < s->events->list.nr ? s->events->list.at[sample->event].kind : NULL;
+	const struct event_kind *kind = kind_of(s, sample->event);
 
 	if (!kind || !kind->is_double)
 		return false;
@@ -240,15 +251,14 @@ bool sources_is_double(const struct sources *s, const struct sample *sample,
 
 bool sources_is_held(const struct sources *s, u32 number, u64 *age_ns)
 {
-	const struct event_kind *kind =
-		number < s->events->list.nr ? s->events->list.at[number].kind : NULL;
+	const struct event_kind *kind = kind_of(s, number);
 
 	*age_ns = 0;
 	return kind && kind->is_held && kind->is_held(s->options, age_ns);
 }
 
-/* As in bpf/offcpu.bpf.c. */
-static u64 weigh(enum wait_event event, u64 waited_ns, u64 min_ns)
+/* As bpf/offcpu.bpf.c does while waits are not too many. */
+static u64 weigh_wait(enum wait_event event, u64 waited_ns, u64 min_ns)
 {
 	if (!min_ns || waited_ns >= min_ns)
 		return min_ns ? waited_ns : 0;
@@ -275,7 +285,7 @@ static void weigh_pending(const struct pending *p, void *ctx)
 
 	for (u32 i = 0; i < KNOBS_WAITS; i++) {
 		const struct wait_knobs *w = &c->sources->knobs.waits[i];
-		u64 weight = weigh(i, end > since ? end - since : 0, w->min_ns);
+		u64 weight = weigh_wait(i, end > since ? end - since : 0, w->min_ns);
 		if (weight && p->events & 1 << i)
 			c->pending(p, w->event, weight, since <= c->sources->waits_since_ns,
 				   c->ctx);
@@ -311,13 +321,14 @@ int sources_nr_cpus(const struct sources *s)
 	return s->cpus.nr ? cpus_nr(s->cpus.at[0]) : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-u64 sources_weigh(const struct sources *s, const struct sample *sample, u64 *count)
+struct sample_weight sources_weigh(const struct sources *s, const struct sample *sample)
 {
-	const struct event_kind *kind =
-		sample->event < s->events->list.nr ? s->events->list.at[sample->event].kind : NULL;
+	const struct event_kind *kind = kind_of(s, sample->event);
+	struct sample_weight weight = { .value = sample->weight, .count = 1 };
 
-	*count = 1;
-	return kind && kind->weigh ? kind->weigh(s->options, sample, count) : sample->weight;
+	if (kind && kind->weigh)
+		weight.value = kind->weigh(s->options, sample, &weight.count);
+	return weight;
 }
 
 bool sources_hooks(const struct events *events, const struct event_options *o,
@@ -336,14 +347,14 @@ bool sources_hooks(const struct events *events, const struct event_options *o,
 
 bool sources_by_state(const struct sources *s, u32 number)
 {
-	return number < s->events->list.nr && s->events->list.at[number].kind->by_state;
+	const struct event_kind *kind = kind_of(s, number);
+
+	return kind && kind->by_state;
 }
 
 bool sources_keep(const struct sources *s, const struct named_stack *stack)
 {
-	u32 number = stack->sample->event;
-	const struct event_kind *kind =
-		number < s->events->list.nr ? s->events->list.at[number].kind : NULL;
+	const struct event_kind *kind = kind_of(s, stack->sample->event);
 
 	return !kind || !kind->keep || kind->keep(stack);
 }

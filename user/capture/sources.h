@@ -72,8 +72,7 @@ bool sources_is_held(const struct sources *s, u32 number, u64 *age_ns);
 const char *sources_text(const struct sources *s);
 int sources_nr_cpus(const struct sources *s);
 
-/* What the sample counts for; *count is how many it stands for. */
-u64 sources_weigh(const struct sources *s, const struct sample *sample, u64 *count);
+struct sample_weight sources_weigh(const struct sources *s, const struct sample *sample);
 
 /* What the agents in JVMs are to tell for the events; false if nothing. */
 bool sources_hooks(const struct events *events, const struct event_options *o,
@@ -84,7 +83,8 @@ bool sources_by_state(const struct sources *s, u32 number);
 
 /* A stack that has its names, on its way into the profile. */
 struct named_stack {
-	struct sample *sample;  /* its head */
+	const struct sample *sample; /* its head */
+	struct sample_weight *weight;
 	u64 lock_hook_since_ns; /* of which waits for monitors an agent tells; 0: of none */
 	struct monitorwaits *monitorwaits;
 	struct symbolizer *symbolizer;

@@ -8,10 +8,10 @@ static size_t bytes_of(const struct waiting_sample *s)
 	       s->unnamed.cap * sizeof(s->unnamed.at[0]);
 }
 
-void waiting_add(struct waiting *w, const struct sample *head, u64 count, frame_list *frames,
-		 unnamed_list *unnamed)
+void waiting_add(struct waiting *w, const struct sample *head, struct sample_weight weight,
+		 frame_list *frames, unnamed_list *unnamed)
 {
-	vec_push(&w->samples, (struct waiting_sample){ *head, count, *frames, *unnamed });
+	vec_push(&w->samples, (struct waiting_sample){ *head, weight, *frames, *unnamed });
 	w->bytes += bytes_of(&w->samples.at[w->samples.nr - 1]);
 	*frames = (frame_list){ 0 };
 	*unnamed = (unnamed_list){ 0 };

@@ -6,11 +6,12 @@
 #pragma once
 
 #include "abi.h"
+#include "capture/events.h"
 #include "sym/symbolize.h"
 
 struct waiting_sample {
 	struct sample head;
-	u64 count;         /* how many the sample stands for */
+	struct sample_weight weight;
 	frame_list frames; /* with placeholders */
 	unnamed_list unnamed;
 };
@@ -21,8 +22,8 @@ struct waiting {
 };
 
 /* Takes the lists over and leaves empty ones. */
-void waiting_add(struct waiting *w, const struct sample *head, u64 count, frame_list *frames,
-		 unnamed_list *unnamed);
+void waiting_add(struct waiting *w, const struct sample *head, struct sample_weight weight,
+		 frame_list *frames, unnamed_list *unnamed);
 
 /*
  * Calls `retry` for every sample, in the order of arrival, and forgets those for which it returns
