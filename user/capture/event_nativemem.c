@@ -204,7 +204,7 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 
 static bool is_allocator(const struct memory_file *file, u64 off)
 {
-	for (u64 i = 0; i < file->nr && i < MEMORY_FUNCTIONS; i++)
+	for (u64 i = 0; i < file->nr; i++)
 		if (off >= file->functions[i].start && off < file->functions[i].end)
 			return true;
 	return false;
