@@ -48,25 +48,6 @@ class App {
 		}));
 	}
 
-	// What the whole file holds of the chosen event.
-	fillHeader() {
-		const { meta, selfs, nodes } = this.original, { type } = this.state, { name, unit } = meta.types[type], isDiff = isComparison(this.original);
-		const facts = [name.replace(isDiff ? / after$/ : '', '')].filter((what) => what !== unit), total = type ? selfs[type].reduce((a, b) => a + b, 0) : nodes.total[0];
-		if (meta.duration_ns > 0)
-			facts.push(`${(meta.duration_ns / 1e9).toFixed(1)} s`);
-		if (isDiff)
-			facts.push(`${amount(this.compared.whole.before, unit)} \u2192 ${amount(this.compared.whole.after, unit)}`, ...(this.compared.hasCounts ? [] : ['chance unknown']));
-		else
-			facts.push(amount(total, unit) + (meta.rate_hz > 0 && type === 0 ? ` @ ${count(meta.rate_hz)} Hz` : ''));
-		if (meta.host && meta.host !== this.title)
-			facts.push(`host ${meta.host}`);
-		if (meta.target && meta.target !== this.title)
-			facts.push(meta.target);
-		$('title').textContent = $('title').title = this.title;
-		$('facts').textContent = facts.join(' \u00b7 ');
-		$('canvas').setAttribute('aria-label', `Flame graph: ${this.title}, ${facts.join(', ')}`);
-	}
-
 	// --- state -----------------------------------------------------------------------------
 
 	// The view that the file was made with.
@@ -116,7 +97,7 @@ class App {
 		this.applySearch(state, old);
 		document.body.dataset.panel = state.panel;
 		if (this.isOther('header', [state.type]))
-			this.fillHeader();
+			fillHeader(this);
 		this.showControls();
 		// A search changes only how frames look.
 		if (this.isOther('layout', [this.view, this.tree.total, this.tree.diff, this.zoom, state.collapse, state.byName, state.isFlipped]))
@@ -586,35 +567,4 @@ function weightyFrom(view, node) {
 	while (view.parentOf(node) >= 0 && !view.totalOf(node))
 		node = view.parentOf(node);
 	return node;
-}
-
-function showEmpty(app) {
-	const { transforms } = app.state;
-	showMessage(...emptyText(app));
-	if (!transforms.some((t) => !t.isOff))
-		return;
-	const undo = element('button', 'chip', 'Undo the last one');
-	undo.type = 'button';
-	undo.addEventListener('click', () => setTransforms(app, transforms.slice(0, -1)));
-	$('message').append(undo);
-}
-
-// What a comparison has though nothing is to be drawn.
-function nothingToCompare({ before, after }) {
-	if (before && after)
-		return ['Nothing differs', `All stacks weigh the same before and after; the modes ${DIFF_MODES.slice(1, 3).map((m) => m.name).join(' and ')} show them.`];
-	return ['No samples', `There are none ${before ? 'after' : 'before'}; another mode shows those of the other side.`];
-}
-
-function emptyText({ state, profile, tree: { diff } }) {
-	if (diff && diff.whole.before + diff.whole.after > 0)
-		return nothingToCompare(diff.whole);
-	if (state.transforms.some((t) => !t.isOff))
-		return ['No samples', 'The transforms have left none.'];
-	if (state.picked.some((p) => p.length))
-		return ['No samples', `The chosen ones of ${profile.labels.dims.filter((_, d) => (state.picked[d] || []).length).map((dim) => dim.name).join(' and ')} have none in common.`];
-	if (state.time)
-		return ['No samples', 'There are none in this range of time.'];
-	return ['No samples', `This profile of ${profile.meta.target || profile.meta.host || 'the node'} holds none: nothing that was asked for ran while it was taken.`,
-		'Record for longer, at a higher rate, or without a filter:', 'sysflame record -d 30 -F 999 -o flame.html'];
 }
