@@ -3,6 +3,14 @@
 'use strict';
 const { makePageOf, texts, until, varints } = require('./page.js');
 
+// Recursion, two kinds of Java, native code and an idle kernel: 30 samples.
+const SMALL = `main;a_[j];b_[j] 3
+main;a_[j];b_[j];memcpy 2
+main;c_[0] 1
+main;c_[0];a_[j];b_[j] 4
+swapper_[k] 20
+`;
+
 // Stacks with direct and indirect recursion, tiers and chains; the same ones each time.
 function randomStacks(nr) {
 	let seed = 11;
@@ -80,4 +88,4 @@ const pickLabel = async (page, chip, value) => {
 	await page.keyboard.press('Escape');
 };
 
-module.exports = { asText, centre, clickOn, colours, labelledPage, pickLabel, plain, randomStacks, search, text, zoomed };
+module.exports = { SMALL, asText, centre, clickOn, colours, labelledPage, pickLabel, plain, randomStacks, search, text, zoomed };
