@@ -379,6 +379,14 @@ class App {
 		this.timeline.update();
 	}
 
+	// A canvas of another size is black until it is painted, which must not be seen: what observes sizes is
+	// called when it is too late for `repaint`.
+	follow() {
+		this.resize();
+		if (this.frame)
+			this.paintNow();
+	}
+
 	layoutOf(maxRows) {
 		const { state, view, zoom, painter } = this;
 		return (view.isSandwich ? layOutSandwich : layOut)(view, { ...state, zoom, width: painter.width, maxRows });
@@ -427,10 +435,13 @@ class App {
 	repaint() {
 		if (this.frame)
 			return;
-		this.frame = requestAnimationFrame(() => {
-			this.frame = 0;
-			this.paint();
-		});
+		this.frame = requestAnimationFrame(() => this.paintNow());
+	}
+
+	paintNow() {
+		cancelAnimationFrame(this.frame);
+		this.frame = 0;
+		this.paint();
 	}
 
 	paint() {

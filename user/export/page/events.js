@@ -14,7 +14,7 @@ App.prototype.listen = function () {
 		this.move(before);
 	});
 	// What is laid out for paper keeps the size that it was given.
-	new ResizeObserver(() => this.isPrinting || this.resize()).observe($('scroll'));
+	new ResizeObserver(() => this.isPrinting || this.follow()).observe($('scroll'));
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.setTheme());
 	addEventListener('beforeprint', () => this.print(true));
 	addEventListener('afterprint', () => this.print(false));
