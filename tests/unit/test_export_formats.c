@@ -426,8 +426,13 @@ static void what_says_more_of_the_recording_comes_back(void **state)
 	p->duration_ns = 30000000000ull;
 	p->rate_hz = 100;
 	p->slot_ns = 20000000;
+	profile_note(p, "stacks cut: no row", "of 7: no row", 12);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		struct profile *back = read_back(p, all[i]);
+		const struct note *cut = profile_find_note(back, "stacks cut: no row");
+		assert_non_null(cut);
+		assert_string_equal(cut->text, "of 7: no row");
+		assert_int_equal(cut->value, 12);
 		assert_int_equal(back->slot_ns, p->slot_ns);
 		assert_string_equal(back->title, p->title);
 		assert_string_equal(back->host, p->host);

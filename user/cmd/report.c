@@ -18,6 +18,7 @@
 #include "export/split.h"
 #include "export/text.h"
 #include "profile/count.h"
+#include "profile/diff.h"
 #include "profile/names.h"
 
 enum {
@@ -81,6 +82,7 @@ static int choose_event(struct profile *p, const char *name)
 	for (u32 i = 0; i < p->types.nr; i++)
 		if (value_type_is(&p->types.at[i], name)) {
 			profile_move_type_first(p, i);
+			diff_settle(p);
 			return 0;
 		}
 	profile_name_types(p, &names);

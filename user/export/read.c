@@ -98,6 +98,7 @@ static int read_apart(FILE *f, struct profile *p, struct str *why)
 	if (frames_keeps_lines(p->frames))
 		frames_keep_lines(file->frames);
 	int err = read_any(f, false, file, why) ?: merge_timed(p, file, why);
+	diff_settle(p);
 	profile_free(file);
 	return err;
 }
@@ -135,6 +136,7 @@ static int read_any(FILE *f, bool is_diff, struct profile *p, struct str *why)
 	/* A file may hold nothing; every format but a text names what it counts. */
 	if (!err && !p->types.nr)
 		profile_add_type(p, "samples", "samples");
+	diff_settle(p);
 	return err;
 }
 

@@ -343,11 +343,28 @@ static int take_sample(struct reading *r, const struct pb_field *f)
 	return err ? refuse(r, why.at) : 0;
 }
 
-/* "lost: 5 samples lost" is a note, "title: x" the title. */
+/* A note, "lost: 5 samples lost". In its key colons stand before what is no number. */
+static void take_note(struct profile *p, const char *comment)
+{
+	char *end;
+
+	for (const char *colon = comment; (colon = strstr(colon, ": ")); colon++) {
+		u64 value = strtoull(colon + 2, &end, 10);
+		if (end == colon + 2 || *end != ' ' || value > INT64_MAX)
+			continue;
+		auto_free char *key = xstrndup(comment, (size_t)(colon - comment));
+		auto_str struct str clean = { 0 }, clean_key = { 0 };
+		utf8_clean(&clean, end + 1, 4096);
+		utf8_clean(&clean_key, key, 256);
+		profile_note(p, clean_key.at, clean.at, value);
+		return;
+	}
+}
+
+/* "title: x" is the title. */
 static void take_remark(struct profile *p, const char *comment)
 {
 	const char *colon = strstr(comment, ": ");
-	char *end;
 
 	if (!colon)
 		return;
@@ -364,15 +381,11 @@ static void take_remark(struct profile *p, const char *comment)
 		*field = str_take(&clean);
 		return;
 	}
-	u64 value = strtoull(text, &end, 10);
-	if (!strcmp(key, "slot_ns") && value <= INT64_MAX)
+	u64 value = strtoull(text, NULL, 10);
+	if (strcmp(key, "slot_ns") != 0)
+		take_note(p, comment);
+	else if (value <= INT64_MAX)
 		p->slot_ns = value;
-	if (end == text || *end != ' ' || value > INT64_MAX || strchr(key, ' '))
-		return;
-	auto_str struct str clean = { 0 }, clean_key = { 0 };
-	utf8_clean(&clean, end + 1, 4096);
-	utf8_clean(&clean_key, key, 256);
-	profile_note(p, clean_key.at, clean.at, value);
 }
 
 /* The type that the file wants to be shown first: the named one, else the last. */
@@ -407,18 +420,21 @@ static void make_types_of_diff(struct reading *r, const char *period_type)
 		u32 type = make_type(r, t, period_type, own);
 		vec_push(&own_types, type);
 	}
-	u32 compared = own_types.at[find_default_type(r)];
-	if (!count_find(own, compared, &nr_type))
-		nr_type = compared;
-	struct diff_types weights = diff_find_types(r->p, &own->types.at[compared]);
-	struct diff_types counts =
-		nr_type == compared ? weights : diff_find_types(r->p, &own->types.at[nr_type]);
-	vec_each(type, &own_types) {
-		bool is_left_out = *type != compared && *type != nr_type;
-		vec_push(&r->types, is_left_out ? (struct diff_types){ TYPE_NONE, TYPE_NONE }
-				    : *type == compared ? weights
-							: counts);
-		nr_left_out += is_left_out;
+	size_t shown = find_default_type(r);
+	u32 compared = own_types.at[shown];
+	bool has_counts = count_find(own, compared, &nr_type) && nr_type != compared;
+	struct diff_types weights = diff_find_types(r->p, &own->types.at[compared], false), counts;
+	if (has_counts)
+		counts = diff_find_types(r->p, &own->types.at[nr_type], true);
+	for (size_t i = 0; i < own_types.nr; i++) {
+		struct diff_types types = { TYPE_NONE, TYPE_NONE };
+		if (i == shown)
+			types = weights;
+		else if (has_counts && own_types.at[i] == nr_type)
+			types = counts, has_counts = false; /* a second one would count twice */
+		else
+			nr_left_out++;
+		vec_push(&r->types, types);
 	}
 	if (nr_left_out)
 		profile_note(r->p, "types_left_out", "value types of the comparison left out",

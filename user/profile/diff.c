@@ -224,16 +224,23 @@ enum value_role diff_role_of(const char *name)
 	return ROLE_NONE;
 }
 
+static bool has_nr(const struct profile *p)
+{
+	return p->types.nr == 4 && p->types.at[2].role == ROLE_NR_AFTER &&
+	       p->types.at[3].role == ROLE_NR_BEFORE;
+}
+
 bool profile_is_diff(const struct profile *p)
 {
-	return p->types.nr >= 2 && p->types.at[0].role == ROLE_AFTER &&
+	return (p->types.nr == 2 || has_nr(p)) && p->types.at[0].role == ROLE_AFTER &&
 	       p->types.at[1].role == ROLE_BEFORE;
 }
 
-static bool has_nr(const struct profile *p)
+void diff_settle(struct profile *p)
 {
-	return p->types.nr >= 4 && p->types.at[2].role == ROLE_NR_AFTER &&
-	       p->types.at[3].role == ROLE_NR_BEFORE;
+	if (!profile_is_diff(p))
+		vec_each(type, &p->types)
+			type->role = ROLE_NONE;
 }
 
 bool diff_has_counts(const struct profile *p)
@@ -251,7 +258,7 @@ struct diff_types diff_counts(const struct profile *p)
 
 bool diff_is_before(const struct profile *p, u32 type)
 {
-	return (type == 1 && profile_is_diff(p)) || (type == 3 && profile_is_diff(p) && has_nr(p));
+	return profile_is_diff(p) && (type == 1 || type == 3);
 }
 
 char *diff_type_name(const struct profile *p, u32 type)
@@ -260,25 +267,20 @@ char *diff_type_name(const struct profile *p, u32 type)
 	const char *word = diff_is_before(p, type) ? " before" : " after";
 	size_t len = strlen(name), word_len = strlen(word);
 
-	if (!profile_is_diff(p) || p->types.at[type].role == ROLE_NONE || len <= word_len ||
-	    strcmp(name + len - word_len, word) != 0)
+	if (!profile_is_diff(p) || len <= word_len || strcmp(name + len - word_len, word) != 0)
 		return xstrdup(name);
 	return xstrndup(name, len - word_len);
 }
 
-struct diff_types diff_find_types(struct profile *p, const struct value_type *t)
+struct diff_types diff_find_types(struct profile *p, const struct value_type *t, bool are_counts)
 {
-	size_t nr = p->types.nr;
-	bool counts = nr == 2 && profile_is_diff(p);
 	auto_free char *after = xasprintf("%s after", t->name),
 		       *before = xasprintf("%s before", t->name);
 	struct diff_types types = { .after = profile_find_type(p, after, t->unit) };
 
 	types.before = profile_find_type(p, before, t->unit);
-	if (p->types.nr == nr + 2 && (!nr || counts)) {
-		p->types.at[types.after].role = nr ? ROLE_NR_AFTER : ROLE_AFTER;
-		p->types.at[types.before].role = nr ? ROLE_NR_BEFORE : ROLE_BEFORE;
-	}
+	p->types.at[types.after].role = are_counts ? ROLE_NR_AFTER : ROLE_AFTER;
+	p->types.at[types.before].role = are_counts ? ROLE_NR_BEFORE : ROLE_BEFORE;
 	return types;
 }
 

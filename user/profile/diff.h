@@ -28,7 +28,11 @@ int diff_choose(const struct profile *before, const struct profile *after, const
 void profile_diff(const struct profile *before, const struct profile *after,
 		  const struct diff_types *types, struct profile *out);
 
+/* Whether its types are those of one comparison, and nothing else. */
 bool profile_is_diff(const struct profile *p);
+
+/* Takes the roles of what is no comparison, as it was merged with something else, say. */
+void diff_settle(struct profile *p);
 
 /* What formats call a role: "after", "nr_after", ..; "" for none. `name` may be NULL. */
 const char *diff_role_name(enum value_role role);
@@ -41,10 +45,10 @@ bool diff_is_before(const struct profile *p, u32 type);
 char *diff_type_name(const struct profile *p, u32 type);
 
 /*
- * The types of `t` after and before, added if there are none. They get roles in a profile without
- * types, and in one that has just those of the weights of which these are the number.
+ * The types of `t` after and before, added if there are none, with their roles: those of weights,
+ * or of the numbers of samples that these are of.
  */
-struct diff_types diff_find_types(struct profile *p, const struct value_type *t);
+struct diff_types diff_find_types(struct profile *p, const struct value_type *t, bool are_counts);
 
 /* Whether weights are compared as they are, in text and at first in the page, not their shares. */
 bool diff_is_by_counts(const struct profile *p);
