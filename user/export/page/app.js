@@ -42,7 +42,7 @@ class App {
 		// The table is summed up after the picture is there.
 		requestAnimationFrame(() => setTimeout(() => {
 			this.hasTable = true;
-			this.named = namedShare(this);
+			this.unnamed = countUnnamed(this);
 			this.fillLists();
 			fillQuality(this);
 		}));
@@ -398,26 +398,23 @@ class App {
 		this.layout = this.layoutOf(this.maxRows);
 		this.hasFog = this.layout.boxes.some((box) => box.fog);
 		this.hover = this.selected = null;
-		const height = this.layout.rows.length * ROW;
-		$('space').style.height = `${height}px`;
+		$('space').style.height = `${this.layout.rows.length * ROW}px`;
 		// What writes into the page comes before what reads sizes from it, which lays the page out.
 		fillCrumbs(this);
-		if (this.named !== undefined)
+		if (this.unnamed !== undefined)
 			fillQuality(this);
 		// The small picture beside it takes room, and all is laid out again.
-		if (this.minimap.update()) {
+		if (this.minimap.update())
 			this.resize();
-			return;
-		}
 		if (!keepScroll)
-			this.scrollToTop(height);
+			this.scrollToTop();
 		this.repaint();
 	}
 
 	// Ancestors of the zoom are in sight, but never more than a third of the picture.
-	scrollToTop(height) {
+	scrollToTop() {
 		const box = $('scroll'), share = this.view.isSandwich ? 2 : 3, above = Math.max(0, this.layout.top * ROW - box.clientHeight / share);
-		box.scrollTop = this.state.isFlipped ? height - box.clientHeight - above : above;
+		box.scrollTop = this.state.isFlipped ? this.layout.rows.length * ROW - box.clientHeight - above : above;
 	}
 
 	// Bottom-up stacks are merged only as far as someone scrolls.
@@ -444,8 +441,15 @@ class App {
 		this.paint();
 	}
 
+	// Paper begins at the root.
+	scrolled() {
+		if (!this.isPrinting)
+			return $('scroll').scrollTop;
+		return this.state.isFlipped ? this.layout.rows.length * ROW - this.painter.height : 0;
+	}
+
 	paint() {
-		this.painter.paint({ view: this.view, layout: this.layout, isFlipped: this.state.isFlipped, scrollTop: $('scroll').scrollTop,
+		this.painter.paint({ view: this.view, layout: this.layout, isFlipped: this.state.isFlipped, scrollTop: this.scrolled(),
 			marks: this.search.marks, hitInFog: (fog) => this.search.isInFog(fog), hiddenKinds: new Set(this.state.hidden),
 			hover: this.hover, selected: this.selected, shift: this.shift, stretch: this.stretch });
 		this.minimap.paint();

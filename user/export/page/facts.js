@@ -19,9 +19,8 @@ function fillHeader(app) {
 	$('canvas').setAttribute('aria-label', `Flame graph: ${title}, ${facts.join(', ')}`);
 }
 
-// A share of frames without a name, by the samples whose top frame has none; of a comparison by
-// those of both sides.
-function namedShare(app) {
+// What has no name, by the samples whose top frame has none; of a comparison by those of both sides.
+function countUnnamed(app) {
 	const { tree } = app, { self } = tree.hotMethods(), methods = tree.diff && tree.diff.ofMethods();
 	let unnamed = 0, whole = 0;
 	for (let m = 0; m < self.length; m++) {
@@ -30,7 +29,7 @@ function namedShare(app) {
 		if (weight > 0 && /^\[.*\]\+0x|^\[unknown|^\?$|^0x/.test(app.profile.names[app.table.name[m]]))
 			unnamed += weight;
 	}
-	return whole ? (1 - unnamed / whole) * 100 : 100;
+	return { unnamed, whole };
 }
 
 const WARN_SHARE = 0.001;
@@ -66,8 +65,10 @@ function fillQuality(app) {
 	if (reasons.length)
 		add(plural(reasons.length, 'note'), false, lines);
 	if (!app.tree.isEmpty()) {
-		const named = sum('frames') ? (1 - sum('unnamed') / sum('frames')) * 100 : app.named;
-		add(`${(Math.floor(named * 10) / 10).toFixed(1)} % named`, false, []);
+		const { unnamed, whole } = sum('frames') ? { unnamed: sum('unnamed'), whole: sum('frames') } : app.unnamed;
+		// 1 - 4 / 5 is less than a fifth, (5 - 4) / 5 is not.
+		const permille = whole ? Math.floor((whole - unnamed) * 1000 / whole) : 1000;
+		add(`${(permille / 10).toFixed(1)} % named`, false, []);
 	}
 	if (app.hasFog)
 		parts.push(element('span', 'hint', 'grey = frames narrower than 1 px'));

@@ -104,6 +104,10 @@ class MethodTable {
 		if (!this.order.length)
 			rows.push(element('p', 'note', this.marks ? 'No method matches.' : 'Nothing to show.'));
 		$('rowspace').replaceChildren(...rows);
+		if (this.at >= first && this.at < last)
+			$('rows').setAttribute('aria-activedescendant', `row${this.at}`);
+		else
+			$('rows').removeAttribute('aria-activedescendant');
 	}
 
 	row(i) {
@@ -122,7 +126,7 @@ class MethodTable {
 		own.append(bar);
 		row.append(cell, own, element('div', 'num', percent(total[m], this.whole)));
 		for (const part of row.children)
-			part.setAttribute('role', 'cell');
+			part.setAttribute('role', 'gridcell');
 		return row;
 	}
 
@@ -150,7 +154,6 @@ class MethodTable {
 		const rows = $('rows');
 		this.at = i;
 		rows.scrollTop = clamp(rows.scrollTop, (i + 1) * TABLE_ROW - this.height, i * TABLE_ROW);
-		rows.setAttribute('aria-activedescendant', `row${i}`);
 		this.paint(rows.scrollTop);
 	}
 }
