@@ -20,6 +20,7 @@
 #include "capture/bpf.h"
 #include "capture/target_groups.h"
 #include "proc/process.h"
+#include "proc/status.h"
 
 struct targets {
 	struct selectors selectors;
@@ -248,12 +249,31 @@ static bool is_gone(struct selector *s)
 	return s->has_ended;
 }
 
-pid_t targets_missing_pid(const struct targets *t)
+static int check_pid(struct selector *s, struct str *why)
 {
+	struct proc_status status;
+	pid_t pid = (pid_t)s->number;
+
+	if (!s->excludes && is_gone(s))
+		str_addf(why, "there is no process %d", (int)pid);
+	else if (!proc_status_read(pid, &status) && status.tgid != pid)
+		str_addf(why,
+			 "%d is a thread of process %d: give that one, and the thread's name "
+			 "by --thread",
+			 (int)pid, (int)status.tgid);
+	else
+		return 0;
+	return -ESRCH;
+}
+
+int targets_check_pids(const struct targets *t, struct str *why)
+{
+	int err = 0;
+
 	vec_each(s, &t->selectors.all)
-		if (s->kind == TARGET_PID && !s->excludes && is_gone(s))
-			return (pid_t)s->number;
-	return 0;
+		if (!err && s->kind == TARGET_PID)
+			err = check_pid(s, why);
+	return err;
 }
 
 bool targets_have_ended(const struct targets *t)

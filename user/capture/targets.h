@@ -56,8 +56,8 @@ bool targets_select(const struct targets *t);
 /* "--comm java --exclude user=root" for people; valid until targets_free. */
 const char *targets_text(const struct targets *t);
 
-/* A PID that is selected though there is no such process; 0 if there is none. */
-pid_t targets_missing_pid(const struct targets *t);
+/* -ESRCH and a sentence if a PID that is selected is no process's. */
+int targets_check_pids(const struct targets *t, struct str *why);
 
 /* Whether PIDs are selected or programs were waited for, and all those processes have ended. */
 bool targets_have_ended(const struct targets *t);

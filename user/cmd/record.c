@@ -63,11 +63,12 @@ static int check_place(void)
 
 static int check_pids(const struct record *r)
 {
-	pid_t pid = targets_missing_pid(r->o.targets);
+	auto_str struct str why = { 0 };
+	int err = targets_check_pids(r->o.targets, &why);
 
-	if (pid)
-		log_error("there is no process %d", (int)pid);
-	return pid ? -ESRCH : 0;
+	if (err)
+		log_error("%s", why.at);
+	return err;
 }
 
 static int open_signals(void)

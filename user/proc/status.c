@@ -102,6 +102,8 @@ int proc_status_parse(const char *status, const char *stat, struct proc_status *
 	if (err)
 		return err;
 
+	const char *tgid = find_field(status, "Tgid");
+	s.tgid = tgid ? (pid_t)atoi(tgid) : s.pid;
 	/* Kernels without CONFIG_PID_NS do not print NStgid. */
 	const char *nstgid = find_field(status, "NStgid");
 	s.nspid = nstgid ? last_number(nstgid, &s.nr_nspid) : 0;

@@ -9,6 +9,7 @@
 
 struct proc_status {
 	pid_t pid;
+	pid_t tgid;   /* of the process; another one than pid if that is a thread's */
 	pid_t nspid;  /* in the innermost pid namespace of the process */
 	int nr_nspid; /* how many pid namespaces see it; > 1: it is in a nested one */
 	pid_t parent_pid;
