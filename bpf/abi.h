@@ -123,7 +123,12 @@ struct sample {
 	__u16 nr_kernel; /* u64 pcs, leaf first */
 	__u16 nr_user;   /* struct user_frame, leaf first */
 	__u64 unloads;   /* classes that its JVM had unloaded by then, and 1 more; 0: not known */
-	__u64 unit_ns;   /* a shorter wait was sampled with the probability duration / unit */
+	union {          /* what an event tells besides */
+		__u64 unit_ns; /* waits: shorter ones are sampled with the probability duration /
+				  unit */
+		__u64 allocator_return; /* mmap: where the last call of an allocator that the
+					 * program brings with it returns to; 0: it was none */
+	};
 };
 _Static_assert(sizeof(struct sample) == 80, "sample is part of the record ABI");
 
@@ -200,7 +205,8 @@ enum memory_call_kind {
 #define MEMORY_COOKIE(file, function, call) ((__u64)(file) << 16 | (function) << 8 | (call))
 #define MEMORY_COOKIE_FILE(cookie)          ((__u32)((cookie) >> 16))
 #define MEMORY_COOKIE_FUNCTION(cookie)      ((cookie) >> 8 & (MEMORY_FUNCTIONS - 1))
-#define MEMORY_COOKIE_CALL(cookie)          ((cookie)&0xff)
+#define MEMORY_COOKIE_CALL(cookie)          ((cookie)&0x7f)
+#define MEMORY_COOKIE_PROGRAM               0x80 /* the file is a program, as in memory_file */
 
 #define MEMORY_FILES     256 /* with an allocator, in one recording */
 #define MEMORY_FUNCTIONS 64  /* of one file; a power of two */
@@ -208,7 +214,7 @@ enum memory_call_kind {
 /* A file with an allocator; all are offsets in the file, [start, end). */
 struct memory_file {
 	__u64 code_start, code_end;
-	__u64 is_program; /* other code of it may allocate as well; for user space */
+	__u64 is_program; /* other code of it may allocate as well */
 	__u64 nr;
 	struct {
 		__u64 start, end;

@@ -212,7 +212,8 @@ struct memory_call {
 	u64 size;
 	/* Without leaks: */
 	u64 return_address;
-	u64 function; /* MEMORY_COOKIE_FUNCTION */
+	u64 function;       /* MEMORY_COOKIE_FUNCTION */
+	u64 program_return; /* of the last call of an allocator in a program; 0: there was none */
 	/* With leaks: */
 	u64 sample_ns; /* of its sample; 0: it is none */
 	u64 out;       /* where posix_memalign writes the address */

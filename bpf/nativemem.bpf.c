@@ -91,6 +91,15 @@ static __always_inline bool is_jump(u64 cookie, const struct memory_call *now)
 	return false;
 }
 
+/* Whether it maps memory by the same call user space sees by the stack (event_nativemem.c). */
+static __always_inline void note_program(struct pt_regs *ctx)
+{
+	struct memory_call *last = call_of_thread(true);
+
+	if (last)
+		bpf_probe_read_user(&last->program_return, sizeof(u64), (void *)PT_REGS_SP(ctx));
+}
+
 static __always_inline bool is_inner(struct pt_regs *ctx, u64 cookie, u64 size)
 {
 	struct memory_call now = {
@@ -107,7 +116,7 @@ static __always_inline bool is_inner(struct pt_regs *ctx, u64 cookie, u64 size)
 }
 
 /* The sample's time and thread are the name of the memory until it is freed. */
-static __always_inline u64 take_sample(struct pt_regs *ctx, u64 weight)
+static __always_inline u64 take_sample(struct pt_regs *ctx, u64 weight, u64 allocator_return)
 {
 	struct scratch *s = stack_begin(SLOT_UPROBE, knobs.memory.event);
 
@@ -115,6 +124,7 @@ static __always_inline u64 take_sample(struct pt_regs *ctx, u64 weight)
 		return 0;
 	u64 time_ns = s->sample.time_ns;
 	s->sample.weight = weight;
+	s->sample.allocator_return = allocator_return;
 	stack_submit(s, unwind_user(ctx, s));
 	stack_end(s);
 	return time_ns;
@@ -127,13 +137,17 @@ int memory_alloc(struct pt_regs *ctx)
 	u64 size = size_of(ctx, MEMORY_COOKIE_CALL(cookie));
 	u64 weight = chance_weigh(size, knobs.memory.interval);
 	u32 call = MEMORY_COOKIE_CALL(cookie);
+	struct memory_call *last;
 
+	if (cookie & MEMORY_COOKIE_PROGRAM && call != MEMORY_MMAP)
+		note_program(ctx);
 	/* What is no sample must still be noted if it can jump to what is one. */
 	if (!weight && (call == MEMORY_MALLOC || call == MEMORY_CALLOC || call == MEMORY_MMAP))
 		return 0;
 	if (!target_is_wanted(bpf_get_current_task_btf()) || is_inner(ctx, cookie, size) || !weight)
 		return 0;
-	take_sample(ctx, weight);
+	last = call == MEMORY_MMAP ? call_of_thread(false) : NULL;
+	take_sample(ctx, weight, last ? last->program_return : 0);
 	return 0;
 }
 
@@ -154,7 +168,7 @@ int memory_enter(struct pt_regs *ctx)
 	u64 weight = chance_weigh(size, knobs.memory.interval);
 	*outer = (struct memory_call){ .sp = sp, .size = size, .call = call };
 	outer->out = call == MEMORY_POSIX_MEMALIGN ? PT_REGS_PARM1(ctx) : 0;
-	outer->sample_ns = weight ? take_sample(ctx, weight) : 0;
+	outer->sample_ns = weight ? take_sample(ctx, weight, 0) : 0;
 	return 0;
 }
 

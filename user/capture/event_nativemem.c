@@ -185,7 +185,8 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 		p.at = (struct bpf_uprobe){
 			.path = path,
 			.file_off = found.file.functions[i].start,
-			.cookie = MEMORY_COOKIE(number, i, found.calls[i]),
+			.cookie = MEMORY_COOKIE(number, i, found.calls[i]) |
+				  (found.file.is_program ? MEMORY_COOKIE_PROGRAM : 0),
 			.pid = pid,
 		};
 		err = place_call(&p, found.calls[i], sources_options(p.sources)->leaks);
@@ -202,23 +203,17 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 	return true;
 }
 
-static bool is_allocator(const struct memory_file *file, u64 off)
-{
-	for (u64 i = 0; i < file->nr; i++)
-		if (off >= file->functions[i].start && off < file->functions[i].end)
-			return true;
-	return false;
-}
-
 /*
  * An allocator that takes its memory from libc's mmap has told already what it is for. All code of
- * a library of one is its own; a program that brings its own may call mmap for itself, too.
+ * a library of one is its own; a program that brings its own may call mmap for itself, too: its
+ * allocator has not returned where the stack goes on at the place to which it will. That its
+ * function is on the stack cannot be asked for, as it may have ended in a jump to another.
  */
 bool is_nativemem_double(const struct sources *s, const struct probes *p,
 			 const struct sample *sample, const struct process *process)
 {
 	const struct user_frame *frames = sample_user_frames(sample);
-	u32 leaf, caller, number;
+	u32 leaf, caller;
 	struct memory_file file;
 	u64 off;
 
@@ -226,14 +221,10 @@ bool is_nativemem_double(const struct sources *s, const struct probes *p,
 	    !probes_find_file(p, process, frames[1].addr, &caller, &off) || leaf == caller ||
 	    bpf_memory_file(sources_bpf(s), caller, &file))
 		return false;
-	for (u32 i = 1; i < sample->nr_user; i++) {
-		if (!probes_find_file(p, process, frames[i].addr, &number, &off) ||
-		    number != caller)
-			break;
-		if (!file.is_program || is_allocator(&file, off))
-			return true;
-	}
-	return false;
+	bool is_double = !file.is_program;
+	for (u32 i = 1; i < sample->nr_user && !is_double; i++)
+		is_double = frames[i].addr == sample->allocator_return;
+	return is_double;
 }
 
 bool is_nativemem_held(const struct event_options *o, u64 *age_ns)
