@@ -70,6 +70,7 @@ static void take_sample(struct session *s, const struct sample *sample)
 	/* A program is executed, and targets are chosen, under the name before it is reported. */
 	if (sample->task.tid == sample->task.pid)
 		process_rename(p, sample->comm);
+	p->has_samples = true;
 	if (!is_target(s, p) && !p->exit_ns) {
 		p->is_target = true;
 		prepare(p, s);
@@ -100,8 +101,8 @@ static void apply_side(struct session *s, const struct side_event *e)
 		if (is_target(s, p))
 			prepare(p, s);
 	} else if (e->kind == SIDE_EXEC) {
-		process_rename(p, e->comm);
 		process_exec(p);
+		process_rename(p, e->comm);
 		forget_program(s, p);
 	} else if (e->kind == SIDE_COMM) {
 		process_rename(p, e->comm);
@@ -123,6 +124,7 @@ static void apply_exit(struct session *s, const struct process_record *r)
 /* The program in the kernel has dropped the tables, maybe after we had made new ones. */
 static void apply_exec(struct session *s, struct process *p, const struct process_record *r)
 {
+	p->has_samples = false; /* under this name */
 	process_rename(p, r->comm);
 	p->is_target = r->is_wanted;
 	if (p->is_target && targets_begin(s->options.targets, p->pid))

@@ -185,11 +185,13 @@ struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u
 
 void process_rename(struct process *p, const char *comm)
 {
-	copy_text(p->comm, sizeof(p->comm), comm);
+	if (!p->has_samples)
+		copy_text(p->comm, sizeof(p->comm), comm);
 }
 
 void process_exec(struct process *p)
 {
+	p->has_samples = false;
 	mappings_fini(&p->mappings);
 	p->nr_mappings_read = 0;
 	p->is_jvm = false;

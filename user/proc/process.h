@@ -32,6 +32,7 @@ struct process {
 	pid_t jvm_pid;
 	u64 jvm_start_ns;
 	bool is_target;     /* its samples are wanted */
+	bool has_samples;   /* under comm */
 	struct dict frames; /* the symbolizer's cache pc -> frame; emptied when mappings change */
 	struct process *older; /* an earlier process of the same PID */
 };
@@ -69,7 +70,11 @@ static inline bool process_is_whole_jvm(const struct process *p)
 /* It executes another program: its mappings are gone. */
 void process_exec(struct process *p);
 
-/* Its main thread has that name from now on. */
+/*
+ * Its main thread has that name from now on. That names the process until it has samples: then it
+ * keeps its name until it executes another program, as a worker that writes there what it is at
+ * would be hundreds of processes in a profile.
+ */
 void process_rename(struct process *p, const char *comm);
 
 /*
