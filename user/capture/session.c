@@ -127,7 +127,7 @@ static void apply_exec(struct session *s, struct process *p, const struct proces
 	p->has_samples = false; /* under this name */
 	process_rename(p, r->comm);
 	p->is_target = r->is_wanted;
-	if (p->is_target && targets_begin(s->options.targets, p->pid))
+	if (p->is_target && targets_begin(s->options.targets, p->pid, p->start_ns))
 		s->samples.levels.started_ns = s->started_ns = r->time_ns;
 	targets_set_jvm(s->options.targets, p->pid, p->is_jvm);
 	s->has_new_targets |= p->is_jvm; /* what it mapped since was told before */

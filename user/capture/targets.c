@@ -191,15 +191,61 @@ bool targets_are_waited_for(const struct targets *t)
 	return t->wait_for[0] && !t->has_begun;
 }
 
-bool targets_begin(struct targets *t, pid_t pid)
+/*
+ * A pidfd tells it also of one that nobody waits for, and whose PID is another's; not before the
+ * last thread has ended. Without descriptors to spare a signal must do.
+ */
+static bool is_gone(struct selector *s)
 {
-	const struct selector s = { .kind = TARGET_PID, .number = (u32)pid, .pidfd = -1 };
-	bool is_first = targets_are_waited_for(t);
-
-	if (t->wait_for[0]) {
-		t->has_begun = true;
-		vec_push(&t->selectors.all, s);
+	if (s->has_ended)
+		return true;
+	if (s->pidfd < 0)
+		s->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)s->number, 0);
+	struct pollfd p = { .fd = s->pidfd, .events = POLLIN };
+	s->has_ended =
+		s->pidfd < 0 ? kill((pid_t)s->number, 0) && errno == ESRCH : poll(&p, 1, 0) == 1;
+	if (s->has_ended && s->pidfd >= 0) {
+		close(s->pidfd);
+		s->pidfd = -1;
 	}
+	return s->has_ended;
+}
+
+/* Once its descriptor is open nobody else can be taken for it. */
+static void follow(struct targets *t, pid_t pid, u64 start_ns)
+{
+	struct selector s = { .kind = TARGET_PID, .number = (u32)pid, .pidfd = -1 };
+	struct proc_status status;
+
+	if (is_gone(&s))
+		return;
+	if (proc_status_read(pid, &status) || !proc_same_start(status.start_ns, start_ns)) {
+		if (s.pidfd >= 0)
+			close(s.pidfd);
+		return;
+	}
+	vec_push(&t->selectors.all, s);
+}
+
+bool targets_begin(struct targets *t, pid_t pid, u64 start_ns)
+{
+	bool is_first = targets_are_waited_for(t);
+	size_t kept = 0;
+
+	if (!t->wait_for[0])
+		return false;
+	t->has_begun = true;
+	for (size_t i = 0; i < t->selectors.all.nr; i++) {
+		struct selector *s = &t->selectors.all.at[i];
+		bool is_followed = s->kind == TARGET_PID && !s->excludes && !s->text;
+		bool is_same = is_followed && s->number == (u32)pid; /* it executes once more */
+		if (is_same && s->pidfd >= 0)
+			close(s->pidfd);
+		if (!is_same && !(is_followed && is_gone(s)))
+			t->selectors.all.at[kept++] = *s;
+	}
+	t->selectors.all.nr = kept;
+	follow(t, pid, start_ns);
 	return is_first;
 }
 
@@ -227,26 +273,6 @@ bool targets_select(const struct targets *t)
 const char *targets_text(const struct targets *t)
 {
 	return t->text.at ?: "";
-}
-
-/*
- * A pidfd tells it also of one that nobody waits for, and whose PID is another's; not before the
- * last thread has ended. Without descriptors to spare a signal must do.
- */
-static bool is_gone(struct selector *s)
-{
-	if (s->has_ended)
-		return true;
-	if (s->pidfd < 0)
-		s->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)s->number, 0);
-	struct pollfd p = { .fd = s->pidfd, .events = POLLIN };
-	s->has_ended =
-		s->pidfd < 0 ? kill((pid_t)s->number, 0) && errno == ESRCH : poll(&p, 1, 0) == 1;
-	if (s->has_ended && s->pidfd >= 0) {
-		close(s->pidfd);
-		s->pidfd = -1;
-	}
-	return s->has_ended;
 }
 
 static int check_pid(struct selector *s, struct str *why)

@@ -44,8 +44,8 @@ int targets_wait_for(struct targets *t, const char *comm, struct str *why);
 /* Whether none has begun. */
 bool targets_are_waited_for(const struct targets *t);
 
-/* One has; returns whether it is the first. */
-bool targets_begin(struct targets *t, pid_t pid);
+/* One has, or executes once more; returns whether it is the first. */
+bool targets_begin(struct targets *t, pid_t pid, u64 start_ns);
 
 /* "KIND=TEXT", as --exclude takes it. */
 int targets_exclude(struct targets *t, const char *text, struct str *why);
