@@ -456,7 +456,7 @@ static void start_session(struct job *j)
 	open_ring(j);
 	if (j->result.ring_fd >= 0 && memfds_version(j->result.ring_fd) != WIRE_ABI)
 		go_beside(j);
-	if (j->result.ring_fd >= 0 && *j->order->hooks.methods)
+	if (j->result.ring_fd >= 0 && *j->order->hooks.methods && !j->result.drops_code)
 		start_methods(j);
 }
 
