@@ -13,6 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "base/time.h"
+#include "base/vec.h"
 #include "proc/container.h"
 
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -165,7 +167,56 @@ static void a_runtime_that_does_not_answer_is_not_asked_again_soon(void **state)
 		assert_string_equal(find_numbered(all, i)->name, "");
 	for (int one; (one = accept(fd, NULL, NULL)) >= 0; nr_asked++)
 		close(one);
-	assert_int_equal(nr_asked, 1);
+	assert_int_equal(nr_asked, 3);
+	containers_free(all);
+	close(fd);
+}
+
+/* Answers like Docker, but not about container 2, and always takes 10 ms. */
+static void *answer_but_one(void *listening)
+{
+	VEC(int) silent = { 0 };
+
+	for (int fd; (fd = accept(*(int *)listening, NULL, NULL)) >= 0;) {
+		char request[512] = "", text[200];
+		unsigned number;
+		assert_true(read(fd, request, sizeof(request) - 1) > 0);
+		assert_int_equal(sscanf(request, "GET /containers/%x/json", &number), 1);
+		if (number == 2) {
+			vec_push(&silent, fd);
+			continue;
+		}
+		usleep(10000);
+		snprintf(text, sizeof(text), "HTTP/1.0 200 OK\r\n\r\n{\"Name\": \"/name-%u\"}",
+			 number);
+		assert_true(write(fd, text, strlen(text)) > 0);
+		close(fd);
+	}
+	vec_each(fd, &silent)
+		close(*fd);
+	vec_fini(&silent);
+	return NULL;
+}
+
+static void a_container_whose_runtime_is_silent_takes_no_others_name(void **state)
+{
+	pthread_t thread;
+	char name[20];
+
+	write_file("run/x", "");
+	int fd = listen_as("run/docker.sock");
+	fcntl(fd, F_SETFL, 0);
+	pthread_create(&thread, NULL, answer_but_one, &fd);
+	struct containers *all = containers_new(root);
+	containers_set_credit(all, 60 * NS_PER_SEC);
+	assert_true(containers_are_told(all));
+	for (unsigned i = 0; i < 150; i++) {
+		snprintf(name, sizeof(name), "name-%u", i);
+		assert_string_equal(find_numbered(all, i)->name, i == 2 ? "" : name);
+	}
+	assert_false(containers_are_told(all));
+	shutdown(fd, SHUT_RDWR);
+	pthread_join(thread, NULL);
 	containers_free(all);
 	close(fd);
 }
@@ -281,6 +332,7 @@ int main(void)
 		TEST(damaged_files_tell_nothing),
 		TEST(docker_is_asked_on_its_socket_and_its_answer_is_made_clean),
 		TEST(a_runtime_that_does_not_answer_is_not_asked_again_soon),
+		TEST(a_container_whose_runtime_is_silent_takes_no_others_name),
 		TEST(a_runtime_that_answers_without_end_is_left),
 		TEST(asking_for_thousands_of_containers_leaves_time),
 		TEST(there_is_an_end_to_containers),

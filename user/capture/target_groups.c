@@ -17,6 +17,8 @@
 /* Who may make control groups can make very many: looking at them takes no more of the time. */
 #define LOOK_SHARE 10
 
+#define FIRST_LOOK_NS (5 * NS_PER_SEC) /* for names at most; nothing is recorded yet */
+
 struct group {
 	struct cgroup_key key;
 	u32 mask;
@@ -172,9 +174,16 @@ static const char *kind_of(const struct selector *s)
 					     : "control group";
 }
 
-static void tell(const struct selector *s, bool was_absent, bool is_first)
+static void tell(const struct target_groups *g, const struct selector *s, bool was_absent)
 {
-	if (s->is_absent && is_first)
+	bool is_first = !g->has_looked;
+
+	if (s->is_absent && is_first && is_about_containers(s) &&
+	    !containers_are_told(g->containers))
+		log_warn("no %s %s is known yet, as not all containers have told their names; it "
+			 "counts once it is",
+			 kind_of(s), s->text);
+	else if (s->is_absent && is_first)
 		log_warn("there is no %s %s; it counts once there is", kind_of(s), s->text);
 	else if (s->is_absent && !was_absent)
 		log_warn("the %s %s is gone; it counts again once it is back", kind_of(s), s->text);
@@ -208,7 +217,9 @@ void target_groups_configure(struct target_groups *g, struct selectors *selector
 	struct group_list found = { 0 };
 	bool is_any_absent = false;
 
+	containers_set_credit(g->containers, FIRST_LOOK_NS);
 	look(g, selectors, &found);
+	containers_set_credit(g->containers, 0);
 	vec_each(one, &found.all)
 		use_hierarchy(knobs, one->key.subsys);
 	vec_fini(&found.all);
@@ -259,7 +270,7 @@ u32 target_groups_follow(struct target_groups *g, struct selectors *selectors, i
 		were_absent[i] = selectors->all.at[i].is_absent;
 	look(g, selectors, &now);
 	for (size_t i = 0; i < selectors->all.nr; i++)
-		tell(&selectors->all.at[i], were_absent[i], !g->has_looked);
+		tell(g, &selectors->all.at[i], were_absent[i]);
 	g->has_looked = true;
 	g->has_too_many |= now.all.nr == TARGET_CGROUPS_MAX;
 	if (g->has_too_many && !had_too_many)

@@ -19,16 +19,19 @@
 
 #define TEXT_MAX    65536
 #define ID_DIGITS   6                 /* as few of an id stand for it */
-#define ASK_FOR_NS  (15 * NS_PER_SEC) /* longer than a socket is left alone */
+#define ASK_FOR_NS  (15 * NS_PER_SEC) /* once all have answered */
 #define ASK_EACH_NS NS_PER_SEC
 
-/* A runtime that is stuck, or slow, is slow for every container. */
-#define SOCKET_RESTS_NS (10 * NS_PER_SEC)
+/*
+ * A runtime may be stuck about one container, which is asked about again later; where several in a
+ * row get no answer, the runtime is left alone as long.
+ */
+#define RESTS_NS        (10 * NS_PER_SEC)
+#define UNANSWERED_MOST 3
 
 /*
  * Asking takes no more than this share of the time, at once no more than the credit and what one
- * takes: who may make control groups can make thousands that look like containers. The first look
- * comes before the recording.
+ * takes: who may make control groups can make thousands that look like containers.
  */
 #define ASK_SHARE       10
 #define ASK_CREDIT_NS   (200 * (s64)NS_PER_MS)
@@ -36,7 +39,9 @@
 
 struct entry {
 	struct container c; /* its id is the key */
-	u64 found_ns, asked_ns;
+	u64 asked_ns;
+	u64 rests_until_ns; /* a runtime did not answer */
+	u64 told_ns;        /* since when all runtimes have told what they know; 0: not yet */
 	UT_hash_handle hh;
 };
 
@@ -46,6 +51,7 @@ struct containers {
 	s64 credit_ns; /* of time to ask in, as of credited_ns */
 	u64 credited_ns;
 	u64 rests_until_ns[NR_RUNTIME_SOCKETS];
+	u32 nr_unanswered[NR_RUNTIME_SOCKETS]; /* in a row */
 };
 
 struct containers *containers_new(const char *root)
@@ -81,17 +87,34 @@ static bool is_known(const struct container *c)
 	return *c->name && (*c->pod || !*c->pod_uid);
 }
 
-static void ask_sockets(struct containers *all, struct container *c)
+static void note_silence(struct containers *all, struct entry *e, enum runtime_socket i)
 {
-	for (enum runtime_socket i = 0; i < NR_RUNTIME_SOCKETS && !is_known(c); i++) {
-		if (time_mono_ns() < all->rests_until_ns[i])
-			continue;
-		if (container_names_of_socket(c, all->root, i) == -ETIMEDOUT)
-			all->rests_until_ns[i] = time_mono_ns() + SOCKET_RESTS_NS;
-	}
+	e->rests_until_ns = time_mono_ns() + RESTS_NS;
+	if (++all->nr_unanswered[i] < UNANSWERED_MOST)
+		return;
+	all->rests_until_ns[i] = e->rests_until_ns;
+	all->nr_unanswered[i] = 0;
 }
 
-static void ask(struct containers *all, struct container *c)
+/* Whether each has answered, or is not there. */
+static bool ask_sockets(struct containers *all, struct entry *e)
+{
+	bool are_all = true;
+
+	for (enum runtime_socket i = 0; i < NR_RUNTIME_SOCKETS && !is_known(&e->c); i++) {
+		bool rests = time_mono_ns() < all->rests_until_ns[i];
+		if (!rests && container_names_of_socket(&e->c, all->root, i) != -ETIMEDOUT) {
+			all->nr_unanswered[i] = 0;
+			continue;
+		}
+		are_all = false;
+		if (!rests)
+			note_silence(all, e, i);
+	}
+	return are_all;
+}
+
+static void ask(struct containers *all, struct entry *e)
 {
 	static void (*const ways[])(struct container *, const char *) = {
 		container_names_of_logs,
@@ -99,9 +122,10 @@ static void ask(struct containers *all, struct container *c)
 		container_names_of_podman,
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(ways) && !is_known(c); i++)
-		ways[i](c, all->root);
-	ask_sockets(all, c);
+	for (size_t i = 0; i < ARRAY_SIZE(ways) && !is_known(&e->c); i++)
+		ways[i](&e->c, all->root);
+	if (ask_sockets(all, e) && !e->told_ns)
+		e->told_ns = time_mono_ns();
 }
 
 /* Those that were never asked for come first. */
@@ -117,9 +141,11 @@ static bool has_credit(struct containers *all, u64 now, bool is_first)
 
 static bool is_due(const struct entry *e, u64 now)
 {
-	if (is_known(&e->c))
+	if (is_known(&e->c) || now < e->rests_until_ns)
 		return false;
-	return !e->asked_ns || (now - e->asked_ns >= ASK_EACH_NS && now - e->found_ns < ASK_FOR_NS);
+	if (e->told_ns && now - e->told_ns >= ASK_FOR_NS)
+		return false;
+	return !e->asked_ns || now - e->asked_ns >= ASK_EACH_NS;
 }
 
 static struct entry *add(struct containers *all, const char *id)
@@ -130,7 +156,6 @@ static struct entry *add(struct containers *all, const char *id)
 	e->c.name = xstrdup("");
 	e->c.pod = xstrdup("");
 	e->c.namespace = xstrdup("");
-	e->found_ns = time_mono_ns();
 	HASH_ADD_STR(all->by_id, c.id, e);
 	return e;
 }
@@ -149,10 +174,23 @@ const struct container *containers_find(struct containers *all, const char *id, 
 		copy_text(e->c.pod_uid, sizeof(e->c.pod_uid), pod_uid);
 	if (is_due(e, now) && has_credit(all, now, !e->asked_ns)) {
 		e->asked_ns = now;
-		ask(all, &e->c);
+		ask(all, e);
 		all->credit_ns -= (s64)(time_mono_ns() - now);
 	}
 	return &e->c;
+}
+
+void containers_set_credit(struct containers *all, u64 ns)
+{
+	all->credit_ns = (s64)ns;
+}
+
+bool containers_are_told(const struct containers *all)
+{
+	for (const struct entry *e = all->by_id; e; e = e->hh.next)
+		if (!is_known(&e->c) && !e->told_ns)
+			return false;
+	return true;
 }
 
 int containers_of(struct containers *all, pid_t pid, const struct container **out)

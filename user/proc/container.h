@@ -31,6 +31,13 @@ void containers_free(struct containers *all);
 const struct container *containers_find(struct containers *all, const char *id,
 					const char *pod_uid);
 
+/* For how long names may be asked for at once from now on: more where nothing else is to be done.
+ */
+void containers_set_credit(struct containers *all, u64 ns);
+
+/* Whether of each that was found runtimes have told what they know. */
+bool containers_are_told(const struct containers *all);
+
 /* That of a process, by its control groups; *out is NULL if it is in none. -ESRCH if it is gone. */
 int containers_of(struct containers *all, pid_t pid, const struct container **out);
 
