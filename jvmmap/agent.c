@@ -411,13 +411,16 @@ static void tell_refs(JavaVM *vm, int collect)
  */
 static void settle_methods(JavaVM *vm, struct session *asking)
 {
-	if (!methods_settle(agent.sessions, SESSIONS_MAX))
+	if (!methods_settle(agent.sessions, SESSIONS_MAX, sys_mono_ns()))
 		return;
 	sys_unlock(&agent.lock);
 	jvmtiError err = methods_apply(vm);
 	lock_for_command();
 	if (asking && *asking->calls)
 		asking->header->hook_states[WIRE_HOOK_METHOD] = err ? -(int32_t)err : WIRE_HOOK_ON;
+	/* Its reader went away meanwhile, and no command of its will come. */
+	if (asking && !session_is_wanted(asking, sys_mono_ns()))
+		settle_methods(vm, NULL);
 }
 
 /* Attach requests come one after the other, on one thread. */

@@ -67,11 +67,12 @@ static void add_wanted(const char *text, size_t len)
 	memcpy(w->text, text, len);
 }
 
-int methods_settle(struct session *const sessions[], int nr)
+int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns)
 {
 	methods.nr_next = 0;
 	for (int i = 0; i < nr; i++) {
-		const char *at = sessions[i] ? sessions[i]->calls : "";
+		int is_wanted = sessions[i] && session_is_wanted(sessions[i], now_ns);
+		const char *at = is_wanted ? sessions[i]->calls : "";
 		while (*at) {
 			size_t len = 0;
 			while (at[len] && at[len] != ',')

@@ -5,10 +5,10 @@
 #include "jvmmap/session.h"
 
 /*
- * What is wanted now; with the agent's lock held. Takes what it needs of the sessions, so that the
- * rest can be done without the lock. Whether there is anything to do.
+ * What sessions want that are wanted themselves; with the agent's lock held. Takes what it needs of
+ * the sessions, so that the rest can be done without the lock. Whether there is anything to do.
  */
-int methods_settle(struct session *const sessions[], int nr);
+int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns);
 
 /*
  * Changes the classes to that. Only commands may call it, which come one at a time; without the
