@@ -10,6 +10,8 @@
 #define PUSH_FP         0x55         /* push rbp */
 #define PUSH_RDX        0x52
 #define POP_RDX         0x5a
+#define POP_RCX         0x59
+#define JMP_RCX         0xe1ff
 /* What pusha saves, in words from sp. */
 #define SAVED_R13      2
 #define SAVED_FP       10
@@ -205,6 +207,12 @@ static __always_inline int step_stub(struct walk *w, const struct hotspot_layout
 	/* C2's rethrow stub pops where it was called and jumps to the handler there. */
 	if (code_1(w, -1) == POP_RDX && is_jump(w, 0) && walk_is_return_address(jvm, w->regs.dx))
 		return go_on(w, RULE_RA_IN_RDX, w->regs.dx, w->regs.sp);
+	/* C1's handle_exception_from_callee pops where the exception is handled, which needs no
+	 * call before it (cpu/x86/c1_Runtime1_x86.cpp).
+	 */
+	if (code_1(w, -1) == POP_RCX && (code_3(w, 0) & 0xffff) == JMP_RCX &&
+	    walk_is_code(jvm, w->regs.cx))
+		return go_on(w, RULE_RA_IN_RCX, w->regs.cx, w->regs.sp);
 	shape = stub_shape(w, w->regs.pc == blob_code(b), b->frame_size * 8);
 	if (shape == SHAPE_BODY && is_fp_frame(w, b->frame_size * 8ULL))
 		return step_fp_at(w, RULE_FP_FRAME, w->regs.fp);

@@ -33,6 +33,7 @@
 	X(FP_FRAME, "frame of fp")                                             \
 	X(CALL_TARGET, "frameless stub: the return address of a call to it")   \
 	X(RA_IN_RDX, "ExceptionBlob: return address in rdx")                   \
+	X(RA_IN_RCX, "C1's exception stub: where it goes on in rcx")           \
 	X(CONTINUATION, "moves a virtual thread's frames: its continuation entry")
 
 enum rule {
