@@ -24,9 +24,10 @@
 
 /*
  * A runtime may be stuck about one container, which is asked about again later; where several in a
- * row get no answer, the runtime is left alone as long.
+ * row get no answer, the runtime is left alone. Not as long, so that others come before these.
  */
-#define RESTS_NS        (10 * NS_PER_SEC)
+#define ENTRY_RESTS_NS  (30 * NS_PER_SEC)
+#define SOCKET_RESTS_NS (10 * NS_PER_SEC)
 #define UNANSWERED_MOST 3
 
 /*
@@ -89,10 +90,12 @@ static bool is_known(const struct container *c)
 
 static void note_silence(struct containers *all, struct entry *e, enum runtime_socket i)
 {
-	e->rests_until_ns = time_mono_ns() + RESTS_NS;
+	u64 now = time_mono_ns();
+
+	e->rests_until_ns = now + ENTRY_RESTS_NS;
 	if (++all->nr_unanswered[i] < UNANSWERED_MOST)
 		return;
-	all->rests_until_ns[i] = e->rests_until_ns;
+	all->rests_until_ns[i] = now + SOCKET_RESTS_NS;
 	all->nr_unanswered[i] = 0;
 }
 
