@@ -124,8 +124,7 @@ struct sample {
 	__u16 nr_user;   /* struct user_frame, leaf first */
 	__u64 unloads;   /* classes that its JVM had unloaded by then, and 1 more; 0: not known */
 	union {          /* what an event tells besides */
-		__u64 unit_ns; /* waits: shorter ones are sampled with the probability duration /
-				  unit */
+		__u64 unit_ns;          /* waits: a shorter one had a chance of duration / unit */
 		__u64 allocator_return; /* mmap: where the last call of an allocator that the
 					 * program brings with it returns to; 0: it was none */
 	};

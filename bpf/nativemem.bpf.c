@@ -91,7 +91,7 @@ static __always_inline bool is_jump(u64 cookie, const struct memory_call *now)
 	return false;
 }
 
-/* Whether it maps memory by the same call user space sees by the stack (event_nativemem.c). */
+/* What it maps before it returns is told by it; whether it has, the stack tells user space. */
 static __always_inline void note_program(struct pt_regs *ctx)
 {
 	struct memory_call *last = call_of_thread(true);
