@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Whether a thread waits for a futex, and one that is a lock, by the call it is in; on x86-64. */
+/* Whether a thread waits for a futex, and whether it is a lock, by its system call; x86-64. */
 #pragma once
 
 #include "kernel.h"
@@ -22,9 +22,9 @@ static __always_inline bool futex_is_waited_for(const struct pt_regs *user)
 }
 
 /*
- * A lock's word says that it is held and waited for: 2 in glibc, Rust and Go, 2 or 3 in glibc's
- * rwlock, the highest bit in musl. Conditions and idle threads wait for other values; those that do
- * not, their stack tells (user/capture/event_wait.c).
+ * The futex word of a contended lock is 2 in glibc, Rust and Go, and 2 or 3 in glibc's rwlock. In
+ * musl its highest bit is set. Conditions and idle threads wait for other values. Exceptions are
+ * recognised by their stack (user/capture/events/event_wait.c).
  */
 static __always_inline bool futex_is_lock(const struct pt_regs *user)
 {

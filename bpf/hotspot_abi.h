@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the unwinder must know of one HotSpot JVM; read from the JVM's own tables by user/jvm. */
+/* What the unwinder needs to know of a HotSpot JVM. user/jvm reads it from the JVM's own tables. */
 #pragma once
 
 #ifndef __VMLINUX_H__ /* BPF sources take these types from vmlinux.h */
@@ -8,15 +8,14 @@
 
 #define HOTSPOT_HEAPS      8      /* HotSpot makes at most five */
 #define HOTSPOT_NO_FIELD   0xffff /* the JVM does not export this field */
-#define HOTSPOT_HEADER_MAX 512    /* every offset into a blob is below: one read gets them all */
+#define HOTSPOT_HEADER_MAX 512    /* above all field offsets in a blob: one read gets them all */
 #define HOTSPOT_POPPED     2      /* doYield, and the preemption stub of JDK 24 */
-#define HOTSPOT_KINDS      32     /* values of CodeBlobKind that kind_class can hold */
+#define HOTSPOT_KINDS      32     /* CodeBlobKind values that kind_class can hold */
 
-/* How the frame of a blob is found. */
+/* How to find the frame of a blob. */
 enum hotspot_class {
-	HOTSPOT_CLASS_UNKNOWN, /* not told by the kind: look at the name pointers, then frame_size
-				*/
-	HOTSPOT_CLASS_NMETHOD, /* with kinds: native wrappers too, the name tells */
+	HOTSPOT_CLASS_UNKNOWN, /* the kind does not decide: use name pointers, then frame_size */
+	HOTSPOT_CLASS_NMETHOD, /* where JVMs have kinds also native wrappers; the name decides */
 	HOTSPOT_CLASS_NATIVE,  /* wrapper of a native method, method-handle intrinsic */
 	HOTSPOT_CLASS_BARE,    /* return address at sp: vtable chunks, adapters */
 	HOTSPOT_CLASS_STUB,    /* by frame_size: > 0 runtime stub, 0 StubRoutines, -1 frameless */
@@ -31,9 +30,9 @@ enum hotspot_flag {
 	HOTSPOT_USED_LENGTH_IS_32 = 1 << 4, /* block_length: u32, else u64 */
 };
 
-/* A code heap: `shift` bits of pc select one byte of the segment map at `segmap`. */
+/* A code heap. Bits of the pc from `shift` up select a byte of the segment map at `segmap`. */
 struct hotspot_heap {
-	__u64 start, end; /* reserved range, so that growth changes nothing */
+	__u64 start, end; /* the reserved range: growth does not change it */
 	__u64 segmap;
 	__u32 shift;
 	__u32 pad;
@@ -46,23 +45,24 @@ struct hotspot_code {
 };
 
 /*
- * Offsets are in bytes and u16, HOTSPOT_NO_FIELD where missing; addresses are 0 where unknown.
- * Widths are 4 bytes unless said otherwise. A JVM that is still starting has no heaps yet.
+ * One JVM's layout. Offsets are in bytes and HOTSPOT_NO_FIELD if missing; addresses are 0 if
+ * unknown. Fields are 4 bytes wide unless stated otherwise. A JVM that is still starting has no
+ * heaps yet.
  */
 struct hotspot_layout {
-	__u64 bounds_start, bounds_end;           /* around all heaps: the cheap first test */
+	__u64 bounds_start, bounds_end;           /* around all heaps: a cheap first test */
 	__u64 interpreter_start, interpreter_end; /* used part of the interpreter's code */
 	__u64 call_stub_return;                   /* StubRoutines::_call_stub_return_address */
 
-	/* CodeBlob::_name values, compared as pointers and never read; 0 until one was seen. */
+	/* CodeBlob::_name values, compared as pointers and never read; 0 if not seen yet. */
 	__u64 name_nmethod, name_native, name_vtable, name_adapter, name_mh_adapter;
 	__u64 name_signature; /* handlers that the interpreter calls before a native method */
-	__u64 unloads;        /* u64: how many classes were unloaded */
+	__u64 unloads;        /* address of a u64: number of unloaded classes */
 
 	/* Virtual threads; 0 on JDKs without them. */
 	__u64 barrier;              /* first instruction of the return barrier */
 	__u64 enter_special_return; /* *ContinuationEntry::_return_pc, in enterSpecial */
-	__u64 cont_stubs_start, cont_stubs_end;     /* the blob that holds barrier and thaw */
+	__u64 cont_stubs_start, cont_stubs_end;     /* the blob that holds the barrier and thaw */
 	__u64 enter_special, do_yield;              /* blobs of Continuation's two intrinsics */
 	struct hotspot_code popped[HOTSPOT_POPPED]; /* here sp is at the ContinuationEntry */
 
@@ -70,17 +70,17 @@ struct hotspot_layout {
 	__u16 nr_heaps;
 	__u16 flags;                                /* enum hotspot_flag */
 	__u8 jdk;                                   /* 8, 11, ...; 0 if unknown */
-	__s8 method_slot, bcp_slot, sender_sp_slot; /* of the interpreter frame, words from fp */
+	__s8 method_slot, bcp_slot, sender_sp_slot; /* of the interpreter frame, in words from fp */
 
 	__u16 block_size;   /* sizeof(HeapBlock): from the block's start to the blob */
 	__u16 block_used;   /* u8: the block holds a blob */
 	__u16 block_length; /* in segments */
 
-	__u16 header_bytes; /* of a blob: they hold all fields of it and of nmethod */
+	__u16 header_bytes; /* of a blob: covers all fields of CodeBlob and nmethod */
 
 	/* In CodeBlob. */
 	__u16 name; /* 8 bytes */
-	__u16 kind; /* u8, an index of kind_class */
+	__u16 kind; /* u8, an index into kind_class */
 	__u16 size, frame_size, frame_complete, code_begin, code_end;
 
 	/* In nmethod. */
@@ -90,13 +90,13 @@ struct hotspot_layout {
 
 	/* In Method and ConstMethod. */
 	__u16 const_method; /* 8 bytes: ConstMethod * */
-	__u16 bytecode;     /* sizeof(ConstMethod): where the bytecode begins */
-	__u16 code_size;    /* u16: bytes of bytecode */
+	__u16 bytecode;     /* sizeof(ConstMethod): where the bytecode starts */
+	__u16 code_size;    /* u16: length of the bytecode in bytes */
 	__u16 access_flags; /* bit 8: native */
 
 	/* In JavaThread, 8 bytes each. */
 	__u16 cont_entry, stack_base, stack_size, anchor;
-	/* Where libjvm has the thread's JavaThread * in thread-local storage; module 0: unknown. */
+	/* Thread-local storage with the thread's JavaThread * of libjvm; module 0 if unknown. */
 	__u16 tls_module, tls_offset;
 
 	__u8 kind_class[HOTSPOT_KINDS]; /* enum hotspot_class by CodeBlobKind */

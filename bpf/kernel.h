@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Kernel types and BPF helpers; every BPF source and header starts from here. */
+/* Kernel types and BPF helpers. Every BPF source and header includes this first. */
 #pragma once
 
 #include <vmlinux.h> /* first: the headers below need its types */

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What user space sets before loading; read-only for the programs, so unused code is dropped. */
+/*
+ * Settings that user space makes before loading. They are read-only for the programs, and the
+ * verifier drops unused code.
+ */
 #pragma once
 
-/* How samples of an event are weighted. */
+/* How the samples of an event are weighted. */
 struct event_knobs {
-	__u64 weight; /* of each sample; 0: what the perf event counted since the last one */
-	__u64 period; /* tracepoints and uprobes: every so many hits are a sample; 0 is 1 */
+	__u64 weight; /* of each sample; 0: the count of the perf event since the previous sample */
+	__u64 period; /* of tracepoints and uprobes: one hit in `period` is a sample; 0 means 1 */
 };
 
-/* An event that measures waits: one of at least min_ns counts in full, see offcpu.bpf.c. */
+/* An event that measures waits. A wait of at least min_ns is always a sample, see offcpu.bpf.c. */
 struct wait_knobs {
 	__u64 min_ns; /* 0: the event is not recorded */
 	__u32 event;
@@ -24,32 +27,32 @@ struct memory_knobs {
 enum wait_event {
 	WAIT_OFFCPU,
 	WAIT_WALL,
-	WAIT_NATIVELOCK, /* only for locks that are futexes */
-	WAIT_LOCK,       /* only in JVMs, by futexes; a sample weighs how long it waited */
+	WAIT_NATIVELOCK, /* only waits for locks that are futexes */
+	WAIT_LOCK,       /* only waits for futexes in JVMs; the weight is the wait's duration */
 	KNOBS_WAITS,
 };
 
 #define KNOBS_HIERARCHIES 12 /* of control groups */
 
-/* Whether a process is sampled before one of the functions of --begin and --end was reached. */
+/* Whether a process is sampled before it enters one of the functions of the window. */
 enum window {
-	WINDOW_NONE, /* there are no such functions */
+	WINDOW_NONE, /* no such functions */
 	WINDOW_CLOSED,
 	WINDOW_OPEN,
 };
 
 struct knobs {
-	__u32 include, exclude; /* the kinds of selectors in use: enum select */
+	__u32 include, exclude; /* kinds of selectors in use: enum select */
 	__u32 nr_hierarchies;
 	__u32 hierarchies[KNOBS_HIERARCHIES]; /* as cgroup_key.subsys */
 	__u32 window;                         /* enum window */
 	__u32 debug;                          /* print to the trace pipe */
-	__u32 measure; /* time walks, and the kernel's by frame pointers next to them */
-	__u32 nr_cpus; /* that are possible */
+	__u32 measure; /* time our walks, and the kernel's walks by frame pointers for comparison */
+	__u32 nr_cpus; /* possible CPUs */
 	__u32 alloc_event;
-	char wait_for[ABI_COMM_LEN]; /* programs that are targets from when they begin; "" for none
-				      */
-	__u32 alloc_is_live;         /* objects are followed until they are collected */
+	char wait_for[ABI_COMM_LEN]; /* a program with this name becomes a target when it starts; ""
+				      * if none */
+	__u32 alloc_is_live;         /* track objects until they are collected */
 	__u64 alloc_interval;
 	struct event_knobs events[ABI_EVENTS];
 	__u32 methods[ABI_EVENTS]; /* numbers of methods (jvmmap/wire.h) whose calls are events */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Every map, defined once; must be the first object on the link line. */
+/* The definition of every map. Must be the first object on the link line. */
 #include "maps.h"
 
 const volatile struct knobs knobs;
+u32 receiver_is_called;
+u32 backlog_halvings;
 
 struct records_map records SEC(".maps");
 struct stats_map stats SEC(".maps");
@@ -16,6 +18,7 @@ struct pendings_map pendings SEC(".maps");
 struct costs_map costs SEC(".maps");
 struct windows_map windows SEC(".maps");
 struct hits_map hits SEC(".maps");
+struct event_counts_map event_counts SEC(".maps");
 struct throttles_map throttles SEC(".maps");
 struct remote_copies_map remote_copies SEC(".maps");
 struct memory_files_map memory_files SEC(".maps");

@@ -7,11 +7,11 @@
 #include "abi.h"
 #include "knobs.h"
 #include "stat.h"
-#include "walk.h"
+#include "unwind/walk.h"
 
 extern const volatile struct knobs knobs;
 
-/* Records to user space: samples and what processes did, in the order they happened per CPU. */
+/* Records to user space: samples and process records. Records of one CPU are in order. */
 struct records_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4 * 1024 * 1024); /* user space sets the size before loading */
@@ -27,15 +27,15 @@ struct stats_map {
 extern struct stats_map stats SEC(".maps");
 
 /*
- * The sample under construction, one per CPU and slot. A plain array indexed by
- * slot * nr_cpus + cpu, because per-CPU values end at 32 KB.
+ * The sample under construction, one per CPU and slot. It is a plain array indexed by slot *
+ * nr_cpus + cpu, because per-CPU values are limited to 32 KB.
  */
 struct scratch {
 	struct sample sample;
 	u64 words[ABI_SAMPLE_WORDS];
 	struct walk walk;
-	u32 is_taken; /* by stack_begin, until stack_end */
-	u32 slot;     /* that was asked for */
+	u32 is_taken; /* between stack_begin and stack_end */
+	u32 throttle; /* enum throttle_key: where its time counts; NR_THROTTLES: nowhere */
 };
 
 struct scratches_map {
@@ -46,7 +46,7 @@ struct scratches_map {
 };
 extern struct scratches_map scratches SEC(".maps");
 
-/* What the selectors select; the values are masks of enum select. */
+/* What the selectors match. The values are masks of enum select. */
 struct targets_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -83,7 +83,7 @@ struct target_cgroups_map {
 };
 extern struct target_cgroups_map target_cgroups SEC(".maps");
 
-/* The four below are filled by user/capture/tables.c; user space sets the sizes before loading. */
+/* The next four maps are filled by user/capture/unwind/tables.c, which also sets their sizes. */
 struct unwind_rows_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -120,14 +120,23 @@ struct jvms_map {
 };
 extern struct jvms_map jvms SEC(".maps");
 
-/* Since when a thread is off the CPU. Ends with the thread. */
-struct wait {
-	u64 since_ns; /* 0: it is not */
-	u32 state;    /* enum thread_state */
+/* A wait that ends now and is a sample. */
+struct sampled_wait {
+	u64 end_ns, waited_ns;
+	u32 event;                /* one of the events that sample it */
+	u32 kind;                 /* of the record */
+	u32 unit_ns[KNOBS_WAITS]; /* unit for each event; 0 if the wait is not a sample of it */
 };
 
-/* When recording ended, 0 before: no wait begins any more, and those that last end then. */
-extern u64 waits_end_ns;
+/*
+ * A thread that is off the CPU. The entry ends with the thread. `sampled` is filled at the end of
+ * the wait, because it does not fit on the stack of 512 bytes in Linux 6.1.
+ */
+struct wait {
+	u64 since_ns; /* 0 if it is on a CPU */
+	u32 state;    /* enum thread_state */
+	struct sampled_wait sampled;
+};
 
 struct waits_map {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -137,16 +146,16 @@ struct waits_map {
 };
 extern struct waits_map waits SEC(".maps");
 
-/* The one that the iterator of waiting threads is writing. */
+/* The record that the iterator over waiting threads is writing. */
 struct pendings_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct pending);
+	__type(value, struct blocked_thread);
 };
 extern struct pendings_map pendings SEC(".maps");
 
-/* Kept only if knobs.measure is set. */
+/* Written only if knobs.measure is set. */
 struct costs_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -156,8 +165,8 @@ struct costs_map {
 extern struct costs_map costs SEC(".maps");
 
 /*
- * Since when processes are within --begin and --end; WINDOW_NEVER: they have reached the end. One
- * that executes another program or ends has none.
+ * When processes entered the function of --begin-function; WINDOW_NEVER once they have entered that
+ * of --end-function. The entry is removed when a process ends or executes another program.
  */
 struct windows_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -167,7 +176,7 @@ struct windows_map {
 };
 extern struct windows_map windows SEC(".maps");
 
-/* Hits of events of which only every so many are sampled; key: the event. */
+/* Hits since the last sample, for events with a period. Key: the event. */
 struct hits_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, ABI_EVENTS);
@@ -176,10 +185,26 @@ struct hits_map {
 };
 extern struct hits_map hits SEC(".maps");
 
-/* Time that samples took on this CPU, see throttle.h. */
+/* Lost and adjusted samples by event. */
+struct event_counts_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABI_EVENTS *NR_EVENT_COUNTS);
+	__type(key, u32); /* see enum event_count */
+	__type(value, u64);
+};
+extern struct event_counts_map event_counts SEC(".maps");
+
+/* Set when user space has been woken to empty the ring, cleared when it starts. See records.h. */
+extern u32 receiver_is_called;
+
+/* How often to halve the sampling rate while user space is behind. User space sets it. */
+extern u32 backlog_halvings;
+
+/* Whose time the samples took on this CPU, see throttle.h. */
 enum throttle_key {
 	THROTTLE_HITS,
 	THROTTLE_WAITS,
+	THROTTLE_HOOKS, /* hooks of the agent */
 	NR_THROTTLES,
 };
 
@@ -196,7 +221,7 @@ struct throttles_map {
 };
 extern struct throttles_map throttles SEC(".maps");
 
-/* The allocators that have probes; key: MEMORY_COOKIE_FILE. */
+/* The allocators that have probes. Key: MEMORY_COOKIE_FILE. */
 struct memory_files_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, MEMORY_FILES);
@@ -205,18 +230,21 @@ struct memory_files_map {
 };
 extern struct memory_files_map memory_files SEC(".maps");
 
-/* A thread's outermost call of an allocator; without leaks its last one that may jump to another.
+/*
+ * A thread's outermost call of an allocator. Without leaks: its last call that may jump to another
+ * function.
  */
 struct memory_call {
-	u64 sp; /* at entry; 0: it has returned */
+	u64 sp; /* at entry; 0 if it has returned */
 	u64 size;
 	/* Without leaks: */
 	u64 return_address;
 	u64 function;       /* MEMORY_COOKIE_FUNCTION */
-	u64 program_return; /* of the last call of an allocator in a program; 0: there was none */
+	u64 program_return; /* return address of a program's last allocator call; 0 if none */
 	/* With leaks: */
-	u64 sample_ns; /* of its sample; 0: it is none */
-	u64 out;       /* where posix_memalign writes the address */
+	u64 sample_ns; /* of its sample; 0 if it is not a sample */
+	u64 out;       /* where posix_memalign stores the address */
+	u64 mapped;    /* as in struct sample */
 	u32 call;      /* enum memory_call_kind */
 };
 
@@ -228,17 +256,19 @@ struct memory_calls_map {
 };
 extern struct memory_calls_map memory_calls SEC(".maps");
 
-/* Sampled memory that is not free yet. */
+/* Sampled memory that is not freed yet. */
 struct memory_live_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, MEMORY_LIVE_MAX); /* user space sets it to 1 if it is not needed */
 	__type(key, struct memory_key);
 	__type(value, struct memory_live);
 };
 extern struct memory_live_map memory_live SEC(".maps");
 
-/* Reads of memory under way, see remote.bpf.c; one entry unless user space needs it. */
+/*
+ * Memory reads in progress, see remote.bpf.c. User space sets the size if it needs more than one.
+ */
 struct remote_copies_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

@@ -1,26 +1,77 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Native memory: uprobes on the functions of allocators, sampled by bytes (chance.h). An allocator
- * calls itself: calloc its malloc, malloc mmap; only the outermost call counts.
+ * Native memory: uprobes on the functions of allocators, sampled by bytes (sampling.h). Allocator
+ * functions call each other: calloc calls malloc, malloc calls mmap. Only the outermost call
+ * counts.
  *
- * Without return probes the outermost call is told by its return address, which lies outside the
- * allocator's functions; and one that was jumped to (realloc(NULL) ends in a jump to malloc) by
- * the place, stack pointer and size of the call before. With leaks every call has a return probe,
- * and a thread's outermost call is noted until it returns.
+ * Without return probes, a call is outermost if its return address lies outside the allocator's
+ * functions. realloc(NULL) ends in a jump to malloc; such a jump has the same place, stack pointer
+ * and size as the previous call. With leaks every call has a return probe, and a thread's outermost
+ * call is stored until it returns.
+ *
+ * mmap also reports the stacks that libc maps for threads, and the address at which the caller
+ * wants the memory. User space looks it up in the JVM's regions.
  */
-#include "unwind.h"
+#include "unwind/unwind.h"
 
-#include "chance.h"
-#include "held.h"
+#include "live_allocs.h"
+#include "sampling.h"
 #include "target.h"
+#include "window.h"
 
-#define MAP_ANONYMOUS 0x20 /* include/uapi/asm-generic/mman-common.h */
+/* include/uapi/asm-generic/mman-common.h, mman.h */
+#define MAP_FIXED     0x10
+#define MAP_ANONYMOUS 0x20
+#define MAP_STACK     0x20000
 #define PROT_WRITE    0x2
 
-/* What is larger fails: more than there are addresses. */
+/* Larger calls fail: the size exceeds the address space. */
 #define SIZE_MAX_BYTES (1ull << 47)
 
-static __always_inline u64 asked_for(struct pt_regs *ctx, u32 call)
+static __always_inline struct memory_file *file_of(u64 cookie)
+{
+	u32 key = MEMORY_COOKIE_FILE(cookie);
+
+	return bpf_map_lookup_elem(&memory_files, &key);
+}
+
+/*
+ * The offset of `addr` in the file; the probe is on the function of the file that the cookie names.
+ */
+static __always_inline u64 file_offset(struct pt_regs *ctx, u64 cookie,
+				       const struct memory_file *file, u64 addr)
+{
+	return addr - PT_REGS_IP(ctx) + file->functions[MEMORY_COOKIE_FUNCTION(cookie)].start;
+}
+
+/* glibc marks stacks by a flag. musl does not, but calls mmap from pthread_create. */
+static __always_inline bool is_thread_stack(struct pt_regs *ctx, u64 cookie)
+{
+	struct memory_file *file = file_of(cookie);
+	u64 caller = 0;
+
+	if (PT_REGS_PARM4(ctx) & MAP_STACK)
+		return true;
+	if (!file || !file->threads_end)
+		return false;
+	bpf_probe_read_user(&caller, sizeof(caller), (void *)PT_REGS_SP(ctx));
+	u64 off = file_offset(ctx, cookie, file, caller);
+	return off - file->threads_start < file->threads_end - file->threads_start;
+}
+
+/* See struct sample. */
+static __always_inline u64 mapped_of(struct pt_regs *ctx, u64 cookie)
+{
+	if (MEMORY_COOKIE_CALL(cookie) != MEMORY_MMAP || !(PT_REGS_PARM4(ctx) & MAP_ANONYMOUS))
+		return 0;
+	if (is_thread_stack(ctx, cookie))
+		return MAPPED_STACK;
+	u64 addr = PT_REGS_PARM1(ctx);
+	barrier_var(addr); /* the verifier rejects a pointer into ctx that depends on the flag */
+	return PT_REGS_PARM4(ctx) & MAP_FIXED ? addr : 0;
+}
+
+static __always_inline u64 asked_for(struct pt_regs *ctx, u32 call, u64 mapped)
 {
 	switch (call) {
 	case MEMORY_MALLOC:
@@ -36,7 +87,9 @@ static __always_inline u64 asked_for(struct pt_regs *ctx, u32 call)
 		return PT_REGS_PARM2(ctx);
 	case MEMORY_POSIX_MEMALIGN:
 		return PT_REGS_PARM3(ctx);
-	case MEMORY_MMAP: /* reserved address space is no memory yet */
+	case MEMORY_MMAP: /* reserved address space is not memory yet, except for stacks */
+		if (mapped == MAPPED_STACK)
+			return PT_REGS_PARM2(ctx);
 		return PT_REGS_PARM3(ctx) & PROT_WRITE && PT_REGS_PARM4(ctx) & MAP_ANONYMOUS
 			       ? PT_REGS_PARM2(ctx)
 			       : 0;
@@ -44,22 +97,21 @@ static __always_inline u64 asked_for(struct pt_regs *ctx, u32 call)
 	return 0;
 }
 
-static __always_inline u64 size_of(struct pt_regs *ctx, u32 call)
+static __always_inline u64 size_of(struct pt_regs *ctx, u32 call, u64 mapped)
 {
-	u64 size = asked_for(ctx, call);
+	u64 size = asked_for(ctx, call, mapped);
 
 	return size < SIZE_MAX_BYTES ? size : 0;
 }
 
-/* Whether `addr`, seen from a probe at `pc`, lies in a function of the same allocator. */
-static __always_inline bool is_own(u64 cookie, u64 pc, u64 addr)
+/* Whether `addr` lies in a function of the same allocator. */
+static __always_inline bool is_own(struct pt_regs *ctx, u64 cookie, u64 addr)
 {
-	u32 key = MEMORY_COOKIE_FILE(cookie), function = MEMORY_COOKIE_FUNCTION(cookie);
-	struct memory_file *file = bpf_map_lookup_elem(&memory_files, &key);
+	struct memory_file *file = file_of(cookie);
 
 	if (!file)
 		return false;
-	u64 off = addr - pc + file->functions[function].start;
+	u64 off = file_offset(ctx, cookie, file, addr);
 	if (MEMORY_COOKIE_CALL(cookie) == MEMORY_MMAP)
 		return off - file->code_start < file->code_end - file->code_start;
 	for (u32 i = 0; i < MEMORY_FUNCTIONS && i < file->nr; i++)
@@ -75,7 +127,7 @@ static __always_inline struct memory_call *call_of_thread(bool make)
 				    make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 }
 
-/* What may end in a jump to another function is noted, so that the other can tell. */
+/* Stores a call that may end in a jump to another function, because the other function compares. */
 static __always_inline bool is_jump(u64 cookie, const struct memory_call *now)
 {
 	bool may_jump = MEMORY_COOKIE_CALL(cookie) != MEMORY_MALLOC;
@@ -91,7 +143,10 @@ static __always_inline bool is_jump(u64 cookie, const struct memory_call *now)
 	return false;
 }
 
-/* What it maps before it returns is told by it; whether it has, the stack tells user space. */
+/*
+ * Stores the return address of a program's own allocator for the mappings that it makes. User space
+ * checks by the stack whether the allocator had already returned.
+ */
 static __always_inline void note_program(struct pt_regs *ctx)
 {
 	struct memory_call *last = call_of_thread(true);
@@ -100,7 +155,11 @@ static __always_inline void note_program(struct pt_regs *ctx)
 		bpf_probe_read_user(&last->program_return, sizeof(u64), (void *)PT_REGS_SP(ctx));
 }
 
-static __always_inline bool is_inner(struct pt_regs *ctx, u64 cookie, u64 size)
+/*
+ * A function of its own: its stack is then not part of the chain of calls to the unwinder, which
+ * may take 512 bytes in all (Linux 6.1, kernel/bpf/verifier.c, check_max_stack_depth).
+ */
+static __noinline bool is_inner(struct pt_regs *ctx, u64 cookie, u64 size)
 {
 	struct memory_call now = {
 		.sp = PT_REGS_SP(ctx),
@@ -110,13 +169,17 @@ static __always_inline bool is_inner(struct pt_regs *ctx, u64 cookie, u64 size)
 	u32 call = MEMORY_COOKIE_CALL(cookie);
 
 	bpf_probe_read_user(&now.return_address, sizeof(u64), (void *)now.sp);
-	if (is_own(cookie, PT_REGS_IP(ctx), now.return_address))
+	if (is_own(ctx, cookie, now.return_address))
 		return true;
 	return call != MEMORY_CALLOC && call != MEMORY_MMAP && is_jump(cookie, &now);
 }
 
-/* The sample's time and thread are the name of the memory until it is freed. */
-static __always_inline u64 take_sample(struct pt_regs *ctx, u64 weight, u64 allocator_return)
+/*
+ * Returns the sample's time, which with the thread identifies the memory until it is freed; 0 if no
+ * sample was taken.
+ */
+static __always_inline u64 take_sample(struct pt_regs *ctx, u64 weight, u64 mapped,
+				       u64 allocator_return)
 {
 	struct scratch *s = stack_begin(SLOT_UPROBE, knobs.memory.event);
 
@@ -124,6 +187,7 @@ static __always_inline u64 take_sample(struct pt_regs *ctx, u64 weight, u64 allo
 		return 0;
 	u64 time_ns = s->sample.time_ns;
 	s->sample.weight = weight;
+	s->sample.mapped = mapped;
 	s->sample.allocator_return = allocator_return;
 	stack_submit(s, unwind_user(ctx, s));
 	stack_end(s);
@@ -134,29 +198,32 @@ SEC("uprobe")
 int memory_alloc(struct pt_regs *ctx)
 {
 	u64 cookie = bpf_get_attach_cookie(ctx);
-	u64 size = size_of(ctx, MEMORY_COOKIE_CALL(cookie));
-	u64 weight = chance_weigh(size, knobs.memory.interval);
 	u32 call = MEMORY_COOKIE_CALL(cookie);
+	u64 mapped = mapped_of(ctx, cookie), size = size_of(ctx, call, mapped);
+	u64 weight = sampling_weigh(size, knobs.memory.interval);
 	struct memory_call *last;
 
 	if (cookie & MEMORY_COOKIE_PROGRAM && call != MEMORY_MMAP)
 		note_program(ctx);
-	/* What is no sample must still be noted if it can jump to what is one. */
+	/* A call that is not a sample must be stored if it can jump to one that is. */
 	if (!weight && (call == MEMORY_MALLOC || call == MEMORY_CALLOC || call == MEMORY_MMAP))
 		return 0;
-	if (!target_is_wanted(bpf_get_current_task_btf()) || is_inner(ctx, cookie, size) || !weight)
+	if (!target_is_wanted(bpf_get_current_task_btf()))
+		return 0;
+	if ((mapped != MAPPED_STACK && is_inner(ctx, cookie, size)) || !weight)
 		return 0;
 	last = call == MEMORY_MMAP ? call_of_thread(false) : NULL;
-	take_sample(ctx, weight, last ? last->program_return : 0);
+	take_sample(ctx, weight, mapped, last ? last->program_return : 0);
 	return 0;
 }
 
-/* The same with leaks: the call is noted until memory_return. */
+/* The same with leaks: the call is stored until memory_return. */
 SEC("uprobe")
 int memory_enter(struct pt_regs *ctx)
 {
-	u32 call = MEMORY_COOKIE_CALL(bpf_get_attach_cookie(ctx));
-	u64 sp = PT_REGS_SP(ctx), size = size_of(ctx, call);
+	u64 cookie = bpf_get_attach_cookie(ctx), mapped = mapped_of(ctx, cookie);
+	u32 call = MEMORY_COOKIE_CALL(cookie);
+	u64 sp = PT_REGS_SP(ctx), size = size_of(ctx, call, mapped);
 
 	if (!target_is_wanted(bpf_get_current_task_btf()))
 		return 0;
@@ -164,15 +231,18 @@ int memory_enter(struct pt_regs *ctx)
 	if (!outer || (outer->sp && outer->sp >= sp))
 		return 0;
 	if (call == MEMORY_REALLOC)
-		held_free(PT_REGS_PARM1(ctx));
-	u64 weight = chance_weigh(size, knobs.memory.interval);
+		live_allocs_free(PT_REGS_PARM1(ctx));
+	else if (mapped > MAPPED_STACK && !size) /* this is how a JVM returns memory */
+		live_allocs_free(mapped);
+	u64 weight = sampling_weigh(size, knobs.memory.interval);
 	*outer = (struct memory_call){ .sp = sp, .size = size, .call = call };
+	outer->mapped = mapped;
 	outer->out = call == MEMORY_POSIX_MEMALIGN ? PT_REGS_PARM1(ctx) : 0;
-	outer->sample_ns = weight ? take_sample(ctx, weight, 0) : 0;
+	outer->sample_ns = weight ? take_sample(ctx, weight, mapped, 0) : 0;
 	return 0;
 }
 
-/* What the call gave: 0 if nothing. */
+/* The address that the call returned; 0 if it failed. */
 static __always_inline u64 address_of(struct pt_regs *ctx, const struct memory_call *call)
 {
 	u64 value = PT_REGS_RC(ctx), addr = 0;
@@ -188,21 +258,22 @@ int memory_return(struct pt_regs *ctx)
 {
 	struct memory_call *call = call_of_thread(false);
 
-	/* The return address is off the stack now. */
+	/* The return address has been popped by now. */
 	if (!call || call->sp != PT_REGS_SP(ctx) - sizeof(u64))
 		return 0;
 	u64 addr = address_of(ctx, call), sample_ns = call->sample_ns;
 	call->sp = 0;
 	if (!sample_ns)
 		return 0;
-	if (addr) {
-		held_add(addr, sample_ns);
+	/* JVMs map guard pages at the start of a stack: that memory belongs to the stack. */
+	if (addr && !(call->mapped > MAPPED_STACK && live_allocs_is_live(addr))) {
+		live_allocs_add(addr, sample_ns);
 	} else {
 		struct memory_live none = {
 			.sample_ns = sample_ns,
 			.tid = (u32)bpf_get_current_pid_tgid(),
 		};
-		held_send_freed(&none);
+		live_allocs_send_freed(&none);
 	}
 	return 0;
 }
@@ -210,6 +281,7 @@ int memory_return(struct pt_regs *ctx)
 SEC("uprobe")
 int memory_free(struct pt_regs *ctx)
 {
-	held_free(PT_REGS_PARM1(ctx));
+	if (bpf_ktime_get_ns() < recording_end_ns)
+		live_allocs_free(PT_REGS_PARM1(ctx));
 	return 0;
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Where threads wait: from when one leaves its CPU until it is back, sampled by their duration
- * with min_ns for a unit (chance.h), a larger one while there are too many (throttle.h). Kernel
- * threads are left out: their waiting is their business.
+ * Off-CPU waits, from the time a thread leaves its CPU until it is back. They are sampled by
+ * duration with the unit min_ns (sampling.h), or a larger unit while there are too many
+ * (throttle.h). Kernel threads are excluded.
  */
-#include "unwind.h"
+#include "unwind/unwind.h"
 
-#include "chance.h"
 #include "futex.h"
+#include "records.h"
 #include "regs.h"
+#include "sampling.h"
 #include "target.h"
 #include "task.h"
 #include "throttle.h"
@@ -20,8 +21,7 @@
 #define TASK_STOPPED         0x0c /* or traced */
 #define TASK_DEAD            0x80
 
-u64 waits_end_ns;    /* see maps.h */
-bool waits_are_told; /* what the iterator tells it tells for the last time */
+bool waits_are_reported; /* the iterator's next pass is the last one */
 
 static __always_inline u32 state_of(u32 bits, bool is_preempted)
 {
@@ -32,65 +32,65 @@ static __always_inline u32 state_of(u32 bits, bool is_preempted)
 	return bits & TASK_UNINTERRUPTIBLE ? STATE_DISK : STATE_SLEEPING;
 }
 
-static __always_inline void begin_wait(struct task_struct *task, u32 state)
+static __always_inline void begin_wait(struct task_struct *task, u32 state, u64 now_ns)
 {
 	struct wait *wait =
 		bpf_task_storage_get(&waits, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!wait) {
 		count(STAT_WAIT_LOST);
+		for (u32 i = 0; i < KNOBS_WAITS; i++)
+			if (knobs.waits[i].min_ns)
+				count_event(knobs.waits[i].event, EVENT_UNTIMED);
 		return;
 	}
 	wait->state = state;
-	wait->since_ns = bpf_ktime_get_ns();
+	wait->since_ns = now_ns;
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(offcpu_begin, bool is_preempted, struct task_struct *task)
 {
+	u64 now_ns = bpf_ktime_get_ns();
 	u32 bits = task->__state;
 
-	if (waits_end_ns || task_is_kernel(task) || (bits & TASK_DEAD && !is_preempted) ||
-	    !target_is_wanted(task))
+	if (now_ns >= recording_end_ns || task_is_kernel(task) ||
+	    (bits & TASK_DEAD && !is_preempted) || !target_is_wanted(task))
 		return 0;
-	begin_wait(task, state_of(bits, is_preempted));
+	begin_wait(task, state_of(bits, is_preempted), now_ns);
 	return 0;
 }
 
-/* When the wait began as far as it counts, WINDOW_NEVER if it does not. */
-static __always_inline u64 begin_of(const struct wait *wait, struct task_struct *task)
+/*
+ * Where the counted part of a wait begins; WINDOW_NEVER if no part of it counts. This function and
+ * the next ones are global: the verifier checks each once, and their paths join before the
+ * unwinder.
+ */
+__noinline u64 offcpu_begin_ns(u32 pid, u64 since_ns)
 {
-	u64 since_ns = window_since(task->tgid);
+	u64 window_ns = window_since(pid);
 
-	return since_ns > wait->since_ns ? since_ns : wait->since_ns;
+	return window_ns > since_ns ? window_ns : since_ns;
 }
-
-/* A wait that is a sample. */
-struct sampled_wait {
-	u64 end_ns, waited_ns;
-	u32 unit_ns[KNOBS_WAITS]; /* by which it is one of each event; 0: it is none of it */
-};
 
 static __always_inline void sample_wait(void *ctx, u32 state, const struct sampled_wait *w)
 {
 	u64 now_ns = bpf_ktime_get_ns();
-	struct scratch *s = stack_begin(SLOT_SWITCH, 0);
+	struct scratch *s = stack_begin(SLOT_SWITCH, w->event);
 
 	if (!s)
 		return;
-	s->sample.kind = waits_end_ns ? RECORD_PENDING : RECORD_SAMPLE;
+	s->sample.kind = w->kind;
 	s->sample.time_ns = w->end_ns;
 	s->sample.state = state;
 	stack_kernel(ctx, s);
 	u32 stop = unwind_user(ctx, s);
 	for (u32 i = 0; i < KNOBS_WAITS; i++) {
-		u64 unit_ns = w->unit_ns[i];
-		if (!unit_ns)
+		if (!w->unit_ns[i])
 			continue;
-		bool is_whole = i == WAIT_LOCK || w->waited_ns >= unit_ns;
 		s->sample.event = knobs.waits[i].event;
-		s->sample.weight = is_whole ? w->waited_ns : unit_ns;
-		s->sample.unit_ns = unit_ns;
+		s->sample.weight = w->waited_ns;
+		s->sample.unit_ns = w->unit_ns[i];
 		stack_submit(s, stop);
 	}
 	stack_end(s);
@@ -105,7 +105,7 @@ static __always_inline bool is_jvm(const struct task_struct *task)
 	return proc && proc->jvm != UNWIND_NO_JVM;
 }
 
-/* Whether the wait is one of that event. */
+/* Whether the wait counts for the event. */
 static __always_inline bool counts_for(u32 event, struct task_struct *task, const struct wait *wait)
 {
 	const struct pt_regs *user;
@@ -120,28 +120,25 @@ static __always_inline bool counts_for(u32 event, struct task_struct *task, cons
 	return event == WAIT_LOCK ? futex_is_waited_for(user) && is_jvm(task) : futex_is_lock(user);
 }
 
-static __always_inline u64 unit_of(u64 min_ns, u32 halvings)
-{
-	u64 unit_ns = min_ns << (halvings & 31);
-
-	return halvings > 31 || unit_ns > CHANCE_UNIT_MAX ? CHANCE_UNIT_MAX : unit_ns;
-}
-
 /*
- * The unit by which the wait is a sample, 0 if it is none. Two chances in a row are as one by the
- * larger unit. A global function, which the verifier reads once and not for each event.
+ * The unit at which the wait is a sample; 0 if it is not. Global: the verifier checks it once, not
+ * for each event.
  */
 __noinline u32 offcpu_unit(u64 waited_ns, u64 min_ns)
 {
-	u64 weight = chance_weigh(waited_ns, min_ns);
+	u64 weight = sampling_weigh(waited_ns, min_ns);
 
-	if (!weight)
-		return 0;
-	u64 unit_ns = unit_of(min_ns, throttle_halvings(bpf_ktime_get_ns()));
-	return chance_weigh(weight, unit_ns) ? unit_ns : 0;
+	return weight ? throttle_choose(THROTTLE_WAITS, weight, min_ns) : 0;
 }
 
-/* The unit by which the wait is a sample of that event, 0 if it is none. */
+/* Returns the number unchanged, but makes the verifier forget its value. */
+__noinline u32 offcpu_any(u32 number)
+{
+	asm volatile("" : "+r"(number));
+	return number;
+}
+
+/* The unit at which the wait is a sample of the event; 0 if it is not. */
 static __always_inline u32 sample_unit(u32 event, struct task_struct *task, const struct wait *wait,
 				       u64 waited_ns)
 {
@@ -151,13 +148,32 @@ static __always_inline u32 sample_unit(u32 event, struct task_struct *task, cons
 	if (!unit_ns || !counts_for(event, task, wait))
 		return 0;
 	if (unit_ns != min_ns)
-		count(STAT_SPARSE);
+		count_event(knobs.waits[event].event, EVENT_SPARSE);
 	return unit_ns;
 }
 
+/* Where the counted part of a wait that ends now ends. */
+__noinline u64 offcpu_end_ns(void)
+{
+	u64 now_ns = bpf_ktime_get_ns(), end_ns = recording_end_ns;
+
+	return now_ns < end_ns ? now_ns : end_ns;
+}
+
+__noinline u64 offcpu_waited(u64 begin_ns, u64 end_ns)
+{
+	return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
+__noinline u32 offcpu_kind(u64 end_ns)
+{
+	return end_ns == recording_end_ns ? RECORD_PENDING : RECORD_SAMPLE;
+}
+
 /*
- * In the thread that is back; its stacks are as they were all the while. Who waits when recording
- * ends is sampled here too, unless it still waits when the iterator below tells of it last.
+ * Runs in the thread that is back; its stacks are the same as during the wait. Threads that wait
+ * when recording ends are also sampled here, unless the last pass of the iterator below reports
+ * them.
  */
 static __always_inline int end_wait(void *ctx)
 {
@@ -169,18 +185,23 @@ static __always_inline int end_wait(void *ctx)
 	if (!wait || !wait->since_ns)
 		return 0;
 
-	u64 begin_ns = begin_of(wait, task);
-	struct sampled_wait w = { .end_ns = waits_end_ns ?: bpf_ktime_get_ns() };
-	bool any = false;
+	struct sampled_wait *w = &wait->sampled;
+	u32 any = 0;
 
+	w->end_ns = offcpu_end_ns();
+	w->kind = offcpu_kind(w->end_ns);
+	w->waited_ns = offcpu_waited(offcpu_begin_ns(task->tgid, wait->since_ns), w->end_ns);
 	wait->since_ns = 0;
-	w.waited_ns = w.end_ns > begin_ns ? w.end_ns - begin_ns : 0;
+#pragma unroll /* Linux 6.1 refuses loops that fall through to their head */
 	for (u32 i = 0; i < KNOBS_WAITS; i++) {
-		w.unit_ns[i] = sample_unit(i, task, wait, w.waited_ns);
-		any |= w.unit_ns[i];
+		u32 unit_ns = sample_unit(i, task, wait, w->waited_ns);
+		if (unit_ns)
+			w->event = knobs.waits[i].event;
+		w->unit_ns[i] = unit_ns;
+		any |= offcpu_any(unit_ns);
 	}
 	if (any)
-		sample_wait(ctx, wait->state, &w);
+		sample_wait(ctx, wait->state, w);
 	return 0;
 }
 
@@ -191,28 +212,29 @@ int BPF_PROG(offcpu_end, bool is_switch)
 	return is_switch ? end_wait(ctx) : 0;
 }
 
-/* Where kernels before 6.16 are about there: finish_task_switch. */
+/* Kernels before 6.16 have no such tracepoint: finish_task_switch is near it. */
 SEC("kprobe")
 int offcpu_back(struct pt_regs *ctx)
 {
 	return end_wait(ctx);
 }
 
-/* Writes what is known of a waiting thread, once; its user stack only its process's memory tells.
+/*
+ * Writes a waiting thread's record once. Its user stack can only be read from its process's memory.
  */
 static __always_inline void report(struct seq_file *seq, struct task_struct *task,
 				   struct wait *wait)
 {
 	u32 key = 0;
-	struct pending *p = bpf_map_lookup_elem(&pendings, &key);
+	struct blocked_thread *p = bpf_map_lookup_elem(&pendings, &key);
 
 	if (!p)
 		return;
 	p->sample = (struct sample){
 		.kind = RECORD_PENDING,
 		.task = task_id_of(task),
-		.time_ns = waits_end_ns,
-		.weight = begin_of(wait, task),
+		.time_ns = recording_end_ns,
+		.weight = offcpu_begin_ns(task->tgid, wait->since_ns),
 		.state = wait->state,
 	};
 	BPF_CORE_READ_STR_INTO(&p->sample.comm, task, comm);
@@ -231,9 +253,9 @@ static __always_inline void report(struct seq_file *seq, struct task_struct *tas
 		p->events |= counts_for(i, task, wait) ? 1 << i : 0;
 	long bytes = bpf_get_task_stack(task, p->kernel, sizeof(p->kernel), 0);
 	p->sample.nr_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
-	/* All of it: a length that the verifier could bound would cost more than the bytes. */
-	if (!bpf_seq_write(seq, p, sizeof(*p)) && waits_are_told)
-		wait->since_ns = 0; /* else, if there was no room, the task comes again */
+	/* Write all of it: a length that the verifier can bound would cost more than the bytes. */
+	if (!bpf_seq_write(seq, p, sizeof(*p)) && waits_are_reported)
+		wait->since_ns = 0; /* if there was no room, the task comes again */
 }
 
 /* An int in Linux 6.18, a byte in 7.2. */
@@ -243,8 +265,8 @@ static __always_inline bool is_on_cpu(struct task_struct *task)
 }
 
 /*
- * Every task: at the start it notes who waits already, once recording has ended it writes a struct
- * pending for each thread that still does.
+ * Runs for every task. At the start it stores which threads already wait. After the recording's end
+ * it writes a struct blocked_thread for each thread that still waits.
  */
 SEC("iter/task")
 int offcpu_tasks(struct bpf_iter__task *ctx)
@@ -255,9 +277,12 @@ int offcpu_tasks(struct bpf_iter__task *ctx)
 	    !target_is_wanted(task))
 		return 0;
 	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);
-	if (!waits_end_ns && !wait)
-		begin_wait(task, state_of(task->__state, false));
-	else if (waits_end_ns && wait && wait->since_ns && begin_of(wait, task) != WINDOW_NEVER)
+	if (bpf_ktime_get_ns() < recording_end_ns) {
+		if (!wait)
+			begin_wait(task, state_of(task->__state, false), bpf_ktime_get_ns());
+	} else if (wait && wait->since_ns &&
+		   offcpu_begin_ns(task->tgid, wait->since_ns) != WINDOW_NEVER) {
 		report(ctx->meta->seq, task, wait);
+	}
 	return 0;
 }

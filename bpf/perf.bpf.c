@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Every perf event that the hardware or the kernel counts; its cookie is the event's number. */
-#include "unwind.h"
+/* Perf events, hardware and software. The cookie is the event's number. */
+#include "unwind/unwind.h"
 
-/* Of struct pt_regs (uapi/asm/ptrace.h); no field, whose width is another one from Linux 6.9 on. */
+/*
+ * The index in struct pt_regs (uapi/asm/ptrace.h). Not a field, because its width changes in Linux
+ * 6.9.
+ */
 #define CS_WORD 17
 
-/* As one word: the kernel allows no narrower look at it. */
+/* Read as a whole word: the kernel rejects narrower reads. */
 static __always_inline bool is_in_user_code(const struct bpf_perf_event_data *ctx)
 {
 	const volatile u64 *words = (const void *)ctx;
@@ -23,7 +26,7 @@ int perf_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	s->sample.weight = knobs.events[event].weight ?: ctx->sample_period;
 	s->sample.state = STATE_RUNNING;
-	if (!is_in_user_code(ctx)) /* asking the kernel costs 0.3 us also when there is no stack */
+	if (!is_in_user_code(ctx)) /* a call costs 0.3 us even without a kernel stack */
 		stack_kernel(ctx, s);
 	stack_submit(s, unwind_user(ctx, s));
 	stack_end(s);

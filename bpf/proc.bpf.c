@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* What processes do: fork, exec, exit. Mappings come from perf (docs/decisions/0001). */
+/* Process lifecycle: fork, exec, exit. Mappings come from perf (docs/decisions/0001). */
+#include "records.h"
 #include "target.h"
 #include "task.h"
 
-/* `parent` is NULL where it does not matter. */
+/* `parent` is NULL unless kind is RECORD_FORK. */
 static __always_inline void send_process(u32 kind, struct task_struct *task,
 					 struct task_struct *parent)
 {
@@ -19,10 +20,12 @@ static __always_inline void send_process(u32 kind, struct task_struct *task,
 	r->time_ns = bpf_ktime_get_ns();
 	r->is_wanted = target_is_wanted(task);
 	BPF_CORE_READ_STR_INTO(&r->comm, task, comm);
-	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_submit(r, records_flags());
 }
 
-/* A child has its parent's mappings; user space gives it tables of its own in a moment. */
+/*
+ * A child has its parent's mappings. User space soon replaces the copy by the child's own tables.
+ */
 static __always_inline void inherit_tables(u32 parent_pid, u32 pid, u64 start_ns)
 {
 	struct unwind_proc *parent = bpf_map_lookup_elem(&unwind_procs, &parent_pid);
@@ -71,11 +74,11 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 {
 	u32 pid = task->tgid;
 
-	/* Same pid, same start, but all its mappings are gone. */
+	/* Same pid and start time, but all mappings are gone. */
 	bpf_map_delete_elem(&unwind_procs, &pid);
-	/* It has called neither --begin nor --end. */
+	/* The new program has reached neither of the two functions. */
 	bpf_map_delete_elem(&windows, &pid);
-	/* User space says so again when the new program maps a libjvm. */
+	/* User space sets these again when the new program maps a libjvm. */
 	u32 *target = bpf_map_lookup_elem(&targets, &pid);
 	if (target)
 		*target &= ~(SELECT_JVM | SELECT_JVM << SELECT_EXCLUDE_SHIFT);
@@ -85,11 +88,11 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 	return 0;
 }
 
-#define SIGNAL_GROUP_EXIT 0x4 /* include/linux/sched/signal.h: all threads are to end */
+#define SIGNAL_GROUP_EXIT 0x4 /* include/linux/sched/signal.h: all threads must end */
 
 /*
- * The last thread's exit: the leader may have gone long before. do_exit counts `live` down before
- * it comes here; so two that exit at once may both find none left, and both tell.
+ * The last thread's exit; the leader may have ended long before. do_exit decrements `live` before
+ * this point, so two threads that exit at once may both see 0 and both send a record.
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(proc_exit, struct task_struct *task)
@@ -104,13 +107,13 @@ int BPF_PROG(proc_exit, struct task_struct *task)
 	bpf_map_delete_elem(&targets, &pid);
 	bpf_map_delete_elem(&windows, &pid);
 	struct unwind_proc *proc = bpf_map_lookup_elem(&unwind_procs, &pid);
-	if (proc && proc->inherited_ns) /* user space does not know it and would not remove it */
+	if (proc && proc->inherited_ns) /* user space does not know this copy */
 		bpf_map_delete_elem(&unwind_procs, &pid);
 	send_process(RECORD_EXIT, task, NULL);
 	return 0;
 }
 
-/* Every process that is to be sampled, as a struct task_id. */
+/* Writes every process that is a target as a struct task_id. */
 SEC("iter/task")
 int proc_targets(struct bpf_iter__task *ctx)
 {

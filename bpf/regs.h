@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Where the registers of a walk come from, on x86-64. */
+/* The sources of a walk's registers, on x86-64. */
 #pragma once
 
-#include "walk.h"
+#include "unwind/walk.h"
 
 /* From sp at the signal frame's return address to r8 (arch/x86/include/uapi/asm/ucontext.h). */
 #define REGS_IN_UCONTEXT 40
@@ -44,7 +44,7 @@ static __always_inline void regs_from_task(struct regs *r, const struct pt_regs 
 	};
 }
 
-/* The register of that DWARF number (x86-64 psABI, figure 3.36); 0: it is not kept. */
+/* The register with a DWARF number (x86-64 psABI, figure 3.36); 0 if it is not kept. */
 static __always_inline u64 regs_numbered(const struct regs *r, u32 number)
 {
 	switch (number) {

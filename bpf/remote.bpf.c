@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Reads another process's memory for user space that has no right to do so by itself (Linux 6.2).
- */
+/* Reads another process's memory for a user space that has no right to do so itself (Linux 6.2). */
 #include "maps.h"
 
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym __weak;
@@ -20,11 +19,11 @@ static __always_inline void copy(struct task_struct *task, u32 nr)
 	}
 }
 
-/* Fills in remote_copies; 0 or -ESRCH. Pages that are not in memory are fetched. */
+/* Fills in remote_copies. Returns 0 or -ESRCH. Pages that are not in memory are fetched. */
 SEC("syscall")
 int remote_read(struct remote_args *args)
 {
-	const u64 tick_ns = 10000000; /* /proc has a process's start in ticks only */
+	const u64 tick_ns = 10000000; /* /proc gives a process's start in ticks only */
 	struct task_struct *task = bpf_task_from_pid(args->pid);
 	int err = -3; /* ESRCH */
 

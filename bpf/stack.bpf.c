@@ -2,6 +2,7 @@
 /* A sample under construction. */
 #include "stack.h"
 
+#include "records.h"
 #include "target.h"
 #include "task.h"
 #include "throttle.h"
@@ -26,7 +27,7 @@ static __always_inline struct scratch *take_record(u32 slot, u32 cpu)
 	return NULL;
 }
 
-__hidden struct scratch *stack_begin(u32 slot, u32 event)
+static __always_inline struct scratch *begin(u32 slot, u32 event, u32 throttle)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	if (!target_is_wanted(task)) {
@@ -34,23 +35,30 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 		return NULL;
 	}
 
+	/* A wait is sampled when it is over, which may be after the recording's end. */
+	u64 now_ns = bpf_ktime_get_ns();
+	if (slot != SLOT_SWITCH && !recording_holds(now_ns))
+		return NULL;
+
 	if (window_since(task->tgid) == WINDOW_NEVER) {
 		count(STAT_WINDOW);
 		return NULL;
 	}
 
-	u64 now_ns = bpf_ktime_get_ns();
-	if (slot >= SLOT_TRACE && !throttle_allows(now_ns)) {
+	if (throttle == THROTTLE_HITS && !throttle_allows(now_ns)) {
 		count(STAT_THROTTLED);
+		count_event(event, EVENT_THROTTLED);
 		return NULL;
 	}
 
 	u32 cpu = bpf_get_smp_processor_id();
 	struct scratch *s = take_record(slot, cpu);
-	if (!s)
+	if (!s) {
+		count_event(event, EVENT_BUSY);
 		return NULL;
+	}
 
-	s->slot = slot;
+	s->throttle = throttle;
 	s->sample.kind = RECORD_SAMPLE;
 	s->sample.event = event;
 	s->sample.task = task_id_of(task);
@@ -59,6 +67,7 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 	s->sample.cpu = cpu;
 	s->sample.state = STATE_NONE;
 	s->sample.unit_ns = 0;
+	s->sample.mapped = 0;
 	s->sample.nr_kernel = 0;
 	s->sample.nr_user = 0;
 	s->sample.unloads = 0;
@@ -66,10 +75,20 @@ __hidden struct scratch *stack_begin(u32 slot, u32 event)
 	return s;
 }
 
+__hidden struct scratch *stack_begin(u32 slot, u32 event)
+{
+	return begin(slot, event, slot >= SLOT_TRACE ? THROTTLE_HITS : NR_THROTTLES);
+}
+
+__hidden struct scratch *stack_begin_hook(u32 event)
+{
+	return begin(SLOT_UPROBE, event, THROTTLE_HOOKS);
+}
+
 __hidden void stack_end(struct scratch *s)
 {
-	if (s->slot >= SLOT_TRACE)
-		throttle_spend(THROTTLE_HITS, s->sample.time_ns);
+	if (s->throttle < NR_THROTTLES)
+		throttle_spend(s->throttle, s->sample.time_ns);
 	__sync_lock_test_and_set(&s->is_taken, 0);
 }
 
@@ -90,6 +109,9 @@ __hidden void stack_submit(struct scratch *s, u32 stop)
 	if (words > ABI_SAMPLE_WORDS)
 		return;
 	if (bpf_ringbuf_output(&records, s, sizeof(struct sample) + words * sizeof(u64),
-			       BPF_RB_NO_WAKEUP))
+			       records_flags())) {
+		records_failed();
 		count(STAT_RING_FULL);
+		count_event(s->sample.event & (ABI_EVENTS - 1), EVENT_RING_FULL);
+	}
 }

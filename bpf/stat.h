@@ -1,62 +1,105 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The counters, one list: name and sentence. BPF counts them per CPU; the summary, the page and
- * the documents show the sentence. Adding one is adding its line.
+ * The list of counters. To add a counter, add an entry. BPF counts by name, per CPU. User space
+ * shows the rest (capture/kernel/counters.h):
+ *
+ *   key       stable, for notes in profiles and for programs
+ *   sentence  names the counted stacks or samples; printed after their number
+ *   severity  NORMAL: no problem; INEXACT: details may be wrong; LOST: data is missing
+ *   reads     what user space must be able to read of the process to avoid this: MAPPINGS,
+ *             MEMORY, FILES or NOTHING. Without that right the remedy is the capability for it.
+ *   remedy    "" if NORMAL
  */
 #pragma once
 
-#define STATS(X)                                                                           \
-	X(SAMPLES, "samples taken")                                                        \
-	X(IDLE, "samples of the idle task, skipped")                                       \
-	X(FILTERED, "samples of processes that were not asked for, skipped")               \
-	X(WINDOW, "samples before --begin and after --end, skipped")                       \
-	X(RING_FULL, "samples lost: the ring buffer was full")                             \
-	X(EVENT_LOST, "process events lost: the ring buffer was full")                     \
-	X(NO_SCRATCH, "samples lost: a CPU without a scratch record")                      \
-	X(THROTTLED, "samples lost: so many would have held the program up")               \
-	X(SPARSE, "samples of waits that stand for more, as there were so many")           \
-	X(BUSY, "samples lost: too many under way on one CPU")                             \
-	X(WAIT_LOST, "waits lost: no memory to note when they began")                      \
-	X(LEAK_UNTRACKED, "allocations of which it is not known whether they were freed")  \
-	X(ROOT, "user stacks that reached the thread's root")                              \
-	X(NO_USER, "samples without a user stack: kernel threads")                         \
-	X(UNWALKED, "user stacks of processes just seen, walked by user space")            \
-	X(FRAME_POINTERS, "user stacks by frame pointers: where they end is unknown")      \
-	X(DEPTH, "user stacks cut: more than 1024 frames")                                 \
-	X(UNREADABLE, "user stacks cut: memory could not be read")                         \
-	X(NULL_PC, "user stacks cut: a return address that is no address")                 \
-	X(NO_MAPPING, "user stacks cut: a pc in no mapping that we know of")               \
-	X(NO_ROW, "user stacks cut: the module has no unwind row for the pc")              \
-	X(ROW_UNSUPPORTED, "user stacks cut: a rule that rows cannot express")             \
-	X(ROW_REGISTER, "user stacks cut: a rule by a register that only leaves have")     \
-	X(BAD_CFA, "user stacks cut: a frame of impossible size")                          \
-	X(LOOP, "user stacks cut: the stack pointer did not grow")                         \
-	X(NO_JVM, "user stacks cut: a code heap without its JVM's layout")                 \
-	X(SEGMAP_UNREADABLE, "user stacks cut: a segment map could not be read")           \
-	X(BLOB_UNREADABLE, "user stacks cut: the header of a code blob could not be read") \
-	X(NO_BLOB, "user stacks cut: a pc in no used block of the code heap")              \
-	X(BAD_BLOB, "user stacks cut: a code blob with an impossible frame size")          \
-	X(INTERPRETER_FRAME, "user stacks cut: an interpreter frame that is none")         \
-	X(STUB_FRAME, "user stacks cut: a stub of unknown shape")                          \
-	X(CONTINUATION, "user stacks cut: a virtual thread whose carrier is unknown")      \
-	X(RETURN_ADDRESS, "user stacks cut: no return address above a compiled frame")     \
-	X(FROZEN, "stacks of virtual threads that lack callers, which are on the heap")    \
-	X(SEARCHED, "return addresses that had to be searched")                            \
-	X(NATIVE_CALLER, "frames of the code heap with a native caller: likely wrong")
+#define STATS(X)                                                                                   \
+	X(SAMPLES, "samples", "samples taken", NORMAL, NOTHING, "")                                \
+	X(IDLE, "idle", "samples of the idle task, skipped", NORMAL, NOTHING, "")                  \
+	X(FILTERED, "filtered", "samples of processes that are not targets, skipped", NORMAL,      \
+	  NOTHING, "")                                                                             \
+	X(WINDOW, "window", "samples before --begin-function and after --end-function, skipped",   \
+	  NORMAL, NOTHING, "")                                                                     \
+	X(RING_FULL, "ring_full", "samples lost: the ring buffer was full", LOST, NOTHING,         \
+	  "take a larger --ring, a lower -F or fewer events")                                      \
+	X(EVENT_LOST, "events_lost", "process events lost: the ring buffer was full", LOST,        \
+	  NOTHING, "some processes may lack names or probes; take a larger --ring")                \
+	X(NO_SCRATCH, "no_scratch", "samples lost: a CPU without a scratch record", LOST, NOTHING, \
+	  "CPUs were added; record again")                                                         \
+	X(THROTTLED, "throttled",                                                                  \
+	  "samples lost: more would have slowed the program down too much", LOST, NOTHING,         \
+	  "sums are too small; take a larger interval or --period")                                \
+	X(BUSY, "busy", "samples lost: too many were under way on one CPU", LOST, NOTHING,         \
+	  "take a lower -F or fewer events")                                                       \
+	X(WAIT_LOST, "wait_lost", "waits lost: there was no memory to store their start", LOST,    \
+	  NOTHING, "sample fewer processes, or take a larger minimum")                             \
+	X(LEAK_UNTRACKED, "untracked", "allocations not tracked: they may have been freed since",  \
+	  LOST, NOTHING, "too many are followed; take a larger interval")                          \
+	X(ROOT, "root", "user stacks that reached the thread's root", NORMAL, NOTHING, "")         \
+	X(NO_USER, "no_user", "samples without a user stack: kernel threads", NORMAL, NOTHING, "") \
+	X(UNWALKED, "unwalked", "user stacks of processes just seen, walked by user space",        \
+	  NORMAL, NOTHING, "")                                                                     \
+	X(FRAME_POINTERS, "cut_frame_pointers",                                                    \
+	  "user stacks by frame pointers: where they end is unknown", LOST, MAPPINGS,              \
+	  "sysflame got too little CPU to read its mappings; take a lower -F or a larger --ring")  \
+	X(DEPTH, "cut_depth", "user stacks cut: more than 1024 frames", LOST, NOTHING,             \
+	  "look for an endless recursion")                                                         \
+	X(UNREADABLE, "cut_unreadable", "user stacks cut: memory could not be read", LOST, MEMORY, \
+	  "pages of its stacks are swapped out; give the node more memory")                        \
+	X(NULL_PC, "cut_null_pc", "user stacks cut: an invalid return address", LOST, NOTHING,     \
+	  "its unwind information is wrong; `sysflame debug unwind PID` shows where")              \
+	X(NO_MAPPING, "cut_no_mapping", "user stacks cut: a pc in no known mapping", LOST,         \
+	  MAPPINGS, "it maps and unmaps code fast; record for longer")                             \
+	X(NO_ROW, "cut_no_row", "user stacks cut: the module has no unwind row for the pc", LOST,  \
+	  FILES, "its code is without .eh_frame; build it with -fasynchronous-unwind-tables")      \
+	X(NO_TABLES, "cut_no_tables",                                                              \
+	  "user stacks cut: Java code of a JVM whose tables are not read", LOST, MEMORY,           \
+	  "record for longer; `sysflame jvms -v` shows whether they can be read")                  \
+	X(ROW_UNSUPPORTED, "cut_row_unsupported",                                                  \
+	  "user stacks cut: a rule that rows cannot express", LOST, NOTHING,                       \
+	  "it runs hand-written code; `sysflame debug unwind PID` shows where")                    \
+	X(ROW_REGISTER, "cut_row_register",                                                        \
+	  "user stacks cut: a rule by a register that only leaves have", LOST, NOTHING,            \
+	  "it runs hand-written code; `sysflame debug unwind PID` shows where")                    \
+	X(BAD_CFA, "cut_bad_cfa", "user stacks cut: a frame of impossible size", LOST, NOTHING,    \
+	  "its unwind information is wrong; `sysflame debug unwind PID` shows where")              \
+	X(LOOP, "cut_loop", "user stacks cut: the stack pointer did not grow", LOST, NOTHING,      \
+	  "its unwind information is wrong; `sysflame debug unwind PID` shows where")              \
+	X(NO_JVM, "cut_no_jvm", "user stacks cut: a code heap without its JVM's layout", LOST,     \
+	  NOTHING, "there are more JVMs than room; sample fewer, by -p")                           \
+	X(SEGMAP_UNREADABLE, "cut_segmap", "user stacks cut: a segment map could not be read",     \
+	  LOST, MEMORY, "its code cache is swapped out; give the node more memory")                \
+	X(BLOB_UNREADABLE, "cut_blob",                                                             \
+	  "user stacks cut: the header of a code blob could not be read", LOST, MEMORY,            \
+	  "its code cache is swapped out; give the node more memory")                              \
+	X(NO_BLOB, "cut_no_blob", "user stacks cut: a pc in no used block of the code heap", LOST, \
+	  NOTHING, "report it, with the version of the JDK")                                       \
+	X(BAD_BLOB, "cut_bad_blob", "user stacks cut: a code blob with an impossible frame size",  \
+	  LOST, NOTHING, "report it, with the version of the JDK")                                 \
+	X(INTERPRETER_FRAME, "cut_interpreter", "user stacks cut: an invalid interpreter frame",   \
+	  LOST, NOTHING, "report it, with the version of the JDK")                                 \
+	X(STUB_FRAME, "cut_stub", "user stacks cut: a stub of unknown shape", LOST, NOTHING,       \
+	  "report it, with the version of the JDK")                                                \
+	X(CONTINUATION, "cut_continuation",                                                        \
+	  "user stacks cut: a virtual thread whose carrier is unknown", LOST, NOTHING,             \
+	  "report it, with the version of the JDK")                                                \
+	X(RETURN_ADDRESS, "cut_return_address",                                                    \
+	  "user stacks cut: no return address above a compiled frame", LOST, NOTHING,              \
+	  "report it, with the version of the JDK")                                                \
+	X(FROZEN, "frozen", "stacks of virtual threads that lack callers, which are on the heap",  \
+	  NORMAL, NOTHING, "")                                                                     \
+	X(SEARCHED, "searched", "return addresses that had to be searched", INEXACT, NOTHING,      \
+	  "a caller may be missing")                                                               \
+	X(NATIVE_CALLER, "native_caller",                                                          \
+	  "frames of the code heap with a native caller: likely wrong", INEXACT, NOTHING,          \
+	  "report it, with the version of the JDK")
 
 enum stat {
-#define X(name, text) STAT_##name,
+#define X(name, ...) STAT_##name,
 	STATS(X)
 #undef X
 	NR_STATS
 };
 
-/* Why a user stack ended without its root: new reasons go between these two. */
+/* The reasons for which a user stack ends before its root. Add new ones between these two. */
 #define STAT_FIRST_CUT STAT_FRAME_POINTERS
 #define STAT_LAST_CUT  STAT_RETURN_ADDRESS
-
-static const char *const stat_text[] __attribute__((unused)) = {
-#define X(name, text) [STAT_##name] = text,
-	STATS(X)
-#undef X
-};

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Which tasks are sampled, found out anew each time: a process that begins, executes another
- * program, takes another name or user, or is moved to another control group is judged by what it
- * is now. The masks are those of enum select.
+ * Decides which tasks are sampled, anew for each sample. The decision always uses the current
+ * process, program, name, user and control group of the task. The masks are those of enum select.
  */
 #include "target.h"
 
-/* Those of knobs.hierarchies that have a group in the map: what is absent costs nothing. */
+/* Bit mask of the knobs.hierarchies that have a group in the map; the others cost nothing. */
 u32 target_hierarchies;
 
 static __always_inline u32 mask_at(void *map, const void *key)
@@ -37,9 +36,9 @@ static __always_inline u32 masks_by_process(struct task_struct *task)
 }
 
 /*
- * What the groups of a hierarchy say, from the thread's up: a group selects all that is below it,
- * so that groups made later are judged right. A global function, which the verifier looks at once;
- * so it takes the css_set as a mere number.
+ * The masks of a thread's groups in one hierarchy, from its own group up: a group selects
+ * everything below it, including groups that are created later. Global: the verifier checks it
+ * once. It therefore takes the css_set as a plain number.
  */
 __noinline u32 target_masks_of_groups(u64 css_set, u32 subsys)
 {

@@ -5,7 +5,7 @@
 #include "maps.h"
 
 /*
- * Whether a task, which the verifier must trust, is to be sampled: it is not the idle task, at
- * least one selector of every kind that is in use selects it, and none excludes it.
+ * Whether to sample a task, which must be a pointer that the verifier trusts. True unless it is the
+ * idle task, is excluded, or a kind of selector in use has no selector that matches it.
  */
 bool target_is_wanted(struct task_struct *task);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Who runs: identity of a task, which must be one that the verifier trusts (BTF). */
+/* The identity of a task. The pointer must be one that the verifier trusts (BTF). */
 #pragma once
 
 #include "kernel.h"
@@ -22,7 +22,7 @@ static __always_inline bool task_is_kernel(struct task_struct *task)
 	return task->flags & PF_KTHREAD;
 }
 
-/* As the kernel's types, which CO-RE finds by name: the user's thread pointer on x86-64. */
+/* The user's thread pointer on x86-64. CO-RE finds the kernel's type by its name. */
 struct thread_struct___x86 {
 	unsigned long fsbase;
 } __attribute__((preserve_access_index));

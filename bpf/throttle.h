@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What programs cause as often as they like may not hold them, or the node, up: on each CPU the
- * samples of uprobes and tracepoints take a sixteenth of the time at most, after some time in
- * advance, and those of waits are taken more sparsely the longer they take more than that.
+ * A limit on the time that samples take on a CPU, because programs can cause events at any rate.
+ * Samples of uprobes and tracepoints get a sixteenth of the time, plus THROTTLE_ADVANCE_NS at
+ * once. Waits and reports of the agent's hooks become sparser while they exceed that share, or
+ * while user space is behind. Their samples then weigh more, which keeps sums right.
  */
 #pragma once
 
 #include "maps.h"
+#include "sampling.h"
 
 #define THROTTLE_SHIFT      4
 #define THROTTLE_ADVANCE_NS 250000000ull
-#define THROTTLE_SAMPLE_NS  100000ull /* one that takes longer was interrupted */
+#define THROTTLE_SAMPLE_NS  100000ull /* a sample that takes longer was interrupted */
 #define THROTTLE_HALVE_NS   4000000ull
 #define THROTTLE_RING_STEPS 32
 
-/* The time that was spent and not earned since. */
+/* Time spent and not earned back since. */
 static __always_inline u64 throttle_debt(u32 key, u64 now_ns)
 {
 	struct throttle *t = bpf_map_lookup_elem(&throttles, &key);
@@ -27,25 +29,44 @@ static __always_inline u64 throttle_debt(u32 key, u64 now_ns)
 	return t->spent_ns;
 }
 
-/* Whether there is time for one more. */
+/* Whether another sample fits in. */
 static __always_inline bool throttle_allows(u64 now_ns)
 {
 	return throttle_debt(THROTTLE_HITS, now_ns) < THROTTLE_ADVANCE_NS;
 }
 
 /*
- * By what power of two to sample less often; 0 in ordinary times. A debt that grows doubles what
- * a sample stands for until it grows no more; so does a ring that user space does not keep empty.
+ * How often to halve the sampling rate; 0 in ordinary times. The number grows with the debt, with
+ * the fill level of the ring, and with the records that user space has taken but not processed.
+ * Each step doubles the unit, until the debt stops growing.
  */
-static __always_inline u32 throttle_halvings(u64 now_ns)
+static __always_inline u32 throttle_halvings(u32 key, u64 now_ns)
 {
 	u64 full = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA);
 	u64 size = bpf_ringbuf_query(&records, BPF_RB_RING_SIZE);
-	u64 steps = throttle_debt(THROTTLE_WAITS, now_ns) / THROTTLE_HALVE_NS;
+	u64 steps = throttle_debt(key, now_ns) / THROTTLE_HALVE_NS + backlog_halvings;
 
 	if (full > size / 4)
 		steps += (full - size / 4) * THROTTLE_RING_STEPS / size;
 	return steps;
+}
+
+static __always_inline u64 throttle_unit(u64 unit, u32 halvings)
+{
+	u64 wider = unit << (halvings & 31);
+
+	return halvings > 31 || wider > SAMPLING_UNIT_MAX ? SAMPLING_UNIT_MAX : wider;
+}
+
+/*
+ * The unit at which an event of that weight is a sample; 0 if it is not. `weight` is the result of
+ * sampling_weigh with the unit `least`. Two draws in a row equal one draw by the larger unit.
+ */
+static __always_inline u64 throttle_choose(u32 key, u64 weight, u64 least)
+{
+	u64 unit = throttle_unit(least, throttle_halvings(key, bpf_ktime_get_ns()));
+
+	return sampling_weigh(weight, unit) ? unit : 0;
 }
 
 static __always_inline void throttle_spend(u32 key, u64 since_ns)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tracepoints, uprobes and calls of Java methods: a sample every so many hits; the cookie is the
- * event's number. */
-#include "unwind.h"
+/*
+ * Tracepoints, uprobes and calls of Java methods. A sample is one hit in `period`. The cookie is
+ * the event's number.
+ */
+#include "unwind/unwind.h"
 
 #include "target.h"
 
-/* Whether this hit is a sample; counted per CPU, of all processes that are wanted. */
+/* Whether this hit is a sample. Hits of all wanted processes are counted together, per CPU. */
 static __always_inline bool is_due(u32 event)
 {
 	u64 period = knobs.events[event].period;
@@ -34,7 +36,7 @@ int trace_hit(void *ctx)
 	return 0;
 }
 
-/* The kernel's frames would only show the uprobe itself. */
+/* No kernel stack: it would only show the uprobe itself. */
 static __always_inline int take_hit(struct pt_regs *ctx, u32 event)
 {
 	struct scratch *s = is_due(event) ? stack_begin(SLOT_UPROBE, event) : NULL;
@@ -53,7 +55,7 @@ int uprobe_hit(struct pt_regs *ctx)
 	return take_hit(ctx, bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1));
 }
 
-/* jvmmap_hook_method(-, -, number): a Java method is called. */
+/* jvmmap_hook_method(-, -, number): a Java method was called. */
 SEC("uprobe")
 int method_hook(struct pt_regs *ctx)
 {

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Samples only between two functions: a process's window opens when any of its threads enters the
- * one and closes when any enters the other.
+ * Sampling between two functions. A process's window opens when any of its threads enters the
+ * function of --begin-function, and closes when any enters that of --end-function.
  */
 #include "window.h"
+
+u64 recording_begin_ns = WINDOW_NEVER;
+u64 recording_end_ns = WINDOW_NEVER;
 
 static __always_inline int set_window(u64 since_ns)
 {
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
 	u64 *old_ns = bpf_map_lookup_elem(&windows, &pid);
 
-	/* One that is open stays open since then. */
+	/* An open window keeps its start time. */
 	if (!old_ns || since_ns == WINDOW_NEVER || *old_ns == WINDOW_NEVER)
 		bpf_map_update_elem(&windows, &pid, &since_ns, BPF_ANY);
 	return 0;
@@ -30,10 +33,12 @@ int window_end(struct pt_regs *ctx)
 
 __hidden u64 window_since(u32 pid)
 {
-	u64 *since_ns;
+	u64 *since_ns, begin_ns = recording_begin_ns;
 
 	if (knobs.window == WINDOW_NONE)
-		return 0;
+		return begin_ns;
 	since_ns = bpf_map_lookup_elem(&windows, &pid);
-	return since_ns ? *since_ns : knobs.window == WINDOW_OPEN ? 0 : WINDOW_NEVER;
+	if (!since_ns)
+		return knobs.window == WINDOW_OPEN ? begin_ns : WINDOW_NEVER;
+	return *since_ns > begin_ns ? *since_ns : begin_ns;
 }

@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Samples only between two functions. */
+/* When samples are taken: within the recording's window, and there between two functions. */
 #pragma once
 
 #include "maps.h"
 
 #define WINDOW_NEVER (~0ull)
 
-/* Since when samples of the process are wanted: 0 from the start, WINDOW_NEVER if not now. */
+/*
+ * The recording's window, [begin, end) in CLOCK_MONOTONIC. User space sets the begin when all
+ * events are on, and the end at the same time if it is known. Only the part of a wait inside it
+ * counts.
+ */
+extern u64 recording_begin_ns, recording_end_ns;
+
+static __always_inline bool recording_holds(u64 time_ns)
+{
+	return time_ns >= recording_begin_ns && time_ns < recording_end_ns;
+}
+
+/*
+ * Since when samples of the process count: the recording's begin, or its call of the begin
+ * function. WINDOW_NEVER if they do not count now.
+ */
 u64 window_since(u32 pid);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The unwinder's BPF sources as one piece of C for the host. Include it in one .c file with
- * bpf/host first on the include path, and define the helpers of bpf/host/bpf/bpf_helpers.h there.
+ * The unwinder's BPF sources as one piece of C for the host. Include it in one .c file, with
+ * bpf/host first on the include path, and define there the helpers of bpf/host/bpf/bpf_helpers.h.
  */
 #pragma once
 
 #include "../maps.bpf.c"
-#include "../unwind_blob.bpf.c"
-#include "../unwind_continuation.bpf.c"
-#include "../unwind_hotspot.bpf.c"
-#include "../unwind_interpreter.bpf.c"
-#include "../unwind_native.bpf.c"
-#include "../unwind_step.bpf.c"
+#include "../unwind/blob.bpf.c"
+#include "../unwind/continuation.bpf.c"
+#include "../unwind/hotspot.bpf.c"
+#include "../unwind/interpreter.bpf.c"
+#include "../unwind/native.bpf.c"
+#include "../unwind/step.bpf.c"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Stands in for vmlinux.h where BPF sources are compiled for the host: unit tests, and
- * user/capture/walker.c. The folder must come first on the include path.
+ * Replaces vmlinux.h where BPF sources are compiled for the host: in unit tests and in
+ * user/capture/unwind/walker.c. The folder must come first on the include path.
  */
 #ifndef __VMLINUX_H__
 #define __VMLINUX_H__

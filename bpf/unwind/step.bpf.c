@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* One step of a walk: what lies at the pc, and by which rules its caller is found. */
+/*
+ * One step of a walk: classifies the pc and finds the caller by the rules for it. Part of
+ * unwind/walk.h and unwind/unwind.h.
+ */
 #include "maps.h"
-#include "unwind.h"
+#include "unwind/unwind.h"
 
-#define RANGE_STEPS 20   /* of a binary search: a million ranges a process */
-#define PC_MIN      4096 /* no code below */
+#define RANGE_STEPS 20   /* of a binary search: a million ranges per process */
+#define PC_MIN      4096 /* no code below this */
 #define PAGE_BYTES  4096
 
 static __always_inline bool holds(const struct unwind_range *r, u64 addr)
@@ -45,7 +48,7 @@ int walk_move_window(struct walk *w, u64 at, u64 nr)
 	if (!w)
 		return -1;
 	w->window_at = at;
-	if (walk_read(w->window, bytes, at)) { /* the stack's end, mostly */
+	if (walk_read(w->window, bytes, at)) { /* usually the stack's end */
 		bytes = (PAGE_BYTES - at % PAGE_BYTES) & (sizeof(w->window) - 8);
 		if (walk_read(w->window, bytes, at))
 			bytes = 0;
@@ -54,7 +57,7 @@ int walk_move_window(struct walk *w, u64 at, u64 nr)
 	return w->window_words < nr;
 }
 
-/* What is remembered spares the search; the interpreter's code is never anything else. */
+/* A cached blob avoids the search of heaps. The interpreter's code never changes. */
 static __always_inline bool is_in_code_heap(struct walk *w, u64 addr)
 {
 	const struct hotspot_layout *jvm = walk_jvm(w);
@@ -82,7 +85,9 @@ int unwind_step(struct scratch *s)
 	u64 sp = w->regs.sp;
 	int stop = find_caller(w);
 
-	/* A guessed frame is worse than none: what lies in no mapping is none, except the leaf. */
+	/*
+	 * A wrong frame is worse than a missing one: drop a pc in no mapping, except for the leaf.
+	 */
 	if ((stop == STAT_NO_MAPPING || stop == STAT_NULL_PC) && !w->is_leaf)
 		return stop;
 	if (stack_push(s, w->frame.addr, w->frame.info))
@@ -96,7 +101,7 @@ int unwind_step(struct scratch *s)
 		stack_push(s, 0, (u64)USER_FRAME_FROZEN << USER_FRAME_KIND_SHIFT);
 	}
 	if (w->rule == RULE_ROW_SIGNAL)
-		w->is_leaf = 1; /* and may go on on another stack */
+		w->is_leaf = 1; /* and may continue on another stack */
 	else if (w->regs.sp < sp ||
 		 (w->regs.sp == sp && !w->is_leaf && w->rule != RULE_CONTINUATION))
 		return STAT_LOOP; /* a leaf may have its return address in a register */

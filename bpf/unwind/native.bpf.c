@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Native frames: rows compiled from .eh_frame say where the caller is. */
+/* Native frames: rows compiled from .eh_frame give the caller's location. Part of unwind/walk.h. */
 #include "maps.h"
 #include "regs.h"
 
 #define PAGE_STEPS        12            /* of a binary search in a page of 2 KB */
-#define FRAME_BYTES_MAX   (64ULL << 20) /* a frame beyond is a wrong rule or garbage */
+#define FRAME_BYTES_MAX   (64ULL << 20) /* a larger frame means a wrong rule or garbage */
 #define SIGNAL_REGS_WORDS 17            /* r8 .. rip of a sigcontext */
-#define CALL_BYTES        8             /* read before a return address: a call has 2 to 7 */
+#define CALL_BYTES        8             /* read before a return address: a call has 2 to 7 bytes */
 
 static __always_inline const union unwind_word *word_at(u32 i)
 {
@@ -26,7 +26,7 @@ static __always_inline bool find_rule(const struct walk *w, u64 pc, struct unwin
 	if (!here || !next)
 		return false;
 
-	u32 lo = here->first_row, hi = next->first_row; /* what is behind the row is in [lo, hi] */
+	u32 lo = here->first_row, hi = next->first_row; /* the first row after pc is in [lo, hi] */
 	for (u32 i = 0; i < PAGE_STEPS && lo < hi; i++) {
 		u32 mid = lo + (hi - lo) / 2;
 		const union unwind_word *word = word_at(first + mid);
@@ -47,7 +47,7 @@ static __always_inline bool find_rule(const struct walk *w, u64 pc, struct unwin
 	return true;
 }
 
-/* Finds the rule for `addr`; 0 or enum stat. */
+/* Finds the rule for `addr`, in the cache or by search. Returns 0 or enum stat. */
 static __always_inline int recall_rule(struct walk *w, u64 addr, struct unwind_rule *out)
 {
 	struct cached_row *known = &w->rows[(addr ^ addr >> 9) & (WALK_ROWS - 1)];
@@ -68,7 +68,7 @@ static __always_inline int recall_rule(struct walk *w, u64 addr, struct unwind_r
 	return 0;
 }
 
-/* Whether a call ends before `ra`: e8 rel32, or ff /2 with what it takes to tell the place. */
+/* Whether a call ends at `ra`: e8 rel32, or ff /2 with its operand bytes. */
 static __always_inline bool follows_call(u64 ra)
 {
 	u8 before[CALL_BYTES];
@@ -84,8 +84,8 @@ static __always_inline bool follows_call(u64 ra)
 }
 
 /*
- * Code without a row in an image that has rows is assembly which keeps sp where it was at its
- * entry, or not code at all. Of other code, as JITs make, nothing is known.
+ * Code without a row in an image with rows is assembly that has not moved sp since its entry, or
+ * not code at all. Nothing is known of other code, such as that of JITs.
  */
 static __always_inline int step_without_row(struct walk *w)
 {
@@ -104,7 +104,7 @@ static __always_inline int step_without_row(struct walk *w)
 	return 0;
 }
 
-/* sp points to the ucontext that the kernel wrote; it may lie on another stack. */
+/* sp points to the ucontext that the kernel wrote. The interrupted stack may be another one. */
 static __always_inline int step_signal(struct walk *w)
 {
 	if (walk_read(w->words, SIGNAL_REGS_WORDS * 8, w->regs.sp + REGS_IN_UCONTEXT))
@@ -157,7 +157,9 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_rule *ru
 	}
 }
 
-/* What a function whose return is probed returns to, for which the stack has a trampoline. */
+/*
+ * The true return address of a function with a return probe; the stack holds a trampoline instead.
+ */
 static __always_inline u64 true_return(const struct walk *w, u64 at, u64 pc)
 {
 	for (u32 i = 0; i < WALK_RETURNS && i < w->nr_returns; i++)
@@ -166,7 +168,7 @@ static __always_inline u64 true_return(const struct walk *w, u64 at, u64 pc)
 	return pc;
 }
 
-/* Return address and saved fp; below sp nothing is read: it may lie in a page never touched. */
+/* Return address and saved fp. Do not read below sp: that page may never have been touched. */
 static __always_inline int read_saved(struct walk *w, const struct unwind_rule *rule, u64 cfa)
 {
 	u64 fp_at = rule->kind == ROW_FP_DEREF ? w->regs.fp : cfa + rule->fp_off * 8LL;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The user stack of the current task: walked by our tables, or kept for user space to walk. */
-#include "unwind.h"
+/* The user stack of the current task: walked by our tables, or copied for user space to walk. */
+#include "unwind/unwind.h"
 
 #include "regs.h"
 #include "task.h"
-#include "uprobed.h"
+#include "unwind/uprobed.h"
 
-/* User space may know the start from /proc/PID/stat, which tells it in ticks (proc/status.h). */
+/* User space may have the start time from /proc/PID/stat, which is in ticks (proc/status.h). */
 #define START_TICK_NS 10000000ULL
 
 #define PAGE_BYTES         4096
@@ -16,7 +16,7 @@ static __always_inline u32 walk_frame_pointers(void *ctx, struct scratch *s)
 {
 	u64 first = s->sample.nr_kernel, *room = &s->words[ABI_SAMPLE_WORDS / 2];
 
-	/* Into the upper half, which nothing else uses as long as there are at most 127 frames. */
+	/* Write into the upper half, which is unused as long as there are at most 127 frames. */
 	long bytes = bpf_get_stack(ctx, room, ABI_KERNEL_FRAMES * sizeof(u64), BPF_F_USER_STACK);
 	if (bytes <= 0)
 		return STAT_UNREADABLE;
@@ -28,7 +28,7 @@ static __always_inline u32 walk_frame_pointers(void *ctx, struct scratch *s)
 	return STAT_FRAME_POINTERS;
 }
 
-/* Copies the stack to its end, or as far as there is room. Returns how much. */
+/* Copies the stack to its end, or as far as there is room. Returns the number of bytes. */
 static __always_inline u64 copy_stack(u8 *out, u64 sp)
 {
 	u64 bytes = 0;
@@ -45,14 +45,14 @@ static __always_inline u64 copy_stack(u8 *out, u64 sp)
 	return bytes;
 }
 
-/* Kept stacks are large: when user space is slow they must not push out other samples. */
+/* Stack copies are large: while user space is slow they must not push out other samples. */
 static __always_inline bool has_room_for_stack(void)
 {
 	return bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) <
 	       bpf_ringbuf_query(&records, BPF_RB_RING_SIZE) / 4;
 }
 
-/* For user space to walk, which learns only now what the process maps. */
+/* Copies the stack. User space walks it once it knows the process's mappings. */
 static __always_inline u32 keep_unwalked(void *ctx, struct scratch *s, struct task_struct *task)
 {
 	u64 first = s->sample.nr_kernel & (ABI_KERNEL_FRAMES | 1);
@@ -80,7 +80,10 @@ static __always_inline u32 keep_unwalked(void *ctx, struct scratch *s, struct ta
 	return STAT_UNWALKED;
 }
 
-/* With which a Method found on the stack can be told from one that takes its memory later. */
+/*
+ * The number of unloaded classes, plus 1. It separates a Method on the stack from a later one at
+ * the same address.
+ */
 static __always_inline u64 read_unloads(const struct walk *w)
 {
 	const struct hotspot_layout *jvm = walk_jvm(w);
@@ -89,13 +92,13 @@ static __always_inline u64 read_unloads(const struct walk *w)
 	return jvm && jvm->unloads && !walk_read(&nr, sizeof(nr), jvm->unloads) ? nr + 1 : 0;
 }
 
-/* Whether the current process has tables; then the walk can start. */
+/* Starts the walk if the current process has tables; returns whether it has. */
 static __always_inline bool begin_walk(struct scratch *s, struct task_struct *task)
 {
 	u32 pid = s->sample.task.pid;
 	struct unwind_proc *proc = bpf_map_lookup_elem(&unwind_procs, &pid);
 
-	/* The start time is compared with the copy: user space may replace the entry meanwhile. */
+	/* Compare the start time in the copy: user space may replace the entry meanwhile. */
 	if (!proc)
 		return false;
 	s->walk.proc = *proc;
@@ -127,12 +130,12 @@ static __always_inline u32 walk(void *ctx, struct scratch *s, struct task_struct
 {
 	u32 stop = begin_walk(s, task) ? unwind_walk(s) : STAT_UNWALKED;
 
-	/* User space may know a library by then that it does not know yet. */
+	/* User space may know the library by then. */
 	return stop == STAT_UNWALKED || stop == STAT_NO_MAPPING ? keep_unwalked(ctx, s, task)
 								: stop;
 }
 
-/* Both walks, by turns one first: the other finds the stack in the CPU's caches. */
+/* Runs both walks, in alternating order: the second one finds the stack in the CPU's caches. */
 static __always_inline u32 walk_and_measure(void *ctx, struct scratch *s, struct task_struct *task)
 {
 	u32 zero = 0;
@@ -144,7 +147,7 @@ static __always_inline u32 walk_and_measure(void *ctx, struct scratch *s, struct
 	u64 start = bpf_ktime_get_ns();
 	u32 stop = walk(ctx, s, task);
 	u64 end = bpf_ktime_get_ns();
-	/* Frames that reach to where the other walk would be written are too many to be typical. */
+	/* Skip stacks that overlap the other walk's output area: they are not typical. */
 	if (stop == STAT_FRAME_POINTERS || stop == STAT_UNWALKED ||
 	    s->sample.nr_user > TYPICAL_FRAMES_MAX)
 		return stop;

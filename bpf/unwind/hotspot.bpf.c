@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Frames of a HotSpot code heap: compiled methods, wrappers, stubs, adapters; docs/unwinding.md. */
-#include "hotspot_code.h"
+/*
+ * Frames of a HotSpot code heap: compiled methods, wrappers, stubs, adapters. See
+ * docs/unwinding.md. Part of unwind/walk.h.
+ */
 #include "maps.h"
+#include "unwind/hotspot_code.h"
 
-#define STUB_FP_MAX     (1ULL << 16) /* fp above sp in a stub with a frame of fp */
-#define SEARCH_WORDS    31           /* pushed below the return address at most */
-#define CALLER_WORDS    16           /* pushed by a frameless stub at most; slow_subtype_check: 8 */
-#define FRAMELESS_BYTES 160          /* of a frameless routine: d2l_fixup has 100 */
+#define STUB_FP_MAX     (1ULL << 16) /* distance of fp from sp in a stub with a frame of fp */
+#define SEARCH_WORDS    31           /* most words pushed below a return address */
+#define CALLER_WORDS    16           /* by a frameless stub; slow_subtype_check pushes 8 */
+#define FRAMELESS_BYTES 160          /* size of a frameless routine; d2l_fixup has 100 */
 #define PUSH_FP         0x55         /* push rbp */
 #define PUSH_RDX        0x52
 #define POP_RDX         0x5a
 #define POP_RCX         0x59
 #define JMP_RCX         0xe1ff
-/* What pusha saves, in words from sp. */
+/* The registers that pusha saves, in words from sp. */
 #define SAVED_R13      2
 #define SAVED_FP       10
 #define SAVED_WORDS    16
-#define MATH_SAVED     400 /* bytes: a pair of words, pusha, xmm0 to 15 */
+#define MATH_SAVED     400 /* bytes: two words, pusha, xmm0 to 15 */
 #define MATH_SAVED_AVX 656
 #define ENTRY_BARRIER  (~0ULL) /* cookie that method_entry_barrier pushes */
 #define CALL_BYTES     8       /* call rel32 has 5 */
@@ -47,10 +50,10 @@ static __always_inline int step_fp_at(struct walk *w, u32 rule, u64 at)
 }
 
 /*
- * JDK 8 calls C for the sine of large arguments, and its like, with all registers saved below the
- * frame: pusha, xmm0 to 15, with AVX their upper halves, the argument, and a word that aligns sp:
- * below the argument (C1) or above all (C2). Behind the call: add rsp, 8 and jmp if below; movsd
- * [rsp], xmm0; fld [rsp], on which most samples fall; add rsp, 8
+ * JDK 8 calls C for functions such as the sine of large arguments. It saves all registers below
+ * the frame: pusha, xmm0 to 15, with AVX their upper halves, the argument, and a word that aligns
+ * sp, below the argument (C1) or above everything (C2). After the call: add rsp, 8 and jmp if
+ * below; movsd [rsp], xmm0; fld [rsp], where most samples fall; add rsp, 8
  * (MacroAssembler::fp_runtime_fallback, cpu/x86/vm/macroAssembler_x86.cpp).
  */
 static __always_inline bool has_called_math(struct walk *w)
@@ -64,14 +67,14 @@ static __always_inline bool has_called_math(struct walk *w)
 	return code_at(w, 4) == 0x2404dd24;
 }
 
-/* `from`: where the return address would be, were nothing saved below the frame. */
+/* `from`: where the return address would be if nothing were saved below the frame. */
 static __always_inline int step_math(struct walk *w, const struct hotspot_layout *jvm, u64 from)
 {
 	for (u32 i = 0; i < 4; i++) {
 		u64 at = from + (i & 1 ? MATH_SAVED_AVX : MATH_SAVED);
 
 		if (i & 2)
-			at -= 8; /* C1's word is gone */
+			at -= 8; /* C1's word has been popped */
 		if (walk_read(w->words, 16, at - 8))
 			return STAT_RETURN_ADDRESS;
 		if (!walk_is_return_address(jvm, w->words[1]))
@@ -84,7 +87,8 @@ static __always_inline int step_math(struct walk *w, const struct hotspot_layout
 
 /*
  * C1 pushes arguments for its frameless stubs, and slow paths of GC barriers push registers: the
- * return address then lies further up. It must follow a call, or dead stack would be believed.
+ * return address then lies further up. It must follow a call, because dead stack also contains
+ * addresses.
  */
 int walk_search(struct walk *w, u64 from)
 {
@@ -111,7 +115,7 @@ int walk_search(struct walk *w, u64 from)
 	return STAT_RETURN_ADDRESS;
 }
 
-/* fp and return address lie on top of a frame of the size that the blob tells. */
+/* fp and return address are at the top of a frame whose size the blob gives. */
 static __always_inline int step_frame_size(struct walk *w, const struct hotspot_layout *jvm,
 					   bool fp_saved)
 {
@@ -153,13 +157,13 @@ static __always_inline int step_shape(struct walk *w, const struct hotspot_layou
 	}
 }
 
-/* An nmethod. `left`: bytes of the prologue that are still to come. */
+/* An nmethod. `left`: remaining bytes of the prologue. */
 static __always_inline int step_nmethod(struct walk *w, const struct hotspot_layout *jvm)
 {
 	const struct blob *b = &w->blob;
 	s64 left = b->frame_complete > 0 ? (s64)(blob_code(b) - w->regs.pc) + b->frame_complete : 0;
 
-	/* Method-handle intrinsics have no frame: they jump on. */
+	/* Method-handle intrinsics have no frame: they end in a jump. */
 	if (b->frame_size <= 0)
 		return step_sp(w, RULE_RA_AT_SP, w->regs.sp);
 	if (!w->is_leaf)
@@ -173,8 +177,8 @@ static __always_inline int step_nmethod(struct walk *w, const struct hotspot_lay
 }
 
 /*
- * C2's ExceptionBlob is jumped to with the frame of the method in place and the pc where it called
- * in rdx, which it pushes as if the method had called, and pops before it jumps to the handler
+ * C2's ExceptionBlob is entered by a jump, with the method's frame in place and the pc of its call
+ * in rdx. It pushes rdx like a return address and pops it before it jumps to the handler
  * (cpu/x86/runtime_x86_64.cpp).
  */
 static __always_inline int step_exception_blob(struct walk *w, const struct hotspot_layout *jvm)
@@ -204,11 +208,12 @@ static __always_inline int step_stub(struct walk *w, const struct hotspot_layout
 	walk_read(&first, 1, blob_code(b));
 	if (first == PUSH_RDX)
 		return step_exception_blob(w, jvm);
-	/* C2's rethrow stub pops where it was called and jumps to the handler there. */
+	/* C2's rethrow stub pops its return address and jumps to the handler there. */
 	if (code_1(w, -1) == POP_RDX && is_jump(w, 0) && walk_is_return_address(jvm, w->regs.dx))
 		return go_on(w, RULE_RA_IN_RDX, w->regs.dx, w->regs.sp);
-	/* C1's handle_exception_from_callee pops where the exception is handled, which needs no
-	 * call before it (cpu/x86/c1_Runtime1_x86.cpp).
+	/*
+	 * C1's handle_exception_from_callee pops the address of the handler, which may not follow a
+	 * call (cpu/x86/c1_Runtime1_x86.cpp).
 	 */
 	if (code_1(w, -1) == POP_RCX && (code_3(w, 0) & 0xffff) == JMP_RCX &&
 	    walk_is_code(jvm, w->regs.cx))
@@ -219,7 +224,7 @@ static __always_inline int step_stub(struct walk *w, const struct hotspot_layout
 	return step_shape(w, jvm, shape);
 }
 
-/* Where a call that ends at `ra` leads, if it is call rel32; else 0. */
+/* The target of a call that ends at `ra`, if it is call rel32; otherwise 0. */
 static __always_inline u64 call_target(u64 ra)
 {
 	u8 before[CALL_BYTES];
@@ -230,8 +235,8 @@ static __always_inline u64 call_target(u64 ra)
 }
 
 /*
- * Code that only pushes: the caller is where a call to [from, pc] was made. Exact, for nothing
- * lies between sp and the return address but what was pushed.
+ * Code that only pushes: the caller is at the call of an address in [from, pc]. The result is
+ * exact, because only pushed words lie between sp and the return address.
  */
 int walk_call_target(struct walk *w, u64 from)
 {
@@ -259,8 +264,8 @@ int walk_call_target(struct walk *w, u64 from)
 }
 
 /*
- * A frameless stub of C1. unwind_exception is jumped to with the return address at sp, and aligns
- * sp by a word when it calls on.
+ * A frameless stub of C1. unwind_exception is entered by a jump, with the return address at sp, and
+ * aligns sp by a word for its own calls.
  */
 static __always_inline int step_frameless(struct walk *w, const struct hotspot_layout *jvm)
 {
@@ -276,8 +281,8 @@ static __always_inline int step_frameless(struct walk *w, const struct hotspot_l
 }
 
 /*
- * StubRoutines and other buffers: most routines have a frame of fp, but some only push: f2i_fixup
- * and its like, which are small.
+ * StubRoutines and other buffers. Most routines have a frame of fp. Small ones such as f2i_fixup
+ * only push.
  */
 static __always_inline int step_buffer(struct walk *w, const struct hotspot_layout *jvm)
 {
@@ -291,7 +296,9 @@ static __always_inline int step_buffer(struct walk *w, const struct hotspot_layo
 	if (!is_fp_frame(w, STUB_FP_MAX)) {
 		if (!w->is_leaf)
 			return STAT_STUB_FRAME;
-		/* A leaf without a frame; believed only if a call of the code heap is behind. */
+		/*
+		 * A leaf without a frame: its return address must follow a call in the code heap.
+		 */
 		if (walk_read(w->words, 8, w->regs.sp))
 			return STAT_UNREADABLE;
 		if (!walk_is_return_address(jvm, w->words[0]))
@@ -307,7 +314,10 @@ static __always_inline int step_buffer(struct walk *w, const struct hotspot_layo
 	return go_on(w, RULE_FP_FRAME, words[1], fp + 16);
 }
 
-/* fxrstor [rsp]; add rsp, id: behind the call that c2i adapters make with all registers saved. */
+/*
+ * fxrstor [rsp]; add rsp, id: the code after the call that c2i adapters make with all registers
+ * saved.
+ */
 static __always_inline bool restores_all(struct walk *w, u32 *bytes)
 {
 	if (walk_read(w->code + WALK_CODE_BEFORE, 16, w->regs.pc))
@@ -319,8 +329,8 @@ static __always_inline bool restores_all(struct walk *w, u32 *bytes)
 }
 
 /*
- * Vtable stubs and adapters have no frame. A c2i adapter may call the JVM to patch its caller: it
- * keeps sp in r13, which is among the registers it saves (SharedRuntime::gen_c2i_adapter).
+ * Vtable stubs and adapters have no frame. A c2i adapter may call the JVM to patch its caller. It
+ * keeps sp in r13, one of the registers that it saves (SharedRuntime::gen_c2i_adapter).
  */
 static __always_inline int step_bare(struct walk *w, const struct hotspot_layout *jvm)
 {
@@ -371,8 +381,8 @@ static __always_inline int step_by_class(struct walk *w, const struct hotspot_la
 }
 
 /*
- * Deoptimisation sends returns to a handler in the same nmethod, and keeps the real pc in the
- * frame, whose size stays.
+ * Deoptimisation redirects returns to a handler in the same nmethod and keeps the real pc in the
+ * frame. The frame's size does not change.
  */
 static __always_inline void undo_deopt(struct walk *w)
 {
@@ -400,7 +410,7 @@ static __always_inline void set_frame(struct walk *w)
 			(b->compile_id & USER_FRAME_ID_MASK) << USER_FRAME_ID_SHIFT | offset;
 }
 
-/* Code that moves frames, but for its first and last instructions: those leave a plain frame. */
+/* Whether the code moves frames. Its first and last instructions leave a plain frame. */
 static __always_inline bool moves_frames(struct walk *w, const struct hotspot_layout *jvm)
 {
 	u64 pc = w->regs.pc - !w->is_leaf;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One walk over a user stack: its state, what every step needs, and who takes the steps. */
+/* A walk over a user stack: its state, the data of each step, the functions for each kind. */
 #pragma once
 
 #include "kernel.h"
@@ -8,7 +8,7 @@
 #include "hotspot_abi.h"
 #include "stat.h"
 
-/* How the caller of a frame was found; `sysflame debug unwind` prints the text. */
+/* How the caller of a frame was found. `sysflame debug unwind` prints the texts. */
 #define RULES(X)                                                               \
 	X(NONE, "no rule: the walk ends here")                                 \
 	X(ROW_SP, "row: CFA from sp")                                          \
@@ -33,7 +33,7 @@
 	X(FP_FRAME, "frame of fp")                                             \
 	X(CALL_TARGET, "frameless stub: the return address of a call to it")   \
 	X(RA_IN_RDX, "ExceptionBlob: return address in rdx")                   \
-	X(RA_IN_RCX, "C1's exception stub: where it goes on in rcx")           \
+	X(RA_IN_RCX, "C1's exception stub: handler in rcx")                    \
 	X(CONTINUATION, "moves a virtual thread's frames: its continuation entry")
 
 enum rule {
@@ -42,24 +42,26 @@ enum rule {
 #undef X
 };
 
-/* What carries from frame to frame, and for a leaf what HotSpot's rules need besides. */
+/*
+ * The registers that carry over from frame to frame, and those that HotSpot's rules need in a leaf.
+ */
 struct regs {
 	u64 pc, sp, fp;
 	u64 ax, bx, cx, dx, si, di, r11, r13, r15; /* valid in a leaf only */
 };
 _Static_assert(sizeof(struct regs) == UNWALKED_REGS * 8, "unwalked.regs are struct regs");
 
-/* The blob of the code heap that a step stands in. Small, because many are remembered. */
+/* The blob of the code heap that a step is in. Kept small, because many are cached. */
 struct blob {
 	u64 addr;                 /* CodeBlob * */
 	u32 code_start, code_end; /* from addr, [code_start, code_end) */
 	u32 deopt, deopt_mh;      /* from addr: where deoptimised frames return; 0: none */
-	u32 orig_pc;              /* where such a frame keeps the real pc, from sp; 0: none */
-	s32 frame_size;           /* in words; -1: it has no frame of its own */
-	s32 frame_complete;       /* from code_start; <= 0: no prologue is known */
-	u32 compile_id;           /* 0 if it is no nmethod */
-	u32 name;                 /* the lower half of the pointer */
-	u32 publication;          /* unwind_proc.publication under which it was found; 0: never */
+	u32 orig_pc;              /* from sp: where such a frame keeps the real pc; 0: none */
+	s32 frame_size;           /* in words; -1: no frame of its own */
+	s32 frame_complete;       /* from code_start; <= 0: no known prologue */
+	u32 compile_id;           /* 0 if it is not an nmethod */
+	u32 name;                 /* lower half of the pointer */
+	u32 publication;          /* unwind_proc.publication for which it was found; 0: never */
 	u8 class;                 /* enum hotspot_class */
 	u8 kind;                  /* enum user_frame_kind of its frames */
 };
@@ -78,18 +80,18 @@ static __always_inline bool blob_holds(const struct blob *b, u64 pc)
 #define WALK_CODE_BEFORE 32
 #define WALK_CODE_AFTER  32
 #define WALK_WORDS       32
-#define WALK_WINDOW      64 /* words of the stack that are read at once */
+#define WALK_WINDOW      64 /* words of the stack per read */
 
 /*
- * What was found lately, by the bits of the pc: the frames of a thread are ever the same, while
- * the tables and the headers of code blobs have left the CPU's caches and TLB between two samples.
+ * Caches of recent results, indexed by bits of the pc. The frames of a thread hardly change between
+ * two samples, but tables and blob headers have left the CPU's caches and TLB by then.
  */
 #define WALK_ROWS  512
 #define WALK_BLOBS 256
 
 struct cached_row {
 	u64 pc;
-	u32 publication; /* unwind_proc's */
+	u32 publication; /* of unwind_proc */
 	struct unwind_rule rule;
 };
 
@@ -103,61 +105,66 @@ struct replaced_return {
 
 struct walk {
 	struct regs regs;
-	u64 tls;         /* the thread pointer, where the thread's local storage is described */
-	u32 is_leaf;     /* regs.pc is the next instruction, no return address */
-	u32 callee_kind; /* enum user_frame_kind of the frame before */
-	u32 rule;        /* enum rule: how the caller was found */
-	u32 is_frozen;   /* callers of this frame are missing: a virtual thread's */
+	u64 tls;         /* thread pointer, base of the thread-local storage */
+	u32 is_leaf;     /* regs.pc is the next instruction, not a return address */
+	u32 callee_kind; /* enum user_frame_kind of the previous frame */
+	u32 rule;        /* enum rule that found the caller */
+	u32 is_frozen;   /* this frame's callers are missing: a virtual thread's */
 	u32 nr_returns, pad;
 	struct replaced_return returns[WALK_RETURNS]; /* innermost first */
-	struct user_frame frame;                      /* what the step stands on */
+	struct user_frame frame;                      /* the current frame */
 	struct unwind_proc proc;
-	struct unwind_range range; /* the one found last: frames come in runs */
+	struct unwind_range range; /* the one found last: adjacent frames often share it */
 	struct blob blob;
 	u8 code[WALK_CODE_BEFORE + WALK_CODE_AFTER];      /* around the pc of a leaf */
-	u64 window_at;                                    /* where the window lies in the stack */
-	u64 window_words;                                 /* that are in it */
-	u64 window[WALK_WINDOW];                          /* one read for several frames */
+	u64 window_at;                                    /* address of the window in the stack */
+	u64 window_words;                                 /* valid words in the window */
+	u64 window[WALK_WINDOW];                          /* one read serves several frames */
 	u64 words[WALK_WORDS];                            /* of the stack, where no window fits */
-	u8 header[WALK_BLOCK_BYTES + HOTSPOT_HEADER_MAX]; /* HeapBlock's end, then the CodeBlob */
+	u8 header[WALK_BLOCK_BYTES + HOTSPOT_HEADER_MAX]; /* end of HeapBlock, then the CodeBlob */
 	struct cached_row rows[WALK_ROWS];
 	struct blob blobs[WALK_BLOBS];
 };
 
-/* The steps are global functions: the verifier looks at each once, not at every call. */
+/* The steps are global functions: the verifier checks each one once, not at every call. */
 
-/*
- * Puts the range that holds `addr` into w->range; 0 if there is none, then w->range is as before.
- */
+/* Sets w->range to the range that holds `addr`. Returns 0 and keeps w->range if no range does. */
 int walk_find_range(struct walk *w, u64 addr);
 
-/* From a frame to its caller; 0 to go on, otherwise why not (enum stat). */
+/* Steps from a frame to its caller. Returns 0 to continue, or the reason to end (enum stat). */
 int walk_native(struct walk *w);
 int walk_hotspot(struct walk *w);
 int walk_interpreter(struct walk *w);
 
-/* Fills w->blob if it is remembered what holds `addr` and still does: returns whether so. */
+/* Fills w->blob with a cached blob that holds `addr` and still exists; returns whether it did. */
 int walk_recall_blob(struct walk *w, u64 addr);
 
-/* From the code that moves a continuation's frames to the frame that entered it. */
+/*
+ * Steps from the code that moves a continuation's frames to the frame that entered the
+ * continuation.
+ */
 int walk_continuation(struct walk *w);
 
-/* From the return barrier, where regs.pc stands, to the same. */
+/* The same from the return barrier, where regs.pc is. */
 int walk_barrier(struct walk *w);
 
-/* Fills w->blob for `addr` in a code heap. 0 or enum stat; STAT_NO_JVM if it is in none. */
+/*
+ * Fills w->blob for `addr` in a code heap. Returns 0 or enum stat; STAT_NO_JVM if no heap holds it.
+ */
 int walk_find_blob(struct walk *w, u64 addr);
 
-/* Whether `ra` can be what a call in the code heap pushed: the word itself says nothing. */
+/*
+ * Whether `ra` can be the return address of a call in the code heap, judged by the code before it.
+ */
 int walk_is_return_address(const struct hotspot_layout *jvm, u64 ra);
 
 /*
- * Of the instructions by which the interpreter takes back its frame's registers, from their first
- * bytes (is_before_restored_bcp): the length, 0 if it is none of them.
+ * The length of an instruction by which the interpreter restores the registers of its frame, 0 if
+ * it is not such an instruction. `code` is its first bytes. See is_before_restored_bcp.
  */
 u32 walk_restoring_bytes(u32 code);
 
-/* Moves the window of the stack so that it begins at `at`; 0 if it has `nr` words from there. */
+/* Moves the stack window to begin at `at`. Returns 0 if it then has `nr` words. */
 int walk_move_window(struct walk *w, u64 at, u64 nr);
 
 static __always_inline int walk_read(void *out, u32 size, u64 addr)
@@ -165,7 +172,7 @@ static __always_inline int walk_read(void *out, u32 size, u64 addr)
 	return bpf_probe_read_user(out, size, (void *)addr);
 }
 
-/* `nr` words of the stack, at most WALK_WINDOW; NULL if they cannot be read. */
+/* `nr` words of the stack, at most WALK_WINDOW; NULL if they are unreadable. */
 static __always_inline const u64 *walk_stack(struct walk *w, u64 at, u64 nr)
 {
 	u64 off = at - w->window_at;
@@ -175,7 +182,7 @@ static __always_inline const u64 *walk_stack(struct walk *w, u64 at, u64 nr)
 			return NULL;
 		off = 0;
 	}
-	asm volatile("" : "+r"(off)); /* or the compiler drops the mask, which the verifier wants */
+	asm volatile("" : "+r"(off)); /* or the compiler drops the mask, which the verifier needs */
 	return (const u64 *)((const u8 *)w->window + (off & (sizeof(w->window) - 8)));
 }
 
@@ -199,7 +206,7 @@ static __always_inline bool walk_is_interpreter(const struct hotspot_layout *jvm
 	return addr - jvm->interpreter_start < jvm->interpreter_end - jvm->interpreter_start;
 }
 
-/* Whether a virtual thread's frames have gone, and sp is at its ContinuationEntry. */
+/* Whether a virtual thread's frames are off the stack and sp is at its ContinuationEntry. */
 static __always_inline bool walk_is_popped(const struct walk *w, const struct hotspot_layout *jvm)
 {
 	for (u32 i = 0; i < HOTSPOT_POPPED; i++)

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Frames of HotSpot's template interpreter: fixed slots around fp (cpu/x86/frame_x86.hpp). The
- * slots that no table exports come with the layout, for JDK 9 moved the bytecode pointer.
+ * Frames of HotSpot's template interpreter: fixed slots around fp (cpu/x86/frame_x86.hpp). No table
+ * exports some of the slots, and JDK 9 moved the bytecode pointer: the layout has them. Part of
+ * unwind/walk.h.
  */
-#include "hotspot_code.h"
 #include "maps.h"
+#include "unwind/hotspot_code.h"
 
-#define SLOTS_BELOW         10           /* words read below fp, and the two above */
+#define SLOTS_BELOW         10           /* words read below fp, in addition to the two above */
 #define LAST_SP_SLOT        (-2)         /* sp at a call; 0 while the method itself runs */
-#define FP_DISTANCE_MAX     (1ULL << 20) /* of fp above sp: expression stack, monitors */
-#define SENDER_DISTANCE_MAX (1ULL << 16) /* of the caller's sp above fp: the locals */
+#define FP_DISTANCE_MAX     (1ULL << 20) /* from sp to fp: expression stack, monitors */
+#define SENDER_DISTANCE_MAX (1ULL << 16) /* from fp to the caller's sp: the locals */
 
-/* `words` from fp; `slots` begins SLOTS_BELOW below it. */
+/* The slot `words` from fp; `slots` begins SLOTS_BELOW words below fp. */
 static __always_inline u64 slot(const u64 *slots, int words)
 {
 	return slots[(SLOTS_BELOW + words) & 15];
@@ -56,8 +57,8 @@ __noinline u32 walk_restoring_bytes(u32 code)
 }
 
 /*
- * In a method entry the frame grows word by word: return address, fp, sender sp, last sp, and
- * only then the Method, which until then is in rbx. r13 is the sender sp before it is pushed.
+ * A method entry builds the frame word by word: return address, fp, sender sp, last sp, Method.
+ * Until it is pushed, the Method is in rbx and the sender sp in r13.
  */
 static __always_inline int step_entry(struct walk *w, const u64 *slots)
 {
@@ -72,9 +73,9 @@ static __always_inline int step_entry(struct walk *w, const u64 *slots)
 }
 
 /*
- * Before a method entry sets up its frame, fp is the caller's. The return address is at sp, below
- * the saved fp, or has been popped to rax or rcx (25+); r13 is the caller's sp, for adapters and
- * the locals move it.
+ * Before a method entry builds its frame, fp is the caller's. The return address is at sp, or above
+ * the saved fp, or popped to rax or rcx (25+). r13 is the caller's sp, which adapters and the
+ * locals move.
  */
 static __always_inline int step_before_entry(struct walk *w, const struct hotspot_layout *jvm)
 {
@@ -117,8 +118,8 @@ static __always_inline int exit_to(struct walk *w, const struct hotspot_layout *
 }
 
 /*
- * Behind leave, by the instructions that are left: fp is the caller's. The return address is
- * popped, and then sp is set to the caller's.
+ * After leave, by the remaining instructions: fp is the caller's. They pop the return address and
+ * then set sp to the caller's.
  */
 int walk_known_exit(struct walk *w)
 {
@@ -161,8 +162,8 @@ int walk_known_exit(struct walk *w)
 }
 
 /*
- * A return, or an exception, has left the frame: fp is the caller's, and rbx its sp. The return
- * address is still at sp, or has been popped to r13, for an exception to rdx
+ * A return or exception has left the frame: fp is the caller's and rbx its sp. The return address
+ * is at sp, or popped to r13, or for an exception to rdx
  * (InterpreterMacroAssembler::remove_activation).
  */
 static __always_inline int step_exit(struct walk *w, const struct hotspot_layout *jvm)
@@ -180,8 +181,8 @@ static __always_inline int step_exit(struct walk *w, const struct hotspot_layout
 }
 
 /*
- * Whether r13 points into the bytecode of the method, as it does while that runs. It may also do
- * so when the method's own callee has just been left: then the frame still has sp at the call.
+ * Whether r13 points into the method's bytecode, as it does while the method runs. It may also do
+ * so just after its callee was left; the frame then still has the sp of the call.
  */
 static __always_inline bool runs(const struct walk *w, const struct hotspot_layout *jvm,
 				 const u64 *slots, u64 method)
@@ -214,13 +215,12 @@ static __always_inline int step_leaf(struct walk *w, const struct hotspot_layout
 			return 0;
 		if (!step_exit(w, jvm))
 			return 0;
-		/* A callee has just returned and left anything in r13: the frame has the pointer.
-		 */
+		/* A callee has just returned and changed r13: take the pointer from the frame. */
 		if (!slots || !is_method(method))
 			return STAT_INTERPRETER_FRAME;
 		bcp = slot(slots, jvm->bcp_slot);
 	}
-	if (!slots) /* the verifier does not see that a method came from there */
+	if (!slots) /* for the verifier: it does not see that `method` came from `slots` */
 		return STAT_INTERPRETER_FRAME;
 	set_interpreted(w, method, bcp);
 	w->rule = RULE_INTERPRETER;
@@ -228,7 +228,7 @@ static __always_inline int step_leaf(struct walk *w, const struct hotspot_layout
 	return 0;
 }
 
-/* Entries of intrinsic methods, Math.sin for one, call a stub without a frame of their own. */
+/* Entries of intrinsic methods such as Math.sin call a stub without a frame of their own. */
 static __always_inline bool is_intrinsic_entry(struct walk *w)
 {
 	static const u8 end[6] = { 0x58, 0x49, 0x8b, 0xe5, 0xff, 0xe0 };
@@ -240,8 +240,8 @@ static __always_inline bool is_intrinsic_entry(struct walk *w)
 }
 
 /*
- * An exception has left the frame, and where its caller handles it is being looked up: return
- * address and exception are on top of the caller's stack.
+ * An exception has left the frame, and its handler in the caller is being looked up: return address
+ * and exception are on top of the caller's stack.
  */
 static __always_inline bool is_throwing(struct walk *w)
 {
@@ -252,8 +252,8 @@ static __always_inline bool is_throwing(struct walk *w)
 }
 
 /*
- * Deoptimisation first makes frames that are linked, and then fills them in: till then it cannot
- * be told of what method they are (DeoptimizationBlob, Deoptimization::unpack_frames).
+ * Deoptimisation first makes linked frames and then fills them in. Until then their methods are
+ * unknown (DeoptimizationBlob, Deoptimization::unpack_frames).
  */
 static __always_inline bool is_unpacked(const struct walk *w, const struct hotspot_layout *jvm,
 					const u64 *slots)

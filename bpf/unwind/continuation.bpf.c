@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Where a virtual thread meets the stack of its carrier: the ContinuationEntry in the frame of
- * Continuation.enterSpecial, whose place the carrier's JavaThread knows; docs/unwinding.md.
+ * Finds the border between a virtual thread's frames and those of its carrier: the
+ * ContinuationEntry in the frame of Continuation.enterSpecial, which the carrier's JavaThread
+ * points to. See docs/unwinding.md. Part of unwind/walk.h.
  */
 #include "maps.h"
 
 #define DTV_SLOT        8  /* glibc's tcbhead_t.dtv, from the thread pointer */
 #define DTV_ENTRY_BYTES 16 /* dtv_t */
 #define ENTRY_PARENT    8  /* ContinuationEntry::_parent (JDK 21 to 28) */
-#define NESTED_MAX      4  /* continuations that run within others: the JDK itself has one */
+#define NESTED_MAX      4  /* nesting depth of continuations; the JDK itself nests one */
 #define STACK_BYTES_MAX (1ULL << 30)
 #define ARGUMENT_BYTES  4096 /* between a continuation's bottom frame and its entry: 255 words */
 
-/* Thread::current() of libjvm, 0 if it cannot be told. */
+/* Thread::current() of libjvm; 0 if unknown. */
 static __always_inline u64 current_java_thread(const struct walk *w,
 					       const struct hotspot_layout *jvm)
 {
@@ -25,7 +26,7 @@ static __always_inline u64 current_java_thread(const struct walk *w,
 	return thread;
 }
 
-/* The innermost ContinuationEntry that is not below sp, 0 if it cannot be told. */
+/* The innermost ContinuationEntry at or above sp; 0 if unknown. */
 static __always_inline u64 find_entry(const struct walk *w, const struct hotspot_layout *jvm)
 {
 	u64 sp = w->regs.sp, thread = current_java_thread(w, jvm), entry = 0;
@@ -48,8 +49,8 @@ static __always_inline int go_on_at(struct walk *w, const struct hotspot_layout 
 }
 
 /*
- * The stubs that move frames between stack and heap have frames of no fixed size, and fp may be
- * that of the thread that ran the continuation before.
+ * The stubs that move frames between stack and heap have frames of variable size. Their fp may
+ * belong to the thread that ran the continuation before.
  */
 int walk_continuation(struct walk *w)
 {
@@ -59,7 +60,9 @@ int walk_continuation(struct walk *w)
 	if (!jvm || !jvm->enter_special_return)
 		return STAT_CONTINUATION;
 
-	/* Frozen, with nothing but the entry left on the stack, which is about to be popped. */
+	/*
+	 * The frames are frozen: only the entry is left on the stack, and it is about to be popped.
+	 */
 	if (w->is_leaf && walk_is_popped(w, jvm))
 		return go_on_at(w, jvm, w->regs.sp);
 	u64 entry = find_entry(w, jvm);
@@ -67,8 +70,8 @@ int walk_continuation(struct walk *w)
 }
 
 /*
- * The frame just left was a continuation's last one on the stack, its caller is on the heap. Its
- * arguments, if it has any on the stack, lie between it and the entry.
+ * The previous frame was a continuation's last one on the stack; its caller is on the heap. Stack
+ * arguments may lie between the frame and the entry.
  */
 int walk_barrier(struct walk *w)
 {

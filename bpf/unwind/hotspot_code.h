@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What HotSpot's code looks like around the pc of a leaf, x86-64. The pc of a leaf is an
- * instruction boundary, so the bytes at it decode exactly; bytes before it may be the tail of a
- * longer instruction and decide only together with what follows, or when they are so many that
- * chance is out of question. Read from the code heaps of JDK 8 to 28 (docs/unwinding.md).
+ * Patterns of HotSpot's code around the pc of a leaf, x86-64, collected from the code heaps of JDK
+ * 8 to 28 (docs/unwinding.md). The pc of a leaf is an instruction boundary, so the bytes at it
+ * decode exactly. Bytes before it may be the tail of a longer instruction. They count only together
+ * with the bytes that follow, or when they are too many to match by chance.
  */
 #pragma once
 
-#include "walk.h"
+#include "unwind/walk.h"
 
-/* Where the caller is, as told by the instructions at the pc. */
+/* Where the caller is, according to the instructions at the pc. */
 enum shape {
-	SHAPE_BODY,         /* nothing special: the frame is complete */
-	SHAPE_RA_AT_SP,     /* no frame (yet, any more): the return address is at sp */
-	SHAPE_FP_AT_SP,     /* the saved fp is at sp, the return address above */
-	SHAPE_FP_UNCHANGED, /* the frame is complete, but fp is still the caller's */
-	SHAPE_RA_ABOVE_SP,  /* one word above sp lies the return address */
+	SHAPE_BODY,         /* no special case: the frame is complete */
+	SHAPE_RA_AT_SP,     /* no frame (yet, or any more): return address at sp */
+	SHAPE_FP_AT_SP,     /* saved fp at sp, return address above it */
+	SHAPE_FP_UNCHANGED, /* complete frame, but fp is still the caller's */
+	SHAPE_RA_ABOVE_SP,  /* return address one word above sp */
 };
 
-/* The pc's surroundings, what is not readable as zeros. */
+/* Reads the bytes around the pc. Unreadable ones become zeros. */
 static __always_inline void read_code(struct walk *w)
 {
 	u64 pc = w->regs.pc;
@@ -30,7 +30,8 @@ static __always_inline void read_code(struct walk *w)
 		walk_read(w->code + WALK_CODE_BEFORE, WALK_CODE_AFTER / 2, pc);
 }
 
-/* Up to 4 bytes at `at` (-WALK_CODE_BEFORE .. WALK_CODE_AFTER - 4) from the pc, first byte lowest.
+/*
+ * Up to 4 bytes at `at` (-WALK_CODE_BEFORE .. WALK_CODE_AFTER - 4) from the pc, first byte lowest.
  */
 static __always_inline u32 code_at(const struct walk *w, int at)
 {
@@ -96,9 +97,9 @@ static __always_inline bool is_entry_barrier(const struct walk *w, int at)
 }
 
 /*
- * The interpreter where a callee returns to, or throws to: it takes back its stack, and only then
- * its bytecode pointer. mov rsp, [rbp + d8] (25+: mov rcx, [rbp + d8]; lea rsp, [rbp + rcx * 8];
- * 28: the same by r10);
+ * The interpreter after a callee has returned or thrown: it restores its stack pointer first and
+ * its bytecode pointer last.
+ * mov rsp, [rbp + d8] (25+: mov rcx, [rbp + d8]; lea rsp, [rbp + rcx * 8]; 28: the same by r10);
  * mov qword [rbp + d8], 0; mov rdx, rax; mov r13, [rbp + bcp_slot * 8]
  */
 static __always_inline bool is_before_restored_bcp(const struct walk *w, int bcp_slot)
@@ -107,7 +108,7 @@ static __always_inline bool is_before_restored_bcp(const struct walk *w, int bcp
 
 	for (int i = 0; i < 5 && at <= WALK_CODE_AFTER - 8; i++) {
 		u32 off = at;
-		asm volatile("" : "+r"(off)); /* or the compiler drops the mask; 6.1 wants it */
+		asm volatile("" : "+r"(off)); /* or the compiler drops the mask; 6.1 needs it */
 		u32 c = code_at(w, off & (WALK_CODE_AFTER - 1));
 
 		if ((c & 0xffffff) == 0x6d8b4c)
@@ -120,23 +121,23 @@ static __always_inline bool is_before_restored_bcp(const struct walk *w, int bcp
 	return false;
 }
 
-/* What an exit of the interpreter still has to do behind leave. */
+/* The instructions that remain in an exit of the interpreter after leave. */
 enum exit_shape {
 	EXIT_NONE,
 	EXIT_JAVA_POP,      /* pop r13; mov rsp, rbx; jmp r13 */
-	EXIT_JAVA_JUMP,     /* the latter two, or the last */
+	EXIT_JAVA_JUMP,     /* the last two, or the last one */
 	EXIT_NATIVE_POP,    /* pop rdi; mov rsp, r11; jmp rdi */
 	EXIT_SMALL_POP,     /* the same with r13: JDK 8's small methods */
-	EXIT_NATIVE_SET_SP, /* the latter two */
+	EXIT_NATIVE_SET_SP, /* the last two */
 	EXIT_SMALL_SET_SP,
 	EXIT_NATIVE_JUMP,
 	EXIT_THROW_POP, /* [mov rbx, rax]; pop rdx; pop rax; jmp rbx */
 	EXIT_THROW_POP_OOP,
 	EXIT_THROW_JUMP,
-	EXIT_THROW_ALIGNED, /* add rsp, 8 and a jump to EXIT_THROW_POP */
+	EXIT_THROW_ALIGNED, /* add rsp, 8, then a jump to EXIT_THROW_POP */
 };
 
-/* `at`: of the instruction from the pc. */
+/* `at`: offset of the instruction from the pc. */
 static __always_inline enum exit_shape exit_shape_at(const struct walk *w, int at)
 {
 	u32 c = code_at(w, at);
@@ -163,8 +164,8 @@ static __always_inline enum exit_shape exit_shape_at(const struct walk *w, int a
 }
 
 /*
- * The jump over the other call, where sp needed no alignment, by which the lookup of an exception's
- * handler ends (MacroAssembler::call_VM_leaf_base).
+ * The end of the lookup of an exception's handler: a jump over the variant of the call that aligns
+ * sp (MacroAssembler::call_VM_leaf_base).
  */
 static __always_inline bool is_jump_to_throw(const struct walk *w, int at)
 {
@@ -172,7 +173,7 @@ static __always_inline bool is_jump_to_throw(const struct walk *w, int at)
 	       exit_shape_at(w, at + 10) == EXIT_THROW_POP;
 }
 
-/* 25+: mov byte [r15 + d32], 0 stands between leave and the exit of a native method. */
+/* In 25+, mov byte [r15 + d32], 0 stands between leave and the exit of a native method. */
 static __always_inline enum exit_shape exit_shape(const struct walk *w)
 {
 	bool is_resetting = code_3(w, 0) == 0x87c641 && code_1(w, -1) == 0xc9;
@@ -185,7 +186,7 @@ static __always_inline enum exit_shape exit_shape(const struct walk *w)
 }
 
 /*
- * A safepoint poll and the ret behind it: no frame any more.
+ * A safepoint poll followed by ret: the frame is already gone.
  * 8: test [rip + d32], eax; far: mov r10, i64; test [r10], eax
  * 11: mov r10, [r15 + d]; test [r10], eax    17+: cmp rsp, [r15 + d]; ja stub
  */
@@ -217,7 +218,7 @@ static __always_inline bool is_poll(const struct walk *w)
 }
 
 /*
- * Where the poll stub (17+) hands over after the frame is popped: mov r10, i64 (or lea r10,
+ * The end of the poll stub (17+), which runs after the frame is popped: mov r10, i64 (or lea r10,
  * [rip + d32]); mov [r15 + _saved_exception_pc], r10; jmp handler.
  */
 static __always_inline bool is_poll_stub(const struct walk *w)
@@ -233,14 +234,14 @@ static __always_inline bool is_poll_stub(const struct walk *w)
 	return (c & 0xff) == 0xe9 && code_3(w, -7) == 0x97894d;
 }
 
-/* Right behind add rsp, N; pop rbp: 48 83 c4 ib 5d, 48 81 c4 id 5d. Too many bytes for chance. */
+/* After add rsp, N; pop rbp: 48 83 c4 ib 5d, 48 81 c4 id 5d. Too many bytes to match by chance. */
 static __always_inline bool is_behind_pop(const struct walk *w)
 {
 	return code_1(w, -1) == 0x5d && (code_3(w, -5) == 0xc48348 || code_3(w, -8) == 0xc48148);
 }
 
 /*
- * The check behind pop rbp in methods with @ReservedStackAccess:
+ * The check after pop rbp in methods with @ReservedStackAccess:
  * cmp rsp, [r15 + d32]; jb over (MacroAssembler::reserved_stack_check)
  */
 static __always_inline bool is_reserved_check(const struct walk *w)
@@ -252,17 +253,16 @@ static __always_inline bool is_reserved_check(const struct walk *w)
 	return ((c & 0xff) == 0x72 || c == 0x820f) && code_3(w, -7) == 0xa73b49;
 }
 
-/* The last instruction before the frame counts as complete ends `left` bytes behind the pc. */
+/* The shape inside a prologue. Its last instruction ends `left` bytes after the pc. */
 static __always_inline enum shape prologue_shape(const struct walk *w, s64 left)
 {
 	u32 c = code_at(w, 0);
 	int sub = is_sub_sp(w, 0);
 
-	/* Without stack bang fp is stored after sub, otherwise it was pushed before. */
+	/* Without stack bang fp is stored after sub; otherwise it was pushed before. */
 	if (sub)
 		return is_store_fp(w, sub == 4 ? 4 : 7) ? SHAPE_RA_AT_SP : SHAPE_FP_AT_SP;
-	/* mov rbp, rsp; add rbp, N: how -XX:+PreserveFramePointer goes on behind the store of fp.
-	 */
+	/* mov rbp, rsp; add rbp, N: the code of -XX:+PreserveFramePointer after fp is stored. */
 	if (is_add_fp(w, 0) || (is_set_fp(w, 0) && is_add_fp(w, 3)))
 		return SHAPE_BODY;
 	if (is_set_fp(w, 0))
@@ -273,13 +273,14 @@ static __always_inline enum shape prologue_shape(const struct walk *w, s64 left)
 	if ((c & 0xffffff) == 0x6c8d48 || (c & 0xffffff) == 0xac8d48)
 		return SHAPE_BODY;
 
-	/* The entry barrier comes last: compare, and a jump that ends where the frame is complete.
+	/*
+	 * The entry barrier is last: a compare, and a jump that ends where the frame is complete.
 	 */
 	if (is_entry_barrier(w, 0) || (left == 6 && (c & 0xffff) == 0x850f) ||
 	    (left == 11 && (c & 0xffff) == 0x840f) || (left == 7 && (c & 0xff) == 0x74) ||
 	    (left == 5 && (c & 0xff) == 0xe8))
 		return SHAPE_BODY;
-	/* Padding (nop, with prefixes): in front of the barrier, or in front of the frame? */
+	/* Padding (nop, with prefixes) stands before the barrier or before the frame. */
 	if ((c & 0xff) == 0x90 || (c & 0xff) == 0x66 || (c & 0xffff) == 0x1f0f) {
 		for (int i = 1; i < 12; i++)
 			if (is_entry_barrier(w, i))
@@ -288,7 +289,7 @@ static __always_inline enum shape prologue_shape(const struct walk *w, s64 left)
 	return SHAPE_RA_AT_SP;
 }
 
-/* In an nmethod of C1 or C2; `left` as above, <= 0 behind the prologue. */
+/* In an nmethod of C1 or C2; `left` as above, <= 0 after the prologue. */
 static __always_inline enum shape compiled_shape(const struct walk *w, s64 left)
 {
 	if (left > 0)
@@ -301,8 +302,8 @@ static __always_inline enum shape compiled_shape(const struct walk *w, s64 left)
 }
 
 /*
- * In the wrapper of a native method, which ends in leave; [21: none] test of a poll (25+);
- * compare of the pending exception with 0, imm32 up to 17, imm8 from 21; jne; ret.
+ * In the wrapper of a native method. It ends with: leave; [21: none] test of a poll (25+); compare
+ * of the pending exception with 0, imm32 up to 17, imm8 from 21; jne; ret.
  */
 static __always_inline enum shape wrapper_shape(const struct walk *w, s64 left)
 {
@@ -325,7 +326,7 @@ static __always_inline enum shape wrapper_shape(const struct walk *w, s64 left)
 	return (c & 0xff) == 0x5d ? SHAPE_FP_AT_SP : SHAPE_BODY;
 }
 
-/* The end of C2's ExceptionBlob, behind pop rdx: some moves, and jmp r8 to the handler. */
+/* The end of C2's ExceptionBlob after pop rdx: some moves, then jmp r8 to the handler. */
 static __always_inline bool is_before_handler(const struct walk *w)
 {
 	for (int i = 0; i <= 28; i++)
@@ -334,7 +335,7 @@ static __always_inline bool is_before_handler(const struct walk *w)
 	return false;
 }
 
-/* In StubRoutines and other buffers without a frame size; SHAPE_BODY: fp decides. */
+/* In StubRoutines and other buffers without a frame size; with SHAPE_BODY, fp decides. */
 static __always_inline enum shape buffer_shape(const struct walk *w)
 {
 	u32 c = code_at(w, 0);
@@ -345,7 +346,7 @@ static __always_inline enum shape buffer_shape(const struct walk *w)
 		return SHAPE_FP_AT_SP;
 	if ((c & 0xff) == 0x5d)
 		return SHAPE_FP_AT_SP;
-	if (code_1(w, -1) == 0xc9) { /* behind leave: the result is loaded, or a word is popped */
+	if (code_1(w, -1) == 0xc9) { /* after leave: loads the result, or pops a word */
 		if (((c & 0xffff) == 0xb848 && code_1(w, 10) == 0xc3) ||
 		    ((c & 0xff) == 0xb8 && code_1(w, 5) == 0xc3))
 			return SHAPE_RA_AT_SP;
@@ -355,7 +356,9 @@ static __always_inline enum shape buffer_shape(const struct walk *w)
 	return SHAPE_BODY;
 }
 
-/* mov [rsp + d], rbp where `slot` bytes above sp fp belongs; with another d it saves a register. */
+/*
+ * mov [rsp + d], rbp with the `slot` above sp where fp belongs. With another d it saves a register.
+ */
 static __always_inline bool is_store_fp_at(const struct walk *w, u32 slot)
 {
 	u32 c = code_at(w, 0);

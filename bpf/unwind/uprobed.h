@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What uprobes, ours and others', have changed of a thread: the pc while it executes a copy of the
- * instruction that is probed, and the return addresses of functions whose return is, which lead to
- * a trampoline.
+ * Undoes the changes that uprobes, ours and others', make to a thread. While it executes a copy of
+ * the probed instruction, its pc is in the copy. Functions with a return probe return to a
+ * trampoline.
  */
 #pragma once
 
-#include "walk.h"
+#include "unwind/walk.h"
 
 #include <bpf/bpf_core_read.h>
 
 #define INSTRUCTION_BYTES_MAX 15
-#define TRAMPOLINE_BYTES      128 /* the first slot of the copies' page */
+#define TRAMPOLINE_BYTES      128 /* the first slot in the page of copies */
 #define TRAMPOLINE_PUSHED     24
 
-/* As the kernel's types (include/linux/uprobes.h), which CO-RE finds by name. */
+/* The kernel's types (include/linux/uprobes.h). CO-RE finds them by name. */
 struct return_instance___uprobed {
-	unsigned long stack; /* where the return address was */
+	unsigned long stack; /* address of the return address */
 	unsigned long orig_ret_vaddr;
 	struct return_instance___uprobed *next;
 } __attribute__((preserve_access_index));
@@ -25,11 +25,11 @@ struct uprobe_task___uprobed {
 	struct return_instance___uprobed *return_instances; /* innermost first */
 	unsigned long vaddr;
 	void *active_uprobe;
-	unsigned long xol_vaddr; /* where the copy is, while a uprobe is active */
+	unsigned long xol_vaddr; /* address of the copy while a uprobe is active */
 } __attribute__((preserve_access_index));
 
 struct xol_area___uprobed {
-	unsigned long vaddr; /* the page of the copies */
+	unsigned long vaddr; /* the page of copies */
 } __attribute__((preserve_access_index));
 
 struct uprobes_state___uprobed {
@@ -57,7 +57,7 @@ static __always_inline void uprobed_returns(struct walk *w, struct uprobe_task__
 	}
 }
 
-/* In the trampoline the function has returned, but for a few pushed words. */
+/* In the trampoline the function has already returned, except for a few pushed words. */
 static __always_inline void uprobed_leave_trampoline(struct walk *w,
 						     struct task_struct___uprobed *task)
 {
@@ -71,7 +71,7 @@ static __always_inline void uprobed_leave_trampoline(struct walk *w,
 	w->regs.sp = sp;
 }
 
-/* Sets the registers right, and tells the walk what the true return addresses are. */
+/* Restores the registers and gives the walk the true return addresses. */
 static __always_inline void uprobed_restore(struct walk *w, struct task_struct *task)
 {
 	struct task_struct___uprobed *t = (struct task_struct___uprobed *)task;

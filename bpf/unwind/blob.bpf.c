@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* From a pc in a HotSpot code heap to the CodeBlob that holds it. */
+/* Finds the CodeBlob that holds a pc in a HotSpot code heap. Part of unwind/walk.h. */
 #include "maps.h"
 
 #define SEGMAP_HOPS        40    /* of up to 254 segments each: 1.2 MB at 128 bytes a segment */
 #define SEGMENT_FREE       0xff  /* in the segment map */
 #define HEADER_TO_CODE_MAX 8192  /* from a blob to its code: header, relocations, constants */
-#define HEADER_SHORT       128   /* reaches all fields of CodeBlob, of every JDK */
-#define FRAME_WORDS_MAX    65536 /* of a blob's frame */
+#define HEADER_SHORT       128   /* covers all fields of CodeBlob in every JDK */
+#define FRAME_WORDS_MAX    65536 /* largest plausible frame of a blob */
 #define BLOB_BYTES_MAX     (1u << 30)
 #define CALL_BYTES         8 /* read before a return address */
 
 /*
- * Fields at offsets that the JVM's tables told. They are not believed: the masks keep a read
- * inside the header, as the verifier wants it.
+ * Fields at offsets from the JVM's tables. The offsets are untrusted: the masks keep each read
+ * inside the header, as the verifier requires.
  */
 static __always_inline u64 field_u64(const struct walk *w, u16 off)
 {
@@ -42,7 +42,7 @@ static __always_inline int hop(const struct hotspot_heap *heap, u64 segment, u8 
 }
 
 /*
- * CodeHeap::find_block_for: each byte of the map says how many segments to go back, 0 at the
+ * CodeHeap::find_block_for: each byte of the map is the number of segments to go back, 0 at the
  * start of a block (share/memory/heap.cpp).
  */
 static __always_inline int find_block(const struct hotspot_heap *heap, u64 segment, u64 *block)
@@ -63,7 +63,7 @@ static __always_inline int find_block(const struct hotspot_heap *heap, u64 segme
 	return STAT_NO_BLOB;
 }
 
-/* Whether what ends before a return address calls: e8 rel32 or ff d0..d7. */
+/* Whether the code before a return address is a call: e8 rel32 or ff d0..d7. */
 static __always_inline bool is_behind_call(const u8 before[CALL_BYTES])
 {
 	return before[3] == 0xe8 || (before[6] == 0xff && (before[7] & 0xf8) == 0xd0);
@@ -89,10 +89,10 @@ static __always_inline u32 class_of(const struct walk *w, const struct hotspot_l
 		class = jvm->kind_class[field_u8(w, jvm->kind) & (HOTSPOT_KINDS - 1)];
 	if (!name)
 		return class;
-	/* CodeBlobKind::Nmethod does not tell native wrappers from compiled methods. */
+	/* CodeBlobKind::Nmethod covers both native wrappers and compiled methods. */
 	if (name == jvm->name_native)
 		return HOTSPOT_CLASS_NATIVE;
-	/* A buffer by its kind, but no routine in it has a frame. */
+	/* A buffer by its kind, but none of its routines has a frame. */
 	if (name == jvm->name_signature)
 		return HOTSPOT_CLASS_BARE;
 	if (class != HOTSPOT_CLASS_UNKNOWN)
@@ -104,7 +104,10 @@ static __always_inline u32 class_of(const struct walk *w, const struct hotspot_l
 	return HOTSPOT_CLASS_STUB;
 }
 
-/* A place in the blob, from its start: the field is that, or a pointer. What is far off is 0. */
+/*
+ * An offset from the blob's start. The field is an offset or a pointer; implausible values become
+ * 0.
+ */
 static __always_inline u32 place(const struct walk *w, bool is_offset, u16 field)
 {
 	if (field == HOTSPOT_NO_FIELD)
@@ -158,8 +161,8 @@ static __always_inline void read_blob(struct walk *w, const struct hotspot_layou
 }
 
 /*
- * Fills w->blob from the block's header, if it holds `addr`. Global, or the verifier would follow
- * every kind of blob through each of its callers.
+ * Fills w->blob from the block's header if the blob holds `addr`. Global, because the verifier
+ * would otherwise follow every kind of blob in each of its callers.
  */
 int walk_read_block(struct walk *w, u64 block, u64 addr)
 {
@@ -173,8 +176,8 @@ int walk_read_block(struct walk *w, u64 block, u64 addr)
 
 	b->addr = block + jvm->block_size;
 	/*
-	 * One read for all fields. Nothing need be mapped before a heap's first block, and the last
-	 * blob of the committed memory has less behind it.
+	 * One read for all fields. There may be no memory before a heap's first block, and less
+	 * than this after the last blob of the committed memory.
 	 */
 	u32 skip = jvm->block_size <= 8 ? WALK_BLOCK_BYTES - 8 : 0;
 	u64 start = b->addr - WALK_BLOCK_BYTES + skip;
@@ -184,7 +187,7 @@ int walk_read_block(struct walk *w, u64 block, u64 addr)
 		if (walk_read(w->header + skip, WALK_BLOCK_BYTES + HEADER_SHORT - skip, start))
 			return STAT_BLOB_UNREADABLE;
 	}
-	/* HeapBlock: at most 16 bytes, so that the used flag is among those read. */
+	/* HeapBlock has at most 16 bytes: the used flag is among the bytes read. */
 	u32 used = WALK_BLOCK_BYTES - jvm->block_size + jvm->block_used;
 	if (w->header[used & (WALK_BLOCK_BYTES - 1)] != 1)
 		return STAT_NO_BLOB;
@@ -198,8 +201,8 @@ int walk_read_block(struct walk *w, u64 block, u64 addr)
 }
 
 /*
- * Mostly the first hop leads to the block, and its header shows it: that it is in use, has its
- * code behind it, and the pc in that. Code in the middle of a block can hardly look so.
+ * Usually the first hop reaches the block. Its header must then be in use and followed by code that
+ * holds the pc. Code in the middle of a block hardly ever looks like such a header.
  */
 static __always_inline bool try_first_hop(struct walk *w, const struct hotspot_heap *heap,
 					  u64 segment, u64 addr)
@@ -218,10 +221,10 @@ static __always_inline struct blob *remembered(struct walk *w, u64 addr)
 }
 
 /*
- * Whether the blob is still there. No JVM uses a compile id twice; blobs that have none stay for
- * ever, or give way to something of another name. The header of a freed block stays as it was, even
- * if new code is put into the block's end, but that it is in use is taken back. Both are read at
- * once: the bytes between them cost less than a second read.
+ * Whether the cached blob still exists. No JVM reuses a compile id. A blob without one is
+ * permanent, or is replaced by a blob of another name. The header of a freed block keeps its
+ * contents, even with new code at the block's end, except for the used flag. One read gets both
+ * fields: the bytes between them cost less than a second read.
  */
 static __always_inline bool is_still(struct walk *w, const struct blob *b,
 				     const struct hotspot_layout *jvm)
@@ -242,7 +245,7 @@ int walk_recall_blob(struct walk *w, u64 addr)
 	const struct hotspot_layout *jvm = walk_jvm(w);
 	const struct blob *b = remembered(w, addr);
 
-	if (blob_holds(&w->blob, addr)) /* recursion, mostly */
+	if (blob_holds(&w->blob, addr)) /* usually recursion */
 		return 1;
 	if (!jvm || b->publication != w->proc.publication || !blob_holds(b, addr) ||
 	    !is_still(w, b, jvm))
