@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agent loaded into JVMs: obeys the commands of wire.h and passes the JVM's news about
- * compiled code on to every session.
+ * The agent that is loaded into JVMs. It executes the commands of wire.h and passes the JVM's
+ * events about compiled code to every session. Part of jvmmap/agent.h.
  *
- * It stays loaded until the JVM ends: the JVM would unload it if Agent_OnAttach returned an error
- * and crash in the next event, so that always returns 0 and a session's header says what failed.
+ * It stays loaded until the JVM ends. If Agent_OnAttach returned an error, the JVM would unload it
+ * and crash in the next event. It therefore always returns 0, and a session's header holds errors.
  */
 #include <jvmti.h>
 
@@ -14,17 +14,18 @@
 #include "jvmmap/refs.h"
 #include "jvmmap/sys.h"
 #include "jvmmap/wire.h"
+#include "jvmmap/wire_records.h"
 
 #define REPLAY_WAIT_MS 500
 
 struct agent {
 	JavaVM *vm;
-	struct sys_lock lock; /* over all below */
-	jvmtiEnv *env;        /* made once: JVMTI environments are never quite gone */
+	struct sys_lock lock; /* protects all fields below */
+	jvmtiEnv *env;        /* made once: the JVM never frees a JVMTI environment completely */
 	int is_enabled;
 	struct session *sessions[SESSIONS_MAX];
-	struct session *busy; /* in the hands of a command: no event may close it */
-	int replay_tid;       /* what this thread reports is for `busy` only; 0: no report */
+	struct session *busy; /* used by a command: events must not close it */
+	int replay_tid;       /* the thread whose events go to `busy` only; 0: none */
 	uint64_t missed;      /* events that could not take the lock */
 };
 
@@ -54,7 +55,7 @@ static jvmtiError enable_events(jvmtiEventMode mode)
 	return first;
 }
 
-/* Events stay on as long as a session wants them. */
+/* Turns events off when no session wants them. */
 static void settle_events(void)
 {
 	int nr = 0;
@@ -73,9 +74,7 @@ static void close_session(int i)
 	settle_events();
 }
 
-/* --- events ---------------------------------------------------------------------------------- */
-
-/* What this thread reports for one session is for that one only. */
+/* During a replay, the events of its thread go to `busy` only. */
 int agent_begin(struct session *out[SESSIONS_MAX], uint64_t *time_ns)
 {
 	uint64_t now = sys_mono_ns();
@@ -185,9 +184,7 @@ static void JNICALL on_thread_start(jvmtiEnv *env, JNIEnv *jni, jthread thread)
 	(*env)->Deallocate(env, (unsigned char *)info.name);
 }
 
-/* --- commands -------------------------------------------------------------------------------- */
-
-/* The value of "key=value;" among the options, and its length; NULL if the key is not there. */
+/* The value of "key=value;" in the options, and its length; NULL if the key is absent. */
 static const char *option(const char *options, const char *key, int *len)
 {
 	while (*options) {
@@ -218,7 +215,7 @@ static int option_is(const char *options, const char *key, const char *value)
 	return i == len && !value[i];
 }
 
-/* 0 if it is not there or no number that the JVM takes. */
+/* 0 if it is absent or not a number that the JVM accepts. */
 static uint64_t option_number(const char *options, const char *key)
 {
 	int len = 0;
@@ -233,7 +230,7 @@ static uint64_t option_number(const char *options, const char *key)
 	return number;
 }
 
-/* The value as a string; "" if it is not there or too long. */
+/* Copies the value as a string; "" if it is absent or too long. */
 static void option_text(const char *options, const char *key, char *out, size_t size)
 {
 	int len = 0;
@@ -245,7 +242,7 @@ static void option_text(const char *options, const char *key, char *out, size_t 
 	out[len] = '\0';
 }
 
-/* Commands may wait: their thread serves no one else, and the lock is held for an event at most. */
+/* Commands may wait: their thread has no other work, and the lock is held for one event at most. */
 static void lock_for_command(void)
 {
 	while (!sys_lock(&agent.lock))
@@ -273,7 +270,7 @@ static void fail(struct session *s, enum wire_step step, int error)
 	__atomic_store_n(&s->header->state, WIRE_FAILED, __ATOMIC_RELEASE);
 }
 
-/* An environment with the one capability and our callbacks; kept for the life of the JVM. */
+/* Makes the environment with its capability and callbacks, once for the life of the JVM. */
 static int make_env(JavaVM *vm, struct session *s)
 {
 	static const jvmtiEventCallbacks callbacks = {
@@ -307,7 +304,7 @@ static int make_env(JavaVM *vm, struct session *s)
 	return 1;
 }
 
-/* Reports to `busy` all code that exists. The lock must be free, since the events take it. */
+/* Reports all existing code to `busy`. Releases the lock meanwhile, because the events take it. */
 static jvmtiError generate_events(void)
 {
 	struct session *s = agent.busy;
@@ -326,11 +323,11 @@ static jvmtiError generate_events(void)
 	agent.replay_tid = 0;
 	session_mark(s, WIRE_REPLAY_END, sys_mono_ns());
 	s->may_wait_ms = 0;
-	/* Loaded with the JVM's start, there is nothing to report yet. */
+	/* An agent loaded at the JVM's start: there is nothing to report yet. */
 	return err == JVMTI_ERROR_WRONG_PHASE ? JVMTI_ERROR_NONE : err;
 }
 
-/* Called and left with the lock held, as all commands are. */
+/* Called with the lock held and returns with it, like all commands. */
 static void replay(void)
 {
 	jvmtiError err = generate_events();
@@ -341,7 +338,7 @@ static void replay(void)
 		__atomic_store_n(&agent.busy->header->state, WIRE_LIVE, __ATOMIC_RELEASE);
 }
 
-/* Room for one more session: that of a dead reader if need be. */
+/* A free place for a session. Closes sessions whose reader is dead. */
 static int free_place(void)
 {
 	uint64_t now = sys_mono_ns();
@@ -360,7 +357,7 @@ static void start(JavaVM *vm, const char *options, const char *nonce)
 	int place = free_place();
 	struct session *s = place < 0 ? NULL : session_open(nonce);
 
-	/* Without a session there is no one to tell; its absence says it. */
+	/* Without a session there is no header for an error: the reader finds no session. */
 	if (!s)
 		return;
 	s->wants_inline = option_is(options, "inline", "1");
@@ -370,10 +367,11 @@ static void start(JavaVM *vm, const char *options, const char *nonce)
 	s->lock_min_ns = option_number(options, "lock");
 	option_text(options, "methods", s->calls, sizeof(s->calls));
 	agent.sessions[place] = agent.busy = s;
+	hooks_start_session();
 	if (!make_env(vm, s))
 		return;
 
-	/* Events first: what is compiled during the report must not be missed. */
+	/* Enable events first, or code compiled during the report would be missed. */
 	jvmtiError err = enable_events(JVMTI_ENABLE);
 	if (err)
 		fail(s, WIRE_STEP_ENABLE, (int)err);
@@ -390,8 +388,11 @@ static void stop(int one, int all)
 			close_session(i);
 }
 
-/* Called and left with the lock held; not held meanwhile, since collecting takes its time. */
-static void tell_refs(JavaVM *vm, int collect)
+/*
+ * Called with the lock held and returns with it. Releases it meanwhile, because a collection takes
+ * time.
+ */
+static void report_refs(JavaVM *vm, int collect)
 {
 	JNIEnv *jni = NULL;
 
@@ -399,15 +400,15 @@ static void tell_refs(JavaVM *vm, int collect)
 	if (collect)
 		(*agent.env)->ForceGarbageCollection(agent.env);
 	if ((*vm)->GetEnv(vm, (void **)&jni, JNI_VERSION_1_6) == JNI_OK)
-		refs_tell(jni);
+		refs_report(jni);
 	lock_for_command();
 }
 
 /*
- * Called and left with the lock held; not held while classes change. What sessions wanted that an
- * event has ended is seen to here, too, with the next command. Never while the agent is loaded for
- * the first time: only when that is over the JVM looks into it for native methods, and until then
- * every call of the hook's would throw (JvmtiAgentList::load_agent, JDK 25).
+ * Called with the lock held and returns with it. Releases it while classes change. Each command
+ * also restores the classes of sessions that an event has closed. Never call this during the first
+ * load of the agent: the JVM finds an agent's native methods only after that load, and until then
+ * each call of the hook would throw (JvmtiAgentList::load_agent, JDK 25).
  */
 static void settle_methods(JavaVM *vm, struct session *asking)
 {
@@ -418,12 +419,12 @@ static void settle_methods(JavaVM *vm, struct session *asking)
 	lock_for_command();
 	if (asking && *asking->calls)
 		asking->header->hook_states[WIRE_HOOK_METHOD] = err ? -(int32_t)err : WIRE_HOOK_ON;
-	/* Its reader went away meanwhile, and no command of its will come. */
+	/* The reader has gone meanwhile and will send no further command. */
 	if (asking && !session_is_wanted(asking, sys_mono_ns()))
 		settle_methods(vm, NULL);
 }
 
-/* Attach requests come one after the other, on one thread. */
+/* Attach requests are executed one after the other, on one thread. */
 static void obey(JavaVM *vm, const char *options)
 {
 	char nonce[WIRE_NONCE_LEN + 1] = { 0 };
@@ -451,7 +452,7 @@ static void obey(JavaVM *vm, const char *options)
 		agent.busy = agent.sessions[place];
 		replay();
 	} else if (option_is(options, "cmd", "refs") && place >= 0 && agent.env) {
-		tell_refs(vm, option_is(options, "gc", "1"));
+		report_refs(vm, option_is(options, "gc", "1"));
 	}
 	if (!is_start)
 		settle_methods(vm, agent.busy);

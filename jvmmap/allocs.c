@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sampled allocations: JVMTI tells of an object in so many bytes, in the mean. */
+/*
+ * Sampled allocations: JVMTI reports one object per `interval` bytes on average. Part of
+ * jvmmap/hook.h.
+ */
 #include "jvmmap/hook.h"
 #include "jvmmap/refs.h"
 
@@ -8,7 +11,7 @@ void jvmmap_hook_alloc(uint64_t class, uint64_t size, uint64_t interval, uint64_
 
 struct allocs {
 	struct hook hook;
-	uint64_t interval; /* that the JVM samples at */
+	uint64_t interval; /* the JVM's current sampling interval */
 };
 
 static struct allocs allocs;
@@ -21,13 +24,13 @@ static void JNICALL on_alloc(jvmtiEnv *env, JNIEnv *jni, jthread thread, jobject
 			  refs_add(jni, object));
 }
 
-/* What is collected by now was not there at the end. */
+/* Objects collected by now were not live at the end. */
 static void JNICALL on_death(jvmtiEnv *env, JNIEnv *jni)
 {
-	refs_tell(jni);
+	refs_report(jni);
 }
 
-/* The shortest distance that a session wants; 0 if none wants any. */
+/* The shortest interval that a session wants; 0 if no session wants allocations. */
 static uint64_t wanted_interval(struct session *const sessions[], int nr)
 {
 	uint64_t least = 0;
@@ -62,7 +65,7 @@ jvmtiError allocs_settle(JavaVM *vm, struct session *const sessions[], int nr)
 	if (interval && !allocs.hook.is_on)
 		err = hook_turn_on(vm, &allocs.hook, &wanted, &callbacks, events);
 	if (allocs.hook.is_on && interval != allocs.interval) {
-		/* The JVM's own default, when nobody wants any. */
+		/* Without a session, restore the JVM's default. */
 		uint64_t set = interval ? interval : WIRE_ALLOC_INTERVAL;
 		__atomic_store_n(&allocs.interval, interval, __ATOMIC_RELAXED);
 		(*allocs.hook.env)->SetHeapSamplingInterval(allocs.hook.env, (jint)set);

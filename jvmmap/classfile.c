@@ -18,17 +18,17 @@ enum constant {
 	CONSTANT_NAME_AND_TYPE = 12,
 };
 
-/* Bytes behind the tag; 0: there is no such tag, or its length is its own affair. */
+/* Bytes after the tag; 0: no such tag, or a variable length. */
 static const uint8_t constant_bytes[] = { 0, 0, 0, 4, 4, 8, 8, 2, 2, 4, 4,
 					  4, 4, 0, 0, 3, 2, 4, 4, 2, 2 };
 
 struct input {
 	const uint8_t *at, *end;
-	int is_bad; /* it ended too early, or holds what it must not */
+	int is_bad; /* it ended too early or has invalid content */
 };
 
 struct output {
-	uint8_t *at; /* NULL: only counted */
+	uint8_t *at; /* NULL: only count */
 	size_t len, room;
 };
 
@@ -36,12 +36,10 @@ struct editor {
 	struct input in;
 	struct output out;
 	const uint8_t *file;
-	uint32_t *places; /* of the constants in the file */
+	uint32_t *places; /* offsets of the constants in the file */
 	uint32_t nr_constants;
 	struct class_hook *hook;
 };
-
-/* --- reading and writing --------------------------------------------------------------------- */
 
 static const uint8_t *take(struct input *in, size_t len)
 {
@@ -86,7 +84,7 @@ static struct input take_part(struct input *in, size_t len)
 
 static void put(struct output *out, const void *bytes, size_t len)
 {
-	/* Of a method that is given up in the end there may be too much. */
+	/* A method that is abandoned later may exceed the room. */
 	if (out->at && out->len + len <= out->room)
 		memcpy(out->at + out->len, bytes, len);
 	out->len += len;
@@ -111,7 +109,7 @@ static void put_u32(struct output *out, uint32_t value)
 	put_u16(out, value);
 }
 
-/* What was left blank at `place` once it is known. */
+/* Fills in a value that was left blank at `place`. */
 static void fill_u32(struct output *out, size_t place, uint32_t value)
 {
 	struct output there = { out->at, place, out->room };
@@ -135,8 +133,6 @@ static uint32_t copy_u16(struct editor *e)
 	return value;
 }
 
-/* --- the constant pool ----------------------------------------------------------------------- */
-
 static void put_utf8(struct output *out, const char *text)
 {
 	uint32_t len = 0;
@@ -148,7 +144,7 @@ static void put_utf8(struct output *out, const char *text)
 	put(out, text, len);
 }
 
-/* What the calls need: the method called first, the class after it, the numbers last. */
+/* Adds the constants of the calls: the called method, its class, and last the numbers. */
 static void put_constants(struct editor *e)
 {
 	uint32_t first = e->nr_constants;
@@ -180,7 +176,7 @@ static void skip_constant(struct editor *e, uint32_t *i)
 		take(&e->in, constant_bytes[tag]);
 	else
 		e->in.is_bad = 1;
-	/* These two take two numbers each. */
+	/* These two take two entries each. */
 	*i += tag == CONSTANT_LONG || tag == CONSTANT_DOUBLE ? 2 : 1;
 }
 
@@ -203,7 +199,7 @@ static void copy_constants(struct editor *e)
 	put_constants(e);
 }
 
-/* Whether the constant is that text. */
+/* Whether the constant is this text. */
 static int is_text(const struct editor *e, uint32_t constant, const char *text, size_t len)
 {
 	const uint8_t *at = e->file + (constant < e->nr_constants ? e->places[constant] : 0);
@@ -217,8 +213,6 @@ static int is_text(const struct editor *e, uint32_t constant, const char *text, 
 }
 
 #define IS_TEXT(e, constant, text) is_text(e, constant, text, sizeof(text) - 1)
-
-/* --- what names places in the code ----------------------------------------------------------- */
 
 static uint32_t moved(struct editor *e, uint32_t pc)
 {
@@ -238,7 +232,7 @@ static void copy_handlers(struct editor *e)
 	}
 }
 
-/* The call belongs to the line of what it stands before. */
+/* The call gets the line of the first instruction. */
 static void copy_lines(struct editor *e)
 {
 	uint32_t nr = copy_u16(e);
@@ -250,7 +244,7 @@ static void copy_lines(struct editor *e)
 	}
 }
 
-/* A parameter is there from the call on. */
+/* Parameters are valid from the call on. */
 static void copy_variables(struct editor *e)
 {
 	uint32_t nr = copy_u16(e);
@@ -267,13 +261,13 @@ enum frame_type {
 	FRAME_SAME_MAX = 63,
 	FRAME_STACK_1_MAX = 127,
 	FRAME_STACK_1_FAR = 247,
-	FRAME_SAME_FAR = 251, /* 248 to 250: without some variables */
-	FRAME_FULL = 255,     /* 252 to 254: with so many more than 251 says */
+	FRAME_SAME_FAR = 251, /* 248 to 250: with fewer variables */
+	FRAME_FULL = 255,     /* 252 to 254: with (type - 251) more variables */
 };
 
 enum verification_type {
 	TYPE_OBJECT = 7,        /* the class follows */
-	TYPE_UNINITIALIZED = 8, /* where it was made follows */
+	TYPE_UNINITIALIZED = 8, /* the place of its creation follows */
 };
 
 static void copy_types(struct editor *e, uint32_t nr)
@@ -288,7 +282,7 @@ static void copy_types(struct editor *e, uint32_t nr)
 	}
 }
 
-/* A frame tells its distance from the one before: only that of the first one changes. */
+/* A frame holds its distance from the previous one: only the first frame changes. */
 static void copy_frame(struct editor *e, uint32_t by)
 {
 	uint32_t type = take_u8(&e->in), off;
@@ -329,9 +323,7 @@ static void copy_frames(struct editor *e)
 		copy_frame(e, i ? 0 : CALL_BYTES);
 }
 
-/* --- the code -------------------------------------------------------------------------------- */
-
-/* An attribute of the code; 0 if it is left out, as nothing but tools reads it. */
+/* Copies an attribute of the code. Returns 0 if it is left out, because only tools read it. */
 static int copy_code_attribute(struct editor *e)
 {
 	struct input outer = e->in;
@@ -395,7 +387,7 @@ static void copy_code(struct editor *e, int method)
 	put_u16(&there, nr_kept);
 }
 
-/* With the call if all goes well; else as it was. */
+/* Copies the attribute with the call inserted, or unchanged if that fails. */
 static void copy_method_attribute(struct editor *e, int method)
 {
 	struct input whole = e->in, outer = e->in;
@@ -438,8 +430,6 @@ static void copy_member(struct editor *e, int is_method)
 	for (uint32_t i = 0; i < nr && !e->in.is_bad; i++)
 		copy_method_attribute(e, method);
 }
-
-/* --- whole files ----------------------------------------------------------------------------- */
 
 #define HEADER_BYTES 8
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one kind of event in Java code is made of; for the files that hold one, and hooks.c. */
+/*
+ * The parts of one kind of event in Java code, for hooks.c and the files that implement an event.
+ */
 #pragma once
 
 #include "jvmmap/session.h"
 
 /*
- * An empty function for a uprobe: first a nop of 5 bytes, which newer kernels make a call instead
- * of a trap, and nothing but registers is used. The arguments are the hook's own affair.
+ * An empty function for a uprobe. It begins with a nop of 5 bytes, which newer kernels replace by a
+ * call instead of a trap, and uses registers only. Each hook defines its arguments.
  */
 #if defined(__x86_64__)
 #define HOOK_CODE ".byte 0x0f,0x1f,0x44,0x00,0x00\n\tret\n"
@@ -19,23 +21,26 @@
 		"\n")
 
 struct hook {
-	jvmtiEnv *env; /* NULL until it is wanted for the first time */
+	jvmtiEnv *env; /* NULL until the first use */
 	int is_on;
 };
 
-/* Made if need be; NULL if the JVM gives none. */
+/* Makes the environment if necessary; NULL if the JVM refuses. */
 jvmtiEnv *hook_env(JavaVM *vm, struct hook *h);
 
-/* `events` ends with 0. The environment stays for the next time: none is ever quite gone. */
+/*
+ * `events` ends with 0. The environment is kept for the next time, because the JVM never frees one
+ * completely.
+ */
 jvmtiError hook_turn_on(JavaVM *vm, struct hook *h, const jvmtiCapabilities *wanted,
 			const jvmtiEventCallbacks *callbacks, const jvmtiEvent *events);
 
-/* Other agents can have the capability after it. */
+/* Gives up the capability: other agents can have it afterwards. */
 void hook_turn_off(struct hook *h, const jvmtiCapabilities *wanted, const jvmtiEvent *events);
 
-/* The number by which a class is meant, told to all sessions before; 0 if it has no name. */
+/* The hash that stands for a class, sent to all sessions first; 0 if the class has no name. */
 uint64_t hook_class(jvmtiEnv *env, jclass class);
 
-/* On if any session wants it, off if none does. */
+/* Turn the event on if a session wants it, off if none does. */
 jvmtiError allocs_settle(JavaVM *vm, struct session *const sessions[], int nr);
 jvmtiError locks_settle(JavaVM *vm, struct session *const sessions[], int nr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Java code does, told as it happens. */
+/* Events in Java code: environments of hooks, names of classes. */
 #include "jvmmap/hooks.h"
 
 #include "jvmmap/agent.h"
@@ -8,11 +8,11 @@
 
 #define KNOWN_CLASSES 4096 /* a power of two */
 #define KNOWN_WAYS    4
-#define LOOK_EVERY    1024 /* events, until we look whether somebody still wants them */
+#define LOOK_EVERY    1024 /* events between two checks for sessions without a reader */
 
 struct names {
 	uint32_t nr_events;
-	uint64_t known[KNOWN_CLASSES]; /* hashes of the names that every session was told */
+	uint64_t known[KNOWN_CLASSES]; /* hashes of names that every session has */
 };
 
 static struct names names;
@@ -75,7 +75,7 @@ static int is_known(uint64_t hash)
 	return 0;
 }
 
-/* In the place of another if need be; that is told again then. */
+/* Replaces another name if necessary, which is then sent again. */
 static void make_known(uint64_t hash)
 {
 	uint32_t way = 0;
@@ -86,20 +86,23 @@ static void make_known(uint64_t hash)
 			 __ATOMIC_RELAXED);
 }
 
-/* Every now and then also if all know it: this is where sessions without a reader end. */
-static void tell_class(uint64_t hash, const char *name)
+/*
+ * Sends the name to sessions that may not know it. Also runs at times for known names, because it
+ * closes sessions without a reader.
+ */
+static void report_class(uint64_t hash, const char *name)
 {
 	uint32_t nr = __atomic_add_fetch(&names.nr_events, 1, __ATOMIC_RELAXED);
 	struct session *all[SESSIONS_MAX];
 	uint64_t time_ns;
-	int is_told = is_known(hash);
+	int is_reported = is_known(hash);
 
-	if (is_told && nr % LOOK_EVERY)
+	if (is_reported && nr % LOOK_EVERY)
 		return;
-	int nr_sessions = agent_begin(all, &time_ns), nr_told = 0;
+	int nr_sessions = agent_begin(all, &time_ns), nr_reported = 0;
 	for (int i = 0; i < nr_sessions; i++)
-		nr_told += is_told || session_class(all[i], hash, name);
-	if (!is_told && nr_told && nr_told == nr_sessions)
+		nr_reported += is_reported || session_class(all[i], hash, name);
+	if (!is_reported && nr_reported && nr_reported == nr_sessions)
 		make_known(hash);
 	if (nr_sessions)
 		agent_end();
@@ -112,10 +115,15 @@ uint64_t hook_class(jvmtiEnv *env, jclass class)
 
 	if ((*env)->GetClassSignature(env, class, &name, NULL) == JVMTI_ERROR_NONE && name) {
 		hash = session_hash(name);
-		tell_class(hash, name);
+		report_class(hash, name);
 	}
 	(*env)->Deallocate(env, (unsigned char *)name);
 	return hash;
+}
+
+void hooks_start_session(void)
+{
+	memset(names.known, 0, sizeof(names.known));
 }
 
 static void say(struct session *asking, enum wire_hook hook, jvmtiError err)
@@ -125,9 +133,6 @@ static void say(struct session *asking, enum wire_hook hook, jvmtiError err)
 
 void hooks_settle(JavaVM *vm, struct session *const sessions[], int nr, struct session *asking)
 {
-	/* It knows no class yet: every name is told again. */
-	if (asking && (asking->alloc_interval || asking->lock_min_ns))
-		memset(names.known, 0, sizeof(names.known));
 	jvmtiError alloc_err = allocs_settle(vm, sessions, nr);
 	jvmtiError lock_err = locks_settle(vm, sessions, nr);
 	if (asking && asking->alloc_interval)

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Java code does, told as it happens: the JVM calls us, and we call an empty function on which
- * sysflame has a uprobe, so that the kernel takes the sample with the stack as it is. Each kind of
- * event has a JVMTI environment of its own, made when a session first wants it: capabilities are
- * had all or none, and that of sampled allocations only one agent of the JVM can have.
+ * Events in Java code, reported at once: the JVM calls the agent, and the agent calls an empty
+ * function. sysflame has a uprobe on that function, so the kernel samples the current stack. Each
+ * kind of event has its own JVMTI environment, made at its first use: capabilities are granted all
+ * or none, and only one agent per JVM can sample allocations.
  */
 #pragma once
 
 #include "jvmmap/session.h"
 
+/* Call it when a session begins: all class names are sent again from then on. */
+void hooks_start_session(void);
+
 /*
- * Turns each event on if any of the sessions wants it and off if none does; says in the header of
- * `asking`, NULL if nobody asks, what came of it. With the agent's lock held, on any thread.
+ * Turns each event on if a session wants it, and off if none does. Writes the results to the header
+ * of `asking` (may be NULL). Called with the agent's lock held, on any thread.
  */
 void hooks_settle(JavaVM *vm, struct session *const sessions[], int nr, struct session *asking);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waits for Java monitors. One that took `min_ns` is told of; a shorter one with the probability
- * duration / min_ns, to count as so much more often, so that the rate is bounded.
+ * Waits for Java monitors. A wait of at least `min_ns` is reported. A shorter one is reported with
+ * the probability duration / min_ns and counts for min_ns, which bounds the rate. Part of
+ * jvmmap/hook.h.
  */
 #include "jvmmap/hook.h"
 #include "jvmmap/sys.h"
@@ -10,10 +11,10 @@ HOOK(jvmmap_hook_lock);
 void jvmmap_hook_lock(uint64_t class, uint64_t waited_ns, uint64_t min_ns, uint64_t nr_lost);
 
 #define WAITERS     16384 /* a power of two */
-#define WAITERS_TRY 8     /* places of one thread */
+#define WAITERS_TRY 8     /* possible places of a thread */
 
 struct waiter {
-	uint64_t thread; /* its number, 0: free */
+	uint64_t thread; /* the thread's number; 0: free */
 	uint64_t since_ns;
 };
 
@@ -28,9 +29,10 @@ struct locks {
 static struct locks locks;
 
 /*
- * Which thread this is, for ever. Its JNIEnv would not do: since JDK 24 (JEP 491) a virtual thread
- * leaves its carrier while it waits, for others to wait there, and may come back on another one.
- * A thread that is just being attached has no number yet, and an address is none.
+ * A number that identifies the thread for its whole life. Its JNIEnv does not: since JDK 24 (JEP
+ * 491) a waiting virtual thread leaves its carrier and may continue on another one, and others wait
+ * on the same carrier. A thread that is being attached has no number yet; its JNIEnv address serves
+ * then.
  */
 static uint64_t number_of(JNIEnv *jni, jthread thread)
 {
@@ -41,8 +43,8 @@ static uint64_t number_of(JNIEnv *jni, jthread thread)
 }
 
 /*
- * Threads that were made one after the other have places side by side, so that few pages are in
- * use; half of the places are elsewhere, for when these are taken.
+ * Consecutive threads have adjacent places, which keeps the number of used pages low. Half of the
+ * places are elsewhere, for when these are taken.
  */
 static struct waiter *place_of(uint64_t thread, uint32_t try)
 {
@@ -51,7 +53,7 @@ static struct waiter *place_of(uint64_t thread, uint32_t try)
 	return &locks.waiters[(at + try) & (WAITERS - 1)];
 }
 
-/* A wait for which there is no place is not told of, but counted. */
+/* A wait without a place is not reported, but counted. */
 static void JNICALL on_enter(jvmtiEnv *env, JNIEnv *jni, jthread thread, jobject object)
 {
 	uint64_t number = number_of(jni, thread);
@@ -69,7 +71,7 @@ static void JNICALL on_enter(jvmtiEnv *env, JNIEnv *jni, jthread thread, jobject
 	__atomic_fetch_add(&locks.nr_lost, 1, __ATOMIC_RELAXED);
 }
 
-/* When the wait of this thread began, 0 if that is not known. */
+/* The start of this thread's wait; 0 if unknown. */
 static uint64_t take_wait(uint64_t thread)
 {
 	for (uint32_t try = 0; try < WAITERS_TRY; try++) {
@@ -106,7 +108,7 @@ static void JNICALL on_entered(jvmtiEnv *env, JNIEnv *jni, jthread thread, jobje
 	(*jni)->DeleteLocalRef(jni, class);
 }
 
-/* The shortest that a session wants; 0 if none wants any. */
+/* The shortest minimum that a session wants; 0 if no session wants waits. */
 static uint64_t wanted_min(struct session *const sessions[], int nr)
 {
 	uint64_t least = 0;
@@ -119,8 +121,9 @@ static uint64_t wanted_min(struct session *const sessions[], int nr)
 }
 
 /*
- * A field of the class itself, not of one of its descendants: with -Xcheck:jni the JVM insists.
- * Found without its name, which another class loader could be asked for.
+ * The field must be looked up in java.lang.Thread itself, not in a subclass: -Xcheck:jni checks
+ * this. The class is found by walking up, because a lookup by name could reach another class
+ * loader.
  */
 static jfieldID find_number(JNIEnv *jni, jthread thread)
 {
@@ -138,7 +141,7 @@ static jfieldID find_number(JNIEnv *jni, jthread thread)
 	return field;
 }
 
-/* Waits of virtual threads would be told wrong without. */
+/* Looks up the field. Without it, waits of virtual threads would be reported wrongly. */
 static jvmtiError learn_number(JavaVM *vm)
 {
 	jvmtiEnv *env = hook_env(vm, &locks.hook);
@@ -159,7 +162,7 @@ static jvmtiError learn_number(JavaVM *vm)
 	return err;
 }
 
-/* Only places that are taken are written, so that no pages come into use. */
+/* Writes only to used places, because a write would allocate the page. */
 static void forget_waiters(void)
 {
 	for (int i = 0; i < WAITERS; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of Java methods. The classes are retransformed, so that the methods begin with a call of a
- * native method, in a class of ours, whose code is the hook. That class is one of java.lang,
- * because this is the one package that every class loader finds and every module reads.
+ * Calls of Java methods. Retransformation inserts a call of a native method at the beginning of
+ * each method; the native method's code is the hook. Its class is in java.lang, the only package
+ * that every class loader finds and every module reads.
  */
 #include "jvmmap/methods.h"
 
@@ -13,18 +13,18 @@
 HOOK(jvmmap_hook_method);
 
 /*
- * The JVM finds the native method in its agents by this name. RegisterNatives would do as well, but
- * warns of what it is used for in classes of the JDK.
+ * The JVM finds the native method in its agents by this name. RegisterNatives would also work, but
+ * the JVM warns if it is used for classes of the JDK.
  */
 #define NATIVE_NAME "Java_java_lang_Sysflame" WIRE_TEXT(WIRE_ABI) "_entered"
 __asm__(".globl " NATIVE_NAME "\n\t.set " NATIVE_NAME ", jvmmap_hook_method\n");
 
 #define METHODS    16
-#define CLASSES    64 /* with the same name, of several loaders, all in all */
+#define CLASSES    64 /* in total, including classes of the same name from several loaders */
 #define LOCAL_REFS 16
 #define HOOK_CLASS WIRE_METHOD_CLASS WIRE_TEXT(WIRE_ABI)
 
-/* "a/B.run" in text, [0, class_len) is the class. */
+/* "a/B.run" is in text; [0, class_len) is the class. */
 struct wanted {
 	char text[WIRE_METHODS_MAX];
 	size_t class_len, len;
@@ -35,12 +35,10 @@ struct methods {
 	jvmtiEnv *env;
 	struct wanted now[METHODS], next[METHODS];
 	int nr_now, nr_next;
-	int has_class; /* the hook's */
+	int has_class; /* the hook's class exists */
 };
 
 static struct methods methods;
-
-/* --- what is wanted -------------------------------------------------------------------------- */
 
 static int is_same(const char *a, size_t a_len, const char *b, size_t b_len)
 {
@@ -84,7 +82,7 @@ int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns)
 	return methods.nr_now + methods.nr_next > 0;
 }
 
-/* Whether the classes are as they are to be: what was missing may be there now. */
+/* Whether the classes are already in the wanted state. Missing ones are tried again. */
 static int is_done(void)
 {
 	if (methods.nr_now != methods.nr_next)
@@ -97,9 +95,7 @@ static int is_done(void)
 	return 1;
 }
 
-/* --- the hook's class ------------------------------------------------------------------------ */
-
-/* Another agent of this version may have made it. */
+/* Another agent of the same version may have made the class already. */
 static jvmtiError make_class(JNIEnv *jni)
 {
 	uint8_t bytes[CLASS_BYTES];
@@ -118,8 +114,6 @@ static jvmtiError make_class(JNIEnv *jni)
 	return JVMTI_ERROR_NONE;
 }
 
-/* --- changing classes ------------------------------------------------------------------------ */
-
 static size_t length(const char *text)
 {
 	size_t len = 0;
@@ -129,7 +123,7 @@ static size_t length(const char *text)
 	return len;
 }
 
-/* The methods wanted of a class, by its name "a/B"; all of `next` that name it are loaded. */
+/* Collects the wanted methods of the class named "a/B". */
 static int methods_of(const char *class, size_t len, struct class_method *out)
 {
 	int nr = 0;
@@ -174,7 +168,7 @@ static unsigned char *change(jvmtiEnv *env, const uint8_t *file, size_t len,
 	return out;
 }
 
-/* For the classes that are retransformed; meanwhile other threads go on loading theirs. */
+/* Called for retransformed classes. Other threads load classes meanwhile and also call it. */
 static void JNICALL on_class(jvmtiEnv *env, JNIEnv *jni, jclass redefined, jobject loader,
 			     const char *name, jobject domain, jint len, const unsigned char *file,
 			     jint *new_len, unsigned char **new_file)
@@ -229,7 +223,7 @@ static int names_class(struct wanted *list, int nr, const char *name, size_t len
 	return found;
 }
 
-/* Whether the class is one that is changed now or is to be. */
+/* Whether the class is changed now or must be changed. */
 static int is_affected(jvmtiEnv *env, jclass class)
 {
 	char *name = NULL;
@@ -247,7 +241,7 @@ static int is_affected(jvmtiEnv *env, jclass class)
 	return found && !(*env)->IsModifiableClass(env, class, &can_change) && can_change;
 }
 
-/* The JVM cannot turn this event on for one thread only. */
+/* The JVM cannot enable this event for a single thread. */
 static jvmtiError retransform(jint nr, const jclass *classes)
 {
 	jvmtiEnv *env = methods.env;
@@ -299,7 +293,7 @@ jvmtiError methods_apply(JavaVM *vm)
 	jvmtiError err = make_env(vm);
 	if (err)
 		return err;
-	/* The references to all loaded classes go with it. */
+	/* This frame also frees the references to all loaded classes. */
 	if ((*jni)->PushLocalFrame(jni, LOCAL_REFS))
 		return JVMTI_ERROR_OUT_OF_MEMORY;
 	err = make_class(jni);

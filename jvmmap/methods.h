@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of Java methods: a call of the hook stands at their beginning while a session wants it. */
+/*
+ * Calls of Java methods. While a session wants a method, the method begins with a call of the hook.
+ */
 #pragma once
 
 #include "jvmmap/session.h"
 
 /*
- * What sessions want that are wanted themselves; with the agent's lock held. Takes what it needs of
- * the sessions, so that the rest can be done without the lock. Whether there is anything to do.
+ * Collects the methods wanted by sessions that are still in use. Called with the agent's lock held;
+ * it copies what it needs, so methods_apply can run without the lock. Returns whether
+ * methods_apply has work.
  */
 int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns);
 
 /*
- * Changes the classes to that. Only commands may call it, which come one at a time; without the
- * lock, because the JVM stops for it. JVMTI_ERROR_INVALID_CLASS: one is not loaded,
- * JVMTI_ERROR_INVALID_METHODID: one has no such method with code.
+ * Changes the classes accordingly. Only commands may call it, which run one at a time. It runs
+ * without the lock, because the JVM reaches a safepoint for it. JVMTI_ERROR_INVALID_CLASS if a
+ * class is not loaded, JVMTI_ERROR_INVALID_METHODID if it has no such method with code.
  */
 jvmtiError methods_apply(JavaVM *vm);

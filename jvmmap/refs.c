@@ -9,10 +9,10 @@ HOOK(jvmmap_hook_gone);
 void jvmmap_hook_gone(uint64_t number);
 
 #define REFS         65536u /* a power of two */
-#define PLACES_TRY   64u    /* for one object; what is gone there is told */
-#define TELL_AT_ONCE 256u   /* with the lock held */
+#define PLACES_TRY   64u    /* for one object; collected objects found there are reported */
+#define TELL_AT_ONCE 256u   /* places per turn with the lock */
 
-/* Numbers look like no address: both name what may be freed, see bpf/held.h. */
+/* Numbers have this bit and addresses do not: both are keys of bpf/live_allocs.h. */
 #define NUMBER_BIT (1ull << 63)
 
 struct ref {
@@ -22,8 +22,8 @@ struct ref {
 
 struct refs {
 	struct sys_lock lock;
-	struct ref *all; /* NULL: nobody wants them */
-	uint32_t next;   /* place to be looked at */
+	struct ref *all; /* NULL if no session wants them */
+	uint32_t next;   /* next place to check */
 	uint64_t nr_made;
 };
 
@@ -35,7 +35,7 @@ static void drop(JNIEnv *jni, struct ref *r)
 	r->object = NULL;
 }
 
-/* Whether the place is free (now). */
+/* Reports and drops the object if it has been collected. Returns whether the place is free. */
 static int look_at(JNIEnv *jni, struct ref *r)
 {
 	if (r->object && (*jni)->IsSameObject(jni, r->object, NULL)) {
@@ -71,8 +71,8 @@ uint64_t refs_add(JNIEnv *jni, jobject object)
 	return number;
 }
 
-/* Threads that allocate may want the lock: it is not held for long. */
-void refs_tell(JNIEnv *jni)
+/* Releases the lock often, because allocating threads take it. */
+void refs_report(JNIEnv *jni)
 {
 	for (uint32_t at = 0; at < REFS; at += TELL_AT_ONCE) {
 		while (!sys_lock(&refs.lock))

@@ -6,7 +6,10 @@
 
 #define MAP_BYTES   (WIRE_HEADER_BYTES + 2ul * WIRE_RING_BYTES)
 #define NUMBER_MAX  10 /* bytes of a varint of 64 bits */
-#define NUMBERS_MAX 4  /* of a record */
+#define NUMBERS_MAX 4  /* per record */
+/* Room in the ring that only classes may use: a sample gets the name of its class in no other way.
+ */
+#define CLASS_BYTES (256u << 10)
 
 static int map_ring(struct session *s)
 {
@@ -72,7 +75,9 @@ void session_close(struct session *s)
 
 int session_is_wanted(struct session *s, uint64_t now_ns)
 {
-	/* The ring is not mapped in a fork of the JVM: nothing behind this line may run there. */
+	/*
+	 * A fork of the JVM does not have the ring mapped: code after this line must not run there.
+	 */
 	if (sys_getpid() != s->pid)
 		return 0;
 
@@ -132,12 +137,13 @@ static void write_lost(struct session *s)
 	s->lost_unsaid = 0;
 }
 
-/* Whether a record of at most `bytes` may be written; if not, it is counted as lost. */
-static int make_room(struct session *s, uint64_t bytes)
+/* Makes room for a record of at most `bytes`. Returns 0 if the ring is full; the record is lost. */
+static int make_room(struct session *s, enum wire_kind kind, uint64_t bytes)
 {
 	const uint64_t lost_bytes = 2 + NUMBER_MAX;
+	uint64_t kept_bytes = kind == WIRE_CLASS ? 0 : CLASS_BYTES;
 
-	while (!has_room(s, bytes + lost_bytes)) {
+	while (!has_room(s, bytes + lost_bytes + kept_bytes)) {
 		if (s->may_wait_ms <= 0) {
 			session_lose(s, 1);
 			return 0;
@@ -150,7 +156,7 @@ static int make_room(struct session *s, uint64_t bytes)
 	return 1;
 }
 
-/* Writes a record of numbers and, behind them, bytes; returns 0 if there was no room. */
+/* Writes a record of numbers followed by bytes. Returns 0 if there was no room. */
 static int write_record(struct session *s, enum wire_kind kind, const uint64_t *numbers, int nr,
 			const void *bytes, uint32_t len)
 {
@@ -159,7 +165,7 @@ static int write_record(struct session *s, enum wire_kind kind, const uint64_t *
 	for (int i = 0; i < nr; i++)
 		end = put_number(end, numbers[i]);
 	uint32_t body_len = (uint32_t)(end - body);
-	if (!make_room(s, 1 + NUMBER_MAX + body_len + len))
+	if (!make_room(s, kind, 1 + NUMBER_MAX + body_len + len))
 		return 0;
 	uint8_t *at = next_record(s);
 	*at++ = (uint8_t)kind;
@@ -205,7 +211,7 @@ int session_unload(struct session *s, uint64_t time_ns, uint64_t addr)
 	return write_numbers(s, WIRE_UNLOAD, numbers, 2);
 }
 
-/* All bits count in all bits, as short names need it; never 0, which marks an empty slot. */
+/* Each input bit affects all output bits, even for short names. Never 0: an empty slot. */
 static uint64_t mix(uint64_t hash)
 {
 	hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull;
@@ -223,8 +229,9 @@ static uint64_t hash_text(const char *text, uint32_t *len)
 }
 
 /*
- * The slot of a string, sent if the reader does not have it; < 0 without room. It is none of the
- * two in `keep`: a string lives in one of three slots, so that a record can name three of them.
+ * The slot of a string. Sends the string if the reader does not have it; < 0 without room. The slot
+ * differs from both of `keep`: a record can refer to three strings, so each string has three
+ * possible slots.
  */
 static int intern(struct session *s, const char *text, const int keep[2])
 {
@@ -291,14 +298,14 @@ static void flush_chunk(struct session *s)
 	s->chunk_bytes = 0;
 }
 
-/* The slot that the method of these names goes to; < 0 if they could not be sent. */
+/* Sends a method and returns its slot; < 0 if there was no room. */
 static int send_method(struct session *s, const char *class, const char *name,
 		       const char *signature)
 {
 	int keep[2] = { -1, -1 };
 	uint64_t numbers[3];
 
-	/* The ranges that wait in the chunk mean what the slots hold until now. */
+	/* The ranges in the chunk refer to the current content of the slots. */
 	flush_chunk(s);
 	int class_slot = keep[0] = intern(s, class, keep);
 	int name_slot = keep[1] = intern(s, name, keep);
@@ -331,7 +338,7 @@ static uint64_t hash_names(const char *class, const char *name, const char *sign
 }
 
 /*
- * The slot that holds the method of these names, at best `known`, where it was last seen; < 0 if it
+ * The slot of the method with these names, if possible `known`, where it was last found. < 0 if it
  * could not be sent.
  */
 static int slot_of(struct session *s, jmethodID method, int known, const char *class,
@@ -372,7 +379,7 @@ int session_method(struct session *s, jvmtiEnv *env, jmethodID method)
 	return found;
 }
 
-/* Frame `depth` from the outermost inlined one; frame 0 of JVMTI is the innermost. */
+/* The frame at `depth` from the outermost inlined one. Frame 0 of JVMTI is the innermost. */
 static jmethodID frame_at(const PCStackInfo *range, int depth)
 {
 	return range->methods[range->numstackframes - 2 - depth];
@@ -396,8 +403,7 @@ static int shared_depth(const PCStackInfo *a, const PCStackInfo *b)
 	return depth;
 }
 
-/* Appends a range; `before` is the range that this record holds before it, NULL if it is the first.
- */
+/* Appends a range. `before` is the previous range of this record, NULL for the first. */
 static void add_range(struct session *s, uint64_t begin_off, uint64_t end_off,
 		      const PCStackInfo *range, const PCStackInfo *before, const uint32_t *slots)
 {
@@ -421,7 +427,7 @@ static void add_range(struct session *s, uint64_t begin_off, uint64_t end_off,
 	s->chunk_bytes = (uint32_t)(at - s->chunk);
 }
 
-/* The slots of a range's methods, all valid together; 0 if one of them has no slot. */
+/* The slots of a range's methods, all valid at the same time; 0 if a method has no slot. */
 static int find_slots(struct session *s, jvmtiEnv *env, const PCStackInfo *range, uint32_t *slots)
 {
 	for (int i = 0; i < depth_of(range); i++) {
@@ -430,14 +436,14 @@ static int find_slots(struct session *s, jvmtiEnv *env, const PCStackInfo *range
 			return 0;
 		slots[i] = (uint32_t)slot;
 	}
-	/* So many may have been sent for one stack that the first is gone. */
+	/* A stack can have so many methods that the first one's slot has been reused. */
 	for (int i = 0; i < depth_of(range); i++)
 		if (s->methods[slots[i]].method != frame_at(range, i))
 			return 0;
 	return 1;
 }
 
-/* Whether the range has the same frames as the next one, which then stands for both. */
+/* Whether the next range has the same frames and can stand for both. */
 static int is_like_next(const PCStackInfo *range)
 {
 	int depth = depth_of(range);
@@ -454,7 +460,7 @@ void session_inline(struct session *s, jvmtiEnv *env, uint64_t addr, uint64_t si
 	uint64_t begin_off = 0;
 	int is_plain = 1;
 
-	/* All methods first: to send one in between would cut the record. */
+	/* Send all methods first: sending one in between would split the record. */
 	for (int i = 0; i < nr; i++) {
 		is_plain &= !depth_of(&ranges[i]);
 		if (i + 1 == nr || !is_like_next(&ranges[i]))

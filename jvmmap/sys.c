@@ -28,7 +28,9 @@ void *memset(void *at, int byte, size_t len)
 
 long sys_memfd_create(const char *name)
 {
-	/* Linux 6.3 wants to hear about execution, older ones do not know the flag. */
+	/*
+	 * Linux 6.3 warns about memfds without an exec flag; older kernels do not have this flag.
+	 */
 	long flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	long fd = sys_call(__NR_memfd_create, (long)name, flags | MFD_NOEXEC_SEAL, 0, 0, 0, 0);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel without a libc: the agent must load under glibc and musl of any age, so it may need
- * nothing from either. Calls return what the kernel returns: negative errno on failure.
+ * System calls without a libc. The agent must load under glibc and musl of any version and
+ * therefore uses neither. Calls return the kernel's value: a negative errno on failure.
  */
 #pragma once
 
@@ -45,15 +45,17 @@ static inline long sys_call(long nr, long a, long b, long c, long d, long e, lon
 #error "the agent knows the system calls of x86-64 and aarch64 only"
 #endif
 
-/* The compiler calls these two where it sees fit. */
+/* The compiler inserts calls of these two. */
 void *memcpy(void *to, const void *from, size_t len);
 void *memset(void *at, int byte, size_t len);
 
 long sys_memfd_create(const char *name);        /* close-on-exec, sealable */
-long sys_fix_size(long fd, unsigned long size); /* sets it and seals it */
+long sys_fix_size(long fd, unsigned long size); /* sets the size and seals it */
 void sys_close(long fd);
 
-/* NULL on failure. fd -1: anonymous memory; `at` not NULL: exactly there, over what was there. */
+/*
+ * NULL on failure. fd -1: anonymous memory. `at` not NULL: at this address, replacing any mapping.
+ */
 void *sys_map(void *at, unsigned long size, long fd, unsigned long off);
 void sys_unmap(void *at, unsigned long size);
 long sys_dont_fork(void *at, unsigned long size);
@@ -63,11 +65,11 @@ int sys_getpid(void);
 int sys_gettid(void);
 
 /*
- * A lock that one thread of the JVM never holds for long: sys_lock gives up after a second and
- * returns 0 then. Only threads in native state may wait on it, so that safepoints are not held up.
+ * A lock for short sections. sys_lock gives up after a second and then returns 0. Only threads in
+ * native state may wait for it, because others would delay safepoints.
  */
 struct sys_lock {
-	int word; /* 0 free, 1 held, 2 held and waited for */
+	int word; /* 0 free, 1 held, 2 held with waiters */
 };
 int sys_lock(struct sys_lock *lock);
 void sys_unlock(struct sys_lock *lock);
