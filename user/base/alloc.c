@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocation that cannot fail. */
+/* Allocation that ends the program when memory runs out. */
 #include "base/alloc.h"
 
 #include <stdarg.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocation that cannot fail: out of memory ends the program with a message and status 1. */
+/*
+ * Allocation that never returns NULL. When memory runs out, it prints a message and exits with
+ * status 1.
+ */
 #pragma once
 
 #include "base/types.h"

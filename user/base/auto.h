@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scope cleanup: a resource is released where its variable goes out of scope. */
+/* Scope cleanup: a resource is released when its variable goes out of scope. */
 #pragma once
 
 #include <dirent.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Defines the function behind an auto_ attribute; NULL is not released. */
+/* Defines the function behind an auto_ attribute. It does not release NULL. */
 #define AUTO_DEFINE(name, type, release)              \
 	static inline void auto_##name##_run(type *p) \
 	{                                             \
@@ -15,7 +15,7 @@
 			release(*p);                  \
 	}
 
-/* Hands the value on and disarms the cleanup. */
+/* Returns the value of `p` and disarms the cleanup of `p`. */
 #define take(p)                        \
 	({                             \
 		typeof(p) taken = (p); \
@@ -23,7 +23,7 @@
 		taken;                 \
 	})
 
-/* The same for a file descriptor, whose empty value is -1. */
+/* Like take() for a file descriptor, whose empty value is -1. */
 #define take_fd(fd)               \
 	({                        \
 		int taken = (fd); \

@@ -10,17 +10,20 @@
 #include "base/siphash.h"
 
 /*
- * What nobody outside knows. Keys come from targets too, which could compute as many as they like
- * that share a slot if they knew how slots are chosen.
+ * A per-process secret. Keys also come from targets. A target that knew how slots are chosen could
+ * compute any number of keys that share a slot.
  */
 struct secret {
 	u8 siphash[SIPHASH_KEY_LEN];
-	u64 mask, factor; /* the factor is odd: no two keys become one */
+	u64 mask, factor; /* factor is odd, therefore distinct keys stay distinct */
 };
 
 static struct secret secret; /* cache: drawn once per process */
 
-/* From the 16 random bytes that the kernel gives each program (getauxval(3)), in any sandbox. */
+/*
+ * Derives the secret from the 16 random bytes that the kernel gives each program (getauxval(3)).
+ * This works in any sandbox.
+ */
 static void draw_secret(void)
 {
 	if (secret.factor)
@@ -46,13 +49,13 @@ u64 hash_keyed(const void *bytes, size_t len)
 	return siphash(secret.siphash, bytes, len);
 }
 
-/* Where the search for a key begins. */
+/* The slot at which the search for a key begins. */
 static size_t home_of(const struct dict *d, u64 key)
 {
 	return hash_u64((key ^ secret.mask) * secret.factor) & (d->cap - 1);
 }
 
-/* The slot that holds the key, or the free one where it belongs. */
+/* The slot that holds the key, or else the free slot where the key belongs. */
 static struct dict_slot *slot_of(const struct dict *d, u64 key)
 {
 	size_t i = home_of(d, key);
@@ -96,8 +99,7 @@ u64 *dict_add(struct dict *d, u64 key)
 	return &slot->value;
 }
 
-/* Closes the gap by moving back every later slot of the run that may move (Knuth 6.4, algorithm R).
- */
+/* Closes the gap: moves back every later slot of the run that may move (Knuth 6.4, algorithm R). */
 bool dict_remove(struct dict *d, u64 key)
 {
 	if (!dict_find(d, key))

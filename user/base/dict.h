@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hash table from u64 keys to u64 values, open addressing, no per-entry allocation:
- * the hot tables of the profiler (address -> frame, parent and frame -> node). {0} is a valid
- * empty table. Keys may be a stranger's choice: which of them collide differs from run to run, and
- * so does the order of dict_each. Tables keyed by structs or strings use uthash.
+ * A hash table from u64 keys to u64 values with open addressing and without an allocation per
+ * entry. The profiler's hot tables use it (address -> frame, parent and frame -> node). {0} is a
+ * valid empty table. Keys may be chosen by an attacker: which keys collide, and the order of
+ * dict_each, differ from run to run. Tables keyed by structs or strings use uthash.
  */
 #pragma once
 
@@ -19,23 +19,29 @@ struct dict_slot {
 	bool used;
 };
 
-/* The value's place, NULL if the key is not there; valid until the next dict_add or dict_remove. */
+/*
+ * The place of the key's value, or NULL if the key is missing. Valid until the next dict_add or
+ * dict_remove.
+ */
 u64 *dict_find(const struct dict *d, u64 key);
 
-/* The value's place, made with value 0 if the key is new; valid like that of dict_find. */
+/*
+ * The place of the key's value. Adds a missing key with value 0. Valid until the next dict_add or
+ * dict_remove.
+ */
 u64 *dict_add(struct dict *d, u64 key);
 
-/* Returns whether the key was there. */
+/* Returns whether the table held the key. */
 bool dict_remove(struct dict *d, u64 key);
 void dict_fini(struct dict *d);
 
-/* Visits the used slots in no particular order; the table must not change meanwhile. */
+/* Visits the used slots in no particular order. The table must not change meanwhile. */
 #define dict_each(slot, d)                                                                      \
 	for (struct dict_slot *slot = (d)->slots; slot && slot < (d)->slots + (d)->cap; slot++) \
 		if (slot->used)
 
-/* A hash that differs from run to run: nobody can choose texts that share it. */
+/* A hash that differs from run to run, so an attacker cannot choose texts that collide. */
 u64 hash_keyed(const void *bytes, size_t len);
 
-/* Mixes a key so that all its bits count; also joins two keys: hash_u64(a ^ hash_u64(b)). */
+/* Mixes a key so that all its bits count. It also joins two keys: hash_u64(a ^ hash_u64(b)). */
 u64 hash_u64(u64 key);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files: read with a bound, written atomically. */
+/* Whole files: read with a size limit, written atomically. */
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <linux/openat2.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,8 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+
+#define NEW_NAMES_MAX 100000
 
 int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *len)
 {
@@ -94,6 +97,13 @@ int file_open_regular(int dirfd, const char *path, u64 resolve)
 	return fd < 0 ? -errno : fd;
 }
 
+bool file_has_no_reader(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1 && p.revents & (POLLERR | POLLHUP);
+}
+
 static void outfile_free(struct outfile *o)
 {
 	if (o->f && o->f != stdout)
@@ -104,8 +114,9 @@ static void outfile_free(struct outfile *o)
 }
 
 /*
- * Opens a new file in the folder of `path`: without a name where the file system can, so that
- * nothing stays behind whatever ends the program; else under a name nobody could have planted.
+ * Opens a new file in the folder of `path`. The file has no name if the file system supports that:
+ * then nothing is left behind however the program ends. Otherwise it gets a name that nobody could
+ * have planted.
  */
 static FILE *open_beside(const char *path, char **tmp_path)
 {
@@ -124,7 +135,7 @@ static FILE *open_beside(const char *path, char **tmp_path)
 	return fdopen(fd, "w");
 }
 
-/* Gives a file without a name its temporary one. */
+/* Gives an unnamed file its temporary name. */
 static int link_tmp(struct outfile *o)
 {
 	char fd_path[32];
@@ -159,18 +170,92 @@ int outfile_open(const char *path, struct outfile **out)
 	return 0;
 }
 
-int outfile_commit(struct outfile *o, u64 *size_bytes)
+int outfile_open_new(const char *path, struct outfile **out)
+{
+	struct outfile *o = xcalloc(1, sizeof(*o));
+
+	o->path = xstrdup(path);
+	o->f = open_beside(path, &o->tmp_path);
+	if (!o->f) {
+		int err = -errno;
+		outfile_abort(o);
+		return err;
+	}
+	*out = o;
+	return 0;
+}
+
+/* Flushes the buffer. An earlier failed write may have lost its errno. */
+static bool has_failed(const struct outfile *o)
 {
 	errno = 0;
-	bool failed = fflush(o->f) != 0 || ferror(o->f);
-	if (!failed && o->tmp_path)
-		failed = fsync(fileno(o->f)) || link_tmp(o) || rename(o->tmp_path, o->path);
-	if (failed) {
+	if (!fflush(o->f) && !ferror(o->f))
+		return false;
+	return o->f != stdout || !file_has_no_reader(STDOUT_FILENO);
+}
+
+static int put_in_place(struct outfile *o)
+{
+	return fsync(fileno(o->f)) || link_tmp(o) || rename(o->tmp_path, o->path);
+}
+
+/* "flame.html" for 1, "flame-2.html" for 2. */
+static char *numbered_name(const char *path, unsigned number)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path, *dot = strchr(name, '.') ?: strchr(name, 0);
+
+	return number < 2 ? xstrdup(path)
+			  : xasprintf("%.*s-%u%s", (int)(dot - path), path, number, dot);
+}
+
+/* For file systems without hard links: first creates an empty file to reserve the name. */
+static int rename_to_free(const char *from, const char *to)
+{
+	int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -1;
+	close(fd);
+	int err = rename(from, to);
+	if (err)
+		unlink(to);
+	return err;
+}
+
+/* link(2) fails if the name exists, even as a symbolic link or a pipe. Nothing is overwritten. */
+static int put_at_free_name(struct outfile *o)
+{
+	if (fsync(fileno(o->f)) || link_tmp(o))
+		return -1;
+	for (unsigned number = 1; number <= NEW_NAMES_MAX; number++) {
+		auto_free char *name = numbered_name(o->path, number);
+		int err = link(o->tmp_path, name);
+		if (err && errno != EEXIST)
+			err = rename_to_free(o->tmp_path, name);
+		if (err && errno == EEXIST)
+			continue;
+		if (err)
+			return -1;
+		unlink(o->tmp_path);
+		free(o->path);
+		o->path = take(name);
+		return 0;
+	}
+	errno = EEXIST;
+	return -1;
+}
+
+static int commit(struct outfile *o, int (*put)(struct outfile *), char **name, u64 *size_bytes)
+{
+	if (has_failed(o) || (o->tmp_path && put(o))) {
 		int err = errno ? -errno : -EIO;
 		outfile_abort(o);
 		return err;
 	}
 	off_t size = ftello(o->f);
+	if (name)
+		*name = take(o->path);
 	if (size_bytes)
 		*size_bytes = size > 0 ? (u64)size : 0;
 	outfile_free(o);
@@ -184,4 +269,19 @@ void outfile_abort(struct outfile *o)
 	if (o->tmp_path)
 		unlink(o->tmp_path);
 	outfile_free(o);
+}
+
+int outfile_commit(struct outfile *o, u64 *size_bytes)
+{
+	return commit(o, put_in_place, NULL, size_bytes);
+}
+
+int outfile_commit_new(struct outfile *o, char **name, u64 *size_bytes)
+{
+	return commit(o, put_at_free_name, name, size_bytes);
+}
+
+int file_access(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) ? -errno : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files: read with a bound, written atomically. */
+/* Whole files: read with a size limit, written atomically. */
 #pragma once
 
 #include <stdio.h>
@@ -7,42 +7,65 @@
 #include "base/types.h"
 
 /*
- * Reads a whole file (also of /proc, whose sizes read 0) of at most `max` bytes relative to
- * `dirfd` (AT_FDCWD for the current folder). *out is NUL-terminated, `*len` does not count the
- * NUL; the caller frees it. -EFBIG if there is more than `max`.
+ * access(2) with the effective ids and capabilities. Real ids have no capabilities. Returns 0 or a
+ * negative errno.
+ */
+int file_access(const char *path, int mode);
+
+/*
+ * Reads a whole file of at most `max` bytes; `path` is relative to `dirfd` (AT_FDCWD: the current
+ * folder). Files of /proc, whose stated size is 0, work too. *out ends in a NUL that `*len` does
+ * not count; the caller frees it. Returns -EFBIG if the file is longer than `max`.
  */
 int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *len);
 int file_read(const char *path, size_t max, char **out, size_t *len);
 
 /*
- * Reads to the file's end and calls `visit` with every whole line, without its newline, until it
- * returns something other than 0, which is returned. Bytes behind the last newline are no line.
- * -EBADMSG at a line of more than `max` bytes; else a negative errno of read(2).
+ * Reads to the end of the file and calls `visit` with every complete line, without its newline.
+ * Stops when `visit` returns something other than 0 and returns that. Ignores bytes after the last
+ * newline. Returns -EBADMSG at a line of more than `max` bytes, or a negative errno of read(2).
  */
 typedef int (*file_line_fn)(const char *line, const char *end, void *ctx);
 int file_each_line(int fd, size_t max, file_line_fn visit, void *ctx);
 
 /*
- * Opens a path that someone else controls for reading. Only a regular file is ever opened: no
- * device is woken and no pipe waited for. `resolve` are RESOLVE_ flags of openat2(2). Returns
- * the descriptor or a negative errno; -ENOEXEC if it is no regular file.
+ * Opens a path that someone else controls for reading. It opens regular files only: it never wakes
+ * a device or waits for a pipe. `resolve` holds RESOLVE_ flags of openat2(2). Returns the
+ * descriptor or a negative errno; -ENOEXEC if the file is not regular.
  */
 int file_open_regular(int dirfd, const char *path, u64 resolve);
 
 /*
- * A file that appears under its name only when it is whole: written beside the target under a
- * temporary name, synced, renamed. "-" is standard output. A path that exists and is no regular
- * file (a pipe, /dev/null) is written in place.
+ * Whether `fd` is a pipe or socket whose reader has closed it, as `head` does when it has enough.
+ */
+bool file_has_no_reader(int fd);
+
+/*
+ * A file that appears under its name only when it is complete. It is written beside the target
+ * under a temporary name, synced, and renamed. "-" is standard output. An existing path that is not
+ * a regular file (a pipe, /dev/null) is written in place.
  */
 struct outfile {
 	FILE *f;
-	char *path, *tmp_path; /* tmp_path NULL: written in place */
+	char *path, *tmp_path; /* tmp_path is NULL for a file written in place */
 };
 
 int outfile_open(const char *path, struct outfile **out);
 
-/* Finishes the file and frees `o`; *size_bytes (may be NULL) gets what was written. */
+/* Like outfile_open, for outfile_commit_new. Does not open anything that exists at `path`. */
+int outfile_open_new(const char *path, struct outfile **out);
+
+/*
+ * Finishes the file and frees `o`. *size_bytes gets the bytes written; it may be NULL. Returns 0 if
+ * standard output's reader has closed it.
+ */
 int outfile_commit(struct outfile *o, u64 *size_bytes);
 
-/* Removes what was written and frees `o`; the old file stays as it was. NULL is accepted. */
+/*
+ * Like outfile_commit, but replaces nothing. If flame.html exists, the file becomes flame-2.html,
+ * else flame-3.html, .. The caller frees *name. Returns -EEXIST if all numbers are taken.
+ */
+int outfile_commit_new(struct outfile *o, char **name, u64 *size_bytes);
+
+/* Removes the temporary file and frees `o`. The old file stays unchanged. Accepts NULL. */
 void outfile_abort(struct outfile *o);

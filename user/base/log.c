@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line to standard error. */
+/* Prints one line to standard error. */
 #include "base/log.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One line to standard error, with the program's name in front. Used by capture, web, fleet and
- * cmd; every other folder returns its errors and may only log_debug. The text says what was
- * wrong, where, and what the user can do.
+ * Prints one line to standard error, after the program's name. Folders capture, web, fleet and cmd
+ * use it. Every other folder returns its errors and may only call log_debug. The text says what
+ * failed, where, and what the user can do.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ enum log_level {
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
-/* Removes control characters from what it prints: names come from other processes. */
+/* Removes control characters from the line, because names come from other processes. */
 void log_print(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_print(LOG_ERROR, __VA_ARGS__)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of many names the few that resemble one that was looked for in vain. */
+/* Finds the names that are most similar to a name that was not found. */
 #include "base/near.h"
 
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 
 #include "base/alloc.h"
 
-#define NAME_MAX_LEN 256 /* of names that are compared for likeness */
+#define NAME_MAX_LEN 256 /* longer names are not compared */
 #define DISTANCE_MAX 4
 
-/* How many letters differ (Levenshtein); at most DISTANCE_MAX + 1. */
+/* The number of letters that differ (Levenshtein), at most DISTANCE_MAX + 1. */
 static u32 distance(const char *a, const char *b)
 {
 	size_t a_len = strlen(a), b_len = strnlen(b, NAME_MAX_LEN + 1);

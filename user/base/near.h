@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of many names the few that resemble one that was looked for in vain. */
+/* Finds the names that are most similar to a name that was not found. */
 #pragma once
 
 #include "base/types.h"
@@ -7,13 +7,15 @@
 #define NEAR_MAX 8
 
 struct near {
-	const char *wanted;    /* the caller's */
-	size_t max;            /* how many names are kept, at most NEAR_MAX */
+	const char *wanted;    /* owned by the caller */
+	size_t max;            /* how many names to keep, at most NEAR_MAX */
 	char *names[NEAR_MAX]; /* best first, then NULL; owned */
 	u32 distance[NEAR_MAX];
 };
 
-/* Keeps a copy of `name` if it is one of the nearest: holds what is wanted, or differs in few
- * letters. */
+/*
+ * Keeps a copy of `name` if it is one of the nearest: it contains `wanted` or differs from it in
+ * few letters.
+ */
 void near_consider(struct near *n, const char *name);
 void near_fini(struct near *n);

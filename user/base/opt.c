@@ -44,6 +44,9 @@ static int set(const struct opt *opt, const char *word, const char *value)
 {
 	char *end;
 
+	/* An unset shell variable, say: it would select nothing, or everything. */
+	if (value && !*value)
+		return complain(word, "the value is empty");
 	errno = 0;
 	switch (opt->type) {
 	case OPT_BOOL:
@@ -75,7 +78,7 @@ static int set(const struct opt *opt, const char *word, const char *value)
 	return -EINVAL;
 }
 
-/* Returns how many words of argv were used, or a negative errno. */
+/* Returns the number of words of argv that were used, or a negative errno. */
 static int parse_long(const struct table *t, int left, char **argv)
 {
 	const char *name = argv[0] + 2, *equals = strchr(name, '=');
@@ -111,7 +114,7 @@ static int parse_short(const struct table *t, int left, char **argv)
 	return 1;
 }
 
-/* *is_end: by "--", behind which nothing is an option. */
+/* *is_end: options ended at "--". */
 static int parse(const struct table *t, int argc, char **argv, bool *is_end)
 {
 	int i = 1;
@@ -139,17 +142,33 @@ int opt_parse(const struct opt *opts, size_t nr_opts, int argc, char **argv)
 	return parse(&t, argc, argv, &is_end);
 }
 
+/* "  -o, --output FILE" */
+static int left_column(const struct opt *o, char *left, size_t size)
+{
+	char short_part[8] = "   ";
+
+	if (o->short_name)
+		snprintf(short_part, sizeof(short_part), "-%c%c", o->short_name,
+			 o->long_name ? ',' : ' ');
+	return snprintf(left, size, "  %s %s%s%s%s", short_part, o->long_name ? "--" : "",
+			o->long_name ? o->long_name : "", o->arg ? " " : "", o->arg ? o->arg : "");
+}
+
 void opt_help(const struct opt *opts, size_t nr_opts)
 {
-	for (const struct opt *o = opts; o < opts + nr_opts; o++) {
-		char left[64], short_part[8] = "   ";
+	char left[64];
+	int width = 28;
 
-		if (o->short_name)
-			snprintf(short_part, sizeof(short_part), "-%c%c", o->short_name,
-				 o->long_name ? ',' : ' ');
-		snprintf(left, sizeof(left), "  %s %s%s%s%s", short_part, o->long_name ? "--" : "",
-			 o->long_name ? o->long_name : "", o->arg ? " " : "", o->arg ? o->arg : "");
-		printf("%-30s %s\n", left, o->help);
+	for (const struct opt *o = opts; o < opts + nr_opts; o++) {
+		int len = o->help ? left_column(o, left, sizeof(left)) : 0;
+		if (len > width)
+			width = len;
+	}
+	for (const struct opt *o = opts; o < opts + nr_opts; o++) {
+		if (!o->help)
+			continue;
+		left_column(o, left, sizeof(left));
+		printf("%-*s  %s\n", width, left, o->help);
 	}
 }
 

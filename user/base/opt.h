@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Command-line options as a table per subcommand: each entry points at a field of a local
- * struct, and the help text is made from the table.
+ * Command-line options as one table for each subcommand. An entry points at a field of a local
+ * struct. The help text, the man page and the completion are made from the table.
  */
 #pragma once
 
@@ -25,22 +25,24 @@ struct opt {
 	const char *long_name; /* NULL for none */
 	enum opt_type type;
 	void *field;
-	const char *arg;  /* the argument's name in the help text; NULL for OPT_BOOL */
-	const char *help; /* a phrase, lower case, no full stop */
+	const char *arg; /* the argument's name in the help text; NULL for OPT_BOOL */
+	const char
+		*help; /* a phrase, lower case, no full stop; NULL for an alias that is not shown */
 };
 
 /*
- * Reads argv[1..argc) up to the first word that is no option, or past "--". Returns the index of
- * the first word left, or -EINVAL after having told standard error what was wrong with which
- * word. `--opt=value`, `--opt value`, `-ovalue`, `-o value` and bundled flags (`-qv`) are read.
+ * Reads argv[1..argc) up to the first word that is not an option, or past "--". Returns the index
+ * of the first word left, or -EINVAL after printing the wrong word and the reason to standard
+ * error. Accepts `--opt=value`, `--opt value`, `-ovalue`, `-o value` and bundled flags (`-qv`).
+ * Refuses an empty value.
  */
 int opt_parse(const struct opt *opts, size_t nr_opts, int argc, char **argv);
 
 /*
- * The same for options that may stand between and behind other words: those are moved to the front
- * of argv. Returns how many there are, or -EINVAL.
+ * The same for options that may stand between and after other words. Moves these words to the front
+ * of argv and returns their number, or -EINVAL.
  */
 int opt_parse_mixed(const struct opt *opts, size_t nr_opts, int argc, char **argv);
 
-/* The table as help text, two columns, on standard output. */
+/* Prints the table as help text in two columns to standard output. */
 void opt_help(const struct opt *opts, size_t nr_opts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SipHash-2-4 (Aumasson and Bernstein, 2012): a 64-bit seal of bytes that nobody can forge, or find
- * two of the same of, who does not know the key.
+ * SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed 64-bit hash. Without the key nobody can forge
+ * a hash or find two inputs with the same hash.
  */
 #pragma once
 

@@ -6,6 +6,12 @@
 
 #define NS_PER_SEC 1000000000ull
 #define NS_PER_MS  1000000ull
+#define TIME_NEVER UINT64_MAX
+
+/* A time span: [begin, end). */
+struct span {
+	u64 begin_ns, end_ns;
+};
 
 /* CLOCK_MONOTONIC, the clock of bpf_ktime_get_ns. */
 u64 time_mono_ns(void);
@@ -13,7 +19,7 @@ u64 time_mono_ns(void);
 /* CLOCK_BOOTTIME, the clock of a task's start_boottime and of /proc/PID/stat's starttime. */
 u64 time_boot_ns(void);
 
-/* CLOCK_THREAD_CPUTIME_ID: what the calling thread has worked, however long it had to wait. */
+/* CLOCK_THREAD_CPUTIME_ID: the CPU time of the calling thread, without its waits. */
 u64 time_worked_ns(void);
 
 /* CLOCK_REALTIME. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The integer names that BPF sources use too. */
+/* The integer types, with the names that BPF sources use. */
 #pragma once
 
 #include <stdbool.h>

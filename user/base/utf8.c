@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text that came from elsewhere, made safe to show. */
+/* Makes text from other processes safe to print. */
 #include "base/utf8.h"
 
 #include <string.h>
 
-/* Bytes of the character at `s` if it is valid and no control character, else 0. */
+/* The length of the character at `s` in bytes, or 0 if it is invalid or a control character. */
 static size_t char_len(const u8 *s)
 {
 	if (s[0] < 0x80)

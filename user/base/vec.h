@@ -12,7 +12,7 @@
 		size_t nr, cap; \
 	}
 
-/* Makes room for `more` elements behind the last one. */
+/* Makes room for `more` elements after the last one. */
 #define vec_reserve(v, more)                                                            \
 	do {                                                                            \
 		size_t vec_need = (v)->nr + (more);                                     \

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this kernel and our capabilities allow. */
+/* The features that sysflame needs from the kernel and its capabilities. */
 #include "capture/features.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,11 +10,12 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "capture/bpf.h"
-#include "capture/cpus.h"
-#include "capture/events.h"
-#include "capture/privilege.h"
-#include "capture/sources.h"
+#include "capture/events/events.h"
+#include "capture/events/sources.h"
+#include "capture/kernel/cpus.h"
+#include "capture/kernel/privilege.h"
+#include "capture/kernel/programs.h"
+#include "proc/capability.h"
 #include "sym/kernel.h"
 
 #define DEFAULT_HZ 99 /* of `record` */
@@ -28,7 +28,7 @@
 struct check {
 	feature_fn tell;
 	void *ctx;
-	bool may_record; /* nothing needed was missing so far */
+	bool may_record; /* true while everything needed is present */
 };
 
 static void tell(struct check *c, const char *name, const char *gives, bool is_needed, bool is_ok,
@@ -63,9 +63,9 @@ static void check_place(struct check *c)
 	     is_namespace("user", INIT_USER_NS),
 	     "this is a user namespace, whose capabilities the kernel does not accept; run "
 	     "sysflame outside of it, or in a container without user namespace");
-	tell(c, "pid namespace", "processes have the numbers that the kernel knows them by", true,
+	tell(c, "pid namespace", "processes have the same PIDs as in the kernel", true,
 	     features_has_host_pids(),
-	     "here they are other processes' numbers; run the container with --pid=host "
+	     "in this namespace PIDs belong to other processes; run the container with --pid=host "
 	     "(Kubernetes: hostPID: true)");
 	tell(c, "kernel BTF", "types of the kernel, for the BPF programs", true,
 	     !access("/sys/kernel/btf/vmlinux", R_OK),
@@ -84,7 +84,9 @@ static const struct capability capabilities[] = {
 	{ CAP_PERFMON, CAP_SYS_ADMIN, true, "CAP_PERFMON", "sample all processes",
 	  SETCAP "cap_perfmon" },
 	{ CAP_SYS_PTRACE, -1, false, "CAP_SYS_PTRACE",
-	  "attach the agent; before Linux 6.2 also Java names", SETCAP "cap_sys_ptrace" },
+	  "whole stacks of programs in containers, and of other users' before Linux 6.14; their "
+	  "Java names before 6.2; attach the agent to JVMs of root and in user namespaces",
+	  SETCAP "cap_sys_ptrace" },
 	{ CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, false, "CAP_DAC_READ_SEARCH",
 	  "symbols in files of other users; tracefs", SETCAP "cap_dac_read_search" },
 	{ CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, false, "CAP_CHECKPOINT_RESTORE",
@@ -102,25 +104,26 @@ static void check_capabilities(struct check *c)
 	for (const struct capability *p = capabilities; p < capabilities + ARRAY_SIZE(capabilities);
 	     p++)
 		tell(c, p->name, p->gives, p->is_needed,
-		     privilege_has(p->number) || (p->stand_in >= 0 && privilege_has(p->stand_in)),
+		     capability_has(p->number) || (p->stand_in >= 0 && capability_has(p->stand_in)),
 		     p->remedy);
 }
 
-/* The programs of the `cpu` event: the verifier, seccomp and lockdown have the last word. */
+/* Loads the programs of the event cpu: only that shows if verifier, seccomp and lockdown allow it.
+ */
 static int load_programs(void)
 {
 	const struct event_options o = { .freq_hz = DEFAULT_HZ };
-	struct bpf_options options = { 0 };
+	struct programs_options options = { 0 };
 	auto_str struct str why = { 0 };
 	struct events events = { 0 };
-	struct bpf *bpf = NULL;
+	struct programs *bpf = NULL;
 	int err = events_parse("cpu", &o, &events, &why);
 
 	if (!err) {
 		sources_configure(&events, &o, &options);
-		err = bpf_load(&options, &bpf);
+		err = programs_load(&options, &bpf);
 	}
-	bpf_free(bpf);
+	programs_free(bpf);
 	events_fini(&events);
 	return err;
 }
@@ -171,10 +174,10 @@ static void check_perf(struct check *c)
 	     : has_cycles ? "by the processor's cycle counter"
 			  : "by the CPU's clock: the machine shows no cycle counter",
 	     true, !err, remedy.at);
-	str_addf(&text, "%d; means nothing to those with CAP_PERFMON", paranoid);
+	str_addf(&text, "%d; has no effect with CAP_PERFMON", paranoid);
 	tell(c, "perf_event_paranoid", text.at, false,
-	     paranoid < 0 || privilege_has(CAP_PERFMON) || privilege_has(CAP_SYS_ADMIN),
-	     "CAP_PERFMON is missing; to lower the setting would not do");
+	     paranoid < 0 || capability_has(CAP_PERFMON) || capability_has(CAP_SYS_ADMIN),
+	     "CAP_PERFMON is missing; a lower setting is not enough");
 	str_clear(&text);
 	str_clear(&remedy);
 	str_addf(&text, "%d samples/s per CPU at most", rate);
@@ -192,9 +195,9 @@ static void check_kernel_names(struct check *c)
 	     !kernel_syms_read(&ks), "/proc/kallsyms shows no addresses; " SETCAP "cap_syslog");
 }
 
-/* Of the events that `sysflame events` lists those that not every kernel has. */
-static void tell_event(const char *name, const char *unit, const char *help, const char *why_not,
-		       void *ctx)
+/* Reports those events of `sysflame events` that some kernels lack. */
+static void report_event(const char *name, const char *unit, const char *help, const char *why_not,
+			 void *ctx)
 {
 	static const char *const shown[][2] = { { "offcpu", "event offcpu" },
 						{ "wall", "event wall" },
@@ -215,5 +218,5 @@ void features_each(feature_fn fn, void *ctx)
 	check_programs(&c);
 	check_perf(&c);
 	check_kernel_names(&c);
-	events_each(false, tell_event, &c);
+	events_each(false, report_event, &c);
 }

@@ -1,58 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a profile says of its own quality. */
+/* Notes of a profile on its own quality. */
 #include "capture/notes.h"
 
-static void note_reason(const char *why, u64 nr, void *profile)
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/time.h"
+#include "capture/losses.h"
+#include "capture/session_state.h"
+
+#define INCOMPLETE_MAX 50 /* processes */
+
+static void note_counter(const struct counter *c, u64 nr, void *profile)
 {
-	profile_note(profile, why, why, nr);
+	profile_note(profile, c->key, c->text, nr);
+}
+
+struct incomplete_notes {
+	struct profile *profile;
+	u32 nr;
+};
+
+/*
+ * The recording's start in the key keeps recordings of the same process apart when they are merged.
+ */
+static void note_incomplete(const struct incomplete *i, void *ctx)
+{
+	struct incomplete_notes *notes = ctx;
+
+	if (notes->nr++ >= INCOMPLETE_MAX)
+		return;
+	char *key = xasprintf(NOTE_INCOMPLETE "%d-%llu", (int)i->pid,
+			      (unsigned long long)(notes->profile->start_wall_ns / NS_PER_SEC));
+	profile_note(notes->profile, key, i->text, i->nr_cut);
+	free(key);
 }
 
 void notes_add(struct session *s)
 {
-	struct profile *profile = session_profile(s);
+	struct profile *profile = s->profile;
 	struct session_progress now;
 
 	session_progress(s, &now);
 	profile_note(profile, "samples", "samples taken", now.samples);
 	profile_note(profile, "lost", "samples lost", now.lost);
-	if (now.throttled)
-		profile_note(profile, "throttled",
-			     "of them because so many would have held the program up",
-			     now.throttled);
-	if (now.sparse)
-		profile_note(profile, "sparse",
-			     "samples of waits that stand for more waits, as there were so many",
-			     now.sparse);
+	losses_note(s);
+	session_each_loss(s, note_counter, profile);
 	profile_note(profile, "truncated", "user stacks that did not reach their root",
 		     now.truncated);
 	profile_note(
 		profile, "approximate",
 		"samples with a frame whose caller was searched or assumed: one may be missing",
 		now.approximate);
-	session_each_reason(s, note_reason, profile);
-	if (now.other_threads)
-		profile_note(profile, "other_threads", "samples of threads that were not asked for",
-			     now.other_threads);
-	if (now.name_conflicts)
+	if (now.inexact)
 		profile_note(
-			profile, "conflicts",
-			"frames of which the agent and HotSpot's tables tell another name or line",
-			now.name_conflicts);
-	if (now.untracked)
-		profile_note(profile, "untracked",
-			     "allocations of which it is not known whether they were freed",
-			     now.untracked);
-	if (now.events_lost)
-		profile_note(profile, "events_lost",
-			     "reports that a process began, executed a program or ended were lost",
-			     now.events_lost);
+			profile, "inexact_leaf",
+			"samples whose innermost inlined frames are those of the next safepoint",
+			now.inexact);
+	struct incomplete_notes incomplete = { .profile = profile };
+	session_each_incomplete(s, note_incomplete, &incomplete);
+	session_each_reason(s, note_counter, profile);
+	if (now.other_threads)
+		profile_note(profile, "other_threads",
+			     "samples of threads that --thread-name leaves out", now.other_threads);
+	if (now.reserved_bytes)
+		profile_note(profile, "reserved",
+			     "bytes that JVMs and threads reserved, left out of the leaks; "
+			     "--reserved keeps them",
+			     now.reserved_bytes);
+	if (now.name_conflicts)
+		profile_note(profile, "conflicts",
+			     "frames to which the agent and HotSpot's tables give different names "
+			     "or lines",
+			     now.name_conflicts);
 	if (now.frozen)
 		profile_note(profile, "frozen",
-			     "stacks of virtual threads that lack callers, which are on the heap",
+			     "stacks of virtual threads that lack the callers on the heap",
 			     now.frozen);
 	if (frames_keeps_lines(profile->frames))
 		profile_note(profile, "no-line", "frames of Java methods without a line",
 			     now.without_line);
 	profile_note(profile, "frames", "frames of all samples", now.frames);
 	profile_note(profile, "unnamed", "frames without a name", now.frames - now.frames_named);
+	if (now.frames_inferred)
+		profile_note(profile, "inferred",
+			     "frames of files without symbols, named by the function's role",
+			     now.frames_inferred);
 }

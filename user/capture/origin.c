@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where, when and of what a profile is recorded. */
+/* The origin of a profile. */
 #include "capture/origin.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/time.h"
 
 struct profile *origin_profile(const struct session_options *o)
 {
@@ -19,7 +18,6 @@ struct profile *origin_profile(const struct session_options *o)
 	gethostname(host, sizeof(host) - 1);
 	free(p->host);
 	p->host = xstrdup(host);
-	p->start_wall_ns = time_wall_ns();
 	free(p->target);
 	p->target = xstrdup(targets_text(o->targets));
 	p->rate_hz = o->sampling.freq_hz;

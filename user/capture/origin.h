@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where, when and of what a profile is recorded. */
+/* The origin of a profile: host, target, rate and slots. */
 #pragma once
 
 #include "capture/session.h"
 
-/* A new profile that says so; it is empty. */
+/* A new, empty profile with host, target, rate and slot length filled in. */
 struct profile *origin_profile(const struct session_options *o);

@@ -1,38 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording consists of: for session.c, which runs it, and progress.c, which tells of it. */
+/* The state of a recording: session.c runs it, progress.c reports on it. */
 #pragma once
 
-#include "capture/inbox.h"
-#include "capture/remote.h"
-#include "capture/samples.h"
+#include "capture/events/sources.h"
+#include "capture/kernel/priority.h"
+#include "capture/kernel/receiver.h"
+#include "capture/kernel/remote.h"
+#include "capture/kernel/sideband.h"
+#include "capture/samples/inbox.h"
+#include "capture/samples/quality.h"
+#include "capture/samples/samples.h"
 #include "capture/session.h"
-#include "capture/sideband.h"
-#include "capture/sources.h"
-#include "capture/unwinding.h"
+#include "capture/unwind/unwinding.h"
 #include "sym/symbolize.h"
 
 struct session {
 	struct session_options options;
-	struct bpf *bpf;
+	struct programs *bpf;
 	struct remote *remote; /* NULL: not needed */
 	struct sources *sources;
 	struct sideband *sideband;
 	struct processes *processes;
 	struct containers *containers;
-	struct jvms *jvms;
+	struct jvm_registry *jvms;
 	struct agents *agents;
 	struct unwinding *unwinding;
 	struct symbolizer *symbolizer;
+	struct quality *quality;
 	struct profile *profile;
 	struct samples samples;
-	bool has_hooks;       /* events that agents tell of */
-	bool hurries;         /* classes are being unloaded */
-	bool has_new_targets; /* perhaps: which, the kernel is asked */
-	int niceness;         /* otherwise */
-	struct inbox inbox;   /* for the next turn */
-	struct inbox turn;    /* is being applied */
-	u64 received_ns;
+	bool has_hooks;       /* some events need reports of agents */
+	bool is_urgent;       /* classes are being unloaded, or session_start runs */
+	bool has_new_targets; /* targets without fork or exec are possible: ask the kernel */
+	struct priority priority;
+	struct receiver *receiver;
+	struct inbox inbox; /* the records for the next turn */
+	struct inbox turn;  /* the records of this turn */
+	u64 received_ns, polled_ns;
+	u64 set_up_ns, set_up_worked_ns; /* duration of session_start; its CPU time */
 	u64 started_ns, first_sample_ns, followed_ns;
-	u64 nr_pending, nr_pending_cut; /* samples of threads that waited at the end */
-	struct dict jvms_seen;          /* of what was to be sampled */
+	struct span window;    /* session_window.h; TIME_NEVER: not begun, no end */
+	struct dict jvms_seen; /* JVMs among the targets */
 };

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the child: waits for the word, then becomes the command or tells why it cannot. */
+/* In the child: waits for its release, then executes the command or reports the error. */
 static void run(int fd, char **argv)
 {
 	sigset_t none;
@@ -59,7 +59,7 @@ int child_release(struct child *c)
 {
 	int err = 0;
 
-	/* The other end closes by exec, or sends the reason why there was none. */
+	/* exec closes the other end; if exec fails, the reason arrives. */
 	if (write(c->release_fd, "", 1) != 1 || read(c->release_fd, &err, sizeof(err)) < 0)
 		err = errno;
 	close(c->release_fd);

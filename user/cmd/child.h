@@ -6,18 +6,18 @@
 
 struct child {
 	pid_t pid;
-	int pidfd;      /* readable when it has ended */
-	int release_fd; /* closed without a byte: the child gives up; 0 when released */
+	int pidfd;      /* readable when the child has ended */
+	int release_fd; /* closing it without a byte ends the child; 0 once released */
 };
 
 /* Forks a child that waits before it executes argv (NULL-terminated). */
 int child_hold(char **argv, struct child *out);
 
-/* Lets it run; a negative errno if the command cannot be executed. */
+/* Lets the child execute the command; a negative errno if that fails. */
 int child_release(struct child *c);
 
-/* Waits for its end; its exit status as a shell gives it: 128 + N for a signal. */
+/* Waits for its end. Returns its exit status as a shell does: 128 + N for signal N. */
 int child_wait(struct child *c);
 
-/* Ends a child that was never released, closes what is open. */
+/* Ends a child that was never released, and closes its descriptors. */
 void child_fini(struct child *c);

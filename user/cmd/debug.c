@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sysflame debug: the developer's window, a table of tools. */
+/*
+ * sysflame debug: tools for developers of sysflame.
+ * Part of cmd/cmd.h.
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sysflame debug agent PID`: attaches to one JVM and prints what its agent tells. */
+/* `sysflame debug agent PID`: attaches to one JVM and prints the reports of its agent. */
 #include "cmd/debug_agent.h"
 
 #include <errno.h>
@@ -14,9 +14,12 @@
 #include "base/opt.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
-#include "jvm/agents.h"
-#include "jvm/thread_names.h"
+#include "jvm/agent/agents.h"
+#include "jvm/agent/agents_debug.h"
+#include "jvm/hotspot/thread_names.h"
 #include "proc/status.h"
+
+#define DRAIN_NS (10 * NS_PER_SEC)
 
 struct options {
 	const char *path, *way;
@@ -44,7 +47,7 @@ static void print_refusal(pid_t pid, enum agent_state state, const char *reason,
 static int report(struct agents *a, const struct proc_status *p, const struct options *o)
 {
 	struct agent_figures figures;
-	const struct codemap *map = agents_codemap(a, p->pid, p->start_ns, &figures);
+	const struct codemap *map = agents_codemap(a, proc_status_id(p), &figures);
 
 	if (!map) {
 		agents_each(a, print_refusal, NULL);
@@ -62,7 +65,7 @@ static int report(struct agents *a, const struct proc_status *p, const struct op
 	return 0;
 }
 
-/* Reads on until the time is over or someone says to end. */
+/* Reads until the time is over or a signal arrives. */
 static void stay(struct agents *a, double seconds)
 {
 	const struct timespec pause = { .tv_nsec = 50000000 };
@@ -77,6 +80,15 @@ static void stay(struct agents *a, double seconds)
 	while (time_mono_ns() < end && sigtimedwait(&ends, NULL, &pause) < 0)
 		agents_poll(a);
 	agents_poll(a);
+}
+
+/* One poll reads for a few milliseconds; on a busy machine that may not be enough. */
+static void drain(struct agents *a, const struct proc_status *p)
+{
+	u64 end = time_mono_ns() + DRAIN_NS;
+
+	while (!agents_are_read(a, proc_status_id(p)) && time_mono_ns() < end)
+		agents_poll(a);
 }
 
 static enum delivery_way way_of(const char *name)
@@ -95,20 +107,22 @@ static int run(pid_t pid, const struct options *o)
 		log_error("process %d cannot be read: %s", (int)pid, strerror(-err));
 		return EXIT_FAILED;
 	}
+	struct process_id id = proc_status_id(&p);
 	struct agents *a = agents_new(o->path, AGENT_ALWAYS);
-	struct jvms *jvms = jvms_new();
-	jvms_add(jvms, pid, p.start_ns);
+	struct jvm_registry *jvms = jvm_registry_new();
+	jvm_registry_add(jvms, id);
 	agents_use_jvms(a, jvms);
 	agents_tune(a, way_of(o->way), o->is_eager);
-	agents_request(a, pid, p.start_ns, p.start_ns);
-	while (agents_state(a, pid, p.start_ns) == AGENT_PENDING) {
+	agents_request(a, id, id.start_ns);
+	while (agents_state(a, id) == AGENT_PENDING) {
 		agents_poll(a);
 		usleep(1000);
 	}
 	stay(a, o->seconds);
+	drain(a, &p);
 	int status = report(a, &p, o);
 	agents_free(a);
-	jvms_free(jvms);
+	jvm_registry_free(jvms);
 	return status;
 }
 
@@ -121,7 +135,7 @@ int debug_agent_main(int argc, char **argv)
 		{ 0, "delivery", OPT_STRING, &o.way, "WAY", "mount or copy, not the best of all" },
 		{ 0, "eager", OPT_BOOL, &o.is_eager, NULL, "however young the JVM is" },
 		{ 'q', "quiet", OPT_BOOL, &o.is_quiet, NULL, "print the closing line only" },
-		{ 'h', "help", OPT_BOOL, &o.help, NULL, "print this help" },
+		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
 	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sysflame debug jvm`: what is read of a JVM from outside; the first tool for a new JDK. */
+/* `sysflame debug jvm`: prints the facts read from a JVM from outside; the first tool for a new
+ * JDK. */
 #include "cmd/debug_jvm.h"
 
 #include <errno.h>
@@ -13,8 +14,8 @@
 #include "base/opt.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "jvm/hotspot.h"
-#include "jvm/thread_names.h"
+#include "jvm/hotspot/hotspot.h"
+#include "jvm/hotspot/thread_names.h"
 
 #define FRAMES_MAX 64
 
@@ -34,7 +35,7 @@ static void print_frame(const struct java_frame *f)
 	       f->is_approximate ? ", approximate" : "", f->is_stale ? ", stale" : "");
 }
 
-/* Blobs of one name. */
+/* All blobs with one name. */
 struct tally {
 	const char *name;
 	u64 nr, bytes, by_level[5];
@@ -78,7 +79,7 @@ static void print_blobs(struct hotspot *h, bool each)
 	else
 		printf("blobs     walked in %.2f ms\n", (double)ns / 1e6);
 	vec_each(t, &all) {
-		if (!each && t->nr == 1 && !t->is_nmethod) { /* a stub: there are about 100 */
+		if (!each && t->nr == 1 && !t->is_nmethod) { /* a JVM has about 100 stubs */
 			nr_single++;
 			continue;
 		}
@@ -163,7 +164,7 @@ static void print_gaps(const struct hotspot *h)
 {
 	const char *what, *why;
 
-	for (size_t i = 0; hotspot_gap(h, i, &what, &why); i++)
+	for (size_t i = 0; hotspot_limitation(h, i, &what, &why); i++)
 		printf("missing   %s: %s\n", what, why);
 }
 
@@ -178,7 +179,7 @@ static int print_code(void *ctx, const struct hotspot_blob *b)
 		return 0;
 	}
 	printf("%u %d ", b->compile_id, b->level);
-	/* The entry of the code is in its prologue: the physical method alone. */
+	/* The entry of compiled code is in its prologue: it has no inlined methods. */
 	int nr = hotspot_name_pc(h, b->code_start, b->compile_id, true, frames, FRAMES_MAX);
 	if (nr > 0)
 		print_frame(&frames[nr - 1]);
@@ -274,7 +275,7 @@ int debug_jvm_main(int argc, char **argv)
 	}
 
 	u64 start = time_mono_ns();
-	int err = hotspot_open(pid, 0, &h);
+	int err = hotspot_open((struct process_id){ .pid = pid }, &h);
 	u64 open_ns = time_mono_ns() - start;
 	if (err)
 		return explain(pid, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sysflame debug jvm`: what is read of a JVM from outside. */
+/* `sysflame debug jvm`: prints the facts read from a JVM from outside. */
 #pragma once
 
 /* argv[0] is "jvm"; returns the exit status. */

@@ -15,8 +15,8 @@
 #include "cmd/cmd.h"
 #include "cmd/stopped.h"
 
-#define CODE_BYTES 16        /* an instruction has 15 at most */
-#define NEAR_BYTES (1 << 16) /* of one function */
+#define CODE_BYTES 16        /* an instruction has at most 15 */
+#define NEAR_BYTES (1 << 16) /* size of one function at most */
 #define TRAP_FLAG  0x100
 #define PUSHF      0x9c
 
@@ -25,14 +25,15 @@ struct options {
 	bool help;
 };
 
-/* What an instruction may do to the callers of the function that it belongs to. */
+/* How an instruction may change the callers of its function. */
 enum effect {
 	EFFECT_NONE,
 	EFFECT_CALL,
-	EFFECT_INVOKE, /* of the interpreter: the method may be taken for called from here on */
+	EFFECT_INVOKE, /* interpreter: the method may count as called from here on */
 	EFFECT_RETURN,
-	EFFECT_JUMP, /* to anywhere: may be a return, or end an exception's search for a handler */
-	EFFECT_GOTO, /* to a known place: it may go to a stub as if it had called it */
+	EFFECT_JUMP, /* to any address: may be a return, or the end of an exception's search for a
+			handler */
+	EFFECT_GOTO, /* to a known address: may enter a stub as a call would */
 	EFFECT_ANY,  /* a system call: may be a return from a signal */
 };
 
@@ -79,7 +80,7 @@ static enum effect effect_of(const u8 *code)
 	return EFFECT_NONE;
 }
 
-/* The caller `i` from the root; the leaf is none. */
+/* The caller with index `i` from the root; the leaf is not a caller. */
 static const struct walked_frame *caller(const struct walked *w, size_t i)
 {
 	return &w->frames.at[w->frames.nr - 1 - i];
@@ -97,7 +98,7 @@ static bool are_same(const struct walked *a, const struct walked *b, size_t nr)
 	return true;
 }
 
-/* HotSpot's code jumps to handlers in the frame that it stands in, and to stubs that look there. */
+/* HotSpot's code jumps to handlers inside its own frame, and to stubs that read that frame. */
 static bool is_near(u64 a, u64 b)
 {
 	return a - b + NEAR_BYTES < 2 * NEAR_BYTES;
@@ -181,7 +182,7 @@ static int look(struct steps *s, struct step *at)
 	return err;
 }
 
-/* pushf saves the flag by which the kernel steps; restored later, it would end the process. */
+/* pushf saves the trap flag that the kernel steps with; popf would later end the process. */
 static int hide_trap_flag(pid_t tid, u64 sp)
 {
 	long flags = ptrace(PTRACE_PEEKDATA, tid, sp, 0);
@@ -189,7 +190,7 @@ static int hide_trap_flag(pid_t tid, u64 sp)
 	return ptrace(PTRACE_POKEDATA, tid, sp, flags & ~TRAP_FLAG) ? -errno : 0;
 }
 
-/* One instruction; *signal is delivered by it, and then the one that comes next. */
+/* Steps one instruction and delivers *signal; then stores the next pending signal there. */
 static int go_on(pid_t tid, const struct step *from, struct step *at, int *signal)
 {
 	bool was_pushf = from->code[0] == PUSHF;
@@ -207,7 +208,8 @@ static int go_on(pid_t tid, const struct step *from, struct step *at, int *signa
 							       : 0;
 }
 
-/* From a stopped thread's first step on; a stack after a signal has nothing to be held against. */
+/* Checks from the first step of a stopped thread. After a signal there is no stack to compare with.
+ */
 static int follow(struct steps *s, struct step step[2], int *signal)
 {
 	int err = look(s, &step[0]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sysflame debug steps`: lets a thread go instruction by instruction and walks its stack at each.
- * Its callers may change only as the instruction tells: a call adds one, a return takes one away,
- * and nothing else does. So each instruction that is executed gets unwound and checked, also those
- * at which a sample falls once in a million.
+ * `sysflame debug steps`: executes a thread instruction by instruction and walks its stack at each.
+ * The instruction determines how its callers may change: a call adds one, a return removes one,
+ * other instructions change none. This checks unwinding at every executed instruction, also at
+ * those that a sample hits once in a million.
  */
 #pragma once
 

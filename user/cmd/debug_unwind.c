@@ -20,7 +20,7 @@ struct options {
 	bool collapsed, help;
 };
 
-/* Names are read while the thread stands still: what it runs could go away. */
+/* Read the names while the thread is stopped: its code may be freed later. */
 static int unwind_thread(struct stopped *t, pid_t tid, const struct options *o)
 {
 	struct user_regs_struct regs;

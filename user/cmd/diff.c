@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sysflame diff`: compares two profiles. */
+/*
+ * `sysflame diff`: compares two profiles.
+ * Part of cmd/cmd.h.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +14,11 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 #include "cmd/profile_file.h"
 #include "cmd/terminal.h"
 #include "cmd/transforming.h"
-#include "export/text.h"
+#include "export/writers/text.h"
 #include "profile/diff.h"
 #include "profile/names.h"
 
@@ -49,7 +53,7 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Without the folders, unless these are the difference. */
+/* File names without their folders, unless only the folders differ. */
 static char *title_of(char **paths)
 {
 	const char *before = name_of(paths[0]), *after = name_of(paths[1]);
@@ -74,7 +78,7 @@ static int read_two(const struct options *o, char **paths, struct profile *p)
 	}
 	const struct value_type *t = &after->types.at[types.after];
 	if (others.len && !o->event)
-		log_info("compared is %s/%s; --event compares %s", t->name, t->unit, others.at);
+		log_info("comparing %s/%s; --event compares %s", t->name, t->unit, others.at);
 	profile_diff(before, after, &types, p);
 	free(p->title);
 	p->title = title_of(paths);
@@ -112,7 +116,7 @@ static void print(const struct options *o, const struct profile *p)
 		return;
 	}
 	auto_tree struct tree t;
-	u32 type = mode == 3; /* that of before is the second one */
+	u32 type = mode == 3; /* the second type holds the values from before */
 	tree_make(p, type, &t);
 	text_top(p, type, &t, (size_t)o->top, width, stdout);
 }
@@ -141,28 +145,26 @@ static int diff(const struct options *o, char **paths, int nr_paths)
 	if (f)
 		return profile_file_write(p, o->output, f, NULL) ? EXIT_FAILED : 0;
 	print(o, p);
-	if (!fflush(stdout) && !ferror(stdout))
-		return 0;
-	log_error("standard output: %s", strerror(errno));
-	return EXIT_FAILED;
+	return output_finish();
 }
 
 static int parse_and_diff(struct options *o, int argc, char **argv)
 {
 	const struct opt opts[] = {
-		{ 'o', "output", OPT_STRING, &o->output, "FILE", "where to, - is standard output" },
-		{ 0, "format", OPT_STRING, &o->format, "NAME", "instead of FILE's extension" },
-		{ 0, "title", OPT_STRING, &o->title, "TEXT", "the comparison's title" },
+		{ 'o', "output", OPT_STRING, &o->output, "FILE",
+		  "write FILE; - is standard output" },
+		{ 0, "format", OPT_STRING, &o->format, "NAME",
+		  "use this format (default: by FILE's extension)" },
+		{ 0, "title", OPT_STRING, &o->title, "TEXT", "set the comparison's title" },
 		{ 0, "event", OPT_STRING, &o->event, "NAME",
-		  "of several events this one; NAME/UNIT if others have the name" },
+		  "compare this event; NAME/UNIT if the name is not unique" },
 		{ 0, "mode", OPT_STRING, &o->mode, "MODE",
-		  "changed, before, after (what stands first), only-before, only-after" },
-		{ 0, "counts", OPT_BOOL, &o->by_counts, NULL,
-		  "weights as they are, not their shares" },
+		  "order: changed, before, after; or only-before, only-after" },
+		{ 0, "counts", OPT_BOOL, &o->by_counts, NULL, "compare weights, not shares" },
 		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
 		{ 0, "top", OPT_INT, &o->top, "N", "print N methods (30)" },
-		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this text" },
+		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this help" },
 	};
 	int nr_paths = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv);
 
@@ -179,7 +181,7 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (o->event && nr_paths == 1) {
-		log_error("--event %s: one file is compared already", o->event);
+		log_error("--event %s: the file is already a comparison", o->event);
 		return EXIT_USAGE;
 	}
 	if (mode_of(o->mode) == ARRAY_SIZE(modes)) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sysflame doctor: what this kernel, our capabilities and the JVMs allow, and the remedy. */
+/*
+ * sysflame doctor: what the kernel, the capabilities and the JVMs allow, with remedies.
+ * Part of cmd/cmd.h.
+ */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,19 +15,22 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "capture/features.h"
-#include "capture/remote.h"
+#include "capture/kernel/remote.h"
 #include "cmd/cmd.h"
-#include "jvm/agent_file.h"
-#include "jvm/agents.h"
-#include "jvm/survey.h"
+#include "cmd/jvm_groups.h"
+#include "cmd/output.h"
+#include "jvm/agent/agents.h"
+#include "jvm/attach/agent_file.h"
+#include "jvm/jvm_support.h"
 
 struct visit {
 	const char *agent_path;
-	json_t *features, *jvms; /* NULL: for people */
+	json_t *features, *jvms;  /* NULL: for people */
+	struct jvm_groups groups; /* for people */
 	bool can_record;
 };
 
-static void tell_feature(const struct feature *f, void *ctx)
+static void report_feature(const struct feature *f, void *ctx)
 {
 	struct visit *v = ctx;
 
@@ -39,7 +45,7 @@ static void tell_feature(const struct feature *f, void *ctx)
 		       f->remedy ? "         " : "", f->remedy ?: "", f->remedy ? "\n" : "");
 }
 
-static void tell_agent(struct visit *v)
+static void report_agent(struct visit *v)
 {
 	auto_free char *path = agent_file_find(v->agent_path);
 	auto_str struct str why = { 0 };
@@ -53,32 +59,23 @@ static void tell_agent(struct visit *v)
 					   : "exact names of compiled Java code",
 				   is_good, false, is_good ? NULL : why.at };
 
-	tell_feature(&f, v);
+	report_feature(&f, v);
 }
 
-static void tell_jvm(struct visit *v, const struct javaproc *j, const struct survey *s)
+static void report_jvm(struct visit *v, const struct javaproc *j, const struct jvm_support *s)
 {
 	bool is_ok = !s->no_names && !s->no_agent;
 
-	if (v->jvms) {
-		json_array_append_new(v->jvms,
-				      json_pack("{si ss ss sb ss? ss?}", "pid", (int)j->pid, "main",
-						j->main, "possible", survey_phrase(s), "ok", is_ok,
-						"no_names", s->no_names, "no_agent", s->no_agent));
-		return;
-	}
-	printf("%-8s JVM %d %s: %s\n",
-	       is_ok         ? "OK"
-	       : s->no_names ? "missing"
-			     : "partly",
-	       (int)j->pid, j->main, survey_phrase(s));
-	if (s->no_names)
-		printf("         no names: %s\n", s->no_names);
-	if (s->no_agent)
-		printf("         no agent: %s\n", s->no_agent);
+	if (v->jvms)
+		json_array_append_new(
+			v->jvms, json_pack("{si ss ss sb ss? ss?}", "pid", (int)j->id.pid, "main",
+					   j->main, "possible", jvm_support_phrase(s), "ok", is_ok,
+					   "no_names", s->no_names, "no_agent", s->no_agent));
+	else
+		jvm_groups_add(&v->groups, j, s);
 }
 
-static void tell_jvms(struct visit *v)
+static void report_jvms(struct visit *v)
 {
 	struct javaprocs all = { 0 };
 
@@ -87,12 +84,14 @@ static void tell_jvms(struct visit *v)
 		return;
 	}
 	vec_each(j, &all) {
-		struct survey s;
-		if (survey_read(j, &s))
+		struct jvm_support s;
+		if (jvm_support_read(j, &s))
 			continue;
-		tell_jvm(v, j, &s);
-		survey_fini(&s);
+		report_jvm(v, j, &s);
+		jvm_support_fini(&s);
 	}
+	jvm_groups_print(&v->groups);
+	jvm_groups_fini(&v->groups);
 	javaprocs_fini(&all);
 }
 
@@ -108,10 +107,10 @@ static int examine(const char *agent_path, bool is_json)
 	} else {
 		printf("Linux %s %s, uid %d\n\n", kernel.release, kernel.machine, (int)geteuid());
 	}
-	features_each(tell_feature, &v);
-	tell_agent(&v);
+	features_each(report_feature, &v);
+	report_agent(&v);
 	struct remote *remote = remote_alone();
-	tell_jvms(&v);
+	report_jvms(&v);
 	remote_close(remote);
 	if (is_json) {
 		json_t *all = json_pack("{ss ss si sb so so}", "kernel", kernel.release, "machine",
@@ -124,7 +123,7 @@ static int examine(const char *agent_path, bool is_json)
 		printf("\n%s\n", v.can_record ? "sysflame record can work here."
 					      : "sysflame record cannot work here.");
 	}
-	return fflush(stdout) || !v.can_record ? EXIT_FAILED : 0;
+	return output_finish() || !v.can_record ? EXIT_FAILED : 0;
 }
 
 int doctor_main(int argc, char **argv)
@@ -132,9 +131,9 @@ int doctor_main(int argc, char **argv)
 	const char *agent_path = NULL;
 	bool json = false, help = false;
 	const struct opt opts[] = {
-		{ 0, "json", OPT_BOOL, &json, NULL, "for programs" },
-		{ 0, "agent-path", OPT_STRING, &agent_path, "FILE", "the agent's file" },
-		{ 'h', "help", OPT_BOOL, &help, NULL, "this text" },
+		{ 0, "json", OPT_BOOL, &json, NULL, "print JSON" },
+		{ 0, "agent-path", OPT_STRING, &agent_path, "FILE", "path of libjvmmap.so" },
+		{ 'h', "help", OPT_BOOL, &help, NULL, "show this help" },
 	};
 	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
 
@@ -142,10 +141,9 @@ int doctor_main(int argc, char **argv)
 		return EXIT_USAGE;
 	if (help) {
 		puts("usage: sysflame doctor [OPTION..]\n\n"
-		     "Examines what this kernel, our capabilities and the JVMs allow: a line "
-		     "each,\n"
-		     "with the remedy for what is missing. Ends with 0 if recording can work, else "
-		     "1.\n");
+		     "Prints what the kernel, the capabilities and the JVMs allow, with the "
+		     "remedy\n"
+		     "for each missing item. Exit status 0 if recording can work, else 1.\n");
 		opt_help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sysflame events: what this node can record, and why not what it cannot. */
+/*
+ * sysflame events: the events that this node can record, and why it cannot record others.
+ * Part of cmd/cmd.h.
+ */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 
 #include "base/log.h"
 #include "base/opt.h"
-#include "capture/events.h"
+#include "capture/events/events.h"
 #include "cmd/cmd.h"
+#include "cmd/output.h"
 
 static void print_line(const char *name, const char *unit, const char *help, const char *why_not,
 		       void *ctx)
@@ -32,19 +36,19 @@ static int print_json(bool all)
 	json_t *list = json_array();
 
 	events_each(all, add_json, list);
-	int err = json_dumpf(list, stdout, JSON_INDENT(1));
+	json_dumpf(list, stdout, JSON_INDENT(1));
 	json_decref(list);
 	putchar('\n');
-	return err || fflush(stdout) ? EXIT_FAILED : 0;
+	return output_finish();
 }
 
 int events_main(int argc, char **argv)
 {
 	bool all = false, json = false, help = false;
 	const struct opt opts[] = {
-		{ 'a', "all", OPT_BOOL, &all, NULL, "every name, tracepoints too" },
-		{ 0, "json", OPT_BOOL, &json, NULL, "for programs" },
-		{ 'h', "help", OPT_BOOL, &help, NULL, "this text" },
+		{ 'a', "all", OPT_BOOL, &all, NULL, "list every name, with tracepoints" },
+		{ 0, "json", OPT_BOOL, &json, NULL, "print JSON" },
+		{ 'h', "help", OPT_BOOL, &help, NULL, "show this help" },
 	};
 	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
 
@@ -63,5 +67,5 @@ int events_main(int argc, char **argv)
 	if (json)
 		return print_json(all);
 	events_each(all, print_line, NULL);
-	return fflush(stdout) ? EXIT_FAILED : 0;
+	return output_finish();
 }

@@ -2,20 +2,26 @@
 /* `sysflame jvms`: the JVMs of this node, and ending the sessions of their agents. */
 #include "cmd/jvms.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/opt.h"
+#include "capture/kernel/remote.h"
 #include "cmd/cmd.h"
 #include "cmd/jvms_show.h"
+#include "cmd/output.h"
 #include "cmd/terminal.h"
-#include "jvm/detach.h"
-#include "jvm/javaproc.h"
-#include "jvm/perf_map.h"
+#include "jvm/attach/detach.h"
+#include "jvm/perf_map_writer.h"
+#include "jvm/process/javaproc.h"
+#include "proc/capability.h"
 
 struct options {
 	const char *detach, *perf_map, *remove_map, *agent_path;
@@ -26,17 +32,32 @@ struct options {
 static bool detach(const struct javaproc *j, const char *agent_path)
 {
 	bool is_pending = false;
-	auto_free char *why = detach_all(agent_path, j->pid, j->start_ns, &is_pending);
+	auto_free char *why = detach_all(agent_path, j->id, &is_pending);
 
 	if (why)
-		log_error("%d not detached: %s", (int)j->pid, why);
+		log_error("%d not detached: %s", (int)j->id.pid, why);
 	else if (is_pending)
 		printf("%d told: its agent is not from our file, of another version maybe, and "
 		       "detaches at the JVM's next event\n",
-		       (int)j->pid);
+		       (int)j->id.pid);
 	else
-		printf("%d detached\n", (int)j->pid);
+		printf("%d detached\n", (int)j->id.pid);
 	return !why;
+}
+
+static void say_no_jvm(const char *pid)
+{
+	auto_free char *path = xasprintf("/proc/%d/maps", atoi(pid));
+	auto_str struct str remedy = { 0 };
+	auto_free char *maps = NULL;
+	size_t len;
+
+	if (file_read(path, 1, &maps, &len) == -EACCES) {
+		capabilities_add_remedy(&remedy, CAPABILITY(CAP_SYS_PTRACE));
+		log_error("%s may be a JVM, but its mappings cannot be read; %s", pid, remedy.at);
+	} else {
+		log_error("%s is not a JVM that can be read; `sysflame jvms` lists these", pid);
+	}
 }
 
 static int detach_those(const struct javaprocs *all, const struct options *o)
@@ -45,17 +66,16 @@ static int detach_those(const struct javaprocs *all, const struct options *o)
 	size_t nr_failed = 0, nr_found = 0;
 
 	for (size_t i = 0; i < all->nr; i++) {
-		if (!is_all && all->at[i].pid != atoi(o->detach))
+		if (!is_all && all->at[i].id.pid != atoi(o->detach))
 			continue;
 		nr_found++;
 		if (all->at[i].has_session)
 			nr_failed += !detach(&all->at[i], o->agent_path);
 		else if (!is_all)
-			log_info("no agent is active in %d", (int)all->at[i].pid);
+			log_info("no agent is active in %d", (int)all->at[i].id.pid);
 	}
 	if (!is_all && !nr_found) {
-		log_error("%s is no JVM that we may look into; `sysflame jvms` lists those",
-			  o->detach);
+		say_no_jvm(o->detach);
 		return EXIT_FAILED;
 	}
 	return nr_failed ? EXIT_FAILED : 0;
@@ -64,7 +84,7 @@ static int detach_those(const struct javaprocs *all, const struct options *o)
 static const struct javaproc *find(const struct javaprocs *all, const char *pid)
 {
 	for (size_t i = 0; i < all->nr; i++)
-		if (all->at[i].pid == atoi(pid))
+		if (all->at[i].id.pid == atoi(pid))
 			return &all->at[i];
 	return NULL;
 }
@@ -75,16 +95,15 @@ static int write_map(const struct javaprocs *all, const struct options *o)
 	struct perf_map_done done;
 
 	if (!j) {
-		log_error("%s is no JVM that we may look into; `sysflame jvms` lists those",
-			  o->perf_map);
+		say_no_jvm(o->perf_map);
 		return EXIT_FAILED;
 	}
-	auto_free char *why = perf_map_write(o->agent_path, j->pid, j->start_ns, &done);
+	auto_free char *why = perf_map_write(o->agent_path, j->id, &done);
 	if (why) {
-		log_error("no map for %d: %s", (int)j->pid, why);
+		log_error("no map for %d: %s", (int)j->id.pid, why);
 		return EXIT_FAILED;
 	}
-	printf("/tmp/perf-%d.map: %zu pieces of code%s%s\n", (int)j->pid, done.nr_lines,
+	printf("/tmp/perf-%d.map: %zu pieces of code%s%s\n", (int)j->id.pid, done.nr_lines,
 	       done.no_agent ? ", named from outside: " : "", done.no_agent ?: "");
 	free(done.no_agent);
 	return 0;
@@ -93,7 +112,8 @@ static int write_map(const struct javaprocs *all, const struct options *o)
 static int remove_map(const struct javaprocs *all, const struct options *o)
 {
 	const struct javaproc *j = find(all, o->remove_map);
-	auto_free char *why = perf_map_remove(atoi(o->remove_map), j ? j->start_ns : 0);
+	auto_free char *why =
+		perf_map_remove(j ? j->id : (struct process_id){ .pid = atoi(o->remove_map) });
 
 	if (why)
 		log_error("the map of %s stays: %s", o->remove_map, why);
@@ -109,6 +129,7 @@ static int run(const struct options *o)
 		log_error("/proc cannot be read: %s", strerror(-err));
 		return EXIT_FAILED;
 	}
+	struct remote *remote = remote_alone();
 	if (o->detach)
 		status = detach_those(&all, o);
 	else if (o->perf_map)
@@ -121,21 +142,21 @@ static int run(const struct options *o)
 		jvms_show_long(&all);
 	else
 		jvms_show_table(&all, terminal_width(STDOUT_FILENO));
+	remote_close(remote);
 	javaprocs_fini(&all);
-	return fflush(stdout) ? EXIT_FAILED : status;
+	return output_finish() ?: status;
 }
 
 static void help(const struct opt *opts, size_t nr)
 {
 	puts("usage: sysflame jvms [OPTION..]\n\n"
-	     "Lists the JVMs of this node and what can be had of each. Nothing is changed in "
-	     "them,\n"
-	     "except by --detach, and by --perf-map, which attaches for a moment.\n");
+	     "Lists the JVMs of this node and what sysflame can record of each. Changes nothing\n"
+	     "in them, except --detach, and --perf-map, which attaches for a moment.\n");
 	opt_help(opts, nr);
 	puts("\nFLAGS: FP = PreserveFramePointer, DNS = DebugNonSafepoints, no-attach =\n"
 	     "DisableAttachMechanism, no-agents = EnableDynamicAgentLoading is off.\n"
-	     "AGENT: none; loaded, at rest; active, it reports to some sysflame.\n"
-	     "A narrow terminal hides columns; -v and --json have all. Fields: "
+	     "AGENT: none; loaded, but idle; active, while it reports to a sysflame.\n"
+	     "A narrow terminal hides columns; -v and --json print all. Fields: "
 	     "docs/operations.md.");
 }
 
@@ -148,14 +169,16 @@ int jvms_main(int argc, char **argv)
 {
 	struct options o = { 0 };
 	const struct opt opts[] = {
-		{ 'v', "verbose", OPT_BOOL, &o.is_long, NULL, "all that is known of each" },
+		{ 'v', "verbose", OPT_BOOL, &o.is_long, NULL,
+		  "print all that is known of each JVM" },
 		{ 0, "json", OPT_BOOL, &o.is_json, NULL, "print JSON" },
-		{ 0, "detach", OPT_STRING, &o.detach, "PID|all", "end the sessions of agents" },
+		{ 0, "detach", OPT_STRING, &o.detach, "PID|all",
+		  "end all sessions of the agent in this JVM" },
 		{ 0, "perf-map", OPT_STRING, &o.perf_map, "PID",
-		  "write /tmp/perf-PID.map, here and in its container, for perf" },
-		{ 0, "remove-perf-map", OPT_STRING, &o.remove_map, "PID", "remove it again" },
-		{ 0, "agent-path", OPT_STRING, &o.agent_path, "FILE", "the agent's file" },
-		{ 'h', "help", OPT_BOOL, &o.help, NULL, "print this help" },
+		  "write /tmp/perf-PID.map for perf, here and in the container" },
+		{ 0, "remove-perf-map", OPT_STRING, &o.remove_map, "PID", "remove that file" },
+		{ 0, "agent-path", OPT_STRING, &o.agent_path, "FILE", "path of libjvmmap.so" },
+		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
 	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
 
@@ -166,7 +189,7 @@ int jvms_main(int argc, char **argv)
 		return 0;
 	}
 	if (next < argc) {
-		log_error("%s: jvms takes no words; see --help", argv[next]);
+		log_error("%s: jvms takes options only; see --help", argv[next]);
 		return EXIT_USAGE;
 	}
 	if (o.detach && strcmp(o.detach, "all") && !is_pid(o.detach)) {
@@ -174,7 +197,7 @@ int jvms_main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if ((o.perf_map && !is_pid(o.perf_map)) || (o.remove_map && !is_pid(o.remove_map))) {
-		log_error("%s: no PID; see --help", o.perf_map ?: o.remove_map);
+		log_error("%s: not a PID; see --help", o.perf_map ?: o.remove_map);
 		return EXIT_USAGE;
 	}
 	return run(&o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JVMs for people and for programs. */
+/* JVMs as a table, as paragraphs or as JSON. */
 #include "cmd/jvms_show.h"
 
 #include <jansson.h>
@@ -13,12 +13,12 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/utf8.h"
-#include "export/amount.h"
-#include "jvm/survey.h"
+#include "export/writers/amount.h"
+#include "jvm/jvm_support.h"
 
 #define MAIN_LEAST 24 /* characters of the main class that other columns make room for */
 
-/* The user's name on this host; the number where it has none here. */
+/* The user's name on this host, else the number. */
 static void add_user(struct str *out, uid_t uid)
 {
 	const struct passwd *user = getpwuid(uid);
@@ -47,7 +47,7 @@ static u64 uptime(const struct javaproc *j)
 {
 	u64 now = time_boot_ns();
 
-	return now > j->start_ns ? (now - j->start_ns) / NS_PER_SEC : 0;
+	return now > j->id.start_ns ? (now - j->id.start_ns) / NS_PER_SEC : 0;
 }
 
 static const char *agent_text(const struct javaproc *j)
@@ -73,7 +73,7 @@ static const char *const titles[NR_COLUMNS] = { "PID",        "USER",    "CONTAI
 						"UPTIME",     "GC",      "FLAGS",     "AGENT",
 						"MAIN CLASS", "POSSIBLE" };
 
-/* Which columns a narrow terminal does without, the first one first. */
+/* The columns that a narrow terminal drops, in this order. */
 static const enum column dropped[] = { POSSIBLE, UPTIME, COLLECTOR, USER, FLAGS, CONTAINER, JDK };
 
 struct table {
@@ -87,11 +87,12 @@ static struct str *cell(const struct table *t, size_t row, enum column c)
 	return &t->cells[row * NR_COLUMNS + c];
 }
 
-static void fill_row(struct table *t, size_t row, const struct javaproc *j, const struct survey *s)
+static void fill_row(struct table *t, size_t row, const struct javaproc *j,
+		     const struct jvm_support *s)
 {
 	struct str *flags = cell(t, row, FLAGS);
 
-	str_addf(cell(t, row, PID), "%d", (int)j->pid);
+	str_addf(cell(t, row, PID), "%d", (int)j->id.pid);
 	add_user(cell(t, row, USER), j->uid);
 	str_addf(cell(t, row, CONTAINER), "%.12s",
 		 *s->container  ? s->container
@@ -101,13 +102,13 @@ static void fill_row(struct table *t, size_t row, const struct javaproc *j, cons
 	add_uptime(cell(t, row, UPTIME), uptime(j));
 	str_add(cell(t, row, COLLECTOR), *s->collector ? s->collector : "-");
 	for (int i = 0; i < NR_SURVEY_FLAGS; i++)
-		if (survey_flag_mark(s, i))
-			str_addf(flags, "%s%s", flags->len ? "," : "", survey_flag_mark(s, i));
+		if (jvm_support_flag_mark(s, i))
+			str_addf(flags, "%s%s", flags->len ? "," : "", jvm_support_flag_mark(s, i));
 	if (!flags->len)
 		str_add(flags, "-");
 	str_add(cell(t, row, AGENT), agent_text(j));
 	str_add(cell(t, row, MAIN), j->main);
-	str_add(cell(t, row, POSSIBLE), survey_phrase(s));
+	str_add(cell(t, row, POSSIBLE), jvm_support_phrase(s));
 }
 
 static size_t total_width(const struct table *t)
@@ -119,7 +120,7 @@ static size_t total_width(const struct table *t)
 	return total - 2;
 }
 
-/* First the main class gets shorter, then a column goes. */
+/* Shortens the main class first, then drops a column. */
 static void fit(struct table *t, size_t width)
 {
 	for (size_t row = 0; row < t->nr_rows; row++)
@@ -166,11 +167,11 @@ void jvms_show_table(const struct javaprocs *all, size_t width)
 	for (int c = 0; c < NR_COLUMNS; c++)
 		str_add(cell(&t, 0, c), titles[c]);
 	for (size_t i = 0; i < all->nr; i++) {
-		struct survey s;
-		if (survey_read(&all->at[i], &s))
+		struct jvm_support s;
+		if (jvm_support_read(&all->at[i], &s))
 			continue;
 		fill_row(&t, t.nr_rows++, &all->at[i], &s);
-		survey_fini(&s);
+		jvm_support_fini(&s);
 	}
 	fit(&t, width);
 	for (size_t row = 0; row < t.nr_rows; row++)
@@ -180,7 +181,7 @@ void jvms_show_table(const struct javaprocs *all, size_t width)
 	free(t.cells);
 }
 
-static void print_possible(const struct javaproc *j, const struct survey *s)
+static void print_possible(const struct javaproc *j, const struct jvm_support *s)
 {
 	if (s->no_names)
 		printf("  without it  no names of Java frames: %s\n", s->no_names);
@@ -196,13 +197,13 @@ static void print_possible(const struct javaproc *j, const struct survey *s)
 		     "named");
 }
 
-static void print_one(const struct javaproc *j, const struct survey *s)
+static void print_one(const struct javaproc *j, const struct jvm_support *s)
 {
 	auto_str struct str user = { 0 }, up = { 0 };
 
 	add_user(&user, j->uid);
 	add_uptime(&up, uptime(j));
-	printf("%d  %s\n  user        %s (%u)\n", (int)j->pid, j->main, user.at, j->uid);
+	printf("%d  %s\n  user        %s (%u)\n", (int)j->id.pid, j->main, user.at, j->uid);
 	printf("  container   %s", *s->container ? s->container : "none seen");
 	if (s->inner_pid)
 		printf("; its own pid namespace, where it is %d", (int)s->inner_pid);
@@ -211,7 +212,7 @@ static void print_one(const struct javaproc *j, const struct survey *s)
 	       *s->collector ? s->collector : "?");
 	for (int i = 0; i < NR_SURVEY_FLAGS; i++)
 		if (s->is_flag_known[i])
-			printf(" %c%s", s->flags[i] ? '+' : '-', survey_flag_name(i));
+			printf(" %c%s", s->flags[i] ? '+' : '-', jvm_support_flag_name(i));
 	printf("\n  agent       %s\n", agent_text(j));
 	print_possible(j, s);
 }
@@ -219,12 +220,12 @@ static void print_one(const struct javaproc *j, const struct survey *s)
 void jvms_show_long(const struct javaprocs *all)
 {
 	for (size_t i = 0; i < all->nr; i++) {
-		struct survey s;
-		if (survey_read(&all->at[i], &s))
+		struct jvm_support s;
+		if (jvm_support_read(&all->at[i], &s))
 			continue;
 		print_one(&all->at[i], &s);
 		putchar('\n');
-		survey_fini(&s);
+		jvm_support_fini(&s);
 	}
 }
 
@@ -233,19 +234,19 @@ static json_t *text_or_null(const char *text)
 	return text && *text ? json_string(text) : json_null();
 }
 
-static json_t *as_json(const struct javaproc *j, const struct survey *s)
+static json_t *as_json(const struct javaproc *j, const struct jvm_support *s)
 {
 	auto_str struct str user = { 0 };
 	json_t *flags = json_object(), *gaps = json_array();
 
 	add_user(&user, j->uid);
 	for (int i = 0; i < NR_SURVEY_FLAGS; i++)
-		json_object_set_new(flags, survey_flag_name(i),
+		json_object_set_new(flags, jvm_support_flag_name(i),
 				    s->is_flag_known[i] ? json_boolean(s->flags[i]) : json_null());
 	for (size_t i = 0; i < s->gaps.nr; i++)
 		json_array_append_new(gaps, json_string(s->gaps.at[i]));
 	return json_pack("{si sI ss so so ss ss so sI so so ss ss s{sb so so} s{sb so sb}}", "pid",
-			 (int)j->pid, "uid", (json_int_t)j->uid, "user", user.at, "container",
+			 (int)j->id.pid, "uid", (json_int_t)j->uid, "user", user.at, "container",
 			 text_or_null(s->container), "inner_pid",
 			 s->inner_pid ? json_integer(s->inner_pid) : json_null(), "vm",
 			 j->vm == VM_OPENJ9 ? "openj9" : "hotspot", "jdk", s->jdk, "vm_text",
@@ -262,11 +263,11 @@ void jvms_show_json(const struct javaprocs *all)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < all->nr; i++) {
-		struct survey s;
-		if (survey_read(&all->at[i], &s))
+		struct jvm_support s;
+		if (jvm_support_read(&all->at[i], &s))
 			continue;
 		json_array_append_new(list, as_json(&all->at[i], &s));
-		survey_fini(&s);
+		jvm_support_fini(&s);
 	}
 	json_dumpf(list, stdout, JSON_INDENT(1));
 	putchar('\n');

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JVMs for people and for programs, on standard output; each is looked into while it is shown. */
+/* Prints JVMs as a table, as paragraphs or as JSON to standard output; reads each while printing.
+ */
 #pragma once
 
-#include "jvm/javaproc.h"
+#include "jvm/process/javaproc.h"
 
-/* One line each; columns are left out, the least needed first, until `width` is enough. */
+/* A table; drops the least important columns until it fits `width`. */
 void jvms_show_table(const struct javaprocs *all, size_t width);
 
 /* A paragraph each. */

@@ -24,7 +24,7 @@ static const struct cmd cmds[] = {
 
 static void usage(void)
 {
-	puts("usage: sysflame COMMAND [OPTION..]; sysflame COMMAND --help says more\n");
+	puts("usage: sysflame COMMAND [OPTION..]; sysflame COMMAND --help shows its options\n");
 	for (const struct cmd *c = cmds; c < cmds + ARRAY_SIZE(cmds); c++)
 		printf("  %-10s %s\n", c->name, c->help);
 	puts("  --version  print the version");
@@ -34,9 +34,9 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "--help";
 
-	/* Symbol tables come and go: large blocks go back to the system at once. */
+	/* Symbol tables are short-lived: return large blocks to the system at once. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
-	/* A reader of our output that goes away is a write error, not our end. */
+	/* A closed pipe is a write error, not a signal (cmd/output.h). */
 	signal(SIGPIPE, SIG_IGN);
 
 	for (const struct cmd *c = cmds; c < cmds + ARRAY_SIZE(cmds); c++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles in files that a person names. */
+/* Profiles in files named on the command line. */
 #include "cmd/profile_file.h"
 
 #include <errno.h>
@@ -23,8 +23,11 @@ static int read_file(const char *path, struct profile *p, read_fn *read)
 	}
 
 	int err = read(opened ?: stdin, p, &why);
+	const char *name = is_stdin ? "standard input" : path;
 	if (err)
-		log_error("%s: %s", is_stdin ? "standard input" : path, why.at);
+		log_error("%s: %s", name, why.at);
+	else if (why.len)
+		log_warn("%s: %s", name, why.at);
 	return err;
 }
 
@@ -45,26 +48,44 @@ const struct format *profile_file_format(const char *name, const char *path)
 	if (!f && name)
 		log_error("%s: unknown format; report --help lists them", name);
 	else if (!f)
-		log_error("%s: its extension names no format; give one by --format", path);
+		log_error("%s: no format has this extension; add --format", path);
 	return f;
+}
+
+static int say_why(int err, const char *path)
+{
+	const char *name = strcmp(path, "-") ? path : "standard output";
+
+	if (err == -EOVERFLOW)
+		log_error("cannot write %s: the weights add up to more than 2^53 - 1", name);
+	else if (err)
+		log_error("cannot write %s: %s", name, strerror(-err));
+	return err;
+}
+
+static int write_profile(const struct profile *p, const struct format *f, struct outfile *out)
+{
+	int err = f->write(p, out->f);
+
+	if (err)
+		outfile_abort(out);
+	return err;
 }
 
 int profile_file_write(const struct profile *p, const char *path, const struct format *f,
 		       u64 *size_bytes)
 {
 	struct outfile *out;
-	int err = outfile_open(path, &out);
+	int err = outfile_open(path, &out) ?: write_profile(p, f, out);
 
-	if (!err) {
-		err = f->write(p, out->f);
-		if (err)
-			outfile_abort(out);
-		else
-			err = outfile_commit(out, size_bytes);
-	}
-	if (err == -EOVERFLOW)
-		log_error("cannot write %s: the weights add up to more than 2^53 - 1", path);
-	else if (err)
-		log_error("cannot write %s: %s", path, strerror(-err));
-	return err;
+	return say_why(err ?: outfile_commit(out, size_bytes), path);
+}
+
+int profile_file_write_new(const struct profile *p, const char *path, const struct format *f,
+			   char **written, u64 *size_bytes)
+{
+	struct outfile *out;
+	int err = outfile_open_new(path, &out) ?: write_profile(p, f, out);
+
+	return say_why(err ?: outfile_commit_new(out, written, size_bytes), path);
 }

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles in files that a person names; what goes wrong is told to standard error. */
+/* Profiles in files named on the command line. Errors are logged. */
 #pragma once
 
 #include "export/export.h"
 #include "profile/profile.h"
 
-/* Adds what the file holds; "-" is standard input. */
+/* Adds the contents of the file to a profile; "-" is standard input. */
 int profile_file_read(const char *path, struct profile *p);
 
-/* The same of a file that holds a comparison (export/read.h). */
+/* The same for a file that holds a comparison (export/read.h). */
 int profile_file_read_diff(const char *path, struct profile *p);
 
-/* By name if it is not NULL, else by the extension of `path`; NULL if there is no such format. */
+/* Finds a format by `name`, or by the extension of `path` if `name` is NULL. NULL if unknown. */
 const struct format *profile_file_format(const char *name, const char *path);
 
 /* "-" is standard output. *size_bytes may be NULL. */
 int profile_file_write(const struct profile *p, const char *path, const struct format *f,
 		       u64 *size_bytes);
+
+/*
+ * The same to the first free name of PATH, "-2" before its extension, .. Whatever has such a name
+ * stays. The caller frees *written, which is set when 0 is returned.
+ */
+int profile_file_write_new(const struct profile *p, const char *path, const struct format *f,
+			   char **written, u64 *size_bytes);
 
 static inline void auto_profile_run(struct profile **p)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sysflame record: profiles the node, some processes or a command, and writes the profile. */
+/*
+ * sysflame record: profiles the node, some processes or a command, and writes the profile.
+ * Part of cmd/cmd.h.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,6 +11,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -15,6 +19,7 @@
 #include "capture/session.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
+#include "cmd/no_samples.h"
 #include "cmd/profile_file.h"
 #include "cmd/record_options.h"
 #include "cmd/summary.h"
@@ -22,6 +27,7 @@
 #include "profile/names.h"
 
 #define TIMELINE_SLOT_NS (10 * NS_PER_MS)
+#define LIVE_EVERY_NS    (200 * NS_PER_MS)
 
 struct record {
 	struct record_options o;
@@ -30,14 +36,15 @@ struct record {
 	int signal_fd;
 };
 
-/* Finds out before the recording whether its result can be written. */
+/* Checks before the recording that the output can be written. */
 static int try_output(const struct record *r)
 {
 	struct outfile *out;
 
 	if (!strcmp(r->o.output, "-"))
 		return 0;
-	int err = outfile_open(r->o.output, &out);
+	int err = r->o.has_no_output ? outfile_open_new(r->o.output, &out)
+				     : outfile_open(r->o.output, &out);
 	if (err) {
 		log_error("cannot write %s: %s", r->o.output, strerror(-err));
 		return err;
@@ -46,7 +53,7 @@ static int try_output(const struct record *r)
 	return 0;
 }
 
-/* Also the output's file is put into its place by way of /proc. */
+/* Without /proc the output file could not be linked into place either. */
 static int check_place(void)
 {
 	if (access("/proc/self/fd", F_OK)) {
@@ -82,23 +89,28 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* From the first signal on, a second one ends the program at once. */
+/* The first signal ends the recording, a second one the program. */
 static void let_signals_kill(const struct record *r)
 {
 	struct signalfd_siginfo first;
 	sigset_t none;
 
-	/* Else it would still be pending, and kill. */
+	/* Otherwise it would stay pending and kill the program. */
 	if (read(r->signal_fd, &first, sizeof(first)) < 0)
 		log_debug("the recording ended without a signal");
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Until the time is over, a signal comes, or what is profiled has ended. */
+static u64 duration_ns(const struct record *r)
+{
+	return (u64)(r->o.duration_s * 1e9);
+}
+
+/* Until the time is over, a signal arrives, or the profiled command has ended. */
 static void run(struct record *r)
 {
-	u64 start_ns = time_mono_ns(), limit_ns = (u64)(r->o.duration_s * 1e9);
+	u64 limit_ns = duration_ns(r), shown_ns = 0;
 	bool live = !r->o.quiet && isatty(STDERR_FILENO);
 
 	log_debug("recording");
@@ -108,9 +120,7 @@ static void run(struct record *r)
 			{ .fd = r->o.command ? r->child.pidfd : -1, .events = POLLIN },
 			{ .fd = session_fd(r->session), .events = POLLIN },
 		};
-		if (targets_are_waited_for(r->o.targets))
-			start_ns = time_mono_ns();
-		u64 elapsed_ns = time_mono_ns() - start_ns;
+		u64 elapsed_ns = session_elapsed_ns(r->session);
 		int timeout_ms = session_tick_ms(r->session);
 		if (limit_ns && elapsed_ns >= limit_ns)
 			break;
@@ -120,8 +130,10 @@ static void run(struct record *r)
 		if (fds[2].revents)
 			usleep(SESSION_PAUSE_MS * 1000);
 		session_tick(r->session);
-		if (live)
+		if (live && time_mono_ns() - shown_ns >= LIVE_EVERY_NS) {
+			shown_ns = time_mono_ns();
 			summary_live(r->session, elapsed_ns);
+		}
 		if (fds[0].revents || fds[1].revents ||
 		    (!r->o.command && targets_have_ended(r->o.targets)))
 			break;
@@ -130,7 +142,7 @@ static void run(struct record *r)
 		summary_live_end();
 }
 
-/* Every process, JVM and probe that is followed takes descriptors. Commands keep their own limit.
+/* Each process, JVM and probe takes file descriptors. The command keeps its own limit.
  */
 static void raise_descriptor_limit(void)
 {
@@ -154,6 +166,7 @@ static int start(struct record *r)
 		.agent = r->o.agent,
 		.agent_path = r->o.agent_path,
 		.slot_ns = r->o.timeline ? TIMELINE_SLOT_NS : 0,
+		.duration_ns = duration_ns(r),
 		.measure = r->o.measure,
 		.lines = r->o.lines,
 	};
@@ -177,31 +190,47 @@ static int start(struct record *r)
 	return err;
 }
 
+/* Writes the profile and prints the summary; returns the exit status. */
+static int finish(struct record *r)
+{
+	struct profile *p = session_profile(r->session);
+	auto_free char *path = NULL;
+	u64 size_bytes = 0;
+	int err;
+
+	if (no_samples_is(r->session, &r->o)) {
+		no_samples_say(r->session, &r->o);
+		return EXIT_FAILED;
+	}
+	profile_name_frames(p, r->o.raw_names ? NAMES_RAW : NAMES_SHOWN);
+	err = transforming_apply(&r->o.transforms, r->o.format, p);
+	if (!err && r->o.has_no_output)
+		err = profile_file_write_new(p, r->o.output, r->o.format, &path, &size_bytes);
+	else if (!err)
+		err = profile_file_write(p, r->o.output, r->o.format, &size_bytes);
+	if (err)
+		return EXIT_FAILED;
+	if (!r->o.quiet && r->o.has_no_output)
+		summary_top(r->session);
+	if (!r->o.quiet)
+		summary_print(r->session, path ?: r->o.output, size_bytes);
+	return r->o.agent == AGENT_ALWAYS && summary_refused(r->session) ? EXIT_FAILED : 0;
+}
+
 /* Returns the exit status. */
 static int record(struct record *r)
 {
-	u64 size_bytes = 0;
-
 	if (check_place() || try_output(r) || check_pids(r) || start(r))
 		return EXIT_FAILED;
 	run(r);
 	let_signals_kill(r);
 	session_stop(r->session);
-	profile_name_frames(session_profile(r->session), r->o.raw_names ? NAMES_RAW : NAMES_SHOWN);
-	if (transforming_apply(&r->o.transforms, r->o.format, session_profile(r->session)) ||
-	    profile_file_write(session_profile(r->session), r->o.output, r->o.format, &size_bytes))
-		return EXIT_FAILED;
-	if (!r->o.quiet && r->o.has_no_output)
-		summary_top(r->session);
-	if (!r->o.quiet)
-		summary_print(r->session, r->o.output, size_bytes);
-	if (r->o.agent == AGENT_ALWAYS && summary_refused(r->session))
-		return EXIT_FAILED;
+	int status = finish(r);
 	if (!r->o.command)
-		return 0;
-	/* The profile may have ended first, by -d or a signal. */
-	int status = child_wait(&r->child);
-	return status < 0 ? EXIT_FAILED : status;
+		return status;
+	/* The recording may have ended before the command, by -d or a signal. */
+	int child_status = child_wait(&r->child);
+	return child_status < 0 ? EXIT_FAILED : child_status ?: status;
 }
 
 int record_main(int argc, char **argv)

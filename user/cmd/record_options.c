@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `sysflame record` was asked for. */
+/* The options of `sysflame record`. */
 #include "cmd/record_options.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@
 #define ALLOC_INTERVAL_MIN     (4u << 10)
 #define INTERVAL_MAX           (128u << 20)
 
-/* HotSpot's functions between which its threads are brought to a safepoint; JDK 11 to 28. */
+/* HotSpot stops its threads at a safepoint between these functions; JDK 11 to 28. */
 #define TTSP_BEGIN "SafepointSynchronize::begin"
 #define TTSP_END   "RuntimeService::record_safepoint_synchronized"
 
@@ -60,6 +60,8 @@ static int choose_targets(struct record_options *o)
 					      : targets_text(o->targets));
 	if (o->wait_for && targets_wait_for(o->targets, o->wait_for, &why))
 		return usage_error("--wait-for %s: %s", o->wait_for, why.at);
+	if (o->duration_s > 0)
+		targets_require_groups(o->targets);
 	vec_each(text, &o->excluded)
 		if (targets_exclude(o->targets, *text, &why))
 			return usage_error("--exclude %s: %s", *text, why.at);
@@ -79,7 +81,7 @@ static int choose_levels(struct record_options *o)
 	if (!err)
 		return 0;
 	regerror(err, &o->thread_regex, text, sizeof(text));
-	log_error("--thread %s: %s", o->thread, text);
+	log_error("--thread-name %s: %s", o->thread, text);
 	o->thread = NULL;
 	return -EINVAL;
 }
@@ -87,16 +89,18 @@ static int choose_levels(struct record_options *o)
 static int choose_format(struct record_options *o)
 {
 	o->has_no_output = !o->output;
-	if (!o->output)
-		o->output = "flame.html";
-	o->format = o->format_name ? format_by_name(o->format_name) : format_by_path(o->output);
+	o->format = o->format_name ? format_by_name(o->format_name)
+				   : format_by_path(o->output ?: "flame.html");
+	if (o->format && !o->output)
+		o->output = o->own_output =
+			xasprintf("flame.%s", o->format->extensions[0] ?: o->format->name);
 	if (o->format)
 		return 0;
 	if (o->format_name)
-		return usage_error("--format %s: not known; report --help lists the formats",
+		return usage_error("--format %s: unknown format; sysflame report --help lists them",
 				   o->format_name);
-	return usage_error("-o %s: the name does not tell the format; end it in .html or .txt, or "
-			   "name one by --format",
+	return usage_error("-o %s: no format has this extension; end the name in .html or .txt, or "
+			   "add --format",
 			   o->output);
 }
 
@@ -116,7 +120,7 @@ static int choose_agent(struct record_options *o)
 	return usage_error("--agent %s: takes auto, always or never", o->agent_name);
 }
 
-/* Probes find the agent among a JVM's mappings by its name. */
+/* Probes look for the agent's file by its name in the mappings of a JVM. */
 static int check_agent_path(const struct record_options *o)
 {
 	const char *slash = o->agent_path ? strrchr(o->agent_path, '/') : NULL;
@@ -139,8 +143,8 @@ static int parse_bytes(const char *option, const char *text, u64 min, u64 *out)
 		return usage_error("%s %s: takes bytes, as in 524288, 512k or 1m", option, text);
 	bytes <<= shift;
 	if (bytes < min || bytes > INTERVAL_MAX)
-		return usage_error("%s %s: takes %lluk to %um; less would stall the program, as "
-				   "every allocation has a sample",
+		return usage_error("%s %s: takes %lluk to %um; with less, nearly every allocation "
+				   "would be sampled and the program would stall",
 				   option, text, (unsigned long long)min >> 10, INTERVAL_MAX >> 20);
 	*out = bytes;
 	return 0;
@@ -162,7 +166,7 @@ static bool has_period(const struct record_options *o)
 	return false;
 }
 
-/* What says how an event is recorded does nothing without it. */
+/* An option of one event has no effect without that event. */
 static int check_uses(const struct record_options *o)
 {
 	const struct record_options unset = record_options_default();
@@ -174,6 +178,7 @@ static int check_uses(const struct record_options *o)
 		{ "--alloc-interval", o->alloc_interval != unset.alloc_interval, "alloc", NULL },
 		{ "--live", o->live, "alloc", NULL },
 		{ "--leaks", !isnan(o->leak_age_s), "nativemem", NULL },
+		{ "--reserved", o->reserved, "nativemem", NULL },
 		{ "--nativemem-interval", o->nativemem_interval != unset.nativemem_interval,
 		  "nativemem", NULL },
 		{ "--lock-min", o->lock_min_ms != unset.lock_min_ms, "lock", "nativelock" },
@@ -183,17 +188,21 @@ static int check_uses(const struct record_options *o)
 	for (size_t i = 0; i < ARRAY_SIZE(uses); i++) {
 		const char *event = uses[i].event, *other = uses[i].other_event;
 		if (uses[i].is_given && !has_event(o, event) && !(other && has_event(o, other)))
-			return usage_error("%s: it is of %s; add -e %s", uses[i].option, event,
-					   event);
+			return usage_error("%s: it is an option of the event %s; add -e %s",
+					   uses[i].option, event, event);
 	}
 	if (o->period && !has_period(o))
-		return usage_error("--period %d: %s has its own interval or minimum, see --help",
+		return usage_error("--period %d: %s has its own interval or minimum; see --help",
 				   o->period, o->event_list);
-	/* Only the agent knows what is reachable. */
+	/* Only the agent can follow objects. */
 	if (o->live && o->agent == AGENT_NEVER)
-		return usage_error("--live: only the agent tells what is reachable; leave out "
-				   "--agent never");
-	return o->collect && !o->live ? usage_error("--gc: it is of --live; add that") : 0;
+		return usage_error(
+			"--live: only the agent knows which objects are reachable; leave "
+			"out --agent never");
+	if (o->reserved && isnan(o->leak_age_s))
+		return usage_error("--reserved: it is an option of --leaks; add --leaks SEC");
+	return o->collect && !o->live ? usage_error("--gc: it is an option of --live; add --live")
+				      : 0;
 }
 
 static int choose_events(struct record_options *o)
@@ -209,7 +218,8 @@ static int choose_events(struct record_options *o)
 		return usage_error("--offcpu-min %g: takes milliseconds, up to %d",
 				   o->offcpu_min_ms, OFFCPU_MIN_MAX_MS);
 	if (o->ttsp && (o->begin || o->end))
-		return usage_error("--ttsp has its own --begin and --end");
+		return usage_error(
+			"--time-to-safepoint excludes --begin-function and --end-function");
 	if (o->leak_age_s < 0 || o->leak_age_s > DURATION_MAX_S)
 		return usage_error("--leaks %g: takes seconds, up to a week", o->leak_age_s);
 	o->sampling = (struct event_options){
@@ -217,9 +227,11 @@ static int choose_events(struct record_options *o)
 		.live = o->live,
 		.collect = o->collect,
 		.leaks = !isnan(o->leak_age_s),
+		.reserved = o->reserved,
 		.leak_age_ns = o->leak_age_s > 0 ? (u64)(o->leak_age_s * NS_PER_SEC) : 0,
 		.begin = o->ttsp ? TTSP_BEGIN : o->begin,
 		.end = o->ttsp ? TTSP_END : o->end,
+		.targets = o->targets,
 		.freq_hz = o->freq_hz,
 		.period = (u64)o->period,
 		.offcpu_min_ns = (u64)(o->offcpu_min_ms * NS_PER_MS),
@@ -235,7 +247,7 @@ static int choose_events(struct record_options *o)
 	if (err)
 		log_error("%s", why.at);
 	else if (o->events.list.nr > 1 && o->format->has_one_value)
-		log_warn("%s will hold %s only: that format has one value; html has them all",
+		log_warn("%s will hold %s only: that format has one value; html holds all",
 			 o->output, o->events.list.at[0].name);
 	return err ?: check_uses(o);
 }
@@ -258,8 +270,10 @@ static int check(struct record_options *o)
 static void help(const struct opt *opts, size_t nr)
 {
 	puts("usage: sysflame record [OPTION..] [-- COMMAND ARG..]\n\n"
-	     "Samples every CPU and writes a flame graph; without -d until Ctrl-C or until the\n"
-	     "command ends. Without -o it writes flame.html and prints the hottest methods.\n");
+	     "Samples every CPU and writes a flame graph. Records until Ctrl-C or until the "
+	     "command\n"
+	     "ends, unless -d is given. Without -o, prints the hottest methods and writes the\n"
+	     "first unused name of flame.html, flame-2.html, .. With -o, replaces the file.\n");
 	opt_help(opts, nr);
 }
 
@@ -271,93 +285,105 @@ static void add_opts(opt_table *t, const struct opt *opts, size_t nr)
 		vec_push(t, opts[i]);
 }
 
-/* Who is recorded. */
+/* Which processes are recorded. */
 static void add_targets(opt_table *t, struct record_options *o)
 {
 	const struct opt opts[] = {
-		{ 'a', "all", OPT_BOOL, &o->all, NULL, "the whole node (the default)" },
+		{ 'a', "all", OPT_BOOL, &o->all, NULL, "record the whole node (default)" },
 		{ 'p', "pid", OPT_LIST, &o->selected[TARGET_PID], "PID,..",
-		  "only these and their children" },
+		  "record only these processes and their children" },
 		{ 0, "comm", OPT_LIST, &o->selected[TARGET_COMM], "NAME,..",
-		  "only processes of these names" },
+		  "record only processes with these names" },
 		{ 0, "user", OPT_LIST, &o->selected[TARGET_USER], "USER,..",
-		  "only processes of these users" },
-		{ 0, "jvms", OPT_BOOL, &o->jvms, NULL, "only JVMs" },
+		  "record only processes of these users" },
+		{ 0, "jvms", OPT_BOOL, &o->jvms, NULL, "record only JVMs" },
 		{ 0, "cgroup", OPT_LIST, &o->selected[TARGET_CGROUP], "PATH",
-		  "only what is in this control group or below" },
+		  "record only this control group and those below it" },
 		{ 0, "container", OPT_LIST, &o->selected[TARGET_CONTAINER], "ID|NAME,..",
-		  "only what is in these containers" },
+		  "record only these containers" },
 		{ 0, "pod", OPT_LIST, &o->selected[TARGET_POD], "[NS/]NAME,..",
-		  "only what is in these Kubernetes pods" },
+		  "record only these Kubernetes pods" },
 		{ 0, "exclude", OPT_LIST, &o->excluded, "KIND=VALUE",
-		  "not comm=NAME, pod=NAME, .. or jvms; may be repeated" },
-		{ 0, "thread", OPT_STRING, &o->thread, "REGEX",
-		  "keep samples of threads whose full names match; all are taken" },
+		  "leave out comm=NAME, pod=NAME, .. or jvms; may be repeated" },
+		{ 0, "thread-name", OPT_STRING, &o->thread, "REGEX",
+		  "keep only samples of threads whose full name matches" },
+		{ 0, "thread", OPT_STRING, &o->thread, "REGEX", NULL },
 		{ 0, "wait-for", OPT_STRING, &o->wait_for, "PROGRAM",
-		  "record what begins under that name, from its first instruction" },
+		  "wait for a program of this name; record it from its first instruction" },
 	};
 
 	add_opts(t, opts, ARRAY_SIZE(opts));
 }
 
-/* What, and how. */
+/* Which events are sampled, and how. */
 static void add_sampling(opt_table *t, struct record_options *o)
 {
 	const struct opt opts[] = {
 		{ 'e', "event", OPT_STRING, &o->event_list, "EVENT,..",
-		  "what to sample: cpu, offcpu, wall, ..; sysflame events lists them" },
-		{ 'F', "freq", OPT_INT, &o->freq_hz, "HZ", "samples per second and CPU (99)" },
+		  "sample these: cpu, offcpu, wall, ..; sysflame events lists all" },
+		{ 'F', "freq", OPT_INT, &o->freq_hz, "HZ",
+		  "take HZ samples per second and CPU (99)" },
 		{ 0, "period", OPT_INT, &o->period, "N",
-		  "instead of -F: a sample every N events or hits" },
+		  "instead of -F: take a sample every N events or hits" },
 		{ 0, "offcpu-min", OPT_DOUBLE, &o->offcpu_min_ms, "MS",
-		  "shorter waits are sampled, the others recorded (1)" },
-		{ 0, "nativemem-interval", OPT_STRING, &o->nativemem_interval, "N",
-		  "of nativemem: a sample every so many bytes (512k)" },
+		  "record every wait of at least MS, sample shorter ones (1)" },
+		{ 0, "nativemem-interval", OPT_STRING, &o->nativemem_interval, "BYTES",
+		  "nativemem: take a sample every BYTES (512k)" },
 		{ 0, "leaks", OPT_DOUBLE, &o->leak_age_s, "SEC",
-		  "of nativemem: only what is older at the end and was not freed" },
+		  "nativemem: keep only memory older than SEC that was not freed" },
+		{ 0, "reserved", OPT_BOOL, &o->reserved, NULL,
+		  "with --leaks: keep memory that JVMs and threads reserve, too" },
 		{ 0, "lock-min", OPT_DOUBLE, &o->lock_min_ms, "MS",
-		  "shorter waits for locks are sampled, the others recorded (1)" },
+		  "record every wait for a lock of at least MS, sample shorter ones (1)" },
 		{ 0, "alloc-interval", OPT_STRING, &o->alloc_interval, "BYTES",
-		  "of alloc: a sample every so many (512k)" },
+		  "alloc: take a sample every BYTES (512k)" },
 		{ 0, "live", OPT_BOOL, &o->live, NULL,
-		  "of alloc: only what is not collected at the end" },
+		  "alloc: keep only objects that are reachable at the end" },
 		{ 0, "gc", OPT_BOOL, &o->collect, NULL,
-		  "with --live: JVMs collect all garbage before the end" },
-		{ 0, "begin", OPT_STRING, &o->begin, "FUNCTION",
-		  "a process's samples only from when it gets there" },
-		{ 0, "end", OPT_STRING, &o->end, "FUNCTION", "up to when it gets there" },
-		{ 0, "ttsp", OPT_BOOL, &o->ttsp, NULL,
-		  "only while a JVM waits for its threads to reach a safepoint" },
+		  "with --live: run a full garbage collection before the end" },
+		{ 0, "begin-function", OPT_STRING, &o->begin, "FUNCTION",
+		  "sample a process only after it enters FUNCTION" },
+		{ 0, "begin", OPT_STRING, &o->begin, "FUNCTION", NULL },
+		{ 0, "end-function", OPT_STRING, &o->end, "FUNCTION",
+		  "sample a process only until it enters FUNCTION" },
+		{ 0, "end", OPT_STRING, &o->end, "FUNCTION", NULL },
+		{ 0, "time-to-safepoint", OPT_BOOL, &o->ttsp, NULL,
+		  "sample a JVM only while it stops its threads at a safepoint" },
+		{ 0, "ttsp", OPT_BOOL, &o->ttsp, NULL, NULL },
 		{ 'd', "duration", OPT_DOUBLE, &o->duration_s, "SEC",
-		  "stop after so many seconds; 0: not by time (the default)" },
+		  "record for SEC seconds; 0: until Ctrl-C (default)" },
 		{ 0, "agent", OPT_STRING, &o->agent_name, "WHEN",
-		  "name Java by an agent: auto, never, always (fails without)" },
-		{ 0, "agent-path", OPT_STRING, &o->agent_path, "FILE", "where libjvmmap.so is" },
-		{ 0, "ring", OPT_INT, &o->ring_kb, "KB", "size of the ring buffer (by the CPUs)" },
-		{ 0, "measure", OPT_BOOL, &o->measure, NULL, "tell what sampling itself costs" },
+		  "attach the agent to JVMs: auto, never, always (fail without it)" },
+		{ 0, "agent-path", OPT_STRING, &o->agent_path, "FILE", "path of libjvmmap.so" },
+		{ 0, "ring", OPT_INT, &o->ring_kb, "KB",
+		  "size of the ring buffer (default: by CPUs and events)" },
+		{ 0, "measure", OPT_BOOL, &o->measure, NULL, "report the cost of sampling" },
 	};
 
 	add_opts(t, opts, ARRAY_SIZE(opts));
 }
 
-/* What becomes of it. */
+/* What the profile holds, and where it is written. */
 static void add_output(opt_table *t, struct record_options *o)
 {
 	const struct opt opts[] = {
 		{ 'o', "output", OPT_STRING, &o->output, "FILE",
-		  "flame.html; - is standard output" },
-		{ 0, "format", OPT_STRING, &o->format_name, "F", "html, svg, ... (by the name)" },
+		  "write FILE; - is standard output" },
+		{ 0, "format", OPT_STRING, &o->format_name, "F",
+		  "html, svg, .. (default: by FILE's extension)" },
 		{ 0, "by", OPT_STRING, &o->by, "LEVEL,..",
-		  "under the root: process (default), thread, container, pod, host; none" },
-		{ 0, "threads", OPT_BOOL, &o->by_thread, NULL, "a level per thread" },
+		  "levels under the root: process (default), thread, container, pod, host; none" },
+		{ 0, "per-thread", OPT_BOOL, &o->by_thread, NULL, "add a level for each thread" },
+		{ 0, "threads", OPT_BOOL, &o->by_thread, NULL, NULL },
 		{ 0, "timeline", OPT_BOOL, &o->timeline, NULL,
-		  "keep time, by 10 ms: the page then shows when, and compares ranges" },
+		  "keep time in slots of 10 ms; the page shows it and compares ranges" },
 		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
-		{ 0, "lines", OPT_BOOL, &o->lines, NULL, "a frame for each line of a Java method" },
-		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL, "no live line, no summary" },
-		{ 'v', "verbose", OPT_BOOL, &o->verbose, NULL, "tell more of what is going on" },
-		{ 'h', "help", OPT_BOOL, &o->help, NULL, "this text" },
+		{ 0, "lines", OPT_BOOL, &o->lines, NULL,
+		  "add a frame for each line of a Java method" },
+		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL, "print no live line and no summary" },
+		{ 'v', "verbose", OPT_BOOL, &o->verbose, NULL, "log more" },
+		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this help" },
 	};
 
 	add_opts(t, opts, ARRAY_SIZE(opts));
@@ -410,6 +436,7 @@ struct record_options record_options_default(void)
 void record_options_fini(struct record_options *o)
 {
 	targets_free(o->targets);
+	free(o->own_output);
 	for (size_t i = 0; i < NR_TARGET_KINDS; i++)
 		vec_fini(&o->selected[i]);
 	vec_fini(&o->excluded);

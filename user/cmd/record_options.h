@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `sysflame record` was asked for. */
+/* The options of `sysflame record`. */
 #pragma once
 
 #include "base/opt.h"
-#include "capture/events.h"
-#include "capture/levels.h"
-#include "capture/targets.h"
+#include "capture/events/events.h"
+#include "capture/samples/levels.h"
+#include "capture/targets/targets.h"
 #include "export/export.h"
-#include "jvm/agents.h"
+#include "jvm/agent/agents.h"
 #include "profile/transform.h"
 
 struct record_options {
-	/* As they were written. */
+	/* As given. */
 	bool all, quiet, verbose, raw_names, lines, help, measure, has_no_output;
+	char *own_output; /* owns `output` if -o was not given */
 	const char *event_list, *output, *format_name, *agent_name, *agent_path, *by;
 	const char *alloc_interval, *nativemem_interval;
 	int freq_hz, period, ring_kb;
@@ -20,12 +21,12 @@ struct record_options {
 	const char *thread;
 	bool by_thread, timeline;
 	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
-	bool jvms, ttsp, live, collect;
+	bool jvms, ttsp, live, collect, reserved;
 	const char *begin, *end, *wait_for;
-	/* What they mean. */
+	/* As parsed. */
 	struct targets *targets;
 	struct level_list levels;
-	regex_t thread_regex; /* if thread */
+	regex_t thread_regex; /* valid if `thread` is set */
 	struct events events;
 	struct event_options sampling;
 	const struct format *format;
@@ -34,9 +35,9 @@ struct record_options {
 	char **command; /* NULL-terminated, NULL if none */
 };
 
-/* How it is without options. */
+/* The defaults. */
 struct record_options record_options_default(void);
 
-/* Returns 1 if all is done (--help), 0 to go on, or -EINVAL after having said what is wrong. */
+/* Returns 0 to go on, 1 if nothing is left to do (--help), or -EINVAL after logging an error. */
 int record_options_parse(struct record_options *o, int argc, char **argv);
 void record_options_fini(struct record_options *o);

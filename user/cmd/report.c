@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sysflame report`: reads profiles, merges them, writes one. */
+/* `sysflame report`: reads profiles, merges them, and writes or prints the result. */
 #include "cmd/report.h"
 
 #include <errno.h>
@@ -12,11 +12,12 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/str.h"
+#include "cmd/output.h"
 #include "cmd/profile_file.h"
 #include "cmd/terminal.h"
 #include "cmd/transforming.h"
-#include "export/split.h"
-#include "export/text.h"
+#include "export/format/split.h"
+#include "export/writers/text.h"
 #include "profile/count.h"
 #include "profile/diff.h"
 #include "profile/names.h"
@@ -28,23 +29,25 @@ enum {
 
 struct options {
 	const char *output, *format, *title, *event, *split;
-	int top; /* methods to print, 0 for no such list */
+	int top; /* methods to print; 0: no list */
 	bool tree, lines, raw_names, help;
 	struct opt_list transform_words;
 	struct transforms transforms;
 };
 
 #define TREE_LEAST_PERCENT 0.5
+#define NR_TOP             20
 #define TOP_MAX            1000000
 
 static void print_help(const struct opt *opts, size_t nr_opts)
 {
 	puts("usage: sysflame report [OPTION].. IN.. -o OUT\n"
-	     "       sysflame report --top N | --tree IN..\n"
-	     "Reads profiles, merges them and writes one, or prints it; - is standard input or\n"
-	     "output. Read are collapsed stacks (also async-profiler's), pprof, OTLP, JFR, the "
-	     "text\n"
-	     "of perf script and our own pages, also compressed by gzip; the content tells.\n");
+	     "       sysflame report [--top N] [--tree] IN..\n"
+	     "\nReads profiles, merges them, and writes or prints the result. Without -o and "
+	     "--tree,\n"
+	     "prints the hottest methods. - is standard input or output. Reads collapsed stacks\n"
+	     "(also of async-profiler), pprof, OTLP, JFR, the output of perf script, and pages of\n"
+	     "sysflame, also compressed by gzip. The content decides, not the name.\n");
 	opt_help(opts, nr_opts);
 	puts("\nformats:");
 	for (const struct format *f = formats; f->name; f++)
@@ -64,15 +67,14 @@ static int print(const struct profile *p, const struct options *o)
 		tree_make(p, type, &t);
 		if (p->types.nr > 1)
 			printf("%s%s/%s\n", type ? "\n" : "", v->name, v->unit);
-		if (o->top)
+		if (!t.nodes.at[0].total)
+			puts("no samples");
+		else if (o->top)
 			text_top(p, type, &t, (size_t)o->top, width, stdout);
-		if (o->tree)
+		if (o->tree && t.nodes.at[0].total)
 			text_tree(p, type, &t, TREE_LEAST_PERCENT, width, stdout);
 	}
-	if (!fflush(stdout) && !ferror(stdout))
-		return 0;
-	log_error("standard output: %s", strerror(errno));
-	return STATUS_FAILED;
+	return output_finish();
 }
 
 static int choose_event(struct profile *p, const char *name)
@@ -86,11 +88,47 @@ static int choose_event(struct profile *p, const char *name)
 			return 0;
 		}
 	profile_name_types(p, &names);
-	log_error("--event %s: there is no such event; there is %s", name, names.at);
+	log_error("--event %s: no such event; the profile has %s", name, names.at);
 	return -EINVAL;
 }
 
-/* A page gets all stacks and splits them itself, so that one can change it there. */
+/* The first type that is not 0: in the unit of the first type, else any that does not count
+ * samples.
+ */
+static bool find_weighed(const struct profile *p, u32 *out)
+{
+	int best = 0;
+
+	for (u32 i = 0; i < p->types.nr; i++) {
+		bool is_alike = !strcmp(p->types.at[i].unit, p->types.at[0].unit);
+		int rank = !profile_total(p, i) ? 0 : count_is_only(p, i) ? 1 : is_alike ? 3 : 2;
+		if (rank > best) {
+			best = rank;
+			*out = i;
+		}
+	}
+	return best > 0;
+}
+
+/* The first type of a file may be 0 everywhere: a heap in which nothing is in use, say. */
+static int show_weighed_first(struct profile *p, const char *event)
+{
+	u32 weighed;
+
+	if (!p->types.nr || profile_is_diff(p) || profile_total(p, 0) || !find_weighed(p, &weighed))
+		return 0;
+	if (event) {
+		log_error("--event %s: it is 0 in every sample", event);
+		return -ENODATA;
+	}
+	const struct value_type *old = &p->types.at[0], *new = &p->types.at[weighed];
+	log_warn("%s/%s is 0 in every sample; %s/%s is shown first", old->name, old->unit,
+		 new->name, new->unit);
+	profile_move_type_first(p, weighed);
+	return 0;
+}
+
+/* A page gets all stacks and splits them itself: the reader can change the split there. */
 static int change(const struct options *o, const struct format *f, struct profile *p)
 {
 	auto_str struct str why = { 0 };
@@ -124,6 +162,8 @@ static int report(const struct options *o, char **inputs, size_t nr_inputs)
 	profile_name_frames(p, o->raw_names ? NAMES_RAW : NAMES_SHOWN);
 	if (o->event && choose_event(p, o->event))
 		return STATUS_USAGE;
+	if (show_weighed_first(p, o->event))
+		return STATUS_FAILED;
 	if (o->title) {
 		free(p->title);
 		p->title = xstrdup(o->title);
@@ -143,8 +183,6 @@ static int check(const struct options *o, int nr_inputs)
 		log_error("--top %d: takes 1 to %d methods", o->top, TOP_MAX);
 	else if (!nr_inputs)
 		log_error("report: no file to read; see report --help");
-	else if (!o->output && !o->top && !o->tree)
-		log_error("report: -o FILE, --top N or --tree is missing; see report --help");
 	else
 		return 0;
 	return -EINVAL;
@@ -153,20 +191,22 @@ static int check(const struct options *o, int nr_inputs)
 static int parse_and_report(struct options *o, int argc, char **argv)
 {
 	const struct opt opts[] = {
-		{ 'o', "output", OPT_STRING, &o->output, "FILE", "where to, - is standard output" },
-		{ 0, "format", OPT_STRING, &o->format, "NAME", "instead of FILE's extension" },
-		{ 0, "title", OPT_STRING, &o->title, "TEXT", "the profile's title" },
+		{ 'o', "output", OPT_STRING, &o->output, "FILE",
+		  "write FILE; - is standard output" },
+		{ 0, "format", OPT_STRING, &o->format, "NAME",
+		  "use this format (default: by FILE's extension)" },
+		{ 0, "title", OPT_STRING, &o->title, "TEXT", "set the profile's title" },
 		{ 0, "event", OPT_STRING, &o->event, "NAME",
-		  "of several events this one first; NAME/UNIT if others have the name" },
+		  "show this event first; NAME/UNIT if the name is not unique" },
 		RAW_NAMES_OPT(&o->raw_names),
 		{ 0, "split", OPT_STRING, &o->split, "BY",
-		  "a level by process, thread, container, .. or tier" },
+		  "add a level: process, thread, container, .. or tier" },
 		TRANSFORM_OPT(&o->transform_words),
 		{ 0, "lines", OPT_BOOL, &o->lines, NULL,
-		  "a frame for each line, where the file tells lines" },
-		{ 0, "top", OPT_INT, &o->top, "N", "print the N hottest methods" },
+		  "add a frame for each line, where the file has lines" },
+		{ 0, "top", OPT_INT, &o->top, "N", "print the N hottest methods (20)" },
 		{ 0, "tree", OPT_BOOL, &o->tree, NULL, "print the call tree" },
-		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this text" },
+		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this help" },
 	};
 	int nr_inputs = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv);
 
@@ -176,6 +216,8 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		print_help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}
+	if (!o->output && !o->tree && !o->top)
+		o->top = NR_TOP;
 	if (check(o, nr_inputs) || transforming_parse(&o->transform_words, &o->transforms))
 		return STATUS_USAGE;
 	return report(o, argv, (size_t)nr_inputs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `sysflame report`: profiles from files into any format. */
+/* `sysflame report`: reads profiles, merges them, and writes or prints the result. */
 #pragma once
 
 /* Returns the exit status: 0, 1 for a failure, 2 for wrong usage. */

@@ -5,18 +5,18 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "capture/tables.h"
+#include "capture/unwind/tables.h"
 #include "elf/debugfile.h"
 #include "proc/status.h"
 #include "sym/native.h"
 
 #define SYMBOL_BYTES (256u << 20) /* budget for symbol tables */
 
-/* Opens the JVM, if the process is one, and tells the unwinder how it looks now. */
-static int learn_jvm(struct stopped *t, u64 start_ns)
+/* Opens the JVM, if the process is one, and updates its layout in the unwinder's tables. */
+static int learn_jvm(struct stopped *t, struct process_id id)
 {
 	struct hotspot_layout layout;
-	int err = t->jvm ? hotspot_refresh(t->jvm) : hotspot_open(t->pid, start_ns, &t->jvm);
+	int err = t->jvm ? hotspot_refresh(t->jvm) : hotspot_open(id, &t->jvm);
 
 	if (err == -ENOENT || err == -EAGAIN)
 		return 0;
@@ -26,7 +26,7 @@ static int learn_jvm(struct stopped *t, u64 start_ns)
 	return tables_set_jvm(t->tables, t->pid, &layout);
 }
 
-/* Tells the unwinder what PID looks like now. */
+/* Updates the process in the unwinder's tables. */
 static int learn(struct stopped *t)
 {
 	struct proc_status status;
@@ -36,8 +36,8 @@ static int learn(struct stopped *t)
 		return err;
 	mappings_fini(&t->mappings);
 	err = mappings_read(t->pid, true, &t->mappings)
-		      ?: tables_set_process(t->tables, t->pid, status.start_ns, &t->mappings);
-	return err ?: learn_jvm(t, status.start_ns);
+		      ?: tables_set_process(t->tables, proc_status_id(&status), &t->mappings);
+	return err ?: learn_jvm(t, proc_status_id(&status));
 }
 
 int stopped_seize(pid_t tid, struct user_regs_struct *regs, int *signal)
@@ -56,7 +56,7 @@ int stopped_seize(pid_t tid, struct user_regs_struct *regs, int *signal)
 	return 0;
 }
 
-/* A cut stack may only mean that mappings changed: then they are read again, once. */
+/* A cut stack may mean that mappings have changed: read them again, once. */
 int stopped_walk(struct stopped *t, const struct user_regs_struct *regs, struct walked *out)
 {
 	int err = walker_walk(t->tables, t->pid, regs, out);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Prints the stacks of stopped threads. Part of cmd/stopped.h. */
 #include "cmd/stopped.h"
 
 #include <inttypes.h>

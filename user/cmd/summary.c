@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording tells the person at the terminal. */
+/* The live line and the summary of a recording. */
 #include "cmd/summary.h"
 
 #include <stdio.h>
@@ -8,10 +8,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/str.h"
+#include "capture/losses.h"
 #include "cmd/terminal.h"
-#include "export/text.h"
+#include "export/writers/text.h"
 
-#define NR_TOP 10
+#define NR_TOP        10
+#define NR_INCOMPLETE 6 /* processes */
 
 /* 1234567 as "1,234,567"; `text` needs 28 bytes. */
 static const char *grouped(u64 number, char *text)
@@ -51,30 +54,98 @@ void summary_live_end(void)
 	fputs("\r\033[K", stderr);
 }
 
-/* A JVM that is still pending at the end says why, if it has said anything. */
+/* A JVM that is still pending at the end was not attached in time. */
 static void print_refusal(pid_t pid, enum agent_state state, const char *reason, void *ctx)
 {
-	if (state == AGENT_REFUSED || state == AGENT_PENDING)
-		log_info("           %d refused: %s", (int)pid,
-			 *reason ? reason : "it has not answered so far; record for longer");
+	if (state == AGENT_REFUSED)
+		log_info("           %d refused: %s", (int)pid, reason);
+	else if (state == AGENT_PENDING)
+		log_info(
+			"           %d pending: %s", (int)pid,
+			*reason ? reason
+				: "the attach went on when the recording ended; record for longer");
 	else if (*reason)
 		log_warn("%d is incomplete: %s", (int)pid, reason);
 }
 
-static void print_jvms(struct session *s, const struct session_progress *now)
+#define LATE_MAX 10
+
+static void print_late(const struct session_late *late, void *ctx)
 {
-	if (!now->jvms)
-		return;
-	log_info("JVMs       %u found, %u attached, %u refused", now->jvms, now->jvms_attached,
-		 now->jvms_asked - now->jvms_attached);
-	agents_each(session_agents(s), print_refusal, NULL);
+	u32 *nr = ctx;
+
+	if ((*nr)++ < LATE_MAX)
+		log_info("           %d %s: %s from %.2f s on, when its agent reported",
+			 (int)late->pid, late->comm, late->effects, (double)late->since_ns / 1e9);
 }
 
-static void print_reason(const char *why, u64 nr, void *ctx)
+static void print_jvms(struct session *s, const struct session_progress *now)
+{
+	const u32 pending = now->jvms_asked - now->jvms_attached - now->jvms_refused;
+	char more[32] = "";
+	u32 nr_late = 0;
+
+	if (!now->jvms)
+		return;
+	if (pending)
+		snprintf(more, sizeof(more), ", %u pending", pending);
+	log_info("JVMs       %u found, %u attached, %u refused%s", now->jvms, now->jvms_attached,
+		 now->jvms_refused, more);
+	agents_each(session_agents(s), print_refusal, NULL);
+	session_each_late(s, print_late, &nr_late);
+	if (nr_late > LATE_MAX)
+		log_info("           and %u more whose agents reported later", nr_late - LATE_MAX);
+}
+
+static void print_reason(const struct counter *c, u64 nr, void *ctx)
 {
 	char number[28];
 
-	log_info("           %s %s", grouped(nr, number), why);
+	log_info("           %s %s", grouped(nr, number), c->text);
+}
+
+static void print_counter(const struct counter *c, u64 nr, void *ctx)
+{
+	char number[28];
+
+	log_warn("%s %s; %s", grouped(nr, number), c->text, c->remedy);
+}
+
+static void print_incomplete(const struct incomplete *i, void *ctx)
+{
+	u32 *nr = ctx;
+	char number[28];
+
+	if ((*nr)++ < NR_INCOMPLETE)
+		log_warn("%s %s", grouped(i->nr_cut, number), i->text);
+}
+
+/* The processes with the largest shares of incomplete stacks. */
+static void print_quality(const struct session *s)
+{
+	u32 nr = 0;
+
+	session_each_incomplete(s, print_incomplete, &nr);
+	if (nr > NR_INCOMPLETE)
+		log_warn("stacks of %u more processes lack callers; the profile's notes name them",
+			 nr - NR_INCOMPLETE);
+}
+
+static void print_loss(const struct loss *l, void *ctx)
+{
+	char number[28];
+
+	log_warn("%s samples of %s were lost, because %s: its sums are too small; %s",
+		 grouped(l->nr, number), l->event, l->why, l->remedy);
+}
+
+static void print_sparse(const struct loss *l, void *ctx)
+{
+	char number[28];
+
+	log_info("sparse     %s samples of %s stand for more than one would alone, as there were "
+		 "so many",
+		 grouped(l->nr, number), l->event);
 }
 
 static void print_cost(const struct session_progress *now)
@@ -94,9 +165,24 @@ static void print_cost(const struct session_progress *now)
 			 (double)c->frames / (double)c->walks,
 			 (double)c->walk_ns / 1e3 / (double)c->frames,
 			 (double)c->frame_pointer_ns / 1e3 / (double)c->walks);
+	log_info("set-up     %.0f ms, %.0f ms of them on a CPU", (double)now->set_up_ns / 1e6,
+		 (double)now->set_up_worked_ns / 1e6);
 	log_info("first      %.1f ms from the start to the first sample",
 		 (double)now->start_to_first_sample_ns / 1e6);
 	log_info("memory     %.1f MB resident at most", (double)usage.ru_maxrss / 1024);
+}
+
+/* "           alloc 12, lock 0", if several events were recorded. */
+static void print_events(const struct session_progress *now)
+{
+	auto_str struct str line = { 0 };
+	char number[28];
+
+	for (u32 i = 0; i < now->nr_events; i++)
+		str_addf(&line, "%s%s %s", i ? ", " : "", now->events[i].name,
+			 grouped(now->events[i].samples, number));
+	if (now->nr_events > 1)
+		log_info("           %s", line.at);
 }
 
 void summary_print(struct session *s, const char *path, u64 size_bytes)
@@ -108,24 +194,27 @@ void summary_print(struct session *s, const char *path, u64 size_bytes)
 	double seconds = (double)session_profile(s)->duration_ns / 1e9;
 	log_info("samples    %s in %.1f s on %d CPUs (%s)", grouped(now.samples, a), seconds,
 		 now.nr_cpus, now.event);
+	print_events(&now);
 	log_info("lost       %s", grouped(now.lost, a));
-	if (now.throttled)
-		log_warn("%s of them because so many samples would hold the program up: sums are "
-			 "too "
-			 "small; take a larger interval or --period",
-			 grouped(now.throttled, a));
-	if (now.sparse)
-		log_info("sparse     %s samples of waits stand for more than the minimum, as there "
-			 "were so many",
-			 grouped(now.sparse, a));
+	losses_each(s, print_loss, NULL);
+	losses_each_sparse(s, print_sparse, NULL);
+	session_each_loss(s, print_counter, NULL);
 	log_info("truncated  %s (%.2f %%)", grouped(now.truncated, a),
 		 percent(now.truncated, now.samples));
 	session_each_reason(s, print_reason, NULL);
+	print_quality(s);
 	if (now.approximate)
 		log_info("           %s have a frame whose caller was searched or assumed",
 			 grouped(now.approximate, a));
+	if (now.inexact)
+		log_info("           %s have the innermost inlined frames of the next safepoint",
+			 grouped(now.inexact, a));
 	log_info("named      %.2f %% of %s frames", percent(now.frames_named, now.frames),
 		 grouped(now.frames, b));
+	if (now.frames_inferred)
+		log_info(
+			"           %s of them by the role of functions whose symbols are stripped",
+			grouped(now.frames_inferred, a));
 	if (now.java_frames)
 		log_info("           %.2f %% of %s Java frames",
 			 percent(now.java_frames_named, now.java_frames),
@@ -134,14 +223,10 @@ void summary_print(struct session *s, const char *path, u64 size_bytes)
 		log_warn("%s frames differ between the agent and HotSpot's tables, in a name or "
 			 "line",
 			 grouped(now.name_conflicts, a));
-	if (now.untracked)
-		log_warn("of %s allocations it is not known whether they were freed: too many are "
-			 "followed; take a larger interval",
-			 grouped(now.untracked, a));
-	if (now.events_lost)
-		log_warn("%s reports that a process began, executed a program or ended were lost: "
-			 "some may be without names or probes; take a larger --ring",
-			 grouped(now.events_lost, a));
+	if (now.reserved_bytes)
+		log_info("reserved   %s bytes of JVMs and threads are left out of the leaks; "
+			 "--reserved keeps them",
+			 grouped(now.reserved_bytes, a));
 	if (now.kernel_error)
 		log_warn("%s", now.kernel_error);
 	if (now.cost.runs)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terminal that we print to. */
+/* The terminal that output goes to. */
 #include "cmd/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "export/text.h"
+#include "export/writers/text.h"
 
 size_t terminal_width(int fd)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terminal that we print to. */
+/* The terminal that output goes to. */
 #pragma once
 
 #include "base/types.h"
 
-/* Columns of the terminal that `fd` is; as good as endless if it is none. */
+/* The number of columns of the terminal at `fd`; TEXT_ANY_WIDTH if it is not a terminal. */
 size_t terminal_width(int fd);

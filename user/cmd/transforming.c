@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --transform: changes to the stacks that are written or printed. */
+/* --transform: changes the stacks before they are written or printed. */
 #include "cmd/transforming.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ int transforming_parse(const struct opt_list *words, struct transforms *out)
 	return 0;
 }
 
-/* As in the address of a page: all but letters and digits as %XX. */
+/* Encoded as in the address of a page: %XX for all but letters and digits. */
 static void add_escaped(struct str *out, const char *text)
 {
 	for (; *text; text++)

@@ -1,84 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Call frame information: its entries, CIEs and FDEs. */
+/* Reads the entries of call frame information: CIEs and FDEs. */
 #include "elf/cfi.h"
 
 #include <errno.h>
 
-#include "elf/cfi_rules.h"
+#include "elf/cfi_run.h"
 #include "elf/cursor.h"
+#include "elf/pointer.h"
 
-/* How a pointer is written; LSB Core, "DWARF Exception Header Encoding". */
-enum {
-	PE_ABSPTR = 0x00,
-	PE_ULEB = 0x01,
-	PE_UDATA2 = 0x02,
-	PE_UDATA4 = 0x03,
-	PE_UDATA8 = 0x04,
-	PE_SLEB = 0x09,
-	PE_SDATA2 = 0x0a,
-	PE_SDATA4 = 0x0b,
-	PE_SDATA8 = 0x0c,
-	PE_FORMAT = 0x0f,
-	PE_PCREL = 0x10,
-	PE_ALIGNED = 0x50,
-	PE_OMIT = 0xff,
-};
-
-/* The number without what it is relative to. */
-static bool read_encoded(struct cursor *c, u8 encoding, u64 *out)
-{
-	switch (encoding & PE_FORMAT) {
-	case PE_ABSPTR:
-	case PE_UDATA8:
-	case PE_SDATA8:
-		*out = cursor_uint(c, 8);
-		break;
-	case PE_ULEB:
-		*out = cursor_uleb(c);
-		break;
-	case PE_SLEB:
-		*out = (u64)cursor_sleb(c);
-		break;
-	case PE_UDATA2:
-		*out = cursor_uint(c, 2);
-		break;
-	case PE_SDATA2:
-		*out = (u64)(s16)cursor_uint(c, 2);
-		break;
-	case PE_UDATA4:
-		*out = cursor_uint(c, 4);
-		break;
-	case PE_SDATA4:
-		*out = (u64)(s32)cursor_uint(c, 4);
-		break;
-	default:
-		return false;
-	}
-	return !c->is_bad;
-}
-
-bool cfi_pointer(struct cursor *c, u8 encoding, u64 at_vaddr, u64 *out)
-{
-	u64 value;
-
-	if ((encoding & ~(PE_FORMAT | PE_PCREL)) || !read_encoded(c, encoding, &value))
-		return false;
-	*out = encoding & PE_PCREL ? value + at_vaddr : value;
-	return true;
-}
-
-/* The routine's address does not matter, only its length. */
+/* Skips the personality routine's address; only its length matters. */
 static bool skip_personality(struct cursor *c)
 {
 	u8 encoding = cursor_u8(c);
-	u64 ignored;
 
-	if (encoding == PE_OMIT)
-		return true;
-	return encoding != PE_ALIGNED && read_encoded(c, encoding, &ignored);
+	return encoding == POINTER_OMITTED || pointer_skip(c, encoding);
 }
 
-/* What the letters of the augmentation string announce; false if one is not known. */
+/*
+ * Reads the data that the letters of the augmentation string announce. Returns false if a letter is
+ * unknown.
+ */
 static bool read_augmentation(struct cfi_cie *cie, const char *letters, struct cursor *c)
 {
 	if (!*letters)
@@ -114,7 +55,7 @@ static bool read_augmentation(struct cfi_cie *cie, const char *letters, struct c
 	return !data.is_bad;
 }
 
-/* The fields from the version on up to the instructions. */
+/* Reads the fields from the version up to the instructions. */
 static bool read_cie_head(struct cfi_cie *cie, struct cursor *c)
 {
 	u8 version = cursor_u8(c);
@@ -149,7 +90,9 @@ static void read_cie(struct cfi *cfi, const struct cfi_section *s, u64 off, stru
 	vec_push(&cfi->cies, cie);
 }
 
-/* Only backwards, as linkers write them; most FDEs use the last CIE. */
+/*
+ * Searches backwards only, because linkers write a CIE before its FDEs. Most FDEs use the last CIE.
+ */
 static const struct cfi_cie *find_cie(const struct cfi *cfi, const struct cfi_section *s, u64 off)
 {
 	size_t lo = 0, hi = cfi->cies.nr;
@@ -166,7 +109,10 @@ static const struct cfi_cie *find_cie(const struct cfi *cfi, const struct cfi_se
 	return NULL;
 }
 
-/* False if it is damaged; one for code that the linker dropped or of no length is skipped. */
+/*
+ * Returns false if the FDE is damaged. Skips an FDE of code that the linker dropped, or of length
+ * 0.
+ */
 static bool read_fde(struct cfi *cfi, const struct cfi_section *s, u64 cie_off, struct cursor *c)
 {
 	const struct cfi_cie *cie = find_cie(cfi, s, cie_off);
@@ -174,15 +120,15 @@ static bool read_fde(struct cfi *cfi, const struct cfi_section *s, u64 cie_off, 
 		return false;
 
 	u64 at_vaddr = s->vaddr + (u64)(c->at - s->data), start, len;
-	if (!cfi_pointer(c, cie->encoding, at_vaddr, &start) ||
-	    !read_encoded(c, cie->encoding, &len))
+	if (!pointer_read(c, cie->encoding, at_vaddr, &start) ||
+	    !pointer_read_number(c, cie->encoding, &len))
 		return false;
 	if (cie->has_augmentation)
 		cursor_skip(c, cursor_uleb(c));
 	if (c->is_bad || len > UINT32_MAX)
 		return false;
 
-	bool is_dropped = start == (cie->encoding & PE_PCREL ? at_vaddr : 0);
+	bool is_dropped = start == (cie->encoding & POINTER_PC_RELATIVE ? at_vaddr : 0);
 	start -= cfi->base;
 	if (is_dropped || len == 0 || start >= cfi->size)
 		return true;
@@ -197,7 +143,7 @@ static bool read_fde(struct cfi *cfi, const struct cfi_section *s, u64 cie_off, 
 	return true;
 }
 
-/* One entry from `c` on, whose end it sets; false if there is none or nothing behind it. */
+/* Reads one entry at `c` and moves `c` to its end. Returns false if no entry is left. */
 static bool read_entry(struct cfi *cfi, const struct cfi_section *s, struct cursor *c)
 {
 	u64 off = (u64)(c->at - s->data);

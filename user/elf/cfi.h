@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads call frame information, .eh_frame and .debug_frame, and runs its instructions as far as
- * unwind rows need them: the CFA, the saved frame pointer, the return address.
- * Layout: DWARF 5 section 6.4; .eh_frame: Linux Standard Base, Core, "Exception Frames".
+ * Reads call frame information, .eh_frame and .debug_frame. Runs its instructions as far as unwind
+ * rows need them: the CFA, the saved frame pointer, the return address. Layout: DWARF 5 section
+ * 6.4; .eh_frame: Linux Standard Base, Core, "Exception Frames".
  *
- * The input may be hostile: the work is linear in its size, and what cannot be understood becomes
- * ROW_UNSUPPORTED and is counted.
+ * The input may be hostile. The work is linear in its size. Entries that cannot be understood
+ * become ROW_UNSUPPORTED and are counted.
  */
 #pragma once
 
@@ -18,13 +18,13 @@
 #define CFI_FDES_MAX    (2u << 20)
 
 struct cfi_section {
-	const u8 *data; /* the caller's, for as long as the struct cfi lives */
+	const u8 *data; /* owned by the caller; must outlive the struct cfi */
 	size_t size;
 	u64 vaddr; /* of data[0] */
 	bool is_debug_frame;
 };
 
-/* One function's entry, its range counted from cfi.base. */
+/* One function's entry. Its range counts from cfi.base. */
 struct cfi_fde {
 	u32 start, end;           /* [start, end), never empty */
 	u32 cie;                  /* index in cfi.cies */
@@ -33,30 +33,20 @@ struct cfi_fde {
 
 struct cfi {
 	u64 base;
-	u32 size; /* entries that begin outside [base, base + size) are left out */
+	u32 size; /* entries that begin outside [base, base + size) are skipped */
 	VEC(struct cfi_cie) cies;
-	VEC(struct cfi_fde) fdes; /* as they were found */
-	u32 nr_malformed; /* entries that could not be read, functions whose end could not */
+	VEC(struct cfi_fde) fdes; /* in the order of the input */
+	u32 nr_malformed;         /* unreadable entries, and functions whose end is unreadable */
 	u32 nr_unknown_ops;
 };
 
-/* Adds the entries of a section; -EFBIG if it or their number is over its bound. */
+/*
+ * Adds the entries of a section. Returns -EFBIG if the section or the number of entries exceeds its
+ * limit.
+ */
 int cfi_read(struct cfi *cfi, const struct cfi_section *section);
 
 /* Whether the entry comes from .debug_frame. */
 bool cfi_fde_is_debug(const struct cfi *cfi, const struct cfi_fde *fde);
 
-/*
- * Calls `add` with the rule of each piece of [fde->start, end) in ascending order, the first one
- * at fde->start; neighbours may be equal. `end` is at most fde->end.
- */
-typedef void cfi_add_fn(void *ctx, struct unwind_row row);
-void cfi_run(struct cfi *cfi, const struct cfi_fde *fde, u32 end, cfi_add_fn *add, void *ctx);
 void cfi_fini(struct cfi *cfi);
-
-/*
- * A pointer in the encoding `encoding` (DW_EH_PE_*), that lies at `at_vaddr`; false if it is cut
- * or in an encoding other than absolute and pc-relative.
- */
-struct cursor;
-bool cfi_pointer(struct cursor *c, u8 encoding, u64 at_vaddr, u64 *out);

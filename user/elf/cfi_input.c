@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds call frame information: by section headers, else by PT_GNU_EH_FRAME. */
+/* Finds call frame information: by section headers, otherwise by PT_GNU_EH_FRAME. */
 #include "elf/cfi_input.h"
 
 #include <errno.h>
@@ -9,19 +9,20 @@
 #include "base/auto.h"
 #include "elf/cursor.h"
 #include "elf/elf.h"
+#include "elf/pointer.h"
 
 #define PAGE        4096u
 #define HEADERS_MAX 65536u /* an image's ELF and program headers */
-#define HDR_SIZE    16u    /* what is read of .eh_frame_hdr: enough for its first pointer */
+#define HDR_SIZE    16u    /* bytes read of .eh_frame_hdr: enough for its first pointer */
 #define HDR_VERSION 1
 
-/* Where an image's bytes come from. */
+/* The source of an image's bytes. */
 struct origin {
 	struct image_memory memory;
-	u64 bias; /* what to add to a p_vaddr to read there */
+	u64 bias; /* address of a p_vaddr minus that p_vaddr */
 };
 
-/* The part of the address space that the file describes. */
+/* The span of p_vaddr that the file describes. */
 static int image_span(const struct elf *e, u64 *base, u32 *size)
 {
 	size_t nr;
@@ -51,7 +52,7 @@ static int image_span(const struct elf *e, u64 *base, u32 *size)
 	return 0;
 }
 
-/* What is behind `vaddr` in the segment's bytes. */
+/* The segment that holds `vaddr`. *left gets the number of its bytes from there on. */
 static const struct elf_segment *segment_of(const struct elf *e, u64 vaddr, u64 *left)
 {
 	size_t nr;
@@ -78,7 +79,7 @@ static int read_from_file(void *ctx, u64 vaddr, void *buf, size_t len)
 	return elf_read_at(e, s->file_off + (vaddr - s->vaddr), buf, len);
 }
 
-/* .eh_frame's address, from the .eh_frame_hdr that PT_GNU_EH_FRAME leads to. */
+/* Finds .eh_frame's address through the .eh_frame_hdr of PT_GNU_EH_FRAME. */
 static int eh_frame_vaddr(const struct elf *e, const struct origin *from, u64 *out)
 {
 	size_t nr;
@@ -96,14 +97,14 @@ static int eh_frame_vaddr(const struct elf *e, const struct origin *from, u64 *o
 	if (err)
 		return err;
 	struct cursor c = { .at = hdr + 4, .end = hdr + len };
-	if (hdr[0] != HDR_VERSION || !cfi_pointer(&c, hdr[1], s->vaddr + 4, out))
+	if (hdr[0] != HDR_VERSION || !pointer_read(&c, hdr[1], s->vaddr + 4, out))
 		return -EBADMSG;
 	return 0;
 }
 
 /*
- * Without section headers .eh_frame has no known end: it is read up to the end of its segment, and
- * its terminator ends the walk.
+ * Without section headers the end of .eh_frame is unknown. This reads up to the end of the segment;
+ * the terminator of .eh_frame ends the walk.
  */
 static int read_by_header(const struct elf *e, const struct origin *from, struct cfi_input *out)
 {
@@ -125,7 +126,7 @@ static int read_by_header(const struct elf *e, const struct origin *from, struct
 	return 0;
 }
 
-/* Adds the section if the file has it. */
+/* Adds the section if the file contains it. */
 static int add_section(const struct elf *e, const char *name, struct cfi_input *input)
 {
 	const struct elf_section *s = elf_section_find(e, name);
@@ -165,7 +166,7 @@ int cfi_input_of_file(const struct elf *e, struct cfi_input *out)
 	if (err)
 		return err;
 	find_entry(e, &input);
-	/* It is a supplement: most functions are in .eh_frame, also if it cannot be read. */
+	/* A supplement, therefore errors are ignored: most functions are in .eh_frame. */
 	add_section(e, ".debug_frame", &input);
 	if (!input.nr) {
 		const struct origin from = { .memory = { read_from_file, (void *)e } };
@@ -178,7 +179,7 @@ int cfi_input_of_file(const struct elf *e, struct cfi_input *out)
 	return 0;
 }
 
-/* The ELF header and the program headers; what they lead to is elsewhere. */
+/* Reads the ELF header and the program headers, but not the data they refer to. */
 static int read_headers(const struct origin *from, u64 load_addr, void **out, size_t *len)
 {
 	Elf64_Ehdr ehdr;
@@ -198,7 +199,7 @@ static int read_headers(const struct origin *from, u64 load_addr, void **out, si
 	err = from->memory.read(from->memory.ctx, load_addr, headers, *len);
 	if (err)
 		return err;
-	/* What was checked, should the second read give other bytes. */
+	/* Keeps the checked header: the second read may have returned other bytes. */
 	memcpy(headers, &ehdr, sizeof(ehdr));
 	*out = take(headers);
 	return 0;

@@ -8,17 +8,17 @@
 struct elf;
 
 struct cfi_input {
-	struct cfi_section sections[2]; /* their data is owned */
+	struct cfi_section sections[2]; /* `data` is owned */
 	size_t nr;
 	u64 base;  /* the lowest p_vaddr of PT_LOAD, rounded down to 4 KB */
-	u32 size;  /* of the image */
-	u32 entry; /* where a process begins, from base; 0 if nowhere */
+	u32 size;  /* size of the image */
+	u32 entry; /* entry point of a process, from base; 0 if the file has none */
 };
 
-/* Errors as in rows.h. The caller owns *out. */
+/* Finds the call frame information of a file. Errors as in rows.h. The caller owns *out. */
 int cfi_input_of_file(const struct elf *e, struct cfi_input *out);
 
-/* Of an image whose first byte is mapped at `load_addr`; needs no section headers. */
+/* The same for an image whose first byte is mapped at `load_addr`; needs no section headers. */
 int cfi_input_of_image(struct image_memory memory, u64 load_addr, struct cfi_input *out);
 void cfi_input_fini(struct cfi_input *input);
 

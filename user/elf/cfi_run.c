@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs call frame instructions: DWARF 5 section 6.4.2 and GNU's additions. */
+#include "elf/cfi_run.h"
+
 #include <string.h>
 
-#include "elf/cfi_rules.h"
+#include "elf/pointer.h"
 
 enum {
-	CFA_ADVANCE_LOC = 0x40, /* these three have an operand in their low 6 bits */
+	CFA_ADVANCE_LOC = 0x40, /* the first three have an operand in their low 6 bits */
 	CFA_OFFSET = 0x80,
 	CFA_RESTORE = 0xc0,
 	CFA_NOP = 0x00,
@@ -38,10 +40,10 @@ enum {
 enum {
 	OP_DEREF = 0x06,
 	OP_PLUS_UCONST = 0x23,
-	OP_BREG0 = 0x70, /* + register, then an offset */
+	OP_BREG0 = 0x70, /* the opcode is OP_BREG0 + register; an offset follows */
 };
 
-#define STATES_MAX 16 /* of remember_state; compilers nest them 1 deep */
+#define STATES_MAX 16 /* limit of remember_state; compilers nest it 1 deep */
 
 /* DWARF's register numbers on this machine: x86-64 psABI, figure 3.36. */
 static const u64 dwarf_numbers[NR_TRACKED] = {
@@ -50,7 +52,10 @@ static const u64 dwarf_numbers[NR_TRACKED] = {
 	[TRACKED_RA] = 16,
 };
 
-/* Bits of those that bpf/regs.h can tell of a leaf: rax, rdx, rcx, rbx, rsi, rdi, r11, r13, r15. */
+/*
+ * Bits of the registers that bpf/regs.h has for a leaf: rax, rdx, rcx, rbx, rsi, rdi, r11, r13,
+ * r15.
+ */
 #define LEAF_REGISTERS 0xa83f
 
 u64 cfi_return_register(void)
@@ -64,26 +69,29 @@ struct run {
 	const struct cfi_rules *initial; /* NULL while the CIE's own instructions run */
 	struct cursor insns;
 	struct cfi_rules now;
-	struct cfi_rules *remembered; /* STATES_MAX */
+	struct cfi_rules *remembered; /* room for STATES_MAX */
 	unsigned nr_remembered;
 	u64 loc, end; /* from cfi->base */
 	cfi_add_fn *add;
 	void *ctx;
 };
 
-/* Wraps around where the input overflows. */
+/* Wraps around on overflow. */
 static s64 scaled(u64 factor, s64 align)
 {
 	return (s64)(factor * (u64)align);
 }
 
-/* A caller's registers as the kernel saves them for rt_sigreturn: its rsp, 40 + 15 words up. */
+/* Recognises the registers that the kernel saves for rt_sigreturn: rsp is 40 + 15 words up. */
 static bool is_signal_frame(const struct cfi_rules *r)
 {
 	return r->cfa == CFA_SP_DEREF && r->deref_off == 160 && r->cfa_add == 0;
 }
 
-/* A register and words above it; the walk has more of a leaf's registers than sp and fp. */
+/*
+ * Encodes a CFA of a register plus words. For a leaf the unwinder has more registers than sp and
+ * fp.
+ */
 static bool register_to_row(u64 reg, s64 words, struct unwind_row *row)
 {
 	if (reg == dwarf_numbers[TRACKED_SP] || reg == dwarf_numbers[TRACKED_FP]) {
@@ -97,7 +105,7 @@ static bool register_to_row(u64 reg, s64 words, struct unwind_row *row)
 	       words <= (s64)ROW_REGISTER_WORDS_MAX;
 }
 
-/* The kind and the CFA; false if rows cannot express it. */
+/* Sets the kind and the CFA. Returns false if rows cannot express them. */
 static bool cfa_to_row(const struct cfi_rules *r, struct unwind_row *row)
 {
 	s64 off = r->cfa == CFA_REG ? r->cfa_off : r->deref_off, words = off / 8;
@@ -122,7 +130,7 @@ static bool cfa_to_row(const struct cfi_rules *r, struct unwind_row *row)
 	}
 }
 
-/* The saved frame pointer, as the row's kind can have it. */
+/* Sets the saved frame pointer. Returns false if the row's kind cannot express it. */
 static bool fp_to_row(const struct cfi_rules *r, struct unwind_row *row)
 {
 	s64 off = r->regs[TRACKED_FP].off, words = off / 8;
@@ -146,7 +154,10 @@ static struct unwind_row row_of(const struct cfi_rules *r, bool is_signal)
 		return (struct unwind_row){ .kind = ROW_END };
 	if (is_signal)
 		return is_signal_frame(r) ? (struct unwind_row){ .kind = ROW_SIGNAL } : unsupported;
-	/* Every kind takes for granted: return address at CFA - 8, the caller's sp is the CFA. */
+	/*
+	 * Every kind assumes that the return address is at CFA - 8 and that the caller's sp is the
+	 * CFA.
+	 */
 	if (r->regs[TRACKED_RA].how != RULE_AT_CFA || r->regs[TRACKED_RA].off != -8 ||
 	    r->regs[TRACKED_SP].how != RULE_UNSET)
 		return unsupported;
@@ -161,7 +172,7 @@ static void add_row(struct run *r)
 	r->add(r->ctx, row);
 }
 
-/* Ends the current piece at `to`; false at the function's end or on a step back. */
+/* Ends the current piece at `to`. Returns false at the function's end or if `to` is a step back. */
 static bool advance_to(struct run *r, u64 to)
 {
 	if (!r->initial || to < r->loc)
@@ -184,7 +195,8 @@ static bool set_loc(struct run *r)
 	const struct cfi_section *s = r->cie->section;
 	u64 to;
 
-	if (!cfi_pointer(&r->insns, r->cie->encoding, s->vaddr + (u64)(r->insns.at - s->data), &to))
+	if (!pointer_read(&r->insns, r->cie->encoding, s->vaddr + (u64)(r->insns.at - s->data),
+			  &to))
 		return false;
 	to -= r->cfi->base;
 	return advance_to(r, to > r->end ? r->end : to);
@@ -211,7 +223,7 @@ static void restore(struct run *r, u64 number)
 	}
 }
 
-/* The bytes of an expression, as a cursor. */
+/* Returns the bytes of an expression as a cursor. */
 static struct cursor read_block(struct run *r)
 {
 	u64 len = cursor_uleb(&r->insns);
@@ -220,7 +232,7 @@ static struct cursor read_block(struct run *r)
 	return (struct cursor){ .at = bytes, .end = bytes ? bytes + len : NULL };
 }
 
-/* Takes "register + offset" from an expression, if it begins with that. */
+/* Reads "register + offset" if the expression begins with it. */
 static bool take_register(struct cursor *expr, enum tracked reg, s64 *off)
 {
 	if (cursor_u8(expr) != OP_BREG0 + dwarf_numbers[reg])
@@ -229,7 +241,7 @@ static bool take_register(struct cursor *expr, enum tracked reg, s64 *off)
 	return !expr->is_bad;
 }
 
-/* "*(register + offset)", and for the stack pointer "+ constant" behind it. */
+/* Reads "*(register + offset)", for the stack pointer also with "+ constant" after it. */
 static bool take_deref(struct cursor c, enum tracked reg, struct cfi_rules *now)
 {
 	if (!take_register(&c, reg, &now->deref_off) || cursor_u8(&c) != OP_DEREF)
@@ -278,8 +290,8 @@ static void set_cfa(struct run *r, u64 reg, s64 off)
 }
 
 /*
- * Behind an expression, as libgcc takes it: a register ends it, with the offset of before, an
- * offset is for such a register. libgcrypt is written so.
+ * After an expression a register rule ends it and keeps the offset from before the expression. An
+ * offset rule applies to such a later register. libgcc does this, and libgcrypt relies on it.
  */
 static bool step_cfa(struct run *r, u8 op)
 {
@@ -360,7 +372,10 @@ static bool step_register(struct run *r, u8 op)
 	return step_cfa(r, op);
 }
 
-/* Runs one instruction; false at the function's end and where it cannot be understood. */
+/*
+ * Runs one instruction. Returns false at the function's end and at an instruction it does not
+ * understand.
+ */
 static bool step(struct run *r)
 {
 	struct cursor *c = &r->insns;
@@ -404,7 +419,7 @@ static bool step(struct run *r)
 	return step_register(r, op);
 }
 
-/* False if an instruction could not be understood; `now` holds up to r->loc then. */
+/* Returns false at an instruction that it does not understand. `now` is then valid up to r->loc. */
 static bool run_all(struct run *r)
 {
 	while (r->insns.at < r->insns.end && r->loc < r->end) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads DWARF's little-endian numbers from bytes of unknown quality. Past the end every read gives
- * 0 and sets `is_bad`, so that a parser needs to look at it only once for a whole structure.
+ * Reads DWARF's little-endian numbers from untrusted bytes. Past the end every read gives 0 and
+ * sets `is_bad`. A parser therefore checks `is_bad` only once for a whole structure.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct cursor {
 	bool is_bad;
 };
 
-/* Takes `len` bytes; NULL if they are not all there. */
+/* Skips `len` bytes and returns their start; NULL if fewer are left. */
 static inline const u8 *cursor_skip(struct cursor *c, u64 len)
 {
 	if (len > (u64)(c->end - c->at)) {
@@ -27,7 +27,7 @@ static inline const u8 *cursor_skip(struct cursor *c, u64 len)
 	return bytes;
 }
 
-/* An unsigned number of `len` <= 8 bytes. */
+/* Reads an unsigned number of `len` <= 8 bytes. */
 static inline u64 cursor_uint(struct cursor *c, size_t len)
 {
 	u64 value = 0;
@@ -46,7 +46,7 @@ static inline u8 cursor_u8(struct cursor *c)
 	return *c->at++;
 }
 
-/* LEB128; bits beyond the 64th are dropped. */
+/* Reads a LEB128 number; drops bits beyond the 64th. */
 static inline u64 cursor_uleb(struct cursor *c)
 {
 	u64 value = 0;

@@ -16,7 +16,7 @@
 
 #define MAX_EMBEDDED_XZ (16u << 20)
 #define MAX_EMBEDDED    (64u << 20)
-#define MAX_XZ_MEMORY   (72u << 20) /* what `xz -9` asks of its reader */
+#define MAX_XZ_MEMORY   (72u << 20) /* memory that files of `xz -9` need for decompression */
 #define MAX_CHECKED     (256u << 20)
 #define MAX_LINK        4096
 

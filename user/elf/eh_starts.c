@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where functions begin: the search table of .eh_frame. */
+/* Finds where functions begin, by the search table of .eh_frame. */
 #include "elf/eh_starts.h"
 
 #include <string.h>
 
-/* DWARF pointer encodings: a relative base in the high half, a form in the low one. */
+/* DWARF pointer encodings: the base in the high half, the format in the low half. */
 #define ENC_SDATA4  0x0b
 #define ENC_UDATA4  0x03
 #define ENC_PCREL   0x10

@@ -9,24 +9,24 @@
 
 #include "base/alloc.h"
 
-/* Far above what linkers make; a section table of that size takes 4 MB. */
+/* Far above the numbers that linkers write; a section table of that size takes 4 MB. */
 #define MAX_SEGMENTS 256
 #define MAX_SECTIONS 65536
 #define MAX_NAMES    (4u << 20)
-#define MAX_NOTES    (64u << 10) /* of one section */
-#define MAX_ALL      (1u << 20)  /* bytes of notes in which the build id is looked for */
+#define MAX_NOTES    (64u << 10) /* bytes of one section */
+#define MAX_ALL      (1u << 20)  /* bytes of notes that are searched for the build id */
 
 struct elf {
 	int fd; /* -1: `data` holds the file */
 	const u8 *data;
 	u64 size;
-	Elf64_Ehdr header; /* that of a 32-bit file, widened */
+	Elf64_Ehdr header; /* widened if the file is 32-bit */
 	bool is_64;
 	struct elf_segment *segments;
 	size_t nr_segments;
 	struct elf_section *sections;
 	size_t nr_sections;
-	char *names; /* of the sections; ends in a NUL */
+	char *names; /* section names; ends in a NUL */
 	size_t names_len;
 };
 
@@ -118,7 +118,7 @@ static struct elf_section section_of(const struct elf *e, const void *raw, u32 *
 				     s.sh_size, s.sh_entsize, s.sh_link,  s.sh_info };
 }
 
-/* The first section header holds the counts that do not fit into the file's header. */
+/* The first section header holds counts that do not fit into the file's header. */
 static void read_large_counts(const struct elf *e, u64 *nr_segments, u64 *nr_sections, u32 *strndx)
 {
 	u8 raw[sizeof(Elf64_Shdr)];
@@ -182,7 +182,7 @@ static void read_names(struct elf *e, u32 strndx, const u32 *names)
 			e->sections[i].name = e->names + names[i];
 }
 
-/* A file without a usable section table still runs, so that it is no error. */
+/* A missing or unusable section table is not an error: such a file still runs. */
 static void read_sections(struct elf *e, u64 nr, u32 strndx)
 {
 	size_t entsize = e->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr);
@@ -202,7 +202,7 @@ static void read_sections(struct elf *e, u64 nr, u32 strndx)
 	read_names(e, strndx, names);
 }
 
-/* Takes `e` over. */
+/* Takes ownership of `opened`. */
 static int read_all(struct elf *opened, struct elf **out)
 {
 	auto_elf struct elf *e = opened;
@@ -261,6 +261,11 @@ u16 elf_machine(const struct elf *e)
 	return e->header.e_machine;
 }
 
+u64 elf_entry(const struct elf *e)
+{
+	return e->header.e_entry;
+}
+
 u16 elf_type(const struct elf *e)
 {
 	return e->header.e_type;
@@ -295,7 +300,7 @@ static int inflate_all(const u8 *from, size_t from_len, u8 *to, size_t to_len)
 {
 	z_stream z = { .next_in = (u8 *)from, .next_out = to };
 
-	/* zlib counts in 32 bits; no bound of a caller comes near. */
+	/* zlib counts in 32 bits; all limits of callers are far below that. */
 	if (from_len > UINT32_MAX || to_len > UINT32_MAX)
 		return -EFBIG;
 	z.avail_in = (u32)from_len;
@@ -363,7 +368,7 @@ int elf_section_read(const struct elf *e, const struct elf_section *s, size_t ma
 	return 0;
 }
 
-/* Looks through a block of notes; names and descriptions are padded to 4 bytes. */
+/* Searches a block of notes. Names and descriptions are padded to 4 bytes. */
 static int find_build_id(const u8 *notes, size_t size, u8 out[ELF_BUILD_ID_MAX], size_t *len)
 {
 	size_t at = 0;
@@ -391,7 +396,10 @@ static int find_build_id(const u8 *notes, size_t size, u8 out[ELF_BUILD_ID_MAX],
 	return -ENOENT;
 }
 
-/* `left`: of what may be read. Sections of a hostile file are all the same bytes, 65,536 times. */
+/*
+ * `left` is the rest of the reading budget: 65,536 sections of a hostile file may all refer to the
+ * same bytes.
+ */
 static int build_id_at(const struct elf *e, u64 off, u64 size, size_t *left,
 		       u8 out[ELF_BUILD_ID_MAX], size_t *len)
 {
@@ -409,7 +417,7 @@ int elf_build_id(const struct elf *e, u8 out[ELF_BUILD_ID_MAX], size_t *len)
 {
 	size_t left = MAX_ALL;
 
-	/* Sections first: in a separate debug file the offsets of the segments mean nothing. */
+	/* Sections first: in a separate debug file the offsets of segments are meaningless. */
 	for (size_t i = 0; i < e->nr_sections; i++) {
 		const struct elf_section *s = &e->sections[i];
 		if (s->type == SHT_NOTE && !build_id_at(e, s->file_off, s->size, &left, out, len))
@@ -423,7 +431,10 @@ int elf_build_id(const struct elf *e, u8 out[ELF_BUILD_ID_MAX], size_t *len)
 	return -ENOENT;
 }
 
-/* How well a segment explains a mapping: 0 not at all. Neighbours may share a page of the file. */
+/*
+ * How well a segment matches a mapping; 0 if not at all. Adjacent segments may share a page of the
+ * file.
+ */
 static int bias_score(const struct elf_segment *p, u64 map_file_off, u64 page)
 {
 	u64 start = p->file_off & ~(page - 1);

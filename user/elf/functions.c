@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in a file a function begins, by its name. */
+/* Finds where a function begins in a file, by its name. */
 #include "elf/functions.h"
 
 #include <ctype.h>
@@ -17,11 +17,11 @@
 #define TABLE_BYTES_MAX (512u << 20)
 
 struct search {
-	const struct elf *elf, *symbols; /* the same, or the latter its debug file */
+	const struct elf *elf, *symbols; /* the same file, or `symbols` is its debug file */
 	const char *const *names;
 	size_t nr_names, nr_found;
 	struct function *out; /* one for each name */
-	struct near *near;    /* NULL if they are of no use */
+	struct near *near;    /* NULL if similar names are not wanted */
 };
 
 static int offset_of(const struct elf *e, u64 vaddr, u64 *file_off)
@@ -39,12 +39,15 @@ static int offset_of(const struct elf *e, u64 vaddr, u64 *file_off)
 	return -ENOENT;
 }
 
-/* Whether a symbol is the method "A::B::c" by the Itanium C++ ABI's nested names: _ZN1A1B1cE... */
+/*
+ * Whether a symbol is the method "A::B::c" in the nested names of the Itanium C++ ABI:
+ * _ZN1A1B1cE...
+ */
 static bool is_method(const char *symbol, const char *wanted)
 {
 	if (strncmp(symbol, "_ZN", 3) || !strstr(wanted, "::"))
 		return false;
-	symbol += symbol[3] == 'K' ? 4 : 3; /* const */
+	symbol += symbol[3] == 'K' ? 4 : 3; /* a const method */
 	for (const char *part = wanted, *end;; part = end + 2) {
 		char *digits_end;
 		end = strstr(part, "::");
@@ -103,7 +106,7 @@ static int search_table(struct search *s, const struct elf_section *table)
 	return 0;
 }
 
-/* The functions in the file at `fd`, by the symbols in the one at `symbols_fd`. */
+/* Finds functions in the file at `fd` with the symbols of the file at `symbols_fd`. */
 static int search_file(struct search *s, int fd, int symbols_fd)
 {
 	static const char *const tables[] = { ".symtab", ".dynsym" };

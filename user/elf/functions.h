@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in a file a function begins, by its name: for uprobes. The file may be damaged or hostile.
+/*
+ * Finds where a function begins in a file, by its name, for uprobes. The file may be damaged or
+ * hostile.
  */
 #pragma once
 
 #include "base/near.h"
 
 struct function {
-	u64 file_off; /* where its code begins in the file; 0 if there is no such function */
-	u64 size;     /* of the code, 0 if the symbol does not tell */
+	u64 file_off; /* offset of its code in the file; 0 if the function is missing */
+	u64 size;     /* size of the code; 0 if the symbol has none */
 };
 
 /*
- * Looks `name` up in .symtab and .dynsym of a regular file. "A::b" is also found as the C++ method
- * of that name, whatever its parameters. -ENOENT if there is no such function or file; then *near
- * (may be NULL; its `wanted` is the name) holds names that resemble it. Other errors are those of
+ * Looks `name` up in .symtab and .dynsym of a regular file. "A::b" also finds the C++ method of
+ * that name, whatever its parameters. -ENOENT if the function or the file is missing; then *near
+ * holds similar names (`near` may be NULL; its `wanted` is the name). Other errors are those of
  * elf.h and open(2).
  */
 int functions_find(const char *path, const char *name, struct function *out, struct near *near);
 
-/* The same for `nr` names in the file at `fd`: out[i] is that of names[i]. 0 also if none is there.
+/*
+ * The same for `nr` names in the file at `fd`: out[i] belongs to names[i]. Returns 0 even if it
+ * finds none.
  */
 int functions_find_all(int fd, const char *const *names, size_t nr, struct function *out);
 
 /*
- * Adds those that out[] lacks, by the symbols that were stripped from that file into another one:
- * see debugfile.h, also for `target` and `path`. -ENOENT if there is none.
+ * Fills the missing ones of out[] from the symbols that were stripped into a separate file. For
+ * that file and for `target` and `path` see debugfile.h. -ENOENT if there is no such file.
  */
 int functions_find_stripped(int fd, const char *target, const char *path, const char *const *names,
 			    size_t nr, struct function *out);

@@ -9,7 +9,7 @@
 #define PHDRS_MAX    64
 #define DYNAMIC_MAX  256 /* entries */
 #define NOTES_MAX    4096
-#define CHAIN_MAX    100000 /* steps in one hash chain: a damaged one may be a ring */
+#define CHAIN_MAX    100000 /* steps in one hash chain; a damaged chain may be a ring */
 #define NAME_MAX_LEN 256
 
 static int read_at(const struct image *img, u64 addr, void *buf, size_t len)
@@ -17,7 +17,7 @@ static int read_at(const struct image *img, u64 addr, void *buf, size_t len)
 	return img->memory.read(img->memory.ctx, addr, buf, len);
 }
 
-/* glibc adds the bias to the addresses in PT_DYNAMIC, musl leaves them as in the file. */
+/* glibc adds the bias to the addresses in PT_DYNAMIC; musl leaves them as in the file. */
 static u64 run_time(const struct image *img, u64 addr)
 {
 	return addr >= img->start && addr < img->end ? addr : addr + img->bias;
@@ -48,7 +48,22 @@ static void read_build_id(struct image *img, u64 addr, u64 size)
 	}
 }
 
-/* The bias needs the lowest PT_LOAD; the rest is found by what that gives. */
+static void find_data(struct image *img, const Elf64_Phdr *phdrs, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++) {
+		u64 start = phdrs[i].p_vaddr + img->bias, end = start + phdrs[i].p_memsz;
+
+		if (phdrs[i].p_type != PT_LOAD || !(phdrs[i].p_flags & PF_W) || start >= end ||
+		    start < img->start || end > img->end)
+			continue;
+		if (!img->data_start || start < img->data_start)
+			img->data_start = start;
+		if (end > img->data_end)
+			img->data_end = end;
+	}
+}
+
+/* Computes the bias from the lowest PT_LOAD first; everything else depends on it. */
 static int read_segments(struct image *img, u64 base, const Elf64_Phdr *phdrs, u32 nr)
 {
 	u64 low = UINT64_MAX, high = 0;
@@ -66,6 +81,7 @@ static int read_segments(struct image *img, u64 base, const Elf64_Phdr *phdrs, u
 	img->bias = base - (low & ~0xfffull);
 	img->start = base;
 	img->end = high + img->bias;
+	find_data(img, phdrs, nr);
 	for (u32 i = 0; i < nr; i++) {
 		if (phdrs[i].p_type == PT_DYNAMIC) {
 			img->dynamic = phdrs[i].p_vaddr + img->bias;
@@ -136,7 +152,7 @@ int image_read(struct image_memory memory, u64 base, struct image *out)
 	return 0;
 }
 
-/* Whether symbol `i` is the defined one of that name: 0 with its address, -ENOENT if it is not. */
+/* Whether symbol `i` is the definition of that name: 0 and its address, or -ENOENT. */
 static int match_symbol(const struct image *img, u32 i, const char *name, u64 *addr)
 {
 	size_t len = strlen(name) + 1;

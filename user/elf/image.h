@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An ELF image as it lies in a process's memory, found through its program headers alone: dynamic
- * symbols and build id without its file (ELF gABI; glibc's and musl's ld.so for what DT_ entries
- * hold at run time).
+ * An ELF image in a process's memory, found through its program headers alone. Gives dynamic
+ * symbols and the build id without the file (ELF gABI; ld.so of glibc and musl for the run-time
+ * values of DT_ entries).
  */
 #pragma once
 
 #include "base/types.h"
 
-/* Where the image is read from: all `len` bytes or a negative errno. */
+/* The source of the image: `read` reads all `len` bytes or returns a negative errno. */
 struct image_memory {
 	int (*read)(void *ctx, u64 addr, void *buf, size_t len);
 	void *ctx;
@@ -18,19 +18,20 @@ struct image_memory {
 
 struct image {
 	struct image_memory memory;
-	u64 bias;       /* run-time address minus address in the file */
-	u64 start, end; /* [start, end) around all its segments */
+	u64 bias;                 /* run-time address minus address in the file */
+	u64 start, end;           /* [start, end) around all segments */
+	u64 data_start, data_end; /* the same around writable segments; 0 without any */
 	u64 dynamic, dynamic_size;
 	u64 symtab, strtab, strtab_size, gnu_hash, hash;
 	u8 build_id[IMAGE_BUILD_ID_MAX];
-	u32 build_id_len; /* 0: none */
+	u32 build_id_len; /* 0 if it has none */
 };
 
 /*
- * `base`: where the file's first byte is mapped. -ENOEXEC if this is no 64-bit little-endian ELF
- * image, -ENOENT without dynamic symbols, else what `read` says.
+ * Reads the image whose first byte is mapped at `base`. -ENOEXEC if it is not a 64-bit
+ * little-endian ELF image, -ENOENT if it has no dynamic symbols, otherwise an error of `read`.
  */
 int image_read(struct image_memory memory, u64 base, struct image *out);
 
-/* The run-time address of a defined dynamic symbol; -ENOENT, or what `read` says. */
+/* The run-time address of a defined dynamic symbol. -ENOENT or an error of `read`. */
 int image_find_symbol(const struct image *img, const char *name, u64 *addr);

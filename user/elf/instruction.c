@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether an instruction begins at a place of a file. */
+/* Checks that an offset in a file is the start of an instruction. */
 #include "elf/instruction.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include "elf/eh_starts.h"
 #include "elf/elf.h"
 
-#define FUNCTION_MAX (4u << 20) /* bytes up to the place */
+#define FUNCTION_MAX (4u << 20) /* bytes from the function's start to the offset */
 #define ARM64_BYTES  4
 
-/* The executable segment that holds the place. */
+/* The executable segment that holds the offset. */
 static const struct elf_segment *find_segment(const struct elf *e, u64 file_off)
 {
 	size_t nr;
@@ -32,7 +32,7 @@ static const struct elf_segment *find_segment(const struct elf *e, u64 file_off)
 
 struct search {
 	u64 vaddr;
-	u64 start; /* of the last function up to there; 0: none */
+	u64 start; /* of the last function that begins at or before vaddr; 0 if none */
 };
 
 static bool look_at(void *arg, u64 start)
@@ -51,7 +51,7 @@ const char *instruction_missing(void)
 	return NULL;
 }
 
-/* Compilers keep data out of the code, so from the function's begin on all is instructions. */
+/* Compilers keep data out of the code: everything after the function's start is instructions. */
 static int follow(const u8 *code, size_t len, u64 wanted)
 {
 	csh disassembler;
@@ -71,7 +71,7 @@ static int follow(const u8 *code, size_t len, u64 wanted)
 
 const char *instruction_missing(void)
 {
-	return "without libcapstone: uprobe:PATH:SYMBOL takes no +OFFSET";
+	return "built without libcapstone: uprobe:FILE:SYMBOL+OFFSET is not supported";
 }
 
 static int follow(const u8 *code, size_t len, u64 wanted)
@@ -96,7 +96,7 @@ static int begins(const struct elf *e, u64 file_off)
 		return -ENODATA;
 	if (start == vaddr)
 		return 0;
-	/* The last instruction before the place may end behind it. */
+	/* The instruction before the offset may end after it. */
 	u64 len = vaddr - start + 16, left = s->vaddr + s->filesz - start;
 	len = len < left ? len : left;
 	auto_free u8 *code = xmalloc(len);

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether an instruction begins at a place of a file: a probe in the middle of one breaks whoever
- * runs it. The file may be damaged or hostile.
+ * Checks that an offset in a file is the start of an instruction: a probe in the middle of one
+ * breaks every process that runs it. The file may be damaged or hostile.
  */
 #pragma once
 
 #include "base/types.h"
 
 /*
- * 0 if one begins at `file_off`. -EILSEQ if it is the middle of one; -ENODATA if that is not known,
- * as the file's unwind tables tell of no function there; -ENOTSUP if this build cannot tell. Other
- * errors are those of elf.h and open(2).
+ * Returns 0 if an instruction begins at `file_off`. -EILSEQ: it is inside an instruction. -ENODATA:
+ * unknown, because the unwind tables have no function there. -ENOTSUP: this build cannot
+ * disassemble. Other errors are those of elf.h and open(2).
  */
 int instruction_begins(const char *path, u64 file_off);
 
-/* What this build cannot tell for want of a library; NULL: nothing. */
+/*
+ * A text that says what this build cannot check because a library is missing; NULL if it can check
+ * everything.
+ */
 const char *instruction_missing(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the function behind each jump of the PLT: the jump reads a slot of the GOT, and a
- * relocation says which function the dynamic linker puts into that slot (x86-64 psABI 5.2).
- * This holds for all forms that linkers make: lazy, bound at once, with and without endbr64.
+ * Finds the function behind each jump of the PLT. The jump reads a slot of the GOT; a relocation
+ * names the function that the dynamic linker puts into that slot (x86-64 psABI 5.2). This holds for
+ * all forms that linkers write: lazy or bound at once, with or without endbr64.
  */
 #include "elf/plt.h"
 
@@ -69,7 +69,7 @@ static const char *function_of_slot(const struct plt *p, u64 slot)
 	return *name ? name : NULL;
 }
 
-/* The slot that an entry jumps through: [endbr64] [bnd] jmp *disp32(%rip). */
+/* The slot of an entry: [endbr64] [bnd] jmp *disp32(%rip). */
 static bool slot_of(const u8 *code, size_t len, u64 vaddr, u64 *slot)
 {
 	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };

@@ -18,22 +18,22 @@
 #define KEY         "key"
 #define SUFFIX      ".rows"
 #define TMP_SUFFIX  ".tmp"
-#define TMP_AGE_MAX 3600 /* seconds; an older one is of a process that died */
+#define TMP_AGE_MAX 3600 /* seconds; an older one belongs to a process that died */
 #define MAGIC       "sfrows\r\n"
-#define VERSION     5 /* raise it when the same input gives other rows */
+#define VERSION     5 /* increase it when the same input gives other rows */
 
-/* A file is this and the rows, in this machine's byte order. */
+/* A file consists of this header and the rows, in this machine's byte order. */
 struct header {
 	char magic[8];
 	u32 version, row_size;
-	u64 seal;  /* of all that follows and of the rows */
-	u64 input; /* seal of what the rows were compiled from */
+	u64 seal;  /* seal of all following fields and the rows */
+	u64 input; /* seal of the input that the rows were compiled from */
 	u64 base;
 	u32 nr, nr_fdes, nr_unsupported, nr_malformed, nr_unknown_ops, reserved;
 };
 _Static_assert(sizeof(struct header) == 64, "header is a file format");
 
-/* Opens a file of the folder that is ours alone; -EBADMSG if it is anything else. */
+/* Opens a file of the folder that only this user can access; -EBADMSG for anything else. */
 static int open_own(int dir, const char *name, FILE **out, u64 *size)
 {
 	struct stat st;
@@ -76,7 +76,7 @@ static int write_parts(int dir, const char *name, const struct part parts[2])
 	return fflush(f) || fsync(fileno(f)) ? -errno : 0;
 }
 
-/* A whole file or none; one that is there is replaced if `replace`, else kept. */
+/* Writes a whole file or none. An existing file is replaced if `replace`, otherwise kept. */
 static int write_file(int dir, const char *name, const struct part parts[2], bool replace)
 {
 	u64 number;
@@ -107,7 +107,7 @@ static int read_key(int dir, u8 key[SIPHASH_KEY_LEN])
 	return 0;
 }
 
-/* With a new key the files that are there no longer fit and are replaced one by one. */
+/* Existing files do not match a new key; they are replaced one by one. */
 static int make_key(int dir)
 {
 	u8 key[SIPHASH_KEY_LEN];
@@ -155,7 +155,7 @@ void rowcache_fini(struct rowcache *cache)
 	*cache = (struct rowcache){ .dir = -1 };
 }
 
-/* Of all that the rows depend on. */
+/* The seal of all input that the rows depend on. */
 static u64 seal_input(const struct rowcache *cache, const struct cfi_input *input)
 {
 	u64 words[4 + 4 * ARRAY_SIZE(input->sections)] = { input->base, input->size, input->nr,
@@ -172,7 +172,7 @@ static u64 seal_input(const struct rowcache *cache, const struct cfi_input *inpu
 	return siphash(cache->key, words, sizeof(words));
 }
 
-/* Of the header from `input` on and of the rows. */
+/* The seal of the header from `input` on and of the rows. */
 static u64 seal_file(const struct rowcache *cache, const struct header *h,
 		     const struct unwind_row *rows)
 {
@@ -206,7 +206,7 @@ static bool is_table(const struct unwind_row *rows, u32 nr)
 	return true;
 }
 
-/* -ENOENT if it is not there, -EBADMSG if it is not what we wrote. */
+/* Returns -ENOENT if the file is missing, -EBADMSG if it is not one that sysflame wrote. */
 static int load(const struct rowcache *cache, const char *name, u64 input_seal, struct rows *out)
 {
 	auto_fclose FILE *f = NULL;
@@ -224,7 +224,7 @@ static int load(const struct rowcache *cache, const char *name, u64 input_seal, 
 	if (fread(at, sizeof(at[0]), h.nr, f) != h.nr || seal_file(cache, &h, at) != h.seal ||
 	    !is_table(at, h.nr))
 		return -EBADMSG;
-	futimens(fileno(f), NULL); /* it was used: it goes last */
+	futimens(fileno(f), NULL); /* marks it as used: make_room removes it last */
 	*out = (struct rows){
 		.at = take(at),
 		.nr = h.nr,
@@ -259,7 +259,7 @@ static bool ends_with(const char *name, const char *suffix)
 	return len > tail && !strcmp(name + len - tail, suffix);
 }
 
-/* Removes the oldest files until `more` bytes fit, and what a writer left that died. */
+/* Removes the oldest files until `more` bytes fit. Also removes temporary files of dead writers. */
 static void make_room(const struct rowcache *cache, u64 more)
 {
 	VEC(struct entry) all = { 0 };

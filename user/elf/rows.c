@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "elf/cfi_run.h"
 struct table {
 	VEC(struct unwind_row) rows;
 	bool is_full;
@@ -28,7 +29,7 @@ static void add_row(void *ctx, struct unwind_row row)
 		vec_push(&t->rows, row);
 }
 
-/* By start; of the same start .eh_frame before .debug_frame and then the order of the file. */
+/* By start; for the same start .eh_frame before .debug_frame, then the order of the file. */
 static int compare_keys(const void *a, const void *b)
 {
 	u64 x = *(const u64 *)a, y = *(const u64 *)b;
@@ -36,7 +37,7 @@ static int compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Indices of the entries in the order of their start, without those that others hide. */
+/* Fills in the indices of the entries sorted by start, without hidden entries. */
 static size_t order_fdes(const struct cfi *cfi, u32 *order)
 {
 	auto_free u64 *keys = xreallocarray(NULL, cfi->fdes.nr + 1, sizeof(*keys));
@@ -45,7 +46,7 @@ static size_t order_fdes(const struct cfi *cfi, u32 *order)
 	qsort(keys, cfi->fdes.nr, sizeof(*keys), compare_keys);
 
 	size_t nr = 0;
-	u32 covered = 0; /* by .eh_frame */
+	u32 covered = 0; /* end of the code covered by .eh_frame */
 	const struct cfi_fde *last = NULL;
 	for (size_t i = 0; i < cfi->fdes.nr; i++) {
 		const struct cfi_fde *fde = &cfi->fdes.at[(u32)keys[i]];
@@ -61,8 +62,8 @@ static size_t order_fdes(const struct cfi *cfi, u32 *order)
 }
 
 /*
- * What lies between functions has no rule, but for the code that a process begins with: ld.so's is
- * assembly that tells nothing of itself.
+ * Gaps between functions have no rule, except for the entry point: ld.so's is assembly without call
+ * frame information.
  */
 static void add_gap(struct table *t, u32 start, u32 end, u32 entry)
 {
@@ -104,7 +105,7 @@ static int read_entries(struct cfi *cfi, const struct cfi_input *input)
 	return 0;
 }
 
-/* Takes the rows over, without the room for more. */
+/* Takes the rows over and frees unused room. */
 static void finish(const struct cfi *cfi, struct table *t, struct rows *out)
 {
 	*out = (struct rows){

@@ -10,14 +10,15 @@
 #include "base/vec.h"
 #include "elf/eh_starts.h"
 #include "elf/plt.h"
+#include "elf/roles.h"
 
 #define MAX_NAME     4096
 #define MAX_SOURCES  8
-#define CHUNK_NR     2048 /* symbols read at once */
-#define MAX_USELESS  4    /* times as many as there is room for; the file may be one hole */
+#define CHUNK_NR     2048 /* symbols per read */
+#define MAX_USELESS  4 /* limit of a table, as a multiple of the room; the file may be one hole */
 #define NAME_IN_POOL UINT8_MAX
 
-/* [start, end) from the table's base. */
+/* [start, end), counted from the table's base. */
 struct range {
 	u32 start, end;
 	u32 name; /* offset into the pool */
@@ -29,18 +30,20 @@ struct symbols {
 	size_t nr;
 	char *pool;
 	size_t pool_len;
+	u32 roles_start, roles_end; /* [start, end) of the pool: names found by role */
 };
 
 enum symbol_class {
 	CLASS_EXPORTED,
 	CLASS_LOCAL,
+	CLASS_ROLE,
 	CLASS_LABEL,
 	CLASS_NAMELESS,
 };
 
 struct entry {
 	u64 addr;
-	u32 size; /* 0: unknown; then `limit` bounds it */
+	u32 size; /* 0 if unknown; then `limit` bounds it */
 	u32 limit;
 	u32 name; /* in the strings of `source`, or in the pool */
 	u16 name_len;
@@ -58,11 +61,13 @@ struct builder {
 	size_t strings_len[MAX_SOURCES];
 	u8 nr_sources;
 	struct str plt_names;
+	VEC(u64) starts; /* of nameless functions, ascending */
+	u32 roles_end;
 	VEC(struct range) ranges;
 	struct str pool;
 };
 
-/* How many bytes of code follow `addr` in its executable segment; 0 if it is in none. */
+/* The bytes of code from `addr` to the end of its executable segment; 0 outside such segments. */
 static u64 code_after(const struct builder *b, u64 addr)
 {
 	size_t nr;
@@ -97,13 +102,13 @@ static u32 clip(u64 value, u64 max)
 	return value > UINT32_MAX ? UINT32_MAX : (u32)value;
 }
 
-/* Assemblers' own labels: ".L1"; "$x", "$d" and the like mark code and data on ARM and RISC-V. */
+/* Labels of assemblers: ".L1"; "$x", "$d" and the like mark code and data on ARM and RISC-V. */
 static bool is_assemblers(const char *name)
 {
 	return !*name || *name == '$' || (name[0] == '.' && name[1] == 'L');
 }
 
-/* False when there are too many. */
+/* Returns false if there are too many. */
 static bool add(struct builder *b, struct entry e, const char *name, u64 size, u64 section_rest)
 {
 	u64 rest = code_after(b, e.addr);
@@ -121,12 +126,12 @@ static bool add(struct builder *b, struct entry e, const char *name, u64 size, u
 	return true;
 }
 
-/* What one symbol table is read with. */
+/* The symbol table that is being read. */
 struct table {
 	const struct elf *from;
 	const struct elf_section *sections;
 	size_t nr_sections;
-	u64 shift; /* to add to its addresses to get the module's */
+	u64 shift; /* difference between the module's addresses and this table's */
 	u8 source;
 };
 
@@ -171,7 +176,7 @@ static Elf64_Sym symbol_of(const struct elf *e, const u8 *raw)
 			    narrow.st_shndx, narrow.st_value, narrow.st_size };
 }
 
-/* False if the table is damaged or too large; what it gave is then taken back by the caller. */
+/* Returns false if the table is damaged or too large. The caller then removes its symbols. */
 static bool add_symbols(struct builder *b, const struct table *t, const struct elf_section *s)
 {
 	size_t size = elf_is_64(t->from) ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
@@ -207,7 +212,7 @@ static bool first_load(const struct elf *e, u64 *vaddr)
 	return false;
 }
 
-/* The distance of two views of one module: a prelinked one and its debug file. */
+/* The distance between two views of one module: a prelinked file and its debug file. */
 static u64 shift_of(const struct elf *module, const struct elf *from)
 {
 	u64 to, at;
@@ -265,11 +270,45 @@ static void add_plt(struct builder *b)
 static bool add_start(void *arg, u64 vaddr)
 {
 	struct entry e = { .addr = vaddr, .class = CLASS_NAMELESS, .source = NAME_IN_POOL };
+	struct builder *b = arg;
 
-	return add(arg, e, "", 0, 0);
+	vec_push(&b->starts, vaddr);
+	return add(b, e, "", 0, 0);
 }
 
-/* By address, and the best name last, where the flattening lets it win. */
+static void add_role(void *arg, u64 vaddr, u32 size, const char *name)
+{
+	struct builder *b = arg;
+	struct entry e = { .addr = vaddr, .class = CLASS_ROLE, .source = NAME_IN_POOL };
+
+	e.name = (u32)b->pool.len;
+	str_add(&b->pool, name);
+	str_add_char(&b->pool, '\0');
+	b->roles_end = (u32)b->pool.len;
+	add(b, e, name, size, 0);
+}
+
+static u64 exported(const struct builder *b, const char *name)
+{
+	vec_each(e, &b->all)
+		if (e->class == CLASS_EXPORTED && !strcmp(b->strings[e->source] + e->name, name))
+			return e->addr;
+	return 0;
+}
+
+static void add_roles(struct builder *b)
+{
+	const struct role_anchors anchors = {
+		.pthread_create = exported(b, "pthread_create"),
+		.clone = exported(b, "clone"),
+		.libc_start_main = exported(b, "__libc_start_main"),
+		.exit = exported(b, "exit"),
+	};
+
+	roles_each(b->module, &anchors, b->starts.at, b->starts.nr, add_role, b);
+}
+
+/* By address; the best name comes last, so that flattening lets it win. */
 static int compare(const void *va, const void *vb)
 {
 	const struct entry *a = va, *b = vb;
@@ -287,7 +326,10 @@ static int compare(const void *va, const void *vb)
 	return a->name < b->name ? 1 : a->name > b->name ? -1 : 0;
 }
 
-/* Gives symbols without a size what is free behind them; where a sized one is, they go. */
+/*
+ * Symbols without a size get the free space after them. They are dropped where a sized symbol
+ * covers them.
+ */
 static void settle_sizes(struct builder *b)
 {
 	u64 sized_end = 0;
@@ -336,10 +378,10 @@ static void emit(struct builder *b, u64 start, u64 end, struct entry *e)
 						     pool_name(b, e) });
 }
 
-/* Symbols that are open at the current address, the one that counts on top. */
+/* The symbols that cover the current address; the top one wins. */
 struct sweep {
 	VEC(struct entry *) open;
-	u64 at; /* everything before is flattened */
+	u64 at; /* everything before this address is flattened */
 };
 
 static void sweep_to(struct builder *b, struct sweep *s, u64 upto)
@@ -358,7 +400,7 @@ static void sweep_to(struct builder *b, struct sweep *s, u64 upto)
 	s->at = upto;
 }
 
-/* Each symbol opens and closes once, so that n symbols give at most 2n ranges. */
+/* Each symbol opens and closes once, therefore n symbols give at most 2n ranges. */
 static void flatten(struct builder *b)
 {
 	struct sweep s = { 0 };
@@ -379,6 +421,8 @@ static struct symbols *pack(struct builder *b)
 	s->nr = b->ranges.nr;
 	s->at = xreallocarray(b->ranges.at, s->nr + 1, sizeof(s->at[0]));
 	s->pool_len = b->pool.len;
+	s->roles_start = 1;
+	s->roles_end = b->roles_end;
 	s->pool = xreallocarray(b->pool.at, s->pool_len + 1, 1);
 	return s;
 }
@@ -388,7 +432,7 @@ struct symbols *symbols_read(const struct elf *module, const struct elf *const *
 {
 	struct builder b = { .module = module, .base = lowest_code(module) };
 
-	/* Offsets into strings are of 32 bits. */
+	/* Offsets into strings have 32 bits. */
 	b.max_bytes = max_bytes > UINT32_MAX / 2 ? UINT32_MAX / 2 : max_bytes;
 	str_add_char(&b.pool, '\0');
 	add_section(&b, module, ".symtab", SHT_SYMTAB);
@@ -397,6 +441,8 @@ struct symbols *symbols_read(const struct elf *module, const struct elf *const *
 	if (!b.all.nr)
 		eh_starts_each(module, add_start, &b);
 	add_section(&b, module, ".dynsym", SHT_DYNSYM);
+	if (b.starts.nr)
+		add_roles(&b);
 	add_plt(&b);
 	if (b.all.nr)
 		qsort(b.all.at, b.all.nr, sizeof(b.all.at[0]), compare);
@@ -405,6 +451,7 @@ struct symbols *symbols_read(const struct elf *module, const struct elf *const *
 	for (size_t i = 0; i < b.nr_sources; i++)
 		free(b.strings[i]);
 	vec_fini(&b.all);
+	vec_fini(&b.starts);
 	return pack(&b);
 }
 
@@ -426,6 +473,11 @@ const char *symbols_find(const struct symbols *s, u64 vaddr, u64 *start)
 		return NULL;
 	*start = s->base + s->at[lo].start;
 	return s->pool + s->at[lo].name;
+}
+
+bool symbols_is_role(const struct symbols *s, const char *name)
+{
+	return name >= s->pool + s->roles_start && name < s->pool + s->roles_end;
 }
 
 size_t symbols_nr(const struct symbols *s)

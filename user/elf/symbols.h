@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of a module by address, packed to some 12 bytes and the name for each. Names come
- * from .symtab, .dynsym and the PLT; what stands in the files is checked as in elf.h.
+ * The functions of a module by address, packed to about 12 bytes plus the name for each. Names come
+ * from .symtab, .dynsym and the PLT. The input is checked as in elf.h.
  *
- * Which symbols count: STT_FUNC, and STT_NOTYPE labels of assembly where no function is; only in
- * executable segments. A symbol with a size ends there; one without reaches to the next symbol,
- * at most to the end of its section. STT_GNU_IFUNC is left out: its address is the resolver's,
- * not the function's. Where several symbols cover an address, the one that starts last wins;
- * of those that start together: functions before labels, exported (global or weak: libc's `read`
- * is the weak name of `__read`) before local, fewest leading underscores, shortest. A module
- * whose .symtab is gone still tells by .eh_frame_hdr where its nameless functions begin.
+ * Used symbols: STT_FUNC, and STT_NOTYPE labels of assembly where there is no function; only in
+ * executable segments. A symbol with a size ends there. One without reaches to the next symbol, at
+ * most to the end of its section. STT_GNU_IFUNC is skipped, because its address is the resolver's
+ * and not the function's.
+ *
+ * If several symbols cover an address, the one that starts last wins. For the same start the order
+ * is: functions before labels, exported ones (global or weak: libc's `read` is the weak name of
+ * `__read`) before local ones, fewest leading underscores, shortest name. Without .symtab,
+ * .eh_frame_hdr gives the starts of nameless functions. Some of them are named by their role
+ * (roles.h).
  */
 #pragma once
 
@@ -20,19 +23,22 @@
 struct symbols;
 
 /*
- * Reads the functions of `module` from itself and from the .symtab of `more` (separate debug
- * files of it). A source that is damaged, or whose strings or functions would take more than
- * `max_bytes`, is left out. Always gives a table, maybe an empty one.
+ * Reads the functions of `module` from itself and from the .symtab of its separate debug files,
+ * `more`. Skips a source that is damaged, or whose strings or functions would take more than
+ * `max_bytes`. Always returns a table; it may be empty.
  */
 struct symbols *symbols_read(const struct elf *module, const struct elf *const *more,
 			     size_t nr_more, size_t max_bytes);
 
 /*
- * The name of the function that holds `vaddr` (an address as in the file): "" if it has none,
- * NULL if no function is known there; valid until free. *start gets where it begins (where
- * functions overlap, the piece of it).
+ * The name of the function that holds `vaddr` (an address as in the file). "" if the function has
+ * no name, NULL if no function is known there. Valid until symbols_free. *start gets the function's
+ * start, or that of its piece if functions overlap.
  */
 const char *symbols_find(const struct symbols *s, u64 vaddr, u64 *start);
+
+/* Whether this name was found by the function's role. */
+bool symbols_is_role(const struct symbols *s, const char *name);
 size_t symbols_nr(const struct symbols *s);
 size_t symbols_bytes(const struct symbols *s);
 void symbols_free(struct symbols *s);

@@ -18,13 +18,16 @@
 struct usdt_search {
 	const struct elf *elf;
 	const char *probe;
-	u64 base; /* where .stapsdt.base is now; 0 if the file has none */
+	u64 base; /* present address of .stapsdt.base; 0 if the file has none */
 	struct usdt_place *out;
 	size_t nr;
 	struct near *near;
 };
 
-/* Addresses in notes are those of the linker; prelink moved what they speak of, not them. */
+/*
+ * Addresses in notes are the linker's. prelink moves the code and data, but does not update the
+ * notes.
+ */
 struct usdt_note {
 	u64 pc, base, semaphore;
 };
@@ -40,8 +43,7 @@ static u64 file_offset(const struct elf *e, u64 vaddr)
 	return 0;
 }
 
-/* `desc` is the note's three addresses, then the provider, the name and the arguments, as strings.
- */
+/* `desc` holds three addresses, then the provider, the name and the arguments as strings. */
 static void visit(struct usdt_search *s, const char *desc, size_t len)
 {
 	struct usdt_note note;
@@ -67,7 +69,7 @@ static void visit(struct usdt_search *s, const char *desc, size_t len)
 		s->out[s->nr++] = place;
 }
 
-/* A note's parts are padded to 4 bytes (gABI, chapter 5). */
+/* The parts of a note are padded to 4 bytes (gABI, chapter 5). */
 static size_t padded(size_t len)
 {
 	return (len + 3) & ~(size_t)3;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats a profile can be written in. */
+/* The table of formats that a profile can be written in. */
 #include "export/export.h"
 
 #include <string.h>
@@ -37,12 +37,10 @@ const struct format formats[] = {
 	  .has_one_value = true },
 	{ .name = "svg",
 	  .extensions = { "svg" },
-	  .help = "still flame graph, readable without script",
+	  .help = "static flame graph, needs no scripts",
 	  .write = svg_write,
 	  .has_one_value = true },
-	{ .name = "text",
-	  .help = "hottest methods and call tree, for reading",
-	  .write = text_write },
+	{ .name = "text", .help = "hottest methods and call tree as text", .write = text_write },
 	{ 0 },
 };
 

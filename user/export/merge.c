@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What several files in one profile say of their recordings, together. */
+/* Merges what several files say about their recordings. */
 #include "export/merge.h"
 
 #include <errno.h>
@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/foreign.h"
-#include "export/varint.h"
+#include "export/format/varint.h"
+#include "export/interchange/external.h"
+#include "profile/slots.h"
 
 #define SAME_RATE 1e-4 /* formats keep the period in whole nanoseconds */
 
@@ -35,7 +36,7 @@ void merge_begin(struct profile *p, struct merge *m)
 	p->rate_hz = 0;
 }
 
-/* The earlier notes stand first, whatever the file has. */
+/* Adds the file's notes to the earlier ones, which stay first. */
 static void merge_notes(struct profile *p, struct merge *m)
 {
 	typeof(m->notes) later;
@@ -72,7 +73,7 @@ static void merge_times(struct profile *p, const struct merge *m)
 	p->duration_ns = later_of(end, m->start_wall_ns + m->duration_ns) - p->start_wall_ns;
 }
 
-/* The rate is about samples of CPU: who has none has no say. */
+/* The rate concerns samples of CPU: a side without such samples does not count. */
 static void merge_rates(struct profile *p, const struct merge *m)
 {
 	bool adds = count_cpu(p) > m->nr_cpu;
@@ -91,25 +92,27 @@ void merge_end(struct profile *p, struct merge *m)
 	*m = (struct merge){ 0 };
 }
 
-/* --- time --- */
-
-/* Copies the stacks of a profile, whose slots count from another start and are as wide as told. */
+/* Copies the stacks of a profile. Its slots get another start and another width. */
 struct copying {
 	struct profile *out;
 	const struct profile *from;
-	u64 start_wall_ns, slot_ns; /* of out */
+	u64 start_wall_ns, slot_ns; /* start and slot width of `out` */
 };
 
 static labels_id copy_labels(const struct copying *c, const struct labels *labels)
 {
 	struct labels own = *labels;
-	char slot[32];
+	char time[SLOTS_TEXT_BYTES];
+	struct slots slots;
 
-	if (own.time && *own.time && c->from->slot_ns) {
-		u64 since = c->from->start_wall_ns - c->start_wall_ns;
-		u64 at = since + strtoull(own.time, NULL, 10) * c->from->slot_ns;
-		snprintf(slot, sizeof(slot), "%llu", (unsigned long long)(at / c->slot_ns));
-		own.time = slot;
+	if (c->from->slot_ns && slots_parse(own.time, &slots)) {
+		u64 since_ns = c->from->start_wall_ns - c->start_wall_ns, width_ns = c->slot_ns;
+		u64 nr = slots.end - slots.first;
+		nr = nr > 1 ? nr * c->from->slot_ns / width_ns : nr;
+		slots.first = (since_ns + slots.first * c->from->slot_ns) / width_ns;
+		slots.end = slots.first + (nr ?: 1);
+		slots_text(&slots, time);
+		own.time = time;
 	}
 	return profile_intern_labels(c->out, &own);
 }
@@ -136,8 +139,7 @@ static void copy_stacks(const struct copying *c)
 	for (frame_id id = 0; id < frames_nr(p->frames); id++) {
 		const struct frame *f = frames_get(p->frames, id);
 		char *function = frame_function(f);
-		frames[id] = frames_intern_line(c->out->frames, f->kind, function, f->module,
-						(struct source_line){ f->file, f->line });
+		frames[id] = frames_intern_like(c->out->frames, f, function);
 		free(function);
 	}
 	for (u32 type = 0; type < p->types.nr; type++) {
@@ -154,7 +156,7 @@ static void copy_stacks(const struct copying *c)
 	free(types);
 }
 
-/* A new profile of the stacks of both; `b` may be NULL. */
+/* Returns a new profile with the stacks of both. `b` may be NULL. */
 static struct profile *copy_both(const struct profile *a, const struct profile *b,
 				 u64 start_wall_ns)
 {
@@ -205,7 +207,7 @@ int merge_timed(struct profile *p, struct profile *file, struct str *why)
 
 	if (err)
 		return err;
-	/* Without a start it is not known when the file's were: as if it began with the other. */
+	/* If the start of one is unknown, both are taken to begin together. */
 	if (!p->start_wall_ns || !file->start_wall_ns)
 		start = p->start_wall_ns = file->start_wall_ns =
 			p->start_wall_ns ?: file->start_wall_ns;
@@ -232,7 +234,7 @@ void merge_shift(struct profile *p, u64 start_wall_ns)
 
 	if (!p->slot_ns || !start_wall_ns || merged >= start_wall_ns)
 		return;
-	p->start_wall_ns = start_wall_ns; /* that its slots count from */
+	p->start_wall_ns = start_wall_ns; /* the start that its slots count from */
 	struct profile *shifted = copy_both(p, NULL, merged);
 	profile_swap_stacks(p, shifted);
 	profile_free(shifted);

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats a profile can be read from. */
+/* The table of formats that a profile can be read from. */
 #include "export/read.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/auto.h"
-#include "export/container.h"
-#include "export/gzip.h"
+#include "export/format/gzip.h"
 #include "export/merge.h"
+#include "export/readers/reader.h"
 #include "profile/diff.h"
 
-#define ALL_MAX (2ull << 30)
-
-/* Text that is nothing else: the last entry of the table. */
+/* For the last entry of the table: text of stacks. */
 static bool is_anything(const u8 *head, size_t len)
 {
 	return true;
@@ -32,7 +28,7 @@ static bool perf_data_is(const u8 *head, size_t len)
 
 static int perf_data_refuse(struct input *in, struct profile *p, struct str *why)
 {
-	str_add(why, "raw data of perf; give what `perf script` prints of them");
+	str_add(why, "this is raw data of perf; use the output of `perf script`");
 	return -EINVAL;
 }
 
@@ -45,52 +41,9 @@ static const struct reader readers[] = {
 	{ "collapsed", is_anything, collapsed_read },
 };
 
-void input_init(struct input *in, FILE *f)
-{
-	*in = (struct input){ .f = f };
-	in->nr_head = fread(in->head, 1, sizeof(in->head), f);
-	if (!gunzip_is(in->head, in->nr_head))
-		return;
-	in->gunzip = gunzip_new(f, in->head, in->nr_head);
-	in->nr_head = gunzip_read(in->gunzip, in->head, sizeof(in->head));
-}
-
-void input_fini(struct input *in)
-{
-	gunzip_free(in->gunzip);
-}
-
-size_t input_read(struct input *in, void *buf, size_t len)
-{
-	size_t left = in->nr_head - in->used;
-
-	if (!left)
-		return in->gunzip ? gunzip_read(in->gunzip, buf, len) : fread(buf, 1, len, in->f);
-	if (len > left)
-		len = left;
-	memcpy(buf, in->head + in->used, len);
-	in->used += len;
-	return len;
-}
-
-int input_read_all(struct input *in, struct str *out, struct str *why)
-{
-	auto_free char *chunk = xmalloc(1 << 16);
-	size_t got;
-
-	while ((got = input_read(in, chunk, 1 << 16)) > 0) {
-		if (out->len + got > ALL_MAX) {
-			str_add(why, "it is larger than 2 GB");
-			return -EINVAL;
-		}
-		str_add_bytes(out, chunk, got);
-	}
-	return ferror(in->f) ? -EIO : 0;
-}
-
 static int read_any(FILE *f, bool is_diff, struct profile *p, struct str *why);
 
-/* Times are told from a file's own start: they must not be taken for those of another one. */
+/* Reads a file into a profile of its own first, because its times count from its own start. */
 static int read_apart(FILE *f, struct profile *p, struct str *why)
 {
 	struct profile *file = profile_new();
@@ -133,7 +86,7 @@ static int read_any(FILE *f, bool is_diff, struct profile *p, struct str *why)
 		err = -EIO;
 	if (err == -EIO)
 		str_add(why, "it cannot be read");
-	/* A file may hold nothing; every format but a text names what it counts. */
+	/* The file may be empty. Every format except text names its types. */
 	if (!err && !p->types.nr)
 		profile_add_type(p, "samples", "samples");
 	diff_settle(p);
@@ -151,6 +104,6 @@ int profile_read_diff(FILE *f, struct profile *p, struct str *why)
 
 	if (err || profile_is_diff(p))
 		return err;
-	str_add(why, "it is no comparison; give the files from before and after");
+	str_add(why, "it is not a comparison; give the files from before and after");
 	return -EINVAL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files called perf-PID.map in the /tmp of a process and in ours. */
+/* Files named perf-PID.map in the /tmp of a process and in ours. */
 #include "jvm/perf_map_file.h"
 
 #include <errno.h>
@@ -15,8 +15,9 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "jvm/inject.h"
-#include "jvm/target.h"
+#include "jvm/attach/inject.h"
+#include "jvm/process/process_root.h"
+#include "proc/capability.h"
 
 #define WAIT_MS 10000
 
@@ -32,11 +33,11 @@ struct outcome {
 
 struct folder {
 	int fd;
-	pid_t pid;   /* as seen there */
-	uid_t owner; /* whose file may be replaced, beside our own */
+	pid_t pid;   /* in that folder's pid namespace */
+	uid_t owner; /* besides us, the user whose file may be replaced */
 };
 
-/* -EEXIST if something lies there that is not ours to touch, -ENOENT if nothing does. */
+/* -EEXIST if the file there is not ours to replace, -ENOENT if there is none. */
 static int check_old(const struct folder *f, const char *name)
 {
 	struct stat st;
@@ -88,15 +89,15 @@ static int put(const struct folder *f, const struct str *text)
 	return !err && unlinkat(f->fd, name, 0) ? -errno : 0;
 }
 
-static int put_theirs(const struct target *t, const struct str *text)
+static int put_theirs(const struct process_root *t, const struct str *text)
 {
 	const struct folder theirs = { t->tmp_fd, t->status.nspid, t->status.euid };
-	int err = target_become(t);
+	int err = process_root_become(t);
 
 	if (err)
 		return err;
 	err = put(&theirs, text);
-	target_unbecome(t);
+	process_root_unbecome(t);
 	return err;
 }
 
@@ -108,28 +109,30 @@ static int put_ours(pid_t pid, uid_t owner, const struct str *text)
 	return fd < 0 ? -errno : put(&ours, text);
 }
 
-/* perf looks into the /tmp of a mount namespace of its own for the innermost PID, else into ours.
+/*
+ * For a process in another mount namespace perf looks in its /tmp for the innermost PID, otherwise
+ * in ours.
  */
-static struct outcome put_both(pid_t pid, u64 start_ns, const struct str *text)
+static struct outcome put_both(struct process_id id, const struct str *text)
 {
-	struct target t;
+	struct process_root t;
 	uid_t owner = geteuid();
-	int err = start_ns ? target_open(pid, start_ns, &t) : -ESRCH;
+	int err = id.start_ns ? process_root_open(id, &t) : -ESRCH;
 
 	if (err && (text || err != -ESRCH))
 		return (struct outcome){ err, THEIRS };
 	if (!err) {
 		owner = t.status.euid;
 		err = t.has_our_root ? 0 : put_theirs(&t, text);
-		target_close(&t);
+		process_root_close(&t);
 		if (err)
 			return (struct outcome){ err, THEIRS };
 	}
-	return (struct outcome){ put_ours(pid, owner, text), OURS };
+	return (struct outcome){ put_ours(id.pid, owner, text), OURS };
 }
 
-/* In a child, since it changes its ids and may hang in the process's file system. */
-static struct outcome run_child(pid_t pid, u64 start_ns, const struct str *text)
+/* Runs in a child, because it changes its ids and may hang in the process's file system. */
+static struct outcome run_child(struct process_id id, const struct str *text)
 {
 	struct outcome outcome = { -ETIMEDOUT, THEIRS };
 	int ends[2];
@@ -139,7 +142,7 @@ static struct outcome run_child(pid_t pid, u64 start_ns, const struct str *text)
 	pid_t child = fork();
 	if (child == 0) {
 		signal(SIGPIPE, SIG_IGN);
-		outcome = put_both(pid, start_ns, text);
+		outcome = put_both(id, text);
 		_exit(write(ends[1], &outcome, sizeof(outcome)) != sizeof(outcome));
 	}
 	int err = errno;
@@ -152,16 +155,32 @@ static struct outcome run_child(pid_t pid, u64 start_ns, const struct str *text)
 		outcome = (struct outcome){ -EIO, THEIRS };
 	close(ends[0]);
 	if (child > 0) {
-		/* Not even this ends it while the file system that it hangs in is frozen. */
+		/*
+		 * The kill has no effect while the file system in which the child hangs is frozen.
+		 */
 		kill(child, SIGKILL);
 		waitpid(child, NULL, outcome.err == -ETIMEDOUT ? WNOHANG : 0);
 	}
 	return outcome;
 }
 
-char *perf_map_put(pid_t pid, u64 start_ns, const struct str *text)
+static char *explain_denial(pid_t pid, enum place place, const char *whose)
 {
-	struct outcome o = run_child(pid, start_ns, text);
+	auto_str struct str why = { 0 };
+	struct proc_status status;
+
+	if (place == OURS || proc_status_read(pid, &status) ||
+	    !(process_root_capabilities(&status) & ~capabilities_read()))
+		return xasprintf("/tmp/perf-%d.map may not be written in %s by its user; make that "
+				 "writable, or remove the file",
+				 (int)pid, whose);
+	process_root_explain(pid, -EPERM, &why);
+	return str_take(&why);
+}
+
+char *perf_map_put(struct process_id id, const struct str *text)
+{
+	struct outcome o = run_child(id, text);
 	const char *whose = o.place == OURS ? "/tmp" : "its /tmp";
 
 	switch (-o.err) {
@@ -170,8 +189,7 @@ char *perf_map_put(pid_t pid, u64 start_ns, const struct str *text)
 	case ESRCH:
 		return xstrdup("it has ended");
 	case EEXIST:
-		return xasprintf("a perf map that is no plain file of its user lies in %s; remove "
-				 "it",
+		return xasprintf("the perf map in %s is not a regular file of its user; remove it",
 				 whose);
 	case ENOSPC:
 	case EDQUOT:
@@ -180,7 +198,7 @@ char *perf_map_put(pid_t pid, u64 start_ns, const struct str *text)
 		return xasprintf("%s is read-only; mount a writable one", whose);
 	case EPERM:
 	case EACCES:
-		return xasprintf("%s may not be written to; run sysflame as root", whose);
+		return explain_denial(id.pid, o.place, whose);
 	default:
 		return xasprintf("%s cannot be written to (%s)", whose, strerror(-o.err));
 	}

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files called perf-PID.map in the /tmp of a process and in ours: private to user/jvm. */
+/* Files named perf-PID.map in the /tmp of a process and in ours. Private to user/jvm. */
 #pragma once
 
 #include "base/str.h"
 #include "base/types.h"
+#include "proc/process_id.h"
 
 /*
- * Replaces the files, or removes them if `text` is NULL. No link is followed, what is not a plain
- * file of ours or of the process is left alone, and nothing is done in the process's /tmp that it
- * could not do itself. NULL, or "reason; what to do", which the caller frees.
+ * Replaces the files, or removes them if `text` is NULL. It follows no links, changes only regular
+ * files of ours or of the process, and acts with the process's rights in the process's /tmp.
+ * Returns NULL, or "reason; what to do", which the caller frees.
  */
-char *perf_map_put(pid_t pid, u64 start_ns, const struct str *text);
+char *perf_map_put(struct process_id id, const struct str *text);

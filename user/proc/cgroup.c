@@ -17,7 +17,9 @@
 #define MOUNTS_MAX (16 << 20)
 #define HEX_DIGIT  "0123456789abcdef"
 
-/* The length of the id that begins with `nr_hex` hex digits, 0 if it is none. */
+/*
+ * The length of the container id that begins with `nr_hex` hex digits; 0 if they do not begin one.
+ */
 static size_t id_length(const char *at, size_t nr_hex)
 {
 	if (nr_hex == CONTAINER_ID_LEN)
@@ -30,7 +32,7 @@ static size_t id_length(const char *at, size_t nr_hex)
 	return nr_decimal && ends && len <= CONTAINER_ID_LEN ? len : 0;
 }
 
-/* Whether the text before `at` ends so; `text` is where it begins. */
+/* Whether the text between `text` and `at` ends in `what`. */
 static bool is_behind(const char *what, const char *text, const char *at)
 {
 	size_t len = strlen(what);
@@ -39,9 +41,10 @@ static bool is_behind(const char *what, const char *text, const char *at)
 }
 
 /*
- * Whether the group is none of the container's but beside it: CRI-O's and Podman's monitors
- * "crio-conmon-ID.scope", "libpod-conmon-ID"; what systemd runs for one, "ID-1f.service" of
- * Podman's health checks, mounts; "machine-libpod_pod_ID.slice" is a pod.
+ * Whether a group with the container's id is not the container itself: CRI-O's and Podman's
+ * monitors "crio-conmon-ID.scope" and "libpod-conmon-ID"; units that systemd runs for a container,
+ * such as mounts or "ID-1f.service" of Podman's health checks; the pod
+ * "machine-libpod_pod_ID.slice".
  */
 static bool is_beside(const char *text, const char *at, size_t len)
 {
@@ -72,7 +75,10 @@ bool cgroup_container_parse(const char *text, char out[CONTAINER_ID_LEN + 1])
 	return true;
 }
 
-/* That of a static pod is a hash that kubelet writes without dashes. 0 if it is none. */
+/*
+ * The length of a pod's uid; 0 if there is none at `at`. For a static pod kubelet writes a hash
+ * without dashes.
+ */
 static size_t uid_length(const char *at)
 {
 	size_t len = strspn(at, HEX_DIGIT "-_");
@@ -179,7 +185,7 @@ void cgroup_mounts_fini(struct cgroup_mounts *m)
 	vec_fini(&m->all);
 }
 
-/* Whether the path is that of a folder in the mount. */
+/* Whether the path is a folder inside the mount. */
 static bool is_group(const char *path, const char *mount, u64 *inode)
 {
 	auto_free char *real = realpath(path, NULL);
@@ -239,7 +245,7 @@ char *cgroup_folder(const struct cgroup_mounts *m, const char *text, const char 
 	auto_free char *path = mount ? path_in(text, controller) : NULL;
 	size_t len = mount && mount->root[1] ? strlen(mount->root) : 0;
 
-	/* A group beside or above our own namespace's begins with "/..". */
+	/* The path of a group beside or above our own namespace's begins with "/..". */
 	if (!path || *path != '/' || strstr(path, "/..") ||
 	    (len && (strncmp(path, mount->root, len) || (path[len] && path[len] != '/'))))
 		return NULL;
@@ -254,7 +260,7 @@ struct walk {
 	int nr_left;
 };
 
-/* Takes the descriptor over. */
+/* Takes ownership of the descriptor. */
 static void walk_folder(struct walk *w, int fd, int depth)
 {
 	auto_closedir DIR *folder = fdopendir(fd);

@@ -13,46 +13,48 @@
 #include "base/time.h"
 #include "proc/container_names.h"
 
-/* Whoever makes a control group chooses its id. */
+/* A keyed hash, because whoever creates a control group chooses its id. */
 #define HASH_FUNCTION(id, len, hash) ((hash) = (unsigned)hash_keyed(id, len))
 #include <uthash.h>
 
 #define TEXT_MAX    65536
-#define ID_DIGITS   6                 /* as few of an id stand for it */
-#define ASK_FOR_NS  (15 * NS_PER_SEC) /* once all have answered */
+#define ID_DIGITS   6                 /* the fewest digits of an id that identify it */
+#define ASK_FOR_NS  (15 * NS_PER_SEC) /* after all runtimes have answered */
 #define ASK_EACH_NS NS_PER_SEC
 
 /*
- * A runtime may be stuck about one container, which is asked about again later; where several in a
- * row get no answer, the runtime is left alone. Not as long, so that others come before these.
+ * If a runtime does not answer about one container, that container is asked about again later. If
+ * it fails to answer several in a row, the runtime is left alone. SOCKET_RESTS_NS is shorter than
+ * ENTRY_RESTS_NS, so other containers get their turn first.
  */
 #define ENTRY_RESTS_NS  (30 * NS_PER_SEC)
 #define SOCKET_RESTS_NS (10 * NS_PER_SEC)
 #define UNANSWERED_MOST 3
 
 /*
- * Asking takes no more than this share of the time, at once no more than the credit and what one
- * takes: who may make control groups can make thousands that look like containers.
+ * Limits the time spent on requests to this share. At once it is at most the credit plus one
+ * request. Whoever may create control groups can create thousands that look like containers.
  */
 #define ASK_SHARE       10
 #define ASK_CREDIT_NS   (200 * (s64)NS_PER_MS)
 #define FIRST_CREDIT_NS (s64) NS_PER_SEC
 
 struct entry {
-	struct container c; /* its id is the key */
+	struct container c; /* keyed by its id */
 	u64 asked_ns;
-	u64 rests_until_ns; /* a runtime did not answer */
-	u64 told_ns;        /* since when all runtimes have told what they know; 0: not yet */
+	u64 rests_until_ns; /* set after a runtime did not answer */
+	u64 told_ns;        /* when all runtimes had reported what they know; 0: not yet */
 	UT_hash_handle hh;
 };
 
 struct containers {
 	struct entry *by_id;
 	char *root;
-	s64 credit_ns; /* of time to ask in, as of credited_ns */
+	struct runtime_config config;
+	s64 credit_ns; /* the time left for requests, as of credited_ns */
 	u64 credited_ns;
 	u64 rests_until_ns[NR_RUNTIME_SOCKETS];
-	u32 nr_unanswered[NR_RUNTIME_SOCKETS]; /* in a row */
+	u32 nr_unanswered[NR_RUNTIME_SOCKETS]; /* in a row, per runtime */
 };
 
 struct containers *containers_new(const char *root)
@@ -60,6 +62,7 @@ struct containers *containers_new(const char *root)
 	struct containers *all = xcalloc(1, sizeof(*all));
 
 	all->root = xstrdup(root);
+	runtime_config_read(root, &all->config);
 	all->credit_ns = FIRST_CREDIT_NS;
 	all->credited_ns = time_mono_ns();
 	return all;
@@ -78,11 +81,12 @@ void containers_free(struct containers *all)
 		free(e->c.namespace);
 		free(e);
 	}
+	runtime_config_fini(&all->config);
 	free(all->root);
 	free(all);
 }
 
-/* A pod's container is known when its pod is; others have no more than a name. */
+/* Whether all names are known. A container of a pod also needs the pod's name. */
 static bool is_known(const struct container *c)
 {
 	return *c->name && (*c->pod || !*c->pod_uid);
@@ -99,14 +103,15 @@ static void note_silence(struct containers *all, struct entry *e, enum runtime_s
 	all->nr_unanswered[i] = 0;
 }
 
-/* Whether each has answered, or is not there. */
+/* Whether every runtime has answered or does not exist. */
 static bool ask_sockets(struct containers *all, struct entry *e)
 {
 	bool are_all = true;
 
 	for (enum runtime_socket i = 0; i < NR_RUNTIME_SOCKETS && !is_known(&e->c); i++) {
 		bool rests = time_mono_ns() < all->rests_until_ns[i];
-		if (!rests && container_names_of_socket(&e->c, all->root, i) != -ETIMEDOUT) {
+		if (!rests &&
+		    container_names_of_socket(&e->c, all->root, &all->config, i) != -ETIMEDOUT) {
 			all->nr_unanswered[i] = 0;
 			continue;
 		}
@@ -119,19 +124,20 @@ static bool ask_sockets(struct containers *all, struct entry *e)
 
 static void ask(struct containers *all, struct entry *e)
 {
-	static void (*const ways[])(struct container *, const char *) = {
+	static void (*const ways[])(struct container *, const char *,
+				    const struct runtime_config *) = {
 		container_names_of_logs,
 		container_names_of_bundle,
 		container_names_of_podman,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways) && !is_known(&e->c); i++)
-		ways[i](&e->c, all->root);
+		ways[i](&e->c, all->root, &all->config);
 	if (ask_sockets(all, e) && !e->told_ns)
 		e->told_ns = time_mono_ns();
 }
 
-/* Those that were never asked for come first. */
+/* Containers that were never asked about come first. */
 static bool has_credit(struct containers *all, u64 now, bool is_first)
 {
 	s64 credit_ns = all->credit_ns + (s64)((now - all->credited_ns) / ASK_SHARE);
@@ -188,7 +194,7 @@ void containers_set_credit(struct containers *all, u64 ns)
 	all->credit_ns = (s64)ns;
 }
 
-bool containers_are_told(const struct containers *all)
+bool containers_are_reported(const struct containers *all)
 {
 	for (const struct entry *e = all->by_id; e; e = e->hh.next)
 		if (!is_known(&e->c) && !e->told_ns)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The containers of the node and their names, from what the runtimes leave in files and tell on
- * their sockets in plain HTTP. A name that is not found is asked for again for some seconds, since
- * runtimes write it about when the container starts. Asking has a budget of time: where a runtime
- * does not answer, or there are thousands of containers, names come later.
+ * The containers of the node and their names. The names come from files of container runtimes and
+ * from requests in plain HTTP on their sockets. Runtimes write a name at about the time the
+ * container starts, so a missing name is requested again for some seconds. Requests have a time
+ * budget: if a runtime does not answer, or if there are thousands of containers, names come later.
  */
 #pragma once
 
 #include "proc/cgroup.h"
 
-/* Texts are clean UTF-8, "" if not known, never NULL. */
+/* Texts are clean UTF-8 and never NULL; "" if unknown. */
 struct container {
 	char id[CONTAINER_ID_LEN + 1];
 	char pod_uid[POD_UID_LEN + 1];
@@ -18,31 +18,36 @@ struct container {
 
 struct containers;
 
-/* `root` is where /run, /var and /proc are, "" but in tests. */
+/* `root` is the prefix of /run, /var and /proc; "" except in tests. */
 struct containers *containers_new(const char *root);
 void containers_free(struct containers *all);
 
-#define CONTAINERS_MAX 65536 /* one that ended counts, too */
+#define CONTAINERS_MAX 65536 /* including containers that ended */
 
 /*
- * The container of that id; valid until containers_free. `pod_uid` may be NULL. NULL if it is new
- * and there are CONTAINERS_MAX already.
+ * The container with that id; valid until containers_free. `pod_uid` may be NULL. NULL if the id is
+ * new and there are CONTAINERS_MAX already.
  */
 const struct container *containers_find(struct containers *all, const char *id,
 					const char *pod_uid);
 
-/* For how long names may be asked for at once from now on: more where nothing else is to be done.
+/*
+ * Sets how long requests may take at once from now on. A caller with nothing else to do grants
+ * more.
  */
 void containers_set_credit(struct containers *all, u64 ns);
 
-/* Whether of each that was found runtimes have told what they know. */
-bool containers_are_told(const struct containers *all);
+/* Whether the runtimes have reported what they know of every container found so far. */
+bool containers_are_reported(const struct containers *all);
 
-/* That of a process, by its control groups; *out is NULL if it is in none. -ESRCH if it is gone. */
+/*
+ * Finds the container of a process by its control groups; *out is NULL if it is in none. -ESRCH if
+ * the process is gone.
+ */
 int containers_of(struct containers *all, pid_t pid, const struct container **out);
 
-/* Whether people mean it by "ID" (six digits or more of it) or "NAME". */
+/* Whether `text` selects the container: "ID" (six digits or more of it) or "NAME". */
 bool container_matches(const struct container *c, const char *text);
 
-/* The same by "POD", "NAMESPACE/POD" or the pod's uid. */
+/* Whether `text` selects the container's pod: "POD", "NAMESPACE/POD" or the pod's uid. */
 bool container_matches_pod(const struct container *c, const char *text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files and sockets of container runtimes say of one container. */
+/* Reads names of containers from files and sockets of container runtimes. */
 #include "proc/container_names.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "base/utf8.h"
 
 #define JSON_MAX     (4 << 20)
-#define NAME_MAX_LEN 253 /* of a pod; others are shorter */
+#define NAME_MAX_LEN 253 /* the limit for a pod's name; other names are shorter */
 #define SOCKET_NS    (200 * NS_PER_MS)
 
 static void set(char **field, const char *text, size_t len)
@@ -32,7 +32,7 @@ static void set(char **field, const char *text, size_t len)
 	*field = str_take(&clean);
 }
 
-/* "POD_NAMESPACE_CONTAINER-ID.log"; none of the three holds an underscore. */
+/* "POD_NAMESPACE_CONTAINER-ID.log"; the three names contain no underscore. */
 void container_names_of_log(struct container *c, const char *file_name)
 {
 	const char *first = strchr(file_name, '_');
@@ -46,7 +46,8 @@ void container_names_of_log(struct container *c, const char *file_name)
 	set(&c->name, second + 1, (size_t)(dash - second - 1));
 }
 
-void container_names_of_logs(struct container *c, const char *root)
+void container_names_of_logs(struct container *c, const char *root,
+			     const struct runtime_config *config)
 {
 	auto_free char *path = xasprintf("%s/var/log/containers", root);
 	auto_closedir DIR *folder = opendir(path);
@@ -65,8 +66,8 @@ static void take_text(char **field, const json_t *object, const char *key)
 }
 
 /*
- * The configuration of an OCI bundle, whose annotations containerd and CRI-O write, and what Docker
- * and CRI-O answer about a container.
+ * Reads the configuration of an OCI bundle, with annotations of containerd and CRI-O, or an answer
+ * of Docker or CRI-O about a container.
  */
 void container_names_of_json(struct container *c, const char *text, size_t len)
 {
@@ -91,33 +92,46 @@ void container_names_of_json(struct container *c, const char *text, size_t len)
 }
 
 struct place {
-	const char *before, *behind; /* the id */
+	const char *before, *behind; /* the text before and after the id */
 };
 
-void container_names_of_bundle(struct container *c, const char *root)
+static void read_bundle(struct container *c, const char *path)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (!file_read(path, JSON_MAX, &text, &len))
+		container_names_of_json(c, text, len);
+}
+
+void container_names_of_bundle(struct container *c, const char *root,
+			       const struct runtime_config *config)
 {
 	static const struct place places[] = {
 		{ "run/containerd/io.containerd.runtime.v2.task/k8s.io/", "/config.json" },
 		{ "run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/", "/config.json" },
-		{ "run/containers/storage/overlay-containers/", "/userdata/config.json" },
-		{ "var/lib/docker/containers/", "/config.v2.json" },
 	};
 
 	for (const struct place *p = places; p < places + ARRAY_SIZE(places); p++) {
 		auto_free char *path = xasprintf("%s/%s%s%s", root, p->before, c->id, p->behind);
-		auto_free char *text = NULL;
-		size_t len;
-
-		if (!file_read(path, JSON_MAX, &text, &len))
-			container_names_of_json(c, text, len);
+		read_bundle(c, path);
+	}
+	auto_free char *podman = xasprintf("%s%s/%s-containers/%s/userdata/config.json", root,
+					   config->podman_run, config->podman_driver, c->id);
+	read_bundle(c, podman);
+	for (char *const *docker = config->docker_roots; *docker; docker++) {
+		auto_free char *path =
+			xasprintf("%s%s/containers/%s/config.v2.json", root, *docker, c->id);
+		read_bundle(c, path);
 	}
 }
 
 /* One file for all containers: [{"id": .., "names": [..]}, ..]. */
-void container_names_of_podman(struct container *c, const char *root)
+void container_names_of_podman(struct container *c, const char *root,
+			       const struct runtime_config *config)
 {
-	auto_free char *path =
-		xasprintf("%s/var/lib/containers/storage/overlay-containers/containers.json", root);
+	auto_free char *path = xasprintf("%s%s/%s-containers/containers.json", root,
+					 config->podman_root, config->podman_driver);
 	auto_free char *text = NULL;
 	size_t len, i;
 	const json_t *one;
@@ -135,7 +149,7 @@ void container_names_of_podman(struct container *c, const char *root)
 	json_decref(all);
 }
 
-/* What is left until then; a socket that may wait for 0 would wait forever. */
+/* Sets the time left until `until_ns` as timeout. A timeout of 0 would mean to wait forever. */
 static int set_patience(int fd, int option, u64 until_ns)
 {
 	u64 now = time_mono_ns();
@@ -184,23 +198,26 @@ static int receive_all(int fd, u64 until_ns, struct str *out)
 }
 
 struct runtime {
-	const char *path;
-	const char *behind; /* the id in the URL */
+	const char *path;   /* NULL: the configured path */
+	const char *behind; /* the text after the id in the URL */
 };
 
 static const struct runtime runtimes[NR_RUNTIME_SOCKETS] = {
-	[SOCKET_DOCKER] = { "run/docker.sock", "/json" },
-	[SOCKET_CRIO] = { "run/crio/crio.sock", "" },
+	[SOCKET_DOCKER] = { "/run/docker.sock", "/json" },
+	[SOCKET_DOCKER_ELSEWHERE] = { NULL, "/json" },
+	[SOCKET_CRIO] = { "/run/crio/crio.sock", "" },
 };
 
-/* HTTP/1.0, so that the answer is one piece and ends with the connection. */
-int container_names_of_socket(struct container *c, const char *root, enum runtime_socket which)
+/* HTTP/1.0: the answer is one piece and ends with the connection. */
+int container_names_of_socket(struct container *c, const char *root,
+			      const struct runtime_config *config, enum runtime_socket which)
 {
 	const u64 until_ns = time_mono_ns() + SOCKET_NS;
 	const struct runtime *runtime = &runtimes[which];
-	auto_free char *path = xasprintf("%s/%s", root, runtime->path);
+	const char *name = runtime->path ?: config->docker_socket;
+	auto_free char *path = xasprintf("%s%s", root, name ?: "");
 	auto_str struct str text = { 0 };
-	auto_close int fd = connect_to(path, until_ns);
+	auto_close int fd = name ? connect_to(path, until_ns) : -ENOENT;
 
 	if (fd < 0)
 		return fd;

@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files and sockets of container runtimes say of one container. */
+/* Reads names of containers from files and sockets of container runtimes. */
 #pragma once
 
 #include "proc/container.h"
+#include "proc/runtime_config.h"
 
-/* Fills in what `c` lacks. */
-void container_names_of_logs(struct container *c, const char *root);
-void container_names_of_bundle(struct container *c, const char *root);
-void container_names_of_podman(struct container *c, const char *root);
+/* Fill the empty names of `c`. */
+void container_names_of_logs(struct container *c, const char *root,
+			     const struct runtime_config *config);
+void container_names_of_bundle(struct container *c, const char *root,
+			       const struct runtime_config *config);
+void container_names_of_podman(struct container *c, const char *root,
+			       const struct runtime_config *config);
 
-/* The runtimes that are asked on their sockets. */
+/* The runtimes that answer requests on a socket. */
 enum runtime_socket {
 	SOCKET_DOCKER,
+	SOCKET_DOCKER_ELSEWHERE,
 	SOCKET_CRIO,
 	NR_RUNTIME_SOCKETS,
 };
 
-/* The same by what one answers; -ETIMEDOUT if it took longer than 0.2 s. */
-int container_names_of_socket(struct container *c, const char *root, enum runtime_socket which);
+/*
+ * Fills the empty names of `c` from a runtime's answer; -ETIMEDOUT if it takes longer than 0.2 s.
+ */
+int container_names_of_socket(struct container *c, const char *root,
+			      const struct runtime_config *config, enum runtime_socket which);
 
-/* The parsers behind them. */
+/* The parsers of these functions. */
 void container_names_of_log(struct container *c, const char *file_name);
 void container_names_of_json(struct container *c, const char *text, size_t len);

@@ -14,7 +14,10 @@
 #include "base/auto.h"
 #include "base/file.h"
 
-/* File systems whose files have another device, or on overlayfs another inode, in stat(2). */
+/*
+ * In these file systems stat(2) reports another device, and on overlayfs another inode, than
+ * /proc/PID/maps.
+ */
 static bool has_two_identities(int fd, bool *inode_too)
 {
 	struct statfs fs;
@@ -25,7 +28,10 @@ static bool has_two_identities(int fd, bool *inode_too)
 	return *inode_too || fs.f_type == BTRFS_SUPER_MAGIC;
 }
 
-/* `by_range`: the kernel led us there by the mapping itself, which `m` may describe no more. */
+/*
+ * `by_range`: the kernel found the file by the address range, which may have another mapping than
+ * `m` by now.
+ */
 static bool is_mapped(int fd, const struct mapping *m, bool by_range)
 {
 	bool inode_too = false;
@@ -51,7 +57,7 @@ static int open_by_range(pid_t pid, const struct mapping *m)
 {
 	char path[96];
 
-	/* Without leading zeros, as the kernel writes it; the link leads to the file itself. */
+	/* Without leading zeros, as the kernel writes it. The link leads to the file itself. */
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)m->start,
 		 (unsigned long)m->end);
 	return checked(file_open_regular(AT_FDCWD, path, 0), m, true);
@@ -72,7 +78,7 @@ static int open_by_current_range(pid_t pid, const struct mapping *m)
 	return fd;
 }
 
-/* Paths in /proc/PID/maps have no links left in them: whoever puts one there wants to mislead. */
+/* Paths in /proc/PID/maps are free of symbolic links. A link there now is an attempt to mislead. */
 static int open_by_path(const char *root, const struct mapping *m)
 {
 	auto_close int rootfd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -13,10 +13,10 @@
 #include "base/file.h"
 #include "base/vec.h"
 
-/* A path has at most 4095 bytes, of which the kernel may write each newline as four. */
+/* A path has at most 4095 bytes. The kernel may write each newline as four bytes. */
 #define LINE_MAX_BYTES 20000
 
-/* Shared by all mappings without a path: a process may have very many of them. */
+/* Shared by all mappings without a path, because a process may have very many of them. */
 static char no_path[1];
 
 static void free_path(struct mapping *m)
@@ -60,7 +60,7 @@ static char *path_of(const char *text, const char *end, bool *deleted)
 	return path;
 }
 
-/* Reads a number that is followed by `after`, and steps behind that. */
+/* Reads a number that is followed by `after`, and moves past both. */
 static bool number(const char **at, const char *end, unsigned base, char after, u64 *out)
 {
 	u64 value = 0;
@@ -81,7 +81,10 @@ static bool number(const char **at, const char *end, unsigned base, char after, 
 	return true;
 }
 
-/* One line as in proc_pid_maps(5), without its newline; false if it is none or is not wanted. */
+/*
+ * Parses one line of proc_pid_maps(5) without its newline. Returns false if it is invalid or not
+ * wanted.
+ */
 static bool parse_line(const char *at, const char *end, bool executable_only, struct mapping *out)
 {
 	struct mapping m = { 0 };
@@ -107,8 +110,8 @@ static bool parse_line(const char *at, const char *end, bool executable_only, st
 }
 
 /*
- * The list is read page by page while the process changes it: a mapping that grew downwards in
- * between starts within one that was read before.
+ * The kernel builds the list page by page while the process changes it. A mapping that grew
+ * downwards meanwhile begins inside one that was already read.
  */
 static bool append(struct mappings *all, struct mapping *m)
 {
@@ -164,7 +167,7 @@ int mappings_read(pid_t pid, bool executable_only, struct mappings *out)
 	return 0;
 }
 
-/* The index of the first mapping that ends behind `addr`. */
+/* The index of the first mapping that ends after `addr`. */
 static size_t first_behind(const struct mappings *all, u64 addr)
 {
 	size_t lo = 0, hi = all->nr;

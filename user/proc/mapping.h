@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a process has mapped what. */
+/* The mappings of a process. */
 #pragma once
 
 #include "base/types.h"
 
 struct mapping {
 	u64 start, end; /* [start, end) in the process */
-	u64 file_off;   /* of `start` in the file */
+	u64 file_off;   /* offset of `start` in the file */
 	u64 inode;      /* 0 for anonymous memory */
 	u32 dev_major, dev_minor;
 	bool readable, executable;
@@ -20,15 +20,15 @@ struct mappings {
 };
 
 /*
- * Reads /proc/PID/maps, only executable mappings if `executable_only`; -ESRCH if the process is
- * gone, -E2BIG beyond MAPPINGS_MAX. The caller owns *out.
+ * Reads /proc/PID/maps, only executable mappings if `executable_only`. -ESRCH if the process is
+ * gone, -E2BIG for more than MAPPINGS_MAX. The caller owns *out.
  */
 int mappings_read(pid_t pid, bool executable_only, struct mappings *out);
 
-/* The mapping that holds `addr`, NULL if none; valid until `all` changes. */
+/* The mapping that holds `addr`, or NULL; valid until `all` changes. */
 const struct mapping *mappings_find(const struct mappings *all, u64 addr);
 
-/* Adds a copy of `m`; what it covers of older ones is gone, as after mmap. */
+/* Adds a copy of `m`. As after mmap, it replaces the parts of older mappings that it covers. */
 void mappings_insert(struct mappings *all, const struct mapping *m);
 void mappings_copy(const struct mappings *from, struct mappings *out);
 void mappings_fini(struct mappings *all);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads another process's memory by process_vm_readv, /proc/PID/mem, or the helper. */
+/* Reads another process's memory with process_vm_readv, /proc/PID/mem or the helper. */
 #include "proc/mem.h"
 
 #include <errno.h>
@@ -14,15 +14,14 @@
 #include "proc/status.h"
 
 #define BATCH     256  /* requests per system call; the kernel takes at most IOV_MAX = 1024 */
-#define PAGE_SIZE 4096 /* a string is read page by page: the next one may not be there */
+#define PAGE_SIZE 4096 /* strings are read page by page, because the next page may be missing */
 
 struct mem {
-	pid_t pid;
-	int pidfd; /* tells that the process has ended, also when its PID is used again; -1: none */
+	struct process_id id;
+	int pidfd; /* shows that the process has ended even if its PID is reused; -1 without one */
 	int fd;    /* /proc/PID/mem, -1 while process_vm_readv works */
 	bool by_helper;
-	u64 start_ns;                       /* for the helper */
-	const struct mem_segment *segments; /* instead of a process */
+	const struct mem_segment *segments; /* used instead of a process */
 	size_t nr_segments;
 	struct mem_counts counts;
 };
@@ -41,7 +40,7 @@ static size_t left_in_page(u64 addr)
 	return PAGE_SIZE - addr % PAGE_SIZE;
 }
 
-/* What can be read of `len` bytes from the front, page by page. */
+/* Reads as many of `len` bytes as possible from the front, page by page. */
 static ssize_t read_by_helper(const struct mem *m, u64 addr, void *buf, size_t len)
 {
 	size_t done = 0;
@@ -57,7 +56,7 @@ static ssize_t read_by_helper(const struct mem *m, u64 addr, void *buf, size_t l
 							  false };
 			asked += part;
 		}
-		if (helper(m->pid, m->start_ns, pages, nr, helper_ctx))
+		if (helper(m->id, pages, nr, helper_ctx))
 			break;
 		for (size_t i = 0; i < nr; i++) {
 			if (!pages[i].ok)
@@ -68,7 +67,7 @@ static ssize_t read_by_helper(const struct mem *m, u64 addr, void *buf, size_t l
 	return done ? (ssize_t)done : -EFAULT;
 }
 
-/* The requests that lie in one page many at a time, the others alone. */
+/* Requests within one page are sent many at a time, other requests one by one. */
 static int read_batch_by_helper(struct mem *m, struct mem_request *requests, size_t nr)
 {
 	int nr_ok = 0;
@@ -79,7 +78,7 @@ static int read_batch_by_helper(struct mem *m, struct mem_request *requests, siz
 				break;
 		if (group && helper) {
 			m->counts.calls++;
-			helper(m->pid, m->start_ns, requests + i, group, helper_ctx);
+			helper(m->id, requests + i, group, helper_ctx);
 		} else {
 			group = 1;
 			requests[i].ok =
@@ -119,7 +118,9 @@ static int read_error(const struct mem *m, int err)
 
 static ssize_t read_fd(const struct mem *m, u64 addr, void *buf, size_t len)
 {
-	/* Addresses are the file's offsets: those past the sign bit are the kernel's anyway. */
+	/*
+	 * Addresses are offsets in the file; those beyond the sign bit belong to the kernel anyway.
+	 */
 	ssize_t n = addr > INT64_MAX ? -1 : pread(m->fd, buf, len, (off_t)addr);
 
 	return n > 0 ? n : read_error(m, 0);
@@ -141,7 +142,7 @@ ssize_t mem_read_some(struct mem *m, u64 addr, void *buf, size_t len)
 		struct iovec local = { buf, len };
 		struct iovec remote = { (void *)(uintptr_t)addr, len };
 
-		n = process_vm_readv(m->pid, &local, 1, &remote, 1, 0);
+		n = process_vm_readv(m->id.pid, &local, 1, &remote, 1, 0);
 		if (n <= 0)
 			n = read_error(m, n ? errno : EFAULT);
 	}
@@ -178,8 +179,9 @@ int mem_read_string(struct mem *m, u64 addr, char *buf, size_t size)
 }
 
 /*
- * process_vm_readv stops at the first request that faults and may have read a part of it: the
- * whole ones before it are ok, that one is not, and the rest is for the next call.
+ * process_vm_readv stops at the first request that faults and may have read a part of it. The
+ * requests before it are ok. That request is not ok, and the following ones are left for the next
+ * call.
  */
 static size_t read_group(struct mem *m, struct mem_request *r, size_t nr, int *nr_ok)
 {
@@ -192,7 +194,7 @@ static size_t read_group(struct mem *m, struct mem_request *r, size_t nr, int *n
 		remote[i] = (struct iovec){ (void *)(uintptr_t)r[i].addr, r[i].len };
 		r[i].ok = false;
 	}
-	left = process_vm_readv(m->pid, local, nr, remote, nr, 0);
+	left = process_vm_readv(m->id.pid, local, nr, remote, nr, 0);
 	m->counts.calls++;
 	m->counts.bytes += left > 0 ? (u64)left : 0;
 	for (; done < nr && left >= (ssize_t)r[done].len; done++) {
@@ -230,17 +232,17 @@ int mem_read_batch(struct mem *m, struct mem_request *requests, size_t nr)
 	return nr_ok || !nr || !mem_has_ended(m) ? nr_ok : -ESRCH;
 }
 
-/* process_vm_readv may be filtered (seccomp) or not built in, while /proc/PID/mem is there. */
+/* process_vm_readv may be filtered (seccomp) or not built in while /proc/PID/mem works. */
 static int choose_way(struct mem *m)
 {
 	char path[32], probe;
 	struct iovec local = { &probe, 1 }, remote = { NULL, 1 };
 
-	if (process_vm_readv(m->pid, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT)
+	if (process_vm_readv(m->id.pid, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT)
 		return 0;
 	if (errno == ESRCH)
 		return -ESRCH;
-	snprintf(path, sizeof(path), "/proc/%d/mem", m->pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", m->id.pid);
 	m->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (m->fd >= 0)
 		return 0;
@@ -253,22 +255,21 @@ static int choose_way(struct mem *m)
 AUTO_DEFINE(mem, struct mem *, mem_free)
 #define auto_mem __attribute__((cleanup(auto_mem_run)))
 
-int mem_open(pid_t pid, u64 start_ns, struct mem **out)
+int mem_open(struct process_id id, struct mem **out)
 {
 	auto_mem struct mem *m = xcalloc(1, sizeof(*m));
 	struct proc_status status;
 	int err;
-	m->pid = pid;
-	m->start_ns = start_ns;
+	m->id = id;
 	m->fd = -1;
-	m->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	m->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
 	if (m->pidfd < 0 && errno == ESRCH)
 		return -ESRCH;
-	if (start_ns) {
-		err = proc_status_read(pid, &status);
+	if (id.start_ns) {
+		err = proc_status_read(id.pid, &status);
 		if (err)
 			return err;
-		if (!proc_same_start(status.start_ns, start_ns))
+		if (!process_id_same(proc_status_id(&status), id))
 			return -ESRCH;
 	}
 	err = choose_way(m);

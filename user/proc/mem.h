@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading another process's memory. What is read was written by that process and may change at any
- * moment: check before use, follow nothing without a bound. A page that is not in memory is waited
- * for, however long the one who has to bring it takes.
+ * Reads another process's memory. That process wrote the bytes and may change them at any moment:
+ * check them before use and bound every loop. A read waits for a page that is not in memory, as
+ * long as the disk or process that supplies it takes.
  */
 #pragma once
 
 #include "base/types.h"
+#include "proc/process_id.h"
 
 struct mem;
 
-/* Bytes that stand for a process's memory in tests and fuzzers. */
+/* Bytes that replace a process's memory in tests and fuzzers. */
 struct mem_segment {
 	u64 addr;
 	const void *bytes;
@@ -26,38 +27,44 @@ struct mem_request {
 };
 
 /*
- * Another way to read, for processes that we have no right to read ourselves: at most
- * MEM_HELPER_REQUESTS, each of which lies in one page. -ESRCH if the process has ended.
+ * Another way to read, for processes that this process has no right to read. It gets at most
+ * MEM_HELPER_REQUESTS, each within one page. -ESRCH if the process has ended.
  */
 #define MEM_HELPER_REQUESTS 64
-typedef int (*mem_helper_fn)(pid_t pid, u64 start_ns, struct mem_request *requests, size_t nr,
+typedef int (*mem_helper_fn)(struct process_id id, struct mem_request *requests, size_t nr,
 			     void *ctx);
 
-/* For every mem_open to come; NULL: there is none, and what was opened with it fails from then on.
+/*
+ * Sets the helper for every later mem_open. NULL removes it; reads of objects that were opened with
+ * it then fail.
  */
 void mem_set_helper(mem_helper_fn helper, void *ctx);
 
 /*
- * Needs PTRACE_MODE_ATTACH rights (process_vm_readv(2)) or a helper, else -EPERM. `start_ns` (0:
- * any) is the process's start, so that a PID that is used again is -ESRCH. The caller owns *out.
+ * Needs PTRACE_MODE_ATTACH rights (process_vm_readv(2)) or a helper, otherwise -EPERM. `start_ns`
+ * (0: any) is the start of the process: a reused PID gives -ESRCH. The caller owns *out.
  */
-int mem_open(pid_t pid, u64 start_ns, struct mem **out);
+int mem_open(struct process_id id, struct mem **out);
 struct mem *mem_of_segments(const struct mem_segment *segments, size_t nr);
 void mem_free(struct mem *m);
 
-/* All `len` bytes, or -EFAULT; -ESRCH once the process has ended. */
+/* Reads all `len` bytes or returns -EFAULT; -ESRCH after the end of the process. */
 int mem_read(struct mem *m, u64 addr, void *buf, size_t len);
 
-/* Reads all requests, many per system call, and returns how many are ok; -ESRCH. */
+/* Reads all requests, many per system call. Returns how many are ok, or -ESRCH. */
 int mem_read_batch(struct mem *m, struct mem_request *requests, size_t nr);
 
-/* Reads what can be read of `len` bytes from the front: the number of bytes, or -EFAULT, -ESRCH. */
+/*
+ * Reads as many of `len` bytes as possible from the front. Returns their number, -EFAULT or -ESRCH.
+ */
 ssize_t mem_read_some(struct mem *m, u64 addr, void *buf, size_t len);
 
-/* A NUL-terminated string of fewer than `size` bytes; -ENAMETOOLONG if there is no NUL in them. */
+/*
+ * Reads a NUL-terminated string of fewer than `size` bytes; -ENAMETOOLONG if they contain no NUL.
+ */
 int mem_read_string(struct mem *m, u64 addr, char *buf, size_t size);
 
-/* Whether the process has ended; cheaper than a read. */
+/* Whether the process has ended. Cheaper than a read. */
 bool mem_has_ended(const struct mem *m);
 
 static inline int mem_read_u64(struct mem *m, u64 addr, u64 *out)
@@ -66,8 +73,7 @@ static inline int mem_read_u64(struct mem *m, u64 addr, u64 *out)
 }
 
 struct mem_counts {
-	u64 calls, bytes,
-		failures; /* a failure is a read or request that did not get all its bytes */
+	u64 calls, bytes, failures; /* reads or requests that did not get all their bytes */
 };
 
 struct mem_counts mem_counts(const struct mem *m);

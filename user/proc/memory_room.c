@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How near a process is to the memory limit of its control groups. */
+/* How much memory a process may still take before its control groups' limit. */
 #include "proc/memory_room.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define TEXT_MAX 65536
 
-/* The names of version 2 and of version 1. */
+/* File names of version 2 and of version 1. */
 struct files {
 	const char *limit, *used, *droppable;
 };
@@ -32,7 +32,7 @@ static char *read_text(const char *folder, const char *name)
 	return file_read(path, TEXT_MAX, &text, &len) ? NULL : text;
 }
 
-/* False for no number: version 2 says "max". */
+/* Returns false if the file has no number: version 2 writes "max" for no limit. */
 static bool read_number(const char *folder, const char *name, u64 *out)
 {
 	auto_free char *text = read_text(folder, name);
@@ -52,7 +52,7 @@ static u64 read_droppable(const char *folder, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* Narrows *out to what this one group allows. */
+/* Lowers *out to the room of this group. */
 static bool narrow(const char *folder, struct memory_room *out)
 {
 	bool is_limited = false;
@@ -62,7 +62,7 @@ static bool narrow(const char *folder, struct memory_room *out)
 		const struct files *f = &versions[i];
 		if (!read_number(folder, f->limit, &limit) ||
 		    !read_number(folder, f->used, &used) ||
-		    limit >= (u64)INT64_MAX / 2) /* version 1 has a number for none */
+		    limit >= (u64)INT64_MAX / 2) /* version 1 writes a large number for no limit */
 			continue;
 		u64 droppable = read_droppable(folder, f->droppable);
 		used -= droppable < used ? droppable : used;

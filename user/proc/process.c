@@ -14,8 +14,8 @@
 #include "base/vec.h"
 #include "proc/status.h"
 
-#define CONTAINER_HOLDS_NS (2 * NS_PER_SEC) /* then it may have been moved */
-#define MAPPINGS_UNREAD    4096             /* that are added to those that were read, or as many */
+#define CONTAINER_HOLDS_NS (2 * NS_PER_SEC) /* after that the process may have been moved */
+#define MAPPINGS_UNREAD    4096 /* mappings added since the last read, besides as many as it had */
 
 struct processes {
 	struct dict by_pid; /* pid -> struct process *, the newest of that PID */
@@ -53,37 +53,37 @@ struct process *processes_newest(const struct processes *all, pid_t pid)
 	return p ? (struct process *)*p : NULL;
 }
 
-struct process *processes_find(const struct processes *all, pid_t pid, u64 start_ns)
+struct process *processes_find(const struct processes *all, struct process_id id)
 {
-	struct process *p = processes_newest(all, pid);
+	struct process *p = processes_newest(all, id.pid);
 
-	while (p && !proc_same_start(p->start_ns, start_ns))
+	while (p && !process_id_same(p->id, id))
 		p = p->older;
 	return p;
 }
 
 static void be_own_jvm(struct process *p)
 {
-	p->jvm_pid = p->pid;
-	p->jvm_start_ns = p->start_ns;
+	p->jvm.pid = p->id.pid;
+	p->jvm.start_ns = p->id.start_ns;
 }
 
 static void be_fork_of(struct process *p, const struct process *from)
 {
 	if (!from->is_jvm)
 		return;
-	p->jvm_pid = from->jvm_pid;
-	p->jvm_start_ns = from->jvm_start_ns;
+	p->jvm.pid = from->jvm.pid;
+	p->jvm.start_ns = from->jvm.start_ns;
 }
 
-static struct process *add(struct processes *all, pid_t pid, u64 start_ns, const char *comm)
+static struct process *add(struct processes *all, struct process_id id, const char *comm)
 {
 	struct process *p = xcalloc(1, sizeof(*p));
-	u64 *newest = dict_add(&all->by_pid, (u64)pid);
+	u64 *newest = dict_add(&all->by_pid, (u64)id.pid);
 
-	p->pid = pid;
-	p->start_ns = start_ns;
-	p->program_ns = start_ns;
+	p->id.pid = id.pid;
+	p->id.start_ns = id.start_ns;
+	p->program_ns = id.start_ns;
 	be_own_jvm(p);
 	p->older = (void *)*newest;
 	copy_text(p->comm, sizeof(p->comm), comm);
@@ -105,13 +105,13 @@ static void mappings_changed(struct process *p)
 		p->is_jvm = is_libjvm(&p->mappings.at[i]);
 }
 
-/* A process that ended keeps what was known of it. */
+/* Keeps the known mappings of a process that ended. */
 static void read_mappings(struct process *p)
 {
 	struct mappings fresh = { 0 };
 
 	p->mappings_stale = false;
-	if (mappings_read(p->pid, true, &fresh) || !fresh.nr)
+	if (mappings_read(p->id.pid, true, &fresh) || !fresh.nr)
 		return;
 	mappings_fini(&p->mappings);
 	p->mappings = fresh;
@@ -126,9 +126,9 @@ static struct process *add_running(struct processes *all, pid_t pid)
 
 	if (proc_status_read(pid, &status))
 		return NULL;
-	if (processes_find(all, pid, status.start_ns))
+	if (processes_find(all, proc_status_id(&status)))
 		return NULL;
-	struct process *p = add(all, pid, status.start_ns, status.comm);
+	struct process *p = add(all, proc_status_id(&status), status.comm);
 	read_mappings(p);
 	return p;
 }
@@ -148,30 +148,30 @@ int processes_scan(struct processes *all)
 	return nr;
 }
 
-struct process *processes_get(struct processes *all, pid_t pid, u64 start_ns, const char *comm)
+struct process *processes_get(struct processes *all, struct process_id id, const char *comm)
 {
-	struct process *p = processes_find(all, pid, start_ns);
+	struct process *p = processes_find(all, id);
 
 	if (!p) {
-		p = add_running(all, pid);
-		if (p && !proc_same_start(p->start_ns, start_ns))
+		p = add_running(all, id.pid);
+		if (p && !process_id_same(p->id, id))
 			p = NULL;
 	}
-	return p ?: add(all, pid, start_ns, comm);
+	return p ?: add(all, id, comm);
 }
 
-struct process *processes_fork(struct processes *all, pid_t parent, pid_t pid, u64 start_ns,
+struct process *processes_fork(struct processes *all, pid_t parent, struct process_id id,
 			       const char *comm)
 {
 	const struct process *from = processes_newest(all, parent);
-	struct process *p = processes_find(all, pid, start_ns);
+	struct process *p = processes_find(all, id);
 
-	if (p) { /* read from /proc before this was known */
+	if (p) { /* already read from /proc */
 		if (from)
 			be_fork_of(p, from);
 		return p;
 	}
-	p = add(all, pid, start_ns, comm);
+	p = add(all, id, comm);
 	if (from) {
 		mappings_copy(&from->mappings, &p->mappings);
 		p->nr_mappings_read = from->nr_mappings_read;
@@ -201,14 +201,14 @@ void process_exec(struct process *p)
 	mappings_changed(p);
 }
 
-/* One that has ended keeps what it was in, or its parent. */
+/* A process that has ended keeps its last container, or its parent's. */
 const struct container *process_container(struct process *p, struct containers *all)
 {
 	u64 now = time_mono_ns();
 
 	if (!p->container_ns || now - p->container_ns > CONTAINER_HOLDS_NS) {
 		p->container_ns = now;
-		containers_of(all, p->pid, &p->container);
+		containers_of(all, p->id.pid, &p->container);
 	}
 	return p->container;
 }

@@ -12,7 +12,7 @@
 
 #define TEXT_MAX (64 * 1024)
 
-/* The text behind "NAME:" at the start of a line, NULL if there is none. */
+/* The text after "NAME:" at the start of a line, or NULL. */
 static const char *find_field(const char *text, const char *name)
 {
 	size_t len = strlen(name);
@@ -26,7 +26,7 @@ static const char *find_field(const char *text, const char *name)
 	return NULL;
 }
 
-/* The last number of the line, and how many there are. */
+/* Returns the last number of the line; *nr gets their count. */
 static pid_t last_number(const char *at, int *nr)
 {
 	long number = 0;
@@ -58,7 +58,7 @@ static int parse_mask(const char *text, const char *name, u64 *mask)
 	return 0;
 }
 
-/* The comm in parentheses may itself hold any byte, ')' and newlines too. */
+/* The comm in parentheses may contain any byte, even ')' and newlines. */
 static int parse_stat(const char *stat, struct proc_status *out)
 {
 	const char *open = strchr(stat, '('), *close = strrchr(stat, ')');
@@ -102,6 +102,7 @@ int proc_status_parse(const char *status, const char *stat, struct proc_status *
 	if (err)
 		return err;
 
+	parse_mask(status, "CapPrm", &s.permitted);
 	const char *tgid = find_field(status, "Tgid");
 	s.tgid = tgid ? (pid_t)atoi(tgid) : s.pid;
 	/* Kernels without CONFIG_PID_NS do not print NStgid. */
@@ -124,7 +125,10 @@ int proc_status_read(pid_t pid, struct proc_status *out)
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	int err = file_read(path, TEXT_MAX, &status, &len);
 	if (!err) {
-		/* Of the main thread: the process's takes a millisecond with 10,000 threads. */
+		/*
+		 * Reads the main thread's file: the process's takes a millisecond with 10,000
+		 * threads.
+		 */
 		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, pid);
 		err = file_read(path, TEXT_MAX, &stat, &len);
 	}

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of how many samples weights are. */
+/* Finds the number of samples behind weights. */
 #include "profile/count.h"
 
 #include <string.h>
 
-/* Of "lock-waits" in waits the length of "lock", 0 if the name does not end in the unit. */
+/*
+ * The length of NAME in "NAME-UNIT" ("lock" of "lock-waits" in waits); 0 if the name does not end
+ * in the unit.
+ */
 static size_t len_without_unit(const struct value_type *t)
 {
 	size_t len = strlen(t->name), unit = strlen(t->unit);
@@ -41,7 +44,10 @@ bool count_find(const struct profile *p, u32 type, u32 *out)
 	*out = type;
 	if (!strcmp(unit, "samples") || find_in(p, type, "samples", out) || !strcmp(unit, "hits"))
 		return true;
-	/* One that is shorter than the least stands for several: better than not to know. */
+	/*
+	 * A wait shorter than the minimum stands for several. The number of waits is still better
+	 * than none.
+	 */
 	return find_in(p, type, "waits", out);
 }
 

@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of how many samples the weights of a profile are: what tells whether a difference is chance. */
+/*
+ * Finds the number of samples behind the weights of a profile. It decides whether a difference is
+ * chance.
+ */
 #pragma once
 
 #include "profile/profile.h"
 
 /*
- * The type that says of how many samples the weights of `type` are: itself if it counts samples, or
- * hits that are one each; else NAME in samples ("cpu" in ns and in samples), NAME-samples, or at
- * least NAME-waits. False if the profile does not tell. The page has the same rule (page/diff.js).
+ * Finds the type that counts the samples behind the weights of `type`. That is `type` itself if it
+ * counts samples or hits of weight 1. Otherwise it is NAME in samples ("cpu" in ns and in samples),
+ * NAME-samples, or NAME-waits. Returns false if the profile has none. The page has the same rule
+ * (page/diff.js).
  */
 bool count_find(const struct profile *p, u32 type, u32 *out);
 
-/* Whether the type is NAME-samples of a type NAME, which says more. */
+/*
+ * Whether the type is NAME-samples and the profile has a type NAME with another unit, which says
+ * more.
+ */
 bool count_is_only(const struct profile *p, u32 type);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two profiles as one. */
+/* Joins two profiles into a comparison. */
 #include "profile/diff.h"
 
 #include <errno.h>
@@ -26,23 +26,71 @@ static bool is_wanted(const struct value_type *t, const char *event)
 	return !event || value_type_is(t, event);
 }
 
-/* Samples first, but not the number of those of another type; then the order of `before`. */
-static bool find_common(const struct profile *before, const struct profile *after,
-			const char *event, struct diff_types *out)
+static bool has_weight(const struct profile *p, u32 type)
 {
-	for (int wants_samples = 1; wants_samples >= 0; wants_samples--)
-		for (u32 b = 0; b < before->types.nr; b++) {
-			const struct value_type *t = &before->types.at[b];
-			bool is_first = !strcmp(t->unit, "samples") && !count_is_only(before, b);
-			out->before = b;
-			if (is_first == wants_samples && is_wanted(t, event) &&
-			    find_type(after, t, &out->after))
-				return true;
-		}
+	vec_each(w, &p->weights)
+		if (w->type == type && w->value)
+			return true;
 	return false;
 }
 
-/* Plain text of stacks does not say of what its samples are. */
+/* What to look for among the types that both profiles have. */
+struct wanted {
+	const char *event; /* NULL for any name */
+	bool has_weight, are_samples;
+};
+
+static bool is_common(const struct profile *before, const struct profile *after, u32 b,
+		      const struct wanted *wanted, struct diff_types *out)
+{
+	const struct value_type *t = &before->types.at[b];
+	bool are_samples = !strcmp(t->unit, "samples") && !count_is_only(before, b);
+
+	out->before = b;
+	return (are_samples || !wanted->are_samples) && is_wanted(t, wanted->event) &&
+	       find_type(after, t, &out->after) &&
+	       (!wanted->has_weight || has_weight(before, b) || has_weight(after, out->after));
+}
+
+/*
+ * Chooses the first type if both files show the same one first. Otherwise types of samples come
+ * first, but not the sample counts of another type; then the order of `before` decides. A type
+ * whose weights are all 0 is chosen only if there is no other.
+ */
+static bool find_common(const struct profile *before, const struct profile *after,
+			const char *event, struct diff_types *out)
+{
+	for (int has_weight = 1; has_weight >= 0; has_weight--) {
+		struct wanted wanted = { event, has_weight, false };
+		if (!event && before->types.nr && is_common(before, after, 0, &wanted, out) &&
+		    !out->after)
+			return true;
+		for (int are_samples = 1; are_samples >= 0; are_samples--) {
+			wanted.are_samples = are_samples;
+			for (u32 b = 0; b < before->types.nr; b++)
+				if (is_common(before, after, b, &wanted, out))
+					return true;
+		}
+	}
+	return false;
+}
+
+/* Sysflame calls samples of CPU time "cpu"; perf calls them by the event's name. */
+static bool is_cpu(const struct value_type *t)
+{
+	static const char *const names[] = {
+		"cpu",        "cpu-clock-samples",  "cpu-clock",
+		"task-clock", "cycles-samples",     "cycles",
+		"cpu-cycles", "cpu-cycles-samples", "task-clock-samples"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(t->name, names[i]))
+			return true;
+	return false;
+}
+
+/* Also pairs types of different names: collapsed stacks do not name the event of their samples. */
 static bool find_alike(const struct profile *before, const struct profile *after, const char *event,
 		       struct diff_types *out)
 {
@@ -52,7 +100,8 @@ static bool find_alike(const struct profile *before, const struct profile *after
 			const struct value_type *y = &after->types.at[a];
 			*out = (struct diff_types){ b, a };
 			if (!strcmp(x->unit, y->unit) &&
-			    (!strcmp(x->name, "samples") || !strcmp(y->name, "samples")) &&
+			    (!strcmp(x->name, "samples") || !strcmp(y->name, "samples") ||
+			     (!strcmp(x->unit, "samples") && is_cpu(x) && is_cpu(y))) &&
 			    (is_wanted(x, event) || is_wanted(y, event)))
 				return true;
 		}
@@ -72,7 +121,7 @@ int diff_choose(const struct profile *before, const struct profile *after, const
 	if (!find_common(before, after, event, &chosen) &&
 	    !find_alike(before, after, event, &chosen)) {
 		if (event)
-			str_addf(why, "not both have %s: ", event);
+			str_addf(why, "%s is not in both: ", event);
 		else
 			str_add(why, "they count different things: ");
 		profile_name_types(before, why);
@@ -89,7 +138,7 @@ int diff_choose(const struct profile *before, const struct profile *after, const
 	return 0;
 }
 
-/* Length of a process frame's name without its number, 0 if it has none. */
+/* The length of a process frame's name without its number; 0 if it has no number. */
 static size_t len_without_number(const struct frame *f)
 {
 	size_t end = strlen(f->name), at = end;
@@ -100,7 +149,7 @@ static size_t len_without_number(const struct frame *f)
 	return is_process && at < end && at > 1 && f->name[at - 1] == '-' ? at - 1 : 0;
 }
 
-/* Names of the roots of a profile, sorted; the profile's. */
+/* The names of a profile's roots, sorted; the profile owns them. */
 struct root_names {
 	VEC(const char *) all;
 };
@@ -284,7 +333,7 @@ struct diff_types diff_find_types(struct profile *p, const struct value_type *t,
 	return types;
 }
 
-/* Of the sum of `nr` samples of one weight. */
+/* The variance of a sum of `nr` samples of equal weight. */
 static double variance(struct sampled s)
 {
 	return s.nr ? (double)s.weight * (double)s.weight / (double)s.nr : 0;

@@ -68,13 +68,13 @@ static u64 hash_text(u64 hash, const char *text)
 	return hash_u64(hash ^ hash_keyed(text, strlen(text)));
 }
 
-static bool is_equal(const struct frame *f, enum frame_kind kind, const char *name,
-		     const char *module)
+static bool is_equal(const struct frame *f, const struct frame *other)
 {
-	return f->kind == kind && !strcmp(f->name, name) && !strcmp(f->module, module);
+	return f->kind == other->kind && f->is_inlined == other->is_inlined &&
+	       !strcmp(f->name, other->name) && !strcmp(f->module, other->module);
 }
 
-/* `text`, or what is clean of it in `storage`. */
+/* `text` itself if it is clean, else a cleaned copy in `storage`. */
 static const char *cleaned(const char *text, struct str *storage)
 {
 	if (utf8_is_clean(text, FRAME_NAME_MAX))
@@ -83,25 +83,36 @@ static const char *cleaned(const char *text, struct str *storage)
 	return storage->at;
 }
 
+static frame_id intern(struct frames *all, enum frame_kind kind, const char *name,
+		       const char *module, bool is_inlined)
+{
+	auto_str struct str clean_name = { 0 }, clean_module = { 0 };
+	struct frame f = { .name = cleaned(name, &clean_name),
+			   .module = cleaned(module, &clean_module),
+			   .kind = kind,
+			   .is_inlined = is_inlined };
+
+	if (!*f.name)
+		f.name = "?";
+
+	u64 key = hash_text(hash_text(kind | (u64)is_inlined << 8, f.name), f.module);
+	u64 *id;
+	for (; *(id = dict_add(&all->by_hash, key)); key++)
+		if (is_equal(&all->all.at[*id - 1], &f))
+			return (frame_id)*id - 1;
+
+	f.name = xstrdup(f.name);
+	f.module = xstrdup(f.module);
+	f.file = xstrdup("");
+	vec_push(&all->all, f);
+	*id = all->all.nr;
+	return (frame_id)*id - 1;
+}
+
 frame_id frames_intern(struct frames *all, enum frame_kind kind, const char *name,
 		       const char *module)
 {
-	auto_str struct str clean_name = { 0 }, clean_module = { 0 };
-
-	name = cleaned(name, &clean_name);
-	module = cleaned(module, &clean_module);
-	if (!*name)
-		name = "?";
-
-	u64 key = hash_text(hash_text(kind, name), module);
-	u64 *id;
-	for (; *(id = dict_add(&all->by_hash, key)); key++)
-		if (is_equal(&all->all.at[*id - 1], kind, name, module))
-			return (frame_id)*id - 1;
-
-	vec_push(&all->all, (struct frame){ xstrdup(name), xstrdup(module), kind, 0, xstrdup("") });
-	*id = all->all.nr;
-	return (frame_id)*id - 1;
+	return intern(all, kind, name, module, false);
 }
 
 void frames_keep_lines(struct frames *all)
@@ -114,23 +125,32 @@ bool frames_keeps_lines(const struct frames *all)
 	return all->keeps_lines;
 }
 
-frame_id frames_intern_line(struct frames *all, enum frame_kind kind, const char *name,
-			    const char *module, struct source_line source)
+frame_id frames_intern_like(struct frames *all, const struct frame *model, const char *name)
 {
-	if (!all->keeps_lines || !source.line)
-		return frames_intern(all, kind, name, module);
+	if (!all->keeps_lines || !model->line)
+		return intern(all, model->kind, name, model->module, model->is_inlined);
 
 	auto_str struct str file = { 0 };
-	auto_free char *place = xasprintf("%s:%u", name, source.line);
-	frame_id id = frames_intern(all, kind, place, module);
+	auto_free char *place = xasprintf("%s:%u", name, model->line);
+	frame_id id = intern(all, model->kind, place, model->module, model->is_inlined);
 	struct frame *f = &all->all.at[id];
 
 	if (!f->line) {
 		free((char *)f->file);
-		f->file = xstrdup(cleaned(source.file, &file));
-		f->line = source.line;
+		f->file = xstrdup(cleaned(model->file, &file));
+		f->line = model->line;
 	}
 	return id;
+}
+
+frame_id frames_intern_line(struct frames *all, enum frame_kind kind, const char *name,
+			    const char *module, struct source_line source)
+{
+	const struct frame f = {
+		.module = module, .kind = kind, .line = source.line, .file = source.file
+	};
+
+	return frames_intern_like(all, &f, name);
 }
 
 char *frame_function(const struct frame *f)

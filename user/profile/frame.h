@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames: what stands on a stack, interned so that equal frames are one small number. */
+/* Frames of stacks. They are interned: equal frames have the same small number. */
 #pragma once
 
 #include "base/types.h"
@@ -12,28 +12,30 @@ enum frame_kind {
 	FRAME_JVM = 3,         /* C++ of libjvm */
 	FRAME_INTERPRETED = 4, /* Java, run by the bytecode interpreter */
 	FRAME_C1 = 5,          /* Java, compiled by C1 */
-	FRAME_C2 = 6,          /* Java, compiled by C2 or another optimising compiler, AOT code */
-	FRAME_INLINED = 7, /* Java, inlined into the compiled frame below it (towards the root) */
-	FRAME_GROUP = 8,   /* no code: a process, thread, container, ... level */
-	FRAME_STUB = 9,    /* code that the JVM generated and that is no Java method */
-	FRAME_CLASS = 10,  /* no code: the class of an object that is allocated, waited for, ... */
+	FRAME_C2 = 6, /* Java, compiled by C2 or another optimising compiler, or AOT code */
+	FRAME_INLINED =
+		7, /* Java, inlined into the compiled frame of its caller (towards the root) */
+	FRAME_GROUP = 8,  /* not code: a level for a process, thread, container, ... */
+	FRAME_STUB = 9,   /* code that the JVM generated and that is not a Java method */
+	FRAME_CLASS = 10, /* not code: the class of an object that is allocated, waited for, ... */
 	NR_FRAME_KINDS,
 };
 
-/* "kernel", "native", ... for legends, labels and formats that take text. */
+/* "kernel", "native", ... for legends, labels and text formats. */
 const char *frame_kind_name(enum frame_kind kind);
 
 #define FRAME_NAME_MAX 65535 /* bytes */
 
 struct frame {
 	const char *name;   /* UTF-8, never empty, no control characters; owned by the table */
-	const char *module; /* library or package, "" if none; owned by the table */
+	const char *module; /* library or package, "" if unknown; owned by the table */
 	enum frame_kind kind;
+	bool is_inlined;  /* inlined into its caller; for Java frames `kind` says so */
 	u32 line;         /* in `file`; 0 if unknown, else `name` ends in ":LINE" */
 	const char *file; /* "HashMap.java", "" if unknown; owned by the table */
 };
 
-/* A place in the source; line 0: unknown. */
+/* A place in the source; line 0 if unknown. */
 struct source_line {
 	const char *file;
 	u32 line;
@@ -46,26 +48,32 @@ struct frames;
 struct frames *frames_new(void);
 void frames_free(struct frames *all);
 
-/* Each gets the frames of the other one. */
+/* Exchanges the frames of the two tables. */
 void frames_swap(struct frames *a, struct frames *b);
 
 /*
- * The id of a frame, the same for equal (kind, name, module). Control characters and invalid
- * UTF-8 in the name are replaced, an empty name becomes "?", names are cut at 65,535 bytes.
+ * Returns the id of a frame; equal (kind, name, module) have the same id. Replaces control
+ * characters and invalid UTF-8 in the name and cuts it at 65,535 bytes. An empty name becomes "?".
  */
 frame_id frames_intern(struct frames *all, enum frame_kind kind, const char *name,
 		       const char *module);
 
 /*
- * The same for a place in a function. It counts only after frames_keep_lines: then each line is a
- * frame of its own, named "NAME:LINE".
+ * Like frames_intern, for a line of a function. The line counts only after frames_keep_lines: then
+ * each line is a frame of its own, named "NAME:LINE".
  */
 frame_id frames_intern_line(struct frames *all, enum frame_kind kind, const char *name,
 			    const char *module, struct source_line source);
+/*
+ * Interns a frame of another table in this one, under another name and without its line. Inlined
+ * code keeps a frame of its own of the same method.
+ */
+frame_id frames_intern_like(struct frames *all, const struct frame *model, const char *name);
+
 void frames_keep_lines(struct frames *all);
 bool frames_keeps_lines(const struct frames *all);
 
-/* The frame's name without its line, for the caller to free. */
+/* The frame's name without its line. The caller frees it. */
 char *frame_function(const struct frame *f);
 
 /* Valid until frames_free. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile's frames by name. */
+/* Looks up a profile's frames by name. */
 #include "profile/framenames.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static u64 hash_text(const char *text)
 	return hash_keyed(text, strlen(text));
 }
 
-/* The place of the first frame of a text: 0 there if there is none yet. */
+/* The place of the first frame with this text. It holds 0 if there is no such frame yet. */
 static u64 *find_text(struct framenames *n, const char *text)
 {
 	u64 key = hash_text(text), *first;
@@ -71,7 +71,7 @@ void framenames_mark_stack(struct framenames *n, const frame_id *frames, u32 nr)
 	}
 }
 
-/* The tiers of Java as one. */
+/* Treats all tiers of Java as one kind. */
 static int kind_class(const struct frame *f)
 {
 	return frame_kind_is_java(f->kind) ? FRAME_INTERPRETED : (int)f->kind;
@@ -82,7 +82,7 @@ static bool is_alike(const struct frame *a, const struct frame *b)
 	return kind_class(a) == kind_class(b) && !strcmp(a->module, b->module);
 }
 
-/* Whether `a` is the better choice of two frames of one name. */
+/* Whether `a` is the better choice of two frames with the same name. */
 static bool is_better(const struct framenames *n, frame_id a, frame_id b, frame_id like)
 {
 	const struct framename *x = &n->all.at[a], *y = &n->all.at[b];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The methods of a profile by what they cost. */
+/* Lists the methods of a profile by cost. Part of profile/tree.h. */
 #include <string.h>
 
 #include "profile/tree.h"
 
-/* Per name. */
+/* The sums of one name. */
 struct sum {
 	struct hot_method method;
-	u64 largest; /* self weight of one node of method.frame */
-	u32 nr_open; /* nodes of the name on the path that is walked */
+	u64 largest; /* the largest self weight of one node of method.frame */
+	u32 nr_open; /* nodes of the name on the current path */
 };
 
 static int by_name(const void *a, const void *b, void *frames)
@@ -17,7 +17,7 @@ static int by_name(const void *a, const void *b, void *frames)
 		      frames_get(frames, *(const frame_id *)b)->name);
 }
 
-/* The caller frees the array: by frame, the number of its name. */
+/* Returns the number of each frame's name, indexed by frame. The caller frees the array. */
 static u32 *number_names(const struct frames *frames, u32 *nr_names)
 {
 	u32 nr = frames_nr(frames);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of Java methods as people read them. */
+/* Makes names of Java methods readable. */
 #include "profile/java_name.h"
 
 #include <string.h>
 
-#define ADDRESS_DIGITS 8 /* at least, of a hidden class */
+#include "profile/java_form.h"
+
+#define ADDRESS_DIGITS 8 /* minimum number of digits in the address of a hidden class */
 
 static bool is_digit(char c)
 {
@@ -39,11 +41,9 @@ static void cut_to(struct str *s, size_t len)
 	s->at[len] = '\0';
 }
 
-/* --- classes that have no source --- */
-
 /*
- * NAME+0x7f8b..., NAME/0x..., NAME.0x...: a hidden class; NAME/123: one of JDK 8 to 14. Flight
- * Recorder writes both: NAME+0x7f8b.../123.
+ * NAME+0x7f8b..., NAME/0x..., NAME.0x...: a hidden class. NAME/123: a hidden class of JDK 8 to 14.
+ * Flight Recorder writes both: NAME+0x7f8b.../123.
  */
 static bool cut_address(struct str *class)
 {
@@ -69,7 +69,10 @@ static void cut_addresses(struct str *class)
 		;
 }
 
-/* What tools append to their mark in the names of classes they make; `keep` of the mark stay. */
+/*
+ * A mark in the names of generated classes. Tools append an id to it; the first `keep` bytes of the
+ * mark stay.
+ */
 struct made_by {
 	const char *mark;
 	size_t keep;
@@ -102,7 +105,10 @@ static void cut_made_ids(struct str *class)
 		char *end = mark + strlen(makers[i].mark), *start = end;
 		while (makers[i].is_id(*end))
 			end++;
-		/* The next part of the name is another class: "$Proxy1Factory" was written. */
+		/*
+		 * Another part of the name follows directly: "$Proxy1Factory" is a class from
+		 * source.
+		 */
 		if (end == start || (*end && *end != '$'))
 			continue;
 		memmove(mark + makers[i].keep, end, strlen(end) + 1);
@@ -110,7 +116,7 @@ static void cut_made_ids(struct str *class)
 	}
 }
 
-/* Proxies of the JDK are in packages jdk.proxy1, jdk.proxy2, ..., by class loader. */
+/* Proxies of the JDK are in packages jdk.proxy1, jdk.proxy2, ..., one per class loader. */
 static void cut_proxy_package(struct str *class)
 {
 	const size_t len = strlen("jdk.proxy");
@@ -126,8 +132,6 @@ static void cut_proxy_package(struct str *class)
 	cut_to(class, strlen(class->at));
 }
 
-/* --- Clojure --- */
-
 static enum clojure_part part_of(const char *method)
 {
 	if (!strcmp(method, "invoke") || !strcmp(method, "doInvoke"))
@@ -138,8 +142,8 @@ static enum clojure_part part_of(const char *method)
 }
 
 /*
- * namespace$function$fn__123. Kotlin's lambdas have invoke(), too, but numbers of their own between
- * dollars; Java's nested classes stand in a class, which begins with a capital.
+ * Recognises namespace$function$fn__123. Kotlin's lambdas also have invoke(), but plain numbers
+ * between the dollars. Java's nested classes are inside a class, whose name begins with a capital.
  */
 static bool is_clojure_function(const char *class)
 {
@@ -155,7 +159,10 @@ static bool is_clojure_function(const char *class)
 	return !is_upper(dot ? dot[1] : class[0]) || strstr(dollar, "__");
 }
 
-/* Words that Clojure writes for characters that Java does not allow (CHAR_MAP in Compiler.java). */
+/*
+ * The words that Clojure writes for characters that Java does not allow (CHAR_MAP in
+ * Compiler.java).
+ */
 static size_t munged_char(const char *word, char *c)
 {
 	static const struct {
@@ -190,29 +197,20 @@ static void add_clojure(struct str *out, const char *class)
 	}
 }
 
-/* --- all of it --- */
-
-/*
- * The class and method of "a/b/C.m", "a.b.C.m(int)" and "La/b/C;::m", as perf-map-agent writes it;
- * false if it is no such name.
- */
+/* Splits "a/b/C.m" or "a.b.C.m(int)" into class and method; false for other names. */
 static bool split(const char *name, struct str *class, const char **method)
 {
-	const char *colons = strstr(name, ";::"), *open = strchr(name, '('), *dot;
-	size_t len = open ? (size_t)(open - name) : strlen(name);
+	const char *open = strchr(name, '(');
+	const char *dot = memrchr(name, '.', open ? (size_t)(open - name) : strlen(name));
 
-	if (*name == 'L' && colons) {
-		str_add_bytes(class, name + 1, (size_t)(colons - name - 1));
-		*method = colons + 3;
-	} else {
-		dot = memrchr(name, '.', len);
-		if (!dot || dot == name || !dot[1])
-			return false;
-		str_add_bytes(class, name, (size_t)(dot - name));
-		*method = dot + 1;
-	}
+	if (!dot || dot == name || !dot[1] || dot[1] == '(') /* Go: "net/http.(*Client).Do" */
+		return false;
+	str_add_bytes(class, name, (size_t)(dot - name));
+	*method = dot + 1;
 	cut_addresses(class);
-	/* A shown Clojure name, ns/f, or a path: neither is a class with slashes. */
+	if (strpbrk(class->at, " :()<>*~")) /* "JS:*f /a/b.js:1:2" of Node, and the like */
+		return false;
+	/* A Clojure name as shown (ns/f) or a path: neither is a class with slashes. */
 	const char *slash = strchr(class->at, '/');
 	if (!slash)
 		return true;
@@ -239,9 +237,11 @@ void java_class_show(const char *name, struct str *out)
 
 enum clojure_part java_name_show(const char *name, struct str *out)
 {
-	auto_str struct str class = { 0 };
+	auto_str struct str class = { 0 }, plain = { 0 };
 	const char *method;
 
+	if (java_form_unwrap(name, strlen(name), &plain))
+		name = plain.at;
 	if (!split(name, &class, &method)) {
 		str_add(out, name);
 		return CLOJURE_NONE;

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who ran: what a sample tells besides its stack. Adding a label is adding its line. */
+/* Labels: the properties of a sample besides its stack. To add a label, add its line. */
 #pragma once
 
 #include "base/types.h"
 
 /*
- * X(field, ENUMERATOR, key in pprof and as a dimension of the page's format, key in OTLP). Those
- * two of a process and a thread are the dimensions `process` and `thread`, with their numbers. Time
- * is the number of a slot of profile.slot_ns since the start.
+ * X(field, ENUMERATOR, key in pprof and as a dimension of the page's format, key in OTLP). Process
+ * and thread have two more dimensions, `process` and `thread`, with their numbers. Time is the
+ * number of a slot of profile.slot_ns since the start. Tags are labels of other tools that have no
+ * field here (export/interchange/tags.h).
  */
 #define LABELS(X)                                                     \
 	X(comm, COMM, "comm", "process.executable.name")              \
 	X(thread, THREAD, "thread", "thread.name")                    \
 	X(state, STATE, "state", "thread.state")                      \
+	X(leaf, LEAF, "leaf", "sysflame.leaf")                        \
 	X(container_id, CONTAINER_ID, "container_id", "container.id") \
 	X(container, CONTAINER, "container", "container.name")        \
 	X(namespace, NAMESPACE, "namespace", "k8s.namespace.name")    \
 	X(pod, POD, "pod", "k8s.pod.name")                            \
 	X(pod_uid, POD_UID, "pod_uid", "k8s.pod.uid")                 \
+	X(tags, TAGS, "tags", "sysflame.tags")                        \
 	X(time, TIME, "time", "sysflame.time_slot")
 
 enum label {
@@ -27,17 +30,19 @@ enum label {
 	NR_LABELS
 };
 
-/* Whether all threads of a process have the same. */
+/* Whether all threads of a process share the label's value. */
 static inline bool label_is_of_process(enum label label)
 {
-	return label != LABEL_THREAD && label != LABEL_STATE && label != LABEL_TIME;
+	return label != LABEL_THREAD && label != LABEL_STATE && label != LABEL_LEAF &&
+	       label != LABEL_TAGS && label != LABEL_TIME;
 }
 
-#define LABEL_FIRST_EXTRA                                                       \
-	LABEL_STATE /* from here on they are about more than process and thread \
-		     */
+#define LABEL_FIRST_EXTRA \
+	LABEL_STATE /* labels from here on describe more than process and thread */
 
-/* Equal ones are interned. Numbers are those of the host's PID namespace; texts may be NULL. */
+/*
+ * A label set; equal sets are interned. Numbers are of the host's PID namespace. Texts may be NULL.
+ */
 struct labels {
 	u32 pid, tid;
 	union {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A method is what a frame is without its tier. */
+/* A method: a frame without its tier. */
 #include "profile/method.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gives a profile's Java frames the names that people read. */
+/* Gives a profile's Java frames readable names. */
 #include "profile/names.h"
 
 #include <stdlib.h>
@@ -10,32 +10,60 @@
 #include "profile/java_name.h"
 #include "profile/method.h"
 
-/* What a frame becomes. */
+/* The new frame of an old one. */
 struct renamed {
 	frame_id frame;
 	enum clojure_part part;
 };
+
+/*
+ * Names a routine of HotSpot's stub generator as older JDKs do: "Stub Generator dlog_stub" (JDK 26)
+ * and "dlog_stub (stub gen)" (27 and later) become "dlog". Other stubs keep their names.
+ */
+static void show_stub(const char *name, struct str *out)
+{
+	static const char before[] = "Stub Generator ", behind[] = " (stub gen)", last[] = "_stub";
+	size_t len = strlen(name);
+
+	if (!strncmp(name, before, strlen(before))) {
+		name += strlen(before);
+		len -= strlen(before);
+	} else if (len > strlen(behind) && !strcmp(name + len - strlen(behind), behind)) {
+		len -= strlen(behind);
+	} else {
+		str_add(out, name);
+		return;
+	}
+	if (len > strlen(last) && !memcmp(name + len - strlen(last), last, strlen(last)))
+		len -= strlen(last);
+	str_add_bytes(out, name, len);
+}
 
 static frame_id rename_frame(struct frames *to, const struct frame *f, enum name_style style,
 			     enum clojure_part *part)
 {
 	auto_str struct str shown = { 0 }, plain = { 0 };
 	auto_free char *name = frame_function(f);
-	struct source_line source = { f->file, f->line };
 
+	if (f->kind == FRAME_STUB) {
+		show_stub(name, &shown);
+		return frames_intern_like(to, f, shown.at);
+	}
 	if (!frame_kind_is_java(f->kind) && f->kind != FRAME_CLASS)
-		return frames_intern_line(to, f->kind, name, f->module, source);
+		return frames_intern_like(to, f, name);
 	if (f->kind == FRAME_CLASS)
 		java_class_show(name, &shown);
 	else
 		*part = java_name_show(name, &shown);
 	if (style == NAMES_WITHOUT_IDS)
 		java_name_drop_ids(shown.at, &plain);
-	return frames_intern_line(to, f->kind, style == NAMES_WITHOUT_IDS ? plain.at : shown.at,
-				  f->module, source);
+	return frames_intern_like(to, f, style == NAMES_WITHOUT_IDS ? plain.at : shown.at);
 }
 
-/* Whether the tree must be made anew: two frames became one, or two of a stack do. */
+/*
+ * Renames all frames. Returns whether the tree must be rebuilt, because two frames became one or
+ * two frames of a stack may merge.
+ */
 static bool rename_frames(const struct frames *from, struct frames *to, enum name_style style,
 			  struct renamed *renamed)
 {
@@ -54,7 +82,7 @@ static bool is_same_name(const struct frames *all, frame_id a, frame_id b)
 	return a == b || !strcmp(frames_get(all, a)->name, frames_get(all, b)->name);
 }
 
-/* The code of a Clojure function is the same frame as the method that only calls it. */
+/* The code of a Clojure function is merged with the method that only calls it. */
 static bool is_inner_of(const struct profile *p, const struct renamed *renamed,
 			const struct frames *to, node_id i)
 {

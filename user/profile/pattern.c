@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a transform looks for. */
+/* Patterns of transforms. */
 #include "profile/pattern.h"
 
 #include <errno.h>
@@ -8,7 +8,9 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 
-/* Length of "[a-zA-Z0-9_x\d]", of which no member is ';'; 0 for brackets that need a closer look.
+/*
+ * The length of a simple class such as "[a-zA-Z0-9_x\d]", none of whose members is ';'. 0 for
+ * classes that this check does not understand.
  */
 static size_t plain_class_len(const char *open)
 {
@@ -28,7 +30,7 @@ static size_t plain_class_len(const char *open)
 	return *c && c > open + 1 ? (size_t)(c + 1 - open) : 0;
 }
 
-/* When in doubt the answer is no, which is right but slow. */
+/* Returns false when in doubt, which is correct but slow. */
 static bool looks_at_names_only(const char *source)
 {
 	while (*source) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a transform looks for: text, or a regular expression between slashes. */
+/* A pattern of a transform: text, or a regular expression between slashes. */
 #pragma once
 
 #include "profile/regex.h"
@@ -7,23 +7,26 @@
 struct pattern {
 	const char *text; /* "" if it is an expression */
 	struct regex *regex;
-	bool is_local; /* a match shows without the frames around it: none takes a ';' */
+	bool is_local; /* no match contains ';', therefore a frame's name alone decides */
 };
 
-/* `what` must outlive the pattern. -EINVAL and a sentence for a wrong expression. */
+/*
+ * Keeps pointing at `what`, which must outlive the pattern. Returns -EINVAL and a sentence for an
+ * invalid expression.
+ */
 int pattern_init(struct pattern *p, const char *what, struct str *why);
 void pattern_fini(struct pattern *p);
 
-/* When looking for it has taken too long (time_mono_ns). */
+/* Sets the time (time_mono_ns) after which a search fails with -EDOM. */
 void pattern_set_end(struct pattern *p, u64 end_ns);
 
-/* Whether a stack, written ";a;b;", has it: 1, 0 or -EDOM. */
+/* Whether a stack, written ";a;b;", contains a match: 1, 0 or -EDOM. */
 int pattern_is_in(const struct pattern *p, const char *stack, size_t len);
 
-/* The same for a frame's name: text is looked for in ";name;", an expression in the name. */
+/* The same for a frame's name. Text is searched in ";name;", an expression in the name alone. */
 int pattern_is_in_name(const struct pattern *p, const char *name);
 
-/* Appends `text` with every occurrence replaced; whether there was one, -EDOM or -E2BIG. */
+/* Appends `text` with every match replaced. Returns whether there was a match, -EDOM or -E2BIG. */
 int pattern_replace(const struct pattern *p, const char *text, size_t len, const char *to,
 		    struct str *out);
 

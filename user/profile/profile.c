@@ -7,41 +7,43 @@
 
 #include "base/dict.h"
 
-#define NOTES_MAX 10000 /* only a hostile file has as many, and each is looked for among all */
+#define NOTES_MAX 10000 /* more come only from a hostile file, and each lookup scans all */
 
 /*
- * Finds an element of one of the profile's arrays by what it holds: open addressing over element
- * numbers. A profile may have ten million nodes: slots are small, and the element itself, which
- * is far away in memory, is looked at only if half of its hash agrees.
+ * A hash table that finds an element of one of the profile's arrays by its contents. It uses open
+ * addressing and stores element numbers. A profile may have ten million nodes, so slots are small.
+ * The distant element itself is read only if the tag, half of its hash, agrees.
  */
 struct finder_slot {
 	u32 tag;     /* the upper half of the hash */
-	u32 element; /* plus one, 0: free */
+	u32 element; /* element number plus one, 0 if the slot is free */
 };
 
 struct finder {
 	struct finder_slot *slots;
-	size_t nr, cap; /* the latter 0 or a power of two */
+	size_t nr, cap; /* cap is 0 or a power of two */
 };
 
-/* The first children of a node are a list: nearly all nodes have one or two. */
+/* The first children of a node form a list, because nearly all nodes have one or two. */
 #define LISTED_CHILDREN 8
 
 struct links {
 	node_id first, next; /* 0: none */
 };
 
-/* Finds what is interned; rebuilt from nothing else, freed with the profile. */
+/*
+ * Indexes of interned data. They are not rebuilt from anything else and are freed with the profile.
+ */
 struct profile_index {
 	VEC(struct links) links; /* by node */
-	struct finder nodes;     /* by (parent, frame), those that are in no list */
+	struct finder nodes;     /* by (parent, frame), for children that are in no list */
 	struct finder weights;   /* by (node, labels, type) */
 	struct dict labels;      /* hash of the labels -> id + 1; equal hashes probe on */
-	VEC(char *) texts;       /* of the labels, each once */
+	VEC(char *) texts;       /* texts of the labels, each once */
 	struct dict text_of;     /* hash of a text -> index + 1; equal hashes probe on */
 };
 
-/* Whether it must grow before another element is added. */
+/* Whether the table must grow before the next element. */
 static bool is_full(const struct finder *f)
 {
 	return f->nr * 4 >= f->cap * 3;
@@ -68,7 +70,7 @@ static struct finder_slot slot_for(u64 hash, size_t element)
 	return (struct finder_slot){ (u32)(hash >> 32), (u32)element + 1 };
 }
 
-/* Compares nothing, and `nr` stays. */
+/* Adds an element without comparing or counting it. */
 static void put(const struct finder *f, u64 hash, size_t element)
 {
 	struct finder_slot *slot = first_slot(f, hash);
@@ -143,7 +145,7 @@ static u64 hash_labels(const struct labels *l)
 	return hash;
 }
 
-/* The profile's own copy: many labels share few texts. */
+/* Returns the profile's own copy: many label sets share few texts. */
 static const char *own_text(struct profile_index *index, const char *text)
 {
 	u64 key = hash_keyed(text, strlen(text)), *at;
@@ -209,7 +211,7 @@ static void put_node(struct profile *p, node_id id)
 	f->nr++;
 }
 
-/* Makes the index for nodes that are there. */
+/* Builds the index of the existing nodes. */
 static void index_nodes(struct profile *p)
 {
 	struct profile_index *index = p->index;
@@ -241,7 +243,7 @@ static node_id add_node(struct profile *p, node_id parent, frame_id frame)
 	return (node_id)p->nodes.nr - 1;
 }
 
-/* A child that is not in its parent's list, which is full. */
+/* Finds a child that is not in its parent's list because the list is full. */
 static node_id unlisted_child(struct profile *p, node_id parent, frame_id frame)
 {
 	u64 hash = hash_node(parent, frame);
@@ -405,7 +407,7 @@ bool value_type_is(const struct value_type *t, const char *event)
 {
 	size_t len = strlen(t->name);
 
-	/* Names may have slashes themselves: "pmu/event=1/". */
+	/* Names may contain slashes: "pmu/event=1/". */
 	return !strcmp(event, t->name) || (!strncmp(event, t->name, len) && event[len] == '/' &&
 					   !strcmp(event + len + 1, t->unit));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regular expressions of JavaScript, matched by PCRE2. */
+/* JavaScript's regular expressions, matched by PCRE2. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "profile/regex.h"
 
@@ -11,13 +11,13 @@
 #include "profile/regex_source.h"
 
 /*
- * Steps of one match, and what it may keep to come back to: an expression that backtracks for ever
- * ends after a fraction of a second. Ordinary ones need a few steps per character.
+ * Limits of one match: its steps, and the memory for backtracking. An expression that backtracks
+ * endlessly stops after a fraction of a second. Ordinary ones need a few steps per character.
  */
 #define MATCH_STEPS   10000000
 #define MATCH_HEAP_KB (64u << 10)
 #define JIT_STACK_MAX (8u << 20)
-#define ASK_EVERY     8 /* matches between two looks at the clock; each may need all its steps */
+#define ASK_EVERY     8 /* matches between two looks at the clock; each may use all its steps */
 
 struct regex {
 	pcre2_code *code;
@@ -52,7 +52,7 @@ static void set_limits(struct regex *r)
 		abort(); /* out of memory, as in base/alloc */
 	pcre2_set_match_limit(r->limits, MATCH_STEPS);
 	pcre2_set_heap_limit(r->limits, MATCH_HEAP_KB);
-	/* Without a compiler for this processor the expression is interpreted. */
+	/* Without a JIT compiler for this processor the expression is interpreted. */
 	if (pcre2_jit_compile(r->code, PCRE2_JIT_COMPLETE))
 		return;
 	r->jit_stack = pcre2_jit_stack_create(32 << 10, JIT_STACK_MAX, NULL);
@@ -91,7 +91,7 @@ void regex_free(struct regex *r)
 	free(r);
 }
 
-/* 1, 0 or -EDOM. Names are sound UTF-8, which need not be looked at again for every match. */
+/* Returns 1, 0 or -EDOM. Names are valid UTF-8, so PCRE2 need not check them for every match. */
 static int match_from(struct regex *r, const char *text, size_t len, size_t start)
 {
 	if (r->nr_matches++ % ASK_EVERY == 0 && time_mono_ns() > r->end_ns)
@@ -112,13 +112,11 @@ int regex_test(struct regex *r, const char *text, size_t len)
 	return match_from(r, text, len, 0);
 }
 
-/* --- replacing --- */
-
 struct replacing {
 	const struct regex *r;
 	const char *text;
 	size_t len;
-	const size_t *at; /* start and end of each group */
+	const size_t *at; /* start and end of each group's match */
 	struct str *out;
 };
 
@@ -130,7 +128,9 @@ static void add_group(const struct replacing *x, u32 group)
 		str_add_bytes(x->out, x->text + start, end - start);
 }
 
-/* $1 or $12: a number that is no group's is plain text. Returns how many characters it took. */
+/*
+ * Expands $1 or $12. A number without a group is plain text. Returns how many characters it used.
+ */
 static size_t add_numbered(const struct replacing *x, const char *digits)
 {
 	u32 first = (u32)(digits[0] - '0'), both = 0;
@@ -149,7 +149,7 @@ static size_t add_numbered(const struct replacing *x, const char *digits)
 	return 0;
 }
 
-/* $<name>, behind the "<"; the characters taken. */
+/* Expands $<name>; `name` is the text after the "<". Returns how many characters it used. */
 static size_t add_named(const struct replacing *x, const char *name)
 {
 	const char *close = strchr(name, '>');
@@ -219,7 +219,9 @@ int regex_replace(struct regex *r, const char *text, size_t len, const char *to,
 		add_replacement(&x, to);
 		done = x.at[1];
 		start = x.at[1] > x.at[0] ? x.at[1] : next_char(text, x.at[1], len);
-		/* What replacements put in is bounded, too: $` and $' may square a stack's length.
+		/*
+		 * The total of the replacements is bounded too: $` and $' may square the length of
+		 * a stack.
 		 */
 		if (out->len > REPLACED_MAX)
 			return -E2BIG;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Regular expressions of JavaScript, matched by PCRE2: what the page finds in a name, the program
- * finds too. docs/transforms.md lists where they differ.
+ * JavaScript's regular expressions, matched by PCRE2, to find in names what the page finds.
+ * docs/transforms.md lists the differences.
  */
 #pragma once
 
@@ -12,20 +12,24 @@
 
 struct regex;
 
-/* -EINVAL and a sentence if `source`, as between the slashes, is no such expression. */
+/*
+ * Compiles `source`, the text between the slashes. Returns -EINVAL and a sentence if it is invalid.
+ */
 int regex_new(const char *source, struct regex **out, struct str *why);
 void regex_free(struct regex *r);
 
-/* From then on (time_mono_ns) every search is one that takes too long. */
+/* Sets the time (time_mono_ns) after which every search fails with -EDOM. */
 void regex_set_end(struct regex *r, u64 end_ns);
 
-/* Whether it matches anywhere in `text`, which must be UTF-8; -EDOM if finding out takes too long.
+/*
+ * Whether the expression matches anywhere in `text`, which must be UTF-8. Returns -EDOM if the
+ * search takes too long.
  */
 int regex_test(struct regex *r, const char *text, size_t len);
 
 /*
- * Appends `text` with every match replaced by `to`, in which $1, $&, $<name>, ... stand for what
- * was matched. Returns whether there was a match, -EDOM, or -E2BIG if that makes more than
+ * Appends `text` with every match replaced by `to`, in which $1, $&, $<name>, ... stand for parts
+ * of the match. Returns whether there was a match, -EDOM, or -E2BIG if the result exceeds
  * REPLACED_MAX bytes.
  */
 int regex_replace(struct regex *r, const char *text, size_t len, const char *to, struct str *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JavaScript's regular expressions as PCRE2 writes them. */
+/* Translates JavaScript's regular expressions to PCRE2's syntax. */
 #include "profile/regex_source.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 	"-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{fefe}"  \
 	"\\x{ff00}-\\x{10ffff}"
 
-/* What a group that is open leaves behind when it ends. */
+/* Whether an open group may have a quantifier after its end. */
 enum group_kind {
 	GROUP_PLAIN,     /* may be repeated */
 	GROUP_LOOKBEHIND /* may not */
@@ -23,7 +23,7 @@ struct translation {
 	const char *at, *end;
 	struct regex_source *out;
 	struct str *why;
-	bool can_repeat; /* what was read last may have a quantifier */
+	bool can_repeat; /* the previous item may have a quantifier */
 	VEC(enum group_kind) open;
 };
 
@@ -58,7 +58,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* The source is sound UTF-8. */
+/* Reads one character; the source is valid UTF-8. */
 static u32 take_char(struct translation *t)
 {
 	u8 first = (u8)*t->at++;
@@ -74,15 +74,13 @@ static u32 take_char(struct translation *t)
 
 static void add_char(struct translation *t, u32 c)
 {
-	/* Half of a surrogate pair is in no text. */
+	/* No text contains half of a surrogate pair. */
 	if (c >= 0xd800 && c <= 0xdfff)
 		c = 0x10ffff;
 	str_addf(&t->out->text, "\\x{%x}", c);
 }
 
-/* --- escapes --- */
-
-/* Exactly `nr` hexadecimal digits; else nothing is taken. */
+/* Reads exactly `nr` hexadecimal digits; otherwise reads nothing. */
 static bool take_hex(struct translation *t, int nr, u32 *value)
 {
 	u32 v = 0;
@@ -116,7 +114,7 @@ static u32 take_unicode(struct translation *t)
 	return high;
 }
 
-/* Up to three digits, at most 377. */
+/* Reads up to three octal digits, at most 377. */
 static u32 take_octal(struct translation *t)
 {
 	u32 value = 0;
@@ -137,11 +135,11 @@ static u32 take_control(struct translation *t, bool in_class)
 		t->at++;
 		return (u32)c & 31;
 	}
-	t->at--; /* the "c" stands for itself, behind a backslash */
+	t->at--; /* no valid control letter: the backslash is literal and the "c" is read next */
 	return '\\';
 }
 
-/* Behind a backslash, what stands for one character. */
+/* Reads the single character that an escape stands for; the backslash is already read. */
 static u32 take_escaped(struct translation *t, bool in_class)
 {
 	static const char letters[] = "tnvfr", controls[] = "\t\n\v\f\r";
@@ -160,13 +158,13 @@ static u32 take_escaped(struct translation *t, bool in_class)
 	case 'c':
 		return take_control(t, in_class);
 	case 'b':
-		return '\b'; /* only a class leaves this to us */
+		return '\b'; /* only in a class; elsewhere the caller handles \b */
 	}
 	control = c < 0x80 && c ? strchr(letters, (int)c) : NULL;
 	return control ? (u32)controls[control - letters] : c;
 }
 
-/* \d and its like, for within brackets; NULL for what is none. */
+/* The members of \d and its like, for use within brackets; NULL for other letters. */
 static const char *class_of(char c)
 {
 	switch (c) {
@@ -188,7 +186,10 @@ static const char *class_of(char c)
 
 static int add_reference(struct translation *t, u32 group)
 {
-	/* In a group of its own: PCRE2's compiler repeats one that matched nothing yet wrongly. */
+	/*
+	 * A group of its own: PCRE2's compiler wrongly repeats a reference to a group that has not
+	 * matched yet.
+	 */
 	str_addf(&t->out->text, "(?:\\g{%u})", group);
 	t->can_repeat = true;
 	return 0;
@@ -236,9 +237,10 @@ static int add_escape(struct translation *t)
 	return 0;
 }
 
-/* --- classes --- */
-
-/* One member: its character, or a class of several, which is NULL for a character. */
+/*
+ * Reads one member of a class. *class gets the members of \d and its like, or NULL for a single
+ * character, which is returned.
+ */
 static u32 take_member(struct translation *t, const char **class)
 {
 	*class = NULL;
@@ -301,8 +303,6 @@ static int add_class(struct translation *t)
 	return err;
 }
 
-/* --- groups and quantifiers --- */
-
 static int open_group(struct translation *t)
 {
 	static const char *const kinds[] = { "?:", "?=", "?!", "?<=", "?<!" };
@@ -318,7 +318,7 @@ static int open_group(struct translation *t)
 		return 0;
 	const char *close = skip(t, "<") ? memchr(t->at, '>', (size_t)(t->end - t->at)) : NULL;
 	if (!close)
-		return refuse(t, "(? is followed by nothing that JavaScript knows");
+		return refuse(t, "(? begins a group that JavaScript does not have");
 	t->at = close + 1;
 	return 0;
 }
@@ -332,7 +332,7 @@ static int close_group(struct translation *t)
 	return 0;
 }
 
-/* Length of "{2}", "{2,}" or "{2,3}"; 0 if the brace is an ordinary character. */
+/* The length of "{2}", "{2,}" or "{2,3}"; 0 if the brace is an ordinary character. */
 static size_t braces_len(const struct translation *t)
 {
 	const char *c = t->at + 1, *first = c;
@@ -347,7 +347,7 @@ static size_t braces_len(const struct translation *t)
 	return c < t->end && *c == '}' ? (size_t)(c + 1 - t->at) : 0;
 }
 
-/* Returns 1 if what follows is a quantifier. */
+/* Returns 1 if a quantifier follows. */
 static int add_quantifier(struct translation *t)
 {
 	size_t len = *t->at == '{' ? braces_len(t) : strchr("*+?", *t->at) != NULL;
@@ -398,8 +398,6 @@ static int translate_next(struct translation *t)
 	return 0;
 }
 
-/* --- what must be known before --- */
-
 static int add_name(struct translation *t, const char *start, const char *close)
 {
 	if (!close || close == start || is_digit(*start))
@@ -416,7 +414,7 @@ static int add_name(struct translation *t, const char *start, const char *close)
 	return is_known ? refuse(t, "two groups have the same name") : 0;
 }
 
-/* `c` is an opening parenthesis. */
+/* Counts a group; `c` is its opening parenthesis. */
 static int count_group(struct translation *t, const char *c)
 {
 	size_t left = (size_t)(t->end - c);
@@ -427,7 +425,10 @@ static int count_group(struct translation *t, const char *c)
 	return is_named ? add_name(t, c + 3, memchr(c + 3, '>', left - 3)) : 0;
 }
 
-/* How many groups capture, and what they are called: \3 and \k<name> may stand before them. */
+/*
+ * Finds the number and the names of capturing groups first, because \3 and \k<name> may precede
+ * them.
+ */
 static int find_groups(struct translation *t)
 {
 	bool in_class = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JavaScript's regular expressions as PCRE2 writes them. */
+/* Translates JavaScript's regular expressions to PCRE2's syntax. */
 #pragma once
 
 #include "base/str.h"
@@ -17,9 +17,9 @@ struct regex_source {
 };
 
 /*
- * Reads `source` by the grammar of ECMAScript 2018 without flags (with its annex B, as browsers do)
- * and writes each construct so that PCRE2 takes it to mean the same; so nothing that only PCRE2
- * knows gets through. -EINVAL and a sentence if it is wrong.
+ * Reads `source` by the grammar of ECMAScript 2018 without flags, with annex B as browsers do.
+ * Writes each construct in the form that has the same meaning in PCRE2. Constructs that only PCRE2
+ * has are refused. Returns -EINVAL and a sentence if the source is invalid.
  */
 int regex_translate(const char *source, struct regex_source *out, struct str *why);
 void regex_source_fini(struct regex_source *s);

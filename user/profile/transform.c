@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Transforms as text: as a person writes them, and as the page's links have them. */
+/* Transforms as text: as users write them and as links of the page contain them. */
 #include "profile/transform.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include "base/utf8.h"
 #include "profile/pattern.h"
 
-#define WORD_MAX 2000 /* bytes of a pattern; the page's limit counts characters */
+#define WORD_MAX 2000 /* bytes of a pattern; the page limits characters */
 
-/* The key stands in links, the name on the page's buttons. */
+/* Links contain the key; buttons of the page show the name. */
 struct verb {
 	const char *key, *name;
 	bool has_to;
@@ -67,15 +67,13 @@ static int add(struct transforms *out, const struct transform *t, struct str *wh
 	if (out->all.nr == TRANSFORMS_MAX)
 		return refuse(why, "there are more than 50 transforms");
 	if (!utf8_is_clean(t->what, WORD_MAX) || !utf8_is_clean(t->to, WORD_MAX))
-		return refuse(why, "a pattern is longer than 2,000 bytes or no clean UTF-8");
+		return refuse(why, "a pattern is longer than 2,000 bytes or is not valid UTF-8");
 	struct transform own = *t;
 	own.what = xstrdup(t->what);
 	own.to = xstrdup(t->to);
 	vec_push(&out->all, own);
 	return 0;
 }
-
-/* --- [["filter","a"],..] --- */
 
 static const char *word_at(const json_t *item, size_t index)
 {
@@ -116,9 +114,7 @@ static int parse_list(const char *text, struct transforms *out, struct str *why)
 	return err;
 }
 
-/* --- VERB WHAT -> TO --- */
-
-/* The verb whose key or name `text` begins with, the longest one; *len gets its length. */
+/* Finds the longest verb, by key or name, that `text` begins with. *len gets its length. */
 static int find_verb(const char *text, size_t *len)
 {
 	int found = -1;
@@ -136,7 +132,7 @@ static int find_verb(const char *text, size_t *len)
 	return found;
 }
 
-/* The last arrow, so that a pattern may have one; NULL if there is none. */
+/* Finds the last arrow, because a pattern may contain one. NULL if there is none. */
 static const char *find_arrow(const char *text, size_t *len)
 {
 	static const char *const arrows[] = { " -> ", " \u2192 " };
@@ -160,13 +156,13 @@ int transforms_parse(const char *text, struct transforms *out, struct str *why)
 		return parse_list(text, out, why);
 	int verb = find_verb(text, &len);
 	if (verb < 0) {
-		str_add(why, "begins with none of ");
+		str_add(why, "must begin with one of ");
 		for (int i = 0; i < NR_TRANSFORM_VERBS; i++)
 			str_addf(why, "%s%s", i ? ", " : "", verbs[i].key);
 		return -EINVAL;
 	}
 	const char *what = text + len + (text[len] == ' ');
-	/* "replace x -> " loses its last blank where words are trimmed. */
+	/* Trimming removes the trailing space of "replace x -> ". */
 	auto_str struct str rest = { 0 };
 	str_add(&rest, what);
 	if (rest.len > 2 && !strcmp(rest.at + rest.len - 3, " ->"))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transforms of stacks: an ordered list of changes to a profile, the same as the page does them.
- * docs/transforms.md describes them; tests/web/transforms.json holds both to the same results.
+ * Transforms: an ordered list of changes to the stacks of a profile. The page has the same ones.
+ * docs/transforms.md describes them; tests/web/transforms.json checks that both give the same
+ * results.
  */
 #pragma once
 
@@ -30,32 +31,31 @@ struct transform {
 };
 
 #define TRANSFORMS_MAX     50             /* as in the page */
-#define TRANSFORMS_MOST_NS 60000000000ull /* that a person waits for all of them */
+#define TRANSFORMS_MOST_NS 60000000000ull /* the longest that a user waits for all of them */
 
 struct transforms {
 	VEC(struct transform) all;
 };
 
 /*
- * Appends what `text` says: "VERB WHAT" or "VERB WHAT -> TO", or the list of a page's link,
- * [["VERB","WHAT","TO",1 if off],..]. -EINVAL and a sentence if it is wrong.
+ * Appends the transforms in `text`: "VERB WHAT", "VERB WHAT -> TO", or the list of a page's link,
+ * [["VERB","WHAT","TO",1 if off],..]. Returns -EINVAL and a sentence if the text is invalid.
  */
 int transforms_parse(const char *text, struct transforms *out, struct str *why);
 void transforms_fini(struct transforms *list);
 
-/* Appends the list as a page's link has it. */
+/* Appends the list in the form of a page's link. */
 void transforms_print(const struct transforms *list, struct str *out);
 
 /*
- * Does them one after another. -EINVAL and a sentence for a wrong expression, -EDOM and one for an
- * expression that takes too long, or all together longer than `most_ns`, -E2BIG and one if
- * replacing makes a name longer than FRAME_NAME_MAX, or too much text; the profile is unchanged
- * then.
+ * Applies the transforms one after another. On errors it returns a sentence and leaves the profile
+ * unchanged. -EINVAL: invalid expression. -EDOM: an expression takes too long, or all together take
+ * more than `most_ns`. -E2BIG: replacing makes a name longer than FRAME_NAME_MAX, or too much text.
  */
 int transforms_apply(const struct transforms *list, struct profile *p, u64 most_ns,
 		     struct str *why);
 
-/* Like transforms_parse's checks alone: whether every expression is sound. */
+/* Checks only whether every expression is valid, like transforms_parse. */
 int transforms_check(const struct transforms *list, struct str *why);
 
 #define auto_transforms __attribute__((cleanup(transforms_fini)))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does transforms: each maps the nodes of a tree of stacks to those of another. */
+/*
+ * Applies transforms: each maps the nodes of a tree to the nodes of a new one.
+ * Part of profile/transform.h.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +12,7 @@
 #include "profile/pattern.h"
 #include "profile/transform.h"
 
-#define DEEPEST   65000 /* frames of a stack that replacing makes, as in the page */
+#define DEEPEST   65000 /* frames of a stack after replacing, as in the page */
 #define NODES_MAX (200u << 20)
 #define ASK_EVERY 256 /* frames between two looks at the clock */
 
@@ -18,19 +21,19 @@ struct run {
 	struct profile *p;
 	struct framenames names;
 	struct node_list now, next; /* a parent's number is smaller than its child's */
-	struct dict next_by_key;    /* next's parent << 32 | frame -> node */
-	node_id *where;             /* by node of the profile: the one that has its weight */
+	struct dict next_by_key;    /* (parent in `next` << 32 | frame) -> node */
+	node_id *where; /* by node of the profile: the node of `now` that has its weights */
 	u64 until_ns;
 };
 
-/* One transform. */
+/* The run of one transform. */
 struct pass {
 	struct run *run;
 	const struct transform *t;
 	struct pattern what;
 	u8 *marks, *ends;       /* by frame */
-	const frame_id *rename; /* by frame, FRAME_NONE takes it out */
-	u32 *state;             /* by node, what the verb keeps */
+	const frame_id *rename; /* by frame: its new frame; FRAME_NONE removes it */
+	u32 *state;             /* by node; the verb defines the meaning */
 };
 
 static int too_slow(struct str *why)
@@ -39,20 +42,20 @@ static int too_slow(struct str *why)
 	return -EDOM;
 }
 
-/* Names that are replaced by longer ones again and again double each time. */
+/* Repeated replacing by longer names can double them each time. */
 static int too_long(struct str *why)
 {
 	str_add(why, "this makes names or stacks too long");
 	return -E2BIG;
 }
 
-/* The sentence of what stopped a transform. */
+/* Adds the sentence for the error that stopped a transform. */
 static int say_why(int err, struct str *why)
 {
 	return err == -E2BIG ? too_long(why) : too_slow(why);
 }
 
-/* Whether the time is up; looks at the clock only so often. `i` counts what is done. */
+/* Whether the time is up. Looks at the clock once in ASK_EVERY calls; `i` counts them. */
 static bool is_over(const struct run *r, u32 i)
 {
 	return i % ASK_EVERY == 0 && time_mono_ns() > r->until_ns;
@@ -74,7 +77,7 @@ static void begin_next(struct run *r)
 	vec_push(&r->next.all, (struct node){ 0 });
 }
 
-/* `at`: by node of now, its place in next. */
+/* Makes `next` the current tree; at[n] is the place of node n of `now` in it. */
 static void follow(struct run *r, const node_id *at)
 {
 	for (node_id i = 0; i < r->p->nodes.nr; i++)
@@ -86,7 +89,7 @@ static void follow(struct run *r, const node_id *at)
 	dict_fini(&r->next_by_key);
 }
 
-/* --- verbs that look at each frame: where node i goes when its caller has gone to `up` --- */
+/* The step functions return where node i goes when its caller went to `up`. */
 
 static node_id step_focus(struct pass *x, const struct node *n, node_id i, node_id up)
 {
@@ -138,7 +141,10 @@ static node_id step_gaps(struct pass *x, const struct node *n, node_id i, node_i
 	return add(x->run, up, n->frame);
 }
 
-/* The outermost mark stays, what is below it goes, down to the last end. */
+/*
+ * Keeps the outermost marked frame. Removes the frames between it and the last end towards the
+ * leaf.
+ */
 static node_id step_fold(struct pass *x, const struct node *n, node_id i, node_id up)
 {
 	node_id from = x->state[n->parent];
@@ -184,7 +190,7 @@ static int move(struct pass *x, struct str *why)
 	return is_late ? too_slow(why) : 0;
 }
 
-/* A byte per frame whether its name has the pattern. */
+/* Returns a byte per frame: whether its name matches the pattern. */
 static int mark_names(const struct run *r, const struct pattern *what, u8 **out, struct str *why)
 {
 	u8 *marks = xcalloc(r->names.all.nr + 1, 1);
@@ -200,8 +206,6 @@ static int mark_names(const struct run *r, const struct pattern *what, u8 **out,
 	*out = marks;
 	return 0;
 }
-
-/* --- whole stacks as text --- */
 
 /* A stack as ";root;...;leaf;", and its frames. */
 struct stack_text {
@@ -233,7 +237,7 @@ static void stack_text_fini(struct stack_text *s)
 	vec_fini(&s->frames);
 }
 
-/* A byte per node: whether it has a weight. */
+/* Returns a byte per node: whether it has a weight. */
 static u8 *weighty_nodes(const struct run *r)
 {
 	u8 *has_weight = xcalloc(r->now.all.nr, 1);
@@ -245,7 +249,7 @@ static u8 *weighty_nodes(const struct run *r)
 	return has_weight;
 }
 
-/* Calls `visit` with every stack that has a weight; stops at an error. */
+/* Calls `visit` with every stack that has a weight. Stops at an error. */
 static int each_stack(struct pass *x, int (*visit)(struct pass *, node_id, struct stack_text *))
 {
 	struct stack_text s = { 0 };
@@ -264,8 +268,6 @@ static int each_stack(struct pass *x, int (*visit)(struct pass *, node_id, struc
 	free(is_asked);
 	return err;
 }
-
-/* --- filter and remove --- */
 
 static int note_hit(struct pass *x, node_id i, struct stack_text *s)
 {
@@ -302,8 +304,6 @@ static int keep(struct pass *x, bool wanted, struct str *why)
 	return err;
 }
 
-/* --- replace --- */
-
 static node_id copy_path(struct run *r, const struct stack_text *s)
 {
 	node_id at = 0;
@@ -313,7 +313,9 @@ static node_id copy_path(struct run *r, const struct stack_text *s)
 	return at;
 }
 
-/* The path of a text ";a;b;", in which empty names are no frames; `text` is cut up. Or -E2BIG. */
+/*
+ * Adds the path of a text ";a;b;"; empty names are not frames. Modifies `text`. May return -E2BIG.
+ */
 static int add_words(struct run *r, char *text, const struct stack_text *old, node_id *out)
 {
 	VEC(const char *) words = { 0 };
@@ -367,7 +369,7 @@ static int replace_texts(struct pass *x, struct str *why)
 	return err ? say_why(err, why) : 0;
 }
 
-/* By frame: what it becomes. */
+/* Sets the new frame of each frame. */
 static int rename_frames(struct pass *x, frame_id *renamed, u32 nr, struct str *why)
 {
 	struct framenames *names = &x->run->names;
@@ -404,8 +406,6 @@ static int replace(struct pass *x, struct str *why)
 	free(renamed);
 	return err;
 }
-
-/* --- all of it --- */
 
 static int run_verb(struct pass *x, struct str *why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A profile's stacks as a tree for people. */
+/* A profile's stacks as a tree that people can read. */
 #include "profile/tree.h"
 
 #include <string.h>
@@ -7,15 +7,16 @@
 #include "base/dict.h"
 #include "profile/method.h"
 
-/* What tree_make knows while it works. */
+/* The state of tree_make. */
 struct making {
 	const struct profile *p;
 	frame_id *method_of; /* by frame: one frame that stands for all tiers of its method */
-	u32 *node_of;        /* by the profile's node: ours */
+	u32 *node_of;        /* by node of the profile: our node */
 	struct dict nodes;   /* our parent << 32 | method -> our node */
-	struct dict parts;   /* our node << 32 | frame -> its part, of methods with several tiers */
-	bool *has_tiers;     /* by frame: whether its method has more than one */
-	double scale;        /* of weights before, 0 if this is no comparison */
+	struct dict
+		parts;   /* (our node << 32 | frame) -> its part, for methods with several tiers */
+	bool *has_tiers; /* by frame: whether its method has more than one */
+	double scale;    /* factor for weights before; 0 if the profile is not a comparison */
 	struct tree *tree;
 };
 
@@ -50,7 +51,7 @@ static void merge_nodes(struct making *m)
 	dict_fini(&m->nodes);
 }
 
-/* A tie goes to C2, then inlined, C1, interpreted. */
+/* Equal parts are decided in the order C2, inlined, C1, interpreted. */
 static int tier_rank(enum frame_kind kind)
 {
 	static const int ranks[NR_FRAME_KINDS] = {
@@ -78,7 +79,9 @@ static void choose_tiers(struct making *m)
 	dict_fini(&m->parts);
 }
 
-/* Totals of the profile's own nodes: a tier's part is the sum over those of its frame. */
+/*
+ * Sums the totals of the profile's own nodes: a tier's part is the sum over the nodes of its frame.
+ */
 static void add_up(struct making *m, u32 type)
 {
 	const struct profile *p = m->p;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One value type of a profile as the tree that people read: all tiers of a Java method under one
- * caller are one node, and siblings stand by weight.
+ * One value type of a profile as a tree that people can read. All tiers of a Java method under one
+ * caller are one node. Siblings are sorted by weight.
  */
 #pragma once
 
 #include "profile/profile.h"
 
 struct tree_node {
-	frame_id frame;          /* of merged tiers the one with the largest part of the total */
+	frame_id frame;          /* for merged tiers, the one with the largest part of the total */
 	u32 parent;              /* smaller than the node's own number */
 	u32 first, next;         /* first child, next sibling by total, then name; 0 for none */
-	u64 self, total;         /* nodes without any total are no one's child */
-	u64 self_before, before; /* the same of a comparison's other side, else 0 */
+	u64 self, total;         /* nodes without any total are not children of their parent */
+	u64 self_before, before; /* self and total of a comparison's other side, else 0 */
 };
 
 struct tree {
@@ -20,24 +20,24 @@ struct tree {
 };
 
 /*
- * Equal profiles give equal trees, whatever the order in which their stacks were added. A stack is
- * the same number in the trees of all types of a profile, and in that of its comparison.
+ * Builds the tree. Equal profiles give equal trees in whatever order their stacks were added. A
+ * stack has the same number in the trees of all types of a profile and in that of its comparison.
  */
 void tree_make(const struct profile *p, u32 type, struct tree *out);
 
 /*
- * The tree of a comparison: both sides, self and total of the one after. Siblings stand by the sum
- * of both, that before times `scale`.
+ * Builds the tree of a comparison with both sides; self and total are those after. Siblings are
+ * sorted by the sum of both sides, with the weight before times `scale`.
  */
 void tree_make_diff(const struct profile *p, double scale, struct tree *out);
 void tree_fini(struct tree *t);
 
 #define auto_tree __attribute__((cleanup(tree_fini)))
 
-/* What a method costs, over all nodes of its name. */
+/* The cost of a method, over all nodes of its name. */
 struct hot_method {
-	frame_id frame;  /* one of the name, that of the largest self weight */
-	u64 self, total; /* a stack counts once in `total`, however often the method is on it */
+	frame_id frame;  /* the frame of that name with the largest self weight */
+	u64 self, total; /* `total` counts a stack once, however often the method is on it */
 };
 
 struct hot_methods {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether two sources tell the same of a piece of compiled code. */
+/* Whether two sources agree on the frames of a piece of compiled code. */
 #include "sym/agree.h"
 
 #include <string.h>

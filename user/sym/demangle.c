@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols of compilers made readable: libiberty's demanglers, bounded and tidied. */
+/* Makes compilers' symbols readable: libiberty's demanglers, with limits and shorter results. */
 #include "sym/demangle.h"
 
 #include <libiberty/demangle.h>
@@ -8,13 +8,13 @@
 
 #include "base/types.h"
 
-/* libiberty itself refuses C++ names of more than 1024 bytes: its limit of recursion, halved. */
+/* libiberty itself rejects C++ names of more than 1024 bytes, half of its limit of recursion. */
 #define MAX_MANGLED 4096
 
-/* Substitutions let a short name grow exponentially; what is longer than this nobody reads. */
+/* Substitutions let a short name grow exponentially. Nobody reads a longer one than this. */
 #define MAX_DEMANGLED 131072
 
-/* Where template arguments begin to hide the function. */
+/* From this length on template arguments hide the function. */
 #define LONG_NAME 160
 
 struct output {
@@ -23,9 +23,9 @@ struct output {
 };
 
 /*
- * The callback has no way to say stop, and the demangler may be at it for hours: leave it by a
- * jump. Its callback forms keep all they need on the stack, but for one small buffer while they
- * print a non-ASCII Rust identifier.
+ * Leaves the demangler by a jump: its callback cannot stop it, and it may run for hours. The
+ * callback versions keep their data on the stack, except a small buffer while they print a
+ * non-ASCII Rust identifier.
  */
 static void print(const char *text, size_t len, void *arg)
 {
@@ -39,12 +39,12 @@ static void print(const char *text, size_t len, void *arg)
 static bool demangle_whole(struct str *text, const char *symbol)
 {
 	struct output out = { .text = text };
-	int options = DMGL_ANSI; /* without DMGL_PARAMS, and the recursion stays limited */
+	int options = DMGL_ANSI; /* without DMGL_PARAMS; the recursion stays limited */
 
 	if (setjmp(out.too_long))
 		return false;
 	str_clear(text);
-	/* First Rust: its old form is a C++ name that ends in a hash. */
+	/* Rust first: its old form is a C++ name that ends in a hash. */
 	if (rust_demangle_callback(symbol, options, print, &out) && text->len)
 		return true;
 	str_clear(text);
@@ -52,7 +52,7 @@ static bool demangle_whole(struct str *text, const char *symbol)
 	       cplus_demangle_v3_callback(symbol, options, print, &out) && text->len;
 }
 
-/* Where ".isra.0", ".cold", ... begin; a chain of them counts as one. `len` if there are none. */
+/* The offset of the first mark such as ".isra.0" or ".cold"; `len` if there is none. */
 static size_t end_of_name(const char *symbol, size_t len)
 {
 	static const char *const marks[] = { ".isra.",     ".constprop.", ".part.",     ".cold",
@@ -65,7 +65,7 @@ static size_t end_of_name(const char *symbol, size_t len)
 	return len;
 }
 
-/* The length of an operator's name that has angle brackets, 0 if none stands at `at`. */
+/* The length of an operator's name with angle brackets at `at`; 0 if there is none. */
 static size_t operator_at(const char *text, const char *at)
 {
 	static const char word[] = "operator";
@@ -78,7 +78,7 @@ static size_t operator_at(const char *text, const char *at)
 	return len + strspn(at + len, "<>-=*");
 }
 
-/* Replaces what stands in angle brackets by dots. A leading "<" is Rust's `<T as Trait>::f`. */
+/* Replaces the text in angle brackets by dots. A leading "<" is Rust's `<T as Trait>::f`. */
 static void drop_arguments(struct str *text)
 {
 	struct str kept = { 0 };
@@ -102,7 +102,7 @@ static void drop_arguments(struct str *text)
 	*text = kept;
 }
 
-/* Cuts at a character border. */
+/* Cuts between two characters. */
 static void cut(struct str *text, size_t max)
 {
 	static const char dots[] = "...";

@@ -17,37 +17,38 @@
 #define LINE_MAX_BYTES 32768
 
 /*
- * How far the last function of a module or the last BPF program may reach: there are no sizes,
+ * The assumed length of a module's last function and of the last BPF program. There are no sizes,
  * and the next symbol may be gigabytes away.
  */
 #define LAST_REACH 65536
 
-/* What stands behind the end of a piece of code: an entry without a name. */
+/* The name of an entry that marks the end of code. */
 #define NO_NAME 0
 
-/* From symbol number `first` on, symbols belong to the module of that name. */
+/* Symbols from index `first` on belong to the module of that name. */
 struct module_run {
 	u32 first, name;
 };
 
 struct kernel_syms {
 	u64 *addrs; /* sorted */
-	u32 *names; /* of the same index: offsets into `pool` */
+	u32 *names; /* by the same index: offsets into `pool` */
 	size_t nr;
-	VEC(struct module_run) runs; /* sorted, the first one at 0 */
-	struct str pool;             /* NUL-terminated strings; at 0 the empty one */
+	VEC(struct module_run) runs; /* sorted; the first begins at 0 */
+	struct str pool;             /* NUL-terminated strings; the empty one is at 0 */
 };
 
 struct entry {
 	u64 addr;
 	u32 name, module; /* offsets into the pool */
 	bool is_local;
+	bool is_gone; /* from an earlier read; it no longer exists */
 };
 
 struct entries {
 	VEC(struct entry) all;
 	struct str pool;
-	u32 module; /* the latest, which most often is the next line's too */
+	u32 module; /* the latest; mostly the next line's too */
 	bool saw_line, saw_addr;
 };
 
@@ -73,8 +74,8 @@ static u32 module_name(struct entries *e, const char *at, const char *end)
 }
 
 /*
- * Labels that no code runs behind. The __pfx_ and __cfi_ ones stand for the padding in front of
- * every function (CONFIG_PREFIX_SYMBOLS) and are half of all symbols.
+ * Labels without code. Those with __pfx_ and __cfi_ mark the padding before each function
+ * (CONFIG_PREFIX_SYMBOLS) and are half of all symbols.
  */
 static bool is_end(const char *name, size_t len)
 {
@@ -134,7 +135,7 @@ static int parse_line(const char *at, const char *end, void *ctx)
 	if (is_text && !is_end(at, len))
 		new.name = add_name(&e->pool, at, len);
 	else if (e->all.nr && e->all.at[e->all.nr - 1].name == NO_NAME)
-		return 0; /* data behind data ends nothing */
+		return 0; /* data after data ends no code */
 	vec_push(&e->all, new);
 	return 0;
 }
@@ -144,7 +145,7 @@ static size_t leading_underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* By address; at equal addresses the best name first. */
+/* By address; of equal addresses the best name first. */
 static int compare(const void *va, const void *vb, void *pool_at)
 {
 	const struct entry *a = va, *b = vb;
@@ -154,6 +155,8 @@ static int compare(const void *va, const void *vb, void *pool_at)
 		return a->addr < b->addr ? -1 : 1;
 	if (!a->name != !b->name)
 		return a->name ? -1 : 1;
+	if (a->is_gone != b->is_gone)
+		return a->is_gone ? 1 : -1;
 	if (a->is_local != b->is_local)
 		return a->is_local ? 1 : -1;
 
@@ -173,7 +176,7 @@ static void push(struct kernel_syms *ks, u64 addr, u32 name)
 	ks->names[ks->nr++] = name;
 }
 
-/* One entry per address, with an end where code of one module gives way to another's. */
+/* Keeps one entry per address, and adds an end where a module's code ends. */
 static void pack(struct kernel_syms *ks, struct entries *e)
 {
 	ks->addrs = xreallocarray(NULL, 2 * e->all.nr + 1, sizeof(ks->addrs[0]));
@@ -213,7 +216,7 @@ static const struct module_run *run_of(const struct kernel_syms *ks, size_t symb
 	return &ks->runs.at[lo];
 }
 
-/* Adds what `old` knew outside of the kernel image: modules and BPF programs that may be gone. */
+/* Adds the old symbols outside of the kernel image: modules and BPF programs that may be gone. */
 static void keep_old(struct entries *e, const struct kernel_syms *old)
 {
 	for (size_t i = 0; old && i < old->nr; i++) {
@@ -221,7 +224,7 @@ static void keep_old(struct entries *e, const struct kernel_syms *old)
 		const char *module = old->pool.at + run_of(old, i)->name;
 		if (!*module || !*name || e->all.nr >= MAX_SYMBOLS || e->pool.len > MAX_NAMES)
 			continue;
-		struct entry s = { .addr = old->addrs[i], .is_local = true };
+		struct entry s = { .addr = old->addrs[i], .is_local = true, .is_gone = true };
 		s.module = module_name(e, module, module + strlen(module));
 		s.name = add_name(&e->pool, name, strlen(name));
 		vec_push(&e->all, s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of kernel code, of modules and of BPF programs, from /proc/kallsyms. Its lines are
- * "ADDRESS TYPE NAME" and, for what is no part of the kernel image, a tab and "[MODULE]"
- * (kernel/kallsyms.c, s_show); there are no sizes.
+ * Names of the kernel's code, its modules and BPF programs, from /proc/kallsyms. Its lines are
+ * "ADDRESS TYPE NAME", followed by a tab and "[MODULE]" outside of the kernel image
+ * (kernel/kallsyms.c, s_show). They contain no sizes.
  */
 #pragma once
 
@@ -12,26 +12,26 @@
 struct kernel_syms;
 
 /*
- * Reads /proc/kallsyms (some 50 ms). -EPERM if it shows no addresses: that takes CAP_SYSLOG,
- * or kernel.kptr_restrict=0 together with kernel.perf_event_paranoid<=1.
+ * Reads /proc/kallsyms, which takes some 50 ms. -EPERM if it shows no addresses: that requires
+ * CAP_SYSLOG, or kernel.kptr_restrict=0 together with kernel.perf_event_paranoid<=1.
  */
 int kernel_syms_read(struct kernel_syms **out);
 
-/* The same from an open file of that form; the caller keeps `fd`. */
+/* The same from an open file of that format; `fd` stays the caller's. */
 int kernel_syms_read_fd(int fd, struct kernel_syms **out);
 
 /*
- * Reads again what has come since; what has gone keeps its name, so that samples taken before
- * can still be named. For an address that kernel_syms_find does not know. It costs as much as
- * kernel_syms_read, so that the caller limits how often. `ks` stays as it was on failure.
+ * Reads again to add new symbols. For an address that kernel_syms_find does not know. Removed
+ * symbols keep their names, for earlier samples, unless other code is there now. It costs as much
+ * as kernel_syms_read; the caller limits how often. `ks` is unchanged on failure.
  */
 int kernel_syms_refresh(struct kernel_syms *ks);
 
 /*
- * The function that holds `pc`, NULL if none is known. *module is "" for the kernel image, else
- * "ext4", "bpf", ...; *offset is that of `pc` in the function. The strings live until the next
- * refresh or free. Of several names of one address the exported ones win, then the one with the
- * fewest leading underscores, then the shortest.
+ * The function at `pc`, NULL if none is known. *module is "" for the kernel image, else "ext4",
+ * "bpf", ...; *offset is that of `pc` in the function. The strings are valid until the next refresh
+ * or free. Of several names of one address an exported one is preferred, then one with fewer
+ * leading underscores, then a shorter one.
  */
 const char *kernel_syms_find(const struct kernel_syms *ks, u64 pc, const char **module,
 			     u64 *offset);

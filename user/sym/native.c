@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of native code: which module an address is in, and the cache of modules' tables. */
+/* Names of native code: the module of an address, and the cache of modules' tables. */
 #include "sym/native.h"
 
 #include <errno.h>
@@ -17,13 +17,13 @@
 #include "proc/mapped_file.h"
 #include "sym/demangle.h"
 
-/* A place takes some 200 bytes; when there are more they are all forgotten and found again. */
+/* A place takes some 200 bytes. Beyond the limit all places are dropped and found again. */
 #define MAX_PLACES 16384
 
-/* What makes two files the same module; compared as bytes, so that it is zeroed before use. */
+/* The identity of a module. Compared as bytes, and therefore zeroed before use. */
 struct module_key {
 	u64 size, uid;
-	u8 build_id[ELF_BUILD_ID_MAX]; /* or zeros, then the rest counts */
+	u8 build_id[ELF_BUILD_ID_MAX]; /* or zeros; only then the fields below are set */
 	u64 dev, inode, changed_ns;
 };
 
@@ -35,7 +35,7 @@ struct module {
 	UT_hash_handle hh;
 };
 
-/* Where a process has mapped a module; zeroed before use too. */
+/* The place where a process has mapped a module; zeroed before use too. */
 struct place_key {
 	s64 pid;
 	u64 start, end, file_off, inode;
@@ -44,7 +44,7 @@ struct place_key {
 
 struct place {
 	struct place_key key;
-	struct module *module; /* NULL: no names, for the reason `err` */
+	struct module *module; /* NULL: no names, because of `err` */
 	u64 bias;
 	int err;
 	UT_hash_handle hh;
@@ -128,7 +128,7 @@ void native_free(struct native *n)
 	free(n);
 }
 
-/* Makes room by forgetting what was not used for longest, but never `keep`. */
+/* Drops the least recently used modules until the budget suffices, but never `keep`. */
 static void evict(struct native *n, const struct module *keep)
 {
 	while (n->bytes > n->budget) {
@@ -158,7 +158,7 @@ static struct module_key key_of(const struct elf *e, const struct stat *st)
 	return key;
 }
 
-/* The names of a module whose own .symtab is gone lie elsewhere, maybe. */
+/* Names of a module without .symtab may be in a separate or embedded debug file. */
 static struct symbols *read_stripped(const struct native *n, const struct elf *e, pid_t pid,
 				     const struct mapping *m, uid_t owner)
 {
@@ -195,7 +195,7 @@ static struct module *load_module(struct native *n, const struct elf *e,
 	return module;
 }
 
-/* Fills in the module and the bias, or why there are none. */
+/* Fills in the module and the bias, or returns the reason for their absence. */
 static int find_module(struct native *n, pid_t pid, const struct mapping *m, struct place *p)
 {
 	auto_close int fd = mapped_file_open(pid, m);
@@ -219,7 +219,7 @@ static int find_module(struct native *n, pid_t pid, const struct mapping *m, str
 	return 0;
 }
 
-/* Errors of ours, which say nothing about the module. */
+/* Errors of this process, which do not concern the module. */
 static bool is_passing(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR;
@@ -248,7 +248,7 @@ static struct place *place_of(struct native *n, pid_t pid, const struct mapping 
 
 	p = xcalloc(1, sizeof(*p));
 	p->key = key;
-	/* Until its tables say better, a file's offset is the best number for an address in it. */
+	/* Until its tables are read, the file's offset is the best number for an address. */
 	p->bias = m->inode ? m->start - m->file_off : m->start;
 	p->err = find_module(n, pid, m, p);
 	HASH_ADD(hh, n->places, key, sizeof(p->key), p);
@@ -264,7 +264,7 @@ static const char *file_name(const struct mapping *m)
 	return slash ? slash + 1 : m->path;
 }
 
-/* A 32-bit process has another vdso than ours: it lies below 4 GB. */
+/* A 32-bit process has another vdso, which lies below 4 GB. */
 static const char *vdso_name(const struct native *n, const struct mapping *m, u64 vaddr, u64 *start)
 {
 	bool is_ours = m->end - m->start == n->vdso_size && m->start > UINT32_MAX;
@@ -293,6 +293,7 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		if (p->module) {
 			p->module->last_used = ++n->now;
 			symbol = symbols_find(p->module->symbols, out->offset, &out->function);
+			out->is_role = symbol && symbols_is_role(p->module->symbols, symbol);
 		}
 	}
 	if (!symbol)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the addresses of a stack to named frames. */
+/* Turns the addresses of a stack into named frames. */
 #include "sym/symbolize.h"
 
 #include <errno.h>
@@ -13,10 +13,11 @@
 #include "base/time.h"
 #include "elf/debugfile.h"
 #include "proc/status.h"
+#include "profile/java_form.h"
 #include "sym/agree.h"
 #include "sym/kernel.h"
 #include "sym/native.h"
-#include "sym/perfmap.h"
+#include "sym/perf_map.h"
 
 #define NATIVE_BUDGET_BYTES (24 * 1024 * 1024)
 #define KERNEL_REFRESH_NS   NS_PER_SEC
@@ -26,28 +27,31 @@
 #define INLINE_FRAMES_MAX   64
 #define PROCESS_FRAMES_MAX  (256 * 1024) /* cached pcs of one process */
 
-/* What /tmp/perf-PID.map said when it was read last. */
+/* A process's /tmp/perf-PID.map as last read. */
 struct known_perfmap {
-	struct perfmap *map; /* NULL if there is none */
-	u64 start_ns;        /* of the process */
+	struct perf_map *map; /* NULL if the file does not exist */
+	struct process_id id;
 	u64 read_ns;
 };
 
 struct symbolizer {
 	struct frames *frames;
-	struct jvms *jvms;
+	struct jvm_registry *jvms;
 	struct agents *agents;
 	struct kernel_syms *kernel; /* NULL if it cannot be read */
 	int kernel_err;
-	u64 kernel_read_ns;
+	u64 kernel_read_ns, nr_kernel_reads;
 	struct native *native;
-	struct dict kernel_frames; /* pc -> frame + 1 */
-	struct dict perfmaps;      /* pid -> struct known_perfmap * */
-	u64 nr_jvm_code, nr_conflicts, nr_without_line;
-	VEC(bool) named; /* by frame */
+	struct dict kernel_frames;  /* pc -> frame + 1 */
+	struct dict kernel_unnamed; /* pc -> nr_kernel_reads when first seen */
+	struct dict perfmaps;       /* pid -> struct known_perfmap * */
+	u64 nr_jvm_code, nr_conflicts, nr_without_line, nr_inexact;
+	bool leaf_is_inexact;
+	VEC(bool) named, inferred; /* by frame */
 };
 
-struct symbolizer *symbolizer_new(struct frames *frames, struct jvms *jvms, struct agents *agents)
+struct symbolizer *symbolizer_new(struct frames *frames, struct jvm_registry *jvms,
+				  struct agents *agents)
 {
 	struct symbolizer *s = xcalloc(1, sizeof(*s));
 
@@ -62,7 +66,7 @@ static void forget_perfmaps(struct symbolizer *s)
 {
 	dict_each(slot, &s->perfmaps) {
 		struct known_perfmap *known = (void *)slot->value;
-		perfmap_free(known->map);
+		perf_map_free(known->map);
 		free(known);
 	}
 	dict_fini(&s->perfmaps);
@@ -75,8 +79,10 @@ void symbolizer_free(struct symbolizer *s)
 	kernel_syms_free(s->kernel);
 	native_free(s->native);
 	dict_fini(&s->kernel_frames);
+	dict_fini(&s->kernel_unnamed);
 	forget_perfmaps(s);
 	vec_fini(&s->named);
+	vec_fini(&s->inferred);
 	free(s);
 }
 
@@ -93,13 +99,21 @@ static frame_id note_named(struct symbolizer *s, frame_id id, bool named)
 	return id;
 }
 
+static frame_id note_inferred(struct symbolizer *s, frame_id id)
+{
+	while (s->inferred.nr <= id)
+		vec_push(&s->inferred, false);
+	s->inferred.at[id] = true;
+	return id;
+}
+
 static frame_id intern(struct symbolizer *s, enum frame_kind kind, const char *name,
 		       const char *module, bool named)
 {
 	return note_named(s, frames_intern(s->frames, kind, name, module), named);
 }
 
-/* "[module]+0x1f": what is known of an address without a symbol. */
+/* "[module]+0x1f" for an address without a symbol. */
 static frame_id intern_offset(struct symbolizer *s, enum frame_kind kind, const char *module,
 			      u64 offset)
 {
@@ -112,41 +126,61 @@ static frame_id intern_offset(struct symbolizer *s, enum frame_kind kind, const 
 	return intern(s, kind, name.at, module, false);
 }
 
-/* Read at the first kernel frame, so that sampling need not wait for it; again for what came since.
+/* Reads the symbols only at the first kernel frame, because sampling should not wait for them. */
+static void read_kernel(struct symbolizer *s)
+{
+	s->kernel_err = kernel_syms_read(&s->kernel);
+	s->kernel_read_ns = time_mono_ns();
+	s->nr_kernel_reads = 1;
+}
+
+/*
+ * Code of a module or BPF program that was loaded after the last read has no name yet. An unnamed
+ * pc therefore triggers another read, if enough time has passed and no other pc did so meanwhile.
  */
+static bool refresh_kernel(struct symbolizer *s, u64 pc)
+{
+	u64 now = time_mono_ns(), *nr_reads = dict_add(&s->kernel_unnamed, pc);
+
+	if (!*nr_reads)
+		*nr_reads = s->nr_kernel_reads;
+	if (!s->kernel || *nr_reads != s->nr_kernel_reads ||
+	    now - s->kernel_read_ns <= KERNEL_REFRESH_NS)
+		return false;
+	kernel_syms_refresh(s->kernel);
+	s->kernel_read_ns = now;
+	s->nr_kernel_reads++;
+	return true;
+}
+
 static const char *find_kernel(struct symbolizer *s, u64 pc, const char **module)
 {
-	u64 offset, now = time_mono_ns();
+	u64 offset;
 
-	if (!s->kernel_read_ns)
-		s->kernel_err = kernel_syms_read(&s->kernel);
-	const char *symbol = s->kernel ? kernel_syms_find(s->kernel, pc, module, &offset) : NULL;
-	if (!symbol && s->kernel && s->kernel_read_ns &&
-	    now - s->kernel_read_ns > KERNEL_REFRESH_NS) {
-		kernel_syms_refresh(s->kernel);
-		s->kernel_read_ns = now;
-		symbol = kernel_syms_find(s->kernel, pc, module, &offset);
-	}
-	if (!s->kernel_read_ns)
-		s->kernel_read_ns = now;
-	return symbol;
+	return s->kernel ? kernel_syms_find(s->kernel, pc, module, &offset) : NULL;
 }
 
 static frame_id name_kernel(struct symbolizer *s, u64 pc)
 {
-	const char *module = "", *symbol = find_kernel(s, pc, &module);
+	const char *module = "";
 
-	return symbol ? intern(s, FRAME_KERNEL, symbol, module, true)
-		      : intern(s, FRAME_KERNEL, "[kernel]", "", false);
+	if (!s->nr_kernel_reads)
+		read_kernel(s);
+	const char *symbol = find_kernel(s, pc, &module);
+	if (!symbol && refresh_kernel(s, pc))
+		symbol = find_kernel(s, pc, &module);
+	if (!symbol)
+		return intern(s, FRAME_KERNEL, "[kernel]", "", false);
+	frame_id frame = intern(s, FRAME_KERNEL, symbol, module, true);
+	*dict_add(&s->kernel_frames, pc) = frame + 1ull;
+	return frame;
 }
 
 static frame_id cached_kernel(struct symbolizer *s, u64 pc)
 {
-	u64 *frame = dict_add(&s->kernel_frames, pc);
+	const u64 *frame = dict_find(&s->kernel_frames, pc);
 
-	if (!*frame)
-		*frame = name_kernel(s, pc) + 1ull;
-	return (frame_id)(*frame - 1);
+	return frame ? (frame_id)(*frame - 1) : name_kernel(s, pc);
 }
 
 static frame_id name_native(struct symbolizer *s, const struct process *p, const struct mapping *m,
@@ -154,10 +188,12 @@ static frame_id name_native(struct symbolizer *s, const struct process *p, const
 {
 	struct native_name name;
 
-	native_name(s->native, p->pid, m, pc, &name);
+	native_name(s->native, p->id.pid, m, pc, &name);
 	enum frame_kind kind = name.is_libjvm ? FRAME_JVM : FRAME_NATIVE;
-	if (name.symbol)
-		return intern(s, kind, name.symbol, name.module, true);
+	if (name.symbol) {
+		frame_id id = intern(s, kind, name.symbol, name.module, true);
+		return name.is_role ? note_inferred(s, id) : id;
+	}
 	return intern_offset(s, kind, name.module, name.function);
 }
 
@@ -173,7 +209,7 @@ static frame_id cached_native(struct symbolizer *s, struct process *p, const str
 	return (frame_id)(*frame - 1);
 }
 
-/* "java.lang.Thread.run"; stubs and other code of the VM have no class. */
+/* "java.lang.Thread.run"; stubs and other code of the JVM have no class. */
 static frame_id intern_java(struct symbolizer *s, const struct java_frame *f)
 {
 	auto_str struct str name = { 0 };
@@ -197,7 +233,7 @@ static bool add_java(struct symbolizer *s, const struct java_frame *frames, int 
 	return nr > 0;
 }
 
-/* Now and then asks both for the same code: they must not tell different stories. */
+/* Asks both sources for some of the frames: their names must agree. */
 static void cross_check(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
 			u64 time_ns, const struct java_frame *outside, int nr_outside)
 {
@@ -206,45 +242,59 @@ static void cross_check(struct symbolizer *s, const struct process *p, const str
 
 	if (compiled->kind == FRAME_STUB || s->nr_jvm_code++ % CROSS_CHECK_EVERY)
 		return;
-	int nr = agents_name(s->agents, p->jvm_pid, p->jvm_start_ns, f->at, time_ns, (u32)f->detail,
-			     agent, INLINE_FRAMES_MAX);
+	int nr = agents_name(s->agents, p->jvm, f->at, time_ns, (u32)f->detail, agent,
+			     INLINE_FRAMES_MAX);
 	if (nr <= 0 || frames_agree(agent, nr, outside, nr_outside, f->is_leaf))
 		return;
 	s->nr_conflicts++;
 	log_debug("pid %d pc %llx: agent %s.%s and %d in it, tables %s.%s and %d in it",
-		  (int)p->pid, (unsigned long long)f->at, agent[nr - 1].class_name,
+		  (int)p->id.pid, (unsigned long long)f->at, agent[nr - 1].class_name,
 		  agent[nr - 1].method, nr - 1, compiled->class_name, compiled->method,
 		  nr_outside - 1);
 }
 
+/* The tables name only the blob, which holds many routines; the agent may know the routine. */
+static void name_routine(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
+			 u64 time_ns, struct java_frame *stub)
+{
+	struct java_frame routine;
+	int nr = agents_name(s->agents, p->jvm, f->at - !f->is_leaf, time_ns, 0, &routine, 1);
+
+	if (nr == 1 && routine.kind == FRAME_STUB)
+		*stub = routine;
+}
+
 /*
- * Code of a code heap: HotSpot's own tables know what stands there now, with tiers and inlining,
- * and the compile id tells whether it is what was sampled; the agent knows what stood there then.
+ * Names code of a code heap. HotSpot's own tables know the present code, with tiers and inlining;
+ * the compile id shows whether that was sampled. The agent knows the code at the sample's time.
  */
 static bool name_jvm_code(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
 			  u64 time_ns, frame_list *out)
 {
 	struct java_frame now[INLINE_FRAMES_MAX], then[INLINE_FRAMES_MAX];
-	struct hotspot *h = jvms_find(s->jvms, p->jvm_pid, p->jvm_start_ns);
+	struct hotspot *h = jvm_registry_find(s->jvms, p->jvm);
 	int nr_now = 0, nr_then;
 
 	if (h && (f->kind == RAW_JVM_CODE || hotspot_owns(h, f->at)))
 		nr_now = hotspot_name_pc(h, f->at, (u32)f->detail, f->is_leaf, now,
 					 INLINE_FRAMES_MAX);
+	if (nr_now == 1 && now[0].is_blob)
+		name_routine(s, p, f, time_ns, &now[0]);
 	if (nr_now > 0 && !now[0].is_stale) {
 		cross_check(s, p, f, time_ns, now, nr_now);
+		s->leaf_is_inexact |= f->is_leaf && now[0].is_approximate;
 		return add_java(s, now, nr_now, out);
 	}
-	nr_then = agents_name(s->agents, p->jvm_pid, p->jvm_start_ns, f->at, time_ns,
-			      (u32)f->detail, then, INLINE_FRAMES_MAX);
-	/* What stands there now is no guess at what stood there then. */
+	nr_then = agents_name(s->agents, p->jvm, f->at, time_ns, (u32)f->detail, then,
+			      INLINE_FRAMES_MAX);
+	/* Stale names are not used: the present code does not identify the earlier code. */
 	return add_java(s, then, nr_then, out);
 }
 
 static void name_method(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
 			u64 unloads, frame_list *out)
 {
-	struct hotspot *h = jvms_find(s->jvms, p->jvm_pid, p->jvm_start_ns);
+	struct hotspot *h = jvm_registry_find(s->jvms, p->jvm);
 	struct java_frame frame;
 	int err = h ? hotspot_name_method(h, f->at, f->detail, unloads, &frame) : -ENOENT;
 
@@ -256,30 +306,30 @@ static void name_method(struct symbolizer *s, const struct process *p, const str
 				err == -ESTALE ? "Interpreter (stale)" : "Interpreter", "", false));
 }
 
-/* Runtimes other than HotSpot may tell perf what they generate. */
+/* Runtimes other than HotSpot may report their generated code to perf. */
 static const char *name_generated(struct symbolizer *s, const struct process *p, u64 pc)
 {
 	if (s->perfmaps.nr > PERFMAPS_MAX)
 		forget_perfmaps(s);
 
-	u64 *slot = dict_add(&s->perfmaps, (u64)p->pid), now = time_mono_ns();
+	u64 *slot = dict_add(&s->perfmaps, (u64)p->id.pid), now = time_mono_ns();
 	struct known_perfmap *known = (void *)*slot;
 
 	if (!known)
 		*slot = (u64)(known = xcalloc(1, sizeof(*known)));
-	const char *name = known->map && proc_same_start(known->start_ns, p->start_ns)
-				   ? perfmap_find(known->map, pc)
+	const char *name = known->map && process_id_same(known->id, p->id)
+				   ? perf_map_find(known->map, pc)
 				   : NULL;
 	if (name || (known->read_ns && now - known->read_ns < PERFMAP_REFRESH_NS))
 		return name;
 
-	perfmap_free(take(known->map));
+	perf_map_free(take(known->map));
 	known->read_ns = now;
-	known->start_ns = p->start_ns;
-	return perfmap_read(p->pid, &known->map) ? NULL : perfmap_find(known->map, pc);
+	known->id = p->id;
+	return perf_map_read(p->id.pid, &known->map) ? NULL : perf_map_find(known->map, pc);
 }
 
-/* Returns whether the frame has a name or never will have one. */
+/* Returns false if the frame may get a name later. */
 static bool name_pc(struct symbolizer *s, struct process *p, const struct raw_frame *f, u64 time_ns,
 		    frame_list *out)
 {
@@ -294,18 +344,22 @@ static bool name_pc(struct symbolizer *s, struct process *p, const struct raw_fr
 		return true;
 	const char *name = m ? name_generated(s, p, pc) : NULL;
 	if (name) {
-		vec_push(out, intern(s, FRAME_NATIVE, name, "", true));
+		bool is_java = java_form_is_method(name, strlen(name));
+		vec_push(out, intern(s, is_java ? FRAME_C2 : FRAME_NATIVE, name, "", true));
 		return true;
 	}
-	/* Generated code; its addresses tell nobody anything, and each would be a frame. */
+	/*
+	 * Addresses of generated code mean nothing to users, and each would become a frame of its
+	 * own.
+	 */
 	vec_push(out, intern(s, FRAME_UNKNOWN, m ? "[generated code]" : "[unknown]", "", false));
 	return !p->is_jvm;
 }
 
-/* Returns whether the class has a name or never will have one. */
+/* Returns false if the class may get a name later. */
 static bool name_class(struct symbolizer *s, const struct process *p, u64 number, frame_list *out)
 {
-	const char *name = agents_class(s->agents, p->jvm_pid, p->jvm_start_ns, number);
+	const char *name = agents_class(s->agents, p->jvm, number);
 
 	vec_push(out, intern(s, FRAME_CLASS, name ? name : "[unknown class]", "", name != NULL));
 	return name || !number;
@@ -319,7 +373,7 @@ static void name_klass(struct symbolizer *s, const struct process *p, const stru
 		[OBJECT_IN_TLAB] = "in TLAB",
 		[OBJECT_OUTSIDE_TLAB] = "outside TLAB",
 	};
-	struct hotspot *h = jvms_find(s->jvms, p->jvm_pid, p->jvm_start_ns);
+	struct hotspot *h = jvm_registry_find(s->jvms, p->jvm);
 	const char *name = NULL, *place = f->detail < ARRAY_SIZE(places) ? places[f->detail] : "";
 
 	if (!h || hotspot_name_class(h, f->at, unloads, &name))
@@ -352,7 +406,7 @@ static bool name_user(struct symbolizer *s, struct process *p, const struct raw_
 	return true;
 }
 
-/* Stubs have no class; wrappers of native methods do, and are what was called. */
+/* Stubs have no class. Wrappers of native methods have one: they are the called method. */
 static bool is_of_jvm(const struct symbolizer *s, frame_id frame)
 {
 	const struct frame *f = frames_get(s->frames, frame);
@@ -361,8 +415,8 @@ static bool is_of_jvm(const struct symbolizer *s, frame_id frame)
 }
 
 /*
- * From a class to the Java frame that asked for an object of it: the agent, libjvm and its stubs.
- * They are the same for all and hide who asked.
+ * Drops the frames between a class and the Java frame that requested the object: the agent, libjvm
+ * and its stubs. They are always the same and hide the requesting frame.
  */
 static void drop_plumbing(struct symbolizer *s, size_t first, frame_list *frames,
 			  unnamed_list *unnamed)
@@ -386,6 +440,7 @@ static void drop_plumbing(struct symbolizer *s, size_t first, frame_list *frames
 void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
 	       frame_list *out, unnamed_list *unnamed)
 {
+	s->leaf_is_inexact = false;
 	process_refresh(p);
 	for (size_t i = 0; i < stack->nr_kernel; i++)
 		vec_push(out, cached_kernel(s, stack->kernel[i] - (i > 0)));
@@ -398,15 +453,16 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 	}
 	if (stack->nr_user && stack->user[0].kind >= RAW_CLASS)
 		drop_plumbing(s, stack->nr_kernel + 1, out, unnamed);
+	s->nr_inexact += s->leaf_is_inexact;
 }
 
 void symbolize_early(struct symbolizer *s, const struct process *p, const struct raw_stack *stack)
 {
-	struct hotspot *h = p->is_jvm ? jvms_find(s->jvms, p->jvm_pid, p->jvm_start_ns) : NULL;
+	struct hotspot *h = p->is_jvm ? jvm_registry_find(s->jvms, p->jvm) : NULL;
 	struct java_frame frames[INLINE_FRAMES_MAX];
 	const char *name;
 
-	/* The JVM's memory of names is asked again later. */
+	/* These names are cached in `h` and asked for again later. */
 	for (size_t i = 0; h && i < stack->nr_user; i++) {
 		const struct raw_frame *f = &stack->user[i];
 		if (f->kind == RAW_METHOD)
@@ -419,7 +475,7 @@ void symbolize_early(struct symbolizer *s, const struct process *p, const struct
 	}
 }
 
-/* Puts `nr` frames in the place of one. */
+/* Replaces one frame by `nr` frames. */
 static void replace_frame(struct symbolizer *s, frame_list *frames, size_t at,
 			  const struct java_frame *by, size_t nr)
 {
@@ -436,7 +492,7 @@ static bool name_class_again(struct symbolizer *s, const struct process *p, unna
 			     size_t i, frame_list *frames)
 {
 	struct unnamed_frame *u = &unnamed->at[i];
-	const char *name = agents_class(s->agents, p->jvm_pid, p->jvm_start_ns, u->pc);
+	const char *name = agents_class(s->agents, p->jvm, u->pc);
 
 	if (!name)
 		return false;
@@ -452,15 +508,15 @@ size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_n
 	struct java_frame named[INLINE_FRAMES_MAX];
 	size_t left = 0;
 
-	/* From the root's end on, so that the places before stay where they are. */
+	/* From the root's end on: the earlier indexes then stay valid. */
 	for (size_t i = unnamed->nr; i-- > 0;) {
 		struct unnamed_frame *u = &unnamed->at[i];
 		if (u->is_class) {
 			left += !name_class_again(s, p, unnamed, i, frames);
 			continue;
 		}
-		int nr = agents_name(s->agents, p->jvm_pid, p->jvm_start_ns, u->pc, time_ns,
-				     u->compile_id, named, INLINE_FRAMES_MAX);
+		int nr = agents_name(s->agents, p->jvm, u->pc, time_ns, u->compile_id, named,
+				     INLINE_FRAMES_MAX);
 		if (nr <= 0) {
 			left++;
 			continue;
@@ -489,6 +545,11 @@ bool symbolizer_is_named(const struct symbolizer *s, frame_id frame)
 	return frame < s->named.nr && s->named.at[frame];
 }
 
+bool symbolizer_is_inferred(const struct symbolizer *s, frame_id frame)
+{
+	return frame < s->inferred.nr && s->inferred.at[frame];
+}
+
 const char *symbolizer_kernel_error(const struct symbolizer *s)
 {
 	if (!s->kernel_err)
@@ -500,6 +561,16 @@ const char *symbolizer_kernel_error(const struct symbolizer *s)
 u64 symbolizer_nr_without_line(const struct symbolizer *s)
 {
 	return s->nr_without_line;
+}
+
+u64 symbolizer_nr_inexact(const struct symbolizer *s)
+{
+	return s->nr_inexact;
+}
+
+bool symbolizer_leaf_is_inexact(const struct symbolizer *s)
+{
+	return s->leaf_is_inexact;
 }
 
 u64 symbolizer_nr_conflicts(const struct symbolizer *s)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the addresses of a stack to named frames of a profile: kernel, native or Java. */
+/* Turns the addresses of a stack into named frames of a profile: kernel, native or Java. */
 #pragma once
 
 #include "base/vec.h"
-#include "jvm/agents.h"
-#include "jvm/jvms.h"
+#include "jvm/agent/agents.h"
+#include "jvm/hotspot/jvm_registry.h"
 #include "proc/process.h"
 #include "profile/profile.h"
 
-/* What is known of a place on a stack before it has a name. */
+/* The kind of an entry on a stack, before it has a name. */
 enum raw_kind {
 	RAW_PC,          /* code of a file, or generated code */
-	RAW_JVM_CODE,    /* code in a code heap of HotSpot: a method, a stub */
-	RAW_METHOD,      /* a method that is interpreted; `at` is its Method * */
+	RAW_JVM_CODE,    /* code in a HotSpot code heap: a method, a stub */
+	RAW_METHOD,      /* an interpreted method; `at` is its Method * */
 	RAW_INTERPRETER, /* the interpreter itself */
-	RAW_FROZEN,      /* no frame: callers of a virtual thread that are not on the stack */
-	/* No frames: what an allocation or a wait is about. */
-	RAW_CLASS, /* a class; `at` is the agent's number of it */
-	RAW_KLASS, /* a class; `at` is its Klass *, `detail` enum object_place */
+	RAW_FROZEN,      /* not a frame: callers of a virtual thread that are not on the stack */
+	/* Not frames: the object of an allocation or a wait. */
+	RAW_CLASS, /* a class; `at` is its number from the agent */
+	RAW_KLASS, /* a class; `at` is its Klass *, `detail` an enum object_place */
 };
 
 enum object_place {
@@ -28,7 +28,7 @@ enum object_place {
 
 struct raw_frame {
 	enum raw_kind kind;
-	bool is_leaf; /* the pc is the next instruction; else it is a return address */
+	bool is_leaf; /* the pc is the next instruction; otherwise it is a return address */
 	u64 at;       /* pc or Method * */
 	u64 detail;   /* RAW_JVM_CODE: compile id, 0 if unknown; RAW_METHOD: bytecode pointer */
 };
@@ -38,60 +38,81 @@ struct raw_stack {
 	size_t nr_kernel;
 	const struct raw_frame *user; /* leaf first */
 	size_t nr_user;
-	u64 time_ns; /* CLOCK_MONOTONIC: code is named by what stood there then */
-	u64 unloads; /* what hotspot_name_method takes */
+	u64 time_ns; /* CLOCK_MONOTONIC; code is named by the contents at that time */
+	u64 unloads; /* for hotspot_name_method */
 };
 
 typedef VEC(frame_id) frame_list;
 
 struct symbolizer;
 
-/* The arguments must outlive the symbolizer. Works without kernel symbols, and says so. */
-struct symbolizer *symbolizer_new(struct frames *frames, struct jvms *jvms, struct agents *agents);
+/*
+ * The arguments must outlive the symbolizer. Without kernel symbols symbolizer_kernel_error says
+ * why.
+ */
+struct symbolizer *symbolizer_new(struct frames *frames, struct jvm_registry *jvms,
+				  struct agents *agents);
 void symbolizer_free(struct symbolizer *s);
 
-/* A frame that has no name yet: Java code whose agent has not reported it. */
+/* A frame without a name: Java code that its agent has not reported yet. */
 struct unnamed_frame {
-	size_t at;      /* of its placeholder in the list */
+	size_t at;      /* index of its placeholder in the list */
 	u64 pc;         /* or the number of a class */
-	u32 compile_id; /* 0: not known */
+	u32 compile_id; /* 0: unknown */
 	bool is_class;
 };
 
 typedef VEC(struct unnamed_frame) unnamed_list;
 
-/* Appends the stack's frames to the empty *out, leaf first, and to *unnamed those to ask for again.
+/*
+ * Appends the stack's frames to the empty *out, leaf first. Frames to ask for again go to *unnamed.
  */
 void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
 	       frame_list *out, unnamed_list *unnamed);
 
 /*
- * Names what of a stack may be gone when it is symbolized: the JVM's methods and classes. Takes
- * some us, where names of the kernel and of files may take 100 ms.
+ * Names those parts of a stack early that may be gone when it is symbolized: the JVM's methods and
+ * classes. Takes some us; names of the kernel and of files may take 100 ms.
  */
 void symbolize_early(struct symbolizer *s, const struct process *p, const struct raw_stack *stack);
 
 /*
- * Asks the agent again for frames that had no name at `time_ns`; those that have one now are put in
- * the place of their placeholders. Returns how many are left.
+ * Asks the agent again for frames without a name at `time_ns`. Frames that have a name now replace
+ * their placeholders. Returns the number of the others.
  */
 size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_ns,
 		       frame_list *frames, unnamed_list *unnamed);
 
-/* The frame of a level under the root that is no code: a process, a thread. */
+/* The frame of a group under the root, such as a process or thread. */
 frame_id symbolizer_group(struct symbolizer *s, const char *name);
 
-/* The frame of a class of objects, "java.lang.String". */
+/* The frame of a class of objects, such as "java.lang.String". */
 frame_id symbolizer_class(struct symbolizer *s, const char *name);
 
-/* Whether a frame's name is a real one, not a module and an offset. */
+/* Whether the frame has a real name, not a module and an offset. */
 bool symbolizer_is_named(const struct symbolizer *s, frame_id frame);
 
-/* Why there are no kernel names, NULL if there are. */
+/* Whether the frame's symbol was stripped; its name is then that of the function's role. */
+bool symbolizer_is_inferred(const struct symbolizer *s, frame_id frame);
+
+/* Why kernel frames have no names; NULL if they have. */
 const char *symbolizer_kernel_error(const struct symbolizer *s);
 
-/* How many frames of Java methods had no line: named by the agent, stale, or compiled without. */
+/*
+ * The number of Java frames without a line: named by the agent, stale, or compiled without lines.
+ */
 u64 symbolizer_nr_without_line(const struct symbolizer *s);
 
-/* How often the agent and HotSpot's own tables named the same code differently; checked on some. */
+/*
+ * The number of leaves in compiled code with debug information only at a safepoint (java_frame.h).
+ */
+u64 symbolizer_nr_inexact(const struct symbolizer *s);
+
+/* Whether the stack named last by symbolize has such a leaf. */
+bool symbolizer_leaf_is_inexact(const struct symbolizer *s);
+
+/*
+ * How often the agent and HotSpot's tables named the same code differently; checked for some
+ * frames.
+ */
 u64 symbolizer_nr_conflicts(const struct symbolizer *s);

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events at places in programs: functions (uprobes), and probes built into a program (USDT).
+ * Part of capture/events/event_kind.h.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "capture/events/event_kind.h"
+#include "capture/targets/targets.h"
+#include "elf/functions.h"
+#include "elf/instruction.h"
+#include "elf/usdt.h"
+#include "proc/capability.h"
+#include "proc/library.h"
+
+#define UPROBE_PREFIX "uprobe:"
+#define USDT_PREFIX   "usdt:"
+#define UPROBE_PMU    "/sys/bus/event_source/devices/uprobe"
+
+#define NEAR_NAMES 3
+
+static void report_missing(const struct event *e, const char *prefix, const char *thing, int err,
+			   const struct near *near, struct str *why)
+{
+	str_addf(why, "%s%s: ", prefix, e->place);
+	if (err == -ENOENT)
+		str_addf(why, "it has no %s %s", thing, e->what);
+	else
+		str_add(why, err == -ENOEXEC ? "it is not an ELF file" : strerror(-err));
+	for (size_t i = 0; i < near->max && near->names[i]; i++)
+		str_addf(why, "%s%s", i ? ", " : "; near names: ", near->names[i]);
+}
+
+static int check_file(const struct event *e, const char *prefix, struct str *why)
+{
+	if (!file_access(e->place, R_OK))
+		return 0;
+	int err = -errno;
+	str_addf(why, "%s%s: %s", prefix, e->place,
+		 strchr(e->place, '/') ? strerror(-err)
+				       : "there is no such file, library or program");
+	return err;
+}
+
+/*
+ * Resolves a name without a slash as that of a library or program, unless such a file exists here.
+ */
+static void find_file(struct event *e, const struct event_options *o)
+{
+	char *found = NULL;
+	pid_t pid;
+
+	if (strchr(e->place, '/') || !*e->place || !access(e->place, F_OK))
+		return;
+	for (size_t i = 0; !found && o->targets && (pid = targets_pid(o->targets, i)); i++)
+		library_find_mapped(pid, e->place, &found);
+	if (!found && library_find(LIBRARY_CACHE, e->place, &found))
+		return;
+	free(e->place);
+	e->place = found;
+	e->was_found = true;
+}
+
+/* Finds a symbol's place in the file; else explains in `why` what there is instead. */
+static int find_symbol(const struct event *e, struct function *out, struct str *why)
+{
+	struct near near = { .wanted = e->what, .max = NEAR_NAMES };
+	int err = check_file(e, UPROBE_PREFIX, why);
+
+	if (err)
+		return err;
+	err = functions_find(e->place, e->what, out, &near);
+	if (err)
+		report_missing(e, UPROBE_PREFIX, "function", err, &near, why);
+	near_fini(&near);
+	return err;
+}
+
+/* A trap at any other place than the begin of an instruction breaks the program. */
+static int check_place(const struct event *e, const struct function *at, const char *text,
+		       struct str *why)
+{
+	static const struct {
+		int err;
+		const char *text;
+	} reasons[] = {
+		{ -ERANGE, "the function ends before that offset" },
+		{ -EILSEQ, "no instruction begins there" },
+		{ -ENODATA, "no function is known there, so its instructions cannot be located" },
+		{ -ENOTSUP, "only a build with libcapstone knows where instructions begin" },
+	};
+	u64 offset = e->file_off - at->file_off;
+	int err = at->size && offset >= at->size ? -ERANGE
+						 : instruction_begins(e->place, e->file_off);
+	const char *reason = strerror(-err);
+
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (reasons[i].err == err)
+			reason = reasons[i].text;
+	if (err)
+		str_addf(why, "%s%s:%s: %s", UPROBE_PREFIX, e->place, text, reason);
+	return err;
+}
+
+/* SYMBOL, SYMBOL+OFFSET, or 0xOFFSET in the file. */
+static int read_place(struct event *e, const char *text, struct str *why)
+{
+	const char *plus = strrchr(text, '+');
+	const char *number = isdigit((unsigned char)text[0]) ? text : plus ? plus + 1 : NULL;
+	char *end = NULL;
+	u64 offset = number ? strtoull(number, &end, 0) : 0;
+	struct function at = { 0 };
+
+	if (!*text || plus == text || (number && (!*number || *end))) {
+		str_addf(why, "%s%s:%s: takes SYMBOL, SYMBOL+OFFSET or an offset in the file",
+			 UPROBE_PREFIX, e->place, text);
+		return -EINVAL;
+	}
+	if (number != text) {
+		e->what = plus ? xstrndup(text, (size_t)(plus - text)) : xstrdup(text);
+		int err = find_symbol(e, &at, why);
+		if (err)
+			return err;
+	}
+	e->file_off = at.file_off + offset;
+	return offset || number == text ? check_place(e, &at, text, why) : 0;
+}
+
+/* The last colon that is not half of C++'s "::"; NULL if there is none. */
+static const char *find_separator(const char *path)
+{
+	for (const char *c = path + strlen(path); c-- > path + 1;)
+		if (*c == ':' && c[-1] != ':' && c[1] != ':')
+			return c;
+	return NULL;
+}
+
+static int parse_uprobe(const char *text, const struct event_options *o, struct event *e,
+			struct str *why)
+{
+	if (strncmp(text, UPROBE_PREFIX, strlen(UPROBE_PREFIX)))
+		return -ENOENT;
+
+	const char *path = text + strlen(UPROBE_PREFIX), *colon = find_separator(path);
+	if (!colon) {
+		str_addf(why, "-e %s: takes uprobe:FILE:SYMBOL[+OFFSET]", text);
+		return -EINVAL;
+	}
+	e->place = xstrndup(path, (size_t)(colon - path));
+	find_file(e, o);
+	return read_place(e, colon + 1, why);
+}
+
+/* The second last colon, which ends the path. */
+static const char *find_probe(const char *path)
+{
+	const char *last = strrchr(path, ':');
+
+	for (const char *c = last; c && c-- > path + 1;)
+		if (*c == ':')
+			return c;
+	return NULL;
+}
+
+static int parse_usdt(const char *text, const struct event_options *o, struct event *e,
+		      struct str *why)
+{
+	struct usdt_place places[USDT_PLACES_MAX];
+	size_t nr;
+
+	if (strncmp(text, USDT_PREFIX, strlen(USDT_PREFIX)))
+		return -ENOENT;
+	const char *path = text + strlen(USDT_PREFIX), *colon = find_probe(path);
+	if (!colon || !colon[1] || colon[strlen(colon) - 1] == ':') {
+		str_addf(why, "-e %s: takes usdt:FILE:PROVIDER:NAME", text);
+		return -EINVAL;
+	}
+	e->place = xstrndup(path, (size_t)(colon - path));
+	find_file(e, o);
+	e->what = xstrdup(colon + 1);
+	int err = check_file(e, USDT_PREFIX, why);
+	if (err)
+		return err;
+	struct near near = { .wanted = e->what, .max = NEAR_NAMES };
+	err = usdt_find(e->place, e->what, places, &nr, &near);
+	if (err)
+		report_missing(e, USDT_PREFIX, "probe", err, &near, why);
+	near_fini(&near);
+	return err;
+}
+
+/* The places of an event in its file. */
+struct known_places {
+	struct sources *sources;
+	const struct event *event;
+	u32 number;
+	bool has_failed;
+	size_t nr;
+	struct usdt_place at[];
+};
+
+static int attach(const struct known_places *k, size_t i, pid_t pid, struct bpf_link **out)
+{
+	return programs_attach_program(sources_bpf(k->sources),
+				       &(struct programs_uprobe){
+					       .program = "uprobe_hit",
+					       .path = k->event->place,
+					       .file_off = k->at[i].file_off,
+					       .semaphore_off = k->at[i].semaphore_off,
+					       .cookie = k->number,
+					       .pid = pid,
+				       },
+				       out);
+}
+
+static int attach_everywhere(const struct known_places *k)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < k->nr; i++) {
+		struct bpf_link *link;
+		err = attach(k, i, -1, &link);
+		err = sources_take_link(k->sources, k->event, err, link);
+	}
+	return err;
+}
+
+static bool place(int fd, u32 file, pid_t pid, probe_links *out, void *known)
+{
+	struct known_places *k = known;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < k->nr; i++) {
+		struct bpf_link *link;
+		err = attach(k, i, pid, &link);
+		if (!err)
+			vec_push(out, link);
+	}
+	if (err == -ESRCH)
+		sources_count_gone(k->sources);
+	else if (err && !k->has_failed) {
+		k->has_failed = true;
+		log_warn("%s cannot be attached in process %d, and maybe in others: %s",
+			 k->event->name, (int)pid, strerror(-err));
+	}
+	return true;
+}
+
+/* Attaches only in the recorded processes, to spare the others the traps. */
+static int start_at(struct sources *s, const struct event *e, u32 number,
+		    const struct usdt_place *places, size_t nr)
+{
+	struct known_places *k = xcalloc(1, sizeof(*k) + nr * sizeof(k->at[0]));
+
+	*k = (struct known_places){ .sources = s, .event = e, .number = number, .nr = nr };
+	memcpy(k->at, places, nr * sizeof(k->at[0]));
+	if (sources_options(s)->only_targets) {
+		sources_add_probes(s, number, probes_new_known(place, k));
+		return 0;
+	}
+	int err = attach_everywhere(k);
+	free(k);
+	return err;
+}
+
+static int start_uprobe(struct sources *s, const struct event *e, u32 number)
+{
+	return start_at(s, e, number, &(struct usdt_place){ .file_off = e->file_off }, 1);
+}
+
+static int start_usdt(struct sources *s, const struct event *e, u32 number)
+{
+	struct usdt_place places[USDT_PLACES_MAX];
+	struct near near = { .wanted = e->what };
+	size_t nr = 0;
+	int err = usdt_find(e->place, e->what, places, &nr, &near);
+
+	return err ?: start_at(s, e, number, places, nr);
+}
+
+char *why_not_uprobe(void)
+{
+	if (!capability_has(CAP_SYS_ADMIN) && !programs_can_attach_without_admin())
+		return xstrdup(
+			"uprobes need CAP_SYS_ADMIN before Linux 6.6; run as root, or give the "
+			"sysflame binary cap_sys_admin");
+	if (!access(UPROBE_PMU, F_OK))
+		return NULL;
+	return xstrdup("the kernel has no uprobes (" UPROBE_PMU "): it needs "
+		       "CONFIG_UPROBE_EVENTS");
+}
+
+const struct event_kind event_kind_uprobe = {
+	.name = "uprobe:FILE:SYMBOL[+OFFSET]",
+	.unit = "hits",
+	.value = EVENT_VALUE_HIT,
+	.help = "hits of a place in a program or library: a path, or libc",
+	.programs = { "uprobe_hit" },
+	.nr_slots = NR_SLOTS,
+	.sparser = "larger --period",
+	.has_period = true,
+	.parse = parse_uprobe,
+	.configure = configure_trace,
+	.open = open_nothing,
+	.start = start_uprobe,
+	.why_not = why_not_uprobe,
+};
+
+const struct event_kind event_kind_usdt = {
+	.name = "usdt:FILE:PROVIDER:NAME",
+	.unit = "hits",
+	.value = EVENT_VALUE_HIT,
+	.help = "hits of a probe that is built into a program or library",
+	.programs = { "uprobe_hit" },
+	.nr_slots = NR_SLOTS,
+	.sparser = "larger --period",
+	.has_period = true,
+	.parse = parse_usdt,
+	.configure = configure_trace,
+	.open = open_nothing,
+	.start = start_usdt,
+	.why_not = why_not_uprobe,
+};

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tracepoints: places in the kernel.
+ * Part of capture/events/event_kind.h.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "capture/events/event_kind.h"
+
+/* The mount points of tracefs; on old systems it is below debugfs. */
+static const char *const tracefs[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+
+static char *events_folder(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tracefs); i++) {
+		char *path = xasprintf("%s/events", tracefs[i]);
+		if (!file_access(path, R_OK | X_OK))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+#define BPFTRACE_PREFIX "tracepoint:"
+
+/* Mounted tracefs is the usual case, but only root may read it. */
+static const char *why_no_folder(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tracefs); i++) {
+		auto_free char *path = xasprintf("%s/events", tracefs[i]);
+		if (file_access(path, R_OK | X_OK) == -EACCES)
+			return "the names of tracepoints may not be read; run sysflame with "
+			       "CAP_DAC_READ_SEARCH";
+	}
+	return "the names of tracepoints cannot be read; as root: mount -t tracefs none "
+	       "/sys/kernel/tracing";
+}
+
+/* Only names that cannot lead out of tracefs. */
+static bool is_name(const char *text, size_t len)
+{
+	return len &&
+	       strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") >=
+		       len;
+}
+
+static int parse_tracepoint(const char *text, const struct event_options *o, struct event *e,
+			    struct str *why)
+{
+	bool has_prefix = !strncmp(text, BPFTRACE_PREFIX, strlen(BPFTRACE_PREFIX));
+	const char *name = has_prefix ? text + strlen(BPFTRACE_PREFIX) : text;
+	const char *colon = strchr(name, ':');
+
+	if (has_prefix && !colon) {
+		str_addf(why, "-e %s: takes tracepoint:GROUP:NAME", text);
+		return -EINVAL;
+	}
+	if (!colon || !is_name(name, (size_t)(colon - name)) ||
+	    !is_name(colon + 1, strlen(colon + 1)))
+		return -ENOENT;
+	e->name = xstrdup(name);
+	e->place = xstrndup(name, (size_t)(colon - name));
+	e->what = xstrdup(colon + 1);
+
+	auto_free char *folder = events_folder();
+	if (!folder) {
+		str_addf(why, "-e %s: %s", text, why_no_folder());
+		return -ENOTSUP;
+	}
+	auto_free char *group = xasprintf("%s/%s", folder, e->place);
+	auto_free char *id = xasprintf("%s/%s/id", group, e->what);
+	if (!file_access(id, R_OK))
+		return 0;
+	str_addf(why, "-e %s: the kernel has no %s %s; sysflame events --all lists them", text,
+		 file_access(group, F_OK) ? "group of tracepoints" : "tracepoint",
+		 file_access(group, F_OK) ? e->place : e->what);
+	return -ENOENT;
+}
+
+void configure_trace(const struct event *e, u32 number, const struct event_options *o,
+		     struct knobs *knobs)
+{
+	knobs->events[number].period = o->period ?: 1;
+	knobs->events[number].weight = o->period ?: 1;
+}
+
+int open_nothing(struct sources *s, const struct event *e, u32 number)
+{
+	u64 period = sources_options(s)->period ?: 1;
+
+	if (e->was_found)
+		log_info("%s is in %s", e->name, e->place);
+	if (period == 1)
+		sources_describe(s, "%s, every one", e->name);
+	else
+		sources_describe(s, "%s, 1 of %llu", e->name, (unsigned long long)period);
+	return 0;
+}
+
+static int start_tracepoint(struct sources *s, const struct event *e, u32 number)
+{
+	struct bpf_link *link;
+	int err = programs_attach_tracepoint(sources_bpf(s), e->place, e->what, number, &link);
+
+	return sources_take_link(s, e, err, link);
+}
+
+static void each_in_group(const char *folder, const char *group, const struct event_kind *kind,
+			  events_visit_fn tell, void *ctx)
+{
+	auto_free char *path = xasprintf("%s/%s", folder, group);
+	auto_closedir DIR *dir = opendir(path);
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		auto_free char *name = xasprintf("%s:%s", group, d->d_name);
+		if (d->d_type == DT_DIR && is_name(d->d_name, strlen(d->d_name)))
+			tell(name, kind->unit, kind->help, NULL, ctx);
+	}
+}
+
+static void each_tracepoint(const struct event_kind *kind, bool all, events_visit_fn tell,
+			    void *ctx)
+{
+	auto_free char *folder = events_folder();
+	auto_closedir DIR *dir = folder ? opendir(folder) : NULL;
+	struct dirent *d;
+
+	tell(kind->name, kind->unit, kind->help, folder ? NULL : why_no_folder(), ctx);
+	while (all && dir && (d = readdir(dir)))
+		if (d->d_type == DT_DIR && is_name(d->d_name, strlen(d->d_name)))
+			each_in_group(folder, d->d_name, kind, tell, ctx);
+}
+
+const struct event_kind event_kind_tracepoint = {
+	.name = "GROUP:NAME",
+	.unit = "hits",
+	.value = EVENT_VALUE_HIT,
+	.help = "a tracepoint of the kernel",
+	.programs = { "trace_hit" },
+	.nr_slots = SLOT_TRACE + 1,
+	.sparser = "larger --period",
+	.has_period = true,
+	.parse = parse_tracepoint,
+	.configure = configure_trace,
+	.open = open_nothing,
+	.start = start_tracepoint,
+	.each = each_tracepoint,
+};

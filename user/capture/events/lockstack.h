@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recognises by its stack the lock that a Java thread waits for. */
+#pragma once
+
+#include "sym/symbolize.h"
+
+enum lockstack {
+	LOCKSTACK_NONE,    /* not a lock */
+	LOCKSTACK_MONITOR, /* any monitor; needs libjvm's symbols */
+	LOCKSTACK_LOCK,    /* a lock of java.util.concurrent, or one built on its synchronizers */
+};
+
+/*
+ * Classifies the stack of a waiting thread, leaf first. For a lock its class, or "[monitor]",
+ * becomes the leaf, and the frames of the waiting itself are removed.
+ */
+enum lockstack lockstack_name(struct symbolizer *s, const struct frames *all, frame_list *frames);

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The events of a recording, opened in the kernel. */
+#include "capture/events/sources.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "capture/events/event_kind.h"
+#include "capture/events/schedtext.h"
+#include "capture/kernel/cpus.h"
+#include "capture/kernel/detacher.h"
+#include "capture/unwind/sample_stack.h"
+
+/* The part of the ring for each CPU: for events at a steady rate, and for those in bursts. */
+#define RING_BYTES_STEADY (512 * 1024)
+#define RING_BYTES_BURSTS (1024 * 1024)
+
+struct source_probes {
+	u32 event;
+	u32 fallback; /* enum agent_hook: for processes where it does not report; 0: for all */
+	struct probes *probes;
+};
+
+struct sources {
+	struct programs *bpf;
+	const struct events *events;
+	const struct event_options *options;
+	VEC(struct cpus *) cpus;
+	VEC(struct bpf_link *) links;
+	VEC(struct source_probes) probes;
+	struct detacher *detacher; /* NULL after sources_stop */
+	u32 nr_gone;               /* see sources_count_gone */
+	u32 nr_headless;           /* see sources_lose_probes */
+	bool has_waits;
+	struct span window;
+	bool has_sched_text;
+	struct sched_text sched_text;
+	struct knobs knobs; /* as configured */
+	struct str text;
+};
+
+static void add_program(struct programs_options *bpf, const char *name)
+{
+	const char **p = bpf->programs;
+
+	for (; *p; p++)
+		if (!strcmp(*p, name))
+			return;
+	assert(p < bpf->programs + PROGRAMS_MAX - 1);
+	*p = name;
+}
+
+static void configure(const struct events *events, const struct event_options *o,
+		      struct knobs *knobs)
+{
+	for (u32 i = 0; i < events->list.nr; i++) {
+		const struct event *e = &events->list.at[i];
+		e->kind->configure(e, i, o, knobs);
+	}
+}
+
+void sources_configure(const struct events *events, const struct event_options *o,
+		       struct programs_options *bpf)
+{
+	configure(events, o, &bpf->knobs);
+	vec_each(e, &events->list) {
+		for (const char *const *name = e->kind->programs; *name; name++)
+			add_program(bpf, *name);
+		if (bpf->nr_slots < e->kind->nr_slots)
+			bpf->nr_slots = e->kind->nr_slots;
+		bpf->cpu_bytes +=
+			e->kind->nr_slots > SLOT_PERF + 1 ? RING_BYTES_BURSTS : RING_BYTES_STEADY;
+	}
+}
+
+int sources_open(struct programs *bpf, const struct events *events, const struct event_options *o,
+		 struct sources **out)
+{
+	struct sources *s = xcalloc(1, sizeof(*s));
+	int err = 0;
+
+	s->bpf = bpf;
+	s->events = events;
+	s->options = o;
+	s->detacher = detacher_new();
+	configure(events, o, &s->knobs);
+	for (u32 i = 0; !err && i < events->list.nr; i++)
+		err = events->list.at[i].kind->open(s, &events->list.at[i], i);
+	if (err) {
+		sources_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+/* NULL if no event has that number. */
+static const struct event_kind *kind_of(const struct sources *s, u32 number)
+{
+	return number < s->events->list.nr ? s->events->list.at[number].kind : NULL;
+}
+
+static void detach_all(struct sources *s)
+{
+	vec_each(p, &s->probes)
+		probes_take_off(p->probes, s->detacher);
+	vec_each(link, &s->links)
+		detacher_add(s->detacher, *link);
+	s->links.nr = 0;
+	detacher_free(s->detacher);
+	s->detacher = NULL;
+}
+
+void sources_close(struct sources *s)
+{
+	if (!s)
+		return;
+	vec_each(c, &s->cpus)
+		cpus_close(*c);
+	if (s->detacher)
+		detach_all(s);
+	vec_each(p, &s->probes)
+		probes_free(p->probes);
+	vec_fini(&s->cpus);
+	vec_fini(&s->links);
+	vec_fini(&s->probes);
+	str_fini(&s->text);
+	free(s);
+}
+
+int sources_start(struct sources *s)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < s->cpus.nr; i++) {
+		err = cpus_start(s->cpus.at[i]);
+		if (err)
+			log_error("perf events cannot be started: %s", strerror(-err));
+	}
+	if (!err && s->has_waits) {
+		err = programs_start_waits(s->bpf);
+		if (err)
+			log_error("waits cannot be followed: %s", strerror(-err));
+	}
+	for (u32 i = 0; !err && i < s->events->list.nr; i++) {
+		const struct event *e = &s->events->list.at[i];
+		if (e->kind->start)
+			err = e->kind->start(s, e, i);
+	}
+	return err;
+}
+
+void sources_set_window(struct sources *s, const struct span *window)
+{
+	s->window = *window;
+	programs_set_window(s->bpf, window);
+}
+
+void sources_count_gone(struct sources *s)
+{
+	s->nr_gone++;
+}
+
+/* The kernel matches probes to a process by the main thread's memory (uprobe_multi_link_filter). */
+void sources_lose_probes(struct sources *s, const struct process *p)
+{
+	bool any = false;
+
+	vec_each(probes, &s->probes)
+		any |= p && probes_has(probes->probes, p);
+	s->nr_headless += any;
+}
+
+void sources_stop_cpus(struct sources *s)
+{
+	vec_each(c, &s->cpus)
+		cpus_stop(*c);
+}
+
+void sources_stop(struct sources *s)
+{
+	if (s->nr_gone)
+		log_warn("%u processes ended, or their main thread did, before they had all their "
+			 "probes",
+			 s->nr_gone);
+	if (s->nr_headless)
+		log_warn("the main thread of %u processes ended before they did, and with it "
+			 "their probes: later calls are missing, and memory freed later counts as "
+			 "not freed",
+			 s->nr_headless);
+	detach_all(s);
+}
+
+void sources_follow(struct sources *s)
+{
+	vec_each(c, &s->cpus)
+		cpus_follow(*c);
+}
+
+/* Until sources_stop, which detaches all probes for good. */
+static bool places_probes(const struct sources *s)
+{
+	return s->detacher;
+}
+
+void sources_add_process(struct sources *s, const struct process *p)
+{
+	if (!places_probes(s))
+		return;
+	vec_each(probes, &s->probes)
+		if (!probes->fallback)
+			probes_add_process(probes->probes, p);
+}
+
+void sources_fall_back(struct sources *s, const struct process *p, u32 hooks)
+{
+	if (!places_probes(s))
+		return;
+	vec_each(probes, &s->probes)
+		if (probes->fallback & hooks)
+			probes_add_process(probes->probes, p);
+}
+
+void sources_remove_process(struct sources *s, const struct process *p)
+{
+	if (!places_probes(s))
+		return;
+	vec_each(probes, &s->probes)
+		probes_remove_process(probes->probes, p, s->detacher);
+}
+
+bool sources_are_placed(const struct sources *s)
+{
+	return s->probes.nr;
+}
+
+bool sources_is_double(const struct sources *s, const struct sample *sample,
+		       const struct process *p)
+{
+	const struct event_kind *kind = kind_of(s, sample->event);
+
+	if (!kind || !kind->is_double)
+		return false;
+	vec_each(probes, &s->probes)
+		if (probes->event == sample->event && !probes->fallback)
+			return kind->is_double(s, probes->probes, sample, p);
+	return false;
+}
+
+bool sources_is_live_only(const struct sources *s, u32 number, u64 *age_ns)
+{
+	const struct event_kind *kind = kind_of(s, number);
+
+	*age_ns = 0;
+	return kind && kind->is_held && kind->is_held(s->options, age_ns);
+}
+
+/* As bpf/offcpu.bpf.c decides while there are not too many waits. */
+static bool is_sampled(u64 waited_ns, u64 min_ns)
+{
+	return min_ns && waited_ns && drand48() * (double)min_ns < (double)waited_ns;
+}
+
+struct pending_context {
+	struct sources *sources;
+	sources_blocked_fn pending;
+	void *ctx;
+};
+
+static void weigh_pending(const struct blocked_thread *p, void *ctx)
+{
+	struct pending_context *c = ctx;
+	u64 since_ns = p->sample.weight, end_ns = p->sample.time_ns;
+	struct sources_wait wait = {
+		.waited_ns = end_ns > since_ns ? end_ns - since_ns : 0,
+		.is_idle = since_ns <= c->sources->window.begin_ns,
+	};
+
+	for (u32 i = 0; i < KNOBS_WAITS; i++) {
+		const struct wait_knobs *w = &c->sources->knobs.waits[i];
+		wait.number = w->event;
+		wait.unit_ns = w->min_ns;
+		if (p->events & 1 << i && is_sampled(wait.waited_ns, w->min_ns))
+			c->pending(p, &wait, c->ctx);
+	}
+}
+
+void sources_blocked(struct sources *s, sources_blocked_fn pending, void *ctx)
+{
+	struct pending_context c = { s, pending, ctx };
+
+	if (s->has_waits)
+		programs_blocked(s->bpf, false, weigh_pending, &c);
+}
+
+static void note_since(const struct blocked_thread *p, void *since)
+{
+	*dict_add(since, p->sample.task.tid) = p->sample.weight;
+}
+
+void sources_last_blocked(struct sources *s, struct dict *since)
+{
+	if (s->has_waits)
+		programs_blocked(s->bpf, true, note_since, since);
+}
+
+const char *sources_text(const struct sources *s)
+{
+	return s->text.at;
+}
+
+int sources_nr_cpus(const struct sources *s)
+{
+	return s->cpus.nr ? cpus_nr(s->cpus.at[0]) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+struct sample_weight sources_weigh(const struct sources *s, const struct sample *sample)
+{
+	const struct event_kind *kind = kind_of(s, sample->event);
+	struct sample_weight weight = { .value = sample->weight, .count = 1 };
+
+	if (kind && kind->is_wait && sample->state != STATE_RUNNING)
+		weight.lasted_ns = sample->weight;
+	if (kind && kind->weigh)
+		weight.value = kind->weigh(s->options, sample, &weight.count);
+	return weight;
+}
+
+bool sources_hooks(const struct events *events, const struct event_options *o,
+		   struct agent_hooks *out)
+{
+	bool any = false;
+
+	*out = (struct agent_hooks){ 0 };
+	vec_each(e, &events->list) {
+		any |= e->kind->hook != NULL;
+		if (e->kind->hook)
+			e->kind->hook(e, o, out);
+	}
+	return any;
+}
+
+bool sources_by_state(const struct sources *s, u32 number)
+{
+	const struct event_kind *kind = kind_of(s, number);
+
+	return kind && kind->by_state;
+}
+
+bool sources_keep(const struct sources *s, const struct named_stack *stack)
+{
+	const struct event_kind *kind = kind_of(s, stack->sample->event);
+
+	return !kind || !kind->keep || kind->keep(stack);
+}
+
+const char *sources_group(const struct sources *s, const struct named_stack *stack,
+			  bool *is_left_out)
+{
+	const struct event_kind *kind = kind_of(s, stack->sample->event);
+	const char *group = kind && kind->group ? kind->group(stack) : NULL;
+	u64 age_ns;
+
+	*is_left_out = group && !s->options->reserved &&
+		       sources_is_live_only(s, stack->sample->event, &age_ns);
+	return group;
+}
+
+/* Reads the scheduler's range only when needed: it takes some 60 ms, and only naming uses it. */
+size_t sources_frames_to_skip(struct sources *s, const struct sample *sample)
+{
+	if (sample->state <= STATE_RUNNING || !sources_by_state(s, sample->event))
+		return 0;
+	if (!s->has_sched_text)
+		s->sched_text = sched_text_read();
+	s->has_sched_text = true;
+	return sched_text_frames(&s->sched_text, sample_words(sample), sample->nr_kernel);
+}
+
+int sources_add_cpus(struct sources *s, const struct perf_event_attr *attr, u32 number)
+{
+	struct cpus *c;
+	int err = cpus_open(s->bpf, attr, number, &c);
+
+	if (!err)
+		vec_push(&s->cpus, c);
+	return err;
+}
+
+void sources_add_link(struct sources *s, struct bpf_link *link)
+{
+	vec_push(&s->links, link);
+}
+
+int sources_take_link(struct sources *s, const struct event *e, int err, struct bpf_link *link)
+{
+	if (err)
+		log_error("%s cannot be attached: %s", e->name, strerror(-err));
+	else
+		sources_add_link(s, link);
+	return err;
+}
+
+const struct probes *sources_probes(const struct sources *s, u32 number)
+{
+	vec_each(p, &s->probes)
+		if (p->event == number)
+			return p->probes;
+	return NULL;
+}
+
+void sources_add_probes(struct sources *s, u32 number, struct probes *probes)
+{
+	vec_push(&s->probes, (struct source_probes){ number, 0, probes });
+}
+
+void sources_add_fallback(struct sources *s, u32 number, enum agent_hook hook,
+			  struct probes *probes)
+{
+	vec_push(&s->probes, (struct source_probes){ number, hook, probes });
+}
+
+void sources_add_waits(struct sources *s)
+{
+	s->has_waits = true;
+}
+
+struct programs *sources_bpf(const struct sources *s)
+{
+	return s->bpf;
+}
+
+const struct event_options *sources_options(const struct sources *s)
+{
+	return s->options;
+}
+
+void sources_describe(struct sources *s, const char *fmt, ...)
+{
+	char line[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	str_addf(&s->text, "%s%s", s->text.len ? "; " : "", line);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The counters of bpf/stat.h in words: for the summary, the notes of a profile and the page. */
+#pragma once
+
+#include "proc/reading.h"
+
+enum severity {
+	SEVERITY_NORMAL,
+	SEVERITY_INEXACT,
+	SEVERITY_LOST,
+};
+
+struct counter {
+	const char *key;  /* stable */
+	const char *text; /* follows a number */
+	enum severity severity;
+	enum reading reads; /* the right without which the counted event occurs */
+	const char *remedy; /* "" for SEVERITY_NORMAL */
+};
+
+/* The counter of an enum stat. */
+const struct counter *counter_of(u32 stat);
+
+/* The sentence of a reason for cut stacks, without the beginning that all of them share. */
+const char *counter_reason(const struct counter *c);
+
+/* Why samples were lost: the part of the sentence behind its colon. */
+const char *counter_cause(const struct counter *c);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernel's lists of CPUs. */
+#include "capture/kernel/cpulist.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+
+#define CPU_MAX 65536
+
+int cpulist_parse(const char *text, cpulist *out)
+{
+	while (*text && *text != '\n') {
+		char *end;
+		long first = strtol(text, &end, 10), last = first;
+
+		if (end == text)
+			return -EINVAL;
+		if (*end == '-') {
+			text = end + 1;
+			last = strtol(text, &end, 10);
+			if (end == text)
+				return -EINVAL;
+		}
+		if (first < 0 || last < first || last >= CPU_MAX)
+			return -EINVAL;
+		for (long cpu = first; cpu <= last; cpu++)
+			vec_push(out, (int)cpu);
+		if (*end == ',')
+			end++;
+		else if (*end && *end != '\n')
+			return -EINVAL;
+		text = end;
+	}
+	return 0;
+}
+
+int cpulist_online(cpulist *out)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	int err = file_read("/sys/devices/system/cpu/online", 1 << 16, &text, &len);
+	return err ?: cpulist_parse(text, out);
+}
+
+bool cpulist_has(const cpulist *list, int cpu)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		if (list->at[i] == cpu)
+			return true;
+	return false;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sampling perf event on every online CPU. It follows CPUs that come online and go offline. */
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include "capture/kernel/programs.h"
+
+struct cpus;
+
+/*
+ * Opens the event for the recording's event `event`, not yet running. Returns 0 or a negative
+ * errno.
+ */
+int cpus_open(struct programs *bpf, const struct perf_event_attr *attr, u32 event,
+	      struct cpus **out);
+void cpus_close(struct cpus *c);
+
+int cpus_start(struct cpus *c);
+void cpus_stop(struct cpus *c);
+
+/*
+ * Opens the event on CPUs that came online and closes it on CPUs that went offline. Call it from
+ * time to time.
+ */
+void cpus_follow(struct cpus *c);
+
+int cpus_nr(const struct cpus *c);
+
+/* Tries to open the event: 0 or perf_event_open's negative errno. */
+int cpus_try(const struct perf_event_attr *attr);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Features of the running kernel: its version, functions and types (BTF). bpf.h has the functions
+ * that other folders use.
+ */
+#pragma once
+
+#include "base/types.h"
+
+/*
+ * The name of a kernel function with the compiler's suffix; NULL if it does not exist. The caller
+ * frees it.
+ */
+char *kernel_function(const char *wanted);
+
+/* Whether the kernel reports that version or a newer one. */
+bool kernel_is_from(unsigned major, unsigned minor);
+
+/* Frees the kernel's types. They take 15 ms to read and are kept until the programs are loaded. */
+void kernel_types_forget(void);

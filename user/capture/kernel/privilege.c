@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rights of this process. */
+#include "capture/kernel/privilege.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proc/capability.h"
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+/* CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON, which Linux 5.8 split off. */
+static bool may(int capability)
+{
+	return capability_has(capability) || capability_has(CAP_SYS_ADMIN);
+}
+
+int privilege_check(void)
+{
+	if (!may(CAP_BPF) || !may(CAP_PERFMON))
+		return -EPERM;
+	return access(KERNEL_BTF, R_OK) ? -ENOENT : 0;
+}
+
+void privilege_explain(const char *what, int err)
+{
+	bool bpf = may(CAP_BPF), perfmon = may(CAP_PERFMON);
+
+	if (!bpf || !perfmon)
+		log_error("%s needs %s%s%s: run as root, or once: setcap cap_bpf,cap_perfmon+ep "
+			  "on the sysflame binary",
+			  what, bpf ? "" : "CAP_BPF", bpf || perfmon ? "" : " and ",
+			  perfmon ? "" : "CAP_PERFMON");
+	else if (access(KERNEL_BTF, R_OK))
+		log_error("%s needs the kernel's type information, and " KERNEL_BTF
+			  " cannot be read: use a kernel with CONFIG_DEBUG_INFO_BTF=y, as "
+			  "distributions ship it, and mount /sys",
+			  what);
+	else if (err == -EPERM || err == -EACCES)
+		log_error("%s is not permitted though the capabilities are there: a container's "
+			  "seccomp profile or kernel lockdown forbids it; allow bpf() and "
+			  "perf_event_open()",
+			  what);
+	else
+		log_error("%s failed: %s; -v shows the kernel's messages", what, strerror(-err));
+}

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The BPF programs: loading, attaching, reading. */
+#include "capture/kernel/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "capture/kernel/kernel_types.h"
+#include "capture/kernel/privilege.h"
+#include "capture/kernel/uprobe_multi.h"
+#include "knobs.h"
+#include "proc/capability.h"
+
+#include "sysflame.skel.h" /* needs the types above */
+
+#define RING_BYTES_MIN (4 * 1024 * 1024)
+#define RING_BYTES_MAX (64 * 1024 * 1024)
+
+struct programs {
+	struct sysflame *skel; /* from gen/sysflame.skel.h */
+	struct ring_buffer *ring;
+	programs_record_fn record; /* during programs_drain */
+	void *ctx;
+	const char *programs[PROGRAMS_MAX]; /* the sampling programs; NULL-terminated */
+	struct bpf_link *waits[3];
+	int measure_fd; /* keeps the kernel's run-time statistics on; -1: off */
+};
+
+/*
+ * The verifier's log is one message of many lines; the last ones name the error. libbpf's debug
+ * messages are left out: thousands of lines on how it relocates programs.
+ */
+static int print(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	auto_free char *text = NULL;
+	char *rest;
+
+	if (level == LIBBPF_DEBUG || log_get_level() < LOG_DEBUG || vasprintf(&text, fmt, args) < 0)
+		return 0;
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_debug("%s", line);
+	return 0;
+}
+
+static int on_record(void *ctx, void *data, size_t len)
+{
+	struct programs *bpf = ctx;
+
+	return bpf->record(data, len, bpf->ctx) ? 0 : -ENOBUFS;
+}
+
+/* A power of two, as the ring buffer requires. */
+static u32 ring_size(const struct programs_options *o, int nr_cpus)
+{
+	size_t need = o->ring_bytes ?: (size_t)nr_cpus * o->cpu_bytes;
+	size_t size = o->ring_bytes ? 4096 : RING_BYTES_MIN;
+
+	while (size < need && size < RING_BYTES_MAX)
+		size *= 2;
+	return (u32)size;
+}
+
+/*
+ * The place where a thread returns to a CPU: a tracepoint from Linux 6.16 on, before that a
+ * function.
+ */
+#define RESUME_TRACEPOINT "sched_exit_tp"
+#define RESUME_FUNCTION   "finish_task_switch"
+
+static bool is_of_this_kernel(const char *program)
+{
+	if (!strcmp(program, "offcpu_end"))
+		return programs_kernel_has(RESUME_TRACEPOINT);
+	return strcmp(program, "offcpu_back") || !programs_kernel_has(RESUME_TRACEPOINT);
+}
+
+static bool is_asked_for(const char *program, const struct programs_options *o)
+{
+	for (const char *const *p = o->programs; *p; p++)
+		if (!strcmp(*p, program))
+			return is_of_this_kernel(program);
+	if (!strcmp(program, "remote_read"))
+		return o->remote_reads;
+	if (!strncmp(program, "window_", strlen("window_")))
+		return o->knobs.window != WINDOW_NONE;
+	return !strncmp(program, "proc_", strlen("proc_"));
+}
+
+/*
+ * Links for several uprobes detach in a third of the time, and many at once. With a process as
+ * target they saw only its main thread before Linux 6.10 and its stable branches (commit
+ * 46ba0e49b642).
+ */
+static bool multi_knows_threads(void)
+{
+	return kernel_is_from(6, 10);
+}
+
+/* Whether the map of live memory is needed, which takes 25 ms to create. */
+static bool follows_memory(const struct knobs *knobs)
+{
+	return knobs->memory.interval || knobs->alloc_is_live;
+}
+
+static int configure(struct sysflame *skel, const struct programs_options *o)
+{
+	struct bpf_program *program;
+	int nr_cpus = libbpf_num_possible_cpus();
+	if (nr_cpus < 0)
+		return nr_cpus;
+
+	for (const char *const *name = o->programs; *name; name++) {
+		if (!bpf_object__find_program_by_name(skel->obj, *name)) {
+			log_debug("there is no BPF program %s", *name);
+			return -ENOENT;
+		}
+	}
+	bool multi = programs_can_attach_without_admin() &&
+		     (!capability_has(CAP_SYS_ADMIN) || multi_knows_threads());
+	bpf_object__for_each_program(program, skel->obj)
+	{
+		bpf_program__set_autoload(program, is_asked_for(bpf_program__name(program), o));
+		if (multi && !strncmp(bpf_program__section_name(program), "u", 1))
+			bpf_program__set_expected_attach_type(program, UPROBE_MULTI_ATTACH_TYPE);
+	}
+	skel->rodata->knobs = o->knobs;
+	skel->rodata->knobs.nr_cpus = (u32)nr_cpus;
+	const struct tables_sizes tables = TABLES_SIZES_DEFAULT;
+	const struct {
+		struct bpf_map *map;
+		u32 nr;
+	} sizes[] = {
+		{ skel->maps.scratches, (u32)nr_cpus * o->nr_slots },
+		{ skel->maps.records, ring_size(o, nr_cpus) },
+		{ skel->maps.unwind_rows, tables.nr_words / 2 },
+		{ skel->maps.unwind_ranges, tables.nr_ranges },
+		{ skel->maps.jvms, tables.nr_jvms },
+		{ skel->maps.remote_copies, o->remote_reads ? ABI_COPIES : 1 },
+		{ skel->maps.memory_live, follows_memory(&o->knobs) ? MEMORY_LIVE_MAX : 1 },
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		int err = bpf_map__set_max_entries(sizes[i].map, sizes[i].nr);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int load(struct programs *bpf, const struct programs_options *o)
+{
+	bpf->skel = sysflame__open();
+	if (!bpf->skel)
+		return -errno;
+
+	int err = configure(bpf->skel, o) ?: sysflame__load(bpf->skel);
+	if (err)
+		return err;
+
+	bpf->ring = ring_buffer__new(bpf_map__fd(bpf->skel->maps.records), on_record, bpf, NULL);
+	return bpf->ring ? 0 : -errno;
+}
+
+int programs_load(const struct programs_options *options, struct programs **out)
+{
+	libbpf_set_print(print);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+
+	struct programs *bpf = xcalloc(1, sizeof(*bpf));
+	bpf->measure_fd = -1;
+	memcpy(bpf->programs, options->programs, sizeof(bpf->programs));
+	int err = privilege_check() ?: load(bpf, options);
+	kernel_types_forget();
+	if (err) {
+		if (err == -EACCES && !privilege_check())
+			log_error("this kernel's verifier refuses the BPF programs; please report "
+				  "it with the output of -v and of uname -r");
+		else
+			privilege_explain("loading the BPF programs", err);
+		if (!privilege_check() && !kernel_is_from(5, 15))
+			log_error(
+				"this kernel is older than Linux 5.15, which sysflame needs; some "
+				"distributions backport the BPF features");
+		programs_free(bpf);
+		return err;
+	}
+	*out = bpf;
+	return 0;
+}
+
+void programs_free(struct programs *bpf)
+{
+	if (!bpf)
+		return;
+	if (bpf->measure_fd >= 0)
+		close(bpf->measure_fd);
+	ring_buffer__free(bpf->ring);
+	for (size_t i = 0; i < ARRAY_SIZE(bpf->waits); i++)
+		bpf_link__destroy(bpf->waits[i]);
+	sysflame__destroy(bpf->skel);
+	free(bpf);
+}
+
+int programs_attach_perf(struct programs *bpf, int perf_fd, u32 event, struct bpf_link **out)
+{
+	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = event);
+	auto_close int fd = dup(perf_fd); /* the link closes it */
+	if (fd < 0)
+		return -errno;
+
+	*out = bpf_program__attach_perf_event_opts(bpf->skel->progs.perf_sample, fd, &opts);
+	if (!*out)
+		return -errno;
+	fd = -1;
+	return 0;
+}
+
+int programs_attach_tracepoint(struct programs *bpf, const char *group, const char *name, u32 event,
+			       struct bpf_link **out)
+{
+	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = event);
+
+	*out = bpf_program__attach_tracepoint_opts(bpf->skel->progs.trace_hit, group, name, &opts);
+	return *out ? 0 : -errno;
+}
+
+/*
+ * A link without libbpf's struct is its descriptor; the lowest bit distinguishes it from a pointer.
+ */
+static struct bpf_link *link_of_fd(int fd)
+{
+	return (struct bpf_link *)((uintptr_t)fd << 1 | 1);
+}
+
+int programs_attach_program(struct programs *bpf, const struct programs_uprobe *at,
+			    struct bpf_link **out)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = at->cookie, .retprobe = at->at_return,
+		    .ref_ctr_offset = at->semaphore_off);
+	struct bpf_program *program = bpf_object__find_program_by_name(bpf->skel->obj, at->program);
+
+	if (!program)
+		return -ENOENT;
+	if (bpf_program__expected_attach_type(program) == UPROBE_MULTI_ATTACH_TYPE) {
+		int fd = uprobe_multi_attach(bpf_program__fd(program), at);
+		*out = fd < 0 ? NULL : link_of_fd(fd);
+		return fd < 0 ? fd : 0;
+	}
+	*out = bpf_program__attach_uprobe_opts(program, at->pid, at->path, at->file_off, &opts);
+	return *out ? 0 : -errno;
+}
+
+int programs_set_memory_file(struct programs *bpf, u32 number, const struct memory_file *file)
+{
+	return bpf_map__update_elem(bpf->skel->maps.memory_files, &number, sizeof(number), file,
+				    sizeof(*file), BPF_ANY);
+}
+
+int programs_memory_file(const struct programs *bpf, u32 number, struct memory_file *out)
+{
+	return bpf_map__lookup_elem(bpf->skel->maps.memory_files, &number, sizeof(number), out,
+				    sizeof(*out), 0);
+}
+
+#define LIVE_BATCH 4096
+
+int programs_each_live(struct programs *bpf, programs_live_fn visit, void *ctx)
+{
+	int fd = bpf_map__fd(bpf->skel->maps.memory_live), err = 0;
+	auto_free struct memory_key *keys = xcalloc(LIVE_BATCH, sizeof(*keys));
+	auto_free struct memory_live *values = xcalloc(LIVE_BATCH, sizeof(*values));
+	u32 place, *from = NULL;
+
+	while (!err) {
+		u32 nr = LIVE_BATCH, nr_gone = 0;
+		err = bpf_map_lookup_batch(fd, from, &place, keys, values, &nr, NULL);
+		if (err && err != -ENOENT)
+			return err;
+		from = &place;
+		for (u32 i = 0; i < nr; i++)
+			if (visit((pid_t)keys[i].pid, (u32)values[i].tid, values[i].sample_ns, ctx))
+				keys[nr_gone++] = keys[i];
+		if (nr_gone)
+			bpf_map_delete_batch(fd, keys, &nr_gone, NULL);
+	}
+	return 0;
+}
+
+void programs_use_hierarchies(struct programs *bpf, u32 mask)
+{
+	bpf->skel->bss->target_hierarchies = mask;
+}
+
+void programs_detach(struct bpf_link *link)
+{
+	if ((uintptr_t)link & 1)
+		close((int)((uintptr_t)link >> 1));
+	else
+		bpf_link__destroy(link);
+}
+
+/* Reads an iterator's output, record by record, into `record`. */
+static int read_iterator(const struct bpf_link *link, void *record, size_t size,
+			 void (*visit)(const void *record, void *ctx), void *ctx)
+{
+	auto_close int fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd < 0)
+		return -errno;
+
+	size_t have = 0;
+	for (ssize_t got; (got = read(fd, (char *)record + have, size - have));) {
+		if (got < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		have += got > 0 ? (size_t)got : 0;
+		if (have < size)
+			continue;
+		have = 0;
+		visit(record, ctx);
+	}
+	return 0;
+}
+
+struct pending_visit {
+	programs_blocked_fn pending; /* may be NULL */
+	void *ctx;
+};
+
+static void visit_pending(const void *record, void *ctx)
+{
+	const struct pending_visit *v = ctx;
+	const struct blocked_thread *p = record;
+
+	if (v->pending && p->sample.nr_kernel <= ABI_KERNEL_FRAMES)
+		v->pending(p, v->ctx);
+}
+
+static int read_tasks(struct programs *bpf, programs_blocked_fn pending, void *ctx)
+{
+	struct pending_visit v = { pending, ctx };
+	struct blocked_thread p;
+
+	return read_iterator(bpf->waits[2], &p, sizeof(p), visit_pending, &v);
+}
+
+struct process_visit {
+	programs_process_fn visit;
+	void *ctx;
+};
+
+static void visit_process(const void *record, void *ctx)
+{
+	const struct process_visit *v = ctx;
+
+	v->visit(record, v->ctx);
+}
+
+int programs_each_target(struct programs *bpf, programs_process_fn visit, void *ctx)
+{
+	struct process_visit v = { visit, ctx };
+	struct task_id id;
+	struct bpf_link *link = bpf_program__attach(bpf->skel->progs.proc_targets);
+	if (!link)
+		return -errno;
+
+	int err = read_iterator(link, &id, sizeof(id), visit_process, &v);
+	bpf_link__destroy(link);
+	return err;
+}
+
+struct remote_fds programs_remote(const struct programs *bpf)
+{
+	return (struct remote_fds){
+		.program = bpf_program__fd(bpf->skel->progs.remote_read),
+		.copies = bpf_map__fd(bpf->skel->maps.remote_copies),
+	};
+}
+
+struct targets_fds programs_targets(const struct programs *bpf)
+{
+	return (struct targets_fds){
+		.pids = bpf_map__fd(bpf->skel->maps.targets),
+		.comms = bpf_map__fd(bpf->skel->maps.target_comms),
+		.users = bpf_map__fd(bpf->skel->maps.target_users),
+		.cgroups = bpf_map__fd(bpf->skel->maps.target_cgroups),
+	};
+}
+
+static struct bpf_link *attach_end_of_waits(struct programs *bpf)
+{
+	auto_free char *function = NULL;
+
+	if (bpf_program__fd(bpf->skel->progs.offcpu_end) >= 0)
+		return bpf_program__attach(bpf->skel->progs.offcpu_end);
+	function = kernel_function(RESUME_FUNCTION);
+	errno = ENOENT;
+	return function ? bpf_program__attach_kprobe(bpf->skel->progs.offcpu_back, false, function)
+			: NULL;
+}
+
+int programs_start_waits(struct programs *bpf)
+{
+	if (!(bpf->waits[0] = bpf_program__attach(bpf->skel->progs.offcpu_begin)) ||
+	    !(bpf->waits[1] = attach_end_of_waits(bpf)) ||
+	    !(bpf->waits[2] = bpf_program__attach(bpf->skel->progs.offcpu_tasks)))
+		return -errno;
+	return read_tasks(bpf, NULL, NULL);
+}
+
+bool programs_can_follow_waits(void)
+{
+	auto_free char *function = NULL;
+
+	if (programs_kernel_has(RESUME_TRACEPOINT))
+		return true;
+	function = kernel_function(RESUME_FUNCTION);
+	return function;
+}
+
+/* Sets the end first: a window that has begun then has its end. */
+void programs_set_window(struct programs *bpf, const struct span *window)
+{
+	volatile u64 *begin = &bpf->skel->data->recording_begin_ns;
+	volatile u64 *end = &bpf->skel->data->recording_end_ns;
+
+	*end = window->end_ns;
+	*begin = window->begin_ns;
+}
+
+void programs_blocked(struct programs *bpf, bool is_last, programs_blocked_fn pending, void *ctx)
+{
+	bpf->skel->bss->waits_are_reported = is_last;
+	int err = read_tasks(bpf, pending, ctx);
+
+	if (err)
+		log_warn("waits that last at the end are missing: %s", strerror(-err));
+}
+
+int programs_attach_processes(struct programs *bpf)
+{
+	struct sysflame *skel = bpf->skel;
+
+	skel->links.proc_fork = bpf_program__attach(skel->progs.proc_fork);
+	skel->links.proc_exec = bpf_program__attach(skel->progs.proc_exec);
+	skel->links.proc_exit = bpf_program__attach(skel->progs.proc_exit);
+	if (skel->links.proc_fork && skel->links.proc_exec && skel->links.proc_exit)
+		return 0;
+	int err = -errno;
+	privilege_explain("following processes", err);
+	return err;
+}
+
+struct tables_fds programs_tables(const struct programs *bpf)
+{
+	return (struct tables_fds){
+		.rows = bpf_map__fd(bpf->skel->maps.unwind_rows),
+		.ranges = bpf_map__fd(bpf->skel->maps.unwind_ranges),
+		.procs = bpf_map__fd(bpf->skel->maps.unwind_procs),
+		.jvms = bpf_map__fd(bpf->skel->maps.jvms),
+	};
+}
+
+int programs_drain(struct programs *bpf, programs_record_fn record, void *ctx)
+{
+	bpf->record = record;
+	bpf->ctx = ctx;
+	int nr = ring_buffer__consume(bpf->ring);
+	return nr < 0 ? nr : 0;
+}
+
+int programs_ring_fd(const struct programs *bpf)
+{
+	return bpf_map__fd(bpf->skel->maps.records);
+}
+
+bool programs_answer_call(struct programs *bpf)
+{
+	return __atomic_exchange_n(&bpf->skel->bss->receiver_is_called, 0, __ATOMIC_SEQ_CST);
+}
+
+void programs_set_halvings(struct programs *bpf, u32 halvings)
+{
+	__atomic_store_n(&bpf->skel->bss->backlog_halvings, halvings, __ATOMIC_RELAXED);
+}
+
+/* Sums the counters `first`, `first` + 1 .. of a map over CPUs. */
+static void sum_counters(const struct bpf_map *map, u32 first, u64 *sums, u32 nr)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	auto_free u64 *per_cpu = xcalloc((size_t)nr_cpus, sizeof(u64));
+
+	for (u32 i = 0; i < nr; i++) {
+		u32 key = first + i;
+		sums[i] = 0;
+		if (bpf_map__lookup_elem(map, &key, sizeof(key), per_cpu,
+					 (size_t)nr_cpus * sizeof(u64), 0))
+			continue;
+		for (int cpu = 0; cpu < nr_cpus; cpu++)
+			sums[i] += per_cpu[cpu];
+	}
+}
+
+void programs_stats(const struct programs *bpf, u64 stats[NR_STATS])
+{
+	sum_counters(bpf->skel->maps.stats, 0, stats, NR_STATS);
+}
+
+void programs_event_counts(const struct programs *bpf, u32 event, u64 counts[NR_EVENT_COUNTS])
+{
+	sum_counters(bpf->skel->maps.event_counts, event * NR_EVENT_COUNTS, counts,
+		     NR_EVENT_COUNTS);
+}
+
+int programs_measure(struct programs *bpf)
+{
+	bpf->measure_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return bpf->measure_fd < 0 ? bpf->measure_fd : 0;
+}
+
+static void add_walks(const struct programs *bpf, struct sampling_cost *out)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	auto_free struct walk_cost *per_cpu = xcalloc((size_t)nr_cpus, sizeof(*per_cpu));
+	u32 zero = 0;
+
+	if (bpf_map__lookup_elem(bpf->skel->maps.costs, &zero, sizeof(zero), per_cpu,
+				 (size_t)nr_cpus * sizeof(*per_cpu), 0))
+		return;
+	for (int cpu = 0; cpu < nr_cpus; cpu++) {
+		out->walks += per_cpu[cpu].nr_walks;
+		out->frames += per_cpu[cpu].nr_frames;
+		out->walk_ns += per_cpu[cpu].walk_ns;
+		out->frame_pointer_ns += per_cpu[cpu].frame_pointers_ns;
+	}
+}
+
+void programs_measured(const struct programs *bpf, struct sampling_cost *out)
+{
+	*out = (struct sampling_cost){ 0 };
+	for (const char *const *name = bpf->programs; *name; name++) {
+		struct bpf_program *program =
+			bpf_object__find_program_by_name(bpf->skel->obj, *name);
+		struct bpf_prog_info info = { 0 };
+		u32 len = sizeof(info);
+
+		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+			continue;
+		out->run_ns += info.run_time_ns;
+		out->runs += info.run_cnt;
+	}
+	add_walks(bpf, out);
+}

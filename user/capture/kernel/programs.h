@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The BPF programs: loads and attaches them, reads their records and counters. */
+#pragma once
+
+#include "abi.h"
+#include "base/time.h"
+#include "base/types.h"
+#include "capture/kernel/cost.h"
+#include "capture/kernel/table_maps.h"
+#include "knobs.h"
+#include "stat.h"
+
+#define PROGRAMS_MAX 32
+struct programs_options {
+	size_t ring_bytes;  /* 0: chosen from the number of CPUs and events */
+	size_t cpu_bytes;   /* the ring's size for each CPU, if ring_bytes is 0 */
+	bool remote_reads;  /* load the program that reads memory of other users' processes */
+	struct knobs knobs; /* configured by capture/targets/targets.h and sources.h */
+	/* The needs of the events (capture/events/sources.h). */
+	const char *programs[PROGRAMS_MAX]; /* the sampling programs; NULL-terminated */
+	u32 nr_slots;
+};
+
+struct programs;
+struct bpf_link;
+
+/* Loads the programs. On failure logs one line with the missing right or feature and the remedy. */
+int programs_load(const struct programs_options *options, struct programs **out);
+void programs_free(struct programs *bpf);
+
+/*
+ * Attach the sampling program to a perf event or tracepoint, for the recording's event of that
+ * number. The program runs at once. The descriptor stays the caller's.
+ */
+int programs_attach_perf(struct programs *bpf, int perf_fd, u32 event, struct bpf_link **out);
+int programs_attach_tracepoint(struct programs *bpf, const char *group, const char *name, u32 event,
+			       struct bpf_link **out);
+
+/* The same for any of the uprobe programs, in one process or, with pid -1, in all. */
+struct programs_uprobe {
+	const char *program;
+	const char *path;
+	u64 file_off;
+	u64 semaphore_off; /* of the counter to raise while attached; 0: none */
+	u64 cookie;
+	pid_t pid;
+	bool at_return;
+};
+int programs_attach_program(struct programs *bpf, const struct programs_uprobe *at,
+			    struct bpf_link **out);
+
+/* Sets which of knobs.hierarchies have groups among the targets, as bits. */
+void programs_use_hierarchies(struct programs *bpf, u32 mask);
+
+/*
+ * Calls `visit` for sampled memory that is not freed (bpf/live_allocs.h), with its process and
+ * sample. Deletes the entries for which it returns true.
+ */
+typedef bool (*programs_live_fn)(pid_t pid, u32 tid, u64 sample_ns, void *ctx);
+int programs_each_live(struct programs *bpf, programs_live_fn visit, void *ctx);
+
+/*
+ * Sets or reads the functions of an allocator's file; `number` is the one in its probes' cookies.
+ */
+int programs_set_memory_file(struct programs *bpf, u32 number, const struct memory_file *file);
+int programs_memory_file(const struct programs *bpf, u32 number, struct memory_file *out);
+void programs_detach(struct bpf_link *link);
+
+/* Whether uprobes work without CAP_SYS_ADMIN on this kernel. */
+bool programs_can_attach_without_admin(void);
+
+/* Begins to record which threads wait. For those already waiting the wait begins now. */
+int programs_start_waits(struct programs *bpf);
+
+bool programs_can_follow_waits(void);
+
+/*
+ * Sets the recording's window, [begin, end) in CLOCK_MONOTONIC; the end may be TIME_NEVER. Nothing
+ * is sampled outside of it, or before the first call.
+ */
+void programs_set_window(struct programs *bpf, const struct span *window);
+
+/*
+ * After the window's end: visits every thread that has waited since before it. `is_last` marks the
+ * last call. A thread that resumes before that call sends its sample itself.
+ */
+typedef void (*programs_blocked_fn)(const struct blocked_thread *p, void *ctx);
+void programs_blocked(struct programs *bpf, bool is_last, programs_blocked_fn pending, void *ctx);
+
+/* Follows fork, exec and exit. */
+int programs_attach_processes(struct programs *bpf);
+
+/* The unwinder's maps. */
+struct tables_fds programs_tables(const struct programs *bpf);
+
+/*
+ * The program and map that read memory of other users' processes, if loaded with remote_reads; see
+ * remote.h.
+ */
+struct remote_fds {
+	int program, copies;
+};
+struct remote_fds programs_remote(const struct programs *bpf);
+
+/* Whether the kernel has the functions that this program needs (Linux 6.2). */
+bool programs_can_read_remote(void);
+
+/* The maps of selectors; the values are masks of enum select. */
+struct targets_fds {
+	int pids, comms, users, cgroups;
+};
+struct targets_fds programs_targets(const struct programs *bpf);
+
+/* Calls `visit` for every process that the BPF programs consider a target. */
+typedef void (*programs_process_fn)(const struct task_id *id, void *ctx);
+int programs_each_target(struct programs *bpf, programs_process_fn visit, void *ctx);
+
+/*
+ * Calls `record` for every record in the ring until it returns false. The bytes are valid during
+ * the call only. Call it from one thread at a time.
+ */
+typedef bool (*programs_record_fn)(const void *record, size_t len, void *ctx);
+int programs_drain(struct programs *bpf, programs_record_fn record, void *ctx);
+
+/*
+ * Readable when the ring begins to fill, for an edge-triggered epoll. BPF then waits for
+ * programs_answer_call, which returns whether it had, before it wakes the reader again.
+ */
+int programs_ring_fd(const struct programs *bpf);
+bool programs_answer_call(struct programs *bpf);
+
+/* Has BPF sample short waits and agents' reports more rarely, by 2 to the power of `halvings`. */
+void programs_set_halvings(struct programs *bpf, u32 halvings);
+
+/* The counters, summed over CPUs; programs_event_counts has those of one event. */
+void programs_stats(const struct programs *bpf, u64 stats[NR_STATS]);
+void programs_event_counts(const struct programs *bpf, u32 event, u64 counts[NR_EVENT_COUNTS]);
+
+bool programs_kernel_has(const char *tracepoint); /* whether that tracepoint exists */
+
+/* Calls `visit` for the enumerators of the kernel's enum of that name. */
+typedef void (*programs_enumerator_fn)(const char *name, s32 value, void *ctx);
+void programs_kernel_enumerators(const char *name, programs_enumerator_fn visit, void *ctx);
+
+/*
+ * programs_measure has the kernel measure the sampling programs' run time from now on. Walks are
+ * measured only with knobs.measure.
+ */
+int programs_measure(struct programs *bpf);
+void programs_measured(const struct programs *bpf, struct sampling_cost *out);

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies records out of the ring. */
+#include "capture/kernel/receiver.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+
+#define PARCEL_BYTES  (256u << 10)
+#define RECORD_MAX    (sizeof(struct sample) + ABI_SAMPLE_WORDS * sizeof(u64))
+#define BACKLOG_MAX   (64u << 20) /* with more the ring fills and counts its losses */
+#define HALVING_BYTES (2u << 20)  /* of backlog for each halving of the sampling */
+#define STACK_BYTES   (64u << 10)
+#define NICENESS      (-20)
+
+/* Precedes each record. */
+struct parcel_head {
+	u64 len;
+};
+
+struct receiver {
+	struct programs *bpf;
+	pthread_t thread;
+	bool has_thread, is_last; /* the thread has to end */
+	int epoll_fd;             /* watches the ring and `asked_fd` */
+	int asked_fd;             /* a request to hand over or to end */
+	sem_t answered;
+
+	struct parcel *open;  /* being filled; belongs to the thread if there is one */
+	struct parcel *ready; /* newest first; taken as a whole */
+	struct parcel *spare; /* one parcel to reuse */
+	size_t backlog, most; /* bytes in parcels */
+};
+
+/* Uses mmap, because freed parcels would otherwise stay in a heap's arena. */
+static struct parcel *parcel_new(struct receiver *r)
+{
+	struct parcel *p = __atomic_exchange_n(&r->spare, NULL, __ATOMIC_ACQUIRE);
+
+	if (p)
+		return p;
+	p = mmap(NULL, PARCEL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void parcels_free(struct parcel *p)
+{
+	while (p) {
+		struct parcel *next = p->next;
+		munmap(p, PARCEL_BYTES);
+		p = next;
+	}
+}
+
+static size_t size_of(size_t len)
+{
+	return sizeof(struct parcel_head) + ((len + 7) & ~7ul);
+}
+
+void parcels_each(const struct parcel *parcels, parcel_record_fn record, void *ctx)
+{
+	struct parcel_head head;
+
+	for (const struct parcel *p = parcels; p; p = p->next)
+		for (size_t at = 0; at < p->nr_bytes; at += size_of(head.len)) {
+			memcpy(&head, p->bytes + at, sizeof(head));
+			record(p->bytes + at + sizeof(head), head.len, ctx);
+		}
+}
+
+void parcels_add(struct parcel **parcels, struct parcel *more)
+{
+	while (*parcels)
+		parcels = &(*parcels)->next;
+	*parcels = more;
+}
+
+static void publish(struct receiver *r)
+{
+	if (!r->open)
+		return;
+	struct parcel *p = take(r->open);
+	p->next = __atomic_load_n(&r->ready, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&r->ready, &p->next, p, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+static void add_backlog(struct receiver *r, ssize_t more)
+{
+	size_t backlog = __atomic_add_fetch(&r->backlog, (size_t)more, __ATOMIC_RELAXED);
+
+	if (backlog > r->most)
+		r->most = backlog;
+	programs_set_halvings(r->bpf, (u32)(backlog / HALVING_BYTES));
+}
+
+/* Ensures that a record of any size fits into the open parcel. */
+static bool make_room(struct receiver *r)
+{
+	if (receiver_backlog(r) >= BACKLOG_MAX)
+		return false;
+	if (r->open && PARCEL_BYTES - sizeof(*r->open) - r->open->nr_bytes < size_of(RECORD_MAX))
+		publish(r);
+	if (r->open)
+		return true;
+	r->open = parcel_new(r);
+	if (r->open)
+		r->open->nr_bytes = 0;
+	return r->open;
+}
+
+/* Returns whether one more record fits. The ring removes every record that it passes on. */
+static bool add_record(const void *record, size_t len, void *receiver)
+{
+	const struct parcel_head head = { .len = len };
+	struct receiver *r = receiver;
+	size_t bytes = size_of(len);
+
+	if (len > RECORD_MAX)
+		return true;
+	u8 *at = r->open->bytes + r->open->nr_bytes;
+	memcpy(at, &head, sizeof(head));
+	memcpy(at + sizeof(head), record, len);
+	r->open->nr_bytes += bytes;
+	add_backlog(r, (ssize_t)bytes);
+	return make_room(r);
+}
+
+/* Without room BPF is not answered and does not wake again; receiver_take retries later. */
+static void drain(struct receiver *r)
+{
+	if (!make_room(r))
+		return;
+	/*
+	 * A wake-up for records taken here would not end epoll_wait again, and no other would
+	 * follow.
+	 */
+	do
+		programs_drain(r->bpf, add_record, r);
+	while (programs_answer_call(r->bpf) && make_room(r));
+}
+
+size_t receiver_backlog(const struct receiver *r)
+{
+	return __atomic_load_n(&r->backlog, __ATOMIC_RELAXED);
+}
+
+/*
+ * The thread has little to do, but without delay. Niceness counts only among the threads of a
+ * control group or session (sched_autogroup). In Linux both settings apply to this thread alone.
+ */
+static void take_precedence(void)
+{
+	const struct sched_param lowest = { .sched_priority = 1 };
+
+	if (sched_setscheduler(0, SCHED_RR, &lowest) && setpriority(PRIO_PROCESS, 0, NICENESS))
+		log_debug("the ring is read without priority: %s", strerror(errno));
+}
+
+static void *receive(void *receiver)
+{
+	struct receiver *r = receiver;
+	struct epoll_event event;
+	u64 asked;
+
+	take_precedence();
+	for (;;) {
+		if (epoll_wait(r->epoll_fd, &event, 1, -1) < 1)
+			continue;
+		bool is_asked = event.data.fd == r->asked_fd &&
+				read(r->asked_fd, &asked, sizeof(asked)) == sizeof(asked);
+		if (__atomic_load_n(&r->is_last, __ATOMIC_ACQUIRE))
+			return NULL;
+		drain(r);
+		if (is_asked) {
+			publish(r);
+			sem_post(&r->answered);
+		}
+	}
+}
+
+static bool watch(int epoll_fd, int fd, u32 events)
+{
+	struct epoll_event event = { .events = events, .data.fd = fd };
+
+	return !epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* Blocks all signals in the new thread; they are for the recording thread. */
+static bool begin_thread(struct receiver *r)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+
+	if (r->epoll_fd < 0 || r->asked_fd < 0 || !watch(r->epoll_fd, r->asked_fd, EPOLLIN) ||
+	    !watch(r->epoll_fd, programs_ring_fd(r->bpf), EPOLLIN | EPOLLET))
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	bool has_begun = !pthread_create(&r->thread, &attr, receive, r);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return has_begun;
+}
+
+static void ask(struct receiver *r)
+{
+	const u64 one = 1;
+
+	while (write(r->asked_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+struct receiver *receiver_new(struct programs *bpf)
+{
+	struct receiver *r = xcalloc(1, sizeof(*r));
+
+	r->bpf = bpf;
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	r->asked_fd = eventfd(0, EFD_CLOEXEC);
+	sem_init(&r->answered, 0, 0);
+	r->has_thread = begin_thread(r);
+	if (!r->has_thread)
+		log_debug("no second thread reads the ring");
+	return r;
+}
+
+void receiver_free(struct receiver *r)
+{
+	if (!r)
+		return;
+	if (r->has_thread) {
+		__atomic_store_n(&r->is_last, true, __ATOMIC_RELEASE);
+		ask(r);
+		pthread_join(r->thread, NULL);
+	}
+	log_debug("at most %zu KB of the ring's records waited", r->most >> 10);
+	publish(r);
+	parcels_free(r->ready);
+	parcels_free(r->spare);
+	sem_destroy(&r->answered);
+	if (r->asked_fd >= 0)
+		close(r->asked_fd);
+	if (r->epoll_fd >= 0)
+		close(r->epoll_fd);
+	free(r);
+}
+
+static struct parcel *oldest_first(struct parcel *p)
+{
+	struct parcel *done = NULL;
+
+	while (p) {
+		struct parcel *next = p->next;
+		p->next = done;
+		done = p;
+		p = next;
+	}
+	return done;
+}
+
+struct parcel *receiver_take(struct receiver *r)
+{
+	if (r->has_thread) {
+		ask(r);
+		while (sem_wait(&r->answered))
+			;
+	} else {
+		drain(r);
+		publish(r);
+	}
+	return oldest_first(__atomic_exchange_n(&r->ready, NULL, __ATOMIC_ACQUIRE));
+}
+
+void receiver_return(struct receiver *r, struct parcel *parcels)
+{
+	ssize_t bytes = 0;
+
+	if (!parcels)
+		return;
+	for (const struct parcel *p = parcels; p; p = p->next)
+		bytes += (ssize_t)p->nr_bytes;
+	add_backlog(r, -bytes);
+	parcels_free(take(parcels->next));
+	parcels_free(__atomic_exchange_n(&r->spare, parcels, __ATOMIC_ACQ_REL));
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps the ring of records from filling up while the recording thread is busy. A thread of its own
+ * copies the records into memory when BPF wakes it, and hands them over on request
+ * (docs/decisions/0007).
+ */
+#pragma once
+
+#include "capture/kernel/programs.h"
+
+/* Records that arrived together. */
+struct parcel {
+	struct parcel *next;
+	size_t nr_bytes; /* used part of `bytes` */
+	u8 bytes[];
+};
+
+struct receiver;
+
+/* Starts the thread. If that fails, only receiver_take reads the ring. */
+struct receiver *receiver_new(struct programs *bpf);
+void receiver_free(struct receiver *r);
+
+/*
+ * Takes all records that have arrived so far, in order. Give them back with receiver_return. NULL
+ * if there are none.
+ */
+struct parcel *receiver_take(struct receiver *r);
+
+/* Appends `more`. */
+void parcels_add(struct parcel **parcels, struct parcel *more);
+
+/* Takes back the parcels with their records. */
+void receiver_return(struct receiver *r, struct parcel *parcels);
+
+/* Calls `record` for each record. The bytes are valid until receiver_return. */
+typedef void (*parcel_record_fn)(const void *record, size_t len, void *ctx);
+void parcels_each(const struct parcel *parcels, parcel_record_fn record, void *ctx);
+
+/* The bytes of records that have arrived and were not returned. */
+size_t receiver_backlog(const struct receiver *r);

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The mappings, execs and names of processes, from perf's side band. */
+#include "capture/kernel/sideband.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "capture/kernel/cpulist.h"
+#include "capture/kernel/perf.h"
+
+#define RING_BYTES (64 * 1024) /* a power of two pages; some 400 records between two drains */
+#define RECORD_MAX 65536
+
+struct side_ring {
+	int cpu, fd;
+	struct perf_event_mmap_page *page; /* followed by RING_BYTES of records */
+};
+
+struct sideband {
+	VEC(struct side_ring) rings;
+	int epoll_fd;
+	u8 *record; /* buffer for a record that wraps around the ring's end */
+};
+
+/* The sample_id trailer that attr.sample_id_all adds to each record: TID, then TIME. */
+struct trailer {
+	u32 pid, tid;
+	u64 time_ns;
+};
+
+struct comm {
+	struct perf_event_header head;
+	u32 pid, tid;
+	char comm[];
+};
+
+struct mmap2 {
+	struct perf_event_header head;
+	u32 pid, tid;
+	u64 addr, len, file_off;
+	u32 dev_major, dev_minor;
+	u64 inode, inode_generation;
+	u32 prot, flags;
+	char path[];
+};
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int add_cpu(struct sideband *s, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+	auto_close int fd = perf_open(&attr, cpu);
+	if (fd < 0)
+		return fd;
+
+	void *page =
+		mmap(NULL, page_size() + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	struct epoll_event readable = { .events = EPOLLIN | EPOLLET };
+	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &readable))
+		log_debug("cpu %d: new mappings do not wake the recorder", cpu);
+	vec_push(&s->rings, (struct side_ring){ cpu, take_fd(fd), page });
+	return 0;
+}
+
+static void drop_ring(struct sideband *s, size_t i)
+{
+	munmap(s->rings.at[i].page, page_size() + RING_BYTES);
+	close(s->rings.at[i].fd);
+	s->rings.at[i] = s->rings.at[--s->rings.nr];
+}
+
+int sideband_open(struct sideband **out)
+{
+	struct sideband *s = xcalloc(1, sizeof(*s));
+	cpulist online = { 0 };
+	int err = cpulist_online(&online);
+
+	s->record = xmalloc(RECORD_MAX);
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	for (size_t i = 0; !err && i < online.nr; i++) {
+		err = add_cpu(s, online.at[i]);
+		if (err == -ENODEV) /* went offline since the list was read */
+			err = 0;
+	}
+	vec_fini(&online);
+	if (err) {
+		sideband_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void sideband_close(struct sideband *s)
+{
+	if (!s)
+		return;
+	while (s->rings.nr)
+		drop_ring(s, s->rings.nr - 1);
+	vec_fini(&s->rings);
+	if (s->epoll_fd >= 0)
+		close(s->epoll_fd);
+	free(s->record);
+	free(s);
+}
+
+void sideband_follow(struct sideband *s)
+{
+	cpulist online = { 0 }, known = { 0 };
+
+	if (!cpulist_online(&online)) {
+		for (size_t i = s->rings.nr; i-- > 0;)
+			if (!cpulist_has(&online, s->rings.at[i].cpu))
+				drop_ring(s, i);
+		vec_each(r, &s->rings)
+			vec_push(&known, r->cpu);
+		vec_each(cpu, &online)
+			if (!cpulist_has(&known, *cpu))
+				add_cpu(s, *cpu);
+	}
+	vec_fini(&online);
+	vec_fini(&known);
+}
+
+static bool parse_mmap(const struct mmap2 *r, size_t len, struct side_event *out)
+{
+	if (len < sizeof(*r) + sizeof(struct trailer))
+		return false;
+
+	size_t path_max = len - sizeof(*r) - sizeof(struct trailer);
+	if (!memchr(r->path, '\0', path_max) || r->addr + r->len < r->addr)
+		return false;
+	bool anonymous = !strcmp(r->path, "//anon");
+	out->kind = SIDE_MMAP;
+	out->pid = (pid_t)r->pid;
+	out->mapping = (struct mapping){
+		.start = r->addr,
+		.end = r->addr + r->len,
+		.file_off = r->file_off,
+		.inode = anonymous ? 0 : r->inode,
+		.dev_major = r->dev_major,
+		.dev_minor = r->dev_minor,
+		.readable = r->prot & PROT_READ,
+		.executable = r->prot & PROT_EXEC,
+		.path = anonymous ? (char *)"" : (char *)r->path,
+	};
+	return true;
+}
+
+static bool parse_comm(const struct comm *r, size_t len, struct side_event *out)
+{
+	if (len < sizeof(*r) + sizeof(struct trailer))
+		return false;
+
+	size_t comm_max = len - sizeof(*r) - sizeof(struct trailer);
+	if (!memchr(r->comm, '\0', comm_max))
+		return false;
+	out->kind = r->head.misc & PERF_RECORD_MISC_COMM_EXEC ? SIDE_EXEC : SIDE_COMM;
+	out->pid = (pid_t)r->pid;
+	copy_text(out->comm, sizeof(out->comm), r->comm);
+	return r->pid == r->tid;
+}
+
+bool side_event_parse(const void *record, size_t len, struct side_event *out)
+{
+	const struct perf_event_header *head = record;
+	struct trailer trailer;
+
+	if (len < sizeof(*head) + 8 + sizeof(trailer))
+		return false;
+	memcpy(&trailer, (const u8 *)record + len - sizeof(trailer), sizeof(trailer));
+	*out = (struct side_event){ .time_ns = trailer.time_ns };
+
+	switch (head->type) {
+	case PERF_RECORD_MMAP2:
+		return parse_mmap(record, len, out);
+	case PERF_RECORD_COMM:
+		return parse_comm(record, len, out);
+	case PERF_RECORD_LOST:
+		out->kind = SIDE_LOST;
+		return true;
+	}
+	return false;
+}
+
+/* The record at `tail` in one piece; NULL if the ring's contents are invalid. */
+static const void *record_at(struct sideband *s, const u8 *data, u64 tail, u64 head, size_t *len)
+{
+	struct perf_event_header h;
+
+	for (size_t i = 0; i < sizeof(h); i++)
+		((u8 *)&h)[i] = data[(tail + i) % RING_BYTES];
+	if (h.size < sizeof(h) || h.size > head - tail)
+		return NULL;
+	*len = h.size;
+
+	size_t at = tail % RING_BYTES, first = RING_BYTES - at < h.size ? RING_BYTES - at : h.size;
+	memcpy(s->record, data + at, first);
+	memcpy(s->record + first, data, h.size - first);
+	return s->record;
+}
+
+static void drain_ring(struct sideband *s, struct side_ring *r, side_event_fn event, void *ctx)
+{
+	const u8 *data = (const u8 *)r->page + page_size();
+	u64 head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	u64 tail = r->page->data_tail;
+
+	while (tail < head) {
+		struct side_event e;
+		size_t len;
+		const void *record = record_at(s, data, tail, head, &len);
+		if (!record)
+			break;
+		if (side_event_parse(record, len, &e))
+			event(&e, ctx);
+		tail += len;
+	}
+	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
+}
+
+int sideband_fd(const struct sideband *s)
+{
+	return s->epoll_fd;
+}
+
+void sideband_drain(struct sideband *s, side_event_fn event, void *ctx)
+{
+	struct epoll_event ready[16];
+
+	/*
+	 * Edge-triggered: takes the pending events, so that the descriptor is readable only on new
+	 * ones.
+	 */
+	while (epoll_wait(s->epoll_fd, ready, ARRAY_SIZE(ready), 0) == ARRAY_SIZE(ready))
+		;
+	vec_each(r, &s->rings)
+		drain_ring(s, r, event, ctx);
+}

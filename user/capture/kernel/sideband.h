@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The mappings, execs and names of processes, from perf's side band: one small ring for each CPU
+ * (docs/decisions/0001). Facts: include/uapi/linux/perf_event.h, enum perf_event_type.
+ */
+#pragma once
+
+#include "proc/process.h"
+
+enum side_kind {
+	SIDE_MMAP, /* new executable memory: mmap, or mprotect of an older mapping */
+	SIDE_EXEC, /* a new program: all older mappings and the name are gone */
+	SIDE_COMM, /* the main thread, and so the process, was renamed */
+	SIDE_LOST, /* the ring was full, any event may be missing; pid is 0 */
+};
+
+struct side_event {
+	enum side_kind kind;
+	pid_t pid;
+	u64 time_ns;                 /* CLOCK_MONOTONIC */
+	char comm[PROCESS_COMM_LEN]; /* SIDE_EXEC, SIDE_COMM */
+	struct mapping mapping;      /* SIDE_MMAP; the path is valid during the call only */
+};
+
+struct sideband;
+
+int sideband_open(struct sideband **out);
+void sideband_close(struct sideband *s);
+
+/* Opens rings on CPUs that came online; drops those of CPUs that went offline. */
+void sideband_follow(struct sideband *s);
+
+/* Readable (poll, epoll) when there are events to drain. */
+int sideband_fd(const struct sideband *s);
+
+/* Calls `event` for the events since the previous call; sorted by time for each CPU only. */
+typedef void (*side_event_fn)(const struct side_event *e, void *ctx);
+void sideband_drain(struct sideband *s, side_event_fn event, void *ctx);
+
+/*
+ * Parses one record of `len` bytes; false if it is malformed or of no interest. The event's path
+ * points into `record`.
+ */
+bool side_event_parse(const void *record, size_t len, struct side_event *out);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which events of a recording lost samples, and why. */
+#pragma once
+
+#include "capture/session.h"
+
+struct loss {
+	const char *event; /* as named in -e */
+	const char *key;   /* of `why`, for programs */
+	const char *why;   /* "the ring buffer was full" */
+	const char *remedy;
+	u64 nr;
+};
+
+typedef void (*loss_fn)(const struct loss *loss, void *ctx);
+void losses_each(const struct session *s, loss_fn visit, void *ctx);
+
+/*
+ * Calls `visit` for each event with samples that stand for more occurrences than usual, because
+ * there were too many. `why` and `remedy` are NULL.
+ */
+void losses_each_sparse(const struct session *s, loss_fn visit, void *ctx);
+
+/* Adds the losses and the sparse samples to the recording's profile as notes. */
+void losses_note(struct session *s);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The records of a turn, sorted by time. */
+#include "capture/samples/inbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+static size_t sample_size(const struct sample *s)
+{
+	return sizeof(*s) + (s->nr_kernel + 2ull * s->nr_user) * sizeof(u64);
+}
+
+static void add(struct inbox *in, struct item item)
+{
+	item.order = (u32)in->items.nr;
+	vec_push(&in->items, item);
+}
+
+static void add_record(struct inbox *in, enum item_kind kind, u64 time_ns, const void *record)
+{
+	add(in, (struct item){ .kind = kind, .time_ns = time_ns, .record = record });
+}
+
+void inbox_add_record(const void *record, size_t len, void *inbox)
+{
+	struct inbox *in = inbox;
+	const struct sample *sample = record;
+	const struct process_record *process = record;
+	const struct freed_record *freed = record;
+	u32 kind = 0;
+
+	if (len >= sizeof(kind))
+		memcpy(&kind, record, sizeof(kind));
+	if ((kind == RECORD_SAMPLE || kind == RECORD_UNWALKED || kind == RECORD_PENDING) &&
+	    len >= sizeof(*sample) && len >= sample_size(sample))
+		add_record(in, ITEM_SAMPLE, sample->time_ns, sample);
+	else if (kind >= RECORD_FORK && kind <= RECORD_HEADLESS && len >= sizeof(*process))
+		add_record(in, ITEM_PROCESS, process->time_ns, process);
+	else if (kind == RECORD_FREED && len >= sizeof(*freed))
+		add_record(in, ITEM_FREED, freed->time_ns, freed);
+	else
+		in->malformed++;
+}
+
+void inbox_add_side(const struct side_event *e, void *inbox)
+{
+	struct item item = { .kind = ITEM_SIDE, .time_ns = e->time_ns, .side = *e };
+
+	if (e->kind == SIDE_MMAP)
+		item.side.mapping.path = xstrdup(e->mapping.path);
+	add(inbox, item);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void inbox_sort(struct inbox *in)
+{
+	if (in->items.nr)
+		qsort(in->items.at, in->items.nr, sizeof(in->items.at[0]), by_time);
+}
+
+static void item_fini(struct item *item)
+{
+	if (item->kind == ITEM_SIDE && item->side.kind == SIDE_MMAP)
+		free(item->side.mapping.path);
+}
+
+void inbox_clear(struct inbox *in)
+{
+	vec_each(item, &in->items)
+		item_fini(item);
+	in->items.nr = 0;
+}
+
+void inbox_fini(struct inbox *in)
+{
+	inbox_clear(in);
+	vec_fini(&in->items);
+}

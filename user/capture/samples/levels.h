@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The place of a sample in the profile: the levels under the root, and the labels. */
+#pragma once
+
+#include <regex.h>
+
+#include "base/str.h"
+#include "base/time.h"
+#include "capture/events/events.h"
+#include "jvm/agent/agents.h"
+#include "jvm/hotspot/jvm_registry.h"
+#include "proc/process.h"
+#include "profile/profile.h"
+#include "profile/slots.h"
+#include "sym/symbolize.h"
+
+enum level {
+	LEVEL_PROCESS,
+	LEVEL_THREAD,
+	LEVEL_CONTAINER,
+	LEVEL_POD,
+	LEVEL_HOST,
+	NR_LEVELS,
+};
+
+/* From the root downwards. */
+struct level_list {
+	enum level at[NR_LEVELS];
+	size_t nr;
+};
+
+/* Parses "pod,process" or "none". -EINVAL with a reason in `why` if `text` is wrong. */
+int levels_parse(const char *text, struct level_list *out, struct str *why);
+
+/* Adds a level at the lower end unless it is present. */
+void levels_add(struct level_list *list, enum level level);
+
+struct levels {
+	struct level_list list;
+	struct profile *profile;
+	struct symbolizer *symbolizer;
+	struct containers *containers;
+	struct jvm_registry *jvms;
+	const struct agents *agents;
+	const regex_t *thread; /* only samples of threads with matching names; NULL: all */
+	struct span window;    /* the recording's; time slots count from its begin */
+};
+
+struct sample;
+
+/* A part of a sample's weight. */
+struct place_part {
+	labels_id labels;
+	u64 value;
+};
+
+/* The place of a sample. */
+struct place {
+	node_id node; /* the parent of the stack's frames */
+	struct place_part parts[SLOTS_PARTS];
+	size_t nr_parts;
+};
+
+struct place_traits {
+	bool by_state;        /* the lowest level is the thread's state */
+	bool leaf_is_inexact; /* becomes a label of the sample */
+};
+
+/*
+ * Finds the sample's place. A wait has several parts if the profile keeps time. False if
+ * --thread-name leaves the thread out.
+ */
+bool levels_place(struct levels *l, struct process *p, const struct sample *sample,
+		  const struct sample_weight *weight, struct place_traits traits,
+		  struct place *out);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which processes have stacks that lack callers, and why. The table counts for at most QUALITY_MAX
+ * processes. A sentence reports each process with many such stacks and each JVM whose tables cannot
+ * be read.
+ */
+#pragma once
+
+#include "capture/kernel/counters.h"
+#include "jvm/hotspot/jvm_registry.h"
+#include "proc/process.h"
+
+struct quality;
+
+#define QUALITY_MAX        4096
+#define QUALITY_SHARE      20 /* a process with more than one cut stack in so many is reported */
+#define QUALITY_STACKS_MIN 20 /* fewer stacks prove nothing */
+#define QUALITY_SINGLE     5  /* with more processes a sentence on all of them is added */
+
+struct quality *quality_new(const struct jvm_registry *jvms);
+void quality_free(struct quality *q);
+
+/*
+ * Counts a stack of the process that ended for the reason `stop`, an enum stat, with its outermost
+ * frame at `pc`.
+ */
+void quality_count(struct quality *q, const struct process *p, u32 stop, u64 pc);
+
+/* Records whether the JVM's tables could be read. Call it before the JVM is forgotten. */
+void quality_judge(struct quality *q, const struct process *p);
+
+/* Moves stacks to the counter of the true reason, where user space knows better than BPF. */
+void quality_correct(const struct quality *q, u64 stats[]);
+
+/* A report on one process; with pid 0 on all of them together. */
+struct incomplete {
+	pid_t pid;
+	u64 nr, nr_cut;
+	enum severity severity;
+	/* Follows nr_cut: "stacks of NAME-PID lack callers (..): reason; remedy". */
+	const char *text;
+};
+
+/*
+ * Calls `visit` for each report, the process with the most cut stacks first. The text is valid
+ * during the call.
+ */
+typedef void (*incomplete_fn)(const struct incomplete *i, void *ctx);
+void quality_each(const struct quality *q, incomplete_fn visit, void *ctx);

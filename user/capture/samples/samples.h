@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples on their way into the profile. Each gets names for its frames and its place in the tree.
+ * A sample without a name waits for the agent's report. Samples of memory wait until it is known
+ * whether the memory was freed.
+ */
+#pragma once
+
+#include "base/time.h"
+#include "capture/events/events.h"
+#include "capture/events/sources.h"
+#include "capture/samples/levels.h"
+#include "capture/samples/live_allocs.h"
+#include "capture/samples/raw_stack.h"
+#include "capture/samples/unnamed_samples.h"
+
+/*
+ * An attach and the replay of its code take at most this long. Samples wait this long for an
+ * agent's names.
+ */
+#define AGENT_PENDING_NS (3 * NS_PER_SEC)
+
+struct samples {
+	/* Set by the recording, which owns them. */
+	const struct events *events;
+	struct sources *sources;
+	struct agents *agents;
+	struct processes *processes;
+	struct symbolizer *symbolizer;
+	struct profile *profile;
+	struct levels levels;
+	u32 types[ABI_EVENTS]; /* the type of each event; the types of its counts follow it */
+
+	struct live_allocs live_allocs;
+	struct monitorwaits monitorwaits;
+	u64 nr_frames, nr_named;
+	u64 nr_java, nr_java_named; /* of Java methods and of unknown code in a JVM */
+	u64 nr_inferred;            /* frames named by their role */
+	u64 nr_approximate;         /* samples for which raw_stack_is_approximate holds */
+	u64 nr_other_threads;       /* samples that levels.thread leaves out */
+	u64 reserved_bytes;         /* that --leaks leaves out */
+
+	struct unnamed_samples unnamed_samples;
+	unnamed_list unnamed; /* these three belong to the current sample */
+	frame_list frames;
+	raw_frames user;
+};
+
+void samples_fini(struct samples *s);
+
+/* The sampled process; creates an entry if it is unknown. */
+struct process *samples_process(struct samples *s, const struct sample *sample);
+
+/*
+ * Names those parts of the sample early that may be gone at its turn. Only if its process is known.
+ */
+void samples_foresee(struct samples *s, const struct sample *sample);
+
+/* Takes in a sample of that process. Its stack is complete. */
+void samples_take(struct samples *s, struct process *p, const struct sample *sample);
+
+/* Retries the samples that lack names, because agents may have reported more. */
+void samples_retry(struct samples *s);
+
+/* Adds the leaks of ended processes to the profile. Call it from time to time. */
+void samples_judge_ended(struct samples *s);
+
+/*
+ * Call it after the last sample. Lets running attaches finish, which name the samples that were
+ * taken meanwhile. Then adds all waiting samples. Memory not freed by `ended_ns` has leaked.
+ */
+void samples_finish(struct samples *s, u64 ended_ns);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applies records to a recording, in order of time. */
+#include "capture/session_apply.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "capture/kernel/task.h"
+#include "capture/session_state.h"
+#include "capture/session_window.h"
+
+void session_admit_jvm(struct session *s, const struct process *p, bool wants_agent)
+{
+	if (!process_is_whole_jvm(p))
+		return;
+	dict_add(&s->jvms_seen, process_id_hash(p->id));
+	if (wants_agent)
+		agents_request(s->agents, p->id, p->program_ns);
+}
+
+/* The process executes another program, which may also be a JVM. */
+static void forget_program(struct session *s, const struct process *p)
+{
+	unwinding_forget(s->unwinding, p);
+	jvm_registry_remove(s->jvms, p->id);
+	agents_forget(s->agents, p->id);
+}
+
+bool session_is_target(const struct session *s, const struct process *p)
+{
+	return p->is_target || !targets_select(s->options.targets);
+}
+
+void session_set_up(struct process *p, void *ctx)
+{
+	struct session *s = ctx;
+
+	unwinding_want(s->unwinding, p);
+	sources_add_process(s->sources, p);
+	if (p->is_jvm && s->has_hooks)
+		session_admit_jvm(s, p, true);
+}
+
+/*
+ * Walks the stack if BPF left that to user space; drops the sample if another event already
+ * reported it.
+ */
+void session_take_sample(struct session *s, const struct sample *sample)
+{
+	struct process *p = samples_process(&s->samples, sample);
+
+	/*
+	 * Fixes the name, because a program is executed and selected under its name before the side
+	 * band reports it.
+	 */
+	if (sample->task.tid == sample->task.pid)
+		process_rename(p, sample->comm);
+	p->has_samples = true;
+	if (!session_is_target(s, p) && !p->exit_ns) {
+		p->is_target = true;
+		session_set_up(p, s);
+	}
+	auto_free struct sample *walked = unwinding_walk(s->unwinding, p, sample);
+
+	if (walked)
+		sample = walked;
+	quality_count(s->quality, p, sample->stop, raw_stack_root_pc(sample));
+	if (sources_is_double(s->sources, sample, p))
+		return;
+	if (p->is_jvm)
+		session_admit_jvm(s, p, s->options.agent != AGENT_NEVER);
+	samples_take(&s->samples, p, sample);
+}
+
+static void apply_side(struct session *s, const struct side_event *e)
+{
+	struct process *p = processes_newest(s->processes, e->pid);
+
+	if (e->kind == SIDE_LOST)
+		processes_distrust(s->processes);
+	if (!p)
+		return;
+	if (e->kind == SIDE_MMAP) {
+		process_mmap(p, &e->mapping);
+		if (p->is_jvm && !p->exit_ns)
+			s->has_new_targets |= targets_set_jvm(s->options.targets, p->id.pid, true);
+		if (session_is_target(s, p))
+			session_set_up(p, s);
+	} else if (e->kind == SIDE_EXEC) {
+		process_exec(p);
+		process_rename(p, e->comm);
+		forget_program(s, p);
+	} else if (e->kind == SIDE_COMM) {
+		process_rename(p, e->comm);
+	}
+}
+
+static void apply_exit(struct session *s, const struct process_record *r)
+{
+	struct process *p = processes_find(s->processes, task_process(&r->task));
+
+	live_allocs_end(&s->samples.live_allocs, (pid_t)r->task.pid, r->time_ns);
+	if (p && !p->exit_ns) {
+		p->exit_ns = r->time_ns;
+		sources_remove_process(s->sources, p);
+		unwinding_forget(s->unwinding, p);
+	}
+}
+
+/* BPF dropped the tables at exec, perhaps after user space had built new ones. */
+static void apply_exec(struct session *s, struct process *p, const struct process_record *r)
+{
+	p->has_samples = false; /* under this name */
+	process_rename(p, r->comm);
+	p->is_target = r->is_wanted;
+	if (p->is_target && targets_begin(s->options.targets, p->id))
+		session_begin_window(s, s->started_ns = r->time_ns);
+	targets_set_jvm(s->options.targets, p->id.pid, p->is_jvm);
+	s->has_new_targets |= p->is_jvm; /* mappings made since exec were already reported */
+	forget_program(s, p);
+	if (session_is_target(s, p))
+		unwinding_want(s->unwinding, p);
+}
+
+static void apply_process(struct session *s, const struct process_record *r)
+{
+	pid_t pid = (pid_t)r->task.pid;
+	struct process *p;
+
+	switch (r->kind) {
+	case RECORD_FORK:
+		p = processes_fork(s->processes, (pid_t)r->parent_pid, task_process(&r->task),
+				   r->comm);
+		p->is_target = r->is_wanted;
+		if (session_is_target(s, p)) {
+			unwinding_want(s->unwinding, p);
+			sources_add_process(s->sources,
+					    p); /* the child may never map or execute more */
+		}
+		break;
+	case RECORD_EXEC:
+		p = processes_newest(s->processes, pid);
+		live_allocs_end(&s->samples.live_allocs, pid, r->time_ns);
+		if (p)
+			apply_exec(s, p, r);
+		break;
+	case RECORD_EXIT:
+		apply_exit(s, r);
+		break;
+	case RECORD_HEADLESS:
+		sources_lose_probes(s->sources,
+				    processes_find(s->processes, task_process(&r->task)));
+		break;
+	}
+}
+
+void session_apply(struct session *s, struct item *item)
+{
+	const struct freed_record *freed;
+
+	switch (item->kind) {
+	case ITEM_SIDE:
+		apply_side(s, &item->side);
+		break;
+	case ITEM_PROCESS:
+		apply_process(s, item->record);
+		break;
+	case ITEM_SAMPLE:
+		if (!session_window_holds(s, item->time_ns))
+			break;
+		if (!s->first_sample_ns)
+			s->first_sample_ns = item->time_ns;
+		session_take_sample(s, item->record);
+		break;
+	case ITEM_FREED:
+		freed = item->record;
+		live_allocs_free(&s->samples.live_allocs, freed->tid, freed->sample_ns);
+		break;
+	}
+}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Selects the processes that are sampled. */
+#include "capture/targets/targets.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "abi.h"
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "capture/kernel/programs.h"
+#include "capture/kernel/task.h"
+#include "capture/targets/target_groups.h"
+#include "proc/process.h"
+#include "proc/status.h"
+
+struct targets {
+	struct selectors selectors;
+	struct str text;
+	char wait_for[ABI_COMM_LEN];  /* "" if not given */
+	bool has_begun;               /* an awaited program was executed */
+	bool requires_groups;         /* they must exist at the start */
+	u32 include, exclude;         /* all masks of the selectors */
+	struct target_groups *groups; /* NULL if no selector refers to control groups */
+	struct programs *bpf;
+	struct targets_fds fds;
+};
+
+/* Length of a command line in the title; one more word may follow. */
+#define COMMAND_TEXT_MAX 100
+
+struct kind {
+	const char *name;
+	u32 bit;
+};
+
+static const struct kind kinds[NR_TARGET_KINDS] = {
+	[TARGET_PID] = { "pid", SELECT_PID },
+	[TARGET_COMM] = { "comm", SELECT_COMM },
+	[TARGET_USER] = { "user", SELECT_USER },
+	[TARGET_JVM] = { "jvms", SELECT_JVM },
+	[TARGET_CGROUP] = { "cgroup", SELECT_CGROUP },
+	[TARGET_CONTAINER] = { "container", SELECT_CONTAINER },
+	[TARGET_POD] = { "pod", SELECT_POD },
+};
+
+struct targets *targets_new(void)
+{
+	return xcalloc(1, sizeof(struct targets));
+}
+
+void targets_free(struct targets *t)
+{
+	if (!t)
+		return;
+	vec_each(s, &t->selectors.all) {
+		free(s->text);
+		if (s->pidfd >= 0)
+			close(s->pidfd);
+	}
+	vec_fini(&t->selectors.all);
+	target_groups_free(t->groups);
+	str_fini(&t->text);
+	free(t);
+}
+
+static int parse_number(const char *text, u32 max, u32 *out)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || number > max)
+		return -EINVAL;
+	*out = (u32)number;
+	return 0;
+}
+
+static int parse_user(const char *text, u32 *uid)
+{
+	const struct passwd *user;
+
+	if (!parse_number(text, UINT_MAX - 1, uid))
+		return 0;
+	user = getpwnam(text);
+	if (!user)
+		return -EINVAL;
+	*uid = user->pw_uid;
+	return 0;
+}
+
+static int parse(struct selector *s, struct str *why)
+{
+	switch (s->kind) {
+	case TARGET_PID:
+		if (!parse_number(s->text, INT_MAX, &s->number) && s->number)
+			return 0;
+		str_addf(why, "'%s' is not a PID: takes PIDs separated by commas", s->text);
+		return -EINVAL;
+	case TARGET_USER:
+		if (!parse_user(s->text, &s->number))
+			return 0;
+		str_addf(why, "there is no user '%s'; a number is accepted without a check",
+			 s->text);
+		return -EINVAL;
+	default:
+		if (*s->text || s->kind == TARGET_JVM)
+			return 0;
+		str_addf(why, "an empty name selects nothing");
+		return -EINVAL;
+	}
+}
+
+static void add_selector(struct targets *t, const struct selector *s)
+{
+	*(s->excludes ? &t->exclude : &t->include) |= s->mask;
+	str_addf(&t->text, "%s%s%s%s%s", t->text.len ? " " : "", s->excludes ? "--exclude " : "--",
+		 kinds[s->kind].name,
+		 s->kind == TARGET_JVM ? ""
+		 : s->excludes         ? "="
+				       : " ",
+		 s->text);
+	vec_push(&t->selectors.all, *s);
+}
+
+/* Whether commas separate several values. The path of a control group may contain commas. */
+static bool is_list(enum target_kind kind)
+{
+	return kind != TARGET_CGROUP && kind != TARGET_JVM;
+}
+
+int targets_add(struct targets *t, enum target_kind kind, bool excludes, const char *text,
+		struct str *why)
+{
+	for (;;) {
+		size_t len = is_list(kind) ? strcspn(text, ",") : strlen(text);
+		struct selector s = {
+			.kind = kind,
+			.excludes = excludes,
+			.pidfd = -1,
+			.text = xstrndup(text, len),
+			.mask = kinds[kind].bit << (excludes ? SELECT_EXCLUDE_SHIFT : 0),
+		};
+		int err = parse(&s, why);
+		if (err) {
+			free(s.text);
+			return err;
+		}
+		add_selector(t, &s);
+		text += len;
+		if (!*text++)
+			return 0;
+	}
+}
+
+void targets_add_command(struct targets *t, pid_t pid, char *const *command)
+{
+	const struct selector s = {
+		.kind = TARGET_PID,
+		.number = (u32)pid,
+		.pidfd = -1,
+		.mask = kinds[TARGET_PID].bit,
+	};
+
+	t->include |= s.mask;
+	vec_push(&t->selectors.all, s);
+	for (; *command && t->text.len < COMMAND_TEXT_MAX; command++)
+		str_addf(&t->text, "%s%s", t->text.len ? " " : "", *command);
+}
+
+int targets_wait_for(struct targets *t, const char *comm, struct str *why)
+{
+	if (!*comm || strlen(comm) >= sizeof(t->wait_for)) {
+		str_addf(why, "takes the name of a program's file, of 1 to %zu bytes",
+			 sizeof(t->wait_for) - 1);
+		return -EINVAL;
+	}
+	memcpy(t->wait_for, comm, strlen(comm));
+	t->include |= SELECT_PID;
+	str_addf(&t->text, "%s--wait-for %s", t->text.len ? " " : "", comm);
+	return 0;
+}
+
+bool targets_are_waited_for(const struct targets *t)
+{
+	return t->wait_for[0] && !t->has_begun;
+}
+
+/*
+ * A pidfd becomes readable when the last thread has ended, also of a zombie, and even if its PID
+ * was reused. Without a free descriptor, kill(pid, 0) has to do.
+ */
+static bool is_gone(struct selector *s)
+{
+	if (s->has_ended)
+		return true;
+	if (s->pidfd < 0)
+		s->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)s->number, 0);
+	struct pollfd p = { .fd = s->pidfd, .events = POLLIN };
+	s->has_ended =
+		s->pidfd < 0 ? kill((pid_t)s->number, 0) && errno == ESRCH : poll(&p, 1, 0) == 1;
+	if (s->has_ended && s->pidfd >= 0) {
+		close(s->pidfd);
+		s->pidfd = -1;
+	}
+	return s->has_ended;
+}
+
+/* Once the pidfd is open, no other process can be mistaken for this one. */
+static void follow(struct targets *t, struct process_id id)
+{
+	struct selector s = { .kind = TARGET_PID, .number = (u32)id.pid, .pidfd = -1 };
+	struct proc_status status;
+
+	if (is_gone(&s))
+		return;
+	if (proc_status_read(id.pid, &status) || !process_id_same(proc_status_id(&status), id)) {
+		if (s.pidfd >= 0)
+			close(s.pidfd);
+		return;
+	}
+	vec_push(&t->selectors.all, s);
+}
+
+bool targets_begin(struct targets *t, struct process_id id)
+{
+	bool is_first = targets_are_waited_for(t);
+	size_t kept = 0;
+
+	if (!t->wait_for[0])
+		return false;
+	t->has_begun = true;
+	for (size_t i = 0; i < t->selectors.all.nr; i++) {
+		struct selector *s = &t->selectors.all.at[i];
+		bool is_followed = s->kind == TARGET_PID && !s->excludes && !s->text;
+		bool is_same =
+			is_followed && s->number == (u32)id.pid; /* it executes another program */
+		if (is_same && s->pidfd >= 0)
+			close(s->pidfd);
+		if (!is_same && !(is_followed && is_gone(s)))
+			t->selectors.all.at[kept++] = *s;
+	}
+	t->selectors.all.nr = kept;
+	follow(t, id);
+	return is_first;
+}
+
+bool targets_surely_select_jvm(const struct targets *t, pid_t pid)
+{
+	if (t->exclude || t->include & ~(u32)(SELECT_PID | SELECT_JVM))
+		return false;
+	if (!(t->include & SELECT_PID))
+		return true;
+	vec_each(s, &t->selectors.all)
+		if (s->kind == TARGET_PID && s->number == (u32)pid)
+			return true;
+	return false;
+}
+
+int targets_exclude(struct targets *t, const char *text, struct str *why)
+{
+	size_t len = strcspn(text, "=");
+
+	for (enum target_kind kind = 0; kind < NR_TARGET_KINDS; kind++) {
+		bool has_value = kind != TARGET_JVM;
+		if (strlen(kinds[kind].name) == len && !strncmp(text, kinds[kind].name, len) &&
+		    has_value == (text[len] == '='))
+			return targets_add(t, kind, true, text + len + has_value, why);
+	}
+	str_addf(why,
+		 "takes KIND=VALUE with pid, comm, user, cgroup, container or pod for KIND, or "
+		 "jvms");
+	return -EINVAL;
+}
+
+bool targets_select(const struct targets *t)
+{
+	return t->include || t->exclude;
+}
+
+const char *targets_text(const struct targets *t)
+{
+	return t->text.at ?: "";
+}
+
+static int check_pid(struct selector *s, struct str *why)
+{
+	struct proc_status status;
+	pid_t pid = (pid_t)s->number;
+
+	if (!s->excludes && is_gone(s))
+		str_addf(why, "there is no process %d", (int)pid);
+	else if (!proc_status_read(pid, &status) && status.tgid != pid)
+		str_addf(why,
+			 "%d is a thread of process %d: select the process, and the thread "
+			 "by --thread-name NAME",
+			 (int)pid, (int)status.tgid);
+	else
+		return 0;
+	return -ESRCH;
+}
+
+int targets_check_pids(const struct targets *t, struct str *why)
+{
+	int err = 0;
+
+	vec_each(s, &t->selectors.all)
+		if (!err && s->kind == TARGET_PID)
+			err = check_pid(s, why);
+	return err;
+}
+
+pid_t targets_pid(const struct targets *t, size_t i)
+{
+	vec_each(s, &t->selectors.all)
+		if (s->kind == TARGET_PID && !s->excludes && !i--)
+			return (pid_t)s->number;
+	return 0;
+}
+
+bool targets_have_ended(const struct targets *t)
+{
+	if (!(t->include & SELECT_PID) || targets_are_waited_for(t))
+		return false;
+	vec_each(s, &t->selectors.all)
+		if (s->kind == TARGET_PID && !s->excludes && !is_gone(s))
+			return false;
+	return true;
+}
+
+void targets_configure(struct targets *t, struct containers *containers,
+		       struct programs_options *options)
+{
+	const u32 by_group = SELECT_CGROUP | SELECT_CONTAINER | SELECT_POD;
+
+	memcpy(options->knobs.wait_for, t->wait_for, sizeof(t->wait_for));
+	options->knobs.include = t->include;
+	options->knobs.exclude = t->exclude;
+	if (!((t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & by_group))
+		return;
+	t->groups = target_groups_new(containers);
+	target_groups_configure(t->groups, &t->selectors, &options->knobs);
+}
+
+static int add_mask(int fd, const void *key, u32 mask)
+{
+	u32 all = 0;
+
+	bpf_map_lookup_elem(fd, key, &all);
+	all |= mask;
+	return bpf_map_update_elem(fd, key, &all, BPF_ANY) ? -errno : 0;
+}
+
+static int add_to_map(const struct targets *t, const struct selector *s)
+{
+	struct comm_key name = { 0 };
+
+	switch (s->kind) {
+	case TARGET_PID:
+		return add_mask(t->fds.pids, &s->number, s->mask);
+	case TARGET_COMM:
+		strncpy(name.comm, s->text, sizeof(name.comm) - 1);
+		return add_mask(t->fds.comms, &name, s->mask);
+	case TARGET_USER:
+		return add_mask(t->fds.users, &s->number, s->mask);
+	default:
+		return 0;
+	}
+}
+
+void targets_require_groups(struct targets *t)
+{
+	t->requires_groups = true;
+}
+
+/* A selector of that kind if selectors of the kind are given and none of their groups exists. */
+static const struct selector *find_absent(const struct targets *t, enum target_kind kind)
+{
+	const struct selector *absent = NULL;
+
+	vec_each(s, &t->selectors.all) {
+		if (s->kind != kind || s->excludes)
+			continue;
+		if (!s->is_absent)
+			return NULL;
+		absent = absent ?: s;
+	}
+	return absent;
+}
+
+static int check_groups(const struct targets *t)
+{
+	if (!t->groups || !t->requires_groups || !target_groups_are_known(t->groups))
+		return 0;
+	for (enum target_kind kind = 0; kind < NR_TARGET_KINDS; kind++) {
+		const struct selector *s = find_absent(t, kind);
+		if (!s)
+			continue;
+		log_error("there is no %s %s; without -d sysflame waits for it",
+			  target_groups_kind(s), s->text);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+/* A process that sysflame started has no text. */
+static void log_refused(const struct selector *s, int err)
+{
+	auto_free char *number = s->text ? NULL : xasprintf("%u", s->number);
+
+	log_error("the kernel rejects --%s %s: %s", kinds[s->kind].name, s->text ?: number,
+		  strerror(-err));
+}
+
+int targets_fill(struct targets *t, const struct targets_fds *fds)
+{
+	t->fds = *fds;
+	vec_each(s, &t->selectors.all) {
+		int err = add_to_map(t, s);
+		if (err) {
+			log_refused(s, err);
+			return err;
+		}
+	}
+	return 0;
+}
+
+int targets_open(struct targets *t, struct programs *bpf)
+{
+	const struct targets_fds fds = programs_targets(bpf);
+	int err = check_groups(t);
+
+	if (err)
+		return err;
+	t->bpf = bpf;
+	err = targets_fill(t, &fds);
+	if (err)
+		return err;
+	targets_follow(t);
+	return 0;
+}
+
+void targets_follow(struct targets *t)
+{
+	if (t->groups)
+		programs_use_hierarchies(
+			t->bpf, target_groups_follow(t->groups, &t->selectors, t->fds.cgroups));
+}
+
+void targets_add_missing(const struct targets *t, struct str *out)
+{
+	if (targets_are_waited_for(t)) {
+		str_addf(out, "no program %s has started", t->wait_for);
+		return;
+	}
+	vec_each(s, &t->selectors.all)
+		if (t->groups && !s->excludes && s->is_absent && !s->was_found) {
+			str_addf(out, "there was no %s %s", target_groups_kind(s), s->text);
+			return;
+		}
+}
+
+bool targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm)
+{
+	const u32 bits = SELECT_JVM | SELECT_JVM << SELECT_EXCLUDE_SHIFT;
+	u32 key = (u32)pid, old = 0;
+
+	if (!((t->include | t->exclude) & bits))
+		return false;
+	bpf_map_lookup_elem(t->fds.pids, &key, &old);
+	u32 mask = is_jvm ? old | bits : old & ~bits;
+	if (mask != old)
+		bpf_map_update_elem(t->fds.pids, &key, &mask, BPF_ANY);
+	return mask != old;
+}
+
+struct marking {
+	struct targets *targets;
+	struct processes *all;
+	process_fn begins;
+	void *ctx;
+	int nr;
+};
+
+static void mark_jvm(struct process *p, void *ctx)
+{
+	struct marking *m = ctx;
+
+	if (p->is_jvm && !p->exit_ns)
+		targets_set_jvm(m->targets, p->id.pid, true);
+}
+
+static void mark(const struct task_id *id, void *ctx)
+{
+	struct marking *m = ctx;
+	struct process *p = processes_find(m->all, task_process(id));
+
+	m->nr++;
+	if (!p || p->is_target || p->exit_ns)
+		return;
+	p->is_target = true;
+	if (m->begins)
+		m->begins(p, m->ctx);
+}
+
+int targets_mark(struct targets *t, struct processes *all, process_fn begins, void *ctx)
+{
+	struct marking m = { t, all, begins, ctx, 0 };
+
+	processes_each(all, mark_jvm, &m);
+	int err = programs_each_target(t->bpf, mark, &m);
+	if (err)
+		log_error("the processes cannot be listed: %s", strerror(-err));
+	return err ?: m.nr;
+}
+
+bool targets_may_change(const struct targets *t)
+{
+	const u32 told = SELECT_PID | SELECT_JVM;
+
+	return (t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & ~told;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The unwind rows of every file that a known process has mapped, each built once, in the table that
+ * BPF searches.
+ */
+#pragma once
+
+#include "abi.h"
+#include "proc/mapping.h"
+
+struct modules;
+struct module;
+
+/*
+ * `words` is the table of `nr` words; it stays the caller's. `cache_path` is the folder that keeps
+ * rows between runs, see elf/rowcache.h. With NULL, or an unusable folder, no rows are kept.
+ */
+struct modules *modules_new(union unwind_word *words, u32 nr, const char *cache_path);
+void modules_free(struct modules *all);
+
+/*
+ * Fills in the range that BPF searches for an executable mapping of `pid`. Builds the file's rows
+ * if they do not exist yet. The caller releases *mod with module_put. Without rows (no file, no
+ * .eh_frame) the range is RANGE_NO_ROWS and *mod may be NULL. If the file is the reason, it is not
+ * tried again. -ENOSPC if the table is full: the range is RANGE_NO_ROWS too, and retries are cheap
+ * until something is freed.
+ */
+int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struct module **mod,
+		  struct unwind_range *out);
+void module_put(struct module *mod);
+
+/* Drops the rows that have been unused for longest; false if all are in use. */
+bool modules_evict(struct modules *all);
+
+struct modules_usage {
+	u32 nr_modules, nr_failed, nr_rows, nr_rows_max;
+	u64 build_ns; /* CPU time spent on building rows */
+};
+
+struct modules_usage modules_usage(const struct modules *all);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unwind rows in the form that BPF searches. */
+#include "capture/unwind/packed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/dict.h"
+#include "base/vec.h"
+
+struct rules {
+	VEC(struct unwind_rule) at;
+	struct dict index; /* by content: 1 + the index in `at` */
+};
+
+static struct unwind_rule rule_of(const struct unwind_row *row)
+{
+	return (struct unwind_rule){ row->cfa_off, row->kind, row->fp_off };
+}
+
+static u64 *find_rule(struct rules *all, struct unwind_rule rule)
+{
+	u64 key = 1ull << 32 | (u32)rule.cfa_off << 16 | (u32)rule.kind << 8 | (u8)rule.fp_off;
+
+	return dict_add(&all->index, key);
+}
+
+static void learn_rules(const struct rows *rows, struct rules *all)
+{
+	for (u32 i = 0; i < rows->nr; i++) {
+		u64 *place = find_rule(all, rule_of(&rows->at[i]));
+		if (*place)
+			continue;
+		vec_push(&all->at, rule_of(&rows->at[i]));
+		*place = all->at.nr;
+	}
+}
+
+static void write_words(const struct rows *rows, struct rules *rules, struct packed *p)
+{
+	union unwind_word *page = p->words + p->nr_rules, *out = page + p->nr_pages + 1;
+	u32 row = 0;
+
+	for (u32 i = 0; i < p->nr_rules; i++)
+		page[-1 - (s64)i].rule = rules->at.at[i];
+	for (u32 i = 0; i <= p->nr_pages; i++) {
+		while (row < rows->nr && rows->at[row].pc >> UNWIND_PAGE_SHIFT < i)
+			row++;
+		page[i].first_row = row;
+	}
+	for (u32 i = 0; i < rows->nr; i++)
+		out[i].row = (struct unwind_packed_row){
+			.pc = (u16)(rows->at[i].pc & (UNWIND_PAGE_BYTES - 1)),
+			.rule = (u16)(*find_rule(rules, rule_of(&rows->at[i])) - 1),
+		};
+}
+
+int packed_new(const struct rows *rows, u32 most_pages, struct packed *out)
+{
+	struct rules rules = { 0 };
+	u32 nr_pages = rows->nr ? (rows->at[rows->nr - 1].pc >> UNWIND_PAGE_SHIFT) + 1 : 0;
+
+	if (nr_pages > most_pages && nr_pages > rows->nr)
+		return -EFBIG;
+	learn_rules(rows, &rules);
+	bool fits = rules.at.nr <= UINT16_MAX + 1;
+	if (fits) {
+		*out = (struct packed){ .nr_rules = (u32)rules.at.nr, .nr_pages = nr_pages };
+		out->nr = out->nr_rules + out->nr_pages + 1 + rows->nr;
+		out->words = xcalloc(out->nr, sizeof(*out->words));
+		write_words(rows, &rules, out);
+	}
+	vec_fini(&rules.at);
+	dict_fini(&rules.index);
+	return fits ? 0 : -EFBIG;
+}
+
+void packed_fini(struct packed *p)
+{
+	free(p->words);
+	*p = (struct packed){ 0 };
+}

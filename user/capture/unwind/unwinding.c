@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps the unwinder's tables up to date. */
+#include "capture/unwind/unwinding.h"
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "capture/unwind/sample_stack.h"
+#include "capture/unwind/walker.h"
+
+#define REFRESH_JVMS_NS (100 * NS_PER_MS)
+#define REFUSED_NS      (5 * NS_PER_SEC) /* a process without room is tried again after this */
+#define REFUSED_CHANGE  8                /* or when its mappings change by an eighth */
+
+struct wanted {
+	struct process_id id;
+};
+
+/* A process without tables, because it maps too much. To find that out again takes as long. */
+struct refused {
+	struct process_id id;
+	size_t nr_mappings;
+	u64 until_ns;
+};
+
+struct unwinding {
+	struct tables *tables;
+	struct jvm_registry *jvms;
+	VEC(struct wanted) wanted;
+	VEC(struct refused) refused;
+	u64 refreshed_ns;
+	u64 stats[NR_STATS]; /* of walks done here */
+};
+
+int unwinding_new(const struct tables_sizes *sizes, const struct tables_fds *fds,
+		  struct jvm_registry *jvms, struct unwinding **out)
+{
+	struct unwinding *u = xcalloc(1, sizeof(*u));
+	int err = tables_new(sizes, fds, &u->tables);
+
+	if (err) {
+		free(u);
+		return err;
+	}
+	u->jvms = jvms;
+	*out = u;
+	return 0;
+}
+
+void unwinding_free(struct unwinding *u)
+{
+	if (!u)
+		return;
+	tables_free(u->tables);
+	vec_fini(&u->wanted);
+	vec_fini(&u->refused);
+	free(u);
+}
+
+void unwinding_want(struct unwinding *u, const struct process *p)
+{
+	vec_each(w, &u->wanted)
+		if (process_id_same(w->id, p->id))
+			return;
+	vec_push(&u->wanted, (struct wanted){ p->id });
+}
+
+static struct refused *find_refused(const struct unwinding *u, const struct process *p)
+{
+	vec_each(r, &u->refused)
+		if (process_id_same(r->id, p->id))
+			return r;
+	return NULL;
+}
+
+static void forget_refused(struct unwinding *u, const struct process *p)
+{
+	struct refused *r = find_refused(u, p);
+
+	if (r)
+		*r = u->refused.at[--u->refused.nr];
+}
+
+static bool is_refused(const struct unwinding *u, const struct process *p)
+{
+	const struct refused *r = find_refused(u, p);
+
+	if (!r || time_mono_ns() >= r->until_ns)
+		return false;
+	size_t before = r->nr_mappings, now = p->mappings.nr;
+	return (now > before ? now - before : before - now) < before / REFUSED_CHANGE;
+}
+
+void unwinding_forget(struct unwinding *u, const struct process *p)
+{
+	forget_refused(u, p);
+	tables_remove_process(u->tables, p->id);
+}
+
+static void report_layout(struct process_id id, const struct hotspot *h, void *ctx)
+{
+	struct unwinding *u = ctx;
+	struct hotspot_layout layout;
+
+	if (!tables_has_process(u->tables, id))
+		return;
+	hotspot_layout(h, &layout);
+	int err = tables_set_jvm(u->tables, id.pid, &layout);
+	if (err)
+		log_debug("JVM %d: no room for its layout (%d)", (int)id.pid, err);
+}
+
+static void update(struct unwinding *u, struct process *p)
+{
+	if (is_refused(u, p))
+		return;
+	forget_refused(u, p);
+	process_refresh(p);
+	if (p->exit_ns || !p->mappings.nr)
+		return;
+	int err = tables_set_process(u->tables, p->id, &p->mappings);
+	if (err) {
+		log_debug("process %d: no unwind tables (%d)", (int)p->id.pid, err);
+		vec_push(&u->refused,
+			 (struct refused){ p->id, p->mappings.nr, time_mono_ns() + REFUSED_NS });
+		return;
+	}
+	if (!p->is_jvm)
+		return;
+	if (process_is_whole_jvm(p))
+		jvm_registry_add(u->jvms, p->id);
+	struct hotspot *h = jvm_registry_find(u->jvms, p->jvm);
+	if (h)
+		report_layout(p->id, h, u);
+}
+
+void unwinding_update(struct unwinding *u, struct processes *all)
+{
+	u64 now = time_mono_ns();
+
+	vec_each(w, &u->wanted) {
+		struct process *p = processes_find(all, w->id);
+		if (p)
+			update(u, p);
+	}
+	u->wanted.nr = 0;
+	if (now - u->refreshed_ns >= REFRESH_JVMS_NS) {
+		u->refreshed_ns = now;
+		jvm_registry_refresh(u->jvms, report_layout, u);
+	}
+}
+
+static bool forget_wanted(struct unwinding *u, const struct process *p)
+{
+	vec_each(w, &u->wanted)
+		if (process_id_same(w->id, p->id)) {
+			*w = u->wanted.at[--u->wanted.nr];
+			return true;
+		}
+	return false;
+}
+
+struct sample *unwinding_walk(struct unwinding *u, struct process *p, const struct sample *sample)
+{
+	const struct unwalked *kept = (const void *)(sample_words(sample) + sample->nr_kernel);
+	size_t bytes = sample->nr_user * sizeof(struct user_frame);
+	struct walked walked = { 0 };
+
+	if (sample->kind != RECORD_UNWALKED || bytes < sizeof(*kept) ||
+	    kept->stack_bytes > bytes - sizeof(*kept))
+		return NULL;
+	if (forget_wanted(u, p) || !tables_has_process(u->tables, p->id))
+		update(u, p);
+	walker_walk_kept(u->tables, p->id.pid, kept, &walked);
+	u->stats[walked.reason]++;
+	if (kept->leaf.info)
+		walked_add_leaf(&walked, &kept->leaf);
+	struct sample *out = walked_sample(&walked, sample, sample_words(sample));
+	walked_fini(&walked);
+	return out;
+}
+
+void unwinding_stats(const struct unwinding *u, u64 stats[NR_STATS])
+{
+	for (u32 i = 0; u && i < NR_STATS; i++)
+		stats[i] += u->stats[i];
+}
+
+const struct tables *unwinding_tables(const struct unwinding *u)
+{
+	return u->tables;
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decodes the format of docs/profile-format.md. */
+#include "export/format/decode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/utf8.h"
+#include "export/format/labelset.h"
+#include "export/format/meta.h"
+#include "export/format/section.h"
+#include "export/format/tierpath.h"
+#include "export/format/varint.h"
+
+#define NAME_MAX_BYTES  65535
+#define NAMES_MAX_BYTES (256u << 20) /* four bytes of a hostile file can name 64 KB */
+#define TEXTS_MAX_BYTES (4ull << 30) /* of all label sets; each stores its own texts again */
+
+/* The frames in the list of callees of a context. */
+struct callees {
+	VEC(u32) ranks;
+};
+
+struct decoder {
+	struct profile *p;
+	struct str *why;
+	struct cursor sections[NR_SECTIONS]; /* SELF: the section of the first type */
+	VEC(struct cursor) self;
+	VEC(u32) types;       /* of the body -> of the profile */
+	VEC(u64) room;        /* by type of the profile: the weight that may still be added */
+	VEC(char *) names;    /* owned */
+	VEC(frame_id) frames; /* by rank */
+	struct callees *callees;
+	VEC(int) dims;         /* of label sets: enum label, -1 for an unknown one */
+	VEC(labels_id) labels; /* by label set; empty without label sets */
+	struct tierpath path;
+	u64 node, next_tiered; /* the current node, and the next one in TIERS */
+	VEC(u32) path_context; /* by depth: rank of the frame + 1, 0 for the root */
+};
+
+static int damaged(struct decoder *d, const char *what)
+{
+	str_addf(d->why, "damaged data: %s", what);
+	return -EINVAL;
+}
+
+struct piece {
+	u64 id, len;
+};
+
+static int read_sections(struct decoder *d, const u8 *body, size_t len)
+{
+	struct cursor c = { body, body + len, false };
+	VEC(struct piece) pieces = { 0 };
+	u64 nr = varint_read(&c);
+
+	for (int id = 0; id < NR_SECTIONS; id++)
+		d->sections[id] = (struct cursor){ body, body, false };
+	while (pieces.nr < nr && !c.is_bad) {
+		u64 id = varint_read(&c);
+		vec_push(&pieces, (struct piece){ id, varint_read(&c) });
+	}
+	vec_each(piece, &pieces) {
+		const u8 *at = bytes_read(&c, piece->len);
+		if (!at)
+			break;
+		struct cursor section = { at, at + piece->len, false };
+		if (piece->id == SECTION_SELF)
+			vec_push(&d->self, section);
+		else if (piece->id < NR_SECTIONS)
+			d->sections[piece->id] = section;
+	}
+	vec_fini(&pieces);
+	return c.is_bad || c.at != c.end ? damaged(d, "its table of sections does not fit") : 0;
+}
+
+static u32 find_type(struct profile *p, const struct value_type *type)
+{
+	u32 index = profile_find_type(p, type->name, type->unit);
+
+	p->types.at[index].role = type->role;
+	return index;
+}
+
+static int read_meta(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_META];
+	struct meta_types types = { 0 };
+	int err = meta_decode(d->p, (const char *)c->at, (size_t)(c->end - c->at), &types);
+
+	if (!err && types.all.nr != d->self.nr)
+		err = -EINVAL;
+	vec_each(type, &types.all)
+		if (!err)
+			vec_push(&d->types, find_type(d->p, type));
+	for (u32 type = 0; type < d->p->types.nr; type++) {
+		u64 room = VARINT_MAX - profile_total(d->p, type);
+		vec_push(&d->room, room);
+	}
+	vec_each(dim, &types.dims)
+		vec_push(&d->dims, *dim);
+	meta_types_free(&types);
+	return err ? damaged(d, "its description is unreadable") : 0;
+}
+
+static int read_names(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_NAMES];
+	char last[NAME_MAX_BYTES + 1] = "";
+	u64 nr = varint_read(c), last_len = 0, total = 0;
+
+	for (u64 i = 0; i < nr && !c->is_bad; i++) {
+		u64 shared = varint_read(c), more = varint_read(c);
+		const u8 *bytes = bytes_read(c, more);
+		if (!bytes || shared > last_len || shared + more > NAME_MAX_BYTES ||
+		    (total += shared + more) > NAMES_MAX_BYTES)
+			return damaged(d, "its names do not fit");
+		memcpy(last + shared, bytes, more);
+		last_len = shared + more;
+		last[last_len] = '\0';
+		vec_push(&d->names, xstrndup(last, last_len));
+	}
+	return c->is_bad || c->at != c->end ? damaged(d, "its names do not fit") : 0;
+}
+
+/* An unknown kind is read as native, as docs/profile-format.md says. */
+static enum frame_kind kind_of(u8 byte)
+{
+	u8 kind = byte & 15;
+
+	return kind < NR_FRAME_KINDS ? (enum frame_kind)kind : FRAME_NATIVE;
+}
+
+/* A frame's entry of LINES. */
+struct line_entry {
+	u64 rank, line, file; /* file: 1 + index into the names, 0 if unknown */
+};
+
+/* Moves to the next entry. After the last one, `rank` is no frame's. */
+static void next_line(struct cursor *lines, struct line_entry *e)
+{
+	if (lines->at == lines->end) {
+		e->rank = UINT64_MAX;
+		return;
+	}
+	e->rank += varint_read(lines);
+	e->line = varint_read(lines);
+	e->file = varint_read(lines);
+}
+
+/* Adds the frame at `rank`. If it has a line, its name ends in that. */
+static bool add_frame(struct decoder *d, enum frame_kind kind, const char *name, const char *module,
+		      const struct line_entry *e)
+{
+	struct frames *frames = d->p->frames;
+
+	if (!e) {
+		vec_push(&d->frames, frames_intern(frames, kind, name, module));
+		return true;
+	}
+	if (!e->line || e->line > INT32_MAX || e->file > d->names.nr)
+		return false;
+	struct source_line source = { e->file ? d->names.at[e->file - 1] : "", (u32)e->line };
+	struct frame whole = { .name = name, .line = source.line };
+	auto_free char *function = frame_function(&whole);
+	vec_push(&d->frames, frames_intern_line(frames, kind, function, module, source));
+	return true;
+}
+
+static int read_frames(struct decoder *d)
+{
+	struct cursor *lines = &d->sections[SECTION_LINES];
+	struct line_entry entry = { 0 };
+
+	struct cursor *c = &d->sections[SECTION_FRAMES], *modules = &d->sections[SECTION_MODULES];
+	bool has_modules = modules->at < modules->end;
+	struct cursor names = *c;
+	u64 nr = varint_read(&names), name_bytes = 0;
+
+	*c = names;
+	if (nr > (u64)(c->end - c->at))
+		return damaged(d, "its frames do not fit");
+	for (u64 i = 0; i < nr; i++)
+		varint_read(c);
+	const u8 *kinds = bytes_read(c, nr);
+	if (!kinds || c->is_bad || c->at != c->end)
+		return damaged(d, "its frames do not fit");
+	next_line(lines, &entry);
+	for (u64 i = 0; i < nr; i++) {
+		u64 name = varint_read(&names);
+		u64 module = has_modules ? varint_read(modules) : 0;
+		bool has_line = entry.rank == i;
+		if (name >= d->names.nr || module > d->names.nr || modules->is_bad)
+			return damaged(d, "a frame has no name");
+		name_bytes += strlen(d->names.at[name]);
+		name_bytes += module ? strlen(d->names.at[module - 1]) : 0;
+		if (name_bytes > NAMES_MAX_BYTES)
+			return damaged(d, "its frames have names of more than 256 MB");
+		if (lines->is_bad ||
+		    !add_frame(d, kind_of(kinds[i]), d->names.at[name],
+			       module ? d->names.at[module - 1] : "", has_line ? &entry : NULL))
+			return damaged(d, "its lines do not fit");
+		if (has_line)
+			next_line(lines, &entry);
+	}
+	return 0;
+}
+
+/* Splits "java-123" into name and number. The number is 0 if there is none. */
+static char *split_number(const char *text, u32 *number)
+{
+	const char *dash = strrchr(text, '-');
+	char *end;
+
+	*number = 0;
+	if (dash && !strcmp(dash, "-0"))
+		return xstrndup(text, (size_t)(dash - text));
+	if (!dash || dash[1] < '1' || dash[1] > '9')
+		return xstrdup(text);
+	unsigned long long value = strtoull(dash + 1, &end, 10);
+	if (*end || value > UINT32_MAX)
+		return xstrdup(text);
+	*number = (u32)value;
+	return xstrndup(text, (size_t)(dash - text));
+}
+
+struct values {
+	VEC(char *) all;
+};
+
+static void values_fini(struct values *v)
+{
+	vec_each(text, &v->all)
+		free(*text);
+	vec_fini(&v->all);
+}
+
+static bool read_values(struct cursor *c, struct values *v)
+{
+	u64 nr = varint_read(c);
+
+	for (u64 i = 0; i < nr && !c->is_bad; i++) {
+		u64 len = varint_read(c);
+		const u8 *bytes = bytes_read(c, len);
+		if (!bytes || len > NAME_MAX_BYTES)
+			return false;
+		auto_free char *raw = xstrndup((const char *)bytes, len);
+		struct str clean = { 0 };
+		utf8_clean(&clean, raw, NAME_MAX_BYTES);
+		vec_push(&v->all, str_take(&clean));
+	}
+	return !c->is_bad;
+}
+
+/* `own` holds the texts, by label, that differ from the dimension's text. */
+static void set_label(struct labels *l, int label, const char *text, char *own[NR_LABELS])
+{
+	if (label < 0)
+		return;
+	if (label == LABEL_COMM || label == LABEL_THREAD) {
+		free(own[label]);
+		own[label] = split_number(text, label == LABEL_COMM ? &l->pid : &l->tid);
+	}
+	l->text[label] = own[label] ?: text;
+}
+
+static int add_labels(struct decoder *d, const struct values *dims, struct cursor *columns,
+		      size_t nr_dims)
+{
+	struct labels labels = { 0 };
+	char *own[NR_LABELS] = { 0 };
+	int err = 0;
+
+	for (size_t dim = 0; dim < nr_dims && !err; dim++) {
+		u64 value = varint_read(&columns[dim]);
+		if (columns[dim].is_bad || value >= dims[dim].all.nr)
+			err = damaged(d, "its labels do not fit");
+		else if (dim < d->dims.nr)
+			set_label(&labels, d->dims.at[dim], dims[dim].all.at[value], own);
+	}
+	if (!err)
+		vec_push(&d->labels, profile_intern_labels(d->p, &labels));
+	for (size_t i = 0; i < NR_LABELS; i++)
+		free(own[i]);
+	return err;
+}
+
+#define DIMS_MAX 64 /* dimensions of a file, including unknown ones */
+
+static int read_sets(struct decoder *d, struct cursor *c, const struct values *dims, size_t nr_dims)
+{
+	struct cursor columns[DIMS_MAX];
+	u64 nr = varint_read(c), text_bytes = 0;
+	int err = c->is_bad ? damaged(d, "its labels do not fit") : 0;
+
+	for (size_t dim = 0; dim < nr_dims; dim++) {
+		columns[dim] = *c;
+		for (u64 i = 0; i < nr && !c->is_bad && text_bytes <= TEXTS_MAX_BYTES; i++) {
+			u64 value = varint_read(c);
+			text_bytes +=
+				value < dims[dim].all.nr ? strlen(dims[dim].all.at[value]) : 0;
+		}
+	}
+	if (!err && text_bytes > TEXTS_MAX_BYTES)
+		err = damaged(d, "its labels are more than 4 GB");
+	for (u64 i = 0; i < nr && !err; i++)
+		err = add_labels(d, dims, columns, nr_dims);
+	return err;
+}
+
+static int read_labelsets(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_LABELSETS];
+	struct values dims[DIMS_MAX] = { 0 };
+	bool is_good = true;
+
+	if (c->at == c->end)
+		return 0;
+	u64 nr_dims = varint_read(c);
+	if (!nr_dims || nr_dims > DIMS_MAX)
+		return damaged(d, "its labels do not fit");
+	for (u64 dim = 0; dim < nr_dims && is_good; dim++)
+		is_good = read_values(c, &dims[dim]);
+	int err = is_good ? read_sets(d, c, dims, nr_dims) : damaged(d, "its labels do not fit");
+	for (u64 dim = 0; dim < nr_dims; dim++)
+		values_fini(&dims[dim]);
+	return err;
+}
+
+static labels_id no_labels(struct decoder *d)
+{
+	return profile_intern_labels(d->p, &(struct labels){ 0 });
+}
+
+/* Adds a weight to the current node. Only the first type has tiers. */
+static void add_weight(struct decoder *d, size_t type, labels_id labels, u64 value)
+{
+	if (type == 0)
+		tierpath_add(&d->path, labels, d->types.at[0], value);
+	else
+		profile_add(d->p, tierpath_node(&d->path), labels, d->types.at[type], value);
+}
+
+static int read_labelled(struct decoder *d, size_t type, u64 value)
+{
+	struct cursor *sets = &d->sections[SECTION_NODELABELS];
+	struct cursor *parts = &d->sections[SECTION_LABELWEIGHTS];
+	u64 nr = varint_read(sets), set = 0;
+
+	for (u64 i = 0; i < nr; i++) {
+		set += varint_read(sets) + (i > 0);
+		u64 part = i + 1 < nr ? varint_read(parts) : value;
+		if (part > value || set >= d->labels.nr || sets->is_bad || parts->is_bad)
+			return damaged(d, "its label weights do not fit");
+		value -= part;
+		add_weight(d, type, d->labels.at[set], part);
+	}
+	return nr ? 0 : damaged(d, "a weight has no label");
+}
+
+static int read_weight(struct decoder *d)
+{
+	int err = 0;
+
+	for (size_t type = 0; type < d->self.nr && !err; type++) {
+		u64 value = varint_read(&d->self.at[type]), *room = &d->room.at[d->types.at[type]];
+		if (value > *room) {
+			str_add(d->why, "the weights add up to more than 2^53 - 1");
+			return -EINVAL;
+		}
+		*room -= value;
+		if (value && d->labels.nr)
+			err = read_labelled(d, type, value);
+		else if (value)
+			add_weight(d, type, no_labels(d), value);
+	}
+	return err;
+}
+
+/* Returns the frame's rank, or -1. */
+static s64 read_callee(struct decoder *d, u32 context)
+{
+	struct callees *list = &d->callees[context];
+	u64 place = varint_read(&d->sections[SECTION_CALLEE]);
+
+	if (place)
+		return place <= list->ranks.nr ? (s64)list->ranks.at[place - 1] : -1;
+
+	u64 rank = varint_read(&d->sections[SECTION_FIRST]);
+	if (rank >= d->frames.nr)
+		return -1;
+	vec_push(&list->ranks, (u32)rank);
+	return (s64)rank;
+}
+
+/* Finds the number of the next node with tiers; UINT64_MAX if none is left. */
+static void find_next_tiered(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_TIERS];
+
+	d->next_tiered = c->at < c->end ? d->next_tiered + varint_read(c) : UINT64_MAX;
+}
+
+static int read_tiers(struct decoder *d)
+{
+	struct cursor *c = &d->sections[SECTION_TIERS];
+	u64 parts[NR_TIER_PARTS];
+
+	if (d->node != d->next_tiered)
+		return 0;
+	for (int i = 0; i < NR_TIER_PARTS; i++)
+		parts[i] = varint_read(c);
+	if (c->is_bad || !tierpath_divide(&d->path, parts))
+		return damaged(d, "its tiers do not fit");
+	find_next_tiered(d);
+	return 0;
+}
+
+static int read_node(struct decoder *d, u64 depth)
+{
+	s64 rank = read_callee(d, d->path_context.at[depth - 1]);
+
+	if (rank < 0)
+		return damaged(d, "a caller has no such callee");
+	if (!tierpath_up(&d->path, depth - 1))
+		return damaged(d, "its tiers do not fit");
+	tierpath_down(&d->path, d->frames.at[rank]);
+	d->path_context.nr = depth;
+	vec_push(&d->path_context, (u32)rank + 1);
+	d->node++;
+	return read_tiers(d) ?: read_weight(d);
+}
+
+static int read_tree(struct decoder *d)
+{
+	struct cursor *pop = &d->sections[SECTION_POP];
+	u64 depth = 0;
+
+	tierpath_init(&d->path, d->p, (size_t)(pop->end - pop->at));
+	vec_push(&d->path_context, 0);
+	find_next_tiered(d);
+	int err = read_weight(d);
+	while (!err && pop->at < pop->end) {
+		u64 up = varint_read(pop);
+		if (up > depth || depth + 1 - up > FORMAT_DEPTH_MAX)
+			return damaged(d, "its tree has an impossible depth");
+		depth = depth + 1 - up;
+		err = read_node(d, depth);
+	}
+	if (err)
+		return err;
+	if (!tierpath_up(&d->path, 0))
+		return damaged(d, "its tiers do not fit");
+
+	bool is_bad = pop->is_bad || d->sections[SECTION_CALLEE].is_bad;
+	vec_each(self, &d->self)
+		is_bad |= self->is_bad || self->at != self->end;
+	return is_bad ? damaged(d, "its tree and its weights differ in length") : 0;
+}
+
+static void decoder_fini(struct decoder *d)
+{
+	for (size_t i = 0; d->callees && i <= d->frames.nr; i++)
+		vec_fini(&d->callees[i].ranks);
+	free(d->callees);
+	vec_each(name, &d->names)
+		free(*name);
+	vec_fini(&d->names);
+	vec_fini(&d->self);
+	vec_fini(&d->types);
+	vec_fini(&d->room);
+	vec_fini(&d->frames);
+	vec_fini(&d->labels);
+	tierpath_fini(&d->path);
+	vec_fini(&d->dims);
+	vec_fini(&d->path_context);
+}
+
+int body_decode(const u8 *body, size_t len, struct profile *p, struct str *why)
+{
+	struct decoder d = { .p = p, .why = why };
+	int err = read_sections(&d, body, len) ?: read_meta(&d)	 ?: read_names(&d)
+						 ?: read_frames(&d)
+						 ?: read_labelsets(&d);
+
+	if (!err) {
+		d.callees = xcalloc(d.frames.nr + 1, sizeof(d.callees[0]));
+		err = read_tree(&d);
+	}
+	decoder_fini(&d);
+	return err;
+}

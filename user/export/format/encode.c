@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encodes a profile in the format of docs/profile-format.md: the walk over the tree. */
+#include "export/format/encode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dict.h"
+#include "export/format/framelist.h"
+#include "export/format/labelset.h"
+#include "export/format/meta.h"
+#include "export/format/section.h"
+#include "export/format/varint.h"
+
+/* Numbers grouped by key. The group of `key` is at[start[key]] up to at[start[key + 1]]. */
+struct groups {
+	u32 *start, *at;
+};
+
+/* The tiers of a Java method. For equal parts the earlier tier wins. */
+enum tier {
+	TIER_C2,
+	TIER_INLINED,
+	TIER_C1,
+	TIER_INTERPRETED,
+	NR_TIERS,
+};
+
+/* A node of the output: all nodes of one method under one parent of the output. */
+struct branch {
+	u64 total;           /* total of the first type */
+	u64 parts[NR_TIERS]; /* parts of `total` by tier, if the frame is Java */
+	frame_id frame;
+	u32 method;
+	u32 context; /* frame of the parent + 1, 0 below the root */
+	u32 depth;
+	u32 members, nr_members; /* in encoder.members */
+};
+
+struct labelled {
+	u32 set;
+	u64 value;
+};
+
+/* The first callees of a context in order; nearly all lookups find one of these. */
+#define NEAR_CALLEES 8
+
+struct callees {
+	frame_id near[NEAR_CALLEES];
+	u32 nr; /* number of callees, including further ones */
+};
+
+struct encoder {
+	const struct profile *p;
+	struct framelist frames;
+	struct labelsets sets;
+	u64 *totals; /* by node, of the first type */
+	u8 *is_used; /* by node: it or a descendant has a weight */
+	struct groups children, weights;
+
+	VEC(struct branch) todo; /* the stack of the walk: the last one is next */
+	VEC(node_id) members;    /* members of the branches in `todo`, in the same order */
+	VEC(struct branch) siblings;
+	VEC(node_id) current;
+	VEC(struct labelled) labelled;
+
+	struct callees *callees; /* by context */
+	struct dict
+		more_callees; /* (context << 32 | frame) -> its place, from NEAR_CALLEES + 1 on */
+	VEC(frame_id) first;
+	u32 nr_nodes, last_depth, last_tiered;
+	struct str pop, callee, tiers, labelsets, nodelabels, labelweights;
+	struct str *self; /* by type */
+};
+
+static int tier_of(enum frame_kind kind)
+{
+	switch (kind) {
+	case FRAME_C2:
+		return TIER_C2;
+	case FRAME_INLINED:
+		return TIER_INLINED;
+	case FRAME_C1:
+		return TIER_C1;
+	case FRAME_INTERPRETED:
+		return TIER_INTERPRETED;
+	default:
+		return -1;
+	}
+}
+
+static frame_id frame_of(const struct encoder *e, node_id node)
+{
+	return e->p->nodes.at[node].frame;
+}
+
+static int check_sums(const struct profile *p)
+{
+	for (u32 type = 0; type < p->types.nr; type++) {
+		u64 sum = 0;
+		vec_each(w, &p->weights) {
+			if (w->type != type)
+				continue;
+			if (w->value > VARINT_MAX - sum)
+				return -EOVERFLOW;
+			sum += w->value;
+		}
+	}
+	return 0;
+}
+
+static void add_totals(struct encoder *e)
+{
+	const struct profile *p = e->p;
+
+	e->totals = xcalloc(p->nodes.nr, sizeof(e->totals[0]));
+	e->is_used = xcalloc(p->nodes.nr, 1);
+	vec_each(w, &p->weights) {
+		if (w->value)
+			e->is_used[w->node] = 1;
+		if (w->type == 0)
+			e->totals[w->node] += w->value;
+	}
+	for (size_t i = p->nodes.nr - 1; i > 0; i--) {
+		node_id parent = p->nodes.at[i].parent;
+		e->totals[parent] += e->totals[i];
+		e->is_used[parent] |= e->is_used[i];
+	}
+}
+
+/* Turns counts into ends. Filling a group backwards then moves each end to its start. */
+static void end_groups(struct groups *g, size_t nr_keys)
+{
+	for (size_t i = 0; i < nr_keys; i++)
+		g->start[i + 1] += g->start[i];
+	g->at = xreallocarray(NULL, (size_t)g->start[nr_keys] + 1, sizeof(g->at[0]));
+}
+
+static void group_children(struct encoder *e)
+{
+	const struct profile *p = e->p;
+	u32 *start = e->children.start = xcalloc(p->nodes.nr + 1, sizeof(u32));
+
+	for (size_t i = 1; i < p->nodes.nr; i++)
+		start[p->nodes.at[i].parent] += e->is_used[i];
+	end_groups(&e->children, p->nodes.nr);
+	for (size_t i = p->nodes.nr - 1; i > 0; i--)
+		if (e->is_used[i])
+			e->children.at[--start[p->nodes.at[i].parent]] = (u32)i;
+}
+
+static void group_weights(struct encoder *e)
+{
+	const struct profile *p = e->p;
+	u32 *start = e->weights.start = xcalloc(p->nodes.nr + 1, sizeof(u32));
+
+	vec_each(w, &p->weights)
+		start[w->node]++;
+	end_groups(&e->weights, p->nodes.nr);
+	for (size_t i = p->weights.nr; i > 0; i--)
+		e->weights.at[--start[p->weights.at[i - 1].node]] = (u32)i - 1;
+}
+
+static void find_frames(struct encoder *e)
+{
+	for (size_t i = 1; i < e->p->nodes.nr; i++)
+		if (e->is_used[i])
+			e->frames.all[frame_of(e, (node_id)i)].is_used = true;
+	framelist_sort_names(&e->frames);
+}
+
+static struct branch branch_of(const struct encoder *e, node_id node)
+{
+	frame_id frame = frame_of(e, node);
+	int tier = tier_of(e->frames.all[frame].kind);
+	struct branch b = { .total = e->totals[node],
+			    .frame = frame,
+			    .method = e->frames.all[frame].method,
+			    .nr_members = 1 };
+
+	if (tier >= 0)
+		b.parts[tier] = b.total;
+	return b;
+}
+
+static int by_method(const void *a, const void *b)
+{
+	const struct branch *x = a, *y = b;
+
+	if (x->method != y->method)
+		return x->method < y->method ? -1 : 1;
+	return x->members < y->members ? -1 : x->members > y->members;
+}
+
+/* If the totals are equal, the earlier tier wins. */
+static bool is_better(const struct encoder *e, const struct branch *a, const struct branch *b)
+{
+	if (a->total != b->total)
+		return a->total > b->total;
+	return tier_of(e->frames.all[a->frame].kind) < tier_of(e->frames.all[b->frame].kind);
+}
+
+/* Merges siblings of one method that differ in their tiers. e->current holds the members. */
+static void merge_tiers(struct encoder *e)
+{
+	struct branch *all = e->siblings.at;
+	size_t nr = e->siblings.nr, kept = 0;
+	VEC(node_id) members = { 0 };
+
+	qsort(all, nr, sizeof(all[0]), by_method);
+	for (size_t i = 0, next; i < nr; i = next) {
+		struct branch joined = all[i], best = all[i];
+		u32 start = (u32)members.nr;
+		vec_push(&members, e->current.at[all[i].members]);
+		for (next = i + 1; next < nr && all[next].method == joined.method; next++) {
+			vec_push(&members, e->current.at[all[next].members]);
+			joined.total += all[next].total;
+			for (int tier = 0; tier < NR_TIERS; tier++)
+				joined.parts[tier] += all[next].parts[tier];
+			joined.nr_members++;
+		}
+		/* The parts of one tier may come from several members; compare their sums. */
+		for (size_t k = i; k < next; k++) {
+			int tier = tier_of(e->frames.all[all[k].frame].kind);
+			struct branch sum = all[k];
+			if (tier >= 0)
+				sum.total = joined.parts[tier];
+			if (k == i || is_better(e, &sum, &best))
+				best = sum;
+		}
+		joined.frame = best.frame;
+		joined.members = start;
+		all[kept++] = joined;
+	}
+	e->siblings.nr = kept;
+	free(e->current.at);
+	e->current.at = members.at;
+	e->current.nr = members.nr;
+	e->current.cap = members.cap;
+}
+
+/* Collects the children of `parents` in e->siblings. Their members are indexes into e->current. */
+static void gather(struct encoder *e, const node_id *parents, u32 nr_parents)
+{
+	bool is_mixed = nr_parents > 1;
+
+	e->siblings.nr = e->current.nr = 0;
+	for (u32 i = 0; i < nr_parents; i++) {
+		const u32 *start = &e->children.start[parents[i]];
+		for (u32 k = start[0]; k < start[1]; k++) {
+			struct branch b = branch_of(e, e->children.at[k]);
+			b.members = (u32)e->current.nr;
+			is_mixed |= e->frames.all[b.frame].has_tiers;
+			vec_push(&e->current, e->children.at[k]);
+			vec_push(&e->siblings, b);
+		}
+	}
+	if (is_mixed && e->siblings.nr > 1)
+		merge_tiers(e);
+}
+
+/*
+ * The file has the heaviest sibling first. Ascending here, because the walk takes the last one
+ * first.
+ */
+static int by_weight(const void *a, const void *b, void *frames)
+{
+	const struct branch *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total < y->total ? -1 : 1;
+	return framelist_compare(frames, y->frame, x->frame);
+}
+
+static void push_children(struct encoder *e, const struct branch *parent, u32 context)
+{
+	struct branch *all = e->siblings.at;
+	size_t nr = e->siblings.nr;
+
+	if (nr > 1)
+		qsort_r(all, nr, sizeof(all[0]), by_weight, &e->frames);
+	for (size_t i = 0; i < nr; i++) {
+		struct branch b = all[i];
+		b.depth = parent->depth + 1;
+		b.context = context;
+		b.members = (u32)e->members.nr;
+		for (u32 k = 0; k < b.nr_members; k++)
+			vec_push(&e->members, e->current.at[all[i].members + k]);
+		vec_push(&e->todo, b);
+	}
+}
+
+static int by_set(const void *a, const void *b)
+{
+	const struct labelled *x = a, *y = b;
+
+	return x->set < y->set ? -1 : x->set > y->set;
+}
+
+/* Writes the label sets collected for a node and a type. */
+static void write_labels(struct encoder *e)
+{
+	struct labelled *all = e->labelled.at;
+	size_t nr = 0;
+
+	qsort(all, e->labelled.nr, sizeof(all[0]), by_set);
+	for (size_t i = 0; i < e->labelled.nr; i++) {
+		if (nr && all[nr - 1].set == all[i].set)
+			all[nr - 1].value += all[i].value;
+		else
+			all[nr++] = all[i];
+	}
+	varint_add(&e->nodelabels, nr);
+	for (size_t i = 0; i < nr; i++) {
+		varint_add(&e->nodelabels, i ? all[i].set - all[i - 1].set - 1 : all[i].set);
+		if (i + 1 < nr)
+			varint_add(&e->labelweights, all[i].value);
+	}
+}
+
+static void write_self_of_type(struct encoder *e, const node_id *members, u32 nr_members, u32 type)
+{
+	u64 self = 0;
+
+	e->labelled.nr = 0;
+	for (u32 i = 0; i < nr_members; i++) {
+		const u32 *start = &e->weights.start[members[i]];
+		for (u32 k = start[0]; k < start[1]; k++) {
+			const struct weight *w = &e->p->weights.at[e->weights.at[k]];
+			if (w->type != type)
+				continue;
+			self += w->value;
+			if (e->sets.nr && w->value)
+				vec_push(&e->labelled,
+					 (struct labelled){ e->sets.set_of[w->labels], w->value });
+		}
+	}
+	varint_add(&e->self[type], self);
+	if (e->labelled.nr)
+		write_labels(e);
+}
+
+static void write_self(struct encoder *e, const node_id *members, u32 nr_members)
+{
+	for (u32 type = 0; type < e->p->types.nr; type++)
+		write_self_of_type(e, members, nr_members, type);
+}
+
+static void write_tiers(struct encoder *e, const struct branch *b)
+{
+	int nr = 0;
+
+	for (int tier = 0; tier < NR_TIERS; tier++)
+		nr += b->parts[tier] > 0;
+	if (nr < 2)
+		return;
+	varint_add(&e->tiers, e->nr_nodes - e->last_tiered);
+	varint_add(&e->tiers, b->parts[TIER_INTERPRETED]);
+	varint_add(&e->tiers, b->parts[TIER_C1]);
+	varint_add(&e->tiers, b->parts[TIER_INLINED]);
+	e->last_tiered = e->nr_nodes;
+}
+
+/* The frame's place in the context's list, from 1 on. 0 if it was just added. */
+static u32 place_of(struct encoder *e, u32 context, frame_id frame)
+{
+	struct callees *list = &e->callees[context];
+	u32 nr = list->nr < NEAR_CALLEES ? list->nr : NEAR_CALLEES;
+
+	for (u32 i = 0; i < nr; i++)
+		if (list->near[i] == frame)
+			return i + 1;
+	if (list->nr < NEAR_CALLEES) {
+		list->near[list->nr++] = frame;
+		return 0;
+	}
+	u64 *place = dict_add(&e->more_callees, (u64)context << 32 | frame);
+	if (*place)
+		return (u32)*place;
+	*place = ++list->nr;
+	return 0;
+}
+
+static void write_callee(struct encoder *e, const struct branch *b)
+{
+	u32 place = place_of(e, b->context, b->frame);
+
+	varint_add(&e->callee, place);
+	if (!place)
+		vec_push(&e->first, b->frame);
+}
+
+static int walk(struct encoder *e)
+{
+	VEC(node_id) members = { 0 };
+	struct branch root = { 0 };
+	int err = 0;
+
+	write_self(e, &(node_id){ 0 }, 1);
+	e->nr_nodes = 1;
+	gather(e, &(node_id){ 0 }, 1);
+	push_children(e, &root, 0);
+	while (e->todo.nr && !err) {
+		struct branch b = e->todo.at[--e->todo.nr];
+		members.nr = 0;
+		for (u32 i = 0; i < b.nr_members; i++)
+			vec_push(&members, e->members.at[b.members + i]);
+		e->members.nr = b.members;
+
+		varint_add(&e->pop, e->last_depth + 1 - b.depth);
+		write_callee(e, &b);
+		write_self(e, members.at, b.nr_members);
+		write_tiers(e, &b);
+		e->frames.all[b.frame].nr_nodes++;
+		e->last_depth = b.depth;
+		e->nr_nodes++;
+		gather(e, members.at, b.nr_members);
+		push_children(e, &b, b.frame + 1);
+		if (b.depth > FORMAT_DEPTH_MAX)
+			err = -E2BIG;
+	}
+	vec_fini(&members);
+	return err;
+}
+
+struct piece {
+	enum section id;
+	const struct str *bytes;
+};
+
+static void join(const struct piece *pieces, size_t nr, struct str *out)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		used += pieces[i].bytes->len > 0;
+	varint_add(out, used);
+	for (size_t i = 0; i < nr; i++) {
+		if (!pieces[i].bytes->len)
+			continue;
+		varint_add(out, pieces[i].id);
+		varint_add(out, pieces[i].bytes->len);
+	}
+	for (size_t i = 0; i < nr; i++)
+		str_add_bytes(out, pieces[i].bytes->at, pieces[i].bytes->len);
+}
+
+static void write_body(struct encoder *e, const char *tool, struct str *out)
+{
+	auto_str struct str meta = { 0 }, names = { 0 }, frames = { 0 }, first = { 0 },
+			    modules = { 0 }, lines = { 0 };
+	VEC(struct piece) pieces = { 0 };
+
+	framelist_rank(&e->frames);
+	framelist_write(&e->frames, &names, &frames, &modules, &lines);
+	vec_each(frame, &e->first)
+		varint_add(&first, e->frames.all[*frame].rank);
+	meta_encode(e->p, tool, &e->sets, &meta);
+
+	vec_push(&pieces, (struct piece){ SECTION_META, &meta });
+	vec_push(&pieces, (struct piece){ SECTION_NAMES, &names });
+	vec_push(&pieces, (struct piece){ SECTION_FRAMES, &frames });
+	vec_push(&pieces, (struct piece){ SECTION_POP, &e->pop });
+	vec_push(&pieces, (struct piece){ SECTION_CALLEE, &e->callee });
+	vec_push(&pieces, (struct piece){ SECTION_FIRST, &first });
+	for (u32 type = 0; type < e->p->types.nr; type++)
+		vec_push(&pieces, (struct piece){ SECTION_SELF, &e->self[type] });
+	vec_push(&pieces, (struct piece){ SECTION_TIERS, &e->tiers });
+	vec_push(&pieces, (struct piece){ SECTION_LABELSETS, &e->labelsets });
+	vec_push(&pieces, (struct piece){ SECTION_NODELABELS, &e->nodelabels });
+	vec_push(&pieces, (struct piece){ SECTION_LABELWEIGHTS, &e->labelweights });
+	vec_push(&pieces, (struct piece){ SECTION_MODULES, &modules });
+	vec_push(&pieces, (struct piece){ SECTION_LINES, &lines });
+	join(pieces.at, pieces.nr, out);
+	vec_fini(&pieces);
+}
+
+static void encoder_fini(struct encoder *e)
+{
+	for (u32 type = 0; type < e->p->types.nr; type++)
+		str_fini(&e->self[type]);
+	free(e->self);
+	str_fini(&e->pop);
+	str_fini(&e->callee);
+	str_fini(&e->tiers);
+	str_fini(&e->labelsets);
+	str_fini(&e->nodelabels);
+	str_fini(&e->labelweights);
+	free(e->totals);
+	free(e->is_used);
+	free(e->children.start);
+	free(e->children.at);
+	free(e->weights.start);
+	free(e->weights.at);
+	free(e->callees);
+	vec_fini(&e->todo);
+	vec_fini(&e->members);
+	vec_fini(&e->siblings);
+	vec_fini(&e->current);
+	vec_fini(&e->labelled);
+	vec_fini(&e->first);
+	dict_fini(&e->more_callees);
+	labelsets_free(&e->sets);
+	framelist_fini(&e->frames);
+}
+
+int body_encode(const struct profile *p, const char *tool, struct str *out, u32 *nr_nodes)
+{
+	int err = check_sums(p);
+	if (err)
+		return err;
+
+	struct encoder e = { .p = p };
+	e.self = xcalloc(p->types.nr + 1, sizeof(e.self[0]));
+	e.callees = xcalloc((size_t)frames_nr(p->frames) + 1, sizeof(e.callees[0]));
+	add_totals(&e);
+	group_children(&e);
+	group_weights(&e);
+	framelist_init(&e.frames, p->frames);
+	find_frames(&e);
+	labelsets_make(p, &e.sets, &e.labelsets);
+
+	err = walk(&e);
+	if (!err) {
+		write_body(&e, tool, out);
+		*nr_nodes = e.nr_nodes;
+	}
+	encoder_fini(&e);
+	return err;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What pprof, OTLP and other tools' formats share with each other but not with sysflame's format.
+ */
+#pragma once
+
+#include "base/dict.h"
+#include "base/str.h"
+#include "profile/profile.h"
+
+/*
+ * Translate units: those formats say "count" and "nanoseconds". Unknown units stay unchanged.
+ * "count" becomes samples only if the type's name says so.
+ */
+const char *unit_to_external(const char *type, const char *unit);
+const char *unit_from_external(const char *type, const char *unit);
+
+/*
+ * Whether the type counts samples of the event "cpu". In those formats it is "samples" in "count".
+ */
+bool type_is_cpu(const struct value_type *type);
+
+/*
+ * The type for a foreign one; added if the profile has no type of that name and unit. `period_type`
+ * (may be "") names the sampled event.
+ */
+u32 type_from_external(struct profile *p, const char *name, const char *unit,
+		       const char *period_type);
+
+/*
+ * In pprof, samples from before have negative values and this label. The comment marks a comparison
+ * with nothing before, which has no such label.
+ */
+#define PPROF_BEFORE_KEY "pprof::base"
+#define PPROF_BEFORE     "true"
+#define PPROF_COMPARISON "comparison: what was before has the label " PPROF_BEFORE_KEY
+
+/* The OTLP attribute of a profile whose type has a role in a comparison. */
+#define OTLP_ROLE_KEY "sysflame.role"
+
+/* Nanoseconds between two samples of a CPU; 0 if samples were not taken by time. */
+u64 profile_period_ns(const struct profile *p);
+
+/*
+ * The frame for a foreign name. `kind` may be one of sysflame's words; otherwise the kind is
+ * guessed.
+ */
+frame_id frame_from_external(struct profile *p, const char *name, const char *module,
+			     const char *kind, bool is_inlined, struct source_line source);
+
+/*
+ * Whether a name is a Java method as async-profiler writes it, "java/lang/Thread.run"; most formats
+ * do not mark such frames. Also "App$$Lambda/0x00007f00.run", "App$$Lambda.0x00007f00.run" and the
+ * names of perf maps (profile/java_form.h).
+ */
+bool name_is_java(const char *text, size_t len);
+
+/* A text of a file, cut to the length of a name. The caller frees it. */
+char *text_from_external(const u8 *at, size_t len);
+
+/*
+ * The limit for the names of a file's frames in bytes: a small file can repeat one long name often.
+ */
+#define EXTERNAL_NAMES_MAX (256u << 20)
+
+/*
+ * The indexes of all weights except zeros, sorted by (labels, node, type). The caller frees the
+ * array.
+ */
+u32 *weights_in_order(const struct profile *p, size_t *nr);
+
+/* A table of texts, numbered in the order of addition. Number 0 is "". */
+struct texts {
+	VEC(char *) all;
+	struct dict by_hash;
+};
+
+void texts_init(struct texts *t);
+void texts_fini(struct texts *t);
+u32 texts_add(struct texts *t, const char *text);
+
+/* Adds stacks frame by frame. The part that a stack shares with the previous one costs nothing. */
+struct stack_adder {
+	struct profile *p;
+	VEC(frame_id) frames; /* from the root on; filled by the caller, emptied by stack_find */
+	VEC(frame_id) last_frames;
+	VEC(node_id) last_nodes;
+	VEC(u64) sums; /* by type */
+};
+
+void stack_adder_init(struct stack_adder *a, struct profile *p);
+void stack_adder_fini(struct stack_adder *a);
+
+/* Finds the node of `frames`. -EINVAL and a sentence if the stack is too deep. */
+int stack_find(struct stack_adder *a, node_id *node, struct str *why);
+
+/* Adds a value. -EINVAL and a sentence if it is negative or the sum is too large. */
+int stack_add(struct stack_adder *a, node_id node, labels_id labels, u32 type, s64 value,
+	      struct str *why);

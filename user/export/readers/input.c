@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The input of a reader. */
+#include "export/readers/input.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "export/format/gzip.h"
+
+#define ALL_MAX (2ull << 30)
+
+void input_init(struct input *in, FILE *f)
+{
+	*in = (struct input){ .f = f };
+	in->nr_head = fread(in->head, 1, sizeof(in->head), f);
+	if (!gunzip_is(in->head, in->nr_head))
+		return;
+	in->gunzip = gunzip_new(f, in->head, in->nr_head);
+	in->nr_head = gunzip_read(in->gunzip, in->head, sizeof(in->head));
+}
+
+void input_fini(struct input *in)
+{
+	gunzip_free(in->gunzip);
+}
+
+size_t input_read(struct input *in, void *buf, size_t len)
+{
+	size_t left = in->nr_head - in->used;
+
+	if (!left)
+		return in->gunzip ? gunzip_read(in->gunzip, buf, len) : fread(buf, 1, len, in->f);
+	if (len > left)
+		len = left;
+	memcpy(buf, in->head + in->used, len);
+	in->used += len;
+	return len;
+}
+
+int input_read_all(struct input *in, struct str *out, struct str *why)
+{
+	auto_free char *chunk = xmalloc(1 << 16);
+	size_t got;
+
+	while ((got = input_read(in, chunk, 1 << 16)) > 0) {
+		if (out->len + got > ALL_MAX) {
+			str_add(why, "it is larger than 2 GB");
+			return -EINVAL;
+		}
+		str_add_bytes(out, chunk, got);
+	}
+	return ferror(in->f) ? -EIO : 0;
+}

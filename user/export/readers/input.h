@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The input of a reader: the bytes of a file. */
+#pragma once
+
+#include <stdio.h>
+
+#include "base/str.h"
+#include "base/types.h"
+
+#define INPUT_HEAD 1024
+
+/*
+ * A stream whose first bytes can be examined before they are read. It decompresses gzip
+ * transparently.
+ */
+struct input {
+	FILE *f;
+	struct gunzip *gunzip; /* NULL if the file is not compressed */
+	u8 head[INPUT_HEAD];
+	size_t nr_head, used; /* of head: its length, and the bytes already read from it */
+};
+
+/* Fills `head`. */
+void input_init(struct input *in, FILE *f);
+void input_fini(struct input *in);
+
+/* Like fread. Returns 0 at the end or on an error; profile_read reports the errors. */
+size_t input_read(struct input *in, void *buf, size_t len);
+
+/* Appends the whole input. -EINVAL and a sentence if it is larger than 2 GB. */
+int input_read_all(struct input *in, struct str *out, struct str *why);

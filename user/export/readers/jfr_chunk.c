@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A chunk of a JFR recording, format 2 (JDK 11 and later, async-profiler). */
+#include "export/readers/jfr_chunk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define EVENT_METADATA   0
+#define EVENT_CHECKPOINT 1
+#define STEPS_PER_BYTE   64
+
+/* Encodings of a text. */
+enum {
+	TEXT_NULL,
+	TEXT_EMPTY,
+	TEXT_CONSTANT,
+	TEXT_UTF8,
+	TEXT_CHARS,
+	TEXT_LATIN1,
+};
+
+static int damaged(struct str *why, const char *what)
+{
+	str_addf(why, "damaged JFR recording: %s", what);
+	return -EINVAL;
+}
+
+static u64 big_endian(const u8 *at, int nr_bytes)
+{
+	u64 value = 0;
+
+	for (int i = 0; i < nr_bytes; i++)
+		value = value << 8 | at[i];
+	return value;
+}
+
+/* Reads a number: up to eight groups of 7 bits, lowest first. A ninth byte has all 8 bits. */
+static u64 number_read(struct cursor *c)
+{
+	u64 value = 0;
+
+	for (int shift = 0; c->at < c->end; shift += 7) {
+		u8 byte = *c->at++;
+		if (shift == 56)
+			return value | (u64)byte << 56;
+		value |= (u64)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return value;
+	}
+	c->is_bad = true;
+	return 0;
+}
+
+static u8 byte_read(struct cursor *c)
+{
+	const u8 *at = bytes_read(c, 1);
+
+	return at ? *at : 0;
+}
+
+static void add_char(struct str *out, u32 c)
+{
+	if (c < 0x80) {
+		str_add_char(out, (char)c);
+		return;
+	}
+	if (c < 0x800) {
+		str_add_char(out, (char)(0xc0 | c >> 6));
+	} else {
+		str_add_char(out, (char)(0xe0 | (c >> 12 & 15)));
+		str_add_char(out, (char)(0x80 | (c >> 6 & 63)));
+	}
+	str_add_char(out, (char)(0x80 | (c & 63)));
+}
+
+/*
+ * Reads a text and appends it to `out`, which may be NULL. If it is a constant, *key gets its key.
+ */
+static void text_read(struct cursor *c, struct str *out, u64 *key)
+{
+	u8 coding = byte_read(c);
+	const u8 *bytes;
+
+	if (coding == TEXT_NULL || coding == TEXT_EMPTY)
+		return;
+	if (coding > TEXT_LATIN1) {
+		c->is_bad = true;
+		return;
+	}
+	u64 nr = number_read(c);
+	if (coding == TEXT_CONSTANT) {
+		*key = nr;
+	} else if (coding == TEXT_CHARS) {
+		for (u64 i = 0; i < nr && !c->is_bad; i++) {
+			u32 unit = (u32)number_read(c) & 0xffff;
+			if (out)
+				add_char(out, unit);
+		}
+	} else if ((bytes = bytes_read(c, nr)) && out) {
+		if (coding == TEXT_UTF8)
+			str_add_bytes(out, bytes, nr);
+		for (u64 i = 0; coding == TEXT_LATIN1 && i < nr; i++)
+			add_char(out, bytes[i]);
+	}
+}
+
+static const char *text_at(const struct jfr_chunk *c, u64 index)
+{
+	return index < c->texts.nr ? c->texts.at[index] : "";
+}
+
+static enum jfr_plain plain_of(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum jfr_plain plain;
+	} all[] = {
+		{ "boolean", JFR_BYTE }, { "byte", JFR_BYTE },     { "char", JFR_NUMBER },
+		{ "short", JFR_NUMBER }, { "int", JFR_NUMBER },    { "long", JFR_NUMBER },
+		{ "float", JFR_FLOAT },  { "double", JFR_DOUBLE }, { "java.lang.String", JFR_TEXT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (!strcmp(all[i].name, name))
+			return all[i].plain;
+	return JFR_STRUCT;
+}
+
+/* The relevant attributes of an element. */
+struct element {
+	const char *tag, *name;
+	u64 id, class_id;
+	bool is_constant, is_array;
+};
+
+static struct element element_read(const struct jfr_chunk *c, struct cursor *at)
+{
+	struct element e = { .tag = text_at(c, number_read(at)), .name = "" };
+	u64 nr = number_read(at);
+
+	for (u64 i = 0; i < nr && !at->is_bad; i++) {
+		const char *key = text_at(c, number_read(at));
+		const char *value = text_at(c, number_read(at));
+		if (!strcmp(key, "name"))
+			e.name = value;
+		else if (!strcmp(key, "id"))
+			e.id = strtoull(value, NULL, 10);
+		else if (!strcmp(key, "class"))
+			e.class_id = strtoull(value, NULL, 10);
+		else if (!strcmp(key, "constantPool"))
+			e.is_constant = !strcmp(value, "true");
+		else if (!strcmp(key, "dimension"))
+			e.is_array = strcmp(value, "0") != 0;
+	}
+	return e;
+}
+
+/* Fields are elements below their class. Other elements (annotations, regions) are skipped. */
+static void elements_read(struct jfr_chunk *c, struct cursor *at, size_t class, int depth)
+{
+	struct element e = element_read(c, at);
+	u64 nr = number_read(at);
+
+	if (!strcmp(e.tag, "class")) {
+		vec_push(&c->classes, (struct jfr_class){ .id = e.id,
+							  .name = e.name,
+							  .plain = plain_of(e.name) });
+		*dict_add(&c->class_by_id, e.id) = c->classes.nr;
+		class = c->classes.nr;
+	} else if (!strcmp(e.tag, "field") && class) {
+		struct jfr_field f = { e.name, e.class_id, e.is_constant, e.is_array };
+		vec_push(&c->classes.at[class - 1].fields, f);
+	}
+	if (depth == JFR_DEPTH_MAX)
+		at->is_bad = true;
+	for (u64 i = 0; i < nr && !at->is_bad; i++)
+		elements_read(c, at, class, depth + 1);
+}
+
+static int metadata_read(struct jfr_chunk *c, u64 offset, struct str *why)
+{
+	struct cursor at = { c->at + offset, c->at + c->len, false };
+	u64 key = 0;
+
+	number_read(&at); /* the size */
+	if (number_read(&at) != EVENT_METADATA)
+		return damaged(why, "its types are not at the offset in its header");
+	for (int i = 0; i < 3; i++) /* start, duration, number */
+		number_read(&at);
+	u64 nr = number_read(&at);
+	for (u64 i = 0; i < nr && !at.is_bad; i++) {
+		struct str text = { 0 };
+		str_add(&text, "");
+		text_read(&at, &text, &key);
+		vec_push(&c->texts, str_take(&text));
+	}
+	if (!at.is_bad)
+		elements_read(c, &at, 0, 0);
+	return at.is_bad ? damaged(why, "its types are cut off") : 0;
+}
+
+static const struct jfr_class *class_of(const struct jfr_chunk *c, u64 id)
+{
+	const u64 *index = dict_find(&c->class_by_id, id);
+
+	return index ? &c->classes.at[*index - 1] : NULL;
+}
+
+static bool skip_plain(const struct jfr_value *v, struct cursor *at)
+{
+	u64 key;
+
+	if (v->is_constant || v->class->plain == JFR_NUMBER)
+		number_read(at);
+	else if (v->class->plain == JFR_BYTE)
+		bytes_read(at, 1);
+	else if (v->class->plain == JFR_FLOAT)
+		bytes_read(at, 4);
+	else if (v->class->plain == JFR_DOUBLE)
+		bytes_read(at, 8);
+	else if (v->class->plain == JFR_TEXT)
+		text_read(at, NULL, &key);
+	else
+		return false;
+	return true;
+}
+
+static struct jfr_value value_of(const struct jfr_chunk *c, const struct jfr_field *f,
+				 const struct cursor *at)
+{
+	return (struct jfr_value){ class_of(c, f->class_id), f->is_constant, f->is_array, *at };
+}
+
+static void skip(struct jfr_chunk *c, struct jfr_value *v, int depth)
+{
+	u64 nr = v->is_array ? number_read(&v->at) : 1;
+
+	if (!v->class || depth == JFR_DEPTH_MAX)
+		v->at.is_bad = true;
+	for (u64 i = 0; i < nr && !v->at.is_bad; i++) {
+		if (!c->steps_left)
+			v->at.is_bad = true;
+		else
+			c->steps_left--;
+		if (v->at.is_bad || skip_plain(v, &v->at))
+			continue;
+		vec_each(f, &v->class->fields) {
+			struct jfr_value field = value_of(c, f, &v->at);
+			skip(c, &field, depth + 1);
+			v->at = field.at;
+			if (v->at.is_bad)
+				break;
+		}
+	}
+}
+
+bool jfr_skip(struct jfr_chunk *c, struct jfr_value *v)
+{
+	skip(c, v, 0);
+	return !v->at.is_bad;
+}
+
+bool jfr_find(struct jfr_chunk *c, const struct jfr_value *v, const char *name,
+	      struct jfr_value *out)
+{
+	struct cursor at = v->at;
+
+	vec_each(f, &v->class->fields) {
+		struct jfr_value field = value_of(c, f, &at);
+		if (!field.class)
+			return false;
+		if (!strcmp(f->name, name)) {
+			*out = field;
+			return true;
+		}
+		if (!jfr_skip(c, &field))
+			return false;
+		at = field.at;
+	}
+	return false;
+}
+
+bool jfr_constant(const struct jfr_chunk *c, const struct jfr_value *v, struct jfr_value *out)
+{
+	const u64 *offset = dict_find(&v->class->constants, jfr_number(v));
+
+	if (!v->is_constant || !offset)
+		return false;
+	*out = (struct jfr_value){ .class = v->class,
+				   .at = { c->at + *offset, c->at + c->len, false } };
+	return true;
+}
+
+u64 jfr_elements(const struct jfr_value *v, struct jfr_value *out)
+{
+	*out = *v;
+	out->is_array = false;
+	u64 nr = v->is_array ? number_read(&out->at) : 0;
+	return out->at.is_bad ? 0 : nr;
+}
+
+u64 jfr_number(const struct jfr_value *v)
+{
+	struct cursor at = v->at;
+
+	if (v->is_array)
+		return 0;
+	if (v->class->plain == JFR_BYTE && !v->is_constant)
+		return byte_read(&at);
+	return v->class->plain == JFR_NUMBER || v->is_constant ? number_read(&at) : 0;
+}
+
+static bool text_of(struct jfr_chunk *c, const struct jfr_value *v, struct str *out, int depth)
+{
+	struct jfr_value inner = *v;
+	u64 key = 0;
+
+	if (depth == 4 || (v->is_constant && !jfr_constant(c, v, &inner)))
+		return false;
+	if (inner.class->plain == JFR_STRUCT) {
+		if (!inner.class->fields.nr ||
+		    !jfr_find(c, &inner, inner.class->fields.at[0].name, &inner))
+			return false;
+		return text_of(c, &inner, out, depth + 1);
+	}
+	if (inner.class->plain != JFR_TEXT || inner.is_array)
+		return false;
+	text_read(&inner.at, out, &key);
+	if (key) {
+		const u64 *offset = dict_find(&inner.class->constants, key);
+		if (!offset)
+			return false;
+		inner.at.at = c->at + *offset;
+		text_read(&inner.at, out, &key);
+	}
+	return !inner.at.is_bad;
+}
+
+bool jfr_text(struct jfr_chunk *c, const struct jfr_value *v, struct str *out)
+{
+	str_add(out, "");
+	return text_of(c, v, out, 0);
+}
+
+bool jfr_has_constant(struct jfr_chunk *c, const char *class_name, const char *text)
+{
+	bool has = false;
+
+	vec_each(class, &c->classes) {
+		if (strcmp(class->name, class_name))
+			continue;
+		dict_each(slot, &class->constants) {
+			auto_str struct str found = { 0 };
+			struct jfr_value v = {
+				.class = class, .at = { c->at + slot->value, c->at + c->len, false }
+			};
+			has |= jfr_text(c, &v, &found) && !strcmp(found.at, text);
+		}
+	}
+	return has;
+}
+
+/* The event at `offset` without its size. *next gets the offset of the next event. */
+static bool event_at(const struct jfr_chunk *c, u64 offset, struct cursor *out, u64 *next)
+{
+	struct cursor at = { c->at + offset, c->at + c->len, false };
+	u64 size = number_read(&at);
+
+	if (at.is_bad || size > c->len - offset || c->at + offset + size <= at.at)
+		return false;
+	*next = offset + size;
+	*out = (struct cursor){ at.at, c->at + *next, false };
+	return true;
+}
+
+static void pool_read(struct jfr_chunk *c, struct cursor *at)
+{
+	const u64 *index = dict_find(&c->class_by_id, number_read(at));
+	u64 nr = number_read(at);
+
+	if (!index) {
+		at->is_bad = true;
+		return;
+	}
+	struct jfr_class *class = &c->classes.at[*index - 1];
+	for (u64 i = 0; i < nr && !at->is_bad; i++) {
+		u64 key = number_read(at);
+		*dict_add(&class->constants, key) = (u64)(at->at - c->at);
+		struct jfr_value value = { .class = class, .at = *at };
+		jfr_skip(c, &value);
+		*at = value.at;
+	}
+}
+
+static int constants_read(struct jfr_chunk *c, struct str *why)
+{
+	struct cursor at;
+
+	for (u64 offset = JFR_HEADER; offset < c->len;) {
+		if (!event_at(c, offset, &at, &offset))
+			return damaged(why, "an event does not fit");
+		if (number_read(&at) != EVENT_CHECKPOINT)
+			continue;
+		for (int i = 0; i < 3; i++) /* start, duration, offset of the previous one */
+			number_read(&at);
+		byte_read(&at);
+		u64 nr_pools = number_read(&at);
+		for (u64 i = 0; i < nr_pools && !at.is_bad; i++)
+			pool_read(c, &at);
+		if (at.is_bad)
+			return damaged(why, "its constants do not fit");
+	}
+	return 0;
+}
+
+bool jfr_next_event(const struct jfr_chunk *c, u64 *offset, struct jfr_value *out)
+{
+	struct cursor at;
+
+	while (*offset < c->len && event_at(c, *offset, &at, offset)) {
+		const struct jfr_class *class = class_of(c, number_read(&at));
+		*out = (struct jfr_value){ .class = class, .at = at };
+		if (class)
+			return true;
+	}
+	return false;
+}
+
+int jfr_chunk_len(const u8 *header, u64 *len, struct str *why)
+{
+	u64 major = big_endian(header + 4, 2);
+
+	*len = big_endian(header + 8, 8);
+	if (memcmp(header, "FLR", 4))
+		return damaged(why, "a chunk does not begin with FLR");
+	if (major != 2) {
+		str_addf(why, "JFR format %llu is not supported; use format 2 (JDK 11 and later)",
+			 (unsigned long long)major);
+		return -EINVAL;
+	}
+	if (!(header[67] & 1)) {
+		str_add(why, "a JFR recording without compressed integers is not supported");
+		return -EINVAL;
+	}
+	if (!*len) {
+		str_add(why, "the JFR recording was not finished; `jcmd PID JFR.dump` writes one");
+		return -EINVAL;
+	}
+	if (*len < JFR_HEADER || *len > JFR_CHUNK_MAX)
+		return damaged(why, "a chunk has an impossible length");
+	return 0;
+}
+
+int jfr_chunk_open(const u8 *at, size_t len, struct jfr_chunk *out, struct str *why)
+{
+	u64 metadata = big_endian(at + 24, 8);
+
+	*out = (struct jfr_chunk){ .at = at,
+				   .len = len,
+				   .start_ns = big_endian(at + 32, 8),
+				   .duration_ns = big_endian(at + 40, 8),
+				   .ticks_per_s = big_endian(at + 56, 8),
+				   .steps_left = (u64)len * STEPS_PER_BYTE };
+	if (metadata < JFR_HEADER || metadata >= len)
+		return damaged(why, "its types are not at the offset in its header");
+	return metadata_read(out, metadata, why) ?: constants_read(out, why);
+}
+
+void jfr_chunk_close(struct jfr_chunk *c)
+{
+	vec_each(text, &c->texts)
+		free(*text);
+	vec_each(class, &c->classes) {
+		vec_fini(&class->fields);
+		dict_fini(&class->constants);
+	}
+	vec_fini(&c->texts);
+	vec_fini(&c->classes);
+	dict_fini(&c->class_by_id);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the profile in a page, or the same bytes without the page.
+ * Part of export/readers/reader.h.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "export/format/base91.h"
+#include "export/format/decode.h"
+#include "export/format/envelope.h"
+#include "export/format/page_data.h"
+#include "export/readers/reader.h"
+
+bool html_is(const u8 *head, size_t len)
+{
+	static const char start[] = "<!doctype html>";
+
+	return envelope_is(head, len) ||
+	       (len >= sizeof(start) - 1 &&
+		!strncasecmp((const char *)head, start, sizeof(start) - 1));
+}
+
+int html_read(struct input *in, struct profile *p, struct str *why)
+{
+	auto_str struct str file = { 0 }, packed = { 0 }, body = { 0 };
+	int err = input_read_all(in, &file, why);
+	if (err)
+		return err;
+
+	if (!envelope_is((u8 *)file.at, file.len)) {
+		const char *data =
+			memmem(file.at, file.len, PAGE_DATA_START, strlen(PAGE_DATA_START));
+		if (!data) {
+			str_add(why, "this page contains no sysflame profile");
+			return -EINVAL;
+		}
+		data += strlen(PAGE_DATA_START);
+		base91_read(data, (size_t)(file.at + file.len - data), &packed);
+		str_fini(&file);
+	}
+	const struct str *data = packed.at ? &packed : &file;
+	return envelope_unpack((const u8 *)data->at, data->len, &body, why)
+		       ?: body_decode((const u8 *)body.at, body.len, p, why);
+}

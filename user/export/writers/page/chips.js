@@ -1,0 +1,136 @@
+// Transforms as chips in the toolbar, the form that edits one, and the menu of a frame.
+function fillChips(app) {
+	const { transforms } = app.state;
+	$('transforms').replaceChildren(...transforms.map((t, i) => {
+		const chip = element('span', 'chip transform'), edit = element('button'), cut = element('button', 'cut', '\u00d7');
+		const what = t.what || 'all', error = app.transformErrors[i];
+		edit.type = cut.type = 'button';
+		edit.append(element('span', '', `${VERBS[t.verb].name} `), element('b', '', VERBS[t.verb].to ? `${what} \u2192 ${t.to || '(nothing)'}` : what));
+		edit.title = error || `${VERBS[t.verb].long}: ${what}. Click to change`;
+		edit.setAttribute('aria-haspopup', 'menu');
+		chip.classList.toggle('off', t.isOff);
+		chip.classList.toggle('bad', Boolean(error));
+		edit.addEventListener('click', () => transformForm(app, edit, t, i));
+		cut.setAttribute('aria-label', `Take out: ${VERBS[t.verb].name} ${what}`);
+		cut.addEventListener('click', () => setTransforms(app, transforms.filter((_, k) => k !== i)));
+		chip.append(edit, cut);
+		return chip;
+	}));
+}
+
+// Resets the zoom, because a transform renumbers the nodes.
+function setTransforms(app, transforms) {
+	app.change({ transforms: transforms.slice(0, MOST_TRANSFORMS), link: '', linkName: '' }, true);
+}
+
+const addTransform = (app, verb, what, to = '') => setTransforms(app, app.state.transforms.concat({ verb, what, to, isOff: false }));
+
+function verbMenu(app, button) {
+	openMenu(button, Object.entries(VERBS).map(([verb, { long }]) => menuItem(long, '', null,
+		() => transformForm(app, button, { verb, what: '', to: '', isOff: false }, app.state.transforms.length)))
+		.concat(element('hr'), menuItem('Presets \u2026', '', null, () => presetMenu(app, button))));
+}
+
+function field(label, value) {
+	const line = element('label', 'field', label), input = element('input');
+	input.value = value;
+	input.spellcheck = false;
+	input.maxLength = 2000;
+	line.append(input);
+	return { line, input };
+}
+
+// Edits the transform at index `i`. An index after the last one adds a transform.
+function transformForm(app, button, t, i) {
+	const { transforms } = app.state, isNew = i === transforms.length, verb = VERBS[t.verb];
+	const what = field('text or /regex/', t.what), to = field(verb.to || '', t.to), error = element('p', 'error');
+	const put = (part) => {
+		const list = transforms.slice();
+		list[i] = { ...t, what: what.input.value, to: to.input.value, ...part };
+		closeMenu();
+		setTransforms(app, list);
+	};
+	const apply = () => {
+		error.textContent = patternError(what.input.value) || (t.verb === 'fold' && patternError(to.input.value)) || '';
+		if (!error.textContent)
+			put({});
+	};
+	const swap = (k) => {
+		const list = transforms.slice();
+		[list[i], list[k]] = [list[k], list[i]];
+		closeMenu();
+		setTransforms(app, list);
+	};
+	for (const { input } of [what, to])
+		input.addEventListener('keydown', (e) => e.key === 'Enter' && apply());
+	const parts = [element('h2', '', verb.long), what.line, ...(verb.to ? [to.line] : []), error, menuItem('Apply', 'Enter', null, apply)];
+	if (!isNew)
+		parts.push(menuItem('Switched on', '', !t.isOff, () => put({ isOff: !t.isOff })));
+	if (!isNew && i > 0)
+		parts.push(menuItem('Earlier', '\u2190', null, () => swap(i - 1)));
+	if (!isNew && i < transforms.length - 1)
+		parts.push(menuItem('Later', '\u2192', null, () => swap(i + 1)));
+	openMenu(button, parts);
+}
+
+function patternError(what) {
+	try {
+		compileWhat(what);
+		return '';
+	} catch (e) {
+		return e.message.replace(/^Invalid regular expression: /, '');
+	}
+}
+
+// The menu of a box; `at` is a position in the window.
+function frameMenu(app, box, at) {
+	const { view } = app, node = box.node;
+	if (box.fog || view.nameOf(node) < 0)
+		return;
+	const name = nameText(view, node), exact = `;${plainName(name)};`, anchor = { getBoundingClientRect: () => ({ left: at.x, top: at.y, bottom: at.y }), focus: () => $('canvas').focus({ preventScroll: true }) };
+	const item = (text, detail, run) => menuItem(text, detail, null, () => {
+		closeMenu();
+		run();
+	});
+	const exactly = `/^${escapePattern(plainName(name))}$/`;
+	openMenu(anchor, [
+		element('h2', '', app.painter.texts.short(view.nameOf(node)).slice(0, 80)),
+		item('Zoom', 'Enter', () => app.zoomTo(node)),
+		item('Highlight', '', () => app.searchFor(name)),
+		item('Sandwich: callers and callees', 'w', () => app.change({ panel: 'sandwich', focus: name }, true)),
+		item('Copy name', '', () => copyText(app, name)),
+		item('Copy as regex', '', () => copyText(app, exactly)),
+		item('Copy stack', '', () => copyText(app, stackText(view, node))),
+		element('hr'),
+		...['filter', 'remove', 'focus', 'drop', 'above', 'below', 'recursion', 'gaps'].map((verb) => item(VERBS[verb].long, '', () => addTransform(app, verb, exact))),
+		item('Replace \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'replace', what: plainName(name), to: '', isOff: false }, app.state.transforms.length)),
+		item('Fold from it \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'fold', what: exactly, to: '', isOff: false }, app.state.transforms.length)),
+	]);
+}
+
+// The stack from the root to the frame, independent of the view's direction. In a sandwich, the frames
+// between the frame and the method.
+function stackText(view, node) {
+	const names = [], isCaller = view.isCaller(node);
+	for (; node >= 0 && view.nameOf(node) >= 0; node = view.parentOf(node))
+		names.push(plainName(nameText(view, node)));
+	return (isCaller ? names : names.reverse()).join(';');
+}
+
+// A page opened from a file may lack the clipboard API.
+function copyText(app, text, said = 'copied') {
+	const done = () => app.say(said, true);
+	const byHand = () => {
+		const area = element('textarea');
+		area.value = text;
+		document.body.append(area);
+		area.select();
+		document.execCommand('copy');
+		area.remove();
+		done();
+	};
+	if (navigator.clipboard)
+		navigator.clipboard.writeText(text).then(done, byHand);
+	else
+		byHand();
+}

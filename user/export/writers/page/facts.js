@@ -1,0 +1,85 @@
+// Header and footer: facts about the recording and its quality.
+
+// Shows the facts of the whole file for the chosen event.
+function fillHeader(app) {
+	const { compared, title } = app, { meta, selfs, nodes } = app.original, { type } = app.state, { name, unit } = meta.types[type], isDiff = isComparison(app.original);
+	const facts = [name.replace(isDiff ? / after$/ : '', '')].filter((what) => what !== unit), total = type ? selfs[type].reduce((a, b) => a + b, 0) : nodes.total[0];
+	if (meta.duration_ns > 0)
+		facts.push(`${(meta.duration_ns / 1e9).toFixed(1)} s`);
+	if (isDiff)
+		facts.push(`${amount(compared.whole.before, unit)} \u2192 ${amount(compared.whole.after, unit)}`, ...(compared.hasCounts ? [] : ['chance unknown']));
+	else
+		facts.push(amount(total, unit) + (meta.rate_hz > 0 && type === 0 ? ` @ ${count(meta.rate_hz)} Hz` : ''));
+	if (meta.host && meta.host !== title)
+		facts.push(`host ${meta.host}`);
+	if (meta.target && meta.target !== title)
+		facts.push(meta.target);
+	$('title').textContent = $('title').title = title;
+	$('facts').textContent = facts.join(' \u00b7 ');
+	$('canvas').setAttribute('aria-label', `Flame graph: ${title}, ${facts.join(', ')}`);
+}
+
+// The weight of samples whose leaf has no name. In a comparison both sides count.
+function countUnnamed(app) {
+	const { tree } = app, { self } = tree.hotMethods(), methods = tree.diff && tree.diff.ofMethods();
+	let unnamed = 0, whole = 0;
+	for (let m = 0; m < self.length; m++) {
+		const sides = methods && methods.weigh(m), weight = sides ? sides.before + sides.after : self[m];
+		whole += weight;
+		if (weight > 0 && /^\[.*\]\+0x|^\[unknown|^\?$|^0x/.test(app.profile.names[app.table.name[m]]))
+			unnamed += weight;
+	}
+	return { unnamed, whole };
+}
+
+const WARN_SHARE = 0.001;
+
+const COUNTS = ['lost', 'truncated', 'approximate']; // shown with their numbers; of the other notes only their count
+const NO_REASONS = [...COUNTS, 'samples', 'frames', 'unnamed'];
+
+// The notes by key: text and values; a comparison has two values (user/profile/diff.c).
+function notesOf({ meta: { notes } }) {
+	const byKey = new Map(), sides = notes.some((n) => /^(before|after)_/.test(n.key)) ? ['before', 'after'] : [''];
+	for (const { key, text, value } of notes) {
+		const side = sides.findIndex((s) => s && key.startsWith(`${s}_`)), plain = side < 0 ? key : key.slice(sides[side].length + 1);
+		if (!byKey.has(plain))
+			byKey.set(plain, { text: side < 0 ? text : text.replace(/ \((before|after)\)$/, ''), values: sides.map(() => 0) });
+		byKey.get(plain).values[Math.max(side, 0)] = value;
+	}
+	return byKey;
+}
+
+// Notes about processes whose stacks lack callers, and why (user/capture/notes.c): a line each.
+const isAlert = (key) => key.startsWith('incomplete-');
+
+function fillAlerts(app) {
+	const lines = [...notesOf(app.original)].filter(([key]) => isAlert(key)).map(([, { text, values }]) => `${count(Math.max(...values))} ${text}`);
+	$('alerts').textContent = lines.join('\n');
+	$('alerts').hidden = !lines.length;
+}
+
+function fillQuality(app) {
+	const notes = notesOf(app.profile), values = (key) => (notes.get(key) || { values: [] }).values, sum = (key) => values(key).reduce((a, b) => a + b, 0);
+	const reasons = [...notes].filter(([key, n]) => !NO_REASONS.includes(key) && !isAlert(key) && n.values.some((v) => v > 0)), parts = [];
+	const numbers = (n) => n.values.map((v) => count(v)).join(' \u2192 '), lines = reasons.map(([, n]) => `${numbers(n)} ${n.text}`);
+	const add = (text, isMuch, title) => {
+		const part = element('span', isMuch ? 'warn' : '', text);
+		part.title = title.join('\n');
+		parts.push(part);
+	};
+	for (const key of COUNTS.filter((k) => notes.has(k))) {
+		const isMuch = notes.get(key).values.some((v, side) => v > WARN_SHARE * (values('samples')[side] || Infinity));
+		add(`${numbers(notes.get(key))} ${key}`, isMuch, [notes.get(key).text]);
+	}
+	if (reasons.length)
+		add(plural(reasons.length, 'note'), false, lines);
+	if (!app.tree.isEmpty()) {
+		const { unnamed, whole } = sum('frames') ? { unnamed: sum('unnamed'), whole: sum('frames') } : app.unnamed;
+		// 1 - 4 / 5 is less than a fifth in floating point, (5 - 4) / 5 is not.
+		const permille = whole ? Math.floor((whole - unnamed) * 1000 / whole) : 1000;
+		add(`${(permille / 10).toFixed(1)} % named`, false, []);
+	}
+	if (app.hasFog)
+		parts.push(element('span', 'hint', 'grey = frames narrower than 1 px'));
+	$('quality').replaceChildren(...parts);
+}

@@ -1,0 +1,122 @@
+// Finds the data block, decodes it and starts the page, or shows why it cannot.
+function setTheme(theme) {
+	const stored = theme || preferences.get('theme');
+	const isDark = stored ? stored === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+	document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
+}
+
+function showMessage(title, ...lines) {
+	const message = $('message');
+	document.body.hidden = message.hidden = false;
+	message.replaceChildren(element('h2', '', title), ...lines.map((line) => {
+		const p = element('p');
+		p.append(line.startsWith('sysflame ') ? element('code', '', line) : line);
+		return p;
+	}));
+}
+
+// Shows rows in the shape of a graph while a large profile is decoded.
+function showProgress(done, all) {
+	const message = $('message'), millions = (n) => (n / 1e6).toFixed(1);
+	document.body.hidden = message.hidden = false;
+	message.replaceChildren(element('p', '', `decoding ${millions(done)} of ${millions(all)} M frames`));
+	for (let i = 0; i < 14; i++) {
+		const row = element('div', 'skeleton');
+		row.style.width = `${100 - i * i * 0.45}%`;
+		message.append(row);
+	}
+}
+
+async function start() {
+	const block = $('profile');
+	if (!block)
+		throw new DataError('the file is cut off: its data is missing');
+	const profile = await decode(block.textContent, showProgress);
+	block.remove();
+	document.body.hidden = false;
+	$('message').hidden = true;
+	const app = new App(profile);
+	app.start();
+	return app;
+}
+
+function fileName() {
+	const name = location.pathname.split('/').pop() || 'this page';
+	try {
+		return decodeURIComponent(name);
+	} catch (e) {
+		return name; // a literal %
+	}
+}
+
+function fail(e) {
+	const name = fileName();
+	const isOurs = e instanceof DataError;
+	document.body.dataset.panel = 'flame';
+	document.body.classList.add('failed');
+	showMessage('This profile cannot be shown', `${name}: ${isOurs ? e.message : `damaged data (${e && e.message})`}.`,
+		'Copy the file again, or make it again from its source:', 'sysflame report IN -o OUT.html');
+	window.sysflame.error = isOurs ? e.message : String(e && e.stack);
+}
+
+// For tests and for users at the console: the numbers behind the picture.
+async function expose(app) {
+	while (!app.hasTable)
+		await new Promise((resolve) => setTimeout(resolve));
+	Object.assign(window.sysflame, {
+		ready: true,
+		app,
+		frames: app.tree.nr,
+		total: () => app.tree.total[0],
+		// Self and total by method name, as in the table.
+		totals() {
+			const { self, total } = app.tree.hotMethods(), out = {};
+			app.table.name.forEach((name, m) => {
+				const known = out[app.profile.names[name]] || (out[app.profile.names[name]] = { self: 0, total: 0 });
+				known.self += self[m];
+				known.total += total[m];
+			});
+			return out;
+		},
+		collapsed: () => collapsedText(app.tree).join(''),
+		// The stacks of a data block after transforms, and whether any transform failed.
+		async transformed(block, transforms) {
+			const { profile, errors } = transformProfile(block ? await decode(block, () => {}) : app.original, transforms);
+			return { nodes: profile.nodes.nr, stacks: block ? collapsedText(new Tree(profile)).join('') : '', isWrong: errors.some(Boolean) };
+		},
+		search: (query) => app.change({ query, isRegex: true, isExact: true }),
+		clear: () => app.change({ query: '' }),
+		settled: () => app.settle(),
+		listed: () => app.lists,
+		matched: () => (app.search.marks ? { view: app.search.inView.weight, all: app.search.whole.weight, hits: app.search.whole.hits.length } : null),
+		reverse: () => app.change({ isUp: !app.state.isUp }, true),
+		// The widest frame of 5 to 35 % of the whole at depth 5 to 59, as a target for a zoom.
+		widest() {
+			const { tree } = app, whole = tree.total[0];
+			let best = 0;
+			for (let i = 1; i < tree.nr; i++)
+				if (tree.depth[i] >= 5 && tree.depth[i] < 60 && tree.total[i] >= whole * 0.05 && tree.total[i] <= whole * 0.35 && (!best || tree.total[i] > tree.total[best]))
+					best = i;
+			return best;
+		},
+		unzoom: () => app.zoomTo(app.view.root),
+	});
+}
+
+function run() {
+	window.sysflame = { ready: false, error: '' };
+	Helper.source = document.currentScript.textContent;
+	setTheme();
+	$('message').hidden = true;
+	const begin = () => start().then(expose).catch(fail);
+	// The script may run late, because it is unpacked first.
+	if (document.readyState === 'loading')
+		addEventListener('DOMContentLoaded', begin);
+	else
+		begin();
+}
+
+if (typeof document === 'undefined')
+	serveAsHelper();
+else
+	run();

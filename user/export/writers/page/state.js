@@ -1,0 +1,121 @@
+// The page's state as text after the # of its address, for links and the browser's history. The text is
+// untrusted: everything is bounded, and parts that do not fit are skipped. A file's own view may be longer
+// than an address.
+const HASH_MOST = 8000;
+const NAME_CHECKED = 60;
+const DIMS_MOST = 12;
+
+// Half of a surrogate pair would come back from an address as another character.
+const nameStart = (name) => name.slice(0, NAME_CHECKED).replace(/[\ud800-\udbff]$/, '');
+
+// The allowed values of parts of a state.
+const PANELS = ['table', 'flame', 'both', 'sandwich'];
+const COLOURS = ['kind', 'package', 'module', 'self'];
+
+function readHash(text, most = HASH_MOST) {
+	const get = new URLSearchParams(text.slice(1, most));
+	const flag = (key, otherwise) => (get.has(key) ? get.get(key) === '1' : otherwise);
+	const list = (key) => (get.get(key) || '').split(',').filter((n) => /^\d{1,9}$/.test(n)).map(Number);
+	const choice = (key, all, otherwise) => (all.includes(get.get(key)) ? get.get(key) : otherwise);
+	const range = (key) => (/^\d{1,9}-\d{1,9}$/.test(get.get(key) || '') ? get.get(key).split('-').map(Number) : null);
+	const [link, ...name] = (get.get('z') || '').split('~');
+	const picked = [];
+	for (let d = 0; d < DIMS_MOST; d++)
+		picked.push(list(`l${d}`));
+	return {
+		link: /^[\d.]+$/.test(link) ? link : '',
+		linkName: name.join('~'),
+		isUp: flag('up', false),
+		query: (get.get('q') || '').slice(0, 2000),
+		isRegex: flag('re', true),
+		isExact: flag('aa', false),
+		isWord: flag('w', false),
+		panel: choice('v', PANELS, null),
+		focus: (get.get('f') || '').slice(0, 2000),
+		colour: choice('col', COLOURS, 'kind'),
+		mode: DIFF_MODES[list('m')[0]] ? list('m')[0] : 0,
+		isNormalised: flag('norm', true),
+		isAbsolute: flag('abs', false),
+		isFlipped: get.has('i') ? flag('i') : null,
+		collapse: flag('c', true),
+		byName: flag('n', false),
+		hidden: list('hide'),
+		type: list('type')[0] || 0,
+		picked,
+		split: (get.get('split') || '').slice(0, 60),
+		time: range('time'),
+		versus: range('versus'),
+		transforms: get.has('t') ? readTransforms(get.get('t')) : null,
+	};
+}
+
+// Reads an array of [verb, what, to, 1 if off].
+function readTransforms(text) {
+	let list;
+	try {
+		list = JSON.parse(text || '[]');
+	} catch (e) {
+		return [];
+	}
+	const word = (x) => (typeof x === 'string' ? x.slice(0, 2000) : '');
+	return (Array.isArray(list) ? list : []).slice(0, MOST_TRANSFORMS).filter((t) => Array.isArray(t) && Object.keys(VERBS).includes(t[0]))
+		.map(([verb, what, to, isOff]) => ({ verb, what: word(what), to: word(to), isOff: isOff === 1 }));
+}
+
+// The parts that may be too long for an address.
+const LONG_PARTS = { z: 'the zoom', q: 'the search', f: 'the method', t: 'the transforms' };
+
+// `s` is a state as readHash returns it. Writes only values other than the defaults. If the text is too long,
+// the longest parts are omitted; `left` names them, and `whole` has everything.
+function writeHash(s) {
+	const put = new URLSearchParams(), set = (key, value, isSet = value) => isSet && put.set(key, String(value));
+	set('z', `${s.link}~${nameStart(s.linkName)}`, s.link);
+	set('up', '1', s.isUp);
+	set('q', s.query);
+	set('re', '0', s.query && !s.isRegex);
+	set('aa', '1', s.query && s.isExact);
+	set('w', '1', s.query && s.isWord);
+	set('v', s.panel);
+	set('f', s.focus, s.panel === 'sandwich' && s.focus);
+	set('col', s.colour, s.colour !== 'kind');
+	set('m', s.mode);
+	set('norm', '0', !s.isNormalised);
+	set('abs', '1', s.isAbsolute);
+	set('i', s.isFlipped ? '1' : '0', s.isFlipped !== null);
+	set('c', '0', !s.collapse);
+	set('n', '1', s.byName);
+	set('hide', s.hidden.join());
+	set('type', s.type);
+	s.picked.forEach((values, dim) => set(`l${dim}`, values.join()));
+	set('split', s.split);
+	set('time', s.time && s.time.join('-'));
+	set('versus', s.versus && s.versus.join('-'));
+	set('t', JSON.stringify(plainTransforms(s.transforms)), s.hasOwn);
+	const whole = `#${put}`, left = [], length = (part) => new URLSearchParams([part]).toString().length;
+	while (put.toString().length >= HASH_MOST) {
+		const [key] = [...put].reduce((a, b) => (length(b) > length(a) ? b : a));
+		put.delete(key);
+		left.push(LONG_PARTS[key] || 'a choice');
+	}
+	return { hash: `#${put}`, left: left.join(' and '), whole };
+}
+
+const plainTransforms = (list) => list.map((t) => [t.verb, t.what, t.to, t.isOff ? 1 : 0]);
+
+// Preferences of this browser. Storage may be forbidden, for example in a frame.
+const preferences = {
+	get(key) {
+		try {
+			return localStorage.getItem(`sysflame.${key}`);
+		} catch (e) {
+			return null;
+		}
+	},
+	set(key, value) {
+		try {
+			localStorage.setItem(`sysflame.${key}`, value);
+		} catch (e) {
+			// The page works without it.
+		}
+	},
+};

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agents in the JVMs of this node. */
+#include "jvm/agent/agents.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/time.h"
+#include "jvm/agent/agents_entry.h"
+#include "jvm/agent/code_details.h"
+#include "jvm/attach/agent_file.h"
+#include "jvm/attach/refusals.h"
+#include "proc/status.h"
+
+#define PARALLEL_MAX    4 /* concurrent attaches */
+#define TRIES_MAX       3
+#define YOUNG_NS        (300 * NS_PER_MS) /* a younger JVM is not ready for an agent */
+#define RETRY_NS        (700 * NS_PER_MS) /* before the first retry, then four times as long */
+#define REPLAY_PAUSE_NS (10 * NS_PER_SEC)
+#define LOOK_NS         NS_PER_SEC        /* between checks whether JVMs still run */
+#define KEEP_GONE_NS    (60 * NS_PER_SEC) /* data about a JVM that has ended */
+#define FINISH_NS       (2 * NS_PER_SEC)
+#define STOP_NS         (2 * NS_PER_SEC)
+#define EXIT_NS         (500 * NS_PER_MS) /* a JVM closes its sessions, then exits */
+
+#define DROPS_CODE                                                                         \
+	"it would drop all its compiled code if calls of a method were reported, as JDKs " \
+	"before 23 do; -e cpu or wall shows where the method's time goes"
+
+struct agents *agents_new(const char *path, enum agent_mode mode)
+{
+	struct agents *a = xcalloc(1, sizeof(*a));
+
+	a->mode = mode;
+	a->path = agent_file_find(path) ?: xstrdup("");
+	return a;
+}
+
+void agents_want(struct agents *a, const struct agent_hooks *hooks)
+{
+	a->hooks = *hooks;
+}
+
+void agents_tune(struct agents *a, enum delivery_way way, bool is_eager)
+{
+	a->way = way;
+	a->is_eager = is_eager;
+}
+
+void agents_use_jvms(struct agents *a, struct jvm_registry *jvms)
+{
+	a->jvms = jvms;
+}
+
+static void set_reason(struct agents_entry *e, const char *reason)
+{
+	free(e->reason);
+	e->reason = xstrdup(reason);
+}
+
+static void refuse(struct agents_entry *e, const char *reason)
+{
+	set_reason(e, reason);
+	e->state = AGENT_REFUSED;
+}
+
+/* Also stores the refusal, because the JVM was contacted: the next runs must wait. */
+static void refuse_and_keep(struct agents_entry *e, const char *reason)
+{
+	refuse(e, reason);
+	refusal_add(e->id, reason, e->was_signalled);
+}
+
+/* Applies the refusal of an earlier run, unless the mode is AGENT_ALWAYS. */
+static void recall(const struct agents *a, struct agents_entry *e)
+{
+	auto_str struct str why = { 0 };
+	struct refusal r;
+
+	if (a->mode == AGENT_ALWAYS || !refusal_read(e->id, &r))
+		return;
+	e->was_signalled = r.was_signalled;
+	if (refusal_holds(&r, &why))
+		refuse(e, why.at);
+}
+
+void agents_request(struct agents *a, struct process_id id, u64 program_ns)
+{
+	if (a->mode == AGENT_NEVER || agents_find(a, id))
+		return;
+	*dict_add(&a->by_process, process_id_hash(id)) = a->entries.nr;
+	vec_push(&a->entries, (struct agents_entry){ .id = id, .program_ns = program_ns });
+
+	struct agents_entry *e = &a->entries.at[a->entries.nr - 1];
+	u64 age = time_boot_ns() - program_ns;
+	e->state = AGENT_PENDING;
+	struct proc_status status;
+	e->is_nested = !proc_status_read(id.pid, &status) && status.nr_nspid > 1;
+	e->next_ns = time_mono_ns() + (age < YOUNG_NS && !a->is_eager ? YOUNG_NS - age : 0);
+	if (!*a->path)
+		refuse(e, NO_AGENT_FILE);
+	else
+		recall(a, e);
+}
+
+static int order(struct agents *a, struct agents_entry *e, enum inject_command command)
+{
+	e->order = (struct inject_order){
+		.command = command,
+		.id = e->id,
+		.program_ns = e->program_ns,
+		.agent_path = a->path,
+		.may_signal = !e->was_signalled,
+		.way = a->way,
+		.hooks = a->hooks,
+	};
+	/*
+	 * A replay in progress continues to its end or deadline, without effect on the new command.
+	 */
+	if (e->injection)
+		vec_push(&a->cleaners, take(e->injection));
+	if (command == INJECT_START) {
+		inject_nonce(e->nonce);
+		e->injected_ns = time_mono_ns();
+	}
+	strcpy(e->order.nonce, e->nonce);
+	strcpy(e->order.loaded_path, e->loaded_path);
+	return inject_start(&e->order, &e->injection);
+}
+
+static void open_ring(struct agents_entry *e, const struct inject_result *result)
+{
+	codemap_free(e->map);
+	e->map = codemap_new();
+	if (agent_ring_open(result->ring_fd, e->nonce, result->clock_off_ns, e->map, &e->ring)) {
+		codemap_free(e->map);
+		e->map = NULL;
+		refuse_and_keep(e, "its agent made a buffer of unknown format; restart it");
+		return;
+	}
+	e->threads = e->threads ?: thread_names_new();
+	agent_ring_report_threads(e->ring, e->threads);
+	e->state = AGENT_ATTACHED;
+	e->stopped_ns = 0;
+	e->attach_ns = time_mono_ns() - e->injected_ns;
+	strcpy(e->loaded_path, result->loaded_path);
+	e->drops_code = result->drops_code;
+	set_reason(e, e->drops_code ? DROPS_CODE : "");
+	refusal_forget(e->id);
+}
+
+static void start_cleaner(struct agents *a, struct agents_entry *e)
+{
+	struct inject_order clean = e->order;
+	struct injection *cleaner;
+
+	clean.command = INJECT_CLEAN;
+	if (inject_start(&clean, &cleaner) == 0)
+		vec_push(&a->cleaners, cleaner);
+}
+
+static void try_later(struct agents_entry *e, const char *reason)
+{
+	set_reason(e, reason);
+	e->state = AGENT_PENDING;
+	e->next_ns = time_mono_ns() + (RETRY_NS << 2 * (e->tries - 1));
+}
+
+static void conclude(struct agents *a, struct agents_entry *e, const struct inject_result *result)
+{
+	e->was_signalled |= result->was_signalled;
+	if (result->outcome != INJECT_DONE && e->order.command == INJECT_START)
+		start_cleaner(a, e);
+	if (e->order.command == INJECT_REFS && result->outcome != INJECT_DONE) {
+		auto_free char *why =
+			xasprintf("its reachable objects are unknown: %s", result->reason);
+		set_reason(e, why);
+	}
+	if (e->order.command != INJECT_START)
+		return;
+	if (result->outcome == INJECT_DONE) {
+		open_ring(e, result);
+	} else if (result->outcome == INJECT_RETRY && e->tries < TRIES_MAX) {
+		try_later(e, result->reason);
+	} else if (result->was_reached && !agents_entry_has_ended(e)) {
+		refuse_and_keep(e, result->reason);
+	} else {
+		refuse(e, result->reason);
+	}
+}
+
+/* Frees the injection, or keeps it among the cleaners while its child is still dying. */
+static void put_away(struct agents *a, struct injection *i)
+{
+	if (inject_has_ended(i))
+		inject_free(i);
+	else
+		vec_push(&a->cleaners, i);
+}
+
+static void poll_injection(struct agents *a, struct agents_entry *e)
+{
+	struct inject_result result;
+
+	if (!e->injection || inject_poll(e->injection, &result) == INJECT_RUNNING)
+		return;
+	put_away(a, take(e->injection));
+	conclude(a, e, &result);
+}
+
+static void poll_cleaners(struct agents *a)
+{
+	struct inject_result result;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < a->cleaners.nr; i++) {
+		struct injection *cleaner = a->cleaners.at[i];
+		if (inject_poll(cleaner, &result) != INJECT_RUNNING && result.ring_fd >= 0)
+			close(result.ring_fd);
+		if (inject_has_ended(cleaner))
+			inject_free(cleaner);
+		else
+			a->cleaners.at[kept++] = cleaner;
+	}
+	a->cleaners.nr = kept;
+}
+
+static size_t nr_running(const struct agents *a)
+{
+	size_t nr = 0;
+
+	vec_each(e, &a->entries)
+		nr += e->injection != NULL;
+	return nr;
+}
+
+static void start_due(struct agents *a)
+{
+	size_t running = nr_running(a);
+	u64 now = time_mono_ns();
+
+	vec_each(e, &a->entries) {
+		if (running >= PARALLEL_MAX)
+			return;
+		if (e->state != AGENT_PENDING || e->injection || now < e->next_ns)
+			continue;
+		e->tries++;
+		int err = order(a, e, INJECT_START);
+		if (err) {
+			auto_free char *why = xasprintf(
+				"cannot start a process for the attach (%s)", strerror(-err));
+			refuse(e, why);
+		} else {
+			running++;
+		}
+	}
+}
+
+static void entry_fini(struct agents *a, struct agents_entry *e)
+{
+	if (e->injection)
+		start_cleaner(a, e);
+	inject_free(e->injection);
+	agent_ring_close(e->ring);
+	codemap_free(e->map);
+	thread_names_free(e->threads);
+	free(e->reason);
+}
+
+/* Drops the entry; the last one moves to its place. */
+static void drop(struct agents *a, struct agents_entry *e)
+{
+	size_t index = (size_t)(e - a->entries.at);
+
+	dict_remove(&a->by_process, process_id_hash(e->id));
+	entry_fini(a, e);
+	*e = a->entries.at[--a->entries.nr];
+	if (index < a->entries.nr)
+		*dict_find(&a->by_process, process_id_hash(e->id)) = index;
+}
+
+void agents_forget(struct agents *a, struct process_id id)
+{
+	struct agents_entry *e = agents_find(a, id);
+
+	if (!e)
+		return;
+	refusal_forget(id);
+	drop(a, e);
+}
+
+static void close_ring(struct agents_entry *e)
+{
+	e->ring_bytes = agent_ring_bytes(e->ring);
+	e->nr_lost = agent_ring_nr_lost(e->ring);
+	agent_ring_close(take(e->ring));
+}
+
+/* A JVM that exits closes the sessions of its agent first. */
+static bool is_exiting(struct agents_entry *e, u64 now)
+{
+	if (!e->stopped_ns)
+		e->stopped_ns = now;
+	return agents_entry_has_ended(e) || now < e->stopped_ns + EXIT_NS;
+}
+
+static void read_ring(struct agents *a, struct agents_entry *e, u64 now)
+{
+	auto_free char *failure = NULL;
+
+	switch (agent_ring_read(e->ring)) {
+	case RING_STARTING:
+		break;
+	case RING_LIVE:
+		failure = e->reason && *e->reason ? NULL : agent_ring_hook_failure(e->ring);
+		if (failure)
+			set_reason(e, failure);
+		break;
+	case RING_FAILED:
+		failure = agent_ring_failure(e->ring);
+		if (agent_ring_was_early(e->ring) && e->tries < TRIES_MAX)
+			try_later(e, failure);
+		else
+			refuse_and_keep(e, failure);
+		agent_ring_stop(e->ring);
+		close_ring(e);
+		order(a, e, INJECT_STOP);
+		return;
+	case RING_STOPPED:
+		if (is_exiting(e, now))
+			return;
+		set_reason(e, AGENTS_WAS_DETACHED);
+		close_ring(e);
+		return;
+	case RING_BROKEN:
+		refuse_and_keep(e, "its agent's buffer has invalid content; restart it");
+		agent_ring_stop(e->ring);
+		close_ring(e);
+		order(a, e, INJECT_STOP);
+		return;
+	}
+	if (agent_ring_is_dirty(e->ring) && !e->injection &&
+	    now > e->replayed_ns + REPLAY_PAUSE_NS) {
+		e->replayed_ns = now;
+		order(a, e, INJECT_REPLAY);
+	}
+}
+
+static void note_end(struct agents_entry *e, u64 now)
+{
+	if (e->injection || !agents_entry_has_ended(e))
+		return;
+	/* One read takes only a part of a full ring; the next reads take the rest. */
+	if (e->ring && agent_ring_read(e->ring) != RING_BROKEN && !agent_ring_is_drained(e->ring))
+		return;
+	e->gone_ns = now;
+	if (e->ring)
+		close_ring(e);
+}
+
+/* Handles JVMs that have ended; their names remain useful for a while. */
+static void look_after(struct agents *a, u64 now)
+{
+	if (now < a->looked_ns + LOOK_NS)
+		return;
+	a->looked_ns = now;
+	for (size_t i = a->entries.nr; i-- > 0;) {
+		struct agents_entry *e = &a->entries.at[i];
+		if (!e->gone_ns)
+			note_end(e, now);
+		else if (now > e->gone_ns + KEEP_GONE_NS) {
+			a->nr_gone++;
+			a->nr_gone_attached += e->state == AGENT_ATTACHED;
+			a->nr_gone_refused += e->state == AGENT_REFUSED;
+			drop(a, e);
+		}
+	}
+}
+
+void agents_poll(struct agents *a)
+{
+	u64 now = time_mono_ns();
+
+	vec_each(e, &a->entries) {
+		poll_injection(a, e);
+		if (e->ring)
+			read_ring(a, e, now);
+		if (e->ring && a->jvms && !a->is_urgent)
+			code_details_find(jvm_registry_find(a->jvms, e->id), e->map);
+	}
+	poll_cleaners(a);
+	start_due(a);
+	look_after(a, now);
+}
+
+bool agents_are_attaching(const struct agents *a)
+{
+	vec_each(e, &a->entries)
+		if (e->state == AGENT_PENDING && e->tries <= 1)
+			return true;
+	return false;
+}
+
+void agents_set_urgent(struct agents *a, bool is_urgent)
+{
+	a->is_urgent = is_urgent;
+}
+
+/* Waits until no child is running, or until the time has run out. */
+static void await_children(struct agents *a, u64 max_ns)
+{
+	u64 end = time_mono_ns() + max_ns;
+
+	while (nr_running(a) + a->cleaners.nr && time_mono_ns() < end) {
+		usleep(2000);
+		vec_each(e, &a->entries)
+			poll_injection(a, e);
+		poll_cleaners(a);
+	}
+}
+
+void agents_report_refs(struct agents *a)
+{
+	vec_each(e, &a->entries)
+		if (e->ring && !e->injection)
+			order(a, e, INJECT_REFS);
+}
+
+bool agents_are_busy(const struct agents *a)
+{
+	return nr_running(a) > 0;
+}
+
+static void stop_session(struct agents *a, struct agents_entry *e)
+{
+	if (!e->ring)
+		return;
+	/* The agent also checks this flag, in case the JVM is too busy for the command. */
+	agent_ring_stop(e->ring);
+	close_ring(e);
+	order(a, e, INJECT_STOP);
+}
+
+void agents_free(struct agents *a)
+{
+	if (!a)
+		return;
+	await_children(a, FINISH_NS);
+	vec_each(e, &a->entries)
+		if (!e->injection)
+			stop_session(a, e);
+	await_children(a, STOP_NS);
+	vec_each(e, &a->entries)
+		entry_fini(a, e);
+	a->entries.nr = 0;
+	await_children(a, NS_PER_SEC);
+	vec_each(cleaner, &a->cleaners)
+		inject_free(*cleaner);
+	vec_fini(&a->cleaners);
+	vec_fini(&a->entries);
+	dict_fini(&a->by_process);
+	free(a->path);
+	free(a);
+}

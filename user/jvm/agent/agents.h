@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agents in the JVMs of this node: attaches in the background, keeps their reports, and ends
+ * all sessions at the end. A process is identified by (pid, start_ns), start_ns with the precision
+ * of /proc (PROC_TICK_NS). Only agents_free blocks.
+ */
+#pragma once
+
+#include "base/types.h"
+#include "jvm/agent/codemap.h"
+#include "jvm/attach/deliver.h"
+#include "jvm/attach/inject.h"
+#include "jvm/hotspot/jvm_registry.h"
+#include "jvm/memory/java_frame.h"
+#include "proc/process_id.h"
+
+enum agent_mode {
+	AGENT_AUTO,
+	AGENT_ALWAYS, /* as AUTO; the caller ends the recording after a refusal */
+	AGENT_NEVER,
+};
+
+enum agent_state {
+	AGENT_NONE,     /* never requested */
+	AGENT_PENDING,  /* an attach is in progress or will be retried */
+	AGENT_ATTACHED, /* names are available, also after the JVM has ended */
+	AGENT_REFUSED,  /* permanently; `reason` explains it */
+};
+
+struct agents;
+
+/* `path` as for agent_file_find. If there is no file, every refusal has that reason. */
+struct agents *agents_new(const char *path, enum agent_mode mode);
+
+/* Sets what the agents report besides code, from the next attach on. */
+void agents_want(struct agents *a, const struct agent_hooks *hooks);
+
+/* For tests: sets another way of delivery, and attaches to JVMs of any age. */
+void agents_tune(struct agents *a, enum delivery_way way, bool is_eager);
+
+/* Ends all sessions within at most 4 s. Only the agent's code stays in the JVMs. */
+void agents_free(struct agents *a);
+
+/*
+ * Sets the JVMs whose tables supply what agents cannot report: compiler and compile id of code.
+ * NULL: none. Must outlive `a`.
+ */
+void agents_use_jvms(struct agents *a, struct jvm_registry *jvms);
+
+/*
+ * Requests an attach to a JVM; repeated requests do no harm. `program_ns` is the time at which the
+ * process executed the JVM, which needs some time to get ready; start_ns if unknown.
+ */
+void agents_request(struct agents *a, struct process_id id, u64 program_ns);
+
+/* The process executes another program: drops its agent and all reports. */
+void agents_forget(struct agents *a, struct process_id id);
+
+/* Starts requested attaches, collects their results, reads all rings. Call it every 50 ms. */
+void agents_poll(struct agents *a);
+
+/* Requests the agents to report the sampled objects that are gone. agents_each shows failures. */
+void agents_report_refs(struct agents *a);
+
+/* Whether commands are in progress; agents_poll advances them. */
+bool agents_are_busy(const struct agents *a);
+
+/* The events that agents report besides names; a bit mask. */
+enum agent_hook {
+	AGENT_HOOK_ALLOC = 1 << 0,
+	AGENT_HOOK_LOCK = 1 << 1,
+	AGENT_HOOK_METHOD = 1 << 2,
+};
+
+/* The hook's number of a method, "a/B.run"; all names have at most AGENT_METHODS_MAX bytes. */
+u32 agents_method_number(const char *name);
+#define AGENT_METHODS_MAX WIRE_METHODS_MAX
+
+/* A JVM whose agent will never report the requested events. */
+struct unserved_hooks {
+	struct process_id id;
+	u32 hooks;          /* enum agent_hook */
+	const char *reason; /* valid until the next agents_poll */
+};
+
+/* The next such JVM, each of its hooks once; false if there is none. */
+bool agents_next_unserved(struct agents *a, struct unserved_hooks *out);
+
+/* Since when the JVM's agent reports that event, CLOCK_MONOTONIC; 0 if it does not (any more). */
+u64 agents_report_since(const struct agents *a, struct process_id id, enum agent_hook hook);
+
+/* Visits each JVM whose agent began to report `hooks` after `since_ns`, at `told_ns`. */
+typedef void (*agents_late_fn)(struct process_id id, u32 hooks, u64 told_ns, void *ctx);
+void agents_each_late(const struct agents *a, u64 since_ns, agents_late_fn visit, void *ctx);
+
+/* Whether a first attach is in progress or about to start; retries do not count. */
+bool agents_are_attaching(const struct agents *a);
+
+/* While it is set, agents_poll skips work that only naming needs. */
+void agents_set_urgent(struct agents *a, bool is_urgent);
+
+enum agent_state agents_state(const struct agents *a, struct process_id id);
+
+/*
+ * The frames at a pc of a JVM at a CLOCK_MONOTONIC time, leaf first; 0 if unknown (yet: agents_poll
+ * reads reports up to 50 ms late). See codemap_find.
+ */
+int agents_name(struct agents *a, struct process_id id, u64 pc, u64 time_ns, u32 compile_id,
+		struct java_frame *out, int max);
+
+/*
+ * The name of a thread at its start, for threads that ended before jvm_registry_thread_name could
+ * read it. Clean UTF-8, valid until the next agents_poll. NULL if the thread started before the
+ * attach, or if its comm shows another name.
+ */
+const char *agents_thread_name(const struct agents *a, struct process_id id, pid_t tid,
+			       const char *comm);
+
+/*
+ * The class for which a hook of a JVM passed a number; NULL if unknown (yet). Valid until
+ * agents_free or 60 s after the JVM's end.
+ */
+const char *agents_class(const struct agents *a, struct process_id id, u64 number);
+
+/* Numbers of JVMs, including ended ones that agents_each leaves out. */
+void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused);
+
+/*
+ * `reason` is "why; what to do" for AGENT_REFUSED, the last failure for AGENT_PENDING, and for
+ * AGENT_ATTACHED why some events are not reported; or "".
+ */
+void agents_each(const struct agents *a,
+		 void (*visit)(pid_t pid, enum agent_state state, const char *reason, void *ctx),
+		 void *ctx);
+
+/* Reports were read until that CLOCK_MONOTONIC time; UINT64_MAX if no more will come. */
+u64 agents_read_until(const struct agents *a, struct process_id id);
+
+/* Whether all reports of an agent have been read and none was lost. */
+bool agents_are_read(const struct agents *a, struct process_id id);

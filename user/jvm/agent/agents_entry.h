@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The data about agents. agents.c changes it, agents_ask.c answers questions about it. */
+#pragma once
+
+#include "base/dict.h"
+#include "base/vec.h"
+#include "jvm/agent/agent_ring.h"
+#include "jvm/agent/agents.h"
+#include "jvm/attach/inject.h"
+#include "proc/status.h"
+
+#define AGENTS_WAS_DETACHED                                                        \
+	"its agent was detached, by `sysflame jvms --detach` or because sysflame " \
+	"stood still for a minute; names are from outside since then"
+
+struct agents_entry {
+	struct process_id id;
+	u64 program_ns;
+	enum agent_state state;
+	char *reason; /* NULL if none */
+	int tries;
+	u64 next_ns; /* no attach before */
+	bool was_signalled;
+	bool is_nested; /* in a pid namespace of its own */
+
+	struct injection *injection; /* NULL if none is running */
+	struct inject_order order;   /* the running or last one */
+	u64 injected_ns, attach_ns;  /* time of the attach's start, and its duration */
+	struct agent_ring *ring;     /* NULL without a session */
+	u64 replayed_ns, gone_ns;
+	u64 stopped_ns;          /* since when its session is closed; 0: open */
+	u64 ring_bytes, nr_lost; /* of a closed ring */
+	u32 returned_unserved;   /* hooks that agents_next_unserved has returned */
+	bool drops_code;         /* if its agent had to report calls of methods */
+	struct codemap *map;
+	struct thread_names *threads;
+	char nonce[WIRE_NONCE_LEN + 1];
+	char loaded_path[DELIVERY_PATH_MAX];
+};
+
+struct agents {
+	enum agent_mode mode;
+	enum delivery_way way;
+	bool is_eager;
+	bool is_urgent;
+	struct agent_hooks hooks;
+	char *path;
+	struct jvm_registry *jvms; /* owned by the caller; NULL: not used */
+	VEC(struct agents_entry) entries;
+	struct dict by_process; /* process_id_hash -> index in entries */
+	VEC(struct injection *) cleaners;
+	u64 looked_ns;
+	u32 nr_gone, nr_gone_attached, nr_gone_refused; /* dropped entries */
+};
+
+static inline struct agents_entry *agents_find(const struct agents *a, struct process_id id)
+{
+	const u64 *index = dict_find(&a->by_process, process_id_hash(id));
+
+	return index ? &a->entries.at[*index] : NULL;
+}
+
+static inline bool agents_entry_has_ended(const struct agents_entry *e)
+{
+	struct proc_status status;
+
+	return proc_status_read(e->id.pid, &status) ||
+	       !process_id_same(proc_status_id(&status), e->id) || status.state == 'Z';
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks the agent's file before a JVM loads it: a truncated library would cause SIGBUS there. */
+#pragma once
+
+#include "base/str.h"
+
+/*
+ * `path`, or if it is NULL libjvmmap.so beside this program, else in its ../lib/sysflame. NULL if
+ * there is none. The caller frees it.
+ */
+char *agent_file_find(const char *path);
+#define NO_AGENT_FILE "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; install it"
+
+/* Whether the file is complete and has our wire format. If not, `why` gets "reason; what to do". */
+bool agent_file_is_good(const char *path, struct str *why);

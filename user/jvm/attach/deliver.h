@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes our agent's file visible to a target while its dynamic linker needs it. There are three
+ * ways:
+ * - its own path, if the target sees the same file there;
+ * - a read-only bind mount of this file over an empty file in the target's /tmp. The target cannot
+ *   change our file, noexec does not matter, and the JVM recognises a second load of the file;
+ * - a copy in the target's /tmp.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "jvm/process/process_root.h"
+
+#define DELIVERY_PATH_MAX 512
+
+enum delivery_way {
+	DELIVERY_BEST,
+	DELIVERY_APART, /* not by its own path, under which the target may know another file */
+	DELIVERY_MOUNT,
+	DELIVERY_COPY, /* this and DELIVERY_MOUNT are for tests: no other way */
+};
+
+struct delivery {
+	char path[DELIVERY_PATH_MAX]; /* as the target sees it */
+	char name[64];                /* of our file in its /tmp; "" if none */
+	pid_t mounter;                /* holds the mount until hold_fd is closed; 0: none */
+	int hold_fd;
+};
+
+/* Returns 0, or a negative errno with "reason; what to do" in `why` if no way works. */
+int deliver(const struct process_root *t, const char *agent_path, const char *nonce,
+	    enum delivery_way way, struct delivery *out, struct str *why);
+
+/* Removes the file and the mount. A loaded library stays loaded. */
+void delivery_undo(const struct process_root *t, struct delivery *d);
+
+/* Removes files and mounts that remain after all processes that could remove them were killed. */
+void delivery_sweep(const struct process_root *t);
+
+/* The name of the file for a nonce. */
+void delivery_name(const char *nonce, char out[64]);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sends one command to the agent of one JVM, in a child process. The child can hang in the target's
+ * file system, change its ids and enter namespaces without harm to us. It also cleans up if we are
+ * killed.
+ */
+#pragma once
+
+#include "base/types.h"
+#include "jvm/attach/deliver.h"
+#include "jvmmap/wire.h"
+#include "proc/process_id.h"
+
+enum inject_command {
+	INJECT_START,   /* opens a session and passes its ring to us */
+	INJECT_METHODS, /* second half of a start; from here to STOP_ALL no signal is sent */
+	INJECT_REPLAY,
+	INJECT_REFS, /* reports collected objects */
+	INJECT_STOP,
+	INJECT_STOP_ALL,
+	INJECT_CLEAN, /* removes what a killed child may have left */
+};
+
+/* Events in Java code that an agent reports (jvmmap/hooks.h). */
+struct agent_hooks {
+	u64 alloc_interval;             /* bytes; 0: no allocations */
+	bool refs;                      /* also report when sampled objects are collected */
+	bool collect;                   /* collect garbage before the final report of references */
+	u64 lock_min_ns;                /* 0: no waits */
+	char methods[WIRE_METHODS_MAX]; /* "a/B.run,a/C.go": the methods whose calls are reported */
+};
+
+struct inject_order {
+	enum inject_command command;
+	struct process_id id;
+	u64 program_ns; /* INJECT_START: when the process executed its program; 0 if unknown */
+	char nonce[WIRE_NONCE_LEN + 1];
+	const char *agent_path;              /* absolute */
+	char loaded_path[DELIVERY_PATH_MAX]; /* path from which the JVM loaded it; "" if unknown */
+	bool may_signal;                     /* false if it was signalled before */
+	enum delivery_way way;
+	struct agent_hooks hooks; /* INJECT_START, INJECT_REFS */
+};
+
+enum inject_outcome {
+	INJECT_RUNNING,
+	INJECT_DONE,
+	INJECT_RETRY,   /* may succeed later */
+	INJECT_REFUSED, /* will not succeed */
+};
+
+struct inject_result {
+	enum inject_outcome outcome;
+	bool was_signalled;
+	bool was_reached; /* the JVM was contacted */
+	s64 clock_off_ns;
+	char loaded_path[DELIVERY_PATH_MAX];
+	char reason[320]; /* "reason; what to do", clean */
+	bool drops_code;  /* it would drop its compiled code: calls are not reported */
+	int ring_fd;      /* of INJECT_START, owned by the caller; otherwise -1 */
+};
+
+struct injection;
+
+/* Makes an unguessable nonce. */
+void inject_nonce(char out[WIRE_NONCE_LEN + 1]);
+
+/* Returns 0, or a negative errno if no child can be started. */
+int inject_start(const struct inject_order *order, struct injection **out);
+
+/*
+ * Does not block. Fills in *out unless the child is still running. Kills the child after
+ * INJECT_MAX_MS; then fills in *out even if the child hangs in the target's file system and cannot
+ * end.
+ */
+enum inject_outcome inject_poll(struct injection *i, struct inject_result *out);
+
+/* Whether the child has been reaped; otherwise inject_free may leave a zombie. */
+bool inject_has_ended(struct injection *i);
+
+/* Kills the child if it is still running; waits no longer than a kill usually takes. */
+void inject_free(struct injection *i);
+
+#define INJECT_MAX_MS 15000

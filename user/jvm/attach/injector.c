@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The injector child: starts the attach listener, delivers the agent, sends the command. */
+#include "jvm/attach/injector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "jvm/attach/agent_file.h"
+#include "jvm/attach/attach.h"
+#include "jvm/attach/readiness.h"
+#include "jvm/hotspot/hotspot.h"
+#include "jvm/process/javaproc.h"
+#include "jvm/process/memfds.h"
+#include "proc/mapping.h"
+
+#define LISTENER_MS 6000 /* from SIGQUIT to the socket; usually 50 ms */
+#define REPLY_MS    6000 /* a replay of 20,000 methods takes 0.25 s */
+#define COLLECT_MS  12000
+
+struct job {
+	const struct inject_order *order;
+	struct process_root t;
+	struct inject_result result;
+	struct str why;
+	char socket_name[32], trigger_name[32];
+	bool is_early; /* the VM's tables are not readable yet */
+};
+
+static int conclude(struct job *j, enum inject_outcome outcome, const char *why)
+{
+	struct str text = { 0 };
+
+	utf8_clean(&text, why, sizeof(j->result.reason) - 1);
+	memcpy(j->result.reason, text.at, text.len + 1);
+	j->result.outcome = outcome;
+	str_fini(&text);
+	return -1;
+}
+
+/* Concludes that we lack a right. */
+static int explain(struct job *j, int err)
+{
+	process_root_explain(j->order->id.pid, err, &j->why);
+	return conclude(j, INJECT_REFUSED, j->why.at);
+}
+
+/*
+ * Connects to the JVM's socket by a descriptor, which follows no link, and with the JVM's ids,
+ * which its peer check requires. -ENOENT if there is no such socket, -EEXIST if another user made
+ * it, -EADDRINUSE if it belongs to another process.
+ */
+static int connect_listener(struct job *j)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	const struct timeval timeout = { .tv_sec = 2 };
+	struct ucred peer;
+	socklen_t peer_len = sizeof(peer);
+	struct stat st;
+
+	int err = process_root_become(&j->t);
+	if (err)
+		return err;
+	auto_close int file = openat(j->t.tmp_fd, j->socket_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	err = file < 0 ? -errno : 0;
+	if (!err && fstat(file, &st))
+		err = -ENOENT;
+	if (!err && process_root_is_blocked(&j->t, st.st_uid, st.st_mode))
+		err = -EEXIST;
+	if (!err && !S_ISSOCK(st.st_mode))
+		err = -ENOENT;
+	if (!err) {
+		snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d", file);
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+			err = -errno;
+	}
+	process_root_unbecome(&j->t);
+	/* JVMs of several pid namespaces that share a /tmp use the same socket name. */
+	if (!err && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_len) ||
+		     peer.pid != j->t.status.pid))
+		err = -EADDRINUSE;
+	return err ? err : take_fd(fd);
+}
+
+static bool has_ended(const struct job *j)
+{
+	struct pollfd p = { .fd = j->t.pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* Waits for the listener after the signal. */
+static int await_listener(struct job *j)
+{
+	u64 end = time_mono_ns() + LISTENER_MS * NS_PER_MS;
+
+	for (useconds_t pause = 1000; time_mono_ns() < end; usleep(pause)) {
+		int fd = connect_listener(j);
+		if (fd >= 0)
+			return fd;
+		if (has_ended(j))
+			return -ESRCH;
+		if (pause < 20000)
+			pause *= 2;
+	}
+	return -ETIMEDOUT;
+}
+
+/* The JVM looks in its working folder before /tmp: another user's file there prevents an attach. */
+static bool is_trigger_blocked(const struct job *j)
+{
+	auto_close int cwd = process_root_open_proc(&j->t, "cwd", O_PATH | O_DIRECTORY);
+	struct stat st;
+
+	return cwd >= 0 && fstatat(cwd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_uid != j->t.status.euid;
+}
+
+/* Makes the trigger file; without it the signal would cause a thread dump. */
+static int make_trigger(struct job *j)
+{
+	struct stat st;
+
+	if (is_trigger_blocked(j))
+		return -EEXIST;
+	int fd = process_root_create(&j->t, j->trigger_name, 0600);
+	if (fd == -EEXIST) /* another tool is attaching, or died while it did */
+		return fstatat(j->t.tmp_fd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				       S_ISREG(st.st_mode) && st.st_uid == j->t.status.euid
+			       ? 0
+			       : -EEXIST;
+	if (fd < 0)
+		return fd;
+	int err = fstat(fd, &st) || st.st_uid != j->t.status.euid ? -EPERM : 0;
+	close(fd);
+	if (err)
+		process_root_unlink(&j->t, j->trigger_name);
+	return err;
+}
+
+static int refuse_trigger(struct job *j, int err)
+{
+	str_clear(&j->why);
+	if (err == -EROFS || err == -ENOENT)
+		str_add(&j->why, "its /tmp is read-only, so no JVM tool can attach; mount a "
+				 "writable /tmp");
+	else if (err == -EEXIST)
+		str_addf(&j->why, "another user's %s is in its working folder or /tmp; remove it",
+			 j->trigger_name);
+	else if (err == -EPERM || err == -EACCES)
+		str_add(&j->why, "its user may not write to its /tmp, so no JVM tool can attach; "
+				 "make that writable");
+	else
+		str_addf(&j->why, "nothing can be written to its /tmp (%s)", strerror(-err));
+	return conclude(j, INJECT_REFUSED, j->why.at);
+}
+
+/* Uses the JVM's ids: no CAP_KILL is needed. */
+static int send_signal(const struct job *j)
+{
+	int err = process_root_become(&j->t);
+
+	if (err)
+		return err;
+	if (syscall(SYS_pidfd_send_signal, j->t.pidfd, SIGQUIT, NULL, 0))
+		err = -errno;
+	process_root_unbecome(&j->t);
+	return err;
+}
+
+static int wake_listener(struct job *j)
+{
+	enum readiness ready = readiness_for_signal(&j->t, &j->why);
+
+	if (ready != READY)
+		return conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+	if (j->is_early) /* its flags could not be read yet */
+		return conclude(j, INJECT_RETRY, "it is still starting; wait");
+	if (!j->order->may_signal)
+		return conclude(j, INJECT_RETRY,
+				"it did not react to a SIGQUIT and gets only one; find out why it "
+				"is so busy");
+	int err = make_trigger(j);
+	if (err)
+		return refuse_trigger(j, err);
+	/* Check again, right before the signal: the trigger took some time. */
+	ready = readiness_for_signal(&j->t, &j->why);
+	if (ready != READY) {
+		process_root_unlink(&j->t, j->trigger_name);
+		return conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+	}
+	err = send_signal(j);
+	j->result.was_signalled = j->result.was_reached = !err;
+	int fd = err ? err : await_listener(j);
+	process_root_unlink(&j->t, j->trigger_name);
+	if (fd == -ESRCH)
+		return conclude(j, INJECT_REFUSED, "it has ended");
+	if (fd < 0)
+		return conclude(
+			j, INJECT_RETRY,
+			"its attach listener did not start in time; try when it is less busy");
+	return fd;
+}
+
+/* A connected socket, or -1 after a conclusion. */
+static int reach_listener(struct job *j)
+{
+	int fd = connect_listener(j);
+
+	j->result.was_reached |= fd >= 0;
+	if (fd >= 0)
+		return fd;
+	if (fd == -EPERM || fd == -EACCES)
+		return explain(j, fd);
+	if (fd == -EEXIST) {
+		str_clear(&j->why);
+		str_addf(&j->why, "the %s in its /tmp belongs to another user; remove it",
+			 j->socket_name);
+		return conclude(j, INJECT_REFUSED, j->why.at);
+	}
+	if (fd == -EADDRINUSE)
+		return conclude(
+			j, INJECT_REFUSED,
+			"another JVM with the same PID in its own container shares its /tmp; "
+			"give each a /tmp of its own");
+	if (j->order->command != INJECT_START)
+		return conclude(
+			j, INJECT_REFUSED,
+			"its attach listener is gone; its session ends by itself within a minute");
+	/* -ECONNREFUSED: a socket left by a killed JVM with this PID. */
+	return wake_listener(j);
+}
+
+static void make_options(struct job *j, struct str *options)
+{
+	static const char *const commands[] = {
+		[INJECT_START] = "start", [INJECT_METHODS] = "methods", [INJECT_REPLAY] = "replay",
+		[INJECT_REFS] = "refs",   [INJECT_STOP] = "stop",       [INJECT_STOP_ALL] = "stop",
+	};
+	struct javaproc jvm;
+
+	str_addf(options, "v=1;cmd=%s;nonce=%s", commands[j->order->command],
+		 j->order->command == INJECT_STOP_ALL ? "all" : j->order->nonce);
+	if (j->order->command == INJECT_REFS && j->order->hooks.collect)
+		str_add(options, ";gc=1");
+	if (j->order->command != INJECT_START)
+		return;
+	str_add(options, ";inline=1");
+	if (j->order->hooks.refs)
+		str_add(options, ";refs=1");
+	if (j->order->hooks.alloc_interval)
+		str_addf(options, ";alloc=%llu",
+			 (unsigned long long)j->order->hooks.alloc_interval);
+	if (j->order->hooks.lock_min_ns)
+		str_addf(options, ";lock=%llu", (unsigned long long)j->order->hooks.lock_min_ns);
+	if (*j->order->hooks.methods && !j->result.drops_code)
+		str_addf(options, ";methods=%s", j->order->hooks.methods);
+	int err = javaproc_read(j->t.status.pid, &jvm);
+	if (process_root_become_if_denied(&j->t, err || !atoi(jvm.jdk) ? -EACCES : 0)) {
+		if (!err)
+			javaproc_fini(&jvm);
+		err = javaproc_read(j->t.status.pid, &jvm);
+		process_root_unbecome(&j->t);
+	}
+	if (err)
+		return;
+	if (!readiness_for_live_events(jvm.jdk))
+		str_add(options, ";live=0");
+	javaproc_fini(&jvm);
+}
+
+static int send_command(struct job *j, int fd, const char *path)
+{
+	auto_str struct str options = { 0 }, request = { 0 }, reply = { 0 }, text = { 0 };
+
+	make_options(j, &options);
+	int err = attach_load_request(path, options.at, &request);
+	if (!err)
+		err = attach_talk(fd, &request,
+				  j->order->command == INJECT_REFS ? COLLECT_MS : REPLY_MS, &reply);
+	if (err && has_ended(j))
+		return conclude(j, INJECT_REFUSED, "it has ended");
+	if (err == -ETIMEDOUT)
+		return conclude(
+			j, INJECT_RETRY,
+			"it did not answer in time; see whether `jcmd` reaches it, or try later");
+	if (err)
+		return conclude(
+			j, INJECT_RETRY,
+			"it closed the attach connection early; see whether `jcmd` reaches it");
+	switch (attach_load_reply(reply.at, reply.len, &text)) {
+	case ATTACH_LOADED:
+		return 0;
+	case ATTACH_RETURNED:
+		return conclude(j, INJECT_REFUSED,
+				"the agent failed to start in it; install sysflame and "
+				"libjvmmap.so from one build");
+	case ATTACH_GARBLED:
+		return conclude(
+			j, INJECT_RETRY,
+			"its attach listener gave no sensible answer; see what `jcmd` gets");
+	case ATTACH_REFUSED:
+		break;
+	}
+	if (strstr(text.at, "live phase")) {
+		j->result.was_reached = false; /* this is not an error */
+		return conclude(j, INJECT_RETRY, "it is still starting; wait");
+	}
+	str_addf(&j->why, "the JVM did not load the agent: %s",
+		 text.len ? text.at : "no reason given");
+	return conclude(j, INJECT_REFUSED, j->why.at);
+}
+
+/* Loads the agent's file again: the agent in the JVM gets the command. */
+static int deliver_and_send(struct job *j, enum delivery_way way)
+{
+	struct delivery d;
+
+	/* Connect first: a slow listener must not leave our file in its /tmp for long. */
+	int fd = reach_listener(j);
+	if (fd < 0)
+		return -1;
+	int err = deliver(&j->t, j->order->agent_path, j->order->nonce, way, &d, &j->why);
+	if (err) {
+		close(fd);
+		return conclude(j, INJECT_REFUSED, j->why.at);
+	}
+	strcpy(j->result.loaded_path, d.path);
+	str_clear(&j->why);
+	err = send_command(j, fd, d.path);
+	close(fd);
+	delivery_undo(&j->t, &d);
+	return err;
+}
+
+/* glibc identifies a library by the name under which it was loaded, even if that file is gone. */
+static int send_to_loaded(struct job *j)
+{
+	int fd = reach_listener(j);
+
+	if (fd < 0)
+		return -1;
+	int err = send_command(j, fd, j->order->loaded_path);
+	close(fd);
+	return err;
+}
+
+static void open_ring(struct job *j)
+{
+	j->result.clock_off_ns = j->t.clock_off_ns;
+	int fd = memfds_open(j->t.status.pid, j->order->nonce);
+	if (process_root_become_if_denied(&j->t, fd)) {
+		fd = memfds_open(j->t.status.pid, j->order->nonce);
+		process_root_unbecome(&j->t);
+	}
+	j->result.ring_fd = fd >= 0 ? fd : -1;
+	if (fd >= 0)
+		j->result.outcome = INJECT_DONE;
+	else if (fd == -EACCES || fd == -EPERM)
+		explain(j, fd);
+	else
+		conclude(j, INJECT_REFUSED,
+			 "the agent could not make its buffer: a seccomp filter, a descriptor "
+			 "limit or too many readers; see `sysflame jvms`");
+}
+
+/* Ends one session, or all of them for NULL. */
+static void stop_sessions(struct job *j, const char *nonce)
+{
+	if (process_root_become_if_denied(&j->t, memfds_stop(j->t.status.pid, nonce))) {
+		memfds_stop(j->t.status.pid, nonce);
+		process_root_unbecome(&j->t);
+	}
+}
+
+/* Ends the session in the JVM, because its buffer will not be read. */
+static void give_up_session(struct job *j)
+{
+	close(take_fd(j->result.ring_fd));
+	stop_sessions(j, j->order->nonce);
+}
+
+/*
+ * The file at our path was replaced after the JVM had loaded an agent from it. The JVM still knows
+ * that agent by this path. Load ours under another name.
+ */
+static void go_beside(struct job *j)
+{
+	struct inject_order stop = *j->order;
+
+	stop.command = INJECT_STOP;
+	struct job other = { .order = &stop, .t = j->t, .result = { .ring_fd = -1 } };
+	strcpy(other.socket_name, j->socket_name);
+	give_up_session(j);
+	deliver_and_send(&other, j->order->way);
+	str_fini(&other.why);
+	if (deliver_and_send(j, DELIVERY_APART))
+		return;
+	open_ring(j);
+	if (j->result.ring_fd < 0 || memfds_version(j->result.ring_fd) == WIRE_ABI)
+		return;
+	give_up_session(j);
+	conclude(j, INJECT_REFUSED,
+		 "it has an agent of another version from this very file; restart it");
+}
+
+/*
+ * Whether a first change of a class would drop all compiled code. It does, unless the JVM has
+ * recorded from its start which code depends on which method (JDK-8324241, in JDK 23 and newer).
+ */
+static bool drops_code(const struct hotspot *h)
+{
+	bool is_noted = false;
+
+	return hotspot_flag(h, "AlwaysRecordEvolDependencies", &is_noted) || !is_noted;
+}
+
+/* Reads the VM's own flags and options, if possible. */
+static enum readiness ask_vm(struct job *j)
+{
+	struct hotspot *h;
+	int err = hotspot_open(proc_status_id(&j->t.status), &h);
+
+	if (process_root_become_if_denied(&j->t, err)) {
+		err = hotspot_open(proc_status_id(&j->t.status), &h);
+		process_root_unbecome(&j->t);
+	}
+	j->is_early = err == -EAGAIN;
+	j->result.drops_code = *j->order->hooks.methods && (err || drops_code(h));
+	if (err)
+		return READY;
+	enum readiness ready = readiness_of_vm(h, &j->why);
+	hotspot_free(h);
+	return ready;
+}
+
+/* A separate command changes the classes, see jvmmap/agent.c. */
+static void start_methods(struct job *j)
+{
+	struct inject_order methods = *j->order;
+
+	methods.command = INJECT_METHODS;
+	strcpy(methods.loaded_path, j->result.loaded_path);
+	struct job other = { .order = &methods, .t = j->t, .result = { .ring_fd = -1 } };
+	strcpy(other.socket_name, j->socket_name);
+	if (send_to_loaded(&other)) {
+		give_up_session(j);
+		conclude(j, other.result.outcome, other.result.reason);
+	}
+	str_fini(&other.why);
+}
+
+static void start_session(struct job *j)
+{
+	enum readiness ready = readiness_to_attach(&j->t, &j->why);
+
+	if (ready == READY)
+		ready = ask_vm(j);
+	if (ready != READY || !agent_file_is_good(j->order->agent_path, &j->why)) {
+		conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+		return;
+	}
+	delivery_sweep(&j->t);
+	if (deliver_and_send(j, j->order->way))
+		return;
+	open_ring(j);
+	if (j->result.ring_fd >= 0 && memfds_version(j->result.ring_fd) != WIRE_ABI)
+		go_beside(j);
+	if (j->result.ring_fd >= 0 && *j->order->hooks.methods && !j->result.drops_code)
+		start_methods(j);
+}
+
+/*
+ * Whether the JVM has loaded this file. An agent from a copy, or of another version, does not
+ * receive this command. Compares inodes only: for files on an overlay, mappings have another
+ * device.
+ */
+static bool has_loaded(const struct job *j)
+{
+	struct mappings all = { 0 };
+	struct stat st;
+	bool found = false;
+
+	if (stat(j->order->agent_path, &st) || mappings_read(j->t.status.pid, true, &all))
+		return false;
+	for (size_t i = 0; i < all.nr && !found; i++)
+		found = all.at[i].inode == st.st_ino;
+	mappings_fini(&all);
+	return found;
+}
+
+/* Sessions of other agents end at the JVM's next event, those of this agent at once. */
+static void stop_all(struct job *j)
+{
+	stop_sessions(j, NULL);
+	if (!has_loaded(j) || deliver_and_send(j, j->order->way) == 0)
+		j->result.outcome = INJECT_DONE;
+}
+
+static void clean_up(struct job *j)
+{
+	struct delivery d = { .hold_fd = -1 };
+
+	delivery_name(j->order->nonce, d.name);
+	delivery_undo(&j->t, &d);
+	stop_sessions(j, j->order->nonce);
+	j->result.outcome = INJECT_DONE;
+}
+
+static void carry_out(struct job *j)
+{
+	int err = process_root_open(j->order->id, &j->t);
+
+	if (err) {
+		explain(j, err);
+		return;
+	}
+	if (j->order->program_ns > j->t.program_ns)
+		j->t.program_ns = j->order->program_ns;
+	snprintf(j->socket_name, sizeof(j->socket_name), ".java_pid%d", j->t.status.nspid);
+	snprintf(j->trigger_name, sizeof(j->trigger_name), ".attach_pid%d", j->t.status.nspid);
+	switch (j->order->command) {
+	case INJECT_START:
+		start_session(j);
+		break;
+	case INJECT_STOP_ALL:
+		stop_all(j);
+		break;
+	case INJECT_METHODS:
+	case INJECT_REPLAY:
+	case INJECT_REFS:
+	case INJECT_STOP:
+		if ((*j->order->loaded_path && send_to_loaded(j) == 0) ||
+		    deliver_and_send(j, j->order->way) == 0)
+			j->result.outcome = INJECT_DONE;
+		break;
+	case INJECT_CLEAN:
+		clean_up(j);
+		break;
+	}
+	process_root_close(&j->t);
+}
+
+static bool send_result(const struct inject_result *result, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec iov = { (void *)result, sizeof(*result) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (result->ring_fd >= 0) {
+		msg.msg_control = control.space;
+		msg.msg_controllen = sizeof(control.space);
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.head), &result->ring_fd, sizeof(int));
+	}
+	return sendmsg(fd, &msg, MSG_NOSIGNAL) == sizeof(*result);
+}
+
+int injector_run(const struct inject_order *order, int fd)
+{
+	struct job j = { .order = order, .result = { .outcome = INJECT_REFUSED, .ring_fd = -1 } };
+	struct inject_order stop = *order;
+
+	carry_out(&j);
+	bool is_reported = send_result(&j.result, fd);
+	if (is_reported || order->command != INJECT_START || j.result.outcome != INJECT_DONE)
+		return 0;
+	/* The recorder is gone: end the session, because no process will read its buffer. */
+	stop.command = INJECT_STOP;
+	strcpy(stop.loaded_path, j.result.loaded_path);
+	struct job end = { .order = &stop, .result = { .ring_fd = -1 } };
+	carry_out(&end);
+	return 0;
+}

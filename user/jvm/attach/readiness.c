@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a process may be attached to, and whether it may get a SIGQUIT. */
+#include "jvm/attach/readiness.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/time.h"
+#include "jvm/process/java_args.h"
+#include "jvm/process/javaproc.h"
+#include "jvmmap/wire.h"
+#include "proc/capability.h"
+#include "proc/cgroup.h"
+#include "proc/memory_room.h"
+
+#define TEXT_MAX    (1u << 20)
+#define STARTING_NS (5 * NS_PER_SEC)
+#define QUIT_BIT    (1ull << (SIGQUIT - 1))
+/* The ring, the agent's own memory, the JVM's memory for its events. */
+#define MEMORY_MIN (2ull * WIRE_RING_BYTES)
+
+#ifdef __x86_64__
+#define OUR_MACHINE EM_X86_64
+#else
+#define OUR_MACHINE EM_AARCH64
+#endif
+
+#define DISABLES_ATTACH "it runs with -XX:+DisableAttachMechanism; start it without"
+#define DISABLES_AGENTS "it runs with -XX:-EnableDynamicAgentLoading; start it without"
+
+/* An option on a command line or in an options variable that forbids an agent. */
+struct veto {
+	const char *text, *why;
+};
+
+static const struct veto vetoes[] = {
+	{ "-XX:+DisableAttachMechanism", DISABLES_ATTACH },
+	{ "-XX:-EnableDynamicAgentLoading", DISABLES_AGENTS },
+	{ "-Djvmmap.disable", "it opted out by the property jvmmap.disable" },
+	{ "-XX:ArchiveClassesAtExit", "it dumps a class archive at exit, which agents prevent" },
+	{ "-XX:AOTMode=record", "it records an AOT cache, which agents prevent" },
+	{ "-XX:AOTMode=create", "it creates an AOT cache, which agents prevent" },
+	{ "-XX:AOTCacheOutput", "it records an AOT cache, which agents prevent" },
+	{ "-Xshare:dump", "it dumps a class archive, which agents prevent" },
+	{ "-XX:CRaCCheckpointTo",
+	  "it can be checkpointed, which the agent's buffer would prevent" },
+};
+
+static const char *find_veto(const char *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(vetoes); i++)
+		if (strstr(text, vetoes[i].text))
+			return vetoes[i].why;
+	return NULL;
+}
+
+/*
+ * Opens with the process's ids, because reading some kernel files that only root may open has
+ * effects. Uses the path in its root, or its working folder if we see that under another path.
+ */
+static int open_options(const struct process_root *t, const char *name)
+{
+	char folder[PATH_MAX], own_link[32];
+	auto_close int cwd = process_root_open_proc(t, "cwd", O_PATH | O_DIRECTORY);
+	snprintf(own_link, sizeof(own_link), "/proc/self/fd/%d", cwd);
+	ssize_t len = readlink(own_link, folder, sizeof(folder) - 1);
+	bool is_relative = *name != '/' && len > 0 && cwd >= 0;
+
+	folder[len > 0 ? len : 0] = '\0';
+	auto_free char *path = xasprintf("%s/%s", is_relative ? folder : "", name);
+	int err = process_root_become(t);
+	if (err)
+		return err;
+	int fd = process_root_open_file(t, path);
+	if (fd < 0 && is_relative)
+		fd = file_open_regular(cwd, name, RESOLVE_NO_SYMLINKS);
+	process_root_unbecome(t);
+	return fd;
+}
+
+/* Searches an options file as a whole, because its words may be quoted or escaped. */
+static const char *find_veto_in_file(const struct process_root *t, const char *path)
+{
+	char text[65536];
+	auto_close int fd = open_options(t, path);
+	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	text[len > 0 ? len : 0] = '\0';
+	return find_veto(text);
+}
+
+/* Other launchers than the JDK's have their own arguments, and options may follow these. */
+static bool is_java(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+
+	return !strcmp(slash ? slash + 1 : program, "java");
+}
+
+static const char *find_veto_in_args(const struct process_root *t, const char *cmdline, size_t len)
+{
+	struct java_args args;
+	const char *arg = java_args_next(cmdline, len, NULL);
+
+	java_args_parse(cmdline, len, &args);
+	if (arg && !is_java(arg))
+		args.main_at = SIZE_MAX;
+	for (size_t i = 0; arg && i < args.main_at; i++, arg = java_args_next(cmdline, len, arg)) {
+		const char *why = find_veto(arg);
+		if (!why && *arg == '@' && arg[1] != '@')
+			why = find_veto_in_file(t, arg + 1);
+		if (!why && !strncmp(arg, "-XX:VMOptionsFile=", 18))
+			why = find_veto_in_file(t, arg + 18);
+		if (!why && !strncmp(arg, "-XX:Flags=", 10))
+			why = find_veto_in_file(t, arg + 10);
+		if (why)
+			return why;
+	}
+	return NULL;
+}
+
+static const char *find_veto_in_environment(const char *environ, size_t len)
+{
+	static const char *const variables[] = { "JAVA_TOOL_OPTIONS=", "JDK_JAVA_OPTIONS=",
+						 "_JAVA_OPTIONS=" };
+	const char *why = NULL;
+
+	for (const char *v = java_args_next(environ, len, NULL); v && !why;
+	     v = java_args_next(environ, len, v)) {
+		if (!strncmp(v, "JVMMAP_DISABLE=", 15))
+			return "it opted out by the environment variable JVMMAP_DISABLE";
+		for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+			if (!strncmp(v, variables[i], strlen(variables[i])))
+				why = find_veto(v);
+	}
+	return why;
+}
+
+/* Whether its program has the class and machine for which our agent was built. */
+static bool is_our_machine(const struct process_root *t)
+{
+	Elf64_Ehdr head;
+	auto_close int fd = process_root_open_proc(t, "exe", O_RDONLY | O_NONBLOCK);
+
+	return fd >= 0 && read(fd, &head, sizeof(head)) == sizeof(head) &&
+	       !memcmp(head.e_ident, ELFMAG, SELFMAG) && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       head.e_machine == OUR_MACHINE;
+}
+
+static char *read_in(const char *folder, const char *name)
+{
+	auto_free char *path = xasprintf("%s/%s", folder, name);
+	char *text = NULL;
+	size_t len;
+
+	return file_read(path, 4096, &text, &len) ? NULL : text;
+}
+
+/* Whether its control group is frozen. In version 2, a frozen process looks like a sleeping one. */
+static bool is_frozen(const struct process_root *t)
+{
+	struct cgroup_mounts mounts = { 0 };
+	auto_free char *groups = NULL;
+	bool is_frozen = false;
+	size_t len;
+
+	if (file_read_at(t->proc_fd, "cgroup", 65536, &groups, &len) || cgroup_mounts_read(&mounts))
+		return false;
+	auto_free char *two = cgroup_folder(&mounts, groups, NULL);
+	auto_free char *one = cgroup_folder(&mounts, groups, "freezer");
+	auto_free char *events = two ? read_in(two, "cgroup.events") : NULL;
+	auto_free char *state = one ? read_in(one, "freezer.state") : NULL;
+	cgroup_mounts_fini(&mounts);
+	is_frozen |= events && strstr(events, "frozen 1");
+	is_frozen |= state && strstr(state, "FR") == state; /* FREEZING, FROZEN */
+	return is_frozen;
+}
+
+static bool is_stopped(const struct process_root *t, char state)
+{
+	return strchr("Tt", state) || is_frozen(t);
+}
+
+/* The memory of the ring is charged to the process's control group. */
+static bool has_memory(const struct process_root *t, struct str *why)
+{
+	struct memory_room room;
+
+	if (!memory_room_read(t->status.pid, &room) || room.left >= MEMORY_MIN)
+		return true;
+	str_clear(why);
+	str_addf(why,
+		 "its control group has %llu KB left of %llu KB, and the agent may take %llu KB; "
+		 "raise its memory limit",
+		 (unsigned long long)room.left >> 10, (unsigned long long)room.limit >> 10,
+		 MEMORY_MIN >> 10);
+	return false;
+}
+
+static enum readiness answer(enum readiness r, const char *text, struct str *why)
+{
+	str_clear(why);
+	str_add(why, text);
+	return r;
+}
+
+/* Everybody may read the command line; the environment only the process's user. */
+static int read_words(const struct process_root *t, const char *name, char **text, size_t *len)
+{
+	int err = file_read_at(t->proc_fd, name, TEXT_MAX, text, len);
+
+	if (process_root_become_if_denied(t, err)) {
+		err = file_read_at(t->proc_fd, name, TEXT_MAX, text, len);
+		process_root_unbecome(t);
+	}
+	return err;
+}
+
+static enum vm find_vm(const struct process_root *t)
+{
+	enum vm vm = javaproc_vm(t->status.pid);
+
+	/* Mappings that may not be read also give VM_NONE, before Linux 6.14. */
+	if (vm == VM_NONE && process_root_become_if_denied(t, -EACCES)) {
+		vm = javaproc_vm(t->status.pid);
+		process_root_unbecome(t);
+	}
+	return vm;
+}
+
+/* The rights for an attach: to act with its ids and to inspect it. */
+static bool has_rights(const struct process_root *t, struct str *why)
+{
+	u64 missing = process_root_capabilities(&t->status) & ~capabilities_read();
+
+	if (missing)
+		process_root_explain(t->status.pid, -EPERM, why);
+	return !missing;
+}
+
+enum readiness readiness_of_vm(const struct hotspot *h, struct str *why)
+{
+	auto_str struct str options = { 0 };
+	bool on;
+
+	if (!hotspot_flag(h, "DisableAttachMechanism", &on) && on)
+		return answer(NEVER, DISABLES_ATTACH, why);
+	if (!hotspot_flag(h, "EnableDynamicAgentLoading", &on) && !on)
+		return answer(NEVER, DISABLES_AGENTS, why);
+	hotspot_options(h, &options);
+	const char *veto = options.at ? find_veto(options.at) : NULL;
+	return veto ? answer(NEVER, veto, why) : READY;
+}
+
+enum readiness readiness_to_attach(const struct process_root *t, struct str *why)
+{
+	auto_free char *cmdline = NULL, *environ = NULL;
+	size_t cmdline_len, environ_len;
+
+	switch (find_vm(t)) {
+	case VM_HOTSPOT:
+		break;
+	case VM_OPENJ9:
+		return answer(NEVER, "it runs OpenJ9, which is not supported", why);
+	case VM_NONE:
+		return answer(NEVER, "it is not a JVM", why);
+	}
+	if (!has_rights(t, why))
+		return NEVER;
+	if (!is_our_machine(t))
+		return answer(NEVER, "it is of another architecture than sysflame", why);
+	int err = read_words(t, "cmdline", &cmdline, &cmdline_len);
+	err = err ? err : read_words(t, "environ", &environ, &environ_len);
+	if (err) {
+		process_root_explain(t->status.pid, err, why);
+		return NEVER;
+	}
+	const char *veto = find_veto_in_environment(environ, environ_len);
+	if (!veto)
+		veto = find_veto_in_args(t, cmdline, cmdline_len);
+	if (veto)
+		return answer(NEVER, veto, why);
+	/* A stopped process would execute the command much later, when nobody waits for it. */
+	if (is_stopped(t, t->status.state))
+		return answer(NOT_YET, "it is stopped; let it run", why);
+	return has_memory(t, why) ? READY : NOT_YET;
+}
+
+enum readiness readiness_for_signal(const struct process_root *t, struct str *why)
+{
+	struct proc_status now;
+
+	if (proc_status_read(t->status.pid, &now) ||
+	    !process_id_same(proc_status_id(&now), proc_status_id(&t->status)))
+		return answer(NEVER, "it has ended", why);
+	if (strchr("ZXx", now.state))
+		return answer(NEVER, "it has ended", why);
+	if (is_stopped(t, now.state))
+		return answer(NOT_YET, "it is stopped; let it run", why);
+	if (now.shdpnd & QUIT_BIT)
+		return answer(NOT_YET, "it has not yet taken an earlier SIGQUIT; wait", why);
+	if (!(now.sigcgt & QUIT_BIT) || now.sigign & QUIT_BIT) {
+		if (time_boot_ns() < t->program_ns + STARTING_NS)
+			return answer(NOT_YET, "it is still starting; wait", why);
+		return answer(NEVER,
+			      "it does not listen to SIGQUIT (-Xrs?) and has no attach socket in "
+			      "its /tmp; start it without -Xrs",
+			      why);
+	}
+	return READY;
+}
+
+bool readiness_for_live_events(const char *version)
+{
+	int major = atoi(version), minor = 0, update = 0;
+
+	if (major == 1) { /* "1.8.0_382" */
+		const char *underscore = strchr(version, '_');
+		return !strncmp(version, "1.8.", 4) && underscore && atoi(underscore + 1) >= 382;
+	}
+	if (major == 11 && sscanf(version, "11.%d.%d", &minor, &update) == 2)
+		return minor > 0 || update >= 20;
+	return major >= 17;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds a JVM's code for virtual threads in its code heaps. Part of jvm/hotspot/hotspot_private.h.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "jvm/hotspot/hotspot_private.h"
+
+#define JDK_WITH_VTHREADS 19
+#define CODE_BYTES_MAX    65536
+#define CALL_REL32        0xe8
+#define PUSH_RAX          0x50
+#define POPPED_BYTES_MAX  80 /* size of the code between these instructions; JDK 21 has 43 */
+
+/* The code of a blob, NULL if it cannot be read. */
+static u8 *read_code(const struct hotspot *h, const struct blob *b, size_t *len)
+{
+	*len = b->code_end - b->code_start;
+	if (*len > CODE_BYTES_MAX)
+		return NULL;
+	auto_free u8 *code = xmalloc(*len + 1);
+	return mem_read(h->jvm.mem, b->code_start, code, *len) ? NULL : take(code);
+}
+
+/*
+ * After freezing a continuation, code drops its frames with `mov rsp,[r15+_cont_entry]` and the
+ * entry with `add rsp,imm8`. This is in doYield, and since JDK 24 also in the preemption stub.
+ */
+static void find_popped(struct hotspot *h, u64 start, const u8 *code, size_t len,
+			struct hotspot_code *out)
+{
+	u32 displacement;
+
+	for (size_t i = 0; i + 8 <= len; i++) {
+		memcpy(&displacement, code + i + 3, sizeof(displacement));
+		if (memcmp(code + i, "\x49\x8b\xa7", 3) != 0 || displacement != h->cont_entry ||
+		    code[i + 7] == PUSH_RAX)
+			continue;
+		for (size_t k = i + 7; k + 4 <= len && k < i + POPPED_BYTES_MAX; k++) {
+			if (memcmp(code + k, "\x48\x83\xc4", 3) != 0)
+				continue;
+			*out = (struct hotspot_code){ start + i + 7, start + k + 1 };
+			return;
+		}
+	}
+}
+
+/*
+ * The return barrier begins with `mov rsp,[r15+_cont_entry]; push rax`. The first such place in the
+ * continuation stubs is the barrier, the second its variant for exceptions (checked in JDK 21 and
+ * 25, all builds).
+ */
+static void find_barrier(struct hotspot *h, const struct blob *b)
+{
+	size_t len;
+	auto_free u8 *code = read_code(h, b, &len);
+	u32 displacement;
+
+	if (!code)
+		return;
+	h->cont_stubs_start = b->code_start;
+	h->cont_stubs_end = b->code_end;
+	for (size_t i = 0; i + 8 <= len; i++) {
+		if (memcmp(code + i, "\x49\x8b\xa7", 3) != 0 || code[i + 7] != PUSH_RAX)
+			continue;
+		memcpy(&displacement, code + i + 3, sizeof(displacement));
+		if (!h->barrier)
+			h->barrier = b->code_start + i;
+		if (!h->cont_entry && displacement < HOTSPOT_NO_FIELD)
+			h->cont_entry = displacement;
+		break;
+	}
+	find_popped(h, b->code_start, code, len, &h->popped[0]);
+}
+
+/* Finds Continuation.enterSpecial and doYield, native methods with their own code. */
+static void learn_intrinsic(struct hotspot *h, const struct blob *b)
+{
+	const struct method_name *m;
+	u64 method = (u64)jvm_get(&h->jvm.build, NM_METHOD, b->header, b->header_len);
+
+	if (methods_find(h->methods, method, 0, &m) ||
+	    strcmp(m->class_name, "jdk.internal.vm.Continuation") != 0)
+		return;
+	if (!strcmp(m->name, "enterSpecial"))
+		h->enter_special = b->addr;
+	else if (!strcmp(m->name, "doYield"))
+		h->do_yield = b->addr;
+}
+
+void hotspot_learn_continuation_blob(struct hotspot *h, const struct blob *b,
+				     const struct blob_name *name)
+{
+	if (h->jvm.jdk < JDK_WITH_VTHREADS)
+		return;
+	if (!h->cont_stubs_start && strstr(name->text, "continuation") &&
+	    strstr(name->text, "stubs"))
+		find_barrier(h, b);
+	if (name->class == HOTSPOT_CLASS_NATIVE && (!h->enter_special || !h->do_yield))
+		learn_intrinsic(h, b);
+}
+
+static void find_popped_in_yield(struct hotspot *h)
+{
+	struct blob b;
+
+	if (blob_read(&h->jvm, &h->heaps, h->do_yield, &b))
+		return;
+
+	size_t len;
+	auto_free u8 *code = read_code(h, &b, &len);
+	if (code)
+		find_popped(h, b.code_start, code, len, &h->popped[1]);
+}
+
+/*
+ * enterSpecial calls the thaw stub, and a continuation's bottom frame returns after that call. JDK
+ * 21 to 24 do not export the address (ContinuationEntry::_return_pc).
+ */
+static void find_enter_special_return(struct hotspot *h)
+{
+	struct blob b;
+	s32 displacement;
+
+	if (blob_read(&h->jvm, &h->heaps, h->enter_special, &b))
+		return;
+
+	size_t len;
+	auto_free u8 *code = read_code(h, &b, &len);
+	if (!code)
+		return;
+	for (size_t i = 0; i + 5 <= len; i++) {
+		memcpy(&displacement, code + i + 1, sizeof(displacement));
+		u64 next = b.code_start + i + 5, target = next + (u64)(s64)displacement;
+		if (code[i] != CALL_REL32 || target < h->cont_stubs_start ||
+		    target >= h->cont_stubs_end)
+			continue;
+		h->enter_special_return = next;
+		return;
+	}
+}
+
+bool hotspot_knows_continuations(const struct hotspot *h)
+{
+	return h->jvm.jdk < JDK_WITH_VTHREADS || (h->enter_special && h->do_yield);
+}
+
+void hotspot_learn_continuations(struct hotspot *h)
+{
+	if (h->enter_special && h->cont_stubs_start && !h->enter_special_return)
+		find_enter_special_return(h);
+	if (h->do_yield && h->cont_entry && !h->popped[1].end)
+		find_popped_in_yield(h);
+	if (h->cont_stubs_start && !h->tls_module)
+		hotspot_find_tls(h);
+}

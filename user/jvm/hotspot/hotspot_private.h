@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JVM object behind hotspot.h. Private to user/jvm. */
+#pragma once
+
+#include "base/dict.h"
+#include "base/vec.h"
+#include "jvm/hotspot/hotspot.h"
+#include "jvm/hotspot/stubs.h"
+#include "jvm/memory/codeheap.h"
+#include "jvm/memory/method.h"
+#include "jvm/memory/unloads.h"
+
+/* A name of blobs. HotSpot uses one pointer for equal blobs. */
+struct blob_name {
+	u64 pointer;
+	const char *text; /* owned */
+	enum hotspot_class class;
+};
+
+/* Names found earlier, for code that has gone since. */
+struct named_pc {
+	u64 pc;
+	u32 compile_id;
+	bool is_leaf;
+	u32 first, nr; /* in frames */
+};
+
+/* A class of sampled objects. */
+struct known_class {
+	const char *name; /* in the pool */
+	struct era era;
+};
+
+struct hotspot {
+	struct vm_memory jvm;
+	pid_t pid;
+	bool is_nested; /* in a pid namespace below ours */
+	struct code_heaps heaps;
+	u64 interpreter_start, interpreter_end;
+	u64 java_heap_start, java_heap_end; /* 0 if unknown */
+	u64 call_stub_return;
+
+	/* Results of walks of the code heaps, and the time of the next walk. */
+	VEC(struct blob_name) blob_names;
+	u64 name_nmethod, name_native, name_vtable, name_adapter, name_mh_adapter, name_signature;
+	u64 cont_stubs_start, cont_stubs_end, barrier, enter_special_return;
+	u64 enter_special, do_yield;
+	u32 cont_entry; /* offset in JavaThread, 0 if unknown */
+	struct hotspot_code popped[HOTSPOT_POPPED];
+	u16 tls_module, tls_offset; /* of the thread's JavaThread *; module 0 if unknown */
+	u64 next_walk_ns, walk_interval_ns;
+	struct code_walk walk;
+	bool walk_is_cut; /* its time ran out before the end */
+	u64 next_scan_ns; /* see hotspot_scan_blobs */
+
+	struct stub_routines stubs;
+	struct java_names *names;
+	struct methods *methods;
+	struct dict by_pc; /* hash -> index + 1 in named_pcs */
+	VEC(struct named_pc) named_pcs;
+	VEC(struct java_frame) frames;
+	struct dict by_klass; /* Klass * -> index + 1 in classes */
+	VEC(struct known_class) classes;
+
+	char *release, *vm;
+};
+
+/* Drops the cached names, except for the pool and Methods (naming.c). */
+void hotspot_forget_names(struct hotspot *h);
+
+/* The name of a blob; a new one is read. Never NULL. */
+const struct blob_name *hotspot_blob_name(struct hotspot *h, const struct blob *b);
+
+/* Whether the blob is an nmethod: a compiled method, or the wrapper of a native method. */
+bool hotspot_is_nmethod(struct hotspot *h, const struct blob *b);
+
+/* Reads the location of the Java heap once the JVM has reserved it (regions.c). */
+void hotspot_read_java_heap(struct hotspot *h);
+
+/* Finds the flags of this build, relative to the load bias (flag.c). */
+void hotspot_find_flags(struct vm_memory *j);
+
+/* "G1", "Z"; "" if unknown (flag.c). */
+const char *hotspot_collector(const struct hotspot *h);
+
+/*
+ * Learns missing facts from a walk of the code heaps (learn.c). Returns 0 or -ESRCH. Walks become
+ * rarer, down to one in two seconds. A walk that takes too long is split into parts, down to one
+ * part in ten seconds.
+ */
+bool hotspot_is_walk_due(const struct hotspot *h);
+int hotspot_learn(struct hotspot *h);
+
+/* The same for virtual threads (continuation.c): from one blob, and from all. */
+void hotspot_learn_continuation_blob(struct hotspot *h, const struct blob *b,
+				     const struct blob_name *name);
+void hotspot_learn_continuations(struct hotspot *h);
+bool hotspot_knows_continuations(const struct hotspot *h);
+
+/* Finds the JavaThread * in thread-local storage, if its place is not known yet. */
+void hotspot_find_tls(struct hotspot *h);
+
+/*
+ * hotspot_open for memory that stands for a JVM's, with libjvm's first byte at `base`. Takes
+ * ownership of `m`, also on failure.
+ */
+int hotspot_of_memory(struct mem *m, u64 base, struct hotspot **out);

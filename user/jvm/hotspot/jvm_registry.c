@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JVMs of a recording. */
+#include "jvm/hotspot/jvm_registry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "jvm/hotspot/thread_names.h"
+#include "proc/status.h"
+
+#define RETRY_FIRST_NS (20 * NS_PER_MS)
+#define UNLOADING_NS   (2 * NS_PER_SEC)
+#define RETRY_LAST_NS  (5 * NS_PER_SEC) /* limit of the doubled pause */
+#define RETRY_SHARE    64 /* a pause lasts this many times as long as the previous try */
+
+struct jvm_entry {
+	struct process_id id;
+	struct hotspot *hotspot; /* NULL while `err` is not 0 */
+	struct thread_names *threads;
+	int err;          /* of the last try before the process ended */
+	bool has_ended;   /* the process, according to hotspot_open */
+	bool is_reported; /* `changed` has been called for this layout */
+	u64 retry_ns, pause_ns;
+	u64 unloads;
+};
+
+struct jvm_registry {
+	VEC(struct jvm_entry) entries;
+	u64 unloaded_ns; /* time at which a JVM was last seen to have unloaded classes */
+};
+
+struct jvm_registry *jvm_registry_new(void)
+{
+	return xcalloc(1, sizeof(struct jvm_registry));
+}
+
+static void entry_fini(struct jvm_entry *e)
+{
+	hotspot_free(e->hotspot);
+	thread_names_free(e->threads);
+}
+
+void jvm_registry_free(struct jvm_registry *all)
+{
+	if (!all)
+		return;
+	vec_each(e, &all->entries)
+		entry_fini(e);
+	vec_fini(&all->entries);
+	free(all);
+}
+
+static struct jvm_entry *find(const struct jvm_registry *all, struct process_id id)
+{
+	vec_each(e, &all->entries)
+		if (process_id_same(e->id, id))
+			return e;
+	return NULL;
+}
+
+static void try_open(struct jvm_entry *e)
+{
+	u64 start_ns = time_mono_ns();
+
+	int err = hotspot_open(e->id, &e->hotspot);
+	e->has_ended = err == -ESRCH;
+	if (!e->has_ended || !e->err)
+		e->err = err;
+	u64 now_ns = time_mono_ns(), least_ns = (now_ns - start_ns) * RETRY_SHARE;
+	e->retry_ns = now_ns + (e->pause_ns > least_ns ? e->pause_ns : least_ns);
+	e->pause_ns = 2 * e->pause_ns < RETRY_LAST_NS ? 2 * e->pause_ns : RETRY_LAST_NS;
+}
+
+void jvm_registry_add(struct jvm_registry *all, struct process_id id)
+{
+	if (find(all, id))
+		return;
+
+	struct jvm_entry e = { .id = id,
+			       .threads = thread_names_new(),
+			       .pause_ns = RETRY_FIRST_NS };
+	try_open(&e);
+	vec_push(&all->entries, e);
+}
+
+struct hotspot *jvm_registry_find(const struct jvm_registry *all, struct process_id id)
+{
+	const struct jvm_entry *e = find(all, id);
+
+	return e ? e->hotspot : NULL;
+}
+
+enum legibility jvm_registry_legibility(const struct jvm_registry *all, struct process_id id,
+					struct str *why)
+{
+	const struct jvm_entry *e = find(all, id);
+
+	return e ? legibility_of(e->id, e->err, e->hotspot, why) : LEGIBLE;
+}
+
+const char *jvm_registry_thread_name(struct jvm_registry *all, struct process_id id, pid_t tid,
+				     const char *comm)
+{
+	const struct jvm_entry *e = find(all, id);
+
+	return e && e->hotspot ? thread_names_ask(e->threads, e->hotspot, tid, comm) : NULL;
+}
+
+/* Retries after any failure: the VM may start late, and rights and mappings change. */
+static bool is_due(const struct jvm_entry *e)
+{
+	return e->err && !e->has_ended && time_mono_ns() >= e->retry_ns;
+}
+
+/*
+ * Since the last call, or at any time before the first one: a JVM that unloads classes does so
+ * again.
+ */
+static bool has_unloaded(struct jvm_entry *e)
+{
+	u64 before = e->unloads ?: 1; /* hotspot_unloads without unloaded classes */
+
+	e->unloads = hotspot_unloads(e->hotspot);
+	return e->unloads > before;
+}
+
+bool jvm_registry_unload_classes(const struct jvm_registry *all)
+{
+	return all->unloaded_ns && time_mono_ns() - all->unloaded_ns < UNLOADING_NS;
+}
+
+void jvm_registry_refresh(struct jvm_registry *all, jvm_changed_fn changed, void *ctx)
+{
+	vec_each(e, &all->entries) {
+		if (is_due(e))
+			try_open(e);
+		if (!e->hotspot)
+			continue;
+		if (has_unloaded(e))
+			all->unloaded_ns = time_mono_ns();
+		if (hotspot_refresh(e->hotspot) > 0)
+			e->is_reported = false;
+		if (!e->is_reported)
+			changed(e->id, e->hotspot, ctx);
+		e->is_reported = true;
+	}
+}
+
+void jvm_registry_remove(struct jvm_registry *all, struct process_id id)
+{
+	struct jvm_entry *e = find(all, id);
+
+	if (!e)
+		return;
+	entry_fini(e);
+	*e = all->entries.at[--all->entries.nr];
+}

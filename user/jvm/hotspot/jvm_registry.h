@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JVMs of a recording. Each is read from outside as early as possible and kept up to date. */
+#pragma once
+
+#include "jvm/hotspot/legibility.h"
+#include "proc/process_id.h"
+
+struct jvm_registry;
+
+struct jvm_registry *jvm_registry_new(void);
+void jvm_registry_free(struct jvm_registry *all);
+
+/* Adds a JVM. Reads it at once, or at a later jvm_registry_refresh if it is still starting. */
+void jvm_registry_add(struct jvm_registry *all, struct process_id id);
+
+/* NULL if it is unknown, not ready or unreadable; valid until jvm_registry_remove. */
+struct hotspot *jvm_registry_find(const struct jvm_registry *all, struct process_id id);
+
+/* Whether its tables can be read, see legibility_of; LEGIBLE for an unknown JVM. */
+enum legibility jvm_registry_legibility(const struct jvm_registry *all, struct process_id id,
+					struct str *why);
+
+/*
+ * The full name of a Java thread; NULL if unknown. `comm` is the thread's name in the sample. Clean
+ * UTF-8, valid until the next call. See thread_names_ask.
+ */
+const char *jvm_registry_thread_name(struct jvm_registry *all, struct process_id id, pid_t tid,
+				     const char *comm);
+
+/*
+ * Retries JVMs that were not ready and looks for changes. Calls `changed` for every JVM whose
+ * hotspot_layout is new or has changed since the last call.
+ */
+typedef void (*jvm_changed_fn)(struct process_id id, const struct hotspot *h, void *ctx);
+void jvm_registry_refresh(struct jvm_registry *all, jvm_changed_fn changed, void *ctx);
+
+/* Whether a JVM has unloaded classes in the last second. Names must then be read soon. */
+bool jvm_registry_unload_classes(const struct jvm_registry *all);
+
+void jvm_registry_remove(struct jvm_registry *all, struct process_id id);

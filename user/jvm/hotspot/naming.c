@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of a JVM's frames, and a cache of them. Part of jvm/hotspot/hotspot.h. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "jvm/hotspot/hotspot_private.h"
+#include "jvm/memory/compiled.h"
+
+#define FRAMES_MAX      32768 /* cached: 2 MB */
+#define CLASSES_MAX     32768
+#define NAMES_MAX       (4u << 20) /* cached bytes of text */
+#define COMPILE_ID_MASK 0x0fffffff /* the part of a compile id that samples keep */
+#define BCI_MAX         0xffff     /* no memory is mapped below: vm.mmap_min_addr */
+
+void hotspot_forget_names(struct hotspot *h)
+{
+	dict_fini(&h->by_pc);
+	vec_fini(&h->named_pcs);
+	vec_fini(&h->frames);
+	dict_fini(&h->by_klass);
+	vec_fini(&h->classes);
+	h->by_pc = h->by_klass = (struct dict){ 0 };
+}
+
+/* Drops the whole cache at once: frequent names return at some us each. */
+static void forget_if_full(struct hotspot *h)
+{
+	if (h->frames.nr < FRAMES_MAX && h->classes.nr < CLASSES_MAX &&
+	    java_names_bytes(h->names) < NAMES_MAX)
+		return;
+	hotspot_forget_names(h);
+	methods_clear(h->methods);
+	java_names_free(h->names);
+	h->names = java_names_new();
+	methods_free(h->methods);
+	h->methods = methods_new(&h->jvm, h->names);
+}
+
+static u64 pc_key(u64 pc, u32 compile_id, bool is_leaf)
+{
+	return hash_u64(pc ^ hash_u64((u64)compile_id << 1 | is_leaf));
+}
+
+static int recall(const struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
+		  struct java_frame out[], int max)
+{
+	const u64 *index = dict_find(&h->by_pc, pc_key(pc, compile_id, is_leaf));
+
+	if (!index)
+		return -ENOENT;
+
+	const struct named_pc *n = &h->named_pcs.at[*index - 1];
+	if (n->pc != pc || n->compile_id != compile_id || n->is_leaf != is_leaf)
+		return -ENOENT;
+
+	int nr = (int)n->nr < max ? (int)n->nr : max; /* keep the outermost */
+	memcpy(out, h->frames.at + n->first + (n->nr - (u32)nr), (size_t)nr * sizeof(out[0]));
+	return nr;
+}
+
+static void remember(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
+		     const struct java_frame frames[], int nr)
+{
+	vec_push(&h->named_pcs,
+		 (struct named_pc){ pc, compile_id, is_leaf, (u32)h->frames.nr, (u32)nr });
+	*dict_add(&h->by_pc, pc_key(pc, compile_id, is_leaf)) = h->named_pcs.nr;
+	for (int i = 0; i < nr; i++)
+		vec_push(&h->frames, frames[i]);
+}
+
+static int stub_frame(const char *name, struct java_frame *out)
+{
+	*out = (struct java_frame){ .class_name = "",
+				    .method = name,
+				    .signature = "",
+				    .file = "",
+				    .bci = -1,
+				    .kind = FRAME_STUB };
+	return 1;
+}
+
+/* Names a blob that is not an nmethod. `pc` lies in it. */
+static int name_stub(struct hotspot *h, const struct blob *b, u64 pc, struct java_frame *out)
+{
+	const char *blob = hotspot_blob_name(h, b)->text, *routine = stubs_find(h, b, blob, pc);
+
+	stub_frame(routine ?: blob, out);
+	out->is_blob = !routine && stubs_is_container(blob);
+	return 1;
+}
+
+static int name_nmethod(struct hotspot *h, const struct blob *b, u64 pc, u32 compile_id,
+			bool is_leaf, struct java_frame out[], int max)
+{
+	u32 id = compiled_id(&h->jvm, b) & COMPILE_ID_MASK;
+	bool is_stale = compile_id && compile_id != id;
+	int nr = compiled_frames(&h->jvm, h->methods, b, pc, is_leaf, out, max);
+
+	/* Do not cache a truncated list: a later caller may have a longer buffer. */
+	if (nr > 0 && nr < max && !is_stale && id)
+		remember(h, pc, id, is_leaf, out, nr);
+	for (int i = 0; i < nr; i++)
+		out[i].is_stale = is_stale;
+	return nr;
+}
+
+int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
+		    struct java_frame out[], int max)
+{
+	struct blob b;
+
+	compile_id &= COMPILE_ID_MASK;
+	if (pc >= h->interpreter_start && pc < h->interpreter_end)
+		return stub_frame("Interpreter", out);
+	if (compile_id) {
+		int nr = recall(h, pc, compile_id, is_leaf, out, max);
+		if (nr > 0)
+			return nr;
+	}
+	forget_if_full(h);
+	for (int tries = 0;; tries++) { /* an nmethod may be replaced while it is read */
+		/* A call may be the last instruction of its blob. */
+		int err = blob_find(&h->jvm, &h->heaps, is_leaf ? pc : pc - 1, &b);
+		if (err)
+			return err;
+		if (!hotspot_is_nmethod(h, &b))
+			return name_stub(h, &b, is_leaf ? pc : pc - 1, out);
+		err = name_nmethod(h, &b, pc, compile_id, is_leaf, out, max);
+		if (err != -ESTALE || tries)
+			return err;
+	}
+}
+
+/*
+ * -1 if `bcp` lies outside the method's bytecode. In JDK 8 an interpreter frame holds the index
+ * while a collector moves Methods (frame::gc_prologue, share/vm/runtime/frame.cpp).
+ */
+static s32 bytecode_index(const struct hotspot *h, const struct method_name *m, u64 bcp)
+{
+	u64 code = m->const_method + h->jvm.build.sizes[SIZE_CONST_METHOD];
+	u64 bci = bcp <= BCI_MAX ? bcp : bcp - code;
+
+	return bcp && bci < m->code_size ? (s32)bci : -1;
+}
+
+int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, u64 unloads, struct java_frame *out)
+{
+	const struct method_name *m;
+
+	forget_if_full(h);
+	int err = methods_find(h->methods, method, unloads, &m);
+	if (err)
+		return err;
+
+	s32 bci = bytecode_index(h, m, bcp);
+	*out = (struct java_frame){
+		.class_name = m->class_name,
+		.method = m->name,
+		.signature = m->signature,
+		.file = m->file,
+		.line = bci >= 0 ? methods_line(h->methods, m, bci) : 0,
+		.bci = bci,
+		.kind = FRAME_INTERPRETED,
+		.is_native = m->is_native,
+		.is_stale = bcp && bci < 0 && !m->is_native,
+	};
+	return 0;
+}
+
+bool hotspot_owns(const struct hotspot *h, u64 pc)
+{
+	return code_heaps_find(&h->heaps, pc) ||
+	       (pc >= h->interpreter_start && pc < h->interpreter_end);
+}
+
+static int read_class(struct hotspot *h, u64 klass, const char **out)
+{
+	auto_free char *text = NULL;
+	u64 symbol;
+	size_t len;
+	int err = vm_read(&h->jvm, klass, KLASS_NAME, &symbol);
+
+	err = err ? err : method_symbol(&h->jvm, symbol, &text, &len);
+	if (err)
+		return err;
+	if (!len)
+		return -EBADMSG;
+	*out = java_names_intern_type(h->names, text, len);
+	return 0;
+}
+
+/* Reads the class once, with the checks of methods_find. */
+static int find_class(struct hotspot *h, struct known_class *known, u64 klass, u64 unloads)
+{
+	u64 now = unloads_read(&h->jvm);
+	const char *name;
+
+	if (era_has(&known->era, now))
+		return 0;
+	int err = read_class(h, klass, &name);
+	if (!err && unloads_read(&h->jvm) != now)
+		err = -EAGAIN;
+	if (era_has(&known->era, unloads) && (err || name != known->name))
+		return 0; /* its memory has been freed since */
+	if (err)
+		return err;
+	if (name != known->name && unloads && unloads != now)
+		return -ESTALE;
+	if (name != known->name)
+		*known = (struct known_class){ .name = name };
+	era_extend(&known->era, unloads, now);
+	return 0;
+}
+
+int hotspot_name_class(struct hotspot *h, u64 klass, u64 unloads, const char **out)
+{
+	forget_if_full(h);
+
+	u64 *index = dict_add(&h->by_klass, klass);
+	if (!*index) {
+		vec_push(&h->classes, (struct known_class){ 0 });
+		*index = h->classes.nr;
+	}
+	struct known_class *known = &h->classes.at[*index - 1];
+	int err = find_class(h, known, klass, unloads);
+	if (err)
+		return err;
+	if (unloads && !era_has(&known->era, unloads))
+		return -ESTALE;
+	*out = known->name;
+	return 0;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of Methods. */
+#include "jvm/memory/method.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/dict.h"
+#include "base/vec.h"
+#include "jvm/memory/scopes.h"
+#include "jvm/memory/unloads.h"
+
+#define OBJECT_MAX    256   /* bytes of a ConstMethod, pool or Symbol in the first read */
+#define LINES_MAX     65536 /* bytes of a line table */
+#define TAG_UTF8      1     /* JVM_CONSTANT_Utf8 */
+#define ACCESS_NATIVE 0x100
+#define SYMBOL_MAX    65535 /* Symbol::max_length() */
+#define SYMBOL_FIRST  80    /* bytes in the first read: most names are shorter */
+#define TRIES         3     /* attempts to name a Method while classes are being unloaded */
+
+/* The values that show whether a ConstMethod is still the same. */
+struct fingerprint {
+	u64 constants;
+	u32 size;
+	u16 name_index, signature_index, code_size;
+};
+
+struct known_method {
+	struct method_name name; /* first: a pointer to it is also one to the known_method */
+	struct fingerprint print;
+	struct era era; /* when this Method was at the address */
+	u32 before;     /* index + 1 of the previous Method at this address; 0 if none is known */
+	u64 lines_at;   /* address of the line table; 0 if there is none or it was read */
+	u32 lines_len;  /* upper limit; exact after the read */
+	u8 *lines;
+};
+
+/* A Method as one read finds it. */
+struct look {
+	u64 unloads; /* the count before the read */
+	u64 const_method;
+	u8 bytes[OBJECT_MAX]; /* of the ConstMethod */
+	size_t len;
+};
+
+struct methods {
+	const struct vm_memory *j;
+	struct java_names *names;
+	struct dict by_address; /* Method * -> index + 1 */
+	VEC(struct known_method) known;
+};
+
+struct methods *methods_new(const struct vm_memory *j, struct java_names *names)
+{
+	struct methods *all = xcalloc(1, sizeof(*all));
+
+	all->j = j;
+	all->names = names;
+	return all;
+}
+
+void methods_clear(struct methods *all)
+{
+	vec_each(k, &all->known)
+		free(k->lines);
+	dict_fini(&all->by_address);
+	vec_fini(&all->known);
+	all->by_address = (struct dict){ 0 };
+}
+
+void methods_free(struct methods *all)
+{
+	if (!all)
+		return;
+	methods_clear(all);
+	free(all);
+}
+
+static bool is_pointer(u64 addr)
+{
+	return addr >= 4096 && addr < 1ull << 56 && !(addr & 7);
+}
+
+/* Parses ConstMethod's fields; -EBADMSG if it cannot be a ConstMethod. */
+static int parse_const_method(const struct vm_memory *j, const u8 *bytes, size_t len,
+			      struct fingerprint *print)
+{
+	const struct jvm_build *b = &j->build;
+
+	*print = (struct fingerprint){
+		.constants = (u64)jvm_get(b, CM_CONSTANTS, bytes, len),
+		.size = (u32)jvm_get(b, CM_SIZE, bytes, len),
+		.name_index = (u16)jvm_get(b, CM_NAME_INDEX, bytes, len),
+		.signature_index = (u16)jvm_get(b, CM_SIGNATURE_INDEX, bytes, len),
+		.code_size = (u16)jvm_get(b, CM_CODE_SIZE, bytes, len),
+	};
+	if (!is_pointer(print->constants) || !print->name_index || !print->signature_index ||
+	    print->size * 8ull < b->sizes[SIZE_CONST_METHOD] + (u64)print->code_size)
+		return -EBADMSG;
+	return 0;
+}
+
+static bool same_print(const struct fingerprint *a, const struct fingerprint *b)
+{
+	return a->constants == b->constants && a->size == b->size &&
+	       a->name_index == b->name_index && a->signature_index == b->signature_index &&
+	       a->code_size == b->code_size;
+}
+
+static int symbol_length(const struct vm_memory *j, const u8 *bytes, size_t len)
+{
+	if (vm_has(&j->build, SYMBOL_LENGTH))
+		return (int)jvm_get(&j->build, SYMBOL_LENGTH, bytes, len);
+	/* JDK 12..15: the upper half of a u4 */
+	return (int)((u32)jvm_get(&j->build, SYMBOL_LENGTH_AND_REFCOUNT, bytes, len) >> 16);
+}
+
+int method_symbol(const struct vm_memory *j, u64 symbol, char **text, size_t *text_len)
+{
+	u64 body = j->build.fields[SYMBOL_BODY].at;
+	u8 first[SYMBOL_FIRST];
+
+	if (!is_pointer(symbol))
+		return -EBADMSG;
+
+	ssize_t n = mem_read_some(j->mem, symbol, first, sizeof(first));
+	if (n < 0)
+		return (int)n;
+	if ((u64)n < body)
+		return -EFAULT;
+
+	size_t len = (size_t)symbol_length(j, first, (size_t)n);
+	if (len > SYMBOL_MAX)
+		return -EBADMSG;
+	auto_free char *out = xmalloc(len + 1);
+	size_t have = (u64)n - body < len ? (u64)n - body : len;
+	memcpy(out, first + body, have);
+	int err = mem_read(j->mem, symbol + body + have, out + have, len - have);
+	if (err)
+		return err;
+	*text = take(out);
+	*text_len = len;
+	return 0;
+}
+
+/* Reads a text of the constant pool, interned; -EBADMSG if slot `index` is not a text. */
+static int read_pool_text(struct methods *all, u64 pool, u32 pool_length, u64 tags, u32 index,
+			  const char **out)
+{
+	const struct vm_memory *j = all->j;
+	u64 slot = pool + j->build.sizes[SIZE_POOL] + 8ull * index, symbol;
+	u8 tag;
+	/* Array<u1>: an int for its length, then the bytes (oops/array.hpp) */
+	struct mem_request requests[] = {
+		{ slot, &symbol, sizeof(symbol), false },
+		{ tags + 4 + index, &tag, 1, false },
+	};
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (!index || index >= pool_length)
+		return -EBADMSG;
+	int nr = mem_read_batch(j->mem, requests, ARRAY_SIZE(requests));
+	if (nr != ARRAY_SIZE(requests))
+		return nr < 0 ? nr : -EFAULT;
+	if (tag != TAG_UTF8)
+		return -EBADMSG;
+	int err = method_symbol(j, symbol & ~1ull, &text, &len);
+	if (err)
+		return err;
+	*out = java_names_intern(all->names, text, len);
+	return 0;
+}
+
+/* Reads the holder's name, and the pool index of the source file's name (0: none). */
+static int read_holder(struct methods *all, u64 holder, struct method_name *m, u32 *file_index)
+{
+	const struct vm_memory *j = all->j;
+	auto_free char *text = NULL;
+	u64 symbol, index;
+	size_t len;
+
+	if (!is_pointer(holder))
+		return -EBADMSG;
+	int err = vm_read(j, holder, KLASS_NAME, &symbol);
+	err = err ? err : method_symbol(j, symbol, &text, &len);
+	if (err)
+		return err;
+	if (!len)
+		return -EBADMSG;
+	m->class_name = java_names_intern_class(all->names, text, len);
+	if (!*file_index && !vm_read(j, holder, KLASS_SOURCE_FILE, &index))
+		*file_index = (u32)index;
+	return 0;
+}
+
+static int read_names(struct methods *all, const struct fingerprint *print, struct method_name *m)
+{
+	const struct vm_memory *j = all->j;
+	const struct jvm_build *b = &j->build;
+	u8 pool[OBJECT_MAX];
+	ssize_t len = mem_read_some(j->mem, print->constants, pool, sizeof(pool));
+
+	if (len < 0)
+		return (int)len;
+
+	u32 nr = (u32)jvm_get(b, POOL_LENGTH, pool, (size_t)len);
+	u64 tags = (u64)jvm_get(b, POOL_TAGS, pool, (size_t)len);
+	u64 holder = (u64)jvm_get(b, POOL_HOLDER, pool, (size_t)len);
+	u32 file_index = (u32)jvm_get(b, POOL_SOURCE_FILE, pool, (size_t)len);
+	if (!b->sizes[SIZE_POOL] || !is_pointer(tags))
+		return -EBADMSG;
+	int err = read_pool_text(all, print->constants, nr, tags, print->name_index, &m->name);
+	err = err ? err
+		  : read_pool_text(all, print->constants, nr, tags, print->signature_index,
+				   &m->signature);
+	err = err ? err : read_holder(all, holder, m, &file_index);
+	if (err)
+		return err;
+	if (!file_index ||
+	    read_pool_text(all, print->constants, nr, tags, file_index, &m->file) != 0)
+		m->file = "";
+	/* Names are never empty, and method descriptors begin like this (JVMS 4.3.3). */
+	return m->name[0] && m->signature[0] == '(' ? 0 : -EBADMSG;
+}
+
+/* If the ConstMethod is still at `expected` (0: unknown), this takes one system call. */
+static int look_at(const struct vm_memory *j, u64 method, u64 expected, struct look *out)
+{
+	u64 offset = j->build.fields[METHOD_CONST_METHOD].at, nr_unloads;
+	struct mem_request requests[] = {
+		{ j->unloads, &nr_unloads, sizeof(nr_unloads), false },
+		{ method + offset, &out->const_method, sizeof(out->const_method), false },
+		{ expected, out->bytes, j->build.sizes[SIZE_CONST_METHOD], false },
+	};
+
+	out->unloads = 0;
+	out->len = requests[2].len;
+	if (!is_pointer(method))
+		return -EBADMSG;
+	/* Skip the last request if no address is expected, and the first if there is no count. */
+	u32 first = !j->unloads, nr = (expected ? 3 : 2) - first;
+	int done = mem_read_batch(j->mem, requests + first, nr);
+	if (done < 0)
+		return done;
+	if (requests[0].ok)
+		out->unloads = nr_unloads + 1;
+	if (!requests[1].ok)
+		return -EFAULT;
+	if (requests[2].ok && out->const_method == expected)
+		return 0;
+	return is_pointer(out->const_method)
+		       ? mem_read(j->mem, out->const_method, out->bytes, out->len)
+		       : -EBADMSG;
+}
+
+/*
+ * Reads twice and compares: between two reads of a name, a class may be unloaded and another one
+ * loaded in its place.
+ */
+static int read_names_surely(struct methods *all, const struct fingerprint *print,
+			     struct method_name *m)
+{
+	struct method_name again = *m;
+	int err = read_names(all, print, m);
+
+	err = err ? err : read_names(all, print, &again);
+	if (err)
+		return err;
+	/* Interned: equal texts have the same pointer. */
+	return m->class_name == again.class_name && m->name == again.name &&
+			       m->signature == again.signature && m->file == again.file
+		       ? 0
+		       : -EBADMSG;
+}
+
+/* -EAGAIN if classes were unloaded meanwhile. */
+static int name_method(struct methods *all, u64 method, const struct look *look,
+		       struct known_method *out)
+{
+	const struct vm_memory *j = all->j;
+	struct known_method k = { .name = { .const_method = look->const_method } };
+	u64 flags = 0, again;
+	int err = parse_const_method(j, look->bytes, look->len, &k.print);
+
+	err = err ? err : read_names_surely(all, &k.print, &k.name);
+	if (err)
+		return err;
+	if (!vm_read(j, method, METHOD_ACCESS_FLAGS, &flags))
+		k.name.is_native = flags & ACCESS_NATIVE;
+	u64 code = j->build.sizes[SIZE_CONST_METHOD] + (u64)k.print.code_size;
+	k.name.code_size = k.print.code_size;
+	if ((u32)jvm_get(&j->build, CM_FLAGS, look->bytes, look->len) & j->build.has_line_table) {
+		k.lines_at = look->const_method + code;
+		k.lines_len = (u32)(k.print.size * 8ull - code);
+	}
+	/* The results are consistent only if the Method has not changed. */
+	err = vm_read(j, method, METHOD_CONST_METHOD, &again);
+	if (err)
+		return err;
+	if (again != look->const_method)
+		return -EBADMSG;
+	if (unloads_read(j) != look->unloads)
+		return -EAGAIN;
+	*out = k;
+	return 0;
+}
+
+/*
+ * Whether the class is still the same: generated classes of one shape may follow each other at the
+ * same addresses.
+ */
+static bool has_same_class(struct methods *all, const struct known_method *k)
+{
+	struct method_name now = { 0 };
+	u32 file_index = 1; /* the file is not needed */
+	u64 holder;
+
+	return !vm_read(all->j, k->print.constants, POOL_HOLDER, &holder) &&
+	       !read_holder(all, holder, &now, &file_index) && now.class_name == k->name.class_name;
+}
+
+static bool is_same(struct methods *all, const struct known_method *k, const struct look *look)
+{
+	struct fingerprint print;
+
+	return k->name.const_method == look->const_method &&
+	       !parse_const_method(all->j, look->bytes, look->len, &print) &&
+	       same_print(&print, &k->print) &&
+	       (era_has(&k->era, look->unloads) || has_same_class(all, k));
+}
+
+/* Keeps `known`: samples taken before its end may still need it. */
+static struct known_method *keep(struct methods *all, u64 method, struct known_method *known,
+				 const struct known_method *fresh)
+{
+	if (known && !known->era.from) {
+		u32 before = known->before;
+		free(known->lines);
+		*known = *fresh;
+		known->before = before;
+		return known;
+	}
+	if (all->known.nr >= METHODS_MAX)
+		methods_clear(all);
+	u64 *index = dict_add(&all->by_address, method);
+	vec_push(&all->known, *fresh);
+	all->known.at[all->known.nr - 1].before = (u32)*index;
+	*index = all->known.nr;
+	return &all->known.at[all->known.nr - 1];
+}
+
+/* The Method known at that count, or the newest one. */
+static struct known_method *known_at(struct methods *all, u64 index, u64 unloads)
+{
+	for (u64 i = index; i; i = all->known.at[i - 1].before)
+		if (era_has(&all->known.at[i - 1].era, unloads))
+			return &all->known.at[i - 1];
+	return index ? &all->known.at[index - 1] : NULL;
+}
+
+/* Reads the Method, and its name if it is not the known one. */
+static int find_now(struct methods *all, u64 method, u64 unloads, struct known_method **known)
+{
+	struct known_method *k = *known, fresh;
+	struct look look;
+	int err = look_at(all->j, method, k ? k->name.const_method : 0, &look);
+
+	if (!err && k && is_same(all, k, &look)) {
+		era_extend(&k->era, unloads, look.unloads);
+		return 0;
+	}
+	/* The memory has been freed since. */
+	if (k && era_has(&k->era, unloads) && look.unloads != k->era.to)
+		return 0;
+	if (!err && unloads && unloads != look.unloads)
+		return -ESTALE;
+	err = err ? err : name_method(all, method, &look, &fresh);
+	if (err)
+		return err;
+	era_extend(&fresh.era, unloads, look.unloads);
+	*known = keep(all, method, k, &fresh);
+	return 0;
+}
+
+int methods_find(struct methods *all, u64 method, u64 unloads, const struct method_name **out)
+{
+	const struct jvm_build *b = &all->j->build;
+	const u64 *index = dict_find(&all->by_address, method);
+	struct known_method *known = known_at(all, index ? *index : 0, unloads);
+	int err = -EAGAIN;
+
+	if (!vm_has(b, METHOD_CONST_METHOD) || !b->sizes[SIZE_CONST_METHOD] ||
+	    b->sizes[SIZE_CONST_METHOD] > OBJECT_MAX)
+		return -ENOENT;
+	for (int i = 0; i < TRIES && err == -EAGAIN; i++)
+		err = find_now(all, method, unloads, &known);
+	if (err)
+		return err;
+	if (unloads && !era_has(&known->era, unloads))
+		return -ESTALE;
+	*out = &known->name;
+	return 0;
+}
+
+/* Other tables of unknown length follow the line table: decoding gives its length. */
+static void read_lines(struct methods *all, struct known_method *k)
+{
+	const struct vm_memory *j = all->j;
+	u32 len = k->lines_len < LINES_MAX ? k->lines_len : LINES_MAX;
+	auto_free u8 *table = xmalloc(len);
+	int err = mem_read(j->mem, k->lines_at, table, len);
+
+	if (!has_same_class(all, k))
+		return; /* another class's; a later call for this Method reads again */
+	k->lines_at = 0;
+	k->lines_len = err ? 0 : (u32)line_table_length(table, len, j->jdk >= 20);
+	k->lines = err ? NULL : xmemdup(table, k->lines_len);
+}
+
+u32 methods_line(struct methods *all, const struct method_name *m, s32 bci)
+{
+	struct known_method *k = (struct known_method *)m;
+
+	if (k->lines_at)
+		read_lines(all, k);
+	if (k->lines_at)
+		return 0;
+	return line_table_find(k->lines, k->lines_len, all->j->jdk >= 20, bci < 0 ? 0 : bci);
+}

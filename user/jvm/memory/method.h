@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of Methods, read through Method -> ConstMethod -> ConstantPool -> Symbol and cached.
+ * Private to user/jvm. The JVM reuses a Method's memory after its class is unloaded. Each use of a
+ * cached name therefore first checks the Method, its ConstMethod and the count of unloaded classes.
+ */
+#pragma once
+
+#include "jvm/memory/java_frame.h"
+#include "jvm/memory/vm_memory.h"
+
+struct method_name {
+	u64 const_method;
+	const char *class_name, *name, *signature, *file; /* in the pool */
+	u32 code_size;                                    /* length of the bytecode in bytes */
+	bool is_native;
+};
+
+struct methods;
+
+/* Caches at most METHODS_MAX names; `names` and `j` must outlive it. */
+struct methods *methods_new(const struct vm_memory *j, struct java_names *names);
+void methods_free(struct methods *all);
+void methods_clear(struct methods *all);
+
+/*
+ * The name of the Method that was at that address when the JVM had unloaded so many classes
+ * (hotspot.h; 0: now). -EBADMSG if there is no such object (any more), -ESTALE if it may have been
+ * another one then, -EAGAIN if classes are unloaded all the time, -ENOENT if this build does not
+ * export the fields, -EFAULT, -ESRCH. Valid until the next call.
+ */
+int methods_find(struct methods *all, u64 method, u64 unloads, const struct method_name **out);
+
+/* The source line of a bytecode of the method found last; 0 if unknown. */
+u32 methods_line(struct methods *all, const struct method_name *m, s32 bci);
+
+/* The bytes of a Symbol; the caller frees `*text`. -EBADMSG, -EFAULT, -ESRCH. */
+int method_symbol(const struct vm_memory *j, u64 symbol, char **text, size_t *text_len);
+
+#define METHODS_MAX 8192

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JVMs among the processes, and the facts that are visible from outside. */
+#pragma once
+
+#include "base/types.h"
+#include "proc/process_id.h"
+
+enum vm {
+	VM_NONE,
+	VM_HOTSPOT,
+	VM_OPENJ9,
+};
+
+/* The VM that a process has mapped; VM_NONE also if it has ended or may not be inspected. */
+enum vm javaproc_vm(pid_t pid);
+
+struct javaproc {
+	struct process_id id;
+	uid_t uid;
+	enum vm vm;
+	char *jdk;        /* "17.0.15", "1.8.0_382"; "?" if unknown */
+	char *main;       /* class, module/class or jar; the program's name if unknown */
+	bool has_agent;   /* an agent of sysflame is loaded; it stays until the JVM ends */
+	bool has_session; /* and has a session */
+};
+
+/* Reads one JVM; -ESRCH if the process is not a JVM. All texts are clean UTF-8, owned by *out. */
+int javaproc_read(pid_t pid, struct javaproc *out);
+void javaproc_fini(struct javaproc *j);
+
+struct javaprocs {
+	struct javaproc *at;
+	size_t nr, cap;
+};
+
+/* All JVMs that are visible to us, by PID. */
+int javaprocs_read(struct javaprocs *out);
+void javaprocs_fini(struct javaprocs *all);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The buffers that agents of sysflame have open in a JVM. Each belongs to one session. */
+#pragma once
+
+#include "base/types.h"
+
+/* Opens the buffer with this nonce; -ENOENT if the process has none, -EACCES, -ESRCH. */
+int memfds_open(pid_t pid, const char *nonce);
+
+/* 1 if there is one, 0 if not, -EACCES, -ESRCH. */
+int memfds_any(pid_t pid);
+
+/*
+ * Requests the session with this nonce, or all sessions if it is NULL, to end at the next event. 0,
+ * -EACCES, -ESRCH.
+ */
+int memfds_stop(pid_t pid, const char *nonce);
+
+/* The WIRE_ABI of the agent that made a buffer; 0 if it is not such a buffer. */
+u32 memfds_version(int fd);

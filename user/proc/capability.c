@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The capabilities of this process. */
+#include "proc/capability.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The capabilities that actions of sysflame may need. */
+struct name {
+	int number;
+	const char *text;
+};
+
+static const struct name names[] = {
+	{ CAP_BPF, "CAP_BPF" },
+	{ CAP_PERFMON, "CAP_PERFMON" },
+	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
+	{ CAP_SETUID, "CAP_SETUID" },
+	{ CAP_SETGID, "CAP_SETGID" },
+	{ CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH" },
+	{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE" },
+	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
+	{ CAP_SYSLOG, "CAP_SYSLOG" },
+};
+
+static int get(struct __user_cap_data_struct data[2])
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+
+	return syscall(SYS_capget, &head, data) ? -errno : 0;
+}
+
+u64 capabilities_read(void)
+{
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	return get(data) ? 0 : data[0].effective | (u64)data[1].effective << 32;
+}
+
+bool capability_has(int number)
+{
+	return capabilities_read() & CAPABILITY(number);
+}
+
+int capabilities_set(u64 effective)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+	int err = get(data);
+
+	if (err)
+		return err;
+	data[0].effective = (u32)effective & data[0].permitted;
+	data[1].effective = (u32)(effective >> 32) & data[1].permitted;
+	return syscall(SYS_capset, &head, data) ? -errno : 0;
+}
+
+void capabilities_add_remedy(struct str *out, u64 wanted)
+{
+	u64 missing = wanted & ~capabilities_read();
+	const char *separator = "";
+
+	if (!missing) {
+		str_add(out, "sysflame has the capabilities for it; check whether a user "
+			     "namespace, a security module or seccomp forbids it");
+		return;
+	}
+	str_add(out, "run sysflame with ");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!(missing & CAPABILITY(names[i].number)))
+			continue;
+		missing &= ~CAPABILITY(names[i].number);
+		str_addf(out, "%s%s", separator, names[i].text);
+		separator = missing & (missing - 1) ? ", " : " and ";
+	}
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recognises names of Java methods as perf maps write them; docs/names.md lists the forms. */
+#pragma once
+
+#include "base/str.h"
+
+/*
+ * Whether the text is a Java method in one of these forms: the JVM's own map ("void a.B.m(int)"),
+ * perf-map-agent ("La/B;::m"), either one after stackcollapse-perf.pl, or a method of a class that
+ * the JVM generated ("a.B$$Lambda+0x7f.m()"). Appends "CLASS.METHOD", without types and addresses,
+ * to `out`, which may be NULL.
+ */
+bool java_form_unwrap(const char *text, size_t len, struct str *out);
+
+/* Whether an entry of a perf map with this name is a Java method: the forms above and "a.B.m". */
+bool java_form_is_method(const char *text, size_t len);

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of generated code from /tmp/perf-PID.map. */
+#include "sym/perf_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/vec.h"
+#include "proc/status.h"
+
+#define FILE_MAX_BYTES (64u << 20)
+#define NAME_MAX_BYTES 4096
+
+struct entry {
+	u64 start, end;
+	u32 line;
+	u32 name; /* offset in `names` */
+};
+
+struct perf_map {
+	VEC(struct entry) entries; /* sorted by start; starts are distinct after parsing */
+	VEC(char) names;
+	size_t nr_skipped;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* Parses a hexadecimal number, with or without 0x, and skips the blanks after it. */
+static bool parse_hex(const char **at, const char *end, u64 *out)
+{
+	const char *c = *at;
+	u64 value = 0;
+	int nr = 0;
+
+	if (end - c > 2 && c[0] == '0' && (c[1] | 0x20) == 'x')
+		c += 2;
+	for (; c < end && nr < 17; c++, nr++) {
+		int digit = *c >= '0' && *c <= '9'                     ? *c - '0'
+			    : (*c | 0x20) >= 'a' && (*c | 0x20) <= 'f' ? (*c | 0x20) - 'a' + 10
+								       : -1;
+		if (digit < 0)
+			break;
+		value = value << 4 | (u64)digit;
+	}
+	if (!nr || nr > 16 || c == end || *c != ' ')
+		return false;
+	while (c < end && *c == ' ')
+		c++;
+	*at = c;
+	*out = value;
+	return true;
+}
+
+static bool parse_line(struct perf_map *map, const char *line, const char *end, u32 number)
+{
+	u64 start, size;
+
+	if (!parse_hex(&line, end, &start) || !parse_hex(&line, end, &size) || line == end)
+		return false;
+	if (!size || start + size < start || end - line > NAME_MAX_BYTES ||
+	    memchr(line, '\0', (size_t)(end - line)))
+		return false;
+
+	size_t len = (size_t)(end - line);
+	vec_push(&map->entries, (struct entry){ start, start + size, number, (u32)map->names.nr });
+	vec_reserve(&map->names, len + 1);
+	memcpy(map->names.at + map->names.nr, line, len);
+	map->names.at[map->names.nr + len] = '\0';
+	map->names.nr += len + 1;
+	return true;
+}
+
+struct perf_map *perf_map_parse(const char *text, size_t len)
+{
+	struct perf_map *map = xcalloc(1, sizeof(*map));
+	const char *end = text + len;
+	u32 number = 0;
+
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *line_end = newline ?: end;
+		map->nr_skipped += !parse_line(map, text, line_end, number++);
+		text = newline ? newline + 1 : end;
+	}
+
+	size_t nr = 0;
+	if (map->entries.nr)
+		qsort(map->entries.at, map->entries.nr, sizeof(map->entries.at[0]), by_start);
+	for (size_t i = 0; i < map->entries.nr; i++) {
+		bool same = nr && map->entries.at[nr - 1].start == map->entries.at[i].start;
+		map->entries.at[nr - same] = map->entries.at[i];
+		nr += !same;
+	}
+	map->entries.nr = nr;
+	return map;
+}
+
+static int open_map(const struct proc_status *status)
+{
+	char root[32], name[32];
+
+	snprintf(root, sizeof(root), "/proc/%d/root", (int)status->pid);
+	snprintf(name, sizeof(name), "tmp/perf-%d.map", (int)status->nspid);
+	auto_close int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	int fd = file_open_regular(dir, name,
+				   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	return fd == -ELOOP || fd == -ENOEXEC ? -EPERM : fd;
+}
+
+int perf_map_read(pid_t pid, struct perf_map **out)
+{
+	struct proc_status status;
+	struct stat st;
+
+	int err = proc_status_read(pid, &status);
+	if (err)
+		return err;
+	auto_close int fd = open_map(&status);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_uid != status.euid && st.st_uid != 0)
+		return -EPERM;
+	if ((u64)st.st_size > FILE_MAX_BYTES)
+		return -EFBIG;
+
+	size_t size = (size_t)st.st_size, len = 0;
+	auto_free char *text = xmalloc(size);
+	for (ssize_t got = 1; len < size && got > 0; len += (size_t)got) {
+		got = read(fd, text + len, size - len);
+		if (got < 0)
+			return -errno;
+	}
+	*out = perf_map_parse(text, len);
+	return 0;
+}
+
+void perf_map_free(struct perf_map *map)
+{
+	if (!map)
+		return;
+	vec_fini(&map->entries);
+	vec_fini(&map->names);
+	free(map);
+}
+
+const char *perf_map_find(const struct perf_map *map, u64 pc)
+{
+	size_t low = 0, high = map->entries.nr;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (map->entries.at[mid].start <= pc)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || pc >= map->entries.at[low - 1].end)
+		return NULL;
+	return &map->names.at[map->entries.at[low - 1].name];
+}
+
+size_t perf_map_nr_skipped(const struct perf_map *map)
+{
+	return map->nr_skipped;
+}
