@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What it costs, in CPU time, to read a JVM from outside: the first and later opens, a walk of its
- * code heaps, naming every call site of its compiled code for the first and the second time, our
- * memory. usage: jvm PID LABEL
+ * The cost, in CPU time and memory, of reading a JVM from outside: the first and later opens, a
+ * walk of its code heaps, naming every call site of its compiled code for the first and the second
+ * time. usage: jvm PID LABEL
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 #include <time.h>
 
 #include "base/vec.h"
-#include "jvm/hotspot.h"
+#include "jvm/hotspot/hotspot.h"
 
 #define ROUNDS  11
-#define STEP    64 /* bytes of code from one pc to the next */
+#define STEP    64 /* bytes of code between two pcs */
 #define FRAMES  64
 #define PCS_MAX 20000
 
@@ -28,7 +28,7 @@ struct pcs {
 	size_t nr, cap;
 };
 
-/* CPU time of ours, system calls included: the machine may be busy. */
+/* Our own CPU time including system calls, because the machine may be busy. */
 static double cpu_ns(void)
 {
 	struct timespec t;
@@ -60,7 +60,7 @@ static int count(void *ctx, const struct hotspot_blob *b)
 	return 0;
 }
 
-/* ns per pc; `nr_frames` are all frames that were named. */
+/* Returns ns per pc. `nr_frames` gets the number of named frames. */
 static double name_all(struct hotspot *h, const struct pcs *all, u64 *nr_frames)
 {
 	struct java_frame frames[FRAMES];
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < ROUNDS; i++) {
 		hotspot_free(h);
 		start = cpu_ns();
-		int err = hotspot_open(atoi(argv[1]), 0, &h);
+		int err = hotspot_open((struct process_id){ atoi(argv[1]), 0 }, &h);
 		ms[i] = (cpu_ns() - start) / 1e6;
 		if (err) {
 			fprintf(stderr, "cannot read the JVM %s: %s\n", argv[1], strerror(-err));

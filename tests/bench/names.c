@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What names of the kernel and of a module cost: names FILE */
+/* The cost of names of the kernel and of a module. usage: names FILE */
 #include <fcntl.h>
 #include <stdio.h>
 #include <time.h>

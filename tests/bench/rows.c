@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What unwind rows cost: for each file, and for all of them together, the rows, their memory and
- * the CPU time to build them and to get them from a cache in DIR, each as median (least..most) of
- * 11 rounds with the file in the page cache.
- * usage: rows DIR FILE...
+ * The cost of unwind rows, for each file and for all files together: number of rows, memory, and
+ * the CPU time to build them and to read them from a cache in DIR. Times are median (least..most)
+ * of 11 rounds with the file in the page cache. usage: rows DIR FILE...
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,14 +10,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture/packed.h"
+#include "capture/unwind/packed.h"
 #include "elf/elf.h"
 #include "elf/rowcache.h"
 
 #define ROUNDS 11
 
 struct size {
-	u64 rows, bytes; /* as BPF has them */
+	u64 rows, bytes; /* bytes in BPF's format */
 };
 
 struct cost {

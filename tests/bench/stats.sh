@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Medians for the benchmarks: source it.
+# Medians for the benchmarks. Source it.
 build=${O:-build}
 
 # median NUMBER..: "MEDIAN (MIN..MAX)"
@@ -9,7 +9,7 @@ median() {
 		printf "%.4g (%.4g..%.4g)", m, v[1], v[NR] }'
 }
 
-# quartiles NUMBER..: "MEDIAN (LOWER..UPPER QUARTILE)", for many that are spread wide
+# quartiles NUMBER..: "MEDIAN (LOWER..UPPER QUARTILE)", for many values with a wide spread
 quartiles() {
 	printf '%s\n' "$@" | sort -g | awk '{ v[NR] = $1 }
 		function at(q) { i = 1 + q * (NR - 1); k = int(i); return v[k] + (i - k) * (v[k < NR ? k + 1 : k] - v[k]) }

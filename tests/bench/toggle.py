@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a JVM's work takes while the agent reports, against the same work without: slices of 10 ms that follow each
-other at once, since a machine shared with others keeps its pace no longer. Every slice comes after a start and, but
-for those with the agent, a stop of it, so that the caches are used alike: alone, agent, alone, and again.
+"""Compares the time of a JVM's work while the agent reports with the time of the same work without it. The work is
+slices of 10 ms that follow each other directly, because a shared machine keeps its speed no longer. Before every slice
+the agent is started, and stopped again unless the slice runs with it, so that caches are used alike. The order is alone,
+agent, alone, and again.
 
-usage: toggle.py PID AGENT SECONDS IN OUT: prints two lines, how many % the agent's slices took more than the mean of
-their neighbours', and for comparison the second of these more than the first: "MEDIAN (QUARTILE..QUARTILE) +- 2 STANDARD
-ERRORS of NR". The JVM (tests/programs/Slices.java) has opened its attach socket and runs with IN and OUT."""
+usage: toggle.py PID AGENT SECONDS IN OUT: prints two lines. The first is by how many % the agent's slices took longer
+than the mean of their neighbours. For comparison the second is the same of the second neighbour against the first. The
+form is "MEDIAN (QUARTILE..QUARTILE) +- 2 STANDARD ERRORS of NR". The JVM (tests/programs/Slices.java) has opened its
+attach socket and runs with IN and OUT."""
 import os
 import socket
 import statistics
 import sys
 import time
 
-ROUNDS = 60  # some 10 ms
+ROUNDS = 60  # about 10 ms
 NONCE = "%032x" % os.getpid()
 
 
@@ -46,7 +48,7 @@ def main(pid, agent, seconds, to_jvm, from_jvm):
     tell("start")
     if not has_session():
         sys.exit("the agent has no session")
-    for _ in range(500):  # all is compiled, with the debug information that the agent asks for
+    for _ in range(500):  # until all is compiled with the debug information that the agent requests
         jvm_in.write(f"{ROUNDS}\n")
         jvm_out.readline()
     tell("stop")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hostile call frame information: any bytes give a valid table or an error. The input's first byte
- * says what the rest is: 0 .eh_frame, 1 .debug_frame, 2 an image in memory.
+ * selects the kind of the rest: 0 .eh_frame, 1 .debug_frame, 2 an image in memory.
  */
 #include <errno.h>
 #include <stdlib.h>

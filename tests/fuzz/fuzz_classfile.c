@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any class file is changed within the room that was asked for, or left alone. */
+/* Any class file is changed within the allocated room, or left unchanged. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text is read as stacks, or as those of a comparison, whose profile can be encoded, or refused
- * with a sentence. */
+/*
+ * Any text is read as stacks or as a comparison, and the profile can be encoded; or it is refused
+ * with a sentence.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "export/container.h"
-#include "export/encode.h"
+#include "export/format/encode.h"
+#include "export/format/envelope.h"
 #include "export/read.h"
 
 static void check(const u8 *data, size_t size,

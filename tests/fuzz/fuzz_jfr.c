@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a JFR recording are refused with a sentence or read. */
+/* Any bytes are read as a JFR recording or refused with a sentence. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/read.h"
+#include "export/readers/reader.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes in place of a file of otlp give a profile or one sentence. */
+/* Any bytes as an OTLP file give a profile or one sentence. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/read.h"
+#include "export/readers/reader.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {

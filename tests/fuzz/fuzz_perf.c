@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text in place of what perf script prints gives a profile or one sentence. */
+/* Any text as output of perf script gives a profile or one sentence. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/read.h"
+#include "export/readers/reader.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes in place of a profile's body are refused with a sentence or decoded; what was decoded
- * is encoded to bytes that do not change any more.
+ * Any bytes as a profile's body are decoded or refused with a sentence. A decoded body encodes to
+ * bytes that stay the same when decoded and encoded again.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/decode.h"
-#include "export/encode.h"
+#include "export/format/decode.h"
+#include "export/format/encode.h"
 
 static bool reencode(const u8 *data, size_t size, struct str *out)
 {

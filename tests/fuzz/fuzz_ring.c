@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes in an agent's ring give names or an error. Odd first byte: they are the header, and the
- * records behind it; else only records, read in pieces of that many bytes.
+ * Any bytes in an agent's ring give names or an error. If the first byte is odd, they are the
+ * header and the records after it. Otherwise they are only records, read in pieces of that many
+ * bytes.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,9 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "jvm/agent_ring.h"
-#include "jvm/agent_wire.h"
+#include "jvm/agent/agent_ring.h"
+#include "jvm/agent/agent_wire.h"
 #include "jvmmap/wire.h"
+#include "jvmmap/wire_records.h"
 
 static void look_up(const struct codemap *map)
 {
@@ -67,7 +69,7 @@ static void as_ring(const u8 *data, size_t size)
 	memcpy(head.nonce, nonce, sizeof(nonce));
 	if (ftruncate(fd, (off_t)bytes) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
 		abort();
-	/* What the agent states of itself is left as it must be: the rest is the input's. */
+	/* The constant part of the header stays valid; the rest comes from the input. */
 	size_t rest = offsetof(struct wire_header, start_ns);
 	size_t len = size < sizeof(head) - rest ? size : sizeof(head) - rest;
 	memcpy((u8 *)&head + rest, data, len);

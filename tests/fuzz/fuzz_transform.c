@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Feeds bytes to the reader of transforms, and what it reads to a small profile. */
+/* Parses any bytes as transforms and applies the result to a small profile. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

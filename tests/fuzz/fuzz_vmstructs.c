@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A JVM whose memory lies: its tables, code heaps, methods and threads. The input is a list of
- * changes to the made-up JVM of fake_jvm.h: two bytes of place (times 2), one of length, the bytes.
+ * A JVM with damaged memory: tables, code heaps, methods and threads. The input is a list of
+ * changes to the simulated JVM of fake_jvm.h: two bytes of place (times 2), one of length, the
+ * bytes.
  */
 #include <stdlib.h>
 
@@ -47,7 +48,7 @@ static void use(struct hotspot *h)
 	hotspot_each_blob(h, visit, &left);
 	hotspot_layout(h, &layout);
 	hotspot_refresh(h);
-	for (size_t i = 0; hotspot_gap(h, i, &what, &why); i++)
+	for (size_t i = 0; hotspot_limitation(h, i, &what, &why); i++)
 		;
 	if (hotspot_threads(h, &threads) >= 0)
 		free(threads);

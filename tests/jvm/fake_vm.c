@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A JVM that is none: what the agent asks of JVMTI and JNI, so that its entry points and callbacks
- * run under any libc (tests/jvm/test_agent builds this with glibc and with musl). Threads of that
- * libc report code as fast as they can, while the agent is told to start, replay and stop. usage:
- * fake_vm AGENT EVENTS [refuse]: prints what went through the ring; the status is 1 if anything is
- * amiss.
+ * A program that plays a JVM. It implements the functions of JVMTI and JNI that the agent uses. The
+ * agent's entry points and callbacks thus run under any libc: tests/jvm/test_agent_file builds it
+ * with glibc and with musl. Threads of that libc report code as fast as they can while the agent
+ * gets commands to start, replay and stop. usage: fake_vm AGENT EVENTS [refuse]: prints the number
+ * of records that went through the ring; the status is 1 after any error.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -22,17 +22,18 @@
 #include <unistd.h>
 
 #include "jvmmap/wire.h"
+#include "jvmmap/wire_records.h"
 
 #define THREADS 3
 #define NONCE   "0123456789abcdef0123456789abcdef"
 
 typedef jint (*on_attach_fn)(JavaVM *vm, char *options, void *reserved);
 
-static jvmtiEventCallbacks callbacks; /* the agent's */
+static jvmtiEventCallbacks callbacks; /* of the agent */
 static unsigned char is_on[JVMTI_MAX_EVENT_TYPE_VAL + 1];
 static int nr_envs, nr_texts;
 static unsigned nr_events;
-static jvmtiError refusal; /* what the agent gets for the capability that it asks for */
+static jvmtiError refusal; /* the result when the agent requests its capability */
 static jvmtiEnv env;
 
 static void check(int is_so, const char *what)
@@ -42,8 +43,6 @@ static void check(int is_so, const char *what)
 	printf("not so: %s (errno %d)\n", what, errno);
 	exit(1);
 }
-
-/* --- JVMTI ----------------------------------------------------------------------------------- */
 
 static jvmtiError JNICALL add_capabilities(jvmtiEnv *e, const jvmtiCapabilities *wanted)
 {
@@ -103,7 +102,7 @@ static jvmtiError JNICALL class_signature(jvmtiEnv *e, jclass c, char **signatur
 	return give_text(signature, "Lpkg/Class%ld;", (long)c / 1000);
 }
 
-/* One method with another inlined into it. */
+/* Reports one method with another inlined into it. */
 static void report(long number)
 {
 	jmethodID methods[] = { (jmethodID)(number % 7 + 1), (jmethodID)(number + 1) };
@@ -160,8 +159,6 @@ static jint JNICALL get_env(JavaVM *vm, void **out, jint version)
 	return JNI_OK;
 }
 
-/* --- the ring -------------------------------------------------------------------------------- */
-
 /* The agent's buffer, a descriptor of this process; NULL if there is none. */
 static struct wire_header *find_ring(void)
 {
@@ -179,7 +176,7 @@ static struct wire_header *find_ring(void)
 	return found;
 }
 
-/* Loads among the records in the ring, of which none was read. */
+/* Counts the loads in the ring; the ring must be unread. */
 static unsigned count_loads(const struct wire_header *h)
 {
 	const uint8_t *at = (const uint8_t *)h + WIRE_HEADER_BYTES, *end = at + h->head;
@@ -198,14 +195,12 @@ static unsigned count_loads(const struct wire_header *h)
 	return nr;
 }
 
-/* --- threads --------------------------------------------------------------------------------- */
-
-static __thread int of_this_thread = 7; /* the libc's own, which the agent must leave alone */
+static __thread int of_this_thread = 7; /* belongs to the libc; the agent must not change it */
 
 static void *report_many(void *arg)
 {
 	long nr = (long)arg;
-	jmp_buf here; /* uses what the libc keeps for each thread, as glibc's pointer guard */
+	jmp_buf here; /* uses data that the libc keeps per thread, such as glibc's pointer guard */
 
 	errno = 4711;
 	if (setjmp(here) == 0) {
@@ -249,7 +244,7 @@ static double run_threads(long events)
 	return seconds() - start;
 }
 
-/* A load that fails would have the JVM unload the agent, and an environment would stay behind. */
+/* After a failed load the JVM would unload the agent, with an environment left behind. */
 static int be_refused(on_attach_fn on_attach)
 {
 	refusal = JVMTI_ERROR_NOT_AVAILABLE;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares stacks of tests/programs/Shapes.java with the truth.
 # usage: awk -v shape=NAME -f oracle.awk STACKS, collapsed stacks of `sysflame debug unwind`
-# Prints "SHAPE stacks=N complete=N equal=N deep=N" and, for those that are not equal, "WRONG ...",
-# for those that are cut "CUT ...".
-# A thread may be stopped anywhere, so a stack must be a beginning of the shape's chain; `deep` ones
-# reach its end. What is inlined at a leaf may be a guess (marked ~): from the first such frame that
-# does not fit on nothing is compared. Of the frames only those of Shapes count: JDK code may stand between them.
+# Prints "SHAPE stacks=N complete=N equal=N deep=N", "WRONG ..." for stacks that differ, and "CUT ..." for
+# cut ones.
+# A thread may be stopped anywhere: its stack must be a prefix of the shape's chain; `deep` stacks reach its
+# end. Inlined frames at a leaf may be guessed (marked ~): the comparison ends at the first guessed frame that
+# does not match. Only frames of Shapes are compared, because JDK code may stand between them.
 function chain(text,   part, i, n, times) {
 	n = split("run l0 l1 l2 l3 " text, part, " ")
 	for (i = 1; i <= n; i++) {

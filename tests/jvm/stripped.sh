@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A JDK whose libjvm has no symbols, as most builds: java and what tells it where it is are copies.
-# The libjvm.so that has them is `unstripped`. Source it after tap.sh.
+# Makes a JDK whose libjvm has no symbols, like most builds. java and the files by which it finds its home are
+# copies. `unstripped` is the libjvm.so with symbols. Source it after tap.sh.
 make_stripped_jdk() {
 	local home
 	home=$(dirname "$(dirname "$(realpath "$(command -v java)")")")

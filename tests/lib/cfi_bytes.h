@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Assembles call frame information by hand, and compares the rows it gives. */
+/* Assembles call frame information by hand and compares the resulting rows. */
 #pragma once
 
 #include <string.h>
@@ -11,13 +11,13 @@
 
 #define TEST_BASE  0x400000u
 #define TEST_IMAGE 0x100000u /* bytes */
-#define TEST_START 0x1000u   /* of the function, from TEST_BASE */
+#define TEST_START 0x1000u   /* start of the function, from TEST_BASE */
 #define TEST_LEN   0x100u
 
 struct cfi_bytes {
 	u8 at[4096];
 	size_t nr;
-	u32 entry; /* of the image, from TEST_BASE; 0: none */
+	u32 entry; /* entry point of the image, from TEST_BASE; 0 if none */
 };
 
 #define BYTES(...) (const u8[]){ __VA_ARGS__ }, sizeof((const u8[]){ __VA_ARGS__ })
@@ -34,7 +34,7 @@ static inline void put_u32(struct cfi_bytes *b, u32 value)
 	put(b, (const u8 *)&value, sizeof(value));
 }
 
-/* An entry: its length, its id and its body. Returns its offset. */
+/* Adds an entry: its length, its id and its body. Returns its offset. */
 static inline u32 put_entry(struct cfi_bytes *b, u32 id, const u8 *body, size_t len)
 {
 	u32 off = (u32)b->nr;
@@ -46,15 +46,15 @@ static inline u32 put_entry(struct cfi_bytes *b, u32 id, const u8 *body, size_t 
 }
 
 /*
- * A CIE of .eh_frame with absolute 32-bit pointers: code alignment 1, data alignment -8, and at
- * first CFA = rsp + 8, the return address at CFA - 8.
+ * Adds a CIE of .eh_frame with absolute 32-bit pointers, code alignment 1 and data alignment -8.
+ * Initially CFA = rsp + 8, and the return address is at CFA - 8.
  */
 static inline u32 put_cie(struct cfi_bytes *b)
 {
 	return put_entry(b, 0, BYTES(1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x03, 0x0c, 7, 8, 0x90, 1));
 }
 
-/* A function for put_cie's CIE, its start counted from TEST_BASE. */
+/* Adds a function with put_cie's CIE. `start` counts from TEST_BASE. */
 static inline void put_fde(struct cfi_bytes *b, u32 cie, u32 start, u32 len, const u8 *insns,
 			   size_t nr_insns)
 {
@@ -69,7 +69,7 @@ static inline void put_fde(struct cfi_bytes *b, u32 cie, u32 start, u32 len, con
 
 static inline int compile_bytes(const struct cfi_bytes *b, struct rows *out)
 {
-	/* On the heap, of the exact size, so that the sanitizer sees a read past the end. */
+	/* A heap copy of the exact size: the sanitizer then detects a read past the end. */
 	u8 *data = xmemdup(b->at, b->nr);
 	const struct cfi_input input = {
 		.sections = { { .data = data, .size = b->nr, .vaddr = TEST_BASE + 0x80000 } },
@@ -88,7 +88,7 @@ static inline int compile_bytes(const struct cfi_bytes *b, struct rows *out)
 	expect_rows(rows, (const struct unwind_row[]){ __VA_ARGS__ }, \
 		    ARRAY_SIZE(((const struct unwind_row[]){ __VA_ARGS__ })))
 
-/* Rows of {pc, CFA in words, kind, fp in words}; releases `rows`. */
+/* Expects rows of {pc, CFA in words, kind, fp in words}. Releases `rows`. */
 static inline void expect_rows(struct rows *rows, const struct unwind_row *want, size_t nr)
 {
 	bool is_same = rows->nr == nr && !memcmp(rows->at, want, nr * sizeof(*want));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A JVM's memory, made up: an ELF image with gHotSpotVM tables, a code heap with one nmethod in
- * which leaf() is inlined into root(), and what its names take. Every byte may then be changed.
+ * The memory of a simulated JVM: an ELF image with gHotSpotVM tables, a code heap with one nmethod
+ * in which leaf() is inlined into root(), and the data for their names. Tests may change every
+ * byte.
  */
 #pragma once
 
@@ -10,26 +11,27 @@
 #include <string.h>
 
 #include "base/types.h"
-#include "jvm/vm.h"
+#include "jvm/hotspot/hotspot_private.h"
 #include "proc/mem.h"
 
 #define FAKE_BASE       0x7f0000000000ull
 #define FAKE_SIZE       0x20000u
-#define FAKE_HEAP       0x10000u /* code heap: 32 KB committed of 64 KB */
+#define FAKE_HEAP       0x10000u /* code heap: 32 KB of 64 KB are committed */
 #define FAKE_HEAP_USED  0x8000u
 #define FAKE_SHIFT      7
 #define FAKE_BLOB       (FAKE_HEAP + 16)
 #define FAKE_CODE       (FAKE_BLOB + 256)
 #define FAKE_CODE_SIZE  0x100u
 #define FAKE_COMPILE_ID 77u
-#define FAKE_CALL       0x20 /* pc offset of the call that has a descriptor */
+#define FAKE_CALL       0x20 /* pc offset of the call with a descriptor */
 
 struct fake_jvm {
 	u8 bytes[FAKE_SIZE];
 	u32 free; /* the next free byte of the data area */
 	u32 nr_symbols, symbols, strings, strings_len;
 	struct mem_segment segment;
-	u32 tables, method, unloads; /* where they are, for tests that break them */
+	u32 tables, method, unloads; /* their offsets, for tests that damage them */
+	u32 segmap, call_stub; /* for tests that add blobs and stubs; call_stub is 0 at first */
 };
 
 static inline u64 fake_addr(u32 off)
@@ -58,7 +60,7 @@ static inline u64 fake_text(struct fake_jvm *f, const char *text)
 	return fake_addr(at);
 }
 
-/* A dynamic symbol of a variable that holds `value`. */
+/* Adds a dynamic symbol of a variable that holds `value`. */
 static inline void fake_variable(struct fake_jvm *f, const char *name, u64 value)
 {
 	u32 at = fake_alloc(f, 8);
@@ -108,7 +110,7 @@ static inline void fake_fields(struct fake_jvm *f, const struct fake_field *fiel
 	fake_describe(f, entry, "AddressOffset", 40);
 }
 
-/* A table of names and numbers: types with sizes, constants. */
+/* Adds a table of names and numbers: types with sizes, or constants. */
 static inline void fake_numbers(struct fake_jvm *f, const char *base, const char *entry,
 				const char *name_column, const char *value_column,
 				const struct fake_field *numbers, size_t nr)
@@ -134,7 +136,7 @@ static inline u64 fake_symbol(struct fake_jvm *f, const char *text)
 	return fake_addr(at);
 }
 
-/* Method -> ConstMethod -> ConstantPool -> Symbols; two bytes of bytecode, of source line 7. */
+/* Method -> ConstMethod -> ConstantPool -> Symbols, with two bytes of bytecode of source line 7. */
 static inline u32 fake_method(struct fake_jvm *f, const char *class, const char *name)
 {
 	u32 method = fake_alloc(f, 16), cm = fake_alloc(f, 96), pool = fake_alloc(f, 72 + 5 * 8);
@@ -144,7 +146,7 @@ static inline u32 fake_method(struct fake_jvm *f, const char *class, const char 
 	fake_put(f, cm + 8, fake_addr(pool), 8);
 	fake_put(f, cm + 24, 12, 4); /* words */
 	fake_put(f, cm + 28, 1, 2);  /* has a line table */
-	fake_put(f, cm + 32, 2, 2);  /* bytes of code */
+	fake_put(f, cm + 32, 2, 2);  /* bytes of bytecode */
 	fake_put(f, cm + 34, 1, 2);
 	fake_put(f, cm + 36, 2, 2);
 	fake_put(f, cm + 50, 7, 1); /* bci + 0, line + 7 */
@@ -177,6 +179,7 @@ static inline u64 fake_heaps(struct fake_jvm *f)
 	fake_put(f, heap + 64 + 16, fake_addr(segmap), 8);
 	fake_put(f, heap + 64 + 24, fake_addr(segmap + (FAKE_HEAP_USED >> FAKE_SHIFT)), 8);
 	fake_put(f, heap + 128, FAKE_SHIFT, 4);
+	f->segmap = segmap;
 	memset(f->bytes + segmap, 0xff, FAKE_HEAP_USED >> FAKE_SHIFT);
 	for (u8 i = 0; i < 8; i++)
 		f->bytes[segmap + i] = i;
@@ -221,7 +224,7 @@ static inline void fake_elf(struct fake_jvm *f)
 				  .e_phentsize = sizeof(Elf64_Phdr),
 				  .e_phnum = 2 };
 	const Elf64_Phdr phdrs[] = {
-		{ .p_type = PT_LOAD, .p_memsz = FAKE_HEAP },
+		{ .p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_memsz = FAKE_HEAP },
 		{ .p_type = PT_DYNAMIC, .p_vaddr = dynamic, .p_memsz = 5 * sizeof(Elf64_Dyn) }
 	};
 	const Elf64_Dyn entries[] = { { DT_SYMTAB, { fake_addr(f->symbols) } },
@@ -234,12 +237,15 @@ static inline void fake_elf(struct fake_jvm *f)
 	memcpy(f->bytes + dynamic, entries, sizeof(entries));
 	fake_put(f, hash, 1, 4);
 	fake_put(f, hash + 4, f->nr_symbols, 4);
-	fake_put(f, hash + 8, 1, 4); /* one bucket: every symbol in turn */
+	fake_put(f, hash + 8, 1, 4); /* one bucket: the chain contains every symbol */
 	for (u32 i = 1; i + 1 < f->nr_symbols; i++)
 		fake_put(f, hash + 12 + 4 * i, i + 1, 4);
 }
 
-/* The counters, of which there is one (PerfDataPrologue, PerfDataEntry): their variable. */
+/*
+ * Adds counters with one entry (PerfDataPrologue, PerfDataEntry). Returns the address of their
+ * variable.
+ */
 static inline u64 fake_counters(struct fake_jvm *f)
 {
 	static const char name[] = "java.cls.unloadedClasses";
@@ -255,13 +261,31 @@ static inline u64 fake_counters(struct fake_jvm *f)
 	return fake_addr(variable);
 }
 
+static inline void fake_sizes(struct fake_jvm *f)
+{
+	const struct fake_field sizes[] = { { .type = "HeapBlock", .value = 16 },
+					    { .type = "ConstMethod", .value = 48 },
+					    { .type = "ConstantPool", .value = 72 } };
+	const struct fake_field constants[] = { { .type = "InvocationEntryBci",
+						  .value = (u64)-1 } };
+
+	fake_numbers(f, "gHotSpotVMTypes", "gHotSpotVMTypeEntry", "TypeNameOffset", "SizeOffset",
+		     sizes, ARRAY_SIZE(sizes));
+	fake_numbers(f, "gHotSpotVMIntConstants", "gHotSpotVMIntConstantEntry", "NameOffset",
+		     "ValueOffset", constants, ARRAY_SIZE(constants));
+}
+
 static inline void fake_tables(struct fake_jvm *f, u64 heaps)
 {
 	u32 heaps_var = fake_alloc(f, 8), version = fake_alloc(f, 8);
+
+	f->call_stub = fake_alloc(f, 8);
 	const struct fake_field fields[] = {
 		{ "CodeCache", "_heaps", "GrowableArray<CodeHeap*>*", true, fake_addr(heaps_var) },
 		{ "JDK_Version", "_current", "JDK_Version", true, fake_addr(version) },
 		{ "PerfMemory", "_start", "char*", true, fake_counters(f) },
+		{ "StubRoutines", "_call_stub_return_address", "address", true,
+		  fake_addr(f->call_stub) },
 		{ "GrowableArrayBase", "_len", "int", false, 0 },
 		{ "GrowableArray<int>", "_data", "int*", false, 8 },
 		{ "CodeHeap", "_memory", "VirtualSpace", false, 0 },
@@ -279,6 +303,8 @@ static inline void fake_tables(struct fake_jvm *f, u64 heaps)
 		{ "CodeBlob", "_frame_complete_offset", "int", false, 24 },
 		{ "CodeBlob", "_code_begin", "address", false, 32 },
 		{ "CodeBlob", "_code_end", "address", false, 40 },
+		{ "CodeBlob", "_oop_maps", "ImmutableOopMapSet*", false, 48 },
+		{ "ImmutableOopMapSet", "_count", "int", false, 0 },
 		{ "CompiledMethod", "_method", "Method*", false, 56 },
 		{ "nmethod", "_compile_id", "int", false, 64 },
 		{ "nmethod", "_comp_level", "int", false, 68 },
@@ -301,25 +327,17 @@ static inline void fake_tables(struct fake_jvm *f, u64 heaps)
 		{ "Symbol", "_length", "u2", false, 4 },
 		{ "Symbol", "_body", "", false, 6 },
 	};
-	const struct fake_field sizes[] = { { .type = "HeapBlock", .value = 16 },
-					    { .type = "ConstMethod", .value = 48 },
-					    { .type = "ConstantPool", .value = 72 } };
-	const struct fake_field constants[] = { { .type = "InvocationEntryBci",
-						  .value = (u64)-1 } };
 
 	fake_put(f, heaps_var, heaps, 8);
 	fake_put(f, version, 17, 1);
 	fake_fields(f, fields, ARRAY_SIZE(fields));
-	fake_numbers(f, "gHotSpotVMTypes", "gHotSpotVMTypeEntry", "TypeNameOffset", "SizeOffset",
-		     sizes, ARRAY_SIZE(sizes));
-	fake_numbers(f, "gHotSpotVMIntConstants", "gHotSpotVMIntConstantEntry", "NameOffset",
-		     "ValueOffset", constants, ARRAY_SIZE(constants));
+	fake_sizes(f);
 }
 
 static inline void fake_jvm_make(struct fake_jvm *f)
 {
 	memset(f, 0, sizeof(*f));
-	f->free = 256; /* behind the ELF headers */
+	f->free = 256; /* after the ELF headers */
 	f->nr_symbols = 1;
 	f->symbols = fake_alloc(f, 64 * sizeof(Elf64_Sym));
 	f->strings = fake_alloc(f, 4096);

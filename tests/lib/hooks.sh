@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The agent's hooks in a JVM. Source it after tap.sh.
 
-# hook_byte PID HOOK: its first byte there: 0f without a probe, nothing without the agent.
+# hook_byte PID HOOK: prints the first byte of the hook: 0f without a probe, nothing without the
+# agent.
 hook_byte() {
 	local start off hook
 	read -r start off < <(awk -v inode="$(stat -c %i "$BUILD/libjvmmap.so")" \
@@ -11,9 +12,27 @@ hook_byte() {
 		od -An -tx1 | tr -d ' '
 }
 
+# loads PID: prints how often this build's agent is mapped there. Other builds' agents do not count.
+loads() {
+	awk -v inode="$(stat -c %i "$BUILD/libjvmmap.so")" '$5 == inode && $2 ~ /x/' "/proc/$1/maps" | wc -l
+}
+
 # has_probe PID HOOK
 has_probe() {
 	case $(hook_byte "$1" "$2") in '' | 0f) return 1 ;; esac
+}
+
+# hook_is_settled RECORDER JVM HOOK: the agent reports, or `err` says that it cannot. On a busy
+# machine recording begins before that. Requires recording.sh.
+hook_is_settled() {
+	grep -qE 'because the agent cannot report events|are not recorded: ' err || { reads "$1" "$2" && has_probe "$2" "$3"; }
+}
+
+# own_allocations: skips the test if another profiler's agent was in the JVM first, because only one
+# can have the allocations.
+own_allocations() {
+	! grep -q 'another agent has them' err ||
+		skip "another profiler's agent has this JVM's allocations"
 }
 
 has_no_probe() {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The unwinder's BPF sources on a made-up JVM: one code heap with one blob, one stack. */
+/* Runs the unwinder's BPF sources on a simulated JVM: one code heap with one blob, one stack. */
 #pragma once
 
 #include "host/unwinder.h"
@@ -12,7 +12,7 @@
 #define HEAP_BYTES 0x10000
 #define BLOB       (HEAP + 0x80 + 16) /* the block's second segment: one hop back */
 #define CODE       (HEAP + 0x400)
-#define CALLER     (HEAP + 0x800) /* in the same blob: what a return address points to */
+#define CALLER     (HEAP + 0x800) /* in the same blob: the target of a return address */
 #define STACK      0x700000ull
 #define WORDS      256
 
@@ -82,7 +82,7 @@ static void put(u64 at, const void *bytes, size_t len)
 		put((at), &put_v, sizeof(put_v)); \
 	} while (0)
 
-/* A JVM like JDK 17: pointers to code, 32-bit frame_complete, names instead of kinds. */
+/* Sets up a JVM like JDK 17: pointers to code, 32-bit frame_complete, names instead of kinds. */
 static void set_jvm(void)
 {
 	world.jvm = (struct hotspot_layout){
@@ -115,7 +115,7 @@ static void set_jvm(void)
 					     .kind = RANGE_CODE_HEAP };
 }
 
-/* The heap holds one blob of that name and frame size; the pc stands at `code`. */
+/* Sets up a heap with one blob of that name and frame size. The pc is at `code`. */
 static void set_blob(u64 name, s32 frame_size, s32 complete, const char *code, size_t len)
 {
 	memset(&world, 0, sizeof(world));
@@ -132,7 +132,7 @@ static void set_blob(u64 name, s32 frame_size, s32 complete, const char *code, s
 	put_value(BLOB + END_OFF, u64, HEAP + 0x1000);
 	put_value(BLOB + ID_OFF, s32, 4711);
 	put(CODE + 0x100, code, len);
-	put_value(CALLER - 5, u8, 0xe8); /* a call ends there */
+	put_value(CALLER - 5, u8, 0xe8); /* a call ends here */
 	scratch.walk.proc = (struct unwind_proc){ .nr_ranges = 1 };
 	scratch.walk.regs = (struct regs){ .pc = CODE + 0x100, .sp = STACK, .fp = 0xf0 };
 	scratch.walk.is_leaf = 1;
@@ -141,7 +141,7 @@ static void set_blob(u64 name, s32 frame_size, s32 complete, const char *code, s
 #define set_code(name, frame_size, complete, code) \
 	set_blob(name, frame_size, complete, code, sizeof(code) - 1)
 
-/* One step; the caller is at CALLER, with that sp and fp. */
+/* Expects one step to CALLER, with that sp and fp. */
 static void assert_step(u64 sp_words, u64 fp)
 {
 	assert_int_equal(unwind_step(&scratch), 0);

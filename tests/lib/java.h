@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the Java programs of tests/programs: JDK=N takes one of tests/jvm/jdks, else the host's. */
+/*
+ * Runs the Java programs of tests/programs. JDK=N selects one of tests/jvm/jdks instead of the
+ * host's.
+ */
 #pragma once
 
 #include <signal.h>
@@ -10,7 +13,7 @@
 
 #include "base/types.h"
 
-/* In a new child: becomes `java ARGS`, its output to `out`. */
+/* Called in a new child: executes `java ARGS` with its output to `out`. */
 static inline void java_exec(int out, const char *args)
 {
 	const char *jdk = getenv("JDK"), *o = getenv("O");
@@ -28,7 +31,7 @@ static inline void java_exec(int out, const char *args)
 	_exit(127);
 }
 
-/* The JVM's PID once it runs: tests/jvm/jdks runs java as the child of unshare. */
+/* The PID of the running JVM: tests/jvm/jdks runs java as the child of unshare. */
 static inline pid_t java_pid(pid_t child)
 {
 	char path[64];

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Records a program from before it begins. Source it after tap.sh. The program waits for SIGUSR1
-# and then calls started(), on which a uprobe tells that all events are attached.
+# Records a program from before its start. Source it after tap.sh. The program waits for SIGUSR1 and
+# then calls started(). A uprobe there shows that all events are attached.
 
 # vaddr PROGRAM FUNCTION
 vaddr() {
 	echo $((0x$(nm "$1" | awk -v name="$2" '$3 == name { print $1 }')))
 }
 
-# is_trapped PID VADDR: a breakpoint stands there in the process's memory.
+# is_trapped PID VADDR: whether the process's memory has a breakpoint there.
 is_trapped() {
 	[ "$(byte_at "$@")" = cc ]
 }
@@ -24,7 +24,7 @@ byte_at() {
 		od -An -tx1 | tr -d ' '
 }
 
-# The first byte of malloc in the process's libc.
+# Prints the first byte of malloc in the process's libc.
 libc_byte() {
 	local base libc
 	read -r base libc < <(awk '/libc\.so\.6$/ { sub("-.*", "", $1); print $1, $6; exit }' "/proc/$1/maps")
@@ -41,10 +41,11 @@ libc_is_whole() {
 	[ "$(libc_byte "$1")" != cc ]
 }
 
-# Programs that make a thousand samples a millisecond may run while the recorder has no CPU.
+# Programs with a thousand samples per millisecond may run while the recorder gets no CPU.
 ROOMY="--ring 65536"
 
-# record_known EVENTS [OPTION..] -- PROGRAM [ARG..]: to out.txt; what the program says to `said`.
+# record_known EVENTS [OPTION..] -- PROGRAM [ARG..]: writes out.txt, and the program's output to
+# `said`.
 record_known() {
 	local events=$1 options=() program
 	shift

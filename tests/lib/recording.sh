@@ -1,12 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-# Waiting for recorders and for what they record. Source it after tap.sh.
+# Waits for recorders and for the processes that they record. Source it after tap.sh.
 
 # recording PID: waits until that recorder has its events.
 recording() {
 	wait_for 60 sh -c "ls -l /proc/$1/fd | grep -q perf_event"
 }
 
-# runs PID: waits until the process has had 0.3 s more of a CPU, however busy the machine is.
+# with_tracefs COMMAND..: runs the command with tracefs mounted; skips the test if that is
+# impossible.
+with_tracefs() {
+	unshare -m mount -t tracefs none /sys/kernel/tracing 2>/dev/null || skip "tracefs cannot be mounted"
+	unshare -m sh -c 'mount -t tracefs none /sys/kernel/tracing && exec "$@"' - "$@"
+}
+
+# reads READER JVM: the reader has a session there that has reported the code compiled so far and
+# reports new code: word `state` of its buffer (jvmmap/wire.h). Other readers may have sessions
+# there too.
+reads() {
+	local buffer fd
+	for fd in "/proc/$2/fd/"*; do
+		buffer=$(readlink "$fd") || continue
+		case $buffer in /memfd:jvmmap-*) ;; *) continue ;; esac
+		! grep -qF "${buffer% (deleted)}" "/proc/$1/maps" ||
+			[ "$(od -An -tu4 -j72 -N4 "$fd" | tr -d ' ')" != 1 ] || return 0
+	done
+	return 1
+}
+
+# runs PID: waits until the process has used another 0.3 s of CPU time, however busy the machine is.
 runs() {
 	local ticks
 	ticks=$(($(ticks_of "$1") + 30))

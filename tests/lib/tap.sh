@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shell tests in TAP. Source it, write functions named like sentences, end with: run_tests NAME...
-# Each test runs in a shell of its own with a fresh $TMP as the current folder; it fails by any
-# command that fails (set -e) or by `fail TEXT`. What it started with `start` is killed after it.
+# Shell tests in TAP. Source it, write functions whose names are sentences, and end with: run_tests
+# NAME... Each test runs in its own shell with a new $TMP as the current folder. It fails if any
+# command fails (set -e) or by `fail TEXT`. Afterwards, also after a failure or a signal, its
+# processes are killed, the mounts below $TMP are unmounted, and the groups of `remove_later` are
+# removed.
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 case ${O:-build} in /*) BUILD=$O ;; *) BUILD=$ROOT/${O:-build} ;; esac
 SYSFLAME=$BUILD/sysflame
@@ -13,7 +15,7 @@ fail() {
 	exit 1
 }
 
-# Says why the test cannot run here and ends it.
+# skip REASON: ends a test that cannot run here.
 skip() {
 	echo "$*" >"$TAP_SKIP"
 	exit 0
@@ -34,13 +36,13 @@ assert_no_grep() {
 	! grep -E -- "$1" "$2" | sed 's/^/# | /' | head -5 | grep . || fail "a line matches '$1' in $2"
 }
 
-# share FILE PATTERN: the percentage of a collapsed file's samples whose stack matches.
+# share FILE PATTERN: prints the percentage of a collapsed file's samples whose stack matches.
 share() {
 	awk -v pattern="$2" '{ all += $NF; if ($0 ~ pattern) hit += $NF }
 		END { printf "%d\n", all ? 100 * hit / all + 0.5 : 0 }' "$1"
 }
 
-# share_is PERCENT FILE PATTERN: within 3 points, or 5 standard deviations if so few were sampled.
+# share_is PERCENT FILE PATTERN: within 3 points, or 5 standard deviations if there are few samples.
 share_is() {
 	awk -v wanted="$1" -v pattern="$3" '{ all += $NF; if ($0 ~ pattern) hit += $NF }
 		END {
@@ -49,14 +51,14 @@ share_is() {
 		}' "$2" || fail "$3: $(share "$2" "$3") % of $(awk '{ n += $NF } END { print n + 0 }' "$2"), not $1"
 }
 
-# chi_square: of lines "SEEN TRUTH VARIANCE" on stdin, the sum of squares of how many standard
-# deviations each is off. With 5 lines right figures are above 40 once in 6 million times.
+# chi_square: reads lines "SEEN TRUTH VARIANCE" and prints the sum of squared deviations in units of
+# the standard deviation. With 5 lines correct figures exceed 40 once in 6 million times.
 chi_square() {
 	awk '{ all += ($1 - $2) ^ 2 / $3 } END { printf "%d\n", all + 0.5 }'
 }
 
-# sites_are_right TRUTH FILE UNIT: waits for the same from first() to fifth(), each a sample of UNIT
-# ns by the chance that it has. Clocks may disagree about the sum: the shares count.
+# sites_are_right TRUTH FILE UNIT: checks the same waits from first() to fifth(); each sample of
+# UNIT ns was taken with its probability. Clocks may disagree about the sum, so it compares shares.
 sites_are_right() {
 	local sites
 	sites=$(awk -v unit="$3" '
@@ -75,7 +77,7 @@ sites_are_right() {
 	within 0 40 "$(chi_square <<<"$sites")" "chi-square of $sites"
 }
 
-# split_is_right FILE PREFIX: what the programs split.c and Split.java do.
+# split_is_right FILE PREFIX: checks the shares of the programs split.c and Split.java.
 split_is_right() {
 	share_is 70 "$1" "$2seventy"
 	share_is 20 "$1" "$2twenty"
@@ -87,16 +89,27 @@ within() {
 	[ "$3" -ge "$1" ] && [ "$3" -le "$2" ] || fail "$4: $3, not $1..$2"
 }
 
-# Starts a program in the background; its PID is in $PID; it is killed when the test ends.
+# start COMMAND..: starts a program in the background and sets PID. It is killed when the test ends.
 start() {
 	"$@" &
 	PID=$!
-	echo $PID >>"$TAP_PIDS"
+	echo "$PID $(start_of $PID)" >>"$TAP_PIDS"
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds.
+# start_of PID: prints the start time of the process, which distinguishes it from a later process
+# with that PID.
+start_of() {
+	local stat
+	read -r stat 2>/dev/null <"/proc/$1/stat" || return 0
+	set -- ${stat##*) }
+	echo "${20}"
+}
+
+# wait_for SECONDS COMMAND...: waits until the command succeeds. SECONDS suffice on an idle machine;
+# on a busy one it may take TEST_PATIENCE seconds.
 wait_for() {
-	local end=$((SECONDS + $1))
+	local patience=${TEST_PATIENCE:-300} end
+	end=$((SECONDS + ($1 > patience ? $1 : patience)))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || fail "timed out waiting for: $*"
@@ -104,20 +117,85 @@ wait_for() {
 	done
 }
 
-# Prints the exit status of a command, whose own output goes to the file `out`.
+# status_of COMMAND..: prints the exit status of a command, whose output goes to the file `out`.
 status_of() {
 	local status=0
 	"$@" >out || status=$?
 	echo $status
 }
 
-tap_cleanup() {
-	local pid
-	while read -r pid; do
-		kill -CONT "$pid" 2>/dev/null
-		kill -9 "$pid" 2>/dev/null
-		rm -f "/tmp/.java_pid$pid" # the attach socket of a JVM
+# remove_later GROUP: removes a control group and the groups below it after the test.
+remove_later() {
+	echo "$1" >>"$TAP_GROUPS"
+}
+
+# Prints the PIDs that the test left running: those of `start`, and every process that inherited
+# $TMP in its environment. A PID with another start time belongs to another process.
+tap_processes() {
+	local pid began
+	while read -r pid began; do
+		[ -z "$began" ] || [ "$(start_of "$pid")" != "$began" ] || echo "$pid"
 	done <"$TAP_PIDS"
+	env -u TMP grep -lzxs "TMP=$TMP" /proc/[0-9]*/environ | env -u TMP cut -d/ -f3
+}
+
+# Kills in several rounds, because processes may start others meanwhile. Removes a JVM's attach
+# socket and its recorded refusals.
+tap_kill() {
+	local pid pids
+	for _ in 1 2 3 4 5; do
+		pids=$(tap_processes)
+		[ -n "$pids" ] || break
+		for pid in $pids; do
+			kill -CONT "$pid"
+			kill -9 "$pid"
+			rm -f "/tmp/.java_pid$pid" "/run/sysflame/refused/$pid-"*
+		done
+	done
+	for pid in $(cut -d' ' -f1 "$TAP_PIDS"); do
+		readlink "/proc/$pid/exe" || rm -f "/tmp/.java_pid$pid" "/run/sysflame/refused/$pid-"*
+	done
+}
+
+# A group can only be removed after its processes are reaped.
+tap_remove_group() {
+	for _ in $(seq 100); do
+		find "$1" -depth -type d -exec rmdir {} +
+		[ -e "$1" ] || return
+		sleep 0.1
+	done
+}
+
+tap_cleanup() {
+	local group mount
+	while read -r group; do
+		echo THAWED >"$group/freezer.state"
+		echo 0 >"$group/cgroup.freeze"
+	done <"$TAP_GROUPS"
+	for mount in $(awk -v dir="$TMP/" 'index($2, dir) == 1 { print $2 }' /proc/self/mounts | tac); do
+		fsfreeze -u "$mount"
+		umount -l "$mount"
+	done
+	tap_kill
+	while read -r group; do
+		tap_remove_group "$group"
+	done <"$TAP_GROUPS"
+	rm -rf "$TMP" "$TAP_PIDS" "$TAP_SKIP" "$TAP_GROUPS"
+}
+
+# Shows what the programs of a failed test said and which still run.
+tap_explain() {
+	local file
+	for file in $(find "$TMP" -maxdepth 1 -type f -size +0 \( -name '*err' -o -name 'hs_err*' \)); do
+		echo "# --- ${file#"$TMP"/}"
+		tail -25 "$file" | cut -c1-300 | sed 's/^/# /'
+	done
+	tap_processes | xargs -r ps -o pid,stat,etime,time,args -p 2>/dev/null | cut -c1-160 | sed 's/^/# /'
+}
+
+tap_interrupted() {
+	tap_cleanup >/dev/null 2>&1
+	exit 1
 }
 
 run_tests() {
@@ -127,10 +205,11 @@ run_tests() {
 		number=$((number + 1))
 		TMP=$(mktemp -d)
 		chmod 755 "$TMP"
-		TAP_PIDS=$TMP.pids TAP_SKIP=$TMP.skip
-		export TMP TAP_PIDS TAP_SKIP
-		: >"$TAP_PIDS"
-		# Not as the condition of an `if`: within one `set -e` does nothing.
+		TAP_PIDS=$TMP.pids TAP_SKIP=$TMP.skip TAP_GROUPS=$TMP.groups
+		export TMP TAP_PIDS TAP_SKIP TAP_GROUPS
+		: >"$TAP_PIDS" >"$TAP_SKIP" >"$TAP_GROUPS"
+		trap tap_interrupted HUP INT TERM
+		# Not as the condition of an `if`, where `set -e` has no effect.
 		(set -e; cd "$TMP"; "$name")
 		if [ $? = 0 ]; then
 			if [ -s "$TAP_SKIP" ]; then
@@ -140,10 +219,11 @@ run_tests() {
 			fi
 		else
 			echo "not ok $number - ${name//_/ }"
+			tap_explain
 			bad=1
 		fi
-		tap_cleanup 2>/dev/null
-		rm -rf "$TMP" "$TAP_PIDS" "$TAP_SKIP"
+		tap_cleanup >/dev/null 2>&1
+		trap - HUP INT TERM
 	done
 	return $bad
 }

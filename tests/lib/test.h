@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every unit test includes it; cmocka.h needs these headers, in this order. */
+/* Included by every unit test. cmocka.h needs these headers, in this order. */
 #pragma once
 
 /* clang-format off */
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 /* clang-format on */
 
-/* Ends a test that cannot run here; tests/run shows why. */
+/* Ends a test that cannot run here. tests/run shows the reason. */
 #define skip_because(why)                       \
 	do {                                    \
 		printf("# skipped: %s\n", why); \

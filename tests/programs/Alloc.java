@@ -3,8 +3,8 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 
-// Allocates known numbers of bytes at known places. For every line of standard input "ROUNDS" it does so many
-// rounds and prints what each place has allocated in them, as the JVM itself counts: "PLACE BYTES".
+// Allocates known numbers of bytes at known places. For every line "ROUNDS" of standard input it does that many
+// rounds. It prints the bytes that each place has allocated in them, by the JVM's own count: "PLACE BYTES".
 public class Alloc {
 	static final class Small {
 		long a, b;

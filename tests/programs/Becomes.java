@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JVM that works in before() until its input ends, then executes a command in its place.
+// A JVM that runs before() until its input ends, then executes a command in its own process.
 // usage: Becomes LIBRARY COMMAND..
 public class Becomes {
 	static volatile long sum;

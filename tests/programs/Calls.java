@@ -4,8 +4,8 @@ import java.io.InputStreamReader;
 import java.util.HashMap;
 import java.util.function.Function;
 
-// Calls methods of all shapes, so often for every line of standard input, and checks what they return. Prints how
-// often each was called: "METHOD CALLS".
+// Calls methods of all shapes and checks their results. Every line of standard input gives the number of rounds.
+// Prints the number of calls of each: "METHOD CALLS".
 public class Calls {
 	static final HashMap<String, Integer> called = new HashMap<>();
 	static int bad;
@@ -34,7 +34,7 @@ public class Calls {
 		}
 	}
 
-	// The first instruction is one that is jumped to.
+	// The first instruction is the target of a jump.
 	static int countdown(int n) {
 		while (n > 0)
 			n -= 3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads, compiles and unloads classes without end, so that their memory is used again and again.
+// Loads, compiles and unloads classes endlessly; their memory is reused.
 // Class Ck has the method mk and no other of that form: any other pair is a wrong name.
 import java.io.InputStream;
 import java.util.function.IntUnaryOperator;

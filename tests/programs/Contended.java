@@ -6,8 +6,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.locks.ReentrantLock;
 
-// Four threads compete for two locks, which are held for a microsecond or so. For every line of standard input
-// "ROUNDS" each takes both so often.
+// Four threads compete for two locks, which are held for about a microsecond. For every line "ROUNDS" of standard
+// input each thread takes both that often.
 public class Contended {
 	static final int THREADS = 4;
 	static final Object monitor = new Object();
@@ -33,7 +33,7 @@ public class Contended {
 		}
 	}
 
-	// By threads that stay: what ended threads have worked is told of no thread any more.
+	// The threads stay alive, because the CPU time of ended threads belongs to no thread any more.
 	static void all(ExecutorService threads, int rounds) throws Exception {
 		threads.invokeAll(Collections.nCopies(THREADS, Executors.callable(() -> compete(rounds))));
 	}

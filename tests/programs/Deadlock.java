@@ -2,7 +2,7 @@
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.locks.ReentrantLock;
 
-// Two threads that wait for each other's monitor for ever, and two for each other's lock.
+// Two threads that wait for each other's monitor forever, and two for each other's lock.
 public class Deadlock {
 	static final CyclicBarrier all = new CyclicBarrier(5);
 

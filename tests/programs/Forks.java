@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JVM that forks without exec, as some native libraries do. For each byte of input it forks: the
-// child starts a thread "in-the-fork", the parent one "in-the-parent" once the child has ended, and
+// A JVM that forks without exec, as some native libraries do. It forks for each byte of input. The
+// child starts a thread "in-the-fork". Once it has ended, the parent starts one "in-the-parent" and
 // prints "child STATUS".
 // usage: Forks LIBRARY
 public class Forks {

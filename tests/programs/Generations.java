@@ -7,11 +7,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Compiles, unloads and uses code memory again: every 20 ms a new class Gen000001, Gen000002, ...
- * whose methods call each other until they are compiled, and every 25 classes a collection that
- * unloads them. While such a class is made or runs its thread has its name: the truth of each sample.
- * usage: Generations [NUMBER-OF-CLASSES [keep]]; after that many it sleeps; with `keep` all classes stay,
- * and each is run only until its methods are compiled.
+ * Compiles and unloads code and reuses its memory. Every 20 ms there is a new class Gen000001,
+ * Gen000002, ... whose methods call each other until they are compiled. Every 25 classes a collection
+ * unloads them. While a class is made or runs, its thread has the class's name: the truth of each sample.
+ * usage: Generations [NUMBER-OF-CLASSES [keep]]; sleeps after that many. With `keep` all classes stay,
+ * and each runs only until its methods are compiled.
  */
 public final class Generations {
 	private static final String TEMPLATE = "Gen000000";
@@ -51,7 +51,7 @@ public final class Generations {
 	}
 
 	public static void main(String[] args) throws Exception {
-		// The name of the first thread is not passed on to the kernel.
+		// The kernel does not get the name of the first thread.
 		Thread t = new Thread(() -> {
 			try {
 				generate(args);

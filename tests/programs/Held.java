@@ -3,8 +3,8 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.util.concurrent.locks.ReentrantLock;
 
-// Has a thread wait for a monitor and one for a lock. Lines of standard input: "wait" begins that, "release" ends
-// it, "gc" collects garbage.
+// One thread waits for a monitor and one for a lock. Lines of standard input: "wait" starts the waits, "release" ends
+// them, "gc" collects garbage.
 public class Held {
 	static final class Guarded {
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four threads call work() all the time; says what they died of.
+// Four threads call work() all the time. Prints the exception that ends one of them.
 public class Hot {
 	static volatile int sink;
 

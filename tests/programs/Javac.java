@@ -8,7 +8,7 @@ import java.util.List;
 import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
 
-/** Compiles its arguments, Java sources, for ever: real code with mixed stacks of about 30 frames. */
+/** Compiles its arguments, Java sources, forever: real code with mixed stacks of about 30 frames. */
 public final class Javac {
 	public static void main(String[] sources) throws Exception {
 		JavaCompiler javac = ToolProvider.getSystemJavaCompiler();

@@ -8,14 +8,14 @@ import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.HashMap;
 
-// Parses the same JSON in two ways: from a stream, and from a string that the stream is read into before. For every
-// line of standard input "ROUNDS" prints what each way has allocated, as the JVM counts: "PLACE BYTES".
+// Parses the same JSON in two ways: from a stream, and from a string that the stream was read into. For every line
+// "ROUNDS" of standard input it prints the bytes that each way has allocated, by the JVM's count: "PLACE BYTES".
 public class Json {
 	static final com.sun.management.ThreadMXBean THREADS =
 		(com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
 	static Object sink;
 
-	// Only what the text below needs: objects, arrays, strings, whole numbers.
+	// Supports only the text below: objects, arrays, strings, integers.
 	static final class Parser {
 		final Reader in;
 		int c;

@@ -4,8 +4,8 @@ import java.io.InputStreamReader;
 import java.util.ArrayList;
 import java.util.List;
 
-// Keeps a known share of what it allocates. For every line of standard input "ROUNDS" it does so many rounds and prints
-// of each place what is allocated there and what stays reachable: "PLACE BYTES REACHABLE".
+// Keeps a known share of its allocations. For every line "ROUNDS" of standard input it does that many rounds and
+// prints for each place the allocated and the reachable bytes: "PLACE BYTES REACHABLE".
 public class Live {
 	static final class Node {
 		long a, b;
@@ -28,7 +28,7 @@ public class Live {
 		sink = null;
 	}
 
-	// Of three one stays.
+	// One in three stays.
 	static void third() {
 		for (int i = 0; i < NODES; i++) {
 			Node n = new Node();

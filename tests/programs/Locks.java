@@ -7,8 +7,8 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
-// Waits for known times for locks of three kinds. For every line of standard input "ROUNDS" two threads a lock take
-// it in turns so often, and hold it for a while; printed is how long each lock was waited for: "LOCK NS WAITS".
+// Waits for known times for locks of three kinds. For every line "ROUNDS" of standard input, two threads per lock
+// take it in turns that often and hold it for some time. Prints the time waited for each lock: "LOCK NS WAITS".
 public class Locks {
 	static final class Brief {
 	}

@@ -7,8 +7,8 @@ import java.lang.reflect.Constructor;
 import java.util.Arrays;
 
 /**
- * Runs a class and a method whose names have as many bytes as a class file can hold, in a thread whose
- * name has 100,000 characters; until it is killed. The names end with "-the-end".
+ * Runs a class and a method whose names are as long as a class file allows, in a thread whose name has
+ * 100,000 characters, until it is killed. The names end with "-the-end".
  */
 public final class LongNames {
 	static final int MOST = 65535;
@@ -19,7 +19,7 @@ public final class LongNames {
 		return name + new String(fill) + "-the-end";
 	}
 
-	/** The class file with two of its names replaced: a constant knows its length, and nobody its offset. */
+	/** Replaces two names in the class file: a constant holds its own length, and nothing refers to offsets. */
 	static byte[] rename(InputStream from) throws Exception {
 		DataInputStream in = new DataInputStream(from);
 		ByteArrayOutputStream bytes = new ByteArrayOutputStream();

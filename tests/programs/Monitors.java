@@ -5,9 +5,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
-// Virtual threads (JDK 21 and later) that wait for monitors. For every line of standard input "THREADS ROUNDS" so many
-// take each of two monitors in turns so often, and hold it for a while; printed is how long each was waited for:
-// "MONITOR NS WAITS".
+// Virtual threads (JDK 21 and later) that wait for monitors. For every line "THREADS ROUNDS" of standard input, that
+// many threads take each of two monitors in turns that often and hold it for some time. Prints the time waited for
+// each: "MONITOR NS WAITS".
 public class Monitors {
 	static final class Slow {
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that stop in known call shapes; prints for each frame what the JVM itself says of it:
+// Threads that wait in known call shapes. Prints for each frame the JVM's own report:
 // "frame THREAD CLASS METHOD LINE", leaf first, hidden frames only with -XX:+ShowHiddenFrames.
 import java.io.PrintStream;
 import java.util.concurrent.locks.LockSupport;
@@ -85,7 +85,7 @@ public class Names {
 	}
 
 	static void await(Thread t) throws InterruptedException {
-		/* inlined() sleeps for no time 40,000 times first: the same frames must stay */
+		/* inlined() first sleeps for no time 40,000 times: wait until the frames stay the same */
 		for (int same = 0, hash = 0; same < 20; Thread.sleep(10)) {
 			Thread.State s = t.getState();
 			int now = java.util.Arrays.hashCode(t.getStackTrace());
@@ -95,7 +95,7 @@ public class Names {
 		}
 	}
 
-	/* From JDK 21 on: makes the JVM generate the code that continuations need. */
+	/* From JDK 21 on: makes the JVM generate the code for continuations. */
 	static void startVirtualThread() throws Exception {
 		Runnable park = LockSupport::park;
 		try {

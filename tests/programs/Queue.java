@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import java.util.concurrent.locks.LockSupport;
 
-// Twenty pairs of threads take turns with a monitor each, which they hold for 5 ms: one of a pair waits nearly all the
-// time.
+// Twenty pairs of threads take turns with one monitor per pair, held for 5 ms: one thread of a pair waits nearly all
+// the time.
 public class Queue {
 	static void take(Object monitor) {
 		for (;;) {
 			synchronized (monitor) {
 				LockSupport.parkNanos(5_000_000);
 			}
-			LockSupport.parkNanos(500_000); // or it would have it again before the other one wakes up
+			LockSupport.parkNanos(500_000); // or it takes the monitor again before the other one wakes up
 		}
 	}
 

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPOutputStream;
 
-/** The bundled sample: a small order service that parses, sorts, compresses and logs, for ever. */
+/** The bundled sample: a small order service that parses, sorts, compresses and logs, forever. */
 public final class Sample {
 	static final class Order {
 		final int id;
@@ -67,7 +67,7 @@ public final class Sample {
 		return out.toByteArray();
 	}
 
-	/** A file that has no name any more: it goes with the program, however that ends. */
+	/** An already deleted file: it disappears with the program, however that ends. */
 	private static RandomAccessFile openLog() throws IOException {
 		File file = File.createTempFile("sample", ".log");
 		RandomAccessFile log = new RandomAccessFile(file, "rw");

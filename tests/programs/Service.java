@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A service under load: clients send requests over loopback sockets and wait for the answers. For
-// each byte of input it prints and begins anew:
+// each byte of input it prints these numbers and resets them:
 // "sent N answered N p50 US p99 US max US heap KB", the heap after a collection.
 import java.io.DataInputStream;
 import java.io.DataOutputStream;

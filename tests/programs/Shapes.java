@@ -17,9 +17,9 @@ import java.util.stream.IntStream;
 import java.util.zip.CRC32;
 
 /**
- * Threads whose call shape is known: each runs one shape for ever and has its name. A shape is the
- * chain run, l0 .. l3, op, behind which JDK code may follow; tests/jvm/oracle.awk knows the chains.
- * Arguments name the shapes to run, else all do. A shape's name on standard input gives it the turn.
+ * Threads with known call shapes: each runs one shape forever and has its name. A shape is the chain
+ * run, l0 .. l3, op, possibly followed by JDK code; tests/jvm/oracle.awk has the chains. Arguments name
+ * the shapes to run (default: all). A shape's name on standard input gives it the turn.
  */
 public final class Shapes extends Thread {
 	public interface Op {
@@ -72,7 +72,7 @@ public final class Shapes extends Thread {
 		return x;
 	}
 
-	/** Work in loops, so that most stops find the whole chain. */
+	/** Work in loops: most stops then find the whole chain. */
 	public static int spin(int x) {
 		for (int i = 0; i < 300; i++)
 			x += work(x);
@@ -189,7 +189,7 @@ public final class Shapes extends Thread {
 		return IntStream.range(0, 50).map(f).filter(v -> (v & 1) == 0).sum();
 	}
 
-	/** Types come and go, so that compiled code is thrown away again and again. */
+	/** The types change: compiled code is repeatedly discarded. */
 	static int deopt(int x) {
 		Object o = (x & 0xffff) < 10 ? (Object) Integer.valueOf(x) : "text" + (x & 7);
 
@@ -207,7 +207,7 @@ public final class Shapes extends Thread {
 		return spin(x);
 	}
 
-	/** Loaded again and again by loaders of its own, which die. */
+	/** Loaded repeatedly by new class loaders, which die. */
 	public static final class Unloaded implements Op {
 		public int apply(int x) {
 			return spin(x);
@@ -262,7 +262,7 @@ public final class Shapes extends Thread {
 		return spin(x + 1);
 	}
 
-	/** Code is compiled for the target of the call site, and thrown away when that changes. */
+	/** Code is compiled for the call site's target and discarded when the target changes. */
 	static int storm(int x) throws Throwable {
 		if (x % 300 == 0) {
 			SITE.setTarget(storms[x / 300 & 1]);
@@ -276,7 +276,7 @@ public final class Shapes extends Thread {
 				MethodType.methodType(int.class, int.class));
 	}
 
-	/** A platform thread where there are no virtual ones. */
+	/** Starts a platform thread if there are no virtual ones. */
 	static void startVirtual(Runnable what) throws Exception {
 		try {
 			Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, what);

@@ -5,9 +5,9 @@ import java.util.Random;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.locks.LockSupport;
 
-// Waits for a monitor that are all alike, from one of five places by a lot of a fixed seed, so that whatever clocks
-// disagree about is the same share of each. For every line "ROUNDS" two threads take it in turns so often; printed is
-// how long was waited at each place: "PLACE NS".
+// All waits for a monitor are alike, from one of five places chosen at random with a fixed seed. Disagreement between
+// clocks is then the same share of each. For every line "ROUNDS" two threads take the monitor in turns that often.
+// Prints the time waited at each place: "PLACE NS".
 public class Sites {
 	static final String[] NAMES = { "first", "second", "third", "fourth", "fifth" };
 	static final int[] TICKETS = { 1, 2, 3, 4, 6 };

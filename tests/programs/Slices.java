@@ -6,8 +6,8 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
 /**
- * Always the same work, measured in slices of some ms: for each line of standard input "ROUNDS" it parses JSON so often
- * and prints what CPU time its thread took for that, in ns.
+ * Always the same work, measured in slices of some ms. For each line "ROUNDS" of standard input it parses
+ * JSON that often and prints the CPU time that its thread took for it, in ns.
  */
 public class Slices {
 	static void work(String text, int rounds) throws Exception {
@@ -24,7 +24,7 @@ public class Slices {
 		System.out.println("ready");
 		for (String line; (line = in.readLine()) != null;) {
 			int rounds = Integer.parseInt(line);
-			work(text, rounds / 8 + 1); // what came before has left the caches to others
+			work(text, rounds / 8 + 1); // other threads have filled the caches meanwhile
 			long start = threads.getCurrentThreadCpuTime();
 			work(text, rounds);
 			System.out.println(threads.getCurrentThreadCpuTime() - start);

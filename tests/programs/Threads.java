@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads with names of every kind that sleep. For each byte of input one of them is renamed by
-// another, one renames itself, and one more starts, is busy for some 50 ms and ends.
+// Sleeping threads with names of every kind. For each byte of input another thread renames one of
+// them, one renames itself, and a new one starts, is busy for some 50 ms and ends.
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.SynchronousQueue;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Asks for a safepoint all the time, while one thread counts without a poll: run it with
+ * Requests a safepoint all the time while one thread counts without a poll. Run it with
  * -XX:-UseCountedLoopSafepoints -XX:+UseSerialGC. Runs until it is killed.
  */
 public final class Ttsp {

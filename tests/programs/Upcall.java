@@ -6,8 +6,8 @@ import java.lang.reflect.Array;
 import java.lang.reflect.Method;
 
 /**
- * C that calls Java without JNI (java.lang.foreign, JDK 22 and later): qsort compares with a method
- * that computes. By reflection, because it is compiled for JDK 8.
+ * C code that calls Java without JNI (java.lang.foreign, JDK 22 and later): qsort compares by a method
+ * that computes. Uses reflection, because it is compiled for JDK 8.
  */
 public final class Upcall {
 	static volatile long sink;

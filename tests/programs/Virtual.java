@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Virtual threads (JDK 21 and later) whose stacks are moved all the time. Each argument starts some:
- *   yield  gives way at the end of a short stack
+ *   yield  yields at the end of a short stack
  *   park   parks for a moment
- *   deep   gives way below 400 calls, so that each return thaws a frame or two
+ *   deep   yields below 400 calls: each return thaws a frame or two
  *   args   the same, with arguments that are passed on the stack
- *   lock   wants a monitor that another one holds
- *   hand   hands things over to another one
- *   pin    gives way in a class initializer, which cannot be moved
- * Prints "ready" once all have begun.
+ *   lock   waits for a monitor that another thread holds
+ *   hand   passes things to another thread
+ *   pin    yields in a class initializer, which cannot be moved
+ * Prints "ready" once all have started.
  */
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.locks.LockSupport;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
-/* Faults on 7001 and 3001 pages in two functions, then calls reached() 1009 times in two threads
- * each. That has the probe counted:reached in two places, behind its semaphore. */
+/*
+ * Faults on 7001 and 3001 pages in two functions, then calls reached() 1009 times in each of two
+ * threads. reached() has the probe counted:reached in two places, behind its semaphore.
+ */
 #define _SDT_HAS_SEMAPHORES 1
 #include <pthread.h>
 #include <sys/mman.h>

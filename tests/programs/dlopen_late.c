@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fomit-frame-pointer -fno-inline */
-/* Loads the library that the argument names when it is there, and spins in it. */
+/* Waits for the library that the argument names, loads it, and spins in it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fomit-frame-pointer */
 /*
- * Maps a file with code and a library's name, spins, unmaps it, and becomes itself again: what is
- * read of this process is never about what it is by then. usage: execs FILE
+ * Maps a file with code and a library's name, spins, unmaps it, and executes itself again. Anything
+ * read from this process is outdated at once. usage: execs FILE
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -33,6 +33,7 @@ JNIEXPORT void JNICALL Java_Becomes_exec(JNIEnv *env, jclass class, jobjectArray
 		jobject word = (*env)->GetObjectArrayElement(env, command, i);
 		argv[i] = (char *)(*env)->GetStringUTFChars(env, word, NULL);
 	}
-	close_range(3, ~0u, CLOSE_RANGE_CLOEXEC); /* not the attach listener's socket */
+	close_range(3, ~0u,
+		    CLOSE_RANGE_CLOEXEC); /* e.g. the attach listener's socket must not stay open */
 	execvp(argv[0], argv);
 }

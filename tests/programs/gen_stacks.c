@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes N distinct-looking stacks of a made-up JVM as collapsed text, the same ones each time: a
- * stack is an earlier one with its tail cut off and grown again along fixed lists of callees, which
- * gives about ten nodes per stack and few branches, as real profiles have. Names carry the kind
- * suffixes of async-profiler; a method may stand in several tiers.
+ * Writes N different stacks of an imaginary JVM as collapsed text, the same ones each time. A stack
+ * is an earlier one, cut at its leaf end and extended along fixed lists of callees. That gives
+ * about ten nodes per stack and few branches, as in real profiles. Names have the kind suffixes of
+ * async-profiler; a method may occur in several tiers.
  * usage: gen_stacks N [GROWN]
- * GROWN: the frames, at most, that an ordinary stack gets anew; fewer give fewer nodes per stack.
+ * GROWN: the maximum number of new frames of an ordinary stack; fewer give fewer nodes per stack.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ struct stack {
 };
 
 static uint64_t seed = 88172645463325252ull;
-static uint32_t grown = 15; /* frames at most that a stack gets anew */
+static uint32_t grown = 15; /* maximum number of new frames of a stack */
 
 static uint32_t pick(uint32_t below)
 {
@@ -83,7 +83,7 @@ static uint32_t mix(uint32_t a, uint32_t b)
 
 #define OF(list, n) list[(n) % (sizeof(list) / sizeof(list[0]))]
 
-/* Only the end of a stack leaves Java; there the method's number says for what. */
+/* Only the last frames leave Java; the method's number decides for which kind. */
 static void print_frame(uint32_t method, uint32_t caller, int from_end)
 {
 	uint32_t h = mix(method, 7);
@@ -117,12 +117,12 @@ static void print_stack(const struct stack *s)
 	printf(" %u\n", 1 + pick(pick(8) ? 3 : 30));
 }
 
-/* The callees of a method are few, and the first of them are taken most. */
+/* A method has few callees, and calls the first ones most. */
 static uint32_t callee(uint32_t method)
 {
 	uint32_t a = pick(4), b = pick(4);
 
-	/* Some methods are called from everywhere: the numbers are denser near 0. */
+	/* Some methods are called from everywhere: numbers are denser near 0. */
 	uint64_t x = mix(method, a < b ? a : b) & 0xffff;
 	return (uint32_t)(x * x * x * NR_METHODS >> 48);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
 /*
- * Its main thread ends at SIGUSR1, a worker goes on: in with_main() till then, in without_main()
+ * At SIGUSR1 the main thread ends and a worker continues: in with_main() before, in without_main()
  * after.
  */
 #include <pthread.h>
@@ -36,7 +36,7 @@ int main(void)
 	sigset_t all;
 
 	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, NULL); /* the worker's too */
+	pthread_sigmask(SIG_BLOCK, &all, NULL); /* inherited by the worker */
 	if (pthread_create(&worker, NULL, work, NULL))
 		return 1;
 	await_signal();

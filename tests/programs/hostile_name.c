@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs busily under a name that would break a careless output format; until it is killed. */
+/* Keeps a CPU busy under a name that would break a careless output format, until it is killed. */
 #include <sys/prctl.h>
 
 int main(void)

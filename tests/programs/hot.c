@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
-/* hot: 900 calls deep it calls hit() as often as it can. */
+/* Calls hit() as often as it can, from 900 calls deep. */
 static void hit(void)
 {
 	__asm__ volatile("");

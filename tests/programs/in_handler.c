@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fomit-frame-pointer -fno-inline */
-/* Spends its time in a signal handler that interrupted interrupted(). */
+/* Spends its time in a signal handler on top of interrupted(). */
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
 /*
- * Allocates 101 blocks, and at the next SIGUSR1 first a great many others, which it keeps, so that
- * a recorder that does not run has no room left, then frees the 101; and waits. Another thread does
- * nothing else.
+ * Allocates 101 blocks. At the next SIGUSR1 it allocates very many others and keeps them, which
+ * fills the ring of a stopped recorder. Then it frees the 101 blocks and waits. A second thread
+ * only waits.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -ldl */
 /*
- * Runs Java by a launcher of its own, as jsvc and application servers do: the options come from a
- * file, the command line shows none. usage: launcher LIBJVM OPTIONS-FILE CLASS
+ * Runs Java with a launcher of its own, as jsvc and application servers do: the options come from a
+ * file, not from the command line. usage: launcher LIBJVM OPTIONS-FILE CLASS
  */
 #include <dlfcn.h>
 #include <jni.h>
@@ -32,7 +32,7 @@ static int read_options(const char *path, JavaVMOption *options)
 	return nr;
 }
 
-/* Not the main thread, whose stack is none to the VM. */
+/* Runs in a thread of its own, because the JVM does not accept the main thread's stack. */
 static void *run(void *ctx)
 {
 	JavaVMOption options[OPTIONS_MAX] = { 0 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
 /*
- * Is in before() until SIGUSR1, calls started(), and is in after() until the next one; then it is
- * the program that it is given, or over. usage: leaves [PROGRAM]
+ * Spins in before() until SIGUSR1, calls started(), and spins in after() until the next SIGUSR1.
+ * Then it executes PROGRAM, or ends. usage: leaves [PROGRAM]
  */
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mallocs SECONDS RATE: allocates and frees blocks of 16 to 4096 bytes, RATE of them in a second
- * or, if it is 0, as fast as it can, and computes in between. Prints how many rounds of computing
- * (RATE 0: how many blocks) it did in a second.
+ * mallocs SECONDS RATE: allocates and frees blocks of 16 to 4096 bytes, RATE of them per second,
+ * and computes in between. With RATE 0 it allocates as fast as it can. Prints the rounds of
+ * computing per second (RATE 0: the blocks per second).
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -ldl */
 /*
- * Has libjvm.so mapped but runs no VM: SIGQUIT would kill it. With an ANSWER it plays an attach
- * listener that says this to every request and closes, or, with `hold`, neither closes nor goes on;
- * it needs a CPU now and then, as what is to be sampled.
+ * Maps libjvm.so but runs no JVM: SIGQUIT would kill it. With an ANSWER it acts as an attach
+ * listener that sends this answer to every request and closes the connection. With `hold` it keeps
+ * the connection open. A thread uses some CPU time, to be sampled.
  * usage: maps_libjvm PATH [ANSWER [hold]]
  */
 #include <dlfcn.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
 /*
- * Allocates known sums of bytes by every function that does, then prints them: a line
- * "SITE BYTES LEAKED" each. Waits for SIGUSR1 first, and calls started(). With an argument a child
- * does it, which waits for SIGUSR1 again.
+ * Allocates known numbers of bytes with every allocating function, then prints lines "SITE BYTES
+ * LEAKED". First waits for SIGUSR1 and calls started(). With an argument a child does this, after
+ * another SIGUSR1.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static void by_realloc(void)
 	}
 }
 
-/* So does memalign with a small alignment, and posix_memalign calls it. */
+/* memalign with a small alignment jumps to malloc too; posix_memalign calls memalign. */
 static void by_memalign(void)
 {
 	for (int i = 0; i < BLOCKS; i++) {
@@ -68,7 +68,7 @@ static void by_memalign(void)
 	}
 }
 
-/* Beyond its threshold malloc takes them from mmap. */
+/* Above its threshold malloc takes such blocks from mmap. */
 static void by_large_malloc(void)
 {
 	for (int i = 0; i < 31; i++) {
@@ -84,7 +84,7 @@ static void by_mmap(void)
 			  0));
 		munmap(kept, MAP_LEN);
 	}
-	/* Address space that is only reserved is no memory. */
+	/* Address space that is only reserved does not count. */
 	sink += mmap(NULL, 1L << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 		     0) != MAP_FAILED;
 }
@@ -95,7 +95,7 @@ static void leaks_malloc(void)
 		keep(malloc(BLOCK));
 }
 
-/* What realloc moves is freed, what it returns is not. */
+/* Memory that realloc moves is freed; the memory that it returns is not. */
 static void leaks_realloc(void)
 {
 	for (int i = 0; i < 61; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
 /*
- * mutexes SECONDS: pairs of threads that take turns with a lock each, at a place of its own, and
- * one that waits for a condition. Waits for SIGUSR1 first; says at the end how long each lock was
- * waited for, "PLACE NS".
+ * mutexes SECONDS: pairs of threads take turns with a lock, each pair at a place of its own.
+ * Another thread waits for a condition. First waits for SIGUSR1. At the end prints the time waited
+ * for each lock, "PLACE NS".
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static struct place places[] = {
 };
 #define NR_PLACES (sizeof(places) / sizeof(places[0]))
 
-/* The other one of the pair gets the lock during the nap. */
+/* The other thread of the pair gets the lock during the nap. */
 static void *run(void *arg)
 {
 	struct place *p = arg;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
 /*
- * naps THREADS SECONDS MS: so many threads that nap all the time, more of them at once than a
- * recorder could take a sample of each. Waits for SIGUSR1 first; says at the end how long they
- * waited together, "brief_nap NS".
+ * naps THREADS SECONDS MS: threads that nap all the time, too many at once for a sample of each
+ * nap. First waits for SIGUSR1. At the end prints the time of all waits, "brief_nap NS".
  */
 #include <pthread.h>
 #include <stdio.h>

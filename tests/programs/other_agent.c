@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another tool's JVMTI agent: it has the events of compiled methods and of sampled allocations, of
- * which the JVM gives the latter to one agent only.
+ * Another tool's JVMTI agent. It takes the events of compiled methods and of sampled allocations;
+ * the JVM gives the latter to one agent only.
  */
 /* BUILD-FLAGS: -shared -fPIC */
 #include <jvmti.h>

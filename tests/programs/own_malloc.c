@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls -rdynamic */
 /*
- * Brings an allocator of its own, which takes its memory from mmap, and calls mmap for itself. Its
- * malloc ends in a jump, as jemalloc's does.
- * Waits for SIGUSR1 first; then says "SITE BYTES".
+ * Has an allocator of its own, which takes its memory from mmap, and also calls mmap directly. Its
+ * malloc ends in a jump, as that of jemalloc. First waits for SIGUSR1. At the end prints "SITE
+ * BYTES".
  */
 #include <stddef.h>
 #include <stdio.h>

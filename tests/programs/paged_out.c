@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls -fomit-frame-pointer */
 /*
- * A thread 20 calls of 8 KB deep, whose stack is a file, spins while pages of its callers are not
- * there: they are dropped again and again, which leaves the file's contents as they are.
+ * A thread 20 calls of 8 KB deep, whose stack is a file. It spins while pages of its callers are
+ * not in memory: it drops them again and again, which does not change the file.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #define BYTES     (1 << 20)
-#define LEAF_PAGE (32 << 10) /* below the frame of spin: stay */
+#define LEAF_PAGE (32 << 10) /* kept: below the frame of spin */
 
 static char *stack;
 

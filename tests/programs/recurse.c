@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fomit-frame-pointer -fno-inline -fno-optimize-sibling-calls */
-/* Spends its time below descend(), which called itself as often as the argument says. */
+/* Spends its time below descend(), which calls itself as often as the argument says. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ static void spin(void)
 		sink += (unsigned long)i;
 }
 
-/* Frames of different sizes, so that no fixed step would do. */
+/* Frames of different sizes: a fixed step from frame to frame would fail. */
 static void descend(int depth, int width)
 {
 	volatile char room[width];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads that nap long, and then twenty times shortly, for ever. usage: shifts THREADS */
+/* Threads that nap once for long and then twenty times briefly, forever. usage: shifts THREADS */
 /* BUILD-FLAGS: -O1 -fno-inline */
 #include <pthread.h>
 #include <stdlib.h>

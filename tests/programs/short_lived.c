@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-omit-frame-pointer -fno-inline */
-/* Runs itself N times, one after the other, each for 10 ms of CPU time in burn(). */
+/* Runs itself N times in sequence, each time for 10 ms of CPU time in burn(). */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>

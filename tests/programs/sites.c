@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
 /*
- * sites nap|mutex SECONDS: waits that are all alike, from one of five places by a lot of a fixed
- * seed, so that whatever clocks disagree about is the same share of each. Waits for SIGUSR1 first;
- * says at the end how long was waited at each, "PLACE NS".
+ * sites nap|mutex SECONDS: equal waits at five places, which are chosen at random with a fixed
+ * seed. Any disagreement of clocks is therefore the same share of each place. First waits for
+ * SIGUSR1. At the end prints the time waited at each place, "PLACE NS".
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void nap_once(void)
 	nap(300000);
 }
 
-/* The other thread holds it, asleep. */
+/* The other thread sleeps while it holds the lock. */
 static void lock_once(void)
 {
 	pthread_mutex_lock(&mutex);

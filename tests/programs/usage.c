@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a command and prints "CPU_SECONDS MAX_RSS_MB" of it to standard error.
+ * Runs a command and prints its "CPU_SECONDS MAX_RSS_MB" to standard error.
  * usage: usage COMMAND ARG..
  */
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
 /*
- * waits SECONDS [IDLE]: threads that wait, each at a place of its own, and one that works; IDLE
- * more that never run; without them it waits for SIGUSR1 first. Says at the end what each waited,
- * "PLACE NS".
+ * waits SECONDS [IDLE]: threads that wait, each at a place of its own, one thread that works, and
+ * IDLE threads that never run. Without IDLE it first waits for SIGUSR1. At the end prints the time
+ * each thread waited, "PLACE NS".
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@ static void a_key_that_was_added_is_found(void **state)
 	dict_fini(&d);
 }
 
-/* Against a plain array over a small key space, so that runs collide and wrap. */
+/* Compares with a plain array over a small key space, so that runs collide and wrap. */
 static void random_adds_and_removes_agree_with_a_model(void **state)
 {
 	enum {
@@ -51,7 +51,7 @@ static u64 undo_shift(u64 x, int bits)
 	return key;
 }
 
-/* Newton's method doubles the number of right bits each time. */
+/* Newton's method doubles the number of correct bits in each step. */
 static u64 inverse(u64 odd)
 {
 	u64 x = odd;
@@ -61,7 +61,7 @@ static u64 inverse(u64 odd)
 	return x;
 }
 
-/* The key that hash_u64 makes `hash` of. */
+/* The key that hash_u64 turns into `hash`. */
 static u64 key_of(u64 hash)
 {
 	u64 key = undo_shift(hash, 31) * inverse(0x94d049bb133111ebull);
@@ -81,7 +81,7 @@ static size_t longest_run(const struct dict *d)
 	return longest;
 }
 
-static void keys_that_were_chosen_to_collide_do_not(void **state)
+static void keys_chosen_to_collide_are_spread(void **state)
 {
 	struct dict d = { 0 };
 
@@ -99,7 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_key_that_was_added_is_found),
-		cmocka_unit_test(keys_that_were_chosen_to_collide_do_not),
+		cmocka_unit_test(keys_chosen_to_collide_are_spread),
 		cmocka_unit_test(random_adds_and_removes_agree_with_a_model),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static int parse(struct fields *f, int argc, char **argv)
 		parse(f, (int)ARRAY_SIZE(argv) - 1, argv);   \
 	})
 
-static void values_are_taken_joined_and_apart(void **state)
+static void values_are_read_joined_and_separate(void **state)
 {
 	struct fields f = { 0 };
 
@@ -69,7 +69,7 @@ static void a_double_dash_and_a_lone_dash_end_the_options(void **state)
 	assert_false(f.verbose);
 }
 
-static void what_cannot_be_understood_is_refused(void **state)
+static void an_invalid_word_is_refused(void **state)
 {
 	struct fields f = { 0 };
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC), err = dup(2);
@@ -81,6 +81,9 @@ static void what_cannot_be_understood_is_refused(void **state)
 	assert_int_equal(PARSE(&f, "-F", "9x"), -EINVAL);
 	assert_int_equal(PARSE(&f, "-F", ""), -EINVAL);
 	assert_int_equal(PARSE(&f, "-F", "99999999999"), -EINVAL);
+	assert_int_equal(PARSE(&f, "-o", ""), -EINVAL);
+	assert_int_equal(PARSE(&f, "--output="), -EINVAL);
+	assert_int_equal(PARSE(&f, "-n", ""), -EINVAL);
 	assert_int_equal(PARSE(&f, "--seconds", "nan"), -EINVAL);
 	assert_int_equal(PARSE(&f, "--quiet=1"), -EINVAL);
 	dup2(err, 2);
@@ -91,10 +94,10 @@ static void what_cannot_be_understood_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_are_taken_joined_and_apart),
+		cmocka_unit_test(values_are_read_joined_and_separate),
 		cmocka_unit_test(a_list_keeps_all_its_values_in_order),
 		cmocka_unit_test(a_double_dash_and_a_lone_dash_end_the_options),
-		cmocka_unit_test(what_cannot_be_understood_is_refused),
+		cmocka_unit_test(an_invalid_word_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

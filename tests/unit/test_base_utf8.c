@@ -17,7 +17,7 @@ static void assert_cleaned(const char *text, const char *clean)
 	assert_true(utf8_is_clean(out.at, 100));
 }
 
-static void valid_text_stays_as_it_is(void **state)
+static void valid_text_stays_unchanged(void **state)
 {
 	assert_true(utf8_is_clean("", 0));
 	assert_true(utf8_is_clean("a \"<é€😀>\"", 100));
@@ -35,7 +35,7 @@ static void control_characters_and_broken_bytes_are_replaced(void **state)
 	assert_cleaned("\xf5\x80\x80\x80", REPLACED REPLACED REPLACED REPLACED);
 }
 
-static void a_cut_falls_between_characters(void **state)
+static void text_is_cut_between_characters(void **state)
 {
 	auto_str struct str out = { 0 };
 
@@ -43,7 +43,7 @@ static void a_cut_falls_between_characters(void **state)
 	assert_string_equal(out.at, "ab");
 }
 
-/* Any bytes at all become clean text. */
+/* Any bytes become clean text. */
 static void random_bytes_become_clean(void **state)
 {
 	srand(7);
@@ -60,9 +60,9 @@ static void random_bytes_become_clean(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(valid_text_stays_as_it_is),
+		cmocka_unit_test(valid_text_stays_unchanged),
 		cmocka_unit_test(control_characters_and_broken_bytes_are_replaced),
-		cmocka_unit_test(a_cut_falls_between_characters),
+		cmocka_unit_test(text_is_cut_between_characters),
 		cmocka_unit_test(random_bytes_become_clean),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static void step_again(u64 sp_words)
 	assert_step(sp_words, 0);
 }
 
-static void a_blob_is_remembered_until_another_takes_its_place(void **state)
+static void a_blob_is_cached_until_it_is_replaced(void **state)
 {
 	set_code(NAME_NMETHOD, 6, 20, "\x90\x90");
 	world.stack[5] = world.stack[8] = CALLER;
@@ -37,8 +37,8 @@ static void a_blob_is_remembered_until_another_takes_its_place(void **state)
 	step_again(6);
 }
 
-/* CodeHeap allocates from the end of a free block, whose header then is still the old blob's. */
-static void a_blob_that_was_freed_is_not_remembered(void **state)
+/* CodeHeap allocates from the end of a free block, whose header still belongs to the old blob. */
+static void a_freed_blob_is_not_taken_from_the_cache(void **state)
 {
 	set_code(NAME_NMETHOD, 6, 20, "\x90\x90");
 	world.stack[5] = CALLER;
@@ -46,13 +46,13 @@ static void a_blob_that_was_freed_is_not_remembered(void **state)
 	step_again(6);
 	put_value(BLOB - world.jvm.block_size + world.jvm.block_used, u8, 0);
 	scratch.walk.regs = (struct regs){ .pc = CODE + 0x100, .sp = STACK, .fp = 0xf0 };
-	scratch.walk.is_leaf = 1; /* at the very address that was remembered */
+	scratch.walk.is_leaf = 1; /* at the cached address itself */
 	scratch.walk.blob = (struct blob){ 0 };
 	scratch.sample.nr_user = 0;
 	assert_int_equal(unwind_step(&scratch), STAT_NO_BLOB);
 }
 
-static void a_stub_is_remembered_by_its_name(void **state)
+static void a_stub_is_cached_by_its_name(void **state)
 {
 	set_code(1003, 6, 20, "\x90\x90");
 	world.stack[5] = world.stack[8] = CALLER;
@@ -64,15 +64,15 @@ static void a_stub_is_remembered_by_its_name(void **state)
 	step_again(9);
 }
 
-/* What stands at the pc of a leaf, and where its caller is. */
+/* The code at the pc of a leaf, and the location of its caller. */
 struct leaf {
 	const char *what;
 	u64 name;
-	s32 left; /* of the prologue behind the pc; 0: behind it */
+	s32 left; /* of the prologue, after the pc; 0: after the prologue */
 	char code[40];
 	size_t len;
 	u64 ra_word;      /* of the return address */
-	bool fp_is_below; /* of it; else unchanged */
+	bool fp_is_below; /* below it; otherwise unchanged */
 };
 
 #define LEAF(what, name, left, code, ra, fp)                     \
@@ -135,7 +135,7 @@ static void leaves_have_their_return_address_where_the_code_says(void **state)
 	}
 }
 
-static void arguments_that_were_pushed_are_searched_through(void **state)
+static void the_search_skips_pushed_arguments(void **state)
 {
 	set_code(NAME_NMETHOD, 6, 8, "\x90");
 	world.stack[7] = CALLER;
@@ -145,14 +145,14 @@ static void arguments_that_were_pushed_are_searched_through(void **state)
 	assert_int_equal(world.counters[STAT_SEARCHED], 1);
 }
 
-static void a_stale_address_that_no_call_left_is_not_believed(void **state)
+static void a_stale_address_without_a_call_is_rejected(void **state)
 {
 	set_code(NAME_NMETHOD, 6, 8, "\x90");
 	world.stack[7] = CALLER + 1;
 	assert_int_equal(unwind_step(&scratch), STAT_RETURN_ADDRESS);
 }
 
-static void a_stub_routine_with_a_frame_of_fp_is_left_by_it(void **state)
+static void a_stub_routine_with_a_frame_of_fp_is_unwound_by_fp(void **state)
 {
 	set_code(2000, 0, -1, "\x90");
 	scratch.walk.regs.fp = STACK + 24;
@@ -162,7 +162,7 @@ static void a_stub_routine_with_a_frame_of_fp_is_left_by_it(void **state)
 	assert_int_equal(scratch.words[1] >> USER_FRAME_KIND_SHIFT, USER_FRAME_STUB);
 }
 
-static void the_cookie_of_the_entry_barrier_is_stepped_over(void **state)
+static void the_entry_barriers_cookie_is_skipped(void **state)
 {
 	set_code(2000, 0, -1, "\x90");
 	scratch.walk.regs.fp = STACK + 24;
@@ -187,7 +187,7 @@ static void a_pc_in_free_memory_is_in_no_blob(void **state)
 	assert_int_equal(unwind_step(&scratch), STAT_NO_BLOB);
 }
 
-/* As on JDK 25, where a block's header is small and the heap begins with a blob. */
+/* As in JDK 25: block headers are small, and the heap begins with a blob. */
 static void before_the_first_block_of_a_heap_nothing_is_read(void **state)
 {
 	set_code(NAME_NMETHOD, 6, 8, "\x90");
@@ -203,7 +203,7 @@ static void before_the_first_block_of_a_heap_nothing_is_read(void **state)
 	assert_step(6, 0x77);
 }
 
-static void a_segment_map_that_goes_round_in_circles_ends(void **state)
+static void a_cyclic_segment_map_ends(void **state)
 {
 	set_code(NAME_NMETHOD, 6, 8, "\x90");
 	memset(world.segmap, 1, sizeof(world.segmap));
@@ -211,14 +211,14 @@ static void a_segment_map_that_goes_round_in_circles_ends(void **state)
 	assert_int_equal(unwind_step(&scratch), STAT_NO_BLOB);
 }
 
-static void an_absurd_frame_size_is_refused(void **state)
+static void an_implausible_frame_size_is_refused(void **state)
 {
 	set_code(NAME_NMETHOD, 1 << 30, 8, "\x90");
 	assert_int_equal(unwind_step(&scratch), STAT_BAD_BLOB);
 }
 
-/* Offsets come from a process: whatever they are, nothing is read outside of the header. */
-static void absurd_offsets_do_no_harm(void **state)
+/* Offsets come from a process. For any value, no read leaves the header. */
+static void implausible_offsets_do_no_harm(void **state)
 {
 	for (u32 off = 0; off < 0x10000; off += 97) {
 		set_code(NAME_NMETHOD, 6, 8, "\x90");
@@ -257,7 +257,9 @@ static void the_return_barrier_leads_to_the_continuations_entry(void **state)
 	assert_int_equal(world.counters[STAT_FROZEN], 1);
 }
 
-/* Thread-local storage and a JavaThread on the fake stack; its ContinuationEntry is at `word`. */
+/*
+ * Puts thread-local storage and a JavaThread on the fake stack; its ContinuationEntry is at `word`.
+ */
 static void set_carrier(u64 word)
 {
 	enum {
@@ -285,12 +287,12 @@ static void arguments_lie_between_a_continuations_last_frame_and_its_entry(void 
 	set_carrier(9);
 	world.stack[5] = CODE + 0x20;
 	assert_step(9, 0);
-	world.stack[135] = STACK + 8 * 5; /* an entry below: one of another continuation */
+	world.stack[135] = STACK + 8 * 5; /* an entry below: another continuation's */
 	scratch.walk.regs = (struct regs){ .pc = CODE + 0x100, .sp = STACK };
 	assert_int_equal(unwind_step(&scratch), STAT_CONTINUATION);
 }
 
-static void the_continuation_of_a_continuation_is_met_first(void **state)
+static void the_inner_continuation_is_found_first(void **state)
 {
 	set_code(NAME_NMETHOD, 6, 8, "\x90");
 	set_carrier(9);
@@ -300,7 +302,7 @@ static void the_continuation_of_a_continuation_is_met_first(void **state)
 	assert_step(16, 0);
 }
 
-static void code_that_thaws_is_left_by_the_carriers_entry(void **state)
+static void thawing_code_is_unwound_by_the_carriers_entry(void **state)
 {
 	set_code(2000, 0, -1, "\x90");
 	world.jvm.cont_stubs_start = CODE;
@@ -322,7 +324,7 @@ static void a_caller_may_have_the_entry_as_its_sp(void **state)
 	assert_step(0, 0xf0);
 }
 
-static void code_that_thaws_is_cut_where_the_carrier_is_unknown(void **state)
+static void thawing_code_is_cut_if_the_carrier_is_unknown(void **state)
 {
 	set_code(2000, 0, -1, "\x90");
 	world.jvm.cont_stubs_start = CODE;
@@ -331,8 +333,8 @@ static void code_that_thaws_is_cut_where_the_carrier_is_unknown(void **state)
 	assert_int_equal(unwind_step(&scratch), STAT_CONTINUATION);
 }
 
-/* The JavaThread already says that there is no continuation. */
-static void a_yield_that_has_dropped_its_frames_stands_on_the_entry(void **state)
+/* The JavaThread no longer has a continuation. */
+static void a_yield_without_frames_is_at_the_entry(void **state)
 {
 	set_code(NAME_NATIVE, 2, 4, "\x90");
 	set_carrier(0);
@@ -347,28 +349,28 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_body_of_an_nmethod_has_its_frame_size),
-		cmocka_unit_test(a_blob_is_remembered_until_another_takes_its_place),
-		cmocka_unit_test(a_blob_that_was_freed_is_not_remembered),
-		cmocka_unit_test(a_stub_is_remembered_by_its_name),
+		cmocka_unit_test(a_blob_is_cached_until_it_is_replaced),
+		cmocka_unit_test(a_freed_blob_is_not_taken_from_the_cache),
+		cmocka_unit_test(a_stub_is_cached_by_its_name),
 		cmocka_unit_test(leaves_have_their_return_address_where_the_code_says),
-		cmocka_unit_test(arguments_that_were_pushed_are_searched_through),
-		cmocka_unit_test(a_stale_address_that_no_call_left_is_not_believed),
-		cmocka_unit_test(a_stub_routine_with_a_frame_of_fp_is_left_by_it),
-		cmocka_unit_test(the_cookie_of_the_entry_barrier_is_stepped_over),
+		cmocka_unit_test(the_search_skips_pushed_arguments),
+		cmocka_unit_test(a_stale_address_without_a_call_is_rejected),
+		cmocka_unit_test(a_stub_routine_with_a_frame_of_fp_is_unwound_by_fp),
+		cmocka_unit_test(the_entry_barriers_cookie_is_skipped),
 		cmocka_unit_test(a_routine_that_only_pushes_is_found_by_the_call_to_it),
 		cmocka_unit_test(a_pc_in_free_memory_is_in_no_blob),
 		cmocka_unit_test(before_the_first_block_of_a_heap_nothing_is_read),
-		cmocka_unit_test(a_segment_map_that_goes_round_in_circles_ends),
-		cmocka_unit_test(an_absurd_frame_size_is_refused),
-		cmocka_unit_test(absurd_offsets_do_no_harm),
+		cmocka_unit_test(a_cyclic_segment_map_ends),
+		cmocka_unit_test(an_implausible_frame_size_is_refused),
+		cmocka_unit_test(implausible_offsets_do_no_harm),
 		cmocka_unit_test(a_deoptimised_frame_shows_where_it_was),
 		cmocka_unit_test(the_return_barrier_leads_to_the_continuations_entry),
 		cmocka_unit_test(arguments_lie_between_a_continuations_last_frame_and_its_entry),
-		cmocka_unit_test(the_continuation_of_a_continuation_is_met_first),
-		cmocka_unit_test(code_that_thaws_is_left_by_the_carriers_entry),
+		cmocka_unit_test(the_inner_continuation_is_found_first),
+		cmocka_unit_test(thawing_code_is_unwound_by_the_carriers_entry),
 		cmocka_unit_test(a_caller_may_have_the_entry_as_its_sp),
-		cmocka_unit_test(code_that_thaws_is_cut_where_the_carrier_is_unknown),
-		cmocka_unit_test(a_yield_that_has_dropped_its_frames_stands_on_the_entry),
+		cmocka_unit_test(thawing_code_is_cut_if_the_carrier_is_unknown),
+		cmocka_unit_test(a_yield_without_frames_is_at_the_entry),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static void set_interpreter(void)
 	world.stack[12] = HEAP + 0x3038;
 }
 
-static void an_interpreter_frame_tells_method_and_bytecode(void **state)
+static void an_interpreter_frame_gives_method_and_bytecode(void **state)
 {
 	set_interpreter();
 	scratch.walk.regs.r13 = HEAP + 0x303b;
@@ -38,7 +38,7 @@ static void a_calling_interpreter_frame_has_saved_its_bytecode_pointer(void **st
 	assert_int_equal(scratch.words[1] & USER_FRAME_BCP_MASK, HEAP + 0x3038);
 }
 
-static void a_method_entry_without_frame_is_left_by_its_return_address(void **state)
+static void a_method_entry_without_frame_is_unwound_by_its_return_address(void **state)
 {
 	set_interpreter();
 	scratch.walk.regs.r13 = STACK + 24;
@@ -66,7 +66,7 @@ static void an_interpreted_return_keeps_its_return_address_in_r13(void **state)
 	assert_int_equal(scratch.words[1] >> USER_FRAME_KIND_SHIFT, USER_FRAME_INTERPRETER);
 }
 
-/* Behind leave each instruction of the exit has the return address and sp elsewhere. */
+/* After leave, each instruction of the exit has the return address and sp in other places. */
 static void exits_of_the_interpreter_are_known_by_their_code(void **state)
 {
 	const struct {
@@ -102,7 +102,7 @@ static void exits_of_the_interpreter_are_known_by_their_code(void **state)
 	}
 }
 
-/* An exception that leaves a recursive method: r13 is its bytecode pointer, fp is the caller's. */
+/* An exception leaves a recursive method: r13 is its bytecode pointer, and fp is the caller's. */
 static void a_left_frame_is_not_taken_for_its_caller(void **state)
 {
 	set_interpreter();
@@ -113,7 +113,7 @@ static void a_left_frame_is_not_taken_for_its_caller(void **state)
 	assert_step(5, STACK + 160);
 }
 
-/* The call that looked up the handler had aligned sp; so the return address is one word higher. */
+/* The call that looked up the handler had aligned sp: the return address is one word higher. */
 static void an_exception_leaves_where_its_handler_is_looked_up(void **state)
 {
 	static const char code[] =
@@ -127,7 +127,7 @@ static void an_exception_leaves_where_its_handler_is_looked_up(void **state)
 }
 
 /* mov r10, [rbp - 16]; lea rsp, [rbp + r10 * 8]; mov qword [rbp - 16], 0; mov r13, [rbp - 64] */
-static void jdk_28_takes_its_stack_back_by_r10(void **state)
+static void jdk_28_restores_its_stack_by_r10(void **state)
 {
 	static const char code[] =
 		"\x4c\x8b\x55\xf0\x4a\x8d\x64\xd5\0\x48\xc7\x45\xf0\0\0\0\0\x4c\x8b\x6d\xc0";
@@ -145,7 +145,7 @@ static void where_a_callee_returns_the_frame_has_the_bytecode_pointer(void **sta
 
 	set_interpreter();
 	put(CODE + 0x100, code, sizeof(code) - 1);
-	scratch.walk.regs.r13 = CALLER; /* what the callee left in it */
+	scratch.walk.regs.r13 = CALLER; /* a value left by the callee */
 	assert_step(25, 0x77);
 	assert_int_equal(scratch.words[1] & USER_FRAME_BCP_MASK, HEAP + 0x3038);
 }
@@ -153,15 +153,15 @@ static void where_a_callee_returns_the_frame_has_the_bytecode_pointer(void **sta
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_interpreter_frame_tells_method_and_bytecode),
+		cmocka_unit_test(an_interpreter_frame_gives_method_and_bytecode),
 		cmocka_unit_test(a_calling_interpreter_frame_has_saved_its_bytecode_pointer),
-		cmocka_unit_test(a_method_entry_without_frame_is_left_by_its_return_address),
+		cmocka_unit_test(a_method_entry_without_frame_is_unwound_by_its_return_address),
 		cmocka_unit_test(a_method_entry_may_have_popped_its_return_address),
 		cmocka_unit_test(an_interpreted_return_keeps_its_return_address_in_r13),
 		cmocka_unit_test(exits_of_the_interpreter_are_known_by_their_code),
 		cmocka_unit_test(a_left_frame_is_not_taken_for_its_caller),
 		cmocka_unit_test(an_exception_leaves_where_its_handler_is_looked_up),
-		cmocka_unit_test(jdk_28_takes_its_stack_back_by_r10),
+		cmocka_unit_test(jdk_28_restores_its_stack_by_r10),
 		cmocka_unit_test(where_a_callee_returns_the_frame_has_the_bytecode_pointer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The unwinder's BPF sources on a made-up process: native rows, and how walks end. */
+/* The unwinder's BPF sources on a fake process: native rows, and the ends of walks. */
 #include "host/unwinder.h"
 #include "test.h"
 
 #include <string.h>
 
-#include "capture/packed.h"
+#include "capture/unwind/packed.h"
 
 #define CODE  0x100000ull
 #define STACK 0x700000ull
@@ -96,7 +96,7 @@ static void a_return_address_behind_a_call_that_ends_its_function_finds_its_call
 	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
 }
 
-static void the_saved_frame_pointer_is_handed_on(void **state)
+static void the_saved_frame_pointer_is_restored(void **state)
 {
 	const struct unwind_row rows[] = { { 0, 4, ROW_SP, -3 },
 					   { 0x40, 2, ROW_FP, -2 },
@@ -137,7 +137,7 @@ static void a_plt_entry_that_has_pushed_is_one_word_deeper(void **state)
 	assert_int_equal(scratch.walk.rule, RULE_ROW_END);
 }
 
-static void a_leaf_s_registers_tell_where_its_caller_is(void **state)
+static void a_leafs_registers_locate_its_caller(void **state)
 {
 	const struct unwind_row rows[] = { { 0, 3 << ROW_REGISTER_SHIFT | 4, ROW_REGISTER, -2 },
 					   { 0x300, 0, ROW_END, 0 } };
@@ -151,7 +151,7 @@ static void a_leaf_s_registers_tell_where_its_caller_is(void **state)
 	assert_int_equal(scratch.walk.regs.fp, 0x1234);
 }
 
-static void a_caller_s_registers_are_not_known(void **state)
+static void a_callers_registers_are_unknown(void **state)
 {
 	const struct unwind_row rows[] = { { 0, 1, ROW_SP, 0 },
 					   { 0x200, 3 << ROW_REGISTER_SHIFT | 4, ROW_REGISTER, 0 },
@@ -206,7 +206,7 @@ static void a_leaf_without_a_row_has_its_return_address_at_sp(void **state)
 	}
 }
 
-static void what_no_call_leads_to_is_no_caller(void **state)
+static void an_address_after_no_call_is_not_a_caller(void **state)
 {
 	const struct unwind_row rows[] = { { 0, 0, ROW_NONE, 0 }, { 0x300, 0, ROW_END, 0 } };
 
@@ -222,7 +222,7 @@ static void a_leaf_in_code_of_no_known_image_has_no_caller(void **state)
 	const struct unwind_row rows[] = { { 0, 0, ROW_END, 0 } };
 
 	set_rows(rows, 1);
-	scratch.walk.regs.pc = CODE + 0x8010; /* as a JIT's */
+	scratch.walk.regs.pc = CODE + 0x8010; /* like a JIT's */
 	world.stack[0] = CODE + 0x310;
 	memcpy(world.code + 0x30e, "\xff\xd0", 2);
 	assert_int_equal(unwind_walk(&scratch), STAT_NO_ROW);
@@ -304,7 +304,7 @@ static void kernel_frames_in_front_stay(void **state)
 	assert_int_equal(scratch.words[3], CODE + 0x10);
 }
 
-static void rows_are_remembered_for_one_publication(void **state)
+static void rows_are_cached_for_one_publication(void **state)
 {
 	const struct unwind_row rows[] = { { 0, 1, ROW_SP, 0 }, { 0x100, 0, ROW_END, 0 } };
 	set_rows(rows, 2);
@@ -314,7 +314,8 @@ static void rows_are_remembered_for_one_publication(void **state)
 	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
 	assert_int_equal(scratch.walk.regs.sp, STACK + 8);
 	for (u32 publication = 1; publication <= 2; publication++) {
-		world.rows[0].at[1].rule.cfa_off = 2; /* rules lie downwards: the first of two */
+		world.rows[0].at[1].rule.cfa_off = 2; /* rules are in descending order: the first of
+						       * two */
 		scratch.walk.regs = regs;
 		scratch.walk.proc.publication = publication;
 		assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
@@ -340,14 +341,14 @@ int main(void)
 		cmocka_unit_test(a_walk_ends_at_the_outermost_frame),
 		cmocka_unit_test(
 			a_return_address_behind_a_call_that_ends_its_function_finds_its_caller),
-		cmocka_unit_test(the_saved_frame_pointer_is_handed_on),
+		cmocka_unit_test(the_saved_frame_pointer_is_restored),
 		cmocka_unit_test(a_signal_frame_restores_a_leaf),
 		cmocka_unit_test(a_plt_entry_that_has_pushed_is_one_word_deeper),
-		cmocka_unit_test(a_leaf_s_registers_tell_where_its_caller_is),
-		cmocka_unit_test(a_caller_s_registers_are_not_known),
+		cmocka_unit_test(a_leafs_registers_locate_its_caller),
+		cmocka_unit_test(a_callers_registers_are_unknown),
 		cmocka_unit_test(a_probed_return_has_its_true_address),
 		cmocka_unit_test(a_leaf_without_a_row_has_its_return_address_at_sp),
-		cmocka_unit_test(what_no_call_leads_to_is_no_caller),
+		cmocka_unit_test(an_address_after_no_call_is_not_a_caller),
 		cmocka_unit_test(a_leaf_in_code_of_no_known_image_has_no_caller),
 		cmocka_unit_test(a_caller_without_a_row_ends_the_walk),
 		cmocka_unit_test(a_return_address_in_no_mapping_is_no_frame),
@@ -356,7 +357,7 @@ int main(void)
 		cmocka_unit_test(unreadable_stack_ends_the_walk),
 		cmocka_unit_test(endless_recursion_is_cut_at_1024_frames_with_the_leaf_kept),
 		cmocka_unit_test(kernel_frames_in_front_stay),
-		cmocka_unit_test(rows_are_remembered_for_one_publication),
+		cmocka_unit_test(rows_are_cached_for_one_publication),
 		cmocka_unit_test(the_last_words_of_a_stack_are_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

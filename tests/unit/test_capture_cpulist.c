@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "capture/cpulist.h"
+#include "capture/kernel/cpulist.h"
 
-static void ranges_and_single_cpus_are_read(void **state)
+static void ranges_and_single_cpus_are_parsed(void **state)
 {
 	cpulist list = { 0 };
 
@@ -17,7 +17,7 @@ static void ranges_and_single_cpus_are_read(void **state)
 	vec_fini(&list);
 }
 
-static void what_is_no_list_is_refused(void **state)
+static void an_invalid_list_is_refused(void **state)
 {
 	static const char *const texts[] = { "x", "1-", "3-1", "0-99999999", "1;2", "-1" };
 
@@ -40,8 +40,8 @@ static void this_machine_has_an_online_cpu(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ranges_and_single_cpus_are_read),
-		cmocka_unit_test(what_is_no_list_is_refused),
+		cmocka_unit_test(ranges_and_single_cpus_are_parsed),
+		cmocka_unit_test(an_invalid_list_is_refused),
 		cmocka_unit_test(this_machine_has_an_online_cpu),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

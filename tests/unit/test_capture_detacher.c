@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "capture/detacher.h"
+#include "capture/kernel/detacher.h"
 
 #define LINKS 500
 
-/* A link that is only a descriptor (bpf_detach). */
+/* A link without libbpf's struct: only a descriptor (programs_detach). */
 static struct bpf_link *link_of(int fd)
 {
 	return (struct bpf_link *)((uintptr_t)fd << 1 | 1);
@@ -21,7 +21,7 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0 || errno != EBADF;
 }
 
-static void all_are_off_at_the_end(void **state)
+static void all_links_are_detached_at_the_end(void **state)
 {
 	struct detacher *d = detacher_new();
 	int fds[LINKS];
@@ -37,7 +37,7 @@ static void all_are_off_at_the_end(void **state)
 		assert_false(is_open(fds[i]));
 }
 
-static void none_are_off_at_once(void **state)
+static void a_detacher_may_be_freed_without_links(void **state)
 {
 	detacher_free(detacher_new());
 	detacher_free(NULL);
@@ -46,8 +46,8 @@ static void none_are_off_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_are_off_at_the_end),
-		cmocka_unit_test(none_are_off_at_once),
+		cmocka_unit_test(all_links_are_detached_at_the_end),
+		cmocka_unit_test(a_detacher_may_be_freed_without_links),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/events.h"
-#include "capture/schedtext.h"
+#include "capture/events/events.h"
+#include "capture/events/schedtext.h"
 #include "elf/instruction.h"
 
 static const struct event_options options = { .freq_hz = 99, .offcpu_min_ns = 1000000 };
@@ -49,7 +49,7 @@ static void assert_types(const char *text, u64 period, const char *wanted)
 	int err = events_parse(text, &o, &all, &why);
 	events_add_types(&all, p, types);
 	profile_name_types(p, &names);
-	if (err != -ENOTSUP) /* this kernel, or this user, cannot */
+	if (err != -ENOTSUP) /* this kernel or this user cannot record it */
 		assert_string_equal(names.at, wanted);
 	for (size_t i = 0; i < all.list.nr; i++)
 		assert_string_equal(p->types.at[types[i]].unit, all.list.at[i].unit);
@@ -59,7 +59,7 @@ static void assert_types(const char *text, u64 period, const char *wanted)
 	profile_free(p);
 }
 
-static void what_does_not_count_samples_has_their_number_too(void **state)
+static void a_weighed_event_also_has_a_number_of_samples(void **state)
 {
 	const char *main = "uprobe:/proc/self/exe:main";
 
@@ -75,21 +75,21 @@ static void what_does_not_count_samples_has_their_number_too(void **state)
 		     "uprobe:/proc/self/exe:main/hits, uprobe:/proc/self/exe:main-samples/samples");
 }
 
-static void what_is_wrong_is_said_with_the_words_that_were_given(void **state)
+static void an_error_quotes_the_given_text(void **state)
 {
 	const struct {
 		const char *text, *why;
 	} wrong[] = {
 		{ "", "name is missing" },
 		{ "cpu,,cs", "name is missing" },
-		{ "cpu,cs,cpu", "cpu stands there twice" },
+		{ "cpu,cs,cpu", "cpu is listed twice" },
 		{ "cpuu", "-e cpuu: there is no such event" },
 		{ "rxyz", "-e rxyz: there is no such event" },
 		{ "LLC-loadz", "-e LLC-loadz: there is no such event" },
 		{ "a:b:c", "no such event" },
 		{ "../x:y", "no such event" },
-		{ "uprobe:", "takes uprobe:PATH" },
-		{ "uprobe::x", "takes uprobe:PATH" },
+		{ "uprobe:", "takes uprobe:FILE" },
+		{ "uprobe::x", "takes uprobe:FILE" },
 		{ "uprobe:/proc/self/exe:", "takes SYMBOL" },
 		{ "uprobe:/proc/self/exe:+3", "takes SYMBOL" },
 		{ "uprobe:/proc/self/exe:0x12zz", "takes SYMBOL" },
@@ -106,7 +106,40 @@ static void what_is_wrong_is_said_with_the_words_that_were_given(void **state)
 	}
 }
 
-/* Of 4 bytes or less each. */
+/* With tracefs; without it the error is about tracefs. */
+static void a_tracepoint_has_one_name_with_and_without_its_prefix(void **state)
+{
+	struct events all = { 0 };
+	char why[256];
+
+	if (!parse("tracepoint:sched:sched_switch", &all, why, sizeof(why)))
+		assert_string_equal(all.list.at[0].name, "sched:sched_switch");
+	else if (!strstr(why, "names of tracepoints") && !strstr(why, "the kernel has no"))
+		fail_msg("%s", why);
+	events_fini(&all);
+	all = (struct events){ 0 };
+	assert_int_equal(parse("tracepoint:sched", &all, why, sizeof(why)), -EINVAL);
+	assert_non_null(strstr(why, "takes tracepoint:GROUP:NAME"));
+}
+
+static void a_library_is_found_by_name_without_a_path(void **state)
+{
+	struct events all = { 0 };
+	char why[256];
+	int err = parse("uprobe:libc:malloc", &all, why, sizeof(why));
+
+	if (err == -ENOTSUP)
+		skip_because("no uprobes here");
+	assert_int_equal(err, 0);
+	assert_string_equal(all.list.at[0].name, "uprobe:libc:malloc");
+	assert_non_null(strstr(all.list.at[0].place, "/libc.so.6"));
+	events_fini(&all);
+	all = (struct events){ 0 };
+	assert_true(parse("uprobe:libnowhere:f", &all, why, sizeof(why)) < 0);
+	assert_non_null(strstr(why, "there is no such file, library or program"));
+}
+
+/* Each instruction has at most 4 bytes. */
 __asm__(".pushsection .text\n"
 	".globl eight_nops\n"
 	".type eight_nops, @function\n"
@@ -137,7 +170,7 @@ static void a_place_in_a_file_is_found_by_symbol_and_offset(void **state)
 	events_fini(&all);
 }
 
-static void a_place_where_no_instruction_may_begin_is_refused(void **state)
+static void a_place_without_an_instruction_is_refused(void **state)
 {
 	struct events all = { 0 };
 	char why[256];
@@ -149,7 +182,7 @@ static void a_place_where_no_instruction_may_begin_is_refused(void **state)
 	events_fini(&all);
 }
 
-static void the_schedulers_frames_and_those_before_are_left_out(void **state)
+static void frames_up_to_the_scheduler_are_left_out(void **state)
 {
 	const struct sched_text t = { 100, 200 };
 	const u64 traced[] = { 7, 8, 150, 199, 200, 120 }, plain[] = { 300, 301 };
@@ -163,11 +196,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_list_keeps_its_order_and_its_names),
-		cmocka_unit_test(what_does_not_count_samples_has_their_number_too),
-		cmocka_unit_test(what_is_wrong_is_said_with_the_words_that_were_given),
+		cmocka_unit_test(a_weighed_event_also_has_a_number_of_samples),
+		cmocka_unit_test(an_error_quotes_the_given_text),
+		cmocka_unit_test(a_tracepoint_has_one_name_with_and_without_its_prefix),
+		cmocka_unit_test(a_library_is_found_by_name_without_a_path),
 		cmocka_unit_test(a_place_in_a_file_is_found_by_symbol_and_offset),
-		cmocka_unit_test(a_place_where_no_instruction_may_begin_is_refused),
-		cmocka_unit_test(the_schedulers_frames_and_those_before_are_left_out),
+		cmocka_unit_test(a_place_without_an_instruction_is_refused),
+		cmocka_unit_test(frames_up_to_the_scheduler_are_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

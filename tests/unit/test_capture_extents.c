@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stretches of a table that somebody reads meanwhile. */
-#include "capture/extents.h"
+/* Extents of a table that is read at the same time. */
+#include "capture/unwind/extents.h"
 #include "test.h"
 
 #include <errno.h>
 
-static void a_stretch_given_back_rests_before_it_is_used_again(void **state)
+static void a_freed_extent_rests_before_it_is_used_again(void **state)
 {
 	struct extents e;
 	u32 first = 7;
@@ -19,7 +19,7 @@ static void a_stretch_given_back_rests_before_it_is_used_again(void **state)
 	extents_fini(&e);
 }
 
-static void neighbours_become_one_stretch(void **state)
+static void adjacent_extents_are_joined(void **state)
 {
 	struct extents e;
 	u32 a, b, c;
@@ -35,8 +35,8 @@ static void neighbours_become_one_stretch(void **state)
 	extents_fini(&e);
 }
 
-/* Whatever is asked for in whatever order, no place is handed out twice. */
-static void stretches_never_overlap(void **state)
+/* Random requests in random order: no part is allocated twice. */
+static void extents_never_overlap(void **state)
 {
 	struct {
 		u32 first, nr;
@@ -67,9 +67,9 @@ static void stretches_never_overlap(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stretch_given_back_rests_before_it_is_used_again),
-		cmocka_unit_test(neighbours_become_one_stretch),
-		cmocka_unit_test(stretches_never_overlap),
+		cmocka_unit_test(a_freed_extent_rests_before_it_is_used_again),
+		cmocka_unit_test(adjacent_extents_are_joined),
+		cmocka_unit_test(extents_never_overlap),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/lockstack.h"
+#include "capture/events/lockstack.h"
 
 #define AQS "java.util.concurrent.locks.AbstractQueuedSynchronizer"
 
@@ -35,7 +35,7 @@ static int drop(void **state)
 	return 0;
 }
 
-/* Leaf first; a name without a dot is no Java method's. */
+/* Leaf first. A name without a dot is a function of libjvm, not a Java method. */
 static enum lockstack named(struct stack *s, const char *const *names)
 {
 	s->frames.nr = 0;
@@ -59,7 +59,7 @@ static const char *frame(const struct stack *s, size_t i)
 	return i < s->frames.nr ? frames_get(s->all, s->frames.at[i])->name : "";
 }
 
-static void a_lock_is_its_class_without_how_it_waits(void **state)
+static void the_class_of_a_lock_replaces_the_waiting_frames(void **state)
 {
 	struct stack *s = *state;
 
@@ -83,7 +83,7 @@ static void a_lock_is_its_class_without_how_it_waits(void **state)
 	assert_string_equal(frame(s, 0), "java.util.concurrent.locks.StampedLock");
 }
 
-static void what_is_waited_for_otherwise_is_no_lock(void **state)
+static void a_wait_for_work_or_a_condition_is_not_a_lock(void **state)
 {
 	struct stack *s = *state;
 
@@ -106,8 +106,8 @@ static void what_is_waited_for_otherwise_is_no_lock(void **state)
 	assert_int_equal(LOCKSTACK_NONE, NAMED(s, "jdk.internal.misc.Unsafe.park"));
 }
 
-/* To be woken is not enough: the condition's lock must be had again. */
-static void a_condition_waits_for_its_lock_again(void **state)
+/* After the wake-up a thread must take the condition's lock again. */
+static void a_notified_thread_waits_for_the_lock_of_its_condition(void **state)
 {
 	struct stack *s = *state;
 
@@ -118,7 +118,7 @@ static void a_condition_waits_for_its_lock_again(void **state)
 	assert_string_equal(frame(s, 1), "java.util.concurrent.LinkedBlockingQueue.take");
 }
 
-static void a_lock_at_the_very_root_is_its_class(void **state)
+static void a_lock_without_callers_is_its_class(void **state)
 {
 	struct stack *s = *state;
 
@@ -127,7 +127,7 @@ static void a_lock_at_the_very_root_is_its_class(void **state)
 	assert_string_equal(frame(s, 0), AQS);
 }
 
-static void a_carrier_that_is_held_parks_like_a_thread(void **state)
+static void a_pinned_carrier_parks_like_a_thread(void **state)
 {
 	struct stack *s = *state;
 
@@ -143,7 +143,7 @@ static void a_carrier_that_is_held_parks_like_a_thread(void **state)
 
 #define ENTERED "a.Garage.parkCar", LOCK
 
-static void a_monitor_is_told_by_the_function_that_enters_it(void **state)
+static void a_monitor_is_recognised_by_the_function_that_enters_it(void **state)
 {
 	struct stack *s = *state;
 
@@ -158,7 +158,7 @@ static void a_monitor_is_told_by_the_function_that_enters_it(void **state)
 			       "ObjectMonitor::enter_with_contention_mark(JavaThread*)", ENTERED));
 }
 
-static void to_be_notified_is_to_wait_for_no_monitor(void **state)
+static void a_wait_for_a_notification_is_not_a_wait_for_a_monitor(void **state)
 {
 	struct stack *s = *state;
 
@@ -175,8 +175,8 @@ static void to_be_notified_is_to_wait_for_no_monitor(void **state)
 			       "java.lang.Object.wait"));
 }
 
-/* A collection stops threads anywhere, also in the midst of a lock's code. */
-static void what_else_the_jvm_waits_for_is_no_lock(void **state)
+/* A garbage collection stops threads anywhere, also within a lock's code. */
+static void other_waits_of_the_jvm_are_not_locks(void **state)
 {
 	struct stack *s = *state;
 
@@ -191,19 +191,19 @@ static void what_else_the_jvm_waits_for_is_no_lock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_lock_is_its_class_without_how_it_waits, make,
-						drop),
-		cmocka_unit_test_setup_teardown(what_is_waited_for_otherwise_is_no_lock, make,
-						drop),
-		cmocka_unit_test_setup_teardown(a_condition_waits_for_its_lock_again, make, drop),
-		cmocka_unit_test_setup_teardown(a_lock_at_the_very_root_is_its_class, make, drop),
-		cmocka_unit_test_setup_teardown(a_carrier_that_is_held_parks_like_a_thread, make,
-						drop),
-		cmocka_unit_test_setup_teardown(a_monitor_is_told_by_the_function_that_enters_it,
+		cmocka_unit_test_setup_teardown(the_class_of_a_lock_replaces_the_waiting_frames,
 						make, drop),
-		cmocka_unit_test_setup_teardown(to_be_notified_is_to_wait_for_no_monitor, make,
+		cmocka_unit_test_setup_teardown(a_wait_for_work_or_a_condition_is_not_a_lock, make,
 						drop),
-		cmocka_unit_test_setup_teardown(what_else_the_jvm_waits_for_is_no_lock, make, drop),
+		cmocka_unit_test_setup_teardown(
+			a_notified_thread_waits_for_the_lock_of_its_condition, make, drop),
+		cmocka_unit_test_setup_teardown(a_lock_without_callers_is_its_class, make, drop),
+		cmocka_unit_test_setup_teardown(a_pinned_carrier_parks_like_a_thread, make, drop),
+		cmocka_unit_test_setup_teardown(
+			a_monitor_is_recognised_by_the_function_that_enters_it, make, drop),
+		cmocka_unit_test_setup_teardown(
+			a_wait_for_a_notification_is_not_a_wait_for_a_monitor, make, drop),
+		cmocka_unit_test_setup_teardown(other_waits_of_the_jvm_are_not_locks, make, drop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

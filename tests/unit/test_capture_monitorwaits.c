@@ -2,11 +2,11 @@
 #include "test.h"
 
 #include "base/time.h"
-#include "capture/monitorwaits.h"
+#include "capture/events/monitorwaits.h"
 
 #define MS NS_PER_MS
 
-static void a_wait_in_parts_is_one(void **state)
+static void consecutive_parts_are_one_wait(void **state)
 {
 	struct monitorwaits all = { 0 };
 
@@ -18,7 +18,7 @@ static void a_wait_in_parts_is_one(void **state)
 	monitorwaits_fini(&all);
 }
 
-static void a_wait_after_another_is_its_own(void **state)
+static void a_later_wait_is_another_one(void **state)
 {
 	struct monitorwaits all = { 0 };
 
@@ -33,8 +33,8 @@ static void a_wait_after_another_is_its_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_wait_in_parts_is_one),
-		cmocka_unit_test(a_wait_after_another_is_its_own),
+		cmocka_unit_test(consecutive_parts_are_one_wait),
+		cmocka_unit_test(a_later_wait_is_another_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of the unwinder's table rows take. */
+/* The part of the unwinder's table that rows take. */
 #include "test.h"
 
 #include <errno.h>
 
-#include "capture/packed.h"
+#include "capture/unwind/packed.h"
 
 static int pack(struct unwind_row *at, u32 nr, u32 most_pages)
 {
@@ -14,8 +14,8 @@ static int pack(struct unwind_row *at, u32 nr, u32 most_pages)
 	return packed_new(&rows, most_pages, &packed);
 }
 
-/* A file of some KB whose image spans 2 MB, as far as it says. */
-static void few_rows_far_apart_take_no_part_of_the_table(void **state)
+/* A file of some KB whose headers claim an image of 2 MB. */
+static void sparse_rows_are_refused(void **state)
 {
 	struct unwind_row rows[] = { { 0, 1, ROW_SP, 0 }, { 0x1fffff, 0, ROW_NONE, 0 } };
 
@@ -23,7 +23,7 @@ static void few_rows_far_apart_take_no_part_of_the_table(void **state)
 	assert_int_equal(pack(rows, 2, 1024), 0);
 }
 
-static void rows_as_many_as_their_pages_do(void **state)
+static void as_many_rows_as_pages_are_accepted(void **state)
 {
 	struct unwind_row rows[100];
 
@@ -35,8 +35,8 @@ static void rows_as_many_as_their_pages_do(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(few_rows_far_apart_take_no_part_of_the_table),
-		cmocka_unit_test(rows_as_many_as_their_pages_do),
+		cmocka_unit_test(sparse_rows_are_refused),
+		cmocka_unit_test(as_many_rows_as_pages_are_accepted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/time.h"
-#include "capture/sideband.h"
+#include "capture/kernel/sideband.h"
 
 struct seen {
 	pid_t pid;
@@ -49,7 +49,7 @@ static struct sideband *open_or_skip(void)
 	return s;
 }
 
-static void an_exec_and_its_mappings_are_seen_though_the_process_is_gone(void **state)
+static void an_exec_and_its_mappings_are_reported_after_the_process_ended(void **state)
 {
 	struct sideband *s = open_or_skip();
 	pid_t pid = fork();
@@ -66,7 +66,7 @@ static void an_exec_and_its_mappings_are_seen_though_the_process_is_gone(void **
 	sideband_close(s);
 }
 
-static void memory_made_executable_later_is_seen(void **state)
+static void memory_made_executable_later_is_reported(void **state)
 {
 	struct sideband *s = open_or_skip();
 	struct seen seen = { .pid = getpid() };
@@ -84,7 +84,7 @@ static void memory_made_executable_later_is_seen(void **state)
 	sideband_close(s);
 }
 
-static void a_file_comes_with_its_offset_device_and_inode(void **state)
+static void a_mapping_has_its_offset_device_and_inode(void **state)
 {
 	struct sideband *s = open_or_skip();
 	struct seen seen = { .pid = getpid() };
@@ -112,7 +112,8 @@ static void cut_and_changed(const void *record, size_t size)
 	struct side_event e;
 
 	for (size_t len = 0; len < size; len++) {
-		u8 *cut = xmemdup(record, len); /* its own block, so that ASan sees an overrun */
+		u8 *cut = xmemdup(record,
+				  len); /* a block of its own, in which ASan sees an overrun */
 		side_event_parse(cut, len, &e);
 		free(cut);
 	}
@@ -124,7 +125,7 @@ static void cut_and_changed(const void *record, size_t size)
 	}
 }
 
-/* A record as the kernel writes it, cut at every length and with every byte changed. */
+/* A record as the kernel writes it, cut to every length and with every byte changed. */
 static void malformed_records_are_refused_or_harmless(void **state)
 {
 	struct {
@@ -178,16 +179,16 @@ static void malformed_names_are_refused_or_harmless(void **state)
 	record.head.misc = 0;
 	assert_true(side_event_parse(&record, sizeof(record), &e));
 	assert_int_equal(e.kind, SIDE_COMM);
-	record.tid++; /* a thread of it names itself */
+	record.tid++; /* another thread of the process was renamed */
 	assert_false(side_event_parse(&record, sizeof(record), &e));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_exec_and_its_mappings_are_seen_though_the_process_is_gone),
-		cmocka_unit_test(memory_made_executable_later_is_seen),
-		cmocka_unit_test(a_file_comes_with_its_offset_device_and_inode),
+		cmocka_unit_test(an_exec_and_its_mappings_are_reported_after_the_process_ended),
+		cmocka_unit_test(memory_made_executable_later_is_reported),
+		cmocka_unit_test(a_mapping_has_its_offset_device_and_inode),
 		cmocka_unit_test(malformed_records_are_refused_or_harmless),
 		cmocka_unit_test(malformed_names_are_refused_or_harmless),
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables and walker together, on live processes of known call shape. */
-#include "capture/modules.h"
-#include "capture/walker.h"
+/* Tables and walker together, on live processes with known calls. */
+#include "capture/unwind/modules.h"
+#include "capture/unwind/walker.h"
 #include "proc/status.h"
 #include "test.h"
 
@@ -27,7 +27,7 @@ static void on_signal(int signal)
 	recurse(3);
 }
 
-/* A child of ours that stops itself 37 calls deep, with a signal handler among them. */
+/* Starts a child that stops itself 37 calls deep; with `by_signal` in a signal handler. */
 static pid_t start_child(bool by_signal)
 {
 	pid_t pid = fork();
@@ -40,7 +40,7 @@ static pid_t start_child(bool by_signal)
 	}
 	int status;
 	waitpid(pid, &status, 0);
-	if (by_signal) { /* SIGUSR1 itself is reported first */
+	if (by_signal) { /* ptrace reports SIGUSR1 itself first */
 		ptrace(PTRACE_CONT, pid, 0, SIGUSR1);
 		waitpid(pid, &status, 0);
 	}
@@ -62,7 +62,8 @@ static struct tables *tables_of(pid_t pid)
 	assert_int_equal(proc_status_read(pid, &status), 0);
 	assert_int_equal(mappings_read(pid, true, &mappings), 0);
 	assert_int_equal(tables_new(&sizes, NULL, &t), 0);
-	assert_int_equal(tables_set_process(t, pid, status.start_ns, &mappings), 0);
+	assert_int_equal(
+		tables_set_process(t, (struct process_id){ pid, status.start_ns }, &mappings), 0);
 	mappings_fini(&mappings);
 	return t;
 }
@@ -75,7 +76,7 @@ static void walk(const struct tables *t, pid_t pid, struct walked *out)
 	assert_int_equal(walker_walk(t, pid, &regs, out), 0);
 }
 
-/* How often the most frequent return address occurs. */
+/* The number of occurrences of the most frequent return address. */
 static size_t deepest(const struct walked *w)
 {
 	size_t most = 0;
@@ -103,7 +104,7 @@ static void a_recursion_of_known_depth_is_walked_to_the_root(void **state)
 	end_child(pid);
 }
 
-static void a_signal_handler_leads_to_what_it_interrupted(void **state)
+static void a_walk_continues_from_a_signal_handler_into_the_interrupted_code(void **state)
 {
 	pid_t pid = start_child(true);
 	struct tables *t = tables_of(pid);
@@ -120,7 +121,7 @@ static void a_signal_handler_leads_to_what_it_interrupted(void **state)
 	end_child(pid);
 }
 
-static void files_that_two_processes_map_have_their_rows_once(void **state)
+static void two_processes_share_the_rows_of_a_file(void **state)
 {
 	pid_t a = start_child(false), b = start_child(false);
 	struct tables *t = tables_of(a);
@@ -128,10 +129,10 @@ static void files_that_two_processes_map_have_their_rows_once(void **state)
 	struct mappings mappings = { 0 };
 
 	assert_int_equal(mappings_read(b, true, &mappings), 0);
-	assert_int_equal(tables_set_process(t, b, 1, &mappings), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ b, 1 }, &mappings), 0);
 	assert_int_equal(tables_usage(t).nr_rows, before.nr_rows);
 	assert_int_equal(tables_usage(t).nr_processes, 2);
-	tables_remove_process(t, b, 1);
+	tables_remove_process(t, (struct process_id){ b, 1 });
 	assert_int_equal(tables_usage(t).nr_ranges, before.nr_ranges);
 	mappings_fini(&mappings);
 	tables_free(t);
@@ -139,8 +140,8 @@ static void files_that_two_processes_map_have_their_rows_once(void **state)
 	end_child(b);
 }
 
-/* In a container: its files are gone with its processes, and ours have their paths. */
-static void a_file_that_could_not_be_reached_is_tried_with_the_next_process(void **state)
+/* As in a container: its files are gone with its processes, and ours have the same paths. */
+static void a_file_out_of_reach_is_retried_with_the_next_process(void **state)
 {
 	union unwind_word *words = calloc(sizes.nr_words, sizeof(*words));
 	struct modules *all = modules_new(words, sizes.nr_words, NULL);
@@ -175,30 +176,30 @@ static void a_full_table_evicts_another_process(void **state)
 	assert_int_equal(mappings_read(getpid(), true, &mappings), 0);
 	small.nr_ranges = 2 * (u32)mappings.nr + 1;
 	assert_int_equal(tables_new(&small, NULL, &t), 0);
-	assert_int_equal(tables_set_process(t, 1000, 1, &mappings), 0);
-	assert_int_equal(tables_set_process(t, 1001, 1, &mappings), 0);
-	assert_int_equal(tables_set_process(t, 1002, 1, &mappings), 0);
-	assert_false(tables_has_process(t, 1000, 1));
-	assert_true(tables_has_process(t, 1001, 1));
-	assert_true(tables_has_process(t, 1002, 1));
+	assert_int_equal(tables_set_process(t, (struct process_id){ 1000, 1 }, &mappings), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ 1001, 1 }, &mappings), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ 1002, 1 }, &mappings), 0);
+	assert_false(tables_has_process(t, (struct process_id){ 1000, 1 }));
+	assert_true(tables_has_process(t, (struct process_id){ 1001, 1 }));
+	assert_true(tables_has_process(t, (struct process_id){ 1002, 1 }));
 	assert_int_equal(tables_usage(t).nr_evicted, 1);
 	mappings_fini(&mappings);
 	tables_free(t);
 }
 
-/* What `all` takes of a table with room. */
+/* The usage of a table with room by `all`. */
 static struct tables_usage usage_of(const struct mappings *all)
 {
 	struct tables *t;
 
 	assert_int_equal(tables_new(&sizes, NULL, &t), 0);
-	assert_int_equal(tables_set_process(t, getpid(), 1, all), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ getpid(), 1 }, all), 0);
 	struct tables_usage usage = tables_usage(t);
 	tables_free(t);
 	return usage;
 }
 
-static void what_was_sampled_lately_keeps_its_rows_from_one_without_room(void **state)
+static void a_recently_sampled_process_keeps_its_rows_in_a_full_table(void **state)
 {
 	struct mappings mappings = { 0 };
 	struct tables *t;
@@ -211,16 +212,17 @@ static void what_was_sampled_lately_keeps_its_rows_from_one_without_room(void **
 	struct tables_sizes full = sizes;
 	full.nr_words = usage_of(&first).nr_rows + 8;
 	assert_int_equal(tables_new(&full, NULL, &t), 0);
-	assert_int_equal(tables_set_process(t, 1000, 1, &first), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ 1000, 1 }, &first), 0);
 	u32 nr_rows = tables_usage(t).nr_rows;
-	for (int i = 0; i < 2; i++) { /* the second time without making the rows */
+	for (int i = 0; i < 2; i++) { /* the second time without building the rows */
 		u64 build_ns = tables_usage(t).build_ns;
-		assert_int_equal(tables_set_process(t, 1001 + i, 1, &second), 0);
+		assert_int_equal(tables_set_process(t, (struct process_id){ 1001 + i, 1 }, &second),
+				 0);
 		assert_int_equal(tables_range(t, tables_proc(t, 1001 + i)->first_range)->kind,
 				 RANGE_NO_ROWS);
 		assert_true(i == 0 || tables_usage(t).build_ns == build_ns);
 	}
-	assert_true(tables_has_process(t, 1000, 1));
+	assert_true(tables_has_process(t, (struct process_id){ 1000, 1 }));
 	assert_int_equal(tables_usage(t).nr_rows, nr_rows);
 	mappings_fini(&mappings);
 	tables_free(t);
@@ -235,13 +237,14 @@ static void a_process_that_takes_most_of_the_ranges_is_refused(void **state)
 	assert_int_equal(mappings_read(getpid(), true, &mappings), 0);
 	tiny.nr_ranges = (u32)mappings.nr;
 	assert_int_equal(tables_new(&tiny, NULL, &t), 0);
-	assert_int_equal(tables_set_process(t, getpid(), 1, &mappings), -ENOSPC);
-	assert_false(tables_has_process(t, getpid(), 1));
+	assert_int_equal(tables_set_process(t, (struct process_id){ getpid(), 1 }, &mappings),
+			 -ENOSPC);
+	assert_false(tables_has_process(t, (struct process_id){ getpid(), 1 }));
 	mappings_fini(&mappings);
 	tables_free(t);
 }
 
-static void code_heaps_take_the_place_of_what_is_mapped_in_them(void **state)
+static void code_heaps_replace_the_mappings_in_them(void **state)
 {
 	const struct tables_sizes few = { .nr_words = 100, .nr_ranges = 16, .nr_jvms = 1 };
 	struct mapping at[] = {
@@ -254,7 +257,7 @@ static void code_heaps_take_the_place_of_what_is_mapped_in_them(void **state)
 	struct tables *t;
 
 	assert_int_equal(tables_new(&few, NULL, &t), 0);
-	assert_int_equal(tables_set_process(t, 7, 1, &mappings), 0);
+	assert_int_equal(tables_set_process(t, (struct process_id){ 7, 1 }, &mappings), 0);
 	assert_int_equal(tables_set_jvm(t, 7, &layout), 0);
 	const struct unwind_proc *p = tables_proc(t, 7);
 	assert_int_equal(p->nr_ranges, 2);
@@ -270,13 +273,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recursion_of_known_depth_is_walked_to_the_root),
-		cmocka_unit_test(a_signal_handler_leads_to_what_it_interrupted),
-		cmocka_unit_test(files_that_two_processes_map_have_their_rows_once),
-		cmocka_unit_test(a_file_that_could_not_be_reached_is_tried_with_the_next_process),
+		cmocka_unit_test(a_walk_continues_from_a_signal_handler_into_the_interrupted_code),
+		cmocka_unit_test(two_processes_share_the_rows_of_a_file),
+		cmocka_unit_test(a_file_out_of_reach_is_retried_with_the_next_process),
 		cmocka_unit_test(a_full_table_evicts_another_process),
-		cmocka_unit_test(what_was_sampled_lately_keeps_its_rows_from_one_without_room),
+		cmocka_unit_test(a_recently_sampled_process_keeps_its_rows_in_a_full_table),
 		cmocka_unit_test(a_process_that_takes_most_of_the_ranges_is_refused),
-		cmocka_unit_test(code_heaps_take_the_place_of_what_is_mapped_in_them),
+		cmocka_unit_test(code_heaps_replace_the_mappings_in_them),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

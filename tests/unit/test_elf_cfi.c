@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function's instructions, assembled by hand, and the rows they give. */
+/* Runs one function's instructions, assembled by hand, and checks the rows. */
 #include "cfi_bytes.h"
 
 #define END                                           \
@@ -7,7 +7,7 @@
 		TEST_START + TEST_LEN, 0, ROW_NONE, 0 \
 	}
 
-/* Compiles one function with put_cie's CIE; the caller releases the rows. */
+/* Compiles one function with put_cie's CIE. The caller releases the rows. */
 static struct rows run(const u8 *insns, size_t nr)
 {
 	struct cfi_bytes b = { .nr = 0 };
@@ -18,7 +18,7 @@ static struct rows run(const u8 *insns, size_t nr)
 	return rows;
 }
 
-/* The same with other CIE bytes, from the version on. */
+/* The same with other CIE bytes, which begin with the version. */
 static struct rows run_with(const u8 *cie, size_t nr_cie, const u8 *insns, size_t nr)
 {
 	struct cfi_bytes b = { .nr = 0 };
@@ -35,7 +35,7 @@ static void a_function_without_instructions_has_its_cies_rule(void **state)
 	EXPECT_ROWS(&rows, { 0x1000, 1, ROW_SP, 0 }, END);
 }
 
-static void every_form_of_advance_moves_the_place(void **state)
+static void every_form_of_advance_moves_the_location(void **state)
 {
 	struct rows rows = run(BYTES(0x40 | 1, 0x0e, 16,                    /* advance_loc */
 				     0x02, 2, 0x0e, 24,                     /* 1 byte */
@@ -62,7 +62,7 @@ static void an_advance_past_the_end_ends_the_function(void **state)
 	EXPECT_ROWS(&rows, { 0x1000, 1, ROW_SP, 0 }, END);
 }
 
-static void a_step_back_is_not_taken(void **state)
+static void a_step_back_is_ignored(void **state)
 {
 	struct rows rows = run(BYTES(0x48, 0x01, 0x00, 0x10, 0x40, 0, 0x0e, 16));
 	assert_int_equal(rows.nr_malformed, 1);
@@ -84,7 +84,7 @@ static void every_form_of_def_cfa_sets_the_cfa(void **state)
 
 static void a_cfa_that_a_row_cannot_hold_is_unsupported(void **state)
 {
-	struct rows rows = run(BYTES(0x0c, 7, 12,                     /* no multiple of 8 */
+	struct rows rows = run(BYTES(0x0c, 7, 12,                     /* not a multiple of 8 */
 				     0x41, 0x0c, 7, 0x80, 0x80, 0x20, /* 524,288 */
 				     0x41, 0x12, 7, 1,                /* -8 */
 				     0x41, 0x0c, 9, 8,                /* r9 */
@@ -109,12 +109,12 @@ static void a_cfa_on_another_register_names_it(void **state)
 				     0x41, 0x0c, 15, 0xf8, 0xff, 1, /* the farthest of r15 */
 				     0x41, 0x0c, 3, 0x80, 0x80, 2,  /* too far */
 				     0x41, 0x12, 3, 1,              /* negative */
-				     0x41, 0x0c, 3, 33));           /* no multiple of 8 */
+				     0x41, 0x0c, 3, 33));           /* not a multiple of 8 */
 	EXPECT_ROWS(&rows, { 0x1000, 3 << ROW_REGISTER_SHIFT | 4, ROW_REGISTER, 0 },
 		    { 0x1001, 0xffff, ROW_REGISTER, 0 }, { 0x1002, 0, ROW_UNSUPPORTED, 0 }, END);
 }
 
-static void a_negative_offset_counts_the_other_way(void **state)
+static void a_negative_offset_inverts_the_direction(void **state)
 {
 	struct rows rows =
 		run_with(BYTES(1, 'z', 'R', 0, 1, 8, 16, 1, 0x03, 0x0c, 7, 8, 0x11, 16, 0x7f),
@@ -122,7 +122,7 @@ static void a_negative_offset_counts_the_other_way(void **state)
 	EXPECT_ROWS(&rows, { 0x1000, 1, ROW_SP, -2 }, END);
 }
 
-static void a_saved_place_that_a_row_cannot_hold_is_unsupported(void **state)
+static void a_save_location_that_a_row_cannot_hold_is_unsupported(void **state)
 {
 	struct rows rows = run(BYTES(0x11, 6, 0x7f,             /* above the CFA */
 				     0x41, 0x86, 0x81, 1,       /* -1032 */
@@ -144,21 +144,21 @@ static void a_restored_register_has_the_cies_rule_again(void **state)
 		    { 0x1002, 1, ROW_SP, -2 }, { 0x1003, 1, ROW_SP, 0 }, END);
 }
 
-static void other_registers_make_no_rows(void **state)
+static void rules_for_other_registers_add_no_rows(void **state)
 {
 	struct rows rows = run(BYTES(0x83, 2, 0x41, 0x8c, 3, 0x41, 0xc3, 0x41, 0x07, 1, 0x41, 0x10,
 				     3, 2, 0x77, 0, 0x41, 0x2e, 0x20));
 	EXPECT_ROWS(&rows, { 0x1000, 1, ROW_SP, 0 }, END);
 }
 
-static void a_remembered_state_comes_back_with_its_cfa(void **state)
+static void a_remembered_state_is_restored_with_its_cfa(void **state)
 {
 	struct rows rows = run(BYTES(0x0e, 16, 0x86, 2, 0x0a, 0x41, 0x0c, 7, 8, 0xc6, 0x41, 0x0b));
 	EXPECT_ROWS(&rows, { 0x1000, 2, ROW_SP, -2 }, { 0x1001, 1, ROW_SP, 0 },
 		    { 0x1002, 2, ROW_SP, -2 }, END);
 }
 
-static void states_are_remembered_16_deep(void **state)
+static void up_to_16_states_are_remembered(void **state)
 {
 	u8 insns[48] = { 0 };
 
@@ -202,14 +202,14 @@ static void a_rule_for_the_stack_pointer_is_unsupported(void **state)
 	EXPECT_ROWS(&rows, { 0x1000, 0, ROW_UNSUPPORTED, 0 }, END);
 }
 
-static void the_plt_expression_is_known(void **state)
+static void the_plt_expression_is_recognised(void **state)
 {
 	struct rows rows =
 		run(BYTES(0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22));
 	EXPECT_ROWS(&rows, { 0x1000, 0, ROW_PLT, 0 }, END);
 }
 
-static void a_realigned_stack_has_its_cfa_behind_the_frame_pointer(void **state)
+static void a_realigned_stack_has_its_cfa_relative_to_the_frame_pointer(void **state)
 {
 	struct rows rows = run(BYTES(0x0f, 3, 0x76, 0x78, 0x06,   /* *(rbp - 8) */
 				     0x41, 0x10, 6, 2, 0x76, 0)); /* rbp at *rbp */
@@ -231,8 +231,8 @@ static void other_expressions_are_unsupported(void **state)
 	EXPECT_ROWS(&rows, { 0x1000, 0, ROW_UNSUPPORTED, 0 }, END);
 }
 
-/* The end of libgcrypt's functions that align their stack. */
-static void a_register_after_an_expression_ends_it_with_the_offset_of_before(void **state)
+/* The end of those libgcrypt functions that align their stack. */
+static void a_register_after_an_expression_restores_the_earlier_offset(void **state)
 {
 	struct rows rows = run(BYTES(0x0e, 56,                                       /* offset */
 				     0x44, 0x0f, 6, 0x77, 0xd8, 0x00, 0x06, 0x23, 8, /* deref */
@@ -246,7 +246,7 @@ static void a_register_after_an_expression_ends_it_with_the_offset_of_before(voi
 		    { 0x1014, 3, ROW_FP, 0 }, END);
 }
 
-static void a_signal_frame_is_known_by_its_letter_and_layout(void **state)
+static void a_signal_frame_is_recognised_by_its_letter_and_layout(void **state)
 {
 	static const u8 cie[] = { 1, 'z', 'R', 'S', 0, 1, 0x78, 16, 1, 0x03 };
 
@@ -263,7 +263,7 @@ static void an_unknown_instruction_ends_the_function_and_is_counted(void **state
 	EXPECT_ROWS(&rows, { 0x1000, 1, ROW_SP, 0 }, { 0x1004, 0, ROW_UNSUPPORTED, 0 }, END);
 }
 
-static void an_instruction_that_is_cut_ends_the_function(void **state)
+static void a_truncated_instruction_ends_the_function(void **state)
 {
 	static const u8 whole[] = { 0x44, 0x0f, 4, 0x77, 0xa0, 1, 0x06 };
 
@@ -295,32 +295,32 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_without_instructions_has_its_cies_rule),
-		cmocka_unit_test(every_form_of_advance_moves_the_place),
+		cmocka_unit_test(every_form_of_advance_moves_the_location),
 		cmocka_unit_test(an_advance_counts_in_units_of_code_alignment),
 		cmocka_unit_test(an_advance_past_the_end_ends_the_function),
-		cmocka_unit_test(a_step_back_is_not_taken),
+		cmocka_unit_test(a_step_back_is_ignored),
 		cmocka_unit_test(every_form_of_def_cfa_sets_the_cfa),
 		cmocka_unit_test(a_cfa_that_a_row_cannot_hold_is_unsupported),
 		cmocka_unit_test(every_form_of_offset_saves_the_frame_pointer),
 		cmocka_unit_test(a_cfa_on_another_register_names_it),
-		cmocka_unit_test(a_negative_offset_counts_the_other_way),
-		cmocka_unit_test(a_saved_place_that_a_row_cannot_hold_is_unsupported),
+		cmocka_unit_test(a_negative_offset_inverts_the_direction),
+		cmocka_unit_test(a_save_location_that_a_row_cannot_hold_is_unsupported),
 		cmocka_unit_test(a_restored_register_has_the_cies_rule_again),
-		cmocka_unit_test(other_registers_make_no_rows),
-		cmocka_unit_test(a_remembered_state_comes_back_with_its_cfa),
-		cmocka_unit_test(states_are_remembered_16_deep),
+		cmocka_unit_test(rules_for_other_registers_add_no_rows),
+		cmocka_unit_test(a_remembered_state_is_restored_with_its_cfa),
+		cmocka_unit_test(up_to_16_states_are_remembered),
 		cmocka_unit_test(a_state_that_was_never_remembered_ends_the_function),
 		cmocka_unit_test(an_undefined_return_address_is_the_outermost_frame),
 		cmocka_unit_test(a_return_address_elsewhere_is_unsupported),
 		cmocka_unit_test(a_rule_for_the_stack_pointer_is_unsupported),
-		cmocka_unit_test(the_plt_expression_is_known),
-		cmocka_unit_test(a_realigned_stack_has_its_cfa_behind_the_frame_pointer),
+		cmocka_unit_test(the_plt_expression_is_recognised),
+		cmocka_unit_test(a_realigned_stack_has_its_cfa_relative_to_the_frame_pointer),
 		cmocka_unit_test(a_cfa_kept_on_the_stack_is_read_from_there),
 		cmocka_unit_test(other_expressions_are_unsupported),
-		cmocka_unit_test(a_register_after_an_expression_ends_it_with_the_offset_of_before),
-		cmocka_unit_test(a_signal_frame_is_known_by_its_letter_and_layout),
+		cmocka_unit_test(a_register_after_an_expression_restores_the_earlier_offset),
+		cmocka_unit_test(a_signal_frame_is_recognised_by_its_letter_and_layout),
 		cmocka_unit_test(an_unknown_instruction_ends_the_function_and_is_counted),
-		cmocka_unit_test(an_instruction_that_is_cut_ends_the_function),
+		cmocka_unit_test(a_truncated_instruction_ends_the_function),
 		cmocka_unit_test(a_cie_that_cannot_be_run_makes_its_functions_unsupported),
 		cmocka_unit_test(numbers_longer_than_64_bits_are_read_to_their_end),
 	};

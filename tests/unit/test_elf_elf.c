@@ -69,7 +69,7 @@ static int first_module(struct dl_phdr_info *info, size_t size, void *bias)
 }
 
 /* The first module that the dynamic linker reports is the program. */
-static void the_bias_is_the_dynamic_linkers(void **state)
+static void the_bias_equals_the_dynamic_linkers(void **state)
 {
 	auto_close int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	auto_fclose FILE *maps = fopen("/proc/self/maps", "re");
@@ -86,7 +86,7 @@ static void the_bias_is_the_dynamic_linkers(void **state)
 			continue;
 		assert_int_equal(elf_bias(e, start, off, &bias), 0);
 		assert_int_equal(bias, want);
-		/* A mapping that mprotect split has the same bias in its later part. */
+		/* A mapping split by mprotect has the same bias in its later part. */
 		assert_int_equal(elf_bias(e, start + 4096, off + 4096, &bias), 0);
 		assert_int_equal(bias, want);
 		break;
@@ -106,7 +106,9 @@ static void the_vdso_is_read_from_memory(void **state)
 	assert_int_equal(len, 20);
 }
 
-/* Each of `nr` sections of notes is the same 64 KB, but for the last one, which has the id. */
+/*
+ * Each of `nr` sections of notes refers to the same 64 KB, except the last one, which has the id.
+ */
 static int build_id_behind(u16 nr)
 {
 	const struct {
@@ -137,7 +139,7 @@ static int build_id_behind(u16 nr)
 	return elf_build_id(e, id, &len);
 }
 
-static void a_build_id_is_not_looked_for_in_more_than_a_megabyte(void **state)
+static void a_build_id_is_searched_in_at_most_a_megabyte(void **state)
 {
 	assert_int_equal(build_id_behind(16), 0);
 	assert_int_equal(build_id_behind(17), -ENOENT);
@@ -183,7 +185,7 @@ static int read_compressed(u32 type, u64 claimed, size_t max, void **out, size_t
 	return elf_section_read(e, elf_section_find(e, ".data"), max, out, len);
 }
 
-static void a_compressed_section_is_decompressed_within_the_bound(void **state)
+static void a_compressed_section_is_decompressed_up_to_the_limit(void **state)
 {
 	auto_free void *data = NULL;
 	size_t len;
@@ -199,7 +201,7 @@ static void a_compressed_section_is_decompressed_within_the_bound(void **state)
 	assert_int_equal(read_compressed(2, 0, 4096, &none, &len), -ENOTSUP);
 }
 
-static void what_is_no_elf_file_is_refused(void **state)
+static void a_file_that_is_not_elf_is_refused(void **state)
 {
 	struct elf *e;
 	auto_close int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -216,7 +218,7 @@ static void what_is_no_elf_file_is_refused(void **state)
 	close(pipes[1]);
 }
 
-/* Everything that the reader offers; sections are kept small so that the many rounds are quick. */
+/* Calls every function of the reader. Sections have a small limit to keep the many rounds fast. */
 static void use_all(const void *data, size_t len)
 {
 	auto_elf struct elf *e = NULL;
@@ -242,7 +244,7 @@ static void a_truncated_file_gives_a_clean_error(void **state)
 	size_t len;
 	auto_free u8 *data = own_file(&len);
 
-	/* The interesting ends are those within the header and the section table behind it all. */
+	/* Truncation matters most within the header and within the section table at the end. */
 	for (size_t cut = 0; cut < len; cut += cut < 8192 || len - cut < 8192 ? 97 : 9700) {
 		auto_free u8 *copy = xmemdup(data, cut + 1);
 		use_all(copy, cut);
@@ -265,7 +267,7 @@ static void a_file_with_flipped_bits_does_no_harm(void **state)
 		u8 old = data[at];
 		data[at] ^= (u8)(1 << rand() % 8);
 		use_all(data, len);
-		data[at] = round % 2 ? old : data[at]; /* damage adds up */
+		data[at] = round % 2 ? old : data[at]; /* damage accumulates */
 	}
 }
 
@@ -274,11 +276,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_real_file_has_its_sections_and_segments),
 		cmocka_unit_test(a_section_is_read_whole_or_not_at_all),
-		cmocka_unit_test(the_bias_is_the_dynamic_linkers),
+		cmocka_unit_test(the_bias_equals_the_dynamic_linkers),
 		cmocka_unit_test(the_vdso_is_read_from_memory),
-		cmocka_unit_test(a_build_id_is_not_looked_for_in_more_than_a_megabyte),
-		cmocka_unit_test(a_compressed_section_is_decompressed_within_the_bound),
-		cmocka_unit_test(what_is_no_elf_file_is_refused),
+		cmocka_unit_test(a_build_id_is_searched_in_at_most_a_megabyte),
+		cmocka_unit_test(a_compressed_section_is_decompressed_up_to_the_limit),
+		cmocka_unit_test(a_file_that_is_not_elf_is_refused),
 		cmocka_unit_test(a_truncated_file_gives_a_clean_error),
 		cmocka_unit_test(a_file_with_flipped_bits_does_no_harm),
 	};

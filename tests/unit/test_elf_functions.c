@@ -44,7 +44,7 @@ static void a_missing_function_gives_the_nearest_names(void **state)
 	near_fini(&near);
 }
 
-static void what_resembles_nothing_gets_no_names(void **state)
+static void a_name_unlike_all_others_gets_no_suggestions(void **state)
 {
 	struct near near = { .wanted = "qqqqzzzzqqqqzzzz", .max = 3 };
 	struct function found;
@@ -56,7 +56,9 @@ static void what_resembles_nothing_gets_no_names(void **state)
 	assert_int_equal(functions_find("/nowhere", "x", &found, &near), -ENOENT);
 }
 
-/* As a C++ compiler names Outer::Inner::run(int) const and Outer::Inner::runner(). */
+/*
+ * The names that a C++ compiler gives to Outer::Inner::run(int) const and Outer::Inner::runner().
+ */
 __attribute__((noinline)) int _ZNK5Outer5Inner3runEi(int x)
 {
 	return a_function_with_this_name(x) + 1;
@@ -99,7 +101,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_is_found_where_its_code_is_in_the_file),
 		cmocka_unit_test(a_missing_function_gives_the_nearest_names),
-		cmocka_unit_test(what_resembles_nothing_gets_no_names),
+		cmocka_unit_test(a_name_unlike_all_others_gets_no_suggestions),
 		cmocka_unit_test(a_method_is_found_without_its_parameters),
 		cmocka_unit_test(several_names_are_found_at_once),
 	};

@@ -11,7 +11,7 @@
 
 #ifdef __x86_64__
 
-/* push; movabs with an immediate that reads as instructions; mov; nop of 7 bytes; pop; ret */
+/* push; movabs whose immediate looks like instructions; mov; nop of 7 bytes; pop; ret */
 __asm__(".pushsection .text\n"
 	".globl known_instructions\n"
 	".type known_instructions, @function\n"
@@ -37,7 +37,7 @@ static bool is_begin(u64 off)
 	return false;
 }
 
-static void only_where_an_instruction_begins_one_may_be_probed(void **state)
+static void only_the_start_of_an_instruction_may_be_probed(void **state)
 {
 	struct function f;
 
@@ -52,7 +52,7 @@ static void only_where_an_instruction_begins_one_may_be_probed(void **state)
 
 #else
 
-static void only_where_an_instruction_begins_one_may_be_probed(void **state)
+static void only_the_start_of_an_instruction_may_be_probed(void **state)
 {
 	struct function f;
 
@@ -63,7 +63,7 @@ static void only_where_an_instruction_begins_one_may_be_probed(void **state)
 
 #endif
 
-static void what_is_no_code_has_no_instructions(void **state)
+static void data_has_no_instructions(void **state)
 {
 	assert_int_equal(instruction_begins(SELF, 0), -ENODATA);
 	assert_int_equal(instruction_begins(SELF, 1ull << 60), -ENODATA);
@@ -74,8 +74,8 @@ static void what_is_no_code_has_no_instructions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_where_an_instruction_begins_one_may_be_probed),
-		cmocka_unit_test(what_is_no_code_has_no_instructions),
+		cmocka_unit_test(only_the_start_of_an_instruction_may_be_probed),
+		cmocka_unit_test(data_has_no_instructions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

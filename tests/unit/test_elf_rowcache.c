@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of rows in a folder of its own, with libc's rows and variants of them. */
+/* The cache of rows in a test folder, with libc's rows and variants of them. */
 #include "test.h"
 
 #include <dirent.h>
@@ -21,9 +21,9 @@
 
 struct world {
 	char dir[64], outside[80];
-	u8 *libc; /* its bytes */
+	u8 *libc; /* bytes of libc */
 	size_t len;
-	u64 eh_frame_end; /* in them */
+	u64 eh_frame_end; /* offset in these bytes */
 	struct rowcache cache;
 };
 
@@ -62,7 +62,7 @@ static int end_world(void **state)
 	return 0;
 }
 
-/* The rows of libc, or of one that differs from it behind the last entry only. */
+/* Builds the rows of libc, or of a variant that differs only after the last entry. */
 static void build(struct world *w, u8 variant)
 {
 	auto_elf struct elf *e = NULL;
@@ -85,7 +85,7 @@ static void expect(const struct world *w, u32 nr_hits, u32 nr_built, u32 nr_dama
 	assert_int_equal(w->cache.nr_damaged, nr_damaged);
 }
 
-/* Paths of the row files; for the caller to free. */
+/* The paths of the row files. The caller frees them. */
 static glob_t files(const struct world *w)
 {
 	auto_free char *pattern = xasprintf("%s/*.rows", w->dir);
@@ -139,7 +139,7 @@ static void the_same_build_id_with_other_content_is_another_file(void **state)
 	expect(w, 2, 2, 0);
 }
 
-/* Where a process begins its stack ends. */
+/* A stack ends at the entry point of its process. */
 static void the_same_file_with_another_entry_is_another_file(void **state)
 {
 	struct world *w = *state;
@@ -150,7 +150,7 @@ static void the_same_file_with_another_entry_is_another_file(void **state)
 	expect(w, 0, 2, 0);
 }
 
-static void files_are_closed_for_others(void **state)
+static void files_are_not_accessible_to_others(void **state)
 {
 	struct world *w = *state;
 	struct stat st;
@@ -198,7 +198,7 @@ static void a_folder_of_another_user_is_refused(void **state)
 	assert_int_equal(rowcache_open(w->dir, PLENTY, &cache), -EPERM);
 }
 
-static void a_link_is_no_folder(void **state)
+static void a_link_instead_of_a_folder_is_refused(void **state)
 {
 	struct world *w = *state;
 	struct rowcache cache = ROWCACHE_NONE;
@@ -268,7 +268,7 @@ static void flip(const char *path, off_t at)
 	assert_int_equal(pwrite(fd, &byte, 1, at), 1);
 }
 
-static void every_damaged_byte_is_seen(void **state)
+static void every_damaged_byte_is_detected(void **state)
 {
 	struct world *w = *state;
 	struct stat st;
@@ -321,7 +321,7 @@ static void without_its_key_no_file_is_used(void **state)
 	}
 }
 
-static void what_was_not_used_for_longest_makes_room(void **state)
+static void the_least_recently_used_file_is_removed_first(void **state)
 {
 	struct world *w = *state;
 	auto_free char *first = NULL;
@@ -334,7 +334,7 @@ static void what_was_not_used_for_longest_makes_room(void **state)
 	const char *second = both.gl_pathv[!strcmp(both.gl_pathv[0], first)];
 	set_age(first, 500);
 	set_age(second, 200);
-	build(w, 1); /* it is young again */
+	build(w, 1); /* it was just used */
 	w->cache.max_bytes = 23331 * 8 * 5 / 2;
 	build(w, 3);
 	assert_int_equal(access(first, F_OK), 0);
@@ -345,7 +345,7 @@ static void what_was_not_used_for_longest_makes_room(void **state)
 	globfree(&left);
 }
 
-static void what_is_larger_than_the_cache_is_not_kept(void **state)
+static void rows_larger_than_the_cache_are_not_stored(void **state)
 {
 	struct world *w = *state;
 
@@ -358,7 +358,7 @@ static void what_is_larger_than_the_cache_is_not_kept(void **state)
 	globfree(&none);
 }
 
-static void what_a_dead_writer_left_is_removed(void **state)
+static void the_temporary_file_of_a_dead_writer_is_removed(void **state)
 {
 	struct world *w = *state;
 	auto_free char *old = xasprintf("%s/0123.tmp", w->dir);
@@ -389,21 +389,21 @@ int main(void)
 		WITH_WORLD(rows_are_built_once),
 		WITH_WORLD(the_same_build_id_with_other_content_is_another_file),
 		WITH_WORLD(the_same_file_with_another_entry_is_another_file),
-		WITH_WORLD(files_are_closed_for_others),
+		WITH_WORLD(files_are_not_accessible_to_others),
 		WITH_WORLD(a_missing_folder_is_made),
 		WITH_WORLD(a_folder_open_to_others_is_refused),
 		WITH_WORLD(a_folder_of_another_user_is_refused),
-		WITH_WORLD(a_link_is_no_folder),
+		WITH_WORLD(a_link_instead_of_a_folder_is_refused),
 		WITH_WORLD(a_link_in_the_folder_is_not_followed),
 		WITH_WORLD(a_file_of_another_user_is_not_used),
 		WITH_WORLD(a_file_others_may_write_is_not_used),
 		WITH_WORLD(a_fifo_does_not_block),
-		WITH_WORLD(every_damaged_byte_is_seen),
+		WITH_WORLD(every_damaged_byte_is_detected),
 		WITH_WORLD(a_file_of_another_length_is_not_used),
 		WITH_WORLD(without_its_key_no_file_is_used),
-		WITH_WORLD(what_was_not_used_for_longest_makes_room),
-		WITH_WORLD(what_is_larger_than_the_cache_is_not_kept),
-		WITH_WORLD(what_a_dead_writer_left_is_removed),
+		WITH_WORLD(the_least_recently_used_file_is_removed_first),
+		WITH_WORLD(rows_larger_than_the_cache_are_not_stored),
+		WITH_WORLD(the_temporary_file_of_a_dead_writer_is_removed),
 		WITH_WORLD(without_a_folder_rows_are_built),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

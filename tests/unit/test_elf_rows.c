@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From entries to a table: which entries count, gaps, overlaps, images in memory. */
+/* From entries to a table: selection of entries, gaps, overlaps, images in memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -11,7 +11,7 @@
 
 #define PUSHED 0x41, 0x0e, 16 /* CFA = rsp + 16 after one byte */
 
-static void neighbours_with_the_same_rule_are_one_row(void **state)
+static void adjacent_equal_rules_are_one_row(void **state)
 {
 	struct cfi_bytes b = { .nr = 0 };
 	struct rows rows = { 0 };
@@ -38,7 +38,7 @@ static void functions_may_come_in_any_order(void **state)
 		    { 0x2000, 1, ROW_SP, 0 }, { 0x2001, 2, ROW_SP, 0 }, { 0x2010, 0, ROW_NONE, 0 });
 }
 
-static void a_gap_of_16_bytes_has_a_row_and_a_shorter_one_has_not(void **state)
+static void a_gap_of_16_bytes_has_a_row_and_a_shorter_one_does_not(void **state)
 {
 	struct cfi_bytes b = { .nr = 0 };
 	struct rows rows = { 0 };
@@ -53,7 +53,7 @@ static void a_gap_of_16_bytes_has_a_row_and_a_shorter_one_has_not(void **state)
 		    { 0x1022, 0, ROW_NONE, 0 });
 }
 
-static void code_that_a_process_begins_with_and_no_function_covers_is_its_root(void **state)
+static void an_entry_point_outside_of_functions_is_the_root(void **state)
 {
 	struct cfi_bytes b = { .nr = 0 };
 	u32 cie = put_cie(&b);
@@ -85,7 +85,7 @@ static void a_function_ends_where_the_next_one_starts(void **state)
 		    { 0x1020, 0, ROW_NONE, 0 });
 }
 
-static void functions_outside_the_image_are_left_out(void **state)
+static void functions_outside_the_image_are_skipped(void **state)
 {
 	struct cfi_bytes b = { .nr = 0 };
 	struct rows rows = { 0 };
@@ -95,7 +95,7 @@ static void functions_outside_the_image_are_left_out(void **state)
 	put_fde(&b, cie, (u32)-16, 16, BYTES(0));        /* below */
 	put_fde(&b, cie, TEST_IMAGE, 16, BYTES(0));      /* above */
 	put_fde(&b, cie, 0x1000, 0, BYTES(0));           /* empty */
-	put_fde(&b, cie, TEST_IMAGE - 16, 99, BYTES(0)); /* reaches out */
+	put_fde(&b, cie, TEST_IMAGE - 16, 99, BYTES(0)); /* reaches beyond the image */
 	assert_int_equal(compile_bytes(&b, &rows), 0);
 	assert_int_equal(rows.nr_malformed, 0);
 	EXPECT_ROWS(&rows, { TEST_IMAGE - 16, 1, ROW_SP, 0 }, { TEST_IMAGE, 0, ROW_NONE, 0 });
@@ -167,7 +167,7 @@ static void personality_and_lsda_are_skipped(void **state)
 	EXPECT_ROWS(&rows, { 0x1000, 1, ROW_SP, 0 }, { 0x1010, 0, ROW_NONE, 0 });
 }
 
-/* One function at 0x1000 of 16 bytes whose pointers are written by `encoding`. */
+/* Expects one function at 0x1000 of 16 bytes; `encoding` is that of its pointers. */
 static void expect_encoding(u8 encoding, const u8 *start_and_len, size_t nr)
 {
 	struct cfi_bytes b = { .nr = 0 };
@@ -185,8 +185,7 @@ static void expect_encoding(u8 encoding, const u8 *start_and_len, size_t nr)
 
 static void every_pointer_encoding_is_read(void **state)
 {
-	/* compile_bytes puts the section at 0x480000, the FDE's start comes 30 bytes behind that.
-	 */
+	/* compile_bytes puts the section at 0x480000. The FDE's start follows 30 bytes later. */
 	expect_encoding(0x00, BYTES(0, 0x10, 0x40, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0));
 	expect_encoding(0x01, BYTES(0x80, 0xa0, 0x80, 0x02, 16));
 	expect_encoding(0x03, BYTES(0, 0x10, 0x40, 0, 16, 0, 0, 0));
@@ -210,7 +209,7 @@ static void a_64_bit_length_is_read(void **state)
 	EXPECT_ROWS(&rows, { 0x1000, 1, ROW_SP, 0 }, { 0x1010, 0, ROW_NONE, 0 });
 }
 
-/* Appends a function of .debug_frame, whose pointers are 8 bytes and whose CIE lies at 0. */
+/* Appends a function of .debug_frame. Its pointers have 8 bytes, and its CIE is at 0. */
 static void put_debug_fde(struct cfi_bytes *b, u64 start, u64 len)
 {
 	u64 range[] = { TEST_BASE + start, len };
@@ -241,7 +240,7 @@ static void eh_frame_hides_what_it_overlaps_of_debug_frame(void **state)
 		    { 0x1020, 3, ROW_SP, 0 }, { 0x1030, 0, ROW_NONE, 0 });
 }
 
-static void no_functions_are_no_data(void **state)
+static void a_file_without_functions_gives_enodata(void **state)
 {
 	struct cfi_bytes b = { .nr = 0 };
 	struct rows rows = { 0 };
@@ -267,8 +266,6 @@ static void a_row_is_found_for_every_address_from_the_first_on(void **state)
 	assert_null(rows_find(&rows, TEST_BASE + (1ull << 32)));
 	assert_null(rows_find(&rows, UINT64_MAX));
 }
-
-/* --- images in memory ------------------------------------------------------------------------ */
 
 static int read_memory(void *ctx, u64 addr, void *buf, size_t len)
 {
@@ -330,7 +327,7 @@ static int read_short(void *ctx, u64 addr, void *buf, size_t len)
 	return 0;
 }
 
-/* The program itself, cut at every length and with every early byte damaged: an error, no crash. */
+/* Truncates the program at every length and damages every early byte: an error, no crash. */
 static void a_damaged_image_gives_an_error(void **state)
 {
 	Elf64_Ehdr header = { .e_ident = ELFMAG,
@@ -366,13 +363,12 @@ static void a_damaged_image_gives_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(neighbours_with_the_same_rule_are_one_row),
+		cmocka_unit_test(adjacent_equal_rules_are_one_row),
 		cmocka_unit_test(functions_may_come_in_any_order),
-		cmocka_unit_test(a_gap_of_16_bytes_has_a_row_and_a_shorter_one_has_not),
-		cmocka_unit_test(
-			code_that_a_process_begins_with_and_no_function_covers_is_its_root),
+		cmocka_unit_test(a_gap_of_16_bytes_has_a_row_and_a_shorter_one_does_not),
+		cmocka_unit_test(an_entry_point_outside_of_functions_is_the_root),
 		cmocka_unit_test(a_function_ends_where_the_next_one_starts),
-		cmocka_unit_test(functions_outside_the_image_are_left_out),
+		cmocka_unit_test(functions_outside_the_image_are_skipped),
 		cmocka_unit_test(an_entry_that_reaches_past_the_section_ends_it),
 		cmocka_unit_test(a_length_of_zero_ends_the_section),
 		cmocka_unit_test(entries_of_unknown_kind_are_counted),
@@ -380,7 +376,7 @@ int main(void)
 		cmocka_unit_test(every_pointer_encoding_is_read),
 		cmocka_unit_test(a_64_bit_length_is_read),
 		cmocka_unit_test(eh_frame_hides_what_it_overlaps_of_debug_frame),
-		cmocka_unit_test(no_functions_are_no_data),
+		cmocka_unit_test(a_file_without_functions_gives_enodata),
 		cmocka_unit_test(a_row_is_found_for_every_address_from_the_first_on),
 		cmocka_unit_test(an_image_in_memory_has_the_rows_of_its_file),
 		cmocka_unit_test(the_vdso_has_rows),

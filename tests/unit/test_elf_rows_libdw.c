@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of large libraries against elfutils' reading of the same call frame information. */
+/*
+ * Compares every row of large libraries with elfutils' reading of the same call frame information.
+ */
 #include "test.h"
 
 #include <dwarf.h>
@@ -20,8 +22,8 @@ enum {
 };
 
 struct library {
-	const char *pattern; /* of the path */
-	u32 min_rows;        /* a file with fewer would prove little */
+	const char *pattern; /* pattern of the path */
+	u32 min_rows;        /* a file with fewer rows would prove little */
 };
 
 static bool is_breg(const Dwarf_Op *op, u64 reg, s64 *off)
@@ -61,7 +63,7 @@ static bool is_plt(const Dwarf_Op *ops, size_t nr)
 	return true;
 }
 
-/* Where a register is saved, in what rows can say of it. */
+/* Where a register is saved, in the terms of rows. */
 enum saved {
 	SAVED_SAME,
 	SAVED_UNDEFINED,
@@ -94,7 +96,7 @@ static enum saved saved(Dwarf_Frame *frame, int reg, s64 *off)
 	return SAVED_OTHER;
 }
 
-/* The row for libdw's view of one place. */
+/* The row for libdw's rule at one address. */
 static struct unwind_row expected(Dwarf_Frame *frame, bool is_signal)
 {
 	const struct unwind_row unsupported = { .kind = ROW_UNSUPPORTED };
@@ -154,9 +156,8 @@ static void report(const char *path, u64 pc, const struct unwind_row *got,
 }
 
 /*
- * Visits every piece in which neither table changes, so that a change that one of them missed
- * shows. Returns the number of pieces that differ;
- * `path` NULL: says nothing.
+ * Compares every piece in which neither table changes, to detect a change that one of them missed.
+ * Returns the number of pieces that differ. Prints nothing if `path` is NULL.
  */
 static u32 compare(const char *path, const struct rows *rows, Dwarf_CFI *cfi)
 {
@@ -179,8 +180,7 @@ static u32 compare(const char *path, const struct rows *rows, Dwarf_CFI *cfi)
 				next = piece_end;
 			gap = 0;
 		} else if (row->kind == ROW_END) {
-			continue; /* the entry of the dynamic linker, of which libdw knows nothing
-				   */
+			continue; /* the entry of the dynamic linker, unknown to libdw */
 		} else if (row->kind != ROW_NONE && ++gap < ROWS_MIN_GAP) {
 			next = pc + 1;
 			continue;
@@ -219,7 +219,7 @@ static void check_library(const char *path, u32 min_rows)
 	assert_non_null(cfi);
 	assert_int_equal(compare(path, &rows, cfi), 0);
 
-	/* The comparison itself sees one wrong frame pointer. */
+	/* The comparison detects one wrong frame pointer. */
 	rows.at[rows.nr / 2].fp_off ^= 64;
 	assert_true(compare(NULL, &rows, cfi) >= 1);
 	dwarf_cfi_end(cfi);
@@ -238,7 +238,7 @@ static void rows_agree_with_libdw(void **state)
 	globfree(&paths);
 }
 
-/* Built without .eh_frame for its own functions; libdw reads only .debug_frame here. */
+/* A program without .eh_frame for its own functions; libdw reads only its .debug_frame. */
 static void rows_of_debug_frame_agree_with_libdw(void **state)
 {
 	auto_free char *path = xasprintf("%s/tests/programs/debug_frame", getenv("O") ?: "build");
@@ -258,7 +258,7 @@ static void rows_of_debug_frame_agree_with_libdw(void **state)
 	assert_int_equal(compare(path, &own, dwarf_getcfi(dwarf)), 0);
 	dwarf_end(dwarf);
 
-	/* In the whole program's rows they stand beside those of .eh_frame. */
+	/* The whole program's rows contain them beside those of .eh_frame. */
 	assert_int_equal(rows_build(e, &all), 0);
 	assert_true(all.nr_fdes > own.nr_fdes);
 	for (u32 i = 0; i + 1 < own.nr; i++)
@@ -283,7 +283,8 @@ int main(void)
 		AGREES("libstdcxx", "/lib/*-linux-gnu/libstdc++.so.6", 10000),
 		AGREES("libcrypto", "/lib/*-linux-gnu/libcrypto.so.*", 10000),
 		AGREES("llvm", "/lib/*-linux-gnu/libLLVM-1?.so.1", 100000),
-		AGREES("node", "/usr/bin/node", 1), /* whole, or a few lines before libnode */
+		AGREES("node", "/usr/bin/node",
+		       1), /* a whole program, or a small one that loads libnode */
 		cmocka_unit_test(rows_of_debug_frame_agree_with_libdw),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

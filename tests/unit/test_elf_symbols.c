@@ -26,7 +26,7 @@ struct truths {
 	int fd;
 };
 
-/* The same symbols as libelf reads them. */
+/* Reads the same symbols with libelf. */
 static void read_truth(const char *path, struct truths *out)
 {
 	Elf_Scn *scn = NULL;
@@ -96,7 +96,7 @@ static void every_function_is_named_as_libelf_names_it(void **state)
 	assert_agrees("/bin/true");
 }
 
-/* --- files made here: code at 0x1000, one symbol table ----------------------------------------*/
+/* Files made by the test: code at 0x1000, one symbol table. */
 
 struct made {
 	Elf64_Ehdr h;
@@ -170,8 +170,8 @@ static const char *name_at(const Elf64_Sym *syms, size_t nr, u64 addr)
 	return "-";
 }
 
-/* Room for 5 symbols, hence 20 are looked at: a file may be a hole of terabytes. */
-static void a_table_of_far_more_symbols_than_there_is_room_for_is_none(void **state)
+/* There is room for 5 symbols, therefore up to 20 are read: a file may be a hole of terabytes. */
+static void a_table_with_far_too_many_symbols_is_skipped(void **state)
 {
 	Elf64_Sym syms[21] = { 0 };
 
@@ -188,7 +188,7 @@ static void a_table_of_far_more_symbols_than_there_is_room_for_is_none(void **st
 	}
 }
 
-/* A stripped file, whose functions are found by .eh_frame_hdr: "" for each one there. */
+/* A stripped file, whose functions are found through .eh_frame_hdr: each has the name "". */
 static size_t nr_by_eh_frame_hdr(u32 nr)
 {
 	struct {
@@ -225,13 +225,13 @@ static size_t nr_by_eh_frame_hdr(u32 nr)
 	return symbols_nr(s);
 }
 
-static void a_search_table_of_too_many_functions_is_none(void **state)
+static void a_search_table_with_too_many_functions_is_skipped(void **state)
 {
 	assert_int_equal(nr_by_eh_frame_hdr(EH_STARTS_MAX), 1);
 	assert_int_equal(nr_by_eh_frame_hdr(EH_STARTS_MAX + 1), 0);
 }
 
-static void a_sized_function_ends_where_it_says(void **state)
+static void a_function_with_a_size_ends_there(void **state)
 {
 	const Elf64_Sym syms[] = { FUNC(0x1000, 0x10, 9, STB_GLOBAL) };
 
@@ -241,7 +241,7 @@ static void a_sized_function_ends_where_it_says(void **state)
 	assert_string_equal(name_at(syms, 1, 0x1010), "-");
 }
 
-static void one_without_a_size_reaches_to_the_next_or_the_sections_end(void **state)
+static void a_function_without_a_size_reaches_to_the_next_or_the_sections_end(void **state)
 {
 	const Elf64_Sym syms[] = { FUNC(0x1000, 0, 9, STB_GLOBAL), LABEL(0x1100, 11) };
 
@@ -251,7 +251,7 @@ static void one_without_a_size_reaches_to_the_next_or_the_sections_end(void **st
 	assert_string_equal(name_at(syms, 2, 0x1800), "-");
 }
 
-static void the_inner_of_nested_functions_wins_where_it_is(void **state)
+static void the_inner_one_of_nested_functions_wins(void **state)
 {
 	const Elf64_Sym syms[] = { FUNC(0x1000, 0x100, 9, STB_GLOBAL),
 				   FUNC(0x1040, 0x20, 11, STB_LOCAL), LABEL(0x1080, 14) };
@@ -262,7 +262,7 @@ static void the_inner_of_nested_functions_wins_where_it_is(void **state)
 	assert_string_equal(name_at(syms, 3, 0x1090), "a");
 }
 
-static void of_one_address_the_exported_and_plainest_name_wins(void **state)
+static void the_exported_and_plainest_name_of_an_address_wins(void **state)
 {
 	const Elf64_Sym locals[] = { FUNC(0x1000, 0x10, 9, STB_LOCAL),
 				     FUNC(0x1000, 0x10, 14, STB_GLOBAL) };
@@ -277,7 +277,7 @@ static void of_one_address_the_exported_and_plainest_name_wins(void **state)
 	assert_string_equal(name_at(lengths, 2, 0x1000), "a");
 }
 
-static void resolvers_mapping_symbols_and_data_are_no_functions(void **state)
+static void resolvers_mapping_symbols_and_data_are_not_functions(void **state)
 {
 	Elf64_Sym syms[] = { FUNC(0x1000, 0x10, 9, STB_GLOBAL), LABEL(0x1020, 18),
 			     FUNC(0x1040, 0x10, 11, STB_GLOBAL),
@@ -291,7 +291,7 @@ static void resolvers_mapping_symbols_and_data_are_no_functions(void **state)
 	assert_string_equal(name_at(syms, 4, 0x3000), "-");
 }
 
-/* Against the rules applied to every address one by one. */
+/* Compares with the rules applied to every address. */
 static void random_symbols_agree_with_the_rules(void **state)
 {
 	srand(17);
@@ -308,7 +308,7 @@ static void random_symbols_agree_with_the_rules(void **state)
 	}
 }
 
-static void a_table_over_its_bound_is_left_out(void **state)
+static void a_table_above_its_limit_is_skipped(void **state)
 {
 	auto_close int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	auto_elf struct elf *e = NULL;
@@ -335,7 +335,10 @@ static const char *find_in(const char *path, u64 vaddr, u64 *start)
 	return name;
 }
 
-/* The seeds of the fuzzer: `local` and `work` of one small source; nm and readelf -wF say where. */
+/*
+ * The fuzzer's seeds contain `local` and `work` of one small source. nm and readelf -wF show their
+ * addresses.
+ */
 static void a_32_bit_file_is_named(void **state)
 {
 	u64 start;
@@ -344,7 +347,7 @@ static void a_32_bit_file_is_named(void **state)
 	assert_int_equal(start, 0x209);
 }
 
-static void a_stripped_file_tells_where_its_functions_begin(void **state)
+static void a_stripped_file_has_the_starts_of_its_functions(void **state)
 {
 	auto_close int fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
 	auto_elf struct elf *e = NULL;
@@ -363,8 +366,6 @@ static void a_stripped_file_tells_where_its_functions_begin(void **state)
 	symbols_find(s, first - 1, &start);
 	assert_in_range(start, text->vaddr, first - 1);
 }
-
-/* --- damage ------------------------------------------------------------------------------------*/
 
 static void use_all(const void *data, size_t len)
 {
@@ -393,7 +394,7 @@ static u8 *small_file(size_t *len)
 	return (u8 *)data;
 }
 
-static void a_truncated_file_gives_fewer_names_and_no_harm(void **state)
+static void a_truncated_file_gives_fewer_names(void **state)
 {
 	size_t len;
 	auto_free u8 *data = small_file(&len);
@@ -427,18 +428,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_function_is_named_as_libelf_names_it),
-		cmocka_unit_test(a_table_of_far_more_symbols_than_there_is_room_for_is_none),
-		cmocka_unit_test(a_search_table_of_too_many_functions_is_none),
-		cmocka_unit_test(a_sized_function_ends_where_it_says),
-		cmocka_unit_test(one_without_a_size_reaches_to_the_next_or_the_sections_end),
-		cmocka_unit_test(the_inner_of_nested_functions_wins_where_it_is),
-		cmocka_unit_test(of_one_address_the_exported_and_plainest_name_wins),
-		cmocka_unit_test(resolvers_mapping_symbols_and_data_are_no_functions),
+		cmocka_unit_test(a_table_with_far_too_many_symbols_is_skipped),
+		cmocka_unit_test(a_search_table_with_too_many_functions_is_skipped),
+		cmocka_unit_test(a_function_with_a_size_ends_there),
+		cmocka_unit_test(a_function_without_a_size_reaches_to_the_next_or_the_sections_end),
+		cmocka_unit_test(the_inner_one_of_nested_functions_wins),
+		cmocka_unit_test(the_exported_and_plainest_name_of_an_address_wins),
+		cmocka_unit_test(resolvers_mapping_symbols_and_data_are_not_functions),
 		cmocka_unit_test(random_symbols_agree_with_the_rules),
-		cmocka_unit_test(a_table_over_its_bound_is_left_out),
+		cmocka_unit_test(a_table_above_its_limit_is_skipped),
 		cmocka_unit_test(a_32_bit_file_is_named),
-		cmocka_unit_test(a_stripped_file_tells_where_its_functions_begin),
-		cmocka_unit_test(a_truncated_file_gives_fewer_names_and_no_harm),
+		cmocka_unit_test(a_stripped_file_has_the_starts_of_its_functions),
+		cmocka_unit_test(a_truncated_file_gives_fewer_names),
 		cmocka_unit_test(a_file_with_flipped_bits_does_no_harm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,7 +73,7 @@ static int by_stack(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A stack that begins as `last` does, up to a random place, which may be within a name. */
+/* A stack that begins like `last`, up to a random place, which may be inside a name. */
 static char *next_stack(const char *last, u32 *seed)
 {
 	static const char *const words[] = {
@@ -93,8 +93,8 @@ static char *next_stack(const char *last, u32 *seed)
 	return str_take(&s);
 }
 
-/* What a line shares with the one before, or with an earlier one, is not looked at again. */
-static void lines_that_begin_alike_are_told_apart(void **state)
+/* The common part with the previous line, or with an earlier one, is not parsed again. */
+static void lines_with_a_common_start_are_distinguished(void **state)
 {
 	auto_str struct str text = { 0 }, wanted = { 0 };
 	char *stacks[NR_LINES];
@@ -115,13 +115,13 @@ static void lines_that_begin_alike_are_told_apart(void **state)
 		free(stacks[i]);
 }
 
-static void names_may_hold_blanks_and_lines_may_end_in_any_way(void **state)
+static void names_may_contain_spaces_and_lines_may_end_in_any_way(void **state)
 {
 	assert_reads("operator new(unsigned long);f 3\r\n\n   \nx\t7  \ny 2",
 		     "operator new(unsigned long);f 3\nx 7\ny 2\n");
 }
 
-static void stacks_without_samples_are_left_out(void **state)
+static void stacks_without_samples_are_skipped(void **state)
 {
 	assert_reads("a;b 0\na 1\n", "a 1\n");
 }
@@ -180,12 +180,12 @@ static void a_bad_line_is_named_with_its_number(void **state)
 	assert_refused("7\n", "line 1: no count; a line is \"root;...;leaf COUNT\"");
 }
 
-static void a_binary_file_is_no_text(void **state)
+static void a_binary_file_is_refused(void **state)
 {
 	struct reading r = read_bytes("a\0b 1\n", 6);
 
 	assert_int_equal(r.err, -EINVAL);
-	assert_string_equal(r.why.at, "line 1: a zero byte; this is no text of stacks");
+	assert_string_equal(r.why.at, "line 1: a zero byte; this is not text of stacks");
 	done(&r);
 }
 
@@ -222,8 +222,7 @@ static void a_line_longer_than_64_mib_is_refused(void **state)
 	free(text);
 }
 
-/* Long enough that lines cross the borders of what is read at once, and that stacks share starts.
- */
+/* Long enough that lines cross the reader's block borders and that stacks share starts. */
 static void a_large_file_is_read_exactly(void **state)
 {
 	struct str text = { 0 };
@@ -257,14 +256,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_stacks_are_added_up),
-		cmocka_unit_test(lines_that_begin_alike_are_told_apart),
-		cmocka_unit_test(names_may_hold_blanks_and_lines_may_end_in_any_way),
-		cmocka_unit_test(stacks_without_samples_are_left_out),
+		cmocka_unit_test(lines_with_a_common_start_are_distinguished),
+		cmocka_unit_test(names_may_contain_spaces_and_lines_may_end_in_any_way),
+		cmocka_unit_test(stacks_without_samples_are_skipped),
 		cmocka_unit_test(an_empty_file_is_an_empty_profile),
 		cmocka_unit_test(an_empty_frame_and_bad_bytes_get_a_name),
 		cmocka_unit_test(suffixes_and_java_names_give_the_kind),
 		cmocka_unit_test(a_bad_line_is_named_with_its_number),
-		cmocka_unit_test(a_binary_file_is_no_text),
+		cmocka_unit_test(a_binary_file_is_refused),
 		cmocka_unit_test(a_stack_may_have_65535_frames_and_no_more),
 		cmocka_unit_test(a_line_longer_than_64_mib_is_refused),
 		cmocka_unit_test(a_large_file_is_read_exactly),

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a hostile page holds is refused before it costs much, or made harmless. */
+/* The contents of a hostile page are refused before they cost much, or made harmless. */
 #include "test.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "export/decode.h"
 #include "export/export.h"
-#include "export/section.h"
-#include "export/varint.h"
+#include "export/format/decode.h"
+#include "export/format/section.h"
+#include "export/format/varint.h"
 
 #define META "{\"types\":[{\"name\":\"cpu\",\"unit\":\"samples\"}]}"
 #define LONG 65535
@@ -46,7 +46,7 @@ static const char *long_text(char letter)
 	return text;
 }
 
-/* Frees the body. */
+/* Decodes the body and frees it. */
 static int decoded(struct body *b, struct profile *p, struct str *why)
 {
 	auto_str struct str all = { 0 }, bytes = { 0 };
@@ -79,7 +79,7 @@ static void assert_refused(struct body *b, const char *expected)
 	profile_free(p);
 }
 
-/* Frame "a" below the root, and below it once more, with these weights. */
+/* Frame "a" below the root, and again below itself, with these weights. */
 static struct body two_nodes(const char *meta, u64 first, u64 second)
 {
 	struct body b = body_with(meta);
@@ -138,7 +138,7 @@ static void one_long_name_in_many_modules_is_refused(void **state)
 	assert_refused(&b, "names of more than 256 MB");
 }
 
-/* The numbers of threads differ, so that no two sets are the same. */
+/* The numbers of threads differ, therefore all sets differ. */
 static struct body labelled(u64 nr_sets, const char *text)
 {
 	struct body b =
@@ -168,7 +168,7 @@ static struct body labelled(u64 nr_sets, const char *text)
 	return b;
 }
 
-static void a_text_of_many_labels_is_in_memory_once(void **state)
+static void a_text_shared_by_many_labels_is_stored_once(void **state)
 {
 	struct body b = labelled(100, long_text('y'));
 	struct profile *p = profile_new();
@@ -181,15 +181,15 @@ static void a_text_of_many_labels_is_in_memory_once(void **state)
 	profile_free(p);
 }
 
-static void labels_without_end_are_refused(void **state)
+static void too_many_labels_are_refused(void **state)
 {
 	struct body b = labelled(40000, long_text('y'));
 
 	assert_refused(&b, "labels are more than 4 GB");
 }
 
-/* Each is looked for among all others. */
-static void types_without_end_are_refused(void **state)
+/* Each is compared with all others. */
+static void too_many_types_are_refused(void **state)
 {
 	auto_str struct str meta = { 0 };
 	struct body b;
@@ -202,7 +202,7 @@ static void types_without_end_are_refused(void **state)
 	assert_refused(&b, "description is unreadable");
 }
 
-/* What ends up on a terminal holds nothing that moves its cursor. */
+/* Text that may be printed on a terminal contains no control characters. */
 static void no_text_of_a_page_has_control_characters(void **state)
 {
 	struct body b = two_nodes(
@@ -236,9 +236,9 @@ int main(void)
 		cmocka_unit_test(weights_that_add_up_to_2_to_the_53_are_refused),
 		cmocka_unit_test(two_pages_add_up_to_no_more_than_one),
 		cmocka_unit_test(one_long_name_in_many_modules_is_refused),
-		cmocka_unit_test(a_text_of_many_labels_is_in_memory_once),
-		cmocka_unit_test(labels_without_end_are_refused),
-		cmocka_unit_test(types_without_end_are_refused),
+		cmocka_unit_test(a_text_shared_by_many_labels_is_stored_once),
+		cmocka_unit_test(too_many_labels_are_refused),
+		cmocka_unit_test(too_many_types_are_refused),
 		cmocka_unit_test(no_text_of_a_page_has_control_characters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,13 +7,13 @@
 
 #include <zlib.h>
 
-#include "export/armour.h"
-#include "export/container.h"
-#include "export/decode.h"
-#include "export/encode.h"
 #include "export/export.h"
+#include "export/format/base91.h"
+#include "export/format/decode.h"
+#include "export/format/encode.h"
+#include "export/format/envelope.h"
+#include "export/format/varint.h"
 #include "export/read.h"
-#include "export/varint.h"
 
 static struct profile *read_text(const char *text)
 {
@@ -57,7 +57,7 @@ static char *collapsed_of(const struct profile *p)
 	return text;
 }
 
-/* The vector of docs/profile-format.md. */
+/* The test vector of docs/profile-format.md. */
 static void p6_the_documented_stacks_give_the_documented_body(void **state)
 {
 	static const u8 head[] = { 0x07, 1, 0x2b, 2, 0x20, 3, 0x0d, 4, 8, 5, 8, 6, 7, 7, 0x0a };
@@ -98,7 +98,7 @@ static void the_order_of_stacks_does_not_change_a_byte(void **state)
 	profile_free(b);
 }
 
-/* Stacks over few names with few weights, so that paths, methods, tiers and totals coincide. */
+/* Stacks with few names and weights, so that paths, methods, tiers and totals coincide. */
 static void add_random(struct profile *p, const u32 *seeds, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -201,7 +201,7 @@ static void a_decoded_body_is_encoded_to_the_same_bytes(void **state)
 	str_fini(&why);
 }
 
-static void a_name_that_ends_like_a_number_keeps_it(void **state)
+static void a_name_that_ends_in_a_number_keeps_it(void **state)
 {
 	static const struct labels sets[] = {
 		{ .comm = "sh-8", .thread = "exec-7" },
@@ -228,7 +228,7 @@ static void a_name_that_ends_like_a_number_keeps_it(void **state)
 	profile_free(b);
 }
 
-/* The total of all frames of that kind, of stacks that have one. */
+/* The total of all frames of that kind, over the stacks that have one. */
 static u64 weight_of(const struct profile *p, enum frame_kind kind)
 {
 	u64 sum = 0;
@@ -240,7 +240,7 @@ static u64 weight_of(const struct profile *p, enum frame_kind kind)
 	return sum;
 }
 
-static void a_node_in_several_tiers_has_its_parts_back(void **state)
+static void the_parts_of_a_node_in_several_tiers_are_restored(void **state)
 {
 	struct profile *p = read_text("m;a_[0] 2\nm;a_[j];x 3\nm;a_[1];x 4\nm;a_[i] 4\n");
 	struct profile *back = profile_new();
@@ -296,7 +296,7 @@ static void a_stack_deeper_than_65535_frames_is_refused(void **state)
 	profile_free(p);
 }
 
-static void nodes_without_a_weight_are_left_out(void **state)
+static void nodes_without_a_weight_are_skipped(void **state)
 {
 	struct profile *p = profile_new();
 	struct str body = { 0 };
@@ -326,12 +326,11 @@ static void a_damaged_container_says_what_is_wrong(void **state)
 	struct profile *p = read_text("a;b 3\nc 4\n");
 	struct str body = body_of(p), packed = { 0 };
 
-	assert_int_equal(container_pack(&body, 4, &packed), 0);
+	assert_int_equal(envelope_pack(&body, 4, &packed), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct str out = { 0 }, why = { 0 };
 		packed.at[cases[i].at] ^= (char)cases[i].flip;
-		assert_int_equal(container_unpack((u8 *)packed.at, packed.len, &out, &why),
-				 -EINVAL);
+		assert_int_equal(envelope_unpack((u8 *)packed.at, packed.len, &out, &why), -EINVAL);
 		assert_non_null(strstr(why.at, cases[i].says));
 		packed.at[cases[i].at] ^= (char)cases[i].flip;
 		str_fini(&out);
@@ -340,7 +339,7 @@ static void a_damaged_container_says_what_is_wrong(void **state)
 	for (size_t len = 0; len < packed.len; len++) {
 		struct str out = { 0 }, why = { 0 };
 		u8 *cut = xmemdup(packed.at, len);
-		assert_int_equal(container_unpack(cut, len, &out, &why), -EINVAL);
+		assert_int_equal(envelope_unpack(cut, len, &out, &why), -EINVAL);
 		free(cut);
 		str_fini(&out);
 		str_fini(&why);
@@ -350,7 +349,7 @@ static void a_damaged_container_says_what_is_wrong(void **state)
 	profile_free(p);
 }
 
-/* Every cut and every changed byte of a body either fails with a sentence or decodes; no crash. */
+/* Every truncation and every changed byte of a body either fails with a sentence or decodes. */
 static void a_damaged_body_never_crashes_the_decoder(void **state)
 {
 	struct profile *p = read_text("m;a_[j];x 1\nm;b_[1];x 1\nm;a_[1];y 7\nk_[k] 5\n");
@@ -387,11 +386,11 @@ static void text_of_every_length_is_read_back(void **state)
 		char *text;
 		size_t text_len;
 		FILE *f = open_memstream(&text, &text_len);
-		armour_write(&bytes, f);
+		base91_write(&bytes, f);
 		fclose(f);
 		int rest = 8 * len % 13;
 		assert_int_equal(text_len, 8 * len / 13 * 2 + (rest > 6 ? 2 : rest > 0));
-		armour_read(text, text_len, &back);
+		base91_read(text, text_len, &back);
 		assert_int_equal(back.len, len);
 		if (len)
 			assert_memory_equal(back.at, bytes.at, back.len);
@@ -438,11 +437,11 @@ int main(void)
 		cmocka_unit_test(the_order_of_stacks_does_not_change_a_byte),
 		cmocka_unit_test(random_profiles_are_encoded_alike_in_any_order),
 		cmocka_unit_test(a_decoded_body_is_encoded_to_the_same_bytes),
-		cmocka_unit_test(a_node_in_several_tiers_has_its_parts_back),
+		cmocka_unit_test(the_parts_of_a_node_in_several_tiers_are_restored),
 		cmocka_unit_test(weights_above_2_to_the_53_are_refused),
-		cmocka_unit_test(a_name_that_ends_like_a_number_keeps_it),
+		cmocka_unit_test(a_name_that_ends_in_a_number_keeps_it),
 		cmocka_unit_test(a_stack_deeper_than_65535_frames_is_refused),
-		cmocka_unit_test(nodes_without_a_weight_are_left_out),
+		cmocka_unit_test(nodes_without_a_weight_are_skipped),
 		cmocka_unit_test(a_damaged_container_says_what_is_wrong),
 		cmocka_unit_test(a_damaged_body_never_crashes_the_decoder),
 		cmocka_unit_test(text_of_every_length_is_read_back),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is written in one format and read back has the same stacks with the same weights. */
+/* A profile written in a format and read back has the same stacks with the same weights. */
 #include "test.h"
 
 #include <errno.h>
@@ -47,6 +47,8 @@ static struct profile *random_profile(u32 seed)
 		struct labels labels = { .pid = next(&seed) % 3, .tid = next(&seed) % 4 };
 		for (enum label i = 0; i < NR_LABELS; i++)
 			labels.text[i] = next(&seed) & 1 ? label_names[i].key : "";
+		if (*labels.tags)
+			labels.tags = "bytes:512 kB, handler=/a%2C b=c, n:-7";
 		profile_add(p, node, profile_intern_labels(p, &labels), next(&seed) % nr_types,
 			    next(&seed) % 1000);
 	}
@@ -84,7 +86,7 @@ static struct profile *read_back(const struct profile *p, const char *format)
 	return back;
 }
 
-/* Every stack with kind, module, labels and type: a sorted text. */
+/* Lists every stack with kind, module, labels and type as sorted text. */
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -169,17 +171,17 @@ static void q3_an_event_may_be_called_anything(void **state)
 	}
 }
 
-static void every_stack_comes_back_from_pprof(void **state)
+static void every_stack_is_read_back_from_pprof(void **state)
 {
 	every_stack_comes_back_from("pprof");
 }
 
-static void every_stack_comes_back_from_otlp(void **state)
+static void every_stack_is_read_back_from_otlp(void **state)
 {
 	every_stack_comes_back_from("otlp");
 }
 
-/* Self and total per method of the first type, which formats without kinds keep too. */
+/* Self and total per method of the first type, which formats without kinds also keep. */
 static char *all_methods(const struct profile *p)
 {
 	struct str all = { 0 };
@@ -287,7 +289,7 @@ static void firefox_gets_columns_of_one_length_and_all_weights(void **state)
 	}
 }
 
-/* Two threads in turns, one weight per thread, slot of 20 ms and state. */
+/* Two threads in turn, one weight per thread, slot of 20 ms and state. */
 static struct profile *timed_profile(void)
 {
 	static const char *const slots[] = { "11", "2", "5", "5", "0" };
@@ -307,7 +309,7 @@ static struct profile *timed_profile(void)
 	return p;
 }
 
-static void firefox_gets_a_thread_once_with_its_samples_in_order_of_time(void **state)
+static void firefox_gets_a_thread_once_with_its_samples_sorted_by_time(void **state)
 {
 	static const double wanted_ms[] = { 0, 40, 100, 110, 220 };
 	struct profile *p = timed_profile();
@@ -329,7 +331,7 @@ static void firefox_gets_a_thread_once_with_its_samples_in_order_of_time(void **
 	profile_free(p);
 }
 
-static void a_profile_without_value_types_is_written_by_all(void **state)
+static void every_format_writes_a_profile_without_value_types(void **state)
 {
 	for (const struct format *f = formats; f->name; f++) {
 		struct profile *p = profile_new();
@@ -339,7 +341,7 @@ static void a_profile_without_value_types_is_written_by_all(void **state)
 	}
 }
 
-/* Resources, scopes and profiles are all missing: a dictionary with one text. */
+/* Without resources, scopes and profiles: a dictionary with one text. */
 static void a_file_without_profiles_counts_no_samples(void **state)
 {
 	static const char otlp[] = "\x12\x09\x2a\x00\x2a\x05hello";
@@ -355,7 +357,7 @@ static void a_file_without_profiles_counts_no_samples(void **state)
 	profile_free(p);
 }
 
-static void cpu_time_does_not_grow_on_the_way(void **state)
+static void cpu_time_is_the_same_after_reading_back(void **state)
 {
 	struct profile *p = profile_new();
 
@@ -385,8 +387,8 @@ static struct profile *profile_of_one(const char *name, const char *unit, u64 va
 	return p;
 }
 
-/* More than 2^53 ns of it, as a day of a few hundred CPUs has, could not be read back. */
-static void cpu_time_that_no_reader_takes_is_not_made(void **state)
+/* More than 2^53 ns, as in a day of a few hundred CPUs, could not be read back. */
+static void cpu_time_too_large_to_read_back_is_not_derived(void **state)
 {
 	struct profile *p = profile_of_one("cpu", "samples", 1ull << 40);
 
@@ -413,7 +415,7 @@ static void firefox_gets_time_in_its_own_unit(void **state)
 	profile_free(p);
 }
 
-static void what_says_more_of_the_recording_comes_back(void **state)
+static void the_facts_of_a_recording_are_read_back(void **state)
 {
 	static const char *const all[] = { "html", "pprof", "otlp" };
 	struct profile *p = random_profile(7);
@@ -459,7 +461,7 @@ static void assert_refused(const void *bytes, size_t len, const char *expected)
 	profile_free(p);
 }
 
-static void a_cut_file_is_refused_at_any_length(void **state)
+static void a_truncated_file_is_refused_at_any_length(void **state)
 {
 	static const char *const all[] = { "pprof", "otlp" };
 	struct profile *p = random_profile(11);
@@ -480,7 +482,7 @@ static void a_cut_file_is_refused_at_any_length(void **state)
 	profile_free(p);
 }
 
-/* A method at two lines, in two tiers; and one whose file is not known. */
+/* A method at two lines and in two tiers, and a method whose file is unknown. */
 static struct profile *profile_with_lines(void)
 {
 	struct profile *p = profile_new();
@@ -527,7 +529,7 @@ static void read_with_lines(const char *format, bool keeps_lines)
 	str_fini(&why);
 }
 
-static void lines_come_back_if_they_are_wanted(void **state)
+static void lines_are_read_back_if_wanted(void **state)
 {
 	static const char *const names[] = { "html", "pprof", "otlp" };
 
@@ -544,7 +546,7 @@ static void a_flipped_bit_gives_one_line_or_a_profile(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		struct str bytes = written(p, all[i]);
-		/* Of a page the data alone, which is at its end. */
+		/* Of a page only the data, which are at its end. */
 		size_t start = bytes.len > 3000 ? bytes.len - 3000 : 0;
 		for (size_t at = start; at < bytes.len; at += 3) {
 			struct profile *back = profile_new();
@@ -574,21 +576,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(q3_an_event_may_be_called_anything),
-		cmocka_unit_test(every_stack_comes_back_from_pprof),
-		cmocka_unit_test(every_stack_comes_back_from_otlp),
+		cmocka_unit_test(every_stack_is_read_back_from_pprof),
+		cmocka_unit_test(every_stack_is_read_back_from_otlp),
 		cmocka_unit_test(every_method_weighs_the_same_in_every_format),
 		cmocka_unit_test(speedscope_gets_all_weights_of_all_types),
 		cmocka_unit_test(firefox_gets_columns_of_one_length_and_all_weights),
-		cmocka_unit_test(firefox_gets_a_thread_once_with_its_samples_in_order_of_time),
-		cmocka_unit_test(a_profile_without_value_types_is_written_by_all),
+		cmocka_unit_test(firefox_gets_a_thread_once_with_its_samples_sorted_by_time),
+		cmocka_unit_test(every_format_writes_a_profile_without_value_types),
 		cmocka_unit_test(a_file_without_profiles_counts_no_samples),
-		cmocka_unit_test(cpu_time_does_not_grow_on_the_way),
-		cmocka_unit_test(cpu_time_that_no_reader_takes_is_not_made),
+		cmocka_unit_test(cpu_time_is_the_same_after_reading_back),
+		cmocka_unit_test(cpu_time_too_large_to_read_back_is_not_derived),
 		cmocka_unit_test(firefox_gets_time_in_its_own_unit),
-		cmocka_unit_test(what_says_more_of_the_recording_comes_back),
-		cmocka_unit_test(a_cut_file_is_refused_at_any_length),
+		cmocka_unit_test(the_facts_of_a_recording_are_read_back),
+		cmocka_unit_test(a_truncated_file_is_refused_at_any_length),
 		cmocka_unit_test(a_flipped_bit_gives_one_line_or_a_profile),
-		cmocka_unit_test(lines_come_back_if_they_are_wanted),
+		cmocka_unit_test(lines_are_read_back_if_wanted),
 		cmocka_unit_test(files_of_other_kinds_are_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

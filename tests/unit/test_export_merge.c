@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several files read into one profile: what they count and what they say of their recordings. */
+/* Several files read into one profile: their types and the facts of their recordings. */
 #include "test.h"
 
 #include <errno.h>
@@ -93,7 +93,7 @@ static void the_numbers_of_notes_are_added_up(void **state)
 	}
 }
 
-static void the_time_is_from_the_earliest_start_to_the_latest_end(void **state)
+static void the_time_spans_from_the_earliest_start_to_the_latest_end(void **state)
 {
 	static const struct recording all[] = { { 1100, 10, 100, 2, 0 },
 						{ 1000, 50, 100, 3, 0 },
@@ -119,7 +119,7 @@ static void without_a_start_the_longest_recording_counts(void **state)
 	}
 }
 
-static void a_rate_is_kept_if_it_is_that_of_all_samples(void **state)
+static void a_rate_is_kept_if_all_samples_share_it(void **state)
 {
 	static const struct recording same[] = { { 0, 1, 99, 2, 0 }, { 0, 1, 99, 3, 0 } };
 	static const struct recording other[] = { { 0, 1, 99, 2, 0 }, { 0, 1, 49, 3, 0 } };
@@ -137,7 +137,7 @@ static void a_rate_is_kept_if_it_is_that_of_all_samples(void **state)
 	}
 }
 
-static void samples_of_two_rates_make_no_cpu_time(void **state)
+static void samples_of_two_rates_give_no_cpu_time(void **state)
 {
 	static const struct recording all[] = { { 0, 1, 99, 2, 0 }, { 0, 1, 49, 3, 0 } };
 	struct profile *p = merged("html", all, 2), *back = profile_new();
@@ -182,7 +182,7 @@ static void text_is_added_to_samples_of_anything(void **state)
 	profile_free(p);
 }
 
-static void text_is_on_no_side_of_a_comparison(void **state)
+static void text_joins_no_side_of_a_comparison(void **state)
 {
 	struct profile *p = profile_new();
 
@@ -196,11 +196,10 @@ static void text_is_on_no_side_of_a_comparison(void **state)
 	profile_free(p);
 }
 
-/* One sample in slot 5 of 10 ms. */
-static struct str timed(const char *thread, u64 start_ns, u64 slot_ns)
+static struct str timed_at(const char *time, const char *thread, u64 start_ns, u64 slot_ns)
 {
 	struct profile *p = profile_of(&(struct recording){ .duration_s = 1 });
-	struct labels labels = { .tid = 7, .thread = thread, .time = slot_ns ? "5" : "" };
+	struct labels labels = { .tid = 7, .thread = thread, .time = time };
 	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
 
 	p->start_wall_ns = start_ns;
@@ -209,6 +208,12 @@ static struct str timed(const char *thread, u64 start_ns, u64 slot_ns)
 	struct str bytes = written(p, "html");
 	profile_free(p);
 	return bytes;
+}
+
+/* One sample in slot 5. */
+static struct str timed(const char *thread, u64 start_ns, u64 slot_ns)
+{
+	return timed_at(slot_ns ? "5" : "", thread, start_ns, slot_ns);
 }
 
 static const char *slot_of(const struct profile *p, const char *thread)
@@ -220,7 +225,7 @@ static const char *slot_of(const struct profile *p, const char *thread)
 	return NULL;
 }
 
-/* Reads the two and frees them. */
+/* Reads both and frees them. */
 static struct profile *both_of(struct str a, struct str b)
 {
 	struct profile *p = profile_new();
@@ -252,12 +257,26 @@ static void slots_of_all_files_count_from_the_earliest_start(void **state)
 	profile_free(p);
 }
 
-static void slots_are_as_wide_as_those_of_the_first_file(void **state)
+static void slots_have_the_width_of_the_first_file(void **state)
 {
 	struct profile *p =
 		both_of(timed("a", 10 * SECOND, SLOT), timed("b", 11 * SECOND, 2 * SLOT));
 
 	assert_string_equal(slot_of(p, "b"), "110");
+	profile_free(p);
+}
+
+static void a_wait_keeps_all_its_slots(void **state)
+{
+	struct profile *p = both_of(timed_at("5-14", "a", 10 * SECOND, SLOT),
+				    timed_at("5-14", "b", 12 * SECOND, SLOT));
+
+	assert_string_equal(slot_of(p, "a"), "5-14");
+	assert_string_equal(slot_of(p, "b"), "205-214");
+	profile_free(p);
+	p = both_of(timed_at("5-14", "a", 10 * SECOND, SLOT),
+		    timed_at("5-14", "b", 11 * SECOND, 2 * SLOT));
+	assert_string_equal(slot_of(p, "b"), "110-129");
 	profile_free(p);
 }
 
@@ -277,15 +296,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_numbers_of_notes_are_added_up),
-		cmocka_unit_test(the_time_is_from_the_earliest_start_to_the_latest_end),
+		cmocka_unit_test(the_time_spans_from_the_earliest_start_to_the_latest_end),
 		cmocka_unit_test(without_a_start_the_longest_recording_counts),
-		cmocka_unit_test(a_rate_is_kept_if_it_is_that_of_all_samples),
-		cmocka_unit_test(samples_of_two_rates_make_no_cpu_time),
+		cmocka_unit_test(a_rate_is_kept_if_all_samples_share_it),
+		cmocka_unit_test(samples_of_two_rates_give_no_cpu_time),
 		cmocka_unit_test(text_is_not_added_to_bytes),
 		cmocka_unit_test(text_is_added_to_samples_of_anything),
-		cmocka_unit_test(text_is_on_no_side_of_a_comparison),
+		cmocka_unit_test(text_joins_no_side_of_a_comparison),
 		cmocka_unit_test(slots_of_all_files_count_from_the_earliest_start),
-		cmocka_unit_test(slots_are_as_wide_as_those_of_the_first_file),
+		cmocka_unit_test(slots_have_the_width_of_the_first_file),
+		cmocka_unit_test(a_wait_keeps_all_its_slots),
 		cmocka_unit_test(slots_move_when_a_file_without_time_began_earlier),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

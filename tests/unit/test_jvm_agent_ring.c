@@ -9,9 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/types.h"
-#include "jvm/agent_ring.h"
+#include "jvm/agent/agent_ring.h"
 #include "jvmmap/wire.h"
+#include "jvmmap/wire_records.h"
 
 #define BYTES (WIRE_HEADER_BYTES + WIRE_RING_BYTES)
 #define CODE  0x7f0000000000ull
@@ -23,7 +25,7 @@ struct writer {
 	int fd;
 	struct wire_header *header;
 	u8 *records;
-	u64 code_end; /* what the next address is counted from */
+	u64 code_end; /* base value of the next address */
 };
 
 static int make_memfd(u64 size, int seals)
@@ -55,7 +57,7 @@ static void free_ring(struct writer *w)
 	close(w->fd);
 }
 
-/* Writes bytes where the agent would, around the end of the ring. */
+/* Writes bytes as the agent would, across the end of the ring. */
 static void put(struct writer *w, const void *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -63,7 +65,7 @@ static void put(struct writer *w, const void *bytes, size_t len)
 	w->header->head += len;
 }
 
-/* A record of 14 bytes for a piece of code at CODE. */
+/* Writes a record of 14 bytes for a piece of code at CODE. */
 static void put_string(struct writer *w, const char text[10])
 {
 	const u8 head[] = { WIRE_STRING, 12, 0x81, 0x01 };
@@ -72,7 +74,7 @@ static void put_string(struct writer *w, const char text[10])
 	put(w, text, 10);
 }
 
-/* A zigzag varint of always eight bytes. */
+/* A zigzag varint that always has eight bytes. */
 static void step(u8 *at, s64 n)
 {
 	u64 value = n < 0 ? 2 * (u64)-n - 1 : 2 * (u64)n;
@@ -99,7 +101,7 @@ static struct agent_ring *open_ring(const struct writer *w, struct codemap *map)
 	return ring;
 }
 
-static void what_the_agent_writes_is_read(void **state)
+static void records_of_the_agent_are_read(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct writer w = make_ring();
@@ -120,8 +122,8 @@ static void what_the_agent_writes_is_read(void **state)
 	free_ring(&w);
 }
 
-/* Four times its size; what was read goes back to the kernel before the agent may use it again. */
-static void a_ring_is_read_round_and_round(void **state)
+/* Reads four times its size. Read pages go back to the kernel before the agent may reuse them. */
+static void a_ring_is_read_past_its_end(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct writer w = make_ring();
@@ -146,7 +148,7 @@ static void a_ring_is_read_round_and_round(void **state)
 	free_ring(&w);
 }
 
-static void the_agent_hears_that_the_reader_lives_and_when_to_stop(void **state)
+static void the_reader_signals_life_and_stop(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct writer w = make_ring();
@@ -165,7 +167,7 @@ static void the_agent_hears_that_the_reader_lives_and_when_to_stop(void **state)
 	free_ring(&w);
 }
 
-static void a_failure_in_the_jvm_is_told(void **state)
+static void a_failure_in_the_jvm_is_reported(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct writer w = make_ring();
@@ -191,7 +193,7 @@ static void a_failure_in_the_jvm_is_told(void **state)
 	free_ring(&w);
 }
 
-static void a_head_that_runs_away_breaks_the_ring_for_good(void **state)
+static void an_impossible_head_breaks_the_ring(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct writer w = make_ring();
@@ -223,7 +225,7 @@ static void a_file_that_can_shrink_is_refused(void **state)
 	codemap_free(map);
 }
 
-static void another_ones_ring_is_refused(void **state)
+static void a_ring_with_another_nonce_is_refused(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct writer w = make_ring();
@@ -238,16 +240,34 @@ static void another_ones_ring_is_refused(void **state)
 	free_ring(&w);
 }
 
+/* One call reads only a part of a full ring: the records after it are unread. */
+static void the_time_of_a_complete_read_is_known(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct writer w = make_ring();
+	struct agent_ring *ring = open_ring(&w, map);
+	u64 before = time_mono_ns();
+
+	assert_int_equal(agent_ring_read_until(ring), 0);
+	agent_ring_read(ring);
+	assert_true(agent_ring_read_until(ring) >= before);
+	assert_true(agent_ring_read_until(ring) <= time_mono_ns());
+	agent_ring_close(ring);
+	codemap_free(map);
+	free_ring(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_agent_writes_is_read),
-		cmocka_unit_test(a_ring_is_read_round_and_round),
-		cmocka_unit_test(the_agent_hears_that_the_reader_lives_and_when_to_stop),
-		cmocka_unit_test(a_failure_in_the_jvm_is_told),
-		cmocka_unit_test(a_head_that_runs_away_breaks_the_ring_for_good),
+		cmocka_unit_test(the_time_of_a_complete_read_is_known),
+		cmocka_unit_test(records_of_the_agent_are_read),
+		cmocka_unit_test(a_ring_is_read_past_its_end),
+		cmocka_unit_test(the_reader_signals_life_and_stop),
+		cmocka_unit_test(a_failure_in_the_jvm_is_reported),
+		cmocka_unit_test(an_impossible_head_breaks_the_ring),
 		cmocka_unit_test(a_file_that_can_shrink_is_refused),
-		cmocka_unit_test(another_ones_ring_is_refused),
+		cmocka_unit_test(a_ring_with_another_nonce_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

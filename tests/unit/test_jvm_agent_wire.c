@@ -7,8 +7,9 @@
 
 #include "base/str.h"
 #include "base/types.h"
-#include "jvm/agent_wire.h"
+#include "jvm/agent/agent_wire.h"
 #include "jvmmap/wire.h"
+#include "jvmmap/wire_records.h"
 
 #define CODE 0x7f0000000000ull
 
@@ -37,13 +38,13 @@ static void record(struct str *s, enum wire_kind kind, const u64 *numbers, size_
 	record(s, kind, (const u64[]){ __VA_ARGS__ }, \
 	       sizeof((const u64[]){ __VA_ARGS__ }) / sizeof(u64), text)
 
-/* A signed number as one of the others. */
+/* Zigzag-encodes a signed number. */
 static u64 step(s64 n)
 {
 	return n < 0 ? 2 * (u64)-n - 1 : 2 * (u64)n;
 }
 
-/* Methods 1, a.B.run, and 2, a.B.get. */
+/* Adds methods 1, a.B.run, and 2, a.B.get. */
 static void add_names(struct str *s)
 {
 	RECORD(s, WIRE_STRING, "La/B;", 5);
@@ -59,7 +60,7 @@ static ssize_t decode(struct agent_wire *w, const struct str *s)
 	return agent_wire_decode(w, (const u8 *)s->at, s->len);
 }
 
-static void names_of_threads_are_told(void **state)
+static void names_of_threads_are_stored(void **state)
 {
 	struct codemap *map = codemap_new();
 	auto_str struct str s = { 0 };
@@ -67,7 +68,7 @@ static void names_of_threads_are_told(void **state)
 
 	agent_wire_init(&w, map, 0);
 	RECORD(&s, WIRE_THREAD, "worker-\xed\xa0\xbd\xed\xba\x80", 4242);
-	assert_int_equal(decode(&w, &s), s.len); /* where nobody wants them */
+	assert_int_equal(decode(&w, &s), s.len); /* without a reader for thread names */
 	w.threads = thread_names_new();
 	assert_int_equal(decode(&w, &s), s.len);
 	assert_string_equal(thread_names_find(w.threads, 4242), "worker-\xf0\x9f\x9a\x80");
@@ -105,7 +106,7 @@ static void loads_inlines_and_unloads_reach_the_map(void **state)
 	codemap_free(map);
 }
 
-static void times_are_moved_out_of_the_time_namespace(void **state)
+static void times_are_converted_from_the_time_namespace(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct java_frame out;
@@ -122,7 +123,7 @@ static void times_are_moved_out_of_the_time_namespace(void **state)
 	codemap_free(map);
 }
 
-static void a_replay_mends_what_was_lost(void **state)
+static void a_replay_restores_lost_code(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct java_frame out;
@@ -149,7 +150,7 @@ static void a_replay_mends_what_was_lost(void **state)
 	codemap_free(map);
 }
 
-static void a_replay_that_is_lost_in_part_mends_nothing(void **state)
+static void an_incomplete_replay_restores_nothing(void **state)
 {
 	struct codemap *map = codemap_new();
 	auto_str struct str s = { 0 };
@@ -168,7 +169,7 @@ static void a_replay_that_is_lost_in_part_mends_nothing(void **state)
 	codemap_free(map);
 }
 
-static void a_record_that_is_not_whole_yet_is_left(void **state)
+static void an_incomplete_record_is_left(void **state)
 {
 	auto_str struct str s = { 0 };
 
@@ -185,7 +186,7 @@ static void a_record_that_is_not_whole_yet_is_left(void **state)
 	}
 }
 
-static void decoding_ends_at_its_deadline_and_goes_on_from_there(void **state)
+static void decoding_stops_at_its_deadline_and_continues_there(void **state)
 {
 	struct codemap *map = codemap_new();
 	auto_str struct str s = { 0 };
@@ -222,7 +223,7 @@ static void classes_are_known_by_their_numbers(void **state)
 	codemap_free(map);
 }
 
-static void what_no_agent_writes_is_refused(void **state)
+static void invalid_records_are_refused(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct agent_wire w;
@@ -245,7 +246,7 @@ static void what_no_agent_writes_is_refused(void **state)
 	REFUSED(WIRE_LOAD, "x", 1, 2, 3, 4);
 	REFUSED(WIRE_UNLOAD, "", 1);
 	REFUSED(WIRE_CODE, "", 1, 2, 3, WIRE_STRING_SLOTS);
-	REFUSED(WIRE_INLINE, "", 0, 16, 4);          /* leaves a frame that is not there */
+	REFUSED(WIRE_INLINE, "", 0, 16, 4);          /* leaves a frame that does not exist */
 	REFUSED(WIRE_INLINE, "", 0, 16, 1, step(7)); /* a slot that was never filled */
 	REFUSED(WIRE_INLINE, "", 0, 16, 3, WIRE_INLINE_DEPTH_MAX - 2);
 	REFUSED(WIRE_INLINE, "", 0, 16, UINT64_MAX);
@@ -263,15 +264,15 @@ static void what_no_agent_writes_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_threads_are_told),
+		cmocka_unit_test(names_of_threads_are_stored),
 		cmocka_unit_test(loads_inlines_and_unloads_reach_the_map),
-		cmocka_unit_test(times_are_moved_out_of_the_time_namespace),
-		cmocka_unit_test(a_replay_mends_what_was_lost),
-		cmocka_unit_test(a_replay_that_is_lost_in_part_mends_nothing),
-		cmocka_unit_test(a_record_that_is_not_whole_yet_is_left),
-		cmocka_unit_test(decoding_ends_at_its_deadline_and_goes_on_from_there),
+		cmocka_unit_test(times_are_converted_from_the_time_namespace),
+		cmocka_unit_test(a_replay_restores_lost_code),
+		cmocka_unit_test(an_incomplete_replay_restores_nothing),
+		cmocka_unit_test(an_incomplete_record_is_left),
+		cmocka_unit_test(decoding_stops_at_its_deadline_and_continues_there),
 		cmocka_unit_test(classes_are_known_by_their_numbers),
-		cmocka_unit_test(what_no_agent_writes_is_refused),
+		cmocka_unit_test(invalid_records_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

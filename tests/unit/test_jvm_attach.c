@@ -6,14 +6,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "jvm/attach.h"
+#include "jvm/attach/attach.h"
 
 static enum attach_verdict verdict(const char *reply, struct str *text)
 {
 	return attach_load_reply(reply, strlen(reply), text);
 }
 
-/* The bytes that JDK 8u504, 11.0.33, 17, 21.0.13 and 25 to 28 were seen to send. */
+/* The replies of JDK 8u504, 11.0.33, 17, 21.0.13 and 25 to 28. */
 static void every_dialect_of_success_is_read(void **state)
 {
 	auto_str struct str text = { 0 };
@@ -22,7 +22,7 @@ static void every_dialect_of_success_is_read(void **state)
 	assert_int_equal(verdict("0\nreturn code: 0\n", &text), ATTACH_LOADED);
 }
 
-static void an_agent_that_fails_is_told_from_one_that_was_not_loaded(void **state)
+static void a_failed_agent_differs_from_one_not_loaded(void **state)
 {
 	auto_str struct str text = { 0 };
 
@@ -57,7 +57,7 @@ static void every_dialect_of_refusal_gives_its_reason(void **state)
 	assert_int_equal(verdict(reply.at, &text), ATTACH_REFUSED);
 }
 
-static void nonsense_is_garbled(void **state)
+static void an_invalid_reply_is_garbled(void **state)
 {
 	static const char *const replies[] = { "",       "\n",     "0", "-", "return code: 0\n",
 					       "x\n0\n", "0x\n0\n" };
@@ -110,9 +110,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_dialect_of_success_is_read),
-		cmocka_unit_test(an_agent_that_fails_is_told_from_one_that_was_not_loaded),
+		cmocka_unit_test(a_failed_agent_differs_from_one_not_loaded),
 		cmocka_unit_test(every_dialect_of_refusal_gives_its_reason),
-		cmocka_unit_test(nonsense_is_garbled),
+		cmocka_unit_test(an_invalid_reply_is_garbled),
 		cmocka_unit_test(a_request_has_four_words_and_always_three_arguments),
 		cmocka_unit_test(a_talk_ends_when_the_other_side_closes_or_stays_silent),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names code of a JVM that compiles, unloads and reuses memory at the same time. */
+/* Names the code of a JVM that compiles, unloads and reuses memory at the same time. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "java.h"
-#include "jvm/hotspot.h"
+#include "jvm/hotspot/hotspot.h"
 #include "test.h"
 
 #define FRAMES 16
@@ -20,7 +20,7 @@ struct tally {
 	u64 nr_named, nr_churned, nr_stale, nr_gone, nr_wrong;
 };
 
-/* Churn$Ck has mk, and no other method of that form. */
+/* Churn$Ck has mk and no other method of that form. */
 static void check_frame(const struct java_frame *f, struct tally *t)
 {
 	t->nr_named++;
@@ -68,7 +68,7 @@ static void names_are_never_mixed_up_while_memory_is_reused(void **state)
 	pid_t pid = start_churn();
 	struct tally t = { 0 };
 
-	assert_int_equal(hotspot_open(java_pid(pid), 0, &t.h), 0);
+	assert_int_equal(hotspot_open((struct process_id){ java_pid(pid), 0 }, &t.h), 0);
 	for (u64 end = time_mono_ns() + 4 * NS_PER_SEC; time_mono_ns() < end;) {
 		assert_int_equal(hotspot_each_blob(t.h, name_blob, &t), 0);
 		assert_true(hotspot_refresh(t.h) >= 0);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/types.h"
-#include "jvm/codemap.h"
+#include "jvm/agent/codemap.h"
 
 #define SEC  1000000000ull
 #define CODE 0x7f0000000000ull
@@ -29,7 +29,7 @@ static u32 stub(struct codemap *map, const char *name)
 	return named(map, FRAME_STUB, "", name);
 }
 
-/* The method found, "" if none. */
+/* The method at pc, "" if no code is known there. */
 static const char *found(struct codemap *map, u64 pc, u64 time_ns)
 {
 	struct java_frame frame;
@@ -37,7 +37,7 @@ static const char *found(struct codemap *map, u64 pc, u64 time_ns)
 	return codemap_find(map, pc, time_ns, 0, &frame, 1) ? frame.method : "";
 }
 
-static void code_is_found_while_it_stands(void **state)
+static void code_is_found_while_it_exists(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct java_frame frame;
@@ -65,7 +65,7 @@ static void a_late_report_names_samples_from_before_it(void **state)
 	codemap_free(map);
 }
 
-static void memory_used_again_is_named_by_its_time(void **state)
+static void reused_memory_is_named_by_time(void **state)
 {
 	struct codemap *map = codemap_new();
 
@@ -79,7 +79,7 @@ static void memory_used_again_is_named_by_its_time(void **state)
 	codemap_free(map);
 }
 
-static void a_load_ends_what_it_overlaps(void **state)
+static void a_load_removes_overlapped_code(void **state)
 {
 	struct codemap *map = codemap_new();
 
@@ -122,17 +122,17 @@ static void tell(struct codemap *map, u64 addr, const char *method, u32 compile_
 {
 	const struct code_facts facts = { compile_id, level, "a.B", method, "()V" };
 
-	codemap_tell(map, addr, &facts);
+	codemap_report(map, addr, &facts);
 }
 
-/* The report that other code took the place comes late: the sample's compile id tells. */
-static void code_of_another_compile_id_is_not_meant(void **state)
+/* The load of the new code is reported late: the sample's compile id decides. */
+static void code_of_another_compile_id_does_not_match(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct java_frame frame;
 
 	codemap_load(map, 1 *SEC, CODE, 64, method(map, "before"));
-	tell(map, CODE, "after", 8, 4); /* what stands there by now */
+	tell(map, CODE, "after", 8, 4); /* the later code at that address */
 	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 8, &frame, 1), 1);
 	tell(map, CODE, "before", 7, 4);
 	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 7, &frame, 1), 1);
@@ -147,7 +147,7 @@ static void code_of_another_compile_id_is_not_meant(void **state)
 	codemap_free(map);
 }
 
-static void hidden_classes_are_told_by_either_of_their_names(void **state)
+static void hidden_classes_match_in_both_spellings(void **state)
 {
 	struct codemap *map = codemap_new();
 	const struct code_facts facts = { 5, 4, "a.B$$Lambda+0x7f01", "run", "()V" };
@@ -155,8 +155,8 @@ static void hidden_classes_are_told_by_either_of_their_names(void **state)
 
 	codemap_load(map, 0, CODE, 64, named(map, FRAME_C2, "a/B$$Lambda.0x7f01", "run"));
 	codemap_load(map, 0, CODE + 64, 64, named(map, FRAME_C2, "a/B$$Lambda.0x7f02", "run"));
-	codemap_tell(map, CODE, &facts);
-	codemap_tell(map, CODE + 64, &facts);
+	codemap_report(map, CODE, &facts);
+	codemap_report(map, CODE + 64, &facts);
 	codemap_find(map, CODE, SEC, 0, &frame, 1);
 	assert_int_equal(frame.kind, FRAME_C2);
 	codemap_find(map, CODE + 64, SEC, 0, &frame, 1);
@@ -164,7 +164,7 @@ static void hidden_classes_are_told_by_either_of_their_names(void **state)
 	codemap_free(map);
 }
 
-static void the_compiler_is_told_by_who_can_see_the_code(void **state)
+static void the_compiler_comes_from_the_jvms_tables(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct java_frame frame;
@@ -173,10 +173,10 @@ static void the_compiler_is_told_by_who_can_see_the_code(void **state)
 	codemap_load(map, 0, CODE, 64, method(map, "run"));
 	codemap_load(map, 0, CODE + 64, 64, stub(map, "jint_arraycopy"));
 	codemap_load(map, 0, CODE + 128, 64, method(map, "hashCode"));
-	assert_int_equal(codemap_take_untold(map, &untold), 2);
+	assert_int_equal(codemap_take_new(map, &untold), 2);
 	assert_int_equal(untold[1], CODE + 128);
 	free(untold);
-	assert_int_equal(codemap_take_untold(map, &untold), 0);
+	assert_int_equal(codemap_take_new(map, &untold), 0);
 	tell(map, CODE, "run", 7, 4);
 	tell(map, CODE + 128, "hashCode", 8, 0);
 	tell(map, CODE + 999, "run", 9, 4);
@@ -191,7 +191,7 @@ static void the_compiler_is_told_by_who_can_see_the_code(void **state)
 	codemap_free(map);
 }
 
-/* The rule of HotSpot's lookup: a range ends with its return address, and contains it. */
+/* As in HotSpot's lookup, a range includes the return address at its end. */
 static void inlined_frames_come_leaf_first_by_range(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -217,7 +217,7 @@ static void inlined_frames_come_leaf_first_by_range(void **state)
 	codemap_free(map);
 }
 
-static void a_replay_after_a_loss_ends_what_it_does_not_report(void **state)
+static void a_replay_after_a_loss_removes_unreported_code(void **state)
 {
 	struct codemap *map = codemap_new();
 
@@ -236,7 +236,7 @@ static void a_replay_after_a_loss_ends_what_it_does_not_report(void **state)
 	codemap_free(map);
 }
 
-static void absurd_code_is_ignored(void **state)
+static void implausible_code_is_ignored(void **state)
 {
 	struct codemap *map = codemap_new();
 	u32 run = method(map, "run");
@@ -252,7 +252,7 @@ static void absurd_code_is_ignored(void **state)
 	codemap_free(map);
 }
 
-static void stubs_that_lie_in_each_other_without_end_are_ignored(void **state)
+static void endlessly_nested_stubs_are_ignored(void **state)
 {
 	struct codemap *map = codemap_new();
 	u32 name = stub(map, "nested");
@@ -261,7 +261,7 @@ static void stubs_that_lie_in_each_other_without_end_are_ignored(void **state)
 		codemap_load(map, SEC, CODE, 2 * i, name);
 	assert_int_equal(codemap_size(map).nr_live, 1024);
 	assert_int_equal(codemap_size(map).nr_ignored, 3001 - 1024);
-	/* What takes their place is not. */
+	/* Their successor is accepted. */
 	assert_true(codemap_load(map, 2 *SEC, CODE, 64, method(map, "run")));
 	assert_string_equal(found(map, CODE, 3 *SEC), "run");
 	assert_int_equal(codemap_size(map).nr_live, 1);
@@ -280,7 +280,7 @@ static void endless_churn_stays_within_its_budget(void **state)
 	codemap_free(map);
 }
 
-/* --- against a model that keeps everything and searches it all ------------------------------- */
+/* Comparison with a model that keeps everything and searches all of it. */
 
 #define MODEL_MAX 3000
 
@@ -362,7 +362,7 @@ static void any_history_agrees_with_a_model(void **state)
 	}
 }
 
-/* Each takes a page's worth of bookkeeping per 4 KB of address space, and 12 bytes of the ring. */
+/* Each needs a page's bookkeeping per 4 KB of address space, and only 12 bytes of the ring. */
 static void code_that_fills_the_address_space_stays_within_the_budget(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -379,19 +379,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_that_fills_the_address_space_stays_within_the_budget),
-		cmocka_unit_test(code_is_found_while_it_stands),
+		cmocka_unit_test(code_is_found_while_it_exists),
 		cmocka_unit_test(a_late_report_names_samples_from_before_it),
-		cmocka_unit_test(memory_used_again_is_named_by_its_time),
-		cmocka_unit_test(a_load_ends_what_it_overlaps),
+		cmocka_unit_test(reused_memory_is_named_by_time),
+		cmocka_unit_test(a_load_removes_overlapped_code),
 		cmocka_unit_test(the_same_load_twice_is_one),
 		cmocka_unit_test(stubs_lie_within_blobs_of_stubs),
-		cmocka_unit_test(code_of_another_compile_id_is_not_meant),
-		cmocka_unit_test(hidden_classes_are_told_by_either_of_their_names),
-		cmocka_unit_test(the_compiler_is_told_by_who_can_see_the_code),
+		cmocka_unit_test(code_of_another_compile_id_does_not_match),
+		cmocka_unit_test(hidden_classes_match_in_both_spellings),
+		cmocka_unit_test(the_compiler_comes_from_the_jvms_tables),
 		cmocka_unit_test(inlined_frames_come_leaf_first_by_range),
-		cmocka_unit_test(a_replay_after_a_loss_ends_what_it_does_not_report),
-		cmocka_unit_test(absurd_code_is_ignored),
-		cmocka_unit_test(stubs_that_lie_in_each_other_without_end_are_ignored),
+		cmocka_unit_test(a_replay_after_a_loss_removes_unreported_code),
+		cmocka_unit_test(implausible_code_is_ignored),
+		cmocka_unit_test(endlessly_nested_stubs_are_ignored),
 		cmocka_unit_test(endless_churn_stays_within_its_budget),
 		cmocka_unit_test(any_history_agrees_with_a_model),
 	};

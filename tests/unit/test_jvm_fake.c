@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of JVMs against memory that lies, or changes while it is read. */
+/* The reader of JVMs on memory that is wrong, or changes during the read. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void reopen(int expected)
 	assert_int_equal(fake_jvm_open(&fake, &h), expected);
 }
 
-/* Fields of the nmethod, at the offsets that fake_jvm.h gives them. */
+/* Sets a field of the nmethod, at an offset of fake_jvm.h. */
 static void poke_nmethod(u32 offset, u64 value, u32 width)
 {
 	fake_put(&fake, FAKE_BLOB + offset, value, width);
@@ -59,6 +59,21 @@ static void a_leaf_between_descriptors_is_approximate(void **state)
 	assert_int_equal(hotspot_name_pc(h, CALL_PC - 3, 0, true, frames, 8), 2);
 	assert_true(frames[0].is_approximate);
 	assert_true(frames[1].is_approximate);
+}
+
+/* One descriptor and one oop map: the nmethod has no descriptor between safepoints. */
+static void a_leaf_is_exact_where_there_is_more_debug_information_than_safepoints(void **state)
+{
+	u32 maps = fake_alloc(&fake, 8);
+
+	poke_nmethod(48, fake_addr(maps), 8);
+	assert_int_equal(hotspot_name_pc(h, CALL_PC - 3, 0, true, frames, 8), 2);
+	assert_false(frames[0].is_approximate || frames[1].is_approximate);
+	assert_int_equal(hotspot_name_pc(h, CALL_PC - 3, 0, false, frames, 8), 2);
+	assert_true(frames[0].is_approximate);
+	fake_put(&fake, maps, 1, 4);
+	assert_int_equal(hotspot_name_pc(h, CALL_PC - 3, 0, true, frames, 8), 2);
+	assert_true(frames[0].is_approximate);
 }
 
 static void a_leaf_in_the_prologue_is_the_physical_method(void **state)
@@ -113,7 +128,7 @@ static void an_interpreted_method_gets_its_line(void **state)
 	assert_false(frames[0].is_stale);
 }
 
-static void a_bytecode_index_in_the_frame_is_one(void **state)
+static void a_bytecode_index_in_the_frame_is_accepted(void **state)
 {
 	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method), 1, 0, frames), 0);
 	assert_int_equal(frames[0].bci, 1);
@@ -140,7 +155,7 @@ static void a_reused_method_is_named_anew(void **state)
 	assert_string_equal(frames[0].method, "other");
 }
 
-/* What a sample has that was taken when so many classes had been unloaded. */
+/* Names the method for a sample taken when `nr_unloaded` classes had been unloaded. */
 static int name_at(u64 nr_unloaded)
 {
 	return hotspot_name_method(h, fake_addr(fake.method), 0, nr_unloaded + 1, frames);
@@ -156,7 +171,7 @@ static u64 klass(void)
 	return holder;
 }
 
-/* Another class of the very same shape takes the place of the one that was there. */
+/* Replaces the class by another one of the same shape. */
 static void replace_class(const char *name)
 {
 	fake_put(&fake, (u32)(klass() - FAKE_BASE) + 8, fake_symbol(&fake, name), 8);
@@ -176,7 +191,7 @@ static void a_method_sampled_before_classes_were_unloaded_is_stale(void **state)
 	assert_int_equal(name_at(22), -ESTALE);
 }
 
-static void a_method_looked_at_before_keeps_its_name_then(void **state)
+static void a_known_method_keeps_its_earlier_name(void **state)
 {
 	set_unloads(22);
 	assert_int_equal(name_at(22), 0);
@@ -186,7 +201,7 @@ static void a_method_looked_at_before_keeps_its_name_then(void **state)
 	assert_string_equal(frames[0].class_name, "pkg.Root");
 	assert_int_equal(name_at(23), 0);
 	assert_string_equal(frames[0].class_name, "pkg.Toor");
-	assert_int_equal(name_at(22), 0); /* of a sample that comes late */
+	assert_int_equal(name_at(22), 0); /* of a late sample */
 	assert_string_equal(frames[0].class_name, "pkg.Root");
 	assert_int_equal(name_at(21), -ESTALE);
 	assert_int_equal(name_at(23), 0);
@@ -204,7 +219,7 @@ static void a_class_that_stays_has_its_name_across_unloads(void **state)
 	assert_int_equal(name_at(21), -ESTALE);
 }
 
-static void a_class_of_objects_is_the_one_of_its_time(void **state)
+static void a_class_is_named_by_its_time(void **state)
 {
 	const char *name;
 
@@ -225,8 +240,8 @@ static void a_class_of_objects_is_the_one_of_its_time(void **state)
 	assert_int_equal(hotspot_name_class(h, klass(), 26, &name), -ESTALE);
 }
 
-/* A sample without the count, of a JVM that keeps none for one. */
-static void without_a_count_what_is_there_is_named(void **state)
+/* A sample without the count, for example of a JVM that keeps none. */
+static void without_a_count_the_current_method_is_named(void **state)
 {
 	fake_put(&fake, fake.unloads - 28, 'x', 1); /* in the counter's name */
 	reopen(0);
@@ -236,32 +251,32 @@ static void without_a_count_what_is_there_is_named(void **state)
 	assert_string_equal(frames[0].class_name, "pkg.Toor");
 }
 
-static void what_is_no_method_has_no_name(void **state)
+static void a_pointer_to_no_method_has_no_name(void **state)
 {
 	assert_int_equal(hotspot_name_method(h, 0, 0, 0, frames), -EBADMSG);
 	assert_int_equal(hotspot_name_method(h, fake_addr(fake.method) + 4, 0, 0, frames),
 			 -EBADMSG);
 	assert_int_equal(hotspot_name_method(h, 0x1000, 0, 0, frames), -EFAULT);
-	/* memory that holds something else now */
+	/* the memory now holds other data */
 	memset(fake.bytes + fake.method, 0x41, 16);
 	assert_true(hotspot_name_method(h, fake_addr(fake.method), 0, 0, frames) < 0);
 }
 
 static void damaged_debug_information_leaves_the_physical_method(void **state)
 {
-	poke_nmethod(80, 0x7fffffff, 4); /* the descriptors' end */
+	poke_nmethod(80, 0x7fffffff, 4); /* end of the descriptors */
 	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), 1);
 	assert_string_equal(frames[0].method, "root");
 	assert_true(frames[0].is_approximate);
 }
 
-static void scopes_that_call_each_other_in_a_ring_end(void **state)
+static void cyclic_scopes_end(void **state)
 {
 	memcpy(fake.bytes + FAKE_BLOB + 0x2c0 + 4, "\4\2\1", 3);
 	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), 1);
 }
 
-static void a_jvm_that_is_starting_is_to_be_asked_again(void **state)
+static void a_starting_jvm_must_be_tried_again(void **state)
 {
 	u64 array, heaps_var;
 
@@ -273,19 +288,20 @@ static void a_jvm_that_is_starting_is_to_be_asked_again(void **state)
 	reopen(0);
 }
 
-/* Where the fields of the code heap are, in the order that fake_heaps gives them. */
+/* The offsets of the code heap's fields, in the order of fake_heaps. */
 static u32 heap_off(void)
 {
 	u64 at = fake.tables + 40;
 
-	for (int i = 0; i < 4; i++) { /* CodeCache::_heaps, the array's variable, data, first */
+	for (int i = 0; i < 4; i++) { /* CodeCache::_heaps: the array's variable, data, first
+				       * element */
 		u32 field = i == 2 ? 8 : 0;
 		memcpy(&at, fake.bytes + (i ? at - FAKE_BASE : at) + field, 8);
 	}
 	return (u32)(at - FAKE_BASE);
 }
 
-static void a_heap_that_hotspot_refuses_to_make_is_none(void **state)
+static void a_heap_beyond_hotspots_limits_is_refused(void **state)
 {
 	u32 heap = heap_off();
 
@@ -307,7 +323,7 @@ static int count_blob(void *ctx, const struct blob *b)
 	return 0;
 }
 
-static void a_walk_whose_time_is_up_goes_on_where_it_was(void **state)
+static void an_interrupted_walk_continues(void **state)
 {
 	struct code_walk walk = { 0 };
 	int nr = 0;
@@ -322,13 +338,13 @@ static bool has_gap(const char *wanted)
 	const char *what, *why;
 	bool found = false;
 
-	for (size_t i = 0; hotspot_gap(h, i, &what, &why); i++)
+	for (size_t i = 0; hotspot_limitation(h, i, &what, &why); i++)
 		found |= !strcmp(what, wanted);
 	return found;
 }
 
-/* Each of its 128 M segments begins a block: reading their headers takes many seconds. */
-static void a_heap_that_is_a_trap_holds_nobody_up(void **state)
+/* Each of its 128 M segments begins a block: reading all headers takes many seconds. */
+static void an_endless_heap_does_not_block(void **state)
 {
 	const u64 size = 2ull << 30, start = FAKE_BASE + (1ull << 32), map = start + size;
 	void *zeros =
@@ -356,11 +372,11 @@ static void a_heap_that_is_a_trap_holds_nobody_up(void **state)
 	munmap(zeros, size);
 }
 
-static void a_table_without_end_is_cut(void **state)
+static void an_endless_table_is_cut(void **state)
 {
 	struct hotspot_info info;
 
-	/* The entry behind the last has a name that leads nowhere. */
+	/* The entry after the last one has an invalid name pointer. */
 	for (u32 at = fake.tables; at < FAKE_HEAP; at += 48) {
 		u64 name;
 		memcpy(&name, fake.bytes + at, 8);
@@ -389,7 +405,7 @@ static void a_missing_field_costs_one_feature(void **state)
 	}
 	fake.bytes[text - FAKE_BASE] = 'x';
 	reopen(0);
-	for (size_t i = 0; hotspot_gap(h, i, &what, &why); i++)
+	for (size_t i = 0; hotspot_limitation(h, i, &what, &why); i++)
 		found |= !strcmp(what, "inlined frames") &&
 			 !strcmp(why, "nmethod::_scopes_pcs_offset is not exported");
 	assert_true(found);
@@ -397,7 +413,7 @@ static void a_missing_field_costs_one_feature(void **state)
 	assert_string_equal(frames[0].method, "root");
 }
 
-/* Never two changes at once, so that what is read is mostly a JVM. */
+/* Makes one change at a time: most reads then still find a JVM. */
 static void *keep_changing(void *stop)
 {
 	u8 *from = fake.bytes + 256;
@@ -451,28 +467,29 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_return_address_gets_its_inlined_frames),
 		TEST(a_leaf_between_descriptors_is_approximate),
+		TEST(a_leaf_is_exact_where_there_is_more_debug_information_than_safepoints),
 		TEST(a_leaf_in_the_prologue_is_the_physical_method),
 		TEST(a_short_buffer_keeps_the_physical_method),
 		TEST(replaced_code_keeps_the_name_it_had),
 		TEST(code_replaced_before_it_was_named_is_stale),
 		TEST(freed_code_has_no_name),
 		TEST(an_interpreted_method_gets_its_line),
-		TEST(a_bytecode_index_in_the_frame_is_one),
+		TEST(a_bytecode_index_in_the_frame_is_accepted),
 		TEST(a_bytecode_pointer_outside_of_the_method_is_stale),
 		TEST(a_method_sampled_before_classes_were_unloaded_is_stale),
-		TEST(a_method_looked_at_before_keeps_its_name_then),
+		TEST(a_known_method_keeps_its_earlier_name),
 		TEST(a_class_that_stays_has_its_name_across_unloads),
-		TEST(a_class_of_objects_is_the_one_of_its_time),
-		TEST(without_a_count_what_is_there_is_named),
+		TEST(a_class_is_named_by_its_time),
+		TEST(without_a_count_the_current_method_is_named),
 		TEST(a_reused_method_is_named_anew),
-		TEST(what_is_no_method_has_no_name),
+		TEST(a_pointer_to_no_method_has_no_name),
 		TEST(damaged_debug_information_leaves_the_physical_method),
-		TEST(scopes_that_call_each_other_in_a_ring_end),
-		TEST(a_jvm_that_is_starting_is_to_be_asked_again),
-		TEST(a_heap_that_hotspot_refuses_to_make_is_none),
-		TEST(a_walk_whose_time_is_up_goes_on_where_it_was),
-		TEST(a_heap_that_is_a_trap_holds_nobody_up),
-		TEST(a_table_without_end_is_cut),
+		TEST(cyclic_scopes_end),
+		TEST(a_starting_jvm_must_be_tried_again),
+		TEST(a_heap_beyond_hotspots_limits_is_refused),
+		TEST(an_interrupted_walk_continues),
+		TEST(an_endless_heap_does_not_block),
+		TEST(an_endless_table_is_cut),
 		TEST(a_missing_field_costs_one_feature),
 		TEST(tables_that_change_while_they_are_read_do_no_harm),
 		TEST(memory_without_tables_is_no_jvm),

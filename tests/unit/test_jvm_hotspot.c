@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a live JVM from outside. Its threads stand still in known call shapes, so that every frame
- * can be compared with what the JVM itself says. JDK=N: one of tests/jvm/jdks instead of the
- * host's; JVM_FLAGS: more flags for it.
+ * Reads a live JVM from outside. Its threads wait in known call shapes, and every frame is compared
+ * with the JVM's own report. JDK=N: one of tests/jvm/jdks instead of the host's; JVM_FLAGS:
+ * additional flags for it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +16,8 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "java.h"
-#include "jvm/hotspot.h"
+#include "jvm/hotspot/hotspot.h"
+#include "jvm/hotspot/hotspot_private.h"
 #include "proc/mem.h"
 #include "test.h"
 
@@ -24,7 +25,7 @@
 #define STACK_MAX    64
 #define THREAD_MAX   16
 
-/* A frame as the JVM says it, or as we read it. */
+/* A frame, from the JVM's report or from our reader. */
 struct truth {
 	char thread[THREAD_MAX];
 	char class[256], method[256];
@@ -73,7 +74,7 @@ static int start_jvm(void **state)
 			   &t.line) != 4)
 			continue;
 		t.class[strcspn(t.class, "/")] = '\0';  /* a hidden class's address */
-		t.line = t.line < 1000000 ? t.line : 0; /* JDK 8 adds a bci to that: no table */
+		t.line = t.line < 1000000 ? t.line : 0; /* JDK 8 adds a bci: no line table */
 		vec_push(&world.truth, t);
 	}
 	if (strcmp(line, "ready\n") != 0) {
@@ -81,7 +82,8 @@ static int start_jvm(void **state)
 		return -1;
 	}
 	world.pid = java_pid(world.child);
-	if (mem_open(world.pid, 0, &world.mem) || hotspot_open(world.pid, 0, &world.h)) {
+	if (mem_open((struct process_id){ world.pid, 0 }, &world.mem) ||
+	    hotspot_open((struct process_id){ world.pid, 0 }, &world.h)) {
 		print_error("cannot read the JVM %d\n", world.pid);
 		return -1;
 	}
@@ -152,7 +154,7 @@ static int find_frame_size(void *ctx, const struct hotspot_blob *b)
 	return 1;
 }
 
-/* A deoptimised frame returns to the deopt handler; where it really was is kept in the frame. */
+/* A deoptimised frame returns to the deopt handler and holds the real pc. */
 static u64 undo_deopt(const struct hotspot_layout *l, const struct blob_search *s, u64 sp)
 {
 	u64 handler = 0, handler_mh = 0;
@@ -170,7 +172,7 @@ static u64 undo_deopt(const struct hotspot_layout *l, const struct blob_search *
 	return s->pc == handler || s->pc == handler_mh ? read_word(sp + offset) : s->pc;
 }
 
-/* Names the frame and steps to its caller; enough for threads that stand at calls. */
+/* Names the frame and steps to its caller. This works for threads that wait at calls. */
 static int step(const struct hotspot_layout *l, struct registers *r, struct java_frame out[])
 {
 	if (r->pc >= l->interpreter_start && r->pc < l->interpreter_end) {
@@ -204,7 +206,9 @@ static int walk(u64 java_thread, struct java_frame out[])
 		nr += step(&l, &r, out + nr);
 		if (r.pc != l.call_stub_return)
 			continue;
-		/* Called by the JVM: the JavaCallWrapper keeps the anchor of the frames before. */
+		/*
+		 * Called by the JVM: the JavaCallWrapper holds the anchor of the previous frames.
+		 */
 		u64 anchor = read_word(r.fp - 48) + 32;
 		if (!read_word(anchor))
 			break;
@@ -263,12 +267,12 @@ static void check_thread(const char *name)
 	assert_int_equal(i, nr);
 }
 
-static void frames_of_a_recursion_equal_what_the_jvm_says(void **state)
+static void frames_of_a_recursion_equal_the_jvms_report(void **state)
 {
 	check_thread("t-recurse");
 }
 
-static void inlined_frames_equal_what_the_jvm_says(void **state)
+static void inlined_frames_equal_the_jvms_report(void **state)
 {
 	check_thread("t-inlined");
 }
@@ -306,7 +310,7 @@ static void flags_and_version_are_read(void **state)
 	assert_int_equal(hotspot_flag(world.h, "DisableAttachMechanism", &on), 0);
 	assert_false(on);
 	assert_int_equal(hotspot_flag(world.h, "NoSuchFlag", &on), -ENOENT);
-	assert_false(hotspot_gap(world.h, 0, &what, &why));
+	assert_false(hotspot_limitation(world.h, 0, &what, &why));
 }
 
 static int find_blob(void *ctx, const struct hotspot_blob *b)
@@ -317,7 +321,7 @@ static int find_blob(void *ctx, const struct hotspot_blob *b)
 	return b->addr == s->blob;
 }
 
-static void what_crosses_a_continuation_is_known(void **state)
+static void continuation_code_is_found(void **state)
 {
 	struct hotspot_layout l;
 	struct blob_search s = { 0 };
@@ -333,8 +337,22 @@ static void what_crosses_a_continuation_is_known(void **state)
 	assert_in_range(l.enter_special_return, l.enter_special, s.pc);
 }
 
-/* From exec on: there is no libjvm yet, then one that is being relocated, then no code heap. */
-static void a_jvm_can_be_asked_for_from_its_start_on(void **state)
+/* Once found it is not searched again. The leak check covers the search's allocations. */
+static void the_place_of_the_current_thread_is_searched_once(void **state)
+{
+	struct hotspot_layout first, second;
+
+	hotspot_find_tls(world.h);
+	hotspot_layout(world.h, &first);
+	assert_true(first.tls_module);
+	hotspot_find_tls(world.h);
+	hotspot_layout(world.h, &second);
+	assert_int_equal(second.tls_module, first.tls_module);
+	assert_int_equal(second.tls_offset, first.tls_offset);
+}
+
+/* From exec on: first no libjvm, then one that is being relocated, then no code heap. */
+static void a_jvm_can_be_opened_from_its_start(void **state)
 {
 	int ends[2], err, tries = 0;
 	struct hotspot_layout l = { 0 };
@@ -346,7 +364,7 @@ static void a_jvm_can_be_asked_for_from_its_start_on(void **state)
 	pid_t pid = fork();
 	if (!pid)
 		exec_java(ends[1]);
-	while ((err = hotspot_open(pid, 0, &h))) {
+	while ((err = hotspot_open((struct process_id){ pid, 0 }, &h))) {
 		assert_true(err == -ENOENT || err == -EAGAIN);
 		assert_true(tries++ < 100000);
 	}
@@ -364,8 +382,8 @@ static void a_jvm_can_be_asked_for_from_its_start_on(void **state)
 	close(ends[1]);
 }
 
-/* The last test: it ends the JVM. */
-static void a_jvm_that_ends_is_told(void **state)
+/* This test must be the last, because it ends the JVM. */
+static void the_end_of_a_jvm_is_reported(void **state)
 {
 	struct java_frame frames[4];
 	struct hotspot_thread *threads;
@@ -383,16 +401,17 @@ static void a_jvm_that_ends_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_of_a_recursion_equal_what_the_jvm_says),
-		cmocka_unit_test(inlined_frames_equal_what_the_jvm_says),
+		cmocka_unit_test(frames_of_a_recursion_equal_the_jvms_report),
+		cmocka_unit_test(inlined_frames_equal_the_jvms_report),
 		cmocka_unit_test(lambdas_are_named_without_their_address),
 		cmocka_unit_test(reflection_and_native_methods_are_named),
 		cmocka_unit_test(names_beyond_ascii_are_named),
 		cmocka_unit_test(initializers_and_constructors_are_named),
 		cmocka_unit_test(flags_and_version_are_read),
-		cmocka_unit_test(what_crosses_a_continuation_is_known),
-		cmocka_unit_test(a_jvm_can_be_asked_for_from_its_start_on),
-		cmocka_unit_test(a_jvm_that_ends_is_told),
+		cmocka_unit_test(continuation_code_is_found),
+		cmocka_unit_test(the_place_of_the_current_thread_is_searched_once),
+		cmocka_unit_test(a_jvm_can_be_opened_from_its_start),
+		cmocka_unit_test(the_end_of_a_jvm_is_reported),
 	};
 	return cmocka_run_group_tests(tests, start_jvm, stop_jvm);
 }

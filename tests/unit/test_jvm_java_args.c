@@ -2,16 +2,16 @@
 #include "test.h"
 
 #include "base/types.h"
-#include "jvm/java_args.h"
+#include "jvm/process/java_args.h"
 
-/* A literal without the NUL that C adds: the last argument has its own. */
+/* A literal without C's final NUL: the last argument has its own. */
 #define MAIN_OF(args, literal)                                    \
 	({                                                        \
 		java_args_parse(literal, sizeof(literal), &args); \
 		args.main;                                        \
 	})
 
-static void the_class_comes_behind_the_options(void **state)
+static void the_class_follows_the_options(void **state)
 {
 	struct java_args args;
 
@@ -70,7 +70,7 @@ static void empty_arguments_are_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_class_comes_behind_the_options),
+		cmocka_unit_test(the_class_follows_the_options),
 		cmocka_unit_test(jars_and_modules_are_found),
 		cmocka_unit_test(files_of_options_are_counted_up_to_the_class),
 		cmocka_unit_test(a_line_without_a_class_has_none),

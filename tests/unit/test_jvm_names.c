@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "jvm/java_frame.h"
+#include "jvm/memory/java_frame.h"
 #include "test.h"
 
 static struct java_names *pool;
@@ -55,7 +55,7 @@ static void the_address_of_a_hidden_class_is_masked_in_every_spelling(void **sta
 			    "java.lang.invoke.LambdaForm$MH");
 }
 
-static void what_only_looks_like_an_address_stays(void **state)
+static void text_that_only_looks_like_an_address_stays(void **state)
 {
 	assert_string_equal(intern_class("a/+0xfeed"), "a.+0xfeed");
 	assert_string_equal(intern_class("a/Deadbeef"), "a.Deadbeef");
@@ -86,7 +86,7 @@ int main(void)
 		TEST(equal_names_are_one_pointer),
 		TEST(a_class_gets_dots),
 		TEST(the_address_of_a_hidden_class_is_masked_in_every_spelling),
-		TEST(what_only_looks_like_an_address_stays),
+		TEST(text_that_only_looks_like_an_address_stays),
 		TEST(modified_utf8_becomes_utf8),
 		TEST(control_characters_do_not_reach_a_terminal),
 	};

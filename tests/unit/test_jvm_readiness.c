@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jvm/perfdata.h"
-#include "jvm/readiness.h"
+#include "jvm/attach/readiness.h"
+#include "jvm/process/perfdata.h"
 
 static void live_events_are_for_jdks_that_do_not_crash_in_them(void **state)
 {
@@ -26,7 +26,7 @@ static void live_events_are_for_jdks_that_do_not_crash_in_them(void **state)
 	assert_false(readiness_for_live_events(""));
 }
 
-/* A file of counters with one string. */
+/* Makes a file of counters with one string. */
 static size_t make_perfdata(u8 *out, const char *name, const char *value)
 {
 	const u8 prologue[32] = { 0xca, 0xfe, 0xc0, 0xc0, 1, 2, 0, 1, [24] = 32, [28] = 1 };
@@ -50,7 +50,7 @@ static void a_string_counter_is_found_by_its_name(void **state)
 	assert_null(perfdata_string(bytes, len, "java.property.java.versio"));
 }
 
-static void a_number_is_found_where_it_can_be_read_at_once(void **state)
+static void an_aligned_number_is_found(void **state)
 {
 	u8 bytes[200];
 	size_t len = make_perfdata(bytes, "java.cls.unloadedClasses", "");
@@ -88,7 +88,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(live_events_are_for_jdks_that_do_not_crash_in_them),
 		cmocka_unit_test(a_string_counter_is_found_by_its_name),
-		cmocka_unit_test(a_number_is_found_where_it_can_be_read_at_once),
+		cmocka_unit_test(an_aligned_number_is_found),
 		cmocka_unit_test(hostile_counters_are_read_within_their_bounds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

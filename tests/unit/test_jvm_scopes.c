@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "jvm/scopes.h"
+#include "jvm/memory/scopes.h"
 #include "test.h"
 
 static u32 decode(const char *bytes, size_t len, bool excludes_zero, size_t expected_end)
@@ -14,7 +14,7 @@ static u32 decode(const char *bytes, size_t len, bool excludes_zero, size_t expe
 	return value;
 }
 
-/* Vectors by the rule of JDK-8292758 and of the encoding before it. */
+/* Vectors of JDK-8292758's encoding and of the one before it. */
 static void numbers_are_read_in_both_encodings(void **state)
 {
 	assert_int_equal(decode("\0", 1, false, 1), 0);
@@ -27,7 +27,7 @@ static void numbers_are_read_in_both_encodings(void **state)
 	assert_int_equal(decode("\xc1\2", 2, true, 2), 192 + 64);
 }
 
-static void a_number_that_is_cut_is_none(void **state)
+static void a_truncated_number_is_refused(void **state)
 {
 	size_t at = 0;
 	u32 value;
@@ -64,7 +64,7 @@ static void scopes_lead_from_the_innermost_to_the_outermost(void **state)
 	assert_int_equal(scopes_decode(data, sizeof(data), 4, false, scopes, 1), 1);
 }
 
-static void damaged_scopes_are_told(void **state)
+static void damaged_scopes_are_reported(void **state)
 {
 	const u8 ring[] = { 0, 1, 1, 1 };
 	struct scope scopes[4];
@@ -91,10 +91,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_read_in_both_encodings),
-		cmocka_unit_test(a_number_that_is_cut_is_none),
+		cmocka_unit_test(a_truncated_number_is_refused),
 		cmocka_unit_test(a_pc_gets_the_first_descriptor_at_or_above_it),
 		cmocka_unit_test(scopes_lead_from_the_innermost_to_the_outermost),
-		cmocka_unit_test(damaged_scopes_are_told),
+		cmocka_unit_test(damaged_scopes_are_reported),
 		cmocka_unit_test(a_line_is_that_of_the_last_entry_before_the_bci),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

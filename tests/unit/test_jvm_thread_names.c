@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The full names of the threads of a live JVM. JDK=N: one of tests/jvm/jdks instead of the host's;
- * JVM_FLAGS: more flags for it.
+ * JVM_FLAGS: additional flags for it.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "java.h"
-#include "jvm/thread_names.h"
+#include "jvm/hotspot/thread_names.h"
 #include "test.h"
 
 struct world {
@@ -55,7 +55,7 @@ static int start_jvm(void **state)
 	await("ready\n");
 	world.pid = java_pid(world.child);
 	world.names = thread_names_new();
-	return hotspot_open(world.pid, 0, &world.h);
+	return hotspot_open((struct process_id){ world.pid, 0 }, &world.h);
 }
 
 static int stop_jvm(void **state)
@@ -129,7 +129,7 @@ static void names_beyond_ascii_are_clean_utf8(void **state)
 	assert_true(find("線程-🚀-\xef\xbf\xbd"));
 }
 
-static void an_endless_name_is_cut(void **state)
+static void an_endless_name_is_truncated(void **state)
 {
 	char name[513] = "endless-";
 
@@ -145,7 +145,7 @@ static void rename_them(void)
 	await("renamed\n");
 }
 
-/* Asks until the name has come or ten seconds are over. */
+/* Retries until the name appears, for at most ten seconds. */
 static void assert_named(pid_t tid, const char *expected)
 {
 	const char *name = "";
@@ -158,7 +158,7 @@ static void assert_named(pid_t tid, const char *expected)
 	assert_string_equal(name, expected);
 }
 
-static void a_thread_that_another_renamed_is_read_anew(void **state)
+static void a_thread_renamed_by_another_is_read_again(void **state)
 {
 	pid_t tid = find("renamed-0");
 
@@ -183,8 +183,8 @@ static void a_thread_that_renamed_itself_has_no_old_name(void **state)
 	assert_null(thread_names_ask(world.names, world.h, tid, old));
 }
 
-/* That of a thread which names itself just then looks the same. */
-static void another_name_than_the_kernels_is_not_believed_at_once(void **state)
+/* A thread that is just naming itself looks the same. */
+static void a_name_that_differs_from_the_kernels_is_doubted_first(void **state)
 {
 	struct thread_names *first = world.names;
 	pid_t tid = find("renamed-for-the-2th-time");
@@ -194,36 +194,42 @@ static void another_name_than_the_kernels_is_not_believed_at_once(void **state)
 	world.names = thread_names_new();
 	assert_int_equal(thread_names_read(world.names, world.h), 0);
 	assert_null(thread_names_find(world.names, tid));
-	assert_true(find("main")); /* of which the kernel was never told a name */
+	assert_true(find("main")); /* the kernel never got a name for it */
 	assert_named(tid, "renamed-for-the-2th-time");
 	thread_names_free(world.names);
 	world.names = first;
 }
 
-static void what_an_agent_told_is_found(void **state)
+static void a_name_from_an_agent_is_found(void **state)
 {
 	struct thread_names *told = thread_names_new();
 
-	thread_names_tell(told, 7, "short-lived\x1b", 12);
+	thread_names_report(told, 7, "short-lived\x1b", 12);
 	assert_string_equal(thread_names_find(told, 7), "short-lived\xef\xbf\xbd");
-	thread_names_tell(told, 7, "its-successor", 13);
+	thread_names_report(told, 7, "its-successor", 13);
 	assert_string_equal(thread_names_find(told, 7), "its-successor");
 	assert_null(thread_names_find(told, 8));
+	/* U+1F600 as JVMTI gives it, in two surrogates; and a NUL. */
+	thread_names_report(told, 9, "\xed\xa0\xbd\xed\xb8\x80-\xc0\x80", 9);
+	assert_string_equal(thread_names_find(told, 9),
+			    "\xf0\x9f\x98\x80-\xef\xbf\xbd\xef\xbf\xbd");
+	thread_names_report(told, 9, "", 0);
+	assert_string_equal(thread_names_find(told, 9), "");
 	thread_names_free(told);
 }
 
-static void what_an_agent_told_is_of_a_thread_with_this_comm(void **state)
+static void a_name_from_an_agent_must_match_the_comm(void **state)
 {
 	struct thread_names *told = thread_names_new();
 
-	thread_names_tell(told, 7, "short-lived", 11);
-	assert_string_equal(thread_names_told(told, 7, "short-lived"), "short-lived");
-	assert_null(thread_names_told(told, 7, "java"));
-	assert_null(thread_names_told(told, 8, "short-lived"));
-	thread_names_tell(told, 7, "of-sixteen-bytes", 16);
-	assert_string_equal(thread_names_told(told, 7, "of-sixt..-bytes"), "of-sixteen-bytes");
-	assert_string_equal(thread_names_told(told, 7, "of-sixteen-byte"), "of-sixteen-bytes");
-	assert_null(thread_names_told(told, 7, "of-sixt..-bits"));
+	thread_names_report(told, 7, "short-lived", 11);
+	assert_string_equal(thread_names_reported(told, 7, "short-lived"), "short-lived");
+	assert_null(thread_names_reported(told, 7, "java"));
+	assert_null(thread_names_reported(told, 8, "short-lived"));
+	thread_names_report(told, 7, "of-sixteen-bytes", 16);
+	assert_string_equal(thread_names_reported(told, 7, "of-sixt..-bytes"), "of-sixteen-bytes");
+	assert_string_equal(thread_names_reported(told, 7, "of-sixteen-byte"), "of-sixteen-bytes");
+	assert_null(thread_names_reported(told, 7, "of-sixt..-bits"));
 	thread_names_free(told);
 }
 
@@ -233,12 +239,12 @@ int main(void)
 		cmocka_unit_test(every_thread_has_a_name),
 		cmocka_unit_test(a_name_is_longer_than_the_kernels),
 		cmocka_unit_test(names_beyond_ascii_are_clean_utf8),
-		cmocka_unit_test(an_endless_name_is_cut),
-		cmocka_unit_test(a_thread_that_another_renamed_is_read_anew),
+		cmocka_unit_test(an_endless_name_is_truncated),
+		cmocka_unit_test(a_thread_renamed_by_another_is_read_again),
 		cmocka_unit_test(a_thread_that_renamed_itself_has_no_old_name),
-		cmocka_unit_test(another_name_than_the_kernels_is_not_believed_at_once),
-		cmocka_unit_test(what_an_agent_told_is_found),
-		cmocka_unit_test(what_an_agent_told_is_of_a_thread_with_this_comm),
+		cmocka_unit_test(a_name_that_differs_from_the_kernels_is_doubted_first),
+		cmocka_unit_test(a_name_from_an_agent_is_found),
+		cmocka_unit_test(a_name_from_an_agent_must_match_the_comm),
 	};
 	return cmocka_run_group_tests(tests, start_jvm, stop_jvm);
 }

@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "base/types.h"
-#include "jvm/agent_ring.h"
-#include "jvm/memfds.h"
+#include "jvm/agent/agent_ring.h"
+#include "jvm/process/memfds.h"
 
-/* The agent brings what its compiler calls, and takes the kernel's headers, where the C library has
- * its own. */
+/*
+ * The agent has its own versions of functions that its compiler calls, and uses kernel headers
+ * where the C library has others.
+ */
 #define _LINUX_TIME_H
 #include <linux/time_types.h>
 #define memcpy agent_memcpy
@@ -55,7 +57,7 @@ static void free_world(struct world *w)
 	close(w->fd);
 }
 
-/* Where piece `i` of code stands; the map can hold as many. */
+/* The address of piece `i` of code; the map has room for all addresses. */
 static u64 place(u32 i)
 {
 	return CODE + (u64)(i % 1009) * 64;
@@ -70,15 +72,14 @@ static void *write_events(void *arg)
 	return NULL;
 }
 
-/* A single call reads for some milliseconds only. */
+/* A single call reads for only some milliseconds. */
 static void read_all(struct world *w)
 {
 	while (agent_ring_bytes(w->reader) < w->agent->head)
 		assert_int_equal(agent_ring_read(w->reader), RING_LIVE);
 }
 
-/* Twenty times what fits: nothing waits, nothing grows, what is missing is counted to the last one.
- */
+/* Twenty times the ring's size: nothing blocks or grows, and every missing event is counted. */
 static void two_million_events_at_once_are_read_or_counted(void **state)
 {
 	struct world w = make_world();
@@ -93,7 +94,7 @@ static void two_million_events_at_once_are_read_or_counted(void **state)
 	assert_int_equal(fstat(w.fd, &st), 0);
 	assert_true(st.st_blocks * 512 <= WIRE_HEADER_BYTES + WIRE_RING_BYTES);
 	read_all(&w);
-	/* The next record that fits says what is missing. */
+	/* The next record that fits reports the number of missing ones. */
 	session_mark(w.agent, WIRE_REPLAY_BEGIN, 3000000);
 	session_code(w.agent, 0, CODE, 64, "even");
 	session_mark(w.agent, WIRE_REPLAY_END, 3000001);
@@ -103,8 +104,8 @@ static void two_million_events_at_once_are_read_or_counted(void **state)
 	free_world(&w);
 }
 
-/* The kernel keeps the ring from the child; the agent must not even look there. */
-static void a_fork_is_no_session(void **state)
+/* The kernel does not map the ring in the child, and the agent must not access it there. */
+static void a_fork_has_no_session(void **state)
 {
 	struct world w = make_world();
 	int status = -1;
@@ -118,7 +119,7 @@ static void a_fork_is_no_session(void **state)
 	free_world(&w);
 }
 
-static void a_session_ends_when_it_is_told_or_hears_nothing_for_a_minute(void **state)
+static void a_session_ends_on_stop_or_after_a_silent_minute(void **state)
 {
 	struct world w = make_world();
 	u64 now = w.agent->heartbeat_ns;
@@ -132,8 +133,8 @@ static void a_session_ends_when_it_is_told_or_hears_nothing_for_a_minute(void **
 	free_world(&w);
 }
 
-/* The time is the agent's argument: what it does after 30 minutes is what it does here. */
-static void half_an_hour_without_an_event_or_a_reader_is_as_a_minute(void **state)
+/* The time is an argument: this tests the agent's behaviour after 30 minutes. */
+static void half_an_hour_without_a_reader_ends_a_session_as_a_minute_does(void **state)
 {
 	const u64 half_an_hour = 30 * WIRE_READER_TIMEOUT_NS;
 	struct world w = make_world();
@@ -147,13 +148,29 @@ static void half_an_hour_without_an_event_or_a_reader_is_as_a_minute(void **stat
 	free_world(&w);
 }
 
+/* A sample gets its class's name in no other way; code can be reported again. */
+static void a_ring_full_of_code_has_room_for_classes(void **state)
+{
+	struct world w = make_world();
+	u64 hash = session_hash("LGuard;");
+
+	for (u32 i = 0; session_code(w.agent, 1000 + i, place(i), 64, "stub"); i++)
+		;
+	assert_true(session_class(w.agent, hash, "LGuard;"));
+	read_all(&w);
+	assert_string_equal(codemap_find_class(w.map, hash), "Guard");
+	assert_int_equal(agent_ring_nr_lost(w.reader), 1);
+	free_world(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_ring_full_of_code_has_room_for_classes),
 		cmocka_unit_test(two_million_events_at_once_are_read_or_counted),
-		cmocka_unit_test(a_fork_is_no_session),
-		cmocka_unit_test(a_session_ends_when_it_is_told_or_hears_nothing_for_a_minute),
-		cmocka_unit_test(half_an_hour_without_an_event_or_a_reader_is_as_a_minute),
+		cmocka_unit_test(a_fork_has_no_session),
+		cmocka_unit_test(a_session_ends_on_stop_or_after_a_silent_minute),
+		cmocka_unit_test(half_an_hour_without_a_reader_ends_a_session_as_a_minute_does),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

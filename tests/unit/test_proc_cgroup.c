@@ -19,7 +19,7 @@ static void finds(const char *text, const char *id)
 	assert_string_equal(found, id);
 }
 
-static void the_id_is_found_as_every_runtime_writes_it(void **state)
+static void the_id_is_found_in_the_form_of_every_runtime(void **state)
 {
 	finds("12:pids:/docker/" ID "\n", ID);
 	finds("0::/system.slice/docker-" ID ".scope\n", ID);
@@ -28,12 +28,12 @@ static void the_id_is_found_as_every_runtime_writes_it(void **state)
 	finds("0::/kubepods/besteffort/pod1-2-3/crio-" ID, ID);
 }
 
-static void of_nested_containers_the_inner_one_counts(void **state)
+static void the_inner_one_of_nested_containers_counts(void **state)
 {
 	finds("0::/docker/" OTHER "/docker/" ID "\n", ID);
 }
 
-static void ids_of_ecs_have_a_number_behind(void **state)
+static void ids_of_ecs_end_in_a_number(void **state)
 {
 	finds("0::/ecs/0f0e0d0c0b0a09080706050403020100-4052634861/0123456789abcdef0123456789abcdef"
 	      "-1234567890\n",
@@ -75,7 +75,7 @@ static void the_uid_of_a_static_pod_has_no_dashes(void **state)
 	assert_string_equal(uid, "0123456789abcdef0123456789abcdef");
 }
 
-static void what_is_beside_a_container_is_not_in_it(void **state)
+static void a_group_beside_a_container_is_not_in_it(void **state)
 {
 	static const char *const beside[] = {
 		"0::/kubepods.slice/kubepods-pod1.slice/crio-conmon-" ID ".scope\n",
@@ -96,7 +96,7 @@ static void what_is_beside_a_container_is_not_in_it(void **state)
 	finds("0::/machine-libpod_pod_" OTHER ".slice/libpod-" ID ".scope\n", ID);
 }
 
-static void what_is_shorter_or_longer_is_no_id(void **state)
+static void a_shorter_or_longer_text_is_not_an_id(void **state)
 {
 	char found[CONTAINER_ID_LEN + 1] = "untouched";
 
@@ -107,7 +107,7 @@ static void what_is_shorter_or_longer_is_no_id(void **state)
 	assert_string_equal(found, "untouched");
 }
 
-static void mounts_of_both_versions_are_read_version_2_first(void **state)
+static void mounts_of_both_versions_are_read_with_version_2_first(void **state)
 {
 	struct cgroup_mounts m = { 0 };
 
@@ -189,14 +189,14 @@ static void the_folder_of_a_group_is_found_in_each_hierarchy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_id_is_found_as_every_runtime_writes_it),
-		cmocka_unit_test(of_nested_containers_the_inner_one_counts),
-		cmocka_unit_test(ids_of_ecs_have_a_number_behind),
+		cmocka_unit_test(the_id_is_found_in_the_form_of_every_runtime),
+		cmocka_unit_test(the_inner_one_of_nested_containers_counts),
+		cmocka_unit_test(ids_of_ecs_end_in_a_number),
 		cmocka_unit_test(the_uid_of_a_pod_is_found_with_both_separators),
 		cmocka_unit_test(the_uid_of_a_static_pod_has_no_dashes),
-		cmocka_unit_test(what_is_beside_a_container_is_not_in_it),
-		cmocka_unit_test(what_is_shorter_or_longer_is_no_id),
-		cmocka_unit_test(mounts_of_both_versions_are_read_version_2_first),
+		cmocka_unit_test(a_group_beside_a_container_is_not_in_it),
+		cmocka_unit_test(a_shorter_or_longer_text_is_not_an_id),
+		cmocka_unit_test(mounts_of_both_versions_are_read_with_version_2_first),
 		cmocka_unit_test(
 			a_group_is_found_by_folder_and_by_name_but_not_outside_of_its_mount),
 		cmocka_unit_test(the_folder_of_a_group_is_found_in_each_hierarchy),

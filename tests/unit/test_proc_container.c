@@ -22,7 +22,7 @@
 
 static char root[] = "/tmp/container-test-XXXXXX";
 
-/* Makes a file below the root with its folders. */
+/* Creates a file below the root, with its folders. */
 static void write_file(const char *name, const char *text)
 {
 	char *path = xasprintf("%s/%s", root, name);
@@ -87,14 +87,39 @@ static void dockers_configuration_is_read(void **state)
 	is(NULL, "", "", "db");
 }
 
-static void podmans_list_is_read(void **state)
+static void docker_may_have_another_data_root(void **state)
+{
+	write_file("etc/docker/daemon.json", "{\"debug\": true, \"data-root\": \"/mnt/docker\"}");
+	write_file("mnt/docker/containers/" ID "/config.v2.json", "{\"Name\": \"/db\"}");
+	is(NULL, "", "", "db");
+}
+
+static void podman_may_have_another_storage(void **state)
+{
+	write_file("etc/containers/storage.conf", "# graphroot = \"/x\"\n[storage]\n"
+						  "driver=\"vfs\"\n  graphroot = '/mnt/podman'\n");
+	write_file("mnt/podman/vfs-containers/containers.json",
+		   "[{\"id\": \"" ID "\", \"names\": [\"db\"]}]");
+	is(NULL, "", "", "db");
+}
+
+static void damaged_configurations_leave_the_usual_places(void **state)
+{
+	write_file("etc/docker/daemon.json", "{\"data-root\": [1], \"hosts\": 7,");
+	write_file("etc/containers/storage.conf",
+		   "graphroot\ngraphroot =\ngraphroot = \"\nrunroot = x");
+	write_file("var/lib/docker/containers/" ID "/config.v2.json", "{\"Name\": \"/db\"}");
+	is(NULL, "", "", "db");
+}
+
+static void the_list_of_podman_is_read(void **state)
 {
 	write_file("var/lib/containers/storage/overlay-containers/containers.json",
 		   "[7, {\"id\": \"x\"}, {\"id\": \"" ID "\", \"names\": [\"db\"]}]");
 	is(NULL, "", "", "db");
 }
 
-static void damaged_files_tell_nothing(void **state)
+static void damaged_files_give_no_names(void **state)
 {
 	write_file("var/log/containers/" ID ".log", "");
 	write_file("var/log/containers/a_b" ID ".log", "");
@@ -118,7 +143,7 @@ static void *answer(void *listening)
 	return NULL;
 }
 
-static void docker_is_asked_on_its_socket_and_its_answer_is_made_clean(void **state)
+static void docker_is_asked_on_its_socket_and_its_answer_is_cleaned(void **state)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -133,6 +158,27 @@ static void docker_is_asked_on_its_socket_and_its_answer_is_made_clean(void **st
 	const char *name = containers_find(all, ID, NULL)->name;
 	assert_non_null(strstr(name, "socket"));
 	assert_null(strchr(name, '\n'));
+	pthread_join(thread, NULL);
+	containers_free(all);
+	close(fd);
+}
+
+/* The configuration names another socket than the usual one. */
+static void docker_is_asked_on_its_configured_socket(void **state)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	pthread_t thread;
+
+	write_file("etc/docker/daemon.json",
+		   "{\"hosts\": [\"tcp://0.0.0.0:1\", \"unix:///run/other.sock\"]}");
+	write_file("run/x", "");
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/run/other.sock", root);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	pthread_create(&thread, NULL, answer, &fd);
+	struct containers *all = containers_new(root);
+	assert_non_null(strstr(containers_find(all, ID, NULL)->name, "socket"));
 	pthread_join(thread, NULL);
 	containers_free(all);
 	close(fd);
@@ -172,7 +218,7 @@ static void a_runtime_that_does_not_answer_is_not_asked_again_soon(void **state)
 	close(fd);
 }
 
-/* Answers like Docker, but not about container 2, and always takes 10 ms. */
+/* Answers like Docker after 10 ms, but never about container 2. */
 static void *answer_but_one(void *listening)
 {
 	VEC(int) silent = { 0 };
@@ -198,7 +244,7 @@ static void *answer_but_one(void *listening)
 	return NULL;
 }
 
-static void a_container_whose_runtime_is_silent_takes_no_others_name(void **state)
+static void a_silent_runtime_delays_only_its_own_container(void **state)
 {
 	pthread_t thread;
 	char name[20];
@@ -209,19 +255,19 @@ static void a_container_whose_runtime_is_silent_takes_no_others_name(void **stat
 	pthread_create(&thread, NULL, answer_but_one, &fd);
 	struct containers *all = containers_new(root);
 	containers_set_credit(all, 60 * NS_PER_SEC);
-	assert_true(containers_are_told(all));
+	assert_true(containers_are_reported(all));
 	for (unsigned i = 0; i < 150; i++) {
 		snprintf(name, sizeof(name), "name-%u", i);
 		assert_string_equal(find_numbered(all, i)->name, i == 2 ? "" : name);
 	}
-	assert_false(containers_are_told(all));
+	assert_false(containers_are_reported(all));
 	shutdown(fd, SHUT_RDWR);
 	pthread_join(thread, NULL);
 	containers_free(all);
 	close(fd);
 }
 
-/* A byte at a time, each before any patience with one is over. */
+/* Sends a byte at a time, each before a single read times out. */
 static void *drip(void *listening)
 {
 	int fd = accept(*(int *)listening, NULL, NULL);
@@ -232,7 +278,7 @@ static void *drip(void *listening)
 	return NULL;
 }
 
-static void a_runtime_that_answers_without_end_is_left(void **state)
+static void an_endless_answer_of_a_runtime_is_abandoned(void **state)
 {
 	pthread_t thread;
 
@@ -247,7 +293,7 @@ static void a_runtime_that_answers_without_end_is_left(void **state)
 	close(fd);
 }
 
-/* Each of them needs about a millisecond: together 10 s. */
+/* Each takes about a millisecond: together 10 s. */
 static void asking_for_thousands_of_containers_leaves_time(void **state)
 {
 	char *long_list = xcalloc(1, 200001);
@@ -274,7 +320,7 @@ static void asking_for_thousands_of_containers_leaves_time(void **state)
 	free(list);
 }
 
-static void there_is_an_end_to_containers(void **state)
+static void the_number_of_containers_is_limited(void **state)
 {
 	struct containers *all = containers_new(root);
 
@@ -301,7 +347,7 @@ static void a_process_has_the_container_of_its_control_groups(void **state)
 	containers_free(all);
 }
 
-static void people_may_say_names_pods_and_parts_of_ids(void **state)
+static void names_pods_and_parts_of_ids_select_a_container(void **state)
 {
 	write_file("var/log/containers/web_shop_app-" ID ".log", "");
 	struct containers *all = containers_new(root);
@@ -328,16 +374,20 @@ int main(void)
 		TEST(the_names_of_log_files_are_read),
 		TEST(annotations_of_bundles_are_read),
 		TEST(dockers_configuration_is_read),
-		TEST(podmans_list_is_read),
-		TEST(damaged_files_tell_nothing),
-		TEST(docker_is_asked_on_its_socket_and_its_answer_is_made_clean),
+		TEST(docker_may_have_another_data_root),
+		TEST(podman_may_have_another_storage),
+		TEST(damaged_configurations_leave_the_usual_places),
+		TEST(the_list_of_podman_is_read),
+		TEST(damaged_files_give_no_names),
+		TEST(docker_is_asked_on_its_socket_and_its_answer_is_cleaned),
+		TEST(docker_is_asked_on_its_configured_socket),
 		TEST(a_runtime_that_does_not_answer_is_not_asked_again_soon),
-		TEST(a_container_whose_runtime_is_silent_takes_no_others_name),
-		TEST(a_runtime_that_answers_without_end_is_left),
+		TEST(a_silent_runtime_delays_only_its_own_container),
+		TEST(an_endless_answer_of_a_runtime_is_abandoned),
 		TEST(asking_for_thousands_of_containers_leaves_time),
-		TEST(there_is_an_end_to_containers),
+		TEST(the_number_of_containers_is_limited),
 		TEST(a_process_has_the_container_of_its_control_groups),
-		TEST(people_may_say_names_pods_and_parts_of_ids),
+		TEST(names_pods_and_parts_of_ids_select_a_container),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void our_code_is_found_in_our_mappings(void **state)
 	mappings_fini(&all);
 }
 
-/* Maps a fresh file of that name and says what our mappings call it; the file is unlinked. */
+/* Maps a new file of that name and returns its path as our mappings show it. Unlinks the file. */
 static void map_named(const char *name, bool unlink_first, struct mapping *out, char *path)
 {
 	struct mappings all = { 0 };
@@ -95,7 +95,7 @@ static void special_mappings_keep_their_names(void **state)
 	mappings_fini(&all);
 }
 
-/* Every second page gets another protection, so that neighbours do not merge. */
+/* Every second page has another protection, so that adjacent mappings do not merge. */
 static void very_many_mappings_are_read_whole(void **state)
 {
 	enum {
@@ -153,7 +153,7 @@ static void a_new_mapping_splits_the_one_it_covers(void **state)
 	mappings_fini(&all);
 }
 
-/* Against one owner per address; each mapping's number is its inode. */
+/* Compares with an owner per address; the inode of a mapping is its number. */
 static void random_inserts_agree_with_a_model(void **state)
 {
 	enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the memory of a child process. */
+/* Reads the memory of a child process. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 
 #define PAGE 4096
 
-/* Three pages, of which the middle one cannot be read. */
+/* Three pages; the middle one is unreadable. */
 static char *pages;
 static pid_t child;
 static struct mem *m;
@@ -33,7 +33,7 @@ static int set_up(void **state)
 		pause();
 		_exit(0);
 	}
-	return mem_open(child, 0, &m);
+	return mem_open((struct process_id){ child, 0 }, &m);
 }
 
 static int tear_down(void **state)
@@ -53,7 +53,7 @@ static u64 addr(const void *p)
 	return (u64)(uintptr_t)p;
 }
 
-static void what_is_there_is_read_and_the_rest_is_an_error(void **state)
+static void readable_memory_is_read_and_the_rest_is_an_error(void **state)
 {
 	char buf[8];
 
@@ -67,7 +67,7 @@ static void what_is_there_is_read_and_the_rest_is_an_error(void **state)
 	assert_int_equal(mem_counts(m).failures, 5);
 }
 
-static void a_batch_goes_on_behind_what_cannot_be_read(void **state)
+static void a_batch_continues_after_an_unreadable_request(void **state)
 {
 	char a[6], b[6], c[6];
 	struct mem_request requests[] = {
@@ -82,7 +82,7 @@ static void a_batch_goes_on_behind_what_cannot_be_read(void **state)
 	assert_string_equal(c, "third");
 }
 
-static void strings_end_within_their_bound(void **state)
+static void strings_end_within_their_limit(void **state)
 {
 	char buf[16];
 
@@ -103,7 +103,7 @@ static void a_process_that_ended_is_gone(void **state)
 	assert_int_equal(mem_read_batch(m, &request, 1), -ESRCH);
 	assert_int_equal(mem_read_string(m, addr(pages), buf, 6), -ESRCH);
 	struct mem *other = NULL;
-	assert_int_equal(mem_open(child, 0, &other), -ESRCH);
+	assert_int_equal(mem_open((struct process_id){ child, 0 }, &other), -ESRCH);
 	child = 0;
 }
 
@@ -113,8 +113,10 @@ static void another_start_is_another_process(void **state)
 	struct mem *other = NULL;
 
 	assert_int_equal(proc_status_read(child, &status), 0);
-	assert_int_equal(mem_open(child, status.start_ns + PROC_TICK_NS, &other), -ESRCH);
-	assert_int_equal(mem_open(child, status.start_ns + 3, &other), 0);
+	assert_int_equal(
+		mem_open((struct process_id){ child, status.start_ns + PROC_TICK_NS }, &other),
+		-ESRCH);
+	assert_int_equal(mem_open((struct process_id){ child, status.start_ns + 3 }, &other), 0);
 	mem_free(other);
 }
 
@@ -137,8 +139,8 @@ static u64 base_of(const char *name)
 	return base;
 }
 
-/* The child is a fork: its libraries lie where ours do. */
-static void symbols_of_an_image_in_memory_are_what_the_linker_says(void **state)
+/* The child is a fork: its libraries are at our addresses. */
+static void symbols_of_an_image_in_memory_agree_with_the_linker(void **state)
 {
 	const struct image_memory memory = { read_for_image, m };
 	struct image img;
@@ -148,7 +150,8 @@ static void symbols_of_an_image_in_memory_are_what_the_linker_says(void **state)
 	assert_int_equal(image_find_symbol(&img, "elf_begin", &found), 0);
 	assert_int_equal(found, addr(dlsym(RTLD_DEFAULT, "elf_begin")));
 	assert_int_equal(image_find_symbol(&img, "elf_begin_not", &found), -ENOENT);
-	assert_int_equal(image_find_symbol(&img, "malloc", &found), -ENOENT); /* not its own */
+	assert_int_equal(image_find_symbol(&img, "malloc", &found),
+			 -ENOENT); /* an imported symbol */
 	assert_int_equal(img.build_id_len, 20);
 	assert_int_equal(image_read(memory, addr(pages), &img), -ENOEXEC);
 	assert_int_equal(image_read(memory, addr(pages) + PAGE, &img), -EFAULT);
@@ -164,8 +167,8 @@ static u8 helped_byte(u64 addr)
 	return (u8)(addr * 7 >> 3);
 }
 
-/* Knows three pages. */
-static int help(pid_t pid, u64 start_ns, struct mem_request *r, size_t nr, void *ctx)
+/* Has three pages. */
+static int help(struct process_id id, struct mem_request *r, size_t nr, void *ctx)
 {
 	for (size_t i = 0; i < nr; i++) {
 		assert_true(r[i].addr / 4096 == (r[i].addr + r[i].len - 1) / 4096);
@@ -185,7 +188,7 @@ static bool is_helped(u64 addr, const u8 *bytes, size_t len)
 	return true;
 }
 
-/* In a child that has no right to read its parent; its exit status. */
+/* Runs in a child that has no right to read its parent. Returns its exit status. */
 static int read_with_help(void)
 {
 	static u8 bytes[HELPED_BYTES], more[2][64];
@@ -199,11 +202,11 @@ static int read_with_help(void)
 
 	if (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534))
 		return 1;
-	if (mem_open(getppid(), 0, &m) != -EPERM)
+	if (mem_open((struct process_id){ getppid(), 0 }, &m) != -EPERM)
 		return 2;
 	mem_set_helper(help, NULL);
-	if (mem_open(getppid(), 0, &m) || mem_read(m, start + 5, bytes, 9000) ||
-	    !is_helped(start + 5, bytes, 9000))
+	if (mem_open((struct process_id){ getppid(), 0 }, &m) ||
+	    mem_read(m, start + 5, bytes, 9000) || !is_helped(start + 5, bytes, 9000))
 		return 3;
 	if (mem_read_some(m, start + 8000, bytes, 8000) != HELPED_BYTES - 8000)
 		return 4;
@@ -217,7 +220,7 @@ static int read_with_help(void)
 	return 0;
 }
 
-static void what_we_may_not_read_the_helper_reads(void **state)
+static void the_helper_reads_memory_that_we_may_not_read(void **state)
 {
 	int status;
 
@@ -233,13 +236,13 @@ static void what_we_may_not_read_the_helper_reads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_we_may_not_read_the_helper_reads),
-		TEST(what_is_there_is_read_and_the_rest_is_an_error),
-		TEST(a_batch_goes_on_behind_what_cannot_be_read),
-		TEST(strings_end_within_their_bound),
+		cmocka_unit_test(the_helper_reads_memory_that_we_may_not_read),
+		TEST(readable_memory_is_read_and_the_rest_is_an_error),
+		TEST(a_batch_continues_after_an_unreadable_request),
+		TEST(strings_end_within_their_limit),
 		TEST(a_process_that_ended_is_gone),
 		TEST(another_start_is_another_process),
-		TEST(symbols_of_an_image_in_memory_are_what_the_linker_says),
+		TEST(symbols_of_an_image_in_memory_agree_with_the_linker),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "base/auto.h"
 #include "proc/memory_room.h"
 
-/* A hierarchy in a folder: TOP/pod/container. */
+/* A hierarchy in a test folder: TOP/pod/container. */
 struct world {
 	char top[32], pod[64], container[96];
 };
@@ -69,7 +69,7 @@ static void the_narrowest_group_of_version_2_counts(void **state)
 	assert_int_equal(room.left, 400);
 }
 
-static void version_1_has_a_number_for_no_limit(void **state)
+static void a_huge_number_of_version_1_is_no_limit(void **state)
 {
 	const struct world *w = *state;
 	struct memory_room room;
@@ -85,7 +85,7 @@ static void version_1_has_a_number_for_no_limit(void **state)
 	assert_int_equal(room.left, 150);
 }
 
-static void what_is_no_number_is_no_limit(void **state)
+static void a_text_instead_of_a_number_is_no_limit(void **state)
 {
 	const struct world *w = *state;
 	struct memory_room room;
@@ -101,9 +101,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_narrowest_group_of_version_2_counts, make_world,
 						remove_world),
-		cmocka_unit_test_setup_teardown(version_1_has_a_number_for_no_limit, make_world,
+		cmocka_unit_test_setup_teardown(a_huge_number_of_version_1_is_no_limit, make_world,
 						remove_world),
-		cmocka_unit_test_setup_teardown(what_is_no_number_is_no_limit, make_world,
+		cmocka_unit_test_setup_teardown(a_text_instead_of_a_number_is_no_limit, make_world,
 						remove_world),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

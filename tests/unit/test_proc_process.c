@@ -8,7 +8,7 @@
 #include "proc/process.h"
 #include "proc/status.h"
 
-#define GONE_PID 4194300 /* beyond what pid_max reaches on a small machine */
+#define GONE_PID 4194300 /* above pid_max of a small machine */
 
 static const struct mapping libjvm = {
 	.start = 0x1000, .end = 0x2000, .inode = 7, .executable = true, .path = "/jdk/libjvm.so"
@@ -21,7 +21,8 @@ static void a_scan_finds_this_process_with_its_program(void **state)
 
 	assert_true(processes_scan(all) > 0);
 	assert_int_equal(proc_status_read(getpid(), &status), 0);
-	struct process *p = processes_get(all, getpid(), status.start_ns, "");
+	struct process *p =
+		processes_get(all, (struct process_id){ getpid(), status.start_ns }, "");
 	assert_true(p->mappings.nr > 2);
 	assert_non_null(
 		mappings_find(&p->mappings, (uintptr_t)a_scan_finds_this_process_with_its_program));
@@ -32,12 +33,16 @@ static void a_scan_finds_this_process_with_its_program(void **state)
 static void a_reused_pid_is_another_process(void **state)
 {
 	struct processes *all = processes_new();
-	struct process *old = processes_get(all, GONE_PID, 1 * NS_PER_SEC, "old");
+	struct process *old =
+		processes_get(all, (struct process_id){ GONE_PID, 1 * NS_PER_SEC }, "old");
 
 	old->exit_ns = 100;
-	processes_fork(all, 1, GONE_PID, 2 * NS_PER_SEC, "new");
-	assert_string_equal(processes_get(all, GONE_PID, 2 * NS_PER_SEC, "x")->comm, "new");
-	assert_ptr_equal(processes_get(all, GONE_PID, 1 * NS_PER_SEC, "x"), old);
+	processes_fork(all, 1, (struct process_id){ GONE_PID, 2 * NS_PER_SEC }, "new");
+	assert_string_equal(
+		processes_get(all, (struct process_id){ GONE_PID, 2 * NS_PER_SEC }, "x")->comm,
+		"new");
+	assert_ptr_equal(processes_get(all, (struct process_id){ GONE_PID, 1 * NS_PER_SEC }, "x"),
+			 old);
 	processes_reap(all, 101, NULL, NULL);
 	assert_string_equal(processes_newest(all, GONE_PID)->comm, "new");
 	assert_null(processes_newest(all, GONE_PID)->older);
@@ -49,14 +54,14 @@ static void a_child_has_its_parents_mappings_until_it_executes(void **state)
 	struct processes *all = processes_new();
 	pid_t parent = GONE_PID, child = GONE_PID + 1;
 
-	processes_get(all, parent, 1, "parent");
+	processes_get(all, (struct process_id){ parent, 1 }, "parent");
 	process_mmap(processes_newest(all, parent), &libjvm);
 	assert_true(processes_newest(all, parent)->is_jvm);
 
-	processes_fork(all, parent, child, NS_PER_SEC, "parent");
+	processes_fork(all, parent, (struct process_id){ child, NS_PER_SEC }, "parent");
 	assert_true(processes_newest(all, child)->is_jvm);
 	assert_false(process_is_whole_jvm(processes_newest(all, child)));
-	assert_int_equal(processes_newest(all, child)->jvm_pid, parent);
+	assert_int_equal(processes_newest(all, child)->jvm.pid, parent);
 	process_exec(processes_newest(all, child));
 	assert_false(processes_newest(all, child)->is_jvm);
 	process_mmap(processes_newest(all, child), &libjvm);
@@ -70,7 +75,7 @@ static void a_child_has_its_parents_mappings_until_it_executes(void **state)
 static void a_new_mapping_empties_the_frame_cache(void **state)
 {
 	struct processes *all = processes_new();
-	struct process *p = processes_get(all, GONE_PID, 1, "x");
+	struct process *p = processes_get(all, (struct process_id){ GONE_PID, 1 }, "x");
 
 	*dict_add(&p->frames, 0x1234) = 5;
 	process_mmap(p, &libjvm);
@@ -88,14 +93,15 @@ static void map(struct process *p, u64 i)
 	process_mmap(p, &m);
 }
 
-/* Nobody tells that they are unmapped again. */
-static void mappings_that_come_without_end_are_read_again_instead(void **state)
+/* The kernel does not report that they are unmapped. */
+static void too_many_new_mappings_are_read_again_instead(void **state)
 {
 	struct processes *all = processes_new();
 	struct proc_status status;
 
 	assert_int_equal(proc_status_read(getpid(), &status), 0);
-	struct process *p = processes_get(all, getpid(), status.start_ns, "");
+	struct process *p =
+		processes_get(all, (struct process_id){ getpid(), status.start_ns }, "");
 	size_t nr = p->mappings.nr;
 	assert_false(p->mappings_stale);
 	for (u64 i = 0; i < 30011; i++)
@@ -111,11 +117,11 @@ static void mappings_that_come_without_end_are_read_again_instead(void **state)
 	processes_free(all);
 }
 
-/* A process that is gone cannot be read: it keeps what it had, and no more. */
+/* The process is gone and cannot be read. It keeps the mappings it had. */
 static void mappings_that_cannot_be_read_again_stay(void **state)
 {
 	struct processes *all = processes_new();
-	struct process *p = processes_get(all, GONE_PID, 1, "x");
+	struct process *p = processes_get(all, (struct process_id){ GONE_PID, 1 }, "x");
 
 	for (u64 i = 0; i < 5003; i++)
 		map(p, i);
@@ -130,7 +136,8 @@ static void mappings_that_cannot_be_read_again_stay(void **state)
 static void a_process_that_is_gone_still_has_its_name(void **state)
 {
 	struct processes *all = processes_new();
-	struct process *p = processes_get(all, GONE_PID, 1, "a name that is too long");
+	struct process *p =
+		processes_get(all, (struct process_id){ GONE_PID, 1 }, "a name that is too long");
 
 	assert_string_equal(p->comm, "a name that is ");
 	assert_int_equal(p->mappings.nr, 0);
@@ -144,7 +151,7 @@ int main(void)
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(a_child_has_its_parents_mappings_until_it_executes),
 		cmocka_unit_test(a_new_mapping_empties_the_frame_cache),
-		cmocka_unit_test(mappings_that_come_without_end_are_read_again_instead),
+		cmocka_unit_test(too_many_new_mappings_are_read_again_instead),
 		cmocka_unit_test(mappings_that_cannot_be_read_again_stay),
 		cmocka_unit_test(a_process_that_is_gone_still_has_its_name),
 	};

@@ -21,7 +21,7 @@
 	"4711 (ja) va\n(x) T 42 4711 4711 0 -1 4194560 7 0 0 0 1 2 0 0 20 0 31 0 123457 1 2 3 " \
 	"18446744073709551615 0"
 
-static void every_field_is_read_from_its_place(void **state)
+static void every_field_is_read(void **state)
 {
 	struct proc_status s;
 
@@ -61,7 +61,7 @@ static void a_kernel_without_nstgid_has_one_pid(void **state)
 	assert_int_equal(s.nr_nspid, 1);
 }
 
-static void a_text_that_is_cut_anywhere_is_an_error_or_whole(void **state)
+static void a_truncated_text_is_an_error_or_complete(void **state)
 {
 	struct proc_status s;
 	char text[] = STAT;
@@ -74,7 +74,7 @@ static void a_text_that_is_cut_anywhere_is_an_error_or_whole(void **state)
 	assert_int_equal(proc_status_parse(STATUS, "", &s), -EBADMSG);
 }
 
-static void this_process_is_read_as_it_is(void **state)
+static void this_process_is_read_correctly(void **state)
 {
 	struct proc_status s;
 
@@ -83,8 +83,12 @@ static void this_process_is_read_as_it_is(void **state)
 	assert_int_equal(s.euid, geteuid());
 	assert_int_equal(s.parent_pid, getppid());
 	assert_true(s.start_ns <= time_boot_ns());
-	assert_true(proc_same_start(s.start_ns, s.start_ns + PROC_TICK_NS - 1));
-	assert_false(proc_same_start(s.start_ns, s.start_ns + PROC_TICK_NS));
+	struct process_id id = proc_status_id(&s), later = id, next = id;
+	later.start_ns += PROC_TICK_NS - 1;
+	next.start_ns += PROC_TICK_NS;
+	assert_true(process_id_same(id, later));
+	assert_int_equal(process_id_hash(id), process_id_hash(later));
+	assert_false(process_id_same(id, next));
 }
 
 static void a_process_that_is_gone_is_esrch(void **state)
@@ -101,11 +105,11 @@ static void a_process_that_is_gone_is_esrch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_field_is_read_from_its_place),
+		cmocka_unit_test(every_field_is_read),
 		cmocka_unit_test(a_comm_with_parentheses_and_newlines_is_kept),
 		cmocka_unit_test(a_kernel_without_nstgid_has_one_pid),
-		cmocka_unit_test(a_text_that_is_cut_anywhere_is_an_error_or_whole),
-		cmocka_unit_test(this_process_is_read_as_it_is),
+		cmocka_unit_test(a_truncated_text_is_an_error_or_complete),
+		cmocka_unit_test(this_process_is_read_correctly),
 		cmocka_unit_test(a_process_that_is_gone_is_esrch),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of two profiles is compared, and when a difference may be chance. */
+/* The choice of what is compared, and the decision whether a difference may be chance. */
 #include "test.h"
 
 #include <errno.h>
@@ -7,11 +7,11 @@
 
 #include "export/export.h"
 #include "export/read.h"
-#include "export/text.h"
+#include "export/writers/text.h"
 #include "profile/count.h"
 #include "profile/diff.h"
 
-/* Allocations as they are recorded: bytes, and the samples that these were made of. */
+/* Allocations as in a recording: bytes, and the number of samples behind them. */
 static struct profile *allocations(u64 nr_a, u64 bytes_a, u64 nr_b, u64 bytes_b)
 {
 	struct profile *p = profile_new();
@@ -49,7 +49,7 @@ static void world_fini(struct world *w)
 	str_fini(&w->why);
 }
 
-static void the_type_that_is_asked_for_is_compared(void **state)
+static void the_requested_type_is_compared(void **state)
 {
 	struct world w = { allocations(2, 3, 5, 7), allocations(11, 13, 17, 19) };
 
@@ -65,12 +65,12 @@ static void the_type_that_is_asked_for_is_compared(void **state)
 	assert_int_equal(w.types.before, 0);
 	assert_int_equal(w.others.len, 0);
 	assert_int_equal(choose(&w, "alloc/ns"), -EINVAL);
-	assert_string_equal(w.why.at, "not both have alloc/ns: alloc/bytes, alloc-samples/samples "
+	assert_string_equal(w.why.at, "alloc/ns is not in both: alloc/bytes, alloc-samples/samples "
 				      "and alloc/bytes, alloc-samples/samples");
 	world_fini(&w);
 }
 
-static void types_of_one_name_are_told_apart(void **state)
+static void types_with_one_name_are_distinguished(void **state)
 {
 	struct world w = { profile_new(), profile_new() };
 
@@ -93,7 +93,77 @@ static void types_of_one_name_are_told_apart(void **state)
 	world_fini(&w);
 }
 
-/* The comparison by bytes as text, through a page if it has to. */
+static void add_weight(struct profile *p, u32 type, u64 value)
+{
+	labels_id none = profile_intern_labels(p, &(struct labels){ 0 });
+
+	profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "f", "")), none,
+		    type, value);
+}
+
+/* Like Go's heap: the default type of its file comes first. */
+static struct profile *heap(u64 inuse, u64 objects)
+{
+	struct profile *p = profile_new();
+
+	profile_add_type(p, "inuse_space", "bytes");
+	profile_add_type(p, "alloc_objects", "count");
+	profile_add_type(p, "samples", "samples");
+	add_weight(p, 0, inuse);
+	add_weight(p, 1, objects);
+	add_weight(p, 2, 5);
+	return p;
+}
+
+static void the_type_that_both_show_first_is_compared(void **state)
+{
+	struct world w = { heap(3, 7), heap(5, 11) };
+
+	assert_int_equal(choose(&w, NULL), 0);
+	assert_int_equal(w.types.before, 0);
+	assert_int_equal(w.types.after, 0);
+	profile_move_type_first(w.after, 1);
+	assert_int_equal(choose(&w, NULL), 0);
+	assert_int_equal(w.types.before, 2);
+	world_fini(&w);
+}
+
+static void a_type_that_is_0_in_both_is_compared_only_on_request(void **state)
+{
+	struct world w = { heap(0, 7), heap(0, 11) };
+
+	assert_int_equal(choose(&w, NULL), 0);
+	assert_int_equal(w.types.before, 2);
+	assert_int_equal(choose(&w, "inuse_space"), 0);
+	assert_int_equal(w.types.before, 0);
+	world_fini(&w);
+}
+
+static void objects_are_not_samples_that_decide_about_chance(void **state)
+{
+	struct profile *p = heap(3, 7);
+	u32 type;
+
+	assert_false(count_find(p, 1, &type));
+	profile_free(p);
+}
+
+static void samples_of_cpu_time_are_compared_by_any_of_their_names(void **state)
+{
+	struct world w = { profile_new(), profile_new() };
+
+	profile_add_type(w.before, "cpu-clock", "ns");
+	profile_add_type(w.before, "cpu-clock-samples", "samples");
+	profile_add_type(w.after, "alloc-samples", "samples");
+	assert_int_equal(choose(&w, NULL), -EINVAL);
+	profile_add_type(w.after, "cpu", "samples");
+	assert_int_equal(choose(&w, NULL), 0);
+	assert_int_equal(w.types.before, 1);
+	assert_int_equal(w.types.after, 1);
+	world_fini(&w);
+}
+
+/* Compares by bytes and returns the text, through a page if `by_page`. */
 static char *compared(struct world *w, bool by_page)
 {
 	struct profile *out = profile_new(), *back = profile_new();
@@ -140,7 +210,7 @@ static void bytes_of_few_samples_differ_by_chance(void **state)
 	assert_told(&many, "  a\n", "  b\n");
 }
 
-/* As lock is recorded: time, maybe the samples, and the waits that these stand for. */
+/* Like lock in a recording: time, optionally the samples, and the waits that these stand for. */
 static struct profile *waits(const char *const *counts, u64 nr)
 {
 	struct profile *p = profile_new();
@@ -148,7 +218,7 @@ static struct profile *waits(const char *const *counts, u64 nr)
 	node_id f = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "f", ""));
 	node_id g = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "g", ""));
 
-	profile_add_type(p, "alloc", "ns"); /* `compared` asks for it */
+	profile_add_type(p, "alloc", "ns"); /* `compared` selects this name */
 	profile_add(p, f, none, 0, 1000000);
 	profile_add(p, g, none, 0, nr * 1000);
 	for (u32 i = 0; i < 2 && counts[i]; i++) {
@@ -159,7 +229,7 @@ static struct profile *waits(const char *const *counts, u64 nr)
 	return p;
 }
 
-static void samples_or_waits_tell_what_is_chance_and_nothing_else_does(void **state)
+static void only_samples_or_waits_decide_about_chance(void **state)
 {
 	const char *const lists[][2] = { { "alloc-samples", "alloc-waits" }, { "alloc-waits" } };
 	const char *const others[][2] = { { NULL }, { "alloc-bytes" }, { "other-samples" } };
@@ -174,7 +244,7 @@ static void samples_or_waits_tell_what_is_chance_and_nothing_else_does(void **st
 	}
 }
 
-static void what_was_lost_on_either_side_is_told(void **state)
+static void losses_of_either_side_are_reported(void **state)
 {
 	struct world w = { allocations(5, 5000, 1000, 1000), allocations(5, 5000, 1000, 1000) };
 
@@ -260,7 +330,7 @@ static void hits_are_counted_by_samples_or_themselves(void **state)
 	profile_free(p);
 }
 
-static void larger_samples_are_no_chance(void **state)
+static void a_change_in_sample_size_is_not_chance(void **state)
 {
 	struct world w = { allocations(100, 100000, 1000, 1000000),
 			   allocations(100, 900000, 1000, 1000000) };
@@ -268,7 +338,7 @@ static void larger_samples_are_no_chance(void **state)
 	assert_told(&w, "  a\n", "  b\n");
 }
 
-static void what_all_its_samples_say_is_significant(void **state)
+static void a_change_in_all_samples_is_significant(void **state)
 {
 	assert_false(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 3, 3 }, 1));
 	assert_true(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 4, 4 }, 1));
@@ -301,7 +371,7 @@ static void assert_comes_back(struct world *w, const char *format)
 	profile_free(back);
 }
 
-static void pprof_and_otlp_bring_a_comparison_back(void **state)
+static void a_comparison_is_read_back_from_pprof_and_otlp(void **state)
 {
 	const char *const counts[] = { "alloc-waits", NULL }, *const none[] = { NULL };
 	struct world all[] = {
@@ -320,16 +390,20 @@ static void pprof_and_otlp_bring_a_comparison_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_type_that_is_asked_for_is_compared),
-		cmocka_unit_test(types_of_one_name_are_told_apart),
+		cmocka_unit_test(the_requested_type_is_compared),
+		cmocka_unit_test(types_with_one_name_are_distinguished),
+		cmocka_unit_test(the_type_that_both_show_first_is_compared),
+		cmocka_unit_test(a_type_that_is_0_in_both_is_compared_only_on_request),
+		cmocka_unit_test(objects_are_not_samples_that_decide_about_chance),
+		cmocka_unit_test(samples_of_cpu_time_are_compared_by_any_of_their_names),
 		cmocka_unit_test(bytes_of_few_samples_differ_by_chance),
-		cmocka_unit_test(samples_or_waits_tell_what_is_chance_and_nothing_else_does),
-		cmocka_unit_test(what_was_lost_on_either_side_is_told),
+		cmocka_unit_test(only_samples_or_waits_decide_about_chance),
+		cmocka_unit_test(losses_of_either_side_are_reported),
 		cmocka_unit_test(a_picture_has_the_same_rule),
 		cmocka_unit_test(hits_are_counted_by_samples_or_themselves),
-		cmocka_unit_test(larger_samples_are_no_chance),
-		cmocka_unit_test(what_all_its_samples_say_is_significant),
-		cmocka_unit_test(pprof_and_otlp_bring_a_comparison_back),
+		cmocka_unit_test(a_change_in_sample_size_is_not_chance),
+		cmocka_unit_test(a_change_in_all_samples_is_significant),
+		cmocka_unit_test(a_comparison_is_read_back_from_pprof_and_otlp),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,62 @@ static void p1_classes_have_dots(void **state)
 	is_shown("[unknown_Java]", "[unknown_Java]");
 }
 
+/* The forms of jcmd's Compiler.perfmap and perf-map-agent, also after stackcollapse-perf.pl. */
+static void names_of_perf_maps_equal_those_of_recordings(void **state)
+{
+	is_shown("void Spin.main(java.lang.String[])", "Spin.main");
+	is_shown("void Spin.main", "Spin.main");
+	is_shown("Spin$Order Spin.parse(java.lang.String)", "Spin.parse");
+	is_shown("java.lang.Object[] java.util.ArrayList.grow(int, byte[])",
+		 "java.util.ArrayList.grow");
+	is_shown("java.lang.Object[] java.util.ArrayList.grow", "java.util.ArrayList.grow");
+	is_shown("void java.lang.Object.<init>()", "java.lang.Object.<init>");
+	is_shown("void a.B.<clinit>()", "a.B.<clinit>");
+	is_shown("void Foo$$Lambda+0x7f.run()", "Foo$$Lambda.run");
+	is_shown("Foo$$Lambda+0x7f.run()", "Foo$$Lambda.run");
+	is_shown("void a.Foo$$Lambda$14/0x00007f8b5c001200.run()", "a.Foo$$Lambda.run");
+	is_shown("java.lang.Object a.app$fn__12.invoke(java.lang.Object)", "a.app/fn--12");
+	is_shown("a.App$$Lambda+0x7f a.B.make(a.App$$Lambda+0x7f)", "a.B.make");
+	is_shown("Lio/netty/channel/Loop;::run", "io.netty.channel.Loop.run");
+	is_shown("Lio/netty/channel/Loop;.run", "io.netty.channel.Loop.run");
+	is_shown("Lio/netty/Loop;::run(Ljava/lang/String;I)V", "io.netty.Loop.run");
+	is_shown("LSpin$$Lambda+0x00007f8b5c001200;::run", "Spin$$Lambda.run");
+	is_shown("LSpin;::<init>", "Spin.<init>");
+	is_shown("io/netty/channel/Loop:::run", "io.netty.channel.Loop.run");
+	is_shown("Lio/netty/channel/Loop:::run", "io.netty.channel.Loop.run");
+	is_shown("org/mozilla/MemberBox:.init", "org.mozilla.MemberBox.init");
+	is_shown("LSpin:::main", "Spin.main");
+}
+
+static void names_of_other_runtimes_stay_unchanged(void **state)
+{
+	static const char *const names[] = {
+		"JS:*spin /app/dir/n.js:2:14",
+		"LazyCompile:~a.b /app/x.js:1:2",
+		"Function:^emit node:events:466:44",
+		"Builtin:ArrayPrototypeToSpliced",
+		"BytecodeHandler:LdaConstant.ExtraWide",
+		"RegExp:a.b(c)",
+		"Eval:~ /app/n.js:1:1",
+		"void [System.Private.CoreLib] System.Threading.Thread::Start()[Tier0]",
+		"py::f:/app/dir/x.py",
+		"void std::sort<a.b>(int*)",
+		"net/http.(*Client).Do",
+		"operator new(unsigned long)",
+		"I2C/C2I adapters",
+		"StubRoutines (1)",
+		"throw_div0_exception Runtime1 stub",
+		"thread pool.3",
+		"a:::",
+		"L;::",
+		"void a.b.",
+		"void (int)",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		is_shown(names[i], names[i]);
+}
+
 static void p2_clojure_functions_are_as_in_source(void **state)
 {
 	is_shown("clojure/core$filter.invoke", "clojure.core/filter");
@@ -74,7 +130,7 @@ static node_id add_stack(struct profile *p, u64 value, const char *const *names)
 
 #define STACK(p, value, ...) add_stack(p, value, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* The path of the only weight, joined by spaces. */
+/* The path of the only weight, separated by spaces. */
 static char *only_stack(const struct profile *p, u64 value)
 {
 	struct str text = { 0 };
@@ -150,7 +206,7 @@ static void q1_a_prefix_of_invoke_is_a_method_of_its_own(void **state)
 	is_shown("com/acme/obf$x.invokes", "com.acme.obf$x.invokes");
 }
 
-static void q2_kotlin_reflection_and_libraries_are_no_clojure(void **state)
+static void q2_kotlin_reflection_and_libraries_are_not_clojure(void **state)
 {
 	is_shown("com/acme/Kt$main$1.invoke", "com.acme.Kt$main$1.invoke");
 	is_shown("com/acme/Outer$Inner.invoke", "com.acme.Outer$Inner.invoke");
@@ -184,7 +240,7 @@ static void q4_hidden_classes_lose_their_address(void **state)
 	is_shown("com/acme/C/deadbeef.m", "com.acme.C.deadbeef.m");
 }
 
-static void classes_that_tools_make_lose_their_numbers(void **state)
+static void generated_classes_lose_their_numbers(void **state)
 {
 	is_shown("jdk/proxy2/$Proxy33.get", "jdk.proxy.$Proxy.get");
 	is_shown("com.sun.proxy.$Proxy7.get", "com.sun.proxy.$Proxy.get");
@@ -218,6 +274,37 @@ static void classes_of_objects_are_named_alike(void **state)
 	a_class_is_shown_like("", "");
 }
 
+static void a_stub_routine_has_the_same_name_on_every_jdk(void **state)
+{
+	static const char *const names[] = { "dlog", "Stub Generator dlog_stub",
+					     "dlog_stub (stub gen)" };
+	struct profile *p = new_profile();
+	labels_id none = profile_intern_labels(p, &(struct labels){ .comm = "", .thread = "" });
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		frame_id f = frames_intern(p->frames, FRAME_STUB, names[i], "");
+		profile_add(p, profile_child(p, 0, f), none, 0, 2);
+	}
+	becomes(p, NAMES_SHOWN, 6, "dlog");
+}
+
+static void other_stubs_keep_their_names(void **state)
+{
+	static const char *const names[] = { "Stub Generator ", "_stub (stub gen)", "vtable stub",
+					     "new_array_blob (C2 runtime)" };
+	static const char *const shown[] = { "?", "_stub", "vtable stub",
+					     "new_array_blob (C2 runtime)" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct profile *p = new_profile();
+		labels_id none =
+			profile_intern_labels(p, &(struct labels){ .comm = "", .thread = "" });
+		frame_id f = frames_intern(p->frames, FRAME_STUB, names[i], "");
+		profile_add(p, profile_child(p, 0, f), none, 0, 2);
+		becomes(p, NAMES_SHOWN, 2, shown[i]);
+	}
+}
+
 static void a_line_stays_with_its_frame(void **state)
 {
 	struct profile *p = profile_new();
@@ -241,9 +328,9 @@ static void raw_names_stay(void **state)
 	becomes(p, NAMES_RAW, 3, "b/C$$Lambda$3/0x00007f8b5c001200.m a$f.invokeStatic a$f.invoke");
 }
 
-static void any_text_is_a_name(void **state)
+static void any_text_becomes_a_name(void **state)
 {
-	static const char letters[] = "aA1_$./+x0fL;:()-";
+	static const char letters[] = "aA1_$./+x0fL;:()- <>[],";
 	char name[24];
 
 	srand(5);
@@ -264,18 +351,22 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(p1_classes_have_dots),
+		cmocka_unit_test(names_of_perf_maps_equal_those_of_recordings),
+		cmocka_unit_test(names_of_other_runtimes_stay_unchanged),
 		cmocka_unit_test(p2_clojure_functions_are_as_in_source),
 		cmocka_unit_test(p3_the_method_that_only_calls_the_code_is_the_same_frame),
 		cmocka_unit_test(p4_equal_stacks_are_summed),
 		cmocka_unit_test(p5_numbers_of_compilations_are_dropped_for_comparing),
 		cmocka_unit_test(q1_a_prefix_of_invoke_is_a_method_of_its_own),
-		cmocka_unit_test(q2_kotlin_reflection_and_libraries_are_no_clojure),
+		cmocka_unit_test(q2_kotlin_reflection_and_libraries_are_not_clojure),
 		cmocka_unit_test(q4_hidden_classes_lose_their_address),
-		cmocka_unit_test(classes_that_tools_make_lose_their_numbers),
+		cmocka_unit_test(generated_classes_lose_their_numbers),
 		cmocka_unit_test(classes_of_objects_are_named_alike),
+		cmocka_unit_test(a_stub_routine_has_the_same_name_on_every_jdk),
+		cmocka_unit_test(other_stubs_keep_their_names),
 		cmocka_unit_test(a_line_stays_with_its_frame),
 		cmocka_unit_test(raw_names_stay),
-		cmocka_unit_test(any_text_is_a_name),
+		cmocka_unit_test(any_text_becomes_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

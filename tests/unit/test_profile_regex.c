@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests against the page (tests/web/test_transforms_in_c) cannot see of expressions. */
+/* Checks that tests/web/test_transforms_in_c, which compares with the page, cannot make. */
 #include "test.h"
 
 #include <errno.h>
@@ -8,8 +8,7 @@
 #include "base/time.h"
 #include "profile/regex.h"
 
-/* One text may be searched as often as it has characters, each time nearly as long as is allowed.
- */
+/* A single text may be searched once per character, each time almost up to the limit. */
 static void replacing_in_a_single_text_ends_with_the_time(void **state)
 {
 	auto_str struct str why = { 0 }, out = { 0 };

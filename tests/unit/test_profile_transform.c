@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests against the page (tests/web/test_transforms_in_c) cannot see: the end of patience.
+/*
+ * The time limit, which tests/web/test_transforms_in_c, the comparison with the page, cannot check.
  */
 #include "test.h"
 
@@ -34,7 +35,7 @@ static int apply(struct profile *p, const char *text, u64 most_ns, struct str *w
 	return transforms_apply(&list, p, most_ns, why);
 }
 
-static void no_verb_goes_on_when_the_time_is_up(void **state)
+static void every_verb_stops_when_the_time_is_up(void **state)
 {
 	static const char *const all[] = { "filter f7",
 					   "filter /f7/",
@@ -66,7 +67,7 @@ static void no_verb_goes_on_when_the_time_is_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_verb_goes_on_when_the_time_is_up),
+		cmocka_unit_test(every_verb_stops_when_the_time_is_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static void a_recursive_method_counts_once_per_stack(void **state)
 	profile_free(p);
 }
 
-static void tiers_of_a_method_are_one_node_of_the_largest_tier(void **state)
+static void tiers_of_a_method_are_one_node_with_the_kind_of_the_largest(void **state)
 {
 	struct profile *p = new_profile();
 	auto_tree struct tree t;
@@ -80,7 +80,7 @@ static void tiers_of_a_method_are_one_node_of_the_largest_tier(void **state)
 	profile_free(p);
 }
 
-static void children_stand_by_weight_then_name(void **state)
+static void children_are_sorted_by_weight_then_name(void **state)
 {
 	struct profile *p = new_profile();
 	auto_tree struct tree t;
@@ -99,7 +99,7 @@ static void children_stand_by_weight_then_name(void **state)
 	profile_free(p);
 }
 
-static void a_profile_without_stacks_is_a_root(void **state)
+static void a_profile_without_stacks_has_only_a_root(void **state)
 {
 	struct profile *p = new_profile();
 	auto_tree struct tree t;
@@ -117,9 +117,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recursive_method_counts_once_per_stack),
-		cmocka_unit_test(tiers_of_a_method_are_one_node_of_the_largest_tier),
-		cmocka_unit_test(children_stand_by_weight_then_name),
-		cmocka_unit_test(a_profile_without_stacks_is_a_root),
+		cmocka_unit_test(tiers_of_a_method_are_one_node_with_the_kind_of_the_largest),
+		cmocka_unit_test(children_are_sorted_by_weight_then_name),
+		cmocka_unit_test(a_profile_without_stacks_has_only_a_root),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

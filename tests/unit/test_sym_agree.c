@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the agent and HotSpot's tables differ. */
+/* Differences between the agent and HotSpot's tables. */
 #include "sym/agree.h"
 #include "test.h"
 
@@ -34,7 +34,7 @@ static void another_compiled_method_differs(void **state)
 	assert_false(agrees(&class, 1, true));
 }
 
-static void another_inlined_method_differs_but_at_a_leaf(void **state)
+static void another_inlined_method_differs_except_at_a_leaf(void **state)
 {
 	const struct java_frame other[] = { FRAME("A", "other", 0), FRAME("B", "compiled", 7) };
 
@@ -42,7 +42,7 @@ static void another_inlined_method_differs_but_at_a_leaf(void **state)
 	assert_true(agrees(other, 2, true));
 }
 
-static void another_line_differs_where_both_have_one(void **state)
+static void different_lines_differ_if_both_are_known(void **state)
 {
 	const struct java_frame other[] = { FRAME("A", "called", 6), FRAME("B", "compiled", 7) };
 	const struct java_frame none[] = { FRAME("A", "called", 0), FRAME("B", "compiled", 0) };
@@ -51,7 +51,7 @@ static void another_line_differs_where_both_have_one(void **state)
 	assert_true(agrees(none, 2, false));
 }
 
-static void who_knows_less_does_not_differ(void **state)
+static void missing_inlined_frames_do_not_differ(void **state)
 {
 	assert_true(agrees(truth + 1, 2, false));
 	assert_true(agrees(truth + 2, 1, false));
@@ -63,9 +63,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_names_and_lines_agree),
 		cmocka_unit_test(another_compiled_method_differs),
-		cmocka_unit_test(another_inlined_method_differs_but_at_a_leaf),
-		cmocka_unit_test(another_line_differs_where_both_have_one),
-		cmocka_unit_test(who_knows_less_does_not_differ),
+		cmocka_unit_test(another_inlined_method_differs_except_at_a_leaf),
+		cmocka_unit_test(different_lines_differ_if_both_are_known),
+		cmocka_unit_test(missing_inlined_frames_do_not_differ),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static void assert_demangled(const char *symbol, const char *want)
 	assert_int_equal(out.len, strlen(want));
 }
 
-static void a_c_symbol_stays_as_it_is(void **state)
+static void a_c_symbol_is_not_changed(void **state)
 {
 	assert_demangled("malloc", "malloc");
 	assert_demangled("_start", "_start");
@@ -37,7 +37,7 @@ static void cxx_names_lose_parameters_and_keep_template_arguments(void **state)
 	assert_demangled("_ZTVN3foo3BarE", "vtable for foo::Bar");
 }
 
-static void both_rust_manglings_are_read(void **state)
+static void both_rust_manglings_are_demangled(void **state)
 {
 	assert_demangled("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
 			 "core::fmt::Formatter::pad");
@@ -61,7 +61,7 @@ static void versions_and_copies_are_dropped_and_the_plt_stays(void **state)
 	assert_demangled(".cold", ".cold");
 }
 
-static void long_template_arguments_give_way_to_dots(void **state)
+static void long_template_arguments_become_dots(void **state)
 {
 	struct str symbol = { 0 };
 
@@ -79,7 +79,7 @@ static void long_template_arguments_give_way_to_dots(void **state)
 	str_fini(&symbol);
 }
 
-static void what_is_too_long_is_cut_at_a_character(void **state)
+static void a_name_that_is_too_long_is_cut_between_characters(void **state)
 {
 	auto_str struct str out = { 0 };
 	char symbol[8192];
@@ -91,8 +91,8 @@ static void what_is_too_long_is_cut_at_a_character(void **state)
 	assert_memory_equal(out.at + out.len - 6, "\xe2\x82\xac...", 6);
 }
 
-/* Each std::pair is made of two of the one before: 2^20 names when written out. */
-static void a_name_that_grows_exponentially_is_left_alone(void **state)
+/* Each std::pair consists of two of the previous one: 2^20 names when expanded. */
+static void a_name_that_grows_exponentially_is_not_demangled(void **state)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	auto_str struct str out = { 0 }, symbol = { 0 };
@@ -135,13 +135,13 @@ static void deep_nesting_and_random_bytes_do_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_c_symbol_stays_as_it_is),
+		cmocka_unit_test(a_c_symbol_is_not_changed),
 		cmocka_unit_test(cxx_names_lose_parameters_and_keep_template_arguments),
-		cmocka_unit_test(both_rust_manglings_are_read),
+		cmocka_unit_test(both_rust_manglings_are_demangled),
 		cmocka_unit_test(versions_and_copies_are_dropped_and_the_plt_stays),
-		cmocka_unit_test(long_template_arguments_give_way_to_dots),
-		cmocka_unit_test(what_is_too_long_is_cut_at_a_character),
-		cmocka_unit_test(a_name_that_grows_exponentially_is_left_alone),
+		cmocka_unit_test(long_template_arguments_become_dots),
+		cmocka_unit_test(a_name_that_is_too_long_is_cut_between_characters),
+		cmocka_unit_test(a_name_that_grows_exponentially_is_not_demangled),
 		cmocka_unit_test(deep_nesting_and_random_bytes_do_no_harm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

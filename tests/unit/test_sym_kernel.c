@@ -4,17 +4,21 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/time.h"
 #include "sym/kernel.h"
+#include "sym/symbolize.h"
 
-/* A file with that text. */
+/* A file that contains the text. */
 static int text_fd(const char *text, size_t len)
 {
 	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
@@ -79,7 +83,7 @@ static void the_most_readable_name_of_an_address_wins(void **state)
 	assert_named(ks, 0xffffffff810000f5, "_sys_read+0xf5 []");
 }
 
-static void modules_and_bpf_programs_end_somewhere(void **state)
+static void modules_and_bpf_programs_have_an_end(void **state)
 {
 	auto_kernel_syms struct kernel_syms *ks = NULL;
 
@@ -98,7 +102,7 @@ static void modules_and_bpf_programs_end_somewhere(void **state)
 	assert_named(ks, 0xffffffffc0200000, "-");
 }
 
-static void hidden_addresses_are_no_permission(void **state)
+static void hidden_addresses_are_a_permission_error(void **state)
 {
 	struct kernel_syms *ks = NULL;
 
@@ -108,7 +112,7 @@ static void hidden_addresses_are_no_permission(void **state)
 	assert_null(ks);
 }
 
-/* The kernel's own answer to somebody without capabilities; other settings show the addresses. */
+/* The kernel decides what a user without capabilities sees; some settings show the addresses. */
 static void a_user_without_rights_is_refused(void **state)
 {
 	pid_t child = fork();
@@ -166,7 +170,7 @@ static void garbage_is_survived(void **state)
 	}
 }
 
-static void the_running_kernel_is_named_in_little_memory(void **state)
+static void the_symbols_of_the_running_kernel_fit_in_6_mb(void **state)
 {
 	auto_kernel_syms struct kernel_syms *ks = NULL;
 	auto_fclose FILE *f = fopen("/proc/kallsyms", "re");
@@ -194,25 +198,50 @@ static void the_running_kernel_is_named_in_little_memory(void **state)
 	assert_int_equal(nr, 2);
 }
 
-static int load_program(void)
+/* Several runs of this test may coincide. */
+static const char *program_name(void)
+{
+	static char name[BPF_OBJ_NAME_LEN];
+
+	snprintf(name, sizeof(name), "test_%d", (int)getpid());
+	return name;
+}
+
+static int load_named(const char *name)
 {
 	const struct bpf_insn body[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 
-	return bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "sym_kernel_test", "GPL", body,
-			     ARRAY_SIZE(body), NULL);
+	return bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, name, "GPL", body, ARRAY_SIZE(body),
+			     NULL);
 }
 
-/* The address of our program in /proc/kallsyms, 0 if it is not there. */
+static int load_program(void)
+{
+	return load_named(program_name());
+}
+
+/* The address of its code, 0 if the kernel does not show it. */
+static u64 code_of(int fd)
+{
+	u64 addr = 0;
+	struct bpf_prog_info info = { .nr_jited_ksyms = 1, .jited_ksyms = (u64)(uintptr_t)&addr };
+	u32 len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : addr;
+}
+
+/* The address of our program in /proc/kallsyms, 0 if it is missing. */
 static u64 program_addr(void)
 {
 	auto_fclose FILE *f = fopen("/proc/kallsyms", "re");
-	char line[1024];
+	char line[1024], wanted[64];
 
+	snprintf(wanted, sizeof(wanted), "_%s\t[bpf]", program_name());
 	while (fgets(line, sizeof(line), f))
-		if (strstr(line, "_sym_kernel_test\t[bpf]"))
+		if (strstr(line, wanted))
 			return strtoul(line, NULL, 16);
 	return 0;
 }
@@ -233,7 +262,7 @@ static void a_bpf_program_is_named_after_a_refresh_and_after_its_end(void **stat
 	for (int round = 0; addr && round < 2; round++) {
 		name = kernel_syms_find(ks, addr + 2, &module, &offset);
 		assert_non_null(name);
-		assert_non_null(strstr(name, "_sym_kernel_test"));
+		assert_non_null(strstr(name, program_name()));
 		assert_string_equal(module, "bpf");
 		assert_int_equal(offset, 2);
 		if (round == 0)
@@ -242,17 +271,108 @@ static void a_bpf_program_is_named_after_a_refresh_and_after_its_end(void **stat
 	}
 }
 
+/* The kernel frees a program late, and may give its memory to a program of another process. */
+static void a_bpf_program_at_a_reused_address_has_its_own_name(void **state)
+{
+	auto_kernel_syms struct kernel_syms *ks = NULL;
+	const char *module, *name;
+	u64 offset, first, second = 0;
+	int fd = load_named("test_zz"); /* the better name by the rules for equal addresses */
+
+	first = fd < 0 ? 0 : code_of(fd);
+	if (kernel_syms_read(&ks) || !first || !kernel_syms_find(ks, first, &module, &offset))
+		skip_because("no BPF program can be loaded and seen");
+	for (int tries = 0; second != first && tries < 500; tries++) {
+		close(fd);
+		usleep(1000);
+		fd = load_program();
+		second = fd < 0 ? 0 : code_of(fd);
+	}
+	if (second == first) {
+		assert_int_equal(kernel_syms_refresh(ks), 0);
+		name = kernel_syms_find(ks, first, &module, &offset);
+		assert_non_null(name);
+		assert_non_null(strstr(name, program_name()));
+	}
+	close(fd);
+}
+
+static const struct frame *kernel_frame(struct symbolizer *s, const struct frames *frames, u64 pc)
+{
+	struct process p = { 0 };
+	const struct raw_stack stack = { .kernel = &pc, .nr_kernel = 1 };
+	unnamed_list unnamed = { 0 };
+	frame_list out = { 0 };
+
+	symbolize(s, &p, &stack, &out, &unnamed);
+	assert_int_equal(out.nr, 1);
+	const struct frame *f = frames_get(frames, out.at[0]);
+	vec_fini(&out);
+	return f;
+}
+
+static bool write_symbols(const char *path, const char *text)
+{
+	auto_fclose FILE *f = fopen(path, "we");
+
+	return f && fputs(text, f) >= 0;
+}
+
+/* Replaces /proc/kallsyms for this process from here on. */
+static bool show_symbols(const char *path, const char *text)
+{
+	return write_symbols(path, text) && !unshare(CLONE_NEWNS) &&
+	       !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount(path, "/proc/kallsyms", NULL, MS_BIND, NULL);
+}
+
+/* Its first sample comes soon after the symbols were read, when they may not be read again yet. */
+static void code_loaded_later_gets_its_name(void **state)
+{
+	const char before[] = "ffffffff81000000 T first\n",
+		   after[] = "ffffffff81000000 T first\nffffffffc0000000 t loaded_late\t[late]\n";
+	struct frames *frames = frames_new();
+	struct symbolizer *s = symbolizer_new(frames, NULL, NULL);
+	const struct frame *f = NULL;
+	char path[] = "/tmp/test_sym_kernel.XXXXXX";
+
+	close(mkstemp(path));
+	bool is_shown = show_symbols(path, before);
+	if (is_shown) {
+		f = kernel_frame(s, frames, 0xffffffffc0000010);
+		assert_string_equal(f->name, "[kernel]");
+		assert_true(write_symbols(path, after));
+		u64 end = time_mono_ns() + 60 * NS_PER_SEC;
+		while (strcmp(f->name, "loaded_late") && time_mono_ns() < end) {
+			usleep(50000);
+			f = kernel_frame(s, frames, 0xffffffffc0000010);
+		}
+		umount("/proc/kallsyms");
+	}
+	unlink(path);
+	if (is_shown) {
+		assert_string_equal(f->name, "loaded_late");
+		assert_string_equal(f->module, "late");
+	}
+	symbolizer_free(s);
+	frames_free(frames);
+	if (!is_shown)
+		skip_because("no file can be mounted over /proc/kallsyms");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_address_is_named_by_the_symbol_before_it),
 		cmocka_unit_test(the_most_readable_name_of_an_address_wins),
-		cmocka_unit_test(modules_and_bpf_programs_end_somewhere),
-		cmocka_unit_test(hidden_addresses_are_no_permission),
+		cmocka_unit_test(modules_and_bpf_programs_have_an_end),
+		cmocka_unit_test(hidden_addresses_are_a_permission_error),
 		cmocka_unit_test(a_user_without_rights_is_refused),
 		cmocka_unit_test(garbage_is_survived),
-		cmocka_unit_test(the_running_kernel_is_named_in_little_memory),
+		cmocka_unit_test(the_symbols_of_the_running_kernel_fit_in_6_mb),
 		cmocka_unit_test(a_bpf_program_is_named_after_a_refresh_and_after_its_end),
+		cmocka_unit_test(a_bpf_program_at_a_reused_address_has_its_own_name),
+		cmocka_unit_test(code_loaded_later_gets_its_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

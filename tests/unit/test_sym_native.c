@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names functions of real processes: programs are compiled here, started, and print the address
- * of a function of theirs.
+ * Names functions of real processes. The tests compile and start programs, which print the address
+ * of one of their functions.
  */
 #include "test.h"
 
@@ -100,7 +100,7 @@ struct victim {
 	const struct mapping *m;
 };
 
-/* Starts `path`; `prepare` runs in the child before and may put it into a world of its own. */
+/* Starts `path`. `prepare` runs in the child first and may change its namespaces or root. */
 static void start_in(struct victim *v, const char *path, void (*prepare)(void))
 {
 	auto_fclose FILE *output = NULL;
@@ -157,7 +157,7 @@ static void assert_unnamed(struct native *n, const struct victim *v, int err)
 	assert_null(name.symbol);
 }
 
-/* Starts ./v, which `commands` made, and expects a name for its function. */
+/* Starts ./v, which `commands` built, and expects a name for its function. */
 static void builds_and_is_named(const char *commands, const char *symbol)
 {
 	auto_native struct native *n = native_new(BUDGET, "debug");
@@ -178,7 +178,7 @@ static void programs_of_every_layout_are_named(void **state)
 	builds_and_is_named("gcc -O1 -g0 -Wl,-z,noseparate-code v.c -o v", "known_function");
 }
 
-static void an_offset_is_the_files_own_address(void **state)
+static void an_offset_is_the_address_in_the_file(void **state)
 {
 	auto_native struct native *n = native_new(BUDGET, "debug");
 	struct native_name name;
@@ -195,7 +195,7 @@ static void an_offset_is_the_files_own_address(void **state)
 	stop(&v);
 }
 
-/* Its samples are one frame, not one for each instruction: `function` is the same for all. */
+/* Its samples become one frame, not one for each instruction: `function` is the same for all. */
 static void a_stripped_program_has_its_module_and_functions(void **state)
 {
 	auto_native struct native *n = native_new(BUDGET, "debug");
@@ -326,8 +326,6 @@ static void memory_without_a_file_has_no_names(void **state)
 	assert_int_equal(name.offset, 0x1345);
 }
 
-/* --- files that are not where the mapping says -------------------------------------------------*/
-
 static bool may_use_map_files(void)
 {
 	struct victim v;
@@ -352,7 +350,7 @@ static void deleted_and_replaced_files_are_named(void **state)
 	start(&v, "./v");
 	unlink("v");
 	assert_named(n, &v, "known_function", "v");
-	/* Also by a mapping that has been merged or split since. */
+	/* Also for a mapping that was merged or split since. */
 	struct mapping split = *v.m;
 	split.end += 4096;
 	v.m = &split;
@@ -367,7 +365,7 @@ static void deleted_and_replaced_files_are_named(void **state)
 	stop(&w);
 }
 
-/* Without its map_files, a mapping must not be named by another file at its path. */
+/* Without map_files a mapping must not be named by another file at its path. */
 static void a_replaced_file_is_never_read_by_its_path(void **state)
 {
 	struct mapping m;
@@ -375,7 +373,7 @@ static void a_replaced_file_is_never_read_by_its_path(void **state)
 
 	assert_true(runs("gcc -O1 v.c -o v && cp v other"));
 	start(&v, "./v");
-	/* Neither map_files nor the list of mappings knows this one. */
+	/* Neither map_files nor the list of mappings contains this one. */
 	m = *v.m;
 	m.start -= 1ull << 30;
 	m.end = m.start + 4096;
@@ -432,7 +430,7 @@ static void to_chroot(void)
 		_exit(1);
 }
 
-/* Whether a child can get into such a world here. */
+/* Whether a child can do that here. */
 static bool can(void (*prepare)(void))
 {
 	pid_t child = fork();
@@ -455,7 +453,7 @@ static void named_in_another_world(const char *path, void (*prepare)(void))
 	start_in(&v, path, prepare);
 	assert_named(n, &v, "known_function", "v");
 
-	/* And where map_files cannot help, through the process's root. */
+	/* And through the process's root, where map_files cannot help. */
 	m = *v.m;
 	m.end += 4096;
 	v.m = &m;
@@ -487,8 +485,6 @@ static void a_process_in_a_chroot_is_named(void **state)
 	named_in_another_world("/v", to_chroot);
 }
 
-/* --- the cache ---------------------------------------------------------------------------------*/
-
 static void processes_share_a_module_and_copies_do_too(void **state)
 {
 	auto_native struct native *n = native_new(BUDGET, "debug");
@@ -507,7 +503,7 @@ static void processes_share_a_module_and_copies_do_too(void **state)
 	stop(&x);
 }
 
-static void the_budget_holds_and_names_stay_right(void **state)
+static void eviction_keeps_the_budget_and_the_names(void **state)
 {
 	struct victim v[3];
 
@@ -556,7 +552,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_of_every_layout_are_named),
-		cmocka_unit_test(an_offset_is_the_files_own_address),
+		cmocka_unit_test(an_offset_is_the_address_in_the_file),
 		cmocka_unit_test(a_stripped_program_has_its_module_and_functions),
 		cmocka_unit_test(separate_debug_files_name_a_stripped_program),
 		cmocka_unit_test(a_debug_file_of_another_build_is_not_used),
@@ -573,7 +569,7 @@ int main(void)
 		cmocka_unit_test(a_process_on_an_overlay_is_named),
 		cmocka_unit_test(a_process_in_a_chroot_is_named),
 		cmocka_unit_test(processes_share_a_module_and_copies_do_too),
-		cmocka_unit_test(the_budget_holds_and_names_stay_right),
+		cmocka_unit_test(eviction_keeps_the_budget_and_the_names),
 		cmocka_unit_test(a_file_that_is_no_elf_file_is_reported),
 	};
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);

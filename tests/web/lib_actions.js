@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests do on the page as people do it, and the profiles that several of them use.
+// User actions on the page, and profiles that several tests use.
 'use strict';
 const { makePageOf, texts, until, varints } = require('./page.js');
 
@@ -11,7 +11,7 @@ main;c_[0];a_[j];b_[j] 4
 swapper_[k] 20
 `;
 
-// Stacks with direct and indirect recursion, tiers and chains; the same ones each time.
+// Stacks with direct and indirect recursion, tiers and chains; the same in every run.
 function randomStacks(nr) {
 	let seed = 11;
 	const pick = (n) => (seed = (seed * 1103515245 + 12345) % 2147483648) % 65536 % n;
@@ -27,7 +27,7 @@ function randomStacks(nr) {
 const asText = (stacks) => stacks.map(([stack, n]) => `${stack.join(';')} ${n}\n`).join('');
 const plain = (frame) => frame.replace(/_\[.\]$/, '');
 
-// The centre of a frame in the window, found by name; the tests then use the mouse as people do.
+// The centre of a frame in the window, found by name. Tests use the mouse as users do.
 const centre = (page, name) => page.evaluate((wanted) => {
 	const { app } = sysflame, frame = document.getElementById('canvas').getBoundingClientRect();
 	const box = app.layout.boxes.find((b) => !b.fog && app.view.names[app.view.nameOf(b.node)] === wanted);
@@ -38,7 +38,7 @@ async function clickOn(page, name) {
 	await page.mouse.click(at.x, at.y);
 }
 const zoomed = (page) => page.evaluate(() => sysflame.app.view.names[sysflame.app.view.nameOf(sysflame.app.zoom)] || 'all');
-// Table and legend come after the picture.
+// Table and legend follow the picture.
 const text = (page, id) => page.evaluate(async (i) => {
 	if (sysflame.listed)
 		await sysflame.listed();
@@ -61,7 +61,7 @@ const search = async (page, query) => {
 };
 
 // all > {java-7 > {f, g}, sh-8 > f}: two types, two threads in java-7, a library, notes; and a section
-// that no reader knows.
+// unknown to readers.
 function labelledPage(dir) {
 	const meta = { title: 'shop', types: [{ name: 'cpu', unit: 'samples' }, { name: 'alloc', unit: 'bytes' }],
 		dims: [{ name: 'process' }, { name: 'thread' }], duration_ns: 10e9, rate_hz: 99, host: 'node-1',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the page share: profiles made by the real program, the installed Chromium, TAP.
+// Shared by the tests of the page: profiles made by the real program, the installed Chromium, TAP.
 'use strict';
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -10,7 +10,7 @@ const zlib = require('node:zlib');
 const root = path.resolve(__dirname, '../..');
 const build = path.resolve(root, process.env.O || 'build');
 
-// A folder that goes with this program, also after a failure.
+// A folder that is removed at the end of this program, also after a failure.
 function temporary(what) {
 	const dir = fs.mkdtempSync(path.join(os.tmpdir(), `sysflame-${what}-`));
 	process.on('exit', () => fs.rmSync(dir, { recursive: true, force: true }));
@@ -26,8 +26,8 @@ function loadPlaywright() {
 	}
 }
 
-// Writes a page around a data block that is made here, independently of the C encoder: `sections` are
-// [id, bytes] in ascending order, `nodes` their number.
+// Writes a page around a data block made here, independently of the C encoder. `sections` are [id, bytes] in
+// ascending order, `nodes` is the number of nodes.
 function makePageOf(dir, sections, nodes) {
 	const crc = (bytes) => {
 		const b = Buffer.alloc(4);
@@ -51,7 +51,7 @@ function makePageOf(dir, sections, nodes) {
 	return file;
 }
 
-// 13 bits in two of 91 characters, the lower ones first.
+// 13 bits in two of 91 characters, the lower one first.
 function armour(bytes) {
 	const digits = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter((c) => !'"<\\'.includes(c)), out = [];
 	let bits = 0, nr = 0;
@@ -69,7 +69,7 @@ function armour(bytes) {
 	return out.join('');
 }
 
-// The checksum that gzip writes behind its data is the one that the header wants.
+// The checksum that gzip writes after its data is the one that the header needs.
 function gzipCrc(bytes) {
 	const packed = zlib.gzipSync(bytes);
 	return packed.readUInt32LE(packed.length - 8);
@@ -118,7 +118,7 @@ async function launch() {
 	});
 }
 
-// A tab that has failed if the page threw, or broke its own security policy.
+// Opens a tab. It fails if the page throws or breaks its own security policy.
 async function openPage(browser, file, { hash = '', before, ...options } = {}) {
 	const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, reducedMotion: 'reduce', ...options });
 	const page = await context.newPage();
@@ -132,7 +132,7 @@ async function openPage(browser, file, { hash = '', before, ...options } = {}) {
 	return page;
 }
 
-// Waits for a condition in the page; playwright's own waiting is forbidden by the page's policy.
+// Waits for a condition in the page. The page's policy forbids playwright's own way of waiting.
 async function until(page, condition, argument) {
 	for (const end = Date.now() + 30000; Date.now() < end;) {
 		if (await page.evaluate(condition, argument))
@@ -142,7 +142,7 @@ async function until(page, condition, argument) {
 	throw new Fail(`never true: ${condition}`);
 }
 
-// Tests are functions named by a sentence; each gets { browser, dir, open(text or file, options) }.
+// Tests are functions with a sentence as name. Each gets { browser, dir, open(text or file, options) }.
 async function run(tests) {
 	const dir = temporary('web');
 	const browser = await launch();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints "WHAT CPU_MS WALL_MS" of a page's first picture and of what people do with it: main-thread
-// CPU until the second frame after it, the least of several runs. Before that what the browser takes by
-// itself: `nothing` for a page of one line, `bytes` for this page without its script, `frame` for a thousand
-// boxes drawn anew and a step of the history, which is the least that a zoom can take. For tests/bench/page.
+// For tests/bench/page: prints "WHAT CPU_MS WALL_MS" of a page's first picture and of user actions:
+// main-thread CPU until the second frame after the action, the least of several runs. First come the
+// browser's own costs: `nothing` for a page of one line, `bytes` for this page without its script, `frame`
+// for a thousand redrawn boxes and a step of the history, which is the least that a zoom can take.
 // usage: node tests/web/page_timing.js PAGE.html
 'use strict';
 const fs = require('node:fs');
@@ -21,7 +21,7 @@ async function measure(page, cdp, action) {
 	return { cpu: await task() - before, wall: Date.now() - start };
 }
 
-// Asking again and again from outside would count as the page's work.
+// Polling from outside would count as the page's work.
 const whenReady = () => new Promise((resolve) => {
 	const look = () => (window.sysflame && window.sysflame.ready ? resolve() : setTimeout(look, 5));
 	look();
@@ -41,7 +41,7 @@ function step(hash) {
 }
 </script>`;
 
-// The first one makes the canvas.
+// The first one creates the canvas.
 async function frameTime(browser, file) {
 	const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
 	const page = await context.newPage(), cdp = await context.newCDPSession(page);
@@ -67,7 +67,7 @@ async function timings(browser, file, hasScript) {
 		await context.close();
 		return out;
 	}
-	// Finding the frame is the bench's work, not the page's.
+	// Finding the frame is the benchmark's work, not the page's.
 	const node = await page.evaluate(() => sysflame.widest());
 	await run('zoom', () => page.evaluate((n) => sysflame.app.zoomTo(n), node));
 	await page.evaluate(() => sysflame.unzoom());

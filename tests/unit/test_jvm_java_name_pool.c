@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "jvm/java_frame.h"
+#include "jvm/memory/java_frame.h"
 
 static const char *class_of(struct java_names *pool, const char *internal)
 {

@@ -12,52 +12,52 @@
 #include <unistd.h>
 
 #include "proc/status.h"
-#include "sym/perfmap.h"
+#include "sym/perf_map.h"
 
-static struct perfmap *parse(const char *text)
+static struct perf_map *parse(const char *text)
 {
-	return perfmap_parse(text, strlen(text));
+	return perf_map_parse(text, strlen(text));
 }
 
 static void code_is_found_by_its_range(void **state)
 {
-	struct perfmap *map =
+	struct perf_map *map =
 		parse("1000 20 first\n0x2000 0x10 a name with blanks\n1010 8 inner\n");
 
-	assert_string_equal(perfmap_find(map, 0x1000), "first");
-	assert_string_equal(perfmap_find(map, 0x200f), "a name with blanks");
-	assert_string_equal(perfmap_find(map, 0x1012), "inner");
-	assert_null(perfmap_find(map, 0xfff));
-	assert_null(perfmap_find(map, 0x2010));
-	assert_int_equal(perfmap_nr_skipped(map), 0);
-	perfmap_free(map);
+	assert_string_equal(perf_map_find(map, 0x1000), "first");
+	assert_string_equal(perf_map_find(map, 0x200f), "a name with blanks");
+	assert_string_equal(perf_map_find(map, 0x1012), "inner");
+	assert_null(perf_map_find(map, 0xfff));
+	assert_null(perf_map_find(map, 0x2010));
+	assert_int_equal(perf_map_nr_skipped(map), 0);
+	perf_map_free(map);
 }
 
 static void the_later_of_two_lines_for_one_address_wins(void **state)
 {
-	struct perfmap *map = parse("1000 20 old\n1000 10 new\n");
+	struct perf_map *map = parse("1000 20 old\n1000 10 new\n");
 
-	assert_string_equal(perfmap_find(map, 0x100f), "new");
-	assert_null(perfmap_find(map, 0x1010));
-	perfmap_free(map);
+	assert_string_equal(perf_map_find(map, 0x100f), "new");
+	assert_null(perf_map_find(map, 0x1010));
+	perf_map_free(map);
 }
 
 static void garbage_is_skipped_and_counted(void **state)
 {
-	struct perfmap *map = parse("\n"
-				    "hello\n"
-				    "1000 name without size\n"
-				    "zz 10 x\n"
-				    "1000 0 empty\n"
-				    "ffffffffffffffff 2 wraps\n"
-				    "11111111111111111 1 too long a number\n"
-				    "3000 10 \n"
-				    "4000 10 good");
+	struct perf_map *map = parse("\n"
+				     "hello\n"
+				     "1000 name without size\n"
+				     "zz 10 x\n"
+				     "1000 0 empty\n"
+				     "ffffffffffffffff 2 wraps\n"
+				     "11111111111111111 1 too long a number\n"
+				     "3000 10 \n"
+				     "4000 10 good");
 
-	assert_int_equal(perfmap_nr_skipped(map), 8);
-	assert_string_equal(perfmap_find(map, 0x4005), "good");
-	assert_null(perfmap_find(map, 0x3005));
-	perfmap_free(map);
+	assert_int_equal(perf_map_nr_skipped(map), 8);
+	assert_string_equal(perf_map_find(map, 0x4005), "good");
+	assert_null(perf_map_find(map, 0x3005));
+	perf_map_free(map);
 }
 
 static void random_bytes_are_survived(void **state)
@@ -69,17 +69,17 @@ static void random_bytes_are_survived(void **state)
 		char text[64];
 		for (size_t j = 0; j < sizeof(text); j++)
 			text[j] = alphabet[(size_t)rand() % (sizeof(alphabet) - 1)];
-		struct perfmap *map = perfmap_parse(text, sizeof(text));
-		perfmap_find(map, (u64)rand());
-		perfmap_free(map);
+		struct perf_map *map = perf_map_parse(text, sizeof(text));
+		perf_map_find(map, (u64)rand());
+		perf_map_free(map);
 	}
 }
 
 static void look_for_own_map(void)
 {
-	struct perfmap *map;
+	struct perf_map *map;
 
-	assert_int_equal(perfmap_read(getpid(), &map), -EPERM);
+	assert_int_equal(perf_map_read(getpid(), &map), -EPERM);
 }
 
 static bool is_asleep(pid_t pid)
@@ -89,7 +89,7 @@ static bool is_asleep(pid_t pid)
 	return proc_status_read(pid, &status) == 0 && status.state == 'S';
 }
 
-/* Whether a child that waits for a reader of the pipe `path` has got one once `look` was called. */
+/* Whether a child that waits for a reader of the pipe `path` got one after `look` was called. */
 static bool is_opened_by(void (*look)(void), const char *path)
 {
 	int status;
@@ -100,36 +100,36 @@ static bool is_opened_by(void (*look)(void), const char *path)
 	while (!is_asleep(child))
 		usleep(1000);
 	look();
-	usleep(100000); /* what was opened lets it end */
+	usleep(100000); /* if it was opened, the child can end */
 	bool is_opened = waitpid(child, &status, WNOHANG) == child;
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
 	return is_opened;
 }
 
-/* The map of this very process, as a regular file and as what it may not be. */
+/* Reads the map of this process: a regular file, and files of other types. */
 static void only_a_regular_file_is_read(void **state)
 {
-	struct perfmap *map;
+	struct perf_map *map;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	unlink(path);
-	assert_int_equal(perfmap_read(getpid(), &map), -ENOENT);
+	assert_int_equal(perf_map_read(getpid(), &map), -ENOENT);
 
 	FILE *f = fopen(path, "w");
 	fputs("1000 10 code\n", f);
 	fclose(f);
-	assert_int_equal(perfmap_read(getpid(), &map), 0);
-	assert_string_equal(perfmap_find(map, 0x1000), "code");
-	perfmap_free(map);
+	assert_int_equal(perf_map_read(getpid(), &map), 0);
+	assert_string_equal(perf_map_find(map, 0x1000), "code");
+	perf_map_free(map);
 
 	unlink(path);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
-	assert_int_equal(perfmap_read(getpid(), &map), -EPERM);
+	assert_int_equal(perf_map_read(getpid(), &map), -EPERM);
 	unlink(path);
-	assert_int_equal(mkfifo(path, 0600), 0); /* a reader that blocks would hang here */
-	assert_int_equal(perfmap_read(getpid(), &map), -EPERM);
+	assert_int_equal(mkfifo(path, 0600), 0); /* a blocking open would hang here */
+	assert_int_equal(perf_map_read(getpid(), &map), -EPERM);
 	assert_false(is_opened_by(look_for_own_map, path));
 	unlink(path);
 }

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records of processes that start and end, from the BPF programs. */
+#include "test.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/kernel/privilege.h"
+#include "capture/kernel/programs.h"
+#include "capture/kernel/receiver.h"
+
+#define FORKS 997 /* each makes two records of some 64 bytes: many times the ring */
+
+struct seen {
+	size_t nr;
+	pid_t parent;
+};
+
+static void count_fork(const void *record, size_t len, void *ctx)
+{
+	const struct process_record *r = record;
+	struct seen *seen = ctx;
+
+	assert_int_equal(len, sizeof(*r));
+	seen->nr += r->kind == RECORD_FORK && (pid_t)r->parent_pid == seen->parent;
+}
+
+static void fork_children(size_t nr)
+{
+	for (; nr; nr--) {
+		pid_t child = fork();
+		assert_true(child >= 0);
+		if (!child)
+			_exit(0);
+		waitpid(child, NULL, 0);
+	}
+}
+
+static struct programs *load(void)
+{
+	const struct programs_options options = { .ring_bytes = 16 << 10, .nr_slots = 1 };
+	struct programs *bpf;
+
+	if (privilege_check())
+		skip();
+	assert_int_equal(programs_load(&options, &bpf), 0);
+	return bpf;
+}
+
+static void records_that_are_not_taken_do_not_fill_the_ring(void **state)
+{
+	struct seen seen = { .parent = getpid() };
+	struct programs *bpf = load();
+	struct receiver *r = receiver_new(bpf);
+	u64 stats[NR_STATS];
+
+	assert_int_equal(programs_attach_processes(bpf), 0);
+	fork_children(FORKS);
+	programs_stats(bpf, stats);
+	assert_int_equal(stats[STAT_EVENT_LOST], 0);
+
+	struct parcel *parcels = receiver_take(r);
+	parcels_each(parcels, count_fork, &seen);
+	assert_int_equal(seen.nr, FORKS);
+	assert_true(receiver_backlog(r) >= FORKS * sizeof(struct process_record));
+	receiver_return(r, parcels);
+	receiver_free(r);
+	programs_free(bpf);
+}
+
+static void every_record_is_taken_once(void **state)
+{
+	struct seen seen = { .parent = getpid() };
+	struct programs *bpf = load();
+	struct receiver *r = receiver_new(bpf);
+	struct parcel *parcels = NULL;
+
+	assert_int_equal(programs_attach_processes(bpf), 0);
+	for (int i = 0; i < 13; i++) {
+		fork_children(7);
+		parcels_add(&parcels, receiver_take(r));
+	}
+	parcels_each(parcels, count_fork, &seen);
+	assert_int_equal(seen.nr, 13 * 7);
+	receiver_return(r, parcels);
+	receiver_free(r);
+	programs_free(bpf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_that_are_not_taken_do_not_fill_the_ring),
+		cmocka_unit_test(every_record_is_taken_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions in a real JVM, as in a recording. */
+#include "test.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/time.h"
+#include "java.h"
+#include "jvm/agent/agents.h"
+#include "jvm/attach/detach.h"
+#include "proc/status.h"
+
+#define PATIENCE_NS (300 * NS_PER_SEC)
+
+struct session {
+	pid_t child, pid;
+	struct proc_status status;
+	struct agents *agents;
+};
+
+/* The absolute path of a file of the build; the caller frees it. */
+static char *built(const char *name)
+{
+	auto_free char *path = xasprintf("%s/%s", getenv("O") ?: "build", name);
+	char *absolute = realpath(path, NULL);
+
+	assert_non_null(absolute);
+	return absolute;
+}
+
+/* Starts a JVM with an agent that must report allocations and waits for monitors. */
+static void begin(struct session *s, const char *args)
+{
+	auto_free char *path = built("libjvmmap.so");
+	int ends[2];
+	char ready;
+
+	if (getenv("JDK"))
+		skip_because("the JVM of another root is another test's");
+	assert_int_equal(pipe(ends), 0);
+	s->child = fork();
+	if (s->child == 0)
+		java_exec(ends[1], args);
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &ready, 1), 1);
+	close(ends[0]);
+	s->pid = s->child;
+	assert_int_equal(proc_status_read(s->pid, &s->status), 0);
+	s->agents = agents_new(path, AGENT_ALWAYS);
+	agents_want(s->agents,
+		    &(struct agent_hooks){ .alloc_interval = 1 << 20, .lock_min_ns = NS_PER_MS });
+	agents_request(s->agents, (struct process_id){ s->pid, s->status.start_ns },
+		       s->status.start_ns);
+	u64 end = time_mono_ns() + PATIENCE_NS;
+	while (agents_state(s->agents, (struct process_id){ s->pid, s->status.start_ns }) ==
+		       AGENT_PENDING &&
+	       time_mono_ns() < end) {
+		agents_poll(s->agents);
+		usleep(1000);
+	}
+	assert_int_equal(agents_state(s->agents, (struct process_id){ s->pid, s->status.start_ns }),
+			 AGENT_ATTACHED);
+}
+
+static void end(struct session *s)
+{
+	agents_free(s->agents);
+	kill(s->child, SIGKILL);
+	waitpid(s->child, NULL, 0);
+}
+
+/* The agent does not report waits that began before that time, so it must not increase. */
+static void the_agent_reports_since_its_session_began(void **state)
+{
+	struct session s;
+
+	begin(&s, "Split");
+	u64 start_ns = s.status.start_ns;
+	u64 since = agents_report_since(s.agents, (struct process_id){ s.pid, start_ns },
+					AGENT_HOOK_LOCK);
+	assert_in_range(since, 1, time_mono_ns());
+	agents_report_refs(s.agents); /* a command, like a replay of all code */
+	assert_int_equal(agents_report_since(s.agents, (struct process_id){ s.pid, start_ns },
+					     AGENT_HOOK_LOCK),
+			 since);
+	end(&s);
+}
+
+/* The next JVM with unreported events, or one without hooks. */
+static u32 await_untold(struct session *s)
+{
+	struct unserved_hooks u = { 0 };
+	u64 end = time_mono_ns() + PATIENCE_NS;
+
+	while (!agents_next_unserved(s->agents, &u) && time_mono_ns() < end) {
+		agents_poll(s->agents);
+		usleep(1000);
+	}
+	return u.hooks;
+}
+
+/* Another agent has the allocations; then ours is detached. */
+static void every_failed_hook_is_returned_once(void **state)
+{
+	auto_free char *path = built("libjvmmap.so");
+	auto_free char *other = built("tests/programs/other_agent");
+	auto_free char *args = xasprintf("-agentpath:%s Split", other);
+	struct session s;
+	struct unserved_hooks u;
+	bool is_pending;
+
+	begin(&s, args);
+	assert_int_equal(await_untold(&s), AGENT_HOOK_ALLOC);
+	auto_free char *why =
+		detach_all(path, (struct process_id){ s.pid, s.status.start_ns }, &is_pending);
+	assert_null(why);
+	assert_int_equal(await_untold(&s), AGENT_HOOK_LOCK);
+	assert_false(agents_next_unserved(s.agents, &u));
+	end(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_agent_reports_since_its_session_began),
+		cmocka_unit_test(every_failed_hook_is_returned_once),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
