@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# sysflame: `sudo make record` to try it, `sudo make check` to test it, `make help` for the rest.
+# sysflame: `make record` to try it, `make check` to test it, `make help` for the rest.
 
 O       ?= build
 CLANG   ?= clang
@@ -13,10 +13,10 @@ DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev 
 	     libcapstone-dev libiberty-dev libjansson-dev libpcre2-dev libprotobuf-c-dev protobuf-c-compiler uthash-dev \
 	     openjdk-17-jdk-headless esbuild
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
-	     iproute2 libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
+	     iproute2 procps curl libc6-dbg libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
 	     protobuf-compiler python3 libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
 	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \
-	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go
+	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
 JVMTI      = -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
@@ -45,14 +45,14 @@ AGENT_LINK = -shared -Wl,-z,now,-z,$(if $(for_arm64),norelro,relro),-z,noexecsta
 	     -Wl,--build-id -Wl,-Bsymbolic -Wl,--strip-debug -Wl,-soname,libjvmmap.so
 
 # libbpf's linker must see a map's definition before any extern use of it.
-bpf_srcs   := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c bpf/probe.bpf.c,$(wildcard bpf/*.bpf.c))
+bpf_srcs   := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c bpf/probe.bpf.c,$(wildcard bpf/*.bpf.c bpf/*/*.bpf.c))
 bpf_objs   := $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o)
-user_srcs  := $(wildcard user/*/*.c)
-protos     := $(patsubst user/export/%.proto,%.pb-c,$(wildcard user/export/*.proto))
+user_srcs  := $(wildcard user/*/*.c user/*/*/*.c)
+protos     := $(patsubst user/export/interchange/%.proto,%.pb-c,$(wildcard user/export/interchange/*.proto))
 user_objs  := $(user_srcs:%.c=$(O)/%.o) $(protos:%=$(O)/gen/%.o)
 san_objs   := $(patsubst %.c,$(O)/san/%.o,$(filter-out user/cmd/main.c,$(user_srcs))) $(protos:%=$(O)/san/gen/%.o)
 agent_objs := $(patsubst %.c,$(O)/%.o,$(wildcard jvmmap/*.c))
-assets     := $(wildcard user/export/page/*)
+assets     := $(wildcard user/export/writers/page/*)
 unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 programs   := $(patsubst %.c,$(O)/%,$(wildcard tests/programs/*.c))
 java_srcs  := $(wildcard tests/programs/*.java)
@@ -61,8 +61,9 @@ fuzz_objs  := $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out user/capture/% user/cmd/
 	      $(protos:%=$(O)/fuzz/gen/%.o)
 generated  := $(O)/gen/sysflame.skel.h $(O)/gen/page.h $(protos:%=$(O)/gen/%.h)
 scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/fuzz/test_* tests/jvm/test_* \
-	     tests/web/test_*))
-sources    := $(wildcard bpf/*.[ch] bpf/host/*.[ch] bpf/host/*/*.[ch] jvmmap/*.[ch] user/*/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
+	     tests/web/test_* tests/kernels/test_*))
+sources    := $(wildcard bpf/*.[ch] bpf/*/*.[ch] bpf/*/*/*.[ch] jvmmap/*.[ch] user/*/*.[ch] user/*/*/*.[ch] \
+	     tests/*/*.[ch] tests/*/*/*.[ch])
 
 ifeq ($(V),1)
 Q   :=
@@ -79,8 +80,8 @@ $(O)/sysflame: $(user_objs)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # The unwinder's BPF sources on the host: stand-ins for kernel types and helpers come first.
-$(O)/user/capture/walker.o: ALL_CFLAGS := -Ibpf/host $(ALL_CFLAGS)
-$(O)/san/user/capture/walker.o: SAN_CFLAGS := -Ibpf/host $(SAN_CFLAGS)
+$(O)/user/capture/unwind/walker.o: ALL_CFLAGS := -Ibpf/host $(ALL_CFLAGS)
+$(O)/san/user/capture/unwind/walker.o: SAN_CFLAGS := -Ibpf/host $(SAN_CFLAGS)
 
 $(O)/%.o: %.c | $(generated)
 	$(call say,CC,$@)
@@ -96,13 +97,13 @@ $(O)/gen/sysflame.skel.h: $(bpf_objs)
 	  $(BPFTOOL) gen skeleton $(O)/sysflame.bpf.o name sysflame > $@
 
 # The page's script and style as C strings, with the hashes that its security policy names.
-$(O)/gen/page.h: user/export/embed $(assets)
+$(O)/gen/page.h: user/export/writers/embed $(assets)
 	$(call say,EMBED,$@)
-	$(Q)mkdir -p $(@D) && user/export/embed $(assets) > $@
+	$(Q)mkdir -p $(@D) && user/export/writers/embed $(assets) > $@
 
-$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h &: user/export/%.proto
+$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h &: user/export/interchange/%.proto
 	$(call say,PROTO,$(O)/gen/$*.pb-c.c)
-	$(Q)mkdir -p $(@D) && protoc-c -Iuser/export --c_out=$(O)/gen $<
+	$(Q)mkdir -p $(@D) && protoc-c -Iuser/export/interchange --c_out=$(O)/gen $<
 
 # What a schema becomes is compiled like any other source.
 $(O)/gen/%.pb-c.o: $(O)/gen/%.pb-c.c
@@ -163,32 +164,39 @@ fuzz: $(fuzzers)
 
 test-programs: $(programs) $(O)/tests/programs/.java
 
-# T='test_a test_b' runs only these.
+# T='test_a test_b' runs only these. Unit tests alone run without root; some are skipped then.
+chosen = $(filter $(if $(T),$(addprefix %/,$(T)),%),$(unit_tests) $(scripts))
 test: all $(unit_tests) $(if $(or $(filter test_fuzz%,$(T)),$(if $(T),,all)),$(fuzzers)) test-programs
-	$(Q)O=$(O) tests/run $(filter $(if $(T),$(addprefix %/,$(T)),%),$(unit_tests) $(scripts))
+	$(Q)O=$(O) $(if $(filter $(scripts),$(chosen)),tests/lib/as-root "running the tests") tests/run $(chosen)
 
-check: deps-test
-	$(Q)$(MAKE) --no-print-directory all lint
+check:
+	$(Q)tests/lib/as-root "running the tests"
+	$(Q)$(MAKE) --no-print-directory deps-test
+	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) all lint
 	$(Q)$(MAKE) --no-print-directory -q all || { echo 'a second make would rebuild something'; exit 1; }
 	$(Q)$(MAKE) --no-print-directory test
 
 # Unwinder and JVM reader on JDK 8 to 28, which tests/jvm/jdks obtains once (3 GB).
 check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names) test-programs
 	$(Q)tests/lib/apt-ensure debootstrap
-	$(Q)O=$(O) tests/jvm/check-jdks
+	$(Q)O=$(O) tests/lib/as-root "reading JVMs" tests/jvm/check-jdks
 
 # Records on the kernels of Debian 12, 13 and sid, booted in an emulated machine; some minutes.
 check-kernels: deps-test all test-programs
-	$(Q)O=$(O) tests/kernels/check bookworm trixie sid
+	$(Q)O=$(O) tests/lib/as-root "recording" tests/kernels/check bookworm trixie sid
 
 soak: all test-programs
-	$(Q)O=$(O) tests/jvm/soak
-	$(Q)O=$(O) tests/bpf/soak_events
+	$(Q)O=$(O) tests/lib/as-root "recording" tests/jvm/soak
+	$(Q)O=$(O) tests/lib/as-root "recording" tests/bpf/soak_events
 
 lint:
 	$(Q)clang-format --dry-run -Werror $(sources)
-	$(Q)tests/lint/layers $(wildcard user/*/*.[ch])
+	$(Q)tests/lint/layers $(filter user/%,$(sources))
+	$(Q)tests/lint/circles $(filter user/%.c,$(sources))
 	$(Q)tests/lint/shape $(filter-out vmlinux/%,$(sources))
+	$(Q)tests/lint/headers $(filter user/% jvmmap/% bpf/%,$(sources))
+	$(Q)tests/lint/prose
+	$(Q)tests/lint/counters
 	$(Q)tests/lint/registered $(shell grep -l "^run_tests " tests/*/test_*)
 
 fmt:
@@ -210,22 +218,39 @@ deps-test:
 	$(Q)tests/lib/apt-ensure $(DEPS_TEST)
 	$(Q)tests/lib/npm-ensure tests/web
 
-record: deps
-	$(Q)$(MAKE) --no-print-directory all $(O)/tests/programs/.java
+record:
+	$(Q)tests/lib/as-root "recording"
+	$(Q)$(MAKE) --no-print-directory deps
+	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) all $(O)/tests/programs/.java
 	$(Q)O=$(O) tests/lib/record-sample
 
-install: all
+commands := record events report jvms doctor diff debug
+man      := $(O)/man/sysflame.1 $(commands:%=$(O)/man/sysflame-%.1)
+
+$(O)/man/sysflame.1: $(O)/sysflame docs/man/make-man
+	$(Q)mkdir -p $(@D) && docs/man/make-man $< > $@
+
+$(O)/man/sysflame-%.1: $(O)/sysflame docs/man/make-man
+	$(Q)mkdir -p $(@D) && docs/man/make-man $< $* > $@
+
+$(O)/man/sysflame.bash: $(O)/sysflame docs/man/make-completion
+	$(Q)mkdir -p $(@D) && docs/man/make-completion $< > $@
+
+install: all $(man) $(O)/man/sysflame.bash
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(man)
+	install -D -m 644 $(O)/man/sysflame.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sysflame
 	install -D $(O)/sysflame $(DESTDIR)$(PREFIX)/bin/sysflame
 	install -D $(O)/libjvmmap.so $(DESTDIR)$(PREFIX)/lib/sysflame/libjvmmap.so
 
 help:
-	@echo 'sudo make record   profile this node for 10 s next to a sample Java program: flame.html'
-	@echo 'sudo make check    install what the tests need, build, lint, run every test'
+	@echo 'make record        profile this node for 10 s next to a sample Java program: flame.html'
+	@echo 'make check         install what the tests need, build, lint, run every test'
+	@echo '                   (as root, or as a user who may run sudo: make calls it where needed)'
 	@echo 'make               build $(O)/sysflame and $(O)/libjvmmap.so'
 	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench, make screens'
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
-	@echo 'sudo make check-jdks  read JVMs of JDK 8 to 28; check-kernels: record on kernels of Debian'
-	@echo 'sudo make soak     attach 1000 times, compile and unload for minutes, on JDK 11 to 25'
+	@echo 'make check-jdks    read JVMs of JDK 8 to 28; check-kernels: record on kernels of Debian'
+	@echo 'make soak          attach 1000 times, compile and unload for minutes, on JDK 11 to 25'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
 
