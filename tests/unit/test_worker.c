@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workers that work, spin, crash, lie, and try what they may not. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/time.h"
+#include "worker/message.h"
+#include "worker/sandbox.h"
+#include "worker/workers.h"
+
+#define PATIENCE (20 * NS_PER_SEC)
+
+/* The tasks of this test, in places of the recorder's. */
+enum {
+	CONTENT = WORKER_ROWS,
+	TRY = WORKER_PERF_MAP,
+	OTHER_FILE = WORKER_HEADERS,
+	LIE = WORKER_SYMBOLS
+};
+
+/* The file's content, as often as the parameter says. */
+static int content(struct worker_io *io, const int *fds, const void *params, size_t len)
+{
+	char buf[64];
+	ssize_t got = pread(fds[0], buf, sizeof(buf), 0);
+	int err = got < 0 ? -errno : 0;
+
+	for (int i = 0; !err && i < *(const int *)params; i++)
+		err = worker_put(io, buf, (size_t)got);
+	return err;
+}
+
+enum trial {
+	SOCKET,
+	OPEN,
+	EXEC,
+	FORK,
+	KILL,
+	CODE,
+	SPIN,
+	CRASH,
+	MUCH_MEMORY
+};
+
+/* Tries what a worker that was taken over might try; returns 0 if that was possible. */
+static int try_it(struct worker_io *io, const int *fds, const void *params, size_t len)
+{
+	char *const argv[] = { "true", NULL };
+
+	switch (*(const enum trial *)params) {
+	case SOCKET:
+		return socket(AF_INET, SOCK_STREAM, 0) < 0;
+	case OPEN:
+		return open("/etc/passwd", O_RDONLY) < 0;
+	case EXEC:
+		return execv("/bin/true", argv) < 0;
+	case FORK:
+		return fork() < 0;
+	case KILL:
+		return kill(getppid(), 0) < 0;
+	case CODE:
+		return syscall(SYS_mmap, NULL, 4096, 4, 0x22, -1, 0) < 0; /* PROT_EXEC */
+	case SPIN:
+		for (volatile unsigned i = 0;; i++)
+			;
+	case CRASH:
+		return syscall(SYS_exit_group, 11) < 0;
+	case MUCH_MEMORY:
+		return syscall(SYS_mmap, NULL, 1u << 30, 3, 0x22, -1, 0) < 0 ? -ENOMEM : 0;
+	}
+	return -EINVAL;
+}
+
+static int other_file(struct worker_io *io, const int *fds, const void *params, size_t len)
+{
+	auto_close int fd = worker_open(io, 7, params);
+
+	return fd < 0 ? fd : content(io, &fd, &(int){ 1 }, sizeof(int));
+}
+
+/* Sends what no honest worker sends: a result too large, or one nobody asked for. */
+static int lie(struct worker_io *io, const int *fds, const void *params, size_t len)
+{
+	struct worker_message m = { .kind = *(const u32 *)params, .nr = UINT32_MAX };
+
+	message_send(3, &m, NULL, 0);
+	return 0;
+}
+
+static const worker_fn tasks[WORKER_TASKS] = {
+	[CONTENT] = content, [TRY] = try_it, [OTHER_FILE] = other_file, [LIE] = lie
+};
+
+static int file_with(const char *text)
+{
+	char path[] = "/tmp/test_worker.XXXXXX";
+	int fd = mkstemp(path);
+
+	unlink(path);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	return fd;
+}
+
+static struct work *begin(struct workers *w, enum worker_task task, uid_t user, const void *params,
+			  size_t len)
+{
+	const struct work_order order = {
+		.task = task,
+		.user = user,
+		.fds = { file_with("text"), -1 },
+		.params = params,
+		.len = len,
+		.max = 100,
+		.run = tasks[task],
+	};
+
+	return work_start(w, &order);
+}
+
+static int result_of(struct workers *w, struct work *k, char text[101])
+{
+	auto_free void *bytes = NULL;
+	size_t nr = 0;
+
+	workers_set_patience(w, PATIENCE);
+	int err = work_result(k, &bytes, &nr);
+	work_free(k);
+	if (!err) {
+		memcpy(text, bytes, nr);
+		text[nr] = '\0';
+	}
+	return err;
+}
+
+static struct workers *new_workers(void)
+{
+	struct workers *w;
+
+	assert_int_equal(workers_new(tasks, &w), 0);
+	return w;
+}
+
+static void work_is_done_elsewhere(void **state)
+{
+	struct workers *w = new_workers();
+	char text[101];
+
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(
+			result_of(w, begin(w, CONTENT, (uid_t)i / 10, &(int){ 2 }, 4), text), 0);
+		assert_string_equal(text, "texttext");
+	}
+	assert_int_equal(workers_usage(w).nr_done, 50);
+	workers_free(w);
+}
+
+static void without_workers_it_is_done_here(void **state)
+{
+	char text[101];
+
+	assert_int_equal(result_of(NULL, begin(NULL, CONTENT, 0, &(int){ 3 }, 4), text), 0);
+	assert_string_equal(text, "texttexttext");
+}
+
+static void a_result_has_a_limit(void **state)
+{
+	struct workers *w = new_workers();
+	char text[101];
+
+	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 26 }, 4), text), -EFBIG);
+	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 25 }, 4), text), 0);
+	workers_free(w);
+}
+
+static void a_worker_may_do_nothing_else(void **state)
+{
+	static const enum trial forbidden[] = { SOCKET, OPEN, EXEC, FORK, KILL, CODE, CRASH };
+	struct workers *w = new_workers();
+	char text[101];
+
+	for (size_t i = 0; i < ARRAY_SIZE(forbidden); i++) {
+		assert_int_equal(result_of(w, begin(w, TRY, 0, &forbidden[i], 4), text), -EPIPE);
+		/* The next work has a new worker. */
+		assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), 0);
+	}
+	assert_int_equal(workers_usage(w).nr_failed, ARRAY_SIZE(forbidden));
+	workers_free(w);
+}
+
+static void work_that_does_not_end_is_killed(void **state)
+{
+	u64 began_ns = time_mono_ns();
+	struct workers *w = new_workers();
+	char text[101];
+	struct work *spin = begin(w, TRY, 1000, &(enum trial){ SPIN }, 4);
+
+	/* Meanwhile others are served. */
+	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), 0);
+	assert_int_equal(result_of(w, spin, text), -ETIMEDOUT);
+	assert_int_equal(workers_usage(w).nr_late, 1);
+	/* That user has used up its time, unless the machine was very slow. Root has not. */
+	struct work *again = begin(w, CONTENT, 1000, &(int){ 1 }, 4);
+	workers_set_patience(w, 100 * NS_PER_MS);
+	auto_free void *bytes = NULL;
+	size_t nr;
+	int err = work_result(again, &bytes, &nr);
+	if (time_mono_ns() - began_ns < 2 * WORK_CPU_NS - NS_PER_SEC)
+		assert_int_equal(err, -EAGAIN);
+	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), 0);
+	work_free(again);
+	workers_free(w);
+}
+
+static void work_is_forgotten_in_every_state(void **state)
+{
+	struct workers *w = new_workers();
+	char text[101];
+	struct work *all[6];
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		all[i] = begin(w, TRY, 0, &(enum trial){ SPIN }, 4);
+	for (size_t i = ARRAY_SIZE(all); i-- > 0;)
+		work_free(all[i]);
+	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), 0);
+	workers_free(w);
+}
+
+static int open_seven(void *ctx, u32 place, const char *path)
+{
+	if (place != 7 || strcmp(path, ctx))
+		return -EACCES;
+	return file_with("another");
+}
+
+static void another_file_is_opened_by_the_recorder(void **state)
+{
+	struct workers *w = new_workers();
+	char text[101];
+
+	for (int with = 1; with >= 0; with--) {
+		for (int right = 1; right >= 0; right--) {
+			const struct work_order order = {
+				.task = OTHER_FILE,
+				.fds = { file_with("text"), -1 },
+				.params = right ? "right" : "wrong",
+				.len = 6,
+				.max = 100,
+				.open = open_seven,
+				.ctx = xstrdup("right"),
+				.run = other_file,
+			};
+			struct work *k = work_start(with ? w : NULL, &order);
+			assert_int_equal(result_of(w, k, text), right ? 0 : -EACCES);
+			if (right)
+				assert_string_equal(text, "another");
+		}
+	}
+	workers_free(w);
+}
+
+static void lies_end_the_worker(void **state)
+{
+	static const u32 kinds[] = { WORKER_RESULT, WORKER_OPEN, WORKER_REQUEST, 99 };
+	struct workers *w = new_workers();
+	char text[101];
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		int err = result_of(w, begin(w, LIE, 0, &kinds[i], 4), text);
+		assert_int_equal(err, -EPROTO);
+		assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), 0);
+	}
+	workers_free(w);
+}
+
+static void its_memory_is_limited(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+	skip_because("the sanitizer maps more than the limit allows");
+#endif
+	struct workers *w = new_workers();
+	char text[101];
+
+	assert_int_equal(result_of(w, begin(w, TRY, 0, &(enum trial){ MUCH_MEMORY }, 4), text),
+			 -ENOMEM);
+	workers_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_is_done_elsewhere),
+		cmocka_unit_test(without_workers_it_is_done_here),
+		cmocka_unit_test(a_result_has_a_limit),
+		cmocka_unit_test(a_worker_may_do_nothing_else),
+		cmocka_unit_test(work_that_does_not_end_is_killed),
+		cmocka_unit_test(work_is_forgotten_in_every_state),
+		cmocka_unit_test(another_file_is_opened_by_the_recorder),
+		cmocka_unit_test(lies_end_the_worker),
+		cmocka_unit_test(its_memory_is_limited),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rights of a worker. */
+#include "worker/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/types.h"
+
+#define NOBODY 65534
+
+static void limit(int what, u64 most)
+{
+	const struct rlimit value = { most, most };
+
+	setrlimit(what, &value);
+}
+
+/* Pages of data, which RLIMIT_DATA limits: the sixth number of statm (proc_pid_statm(5)). */
+static u64 data_bytes(void)
+{
+	unsigned long long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%*u %*u %*u %*u %*u %llu", &pages) != 1)
+		pages = 0;
+	fclose(f);
+	return pages * (u64)sysconf(_SC_PAGESIZE);
+}
+
+static void limit_resources(u64 bytes)
+{
+	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_FSIZE, 0);
+	limit(RLIMIT_NOFILE, 64);
+	limit(RLIMIT_DATA, data_bytes() + bytes);
+}
+
+int sandbox_drop_rights(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	const struct __user_cap_data_struct none[2] = { 0 };
+
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
+		prctl(PR_CAPBSET_DROP, cap);
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (!setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
+	    setresuid(NOBODY, NOBODY, NOBODY))
+		return -errno;
+	if (syscall(SYS_capset, &head, none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_DUMPABLE, 0))
+		return -errno;
+	return 0;
+}
+
+/* Memory may be mapped, but never to execute it. */
+static int allow_memory(scmp_filter_ctx filter)
+{
+	const struct scmp_arg_cmp no_exec = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_exec)
+		       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, no_exec);
+}
+
+static int filter_calls(void)
+{
+	static const int calls[] = {
+		SCMP_SYS(read),      SCMP_SYS(pread64),     SCMP_SYS(lseek),
+		SCMP_SYS(fstat),     SCMP_SYS(close),       SCMP_SYS(munmap),
+		SCMP_SYS(mremap),    SCMP_SYS(madvise),     SCMP_SYS(brk),
+		SCMP_SYS(recvmsg),   SCMP_SYS(sendmsg),     SCMP_SYS(clock_gettime),
+		SCMP_SYS(getrandom), SCMP_SYS(futex),       SCMP_SYS(rt_sigreturn),
+		SCMP_SYS(exit),      SCMP_SYS(exit_group),  SCMP_SYS(restart_syscall),
+#ifdef __SANITIZE_ADDRESS__
+		SCMP_SYS(write),     SCMP_SYS(sched_yield), SCMP_SYS(getpid),
+		SCMP_SYS(gettid),    SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigprocmask),
+#endif
+	};
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	int err = filter ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < ARRAY_SIZE(calls); i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+	/* fstat(2) of a recent glibc: of the descriptor itself, the path is empty. */
+	if (!err)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
+				       SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
+	err = err ?: allow_memory(filter) ?: seccomp_load(filter);
+	if (filter)
+		seccomp_release(filter);
+	return err;
+}
+
+int sandbox_enter(u64 bytes)
+{
+	pid_t parent = getppid();
+
+	limit_resources(bytes);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		return -errno;
+	if (getppid() != parent)
+		return -ESRCH;
+	return filter_calls();
+}

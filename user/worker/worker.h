@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A worker: a process without privileges that parses the files of others. It has no capabilities,
+ * no user of its own, no descriptors but those it was sent, and a seccomp filter that ends it when
+ * it opens, executes or connects anything.
+ */
+#pragma once
+
+#include "base/types.h"
+
+/* The kinds of work. workers_handle gives each its function before the first worker starts. */
+enum worker_task {
+	WORKER_ROWS,     /* unwind rows of a file: capture/unwind/parse_rows.h */
+	WORKER_PERF_MAP, /* names of generated code: sym/parse_perf_map.h */
+	WORKER_HEADERS,  /* build id and segments of a file: sym/parse_symbols.h */
+	WORKER_SYMBOLS,  /* functions of a file: sym/parse_symbols.h */
+	WORKER_TASKS,
+};
+
+/* A task as its function sees it. */
+struct worker_io;
+
+/*
+ * Does a task in the worker: reads the files `fds`, adds the result with worker_put, returns 0 or a
+ * negative errno. The descriptors are closed by the caller.
+ */
+typedef int (*worker_fn)(struct worker_io *io, const int *fds, const void *params, size_t len);
+
+/* Appends bytes to the result; -EFBIG beyond its limit. */
+int worker_put(struct worker_io *io, const void *bytes, size_t len);
+
+/*
+ * Asks the recorder for another file: `path` in a place that the task's `open` knows. Returns a
+ * descriptor, which the task closes, or a negative errno.
+ */
+int worker_open(struct worker_io *io, u32 place, const char *path);
+
+/*
+ * Opens a file for a task, in the recorder. The path was chosen by the worker: check it as if a
+ * target had.
+ */
+typedef int (*worker_open_fn)(void *ctx, u32 place, const char *path);
+
+/* Does a task at once in this process, for commands that have no workers. Frees *bytes: the caller.
+ */
+int worker_run_here(worker_fn run, const int *fds, const void *params, size_t len, size_t max,
+		    worker_open_fn open, void *ctx, void **bytes, size_t *nr);
+
+/*
+ * The worker's main loop over the socket and the shared memory of WORKER_RESULT_MAX bytes. Returns
+ * when the recorder closes its end. Call
+ * sandbox_enter before.
+ */
+void worker_serve(int sock, void *shared, const worker_fn tasks[WORKER_TASKS]);

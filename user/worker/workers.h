@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorder's side of workers: work on files that others made, done elsewhere, with a deadline.
+ *
+ * A worker serves one user at a time and is replaced before it serves another. What a file of one
+ * user does to its worker therefore cannot reach the files of another. Users are served fairly:
+ * next is the one whose files took least time so far. A user other than root gets a quarter of one
+ * CPU in the long run; work beyond that waits.
+ */
+#pragma once
+
+#include "base/types.h"
+#include "worker/worker.h"
+
+#define WORK_CPU_NS  (4 * 1000000000ull)  /* a file that takes more CPU time is given up */
+#define WORK_WALL_NS (20 * 1000000000ull) /* and so is one that takes longer altogether */
+
+struct workers;
+struct work;
+
+/* Starts the process that forks the workers. Call it before anything private is read or opened. */
+int workers_new(const worker_fn tasks[WORKER_TASKS], struct workers **out);
+void workers_free(struct workers *w);
+
+struct work_order {
+	enum worker_task task;
+	uid_t user; /* who made the file, and pays for the work */
+	int fds[2]; /* taken over; the second may be -1 */
+	const void *params;
+	size_t len;          /* at most WORKER_TEXT_MAX */
+	size_t max;          /* limit of the result in bytes */
+	worker_open_fn open; /* serves worker_open; may be NULL */
+	void *ctx;           /* of `open`; freed with free() in the end */
+	worker_fn run;       /* does the task in this process if `w` is NULL */
+};
+
+/* Hands the work to a worker. With `w` NULL it is done before this returns. */
+struct work *work_start(struct workers *w, const struct work_order *order);
+
+/*
+ * Waits for the result, no longer than the patience that is left. 0: *bytes, which the caller
+ * frees, has the result; anybody may have made it, so check it. -EAGAIN: ask again later.
+ * -ETIMEDOUT: it took too long and was killed. -EPIPE: the worker ended. Otherwise the task's own
+ * error.
+ */
+int work_result(struct work *k, void **bytes, size_t *nr);
+
+/* Forgets the work; kills its worker if that is busy with it. Accepts NULL. */
+void work_free(struct work *k);
+
+/* How long all calls of work_result together may wait until this is called again. */
+void workers_set_patience(struct workers *w, u64 ns);
+
+/* Takes results, starts waiting work, ends work that has passed its deadline. Does not wait. */
+void workers_poll(struct workers *w);
+
+struct workers_usage {
+	u64 nr_done, nr_late, nr_failed; /* finished; killed at the deadline; the worker ended */
+	u64 worked_ns;                   /* CPU time */
+	size_t nr_waiting;
+};
+
+struct workers_usage workers_usage(const struct workers *w);

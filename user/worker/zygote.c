@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Forks workers. */
+#include "worker/zygote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "worker/message.h"
+#include "worker/sandbox.h"
+
+#define DATA_BYTES (256u << 20) /* .gnu_debugdata takes 72 MB to decompress, and then 64 MB */
+
+/* The requests to the zygote, in `what` of a REQUEST; the answer is a RESULT with the PID as `nr`.
+ */
+enum zygote_request {
+	ZYGOTE_FORK, /* with the worker's socket and shared memory */
+	ZYGOTE_KILL, /* `nr`: the PID */
+};
+
+/* Only the descriptors that a process was given stay open, from `first` on. */
+static void keep_fds(const int *fds, int nr, int first)
+{
+	int copies[WORKER_FDS_MAX];
+
+	/* Beyond all targets first, so that none overwrites another. */
+	for (int i = 0; i < nr; i++)
+		copies[i] = fcntl(fds[i], F_DUPFD, first + nr);
+	for (int i = 0; i < nr; i++)
+		dup2(copies[i], first + i);
+	close_range((unsigned)(first + nr), ~0u, 0);
+}
+
+/* Signals of the terminal are for the recorder, which needs its workers to finish. */
+static void ignore_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP };
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sig != SIGKILL && sig != SIGSTOP)
+			signal(sig, SIG_DFL);
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void run_worker(const int fds[2], const worker_fn tasks[WORKER_TASKS])
+{
+	keep_fds(fds, 2, 3);
+	prctl(PR_SET_NAME, "sysflame-worker");
+	void *shared = mmap(NULL, WORKER_RESULT_MAX, PROT_READ | PROT_WRITE, MAP_SHARED, 4, 0);
+	close(4);
+	if (shared == MAP_FAILED || sandbox_enter(DATA_BYTES))
+		_exit(1);
+	worker_serve(3, shared, tasks);
+	_exit(0);
+}
+
+static void fork_worker(int sock, const int *fds, size_t nr, const worker_fn tasks[WORKER_TASKS])
+{
+	struct worker_message answer = { .kind = WORKER_RESULT };
+	pid_t pid = nr == 2 ? fork() : -1;
+
+	if (!pid)
+		run_worker(fds, tasks);
+	if (pid > 0)
+		answer.nr = (u32)pid;
+	else
+		answer.err = -EAGAIN;
+	message_send(sock, &answer, NULL, 0);
+}
+
+static void serve(int sock, const worker_fn tasks[WORKER_TASKS])
+{
+	struct worker_message m;
+	int fds[WORKER_FDS_MAX];
+	size_t nr;
+
+	while (!message_receive(sock, &m, fds, &nr)) {
+		if (m.what == ZYGOTE_KILL)
+			kill((pid_t)m.nr, SIGKILL);
+		else
+			fork_worker(sock, fds, nr, tasks);
+		for (size_t i = 0; i < nr; i++)
+			close(fds[i]);
+	}
+}
+
+static void run_zygote(int sock, const worker_fn tasks[WORKER_TASKS])
+{
+	const struct worker_message ready = { .kind = WORKER_RESULT };
+	pid_t parent = getppid();
+
+	keep_fds(&sock, 1, 3);
+	ignore_signals();
+	signal(SIGCHLD, SIG_IGN); /* the kernel reaps the workers */
+	prctl(PR_SET_NAME, "sysflame-zygote");
+	if (sandbox_drop_rights() || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	if (!message_send(3, &ready, NULL, 0))
+		serve(3, tasks);
+	_exit(0);
+}
+
+int zygote_start(const worker_fn tasks[WORKER_TASKS], struct zygote *out)
+{
+	struct worker_message m;
+	int pair[2], fds[WORKER_FDS_MAX];
+	size_t nr;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	pid_t pid = fork();
+	if (!pid)
+		run_zygote(pair[1], tasks);
+	int err = pid < 0 ? -errno : 0;
+	close(pair[1]);
+	*out = (struct zygote){ pid, pair[0] };
+	if (!err)
+		err = message_receive(pair[0], &m, fds, &nr);
+	if (err)
+		zygote_stop(out);
+	return err;
+}
+
+pid_t zygote_fork(const struct zygote *z, int sock, int shared)
+{
+	struct worker_message m = { .kind = WORKER_REQUEST, .what = ZYGOTE_FORK };
+	const int given[2] = { sock, shared };
+	int fds[WORKER_FDS_MAX];
+	size_t nr;
+
+	int err = message_send(z->sock, &m, given, 2) ?: message_receive(z->sock, &m, fds, &nr);
+	return err ? err : m.err ? m.err : (pid_t)m.nr;
+}
+
+void zygote_kill(const struct zygote *z, pid_t worker)
+{
+	const struct worker_message m = { .kind = WORKER_REQUEST,
+					  .what = ZYGOTE_KILL,
+					  .nr = (u32)worker };
+
+	message_send(z->sock, &m, NULL, 0);
+}
+
+void zygote_stop(struct zygote *z)
+{
+	if (z->sock >= 0)
+		close(take_fd(z->sock));
+	if (z->pid > 0) {
+		kill(z->pid, SIGKILL);
+		waitpid(z->pid, NULL, 0);
+	}
+	z->pid = 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process from which workers are forked. It starts before the recorder has read or opened
+ * anything. A worker therefore inherits no memory of other users, no BPF map and no perf event, and
+ * its fork takes less than a millisecond.
+ */
+#pragma once
+
+#include "worker/worker.h"
+
+struct zygote {
+	pid_t pid;
+	int sock;
+};
+
+/* Starts the zygote. Its rights are gone when this returns. */
+int zygote_start(const worker_fn tasks[WORKER_TASKS], struct zygote *out);
+
+/*
+ * Starts a worker with its end of the socket and the shared memory, which stay the caller's.
+ * Returns its PID or a negative errno. The zygote reaps it; its end shows at the other end of the
+ * socket.
+ */
+pid_t zygote_fork(const struct zygote *z, int sock, int shared);
+
+/* Kills a worker whose end of the socket is still open. */
+void zygote_kill(const struct zygote *z, pid_t worker);
+
+/* Ends the zygote and all its workers. */
+void zygote_stop(struct zygote *z);
