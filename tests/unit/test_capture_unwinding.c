@@ -30,6 +30,7 @@ static bool gets_tables(struct unwinding *u, struct process *p, size_t nr)
 	} sample = { .head = unwalked };
 
 	p->mappings.nr = nr;
+	assert_false(unwinding_must_wait(u, p, &sample.head));
 	free(unwinding_walk(u, p, &sample.head));
 	return tables_has_process(unwinding_tables(u), p->id);
 }

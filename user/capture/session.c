@@ -23,6 +23,7 @@
 #include "capture/session_apply.h"
 #include "capture/session_state.h"
 #include "capture/session_window.h"
+#include "capture/unwind/row_build.h"
 #include "proc/status.h"
 
 #define TICK_MS           50
@@ -33,6 +34,9 @@
 #define POLL_NS           (50 * NS_PER_MS)
 #define FOLLOW_CPUS_NS    NS_PER_SEC
 #define SET_UP_NS         NS_PER_SEC /* then recording begins, even if agents are still attaching */
+#define WAIT_START_NS     (3 * NS_PER_SEC) /* for workers, before sampling begins */
+#define WAIT_TICK_NS      (20 * NS_PER_MS) /* and in each tick */
+#define WAIT_END_NS       (3 * NS_PER_SEC)
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
 
 /* Empties the ring. While classes are being unloaded, names are resolved at once. */
@@ -111,6 +115,7 @@ static void take_in(struct session *s)
 	apply_turn(s);
 	find_new_targets(s);
 	unwinding_update(s->unwinding, s->processes);
+	session_take_unwalked(s, false);
 }
 
 static void forget_process(struct process *p, void *ctx)
@@ -142,6 +147,8 @@ void session_tick(struct session *s)
 	 * names lost from 35 of 4,500 to 3.
 	 */
 	set_urgent(s, jvm_registry_unload_classes(s->jvms));
+	workers_set_patience(s->workers, WAIT_TICK_NS);
+	workers_poll(s->workers);
 	take_in(s);
 	processes_reap(s->processes, now - KEEP_EXITED_NS, forget_process, s);
 	if (now - s->followed_ns > FOLLOW_CPUS_NS) {
@@ -211,6 +218,7 @@ static int open_sources(struct session *s)
 		log_error("the unwinder's tables cannot be mapped: %s", strerror(-err));
 		return err;
 	}
+	unwinding_use_workers(s->unwinding, s->workers);
 	err = sideband_open(&s->sideband);
 	if (err) {
 		privilege_explain("following the mappings of processes", err);
@@ -312,11 +320,28 @@ static void set_up_samples(struct session *s)
 	events_add_types(o->events, s->profile, s->samples.types);
 }
 
+static const worker_fn tasks[WORKER_TASKS] = {
+	[WORKER_ROWS] = row_build_task,
+};
+
+/* First of all: workers inherit what this process has by now. */
+static void start_workers(struct session *s)
+{
+	int err = workers_new(tasks, &s->workers);
+
+	if (err)
+		log_warn("files of processes are read by the recorder itself, without a deadline: "
+			 "no process for it can be started: %s",
+			 strerror(-err));
+	workers_set_patience(s->workers, WAIT_START_NS);
+}
+
 int session_start(const struct session_options *options, struct session **out)
 {
 	struct session *s = xcalloc(1, sizeof(*s));
 
 	s->options = *options;
+	start_workers(s);
 	priority_init(&s->priority);
 	s->options.sampling.without_agent = options->agent == AGENT_NEVER;
 	s->options.sampling.only_targets = targets_select(options->targets);
@@ -406,13 +431,16 @@ void session_stop(struct session *s)
 {
 	session_close_window(s);
 	sources_stop_cpus(s->sources);
+	workers_set_patience(s->workers, WAIT_END_NS);
 	take_in(s);
 	take_in_pending(s);
+	session_take_unwalked(s, true);
 	if (s->options.sampling.live)
 		settle_refs(s);
 	sources_stop(s->sources);
 	function_window_report(s->sources);
 	take_in(s);
+	session_take_unwalked(s, true);
 	set_urgent(s, false);
 	samples_finish(&s->samples, s->window.end_ns);
 	priority_raise(&s->priority, false);
@@ -436,6 +464,7 @@ void session_free(struct session *s)
 	receiver_free(s->receiver);
 	programs_free(s->bpf);
 	samples_fini(&s->samples);
+	unwalked_samples_fini(&s->unwalked_samples);
 	inbox_fini(&s->inbox);
 	inbox_fini(&s->turn);
 	dict_fini(&s->jvms_seen);
@@ -446,6 +475,7 @@ void session_free(struct session *s)
 	processes_free(s->processes);
 	containers_free(s->containers);
 	profile_free(s->profile);
+	workers_free(s->workers);
 	free(s);
 }
 

@@ -46,6 +46,20 @@ void session_set_up(struct process *p, void *ctx)
  * Walks the stack if BPF left that to user space; drops the sample if another event already
  * reported it.
  */
+static void take_sample(struct session *s, struct process *p, const struct sample *sample)
+{
+	auto_free struct sample *walked = unwinding_walk(s->unwinding, p, sample);
+
+	if (walked)
+		sample = walked;
+	quality_count(s->quality, p, sample->stop, raw_stack_root_pc(sample));
+	if (sources_is_double(s->sources, sample, p))
+		return;
+	if (p->is_jvm)
+		session_admit_jvm(s, p, s->options.agent != AGENT_NEVER);
+	samples_take(&s->samples, p, sample);
+}
+
 void session_take_sample(struct session *s, const struct sample *sample)
 {
 	struct process *p = samples_process(&s->samples, sample);
@@ -61,16 +75,36 @@ void session_take_sample(struct session *s, const struct sample *sample)
 		p->is_target = true;
 		session_set_up(p, s);
 	}
-	auto_free struct sample *walked = unwinding_walk(s->unwinding, p, sample);
+	if (!unwinding_must_wait(s->unwinding, p, sample) ||
+	    !unwalked_samples_keep(&s->unwalked_samples, sample))
+		take_sample(s, p, sample);
+}
 
-	if (walked)
-		sample = walked;
-	quality_count(s->quality, p, sample->stop, raw_stack_root_pc(sample));
-	if (sources_is_double(s->sources, sample, p))
-		return;
-	if (p->is_jvm)
-		session_admit_jvm(s, p, s->options.agent != AGENT_NEVER);
-	samples_take(&s->samples, p, sample);
+static bool take_unwalked(const struct sample *sample, void *ctx)
+{
+	struct session *s = ctx;
+
+	take_sample(s, samples_process(&s->samples, sample), sample);
+	return true;
+}
+
+static bool take_if_ready(const struct sample *sample, void *ctx)
+{
+	struct session *s = ctx;
+	struct process *p = samples_process(&s->samples, sample);
+
+	return !unwinding_must_wait(s->unwinding, p, sample) && take_unwalked(sample, s);
+}
+
+void session_take_unwalked(struct session *s, bool all)
+{
+	unwalked_samples_each(&s->unwalked_samples, NULL, all ? take_unwalked : take_if_ready, s);
+}
+
+/* The process changes: its samples so far are walked by the mappings that it had. */
+static void take_samples_of(struct session *s, const struct process *p)
+{
+	unwalked_samples_each(&s->unwalked_samples, &p->id, take_unwalked, s);
 }
 
 static void apply_side(struct session *s, const struct side_event *e)
@@ -88,6 +122,7 @@ static void apply_side(struct session *s, const struct side_event *e)
 		if (session_is_target(s, p))
 			session_set_up(p, s);
 	} else if (e->kind == SIDE_EXEC) {
+		take_samples_of(s, p);
 		process_exec(p);
 		process_rename(p, e->comm);
 		forget_program(s, p);
@@ -102,6 +137,7 @@ static void apply_exit(struct session *s, const struct process_record *r)
 
 	live_allocs_end(&s->samples.live_allocs, (pid_t)r->task.pid, r->time_ns);
 	if (p && !p->exit_ns) {
+		take_samples_of(s, p);
 		p->exit_ns = r->time_ns;
 		sources_remove_process(s->sources, p);
 		unwinding_forget(s->unwinding, p);
@@ -111,6 +147,7 @@ static void apply_exit(struct session *s, const struct process_record *r)
 /* BPF dropped the tables at exec, perhaps after user space had built new ones. */
 static void apply_exec(struct session *s, struct process *p, const struct process_record *r)
 {
+	take_samples_of(s, p);
 	p->has_samples = false; /* under this name */
 	process_rename(p, r->comm);
 	p->is_target = r->is_wanted;

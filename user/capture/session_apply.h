@@ -13,6 +13,9 @@ void session_apply(struct session *s, struct item *item);
 /* Names a sample and adds it to the profile. */
 void session_take_sample(struct session *s, const struct sample *sample);
 
+/* Takes the samples whose unwind rows are built now; with `all` the others too. */
+void session_take_unwalked(struct session *s, bool all);
+
 /* Whether the process is a target. */
 bool session_is_target(const struct session *s, const struct process *p);
 

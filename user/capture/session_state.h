@@ -10,12 +10,15 @@
 #include "capture/samples/inbox.h"
 #include "capture/samples/quality.h"
 #include "capture/samples/samples.h"
+#include "capture/samples/unwalked_samples.h"
 #include "capture/session.h"
 #include "capture/unwind/unwinding.h"
 #include "sym/symbolize.h"
+#include "worker/workers.h"
 
 struct session {
 	struct session_options options;
+	struct workers *workers; /* read the files of processes; NULL: they are read here */
 	struct programs *bpf;
 	struct remote *remote; /* NULL: not needed */
 	struct sources *sources;
@@ -29,6 +32,7 @@ struct session {
 	struct quality *quality;
 	struct profile *profile;
 	struct samples samples;
+	struct unwalked_samples unwalked_samples;
 	bool has_hooks;       /* some events need reports of agents */
 	bool is_urgent;       /* classes are being unloaded, or session_start runs */
 	bool has_new_targets; /* targets without fork or exec are possible: ask the kernel */

@@ -445,13 +445,14 @@ static int bias_score(const struct elf_segment *p, u64 map_file_off, u64 page)
 	return 1 + 2 * (p->flags & PF_X ? 1 : 0) + (map_file_off == start ? 1 : 0);
 }
 
-int elf_bias(const struct elf *e, u64 map_start, u64 map_file_off, u64 *out)
+int elf_bias_of(const struct elf_segment *segments, size_t nr, u64 map_start, u64 map_file_off,
+		u64 *out)
 {
 	u64 page = (u64)sysconf(_SC_PAGESIZE);
 	int best = 0;
 
-	for (size_t i = 0; i < e->nr_segments; i++) {
-		const struct elf_segment *p = &e->segments[i];
+	for (size_t i = 0; i < nr; i++) {
+		const struct elf_segment *p = &segments[i];
 		int score = bias_score(p, map_file_off, page);
 		if (score > best) {
 			best = score;
@@ -459,4 +460,9 @@ int elf_bias(const struct elf *e, u64 map_start, u64 map_file_off, u64 *out)
 		}
 	}
 	return best ? 0 : -ENOENT;
+}
+
+int elf_bias(const struct elf *e, u64 map_start, u64 map_file_off, u64 *out)
+{
+	return elf_bias_of(e->segments, e->nr_segments, map_start, map_file_off, out);
 }

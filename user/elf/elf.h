@@ -80,3 +80,7 @@ int elf_build_id(const struct elf *e, u8 out[ELF_BUILD_ID_MAX], size_t *len);
  * *out may wrap around. -ENOENT if no PT_LOAD holds that part of the file.
  */
 int elf_bias(const struct elf *e, u64 map_start, u64 map_file_off, u64 *out);
+
+/* The same for program headers that were read before. */
+int elf_bias_of(const struct elf_segment *segments, size_t nr, u64 map_start, u64 map_file_off,
+		u64 *out);

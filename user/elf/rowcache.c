@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "elf/elf.h"
 
 #define KEY         "key"
 #define SUFFIX      ".rows"
@@ -156,7 +155,7 @@ void rowcache_fini(struct rowcache *cache)
 }
 
 /* The seal of all input that the rows depend on. */
-static u64 seal_input(const struct rowcache *cache, const struct cfi_input *input)
+static u64 seal_input(const u8 key[SIPHASH_KEY_LEN], const struct cfi_input *input)
 {
 	u64 words[4 + 4 * ARRAY_SIZE(input->sections)] = { input->base, input->size, input->nr,
 							   input->entry };
@@ -167,9 +166,9 @@ static u64 seal_input(const struct rowcache *cache, const struct cfi_input *inpu
 		w[0] = s->vaddr;
 		w[1] = s->size;
 		w[2] = s->is_debug_frame;
-		w[3] = siphash(cache->key, s->data, s->size);
+		w[3] = siphash(key, s->data, s->size);
 	}
-	return siphash(cache->key, words, sizeof(words));
+	return siphash(key, words, sizeof(words));
 }
 
 /* The seal of the header from `input` on and of the rows. */
@@ -183,27 +182,24 @@ static u64 seal_file(const struct rowcache *cache, const struct header *h,
 	return siphash(cache->key, words, sizeof(words));
 }
 
-static char *file_name(const struct elf *e, u64 input_seal)
+void rowcache_identify(const u8 key[SIPHASH_KEY_LEN], const struct elf *e,
+		       const struct cfi_input *input, struct rowcache_id *out)
 {
-	auto_str struct str name = { 0 };
-	u8 build_id[ELF_BUILD_ID_MAX];
 	size_t len;
 
-	if (elf_build_id(e, build_id, &len))
-		len = 0;
-	for (size_t i = 0; i < len; i++)
-		str_addf(&name, "%02x", build_id[i]);
-	str_addf(&name, "-%016llx" SUFFIX, (unsigned long long)input_seal);
-	return str_take(&name);
+	*out = (struct rowcache_id){ .seal = seal_input(key, input) };
+	if (!elf_build_id(e, out->build_id, &len))
+		out->build_id_len = (u32)len;
 }
 
-static bool is_table(const struct unwind_row *rows, u32 nr)
+static char *file_name(const struct rowcache_id *id)
 {
-	for (u32 i = 0; i < nr; i++) {
-		if (rows[i].kind > ROW_REGISTER || (i && rows[i].pc <= rows[i - 1].pc))
-			return false;
-	}
-	return true;
+	auto_str struct str name = { 0 };
+
+	for (u32 i = 0; i < id->build_id_len && i < sizeof(id->build_id); i++)
+		str_addf(&name, "%02x", id->build_id[i]);
+	str_addf(&name, "-%016llx" SUFFIX, (unsigned long long)id->seal);
+	return str_take(&name);
 }
 
 /* Returns -ENOENT if the file is missing, -EBADMSG if it is not one that sysflame wrote. */
@@ -222,7 +218,7 @@ static int load(const struct rowcache *cache, const char *name, u64 input_seal, 
 		return -EBADMSG;
 	auto_free struct unwind_row *at = xreallocarray(NULL, h.nr + 1, sizeof(at[0]));
 	if (fread(at, sizeof(at[0]), h.nr, f) != h.nr || seal_file(cache, &h, at) != h.seal ||
-	    !is_table(at, h.nr))
+	    !rows_are_valid(at, h.nr))
 		return -EBADMSG;
 	futimens(fileno(f), NULL); /* marks it as used: make_room removes it last */
 	*out = (struct rows){
@@ -319,41 +315,53 @@ static void store(const struct rowcache *cache, const char *name, u64 input_seal
 		log_debug("unwind rows are not kept on disk: %s", strerror(-err));
 }
 
-static bool is_worth_it(const struct rowcache *cache, const struct cfi_input *input)
+bool rowcache_is_worth(const struct cfi_input *input)
 {
 	size_t len = 0;
 
 	for (size_t i = 0; i < input->nr; i++)
 		len += input->sections[i].size;
-	return cache->dir >= 0 && len >= ROWCACHE_MIN_INPUT;
+	return len >= ROWCACHE_MIN_INPUT;
+}
+
+int rowcache_load(struct rowcache *cache, const struct rowcache_id *id, struct rows *out)
+{
+	auto_free char *name = file_name(id);
+	int err = cache->dir < 0 ? -ENOENT : load(cache, name, id->seal, out);
+
+	cache->nr_hits += !err;
+	if (err == -EBADMSG) {
+		cache->nr_damaged++;
+		unlinkat(cache->dir, name, 0);
+	}
+	return err ? -ENOENT : 0;
+}
+
+void rowcache_store(struct rowcache *cache, const struct rowcache_id *id, const struct rows *rows)
+{
+	auto_free char *name = file_name(id);
+
+	if (cache->dir >= 0)
+		store(cache, name, id->seal, rows);
 }
 
 int rowcache_build(struct rowcache *cache, const struct elf *e, struct rows *out)
 {
 	auto_cfi_input struct cfi_input input = { 0 };
+	struct rowcache_id id;
 
 	int err = cfi_input_of_file(e, &input);
 	if (err)
 		return err;
-	if (!is_worth_it(cache, &input)) {
-		cache->nr_built++;
-		return rows_compile(&input, out);
-	}
-
-	u64 seal = seal_input(cache, &input);
-	auto_free char *name = file_name(e, seal);
-	err = load(cache, name, seal, out);
-	if (!err) {
-		cache->nr_hits++;
-		return 0;
-	}
-	if (err == -EBADMSG) {
-		cache->nr_damaged++;
-		unlinkat(cache->dir, name, 0);
+	bool is_kept = cache->dir >= 0 && rowcache_is_worth(&input);
+	if (is_kept) {
+		rowcache_identify(cache->key, e, &input, &id);
+		if (!rowcache_load(cache, &id, out))
+			return 0;
 	}
 	cache->nr_built++;
 	err = rows_compile(&input, out);
-	if (!err)
-		store(cache, name, seal, out);
+	if (!err && is_kept)
+		rowcache_store(cache, &id, out);
 	return err;
 }

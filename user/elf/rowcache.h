@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/siphash.h"
+#include "elf/elf.h"
 #include "elf/rows.h"
 
 /* Smaller call frame information is compiled faster than a file is opened and checked. */
@@ -35,6 +36,24 @@ struct rowcache {
  * The caller owns *out.
  */
 int rowcache_open(const char *path, u64 max_bytes, struct rowcache *out);
+
+/* Identifies a module's rows by everything that they depend on. */
+struct rowcache_id {
+	u64 seal; /* of the call frame information */
+	u32 build_id_len;
+	u8 build_id[ELF_BUILD_ID_MAX];
+};
+
+/* Whether the input is large enough to keep its rows. */
+bool rowcache_is_worth(const struct cfi_input *input);
+void rowcache_identify(const u8 key[SIPHASH_KEY_LEN], const struct elf *e,
+		       const struct cfi_input *input, struct rowcache_id *out);
+
+/* Returns -ENOENT if the cache does not hold the rows, or cannot. The caller owns *out. */
+int rowcache_load(struct rowcache *cache, const struct rowcache_id *id, struct rows *out);
+
+/* A failure to store is not an error. */
+void rowcache_store(struct rowcache *cache, const struct rowcache_id *id, const struct rows *rows);
 
 /*
  * Gets the rows of a file as rows_build does, from the cache if possible; otherwise builds and

@@ -171,6 +171,14 @@ int rows_build_vdso(struct rows *out)
 	return rows_build_image((struct image_memory){ .read = read_own_memory }, addr, out);
 }
 
+bool rows_are_valid(const struct unwind_row *rows, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++)
+		if (rows[i].kind > ROW_REGISTER || (i && rows[i].pc <= rows[i - 1].pc))
+			return false;
+	return true;
+}
+
 const struct unwind_row *rows_find(const struct rows *rows, u64 vaddr)
 {
 	u64 pc = vaddr - rows->base;

@@ -65,41 +65,77 @@ int sandbox_drop_rights(void)
 	return 0;
 }
 
-/* Memory may be mapped, but never to execute it. */
-static int allow_memory(scmp_filter_ctx filter)
+/* Parsers need these, and the libraries that they use. */
+static const int allowed[] = {
+	SCMP_SYS(read),       SCMP_SYS(pread64),         SCMP_SYS(lseek),
+	SCMP_SYS(fstat),      SCMP_SYS(close),           SCMP_SYS(munmap),
+	SCMP_SYS(mremap),     SCMP_SYS(madvise),         SCMP_SYS(brk),
+	SCMP_SYS(recvmsg),    SCMP_SYS(sendmsg),         SCMP_SYS(clock_gettime),
+	SCMP_SYS(getrandom),  SCMP_SYS(futex),           SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sysinfo),    SCMP_SYS(restart_syscall), SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+#ifdef __SANITIZE_ADDRESS__
+	SCMP_SYS(write),      SCMP_SYS(sched_yield),     SCMP_SYS(getpid),
+	SCMP_SYS(gettid),     SCMP_SYS(sigaltstack),     SCMP_SYS(rt_sigprocmask),
+#endif
+};
+
+/* No parser has a reason for these: who calls them was taken over. Others just fail. */
+static const int fatal[] = {
+	SCMP_SYS(socket),
+	SCMP_SYS(connect),
+	SCMP_SYS(execve),
+	SCMP_SYS(execveat),
+	SCMP_SYS(open),
+	SCMP_SYS(openat),
+	SCMP_SYS(openat2),
+	SCMP_SYS(creat),
+	SCMP_SYS(clone),
+	SCMP_SYS(clone3),
+	SCMP_SYS(fork),
+	SCMP_SYS(vfork),
+	SCMP_SYS(kill),
+	SCMP_SYS(tkill),
+	SCMP_SYS(tgkill),
+	SCMP_SYS(ptrace),
+	SCMP_SYS(bpf),
+	SCMP_SYS(mount),
+	SCMP_SYS(pidfd_open),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(unlinkat),
+	SCMP_SYS(renameat2),
+	SCMP_SYS(perf_event_open),
+};
+
+static int add_rules(scmp_filter_ctx filter)
 {
 	const struct scmp_arg_cmp no_exec = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+	const struct scmp_arg_cmp exec = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC);
+	static const int memory[] = { SCMP_SYS(mmap), SCMP_SYS(mprotect) };
+	int err = 0;
 
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, no_exec)
-		       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, no_exec);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(allowed); i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(fatal); i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, fatal[i], 0);
+	for (size_t i = 0; !err && i < ARRAY_SIZE(memory); i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, memory[i], 1, no_exec)
+			      ?: seccomp_rule_add(filter, SCMP_ACT_KILL_PROCESS, memory[i], 1,
+						  exec);
+	/* fstat(2) of a recent glibc: of the descriptor itself, the path is empty. */
+	return err
+		       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
+					   SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
 }
 
 static int filter_calls(void)
 {
-	static const int calls[] = {
-		SCMP_SYS(read),      SCMP_SYS(pread64),     SCMP_SYS(lseek),
-		SCMP_SYS(fstat),     SCMP_SYS(close),       SCMP_SYS(munmap),
-		SCMP_SYS(mremap),    SCMP_SYS(madvise),     SCMP_SYS(brk),
-		SCMP_SYS(recvmsg),   SCMP_SYS(sendmsg),     SCMP_SYS(clock_gettime),
-		SCMP_SYS(getrandom), SCMP_SYS(futex),       SCMP_SYS(rt_sigreturn),
-		SCMP_SYS(exit),      SCMP_SYS(exit_group),  SCMP_SYS(restart_syscall),
-#ifdef __SANITIZE_ADDRESS__
-		SCMP_SYS(write),     SCMP_SYS(sched_yield), SCMP_SYS(getpid),
-		SCMP_SYS(gettid),    SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigprocmask),
-#endif
-	};
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-	int err = filter ? 0 : -ENOMEM;
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 
-	for (size_t i = 0; !err && i < ARRAY_SIZE(calls); i++)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
-	/* fstat(2) of a recent glibc: of the descriptor itself, the path is empty. */
-	if (!err)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
-				       SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
-	err = err ?: allow_memory(filter) ?: seccomp_load(filter);
-	if (filter)
-		seccomp_release(filter);
+	if (!filter)
+		return -ENOMEM;
+	int err = add_rules(filter) ?: seccomp_load(filter);
+	seccomp_release(filter);
 	return err;
 }
 

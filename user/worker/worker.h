@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/types.h"
+#include "worker/protocol.h"
 
 /* The kinds of work. workers_handle gives each its function before the first worker starts. */
 enum worker_task {

@@ -404,6 +404,11 @@ struct work *work_start(struct workers *w, const struct work_order *order)
 	k->order = *order;
 	k->order.len = order->len < WORKER_TEXT_MAX ? order->len : WORKER_TEXT_MAX;
 	k->params = xmemdup(order->params, k->order.len);
+	if (order->fds[0] < 0) { /* no descriptor was left for it */
+		k->state = WORK_DONE;
+		k->err = -EMFILE;
+		return k;
+	}
 	if (!w) {
 		k->state = WORK_DONE;
 		k->err = worker_run_here(order->run, order->fds, k->params, k->order.len,

@@ -11,12 +11,13 @@
 #include "base/time.h"
 #include "capture/unwind/extents.h"
 #include "capture/unwind/packed.h"
-#include "elf/elf.h"
-#include "elf/rowcache.h"
+#include "capture/unwind/row_build.h"
 #include "proc/mapped_file.h"
 
 #define CACHE_BYTES_MAX (256u << 20)
 #define SPARSE_SHARE    8 /* a file of few rows gets at most this share of the table */
+
+#define BUILDING_MAX 64 /* files that are built at a time; each takes a descriptor */
 
 /* Maps a part of the file from file offsets to the file's own addresses. */
 struct part {
@@ -30,18 +31,23 @@ struct module {
 	u32 first_page, nr_pages;
 	u32 refs;
 	u64 put_ns;    /* when refs became 0 */
-	int err;       /* why there are no rows; -ENOSPC may pass */
+	int err;       /* why there are no rows; -EAGAIN and -ENOSPC may pass */
 	u32 nr_wanted; /* words needed, if there was no room */
 	struct stat stat;
 	VEC(struct part) parts; /* of the executable mappings seen so far: mostly one */
+	struct elf_segment *segments;
+	size_t nr_segments;
+	struct row_build *build; /* while err is -EAGAIN */
+	pid_t builder;           /* its file need not be opened again for this process */
 };
 
 struct modules {
 	union unwind_word *words;
+	struct workers *workers; /* NULL: rows are built in this process */
 	struct rowcache cache;
 	struct extents extents;
 	struct dict by_key; /* struct module * */
-	u32 nr_failed;
+	u32 nr_failed, nr_building;
 	u64 build_ns;
 	bool is_full; /* the last rows did not fit */
 };
@@ -60,10 +66,23 @@ struct modules *modules_new(union unwind_word *words, u32 nr, const char *cache_
 	return all;
 }
 
+void modules_use_workers(struct modules *all, struct workers *workers)
+{
+	all->workers = workers;
+}
+
+static bool has_failed(const struct module *mod)
+{
+	return mod->err && mod->err != -ENOSPC && mod->err != -EAGAIN;
+}
+
 static void free_module(struct modules *all, struct module *mod)
 {
 	extents_free(&all->extents, mod->first_word, mod->nr_words, time_mono_ns());
-	all->nr_failed -= mod->err && mod->err != -ENOSPC;
+	all->nr_failed -= has_failed(mod);
+	all->nr_building -= mod->build != NULL;
+	row_build_free(mod->build);
+	free(mod->segments);
 	vec_fini(&mod->parts);
 	free(mod);
 }
@@ -135,18 +154,6 @@ static int store_rows(struct modules *all, struct module *mod, const struct rows
 	return 0;
 }
 
-static int build(struct modules *all, struct module *mod, const struct elf *e)
-{
-	auto_rows struct rows rows = { 0 };
-	u64 start = time_worked_ns();
-	int err = e ? rowcache_build(&all->cache, e, &rows) : rows_build_vdso(&rows);
-
-	all->build_ns += time_worked_ns() - start;
-	if (!err)
-		err = store_rows(all, mod, &rows);
-	return err;
-}
-
 static const struct part *find_part(const struct module *mod, u64 file_off)
 {
 	vec_each(part, &mod->parts)
@@ -161,40 +168,34 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec;
 }
 
-/* Adds to the module the part that `m` maps; builds the rows of a new module. */
-static int learn_file(struct modules *all, struct module *mod, pid_t pid, const struct mapping *m,
-		      bool is_new)
+static int add_part(struct module *mod, const struct mapping *m)
 {
-	auto_close int fd = mapped_file_open(pid, m);
-	auto_elf struct elf *e = NULL;
-	struct stat st;
 	u64 bias;
+	int err = elf_bias_of(mod->segments, mod->nr_segments, m->start, m->file_off, &bias);
 
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st))
-		return -errno;
-	/* The inode of a file that is no longer mapped may belong to another file by now. */
-	if (!is_new && !is_same_file(&st, &mod->stat))
-		return -ESTALE;
-	int err = elf_open_fd(fd, &e) ?: elf_bias(e, m->start, m->file_off, &bias);
-	if (!err && is_new)
-		err = build(all, mod, e);
-	if (err)
-		return err;
-	mod->stat = st;
-	if (!find_part(mod, m->file_off))
+	if (!err && !find_part(mod, m->file_off))
 		vec_push(&mod->parts, (struct part){ m->file_off, m->start - bias });
-	return 0;
+	return err;
 }
 
-static int learn(struct modules *all, struct module *mod, pid_t pid, const struct mapping *m,
-		 bool is_new)
+/* Adds the part that `m` maps to a module that is known, if that is still its file. */
+static int learn_part(struct module *mod, pid_t pid, const struct mapping *m)
 {
-	if (!is_vdso(m))
-		return learn_file(all, mod, pid, m, is_new);
-	vec_push(&mod->parts, (struct part){ m->file_off, 0 });
-	return is_new ? build(all, mod, NULL) : 0;
+	struct stat st;
+
+	if (is_vdso(m)) {
+		vec_push(&mod->parts, (struct part){ m->file_off, 0 });
+		return 0;
+	}
+	if (pid != mod->builder) {
+		auto_close int fd = mapped_file_open(pid, m);
+		if (fd < 0)
+			return fd;
+		/* The inode of a file no longer mapped may belong to another file by now. */
+		if (fstat(fd, &st) || !is_same_file(&st, &mod->stat))
+			return -ESTALE;
+	}
+	return add_part(mod, m);
 }
 
 /*
@@ -207,24 +208,67 @@ static bool is_passing(int err)
 	       err == -EPERM || err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 }
 
+/* Ends the building of rows with this error, or 0. */
+static void settle(struct modules *all, struct module *mod, int err)
+{
+	mod->err = err;
+	if (mod->build) {
+		row_build_free(take(mod->build));
+		all->nr_building--;
+	}
+	all->nr_failed += has_failed(mod);
+}
+
+static void build_vdso(struct modules *all, struct module *mod)
+{
+	auto_rows struct rows rows = { 0 };
+	int err = rows_build_vdso(&rows);
+
+	settle(all, mod, err ? err : store_rows(all, mod, &rows));
+}
+
+/* Takes the rows if they are built. */
+static void poll_build(struct modules *all, struct module *mod)
+{
+	auto_built_rows struct built_rows built = { 0 };
+	u64 start = time_worked_ns();
+	int err = row_build_result(mod->build, &built);
+
+	if (err == -EAGAIN)
+		return;
+	mod->segments = take(built.segments);
+	mod->nr_segments = built.nr_segments;
+	settle(all, mod, err ? err : store_rows(all, mod, &built.rows));
+	all->build_ns += time_worked_ns() - start;
+}
+
+/* Starts to build the rows of a file. NULL if the process is gone: another may have more luck. */
 static struct module *add_module(struct modules *all, u64 key, pid_t pid, const struct mapping *m)
 {
-	struct module *mod = xcalloc(1, sizeof(*mod));
+	auto_close int fd = is_vdso(m) ? -1 : mapped_file_open(pid, m);
+	struct stat st = { 0 };
 
-	mod->key = key;
-	mod->err = learn(all, mod, pid, m, true);
-	if (is_passing(mod->err)) { /* another process that maps the file may have more luck */
-		vec_fini(&mod->parts);
-		free(mod);
+	if (fd < 0 && !is_vdso(m) && is_passing(fd))
 		return NULL;
-	}
-	if (mod->err && mod->err != -ENOSPC) {
-		log_debug("no unwind rows for %s: %s", m->path,
-			  mod->err == -EFBIG ? "it would take too much of the unwinder's table"
-					     : strerror(-mod->err));
-		all->nr_failed++;
-	}
+	if (fd >= 0 && fstat(fd, &st))
+		return NULL;
+	struct module *mod = xcalloc(1, sizeof(*mod));
+	mod->key = key;
+	mod->stat = st;
+	mod->builder = pid;
 	*dict_add(&all->by_key, key) = (u64)(uintptr_t)mod;
+	if (fd >= 0) {
+		u64 start = time_worked_ns();
+		mod->err = -EAGAIN;
+		mod->build = row_build_start(all->workers, &all->cache, fd, st.st_uid,
+					     all->extents.size);
+		all->nr_building++;
+		all->build_ns += time_worked_ns() - start;
+	} else if (is_vdso(m)) {
+		build_vdso(all, mod);
+	} else {
+		settle(all, mod, fd);
+	}
 	return mod;
 }
 
@@ -247,6 +291,21 @@ static bool may_fit(const struct modules *all, const struct module *mod)
 	return nr >= mod->nr_wanted;
 }
 
+/* NULL if building failed for a reason that is not the file's. */
+static struct module *finish_build(struct modules *all, struct module *mod, const struct mapping *m)
+{
+	poll_build(all, mod);
+	if (is_passing(mod->err)) {
+		remove_module(all, mod);
+		return NULL;
+	}
+	if (has_failed(mod))
+		log_debug("no unwind rows for %s: %s", m->path,
+			  mod->err == -EFBIG ? "it would take too much of the unwinder's table"
+					     : strerror(-mod->err));
+	return mod;
+}
+
 /* The module of the file that `m` maps, with that part; NULL if it is not available. */
 static struct module *find_module(struct modules *all, pid_t pid, const struct mapping *m)
 {
@@ -261,15 +320,24 @@ static struct module *find_module(struct modules *all, pid_t pid, const struct m
 		mod = NULL;
 	}
 	if (!mod)
-		return add_module(all, key, pid, m);
-	if (mod->err || (mod->refs && find_part(mod, m->file_off)))
+		mod = add_module(all, key, pid, m);
+	if (mod && mod->build)
+		mod = finish_build(all, mod, m);
+	if (!mod || mod->err || (mod->refs && find_part(mod, m->file_off)))
 		return mod;
-	if (!learn(all, mod, pid, m, false))
+	if (!learn_part(mod, pid, m))
 		return mod;
-	if (mod->refs)
+	if (mod->refs || pid == mod->builder)
 		return NULL;
 	remove_module(all, mod);
-	return add_module(all, key, pid, m);
+	return find_module(all, pid, m);
+}
+
+void modules_prepare(struct modules *all, pid_t pid, const struct mapping *m)
+{
+	if (m->inode && all->workers && all->nr_building < BUILDING_MAX &&
+	    !dict_find(&all->by_key, key_of(m)))
+		add_module(all, key_of(m), pid, m);
 }
 
 int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struct module **mod,
@@ -284,10 +352,13 @@ int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struc
 	struct module *found = find_module(all, pid, m);
 	if (all->is_full)
 		return -ENOSPC;
+	if (found && found->build)
+		return -EAGAIN;
 	const struct part *part = found && !found->err ? find_part(found, m->file_off) : NULL;
 	if (!part)
 		return 0;
 	found->refs++;
+	found->builder = 0;
 	*mod = found;
 	out->kind = RANGE_ROWS;
 	out->bias = m->start - part->vaddr + found->base;

@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "proc/mapping.h"
+#include "worker/workers.h"
 
 struct modules;
 struct module;
@@ -18,12 +19,18 @@ struct module;
 struct modules *modules_new(union unwind_word *words, u32 nr, const char *cache_path);
 void modules_free(struct modules *all);
 
+/* Lets workers compile the rows, who must outlive this. Without them it is done in this process. */
+void modules_use_workers(struct modules *all, struct workers *workers);
+
+/* Starts to build the rows of the file that `m` maps, if they do not exist; does not wait. */
+void modules_prepare(struct modules *all, pid_t pid, const struct mapping *m);
+
 /*
  * Fills in the range that BPF searches for an executable mapping of `pid`. Builds the file's rows
  * if they do not exist yet. The caller releases *mod with module_put. Without rows (no file, no
  * .eh_frame) the range is RANGE_NO_ROWS and *mod may be NULL. If the file is the reason, it is not
- * tried again. -ENOSPC if the table is full: the range is RANGE_NO_ROWS too, and retries are cheap
- * until something is freed.
+ * tried again. -EAGAIN while a worker builds the rows. -ENOSPC if the table is full: the range is
+ * RANGE_NO_ROWS too, and retries are cheap until something is freed.
  */
 int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struct module **mod,
 		  struct unwind_range *out);

@@ -82,6 +82,11 @@ int tables_new(const struct tables_sizes *sizes, const struct tables_fds *fds, s
 	return 0;
 }
 
+void tables_use_workers(struct tables *t, struct workers *workers)
+{
+	modules_use_workers(t->modules, workers);
+}
+
 static struct process_id id_of(const struct tables_process *p)
 {
 	return (struct process_id){ (pid_t)p->entry.pid, p->entry.start_ns };
@@ -274,37 +279,59 @@ static int find_range(struct tables *t, struct tables_process *p, const struct m
 	return 0;
 }
 
-/* Replaces the known mappings of the process. */
-static int learn_mappings(struct tables *t, struct tables_process *p, const struct mappings *all)
+void tables_prepare(struct tables *t, struct process_id id, const struct mappings *mappings)
 {
-	struct tables_process fresh = { .entry = p->entry };
-	int err = 0;
+	vec_each(m, mappings)
+		if (m->executable)
+			modules_prepare(t->modules, id.pid, m);
+}
 
-	for (size_t i = 0; i < all->nr && !err; i++) {
+/* Adds the ranges of all mappings. Counts those whose rows are still being built. */
+static int add_ranges(struct tables *t, struct tables_process *p, const struct mappings *all,
+		      size_t *nr_building)
+{
+	vec_each(m, all) {
 		struct unwind_range range;
 		struct module *mod;
 
-		if (!all->at[i].executable)
+		if (!m->executable)
 			continue;
-		err = find_range(t, p, &all->at[i], &mod, &range);
-		if (err)
-			break;
-		vec_push(&fresh.mapped, range);
+		int err = find_range(t, p, m, &mod, &range);
+		if (err && err != -EAGAIN)
+			return err;
+		*nr_building += err == -EAGAIN;
+		vec_push(&p->mapped, range);
 		if (mod)
-			vec_push(&fresh.modules, mod);
+			vec_push(&p->modules, mod);
 	}
-	/* Releases the old modules last, because those still mapped must keep their rows. */
-	put_modules(err ? &fresh : p);
-	if (err) {
-		vec_fini(&fresh.mapped);
-		return err;
-	}
-	vec_fini(&p->mapped);
-	*p = fresh;
 	return 0;
 }
 
-int tables_set_process(struct tables *t, struct process_id id, const struct mappings *mappings)
+/*
+ * Replaces the known mappings of the process. -EAGAIN if rows are still being built; unless
+ * `partly` the known mappings then stay.
+ */
+static int learn_mappings(struct tables *t, struct tables_process *p, const struct mappings *all,
+			  bool partly)
+{
+	struct tables_process fresh = { .entry = p->entry };
+	size_t nr_building = 0;
+	int err = add_ranges(t, &fresh, all, &nr_building);
+	bool is_kept = !err && (partly || !nr_building);
+
+	/* Releases the old modules last, because those still mapped must keep their rows. */
+	put_modules(is_kept ? p : &fresh);
+	if (is_kept) {
+		vec_fini(&p->mapped);
+		*p = fresh;
+	} else {
+		vec_fini(&fresh.mapped);
+	}
+	return err ? err : nr_building ? -EAGAIN : 0;
+}
+
+static int set_process(struct tables *t, struct process_id id, const struct mappings *mappings,
+		       bool partly)
 {
 	struct tables_process *p = find(t, id.pid);
 
@@ -312,17 +339,36 @@ int tables_set_process(struct tables *t, struct process_id id, const struct mapp
 		remove_process(t, p);
 		p = NULL;
 	}
-	if (!p) {
+	bool is_new = !p;
+	if (is_new) {
 		p = xcalloc(1, sizeof(*p));
 		p->entry.pid = (u32)id.pid;
 		p->entry.start_ns = id.start_ns;
 		p->entry.jvm = UNWIND_NO_JVM;
 		*dict_add(&t->processes, (u64)id.pid) = (u64)(uintptr_t)p;
 	}
-	int err = learn_mappings(t, p, mappings) ?: publish(t, p, p->entry.jvm);
-	if (err)
+	tables_prepare(t, id, mappings);
+	int err = learn_mappings(t, p, mappings, partly);
+	if (err == -EAGAIN && !partly) {
+		if (is_new)
+			remove_process(t, p);
+		return err;
+	}
+	int published = err && err != -EAGAIN ? err : publish(t, p, p->entry.jvm);
+	if (published)
 		remove_process(t, p);
-	return err;
+	return published ? published : err;
+}
+
+int tables_set_process(struct tables *t, struct process_id id, const struct mappings *mappings)
+{
+	return set_process(t, id, mappings, false);
+}
+
+int tables_set_process_partly(struct tables *t, struct process_id id,
+			      const struct mappings *mappings)
+{
+	return set_process(t, id, mappings, true);
 }
 
 int tables_set_jvm(struct tables *t, pid_t pid, const struct hotspot_layout *layout)

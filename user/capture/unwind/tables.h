@@ -11,6 +11,7 @@
 #include "hotspot_abi.h"
 #include "proc/mapping.h"
 #include "proc/process_id.h"
+#include "worker/workers.h"
 
 struct tables;
 
@@ -21,14 +22,28 @@ struct tables;
 int tables_new(const struct tables_sizes *sizes, const struct tables_fds *fds, struct tables **out);
 void tables_free(struct tables *t);
 
+/* Lets workers compile the rows of files; see modules.h. */
+void tables_use_workers(struct tables *t, struct workers *workers);
+
 /*
  * Sets the mappings of a process; only executable ones matter. Builds rows of files that no process
  * had mapped before. Call it again when the mappings change. After exec call tables_remove_process
  * first, because BPF itself then forgets the process. When the tables are full, first files and
  * then the processes not sampled for longest are dropped. -ENOSPC if this process alone is too
- * large: its stacks are walked by frame pointers.
+ * large: its stacks are walked by frame pointers. -EAGAIN while rows of its files are being built:
+ * nothing has changed, call it again.
  */
 int tables_set_process(struct tables *t, struct process_id id, const struct mappings *mappings);
+
+/*
+ * The same without the rows that are still being built. -EAGAIN: the process is known, but some of
+ * its stacks are cut; call it again.
+ */
+int tables_set_process_partly(struct tables *t, struct process_id id,
+			      const struct mappings *mappings);
+
+/* Starts to build the rows of the process's files; does not wait. */
+void tables_prepare(struct tables *t, struct process_id id, const struct mappings *mappings);
 
 /*
  * Sets the layout of the JVM `pid`, which tables_set_process must know. Call it again when its code

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps the unwinder's tables up to date. */
 #include "capture/unwind/unwinding.h"
+
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -12,10 +14,14 @@
 
 #define REFRESH_JVMS_NS (100 * NS_PER_MS)
 #define REFUSED_NS      (5 * NS_PER_SEC) /* a process without room is tried again after this */
+#define BUILDING_NS     (3 * NS_PER_SEC) /* then a process goes without the rows being built */
 #define REFUSED_CHANGE  8                /* or when its mappings change by an eighth */
 
 struct wanted {
 	struct process_id id;
+	u64 since_ns;
+	bool is_building; /* workers build rows of its files; the next unwinding_update asks again
+			   */
 };
 
 /* A process without tables, because it maps too much. To find that out again takes as long. */
@@ -59,12 +65,23 @@ void unwinding_free(struct unwinding *u)
 	free(u);
 }
 
-void unwinding_want(struct unwinding *u, const struct process *p)
+void unwinding_use_workers(struct unwinding *u, struct workers *workers)
+{
+	tables_use_workers(u->tables, workers);
+}
+
+static struct wanted *find_wanted(const struct unwinding *u, const struct process *p)
 {
 	vec_each(w, &u->wanted)
 		if (process_id_same(w->id, p->id))
-			return;
-	vec_push(&u->wanted, (struct wanted){ p->id });
+			return w;
+	return NULL;
+}
+
+void unwinding_want(struct unwinding *u, const struct process *p)
+{
+	if (!find_wanted(u, p))
+		vec_push(&u->wanted, (struct wanted){ p->id, time_mono_ns(), false });
 }
 
 static struct refused *find_refused(const struct unwinding *u, const struct process *p)
@@ -112,23 +129,8 @@ static void report_layout(struct process_id id, const struct hotspot *h, void *c
 		log_debug("JVM %d: no room for its layout (%d)", (int)id.pid, err);
 }
 
-static void update(struct unwinding *u, struct process *p)
+static void add_jvm(struct unwinding *u, struct process *p)
 {
-	if (is_refused(u, p))
-		return;
-	forget_refused(u, p);
-	process_refresh(p);
-	if (p->exit_ns || !p->mappings.nr)
-		return;
-	int err = tables_set_process(u->tables, p->id, &p->mappings);
-	if (err) {
-		log_debug("process %d: no unwind tables (%d)", (int)p->id.pid, err);
-		vec_push(&u->refused,
-			 (struct refused){ p->id, p->mappings.nr, time_mono_ns() + REFUSED_NS });
-		return;
-	}
-	if (!p->is_jvm)
-		return;
 	if (process_is_whole_jvm(p))
 		jvm_registry_add(u->jvms, p->id);
 	struct hotspot *h = jvm_registry_find(u->jvms, p->jvm);
@@ -136,43 +138,99 @@ static void update(struct unwinding *u, struct process *p)
 		report_layout(p->id, h, u);
 }
 
+/* Returns whether the process is to be updated again, because rows are being built. */
+static bool update(struct unwinding *u, struct process *p, u64 since_ns)
+{
+	bool is_late = time_mono_ns() > since_ns + BUILDING_NS;
+
+	if (is_refused(u, p))
+		return false;
+	forget_refused(u, p);
+	process_refresh(p);
+	if (p->exit_ns || !p->mappings.nr)
+		return false;
+	int err = (is_late ? tables_set_process_partly : tables_set_process)(u->tables, p->id,
+									     &p->mappings);
+	if (err && err != -EAGAIN) {
+		log_debug("process %d: no unwind tables (%d)", (int)p->id.pid, err);
+		vec_push(&u->refused,
+			 (struct refused){ p->id, p->mappings.nr, time_mono_ns() + REFUSED_NS });
+		return false;
+	}
+	if (p->is_jvm)
+		add_jvm(u, p);
+	return err == -EAGAIN;
+}
+
+static void forget_wanted(struct unwinding *u, struct wanted *w)
+{
+	*w = u->wanted.at[--u->wanted.nr];
+}
+
+/* First starts on the files of all, so that workers are busy while results are taken. */
+static void prepare(struct unwinding *u, struct processes *all)
+{
+	vec_each(w, &u->wanted) {
+		struct process *p = processes_find(all, w->id);
+		if (p && !p->exit_ns && !is_refused(u, p))
+			tables_prepare(u->tables, p->id, &p->mappings);
+	}
+}
+
 void unwinding_update(struct unwinding *u, struct processes *all)
 {
 	u64 now = time_mono_ns();
 
-	vec_each(w, &u->wanted) {
+	prepare(u, all);
+	for (size_t i = u->wanted.nr; i-- > 0;) {
+		struct wanted *w = &u->wanted.at[i];
 		struct process *p = processes_find(all, w->id);
-		if (p)
-			update(u, p);
+		w->is_building = p && update(u, p, w->since_ns);
+		if (!w->is_building)
+			forget_wanted(u, w);
 	}
-	u->wanted.nr = 0;
 	if (now - u->refreshed_ns >= REFRESH_JVMS_NS) {
 		u->refreshed_ns = now;
 		jvm_registry_refresh(u->jvms, report_layout, u);
 	}
 }
 
-static bool forget_wanted(struct unwinding *u, const struct process *p)
-{
-	vec_each(w, &u->wanted)
-		if (process_id_same(w->id, p->id)) {
-			*w = u->wanted.at[--u->wanted.nr];
-			return true;
-		}
-	return false;
-}
-
-struct sample *unwinding_walk(struct unwinding *u, struct process *p, const struct sample *sample)
+/* The kept stack of a sample that BPF left to us, or NULL. */
+static const struct unwalked *kept_stack(const struct sample *sample)
 {
 	const struct unwalked *kept = (const void *)(sample_words(sample) + sample->nr_kernel);
 	size_t bytes = sample->nr_user * sizeof(struct user_frame);
-	struct walked walked = { 0 };
 
 	if (sample->kind != RECORD_UNWALKED || bytes < sizeof(*kept) ||
 	    kept->stack_bytes > bytes - sizeof(*kept))
 		return NULL;
-	if (forget_wanted(u, p) || !tables_has_process(u->tables, p->id))
-		update(u, p);
+	return kept;
+}
+
+bool unwinding_must_wait(struct unwinding *u, struct process *p, const struct sample *sample)
+{
+	struct wanted *w = find_wanted(u, p);
+	u64 now = time_mono_ns();
+
+	if (!kept_stack(sample) || (!w && tables_has_process(u->tables, p->id)))
+		return false;
+	if (w && w->is_building)
+		return now <= w->since_ns + BUILDING_NS;
+	bool is_building = update(u, p, w ? w->since_ns : now);
+	if (w && !is_building)
+		forget_wanted(u, w);
+	if (!w && is_building)
+		unwinding_want(u, p);
+	return is_building;
+}
+
+struct sample *unwinding_walk(struct unwinding *u, struct process *p, const struct sample *sample)
+{
+	const struct unwalked *kept = kept_stack(sample);
+	struct walked walked = { 0 };
+
+	if (!kept)
+		return NULL;
 	walker_walk_kept(u->tables, p->id.pid, kept, &walked);
 	u->stats[walked.reason]++;
 	if (kept->leaf.info)

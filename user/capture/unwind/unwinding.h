@@ -6,6 +6,7 @@
 #include "jvm/hotspot/jvm_registry.h"
 #include "proc/process.h"
 #include "stat.h"
+#include "worker/workers.h"
 
 struct unwinding;
 
@@ -14,6 +15,9 @@ int unwinding_new(const struct tables_sizes *sizes, const struct tables_fds *fds
 		  struct jvm_registry *jvms, struct unwinding **out);
 void unwinding_free(struct unwinding *u);
 
+/* Lets workers read the files of processes; see modules.h. */
+void unwinding_use_workers(struct unwinding *u, struct workers *workers);
+
 /* Requests tables for the process, or updated ones; unwinding_update builds them. */
 void unwinding_want(struct unwinding *u, const struct process *p);
 
@@ -21,6 +25,12 @@ void unwinding_want(struct unwinding *u, const struct process *p);
 void unwinding_forget(struct unwinding *u, const struct process *p);
 
 void unwinding_update(struct unwinding *u, struct processes *all);
+
+/*
+ * Whether the stack of that sample can be walked better a moment later, because rows of its process
+ * are being built. Not for long.
+ */
+bool unwinding_must_wait(struct unwinding *u, struct process *p, const struct sample *kept);
 
 /*
  * Walks the stack of a sample that BPF kept without walking it (RECORD_UNWALKED). Returns the

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unwind rows of files, compiled by workers. */
+#include "capture/unwind/row_build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SEGMENTS_MAX 64
+
+/* What the recorder asks. */
+struct request {
+	u8 key[SIPHASH_KEY_LEN];
+	u32 may_identify; /* the answer may be the id instead of the rows */
+};
+
+/* The answer: this head, the segments, the rows. */
+struct answer {
+	u32 is_identified; /* only `id` is valid */
+	u32 nr_segments;
+	struct rowcache_id id;
+	u64 base;
+	u32 nr, nr_fdes, nr_unsupported, nr_malformed, nr_unknown_ops, reserved;
+};
+
+struct row_build {
+	struct workers *workers;
+	struct rowcache *cache;
+	struct work *work;
+	int fd;
+	uid_t user;
+	u32 nr_max;
+	bool is_identified;
+	struct rowcache_id id;
+};
+
+static int put_segments(struct worker_io *io, const struct elf *e, u32 nr)
+{
+	size_t all;
+	const struct elf_segment *segments = elf_segments(e, &all);
+	int err = 0;
+
+	for (size_t i = 0; !err && nr && i < all; i++) {
+		if (segments[i].type != PT_LOAD)
+			continue;
+		err = worker_put(io, &segments[i], sizeof(segments[i]));
+		nr--;
+	}
+	return err;
+}
+
+static u32 nr_loads(const struct elf *e)
+{
+	size_t all;
+	const struct elf_segment *segments = elf_segments(e, &all);
+	u32 nr = 0;
+
+	for (size_t i = 0; i < all && nr < SEGMENTS_MAX; i++)
+		nr += segments[i].type == PT_LOAD;
+	return nr;
+}
+
+static int put_rows(struct worker_io *io, const struct elf *e, const struct cfi_input *input)
+{
+	auto_rows struct rows rows = { 0 };
+	int err = rows_compile(input, &rows);
+	const struct answer answer = {
+		.nr_segments = nr_loads(e),
+		.base = rows.base,
+		.nr = rows.nr,
+		.nr_fdes = rows.nr_fdes,
+		.nr_unsupported = rows.nr_unsupported,
+		.nr_malformed = rows.nr_malformed,
+		.nr_unknown_ops = rows.nr_unknown_ops,
+	};
+
+	return err ? err
+		   : worker_put(io, &answer, sizeof(answer))
+			     ?: put_segments(io, e, answer.nr_segments)
+			     ?: worker_put(io, rows.at, rows.nr * sizeof(rows.at[0]));
+}
+
+int row_build_task(struct worker_io *io, const int *fds, const void *params, size_t len)
+{
+	auto_cfi_input struct cfi_input input = { 0 };
+	auto_elf struct elf *e = NULL;
+	struct answer id = { .is_identified = 1 };
+	struct request request;
+
+	if (len != sizeof(request))
+		return -EINVAL;
+	memcpy(&request, params, len);
+	int err = elf_open_fd(fds[0], &e) ?: cfi_input_of_file(e, &input);
+	if (err)
+		return err;
+	if (!request.may_identify || !rowcache_is_worth(&input))
+		return put_rows(io, e, &input);
+	id.nr_segments = nr_loads(e);
+	rowcache_identify(request.key, e, &input, &id.id);
+	return worker_put(io, &id, sizeof(id)) ?: put_segments(io, e, id.nr_segments);
+}
+
+static void ask(struct row_build *b)
+{
+	struct request request = { .may_identify = b->cache->dir >= 0 && !b->is_identified };
+	size_t max = sizeof(struct answer) + SEGMENTS_MAX * sizeof(struct elf_segment) +
+		     (size_t)b->nr_max * sizeof(struct unwind_row);
+
+	if (request.may_identify)
+		memcpy(request.key, b->cache->key, sizeof(request.key));
+	const struct work_order order = {
+		.task = WORKER_ROWS,
+		.user = b->user,
+		.fds = { dup(b->fd), -1 },
+		.params = &request,
+		.len = sizeof(request),
+		.max = max < WORKER_RESULT_MAX ? max : WORKER_RESULT_MAX,
+		.run = row_build_task,
+	};
+	b->work = work_start(b->workers, &order);
+}
+
+struct row_build *row_build_start(struct workers *workers, struct rowcache *cache, int fd,
+				  uid_t user, u32 nr_max)
+{
+	struct row_build *b = xcalloc(1, sizeof(*b));
+
+	b->workers = workers;
+	b->cache = cache;
+	b->fd = dup(fd);
+	b->user = user;
+	b->nr_max = nr_max;
+	ask(b);
+	return b;
+}
+
+/* The answer's segments; *left counts the bytes after them. */
+static int take_segments(const struct answer *a, const u8 *bytes, size_t *left,
+			 struct built_rows *out)
+{
+	size_t len = a->nr_segments * sizeof(out->segments[0]);
+
+	if (a->nr_segments > SEGMENTS_MAX || len > *left)
+		return -EBADMSG;
+	out->segments = xmemdup(bytes, len);
+	out->nr_segments = a->nr_segments;
+	*left -= len;
+	return 0;
+}
+
+/* The rows stay in the memory of the answer, which they take over: they may be many. */
+static int take_rows(const struct answer *a, u8 **bytes, size_t at, size_t left,
+		     struct built_rows *out)
+{
+	if (a->nr > ROWS_MAX || left != a->nr * sizeof(struct unwind_row))
+		return -EBADMSG;
+	memmove(*bytes, *bytes + at, left);
+	out->rows = (struct rows){
+		.at = (void *)take(*bytes),
+		.nr = a->nr,
+		.base = a->base,
+		.nr_fdes = a->nr_fdes,
+		.nr_unsupported = a->nr_unsupported,
+		.nr_malformed = a->nr_malformed,
+		.nr_unknown_ops = a->nr_unknown_ops,
+	};
+	return rows_are_valid(out->rows.at, out->rows.nr) ? 0 : -EBADMSG;
+}
+
+/* 1: the answer identifies rows that the cache does not hold. */
+static int take_answer(struct row_build *b, u8 **bytes, size_t len, struct built_rows *out)
+{
+	struct answer a;
+
+	if (len < sizeof(a))
+		return -EBADMSG;
+	memcpy(&a, *bytes, sizeof(a));
+	size_t left = len - sizeof(a);
+	int err = take_segments(&a, *bytes + sizeof(a), &left, out);
+	if (err)
+		return err;
+	if (!a.is_identified)
+		return take_rows(&a, bytes, len - left, left, out);
+	if (b->is_identified || a.id.build_id_len > ELF_BUILD_ID_MAX)
+		return -EBADMSG;
+	b->is_identified = true;
+	b->id = a.id;
+	return rowcache_load(b->cache, &b->id, &out->rows) ? 1 : 0;
+}
+
+/* The result of the present question; 1: another has to be asked. */
+static int take_result(struct row_build *b, struct built_rows *out)
+{
+	auto_free u8 *bytes = NULL;
+	size_t len = 0;
+	int err = work_result(b->work, (void **)&bytes, &len);
+
+	if (err)
+		return err;
+	work_free(take(b->work));
+	bool was_compiled = b->is_identified;
+	err = take_answer(b, &bytes, len, out);
+	if (!err && was_compiled)
+		rowcache_store(b->cache, &b->id, &out->rows);
+	if (err)
+		built_rows_fini(out);
+	return err;
+}
+
+int row_build_result(struct row_build *b, struct built_rows *out)
+{
+	*out = (struct built_rows){ 0 };
+	int err = take_result(b, out);
+
+	if (err != 1)
+		return err;
+	ask(b);
+	return take_result(b, out);
+}
+
+void row_build_free(struct row_build *b)
+{
+	if (!b)
+		return;
+	work_free(b->work);
+	if (b->fd >= 0)
+		close(b->fd);
+	free(b);
+}
+
+void built_rows_fini(struct built_rows *b)
+{
+	rows_fini(&b->rows);
+	free(take(b->segments));
+	b->nr_segments = 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The unwind rows of one file on their way: a worker compiles them, or they come from the cache on
+ * disk. A file with much call frame information is asked for twice. The first answer identifies its
+ * rows; the second brings them if the cache does not.
+ */
+#pragma once
+
+#include "base/auto.h"
+#include "elf/rowcache.h"
+#include "worker/workers.h"
+
+struct row_build;
+
+/* Made by a worker from a hostile file, checked: rows_are_valid, the numbers bounded. */
+struct built_rows {
+	struct rows rows;             /* owned */
+	struct elf_segment *segments; /* owned; PT_LOAD */
+	size_t nr_segments;
+};
+
+void built_rows_fini(struct built_rows *b);
+#define auto_built_rows __attribute__((cleanup(built_rows_fini)))
+
+/*
+ * Starts on the file `fd`, which stays the caller's, for the user who owns it. With `workers` NULL
+ * the rows are compiled in this process. `cache` must outlive the build. More than `nr_max` rows
+ * are -EFBIG.
+ */
+struct row_build *row_build_start(struct workers *workers, struct rowcache *cache, int fd,
+				  uid_t user, u32 nr_max);
+
+/* 0: the caller owns *out. -EAGAIN: ask again. Otherwise an error of rows.h or of work_result. */
+int row_build_result(struct row_build *b, struct built_rows *out);
+void row_build_free(struct row_build *b);
+
+/* The worker's part: WORKER_ROWS. */
+int row_build_task(struct worker_io *io, const int *fds, const void *params, size_t len);
