@@ -119,6 +119,7 @@ static void forget_process(struct process *p, void *ctx)
 
 	quality_judge(s->quality, p);
 	jvm_registry_remove(s->jvms, p->id);
+	symbolizer_forget(s->symbolizer, p->id);
 }
 
 /* Classes must be named before they are unloaded. */

@@ -29,7 +29,6 @@ struct processes *processes_new(void)
 static void process_free(struct process *p)
 {
 	mappings_fini(&p->mappings);
-	dict_fini(&p->frames);
 	free(p);
 }
 
@@ -100,7 +99,7 @@ static bool is_libjvm(const struct mapping *m)
 
 static void mappings_changed(struct process *p)
 {
-	dict_fini(&p->frames);
+	p->mappings_version++;
 	for (size_t i = 0; i < p->mappings.nr && !p->is_jvm; i++)
 		p->is_jvm = is_libjvm(&p->mappings.at[i]);
 }
@@ -221,7 +220,7 @@ void process_mmap(struct process *p, const struct mapping *m)
 		p->is_jvm = true;
 		be_own_jvm(p);
 	}
-	dict_fini(&p->frames);
+	p->mappings_version++;
 	if (p->mappings.nr >= most)
 		p->mappings_stale = true;
 	else

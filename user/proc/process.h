@@ -19,6 +19,7 @@ struct process {
 	u64 program_ns; /* CLOCK_BOOTTIME of its last exec; start_ns if no exec was seen */
 	char comm[PROCESS_COMM_LEN];
 	struct mappings mappings; /* executable ones */
+	u64 mappings_version;     /* changes whenever they do */
 	size_t nr_mappings_read;  /* their number when they were last read */
 	bool mappings_stale;      /* events were lost or too many: read them again before use */
 	const struct container
@@ -30,9 +31,8 @@ struct process {
 	 * program. Children that a JVM starts are such forks for a moment.
 	 */
 	struct process_id jvm;
-	bool is_target;     /* its samples are recorded */
-	bool has_samples;   /* it has samples under this comm */
-	struct dict frames; /* the symbolizer's cache pc -> frame; emptied when mappings change */
+	bool is_target;        /* its samples are recorded */
+	bool has_samples;      /* it has samples under this comm */
 	struct process *older; /* an earlier process of the same PID */
 };
 
