@@ -86,6 +86,21 @@ static void a_new_mapping_and_an_exec_change_the_version(void **state)
 	processes_free(all);
 }
 
+static void a_kept_name_stays_until_the_next_program(void **state)
+{
+	struct processes *all = processes_new();
+	struct process *p = processes_get(all, (struct process_id){ GONE_PID, 1 }, "x");
+
+	process_rename(p, "y");
+	process_keep_name(p);
+	process_rename(p, "z");
+	assert_string_equal(p->comm, "y");
+	process_set_name(p, "program");
+	process_rename(p, "job");
+	assert_string_equal(p->comm, "job");
+	processes_free(all);
+}
+
 static void map(struct process *p, u64 i)
 {
 	const struct mapping m = { .start = 0x1000 + i * 0x2000,
@@ -154,6 +169,7 @@ int main(void)
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(a_child_has_its_parents_mappings_until_it_executes),
 		cmocka_unit_test(a_new_mapping_and_an_exec_change_the_version),
+		cmocka_unit_test(a_kept_name_stays_until_the_next_program),
 		cmocka_unit_test(too_many_new_mappings_are_read_again_instead),
 		cmocka_unit_test(mappings_that_cannot_be_read_again_stay),
 		cmocka_unit_test(a_process_that_is_gone_still_has_its_name),

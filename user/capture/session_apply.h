@@ -13,14 +13,11 @@ void session_apply(struct session *s, struct item *item);
 /* Names a sample and adds it to the profile. */
 void session_take_sample(struct session *s, const struct sample *sample);
 
-/* Whether the process is a target. */
-bool session_is_target(const struct session *s, const struct process *p);
-
 /*
- * Prepares for samples of a target that is new or has new mappings: tables, probes, agent. `ctx` is
- * the struct session.
+ * Makes the process a target and prepares for its samples: tables, probes, agent. `ctx` is the
+ * struct session.
  */
-void session_set_up(struct process *p, void *ctx);
+void session_admit(struct process *p, void *ctx);
 
 /* Counts a JVM once in jvms_seen; requests its agent if `wants_agent`. */
 void session_admit_jvm(struct session *s, const struct process *p, bool wants_agent);

@@ -184,13 +184,23 @@ struct process *processes_fork(struct processes *all, pid_t parent, struct proce
 
 void process_rename(struct process *p, const char *comm)
 {
-	if (!p->has_samples)
+	if (!p->keeps_comm)
 		copy_text(p->comm, sizeof(p->comm), comm);
+}
+
+void process_keep_name(struct process *p)
+{
+	p->keeps_comm = true;
+}
+
+void process_set_name(struct process *p, const char *comm)
+{
+	p->keeps_comm = false;
+	process_rename(p, comm);
 }
 
 void process_exec(struct process *p)
 {
-	p->has_samples = false;
 	mappings_fini(&p->mappings);
 	p->nr_mappings_read = 0;
 	p->is_jvm = false;
