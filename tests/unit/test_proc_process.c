@@ -72,14 +72,32 @@ static void a_child_has_its_parents_mappings_until_it_executes(void **state)
 	processes_free(all);
 }
 
-static void a_new_mapping_empties_the_frame_cache(void **state)
+static void a_new_mapping_and_an_exec_change_the_version(void **state)
+{
+	struct processes *all = processes_new();
+	struct process *p = processes_get(all, (struct process_id){ GONE_PID, 1 }, "x");
+	u64 first = p->mappings_version;
+
+	process_mmap(p, &libjvm);
+	u64 second = p->mappings_version;
+	assert_int_not_equal(first, second);
+	process_exec(p);
+	assert_int_not_equal(second, p->mappings_version);
+	processes_free(all);
+}
+
+static void a_kept_name_stays_until_the_next_program(void **state)
 {
 	struct processes *all = processes_new();
 	struct process *p = processes_get(all, (struct process_id){ GONE_PID, 1 }, "x");
 
-	*dict_add(&p->frames, 0x1234) = 5;
-	process_mmap(p, &libjvm);
-	assert_null(dict_find(&p->frames, 0x1234));
+	process_rename(p, "y");
+	process_keep_name(p);
+	process_rename(p, "z");
+	assert_string_equal(p->comm, "y");
+	process_set_name(p, "program");
+	process_rename(p, "job");
+	assert_string_equal(p->comm, "job");
 	processes_free(all);
 }
 
@@ -150,7 +168,8 @@ int main(void)
 		cmocka_unit_test(a_scan_finds_this_process_with_its_program),
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(a_child_has_its_parents_mappings_until_it_executes),
-		cmocka_unit_test(a_new_mapping_empties_the_frame_cache),
+		cmocka_unit_test(a_new_mapping_and_an_exec_change_the_version),
+		cmocka_unit_test(a_kept_name_stays_until_the_next_program),
 		cmocka_unit_test(too_many_new_mappings_are_read_again_instead),
 		cmocka_unit_test(mappings_that_cannot_be_read_again_stay),
 		cmocka_unit_test(a_process_that_is_gone_still_has_its_name),

@@ -95,7 +95,7 @@ static void apply_turn(struct session *s)
 static void find_new_targets(struct session *s)
 {
 	if (s->has_new_targets)
-		targets_mark(s->options.targets, s->processes, session_set_up, s);
+		targets_find_new(s->options.targets, s->processes, session_admit, s);
 	s->has_new_targets = false;
 }
 
@@ -124,6 +124,8 @@ static void forget_process(struct process *p, void *ctx)
 
 	quality_judge(s->quality, p);
 	jvm_registry_remove(s->jvms, p->id);
+	symbolizer_forget(s->symbolizer, p->id);
+	targets_drop(s->options.targets, p);
 }
 
 /* Classes must be named before they are unloaded. */
@@ -166,21 +168,28 @@ void session_tick(struct session *s)
 static void make_ready(struct process *p, void *ctx)
 {
 	struct session *s = ctx;
+	const struct targets *t = s->options.targets;
 
-	if (!p->is_target && (targets_select(s->options.targets) || !p->is_jvm))
+	if (!targets_hold(t, p) || (!targets_select(t) && !p->is_jvm))
 		return;
 	unwinding_want(s->unwinding, p);
 	if (p->is_jvm)
 		session_admit_jvm(s, p, s->has_hooks || s->options.agent == AGENT_ALWAYS);
 }
 
-static int mark_targets(struct session *s)
+/* make_ready sets it up. */
+static void admit_early(struct process *p, void *targets)
+{
+	targets_admit(targets, p);
+}
+
+static int admit_targets(struct session *s)
 {
 	struct targets *t = s->options.targets;
 
 	if (!targets_select(t))
 		return 0;
-	int nr = targets_mark(t, s->processes, NULL, NULL);
+	int nr = targets_find_new(t, s->processes, admit_early, t);
 	if (!nr)
 		log_warn("no process is selected by %s; waiting for one", targets_text(t));
 	return nr < 0 ? nr : 0;
@@ -190,7 +199,7 @@ static void add_process(struct process *p, void *ctx)
 {
 	struct session *s = ctx;
 
-	if (session_is_target(s, p))
+	if (targets_hold(s->options.targets, p))
 		sources_add_process(s->sources, p);
 }
 
@@ -282,7 +291,7 @@ static int start(struct session *s)
 		log_error("/proc cannot be read: %s; mount it", strerror(-err));
 		return err;
 	}
-	err = mark_targets(s);
+	err = admit_targets(s);
 	if (err)
 		return err;
 	processes_each(s->processes, make_ready, s);

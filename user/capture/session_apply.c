@@ -27,19 +27,26 @@ static void forget_program(struct session *s, const struct process *p)
 	agents_forget(s->agents, p->id);
 }
 
-bool session_is_target(const struct session *s, const struct process *p)
+/* The target is new or has new mappings. */
+static void set_up(struct session *s, const struct process *p)
 {
-	return p->is_target || !targets_select(s->options.targets);
-}
-
-void session_set_up(struct process *p, void *ctx)
-{
-	struct session *s = ctx;
-
 	unwinding_want(s->unwinding, p);
 	sources_add_process(s->sources, p);
 	if (p->is_jvm && s->has_hooks)
 		session_admit_jvm(s, p, true);
+}
+
+void session_admit(struct process *p, void *ctx)
+{
+	struct session *s = ctx;
+
+	targets_admit(s->options.targets, p);
+	set_up(s, p);
+}
+
+static bool is_target(const struct session *s, const struct process *p)
+{
+	return targets_hold(s->options.targets, p);
 }
 
 /*
@@ -70,11 +77,9 @@ void session_take_sample(struct session *s, const struct sample *sample)
 	 */
 	if (sample->task.tid == sample->task.pid)
 		process_rename(p, sample->comm);
-	p->has_samples = true;
-	if (!session_is_target(s, p) && !p->exit_ns) {
-		p->is_target = true;
-		session_set_up(p, s);
-	}
+	process_keep_name(p);
+	if (!is_target(s, p) && !p->exit_ns)
+		session_admit(p, s);
 	if (!unwinding_must_wait(s->unwinding, p, sample) ||
 	    !unwalked_samples_keep(&s->unwalked_samples, sample))
 		take_sample(s, p, sample);
@@ -119,12 +124,12 @@ static void apply_side(struct session *s, const struct side_event *e)
 		process_mmap(p, &e->mapping);
 		if (p->is_jvm && !p->exit_ns)
 			s->has_new_targets |= targets_set_jvm(s->options.targets, p->id.pid, true);
-		if (session_is_target(s, p))
-			session_set_up(p, s);
+		if (is_target(s, p))
+			set_up(s, p);
 	} else if (e->kind == SIDE_EXEC) {
 		take_samples_of(s, p);
 		process_exec(p);
-		process_rename(p, e->comm);
+		process_set_name(p, e->comm);
 		forget_program(s, p);
 	} else if (e->kind == SIDE_COMM) {
 		process_rename(p, e->comm);
@@ -144,20 +149,29 @@ static void apply_exit(struct session *s, const struct process_record *r)
 	}
 }
 
+/*
+ * The process is set up at once, because it may never map or execute more, and a program may have
+ * mapped all its files before its exec is reported.
+ */
+static void follow_selection(struct session *s, struct process *p, const struct process_record *r)
+{
+	if (r->is_wanted)
+		session_admit(p, s);
+	else
+		targets_drop(s->options.targets, p);
+}
+
 /* BPF dropped the tables at exec, perhaps after user space had built new ones. */
 static void apply_exec(struct session *s, struct process *p, const struct process_record *r)
 {
 	take_samples_of(s, p);
-	p->has_samples = false; /* under this name */
-	process_rename(p, r->comm);
-	p->is_target = r->is_wanted;
-	if (p->is_target && targets_begin(s->options.targets, p->id))
+	process_set_name(p, r->comm);
+	if (r->is_wanted && targets_begin(s->options.targets, p->id))
 		session_begin_window(s, s->started_ns = r->time_ns);
 	targets_set_jvm(s->options.targets, p->id.pid, p->is_jvm);
 	s->has_new_targets |= p->is_jvm; /* mappings made since exec were already reported */
 	forget_program(s, p);
-	if (session_is_target(s, p))
-		unwinding_want(s->unwinding, p);
+	follow_selection(s, p, r);
 }
 
 static void apply_process(struct session *s, const struct process_record *r)
@@ -169,12 +183,7 @@ static void apply_process(struct session *s, const struct process_record *r)
 	case RECORD_FORK:
 		p = processes_fork(s->processes, (pid_t)r->parent_pid, task_process(&r->task),
 				   r->comm);
-		p->is_target = r->is_wanted;
-		if (session_is_target(s, p)) {
-			unwinding_want(s->unwinding, p);
-			sources_add_process(s->sources,
-					    p); /* the child may never map or execute more */
-		}
+		follow_selection(s, p, r);
 		break;
 	case RECORD_EXEC:
 		p = processes_newest(s->processes, pid);

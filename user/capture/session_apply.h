@@ -16,14 +16,11 @@ void session_take_sample(struct session *s, const struct sample *sample);
 /* Takes the samples whose unwind rows are built now; with `all` the others too. */
 void session_take_unwalked(struct session *s, bool all);
 
-/* Whether the process is a target. */
-bool session_is_target(const struct session *s, const struct process *p);
-
 /*
- * Prepares for samples of a target that is new or has new mappings: tables, probes, agent. `ctx` is
- * the struct session.
+ * Makes the process a target and prepares for its samples: tables, probes, agent. `ctx` is the
+ * struct session.
  */
-void session_set_up(struct process *p, void *ctx);
+void session_admit(struct process *p, void *ctx);
 
 /* Counts a JVM once in jvms_seen; requests its agent if `wants_agent`. */
 void session_admit_jvm(struct session *s, const struct process *p, bool wants_agent);

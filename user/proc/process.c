@@ -29,7 +29,6 @@ struct processes *processes_new(void)
 static void process_free(struct process *p)
 {
 	mappings_fini(&p->mappings);
-	dict_fini(&p->frames);
 	free(p);
 }
 
@@ -100,7 +99,7 @@ static bool is_libjvm(const struct mapping *m)
 
 static void mappings_changed(struct process *p)
 {
-	dict_fini(&p->frames);
+	p->mappings_version++;
 	for (size_t i = 0; i < p->mappings.nr && !p->is_jvm; i++)
 		p->is_jvm = is_libjvm(&p->mappings.at[i]);
 }
@@ -185,13 +184,23 @@ struct process *processes_fork(struct processes *all, pid_t parent, struct proce
 
 void process_rename(struct process *p, const char *comm)
 {
-	if (!p->has_samples)
+	if (!p->keeps_comm)
 		copy_text(p->comm, sizeof(p->comm), comm);
+}
+
+void process_keep_name(struct process *p)
+{
+	p->keeps_comm = true;
+}
+
+void process_set_name(struct process *p, const char *comm)
+{
+	p->keeps_comm = false;
+	process_rename(p, comm);
 }
 
 void process_exec(struct process *p)
 {
-	p->has_samples = false;
 	mappings_fini(&p->mappings);
 	p->nr_mappings_read = 0;
 	p->is_jvm = false;
@@ -221,7 +230,7 @@ void process_mmap(struct process *p, const struct mapping *m)
 		p->is_jvm = true;
 		be_own_jvm(p);
 	}
-	dict_fini(&p->frames);
+	p->mappings_version++;
 	if (p->mappings.nr >= most)
 		p->mappings_stale = true;
 	else

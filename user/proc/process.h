@@ -19,6 +19,7 @@ struct process {
 	u64 program_ns; /* CLOCK_BOOTTIME of its last exec; start_ns if no exec was seen */
 	char comm[PROCESS_COMM_LEN];
 	struct mappings mappings; /* executable ones */
+	u64 mappings_version;     /* changes whenever they do */
 	size_t nr_mappings_read;  /* their number when they were last read */
 	bool mappings_stale;      /* events were lost or too many: read them again before use */
 	const struct container
@@ -30,9 +31,7 @@ struct process {
 	 * program. Children that a JVM starts are such forks for a moment.
 	 */
 	struct process_id jvm;
-	bool is_target;     /* its samples are recorded */
-	bool has_samples;   /* it has samples under this comm */
-	struct dict frames; /* the symbolizer's cache pc -> frame; emptied when mappings change */
+	bool keeps_comm;       /* process_keep_name was called for this comm */
 	struct process *older; /* an earlier process of the same PID */
 };
 
@@ -66,15 +65,19 @@ static inline bool process_is_whole_jvm(const struct process *p)
 	return p->is_jvm && p->jvm.pid == p->id.pid && p->jvm.start_ns == p->id.start_ns;
 }
 
-/* Records an exec: its previous mappings are gone. */
+/* Records an exec: its previous mappings are gone. process_set_name follows. */
 void process_exec(struct process *p);
 
+/* Records the name of the program that it executes. */
+void process_set_name(struct process *p, const char *comm);
+
 /*
- * Records a new name of its main thread. It names the process until the process has samples; then
- * the name stays until the next exec. A worker that writes its current job into its name would
- * otherwise become hundreds of processes in a profile.
+ * Records a new name of its main thread. It has no effect after process_keep_name, until the next
+ * process_set_name. A worker that writes its current job into its name would otherwise become
+ * hundreds of processes in a profile.
  */
 void process_rename(struct process *p, const char *comm);
+void process_keep_name(struct process *p);
 
 /*
  * Records a mapping of executable memory and copies `m`. The kernel does not report unmapping. If

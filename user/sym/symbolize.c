@@ -15,6 +15,7 @@
 #include "proc/status.h"
 #include "profile/java_form.h"
 #include "sym/agree.h"
+#include "sym/frame_cache.h"
 #include "sym/kernel.h"
 #include "sym/native.h"
 #include "sym/perf_map.h"
@@ -25,7 +26,6 @@
 #define PERFMAP_REFRESH_NS  NS_PER_SEC
 #define CROSS_CHECK_EVERY   16 /* frames of compiled code */
 #define INLINE_FRAMES_MAX   64
-#define PROCESS_FRAMES_MAX  (256 * 1024) /* cached pcs of one process */
 
 /* A process's /tmp/perf-PID.map as last read. */
 struct known_perfmap {
@@ -42,9 +42,10 @@ struct symbolizer {
 	int kernel_err;
 	u64 kernel_read_ns, nr_kernel_reads;
 	struct native *native;
-	struct dict kernel_frames;  /* pc -> frame + 1 */
-	struct dict kernel_unnamed; /* pc -> nr_kernel_reads when first seen */
-	struct dict perfmaps;       /* pid -> struct known_perfmap * */
+	struct frame_cache native_frames; /* frame + 1 */
+	struct dict kernel_frames;        /* pc -> frame + 1 */
+	struct dict kernel_unnamed;       /* pc -> nr_kernel_reads when first seen */
+	struct dict perfmaps;             /* pid -> struct known_perfmap * */
 	u64 nr_jvm_code, nr_conflicts, nr_without_line, nr_inexact;
 	bool leaf_is_inexact;
 	VEC(bool) named, inferred; /* by frame */
@@ -78,6 +79,7 @@ void symbolizer_free(struct symbolizer *s)
 		return;
 	kernel_syms_free(s->kernel);
 	native_free(s->native);
+	frame_cache_fini(&s->native_frames);
 	dict_fini(&s->kernel_frames);
 	dict_fini(&s->kernel_unnamed);
 	forget_perfmaps(s);
@@ -197,13 +199,16 @@ static frame_id name_native(struct symbolizer *s, const struct process *p, const
 	return intern_offset(s, kind, name.module, name.function);
 }
 
-static frame_id cached_native(struct symbolizer *s, struct process *p, const struct mapping *m,
-			      u64 pc)
+void symbolizer_forget(struct symbolizer *s, struct process_id id)
 {
-	if (p->frames.nr > PROCESS_FRAMES_MAX)
-		dict_fini(&p->frames);
+	frame_cache_forget(&s->native_frames, id);
+}
 
-	u64 *frame = dict_add(&p->frames, pc);
+static frame_id cached_native(struct symbolizer *s, const struct process *p,
+			      const struct mapping *m, u64 pc)
+{
+	u64 *frame = frame_cache_place(&s->native_frames, p, pc);
+
 	if (!*frame)
 		*frame = name_native(s, p, m, pc) + 1ull;
 	return (frame_id)(*frame - 1);
@@ -330,8 +335,8 @@ static const char *name_generated(struct symbolizer *s, const struct process *p,
 }
 
 /* Returns false if the frame may get a name later. */
-static bool name_pc(struct symbolizer *s, struct process *p, const struct raw_frame *f, u64 time_ns,
-		    frame_list *out)
+static bool name_pc(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
+		    u64 time_ns, frame_list *out)
 {
 	u64 pc = f->is_leaf ? f->at : f->at - 1;
 	const struct mapping *m = mappings_find(&p->mappings, pc);
@@ -381,7 +386,7 @@ static void name_klass(struct symbolizer *s, const struct process *p, const stru
 	vec_push(out, intern(s, FRAME_CLASS, name ? name : "[unknown class]", place, name != NULL));
 }
 
-static bool name_user(struct symbolizer *s, struct process *p, const struct raw_frame *f,
+static bool name_user(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
 		      const struct raw_stack *stack, frame_list *out)
 {
 	switch (f->kind) {

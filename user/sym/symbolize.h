@@ -54,6 +54,9 @@ struct symbolizer *symbolizer_new(struct frames *frames, struct jvm_registry *jv
 				  struct agents *agents);
 void symbolizer_free(struct symbolizer *s);
 
+/* Drops what is kept about a process that has ended. */
+void symbolizer_forget(struct symbolizer *s, struct process_id id);
+
 /* A frame without a name: Java code that its agent has not reported yet. */
 struct unnamed_frame {
 	size_t at;      /* index of its placeholder in the list */

@@ -18,19 +18,19 @@
 /* JDK 8 has the same parameters since 8u262; a KlassHandle is a Klass* in a register. */
 static const struct java_probe probes[] = {
 	{ .function = "jvmmap_hook_alloc",
-	  .program = "java_event",
+	  .program = PROGRAM_JAVA_EVENT,
 	  .call = JAVA_ALLOC,
 	  .is_hook = true },
-	{ .function = "jvmmap_hook_gone", .program = "alloc_gone", .is_hook = true },
+	{ .function = "jvmmap_hook_gone", .program = PROGRAM_ALLOC_GONE, .is_hook = true },
 	{ .function = "AllocTracer::send_allocation_in_new_tlab",
 	  .older = "_ZN11AllocTracer33send_allocation_in_new_tlab_eventE11KlassHandleP8HeapWordmmP6"
 		   "Thread",
-	  .program = "java_event",
+	  .program = PROGRAM_JAVA_EVENT,
 	  .call = JAVA_TLAB },
 	{ .function = "AllocTracer::send_allocation_outside_tlab",
 	  .older = "_ZN11AllocTracer34send_allocation_outside_tlab_eventE11KlassHandleP8HeapWordmP6"
 		   "Thread",
-	  .program = "java_event",
+	  .program = PROGRAM_JAVA_EVENT,
 	  .call = JAVA_OUTSIDE_TLAB },
 };
 static const struct java_event event = { "alloc", probes, ARRAY_SIZE(probes) };
@@ -113,7 +113,7 @@ const struct event_kind event_kind_alloc = {
 	.name = "alloc",
 	.unit = "bytes",
 	.help = "allocations of Java code, by class; one sample in --alloc-interval bytes",
-	.programs = { "java_event", "alloc_gone" },
+	.programs = PROGRAM_BIT(JAVA_EVENT) | PROGRAM_BIT(ALLOC_GONE),
 	.nr_slots = NR_SLOTS,
 	.sparser = "larger --alloc-interval",
 	.parse = parse_alloc,

@@ -8,8 +8,6 @@
 #include "capture/events/events.h"
 #include "knobs.h"
 
-#define EVENT_PROGRAMS 6
-
 /* The value of a sample. */
 enum event_value {
 	EVENT_VALUE_WEIGHT, /* the sample's weight, in the kind's unit */
@@ -22,8 +20,8 @@ struct event_kind {
 	const char *unit;
 	enum event_value value;
 	const char *help;
-	const char *programs[EVENT_PROGRAMS]; /* BPF programs that it needs, NULL-terminated */
-	u32 nr_slots;                         /* 1 + the largest enum slot that they use */
+	u32 programs;        /* the BPF programs that it needs, as PROGRAM_BIT */
+	u32 nr_slots;        /* 1 + the largest enum slot that they use */
 	const char *sparser; /* "larger --lock-min": the option that makes samples fewer */
 	bool has_period;     /* --period applies */
 	bool by_state;       /* a group for the thread's state (sample.state) is above the stack */

@@ -17,7 +17,7 @@
 
 static const struct java_probe probes[] = {
 	{ .function = "jvmmap_hook_lock",
-	  .program = "java_event",
+	  .program = PROGRAM_JAVA_EVENT,
 	  .call = JAVA_LOCK,
 	  .is_hook = true },
 	{ .function = "ObjectMonitor::enter" },
@@ -121,7 +121,7 @@ const struct event_kind event_kind_lock = {
 	.name = "lock",
 	.unit = "ns",
 	.help = "waits of Java code for monitors and locks of java.util.concurrent",
-	.programs = { "java_event", "offcpu_begin", "offcpu_end", "offcpu_back", "offcpu_tasks" },
+	.programs = PROGRAM_BIT(JAVA_EVENT) | PROGRAM_BITS_WAITS,
 	.nr_slots = NR_SLOTS,
 	.sparser = "larger --lock-min",
 	.is_wait = true,

@@ -16,7 +16,7 @@
 #define METHOD_PREFIX "java:"
 
 static const struct java_probe probes[] = {
-	{ .function = "jvmmap_hook_method", .program = "method_hook", .is_hook = true },
+	{ .function = "jvmmap_hook_method", .program = PROGRAM_METHOD_HOOK, .is_hook = true },
 };
 static const struct java_event event = { "java:", probes, ARRAY_SIZE(probes) };
 
@@ -137,7 +137,7 @@ const struct event_kind event_kind_method = {
 	.unit = "hits",
 	.value = EVENT_VALUE_HIT,
 	.help = "calls of a Java method",
-	.programs = { "method_hook" },
+	.programs = PROGRAM_BIT(METHOD_HOOK),
 	.nr_slots = NR_SLOTS,
 	.sparser = "larger --period",
 	.has_period = true,

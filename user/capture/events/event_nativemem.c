@@ -159,7 +159,7 @@ struct placement {
 	struct programs_uprobe at;
 };
 
-static int place_one(struct placement *p, const char *program, bool at_return)
+static int place_one(struct placement *p, enum program program, bool at_return)
 {
 	struct bpf_link *link;
 
@@ -178,13 +178,14 @@ static int place_one(struct placement *p, const char *program, bool at_return)
 static int place_call(struct placement *p, enum memory_call_kind call, bool leaks)
 {
 	if (call == MEMORY_FREE)
-		return leaks ? place_one(p, "memory_free", false) : 0;
+		return leaks ? place_one(p, PROGRAM_MEMORY_FREE, false) : 0;
 	if (call == MEMORY_NEW && leaks)
 		return 0;
 	if (!leaks)
-		return place_one(p, "memory_alloc", false);
+		return place_one(p, PROGRAM_MEMORY_ALLOC, false);
 	/* Attach the return probe first: every sampled allocation must be seen to return. */
-	return place_one(p, "memory_return", true) ?: place_one(p, "memory_enter", false);
+	return place_one(p, PROGRAM_MEMORY_RETURN, true)
+		       ?: place_one(p, PROGRAM_MEMORY_ENTER, false);
 }
 
 /* Frees are attached first: no memory may be sampled before its free can be seen. */
@@ -287,7 +288,8 @@ const struct event_kind event_kind_nativemem = {
 	.name = "nativemem",
 	.unit = "bytes",
 	.help = "memory of malloc and mmap, sampled by bytes; --leaks: memory not freed",
-	.programs = { "memory_alloc", "memory_enter", "memory_return", "memory_free" },
+	.programs = PROGRAM_BIT(MEMORY_ALLOC) | PROGRAM_BIT(MEMORY_ENTER) |
+		    PROGRAM_BIT(MEMORY_RETURN) | PROGRAM_BIT(MEMORY_FREE),
 	.nr_slots = NR_SLOTS,
 	.sparser = "larger --nativemem-interval",
 	.configure = configure_nativemem,

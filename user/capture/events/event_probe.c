@@ -210,7 +210,7 @@ static int attach(const struct known_places *k, size_t i, pid_t pid, struct bpf_
 {
 	return programs_attach_program(sources_bpf(k->sources),
 				       &(struct programs_uprobe){
-					       .program = "uprobe_hit",
+					       .program = PROGRAM_UPROBE_HIT,
 					       .path = k->event->place,
 					       .file_off = k->at[i].file_off,
 					       .semaphore_off = k->at[i].semaphore_off,
@@ -302,7 +302,7 @@ const struct event_kind event_kind_uprobe = {
 	.unit = "hits",
 	.value = EVENT_VALUE_HIT,
 	.help = "hits of a place in a program or library: a path, or libc",
-	.programs = { "uprobe_hit" },
+	.programs = PROGRAM_BIT(UPROBE_HIT),
 	.nr_slots = NR_SLOTS,
 	.sparser = "larger --period",
 	.has_period = true,
@@ -318,7 +318,7 @@ const struct event_kind event_kind_usdt = {
 	.unit = "hits",
 	.value = EVENT_VALUE_HIT,
 	.help = "hits of a probe that is built into a program or library",
-	.programs = { "uprobe_hit" },
+	.programs = PROGRAM_BIT(UPROBE_HIT),
 	.nr_slots = NR_SLOTS,
 	.sparser = "larger --period",
 	.has_period = true,

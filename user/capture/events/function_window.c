@@ -25,8 +25,8 @@ void function_window_configure(const struct event_options *o, struct knobs *knob
 
 static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 {
-	static const char *const programs[NR_PLACES] = {
-		[END] = "window_end", [BEGIN] = "window_begin"
+	static const enum program programs[NR_PLACES] = {
+		[END] = PROGRAM_WINDOW_END, [BEGIN] = PROGRAM_WINDOW_BEGIN
 	};
 	const struct event_options *o = sources_options(ctx);
 	const char *names[NR_PLACES] = { [END] = o->end ?: "", [BEGIN] = o->begin ?: "" };

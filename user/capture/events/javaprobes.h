@@ -14,7 +14,7 @@
 struct java_probe {
 	const char *function;
 	const char *older; /* the complete symbol of its counterpart in JDK 8; NULL: the same */
-	const char *program;
+	enum program program;
 	enum java_call call; /* passed to java_event */
 	bool is_hook;        /* of the agent */
 };

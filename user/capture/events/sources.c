@@ -2,7 +2,6 @@
 /* The events of a recording, opened in the kernel. */
 #include "capture/events/sources.h"
 
-#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,17 +45,6 @@ struct sources {
 	struct str text;
 };
 
-static void add_program(struct programs_options *bpf, const char *name)
-{
-	const char **p = bpf->programs;
-
-	for (; *p; p++)
-		if (!strcmp(*p, name))
-			return;
-	assert(p < bpf->programs + PROGRAMS_MAX - 1);
-	*p = name;
-}
-
 static void configure(const struct events *events, const struct event_options *o,
 		      struct knobs *knobs)
 {
@@ -71,8 +59,7 @@ void sources_configure(const struct events *events, const struct event_options *
 {
 	configure(events, o, &bpf->knobs);
 	vec_each(e, &events->list) {
-		for (const char *const *name = e->kind->programs; *name; name++)
-			add_program(bpf, *name);
+		bpf->programs |= e->kind->programs;
 		if (bpf->nr_slots < e->kind->nr_slots)
 			bpf->nr_slots = e->kind->nr_slots;
 		bpf->cpu_bytes +=

@@ -30,7 +30,7 @@ struct programs {
 	struct ring_buffer *ring;
 	programs_record_fn record; /* during programs_drain */
 	void *ctx;
-	const char *programs[PROGRAMS_MAX]; /* the sampling programs; NULL-terminated */
+	u32 programs; /* PROGRAM_BIT of each that events chose */
 	struct bpf_link *waits[3];
 	int measure_fd; /* keeps the kernel's run-time statistics on; -1: off */
 };
@@ -76,23 +76,39 @@ static u32 ring_size(const struct programs_options *o, int nr_cpus)
 #define RESUME_TRACEPOINT "sched_exit_tp"
 #define RESUME_FUNCTION   "finish_task_switch"
 
-static bool is_of_this_kernel(const char *program)
+static struct bpf_program *program_of(const struct sysflame *skel, enum program program)
 {
-	if (!strcmp(program, "offcpu_end"))
-		return programs_kernel_has(RESUME_TRACEPOINT);
-	return strcmp(program, "offcpu_back") || !programs_kernel_has(RESUME_TRACEPOINT);
+	switch (program) {
+#define X(NAME, name)        \
+	case PROGRAM_##NAME: \
+		return skel->progs.name;
+		PROGRAMS(X)
+#undef X
+	case PROGRAM_NONE:
+	case NR_PROGRAMS:
+		break;
+	}
+	return NULL;
 }
 
-static bool is_asked_for(const char *program, const struct programs_options *o)
+static bool is_of_this_kernel(enum program program)
 {
-	for (const char *const *p = o->programs; *p; p++)
-		if (!strcmp(*p, program))
-			return is_of_this_kernel(program);
-	if (!strcmp(program, "remote_read"))
-		return o->remote_reads;
-	if (!strncmp(program, "window_", strlen("window_")))
-		return o->knobs.window != WINDOW_NONE;
-	return !strncmp(program, "proc_", strlen("proc_"));
+	if (program == PROGRAM_OFFCPU_END)
+		return programs_kernel_has(RESUME_TRACEPOINT);
+	return program != PROGRAM_OFFCPU_BACK || !programs_kernel_has(RESUME_TRACEPOINT);
+}
+
+/* The remaining programs, proc_*, belong to every recording and are loaded by default. */
+static void choose_programs(const struct sysflame *skel, const struct programs_options *o)
+{
+	u32 chosen = o->programs;
+
+	if (o->knobs.window != WINDOW_NONE)
+		chosen |= PROGRAM_BIT(WINDOW_BEGIN) | PROGRAM_BIT(WINDOW_END);
+	for (enum program p = PROGRAM_NONE + 1; p < NR_PROGRAMS; p++)
+		bpf_program__set_autoload(program_of(skel, p),
+					  chosen & 1u << p && is_of_this_kernel(p));
+	bpf_program__set_autoload(skel->progs.remote_read, o->remote_reads);
 }
 
 /*
@@ -118,17 +134,11 @@ static int configure(struct sysflame *skel, const struct programs_options *o)
 	if (nr_cpus < 0)
 		return nr_cpus;
 
-	for (const char *const *name = o->programs; *name; name++) {
-		if (!bpf_object__find_program_by_name(skel->obj, *name)) {
-			log_debug("there is no BPF program %s", *name);
-			return -ENOENT;
-		}
-	}
+	choose_programs(skel, o);
 	bool multi = programs_can_attach_without_admin() &&
 		     (!capability_has(CAP_SYS_ADMIN) || multi_knows_threads());
 	bpf_object__for_each_program(program, skel->obj)
 	{
-		bpf_program__set_autoload(program, is_asked_for(bpf_program__name(program), o));
 		if (multi && !strncmp(bpf_program__section_name(program), "u", 1))
 			bpf_program__set_expected_attach_type(program, UPROBE_MULTI_ATTACH_TYPE);
 	}
@@ -176,7 +186,7 @@ int programs_load(const struct programs_options *options, struct programs **out)
 
 	struct programs *bpf = xcalloc(1, sizeof(*bpf));
 	bpf->measure_fd = -1;
-	memcpy(bpf->programs, options->programs, sizeof(bpf->programs));
+	bpf->programs = options->programs;
 	int err = privilege_check() ?: load(bpf, options);
 	kernel_types_forget();
 	if (err) {
@@ -245,9 +255,9 @@ int programs_attach_program(struct programs *bpf, const struct programs_uprobe *
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = at->cookie, .retprobe = at->at_return,
 		    .ref_ctr_offset = at->semaphore_off);
-	struct bpf_program *program = bpf_object__find_program_by_name(bpf->skel->obj, at->program);
+	struct bpf_program *program = program_of(bpf->skel, at->program);
 
-	if (!program)
+	if (!program || bpf_program__fd(program) < 0)
 		return -ENOENT;
 	if (bpf_program__expected_attach_type(program) == UPROBE_MULTI_ATTACH_TYPE) {
 		int fd = uprobe_multi_attach(bpf_program__fd(program), at);
@@ -544,13 +554,13 @@ static void add_walks(const struct programs *bpf, struct sampling_cost *out)
 void programs_measured(const struct programs *bpf, struct sampling_cost *out)
 {
 	*out = (struct sampling_cost){ 0 };
-	for (const char *const *name = bpf->programs; *name; name++) {
-		struct bpf_program *program =
-			bpf_object__find_program_by_name(bpf->skel->obj, *name);
+	for (enum program p = PROGRAM_NONE + 1; p < NR_PROGRAMS; p++) {
+		const struct bpf_program *program = program_of(bpf->skel, p);
 		struct bpf_prog_info info = { 0 };
 		u32 len = sizeof(info);
 
-		if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
+		if (!(bpf->programs & 1u << p) ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &len))
 			continue;
 		out->run_ns += info.run_time_ns;
 		out->runs += info.run_cnt;

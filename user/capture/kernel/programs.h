@@ -6,18 +6,18 @@
 #include "base/time.h"
 #include "base/types.h"
 #include "capture/kernel/cost.h"
+#include "capture/kernel/program.h"
 #include "capture/kernel/table_maps.h"
 #include "knobs.h"
 #include "stat.h"
 
-#define PROGRAMS_MAX 32
 struct programs_options {
 	size_t ring_bytes;  /* 0: chosen from the number of CPUs and events */
 	size_t cpu_bytes;   /* the ring's size for each CPU, if ring_bytes is 0 */
 	bool remote_reads;  /* load the program that reads memory of other users' processes */
 	struct knobs knobs; /* configured by capture/targets/targets.h and sources.h */
 	/* The needs of the events (capture/events/sources.h). */
-	const char *programs[PROGRAMS_MAX]; /* the sampling programs; NULL-terminated */
+	u32 programs; /* PROGRAM_BIT of each */
 	u32 nr_slots;
 };
 
@@ -38,7 +38,7 @@ int programs_attach_tracepoint(struct programs *bpf, const char *group, const ch
 
 /* The same for any of the uprobe programs, in one process or, with pid -1, in all. */
 struct programs_uprobe {
-	const char *program;
+	enum program program;
 	const char *path;
 	u64 file_off;
 	u64 semaphore_off; /* of the counter to raise while attached; 0: none */

@@ -33,6 +33,7 @@ struct targets {
 	struct target_groups *groups; /* NULL if no selector refers to control groups */
 	struct programs *bpf;
 	struct targets_fds fds;
+	struct dict admitted; /* process_id_hash -> 0 */
 };
 
 /* Length of a command line in the title; one more word may follow. */
@@ -70,6 +71,7 @@ void targets_free(struct targets *t)
 	vec_fini(&t->selectors.all);
 	target_groups_free(t->groups);
 	str_fini(&t->text);
+	dict_fini(&t->admitted);
 	free(t);
 }
 
@@ -482,44 +484,57 @@ bool targets_set_jvm(struct targets *t, pid_t pid, bool is_jvm)
 	return mask != old;
 }
 
-struct marking {
+bool targets_hold(const struct targets *t, const struct process *p)
+{
+	return !targets_select(t) || dict_find(&t->admitted, process_id_hash(p->id));
+}
+
+void targets_admit(struct targets *t, const struct process *p)
+{
+	if (targets_select(t))
+		dict_add(&t->admitted, process_id_hash(p->id));
+}
+
+void targets_drop(struct targets *t, const struct process *p)
+{
+	dict_remove(&t->admitted, process_id_hash(p->id));
+}
+
+struct search {
 	struct targets *targets;
 	struct processes *all;
-	process_fn begins;
+	process_fn selected;
 	void *ctx;
 	int nr;
 };
 
 static void mark_jvm(struct process *p, void *ctx)
 {
-	struct marking *m = ctx;
+	struct search *s = ctx;
 
 	if (p->is_jvm && !p->exit_ns)
-		targets_set_jvm(m->targets, p->id.pid, true);
+		targets_set_jvm(s->targets, p->id.pid, true);
 }
 
-static void mark(const struct task_id *id, void *ctx)
+static void visit_target(const struct task_id *id, void *ctx)
 {
-	struct marking *m = ctx;
-	struct process *p = processes_find(m->all, task_process(id));
+	struct search *s = ctx;
+	struct process *p = processes_find(s->all, task_process(id));
 
-	m->nr++;
-	if (!p || p->is_target || p->exit_ns)
-		return;
-	p->is_target = true;
-	if (m->begins)
-		m->begins(p, m->ctx);
+	s->nr++;
+	if (p && !p->exit_ns && !targets_hold(s->targets, p))
+		s->selected(p, s->ctx);
 }
 
-int targets_mark(struct targets *t, struct processes *all, process_fn begins, void *ctx)
+int targets_find_new(struct targets *t, struct processes *all, process_fn selected, void *ctx)
 {
-	struct marking m = { t, all, begins, ctx, 0 };
+	struct search s = { t, all, selected, ctx, 0 };
 
-	processes_each(all, mark_jvm, &m);
-	int err = programs_each_target(t->bpf, mark, &m);
+	processes_each(all, mark_jvm, &s);
+	int err = programs_each_target(t->bpf, visit_target, &s);
 	if (err)
 		log_error("the processes cannot be listed: %s", strerror(-err));
-	return err ?: m.nr;
+	return err ?: s.nr;
 }
 
 bool targets_may_change(const struct targets *t)

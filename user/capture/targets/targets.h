@@ -93,11 +93,18 @@ void targets_add_missing(const struct targets *t, struct str *out);
 struct targets_fds;
 int targets_fill(struct targets *t, const struct targets_fds *fds);
 
+/* Whether the process is a target: every one without selectors, else those of targets_admit. */
+bool targets_hold(const struct targets *t, const struct process *p);
+
+/* Makes the process a target, until targets_drop: it ended, or executes a program not selected. */
+void targets_admit(struct targets *t, const struct process *p);
+void targets_drop(struct targets *t, const struct process *p);
+
 /*
- * Sets is_target of the processes that are targets now. Calls `begins` (may be NULL) for those that
- * were not. Returns the kernel's number of targets, or a negative errno.
+ * Calls `selected` for the running processes that the kernel considers targets and that are not
+ * admitted. Returns the kernel's number of targets, or a negative errno.
  */
-int targets_mark(struct targets *t, struct processes *all, process_fn begins, void *ctx);
+int targets_find_new(struct targets *t, struct processes *all, process_fn selected, void *ctx);
 
 /*
  * Whether a process can become a target by a move to another control group, or by a change of name
