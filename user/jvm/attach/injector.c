@@ -96,10 +96,8 @@ static int send_command(struct job *j, int fd, const char *path)
 	case ATTACH_REFUSED:
 		break;
 	}
-	if (strstr(text.at, "live phase")) {
-		j->result.was_reached = false; /* this is not an error */
-		return job_conclude(j, INJECT_RETRY, "it is still starting; wait");
-	}
+	if (strstr(text.at, "live phase"))
+		return job_conclude(j, INJECT_WAIT, JOB_STILL_STARTING);
 	str_addf(&j->why, "the JVM did not load the agent: %s",
 		 text.len ? text.at : "no reason given");
 	return job_conclude(j, INJECT_REFUSED, j->why.at);
@@ -223,6 +221,8 @@ static enum readiness ask_vm(struct job *j)
 	j->result.drops_code = *j->order->hooks.methods && (err || drops_code(h));
 	if (err)
 		return READY;
+	bool is_reduced = true;
+	j->handles_quit = !hotspot_flag(h, "ReduceSignalUsage", &is_reduced) && !is_reduced;
 	enum readiness ready = readiness_of_vm(h, &j->why);
 	hotspot_free(h);
 	return ready;

@@ -12,8 +12,11 @@ struct job {
 	struct inject_result result;
 	struct str why;
 	char socket_name[32], trigger_name[32];
-	bool is_early; /* the VM's tables are not readable yet */
+	bool is_early;     /* the VM's tables are not readable yet */
+	bool handles_quit; /* by its flags; a VM that starts does so at some point */
 };
+
+#define JOB_STILL_STARTING "it is still starting; wait"
 
 /* Sets the result; `why` is "reason; what to do". Returns -1. */
 int job_conclude(struct job *j, enum inject_outcome outcome, const char *why);

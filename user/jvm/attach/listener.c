@@ -137,14 +137,19 @@ static int send_signal(const struct job *j)
 	return err;
 }
 
+/* A JVM that is starting, or has a SIGQUIT pending, will be ready. */
+static int conclude_readiness(struct job *j, enum readiness ready)
+{
+	return job_conclude(j, ready == NOT_YET ? INJECT_WAIT : INJECT_REFUSED, j->why.at);
+}
+
 static int wake_listener(struct job *j)
 {
-	enum readiness ready = readiness_for_signal(&j->t, &j->why);
-
-	if (ready != READY)
-		return job_conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
 	if (j->is_early) /* its flags could not be read yet */
-		return job_conclude(j, INJECT_RETRY, "it is still starting; wait");
+		return job_conclude(j, INJECT_WAIT, JOB_STILL_STARTING);
+	enum readiness ready = readiness_for_signal(&j->t, j->handles_quit, &j->why);
+	if (ready != READY)
+		return conclude_readiness(j, ready);
 	if (!j->order->may_signal)
 		return job_conclude(
 			j, INJECT_RETRY,
@@ -154,10 +159,10 @@ static int wake_listener(struct job *j)
 	if (err)
 		return refuse_trigger(j, err);
 	/* Check again, right before the signal: the trigger took some time. */
-	ready = readiness_for_signal(&j->t, &j->why);
+	ready = readiness_for_signal(&j->t, j->handles_quit, &j->why);
 	if (ready != READY) {
 		process_root_unlink(&j->t, j->trigger_name);
-		return job_conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+		return conclude_readiness(j, ready);
 	}
 	err = send_signal(j);
 	j->result.was_signalled = j->result.was_reached = !err;
