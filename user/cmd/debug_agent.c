@@ -114,7 +114,7 @@ static int run(pid_t pid, const struct options *o)
 	agents_use_jvms(a, jvms);
 	agents_tune(a, way_of(o->way), o->is_eager);
 	agents_request(a, id, id.start_ns);
-	while (agents_state(a, id) == AGENT_PENDING) {
+	while (agents_is_undecided(a, id)) {
 		agents_poll(a);
 		usleep(1000);
 	}

@@ -118,12 +118,12 @@ static enum readiness ask_listener(const struct process_root *t, struct str *why
 
 	snprintf(name, sizeof(name), ".java_pid%d", t->status.nspid);
 	if (fstatat(t->tmp_fd, name, &st, AT_SYMLINK_NOFOLLOW))
-		return readiness_for_signal(t, why);
+		return readiness_for_signal(t, false, why);
 	if (process_root_is_blocked(t, st.st_uid, st.st_mode)) {
 		str_addf(why, "the %s in its /tmp belongs to another user; remove it", name);
 		return NEVER;
 	}
-	return S_ISSOCK(st.st_mode) ? READY : readiness_for_signal(t, why);
+	return S_ISSOCK(st.st_mode) ? READY : readiness_for_signal(t, false, why);
 }
 
 static enum readiness ask(const struct process_root *t, struct str *why)

@@ -68,7 +68,7 @@ static char *ask_agent(const char *path, struct process_id id, struct text *out)
 	char *reason = NULL;
 
 	agents_request(a, id, id.start_ns);
-	while (agents_state(a, id) == AGENT_PENDING) {
+	while (agents_is_undecided(a, id)) {
 		agents_poll(a);
 		usleep(1000);
 	}

@@ -52,5 +52,5 @@ char *agent_ring_hook_failure(const struct agent_ring *r);
 /* The failure in the JVM as a phrase; valid for RING_FAILED. The caller frees it. */
 char *agent_ring_failure(const struct agent_ring *r);
 
-/* Whether it failed because the JVM was still starting, or is ending. */
+/* Whether it failed because the JVM was still starting, or is ending: it may be tried again. */
 bool agent_ring_was_early(const struct agent_ring *r);

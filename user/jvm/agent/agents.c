@@ -14,13 +14,14 @@
 #include "jvm/agent/agents_entry.h"
 #include "jvm/agent/code_details.h"
 #include "jvm/attach/agent_file.h"
+#include "jvm/attach/job.h"
 #include "jvm/attach/refusals.h"
 #include "proc/status.h"
 
-#define PARALLEL_MAX    4 /* concurrent attaches */
-#define TRIES_MAX       3
+#define PARALLEL_MAX    4                 /* concurrent attaches */
 #define YOUNG_NS        (300 * NS_PER_MS) /* a younger JVM is not ready for an agent */
 #define RETRY_NS        (700 * NS_PER_MS) /* before the first retry, then four times as long */
+#define WAIT_MAX_NS     (30 * NS_PER_SEC) /* between tries while the JVM starts */
 #define REPLAY_PAUSE_NS (10 * NS_PER_SEC)
 #define LOOK_NS         NS_PER_SEC        /* between checks whether JVMs still run */
 #define KEEP_GONE_NS    (60 * NS_PER_SEC) /* data about a JVM that has ended */
@@ -99,6 +100,7 @@ void agents_request(struct agents *a, struct process_id id, u64 program_ns)
 	struct agents_entry *e = &a->entries.at[a->entries.nr - 1];
 	u64 age = time_boot_ns() - program_ns;
 	e->state = AGENT_PENDING;
+	e->requested_ns = time_mono_ns();
 	struct proc_status status;
 	e->is_nested = !proc_status_read(id.pid, &status) && status.nr_nspid > 1;
 	e->next_ns = time_mono_ns() + (age < YOUNG_NS && !a->is_eager ? YOUNG_NS - age : 0);
@@ -164,11 +166,32 @@ static void start_cleaner(struct agents *a, struct agents_entry *e)
 		vec_push(&a->cleaners, cleaner);
 }
 
-static void try_later(struct agents_entry *e, const char *reason)
+static void try_later(struct agents_entry *e, const char *reason, u64 pause_ns)
 {
 	set_reason(e, reason);
 	e->state = AGENT_PENDING;
-	e->next_ns = time_mono_ns() + (RETRY_NS << 2 * (e->tries - 1));
+	e->next_ns = time_mono_ns() + pause_ns;
+}
+
+/* The longer it has taken, the longer it may still take. */
+static void wait_longer(struct agents_entry *e, const char *reason)
+{
+	u64 half_ns = (time_mono_ns() - e->requested_ns) / 2;
+	u64 pause_ns = half_ns < RETRY_NS ? RETRY_NS : half_ns;
+
+	try_later(e, reason, pause_ns < WAIT_MAX_NS ? pause_ns : WAIT_MAX_NS);
+}
+
+static void fail(struct agents_entry *e, const struct inject_result *result)
+{
+	bool may_retry = result->outcome == INJECT_RETRY && ++e->failures < AGENTS_TRIES_MAX;
+
+	if (may_retry)
+		try_later(e, result->reason, RETRY_NS << 2 * (e->failures - 1));
+	else if (result->was_reached && !agents_entry_has_ended(e))
+		refuse_and_keep(e, result->reason);
+	else
+		refuse(e, result->reason);
 }
 
 static void conclude(struct agents *a, struct agents_entry *e, const struct inject_result *result)
@@ -183,15 +206,12 @@ static void conclude(struct agents *a, struct agents_entry *e, const struct inje
 	}
 	if (e->order.command != INJECT_START)
 		return;
-	if (result->outcome == INJECT_DONE) {
+	if (result->outcome == INJECT_DONE)
 		open_ring(e, result);
-	} else if (result->outcome == INJECT_RETRY && e->tries < TRIES_MAX) {
-		try_later(e, result->reason);
-	} else if (result->was_reached && !agents_entry_has_ended(e)) {
-		refuse_and_keep(e, result->reason);
-	} else {
-		refuse(e, result->reason);
-	}
+	else if (result->outcome == INJECT_WAIT)
+		wait_longer(e, result->reason);
+	else
+		fail(e, result);
 }
 
 /* Frees the injection, or keeps it among the cleaners while its child is still dying. */
@@ -323,8 +343,8 @@ static void read_ring(struct agents *a, struct agents_entry *e, u64 now)
 		break;
 	case RING_FAILED:
 		failure = agent_ring_failure(e->ring);
-		if (agent_ring_was_early(e->ring) && e->tries < TRIES_MAX)
-			try_later(e, failure);
+		if (agent_ring_was_early(e->ring))
+			wait_longer(e, JOB_STILL_STARTING);
 		else
 			refuse_and_keep(e, failure);
 		agent_ring_stop(e->ring);

@@ -22,7 +22,7 @@ enum agent_mode {
 
 enum agent_state {
 	AGENT_NONE,     /* never requested */
-	AGENT_PENDING,  /* an attach is in progress or will be retried */
+	AGENT_PENDING,  /* an attach is in progress or will be retried, if need be for ever */
 	AGENT_ATTACHED, /* names are available, also after the JVM has ended */
 	AGENT_REFUSED,  /* permanently; `reason` explains it */
 };
@@ -100,6 +100,9 @@ bool agents_are_attaching(const struct agents *a);
 void agents_set_urgent(struct agents *a, bool is_urgent);
 
 enum agent_state agents_state(const struct agents *a, struct process_id id);
+
+/* Whether the state may still change soon: AGENT_PENDING with fewer than three tries. */
+bool agents_is_undecided(const struct agents *a, struct process_id id);
 
 /*
  * The frames at a pc of a JVM at a CLOCK_MONOTONIC time, leaf first; 0 if unknown (yet: agents_poll

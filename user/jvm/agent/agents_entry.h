@@ -9,6 +9,8 @@
 #include "jvm/attach/inject.h"
 #include "proc/status.h"
 
+#define AGENTS_TRIES_MAX 3
+
 #define AGENTS_WAS_DETACHED                                                        \
 	"its agent was detached, by `sysflame jvms --detach` or because sysflame " \
 	"stood still for a minute; names are from outside since then"
@@ -18,7 +20,9 @@ struct agents_entry {
 	u64 program_ns;
 	enum agent_state state;
 	char *reason; /* NULL if none */
-	int tries;
+	int tries;    /* attaches that were started */
+	int failures; /* of them, those whose cause may stay */
+	u64 requested_ns;
 	u64 next_ns; /* no attach before */
 	bool was_signalled;
 	bool is_nested; /* in a pid namespace of its own */

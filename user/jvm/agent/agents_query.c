@@ -13,6 +13,13 @@ enum agent_state agents_state(const struct agents *a, struct process_id id)
 	return e ? e->state : AGENT_NONE;
 }
 
+bool agents_is_undecided(const struct agents *a, struct process_id id)
+{
+	const struct agents_entry *e = agents_find(a, id);
+
+	return e && e->state == AGENT_PENDING && (e->tries < AGENTS_TRIES_MAX || e->injection);
+}
+
 int agents_name(struct agents *a, struct process_id id, u64 pc, u64 time_ns, u32 compile_id,
 		struct java_frame *out, int max)
 {

@@ -45,6 +45,7 @@ struct inject_order {
 enum inject_outcome {
 	INJECT_RUNNING,
 	INJECT_DONE,
+	INJECT_WAIT,    /* not yet; the cause passes by itself, and the JVM is fine */
 	INJECT_RETRY,   /* may succeed later */
 	INJECT_REFUSED, /* will not succeed */
 };

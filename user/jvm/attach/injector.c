@@ -3,248 +3,27 @@
 #include "jvm/attach/injector.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/attach.h"
+#include "jvm/attach/listener.h"
 #include "jvm/attach/readiness.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/process/javaproc.h"
 #include "jvm/process/memfds.h"
 #include "proc/mapping.h"
 
-#define LISTENER_MS 6000 /* from SIGQUIT to the socket; usually 50 ms */
-#define REPLY_MS    6000 /* a replay of 20,000 methods takes 0.25 s */
-#define COLLECT_MS  12000
-
-struct job {
-	const struct inject_order *order;
-	struct process_root t;
-	struct inject_result result;
-	struct str why;
-	char socket_name[32], trigger_name[32];
-	bool is_early; /* the VM's tables are not readable yet */
-};
-
-static int conclude(struct job *j, enum inject_outcome outcome, const char *why)
-{
-	struct str text = { 0 };
-
-	utf8_clean(&text, why, sizeof(j->result.reason) - 1);
-	memcpy(j->result.reason, text.at, text.len + 1);
-	j->result.outcome = outcome;
-	str_fini(&text);
-	return -1;
-}
-
-/* Concludes that we lack a right. */
-static int explain(struct job *j, int err)
-{
-	process_root_explain(j->order->id.pid, err, &j->why);
-	return conclude(j, INJECT_REFUSED, j->why.at);
-}
-
-/*
- * Connects to the JVM's socket by a descriptor, which follows no link, and with the JVM's ids,
- * which its peer check requires. -ENOENT if there is no such socket, -EEXIST if another user made
- * it, -EADDRINUSE if it belongs to another process.
- */
-static int connect_listener(struct job *j)
-{
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	const struct timeval timeout = { .tv_sec = 2 };
-	struct ucred peer;
-	socklen_t peer_len = sizeof(peer);
-	struct stat st;
-
-	int err = process_root_become(&j->t);
-	if (err)
-		return err;
-	auto_close int file = openat(j->t.tmp_fd, j->socket_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	err = file < 0 ? -errno : 0;
-	if (!err && fstat(file, &st))
-		err = -ENOENT;
-	if (!err && process_root_is_blocked(&j->t, st.st_uid, st.st_mode))
-		err = -EEXIST;
-	if (!err && !S_ISSOCK(st.st_mode))
-		err = -ENOENT;
-	if (!err) {
-		snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d", file);
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-		if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
-			err = -errno;
-	}
-	process_root_unbecome(&j->t);
-	/* JVMs of several pid namespaces that share a /tmp use the same socket name. */
-	if (!err && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_len) ||
-		     peer.pid != j->t.status.pid))
-		err = -EADDRINUSE;
-	return err ? err : take_fd(fd);
-}
-
-static bool has_ended(const struct job *j)
-{
-	struct pollfd p = { .fd = j->t.pidfd, .events = POLLIN };
-
-	return poll(&p, 1, 0) > 0;
-}
-
-/* Waits for the listener after the signal. */
-static int await_listener(struct job *j)
-{
-	u64 end = time_mono_ns() + LISTENER_MS * NS_PER_MS;
-
-	for (useconds_t pause = 1000; time_mono_ns() < end; usleep(pause)) {
-		int fd = connect_listener(j);
-		if (fd >= 0)
-			return fd;
-		if (has_ended(j))
-			return -ESRCH;
-		if (pause < 20000)
-			pause *= 2;
-	}
-	return -ETIMEDOUT;
-}
-
-/* The JVM looks in its working folder before /tmp: another user's file there prevents an attach. */
-static bool is_trigger_blocked(const struct job *j)
-{
-	auto_close int cwd = process_root_open_proc(&j->t, "cwd", O_PATH | O_DIRECTORY);
-	struct stat st;
-
-	return cwd >= 0 && fstatat(cwd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       st.st_uid != j->t.status.euid;
-}
-
-/* Makes the trigger file; without it the signal would cause a thread dump. */
-static int make_trigger(struct job *j)
-{
-	struct stat st;
-
-	if (is_trigger_blocked(j))
-		return -EEXIST;
-	int fd = process_root_create(&j->t, j->trigger_name, 0600);
-	if (fd == -EEXIST) /* another tool is attaching, or died while it did */
-		return fstatat(j->t.tmp_fd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-				       S_ISREG(st.st_mode) && st.st_uid == j->t.status.euid
-			       ? 0
-			       : -EEXIST;
-	if (fd < 0)
-		return fd;
-	int err = fstat(fd, &st) || st.st_uid != j->t.status.euid ? -EPERM : 0;
-	close(fd);
-	if (err)
-		process_root_unlink(&j->t, j->trigger_name);
-	return err;
-}
-
-static int refuse_trigger(struct job *j, int err)
-{
-	str_clear(&j->why);
-	if (err == -EROFS || err == -ENOENT)
-		str_add(&j->why, "its /tmp is read-only, so no JVM tool can attach; mount a "
-				 "writable /tmp");
-	else if (err == -EEXIST)
-		str_addf(&j->why, "another user's %s is in its working folder or /tmp; remove it",
-			 j->trigger_name);
-	else if (err == -EPERM || err == -EACCES)
-		str_add(&j->why, "its user may not write to its /tmp, so no JVM tool can attach; "
-				 "make that writable");
-	else
-		str_addf(&j->why, "nothing can be written to its /tmp (%s)", strerror(-err));
-	return conclude(j, INJECT_REFUSED, j->why.at);
-}
-
-/* Uses the JVM's ids: no CAP_KILL is needed. */
-static int send_signal(const struct job *j)
-{
-	int err = process_root_become(&j->t);
-
-	if (err)
-		return err;
-	if (syscall(SYS_pidfd_send_signal, j->t.pidfd, SIGQUIT, NULL, 0))
-		err = -errno;
-	process_root_unbecome(&j->t);
-	return err;
-}
-
-static int wake_listener(struct job *j)
-{
-	enum readiness ready = readiness_for_signal(&j->t, &j->why);
-
-	if (ready != READY)
-		return conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
-	if (j->is_early) /* its flags could not be read yet */
-		return conclude(j, INJECT_RETRY, "it is still starting; wait");
-	if (!j->order->may_signal)
-		return conclude(j, INJECT_RETRY,
-				"it did not react to a SIGQUIT and gets only one; find out why it "
-				"is so busy");
-	int err = make_trigger(j);
-	if (err)
-		return refuse_trigger(j, err);
-	/* Check again, right before the signal: the trigger took some time. */
-	ready = readiness_for_signal(&j->t, &j->why);
-	if (ready != READY) {
-		process_root_unlink(&j->t, j->trigger_name);
-		return conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
-	}
-	err = send_signal(j);
-	j->result.was_signalled = j->result.was_reached = !err;
-	int fd = err ? err : await_listener(j);
-	process_root_unlink(&j->t, j->trigger_name);
-	if (fd == -ESRCH)
-		return conclude(j, INJECT_REFUSED, "it has ended");
-	if (fd < 0)
-		return conclude(
-			j, INJECT_RETRY,
-			"its attach listener did not start in time; try when it is less busy");
-	return fd;
-}
-
-/* A connected socket, or -1 after a conclusion. */
-static int reach_listener(struct job *j)
-{
-	int fd = connect_listener(j);
-
-	j->result.was_reached |= fd >= 0;
-	if (fd >= 0)
-		return fd;
-	if (fd == -EPERM || fd == -EACCES)
-		return explain(j, fd);
-	if (fd == -EEXIST) {
-		str_clear(&j->why);
-		str_addf(&j->why, "the %s in its /tmp belongs to another user; remove it",
-			 j->socket_name);
-		return conclude(j, INJECT_REFUSED, j->why.at);
-	}
-	if (fd == -EADDRINUSE)
-		return conclude(
-			j, INJECT_REFUSED,
-			"another JVM with the same PID in its own container shares its /tmp; "
-			"give each a /tmp of its own");
-	if (j->order->command != INJECT_START)
-		return conclude(
-			j, INJECT_REFUSED,
-			"its attach listener is gone; its session ends by itself within a minute");
-	/* -ECONNREFUSED: a socket left by a killed JVM with this PID. */
-	return wake_listener(j);
-}
+#define REPLY_MS   6000 /* a replay of 20,000 methods takes 0.25 s */
+#define COLLECT_MS 12000
 
 static void make_options(struct job *j, struct str *options)
 {
@@ -293,37 +72,35 @@ static int send_command(struct job *j, int fd, const char *path)
 	if (!err)
 		err = attach_talk(fd, &request,
 				  j->order->command == INJECT_REFS ? COLLECT_MS : REPLY_MS, &reply);
-	if (err && has_ended(j))
-		return conclude(j, INJECT_REFUSED, "it has ended");
+	if (err && job_has_ended(j))
+		return job_conclude(j, INJECT_REFUSED, "it has ended");
 	if (err == -ETIMEDOUT)
-		return conclude(
+		return job_conclude(
 			j, INJECT_RETRY,
 			"it did not answer in time; see whether `jcmd` reaches it, or try later");
 	if (err)
-		return conclude(
+		return job_conclude(
 			j, INJECT_RETRY,
 			"it closed the attach connection early; see whether `jcmd` reaches it");
 	switch (attach_load_reply(reply.at, reply.len, &text)) {
 	case ATTACH_LOADED:
 		return 0;
 	case ATTACH_RETURNED:
-		return conclude(j, INJECT_REFUSED,
-				"the agent failed to start in it; install sysflame and "
-				"libjvmmap.so from one build");
+		return job_conclude(j, INJECT_REFUSED,
+				    "the agent failed to start in it; install sysflame and "
+				    "libjvmmap.so from one build");
 	case ATTACH_GARBLED:
-		return conclude(
+		return job_conclude(
 			j, INJECT_RETRY,
 			"its attach listener gave no sensible answer; see what `jcmd` gets");
 	case ATTACH_REFUSED:
 		break;
 	}
-	if (strstr(text.at, "live phase")) {
-		j->result.was_reached = false; /* this is not an error */
-		return conclude(j, INJECT_RETRY, "it is still starting; wait");
-	}
+	if (strstr(text.at, "live phase"))
+		return job_conclude(j, INJECT_WAIT, JOB_STILL_STARTING);
 	str_addf(&j->why, "the JVM did not load the agent: %s",
 		 text.len ? text.at : "no reason given");
-	return conclude(j, INJECT_REFUSED, j->why.at);
+	return job_conclude(j, INJECT_REFUSED, j->why.at);
 }
 
 /* Loads the agent's file again: the agent in the JVM gets the command. */
@@ -332,13 +109,13 @@ static int deliver_and_send(struct job *j, enum delivery_way way)
 	struct delivery d;
 
 	/* Connect first: a slow listener must not leave our file in its /tmp for long. */
-	int fd = reach_listener(j);
+	int fd = listener_reach(j);
 	if (fd < 0)
 		return -1;
 	int err = deliver(&j->t, j->order->agent_path, j->order->nonce, way, &d, &j->why);
 	if (err) {
 		close(fd);
-		return conclude(j, INJECT_REFUSED, j->why.at);
+		return job_conclude(j, INJECT_REFUSED, j->why.at);
 	}
 	strcpy(j->result.loaded_path, d.path);
 	str_clear(&j->why);
@@ -351,7 +128,7 @@ static int deliver_and_send(struct job *j, enum delivery_way way)
 /* glibc identifies a library by the name under which it was loaded, even if that file is gone. */
 static int send_to_loaded(struct job *j)
 {
-	int fd = reach_listener(j);
+	int fd = listener_reach(j);
 
 	if (fd < 0)
 		return -1;
@@ -372,11 +149,11 @@ static void open_ring(struct job *j)
 	if (fd >= 0)
 		j->result.outcome = INJECT_DONE;
 	else if (fd == -EACCES || fd == -EPERM)
-		explain(j, fd);
+		job_explain(j, fd);
 	else
-		conclude(j, INJECT_REFUSED,
-			 "the agent could not make its buffer: a seccomp filter, a descriptor "
-			 "limit or too many readers; see `sysflame jvms`");
+		job_conclude(j, INJECT_REFUSED,
+			     "the agent could not make its buffer: a seccomp filter, a descriptor "
+			     "limit or too many readers; see `sysflame jvms`");
 }
 
 /* Ends one session, or all of them for NULL. */
@@ -415,8 +192,8 @@ static void go_beside(struct job *j)
 	if (j->result.ring_fd < 0 || memfds_version(j->result.ring_fd) == WIRE_ABI)
 		return;
 	give_up_session(j);
-	conclude(j, INJECT_REFUSED,
-		 "it has an agent of another version from this very file; restart it");
+	job_conclude(j, INJECT_REFUSED,
+		     "it has an agent of another version from this very file; restart it");
 }
 
 /*
@@ -444,6 +221,8 @@ static enum readiness ask_vm(struct job *j)
 	j->result.drops_code = *j->order->hooks.methods && (err || drops_code(h));
 	if (err)
 		return READY;
+	bool is_reduced = true;
+	j->handles_quit = !hotspot_flag(h, "ReduceSignalUsage", &is_reduced) && !is_reduced;
 	enum readiness ready = readiness_of_vm(h, &j->why);
 	hotspot_free(h);
 	return ready;
@@ -460,7 +239,7 @@ static void start_methods(struct job *j)
 	strcpy(other.socket_name, j->socket_name);
 	if (send_to_loaded(&other)) {
 		give_up_session(j);
-		conclude(j, other.result.outcome, other.result.reason);
+		job_conclude(j, other.result.outcome, other.result.reason);
 	}
 	str_fini(&other.why);
 }
@@ -472,7 +251,7 @@ static void start_session(struct job *j)
 	if (ready == READY)
 		ready = ask_vm(j);
 	if (ready != READY || !agent_file_is_good(j->order->agent_path, &j->why)) {
-		conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+		job_conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
 		return;
 	}
 	delivery_sweep(&j->t);
@@ -527,7 +306,7 @@ static void carry_out(struct job *j)
 	int err = process_root_open(j->order->id, &j->t);
 
 	if (err) {
-		explain(j, err);
+		job_explain(j, err);
 		return;
 	}
 	if (j->order->program_ns > j->t.program_ns)

@@ -297,7 +297,8 @@ enum readiness readiness_to_attach(const struct process_root *t, struct str *why
 	return has_memory(t, why) ? READY : NOT_YET;
 }
 
-enum readiness readiness_for_signal(const struct process_root *t, struct str *why)
+enum readiness readiness_for_signal(const struct process_root *t, bool handles_quit,
+				    struct str *why)
 {
 	struct proc_status now;
 
@@ -311,7 +312,7 @@ enum readiness readiness_for_signal(const struct process_root *t, struct str *wh
 	if (now.shdpnd & QUIT_BIT)
 		return answer(NOT_YET, "it has not yet taken an earlier SIGQUIT; wait", why);
 	if (!(now.sigcgt & QUIT_BIT) || now.sigign & QUIT_BIT) {
-		if (time_boot_ns() < t->program_ns + STARTING_NS)
+		if (handles_quit || time_boot_ns() < t->program_ns + STARTING_NS)
 			return answer(NOT_YET, "it is still starting; wait", why);
 		return answer(NEVER,
 			      "it does not listen to SIGQUIT (-Xrs?) and has no attach socket in "

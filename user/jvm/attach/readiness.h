@@ -23,9 +23,11 @@ enum readiness readiness_of_vm(const struct hotspot *h, struct str *why);
 
 /*
  * Whether SIGQUIT will start its attach listener. SIGQUIT kills a process that does not handle it,
- * and prints a thread dump in JVMs without attach.
+ * and prints a thread dump in JVMs without attach. `handles_quit`: its flags say that it handles
+ * the signal once it has started, however long that takes.
  */
-enum readiness readiness_for_signal(const struct process_root *t, struct str *why);
+enum readiness readiness_for_signal(const struct process_root *t, bool handles_quit,
+				    struct str *why);
 
 /*
  * Whether live events are safe in this JVM. JDK 8 before 8u382 and the short-lived releases crash

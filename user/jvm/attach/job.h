@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One command to one JVM, as the injector child carries it out. */
+#pragma once
+
+#include "base/str.h"
+#include "jvm/attach/inject.h"
+#include "jvm/process/process_root.h"
+
+struct job {
+	const struct inject_order *order;
+	struct process_root t;
+	struct inject_result result;
+	struct str why;
+	char socket_name[32], trigger_name[32];
+	bool is_early;     /* the VM's tables are not readable yet */
+	bool handles_quit; /* by its flags; a VM that starts does so at some point */
+};
+
+#define JOB_STILL_STARTING "it is still starting; wait"
+
+/* Sets the result; `why` is "reason; what to do". Returns -1. */
+int job_conclude(struct job *j, enum inject_outcome outcome, const char *why);
+
+/* Concludes that we lack a right. Returns -1. */
+int job_explain(struct job *j, int err);
+
+/* Whether the JVM has ended. */
+bool job_has_ended(const struct job *j);
