@@ -75,7 +75,7 @@ static void each_role_is_the_function_of_that_name(void **state)
 {
 	auto_elf struct elf *e = NULL, *debug = NULL;
 	open_libc(&e);
-	const struct debug_places in = { DEBUG_ROOT, "", "", 0 };
+	const struct debug_places in = { .root = DEBUG_ROOT, .path = "" };
 	auto_close int fd = debugfile_find(e, &in);
 
 	if (fd < 0 || elf_open_fd(fd, &debug))
@@ -99,7 +99,7 @@ static void a_file_with_symbols_has_no_roles(void **state)
 {
 	auto_elf struct elf *e = NULL, *debug = NULL;
 	open_libc(&e);
-	const struct debug_places in = { DEBUG_ROOT, "", "", 0 };
+	const struct debug_places in = { .root = DEBUG_ROOT, .path = "" };
 	auto_close int fd = debugfile_find(e, &in);
 	u64 start;
 

@@ -5,18 +5,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 
 #define NEW_NAMES_MAX 100000
+
+/* Not in linux/magic.h. */
+#define CONFIGFS_MAGIC 0x62656570
+#define FUSECTL_MAGIC  0x65735543
 
 int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *len)
 {
@@ -80,6 +86,29 @@ int file_read(const char *path, size_t max, char **out, size_t *len)
 	return file_read_at(AT_FDCWD, path, max, out, len);
 }
 
+/*
+ * Files of the kernel's own file systems look regular, but opening or reading them has effects:
+ * /proc/kmsg is consumed, a trace buffer is freed.
+ */
+static bool is_of_kernel(int fd)
+{
+	static const u64 types[] = {
+		PROC_SUPER_MAGIC,     SYSFS_MAGIC,      TRACEFS_MAGIC,       DEBUGFS_MAGIC,
+		CGROUP_SUPER_MAGIC,   SECURITYFS_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,
+		BINFMTFS_MAGIC,       EFIVARFS_MAGIC,   PSTOREFS_MAGIC,      SELINUX_MAGIC,
+		RDTGROUP_SUPER_MAGIC, NSFS_MAGIC,       SMACK_MAGIC,         CONFIGFS_MAGIC,
+		FUSECTL_MAGIC,
+	};
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if ((u64)fs.f_type == types[i])
+			return true;
+	return false;
+}
+
 int file_open_regular(int dirfd, const char *path, u64 resolve)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = resolve };
@@ -89,12 +118,17 @@ int file_open_regular(int dirfd, const char *path, u64 resolve)
 	auto_close int found = (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 	if (found < 0 || fstat(found, &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode) || is_of_kernel(found))
 		return -ENOEXEC;
 
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
 	int fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd < 0 ? -errno : fd;
+}
+
+int file_open_below(int dirfd, const char *path)
+{
+	return file_open_regular(dirfd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
 bool file_has_no_reader(int fd)

@@ -30,10 +30,14 @@ int file_each_line(int fd, size_t max, file_line_fn visit, void *ctx);
 
 /*
  * Opens a path that someone else controls for reading. It opens regular files only: it never wakes
- * a device or waits for a pipe. `resolve` holds RESOLVE_ flags of openat2(2). Returns the
- * descriptor or a negative errno; -ENOEXEC if the file is not regular.
+ * a device or waits for a pipe. It refuses files of /proc, tracefs and the kernel's other file
+ * systems, because reading them can have effects. `resolve` holds RESOLVE_ flags of openat2(2).
+ * Returns the descriptor or a negative errno; -ENOEXEC if the file is not such a file.
  */
 int file_open_regular(int dirfd, const char *path, u64 resolve);
+
+/* As above for a path below a folder, in which links, also absolute ones, stay. */
+int file_open_below(int dirfd, const char *path);
 
 /*
  * Whether `fd` is a pipe or socket whose reader has closed it, as `head` does when it has enough.

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <lzma.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -38,8 +37,8 @@ static bool has_build_id(int fd, const u8 *id, size_t len)
 	       !memcmp(id, other, len);
 }
 
-static int open_by_build_id(const struct elf *module, int rootfd, const char *root, u64 resolve,
-			    uid_t owner)
+/* `host` is the host's folder, or -1 for the root of the process. */
+static int open_by_build_id(const struct elf *module, const struct debug_places *in, int host)
 {
 	static const char digits[] = "0123456789abcdef";
 	u8 id[ELF_BUILD_ID_MAX];
@@ -52,20 +51,17 @@ static int open_by_build_id(const struct elf *module, int rootfd, const char *ro
 		hex[2 * i] = digits[id[i] >> 4];
 		hex[2 * i + 1] = digits[id[i] & 15];
 	}
-	auto_free char *path = xasprintf("%s/.build-id/%.2s/%s.debug", root, hex, hex + 2);
-	auto_close int fd = file_open_regular(rootfd, path, resolve);
+	auto_free char *path = xasprintf("%s.build-id/%.2s/%s.debug",
+					 host >= 0 ? "" : DEBUG_ROOT "/", hex, hex + 2);
+	/* Packages may link from there to anywhere on the host. */
+	auto_close int fd = host >= 0 ? file_open_regular(host, path, 0) : in->open(path, in->ctx);
 	if (fd < 0)
 		return fd == -ENOTDIR ? -ENOENT : fd;
-	if (!is_trusted(fd, owner))
+	if (!is_trusted(fd, host >= 0 ? 0 : in->owner))
 		return -EPERM;
 	if (!has_build_id(fd, id, len))
 		return -ESTALE;
 	return take_fd(fd);
-}
-
-int debugfile_by_build_id(const struct elf *module, const char *root)
-{
-	return open_by_build_id(module, AT_FDCWD, root, 0, 0);
 }
 
 /* .gnu_debuglink: a file name, a NUL, padding to 4 bytes, the CRC-32 of the file. */
@@ -106,16 +102,16 @@ static int check_crc(int fd, u32 want)
 	return got < 0 ? -errno : crc == want ? 0 : -ESTALE;
 }
 
-static int open_linked(const struct elf *module, int rootfd, const char *path, uid_t owner, u32 crc)
+static int open_linked(const struct elf *module, const struct debug_places *in, int host,
+		       const char *path, u32 crc)
 {
 	u8 id[ELF_BUILD_ID_MAX];
 	size_t len;
 
-	auto_close int fd =
-		file_open_regular(rootfd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	auto_close int fd = host >= 0 ? file_open_below(host, path) : in->open(path, in->ctx);
 	if (fd < 0)
 		return fd;
-	if (!is_trusted(fd, owner))
+	if (!is_trusted(fd, host >= 0 ? 0 : in->owner))
 		return -EPERM;
 	if (!elf_build_id(module, id, &len)) {
 		if (!has_build_id(fd, id, len))
@@ -128,10 +124,17 @@ static int open_linked(const struct elf *module, int rootfd, const char *path, u
 	return take_fd(fd);
 }
 
-int debugfile_by_link(const struct elf *module, int rootfd, const char *dir, uid_t owner)
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return xstrndup(path, slash ? (size_t)(slash - path) : 0);
+}
+
+static int open_by_link(const struct elf *module, const struct debug_places *in, int host)
 {
 	static const char *const folders[] = { "", "/.debug" };
-	auto_free char *name = NULL;
+	auto_free char *name = NULL, *dir = folder_of(in->path);
 	int worst = -ENOENT;
 	u32 crc;
 
@@ -140,7 +143,7 @@ int debugfile_by_link(const struct elf *module, int rootfd, const char *dir, uid
 		return err;
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		auto_free char *path = xasprintf("%s%s/%s", dir, folders[i], name);
-		int fd = open_linked(module, rootfd, path, owner, crc);
+		int fd = open_linked(module, in, host, path, crc);
 		if (fd >= 0)
 			return fd;
 		if (fd != -ENOENT && fd != -ENOTDIR)
@@ -149,31 +152,19 @@ int debugfile_by_link(const struct elf *module, int rootfd, const char *dir, uid
 	return worst;
 }
 
-static char *folder_of(const char *path)
+static int find_at(const struct elf *module, const struct debug_places *in, int host)
 {
-	const char *slash = strrchr(path, '/');
+	int fd = open_by_build_id(module, in, host);
 
-	return xstrndup(path, slash ? (size_t)(slash - path) : 0);
+	return fd >= 0 ? fd : open_by_link(module, in, host);
 }
 
 int debugfile_find(const struct elf *module, const struct debug_places *in)
 {
-	auto_free char *folder = folder_of(in->path);
-	int fd = debugfile_by_build_id(module, in->root);
-	if (fd >= 0)
-		return fd;
-
 	auto_close int host = open(in->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = host < 0 ? -ENOENT : debugfile_by_link(module, host, folder, 0);
-	if (fd >= 0)
-		return fd;
+	int fd = host < 0 ? -ENOENT : find_at(module, in, host);
 
-	auto_close int target = open(in->target, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (target < 0)
-		return -ENOENT;
-	fd = open_by_build_id(module, target, DEBUG_ROOT, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-			      in->owner);
-	return fd >= 0 ? fd : debugfile_by_link(module, target, folder, in->owner);
+	return fd >= 0 || !in->open ? fd : find_at(module, in, -1);
 }
 
 static int unpack(lzma_stream *xz, void **out, size_t *len)

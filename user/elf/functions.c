@@ -151,20 +151,16 @@ int functions_find_all(int fd, const char *const *names, size_t nr, struct funct
 	return search_file(&s, fd, fd);
 }
 
-int functions_find_stripped(int fd, const char *target, const char *path, const char *const *names,
+int functions_find_stripped(int fd, const struct debug_places *places, const char *const *names,
 			    size_t nr, struct function *out)
 {
 	struct search s = { .names = names, .nr_names = nr, .out = out };
 	auto_elf struct elf *elf = NULL;
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return -errno;
 	int err = elf_open_fd(fd, &elf);
+
 	if (err)
 		return err;
-	const struct debug_places in = { DEBUG_ROOT, target, path, st.st_uid };
-	auto_close int debug_fd = debugfile_find(elf, &in);
+	auto_close int debug_fd = debugfile_find(elf, places);
 	if (debug_fd < 0)
 		return debug_fd;
 	for (size_t i = 0; i < nr; i++)

@@ -27,8 +27,9 @@ int functions_find(const char *path, const char *name, struct function *out, str
 int functions_find_all(int fd, const char *const *names, size_t nr, struct function *out);
 
 /*
- * Fills the missing ones of out[] from the symbols that were stripped into a separate file. For
- * that file and for `target` and `path` see debugfile.h. -ENOENT if there is no such file.
+ * Fills the missing ones of out[] from the symbols that were stripped into a separate file at one
+ * of the places (debugfile.h). -ENOENT if there is no such file.
  */
-int functions_find_stripped(int fd, const char *target, const char *path, const char *const *names,
+struct debug_places;
+int functions_find_stripped(int fd, const struct debug_places *places, const char *const *names,
 			    size_t nr, struct function *out);

@@ -3,16 +3,13 @@
 #include "proc/mapped_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
-#include "base/auto.h"
-#include "base/file.h"
+#include "proc/target_file.h"
 
 /*
  * In these file systems stat(2) reports another device, and on overlayfs another inode, than
@@ -55,12 +52,7 @@ static int checked(int fd, const struct mapping *m, bool by_range)
 
 static int open_by_range(pid_t pid, const struct mapping *m)
 {
-	char path[96];
-
-	/* Without leading zeros, as the kernel writes it. The link leads to the file itself. */
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", pid, (unsigned long)m->start,
-		 (unsigned long)m->end);
-	return checked(file_open_regular(AT_FDCWD, path, 0), m, true);
+	return checked(target_file_open_range(pid, m->start, m->end), m, true);
 }
 
 /* The kernel may have merged or split the mapping since `m` was read. */
@@ -79,18 +71,18 @@ static int open_by_current_range(pid_t pid, const struct mapping *m)
 }
 
 /* Paths in /proc/PID/maps are free of symbolic links. A link there now is an attempt to mislead. */
-static int open_by_path(const char *root, const struct mapping *m)
+static int open_by_path(int err, struct target_root *root, const struct mapping *m)
 {
-	auto_close int rootfd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (rootfd < 0)
-		return -errno;
-	return checked(file_open_regular(rootfd, m->path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS), m,
-		       false);
+	if (err)
+		return err;
+	int fd = target_file_open_unlinked(root, m->path);
+	target_root_close(root);
+	return checked(fd, m, false);
 }
 
 int mapped_file_open(pid_t pid, const struct mapping *m)
 {
-	char root[32];
+	struct target_root theirs, ours;
 
 	if (!m->inode || m->path[0] != '/')
 		return -ENOENT;
@@ -98,11 +90,10 @@ int mapped_file_open(pid_t pid, const struct mapping *m)
 	if (fd >= 0 || fd == -ENOEXEC)
 		return fd;
 
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	int in_target = open_by_path(root, m);
+	int in_target = open_by_path(target_root_open(pid, &theirs), &theirs, m);
 	if (in_target >= 0)
 		return in_target;
-	int in_ours = open_by_path("/", m);
+	int in_ours = open_by_path(target_root_open_ours(geteuid(), getegid(), &ours), &ours, m);
 	if (in_ours >= 0)
 		return in_ours;
 	if (fd == -ENOENT && (fd = open_by_current_range(pid, m)) >= 0)

@@ -15,6 +15,7 @@
 #include "elf/debugfile.h"
 #include "elf/symbols.h"
 #include "proc/mapped_file.h"
+#include "proc/target_file.h"
 #include "sym/demangle.h"
 
 /* A place takes some 200 bytes. Beyond the limit all places are dropped and found again. */
@@ -158,6 +159,20 @@ static struct module_key key_of(const struct elf *e, const struct stat *st)
 	return key;
 }
 
+/* For debugfile_find. */
+static int open_theirs(const char *path, void *ctx)
+{
+	const pid_t *pid = ctx;
+	struct target_root root;
+	int err = target_root_open(*pid, &root);
+
+	if (err)
+		return err;
+	int fd = target_file_open(&root, path);
+	target_root_close(&root);
+	return fd;
+}
+
 /* Names of a module without .symtab may be in a separate or embedded debug file. */
 static struct symbols *read_stripped(const struct native *n, const struct elf *e, pid_t pid,
 				     const struct mapping *m, uid_t owner)
@@ -167,9 +182,7 @@ static struct symbols *read_stripped(const struct native *n, const struct elf *e
 	auto_free void *embedded = NULL;
 	auto_elf struct elf *inner = NULL, *separate = NULL;
 
-	char root[32];
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	const struct debug_places in = { n->debug_root, root, m->path, owner };
+	const struct debug_places in = { n->debug_root, m->path, owner, open_theirs, &pid };
 	auto_close int fd = debugfile_find(e, &in);
 	if (fd >= 0 && !elf_open_fd(fd, &separate))
 		more[nr++] = separate;

@@ -3,8 +3,6 @@
 #include "sym/perf_map.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +11,9 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/vec.h"
 #include "proc/status.h"
+#include "proc/target_file.h"
 
 #define FILE_MAX_BYTES (64u << 20)
 #define NAME_MAX_BYTES 4096
@@ -113,15 +111,15 @@ struct perf_map *perf_map_parse(const char *text, size_t len)
 
 static int open_map(const struct proc_status *status)
 {
-	char root[32], name[32];
+	struct target_root root;
+	char name[32];
+	int err = target_root_open(status->pid, &root);
 
-	snprintf(root, sizeof(root), "/proc/%d/root", (int)status->pid);
+	if (err)
+		return err;
 	snprintf(name, sizeof(name), "tmp/perf-%d.map", (int)status->nspid);
-	auto_close int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -errno;
-	int fd = file_open_regular(dir, name,
-				   RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	int fd = target_file_open_unlinked(&root, name);
+	target_root_close(&root);
 	return fd == -ELOOP || fd == -ENOEXEC ? -EPERM : fd;
 }
 

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "elf/debugfile.h"
 #include "elf/functions.h"
+#include "proc/target_file.h"
 
 enum probe_file {
 	NO_TELLER,
@@ -88,14 +90,35 @@ static u64 offset_of(const struct probe_functions *f, size_t probe)
 	return f->found[2 * probe].file_off ?: f->found[2 * probe + 1].file_off;
 }
 
-/* Looks in the file's debug file. `pid` is a process that maps the file, or -1. */
+static int open_debug_file(const char *path, void *ctx)
+{
+	return target_file_open(ctx, path);
+}
+
+/* `pid` is a process that maps the file, or -1: then our root is searched as the file's owner. */
+static int find_debug_file(struct probe_functions *f, pid_t pid)
+{
+	struct target_root root;
+	int err = target_root_open_owner(f->fd, &root);
+
+	if (err)
+		return err;
+	const struct debug_places in = { DEBUG_ROOT, f->path, root.uid, open_debug_file, &root };
+	if (pid > 0) {
+		target_root_close(&root);
+		err = target_root_open(pid, &root);
+	}
+	if (err)
+		return err;
+	err = functions_find_stripped(f->fd, &in, f->names, f->nr, f->found);
+	target_root_close(&root);
+	return err;
+}
+
 static void find_stripped(struct probe_functions *f, pid_t pid)
 {
-	char target[32] = "/";
+	int err = find_debug_file(f, pid);
 
-	if (pid > 0)
-		snprintf(target, sizeof(target), "/proc/%d/root", pid);
-	int err = functions_find_stripped(f->fd, target, f->path, f->names, f->nr, f->found);
 	if (err && err != -ENOENT)
 		log_debug("debug file of %s: %s", f->path, strerror(-err));
 }

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include "proc/capability.h"
 #include "proc/cgroup.h"
 #include "proc/memory_room.h"
+#include "proc/target_file.h"
 
 #define TEXT_MAX    (1u << 20)
 #define STARTING_NS (5 * NS_PER_SEC)
@@ -65,10 +65,7 @@ static const char *find_veto(const char *text)
 	return NULL;
 }
 
-/*
- * Opens with the process's ids, because reading some kernel files that only root may open has
- * effects. Uses the path in its root, or its working folder if we see that under another path.
- */
+/* By the path in its root, or in its working folder if we see that under another path. */
 static int open_options(const struct process_root *t, const char *name)
 {
 	char folder[PATH_MAX], own_link[32];
@@ -79,14 +76,11 @@ static int open_options(const struct process_root *t, const char *name)
 
 	folder[len > 0 ? len : 0] = '\0';
 	auto_free char *path = xasprintf("%s/%s", is_relative ? folder : "", name);
-	int err = process_root_become(t);
-	if (err)
-		return err;
 	int fd = process_root_open_file(t, path);
-	if (fd < 0 && is_relative)
-		fd = file_open_regular(cwd, name, RESOLVE_NO_SYMLINKS);
-	process_root_unbecome(t);
-	return fd;
+	if (fd >= 0 || !is_relative)
+		return fd;
+	const struct target_root folder_root = { cwd, t->status.fsuid, t->status.fsgid };
+	return target_file_open(&folder_root, name);
 }
 
 /* Searches an options file as a whole, because its words may be quoted or escaped. */

@@ -22,6 +22,7 @@
 #include "jvm/process/process_root.h"
 #include "proc/mapping.h"
 #include "proc/status.h"
+#include "proc/target_file.h"
 
 #define TEXT_MAX_BYTES (1u << 20)
 #define SHOWN_MAX      400
@@ -95,7 +96,7 @@ static char *version_in(const char *release)
 /*
  * JDK/lib/server/libjvm.so, JRE/lib/amd64/server/libjvm.so: `release` is up to five folders above.
  */
-static char *read_release(const struct process_root *t, const char *libjvm)
+static char *read_release(const struct target_root *t, const char *libjvm)
 {
 	auto_free char *folder = xstrdup(libjvm);
 	char text[4096];
@@ -106,7 +107,7 @@ static char *read_release(const struct process_root *t, const char *libjvm)
 			return NULL;
 		*slash = '\0';
 		auto_free char *path = xasprintf("%s/release", folder);
-		auto_close int fd = process_root_open_file(t, path);
+		auto_close int fd = target_file_open(t, path);
 		if (fd < 0)
 			continue;
 		ssize_t len = read(fd, text, sizeof(text) - 1);
@@ -146,7 +147,7 @@ static char *read_main(pid_t pid, const char *comm)
  * From the counters that the VM has mapped, for JDKs packaged without `release`. They are in its
  * /tmp regardless of java.io.tmpdir.
  */
-static char *read_perfdata(const struct process_root *t, const struct mappings *all)
+static char *read_perfdata(const struct target_root *t, const struct mappings *all)
 {
 	static u8 bytes[PERFDATA_MAX]; /* scratch */
 
@@ -157,7 +158,7 @@ static char *read_perfdata(const struct process_root *t, const struct mappings *
 		if (!tail)
 			continue;
 		auto_free char *path = xasprintf("/tmp%s", tail);
-		auto_close int fd = process_root_open_file(t, path);
+		auto_close int fd = target_file_open(t, path);
 		if (fd < 0 || fstat(fd, &st) || st.st_ino != m->inode)
 			continue;
 		ssize_t len = read(fd, bytes, sizeof(bytes));
@@ -170,19 +171,21 @@ static char *read_perfdata(const struct process_root *t, const struct mappings *
 /* The kernel shows a mapping's path from the process's root, but from ours for a chroot. */
 static char *read_jdk(pid_t pid, const struct mappings *all, const struct mapping *libjvm)
 {
-	const pid_t roots[] = { pid, getpid() };
 	auto_free char *version = NULL;
-	struct process_root t;
+	struct target_root theirs, ours;
 
-	for (size_t i = 0; i < ARRAY_SIZE(roots) && !version; i++) {
-		if (process_root_open_root(roots[i], &t))
-			continue;
-		if (process_root_inode(&t, libjvm->path) == libjvm->inode)
-			version = read_release(&t, libjvm->path);
-		if (!version && roots[i] == pid)
-			version = read_perfdata(&t, all);
-		process_root_close(&t);
+	if (target_root_open(pid, &theirs))
+		return clean("?");
+	if (target_file_inode(&theirs, libjvm->path) == libjvm->inode)
+		version = read_release(&theirs, libjvm->path);
+	if (!version)
+		version = read_perfdata(&theirs, all);
+	if (!version && !target_root_open_ours(theirs.uid, theirs.gid, &ours)) {
+		if (target_file_inode(&ours, libjvm->path) == libjvm->inode)
+			version = read_release(&ours, libjvm->path);
+		target_root_close(&ours);
 	}
+	target_root_close(&theirs);
 	return clean(version ? version : "?");
 }
 

@@ -4,42 +4,43 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/log.h"
 #include "jvmmap/wire.h"
+#include "proc/status.h"
+#include "proc/target_file.h"
 
-#define LINK_PREFIX "/memfd:" WIRE_NAME
+#define LINK_PREFIX "/memfd:"
 
-/*
- * The nonce in the link "/memfd:jvmmap-1-NONCE (deleted)", for any version; NULL if it is another
- * link.
- */
-static char *nonce_in(char *link)
+/* "jvmmap-1-NONCE" in the link "/memfd:jvmmap-1-NONCE (deleted)", for any version, or NULL. */
+static char *name_in(char *link)
 {
-	const size_t prefix = strlen(LINK_PREFIX);
+	const size_t prefix = strlen(LINK_PREFIX WIRE_NAME);
 
-	if (strncmp(link, LINK_PREFIX, prefix))
+	if (strncmp(link, LINK_PREFIX WIRE_NAME, prefix))
 		return NULL;
 	char *nonce = link + prefix + strspn(link + prefix, "0123456789");
 	if (*nonce++ != '-' || strspn(nonce, "0123456789abcdef") != WIRE_NONCE_LEN)
 		return NULL;
 	nonce[WIRE_NONCE_LEN] = '\0';
-	return nonce;
+	return link + strlen(LINK_PREFIX);
+}
+
+static const char *nonce_of(const char *name)
+{
+	return name + strlen(name) - WIRE_NONCE_LEN;
 }
 
 /*
  * Walks the descriptors of a process until `visit` returns non-zero, and returns that value. The
  * process chooses the name of a memfd, so the name proves nothing.
  */
-static int each(pid_t pid,
-		int (*visit)(int dir_fd, const char *entry, const char *nonce, void *ctx),
+static int each(pid_t pid, int (*visit)(int dir_fd, const char *entry, const char *name, void *ctx),
 		void *ctx)
 {
 	char path[32], link[256];
@@ -51,57 +52,50 @@ static int each(pid_t pid,
 	for (struct dirent *e; (e = readdir(dir));) {
 		ssize_t len = readlinkat(dirfd(dir), e->d_name, link, sizeof(link) - 1);
 		link[len > 0 ? len : 0] = '\0';
-		char *nonce = nonce_in(link);
-		int ret = nonce ? visit(dirfd(dir), e->d_name, nonce, ctx) : 0;
+		char *name = name_in(link);
+		int ret = name ? visit(dirfd(dir), e->d_name, name, ctx) : 0;
 		if (ret)
 			return ret;
 	}
 	return 0;
 }
 
-/*
- * A file of that path would look the same, and the descriptor may have changed: never open a
- * device.
- */
-static int open_memfd(int dir_fd, const char *entry)
-{
-	auto_close int found = openat(dir_fd, entry, O_PATH | O_CLOEXEC);
-	char again[32];
-	struct stat st;
-
-	if (found < 0 || fstat(found, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -ENOENT;
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
-	int fd = open(again, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
-
 struct search {
-	const char *nonce;
+	const char *nonce; /* NULL: any */
+	uid_t owner;
 	int fd;
 };
 
-static int open_if_same(int dir_fd, const char *entry, const char *nonce, void *ctx)
+static int begin(pid_t pid, const char *nonce, struct search *s)
+{
+	struct proc_status status;
+	int err = proc_status_read(pid, &status);
+
+	if (!err)
+		*s = (struct search){ nonce, status.fsuid, -1 };
+	return err;
+}
+
+/* A forged one does not end the search. */
+static int open_if_same(int dir_fd, const char *entry, const char *name, void *ctx)
 {
 	struct search *s = ctx;
 
-	if (strcmp(nonce, s->nonce))
+	if (strcmp(nonce_of(name), s->nonce))
 		return 0;
-	s->fd = open_memfd(dir_fd, entry);
-	return s->fd < 0 ? s->fd : 1;
+	s->fd = target_memfd_open(dir_fd, entry, name, s->owner);
+	return s->fd == -ENOENT ? 0 : s->fd < 0 ? s->fd : 1;
 }
 
 int memfds_open(pid_t pid, const char *nonce)
 {
-	struct search s = { nonce, -1 };
-	int ret = each(pid, open_if_same, &s);
+	struct search s;
+	int ret = begin(pid, nonce, &s) ?: each(pid, open_if_same, &s);
 
 	return ret > 0 ? s.fd : ret < 0 ? ret : -ENOENT;
 }
 
-static int found(int dir_fd, const char *entry, const char *nonce, void *ctx)
+static int found(int dir_fd, const char *entry, const char *name, void *ctx)
 {
 	return 1;
 }
@@ -121,14 +115,14 @@ u32 memfds_version(int fd)
 }
 
 /* Uses a write, not a mapping, because the file may shrink. */
-static int stop(int dir_fd, const char *entry, const char *nonce, void *ctx)
+static int stop(int dir_fd, const char *entry, const char *name, void *ctx)
 {
-	const char *only = ctx;
+	const struct search *s = ctx;
 	const u32 one = 1;
 
-	if (only && strcmp(only, nonce))
+	if (s->nonce && strcmp(s->nonce, nonce_of(name)))
 		return 0;
-	auto_close int fd = open_memfd(dir_fd, entry);
+	auto_close int fd = target_memfd_open(dir_fd, entry, name, s->owner);
 	if (fd >= 0 && memfds_version(fd) &&
 	    pwrite(fd, &one, sizeof(one), offsetof(struct wire_header, stop)) < 0)
 		log_debug("cannot end a session of an agent: %s", strerror(errno));
@@ -137,5 +131,7 @@ static int stop(int dir_fd, const char *entry, const char *nonce, void *ctx)
 
 int memfds_stop(pid_t pid, const char *nonce)
 {
-	return each(pid, stop, (void *)nonce);
+	struct search s;
+
+	return begin(pid, nonce, &s) ?: each(pid, stop, &s);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,22 +18,7 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "proc/capability.h"
-
-static int open_beneath(int root_fd, const char *path, u64 flags, u64 resolve)
-{
-	const struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = resolve };
-	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-
-	if (fd >= 0 || errno != ENOSYS)
-		return fd < 0 ? -errno : (int)fd;
-	/* Before Linux 5.6: only names without a folder, and no links. */
-	while (*path == '/')
-		path++;
-	if (strchr(path, '/'))
-		return -ENOSYS;
-	int plain = openat(root_fd, path, (int)flags | O_NOFOLLOW | O_CLOEXEC);
-	return plain < 0 ? -errno : plain;
-}
+#include "proc/target_file.h"
 
 /* Whether two files in /proc refer to the same namespace or folder. */
 static bool is_same(int dir_a, const char *a, int dir_b, const char *b)
@@ -65,8 +49,7 @@ static int open_parts(struct process_root *t)
 	t->root_fd = openat(t->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (t->root_fd < 0)
 		return -errno;
-	t->tmp_fd = open_beneath(t->root_fd, "tmp", O_PATH | O_DIRECTORY,
-				 RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	t->tmp_fd = target_folder_open(t->root_fd, "tmp");
 	if (t->tmp_fd < 0)
 		return t->tmp_fd;
 	if (!is_same(t->proc_fd, "ns/mnt", AT_FDCWD, "/proc/self/ns/mnt")) {
@@ -180,21 +163,6 @@ void process_root_explain(pid_t pid, int err, struct str *why)
 	}
 }
 
-int process_root_open_root(pid_t pid, struct process_root *out)
-{
-	struct process_root t = {
-		.pidfd = -1, .proc_fd = -1, .root_fd = -1, .tmp_fd = -1, .mnt_fd = -1
-	};
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/root", pid);
-	t.root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (t.root_fd < 0)
-		return -errno;
-	*out = t;
-	return 0;
-}
-
 void process_root_close(struct process_root *t)
 {
 	const int fds[] = { t->pidfd, t->proc_fd, t->root_fd, t->tmp_fd, t->mnt_fd };
@@ -275,16 +243,9 @@ void process_root_unbecome(const struct process_root *t)
 
 int process_root_open_file(const struct process_root *t, const char *path)
 {
-	return file_open_regular(t->root_fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-}
+	const struct target_root root = { t->root_fd, t->status.fsuid, t->status.fsgid };
 
-u64 process_root_inode(const struct process_root *t, const char *path)
-{
-	auto_close int fd =
-		open_beneath(t->root_fd, path, O_PATH, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_ino : 0;
+	return target_file_open(&root, path);
 }
 
 bool process_root_is_blocked(const struct process_root *t, u32 owner, u32 mode)

@@ -40,8 +40,6 @@ void process_root_explain(pid_t pid, int err, struct str *why);
  */
 u64 process_root_capabilities(const struct proc_status *status);
 
-/* Opens only what process_root_open_file needs, for any process with this PID. */
-int process_root_open_root(pid_t pid, struct process_root *out);
 void process_root_close(struct process_root *t);
 
 /*
@@ -60,15 +58,8 @@ bool process_root_become_if_denied(const struct process_root *t, int err);
 /* Opens a file of its /proc directory, with its ids if necessary. */
 int process_root_open_proc(const struct process_root *t, const char *name, int flags);
 
-/*
- * Opens a path for reading as the target would: links, also absolute ones, stay within its root.
- * `path` is relative to its root or absolute. -ENOEXEC if it is not a regular file: another user's
- * path may lead to a device, and opening a device can have effects.
- */
+/* Opens a path for reading as the target would: target_file_open of proc/target_file.h. */
 int process_root_open_file(const struct process_root *t, const char *path);
-
-/* The inode at such a path, without opening it; 0 if there is none. */
-u64 process_root_inode(const struct process_root *t, const char *path);
 
 /*
  * Whether a file in its /tmp at the place of its attach socket prevents attaching. That is another

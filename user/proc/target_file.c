@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens files that a process chose. */
+#include "proc/target_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/file.h"
+#include "proc/status.h"
+
+#define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
+
+static int open_root(const char *path, uid_t uid, gid_t gid, struct target_root *out)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	*out = (struct target_root){ fd, uid, gid };
+	return 0;
+}
+
+int target_root_open(pid_t pid, struct target_root *out)
+{
+	struct proc_status status;
+	char path[32];
+	int err = proc_status_read(pid, &status);
+
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	return open_root(path, status.fsuid, status.fsgid, out);
+}
+
+int target_root_open_ours(uid_t uid, gid_t gid, struct target_root *out)
+{
+	return open_root("/", uid, gid, out);
+}
+
+int target_root_open_owner(int fd, struct target_root *out)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? -errno : target_root_open_ours(st.st_uid, st.st_gid, out);
+}
+
+void target_root_close(struct target_root *root)
+{
+	if (root->fd >= 0)
+		close(root->fd);
+	root->fd = -1;
+}
+
+/* The ids of this thread for files. The C library would change those of all threads. */
+struct ids {
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups;
+	int nr_groups;
+	bool is_changed;
+};
+
+/* Without the right to change them, our ids stay. */
+static void take_ids(uid_t uid, gid_t gid, struct ids *own)
+{
+	*own = (struct ids){ .uid = (uid_t)setfsuid((uid_t)-1), .gid = (gid_t)setfsgid((gid_t)-1) };
+	if (own->uid == uid && own->gid == gid)
+		return;
+	int nr = getgroups(0, NULL);
+	own->groups = xcalloc(nr > 0 ? (size_t)nr : 1, sizeof(gid_t));
+	own->nr_groups = nr > 0 ? getgroups(nr, own->groups) : 0;
+	if (own->nr_groups < 0 || syscall(SYS_setgroups, 0, NULL)) {
+		free(take(own->groups));
+		return;
+	}
+	own->is_changed = true;
+	setfsgid(gid);
+	setfsuid(uid);
+}
+
+/* Ends the program on failure, because continuing with wrong ids would be worse. */
+static void restore_ids(struct ids *own)
+{
+	if (!own->is_changed)
+		return;
+	setfsuid(own->uid);
+	setfsgid(own->gid);
+	if ((uid_t)setfsuid((uid_t)-1) != own->uid || (gid_t)setfsgid((gid_t)-1) != own->gid ||
+	    syscall(SYS_setgroups, own->nr_groups, own->groups))
+		abort();
+	free(take(own->groups));
+}
+
+/* By the file's mode: capabilities do not count, and neither do our ids. */
+static bool admits(const struct stat *st, uid_t uid, gid_t gid)
+{
+	return !uid || st->st_mode & (st->st_uid == uid   ? S_IRUSR
+				      : st->st_gid == gid ? S_IRGRP
+							  : S_IROTH);
+}
+
+int target_file_open(const struct target_root *root, const char *path)
+{
+	struct stat st;
+	struct ids own;
+
+	take_ids(root->uid, root->gid, &own);
+	auto_close int fd = file_open_regular(root->fd, path, IN_ROOT);
+	restore_ids(&own);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	return admits(&st, root->uid, root->gid) ? take_fd(fd) : -EACCES;
+}
+
+static int open_beneath(int root_fd, const char *path, u64 flags)
+{
+	const struct open_how how = { .flags = flags | O_PATH | O_CLOEXEC, .resolve = IN_ROOT };
+	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+
+	if (fd >= 0 || errno != ENOSYS)
+		return fd < 0 ? -errno : (int)fd;
+	/* Before Linux 5.6: only names without a folder, and no links. */
+	while (*path == '/')
+		path++;
+	if (strchr(path, '/'))
+		return -ENOSYS;
+	int plain = openat(root_fd, path, (int)flags | O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return plain < 0 ? -errno : plain;
+}
+
+u64 target_file_inode(const struct target_root *root, const char *path)
+{
+	auto_close int fd = open_beneath(root->fd, path, 0);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+int target_folder_open(int root_fd, const char *path)
+{
+	return open_beneath(root_fd, path, O_DIRECTORY);
+}
+
+int target_file_open_unlinked(const struct target_root *root, const char *path)
+{
+	return file_open_regular(root->fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+}
+
+int target_file_open_range(pid_t pid, u64 start, u64 end)
+{
+	char path[96];
+
+	/* Without leading zeros, as the kernel writes it. */
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)pid, (unsigned long)start,
+		 (unsigned long)end);
+	return file_open_regular(AT_FDCWD, path, 0);
+}
+
+/*
+ * Memfds are in a file system of the kernel that no process can mount: its device number is proof.
+ * A link name is not, because a process can mount any file under any name.
+ */
+static bool is_on_memfd_device(const struct stat *st)
+{
+	auto_close int own = memfd_create("sysflame", MFD_CLOEXEC);
+	struct stat own_st;
+
+	return own >= 0 && fstat(own, &own_st) == 0 && st->st_dev == own_st.st_dev;
+}
+
+/* The name of the file that our descriptor refers to, however the process's table changes. */
+static bool is_named(int fd, const char *name)
+{
+	char path[32], link[256];
+	static const char prefix[] = "/memfd:";
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(path, link, sizeof(link) - 1);
+	link[len > 0 ? len : 0] = '\0';
+	return !strncmp(link, prefix, strlen(prefix)) &&
+	       !strncmp(link + strlen(prefix), name, strlen(name));
+}
+
+int target_memfd_open(int dir_fd, const char *entry, const char *name, uid_t owner)
+{
+	const int sealed = F_SEAL_SHRINK | F_SEAL_GROW;
+	auto_close int found = openat(dir_fd, entry, O_PATH | O_CLOEXEC);
+	char again[32];
+	struct stat st;
+
+	if (found < 0 || fstat(found, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_uid != owner || !is_on_memfd_device(&st) ||
+	    !is_named(found, name))
+		return -ENOENT;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
+	auto_close int readable = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (readable < 0)
+		return -errno;
+	int seals = fcntl(readable, F_GET_SEALS);
+	if (seals < 0 || (seals & sealed) != sealed)
+		return -ENOENT;
+	int fd = open(again, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The only way to open a file that a process chose by its paths, links or mappings. Such a path may
+ * lead to a device, to a file of the kernel whose reading has effects, or to a file that the
+ * process may not read itself. All functions open regular files only, and none of the kernel's file
+ * systems (base/file.h). Opening never waits for a pipe or for a lease. tests/lint/layers fails on
+ * code that opens such files in another way.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/types.h"
+
+/* A root folder, and the ids with which files below it are opened. */
+struct target_root {
+	int fd;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* The root of a process, with its ids. -ESRCH, -EACCES or -EPERM. */
+int target_root_open(pid_t pid, struct target_root *out);
+
+/* Our root, with other ids: for files whose paths the kernel shows as we see them. */
+int target_root_open_ours(uid_t uid, gid_t gid, struct target_root *out);
+/* Our root, with the ids of the owner of an open file. */
+int target_root_open_owner(int fd, struct target_root *out);
+void target_root_close(struct target_root *root);
+
+/*
+ * Opens a file for reading as the process would: with its ids, and links, also absolute ones, stay
+ * within its root. Without CAP_SETUID and CAP_SETGID it opens with our ids. In both cases the
+ * file's mode must admit the process: others read nothing through us that they could not read
+ * themselves. -EACCES, -ENOEXEC if the file is not regular, or another negative errno.
+ */
+int target_file_open(const struct target_root *root, const char *path);
+
+/* The inode at such a path, without opening it; 0 if there is none. */
+u64 target_file_inode(const struct target_root *root, const char *path);
+
+/*
+ * Opens with our ids a file whose path has no links. The caller checks that the file is the
+ * expected one: perf maps by their owner, mapped files by their inode.
+ */
+int target_file_open_unlinked(const struct target_root *root, const char *path);
+
+/*
+ * Opens with our ids the file that a process has mapped at this range, by /proc/PID/map_files. The
+ * kernel's link leads to the file itself.
+ */
+int target_file_open_range(pid_t pid, u64 start, u64 end);
+
+/* Opens a folder of a root without reading it (O_PATH). */
+int target_folder_open(int root_fd, const char *path);
+
+/*
+ * Opens a descriptor of a process for reading and writing if it is a memfd of user `owner` that is
+ * sealed against changes of its size, and whose name starts with `name`. `dir_fd` is the process's
+ * /proc/PID/fd. Nothing is opened for writing before that is proven. -ENOENT if it is another file.
+ */
+int target_memfd_open(int dir_fd, const char *entry, const char *name, uid_t owner);
