@@ -25,6 +25,7 @@
 #include "capture/session_window.h"
 #include "capture/unwind/row_build.h"
 #include "proc/status.h"
+#include "sym/perf_map.h"
 
 #define TICK_MS           50
 #define TICK_UNLOADING_MS 10
@@ -331,6 +332,7 @@ static void set_up_samples(struct session *s)
 
 static const worker_fn tasks[WORKER_TASKS] = {
 	[WORKER_ROWS] = row_build_task,
+	[WORKER_PERF_MAP] = perf_map_task,
 };
 
 /* First of all: workers inherit what this process has by now. */
@@ -367,6 +369,7 @@ int session_start(const struct session_options *options, struct session **out)
 	agents_use_jvms(s->agents, s->jvms);
 	s->quality = quality_new(s->jvms);
 	s->symbolizer = symbolizer_new(s->profile->frames, s->jvms, s->agents);
+	symbolizer_use_workers(s->symbolizer, s->workers);
 	set_up_samples(s);
 
 	u64 worked_ns = time_worked_ns();

@@ -88,8 +88,11 @@ void session_take_sample(struct session *s, const struct sample *sample)
 static bool take_unwalked(const struct sample *sample, void *ctx)
 {
 	struct session *s = ctx;
+	struct process *p = samples_process(&s->samples, sample);
 
-	take_sample(s, samples_process(&s->samples, sample), sample);
+	take_sample(s, p, sample);
+	if (p->exit_ns) /* its other samples that wait bring the tables back */
+		unwinding_forget(s->unwinding, p);
 	return true;
 }
 
@@ -142,10 +145,10 @@ static void apply_exit(struct session *s, const struct process_record *r)
 
 	live_allocs_end(&s->samples.live_allocs, (pid_t)r->task.pid, r->time_ns);
 	if (p && !p->exit_ns) {
-		take_samples_of(s, p);
 		p->exit_ns = r->time_ns;
 		sources_remove_process(s->sources, p);
-		unwinding_forget(s->unwinding, p);
+		if (!unwalked_samples_has(&s->unwalked_samples, p->id))
+			unwinding_forget(s->unwinding, p);
 	}
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/time.h"
 #include "base/vec.h"
 #include "proc/status.h"
 #include "proc/target_file.h"
@@ -123,7 +124,13 @@ static int open_map(const struct proc_status *status)
 	return fd == -ELOOP || fd == -ENOEXEC ? -EPERM : fd;
 }
 
-int perf_map_read(pid_t pid, struct perf_map **out)
+bool perf_map_same_source(const struct perf_map_source *a, const struct perf_map_source *b)
+{
+	return a->dev == b->dev && a->inode == b->inode && a->size == b->size &&
+	       a->changed_ns == b->changed_ns && a->user == b->user;
+}
+
+int perf_map_open(pid_t pid, struct perf_map_source *out)
 {
 	struct proc_status status;
 	struct stat st;
@@ -138,9 +145,24 @@ int perf_map_read(pid_t pid, struct perf_map **out)
 		return -errno;
 	if (st.st_uid != status.euid && st.st_uid != 0)
 		return -EPERM;
+	*out = (struct perf_map_source){
+		.dev = st.st_dev,
+		.inode = st.st_ino,
+		.size = (u64)st.st_size,
+		.changed_ns = (u64)st.st_mtim.tv_sec * NS_PER_SEC + (u64)st.st_mtim.tv_nsec,
+		.user = status.euid,
+	};
+	return take_fd(fd);
+}
+
+static int parse_file(int fd, struct perf_map **out)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
 	if ((u64)st.st_size > FILE_MAX_BYTES)
 		return -EFBIG;
-
 	size_t size = (size_t)st.st_size, len = 0;
 	auto_free char *text = xmalloc(size);
 	for (ssize_t got = 1; len < size && got > 0; len += (size_t)got) {
@@ -150,6 +172,76 @@ int perf_map_read(pid_t pid, struct perf_map **out)
 	}
 	*out = perf_map_parse(text, len);
 	return 0;
+}
+
+int perf_map_read(pid_t pid, struct perf_map **out)
+{
+	struct perf_map_source source;
+	auto_close int fd = perf_map_open(pid, &source);
+
+	return fd < 0 ? fd : parse_file(fd, out);
+}
+
+/* A parsed map as a worker's result: this head, the entries, the names. */
+struct head {
+	u64 nr_entries, nr_names, nr_skipped;
+};
+
+int perf_map_task(struct worker_io *io, const int *fds, const void *params, size_t len)
+{
+	struct perf_map *map;
+	int err = parse_file(fds[0], &map);
+
+	if (err)
+		return err;
+	const struct head head = { map->entries.nr, map->names.nr, map->nr_skipped };
+	err = worker_put(io, &head, sizeof(head))
+		      ?: worker_put(io, map->entries.at, head.nr_entries * sizeof(struct entry))
+		      ?: worker_put(io, map->names.at, head.nr_names);
+	perf_map_free(map);
+	return err;
+}
+
+static bool is_sound(const struct perf_map *map)
+{
+	for (size_t i = 0; i < map->entries.nr; i++) {
+		const struct entry *e = &map->entries.at[i];
+		if (e->name >= map->names.nr || e->start >= e->end ||
+		    (i && e->start <= map->entries.at[i - 1].start))
+			return false;
+	}
+	return !map->names.nr || !map->names.at[map->names.nr - 1];
+}
+
+int perf_map_decode(const void *bytes, size_t nr, struct perf_map **out)
+{
+	struct head head;
+
+	if (nr < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, bytes, sizeof(head));
+	nr -= sizeof(head);
+	if (head.nr_entries > nr / sizeof(struct entry) ||
+	    nr - head.nr_entries * sizeof(struct entry) != head.nr_names)
+		return -EBADMSG;
+	struct perf_map *map = xcalloc(1, sizeof(*map));
+	const char *at = (const char *)bytes + sizeof(head);
+	map->entries.at = xmemdup(at, head.nr_entries * sizeof(struct entry));
+	map->entries.nr = map->entries.cap = head.nr_entries;
+	map->names.at = xmemdup(at + head.nr_entries * sizeof(struct entry), head.nr_names);
+	map->names.nr = map->names.cap = head.nr_names;
+	map->nr_skipped = head.nr_skipped;
+	if (!is_sound(map)) {
+		perf_map_free(map);
+		return -EBADMSG;
+	}
+	*out = map;
+	return 0;
+}
+
+size_t perf_map_bytes(const struct perf_map *map)
+{
+	return sizeof(*map) + map->entries.nr * sizeof(struct entry) + map->names.nr;
 }
 
 void perf_map_free(struct perf_map *map)

@@ -8,16 +8,35 @@
 
 #include "base/types.h"
 
+#include "worker/worker.h"
+
 struct perf_map;
+
+/* The file that a map was read from; another or a changed file is another source. */
+struct perf_map_source {
+	u64 dev, inode, size, changed_ns;
+	uid_t user; /* of the process */
+};
+
+bool perf_map_same_source(const struct perf_map_source *a, const struct perf_map_source *b);
+
+/*
+ * Opens the map of a process below the process's own root, without following links. The file must
+ * be regular and belong to the process's user or to root, else -EPERM. -ENOENT if it does not
+ * exist.
+ */
+int perf_map_open(pid_t pid, struct perf_map_source *out);
+
+/* A worker's part: parses the open map; the result is for perf_map_decode. Takes no parameters. */
+int perf_map_task(struct worker_io *io, const int *fds, const void *params, size_t len);
+
+/* Checks and takes a worker's result. -EBADMSG. */
+int perf_map_decode(const void *bytes, size_t nr, struct perf_map **out);
 
 /* Parses text, which need not end in a NUL. Invalid lines are skipped and counted. */
 struct perf_map *perf_map_parse(const char *text, size_t len);
 
-/*
- * Reads the map of a process below the process's own root, without following links. The file must
- * be regular and belong to the process's user or to root, else -EPERM. -ENOENT if it does not
- * exist, -EFBIG beyond 64 MB.
- */
+/* Opens and parses the map of a process in this one; -EFBIG beyond 64 MB. */
 int perf_map_read(pid_t pid, struct perf_map **out);
 void perf_map_free(struct perf_map *map);
 
@@ -26,4 +45,5 @@ void perf_map_free(struct perf_map *map);
  * entries the one that starts last wins, of equal starts the later line.
  */
 const char *perf_map_find(const struct perf_map *map, u64 pc);
+size_t perf_map_bytes(const struct perf_map *map);
 size_t perf_map_nr_skipped(const struct perf_map *map);

@@ -16,23 +16,14 @@
 #include "profile/java_form.h"
 #include "sym/agree.h"
 #include "sym/frame_cache.h"
+#include "sym/generated_code.h"
 #include "sym/kernel.h"
 #include "sym/native.h"
-#include "sym/perf_map.h"
 
 #define NATIVE_BUDGET_BYTES (24 * 1024 * 1024)
 #define KERNEL_REFRESH_NS   NS_PER_SEC
-#define PERFMAPS_MAX        64 /* processes, each with up to 64 MB of text */
-#define PERFMAP_REFRESH_NS  NS_PER_SEC
 #define CROSS_CHECK_EVERY   16 /* frames of compiled code */
 #define INLINE_FRAMES_MAX   64
-
-/* A process's /tmp/perf-PID.map as last read. */
-struct known_perfmap {
-	struct perf_map *map; /* NULL if the file does not exist */
-	struct process_id id;
-	u64 read_ns;
-};
 
 struct symbolizer {
 	struct frames *frames;
@@ -45,7 +36,7 @@ struct symbolizer {
 	struct frame_cache native_frames; /* frame + 1 */
 	struct dict kernel_frames;        /* pc -> frame + 1 */
 	struct dict kernel_unnamed;       /* pc -> nr_kernel_reads when first seen */
-	struct dict perfmaps;             /* pid -> struct known_perfmap * */
+	struct generated_code *generated;
 	u64 nr_jvm_code, nr_conflicts, nr_without_line, nr_inexact;
 	bool leaf_is_inexact;
 	VEC(bool) named, inferred; /* by frame */
@@ -60,17 +51,14 @@ struct symbolizer *symbolizer_new(struct frames *frames, struct jvm_registry *jv
 	s->jvms = jvms;
 	s->agents = agents;
 	s->native = native_new(NATIVE_BUDGET_BYTES, DEBUG_ROOT);
+	s->generated = generated_code_new(NULL);
 	return s;
 }
 
-static void forget_perfmaps(struct symbolizer *s)
+void symbolizer_use_workers(struct symbolizer *s, struct workers *workers)
 {
-	dict_each(slot, &s->perfmaps) {
-		struct known_perfmap *known = (void *)slot->value;
-		perf_map_free(known->map);
-		free(known);
-	}
-	dict_fini(&s->perfmaps);
+	generated_code_free(s->generated);
+	s->generated = generated_code_new(workers);
 }
 
 void symbolizer_free(struct symbolizer *s)
@@ -82,7 +70,7 @@ void symbolizer_free(struct symbolizer *s)
 	frame_cache_fini(&s->native_frames);
 	dict_fini(&s->kernel_frames);
 	dict_fini(&s->kernel_unnamed);
-	forget_perfmaps(s);
+	generated_code_free(s->generated);
 	vec_fini(&s->named);
 	vec_fini(&s->inferred);
 	free(s);
@@ -311,54 +299,41 @@ static void name_method(struct symbolizer *s, const struct process *p, const str
 				err == -ESTALE ? "Interpreter (stale)" : "Interpreter", "", false));
 }
 
-/* Runtimes other than HotSpot may report their generated code to perf. */
-static const char *name_generated(struct symbolizer *s, const struct process *p, u64 pc)
+static frame_id intern_generated(struct symbolizer *s, const char *name)
 {
-	if (s->perfmaps.nr > PERFMAPS_MAX)
-		forget_perfmaps(s);
+	bool is_java = java_form_is_method(name, strlen(name));
 
-	u64 *slot = dict_add(&s->perfmaps, (u64)p->id.pid), now = time_mono_ns();
-	struct known_perfmap *known = (void *)*slot;
-
-	if (!known)
-		*slot = (u64)(known = xcalloc(1, sizeof(*known)));
-	const char *name = known->map && process_id_same(known->id, p->id)
-				   ? perf_map_find(known->map, pc)
-				   : NULL;
-	if (name || (known->read_ns && now - known->read_ns < PERFMAP_REFRESH_NS))
-		return name;
-
-	perf_map_free(take(known->map));
-	known->read_ns = now;
-	known->id = p->id;
-	return perf_map_read(p->id.pid, &known->map) ? NULL : perf_map_find(known->map, pc);
+	return intern(s, is_java ? FRAME_C2 : FRAME_NATIVE, name, "", true);
 }
 
-/* Returns false if the frame may get a name later. */
+/*
+ * Adds the frame. *later gets the source of a name that may come, and the result is then false.
+ * Addresses of generated code mean nothing to users, and each would become a frame of its own.
+ */
 static bool name_pc(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
-		    u64 time_ns, frame_list *out)
+		    u64 time_ns, frame_list *out, enum name_source *later)
 {
 	u64 pc = f->is_leaf ? f->at : f->at - 1;
 	const struct mapping *m = mappings_find(&p->mappings, pc);
+	const char *name;
 
+	*later = NAME_OF_CODE;
 	if (m && (m->inode || m->path[0] == '[')) {
 		vec_push(out, cached_native(s, p, m, pc));
 		return true;
 	}
 	if (p->is_jvm && name_jvm_code(s, p, f, time_ns, out))
 		return true;
-	const char *name = m ? name_generated(s, p, pc) : NULL;
-	if (name) {
-		bool is_java = java_form_is_method(name, strlen(name));
-		vec_push(out, intern(s, is_java ? FRAME_C2 : FRAME_NATIVE, name, "", true));
+	/* Runtimes other than HotSpot may report their generated code to perf. */
+	int err = m ? generated_code_name(s->generated, p->id, pc, &name) : -ENOENT;
+	if (!err) {
+		vec_push(out, intern_generated(s, name));
 		return true;
 	}
-	/*
-	 * Addresses of generated code mean nothing to users, and each would become a frame of its
-	 * own.
-	 */
 	vec_push(out, intern(s, FRAME_UNKNOWN, m ? "[generated code]" : "[unknown]", "", false));
-	return !p->is_jvm;
+	if (err == -EAGAIN)
+		*later = NAME_IN_FILE;
+	return err != -EAGAIN && !p->is_jvm;
 }
 
 /* Returns false if the class may get a name later. */
@@ -386,13 +361,16 @@ static void name_klass(struct symbolizer *s, const struct process *p, const stru
 	vec_push(out, intern(s, FRAME_CLASS, name ? name : "[unknown class]", place, name != NULL));
 }
 
+/*
+ * Returns false if the frame may get a name later; *later is then its source.
+ */
 static bool name_user(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
-		      const struct raw_stack *stack, frame_list *out)
+		      const struct raw_stack *stack, frame_list *out, enum name_source *later)
 {
 	switch (f->kind) {
 	case RAW_PC:
 	case RAW_JVM_CODE:
-		return name_pc(s, p, f, stack->time_ns, out);
+		return name_pc(s, p, f, stack->time_ns, out, later);
 	case RAW_METHOD:
 		name_method(s, p, f, stack->unloads, out);
 		return true;
@@ -400,6 +378,7 @@ static bool name_user(struct symbolizer *s, const struct process *p, const struc
 		vec_push(out, intern(s, FRAME_INTERPRETED, "Interpreter", "", true));
 		return true;
 	case RAW_CLASS:
+		*later = NAME_OF_CLASS;
 		return name_class(s, p, f->at, out);
 	case RAW_KLASS:
 		name_klass(s, p, f, stack->unloads, out);
@@ -451,10 +430,11 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 		vec_push(out, cached_kernel(s, stack->kernel[i] - (i > 0)));
 	for (size_t i = 0; i < stack->nr_user; i++) {
 		const struct raw_frame *f = &stack->user[i];
-		if (!name_user(s, p, f, stack, out))
-			vec_push(unnamed,
-				 (struct unnamed_frame){ out->nr - 1, f->at, (u32)f->detail,
-							 f->kind == RAW_CLASS });
+		enum name_source later;
+		if (name_user(s, p, f, stack, out, &later))
+			continue;
+		u64 at = later == NAME_IN_FILE && !f->is_leaf ? f->at - 1 : f->at;
+		vec_push(unnamed, (struct unnamed_frame){ out->nr - 1, at, (u32)f->detail, later });
 	}
 	if (stack->nr_user && stack->user[0].kind >= RAW_CLASS)
 		drop_plumbing(s, stack->nr_kernel + 1, out, unnamed);
@@ -492,47 +472,74 @@ static void replace_frame(struct symbolizer *s, frame_list *frames, size_t at,
 		frames->at[at + i] = intern_java(s, &by[i]);
 }
 
-/* Returns whether the class has a name now. */
-static bool name_class_again(struct symbolizer *s, const struct process *p, unnamed_list *unnamed,
-			     size_t i, frame_list *frames)
+/* Asks for a class; returns whether it has a name now. */
+static bool name_class_again(struct symbolizer *s, const struct process *p,
+			     const struct unnamed_frame *u, frame_list *frames)
 {
-	struct unnamed_frame *u = &unnamed->at[i];
 	const char *name = agents_class(s->agents, p->jvm, u->pc);
 
-	if (!name)
-		return false;
-	frames->at[u->at] = intern(s, FRAME_CLASS, name, "", true);
-	memmove(u, u + 1, (unnamed->nr - i - 1) * sizeof(*u));
-	unnamed->nr--;
-	return true;
+	if (name)
+		frames->at[u->at] = intern(s, FRAME_CLASS, name, "", true);
+	return name;
+}
+
+/* Asks for code that a worker was looking up; returns whether it is done. */
+static bool name_file_again(struct symbolizer *s, const struct process *p,
+			    const struct unnamed_frame *u, frame_list *frames)
+{
+	const char *name;
+	int err = generated_code_name(s->generated, p->id, u->pc, &name);
+
+	if (!err)
+		frames->at[u->at] = intern_generated(s, name);
+	return err != -EAGAIN;
+}
+
+/* Asks for Java code; returns the number of frames that now stand in its place, 0 if it has no
+ * name. */
+static size_t name_code_again(struct symbolizer *s, const struct process *p, u64 time_ns,
+			      const struct unnamed_frame *u, frame_list *frames)
+{
+	struct java_frame named[INLINE_FRAMES_MAX];
+	int nr = agents_name(s->agents, p->jvm, u->pc, time_ns, u->compile_id, named,
+			     INLINE_FRAMES_MAX);
+
+	if (nr <= 0)
+		return 0;
+	replace_frame(s, frames, u->at, named, (size_t)nr);
+	return (size_t)nr;
+}
+
+/* The number of frames in the place of the unnamed one; 0 if it has to wait. */
+static size_t name_again(struct symbolizer *s, const struct process *p, u64 time_ns,
+			 const struct unnamed_frame *u, frame_list *frames)
+{
+	switch (u->source) {
+	case NAME_OF_CODE:
+		return name_code_again(s, p, time_ns, u, frames);
+	case NAME_OF_CLASS:
+		return name_class_again(s, p, u, frames);
+	case NAME_IN_FILE:
+		return name_file_again(s, p, u, frames);
+	}
+	return 1;
 }
 
 size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_ns,
 		       frame_list *frames, unnamed_list *unnamed)
 {
-	struct java_frame named[INLINE_FRAMES_MAX];
-	size_t left = 0;
-
 	/* From the root's end on: the earlier indexes then stay valid. */
 	for (size_t i = unnamed->nr; i-- > 0;) {
 		struct unnamed_frame *u = &unnamed->at[i];
-		if (u->is_class) {
-			left += !name_class_again(s, p, unnamed, i, frames);
+		size_t nr = name_again(s, p, time_ns, u, frames);
+		if (!nr)
 			continue;
-		}
-		int nr = agents_name(s->agents, p->jvm, u->pc, time_ns, u->compile_id, named,
-				     INLINE_FRAMES_MAX);
-		if (nr <= 0) {
-			left++;
-			continue;
-		}
-		replace_frame(s, frames, u->at, named, (size_t)nr);
 		for (size_t k = i + 1; k < unnamed->nr; k++)
-			unnamed->at[k].at += (size_t)nr - 1;
+			unnamed->at[k].at += nr - 1;
 		memmove(u, u + 1, (unnamed->nr - i - 1) * sizeof(*u));
 		unnamed->nr--;
 	}
-	return left;
+	return unnamed->nr;
 }
 
 frame_id symbolizer_group(struct symbolizer *s, const char *name)
@@ -581,4 +588,9 @@ bool symbolizer_leaf_is_inexact(const struct symbolizer *s)
 u64 symbolizer_nr_conflicts(const struct symbolizer *s)
 {
 	return s->nr_conflicts;
+}
+
+u64 symbolizer_nr_maps_left_out(const struct symbolizer *s)
+{
+	return generated_code_nr_left_out(s->generated);
 }

@@ -7,6 +7,7 @@
 #include "jvm/hotspot/jvm_registry.h"
 #include "proc/process.h"
 #include "profile/profile.h"
+#include "worker/workers.h"
 
 /* The kind of an entry on a stack, before it has a name. */
 enum raw_kind {
@@ -52,17 +53,27 @@ struct symbolizer;
  */
 struct symbolizer *symbolizer_new(struct frames *frames, struct jvm_registry *jvms,
 				  struct agents *agents);
+
+/* Lets workers read the files that hold names; call it before the first symbolize. */
+void symbolizer_use_workers(struct symbolizer *s, struct workers *workers);
 void symbolizer_free(struct symbolizer *s);
 
 /* Drops what is kept about a process that has ended. */
 void symbolizer_forget(struct symbolizer *s, struct process_id id);
 
-/* A frame without a name: Java code that its agent has not reported yet. */
+/* Who may still name a frame. */
+enum name_source {
+	NAME_OF_CODE,  /* the agent: Java code that it has not reported yet */
+	NAME_OF_CLASS, /* the agent */
+	NAME_IN_FILE,  /* a worker that is reading a symbol table or a perf map */
+};
+
+/* A frame without a name. */
 struct unnamed_frame {
 	size_t at;      /* index of its placeholder in the list */
 	u64 pc;         /* or the number of a class */
 	u32 compile_id; /* 0: unknown */
-	bool is_class;
+	enum name_source source;
 };
 
 typedef VEC(struct unnamed_frame) unnamed_list;
@@ -80,11 +91,14 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 void symbolize_early(struct symbolizer *s, const struct process *p, const struct raw_stack *stack);
 
 /*
- * Asks the agent again for frames without a name at `time_ns`. Frames that have a name now replace
- * their placeholders. Returns the number of the others.
+ * Asks again for frames without a name at `time_ns`. Frames that have a name now replace their
+ * placeholders. Frames that will get none leave the list. Returns the number of the others.
  */
 size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_ns,
 		       frame_list *frames, unnamed_list *unnamed);
+
+/* The processes whose perf maps were left out: too large, or not parsed in time. */
+u64 symbolizer_nr_maps_left_out(const struct symbolizer *s);
 
 /* The frame of a group under the root, such as a process or thread. */
 frame_id symbolizer_group(struct symbolizer *s, const char *name);

@@ -12,6 +12,7 @@
 
 #define AGENT_LAG_NS      (500 * NS_PER_MS) /* events arrive up to 45 ms late */
 #define AGENT_LATE_NS     (20 * NS_PER_SEC) /* an attach is given up before that */
+#define FILE_LATE_NS      (5 * NS_PER_SEC)  /* then a frame goes without the name in a file */
 #define UNNAMED_BYTES_MAX (64u << 20)
 
 void samples_fini(struct samples *s)
@@ -165,27 +166,29 @@ static void add_to_profile(struct samples *s, struct process *p, const struct sa
 	add_weight(s, sample, &weight, node, &place);
 }
 
-static bool lacks_class(const unnamed_list *unnamed)
+static bool lacks(const unnamed_list *unnamed, enum name_source source)
 {
 	vec_each(u, unnamed)
-		if (u->is_class)
+		if (u->source == source)
 			return true;
 	return false;
 }
 
 /*
- * Whether an agent may still report names that the sample lacks. The ring shows everything reported
- * by the sample's time, however late it is read. An attached agent has reported its classes,
- * however late the attach ends.
+ * Whether a worker or an agent may still report names that the sample lacks. The ring shows
+ * everything reported by the sample's time, however late it is read. An attached agent has reported
+ * its classes, however late the attach ends.
  */
 static bool may_wait(const struct samples *s, const struct process *p, u64 time_ns,
 		     const unnamed_list *unnamed)
 {
 	u64 now = time_mono_ns(), age = now > time_ns ? now - time_ns : 0;
 
+	if (lacks(unnamed, NAME_IN_FILE) && age < FILE_LATE_NS)
+		return true;
 	switch (agents_state(s->agents, p->jvm)) {
 	case AGENT_PENDING:
-		return age < (lacks_class(unnamed) ? AGENT_LATE_NS : AGENT_PENDING_NS);
+		return age < (lacks(unnamed, NAME_OF_CLASS) ? AGENT_LATE_NS : AGENT_PENDING_NS);
 	case AGENT_ATTACHED:
 		return age < AGENT_LATE_NS &&
 		       agents_read_until(s->agents, p->jvm) < time_ns + AGENT_LAG_NS;
@@ -227,7 +230,8 @@ static bool retry(struct unnamed_sample *w, void *ctx)
 	if (is_early(s, p, &w->head))
 		return false;
 	/* While the attach runs there is nothing new to ask. */
-	if (may_come && agents_state(s->agents, p->jvm) == AGENT_PENDING)
+	if (may_come && agents_state(s->agents, p->jvm) == AGENT_PENDING &&
+	    !lacks(&w->unnamed, NAME_IN_FILE))
 		return false;
 	if (symbolize_again(s->symbolizer, p, w->head.time_ns, &w->frames, &w->unnamed) && may_come)
 		return false;

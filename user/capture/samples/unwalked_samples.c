@@ -22,6 +22,14 @@ bool unwalked_samples_keep(struct unwalked_samples *u, const struct sample *samp
 	return true;
 }
 
+bool unwalked_samples_has(const struct unwalked_samples *u, struct process_id id)
+{
+	vec_each(s, &u->list)
+		if (process_id_same(id, task_process(&(*s)->task)))
+			return true;
+	return false;
+}
+
 void unwalked_samples_each(struct unwalked_samples *u, const struct process_id *only,
 			   unwalked_sample_fn fn, void *ctx)
 {

@@ -17,6 +17,9 @@ struct unwalked_samples {
 /* Keeps a copy; false if there is no room. */
 bool unwalked_samples_keep(struct unwalked_samples *u, const struct sample *sample);
 
+/* Whether samples of the process wait. */
+bool unwalked_samples_has(const struct unwalked_samples *u, struct process_id id);
+
 /*
  * Calls `take` with each sample, or with those of one process if `only` is not NULL. Forgets a
  * sample if `take` returns true.

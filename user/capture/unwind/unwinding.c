@@ -110,8 +110,17 @@ static bool is_refused(const struct unwinding *u, const struct process *p)
 	return (now > before ? now - before : before - now) < before / REFUSED_CHANGE;
 }
 
+static void forget_wanted(struct unwinding *u, struct wanted *w)
+{
+	*w = u->wanted.at[--u->wanted.nr];
+}
+
 void unwinding_forget(struct unwinding *u, const struct process *p)
 {
+	struct wanted *w = find_wanted(u, p);
+
+	if (w)
+		forget_wanted(u, w);
 	forget_refused(u, p);
 	tables_remove_process(u->tables, p->id);
 }
@@ -146,8 +155,9 @@ static bool update(struct unwinding *u, struct process *p, u64 since_ns)
 	if (is_refused(u, p))
 		return false;
 	forget_refused(u, p);
-	process_refresh(p);
-	if (p->exit_ns || !p->mappings.nr)
+	if (!p->exit_ns)
+		process_refresh(p);
+	if (!p->mappings.nr)
 		return false;
 	int err = (is_late ? tables_set_process_partly : tables_set_process)(u->tables, p->id,
 									     &p->mappings);
@@ -160,11 +170,6 @@ static bool update(struct unwinding *u, struct process *p, u64 since_ns)
 	if (p->is_jvm)
 		add_jvm(u, p);
 	return err == -EAGAIN;
-}
-
-static void forget_wanted(struct unwinding *u, struct wanted *w)
-{
-	*w = u->wanted.at[--u->wanted.nr];
 }
 
 /* First starts on the files of all, so that workers are busy while results are taken. */

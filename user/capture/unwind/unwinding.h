@@ -21,7 +21,7 @@ void unwinding_use_workers(struct unwinding *u, struct workers *workers);
 /* Requests tables for the process, or updated ones; unwinding_update builds them. */
 void unwinding_want(struct unwinding *u, const struct process *p);
 
-/* Removes the process's tables, because its mappings are gone: exec, exit. */
+/* Forgets the process and its tables, because its mappings are gone: exec, exit. */
 void unwinding_forget(struct unwinding *u, const struct process *p);
 
 void unwinding_update(struct unwinding *u, struct processes *all);
