@@ -71,11 +71,16 @@ static u64 true_address(const struct elf *libc, const struct symbols *truth, con
 	return 0;
 }
 
+static int open_on_host(enum debug_place place, const char *path, void *ctx)
+{
+	return debugfile_open_host(DEBUG_ROOT, place, path);
+}
+
 static void each_role_is_the_function_of_that_name(void **state)
 {
 	auto_elf struct elf *e = NULL, *debug = NULL;
 	open_libc(&e);
-	const struct debug_places in = { .root = DEBUG_ROOT, .path = "" };
+	const struct debug_places in = { .path = "", .open = open_on_host };
 	auto_close int fd = debugfile_find(e, &in);
 
 	if (fd < 0 || elf_open_fd(fd, &debug))
@@ -99,7 +104,7 @@ static void a_file_with_symbols_has_no_roles(void **state)
 {
 	auto_elf struct elf *e = NULL, *debug = NULL;
 	open_libc(&e);
-	const struct debug_places in = { .root = DEBUG_ROOT, .path = "" };
+	const struct debug_places in = { .path = "", .open = open_on_host };
 	auto_close int fd = debugfile_find(e, &in);
 	u64 start;
 

@@ -25,6 +25,7 @@
 #include "capture/session_window.h"
 #include "capture/unwind/row_build.h"
 #include "proc/status.h"
+#include "sym/parse_symbols.h"
 #include "sym/perf_map.h"
 
 #define TICK_MS           50
@@ -333,6 +334,8 @@ static void set_up_samples(struct session *s)
 static const worker_fn tasks[WORKER_TASKS] = {
 	[WORKER_ROWS] = row_build_task,
 	[WORKER_PERF_MAP] = perf_map_task,
+	[WORKER_HEADERS] = parse_headers_task,
+	[WORKER_SYMBOLS] = parse_symbols_task,
 };
 
 /* First of all: workers inherit what this process has by now. */

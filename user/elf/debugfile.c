@@ -19,12 +19,39 @@
 #define MAX_CHECKED     (256u << 20)
 #define MAX_LINK        4096
 
-static bool is_trusted(int fd, uid_t owner)
+bool debugfile_is_trusted(int fd, uid_t owner)
 {
 	struct stat st;
 
 	return fstat(fd, &st) == 0 &&
 	       (st.st_uid == 0 || st.st_uid == geteuid() || st.st_uid == owner);
+}
+
+/* ".build-id/ab/cdef.debug": nothing that leads out of the folder by itself. */
+static bool is_by_build_id(const char *path)
+{
+	static const char start[] = ".build-id/", end[] = ".debug";
+	size_t len = strlen(path);
+
+	if (len < sizeof(start) + sizeof(end) || memcmp(path, start, sizeof(start) - 1) ||
+	    strcmp(path + len - (sizeof(end) - 1), end))
+		return false;
+	len -= sizeof(start) + sizeof(end) - 2;
+	return strspn(path + sizeof(start) - 1, "0123456789abcdef/") == len;
+}
+
+int debugfile_open_host(const char *root, enum debug_place place, const char *path)
+{
+	auto_close int host = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (host < 0 || place == DEBUG_IN_PROCESS ||
+	    (place == DEBUG_BY_BUILD_ID && !is_by_build_id(path)))
+		return -ENOENT;
+	auto_close int fd = place == DEBUG_BY_LINK ? file_open_below(host, path)
+						   : file_open_regular(host, path, 0);
+	if (fd < 0)
+		return fd;
+	return debugfile_is_trusted(fd, 0) ? take_fd(fd) : -EPERM;
 }
 
 static bool has_build_id(int fd, const u8 *id, size_t len)
@@ -37,8 +64,8 @@ static bool has_build_id(int fd, const u8 *id, size_t len)
 	       !memcmp(id, other, len);
 }
 
-/* `host` is the host's folder, or -1 for the root of the process. */
-static int open_by_build_id(const struct elf *module, const struct debug_places *in, int host)
+static int open_by_build_id(const struct elf *module, const struct debug_places *in,
+			    enum debug_place place)
 {
 	static const char digits[] = "0123456789abcdef";
 	u8 id[ELF_BUILD_ID_MAX];
@@ -51,14 +78,12 @@ static int open_by_build_id(const struct elf *module, const struct debug_places 
 		hex[2 * i] = digits[id[i] >> 4];
 		hex[2 * i + 1] = digits[id[i] & 15];
 	}
-	auto_free char *path = xasprintf("%s.build-id/%.2s/%s.debug",
-					 host >= 0 ? "" : DEBUG_ROOT "/", hex, hex + 2);
-	/* Packages may link from there to anywhere on the host. */
-	auto_close int fd = host >= 0 ? file_open_regular(host, path, 0) : in->open(path, in->ctx);
+	auto_free char *path =
+		xasprintf("%s.build-id/%.2s/%s.debug",
+			  place == DEBUG_IN_PROCESS ? DEBUG_ROOT "/" : "", hex, hex + 2);
+	auto_close int fd = in->open(place, path, in->ctx);
 	if (fd < 0)
 		return fd == -ENOTDIR ? -ENOENT : fd;
-	if (!is_trusted(fd, host >= 0 ? 0 : in->owner))
-		return -EPERM;
 	if (!has_build_id(fd, id, len))
 		return -ESTALE;
 	return take_fd(fd);
@@ -102,17 +127,15 @@ static int check_crc(int fd, u32 want)
 	return got < 0 ? -errno : crc == want ? 0 : -ESTALE;
 }
 
-static int open_linked(const struct elf *module, const struct debug_places *in, int host,
-		       const char *path, u32 crc)
+static int open_linked(const struct elf *module, const struct debug_places *in,
+		       enum debug_place place, const char *path, u32 crc)
 {
 	u8 id[ELF_BUILD_ID_MAX];
 	size_t len;
 
-	auto_close int fd = host >= 0 ? file_open_below(host, path) : in->open(path, in->ctx);
+	auto_close int fd = in->open(place, path, in->ctx);
 	if (fd < 0)
 		return fd;
-	if (!is_trusted(fd, host >= 0 ? 0 : in->owner))
-		return -EPERM;
 	if (!elf_build_id(module, id, &len)) {
 		if (!has_build_id(fd, id, len))
 			return -ESTALE;
@@ -131,7 +154,8 @@ static char *folder_of(const char *path)
 	return xstrndup(path, slash ? (size_t)(slash - path) : 0);
 }
 
-static int open_by_link(const struct elf *module, const struct debug_places *in, int host)
+static int open_by_link(const struct elf *module, const struct debug_places *in,
+			enum debug_place place)
 {
 	static const char *const folders[] = { "", "/.debug" };
 	auto_free char *name = NULL, *dir = folder_of(in->path);
@@ -143,7 +167,7 @@ static int open_by_link(const struct elf *module, const struct debug_places *in,
 		return err;
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		auto_free char *path = xasprintf("%s%s/%s", dir, folders[i], name);
-		int fd = open_linked(module, in, host, path, crc);
+		int fd = open_linked(module, in, place, path, crc);
 		if (fd >= 0)
 			return fd;
 		if (fd != -ENOENT && fd != -ENOTDIR)
@@ -152,19 +176,15 @@ static int open_by_link(const struct elf *module, const struct debug_places *in,
 	return worst;
 }
 
-static int find_at(const struct elf *module, const struct debug_places *in, int host)
-{
-	int fd = open_by_build_id(module, in, host);
-
-	return fd >= 0 ? fd : open_by_link(module, in, host);
-}
-
 int debugfile_find(const struct elf *module, const struct debug_places *in)
 {
-	auto_close int host = open(in->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int fd = host < 0 ? -ENOENT : find_at(module, in, host);
+	int fd = open_by_build_id(module, in, DEBUG_BY_BUILD_ID);
 
-	return fd >= 0 || !in->open ? fd : find_at(module, in, -1);
+	if (fd < 0)
+		fd = open_by_link(module, in, DEBUG_BY_LINK);
+	if (fd < 0)
+		fd = open_by_build_id(module, in, DEBUG_IN_PROCESS);
+	return fd >= 0 ? fd : open_by_link(module, in, DEBUG_IN_PROCESS);
 }
 
 static int unpack(lzma_stream *xz, void **out, size_t *len)

@@ -12,25 +12,35 @@
 /* The folder in which distributions install debug files. */
 #define DEBUG_ROOT "/usr/lib/debug"
 
-/* Where the debug file of a module may be. */
+enum debug_place {
+	DEBUG_BY_BUILD_ID, /* below the host's folder; packages link from there to anywhere */
+	DEBUG_BY_LINK,     /* below the host's folder; links stay below it */
+	DEBUG_IN_PROCESS,  /* a path as a process that maps the module sees it */
+};
+
+/* How to open debug files of a module: at once, or by asking another process. */
 struct debug_places {
-	const char *root; /* the host's folder of debug files: DEBUG_ROOT */
-	const char *path; /* path of the module, as its process sees it */
-	uid_t owner;      /* owner of the module's file */
-	/* Opens a path as that process would, target_file_open say. NULL: only the host's folder.
-	 */
-	int (*open)(const char *path, void *ctx);
+	const char *path; /* of the module, as its process sees it */
+	/* Returns a descriptor of a file that debugfile_is_trusted, or a negative errno. */
+	int (*open)(enum debug_place place, const char *path, void *ctx);
 	void *ctx;
 };
 
+/* Whether a debug file belongs to root, to this user or to the owner of the module. */
+bool debugfile_is_trusted(int fd, uid_t owner);
+
 /*
- * Searches `root` by build id and by link. Then searches DEBUG_ROOT of the process by build id, and
- * the module's folder, or its .debug folder, by link. Links on the way stay within `root`, or the
- * root of the process. The file must belong to `owner`, to root or to this user.
+ * Opens a path of the first two places, where `root` is the host's folder. Anybody may have chosen
+ * the path. -EPERM if the file is not trusted.
+ */
+int debugfile_open_host(const char *root, enum debug_place place, const char *path);
+
+/*
+ * Searches the host's folder by build id and by link. Then searches DEBUG_ROOT of the process by
+ * build id, and the module's folder, or its .debug folder, by link.
  *
  * Returns a descriptor or a negative errno: -ENOENT if the file is missing, -ESTALE if it belongs
- * to another module, -EPERM if another user owns it, -EFBIG if it is too large to compute its
- * checksum.
+ * to another module, -EFBIG if it is too large to compute its checksum.
  */
 int debugfile_find(const struct elf *module, const struct debug_places *in);
 

@@ -2,6 +2,7 @@
 /* Builds the table of a module's functions: collects symbols, sorts them, flattens overlaps. */
 #include "elf/symbols.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -478,6 +479,60 @@ const char *symbols_find(const struct symbols *s, u64 vaddr, u64 *start)
 bool symbols_is_role(const struct symbols *s, const char *name)
 {
 	return name >= s->pool + s->roles_start && name < s->pool + s->roles_end;
+}
+
+/* The encoded form: this head, the ranges, the pool. */
+struct head {
+	u64 base, nr, pool_len;
+	u32 roles_start, roles_end;
+};
+
+int symbols_encode(const struct symbols *s, int (*put)(void *ctx, const void *bytes, size_t len),
+		   void *ctx)
+{
+	const struct head head = { s->base, s->nr, s->pool_len, s->roles_start, s->roles_end };
+
+	return put(ctx, &head, sizeof(head))
+		       ?: put(ctx, s->at, s->nr * sizeof(s->at[0]))
+		       ?: put(ctx, s->pool, s->pool_len);
+}
+
+static bool is_sound(const struct symbols *s)
+{
+	for (size_t i = 0; i < s->nr; i++) {
+		const struct range *r = &s->at[i];
+		if (r->start >= r->end || r->name >= s->pool_len ||
+		    (i && r->start < s->at[i - 1].end))
+			return false;
+	}
+	return s->pool_len && !s->pool[s->pool_len - 1] && s->roles_start <= s->pool_len &&
+	       s->roles_end <= s->pool_len;
+}
+
+int symbols_decode(const void *bytes, size_t nr, struct symbols **out)
+{
+	struct head head;
+
+	if (nr < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, bytes, sizeof(head));
+	nr -= sizeof(head);
+	if (head.nr > nr / sizeof(struct range) ||
+	    nr - head.nr * sizeof(struct range) != head.pool_len)
+		return -EBADMSG;
+	const u8 *at = (const u8 *)bytes + sizeof(head);
+	auto_symbols struct symbols *s = xcalloc(1, sizeof(*s));
+	s->base = head.base;
+	s->nr = head.nr;
+	s->pool_len = head.pool_len;
+	s->roles_start = head.roles_start;
+	s->roles_end = head.roles_end;
+	s->at = xmemdup(at, s->nr * sizeof(s->at[0]));
+	s->pool = xmemdup(at + s->nr * sizeof(s->at[0]), s->pool_len);
+	if (!is_sound(s))
+		return -EBADMSG;
+	*out = take(s);
+	return 0;
 }
 
 size_t symbols_nr(const struct symbols *s)

@@ -39,6 +39,13 @@ const char *symbols_find(const struct symbols *s, u64 vaddr, u64 *start);
 
 /* Whether this name was found by the function's role. */
 bool symbols_is_role(const struct symbols *s, const char *name);
+
+/* Hands the table to `put` in parts; returns its first error. */
+int symbols_encode(const struct symbols *s, int (*put)(void *ctx, const void *bytes, size_t len),
+		   void *ctx);
+
+/* Takes such bytes, which anybody may have made. -EBADMSG. The caller owns *out. */
+int symbols_decode(const void *bytes, size_t nr, struct symbols **out);
 size_t symbols_nr(const struct symbols *s);
 size_t symbols_bytes(const struct symbols *s);
 void symbols_free(struct symbols *s);

@@ -12,14 +12,22 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "base/time.h"
 #include "elf/debugfile.h"
 #include "elf/symbols.h"
 #include "proc/mapped_file.h"
 #include "proc/target_file.h"
 #include "sym/demangle.h"
+#include "sym/parse_symbols.h"
 
-/* A place takes some 200 bytes. Beyond the limit all places are dropped and found again. */
-#define MAX_PLACES 16384
+/*
+ * A place takes some 200 bytes, a file up to 3 KB. Beyond the limit all of them are dropped and
+ * found again.
+ */
+#define MAX_PLACES  16384
+#define MAX_FILES   4096
+#define MAX_READING 32 /* files that are read at a time; each takes a descriptor */
+#define USER_SHARE  4  /* one user's tables get at most one in so many bytes, if others need them */
 
 /* The identity of a module. Compared as bytes, and therefore zeroed before use. */
 struct module_key {
@@ -30,9 +38,26 @@ struct module_key {
 
 struct module {
 	struct module_key key;
-	struct symbols *symbols;
+	struct work *work;       /* while it is being read */
+	struct symbols *symbols; /* NULL: no names, because of `err` */
+	int err;
 	size_t bytes;
 	u64 last_used;
+	UT_hash_handle hh;
+};
+
+/* The identity of an open file; zeroed before use too. */
+struct file_key {
+	u64 dev, inode, size, uid, modified_ns, changed_ns;
+};
+
+struct file {
+	struct file_key key;
+	int fd;            /* -1 once the module is known */
+	struct work *work; /* while its headers are read */
+	int err;
+	struct parsed_headers headers;
+	struct module *module; /* NULL: not known yet, or dropped */
 	UT_hash_handle hh;
 };
 
@@ -45,8 +70,9 @@ struct place_key {
 
 struct place {
 	struct place_key key;
-	struct module *module; /* NULL: no names, because of `err` */
+	struct file *file; /* NULL: it could not be opened, because of `err` */
 	u64 bias;
+	bool has_bias;
 	int err;
 	UT_hash_handle hh;
 };
@@ -54,9 +80,12 @@ struct place {
 struct native {
 	size_t budget, bytes;
 	char *debug_root;
+	struct workers *workers;
 	struct module *modules;
+	struct file *files;
 	struct place *places;
-	u64 now; /* counts uses */
+	u32 nr_reading; /* files and modules with work */
+	u64 now;        /* counts uses */
 	struct symbols *vdso;
 	u64 vdso_size, vdso_bias;
 	struct str name;
@@ -90,26 +119,55 @@ struct native *native_new(size_t budget_bytes, const char *debug_root)
 	return n;
 }
 
+void native_use_workers(struct native *n, struct workers *workers)
+{
+	n->workers = workers;
+}
+
 static void forget_place(struct native *n, struct place *p)
 {
 	HASH_DEL(n->places, p);
 	free(p);
 }
 
-static void forget_places(struct native *n, const struct module *of)
+static void forget_places(struct native *n)
 {
 	struct place *p, *next;
 
 	HASH_ITER(hh, n->places, p, next)
-		if (!of || p->module == of)
-			forget_place(n, p);
+		forget_place(n, p);
+}
+
+static void end_work(struct native *n, struct work **work)
+{
+	n->nr_reading -= *work != NULL;
+	work_free(take(*work));
+}
+
+static void forget_files(struct native *n)
+{
+	struct file *f, *next;
+
+	forget_places(n);
+	HASH_ITER(hh, n->files, f, next) {
+		HASH_DEL(n->files, f);
+		end_work(n, &f->work);
+		if (f->fd >= 0)
+			close(f->fd);
+		free(f);
+	}
 }
 
 static void forget_module(struct native *n, struct module *m)
 {
-	forget_places(n, m);
+	struct file *f, *next;
+
+	HASH_ITER(hh, n->files, f, next)
+		if (f->module == m)
+			f->module = NULL;
 	HASH_DEL(n->modules, m);
 	n->bytes -= m->bytes;
+	end_work(n, &m->work);
 	symbols_free(m->symbols);
 	free(m);
 }
@@ -120,7 +178,7 @@ void native_free(struct native *n)
 
 	if (!n)
 		return;
-	forget_places(n, NULL);
+	forget_files(n);
 	HASH_ITER(hh, n->modules, m, next)
 		forget_module(n, m);
 	symbols_free(n->vdso);
@@ -129,113 +187,249 @@ void native_free(struct native *n)
 	free(n);
 }
 
-/* Drops the least recently used modules until the budget suffices, but never `keep`. */
+static bool is_greedy(const struct native *n, u64 uid)
+{
+	struct module *m, *next;
+	size_t bytes = 0;
+
+	HASH_ITER(hh, n->modules, m, next)
+		bytes += m->key.uid == uid ? m->bytes : 0;
+	return uid && bytes > n->budget / USER_SHARE;
+}
+
+/* Drops modules until the budget suffices, but never `keep`. Those of greedy users come first. */
 static void evict(struct native *n, const struct module *keep)
 {
 	while (n->bytes > n->budget) {
-		struct module *m, *next, *oldest = NULL;
-		HASH_ITER(hh, n->modules, m, next)
-			if (m != keep && (!oldest || m->last_used < oldest->last_used))
-				oldest = m;
-		if (!oldest)
+		struct module *m, *next, *worst = NULL;
+		bool worst_is_greedy = false;
+		HASH_ITER(hh, n->modules, m, next) {
+			if (m == keep || m->work)
+				continue;
+			bool greedy = is_greedy(n, m->key.uid);
+			if (!worst || greedy > worst_is_greedy ||
+			    (greedy == worst_is_greedy && m->last_used < worst->last_used)) {
+				worst = m;
+				worst_is_greedy = greedy;
+			}
+		}
+		if (!worst)
 			return;
-		forget_module(n, oldest);
+		forget_module(n, worst);
 	}
 }
 
-static struct module_key key_of(const struct elf *e, const struct stat *st)
+static u64 ns_of(struct timespec t)
+{
+	return (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
+}
+
+static struct module_key key_of(const struct file *f)
 {
 	struct module_key key;
-	size_t len;
 
 	memset(&key, 0, sizeof(key));
-	key.size = (u64)st->st_size;
-	key.uid = st->st_uid;
-	if (elf_build_id(e, key.build_id, &len)) {
-		key.dev = st->st_dev;
-		key.inode = st->st_ino;
-		key.changed_ns = (u64)st->st_mtim.tv_sec * 1000000000 + (u64)st->st_mtim.tv_nsec;
+	key.size = f->key.size;
+	key.uid = f->key.uid;
+	memcpy(key.build_id, f->headers.build_id, f->headers.build_id_len);
+	if (!f->headers.build_id_len) {
+		key.dev = f->key.dev;
+		key.inode = f->key.inode;
+		key.changed_ns = f->key.modified_ns;
 	}
 	return key;
 }
 
-/* For debugfile_find. */
-static int open_theirs(const char *path, void *ctx)
-{
-	const pid_t *pid = ctx;
-	struct target_root root;
-	int err = target_root_open(*pid, &root);
+/* Opens debug files for a module: the worker that reads it asks by worker_open. */
+struct debug_opener {
+	pid_t pid;
+	uid_t owner;
+	char root[];
+};
 
+static int open_debug_file(void *ctx, u32 place, const char *path)
+{
+	const struct debug_opener *opener = ctx;
+	struct target_root root;
+
+	if (place != DEBUG_IN_PROCESS)
+		return debugfile_open_host(opener->root, place, path);
+	int err = target_root_open(opener->pid, &root);
 	if (err)
 		return err;
-	int fd = target_file_open(&root, path);
+	auto_close int fd = target_file_open(&root, path);
 	target_root_close(&root);
-	return fd;
+	return fd < 0 || debugfile_is_trusted(fd, opener->owner) ? take_fd(fd) : -EPERM;
 }
 
-/* Names of a module without .symtab may be in a separate or embedded debug file. */
-static struct symbols *read_stripped(const struct native *n, const struct elf *e, pid_t pid,
-				     const struct mapping *m, uid_t owner)
+static struct debug_opener *opener_new(const struct native *n, pid_t pid, uid_t owner)
 {
-	const struct elf *more[2];
-	size_t nr = 0, len;
-	auto_free void *embedded = NULL;
-	auto_elf struct elf *inner = NULL, *separate = NULL;
+	size_t len = strlen(n->debug_root) + 1;
+	struct debug_opener *opener = xmalloc(sizeof(*opener) + len);
 
-	const struct debug_places in = { n->debug_root, m->path, owner, open_theirs, &pid };
-	auto_close int fd = debugfile_find(e, &in);
-	if (fd >= 0 && !elf_open_fd(fd, &separate))
-		more[nr++] = separate;
-	if (!debugfile_embedded(e, &embedded, &len) && !elf_open_memory(embedded, len, &inner))
-		more[nr++] = inner;
-	return symbols_read(e, more, nr, n->budget);
+	*opener = (struct debug_opener){ pid, owner };
+	memcpy(opener->root, n->debug_root, len);
+	return opener;
 }
 
-static struct module *load_module(struct native *n, const struct elf *e,
-				  const struct module_key *key, pid_t pid, const struct mapping *m)
+static struct work *read_symbols(struct native *n, struct file *f, pid_t pid,
+				 const struct mapping *m)
 {
-	struct module *module = xcalloc(1, sizeof(*module));
+	const struct symbols_request request = { n->budget };
+	auto_str struct str params = { 0 };
 
-	module->key = *key;
-	module->symbols = elf_section_find(e, ".symtab")
-				  ? symbols_read(e, NULL, 0, n->budget)
-				  : read_stripped(n, e, pid, m, (uid_t)key->uid);
-	module->bytes = sizeof(*module) + symbols_bytes(module->symbols);
-	module->last_used = n->now;
-	n->bytes += module->bytes;
-	HASH_ADD(hh, n->modules, key, sizeof(module->key), module);
-	evict(n, module);
-	return module;
+	str_add_bytes(&params, &request, sizeof(request));
+	str_add(&params, m->path);
+	str_add_char(&params, '\0');
+	const struct work_order order = {
+		.task = WORKER_SYMBOLS,
+		.user = (uid_t)f->key.uid,
+		.fds = { take_fd(f->fd), -1 },
+		.params = params.at,
+		.len = params.len,
+		.max = n->budget + sizeof(struct symbols_request) + 4096,
+		.open = open_debug_file,
+		.ctx = opener_new(n, pid, (uid_t)f->key.uid),
+		.run = parse_symbols_task,
+	};
+	return work_start(n->workers, &order);
 }
 
-/* Fills in the module and the bias, or returns the reason for their absence. */
-static int find_module(struct native *n, pid_t pid, const struct mapping *m, struct place *p)
+/* The module of a file whose headers are known; its symbols may still have to be read. */
+static int find_module(struct native *n, struct file *f, pid_t pid, const struct mapping *m)
+{
+	struct module_key key = key_of(f);
+	struct module *module;
+
+	HASH_FIND(hh, n->modules, &key, sizeof(key), module);
+	if (!module) {
+		if (f->fd < 0)
+			f->fd = mapped_file_open(pid, m);
+		if (f->fd < 0)
+			return take_fd(f->fd) ?: -ENOENT;
+		module = xcalloc(1, sizeof(*module));
+		module->key = key;
+		module->last_used = n->now;
+		module->bytes = sizeof(*module);
+		module->work = read_symbols(n, f, pid, m);
+		n->nr_reading++;
+		n->bytes += module->bytes;
+		HASH_ADD(hh, n->modules, key, sizeof(module->key), module);
+	}
+	if (f->fd >= 0)
+		close(take_fd(f->fd));
+	f->module = module;
+	return 0;
+}
+
+/* Takes the symbols of a module that is being read; -EAGAIN, 0, or why it has none. */
+static int poll_module(struct native *n, struct module *m)
+{
+	auto_free void *bytes = NULL;
+	size_t nr = 0;
+
+	if (!m->work)
+		return m->err;
+	m->err = work_result(m->work, &bytes, &nr);
+	if (m->err == -EAGAIN)
+		return m->err;
+	end_work(n, &m->work);
+	if (!m->err)
+		m->err = symbols_decode(bytes, nr, &m->symbols);
+	if (m->symbols) {
+		m->bytes += symbols_bytes(m->symbols);
+		n->bytes += symbols_bytes(m->symbols);
+	}
+	evict(n, m);
+	return m->err;
+}
+
+/* Takes the headers of a file that is being read; -EAGAIN, 0, or why it has none. */
+static int poll_file(struct native *n, struct file *f)
+{
+	auto_free void *bytes = NULL;
+	size_t nr = 0;
+
+	if (!f->work)
+		return f->err;
+	f->err = work_result(f->work, &bytes, &nr);
+	if (f->err == -EAGAIN)
+		return f->err;
+	end_work(n, &f->work);
+	if (!f->err)
+		f->err = parsed_headers_take(bytes, nr, &f->headers);
+	if (f->err)
+		close(take_fd(f->fd));
+	return f->err;
+}
+
+/* The known file, or a new one whose headers are being read. Takes `fd` over. */
+static struct file *file_of(struct native *n, int fd, const struct stat *st)
+{
+	struct file_key key = { st->st_dev, st->st_ino,         (u64)st->st_size,
+				st->st_uid, ns_of(st->st_mtim), ns_of(st->st_ctim) };
+	struct file *f;
+
+	HASH_FIND(hh, n->files, &key, sizeof(key), f);
+	if (f) {
+		close(fd);
+		return f;
+	}
+	f = xcalloc(1, sizeof(*f));
+	f->key = key;
+	f->fd = fd;
+	const struct work_order order = {
+		.task = WORKER_HEADERS,
+		.user = st->st_uid,
+		.fds = { dup(fd), -1 },
+		.max = sizeof(struct parsed_headers),
+		.run = parse_headers_task,
+	};
+	f->work = work_start(n->workers, &order);
+	n->nr_reading++;
+	HASH_ADD(hh, n->files, key, sizeof(f->key), f);
+	return f;
+}
+
+static int open_file(struct native *n, pid_t pid, const struct mapping *m, struct file **out)
 {
 	auto_close int fd = mapped_file_open(pid, m);
-	auto_elf struct elf *e = NULL;
 	struct stat st;
 
 	if (fd < 0)
 		return fd;
-	int err = elf_open_fd(fd, &e);
-	if (!err)
-		err = elf_bias(e, m->start, m->file_off, &p->bias);
-	if (err)
-		return err;
 	if (fstat(fd, &st))
 		return -errno;
-
-	struct module_key key = key_of(e, &st);
-	HASH_FIND(hh, n->modules, &key, sizeof(key), p->module);
-	if (!p->module)
-		p->module = load_module(n, e, &key, pid, m);
+	*out = file_of(n, take_fd(fd), &st);
 	return 0;
+}
+
+/* Brings the place one step on; -EAGAIN until its module is known and read. */
+static int settle_place(struct native *n, pid_t pid, const struct mapping *m, struct place *p)
+{
+	bool is_busy = n->nr_reading >= MAX_READING;
+
+	if (!p->file) {
+		int err = is_busy ? -EAGAIN : open_file(n, pid, m, &p->file);
+		if (err)
+			return err;
+	}
+	int err = poll_file(n, p->file);
+	if (!err && !p->has_bias) {
+		err = elf_bias_of(p->file->headers.segments, p->file->headers.nr_segments, m->start,
+				  m->file_off, &p->bias);
+		p->has_bias = !err;
+	}
+	if (!err && !p->file->module)
+		err = is_busy ? -EAGAIN : find_module(n, p->file, pid, m);
+	return err ? err : poll_module(n, p->file->module);
 }
 
 /* Errors of this process, which do not concern the module. */
 static bool is_passing(int err)
 {
-	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR;
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR ||
+	       err == -EAGAIN;
 }
 
 static struct place *place_of(struct native *n, pid_t pid, const struct mapping *m)
@@ -252,19 +446,21 @@ static struct place *place_of(struct native *n, pid_t pid, const struct mapping 
 	key.dev_major = m->dev_major;
 	key.dev_minor = m->dev_minor;
 	HASH_FIND(hh, n->places, &key, sizeof(key), p);
-	if (p && !is_passing(p->err))
-		return p;
-	if (p)
-		forget_place(n, p);
-	if (HASH_COUNT(n->places) >= MAX_PLACES)
-		forget_places(n, NULL);
-
-	p = xcalloc(1, sizeof(*p));
-	p->key = key;
-	/* Until its tables are read, the file's offset is the best number for an address. */
-	p->bias = m->inode ? m->start - m->file_off : m->start;
-	p->err = find_module(n, pid, m, p);
-	HASH_ADD(hh, n->places, key, sizeof(p->key), p);
+	if (!p) {
+		if (HASH_COUNT(n->files) >= MAX_FILES)
+			forget_files(n);
+		if (HASH_COUNT(n->places) >= MAX_PLACES)
+			forget_places(n);
+		p = xcalloc(1, sizeof(*p));
+		p->key = key;
+		/* Until its headers are read, the file's offset is the best number for an address.
+		 */
+		p->bias = m->inode ? m->start - m->file_off : m->start;
+		p->err = -EAGAIN;
+		HASH_ADD(hh, n->places, key, sizeof(p->key), p);
+	}
+	if (is_passing(p->err) || (p->file && !p->file->err && !p->file->module))
+		p->err = settle_place(n, pid, m, p);
 	return p;
 }
 
@@ -303,10 +499,11 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		out->is_libjvm = !strcmp(out->module, "libjvm.so");
 		out->offset = pc - p->bias;
 		err = p->err;
-		if (p->module) {
-			p->module->last_used = ++n->now;
-			symbol = symbols_find(p->module->symbols, out->offset, &out->function);
-			out->is_role = symbol && symbols_is_role(p->module->symbols, symbol);
+		if (!err) {
+			struct module *module = p->file->module;
+			module->last_used = ++n->now;
+			symbol = symbols_find(module->symbols, out->offset, &out->function);
+			out->is_role = symbol && symbols_is_role(module->symbols, symbol);
 		}
 	}
 	if (!symbol)
@@ -320,7 +517,8 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 
 size_t native_bytes(const struct native *n)
 {
-	return n->bytes + HASH_COUNT(n->places) * sizeof(struct place);
+	return n->bytes + HASH_COUNT(n->places) * sizeof(struct place) +
+	       HASH_COUNT(n->files) * sizeof(struct file);
 }
 
 size_t native_nr_modules(const struct native *n)

@@ -3,14 +3,16 @@
  * Names of processes' native code. A module's symbol table is read when its first address is named.
  * Processes share it if they map the same module: the same build id, size and owner. Without a
  * build id it is the same device, inode, size and time of change, never the path. Tables beyond the
- * budget are dropped, the least recently used first. Modules without names are remembered too.
- * Names come from elf/symbols.h and, for modules without .symtab, from elf/debugfile.h.
+ * budget are dropped, the least recently used first, and those of a user whose tables take more
+ * than a quarter of it before all others. Modules without names are remembered too. Names come from
+ * elf/symbols.h and, for modules without .symtab, from elf/debugfile.h.
  */
 #pragma once
 
 #include "base/auto.h"
 #include "base/types.h"
 #include "proc/mapping.h"
+#include "worker/workers.h"
 
 struct native;
 
@@ -27,14 +29,17 @@ struct native_name {
 struct native *native_new(size_t budget_bytes, const char *debug_root);
 void native_free(struct native *n);
 
+/* Lets workers read the files; without them they are read in this process. Before native_name. */
+void native_use_workers(struct native *n, struct workers *workers);
+
 /*
  * Names `pc` of process `pid`, in its mapping `m`. Always fills in `out`; its strings are valid
  * until the next call. Returns 0 if there is a symbol. -ENOENT: no function is known there, or the
  * file was not found. -ESTALE: another file has replaced it. -EACCES, -EPERM: no right to read it.
- * -ENOEXEC: not an ELF file. -EBADMSG: a damaged ELF file. For a process that has ended it works if
- * its modules were seen before or are still at their paths. Ask for many addresses in the order of
- * their mappings. If the modules in use exceed the budget, any other order reads their tables
- * repeatedly.
+ * -ENOEXEC: not an ELF file. -EBADMSG: a damaged ELF file. -EAGAIN: a worker is reading it; ask
+ * again. -ETIMEDOUT: that took too long. For a process that has ended it works if its modules were
+ * seen before or are still at their paths. Ask for many addresses in the order of their mappings.
+ * If the modules in use exceed the budget, any other order reads their tables repeatedly.
  */
 int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		struct native_name *out);

@@ -17,11 +17,10 @@
 #include "sym/agree.h"
 #include "sym/frame_cache.h"
 #include "sym/generated_code.h"
-#include "sym/kernel.h"
+#include "sym/kernel_names.h"
 #include "sym/native.h"
 
 #define NATIVE_BUDGET_BYTES (24 * 1024 * 1024)
-#define KERNEL_REFRESH_NS   NS_PER_SEC
 #define CROSS_CHECK_EVERY   16 /* frames of compiled code */
 #define INLINE_FRAMES_MAX   64
 
@@ -29,13 +28,10 @@ struct symbolizer {
 	struct frames *frames;
 	struct jvm_registry *jvms;
 	struct agents *agents;
-	struct kernel_syms *kernel; /* NULL if it cannot be read */
-	int kernel_err;
-	u64 kernel_read_ns, nr_kernel_reads;
+	struct kernel_names kernel;
 	struct native *native;
 	struct frame_cache native_frames; /* frame + 1 */
 	struct dict kernel_frames;        /* pc -> frame + 1 */
-	struct dict kernel_unnamed;       /* pc -> nr_kernel_reads when first seen */
 	struct generated_code *generated;
 	u64 nr_jvm_code, nr_conflicts, nr_without_line, nr_inexact;
 	bool leaf_is_inexact;
@@ -57,6 +53,7 @@ struct symbolizer *symbolizer_new(struct frames *frames, struct jvm_registry *jv
 
 void symbolizer_use_workers(struct symbolizer *s, struct workers *workers)
 {
+	native_use_workers(s->native, workers);
 	generated_code_free(s->generated);
 	s->generated = generated_code_new(workers);
 }
@@ -65,11 +62,10 @@ void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
 		return;
-	kernel_syms_free(s->kernel);
+	kernel_names_fini(&s->kernel);
 	native_free(s->native);
 	frame_cache_fini(&s->native_frames);
 	dict_fini(&s->kernel_frames);
-	dict_fini(&s->kernel_unnamed);
 	generated_code_free(s->generated);
 	vec_fini(&s->named);
 	vec_fini(&s->inferred);
@@ -116,49 +112,10 @@ static frame_id intern_offset(struct symbolizer *s, enum frame_kind kind, const 
 	return intern(s, kind, name.at, module, false);
 }
 
-/* Reads the symbols only at the first kernel frame, because sampling should not wait for them. */
-static void read_kernel(struct symbolizer *s)
-{
-	s->kernel_err = kernel_syms_read(&s->kernel);
-	s->kernel_read_ns = time_mono_ns();
-	s->nr_kernel_reads = 1;
-}
-
-/*
- * Code of a module or BPF program that was loaded after the last read has no name yet. An unnamed
- * pc therefore triggers another read, if enough time has passed and no other pc did so meanwhile.
- */
-static bool refresh_kernel(struct symbolizer *s, u64 pc)
-{
-	u64 now = time_mono_ns(), *nr_reads = dict_add(&s->kernel_unnamed, pc);
-
-	if (!*nr_reads)
-		*nr_reads = s->nr_kernel_reads;
-	if (!s->kernel || *nr_reads != s->nr_kernel_reads ||
-	    now - s->kernel_read_ns <= KERNEL_REFRESH_NS)
-		return false;
-	kernel_syms_refresh(s->kernel);
-	s->kernel_read_ns = now;
-	s->nr_kernel_reads++;
-	return true;
-}
-
-static const char *find_kernel(struct symbolizer *s, u64 pc, const char **module)
-{
-	u64 offset;
-
-	return s->kernel ? kernel_syms_find(s->kernel, pc, module, &offset) : NULL;
-}
-
 static frame_id name_kernel(struct symbolizer *s, u64 pc)
 {
-	const char *module = "";
+	const char *module, *symbol = kernel_names_find(&s->kernel, pc, &module);
 
-	if (!s->nr_kernel_reads)
-		read_kernel(s);
-	const char *symbol = find_kernel(s, pc, &module);
-	if (!symbol && refresh_kernel(s, pc))
-		symbol = find_kernel(s, pc, &module);
 	if (!symbol)
 		return intern(s, FRAME_KERNEL, "[kernel]", "", false);
 	frame_id frame = intern(s, FRAME_KERNEL, symbol, module, true);
@@ -173,12 +130,13 @@ static frame_id cached_kernel(struct symbolizer *s, u64 pc)
 	return frame ? (frame_id)(*frame - 1) : name_kernel(s, pc);
 }
 
+/* *later: a worker is reading the file, and this frame is a placeholder. */
 static frame_id name_native(struct symbolizer *s, const struct process *p, const struct mapping *m,
-			    u64 pc)
+			    u64 pc, bool *later)
 {
 	struct native_name name;
 
-	native_name(s->native, p->id.pid, m, pc, &name);
+	*later = native_name(s->native, p->id.pid, m, pc, &name) == -EAGAIN;
 	enum frame_kind kind = name.is_libjvm ? FRAME_JVM : FRAME_NATIVE;
 	if (name.symbol) {
 		frame_id id = intern(s, kind, name.symbol, name.module, true);
@@ -193,13 +151,17 @@ void symbolizer_forget(struct symbolizer *s, struct process_id id)
 }
 
 static frame_id cached_native(struct symbolizer *s, const struct process *p,
-			      const struct mapping *m, u64 pc)
+			      const struct mapping *m, u64 pc, bool *later)
 {
-	u64 *frame = frame_cache_place(&s->native_frames, p, pc);
+	u64 *place = frame_cache_place(&s->native_frames, p, pc);
 
-	if (!*frame)
-		*frame = name_native(s, p, m, pc) + 1ull;
-	return (frame_id)(*frame - 1);
+	*later = false;
+	if (*place)
+		return (frame_id)(*place - 1);
+	frame_id frame = name_native(s, p, m, pc, later);
+	if (!*later)
+		*place = frame + 1ull;
+	return frame;
 }
 
 /* "java.lang.Thread.run"; stubs and other code of the JVM have no class. */
@@ -306,6 +268,11 @@ static frame_id intern_generated(struct symbolizer *s, const char *name)
 	return intern(s, is_java ? FRAME_C2 : FRAME_NATIVE, name, "", true);
 }
 
+static bool is_of_file(const struct mapping *m)
+{
+	return m && (m->inode || m->path[0] == '[');
+}
+
 /*
  * Adds the frame. *later gets the source of a name that may come, and the result is then false.
  * Addresses of generated code mean nothing to users, and each would become a frame of its own.
@@ -318,9 +285,11 @@ static bool name_pc(struct symbolizer *s, const struct process *p, const struct 
 	const char *name;
 
 	*later = NAME_OF_CODE;
-	if (m && (m->inode || m->path[0] == '[')) {
-		vec_push(out, cached_native(s, p, m, pc));
-		return true;
+	if (is_of_file(m)) {
+		bool is_being_read;
+		vec_push(out, cached_native(s, p, m, pc, &is_being_read));
+		*later = NAME_IN_FILE;
+		return !is_being_read;
 	}
 	if (p->is_jvm && name_jvm_code(s, p, f, time_ns, out))
 		return true;
@@ -487,9 +456,15 @@ static bool name_class_again(struct symbolizer *s, const struct process *p,
 static bool name_file_again(struct symbolizer *s, const struct process *p,
 			    const struct unnamed_frame *u, frame_list *frames)
 {
+	const struct mapping *m = mappings_find(&p->mappings, u->pc);
 	const char *name;
-	int err = generated_code_name(s->generated, p->id, u->pc, &name);
+	bool later;
 
+	if (is_of_file(m)) {
+		frames->at[u->at] = cached_native(s, p, m, u->pc, &later);
+		return !later;
+	}
+	int err = generated_code_name(s->generated, p->id, u->pc, &name);
 	if (!err)
 		frames->at[u->at] = intern_generated(s, name);
 	return err != -EAGAIN;
@@ -564,9 +539,9 @@ bool symbolizer_is_inferred(const struct symbolizer *s, frame_id frame)
 
 const char *symbolizer_kernel_error(const struct symbolizer *s)
 {
-	if (!s->kernel_err)
+	if (!s->kernel.err)
 		return NULL;
-	return s->kernel_err == -EPERM ? "kernel addresses are hidden: CAP_SYSLOG shows them"
+	return s->kernel.err == -EPERM ? "kernel addresses are hidden: CAP_SYSLOG shows them"
 				       : "/proc/kallsyms cannot be read";
 }
 

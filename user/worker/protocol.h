@@ -12,7 +12,7 @@
 
 #include "base/types.h"
 
-#define WORKER_TEXT_MAX   4096        /* bytes of parameters, or of a path with its NUL */
+#define WORKER_TEXT_MAX   8192        /* bytes of parameters, or of a path with its NUL */
 #define WORKER_FDS_MAX    2           /* descriptors of a request */
 #define WORKER_RESULT_MAX (64u << 20) /* bytes of a result */
 

@@ -90,9 +90,14 @@ static u64 offset_of(const struct probe_functions *f, size_t probe)
 	return f->found[2 * probe].file_off ?: f->found[2 * probe + 1].file_off;
 }
 
-static int open_debug_file(const char *path, void *ctx)
+static int open_debug_file(enum debug_place place, const char *path, void *ctx)
 {
-	return target_file_open(ctx, path);
+	const struct target_root *root = ctx;
+
+	if (place != DEBUG_IN_PROCESS)
+		return debugfile_open_host(DEBUG_ROOT, place, path);
+	auto_close int fd = target_file_open(root, path);
+	return fd < 0 || debugfile_is_trusted(fd, root->uid) ? take_fd(fd) : -EPERM;
 }
 
 /* `pid` is a process that maps the file, or -1: then our root is searched as the file's owner. */
@@ -103,7 +108,7 @@ static int find_debug_file(struct probe_functions *f, pid_t pid)
 
 	if (err)
 		return err;
-	const struct debug_places in = { DEBUG_ROOT, f->path, root.uid, open_debug_file, &root };
+	const struct debug_places in = { f->path, open_debug_file, &root };
 	if (pid > 0) {
 		target_root_close(&root);
 		err = target_root_open(pid, &root);
