@@ -36,9 +36,9 @@
 #define POLL_NS           (50 * NS_PER_MS)
 #define FOLLOW_CPUS_NS    NS_PER_SEC
 #define SET_UP_NS         NS_PER_SEC /* then recording begins, even if agents are still attaching */
-#define WAIT_START_NS     (3 * NS_PER_SEC) /* for workers, before sampling begins */
-#define WAIT_TICK_NS      (20 * NS_PER_MS) /* and in each tick */
-#define WAIT_END_NS       (3 * NS_PER_SEC)
+#define WAIT_START_NS     (500 * NS_PER_MS) /* for workers, before sampling begins */
+#define WAIT_TICK_NS      (20 * NS_PER_MS)  /* and in each tick */
+#define WAIT_END_NS       NS_PER_SEC
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
 
 /* Empties the ring. While classes are being unloaded, names are resolved at once. */

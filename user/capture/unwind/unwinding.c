@@ -15,6 +15,7 @@
 #define REFRESH_JVMS_NS (100 * NS_PER_MS)
 #define REFUSED_NS      (5 * NS_PER_SEC) /* a process without room is tried again after this */
 #define BUILDING_NS     (3 * NS_PER_SEC) /* then a process goes without the rows being built */
+#define YOUNG_NS        (3 * NS_PER_SEC) /* such a process still maps what it runs */
 #define REFUSED_CHANGE  8                /* or when its mappings change by an eighth */
 
 struct wanted {
@@ -167,6 +168,9 @@ static bool update(struct unwinding *u, struct process *p, u64 since_ns)
 			 (struct refused){ p->id, p->mappings.nr, time_mono_ns() + REFUSED_NS });
 		return false;
 	}
+	/* Without tables BPF keeps its stacks, and they are walked when the rows are there. */
+	if (err == -EAGAIN && !is_late && time_boot_ns() < p->program_ns + YOUNG_NS)
+		tables_remove_process(u->tables, p->id);
 	if (p->is_jvm)
 		add_jvm(u, p);
 	return err == -EAGAIN;
