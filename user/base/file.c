@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files: read with a size limit, written atomically. */
+/* Whole files, read with a size limit; files that others control. */
 #include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <poll.h>
@@ -17,8 +16,6 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-
-#define NEW_NAMES_MAX 100000
 
 /* Not in linux/magic.h. */
 #define CONFIGFS_MAGIC 0x62656570
@@ -136,183 +133,6 @@ bool file_has_no_reader(int fd)
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
 	return poll(&p, 1, 0) == 1 && p.revents & (POLLERR | POLLHUP);
-}
-
-static void outfile_free(struct outfile *o)
-{
-	if (o->f && o->f != stdout)
-		fclose(o->f);
-	free(o->path);
-	free(o->tmp_path);
-	free(o);
-}
-
-/*
- * Opens a new file in the folder of `path`. The file has no name if the file system supports that:
- * then nothing is left behind however the program ends. Otherwise it gets a name that nobody could
- * have planted.
- */
-static FILE *open_beside(const char *path, char **tmp_path)
-{
-	auto_free char *name = xasprintf("%s.XXXXXX", path), *copy = xstrdup(path);
-	int fd = open(dirname(copy), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
-
-	if (fd < 0) {
-		fd = mkostemp(name, O_CLOEXEC);
-		if (fd < 0)
-			return NULL;
-		mode_t mask = umask(0);
-		umask(mask);
-		fchmod(fd, 0666 & ~mask);
-	}
-	*tmp_path = take(name);
-	return fdopen(fd, "w");
-}
-
-/* Gives an unnamed file its temporary name. */
-static int link_tmp(struct outfile *o)
-{
-	char fd_path[32];
-	struct stat st;
-
-	if (fstat(fileno(o->f), &st) || st.st_nlink > 0)
-		return 0;
-	snprintf(fd_path, sizeof(fd_path), "/proc/self/fd/%d", fileno(o->f));
-	snprintf(o->tmp_path + strlen(o->path), 8, ".%06x", (unsigned)getpid() & 0xffffff);
-	unlink(o->tmp_path);
-	return linkat(AT_FDCWD, fd_path, AT_FDCWD, o->tmp_path, AT_SYMLINK_FOLLOW);
-}
-
-int outfile_open(const char *path, struct outfile **out)
-{
-	struct outfile *o = xcalloc(1, sizeof(*o));
-	struct stat st;
-
-	o->path = xstrdup(path);
-	if (!strcmp(path, "-"))
-		o->f = stdout;
-	else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		o->f = fopen(path, "we");
-	else
-		o->f = open_beside(path, &o->tmp_path);
-	if (!o->f) {
-		int err = -errno;
-		outfile_abort(o);
-		return err;
-	}
-	*out = o;
-	return 0;
-}
-
-int outfile_open_new(const char *path, struct outfile **out)
-{
-	struct outfile *o = xcalloc(1, sizeof(*o));
-
-	o->path = xstrdup(path);
-	o->f = open_beside(path, &o->tmp_path);
-	if (!o->f) {
-		int err = -errno;
-		outfile_abort(o);
-		return err;
-	}
-	*out = o;
-	return 0;
-}
-
-/* Flushes the buffer. An earlier failed write may have lost its errno. */
-static bool has_failed(const struct outfile *o)
-{
-	errno = 0;
-	if (!fflush(o->f) && !ferror(o->f))
-		return false;
-	return o->f != stdout || !file_has_no_reader(STDOUT_FILENO);
-}
-
-static int put_in_place(struct outfile *o)
-{
-	return fsync(fileno(o->f)) || link_tmp(o) || rename(o->tmp_path, o->path);
-}
-
-/* "flame.html" for 1, "flame-2.html" for 2. */
-static char *numbered_name(const char *path, unsigned number)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path, *dot = strchr(name, '.') ?: strchr(name, 0);
-
-	return number < 2 ? xstrdup(path)
-			  : xasprintf("%.*s-%u%s", (int)(dot - path), path, number, dot);
-}
-
-/* For file systems without hard links: first creates an empty file to reserve the name. */
-static int rename_to_free(const char *from, const char *to)
-{
-	int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (fd < 0)
-		return -1;
-	close(fd);
-	int err = rename(from, to);
-	if (err)
-		unlink(to);
-	return err;
-}
-
-/* link(2) fails if the name exists, even as a symbolic link or a pipe. Nothing is overwritten. */
-static int put_at_free_name(struct outfile *o)
-{
-	if (fsync(fileno(o->f)) || link_tmp(o))
-		return -1;
-	for (unsigned number = 1; number <= NEW_NAMES_MAX; number++) {
-		auto_free char *name = numbered_name(o->path, number);
-		int err = link(o->tmp_path, name);
-		if (err && errno != EEXIST)
-			err = rename_to_free(o->tmp_path, name);
-		if (err && errno == EEXIST)
-			continue;
-		if (err)
-			return -1;
-		unlink(o->tmp_path);
-		free(o->path);
-		o->path = take(name);
-		return 0;
-	}
-	errno = EEXIST;
-	return -1;
-}
-
-static int commit(struct outfile *o, int (*put)(struct outfile *), char **name, u64 *size_bytes)
-{
-	if (has_failed(o) || (o->tmp_path && put(o))) {
-		int err = errno ? -errno : -EIO;
-		outfile_abort(o);
-		return err;
-	}
-	off_t size = ftello(o->f);
-	if (name)
-		*name = take(o->path);
-	if (size_bytes)
-		*size_bytes = size > 0 ? (u64)size : 0;
-	outfile_free(o);
-	return 0;
-}
-
-void outfile_abort(struct outfile *o)
-{
-	if (!o)
-		return;
-	if (o->tmp_path)
-		unlink(o->tmp_path);
-	outfile_free(o);
-}
-
-int outfile_commit(struct outfile *o, u64 *size_bytes)
-{
-	return commit(o, put_in_place, NULL, size_bytes);
-}
-
-int outfile_commit_new(struct outfile *o, char **name, u64 *size_bytes)
-{
-	return commit(o, put_at_free_name, name, size_bytes);
 }
 
 int file_access(const char *path, int mode)

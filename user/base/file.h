@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files: read with a size limit, written atomically. */
+/* Whole files, read with a size limit; files that others control. */
 #pragma once
-
-#include <stdio.h>
 
 #include "base/types.h"
 
@@ -43,33 +41,3 @@ int file_open_below(int dirfd, const char *path);
  * Whether `fd` is a pipe or socket whose reader has closed it, as `head` does when it has enough.
  */
 bool file_has_no_reader(int fd);
-
-/*
- * A file that appears under its name only when it is complete. It is written beside the target
- * under a temporary name, synced, and renamed. "-" is standard output. An existing path that is not
- * a regular file (a pipe, /dev/null) is written in place.
- */
-struct outfile {
-	FILE *f;
-	char *path, *tmp_path; /* tmp_path is NULL for a file written in place */
-};
-
-int outfile_open(const char *path, struct outfile **out);
-
-/* Like outfile_open, for outfile_commit_new. Does not open anything that exists at `path`. */
-int outfile_open_new(const char *path, struct outfile **out);
-
-/*
- * Finishes the file and frees `o`. *size_bytes gets the bytes written; it may be NULL. Returns 0 if
- * standard output's reader has closed it.
- */
-int outfile_commit(struct outfile *o, u64 *size_bytes);
-
-/*
- * Like outfile_commit, but replaces nothing. If flame.html exists, the file becomes flame-2.html,
- * else flame-3.html, .. The caller frees *name. Returns -EEXIST if all numbers are taken.
- */
-int outfile_commit_new(struct outfile *o, char **name, u64 *size_bytes);
-
-/* Removes the temporary file and frees `o`. The old file stays unchanged. Accepts NULL. */
-void outfile_abort(struct outfile *o);

@@ -31,7 +31,7 @@ static const char *const modes[] = { "changed", "before", "after", "only-before"
 struct options {
 	const char *output, *format, *title, *mode, *event;
 	int top;
-	bool by_counts, raw_names, help;
+	bool by_counts, raw_names, force, help;
 	struct opt_list transform_words;
 	struct transforms transforms;
 };
@@ -143,7 +143,7 @@ static int diff(const struct options *o, char **paths, int nr_paths)
 		transforming_add_view(p, "m", digit);
 	}
 	if (f)
-		return profile_file_write(p, o->output, f, NULL) ? EXIT_FAILED : 0;
+		return profile_file_write(p, o->output, f, o->force, NULL) ? EXIT_FAILED : 0;
 	print(o, p);
 	return output_finish();
 }
@@ -155,6 +155,7 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		  "write FILE; - is standard output" },
 		{ 0, "format", OPT_STRING, &o->format, "NAME",
 		  "use this format (default: by FILE's extension)" },
+		FORCE_OPT(&o->force),
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "set the comparison's title" },
 		{ 0, "event", OPT_STRING, &o->event, "NAME",
 		  "compare this event; NAME/UNIT if the name is not unique" },

@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/log.h"
+#include "base/outfile.h"
 #include "export/read.h"
 
 typedef int read_fn(FILE *f, struct profile *p, struct str *why);
@@ -59,7 +60,7 @@ static int say_why(int err, const char *path)
 	if (err == -EOVERFLOW)
 		log_error("cannot write %s: the weights add up to more than 2^53 - 1", name);
 	else if (err)
-		log_error("cannot write %s: %s", name, strerror(-err));
+		log_error("cannot write %s: %s", name, outfile_why(err));
 	return err;
 }
 
@@ -73,19 +74,51 @@ static int write_profile(const struct profile *p, const struct format *f, struct
 }
 
 int profile_file_write(const struct profile *p, const char *path, const struct format *f,
-		       u64 *size_bytes)
+		       bool force, u64 *size_bytes)
 {
 	struct outfile *out;
-	int err = outfile_open(path, &out) ?: write_profile(p, f, out);
+	int err = outfile_open(path, force, &out) ?: write_profile(p, f, out);
 
 	return say_why(err ?: outfile_commit(out, size_bytes), path);
+}
+
+static int write_new(const struct profile *p, const char *path, const struct format *f,
+		     char **written, u64 *size_bytes)
+{
+	struct outfile *out;
+	int err = outfile_open_new(path, &out) ?: write_profile(p, f, out);
+
+	return err ?: outfile_commit_new(out, written, size_bytes);
 }
 
 int profile_file_write_new(const struct profile *p, const char *path, const struct format *f,
 			   char **written, u64 *size_bytes)
 {
-	struct outfile *out;
-	int err = outfile_open_new(path, &out) ?: write_profile(p, f, out);
+	return say_why(write_new(p, path, f, written, size_bytes), path);
+}
 
-	return say_why(err ?: outfile_commit_new(out, written, size_bytes), path);
+/* Whether the path names a place, a descriptor or device, instead of a file. */
+static bool is_device(const char *path)
+{
+	return !strcmp(path, "-") || !strncmp(path, "/dev/", 5) || !strncmp(path, "/proc/", 6);
+}
+
+int profile_file_rescue(const struct profile *p, const char *path, const struct format *f,
+			char **written, u64 *size_bytes)
+{
+	static const char *const folders[] = { ".", "/var/tmp", "/tmp", "/dev/shm" };
+	const char *slash = strrchr(path, '/');
+	auto_free char *name = is_device(path) ? xasprintf("flame.%s", f->extensions[0] ?: f->name)
+					       : xstrdup(slash ? slash + 1 : path);
+	int err = is_device(path) ? -EEXIST : write_new(p, path, f, written, size_bytes);
+
+	for (size_t i = 0; err && i < ARRAY_SIZE(folders); i++) {
+		auto_free char *elsewhere = xasprintf("%s/%s", folders[i], name);
+		err = write_new(p, elsewhere, f, written, size_bytes);
+	}
+	if (err)
+		log_error("the profile is lost: no folder of this node can hold it");
+	else
+		log_error("the profile is in %s instead", *written);
+	return err;
 }

@@ -14,9 +14,9 @@ int profile_file_read_diff(const char *path, struct profile *p);
 /* Finds a format by `name`, or by the extension of `path` if `name` is NULL. NULL if unknown. */
 const struct format *profile_file_format(const char *name, const char *path);
 
-/* "-" is standard output. *size_bytes may be NULL. */
+/* `path` and `force` as for outfile_open (base/outfile.h). *size_bytes may be NULL. */
 int profile_file_write(const struct profile *p, const char *path, const struct format *f,
-		       u64 *size_bytes);
+		       bool force, u64 *size_bytes);
 
 /*
  * The same to the first free name of PATH, "-2" before its extension, .. Whatever has such a name
@@ -24,6 +24,18 @@ int profile_file_write(const struct profile *p, const char *path, const struct f
  */
 int profile_file_write_new(const struct profile *p, const char *path, const struct format *f,
 			   char **written, u64 *size_bytes);
+
+/*
+ * After `path` could not be written: writes under another name there, else in a folder that has
+ * room, and logs which. The caller frees *written.
+ */
+int profile_file_rescue(const struct profile *p, const char *path, const struct format *f,
+			char **written, u64 *size_bytes);
+
+#define FORCE_OPT(out)                                                             \
+	{                                                                          \
+		0, "force", OPT_BOOL, out, NULL, "let -o overwrite a block device" \
+	}
 
 static inline void auto_profile_run(struct profile **p)
 {

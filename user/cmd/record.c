@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/log.h"
+#include "base/outfile.h"
 #include "base/time.h"
 #include "capture/features.h"
 #include "capture/session.h"
@@ -39,18 +39,14 @@ struct record {
 /* Checks before the recording that the output can be written. */
 static int try_output(const struct record *r)
 {
-	struct outfile *out;
-
-	if (!strcmp(r->o.output, "-"))
-		return 0;
+	struct outfile *out = NULL;
 	int err = r->o.has_no_output ? outfile_open_new(r->o.output, &out)
-				     : outfile_open(r->o.output, &out);
-	if (err) {
-		log_error("cannot write %s: %s", r->o.output, strerror(-err));
-		return err;
-	}
+				     : outfile_try(r->o.output, r->o.force);
+
 	outfile_abort(out);
-	return 0;
+	if (err)
+		log_error("cannot write %s: %s", r->o.output, outfile_why(err));
+	return err;
 }
 
 /* Without /proc the output file could not be linked into place either. */
@@ -190,6 +186,19 @@ static int start(struct record *r)
 	return err;
 }
 
+/* Writes to the output, or where else there is room. *path is another name than the output's. */
+static int write_out(const struct record *r, const struct profile *p, char **path, u64 *size_bytes)
+{
+	const struct record_options *o = &r->o;
+	int err = o->has_no_output
+			  ? profile_file_write_new(p, o->output, o->format, path, size_bytes)
+			  : profile_file_write(p, o->output, o->format, o->force, size_bytes);
+
+	if (err && err != -EOVERFLOW)
+		profile_file_rescue(p, o->output, o->format, path, size_bytes);
+	return err;
+}
+
 /* Writes the profile and prints the summary; returns the exit status. */
 static int finish(struct record *r)
 {
@@ -204,17 +213,15 @@ static int finish(struct record *r)
 	}
 	profile_name_frames(p, r->o.raw_names ? NAMES_RAW : NAMES_SHOWN);
 	err = transforming_apply(&r->o.transforms, r->o.format, p);
-	if (!err && r->o.has_no_output)
-		err = profile_file_write_new(p, r->o.output, r->o.format, &path, &size_bytes);
-	else if (!err)
-		err = profile_file_write(p, r->o.output, r->o.format, &size_bytes);
-	if (err)
+	if (!err)
+		err = write_out(r, p, &path, &size_bytes);
+	if (err && !path)
 		return EXIT_FAILED;
 	if (!r->o.quiet && r->o.has_no_output)
 		summary_top(r->session);
 	if (!r->o.quiet)
 		summary_print(r->session, path ?: r->o.output, size_bytes);
-	return r->o.agent == AGENT_ALWAYS && summary_refused(r->session) ? EXIT_FAILED : 0;
+	return err || (r->o.agent == AGENT_ALWAYS && summary_refused(r->session)) ? EXIT_FAILED : 0;
 }
 
 /* Returns the exit status. */

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "cmd/profile_file.h"
 #include "cmd/transforming.h"
 #include "profile/names.h"
 
@@ -371,6 +372,7 @@ static void add_output(opt_table *t, struct record_options *o)
 		  "write FILE; - is standard output" },
 		{ 0, "format", OPT_STRING, &o->format_name, "F",
 		  "html, svg, .. (default: by FILE's extension)" },
+		FORCE_OPT(&o->force),
 		{ 0, "by", OPT_STRING, &o->by, "LEVEL,..",
 		  "levels under the root: process (default), thread, container, pod, host; none" },
 		{ 0, "per-thread", OPT_BOOL, &o->by_thread, NULL, "add a level for each thread" },

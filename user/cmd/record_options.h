@@ -12,7 +12,7 @@
 
 struct record_options {
 	/* As given. */
-	bool all, quiet, verbose, raw_names, lines, help, measure, has_no_output;
+	bool all, quiet, verbose, raw_names, lines, help, measure, has_no_output, force;
 	char *own_output; /* owns `output` if -o was not given */
 	const char *event_list, *output, *format_name, *agent_name, *agent_path, *by;
 	const char *alloc_interval, *nativemem_interval;

@@ -30,7 +30,7 @@ enum {
 struct options {
 	const char *output, *format, *title, *event, *split;
 	int top; /* methods to print; 0: no list */
-	bool tree, lines, raw_names, help;
+	bool tree, lines, raw_names, force, help;
 	struct opt_list transform_words;
 	struct transforms transforms;
 };
@@ -168,7 +168,7 @@ static int report(const struct options *o, char **inputs, size_t nr_inputs)
 		free(p->title);
 		p->title = xstrdup(o->title);
 	}
-	if (f && (change(o, f, p) || profile_file_write(p, o->output, f, NULL)))
+	if (f && (change(o, f, p) || profile_file_write(p, o->output, f, o->force, NULL)))
 		return STATUS_FAILED;
 	if (!o->top && !o->tree)
 		return 0;
@@ -195,6 +195,7 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		  "write FILE; - is standard output" },
 		{ 0, "format", OPT_STRING, &o->format, "NAME",
 		  "use this format (default: by FILE's extension)" },
+		FORCE_OPT(&o->force),
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "set the profile's title" },
 		{ 0, "event", OPT_STRING, &o->event, "NAME",
 		  "show this event first; NAME/UNIT if the name is not unique" },

@@ -3,9 +3,12 @@
 #include "jvm/attach/agent_file.h"
 
 #include <elf.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -27,18 +30,75 @@ static bool is_whole(const char *bytes, size_t len)
 	       head.e_shoff < len && (u64)head.e_shnum * head.e_shentsize <= len - head.e_shoff;
 }
 
+/*
+ * Whether nobody but root, we and those who may change our program anyway can change the file or
+ * folder. A build in a user's folder, run by sudo, belongs to that user: program and agent alike.
+ */
+static bool is_ours(const struct stat *st, const struct stat *program)
+{
+	bool is_sticky = S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX;
+	bool has_our_group =
+		!st->st_gid || (st->st_gid == program->st_gid && st->st_uid == program->st_uid);
+
+	if (st->st_uid && st->st_uid != geteuid() && st->st_uid != program->st_uid)
+		return false;
+	return is_sticky ||
+	       (!(st->st_mode & S_IWOTH) && (!(st->st_mode & S_IWGRP) || has_our_group));
+}
+
+/* The first of the file and the folders above it that others can change; NULL if there is none. */
+static char *find_foreign(const char *path)
+{
+	auto_free char *at = realpath(path, NULL);
+	struct stat st, program;
+
+	if (!at || stat("/proc/self/exe", &program))
+		return xstrdup(path);
+	for (;;) {
+		if (lstat(at, &st) || !is_ours(&st, &program))
+			return take(at);
+		if (!strcmp(at, "/"))
+			return NULL;
+		dirname(at);
+	}
+}
+
+bool agent_file_is_trusted(const char *path, struct str *why)
+{
+	auto_free char *foreign = find_foreign(path);
+
+	str_clear(why);
+	if (foreign)
+		str_addf(why,
+			 "other users can change %s, so %s is not loaded into a JVM; install it as "
+			 "root with mode 755",
+			 foreign, path);
+	return !foreign;
+}
+
+static int read_whole(const char *path, char **bytes, size_t *len)
+{
+	auto_close int fd = file_open_regular(AT_FDCWD, path, 0);
+	char opened[32];
+
+	if (fd < 0)
+		return fd;
+	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
+	return file_read(opened, FILE_MAX, bytes, len);
+}
+
 bool agent_file_is_good(const char *path, struct str *why)
 {
 	auto_free char *bytes = NULL;
 	size_t len;
-	int err = file_read(path, FILE_MAX, &bytes, &len);
+	int err = read_whole(path, &bytes, &len);
 
 	str_clear(why);
 	if (err)
 		str_addf(why, "%s cannot be read (%s); install it again", path, strerror(-err));
 	else if (!is_whole(bytes, len))
 		str_addf(why, "%s is not a complete library; install it again", path);
-	if (why->len)
+	if (why->len || !agent_file_is_trusted(path, why))
 		return false;
 	const char *mark = memmem(bytes, len, WIRE_MARK, strlen(WIRE_MARK));
 	int abi = mark ? atoi(mark + strlen(WIRE_MARK)) : -1;

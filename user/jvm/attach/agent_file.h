@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the agent's file before a JVM loads it: a truncated library would cause SIGBUS there. */
+/* Checks the agent's file before a JVM loads it: others must not choose its code. */
 #pragma once
 
 #include "base/str.h"
@@ -11,5 +11,14 @@
 char *agent_file_find(const char *path);
 #define NO_AGENT_FILE "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; install it"
 
-/* Whether the file is complete and has our wire format. If not, `why` gets "reason; what to do". */
+/*
+ * Whether only root, this user and the owner of this program can change the file and the folders
+ * above it. Others would run code in every JVM. If not, `why` gets "reason; what to do".
+ */
+bool agent_file_is_trusted(const char *path, struct str *why);
+
+/*
+ * Whether the file is trusted, complete and has our wire format. A truncated library would cause
+ * SIGBUS in the JVM. If not, `why` gets "reason; what to do".
+ */
 bool agent_file_is_good(const char *path, struct str *why);

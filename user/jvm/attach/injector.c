@@ -287,7 +287,10 @@ static bool has_loaded(const struct job *j)
 static void stop_all(struct job *j)
 {
 	stop_sessions(j, NULL);
-	if (!has_loaded(j) || deliver_and_send(j, j->order->way) == 0)
+	bool is_loaded = has_loaded(j);
+	if (is_loaded && !agent_file_is_trusted(j->order->agent_path, &j->why))
+		job_conclude(j, INJECT_REFUSED, j->why.at);
+	else if (!is_loaded || deliver_and_send(j, j->order->way) == 0)
 		j->result.outcome = INJECT_DONE;
 }
 
