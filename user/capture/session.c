@@ -303,7 +303,6 @@ static void set_up_samples(struct session *s)
 	const struct session_options *o = &s->options;
 
 	s->samples = (struct samples){
-		.events = o->events,
 		.agents = s->agents,
 		.processes = s->processes,
 		.symbolizer = s->symbolizer,

@@ -55,6 +55,7 @@ static bool is_target(const struct session *s, const struct process *p)
  */
 void session_take_sample(struct session *s, const struct sample *sample)
 {
+	const struct event *event = sources_event(s->sources, sample);
 	struct process *p = samples_process(&s->samples, sample);
 
 	/*
@@ -71,11 +72,11 @@ void session_take_sample(struct session *s, const struct sample *sample)
 	if (walked)
 		sample = walked;
 	quality_count(s->quality, p, sample->stop, raw_stack_root_pc(sample));
-	if (sources_is_double(s->sources, sample, p))
+	if (sources_is_double(s->sources, event, sample, p))
 		return;
 	if (p->is_jvm)
 		session_admit_jvm(s, p, s->options.agent != AGENT_NEVER);
-	samples_take(&s->samples, p, sample);
+	samples_take(&s->samples, p, event, sample);
 }
 
 static void apply_side(struct session *s, const struct side_event *e)
