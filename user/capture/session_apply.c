@@ -130,6 +130,7 @@ static void follow_selection(struct session *s, struct process *p, const struct 
 static void apply_exec(struct session *s, struct process *p, const struct process_record *r)
 {
 	process_set_name(p, r->comm);
+	process_set_user(p, r->uid);
 	if (r->is_wanted && targets_begin(s->options.targets, p->id))
 		session_begin_window(s, s->started_ns = r->time_ns);
 	targets_set_jvm(s->options.targets, p->id.pid, p->is_jvm);
@@ -147,6 +148,7 @@ static void apply_process(struct session *s, const struct process_record *r)
 	case RECORD_FORK:
 		p = processes_fork(s->processes, (pid_t)r->parent_pid, task_process(&r->task),
 				   r->comm);
+		process_set_user(p, r->uid);
 		follow_selection(s, p, r);
 		break;
 	case RECORD_EXEC:
