@@ -15,6 +15,7 @@
 #include "capture/events/blocked_threads.h"
 #include "capture/events/function_window.h"
 #include "capture/events/hook_fallback.h"
+#include "capture/kernel/descriptors.h"
 #include "capture/kernel/privilege.h"
 #include "capture/kernel/task.h"
 #include "capture/late.h"
@@ -280,7 +281,8 @@ static int start(struct session *s)
 	/* The sources opened above report processes that begin while /proc is read. */
 	err = processes_scan(s->processes);
 	if (err < 0) {
-		log_error("/proc cannot be read: %s; mount it", strerror(-err));
+		log_error("/proc cannot be read: %s%s", descriptors_error_text(err),
+			  err == -EMFILE ? "" : "; mount it");
 		return err;
 	}
 	err = admit_targets(s);

@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/features.h"
+#include "capture/kernel/descriptors.h"
 #include "capture/session.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
@@ -142,18 +142,6 @@ static void run(struct record *r)
 		summary_live_end();
 }
 
-/* Each process, JVM and probe takes file descriptors. The command keeps its own limit.
- */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static int start(struct record *r)
 {
 	struct session_options options = {
@@ -180,7 +168,7 @@ static int start(struct record *r)
 		}
 		targets_add_command(r->o.targets, r->child.pid, r->o.command);
 	}
-	raise_descriptor_limit();
+	descriptors_raise((u32)r->o.events.list.nr); /* the command keeps its own limit */
 	int err = session_start(&options, &r->session);
 	if (err || !r->o.command)
 		return err;

@@ -15,6 +15,7 @@
 #include "capture/events/event_kind.h"
 #include "capture/events/schedtext.h"
 #include "capture/kernel/cpus.h"
+#include "capture/kernel/descriptors.h"
 #include "capture/kernel/detacher.h"
 #include "capture/unwind/sample_stack.h"
 
@@ -131,12 +132,12 @@ int sources_start(struct sources *s)
 	for (size_t i = 0; !err && i < s->cpus.nr; i++) {
 		err = cpus_start(s->cpus.at[i]);
 		if (err)
-			log_error("perf events cannot be started: %s", strerror(-err));
+			log_error("perf events cannot be started: %s", descriptors_error_text(err));
 	}
 	if (!err && s->has_waits) {
 		err = programs_start_waits(s->bpf);
 		if (err)
-			log_error("waits cannot be followed: %s", strerror(-err));
+			log_error("waits cannot be followed: %s", descriptors_error_text(err));
 	}
 	for (u32 i = 0; !err && i < s->events->list.nr; i++) {
 		const struct event *e = &s->events->list.at[i];
@@ -385,7 +386,7 @@ void sources_add_link(struct sources *s, struct bpf_link *link)
 int sources_take_link(struct sources *s, const struct event *e, int err, struct bpf_link *link)
 {
 	if (err)
-		log_error("%s cannot be attached: %s", e->name, strerror(-err));
+		log_error("%s cannot be attached: %s", e->name, descriptors_error_text(err));
 	else
 		sources_add_link(s, link);
 	return err;
