@@ -28,6 +28,7 @@
 
 #define TICK_MS           50
 #define TICK_UNLOADING_MS 10
+#define WOKEN_US          2000
 #define AWAIT_US          5000
 #define URGENT_NS         (5 * NS_PER_MS)
 #define BEHIND_BYTES      (1u << 20) /* of records not yet taken in */
@@ -459,9 +460,15 @@ void session_free(struct session *s)
 	free(s);
 }
 
-int session_fd(const struct session *s)
+int session_fd(struct session *s)
 {
-	return sideband_fd(s->sideband);
+	return wakes_left(&s->wakes, time_mono_ns()) ? sideband_fd(s->sideband) : -1;
+}
+
+void session_woken(struct session *s)
+{
+	wakes_take(&s->wakes, time_mono_ns());
+	usleep(WOKEN_US);
 }
 
 struct agents *session_agents(struct session *s)

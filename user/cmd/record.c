@@ -128,7 +128,7 @@ static void run(struct record *r)
 			timeout_ms = (int)((limit_ns - elapsed_ns) / NS_PER_MS) + 1;
 		poll(fds, ARRAY_SIZE(fds), timeout_ms);
 		if (fds[2].revents)
-			usleep(SESSION_PAUSE_MS * 1000);
+			session_woken(r->session);
 		session_tick(r->session);
 		if (live && time_mono_ns() - shown_ns >= LIVE_EVERY_NS) {
 			shown_ns = time_mono_ns();
