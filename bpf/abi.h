@@ -173,7 +173,8 @@ struct process_record {
 	struct task_id task;
 	__u64 time_ns;
 	char comm[ABI_COMM_LEN];
-	__u64 is_wanted; /* it is selected for sampling */
+	__u32 is_wanted; /* it is selected for sampling */
+	__u32 uid;       /* RECORD_FORK, RECORD_EXEC: its real user */
 };
 _Static_assert(sizeof(struct process_record) == 56, "process_record is part of the record ABI");
 

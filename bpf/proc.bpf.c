@@ -19,6 +19,7 @@ static __always_inline void send_process(u32 kind, struct task_struct *task,
 	r->task = task_id_of(task);
 	r->time_ns = bpf_ktime_get_ns();
 	r->is_wanted = target_is_wanted(task);
+	r->uid = (u32)bpf_get_current_uid_gid(); /* at a fork the parent's, which the child has */
 	BPF_CORE_READ_STR_INTO(&r->comm, task, comm);
 	bpf_ringbuf_submit(r, records_flags());
 }

@@ -162,9 +162,31 @@ static void a_process_that_is_gone_still_has_its_name(void **state)
 	processes_free(all);
 }
 
+static void a_child_shares_its_parents_mappings_until_it_maps(void **state)
+{
+	struct processes *all = processes_new();
+	struct process *parent = processes_get(all, (struct process_id){ GONE_PID, 1 }, "x");
+
+	for (u64 i = 0; i < 100; i++)
+		map(parent, i);
+	struct process *child =
+		processes_fork(all, GONE_PID, (struct process_id){ GONE_PID - 1, NS_PER_SEC }, "x");
+	assert_int_equal(child->mappings.nr, 100);
+	assert_ptr_equal(child->mappings.at, parent->mappings.at);
+	map(child, 100);
+	assert_int_equal(child->mappings.nr, 101);
+	assert_int_equal(parent->mappings.nr, 100);
+	map(parent, 200);
+	process_exec(child);
+	assert_int_equal(child->mappings.nr, 0);
+	assert_int_equal(parent->mappings.nr, 101);
+	processes_free(all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_child_shares_its_parents_mappings_until_it_maps),
 		cmocka_unit_test(a_scan_finds_this_process_with_its_program),
 		cmocka_unit_test(a_reused_pid_is_another_process),
 		cmocka_unit_test(a_child_has_its_parents_mappings_until_it_executes),

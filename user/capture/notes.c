@@ -5,7 +5,10 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "capture/losses.h"
 #include "capture/session_state.h"
 
@@ -36,6 +39,23 @@ static void note_incomplete(const struct incomplete *i, void *ctx)
 	free(key);
 }
 
+/* The summary has no line for it, so it is a warning as well. */
+static void note_left_out(struct session *s)
+{
+	const struct processes_left_out *l = processes_left_out(s->processes);
+	auto_str struct str comm = { 0 };
+
+	if (!l->nr)
+		return;
+	utf8_clean(&comm, l->comm, PROCESS_COMM_LEN * 3);
+	profile_note(s->profile, "mappings_left_out",
+		     "processes whose mappings are not all known: their user has too many", l->nr);
+	log_warn("not all mappings of %s-%d of user %u%s are known: those of one user may take %u "
+		 "MB of memory here; their stacks may be cut and unnamed",
+		 comm.at, (int)l->pid, l->uid, l->nr > 1 ? " and of other processes" : "",
+		 MAPPING_USER_BYTES >> 20);
+}
+
 void notes_add(struct session *s)
 {
 	struct profile *profile = s->profile;
@@ -45,6 +65,7 @@ void notes_add(struct session *s)
 	profile_note(profile, "samples", "samples taken", now.samples);
 	profile_note(profile, "lost", "samples lost", now.lost);
 	losses_note(s);
+	note_left_out(s);
 	session_each_loss(s, note_counter, profile);
 	profile_note(profile, "truncated", "user stacks that did not reach their root",
 		     now.truncated);

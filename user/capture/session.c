@@ -15,6 +15,7 @@
 #include "capture/events/blocked_threads.h"
 #include "capture/events/function_window.h"
 #include "capture/events/hook_fallback.h"
+#include "capture/kernel/descriptors.h"
 #include "capture/kernel/privilege.h"
 #include "capture/kernel/task.h"
 #include "capture/late.h"
@@ -30,6 +31,7 @@
 
 #define TICK_MS           50
 #define TICK_UNLOADING_MS 10
+#define WOKEN_US          2000
 #define AWAIT_US          5000
 #define URGENT_NS         (5 * NS_PER_MS)
 #define BEHIND_BYTES      (1u << 20) /* of records not yet taken in */
@@ -290,7 +292,8 @@ static int start(struct session *s)
 	/* The sources opened above report processes that begin while /proc is read. */
 	err = processes_scan(s->processes);
 	if (err < 0) {
-		log_error("/proc cannot be read: %s; mount it", strerror(-err));
+		log_error("/proc cannot be read: %s%s", descriptors_error_text(err),
+			  err == -EMFILE ? "" : "; mount it");
 		return err;
 	}
 	err = admit_targets(s);
@@ -313,7 +316,6 @@ static void set_up_samples(struct session *s)
 	const struct session_options *o = &s->options;
 
 	s->samples = (struct samples){
-		.events = o->events,
 		.agents = s->agents,
 		.processes = s->processes,
 		.symbolizer = s->symbolizer,
@@ -494,9 +496,15 @@ void session_free(struct session *s)
 	free(s);
 }
 
-int session_fd(const struct session *s)
+int session_fd(struct session *s)
 {
-	return sideband_fd(s->sideband);
+	return wakes_left(&s->wakes, time_mono_ns()) ? sideband_fd(s->sideband) : -1;
+}
+
+void session_woken(struct session *s)
+{
+	wakes_take(&s->wakes, time_mono_ns());
+	usleep(WOKEN_US);
 }
 
 struct agents *session_agents(struct session *s)

@@ -69,10 +69,9 @@ struct session;
 int session_start(const struct session_options *options, struct session **out);
 
 /*
- * Processes everything that has arrived. Call it every session_tick_ms and when session_fd is
- * readable, but at most once every SESSION_PAUSE_MS.
+ * Processes everything that has arrived. Call it every session_tick_ms, and after session_woken
+ * when session_fd is readable.
  */
-#define SESSION_PAUSE_MS 2
 void session_tick(struct session *s);
 int session_tick_ms(const struct session *s);
 
@@ -81,8 +80,12 @@ u64 session_elapsed_ns(const struct session *s);
 
 /*
  * Readable when a process has mapped code; the unwinder needs tables for it before its next sample.
+ * -1 when that happens so often that the next tick has to do.
  */
-int session_fd(const struct session *s);
+int session_fd(struct session *s);
+
+/* session_fd was readable: waits for the program's next mappings for a moment. */
+void session_woken(struct session *s);
 
 /* Stops sampling and names the remaining samples. The profile is complete afterwards. */
 void session_stop(struct session *s);

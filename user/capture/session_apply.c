@@ -55,16 +55,17 @@ static bool is_target(const struct session *s, const struct process *p)
  */
 static void take_sample(struct session *s, struct process *p, const struct sample *sample)
 {
+	const struct event *event = sources_event(s->sources, sample);
 	auto_free struct sample *walked = unwinding_walk(s->unwinding, p, sample);
 
 	if (walked)
 		sample = walked;
 	quality_count(s->quality, p, sample->stop, raw_stack_root_pc(sample));
-	if (sources_is_double(s->sources, sample, p))
+	if (sources_is_double(s->sources, event, sample, p))
 		return;
 	if (p->is_jvm)
 		session_admit_jvm(s, p, s->options.agent != AGENT_NEVER);
-	samples_take(&s->samples, p, sample);
+	samples_take(&s->samples, p, event, sample);
 }
 
 void session_take_sample(struct session *s, const struct sample *sample)
@@ -169,6 +170,7 @@ static void apply_exec(struct session *s, struct process *p, const struct proces
 {
 	take_samples_of(s, p);
 	process_set_name(p, r->comm);
+	process_set_user(p, r->uid);
 	if (r->is_wanted && targets_begin(s->options.targets, p->id))
 		session_begin_window(s, s->started_ns = r->time_ns);
 	targets_set_jvm(s->options.targets, p->id.pid, p->is_jvm);
@@ -186,6 +188,7 @@ static void apply_process(struct session *s, const struct process_record *r)
 	case RECORD_FORK:
 		p = processes_fork(s->processes, (pid_t)r->parent_pid, task_process(&r->task),
 				   r->comm);
+		process_set_user(p, r->uid);
 		follow_selection(s, p, r);
 		break;
 	case RECORD_EXEC:

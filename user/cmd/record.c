@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "base/outfile.h"
 #include "base/time.h"
 #include "capture/features.h"
+#include "capture/kernel/descriptors.h"
 #include "capture/session.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
@@ -124,7 +124,7 @@ static void run(struct record *r)
 			timeout_ms = (int)((limit_ns - elapsed_ns) / NS_PER_MS) + 1;
 		poll(fds, ARRAY_SIZE(fds), timeout_ms);
 		if (fds[2].revents)
-			usleep(SESSION_PAUSE_MS * 1000);
+			session_woken(r->session);
 		session_tick(r->session);
 		if (live && time_mono_ns() - shown_ns >= LIVE_EVERY_NS) {
 			shown_ns = time_mono_ns();
@@ -136,18 +136,6 @@ static void run(struct record *r)
 	}
 	if (live)
 		summary_live_end();
-}
-
-/* Each process, JVM and probe takes file descriptors. The command keeps its own limit.
- */
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int start(struct record *r)
@@ -176,7 +164,7 @@ static int start(struct record *r)
 		}
 		targets_add_command(r->o.targets, r->child.pid, r->o.command);
 	}
-	raise_descriptor_limit();
+	descriptors_raise((u32)r->o.events.list.nr); /* the command keeps its own limit */
 	int err = session_start(&options, &r->session);
 	if (err || !r->o.command)
 		return err;

@@ -12,18 +12,12 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/vec.h"
+#include "proc/path.h"
 
 /* A path has at most 4095 bytes. The kernel may write each newline as four bytes. */
 #define LINE_MAX_BYTES 20000
 
-/* Shared by all mappings without a path, because a process may have very many of them. */
-static char no_path[1];
-
-static void free_path(struct mapping *m)
-{
-	if (m->path != no_path)
-		free(m->path);
-}
+#define COPY_SPARE 8 /* places in a copy, which is made to be changed */
 
 /* Undoes the one escape of the kernel's show_map_vma (fs/proc/task_mmu.c): "\012" for a newline. */
 static void unescape(char *path)
@@ -41,7 +35,7 @@ static void unescape(char *path)
 	*to = '\0';
 }
 
-static char *path_of(const char *text, const char *end, bool *deleted)
+static const char *path_of(const char *text, const char *end, bool *deleted)
 {
 	static const char suffix[] = " (deleted)";
 	size_t suffix_len = sizeof(suffix) - 1;
@@ -52,12 +46,12 @@ static char *path_of(const char *text, const char *end, bool *deleted)
 		   !memcmp(end - suffix_len, suffix, suffix_len);
 	if (*deleted)
 		end -= suffix_len;
-	if (text == end)
-		return no_path;
+	if (!memmem(text, (size_t)(end - text), "\\012", 4))
+		return path_new(text, (size_t)(end - text));
 
-	char *path = xstrndup(text, (size_t)(end - text));
+	auto_free char *path = xstrndup(text, (size_t)(end - text));
 	unescape(path);
-	return path;
+	return path_new(path, strlen(path));
 }
 
 /* Reads a number that is followed by `after`, and moves past both. */
@@ -113,29 +107,40 @@ static bool parse_line(const char *at, const char *end, bool executable_only, st
  * The kernel builds the list page by page while the process changes it. A mapping that grew
  * downwards meanwhile begins inside one that was already read.
  */
-static bool append(struct mappings *all, struct mapping *m)
+static void append(struct mappings *all, struct mapping *m)
 {
 	u64 from = all->nr ? all->at[all->nr - 1].end : 0;
 
 	if (m->end <= from) {
-		free_path(m);
-		return true;
+		path_free(m->path);
+		return;
 	}
 	if (m->start < from) {
 		m->file_off += m->inode ? from - m->start : 0;
 		m->start = from;
 	}
-	if (all->nr == MAPPINGS_MAX) {
-		free_path(m);
-		return false;
-	}
 	vec_push(all, *m);
-	return true;
+}
+
+/* Of one mapping behind another one, NULL for the first. */
+static size_t path_bytes_after(const struct mapping *before, const struct mapping *m)
+{
+	return before && before->path == m->path ? 0 : path_bytes(m->path);
+}
+
+size_t mappings_bytes(const struct mappings *all)
+{
+	size_t bytes = all->cap * sizeof(all->at[0]);
+
+	for (size_t i = 0; i < all->nr; i++)
+		bytes += path_bytes_after(i ? &all->at[i - 1] : NULL, &all->at[i]);
+	return bytes;
 }
 
 struct listing {
 	struct mappings all;
 	bool executable_only;
+	size_t paths_bytes, bytes_max;
 };
 
 static int take_line(const char *at, const char *end, void *ctx)
@@ -143,14 +148,17 @@ static int take_line(const char *at, const char *end, void *ctx)
 	struct listing *list = ctx;
 	struct mapping m;
 
-	if (parse_line(at, end, list->executable_only, &m) && !append(&list->all, &m))
-		return -E2BIG;
-	return 0;
+	if (!parse_line(at, end, list->executable_only, &m))
+		return 0;
+	list->paths_bytes +=
+		path_bytes_after(list->all.nr ? &list->all.at[list->all.nr - 1] : NULL, &m);
+	append(&list->all, &m);
+	return list->paths_bytes + list->all.cap * sizeof(m) > list->bytes_max ? -E2BIG : 0;
 }
 
-int mappings_read(pid_t pid, bool executable_only, struct mappings *out)
+int mappings_read_within(pid_t pid, bool executable_only, size_t bytes_max, struct mappings *out)
 {
-	struct listing list = { .executable_only = executable_only };
+	struct listing list = { .executable_only = executable_only, .bytes_max = bytes_max };
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
@@ -165,6 +173,11 @@ int mappings_read(pid_t pid, bool executable_only, struct mappings *out)
 	}
 	*out = list.all;
 	return 0;
+}
+
+int mappings_read(pid_t pid, bool executable_only, struct mappings *out)
+{
+	return mappings_read_within(pid, executable_only, MAPPINGS_BYTES_MAX, out);
 }
 
 /* The index of the first mapping that ends after `addr`. */
@@ -189,11 +202,12 @@ const struct mapping *mappings_find(const struct mappings *all, u64 addr)
 	return i < all->nr && all->at[i].start <= addr ? &all->at[i] : NULL;
 }
 
+/* A mapping of a list once more. */
 static struct mapping copy_of(const struct mapping *m)
 {
 	struct mapping copy = *m;
 
-	copy.path = m->path && *m->path ? xstrdup(m->path) : no_path;
+	path_share(copy.path);
 	return copy;
 }
 
@@ -212,7 +226,8 @@ void mappings_insert(struct mappings *all, const struct mapping *m)
 		pieces[nr] = copy_of(&all->at[from]);
 		pieces[nr++].end = m->start;
 	}
-	pieces[nr++] = copy_of(m);
+	pieces[nr] = *m;
+	pieces[nr++].path = path_new(m->path, strlen(m->path));
 	if (to > from && all->at[to - 1].end > m->end) {
 		struct mapping *right = &pieces[nr++];
 		*right = copy_of(&all->at[to - 1]);
@@ -221,7 +236,7 @@ void mappings_insert(struct mappings *all, const struct mapping *m)
 	}
 
 	for (size_t i = from; i < to; i++)
-		free_path(&all->at[i]);
+		path_free(all->at[i].path);
 	vec_reserve(all, nr);
 	memmove(all->at + from + nr, all->at + to, (all->nr - to) * sizeof(all->at[0]));
 	memcpy(all->at + from, pieces, nr * sizeof(pieces[0]));
@@ -232,7 +247,7 @@ void mappings_copy(const struct mappings *from, struct mappings *out)
 {
 	struct mappings copy = { 0 };
 
-	vec_reserve(&copy, from->nr);
+	vec_reserve(&copy, from->nr + COPY_SPARE);
 	for (size_t i = 0; i < from->nr; i++)
 		copy.at[copy.nr++] = copy_of(&from->at[i]);
 	*out = copy;
@@ -241,6 +256,6 @@ void mappings_copy(const struct mappings *from, struct mappings *out)
 void mappings_fini(struct mappings *all)
 {
 	vec_each(m, all)
-		free_path(m);
+		path_free(m->path);
 	vec_fini(all);
 }

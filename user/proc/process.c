@@ -15,10 +15,13 @@
 #include "proc/status.h"
 
 #define CONTAINER_HOLDS_NS (2 * NS_PER_SEC) /* after that the process may have been moved */
+#define LEFT_OUT_HOLDS_NS  (5 * NS_PER_SEC) /* to find no room takes as long as to find some */
 #define MAPPINGS_UNREAD    4096 /* mappings added since the last read, besides as many as it had */
 
 struct processes {
 	struct dict by_pid; /* pid -> struct process *, the newest of that PID */
+	struct mapping_budget budget;
+	struct processes_left_out left_out;
 };
 
 struct processes *processes_new(void)
@@ -26,9 +29,22 @@ struct processes *processes_new(void)
 	return xcalloc(1, sizeof(struct processes));
 }
 
+/* `block` is already that of the process. */
+static void show_block(struct process *p)
+{
+	p->mappings = p->block ? p->block->all : (struct mappings){ 0 };
+	p->mappings_version++;
+}
+
+static void drop_mappings(struct process *p)
+{
+	mapping_block_drop(&p->all->budget, take(p->block));
+	show_block(p);
+}
+
 static void process_free(struct process *p)
 {
-	mappings_fini(&p->mappings);
+	drop_mappings(p);
 	free(p);
 }
 
@@ -41,6 +57,7 @@ void processes_free(struct processes *all)
 			older = p->older;
 			process_free(p);
 		}
+	mapping_budget_fini(&all->budget);
 	dict_fini(&all->by_pid);
 	free(all);
 }
@@ -80,6 +97,7 @@ static struct process *add(struct processes *all, struct process_id id, const ch
 	struct process *p = xcalloc(1, sizeof(*p));
 	u64 *newest = dict_add(&all->by_pid, (u64)id.pid);
 
+	p->all = all;
 	p->id.pid = id.pid;
 	p->id.start_ns = id.start_ns;
 	p->program_ns = id.start_ns;
@@ -97,25 +115,51 @@ static bool is_libjvm(const struct mapping *m)
 	return slash && !strcmp(slash + 1, "libjvm.so");
 }
 
-static void mappings_changed(struct process *p)
+static void look_for_libjvm(struct process *p)
 {
-	p->mappings_version++;
 	for (size_t i = 0; i < p->mappings.nr && !p->is_jvm; i++)
 		p->is_jvm = is_libjvm(&p->mappings.at[i]);
 }
 
-/* Keeps the known mappings of a process that ended. */
+static void leave_out(struct process *p)
+{
+	struct processes_left_out *l = &p->all->left_out;
+
+	if (!p->left_out_ns && !l->nr++) {
+		l->uid = p->uid;
+		l->pid = p->id.pid;
+		memcpy(l->comm, p->comm, sizeof(l->comm));
+	}
+	p->left_out_ns = time_mono_ns();
+}
+
+/* The room for a new list in place of the process's own. */
+static size_t room_of(const struct process *p)
+{
+	size_t own = p->block && p->block->nr_processes == 1 && p->block->uid == p->uid
+			     ? p->block->bytes
+			     : 0;
+
+	return mapping_budget_room(&p->all->budget, p->uid) + own;
+}
+
+/* Keeps the known mappings of a process that ended, or for whose present ones is no room. */
 static void read_mappings(struct process *p)
 {
 	struct mappings fresh = { 0 };
+	size_t room = room_of(p), head = sizeof(struct mapping_block);
 
 	p->mappings_stale = false;
-	if (mappings_read(p->id.pid, true, &fresh) || !fresh.nr)
+	int err = room < head ? -E2BIG : mappings_read_within(p->id.pid, true, room - head, &fresh);
+	if (err == -E2BIG)
+		leave_out(p);
+	if (err || !fresh.nr)
 		return;
-	mappings_fini(&p->mappings);
-	p->mappings = fresh;
+	mapping_block_drop(&p->all->budget, take(p->block));
 	p->nr_mappings_read = fresh.nr;
-	mappings_changed(p);
+	p->block = mapping_block_new(&p->all->budget, p->uid, &fresh);
+	show_block(p);
+	look_for_libjvm(p);
 }
 
 /* Reads a running process from /proc; NULL if it is gone. */
@@ -128,6 +172,7 @@ static struct process *add_running(struct processes *all, pid_t pid)
 	if (processes_find(all, proc_status_id(&status)))
 		return NULL;
 	struct process *p = add(all, proc_status_id(&status), status.comm);
+	p->uid = status.uid;
 	read_mappings(p);
 	return p;
 }
@@ -172,14 +217,28 @@ struct process *processes_fork(struct processes *all, pid_t parent, struct proce
 	}
 	p = add(all, id, comm);
 	if (from) {
-		mappings_copy(&from->mappings, &p->mappings);
+		p->uid = from->uid;
+		p->block = mapping_block_share(from->block);
+		show_block(p);
+		p->is_jvm = from->is_jvm;
+		p->left_out_ns = from->left_out_ns;
 		p->nr_mappings_read = from->nr_mappings_read;
 		p->mappings_stale = from->mappings_stale;
 		p->container = from->container;
 		be_fork_of(p, from);
-		mappings_changed(p);
 	}
 	return p;
+}
+
+void process_set_user(struct process *p, uid_t uid)
+{
+	p->uid = uid;
+	mapping_block_move(&p->all->budget, p->block, uid);
+}
+
+const struct processes_left_out *processes_left_out(const struct processes *all)
+{
+	return &all->left_out;
 }
 
 void process_rename(struct process *p, const char *comm)
@@ -201,13 +260,13 @@ void process_set_name(struct process *p, const char *comm)
 
 void process_exec(struct process *p)
 {
-	mappings_fini(&p->mappings);
+	drop_mappings(p);
+	p->left_out_ns = 0;
 	p->nr_mappings_read = 0;
 	p->is_jvm = false;
 	p->program_ns = time_boot_ns();
 	be_own_jvm(p);
 	p->container_ns = 0;
-	mappings_changed(p);
 }
 
 /* A process that has ended keeps its last container, or its parent's. */
@@ -230,11 +289,11 @@ void process_mmap(struct process *p, const struct mapping *m)
 		p->is_jvm = true;
 		be_own_jvm(p);
 	}
-	p->mappings_version++;
 	if (p->mappings.nr >= most)
 		p->mappings_stale = true;
-	else
-		mappings_insert(&p->mappings, m);
+	else if (!mapping_block_insert(&p->all->budget, &p->block, p->uid, m))
+		leave_out(p);
+	show_block(p);
 }
 
 void processes_distrust(struct processes *all)
@@ -245,7 +304,9 @@ void processes_distrust(struct processes *all)
 
 void process_refresh(struct process *p)
 {
-	if (p->mappings_stale && !p->exit_ns)
+	if (!p->mappings_stale || p->exit_ns)
+		return;
+	if (!p->left_out_ns || time_mono_ns() - p->left_out_ns > LEFT_OUT_HOLDS_NS)
 		read_mappings(p);
 }
 

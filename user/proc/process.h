@@ -8,20 +8,26 @@
 
 #include "base/dict.h"
 #include "proc/container.h"
-#include "proc/mapping.h"
+#include "proc/mapping_block.h"
 #include "proc/process_id.h"
 
 #define PROCESS_COMM_LEN 16
 
+struct processes;
+
 struct process {
 	struct process_id id;
-	u64 exit_ns;    /* CLOCK_MONOTONIC, 0 while it is running */
-	u64 program_ns; /* CLOCK_BOOTTIME of its last exec; start_ns if no exec was seen */
+	struct processes *all; /* that it is one of */
+	u64 exit_ns;           /* CLOCK_MONOTONIC, 0 while it is running */
+	u64 program_ns;        /* CLOCK_BOOTTIME of its last exec; start_ns if no exec was seen */
 	char comm[PROCESS_COMM_LEN];
-	struct mappings mappings; /* executable ones */
-	u64 mappings_version;     /* changes whenever they do */
-	size_t nr_mappings_read;  /* their number when they were last read */
-	bool mappings_stale;      /* events were lost or too many: read them again before use */
+	uid_t uid;                /* whose share the mappings take: the real user when last seen */
+	struct mappings mappings; /* executable ones; those of `block` */
+	struct mapping_block *block; /* NULL: no mappings */
+	u64 mappings_version;        /* changes whenever they do */
+	size_t nr_mappings_read;     /* their number when they were last read */
+	bool mappings_stale;         /* events were lost or too many: read them again before use */
+	u64 left_out_ns; /* CLOCK_MONOTONIC, when there was no room for all of them; 0: never */
 	const struct container
 		*container; /* as of container_ns; NULL if in none; children inherit it */
 	u64 container_ns;   /* CLOCK_MONOTONIC of the last lookup; 0: none yet */
@@ -34,8 +40,6 @@ struct process {
 	bool keeps_comm;       /* process_keep_name was called for this comm */
 	struct process *older; /* an earlier process of the same PID */
 };
-
-struct processes;
 
 struct processes *processes_new(void);
 void processes_free(struct processes *all);
@@ -55,9 +59,21 @@ struct process *processes_newest(const struct processes *all, pid_t pid);
 /* The process with that PID and start, or NULL. */
 struct process *processes_find(const struct processes *all, struct process_id id);
 
-/* Records a fork; a child begins with its parent's mappings. Returns the child. */
+/* Records a fork; a child begins with its parent's mappings and user. Returns the child. */
 struct process *processes_fork(struct processes *all, pid_t parent, struct process_id id,
 			       const char *comm);
+
+/* Records the process's real user. */
+void process_set_user(struct process *p, uid_t uid);
+
+/* Processes whose mappings are not all known, because their users' share of memory is used up. */
+struct processes_left_out {
+	u64 nr;
+	uid_t uid; /* the first one's */
+	pid_t pid;
+	char comm[PROCESS_COMM_LEN];
+};
+const struct processes_left_out *processes_left_out(const struct processes *all);
 
 /* Whether it is a JVM itself and not a fork of one. */
 static inline bool process_is_whole_jvm(const struct process *p)

@@ -2,6 +2,7 @@
 /* The events of a recording, opened in the kernel. */
 #include "capture/events/sources.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "capture/events/event_kind.h"
 #include "capture/events/schedtext.h"
 #include "capture/kernel/cpus.h"
+#include "capture/kernel/descriptors.h"
 #include "capture/kernel/detacher.h"
 #include "capture/unwind/sample_stack.h"
 
@@ -88,10 +90,11 @@ int sources_open(struct programs *bpf, const struct events *events, const struct
 	return 0;
 }
 
-/* NULL if no event has that number. */
-static const struct event_kind *kind_of(const struct sources *s, u32 number)
+/* The number is one that the BPF programs got from sources_configure. */
+const struct event *sources_event(const struct sources *s, const struct sample *sample)
 {
-	return number < s->events->list.nr ? s->events->list.at[number].kind : NULL;
+	assert(sample->event < s->events->list.nr);
+	return &s->events->list.at[sample->event];
 }
 
 static void detach_all(struct sources *s)
@@ -129,12 +132,12 @@ int sources_start(struct sources *s)
 	for (size_t i = 0; !err && i < s->cpus.nr; i++) {
 		err = cpus_start(s->cpus.at[i]);
 		if (err)
-			log_error("perf events cannot be started: %s", strerror(-err));
+			log_error("perf events cannot be started: %s", descriptors_error_text(err));
 	}
 	if (!err && s->has_waits) {
 		err = programs_start_waits(s->bpf);
 		if (err)
-			log_error("waits cannot be followed: %s", strerror(-err));
+			log_error("waits cannot be followed: %s", descriptors_error_text(err));
 	}
 	for (u32 i = 0; !err && i < s->events->list.nr; i++) {
 		const struct event *e = &s->events->list.at[i];
@@ -228,25 +231,21 @@ bool sources_are_placed(const struct sources *s)
 	return s->probes.nr;
 }
 
-bool sources_is_double(const struct sources *s, const struct sample *sample,
-		       const struct process *p)
+bool sources_is_double(const struct sources *s, const struct event *event,
+		       const struct sample *sample, const struct process *p)
 {
-	const struct event_kind *kind = kind_of(s, sample->event);
-
-	if (!kind || !kind->is_double)
+	if (!event->kind->is_double)
 		return false;
 	vec_each(probes, &s->probes)
 		if (probes->event == sample->event && !probes->fallback)
-			return kind->is_double(s, probes->probes, sample, p);
+			return event->kind->is_double(s, probes->probes, sample, p);
 	return false;
 }
 
-bool sources_is_live_only(const struct sources *s, u32 number, u64 *age_ns)
+bool sources_is_live_only(const struct sources *s, const struct event *event, u64 *age_ns)
 {
-	const struct event_kind *kind = kind_of(s, number);
-
 	*age_ns = 0;
-	return kind && kind->is_held && kind->is_held(s->options, age_ns);
+	return event->kind->is_held && event->kind->is_held(s->options, age_ns);
 }
 
 /* As bpf/offcpu.bpf.c decides while there are not too many waits. */
@@ -308,14 +307,15 @@ int sources_nr_cpus(const struct sources *s)
 	return s->cpus.nr ? cpus_nr(s->cpus.at[0]) : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-struct sample_weight sources_weigh(const struct sources *s, const struct sample *sample)
+struct sample_weight sources_weigh(const struct sources *s, const struct event *event,
+				   const struct sample *sample)
 {
-	const struct event_kind *kind = kind_of(s, sample->event);
+	const struct event_kind *kind = event->kind;
 	struct sample_weight weight = { .value = sample->weight, .count = 1 };
 
-	if (kind && kind->is_wait && sample->state != STATE_RUNNING)
+	if (kind->is_wait && sample->state != STATE_RUNNING)
 		weight.lasted_ns = sample->weight;
-	if (kind && kind->weigh)
+	if (kind->weigh)
 		weight.value = kind->weigh(s->options, sample, &weight.count);
 	return weight;
 }
@@ -334,36 +334,33 @@ bool sources_hooks(const struct events *events, const struct event_options *o,
 	return any;
 }
 
-bool sources_by_state(const struct sources *s, u32 number)
+bool sources_by_state(const struct event *event)
 {
-	const struct event_kind *kind = kind_of(s, number);
-
-	return kind && kind->by_state;
+	return event->kind->by_state;
 }
 
-bool sources_keep(const struct sources *s, const struct named_stack *stack)
+bool sources_keep(const struct named_stack *stack)
 {
-	const struct event_kind *kind = kind_of(s, stack->sample->event);
-
-	return !kind || !kind->keep || kind->keep(stack);
+	return !stack->event->kind->keep || stack->event->kind->keep(stack);
 }
 
 const char *sources_group(const struct sources *s, const struct named_stack *stack,
 			  bool *is_left_out)
 {
-	const struct event_kind *kind = kind_of(s, stack->sample->event);
-	const char *group = kind && kind->group ? kind->group(stack) : NULL;
+	const struct event_kind *kind = stack->event->kind;
+	const char *group = kind->group ? kind->group(stack) : NULL;
 	u64 age_ns;
 
-	*is_left_out = group && !s->options->reserved &&
-		       sources_is_live_only(s, stack->sample->event, &age_ns);
+	*is_left_out =
+		group && !s->options->reserved && sources_is_live_only(s, stack->event, &age_ns);
 	return group;
 }
 
 /* Reads the scheduler's range only when needed: it takes some 60 ms, and only naming uses it. */
-size_t sources_frames_to_skip(struct sources *s, const struct sample *sample)
+size_t sources_frames_to_skip(struct sources *s, const struct event *event,
+			      const struct sample *sample)
 {
-	if (sample->state <= STATE_RUNNING || !sources_by_state(s, sample->event))
+	if (sample->state <= STATE_RUNNING || !sources_by_state(event))
 		return 0;
 	if (!s->has_sched_text)
 		s->sched_text = sched_text_read();
@@ -389,7 +386,7 @@ void sources_add_link(struct sources *s, struct bpf_link *link)
 int sources_take_link(struct sources *s, const struct event *e, int err, struct bpf_link *link)
 {
 	if (err)
-		log_error("%s cannot be attached: %s", e->name, strerror(-err));
+		log_error("%s cannot be attached: %s", e->name, descriptors_error_text(err));
 	else
 		sources_add_link(s, link);
 	return err;

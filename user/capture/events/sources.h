@@ -65,31 +65,36 @@ void sources_remove_process(struct sources *s, const struct process *p);
 /* Whether some probes are placed process by process, before a process's first sample. */
 bool sources_are_placed(const struct sources *s);
 
+/* The event of a sample. The functions below take it, so that it is looked up once. */
+const struct event *sources_event(const struct sources *s, const struct sample *sample);
+
 /* Whether a sample counts memory twice: the allocator malloc takes it from another one, mmap. */
-bool sources_is_double(const struct sources *s, const struct sample *sample,
-		       const struct process *p);
+bool sources_is_double(const struct sources *s, const struct event *event,
+		       const struct sample *sample, const struct process *p);
 
 /*
  * Whether the event's samples are held until their memory is known to be freed or not. *age_ns is
  * then the least age of memory that counts.
  */
-bool sources_is_live_only(const struct sources *s, u32 number, u64 *age_ns);
+bool sources_is_live_only(const struct sources *s, const struct event *event, u64 *age_ns);
 
 /* For people: "cpu-clock, 99 Hz"; valid until sources_close. */
 const char *sources_text(const struct sources *s);
 int sources_nr_cpus(const struct sources *s);
 
-struct sample_weight sources_weigh(const struct sources *s, const struct sample *sample);
+struct sample_weight sources_weigh(const struct sources *s, const struct event *event,
+				   const struct sample *sample);
 
 /* Fills in the reports that the events need from agents; false if they need none. */
 bool sources_hooks(const struct events *events, const struct event_options *o,
 		   struct agent_hooks *out);
 
 /* Whether a group for the thread's state is above the event's stacks. */
-bool sources_by_state(const struct sources *s, u32 number);
+bool sources_by_state(const struct event *event);
 
 /* A stack with its names, on its way into the profile. */
 struct named_stack {
+	const struct event *event;
 	const struct sample *sample; /* its head */
 	struct sample_weight *weight;
 	u64 lock_hook_since_ns; /* the agent reports waits that begin from here on; 0: none */
@@ -101,7 +106,7 @@ struct named_stack {
 };
 
 /* Whether the stack belongs to the event; may change its frames and weight. */
-bool sources_keep(const struct sources *s, const struct named_stack *stack);
+bool sources_keep(const struct named_stack *stack);
 
 /*
  * The group above the stack, NULL if it has none. *is_left_out: samples of the group are not
@@ -122,7 +127,8 @@ void sources_count_gone(struct sources *s);
 /*
  * The number of leaf frames in the kernel to leave out: of the sampling itself and the scheduler.
  */
-size_t sources_frames_to_skip(struct sources *s, const struct sample *sample);
+size_t sources_frames_to_skip(struct sources *s, const struct event *event,
+			      const struct sample *sample);
 
 /*
  * The process's agent does not report events of `hooks` (struct unserved_hooks): attaches the

@@ -3,6 +3,7 @@
 #include "capture/kernel/kernel_types.h"
 
 #include <bpf/btf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -68,10 +69,13 @@ char *kernel_function(const char *wanted)
 	size_t len = strlen(wanted);
 	char line[512], name[256];
 
-	while (f && fgets(line, sizeof(line), f))
+	if (!f)
+		return NULL;
+	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "%*s %*c %255s", name) == 1 && !strncmp(name, wanted, len) &&
 		    (!name[len] || !strncmp(name + len, ".isra.", strlen(".isra."))))
 			return xstrdup(name);
+	errno = ENOENT;
 	return NULL;
 }
 

@@ -8,8 +8,8 @@
 #include "base/types.h"
 
 /*
- * The name of a kernel function with the compiler's suffix; NULL if it does not exist. The caller
- * frees it.
+ * The name of a kernel function with the compiler's suffix. NULL, with errno, if it does not exist
+ * or cannot be looked up. The caller frees it.
  */
 char *kernel_function(const char *wanted);
 

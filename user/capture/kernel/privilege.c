@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "capture/kernel/descriptors.h"
 #include "proc/capability.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
@@ -44,6 +45,8 @@ void privilege_explain(const char *what, int err)
 			  "seccomp profile or kernel lockdown forbids it; allow bpf() and "
 			  "perf_event_open()",
 			  what);
+	else if (err == -EMFILE)
+		log_error("%s failed: %s", what, descriptors_error_text(err));
 	else
 		log_error("%s failed: %s; -v shows the kernel's messages", what, strerror(-err));
 }

@@ -410,7 +410,6 @@ static struct bpf_link *attach_end_of_waits(struct programs *bpf)
 	if (bpf_program__fd(bpf->skel->progs.offcpu_end) >= 0)
 		return bpf_program__attach(bpf->skel->progs.offcpu_end);
 	function = kernel_function(RESUME_FUNCTION);
-	errno = ENOENT;
 	return function ? bpf_program__attach_kprobe(bpf->skel->progs.offcpu_back, false, function)
 			: NULL;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "proc/path.h"
 
 static size_t sample_size(const struct sample *s)
 {
@@ -49,7 +49,7 @@ void inbox_add_side(const struct side_event *e, void *inbox)
 	struct item item = { .kind = ITEM_SIDE, .time_ns = e->time_ns, .side = *e };
 
 	if (e->kind == SIDE_MMAP)
-		item.side.mapping.path = xstrdup(e->mapping.path);
+		item.side.mapping.path = path_new(e->mapping.path, strlen(e->mapping.path));
 	add(inbox, item);
 }
 
@@ -71,7 +71,7 @@ void inbox_sort(struct inbox *in)
 static void item_fini(struct item *item)
 {
 	if (item->kind == ITEM_SIDE && item->side.kind == SIDE_MMAP)
-		free(item->side.mapping.path);
+		path_free(item->side.mapping.path);
 }
 
 void inbox_clear(struct inbox *in)

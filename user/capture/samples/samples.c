@@ -20,8 +20,8 @@ void samples_fini(struct samples *s)
 	unnamed_samples_fini(&s->unnamed_samples);
 	live_allocs_fini(&s->live_allocs);
 	monitorwaits_fini(&s->monitorwaits);
-	vec_fini(&s->frames);
-	vec_fini(&s->unnamed);
+	vec_fini(&s->current.frames);
+	vec_fini(&s->current.unnamed);
 	vec_fini(&s->user);
 }
 
@@ -76,10 +76,11 @@ static size_t largest_part(const struct place *place)
 	return largest;
 }
 
-static void add_weight(struct samples *s, const struct sample *sample,
-		       const struct sample_weight *weight, node_id node, const struct place *place)
+static void add_weight(struct samples *s, const struct unnamed_sample *named, node_id node,
+		       const struct place *place)
 {
-	const struct event *event = &s->events->list.at[sample->event];
+	const struct event *event = named->event;
+	const struct sample *sample = &named->head;
 	size_t largest = largest_part(place);
 
 	for (size_t i = 0; i < place->nr_parts; i++) {
@@ -96,8 +97,8 @@ static void add_weight(struct samples *s, const struct sample *sample,
 			.is_counted = i == largest,
 		};
 		if (event_count_unit(event) && i == largest)
-			weighed.count = weight->count;
-		if (sources_is_live_only(s->sources, sample->event, &weighed.age_ns))
+			weighed.count = named->weight.count;
+		if (sources_is_live_only(s->sources, event, &weighed.age_ns))
 			live_allocs_name(&s->live_allocs, sample->task.tid, sample->time_ns,
 					 &weighed, s->profile);
 		else
@@ -121,30 +122,31 @@ static bool is_early(const struct samples *s, const struct process *p, const str
 	return !h || hotspot_region(h, sample->mapped) == JVM_REGION_UNKNOWN;
 }
 
-static void add_to_profile(struct samples *s, struct process *p, const struct sample *sample,
-			   struct sample_weight weight, bool leaf_is_inexact, frame_list *frames)
+static void add_to_profile(struct samples *s, struct process *p, struct unnamed_sample *named)
 {
+	const struct sample *sample = &named->head;
 	const struct named_stack stack = {
+		.event = named->event,
 		.sample = sample,
-		.weight = &weight,
+		.weight = &named->weight,
 		.lock_hook_since_ns = lock_hook_since(s, p),
 		.monitorwaits = &s->monitorwaits,
 		.hotspot = sample->mapped ? hotspot_of(s, p) : NULL,
 		.symbolizer = s->symbolizer,
 		.all = s->profile->frames,
-		.frames = frames,
+		.frames = &named->frames,
 	};
-	if (!sources_keep(s->sources, &stack)) {
+	if (!sources_keep(&stack)) {
 		live_allocs_forget(&s->live_allocs, sample->task.tid, sample->time_ns);
 		return;
 	}
 	struct place place;
 	const struct place_traits traits = {
-		.by_state = sources_by_state(s->sources, sample->event),
-		.leaf_is_inexact = leaf_is_inexact,
+		.by_state = sources_by_state(named->event),
+		.leaf_is_inexact = named->leaf_is_inexact,
 	};
 
-	if (!levels_place(&s->levels, p, sample, &weight, traits, &place)) {
+	if (!levels_place(&s->levels, p, sample, &named->weight, traits, &place)) {
 		s->nr_other_threads++;
 		live_allocs_forget(&s->live_allocs, sample->task.tid, sample->time_ns);
 		return;
@@ -152,18 +154,18 @@ static void add_to_profile(struct samples *s, struct process *p, const struct sa
 	bool is_left_out;
 	const char *group = sources_group(s->sources, &stack, &is_left_out);
 	if (is_left_out) {
-		s->reserved_bytes += weight.value;
+		s->reserved_bytes += named->weight.value;
 		live_allocs_forget(&s->live_allocs, sample->task.tid, sample->time_ns);
 		return;
 	}
 	node_id node = place.node;
 	if (group)
 		node = profile_child(s->profile, node, symbolizer_group(s->symbolizer, group));
-	for (size_t i = frames->nr; i-- > 0;) {
-		count_frame(s, p, frames->at[i]);
-		node = profile_child(s->profile, node, frames->at[i]);
+	for (size_t i = named->frames.nr; i-- > 0;) {
+		count_frame(s, p, named->frames.at[i]);
+		node = profile_child(s->profile, node, named->frames.at[i]);
 	}
-	add_weight(s, sample, &weight, node, &place);
+	add_weight(s, named, node, &place);
 }
 
 static bool lacks(const unnamed_list *unnamed, enum name_source source)
@@ -197,27 +199,30 @@ static bool may_wait(const struct samples *s, const struct process *p, u64 time_
 	}
 }
 
-void samples_take(struct samples *s, struct process *p, const struct sample *sample)
+void samples_take(struct samples *s, struct process *p, const struct event *event,
+		  const struct sample *sample)
 {
-	struct sample_weight weight = sources_weigh(s->sources, sample);
+	struct unnamed_sample *current = &s->current;
 	u64 age_ns;
 
-	s->frames.nr = s->unnamed.nr = 0;
+	current->head = *sample;
+	current->event = event;
+	current->weight = sources_weigh(s->sources, event, sample);
+	current->frames.nr = current->unnamed.nr = 0;
 	s->nr_approximate += raw_stack_is_approximate(sample);
 	struct raw_stack stack =
-		raw_stack_of(sample, sources_frames_to_skip(s->sources, sample), &s->user);
-	if (sources_is_live_only(s->sources, sample->event, &age_ns))
+		raw_stack_of(sample, sources_frames_to_skip(s->sources, event, sample), &s->user);
+	if (sources_is_live_only(s->sources, event, &age_ns))
 		live_allocs_begin(&s->live_allocs, (pid_t)sample->task.pid, sample->task.tid,
 				  sample->time_ns);
-	symbolize(s->symbolizer, p, &stack, &s->frames, &s->unnamed);
-	bool leaf_is_inexact = symbolizer_leaf_is_inexact(s->symbolizer);
+	symbolize(s->symbolizer, p, &stack, &current->frames, &current->unnamed);
+	current->leaf_is_inexact = symbolizer_leaf_is_inexact(s->symbolizer);
 	if (s->unnamed_samples.bytes < UNNAMED_BYTES_MAX &&
 	    (is_early(s, p, sample) ||
-	     (s->unnamed.nr && may_wait(s, p, sample->time_ns, &s->unnamed))))
-		unnamed_samples_add(&s->unnamed_samples, sample, weight, leaf_is_inexact,
-				    &s->frames, &s->unnamed);
+	     (current->unnamed.nr && may_wait(s, p, sample->time_ns, &current->unnamed))))
+		unnamed_samples_add(&s->unnamed_samples, current);
 	else
-		add_to_profile(s, p, sample, weight, leaf_is_inexact, &s->frames);
+		add_to_profile(s, p, current);
 }
 
 /* Adds the sample to the profile if it has all names or no more are expected. */
@@ -235,7 +240,7 @@ static bool retry(struct unnamed_sample *w, void *ctx)
 		return false;
 	if (symbolize_again(s->symbolizer, p, w->head.time_ns, &w->frames, &w->unnamed) && may_come)
 		return false;
-	add_to_profile(s, p, &w->head, w->weight, w->leaf_is_inexact, &w->frames);
+	add_to_profile(s, p, w);
 	return true;
 }
 
@@ -243,8 +248,7 @@ static bool give_up(struct unnamed_sample *w, void *ctx)
 {
 	struct samples *s = ctx;
 
-	add_to_profile(s, samples_process(s, &w->head), &w->head, w->weight, w->leaf_is_inexact,
-		       &w->frames);
+	add_to_profile(s, samples_process(s, &w->head), w);
 	return true;
 }
 

@@ -22,7 +22,6 @@
 
 struct samples {
 	/* Set by the recording, which owns them. */
-	const struct events *events;
 	struct sources *sources;
 	struct agents *agents;
 	struct processes *processes;
@@ -41,9 +40,8 @@ struct samples {
 	u64 reserved_bytes;         /* that --leaks leaves out */
 
 	struct unnamed_samples unnamed_samples;
-	unnamed_list unnamed; /* these three belong to the current sample */
-	frame_list frames;
-	raw_frames user;
+	struct unnamed_sample current; /* its lists are used again for each sample */
+	raw_frames user;               /* of the current sample */
 };
 
 void samples_fini(struct samples *s);
@@ -57,7 +55,8 @@ struct process *samples_process(struct samples *s, const struct sample *sample);
 void samples_foresee(struct samples *s, const struct sample *sample);
 
 /* Takes in a sample of that process. Its stack is complete. */
-void samples_take(struct samples *s, struct process *p, const struct sample *sample);
+void samples_take(struct samples *s, struct process *p, const struct event *event,
+		  const struct sample *sample);
 
 /* Retries the samples that lack names, because agents may have reported more. */
 void samples_retry(struct samples *s);

@@ -8,15 +8,12 @@ static size_t bytes_of(const struct unnamed_sample *s)
 	       s->unnamed.cap * sizeof(s->unnamed.at[0]);
 }
 
-void unnamed_samples_add(struct unnamed_samples *w, const struct sample *head,
-			 struct sample_weight weight, bool leaf_is_inexact, frame_list *frames,
-			 unnamed_list *unnamed)
+void unnamed_samples_add(struct unnamed_samples *w, struct unnamed_sample *sample)
 {
-	vec_push(&w->samples,
-		 (struct unnamed_sample){ *head, weight, leaf_is_inexact, *frames, *unnamed });
-	w->bytes += bytes_of(&w->samples.at[w->samples.nr - 1]);
-	*frames = (frame_list){ 0 };
-	*unnamed = (unnamed_list){ 0 };
+	vec_push(&w->samples, *sample);
+	w->bytes += bytes_of(sample);
+	sample->frames = (frame_list){ 0 };
+	sample->unnamed = (unnamed_list){ 0 };
 }
 
 static void forget(struct unnamed_sample *s)

@@ -11,6 +11,7 @@
 
 struct unnamed_sample {
 	struct sample head;
+	const struct event *event;
 	struct sample_weight weight;
 	bool leaf_is_inexact; /* see symbolizer_leaf_is_inexact */
 	frame_list frames;    /* with placeholders */
@@ -22,10 +23,8 @@ struct unnamed_samples {
 	size_t bytes; /* taken by the lists */
 };
 
-/* Takes over the lists and leaves empty ones. */
-void unnamed_samples_add(struct unnamed_samples *w, const struct sample *head,
-			 struct sample_weight weight, bool leaf_is_inexact, frame_list *frames,
-			 unnamed_list *unnamed);
+/* Takes over the lists of `sample` and leaves empty ones. */
+void unnamed_samples_add(struct unnamed_samples *w, struct unnamed_sample *sample);
 
 /*
  * Calls `retry` for every sample, in order of arrival, and forgets those for which it returns true.
