@@ -106,6 +106,9 @@ struct session *sessions_find(const char *nonce)
 
 struct session *sessions_open(const char *nonce)
 {
+	for (int i = 0; i < SESSIONS_MAX; i++)
+		if (sessions.all[i])
+			session_suspect(sessions.all[i]);
 	if (close_abandoned(sys_mono_ns()) && sessions.settle)
 		sessions.settle();
 	for (int i = 0; i < SESSIONS_MAX; i++)

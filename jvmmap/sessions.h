@@ -7,7 +7,7 @@
 
 #include "jvmmap/session.h"
 
-#define SESSIONS_MAX 4
+#define SESSIONS_MAX WIRE_SESSIONS_MAX
 
 /* Sets what is called, with the lock held, whenever an event has closed sessions. */
 void sessions_on_close(void (*settle)(void));

@@ -188,7 +188,7 @@ static void fail(struct agents_entry *e, const struct inject_result *result)
 
 	if (may_retry)
 		try_later(e, result->reason, RETRY_NS << 2 * (e->failures - 1));
-	else if (result->was_reached && !agents_entry_has_ended(e))
+	else if (result->is_lasting && !agents_entry_has_ended(e))
 		refuse_and_keep(e, result->reason);
 	else
 		refuse(e, result->reason);

@@ -53,7 +53,7 @@ enum inject_outcome {
 struct inject_result {
 	enum inject_outcome outcome;
 	bool was_signalled;
-	bool was_reached; /* the JVM was contacted */
+	bool is_lasting; /* the JVM was contacted, and the cause may stay: refusals are stored */
 	s64 clock_off_ns;
 	char loaded_path[DELIVERY_PATH_MAX];
 	char reason[320]; /* "reason; what to do", clean */

@@ -101,6 +101,35 @@ int memfds_open(pid_t pid, const char *nonce)
 	return ret > 0 ? s.fd : ret < 0 ? ret : -ENOENT;
 }
 
+/* Without the lock the agent waits for heartbeats, as for older readers. */
+void memfds_claim(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+	const u32 one = 1;
+
+	if (fcntl(fd, F_OFD_SETLK, &lock) ||
+	    pwrite(fd, &one, sizeof(one), offsetof(struct wire_header, has_lock)) < 0)
+		log_debug("cannot lock a buffer of an agent: %s", strerror(errno));
+}
+
+static int count(int dir_fd, const char *entry, const char *nonce, void *ctx)
+{
+	char link[256];
+	ssize_t len = readlinkat(dir_fd, entry, link, sizeof(link) - 1);
+	const size_t prefix = strlen("/memfd:" WIRE_NAME_PREFIX);
+
+	*(u32 *)ctx += len > (ssize_t)prefix && !memcmp(link, "/memfd:" WIRE_NAME_PREFIX, prefix);
+	return 0;
+}
+
+u32 memfds_count(pid_t pid)
+{
+	u32 nr = 0;
+
+	each(pid, count, &nr);
+	return nr;
+}
+
 static int found(int dir_fd, const char *entry, const char *nonce, void *ctx)
 {
 	return 1;
