@@ -236,6 +236,7 @@ static enum readiness ask_vm(struct job *j)
 	j->result.drops_code = *j->order->hooks.methods && (err || drops_code(h));
 	if (err)
 		return READY;
+	j->result.has_vm = true;
 	bool is_reduced = true;
 	j->handles_quit = !hotspot_flag(h, "ReduceSignalUsage", &is_reduced) && !is_reduced;
 	enum readiness ready = readiness_of_vm(h, &j->why);
@@ -267,6 +268,10 @@ static void start_session(struct job *j)
 		ready = ask_vm(j);
 	if (ready != READY || !agent_file_is_good(j->order->agent_path, &j->why)) {
 		job_conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+		return;
+	}
+	if (!j->result.has_vm && !j->order->may_have_no_vm) {
+		job_conclude(j, INJECT_DOUBT, "no VM can be read in it; it comes after the others");
 		return;
 	}
 	delivery_sweep(&j->t);
