@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The agent that is loaded into JVMs. It executes the commands of wire.h and passes the JVM's
- * events about compiled code to every session. Part of jvmmap/agent.h.
+ * events about compiled code to every session.
  *
  * It stays loaded until the JVM ends. If Agent_OnAttach returned an error, the JVM would unload it
  * and crash in the next event. It therefore always returns 0, and a session's header holds errors.
  */
 #include <jvmti.h>
 
-#include "jvmmap/agent.h"
+#include "jvmmap/hook.h"
 #include "jvmmap/hooks.h"
 #include "jvmmap/methods.h"
 #include "jvmmap/refs.h"
+#include "jvmmap/sessions.h"
 #include "jvmmap/sys.h"
 #include "jvmmap/wire.h"
 #include "jvmmap/wire_records.h"
@@ -20,16 +21,11 @@
 
 struct agent {
 	JavaVM *vm;
-	struct sys_lock lock; /* protects all fields below */
-	jvmtiEnv *env;        /* made once: the JVM never frees a JVMTI environment completely */
+	jvmtiEnv *env; /* made once: the JVM never frees a JVMTI environment completely */
 	int is_enabled;
-	struct session *sessions[SESSIONS_MAX];
-	struct session *busy; /* used by a command: events must not close it */
-	int replay_tid;       /* the thread whose events go to `busy` only; 0: none */
-	uint64_t missed;      /* events that could not take the lock */
 };
 
-static struct agent agent;
+static struct agent agent; /* protected by the lock of the sessions */
 
 static const char mark[] __attribute__((used)) = WIRE_MARK WIRE_TEXT(WIRE_ABI);
 
@@ -58,56 +54,14 @@ static jvmtiError enable_events(jvmtiEventMode mode)
 /* Turns events off when no session wants them. */
 static void settle_events(void)
 {
+	struct session *const *all = sessions_all();
 	int nr = 0;
 
 	for (int i = 0; i < SESSIONS_MAX; i++)
-		nr += agent.sessions[i] && agent.sessions[i]->wants_live;
+		nr += all[i] && all[i]->wants_live;
 	if (!nr && agent.is_enabled)
 		enable_events(JVMTI_DISABLE);
-	hooks_settle(agent.vm, agent.sessions, SESSIONS_MAX, NULL);
-}
-
-static void close_session(int i)
-{
-	session_close(agent.sessions[i]);
-	agent.sessions[i] = NULL;
-	settle_events();
-}
-
-/* During a replay, the events of its thread go to `busy` only. */
-int agent_begin(struct session *out[SESSIONS_MAX], uint64_t *time_ns)
-{
-	uint64_t now = sys_mono_ns();
-	int nr = 0;
-
-	if (!sys_lock(&agent.lock)) {
-		__atomic_fetch_add(&agent.missed, 1, __ATOMIC_RELAXED);
-		return 0;
-	}
-	int is_replay = agent.replay_tid && sys_gettid() == agent.replay_tid;
-	uint64_t missed = __atomic_exchange_n(&agent.missed, 0, __ATOMIC_RELAXED);
-	for (int i = 0; i < SESSIONS_MAX; i++) {
-		struct session *s = agent.sessions[i];
-		if (!s || (is_replay && s != agent.busy))
-			continue;
-		if (!session_is_wanted(s, now)) {
-			if (s->pid == sys_getpid() && s != agent.busy)
-				close_session(i);
-			continue;
-		}
-		if (missed)
-			session_lose(s, missed);
-		out[nr++] = s;
-	}
-	*time_ns = is_replay ? 0 : now;
-	if (!nr)
-		sys_unlock(&agent.lock);
-	return nr;
-}
-
-void agent_end(void)
-{
-	sys_unlock(&agent.lock);
+	hooks_settle(agent.vm, all, SESSIONS_MAX, NULL);
 }
 
 static void write_inline(struct session *s, jvmtiEnv *env, uint64_t addr, uint64_t size,
@@ -128,7 +82,7 @@ static void JNICALL on_load(jvmtiEnv *env, jmethodID method, jint size, const vo
 {
 	struct session *all[SESSIONS_MAX];
 	uint64_t time_ns;
-	int nr = agent_begin(all, &time_ns);
+	int nr = sessions_begin(all, &time_ns);
 
 	for (int i = 0; i < nr; i++) {
 		session_next_event(all[i]);
@@ -140,31 +94,31 @@ static void JNICALL on_load(jvmtiEnv *env, jmethodID method, jint size, const vo
 			write_inline(all[i], env, (uint64_t)addr, (uint32_t)size, compile_info);
 	}
 	if (nr)
-		agent_end();
+		sessions_end();
 }
 
 static void JNICALL on_unload(jvmtiEnv *env, jmethodID method, const void *addr)
 {
 	struct session *all[SESSIONS_MAX];
 	uint64_t time_ns;
-	int nr = agent_begin(all, &time_ns);
+	int nr = sessions_begin(all, &time_ns);
 
 	for (int i = 0; i < nr; i++)
 		session_unload(all[i], time_ns, (uint64_t)addr);
 	if (nr)
-		agent_end();
+		sessions_end();
 }
 
 static void JNICALL on_code(jvmtiEnv *env, const char *name, const void *addr, jint size)
 {
 	struct session *all[SESSIONS_MAX];
 	uint64_t time_ns;
-	int nr = agent_begin(all, &time_ns);
+	int nr = sessions_begin(all, &time_ns);
 
 	for (int i = 0; i < nr; i++)
 		session_code(all[i], time_ns, (uint64_t)addr, (uint32_t)size, name ? name : "");
 	if (nr)
-		agent_end();
+		sessions_end();
 }
 
 /* Runs on the thread itself, before its first method. */
@@ -176,11 +130,11 @@ static void JNICALL on_thread_start(jvmtiEnv *env, JNIEnv *jni, jthread thread)
 
 	if ((*env)->GetThreadInfo(env, thread, &info) != JVMTI_ERROR_NONE || !info.name)
 		return;
-	int nr = agent_begin(all, &time_ns), tid = sys_gettid();
+	int nr = sessions_begin(all, &time_ns), tid = sys_gettid();
 	for (int i = 0; i < nr; i++)
 		session_thread(all[i], tid, info.name);
 	if (nr)
-		sys_unlock(&agent.lock);
+		sessions_end();
 	(*env)->Deallocate(env, (unsigned char *)info.name);
 }
 
@@ -242,27 +196,6 @@ static void option_text(const char *options, const char *key, char *out, size_t 
 	out[len] = '\0';
 }
 
-/* Commands may wait: their thread has no other work, and the lock is held for one event at most. */
-static void lock_for_command(void)
-{
-	while (!sys_lock(&agent.lock))
-		;
-}
-
-static int find_session(const char *nonce)
-{
-	for (int i = 0; i < SESSIONS_MAX; i++) {
-		int k = 0;
-		if (!agent.sessions[i])
-			continue;
-		while (k < WIRE_NONCE_LEN && agent.sessions[i]->nonce[k] == nonce[k])
-			k++;
-		if (k == WIRE_NONCE_LEN)
-			return i;
-	}
-	return -1;
-}
-
 static void fail(struct session *s, enum wire_step step, int error)
 {
 	s->header->failed_step = step;
@@ -304,23 +237,24 @@ static int make_env(JavaVM *vm, struct session *s)
 	return 1;
 }
 
-/* Reports all existing code to `busy`. Releases the lock meanwhile, because the events take it. */
+/* Reports all existing code to the session of the command. Releases the lock meanwhile, because the
+ * events take it. */
 static jvmtiError generate_events(void)
 {
-	struct session *s = agent.busy;
+	struct session *s = sessions_used();
 
-	agent.replay_tid = sys_gettid();
+	sessions_replay(sys_gettid());
 	s->may_wait_ms = REPLAY_WAIT_MS;
 	session_mark(s, WIRE_REPLAY_BEGIN, sys_mono_ns());
-	sys_unlock(&agent.lock);
+	sessions_unlock();
 
 	jvmtiError err =
 		(*agent.env)->GenerateEvents(agent.env, JVMTI_EVENT_DYNAMIC_CODE_GENERATED);
 	if (!err)
 		err = (*agent.env)->GenerateEvents(agent.env, JVMTI_EVENT_COMPILED_METHOD_LOAD);
 
-	lock_for_command();
-	agent.replay_tid = 0;
+	sessions_lock();
+	sessions_replay(0);
 	session_mark(s, WIRE_REPLAY_END, sys_mono_ns());
 	s->may_wait_ms = 0;
 	/* An agent loaded at the JVM's start: there is nothing to report yet. */
@@ -333,29 +267,14 @@ static void replay(void)
 	jvmtiError err = generate_events();
 
 	if (err)
-		fail(agent.busy, WIRE_STEP_REPLAY, (int)err);
+		fail(sessions_used(), WIRE_STEP_REPLAY, (int)err);
 	else
-		__atomic_store_n(&agent.busy->header->state, WIRE_LIVE, __ATOMIC_RELEASE);
-}
-
-/* A free place for a session. Closes sessions whose reader is dead. */
-static int free_place(void)
-{
-	uint64_t now = sys_mono_ns();
-
-	for (int i = 0; i < SESSIONS_MAX; i++)
-		if (agent.sessions[i] && !session_is_wanted(agent.sessions[i], now))
-			close_session(i);
-	for (int i = 0; i < SESSIONS_MAX; i++)
-		if (!agent.sessions[i])
-			return i;
-	return -1;
+		__atomic_store_n(&sessions_used()->header->state, WIRE_LIVE, __ATOMIC_RELEASE);
 }
 
 static void start(JavaVM *vm, const char *options, const char *nonce)
 {
-	int place = free_place();
-	struct session *s = place < 0 ? NULL : session_open(nonce);
+	struct session *s = sessions_open(nonce);
 
 	/* Without a session there is no header for an error: the reader finds no session. */
 	if (!s)
@@ -366,8 +285,8 @@ static void start(JavaVM *vm, const char *options, const char *nonce)
 	s->alloc_interval = option_number(options, "alloc");
 	s->lock_min_ns = option_number(options, "lock");
 	option_text(options, "methods", s->calls, sizeof(s->calls));
-	agent.sessions[place] = agent.busy = s;
-	hooks_start_session();
+	sessions_use(s);
+	hook_forget_classes();
 	if (!make_env(vm, s))
 		return;
 
@@ -378,14 +297,18 @@ static void start(JavaVM *vm, const char *options, const char *nonce)
 	else
 		replay();
 	settle_events();
-	hooks_settle(vm, agent.sessions, SESSIONS_MAX, s);
+	hooks_settle(vm, sessions_all(), SESSIONS_MAX, s);
 }
 
-static void stop(int one, int all)
+/* Ends one session, or all of them for NULL. */
+static void stop(struct session *one)
 {
+	struct session *const *all = sessions_all();
+
 	for (int i = 0; i < SESSIONS_MAX; i++)
-		if (agent.sessions[i] && (all || i == one))
-			close_session(i);
+		if (all[i] && (!one || all[i] == one))
+			sessions_close(all[i]);
+	settle_events();
 }
 
 /*
@@ -396,12 +319,12 @@ static void report_refs(JavaVM *vm, int collect)
 {
 	JNIEnv *jni = NULL;
 
-	sys_unlock(&agent.lock);
+	sessions_unlock();
 	if (collect)
 		(*agent.env)->ForceGarbageCollection(agent.env);
 	if ((*vm)->GetEnv(vm, (void **)&jni, JNI_VERSION_1_6) == JNI_OK)
 		refs_report(jni);
-	lock_for_command();
+	sessions_lock();
 }
 
 /*
@@ -412,11 +335,11 @@ static void report_refs(JavaVM *vm, int collect)
  */
 static void settle_methods(JavaVM *vm, struct session *asking)
 {
-	if (!methods_settle(agent.sessions, SESSIONS_MAX, sys_mono_ns()))
+	if (!methods_settle(sessions_all(), SESSIONS_MAX, sys_mono_ns()))
 		return;
-	sys_unlock(&agent.lock);
+	sessions_unlock();
 	jvmtiError err = methods_apply(vm);
-	lock_for_command();
+	sessions_lock();
 	if (asking && *asking->calls)
 		asking->header->hook_states[WIRE_HOOK_METHOD] = err ? -(int32_t)err : WIRE_HOOK_ON;
 	/* The reader has gone meanwhile and will send no further command. */
@@ -438,26 +361,28 @@ static void obey(JavaVM *vm, const char *options)
 		return;
 	memcpy(nonce, at, (size_t)len);
 
-	lock_for_command();
+	sessions_lock();
 	agent.vm = vm;
-	int place = all ? -1 : find_session(nonce);
+	sessions_on_close(settle_events);
+	struct session *s = all ? NULL : sessions_find(nonce);
 	int is_start = option_is(options, "cmd", "start");
 	if (option_is(options, "cmd", "stop")) {
-		stop(place, all);
-	} else if (is_start && !all && place < 0) {
+		if (s || all)
+			stop(s);
+	} else if (is_start && !all && !s) {
 		start(vm, options, nonce);
-	} else if (option_is(options, "cmd", "methods") && place >= 0 && agent.env) {
-		agent.busy = agent.sessions[place];
-	} else if (option_is(options, "cmd", "replay") && place >= 0 && agent.env) {
-		agent.busy = agent.sessions[place];
+	} else if (option_is(options, "cmd", "methods") && s && agent.env) {
+		sessions_use(s);
+	} else if (option_is(options, "cmd", "replay") && s && agent.env) {
+		sessions_use(s);
 		replay();
-	} else if (option_is(options, "cmd", "refs") && place >= 0 && agent.env) {
+	} else if (option_is(options, "cmd", "refs") && s && agent.env) {
 		report_refs(vm, option_is(options, "gc", "1"));
 	}
 	if (!is_start)
-		settle_methods(vm, agent.busy);
-	agent.busy = NULL;
-	sys_unlock(&agent.lock);
+		settle_methods(vm, sessions_used());
+	sessions_use(NULL);
+	sessions_unlock();
 }
 
 JNIEXPORT jint JNICALL Agent_OnAttach(JavaVM *vm, char *options, void *reserved)

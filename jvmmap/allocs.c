@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sampled allocations: JVMTI reports one object per `interval` bytes on average. Part of
- * jvmmap/hook.h.
+ * Sampled allocations: JVMTI reports one object per `interval` bytes on average.
  */
+#include "jvmmap/allocs.h"
+
 #include "jvmmap/hook.h"
 #include "jvmmap/refs.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of one kind of event in Java code, for hooks.c and the files that implement an event.
+ * What each kind of event in Java code needs: an empty function, an environment, names of classes.
  */
 #pragma once
 
@@ -41,6 +41,5 @@ void hook_turn_off(struct hook *h, const jvmtiCapabilities *wanted, const jvmtiE
 /* The hash that stands for a class, sent to all sessions first; 0 if the class has no name. */
 uint64_t hook_class(jvmtiEnv *env, jclass class);
 
-/* Turn the event on if a session wants it, off if none does. */
-jvmtiError allocs_settle(JavaVM *vm, struct session *const sessions[], int nr);
-jvmtiError locks_settle(JavaVM *vm, struct session *const sessions[], int nr);
+/* Call it when a session begins: all class names are sent again from then on. */
+void hook_forget_classes(void);

@@ -9,9 +9,6 @@
 
 #include "jvmmap/session.h"
 
-/* Call it when a session begins: all class names are sent again from then on. */
-void hooks_start_session(void);
-
 /*
  * Turns each event on if a session wants it, and off if none does. Writes the results to the header
  * of `asking` (may be NULL). Called with the agent's lock held, on any thread.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Waits for Java monitors. A wait of at least `min_ns` is reported. A shorter one is reported with
- * the probability duration / min_ns and counts for min_ns, which bounds the rate. Part of
- * jvmmap/hook.h.
+ * the probability duration / min_ns and counts for min_ns, which bounds the rate.
  */
+#include "jvmmap/locks.h"
+
 #include "jvmmap/hook.h"
 #include "jvmmap/sys.h"
 

@@ -7,6 +7,7 @@
 #define MAP_BYTES   (WIRE_HEADER_BYTES + 2ul * WIRE_RING_BYTES)
 #define NUMBER_MAX  10 /* bytes of a varint of 64 bits */
 #define NUMBERS_MAX 4  /* per record */
+#define LOOK_NS     1000000000ull
 /* Room in the ring that only classes may use: a sample gets the name of its class in no other way.
  */
 #define CLASS_BYTES (256u << 10)
@@ -73,6 +74,20 @@ void session_close(struct session *s)
 	sys_unmap(s, sizeof(*s));
 }
 
+static int has_lock(const struct session *s)
+{
+	return __atomic_load_n(&s->header->has_lock, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* Whether the kernel has released the reader's lock, whoever ended the reader and how. */
+static int has_died(struct session *s, uint64_t now_ns)
+{
+	if (!has_lock(s) || now_ns - s->looked_ns < LOOK_NS)
+		return 0;
+	s->looked_ns = now_ns;
+	return !sys_is_locked(s->fd);
+}
+
 int session_is_wanted(struct session *s, uint64_t now_ns)
 {
 	/*
@@ -86,8 +101,14 @@ int session_is_wanted(struct session *s, uint64_t now_ns)
 		s->heartbeat = beat;
 		s->heartbeat_ns = now_ns;
 	}
+	uint64_t timeout_ns = beat || has_lock(s) ? WIRE_READER_TIMEOUT_NS : WIRE_CLAIM_TIMEOUT_NS;
 	return !__atomic_load_n(&s->header->stop, __ATOMIC_RELAXED) &&
-	       now_ns - s->heartbeat_ns < WIRE_READER_TIMEOUT_NS;
+	       now_ns - s->heartbeat_ns < timeout_ns && !has_died(s, now_ns);
+}
+
+void session_suspect(struct session *s)
+{
+	s->looked_ns = 0;
 }
 
 void session_lose(struct session *s, uint64_t nr)

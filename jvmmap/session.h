@@ -30,6 +30,7 @@ struct session {
 	uint64_t head; /* our copy: the reader can overwrite the header's */
 	uint64_t lost_unsaid;
 	uint64_t heartbeat_ns; /* time of the last seen change of `heartbeat` */
+	uint64_t looked_ns;    /* when the reader's lock was last tested */
 	uint32_t heartbeat;
 	int fd, pid;
 	int wants_inline, wants_live, wants_refs;
@@ -58,8 +59,14 @@ struct session {
 struct session *session_open(const char *nonce);
 void session_close(struct session *s);
 
-/* Whether the reader is still there and this process is the JVM itself, not a fork of it. */
+/*
+ * Whether the reader is still there and this process is the JVM itself, not a fork of it. Tests the
+ * reader's lock once a second at most, because events call it.
+ */
 int session_is_wanted(struct session *s, uint64_t now_ns);
+
+/* Makes session_is_wanted test the lock at the next call. */
+void session_suspect(struct session *s);
 
 /* Counts `nr` records as lost. */
 void session_lose(struct session *s, uint64_t nr);

@@ -47,6 +47,14 @@ long sys_fix_size(long fd, unsigned long size)
 			0, 0);
 }
 
+int sys_is_locked(long fd)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+	long err = sys_call(__NR_fcntl, fd, F_OFD_GETLK, (long)&lock, 0, 0, 0);
+
+	return err || lock.l_type != F_UNLCK;
+}
+
 void sys_close(long fd)
 {
 	sys_call(__NR_close, fd, 0, 0, 0, 0, 0);

@@ -52,6 +52,8 @@ void *memset(void *at, int byte, size_t len);
 long sys_memfd_create(const char *name);        /* close-on-exec, sealable */
 long sys_fix_size(long fd, unsigned long size); /* sets the size and seals it */
 void sys_close(long fd);
+/* Whether another open file of the same memfd holds a lock on it; 1 if unknown. */
+int sys_is_locked(long fd);
 
 /*
  * NULL on failure. fd -1: anonymous memory. `at` not NULL: at this address, replacing any mapping.

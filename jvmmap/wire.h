@@ -17,6 +17,9 @@
  *	lock=NS      with start: also reports waits for monitors of at least NS, samples others
  *	methods=LIST with start: also reports calls of these methods: "a/B.run,a/C.go"
  *
+ * At most WIRE_SESSIONS_MAX sessions are open. A reader that was killed still has its lock taken
+ * away by the kernel, in every namespace, so a new reader gets the place of a dead one at once.
+ *
  * A session is a memfd of the JVM named WIRE_NAME_PREFIX + nonce, sealed against resizing. It holds
  * one page of struct wire_header and WIRE_RING_BYTES of records. The agent never waits for the
  * reader: it drops and counts records that do not fit. All integers are little-endian.
@@ -105,7 +108,13 @@ struct wire_header {
 	uint64_t tail;      /* bytes read in total */
 	uint32_t heartbeat; /* a live reader changes it within WIRE_READER_TIMEOUT_NS */
 	uint32_t stop;      /* non-zero: end the session at the next event */
+	uint32_t has_lock;  /* non-zero: the reader has locked the memfd (F_OFD_SETLK), and has gone
+			     * if the lock is free */
+	uint32_t reserved1;
 };
-_Static_assert(sizeof(struct wire_header) == 528, "the header is part of the wire format");
+_Static_assert(sizeof(struct wire_header) == 536, "the header is part of the wire format");
+_Static_assert(offsetof(struct wire_header, tail) == 512, "fields are only ever appended");
 
 #define WIRE_READER_TIMEOUT_NS (60ull * 1000000000ull)
+#define WIRE_CLAIM_TIMEOUT_NS  (20ull * 1000000000ull) /* until a reader first shows itself */
+#define WIRE_SESSIONS_MAX      4

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/types.h"
 #include "jvm/agent/agent_ring.h"
 #include "jvm/process/memfds.h"
@@ -37,7 +38,8 @@ struct world {
 	int fd;
 };
 
-static struct world make_world(void)
+/* As in a recording, the reader has no lock before the attach is complete. */
+static struct world make_unclaimed_world(void)
 {
 	struct world w = { session_open(nonce), NULL, codemap_new(), -1 };
 
@@ -46,6 +48,14 @@ static struct world make_world(void)
 	assert_int_equal(memfds_version(w.fd), WIRE_ABI);
 	assert_int_equal(agent_ring_open(dup(w.fd), nonce, 0, w.map, &w.reader), 0);
 	w.agent->header->state = WIRE_LIVE;
+	return w;
+}
+
+static struct world make_world(void)
+{
+	struct world w = make_unclaimed_world();
+
+	memfds_claim(w.fd);
 	return w;
 }
 
@@ -148,6 +158,48 @@ static void half_an_hour_without_a_reader_ends_a_session_as_a_minute_does(void *
 	free_world(&w);
 }
 
+static void a_session_that_nobody_ever_reads_ends_after_twenty_seconds(void **state)
+{
+	struct world w = make_unclaimed_world();
+	u64 now = w.agent->heartbeat_ns;
+
+	assert_true(session_is_wanted(w.agent, now + WIRE_CLAIM_TIMEOUT_NS - 1));
+	assert_false(session_is_wanted(w.agent, now + WIRE_CLAIM_TIMEOUT_NS));
+	agent_ring_read(w.reader); /* an older reader, which locks nothing */
+	assert_true(session_is_wanted(w.agent, now + WIRE_CLAIM_TIMEOUT_NS));
+	assert_true(session_is_wanted(w.agent, now + 2 * WIRE_CLAIM_TIMEOUT_NS));
+	free_world(&w);
+}
+
+/* The reader's end in another open file, as in another process. */
+static void a_session_ends_when_the_kernel_takes_the_readers_lock_away(void **state)
+{
+	struct world w = make_unclaimed_world();
+	u64 now = w.agent->heartbeat_ns;
+	int reader = memfds_open(getpid(), nonce);
+
+	memfds_claim(reader);
+	assert_true(session_is_wanted(w.agent, now + 2 * NS_PER_SEC));
+	close(reader);
+	assert_true(session_is_wanted(w.agent, now + 2 * NS_PER_SEC)); /* tested a moment ago */
+	assert_false(session_is_wanted(w.agent, now + 3 * NS_PER_SEC));
+	free_world(&w);
+}
+
+static void a_new_reader_tests_the_locks_of_the_others_at_once(void **state)
+{
+	struct world w = make_unclaimed_world();
+	u64 now = w.agent->heartbeat_ns;
+	int reader = memfds_open(getpid(), nonce);
+
+	memfds_claim(reader);
+	assert_true(session_is_wanted(w.agent, now + 2 * NS_PER_SEC));
+	close(reader);
+	session_suspect(w.agent);
+	assert_false(session_is_wanted(w.agent, now + 2 * NS_PER_SEC));
+	free_world(&w);
+}
+
 /* A sample gets its class's name in no other way; code can be reported again. */
 static void a_ring_full_of_code_has_room_for_classes(void **state)
 {
@@ -170,6 +222,9 @@ int main(void)
 		cmocka_unit_test(two_million_events_at_once_are_read_or_counted),
 		cmocka_unit_test(a_fork_has_no_session),
 		cmocka_unit_test(a_session_ends_on_stop_or_after_a_silent_minute),
+		cmocka_unit_test(a_session_that_nobody_ever_reads_ends_after_twenty_seconds),
+		cmocka_unit_test(a_session_ends_when_the_kernel_takes_the_readers_lock_away),
+		cmocka_unit_test(a_new_reader_tests_the_locks_of_the_others_at_once),
 		cmocka_unit_test(half_an_hour_without_a_reader_ends_a_session_as_a_minute_does),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

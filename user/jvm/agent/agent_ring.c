@@ -70,6 +70,8 @@ int agent_ring_open(int fd, const char *nonce, s64 clock_off_ns, struct codemap 
 	void *at = mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
 	if (at == MAP_FAILED)
 		return -errno;
+	/* A child of ours would keep the lock of memfds_claim after our end. */
+	madvise(at, MAP_BYTES, MADV_DONTFORK);
 	if (!is_ours(at, nonce)) {
 		munmap(at, MAP_BYTES);
 		return -EBADMSG;

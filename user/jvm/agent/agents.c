@@ -13,12 +13,12 @@
 #include "base/time.h"
 #include "jvm/agent/agents_entry.h"
 #include "jvm/agent/code_details.h"
+#include "jvm/agent/turns.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/job.h"
 #include "jvm/attach/refusals.h"
 #include "proc/status.h"
 
-#define PARALLEL_MAX    4                 /* concurrent attaches */
 #define YOUNG_NS        (300 * NS_PER_MS) /* a younger JVM is not ready for an agent */
 #define RETRY_NS        (700 * NS_PER_MS) /* before the first retry, then four times as long */
 #define WAIT_MAX_NS     (30 * NS_PER_SEC) /* between tries while the JVM starts */
@@ -38,6 +38,7 @@ struct agents *agents_new(const char *path, enum agent_mode mode)
 	struct agents *a = xcalloc(1, sizeof(*a));
 
 	a->mode = mode;
+	a->began_ns = time_mono_ns();
 	a->path = agent_file_find(path) ?: xstrdup("");
 	return a;
 }
@@ -102,7 +103,10 @@ void agents_request(struct agents *a, struct process_id id, u64 program_ns)
 	e->state = AGENT_PENDING;
 	e->requested_ns = time_mono_ns();
 	struct proc_status status;
-	e->is_nested = !proc_status_read(id.pid, &status) && status.nr_nspid > 1;
+	if (!proc_status_read(id.pid, &status)) {
+		e->is_nested = status.nr_nspid > 1;
+		e->uid = status.euid;
+	}
 	e->next_ns = time_mono_ns() + (age < YOUNG_NS && !a->is_eager ? YOUNG_NS - age : 0);
 	if (!*a->path)
 		refuse(e, NO_AGENT_FILE);
@@ -118,6 +122,7 @@ static int order(struct agents *a, struct agents_entry *e, enum inject_command c
 		.program_ns = e->program_ns,
 		.agent_path = a->path,
 		.may_signal = !e->was_signalled,
+		.may_have_no_vm = e->has_no_vm,
 		.way = a->way,
 		.hooks = a->hooks,
 	};
@@ -188,17 +193,29 @@ static void fail(struct agents_entry *e, const struct inject_result *result)
 
 	if (may_retry)
 		try_later(e, result->reason, RETRY_NS << 2 * (e->failures - 1));
-	else if (result->was_reached && !agents_entry_has_ended(e))
+	else if (result->is_lasting && !agents_entry_has_ended(e))
 		refuse_and_keep(e, result->reason);
 	else
 		refuse(e, result->reason);
 }
 
+/* The next try does not insist on a VM, and waits for its turn. */
+static void doubt(struct agents_entry *e, const char *reason)
+{
+	e->has_no_vm = true;
+	e->tries--;
+	try_later(e, reason, 0);
+}
+
 static void conclude(struct agents *a, struct agents_entry *e, const struct inject_result *result)
 {
 	e->was_signalled |= result->was_signalled;
-	if (result->outcome != INJECT_DONE && e->order.command == INJECT_START)
-		start_cleaner(a, e);
+	e->has_no_vm &= !result->has_vm;
+	if (result->outcome != INJECT_DONE && e->order.command == INJECT_START) {
+		turns_charge(a, e, time_mono_ns() - e->injected_ns);
+		if (result->is_lasting)
+			start_cleaner(a, e);
+	}
 	if (e->order.command == INJECT_REFS && result->outcome != INJECT_DONE) {
 		auto_free char *why =
 			xasprintf("its reachable objects are unknown: %s", result->reason);
@@ -208,6 +225,8 @@ static void conclude(struct agents *a, struct agents_entry *e, const struct inje
 		return;
 	if (result->outcome == INJECT_DONE)
 		open_ring(e, result);
+	else if (result->outcome == INJECT_DOUBT)
+		doubt(e, result->reason);
 	else if (result->outcome == INJECT_WAIT)
 		wait_longer(e, result->reason);
 	else
@@ -261,22 +280,16 @@ static size_t nr_running(const struct agents *a)
 
 static void start_due(struct agents *a)
 {
-	size_t running = nr_running(a);
 	u64 now = time_mono_ns();
+	struct agents_entry *e;
 
-	vec_each(e, &a->entries) {
-		if (running >= PARALLEL_MAX)
-			return;
-		if (e->state != AGENT_PENDING || e->injection || now < e->next_ns)
-			continue;
+	while ((e = turns_next(a, now))) {
 		e->tries++;
 		int err = order(a, e, INJECT_START);
 		if (err) {
 			auto_free char *why = xasprintf(
 				"cannot start a process for the attach (%s)", strerror(-err));
 			refuse(e, why);
-		} else {
-			running++;
 		}
 	}
 }
@@ -483,6 +496,7 @@ void agents_free(struct agents *a)
 		inject_free(*cleaner);
 	vec_fini(&a->cleaners);
 	vec_fini(&a->entries);
+	vec_fini(&a->users);
 	dict_fini(&a->by_process);
 	free(a->path);
 	free(a);

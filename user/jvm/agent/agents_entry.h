@@ -26,6 +26,8 @@ struct agents_entry {
 	u64 next_ns; /* no attach before */
 	bool was_signalled;
 	bool is_nested; /* in a pid namespace of its own */
+	uid_t uid;
+	bool has_no_vm; /* no VM could be read in it yet: perhaps only a file is called libjvm.so */
 
 	struct injection *injection; /* NULL if none is running */
 	struct inject_order order;   /* the running or last one */
@@ -42,6 +44,13 @@ struct agents_entry {
 	char loaded_path[DELIVERY_PATH_MAX];
 };
 
+/* The attaches to processes of a user, for turns.c. */
+struct agents_user {
+	uid_t uid;
+	u32 running, running_novm;
+	u64 failed_ns; /* time of attaches without success */
+};
+
 struct agents {
 	enum agent_mode mode;
 	enum delivery_way way;
@@ -53,6 +62,8 @@ struct agents {
 	VEC(struct agents_entry) entries;
 	struct dict by_process; /* process_id_hash -> index in entries */
 	VEC(struct injection *) cleaners;
+	VEC(struct agents_user) users;
+	u64 began_ns;
 	u64 looked_ns;
 	u32 nr_gone, nr_gone_attached, nr_gone_refused; /* dropped entries */
 };

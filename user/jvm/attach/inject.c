@@ -153,7 +153,7 @@ enum inject_outcome inject_poll(struct injection *i, struct inject_result *out)
 	if (!receive(i, out)) {
 		*out = (struct inject_result){ .outcome = INJECT_RETRY,
 					       .was_signalled = true, /* possibly */
-					       .was_reached = true,
+					       .is_lasting = true,
 					       .ring_fd = -1 };
 		explain_end(i, is_late, out);
 	}

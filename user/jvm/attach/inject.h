@@ -38,6 +38,7 @@ struct inject_order {
 	const char *agent_path;              /* absolute */
 	char loaded_path[DELIVERY_PATH_MAX]; /* path from which the JVM loaded it; "" if unknown */
 	bool may_signal;                     /* false if it was signalled before */
+	bool may_have_no_vm;                 /* INJECT_START: goes on if no VM can be read */
 	enum delivery_way way;
 	struct agent_hooks hooks; /* INJECT_START, INJECT_REFS */
 };
@@ -45,6 +46,7 @@ struct inject_order {
 enum inject_outcome {
 	INJECT_RUNNING,
 	INJECT_DONE,
+	INJECT_DOUBT,   /* no VM can be read in it; it was not contacted */
 	INJECT_WAIT,    /* not yet; the cause passes by itself, and the JVM is fine */
 	INJECT_RETRY,   /* may succeed later */
 	INJECT_REFUSED, /* will not succeed */
@@ -53,7 +55,8 @@ enum inject_outcome {
 struct inject_result {
 	enum inject_outcome outcome;
 	bool was_signalled;
-	bool was_reached; /* the JVM was contacted */
+	bool has_vm;     /* its VM could be read */
+	bool is_lasting; /* the JVM was contacted, and the cause may stay: refusals are stored */
 	s64 clock_off_ns;
 	char loaded_path[DELIVERY_PATH_MAX];
 	char reason[320]; /* "reason; what to do", clean */

@@ -137,6 +137,21 @@ static int send_to_loaded(struct job *j)
 	return err;
 }
 
+/* The agent cannot report this itself: it has no buffer. */
+static void explain_no_ring(struct job *j)
+{
+	if (memfds_count(j->t.status.pid) < WIRE_SESSIONS_MAX) {
+		job_conclude(j, INJECT_REFUSED,
+			     "the agent could not make its buffer: a seccomp filter or a "
+			     "descriptor limit; see `sysflame jvms`");
+		return;
+	}
+	job_conclude(j, INJECT_RETRY,
+		     "others use all places for readers in it (" WIRE_TEXT(
+			     WIRE_SESSIONS_MAX) "); wait until one ends");
+	j->result.is_lasting = false;
+}
+
 static void open_ring(struct job *j)
 {
 	j->result.clock_off_ns = j->t.clock_off_ns;
@@ -146,14 +161,14 @@ static void open_ring(struct job *j)
 		process_root_unbecome(&j->t);
 	}
 	j->result.ring_fd = fd >= 0 ? fd : -1;
-	if (fd >= 0)
+	if (fd >= 0) {
+		memfds_claim(fd);
 		j->result.outcome = INJECT_DONE;
-	else if (fd == -EACCES || fd == -EPERM)
+	} else if (fd == -EACCES || fd == -EPERM) {
 		job_explain(j, fd);
-	else
-		job_conclude(j, INJECT_REFUSED,
-			     "the agent could not make its buffer: a seccomp filter, a descriptor "
-			     "limit or too many readers; see `sysflame jvms`");
+	} else {
+		explain_no_ring(j);
+	}
 }
 
 /* Ends one session, or all of them for NULL. */
@@ -221,6 +236,7 @@ static enum readiness ask_vm(struct job *j)
 	j->result.drops_code = *j->order->hooks.methods && (err || drops_code(h));
 	if (err)
 		return READY;
+	j->result.has_vm = true;
 	bool is_reduced = true;
 	j->handles_quit = !hotspot_flag(h, "ReduceSignalUsage", &is_reduced) && !is_reduced;
 	enum readiness ready = readiness_of_vm(h, &j->why);
@@ -252,6 +268,10 @@ static void start_session(struct job *j)
 		ready = ask_vm(j);
 	if (ready != READY || !agent_file_is_good(j->order->agent_path, &j->why)) {
 		job_conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+		return;
+	}
+	if (!j->result.has_vm && !j->order->may_have_no_vm) {
+		job_conclude(j, INJECT_DOUBT, "no VM can be read in it; it comes after the others");
 		return;
 	}
 	delivery_sweep(&j->t);

@@ -165,7 +165,7 @@ static int wake_listener(struct job *j)
 		return conclude_readiness(j, ready);
 	}
 	err = send_signal(j);
-	j->result.was_signalled = j->result.was_reached = !err;
+	j->result.was_signalled = j->result.is_lasting = !err;
 	int fd = err ? err : await_listener(j);
 	process_root_unlink(&j->t, j->trigger_name);
 	if (fd == -ESRCH)
@@ -181,7 +181,7 @@ int listener_reach(struct job *j)
 {
 	int fd = connect_listener(j);
 
-	j->result.was_reached |= fd >= 0;
+	j->result.is_lasting |= fd >= 0;
 	if (fd >= 0)
 		return fd;
 	if (fd == -EPERM || fd == -EACCES)

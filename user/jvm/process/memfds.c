@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,6 +94,31 @@ int memfds_open(pid_t pid, const char *nonce)
 	int ret = begin(pid, nonce, &s) ?: each(pid, open_if_same, &s);
 
 	return ret > 0 ? s.fd : ret < 0 ? ret : -ENOENT;
+}
+
+/* Without the lock the agent waits for heartbeats, as for older readers. */
+void memfds_claim(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+	const u32 one = 1;
+
+	if (fcntl(fd, F_OFD_SETLK, &lock) ||
+	    pwrite(fd, &one, sizeof(one), offsetof(struct wire_header, has_lock)) < 0)
+		log_debug("cannot lock a buffer of an agent: %s", strerror(errno));
+}
+
+static int count(int dir_fd, const char *entry, const char *name, void *ctx)
+{
+	*(u32 *)ctx += !strncmp(name, WIRE_NAME_PREFIX, strlen(WIRE_NAME_PREFIX));
+	return 0;
+}
+
+u32 memfds_count(pid_t pid)
+{
+	u32 nr = 0;
+
+	each(pid, count, &nr);
+	return nr;
 }
 
 static int found(int dir_fd, const char *entry, const char *name, void *ctx)

@@ -7,6 +7,15 @@
 /* Opens the buffer with this nonce; -ENOENT if the process has none, -EACCES, -ESRCH. */
 int memfds_open(pid_t pid, const char *nonce);
 
+/*
+ * Locks the buffer for its reader, who holds the lock as long as any process has this open file,
+ * and says so in the buffer: the agent then sees when the reader has ended. The caller owns fd.
+ */
+void memfds_claim(int fd);
+
+/* The number of buffers of agents of our version; the process can forge it. */
+u32 memfds_count(pid_t pid);
+
 /* 1 if there is one, 0 if not, -EACCES, -ESRCH. */
 int memfds_any(pid_t pid);
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose turn it is to be attached to. */
+#include "test.h"
+
+#include "base/time.h"
+#include "jvm/agent/turns.h"
+
+#define NOW (1000 * NS_PER_SEC)
+
+static char running; /* stands for a child that runs */
+
+struct world {
+	struct agents a;
+};
+
+static void add(struct world *w, uid_t uid, bool has_no_vm)
+{
+	vec_push(&w->a.entries, (struct agents_entry){ .uid = uid,
+						       .has_no_vm = has_no_vm,
+						       .state = AGENT_PENDING });
+}
+
+/* Starts everybody whose turn it is, and returns their number. */
+static u32 start_all(struct world *w)
+{
+	struct agents_entry *e;
+	u32 nr = 0;
+
+	for (; (e = turns_next(&w->a, NOW)); nr++)
+		e->injection = (void *)&running;
+	return nr;
+}
+
+static u32 nr_running(const struct world *w, uid_t uid)
+{
+	u32 nr = 0;
+
+	vec_each(e, &w->a.entries)
+		nr += e->injection && e->uid == uid;
+	return nr;
+}
+
+static struct world make_world(void)
+{
+	return (struct world){ .a = { .began_ns = NOW } };
+}
+
+static void free_world(struct world *w)
+{
+	vec_fini(&w->a.entries);
+	vec_fini(&w->a.users);
+}
+
+static void a_user_holds_a_quarter_of_the_places(void **state)
+{
+	struct world w = make_world();
+
+	for (int i = 0; i < 60; i++)
+		add(&w, 65534, false);
+	assert_int_equal(start_all(&w), 4);
+	add(&w, 0, false);
+	assert_int_equal(start_all(&w), 1);
+	assert_int_equal(nr_running(&w, 0), 1);
+	free_world(&w);
+}
+
+static void processes_without_a_vm_come_last_and_one_of_a_user_at_a_time(void **state)
+{
+	struct world w = make_world();
+
+	for (int i = 0; i < 60; i++)
+		add(&w, 65534, true);
+	add(&w, 65534, false);
+	assert_ptr_equal(turns_next(&w.a, NOW), &w.a.entries.at[60]);
+	assert_int_equal(start_all(&w), 2);
+	free_world(&w);
+}
+
+static void processes_that_failed_come_after_new_ones(void **state)
+{
+	struct world w = make_world();
+
+	for (int i = 0; i < 3; i++)
+		add(&w, 1000, false);
+	w.a.entries.at[0].failures = 2;
+	w.a.entries.at[1].failures = 1;
+	assert_ptr_equal(turns_next(&w.a, NOW), &w.a.entries.at[2]);
+	free_world(&w);
+}
+
+static void a_user_without_credit_gets_first_tries_only_and_one_at_a_time(void **state)
+{
+	struct world w = make_world();
+
+	for (int i = 0; i < 8; i++)
+		add(&w, 1000, false);
+	w.a.entries.at[0].tries = 1;
+	turns_charge(&w.a, &w.a.entries.at[0], 31 * NS_PER_SEC);
+	assert_int_equal(start_all(&w), 1);
+	assert_null(w.a.entries.at[0].injection);
+	/* After ten seconds there is a second of credit again. */
+	w.a.began_ns -= 20 * NS_PER_SEC;
+	assert_int_equal(start_all(&w), 3);
+	free_world(&w);
+}
+
+static void all_users_together_hold_all_places_at_most(void **state)
+{
+	struct world w = make_world();
+
+	for (uid_t uid = 0; uid < 60; uid++)
+		add(&w, uid, false);
+	assert_int_equal(start_all(&w), 16);
+	free_world(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_user_holds_a_quarter_of_the_places),
+		cmocka_unit_test(processes_without_a_vm_come_last_and_one_of_a_user_at_a_time),
+		cmocka_unit_test(processes_that_failed_come_after_new_ones),
+		cmocka_unit_test(a_user_without_credit_gets_first_tries_only_and_one_at_a_time),
+		cmocka_unit_test(all_users_together_hold_all_places_at_most),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

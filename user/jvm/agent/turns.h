@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose turn it is to be attached to. A user's processes hold at most a quarter of the places, and
+ * one place after attaches that took long without success. A process that shows no VM has its turn
+ * after all others. A place is held as long as the child of an attach runs.
+ */
+#pragma once
+
+#include "base/types.h"
+#include "base/vec.h"
+#include "jvm/agent/agents_entry.h"
+
+/* The next entry that may be attached to now; NULL if none. */
+struct agents_entry *turns_next(struct agents *a, u64 now_ns);
+
+/* Charges the user of `e` for an attach that took that long without success. */
+void turns_charge(struct agents *a, const struct agents_entry *e, u64 took_ns);
