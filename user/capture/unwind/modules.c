@@ -105,6 +105,11 @@ void module_put(struct module *mod)
 		mod->put_ns = time_mono_ns();
 }
 
+u32 module_nr_words(const struct module *mod)
+{
+	return mod->nr_words;
+}
+
 static void remove_module(struct modules *all, struct module *mod)
 {
 	dict_remove(&all->by_key, mod->key);

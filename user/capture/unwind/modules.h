@@ -36,6 +36,9 @@ int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struc
 		  struct unwind_range *out);
 void module_put(struct module *mod);
 
+/* The words of the table that the module's rows take. */
+u32 module_nr_words(const struct module *mod);
+
 /* Drops the rows that have been unused for longest; false if all are in use. */
 bool modules_evict(struct modules *all);
 

@@ -17,11 +17,15 @@
 #include "proc/status.h"
 
 #define ROW_CACHE_PATH "/var/cache/sysflame"
+#define USER_SHARE     4 /* one user's rows get one word in so many if others need more */
 #define IDLE_NS        (5 * NS_PER_SEC) /* processes not sampled for so long may be dropped */
+
+#define USER_UNKNOWN ((uid_t)-1) /* of processes that have ended */
 
 /* A process's entry for BPF, and the data that it owns. */
 struct tables_process {
 	struct unwind_proc entry;
+	uid_t user;
 	VEC(struct unwind_range) mapped; /* without the code heaps */
 	VEC(struct module *) modules;
 };
@@ -258,6 +262,47 @@ static int publish(struct tables *t, struct tables_process *p, u32 jvm)
 	return 0;
 }
 
+/* The words that the files of one user's processes take; files of several processes count for each.
+ */
+static u64 words_of(const struct tables *t, uid_t user)
+{
+	u64 nr = 0;
+
+	dict_each(slot, &t->processes) {
+		const struct tables_process *p = (void *)(uintptr_t)slot->value;
+		if (p->user != user)
+			continue;
+		vec_each(mod, &p->modules)
+			nr += module_nr_words(*mod);
+	}
+	return nr;
+}
+
+static bool is_greedy(const struct tables *t, uid_t user)
+{
+	return user && words_of(t, user) > t->sizes.nr_words / USER_SHARE;
+}
+
+/* Drops a process of a user who has more than a share, if `p` belongs to another. */
+static bool evict_greedy(struct tables *t, const struct tables_process *p)
+{
+	dict_each(slot, &t->processes) {
+		struct tables_process *other = (void *)(uintptr_t)slot->value;
+		if (other->user == p->user || !other->modules.nr || !is_greedy(t, other->user))
+			continue;
+		remove_process(t, other);
+		t->nr_evicted++;
+		return true;
+	}
+	return false;
+}
+
+/* Whether room was made for `p`. A greedy user drives out nobody. */
+static bool make_room(struct tables *t, const struct tables_process *p)
+{
+	return evict_greedy(t, p) || (!is_greedy(t, p->user) && evict_process(t, p, IDLE_NS));
+}
+
 /*
  * The range of a mapping. If there is no room for its rows, they are left out: files of processes
  * sampled lately keep their rows.
@@ -268,14 +313,14 @@ static int find_range(struct tables *t, struct tables_process *p, const struct m
 	int err;
 
 	while ((err = modules_range(t->modules, (pid_t)p->entry.pid, m, mod, range)) == -ENOSPC &&
-	       evict_process(t, p, IDLE_NS))
+	       make_room(t, p))
 		;
 	if (err != -ENOSPC)
 		return err;
 	if (!t->nr_without_room++)
-		log_warn("the unwinder's table is full: no room for %s, stacks through it "
-			 "are cut; sample fewer processes",
-			 m->path);
+		log_warn("the unwinder's table is full: no room for %s of user %u, stacks through "
+			 "it are cut; sample fewer processes",
+			 m->path, p->user);
 	return 0;
 }
 
@@ -288,7 +333,7 @@ void tables_prepare(struct tables *t, struct process_id id, const struct mapping
 
 /* Adds the ranges of all mappings. Counts those whose rows are still being built. */
 static int add_ranges(struct tables *t, struct tables_process *p, const struct mappings *all,
-		      size_t *nr_building)
+		      struct tables_process *fresh, size_t *nr_building)
 {
 	vec_each(m, all) {
 		struct unwind_range range;
@@ -300,9 +345,9 @@ static int add_ranges(struct tables *t, struct tables_process *p, const struct m
 		if (err && err != -EAGAIN)
 			return err;
 		*nr_building += err == -EAGAIN;
-		vec_push(&p->mapped, range);
+		vec_push(&fresh->mapped, range);
 		if (mod)
-			vec_push(&p->modules, mod);
+			vec_push(&fresh->modules, mod);
 	}
 	return 0;
 }
@@ -314,9 +359,9 @@ static int add_ranges(struct tables *t, struct tables_process *p, const struct m
 static int learn_mappings(struct tables *t, struct tables_process *p, const struct mappings *all,
 			  bool partly)
 {
-	struct tables_process fresh = { .entry = p->entry };
+	struct tables_process fresh = { .entry = p->entry, .user = p->user };
 	size_t nr_building = 0;
-	int err = add_ranges(t, &fresh, all, &nr_building);
+	int err = add_ranges(t, p, all, &fresh, &nr_building);
 	bool is_kept = !err && (partly || !nr_building);
 
 	/* Releases the old modules last, because those still mapped must keep their rows. */
@@ -339,12 +384,14 @@ static int set_process(struct tables *t, struct process_id id, const struct mapp
 		remove_process(t, p);
 		p = NULL;
 	}
+	struct proc_status status;
 	bool is_new = !p;
 	if (is_new) {
 		p = xcalloc(1, sizeof(*p));
 		p->entry.pid = (u32)id.pid;
 		p->entry.start_ns = id.start_ns;
 		p->entry.jvm = UNWIND_NO_JVM;
+		p->user = proc_status_read(id.pid, &status) ? USER_UNKNOWN : status.euid;
 		*dict_add(&t->processes, (u64)id.pid) = (u64)(uintptr_t)p;
 	}
 	tables_prepare(t, id, mappings);
