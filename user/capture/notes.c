@@ -39,7 +39,32 @@ static void note_incomplete(const struct incomplete *i, void *ctx)
 	free(key);
 }
 
-/* The summary has no line for it, so it is a warning as well. */
+/* The summary has no line for these, so they are warnings as well. */
+static void note_files_left_out(struct session *s)
+{
+	const struct maps_left_out *maps = symbolizer_maps_left_out(s->symbolizer);
+	const struct workers_usage files = workers_usage(s->workers);
+	u64 nr = files.nr_late + files.nr_failed;
+
+	if (maps->nr) {
+		profile_note(s->profile, "perf_maps_left_out",
+			     "processes whose perf map is left out, so that code has no names",
+			     maps->nr);
+		log_warn("the perf map of process %d of user %u%s is left out: %s; its generated "
+			 "code has no names",
+			 (int)maps->pid, maps->user, maps->nr > 1 ? " and of other processes" : "",
+			 maps->why);
+	}
+	if (nr) {
+		profile_note(s->profile, "files_left_out",
+			     "files that took too long to read, or whose reader ended", nr);
+		log_warn("%llu files, the last of user %u, are left out: reading one takes more "
+			 "than %llu s of CPU time, or ended its reader; their code is cut or "
+			 "unnamed",
+			 (unsigned long long)nr, files.late_user, WORK_CPU_NS / NS_PER_SEC);
+	}
+}
+
 static void note_left_out(struct session *s)
 {
 	const struct processes_left_out *l = processes_left_out(s->processes);
@@ -66,6 +91,7 @@ void notes_add(struct session *s)
 	profile_note(profile, "lost", "samples lost", now.lost);
 	losses_note(s);
 	note_left_out(s);
+	note_files_left_out(s);
 	session_each_loss(s, note_counter, profile);
 	profile_note(profile, "truncated", "user stacks that did not reach their root",
 		     now.truncated);

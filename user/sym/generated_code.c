@@ -4,13 +4,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/dict.h"
-#include "base/log.h"
 #include "base/time.h"
 #include "sym/perf_map.h"
 
@@ -18,6 +16,7 @@
 #define BUDGET_BYTES (64u << 20) /* of all maps */
 #define USER_SHARE   4           /* one user's maps get at most one in so many bytes of it */
 #define REFRESH_NS   NS_PER_SEC
+#define TOO_LARGE    "the maps of one user may take 16 MB of memory here"
 #define SLOW_BYTES   (4u << 20) /* a map is read again after a second more for each so many bytes */
 
 /* A process's map as last read. */
@@ -34,7 +33,7 @@ struct known_map {
 struct generated_code {
 	struct workers *workers;
 	struct dict maps; /* pid -> struct known_map * */
-	u64 nr_left_out;
+	struct maps_left_out left_out;
 };
 
 struct generated_code *generated_code_new(struct workers *workers)
@@ -86,9 +85,10 @@ static size_t room(const struct generated_code *g, const struct known_map *but, 
 
 static void leave_out(struct generated_code *g, struct known_map *k, const char *why)
 {
-	g->nr_left_out += !k->is_left_out;
+	u64 nr = g->left_out.nr + !k->is_left_out;
+
 	k->is_left_out = true;
-	log_debug("perf map of process %d is left out: %s", (int)k->id.pid, why);
+	g->left_out = (struct maps_left_out){ nr, k->id.pid, k->reading.user, why };
 }
 
 static bool is_due(const struct known_map *k)
@@ -108,7 +108,7 @@ static void start_reading(struct generated_code *g, struct known_map *k)
 		return;
 	size_t max = room(g, k, k->reading.user);
 	if (k->reading.size > max) {
-		leave_out(g, k, "it is larger than the share of its user");
+		leave_out(g, k, TOO_LARGE);
 		k->source = k->reading;
 		return;
 	}
@@ -137,7 +137,10 @@ static int finish_reading(struct generated_code *g, struct known_map *k)
 	if (!err)
 		err = perf_map_decode(bytes, nr, &k->map);
 	if (err)
-		leave_out(g, k, strerror(-err));
+		leave_out(g, k,
+			  err == -EFBIG       ? TOO_LARGE
+			  : err == -ETIMEDOUT ? "it takes too long to parse"
+					      : "it cannot be parsed");
 	return 0;
 }
 
@@ -175,7 +178,7 @@ int generated_code_name(struct generated_code *g, struct process_id id, u64 pc, 
 	return *name ? 0 : -ENOENT;
 }
 
-u64 generated_code_nr_left_out(const struct generated_code *g)
+const struct maps_left_out *generated_code_left_out(const struct generated_code *g)
 {
-	return g->nr_left_out;
+	return &g->left_out;
 }

@@ -21,6 +21,12 @@ void generated_code_free(struct generated_code *g);
  */
 int generated_code_name(struct generated_code *g, struct process_id id, u64 pc, const char **name);
 
-/* The processes whose maps were left out: too large for their user's share, or not parsed in time.
- */
-u64 generated_code_nr_left_out(const struct generated_code *g);
+/* Maps that were left out. */
+struct maps_left_out {
+	u64 nr;    /* processes */
+	pid_t pid; /* the last of them, its user, and why */
+	uid_t user;
+	const char *why;
+};
+
+const struct maps_left_out *generated_code_left_out(const struct generated_code *g);

@@ -16,7 +16,6 @@
 #include "profile/java_form.h"
 #include "sym/agree.h"
 #include "sym/frame_cache.h"
-#include "sym/generated_code.h"
 #include "sym/kernel_names.h"
 #include "sym/native.h"
 
@@ -565,7 +564,7 @@ u64 symbolizer_nr_conflicts(const struct symbolizer *s)
 	return s->nr_conflicts;
 }
 
-u64 symbolizer_nr_maps_left_out(const struct symbolizer *s)
+const struct maps_left_out *symbolizer_maps_left_out(const struct symbolizer *s)
 {
-	return generated_code_nr_left_out(s->generated);
+	return generated_code_left_out(s->generated);
 }

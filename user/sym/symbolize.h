@@ -7,6 +7,7 @@
 #include "jvm/hotspot/jvm_registry.h"
 #include "proc/process.h"
 #include "profile/profile.h"
+#include "sym/generated_code.h"
 #include "worker/workers.h"
 
 /* The kind of an entry on a stack, before it has a name. */
@@ -97,8 +98,8 @@ void symbolize_early(struct symbolizer *s, const struct process *p, const struct
 size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_ns,
 		       frame_list *frames, unnamed_list *unnamed);
 
-/* The processes whose perf maps were left out: too large, or not parsed in time. */
-u64 symbolizer_nr_maps_left_out(const struct symbolizer *s);
+/* The perf maps that were left out. */
+const struct maps_left_out *symbolizer_maps_left_out(const struct symbolizer *s);
 
 /* The frame of a group under the root, such as a process or thread. */
 frame_id symbolizer_group(struct symbolizer *s, const char *name);

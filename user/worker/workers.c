@@ -335,7 +335,10 @@ static void receive(struct workers *w, struct slot *s)
 
 	if (!err)
 		return;
-	w->usage.nr_failed += s->work != NULL;
+	if (s->work) {
+		w->usage.nr_failed++;
+		w->usage.late_user = s->user;
+	}
 	end_worker(w, s, err);
 }
 
@@ -345,6 +348,7 @@ static void enforce_deadline(struct workers *w, struct slot *s)
 			 cpu_ns(s->pid) - s->worked_ns < WORK_CPU_NS))
 		return;
 	w->usage.nr_late++;
+	w->usage.late_user = s->user;
 	end_worker(w, s, -ETIMEDOUT);
 }
 

@@ -58,6 +58,7 @@ struct workers_usage {
 	u64 nr_done, nr_late, nr_failed; /* finished; killed at the deadline; the worker ended */
 	u64 worked_ns;                   /* CPU time */
 	size_t nr_waiting;
+	uid_t late_user; /* of the last work that was killed or whose worker ended */
 };
 
 struct workers_usage workers_usage(const struct workers *w);

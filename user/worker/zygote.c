@@ -38,6 +38,20 @@ static void keep_fds(const int *fds, int nr, int first)
 	close_range((unsigned)(first + nr), ~0u, 0);
 }
 
+/* What a worker writes could only be what somebody made it write. Sanitizers need their report. */
+static void close_terminal(void)
+{
+	int in = open("/dev/null", O_RDONLY), out = open("/dev/null", O_WRONLY);
+
+	dup2(in, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+#ifndef __SANITIZE_ADDRESS__
+	dup2(out, STDERR_FILENO);
+#endif
+	close(in);
+	close(out);
+}
+
 /* Signals of the terminal are for the recorder, which needs its workers to finish. */
 static void ignore_signals(void)
 {
@@ -100,6 +114,7 @@ static void run_zygote(int sock, const worker_fn tasks[WORKER_TASKS])
 	const struct worker_message ready = { .kind = WORKER_RESULT };
 	pid_t parent = getppid();
 
+	close_terminal();
 	keep_fds(&sock, 1, 3);
 	ignore_signals();
 	signal(SIGCHLD, SIG_IGN); /* the kernel reaps the workers */
