@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	FILE *f = fmemopen((void *)data, size ? size : 1, "r");
 	struct input in;
 
-	input_init(&in, f);
+	input_init(&in, f, NULL);
 	if (!in.gunzip && jfr_read(&in, p, &why) && !why.len)
 		abort();
 	input_fini(&in);

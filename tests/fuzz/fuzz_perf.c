@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (!f)
 		return 0;
 	struct profile *p = profile_new();
-	input_init(&in, f);
+	input_init(&in, f, NULL);
 	perf_is(in.head, in.nr_head);
 	int err = perf_read(&in, p, &why);
 	if (err ? !why.at || strchr(why.at, '\n') != NULL : why.len != 0)

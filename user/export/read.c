@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "export/format/gzip.h"
 #include "export/merge.h"
 #include "export/readers/reader.h"
 #include "profile/diff.h"
@@ -65,7 +64,7 @@ static int read_any(FILE *f, bool is_diff, struct profile *p, struct str *why)
 	struct merge earlier;
 	const struct reader *r = readers;
 
-	input_init(&in, f);
+	input_init(&in, f, p);
 	while (!r->is(in.head, in.nr_head))
 		r++;
 
@@ -75,7 +74,7 @@ static int read_any(FILE *f, bool is_diff, struct profile *p, struct str *why)
 	u64 start_wall_ns = p->start_wall_ns;
 	merge_end(p, &earlier);
 	merge_shift(p, start_wall_ns);
-	const char *fault = in.gunzip ? gunzip_fault(in.gunzip) : NULL;
+	const char *fault = input_fault(&in);
 	if (fault) {
 		str_clear(why);
 		str_add(why, fault);

@@ -19,6 +19,10 @@
 #include "base/file.h"
 #include "proc/status.h"
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
 #define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
 
 static int open_root(const char *path, uid_t uid, gid_t gid, struct target_root *out)
@@ -169,13 +173,21 @@ int target_file_open_range(pid_t pid, u64 start, u64 end)
 	return file_open_regular(AT_FDCWD, path, 0);
 }
 
+/* Before Linux 6.3 there is no such flag; from then on a node may demand it. */
+static int make_memfd(void)
+{
+	int fd = memfd_create("sysflame", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+
+	return fd >= 0 ? fd : memfd_create("sysflame", MFD_CLOEXEC);
+}
+
 /*
  * Memfds are in a file system of the kernel that no process can mount: its device number is proof.
  * A link name is not, because a process can mount any file under any name.
  */
 static bool is_on_memfd_device(const struct stat *st)
 {
-	auto_close int own = memfd_create("sysflame", MFD_CLOEXEC);
+	auto_close int own = make_memfd();
 	struct stat own_st;
 
 	return own >= 0 && fstat(own, &own_st) == 0 && st->st_dev == own_st.st_dev;

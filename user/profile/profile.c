@@ -91,6 +91,7 @@ struct profile *profile_new(void)
 	p->title = xstrdup("");
 	p->view = xstrdup("");
 	vec_push(&p->nodes, (struct node){ 0 });
+	p->nodes_max = NODE_NONE;
 	vec_push(&p->index->links, (struct links){ 0 });
 	return p;
 }
@@ -236,8 +237,13 @@ static void index_nodes(struct profile *p)
 	free(nr_listed);
 }
 
+/* Returns the parent if the profile is full. */
 static node_id add_node(struct profile *p, node_id parent, frame_id frame)
 {
+	if (p->nodes.nr >= p->nodes_max) {
+		p->is_full = true;
+		return parent;
+	}
 	vec_push(&p->nodes, (struct node){ parent, frame });
 	vec_push(&p->index->links, (struct links){ 0 });
 	return (node_id)p->nodes.nr - 1;
@@ -258,7 +264,8 @@ static node_id unlisted_child(struct profile *p, node_id parent, frame_id frame)
 			return slot->element - 1;
 	}
 	node_id child = add_node(p, parent, frame);
-	put_node(p, child);
+	if (child != parent)
+		put_node(p, child);
 	return child;
 }
 
@@ -275,6 +282,8 @@ node_id profile_child(struct profile *p, node_id parent, frame_id frame)
 		return unlisted_child(p, parent, frame);
 
 	child = add_node(p, parent, frame);
+	if (child == parent)
+		return parent;
 	p->index->links.at[child].next = p->index->links.at[parent].first;
 	p->index->links.at[parent].first = child;
 	return child;

@@ -64,7 +64,9 @@ struct profile {
 	double rate_hz;      /* samples per second and CPU; 0 if not sampled by time */
 	char *host, *target; /* never NULL, may be "" */
 	char *title;         /* for people; never NULL; "" to make one from the other fields */
-	char *view; /* initial view of the page, as after the # of its address; never NULL */
+	char *view;       /* initial view of the page, as after the # of its address; never NULL */
+	size_t nodes_max; /* profile_child adds no more nodes; a reader's bound on a foreign file */
+	bool is_full;     /* a node was left out for it */
 	struct profile_index *index;
 };
 
@@ -87,7 +89,10 @@ void profile_name_types(const struct profile *p, struct str *out);
 void profile_move_type_first(struct profile *p, u32 index);
 labels_id profile_intern_labels(struct profile *p, const struct labels *labels);
 
-/* Returns the child of `parent` (0: the root) with that frame. Adds it if missing. */
+/*
+ * Returns the child of `parent` (0: the root) with that frame. Adds it if missing, or returns
+ * `parent` if the profile is full.
+ */
 node_id profile_child(struct profile *p, node_id parent, frame_id frame);
 
 /*

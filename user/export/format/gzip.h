@@ -30,6 +30,9 @@ struct gunzip *gunzip_new(FILE *f, const u8 *head, size_t nr_head);
 /* Like fread. Returns 0 at the end and after a fault. */
 size_t gunzip_read(struct gunzip *g, void *buf, size_t len);
 
+/* The compressed bytes taken from the file so far. */
+u64 gunzip_nr_in(const struct gunzip *g);
+
 /* The fault of the input, or NULL: it is damaged, cut off, or expands too much. */
 const char *gunzip_fault(const struct gunzip *g);
 void gunzip_free(struct gunzip *g);

@@ -11,19 +11,47 @@
 
 #define ALL_MAX (2ull << 30)
 
-void input_init(struct input *in, FILE *f)
+/*
+ * A match of gzip takes two bytes and stands for 258, the names of a few dozen frames at most. A
+ * file with more frames for its size is made to fill our memory.
+ */
+#define NODES_FREE     (256u << 10)
+#define NODES_PER_BYTE 16
+
+static size_t read_packed(struct input *in, void *buf, size_t len)
 {
-	*in = (struct input){ .f = f };
+	size_t got = in->p && in->p->is_full ? 0 : gunzip_read(in->gunzip, buf, len);
+
+	if (in->p)
+		in->p->nodes_max =
+			in->nr_nodes + NODES_FREE + NODES_PER_BYTE * gunzip_nr_in(in->gunzip);
+	return got;
+}
+
+void input_init(struct input *in, FILE *f, struct profile *p)
+{
+	*in = (struct input){ .f = f, .p = p, .nr_nodes = p ? p->nodes.nr : 0 };
 	in->nr_head = fread(in->head, 1, sizeof(in->head), f);
 	if (!gunzip_is(in->head, in->nr_head))
 		return;
 	in->gunzip = gunzip_new(f, in->head, in->nr_head);
-	in->nr_head = gunzip_read(in->gunzip, in->head, sizeof(in->head));
+	in->nr_head = read_packed(in, in->head, sizeof(in->head));
 }
 
 void input_fini(struct input *in)
 {
 	gunzip_free(in->gunzip);
+	if (in->p)
+		in->p->nodes_max = NODE_NONE;
+}
+
+const char *input_fault(const struct input *in)
+{
+	if (!in->gunzip)
+		return NULL;
+	if (in->p && in->p->is_full)
+		return "it expands to more frames than a profile of its size has";
+	return gunzip_fault(in->gunzip);
 }
 
 size_t input_read(struct input *in, void *buf, size_t len)
@@ -31,7 +59,7 @@ size_t input_read(struct input *in, void *buf, size_t len)
 	size_t left = in->nr_head - in->used;
 
 	if (!left)
-		return in->gunzip ? gunzip_read(in->gunzip, buf, len) : fread(buf, 1, len, in->f);
+		return in->gunzip ? read_packed(in, buf, len) : fread(buf, 1, len, in->f);
 	if (len > left)
 		len = left;
 	memcpy(buf, in->head + in->used, len);

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "base/types.h"
+#include "profile/profile.h"
 
 #define INPUT_HEAD 1024
 
@@ -16,13 +17,18 @@
 struct input {
 	FILE *f;
 	struct gunzip *gunzip; /* NULL if the file is not compressed */
+	struct profile *p;     /* gets no more nodes than the compressed bytes can be worth */
+	size_t nr_nodes;       /* of `p` before */
 	u8 head[INPUT_HEAD];
 	size_t nr_head, used; /* of head: its length, and the bytes already read from it */
 };
 
-/* Fills `head`. */
-void input_init(struct input *in, FILE *f);
+/* Fills `head`. Bounds the nodes of `p`, which may be NULL, until input_fini. */
+void input_init(struct input *in, FILE *f, struct profile *p);
 void input_fini(struct input *in);
+
+/* The fault of a compressed file, or NULL. */
+const char *input_fault(const struct input *in);
 
 /* Like fread. Returns 0 at the end or on an error; profile_read reports the errors. */
 size_t input_read(struct input *in, void *buf, size_t len);
