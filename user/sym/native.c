@@ -142,6 +142,12 @@ static void evict(struct native *n, const struct module *keep)
 	}
 }
 
+void native_set_budget(struct native *n, size_t budget_bytes)
+{
+	n->budget = budget_bytes;
+	evict(n, NULL);
+}
+
 static struct module_key key_of(const struct elf *e, const struct stat *st)
 {
 	struct module_key key;

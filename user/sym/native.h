@@ -27,6 +27,9 @@ struct native_name {
 struct native *native_new(size_t budget_bytes, const char *debug_root);
 void native_free(struct native *n);
 
+/* Sets the budget, and drops tables beyond it. */
+void native_set_budget(struct native *n, size_t budget_bytes);
+
 /*
  * Names `pc` of process `pid`, in its mapping `m`. Always fills in `out`; its strings are valid
  * until the next call. Returns 0 if there is a symbol. -ENOENT: no function is known there, or the
