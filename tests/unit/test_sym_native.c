@@ -545,7 +545,7 @@ static void a_file_that_is_no_elf_file_is_reported(void **state)
 	assert_int_equal(native_name(n, getpid(), &m, 0x10100, &name), -ENOEXEC);
 	assert_string_equal(name.module, "text");
 	assert_int_equal(name.offset, 0x100);
-	free(m.path);
+	free((char *)m.path);
 }
 
 int main(void)

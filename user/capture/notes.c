@@ -92,6 +92,10 @@ void notes_add(struct session *s)
 	losses_note(s);
 	note_left_out(s);
 	note_files_left_out(s);
+	if (s->memory.nr_drops)
+		profile_note(profile, "memory_limit",
+			     "times that names were dropped to stay below the memory limit",
+			     s->memory.nr_drops);
 	session_each_loss(s, note_counter, profile);
 	profile_note(profile, "truncated", "user stacks that did not reach their root",
 		     now.truncated);

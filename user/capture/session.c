@@ -67,11 +67,12 @@ static void set_priority(struct session *s)
 	priority_raise(&s->priority, s->is_urgent || is_behind);
 }
 
-/* Reads the rings of fixed size: perf's side band and the agents'. */
+/* Does what cannot wait: reads the rings of fixed size, and makes room before memory runs out. */
 static void poll_rings(struct session *s)
 {
 	sideband_drain(s->sideband, inbox_add_side, &s->inbox);
 	agents_poll(s->agents);
+	memory_limit_check(&s->memory, s->symbolizer);
 	s->polled_ns = time_mono_ns();
 }
 
@@ -212,7 +213,8 @@ static int open_sources(struct session *s)
 	const struct session_options *o = &s->options;
 	struct programs_options bpf = { .ring_bytes = o->ring_bytes,
 					.remote_reads = remote_is_wanted(),
-					.knobs.measure = o->measure };
+					.knobs.measure = o->measure,
+					.ring_bytes_max = memory_limit_ring_bytes(&s->memory) };
 
 	targets_configure(o->targets, s->containers, &bpf);
 	sources_configure(o->events, &s->options.sampling, &bpf);
@@ -376,6 +378,7 @@ int session_start(const struct session_options *options, struct session **out)
 	s->symbolizer = symbolizer_new(s->profile->frames, s->jvms, s->agents);
 	symbolizer_use_workers(s->symbolizer, s->workers);
 	set_up_samples(s);
+	memory_limit_begin(&s->memory, s->symbolizer);
 
 	u64 worked_ns = time_worked_ns();
 	set_urgent(s, true);

@@ -8,6 +8,7 @@
 #include "capture/kernel/remote.h"
 #include "capture/kernel/sideband.h"
 #include "capture/kernel/wakes.h"
+#include "capture/memory_limit.h"
 #include "capture/samples/inbox.h"
 #include "capture/samples/quality.h"
 #include "capture/samples/samples.h"
@@ -43,6 +44,7 @@ struct session {
 	struct inbox turn;  /* the records of this turn */
 	u64 received_ns, polled_ns;
 	struct wakes wakes;
+	struct memory_limit memory;
 	u64 set_up_ns, set_up_worked_ns; /* duration of session_start; its CPU time */
 	u64 started_ns, first_sample_ns, followed_ns;
 	struct span window;    /* session_window.h; TIME_NEVER: not begun, no end */

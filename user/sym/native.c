@@ -224,6 +224,12 @@ static u64 ns_of(struct timespec t)
 	return (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
 }
 
+void native_set_budget(struct native *n, size_t budget_bytes)
+{
+	n->budget = budget_bytes;
+	evict(n, NULL);
+}
+
 static struct module_key key_of(const struct file *f)
 {
 	struct module_key key;

@@ -32,6 +32,9 @@ void native_free(struct native *n);
 /* Lets workers read the files; without them they are read in this process. Before native_name. */
 void native_use_workers(struct native *n, struct workers *workers);
 
+/* Sets the budget, and drops tables beyond it. */
+void native_set_budget(struct native *n, size_t budget_bytes);
+
 /*
  * Names `pc` of process `pid`, in its mapping `m`. Always fills in `out`; its strings are valid
  * until the next call. Returns 0 if there is a symbol. -ENOENT: no function is known there, or the

@@ -144,6 +144,17 @@ static frame_id name_native(struct symbolizer *s, const struct process *p, const
 	return intern_offset(s, kind, name.module, name.function);
 }
 
+void symbolizer_set_budget(struct symbolizer *s, size_t bytes)
+{
+	native_set_budget(s->native, bytes < NATIVE_BUDGET_BYTES ? bytes : NATIVE_BUDGET_BYTES);
+}
+
+void symbolizer_drop_caches(struct symbolizer *s)
+{
+	forget_perfmaps(s);
+	frame_cache_fini(&s->native_frames);
+}
+
 void symbolizer_forget(struct symbolizer *s, struct process_id id)
 {
 	frame_cache_forget(&s->native_frames, id);

@@ -59,6 +59,12 @@ struct symbolizer *symbolizer_new(struct frames *frames, struct jvm_registry *jv
 void symbolizer_use_workers(struct symbolizer *s, struct workers *workers);
 void symbolizer_free(struct symbolizer *s);
 
+/* Limits the memory of symbol tables; the least recently used ones are dropped. */
+void symbolizer_set_budget(struct symbolizer *s, size_t bytes);
+
+/* Drops everything that can be read again. */
+void symbolizer_drop_caches(struct symbolizer *s);
+
 /* Drops what is kept about a process that has ended. */
 void symbolizer_forget(struct symbolizer *s, struct process_id id);
 

@@ -63,8 +63,9 @@ static u32 ring_size(const struct programs_options *o, int nr_cpus)
 {
 	size_t need = o->ring_bytes ?: (size_t)nr_cpus * o->cpu_bytes;
 	size_t size = o->ring_bytes ? 4096 : RING_BYTES_MIN;
+	size_t most = o->ring_bytes_max && !o->ring_bytes ? o->ring_bytes_max : RING_BYTES_MAX;
 
-	while (size < need && size < RING_BYTES_MAX)
+	while (size < need && 2 * size <= most)
 		size *= 2;
 	return (u32)size;
 }

@@ -12,12 +12,12 @@
 #include "stat.h"
 
 struct programs_options {
-	size_t ring_bytes;  /* 0: chosen from the number of CPUs and events */
-	size_t cpu_bytes;   /* the ring's size for each CPU, if ring_bytes is 0 */
-	bool remote_reads;  /* load the program that reads memory of other users' processes */
-	struct knobs knobs; /* configured by capture/targets/targets.h and sources.h */
-	/* The needs of the events (capture/events/sources.h). */
-	u32 programs; /* PROGRAM_BIT of each */
+	size_t ring_bytes;     /* 0: chosen from the number of CPUs and events */
+	size_t cpu_bytes;      /* the ring's size for each CPU, if ring_bytes is 0 */
+	size_t ring_bytes_max; /* of a ring of that size; 0: any */
+	bool remote_reads;     /* load the program that reads memory of other users' processes */
+	struct knobs knobs;    /* configured by capture/targets/targets.h and sources.h */
+	u32 programs;          /* PROGRAM_BIT of each that the events need */
 	u32 nr_slots;
 };
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recording below the memory limit of a control group. */
+#include "capture/memory_limit.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "proc/memory_room.h"
+
+#define MATTERS_BYTES     (256u << 20) /* a recording with default tables stays below */
+#define SYMBOLS_SHARE     8            /* of the room at the start */
+#define RING_SHARE        16
+#define SYMBOLS_BYTES_MIN (1u << 20)
+#define LOW_SHARE         4 /* less room than this part of the limit is little */
+#define CHECK_NS          (50 * NS_PER_MS)
+
+void memory_limit_begin(struct memory_limit *m, struct symbolizer *s)
+{
+	struct memory_room room;
+
+	*m = (struct memory_limit){ 0 };
+	if (!memory_room_read(getpid(), &room) || room.limit >= MATTERS_BYTES)
+		return;
+	m->limit = room.limit;
+	m->symbol_bytes = room.left / SYMBOLS_SHARE;
+	symbolizer_set_budget(s, m->symbol_bytes);
+}
+
+size_t memory_limit_ring_bytes(const struct memory_limit *m)
+{
+	return m->limit / RING_SHARE;
+}
+
+/* Freed memory counts until it is returned to the system. */
+static void drop_caches(struct memory_limit *m, struct symbolizer *s)
+{
+	if (m->symbol_bytes > SYMBOLS_BYTES_MIN)
+		m->symbol_bytes /= 2;
+	symbolizer_set_budget(s, m->symbol_bytes);
+	symbolizer_drop_caches(s);
+	malloc_trim(0);
+}
+
+void memory_limit_check(struct memory_limit *m, struct symbolizer *s)
+{
+	struct memory_room room;
+	u64 now = m->limit ? time_mono_ns() : 0;
+
+	if (!m->limit || now - m->checked_ns < CHECK_NS)
+		return;
+	m->checked_ns = now;
+	if (!memory_room_read(getpid(), &room) || room.left > m->limit / LOW_SHARE)
+		return;
+	drop_caches(m, s);
+	if (!m->nr_drops++)
+		log_warn("the control group's memory limit of %llu MB is nearly reached: names are "
+			 "read again and again; raise it to 128 MB",
+			 (unsigned long long)(m->limit >> 20));
+}

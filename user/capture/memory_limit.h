@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording below the memory limit of a control group: it begins with smaller tables, and drops
+ * its caches before the limit is reached. Names are then read again, which takes time.
+ */
+#pragma once
+
+#include "base/types.h"
+#include "sym/symbolize.h"
+
+struct memory_limit {
+	u64 limit;        /* in bytes; 0: none that matters */
+	u64 symbol_bytes; /* the present budget of symbols */
+	u64 checked_ns;
+	u64 nr_drops;
+};
+
+/* Reads the limit of this process and sets the budget of symbols. */
+void memory_limit_begin(struct memory_limit *m, struct symbolizer *s);
+
+/* The size of the ring that the limit allows; 0: any. */
+size_t memory_limit_ring_bytes(const struct memory_limit *m);
+
+/* Drops caches if little room is left; call it at every turn. The first drop is a warning. */
+void memory_limit_check(struct memory_limit *m, struct symbolizer *s);
