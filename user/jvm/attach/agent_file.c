@@ -13,8 +13,6 @@
 #include "base/file.h"
 #include "jvmmap/wire.h"
 
-#define FILE_MAX (4u << 20)
-
 /* The linker writes the section headers last, so they show a truncated file. */
 static bool is_whole(const char *bytes, size_t len)
 {
@@ -31,7 +29,7 @@ bool agent_file_is_good(const char *path, struct str *why)
 {
 	auto_free char *bytes = NULL;
 	size_t len;
-	int err = file_read(path, FILE_MAX, &bytes, &len);
+	int err = file_read(path, AGENT_FILE_MAX, &bytes, &len);
 
 	str_clear(why);
 	if (err)
