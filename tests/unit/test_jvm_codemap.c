@@ -37,6 +37,23 @@ static const char *found(struct codemap *map, u64 pc, u64 time_ns)
 	return codemap_find(map, pc, time_ns, 0, &frame, 1) ? frame.method : "";
 }
 
+static void a_map_at_its_limit_counts_names_without_room_and_keeps_the_others(void **state)
+{
+	struct codemap *map = codemap_new();
+	u32 first = method(map, "first");
+
+	codemap_load(map, SEC, CODE, 64, first);
+	codemap_limit(map, 1);
+	assert_int_equal(method(map, "second"), 0);
+	codemap_class(map, 7, (struct code_text){ "La/C;", 5 });
+	assert_null(codemap_find_class(map, 7));
+	assert_int_equal(codemap_size(map).nr_left_out, 2);
+	codemap_limit(map, 1 << 20);
+	assert_int_not_equal(method(map, "second"), 0);
+	assert_string_equal(found(map, CODE, 2 *SEC), "first");
+	codemap_free(map);
+}
+
 static void code_is_found_while_it_exists(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -379,6 +396,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_that_fills_the_address_space_stays_within_the_budget),
+		cmocka_unit_test(a_map_at_its_limit_counts_names_without_room_and_keeps_the_others),
 		cmocka_unit_test(code_is_found_while_it_exists),
 		cmocka_unit_test(a_late_report_names_samples_from_before_it),
 		cmocka_unit_test(reused_memory_is_named_by_time),

@@ -69,7 +69,8 @@ static int detach_those(const struct javaprocs *all, const struct options *o)
 		if (!is_all && all->at[i].id.pid != atoi(o->detach))
 			continue;
 		nr_found++;
-		if (all->at[i].has_session)
+		/* An agent without a session may still have to restore classes. */
+		if (all->at[i].has_session || all->at[i].has_agent)
 			nr_failed += !detach(&all->at[i], o->agent_path);
 		else if (!is_all)
 			log_info("no agent is active in %d", (int)all->at[i].id.pid);

@@ -51,7 +51,7 @@ static void forget_map(struct known_map *k)
 	free(k);
 }
 
-static void forget_maps(struct generated_code *g)
+void generated_code_drop(struct generated_code *g)
 {
 	dict_each(slot, &g->maps)
 		forget_map((void *)slot->value);
@@ -62,7 +62,7 @@ void generated_code_free(struct generated_code *g)
 {
 	if (!g)
 		return;
-	forget_maps(g);
+	generated_code_drop(g);
 	free(g);
 }
 
@@ -152,7 +152,7 @@ static struct known_map *map_of(struct generated_code *g, struct process_id id)
 	if (k && process_id_same(k->id, id))
 		return k;
 	if (!k && g->maps.nr >= MAPS_MAX)
-		forget_maps(g);
+		generated_code_drop(g);
 	if (k)
 		forget_map(k);
 	k = xcalloc(1, sizeof(*k));

@@ -14,6 +14,9 @@ struct generated_code;
 struct generated_code *generated_code_new(struct workers *workers);
 void generated_code_free(struct generated_code *g);
 
+/* Drops all maps, to be read again when they are needed. */
+void generated_code_drop(struct generated_code *g);
+
 /*
  * *name gets the name of the code at `pc`, valid until the next call. -ENOENT: it has none.
  * -EAGAIN: a worker is reading the map; ask again. A map is read again if a pc is missing, it has

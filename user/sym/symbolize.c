@@ -151,7 +151,7 @@ void symbolizer_set_budget(struct symbolizer *s, size_t bytes)
 
 void symbolizer_drop_caches(struct symbolizer *s)
 {
-	forget_perfmaps(s);
+	generated_code_drop(s->generated);
 	frame_cache_fini(&s->native_frames);
 }
 

@@ -36,6 +36,7 @@ struct agent_ring {
 	u64 tail;      /* our copy: the header can change at any time */
 	u64 published; /* the agent's view of `tail`, a whole number of pages */
 	u64 read_until_ns;
+	u64 max_ns; /* of a read */
 	bool is_broken;
 	struct agent_wire wire;
 	u8 chunk[CHUNK_BYTES]; /* a copy that cannot change after it was checked */
@@ -80,6 +81,7 @@ int agent_ring_open(int fd, const char *nonce, s64 clock_off_ns, struct codemap 
 	r->header = at;
 	r->records = (const u8 *)at + WIRE_HEADER_BYTES;
 	r->fd = take_fd(own);
+	r->max_ns = READ_NS;
 	agent_wire_init(&r->wire, map, clock_off_ns);
 	*out = r;
 	return 0;
@@ -165,7 +167,7 @@ enum agent_ring_state agent_ring_read(struct agent_ring *r)
 	u32 state = __atomic_load_n(&r->header->state, __ATOMIC_ACQUIRE);
 
 	__atomic_store_n(&r->header->heartbeat, r->header->heartbeat + 1, __ATOMIC_RELAXED);
-	r->wire.deadline_ns = now_ns + READ_NS;
+	r->wire.deadline_ns = now_ns + r->max_ns;
 	while (has_more) {
 		has_more = read_chunk(r);
 		if (time_mono_ns() >= r->wire.deadline_ns)
@@ -186,6 +188,11 @@ enum agent_ring_state agent_ring_read(struct agent_ring *r)
 		return has_more ? RING_LIVE : RING_STOPPED;
 	}
 	return RING_BROKEN;
+}
+
+void agent_ring_limit(struct agent_ring *r, u64 max_ns)
+{
+	r->max_ns = max_ns < READ_NS ? max_ns : READ_NS;
 }
 
 void agent_ring_stop(struct agent_ring *r)

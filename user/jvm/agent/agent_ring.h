@@ -29,6 +29,9 @@ void agent_ring_close(struct agent_ring *r);
 /* Reads the available records for at most some milliseconds, and shows that we are alive. */
 enum agent_ring_state agent_ring_read(struct agent_ring *r);
 
+/* Limits the time of the next reads, to 20 ms at most. */
+void agent_ring_limit(struct agent_ring *r, u64 max_ns);
+
 /* Requests the agent to end the session at its next event, in any case. */
 void agent_ring_stop(struct agent_ring *r);
 

@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "jvm/agent/agents_entry.h"
+#include "jvm/agent/budget.h"
 #include "jvm/agent/code_details.h"
 #include "jvm/agent/turns.h"
 #include "jvm/attach/agent_file.h"
@@ -25,6 +26,7 @@
 #define REPLAY_PAUSE_NS (10 * NS_PER_SEC)
 #define LOOK_NS         NS_PER_SEC        /* between checks whether JVMs still run */
 #define KEEP_GONE_NS    (60 * NS_PER_SEC) /* data about a JVM that has ended */
+#define KEEP_SHORT_NS   (5 * NS_PER_SEC)  /* while memory is short */
 #define FINISH_NS       (2 * NS_PER_SEC)
 #define STOP_NS         (2 * NS_PER_SEC)
 #define EXIT_NS         (500 * NS_PER_MS) /* a JVM closes its sessions, then exits */
@@ -384,6 +386,19 @@ static void read_ring(struct agents *a, struct agents_entry *e, u64 now)
 	}
 }
 
+static void note_left_out(struct agents_entry *e)
+{
+	size_t nr = codemap_size(e->map).nr_left_out + thread_names_left_out(e->threads);
+
+	if (!nr || e->state != AGENT_ATTACHED)
+		return;
+	auto_free char *why =
+		xasprintf("its agent reports more than its user's processes may keep; "
+			  "%zu names were left out",
+			  nr);
+	set_reason(e, why);
+}
+
 static void note_end(struct agents_entry *e, u64 now)
 {
 	if (e->injection || !agents_entry_has_ended(e))
@@ -406,7 +421,8 @@ static void look_after(struct agents *a, u64 now)
 		struct agents_entry *e = &a->entries.at[i];
 		if (!e->gone_ns)
 			note_end(e, now);
-		else if (now > e->gone_ns + KEEP_GONE_NS) {
+		else if (now >
+			 e->gone_ns + (budget_is_short(a, e) ? KEEP_SHORT_NS : KEEP_GONE_NS)) {
 			a->nr_gone++;
 			a->nr_gone_attached += e->state == AGENT_ATTACHED;
 			a->nr_gone_refused += e->state == AGENT_REFUSED;
@@ -419,13 +435,23 @@ void agents_poll(struct agents *a)
 {
 	u64 now = time_mono_ns();
 
-	vec_each(e, &a->entries) {
+	budget_begin(a);
+	vec_each(e, &a->entries)
 		poll_injection(a, e);
-		if (e->ring)
+	/* Another entry comes first each time, because a user's time may end before its last ring.
+	 */
+	for (size_t i = 0; i < a->entries.nr; i++) {
+		struct agents_entry *e = &a->entries.at[(a->next_read + i) % a->entries.nr];
+		if (e->ring && budget_allow(a, e)) {
+			u64 began_ns = time_mono_ns();
 			read_ring(a, e, now);
+			budget_charge(a, e, began_ns);
+			note_left_out(e);
+		}
 		if (e->ring && a->jvms && !a->is_urgent)
 			code_details_find(jvm_registry_find(a->jvms, e->id), e->map);
 	}
+	a->next_read++;
 	poll_cleaners(a);
 	start_due(a);
 	look_after(a, now);

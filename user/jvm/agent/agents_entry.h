@@ -37,6 +37,7 @@ struct agents_entry {
 	u64 stopped_ns;          /* since when its session is closed; 0: open */
 	u64 ring_bytes, nr_lost; /* of a closed ring */
 	u32 returned_unserved;   /* hooks that agents_next_unserved has returned */
+	u64 bytes;               /* kept of its reports, for budget.c */
 	bool drops_code;         /* if its agent had to report calls of methods */
 	struct codemap *map;
 	struct thread_names *threads;
@@ -44,11 +45,13 @@ struct agents_entry {
 	char loaded_path[DELIVERY_PATH_MAX];
 };
 
-/* The attaches to processes of a user, for turns.c. */
+/* What the processes of a user have taken, for turns.c and budget.c. */
 struct agents_user {
 	uid_t uid;
 	u32 running, running_novm;
 	u64 failed_ns; /* time of attaches without success */
+	u64 bytes;     /* kept of reports */
+	u64 read_ns;   /* spent with reports in this poll */
 };
 
 struct agents {
@@ -64,6 +67,8 @@ struct agents {
 	VEC(struct injection *) cleaners;
 	VEC(struct agents_user) users;
 	u64 began_ns;
+	u64 bytes;        /* kept of all reports */
+	size_t next_read; /* entry whose ring is read first in the next poll */
 	u64 looked_ns;
 	u32 nr_gone, nr_gone_attached, nr_gone_refused; /* dropped entries */
 };

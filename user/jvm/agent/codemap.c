@@ -62,7 +62,8 @@ struct codemap {
 	struct dict classes;  /* number -> name in the pool */
 	VEC(u32) overlaps;    /* scratch */
 	VEC(u64) new_methods; /* addresses of methods loaded since codemap_take_new */
-	size_t nr_gone, nr_ignored, bytes, clean_at;
+	size_t nr_gone, nr_ignored, nr_left_out, bytes, clean_at;
+	u64 max_bytes;
 	u64 now_ns, lost_ns;
 	u32 replay;
 	bool is_full; /* full of existing code: new code is ignored */
@@ -73,6 +74,7 @@ struct codemap *codemap_new(void)
 	struct codemap *map = xcalloc(1, sizeof(*map));
 
 	map->pool = java_names_new();
+	map->max_bytes = BYTES_MAX;
 	/* Number 0 stands for all names that no longer fit. */
 	vec_push(&map->names, (struct name){ "", "[too many names]", "", FRAME_STUB });
 	return map;
@@ -118,8 +120,10 @@ static size_t all_bytes(const struct codemap *map)
 u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text class_name,
 		 struct code_text method, struct code_text signature)
 {
-	if (all_bytes(map) > BYTES_MAX)
+	if (all_bytes(map) > map->max_bytes) {
+		map->nr_left_out++;
 		return 0;
+	}
 
 	const struct name n = {
 		.class_name = java_names_intern_class(map->pool, class_name.at, class_name.len),
@@ -140,6 +144,12 @@ u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text cla
 	*dict_add(&map->name_ids, hash) = map->names.nr;
 	vec_push(&map->names, n);
 	return (u32)map->names.nr - 1;
+}
+
+void codemap_limit(struct codemap *map, u64 max_bytes)
+{
+	map->max_bytes = max_bytes < BYTES_MAX ? max_bytes : BYTES_MAX;
+	map->is_full &= all_bytes(map) > map->max_bytes / 4 * 3;
 }
 
 static const struct page *find_page(const struct codemap *map, u64 addr)
@@ -232,9 +242,9 @@ static bool make_room(struct codemap *map)
 		forget(map, map->now_ns - CODEMAP_HISTORY_NS);
 		map->clean_at = 2 * map->code.nr + CLEAN_MIN;
 	}
-	if (all_bytes(map) > BYTES_MAX) {
+	if (all_bytes(map) > map->max_bytes) {
 		forget(map, LIVE);
-		map->is_full = all_bytes(map) > BYTES_MAX / 4 * 3;
+		map->is_full = all_bytes(map) > map->max_bytes / 4 * 3;
 	}
 	return !map->is_full;
 }
@@ -392,7 +402,7 @@ void codemap_inline(struct codemap *map, u64 addr, u32 begin_off, u32 end_off, c
 	u32 last = c && c->ranges.nr ? c->ranges.at[c->ranges.nr - 1].end_off : 0;
 
 	if (!nr || !c || begin_off < last || end_off <= begin_off ||
-	    c->ranges.nr >= INLINE_PER_MAX || all_bytes(map) > BYTES_MAX)
+	    c->ranges.nr >= INLINE_PER_MAX || all_bytes(map) > map->max_bytes)
 		return;
 	for (u32 i = 0; i < nr; i++)
 		if (names[i] >= map->names.nr)
@@ -542,6 +552,7 @@ struct codemap_size codemap_size(const struct codemap *map)
 		.nr_live = map->code.nr - map->nr_gone,
 		.nr_gone = map->nr_gone,
 		.nr_ignored = map->nr_ignored,
+		.nr_left_out = map->nr_left_out,
 		.bytes = all_bytes(map),
 	};
 }
@@ -559,7 +570,9 @@ void codemap_each(const struct codemap *map,
 
 void codemap_class(struct codemap *map, u64 number, struct code_text signature)
 {
-	if (all_bytes(map) <= BYTES_MAX)
+	if (all_bytes(map) > map->max_bytes)
+		map->nr_left_out++;
+	else
 		*dict_add(&map->classes, number) = (u64)(uintptr_t)java_names_intern_type(
 			map->pool, signature.at, signature.len);
 }

@@ -20,6 +20,9 @@ struct codemap;
 struct codemap *codemap_new(void);
 void codemap_free(struct codemap *map);
 
+/* Limits its memory, to 64 MB at most; what it has kept stays until removed code makes room. */
+void codemap_limit(struct codemap *map, u64 max_bytes);
+
 /*
  * Adds a name and returns its number. Texts are modified UTF-8 of the given length, and the class
  * is internal ("java/lang/Thread"). `kind` is the kind of its frames.
@@ -85,7 +88,7 @@ void codemap_class(struct codemap *map, u64 number, struct code_text signature);
 const char *codemap_find_class(const struct codemap *map, u64 number);
 
 struct codemap_size {
-	size_t nr_live, nr_gone, nr_ignored, bytes;
+	size_t nr_live, nr_gone, nr_ignored, nr_left_out, bytes; /* left out: names without room */
 };
 struct codemap_size codemap_size(const struct codemap *map);
 

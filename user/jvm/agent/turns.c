@@ -3,6 +3,7 @@
 #include "jvm/agent/turns.h"
 
 #include "base/time.h"
+#include "jvm/agent/users.h"
 
 #define PLACES      16
 #define USER_PLACES (PLACES / 4)
@@ -12,18 +13,9 @@
 #define CREDIT_NS  (30 * NS_PER_SEC)
 #define CREDIT_DIV 10
 
-static struct agents_user *user_of(struct agents *a, uid_t uid)
-{
-	vec_each(u, &a->users)
-		if (u->uid == uid)
-			return u;
-	vec_push(&a->users, (struct agents_user){ .uid = uid });
-	return &a->users.at[a->users.nr - 1];
-}
-
 void turns_charge(struct agents *a, const struct agents_entry *e, u64 took_ns)
 {
-	user_of(a, e->uid)->failed_ns += took_ns;
+	users_find(a, e->uid)->failed_ns += took_ns;
 }
 
 /* Returns the number of places in use; `nr_novm` gets those of processes without a VM. */
@@ -37,7 +29,7 @@ static u32 count_running(struct agents *a, u32 *nr_novm)
 	vec_each(e, &a->entries) {
 		if (!e->injection)
 			continue;
-		struct agents_user *u = user_of(a, e->uid);
+		struct agents_user *u = users_find(a, e->uid);
 		bool is_novm = e->has_no_vm && e->order.command == INJECT_START;
 		u->running++;
 		u->running_novm += is_novm;
@@ -54,7 +46,7 @@ static bool is_over_credit(const struct agents *a, const struct agents_user *u, 
 
 static bool may_run(struct agents *a, const struct agents_entry *e, u32 nr_novm, u64 now_ns)
 {
-	const struct agents_user *u = user_of(a, e->uid);
+	const struct agents_user *u = users_find(a, e->uid);
 
 	/* A user who has used up the credit still gets each process tried once. */
 	if (is_over_credit(a, u, now_ns))

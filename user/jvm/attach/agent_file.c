@@ -16,8 +16,6 @@
 #include "base/file.h"
 #include "jvmmap/wire.h"
 
-#define FILE_MAX (4u << 20)
-
 /* The linker writes the section headers last, so they show a truncated file. */
 static bool is_whole(const char *bytes, size_t len)
 {
@@ -84,7 +82,7 @@ static int read_whole(const char *path, char **bytes, size_t *len)
 	if (fd < 0)
 		return fd;
 	snprintf(opened, sizeof(opened), "/proc/self/fd/%d", fd);
-	return file_read(opened, FILE_MAX, bytes, len);
+	return file_read(opened, AGENT_FILE_MAX, bytes, len);
 }
 
 bool agent_file_is_good(const char *path, struct str *why)

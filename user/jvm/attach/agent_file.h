@@ -9,7 +9,8 @@
  * there is none. The caller frees it.
  */
 char *agent_file_find(const char *path);
-#define NO_AGENT_FILE "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; install it"
+#define AGENT_FILE_MAX (4u << 20)
+#define NO_AGENT_FILE  "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; install it"
 
 /*
  * Whether only root, this user and the owner of this program can change the file and the folders

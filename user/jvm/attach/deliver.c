@@ -19,14 +19,23 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/file.h"
+#include "base/siphash.h"
+#include "jvm/attach/agent_file.h"
+#include "jvm/attach/private_file.h"
 #include "jvmmap/wire.h"
 #include "proc/capability.h"
 
 #define SWEEP_AGE 60 /* s; an attach is aborted after 15 */
 
-void delivery_name(const char *nonce, char out[64])
+struct agent_bytes {
+	char *at;
+	size_t len;
+};
+
+void delivery_name(const char *digits, char out[64])
 {
-	snprintf(out, 64, ".jvmmap-%s.so", nonce);
+	snprintf(out, 64, ".jvmmap-%s.so", digits);
 }
 
 static bool is_noexec(int fd)
@@ -46,35 +55,34 @@ static bool sees_our_path(const struct process_root *t, const char *agent_path)
 	return fd >= 0 && !is_noexec(fd);
 }
 
-/* Makes a mount of only the file, not yet attached anywhere. */
-static int detached_mount(const char *agent_path)
+/*
+ * Mounts a private copy over `file`: in the target's mount namespace, or in ours if the target is
+ * in a chroot of it. Returns 0 or a negative errno.
+ */
+static int mount_copy(const struct process_root *t, const struct agent_bytes *agent, int file)
 {
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-					       MOUNT_ATTR_NODEV };
-	auto_close int tree = open_tree(AT_FDCWD, agent_path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-
+	auto_close int own = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	if (own < 0)
+		return -errno;
+	auto_close int tree = private_file_mount(agent->at, agent->len);
 	if (tree < 0)
+		return tree;
+	if (setns(t->mnt_fd >= 0 ? t->mnt_fd : own, CLONE_NEWNS) || fchdir(t->tmp_fd) ||
+	    move_mount(tree, "", file, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH))
 		return -errno;
-	if (is_noexec(tree))
-		return -ENOEXEC;
-	if (mount_setattr(tree, "", AT_EMPTY_PATH, &attr, sizeof(attr)))
-		return -errno;
-	return take_fd(tree);
+	return 0;
 }
 
 /*
  * The child in the target's mount namespace. It mounts, reports an errno as one int, and unmounts
  * when its parent closes `hold` or dies.
  */
-static void run_mounter(const struct process_root *t, const char *name, int tree, int file,
-			int ready, int hold)
+static void run_mounter(const struct process_root *t, const char *name,
+			const struct agent_bytes *agent, int file, int ready, int hold)
 {
-	int err = 0;
+	int err = -mount_copy(t, agent, file);
 	char c;
 
-	if ((t->mnt_fd >= 0 && setns(t->mnt_fd, CLONE_NEWNS)) || fchdir(t->tmp_fd) ||
-	    move_mount(tree, "", file, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH))
-		err = errno;
 	bool is_reported = write(ready, &err, sizeof(err)) == sizeof(err);
 	if (err)
 		_exit(1);
@@ -84,7 +92,8 @@ static void run_mounter(const struct process_root *t, const char *name, int tree
 	_exit(0);
 }
 
-static int start_mounter(const struct process_root *t, int tree, int file, struct delivery *d)
+static int start_mounter(const struct process_root *t, const struct agent_bytes *agent, int file,
+			 struct delivery *d)
 {
 	int ready[2], hold[2], err = EPIPE;
 
@@ -99,7 +108,7 @@ static int start_mounter(const struct process_root *t, int tree, int file, struc
 	if (pid == 0) {
 		close(ready[0]);
 		close(hold[1]);
-		run_mounter(t, d->name, tree, file, ready[1], hold[0]);
+		run_mounter(t, d->name, agent, file, ready[1], hold[0]);
 	}
 	close(ready[1]);
 	close(hold[0]);
@@ -117,51 +126,40 @@ static int start_mounter(const struct process_root *t, int tree, int file, struc
 	return -err;
 }
 
-static int mount_there(const struct process_root *t, const char *agent_path, struct delivery *d)
+static int mount_there(const struct process_root *t, const struct agent_bytes *agent,
+		       struct delivery *d)
 {
-	auto_close int tree = detached_mount(agent_path);
-	if (tree < 0)
-		return tree;
+	if (!capability_has(CAP_SYS_ADMIN))
+		return -EPERM;
 	auto_close int made = process_root_create(t, d->name, 0500);
 	if (made < 0)
 		return made;
 	auto_close int file = openat(t->tmp_fd, d->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	int err = file < 0 ? -errno : start_mounter(t, tree, file, d);
+	int err = file < 0 ? -errno : start_mounter(t, agent, file, d);
 	if (err)
 		process_root_unlink(t, d->name);
 	return err;
 }
 
-static int copy_bytes(int from, int to)
-{
-	char buffer[16384];
-	ssize_t got;
-
-	while ((got = read(from, buffer, sizeof(buffer))) > 0)
-		for (ssize_t done = 0; done < got;) {
-			ssize_t put = write(to, buffer + done, (size_t)(got - done));
-			if (put <= 0)
-				return put < 0 ? -errno : -EIO;
-			done += put;
-		}
-	return got < 0 ? -errno : 0;
-}
-
-static int copy_there(const struct process_root *t, const char *agent_path, struct delivery *d)
+static int copy_there(const struct process_root *t, const struct agent_bytes *agent,
+		      struct delivery *d)
 {
 	/* A failed dlopen leaks memory in the target: check first. */
 	if (is_noexec(t->tmp_fd))
 		return -ENOEXEC;
-	auto_close int from = open(agent_path, O_RDONLY | O_CLOEXEC);
-	if (from < 0)
-		return -errno;
 	auto_close int to = process_root_create(t, d->name, 0500);
 	if (to < 0)
 		return to;
-	int err = copy_bytes(from, to);
-	if (err)
-		process_root_unlink(t, d->name);
-	return err;
+	for (size_t done = 0; done < agent->len;) {
+		ssize_t put = write(to, agent->at + done, agent->len - done);
+		if (put <= 0) {
+			int err = put < 0 ? -errno : -EIO;
+			process_root_unlink(t, d->name);
+			return err;
+		}
+		done += (size_t)put;
+	}
+	return 0;
 }
 
 static void explain(int err, struct str *why)
@@ -190,6 +188,37 @@ static void explain(int err, struct str *why)
 	}
 }
 
+static int put_there(const struct process_root *t, const struct agent_bytes *agent,
+		     const char *digits, enum delivery_way way, struct delivery *d)
+{
+	int err = -EPERM;
+
+	delivery_name(digits, d->name);
+	snprintf(d->path, sizeof(d->path), "/tmp/%s", d->name);
+	if (way != DELIVERY_COPY)
+		err = mount_there(t, agent, d);
+	if (way == DELIVERY_COPY || (way != DELIVERY_MOUNT && err && err != -EEXIST))
+		err = copy_there(t, agent, d);
+	return err;
+}
+
+/*
+ * glibc identifies a library by the path from which it was loaded. The same build has the same path
+ * in every attach, so the JVM recognises the agent though the file is another one.
+ */
+static void agent_digest(const struct agent_bytes *agent, char out[WIRE_NONCE_LEN + 1])
+{
+	u8 key[SIPHASH_KEY_LEN] = { WIRE_ABI };
+	u64 digest[2];
+
+	for (u8 i = 0; i < 2; i++) {
+		key[1] = i;
+		digest[i] = siphash(key, agent->at, agent->len);
+	}
+	snprintf(out, WIRE_NONCE_LEN + 1, "%016llx%016llx", (unsigned long long)digest[0],
+		 (unsigned long long)digest[1]);
+}
+
 int deliver(const struct process_root *t, const char *agent_path, const char *nonce,
 	    enum delivery_way way, struct delivery *out, struct str *why)
 {
@@ -202,12 +231,16 @@ int deliver(const struct process_root *t, const char *agent_path, const char *no
 		*out = d;
 		return 0;
 	}
-	delivery_name(nonce, d.name);
-	snprintf(d.path, sizeof(d.path), "/tmp/%s", d.name);
-	if (way != DELIVERY_COPY)
-		err = mount_there(t, agent_path, &d);
-	if (way == DELIVERY_COPY || (way != DELIVERY_MOUNT && err))
-		err = copy_there(t, agent_path, &d);
+	struct agent_bytes agent = { 0 };
+	char stable[WIRE_NONCE_LEN + 1];
+	err = file_read(agent_path, AGENT_FILE_MAX, &agent.at, &agent.len);
+	if (!err) {
+		agent_digest(&agent, stable);
+		err = put_there(t, &agent, stable, way, &d);
+	}
+	if (err == -EEXIST)
+		err = put_there(t, &agent, nonce, way, &d);
+	free(agent.at);
 	if (err)
 		explain(err, why);
 	else

@@ -3,8 +3,8 @@
  * Makes our agent's file visible to a target while its dynamic linker needs it. There are three
  * ways:
  * - its own path, if the target sees the same file there;
- * - a read-only bind mount of this file over an empty file in the target's /tmp. The target cannot
- *   change our file, noexec does not matter, and the JVM recognises a second load of the file;
+ * - a read-only mount of a private copy over an empty file in the target's /tmp. noexec does not
+ *   matter. Whoever may remount it changes only this copy, which no other container uses;
  * - a copy in the target's /tmp.
  */
 #pragma once
@@ -38,5 +38,5 @@ void delivery_undo(const struct process_root *t, struct delivery *d);
 /* Removes files and mounts that remain after all processes that could remove them were killed. */
 void delivery_sweep(const struct process_root *t);
 
-/* The name of the file for a nonce. */
-void delivery_name(const char *nonce, char out[64]);
+/* The name of the file with these 32 hexadecimal digits: a digest of the agent, or a nonce. */
+void delivery_name(const char *digits, char out[64]);

@@ -25,7 +25,8 @@
 #define VOTES_MAX      64
 #define KEPT_MAX       100000 /* names; at this number those of ended threads are dropped */
 #define COMM_BYTES     15
-#define UTF8_MAX_BYTES 4 /* per character */
+#define HEAP_BYTES     48 /* of two pieces of memory */
+#define UTF8_MAX_BYTES 4  /* per character */
 #define DOUBT_NS       NS_PER_SEC
 #define DOUBT_NEW_NS   (100 * NS_PER_MS)
 #define OLD_NS         (2 * NS_PER_SEC)
@@ -47,6 +48,8 @@ struct thread_names {
 	char leader[16];        /* comm of threads that were never named */
 	struct dict by_tid;     /* -> struct known * */
 	u32 nr_reads;
+	size_t name_bytes, nr_left_out;
+	u64 max_bytes; /* of reported names; 0: only KEPT_MAX limits them */
 	u64 read_ns, pause_ns;
 };
 
@@ -55,8 +58,9 @@ struct thread_names *thread_names_new(void)
 	return xcalloc(1, sizeof(struct thread_names));
 }
 
-static void free_known(struct known *k)
+static void free_known(struct thread_names *all, struct known *k)
 {
+	all->name_bytes -= k->name ? strlen(k->name) : 0;
 	free(k->name);
 	free(k);
 }
@@ -64,7 +68,7 @@ static void free_known(struct known *k)
 static void forget_all(struct thread_names *all)
 {
 	dict_each(slot, &all->by_tid)
-		free_known((struct known *)(uintptr_t)slot->value);
+		free_known(all, (struct known *)(uintptr_t)slot->value);
 	dict_fini(&all->by_tid);
 	all->by_tid = (struct dict){ 0 };
 }
@@ -91,7 +95,7 @@ static void forget_ended(struct thread_names *all)
 		if (k->read + grace >= all->nr_reads)
 			*dict_add(&kept, slot->key) = slot->value;
 		else
-			free_known(k);
+			free_known(all, k);
 	}
 	dict_fini(&all->by_tid);
 	all->by_tid = kept;
@@ -159,9 +163,26 @@ static void keep(struct thread_names *all, pid_t tid, char *clean, const char *c
 	}
 	k->is_named = is_named;
 	k->doubted_ns = 0;
+	all->name_bytes += strlen(clean) - (k->name ? strlen(k->name) : 0);
 	free(k->name);
 	k->name = clean;
 	copy_text(k->comm, sizeof(k->comm), comm);
+}
+
+u64 thread_names_bytes(const struct thread_names *all)
+{
+	return all->name_bytes + all->by_tid.nr * (sizeof(struct known) + HEAP_BYTES) +
+	       all->by_tid.cap * sizeof(struct dict_slot);
+}
+
+void thread_names_limit(struct thread_names *all, u64 max_bytes)
+{
+	all->max_bytes = max_bytes ?: 1;
+}
+
+size_t thread_names_left_out(const struct thread_names *all)
+{
+	return all->nr_left_out;
 }
 
 void thread_names_report(struct thread_names *all, pid_t tid, const char *name, size_t len)
@@ -169,8 +190,12 @@ void thread_names_report(struct thread_names *all, pid_t tid, const char *name, 
 	auto_str struct str utf8 = { 0 };
 	struct str clean = { 0 };
 
-	if (all->by_tid.nr >= KEPT_MAX)
+	bool is_full = all->max_bytes && thread_names_bytes(all) > all->max_bytes;
+
+	if (is_full || all->by_tid.nr >= KEPT_MAX) {
+		all->nr_left_out += is_full ? all->by_tid.nr : 0;
 		forget_all(all);
+	}
 	java_name_decode(&utf8, name, len);
 	utf8_clean(&clean, utf8.at ?: "", NAME_MAX_BYTES);
 	keep(all, tid, str_take(&clean), "");

@@ -22,6 +22,11 @@ int thread_names_read(struct thread_names *all, struct hotspot *h);
 /* Stores a name that an agent reported, modified UTF-8 of `len` bytes. */
 void thread_names_report(struct thread_names *all, pid_t tid, const char *name, size_t len);
 
+/* The memory in use; its limit for reported names, past which all are forgotten; their number. */
+u64 thread_names_bytes(const struct thread_names *all);
+void thread_names_limit(struct thread_names *all, u64 max_bytes);
+size_t thread_names_left_out(const struct thread_names *all);
+
 /* Clean UTF-8, valid until the next read, tell or free; NULL if unknown. */
 const char *thread_names_find(const struct thread_names *all, pid_t tid);
 
