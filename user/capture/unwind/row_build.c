@@ -31,7 +31,7 @@ struct row_build {
 	int fd;
 	uid_t user;
 	u32 nr_max;
-	bool is_identified;
+	bool may_identify, is_identified;
 	struct rowcache_id id;
 };
 
@@ -103,7 +103,7 @@ int row_build_task(struct worker_io *io, const int *fds, const void *params, siz
 
 static void ask(struct row_build *b)
 {
-	struct request request = { .may_identify = b->cache->dir >= 0 && !b->is_identified };
+	struct request request = { .may_identify = b->may_identify && !b->is_identified };
 	size_t max = sizeof(struct answer) + SEGMENTS_MAX * sizeof(struct elf_segment) +
 		     (size_t)b->nr_max * sizeof(struct unwind_row);
 
@@ -131,6 +131,7 @@ struct row_build *row_build_start(struct workers *workers, struct rowcache *cach
 	b->fd = dup(fd);
 	b->user = user;
 	b->nr_max = nr_max;
+	b->may_identify = cache->dir >= 0;
 	ask(b);
 	return b;
 }
@@ -168,21 +169,39 @@ static int take_rows(const struct answer *a, u8 **bytes, size_t at, size_t left,
 	return rows_are_valid(out->rows.at, out->rows.nr) ? 0 : -EBADMSG;
 }
 
+static int take_head(const u8 *bytes, size_t len, struct answer *a, size_t *left,
+		     struct built_rows *out)
+{
+	if (len < sizeof(*a))
+		return -EBADMSG;
+	memcpy(a, bytes, sizeof(*a));
+	*left = len - sizeof(*a);
+	return take_segments(a, bytes + sizeof(*a), left, out);
+}
+
+int built_rows_decode(u8 **bytes, size_t len, struct built_rows *out)
+{
+	struct answer a;
+	size_t left;
+	int err = take_head(*bytes, len, &a, &left, out);
+
+	return err ? err : a.is_identified ? -EBADMSG : take_rows(&a, bytes, len - left, left, out);
+}
+
 /* 1: the answer identifies rows that the cache does not hold. */
 static int take_answer(struct row_build *b, u8 **bytes, size_t len, struct built_rows *out)
 {
 	struct answer a;
+	size_t left;
 
-	if (len < sizeof(a))
-		return -EBADMSG;
-	memcpy(&a, *bytes, sizeof(a));
-	size_t left = len - sizeof(a);
-	int err = take_segments(&a, *bytes + sizeof(a), &left, out);
+	if (b->is_identified || !b->may_identify)
+		return built_rows_decode(bytes, len, out);
+	int err = take_head(*bytes, len, &a, &left, out);
 	if (err)
 		return err;
 	if (!a.is_identified)
 		return take_rows(&a, bytes, len - left, left, out);
-	if (b->is_identified || a.id.build_id_len > ELF_BUILD_ID_MAX)
+	if (a.id.build_id_len > ELF_BUILD_ID_MAX)
 		return -EBADMSG;
 	b->is_identified = true;
 	b->id = a.id;

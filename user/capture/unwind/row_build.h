@@ -34,5 +34,11 @@ struct row_build *row_build_start(struct workers *workers, struct rowcache *cach
 int row_build_result(struct row_build *b, struct built_rows *out);
 void row_build_free(struct row_build *b);
 
+/*
+ * Checks and takes a worker's answer with rows, whose memory they take over: *bytes becomes NULL.
+ * -EBADMSG. The caller owns *out in any case.
+ */
+int built_rows_decode(u8 **bytes, size_t len, struct built_rows *out);
+
 /* The worker's part: WORKER_ROWS. */
 int row_build_task(struct worker_io *io, const int *fds, const void *params, size_t len);
