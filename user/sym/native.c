@@ -26,8 +26,9 @@
  */
 #define MAX_PLACES  16384
 #define MAX_FILES   4096
-#define MAX_READING 32 /* files that are read at a time; each takes a descriptor */
-#define USER_SHARE  4  /* one user's tables get at most one in so many bytes, if others need them */
+#define MAX_READING 64 /* files that are read at a time; each takes a descriptor or two */
+#define RETRY_NS    (100 * NS_PER_MS) /* before another try to find a place among them */
+#define USER_SHARE  4 /* one user's tables get at most one in so many bytes, if others need them */
 
 /* The identity of a module. Compared as bytes, and therefore zeroed before use. */
 struct module_key {
@@ -74,6 +75,7 @@ struct place {
 	u64 bias;
 	bool has_bias;
 	int err;
+	u64 retry_ns; /* not to be tried before */
 	UT_hash_handle hh;
 };
 
@@ -301,6 +303,22 @@ static struct work *read_symbols(struct native *n, struct file *f, pid_t pid,
 	return work_start(n->workers, &order);
 }
 
+/* Whether another file of this user may be read now. */
+static bool may_read(const struct native *n, u64 uid)
+{
+	struct file *f, *next_file;
+	struct module *m, *next;
+	u32 nr = 0;
+
+	if (!n->workers || n->nr_reading < MAX_READING / USER_SHARE)
+		return true;
+	HASH_ITER(hh, n->files, f, next_file)
+		nr += f->work && f->key.uid == uid;
+	HASH_ITER(hh, n->modules, m, next)
+		nr += m->work && m->key.uid == uid;
+	return n->nr_reading < MAX_READING && (!uid || nr < MAX_READING / USER_SHARE);
+}
+
 /* The module of a file whose headers are known; its symbols may still have to be read. */
 static int find_module(struct native *n, struct file *f, pid_t pid, const struct mapping *m)
 {
@@ -308,6 +326,10 @@ static int find_module(struct native *n, struct file *f, pid_t pid, const struct
 	struct module *module;
 
 	HASH_FIND(hh, n->modules, &key, sizeof(key), module);
+	if (!module && !may_read(n, f->key.uid)) {
+		close(take_fd(f->fd)); /* it is opened again */
+		return -EAGAIN;
+	}
 	if (!module) {
 		if (f->fd < 0)
 			f->fd = mapped_file_open(pid, m);
@@ -406,6 +428,8 @@ static int open_file(struct native *n, pid_t pid, const struct mapping *m, struc
 		return fd;
 	if (fstat(fd, &st))
 		return -errno;
+	if (!may_read(n, st.st_uid))
+		return -EAGAIN;
 	*out = file_of(n, take_fd(fd), &st);
 	return 0;
 }
@@ -413,10 +437,11 @@ static int open_file(struct native *n, pid_t pid, const struct mapping *m, struc
 /* Brings the place one step on; -EAGAIN until its module is known and read. */
 static int settle_place(struct native *n, pid_t pid, const struct mapping *m, struct place *p)
 {
-	bool is_busy = n->nr_reading >= MAX_READING;
-
 	if (!p->file) {
-		int err = is_busy ? -EAGAIN : open_file(n, pid, m, &p->file);
+		u64 now = time_mono_ns();
+		int err = now < p->retry_ns ? -EAGAIN : open_file(n, pid, m, &p->file);
+		if (err && now >= p->retry_ns)
+			p->retry_ns = now + RETRY_NS;
 		if (err)
 			return err;
 	}
@@ -427,7 +452,7 @@ static int settle_place(struct native *n, pid_t pid, const struct mapping *m, st
 		p->has_bias = !err;
 	}
 	if (!err && !p->file->module)
-		err = is_busy ? -EAGAIN : find_module(n, p->file, pid, m);
+		err = find_module(n, p->file, pid, m);
 	return err ? err : poll_module(n, p->file->module);
 }
 
@@ -465,7 +490,8 @@ static struct place *place_of(struct native *n, pid_t pid, const struct mapping 
 		p->err = -EAGAIN;
 		HASH_ADD(hh, n->places, key, sizeof(p->key), p);
 	}
-	if (is_passing(p->err) || (p->file && !p->file->err && !p->file->module))
+	/* Its module may have been dropped since, and may be read again for another place. */
+	if (is_passing(p->err) || (!p->err && (!p->file->module || !p->file->module->symbols)))
 		p->err = settle_place(n, pid, m, p);
 	return p;
 }

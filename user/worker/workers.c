@@ -55,7 +55,7 @@ struct workers {
 	struct slot slots[SLOTS];
 	VEC(struct work *) queue;
 	struct dict payers; /* uid -> CPU time used */
-	u64 started_ns, patience_ns;
+	u64 started_ns, patience_ns, turned_ns;
 	struct workers_usage usage;
 };
 
@@ -359,6 +359,7 @@ static void turn(struct workers *w, int ms)
 	struct slot *of[SLOTS];
 	nfds_t nr = 0;
 
+	w->turned_ns = time_mono_ns();
 	start_waiting(w);
 	for (size_t i = 0; i < SLOTS; i++) {
 		if (!w->slots[i].pid)
@@ -391,7 +392,9 @@ static void await(struct work *k)
 {
 	struct workers *w = k->workers;
 
-	turn(w, 0);
+	/* Many samples may ask for the same file. */
+	if (w->patience_ns || time_mono_ns() - w->turned_ns > NS_PER_MS)
+		turn(w, 0);
 	while (k->state != WORK_DONE && w->patience_ns) {
 		u64 begin_ns = time_mono_ns(), left_ms = w->patience_ns / NS_PER_MS + 1;
 		turn(w, left_ms < LOOK_AGAIN_MS ? (int)left_ms : LOOK_AGAIN_MS);

@@ -17,7 +17,8 @@
 #define CACHE_BYTES_MAX (256u << 20)
 #define SPARSE_SHARE    8 /* a file of few rows gets at most this share of the table */
 
-#define BUILDING_MAX 64 /* files that are built at a time; each takes a descriptor */
+#define BUILDING_MAX 128 /* files that are built at a time; each takes two descriptors */
+#define USER_SHARE   4   /* a user has at most one in so many of them */
 
 /* Maps a part of the file from file offsets to the file's own addresses. */
 struct part {
@@ -38,6 +39,7 @@ struct module {
 	struct elf_segment *segments;
 	size_t nr_segments;
 	struct row_build *build; /* while err is -EAGAIN */
+	uid_t user;              /* for whom it is built */
 	pid_t builder;           /* its file need not be opened again for this process */
 };
 
@@ -47,7 +49,9 @@ struct modules {
 	struct rowcache cache;
 	struct extents extents;
 	struct dict by_key; /* struct module * */
+	uid_t user;
 	u32 nr_failed, nr_building;
+	bool is_busy; /* too many files are being built to start another */
 	u64 build_ns;
 	bool is_full; /* the last rows did not fit */
 };
@@ -69,6 +73,27 @@ struct modules *modules_new(union unwind_word *words, u32 nr, const char *cache_
 void modules_use_workers(struct modules *all, struct workers *workers)
 {
 	all->workers = workers;
+}
+
+void modules_set_user(struct modules *all, uid_t user)
+{
+	all->user = user;
+}
+
+/* Whether another file of this user may be built now. */
+static bool may_build(const struct modules *all)
+{
+	u32 nr = 0;
+
+	if (!all->workers || all->nr_building < BUILDING_MAX / USER_SHARE)
+		return true;
+	if (!all->user)
+		return all->nr_building < BUILDING_MAX;
+	dict_each(slot, &all->by_key) {
+		const struct module *mod = (const struct module *)slot->value;
+		nr += mod->build && mod->user == all->user;
+	}
+	return nr < BUILDING_MAX / USER_SHARE && all->nr_building < BUILDING_MAX;
 }
 
 static bool has_failed(const struct module *mod)
@@ -261,6 +286,7 @@ static struct module *add_module(struct modules *all, u64 key, pid_t pid, const 
 	mod->key = key;
 	mod->stat = st;
 	mod->builder = pid;
+	mod->user = all->user;
 	*dict_add(&all->by_key, key) = (u64)(uintptr_t)mod;
 	if (fd >= 0) {
 		u64 start = time_worked_ns();
@@ -324,6 +350,10 @@ static struct module *find_module(struct modules *all, pid_t pid, const struct m
 		remove_module(all, mod);
 		mod = NULL;
 	}
+	if (!mod && !may_build(all)) {
+		all->is_busy = true;
+		return NULL;
+	}
 	if (!mod)
 		mod = add_module(all, key, pid, m);
 	if (mod && mod->build)
@@ -340,8 +370,7 @@ static struct module *find_module(struct modules *all, pid_t pid, const struct m
 
 void modules_prepare(struct modules *all, pid_t pid, const struct mapping *m)
 {
-	if (m->inode && all->workers && all->nr_building < BUILDING_MAX &&
-	    !dict_find(&all->by_key, key_of(m)))
+	if (m->inode && all->workers && !dict_find(&all->by_key, key_of(m)) && may_build(all))
 		add_module(all, key_of(m), pid, m);
 }
 
@@ -353,11 +382,11 @@ int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struc
 	if (!m->inode && !is_vdso(m))
 		return 0;
 
-	all->is_full = false;
+	all->is_full = all->is_busy = false;
 	struct module *found = find_module(all, pid, m);
 	if (all->is_full)
 		return -ENOSPC;
-	if (found && found->build)
+	if (all->is_busy || (found && found->build))
 		return -EAGAIN;
 	const struct part *part = found && !found->err ? find_part(found, m->file_off) : NULL;
 	if (!part)

@@ -22,6 +22,12 @@ void modules_free(struct modules *all);
 /* Lets workers compile the rows, who must outlive this. Without them it is done in this process. */
 void modules_use_workers(struct modules *all, struct workers *workers);
 
+/*
+ * The user for whom the calls below build rows. A user other than root has at most a quarter of the
+ * files that are built at a time; further ones are -EAGAIN.
+ */
+void modules_set_user(struct modules *all, uid_t user);
+
 /* Starts to build the rows of the file that `m` maps, if they do not exist; does not wait. */
 void modules_prepare(struct modules *all, pid_t pid, const struct mapping *m);
 

@@ -324,11 +324,26 @@ static int find_range(struct tables *t, struct tables_process *p, const struct m
 	return 0;
 }
 
-void tables_prepare(struct tables *t, struct process_id id, const struct mappings *mappings)
+static void prepare(struct tables *t, struct process_id id, const struct mappings *mappings)
 {
 	vec_each(m, mappings)
 		if (m->executable)
 			modules_prepare(t->modules, id.pid, m);
+}
+
+static uid_t user_of(pid_t pid)
+{
+	struct proc_status status;
+
+	return proc_status_read(pid, &status) ? USER_UNKNOWN : status.euid;
+}
+
+void tables_prepare(struct tables *t, struct process_id id, const struct mappings *mappings)
+{
+	const struct tables_process *p = find(t, id.pid);
+
+	modules_set_user(t->modules, p ? p->user : user_of(id.pid));
+	prepare(t, id, mappings);
 }
 
 /* Adds the ranges of all mappings. Counts those whose rows are still being built. */
@@ -384,17 +399,17 @@ static int set_process(struct tables *t, struct process_id id, const struct mapp
 		remove_process(t, p);
 		p = NULL;
 	}
-	struct proc_status status;
 	bool is_new = !p;
 	if (is_new) {
 		p = xcalloc(1, sizeof(*p));
 		p->entry.pid = (u32)id.pid;
 		p->entry.start_ns = id.start_ns;
 		p->entry.jvm = UNWIND_NO_JVM;
-		p->user = proc_status_read(id.pid, &status) ? USER_UNKNOWN : status.euid;
+		p->user = user_of(id.pid);
 		*dict_add(&t->processes, (u64)id.pid) = (u64)(uintptr_t)p;
 	}
-	tables_prepare(t, id, mappings);
+	modules_set_user(t->modules, p->user);
+	prepare(t, id, mappings);
 	int err = learn_mappings(t, p, mappings, partly);
 	if (err == -EAGAIN && !partly) {
 		if (is_new)
