@@ -94,6 +94,13 @@ static int lie(struct worker_io *io, const int *fds, const void *params, size_t 
 {
 	struct worker_message m = { .kind = *(const u32 *)params, .nr = UINT32_MAX };
 
+	if (m.kind == WORKER_OPENED) { /* here: asks for files and never reads an answer */
+		m = (struct worker_message){
+			.kind = WORKER_OPEN, .what = 7, .len = 2, .text = "a"
+		};
+		while (!message_send(3, &m, NULL, 0))
+			;
+	}
 	message_send(3, &m, NULL, 0);
 	return 0;
 }
@@ -283,6 +290,17 @@ static void lies_end_the_worker(void **state)
 	workers_free(w);
 }
 
+static void questions_without_end_end_the_worker(void **state)
+{
+	struct workers *w = new_workers();
+	char text[101];
+
+	int err = result_of(w, begin(w, LIE, 0, &(u32){ WORKER_OPENED }, 4), text);
+	assert_true(err == -EAGAIN || err == -ETIMEDOUT);
+	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), 0);
+	workers_free(w);
+}
+
 static void its_memory_is_limited(void **state)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -307,6 +325,7 @@ int main(void)
 		cmocka_unit_test(work_is_forgotten_in_every_state),
 		cmocka_unit_test(another_file_is_opened_by_the_recorder),
 		cmocka_unit_test(lies_end_the_worker),
+		cmocka_unit_test(questions_without_end_end_the_worker),
 		cmocka_unit_test(its_memory_is_limited),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@
 #define BUDGET_BYTES (64u << 20) /* of all maps */
 #define USER_SHARE   4           /* one user's maps get at most one in so many bytes of it */
 #define REFRESH_NS   NS_PER_SEC
-#define TOO_LARGE    "the maps of one user may take 16 MB of memory here"
+#define TOO_LARGE    "the maps of one user may take 16 MB of memory here, all maps 64 MB"
 #define SLOW_BYTES   (4u << 20) /* a map is read again after a second more for each so many bytes */
 
 /* A process's map as last read. */

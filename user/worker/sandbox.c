@@ -11,13 +11,16 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/types.h"
 
-#define NOBODY 65534
+#define NOBODY    65534
+#define UID_FIRST 0x70000000u /* above the ranges of systems and containers */
+#define UID_NR    0x0fffff00u
 
 static void limit(int what, u64 most)
 {
@@ -48,6 +51,24 @@ static void limit_resources(u64 bytes)
 	limit(RLIMIT_DATA, data_bytes() + bytes);
 }
 
+static int become(u32 id)
+{
+	return setgroups(0, NULL) || setresgid(id, id, id) || setresuid(id, id, id) ? -errno : 0;
+}
+
+/*
+ * Processes of the same user may stop and kill each other, so this one becomes a user of its own.
+ * In a user namespace that id may not exist.
+ */
+static void change_ids(void)
+{
+	u32 number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number) ||
+	    become(UID_FIRST + number % UID_NR))
+		become(NOBODY);
+}
+
 int sandbox_drop_rights(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -56,9 +77,7 @@ int sandbox_drop_rights(void)
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
 		prctl(PR_CAPBSET_DROP, cap);
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	if (!setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
-	    setresuid(NOBODY, NOBODY, NOBODY))
-		return -errno;
+	change_ids();
 	if (syscall(SYS_capset, &head, none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_DUMPABLE, 0))
 		return -errno;

@@ -6,7 +6,7 @@
 
 /*
  * Gives up all capabilities for good, and the ids, core dumps and tracing where that is permitted.
- * The process becomes nobody if it may change its ids. Returns a negative errno.
+ * The process becomes a user of its own if it may change its ids. Returns a negative errno.
  */
 int sandbox_drop_rights(void);
 

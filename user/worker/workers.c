@@ -19,10 +19,13 @@
 #include "worker/message.h"
 #include "worker/zygote.h"
 
-#define SLOTS         2
+#define SLOTS         3
+#define USER_SLOTS    1                /* a user other than root has at most so many */
 #define PAYER_CREDIT  (2 * NS_PER_SEC) /* CPU time of a user before the share limits it */
 #define PAYER_SHARE   4                /* then one in so many ns */
 #define LOOK_AGAIN_MS 10               /* between looks at the deadlines while waiting */
+
+#define NOEXEC_SEAL 8u /* MFD_NOEXEC_SEAL, which vm.memfd_noexec=2 demands */
 
 enum work_state {
 	WORK_QUEUED,
@@ -131,8 +134,11 @@ void workers_free(struct workers *w)
 /* Memory that neither side can shrink under the other: memfd_create(2), F_SEAL_SHRINK. */
 static int make_shared(int *out)
 {
-	auto_close int fd = memfd_create("sysflame-result", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	auto_close int fd =
+		memfd_create("sysflame-result", MFD_CLOEXEC | MFD_ALLOW_SEALING | NOEXEC_SEAL);
 
+	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+		fd = memfd_create("sysflame-result", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0 || ftruncate(fd, WORKER_RESULT_MAX) ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
@@ -149,6 +155,9 @@ static int start_worker(struct workers *w, struct slot *s, uid_t user)
 		return -errno;
 	ours = pair[0];
 	theirs = pair[1];
+	/* A worker that asks and does not read must not hold us up. */
+	if (fcntl(ours, F_SETFL, O_NONBLOCK))
+		return -errno;
 	int err = make_shared(&shared_fd);
 	if (err)
 		return err;
@@ -169,7 +178,12 @@ static int start_worker(struct workers *w, struct slot *s, uid_t user)
 static bool may_work(const struct workers *w, uid_t user, u64 now)
 {
 	const u64 *used = dict_find(&w->payers, user);
+	u32 nr = 0;
 
+	for (size_t i = 0; i < SLOTS; i++)
+		nr += w->slots[i].work && w->slots[i].user == user;
+	if (user && nr >= USER_SLOTS)
+		return false;
 	return !user || !used || *used < PAYER_CREDIT + (now - w->started_ns) / PAYER_SHARE;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,8 @@
 #include "worker/sandbox.h"
 
 #define DATA_BYTES (256u << 20) /* .gnu_debugdata takes 72 MB to decompress, and then 64 MB */
+
+#define ANSWER_MS 2000
 
 /* The requests to the zygote, in `what` of a REQUEST; the answer is a RESULT with the PID as `nr`.
  */
@@ -154,7 +157,10 @@ pid_t zygote_fork(const struct zygote *z, int sock, int shared)
 	int fds[WORKER_FDS_MAX];
 	size_t nr;
 
-	int err = message_send(z->sock, &m, given, 2) ?: message_receive(z->sock, &m, fds, &nr);
+	int err = message_send(z->sock, &m, given, 2);
+	if (!err && poll(&(struct pollfd){ z->sock, POLLIN, 0 }, 1, ANSWER_MS) != 1)
+		err = -ETIMEDOUT; /* somebody has stopped it */
+	err = err ?: message_receive(z->sock, &m, fds, &nr);
 	return err ? err : m.err ? m.err : (pid_t)m.nr;
 }
 
