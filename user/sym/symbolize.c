@@ -396,8 +396,14 @@ static void drop_plumbing(struct symbolizer *s, size_t first, frame_list *frames
 	nr = end - first;
 	memmove(frames->at + first, frames->at + end, (frames->nr - end) * sizeof(frames->at[0]));
 	frames->nr -= nr;
-	vec_each(u, unnamed)
+	size_t kept = 0;
+	vec_each(u, unnamed) {
+		if (u->at >= first && u->at < end)
+			continue;
 		u->at -= u->at >= end ? nr : 0;
+		unnamed->at[kept++] = *u;
+	}
+	unnamed->nr = kept;
 }
 
 void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
