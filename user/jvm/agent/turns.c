@@ -7,9 +7,12 @@
 
 #define PLACES      16
 #define USER_PLACES (PLACES / 4)
-#define NOVM_PLACES (PLACES / 4) /* of all users; one of each user */
+#define NOVM_PLACES (PLACES / 4) /* of all users; one of each user but root */
 
-/* A user's attaches without success may take this long, and a tenth of the time afterwards. */
+/*
+ * A user's attaches without success may take this long, and a tenth of the time afterwards. Root is
+ * exempt: who is root of the node needs no attach to hold us up.
+ */
 #define CREDIT_NS  (30 * NS_PER_SEC)
 #define CREDIT_DIV 10
 
@@ -41,7 +44,7 @@ static u32 count_running(struct agents *a, u32 *nr_novm)
 
 static bool is_over_credit(const struct agents *a, const struct agents_user *u, u64 now_ns)
 {
-	return u->failed_ns > CREDIT_NS + (now_ns - a->began_ns) / CREDIT_DIV;
+	return u->uid && u->failed_ns > CREDIT_NS + (now_ns - a->began_ns) / CREDIT_DIV;
 }
 
 static bool may_run(struct agents *a, const struct agents_entry *e, u32 nr_novm, u64 now_ns)
@@ -52,7 +55,8 @@ static bool may_run(struct agents *a, const struct agents_entry *e, u32 nr_novm,
 	if (is_over_credit(a, u, now_ns))
 		return !u->running && !e->tries && !e->has_no_vm;
 	if (e->has_no_vm)
-		return !u->running_novm && u->running < USER_PLACES && nr_novm < NOVM_PLACES;
+		return (!u->uid || !u->running_novm) && u->running < USER_PLACES &&
+		       nr_novm < NOVM_PLACES;
 	return u->running < USER_PLACES;
 }
 
