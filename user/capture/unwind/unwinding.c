@@ -228,8 +228,10 @@ bool unwinding_must_wait(struct unwinding *u, struct process *p, const struct sa
 	bool is_building = update(u, p, w ? w->since_ns : now);
 	if (w && !is_building)
 		forget_wanted(u, w);
-	if (!w && is_building)
+	if (is_building) {
 		unwinding_want(u, p);
+		find_wanted(u, p)->is_building = true;
+	}
 	return is_building;
 }
 
