@@ -7,8 +7,8 @@
 #include "jvmmap/session.h"
 
 /*
- * Collects the methods wanted by sessions that are still in use. Called with the agent's lock held;
- * it copies what it needs, so methods_apply can run without the lock. Returns whether
+ * Collects the methods wanted by sessions that are still in use. Call it with the agent's lock
+ * held. It copies them, so that methods_apply can run without the lock. Returns whether
  * methods_apply has work.
  */
 int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns);

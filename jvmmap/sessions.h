@@ -9,7 +9,7 @@
 
 #define SESSIONS_MAX WIRE_SESSIONS_MAX
 
-/* Sets what is called, with the lock held, whenever an event has closed sessions. */
+/* Calls `settle`, with the lock held, whenever an event has closed sessions. */
 void sessions_on_close(void (*settle)(void));
 
 /*

@@ -4,6 +4,7 @@
  * the CPU time to build them and to read them from a cache in DIR. Times are median (least..most)
  * of 11 rounds with the file in the page cache. usage: rows DIR FILE...
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 #include <time.h>
 
 #include "capture/unwind/packed.h"
+#include "capture/unwind/row_build.h"
 #include "elf/elf.h"
-#include "elf/rowcache.h"
 
 #define ROUNDS 11
 
@@ -42,10 +43,16 @@ static int compare(const void *a, const void *b)
 static int build(const char *path, struct rowcache *cache, struct rows *out)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	auto_elf struct elf *e = NULL;
+	auto_built_rows struct built_rows built = { 0 };
 
-	int err = elf_open_fd(fd, &e);
-	return err ? err : rowcache_build(cache, e, out);
+	if (fd < 0)
+		return -errno;
+	struct row_build *b = row_build_start(NULL, cache, fd, 0, ROWS_MAX);
+	int err = row_build_result(b, &built);
+	row_build_free(b);
+	*out = built.rows;
+	built.rows = (struct rows){ 0 };
+	return err;
 }
 
 static struct size measure(const char *path, struct rowcache *cache, struct cost *out)

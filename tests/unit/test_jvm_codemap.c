@@ -149,7 +149,7 @@ static void code_of_another_compile_id_does_not_match(void **state)
 	struct java_frame frame;
 
 	codemap_load(map, 1 *SEC, CODE, 64, method(map, "before"));
-	tell(map, CODE, "after", 8, 4); /* the later code at that address */
+	tell(map, CODE, "after", 8, 4); /* code compiled later at that address */
 	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 8, &frame, 1), 1);
 	tell(map, CODE, "before", 7, 4);
 	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 7, &frame, 1), 1);

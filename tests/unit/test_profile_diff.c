@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The choice of what is compared, and the decision whether a difference may be chance. */
+/* Which values are compared, and whether a difference may be chance. */
 #include "test.h"
 
 #include <errno.h>

@@ -344,24 +344,3 @@ void rowcache_store(struct rowcache *cache, const struct rowcache_id *id, const 
 	if (cache->dir >= 0)
 		store(cache, name, id->seal, rows);
 }
-
-int rowcache_build(struct rowcache *cache, const struct elf *e, struct rows *out)
-{
-	auto_cfi_input struct cfi_input input = { 0 };
-	struct rowcache_id id;
-
-	int err = cfi_input_of_file(e, &input);
-	if (err)
-		return err;
-	bool is_kept = cache->dir >= 0 && rowcache_is_worth(&input);
-	if (is_kept) {
-		rowcache_identify(cache->key, e, &input, &id);
-		if (!rowcache_load(cache, &id, out))
-			return 0;
-	}
-	cache->nr_built++;
-	err = rows_compile(&input, out);
-	if (!err && is_kept)
-		rowcache_store(cache, &id, out);
-	return err;
-}

@@ -21,7 +21,7 @@ struct rowcache {
 	int dir; /* -1 without a cache: everything is compiled */
 	u64 max_bytes;
 	u8 key[SIPHASH_KEY_LEN];
-	u32 nr_hits, nr_built, nr_damaged; /* files used, modules compiled, files discarded */
+	u32 nr_hits, nr_damaged; /* files used, files discarded */
 };
 
 #define ROWCACHE_NONE     \
@@ -55,9 +55,4 @@ int rowcache_load(struct rowcache *cache, const struct rowcache_id *id, struct r
 /* A failure to store is not an error. */
 void rowcache_store(struct rowcache *cache, const struct rowcache_id *id, const struct rows *rows);
 
-/*
- * Gets the rows of a file as rows_build does, from the cache if possible; otherwise builds and
- * stores them. A failure to store is not an error. The caller owns *out.
- */
-int rowcache_build(struct rowcache *cache, const struct elf *e, struct rows *out);
 void rowcache_fini(struct rowcache *cache);

@@ -11,6 +11,7 @@
 #include <uthash.h>
 
 #include "base/alloc.h"
+#include "base/dict.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "elf/debugfile.h"
@@ -189,36 +190,42 @@ void native_free(struct native *n)
 	free(n);
 }
 
-static bool is_greedy(const struct native *n, u64 uid)
+/* Whether the user has more than a share; `bytes` has the bytes of each user's tables. */
+static bool is_greedy(const struct native *n, const struct dict *bytes, u64 uid)
 {
-	struct module *m, *next;
-	size_t bytes = 0;
-
-	HASH_ITER(hh, n->modules, m, next)
-		bytes += m->key.uid == uid ? m->bytes : 0;
-	return uid && bytes > n->budget / USER_SHARE;
+	return uid && *dict_find(bytes, uid) > n->budget / USER_SHARE;
 }
 
-/* Drops modules until the budget suffices, but never `keep`. Those of greedy users come first. */
+/* The module to drop next: of greedy users first, then the one not used for longest. */
+static struct module *find_worst(const struct native *n, const struct module *keep)
+{
+	struct module *m, *next, *worst = NULL;
+	bool worst_is_greedy = false;
+	struct dict bytes = { 0 };
+
+	HASH_ITER(hh, n->modules, m, next)
+		*dict_add(&bytes, m->key.uid) += m->bytes;
+	HASH_ITER(hh, n->modules, m, next) {
+		if (m == keep || m->work)
+			continue;
+		bool greedy = is_greedy(n, &bytes, m->key.uid);
+		if (!worst || greedy > worst_is_greedy ||
+		    (greedy == worst_is_greedy && m->last_used < worst->last_used)) {
+			worst = m;
+			worst_is_greedy = greedy;
+		}
+	}
+	dict_fini(&bytes);
+	return worst;
+}
+
+/* Drops modules until the budget suffices, but never `keep`. */
 static void evict(struct native *n, const struct module *keep)
 {
-	while (n->bytes > n->budget) {
-		struct module *m, *next, *worst = NULL;
-		bool worst_is_greedy = false;
-		HASH_ITER(hh, n->modules, m, next) {
-			if (m == keep || m->work)
-				continue;
-			bool greedy = is_greedy(n, m->key.uid);
-			if (!worst || greedy > worst_is_greedy ||
-			    (greedy == worst_is_greedy && m->last_used < worst->last_used)) {
-				worst = m;
-				worst_is_greedy = greedy;
-			}
-		}
-		if (!worst)
-			return;
+	struct module *worst;
+
+	while (n->bytes > n->budget && (worst = find_worst(n, keep)))
 		forget_module(n, worst);
-	}
 }
 
 static u64 ns_of(struct timespec t)

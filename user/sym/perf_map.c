@@ -174,14 +174,6 @@ static int parse_file(int fd, struct perf_map **out)
 	return 0;
 }
 
-int perf_map_read(pid_t pid, struct perf_map **out)
-{
-	struct perf_map_source source;
-	auto_close int fd = perf_map_open(pid, &source);
-
-	return fd < 0 ? fd : parse_file(fd, out);
-}
-
 /* A parsed map as a worker's result: this head, the entries, the names. */
 struct head {
 	u64 nr_entries, nr_names, nr_skipped;
@@ -189,7 +181,7 @@ struct head {
 
 int perf_map_task(struct worker_io *io, const int *fds, const void *params, size_t len)
 {
-	struct perf_map *map;
+	struct perf_map *map = NULL;
 	int err = parse_file(fds[0], &map);
 
 	if (err)

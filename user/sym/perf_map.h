@@ -27,7 +27,10 @@ bool perf_map_same_source(const struct perf_map_source *a, const struct perf_map
  */
 int perf_map_open(pid_t pid, struct perf_map_source *out);
 
-/* A worker's part: parses the open map; the result is for perf_map_decode. Takes no parameters. */
+/*
+ * A worker's part: parses the open map; the result is for perf_map_decode. Takes no parameters.
+ * -EFBIG beyond 64 MB.
+ */
 int perf_map_task(struct worker_io *io, const int *fds, const void *params, size_t len);
 
 /* Checks and takes a worker's result. -EBADMSG. */
@@ -36,8 +39,6 @@ int perf_map_decode(const void *bytes, size_t nr, struct perf_map **out);
 /* Parses text, which need not end in a NUL. Invalid lines are skipped and counted. */
 struct perf_map *perf_map_parse(const char *text, size_t len);
 
-/* Opens and parses the map of a process in this one; -EFBIG beyond 64 MB. */
-int perf_map_read(pid_t pid, struct perf_map **out);
 void perf_map_free(struct perf_map *map);
 
 /*

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker: a process without privileges that parses the files of others. It has no capabilities,
- * no user of its own, no descriptors but those it was sent, and a seccomp filter that ends it when
- * it opens, executes or connects anything.
+ * A worker: a process without privileges that parses the files of others. It has no capabilities
+ * and no descriptors except those it was sent. It runs as a user that no other process has. A
+ * seccomp filter ends it if it opens, executes or connects anything.
  */
 #pragma once
 
 #include "worker/protocol.h"
 
-/* The kinds of work. workers_handle gives each its function before the first worker starts. */
+/* The kinds of work. workers_new gets a function for each. */
 enum worker_task {
-	WORKER_ROWS,     /* unwind rows of a file: capture/unwind/parse_rows.h */
-	WORKER_PERF_MAP, /* names of generated code: sym/parse_perf_map.h */
+	WORKER_ROWS,     /* unwind rows of a file: capture/unwind/row_build.h */
+	WORKER_PERF_MAP, /* names of generated code: sym/perf_map.h */
 	WORKER_HEADERS,  /* build id and segments of a file: sym/parse_symbols.h */
 	WORKER_SYMBOLS,  /* functions of a file: sym/parse_symbols.h */
 	WORKER_TASKS,
@@ -41,7 +41,7 @@ int worker_open(struct worker_io *io, u32 place, const char *path);
  */
 typedef int (*worker_open_fn)(void *ctx, u32 place, const char *path);
 
-/* Does a task at once in this process, for commands that have no workers. Frees *bytes: the caller.
+/* Does a task at once in this process, for commands that have no workers. The caller frees *bytes.
  */
 int worker_run_here(worker_fn run, const int *fds, const void *params, size_t len, size_t max,
 		    worker_open_fn open, void *ctx, void **bytes, size_t *nr);

@@ -130,9 +130,34 @@ void module_put(struct module *mod)
 		mod->put_ns = time_mono_ns();
 }
 
-u32 module_nr_words(const struct module *mod)
+u64 modules_words_of(const struct modules *all, uid_t user)
 {
-	return mod->nr_words;
+	u64 nr = 0;
+
+	dict_each(slot, &all->by_key) {
+		const struct module *mod = (const struct module *)slot->value;
+		nr += mod->user == user ? mod->nr_words : 0;
+	}
+	return nr;
+}
+
+bool modules_find_greedy(const struct modules *all, u32 share, uid_t but, uid_t *user)
+{
+	struct dict words = { 0 };
+	bool is_found = false;
+
+	dict_each(slot, &all->by_key) {
+		const struct module *mod = (const struct module *)slot->value;
+		if (!mod->user || mod->user == but)
+			continue;
+		u64 *nr = dict_add(&words, mod->user);
+		*nr += mod->nr_words;
+		is_found |= *nr > share;
+		if (*nr > share)
+			*user = mod->user;
+	}
+	dict_fini(&words);
+	return is_found;
 }
 
 static void remove_module(struct modules *all, struct module *mod)

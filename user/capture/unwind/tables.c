@@ -262,45 +262,31 @@ static int publish(struct tables *t, struct tables_process *p, u32 jvm)
 	return 0;
 }
 
-/* The words that the files of one user's processes take; files of several processes count for each.
- */
-static u64 words_of(const struct tables *t, uid_t user)
-{
-	u64 nr = 0;
-
-	dict_each(slot, &t->processes) {
-		const struct tables_process *p = (void *)(uintptr_t)slot->value;
-		if (p->user != user)
-			continue;
-		vec_each(mod, &p->modules)
-			nr += module_nr_words(*mod);
-	}
-	return nr;
-}
-
-static bool is_greedy(const struct tables *t, uid_t user)
-{
-	return user && words_of(t, user) > t->sizes.nr_words / USER_SHARE;
-}
-
-/* Drops a process of a user who has more than a share, if `p` belongs to another. */
-static bool evict_greedy(struct tables *t, const struct tables_process *p)
+/* Drops a process of that user, which frees the rows that no other process needs. */
+static bool evict_process_of(struct tables *t, uid_t user)
 {
 	dict_each(slot, &t->processes) {
-		struct tables_process *other = (void *)(uintptr_t)slot->value;
-		if (other->user == p->user || !other->modules.nr || !is_greedy(t, other->user))
+		struct tables_process *p = (struct tables_process *)(uintptr_t)slot->value;
+		if (p->user != user || !p->modules.nr)
 			continue;
-		remove_process(t, other);
+		remove_process(t, p);
 		t->nr_evicted++;
 		return true;
 	}
 	return false;
 }
 
-/* Whether room was made for `p`. A greedy user drives out nobody. */
+/* Whether room was made for `p`. A user with more than a share drives out nobody. */
 static bool make_room(struct tables *t, const struct tables_process *p)
 {
-	return evict_greedy(t, p) || (!is_greedy(t, p->user) && evict_process(t, p, IDLE_NS));
+	u32 share = t->sizes.nr_words / USER_SHARE;
+	uid_t greedy;
+
+	if (modules_find_greedy(t->modules, share, p->user, &greedy) && evict_process_of(t, greedy))
+		return true;
+	if (p->user && modules_words_of(t->modules, p->user) > share)
+		return false;
+	return evict_process(t, p, IDLE_NS);
 }
 
 /*
