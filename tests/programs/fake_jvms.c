@@ -6,6 +6,7 @@
  * with names as fast as it is read. Prints the PIDs, then "ready".
  * usage: fake_jvms FILE N mute|flood
  */
+#include <err.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
 #include <poll.h>
@@ -17,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -122,36 +124,62 @@ static void act(int listener, int is_mute)
 	}
 }
 
+/*
+ * Listens where a JVM with this PID would. Returns -1 if that name is taken, e.g. by the socket of
+ * an ended JVM of another user.
+ */
+static int listen_as_jvm(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/.java_pid%d", getpid());
+	unlink(addr.sun_path);
+	if (bind(listener, (struct sockaddr *)&addr, sizeof(addr)) || listen(listener, 5))
+		return -1;
+	return listener;
+}
+
+/* Returns the PID of a new process that listens, or 0 if it found its name taken. */
+static pid_t start_fake(int is_mute)
+{
+	int ends[2];
+	char c;
+
+	if (pipe(ends))
+		err(1, "pipe");
+	pid_t child = fork();
+	if (child < 0)
+		err(1, "fork");
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		int listener = listen_as_jvm();
+		if (listener < 0 || write(ends[1], "", 1) != 1)
+			_exit(1);
+		act(listener, is_mute);
+	}
+	close(ends[1]);
+	int is_listening = read(ends[0], &c, 1) == 1;
+	close(ends[0]);
+	if (!is_listening)
+		waitpid(child, NULL, 0);
+	return is_listening ? child : 0;
+}
+
 int main(int argc, char **argv)
 {
 	int file = argc == 4 ? open(argv[1], O_RDONLY) : -1;
 
 	if (file < 0)
-		return 1;
-	mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
-	for (int i = 0; i < atoi(argv[2]); i++) {
-		struct sockaddr_un addr = { .sun_family = AF_UNIX };
-		int listener = socket(AF_UNIX, SOCK_STREAM, 0), ends[2];
-		char c;
-		if (pipe(ends))
-			return 1;
-		pid_t child = fork();
-		if (child == 0) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			snprintf(addr.sun_path, sizeof(addr.sun_path), "/tmp/.java_pid%d",
-				 getpid());
-			unlink(addr.sun_path);
-			if (bind(listener, (struct sockaddr *)&addr, sizeof(addr)) ||
-			    listen(listener, 5) || write(ends[1], "", 1) != 1)
-				return 1;
-			act(listener, !strcmp(argv[3], "mute"));
-		}
-		if (read(ends[0], &c, 1) != 1)
-			return 1;
-		close(listener);
-		close(ends[0]);
-		close(ends[1]);
+		errx(1, "usage: fake_jvms FILE N mute|flood");
+	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) == MAP_FAILED)
+		err(1, "%s", argv[1]);
+	for (int missing = atoi(argv[2]); missing;) {
+		pid_t child = start_fake(!strcmp(argv[3], "mute"));
+		if (!child)
+			continue;
 		printf("%d\n", child);
+		missing--;
 	}
 	puts("ready");
 	fflush(stdout);
