@@ -165,6 +165,13 @@ char *frame_function(const struct frame *f)
 	return xstrndup(f->name, len - suffix_len);
 }
 
+frame_id frames_copy(struct frames *all, const struct frame *frame)
+{
+	auto_free char *function = frame->line ? frame_function(frame) : NULL;
+
+	return frames_intern_like(all, frame, function ?: frame->name);
+}
+
 const struct frame *frames_get(const struct frames *all, frame_id id)
 {
 	return &all->all.at[id];

@@ -70,6 +70,9 @@ frame_id frames_intern_line(struct frames *all, enum frame_kind kind, const char
  */
 frame_id frames_intern_like(struct frames *all, const struct frame *model, const char *name);
 
+/* Interns a frame of another table that keeps lines if this one does. */
+frame_id frames_copy(struct frames *all, const struct frame *frame);
+
 void frames_keep_lines(struct frames *all);
 bool frames_keeps_lines(const struct frames *all);
 

@@ -101,9 +101,9 @@ static void move_nodes(struct profile *p, const struct renamed *renamed, const s
 	struct dict by_key = { 0 }; /* parent << 32 | frame -> node */
 	node_id *at = xcalloc(p->nodes.nr, sizeof(at[0]));
 
-	vec_push(&nodes.all, (struct node){ 0 });
+	vec_push(&nodes.all, (struct profile_node){ 0 });
 	for (node_id i = 1; i < p->nodes.nr; i++) {
-		const struct node *n = &p->nodes.at[i];
+		const struct profile_node *n = &p->nodes.at[i];
 		at[i] = at[n->parent];
 		if (is_inner_of(p, renamed, to, i))
 			continue;
@@ -111,7 +111,7 @@ static void move_nodes(struct profile *p, const struct renamed *renamed, const s
 		u64 *node = dict_add(&by_key, (u64)at[n->parent] << 32 | frame);
 		if (!*node) {
 			*node = nodes.all.nr;
-			vec_push(&nodes.all, (struct node){ at[n->parent], frame });
+			vec_push(&nodes.all, (struct profile_node){ at[n->parent], frame });
 		}
 		at[i] = (node_id)*node;
 	}

@@ -82,15 +82,24 @@ static void put(const struct finder *f, u64 hash, size_t element)
 
 struct profile *profile_new(void)
 {
+	struct profile *p = profile_new_sharing(frames_new());
+
+	p->shares_frames = false;
+	return p;
+}
+
+struct profile *profile_new_sharing(struct frames *frames)
+{
 	struct profile *p = xcalloc(1, sizeof(*p));
 
-	p->frames = frames_new();
+	p->frames = frames;
+	p->shares_frames = true;
 	p->index = xcalloc(1, sizeof(*p->index));
 	p->host = xstrdup("");
 	p->target = xstrdup("");
 	p->title = xstrdup("");
 	p->view = xstrdup("");
-	vec_push(&p->nodes, (struct node){ 0 });
+	vec_push(&p->nodes, (struct profile_node){ 0 });
 	p->nodes_max = NODE_NONE;
 	vec_push(&p->index->links, (struct links){ 0 });
 	return p;
@@ -115,7 +124,8 @@ void profile_free(struct profile *p)
 	vec_fini(&p->labels);
 	vec_fini(&p->weights);
 	vec_fini(&p->notes);
-	frames_free(p->frames);
+	if (!p->shares_frames)
+		frames_free(p->frames);
 	vec_fini(&p->index->links);
 	free(p->index->nodes.slots);
 	free(p->index->weights.slots);
@@ -244,7 +254,7 @@ static node_id add_node(struct profile *p, node_id parent, frame_id frame)
 		p->is_full = true;
 		return parent;
 	}
-	vec_push(&p->nodes, (struct node){ parent, frame });
+	vec_push(&p->nodes, (struct profile_node){ parent, frame });
 	vec_push(&p->index->links, (struct links){ 0 });
 	return (node_id)p->nodes.nr - 1;
 }
@@ -259,7 +269,7 @@ static node_id unlisted_child(struct profile *p, node_id parent, frame_id frame)
 	     slot = next_slot(f, slot)) {
 		if (slot->tag != (u32)(hash >> 32))
 			continue;
-		const struct node *n = &p->nodes.at[slot->element - 1];
+		const struct profile_node *n = &p->nodes.at[slot->element - 1];
 		if (n->parent == parent && n->frame == frame)
 			return slot->element - 1;
 	}
@@ -334,6 +344,27 @@ void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u6
 	*slot = slot_for(hash, p->weights.nr);
 	f->nr++;
 	vec_push(&p->weights, (struct weight){ leaf, labels, type, value });
+}
+
+void profile_own_frames(struct profile *p)
+{
+	struct frames *shared = p->frames;
+
+	if (!p->shares_frames)
+		return;
+	p->frames = frames_new();
+	p->shares_frames = false;
+	if (frames_keeps_lines(shared))
+		frames_keep_lines(p->frames);
+	u32 *own = xcalloc((size_t)frames_nr(shared) + 1, sizeof(own[0])); /* id + 1 */
+	for (size_t i = 1; i < p->nodes.nr; i++) {
+		u32 *id = &own[p->nodes.at[i].frame];
+		if (!*id)
+			*id = frames_copy(p->frames, frames_get(shared, p->nodes.at[i].frame)) + 1;
+		p->nodes.at[i].frame = *id - 1;
+	}
+	free(own);
+	index_nodes(p);
 }
 
 void profile_move(struct profile *p, struct node_list *nodes, const node_id *at)

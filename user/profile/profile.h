@@ -32,7 +32,7 @@ typedef u32 labels_id;
 typedef u32 node_id;
 
 /* A node of the tree. Node 0 is the root. A parent's number is smaller than its child's. */
-struct node {
+struct profile_node {
 	node_id parent;
 	frame_id frame; /* 0 and meaningless for the root */
 };
@@ -54,8 +54,9 @@ struct note {
 
 struct profile {
 	struct frames *frames;
+	bool shares_frames; /* see profile_new_sharing */
 	VEC(struct value_type) types;
-	VEC(struct node) nodes;
+	VEC(struct profile_node) nodes;
 	VEC(struct labels) labels;  /* texts owned by the profile, never NULL */
 	VEC(struct weight) weights; /* at most one per (node, labels, type) */
 	VEC(struct note) notes;
@@ -71,6 +72,13 @@ struct profile {
 };
 
 struct profile *profile_new(void);
+
+/* A profile with frames of a table that others use, too. The table must outlive it. */
+struct profile *profile_new_sharing(struct frames *frames);
+
+/* Gives a profile with a shared table of frames a table of its own, with the frames of its nodes.
+ */
+void profile_own_frames(struct profile *p);
 void profile_free(struct profile *p);
 
 /* Returns the type's index. */
@@ -110,7 +118,7 @@ void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u6
  * them.
  */
 struct node_list {
-	VEC(struct node) all; /* [0] is the root */
+	VEC(struct profile_node) all; /* [0] is the root */
 };
 #define NODE_NONE UINT32_MAX
 void profile_move(struct profile *p, struct node_list *nodes, const node_id *at);

@@ -67,14 +67,14 @@ static node_id add(struct run *r, node_id up, frame_id frame)
 
 	if (!*node) {
 		*node = r->next.all.nr;
-		vec_push(&r->next.all, (struct node){ up, frame });
+		vec_push(&r->next.all, (struct profile_node){ up, frame });
 	}
 	return (node_id)*node;
 }
 
 static void begin_next(struct run *r)
 {
-	vec_push(&r->next.all, (struct node){ 0 });
+	vec_push(&r->next.all, (struct profile_node){ 0 });
 }
 
 /* Makes `next` the current tree; at[n] is the place of node n of `now` in it. */
@@ -91,19 +91,19 @@ static void follow(struct run *r, const node_id *at)
 
 /* The step functions return where node i goes when its caller went to `up`. */
 
-static node_id step_focus(struct pass *x, const struct node *n, node_id i, node_id up)
+static node_id step_focus(struct pass *x, const struct profile_node *n, node_id i, node_id up)
 {
 	if (up != NODE_NONE)
 		return add(x->run, up, n->frame);
 	return x->marks[n->frame] ? add(x->run, 0, n->frame) : NODE_NONE;
 }
 
-static node_id step_drop(struct pass *x, const struct node *n, node_id i, node_id up)
+static node_id step_drop(struct pass *x, const struct profile_node *n, node_id i, node_id up)
 {
 	return x->marks[n->frame] ? up : add(x->run, up, n->frame);
 }
 
-static node_id step_above(struct pass *x, const struct node *n, node_id i, node_id up)
+static node_id step_above(struct pass *x, const struct profile_node *n, node_id i, node_id up)
 {
 	bool is_cut = x->state[n->parent];
 
@@ -111,7 +111,7 @@ static node_id step_above(struct pass *x, const struct node *n, node_id i, node_
 	return is_cut ? up : add(x->run, up, n->frame);
 }
 
-static node_id step_below(struct pass *x, const struct node *n, node_id i, node_id up)
+static node_id step_below(struct pass *x, const struct profile_node *n, node_id i, node_id up)
 {
 	return add(x->run, x->marks[n->frame] ? 0 : up, n->frame);
 }
@@ -121,7 +121,7 @@ static frame_id method_at(const struct run *r, node_id next)
 	return r->names.all.at[r->next.all.at[next].frame].method;
 }
 
-static node_id step_recursion(struct pass *x, const struct node *n, node_id i, node_id up)
+static node_id step_recursion(struct pass *x, const struct profile_node *n, node_id i, node_id up)
 {
 	const struct run *r = x->run;
 
@@ -130,7 +130,7 @@ static node_id step_recursion(struct pass *x, const struct node *n, node_id i, n
 	return add(x->run, up, n->frame);
 }
 
-static node_id step_gaps(struct pass *x, const struct node *n, node_id i, node_id up)
+static node_id step_gaps(struct pass *x, const struct profile_node *n, node_id i, node_id up)
 {
 	const struct run *r = x->run;
 	frame_id method = r->names.all.at[n->frame].method;
@@ -145,7 +145,7 @@ static node_id step_gaps(struct pass *x, const struct node *n, node_id i, node_i
  * Keeps the outermost marked frame. Removes the frames between it and the last end towards the
  * leaf.
  */
-static node_id step_fold(struct pass *x, const struct node *n, node_id i, node_id up)
+static node_id step_fold(struct pass *x, const struct profile_node *n, node_id i, node_id up)
 {
 	node_id from = x->state[n->parent];
 	node_id at = add(x->run, from && x->ends[n->frame] ? from : up, n->frame);
@@ -154,15 +154,15 @@ static node_id step_fold(struct pass *x, const struct node *n, node_id i, node_i
 	return at;
 }
 
-static node_id step_rename(struct pass *x, const struct node *n, node_id i, node_id up)
+static node_id step_rename(struct pass *x, const struct profile_node *n, node_id i, node_id up)
 {
 	frame_id frame = x->rename[n->frame];
 
 	return frame == FRAME_NONE ? up : add(x->run, up, frame);
 }
 
-static node_id (*const steps[NR_TRANSFORM_VERBS])(struct pass *, const struct node *, node_id,
-						  node_id) = {
+static node_id (*const steps[NR_TRANSFORM_VERBS])(struct pass *, const struct profile_node *,
+						  node_id, node_id) = {
 	[TRANSFORM_FOCUS] = step_focus,         [TRANSFORM_DROP] = step_drop,
 	[TRANSFORM_ABOVE] = step_above,         [TRANSFORM_BELOW] = step_below,
 	[TRANSFORM_RECURSION] = step_recursion, [TRANSFORM_GAPS] = step_gaps,
@@ -179,7 +179,7 @@ static int move(struct pass *x, struct str *why)
 	begin_next(r);
 	at[0] = x->t->verb == TRANSFORM_FOCUS ? NODE_NONE : 0;
 	for (node_id i = 1; i < r->now.all.nr && !is_late; i++) {
-		const struct node *n = &r->now.all.at[i];
+		const struct profile_node *n = &r->now.all.at[i];
 		at[i] = steps[x->t->verb](x, n, i, at[n->parent]);
 		is_late = is_over(r, i);
 	}
@@ -285,7 +285,7 @@ static int find_hits(struct pass *x, struct str *why)
 		return each_stack(x, note_hit) ? too_slow(why) : 0;
 	int err = mark_names(r, &x->what, &x->marks, why);
 	for (node_id i = 1; !err && i < r->now.all.nr; i++) {
-		const struct node *n = &r->now.all.at[i];
+		const struct profile_node *n = &r->now.all.at[i];
 		x->state[i] = x->state[n->parent] || x->marks[n->frame];
 	}
 	return err;

@@ -59,7 +59,7 @@ static int find_dim(const struct profile *p, const char *by, int *dim, struct st
 
 static node_id add_node(struct splitter *s, node_id parent, frame_id frame)
 {
-	vec_push(&s->nodes.all, (struct node){ parent, frame });
+	vec_push(&s->nodes.all, (struct profile_node){ parent, frame });
 	return (node_id)(s->nodes.all.nr - 1);
 }
 
