@@ -45,8 +45,9 @@ AGENT_LINK = -shared -Wl,-z,now,-z,$(if $(for_arm64),norelro,relro),-z,noexecsta
 	     -Wl,--build-id -Wl,-Bsymbolic -Wl,--strip-debug -Wl,-soname,libjvmmap.so
 
 # libbpf's linker must see a map's definition before any extern use of it.
-bpf_srcs   := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c bpf/probe.bpf.c,$(wildcard bpf/*.bpf.c bpf/*/*.bpf.c))
-bpf_objs   := $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o)
+bpf_first  := bpf/ring.bpf.c bpf/node/tables.bpf.c
+bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c bpf/unwind/*.bpf.c))
+node_srcs  := $(bpf_first) $(filter-out $(bpf_first),$(wildcard bpf/node/*.bpf.c))
 user_srcs  := $(wildcard user/*/*.c user/*/*/*.c)
 protos     := $(patsubst user/export/interchange/%.proto,%.pb-c,$(wildcard user/export/interchange/*.proto))
 user_objs  := $(user_srcs:%.c=$(O)/%.o) $(protos:%=$(O)/gen/%.o)
@@ -59,7 +60,8 @@ java_srcs  := $(wildcard tests/programs/*.java)
 fuzzers    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz_objs  := $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out user/capture/% user/cmd/%,$(user_srcs)) user/capture/unwind/row_build.c) \
 	      $(protos:%=$(O)/fuzz/gen/%.o)
-generated  := $(O)/gen/sysflame.skel.h $(O)/gen/page.h $(protos:%=$(O)/gen/%.h)
+skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h
+generated  := $(skeletons) $(O)/gen/page.h $(protos:%=$(O)/gen/%.h)
 scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/fuzz/test_* tests/jvm/test_* \
 	     tests/web/test_* tests/kernels/test_*))
 sources    := $(wildcard bpf/*.[ch] bpf/*/*.[ch] bpf/*/*/*.[ch] jvmmap/*.[ch] user/*/*.[ch] user/*/*/*.[ch] \
@@ -91,10 +93,12 @@ $(O)/%.bpf.o: %.bpf.c
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
-$(O)/gen/sysflame.skel.h: $(bpf_objs)
+$(O)/gen/node.skel.h: $(node_srcs:%.bpf.c=$(O)/%.bpf.o)
+$(O)/gen/recording.skel.h: $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o)
+$(skeletons): $(O)/gen/%.skel.h:
 	$(call say,SKEL,$@)
-	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen object $(O)/sysflame.bpf.o $^ && \
-	  $(BPFTOOL) gen skeleton $(O)/sysflame.bpf.o name sysflame > $@
+	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen object $(O)/$*.bpf.o $^ && \
+	  $(BPFTOOL) gen skeleton $(O)/$*.bpf.o name $*_skel > $@
 
 # The page's script and style as C strings, with the hashes that its security policy names.
 $(O)/gen/page.h: user/export/writers/embed $(assets)

@@ -56,7 +56,9 @@ enum record_kind {
 	RECORD_HEADLESS, /* a process continues without its main thread */
 	RECORD_UNWALKED, /* a sample with a struct unwalked in place of user frames */
 	RECORD_FREED,
-	RECORD_PENDING, /* a sample of a wait that has not ended when recording ends */
+	RECORD_PENDING,       /* a sample of a wait that has not ended when recording ends */
+	RECORD_SELECTED_FORK, /* a struct selection_record */
+	RECORD_SELECTED_EXEC,
 };
 
 /* A process is identified by (pid, start_ns): a reused PID has another start time. */
@@ -173,10 +175,22 @@ struct process_record {
 	struct task_id task;
 	__u64 time_ns;
 	char comm[ABI_COMM_LEN];
-	__u32 is_wanted; /* it is selected for sampling */
-	__u32 uid;       /* RECORD_FORK, RECORD_EXEC: its real user */
+	__u32 uid; /* RECORD_FORK, RECORD_EXEC: its real user */
+	__u32 pad;
 };
 _Static_assert(sizeof(struct process_record) == 56, "process_record is part of the record ABI");
+
+/*
+ * Whether a new process, or the new program of a process, is a target of the recording. It follows
+ * the process_record of the same fork or exec.
+ */
+struct selection_record {
+	__u32 kind; /* RECORD_SELECTED_FORK, sent for targets only, or RECORD_SELECTED_EXEC */
+	__u32 is_wanted;
+	struct task_id task;
+	__u64 time_ns;
+};
+_Static_assert(sizeof(struct selection_record) == 32, "selection_record is part of the record ABI");
 
 /* Sampled memory was freed. */
 struct freed_record {

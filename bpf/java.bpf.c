@@ -6,6 +6,7 @@
 #include "unwind/unwind.h"
 
 #include "live_allocs.h"
+#include "maps.h"
 #include "records.h"
 #include "sampling.h"
 #include "target.h"

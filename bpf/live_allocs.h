@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "maps.h"
 #include "records.h"
 
 static __always_inline struct memory_key live_allocs_key(u64 addr)

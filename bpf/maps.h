@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Every map, declared once; maps.bpf.c holds the definitions. */
+/*
+ * The maps of a recording, each declared once; maps.bpf.c holds the definitions. ring.h and
+ * node/tables.h have the others.
+ */
 #pragma once
 
 #include "kernel.h"
 
 #include "abi.h"
 #include "knobs.h"
+#include "node/tables.h"
+#include "ring.h"
 #include "stat.h"
 #include "unwind/walk.h"
 
 extern const volatile struct knobs knobs;
-
-/* Records to user space: samples and process records. Records of one CPU are in order. */
-struct records_map {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 * 1024 * 1024); /* user space sets the size before loading */
-};
-extern struct records_map records SEC(".maps");
-
-struct stats_map {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, NR_STATS);
-	__type(key, u32);
-	__type(value, u64);
-};
-extern struct stats_map stats SEC(".maps");
 
 /*
  * The sample under construction, one per CPU and slot. It is a plain array indexed by slot *
@@ -82,43 +72,6 @@ struct target_cgroups_map {
 	__type(value, u32);
 };
 extern struct target_cgroups_map target_cgroups SEC(".maps");
-
-/* The next four maps are filled by user/capture/unwind/tables.c, which also sets their sizes. */
-struct unwind_rows_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct unwind_words);
-};
-extern struct unwind_rows_map unwind_rows SEC(".maps");
-
-struct unwind_ranges_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct unwind_range);
-};
-extern struct unwind_ranges_map unwind_ranges SEC(".maps");
-
-struct unwind_procs_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, u32); /* pid */
-	__type(value, struct unwind_proc);
-};
-extern struct unwind_procs_map unwind_procs SEC(".maps");
-
-struct jvms_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct hotspot_layout);
-};
-extern struct jvms_map jvms SEC(".maps");
 
 /* A wait that ends now and is a sample. */
 struct sampled_wait {
@@ -194,9 +147,6 @@ struct event_counts_map {
 };
 extern struct event_counts_map event_counts SEC(".maps");
 
-/* Set when user space has been woken to empty the ring, cleared when it starts. See records.h. */
-extern u32 receiver_is_called;
-
 /* How often to halve the sampling rate while user space is behind. User space sets it. */
 extern u32 backlog_halvings;
 
@@ -266,29 +216,19 @@ struct memory_live_map {
 };
 extern struct memory_live_map memory_live SEC(".maps");
 
-/*
- * Memory reads in progress, see remote.bpf.c. User space sets the size if it needs more than one.
- */
-struct remote_copies_map {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct remote_copy);
-};
-extern struct remote_copies_map remote_copies SEC(".maps");
-
-static __always_inline void count_more(u32 stat, u64 more)
+/* Counts lost or adjusted samples of an event. */
+static __always_inline void count_event_more(u32 event, enum event_count what, u64 more)
 {
-	u64 *n = bpf_map_lookup_elem(&stats, &stat);
+	u32 key = event * NR_EVENT_COUNTS + what;
+	u64 *nr = bpf_map_lookup_elem(&event_counts, &key);
 
-	if (n)
-		*n += more;
+	if (nr)
+		*nr += more;
 }
 
-static __always_inline void count(u32 stat)
+static __always_inline void count_event(u32 event, enum event_count what)
 {
-	count_more(stat, 1);
+	count_event_more(event, what, 1);
 }
 
 /* The layout of the process's JVM; NULL if it has none. */

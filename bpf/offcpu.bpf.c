@@ -7,6 +7,7 @@
 #include "unwind/unwind.h"
 
 #include "futex.h"
+#include "maps.h"
 #include "records.h"
 #include "regs.h"
 #include "sampling.h"

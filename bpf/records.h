@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The ring of records. User space empties it at its own pace. Only a ring that fills up wakes the
- * thread that copies records out of it (user/capture/kernel/receiver.c).
+ * Adding records to the ring. User space empties it at its own pace. Only a ring that fills up
+ * wakes the thread that copies records out of it (user/capture/kernel/receiver.c).
  */
 #pragma once
 
-#include "maps.h"
+#include "ring.h"
 
 #define RECORDS_WAKE_PART 8 /* of the ring */
 
@@ -24,19 +24,4 @@ static __always_inline u64 records_flags(void)
 static __always_inline void records_failed(void)
 {
 	receiver_is_called = 0;
-}
-
-/* Counts lost or adjusted samples of an event. */
-static __always_inline void count_event_more(u32 event, enum event_count what, u64 more)
-{
-	u32 key = event * NR_EVENT_COUNTS + what;
-	u64 *nr = bpf_map_lookup_elem(&event_counts, &key);
-
-	if (nr)
-		*nr += more;
-}
-
-static __always_inline void count_event(u32 event, enum event_count what)
-{
-	count_event_more(event, what, 1);
 }

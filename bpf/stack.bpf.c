@@ -2,6 +2,7 @@
 /* A sample under construction. */
 #include "stack.h"
 
+#include "maps.h"
 #include "records.h"
 #include "target.h"
 #include "task.h"

@@ -6,6 +6,8 @@
 #pragma once
 
 #include "../maps.bpf.c"
+#include "../node/tables.bpf.c"
+#include "../ring.bpf.c"
 #include "../unwind/blob.bpf.c"
 #include "../unwind/continuation.bpf.c"
 #include "../unwind/hotspot.bpf.c"

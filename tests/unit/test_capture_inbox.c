@@ -7,6 +7,9 @@
 #include "capture/samples/inbox.h"
 #include "capture/unwind/sample_stack.h"
 
+/* Only compared. */
+static struct recording *const recording = (void *)8, *const other = (void *)16;
+
 static void add_process(struct inbox *in, u64 time_ns, u32 kind)
 {
 	static struct process_record records[3];
@@ -14,7 +17,7 @@ static void add_process(struct inbox *in, u64 time_ns, u32 kind)
 	struct process_record *r = &records[nr++ % ARRAY_SIZE(records)];
 
 	*r = (struct process_record){ .kind = kind, .time_ns = time_ns };
-	inbox_add_record(r, sizeof(*r), in);
+	inbox_add_record(r, sizeof(*r), &(struct inbox_feed){ in, NULL });
 }
 
 static void items_are_sorted_by_time_then_by_arrival(void **state)
@@ -46,7 +49,7 @@ static void a_sample_is_taken_with_its_words(void **state)
 	struct inbox in = { 0 };
 
 	record.words[4] = 13;
-	inbox_add_record(&record, sizeof(record), &in);
+	inbox_add_record(&record, sizeof(record), &(struct inbox_feed){ &in, recording });
 	assert_int_equal(in.items.nr, 1);
 	assert_int_equal(sample_words(in.items.at[0].record)[4], 13);
 	inbox_fini(&in);
@@ -56,13 +59,42 @@ static void invalid_records_are_counted_and_dropped(void **state)
 {
 	struct sample head = { .kind = RECORD_SAMPLE, .nr_user = 1 };
 	struct inbox in = { 0 };
+	struct inbox_feed feed = { &in, recording };
 
-	inbox_add_record(&head, sizeof(head), &in); /* its words are missing */
-	inbox_add_record(&head, 3, &in);
+	inbox_add_record(&head, sizeof(head), &feed); /* its words are missing */
+	inbox_add_record(&head, 3, &feed);
 	head.kind = 99;
-	inbox_add_record(&head, sizeof(head), &in);
+	inbox_add_record(&head, sizeof(head), &feed);
 	assert_int_equal(in.items.nr, 0);
 	assert_int_equal(in.malformed, 3);
+	inbox_fini(&in);
+}
+
+static void a_ring_holds_records_of_its_owner_only(void **state)
+{
+	const struct sample sample = { .kind = RECORD_SAMPLE };
+	const struct process_record fork = { .kind = RECORD_FORK };
+	struct inbox in = { 0 };
+
+	inbox_add_record(&sample, sizeof(sample), &(struct inbox_feed){ &in, NULL });
+	inbox_add_record(&fork, sizeof(fork), &(struct inbox_feed){ &in, recording });
+	assert_int_equal(in.items.nr, 0);
+	assert_int_equal(in.malformed, 2);
+	inbox_fini(&in);
+}
+
+static void the_items_of_a_recording_can_be_dropped(void **state)
+{
+	const struct sample sample = { .kind = RECORD_SAMPLE };
+	struct inbox in = { 0 };
+
+	inbox_add_record(&sample, sizeof(sample), &(struct inbox_feed){ &in, recording });
+	inbox_add_record(&sample, sizeof(sample), &(struct inbox_feed){ &in, other });
+	add_process(&in, 3, RECORD_EXEC);
+	inbox_drop(&in, recording);
+	assert_int_equal(in.items.nr, 2);
+	assert_ptr_equal(in.items.at[0].recording, other);
+	assert_null(in.items.at[1].recording);
 	inbox_fini(&in);
 }
 
@@ -72,6 +104,8 @@ int main(void)
 		cmocka_unit_test(items_are_sorted_by_time_then_by_arrival),
 		cmocka_unit_test(a_sample_is_taken_with_its_words),
 		cmocka_unit_test(invalid_records_are_counted_and_dropped),
+		cmocka_unit_test(a_ring_holds_records_of_its_owner_only),
+		cmocka_unit_test(the_items_of_a_recording_can_be_dropped),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

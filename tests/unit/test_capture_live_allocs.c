@@ -7,7 +7,8 @@
 
 struct world {
 	struct live_allocs live_allocs;
-	struct profile *profile;
+	struct profile *profile; /* of `cut` */
+	struct cut cut;
 	struct live_alloc_weight weight;
 };
 
@@ -15,7 +16,7 @@ static int set_up(void **state)
 {
 	struct world *w = xcalloc(1, sizeof(*w));
 
-	w->profile = profile_new();
+	w->profile = w->cut.profile = profile_new();
 	profile_add_type(w->profile, "nativemem", "bytes");
 	w->weight = (struct live_alloc_weight){
 		.labels = profile_intern_labels(w->profile,
@@ -46,7 +47,7 @@ static void walk(struct world *w)
 static u64 left(struct world *w, u64 ended_ns)
 {
 	walk(w);
-	live_allocs_release(&w->live_allocs, ended_ns, w->profile);
+	live_allocs_release(&w->live_allocs, ended_ns, &w->cut);
 	return profile_total(w->profile, 0);
 }
 
@@ -56,7 +57,7 @@ static void memory_that_is_not_freed_is_added(void **state)
 
 	for (u64 t = 1; t <= 5; t++) {
 		live_allocs_begin(&w->live_allocs, PID, 3, t);
-		live_allocs_name(&w->live_allocs, 3, t, &w->weight, w->profile);
+		live_allocs_name(&w->live_allocs, 3, t, &w->weight, &w->cut);
 	}
 	live_allocs_free(&w->live_allocs, 3, 1);
 	live_allocs_free(&w->live_allocs, 3, 4);
@@ -70,8 +71,8 @@ static void a_sample_freed_before_it_is_named_is_not_added(void **state)
 	live_allocs_begin(&w->live_allocs, PID, 3, 1);
 	live_allocs_begin(&w->live_allocs, PID, 3, 2);
 	live_allocs_free(&w->live_allocs, 3, 1);
-	live_allocs_name(&w->live_allocs, 3, 1, &w->weight, w->profile);
-	live_allocs_name(&w->live_allocs, 3, 2, &w->weight, w->profile);
+	live_allocs_name(&w->live_allocs, 3, 1, &w->weight, &w->cut);
+	live_allocs_name(&w->live_allocs, 3, 2, &w->weight, &w->cut);
 	assert_int_equal(left(w, 100), 7);
 }
 
@@ -81,8 +82,8 @@ static void two_threads_at_the_same_time_are_two_samples(void **state)
 
 	live_allocs_begin(&w->live_allocs, PID, 3, 1);
 	live_allocs_begin(&w->live_allocs, PID, 4, 1);
-	live_allocs_name(&w->live_allocs, 3, 1, &w->weight, w->profile);
-	live_allocs_name(&w->live_allocs, 4, 1, &w->weight, w->profile);
+	live_allocs_name(&w->live_allocs, 3, 1, &w->weight, &w->cut);
+	live_allocs_name(&w->live_allocs, 4, 1, &w->weight, &w->cut);
 	live_allocs_free(&w->live_allocs, 4, 1);
 	assert_int_equal(left(w, 100), 7);
 }
@@ -93,7 +94,7 @@ static void young_memory_is_not_added(void **state)
 
 	w->weight.age_ns = 50;
 	live_allocs_begin(&w->live_allocs, PID, 3, 51);
-	live_allocs_name(&w->live_allocs, 3, 51, &w->weight, w->profile);
+	live_allocs_name(&w->live_allocs, 3, 51, &w->weight, &w->cut);
 	assert_int_equal(left(w, 100), 0);
 }
 
@@ -107,7 +108,7 @@ static void samples_and_counts_are_held_back_too(void **state)
 	w->weight.count = 3;
 	for (u64 t = 1; t <= 5; t++) {
 		live_allocs_begin(&w->live_allocs, PID, 3, t);
-		live_allocs_name(&w->live_allocs, 3, t, &w->weight, w->profile);
+		live_allocs_name(&w->live_allocs, 3, t, &w->weight, &w->cut);
 	}
 	live_allocs_free(&w->live_allocs, 3, 4);
 	assert_int_equal(left(w, 100), 4 * 7);
@@ -118,7 +119,7 @@ static void samples_and_counts_are_held_back_too(void **state)
 static void take(struct world *w, pid_t pid, u64 time_ns)
 {
 	live_allocs_begin(&w->live_allocs, pid, 3, time_ns);
-	live_allocs_name(&w->live_allocs, 3, time_ns, &w->weight, w->profile);
+	live_allocs_name(&w->live_allocs, 3, time_ns, &w->weight, &w->cut);
 }
 
 static void memory_missing_in_the_kernels_map_counts_as_freed(void **state)
@@ -128,7 +129,7 @@ static void memory_missing_in_the_kernels_map_counts_as_freed(void **state)
 	take(w, PID, 1);
 	take(w, PID, 2);
 	assert_false(live_allocs_lives(&w->live_allocs, PID, 3, 2));
-	live_allocs_release(&w->live_allocs, 100, w->profile);
+	live_allocs_release(&w->live_allocs, 100, &w->cut);
 	assert_int_equal(profile_total(w->profile, 0), 7);
 }
 
@@ -151,7 +152,7 @@ static void the_age_of_a_leak_is_that_at_the_end_of_its_process(void **state)
 	assert_true(live_allocs_lives(&w->live_allocs, PID, 3, 15));
 	assert_true(live_allocs_lives(&w->live_allocs, PID, 3, 35));
 	assert_false(live_allocs_lives(&w->live_allocs, PID, 3, 50));
-	live_allocs_judge(&w->live_allocs, w->profile);
+	live_allocs_judge(&w->live_allocs, &w->cut);
 	assert_int_equal(profile_total(w->profile, 0), 3 * 7);
 	assert_int_equal(w->live_allocs.samples.nr, 2);
 	assert_int_equal(left(w, 1000), 5 * 7);
@@ -166,9 +167,9 @@ static void a_sample_may_be_named_after_the_end_of_its_process(void **state)
 	live_allocs_begin(&w->live_allocs, PID, 3, 15);
 	live_allocs_end(&w->live_allocs, PID, 20);
 	walk(w);
-	live_allocs_judge(&w->live_allocs, w->profile);
-	live_allocs_name(&w->live_allocs, 3, 1, &w->weight, w->profile);
-	live_allocs_name(&w->live_allocs, 3, 15, &w->weight, w->profile);
+	live_allocs_judge(&w->live_allocs, &w->cut);
+	live_allocs_name(&w->live_allocs, 3, 1, &w->weight, &w->cut);
+	live_allocs_name(&w->live_allocs, 3, 15, &w->weight, &w->cut);
 	assert_int_equal(profile_total(w->profile, 0), 7);
 	assert_int_equal(w->live_allocs.samples.nr, 0);
 }
@@ -183,7 +184,7 @@ static void a_walk_is_due_after_the_end_of_many_samples(void **state)
 	assert_false(live_allocs_is_due(&w->live_allocs));
 	live_allocs_end(&w->live_allocs, PID, 6000);
 	assert_true(live_allocs_is_due(&w->live_allocs));
-	live_allocs_judge(&w->live_allocs, w->profile);
+	live_allocs_judge(&w->live_allocs, &w->cut);
 	assert_int_equal(w->live_allocs.samples.nr, 0);
 	assert_false(live_allocs_is_due(&w->live_allocs));
 }
@@ -193,7 +194,7 @@ static void an_unknown_sample_is_ignored(void **state)
 	struct world *w = *state;
 
 	live_allocs_free(&w->live_allocs, 3, 1);
-	live_allocs_name(&w->live_allocs, 3, 1, &w->weight, w->profile);
+	live_allocs_name(&w->live_allocs, 3, 1, &w->weight, &w->cut);
 	assert_int_equal(left(w, 100), 0);
 }
 

@@ -4,22 +4,29 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "capture/kernel/node_programs.h"
 #include "capture/kernel/programs.h"
 
 static void a_program_that_no_event_chose_cannot_be_attached(void **state)
 {
-	const struct programs_options options = { .nr_slots = 1 };
+	const struct node_programs_options own = { .tables = { 2, 1, 1 }, .ring_bytes = 4096 };
+	struct programs_options options = { .nr_slots = 1 };
+	struct node_programs *node;
 	struct programs_uprobe at = { .path = "/bin/true", .pid = -1 };
 	struct bpf_link *link;
 	struct programs *bpf;
 
 	if (geteuid() != 0)
 		skip_because("loading BPF programs needs to be root");
+	if (node_programs_load(&own, &node))
+		skip_because("no BPF programs can be loaded here");
+	options.tables = node_programs_tables(node);
 	if (programs_load(&options, &bpf))
 		skip_because("no BPF programs can be loaded here");
 	for (at.program = PROGRAM_NONE; at.program <= NR_PROGRAMS; at.program++)
 		assert_int_equal(programs_attach_program(bpf, &at, &link), -ENOENT);
 	programs_free(bpf);
+	node_programs_free(node);
 }
 
 int main(void)

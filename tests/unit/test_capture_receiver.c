@@ -5,8 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi.h"
+#include "capture/kernel/node_programs.h"
 #include "capture/kernel/privilege.h"
-#include "capture/kernel/programs.h"
 #include "capture/kernel/receiver.h"
 
 #define FORKS 997 /* each makes two records of some 64 bytes: many times the ring */
@@ -36,28 +37,27 @@ static void fork_children(size_t nr)
 	}
 }
 
-static struct programs *load(void)
+static struct node_programs *load(void)
 {
-	const struct programs_options options = { .ring_bytes = 16 << 10, .nr_slots = 1 };
-	struct programs *bpf;
+	const struct node_programs_options options = { .tables = { 2, 1, 1 },
+						       .ring_bytes = 16 << 10 };
+	struct node_programs *bpf;
 
 	if (privilege_check())
 		skip();
-	assert_int_equal(programs_load(&options, &bpf), 0);
+	assert_int_equal(node_programs_load(&options, &bpf), 0);
 	return bpf;
 }
 
 static void records_that_are_not_taken_do_not_fill_the_ring(void **state)
 {
 	struct seen seen = { .parent = getpid() };
-	struct programs *bpf = load();
-	struct receiver *r = receiver_new(bpf);
-	u64 stats[NR_STATS];
+	struct node_programs *bpf = load();
+	struct receiver *r = receiver_new(node_programs_ring(bpf));
 
-	assert_int_equal(programs_attach_processes(bpf), 0);
+	assert_int_equal(node_programs_attach(bpf), 0);
 	fork_children(FORKS);
-	programs_stats(bpf, stats);
-	assert_int_equal(stats[STAT_EVENT_LOST], 0);
+	assert_int_equal(node_programs_nr_lost(bpf), 0);
 
 	struct parcel *parcels = receiver_take(r);
 	parcels_each(parcels, count_fork, &seen);
@@ -65,17 +65,17 @@ static void records_that_are_not_taken_do_not_fill_the_ring(void **state)
 	assert_true(receiver_backlog(r) >= FORKS * sizeof(struct process_record));
 	receiver_return(r, parcels);
 	receiver_free(r);
-	programs_free(bpf);
+	node_programs_free(bpf);
 }
 
 static void every_record_is_taken_once(void **state)
 {
 	struct seen seen = { .parent = getpid() };
-	struct programs *bpf = load();
-	struct receiver *r = receiver_new(bpf);
+	struct node_programs *bpf = load();
+	struct receiver *r = receiver_new(node_programs_ring(bpf));
 	struct parcel *parcels = NULL;
 
-	assert_int_equal(programs_attach_processes(bpf), 0);
+	assert_int_equal(node_programs_attach(bpf), 0);
 	for (int i = 0; i < 13; i++) {
 		fork_children(7);
 		parcels_add(&parcels, receiver_take(r));
@@ -84,7 +84,7 @@ static void every_record_is_taken_once(void **state)
 	assert_int_equal(seen.nr, 13 * 7);
 	receiver_return(r, parcels);
 	receiver_free(r);
-	programs_free(bpf);
+	node_programs_free(bpf);
 }
 
 int main(void)

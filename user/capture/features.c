@@ -13,6 +13,7 @@
 #include "capture/events/events.h"
 #include "capture/events/sources.h"
 #include "capture/kernel/cpus.h"
+#include "capture/kernel/node_programs.h"
 #include "capture/kernel/privilege.h"
 #include "capture/kernel/programs.h"
 #include "proc/capability.h"
@@ -115,15 +116,20 @@ static int load_programs(void)
 	const struct event_options o = { .freq_hz = DEFAULT_HZ };
 	struct programs_options options = { 0 };
 	auto_str struct str why = { 0 };
+	const struct node_programs_options own = { .tables = TABLES_SIZES_DEFAULT,
+						   .ring_bytes = 4096 };
 	struct events events = { 0 };
+	struct node_programs *node = NULL;
 	struct programs *bpf = NULL;
-	int err = events_parse("cpu", &o, &events, &why);
+	int err = events_parse("cpu", &o, &events, &why) ?: node_programs_load(&own, &node);
 
 	if (!err) {
 		sources_configure(&events, &o, &options);
+		options.tables = node_programs_tables(node);
 		err = programs_load(&options, &bpf);
 	}
 	programs_free(bpf);
+	node_programs_free(node);
 	events_fini(&events);
 	return err;
 }

@@ -3,13 +3,13 @@
 #include "capture/late.h"
 
 #include "base/auto.h"
-#include "capture/session_state.h"
+#include "capture/recording_state.h"
 
 #define NOTES_MAX 20
 
 struct late_visit {
-	const struct session *session;
-	session_late_fn visit;
+	const struct recording *recording;
+	late_jvm_fn visit;
 	void *ctx;
 };
 
@@ -36,26 +36,26 @@ static void add_effects(struct str *out, u32 hooks)
 static void visit_late(struct process_id id, u32 hooks, u64 told_ns, void *ctx)
 {
 	const struct late_visit *v = ctx;
-	const struct process *p = processes_find(v->session->processes, id);
+	const struct process *p = processes_find(v->recording->node->processes, id);
 	auto_str struct str effects = { 0 };
 
-	if (told_ns >= v->session->window.end_ns)
+	if (told_ns >= v->recording->window.end_ns)
 		return;
 	add_effects(&effects, hooks);
-	const struct session_late late = {
+	const struct late_jvm late = {
 		.pid = id.pid,
 		.comm = p ? p->comm : "java",
 		.effects = effects.at,
-		.since_ns = told_ns - v->session->window.begin_ns,
+		.since_ns = told_ns - v->recording->window.begin_ns,
 	};
 	v->visit(&late, v->ctx);
 }
 
-void session_each_late(const struct session *s, session_late_fn visit, void *ctx)
+void recording_each_late(const struct recording *r, late_jvm_fn visit, void *ctx)
 {
-	struct late_visit v = { s, visit, ctx };
+	struct late_visit v = { r, visit, ctx };
 
-	agents_each_late(s->agents, s->window.begin_ns, visit_late, &v);
+	agents_each_late(r->node->agents, r->window.begin_ns, visit_late, &v);
 }
 
 struct noting {
@@ -63,7 +63,7 @@ struct noting {
 	u32 nr;
 };
 
-static void note(const struct session_late *late, void *ctx)
+static void note(const struct late_jvm *late, void *ctx)
 {
 	struct noting *n = ctx;
 
@@ -76,11 +76,11 @@ static void note(const struct session_late *late, void *ctx)
 	profile_note(n->profile, key, text, late->since_ns / NS_PER_MS);
 }
 
-void late_note(struct session *s)
+void late_note(const struct recording *r, struct cut *c)
 {
-	struct noting n = { .profile = s->profile };
+	struct noting n = { .profile = c->profile };
 
-	session_each_late(s, note, &n);
+	recording_each_late(r, note, &n);
 	if (n.nr > NOTES_MAX)
 		profile_note(n.profile, "late", "more JVMs whose agents reported after the begin",
 			     n.nr - NOTES_MAX);

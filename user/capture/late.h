@@ -4,7 +4,8 @@
 
 #include "base/types.h"
 
-struct session;
+struct cut;
+struct recording;
 
-/* Adds a note for each such JVM to the profile of a recording that has ended. */
-void late_note(struct session *s);
+/* Adds a note for each such JVM to the profile of a cut that has ended. */
+void late_note(const struct recording *r, struct cut *c);

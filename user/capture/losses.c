@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which events of a recording lost samples, and why. */
+/* Which events of a cut lost samples, and why. */
 #include "capture/losses.h"
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "capture/events/event_kind.h"
-#include "capture/session_state.h"
+#include "capture/recording_state.h"
 
 struct reason {
 	const char *key;
@@ -20,35 +20,36 @@ static const struct reason reasons[NR_EVENT_COUNTS] = {
 	[EVENT_UNTIMED] = { "untimed", STAT_WAIT_LOST },
 };
 
-static void each(const struct session *s, bool is_sparse, loss_fn visit, void *ctx)
+static void each(const struct recording *r, const struct cut *c, bool is_sparse, loss_fn visit,
+		 void *ctx)
 {
-	for (u32 event = 0; event < s->options.events->list.nr; event++) {
-		const struct event *e = &s->options.events->list.at[event];
-		u64 counts[NR_EVENT_COUNTS];
+	for (u32 event = 0; event < r->options.events->list.nr; event++) {
+		const struct event *e = &r->options.events->list.at[event];
+		const u64 *counts = c->losses.events[event];
 
-		programs_event_counts(s->bpf, event, counts);
 		for (u32 i = 0; i < NR_EVENT_COUNTS; i++) {
 			if (!counts[i] || is_sparse != (i == EVENT_SPARSE))
 				continue;
-			const struct reason *r = &reasons[i];
+			const struct reason *reason = &reasons[i];
 			auto_free char *remedy =
 				xasprintf("take a %s%s", e->kind->sparser,
-					  r->takes_ring ? " or a larger --ring" : "");
-			const char *why = is_sparse ? NULL : counter_cause(counter_of(r->stat));
-			const struct loss loss = { e->name, r->key, why, remedy, counts[i] };
+					  reason->takes_ring ? " or a larger --ring" : "");
+			const char *why =
+				is_sparse ? NULL : counter_cause(counter_of(reason->stat));
+			const struct loss loss = { e->name, reason->key, why, remedy, counts[i] };
 			visit(&loss, ctx);
 		}
 	}
 }
 
-void losses_each(const struct session *s, loss_fn visit, void *ctx)
+void losses_each(const struct recording *r, const struct cut *c, loss_fn visit, void *ctx)
 {
-	each(s, false, visit, ctx);
+	each(r, c, false, visit, ctx);
 }
 
-void losses_each_sparse(const struct session *s, loss_fn visit, void *ctx)
+void losses_each_sparse(const struct recording *r, const struct cut *c, loss_fn visit, void *ctx)
 {
-	each(s, true, visit, ctx);
+	each(r, c, true, visit, ctx);
 }
 
 static void note_lost(const struct loss *l, void *profile)
@@ -70,8 +71,8 @@ static void note_sparse(const struct loss *l, void *profile)
 	profile_note(profile, key, text, l->nr);
 }
 
-void losses_note(struct session *s)
+void losses_note(const struct recording *r, struct cut *c)
 {
-	each(s, false, note_lost, s->profile);
-	each(s, true, note_sparse, s->profile);
+	each(r, c, false, note_lost, c->profile);
+	each(r, c, true, note_sparse, c->profile);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which events of a recording lost samples, and why. */
+/* Which events of a cut lost samples, and why. */
 #pragma once
 
-#include "capture/session.h"
+#include "capture/recording.h"
 
 struct loss {
 	const char *event; /* as named in -e */
@@ -13,13 +13,13 @@ struct loss {
 };
 
 typedef void (*loss_fn)(const struct loss *loss, void *ctx);
-void losses_each(const struct session *s, loss_fn visit, void *ctx);
+void losses_each(const struct recording *r, const struct cut *c, loss_fn visit, void *ctx);
 
 /*
  * Calls `visit` for each event with samples that stand for more occurrences than usual, because
  * there were too many. `why` and `remedy` are NULL.
  */
-void losses_each_sparse(const struct session *s, loss_fn visit, void *ctx);
+void losses_each_sparse(const struct recording *r, const struct cut *c, loss_fn visit, void *ctx);
 
-/* Adds the losses and the sparse samples to the recording's profile as notes. */
-void losses_note(struct session *s);
+/* Adds the losses and the sparse samples to the cut's profile as notes. */
+void losses_note(const struct recording *r, struct cut *c);

@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "capture/losses.h"
-#include "capture/session_state.h"
+#include "capture/recording_state.h"
 
 #define INCOMPLETE_MAX 50 /* processes */
 
@@ -40,14 +40,14 @@ static void note_incomplete(const struct incomplete *i, void *ctx)
 }
 
 /* The summary has no line for these, so they are warnings as well. */
-static void note_files_left_out(struct session *s)
+static void note_files_left_out(const struct node *n, struct profile *profile)
 {
-	const struct maps_left_out *maps = symbolizer_maps_left_out(s->symbolizer);
-	const struct workers_usage files = workers_usage(s->workers);
+	const struct maps_left_out *maps = symbolizer_maps_left_out(n->symbolizer);
+	const struct workers_usage files = workers_usage(n->workers);
 	u64 nr = files.nr_late + files.nr_failed;
 
 	if (maps->nr) {
-		profile_note(s->profile, "perf_maps_left_out",
+		profile_note(profile, "perf_maps_left_out",
 			     "processes whose perf map is left out, so that code has no names",
 			     maps->nr);
 		log_warn("the perf map of process %d of user %u%s is left out: %s; its generated "
@@ -56,7 +56,7 @@ static void note_files_left_out(struct session *s)
 			 maps->why);
 	}
 	if (nr) {
-		profile_note(s->profile, "files_left_out",
+		profile_note(profile, "files_left_out",
 			     "files that took too long to read, or whose reader ended", nr);
 		log_warn("%llu files, the last of user %u, are left out: reading one takes more "
 			 "than %llu s of CPU time, or ended its reader; their code is cut or "
@@ -65,15 +65,15 @@ static void note_files_left_out(struct session *s)
 	}
 }
 
-static void note_left_out(struct session *s)
+static void note_left_out(const struct node *n, struct profile *profile)
 {
-	const struct processes_left_out *l = processes_left_out(s->processes);
+	const struct processes_left_out *l = processes_left_out(n->processes);
 	auto_str struct str comm = { 0 };
 
 	if (!l->nr)
 		return;
 	utf8_clean(&comm, l->comm, PROCESS_COMM_LEN * 3);
-	profile_note(s->profile, "mappings_left_out",
+	profile_note(profile, "mappings_left_out",
 		     "processes whose mappings are not all known: their user has too many", l->nr);
 	log_warn("not all mappings of %s-%d of user %u%s are known: those of one user may take %u "
 		 "MB of memory here; their stacks may be cut and unnamed",
@@ -81,60 +81,81 @@ static void note_left_out(struct session *s)
 		 MAPPING_USER_BYTES >> 20);
 }
 
-void notes_add(struct session *s)
+/* Notes on samples and stacks. */
+static void note_samples(const struct recording *r, struct cut *c)
 {
-	struct profile *profile = s->profile;
-	struct session_progress now;
+	struct profile *profile = c->profile;
+	const struct sample_counts *counts = &c->counts;
+	u64 samples = 0, truncated = 0;
 
-	session_progress(s, &now);
-	profile_note(profile, "samples", "samples taken", now.samples);
-	profile_note(profile, "lost", "samples lost", now.lost);
-	losses_note(s);
-	note_left_out(s);
-	note_files_left_out(s);
-	if (s->memory.nr_drops)
+	for (u32 event = 0; event < ABI_EVENTS; event++)
+		samples += counts->by_event[event];
+	for (u32 stat = STAT_FIRST_CUT; stat <= STAT_LAST_CUT; stat++)
+		truncated += counts->by_stop[stat];
+	profile_note(profile, "samples", "samples taken", samples);
+	profile_note(profile, "lost", "samples lost", loss_counts_samples(&c->losses));
+	losses_note(r, c);
+	note_left_out(r->node, profile);
+	note_files_left_out(r->node, profile);
+	if (r->node->memory.nr_drops)
 		profile_note(profile, "memory_limit",
 			     "times that names were dropped to stay below the memory limit",
-			     s->memory.nr_drops);
-	session_each_loss(s, note_counter, profile);
-	profile_note(profile, "truncated", "user stacks that did not reach their root",
-		     now.truncated);
+			     r->node->memory.nr_drops);
+	cut_each_loss(c, note_counter, profile);
+	profile_note(profile, "truncated", "user stacks that did not reach their root", truncated);
 	profile_note(
 		profile, "approximate",
 		"samples with a frame whose caller was searched or assumed: one may be missing",
-		now.approximate);
-	if (now.inexact)
+		counts->nr_approximate);
+	if (counts->nr_inexact)
 		profile_note(
 			profile, "inexact_leaf",
 			"samples whose innermost inlined frames are those of the next safepoint",
-			now.inexact);
-	struct incomplete_notes incomplete = { .profile = profile };
-	session_each_incomplete(s, note_incomplete, &incomplete);
-	session_each_reason(s, note_counter, profile);
-	if (now.other_threads)
+			counts->nr_inexact);
+}
+
+/* Notes on what was left out, and on frames. */
+static void note_frames(struct cut *c)
+{
+	struct profile *profile = c->profile;
+	const struct sample_counts *counts = &c->counts;
+
+	if (counts->nr_other_threads)
 		profile_note(profile, "other_threads",
-			     "samples of threads that --thread-name leaves out", now.other_threads);
-	if (now.reserved_bytes)
+			     "samples of threads that --thread-name leaves out",
+			     counts->nr_other_threads);
+	if (counts->reserved_bytes)
 		profile_note(profile, "reserved",
 			     "bytes that JVMs and threads reserved, left out of the leaks; "
 			     "--reserved keeps them",
-			     now.reserved_bytes);
-	if (now.name_conflicts)
+			     counts->reserved_bytes);
+	if (c->losses.nr_conflicts)
 		profile_note(profile, "conflicts",
 			     "frames to which the agent and HotSpot's tables give different names "
 			     "or lines",
-			     now.name_conflicts);
-	if (now.frozen)
+			     c->losses.nr_conflicts);
+	if (c->losses.stats[STAT_FROZEN])
 		profile_note(profile, "frozen",
 			     "stacks of virtual threads that lack the callers on the heap",
-			     now.frozen);
+			     c->losses.stats[STAT_FROZEN]);
 	if (frames_keeps_lines(profile->frames))
 		profile_note(profile, "no-line", "frames of Java methods without a line",
-			     now.without_line);
-	profile_note(profile, "frames", "frames of all samples", now.frames);
-	profile_note(profile, "unnamed", "frames without a name", now.frames - now.frames_named);
-	if (now.frames_inferred)
+			     c->losses.nr_without_line);
+	profile_note(profile, "frames", "frames of all samples", counts->nr_frames);
+	profile_note(profile, "unnamed", "frames without a name",
+		     counts->nr_frames - counts->nr_named);
+	if (counts->nr_inferred)
 		profile_note(profile, "inferred",
 			     "frames of files without symbols, named by the function's role",
-			     now.frames_inferred);
+			     counts->nr_inferred);
+}
+
+void notes_add(const struct recording *r, struct cut *c)
+{
+	struct incomplete_notes incomplete = { .profile = c->profile };
+
+	note_samples(r, c);
+	quality_each(c->quality, note_incomplete, &incomplete);
+	cut_each_reason(c, note_counter, c->profile);
+	note_frames(c);
 }

@@ -2,7 +2,7 @@
 /* Notes of a profile on its own quality: samples, losses, frames without names. */
 #pragma once
 
-#include "capture/session.h"
+#include "capture/recording.h"
 
-/* Adds these notes to the profile of a recording that has ended. */
-void notes_add(struct session *s);
+/* Adds these notes to the profile of a cut that has ended. */
+void notes_add(const struct recording *r, struct cut *c);

@@ -7,14 +7,14 @@
 #include "base/log.h"
 #include "base/str.h"
 
-bool no_samples_is(struct session *s, const struct record_options *o)
+bool no_samples_is(const struct recorded *r, const struct record_options *o)
 {
-	struct session_progress now;
+	struct recording_progress now;
 
-	session_progress(s, &now);
+	recording_progress(r->recording, &now);
 	bool was_freed = now.held || (now.samples && o->sampling.live);
 
-	return !session_profile(s)->weights.nr && !was_freed;
+	return !r->cut->profile->weights.nr && !was_freed;
 }
 
 /* Adds the reason of the first JVM without an agent: it may explain the lack of samples. */
@@ -44,33 +44,33 @@ static void add_idle(const struct record_options *o, struct str *why)
 		str_addf(why, " had %s event of %s", o->command ? "no" : "an", o->event_list);
 }
 
-static void add_cause(struct session *s, const struct record_options *o, struct str *why)
+static void add_cause(const struct recorded *r, const struct record_options *o, struct str *why)
 {
-	struct session_progress now;
+	struct recording_progress now;
 
-	session_progress(s, &now);
+	recording_progress(r->recording, &now);
 	targets_add_missing(o->targets, why);
 	if (!why->len && now.lost)
 		str_addf(why, "%llu were lost; take a larger --ring", (unsigned long long)now.lost);
-	if (!why->len && now.other_threads)
+	if (!why->len && now.counts.nr_other_threads)
 		str_addf(why, "%llu were of other threads than --thread-name %s selects",
-			 (unsigned long long)now.other_threads, o->thread);
+			 (unsigned long long)now.counts.nr_other_threads, o->thread);
 	if (!why->len && o->sampling.begin)
 		str_addf(why, "no recorded process has reached %s", o->sampling.begin);
 	if (!why->len)
 		add_idle(o, why);
 	struct str refusal = { 0 };
-	agents_each(session_agents(s), add_refusal, &refusal);
+	agents_each(node_agents(r->node), add_refusal, &refusal);
 	if (refusal.len)
 		str_addf(why, "; %s", refusal.at);
 	str_fini(&refusal);
 }
 
-void no_samples_say(struct session *s, const struct record_options *o)
+void no_samples_say(const struct recorded *r, const struct record_options *o)
 {
 	auto_str struct str why = { 0 };
 
-	add_cause(s, o, &why);
+	add_cause(r, o, &why);
 	log_error("no samples in %.1f s: %s; no profile is written",
-		  (double)session_profile(s)->duration_ns / 1e9, why.at);
+		  (double)r->cut->profile->duration_ns / 1e9, why.at);
 }

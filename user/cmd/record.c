@@ -16,7 +16,8 @@
 #include "base/time.h"
 #include "capture/features.h"
 #include "capture/kernel/descriptors.h"
-#include "capture/session.h"
+#include "capture/node.h"
+#include "capture/recording.h"
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/no_samples.h"
@@ -32,7 +33,10 @@
 struct record {
 	struct record_options o;
 	struct child child;
-	struct session *session;
+	struct node *node;
+	struct recording *recording;
+	struct sink *sink;
+	struct cut *cut; /* all of the recording */
 	int signal_fd;
 };
 
@@ -114,21 +118,21 @@ static void run(struct record *r)
 		struct pollfd fds[] = {
 			{ .fd = r->signal_fd, .events = POLLIN },
 			{ .fd = r->o.command ? r->child.pidfd : -1, .events = POLLIN },
-			{ .fd = session_fd(r->session), .events = POLLIN },
+			{ .fd = node_fd(r->node), .events = POLLIN },
 		};
-		u64 elapsed_ns = session_elapsed_ns(r->session);
-		int timeout_ms = session_tick_ms(r->session);
+		u64 elapsed_ns = recording_elapsed_ns(r->recording);
+		int timeout_ms = node_tick_ms(r->node);
 		if (limit_ns && elapsed_ns >= limit_ns)
 			break;
 		if (limit_ns && (limit_ns - elapsed_ns) / NS_PER_MS < (u64)timeout_ms)
 			timeout_ms = (int)((limit_ns - elapsed_ns) / NS_PER_MS) + 1;
 		poll(fds, ARRAY_SIZE(fds), timeout_ms);
 		if (fds[2].revents)
-			session_woken(r->session);
-		session_tick(r->session);
+			node_woken(r->node);
+		node_tick(r->node);
 		if (live && time_mono_ns() - shown_ns >= LIVE_EVERY_NS) {
 			shown_ns = time_mono_ns();
-			summary_live(r->session, elapsed_ns);
+			summary_live(r->recording, elapsed_ns);
 		}
 		if (fds[0].revents || fds[1].revents ||
 		    (!r->o.command && targets_have_ended(r->o.targets)))
@@ -138,23 +142,49 @@ static void run(struct record *r)
 		summary_live_end();
 }
 
-static int start(struct record *r)
+/* Ticks until the recording has reached that state. */
+static void advance(struct record *r, enum recording_state state)
 {
-	struct session_options options = {
+	while (recording_state(r->recording) < state) {
+		poll(NULL, 0, node_tick_ms(r->node));
+		node_tick(r->node);
+	}
+}
+
+static int start_recording(struct record *r)
+{
+	const struct node_options node = {
+		.agent = r->o.agent,
+		.agent_path = r->o.agent_path,
+		.lines = r->o.lines,
+	};
+	const struct recording_options options = {
 		.events = &r->o.events,
 		.sampling = r->o.sampling,
 		.targets = r->o.targets,
 		.ring_bytes = (size_t)r->o.ring_kb << 10,
-		.levels = r->o.levels,
-		.thread = r->o.thread ? &r->o.thread_regex : NULL,
 		.agent = r->o.agent,
-		.agent_path = r->o.agent_path,
-		.slot_ns = r->o.timeline ? TIMELINE_SLOT_NS : 0,
 		.duration_ns = duration_ns(r),
 		.measure = r->o.measure,
-		.lines = r->o.lines,
+	};
+	const struct sink_options sink = {
+		.levels = r->o.levels,
+		.thread = r->o.thread ? &r->o.thread_regex : NULL,
+		.slot_ns = r->o.timeline ? TIMELINE_SLOT_NS : 0,
 	};
 
+	r->node = node_new(&node);
+	r->recording = recording_new(r->node, &options);
+	r->sink = recording_add_sink(r->recording, &sink);
+	int err = node_start(r->node) ?: recording_start(r->recording);
+	if (err)
+		return err;
+	advance(r, RECORDING_RUNS);
+	return recording_error(r->recording);
+}
+
+static int start(struct record *r)
+{
 	r->signal_fd = open_signals();
 	if (r->o.command) {
 		int err = child_hold(r->o.command, &r->child);
@@ -165,7 +195,7 @@ static int start(struct record *r)
 		targets_add_command(r->o.targets, r->child.pid, r->o.command);
 	}
 	descriptors_raise((u32)r->o.events.list.nr); /* the command keeps its own limit */
-	int err = session_start(&options, &r->session);
+	int err = start_recording(r);
 	if (err || !r->o.command)
 		return err;
 	err = child_release(&r->child);
@@ -190,13 +220,14 @@ static int write_out(const struct record *r, const struct profile *p, char **pat
 /* Writes the profile and prints the summary; returns the exit status. */
 static int finish(struct record *r)
 {
-	struct profile *p = session_profile(r->session);
+	const struct recorded recorded = { r->node, r->recording, r->cut };
+	struct profile *p = r->cut->profile;
 	auto_free char *path = NULL;
 	u64 size_bytes = 0;
 	int err;
 
-	if (no_samples_is(r->session, &r->o)) {
-		no_samples_say(r->session, &r->o);
+	if (no_samples_is(&recorded, &r->o)) {
+		no_samples_say(&recorded, &r->o);
 		return EXIT_FAILED;
 	}
 	profile_name_frames(p, r->o.raw_names ? NAMES_RAW : NAMES_SHOWN);
@@ -206,10 +237,10 @@ static int finish(struct record *r)
 	if (err && !path)
 		return EXIT_FAILED;
 	if (!r->o.quiet && r->o.has_no_output)
-		summary_top(r->session);
+		summary_top(&recorded);
 	if (!r->o.quiet)
-		summary_print(r->session, path ?: r->o.output, size_bytes);
-	return err || (r->o.agent == AGENT_ALWAYS && summary_refused(r->session)) ? EXIT_FAILED : 0;
+		summary_print(&recorded, path ?: r->o.output, size_bytes);
+	return err || (r->o.agent == AGENT_ALWAYS && summary_refused(&recorded)) ? EXIT_FAILED : 0;
 }
 
 /* Returns the exit status. */
@@ -219,7 +250,9 @@ static int record(struct record *r)
 		return EXIT_FAILED;
 	run(r);
 	let_signals_kill(r);
-	session_stop(r->session);
+	recording_stop(r->recording);
+	advance(r, RECORDING_DONE);
+	r->cut = recording_take_cut(r->recording, r->sink);
 	int status = finish(r);
 	if (!r->o.command)
 		return status;
@@ -235,7 +268,9 @@ int record_main(int argc, char **argv)
 	int done = record_options_parse(&r.o, argc, argv);
 	int status = done < 0 ? EXIT_USAGE : done > 0 ? 0 : record(&r);
 
-	session_free(r.session);
+	cut_free(r.cut);
+	recording_free(r.recording);
+	node_free(r.node);
 	child_fini(&r.child);
 	if (r.signal_fd >= 0)
 		close(r.signal_fd);

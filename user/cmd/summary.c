@@ -37,12 +37,12 @@ static double percent(u64 part, u64 whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-void summary_live(const struct session *s, u64 elapsed_ns)
+void summary_live(const struct recording *r, u64 elapsed_ns)
 {
-	struct session_progress now;
+	struct recording_progress now;
 	char samples[28], lost[28];
 
-	session_progress(s, &now);
+	recording_progress(r, &now);
 	fprintf(stderr, "\r%.1f s   %s samples   %s lost   %u JVMs \033[K",
 		(double)elapsed_ns / 1e9, grouped(now.samples, samples), grouped(now.lost, lost),
 		now.jvms);
@@ -70,7 +70,7 @@ static void print_refusal(pid_t pid, enum agent_state state, const char *reason,
 
 #define LATE_MAX 10
 
-static void print_late(const struct session_late *late, void *ctx)
+static void print_late(const struct late_jvm *late, void *ctx)
 {
 	u32 *nr = ctx;
 
@@ -79,7 +79,7 @@ static void print_late(const struct session_late *late, void *ctx)
 			 (int)late->pid, late->comm, late->effects, (double)late->since_ns / 1e9);
 }
 
-static void print_jvms(struct session *s, const struct session_progress *now)
+static void print_jvms(const struct recorded *r, const struct recording_progress *now)
 {
 	const u32 pending = now->jvms_asked - now->jvms_attached - now->jvms_refused;
 	char more[32] = "";
@@ -91,8 +91,8 @@ static void print_jvms(struct session *s, const struct session_progress *now)
 		snprintf(more, sizeof(more), ", %u pending", pending);
 	log_info("JVMs       %u found, %u attached, %u refused%s", now->jvms, now->jvms_attached,
 		 now->jvms_refused, more);
-	agents_each(session_agents(s), print_refusal, NULL);
-	session_each_late(s, print_late, &nr_late);
+	agents_each(node_agents(r->node), print_refusal, NULL);
+	recording_each_late(r->recording, print_late, &nr_late);
 	if (nr_late > LATE_MAX)
 		log_info("           and %u more whose agents reported later", nr_late - LATE_MAX);
 }
@@ -121,11 +121,11 @@ static void print_incomplete(const struct incomplete *i, void *ctx)
 }
 
 /* The processes with the largest shares of incomplete stacks. */
-static void print_quality(const struct session *s)
+static void print_quality(const struct cut *c)
 {
 	u32 nr = 0;
 
-	session_each_incomplete(s, print_incomplete, &nr);
+	quality_each(c->quality, print_incomplete, &nr);
 	if (nr > NR_INCOMPLETE)
 		log_warn("stacks of %u more processes lack callers; the profile's notes name them",
 			 nr - NR_INCOMPLETE);
@@ -148,7 +148,7 @@ static void print_sparse(const struct loss *l, void *ctx)
 		 grouped(l->nr, number), l->event);
 }
 
-static void print_cost(const struct session_progress *now)
+static void print_cost(const struct recording_progress *now)
 {
 	const struct sampling_cost *c = &now->cost;
 	struct rusage usage;
@@ -173,7 +173,7 @@ static void print_cost(const struct session_progress *now)
 }
 
 /* "           alloc 12, lock 0", if several events were recorded. */
-static void print_events(const struct session_progress *now)
+static void print_events(const struct recording_progress *now)
 {
 	auto_str struct str line = { 0 };
 	char number[28];
@@ -185,60 +185,62 @@ static void print_events(const struct session_progress *now)
 		log_info("           %s", line.at);
 }
 
-void summary_print(struct session *s, const char *path, u64 size_bytes)
+void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 {
-	struct session_progress now;
+	const struct sample_counts *counts;
+	struct recording_progress now;
 	char a[28], b[28];
 
-	session_progress(s, &now);
-	double seconds = (double)session_profile(s)->duration_ns / 1e9;
+	recording_progress(r->recording, &now);
+	counts = &now.counts;
+	double seconds = (double)r->cut->profile->duration_ns / 1e9;
 	log_info("samples    %s in %.1f s on %d CPUs (%s)", grouped(now.samples, a), seconds,
 		 now.nr_cpus, now.event);
 	print_events(&now);
 	log_info("lost       %s", grouped(now.lost, a));
-	losses_each(s, print_loss, NULL);
-	losses_each_sparse(s, print_sparse, NULL);
-	session_each_loss(s, print_counter, NULL);
+	losses_each(r->recording, r->cut, print_loss, NULL);
+	losses_each_sparse(r->recording, r->cut, print_sparse, NULL);
+	cut_each_loss(r->cut, print_counter, NULL);
 	log_info("truncated  %s (%.2f %%)", grouped(now.truncated, a),
 		 percent(now.truncated, now.samples));
-	session_each_reason(s, print_reason, NULL);
-	print_quality(s);
-	if (now.approximate)
+	cut_each_reason(r->cut, print_reason, NULL);
+	print_quality(r->cut);
+	if (counts->nr_approximate)
 		log_info("           %s have a frame whose caller was searched or assumed",
-			 grouped(now.approximate, a));
-	if (now.inexact)
+			 grouped(counts->nr_approximate, a));
+	if (counts->nr_inexact)
 		log_info("           %s have the innermost inlined frames of the next safepoint",
-			 grouped(now.inexact, a));
-	log_info("named      %.2f %% of %s frames", percent(now.frames_named, now.frames),
-		 grouped(now.frames, b));
-	if (now.frames_inferred)
+			 grouped(counts->nr_inexact, a));
+	log_info("named      %.2f %% of %s frames", percent(counts->nr_named, counts->nr_frames),
+		 grouped(counts->nr_frames, b));
+	if (counts->nr_inferred)
 		log_info(
 			"           %s of them by the role of functions whose symbols are stripped",
-			grouped(now.frames_inferred, a));
-	if (now.java_frames)
+			grouped(counts->nr_inferred, a));
+	if (counts->nr_java)
 		log_info("           %.2f %% of %s Java frames",
-			 percent(now.java_frames_named, now.java_frames),
-			 grouped(now.java_frames, b));
+			 percent(counts->nr_java_named, counts->nr_java),
+			 grouped(counts->nr_java, b));
 	if (now.name_conflicts)
 		log_warn("%s frames differ between the agent and HotSpot's tables, in a name or "
 			 "line",
 			 grouped(now.name_conflicts, a));
-	if (now.reserved_bytes)
+	if (counts->reserved_bytes)
 		log_info("reserved   %s bytes of JVMs and threads are left out of the leaks; "
 			 "--reserved keeps them",
-			 grouped(now.reserved_bytes, a));
+			 grouped(counts->reserved_bytes, a));
 	if (now.kernel_error)
 		log_warn("%s", now.kernel_error);
 	if (now.cost.runs)
 		print_cost(&now);
-	print_jvms(s, &now);
+	print_jvms(r, &now);
 	if (strcmp(path, "-"))
 		log_info("wrote      %s, %s bytes", path, grouped(size_bytes, a));
 }
 
-void summary_top(struct session *s)
+void summary_top(const struct recorded *r)
 {
-	const struct profile *p = session_profile(s);
+	const struct profile *p = r->cut->profile;
 	auto_tree struct tree t = { 0 };
 
 	if (!p->types.nr)
@@ -249,10 +251,10 @@ void summary_top(struct session *s)
 	fflush(stdout);
 }
 
-bool summary_refused(const struct session *s)
+bool summary_refused(const struct recorded *r)
 {
-	struct session_progress now;
+	struct recording_progress now;
 
-	session_progress(s, &now);
+	recording_progress(r->recording, &now);
 	return now.jvms_asked > now.jvms_attached;
 }

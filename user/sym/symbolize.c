@@ -32,7 +32,7 @@ struct symbolizer {
 	struct frame_cache native_frames; /* frame + 1 */
 	struct dict kernel_frames;        /* pc -> frame + 1 */
 	struct generated_code *generated;
-	u64 nr_jvm_code, nr_conflicts, nr_without_line, nr_inexact;
+	u64 nr_jvm_code, nr_conflicts, nr_without_line;
 	bool leaf_is_inexact;
 	VEC(bool) named, inferred; /* by frame */
 };
@@ -423,7 +423,6 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 	}
 	if (stack->nr_user && stack->user[0].kind >= RAW_CLASS)
 		drop_plumbing(s, stack->nr_kernel + 1, out, unnamed);
-	s->nr_inexact += s->leaf_is_inexact;
 }
 
 void symbolize_early(struct symbolizer *s, const struct process *p, const struct raw_stack *stack)
@@ -564,11 +563,6 @@ const char *symbolizer_kernel_error(const struct symbolizer *s)
 u64 symbolizer_nr_without_line(const struct symbolizer *s)
 {
 	return s->nr_without_line;
-}
-
-u64 symbolizer_nr_inexact(const struct symbolizer *s)
-{
-	return s->nr_inexact;
 }
 
 bool symbolizer_leaf_is_inexact(const struct symbolizer *s)

@@ -128,11 +128,9 @@ const char *symbolizer_kernel_error(const struct symbolizer *s);
 u64 symbolizer_nr_without_line(const struct symbolizer *s);
 
 /*
- * The number of leaves in compiled code with debug information only at a safepoint (java_frame.h).
+ * Whether the stack named last by symbolize has a leaf in compiled code with debug information only
+ * at a safepoint (java_frame.h).
  */
-u64 symbolizer_nr_inexact(const struct symbolizer *s);
-
-/* Whether the stack named last by symbolize has such a leaf. */
 bool symbolizer_leaf_is_inexact(const struct symbolizer *s);
 
 /*

@@ -4,38 +4,30 @@
 
 #include "base/log.h"
 
-/* Live objects have no fallback: libjvm does not report which objects are reachable. */
-void hook_fallback_update(struct agents *agents, struct processes *processes,
-			  struct sources *sources)
-{
-	static const char *const effects[][2] = {
-		[AGENT_HOOK_ALLOC] = { "alloc", "libjvm's own functions report it" },
-		[AGENT_HOOK_LOCK] = { "lock", "monitors have no class" },
-		[AGENT_HOOK_ALLOC | AGENT_HOOK_LOCK] = { "alloc and lock",
-							 "libjvm's own functions report "
-							 "allocations, and monitors have no "
-							 "class" },
-	};
-	bool is_live = sources_options(sources)->live;
-	struct unserved_hooks u;
+/* What the fallback gives, by hook. */
+static const char *const effects[][2] = {
+	[AGENT_HOOK_ALLOC] = { "alloc", "libjvm's own functions report it" },
+	[AGENT_HOOK_LOCK] = { "lock", "monitors have no class" },
+	[AGENT_HOOK_ALLOC | AGENT_HOOK_LOCK] = { "alloc and lock",
+						 "libjvm's own functions report allocations, and "
+						 "monitors have no class" },
+};
 
-	while (agents_next_unserved(agents, &u)) {
-		struct process *p = processes_find(processes, u.id);
-		u32 hooks = u.hooks & ~AGENT_HOOK_METHOD;
-		if (!p)
-			continue;
-		if (u.hooks & AGENT_HOOK_METHOD)
-			log_warn("calls of methods in %d are not recorded: %s", (int)u.id.pid,
-				 u.reason);
-		if (is_live && hooks & AGENT_HOOK_ALLOC) {
-			log_warn("live objects of %d are not recorded: %s", (int)u.id.pid,
-				 u.reason);
-			hooks &= ~AGENT_HOOK_ALLOC;
-		}
-		if (!hooks || hooks >= ARRAY_SIZE(effects))
-			continue;
-		log_warn("%s in %d: %s, because the agent cannot report events: %s",
-			 effects[hooks][0], (int)u.id.pid, effects[hooks][1], u.reason);
-		sources_fall_back(sources, p, hooks);
+/* Live objects have no fallback: libjvm does not report which objects are reachable. */
+void hook_fallback_take(const struct unserved_hooks *u, u32 wanted, const struct process *p,
+			struct sources *sources)
+{
+	u32 hooks = u->hooks & wanted & ~(u32)AGENT_HOOK_METHOD;
+
+	if (u->hooks & wanted & AGENT_HOOK_METHOD)
+		log_warn("calls of methods in %d are not recorded: %s", (int)u->id.pid, u->reason);
+	if (sources_options(sources)->live && hooks & AGENT_HOOK_ALLOC) {
+		log_warn("live objects of %d are not recorded: %s", (int)u->id.pid, u->reason);
+		hooks &= ~(u32)AGENT_HOOK_ALLOC;
 	}
+	if (!hooks || hooks >= ARRAY_SIZE(effects))
+		return;
+	log_warn("%s in %d: %s, because the agent cannot report events: %s", effects[hooks][0],
+		 (int)u->id.pid, effects[hooks][1], u->reason);
+	sources_fall_back(sources, p, hooks);
 }

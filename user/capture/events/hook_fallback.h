@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events in Java code that an agent does not report. */
+/* Events in Java code that an agent does not report. libjvm's own functions report some of them. */
 #pragma once
 
 #include "capture/events/sources.h"
-#include "jvm/agent/agents.h"
-#include "proc/process.h"
 
-/* Attaches the fallback probes for such events, and logs it. Call it often. */
-void hook_fallback_update(struct agents *agents, struct processes *processes,
-			  struct sources *sources);
+/*
+ * The agent of `p` does not report u->hooks. Attaches the fallback probes of those that the
+ * recording wants, a mask of enum agent_hook, and warns.
+ */
+void hook_fallback_take(const struct unserved_hooks *u, u32 wanted, const struct process *p,
+			struct sources *sources);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BPF programs: loading, attaching, reading. */
+/* The BPF programs of a recording: loading, attaching, reading. */
 #include "capture/kernel/programs.h"
 
 #include <bpf/bpf.h>
@@ -15,48 +15,24 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/kernel/kernel_types.h"
+#include "capture/kernel/load.h"
 #include "capture/kernel/privilege.h"
 #include "capture/kernel/uprobe_multi.h"
 #include "knobs.h"
 #include "proc/capability.h"
 
-#include "sysflame.skel.h" /* needs the types above */
+#include "recording.skel.h" /* needs the types above */
 
 #define RING_BYTES_MIN (4 * 1024 * 1024)
 #define RING_BYTES_MAX (64 * 1024 * 1024)
 
 struct programs {
-	struct sysflame *skel; /* from gen/sysflame.skel.h */
-	struct ring_buffer *ring;
-	programs_record_fn record; /* during programs_drain */
-	void *ctx;
+	struct recording_skel *skel; /* from gen/recording.skel.h */
+	struct ring *ring;
 	u32 programs; /* PROGRAM_BIT of each that events chose */
 	struct bpf_link *waits[3];
 	int measure_fd; /* keeps the kernel's run-time statistics on; -1: off */
 };
-
-/*
- * The verifier's log is one message of many lines; the last ones name the error. libbpf's debug
- * messages are left out: thousands of lines on how it relocates programs.
- */
-static int print(enum libbpf_print_level level, const char *fmt, va_list args)
-{
-	auto_free char *text = NULL;
-	char *rest;
-
-	if (level == LIBBPF_DEBUG || log_get_level() < LOG_DEBUG || vasprintf(&text, fmt, args) < 0)
-		return 0;
-	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-		log_debug("%s", line);
-	return 0;
-}
-
-static int on_record(void *ctx, void *data, size_t len)
-{
-	struct programs *bpf = ctx;
-
-	return bpf->record(data, len, bpf->ctx) ? 0 : -ENOBUFS;
-}
 
 /* A power of two, as the ring buffer requires. */
 static u32 ring_size(const struct programs_options *o, int nr_cpus)
@@ -77,7 +53,7 @@ static u32 ring_size(const struct programs_options *o, int nr_cpus)
 #define RESUME_TRACEPOINT "sched_exit_tp"
 #define RESUME_FUNCTION   "finish_task_switch"
 
-static struct bpf_program *program_of(const struct sysflame *skel, enum program program)
+static struct bpf_program *program_of(const struct recording_skel *skel, enum program program)
 {
 	switch (program) {
 #define X(NAME, name)        \
@@ -99,9 +75,15 @@ static bool is_of_this_kernel(enum program program)
 	return program != PROGRAM_OFFCPU_BACK || !programs_kernel_has(RESUME_TRACEPOINT);
 }
 
-/* The remaining programs, proc_*, belong to every recording and are loaded by default. */
-static void choose_programs(const struct sysflame *skel, const struct programs_options *o)
+/* Whether anything is kept for each process that BPF must follow: a selection, or its window. */
+static bool follows_targets(const struct knobs *knobs)
 {
+	return knobs->include || knobs->exclude || knobs->window != WINDOW_NONE;
+}
+
+static void choose_programs(const struct recording_skel *skel, const struct programs_options *o)
+{
+	bool follows = follows_targets(&o->knobs);
 	u32 chosen = o->programs;
 
 	if (o->knobs.window != WINDOW_NONE)
@@ -109,7 +91,9 @@ static void choose_programs(const struct sysflame *skel, const struct programs_o
 	for (enum program p = PROGRAM_NONE + 1; p < NR_PROGRAMS; p++)
 		bpf_program__set_autoload(program_of(skel, p),
 					  chosen & 1u << p && is_of_this_kernel(p));
-	bpf_program__set_autoload(skel->progs.remote_read, o->remote_reads);
+	bpf_program__set_autoload(skel->progs.target_fork, follows);
+	bpf_program__set_autoload(skel->progs.target_exec, follows);
+	bpf_program__set_autoload(skel->progs.target_exit, follows);
 }
 
 /*
@@ -128,7 +112,7 @@ static bool follows_memory(const struct knobs *knobs)
 	return knobs->memory.interval || knobs->alloc_is_live;
 }
 
-static int configure(struct sysflame *skel, const struct programs_options *o)
+static int configure(struct recording_skel *skel, const struct programs_options *o)
 {
 	struct bpf_program *program;
 	int nr_cpus = libbpf_num_possible_cpus();
@@ -145,17 +129,12 @@ static int configure(struct sysflame *skel, const struct programs_options *o)
 	}
 	skel->rodata->knobs = o->knobs;
 	skel->rodata->knobs.nr_cpus = (u32)nr_cpus;
-	const struct tables_sizes tables = TABLES_SIZES_DEFAULT;
 	const struct {
 		struct bpf_map *map;
 		u32 nr;
 	} sizes[] = {
 		{ skel->maps.scratches, (u32)nr_cpus * o->nr_slots },
 		{ skel->maps.records, ring_size(o, nr_cpus) },
-		{ skel->maps.unwind_rows, tables.nr_words / 2 },
-		{ skel->maps.unwind_ranges, tables.nr_ranges },
-		{ skel->maps.jvms, tables.nr_jvms },
-		{ skel->maps.remote_copies, o->remote_reads ? ABI_COPIES : 1 },
 		{ skel->maps.memory_live, follows_memory(&o->knobs) ? MEMORY_LIVE_MAX : 1 },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -166,40 +145,36 @@ static int configure(struct sysflame *skel, const struct programs_options *o)
 	return 0;
 }
 
+static int use_tables(struct recording_skel *skel, const struct tables_fds *node)
+{
+	return bpf_map__reuse_fd(skel->maps.unwind_rows, node->rows)
+		       ?: bpf_map__reuse_fd(skel->maps.unwind_ranges, node->ranges)
+		       ?: bpf_map__reuse_fd(skel->maps.unwind_procs, node->procs)
+		       ?: bpf_map__reuse_fd(skel->maps.jvms, node->jvms);
+}
+
 static int load(struct programs *bpf, const struct programs_options *o)
 {
-	bpf->skel = sysflame__open();
-	if (!bpf->skel)
+	struct recording_skel *skel = bpf->skel = recording_skel__open();
+	if (!skel)
 		return -errno;
 
-	int err = configure(bpf->skel, o) ?: sysflame__load(bpf->skel);
-	if (err)
-		return err;
-
-	bpf->ring = ring_buffer__new(bpf_map__fd(bpf->skel->maps.records), on_record, bpf, NULL);
-	return bpf->ring ? 0 : -errno;
+	int err = configure(skel, o) ?: use_tables(skel, &o->tables) ?: recording_skel__load(skel);
+	const struct ring_place place = { .fd = bpf_map__fd(skel->maps.records),
+					  .is_called = &skel->bss->receiver_is_called,
+					  .halvings = &skel->bss->backlog_halvings };
+	return err ?: ring_new(&place, &bpf->ring);
 }
 
 int programs_load(const struct programs_options *options, struct programs **out)
 {
-	libbpf_set_print(print);
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-
 	struct programs *bpf = xcalloc(1, sizeof(*bpf));
 	bpf->measure_fd = -1;
 	bpf->programs = options->programs;
-	int err = privilege_check() ?: load(bpf, options);
+	int err = load_begin() ?: load(bpf, options);
 	kernel_types_forget();
 	if (err) {
-		if (err == -EACCES && !privilege_check())
-			log_error("this kernel's verifier refuses the BPF programs; please report "
-				  "it with the output of -v and of uname -r");
-		else
-			privilege_explain("loading the BPF programs", err);
-		if (!privilege_check() && !kernel_is_from(5, 15))
-			log_error(
-				"this kernel is older than Linux 5.15, which sysflame needs; some "
-				"distributions backport the BPF features");
+		load_explain(err);
 		programs_free(bpf);
 		return err;
 	}
@@ -213,10 +188,10 @@ void programs_free(struct programs *bpf)
 		return;
 	if (bpf->measure_fd >= 0)
 		close(bpf->measure_fd);
-	ring_buffer__free(bpf->ring);
+	ring_free(bpf->ring);
 	for (size_t i = 0; i < ARRAY_SIZE(bpf->waits); i++)
 		bpf_link__destroy(bpf->waits[i]);
-	sysflame__destroy(bpf->skel);
+	recording_skel__destroy(bpf->skel);
 	free(bpf);
 }
 
@@ -377,21 +352,13 @@ int programs_each_target(struct programs *bpf, programs_process_fn visit, void *
 {
 	struct process_visit v = { visit, ctx };
 	struct task_id id;
-	struct bpf_link *link = bpf_program__attach(bpf->skel->progs.proc_targets);
+	struct bpf_link *link = bpf_program__attach(bpf->skel->progs.target_list);
 	if (!link)
 		return -errno;
 
 	int err = read_iterator(link, &id, sizeof(id), visit_process, &v);
 	bpf_link__destroy(link);
 	return err;
-}
-
-struct remote_fds programs_remote(const struct programs *bpf)
-{
-	return (struct remote_fds){
-		.program = bpf_program__fd(bpf->skel->progs.remote_read),
-		.copies = bpf_map__fd(bpf->skel->maps.remote_copies),
-	};
 }
 
 struct targets_fds programs_targets(const struct programs *bpf)
@@ -453,79 +420,36 @@ void programs_blocked(struct programs *bpf, bool is_last, programs_blocked_fn pe
 		log_warn("waits that last at the end are missing: %s", strerror(-err));
 }
 
-int programs_attach_processes(struct programs *bpf)
+int programs_attach_targets(struct programs *bpf)
 {
-	struct sysflame *skel = bpf->skel;
+	struct recording_skel *skel = bpf->skel;
 
-	skel->links.proc_fork = bpf_program__attach(skel->progs.proc_fork);
-	skel->links.proc_exec = bpf_program__attach(skel->progs.proc_exec);
-	skel->links.proc_exit = bpf_program__attach(skel->progs.proc_exit);
-	if (skel->links.proc_fork && skel->links.proc_exec && skel->links.proc_exit)
+	if (bpf_program__fd(skel->progs.target_fork) < 0)
+		return 0;
+	skel->links.target_fork = bpf_program__attach(skel->progs.target_fork);
+	skel->links.target_exec = bpf_program__attach(skel->progs.target_exec);
+	skel->links.target_exit = bpf_program__attach(skel->progs.target_exit);
+	if (skel->links.target_fork && skel->links.target_exec && skel->links.target_exit)
 		return 0;
 	int err = -errno;
-	privilege_explain("following processes", err);
+	privilege_explain("following the selected processes", err);
 	return err;
 }
 
-struct tables_fds programs_tables(const struct programs *bpf)
+struct ring *programs_ring(const struct programs *bpf)
 {
-	return (struct tables_fds){
-		.rows = bpf_map__fd(bpf->skel->maps.unwind_rows),
-		.ranges = bpf_map__fd(bpf->skel->maps.unwind_ranges),
-		.procs = bpf_map__fd(bpf->skel->maps.unwind_procs),
-		.jvms = bpf_map__fd(bpf->skel->maps.jvms),
-	};
-}
-
-int programs_drain(struct programs *bpf, programs_record_fn record, void *ctx)
-{
-	bpf->record = record;
-	bpf->ctx = ctx;
-	int nr = ring_buffer__consume(bpf->ring);
-	return nr < 0 ? nr : 0;
-}
-
-int programs_ring_fd(const struct programs *bpf)
-{
-	return bpf_map__fd(bpf->skel->maps.records);
-}
-
-bool programs_answer_call(struct programs *bpf)
-{
-	return __atomic_exchange_n(&bpf->skel->bss->receiver_is_called, 0, __ATOMIC_SEQ_CST);
-}
-
-void programs_set_halvings(struct programs *bpf, u32 halvings)
-{
-	__atomic_store_n(&bpf->skel->bss->backlog_halvings, halvings, __ATOMIC_RELAXED);
-}
-
-/* Sums the counters `first`, `first` + 1 .. of a map over CPUs. */
-static void sum_counters(const struct bpf_map *map, u32 first, u64 *sums, u32 nr)
-{
-	int nr_cpus = libbpf_num_possible_cpus();
-	auto_free u64 *per_cpu = xcalloc((size_t)nr_cpus, sizeof(u64));
-
-	for (u32 i = 0; i < nr; i++) {
-		u32 key = first + i;
-		sums[i] = 0;
-		if (bpf_map__lookup_elem(map, &key, sizeof(key), per_cpu,
-					 (size_t)nr_cpus * sizeof(u64), 0))
-			continue;
-		for (int cpu = 0; cpu < nr_cpus; cpu++)
-			sums[i] += per_cpu[cpu];
-	}
+	return bpf->ring;
 }
 
 void programs_stats(const struct programs *bpf, u64 stats[NR_STATS])
 {
-	sum_counters(bpf->skel->maps.stats, 0, stats, NR_STATS);
+	load_sum_counters(bpf->skel->maps.stats, 0, stats, NR_STATS);
 }
 
 void programs_event_counts(const struct programs *bpf, u32 event, u64 counts[NR_EVENT_COUNTS])
 {
-	sum_counters(bpf->skel->maps.event_counts, event * NR_EVENT_COUNTS, counts,
-		     NR_EVENT_COUNTS);
+	load_sum_counters(bpf->skel->maps.event_counts, event * NR_EVENT_COUNTS, counts,
+			  NR_EVENT_COUNTS);
 }
 
 int programs_measure(struct programs *bpf)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BPF programs: loads and attaches them, reads their records and counters. */
+/* The BPF programs of a recording: loads and attaches them, reads their records and counters. */
 #pragma once
 
 #include "abi.h"
@@ -7,17 +7,18 @@
 #include "base/types.h"
 #include "capture/kernel/cost.h"
 #include "capture/kernel/program.h"
+#include "capture/kernel/ring.h"
 #include "capture/kernel/table_maps.h"
 #include "knobs.h"
 #include "stat.h"
 
 struct programs_options {
-	size_t ring_bytes;     /* 0: chosen from the number of CPUs and events */
-	size_t cpu_bytes;      /* the ring's size for each CPU, if ring_bytes is 0 */
-	size_t ring_bytes_max; /* of a ring of that size; 0: any */
-	bool remote_reads;     /* load the program that reads memory of other users' processes */
-	struct knobs knobs;    /* configured by capture/targets/targets.h and sources.h */
-	u32 programs;          /* PROGRAM_BIT of each that the events need */
+	struct tables_fds tables; /* the node's, see node_programs.h */
+	size_t ring_bytes;        /* 0: chosen from the number of CPUs and events */
+	size_t cpu_bytes;         /* the ring's size for each CPU, if ring_bytes is 0 */
+	size_t ring_bytes_max;    /* of a ring of that size; 0: any */
+	struct knobs knobs;       /* configured by capture/targets/targets.h and sources.h */
+	u32 programs;             /* PROGRAM_BIT of each that the events need */
 	u32 nr_slots;
 };
 
@@ -87,20 +88,11 @@ void programs_set_window(struct programs *bpf, const struct span *window);
 typedef void (*programs_blocked_fn)(const struct blocked_thread *p, void *ctx);
 void programs_blocked(struct programs *bpf, bool is_last, programs_blocked_fn pending, void *ctx);
 
-/* Follows fork, exec and exit. */
-int programs_attach_processes(struct programs *bpf);
-
-/* The unwinder's maps. */
-struct tables_fds programs_tables(const struct programs *bpf);
-
 /*
- * The program and map that read memory of other users' processes, if loaded with remote_reads; see
- * remote.h.
+ * Follows the targets across fork, exec and exit, if there are selectors. The node's programs must
+ * be attached: their record of a fork or exec then precedes this recording's.
  */
-struct remote_fds {
-	int program, copies;
-};
-struct remote_fds programs_remote(const struct programs *bpf);
+int programs_attach_targets(struct programs *bpf);
 
 /* Whether the kernel has the functions that this program needs (Linux 6.2). */
 bool programs_can_read_remote(void);
@@ -115,22 +107,7 @@ struct targets_fds programs_targets(const struct programs *bpf);
 typedef void (*programs_process_fn)(const struct task_id *id, void *ctx);
 int programs_each_target(struct programs *bpf, programs_process_fn visit, void *ctx);
 
-/*
- * Calls `record` for every record in the ring until it returns false. The bytes are valid during
- * the call only. Call it from one thread at a time.
- */
-typedef bool (*programs_record_fn)(const void *record, size_t len, void *ctx);
-int programs_drain(struct programs *bpf, programs_record_fn record, void *ctx);
-
-/*
- * Readable when the ring begins to fill, for an edge-triggered epoll. BPF then waits for
- * programs_answer_call, which returns whether it had, before it wakes the reader again.
- */
-int programs_ring_fd(const struct programs *bpf);
-bool programs_answer_call(struct programs *bpf);
-
-/* Has BPF sample short waits and agents' reports more rarely, by 2 to the power of `halvings`. */
-void programs_set_halvings(struct programs *bpf, u32 halvings);
+struct ring *programs_ring(const struct programs *bpf);
 
 /* The counters, summed over CPUs; programs_event_counts has those of one event. */
 void programs_stats(const struct programs *bpf, u64 stats[NR_STATS]);

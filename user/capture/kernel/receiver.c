@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
@@ -32,7 +33,7 @@ struct parcel_head {
 };
 
 struct receiver {
-	struct programs *bpf;
+	struct ring *ring;
 	pthread_t thread;
 	bool has_thread, is_last; /* the thread has to end */
 	int epoll_fd;             /* watches the ring and `asked_fd` */
@@ -105,7 +106,7 @@ static void add_backlog(struct receiver *r, ssize_t more)
 
 	if (backlog > r->most)
 		r->most = backlog;
-	programs_set_halvings(r->bpf, (u32)(backlog / HALVING_BYTES));
+	ring_set_halvings(r->ring, (u32)(backlog / HALVING_BYTES));
 }
 
 /* Ensures that a record of any size fits into the open parcel. */
@@ -150,8 +151,8 @@ static void drain(struct receiver *r)
 	 * follow.
 	 */
 	do
-		programs_drain(r->bpf, add_record, r);
-	while (programs_answer_call(r->bpf) && make_room(r));
+		ring_drain(r->ring, add_record, r);
+	while (ring_answer_call(r->ring) && make_room(r));
 }
 
 size_t receiver_backlog(const struct receiver *r)
@@ -207,7 +208,7 @@ static bool begin_thread(struct receiver *r)
 	sigset_t all, old;
 
 	if (r->epoll_fd < 0 || r->asked_fd < 0 || !watch(r->epoll_fd, r->asked_fd, EPOLLIN) ||
-	    !watch(r->epoll_fd, programs_ring_fd(r->bpf), EPOLLIN | EPOLLET))
+	    !watch(r->epoll_fd, ring_fd(r->ring), EPOLLIN | EPOLLET))
 		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -227,11 +228,11 @@ static void ask(struct receiver *r)
 		;
 }
 
-struct receiver *receiver_new(struct programs *bpf)
+struct receiver *receiver_new(struct ring *ring)
 {
 	struct receiver *r = xcalloc(1, sizeof(*r));
 
-	r->bpf = bpf;
+	r->ring = ring;
 	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	r->asked_fd = eventfd(0, EFD_CLOEXEC);
 	sem_init(&r->answered, 0, 0);

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "capture/kernel/programs.h"
+#include "capture/kernel/ring.h"
 
 /* Records that arrived together. */
 struct parcel {
@@ -18,7 +18,7 @@ struct parcel {
 struct receiver;
 
 /* Starts the thread. If that fails, only receiver_take reads the ring. */
-struct receiver *receiver_new(struct programs *bpf);
+struct receiver *receiver_new(struct ring *ring);
 void receiver_free(struct receiver *r);
 
 /*

@@ -8,15 +8,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "abi.h"
 #include "base/alloc.h"
 #include "capture/kernel/privilege.h"
+#include "capture/kernel/programs.h"
 #include "proc/capability.h"
 #include "proc/mem.h"
 
 struct remote {
 	int program;
 	struct remote_copy *copies; /* mapped: ABI_COPIES of them */
-	struct programs *own;       /* NULL: the recording's programs are used */
+	struct node_programs *own;  /* NULL: those of the recordings are used */
 };
 
 #define COPIES_BYTES (ABI_COPIES * sizeof(struct remote_copy))
@@ -57,9 +59,9 @@ static int read_memory(struct process_id id, struct mem_request *requests, size_
 	return err;
 }
 
-int remote_open(const struct programs *bpf, struct remote **out)
+int remote_open(const struct node_programs *node, struct remote **out)
 {
-	const struct remote_fds fds = programs_remote(bpf);
+	const struct remote_fds fds = node_programs_remote(node);
 	void *copies = mmap(NULL, COPIES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fds.copies, 0);
 	if (copies == MAP_FAILED)
 		return -errno;
@@ -77,21 +79,23 @@ void remote_close(struct remote *r)
 		return;
 	mem_set_helper(NULL, NULL);
 	munmap(r->copies, COPIES_BYTES);
-	programs_free(r->own);
+	node_programs_free(r->own);
 	free(r);
 }
 
 struct remote *remote_alone(void)
 {
-	const struct programs_options options = { .remote_reads = true, .nr_slots = 1 };
+	const struct node_programs_options options = { .tables = { 2, 1, 1 },
+						       .ring_bytes = 4096,
+						       .remote_reads = true };
 	struct remote *r = NULL;
-	struct programs *bpf;
+	struct node_programs *node;
 
-	if (!remote_is_wanted() || privilege_check() || programs_load(&options, &bpf))
+	if (!remote_is_wanted() || privilege_check() || node_programs_load(&options, &node))
 		return NULL;
-	if (remote_open(bpf, &r))
-		programs_free(bpf);
+	if (remote_open(node, &r))
+		node_programs_free(node);
 	else
-		r->own = bpf;
+		r->own = node;
 	return r;
 }

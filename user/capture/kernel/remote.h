@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "capture/kernel/programs.h"
+#include "capture/kernel/node_programs.h"
 
 struct remote;
 
@@ -15,7 +15,7 @@ bool remote_is_wanted(void);
 /*
  * From now on proc/mem.h uses it for memory that it may not read otherwise. Only one may be open.
  */
-int remote_open(const struct programs *bpf, struct remote **out);
+int remote_open(const struct node_programs *node, struct remote **out);
 void remote_close(struct remote *r);
 
 /* The same without a recording. NULL if it is not needed or fails. */

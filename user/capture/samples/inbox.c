@@ -18,30 +18,55 @@ static void add(struct inbox *in, struct item item)
 	vec_push(&in->items, item);
 }
 
-static void add_record(struct inbox *in, enum item_kind kind, u64 time_ns, const void *record)
+static void add_record(const struct inbox_feed *feed, enum item_kind kind, u64 time_ns,
+		       const void *record)
 {
-	add(in, (struct item){ .kind = kind, .time_ns = time_ns, .record = record });
+	add(feed->inbox, (struct item){ .kind = kind,
+					.time_ns = time_ns,
+					.record = record,
+					.recording = feed->recording });
 }
 
-void inbox_add_record(const void *record, size_t len, void *inbox)
+static void add_of_node(const struct inbox_feed *feed, u32 kind, const void *record, size_t len)
 {
-	struct inbox *in = inbox;
-	const struct sample *sample = record;
 	const struct process_record *process = record;
+
+	if (kind >= RECORD_FORK && kind <= RECORD_HEADLESS && len >= sizeof(*process))
+		add_record(feed, ITEM_PROCESS, process->time_ns, process);
+	else
+		feed->inbox->malformed++;
+}
+
+static void add_of_recording(const struct inbox_feed *feed, u32 kind, const void *record,
+			     size_t len)
+{
+	const struct sample *sample = record;
+	const struct selection_record *selection = record;
 	const struct freed_record *freed = record;
+
+	if ((kind == RECORD_SAMPLE || kind == RECORD_UNWALKED || kind == RECORD_PENDING) &&
+	    len >= sizeof(*sample) && len >= sample_size(sample))
+		add_record(feed, ITEM_SAMPLE, sample->time_ns, sample);
+	else if ((kind == RECORD_SELECTED_FORK || kind == RECORD_SELECTED_EXEC) &&
+		 len >= sizeof(*selection))
+		add_record(feed, ITEM_SELECTION, selection->time_ns, selection);
+	else if (kind == RECORD_FREED && len >= sizeof(*freed))
+		add_record(feed, ITEM_FREED, freed->time_ns, freed);
+	else
+		feed->inbox->malformed++;
+}
+
+void inbox_add_record(const void *record, size_t len, void *feed)
+{
+	const struct inbox_feed *f = feed;
 	u32 kind = 0;
 
 	if (len >= sizeof(kind))
 		memcpy(&kind, record, sizeof(kind));
-	if ((kind == RECORD_SAMPLE || kind == RECORD_UNWALKED || kind == RECORD_PENDING) &&
-	    len >= sizeof(*sample) && len >= sample_size(sample))
-		add_record(in, ITEM_SAMPLE, sample->time_ns, sample);
-	else if (kind >= RECORD_FORK && kind <= RECORD_HEADLESS && len >= sizeof(*process))
-		add_record(in, ITEM_PROCESS, process->time_ns, process);
-	else if (kind == RECORD_FREED && len >= sizeof(*freed))
-		add_record(in, ITEM_FREED, freed->time_ns, freed);
+	if (f->recording)
+		add_of_recording(f, kind, record, len);
 	else
-		in->malformed++;
+		add_of_node(f, kind, record, len);
 }
 
 void inbox_add_side(const struct side_event *e, void *inbox)
@@ -72,6 +97,17 @@ static void item_fini(struct item *item)
 {
 	if (item->kind == ITEM_SIDE && item->side.kind == SIDE_MMAP)
 		path_free(item->side.mapping.path);
+}
+
+/* Items of a recording own nothing. */
+void inbox_drop(struct inbox *in, const struct recording *recording)
+{
+	size_t kept = 0;
+
+	vec_each(item, &in->items)
+		if (item->recording != recording)
+			in->items.at[kept++] = *item;
+	in->items.nr = kept;
 }
 
 void inbox_clear(struct inbox *in)

@@ -123,10 +123,10 @@ static const char *thread_name(struct levels *l, const struct process *p,
 	return name ?: sample->comm;
 }
 
-/* The time from the window's begin to `time_ns`. */
+/* The time from the begin to `time_ns`. */
 static u64 since_begin(const struct levels *l, u64 time_ns)
 {
-	return time_ns > l->window.begin_ns ? time_ns - l->window.begin_ns : 0;
+	return time_ns > l->begin_ns ? time_ns - l->begin_ns : 0;
 }
 
 static void place_parts(const struct levels *l, const struct sample *sample,
@@ -172,7 +172,8 @@ bool levels_place(struct levels *l, struct process *p, const struct sample *samp
 		.pod_uid = c ? c->pod_uid : NULL,
 	};
 
-	if (l->thread && regexec(l->thread, labels.thread, 0, NULL, 0))
+	if ((l->thread && regexec(l->thread, labels.thread, 0, NULL, 0)) ||
+	    (l->wants && !l->wants(&labels, l->ctx)))
 		return false;
 	out->node = node_of(l, &labels);
 	place_parts(l, sample, weight, &labels, out);

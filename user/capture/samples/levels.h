@@ -43,7 +43,9 @@ struct levels {
 	struct jvm_registry *jvms;
 	const struct agents *agents;
 	const regex_t *thread; /* only samples of threads with matching names; NULL: all */
-	struct span window;    /* the recording's; time slots count from its begin */
+	bool (*wants)(const struct labels *labels, void *ctx); /* only these samples; NULL: all */
+	void *ctx;
+	u64 begin_ns; /* time slots count from here */
 };
 
 struct sample;
@@ -67,8 +69,8 @@ struct place_traits {
 };
 
 /*
- * Finds the sample's place. A wait has several parts if the profile keeps time. False if
- * --thread-name leaves the thread out.
+ * Finds the sample's place. A wait has several parts if the profile keeps time. False if `thread`
+ * or `wants` leaves the sample out.
  */
 bool levels_place(struct levels *l, struct process *p, const struct sample *sample,
 		  const struct sample_weight *weight, struct place_traits traits,

@@ -43,15 +43,14 @@ static void drop(struct live_allocs *h, struct live_alloc *s)
 	h->samples.nr--;
 }
 
-static void add_if_old(struct live_allocs *h, const struct live_alloc *s, u64 ended_ns,
-		       struct profile *profile)
+static void add_if_old(const struct live_alloc *s, u64 ended_ns, struct cut *cut)
 {
 	if (s->time_ns + s->weight.age_ns <= ended_ns)
-		live_allocs_weigh(h, &s->weight, profile);
+		live_allocs_weigh(&s->weight, cut);
 }
 
 void live_allocs_name(struct live_allocs *h, u32 tid, u64 time_ns,
-		      const struct live_alloc_weight *weight, struct profile *profile)
+		      const struct live_alloc_weight *weight, struct cut *cut)
 {
 	struct live_alloc *s = find(h, key_of(tid, time_ns));
 
@@ -60,7 +59,7 @@ void live_allocs_name(struct live_allocs *h, u32 tid, u64 time_ns,
 	s->weight = *weight;
 	s->is_named = true;
 	if (s->ended_ns)
-		add_if_old(h, s, s->ended_ns, profile);
+		add_if_old(s, s->ended_ns, cut);
 	if (s->is_freed || s->ended_ns)
 		drop(h, s);
 }
@@ -84,13 +83,13 @@ void live_allocs_forget(struct live_allocs *h, u32 tid, u64 time_ns)
 		drop(h, s);
 }
 
-void live_allocs_weigh(struct live_allocs *h, const struct live_alloc_weight *w,
-		       struct profile *profile)
+void live_allocs_weigh(const struct live_alloc_weight *w, struct cut *cut)
 {
+	struct profile *profile = cut->profile;
 	u32 type = w->type;
 
-	h->taken.by_event[w->event] += w->is_counted;
-	h->taken.by_stop[w->stop] += w->is_counted;
+	cut->counts.by_event[w->event] += w->is_counted;
+	cut->counts.by_stop[w->stop] += w->is_counted;
 	profile_add(profile, w->node, w->labels, type++, w->value);
 	if (w->has_samples)
 		profile_add(profile, w->node, w->labels, type++, 1);
@@ -138,7 +137,7 @@ bool live_allocs_lives(struct live_allocs *h, pid_t pid, u32 tid, u64 time_ns)
 }
 
 /* `ended_ns` is the end for running processes; 0 if the recording goes on. */
-static void judge(struct live_allocs *h, u64 ended_ns, struct profile *profile)
+static void judge(struct live_allocs *h, u64 ended_ns, struct cut *cut)
 {
 	for (size_t i = h->samples.nr; i-- > 0;) {
 		struct live_alloc *s = &h->samples.at[i];
@@ -153,7 +152,7 @@ static void judge(struct live_allocs *h, u64 ended_ns, struct profile *profile)
 		else if (!s->is_named)
 			s->ended_ns = end_ns;
 		else {
-			add_if_old(h, s, end_ns, profile);
+			add_if_old(s, end_ns, cut);
 			drop(h, s);
 		}
 	}
@@ -162,14 +161,14 @@ static void judge(struct live_allocs *h, u64 ended_ns, struct profile *profile)
 	h->nr_ended = 0;
 }
 
-void live_allocs_judge(struct live_allocs *h, struct profile *profile)
+void live_allocs_judge(struct live_allocs *h, struct cut *cut)
 {
-	judge(h, 0, profile);
+	judge(h, 0, cut);
 }
 
-void live_allocs_release(struct live_allocs *h, u64 ended_ns, struct profile *profile)
+void live_allocs_release(struct live_allocs *h, u64 ended_ns, struct cut *cut)
 {
-	judge(h, ended_ns, profile);
+	judge(h, ended_ns, cut);
 }
 
 void live_allocs_fini(struct live_allocs *h)

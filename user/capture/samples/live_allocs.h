@@ -10,10 +10,9 @@
 #include "abi.h"
 #include "base/dict.h"
 #include "base/vec.h"
-#include "profile/profile.h"
-#include "stat.h"
+#include "capture/samples/cut.h"
 
-/* The contribution of a sample to a profile. */
+/* The contribution of a sample to a cut. */
 struct live_alloc_weight {
 	node_id node;
 	labels_id labels;
@@ -24,12 +23,6 @@ struct live_alloc_weight {
 	u64 age_ns;       /* memory younger than this at the end does not count */
 	u16 event, stop;  /* of the sample */
 	bool is_counted;  /* set in one part of each sample */
-};
-
-/* The samples that became part of the profile. */
-struct taken {
-	u64 by_event[ABI_EVENTS];
-	u64 by_stop[NR_STATS]; /* by the reason for the end of the user stack */
 };
 
 #define LIVE_ALLOCS_MAX (1u << 21) /* samples; the kernel follows half as many */
@@ -60,15 +53,14 @@ struct live_allocs {
 	u64 nr_ended;                     /* upper limit of the samples of ended processes */
 	u64 nr_left_out;                  /* samples for which there was no room */
 	u64 nr_begun;                     /* all samples, including those left out */
-	struct taken taken;               /* includes samples that were not held back */
 };
 
 /* Registers a new sample. */
 void live_allocs_begin(struct live_allocs *h, pid_t pid, u32 tid, u64 time_ns);
 
-/* Adds the named sample's weight. A sample without it is never added to the profile. */
+/* Adds the named sample's weight. A sample without it is never added to the cut. */
 void live_allocs_name(struct live_allocs *h, u32 tid, u64 time_ns,
-		      const struct live_alloc_weight *weight, struct profile *profile);
+		      const struct live_alloc_weight *weight, struct cut *cut);
 
 /* live_allocs_free: the sample's memory was freed. live_allocs_forget: the sample is not wanted. */
 void live_allocs_free(struct live_allocs *h, u32 tid, u64 time_ns);
@@ -89,13 +81,12 @@ bool live_allocs_is_due(const struct live_allocs *h);
  */
 bool live_allocs_lives(struct live_allocs *h, pid_t pid, u32 tid, u64 time_ns);
 
-/* After the walk: adds the leaks of ended processes to the profile and forgets these processes. */
-void live_allocs_judge(struct live_allocs *h, struct profile *profile);
+/* After the walk: adds the leaks of ended processes to the cut and forgets these processes. */
+void live_allocs_judge(struct live_allocs *h, struct cut *cut);
 
-/* Adds a sample to the profile at once. */
-void live_allocs_weigh(struct live_allocs *h, const struct live_alloc_weight *w,
-		       struct profile *profile);
+/* Adds a sample to the cut at once. */
+void live_allocs_weigh(const struct live_alloc_weight *w, struct cut *cut);
 
 /* After the last walk, when recording ends: adds the leaks of all processes. */
-void live_allocs_release(struct live_allocs *h, u64 ended_ns, struct profile *profile);
+void live_allocs_release(struct live_allocs *h, u64 ended_ns, struct cut *cut);
 void live_allocs_fini(struct live_allocs *h);

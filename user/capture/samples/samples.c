@@ -23,6 +23,9 @@ void samples_fini(struct samples *s)
 	vec_fini(&s->current.frames);
 	vec_fini(&s->current.unnamed);
 	vec_fini(&s->user);
+	vec_each(k, &s->sinks)
+		sink_free(*k);
+	vec_fini(&s->sinks);
 }
 
 struct process *samples_process(struct samples *s, const struct sample *sample)
@@ -40,17 +43,18 @@ void samples_foresee(struct samples *s, const struct sample *sample)
 	symbolize_early(s->symbolizer, p, &stack);
 }
 
-static void count_frame(struct samples *s, const struct process *p, frame_id id)
+static void count_frame(const struct samples *s, struct sample_counts *counts,
+			const struct process *p, frame_id id)
 {
-	enum frame_kind kind = frames_get(s->profile->frames, id)->kind;
+	enum frame_kind kind = frames_get(s->frames, id)->kind;
 	bool is_named = symbolizer_is_named(s->symbolizer, id);
 	bool may_be_java = frame_kind_is_java(kind) || (p->is_jvm && kind == FRAME_UNKNOWN);
 
-	s->nr_frames++;
-	s->nr_named += is_named;
-	s->nr_inferred += symbolizer_is_inferred(s->symbolizer, id);
-	s->nr_java += may_be_java;
-	s->nr_java_named += may_be_java && is_named;
+	counts->nr_frames++;
+	counts->nr_named += is_named;
+	counts->nr_inferred += symbolizer_is_inferred(s->symbolizer, id);
+	counts->nr_java += may_be_java;
+	counts->nr_java_named += may_be_java && is_named;
 }
 
 /*
@@ -60,7 +64,7 @@ static void count_frame(struct samples *s, const struct process *p, frame_id id)
 static u64 lock_hook_since(const struct samples *s, const struct process *p)
 {
 	u64 hook_ns = agents_report_since(s->agents, p->jvm, AGENT_HOOK_LOCK);
-	u64 begin_ns = s->levels.window.begin_ns;
+	u64 begin_ns = s->begin_ns;
 
 	return hook_ns && hook_ns <= begin_ns ? begin_ns + 1 : hook_ns;
 }
@@ -76,21 +80,30 @@ static size_t largest_part(const struct place *place)
 	return largest;
 }
 
-static void add_weight(struct samples *s, const struct unnamed_sample *named, node_id node,
-		       const struct place *place)
+/* Where a sample goes. */
+struct destination {
+	struct sink *sink;
+	struct cut *cut;
+	struct place place;
+	node_id node; /* of its leaf */
+};
+
+static void add_weight(struct samples *s, const struct unnamed_sample *named,
+		       const struct destination *to)
 {
 	const struct event *event = named->event;
 	const struct sample *sample = &named->head;
-	size_t largest = largest_part(place);
+	size_t largest = largest_part(&to->place);
 
-	for (size_t i = 0; i < place->nr_parts; i++) {
-		if (!place->parts[i].value && i != largest)
+	for (size_t i = 0; i < to->place.nr_parts; i++) {
+		const struct place_part *part = &to->place.parts[i];
+		if (!part->value && i != largest)
 			continue;
 		struct live_alloc_weight weighed = {
-			.node = node,
-			.labels = place->parts[i].labels,
-			.type = s->types[sample->event],
-			.value = place->parts[i].value,
+			.node = to->node,
+			.labels = part->labels,
+			.type = sink_type(to->sink, sample->event),
+			.value = part->value,
 			.has_samples = event->is_weighed && i == largest,
 			.event = sample->event,
 			.stop = sample->stop,
@@ -100,16 +113,16 @@ static void add_weight(struct samples *s, const struct unnamed_sample *named, no
 			weighed.count = named->weight.count;
 		if (sources_is_live_only(s->sources, event, &weighed.age_ns))
 			live_allocs_name(&s->live_allocs, sample->task.tid, sample->time_ns,
-					 &weighed, s->profile);
+					 &weighed, to->cut);
 		else
-			live_allocs_weigh(&s->live_allocs, &weighed, s->profile);
+			live_allocs_weigh(&weighed, to->cut);
 	}
 }
 
 /* NULL if the process is not a JVM, or not yet known as one. */
 static struct hotspot *hotspot_of(const struct samples *s, const struct process *p)
 {
-	return jvm_registry_find(s->levels.jvms, p->jvm);
+	return jvm_registry_find(s->jvms, p->jvm);
 }
 
 /* Whether the memory is that of a starting JVM whose regions are not yet known. */
@@ -122,7 +135,58 @@ static bool is_early(const struct samples *s, const struct process *p, const str
 	return !h || hotspot_region(h, sample->mapped) == JVM_REGION_UNKNOWN;
 }
 
-static void add_to_profile(struct samples *s, struct process *p, struct unnamed_sample *named)
+/* The sample is in no profile. */
+static void leave_out(struct samples *s, const struct sample *sample)
+{
+	live_allocs_forget(&s->live_allocs, sample->task.tid, sample->time_ns);
+}
+
+static void add_stack(struct samples *s, const struct process *p, struct unnamed_sample *named,
+		      struct destination *to)
+{
+	struct profile *profile = to->cut->profile;
+
+	for (size_t i = named->frames.nr; i-- > 0;) {
+		count_frame(s, &to->cut->counts, p, named->frames.at[i]);
+		to->node = profile_child(profile, to->node, named->frames.at[i]);
+	}
+	to->cut->counts.nr_approximate += named->is_approximate;
+	to->cut->counts.nr_inexact += named->leaf_is_inexact;
+	add_weight(s, named, to);
+}
+
+static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sample *named,
+			const struct named_stack *stack, struct sink *sink)
+{
+	const struct sample *sample = &named->head;
+	struct destination to = { .sink = sink, .cut = sink_at(sink, sample->time_ns) };
+	const struct place_traits traits = {
+		.by_state = sources_by_state(named->event),
+		.leaf_is_inexact = named->leaf_is_inexact,
+	};
+	bool is_left_out;
+
+	if (!to.cut || !levels_place(sink_levels(sink, to.cut), p, sample, &named->weight, traits,
+				     &to.place)) {
+		if (to.cut)
+			to.cut->counts.nr_other_threads++;
+		leave_out(s, sample);
+		return;
+	}
+	const char *group = sources_group(s->sources, stack, &is_left_out);
+	if (is_left_out) {
+		to.cut->counts.reserved_bytes += named->weight.value;
+		leave_out(s, sample);
+		return;
+	}
+	to.node = to.place.node;
+	if (group)
+		to.node = profile_child(to.cut->profile, to.node,
+					symbolizer_group(s->symbolizer, group));
+	add_stack(s, p, named, &to);
+}
+
+static void add_to_profiles(struct samples *s, struct process *p, struct unnamed_sample *named)
 {
 	const struct sample *sample = &named->head;
 	const struct named_stack stack = {
@@ -133,39 +197,16 @@ static void add_to_profile(struct samples *s, struct process *p, struct unnamed_
 		.monitorwaits = &s->monitorwaits,
 		.hotspot = sample->mapped ? hotspot_of(s, p) : NULL,
 		.symbolizer = s->symbolizer,
-		.all = s->profile->frames,
+		.all = s->frames,
 		.frames = &named->frames,
 	};
-	if (!sources_keep(&stack)) {
-		live_allocs_forget(&s->live_allocs, sample->task.tid, sample->time_ns);
-		return;
-	}
-	struct place place;
-	const struct place_traits traits = {
-		.by_state = sources_by_state(named->event),
-		.leaf_is_inexact = named->leaf_is_inexact,
-	};
 
-	if (!levels_place(&s->levels, p, sample, &named->weight, traits, &place)) {
-		s->nr_other_threads++;
-		live_allocs_forget(&s->live_allocs, sample->task.tid, sample->time_ns);
+	if (!sources_keep(&stack)) {
+		leave_out(s, sample);
 		return;
 	}
-	bool is_left_out;
-	const char *group = sources_group(s->sources, &stack, &is_left_out);
-	if (is_left_out) {
-		s->reserved_bytes += named->weight.value;
-		live_allocs_forget(&s->live_allocs, sample->task.tid, sample->time_ns);
-		return;
-	}
-	node_id node = place.node;
-	if (group)
-		node = profile_child(s->profile, node, symbolizer_group(s->symbolizer, group));
-	for (size_t i = named->frames.nr; i-- > 0;) {
-		count_frame(s, p, named->frames.at[i]);
-		node = profile_child(s->profile, node, named->frames.at[i]);
-	}
-	add_weight(s, named, node, &place);
+	vec_each(sink, &s->sinks)
+		add_to_sink(s, p, named, &stack, *sink);
 }
 
 static bool lacks(const unnamed_list *unnamed, enum name_source source)
@@ -209,7 +250,7 @@ void samples_take(struct samples *s, struct process *p, const struct event *even
 	current->event = event;
 	current->weight = sources_weigh(s->sources, event, sample);
 	current->frames.nr = current->unnamed.nr = 0;
-	s->nr_approximate += raw_stack_is_approximate(sample);
+	current->is_approximate = raw_stack_is_approximate(sample);
 	struct raw_stack stack =
 		raw_stack_of(sample, sources_frames_to_skip(s->sources, event, sample), &s->user);
 	if (sources_is_live_only(s->sources, event, &age_ns))
@@ -222,7 +263,7 @@ void samples_take(struct samples *s, struct process *p, const struct event *even
 	     (current->unnamed.nr && may_wait(s, p, sample->time_ns, &current->unnamed))))
 		unnamed_samples_add(&s->unnamed_samples, current);
 	else
-		add_to_profile(s, p, current);
+		add_to_profiles(s, p, current);
 }
 
 /* Adds the sample to the profile if it has all names or no more are expected. */
@@ -240,7 +281,7 @@ static bool retry(struct unnamed_sample *w, void *ctx)
 		return false;
 	if (symbolize_again(s->symbolizer, p, w->head.time_ns, &w->frames, &w->unnamed) && may_come)
 		return false;
-	add_to_profile(s, p, w);
+	add_to_profiles(s, p, w);
 	return true;
 }
 
@@ -248,7 +289,7 @@ static bool give_up(struct unnamed_sample *w, void *ctx)
 {
 	struct samples *s = ctx;
 
-	add_to_profile(s, samples_process(s, &w->head), w);
+	add_to_profiles(s, samples_process(s, &w->head), w);
 	return true;
 }
 
@@ -277,21 +318,36 @@ static bool ask_what_lives(struct samples *s)
 	return !err;
 }
 
+bool samples_are_held(const struct samples *s)
+{
+	return s->live_allocs.nr_begun;
+}
+
+/* A recording that holds samples has one sink with one cut. */
+static struct cut *held_cut(const struct samples *s)
+{
+	return s->sinks.nr ? sink_at(s->sinks.at[0], TIME_NEVER) : NULL;
+}
+
 void samples_judge_ended(struct samples *s)
 {
-	if (live_allocs_is_due(&s->live_allocs) && ask_what_lives(s))
-		live_allocs_judge(&s->live_allocs, s->profile);
+	if (held_cut(s) && live_allocs_is_due(&s->live_allocs) && ask_what_lives(s))
+		live_allocs_judge(&s->live_allocs, held_cut(s));
+}
+
+u64 samples_oldest_ns(const struct samples *s)
+{
+	u64 oldest_ns = TIME_NEVER;
+
+	vec_each(u, &s->unnamed_samples.samples)
+		if (u->head.time_ns < oldest_ns)
+			oldest_ns = u->head.time_ns;
+	return oldest_ns;
 }
 
 void samples_finish(struct samples *s, u64 ended_ns)
 {
-	for (u64 end = time_mono_ns() + AGENT_LATE_NS;
-	     s->unnamed_samples.samples.nr && time_mono_ns() < end;) {
-		usleep(20 * 1000);
-		agents_poll(s->agents);
-		samples_retry(s);
-	}
 	unnamed_samples_retry(&s->unnamed_samples, give_up, s);
-	if (ask_what_lives(s))
-		live_allocs_release(&s->live_allocs, ended_ns, s->profile);
+	if (held_cut(s) && ask_what_lives(s))
+		live_allocs_release(&s->live_allocs, ended_ns, held_cut(s));
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples on their way into the profile. Each gets names for its frames and its place in the tree.
- * A sample without a name waits for the agent's report. Samples of memory wait until it is known
- * whether the memory was freed.
+ * Samples on their way into the profiles of a recording. Each gets names for its frames and its
+ * place in the trees. A sample without a name waits for the agent's report. Samples of memory wait
+ * until it is known whether the memory was freed.
  */
 #pragma once
 
 #include "base/time.h"
 #include "capture/events/events.h"
 #include "capture/events/sources.h"
-#include "capture/samples/levels.h"
 #include "capture/samples/live_allocs.h"
 #include "capture/samples/raw_stack.h"
+#include "capture/samples/sink.h"
 #include "capture/samples/unnamed_samples.h"
 
 /*
@@ -25,20 +25,14 @@ struct samples {
 	struct sources *sources;
 	struct agents *agents;
 	struct processes *processes;
+	struct jvm_registry *jvms;
 	struct symbolizer *symbolizer;
-	struct profile *profile;
-	struct levels levels;
-	u32 types[ABI_EVENTS]; /* the type of each event; the types of its counts follow it */
+	struct frames *frames;
+	VEC(struct sink *) sinks;
+	u64 begin_ns; /* of the recording's window */
 
-	struct live_allocs live_allocs;
+	struct live_allocs live_allocs; /* for the only cut of the only sink */
 	struct monitorwaits monitorwaits;
-	u64 nr_frames, nr_named;
-	u64 nr_java, nr_java_named; /* of Java methods and of unknown code in a JVM */
-	u64 nr_inferred;            /* frames named by their role */
-	u64 nr_approximate;         /* samples for which raw_stack_is_approximate holds */
-	u64 nr_other_threads;       /* samples that levels.thread leaves out */
-	u64 reserved_bytes;         /* that --leaks leaves out */
-
 	struct unnamed_samples unnamed_samples;
 	struct unnamed_sample current; /* its lists are used again for each sample */
 	raw_frames user;               /* of the current sample */
@@ -61,11 +55,17 @@ void samples_take(struct samples *s, struct process *p, const struct event *even
 /* Retries the samples that lack names, because agents may have reported more. */
 void samples_retry(struct samples *s);
 
+/* Whether samples are held until it is known if their memory was freed. */
+bool samples_are_held(const struct samples *s);
+
 /* Adds the leaks of ended processes to the profile. Call it from time to time. */
 void samples_judge_ended(struct samples *s);
 
+/* The time of the oldest sample that waits for names; TIME_NEVER if none does. */
+u64 samples_oldest_ns(const struct samples *s);
+
 /*
- * Call it after the last sample. Lets running attaches finish, which name the samples that were
- * taken meanwhile. Then adds all waiting samples. Memory not freed by `ended_ns` has leaked.
+ * Call it after the last sample. Adds all waiting samples. Memory not freed by `ended_ns` has
+ * leaked.
  */
 void samples_finish(struct samples *s, u64 ended_ns);

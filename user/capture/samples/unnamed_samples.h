@@ -14,6 +14,7 @@ struct unnamed_sample {
 	const struct event *event;
 	struct sample_weight weight;
 	bool leaf_is_inexact; /* see symbolizer_leaf_is_inexact */
+	bool is_approximate;  /* see raw_stack_is_approximate */
 	frame_list frames;    /* with placeholders */
 	unnamed_list unnamed;
 };

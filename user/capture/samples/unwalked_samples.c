@@ -30,6 +30,16 @@ bool unwalked_samples_has(const struct unwalked_samples *u, struct process_id id
 	return false;
 }
 
+u64 unwalked_samples_oldest_ns(const struct unwalked_samples *u)
+{
+	u64 oldest_ns = TIME_NEVER;
+
+	vec_each(sample, &u->list)
+		if ((*sample)->time_ns < oldest_ns)
+			oldest_ns = (*sample)->time_ns;
+	return oldest_ns;
+}
+
 void unwalked_samples_each(struct unwalked_samples *u, const struct process_id *only,
 			   unwalked_sample_fn fn, void *ctx)
 {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "abi.h"
+#include "base/time.h"
 #include "base/vec.h"
 #include "proc/process_id.h"
 
@@ -19,6 +20,9 @@ bool unwalked_samples_keep(struct unwalked_samples *u, const struct sample *samp
 
 /* Whether samples of the process wait. */
 bool unwalked_samples_has(const struct unwalked_samples *u, struct process_id id);
+
+/* The time of the oldest sample; TIME_NEVER if there is none. */
+u64 unwalked_samples_oldest_ns(const struct unwalked_samples *u);
 
 /*
  * Calls `take` with each sample, or with those of one process if `only` is not NULL. Forgets a

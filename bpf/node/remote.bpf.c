@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Reads another process's memory for a user space that has no right to do so itself (Linux 6.2). */
-#include "maps.h"
+#include "kernel.h"
+
+#include "abi.h"
+
+/* Memory reads in progress. User space sets the size if it needs more than one. */
+struct remote_copies_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct remote_copy);
+};
+struct remote_copies_map remote_copies SEC(".maps");
 
 extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym __weak;
 extern void bpf_task_release(struct task_struct *task) __ksym __weak;

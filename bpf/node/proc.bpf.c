@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Process lifecycle: fork, exec, exit. Mappings come from perf (docs/decisions/0001). */
+/*
+ * Process lifecycle: fork, exec, exit. Mappings come from perf (docs/decisions/0001). The programs
+ * of follow.bpf.c run after these, because every recording is attached later.
+ */
+#include "node/tables.h"
 #include "records.h"
-#include "target.h"
 #include "task.h"
 
 /* `parent` is NULL unless kind is RECORD_FORK. */
@@ -18,7 +21,6 @@ static __always_inline void send_process(u32 kind, struct task_struct *task,
 	r->parent_pid = parent ? BPF_CORE_READ(parent, tgid) : 0;
 	r->task = task_id_of(task);
 	r->time_ns = bpf_ktime_get_ns();
-	r->is_wanted = target_is_wanted(task);
 	r->uid = (u32)bpf_get_current_uid_gid(); /* at a fork the parent's, which the child has */
 	BPF_CORE_READ_STR_INTO(&r->comm, task, comm);
 	bpf_ringbuf_submit(r, records_flags());
@@ -47,27 +49,9 @@ int BPF_PROG(proc_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 
 	u32 parent_pid = parent->tgid, pid = child->tgid;
-	u32 *target = bpf_map_lookup_elem(&targets, &parent_pid);
-	if (target) {
-		u32 mask = *target;
-		bpf_map_update_elem(&targets, &pid, &mask, BPF_ANY);
-	}
 	inherit_tables(parent_pid, pid, child->start_boottime);
 	send_process(RECORD_FORK, child, parent);
 	return 0;
-}
-
-static __always_inline bool is_waited_for(struct task_struct *task)
-{
-	char comm[ABI_COMM_LEN] = {};
-
-	if (!knobs.wait_for[0])
-		return false;
-	BPF_CORE_READ_STR_INTO(&comm, task, comm);
-	for (u32 i = 0; i < ABI_COMM_LEN; i++)
-		if (comm[i] != knobs.wait_for[i])
-			return false;
-	return true;
 }
 
 SEC("tp_btf/sched_process_exec")
@@ -77,14 +61,6 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 
 	/* Same pid and start time, but all mappings are gone. */
 	bpf_map_delete_elem(&unwind_procs, &pid);
-	/* The new program has reached neither of the two functions. */
-	bpf_map_delete_elem(&windows, &pid);
-	/* User space sets these again when the new program maps a libjvm. */
-	u32 *target = bpf_map_lookup_elem(&targets, &pid);
-	if (target)
-		*target &= ~(SELECT_JVM | SELECT_JVM << SELECT_EXCLUDE_SHIFT);
-	if (is_waited_for(task))
-		bpf_map_update_elem(&targets, &pid, &(u32){ SELECT_PID }, BPF_ANY);
 	send_process(RECORD_EXEC, task, NULL);
 	return 0;
 }
@@ -105,24 +81,9 @@ int BPF_PROG(proc_exit, struct task_struct *task)
 	}
 
 	u32 pid = task->tgid;
-	bpf_map_delete_elem(&targets, &pid);
-	bpf_map_delete_elem(&windows, &pid);
 	struct unwind_proc *proc = bpf_map_lookup_elem(&unwind_procs, &pid);
 	if (proc && proc->inherited_ns) /* user space does not know this copy */
 		bpf_map_delete_elem(&unwind_procs, &pid);
 	send_process(RECORD_EXIT, task, NULL);
-	return 0;
-}
-
-/* Writes every process that is a target as a struct task_id. */
-SEC("iter/task")
-int proc_targets(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-
-	if (!task || task->pid != task->tgid || !target_is_wanted(task))
-		return 0;
-	struct task_id id = task_id_of(task);
-	bpf_seq_write(ctx->meta->seq, &id, sizeof(id));
 	return 0;
 }

@@ -7,18 +7,18 @@
 
 #include "base/types.h"
 
-struct session;
+struct recording;
 
 /* Begins the window now. With --wait-for it begins when the program is executed. */
-void session_open_window(struct session *s);
+void recording_open_window(struct recording *r);
 
 /* Begins the window at `begin_ns`, when the awaited program was executed. */
-void session_begin_window(struct session *s, u64 begin_ns);
+void recording_begin_window(struct recording *r, u64 begin_ns);
 
-/* Ends the window and sets the profile's duration. */
-void session_close_window(struct session *s);
+/* Ends the window. */
+void recording_close_window(struct recording *r);
 
 /*
  * Whether a sample of that time counts. A wait that lasts beyond the end has the end as its time.
  */
-bool session_window_holds(const struct session *s, u64 time_ns);
+bool recording_window_holds(const struct recording *r, u64 time_ns);

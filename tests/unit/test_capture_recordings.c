@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recordings beside each other on one node, with real BPF programs. Child processes are the load.
+ */
+#include "test.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "capture/kernel/privilege.h"
+#include "capture/node.h"
+#include "capture/recording.h"
+
+#define CUTS      20 /* CUTS=600 in the environment for the full number */
+#define CUT_NS    (100 * NS_PER_MS)
+#define SUM_NS    (3 * NS_PER_SEC)
+#define END_NS    (60 * NS_PER_SEC)
+#define LOOPS_MAX 3
+
+/* A node, and processes that use a CPU. */
+struct world {
+	struct node *node;
+	pid_t loops[LOOPS_MAX];
+	u32 nr_loops;
+};
+
+struct test_recording {
+	struct events events;
+	struct event_options sampling;
+	struct targets *targets;
+	struct recording *recording;
+	struct sink *sink;
+};
+
+static pid_t start_loop(struct world *w)
+{
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (volatile u64 i = 0;; i++)
+			;
+	}
+	w->loops[w->nr_loops++] = child;
+	return child;
+}
+
+static int make_world(void **state)
+{
+	const struct node_options options = { .agent = AGENT_NEVER };
+	struct world *w = calloc(1, sizeof(*w));
+
+	*state = w;
+	if (privilege_check())
+		return 0;
+	w->node = node_new(&options);
+	return node_start(w->node);
+}
+
+static int end_world(void **state)
+{
+	struct world *w = *state;
+
+	for (u32 i = 0; i < w->nr_loops; i++) {
+		kill(w->loops[i], SIGKILL);
+		waitpid(w->loops[i], NULL, 0);
+	}
+	node_free(w->node);
+	free(w);
+	return 0;
+}
+
+static struct world *world_of(void **state)
+{
+	struct world *w = *state;
+
+	if (!w->node)
+		skip_because("loading BPF programs needs to be root");
+	return w;
+}
+
+static void advance(struct world *w, const struct test_recording *t, enum recording_state state)
+{
+	u64 end_ns = time_mono_ns() + END_NS;
+
+	while (recording_state(t->recording) < state) {
+		assert_true(time_mono_ns() < end_ns);
+		usleep((useconds_t)node_tick_ms(w->node) * 1000);
+		node_tick(w->node);
+	}
+}
+
+/* Begins a recording of that process, or of all with pid 0. */
+static void begin(struct world *w, struct test_recording *t, pid_t pid, u32 freq_hz)
+{
+	auto_free char *number = xasprintf("%d", (int)pid);
+	struct sink_options sink = { 0 };
+	struct str why = { 0 };
+
+	*t = (struct test_recording){ .sampling.freq_hz = (int)freq_hz, .targets = targets_new() };
+	assert_int_equal(events_parse("cpu", &t->sampling, &t->events, &why), 0);
+	if (pid)
+		assert_int_equal(targets_add(t->targets, TARGET_PID, false, number, &why), 0);
+	const struct recording_options options = {
+		.events = &t->events,
+		.sampling = t->sampling,
+		.targets = t->targets,
+		.agent = AGENT_NEVER,
+	};
+	t->recording = recording_new(w->node, &options);
+	t->sink = recording_add_sink(t->recording, &sink);
+	assert_int_equal(recording_start(t->recording), 0);
+	advance(w, t, RECORDING_RUNS);
+}
+
+static void stop(struct world *w, const struct test_recording *t)
+{
+	recording_stop(t->recording);
+	advance(w, t, RECORDING_DONE);
+}
+
+static void fini(struct test_recording *t)
+{
+	recording_free(t->recording);
+	targets_free(t->targets);
+	events_fini(&t->events);
+}
+
+static void tick_for(struct world *w, u64 length_ns)
+{
+	for (u64 end_ns = time_mono_ns() + length_ns; time_mono_ns() < end_ns;) {
+		usleep((useconds_t)node_tick_ms(w->node) * 1000);
+		node_tick(w->node);
+	}
+}
+
+/* The number of samples in a cut; asserts that all are of that process. */
+static u64 samples_of(const struct cut *c, pid_t pid)
+{
+	u64 nr = 0;
+
+	vec_each(weight, &c->profile->weights) {
+		nr += weight->value;
+		if (pid)
+			assert_int_equal(c->profile->labels.at[weight->labels].pid, pid);
+	}
+	return nr;
+}
+
+/* Adds the samples of all cuts that are complete. */
+static u64 take_cuts(const struct test_recording *t, pid_t pid, u32 *nr_cuts)
+{
+	u64 nr = 0;
+
+	for (struct cut *c; (c = recording_take_cut(t->recording, t->sink)); ++*nr_cuts) {
+		nr += samples_of(c, pid);
+		assert_true(c->span.end_ns >= c->span.begin_ns);
+		cut_free(c);
+	}
+	return nr;
+}
+
+static u64 take_all(const struct test_recording *t, pid_t pid)
+{
+	u32 nr_cuts = 0;
+
+	return take_cuts(t, pid, &nr_cuts);
+}
+
+static void every_sample_is_in_one_cut(void **state)
+{
+	const char *wanted = getenv("CUTS");
+	u32 nr_wanted = wanted ? (u32)atoi(wanted) : CUTS, nr_cuts = 0;
+	struct world *w = world_of(state);
+	struct recording_progress now;
+	struct test_recording t;
+	pid_t pid = start_loop(w);
+	u64 nr = 0;
+
+	begin(w, &t, pid, 999);
+	for (u32 i = 1; i < nr_wanted; i++) {
+		tick_for(w, CUT_NS);
+		assert_int_equal(recording_cut(t.recording, t.sink), 0);
+		nr += take_cuts(&t, pid, &nr_cuts);
+	}
+	stop(w, &t);
+	nr += take_cuts(&t, pid, &nr_cuts);
+	recording_progress(t.recording, &now);
+	assert_int_equal(nr_cuts, nr_wanted);
+	assert_int_equal(nr, now.samples);
+	assert_int_equal(nr + now.lost, now.sampled);
+	assert_true(nr > nr_wanted);
+	fini(&t);
+}
+
+static void recordings_have_targets_of_their_own(void **state)
+{
+	struct world *w = world_of(state);
+	pid_t pids[] = { start_loop(w), start_loop(w), 0 };
+	struct test_recording t[ARRAY_SIZE(pids)];
+	u64 nr[ARRAY_SIZE(pids)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
+		begin(w, &t[i], pids[i], pids[i] ? 499 : 97);
+	tick_for(w, SUM_NS);
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++) {
+		struct recording_progress now;
+		stop(w, &t[i]);
+		nr[i] = take_all(&t[i], pids[i]);
+		recording_progress(t[i].recording, &now);
+		assert_int_equal(nr[i] + now.lost, now.sampled);
+		assert_true(nr[i] > 10);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
+		fini(&t[i]);
+}
+
+static void a_recording_goes_on_when_another_one_ends(void **state)
+{
+	struct world *w = world_of(state);
+	pid_t pid = start_loop(w);
+	struct test_recording first, second;
+
+	begin(w, &first, pid, 99);
+	begin(w, &second, pid, 99);
+	tick_for(w, SUM_NS / 3);
+	stop(w, &first);
+	assert_true(take_all(&first, pid) > 0);
+	fini(&first);
+	assert_int_equal(recording_cut(second.recording, second.sink), 0);
+	tick_for(w, SUM_NS / 3);
+	assert_true(take_all(&second, pid) > 0);
+	stop(w, &second);
+	assert_true(take_all(&second, pid) > 0);
+	fini(&second);
+}
+
+/* Its ring, its items in the inbox and its programs go with it. */
+static void a_recording_may_be_dropped_at_any_time(void **state)
+{
+	struct world *w = world_of(state);
+	pid_t pid = start_loop(w);
+	struct test_recording kept, dropped;
+
+	begin(w, &kept, pid, 99);
+	begin(w, &dropped, 0, 999);
+	tick_for(w, CUT_NS);
+	fini(&dropped);
+	tick_for(w, CUT_NS);
+	stop(w, &kept);
+	assert_true(take_all(&kept, pid) > 0);
+	fini(&kept);
+}
+
+#define recording_test(test) cmocka_unit_test_setup_teardown(test, make_world, end_world)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		recording_test(every_sample_is_in_one_cut),
+		recording_test(recordings_have_targets_of_their_own),
+		recording_test(a_recording_goes_on_when_another_one_ends),
+		recording_test(a_recording_may_be_dropped_at_any_time),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What loading has in common for the node's programs and those of a recording. */
+#include "capture/kernel/load.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "capture/kernel/kernel_types.h"
+#include "capture/kernel/privilege.h"
+
+/*
+ * The verifier's log is one message of many lines; the last ones name the error. libbpf's debug
+ * messages are left out: thousands of lines on how it relocates programs.
+ */
+static int print(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	auto_free char *text = NULL;
+	char *rest;
+
+	if (level == LIBBPF_DEBUG || log_get_level() < LOG_DEBUG || vasprintf(&text, fmt, args) < 0)
+		return 0;
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		log_debug("%s", line);
+	return 0;
+}
+
+int load_begin(void)
+{
+	libbpf_set_print(print);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	return privilege_check();
+}
+
+void load_explain(int err)
+{
+	if (err == -EACCES && !privilege_check())
+		log_error("this kernel's verifier refuses the BPF programs; please report it with "
+			  "the output of -v and of uname -r");
+	else
+		privilege_explain("loading the BPF programs", err);
+	if (!privilege_check() && !kernel_is_from(5, 15))
+		log_error("this kernel is older than Linux 5.15, which sysflame needs; some "
+			  "distributions backport the BPF features");
+}
+
+void load_sum_counters(const struct bpf_map *map, u32 first, u64 *sums, u32 nr)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	auto_free u64 *per_cpu = xcalloc((size_t)nr_cpus, sizeof(u64));
+
+	for (u32 i = 0; i < nr; i++) {
+		u32 key = first + i;
+		sums[i] = 0;
+		if (bpf_map__lookup_elem(map, &key, sizeof(key), per_cpu,
+					 (size_t)nr_cpus * sizeof(u64), 0))
+			continue;
+		for (int cpu = 0; cpu < nr_cpus; cpu++)
+			sums[i] += per_cpu[cpu];
+	}
+}

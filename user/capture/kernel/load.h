@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What loading has in common for the node's programs and those of a recording. */
+#pragma once
+
+#include "base/types.h"
+
+struct bpf_map;
+
+/* Prepares libbpf. Logs what is missing and returns an error if this process may not load. */
+int load_begin(void);
+
+/* Logs why loading failed with `err`, in one line with the missing right or feature. */
+void load_explain(int err);
+
+/* Sums the counters `first`, `first` + 1 .. of a map over CPUs. */
+void load_sum_counters(const struct bpf_map *map, u32 first, u64 *sums, u32 nr);

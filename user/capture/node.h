@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all recordings of this process share: the processes of the node with their mappings and
+ * containers, the unwinder's tables, the JVMs with their agents, and the names of code. It has one
+ * thread; all work happens inside node_tick. Log messages are the node's; a recording reports its
+ * losses itself (recording.h).
+ */
+#pragma once
+
+#include "jvm/agent/agents.h"
+
+struct node;
+
+struct node_options {
+	enum agent_mode agent;
+	const char *agent_path; /* the agent's library; NULL: the installed one */
+	bool lines;             /* one frame per line of a Java method */
+};
+
+/*
+ * Starts the processes that parse files; call it before anything else is opened. The options'
+ * pointers must stay valid.
+ */
+struct node *node_new(const struct node_options *options);
+
+/*
+ * Loads the node's BPF programs, follows processes, and reads those that run. Logs errors.
+ * Recordings can be started from then on.
+ */
+int node_start(struct node *n);
+
+/* Frees its recordings, too. Ends the agents' sessions. */
+void node_free(struct node *n);
+
+/*
+ * Processes everything that has arrived, and advances the recordings. Call it every node_tick_ms,
+ * and after node_woken when node_fd is readable.
+ */
+void node_tick(struct node *n);
+int node_tick_ms(const struct node *n);
+
+/*
+ * Readable when a process has mapped code; the unwinder needs tables for it before its next sample.
+ * -1 when that happens so often that the next tick has to do.
+ */
+int node_fd(struct node *n);
+
+/* node_fd was readable: waits for the program's next mappings for a moment. */
+void node_woken(struct node *n);
+
+struct agents *node_agents(struct node *n);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What recordings share. Private to capture/node.h and capture/recording.h. */
+#pragma once
+
+#include "capture/kernel/node_programs.h"
+#include "capture/kernel/priority.h"
+#include "capture/kernel/receiver.h"
+#include "capture/kernel/remote.h"
+#include "capture/kernel/sideband.h"
+#include "capture/kernel/wakes.h"
+#include "capture/memory_limit.h"
+#include "capture/node.h"
+#include "capture/samples/inbox.h"
+#include "capture/unwind/unwinding.h"
+#include "proc/container.h"
+#include "sym/symbolize.h"
+#include "worker/workers.h"
+
+struct recording;
+
+struct node {
+	struct node_options options;
+	struct workers *workers; /* read the files of processes; NULL: they are read here */
+	struct node_programs *bpf;
+	struct remote *remote; /* NULL: not needed */
+	struct sideband *sideband;
+	struct processes *processes;
+	struct containers *containers;
+	struct jvm_registry *jvms;
+	struct agents *agents;
+	struct unwinding *unwinding;
+	struct frames *frames;
+	struct symbolizer *symbolizer;
+	VEC(struct recording *) recordings;
+	bool is_urgent; /* classes are being unloaded, or a recording begins */
+	struct priority priority;
+	struct receiver *receiver;
+	struct parcel *arrived, *taken; /* hold the node's records of `inbox` and `turn` */
+	struct inbox inbox;             /* the records for the next turn */
+	struct inbox turn;              /* the records of this turn */
+	u64 received_ns, polled_ns, followed_ns;
+	u64 turn_ns; /* when the last turn began to receive */
+	struct wakes wakes;
+	struct memory_limit memory;
+};

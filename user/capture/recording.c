@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recording. */
+#include "capture/recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "capture/events/function_window.h"
+#include "capture/kernel/privilege.h"
+#include "capture/late.h"
+#include "capture/notes.h"
+#include "capture/recording_apply.h"
+#include "capture/recording_state.h"
+#include "capture/recording_window.h"
+
+/* Agents attach in processes of their own while the node's programs are loaded. */
+static void request_agents(struct process *p, void *ctx)
+{
+	struct recording *r = ctx;
+
+	if (process_is_whole_jvm(p) && targets_surely_select_jvm(r->options.targets, p->id.pid))
+		agents_request(r->node->agents, p->id, p->program_ns);
+}
+
+static void begin_attaches(struct recording *r)
+{
+	struct processes *now = processes_new();
+
+	if (processes_scan(now) >= 0)
+		processes_each(now, request_agents, r);
+	processes_free(now);
+	agents_poll(r->node->agents);
+}
+
+static u32 mask_of(const struct agent_hooks *hooks)
+{
+	return (hooks->alloc_interval ? (u32)AGENT_HOOK_ALLOC : 0) |
+	       (hooks->lock_min_ns ? (u32)AGENT_HOOK_LOCK : 0) |
+	       (*hooks->methods ? (u32)AGENT_HOOK_METHOD : 0);
+}
+
+static void want_hooks(struct recording *r)
+{
+	const struct recording_options *o = &r->options;
+	struct agent_hooks hooks;
+
+	if (sources_hooks(o->events, &o->sampling, &hooks) && o->agent != AGENT_NEVER)
+		r->hooks = mask_of(&hooks);
+	agents_want(r->node->agents, &hooks);
+	agents_set_urgent(r->node->agents, true);
+	if (r->hooks && !privilege_check())
+		begin_attaches(r);
+}
+
+struct recording *recording_new(struct node *n, const struct recording_options *options)
+{
+	struct recording *r = xcalloc(1, sizeof(*r));
+
+	r->node = n;
+	r->options = *options;
+	r->options.sampling.without_agent = options->agent == AGENT_NEVER;
+	r->options.sampling.only_targets = targets_select(options->targets);
+	r->began_ns = r->started_ns = time_mono_ns();
+	r->worked_ns = time_worked_ns();
+	r->window = (struct span){ TIME_NEVER, TIME_NEVER };
+	r->model = (struct sink_model){
+		.events = options->events,
+		.frames = n->frames,
+		.target = targets_text(options->targets),
+		.rate_hz = options->sampling.freq_hz,
+	};
+	r->samples = (struct samples){
+		.agents = n->agents,
+		.processes = n->processes,
+		.jvms = n->jvms,
+		.symbolizer = n->symbolizer,
+		.frames = n->frames,
+	};
+	want_hooks(r);
+	return r;
+}
+
+struct sink *recording_add_sink(struct recording *r, const struct sink_options *options)
+{
+	const struct node *n = r->node;
+	const struct levels levels = {
+		.symbolizer = n->symbolizer,
+		.containers = n->containers,
+		.jvms = n->jvms,
+		.agents = n->agents,
+	};
+	struct sink *k = sink_new(options, &r->model, &levels);
+
+	vec_push(&r->samples.sinks, k);
+	return k;
+}
+
+static int load_programs(struct recording *r)
+{
+	const struct recording_options *o = &r->options;
+	struct programs_options bpf = {
+		.tables = node_programs_tables(r->node->bpf),
+		.ring_bytes = o->ring_bytes,
+		.knobs.measure = o->measure,
+		.ring_bytes_max = memory_limit_ring_bytes(&r->node->memory),
+	};
+
+	targets_configure(o->targets, r->node->containers, &bpf);
+	sources_configure(o->events, &o->sampling, &bpf);
+	function_window_configure(&o->sampling, &bpf.knobs);
+	int err = programs_load(&bpf, &r->bpf) ?: targets_open(o->targets, r->bpf);
+	if (err)
+		return err;
+	r->receiver = receiver_new(programs_ring(r->bpf));
+	return programs_attach_targets(r->bpf);
+}
+
+static int open_sources(struct recording *r)
+{
+	const struct recording_options *o = &r->options;
+	int err = load_programs(r);
+
+	if (err)
+		return err;
+	if (o->measure && programs_measure(r->bpf))
+		log_warn("the kernel does not measure the run time of BPF programs");
+	err = sources_open(r->bpf, o->events, &o->sampling, &r->sources);
+	if (err)
+		return err;
+	r->samples.sources = r->sources;
+	function_window_open(r->sources);
+	return 0;
+}
+
+/* make_ready sets it up. */
+static void admit_early(struct process *p, void *targets)
+{
+	targets_admit(targets, p);
+}
+
+static int admit_targets(struct recording *r)
+{
+	struct targets *t = r->options.targets;
+
+	if (!targets_select(t))
+		return 0;
+	int nr = targets_find_new(t, r->node->processes, admit_early, t);
+	if (!nr)
+		log_warn("no process is selected by %s; waiting for one", targets_text(t));
+	return nr < 0 ? nr : 0;
+}
+
+/* Prepares JVMs and selected processes before the first sample. */
+static void make_ready(struct process *p, void *ctx)
+{
+	struct recording *r = ctx;
+	const struct targets *t = r->options.targets;
+
+	if (!targets_hold(t, p) || (!targets_select(t) && !p->is_jvm))
+		return;
+	unwinding_want(r->node->unwinding, p);
+	if (p->is_jvm)
+		recording_admit_jvm(r, p, r->hooks || r->options.agent == AGENT_ALWAYS);
+}
+
+static void add_process(struct process *p, void *ctx)
+{
+	struct recording *r = ctx;
+
+	if (targets_hold(r->options.targets, p))
+		sources_add_process(r->sources, p);
+}
+
+int recording_start(struct recording *r)
+{
+	struct node *n = r->node;
+	int err = open_sources(r) ?: admit_targets(r);
+
+	if (err)
+		return err;
+	r->nr_lost_before = node_programs_nr_lost(n->bpf);
+	processes_each(n->processes, make_ready, r);
+	unwinding_update(n->unwinding, n->processes);
+	processes_each(n->processes, add_process, r);
+	vec_push(&n->recordings, r);
+	return 0;
+}
+
+enum recording_state recording_state(const struct recording *r)
+{
+	return r->state;
+}
+
+int recording_error(const struct recording *r)
+{
+	return r->error;
+}
+
+void recording_stop(struct recording *r)
+{
+	if (r->state == RECORDING_BEGINS)
+		recording_open_window(r);
+	if (r->state >= RECORDING_ENDS)
+		return;
+	recording_close_window(r);
+	sources_stop_cpus(r->sources);
+	r->state = RECORDING_ENDS;
+	r->ending = ENDING_PENDING;
+	r->step_ns = time_mono_ns();
+}
+
+static void leave_node(struct recording *r)
+{
+	struct node *n = r->node;
+	size_t kept = 0;
+
+	vec_each(other, &n->recordings)
+		if (*other != r)
+			n->recordings.at[kept++] = *other;
+	n->recordings.nr = kept;
+	inbox_drop(&n->inbox, r);
+}
+
+void recording_free(struct recording *r)
+{
+	if (!r)
+		return;
+	leave_node(r);
+	sources_close(r->sources);
+	if (r->receiver) {
+		receiver_return(r->receiver, r->arrived);
+		receiver_return(r->receiver, r->taken);
+	}
+	receiver_free(r->receiver);
+	programs_free(r->bpf);
+	samples_fini(&r->samples);
+	unwalked_samples_fini(&r->unwalked_samples);
+	vec_each(sample, &r->pending)
+		free(*sample);
+	vec_fini(&r->pending);
+	dict_fini(&r->jvms_seen);
+	free(r);
+}
+
+int recording_cut(struct recording *r, struct sink *k)
+{
+	struct loss_counts now;
+
+	if (samples_are_held(&r->samples))
+		return -EBUSY;
+	if (r->state != RECORDING_RUNS || r->window.begin_ns == TIME_NEVER)
+		return -EAGAIN;
+	recording_losses(r, &now);
+	sink_split(k, time_mono_ns(), &now);
+	return 0;
+}
+
+struct cut *recording_take_cut(struct recording *r, struct sink *k)
+{
+	struct cut *c = sink_settle(k, r->settled_ns);
+
+	if (!c)
+		return NULL;
+	notes_add(r, c);
+	late_note(r, c);
+	return c;
+}

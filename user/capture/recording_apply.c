@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applies records and changes of processes to a recording. */
+#include "capture/recording_apply.h"
+
+#include <stdlib.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "capture/kernel/task.h"
+#include "capture/recording_state.h"
+#include "capture/recording_window.h"
+
+void recording_admit_jvm(struct recording *r, const struct process *p, bool wants_agent)
+{
+	if (!process_is_whole_jvm(p))
+		return;
+	dict_add(&r->jvms_seen, process_id_hash(p->id));
+	if (wants_agent)
+		agents_request(r->node->agents, p->id, p->program_ns);
+}
+
+void recording_set_up(struct recording *r, const struct process *p)
+{
+	unwinding_want(r->node->unwinding, p);
+	sources_add_process(r->sources, p);
+	if (p->is_jvm && r->hooks)
+		recording_admit_jvm(r, p, true);
+}
+
+void recording_admit(struct process *p, void *ctx)
+{
+	struct recording *r = ctx;
+
+	targets_admit(r->options.targets, p);
+	recording_set_up(r, p);
+}
+
+static bool is_target(const struct recording *r, const struct process *p)
+{
+	return targets_hold(r->options.targets, p);
+}
+
+static void count_quality(struct recording *r, const struct process *p, const struct sample *sample)
+{
+	vec_each(sink, &r->samples.sinks) {
+		struct cut *c = sink_at(*sink, sample->time_ns);
+		if (c)
+			quality_count(c->quality, p, sample->stop, raw_stack_root_pc(sample));
+	}
+}
+
+/*
+ * Walks the stack if BPF left that to user space; drops the sample if another event already
+ * reported it.
+ */
+static void take_sample(struct recording *r, struct process *p, const struct sample *sample)
+{
+	const struct event *event = sources_event(r->sources, sample);
+	auto_free struct sample *walked = unwinding_walk(r->node->unwinding, p, sample);
+
+	if (walked)
+		sample = walked;
+	count_quality(r, p, sample);
+	if (sources_is_double(r->sources, event, sample, p))
+		return;
+	if (p->is_jvm)
+		recording_admit_jvm(r, p, r->options.agent != AGENT_NEVER);
+	samples_take(&r->samples, p, event, sample);
+}
+
+void recording_take_sample(struct recording *r, const struct sample *sample)
+{
+	struct process *p = samples_process(&r->samples, sample);
+
+	/*
+	 * Fixes the name, because a program is executed and selected under its name before the side
+	 * band reports it.
+	 */
+	if (sample->task.tid == sample->task.pid)
+		process_rename(p, sample->comm);
+	process_keep_name(p);
+	if (!is_target(r, p) && !p->exit_ns)
+		recording_admit(p, r);
+	if (!unwinding_must_wait(r->node->unwinding, p, sample) ||
+	    !unwalked_samples_keep(&r->unwalked_samples, sample))
+		take_sample(r, p, sample);
+}
+
+static bool take_unwalked(const struct sample *sample, void *ctx)
+{
+	struct recording *r = ctx;
+	struct process *p = samples_process(&r->samples, sample);
+
+	take_sample(r, p, sample);
+	if (p->exit_ns) /* its other samples that wait bring the tables back */
+		unwinding_forget(r->node->unwinding, p);
+	return true;
+}
+
+static bool take_if_ready(const struct sample *sample, void *ctx)
+{
+	struct recording *r = ctx;
+	struct process *p = samples_process(&r->samples, sample);
+
+	return !unwinding_must_wait(r->node->unwinding, p, sample) && take_unwalked(sample, r);
+}
+
+void recording_take_unwalked(struct recording *r, bool all)
+{
+	unwalked_samples_each(&r->unwalked_samples, NULL, all ? take_unwalked : take_if_ready, r);
+}
+
+void recording_take_samples_of(struct recording *r, const struct process *p)
+{
+	unwalked_samples_each(&r->unwalked_samples, &p->id, take_unwalked, r);
+}
+
+void recording_see_mapping(struct recording *r, struct process *p)
+{
+	if (p->is_jvm && !p->exit_ns)
+		r->has_new_targets |= targets_set_jvm(r->options.targets, p->id.pid, true);
+	if (is_target(r, p))
+		recording_set_up(r, p);
+}
+
+void recording_see_exec(struct recording *r, const struct process *p)
+{
+	recording_take_samples_of(r, p);
+	targets_set_jvm(r->options.targets, p->id.pid, p->is_jvm);
+	r->has_new_targets |= p->is_jvm; /* mappings made since exec were already reported */
+}
+
+void recording_see_end_of_memory(struct recording *r, pid_t pid, u64 time_ns)
+{
+	live_allocs_end(&r->samples.live_allocs, pid, time_ns);
+}
+
+bool recording_needs_tables(const struct recording *r, const struct process *p)
+{
+	return unwalked_samples_has(&r->unwalked_samples, p->id);
+}
+
+static void judge(struct cut *c, void *process)
+{
+	quality_judge(c->quality, process);
+}
+
+void recording_forget(struct recording *r, struct process *p)
+{
+	vec_each(sink, &r->samples.sinks)
+		sink_each(*sink, judge, p);
+	targets_drop(r->options.targets, p);
+}
+
+/*
+ * The process is set up at once, because it may never map or execute more, and a program may have
+ * mapped all its files before its exec is reported.
+ */
+static void apply_selection(struct recording *r, const struct selection_record *s)
+{
+	struct process *p = processes_find(r->node->processes, task_process(&s->task));
+
+	if (!p)
+		return;
+	if (s->kind == RECORD_SELECTED_EXEC && s->is_wanted &&
+	    targets_begin(r->options.targets, p->id))
+		recording_begin_window(r, r->started_ns = s->time_ns);
+	if (s->is_wanted)
+		recording_admit(p, r);
+	else
+		targets_drop(r->options.targets, p);
+}
+
+void recording_apply(struct recording *r, const struct item *item)
+{
+	const struct freed_record *freed;
+
+	switch (item->kind) {
+	case ITEM_SELECTION:
+		apply_selection(r, item->record);
+		break;
+	case ITEM_SAMPLE:
+		if (!recording_window_holds(r, item->time_ns))
+			break;
+		if (!r->first_sample_ns)
+			r->first_sample_ns = item->time_ns;
+		recording_take_sample(r, item->record);
+		break;
+	case ITEM_FREED:
+		freed = item->record;
+		live_allocs_free(&r->samples.live_allocs, freed->tid, freed->sample_ns);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Applies records and changes of processes to a recording, in order of time. Private to capture/.
+ */
+#pragma once
+
+#include "capture/samples/inbox.h"
+
+struct process;
+struct recording;
+
+/* Applies an item of this recording. The item keeps its record. */
+void recording_apply(struct recording *r, const struct item *item);
+
+/* Names a sample and adds it to the profiles. */
+void recording_take_sample(struct recording *r, const struct sample *sample);
+
+/* Takes the samples whose unwind rows are built now; with `all` the others too. */
+void recording_take_unwalked(struct recording *r, bool all);
+
+/*
+ * The process changes, or the node forgets it: the samples so far are walked by the mappings that
+ * it had.
+ */
+void recording_take_samples_of(struct recording *r, const struct process *p);
+
+/*
+ * Makes the process a target and prepares for its samples: tables, probes, agent. `ctx` is the
+ * struct recording.
+ */
+void recording_admit(struct process *p, void *ctx);
+
+/* The target is new or has new mappings. */
+void recording_set_up(struct recording *r, const struct process *p);
+
+/* Counts a JVM once in jvms_seen; requests its agent if `wants_agent`. */
+void recording_admit_jvm(struct recording *r, const struct process *p, bool wants_agent);
+
+/* A process mapped code, or executed a program. */
+void recording_see_mapping(struct recording *r, struct process *p);
+void recording_see_exec(struct recording *r, const struct process *p);
+
+/* The memory of a process is gone, because it ended or executed another program. */
+void recording_see_end_of_memory(struct recording *r, pid_t pid, u64 time_ns);
+
+/* Whether samples of the process wait for its tables. */
+bool recording_needs_tables(const struct recording *r, const struct process *p);
+
+/* The node forgets an ended process. */
+void recording_forget(struct recording *r, struct process *p);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state of a recording: recording.c runs it, progress.c reports on it. */
+#pragma once
+
+#include "capture/events/blocked_threads.h"
+#include "capture/events/sources.h"
+#include "capture/kernel/receiver.h"
+#include "capture/node_state.h"
+#include "capture/recording.h"
+#include "capture/samples/samples.h"
+#include "capture/samples/unwalked_samples.h"
+
+/* The steps of RECORDING_ENDS, in order. Each begins after everything was taken in. */
+enum ending {
+	ENDING_PENDING,  /* walk the threads that still wait */
+	ENDING_WALKED,   /* take these samples */
+	ENDING_REFS,     /* --live: wait for agents, then ask which objects are gone */
+	ENDING_ANSWERS,  /* wait for the answers */
+	ENDING_SOURCES,  /* close the events */
+	ENDING_UNWALKED, /* wait for unwind rows */
+	ENDING_NAMES,    /* wait for names */
+};
+
+struct recording {
+	struct node *node;
+	struct recording_options options;
+	struct sink_model model;
+	enum recording_state state;
+	enum ending ending;
+	int error;
+	u64 step_ns; /* when the step of RECORDING_ENDS began */
+	struct programs *bpf;
+	struct sources *sources;
+	struct receiver *receiver;
+	struct parcel *arrived, *taken; /* hold its records in the node's `inbox` and `turn` */
+	struct samples samples;
+	struct unwalked_samples unwalked_samples;
+	blocked_samples pending; /* of threads that waited at the end */
+	u32 hooks;               /* the reports of agents that events need; enum agent_hook */
+	bool has_new_targets;    /* targets without fork or exec are possible: ask the kernel */
+	u64 nr_lost_before;      /* process events that the node lost before this recording */
+	u64 began_ns, worked_ns; /* at recording_new */
+	u64 set_up_ns, set_up_worked_ns;
+	u64 started_ns, first_sample_ns;
+	u64 settled_ns;        /* every sample until then is in its cut */
+	struct span window;    /* recording_window.h; TIME_NEVER: not begun, no end */
+	struct dict jvms_seen; /* JVMs among the targets */
+};
+
+/* All that is counted apart from samples. */
+void recording_losses(const struct recording *r, struct loss_counts *out);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps in which a recording begins and ends. */
+#include "capture/recording_step.h"
+
+#include <stdlib.h>
+
+#include "base/time.h"
+#include "capture/events/function_window.h"
+#include "capture/kernel/task.h"
+#include "capture/recording_apply.h"
+#include "capture/recording_state.h"
+#include "capture/recording_window.h"
+
+#define SET_UP_NS   NS_PER_SEC        /* then it runs, even if agents are still attaching */
+#define ROWS_NS     NS_PER_SEC        /* for the last stacks */
+#define NAMES_NS    (20 * NS_PER_SEC) /* for the last names */
+#define SETTLING_NS (100 * NS_PER_MS) /* from a sample's time until its record is in the ring */
+
+static void add_process(struct process *p, void *ctx)
+{
+	struct recording *r = ctx;
+
+	if (targets_hold(r->options.targets, p))
+		sources_add_process(r->sources, p);
+}
+
+/* The libraries of agents that report by now have their probes. */
+static void run(struct recording *r)
+{
+	r->error = sources_start(r->sources);
+	r->state = r->error ? RECORDING_DONE : RECORDING_RUNS;
+	if (r->error)
+		return;
+	processes_each(r->node->processes, add_process, r); /* the last sources may be probes */
+	recording_open_window(r);
+	r->set_up_ns = time_mono_ns() - r->began_ns;
+	r->set_up_worked_ns = time_worked_ns() - r->worked_ns;
+}
+
+static void begin(struct recording *r)
+{
+	if (!r->hooks || !agents_are_attaching(r->node->agents) ||
+	    time_mono_ns() > r->began_ns + SET_UP_NS)
+		run(r);
+}
+
+/*
+ * First pass over the waiting threads: requests tables for their processes, whose stacks will be
+ * walked.
+ */
+static void want_tables(const struct blocked_thread *p, const struct sources_wait *wait, void *ctx)
+{
+	struct node *n = ctx;
+
+	unwinding_want(n->unwinding,
+		       processes_get(n->processes, task_process(&p->sample.task), p->sample.comm));
+}
+
+/* Samples of threads that still wait; the kernel has sent none for them. */
+static void walk_pending(struct recording *r)
+{
+	struct node *n = r->node;
+
+	sources_blocked(r->sources, want_tables, n);
+	unwinding_update(n->unwinding, n->processes);
+	blocked_threads_walk(r->sources, unwinding_tables(n->unwinding), &r->pending);
+}
+
+static void take_pending(struct recording *r)
+{
+	vec_each(sample, &r->pending) {
+		recording_take_sample(r, *sample);
+		free(*sample);
+	}
+	vec_fini(&r->pending);
+}
+
+static void judge_process(struct process *p, void *cut)
+{
+	quality_judge(((struct cut *)cut)->quality, p);
+}
+
+static void judge(struct cut *c, void *recording)
+{
+	struct recording *r = recording;
+
+	processes_each(r->node->processes, judge_process, c);
+}
+
+static void finish(struct recording *r)
+{
+	struct loss_counts now;
+
+	samples_finish(&r->samples, r->window.end_ns);
+	recording_losses(r, &now);
+	vec_each(sink, &r->samples.sinks) {
+		sink_each(*sink, judge, r);
+		sink_end(*sink, r->window.end_ns, &now);
+	}
+	r->settled_ns = TIME_NEVER;
+	r->state = RECORDING_DONE;
+}
+
+/* Whether the step is over; if so does what follows it. */
+static bool end_step(struct recording *r, u64 waited_ns)
+{
+	struct agents *agents = r->node->agents;
+	bool is_live = r->options.sampling.live;
+
+	switch (r->ending) {
+	case ENDING_PENDING:
+		walk_pending(r);
+		return true;
+	case ENDING_WALKED:
+		take_pending(r);
+		return true;
+	case ENDING_REFS:
+		if (is_live && agents_are_busy(agents))
+			return false;
+		if (is_live)
+			agents_report_refs(agents);
+		return true;
+	case ENDING_ANSWERS:
+		return !is_live || !agents_are_busy(agents);
+	case ENDING_SOURCES:
+		sources_stop(r->sources);
+		function_window_report(r->sources);
+		return true;
+	case ENDING_UNWALKED:
+		if (r->unwalked_samples.list.nr && waited_ns < ROWS_NS)
+			return false;
+		recording_take_unwalked(r, true);
+		return true;
+	case ENDING_NAMES:
+		if (r->samples.unnamed_samples.samples.nr && waited_ns < NAMES_NS)
+			return false;
+		finish(r);
+		return true;
+	}
+	return true;
+}
+
+static void end(struct recording *r)
+{
+	u64 now_ns = time_mono_ns();
+
+	if (!end_step(r, now_ns - r->step_ns))
+		return;
+	r->step_ns = now_ns;
+	r->ending++;
+}
+
+/* Until when every sample has arrived and was added. */
+static u64 settled(const struct recording *r)
+{
+	u64 settled_ns = r->node->turn_ns - SETTLING_NS;
+	u64 named_ns = samples_oldest_ns(&r->samples);
+	u64 walked_ns = unwalked_samples_oldest_ns(&r->unwalked_samples);
+
+	settled_ns = named_ns < settled_ns ? named_ns : settled_ns;
+	return walked_ns < settled_ns ? walked_ns : settled_ns;
+}
+
+void recording_step(struct recording *r)
+{
+	if (r->state == RECORDING_BEGINS)
+		begin(r);
+	else if (r->state == RECORDING_ENDS)
+		end(r);
+	if (r->state != RECORDING_DONE)
+		r->settled_ns = settled(r);
+}
+
+void recording_follow(struct recording *r)
+{
+	samples_judge_ended(&r->samples);
+	sources_follow(r->sources);
+	targets_follow(r->options.targets);
+	r->has_new_targets =
+		sources_are_placed(r->sources) && targets_may_change(r->options.targets);
+}

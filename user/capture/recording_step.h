@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps in which a recording begins and ends. Private to node.c. */
+#pragma once
+
+struct recording;
+
+/* Advances the recording. Call it after everything that had arrived was taken in. */
+void recording_step(struct recording *r);
+
+/* Follows CPUs and control groups; call it once a second. */
+void recording_follow(struct recording *r);

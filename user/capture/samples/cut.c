@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A part of a recording by time. */
+#include "capture/samples/cut.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+
+/* The struct is an array of numbers. */
+void sample_counts_add(struct sample_counts *sum, const struct sample_counts *more)
+{
+	u64 *to = (u64 *)sum;
+	const u64 *from = (const u64 *)more;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+void loss_counts_between(const struct loss_counts *before, const struct loss_counts *after,
+			 struct loss_counts *out)
+{
+	const u64 *from = (const u64 *)before, *to = (const u64 *)after;
+	u64 *grown = (u64 *)out;
+
+	for (size_t i = 0; i < sizeof(*out) / sizeof(*grown); i++)
+		grown[i] = to[i] > from[i] ? to[i] - from[i] : 0;
+}
+
+u64 loss_counts_samples(const struct loss_counts *losses)
+{
+	const u64 *stats = losses->stats;
+
+	return stats[STAT_RING_FULL] + stats[STAT_NO_SCRATCH] + stats[STAT_BUSY] +
+	       stats[STAT_WAIT_LOST] + stats[STAT_THROTTLED];
+}
+
+struct cut *cut_new(struct profile *profile, u64 begin_ns, const struct jvm_registry *jvms)
+{
+	struct cut *c = xcalloc(1, sizeof(*c));
+
+	c->profile = profile;
+	c->span = (struct span){ begin_ns, TIME_NEVER };
+	c->quality = quality_new(jvms);
+	return c;
+}
+
+void cut_free(struct cut *c)
+{
+	if (!c)
+		return;
+	profile_free(c->profile);
+	quality_free(c->quality);
+	free(c);
+}

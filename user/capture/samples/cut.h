@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A part of a recording by time: the profile of a sink's samples in that time, with the numbers
+ * that its notes report.
+ */
+#pragma once
+
+#include "abi.h"
+#include "base/time.h"
+#include "capture/samples/quality.h"
+#include "profile/profile.h"
+#include "stat.h"
+
+/* Numbers on samples that became part of a profile. */
+struct sample_counts {
+	u64 by_event[ABI_EVENTS];
+	u64 by_stop[NR_STATS]; /* by the reason for the end of the user stack */
+	u64 nr_frames, nr_named;
+	u64 nr_java, nr_java_named; /* of Java methods and of unknown code in a JVM */
+	u64 nr_inferred;            /* frames named by their role */
+	u64 nr_approximate;         /* samples for which raw_stack_is_approximate holds */
+	u64 nr_inexact;       /* samples with a leaf for which symbolizer_leaf_is_inexact holds */
+	u64 nr_other_threads; /* samples that levels.thread leaves out */
+	u64 reserved_bytes;   /* that --leaks leaves out */
+};
+
+/* Adds the numbers of `more` to *sum. */
+void sample_counts_add(struct sample_counts *sum, const struct sample_counts *more);
+
+/* Counters of what has no sample of its own. They only grow. */
+struct loss_counts {
+	u64 stats[NR_STATS];
+	u64 events[ABI_EVENTS][NR_EVENT_COUNTS];
+	u64 nr_conflicts, nr_without_line; /* see symbolizer_nr_conflicts */
+};
+
+/* *out: by how much the counters grew from `before` to `after`. */
+void loss_counts_between(const struct loss_counts *before, const struct loss_counts *after,
+			 struct loss_counts *out);
+
+/* The number of lost samples among them. */
+u64 loss_counts_samples(const struct loss_counts *losses);
+
+struct cut {
+	struct profile *profile;
+	struct span span; /* CLOCK_MONOTONIC, [begin, end); TIME_NEVER: it has not ended */
+	struct sample_counts counts;
+	struct loss_counts before; /* when it began */
+	struct loss_counts losses; /* in its time; set when it ends */
+	struct quality *quality;
+};
+
+/* `profile` becomes the cut's. `jvms` stays the caller's. */
+struct cut *cut_new(struct profile *profile, u64 begin_ns, const struct jvm_registry *jvms);
+void cut_free(struct cut *c);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A profile that a recording feeds. sink_cut ends it at any time and begins an empty one. A sample
+ * belongs to the cut of its own time, however late its names arrive.
+ */
+#pragma once
+
+#include "capture/samples/cut.h"
+#include "capture/samples/levels.h"
+
+struct sink_options {
+	struct level_list levels; /* the levels under the root */
+	const regex_t *thread;    /* keep samples of threads with matching names; NULL: all */
+	bool (*wants)(const struct labels *labels, void *ctx); /* keep these samples; NULL: all */
+	void *ctx;
+	u64 slot_ns; /* the length of a time slot; 0: keep no time */
+};
+
+struct sink;
+
+/* What every profile of the sink begins with. */
+struct sink_model {
+	const struct events *events;
+	struct frames *frames;
+	const char *target;
+	double rate_hz;
+};
+
+/*
+ * `levels` has the sources of names. `model` and the options' pointers must stay valid. The sink
+ * takes samples from sink_begin on.
+ */
+struct sink *sink_new(const struct sink_options *options, const struct sink_model *model,
+		      const struct levels *levels);
+void sink_free(struct sink *k);
+
+/* Begins the first cut at `begin_ns`. */
+void sink_begin(struct sink *k, u64 begin_ns, const struct loss_counts *now);
+
+/* Ends the cut at `now_ns`, at which the counters are `now`, and begins the next one. */
+void sink_split(struct sink *k, u64 now_ns, const struct loss_counts *now);
+
+/* Ends the last cut. No other follows. */
+void sink_end(struct sink *k, u64 now_ns, const struct loss_counts *now);
+
+/* The cut for a sample of that time; NULL before sink_begin. */
+struct cut *sink_at(const struct sink *k, u64 time_ns);
+
+/* Calls `visit` for each cut that may still get samples. */
+typedef void (*sink_cut_fn)(struct cut *c, void *ctx);
+void sink_each(const struct sink *k, sink_cut_fn visit, void *ctx);
+
+/*
+ * The oldest cut that ended before `settled_ns`; NULL if there is none. The caller adds its notes.
+ * It belongs to the caller, and shares no memory with the sink.
+ */
+struct cut *sink_settle(struct sink *k, u64 settled_ns);
+
+/* The sink's levels, prepared for that cut. */
+struct levels *sink_levels(struct sink *k, struct cut *c);
+
+/* The type of the event's value; the types of its counts follow it. */
+u32 sink_type(const struct sink *k, u32 event);
+
+/* The counts of all cuts, including those that were handed over. */
+struct sample_counts sink_counts(const struct sink *k);
