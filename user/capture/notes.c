@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "capture/losses.h"
 #include "capture/session_state.h"
+#include "proc/mem.h"
 
 #define INCOMPLETE_MAX 50 /* processes */
 
@@ -81,6 +82,20 @@ static void note_left_out(struct session *s)
 		 MAPPING_USER_BYTES >> 20);
 }
 
+static void note_memory_left_out(struct session *s)
+{
+	const struct mem_left_out *m = mem_left_out();
+
+	if (!m->nr)
+		return;
+	profile_note(s->profile, "memory_left_out",
+		     "reads of processes' memory given up: the memory did not arrive in time",
+		     m->nr);
+	log_warn("memory of process %d of user %u%s did not arrive in time: its Java code may be "
+		 "cut or unnamed; find out which file system or program supplies it",
+		 (int)m->last.pid, m->user, m->nr > 1 ? " and of others" : "");
+}
+
 void notes_add(struct session *s)
 {
 	struct profile *profile = s->profile;
@@ -92,6 +107,7 @@ void notes_add(struct session *s)
 	losses_note(s);
 	note_left_out(s);
 	note_files_left_out(s);
+	note_memory_left_out(s);
 	if (s->memory.nr_drops)
 		profile_note(profile, "memory_limit",
 			     "times that names were dropped to stay below the memory limit",

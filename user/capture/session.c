@@ -25,6 +25,7 @@
 #include "capture/session_state.h"
 #include "capture/session_window.h"
 #include "capture/unwind/row_build.h"
+#include "proc/mem.h"
 #include "proc/status.h"
 #include "sym/parse_symbols.h"
 #include "sym/perf_map.h"
@@ -352,6 +353,8 @@ static void start_workers(struct session *s)
 			 "no process for it can be started: %s",
 			 strerror(-err));
 	workers_set_patience(s->workers, WAIT_START_NS);
+	if (mem_read_apart())
+		log_warn("memory of processes is read by the recorder itself, without a deadline");
 }
 
 int session_start(const struct session_options *options, struct session **out)
