@@ -35,7 +35,9 @@
 	X(LEAK_UNTRACKED, "untracked", "allocations not tracked: they may have been freed since",  \
 	  LOST, NOTHING, "too many are followed; take a larger interval")                          \
 	X(ROOT, "root", "user stacks that reached the thread's root", NORMAL, NOTHING, "")         \
-	X(NO_USER, "no_user", "samples without a user stack: kernel threads", NORMAL, NOTHING, "") \
+	X(NO_USER, "no_user",                                                                      \
+	  "samples without a user stack: kernel threads, and threads that end", NORMAL, NOTHING,   \
+	  "")                                                                                      \
 	X(UNWALKED, "unwalked", "user stacks of processes just seen, walked by user space",        \
 	  NORMAL, NOTHING, "")                                                                     \
 	X(FRAME_POINTERS, "cut_frame_pointers",                                                    \
@@ -45,6 +47,9 @@
 	  "look for an endless recursion")                                                         \
 	X(UNREADABLE, "cut_unreadable", "user stacks cut: memory could not be read", LOST, MEMORY, \
 	  "pages of its stacks are swapped out; give the node more memory")                        \
+	X(STACK_SHORT, "cut_stack_short",                                                          \
+	  "user stacks cut: larger than the 16 KB kept of a process just seen", LOST, NOTHING,     \
+	  "only stacks of its first moments lack callers; record for longer")                      \
 	X(NULL_PC, "cut_null_pc", "user stacks cut: an invalid return address", LOST, NOTHING,     \
 	  "its unwind information is wrong; `sysflame debug unwind PID` shows where")              \
 	X(NO_MAPPING, "cut_no_mapping", "user stacks cut: a pc in no known mapping", LOST,         \

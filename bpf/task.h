@@ -6,7 +6,9 @@
 
 #include "abi.h"
 
-#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+/* include/linux/sched.h */
+#define PF_EXITING 0x00000004
+#define PF_KTHREAD 0x00200000
 
 static __always_inline struct task_id task_id_of(struct task_struct *task)
 {
@@ -20,6 +22,12 @@ static __always_inline struct task_id task_id_of(struct task_struct *task)
 static __always_inline bool task_is_kernel(struct task_struct *task)
 {
 	return task->flags & PF_KTHREAD;
+}
+
+/* Whether it has begun to exit. Its memory goes while it does. */
+static __always_inline bool task_is_ending(struct task_struct *task)
+{
+	return task->flags & PF_EXITING;
 }
 
 /* The user's thread pointer on x86-64. CO-RE finds the kernel's type by its name. */

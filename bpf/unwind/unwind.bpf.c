@@ -164,5 +164,6 @@ __hidden u32 unwind_user(void *ctx, struct scratch *s)
 
 	if (task_is_kernel(task))
 		return STAT_NO_USER;
-	return knobs.measure ? walk_and_measure(ctx, s, task) : walk(ctx, s, task);
+	u32 stop = knobs.measure ? walk_and_measure(ctx, s, task) : walk(ctx, s, task);
+	return stop == STAT_UNREADABLE && task_is_ending(task) ? STAT_NO_USER : stop;
 }

@@ -2,11 +2,15 @@
 /* Tables and walker together, on live processes with known calls. */
 #include "capture/unwind/modules.h"
 #include "capture/unwind/walker.h"
+#include "proc/mem.h"
 #include "proc/status.h"
+#include "stat.h"
 #include "test.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,6 +123,105 @@ static void a_walk_continues_from_a_signal_handler_into_the_interrupted_code(voi
 	walked_fini(&w);
 	tables_free(t);
 	end_child(pid);
+}
+
+static __attribute__((noinline)) int recurse_wide(int depth)
+{
+	volatile char room[1024];
+
+	room[0] = 1;
+	return depth ? recurse_wide(depth - 1) + room[0] : raise(SIGSTOP);
+}
+
+/* A copy of the first bytes of a stopped child's stack, as BPF makes it; `kept` has room. */
+static void keep_stack(pid_t pid, u64 bytes, struct unwalked *kept)
+{
+	struct user_regs_struct regs;
+	struct mem *mem;
+
+	assert_int_equal(ptrace(PTRACE_GETREGS, pid, 0, &regs), 0);
+	*kept = (struct unwalked){
+		.regs = { regs.rip, regs.rsp, regs.rbp, regs.rax, regs.rbx },
+		.tls = regs.fs_base,
+		.stack_bytes = bytes,
+	};
+	assert_int_equal(mem_open((struct process_id){ pid, 0 }, &mem), 0);
+	assert_int_equal(mem_read(mem, regs.rsp, kept->stack, bytes), 0);
+	mem_free(mem);
+}
+
+static void a_stack_larger_than_what_was_kept_of_it_is_cut_for_that_reason(void **state)
+{
+	struct unwalked *kept = malloc(sizeof(*kept) + UNWALKED_STACK_BYTES);
+	pid_t pid = fork();
+	struct walked w = { 0 };
+	int status;
+
+	if (!pid) {
+		ptrace(PTRACE_TRACEME, 0, 0, 0);
+		recurse_wide(30);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	struct tables *t = tables_of(pid);
+	keep_stack(pid, UNWALKED_STACK_BYTES, kept);
+	walker_walk_kept(t, pid, kept, &w);
+	assert_int_equal(w.reason, STAT_STACK_SHORT);
+	assert_in_range(w.frames.nr, 10, 20);
+	kept->stack_bytes = 4096; /* the following pages could not be read */
+	walker_walk_kept(t, pid, kept, &w);
+	assert_int_equal(w.reason, STAT_UNREADABLE);
+	walked_fini(&w);
+	tables_free(t);
+	free(kept);
+	end_child(pid);
+}
+
+/* The reason for the end of a kept stack with a pc in a code heap that has that segment map. */
+static u32 walk_beside_segment_map(u64 sp, u64 tls, const u8 *segmap)
+{
+	const struct hotspot_layout layout = {
+		.nr_heaps = 1,
+		.heaps = { { 0x10000, 0x20000, (u64)(uintptr_t)segmap, 7, 0 } },
+		.bounds_start = 0x10000,
+		.bounds_end = 0x20000,
+	};
+	struct unwalked *kept = calloc(1, sizeof(*kept) + 64);
+	struct tables *t = tables_of(getpid());
+	struct walked w = { 0 };
+
+	assert_int_equal(tables_set_jvm(t, getpid(), &layout), 0);
+	kept->regs[0] = 0x10080;
+	kept->regs[1] = sp;
+	kept->tls = tls;
+	kept->stack_bytes = 64;
+	walker_walk_kept(t, getpid(), kept, &w);
+	walked_fini(&w);
+	tables_free(t);
+	free(kept);
+	return w.reason;
+}
+
+static void memory_above_the_stack_of_a_thread_is_read(void **state)
+{
+	u8 segmap[512];
+	u64 at = (u64)(uintptr_t)segmap;
+
+	memset(segmap, 0xff, sizeof(segmap));
+	assert_int_equal(walk_beside_segment_map(at - 8192, at - 4096, segmap), STAT_NO_BLOB);
+	assert_int_equal(walk_beside_segment_map(at + 4096, at - 4096, segmap), STAT_NO_BLOB);
+}
+
+static void the_rest_of_a_kept_stack_is_not_read(void **state)
+{
+	u8 segmap[512];
+	u64 at = (u64)(uintptr_t)segmap;
+
+	memset(segmap, 0xff, sizeof(segmap));
+	assert_int_equal(walk_beside_segment_map(at - 8192, at + 4096, segmap),
+			 STAT_SEGMAP_UNREADABLE);
+	assert_int_equal(walk_beside_segment_map(at - 8192, 0x1000, segmap),
+			 STAT_SEGMAP_UNREADABLE);
 }
 
 static void two_processes_share_the_rows_of_a_file(void **state)
@@ -274,6 +377,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recursion_of_known_depth_is_walked_to_the_root),
 		cmocka_unit_test(a_walk_continues_from_a_signal_handler_into_the_interrupted_code),
+		cmocka_unit_test(a_stack_larger_than_what_was_kept_of_it_is_cut_for_that_reason),
+		cmocka_unit_test(memory_above_the_stack_of_a_thread_is_read),
+		cmocka_unit_test(the_rest_of_a_kept_stack_is_not_read),
 		cmocka_unit_test(two_processes_share_the_rows_of_a_file),
 		cmocka_unit_test(a_file_out_of_reach_is_retried_with_the_next_process),
 		cmocka_unit_test(a_full_table_evicts_another_process),

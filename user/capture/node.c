@@ -20,7 +20,7 @@
 #include "capture/recording_state.h"
 #include "capture/recording_step.h"
 #include "capture/unwind/row_build.h"
-#include "proc/status.h"
+#include "proc/mem.h"
 #include "sym/parse_symbols.h"
 #include "sym/perf_map.h"
 
@@ -54,6 +54,8 @@ static void start_workers(struct node *n)
 			 "no process for it can be started: %s",
 			 strerror(-err));
 	workers_set_patience(n->workers, WAIT_START_NS);
+	if (mem_read_apart())
+		log_warn("memory of processes is read by the recorder itself, without a deadline");
 }
 
 struct node *node_new(const struct node_options *options)

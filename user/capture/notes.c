@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "capture/losses.h"
 #include "capture/recording_state.h"
+#include "proc/mem.h"
 
 #define INCOMPLETE_MAX 50 /* processes */
 
@@ -81,6 +82,20 @@ static void note_left_out(const struct node *n, struct profile *profile)
 		 MAPPING_USER_BYTES >> 20);
 }
 
+static void note_memory_left_out(struct profile *profile)
+{
+	const struct mem_left_out *m = mem_left_out();
+
+	if (!m->nr)
+		return;
+	profile_note(profile, "memory_left_out",
+		     "reads of processes' memory given up: the memory did not arrive in time",
+		     m->nr);
+	log_warn("memory of process %d of user %u%s did not arrive in time: its Java code may be "
+		 "cut or unnamed; find out which file system or program supplies it",
+		 (int)m->last.pid, m->user, m->nr > 1 ? " and of others" : "");
+}
+
 /* Notes on samples and stacks. */
 static void note_samples(const struct recording *r, struct cut *c)
 {
@@ -97,6 +112,7 @@ static void note_samples(const struct recording *r, struct cut *c)
 	losses_note(r, c);
 	note_left_out(r->node, profile);
 	note_files_left_out(r->node, profile);
+	note_memory_left_out(profile);
 	if (r->node->memory.nr_drops)
 		profile_note(profile, "memory_limit",
 			     "times that names were dropped to stay below the memory limit",

@@ -11,13 +11,14 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "proc/mem_reader.h"
 #include "proc/status.h"
 
-#define BATCH     256  /* requests per system call; the kernel takes at most IOV_MAX = 1024 */
 #define PAGE_SIZE 4096 /* strings are read page by page, because the next page may be missing */
 
 struct mem {
 	struct process_id id;
+	uid_t user;
 	int pidfd; /* shows that the process has ended even if its PID is reused; -1 without one */
 	int fd;    /* /proc/PID/mem, -1 while process_vm_readv works */
 	bool by_helper;
@@ -126,6 +127,37 @@ static ssize_t read_fd(const struct mem *m, u64 addr, void *buf, size_t len)
 	return n > 0 ? n : read_error(m, 0);
 }
 
+static struct mem_job *new_job(const struct mem *m)
+{
+	struct mem_job *job = mem_reader_job();
+
+	job->id = m->id;
+	job->user = m->user;
+	job->nr = 0;
+	return job;
+}
+
+/* Reads as much as possible from the front. */
+static ssize_t read_process(const struct mem *m, u64 addr, void *buf, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		struct mem_job *job = new_job(m);
+		size_t part = len - done < MEM_READER_BYTES ? len - done : MEM_READER_BYTES;
+
+		job->pieces[job->nr++] = (struct mem_piece){ addr + done, part };
+		ssize_t n = mem_reader_run();
+		if (n <= 0)
+			return done ? (ssize_t)done : n;
+		memcpy((char *)buf + done, job->bytes, (size_t)n);
+		done += (size_t)n;
+		if ((size_t)n < part)
+			break;
+	}
+	return (ssize_t)done;
+}
+
 ssize_t mem_read_some(struct mem *m, u64 addr, void *buf, size_t len)
 {
 	ssize_t n;
@@ -139,12 +171,8 @@ ssize_t mem_read_some(struct mem *m, u64 addr, void *buf, size_t len)
 	} else if (m->fd >= 0) {
 		n = read_fd(m, addr, buf, len);
 	} else {
-		struct iovec local = { buf, len };
-		struct iovec remote = { (void *)(uintptr_t)addr, len };
-
-		n = process_vm_readv(m->id.pid, &local, 1, &remote, 1, 0);
-		if (n <= 0)
-			n = read_error(m, n ? errno : EFAULT);
+		n = read_process(m, addr, buf, len);
+		n = n > 0 ? n : read_error(m, (int)-n);
 	}
 	m->counts.bytes += n > 0 ? (u64)n : 0;
 	m->counts.failures += n < (ssize_t)len;
@@ -185,19 +213,27 @@ int mem_read_string(struct mem *m, u64 addr, char *buf, size_t size)
  */
 static size_t read_group(struct mem *m, struct mem_request *r, size_t nr, int *nr_ok)
 {
-	struct iovec local[BATCH], remote[BATCH];
-	ssize_t left;
-	size_t done = 0;
+	struct mem_job *job = new_job(m);
+	size_t done = 0, bytes = 0;
 
-	for (size_t i = 0; i < nr; i++) {
-		local[i] = (struct iovec){ r[i].buf, r[i].len };
-		remote[i] = (struct iovec){ (void *)(uintptr_t)r[i].addr, r[i].len };
-		r[i].ok = false;
+	for (; job->nr < nr && bytes + r[job->nr].len <= MEM_READER_BYTES; job->nr++) {
+		job->pieces[job->nr] = (struct mem_piece){ r[job->nr].addr, r[job->nr].len };
+		bytes += r[job->nr].len;
+		r[job->nr].ok = false;
 	}
-	left = process_vm_readv(m->id.pid, local, nr, remote, nr, 0);
+	nr = job->nr;
+	if (!nr) { /* larger than a job */
+		r->ok = !mem_read(m, r->addr, r->buf, r->len);
+		*nr_ok += r->ok;
+		return 1;
+	}
+	ssize_t left = mem_reader_run();
+	const char *at = job->bytes;
 	m->counts.calls++;
 	m->counts.bytes += left > 0 ? (u64)left : 0;
 	for (; done < nr && left >= (ssize_t)r[done].len; done++) {
+		memcpy(r[done].buf, at, r[done].len);
+		at += r[done].len;
 		left -= r[done].len;
 		r[done].ok = true;
 		++*nr_ok;
@@ -221,7 +257,8 @@ int mem_read_batch(struct mem *m, struct mem_request *requests, size_t nr)
 		}
 	} else {
 		for (size_t i = 0; i < nr;) {
-			size_t group = nr - i < BATCH ? nr - i : BATCH;
+			size_t left = nr - i;
+			size_t group = left < MEM_READER_PIECES ? left : MEM_READER_PIECES;
 			size_t done = read_group(m, requests + i, group, &nr_ok);
 
 			if (done < group && mem_has_ended(m))
@@ -236,11 +273,11 @@ int mem_read_batch(struct mem *m, struct mem_request *requests, size_t nr)
 static int choose_way(struct mem *m)
 {
 	char path[32], probe;
-	struct iovec local = { &probe, 1 }, remote = { NULL, 1 };
+	ssize_t n = read_process(m, 0, &probe, 1);
 
-	if (process_vm_readv(m->id.pid, &local, 1, &remote, 1, 0) >= 0 || errno == EFAULT)
+	if (n >= 0 || n == -EFAULT || n == -ETIMEDOUT)
 		return 0;
-	if (errno == ESRCH)
+	if (n == -ESRCH)
 		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%d/mem", m->id.pid);
 	m->fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -265,13 +302,12 @@ int mem_open(struct process_id id, struct mem **out)
 	m->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
 	if (m->pidfd < 0 && errno == ESRCH)
 		return -ESRCH;
-	if (id.start_ns) {
-		err = proc_status_read(id.pid, &status);
-		if (err)
-			return err;
-		if (!process_id_same(proc_status_id(&status), id))
-			return -ESRCH;
-	}
+	err = proc_status_read(id.pid, &status);
+	if (err)
+		return err;
+	if (id.start_ns && !process_id_same(proc_status_id(&status), id))
+		return -ESRCH;
+	m->user = status.uid;
 	err = choose_way(m);
 	if (err)
 		return err;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads another process's memory. That process wrote the bytes and may change them at any moment:
- * check them before use and bound every loop. A read waits for a page that is not in memory, as
- * long as the disk or process that supplies it takes.
+ * check them before use and bound every loop. A read waits for a page that is not in memory. After
+ * mem_read_apart it waits at most 0.1 s. Then reads of that process fail until the page arrives,
+ * and reads of all processes of a user fail once they have taken too long together.
  */
 #pragma once
 
@@ -10,6 +11,12 @@
 #include "proc/process_id.h"
 
 struct mem;
+
+/*
+ * From now on a process of its own reads, because some pages never arrive. Call it early: that
+ * process inherits the memory and the mappings of this one. A helper still reads in this process.
+ */
+int mem_read_apart(void);
 
 /* Bytes that replace a process's memory in tests and fuzzers. */
 struct mem_segment {
@@ -77,3 +84,12 @@ struct mem_counts {
 };
 
 struct mem_counts mem_counts(const struct mem *m);
+
+/* Reads that were given up, because the memory did not arrive in time. */
+struct mem_left_out {
+	u64 nr;
+	struct process_id last; /* the process of the last one */
+	uid_t user;             /* its user */
+};
+
+const struct mem_left_out *mem_left_out(void);

@@ -56,7 +56,7 @@ void quality_free(struct quality *q)
 
 static bool is_much(const struct entry *e)
 {
-	return e->nr >= QUALITY_STACKS_MIN && e->nr_cut > e->nr / QUALITY_SHARE;
+	return e->nr_cut >= QUALITY_CUT_MIN && e->nr_cut > e->nr / QUALITY_SHARE;
 }
 
 static bool is_reported(const struct entry *e)

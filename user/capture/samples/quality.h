@@ -12,10 +12,10 @@
 
 struct quality;
 
-#define QUALITY_MAX        4096
-#define QUALITY_SHARE      20 /* a process with more than one cut stack in so many is reported */
-#define QUALITY_STACKS_MIN 20 /* fewer stacks prove nothing */
-#define QUALITY_SINGLE     5  /* with more processes a sentence on all of them is added */
+#define QUALITY_MAX     4096
+#define QUALITY_SHARE   20 /* a process with more than one cut stack in so many is reported */
+#define QUALITY_CUT_MIN 20 /* fewer cut stacks may be those of a process that starts */
+#define QUALITY_SINGLE  5  /* with more processes a sentence on all of them is added */
 
 struct quality *quality_new(const struct jvm_registry *jvms);
 void quality_free(struct quality *q);

@@ -13,7 +13,7 @@
 
 #include "proc/mem.h"
 
-#define STACK_MAX_BYTES (64ull << 20) /* up to here above a kept sp lies only the stack */
+#define STACK_MAX_BYTES (64ull << 20) /* assumed size of a main thread's stack */
 
 struct walking {
 	const struct tables *tables;
@@ -22,6 +22,7 @@ struct walking {
 	u64 kept_sp;
 	struct mem *mem; /* opened by the first read outside the kept stack */
 	bool is_unreadable;
+	bool is_short; /* this step needed more of the stack than was kept */
 	u64 counters[NR_STATS];
 };
 
@@ -41,17 +42,34 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 	return map == &stats && i < NR_STATS ? &walking.counters[i] : NULL;
 }
 
+/*
+ * The bytes from the kept sp to the end of the stack. In a thread's mapping, its thread pointer is
+ * above the stack (glibc, musl). Above that may be anything, such as a segment map. The main
+ * thread's stack is the highest mapping, far above its thread pointer.
+ */
+static u64 stack_bytes(const struct unwalked *kept, u64 sp)
+{
+	return kept->tls - sp < STACK_MAX_BYTES ? kept->tls - sp : STACK_MAX_BYTES;
+}
+
+/* The rest of the stack has changed since and must not be read. BPF keeps whole pages. */
+static long read_kept_stack(const struct unwalked *kept, u64 off, void *dst, u32 size)
+{
+	if (off <= kept->stack_bytes && size <= kept->stack_bytes - off) {
+		memcpy(dst, (const char *)kept->stack + off, size);
+		return 0;
+	}
+	walking.is_short = off + size > UNWALKED_STACK_BYTES - PAGE_BYTES;
+	return -EFAULT;
+}
+
 static long bpf_probe_read_user(void *dst, __u32 size, const void *unsafe_ptr)
 {
 	const struct unwalked *kept = walking.kept;
 	u64 off = (u64)unsafe_ptr - walking.kept_sp;
 
-	if (kept && off < STACK_MAX_BYTES) {
-		if (off > kept->stack_bytes || size > kept->stack_bytes - off)
-			return -EFAULT;
-		memcpy(dst, (const char *)kept->stack + off, size);
-		return 0;
-	}
+	if (kept && (off < kept->stack_bytes || off < stack_bytes(kept, walking.kept_sp)))
+		return read_kept_stack(kept, off, dst, size);
 	if (!walking.mem && !walking.is_unreadable)
 		walking.is_unreadable = mem_open(walking.id, &walking.mem) != 0;
 	return walking.mem && !mem_read(walking.mem, (u64)unsafe_ptr, dst, size) ? 0 : -EFAULT;
@@ -96,11 +114,12 @@ static void walk(const struct unwind_proc *proc, const struct regs *regs, u64 tl
 		u32 nr = s->sample.nr_user;
 		struct walked_frame at = { .pc = s->walk.regs.pc, .sp = s->walk.regs.sp };
 
+		walking.is_short = false;
 		stop = (u32)unwind_step(s);
 		at.rule = rule_text[s->walk.rule];
 		take_frames(s, nr, at, out);
 	}
-	end(stop, out);
+	end(stop == STAT_UNREADABLE && walking.is_short ? STAT_STACK_SHORT : stop, out);
 }
 
 int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct *user,

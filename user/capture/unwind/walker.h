@@ -33,8 +33,9 @@ int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct
 		struct walked *out);
 
 /*
- * Walks a kept stack. Other memory is read from the process if it is still running. Follows frame
- * pointers if the tables do not know the process.
+ * Walks a kept stack. The reason is STAT_STACK_SHORT if the stack was larger. Memory that is not
+ * stack is read from the process if it is still running. Follows frame pointers if the tables do
+ * not know the process.
  */
 void walker_walk_kept(const struct tables *t, pid_t pid, const struct unwalked *kept,
 		      struct walked *out);

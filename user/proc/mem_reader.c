@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads memory that may never arrive. */
+#include "proc/mem_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "proc/capability.h"
+
+#define QUICK_NS    (2 * NS_PER_MS)   /* up to here a call is not looked at */
+#define LOOK_NS     (10 * NS_PER_MS)  /* between looks at a slow one */
+#define DEADLINE_NS (100 * NS_PER_MS) /* then its process is left behind */
+#define LEFT_MAX    32                /* processes left behind; with more nothing is read */
+#define USERS_MAX   256               /* users with slow calls */
+#define WAIT_NS     NS_PER_SEC        /* for all slow calls of a user .. */
+#define WAIT_SHARE  20                /* .. and in addition 1/20 of the time */
+#define ANSWER_MS   2000
+
+enum reader_state {
+	IDLE,
+	ASKED,
+	DONE,
+	LEFT,     /* behind, with its call */
+	RETURNED, /* from a call that was given up */
+};
+
+struct reader {
+	pid_t pid;
+	u32 state; /* enum reader_state; a futex */
+	ssize_t result;
+	struct mem_job job;
+};
+
+struct slow_user {
+	uid_t user;
+	u64 since_ns, waited_ns;
+};
+
+/* The program reads memory in one thread, whose state this is. */
+struct readers {
+	struct reader *slots; /* LEFT_MAX + 1, shared with the readers; NULL: reads are direct */
+	struct reader *alone; /* the job of direct reads */
+	struct reader *idle;  /* the one that gets the next call */
+	int sock;             /* to the process that forks readers; takes and returns a PID */
+	u32 nr_left;
+	VEC(struct slow_user) users;
+	struct mem_left_out left_out;
+};
+
+static struct readers readers;
+
+static void futex_wait(u32 *at, u32 value, const struct timespec *timeout)
+{
+	syscall(SYS_futex, at, FUTEX_WAIT, value, timeout, NULL, 0);
+}
+
+static void wake(struct reader *r)
+{
+	syscall(SYS_futex, &r->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static u32 state_of(const struct reader *r)
+{
+	return __atomic_load_n(&r->state, __ATOMIC_SEQ_CST);
+}
+
+static void set_state(struct reader *r, u32 state)
+{
+	__atomic_store_n(&r->state, state, __ATOMIC_SEQ_CST);
+}
+
+static bool change_state(struct reader *r, u32 from, u32 to)
+{
+	return __atomic_compare_exchange_n(&r->state, &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+static ssize_t read_pieces(struct mem_job *job)
+{
+	struct iovec local[MEM_READER_PIECES], remote[MEM_READER_PIECES];
+	char *at = job->bytes;
+
+	for (size_t i = 0; i < job->nr; i++) {
+		const struct mem_piece *p = &job->pieces[i];
+		local[i] = (struct iovec){ at, p->len };
+		remote[i] = (struct iovec){ (void *)(uintptr_t)p->addr, p->len };
+		at += p->len;
+	}
+	ssize_t n = process_vm_readv(job->id.pid, local, job->nr, remote, job->nr, 0);
+	return n < 0 ? -errno : n;
+}
+
+static void run_reader(struct reader *r)
+{
+	pid_t parent = getppid();
+
+	prctl(PR_SET_NAME, "sysflame-memory");
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	for (;;) {
+		for (u32 state; (state = state_of(r)) != ASKED;)
+			futex_wait(&r->state, state, NULL);
+		r->result = read_pieces(&r->job);
+		if (!change_state(r, ASKED, DONE)) {
+			set_state(r, RETURNED);
+			_exit(0);
+		}
+		wake(r);
+	}
+}
+
+/* A process that is left behind must not hold a pipe or a terminal open. */
+static void keep_only(int sock)
+{
+	int in = open("/dev/null", O_RDONLY), out = open("/dev/null", O_WRONLY);
+
+	dup2(in, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	if (sock != 3)
+		dup2(sock, 3);
+	close_range(4, ~0u, 0);
+}
+
+/* Forks a reader for each slot number that arrives. */
+static void run_forker(int sock, pid_t parent)
+{
+	u32 slot;
+
+	prctl(PR_SET_NAME, "sysflame-memory");
+	keep_only(sock);
+	signal(SIGCHLD, SIG_IGN); /* the kernel reaps the readers */
+	signal(SIGINT, SIG_IGN);  /* of the terminal: the recorder decides */
+	signal(SIGTERM, SIG_DFL);
+	if (capabilities_set(CAPABILITY(CAP_SYS_PTRACE)) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
+	    getppid() != parent)
+		_exit(1);
+	while (recv(3, &slot, sizeof(slot), 0) == sizeof(slot)) {
+		pid_t pid = slot <= LEFT_MAX ? fork() : -1;
+		if (!pid)
+			run_reader(&readers.slots[slot]);
+		if (send(3, &pid, sizeof(pid), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	_exit(0);
+}
+
+/* A child of the program shares the slots with it and must not use them. */
+static void enter_child(void)
+{
+	readers.idle = NULL;
+	readers.alone = NULL;
+	readers.slots = NULL;
+	readers.nr_left = 0;
+}
+
+int mem_read_apart(void)
+{
+	size_t size = (LEFT_MAX + 1) * sizeof(struct reader);
+	pid_t parent = getpid();
+	int pair[2];
+
+	if (readers.slots)
+		return 0;
+	struct reader *slots =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (slots == MAP_FAILED)
+		return -errno;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	pid_t pid = fork();
+	if (!pid) {
+		readers.slots = slots;
+		run_forker(pair[1], parent);
+	}
+	close(pair[1]);
+	if (pid < 0 || pthread_atfork(NULL, NULL, enter_child)) {
+		close(pair[0]);
+		munmap(slots, size);
+		return -EAGAIN;
+	}
+	readers.slots = slots;
+	readers.sock = pair[0];
+	readers.idle = NULL;
+	return 0;
+}
+
+/* A free slot with a process, or NULL. */
+static struct reader *new_reader(void)
+{
+	struct reader *r = NULL;
+	pid_t pid;
+
+	for (u32 i = 0; i <= LEFT_MAX && !r; i++)
+		if (state_of(&readers.slots[i]) == IDLE)
+			r = &readers.slots[i];
+	if (!r)
+		return NULL;
+	u32 slot = (u32)(r - readers.slots);
+	if (send(readers.sock, &slot, sizeof(slot), MSG_NOSIGNAL) < 0 ||
+	    poll(&(struct pollfd){ readers.sock, POLLIN, 0 }, 1, ANSWER_MS) != 1 ||
+	    recv(readers.sock, &pid, sizeof(pid), 0) != sizeof(pid) || pid < 0)
+		return NULL;
+	r->pid = pid;
+	set_state(r, DONE);
+	return r;
+}
+
+struct mem_job *mem_reader_job(void)
+{
+	if (!readers.idle && readers.slots)
+		readers.idle = new_reader();
+	if (readers.idle)
+		return &readers.idle->job;
+	if (!readers.alone)
+		readers.alone = xcalloc(1, sizeof(*readers.alone));
+	return &readers.alone->job;
+}
+
+static struct slow_user *user_of(uid_t user)
+{
+	vec_each(u, &readers.users)
+		if (u->user == user)
+			return u;
+	return NULL;
+}
+
+static bool is_over_budget(const struct slow_user *u)
+{
+	return u && u->waited_ns > WAIT_NS + (time_mono_ns() - u->since_ns) / WAIT_SHARE;
+}
+
+static void charge(uid_t user, u64 ns)
+{
+	struct slow_user *u = user_of(user);
+
+	if (!u && readers.users.nr == USERS_MAX) {
+		u = &readers.users.at[0];
+		vec_each(other, &readers.users)
+			u = other->waited_ns < u->waited_ns ? other : u;
+		*u = (struct slow_user){ user, time_mono_ns(), 0 };
+	} else if (!u) {
+		vec_push(&readers.users, (struct slow_user){ user, time_mono_ns(), 0 });
+		u = &readers.users.at[readers.users.nr - 1];
+	}
+	u->waited_ns += ns;
+}
+
+/* Readers whose calls have returned after all: their processes can be read again. */
+static void free_returned(void)
+{
+	for (u32 i = 0; i <= LEFT_MAX; i++) {
+		if (state_of(&readers.slots[i]) != RETURNED)
+			continue;
+		set_state(&readers.slots[i], IDLE);
+		readers.nr_left--;
+	}
+}
+
+static bool is_left_out(const struct mem_job *job)
+{
+	if (!readers.users.nr || !readers.slots) /* nothing was ever slow */
+		return false;
+	free_returned();
+	if (readers.nr_left == LEFT_MAX || is_over_budget(user_of(job->user)))
+		return true;
+	for (u32 i = 0; i <= LEFT_MAX; i++)
+		if (state_of(&readers.slots[i]) == LEFT &&
+		    process_id_same(readers.slots[i].job.id, job->id))
+			return true;
+	return false;
+}
+
+/* Whether the reader waits in its call; otherwise it waits for a CPU. */
+static bool is_blocked(const struct reader *r)
+{
+	char path[64], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)r->pid);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (len <= 0)
+		return true; /* somebody has killed it */
+	text[len] = '\0';
+	const char *state = strrchr(text, ')');
+	return state && state[1] && state[2] != 'R';
+}
+
+static void leave_behind(struct reader *r)
+{
+	readers.left_out.nr++;
+	readers.left_out.last = r->job.id;
+	readers.left_out.user = r->job.user;
+	readers.nr_left++;
+	readers.idle = NULL;
+}
+
+/* Waits for the result of a slow call. Returns whether it came. */
+static bool wait_for_slow(struct reader *r)
+{
+	const struct timespec step = { 0, LOOK_NS };
+	u64 start_ns = time_mono_ns() - QUICK_NS, ns = QUICK_NS;
+	bool was_blocked = false;
+
+	do {
+		bool is_late = ns >= DEADLINE_NS || is_over_budget(user_of(r->job.user));
+		was_blocked = is_blocked(r);
+		if (is_late && was_blocked && change_state(r, ASKED, LEFT)) {
+			charge(r->job.user, ns);
+			leave_behind(r);
+			return false;
+		}
+		futex_wait(&r->state, ASKED, &step);
+		ns = time_mono_ns() - start_ns;
+	} while (state_of(r) == ASKED);
+	if (was_blocked)
+		charge(r->job.user, ns);
+	return true;
+}
+
+ssize_t mem_reader_run(void)
+{
+	const struct timespec quick = { 0, QUICK_NS };
+	struct reader *r = readers.idle;
+
+	if (!r && readers.slots && readers.nr_left) /* there is no process left to read with */
+		return -ETIMEDOUT;
+	if (!r)
+		return read_pieces(&readers.alone->job);
+	if (is_left_out(&r->job))
+		return -ETIMEDOUT;
+	set_state(r, ASKED);
+	wake(r);
+	futex_wait(&r->state, ASKED, &quick);
+	if (state_of(r) == ASKED && !wait_for_slow(r))
+		return -ETIMEDOUT;
+	return r->result;
+}
+
+const struct mem_left_out *mem_left_out(void)
+{
+	return &readers.left_out;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that make the calls by which other processes' memory is read. Such a call waits for
+ * pages that are not in memory, and a process can own pages that never arrive (userfaultfd, FUSE).
+ * The wait for a FUSE server ends not even by SIGKILL. The caller therefore waits with a deadline
+ * and then leaves the reading process behind. Part of proc/mem.h, for one thread of the program.
+ */
+#pragma once
+
+#include "proc/mem.h"
+
+#define MEM_READER_BYTES  (64u << 10)
+#define MEM_READER_PIECES 256 /* the kernel takes at most IOV_MAX = 1024 */
+
+/* A read of several pieces, in memory that the reading process shares. */
+struct mem_job {
+	struct process_id id;
+	uid_t user;
+	size_t nr;
+	struct mem_piece {
+		u64 addr;
+		u64 len; /* all together at most MEM_READER_BYTES */
+	} pieces[MEM_READER_PIECES];
+	char bytes[MEM_READER_BYTES]; /* out: the pieces, one behind the other */
+};
+
+/* The job to fill in for the next mem_reader_run. */
+struct mem_job *mem_reader_job(void);
+
+/*
+ * process_vm_readv: returns the number of bytes read, or a negative errno. -ETIMEDOUT if it took
+ * too long, or if the process or its user is left out for that reason; the job is then lost.
+ */
+ssize_t mem_reader_run(void);
