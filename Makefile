@@ -192,6 +192,11 @@ check-kernels: deps-test all test-programs
 soak: all test-programs
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/jvm/soak
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/bpf/soak_events
+	$(Q)$(MAKE) --no-print-directory soak-kills
+
+# 1000 recorders and their children, killed at random moments; an hour. CYCLES and SEED change them.
+soak-kills: all test-programs
+	$(Q)O=$(O) CYCLES=$(or $(CYCLES),1000) tests/lib/as-root "recording" tests/jvm/test_kills
 
 lint:
 	$(Q)clang-format --dry-run -Werror $(sources)
@@ -256,10 +261,11 @@ help:
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
 	@echo 'make check-jdks    read JVMs of JDK 8 to 28; check-kernels: record on kernels of Debian'
 	@echo 'make soak          attach 1000 times, compile and unload for minutes, on JDK 11 to 25'
+	@echo 'make soak-kills    kill 1000 recorders at random moments (part of soak)'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
 
-.PHONY: all test test-programs check check-jdks check-kernels soak lint fmt fuzz screens bench deps deps-test record install help
+.PHONY: all test test-programs check check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench deps deps-test record install help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -14,10 +14,12 @@
 #include "jvmmap/refs.h"
 #include "jvmmap/sessions.h"
 #include "jvmmap/sys.h"
+#include "jvmmap/watch.h"
 #include "jvmmap/wire.h"
 #include "jvmmap/wire_records.h"
 
 #define REPLAY_WAIT_MS 500
+#define PAUSE_MAX      32 /* turns of the watch between two attempts to change a class back */
 
 struct agent {
 	JavaVM *vm;
@@ -26,6 +28,15 @@ struct agent {
 };
 
 static struct agent agent; /* protected by the lock of the sessions */
+
+/* Commands and the watch change classes. */
+struct changes {
+	struct sys_lock lock; /* protects methods.h and this; taken before that of the sessions */
+	int is_watched;
+	int pause, left; /* of the watch, in turns */
+};
+
+static struct changes changes;
 
 static const char mark[] __attribute__((used)) = WIRE_MARK WIRE_TEXT(WIRE_ABI);
 
@@ -327,23 +338,87 @@ static void report_refs(JavaVM *vm, int collect)
 	sessions_lock();
 }
 
+static void lock_changes(void)
+{
+	while (!sys_lock(&changes.lock))
+		;
+}
+
+/* Collects the wanted methods, for methods_apply. Called with the lock of the changes. */
+static int collect_methods(void)
+{
+	sessions_lock();
+	int has_work = methods_settle(sessions_all(), SESSIONS_MAX, sys_mono_ns());
+	sessions_unlock();
+	return has_work;
+}
+
 /*
- * Called with the lock held and returns with it. Releases it while classes change. Each command
- * also restores the classes of sessions that an event has closed. Never call this during the first
- * load of the agent: the JVM finds an agent's native methods only after that load, and until then
- * each call of the hook would throw (JvmtiAgentList::load_agent, JDK 25).
+ * A turn of the agent's own thread, which lives while classes are changed. Closes the sessions of
+ * readers that have gone and changes their classes back. While a loop runs in such a class it tries
+ * more and more rarely. Returns 0 when all classes are as they were.
+ */
+static int watch(JavaVM *vm)
+{
+	struct session *all[SESSIONS_MAX];
+	uint64_t time_ns;
+
+	if (sessions_begin(all, &time_ns))
+		sessions_end();
+	lock_changes();
+	collect_methods();
+	int is_due = !methods_are_current() && --changes.left <= 0;
+	if (is_due) {
+		methods_apply(vm);
+		changes.pause = changes.pause < PAUSE_MAX / 2 ? 2 * changes.pause : PAUSE_MAX;
+		changes.left = changes.pause;
+	}
+	changes.is_watched = methods_are_changed();
+	int goes_on = changes.is_watched;
+	sys_unlock(&changes.lock);
+	return goes_on;
+}
+
+/* Without the thread, the next command changes the classes back. */
+static void settle_watch(JavaVM *vm)
+{
+	changes.pause = 1;
+	changes.left = 0;
+	if (!changes.is_watched && methods_are_changed())
+		changes.is_watched = !watch_start(vm, agent.env, watch);
+}
+
+static void report_methods(struct session *s, jvmtiError err)
+{
+	const char *running = methods_running();
+	size_t i = 0;
+
+	for (; err == (jvmtiError)WIRE_ERROR_RUNNING && running[i]; i++)
+		s->header->running[i] = running[i];
+	s->header->running[i] = '\0';
+	__atomic_store_n(&s->header->hook_states[WIRE_HOOK_METHOD],
+			 err ? -(int32_t)err : WIRE_HOOK_ON, __ATOMIC_RELEASE);
+}
+
+/*
+ * Called with the lock held and returns with it. Releases it while classes change. Never call this
+ * during the first load of the agent: the JVM finds an agent's native methods only after that load,
+ * and until then each call of the hook would throw (JvmtiAgentList::load_agent, JDK 25).
  */
 static void settle_methods(JavaVM *vm, struct session *asking)
 {
-	if (!methods_settle(sessions_all(), SESSIONS_MAX, sys_mono_ns()))
-		return;
 	sessions_unlock();
-	jvmtiError err = methods_apply(vm);
+	lock_changes();
+	int has_work = collect_methods();
+	jvmtiError err = has_work ? methods_apply(vm) : JVMTI_ERROR_NONE;
+	if (has_work)
+		settle_watch(vm);
+	sys_unlock(&changes.lock);
 	sessions_lock();
-	if (asking && *asking->calls)
-		asking->header->hook_states[WIRE_HOOK_METHOD] = err ? -(int32_t)err : WIRE_HOOK_ON;
+	if (has_work && asking && *asking->calls)
+		report_methods(asking, err);
 	/* The reader has gone meanwhile and will send no further command. */
-	if (asking && !session_is_wanted(asking, sys_mono_ns()))
+	if (has_work && asking && !session_is_wanted(asking, sys_mono_ns()))
 		settle_methods(vm, NULL);
 }
 

@@ -8,6 +8,7 @@
 
 #include "jvmmap/classfile.h"
 #include "jvmmap/hook.h"
+#include "jvmmap/running.h"
 #include "jvmmap/sys.h"
 
 HOOK(jvmmap_hook_method);
@@ -20,7 +21,8 @@ HOOK(jvmmap_hook_method);
 __asm__(".globl " NATIVE_NAME "\n\t.set " NATIVE_NAME ", jvmmap_hook_method\n");
 
 #define METHODS    16
-#define CLASSES    64 /* in total, including classes of the same name from several loaders */
+#define PLACES     (2 * METHODS)
+#define CLASSES    RUNNING_CLASSES /* in total; several loaders may have one of the same name */
 #define LOCAL_REFS 16
 #define HOOK_CLASS WIRE_METHOD_CLASS WIRE_TEXT(WIRE_ABI)
 
@@ -29,13 +31,16 @@ struct wanted {
 	char text[WIRE_METHODS_MAX];
 	size_t class_len, len;
 	int is_loaded, is_hooked;
+	int is_running; /* not hooked, because its class has a loop that runs */
+	int is_kept;    /* its class stays as it is for now */
 };
 
 struct methods {
 	jvmtiEnv *env;
-	struct wanted now[METHODS], next[METHODS];
+	struct wanted now[PLACES], next[PLACES];
 	int nr_now, nr_next;
-	int has_class; /* the hook's class exists */
+	int has_class;                  /* the hook's class exists */
+	char running[WIRE_RUNNING_MAX]; /* a method with a loop that kept its class from a change */
 };
 
 static struct methods methods;
@@ -82,17 +87,47 @@ int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns)
 	return methods.nr_now + methods.nr_next > 0;
 }
 
+static struct wanted *find(struct wanted *list, int nr, const struct wanted *w)
+{
+	for (int i = 0; i < nr; i++)
+		if (is_same(list[i].text, list[i].len, w->text, w->len))
+			return &list[i];
+	return NULL;
+}
+
+int methods_are_current(void)
+{
+	for (int i = 0; i < methods.nr_now; i++)
+		if (!find(methods.next, methods.nr_next, &methods.now[i]))
+			return 0;
+	return methods.nr_now == methods.nr_next;
+}
+
+int methods_are_changed(void)
+{
+	for (int i = 0; i < methods.nr_now; i++)
+		if (methods.now[i].is_hooked)
+			return 1;
+	return 0;
+}
+
 /* Whether the classes are already in the wanted state. Missing ones are tried again. */
 static int is_done(void)
 {
-	if (methods.nr_now != methods.nr_next)
-		return 0;
-	for (int i = 0; i < methods.nr_now; i++) {
-		const struct wanted *a = &methods.now[i], *b = &methods.next[i];
-		if (!a->is_hooked || !is_same(a->text, a->len, b->text, b->len))
+	for (int i = 0; i < methods.nr_now; i++)
+		if (!methods.now[i].is_hooked)
 			return 0;
-	}
-	return 1;
+	return methods_are_current();
+}
+
+/* Classes that must stay changed for now take places, too. */
+static int has_places(void)
+{
+	int nr = methods.nr_next;
+
+	for (int i = 0; i < methods.nr_now; i++)
+		nr += !find(methods.next, methods.nr_next, &methods.now[i]);
+	return nr <= PLACES;
 }
 
 /* Another agent of the same version may have made the class already. */
@@ -193,7 +228,10 @@ static void JNICALL on_class(jvmtiEnv *env, JNIEnv *jni, jclass redefined, jobje
 static jvmtiError make_env(JavaVM *vm)
 {
 	static const jvmtiEventCallbacks callbacks = { .ClassFileLoadHook = on_class };
-	static const jvmtiCapabilities wanted = { .can_retransform_classes = 1 };
+	static const jvmtiCapabilities wanted = {
+		.can_retransform_classes = 1,
+		.can_get_bytecodes = 1,
+	};
 	jvmtiEnv *env = NULL;
 
 	if (methods.env)
@@ -255,6 +293,91 @@ static jvmtiError retransform(jint nr, const jclass *classes)
 	return err;
 }
 
+/* The methods of the class stay as they are: hooked or not, wanted or not. */
+static void keep(const char *class, size_t len)
+{
+	for (int i = 0; i < methods.nr_next; i++) {
+		struct wanted *w = &methods.next[i];
+		if (!is_same(w->text, w->class_len, class, len))
+			continue;
+		const struct wanted *now = find(methods.now, methods.nr_now, w);
+		w->is_kept = 1;
+		w->is_hooked = now && now->is_hooked;
+		w->is_running = !w->is_hooked;
+	}
+	for (int i = 0; i < methods.nr_now; i++) {
+		const struct wanted *w = &methods.now[i];
+		if (!is_same(w->text, w->class_len, class, len) ||
+		    find(methods.next, methods.nr_next, w))
+			continue;
+		methods.next[methods.nr_next] = *w;
+		methods.next[methods.nr_next++].is_kept = 1;
+	}
+}
+
+/* Puts "a/B.run" into `running`. */
+static void note_running(jvmtiEnv *env, jmethodID method)
+{
+	char *class = NULL, *name = NULL;
+	jclass holder = NULL;
+	size_t len = 0;
+
+	if ((*env)->GetMethodDeclaringClass(env, method, &holder) ||
+	    (*env)->GetClassSignature(env, holder, &class, NULL) ||
+	    (*env)->GetMethodName(env, method, &name, NULL, NULL))
+		(*env)->Deallocate(env, (unsigned char *)class);
+	else {
+		for (const char *c = class + 1; *c && *c != ';' && len < WIRE_RUNNING_MAX - 2; c++)
+			methods.running[len++] = *c;
+		methods.running[len++] = '.';
+		for (const char *c = name; *c && len < WIRE_RUNNING_MAX - 1; c++)
+			methods.running[len++] = *c;
+		(*env)->Deallocate(env, (unsigned char *)class);
+		(*env)->Deallocate(env, (unsigned char *)name);
+	}
+	methods.running[len] = '\0';
+}
+
+/* Calls keep() for the class, or returns whether it was called for a class of that name. */
+static int keep_class(jvmtiEnv *env, jclass class, int is_question)
+{
+	char *name = NULL;
+	int is_kept = 0;
+
+	if ((*env)->GetClassSignature(env, class, &name, NULL) || !name)
+		return 1;
+	size_t len = length(name) - 2; /* Lname; */
+	if (!is_question)
+		keep(name + 1, len);
+	for (int i = 0; i < methods.nr_next; i++)
+		is_kept |= methods.next[i].is_kept &&
+			   is_same(methods.next[i].text, methods.next[i].class_len, name + 1, len);
+	(*env)->Deallocate(env, (unsigned char *)name);
+	return is_kept;
+}
+
+/* Removes the classes that must not change now. Returns the number of the others. */
+static jvmtiError leave_out_running(jclass *classes, jint *nr)
+{
+	jvmtiEnv *env = methods.env;
+	struct running running;
+	jint nr_left = 0;
+
+	jvmtiError err = running_find(env, classes, *nr, &running);
+	if (err)
+		return err;
+	if (running.method)
+		note_running(env, running.method);
+	for (jint i = 0; i < *nr; i++)
+		if (running.is_busy[i])
+			keep_class(env, classes[i], 0);
+	for (jint i = 0; i < *nr; i++)
+		if (!keep_class(env, classes[i], 1))
+			classes[nr_left++] = classes[i];
+	*nr = nr_left;
+	return JVMTI_ERROR_NONE;
+}
+
 static jvmtiError change_classes(void)
 {
 	jvmtiEnv *env = methods.env;
@@ -265,6 +388,8 @@ static jvmtiError change_classes(void)
 	for (jint i = 0; !err && i < nr_all && nr < CLASSES; i++)
 		if (is_affected(env, all[i]))
 			affected[nr++] = all[i];
+	if (!err && nr)
+		err = leave_out_running(affected, &nr);
 	if (!err && nr)
 		err = retransform(nr, affected);
 	(*env)->Deallocate(env, (unsigned char *)all);
@@ -277,6 +402,7 @@ static jvmtiError what_is_missing(void)
 
 	for (int i = 0; i < methods.nr_next && !err; i++)
 		err = !methods.next[i].is_loaded   ? JVMTI_ERROR_INVALID_CLASS
+		      : methods.next[i].is_running ? (jvmtiError)WIRE_ERROR_RUNNING
 		      : !methods.next[i].is_hooked ? JVMTI_ERROR_INVALID_METHODID
 						   : JVMTI_ERROR_NONE;
 	return err;
@@ -288,6 +414,8 @@ jvmtiError methods_apply(JavaVM *vm)
 
 	if (is_done())
 		return JVMTI_ERROR_NONE;
+	if (!has_places())
+		return JVMTI_ERROR_OUT_OF_MEMORY;
 	if ((*vm)->GetEnv(vm, (void **)&jni, JNI_VERSION_1_6) != JNI_OK)
 		return JVMTI_ERROR_UNATTACHED_THREAD;
 	jvmtiError err = make_env(vm);
@@ -305,4 +433,9 @@ jvmtiError methods_apply(JavaVM *vm)
 	memcpy(methods.now, methods.next, sizeof(methods.now));
 	methods.nr_now = methods.nr_next;
 	return what_is_missing();
+}
+
+const char *methods_running(void)
+{
+	return methods.running;
 }

@@ -9,13 +9,24 @@
 /*
  * Collects the methods wanted by sessions that are still in use. Call it with the agent's lock
  * held. It copies them, so that methods_apply can run without the lock. Returns whether
- * methods_apply has work.
+ * methods_apply has work. Only one thread at a time may call this and the functions below.
  */
 int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns);
 
 /*
- * Changes the classes accordingly. Only commands may call it, which run one at a time. It runs
- * without the lock, because the JVM reaches a safepoint for it. JVMTI_ERROR_INVALID_CLASS if a
- * class is not loaded, JVMTI_ERROR_INVALID_METHODID if it has no such method with code.
+ * Changes the classes accordingly. It runs without the lock, because the JVM reaches a safepoint
+ * for it. JVMTI_ERROR_INVALID_CLASS if a class is not loaded, JVMTI_ERROR_INVALID_METHODID if it
+ * has no such method with code. WIRE_ERROR_RUNNING if a method of the class has a loop that runs
+ * now (running.h): the class then stays as it is, changed or not.
  */
 jvmtiError methods_apply(JavaVM *vm);
+
+/* Whether methods_apply was called for the methods that methods_settle found last, and had not to
+ * leave a class changed that nobody wants any more. */
+int methods_are_current(void);
+
+/* Whether a class is changed. */
+int methods_are_changed(void);
+
+/* The method of the last WIRE_ERROR_RUNNING: "a/B.run". */
+const char *methods_running(void);

@@ -15,7 +15,7 @@ void sessions_on_close(void (*settle)(void));
 /*
  * For events: takes the lock and fills `out` with the sessions that want events. Returns their
  * number; if it is 0 (no session, or the lock was not free in time), the lock is not held. Also
- * closes sessions whose reader has gone, because the agent has no thread of its own. During a
+ * closes sessions whose reader has gone, because the agent rarely has a thread of its own. During a
  * replay, the events of its thread go to the session of the command only, and *time_ns is 0.
  */
 int sessions_begin(struct session *out[SESSIONS_MAX], uint64_t *time_ns);

@@ -70,7 +70,9 @@ enum wire_hook {
 	WIRE_HOOKS = 4,
 };
 
-#define WIRE_HOOK_ON        1 /* in hook_states; 0: not requested; < 0: -JVMTI error */
+#define WIRE_HOOK_ON        1    /* in hook_states; 0: not requested; < 0: -JVMTI error */
+#define WIRE_ERROR_RUNNING  1000 /* beside JVMTI's: a loop runs in a method of the class */
+#define WIRE_RUNNING_MAX    128
 #define WIRE_ALLOC_INTERVAL (512u << 10)
 #define WIRE_METHODS_MAX    512                  /* bytes of the list, including its NUL */
 #define WIRE_METHOD_CLASS   "java/lang/Sysflame" /* prefix of the class with the called method */
@@ -97,7 +99,8 @@ struct wire_header {
 	uint32_t failed_step;           /* enum wire_step */
 	int32_t error;
 	int32_t hook_states[WIRE_HOOKS];
-	uint8_t pad0[256 - 84 - 4 * WIRE_HOOKS];
+	char running[WIRE_RUNNING_MAX]; /* with -WIRE_ERROR_RUNNING: the method, "a/B.run" */
+	uint8_t pad0[256 - 84 - 4 * WIRE_HOOKS - WIRE_RUNNING_MAX];
 
 	/* Written by the agent. */
 	uint64_t head; /* bytes written in total; tail < head: the record at `tail` is complete */

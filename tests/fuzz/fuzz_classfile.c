@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any class file is changed within the allocated room, or left unchanged. */
+/* Any class file is changed within the allocated room, or left unchanged; any code has loops or
+ * not. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "jvmmap/bytecode.c"
 #include "jvmmap/classfile.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -17,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct class_hook hook = { "java/lang/Hook", methods, 3 };
 	uint8_t *file = malloc(size ? size : 1);
 	memcpy(file, data, size);
+	bytecode_has_loop(file, size);
 	uint32_t *places = malloc(sizeof(*places) * (class_constants(file, size) + 1));
 	size_t len = class_hook(file, size, &hook, places, NULL, 0);
 

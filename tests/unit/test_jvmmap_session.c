@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -215,9 +216,28 @@ static void a_ring_full_of_code_has_room_for_classes(void **state)
 	free_world(&w);
 }
 
+/* The JVM may be hostile. */
+static void a_name_in_the_header_is_cut_and_cleaned(void **state)
+{
+	struct world w = make_world();
+	struct wire_header *h = w.agent->header;
+
+	memset(h->running, 'x', sizeof(h->running));
+	memcpy(h->running, "a/B\n", 4);
+	memset(h->pad0, 'y', sizeof(h->pad0));
+	h->hook_states[WIRE_HOOK_METHOD] = -WIRE_ERROR_RUNNING;
+	char *why = agent_ring_hook_failure(w.reader);
+	assert_memory_equal(why, "a.B\xef\xbf\xbdxx", 8);
+	assert_null(strchr(why, '\n'));
+	assert_null(strstr(why, "yyy"));
+	free(why);
+	free_world(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_in_the_header_is_cut_and_cleaned),
 		cmocka_unit_test(a_ring_full_of_code_has_room_for_classes),
 		cmocka_unit_test(two_million_events_at_once_are_read_or_counted),
 		cmocka_unit_test(a_fork_has_no_session),

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "jvm/agent/agent_wire.h"
 #include "jvmmap/wire.h"
 #include "jvmmap/wire_records.h"
@@ -255,6 +256,21 @@ u32 agent_ring_failed_hooks(const struct agent_ring *r)
 	return failed;
 }
 
+/* The JVM may write the name while it is copied. */
+static char *running_failure(const struct agent_ring *r)
+{
+	char name[WIRE_RUNNING_MAX + 1] = { 0 };
+	auto_str struct str out = { 0 };
+
+	memcpy(name, r->header->running, WIRE_RUNNING_MAX);
+	for (char *c = name; *c; c++)
+		*c = *c == '/' ? '.' : *c;
+	utf8_clean(&out, name, WIRE_RUNNING_MAX);
+	str_add(&out, " runs a loop, which the JVM would interpret for good after a change of its "
+		      "class; record when the loop has ended, or a method of another class");
+	return take(out.at);
+}
+
 char *agent_ring_hook_failure(const struct agent_ring *r)
 {
 	static const char *const events[] = {
@@ -269,6 +285,8 @@ char *agent_ring_hook_failure(const struct agent_ring *r)
 			return xstrdup("it has not loaded the class; record when it has");
 		if (i == WIRE_HOOK_METHOD && state == -JVMTI_INVALID_METHODID)
 			return xstrdup("its class has no such method with code");
+		if (i == WIRE_HOOK_METHOD && state == -WIRE_ERROR_RUNNING)
+			return running_failure(r);
 		if (state == -JVMTI_NOT_AVAILABLE)
 			return xasprintf(
 				"it does not report %s: it is older than JDK 11, or another agent "

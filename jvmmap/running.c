@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loops that run in methods of some classes. JVMTI cannot say since when a frame exists. A frame of
+ * a method with a loop that is at the same place of a stack each time is therefore taken for one
+ * and the same.
+ */
+#include "jvmmap/running.h"
+
+#include "jvmmap/bytecode.h"
+#include "jvmmap/sys.h"
+
+#define DEPTH      256 /* frames from the top of each stack; the JVM allocates as many per thread */
+#define LOOKS      10
+#define LOOK_MS    50
+#define LOOPS      1024
+#define CANDIDATES 256
+
+/* A method with a loop. */
+struct loop {
+	jmethodID method;
+	int class;
+};
+
+/* A frame that was there at each look so far. */
+struct candidate {
+	jthread thread;
+	jmethodID method;
+	jlocation location; /* at the last look */
+	jint height;        /* frames from the stack's bottom */
+	int class;
+	int has_moved; /* it was seen at work itself, not only in a call */
+};
+
+/* Only one thread at a time changes classes. */
+struct search {
+	jvmtiEnv *env;
+	struct loop loops[LOOPS];
+	struct candidate candidates[CANDIDATES];
+	jthread threads[CANDIDATES];
+	int nr_loops, nr_candidates;
+};
+
+static struct search search;
+
+static int has_loop(jvmtiEnv *env, jmethodID method)
+{
+	unsigned char *code = NULL;
+	jint len = 0;
+
+	/* Native and abstract methods have none. */
+	if ((*env)->GetBytecodes(env, method, &len, &code) || len < 0)
+		return 0;
+	int found = bytecode_has_loop(code, (size_t)len);
+	(*env)->Deallocate(env, code);
+	return found;
+}
+
+/* A class with too many loops is taken for busy. */
+static void collect_loops(jclass class, int number, struct running *out)
+{
+	jvmtiEnv *env = search.env;
+	jmethodID *methods = NULL;
+	jint nr = 0;
+
+	if ((*env)->GetClassMethods(env, class, &nr, &methods))
+		return;
+	for (jint i = 0; i < nr && !out->is_busy[number]; i++) {
+		if (!has_loop(env, methods[i]))
+			continue;
+		if (search.nr_loops < LOOPS)
+			search.loops[search.nr_loops++] = (struct loop){ methods[i], number };
+		else
+			out->is_busy[number] = 1;
+	}
+	(*env)->Deallocate(env, (unsigned char *)methods);
+}
+
+static const struct loop *loop_of(jmethodID method)
+{
+	for (int i = 0; i < search.nr_loops; i++)
+		if (search.loops[i].method == method)
+			return &search.loops[i];
+	return NULL;
+}
+
+static void first_look_at(const jvmtiStackInfo *stack)
+{
+	for (jint i = 0; i < stack->frame_count && search.nr_candidates < CANDIDATES; i++) {
+		const jvmtiFrameInfo *frame = &stack->frame_buffer[i];
+		const struct loop *loop = loop_of(frame->method);
+		if (loop)
+			search.candidates[search.nr_candidates++] = (struct candidate){
+				.thread = stack->thread,
+				.method = frame->method,
+				.location = frame->location,
+				.height = stack->frame_count - i,
+				.class = loop->class,
+				.has_moved = i == 0,
+			};
+	}
+}
+
+/* Returns whether the frame is still there. */
+static int is_still_there(struct candidate *c, const jvmtiStackInfo *stack)
+{
+	jint i = stack->frame_count - c->height;
+
+	if (i < 0 || stack->frame_buffer[i].method != c->method)
+		return 0;
+	c->has_moved |= i == 0 || stack->frame_buffer[i].location != c->location;
+	c->location = stack->frame_buffer[i].location;
+	return 1;
+}
+
+/* The JVM may stop for it, but only looks at the threads in question. */
+static jvmtiError look_again(void)
+{
+	jvmtiEnv *env = search.env;
+	jvmtiStackInfo *stacks = NULL;
+	int nr = 0;
+
+	for (int i = 0; i < search.nr_candidates; i++)
+		search.threads[i] = search.candidates[i].thread;
+	jvmtiError err = (*env)->GetThreadListStackTraces(env, search.nr_candidates, search.threads,
+							  DEPTH, &stacks);
+	if (err)
+		return err;
+	for (int i = 0; i < search.nr_candidates; i++)
+		if (is_still_there(&search.candidates[i], &stacks[i]))
+			search.candidates[nr++] = search.candidates[i];
+	search.nr_candidates = nr;
+	(*env)->Deallocate(env, (unsigned char *)stacks);
+	return JVMTI_ERROR_NONE;
+}
+
+static jvmtiError look(void)
+{
+	jvmtiEnv *env = search.env;
+	jvmtiStackInfo *stacks = NULL;
+	jint nr = 0;
+
+	jvmtiError err = (*env)->GetAllStackTraces(env, DEPTH, &stacks, &nr);
+	if (err)
+		return err;
+	for (jint i = 0; i < nr; i++)
+		first_look_at(&stacks[i]);
+	(*env)->Deallocate(env, (unsigned char *)stacks);
+	for (int i = 1; i < LOOKS && search.nr_candidates && !err; i++) {
+		sys_sleep_ms(LOOK_MS);
+		err = look_again();
+	}
+	return err;
+}
+
+jvmtiError running_find(jvmtiEnv *env, const jclass *classes, int nr, struct running *out)
+{
+	memset(out, 0, sizeof(*out));
+	search.env = env;
+	search.nr_loops = search.nr_candidates = 0;
+	for (int i = 0; i < nr && i < RUNNING_CLASSES; i++)
+		collect_loops(classes[i], i, out);
+	jvmtiError err = search.nr_loops ? look() : JVMTI_ERROR_NONE;
+	for (int i = 0; i < search.nr_candidates && !err; i++) {
+		const struct candidate *c = &search.candidates[i];
+		if (!c->has_moved)
+			continue;
+		out->is_busy[c->class] = 1;
+		out->method = c->method;
+	}
+	return err;
+}
