@@ -51,3 +51,18 @@ with_pid() {
 	done
 	fail "never got PID $wanted"
 }
+
+# child_named PID NAME: prints the child of that process with that name; fails while there is none.
+child_named() {
+	local pid name
+	for pid in $(cat "/proc/$1/task/$1/children"); do
+		! read -r name <"/proc/$pid/comm" || [ "$name" != "$2" ] || { echo "$pid" && return; }
+	done 2>/dev/null
+	return 1
+}
+
+# attaching PID: prints a child that attaches for that recorder, once there is one.
+attaching() {
+	local helper
+	helper=$(child_named "$1" sysflame-attach) && child_named "$helper" sysflame-inject
+}
