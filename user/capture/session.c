@@ -21,6 +21,7 @@
 #include "capture/late.h"
 #include "capture/notes.h"
 #include "capture/origin.h"
+#include "capture/rights.h"
 #include "capture/session_apply.h"
 #include "capture/session_state.h"
 #include "capture/session_window.h"
@@ -160,6 +161,7 @@ void session_tick(struct session *s)
 	processes_reap(s->processes, now - KEEP_EXITED_NS, forget_process, s);
 	if (now - s->followed_ns > FOLLOW_CPUS_NS) {
 		s->followed_ns = now;
+		rights_watch(s->rights);
 		samples_judge_ended(&s->samples);
 		sources_follow(s->sources);
 		targets_follow(s->options.targets);
@@ -360,6 +362,7 @@ int session_start(const struct session_options *options, struct session **out)
 
 	s->options = *options;
 	start_workers(s);
+	s->rights = rights_limit(options);
 	priority_init(&s->priority);
 	s->options.sampling.without_agent = options->agent == AGENT_NEVER;
 	s->options.sampling.only_targets = targets_select(options->targets);
@@ -495,6 +498,7 @@ void session_free(struct session *s)
 	processes_free(s->processes);
 	containers_free(s->containers);
 	profile_free(s->profile);
+	rights_free(s->rights);
 	workers_free(s->workers);
 	free(s);
 }

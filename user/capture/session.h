@@ -21,11 +21,13 @@ struct session_options {
 	struct level_list levels; /* the levels under the root */
 	const regex_t *thread;    /* keep samples of threads with matching names; NULL: all */
 	enum agent_mode agent;
-	const char *agent_path; /* the agent's library; NULL: the installed one */
-	bool lines;             /* one frame per line of a Java method */
-	u64 slot_ns;            /* the length of a time slot; 0: keep no time */
-	u64 duration_ns;        /* of the window; 0: until session_stop */
-	bool measure;           /* measure the run time of the BPF programs */
+	const char *agent_path;   /* the agent's library; NULL: the installed one */
+	bool lines;               /* one frame per line of a Java method */
+	u64 slot_ns;              /* the length of a time slot; 0: keep no time */
+	u64 duration_ns;          /* of the window; 0: until session_stop */
+	bool measure;             /* measure the run time of the BPF programs */
+	bool keeps_output_rights; /* the output needs rights over files of others
+				     (proc/privileges.h) */
 };
 
 struct session_event {

@@ -20,6 +20,7 @@
 
 struct session {
 	struct session_options options;
+	struct rights *rights;
 	struct workers *workers; /* read the files of processes; NULL: they are read here */
 	struct programs *bpf;
 	struct remote *remote; /* NULL: not needed */

@@ -20,6 +20,7 @@
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/no_samples.h"
+#include "cmd/output_rights.h"
 #include "cmd/profile_file.h"
 #include "cmd/record_options.h"
 #include "cmd/summary.h"
@@ -153,6 +154,7 @@ static int start(struct record *r)
 		.duration_ns = duration_ns(r),
 		.measure = r->o.measure,
 		.lines = r->o.lines,
+		.keeps_output_rights = output_needs_rights(r->o.output, r->o.force),
 	};
 
 	r->signal_fd = open_signals();
