@@ -52,17 +52,18 @@ with_pid() {
 	fail "never got PID $wanted"
 }
 
-# child_named PID NAME: prints the child of that process with that name; fails while there is none.
+# child_named PID NAME: sets CHILD to the child of that process with that name; fails while there is
+# none. It starts no process, because some children live for a few milliseconds.
 child_named() {
-	local pid name
-	for pid in $(cat "/proc/$1/task/$1/children"); do
-		! read -r name <"/proc/$pid/comm" || [ "$name" != "$2" ] || { echo "$pid" && return; }
-	done 2>/dev/null
+	local pids name
+	read -r -a pids 2>/dev/null <"/proc/$1/task/$1/children" || true
+	for CHILD in "${pids[@]}"; do
+		! read -r name 2>/dev/null <"/proc/$CHILD/comm" || [ "$name" != "$2" ] || return 0
+	done
 	return 1
 }
 
-# attaching PID: prints a child that attaches for that recorder, once there is one.
+# attaching PID: sets CHILD to a child that attaches for that recorder, once there is one.
 attaching() {
-	local helper
-	helper=$(child_named "$1" sysflame-attach) && child_named "$helper" sysflame-inject
+	child_named "$1" sysflame-attach && child_named "$CHILD" sysflame-inject
 }
