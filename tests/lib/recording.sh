@@ -51,3 +51,19 @@ with_pid() {
 	done
 	fail "never got PID $wanted"
 }
+
+# child_named PID NAME: sets CHILD to the child of that process with that name; fails while there is
+# none. It starts no process, because some children live for a few milliseconds.
+child_named() {
+	local pids name
+	read -r -a pids 2>/dev/null <"/proc/$1/task/$1/children" || true
+	for CHILD in "${pids[@]}"; do
+		! read -r name 2>/dev/null <"/proc/$CHILD/comm" || [ "$name" != "$2" ] || return 0
+	done
+	return 1
+}
+
+# attaching PID: sets CHILD to a child that attaches for that recorder, once there is one.
+attaching() {
+	child_named "$1" sysflame-attach && child_named "$CHILD" sysflame-inject
+}

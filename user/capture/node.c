@@ -19,6 +19,7 @@
 #include "capture/recording_apply.h"
 #include "capture/recording_state.h"
 #include "capture/recording_step.h"
+#include "capture/rights.h"
 #include "capture/unwind/row_build.h"
 #include "proc/mem.h"
 #include "sym/parse_symbols.h"
@@ -64,6 +65,7 @@ struct node *node_new(const struct node_options *options)
 
 	n->options = *options;
 	start_workers(n);
+	n->rights = rights_limit(options);
 	priority_init(&n->priority);
 	n->followed_ns = time_mono_ns();
 	n->processes = processes_new();
@@ -298,6 +300,7 @@ static void follow(struct node *n, u64 now_ns)
 	if (now_ns - n->followed_ns <= FOLLOW_CPUS_NS)
 		return;
 	n->followed_ns = now_ns;
+	rights_watch(n->rights);
 	vec_each(r, &n->recordings)
 		recording_follow(*r);
 	sideband_follow(n->sideband);
@@ -361,6 +364,7 @@ void node_free(struct node *n)
 	processes_free(n->processes);
 	containers_free(n->containers);
 	frames_free(n->frames);
+	rights_free(n->rights);
 	workers_free(n->workers);
 	free(n);
 }

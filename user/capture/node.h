@@ -15,11 +15,15 @@ struct node_options {
 	enum agent_mode agent;
 	const char *agent_path; /* the agent's library; NULL: the installed one */
 	bool lines;             /* one frame per line of a Java method */
+	bool measure;           /* recordings may measure their BPF programs */
+	bool keeps_output_rights; /* the output needs rights over files of others
+				     (proc/privileges.h) */
 };
 
 /*
- * Starts the processes that parse files; call it before anything else is opened. The options'
- * pointers must stay valid.
+ * Starts the processes that parse files, read memory and attach, and drops the rights that the
+ * recorder does not need. Call it before the first thread starts and before anything is opened. The
+ * options' pointers must stay valid.
  */
 struct node *node_new(const struct node_options *options);
 

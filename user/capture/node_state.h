@@ -20,6 +20,7 @@ struct recording;
 
 struct node {
 	struct node_options options;
+	struct rights *rights;
 	struct workers *workers; /* read the files of processes; NULL: they are read here */
 	struct node_programs *bpf;
 	struct remote *remote; /* NULL: not needed */

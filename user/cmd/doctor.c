@@ -16,16 +16,20 @@
 #include "base/str.h"
 #include "capture/features.h"
 #include "capture/kernel/remote.h"
+#include "capture/rights.h"
 #include "cmd/cmd.h"
 #include "cmd/jvm_groups.h"
 #include "cmd/output.h"
 #include "jvm/agent/agents.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/jvm_support.h"
+#include "proc/capability.h"
+#include "proc/privileges.h"
 
 struct visit {
 	const char *agent_path;
-	json_t *features, *jvms;  /* NULL: for people */
+	json_t *features, *jvms; /* NULL: for people */
+	json_t *processes;
 	struct jvm_groups groups; /* for people */
 	bool can_record;
 };
@@ -95,6 +99,41 @@ static void report_jvms(struct visit *v)
 	javaprocs_fini(&all);
 }
 
+/* A stand-in is shown if that is what the process keeps. */
+static void report_privilege(const struct privilege *p, void *ctx)
+{
+	const u64 own = capabilities_read();
+	struct visit *v = ctx;
+	bool is_held = own & CAPABILITY(p->number);
+	int number = p->number;
+
+	if (p->reason == PRIVILEGE_UPROBES && !(rights_of_kernel() & PRIVILEGE_UPROBES))
+		return;
+	if (!is_held && p->stand_in >= 0 && own & CAPABILITY(p->stand_in)) {
+		is_held = true;
+		number = p->stand_in;
+	}
+	if (v->processes)
+		json_array_append_new(v->processes,
+				      json_pack("{ss ss sb ss ss?}", "process", p->name,
+						"capability", capability_name(number), "kept",
+						is_held, "for", p->purpose, "if", p->if_asked));
+	else
+		printf("%-8s %-16s %-24s %s%s%s\n", is_held ? "kept" : "missing", p->name,
+		       capability_name(number), p->purpose, p->if_asked ? ", " : "",
+		       p->if_asked ?: "");
+}
+
+static void report_privileges(struct visit *v)
+{
+	if (!v->processes)
+		puts("\nProcesses of a recording, the capabilities that each keeps, and their "
+		     "use:");
+	privileges_each(report_privilege, v);
+	if (!v->processes)
+		puts("none     sysflame-zygote, sysflame-worker: they parse files of processes");
+}
+
 static int examine(const char *agent_path, bool is_json)
 {
 	struct visit v = { .agent_path = agent_path, .can_record = true };
@@ -104,6 +143,7 @@ static int examine(const char *agent_path, bool is_json)
 	if (is_json) {
 		v.features = json_array();
 		v.jvms = json_array();
+		v.processes = json_array();
 	} else {
 		printf("Linux %s %s, uid %d\n\n", kernel.release, kernel.machine, (int)geteuid());
 	}
@@ -112,10 +152,12 @@ static int examine(const char *agent_path, bool is_json)
 	struct remote *remote = remote_alone();
 	report_jvms(&v);
 	remote_close(remote);
+	report_privileges(&v);
 	if (is_json) {
-		json_t *all = json_pack("{ss ss si sb so so}", "kernel", kernel.release, "machine",
-					kernel.machine, "uid", (int)geteuid(), "can_record",
-					v.can_record, "features", v.features, "jvms", v.jvms);
+		json_t *all =
+			json_pack("{ss ss si sb so so so}", "kernel", kernel.release, "machine",
+				  kernel.machine, "uid", (int)geteuid(), "can_record", v.can_record,
+				  "features", v.features, "processes", v.processes, "jvms", v.jvms);
 		json_dumpf(all, stdout, JSON_INDENT(1));
 		json_decref(all);
 		putchar('\n');

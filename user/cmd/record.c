@@ -21,6 +21,7 @@
 #include "cmd/child.h"
 #include "cmd/cmd.h"
 #include "cmd/no_samples.h"
+#include "cmd/output_rights.h"
 #include "cmd/profile_file.h"
 #include "cmd/record_options.h"
 #include "cmd/summary.h"
@@ -157,6 +158,8 @@ static int start_recording(struct record *r)
 		.agent = r->o.agent,
 		.agent_path = r->o.agent_path,
 		.lines = r->o.lines,
+		.measure = r->o.measure,
+		.keeps_output_rights = output_needs_rights(r->o.output, r->o.force),
 	};
 	const struct recording_options options = {
 		.events = &r->o.events,

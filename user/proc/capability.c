@@ -22,6 +22,10 @@ static const struct name names[] = {
 	{ CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE" },
 	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN" },
 	{ CAP_SYSLOG, "CAP_SYSLOG" },
+	{ CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE" },
+	{ CAP_SYS_NICE, "CAP_SYS_NICE" },
+	{ CAP_SYS_CHROOT, "CAP_SYS_CHROOT" },
+	{ CAP_FOWNER, "CAP_FOWNER" },
 };
 
 static int get(struct __user_cap_data_struct data[2])
@@ -54,6 +58,30 @@ int capabilities_set(u64 effective)
 	data[0].effective = (u32)effective & data[0].permitted;
 	data[1].effective = (u32)(effective >> 32) & data[1].permitted;
 	return syscall(SYS_capset, &head, data) ? -errno : 0;
+}
+
+int capabilities_keep(u64 kept)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { 0 };
+	int err = get(data);
+
+	if (err)
+		return err;
+	for (int i = 0; i < 2; i++) {
+		data[i].permitted &= (u32)(kept >> (32 * i));
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &head, data) ? -errno : 0;
+}
+
+const char *capability_name(int number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (names[i].number == number)
+			return names[i].text;
+	return "";
 }
 
 void capabilities_add_remedy(struct str *out, u64 wanted)

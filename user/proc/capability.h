@@ -17,6 +17,12 @@ bool capability_has(int number);
 /* Makes `effective`, as far as permitted, the effective set. */
 int capabilities_set(u64 effective);
 
+/* Makes `kept`, as far as permitted, the permitted and the effective set; none is inheritable. */
+int capabilities_keep(u64 kept);
+
+/* "CAP_BPF"; "" for a capability that sysflame does not use. */
+const char *capability_name(int number);
+
 /*
  * Adds the remedy for an action that needs `wanted`: "run sysflame with CAP_A and CAP_B", the
  * missing ones. If none is missing, the sentence lists what else may forbid the action.

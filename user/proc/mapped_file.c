@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "proc/open_request.h"
 #include "proc/target_file.h"
 
 /*
@@ -80,12 +81,30 @@ static int open_by_path(int err, struct target_root *root, const struct mapping 
 	return checked(fd, m, false);
 }
 
+static int ask_opener(pid_t pid, const struct mapping *m)
+{
+	struct open_order order = {
+		.kind = OPEN_MAPPED,
+		.pid = pid,
+		.dev_major = m->dev_major,
+		.dev_minor = m->dev_minor,
+		.is_executable = m->executable,
+		.start = m->start,
+		.end = m->end,
+		.inode = m->inode,
+	};
+
+	return open_request(&order, m->path, -1);
+}
+
 int mapped_file_open(pid_t pid, const struct mapping *m)
 {
 	struct target_root theirs, ours;
 
 	if (!m->inode || m->path[0] != '/')
 		return -ENOENT;
+	if (open_requests_are_used())
+		return ask_opener(pid, m);
 	int fd = open_by_range(pid, m);
 	if (fd >= 0 || fd == -ENOEXEC)
 		return fd;

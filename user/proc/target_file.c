@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
+#include "proc/open_request.h"
 #include "proc/status.h"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -114,11 +115,20 @@ static bool admits(const struct stat *st, uid_t uid, gid_t gid)
 							  : S_IROTH);
 }
 
+static int ask_opener(enum open_kind kind, const struct target_root *root, const char *path)
+{
+	struct open_order order = { .kind = kind, .uid = root->uid, .gid = root->gid };
+
+	return open_request(&order, path, root->fd);
+}
+
 int target_file_open(const struct target_root *root, const char *path)
 {
 	struct stat st;
 	struct ids own;
 
+	if (open_requests_are_used())
+		return ask_opener(OPEN_AS_PROCESS, root, path);
 	take_ids(root->uid, root->gid, &own);
 	auto_close int fd = file_open_regular(root->fd, path, IN_ROOT);
 	restore_ids(&own);
@@ -160,6 +170,8 @@ int target_folder_open(int root_fd, const char *path)
 
 int target_file_open_unlinked(const struct target_root *root, const char *path)
 {
+	if (open_requests_are_used())
+		return ask_opener(OPEN_UNLINKED, root, path);
 	return file_open_regular(root->fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/dict.h"
+#include "base/file_status.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "elf/debugfile.h"
@@ -433,8 +434,9 @@ static int open_file(struct native *n, pid_t pid, const struct mapping *m, struc
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st))
-		return -errno;
+	int err = file_status(fd, &st);
+	if (err)
+		return err;
 	if (!may_read(n, st.st_uid))
 		return -EAGAIN;
 	*out = file_of(n, take_fd(fd), &st);
@@ -467,7 +469,7 @@ static int settle_place(struct native *n, pid_t pid, const struct mapping *m, st
 static bool is_passing(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EINTR ||
-	       err == -EAGAIN;
+	       err == -EAGAIN || err == -EBUSY || err == -EPIPE;
 }
 
 static struct place *place_of(struct native *n, pid_t pid, const struct mapping *m)

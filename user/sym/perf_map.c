@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file_status.h"
 #include "base/time.h"
 #include "base/vec.h"
 #include "proc/status.h"
@@ -141,8 +142,9 @@ int perf_map_open(pid_t pid, struct perf_map_source *out)
 	auto_close int fd = open_map(&status);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st))
-		return -errno;
+	err = file_status(fd, &st);
+	if (err)
+		return err;
 	if (st.st_uid != status.euid && st.st_uid != 0)
 		return -EPERM;
 	*out = (struct perf_map_source){

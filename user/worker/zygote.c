@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #define DATA_BYTES (256u << 20) /* .gnu_debugdata takes 72 MB to decompress, and then 64 MB */
 
 #define ANSWER_MS 2000
+#define ENDING_MS 200
 
 /* The requests to the zygote, in `what` of a REQUEST; the answer is a RESULT with the PID as `nr`.
  */
@@ -178,8 +180,11 @@ void zygote_stop(struct zygote *z)
 	if (z->sock >= 0)
 		close(take_fd(z->sock));
 	if (z->pid > 0) {
+		/* It is another user now: without CAP_KILL it ends by its socket, or with us. */
 		kill(z->pid, SIGKILL);
-		waitpid(z->pid, NULL, 0);
+		auto_close int pidfd = (int)syscall(SYS_pidfd_open, z->pid, 0);
+		poll(&(struct pollfd){ pidfd, POLLIN, 0 }, 1, ENDING_MS);
+		waitpid(z->pid, NULL, WNOHANG);
 	}
 	z->pid = 0;
 }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/dict.h"
+#include "base/file_status.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/unwind/extents.h"
@@ -247,7 +248,7 @@ static int learn_part(struct module *mod, pid_t pid, const struct mapping *m)
 		if (fd < 0)
 			return fd;
 		/* The inode of a file no longer mapped may belong to another file by now. */
-		if (fstat(fd, &st) || !is_same_file(&st, &mod->stat))
+		if (file_status(fd, &st) || !is_same_file(&st, &mod->stat))
 			return -ESTALE;
 	}
 	return add_part(mod, m);
@@ -260,7 +261,8 @@ static int learn_part(struct module *mod, pid_t pid, const struct mapping *m)
 static bool is_passing(int err)
 {
 	return err == -ENOENT || err == -ESTALE || err == -ESRCH || err == -EACCES ||
-	       err == -EPERM || err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+	       err == -EPERM || err == -EBUSY || err == -EPIPE || err == -EMFILE ||
+	       err == -ENFILE || err == -ENOMEM;
 }
 
 /* Ends the building of rows with this error, or 0. */
@@ -305,7 +307,7 @@ static struct module *add_module(struct modules *all, u64 key, pid_t pid, const 
 
 	if (fd < 0 && !is_vdso(m) && is_passing(fd))
 		return NULL;
-	if (fd >= 0 && fstat(fd, &st))
+	if (fd >= 0 && file_status(fd, &st))
 		return NULL;
 	struct module *mod = xcalloc(1, sizeof(*mod));
 	mod->key = key;

@@ -291,7 +291,7 @@ static void start_due(struct agents *a)
 		if (err) {
 			auto_free char *why = xasprintf(
 				"cannot start a process for the attach (%s)", strerror(-err));
-			refuse(e, why);
+			refuse(e, err == -EPIPE ? INJECT_NO_HELPER : why);
 		}
 	}
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,18 +16,35 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
+#include "jvm/attach/helper.h"
+#include "jvm/attach/inject_message.h"
 #include "jvm/attach/injector.h"
 #include "proc/mem.h"
+#include "worker/message.h"
 
 #define DYING_NS  NS_PER_SEC
 #define ENDING_MS 20
 
 struct injection {
-	pid_t child;
-	int status; /* exit status */
+	struct helper *helper; /* which has forked the child; NULL: we did */
+	u64 number;            /* of the child there */
+	pid_t child;           /* of ours; 0 once it is reaped */
+	bool has_ended;
+	bool is_reported; /* the helper has sent `status` */
+	int status;       /* exit status */
 	int fd;
 	u64 end_ns;
+	bool has_result;
+	struct inject_result result;
 };
+
+/* The helper of this process; NULL: children are forked here, by commands that do not record. */
+static struct helper *used;
+
+void inject_use_helper(struct helper *h)
+{
+	used = h;
+}
 
 void inject_nonce(char out[WIRE_NONCE_LEN + 1])
 {
@@ -41,26 +57,24 @@ void inject_nonce(char out[WIRE_NONCE_LEN + 1])
 }
 
 /* Close all our files in the child: perf events and BPF programs must end with us. */
-static void leave_parent(int fd)
+static void run_here(const struct inject_order *order, int fd)
 {
-	if (dup2(fd, 3) < 0)
+	if (dup2(fd, 3) < 0 || close_range(4, ~0u, 0))
 		_exit(1);
-	if (close_range(4, ~0u, 0))
-		_exit(1);
-	setsid(); /* Ctrl-C is for the parent, which then waits for us */
-	for (int sig = 1; sig < NSIG; sig++)
-		if (sig != SIGKILL && sig != SIGSTOP)
-			signal(sig, sig == SIGPIPE ? SIG_IGN : SIG_DFL);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_NAME, "sysflame-inject");
+	injector_prepare();
 	mem_set_helper(NULL, NULL); /* its BPF program has been closed */
-	/* A limit in case the parent dies and cannot kill us. */
-	alarm(INJECT_MAX_MS / 1000 + 5);
+	_exit(injector_run(order, 3));
+}
+
+static int start_child(struct injection *i, const struct inject_order *order, int fd)
+{
+	i->helper = used;
+	if (used)
+		return helper_inject(used, order, fd, &i->number);
+	i->child = fork();
+	if (!i->child)
+		run_here(order, fd);
+	return i->child < 0 ? -errno : 0;
 }
 
 int inject_start(const struct inject_order *order, struct injection **out)
@@ -69,55 +83,70 @@ int inject_start(const struct inject_order *order, struct injection **out)
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	pid_t child = fork();
-	if (child == 0) {
-		leave_parent(pair[1]);
-		_exit(injector_run(order, 3));
-	}
-	int err = -errno;
+	auto_free struct injection *i = xcalloc(1, sizeof(*i));
+	int err = start_child(i, order, pair[1]);
 	close(pair[1]);
-	if (child < 0) {
+	if (err) {
 		close(pair[0]);
 		return err;
 	}
-	struct injection *i = xcalloc(1, sizeof(*i));
-	i->child = child;
+	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	i->fd = pair[0];
 	i->end_ns = time_mono_ns() + INJECT_MAX_MS * NS_PER_MS;
-	*out = i;
+	*out = take(i);
 	return 0;
 }
 
-/* Receives the child's message; false if there is none (yet). */
-static bool receive(struct injection *i, struct inject_result *out)
+/* Takes the child's result with the ring, or the helper's report of its end. */
+static int take_message(struct injection *i, const struct worker_message *m, int *fds, size_t nr)
 {
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct inject_result result;
-	struct iovec iov = { &result, sizeof(result) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = control.space,
-			      .msg_controllen = sizeof(control.space) };
+	u64 number;
 
-	ssize_t len = recvmsg(i->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	if (len != sizeof(result))
-		return false;
-	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
-	result.ring_fd = -1;
-	if (head && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(&result.ring_fd, CMSG_DATA(head), sizeof(int));
-	*out = result;
-	return true;
+	if (m->kind == INJECT_RESULT && !i->has_result && nr <= 1 &&
+	    !inject_result_decode(m, &i->result)) {
+		i->has_result = true;
+		i->result.ring_fd = nr ? take_fd(fds[0]) : -1;
+		return 0;
+	}
+	if (m->kind != INJECT_ENDED || !i->helper || inject_number_decode(m, &number) ||
+	    number != i->number)
+		return -EPROTO;
+	i->status = (int)m->nr;
+	i->is_reported = i->has_ended = true;
+	return 0;
+}
+
+/* Takes all messages that are there. The child ends the connection by its end, or by an error. */
+static void receive(struct injection *i)
+{
+	struct worker_message m;
+	int fds[WORKER_FDS_MAX];
+	size_t nr;
+
+	for (int err = 0; !err;) {
+		err = message_receive(i->fd, &m, fds, &nr) ?: take_message(i, &m, fds, nr);
+		for (size_t k = 0; k < nr; k++)
+			if (fds[k] >= 0)
+				close(fds[k]);
+		if (err && err != -EAGAIN && i->helper)
+			i->has_ended = true;
+	}
 }
 
 static bool reap(struct injection *i)
 {
-	if (i->child && waitpid(i->child, &i->status, WNOHANG) == i->child)
-		i->child = 0;
-	return !i->child;
+	if (!i->has_ended && !i->helper)
+		i->has_ended = waitpid(i->child, &i->status, WNOHANG) == i->child;
+	receive(i);
+	return i->has_ended;
+}
+
+static void end(struct injection *i)
+{
+	if (i->helper)
+		helper_kill(i->helper, i->number);
+	else
+		kill(i->child, SIGKILL);
 }
 
 /* Explains why a child has ended without a result. */
@@ -129,6 +158,8 @@ static void explain_end(const struct injection *i, bool is_late, struct inject_r
 		snprintf(out->reason, size,
 			 "the attach took longer than %d s; is it stopped or swapped out?",
 			 INJECT_MAX_MS / 1000);
+	else if (i->helper && !i->is_reported)
+		snprintf(out->reason, size, INJECT_NO_HELPER);
 	else if (WIFSIGNALED(i->status))
 		snprintf(out->reason, size,
 			 "the attaching process was killed by signal %d; find out who sent it, for "
@@ -145,12 +176,15 @@ enum inject_outcome inject_poll(struct injection *i, struct inject_result *out)
 	u64 now = time_mono_ns();
 	bool is_late = now > i->end_ns;
 
-	if (is_late && i->child)
-		kill(i->child, SIGKILL);
+	if (is_late && !i->has_ended)
+		end(i);
 	/* In some system calls the kill has no effect, for example on a frozen file system. */
 	if (!reap(i) && now < i->end_ns + DYING_NS)
 		return INJECT_RUNNING;
-	if (!receive(i, out)) {
+	if (i->has_result) {
+		*out = i->result;
+		i->result.ring_fd = -1; /* the caller's now */
+	} else {
 		*out = (struct inject_result){ .outcome = INJECT_RETRY,
 					       .was_signalled = true, /* possibly */
 					       .is_lasting = true,
@@ -170,9 +204,11 @@ void inject_free(struct injection *i)
 	if (!i)
 		return;
 	if (!reap(i))
-		kill(i->child, SIGKILL);
+		end(i);
 	for (int ms = 0; ms < ENDING_MS && !reap(i); ms++)
 		usleep(1000);
+	if (i->has_result && i->result.ring_fd >= 0)
+		close(i->result.ring_fd);
 	close(i->fd);
 	free(i);
 }

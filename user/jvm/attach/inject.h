@@ -69,7 +69,16 @@ struct injection;
 /* Makes an unguessable nonce. */
 void inject_nonce(char out[WIRE_NONCE_LEN + 1]);
 
-/* Returns 0, or a negative errno if no child can be started. */
+/*
+ * From here on the helper forks the children (helper.h). NULL: this process does, as commands that
+ * do not record.
+ */
+struct helper;
+void inject_use_helper(struct helper *h);
+
+#define INJECT_NO_HELPER "the process that attaches was killed; record again"
+
+/* Returns 0, or a negative errno if no child can be started; -EPIPE: the helper was killed. */
 int inject_start(const struct inject_order *order, struct injection **out);
 
 /*

@@ -3,10 +3,11 @@
 #include "jvm/attach/injector.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "base/time.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/attach.h"
+#include "jvm/attach/inject_message.h"
 #include "jvm/attach/listener.h"
 #include "jvm/attach/readiness.h"
 #include "jvm/hotspot/hotspot.h"
@@ -23,6 +25,7 @@
 #include "jvm/process/memfds.h"
 #include "proc/mapped_file.h"
 #include "proc/mapping.h"
+#include "worker/message.h"
 
 #define REPLY_MS   6000 /* a replay of 20,000 methods takes 0.25 s */
 #define COLLECT_MS 12000
@@ -387,22 +390,27 @@ static void carry_out(struct job *j)
 
 static bool send_result(const struct inject_result *result, int fd)
 {
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec iov = { (void *)result, sizeof(*result) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct worker_message m;
 
-	if (result->ring_fd >= 0) {
-		msg.msg_control = control.space;
-		msg.msg_controllen = sizeof(control.space);
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.head), &result->ring_fd, sizeof(int));
-	}
-	return sendmsg(fd, &msg, MSG_NOSIGNAL) == sizeof(*result);
+	inject_result_encode(result, &m);
+	return !message_send(fd, &m, &result->ring_fd, result->ring_fd >= 0);
+}
+
+void injector_prepare(void)
+{
+	static const int ignored[] = { SIGPIPE, SIGTERM, SIGINT, SIGHUP };
+	sigset_t none;
+
+	setsid(); /* Ctrl-C is for the recorder, which then waits for us */
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sig != SIGKILL && sig != SIGSTOP)
+			signal(sig, SIG_DFL);
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_NAME, "sysflame-inject");
+	alarm(INJECT_MAX_MS / 1000 + 5);
 }
 
 int injector_run(const struct inject_order *order, int fd)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The code of the injector child. Private to inject.c. */
+/* The code of the injector child. Private to inject.c and helper.c. */
 #pragma once
 
 #include "jvm/attach/inject.h"
 
-/* Executes the order, sends one struct inject_result through `fd` and returns the exit status. */
+/* Makes a fresh child a process of its own, which ends by itself if nobody can kill it. */
+void injector_prepare(void);
+
+/* Executes the order, sends one result (inject_message.h) to `fd` and returns the exit status. */
 int injector_run(const struct inject_order *order, int fd);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Limits the rights of the recorder before it begins: starts the attach helper, which keeps the
+ * rights for attaching and for opening files as others, and drops all others that the recorder
+ * does not need (proc/privileges.h, proc/call_filter.h).
+ */
+#pragma once
+
+#include "capture/node.h"
+
+struct rights;
+
+/* The reasons, bits of privilege_reason, for which this kernel makes the recorder keep more. */
+u32 rights_of_kernel(void);
+
+/*
+ * Call it before the first thread starts and before anything is read or opened. Logs what fails; a
+ * recording can go on.
+ */
+struct rights *rights_limit(const struct node_options *options);
+
+/* Warns once if the helper was killed. */
+void rights_watch(struct rights *r);
+
+/* Ends the helper. The rights do not come back. */
+void rights_free(struct rights *r);

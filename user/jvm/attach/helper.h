@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The attach helper: a process that forks the children that attach (injector.h) and the one that
+ * opens files (proc/opener.h). It starts before the recorder has read or opened anything and alone
+ * keeps the capabilities for both (proc/privileges.h). It ends with the recorder. Its children that
+ * attach do not: they first clean up in their JVM.
+ */
+#pragma once
+
+#include "jvm/attach/inject.h"
+
+struct helper;
+
+/* Starts the helper. `agent_path` as for agent_file_find. */
+int helper_start(const char *agent_path, struct helper **out);
+
+/* Closes our end, and with it the helper; waits no longer than that usually takes. Accepts NULL. */
+void helper_free(struct helper *h);
+
+/* Whether the helper was killed. */
+bool helper_has_ended(struct helper *h);
+
+/*
+ * Forks a child for the order. The socket gets its messages (inject_message.h) and stays the
+ * caller's. *number names the child. Never blocks. -EPIPE if the helper was killed, -EAGAIN if it
+ * does not answer.
+ */
+int helper_inject(struct helper *h, const struct inject_order *order, int sock, u64 *number);
+
+/* Forks an opener that serves the socket. */
+int helper_open(struct helper *h, int sock, u64 *number);
+
+/* Kills a process that was forked for us, if it is still running. */
+void helper_kill(struct helper *h, u64 number);

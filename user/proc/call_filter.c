@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The seccomp filters of the recorder and of its privileged processes. */
+#include "proc/call_filter.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <seccomp.h>
+
+/* No process of a recording has a reason for these. */
+static const int never[] = {
+	SCMP_SYS(execve),
+	SCMP_SYS(execveat),
+	SCMP_SYS(ptrace),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(init_module),
+	SCMP_SYS(finit_module),
+	SCMP_SYS(delete_module),
+	SCMP_SYS(kexec_load),
+	SCMP_SYS(kexec_file_load),
+	SCMP_SYS(reboot),
+	SCMP_SYS(swapon),
+	SCMP_SYS(swapoff),
+	SCMP_SYS(acct),
+	SCMP_SYS(quotactl),
+	SCMP_SYS(quotactl_fd),
+	SCMP_SYS(pivot_root),
+	SCMP_SYS(chroot),
+	SCMP_SYS(keyctl),
+	SCMP_SYS(add_key),
+	SCMP_SYS(request_key),
+	SCMP_SYS(iopl),
+	SCMP_SYS(ioperm),
+	SCMP_SYS(syslog), /* it can also clear the kernel's log */
+	SCMP_SYS(sethostname),
+	SCMP_SYS(setdomainname),
+	SCMP_SYS(settimeofday),
+	SCMP_SYS(clock_settime),
+	SCMP_SYS(clock_adjtime),
+	SCMP_SYS(adjtimex),
+	SCMP_SYS(mknod),
+	SCMP_SYS(mknodat),
+	SCMP_SYS(userfaultfd),
+	SCMP_SYS(open_by_handle_at),
+	SCMP_SYS(io_uring_setup), /* its operations pass no filter */
+	SCMP_SYS(io_uring_enter),
+	SCMP_SYS(io_uring_register),
+	SCMP_SYS(vhangup),
+};
+
+/* Only attaching has a reason for these. */
+static const int only_attach[] = {
+	SCMP_SYS(mount),         SCMP_SYS(umount2),  SCMP_SYS(move_mount), SCMP_SYS(open_tree),
+	SCMP_SYS(fsopen),        SCMP_SYS(fsconfig), SCMP_SYS(fsmount),    SCMP_SYS(fspick),
+	SCMP_SYS(mount_setattr), SCMP_SYS(setns),    SCMP_SYS(unshare),    SCMP_SYS(fork),
+	SCMP_SYS(vfork),         SCMP_SYS(socket),   SCMP_SYS(connect),    SCMP_SYS(bind),
+	SCMP_SYS(listen),        SCMP_SYS(accept),   SCMP_SYS(accept4),    SCMP_SYS(pidfd_getfd),
+};
+
+/* These attach BPF programs and events, which only the recorder does. */
+static const int only_recorder[] = {
+	SCMP_SYS(bpf),
+	SCMP_SYS(perf_event_open),
+};
+
+static int forbid(scmp_filter_ctx filter, const int *calls, size_t nr)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < nr; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0);
+	return err;
+}
+
+/* Threads are allowed. The C library tries clone3 first, whose flags no filter sees. */
+static int forbid_processes(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0)
+		       ?: seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+					   SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+}
+
+static int add_rules(scmp_filter_ctx filter, enum privileged process)
+{
+	int err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1)
+			  ?: forbid(filter, never, ARRAY_SIZE(never));
+
+	if (!err && process != PRIVILEGED_ATTACH)
+		err = forbid(filter, only_attach, ARRAY_SIZE(only_attach))
+			      ?: forbid_processes(filter);
+	if (!err && process != PRIVILEGED_RECORDER)
+		err = forbid(filter, only_recorder, ARRAY_SIZE(only_recorder));
+	return err;
+}
+
+int call_filter_load(enum privileged process)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	if (!filter)
+		return -ENOMEM;
+	int err = add_rules(filter, process) ?: seccomp_load(filter);
+	seccomp_release(filter);
+	return err;
+}

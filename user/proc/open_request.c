@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recorder's side of opening files in another process. */
+#include "proc/open_request.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file_status.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "worker/message.h"
+
+#define PAUSE_NS     (2 * NS_PER_SEC) /* after the first file that did not open */
+#define PAUSE_MAX_NS (64 * NS_PER_SEC)
+#define PAUSES_MAX   256
+
+_Static_assert(sizeof(struct open_order) <= WORKER_TEXT_MAX, "an order fits into a message");
+
+/* Files that are refused for a while: those of a user, for root those of a device. */
+struct pause {
+	u64 key;
+	u64 until_ns, pause_ns;
+};
+
+struct requests {
+	struct open_requests_ops ops;
+	int sock; /* valid if is_used */
+	u64 number;
+	bool is_used;
+	VEC(struct pause) pauses;
+	size_t next_pause; /* replaced next once all are in use */
+};
+
+static struct requests requests;
+
+static int start_opener(void)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	int err = requests.ops.start(requests.ops.ctx, pair[1], &requests.number);
+	close(pair[1]);
+	if (err)
+		close(pair[0]);
+	else
+		requests.sock = pair[0];
+	requests.is_used = !err;
+	return err;
+}
+
+int open_requests_begin(const struct open_requests_ops *ops)
+{
+	requests.ops = *ops;
+	return start_opener();
+}
+
+/* The opener ends when its socket is closed; one that waits for a file system is killed. */
+static void end_opener(void)
+{
+	if (!requests.is_used)
+		return;
+	close(requests.sock);
+	requests.ops.end(requests.ops.ctx, requests.number);
+	requests.is_used = false;
+}
+
+void open_requests_end(void)
+{
+	end_opener();
+	vec_fini(&requests.pauses);
+}
+
+bool open_requests_are_used(void)
+{
+	return requests.is_used;
+}
+
+/* Who pays for a file that does not open: the user of the process. Root has many file systems. */
+static u64 key_of(const struct open_order *o)
+{
+	const u64 is_device = 1ull << 63;
+	char path[32];
+	struct stat st = { .st_uid = o->uid };
+
+	snprintf(path, sizeof(path), "/proc/%d", o->pid);
+	if (o->kind == OPEN_MAPPED && stat(path, &st))
+		st.st_uid = 0;
+	return st.st_uid ?: is_device | (u64)o->dev_major << 32 | o->dev_minor;
+}
+
+static struct pause *find_pause(u64 key)
+{
+	vec_each(p, &requests.pauses)
+		if (p->key == key)
+			return p;
+	return NULL;
+}
+
+static bool is_paused(const struct open_order *o)
+{
+	const struct pause *p = find_pause(key_of(o));
+
+	return p && time_mono_ns() < p->until_ns;
+}
+
+static void add_pause(u64 key)
+{
+	struct pause *p = find_pause(key);
+
+	if (!p && requests.pauses.nr < PAUSES_MAX) {
+		vec_push(&requests.pauses, (struct pause){ .key = key });
+		p = &requests.pauses.at[requests.pauses.nr - 1];
+	} else if (!p) {
+		p = &requests.pauses.at[requests.next_pause++ % PAUSES_MAX];
+		*p = (struct pause){ .key = key };
+	}
+	p->pause_ns = !p->pause_ns                 ? PAUSE_NS
+		      : p->pause_ns < PAUSE_MAX_NS ? 2 * p->pause_ns
+						   : PAUSE_MAX_NS;
+	p->until_ns = time_mono_ns() + p->pause_ns;
+}
+
+/* Waits for the answer, also if signals arrive. */
+static int await_answer(void)
+{
+	u64 end_ns = time_mono_ns() + OPEN_MAX_MS * NS_PER_MS;
+
+	for (u64 now = time_mono_ns(); now < end_ns; now = time_mono_ns()) {
+		struct pollfd p = { requests.sock, POLLIN, 0 };
+		int nr = poll(&p, 1, (int)((end_ns - now) / NS_PER_MS) + 1);
+		if (nr > 0)
+			return 0;
+		if (nr < 0 && errno != EINTR)
+			return -errno;
+	}
+	return -ETIMEDOUT;
+}
+
+static bool is_regular(int fd)
+{
+	struct stat st;
+
+	return !file_status(fd, &st) && S_ISREG(st.st_mode);
+}
+
+/* The opener may have been taken over, so its answer is checked. */
+static int receive(void)
+{
+	struct worker_message m;
+	int fds[WORKER_FDS_MAX];
+	size_t nr;
+	int err = await_answer() ?: message_receive(requests.sock, &m, fds, &nr);
+
+	if (err)
+		return err;
+	if (m.kind == WORKER_OPENED && !m.err && nr == 1 && is_regular(fds[0]))
+		return fds[0];
+	for (size_t i = 0; i < nr; i++)
+		close(fds[i]);
+	return m.kind == WORKER_OPENED && m.err < 0 && m.err > -4096 ? m.err : -EPROTO;
+}
+
+static int ask(const struct open_order *order, size_t len, int root)
+{
+	struct worker_message m = { .kind = WORKER_OPEN, .len = (u32)len };
+
+	memcpy(m.text, order, len);
+	int err = message_send(requests.sock, &m, &root, root >= 0);
+	return err ?: receive();
+}
+
+int open_request(struct open_order *order, const char *path, int root)
+{
+	size_t len = strlen(path) + 1;
+
+	if (len > sizeof(order->path))
+		return -ENAMETOOLONG;
+	memcpy(order->path, path, len);
+	order->version = OPEN_ORDER_VERSION;
+	len += offsetof(struct open_order, path);
+	if (requests.pauses.nr && is_paused(order))
+		return -EBUSY;
+	int fd = ask(order, len, root);
+	if (fd == -ETIMEDOUT)
+		add_pause(key_of(order));
+	if (fd != -ETIMEDOUT && fd != -EPIPE && fd != -EPROTO)
+		return fd;
+	end_opener();
+	bool was_killed = !start_opener() && fd == -EPIPE;
+	return was_killed ? ask(order, len, root) : fd == -ETIMEDOUT ? -EBUSY : fd;
+}

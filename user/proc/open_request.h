@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asks the opener, a process of its own (proc/opener.h), to open a file that a process chose. The
+ * opener has the right to take the ids of that process, which the recorder gives up. If the file's
+ * file system does not answer, only the opener waits: it is ended after OPEN_MAX_MS and replaced.
+ * Files of that user are then refused for a while, twice as long each time.
+ *
+ * proc/target_file.c and proc/mapped_file.c ask by themselves once open_requests_begin was called.
+ */
+#pragma once
+
+#include <limits.h>
+
+#include "base/types.h"
+
+#define OPEN_MAX_MS 500
+
+#define OPEN_ORDER_VERSION 1
+
+enum open_kind {
+	OPEN_AS_PROCESS, /* target_file_open, below the root that is sent along */
+	OPEN_UNLINKED,   /* target_file_open_unlinked, below that root */
+	OPEN_MAPPED,     /* mapped_file_open */
+	OPEN_KINDS,
+};
+
+/* An order as it is sent, up to the end of the path. */
+struct open_order {
+	u32 version, kind;
+	u32 uid, gid;             /* OPEN_AS_PROCESS */
+	s32 pid;                  /* OPEN_MAPPED, as the next ones */
+	u32 dev_major, dev_minor; /* of the mapping */
+	u32 is_executable;        /* 0 or 1 */
+	u64 start, end, inode;    /* of the mapping */
+	char path[PATH_MAX];      /* ends in a NUL */
+};
+
+/* How to start and end an opener. `start` gets its end of a socket, which stays the caller's. */
+struct open_requests_ops {
+	int (*start)(void *ctx, int sock, u64 *number);
+	void (*end)(void *ctx, u64 number);
+	void *ctx;
+};
+
+/* From here on files are opened by an opener, which is started now. */
+int open_requests_begin(const struct open_requests_ops *ops);
+void open_requests_end(void);
+bool open_requests_are_used(void);
+
+/*
+ * Sends the order with the root, -1 for none, and returns the file's descriptor or a negative
+ * errno. -EBUSY: the file system does not answer. -EPIPE: there is no opener any more.
+ */
+int open_request(struct open_order *order, const char *path, int root);

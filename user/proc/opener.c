@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens files for the recorder, with the ids of the processes that chose them. */
+#include "proc/opener.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "proc/mapped_file.h"
+#include "proc/open_request.h"
+#include "proc/target_file.h"
+#include "worker/message.h"
+
+/* The recorder may have been taken over: its order is checked like any other message. */
+static bool is_order(const struct worker_message *m)
+{
+	const size_t head = offsetof(struct open_order, path);
+	u32 version;
+
+	memcpy(&version, m->text, sizeof(version));
+	return m->kind == WORKER_OPEN && m->len > head && m->len <= sizeof(struct open_order) &&
+	       version == OPEN_ORDER_VERSION && !m->text[m->len - 1] &&
+	       !memchr(m->text + head, 0, m->len - 1 - head);
+}
+
+static int open_mapped(const struct open_order *o)
+{
+	const struct mapping m = {
+		.start = o->start,
+		.end = o->end,
+		.inode = o->inode,
+		.dev_major = o->dev_major,
+		.dev_minor = o->dev_minor,
+		.executable = o->is_executable != 0,
+		.path = o->path,
+	};
+
+	return mapped_file_open(o->pid, &m);
+}
+
+static int carry_out(const struct open_order *o, int root_fd)
+{
+	const struct target_root root = { root_fd, o->uid, o->gid };
+
+	if (o->kind == OPEN_MAPPED)
+		return open_mapped(o);
+	if (root_fd < 0)
+		return -EPROTO;
+	switch (o->kind) {
+	case OPEN_AS_PROCESS:
+		return target_file_open(&root, o->path);
+	case OPEN_UNLINKED:
+		return target_file_open_unlinked(&root, o->path);
+	default:
+		return -EPROTO;
+	}
+}
+
+static int answer(int sock, const struct worker_message *m, int root)
+{
+	struct worker_message reply = { .kind = WORKER_OPENED };
+	struct open_order order;
+
+	if (!is_order(m))
+		return -EPROTO;
+	memcpy(&order, m->text, m->len);
+	auto_close int fd = carry_out(&order, root);
+	reply.err = fd < 0 ? fd : 0;
+	return message_send(sock, &reply, &fd, fd >= 0);
+}
+
+void opener_serve(int sock)
+{
+	struct worker_message m;
+	int fds[WORKER_FDS_MAX], err = 0;
+	size_t nr;
+
+	while (!err && !message_receive(sock, &m, fds, &nr)) {
+		err = answer(sock, &m, nr ? fds[0] : -1);
+		for (size_t i = 0; i < nr; i++)
+			close(fds[i]);
+	}
+}
