@@ -13,9 +13,9 @@ struct node;
 
 struct node_options {
 	enum agent_mode agent;
-	const char *agent_path; /* the agent's library; NULL: the installed one */
-	bool lines;             /* one frame per line of a Java method */
-	bool measure;           /* recordings may measure their BPF programs */
+	const char *agent_path;   /* the agent's library; NULL: the installed one */
+	bool lines;               /* one frame per line of a Java method */
+	bool measure;             /* recordings may measure their BPF programs */
 	bool keeps_output_rights; /* the output needs rights over files of others
 				     (proc/privileges.h) */
 };
