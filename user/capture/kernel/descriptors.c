@@ -46,3 +46,10 @@ const char *descriptors_error_text(int err)
 		 (unsigned long long)limit.rlim_cur);
 	return error_text;
 }
+
+bool descriptors_are_few(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < PROGRAM;
+}

@@ -12,3 +12,9 @@ void descriptors_raise(u32 nr_events);
 
 /* The text of `err`; for too many open files also the limit and the remedy. Until the next call. */
 const char *descriptors_error_text(int err);
+
+/*
+ * Whether the limit is lower than what BPF programs alone need. Their loading may then fail with
+ * another error than -EMFILE.
+ */
+bool descriptors_are_few(void);

@@ -45,8 +45,8 @@ void privilege_explain(const char *what, int err)
 			  "seccomp profile or kernel lockdown forbids it; allow bpf() and "
 			  "perf_event_open()",
 			  what);
-	else if (err == -EMFILE)
-		log_error("%s failed: %s", what, descriptors_error_text(err));
+	else if (err == -EMFILE || (err == -EINVAL && descriptors_are_few()))
+		log_error("%s failed: %s", what, descriptors_error_text(-EMFILE));
 	else
 		log_error("%s failed: %s; -v shows the kernel's messages", what, strerror(-err));
 }
