@@ -67,6 +67,7 @@ struct node *node_new(const struct node_options *options)
 	start_workers(n);
 	n->rights = rights_limit(options);
 	priority_init(&n->priority);
+	priority_raise(&n->priority, true); /* until the first node_tick */
 	n->followed_ns = time_mono_ns();
 	n->processes = processes_new();
 	n->containers = containers_new("");

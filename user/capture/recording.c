@@ -52,6 +52,7 @@ static void want_hooks(struct recording *r)
 		r->hooks = mask_of(&hooks);
 	agents_want(r->node->agents, &hooks);
 	agents_set_urgent(r->node->agents, true);
+	priority_raise(&r->node->priority, true); /* until it runs */
 	if (r->hooks && !privilege_check())
 		begin_attaches(r);
 }

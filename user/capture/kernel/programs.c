@@ -112,21 +112,39 @@ static bool follows_memory(const struct knobs *knobs)
 	return knobs->memory.interval || knobs->alloc_is_live;
 }
 
-static int configure(struct recording_skel *skel, const struct programs_options *o)
+static bool has_multi_links(void)
+{
+	return programs_can_attach_without_admin() &&
+	       (!capability_has(CAP_SYS_ADMIN) || multi_knows_threads());
+}
+
+/* Reads the kernel's types only if a program for uprobes is loaded. */
+static void choose_links(struct recording_skel *skel)
 {
 	struct bpf_program *program;
+	bool is_asked = false, multi = false;
+
+	bpf_object__for_each_program(program, skel->obj)
+	{
+		if (!bpf_program__autoload(program) ||
+		    strncmp(bpf_program__section_name(program), "u", 1) != 0)
+			continue;
+		multi = is_asked ? multi : has_multi_links();
+		is_asked = true;
+		if (multi)
+			bpf_program__set_expected_attach_type(program, UPROBE_MULTI_ATTACH_TYPE);
+	}
+}
+
+static int configure(struct recording_skel *skel, const struct programs_options *o)
+{
 	int nr_cpus = libbpf_num_possible_cpus();
 	if (nr_cpus < 0)
 		return nr_cpus;
 
 	choose_programs(skel, o);
-	bool multi = programs_can_attach_without_admin() &&
-		     (!capability_has(CAP_SYS_ADMIN) || multi_knows_threads());
-	bpf_object__for_each_program(program, skel->obj)
-	{
-		if (multi && !strncmp(bpf_program__section_name(program), "u", 1))
-			bpf_program__set_expected_attach_type(program, UPROBE_MULTI_ATTACH_TYPE);
-	}
+	choose_links(skel);
+	kernel_types_forget(); /* libbpf reads them again, in the same memory */
 	skel->rodata->knobs = o->knobs;
 	skel->rodata->knobs.nr_cpus = (u32)nr_cpus;
 	const struct {
@@ -172,7 +190,6 @@ int programs_load(const struct programs_options *options, struct programs **out)
 	bpf->measure_fd = -1;
 	bpf->programs = options->programs;
 	int err = load_begin() ?: load(bpf, options);
-	kernel_types_forget();
 	if (err) {
 		load_explain(err);
 		programs_free(bpf);
