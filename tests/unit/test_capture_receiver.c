@@ -53,7 +53,7 @@ static void records_that_are_not_taken_do_not_fill_the_ring(void **state)
 {
 	struct seen seen = { .parent = getpid() };
 	struct node_programs *bpf = load();
-	struct receiver *r = receiver_new(node_programs_ring(bpf));
+	struct receiver *r = receiver_new(node_programs_ring(bpf), true);
 
 	assert_int_equal(node_programs_attach(bpf), 0);
 	fork_children(FORKS);
@@ -72,7 +72,7 @@ static void every_record_is_taken_once(void **state)
 {
 	struct seen seen = { .parent = getpid() };
 	struct node_programs *bpf = load();
-	struct receiver *r = receiver_new(node_programs_ring(bpf));
+	struct receiver *r = receiver_new(node_programs_ring(bpf), true);
 	struct parcel *parcels = NULL;
 
 	assert_int_equal(node_programs_attach(bpf), 0);

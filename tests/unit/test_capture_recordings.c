@@ -53,7 +53,7 @@ static pid_t start_loop(struct world *w)
 
 static int make_world(void **state)
 {
-	const struct node_options options = { .agent = AGENT_NEVER };
+	const struct node_options options = { .agent = AGENT_NEVER, .keeps_rights = true };
 	struct world *w = calloc(1, sizeof(*w));
 
 	*state = w;

@@ -36,7 +36,7 @@
 #define WAIT_START_NS     (500 * NS_PER_MS) /* for workers, before sampling begins */
 #define WAIT_TICK_NS      (20 * NS_PER_MS)  /* and in each tick */
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
-#define RING_BYTES        (1u << 20) /* some 16,000 forks, execs or exits */
+#define RING_BYTES        (2u << 20) /* some 32,000 forks, execs or exits between two reads */
 
 static const worker_fn tasks[WORKER_TASKS] = {
 	[WORKER_ROWS] = row_build_task,
@@ -65,7 +65,8 @@ struct node *node_new(const struct node_options *options)
 
 	n->options = *options;
 	start_workers(n);
-	n->rights = rights_limit(options);
+	if (!options->keeps_rights)
+		n->rights = rights_limit(options);
 	priority_init(&n->priority);
 	priority_raise(&n->priority, true); /* until the first node_tick */
 	n->followed_ns = time_mono_ns();
@@ -95,7 +96,7 @@ static int load_programs(struct node *n)
 	if (options.remote_reads && remote_open(n->bpf, &n->remote))
 		log_warn("memory of other users' JVMs cannot be read, their Java code has no "
 			 "names; run sysflame with CAP_SYS_PTRACE");
-	n->receiver = receiver_new(node_programs_ring(n->bpf));
+	n->receiver = receiver_new(node_programs_ring(n->bpf), false);
 	struct tables_fds fds = node_programs_tables(n->bpf);
 	err = unwinding_new(&options.tables, &fds, n->jvms, &n->unwinding);
 	if (err)
@@ -137,6 +138,11 @@ static void receive_from(struct node *n, struct receiver *receiver, struct recor
 	parcels_add(arrived, parcels);
 }
 
+static void receive_of_node(struct node *n)
+{
+	receive_from(n, n->receiver, NULL, &n->arrived);
+}
+
 /*
  * Empties the rings. That of the node comes last, so that it covers at least the time of the
  * recordings' records. While classes are being unloaded, names are resolved at once.
@@ -147,7 +153,7 @@ static void receive(struct node *n)
 
 	vec_each(r, &n->recordings)
 		receive_from(n, (*r)->receiver, *r, &(*r)->arrived);
-	receive_from(n, n->receiver, NULL, &n->arrived);
+	receive_of_node(n);
 	n->received_ns = time_mono_ns();
 	for (size_t i = known; n->is_urgent && i < n->inbox.items.nr; i++) {
 		const struct item *item = &n->inbox.items.at[i];
@@ -175,6 +181,7 @@ static void set_priority(struct node *n)
 /* Does what cannot wait: reads the rings of fixed size, and makes room before memory runs out. */
 static void poll_rings(struct node *n)
 {
+	receive_of_node(n);
 	sideband_drain(n->sideband, inbox_add_side, &n->inbox);
 	agents_poll(n->agents);
 	memory_limit_check(&n->memory, n->symbolizer);
@@ -320,6 +327,8 @@ static void step(struct node *n)
 			inbox_drop(&n->inbox, *r);
 	}
 	n->recordings.nr = kept;
+	if (!kept) /* profiles are written with the caller's priority */
+		priority_raise(&n->priority, false);
 }
 
 void node_tick(struct node *n)

@@ -18,6 +18,8 @@ struct node_options {
 	bool measure;             /* recordings may measure their BPF programs */
 	bool keeps_output_rights; /* the output needs rights over files of others
 				     (proc/privileges.h) */
+	bool keeps_rights; /* for tests that go on after the node's end: drops none, attaches no
+			      agent */
 };
 
 /*

@@ -116,7 +116,7 @@ static int load_programs(struct recording *r)
 	int err = programs_load(&bpf, &r->bpf) ?: targets_open(o->targets, r->bpf);
 	if (err)
 		return err;
-	r->receiver = receiver_new(programs_ring(r->bpf));
+	r->receiver = receiver_new(programs_ring(r->bpf), true);
 	return programs_attach_targets(r->bpf);
 }
 

@@ -228,16 +228,16 @@ static void ask(struct receiver *r)
 		;
 }
 
-struct receiver *receiver_new(struct ring *ring)
+struct receiver *receiver_new(struct ring *ring, bool has_thread)
 {
 	struct receiver *r = xcalloc(1, sizeof(*r));
 
 	r->ring = ring;
-	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	r->asked_fd = eventfd(0, EFD_CLOEXEC);
+	r->epoll_fd = has_thread ? epoll_create1(EPOLL_CLOEXEC) : -1;
+	r->asked_fd = has_thread ? eventfd(0, EFD_CLOEXEC) : -1;
 	sem_init(&r->answered, 0, 0);
-	r->has_thread = begin_thread(r);
-	if (!r->has_thread)
+	r->has_thread = has_thread && begin_thread(r);
+	if (has_thread && !r->has_thread)
 		log_debug("no second thread reads the ring");
 	return r;
 }

@@ -17,8 +17,11 @@ struct parcel {
 
 struct receiver;
 
-/* Starts the thread. If that fails, only receiver_take reads the ring. */
-struct receiver *receiver_new(struct ring *ring);
+/*
+ * Starts the thread. If that fails, or without `has_thread`, only receiver_take reads the ring. It
+ * then does not have to wait for the thread, but the ring must hold all that arrives in between.
+ */
+struct receiver *receiver_new(struct ring *ring, bool has_thread);
 void receiver_free(struct receiver *r);
 
 /*
