@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/types.h"
@@ -44,4 +45,15 @@ static inline pid_t java_pid(pid_t child)
 	if (f)
 		fclose(f);
 	return pid;
+}
+
+/* Kills the JVM and removes its attach socket, which a later JVM with that PID could not replace. */
+static inline void java_end(pid_t child)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/.java_pid%d", child);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	unlink(path);
 }

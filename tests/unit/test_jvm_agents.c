@@ -2,11 +2,9 @@
 /* Sessions in a real JVM, as in a recording. */
 #include "test.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -72,8 +70,7 @@ static void begin(struct session *s, const char *args)
 static void end(struct session *s)
 {
 	agents_free(s->agents);
-	kill(s->child, SIGKILL);
-	waitpid(s->child, NULL, 0);
+	java_end(s->child);
 }
 
 /* The agent does not report waits that began before that time, so it must not increase. */

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names the code of a JVM that compiles, unloads and reuses memory at the same time. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/time.h"
@@ -74,8 +72,7 @@ static void names_are_never_mixed_up_while_memory_is_reused(void **state)
 		assert_true(hotspot_refresh(t.h) >= 0);
 	}
 	hotspot_free(t.h);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	java_end(pid);
 	print_message("# %llu frames, %llu of churned classes, %llu stale, %llu pcs gone\n",
 		      (unsigned long long)t.nr_named, (unsigned long long)t.nr_churned,
 		      (unsigned long long)t.nr_stale, (unsigned long long)t.nr_gone);

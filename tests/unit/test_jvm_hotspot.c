@@ -5,11 +5,9 @@
  * additional flags for it.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -93,8 +91,7 @@ static int start_jvm(void **state)
 static void stop_child(void)
 {
 	if (world.child > 0) {
-		kill(world.child, SIGKILL);
-		waitpid(world.child, NULL, 0);
+		java_end(world.child);
 	}
 	while (world.pid > 0 && kill(world.pid, 0) == 0) /* unshare's child ends after it */
 		usleep(1000);
@@ -376,8 +373,7 @@ static void a_jvm_can_be_opened_from_its_start(void **state)
 	}
 	assert_true(l.nr_heaps && l.interpreter_end && l.call_stub_return);
 	hotspot_free(h);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	java_end(pid);
 	close(ends[0]);
 	close(ends[1]);
 }

@@ -3,11 +3,9 @@
  * The full names of the threads of a live JVM. JDK=N: one of tests/jvm/jdks instead of the host's;
  * JVM_FLAGS: additional flags for it.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "java.h"
@@ -62,8 +60,7 @@ static int stop_jvm(void **state)
 {
 	hotspot_free(world.h);
 	thread_names_free(world.names);
-	kill(world.child, SIGKILL);
-	waitpid(world.child, NULL, 0);
+	java_end(world.child);
 	fclose(world.in);
 	fclose(world.out);
 	return 0;
