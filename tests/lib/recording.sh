@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Waits for recorders and for the processes that they record. Source it after tap.sh.
 
-# recording PID: waits until that recorder has its events.
+# recording PID: waits until that recorder has its events. The node's programs are three or four.
 recording() {
-	wait_for 60 sh -c "ls -l /proc/$1/fd | grep -q perf_event"
+	wait_for 60 sh -c "ls -l /proc/$1/fd | grep -q perf_event &&
+		[ \$(ls -l /proc/$1/fd | grep -c bpf-prog) -ge 5 ]"
 }
 
 # with_tracefs COMMAND..: runs the command with tracefs mounted; skips the test if that is

@@ -62,7 +62,7 @@ static void apply_exit(struct node *n, const struct process_record *e)
 		return;
 	p->exit_ns = e->time_ns;
 	vec_each(r, &n->recordings) {
-		sources_remove_process((*r)->sources, p);
+		recording_see_exit(*r, p);
 		is_needed |= recording_needs_tables(*r, p);
 	}
 	if (!is_needed)

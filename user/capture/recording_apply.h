@@ -35,9 +35,10 @@ void recording_set_up(struct recording *r, const struct process *p);
 /* Counts a JVM once in jvms_seen; requests its agent if `wants_agent`. */
 void recording_admit_jvm(struct recording *r, const struct process *p, bool wants_agent);
 
-/* A process mapped code, or executed a program. */
+/* A process mapped code, executed a program, or ended. */
 void recording_see_mapping(struct recording *r, struct process *p);
 void recording_see_exec(struct recording *r, const struct process *p);
+void recording_see_exit(struct recording *r, const struct process *p);
 
 /* The memory of a process is gone, because it ended or executed another program. */
 void recording_see_end_of_memory(struct recording *r, pid_t pid, u64 time_ns);
