@@ -47,7 +47,8 @@ static inline pid_t java_pid(pid_t child)
 	return pid;
 }
 
-/* Kills the JVM and removes its attach socket, which a later JVM with that PID could not replace. */
+/* Kills the JVM and removes its attach socket, which a later JVM with that PID could not replace.
+ */
 static inline void java_end(pid_t child)
 {
 	char path[64];

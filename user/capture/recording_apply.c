@@ -131,8 +131,8 @@ void recording_see_exec(struct recording *r, const struct process *p)
 }
 
 /*
- * BPF forgot the process when it ended. It may have been marked as a JVM since, by a mapping that was
- * applied late. The mark would hold for the next process with this PID.
+ * BPF forgot the process when it ended. It may have been marked as a JVM since, by a mapping that
+ * was applied late. The mark would hold for the next process with this PID.
  */
 void recording_see_exit(struct recording *r, const struct process *p)
 {
