@@ -96,17 +96,17 @@ static void advance(struct world *w, const struct test_recording *t, enum record
 	}
 }
 
-/* Begins a recording of that process, or of all with pid 0. */
-static void begin(struct world *w, struct test_recording *t, pid_t pid, u32 freq_hz)
+static void init(struct test_recording *t, u32 freq_hz)
 {
-	auto_free char *number = xasprintf("%d", (int)pid);
-	struct sink_options sink = { 0 };
 	struct str why = { 0 };
 
 	*t = (struct test_recording){ .sampling.freq_hz = (int)freq_hz, .targets = targets_new() };
 	assert_int_equal(events_parse("cpu", &t->sampling, &t->events, &why), 0);
-	if (pid)
-		assert_int_equal(targets_add(t->targets, TARGET_PID, false, number, &why), 0);
+}
+
+static void start(struct world *w, struct test_recording *t)
+{
+	struct sink_options sink = { 0 };
 	const struct recording_options options = {
 		.events = &t->events,
 		.sampling = t->sampling,
@@ -116,6 +116,18 @@ static void begin(struct world *w, struct test_recording *t, pid_t pid, u32 freq
 	t->recording = recording_new(w->node, &options);
 	t->sink = recording_add_sink(t->recording, &sink);
 	assert_int_equal(recording_start(t->recording), 0);
+}
+
+/* Begins a recording of that process, or of all with pid 0. */
+static void begin(struct world *w, struct test_recording *t, pid_t pid, u32 freq_hz)
+{
+	auto_free char *number = xasprintf("%d", (int)pid);
+	struct str why = { 0 };
+
+	init(t, freq_hz);
+	if (pid)
+		assert_int_equal(targets_add(t->targets, TARGET_PID, false, number, &why), 0);
+	start(w, t);
 	advance(w, t, RECORDING_RUNS);
 }
 
@@ -258,6 +270,58 @@ static void a_recording_may_be_dropped_at_any_time(void **state)
 	fini(&kept);
 }
 
+/* Executes a program that runs until it is killed. */
+static pid_t execute(struct world *w)
+{
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execlp("dd", "dd", "if=/dev/zero", "of=/dev/null", "bs=64k", NULL);
+		_exit(1);
+	}
+	w->loops[w->nr_loops++] = child;
+	return child;
+}
+
+/* The window that began at its exec is not begun again. */
+static void an_awaited_program_may_start_before_the_recording_runs(void **state)
+{
+	struct world *w = world_of(state);
+	struct test_recording t;
+	struct str why = { 0 };
+	u32 nr_cuts = 0;
+
+	init(&t, 499);
+	assert_int_equal(targets_wait_for(t.targets, "dd", &why), 0);
+	start(w, &t);
+	pid_t pid = execute(w);
+	usleep(300 * 1000);
+	advance(w, &t, RECORDING_RUNS);
+	tick_for(w, SUM_NS / 3);
+	stop(w, &t);
+	assert_true(take_cuts(&t, pid, &nr_cuts) > 10);
+	assert_int_equal(nr_cuts, 1);
+	fini(&t);
+}
+
+static void a_recording_may_end_before_it_runs(void **state)
+{
+	struct world *w = world_of(state);
+	struct test_recording t;
+	struct str why = { 0 };
+	u32 nr_cuts = 0;
+
+	t = (struct test_recording){ .sampling.offcpu_min_ns = 1000, .targets = targets_new() };
+	assert_int_equal(events_parse("offcpu", &t.sampling, &t.events, &why), 0);
+	start(w, &t);
+	stop(w, &t);
+	take_cuts(&t, 0, &nr_cuts);
+	assert_int_equal(nr_cuts, 1);
+	fini(&t);
+}
+
 #define recording_test(test) cmocka_unit_test_setup_teardown(test, make_world, end_world)
 
 int main(void)
@@ -267,6 +331,8 @@ int main(void)
 		recording_test(recordings_have_targets_of_their_own),
 		recording_test(a_recording_goes_on_when_another_one_ends),
 		recording_test(a_recording_may_be_dropped_at_any_time),
+		recording_test(an_awaited_program_may_start_before_the_recording_runs),
+		recording_test(a_recording_may_end_before_it_runs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

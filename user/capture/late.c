@@ -9,6 +9,7 @@
 
 struct late_visit {
 	const struct recording *recording;
+	const struct cut *cut;
 	late_jvm_fn visit;
 	void *ctx;
 };
@@ -39,23 +40,24 @@ static void visit_late(struct process_id id, u32 hooks, u64 told_ns, void *ctx)
 	const struct process *p = processes_find(v->recording->node->processes, id);
 	auto_str struct str effects = { 0 };
 
-	if (told_ns >= v->recording->window.end_ns)
+	hooks &= v->recording->hooks;
+	if (!hooks || told_ns >= v->cut->span.end_ns)
 		return;
 	add_effects(&effects, hooks);
 	const struct late_jvm late = {
 		.pid = id.pid,
 		.comm = p ? p->comm : "java",
 		.effects = effects.at,
-		.since_ns = told_ns - v->recording->window.begin_ns,
+		.since_ns = told_ns - v->cut->span.begin_ns,
 	};
 	v->visit(&late, v->ctx);
 }
 
-void recording_each_late(const struct recording *r, late_jvm_fn visit, void *ctx)
+void cut_each_late(const struct recording *r, const struct cut *c, late_jvm_fn visit, void *ctx)
 {
-	struct late_visit v = { r, visit, ctx };
+	struct late_visit v = { r, c, visit, ctx };
 
-	agents_each_late(r->node->agents, r->window.begin_ns, visit_late, &v);
+	agents_each_late(r->node->agents, c->span.begin_ns, visit_late, &v);
 }
 
 struct noting {
@@ -80,7 +82,7 @@ void late_note(const struct recording *r, struct cut *c)
 {
 	struct noting n = { .profile = c->profile };
 
-	recording_each_late(r, note, &n);
+	cut_each_late(r, c, note, &n);
 	if (n.nr > NOTES_MAX)
 		profile_note(n.profile, "late", "more JVMs whose agents reported after the begin",
 			     n.nr - NOTES_MAX);

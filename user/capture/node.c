@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all recordings of this process share. */
+/* The part of recording that all recordings of this process share. */
 #include "capture/node.h"
 
 #include <errno.h>
@@ -215,7 +215,7 @@ static void apply_turn(struct node *n)
 	return_records(n);
 }
 
-/* What has arrived becomes the turn. */
+/* The records that have arrived become the turn. */
 static void begin_turn(struct node *n)
 {
 	struct inbox empty = n->turn;
@@ -243,9 +243,11 @@ static void fall_back(struct node *n)
 
 	while (agents_next_unserved(n->agents, &u)) {
 		const struct process *p = processes_find(n->processes, u.id);
-		for (size_t i = 0; p && i < n->recordings.nr; i++)
-			hook_fallback_take(&u, n->recordings.at[i]->hooks, p,
-					   n->recordings.at[i]->sources);
+		for (size_t i = 0; p && i < n->recordings.nr; i++) {
+			const struct recording *r = n->recordings.at[i];
+			if (targets_hold(r->options.targets, p))
+				hook_fallback_take(&u, r->hooks, p, r->sources);
+		}
 	}
 }
 
@@ -343,7 +345,7 @@ void node_tick(struct node *n)
 	n->is_urgent = begins || jvm_registry_unload_classes(n->jvms);
 	agents_set_urgent(n->agents, begins);
 	set_priority(n);
-	workers_set_patience(n->workers, WAIT_TICK_NS);
+	workers_set_patience(n->workers, begins ? WAIT_START_NS : WAIT_TICK_NS);
 	workers_poll(n->workers);
 	take_in(n);
 	processes_reap(n->processes, now_ns - KEEP_EXITED_NS, forget_process, n);

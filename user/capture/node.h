@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all recordings of this process share: the processes of the node with their mappings and
- * containers, the unwinder's tables, the JVMs with their agents, and the names of code. It has one
- * thread; all work happens inside node_tick. Log messages are the node's; a recording reports its
- * losses itself (recording.h).
+ * The part of recording that all recordings of this process share: the processes of the node with
+ * their mappings and containers, the unwinder's tables, the JVMs with their agents, and the names
+ * of code. It has one thread; all work happens inside node_tick. Log messages are the node's; a
+ * recording reports its losses itself (recording.h).
  */
 #pragma once
 
@@ -35,7 +35,7 @@ struct node *node_new(const struct node_options *options);
  */
 int node_start(struct node *n);
 
-/* Frees its recordings, too. Ends the agents' sessions. */
+/* Ends the agents' sessions. Free the recordings first. */
 void node_free(struct node *n);
 
 /*

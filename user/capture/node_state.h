@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What recordings share. Private to capture/node.h and capture/recording.h. */
+/* The state that recordings share. Private to capture/node.h and capture/recording.h. */
 #pragma once
 
 #include "capture/kernel/node_programs.h"

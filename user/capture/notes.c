@@ -41,23 +41,23 @@ static void note_incomplete(const struct incomplete *i, void *ctx)
 }
 
 /* The summary has no line for these, so they are warnings as well. */
-static void note_files_left_out(const struct node *n, struct profile *profile)
+static void note_files_left_out(const struct node *n, const struct cut *c)
 {
+	u64 nr_maps = c->losses.nr_maps_left_out, nr = c->losses.nr_files_left_out;
 	const struct maps_left_out *maps = symbolizer_maps_left_out(n->symbolizer);
 	const struct workers_usage files = workers_usage(n->workers);
-	u64 nr = files.nr_late + files.nr_failed;
 
-	if (maps->nr) {
-		profile_note(profile, "perf_maps_left_out",
+	if (nr_maps) {
+		profile_note(c->profile, "perf_maps_left_out",
 			     "processes whose perf map is left out, so that code has no names",
-			     maps->nr);
+			     nr_maps);
 		log_warn("the perf map of process %d of user %u%s is left out: %s; its generated "
 			 "code has no names",
-			 (int)maps->pid, maps->user, maps->nr > 1 ? " and of other processes" : "",
+			 (int)maps->pid, maps->user, nr_maps > 1 ? " and of other processes" : "",
 			 maps->why);
 	}
 	if (nr) {
-		profile_note(profile, "files_left_out",
+		profile_note(c->profile, "files_left_out",
 			     "files that took too long to read, or whose reader ended", nr);
 		log_warn("%llu files, the last of user %u, are left out: reading one takes more "
 			 "than %llu s of CPU time, or ended its reader; their code is cut or "
@@ -66,34 +66,35 @@ static void note_files_left_out(const struct node *n, struct profile *profile)
 	}
 }
 
-static void note_left_out(const struct node *n, struct profile *profile)
+static void note_left_out(const struct node *n, const struct cut *c)
 {
+	u64 nr = c->losses.nr_mappings_left_out;
 	const struct processes_left_out *l = processes_left_out(n->processes);
 	auto_str struct str comm = { 0 };
 
-	if (!l->nr)
+	if (!nr)
 		return;
 	utf8_clean(&comm, l->comm, PROCESS_COMM_LEN * 3);
-	profile_note(profile, "mappings_left_out",
-		     "processes whose mappings are not all known: their user has too many", l->nr);
+	profile_note(c->profile, "mappings_left_out",
+		     "processes whose mappings are not all known: their user has too many", nr);
 	log_warn("not all mappings of %s-%d of user %u%s are known: those of one user may take %u "
 		 "MB of memory here; their stacks may be cut and unnamed",
-		 comm.at, (int)l->pid, l->uid, l->nr > 1 ? " and of other processes" : "",
+		 comm.at, (int)l->pid, l->uid, nr > 1 ? " and of other processes" : "",
 		 MAPPING_USER_BYTES >> 20);
 }
 
-static void note_memory_left_out(struct profile *profile)
+static void note_memory_left_out(const struct cut *c)
 {
 	const struct mem_left_out *m = mem_left_out();
+	u64 nr = c->losses.nr_memory_left_out;
 
-	if (!m->nr)
+	if (!nr)
 		return;
-	profile_note(profile, "memory_left_out",
-		     "reads of processes' memory given up: the memory did not arrive in time",
-		     m->nr);
+	profile_note(c->profile, "memory_left_out",
+		     "reads of processes' memory given up: the memory did not arrive in time", nr);
 	log_warn("memory of process %d of user %u%s did not arrive in time: its Java code may be "
 		 "cut or unnamed; find out which file system or program supplies it",
-		 (int)m->last.pid, m->user, m->nr > 1 ? " and of others" : "");
+		 (int)m->last.pid, m->user, nr > 1 ? " and of others" : "");
 }
 
 /* Notes on samples and stacks. */
@@ -110,13 +111,13 @@ static void note_samples(const struct recording *r, struct cut *c)
 	profile_note(profile, "samples", "samples taken", samples);
 	profile_note(profile, "lost", "samples lost", loss_counts_samples(&c->losses));
 	losses_note(r, c);
-	note_left_out(r->node, profile);
-	note_files_left_out(r->node, profile);
-	note_memory_left_out(profile);
-	if (r->node->memory.nr_drops)
+	note_left_out(r->node, c);
+	note_files_left_out(r->node, c);
+	note_memory_left_out(c);
+	if (c->losses.nr_memory_drops)
 		profile_note(profile, "memory_limit",
 			     "times that names were dropped to stay below the memory limit",
-			     r->node->memory.nr_drops);
+			     c->losses.nr_memory_drops);
 	cut_each_loss(c, note_counter, profile);
 	profile_note(profile, "truncated", "user stacks that did not reach their root", truncated);
 	profile_note(

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "capture/recording_state.h"
+#include "proc/mem.h"
 
 static u64 nr_cut(const struct sample_counts *counts)
 {
@@ -30,17 +31,29 @@ static u64 count_taken(const struct recording *r, struct recording_progress *out
 	return sum;
 }
 
+static void add_left_out(const struct node *n, struct loss_counts *out)
+{
+	const struct workers_usage files = workers_usage(n->workers);
+
+	out->nr_maps_left_out = symbolizer_maps_left_out(n->symbolizer)->nr;
+	out->nr_files_left_out = files.nr_late + files.nr_failed;
+	out->nr_memory_left_out = mem_left_out()->nr;
+	out->nr_mappings_left_out = processes_left_out(n->processes)->nr;
+	out->nr_memory_drops = n->memory.nr_drops;
+}
+
 void recording_losses(const struct recording *r, struct loss_counts *out)
 {
 	const struct node *n = r->node;
 
 	programs_stats(r->bpf, out->stats);
 	unwinding_stats(n->unwinding, out->stats);
-	out->stats[STAT_EVENT_LOST] += node_programs_nr_lost(n->bpf) - r->nr_lost_before;
+	out->stats[STAT_EVENT_LOST] += node_programs_nr_lost(n->bpf);
 	out->stats[STAT_LEAK_UNTRACKED] += r->samples.live_allocs.nr_left_out;
 	memset(out->events, 0, sizeof(out->events));
 	for (u32 event = 0; event < r->options.events->list.nr; event++)
 		programs_event_counts(r->bpf, event, out->events[event]);
+	add_left_out(n, out);
 	out->nr_conflicts = symbolizer_nr_conflicts(n->symbolizer);
 	out->nr_without_line = symbolizer_nr_without_line(n->symbolizer);
 }
@@ -53,9 +66,10 @@ static void add_agents(const struct recording *r, struct recording_progress *out
 
 void recording_progress(const struct recording *r, struct recording_progress *out)
 {
-	struct loss_counts losses;
+	struct loss_counts now, losses;
 
-	recording_losses(r, &losses);
+	recording_losses(r, &now);
+	loss_counts_between(&r->before, &now, &losses);
 	*out = (struct recording_progress){
 		.sampled = losses.stats[STAT_SAMPLES],
 		.lost = loss_counts_samples(&losses),

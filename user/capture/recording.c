@@ -2,6 +2,7 @@
 /* A recording. */
 #include "capture/recording.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,8 @@ static void want_hooks(struct recording *r)
 
 	if (sources_hooks(o->events, &o->sampling, &hooks) && o->agent != AGENT_NEVER)
 		r->hooks = mask_of(&hooks);
-	agents_want(r->node->agents, &hooks);
+	if (r->hooks)
+		agents_want(r->node->agents, &hooks);
 	agents_set_urgent(r->node->agents, true);
 	priority_raise(&r->node->priority, true); /* until it runs */
 	if (r->hooks && !privilege_check())
@@ -80,6 +82,7 @@ struct recording *recording_new(struct node *n, const struct recording_options *
 		.jvms = n->jvms,
 		.symbolizer = n->symbolizer,
 		.frames = n->frames,
+		.are_held = options->sampling.live || options->sampling.leaks,
 	};
 	want_hooks(r);
 	return r;
@@ -96,6 +99,7 @@ struct sink *recording_add_sink(struct recording *r, const struct sink_options *
 	};
 	struct sink *k = sink_new(options, &r->model, &levels);
 
+	assert(!r->samples.sinks.nr || !samples_are_held(&r->samples));
 	vec_push(&r->samples.sinks, k);
 	return k;
 }
@@ -168,25 +172,41 @@ static void make_ready(struct process *p, void *ctx)
 		recording_admit_jvm(r, p, r->hooks || r->options.agent == AGENT_ALWAYS);
 }
 
-static void add_process(struct process *p, void *ctx)
+/* Agents report to one recording at a time, with its intervals and methods. */
+static int check_hooks(const struct recording *r)
 {
-	struct recording *r = ctx;
+	vec_each(other, &r->node->recordings)
+		if (r->hooks && (*other)->hooks) {
+			log_error("another recording needs reports of agents (alloc, lock, java:); "
+				  "stop it first");
+			return -EBUSY;
+		}
+	return 0;
+}
 
-	if (targets_hold(r->options.targets, p))
-		sources_add_process(r->sources, p);
+/* Whatever the node has left out until now is missing in the first cut, too. */
+static void set_before(struct recording *r)
+{
+	struct loss_counts *b = &r->before;
+
+	recording_losses(r, b);
+	b->nr_maps_left_out = b->nr_files_left_out = b->nr_memory_left_out = 0;
+	b->nr_mappings_left_out = b->nr_memory_drops = 0;
 }
 
 int recording_start(struct recording *r)
 {
 	struct node *n = r->node;
-	int err = open_sources(r) ?: admit_targets(r);
+	int err = check_hooks(r) ?: open_sources(r) ?: admit_targets(r);
 
 	if (err)
 		return err;
-	r->nr_lost_before = node_programs_nr_lost(n->bpf);
 	processes_each(n->processes, make_ready, r);
 	unwinding_update(n->unwinding, n->processes);
-	processes_each(n->processes, add_process, r);
+	recording_add_processes(r);
+	/* The node has not yet applied the forks since its start. */
+	r->has_new_targets = targets_select(r->options.targets);
+	set_before(r);
 	vec_push(&n->recordings, r);
 	return 0;
 }
@@ -252,12 +272,17 @@ int recording_cut(struct recording *r, struct sink *k)
 	struct loss_counts now;
 
 	if (samples_are_held(&r->samples))
-		return -EBUSY;
+		return -ENOTSUP;
 	if (r->state != RECORDING_RUNS || r->window.begin_ns == TIME_NEVER)
 		return -EAGAIN;
 	recording_losses(r, &now);
 	sink_split(k, time_mono_ns(), &now);
 	return 0;
+}
+
+static void judge_process(struct process *p, void *cut)
+{
+	quality_judge(((struct cut *)cut)->quality, p);
 }
 
 struct cut *recording_take_cut(struct recording *r, struct sink *k)
@@ -266,6 +291,7 @@ struct cut *recording_take_cut(struct recording *r, struct sink *k)
 
 	if (!c)
 		return NULL;
+	processes_each(r->node->processes, judge_process, c);
 	notes_add(r, c);
 	late_note(r, c);
 	return c;

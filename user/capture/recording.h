@@ -66,26 +66,30 @@ struct recording;
  */
 struct recording *recording_new(struct node *n, const struct recording_options *options);
 
-/* Adds a sink, which stays the recording's. Not after recording_start. */
+/*
+ * Adds a sink, which stays the recording's. Not after recording_start. Samples that are held until
+ * their memory is freed (--live, --leaks) allow one sink.
+ */
 struct sink *recording_add_sink(struct recording *r, const struct sink_options *options);
 
 /*
- * Loads the programs and opens the events. Logs errors. Then node_tick advances the recording: it
+ * Loads the programs and opens the events. Logs errors. -EBUSY if its events need reports of agents
+ * and another recording of the node does, too. Then node_tick advances the recording: it
  * waits for agents and begins the window. With --wait-for that begins when the program is executed.
  */
 int recording_start(struct recording *r);
 
 enum recording_state recording_state(const struct recording *r);
 
-/* What it ended with: 0, or the error of an event that could not be started, which was logged. */
+/* 0, or the error of an event that could not be started, which was logged. */
 int recording_error(const struct recording *r);
 
 /* The time since the window began; 0 while --wait-for waits for a program. */
 u64 recording_elapsed_ns(const struct recording *r);
 
 /*
- * Ends the window. node_tick finishes the recording: waiting threads become samples, and samples
- * get their last names.
+ * Ends the window; call it after recording_start. node_tick finishes the recording: waiting threads
+ * become samples, and samples get their last names.
  */
 void recording_stop(struct recording *r);
 
@@ -93,7 +97,7 @@ void recording_stop(struct recording *r);
 void recording_free(struct recording *r);
 
 /*
- * Ends the sink's cut now and begins an empty one. -EBUSY if samples are held until it is known
+ * Ends the sink's cut now and begins an empty one. -ENOTSUP if samples are held until it is known
  * whether their memory was freed, so that they have no time. recording_take_cut has it later.
  */
 int recording_cut(struct recording *r, struct sink *k);
@@ -116,12 +120,12 @@ void cut_each_reason(const struct cut *c, counter_fn visit, void *ctx);
 /* The same for losses that belong to no event; capture/losses.h has the losses of events. */
 void cut_each_loss(const struct cut *c, counter_fn visit, void *ctx);
 
-/* A JVM whose agent began to report events within the window. */
+/* A JVM whose agent began to report events of the recording within a cut. */
 struct late_jvm {
 	pid_t pid;
 	const char *comm;
 	const char *effects; /* "alloc is counted and monitors have a class" */
-	u64 since_ns;        /* since the window's begin */
+	u64 since_ns;        /* since the cut's begin */
 };
 typedef void (*late_jvm_fn)(const struct late_jvm *late, void *ctx);
-void recording_each_late(const struct recording *r, late_jvm_fn visit, void *ctx);
+void cut_each_late(const struct recording *r, const struct cut *c, late_jvm_fn visit, void *ctx);

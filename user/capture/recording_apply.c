@@ -40,6 +40,19 @@ static bool is_target(const struct recording *r, const struct process *p)
 	return targets_hold(r->options.targets, p);
 }
 
+static void add_process(struct process *p, void *ctx)
+{
+	struct recording *r = ctx;
+
+	if (is_target(r, p))
+		sources_add_process(r->sources, p);
+}
+
+void recording_add_processes(struct recording *r)
+{
+	processes_each(r->node->processes, add_process, r);
+}
+
 static void count_quality(struct recording *r, const struct process *p, const struct sample *sample)
 {
 	vec_each(sink, &r->samples.sinks) {
@@ -125,7 +138,6 @@ void recording_see_mapping(struct recording *r, struct process *p)
 
 void recording_see_exec(struct recording *r, const struct process *p)
 {
-	recording_take_samples_of(r, p);
 	targets_set_jvm(r->options.targets, p->id.pid, p->is_jvm);
 	r->has_new_targets |= p->is_jvm; /* mappings made since exec were already reported */
 }
@@ -164,7 +176,8 @@ void recording_forget(struct recording *r, struct process *p)
 
 /*
  * The process is set up at once, because it may never map or execute more, and a program may have
- * mapped all its files before its exec is reported.
+ * mapped all its files before its exec is reported. This ring is read before the node's, so that
+ * the process's exec, mappings and exit may already have been applied.
  */
 static void apply_selection(struct recording *r, const struct selection_record *s)
 {
@@ -172,13 +185,15 @@ static void apply_selection(struct recording *r, const struct selection_record *
 
 	if (!p)
 		return;
-	if (s->kind == RECORD_SELECTED_EXEC && s->is_wanted &&
+	if (s->kind == RECORD_SELECTED_EXEC && s->is_wanted && r->state < RECORDING_ENDS &&
 	    targets_begin(r->options.targets, p->id))
 		recording_begin_window(r, r->started_ns = s->time_ns);
-	if (s->is_wanted)
-		recording_admit(p, r);
-	else
+	if (!s->is_wanted) {
 		targets_drop(r->options.targets, p);
+		r->has_new_targets |= p->is_jvm; /* it may have been admitted as a JVM before */
+	} else if (!p->exit_ns) {
+		recording_admit(p, r);
+	}
 }
 
 void recording_apply(struct recording *r, const struct item *item)

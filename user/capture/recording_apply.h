@@ -17,10 +17,7 @@ void recording_take_sample(struct recording *r, const struct sample *sample);
 /* Takes the samples whose unwind rows are built now; with `all` the others too. */
 void recording_take_unwalked(struct recording *r, bool all);
 
-/*
- * The process changes, or the node forgets it: the samples so far are walked by the mappings that
- * it had.
- */
+/* The process changes: the samples so far are walked by the mappings that it had. */
 void recording_take_samples_of(struct recording *r, const struct process *p);
 
 /*
@@ -28,6 +25,9 @@ void recording_take_samples_of(struct recording *r, const struct process *p);
  * struct recording.
  */
 void recording_admit(struct process *p, void *ctx);
+
+/* Places the events' probes in the targets that are known. */
+void recording_add_processes(struct recording *r);
 
 /* The target is new or has new mappings. */
 void recording_set_up(struct recording *r, const struct process *p);

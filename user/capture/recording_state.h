@@ -35,11 +35,11 @@ struct recording {
 	struct parcel *arrived, *taken; /* hold its records in the node's `inbox` and `turn` */
 	struct samples samples;
 	struct unwalked_samples unwalked_samples;
-	blocked_samples pending; /* of threads that waited at the end */
-	u32 hooks;               /* the reports of agents that events need; enum agent_hook */
-	bool has_new_targets;    /* targets without fork or exec are possible: ask the kernel */
-	u64 nr_lost_before;      /* process events that the node lost before this recording */
-	u64 began_ns, worked_ns; /* at recording_new */
+	blocked_samples pending;   /* of threads that waited at the end */
+	u32 hooks;                 /* the reports of agents that events need; enum agent_hook */
+	bool has_new_targets;      /* targets without fork or exec are possible: ask the kernel */
+	struct loss_counts before; /* at recording_start */
+	u64 began_ns, worked_ns;   /* at recording_new */
 	u64 set_up_ns, set_up_worked_ns;
 	u64 started_ns, first_sample_ns;
 	u64 settled_ns;        /* every sample until then is in its cut */

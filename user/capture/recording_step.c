@@ -16,14 +16,6 @@
 #define NAMES_NS    (20 * NS_PER_SEC) /* for the last names */
 #define SETTLING_NS (100 * NS_PER_MS) /* from a sample's time until its record is in the ring */
 
-static void add_process(struct process *p, void *ctx)
-{
-	struct recording *r = ctx;
-
-	if (targets_hold(r->options.targets, p))
-		sources_add_process(r->sources, p);
-}
-
 /* The libraries of agents that report by now have their probes. */
 static void run(struct recording *r)
 {
@@ -31,7 +23,7 @@ static void run(struct recording *r)
 	r->state = r->error ? RECORDING_DONE : RECORDING_RUNS;
 	if (r->error)
 		return;
-	processes_each(r->node->processes, add_process, r); /* the last sources may be probes */
+	recording_add_processes(r); /* the last sources may be probes */
 	recording_open_window(r);
 	r->set_up_ns = time_mono_ns() - r->began_ns;
 	r->set_up_worked_ns = time_worked_ns() - r->worked_ns;
@@ -75,28 +67,14 @@ static void take_pending(struct recording *r)
 	vec_fini(&r->pending);
 }
 
-static void judge_process(struct process *p, void *cut)
-{
-	quality_judge(((struct cut *)cut)->quality, p);
-}
-
-static void judge(struct cut *c, void *recording)
-{
-	struct recording *r = recording;
-
-	processes_each(r->node->processes, judge_process, c);
-}
-
 static void finish(struct recording *r)
 {
 	struct loss_counts now;
 
 	samples_finish(&r->samples, r->window.end_ns);
 	recording_losses(r, &now);
-	vec_each(sink, &r->samples.sinks) {
-		sink_each(*sink, judge, r);
+	vec_each(sink, &r->samples.sinks)
 		sink_end(*sink, r->window.end_ns, &now);
-	}
 	r->settled_ns = TIME_NEVER;
 	r->state = RECORDING_DONE;
 }

@@ -14,12 +14,10 @@ static void set_window(struct recording *r, u64 begin_ns, u64 end_ns)
 void recording_begin_window(struct recording *r, u64 begin_ns)
 {
 	u64 length_ns = r->options.duration_ns;
-	struct loss_counts now;
 
 	set_window(r, begin_ns, length_ns ? begin_ns + length_ns : TIME_NEVER);
-	recording_losses(r, &now);
 	vec_each(sink, &r->samples.sinks)
-		sink_begin(*sink, begin_ns, &now);
+		sink_begin(*sink, begin_ns, &r->before);
 }
 
 /*
@@ -30,6 +28,10 @@ void recording_open_window(struct recording *r)
 {
 	const struct span open = { time_mono_ns(), TIME_NEVER };
 
+	if (r->window.begin_ns != TIME_NEVER) { /* the awaited program was executed before */
+		set_window(r, r->window.begin_ns, r->window.end_ns);
+		return;
+	}
 	if (!targets_are_waited_for(r->options.targets)) {
 		recording_begin_window(r, open.begin_ns);
 		return;

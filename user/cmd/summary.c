@@ -92,7 +92,7 @@ static void print_jvms(const struct recorded *r, const struct recording_progress
 	log_info("JVMs       %u found, %u attached, %u refused%s", now->jvms, now->jvms_attached,
 		 now->jvms_refused, more);
 	agents_each(node_agents(r->node), print_refusal, NULL);
-	recording_each_late(r->recording, print_late, &nr_late);
+	cut_each_late(r->recording, r->cut, print_late, &nr_late);
 	if (nr_late > LATE_MAX)
 		log_info("           and %u more whose agents reported later", nr_late - LATE_MAX);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What loading has in common for the node's programs and those of a recording. */
+/* Loading BPF programs: the part common to those of the node and of a recording. */
 #pragma once
 
 #include "base/types.h"

@@ -21,7 +21,7 @@ struct node_programs;
 int node_programs_load(const struct node_programs_options *options, struct node_programs **out);
 void node_programs_free(struct node_programs *n);
 
-/* Follows fork, exec and exit. Call it before programs_attach of any recording. */
+/* Follows fork, exec and exit. Call it before programs_attach_targets. */
 int node_programs_attach(struct node_programs *n);
 
 struct ring *node_programs_ring(const struct node_programs *n);

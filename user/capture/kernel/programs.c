@@ -350,6 +350,8 @@ static int read_tasks(struct programs *bpf, programs_blocked_fn pending, void *c
 	struct pending_visit v = { pending, ctx };
 	struct blocked_thread p;
 
+	if (!bpf->waits[2]) /* the recording ended before programs_start_waits */
+		return 0;
 	return read_iterator(bpf->waits[2], &p, sizeof(p), visit_pending, &v);
 }
 

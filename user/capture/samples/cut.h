@@ -21,17 +21,24 @@ struct sample_counts {
 	u64 nr_approximate;         /* samples for which raw_stack_is_approximate holds */
 	u64 nr_inexact;       /* samples with a leaf for which symbolizer_leaf_is_inexact holds */
 	u64 nr_other_threads; /* samples that levels.thread leaves out */
+	u64 nr_unwanted;      /* samples that levels.wants leaves out */
 	u64 reserved_bytes;   /* that --leaks leaves out */
 };
 
 /* Adds the numbers of `more` to *sum. */
 void sample_counts_add(struct sample_counts *sum, const struct sample_counts *more);
 
-/* Counters of what has no sample of its own. They only grow. */
+/* Counters of events without a sample. They only grow. */
 struct loss_counts {
 	u64 stats[NR_STATS];
 	u64 events[ABI_EVENTS][NR_EVENT_COUNTS];
 	u64 nr_conflicts, nr_without_line; /* see symbolizer_nr_conflicts */
+	/* Of the whole node: */
+	u64 nr_maps_left_out;     /* perf maps of processes */
+	u64 nr_files_left_out;    /* that took too long to read */
+	u64 nr_memory_left_out;   /* reads of memory that did not arrive */
+	u64 nr_mappings_left_out; /* processes whose mappings are not all known */
+	u64 nr_memory_drops;      /* of names, to stay below the memory limit */
 };
 
 /* *out: by how much the counters grew from `before` to `after`. */

@@ -153,8 +153,9 @@ static void place_parts(const struct levels *l, const struct sample *sample,
 	}
 }
 
-bool levels_place(struct levels *l, struct process *p, const struct sample *sample,
-		  const struct sample_weight *weight, struct place_traits traits, struct place *out)
+enum placing levels_place(struct levels *l, struct process *p, const struct sample *sample,
+			  const struct sample_weight *weight, struct place_traits traits,
+			  struct place *out)
 {
 	const struct container *c = process_container(p, l->containers);
 	const struct labels labels = {
@@ -172,10 +173,11 @@ bool levels_place(struct levels *l, struct process *p, const struct sample *samp
 		.pod_uid = c ? c->pod_uid : NULL,
 	};
 
-	if ((l->thread && regexec(l->thread, labels.thread, 0, NULL, 0)) ||
-	    (l->wants && !l->wants(&labels, l->ctx)))
-		return false;
+	if (l->thread && regexec(l->thread, labels.thread, 0, NULL, 0))
+		return OTHER_THREAD;
+	if (l->wants && !l->wants(&labels, l->ctx))
+		return UNWANTED;
 	out->node = node_of(l, &labels);
 	place_parts(l, sample, weight, &labels, out);
-	return true;
+	return PLACED;
 }

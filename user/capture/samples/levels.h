@@ -68,10 +68,13 @@ struct place_traits {
 	bool leaf_is_inexact; /* becomes a label of the sample */
 };
 
-/*
- * Finds the sample's place. A wait has several parts if the profile keeps time. False if `thread`
- * or `wants` leaves the sample out.
- */
-bool levels_place(struct levels *l, struct process *p, const struct sample *sample,
-		  const struct sample_weight *weight, struct place_traits traits,
-		  struct place *out);
+enum placing {
+	PLACED,
+	OTHER_THREAD, /* `thread` leaves the sample out */
+	UNWANTED,     /* `wants` does */
+};
+
+/* Finds the sample's place. A wait has several parts if the profile keeps time. */
+enum placing levels_place(struct levels *l, struct process *p, const struct sample *sample,
+			  const struct sample_weight *weight, struct place_traits traits,
+			  struct place *out);

@@ -166,10 +166,13 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 	};
 	bool is_left_out;
 
-	if (!to.cut || !levels_place(sink_levels(sink, to.cut), p, sample, &named->weight, traits,
-				     &to.place)) {
-		if (to.cut)
-			to.cut->counts.nr_other_threads++;
+	if (!to.cut)
+		return;
+	enum placing placing = levels_place(sink_levels(sink, to.cut), p, sample, &named->weight,
+					    traits, &to.place);
+	to.cut->counts.nr_other_threads += placing == OTHER_THREAD;
+	to.cut->counts.nr_unwanted += placing == UNWANTED;
+	if (placing != PLACED) {
 		leave_out(s, sample);
 		return;
 	}
@@ -320,7 +323,7 @@ static bool ask_what_lives(struct samples *s)
 
 bool samples_are_held(const struct samples *s)
 {
-	return s->live_allocs.nr_begun;
+	return s->are_held;
 }
 
 /* A recording that holds samples has one sink with one cut. */

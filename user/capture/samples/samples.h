@@ -29,7 +29,8 @@ struct samples {
 	struct symbolizer *symbolizer;
 	struct frames *frames;
 	VEC(struct sink *) sinks;
-	u64 begin_ns; /* of the recording's window */
+	u64 begin_ns;  /* of the recording's window */
+	bool are_held; /* until it is known whether their memory was freed */
 
 	struct live_allocs live_allocs; /* for the only cut of the only sink */
 	struct monitorwaits monitorwaits;
@@ -55,7 +56,7 @@ void samples_take(struct samples *s, struct process *p, const struct event *even
 /* Retries the samples that lack names, because agents may have reported more. */
 void samples_retry(struct samples *s);
 
-/* Whether samples are held until it is known if their memory was freed. */
+/* Whether samples are held until it is known if their memory was freed. There is one sink then. */
 bool samples_are_held(const struct samples *s);
 
 /* Adds the leaks of ended processes to the profile. Call it from time to time. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile that a recording feeds. sink_cut ends it at any time and begins an empty one. A sample
- * belongs to the cut of its own time, however late its names arrive.
+ * A profile that a recording feeds. sink_split ends it at any time and begins an empty one. A
+ * sample belongs to the cut of its own time, however late its names arrive.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct sink_options {
 
 struct sink;
 
-/* What every profile of the sink begins with. */
+/* The beginning of every profile of the sink. */
 struct sink_model {
 	const struct events *events;
 	struct frames *frames;
@@ -51,7 +51,7 @@ typedef void (*sink_cut_fn)(struct cut *c, void *ctx);
 void sink_each(const struct sink *k, sink_cut_fn visit, void *ctx);
 
 /*
- * The oldest cut that ended before `settled_ns`; NULL if there is none. The caller adds its notes.
+ * The oldest cut that ended by `settled_ns`; NULL if there is none. The caller adds its notes.
  * It belongs to the caller, and shares no memory with the sink.
  */
 struct cut *sink_settle(struct sink *k, u64 settled_ns);
