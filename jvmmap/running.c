@@ -24,6 +24,7 @@ struct loop {
 /* A frame that was there at each look so far. */
 struct candidate {
 	jthread thread;
+	int stack; /* of `thread`, at the last look */
 	jmethodID method;
 	jlocation location; /* at the last look */
 	jint height;        /* frames from the stack's bottom */
@@ -112,22 +113,47 @@ static int is_still_there(struct candidate *c, const jvmtiStackInfo *stack)
 	return 1;
 }
 
-/* The JVM may stop for it, but only looks at the threads in question. */
+/* Collects each thread once. The candidates of a thread follow each other. */
+static int collect_threads(void)
+{
+	int nr = 0;
+
+	for (int i = 0; i < search.nr_candidates; i++) {
+		struct candidate *c = &search.candidates[i];
+		if (!nr || search.threads[nr - 1] != c->thread)
+			search.threads[nr++] = c->thread;
+		c->stack = nr - 1;
+	}
+	return nr;
+}
+
+/*
+ * The JVM may stop for it, but only looks at the threads in question. A single thread is listed
+ * twice: for a list of one, HotSpot fails if the thread has ended, instead of reporting no frames.
+ */
 static jvmtiError look_again(void)
 {
 	jvmtiEnv *env = search.env;
 	jvmtiStackInfo *stacks = NULL;
-	int nr = 0;
+	int nr_threads = collect_threads(), nr = 0;
+	int is_single = nr_threads == 1;
 
-	for (int i = 0; i < search.nr_candidates; i++)
-		search.threads[i] = search.candidates[i].thread;
-	jvmtiError err = (*env)->GetThreadListStackTraces(env, search.nr_candidates, search.threads,
-							  DEPTH, &stacks);
+	if (is_single)
+		search.threads[nr_threads++] = search.threads[0];
+	jvmtiError err =
+		(*env)->GetThreadListStackTraces(env, nr_threads, search.threads, DEPTH, &stacks);
+	/* The others' frames may still be there. */
+	if (err == JVMTI_ERROR_THREAD_NOT_ALIVE) {
+		search.nr_candidates = is_single ? 0 : search.nr_candidates;
+		return JVMTI_ERROR_NONE;
+	}
 	if (err)
 		return err;
-	for (int i = 0; i < search.nr_candidates; i++)
-		if (is_still_there(&search.candidates[i], &stacks[i]))
-			search.candidates[nr++] = search.candidates[i];
+	for (int i = 0; i < search.nr_candidates; i++) {
+		struct candidate *c = &search.candidates[i];
+		if (is_still_there(c, &stacks[c->stack]))
+			search.candidates[nr++] = *c;
+	}
 	search.nr_candidates = nr;
 	(*env)->Deallocate(env, (unsigned char *)stacks);
 	return JVMTI_ERROR_NONE;
