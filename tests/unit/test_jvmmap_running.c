@@ -198,6 +198,47 @@ static void a_thread_with_many_loops_is_listed_once(void **state)
 	assert_int_equal(world.most_listed, 2);
 }
 
+/* The first thread's loops wait in a call, and take all places. */
+static void a_loop_for_which_there_is_no_place_is_busy(void **state)
+{
+	make_world();
+	world.nr_threads = 3;
+	for (int i = 0; i < 2; i++) {
+		push(i, LOOP, CANDIDATES / 2);
+		push(i, IDLE, 1);
+	}
+	push(2, LOOP, 1);
+	assert_true(is_busy());
+}
+
+/* A call of the loop has its own calls. */
+static void grow_or_shrink(void)
+{
+	if (world.nr_looks % 2)
+		push(0, IDLE, 5);
+	else
+		world.stacks[0].depth -= 5;
+}
+
+static void a_loop_on_a_cut_stack_is_busy(void **state)
+{
+	make_world();
+	push(0, IDLE, DEPTH);
+	push(0, LOOP, 1);
+	push(0, IDLE, 1);
+	world.change = grow_or_shrink;
+	assert_true(is_busy());
+}
+
+static void a_stack_that_is_cut_later_may_have_the_loop(void **state)
+{
+	make_world();
+	push(0, LOOP, 1);
+	push(0, IDLE, DEPTH - 5);
+	world.change = grow_or_shrink;
+	assert_true(is_busy());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +247,9 @@ int main(void)
 		cmocka_unit_test(a_thread_that_ends_is_idle),
 		cmocka_unit_test(a_thread_that_ends_does_not_hide_another),
 		cmocka_unit_test(a_thread_with_many_loops_is_listed_once),
+		cmocka_unit_test(a_loop_for_which_there_is_no_place_is_busy),
+		cmocka_unit_test(a_loop_on_a_cut_stack_is_busy),
+		cmocka_unit_test(a_stack_that_is_cut_later_may_have_the_loop),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
