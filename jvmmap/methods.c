@@ -158,14 +158,17 @@ static size_t length(const char *text)
 	return len;
 }
 
-/* Collects the wanted methods of the class named "a/B". */
-static int methods_of(const char *class, size_t len, struct class_method *out)
+/*
+ * Collects the methods to hook of the class named "a/B". If the class has to stay as it is, these
+ * are the hooked ones: another agent may retransform it meanwhile.
+ */
+static int methods_of(const char *class, size_t len, struct class_method out[PLACES])
 {
 	int nr = 0;
 
-	for (int i = 0; i < methods.nr_next; i++) {
+	for (int i = 0; i < methods.nr_next && nr < PLACES; i++) {
 		struct wanted *w = &methods.next[i];
-		if (!is_same(w->text, w->class_len, class, len))
+		if (!is_same(w->text, w->class_len, class, len) || (w->is_kept && !w->is_hooked))
 			continue;
 		out[nr++] = (struct class_method){
 			.name = w->text + w->class_len + 1,
@@ -208,7 +211,7 @@ static void JNICALL on_class(jvmtiEnv *env, JNIEnv *jni, jclass redefined, jobje
 			     const char *name, jobject domain, jint len, const unsigned char *file,
 			     jint *new_len, unsigned char **new_file)
 {
-	struct class_method wanted[METHODS];
+	struct class_method wanted[PLACES];
 	struct class_hook hook = { .class = HOOK_CLASS, .methods = wanted };
 	size_t out_len;
 

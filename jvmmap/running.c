@@ -24,6 +24,7 @@ struct loop {
 /* A frame that was there at each look so far. */
 struct candidate {
 	jthread thread;
+	int stack; /* of `thread`, at the last look */
 	jmethodID method;
 	jlocation location; /* at the last look */
 	jint height;        /* frames from the stack's bottom */
@@ -55,6 +56,12 @@ static int has_loop(jvmtiEnv *env, jmethodID method)
 	return found;
 }
 
+static void mark_busy(struct running *out, int class, jmethodID method)
+{
+	out->is_busy[class] = 1;
+	out->method = method;
+}
+
 /* A class with too many loops is taken for busy. */
 static void collect_loops(jclass class, int number, struct running *out)
 {
@@ -70,7 +77,7 @@ static void collect_loops(jclass class, int number, struct running *out)
 		if (search.nr_loops < LOOPS)
 			search.loops[search.nr_loops++] = (struct loop){ methods[i], number };
 		else
-			out->is_busy[number] = 1;
+			mark_busy(out, number, methods[i]);
 	}
 	(*env)->Deallocate(env, (unsigned char *)methods);
 }
@@ -83,28 +90,46 @@ static const struct loop *loop_of(jmethodID method)
 	return NULL;
 }
 
-static void first_look_at(const jvmtiStackInfo *stack)
+/*
+ * Only the upper part of the stack was reported: its bottom, from which heights count, is unknown.
+ */
+static int is_cut(const jvmtiStackInfo *stack)
 {
-	for (jint i = 0; i < stack->frame_count && search.nr_candidates < CANDIDATES; i++) {
+	return stack->frame_count >= DEPTH;
+}
+
+/* A loop that cannot be watched is taken for busy. */
+static void first_look_at(const jvmtiStackInfo *stack, struct running *out)
+{
+	for (jint i = 0; i < stack->frame_count; i++) {
 		const jvmtiFrameInfo *frame = &stack->frame_buffer[i];
 		const struct loop *loop = loop_of(frame->method);
-		if (loop)
-			search.candidates[search.nr_candidates++] = (struct candidate){
-				.thread = stack->thread,
-				.method = frame->method,
-				.location = frame->location,
-				.height = stack->frame_count - i,
-				.class = loop->class,
-				.has_moved = i == 0,
-			};
+		if (!loop)
+			continue;
+		if (is_cut(stack) || search.nr_candidates == CANDIDATES) {
+			mark_busy(out, loop->class, loop->method);
+			continue;
+		}
+		search.candidates[search.nr_candidates++] = (struct candidate){
+			.thread = stack->thread,
+			.method = frame->method,
+			.location = frame->location,
+			.height = stack->frame_count - i,
+			.class = loop->class,
+			.has_moved = i == 0,
+		};
 	}
 }
 
-/* Returns whether the frame is still there. */
+/* Returns whether the frame is still there, which a cut stack may hide. */
 static int is_still_there(struct candidate *c, const jvmtiStackInfo *stack)
 {
 	jint i = stack->frame_count - c->height;
 
+	if (is_cut(stack)) {
+		c->has_moved = 1;
+		return 1;
+	}
 	if (i < 0 || stack->frame_buffer[i].method != c->method)
 		return 0;
 	c->has_moved |= i == 0 || stack->frame_buffer[i].location != c->location;
@@ -112,28 +137,53 @@ static int is_still_there(struct candidate *c, const jvmtiStackInfo *stack)
 	return 1;
 }
 
-/* The JVM may stop for it, but only looks at the threads in question. */
+/* Collects each thread once. The candidates of a thread follow each other. */
+static int collect_threads(void)
+{
+	int nr = 0;
+
+	for (int i = 0; i < search.nr_candidates; i++) {
+		struct candidate *c = &search.candidates[i];
+		if (!nr || search.threads[nr - 1] != c->thread)
+			search.threads[nr++] = c->thread;
+		c->stack = nr - 1;
+	}
+	return nr;
+}
+
+/*
+ * The JVM may stop for it, but only looks at the threads in question. A single thread is listed
+ * twice: for a list of one, HotSpot fails if the thread has ended, instead of reporting no frames.
+ */
 static jvmtiError look_again(void)
 {
 	jvmtiEnv *env = search.env;
 	jvmtiStackInfo *stacks = NULL;
-	int nr = 0;
+	int nr_threads = collect_threads(), nr = 0;
+	int is_single = nr_threads == 1;
 
-	for (int i = 0; i < search.nr_candidates; i++)
-		search.threads[i] = search.candidates[i].thread;
-	jvmtiError err = (*env)->GetThreadListStackTraces(env, search.nr_candidates, search.threads,
-							  DEPTH, &stacks);
+	if (is_single)
+		search.threads[nr_threads++] = search.threads[0];
+	jvmtiError err =
+		(*env)->GetThreadListStackTraces(env, nr_threads, search.threads, DEPTH, &stacks);
+	/* The others' frames may still be there. */
+	if (err == JVMTI_ERROR_THREAD_NOT_ALIVE) {
+		search.nr_candidates = is_single ? 0 : search.nr_candidates;
+		return JVMTI_ERROR_NONE;
+	}
 	if (err)
 		return err;
-	for (int i = 0; i < search.nr_candidates; i++)
-		if (is_still_there(&search.candidates[i], &stacks[i]))
-			search.candidates[nr++] = search.candidates[i];
+	for (int i = 0; i < search.nr_candidates; i++) {
+		struct candidate *c = &search.candidates[i];
+		if (is_still_there(c, &stacks[c->stack]))
+			search.candidates[nr++] = *c;
+	}
 	search.nr_candidates = nr;
 	(*env)->Deallocate(env, (unsigned char *)stacks);
 	return JVMTI_ERROR_NONE;
 }
 
-static jvmtiError look(void)
+static jvmtiError look(struct running *out)
 {
 	jvmtiEnv *env = search.env;
 	jvmtiStackInfo *stacks = NULL;
@@ -143,7 +193,7 @@ static jvmtiError look(void)
 	if (err)
 		return err;
 	for (jint i = 0; i < nr; i++)
-		first_look_at(&stacks[i]);
+		first_look_at(&stacks[i], out);
 	(*env)->Deallocate(env, (unsigned char *)stacks);
 	for (int i = 1; i < LOOKS && search.nr_candidates && !err; i++) {
 		sys_sleep_ms(LOOK_MS);
@@ -159,13 +209,11 @@ jvmtiError running_find(jvmtiEnv *env, const jclass *classes, int nr, struct run
 	search.nr_loops = search.nr_candidates = 0;
 	for (int i = 0; i < nr && i < RUNNING_CLASSES; i++)
 		collect_loops(classes[i], i, out);
-	jvmtiError err = search.nr_loops ? look() : JVMTI_ERROR_NONE;
+	jvmtiError err = search.nr_loops ? look(out) : JVMTI_ERROR_NONE;
 	for (int i = 0; i < search.nr_candidates && !err; i++) {
 		const struct candidate *c = &search.candidates[i];
-		if (!c->has_moved)
-			continue;
-		out->is_busy[c->class] = 1;
-		out->method = c->method;
+		if (c->has_moved)
+			mark_busy(out, c->class, c->method);
 	}
 	return err;
 }

@@ -17,6 +17,8 @@ struct running {
 
 /*
  * Looks at the stacks of all threads, again and again for half a second while a loop may be
- * running. Loops that only wait in calls are not busy. The environment can get bytecodes.
+ * running. A loop that only waits in calls is not busy, unless it cannot be watched: there are too
+ * many loops, or its stack is too deep. Virtual threads are not seen, because JVMTI lists platform
+ * threads only. The environment can get bytecodes.
  */
 jvmtiError running_find(jvmtiEnv *env, const jclass *classes, int nr, struct running *out);
