@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include "elf/image.h"
 #include "proc/mapping.h"
 #include "proc/mem.h"
+#include "proc/mem_reader.h"
 #include "proc/status.h"
 #include "test.h"
 
@@ -233,6 +235,147 @@ static void the_helper_reads_memory_that_we_may_not_read(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* The first child of that process with the name of the processes that read; 0 without one. */
+static pid_t reading_child(pid_t parent)
+{
+	char path[64], name[32];
+	int pid, found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent, parent);
+	FILE *f = fopen(path, "re");
+	assert_non_null(f);
+	while (!found && fscanf(f, "%d", &pid) == 1) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		FILE *comm = fopen(path, "re");
+		if (comm && fscanf(comm, "%31s", name) == 1 && !strcmp(name, "sysflame-memory"))
+			found = pid;
+		if (comm)
+			fclose(comm);
+	}
+	fclose(f);
+	return found;
+}
+
+/* A process whose parent has ended may stay a zombie. */
+static bool has_ended(pid_t pid)
+{
+	char path[64], state = 'X';
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "re");
+	if (f && fscanf(f, "%*d %*s %c", &state) != 1)
+		state = 'X';
+	if (f)
+		fclose(f);
+	return state == 'X' || state == 'Z';
+}
+
+static void wait_for_end(pid_t pid)
+{
+	for (int i = 0; !has_ended(pid); i++) {
+		assert_true(i < 6000);
+		usleep(10000);
+	}
+}
+
+/* Reads so that there is a process that reads; returns the one that forks it. */
+static pid_t read_apart(pid_t *reader)
+{
+	char buf[6];
+
+	assert_int_equal(mem_read_apart(), 0);
+	assert_int_equal(mem_read(m, addr(pages), buf, 6), 0);
+	assert_string_equal(buf, "first");
+	pid_t forker = reading_child(getpid());
+	assert_true(forker);
+	*reader = reading_child(forker);
+	assert_true(*reader);
+	return forker;
+}
+
+static void a_killed_reader_is_replaced(void **state)
+{
+	char buf[6];
+	pid_t reader, forker = read_apart(&reader);
+
+	kill(reader, SIGKILL);
+	wait_for_end(reader);
+	assert_int_equal(mem_read(m, addr(pages) + 2 * PAGE, buf, 6), 0);
+	assert_string_equal(buf, "third");
+	pid_t next = reading_child(forker);
+	assert_true(next && next != reader);
+	assert_int_equal(mem_left_out()->nr, 0);
+	assert_int_equal(mem_reader_nr_direct(), 0);
+}
+
+/* Its answer comes after the read for which it was asked. */
+static void a_late_reader_serves_later_reads(void **state)
+{
+	char buf[6];
+	pid_t reader, forker = read_apart(&reader);
+
+	kill(forker, SIGSTOP);
+	kill(reader, SIGKILL);
+	wait_for_end(reader);
+	assert_int_equal(mem_read(m, addr(pages), buf, 6), -EFAULT);
+	assert_int_equal(mem_read(m, addr(pages), buf, 6), -EFAULT);
+	kill(forker, SIGCONT);
+	for (int i = 0; mem_read(m, addr(pages) + 2 * PAGE, buf, 6); i++) {
+		assert_true(i < 6000);
+		usleep(10000);
+	}
+	assert_string_equal(buf, "third");
+	assert_int_equal(mem_read(m, addr(pages), buf, 6), 0);
+	assert_string_equal(buf, "first");
+	assert_int_equal(mem_left_out()->nr, 0);
+	assert_int_equal(mem_reader_nr_direct(), 0);
+}
+
+/* Whoever has taken the recorder over writes what it likes. */
+static void a_job_that_does_not_fit_is_refused(void **state)
+{
+	char buf[6];
+	pid_t reader, forker = read_apart(&reader);
+	struct mem_job *job = mem_reader_job();
+
+	job->id.pid = child;
+	job->nr = 1000000;
+	assert_int_equal(mem_reader_run(), -EINVAL);
+	job = mem_reader_job();
+	job->nr = 2;
+	job->pieces[0] = (struct mem_piece){ addr(pages), 1 };
+	job->pieces[1] = (struct mem_piece){ addr(pages), MEM_READER_BYTES };
+	assert_int_equal(mem_reader_run(), -EINVAL);
+	job = mem_reader_job();
+	job->pieces[0].len = ~0ull;
+	assert_int_equal(mem_reader_run(), -EINVAL);
+	assert_int_equal(mem_read(m, addr(pages), buf, 6), 0);
+	assert_int_equal(reading_child(forker), reader);
+}
+
+/* The last one: this process then reads itself. */
+static void a_killed_forker_does_not_stop_reading(void **state)
+{
+	static const int of_terminal[] = { SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGTERM };
+	char buf[6];
+	pid_t reader, forker = read_apart(&reader);
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_terminal); i++) {
+		kill(forker, of_terminal[i]);
+		kill(reader, of_terminal[i]);
+	}
+	assert_int_equal(mem_read(m, addr(pages), buf, 6), 0);
+	assert_int_equal(mem_reader_nr_direct(), 0);
+	kill(forker, SIGKILL);
+	assert_int_equal(waitpid(forker, NULL, 0), forker);
+	wait_for_end(reader);
+	assert_int_equal(mem_read(m, addr(pages) + 2 * PAGE, buf, 6), 0);
+	assert_string_equal(buf, "third");
+	assert_int_equal(mem_read(m, addr(pages), buf, 6), 0);
+	assert_int_equal(mem_left_out()->nr, 0);
+	assert_int_equal(mem_reader_nr_direct(), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -243,6 +386,10 @@ int main(void)
 		TEST(a_process_that_ended_is_gone),
 		TEST(another_start_is_another_process),
 		TEST(symbols_of_an_image_in_memory_agree_with_the_linker),
+		TEST(a_killed_reader_is_replaced),
+		TEST(a_late_reader_serves_later_reads),
+		TEST(a_job_that_does_not_fit_is_refused),
+		TEST(a_killed_forker_does_not_stop_reading),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

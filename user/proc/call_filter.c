@@ -62,6 +62,38 @@ static const int only_recorder[] = {
 	SCMP_SYS(perf_event_open),
 };
 
+/* All that PRIVILEGED_MEMORY calls. */
+static const int for_memory[] = {
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(futex),
+	SCMP_SYS(recvfrom),
+	SCMP_SYS(sendto),
+	SCMP_SYS(prctl),
+	SCMP_SYS(getppid),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(close),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(set_robust_list),
+	SCMP_SYS(rseq),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+#ifdef __SANITIZE_ADDRESS__
+	SCMP_SYS(mmap),
+	SCMP_SYS(munmap),
+	SCMP_SYS(write),
+	SCMP_SYS(madvise),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sigaltstack),
+#endif
+};
+
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
+	 CLONE_NEWCGROUP)
+
 static int forbid(scmp_filter_ctx filter, const int *calls, size_t nr)
 {
 	int err = 0;
@@ -92,13 +124,27 @@ static int add_rules(scmp_filter_ctx filter, enum privileged process)
 	return err;
 }
 
+/* Processes are forked, but not into namespaces. */
+static int allow_for_memory(scmp_filter_ctx filter)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < ARRAY_SIZE(for_memory); i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, for_memory[i], 0);
+	return err
+		       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+					   SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACES, 0));
+}
+
 int call_filter_load(enum privileged process)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	const bool is_memory = process == PRIVILEGED_MEMORY;
+	scmp_filter_ctx filter = seccomp_init(is_memory ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW);
 
 	if (!filter)
 		return -ENOMEM;
-	int err = add_rules(filter, process) ?: seccomp_load(filter);
+	int err = (is_memory ? allow_for_memory(filter) : add_rules(filter, process))
+			  ?: seccomp_load(filter);
 	seccomp_release(filter);
 	return err;
 }

@@ -23,7 +23,8 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "base/vec.h"
-#include "proc/capability.h"
+#include "proc/call_filter.h"
+#include "proc/privileges.h"
 
 #define SPIN_NS     (100 * 1000)      /* waits without giving up the CPU; a call takes some 5 us */
 #define QUICK_NS    (2 * NS_PER_MS)   /* up to here a call is not looked at */
@@ -35,6 +36,7 @@
 #define WAIT_SHARE  20                /* .. and in addition 1/20 of the time */
 #define ANSWER_MS   2000
 #define NICENESS    (-20)
+#define NAME        "sysflame-memory"
 
 enum reader_state {
 	IDLE,
@@ -51,6 +53,12 @@ struct reader {
 	struct mem_job job;
 };
 
+enum outcome {
+	ANSWERED,
+	TOO_LATE, /* the reader is left behind */
+	DIED,     /* the reader was killed */
+};
+
 struct slow_user {
 	uid_t user;
 	u64 since_ns, waited_ns;
@@ -61,10 +69,12 @@ struct readers {
 	struct reader *slots; /* LEFT_MAX + 1, shared with the readers; NULL: reads are direct */
 	struct reader *alone; /* the job of direct reads */
 	struct reader *idle;  /* the one that gets the next call */
-	int sock;             /* to the process that forks readers; takes and returns a PID */
+	struct reader *asked; /* its process was asked for, and has not come yet */
+	int sock; /* to the process that forks readers: a slot, then a PID; -1: that is gone */
 	u32 nr_left;
 	VEC(struct slow_user) users;
 	struct mem_left_out left_out;
+	u64 nr_direct;
 };
 
 static struct readers readers;
@@ -95,26 +105,32 @@ static bool change_state(struct reader *r, u32 from, u32 to)
 					   __ATOMIC_SEQ_CST);
 }
 
+/* The recorder, which may have been taken over, can change a shared job at any moment. */
 static ssize_t read_pieces(struct mem_job *job)
 {
 	struct iovec local[MEM_READER_PIECES], remote[MEM_READER_PIECES];
-	char *at = job->bytes;
+	const size_t nr = __atomic_load_n(&job->nr, __ATOMIC_RELAXED);
+	size_t used = 0;
 
-	for (size_t i = 0; i < job->nr; i++) {
-		const struct mem_piece *p = &job->pieces[i];
-		local[i] = (struct iovec){ at, p->len };
-		remote[i] = (struct iovec){ (void *)(uintptr_t)p->addr, p->len };
-		at += p->len;
+	if (nr > MEM_READER_PIECES)
+		return -EINVAL;
+	for (size_t i = 0; i < nr; i++) {
+		u64 addr = __atomic_load_n(&job->pieces[i].addr, __ATOMIC_RELAXED);
+		u64 len = __atomic_load_n(&job->pieces[i].len, __ATOMIC_RELAXED);
+		if (len > MEM_READER_BYTES - used)
+			return -EINVAL;
+		local[i] = (struct iovec){ job->bytes + used, len };
+		remote[i] = (struct iovec){ (void *)(uintptr_t)addr, len };
+		used += len;
 	}
-	ssize_t n = process_vm_readv(job->id.pid, local, job->nr, remote, job->nr, 0);
+	ssize_t n = process_vm_readv(job->id.pid, local, nr, remote, nr, 0);
 	return n < 0 ? -errno : n;
 }
 
-static void run_reader(struct reader *r)
+/* It holds no socket: the recorder notices by its end that the forker is gone. */
+static void run_reader(struct reader *r, int sock, pid_t parent)
 {
-	pid_t parent = getppid();
-
-	prctl(PR_SET_NAME, "sysflame-memory");
+	close(sock);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	for (;;) {
@@ -122,7 +138,7 @@ static void run_reader(struct reader *r)
 			futex_wait(&r->state, state, NULL);
 		r->result = read_pieces(&r->job);
 		if (!change_state(r, ASKED, DONE)) {
-			set_state(r, RETURNED);
+			change_state(r, LEFT, RETURNED);
 			_exit(0);
 		}
 		wake(r);
@@ -155,25 +171,35 @@ static void take_precedence(void)
 		setpriority(PRIO_PROCESS, 0, NICENESS);
 }
 
-/* Forks a reader for each slot number that arrives. */
-static void run_forker(int sock, pid_t parent)
+/* The recorder decides when a recording ends, and ends this process with its own end. */
+static void ignore_signals(void)
 {
+	static const int ignored[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGTSTP,
+				       SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	signal(SIGCHLD, SIG_IGN); /* the kernel reaps the readers */
+}
+
+/* Forks a reader for each slot number that arrives. */
+static void run_forker(struct reader *slots, int sock, pid_t parent)
+{
+	const pid_t own = getpid();
 	u32 slot;
 
-	prctl(PR_SET_NAME, "sysflame-memory");
+	prctl(PR_SET_NAME, NAME);
 	keep_only(sock);
 	take_precedence();
-	signal(SIGCHLD, SIG_IGN); /* the kernel reaps the readers */
-	signal(SIGINT, SIG_IGN);  /* of the terminal: the recorder decides */
-	signal(SIGTERM, SIG_DFL);
-	if (capabilities_set(CAPABILITY(CAP_SYS_PTRACE)) ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
+	ignore_signals();
+	if (privileges_keep(PRIVILEGED_MEMORY, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
 	    getppid() != parent)
 		_exit(1);
+	call_filter_load(PRIVILEGED_MEMORY);
 	while (recv(3, &slot, sizeof(slot), 0) == sizeof(slot)) {
 		pid_t pid = slot <= LEFT_MAX ? fork() : -1;
 		if (!pid)
-			run_reader(&readers.slots[slot]);
+			run_reader(&slots[slot], 3, own);
 		if (send(3, &pid, sizeof(pid), MSG_NOSIGNAL) < 0)
 			break;
 	}
@@ -183,7 +209,7 @@ static void run_forker(int sock, pid_t parent)
 /* A child of the program shares the slots with it and must not use them. */
 static void enter_child(void)
 {
-	readers.idle = NULL;
+	readers.idle = readers.asked = NULL;
 	readers.alone = NULL;
 	readers.slots = NULL;
 	readers.nr_left = 0;
@@ -204,10 +230,8 @@ int mem_read_apart(void)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	pid_t pid = fork();
-	if (!pid) {
-		readers.slots = slots;
-		run_forker(pair[1], parent);
-	}
+	if (!pid)
+		run_forker(slots, pair[1], parent);
 	close(pair[1]);
 	if (pid < 0 || pthread_atfork(NULL, NULL, enter_child)) {
 		close(pair[0]);
@@ -216,29 +240,58 @@ int mem_read_apart(void)
 	}
 	readers.slots = slots;
 	readers.sock = pair[0];
-	readers.idle = NULL;
+	readers.idle = readers.asked = NULL;
 	return 0;
+}
+
+static void lose_forker(void)
+{
+	close(readers.sock);
+	readers.sock = -1;
+	readers.asked = NULL;
+}
+
+/*
+ * A process for the slot, or for the one that was asked for before: no answer then is taken for
+ * another one. NULL if it does not come in time, or cannot be forked.
+ */
+static struct reader *start_reader(struct reader *r)
+{
+	int timeout_ms = readers.asked ? 0 : ANSWER_MS, nr;
+	u32 slot = (u32)(r - readers.slots);
+	pid_t pid;
+
+	if (readers.sock < 0)
+		return NULL;
+	if (!readers.asked && send(readers.sock, &slot, sizeof(slot), MSG_NOSIGNAL) < 0) {
+		lose_forker();
+		return NULL;
+	}
+	r = readers.asked = readers.asked ?: r;
+	do
+		nr = poll(&(struct pollfd){ readers.sock, POLLIN, 0 }, 1, timeout_ms);
+	while (nr < 0 && errno == EINTR);
+	if (nr != 1)
+		return NULL;
+	if (recv(readers.sock, &pid, sizeof(pid), 0) != sizeof(pid)) {
+		lose_forker();
+		return NULL;
+	}
+	readers.asked = NULL;
+	if (pid < 0)
+		return NULL;
+	r->pid = pid;
+	set_state(r, DONE);
+	return r;
 }
 
 /* A free slot with a process, or NULL. */
 static struct reader *new_reader(void)
 {
-	struct reader *r = NULL;
-	pid_t pid;
-
-	for (u32 i = 0; i <= LEFT_MAX && !r; i++)
+	for (u32 i = 0; i <= LEFT_MAX; i++)
 		if (state_of(&readers.slots[i]) == IDLE)
-			r = &readers.slots[i];
-	if (!r)
-		return NULL;
-	u32 slot = (u32)(r - readers.slots);
-	if (send(readers.sock, &slot, sizeof(slot), MSG_NOSIGNAL) < 0 ||
-	    poll(&(struct pollfd){ readers.sock, POLLIN, 0 }, 1, ANSWER_MS) != 1 ||
-	    recv(readers.sock, &pid, sizeof(pid), 0) != sizeof(pid) || pid < 0)
-		return NULL;
-	r->pid = pid;
-	set_state(r, DONE);
-	return r;
+			return start_reader(&readers.slots[i]);
+	return NULL;
 }
 
 struct mem_job *mem_reader_job(void)
@@ -306,19 +359,29 @@ static bool is_left_out(const struct mem_job *job)
 	return false;
 }
 
-/* Whether the reader waits in its call; otherwise it waits for a CPU. */
-static bool is_blocked(const struct reader *r)
+enum activity {
+	RUNS, /* or waits for a CPU */
+	WAITS,
+	IS_GONE,
+};
+
+/* A PID that belongs to a program of another name was reused. */
+static enum activity activity_of(const struct reader *r)
 {
 	char path[64], text[512];
 
+	if (kill(r->pid, 0) && errno == ESRCH)
+		return IS_GONE;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)r->pid);
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (len <= 0)
-		return true; /* somebody has killed it */
+		return WAITS;
 	text[len] = '\0';
-	const char *state = strrchr(text, ')');
-	return state && state[1] && state[2] != 'R';
+	const char *end = strrchr(text, ')');
+	if (!strstr(text, "(" NAME ")") || !end || !end[1])
+		return IS_GONE;
+	return end[2] == 'R' ? RUNS : end[2] == 'Z' || end[2] == 'X' ? IS_GONE : WAITS;
 }
 
 static void leave_behind(struct reader *r)
@@ -330,8 +393,7 @@ static void leave_behind(struct reader *r)
 	readers.idle = NULL;
 }
 
-/* Waits for the result of a slow call. Returns whether it came. */
-static bool wait_for_slow(struct reader *r)
+static enum outcome wait_for_slow(struct reader *r)
 {
 	const struct timespec step = { 0, LOOK_NS };
 	u64 start_ns = time_mono_ns() - QUICK_NS, ns = QUICK_NS;
@@ -339,18 +401,21 @@ static bool wait_for_slow(struct reader *r)
 
 	do {
 		bool is_late = ns >= DEADLINE_NS || is_over_budget(user_of(r->job.user));
-		was_blocked = is_blocked(r);
+		enum activity activity = activity_of(r);
+		was_blocked = activity == WAITS;
+		if (activity == IS_GONE && change_state(r, ASKED, IDLE))
+			return DIED;
 		if (is_late && was_blocked && change_state(r, ASKED, LEFT)) {
 			charge(r->job.user, ns);
 			leave_behind(r);
-			return false;
+			return TOO_LATE;
 		}
 		futex_wait(&r->state, ASKED, &step);
 		ns = time_mono_ns() - start_ns;
 	} while (state_of(r) == ASKED);
 	if (was_blocked)
 		charge(r->job.user, ns);
-	return true;
+	return ANSWERED;
 }
 
 static void spin(const struct reader *r)
@@ -360,24 +425,51 @@ static void spin(const struct reader *r)
 		;
 }
 
-ssize_t mem_reader_run(void)
+static enum outcome run_in(struct reader *r)
 {
 	const struct timespec quick = { 0, QUICK_NS };
-	struct reader *r = readers.idle;
 
-	if (!r && readers.slots && readers.nr_left) /* there is no process left to read with */
-		return -ETIMEDOUT;
-	if (!r)
-		return read_pieces(&readers.alone->job);
-	if (is_left_out(&r->job))
-		return -ETIMEDOUT;
 	set_state(r, ASKED);
 	wake(r);
 	spin(r);
 	futex_wait(&r->state, ASKED, &quick);
-	if (state_of(r) == ASKED && !wait_for_slow(r))
+	return state_of(r) == ASKED ? wait_for_slow(r) : ANSWERED;
+}
+
+/* Reads that no other process can make. While one is expected, none is worth the risk. */
+static ssize_t read_directly(struct mem_job *job)
+{
+	if (readers.slots && readers.sock >= 0 && (readers.asked || readers.nr_left))
 		return -ETIMEDOUT;
-	return r->result;
+	if (is_left_out(job))
+		return -ETIMEDOUT;
+	readers.nr_direct += readers.slots != NULL;
+	return read_pieces(job);
+}
+
+ssize_t mem_reader_run(void)
+{
+	struct reader *r = readers.idle;
+
+	if (!r)
+		return read_directly(&readers.alone->job);
+	if (is_left_out(&r->job))
+		return -ETIMEDOUT;
+	enum outcome outcome = run_in(r);
+	if (outcome == DIED) { /* the target is innocent; its job is still in the slot */
+		readers.idle = start_reader(r);
+		if (!readers.idle)
+			return read_directly(&r->job);
+		outcome = run_in(r);
+	}
+	if (outcome == DIED)
+		readers.idle = NULL;
+	return outcome == ANSWERED ? r->result : -ETIMEDOUT;
+}
+
+u64 mem_reader_nr_direct(void)
+{
+	return readers.nr_direct;
 }
 
 const struct mem_left_out *mem_left_out(void)

@@ -51,6 +51,8 @@ static const struct privilege table[] = {
 	OPENER(CAP_SYS_PTRACE, -1, "roots and mappings of processes"),
 	OPENER(CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, "files of other users"),
 	OPENER(CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, "mapped files, by map_files"),
+	{ PRIVILEGED_MEMORY, CAP_SYS_PTRACE, -1, PRIVILEGE_ALWAYS, "sysflame-memory",
+	  "memory of processes", NULL },
 };
 
 void privileges_each(privilege_fn visit, void *ctx)

@@ -11,6 +11,7 @@ enum privileged {
 	PRIVILEGED_RECORDER,
 	PRIVILEGED_ATTACH, /* the helper that attaches, and its children */
 	PRIVILEGED_OPENER, /* opens files with the ids of other processes */
+	PRIVILEGED_MEMORY, /* reads memory for the recorder, and forks processes that do */
 	PRIVILEGED_NR,
 };
 
