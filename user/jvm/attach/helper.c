@@ -24,6 +24,7 @@
 #include "worker/message.h"
 
 #define CHILDREN_MAX 128 /* 16 attaches, and those that clean up after others */
+#define OPENERS_MAX  32  /* beside these; all but one wait for a file system */
 #define READY_MS     2000
 #define ENDING_MS    200
 #define SOCK         3 /* of the helper and of each child */
@@ -38,14 +39,15 @@ struct child {
 	u64 number;
 	pid_t pid;
 	int pidfd;
+	bool is_opener;
 	int sock; /* is told how the child ended; -1: nobody asks */
 };
 
 /* In the helper. */
 struct children {
 	const char *agent_path;
-	struct child at[CHILDREN_MAX];
-	size_t nr;
+	struct child at[CHILDREN_MAX + OPENERS_MAX];
+	size_t nr, nr_openers;
 };
 
 /* Only the socket and the terminal stay open. */
@@ -92,9 +94,9 @@ static int run_child(const struct worker_message *m, const struct inject_order *
 static void add_child(struct children *all, const struct worker_message *m, u64 number,
 		      const struct inject_order *order, int sock)
 {
-	struct child c = { .number = number, .sock = -1 };
+	struct child c = { .number = number, .is_opener = m->kind == INJECT_OPENER, .sock = -1 };
 
-	if (all->nr == CHILDREN_MAX)
+	if (c.is_opener ? all->nr_openers == OPENERS_MAX : all->nr - all->nr_openers == CHILDREN_MAX)
 		return; /* the socket is closed, which the recorder sees */
 	c.pid = fork();
 	if (!c.pid)
@@ -105,6 +107,7 @@ static void add_child(struct children *all, const struct worker_message *m, u64 
 	if (m->kind == INJECT_ORDER)
 		c.sock = fcntl(sock, F_DUPFD_CLOEXEC, 0);
 	all->at[all->nr++] = c;
+	all->nr_openers += c.is_opener;
 }
 
 static void kill_child(const struct children *all, u64 number)
@@ -121,6 +124,7 @@ static void end_child(struct children *all, size_t i, int status)
 	struct worker_message m;
 
 	all->at[i] = all->at[--all->nr];
+	all->nr_openers -= c.is_opener;
 	close(c.pidfd);
 	if (c.sock < 0)
 		return;
@@ -164,7 +168,7 @@ static int receive(struct children *all)
 
 static void serve(struct children *all)
 {
-	struct pollfd polled[CHILDREN_MAX + 1];
+	struct pollfd polled[CHILDREN_MAX + OPENERS_MAX + 1];
 
 	for (;;) {
 		polled[0] = (struct pollfd){ SOCK, POLLIN, 0 };
