@@ -21,6 +21,7 @@
 #include "proc/call_filter.h"
 #include "proc/opener.h"
 #include "proc/privileges.h"
+#include "proc/target_file.h"
 #include "worker/message.h"
 
 #define CHILDREN_MAX 128 /* 16 attaches, and those that clean up after others */
@@ -50,6 +51,18 @@ struct children {
 	size_t nr, nr_openers;
 };
 
+/* A process that waits for a file system must not hold a pipe or a terminal open. */
+static void close_terminal(int last)
+{
+	int none = open("/dev/null", O_RDWR);
+
+	for (int fd = STDIN_FILENO; fd <= last; fd++)
+		if (dup2(none, fd) < 0)
+			_exit(1);
+	if (none > last)
+		close(none);
+}
+
 /* Only the socket and the terminal stay open. */
 static void keep_socket(int sock)
 {
@@ -72,21 +85,24 @@ static void ignore_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int run_opener(void)
+static int run_opener(pid_t helper)
 {
 	prctl(PR_SET_NAME, "sysflame-opener");
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || privileges_keep(PRIVILEGED_OPENER, 0))
+	close_terminal(STDERR_FILENO);
+	if (privileges_keep(PRIVILEGED_OPENER, 0))
 		return 1;
+	target_file_tie(helper);
 	call_filter_load(PRIVILEGED_OPENER);
 	opener_serve(SOCK);
 	return 0;
 }
 
-static int run_child(const struct worker_message *m, const struct inject_order *order, int sock)
+static int run_child(const struct worker_message *m, const struct inject_order *order, int sock,
+		     pid_t helper)
 {
 	keep_socket(sock);
 	if (m->kind == INJECT_OPENER)
-		return run_opener();
+		return run_opener(helper);
 	injector_prepare();
 	return injector_run(order, SOCK);
 }
@@ -96,11 +112,13 @@ static void add_child(struct children *all, const struct worker_message *m, u64 
 {
 	struct child c = { .number = number, .is_opener = m->kind == INJECT_OPENER, .sock = -1 };
 
-	if (c.is_opener ? all->nr_openers == OPENERS_MAX : all->nr - all->nr_openers == CHILDREN_MAX)
+	if (c.is_opener ? all->nr_openers == OPENERS_MAX
+			: all->nr - all->nr_openers == CHILDREN_MAX)
 		return; /* the socket is closed, which the recorder sees */
+	pid_t helper = getpid();
 	c.pid = fork();
 	if (!c.pid)
-		_exit(run_child(m, order, sock));
+		_exit(run_child(m, order, sock, helper));
 	if (c.pid < 0)
 		return;
 	c.pidfd = (int)syscall(SYS_pidfd_open, c.pid, 0);
@@ -206,6 +224,7 @@ static void run_helper(int sock, const char *agent_path)
 	pid_t parent = getppid();
 
 	keep_socket(sock);
+	close_terminal(STDOUT_FILENO);
 	setsid();
 	ignore_signals();
 	prctl(PR_SET_NAME, "sysflame-attach");
