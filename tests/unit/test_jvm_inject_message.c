@@ -13,6 +13,8 @@
 #include "jvm/attach/inject_message.h"
 #include "worker/message.h"
 
+#define DELIVERED "/tmp/.jvmmap-0123456789abcdef0123456789abcdef.so"
+
 static struct inject_order order_of(pid_t pid)
 {
 	struct inject_order o = {
@@ -25,7 +27,7 @@ static struct inject_order order_of(pid_t pid)
 	};
 
 	inject_nonce(o.nonce);
-	strcpy(o.loaded_path, "/tmp/x.so");
+	strcpy(o.loaded_path, DELIVERED);
 	strcpy(o.hooks.methods, "a/B.run");
 	return o;
 }
@@ -49,9 +51,42 @@ static void an_order_arrives_as_it_was_sent(void **state)
 	assert_int_equal(got.hooks.alloc_interval, 11);
 	assert_int_equal(got.hooks.lock_min_ns, 13);
 	assert_string_equal(got.nonce, sent.nonce);
-	assert_string_equal(got.loaded_path, "/tmp/x.so");
+	assert_string_equal(got.loaded_path, DELIVERED);
 	assert_string_equal(got.hooks.methods, "a/B.run");
 	assert_string_equal(got.agent_path, "/agent.so"); /* never the sender's */
+}
+
+static int decode_with_path(const char *loaded_path)
+{
+	struct inject_order order = order_of(4711), got;
+	struct worker_message m;
+	u64 number;
+
+	strcpy(order.loaded_path, loaded_path);
+	inject_order_encode(&order, 5, &m);
+	return inject_order_decode(&m, "/opt/agent.so", &number, &got);
+}
+
+static void an_order_names_only_our_agent(void **state)
+{
+	static const char *const others[] = {
+		"/tmp/x.so",
+		"/opt/agent.so.1",
+		"opt/agent.so",
+		"/opt/../opt/agent.so",
+		"/proc/1/cwd/evil.so",
+		"/home/.jvmmap-0123456789abcdef0123456789abcdef.so",
+		"/tmp/../home/.jvmmap-0123456789abcdef0123456789abcdef.so",
+		"/tmp/.jvmmap-0123456789abcdef0123456789abcde.so",
+		"/tmp/.jvmmap-0123456789abcdef0123456789abcdef.so/x.so",
+		"/tmp/.jvmmap-0123456789abcdef0123456789abcdex.so",
+	};
+
+	assert_int_equal(decode_with_path(""), 0);
+	assert_int_equal(decode_with_path("/opt/agent.so"), 0);
+	assert_int_equal(decode_with_path(DELIVERED), 0);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_int_equal(decode_with_path(others[i]), -EPROTO);
 }
 
 /* Every 32-bit word of the message, changed, is an error or gives an order within its bounds. */
@@ -163,6 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_order_arrives_as_it_was_sent),
+		cmocka_unit_test(an_order_names_only_our_agent),
 		cmocka_unit_test(a_changed_order_is_refused_or_valid),
 		cmocka_unit_test(a_result_is_checked_and_its_text_cleaned),
 		cmocka_unit_test(the_helper_carries_out_orders),

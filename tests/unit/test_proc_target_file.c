@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -168,6 +172,46 @@ static void a_file_that_is_no_memfd_does_not_open(void **state)
 	assert_int_equal(open_memfd(none, "", geteuid()), -ENOENT);
 }
 
+/* Opens a file as another user, tells its PID and goes on. */
+static void run_tied(pid_t parent, int out)
+{
+	pid_t own = getpid();
+
+	target_file_tie(parent);
+	close(open_as(NOBODY, "file"));
+	if (write(out, &own, sizeof(own)) == sizeof(own))
+		pause();
+	_exit(1);
+}
+
+static void a_tied_process_ends_with_its_parent(void **state)
+{
+	int out[2];
+	pid_t tied;
+	char c;
+
+	make_file(0644);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	pid_t parent = fork();
+	if (!parent) {
+		pid_t own = getpid();
+		if (!fork())
+			run_tied(own, out[1]);
+		pause();
+	}
+	close(out[1]);
+	assert_int_equal(read(out[0], &tied, sizeof(tied)), sizeof(tied));
+	kill(parent, SIGKILL);
+	waitpid(parent, NULL, 0);
+	bool has_ended = poll(&(struct pollfd){ out[0], POLLIN, 0 }, 1, 30000) == 1 &&
+			 read(out[0], &c, 1) == 0;
+	kill(tied, SIGKILL);
+	waitpid(tied, NULL, 0);
+	close(out[0]);
+	assert_true(has_ended);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_folder, leave_folder)
 
 int main(void)
@@ -182,6 +226,7 @@ int main(void)
 		TEST(files_of_the_kernel_do_not_open),
 		TEST(only_a_sealed_memfd_of_that_name_and_owner_opens),
 		TEST(a_file_that_is_no_memfd_does_not_open),
+		TEST(a_tied_process_ends_with_its_parent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

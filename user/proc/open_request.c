@@ -20,6 +20,9 @@
 #define PAUSE_NS     (2 * NS_PER_SEC) /* after the first file that did not open */
 #define PAUSE_MAX_NS (64 * NS_PER_SEC)
 #define PAUSES_MAX   256
+#define QUICK_NS     (50 * NS_PER_MS) /* a file that opens in this time is not slow */
+#define WAIT_NS      NS_PER_SEC       /* for all slow files .. */
+#define WAIT_SHARE   20               /* .. and in addition 1/20 of the time */
 
 _Static_assert(sizeof(struct open_order) <= WORKER_TEXT_MAX, "an order fits into a message");
 
@@ -31,9 +34,11 @@ struct pause {
 
 struct requests {
 	struct open_requests_ops ops;
-	int sock; /* valid if is_used */
+	bool is_used; /* `ops` are set; false again once nobody can start an opener */
+	bool is_running;
+	int sock; /* valid if is_running, as `number` */
 	u64 number;
-	bool is_used;
+	u64 since_ns, waited_ns; /* for slow files */
 	VEC(struct pause) pauses;
 	size_t next_pause; /* replaced next once all are in use */
 };
@@ -52,29 +57,35 @@ static int start_opener(void)
 		close(pair[0]);
 	else
 		requests.sock = pair[0];
-	requests.is_used = !err;
+	requests.is_running = !err;
+	if (err == -EPIPE)
+		requests.is_used = false;
 	return err;
 }
 
 int open_requests_begin(const struct open_requests_ops *ops)
 {
 	requests.ops = *ops;
+	requests.is_used = true;
+	requests.since_ns = time_mono_ns();
+	requests.waited_ns = 0;
 	return start_opener();
 }
 
 /* The opener ends when its socket is closed; one that waits for a file system is killed. */
 static void end_opener(void)
 {
-	if (!requests.is_used)
+	if (!requests.is_running)
 		return;
 	close(requests.sock);
 	requests.ops.end(requests.ops.ctx, requests.number);
-	requests.is_used = false;
+	requests.is_running = false;
 }
 
 void open_requests_end(void)
 {
 	end_opener();
+	requests.is_used = false;
 	vec_fini(&requests.pauses);
 }
 
@@ -128,11 +139,23 @@ static void add_pause(u64 key)
 	p->until_ns = time_mono_ns() + p->pause_ns;
 }
 
-/* Waits for the answer, also if signals arrive. */
-static int await_answer(void)
+/*
+ * How long to wait for a file; 0: not at all. Each user has a deadline of 0.5 s for the first file,
+ * and a user may have many ids. Half of the budget is for these. Then files that open at once still
+ * open, so that no user takes the budget of the others.
+ */
+static u64 patience_ns(void)
 {
-	u64 end_ns = time_mono_ns() + OPEN_MAX_MS * NS_PER_MS;
+	u64 budget = WAIT_NS + (time_mono_ns() - requests.since_ns) / WAIT_SHARE;
 
+	if (requests.waited_ns >= budget)
+		return 0;
+	return requests.waited_ns < budget / 2 ? OPEN_MAX_MS * NS_PER_MS : QUICK_NS;
+}
+
+/* Waits for the answer, also if signals arrive. */
+static int poll_answer(u64 end_ns)
+{
 	for (u64 now = time_mono_ns(); now < end_ns; now = time_mono_ns()) {
 		struct pollfd p = { requests.sock, POLLIN, 0 };
 		int nr = poll(&p, 1, (int)((end_ns - now) / NS_PER_MS) + 1);
@@ -142,6 +165,17 @@ static int await_answer(void)
 			return -errno;
 	}
 	return -ETIMEDOUT;
+}
+
+static int await_answer(void)
+{
+	u64 start_ns = time_mono_ns();
+	int err = poll_answer(start_ns + patience_ns());
+	u64 ns = time_mono_ns() - start_ns;
+
+	if (ns >= QUICK_NS)
+		requests.waited_ns += ns;
+	return err;
 }
 
 static bool is_regular(int fd)
@@ -186,8 +220,11 @@ int open_request(struct open_order *order, const char *path, int root)
 	memcpy(order->path, path, len);
 	order->version = OPEN_ORDER_VERSION;
 	len += offsetof(struct open_order, path);
-	if (requests.pauses.nr && is_paused(order))
+	if ((requests.pauses.nr && is_paused(order)) || !patience_ns())
 		return -EBUSY;
+	int err = requests.is_running ? 0 : start_opener();
+	if (err)
+		return err == -EPIPE ? -EPIPE : -EBUSY;
 	int fd = ask(order, len, root);
 	if (fd == -ETIMEDOUT)
 		add_pause(key_of(order));

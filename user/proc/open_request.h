@@ -3,7 +3,8 @@
  * Asks the opener, a process of its own (proc/opener.h), to open a file that a process chose. The
  * opener has the right to take the ids of that process, which the recorder gives up. If the file's
  * file system does not answer, only the opener waits: it is ended after OPEN_MAX_MS and replaced.
- * Files of that user are then refused for a while, twice as long each time.
+ * Files of that user are then refused for a while, twice as long each time. All slow files may take
+ * 1 s and 5 % of the time together; then all are refused.
  *
  * proc/target_file.c and proc/mapped_file.c ask by themselves once open_requests_begin was called.
  */
@@ -35,7 +36,10 @@ struct open_order {
 	char path[PATH_MAX];      /* ends in a NUL */
 };
 
-/* How to start and end an opener. `start` gets its end of a socket, which stays the caller's. */
+/*
+ * How to start and end an opener. `start` gets its end of a socket, which stays the caller's. It
+ * returns -EPIPE if no opener can be started any more; other failures may pass.
+ */
 struct open_requests_ops {
 	int (*start)(void *ctx, int sock, u64 *number);
 	void (*end)(void *ctx, u64 number);
@@ -45,10 +49,13 @@ struct open_requests_ops {
 /* From here on files are opened by an opener, which is started now. */
 int open_requests_begin(const struct open_requests_ops *ops);
 void open_requests_end(void);
+
+/* Whether an opener runs or may run later. Otherwise the caller opens files itself. */
 bool open_requests_are_used(void);
 
 /*
  * Sends the order with the root, -1 for none, and returns the file's descriptor or a negative
- * errno. -EBUSY: the file system does not answer. -EPIPE: there is no opener any more.
+ * errno. -EBUSY: the file system does not answer, or no opener can be started now. -EPIPE: it
+ * ended.
  */
 int open_request(struct open_order *order, const char *path, int root);

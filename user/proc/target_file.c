@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -76,6 +78,21 @@ struct ids {
 	bool is_changed;
 };
 
+static pid_t tied_to; /* 0: to no process */
+
+/* The kernel forgets the death signal at each change of ids. */
+static void tie(void)
+{
+	if (tied_to && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != tied_to))
+		_exit(1);
+}
+
+void target_file_tie(pid_t parent)
+{
+	tied_to = parent;
+	tie();
+}
+
 /* Without the right to change them, our ids stay. */
 static void take_ids(uid_t uid, gid_t gid, struct ids *own)
 {
@@ -92,6 +109,7 @@ static void take_ids(uid_t uid, gid_t gid, struct ids *own)
 	own->is_changed = true;
 	setfsgid(gid);
 	setfsuid(uid);
+	tie();
 }
 
 /* Ends the program on failure, because continuing with wrong ids would be worse. */
@@ -104,6 +122,7 @@ static void restore_ids(struct ids *own)
 	if ((uid_t)setfsuid((uid_t)-1) != own->uid || (gid_t)setfsgid((gid_t)-1) != own->gid ||
 	    syscall(SYS_setgroups, own->nr_groups, own->groups))
 		abort();
+	tie();
 	free(take(own->groups));
 }
 

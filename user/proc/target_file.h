@@ -36,6 +36,12 @@ void target_root_close(struct target_root *root);
  */
 int target_file_open(const struct target_root *root, const char *path);
 
+/*
+ * For a process that only opens files: it is killed when its parent ends, also while it has the ids
+ * of another process. Ends it now if `parent` has ended.
+ */
+void target_file_tie(pid_t parent);
+
 /* The inode at such a path, without opening it; 0 if there is none. */
 u64 target_file_inode(const struct target_root *root, const char *path);
 

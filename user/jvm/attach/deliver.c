@@ -270,6 +270,13 @@ static bool is_delivery(const char *name)
 	       !strcmp(name + prefix + WIRE_NONCE_LEN, ".so");
 }
 
+bool delivery_is_path(const char *path)
+{
+	const size_t folder = strlen("/tmp/");
+
+	return !strncmp(path, "/tmp/", folder) && is_delivery(path + folder);
+}
+
 /*
  * The file's creation time, or a later one. A mount hides its file's time; then the last change of
  * the folder.

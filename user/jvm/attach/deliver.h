@@ -40,3 +40,6 @@ void delivery_sweep(const struct process_root *t);
 
 /* The name of the file with these 32 hexadecimal digits: a digest of the agent, or a nonce. */
 void delivery_name(const char *digits, char out[64]);
+
+/* Whether a target's path, as in struct delivery, is that of a file that was put into its /tmp. */
+bool delivery_is_path(const char *path);

@@ -21,9 +21,11 @@
 #include "proc/call_filter.h"
 #include "proc/opener.h"
 #include "proc/privileges.h"
+#include "proc/target_file.h"
 #include "worker/message.h"
 
 #define CHILDREN_MAX 128 /* 16 attaches, and those that clean up after others */
+#define OPENERS_MAX  32  /* beside these; all but one wait for a file system */
 #define READY_MS     2000
 #define ENDING_MS    200
 #define SOCK         3 /* of the helper and of each child */
@@ -38,15 +40,30 @@ struct child {
 	u64 number;
 	pid_t pid;
 	int pidfd;
+	bool is_opener;
 	int sock; /* is told how the child ended; -1: nobody asks */
 };
 
 /* In the helper. */
 struct children {
 	const char *agent_path;
-	struct child at[CHILDREN_MAX];
-	size_t nr;
+	struct child at[CHILDREN_MAX + OPENERS_MAX];
+	size_t nr, nr_openers;
 };
+
+/* A process that waits for a file system must not hold a pipe or a terminal open. */
+static void close_terminal(int last)
+{
+	int in = open("/dev/null", O_RDONLY), out = open("/dev/null", O_WRONLY);
+
+	for (int fd = STDIN_FILENO; fd <= last; fd++)
+		if (dup2(fd == STDIN_FILENO ? in : out, fd) < 0)
+			_exit(1);
+	if (in > last)
+		close(in);
+	if (out > last)
+		close(out);
+}
 
 /* Only the socket and the terminal stay open. */
 static void keep_socket(int sock)
@@ -70,21 +87,24 @@ static void ignore_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int run_opener(void)
+static int run_opener(pid_t helper)
 {
 	prctl(PR_SET_NAME, "sysflame-opener");
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || privileges_keep(PRIVILEGED_OPENER, 0))
+	close_terminal(STDERR_FILENO);
+	if (privileges_keep(PRIVILEGED_OPENER, 0))
 		return 1;
+	target_file_tie(helper);
 	call_filter_load(PRIVILEGED_OPENER);
 	opener_serve(SOCK);
 	return 0;
 }
 
-static int run_child(const struct worker_message *m, const struct inject_order *order, int sock)
+static int run_child(const struct worker_message *m, const struct inject_order *order, int sock,
+		     pid_t helper)
 {
 	keep_socket(sock);
 	if (m->kind == INJECT_OPENER)
-		return run_opener();
+		return run_opener(helper);
 	injector_prepare();
 	return injector_run(order, SOCK);
 }
@@ -92,19 +112,22 @@ static int run_child(const struct worker_message *m, const struct inject_order *
 static void add_child(struct children *all, const struct worker_message *m, u64 number,
 		      const struct inject_order *order, int sock)
 {
-	struct child c = { .number = number, .sock = -1 };
+	struct child c = { .number = number, .is_opener = m->kind == INJECT_OPENER, .sock = -1 };
 
-	if (all->nr == CHILDREN_MAX)
+	if (c.is_opener ? all->nr_openers == OPENERS_MAX
+			: all->nr - all->nr_openers == CHILDREN_MAX)
 		return; /* the socket is closed, which the recorder sees */
+	pid_t helper = getpid();
 	c.pid = fork();
 	if (!c.pid)
-		_exit(run_child(m, order, sock));
+		_exit(run_child(m, order, sock, helper));
 	if (c.pid < 0)
 		return;
 	c.pidfd = (int)syscall(SYS_pidfd_open, c.pid, 0);
 	if (m->kind == INJECT_ORDER)
 		c.sock = fcntl(sock, F_DUPFD_CLOEXEC, 0);
 	all->at[all->nr++] = c;
+	all->nr_openers += c.is_opener;
 }
 
 static void kill_child(const struct children *all, u64 number)
@@ -121,6 +144,7 @@ static void end_child(struct children *all, size_t i, int status)
 	struct worker_message m;
 
 	all->at[i] = all->at[--all->nr];
+	all->nr_openers -= c.is_opener;
 	close(c.pidfd);
 	if (c.sock < 0)
 		return;
@@ -164,7 +188,7 @@ static int receive(struct children *all)
 
 static void serve(struct children *all)
 {
-	struct pollfd polled[CHILDREN_MAX + 1];
+	struct pollfd polled[CHILDREN_MAX + OPENERS_MAX + 1];
 
 	for (;;) {
 		polled[0] = (struct pollfd){ SOCK, POLLIN, 0 };
@@ -202,6 +226,7 @@ static void run_helper(int sock, const char *agent_path)
 	pid_t parent = getppid();
 
 	keep_socket(sock);
+	close_terminal(STDOUT_FILENO);
 	setsid();
 	ignore_signals();
 	prctl(PR_SET_NAME, "sysflame-attach");

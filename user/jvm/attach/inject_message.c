@@ -65,6 +65,12 @@ static bool is_nonce(const char *nonce)
 	       strspn(nonce, "0123456789abcdef") == WIRE_NONCE_LEN;
 }
 
+/* The JVM is told to load this path: only our agent's files are allowed. */
+static bool is_agent(const char *path, const char *agent_path)
+{
+	return !*path || !strcmp(path, agent_path) || delivery_is_path(path);
+}
+
 void inject_order_encode(const struct inject_order *order, u64 number, struct worker_message *m)
 {
 	struct order_wire w = {
@@ -96,7 +102,7 @@ int inject_order_decode(const struct worker_message *m, const char *agent_path, 
 
 	if (take_wire(m, &w, sizeof(w)) || w.command > INJECT_CLEAN || w.way > DELIVERY_COPY ||
 	    w.pid <= 0 || !is_nonce(w.nonce) || !has_end(w.loaded_path, sizeof(w.loaded_path)) ||
-	    !has_end(w.methods, sizeof(w.methods)))
+	    !is_agent(w.loaded_path, agent_path) || !has_end(w.methods, sizeof(w.methods)))
 		return -EPROTO;
 	*out = (struct inject_order){
 		.command = (enum inject_command)w.command,

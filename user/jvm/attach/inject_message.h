@@ -22,7 +22,10 @@ enum inject_message_kind {
 /* The agent's path is not sent: it is the one that the process was started with. */
 void inject_order_encode(const struct inject_order *order, u64 number, struct worker_message *m);
 
-/* -EPROTO for anything else than an order. The order points to `agent_path`. */
+/*
+ * -EPROTO for anything else than an order, and if the JVM has loaded another path than `agent_path`
+ * or that of a delivery. The order points to `agent_path`.
+ */
 int inject_order_decode(const struct worker_message *m, const char *agent_path, u64 *number,
 			struct inject_order *out);
 

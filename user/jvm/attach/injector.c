@@ -8,23 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/time.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/attach.h"
 #include "jvm/attach/inject_message.h"
 #include "jvm/attach/listener.h"
+#include "jvm/attach/loaded_agent.h"
 #include "jvm/attach/readiness.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/process/javaproc.h"
 #include "jvm/process/memfds.h"
-#include "proc/mapped_file.h"
-#include "proc/mapping.h"
 #include "worker/message.h"
 
 #define REPLY_MS   6000 /* a replay of 20,000 methods takes 0.25 s */
@@ -289,55 +286,11 @@ static void start_session(struct job *j)
 		start_methods(j);
 }
 
-/* Whether a file without a path, or with that of a delivery, has the agent's content. */
-static bool is_copy(pid_t pid, const struct mapping *m, const char *bytes, size_t len)
-{
-	char buffer[4096];
-	size_t done = 0;
-	struct stat st;
-
-	if (strcmp(m->path, "/") != 0 && !strstr(m->path, "/.jvmmap-"))
-		return false;
-	auto_close int fd = mapped_file_open(pid, m);
-	if (fd < 0 || fstat(fd, &st) || (size_t)st.st_size != len)
-		return false;
-	for (ssize_t got; done < len && (got = read(fd, buffer, sizeof(buffer))) > 0;) {
-		if ((size_t)got > len - done || memcmp(buffer, bytes + done, (size_t)got) != 0)
-			return false;
-		done += (size_t)got;
-	}
-	return done == len;
-}
-
-/*
- * Whether the JVM has loaded this file. An agent from a copy, or of another version, does not
- * receive this command. Compares the inodes of files without devices, which differ on an overlay,
- * and the content of copies.
- */
-static bool has_loaded(const struct job *j)
-{
-	auto_free char *bytes = NULL;
-	struct mappings all = { 0 };
-	struct stat st;
-	size_t len;
-	bool found = false;
-
-	if (stat(j->order->agent_path, &st) ||
-	    file_read(j->order->agent_path, AGENT_FILE_MAX, &bytes, &len) ||
-	    mappings_read(j->t.status.pid, true, &all))
-		return false;
-	for (size_t i = 0; i < all.nr && !found; i++)
-		found = all.at[i].inode == st.st_ino ||
-			is_copy(j->t.status.pid, &all.at[i], bytes, len);
-	mappings_fini(&all);
-	return found;
-}
-
 /* Sessions of other agents end at the JVM's next event, those of this agent at once. */
 static void stop_all(struct job *j)
 {
 	stop_sessions(j, NULL);
-	bool is_loaded = has_loaded(j);
+	bool is_loaded = loaded_agent_is_ours(j);
 	if (is_loaded && !agent_file_is_trusted(j->order->agent_path, &j->why))
 		job_conclude(j, INJECT_REFUSED, j->why.at);
 	else if (!is_loaded || deliver_and_send(j, j->order->way) == 0)
@@ -377,7 +330,7 @@ static void carry_out(struct job *j)
 	case INJECT_REPLAY:
 	case INJECT_REFS:
 	case INJECT_STOP:
-		if ((*j->order->loaded_path && send_to_loaded(j) == 0) ||
+		if ((loaded_agent_has_path(j) && send_to_loaded(j) == 0) ||
 		    deliver_and_send(j, j->order->way) == 0)
 			j->result.outcome = INJECT_DONE;
 		break;

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which agent a JVM has loaded: compares its mapped files with ours. */
+#include "jvm/attach/loaded_agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "jvm/attach/agent_file.h"
+#include "jvm/attach/deliver.h"
+#include "proc/mapped_file.h"
+#include "proc/mapping.h"
+#include "proc/target_file.h"
+
+static bool has_content(int fd, const char *bytes, size_t len)
+{
+	char buffer[4096];
+	size_t done = 0;
+	struct stat st;
+
+	if (fstat(fd, &st) || (size_t)st.st_size != len)
+		return false;
+	for (ssize_t got; done < len && (got = read(fd, buffer, sizeof(buffer))) > 0;) {
+		if ((size_t)got > len - done || memcmp(buffer, bytes + done, (size_t)got) != 0)
+			return false;
+		done += (size_t)got;
+	}
+	return done == len;
+}
+
+/* A mount that is gone leaves no path. */
+static bool is_mount(const struct mapping *m)
+{
+	return !strcmp(m->path, "/");
+}
+
+static bool is_copy(pid_t pid, const struct mapping *m, const char *bytes, size_t len)
+{
+	auto_close int fd = mapped_file_open(pid, m);
+
+	return fd >= 0 && has_content(fd, bytes, len);
+}
+
+/*
+ * Compares the inodes of files without devices, which differ on an overlay, and the content of
+ * copies. An agent from a copy, or of another version, does not receive this command.
+ */
+bool loaded_agent_is_ours(const struct job *j)
+{
+	auto_free char *bytes = NULL;
+	struct mappings all = { 0 };
+	struct stat st;
+	size_t len;
+	bool found = false;
+
+	if (stat(j->order->agent_path, &st) ||
+	    file_read(j->order->agent_path, AGENT_FILE_MAX, &bytes, &len) ||
+	    mappings_read(j->t.status.pid, true, &all))
+		return false;
+	for (size_t i = 0; i < all.nr && !found; i++) {
+		const struct mapping *m = &all.at[i];
+		found = m->inode == st.st_ino || ((is_mount(m) || strstr(m->path, "/.jvmmap-")) &&
+						  is_copy(j->t.status.pid, m, bytes, len));
+	}
+	mappings_fini(&all);
+	return found;
+}
+
+/* Whether the target's /tmp has another file of this name. Ours is empty until it is mounted. */
+static bool is_foreign(const struct job *j, const char *name, const char *bytes, size_t len)
+{
+	const struct target_root tmp = { j->t.tmp_fd, 0, 0 };
+	struct stat st;
+
+	if (fstatat(tmp.fd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno != ENOENT;
+	auto_close int fd = target_file_open_unlinked(&tmp, name);
+	return fd < 0 || (st.st_size && !has_content(fd, bytes, len));
+}
+
+/* A copy has kept its path. That of a mount is proven by what is at this path now. */
+static bool has_delivery(const struct job *j, const char *path)
+{
+	const char *name = strrchr(path, '/');
+	auto_free char *bytes = NULL;
+	struct mappings all = { 0 };
+	bool has_copy = false, has_mount = false;
+	size_t len;
+
+	if (file_read(j->order->agent_path, AGENT_FILE_MAX, &bytes, &len) ||
+	    mappings_read(j->t.status.pid, true, &all))
+		return false;
+	for (size_t i = 0; i < all.nr && !has_copy; i++) {
+		const struct mapping *m = &all.at[i];
+		if (!has_mount && is_mount(m))
+			has_mount = is_copy(j->t.status.pid, m, bytes, len);
+		else if (strstr(m->path, name))
+			has_copy = is_copy(j->t.status.pid, m, bytes, len);
+	}
+	mappings_fini(&all);
+	return has_copy || (has_mount && !is_foreign(j, name + 1, bytes, len));
+}
+
+bool loaded_agent_has_path(const struct job *j)
+{
+	const char *path = j->order->loaded_path;
+
+	if (!*path)
+		return false;
+	/* In a container, our path may lead to another file. */
+	if (!strcmp(path, j->order->agent_path))
+		return j->t.has_our_root;
+	return delivery_is_path(path) && has_delivery(j, path);
+}
