@@ -12,6 +12,7 @@
 #include "capture/losses.h"
 #include "capture/recording_state.h"
 #include "proc/mem.h"
+#include "proc/mem_reader.h"
 
 #define INCOMPLETE_MAX 50 /* processes */
 
@@ -88,6 +89,10 @@ static void note_memory_left_out(const struct cut *c)
 	const struct mem_left_out *m = mem_left_out();
 	u64 nr = c->losses.nr_memory_left_out;
 
+	if (mem_reader_nr_direct())
+		log_warn("the process that reads memory (sysflame-memory) was killed: the recorder "
+			 "has read %llu times itself, without a deadline; record again",
+			 (unsigned long long)mem_reader_nr_direct());
 	if (!nr)
 		return;
 	profile_note(c->profile, "memory_left_out",
