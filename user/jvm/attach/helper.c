@@ -54,10 +54,13 @@ struct children {
 /* A process that waits for a file system must not hold a pipe or a terminal open. */
 static void close_terminal(int last)
 {
-	int in = open("/dev/null", O_RDONLY), out = open("/dev/null", O_WRONLY);
+	int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-	for (int fd = STDIN_FILENO; fd <= last; fd++)
-		if (dup2(fd == STDIN_FILENO ? in : out, fd) < 0)
+	if (in < 0 || out < 0 || dup2(in, STDIN_FILENO) < 0)
+		_exit(1);
+	for (int fd = STDOUT_FILENO; fd <= last; fd++)
+		if (dup2(out, fd) < 0)
 			_exit(1);
 	if (in > last)
 		close(in);
@@ -65,7 +68,7 @@ static void close_terminal(int last)
 		close(out);
 }
 
-/* Only the socket and the terminal stay open. */
+/* Only the socket and the standard streams stay open. */
 static void keep_socket(int sock)
 {
 	if (dup2(sock, SOCK) < 0 || close_range(SOCK + 1, ~0u, 0))
