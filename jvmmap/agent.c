@@ -283,6 +283,15 @@ static void replay(void)
 		__atomic_store_n(&sessions_used()->header->state, WIRE_LIVE, __ATOMIC_RELEASE);
 }
 
+/* The reports of events in Java code that a session wants. */
+static void set_hooks(struct session *s, const char *options)
+{
+	s->wants_refs = option_is(options, "refs", "1");
+	s->alloc_interval = option_number(options, "alloc");
+	s->lock_min_ns = option_number(options, "lock");
+	option_text(options, "methods", s->calls, sizeof(s->calls));
+}
+
 static void start(JavaVM *vm, const char *options, const char *nonce)
 {
 	struct session *s = sessions_open(nonce);
@@ -292,10 +301,7 @@ static void start(JavaVM *vm, const char *options, const char *nonce)
 		return;
 	s->wants_inline = option_is(options, "inline", "1");
 	s->wants_live = !option_is(options, "live", "0");
-	s->wants_refs = option_is(options, "refs", "1");
-	s->alloc_interval = option_number(options, "alloc");
-	s->lock_min_ns = option_number(options, "lock");
-	option_text(options, "methods", s->calls, sizeof(s->calls));
+	set_hooks(s, options);
 	sessions_use(s);
 	hook_forget_classes();
 	if (!make_env(vm, s))
@@ -415,8 +421,10 @@ static void settle_methods(JavaVM *vm, struct session *asking)
 		settle_watch(vm);
 	sys_unlock(&changes.lock);
 	sessions_lock();
-	if (has_work && asking && *asking->calls)
+	if (asking && *asking->calls)
 		report_methods(asking, err);
+	else if (asking)
+		asking->header->hook_states[WIRE_HOOK_METHOD] = WIRE_HOOK_OFF;
 	/* The reader has gone meanwhile and will send no further command. */
 	if (has_work && asking && !session_is_wanted(asking, sys_mono_ns()))
 		settle_methods(vm, NULL);
@@ -448,6 +456,10 @@ static void obey(JavaVM *vm, const char *options)
 		start(vm, options, nonce);
 	} else if (option_is(options, "cmd", "methods") && s && agent.env) {
 		sessions_use(s);
+	} else if (option_is(options, "cmd", "hooks") && s && agent.env) {
+		sessions_use(s);
+		set_hooks(s, options);
+		hooks_settle(vm, sessions_all(), SESSIONS_MAX, s);
 	} else if (option_is(options, "cmd", "replay") && s && agent.env) {
 		sessions_use(s);
 		replay();

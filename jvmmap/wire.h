@@ -7,15 +7,16 @@
  *
  *	cmd=start    opens a session, turns events on, reports the code that is compiled already
  *	cmd=methods  changes the classes of the methods that cmd=start named
+ *	cmd=hooks    replaces alloc, refs, lock and methods of a session
  *	cmd=replay   reports all code that is compiled now again, after records were lost
  *	cmd=refs     reports the sampled objects that have been collected; gc=1: collects first
  *	cmd=stop     ends a session; nonce=all ends every one. The last one turns the events off
  *	inline=1     with start: also reports inlined methods
  *	live=0       with start: no events after the report (JVMs whose events are unsafe)
- *	alloc=BYTES  with start: also samples allocations, one about every BYTES
+ *	alloc=BYTES  with start or hooks: also samples allocations, one about every BYTES
  *	refs=1       with alloc: also reports when sampled objects are collected
- *	lock=NS      with start: also reports waits for monitors of at least NS, samples others
- *	methods=LIST with start: also reports calls of these methods: "a/B.run,a/C.go"
+ *	lock=NS      with start or hooks: also reports waits for monitors of at least NS, samples
+ *others methods=LIST with start or hooks: also reports calls of these methods: "a/B.run,a/C.go"
  *
  * At most WIRE_SESSIONS_MAX sessions are open. A reader that was killed still has its lock taken
  * away by the kernel, in every namespace, so a new reader gets the place of a dead one at once.
@@ -35,7 +36,7 @@
 
 #define WIRE_TEXT_OF(x)   #x
 #define WIRE_TEXT(x)      WIRE_TEXT_OF(x)
-#define WIRE_ABI          4
+#define WIRE_ABI          5
 #define WIRE_MARK         "sysflame agent, wire format "
 #define WIRE_MAGIC        0x70616d6d766a0a01ull /* "\1\njvmmap" */
 #define WIRE_NAME         "jvmmap-"             /* followed by WIRE_ABI, "-", the nonce */
@@ -70,7 +71,8 @@ enum wire_hook {
 	WIRE_HOOKS = 4,
 };
 
-#define WIRE_HOOK_ON        1    /* in hook_states; 0: not requested; < 0: -JVMTI error */
+#define WIRE_HOOK_OFF       0 /* in hook_states: not requested; < 0: -JVMTI error */
+#define WIRE_HOOK_ON        1
 #define WIRE_ERROR_RUNNING  1000 /* beside JVMTI's: a loop runs in a method of the class */
 #define WIRE_RUNNING_MAX    128
 #define WIRE_ALLOC_INTERVAL (512u << 10)

@@ -13,6 +13,7 @@
 #include "java.h"
 #include "jvm/agent/agents.h"
 #include "jvm/attach/detach.h"
+#include "jvm/process/memfds.h"
 #include "proc/status.h"
 
 #define PATIENCE_NS (300 * NS_PER_SEC)
@@ -21,6 +22,7 @@ struct session {
 	pid_t child, pid;
 	struct proc_status status;
 	struct agents *agents;
+	struct agent_hooks hooks;
 };
 
 /* The absolute path of a file of the build; the caller frees it. */
@@ -33,8 +35,13 @@ static char *built(const char *name)
 	return absolute;
 }
 
-/* Starts a JVM with an agent that must report allocations and waits for monitors. */
-static void begin(struct session *s, const char *args)
+static struct process_id id_of(const struct session *s)
+{
+	return (struct process_id){ s->pid, s->status.start_ns };
+}
+
+/* Starts a JVM with an agent that reports `hooks`. */
+static void begin_with(struct session *s, const char *args, const struct agent_hooks *hooks)
 {
 	auto_free char *path = built("libjvmmap.so");
 	int ends[2];
@@ -52,19 +59,19 @@ static void begin(struct session *s, const char *args)
 	s->pid = s->child;
 	assert_int_equal(proc_status_read(s->pid, &s->status), 0);
 	s->agents = agents_new(path, AGENT_ALWAYS);
-	agents_want(s->agents,
-		    &(struct agent_hooks){ .alloc_interval = 1 << 20, .lock_min_ns = NS_PER_MS });
-	agents_request(s->agents, (struct process_id){ s->pid, s->status.start_ns },
-		       s->status.start_ns);
+	agents_request(s->agents, id_of(s), s->status.start_ns, hooks);
 	u64 end = time_mono_ns() + PATIENCE_NS;
-	while (agents_state(s->agents, (struct process_id){ s->pid, s->status.start_ns }) ==
-		       AGENT_PENDING &&
-	       time_mono_ns() < end) {
+	while (agents_state(s->agents, id_of(s)) == AGENT_PENDING && time_mono_ns() < end) {
 		agents_poll(s->agents);
 		usleep(1000);
 	}
-	assert_int_equal(agents_state(s->agents, (struct process_id){ s->pid, s->status.start_ns }),
-			 AGENT_ATTACHED);
+	assert_int_equal(agents_state(s->agents, id_of(s)), AGENT_ATTACHED);
+}
+
+static void begin(struct session *s, const char *args)
+{
+	s->hooks = (struct agent_hooks){ .alloc_interval = 1 << 20, .lock_min_ns = NS_PER_MS };
+	begin_with(s, args, &s->hooks);
 }
 
 static void end(struct session *s)
@@ -79,24 +86,20 @@ static void the_agent_reports_since_its_session_began(void **state)
 	struct session s;
 
 	begin(&s, "Split");
-	u64 start_ns = s.status.start_ns;
-	u64 since = agents_report_since(s.agents, (struct process_id){ s.pid, start_ns },
-					AGENT_HOOK_LOCK);
+	u64 since = agents_report_since(s.agents, id_of(&s), AGENT_HOOK_LOCK);
 	assert_in_range(since, 1, time_mono_ns());
-	agents_report_refs(s.agents); /* a command, like a replay of all code */
-	assert_int_equal(agents_report_since(s.agents, (struct process_id){ s.pid, start_ns },
-					     AGENT_HOOK_LOCK),
-			 since);
+	agents_report_refs(s.agents, &s.hooks); /* a command, like a replay of all code */
+	assert_int_equal(agents_report_since(s.agents, id_of(&s), AGENT_HOOK_LOCK), since);
 	end(&s);
 }
 
 /* The next JVM with unreported events, or one without hooks. */
-static u32 await_untold(struct session *s)
+static u32 await_unserved(struct session *s)
 {
 	struct unserved_hooks u = { 0 };
 	u64 end = time_mono_ns() + PATIENCE_NS;
 
-	while (!agents_next_unserved(s->agents, &u) && time_mono_ns() < end) {
+	while (!agents_next_unserved(s->agents, &s->hooks, &u) && time_mono_ns() < end) {
 		agents_poll(s->agents);
 		usleep(1000);
 	}
@@ -114,12 +117,71 @@ static void every_failed_hook_is_returned_once(void **state)
 	bool is_pending;
 
 	begin(&s, args);
-	assert_int_equal(await_untold(&s), AGENT_HOOK_ALLOC);
-	auto_free char *why =
-		detach_all(path, (struct process_id){ s.pid, s.status.start_ns }, &is_pending);
+	assert_int_equal(await_unserved(&s), AGENT_HOOK_ALLOC);
+	auto_free char *why = detach_all(path, id_of(&s), &is_pending);
 	assert_null(why);
-	assert_int_equal(await_untold(&s), AGENT_HOOK_LOCK);
-	assert_false(agents_next_unserved(s.agents, &u));
+	assert_int_equal(await_unserved(&s), AGENT_HOOK_LOCK);
+	assert_false(agents_next_unserved(s.agents, &s.hooks, &u));
+	end(&s);
+}
+
+static u64 since(const struct session *s, enum agent_hook hook)
+{
+	return agents_report_since(s->agents, id_of(s), hook);
+}
+
+static void await_hook(const struct session *s, enum agent_hook hook, bool is_wanted)
+{
+	u64 end = time_mono_ns() + PATIENCE_NS;
+
+	while ((since(s, hook) != 0) != is_wanted) {
+		assert_true(time_mono_ns() < end);
+		agents_poll(s->agents);
+		usleep(1000);
+	}
+}
+
+/* One session reports for both callers; hooks come and go while it runs. */
+static void callers_share_a_session(void **state)
+{
+	struct agent_hooks first = { .alloc_interval = 1 << 20 };
+	struct agent_hooks second = { .alloc_interval = 1 << 16, .lock_min_ns = NS_PER_MS };
+	struct session s;
+
+	begin_with(&s, "Split", &first);
+	u64 alloc_ns = since(&s, AGENT_HOOK_ALLOC);
+	assert_true(alloc_ns > 0);
+	assert_int_equal(since(&s, AGENT_HOOK_LOCK), 0);
+
+	u64 asked_ns = time_mono_ns();
+	agents_request(s.agents, id_of(&s), 0, &second);
+	await_hook(&s, AGENT_HOOK_LOCK, true);
+	assert_true(since(&s, AGENT_HOOK_LOCK) > asked_ns);
+	assert_int_equal(since(&s, AGENT_HOOK_ALLOC), alloc_ns);
+	assert_int_equal(memfds_count(s.pid), 1);
+
+	agents_release(s.agents, &first);
+	agents_release(s.agents, &second);
+	await_hook(&s, AGENT_HOOK_ALLOC, false);
+	assert_int_equal(since(&s, AGENT_HOOK_LOCK), 0);
+	assert_int_equal(memfds_count(s.pid), 1);
+	end(&s);
+}
+
+/* Somebody asks again after `sysflame jvms --detach`. */
+static void a_new_caller_attaches_again(void **state)
+{
+	auto_free char *path = built("libjvmmap.so");
+	struct agent_hooks again = { .lock_min_ns = NS_PER_MS };
+	struct session s;
+	bool is_pending;
+
+	begin(&s, "Split");
+	auto_free char *why = detach_all(path, id_of(&s), &is_pending);
+	assert_null(why);
+	assert_int_equal(await_unserved(&s), AGENT_HOOK_ALLOC | AGENT_HOOK_LOCK);
+	agents_request(s.agents, id_of(&s), 0, &again);
+	await_hook(&s, AGENT_HOOK_LOCK, true);
 	end(&s);
 }
 
@@ -128,6 +190,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_agent_reports_since_its_session_began),
 		cmocka_unit_test(every_failed_hook_is_returned_once),
+		cmocka_unit_test(callers_share_a_session),
+		cmocka_unit_test(a_new_caller_attaches_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -331,6 +331,24 @@ static void the_number_of_containers_is_limited(void **state)
 	containers_free(all);
 }
 
+static void a_sweep_drops_containers_that_are_not_kept(void **state)
+{
+	struct containers *all = containers_new(root);
+	const struct container *kept = find_numbered(all, CONTAINERS_MAX - 1);
+
+	for (unsigned i = 0; i < CONTAINERS_MAX - 1; i++)
+		assert_non_null(find_numbered(all, i));
+	assert_null(find_numbered(all, CONTAINERS_MAX));
+	containers_keep(kept);
+	containers_keep(NULL);
+	containers_sweep(all);
+	assert_ptr_equal(find_numbered(all, CONTAINERS_MAX - 1), kept);
+	assert_non_null(find_numbered(all, CONTAINERS_MAX));
+	containers_sweep(all);
+	assert_true(containers_are_reported(all));
+	containers_free(all);
+}
+
 static void a_process_has_the_container_of_its_control_groups(void **state)
 {
 	struct containers *all = containers_new(root);
@@ -386,6 +404,7 @@ int main(void)
 		TEST(an_endless_answer_of_a_runtime_is_abandoned),
 		TEST(asking_for_thousands_of_containers_leaves_time),
 		TEST(the_number_of_containers_is_limited),
+		TEST(a_sweep_drops_containers_that_are_not_kept),
 		TEST(a_process_has_the_container_of_its_control_groups),
 		TEST(names_pods_and_parts_of_ids_select_a_container),
 	};

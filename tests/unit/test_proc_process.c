@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/time.h"
@@ -162,6 +164,46 @@ static void a_process_that_is_gone_still_has_its_name(void **state)
 	processes_free(all);
 }
 
+static void count_lost(struct process *p, void *ctx)
+{
+	*(pid_t *)ctx = p->id.pid;
+	p->exit_ns = 1;
+}
+
+static void a_process_whose_exit_was_lost_is_found(void **state)
+{
+	struct processes *all = processes_new();
+	pid_t lost = 0, child = fork();
+
+	if (!child)
+		_exit(pause());
+	assert_true(processes_scan(all) > 0);
+	assert_non_null(processes_newest(all, child));
+	processes_find_lost(all, count_lost, &lost);
+	assert_int_not_equal(lost, child);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	processes_find_lost(all, count_lost, &lost);
+	assert_int_equal(lost, child);
+	processes_free(all);
+}
+
+/* The exit of the first and the fork of the second were lost. */
+static void an_earlier_process_of_a_pid_has_ended(void **state)
+{
+	struct processes *all = processes_new();
+	pid_t lost = 0;
+
+	assert_true(processes_scan(all) > 0);
+	struct process *first = processes_newest(all, getpid());
+	const struct process_id reused = { getpid(), first->id.start_ns + NS_PER_SEC };
+	struct process *second = processes_fork(all, getppid(), reused, "second");
+	processes_find_lost(all, count_lost, &lost);
+	assert_int_equal(first->exit_ns, 1);
+	assert_int_equal(second->exit_ns, 0);
+	processes_free(all);
+}
+
 static void a_child_shares_its_parents_mappings_until_it_maps(void **state)
 {
 	struct processes *all = processes_new();
@@ -186,6 +228,8 @@ static void a_child_shares_its_parents_mappings_until_it_maps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_process_whose_exit_was_lost_is_found),
+		cmocka_unit_test(an_earlier_process_of_a_pid_has_ended),
 		cmocka_unit_test(a_child_shares_its_parents_mappings_until_it_maps),
 		cmocka_unit_test(a_scan_finds_this_process_with_its_program),
 		cmocka_unit_test(a_reused_pid_is_another_process),

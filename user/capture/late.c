@@ -34,21 +34,21 @@ static void add_effects(struct str *out, u32 hooks)
 	}
 }
 
-static void visit_late(struct process_id id, u32 hooks, u64 told_ns, void *ctx)
+static void visit_late(struct process_id id, u32 hooks, u64 report_ns, void *ctx)
 {
 	const struct late_visit *v = ctx;
 	const struct process *p = processes_find(v->recording->node->processes, id);
 	auto_str struct str effects = { 0 };
 
-	hooks &= v->recording->hooks;
-	if (!hooks || told_ns >= v->cut->span.end_ns)
+	hooks &= agent_hooks_mask(&v->recording->hooks);
+	if (!hooks || report_ns >= v->cut->span.end_ns)
 		return;
 	add_effects(&effects, hooks);
 	const struct late_jvm late = {
 		.pid = id.pid,
 		.comm = p ? p->comm : "java",
 		.effects = effects.at,
-		.since_ns = told_ns - v->cut->span.begin_ns,
+		.since_ns = report_ns - v->cut->span.begin_ns,
 	};
 	v->visit(&late, v->ctx);
 }

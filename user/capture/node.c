@@ -20,6 +20,7 @@
 #include "capture/recording_state.h"
 #include "capture/recording_step.h"
 #include "capture/rights.h"
+#include "capture/sweep.h"
 #include "capture/unwind/row_build.h"
 #include "proc/mem.h"
 #include "sym/parse_symbols.h"
@@ -69,7 +70,7 @@ struct node *node_new(const struct node_options *options)
 		n->rights = rights_limit(options);
 	priority_init(&n->priority);
 	priority_raise(&n->priority, true); /* until the first node_tick */
-	n->followed_ns = time_mono_ns();
+	n->followed_ns = n->swept_ns = time_mono_ns();
 	n->processes = processes_new();
 	n->containers = containers_new("");
 	n->agents = agents_new(options->agent_path, options->agent);
@@ -237,17 +238,15 @@ static void find_new_targets(struct recording *r)
 }
 
 /* Some agents do not report all events. */
-static void fall_back(struct node *n)
+static void fall_back(const struct recording *r)
 {
+	const struct node *n = r->node;
 	struct unserved_hooks u;
 
-	while (agents_next_unserved(n->agents, &u)) {
+	while (agents_next_unserved(n->agents, &r->hooks, &u)) {
 		const struct process *p = processes_find(n->processes, u.id);
-		for (size_t i = 0; p && i < n->recordings.nr; i++) {
-			const struct recording *r = n->recordings.at[i];
-			if (targets_hold(r->options.targets, p))
-				hook_fallback_take(&u, r->hooks, p, r->sources);
-		}
+		if (p && targets_hold(r->options.targets, p))
+			hook_fallback_take(&u, p, r->sources);
 	}
 }
 
@@ -258,9 +257,10 @@ static void take_in(struct node *n)
 	receive(n);
 	poll_rings(n);
 	set_priority(n);
-	fall_back(n);
-	vec_each(r, &n->recordings)
+	vec_each(r, &n->recordings) {
+		fall_back(*r);
 		samples_retry(&(*r)->samples);
+	}
 	begin_turn(n);
 	apply_turn(n);
 	vec_each(r, &n->recordings)
@@ -314,6 +314,10 @@ static void follow(struct node *n, u64 now_ns)
 	vec_each(r, &n->recordings)
 		recording_follow(*r);
 	sideband_follow(n->sideband);
+	if (now_ns - n->swept_ns < SWEEP_NS)
+		return;
+	n->swept_ns = now_ns;
+	sweep(n, now_ns);
 }
 
 /* Advances the recordings. Those that are done leave the node. */

@@ -53,20 +53,25 @@ static void apply_side(struct node *n, const struct side_event *e)
 	}
 }
 
-static void apply_exit(struct node *n, const struct process_record *e)
+static void end_process(struct node *n, struct process *p, u64 time_ns)
 {
-	struct process *p = processes_find(n->processes, task_process(&e->task));
 	bool is_needed = false;
 
-	if (!p || p->exit_ns)
-		return;
-	p->exit_ns = e->time_ns;
+	p->exit_ns = time_ns;
 	vec_each(r, &n->recordings) {
 		recording_see_exit(*r, p);
 		is_needed |= recording_needs_tables(*r, p);
 	}
 	if (!is_needed)
 		unwinding_forget(n->unwinding, p);
+}
+
+static void apply_exit(struct node *n, const struct process_record *e)
+{
+	struct process *p = processes_find(n->processes, task_process(&e->task));
+
+	if (p && !p->exit_ns)
+		end_process(n, p, e->time_ns);
 }
 
 /* BPF dropped the tables at exec, perhaps after user space had built new ones. */
@@ -91,10 +96,17 @@ static void apply_fork(struct node *n, const struct process_record *e)
 	set_up_if_all(n, p);
 }
 
-static void end_memory(struct node *n, const struct process_record *e)
+static void end_memory(struct node *n, pid_t pid, u64 time_ns)
 {
 	vec_each(r, &n->recordings)
-		recording_see_end_of_memory(*r, (pid_t)e->task.pid, e->time_ns);
+		recording_see_end_of_memory(*r, pid, time_ns);
+}
+
+void node_apply_lost_exit(struct node *n, struct process *p, u64 time_ns)
+{
+	if (p == processes_newest(n->processes, p->id.pid))
+		end_memory(n, p->id.pid, time_ns);
+	end_process(n, p, time_ns);
 }
 
 static void apply_process(struct node *n, const struct process_record *e)
@@ -106,13 +118,13 @@ static void apply_process(struct node *n, const struct process_record *e)
 		apply_fork(n, e);
 		break;
 	case RECORD_EXEC:
-		end_memory(n, e);
+		end_memory(n, (pid_t)e->task.pid, e->time_ns);
 		p = processes_newest(n->processes, (pid_t)e->task.pid);
 		if (p)
 			apply_exec(n, p, e);
 		break;
 	case RECORD_EXIT:
-		end_memory(n, e);
+		end_memory(n, (pid_t)e->task.pid, e->time_ns);
 		apply_exit(n, e);
 		break;
 	case RECORD_HEADLESS:

@@ -9,3 +9,6 @@ struct node;
 
 /* Applies an item of any kind. The item keeps its record. */
 void node_apply(struct node *n, const struct item *item);
+
+/* The process has ended, and no record reported it. */
+void node_apply_lost_exit(struct node *n, struct process *p, u64 time_ns);

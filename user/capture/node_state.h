@@ -39,7 +39,7 @@ struct node {
 	struct parcel *arrived, *taken; /* hold the node's records of `inbox` and `turn` */
 	struct inbox inbox;             /* the records for the next turn */
 	struct inbox turn;              /* the records of this turn */
-	u64 received_ns, polled_ns, followed_ns;
+	u64 received_ns, polled_ns, followed_ns, swept_ns;
 	u64 turn_ns; /* when the last turn began to receive */
 	struct wakes wakes;
 	struct memory_limit memory;

@@ -24,7 +24,7 @@ static void request_agents(struct process *p, void *ctx)
 	struct recording *r = ctx;
 
 	if (process_is_whole_jvm(p) && targets_surely_select_jvm(r->options.targets, p->id.pid))
-		agents_request(r->node->agents, p->id, p->program_ns);
+		agents_request(r->node->agents, p->id, p->program_ns, &r->hooks);
 }
 
 static void begin_attaches(struct recording *r)
@@ -37,25 +37,16 @@ static void begin_attaches(struct recording *r)
 	agents_poll(r->node->agents);
 }
 
-static u32 mask_of(const struct agent_hooks *hooks)
-{
-	return (hooks->alloc_interval ? (u32)AGENT_HOOK_ALLOC : 0) |
-	       (hooks->lock_min_ns ? (u32)AGENT_HOOK_LOCK : 0) |
-	       (*hooks->methods ? (u32)AGENT_HOOK_METHOD : 0);
-}
-
 static void want_hooks(struct recording *r)
 {
 	const struct recording_options *o = &r->options;
-	struct agent_hooks hooks;
 
-	if (sources_hooks(o->events, &o->sampling, &hooks) && o->agent != AGENT_NEVER)
-		r->hooks = mask_of(&hooks);
-	if (r->hooks)
-		agents_want(r->node->agents, &hooks);
+	if (o->agent != AGENT_NEVER)
+		sources_hooks(o->events, &o->sampling, &r->hooks);
+	r->needs_hooks = agent_hooks_mask(&r->hooks) != 0;
 	agents_set_urgent(r->node->agents, true);
 	priority_raise(&r->node->priority, true); /* until it runs */
-	if (r->hooks && !privilege_check())
+	if (r->needs_hooks && !privilege_check())
 		begin_attaches(r);
 }
 
@@ -169,19 +160,7 @@ static void make_ready(struct process *p, void *ctx)
 		return;
 	unwinding_want(r->node->unwinding, p);
 	if (p->is_jvm)
-		recording_admit_jvm(r, p, r->hooks || r->options.agent == AGENT_ALWAYS);
-}
-
-/* Agents report to one recording at a time, with its intervals and methods. */
-static int check_hooks(const struct recording *r)
-{
-	vec_each(other, &r->node->recordings)
-		if (r->hooks && (*other)->hooks) {
-			log_error("another recording needs reports of agents (alloc, lock, java:); "
-				  "stop it first");
-			return -EBUSY;
-		}
-	return 0;
+		recording_admit_jvm(r, p, r->needs_hooks || r->options.agent == AGENT_ALWAYS);
 }
 
 /* Whatever the node has left out until now is missing in the first cut, too. */
@@ -197,7 +176,7 @@ static void set_before(struct recording *r)
 int recording_start(struct recording *r)
 {
 	struct node *n = r->node;
-	int err = check_hooks(r) ?: open_sources(r) ?: admit_targets(r);
+	int err = open_sources(r) ?: admit_targets(r);
 
 	if (err)
 		return err;
@@ -251,6 +230,7 @@ void recording_free(struct recording *r)
 	if (!r)
 		return;
 	leave_node(r);
+	agents_release(r->node->agents, &r->hooks);
 	sources_close(r->sources);
 	if (r->receiver) {
 		receiver_return(r->receiver, r->arrived);

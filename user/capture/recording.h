@@ -73,8 +73,7 @@ struct recording *recording_new(struct node *n, const struct recording_options *
 struct sink *recording_add_sink(struct recording *r, const struct sink_options *options);
 
 /*
- * Loads the programs and opens the events. Logs errors. -EBUSY if its events need reports of agents
- * and another recording of the node does, too. Then node_tick advances the recording: it
+ * Loads the programs and opens the events. Logs errors. Then node_tick advances the recording: it
  * waits for agents and begins the window. With --wait-for that begins when the program is executed.
  */
 int recording_start(struct recording *r);

@@ -16,14 +16,15 @@ void recording_admit_jvm(struct recording *r, const struct process *p, bool want
 		return;
 	dict_add(&r->jvms_seen, process_id_hash(p->id));
 	if (wants_agent)
-		agents_request(r->node->agents, p->id, p->program_ns);
+		agents_request(r->node->agents, p->id, p->program_ns,
+			       r->needs_hooks ? &r->hooks : NULL);
 }
 
 void recording_set_up(struct recording *r, const struct process *p)
 {
 	unwinding_want(r->node->unwinding, p);
 	sources_add_process(r->sources, p);
-	if (p->is_jvm && r->hooks)
+	if (p->is_jvm && r->needs_hooks)
 		recording_admit_jvm(r, p, true);
 }
 

@@ -14,7 +14,7 @@
 enum ending {
 	ENDING_PENDING,  /* walk the threads that still wait */
 	ENDING_WALKED,   /* take these samples */
-	ENDING_REFS,     /* --live: wait for agents, then ask which objects are gone */
+	ENDING_REFS,     /* --live: ask agents which objects are gone */
 	ENDING_ANSWERS,  /* wait for the answers */
 	ENDING_SOURCES,  /* close the events */
 	ENDING_UNWALKED, /* wait for unwind rows */
@@ -35,8 +35,9 @@ struct recording {
 	struct parcel *arrived, *taken; /* hold its records in the node's `inbox` and `turn` */
 	struct samples samples;
 	struct unwalked_samples unwalked_samples;
-	blocked_samples pending;   /* of threads that waited at the end */
-	u32 hooks;                 /* the reports of agents that events need; enum agent_hook */
+	blocked_samples pending;  /* of threads that waited at the end */
+	struct agent_hooks hooks; /* what events need from agents */
+	bool needs_hooks;
 	bool has_new_targets;      /* targets without fork or exec are possible: ask the kernel */
 	struct loss_counts before; /* at recording_start */
 	u64 began_ns, worked_ns;   /* at recording_new */

@@ -31,7 +31,7 @@ static void run(struct recording *r)
 
 static void begin(struct recording *r)
 {
-	if (!r->hooks || !agents_are_attaching(r->node->agents) ||
+	if (!r->needs_hooks || !agents_are_attaching(r->node->agents) ||
 	    time_mono_ns() > r->began_ns + SET_UP_NS)
 		run(r);
 }
@@ -93,13 +93,11 @@ static bool end_step(struct recording *r, u64 waited_ns)
 		take_pending(r);
 		return true;
 	case ENDING_REFS:
-		if (is_live && agents_are_busy(agents))
-			return false;
 		if (is_live)
-			agents_report_refs(agents);
+			agents_report_refs(agents, &r->hooks);
 		return true;
 	case ENDING_ANSWERS:
-		return !is_live || !agents_are_busy(agents);
+		return !is_live || !agents_owe_refs(agents, &r->hooks);
 	case ENDING_SOURCES:
 		sources_stop(r->sources);
 		function_window_report(r->sources);

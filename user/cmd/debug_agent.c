@@ -113,7 +113,7 @@ static int run(pid_t pid, const struct options *o)
 	jvm_registry_add(jvms, id);
 	agents_use_jvms(a, jvms);
 	agents_tune(a, way_of(o->way), o->is_eager);
-	agents_request(a, id, id.start_ns);
+	agents_request(a, id, id.start_ns, NULL);
 	while (agents_is_undecided(a, id)) {
 		agents_poll(a);
 		usleep(1000);

@@ -67,7 +67,7 @@ static char *ask_agent(const char *path, struct process_id id, struct text *out)
 	struct agent_figures figures;
 	char *reason = NULL;
 
-	agents_request(a, id, id.start_ns);
+	agents_request(a, id, id.start_ns, NULL);
 	while (agents_is_undecided(a, id)) {
 		agents_poll(a);
 		usleep(1000);

@@ -43,6 +43,7 @@ struct entry {
 	struct container c; /* keyed by its id */
 	u64 asked_ns;
 	u64 rests_until_ns; /* set after a runtime did not answer */
+	bool is_kept;       /* in the next sweep */
 	u64 told_ns;        /* when all runtimes had reported what they know; 0: not yet */
 	UT_hash_handle hh;
 };
@@ -68,19 +69,41 @@ struct containers *containers_new(const char *root)
 	return all;
 }
 
+static void drop(struct containers *all, struct entry *e)
+{
+	HASH_DEL(all->by_id, e);
+	free(e->c.name);
+	free(e->c.pod);
+	free(e->c.namespace);
+	free(e);
+}
+
+void containers_keep(const struct container *c)
+{
+	if (c)
+		((struct entry *)c)->is_kept = true;
+}
+
+void containers_sweep(struct containers *all)
+{
+	struct entry *e, *next;
+
+	HASH_ITER(hh, all->by_id, e, next) {
+		if (e->is_kept)
+			e->is_kept = false;
+		else
+			drop(all, e);
+	}
+}
+
 void containers_free(struct containers *all)
 {
 	struct entry *e, *next;
 
 	if (!all)
 		return;
-	HASH_ITER(hh, all->by_id, e, next) {
-		HASH_DEL(all->by_id, e);
-		free(e->c.name);
-		free(e->c.pod);
-		free(e->c.namespace);
-		free(e);
-	}
+	HASH_ITER(hh, all->by_id, e, next)
+		drop(all, e);
 	runtime_config_fini(&all->config);
 	free(all->root);
 	free(all);

@@ -22,14 +22,20 @@ struct containers;
 struct containers *containers_new(const char *root);
 void containers_free(struct containers *all);
 
-#define CONTAINERS_MAX 65536 /* including containers that ended */
+#define CONTAINERS_MAX 65536 /* including containers that ended since the last sweep */
 
 /*
- * The container with that id; valid until containers_free. `pod_uid` may be NULL. NULL if the id is
- * new and there are CONTAINERS_MAX already.
+ * The container with that id; valid until a sweep drops it. `pod_uid` may be NULL. NULL if the id
+ * is new and there are CONTAINERS_MAX already.
  */
 const struct container *containers_find(struct containers *all, const char *id,
 					const char *pod_uid);
+
+/* Keeps a container in the next sweep; NULL does nothing. */
+void containers_keep(const struct container *c);
+
+/* Drops the containers for which containers_keep was not called since the last sweep. */
+void containers_sweep(struct containers *all);
 
 /*
  * Sets how long requests may take at once from now on. A caller with nothing else to do grants

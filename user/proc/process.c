@@ -4,8 +4,11 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
@@ -335,6 +338,27 @@ void processes_reap(struct processes *all, u64 time_ns, process_fn gone, void *c
 	vec_each(pid, &empty)
 		dict_remove(&all->by_pid, *pid);
 	vec_fini(&empty);
+}
+
+/* A PID of /proc may also be that of a thread: the process is then found a minute later. */
+static bool is_in_proc(int proc_fd, pid_t pid)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", (int)pid);
+	return proc_fd < 0 || !faccessat(proc_fd, name, F_OK, 0) || errno != ENOENT;
+}
+
+void processes_find_lost(struct processes *all, process_fn lost, void *ctx)
+{
+	auto_close int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	dict_each(slot, &all->by_pid) {
+		struct process *newest = (void *)slot->value;
+		for (struct process *p = newest; p; p = p->older)
+			if (!p->exit_ns && (p != newest || !is_in_proc(proc_fd, p->id.pid)))
+				lost(p, ctx);
+	}
 }
 
 void processes_each(struct processes *all, process_fn visit, void *ctx)

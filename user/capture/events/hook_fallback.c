@@ -14,12 +14,12 @@ static const char *const effects[][2] = {
 };
 
 /* Live objects have no fallback: libjvm does not report which objects are reachable. */
-void hook_fallback_take(const struct unserved_hooks *u, u32 wanted, const struct process *p,
+void hook_fallback_take(const struct unserved_hooks *u, const struct process *p,
 			struct sources *sources)
 {
-	u32 hooks = u->hooks & wanted & ~(u32)AGENT_HOOK_METHOD;
+	u32 hooks = u->hooks & ~(u32)AGENT_HOOK_METHOD;
 
-	if (u->hooks & wanted & AGENT_HOOK_METHOD)
+	if (u->hooks & AGENT_HOOK_METHOD)
 		log_warn("calls of methods in %d are not recorded: %s", (int)u->id.pid, u->reason);
 	if (sources_options(sources)->live && hooks & AGENT_HOOK_ALLOC) {
 		log_warn("live objects of %d are not recorded: %s", (int)u->id.pid, u->reason);

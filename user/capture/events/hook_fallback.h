@@ -5,8 +5,8 @@
 #include "capture/events/sources.h"
 
 /*
- * The agent of `p` does not report u->hooks. Attaches the fallback probes of those that the
- * recording wants, a mask of enum agent_hook, and warns.
+ * The agent of `p` does not report u->hooks, which the recording wants. Attaches their fallback
+ * probes, and warns.
  */
-void hook_fallback_take(const struct unserved_hooks *u, u32 wanted, const struct process *p,
+void hook_fallback_take(const struct unserved_hooks *u, const struct process *p,
 			struct sources *sources);

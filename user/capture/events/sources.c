@@ -320,18 +320,13 @@ struct sample_weight sources_weigh(const struct sources *s, const struct event *
 	return weight;
 }
 
-bool sources_hooks(const struct events *events, const struct event_options *o,
+void sources_hooks(const struct events *events, const struct event_options *o,
 		   struct agent_hooks *out)
 {
-	bool any = false;
-
 	*out = (struct agent_hooks){ 0 };
-	vec_each(e, &events->list) {
-		any |= e->kind->hook != NULL;
+	vec_each(e, &events->list)
 		if (e->kind->hook)
 			e->kind->hook(e, o, out);
-	}
-	return any;
 }
 
 bool sources_by_state(const struct event *event)

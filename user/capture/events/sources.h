@@ -85,8 +85,8 @@ int sources_nr_cpus(const struct sources *s);
 struct sample_weight sources_weigh(const struct sources *s, const struct event *event,
 				   const struct sample *sample);
 
-/* Fills in the reports that the events need from agents; false if they need none. */
-bool sources_hooks(const struct events *events, const struct event_options *o,
+/* Fills in the reports that the events need from agents; all zero if they need none. */
+void sources_hooks(const struct events *events, const struct event_options *o,
 		   struct agent_hooks *out);
 
 /* Whether a group for the thread's state is above the event's stacks. */

@@ -14,6 +14,7 @@
 #include "jvm/agent/agents_entry.h"
 #include "jvm/agent/budget.h"
 #include "jvm/agent/code_details.h"
+#include "jvm/agent/entry_state.h"
 #include "jvm/agent/turns.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/job.h"
@@ -21,8 +22,6 @@
 #include "proc/status.h"
 
 #define YOUNG_NS        (300 * NS_PER_MS) /* a younger JVM is not ready for an agent */
-#define RETRY_NS        (700 * NS_PER_MS) /* before the first retry, then four times as long */
-#define WAIT_MAX_NS     (30 * NS_PER_SEC) /* between tries while the JVM starts */
 #define REPLAY_PAUSE_NS (10 * NS_PER_SEC)
 #define LOOK_NS         NS_PER_SEC        /* between checks whether JVMs still run */
 #define KEEP_GONE_NS    (60 * NS_PER_SEC) /* data about a JVM that has ended */
@@ -45,11 +44,6 @@ struct agents *agents_new(const char *path, enum agent_mode mode)
 	return a;
 }
 
-void agents_want(struct agents *a, const struct agent_hooks *hooks)
-{
-	a->hooks = *hooks;
-}
-
 void agents_tune(struct agents *a, enum delivery_way way, bool is_eager)
 {
 	a->way = way;
@@ -61,42 +55,8 @@ void agents_use_jvms(struct agents *a, struct jvm_registry *jvms)
 	a->jvms = jvms;
 }
 
-static void set_reason(struct agents_entry *e, const char *reason)
+static void add_entry(struct agents *a, struct process_id id, u64 program_ns)
 {
-	free(e->reason);
-	e->reason = xstrdup(reason);
-}
-
-static void refuse(struct agents_entry *e, const char *reason)
-{
-	set_reason(e, reason);
-	e->state = AGENT_REFUSED;
-}
-
-/* Also stores the refusal, because the JVM was contacted: the next runs must wait. */
-static void refuse_and_keep(struct agents_entry *e, const char *reason)
-{
-	refuse(e, reason);
-	refusal_add(e->id, reason, e->was_signalled);
-}
-
-/* Applies the refusal of an earlier run, unless the mode is AGENT_ALWAYS. */
-static void recall(const struct agents *a, struct agents_entry *e)
-{
-	auto_str struct str why = { 0 };
-	struct refusal r;
-
-	if (a->mode == AGENT_ALWAYS || !refusal_read(e->id, &r))
-		return;
-	e->was_signalled = r.was_signalled;
-	if (refusal_holds(&r, &why))
-		refuse(e, why.at);
-}
-
-void agents_request(struct agents *a, struct process_id id, u64 program_ns)
-{
-	if (a->mode == AGENT_NEVER || agents_find(a, id))
-		return;
 	*dict_add(&a->by_process, process_id_hash(id)) = a->entries.nr;
 	vec_push(&a->entries, (struct agents_entry){ .id = id, .program_ns = program_ns });
 
@@ -111,9 +71,34 @@ void agents_request(struct agents *a, struct process_id id, u64 program_ns)
 	}
 	e->next_ns = time_mono_ns() + (age < YOUNG_NS && !a->is_eager ? YOUNG_NS - age : 0);
 	if (!*a->path)
-		refuse(e, NO_AGENT_FILE);
+		entry_refuse(e, NO_AGENT_FILE);
 	else
-		recall(a, e);
+		entry_recall(a, e);
+}
+
+void agents_request(struct agents *a, struct process_id id, u64 program_ns,
+		    const struct agent_hooks *hooks)
+{
+	struct agents_entry *e = agents_find(a, id);
+	bool is_new = !e;
+
+	if (a->mode == AGENT_NEVER)
+		return;
+	if (is_new)
+		add_entry(a, id, program_ns);
+	e = agents_find(a, id);
+	if (hooks && hook_requests_add(&e->hooks, hooks) && !is_new && *a->path &&
+	    (e->state == AGENT_REFUSED || agents_entry_was_detached(e)))
+		entry_try_again(a, e);
+}
+
+void agents_release(struct agents *a, const struct agent_hooks *hooks)
+{
+	vec_each(e, &a->entries) {
+		hook_requests_remove(&e->hooks, hooks);
+		if (e->refs_for == hooks)
+			e->refs_for = NULL;
+	}
 }
 
 static int order(struct agents *a, struct agents_entry *e, enum inject_command command)
@@ -126,7 +111,7 @@ static int order(struct agents *a, struct agents_entry *e, enum inject_command c
 		.may_signal = !e->was_signalled,
 		.may_have_no_vm = e->has_no_vm,
 		.way = a->way,
-		.hooks = a->hooks,
+		.hooks = e->hooks.merged,
 	};
 	/*
 	 * A replay in progress continues to its end or deadline, without effect on the new command.
@@ -137,6 +122,10 @@ static int order(struct agents *a, struct agents_entry *e, enum inject_command c
 		inject_nonce(e->nonce);
 		e->injected_ns = time_mono_ns();
 	}
+	if (command == INJECT_START || command == INJECT_HOOKS)
+		hook_requests_send(&e->hooks);
+	if (command == INJECT_REFS)
+		e->order.hooks.collect = e->refs_for->collect;
 	strcpy(e->order.nonce, e->nonce);
 	strcpy(e->order.loaded_path, e->loaded_path);
 	return inject_start(&e->order, &e->injection);
@@ -149,7 +138,7 @@ static void open_ring(struct agents_entry *e, const struct inject_result *result
 	if (agent_ring_open(result->ring_fd, e->nonce, result->clock_off_ns, e->map, &e->ring)) {
 		codemap_free(e->map);
 		e->map = NULL;
-		refuse_and_keep(e, "its agent made a buffer of unknown format; restart it");
+		entry_refuse_and_keep(e, "its agent made a buffer of unknown format; restart it");
 		return;
 	}
 	e->threads = e->threads ?: thread_names_new();
@@ -159,8 +148,26 @@ static void open_ring(struct agents_entry *e, const struct inject_result *result
 	e->attach_ns = time_mono_ns() - e->injected_ns;
 	strcpy(e->loaded_path, result->loaded_path);
 	e->drops_code = result->drops_code;
-	set_reason(e, e->drops_code ? DROPS_CODE : "");
+	e->read_ns = time_mono_ns();
+	entry_set_reason(e, e->drops_code ? DROPS_CODE : "");
 	refusal_forget(e->id);
+	hook_requests_succeed(&e->hooks, e->injected_ns + e->attach_ns);
+}
+
+static void change_hooks(struct agents_entry *e, const struct inject_result *result)
+{
+	u64 now_ns = time_mono_ns();
+
+	if (result->outcome == INJECT_DONE) {
+		e->drops_code = result->drops_code;
+		entry_set_reason(e, e->drops_code ? DROPS_CODE : "");
+		hook_requests_succeed(&e->hooks, now_ns);
+		return;
+	}
+	auto_free char *why =
+		xasprintf("its agent cannot be asked for other events: %s", result->reason);
+	entry_set_reason(e, why);
+	hook_requests_fail(&e->hooks, now_ns);
 }
 
 static void start_cleaner(struct agents *a, struct agents_entry *e)
@@ -171,42 +178,6 @@ static void start_cleaner(struct agents *a, struct agents_entry *e)
 	clean.command = INJECT_CLEAN;
 	if (inject_start(&clean, &cleaner) == 0)
 		vec_push(&a->cleaners, cleaner);
-}
-
-static void try_later(struct agents_entry *e, const char *reason, u64 pause_ns)
-{
-	set_reason(e, reason);
-	e->state = AGENT_PENDING;
-	e->next_ns = time_mono_ns() + pause_ns;
-}
-
-/* The longer it has taken, the longer it may still take. */
-static void wait_longer(struct agents_entry *e, const char *reason)
-{
-	u64 half_ns = (time_mono_ns() - e->requested_ns) / 2;
-	u64 pause_ns = half_ns < RETRY_NS ? RETRY_NS : half_ns;
-
-	try_later(e, reason, pause_ns < WAIT_MAX_NS ? pause_ns : WAIT_MAX_NS);
-}
-
-static void fail(struct agents_entry *e, const struct inject_result *result)
-{
-	bool may_retry = result->outcome == INJECT_RETRY && ++e->failures < AGENTS_TRIES_MAX;
-
-	if (may_retry)
-		try_later(e, result->reason, RETRY_NS << 2 * (e->failures - 1));
-	else if (result->is_lasting && !agents_entry_has_ended(e))
-		refuse_and_keep(e, result->reason);
-	else
-		refuse(e, result->reason);
-}
-
-/* The next try does not insist on a VM, and waits for its turn. */
-static void doubt(struct agents_entry *e, const char *reason)
-{
-	e->has_no_vm = true;
-	e->tries--;
-	try_later(e, reason, 0);
 }
 
 static void conclude(struct agents *a, struct agents_entry *e, const struct inject_result *result)
@@ -221,18 +192,20 @@ static void conclude(struct agents *a, struct agents_entry *e, const struct inje
 	if (e->order.command == INJECT_REFS && result->outcome != INJECT_DONE) {
 		auto_free char *why =
 			xasprintf("its reachable objects are unknown: %s", result->reason);
-		set_reason(e, why);
+		entry_set_reason(e, why);
 	}
+	if (e->order.command == INJECT_HOOKS && e->ring)
+		change_hooks(e, result);
 	if (e->order.command != INJECT_START)
 		return;
 	if (result->outcome == INJECT_DONE)
 		open_ring(e, result);
 	else if (result->outcome == INJECT_DOUBT)
-		doubt(e, result->reason);
+		entry_doubt(e, result->reason);
 	else if (result->outcome == INJECT_WAIT)
-		wait_longer(e, result->reason);
+		entry_wait_longer(e, result->reason);
 	else
-		fail(e, result);
+		entry_fail(e, result);
 }
 
 /* Frees the injection, or keeps it among the cleaners while its child is still dying. */
@@ -291,7 +264,7 @@ static void start_due(struct agents *a)
 		if (err) {
 			auto_free char *why = xasprintf(
 				"cannot start a process for the attach (%s)", strerror(-err));
-			refuse(e, err == -EPIPE ? INJECT_NO_HELPER : why);
+			entry_refuse(e, err == -EPIPE ? INJECT_NO_HELPER : why);
 		}
 	}
 }
@@ -304,6 +277,7 @@ static void entry_fini(struct agents *a, struct agents_entry *e)
 	agent_ring_close(e->ring);
 	codemap_free(e->map);
 	thread_names_free(e->threads);
+	hook_requests_fini(&e->hooks);
 	free(e->reason);
 }
 
@@ -350,18 +324,20 @@ static void read_ring(struct agents *a, struct agents_entry *e, u64 now)
 
 	switch (agent_ring_read(e->ring)) {
 	case RING_STARTING:
+		e->read_ns = now;
 		break;
 	case RING_LIVE:
+		e->read_ns = now;
 		failure = e->reason && *e->reason ? NULL : agent_ring_hook_failure(e->ring);
 		if (failure)
-			set_reason(e, failure);
+			entry_set_reason(e, failure);
 		break;
 	case RING_FAILED:
 		failure = agent_ring_failure(e->ring);
 		if (agent_ring_was_early(e->ring))
-			wait_longer(e, JOB_STILL_STARTING);
+			entry_wait_longer(e, JOB_STILL_STARTING);
 		else
-			refuse_and_keep(e, failure);
+			entry_refuse_and_keep(e, failure);
 		agent_ring_stop(e->ring);
 		close_ring(e);
 		order(a, e, INJECT_STOP);
@@ -369,11 +345,15 @@ static void read_ring(struct agents *a, struct agents_entry *e, u64 now)
 	case RING_STOPPED:
 		if (is_exiting(e, now))
 			return;
-		set_reason(e, AGENTS_WAS_DETACHED);
 		close_ring(e);
+		/* We stood still for so long that the agent gave us up. */
+		if (e->stopped_ns > e->read_ns + WIRE_READER_TIMEOUT_NS / 2)
+			entry_try_again(a, e);
+		else
+			entry_set_reason(e, AGENTS_WAS_DETACHED);
 		return;
 	case RING_BROKEN:
-		refuse_and_keep(e, "its agent's buffer has invalid content; restart it");
+		entry_refuse_and_keep(e, "its agent's buffer has invalid content; restart it");
 		agent_ring_stop(e->ring);
 		close_ring(e);
 		order(a, e, INJECT_STOP);
@@ -383,6 +363,21 @@ static void read_ring(struct agents *a, struct agents_entry *e, u64 now)
 	    now > e->replayed_ns + REPLAY_PAUSE_NS) {
 		e->replayed_ns = now;
 		order(a, e, INJECT_REPLAY);
+	}
+}
+
+/* One command to a JVM at a time. */
+static void start_commands(struct agents *a, u64 now)
+{
+	vec_each(e, &a->entries) {
+		if (!e->ring || e->injection || e->state != AGENT_ATTACHED)
+			continue;
+		if (e->refs_for) {
+			order(a, e, INJECT_REFS);
+			e->refs_for = NULL;
+		} else if (hook_requests_wait(&e->hooks) && now >= e->hooks.next_ns) {
+			order(a, e, INJECT_HOOKS);
+		}
 	}
 }
 
@@ -396,7 +391,7 @@ static void note_left_out(struct agents_entry *e)
 		xasprintf("its agent reports more than its user's processes may keep; "
 			  "%zu names were left out",
 			  nr);
-	set_reason(e, why);
+	entry_set_reason(e, why);
 }
 
 static void note_end(struct agents_entry *e, u64 now)
@@ -453,14 +448,23 @@ void agents_poll(struct agents *a)
 	}
 	a->next_read++;
 	poll_cleaners(a);
+	start_commands(a, now);
 	start_due(a);
 	look_after(a, now);
+}
+
+/* A first command for what is wanted now is due or in progress. */
+static bool awaits_hooks(const struct agents_entry *e)
+{
+	return e->ring && !e->hooks.failures &&
+	       (hook_requests_wait(&e->hooks) ||
+		(e->injection && e->order.command == INJECT_HOOKS));
 }
 
 bool agents_are_attaching(const struct agents *a)
 {
 	vec_each(e, &a->entries)
-		if (e->state == AGENT_PENDING && e->tries <= 1)
+		if ((e->state == AGENT_PENDING && e->tries <= 1) || awaits_hooks(e))
 			return true;
 	return false;
 }
@@ -483,16 +487,21 @@ static void await_children(struct agents *a, u64 max_ns)
 	}
 }
 
-void agents_report_refs(struct agents *a)
+void agents_report_refs(struct agents *a, const struct agent_hooks *hooks)
 {
 	vec_each(e, &a->entries)
-		if (e->ring && !e->injection)
-			order(a, e, INJECT_REFS);
+		if (e->ring && hook_requests_find(&e->hooks, hooks))
+			e->refs_for = hooks;
+	start_commands(a, time_mono_ns());
 }
 
-bool agents_are_busy(const struct agents *a)
+bool agents_owe_refs(const struct agents *a, const struct agent_hooks *hooks)
 {
-	return nr_running(a) > 0;
+	vec_each(e, &a->entries)
+		if (e->ring && hook_requests_find(&e->hooks, hooks) &&
+		    (e->refs_for || (e->injection && e->order.command == INJECT_REFS)))
+			return true;
+	return false;
 }
 
 static void stop_session(struct agents *a, struct agents_entry *e)

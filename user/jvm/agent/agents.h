@@ -32,9 +32,6 @@ struct agents;
 /* `path` as for agent_file_find. If there is no file, every refusal has that reason. */
 struct agents *agents_new(const char *path, enum agent_mode mode);
 
-/* Sets what the agents report besides code, from the next attach on. */
-void agents_want(struct agents *a, const struct agent_hooks *hooks);
-
 /* For tests: sets another way of delivery, and attaches to JVMs of any age. */
 void agents_tune(struct agents *a, enum delivery_way way, bool is_eager);
 
@@ -49,9 +46,16 @@ void agents_use_jvms(struct agents *a, struct jvm_registry *jvms);
 
 /*
  * Requests an attach to a JVM; repeated requests do no harm. `program_ns` is the time at which the
- * process executed the JVM, which needs some time to get ready; start_ns if unknown.
+ * process executed the JVM, which needs some time to get ready; start_ns if unknown. `hooks`: the
+ * events that it shall report besides names, NULL for none; the pointer identifies the caller and
+ * stays valid until agents_release. The agent reports with the finest settings of all callers. A
+ * JVM whose agent was refused or detached is tried again for a new caller.
  */
-void agents_request(struct agents *a, struct process_id id, u64 program_ns);
+void agents_request(struct agents *a, struct process_id id, u64 program_ns,
+		    const struct agent_hooks *hooks);
+
+/* No JVM needs to report these events any more. */
+void agents_release(struct agents *a, const struct agent_hooks *hooks);
 
 /* The process executes another program: drops its agent and all reports. */
 void agents_forget(struct agents *a, struct process_id id);
@@ -59,41 +63,38 @@ void agents_forget(struct agents *a, struct process_id id);
 /* Starts requested attaches, collects their results, reads all rings. Call it every 50 ms. */
 void agents_poll(struct agents *a);
 
-/* Requests the agents to report the sampled objects that are gone. agents_each shows failures. */
-void agents_report_refs(struct agents *a);
+/*
+ * Requests the agents that report `hooks` to report the sampled objects that are gone. agents_each
+ * shows failures.
+ */
+void agents_report_refs(struct agents *a, const struct agent_hooks *hooks);
 
-/* Whether commands are in progress; agents_poll advances them. */
-bool agents_are_busy(const struct agents *a);
-
-/* The events that agents report besides names; a bit mask. */
-enum agent_hook {
-	AGENT_HOOK_ALLOC = 1 << 0,
-	AGENT_HOOK_LOCK = 1 << 1,
-	AGENT_HOOK_METHOD = 1 << 2,
-};
+/* Whether such reports are in progress; agents_poll advances them. Each ends within a minute. */
+bool agents_owe_refs(const struct agents *a, const struct agent_hooks *hooks);
 
 /* The hook's number of a method, "a/B.run"; all names have at most AGENT_METHODS_MAX bytes. */
 u32 agents_method_number(const char *name);
 #define AGENT_METHODS_MAX WIRE_METHODS_MAX
 
-/* A JVM whose agent will never report the requested events. */
+/* A JVM whose agent does not report the requested events. */
 struct unserved_hooks {
 	struct process_id id;
 	u32 hooks;          /* enum agent_hook */
 	const char *reason; /* valid until the next agents_poll */
 };
 
-/* The next such JVM, each of its hooks once; false if there is none. */
-bool agents_next_unserved(struct agents *a, struct unserved_hooks *out);
+/* The next such JVM for this caller, each of its hooks once; false if there is none. */
+bool agents_next_unserved(struct agents *a, const struct agent_hooks *hooks,
+			  struct unserved_hooks *out);
 
 /* Since when the JVM's agent reports that event, CLOCK_MONOTONIC; 0 if it does not (any more). */
 u64 agents_report_since(const struct agents *a, struct process_id id, enum agent_hook hook);
 
-/* Visits each JVM whose agent began to report `hooks` after `since_ns`, at `told_ns`. */
-typedef void (*agents_late_fn)(struct process_id id, u32 hooks, u64 told_ns, void *ctx);
+/* Visits each JVM whose agent began to report `hooks` after `since_ns`, at `report_ns`. */
+typedef void (*agents_late_fn)(struct process_id id, u32 hooks, u64 report_ns, void *ctx);
 void agents_each_late(const struct agents *a, u64 since_ns, agents_late_fn visit, void *ctx);
 
-/* Whether a first attach is in progress or about to start; retries do not count. */
+/* Whether a first attach or new hooks are in progress or about to start; retries do not count. */
 bool agents_are_attaching(const struct agents *a);
 
 /* While it is set, agents_poll skips work that only naming needs. */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data about agents. agents.c changes it, agents_ask.c answers questions about it. */
+/* The data about agents. agents.c changes it, agents_query.c answers questions about it. */
 #pragma once
 
 #include "base/dict.h"
 #include "base/vec.h"
 #include "jvm/agent/agent_ring.h"
 #include "jvm/agent/agents.h"
+#include "jvm/agent/hook_requests.h"
 #include "jvm/attach/inject.h"
 #include "proc/status.h"
 
 #define AGENTS_TRIES_MAX 3
 
-#define AGENTS_WAS_DETACHED                                                        \
-	"its agent was detached, by `sysflame jvms --detach` or because sysflame " \
-	"stood still for a minute; names are from outside since then"
+#define AGENTS_WAS_DETACHED \
+	"its agent was detached by `sysflame jvms --detach`; names are from outside since then"
 
 struct agents_entry {
 	struct process_id id;
@@ -36,9 +36,11 @@ struct agents_entry {
 	u64 replayed_ns, gone_ns;
 	u64 stopped_ns;          /* since when its session is closed; 0: open */
 	u64 ring_bytes, nr_lost; /* of a closed ring */
-	u32 returned_unserved;   /* hooks that agents_next_unserved has returned */
-	u64 bytes;               /* kept of its reports, for budget.c */
-	bool drops_code;         /* if its agent had to report calls of methods */
+	u64 read_ns;             /* of its ring, the last time */
+	struct hook_requests hooks;
+	const struct agent_hooks *refs_for; /* whose references are to be reported; NULL: none */
+	u64 bytes;                          /* kept of its reports, for budget.c */
+	bool drops_code;                    /* if its agent had to report calls of methods */
 	struct codemap *map;
 	struct thread_names *threads;
 	char nonce[WIRE_NONCE_LEN + 1];
@@ -59,7 +61,6 @@ struct agents {
 	enum delivery_way way;
 	bool is_eager;
 	bool is_urgent;
-	struct agent_hooks hooks;
 	char *path;
 	struct jvm_registry *jvms; /* owned by the caller; NULL: not used */
 	VEC(struct agents_entry) entries;
@@ -78,6 +79,12 @@ static inline struct agents_entry *agents_find(const struct agents *a, struct pr
 	const u64 *index = dict_find(&a->by_process, process_id_hash(id));
 
 	return index ? &a->entries.at[*index] : NULL;
+}
+
+/* Detached while its JVM continues. */
+static inline bool agents_entry_was_detached(const struct agents_entry *e)
+{
+	return e->state == AGENT_ATTACHED && !e->ring && !e->gone_ns;
 }
 
 static inline bool agents_entry_has_ended(const struct agents_entry *e)

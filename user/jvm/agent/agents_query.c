@@ -6,6 +6,8 @@
 #include "jvm/agent/agents_entry.h"
 #include "proc/status.h"
 
+#define TOO_MANY_METHODS "all recordings together name too many methods; stop another recording"
+
 enum agent_state agents_state(const struct agents *a, struct process_id id)
 {
 	const struct agents_entry *e = agents_find(a, id);
@@ -49,54 +51,53 @@ const char *agents_class(const struct agents *a, struct process_id id, u64 numbe
 	return e && e->map ? codemap_find_class(e->map, number) : NULL;
 }
 
-_Static_assert(AGENT_HOOK_ALLOC == 1 << WIRE_HOOK_ALLOC && AGENT_HOOK_LOCK == 1 << WIRE_HOOK_LOCK &&
-		       AGENT_HOOK_METHOD == 1 << WIRE_HOOK_METHOD,
-	       "agent_ring_failed_hooks has the wire's bits");
-
 u32 agents_method_number(const char *name)
 {
 	return wire_method_number(name, strlen(name));
 }
 
-static u32 wanted_hooks(const struct agents *a)
+/* The hooks that it does not report, whoever wants them. */
+static u32 unserved_hooks_of(const struct agents_entry *e)
 {
-	return (a->hooks.alloc_interval ? AGENT_HOOK_ALLOC : 0) |
-	       (a->hooks.lock_min_ns ? AGENT_HOOK_LOCK : 0) |
-	       (*a->hooks.methods ? AGENT_HOOK_METHOD : 0);
+	if (e->state == AGENT_REFUSED || agents_entry_was_detached(e))
+		return ~0u;
+	if (!e->ring)
+		return 0;
+	return agent_ring_failed_hooks(e->ring) | hook_requests_failed(&e->hooks) |
+	       (e->drops_code ? AGENT_HOOK_METHOD : 0);
 }
 
-/* Detached while its JVM continues. */
-static bool was_detached(const struct agents_entry *e)
+/* Since when it reports each hook; 0: it does not. */
+static u64 report_ns(const struct agents_entry *e, u32 hook)
 {
-	return e->state == AGENT_ATTACHED && !e->ring && !e->gone_ns;
-}
-
-static u32 unserved_hooks_of(const struct agents *a, const struct agents_entry *e)
-{
-	if (e->state == AGENT_REFUSED || was_detached(e))
-		return wanted_hooks(a);
-	return e->ring ? agent_ring_failed_hooks(e->ring) | (e->drops_code ? AGENT_HOOK_METHOD : 0)
-		       : 0;
+	for (u32 i = 0; i < AGENT_HOOKS; i++)
+		if (hook == 1u << i)
+			return unserved_hooks_of(e) & hook ? 0 : e->hooks.since_ns[i];
+	return 0;
 }
 
 u64 agents_report_since(const struct agents *a, struct process_id id, enum agent_hook hook)
 {
 	const struct agents_entry *e = agents_find(a, id);
 
-	if (!e || e->state != AGENT_ATTACHED ||
-	    !(wanted_hooks(a) & ~unserved_hooks_of(a, e) & hook))
-		return 0;
-	return e->injected_ns + e->attach_ns;
+	return e && e->state == AGENT_ATTACHED ? report_ns(e, hook) : 0;
 }
 
-bool agents_next_unserved(struct agents *a, struct unserved_hooks *out)
+bool agents_next_unserved(struct agents *a, const struct agent_hooks *hooks,
+			  struct unserved_hooks *out)
 {
 	vec_each(e, &a->entries) {
-		u32 hooks = unserved_hooks_of(a, e) & ~e->returned_unserved;
-		if (!hooks)
+		struct hook_request *r = hook_requests_find(&e->hooks, hooks);
+		if (!r)
 			continue;
-		e->returned_unserved |= hooks;
-		*out = (struct unserved_hooks){ e->id, hooks, e->reason ?: "" };
+		u32 unserved = (unserved_hooks_of(e) | r->left_out) & agent_hooks_mask(hooks) &
+			       ~r->returned;
+		if (!unserved)
+			continue;
+		bool is_left_out = unserved == r->left_out;
+		r->returned |= unserved;
+		*out = (struct unserved_hooks){ e->id, unserved,
+						is_left_out ? TOO_MANY_METHODS : e->reason ?: "" };
 		return true;
 	}
 	return false;
@@ -157,12 +158,27 @@ const struct codemap *agents_codemap(const struct agents *a, struct process_id i
 	return e->map;
 }
 
+/* Hooks that it began to report at the same time are visited together. */
+static void visit_late(const struct agents_entry *e, u64 since_ns, agents_late_fn visit, void *ctx)
+{
+	u32 visited = 0;
+
+	for (u32 i = 0; i < AGENT_HOOKS; i++) {
+		u64 begin_ns = report_ns(e, 1u << i);
+		u32 hooks = 0;
+		for (u32 k = i; k < AGENT_HOOKS; k++)
+			if (report_ns(e, 1u << k) == begin_ns)
+				hooks |= 1u << k;
+		if (begin_ns > since_ns && !(visited & 1u << i))
+			visit(e->id, hooks, begin_ns, ctx);
+		visited |= hooks;
+	}
+}
+
 void agents_each_late(const struct agents *a, u64 since_ns, agents_late_fn visit, void *ctx)
 {
 	vec_each(e, &a->entries) {
-		u32 hooks = wanted_hooks(a) & ~unserved_hooks_of(a, e);
-		u64 told_ns = e->injected_ns + e->attach_ns;
-		if (e->state == AGENT_ATTACHED && hooks && told_ns > since_ns)
-			visit(e->id, hooks, told_ns, ctx);
+		if (e->state == AGENT_ATTACHED)
+			visit_late(e, since_ns, visit, ctx);
 	}
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/types.h"
+#include "jvm/attach/agent_hooks.h"
 #include "jvm/attach/deliver.h"
 #include "jvmmap/wire.h"
 #include "proc/process_id.h"
@@ -14,20 +15,12 @@
 enum inject_command {
 	INJECT_START,   /* opens a session and passes its ring to us */
 	INJECT_METHODS, /* second half of a start; from here to STOP_ALL no signal is sent */
+	INJECT_HOOKS,   /* replaces the events in Java code that a session reports */
 	INJECT_REPLAY,
 	INJECT_REFS, /* reports collected objects */
 	INJECT_STOP,
 	INJECT_STOP_ALL,
 	INJECT_CLEAN, /* removes what a killed child may have left */
-};
-
-/* Events in Java code that an agent reports (jvmmap/hooks.h). */
-struct agent_hooks {
-	u64 alloc_interval;             /* bytes; 0: no allocations */
-	bool refs;                      /* also report when sampled objects are collected */
-	bool collect;                   /* collect garbage before the final report of references */
-	u64 lock_min_ns;                /* 0: no waits */
-	char methods[WIRE_METHODS_MAX]; /* "a/B.run,a/C.go": the methods whose calls are reported */
 };
 
 struct inject_order {
@@ -40,7 +33,7 @@ struct inject_order {
 	bool may_signal;                     /* false if it was signalled before */
 	bool may_have_no_vm;                 /* INJECT_START: goes on if no VM can be read */
 	enum delivery_way way;
-	struct agent_hooks hooks; /* INJECT_START, INJECT_REFS */
+	struct agent_hooks hooks; /* INJECT_START, INJECT_HOOKS, INJECT_REFS */
 };
 
 enum inject_outcome {
@@ -60,8 +53,8 @@ struct inject_result {
 	s64 clock_off_ns;
 	char loaded_path[DELIVERY_PATH_MAX];
 	char reason[320]; /* "reason; what to do", clean */
-	bool drops_code;  /* it would drop its compiled code: calls are not reported */
-	int ring_fd;      /* of INJECT_START, owned by the caller; otherwise -1 */
+	bool drops_code; /* START, HOOKS: it would drop its compiled code: calls are not reported */
+	int ring_fd;     /* of INJECT_START, owned by the caller; otherwise -1 */
 };
 
 struct injection;

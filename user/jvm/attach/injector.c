@@ -27,30 +27,25 @@
 #define REPLY_MS   6000 /* a replay of 20,000 methods takes 0.25 s */
 #define COLLECT_MS 12000
 
-static void make_options(struct job *j, struct str *options)
+static void add_hooks(const struct job *j, struct str *options)
 {
-	static const char *const commands[] = {
-		[INJECT_START] = "start", [INJECT_METHODS] = "methods", [INJECT_REPLAY] = "replay",
-		[INJECT_REFS] = "refs",   [INJECT_STOP] = "stop",       [INJECT_STOP_ALL] = "stop",
-	};
+	const struct agent_hooks *h = &j->order->hooks;
+
+	if (h->refs)
+		str_add(options, ";refs=1");
+	if (h->alloc_interval)
+		str_addf(options, ";alloc=%llu", (unsigned long long)h->alloc_interval);
+	if (h->lock_min_ns)
+		str_addf(options, ";lock=%llu", (unsigned long long)h->lock_min_ns);
+	if (*h->methods && !j->result.drops_code)
+		str_addf(options, ";methods=%s", h->methods);
+}
+
+static void add_session(struct job *j, struct str *options)
+{
 	struct javaproc jvm;
 
-	str_addf(options, "v=1;cmd=%s;nonce=%s", commands[j->order->command],
-		 j->order->command == INJECT_STOP_ALL ? "all" : j->order->nonce);
-	if (j->order->command == INJECT_REFS && j->order->hooks.collect)
-		str_add(options, ";gc=1");
-	if (j->order->command != INJECT_START)
-		return;
 	str_add(options, ";inline=1");
-	if (j->order->hooks.refs)
-		str_add(options, ";refs=1");
-	if (j->order->hooks.alloc_interval)
-		str_addf(options, ";alloc=%llu",
-			 (unsigned long long)j->order->hooks.alloc_interval);
-	if (j->order->hooks.lock_min_ns)
-		str_addf(options, ";lock=%llu", (unsigned long long)j->order->hooks.lock_min_ns);
-	if (*j->order->hooks.methods && !j->result.drops_code)
-		str_addf(options, ";methods=%s", j->order->hooks.methods);
 	int err = javaproc_read(j->t.status.pid, &jvm);
 	if (process_root_become_if_denied(&j->t, err || !atoi(jvm.jdk) ? -EACCES : 0)) {
 		if (!err)
@@ -63,6 +58,24 @@ static void make_options(struct job *j, struct str *options)
 	if (!readiness_for_live_events(jvm.jdk))
 		str_add(options, ";live=0");
 	javaproc_fini(&jvm);
+}
+
+static void make_options(struct job *j, struct str *options)
+{
+	static const char *const commands[] = {
+		[INJECT_START] = "start",   [INJECT_METHODS] = "methods", [INJECT_HOOKS] = "hooks",
+		[INJECT_REPLAY] = "replay", [INJECT_REFS] = "refs",       [INJECT_STOP] = "stop",
+		[INJECT_STOP_ALL] = "stop",
+	};
+
+	str_addf(options, "v=1;cmd=%s;nonce=%s", commands[j->order->command],
+		 j->order->command == INJECT_STOP_ALL ? "all" : j->order->nonce);
+	if (j->order->command == INJECT_REFS && j->order->hooks.collect)
+		str_add(options, ";gc=1");
+	if (j->order->command == INJECT_START || j->order->command == INJECT_HOOKS)
+		add_hooks(j, options);
+	if (j->order->command == INJECT_START)
+		add_session(j, options);
 }
 
 static int send_command(struct job *j, int fd, const char *path)
@@ -326,6 +339,10 @@ static void carry_out(struct job *j)
 	case INJECT_STOP_ALL:
 		stop_all(j);
 		break;
+	case INJECT_HOOKS:
+		if (*j->order->hooks.methods)
+			ask_vm(j);
+		/* fall through */
 	case INJECT_METHODS:
 	case INJECT_REPLAY:
 	case INJECT_REFS:

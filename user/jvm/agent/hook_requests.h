@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The events that recordings want from the agent of one JVM. The agent has one session for all of
+ * them, which reports with the finest settings.
+ */
+#pragma once
+
+#include "base/types.h"
+#include "base/vec.h"
+#include "jvm/attach/agent_hooks.h"
+
+struct hook_request {
+	const struct agent_hooks *hooks; /* the owner's, and its identity */
+	u32 left_out;                    /* do not fit beside those of others */
+	u32 returned;                    /* reported to the owner as unserved */
+};
+
+struct hook_requests {
+	VEC(struct hook_request) all;
+	struct agent_hooks merged; /* of all */
+	struct agent_hooks sent;   /* by the last command */
+	bool is_sent;              /* no command failed since */
+	u64 since_ns[AGENT_HOOKS]; /* when the agent began to report; 0: it does not */
+	u64 next_ns;               /* no command before */
+	int failures;              /* of commands for `merged` */
+};
+
+void hook_requests_fini(struct hook_requests *q);
+
+/* Returns false if `hooks` was there already. */
+bool hook_requests_add(struct hook_requests *q, const struct agent_hooks *hooks);
+void hook_requests_remove(struct hook_requests *q, const struct agent_hooks *hooks);
+
+/* Whether a running agent does not know yet what is wanted; not after too many failures. */
+bool hook_requests_wait(const struct hook_requests *q);
+
+/* A command with `merged` is on its way. */
+void hook_requests_send(struct hook_requests *q);
+
+/* It failed: tries later. */
+void hook_requests_fail(struct hook_requests *q, u64 now_ns);
+
+/* The agent reports, since `now_ns`, what was sent. */
+void hook_requests_succeed(struct hook_requests *q, u64 now_ns);
+
+/* The agent's session has ended. */
+void hook_requests_reset(struct hook_requests *q);
+
+/* The hooks that no command could turn on. */
+u32 hook_requests_failed(const struct hook_requests *q);
+
+/* The request of that owner; NULL if it has none. */
+struct hook_request *hook_requests_find(const struct hook_requests *q,
+					const struct agent_hooks *hooks);
