@@ -48,9 +48,6 @@ u64 modules_words_of(const struct modules *all, uid_t user);
 /* Finds a user other than root and `but` whose rows take more than `share` words. */
 bool modules_find_greedy(const struct modules *all, u32 share, uid_t but, uid_t *user);
 
-/* Drops the rows that have been unused for longest; false if all are in use. */
-bool modules_evict(struct modules *all);
-
 struct modules_usage {
 	u32 nr_modules, nr_failed, nr_rows, nr_rows_max;
 	u64 build_ns; /* CPU time spent on building rows */
