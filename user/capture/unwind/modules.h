@@ -42,7 +42,7 @@ int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struc
 		  struct unwind_range *out);
 void module_put(struct module *mod);
 
-/* The words of the table that rows take that were built for this user. */
+/* The number of words in the table that hold rows built for this user. */
 u64 modules_words_of(const struct modules *all, uid_t user);
 
 /* Finds a user other than root and `but` whose rows take more than `share` words. */
