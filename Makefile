@@ -203,6 +203,7 @@ lint:
 	$(Q)tests/lint/layers $(filter user/%,$(sources))
 	$(Q)tests/lint/circles $(filter user/%.c,$(sources))
 	$(Q)tests/lint/circles $(filter jvmmap/%.c,$(sources))
+	$(Q)tests/lint/unused $(filter user/%,$(sources))
 	$(Q)tests/lint/shape $(filter-out vmlinux/%,$(sources))
 	$(Q)tests/lint/headers $(filter user/% jvmmap/% bpf/%,$(sources))
 	$(Q)tests/lint/prose

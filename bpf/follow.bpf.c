@@ -8,7 +8,7 @@
 #include "target.h"
 #include "task.h"
 
-/* User space learns whether a new process, or the new program of a process, is a target. */
+/* Reports to user space whether a new process, or the new program of a process, is a target. */
 static __always_inline void send_selection(u32 kind, struct task_struct *task)
 {
 	bool is_wanted = target_is_wanted(task);
@@ -62,7 +62,7 @@ int BPF_PROG(target_exec, struct task_struct *task)
 {
 	u32 pid = task->tgid;
 
-	/* The new program has reached neither of the two functions. */
+	/* The new program has reached neither the begin nor the end function. */
 	bpf_map_delete_elem(&windows, &pid);
 	/* User space sets these again when the new program maps a libjvm. */
 	u32 *target = bpf_map_lookup_elem(&targets, &pid);

@@ -13,7 +13,7 @@
 /* Records to user space: samples and process records. Records of one CPU are in order. */
 struct records_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 4 * 1024 * 1024); /* user space sets the size before loading */
+	__uint(max_entries, 4 * 1024 * 1024); /* user space sets it before loading */
 };
 extern struct records_map records SEC(".maps");
 

@@ -24,7 +24,7 @@ static __always_inline bool task_is_kernel(struct task_struct *task)
 	return task->flags & PF_KTHREAD;
 }
 
-/* Whether it has begun to exit. Its memory goes while it does. */
+/* Whether the task is exiting. Its memory is released meanwhile. */
 static __always_inline bool task_is_ending(struct task_struct *task)
 {
 	return task->flags & PF_EXITING;

@@ -360,9 +360,9 @@ static int collect_methods(void)
 }
 
 /*
- * A turn of the agent's own thread, which lives while classes are changed. Closes the sessions of
- * readers that have gone and changes their classes back. While a loop runs in such a class it tries
- * more and more rarely. Returns 0 when all classes are as they were.
+ * A turn of the agent's own thread, which runs while classes are changed. Closes the sessions of
+ * readers that have gone and changes their classes back. While a loop runs in such a class, it
+ * retries at growing intervals. Returns 0 when all classes are restored.
  */
 static int watch(JavaVM *vm)
 {

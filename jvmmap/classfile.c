@@ -84,7 +84,7 @@ static struct input take_part(struct input *in, size_t len)
 
 static void put(struct output *out, const void *bytes, size_t len)
 {
-	/* A method that is abandoned later may exceed the room. */
+	/* A method that does not fit is still measured; the caller then drops it. */
 	if (out->at && out->len + len <= out->room)
 		memcpy(out->at + out->len, bytes, len);
 	out->len += len;
@@ -267,7 +267,7 @@ enum frame_type {
 
 enum verification_type {
 	TYPE_OBJECT = 7,        /* the class follows */
-	TYPE_UNINITIALIZED = 8, /* the place of its creation follows */
+	TYPE_UNINITIALIZED = 8, /* the offset of the `new` that made it follows */
 };
 
 static void copy_types(struct editor *e, uint32_t nr)

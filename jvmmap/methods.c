@@ -31,7 +31,7 @@ struct wanted {
 	char text[WIRE_METHODS_MAX];
 	size_t class_len, len;
 	int is_loaded, is_hooked;
-	int is_running; /* not hooked, because its class has a loop that runs */
+	int is_running; /* not hooked, because a loop is running in its class */
 	int is_kept;    /* its class stays as it is for now */
 };
 
@@ -40,7 +40,8 @@ struct methods {
 	struct wanted now[PLACES], next[PLACES];
 	int nr_now, nr_next;
 	int has_class;                  /* the hook's class exists */
-	char running[WIRE_RUNNING_MAX]; /* a method with a loop that kept its class from a change */
+	char running[WIRE_RUNNING_MAX]; /* a method whose running loop prevented a change of its
+					   class */
 };
 
 static struct methods methods;
@@ -120,7 +121,7 @@ static int is_done(void)
 	return methods_are_current();
 }
 
-/* Classes that must stay changed for now take places, too. */
+/* Classes that must stay changed for now also occupy entries. */
 static int has_places(void)
 {
 	int nr = methods.nr_next;
@@ -159,8 +160,8 @@ static size_t length(const char *text)
 }
 
 /*
- * Collects the methods to hook of the class named "a/B". If the class has to stay as it is, these
- * are the hooked ones: another agent may retransform it meanwhile.
+ * Collects the methods to hook in the class named "a/B". If the class must not change now, these
+ * are the methods hooked already: another agent may retransform it meanwhile.
  */
 static int methods_of(const char *class, size_t len, struct class_method out[PLACES])
 {
@@ -341,7 +342,10 @@ static void note_running(jvmtiEnv *env, jmethodID method)
 	methods.running[len] = '\0';
 }
 
-/* Calls keep() for the class, or returns whether it was called for a class of that name. */
+/*
+ * Calls keep() for the class. With is_question, only returns whether keep() has been called for a
+ * class of that name.
+ */
 static int keep_class(jvmtiEnv *env, jclass class, int is_question)
 {
 	char *name = NULL;

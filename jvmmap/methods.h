@@ -21,8 +21,10 @@ int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns);
  */
 jvmtiError methods_apply(JavaVM *vm);
 
-/* Whether methods_apply was called for the methods that methods_settle found last, and had not to
- * leave a class changed that nobody wants any more. */
+/*
+ * Whether methods_apply has run for the methods that methods_settle found last, and has restored
+ * every class that no session wants.
+ */
 int methods_are_current(void);
 
 /* Whether a class is changed. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loops that run in methods of some classes. JVMTI cannot say since when a frame exists. A frame of
- * a method with a loop that is at the same place of a stack each time is therefore taken for one
- * and the same.
+ * Finds loops that are running in methods of given classes. JVMTI does not report how long a frame
+ * has existed. A frame of a method with a loop that stays at the same height of a stack therefore
+ * counts as one frame.
  */
 #include "jvmmap/running.h"
 
@@ -21,15 +21,15 @@ struct loop {
 	int class;
 };
 
-/* A frame that was there at each look so far. */
+/* A frame that every sample of its thread's stack contained so far. */
 struct candidate {
 	jthread thread;
-	int stack; /* of `thread`, at the last look */
+	int stack; /* of `thread`, at the last sample */
 	jmethodID method;
 	jlocation location; /* at the last look */
 	jint height;        /* frames from the stack's bottom */
 	int class;
-	int has_moved; /* it was seen at work itself, not only in a call */
+	int has_moved; /* the loop itself was on top, not only a call that it makes */
 };
 
 /* Only one thread at a time changes classes. */
@@ -48,7 +48,7 @@ static int has_loop(jvmtiEnv *env, jmethodID method)
 	unsigned char *code = NULL;
 	jint len = 0;
 
-	/* Native and abstract methods have none. */
+	/* Native and abstract methods have no bytecode. */
 	if ((*env)->GetBytecodes(env, method, &len, &code) || len < 0)
 		return 0;
 	int found = bytecode_has_loop(code, (size_t)len);
@@ -62,7 +62,7 @@ static void mark_busy(struct running *out, int class, jmethodID method)
 	out->method = method;
 }
 
-/* A class with too many loops is taken for busy. */
+/* A class with too many loops counts as busy. */
 static void collect_loops(jclass class, int number, struct running *out)
 {
 	jvmtiEnv *env = search.env;
@@ -98,7 +98,7 @@ static int is_cut(const jvmtiStackInfo *stack)
 	return stack->frame_count >= DEPTH;
 }
 
-/* A loop that cannot be watched is taken for busy. */
+/* A loop that cannot be watched counts as busy. */
 static void first_look_at(const jvmtiStackInfo *stack, struct running *out)
 {
 	for (jint i = 0; i < stack->frame_count; i++) {
@@ -121,7 +121,10 @@ static void first_look_at(const jvmtiStackInfo *stack, struct running *out)
 	}
 }
 
-/* Returns whether the frame is still there, which a cut stack may hide. */
+/*
+ * Returns whether the frame is still there. If the stack was cut before the frame, it counts as
+ * still there.
+ */
 static int is_still_there(struct candidate *c, const jvmtiStackInfo *stack)
 {
 	jint i = stack->frame_count - c->height;
@@ -152,8 +155,8 @@ static int collect_threads(void)
 }
 
 /*
- * The JVM may stop for it, but only looks at the threads in question. A single thread is listed
- * twice: for a list of one, HotSpot fails if the thread has ended, instead of reporting no frames.
+ * The JVM may stop all threads meanwhile, but walks only the listed ones. A single thread is listed
+ * twice: for a list of one thread that has ended, HotSpot returns an error instead of no frames.
  */
 static jvmtiError look_again(void)
 {
@@ -166,7 +169,7 @@ static jvmtiError look_again(void)
 		search.threads[nr_threads++] = search.threads[0];
 	jvmtiError err =
 		(*env)->GetThreadListStackTraces(env, nr_threads, search.threads, DEPTH, &stacks);
-	/* The others' frames may still be there. */
+	/* Frames of other threads may still be there. */
 	if (err == JVMTI_ERROR_THREAD_NOT_ALIVE) {
 		search.nr_candidates = is_single ? 0 : search.nr_candidates;
 		return JVMTI_ERROR_NONE;

@@ -60,8 +60,9 @@ static void as_rows(const u8 *data, size_t size)
 	auto_built_rows struct built_rows built = { 0 };
 	u8 *bytes = xmemdup(data, size);
 
-	if (!built_rows_decode(&bytes, size, &built) && built.rows.nr)
-		rows_find(&built.rows, built.rows.base + built.rows.at[0].pc);
+	if (!built_rows_decode(&bytes, size, &built) &&
+	    !rows_are_valid(built.rows.at, built.rows.nr))
+		abort();
 	free(bytes);
 }
 

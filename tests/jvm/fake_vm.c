@@ -213,7 +213,7 @@ static void *report_many(void *arg)
 	return NULL;
 }
 
-static void tell(on_attach_fn on_attach, const char *options)
+static void command(on_attach_fn on_attach, const char *options)
 {
 	static const struct JNIInvokeInterface_ functions = { .GetEnv = get_env };
 	static JavaVM vm = &functions;
@@ -248,9 +248,9 @@ static double run_threads(long events)
 static int be_refused(on_attach_fn on_attach)
 {
 	refusal = JVMTI_ERROR_NOT_AVAILABLE;
-	tell(on_attach, "cmd=start;nonce=" NONCE);
+	command(on_attach, "cmd=start;nonce=" NONCE);
 	struct wire_header *h = find_ring();
-	check(h && h->state == WIRE_FAILED && h->error == (int)refusal, "the refusal is told");
+	check(h && h->state == WIRE_FAILED && h->error == (int)refusal, "the refusal is reported");
 	check(!nr_envs, "no environment stays behind");
 	return 0;
 }
@@ -263,7 +263,7 @@ int main(int argc, char **argv)
 	check(on_attach != NULL, "the agent is loaded");
 	if (argc > 3)
 		return be_refused(on_attach);
-	tell(on_attach, "cmd=start;nonce=" NONCE ";inline=1");
+	command(on_attach, "cmd=start;nonce=" NONCE ";inline=1");
 	struct wire_header *h = find_ring();
 	check(h && h != MAP_FAILED && h->state == WIRE_LIVE, "the session is live");
 	check(is_on[JVMTI_EVENT_COMPILED_METHOD_LOAD] && is_on[JVMTI_EVENT_THREAD_START],
@@ -271,15 +271,15 @@ int main(int argc, char **argv)
 	check(count_loads(h) == 100 && !h->lost, "what stands is reported");
 
 	double took = run_threads(atol(argv[2]));
-	tell(on_attach, "cmd=replay;nonce=" NONCE);
+	command(on_attach, "cmd=replay;nonce=" NONCE);
 	check(memmem((char *)h + WIRE_HEADER_BYTES, h->head, "Lpkg/Class0;", 12) != NULL,
-	      "names are told");
+	      "names are reported");
 	printf("%u events, %.2f million a second: %u in the ring, %lu lost\n", nr_events,
 	       1e-6 * atof(argv[2]) / took, count_loads(h), (unsigned long)h->lost);
 	check(h->head <= WIRE_RING_BYTES, "nothing is written over what was not read");
 	check(h->lost + count_loads(h) >= nr_events, "what is not in the ring is counted");
 
-	tell(on_attach, "cmd=stop;nonce=all");
+	command(on_attach, "cmd=stop;nonce=all");
 	check(h->state == WIRE_STOPPED && !find_ring(), "the session has ended");
 	check(!is_on[JVMTI_EVENT_COMPILED_METHOD_LOAD] && !is_on[JVMTI_EVENT_THREAD_START],
 	      "events are off");

@@ -19,7 +19,7 @@ import java.util.zip.CRC32;
 /**
  * Threads with known call shapes: each runs one shape forever and has its name. A shape is the chain
  * run, l0 .. l3, op, possibly followed by JDK code; tests/jvm/oracle.awk has the chains. Arguments name
- * the shapes to run (default: all). A shape's name on standard input gives it the turn.
+ * the shapes to run (default: all). Once standard input names a shape, only that one runs.
  */
 public final class Shapes extends Thread {
 	public interface Op {

@@ -80,7 +80,9 @@ static void a_process_is_reported_if_20_stacks_and_over_5_percent_are_cut(void *
 	end(&w);
 }
 
-/* As sysflame itself: its first stacks are larger than what is kept of them. */
+/*
+ * BPF keeps only a part of the stacks of a process without tables. Deep first stacks are thus cut.
+ */
 static void the_first_stacks_of_a_process_are_no_reason_for_a_report(void **state)
 {
 	struct world w = new_world();

@@ -135,7 +135,7 @@ static void stubs_lie_within_blobs_of_stubs(void **state)
 	codemap_free(map);
 }
 
-static void tell(struct codemap *map, u64 addr, const char *method, u32 compile_id, int level)
+static void report(struct codemap *map, u64 addr, const char *method, u32 compile_id, int level)
 {
 	const struct code_facts facts = { compile_id, level, "a.B", method, "()V" };
 
@@ -149,14 +149,14 @@ static void code_of_another_compile_id_does_not_match(void **state)
 	struct java_frame frame;
 
 	codemap_load(map, 1 *SEC, CODE, 64, method(map, "before"));
-	tell(map, CODE, "after", 8, 4); /* code compiled later at that address */
+	report(map, CODE, "after", 8, 4); /* another method, compiled later at the same address */
 	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 8, &frame, 1), 1);
-	tell(map, CODE, "before", 7, 4);
+	report(map, CODE, "before", 7, 4);
 	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 7, &frame, 1), 1);
 	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 0, &frame, 1), 1);
 	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 8, &frame, 1), 0);
 	codemap_load(map, 9 *SEC, CODE, 64, method(map, "after"));
-	tell(map, CODE, "after", 8, 4);
+	report(map, CODE, "after", 8, 4);
 	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 8, &frame, 1), 1);
 	assert_string_equal(frame.method, "after");
 	assert_int_equal(codemap_find(map, CODE, 9 *SEC, 7, &frame, 1), 1);
@@ -194,9 +194,9 @@ static void the_compiler_comes_from_the_jvms_tables(void **state)
 	assert_int_equal(untold[1], CODE + 128);
 	free(untold);
 	assert_int_equal(codemap_take_new(map, &untold), 0);
-	tell(map, CODE, "run", 7, 4);
-	tell(map, CODE + 128, "hashCode", 8, 0);
-	tell(map, CODE + 999, "run", 9, 4);
+	report(map, CODE, "run", 7, 4);
+	report(map, CODE + 128, "hashCode", 8, 0);
+	report(map, CODE + 999, "run", 9, 4);
 	codemap_find(map, CODE, SEC, 0, &frame, 1);
 	assert_int_equal(frame.kind, FRAME_C2);
 	codemap_find(map, CODE + 128, SEC, 0, &frame, 1);

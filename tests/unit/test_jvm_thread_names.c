@@ -199,35 +199,37 @@ static void a_name_that_differs_from_the_kernels_is_doubted_first(void **state)
 
 static void a_name_from_an_agent_is_found(void **state)
 {
-	struct thread_names *told = thread_names_new();
+	struct thread_names *reported = thread_names_new();
 
-	thread_names_report(told, 7, "short-lived\x1b", 12);
-	assert_string_equal(thread_names_find(told, 7), "short-lived\xef\xbf\xbd");
-	thread_names_report(told, 7, "its-successor", 13);
-	assert_string_equal(thread_names_find(told, 7), "its-successor");
-	assert_null(thread_names_find(told, 8));
+	thread_names_report(reported, 7, "short-lived\x1b", 12);
+	assert_string_equal(thread_names_find(reported, 7), "short-lived\xef\xbf\xbd");
+	thread_names_report(reported, 7, "its-successor", 13);
+	assert_string_equal(thread_names_find(reported, 7), "its-successor");
+	assert_null(thread_names_find(reported, 8));
 	/* U+1F600 as JVMTI gives it, in two surrogates; and a NUL. */
-	thread_names_report(told, 9, "\xed\xa0\xbd\xed\xb8\x80-\xc0\x80", 9);
-	assert_string_equal(thread_names_find(told, 9),
+	thread_names_report(reported, 9, "\xed\xa0\xbd\xed\xb8\x80-\xc0\x80", 9);
+	assert_string_equal(thread_names_find(reported, 9),
 			    "\xf0\x9f\x98\x80-\xef\xbf\xbd\xef\xbf\xbd");
-	thread_names_report(told, 9, "", 0);
-	assert_string_equal(thread_names_find(told, 9), "");
-	thread_names_free(told);
+	thread_names_report(reported, 9, "", 0);
+	assert_string_equal(thread_names_find(reported, 9), "");
+	thread_names_free(reported);
 }
 
 static void a_name_from_an_agent_must_match_the_comm(void **state)
 {
-	struct thread_names *told = thread_names_new();
+	struct thread_names *reported = thread_names_new();
 
-	thread_names_report(told, 7, "short-lived", 11);
-	assert_string_equal(thread_names_reported(told, 7, "short-lived"), "short-lived");
-	assert_null(thread_names_reported(told, 7, "java"));
-	assert_null(thread_names_reported(told, 8, "short-lived"));
-	thread_names_report(told, 7, "of-sixteen-bytes", 16);
-	assert_string_equal(thread_names_reported(told, 7, "of-sixt..-bytes"), "of-sixteen-bytes");
-	assert_string_equal(thread_names_reported(told, 7, "of-sixteen-byte"), "of-sixteen-bytes");
-	assert_null(thread_names_reported(told, 7, "of-sixt..-bits"));
-	thread_names_free(told);
+	thread_names_report(reported, 7, "short-lived", 11);
+	assert_string_equal(thread_names_reported(reported, 7, "short-lived"), "short-lived");
+	assert_null(thread_names_reported(reported, 7, "java"));
+	assert_null(thread_names_reported(reported, 8, "short-lived"));
+	thread_names_report(reported, 7, "of-sixteen-bytes", 16);
+	assert_string_equal(thread_names_reported(reported, 7, "of-sixt..-bytes"),
+			    "of-sixteen-bytes");
+	assert_string_equal(thread_names_reported(reported, 7, "of-sixteen-byte"),
+			    "of-sixteen-bytes");
+	assert_null(thread_names_reported(reported, 7, "of-sixt..-bits"));
+	thread_names_free(reported);
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 
 #include "jvmmap/methods.c"
 
-/* The agent's other files, as far as the tests get there. */
+/* Stand-ins for the functions of other files of the agent that these tests call. */
 int session_is_wanted(struct session *s, uint64_t now_ns)
 {
 	return 0;

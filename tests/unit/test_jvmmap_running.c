@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which loops the agent sees running. The test plays a JVM whose stacks change from look to look.
+/*
+ * Which loops the agent finds running. The test stands in for a JVM whose stacks change from sample
+ * to sample.
  */
 #include "test.h"
 

@@ -331,7 +331,7 @@ static void a_late_reader_serves_later_reads(void **state)
 	assert_int_equal(mem_reader_nr_direct(), 0);
 }
 
-/* Whoever has taken the recorder over writes what it likes. */
+/* A compromised recorder may write anything into a job. */
 static void a_job_that_does_not_fit_is_refused(void **state)
 {
 	char buf[6];

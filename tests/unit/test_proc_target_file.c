@@ -172,7 +172,7 @@ static void a_file_that_is_no_memfd_does_not_open(void **state)
 	assert_int_equal(open_memfd(none, "", geteuid()), -ENOENT);
 }
 
-/* Opens a file as another user, tells its PID and goes on. */
+/* Opens a file as another user, writes its own PID to `out` and keeps running. */
 static void run_tied(pid_t parent, int out)
 {
 	pid_t own = getpid();

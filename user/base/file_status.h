@@ -5,8 +5,7 @@
 #include <sys/stat.h>
 
 /*
- * fstat(2) by what the kernel knows already: a file system whose server does not answer cannot hold
- * us up. Does not fill in st_rdev, st_blksize and the time of the last access. Returns a negative
- * errno.
+ * fstat(2) from the attributes that the kernel has cached: it does not wait for the server of a
+ * file system. Leaves st_rdev, st_blksize and st_atim unset. Returns a negative errno.
  */
 int file_status(int fd, struct stat *out);

@@ -14,7 +14,7 @@ struct near {
 };
 
 /*
- * Keeps a copy of `name` if it is one of the nearest: it contains `wanted` or differs from it in
+ * Keeps a copy of `name` if it is one of the nearest: it contains `wanted` or differs from it in a
  * few letters.
  */
 void near_consider(struct near *n, const char *name);

@@ -27,18 +27,18 @@
 #define INIT_PID_NS  0xEFFFFFFCu
 
 struct check {
-	feature_fn tell;
+	feature_fn visit;
 	void *ctx;
 	bool may_record; /* true while everything needed is present */
 };
 
-static void tell(struct check *c, const char *name, const char *gives, bool is_needed, bool is_ok,
-		 const char *remedy)
+static void report(struct check *c, const char *name, const char *gives, bool is_needed, bool is_ok,
+		   const char *remedy)
 {
 	struct feature f = { name, gives, is_ok, is_needed, is_ok ? NULL : remedy };
 
 	c->may_record &= is_ok || !is_needed;
-	c->tell(&f, c->ctx);
+	c->visit(&f, c->ctx);
 }
 
 static bool is_namespace(const char *kind, unsigned inode)
@@ -60,18 +60,19 @@ bool features_has_host_pids(void)
 
 static void check_place(struct check *c)
 {
-	tell(c, "user namespace", "capabilities count for the whole node", true,
-	     is_namespace("user", INIT_USER_NS),
-	     "this is a user namespace, whose capabilities the kernel does not accept; run "
-	     "sysflame outside of it, or in a container without user namespace");
-	tell(c, "pid namespace", "processes have the same PIDs as in the kernel", true,
-	     features_has_host_pids(),
-	     "in this namespace PIDs belong to other processes; run the container with --pid=host "
-	     "(Kubernetes: hostPID: true)");
-	tell(c, "kernel BTF", "types of the kernel, for the BPF programs", true,
-	     !access("/sys/kernel/btf/vmlinux", R_OK),
-	     "/sys/kernel/btf/vmlinux cannot be read; use a kernel with "
-	     "CONFIG_DEBUG_INFO_BTF=y, and mount /sys");
+	report(c, "user namespace", "capabilities count for the whole node", true,
+	       is_namespace("user", INIT_USER_NS),
+	       "this is a user namespace, whose capabilities the kernel does not accept; run "
+	       "sysflame outside of it, or in a container without user namespace");
+	report(c, "pid namespace", "processes have the same PIDs as in the kernel", true,
+	       features_has_host_pids(),
+	       "in this namespace PIDs belong to other processes; run the container with "
+	       "--pid=host "
+	       "(Kubernetes: hostPID: true)");
+	report(c, "kernel BTF", "types of the kernel, for the BPF programs", true,
+	       !access("/sys/kernel/btf/vmlinux", R_OK),
+	       "/sys/kernel/btf/vmlinux cannot be read; use a kernel with "
+	       "CONFIG_DEBUG_INFO_BTF=y, and mount /sys");
 }
 
 struct capability {
@@ -104,9 +105,10 @@ static void check_capabilities(struct check *c)
 {
 	for (const struct capability *p = capabilities; p < capabilities + ARRAY_SIZE(capabilities);
 	     p++)
-		tell(c, p->name, p->gives, p->is_needed,
-		     capability_has(p->number) || (p->stand_in >= 0 && capability_has(p->stand_in)),
-		     p->remedy);
+		report(c, p->name, p->gives, p->is_needed,
+		       capability_has(p->number) ||
+			       (p->stand_in >= 0 && capability_has(p->stand_in)),
+		       p->remedy);
 }
 
 /* Loads the programs of the event cpu: only that shows if verifier, seccomp and lockdown allow it.
@@ -137,12 +139,12 @@ static int load_programs(void)
 static void check_programs(struct check *c)
 {
 	if (c->may_record)
-		tell(c, "BPF programs", "the kernel loads them", true, !load_programs(),
-		     "the kernel refused them; a container's seccomp profile or kernel lockdown "
-		     "may forbid bpf(); record -v shows the kernel's messages");
+		report(c, "BPF programs", "the kernel loads them", true, !load_programs(),
+		       "the kernel refused them; a container's seccomp profile or kernel lockdown "
+		       "may forbid bpf(); record -v shows the kernel's messages");
 	else
-		tell(c, "BPF programs", "the kernel loads them", true, false,
-		     "not tried; see what is missing above");
+		report(c, "BPF programs", "the kernel loads them", true, false,
+		       "not tried; see what is missing above");
 }
 
 /* The integer in a file of /proc/sys; -1 if it cannot be read. */
@@ -175,30 +177,30 @@ static void check_perf(struct check *c)
 		"perf_event_open: %s; CAP_PERFMON is needed while "
 		"kernel.perf_event_paranoid is %d, and a container's seccomp profile must allow it",
 		strerror(-err), paranoid);
-	tell(c, "CPU samples",
-	     err          ? "where the CPUs spend their time"
-	     : has_cycles ? "by the processor's cycle counter"
-			  : "by the CPU's clock: the machine shows no cycle counter",
-	     true, !err, remedy.at);
+	report(c, "CPU samples",
+	       err          ? "where the CPUs spend their time"
+	       : has_cycles ? "by the processor's cycle counter"
+			    : "by the CPU's clock: the machine shows no cycle counter",
+	       true, !err, remedy.at);
 	str_addf(&text, "%d; has no effect with CAP_PERFMON", paranoid);
-	tell(c, "perf_event_paranoid", text.at, false,
-	     paranoid < 0 || capability_has(CAP_PERFMON) || capability_has(CAP_SYS_ADMIN),
-	     "CAP_PERFMON is missing; a lower setting is not enough");
+	report(c, "perf_event_paranoid", text.at, false,
+	       paranoid < 0 || capability_has(CAP_PERFMON) || capability_has(CAP_SYS_ADMIN),
+	       "CAP_PERFMON is missing; a lower setting is not enough");
 	str_clear(&text);
 	str_clear(&remedy);
 	str_addf(&text, "%d samples/s per CPU at most", rate);
 	str_addf(&remedy,
 		 "fewer than the %d of `record`; sysctl kernel.perf_event_max_sample_rate=10000",
 		 DEFAULT_HZ);
-	tell(c, "sample rate", text.at, false, rate < 0 || rate >= DEFAULT_HZ, remedy.at);
+	report(c, "sample rate", text.at, false, rate < 0 || rate >= DEFAULT_HZ, remedy.at);
 }
 
 static void check_kernel_names(struct check *c)
 {
 	auto_kernel_syms struct kernel_syms *ks = NULL;
 
-	tell(c, "kernel names", "functions of the kernel have names (CAP_SYSLOG)", false,
-	     !kernel_syms_read(&ks), "/proc/kallsyms shows no addresses; " SETCAP "cap_syslog");
+	report(c, "kernel names", "functions of the kernel have names (CAP_SYSLOG)", false,
+	       !kernel_syms_read(&ks), "/proc/kallsyms shows no addresses; " SETCAP "cap_syslog");
 }
 
 /* Reports those events of `sysflame events` that some kernels lack. */
@@ -212,7 +214,7 @@ static void report_event(const char *name, const char *unit, const char *help, c
 
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
 		if (!strncmp(name, shown[i][0], strlen(shown[i][0])))
-			tell(ctx, shown[i][1], help, false, !why_not, why_not);
+			report(ctx, shown[i][1], help, false, !why_not, why_not);
 }
 
 void features_each(feature_fn fn, void *ctx)

@@ -16,11 +16,11 @@ struct feature {
 };
 
 /*
- * Calls `tell` for each feature; the texts are valid during the call. Loads the sampling programs
+ * Calls `visit` for each feature; the texts are valid during the call. Loads the sampling programs
  * once; the kernel may then log a refusal.
  */
 typedef void (*feature_fn)(const struct feature *f, void *ctx);
-void features_each(feature_fn tell, void *ctx);
+void features_each(feature_fn visit, void *ctx);
 
 /*
  * Whether sysflame sees the same PIDs as the BPF programs, which use those of the host's PID

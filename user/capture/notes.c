@@ -136,7 +136,7 @@ static void note_samples(const struct recording *r, struct cut *c)
 			counts->nr_inexact);
 }
 
-/* Notes on what was left out, and on frames. */
+/* Notes on samples that were left out, and on names of frames. */
 static void note_frames(struct cut *c)
 {
 	struct profile *profile = c->profile;

@@ -43,7 +43,10 @@ static void start_helper(struct rights *r, const char *agent_path)
 	open_requests_begin(&ops);
 }
 
-/* Before, links for several uprobes did not exist or saw only the main thread (programs.c). */
+/*
+ * Earlier kernels have no links for several uprobes, or these report only the main thread
+ * (programs.c).
+ */
 u32 rights_of_kernel(void)
 {
 	return kernel_is_from(6, 10) ? 0 : PRIVILEGE_UPROBES;

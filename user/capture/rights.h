@@ -14,8 +14,8 @@ struct rights;
 u32 rights_of_kernel(void);
 
 /*
- * Call it before the first thread starts and before anything is read or opened. Logs what fails; a
- * recording can go on.
+ * Call it before the first thread starts and before anything is read or opened. Logs failures;
+ * recording continues without.
  */
 struct rights *rights_limit(const struct node_options *options);
 

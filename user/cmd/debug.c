@@ -15,7 +15,7 @@
 #include "cmd/debug_unwind.h"
 
 static const struct cmd tools[] = {
-	{ "agent", "attach to a JVM and show what its agent tells", debug_agent_main },
+	{ "agent", "attach to a JVM and print the reports of its agent", debug_agent_main },
 	{ "jvm", "what can be read of a JVM from outside", debug_jvm_main },
 	{ "steps", "let a thread go instruction by instruction and check what is unwound",
 	  debug_steps_main },

@@ -25,7 +25,7 @@
 #define NR_CHANGES  30
 #define CHANGES_MAX 1000000
 
-/* As the page's: A|B, A with colours, B with colours, A and B. */
+/* In the order of the page's buttons, whose digits the view `m` keeps. */
 static const char *const modes[] = { "changed", "before", "after", "only-before", "only-after" };
 
 struct options {

@@ -99,7 +99,7 @@ static void report_jvms(struct visit *v)
 	javaprocs_fini(&all);
 }
 
-/* A stand-in is shown if that is what the process keeps. */
+/* Shows the wider capability if the process keeps that one instead. */
 static void report_privilege(const struct privilege *p, void *ctx)
 {
 	const u64 own = capabilities_read();

@@ -37,7 +37,7 @@ static bool detach(const struct javaproc *j, const char *agent_path)
 	if (why)
 		log_error("%d not detached: %s", (int)j->id.pid, why);
 	else if (is_pending)
-		printf("%d told: its agent is not from our file, of another version maybe, and "
+		printf("%d asked: its agent is not from our file, of another version maybe, and "
 		       "detaches at the JVM's next event\n",
 		       (int)j->id.pid);
 	else

@@ -204,12 +204,12 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 	log_info("truncated  %s (%.2f %%)", grouped(now.truncated, a),
 		 percent(now.truncated, now.samples));
 	cut_each_reason(r->cut, print_reason, NULL);
-	print_quality(r->cut);
 	if (counts->nr_approximate)
-		log_info("           %s have a frame whose caller was searched or assumed",
+		log_info("           %s samples with a frame whose caller was searched or assumed",
 			 grouped(counts->nr_approximate, a));
 	if (counts->nr_inexact)
-		log_info("           %s have the innermost inlined frames of the next safepoint",
+		log_info("           %s samples whose innermost inlined frames are those of the "
+			 "next safepoint",
 			 grouped(counts->nr_inexact, a));
 	log_info("named      %.2f %% of %s frames", percent(counts->nr_named, counts->nr_frames),
 		 grouped(counts->nr_frames, b));
@@ -234,6 +234,7 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 	if (now.cost.runs)
 		print_cost(&now);
 	print_jvms(r, &now);
+	print_quality(r->cut);
 	if (strcmp(path, "-"))
 		log_info("wrote      %s, %s bytes", path, grouped(size_bytes, a));
 }

@@ -266,11 +266,6 @@ u64 elf_entry(const struct elf *e)
 	return e->header.e_entry;
 }
 
-u16 elf_type(const struct elf *e)
-{
-	return e->header.e_type;
-}
-
 bool elf_is_64(const struct elf *e)
 {
 	return e->is_64;

@@ -44,7 +44,6 @@ AUTO_DEFINE(elf, struct elf *, elf_free)
 #define auto_elf __attribute__((cleanup(auto_elf_run)))
 
 u16 elf_machine(const struct elf *e); /* EM_X86_64, ... */
-u16 elf_type(const struct elf *e);    /* ET_EXEC, ET_DYN, ... */
 u64 elf_entry(const struct elf *e);   /* entry point of a program; 0 in most libraries */
 bool elf_is_64(const struct elf *e);
 

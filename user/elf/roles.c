@@ -10,7 +10,7 @@
 #include "elf/rows.h"
 
 #define CODE_MAX    65536 /* bytes of a function that are searched */
-#define CLONE_MAX   64    /* bytes of clone3 before its thread start, and bytes of that */
+#define CLONE_MAX   64    /* bytes of clone3 up to the start of a thread; bytes of that start */
 #define CLONE_DEPTH 3     /* calls: __clone_internal, __clone3_internal, clone3 */
 #define HANDED_MAX  80    /* bytes between loading an address and the call that passes it */
 #define START_MAX   64    /* bytes of _start that are read */

@@ -179,21 +179,6 @@ bool rows_are_valid(const struct unwind_row *rows, u32 nr)
 	return true;
 }
 
-const struct unwind_row *rows_find(const struct rows *rows, u64 vaddr)
-{
-	u64 pc = vaddr - rows->base;
-	u32 lo = 0, hi = rows->nr;
-
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-		if (rows->at[mid].pc <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && pc <= UINT32_MAX ? &rows->at[lo - 1] : NULL;
-}
-
 void rows_fini(struct rows *rows)
 {
 	free(rows->at);

@@ -50,8 +50,6 @@ int rows_compile(const struct cfi_input *input, struct rows *out);
 /* Whether the rows, which somebody else made, are sorted and of known kinds. */
 bool rows_are_valid(const struct unwind_row *rows, u32 nr);
 
-/* The row for an address in terms of p_vaddr; NULL if it is outside the table. */
-const struct unwind_row *rows_find(const struct rows *rows, u64 vaddr);
 void rows_fini(struct rows *rows);
 
 #define auto_rows __attribute__((cleanup(rows_fini)))

@@ -535,11 +535,6 @@ int symbols_decode(const void *bytes, size_t nr, struct symbols **out)
 	return 0;
 }
 
-size_t symbols_nr(const struct symbols *s)
-{
-	return s->nr;
-}
-
 size_t symbols_bytes(const struct symbols *s)
 {
 	return sizeof(*s) + s->nr * sizeof(s->at[0]) + s->pool_len;

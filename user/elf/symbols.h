@@ -46,7 +46,6 @@ int symbols_encode(const struct symbols *s, int (*put)(void *ctx, const void *by
 
 /* Takes such bytes, which anybody may have made. -EBADMSG. The caller owns *out. */
 int symbols_decode(const void *bytes, size_t nr, struct symbols **out);
-size_t symbols_nr(const struct symbols *s);
 size_t symbols_bytes(const struct symbols *s);
 void symbols_free(struct symbols *s);
 

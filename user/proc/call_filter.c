@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <seccomp.h>
 
-/* No process of a recording has a reason for these. */
+/* No process of a recording needs these. */
 static const int never[] = {
 	SCMP_SYS(execve),
 	SCMP_SYS(execveat),
@@ -41,13 +41,13 @@ static const int never[] = {
 	SCMP_SYS(mknodat),
 	SCMP_SYS(userfaultfd),
 	SCMP_SYS(open_by_handle_at),
-	SCMP_SYS(io_uring_setup), /* its operations pass no filter */
+	SCMP_SYS(io_uring_setup), /* its operations bypass seccomp */
 	SCMP_SYS(io_uring_enter),
 	SCMP_SYS(io_uring_register),
 	SCMP_SYS(vhangup),
 };
 
-/* Only attaching has a reason for these. */
+/* Only the attach helper needs these. */
 static const int only_attach[] = {
 	SCMP_SYS(mount),         SCMP_SYS(umount2),  SCMP_SYS(move_mount), SCMP_SYS(open_tree),
 	SCMP_SYS(fsopen),        SCMP_SYS(fsconfig), SCMP_SYS(fsmount),    SCMP_SYS(fspick),
@@ -62,7 +62,7 @@ static const int only_recorder[] = {
 	SCMP_SYS(perf_event_open),
 };
 
-/* All that PRIVILEGED_MEMORY calls. */
+/* The only calls that PRIVILEGED_MEMORY may make. */
 static const int for_memory[] = {
 	SCMP_SYS(process_vm_readv),
 	SCMP_SYS(futex),
@@ -103,7 +103,9 @@ static int forbid(scmp_filter_ctx filter, const int *calls, size_t nr)
 	return err;
 }
 
-/* Threads are allowed. The C library tries clone3 first, whose flags no filter sees. */
+/*
+ * Allows threads. seccomp cannot read the flags of clone3; after ENOSYS the C library uses clone.
+ */
 static int forbid_processes(scmp_filter_ctx filter)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0)
@@ -124,7 +126,7 @@ static int add_rules(scmp_filter_ctx filter, enum privileged process)
 	return err;
 }
 
-/* Processes are forked, but not into namespaces. */
+/* Also allows forks, but not into new namespaces. */
 static int allow_for_memory(scmp_filter_ctx filter)
 {
 	int err = 0;

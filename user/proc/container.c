@@ -44,7 +44,7 @@ struct entry {
 	u64 asked_ns;
 	u64 rests_until_ns; /* set after a runtime did not answer */
 	bool is_kept;       /* in the next sweep */
-	u64 told_ns;        /* when all runtimes had reported what they know; 0: not yet */
+	u64 told_ns;        /* when all runtimes had answered; 0: not yet */
 	UT_hash_handle hh;
 };
 

@@ -43,7 +43,7 @@ void containers_sweep(struct containers *all);
  */
 void containers_set_credit(struct containers *all, u64 ns);
 
-/* Whether the runtimes have reported what they know of every container found so far. */
+/* Whether the runtimes have answered for every container found so far. */
 bool containers_are_reported(const struct containers *all);
 
 /*

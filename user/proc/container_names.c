@@ -33,7 +33,7 @@ static void set(char **field, const char *text, size_t len)
 }
 
 /* "POD_NAMESPACE_CONTAINER-ID.log"; the three names contain no underscore. */
-void container_names_of_log(struct container *c, const char *file_name)
+static void take_log_name(struct container *c, const char *file_name)
 {
 	const char *first = strchr(file_name, '_');
 	const char *second = first ? strchr(first + 1, '_') : NULL;
@@ -54,7 +54,7 @@ void container_names_of_logs(struct container *c, const char *root,
 
 	for (struct dirent *e; folder && (e = readdir(folder));)
 		if (strstr(e->d_name, c->id))
-			container_names_of_log(c, e->d_name);
+			take_log_name(c, e->d_name);
 }
 
 static void take_text(char **field, const json_t *object, const char *key)
@@ -69,7 +69,7 @@ static void take_text(char **field, const json_t *object, const char *key)
  * Reads the configuration of an OCI bundle, with annotations of containerd and CRI-O, or an answer
  * of Docker or CRI-O about a container.
  */
-void container_names_of_json(struct container *c, const char *text, size_t len)
+static void take_json(struct container *c, const char *text, size_t len)
 {
 	json_t *all = json_loadb(text, len, JSON_DISABLE_EOF_CHECK, NULL);
 	const json_t *notes = json_object_get(all, "annotations");
@@ -101,7 +101,7 @@ static void read_bundle(struct container *c, const char *path)
 	size_t len;
 
 	if (!file_read(path, JSON_MAX, &text, &len))
-		container_names_of_json(c, text, len);
+		take_json(c, text, len);
 }
 
 void container_names_of_bundle(struct container *c, const char *root,
@@ -229,6 +229,6 @@ int container_names_of_socket(struct container *c, const char *root,
 	int err = receive_all(fd, until_ns, &text);
 	const char *body = text.at ? strstr(text.at, "\r\n\r\n") : NULL;
 	if (!err && body && strstr(text.at, " 200 "))
-		container_names_of_json(c, body, text.len - (size_t)(body - text.at));
+		take_json(c, body, text.len - (size_t)(body - text.at));
 	return err;
 }

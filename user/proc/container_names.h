@@ -26,7 +26,3 @@ enum runtime_socket {
  */
 int container_names_of_socket(struct container *c, const char *root,
 			      const struct runtime_config *config, enum runtime_socket which);
-
-/* The parsers of these functions. */
-void container_names_of_log(struct container *c, const char *file_name);
-void container_names_of_json(struct container *c, const char *text, size_t len);

@@ -13,8 +13,8 @@
 struct mem;
 
 /*
- * From now on a process of its own reads, because some pages never arrive. Call it early: that
- * process inherits the memory and the mappings of this one. A helper still reads in this process.
+ * From now on another process reads, because some pages never arrive. Call it early: that process
+ * inherits the memory and the mappings of this one. A helper still reads in this process.
  */
 int mem_read_apart(void);
 

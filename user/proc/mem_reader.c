@@ -26,24 +26,26 @@
 #include "proc/call_filter.h"
 #include "proc/privileges.h"
 
-#define SPIN_NS     (100 * 1000)      /* waits without giving up the CPU; a call takes some 5 us */
-#define QUICK_NS    (2 * NS_PER_MS)   /* up to here a call is not looked at */
-#define LOOK_NS     (10 * NS_PER_MS)  /* between looks at a slow one */
-#define DEADLINE_NS (100 * NS_PER_MS) /* then its process is left behind */
-#define LEFT_MAX    32                /* processes left behind; with more nothing is read */
-#define USERS_MAX   256               /* users with slow calls */
-#define WAIT_NS     NS_PER_SEC        /* for all slow calls of a user .. */
-#define WAIT_SHARE  20                /* .. and in addition 1/20 of the time */
-#define ANSWER_MS   2000
-#define NICENESS    (-20)
-#define NAME        "sysflame-memory"
+#define SPIN_NS  (100 * 1000)     /* waits without giving up the CPU; a call takes some 5 us */
+#define QUICK_NS (2 * NS_PER_MS)  /* a call that takes less is not examined */
+#define LOOK_NS  (10 * NS_PER_MS) /* between examinations of a slow call */
+#define DEADLINE_NS                                                                      \
+	(100 * NS_PER_MS)     /* a call that takes longer is abandoned, with its process \
+			       */
+#define LEFT_MAX   32         /* most abandoned processes; beyond, nothing is read */
+#define USERS_MAX  256        /* users with slow calls */
+#define WAIT_NS    NS_PER_SEC /* budget for all slow calls of a user .. */
+#define WAIT_SHARE 20         /* .. and in addition 1/20 of the time */
+#define ANSWER_MS  2000
+#define NICENESS   (-20)
+#define NAME       "sysflame-memory"
 
 enum reader_state {
 	IDLE,
 	ASKED,
 	DONE,
-	LEFT,     /* behind, with its call */
-	RETURNED, /* from a call that was given up */
+	LEFT,     /* abandoned, with its call */
+	RETURNED, /* from a call that was abandoned */
 };
 
 struct reader {
@@ -55,7 +57,7 @@ struct reader {
 
 enum outcome {
 	ANSWERED,
-	TOO_LATE, /* the reader is left behind */
+	TOO_LATE, /* the reader was abandoned */
 	DIED,     /* the reader was killed */
 };
 
@@ -64,13 +66,14 @@ struct slow_user {
 	u64 since_ns, waited_ns;
 };
 
-/* The program reads memory in one thread, whose state this is. */
+/* State of the only thread that reads memory. */
 struct readers {
 	struct reader *slots; /* LEFT_MAX + 1, shared with the readers; NULL: reads are direct */
 	struct reader *alone; /* the job of direct reads */
-	struct reader *idle;  /* the one that gets the next call */
-	struct reader *asked; /* its process was asked for, and has not come yet */
-	int sock; /* to the process that forks readers: a slot, then a PID; -1: that is gone */
+	struct reader *idle;  /* reader for the next call */
+	struct reader *asked; /* its process was requested and has not started yet */
+	int sock; /* to the process that forks readers: sends a slot, receives a PID; -1: it has
+		     ended */
 	u32 nr_left;
 	VEC(struct slow_user) users;
 	struct mem_left_out left_out;
@@ -105,7 +108,7 @@ static bool change_state(struct reader *r, u32 from, u32 to)
 					   __ATOMIC_SEQ_CST);
 }
 
-/* The recorder, which may have been taken over, can change a shared job at any moment. */
+/* A compromised recorder can change the shared job at any moment: each field is read once. */
 static ssize_t read_pieces(struct mem_job *job)
 {
 	struct iovec local[MEM_READER_PIECES], remote[MEM_READER_PIECES];
@@ -127,7 +130,7 @@ static ssize_t read_pieces(struct mem_job *job)
 	return n < 0 ? -errno : n;
 }
 
-/* It holds no socket: the recorder notices by its end that the forker is gone. */
+/* It closes the socket: the recorder must see it closed when the forker ends. */
 static void run_reader(struct reader *r, int sock, pid_t parent)
 {
 	close(sock);
@@ -145,7 +148,7 @@ static void run_reader(struct reader *r, int sock, pid_t parent)
 	}
 }
 
-/* A process that is left behind must not hold a pipe or a terminal open. */
+/* An abandoned process must not hold a pipe or a terminal open. */
 static void keep_only(int sock)
 {
 	int in = open("/dev/null", O_RDONLY), out = open("/dev/null", O_WRONLY);
@@ -171,7 +174,7 @@ static void take_precedence(void)
 		setpriority(PRIO_PROCESS, 0, NICENESS);
 }
 
-/* The recorder decides when a recording ends, and ends this process with its own end. */
+/* The recorder handles these signals; this process ends when the recorder does. */
 static void ignore_signals(void)
 {
 	static const int ignored[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGTSTP,
@@ -252,8 +255,8 @@ static void lose_forker(void)
 }
 
 /*
- * A process for the slot, or for the one that was asked for before: no answer then is taken for
- * another one. NULL if it does not come in time, or cannot be forked.
+ * Gets a process for the slot, or for the slot of an unanswered request: answers would otherwise be
+ * mixed up. NULL if it does not start in time or cannot be forked.
  */
 static struct reader *start_reader(struct reader *r)
 {
@@ -334,7 +337,7 @@ static void charge(uid_t user, u64 ns)
 	u->waited_ns += ns;
 }
 
-/* Readers whose calls have returned after all: their processes can be read again. */
+/* Reclaims readers whose abandoned calls have returned. Their processes can then be read again. */
 static void free_returned(void)
 {
 	for (u32 i = 0; i <= LEFT_MAX; i++) {
@@ -347,7 +350,7 @@ static void free_returned(void)
 
 static bool is_left_out(const struct mem_job *job)
 {
-	if (!readers.users.nr || !readers.slots) /* nothing was ever slow */
+	if (!readers.users.nr || !readers.slots) /* no call was ever slow */
 		return false;
 	free_returned();
 	if (readers.nr_left == LEFT_MAX || is_over_budget(user_of(job->user)))
@@ -360,7 +363,7 @@ static bool is_left_out(const struct mem_job *job)
 }
 
 enum activity {
-	RUNS, /* or waits for a CPU */
+	RUNS, /* the reader may also wait for a CPU */
 	WAITS,
 	IS_GONE,
 };
@@ -436,7 +439,10 @@ static enum outcome run_in(struct reader *r)
 	return state_of(r) == ASKED ? wait_for_slow(r) : ANSWERED;
 }
 
-/* Reads that no other process can make. While one is expected, none is worth the risk. */
+/*
+ * Reads in this process, if no reader can be had. While one is still starting, the read fails
+ * instead: it could block.
+ */
 static ssize_t read_directly(struct mem_job *job)
 {
 	if (readers.slots && readers.sock >= 0 && (readers.asked || readers.nr_left))
@@ -456,7 +462,7 @@ ssize_t mem_reader_run(void)
 	if (is_left_out(&r->job))
 		return -ETIMEDOUT;
 	enum outcome outcome = run_in(r);
-	if (outcome == DIED) { /* the target is innocent; its job is still in the slot */
+	if (outcome == DIED) { /* not the target's fault: try again, the job is still in the slot */
 		readers.idle = start_reader(r);
 		if (!readers.idle)
 			return read_directly(&r->job);

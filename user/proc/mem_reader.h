@@ -2,10 +2,10 @@
 /*
  * Processes that make the calls by which other processes' memory is read. Such a call waits for
  * pages that are not in memory, and a process can own pages that never arrive (userfaultfd, FUSE).
- * The wait for a FUSE server ends not even by SIGKILL. The caller therefore waits with a deadline
- * and then leaves the reading process behind. A reading process that was killed is replaced. If no
- * process can fork others any more, the caller reads itself, without a deadline. Part of
- * proc/mem.h, for one thread of the program.
+ * Not even SIGKILL ends the wait for a FUSE server. The caller therefore waits with a deadline and
+ * then abandons the reading process. A reading process that was killed is replaced. If no further
+ * process can be forked, the caller itself reads, without a deadline. Part of proc/mem.h, for one
+ * thread of the program.
  */
 #pragma once
 
@@ -31,8 +31,8 @@ struct mem_job *mem_reader_job(void);
 
 /*
  * process_vm_readv: returns the number of bytes read, or a negative errno. -ETIMEDOUT if it took
- * too long, or if the process or its user is left out for that reason; the job is then lost.
- * -EINVAL if the job has more pieces or bytes than fit.
+ * too long, or if reads of this process or user took too long before; the job is then lost. -EINVAL
+ * if the job has more pieces or bytes than fit.
  */
 ssize_t mem_reader_run(void);
 

@@ -17,16 +17,16 @@
 #include "base/vec.h"
 #include "worker/message.h"
 
-#define PAUSE_NS     (2 * NS_PER_SEC) /* after the first file that did not open */
+#define PAUSE_NS     (2 * NS_PER_SEC) /* refusal after the first file that did not open */
 #define PAUSE_MAX_NS (64 * NS_PER_SEC)
 #define PAUSES_MAX   256
 #define QUICK_NS     (50 * NS_PER_MS) /* a file that opens in this time is not slow */
-#define WAIT_NS      NS_PER_SEC       /* for all slow files .. */
+#define WAIT_NS      NS_PER_SEC       /* budget for all slow files .. */
 #define WAIT_SHARE   20               /* .. and in addition 1/20 of the time */
 
 _Static_assert(sizeof(struct open_order) <= WORKER_TEXT_MAX, "an order fits into a message");
 
-/* Files that are refused for a while: those of a user, for root those of a device. */
+/* Files that are refused for a while: all files of a user; for root, all files of a device. */
 struct pause {
 	u64 key;
 	u64 until_ns, pause_ns;
@@ -34,7 +34,7 @@ struct pause {
 
 struct requests {
 	struct open_requests_ops ops;
-	bool is_used; /* `ops` are set; false again once nobody can start an opener */
+	bool is_used; /* `ops` are set; reset if no opener can be started any more */
 	bool is_running;
 	int sock; /* valid if is_running, as `number` */
 	u64 number;
@@ -94,7 +94,10 @@ bool open_requests_are_used(void)
 	return requests.is_used;
 }
 
-/* Who pays for a file that does not open: the user of the process. Root has many file systems. */
+/*
+ * The user whose budget a file is charged to: that of the process. For root it is per file system,
+ * because root uses many.
+ */
 static u64 key_of(const struct open_order *o)
 {
 	const u64 is_device = 1ull << 63;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks the opener, a process of its own (proc/opener.h), to open a file that a process chose. The
+ * Asks the opener, another process (proc/opener.h), to open a file that a process chose. The
  * opener has the right to take the ids of that process, which the recorder gives up. If the file's
  * file system does not answer, only the opener waits: it is ended after OPEN_MAX_MS and replaced.
  * Files of that user are then refused for a while, twice as long each time. All slow files may take
  * 1 s and 5 % of the time together; then all are refused.
  *
- * proc/target_file.c and proc/mapped_file.c ask by themselves once open_requests_begin was called.
+ * proc/target_file.c and proc/mapped_file.c send such requests once open_requests_begin was called.
  */
 #pragma once
 
@@ -46,7 +46,7 @@ struct open_requests_ops {
 	void *ctx;
 };
 
-/* From here on files are opened by an opener, which is started now. */
+/* Starts an opener, which opens all files from now on. */
 int open_requests_begin(const struct open_requests_ops *ops);
 void open_requests_end(void);
 

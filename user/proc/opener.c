@@ -13,7 +13,7 @@
 #include "proc/target_file.h"
 #include "worker/message.h"
 
-/* The recorder may have been taken over: its order is checked like any other message. */
+/* The recorder may be compromised: check its order like any other input. */
 static bool is_order(const struct worker_message *m)
 {
 	const size_t head = offsetof(struct open_order, path);

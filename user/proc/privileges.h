@@ -26,7 +26,7 @@ enum privilege_reason {
 struct privilege {
 	enum privileged process;
 	int number;           /* CAP_ */
-	int stand_in;         /* includes it: kept if it is missing; -1: none does */
+	int stand_in;         /* a wider one, kept if this one is missing; -1: none */
 	u32 reason;           /* kept only for this reason, enum privilege_reason */
 	const char *name;     /* of the process */
 	const char *purpose;  /* what the process needs it for */

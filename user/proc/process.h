@@ -17,12 +17,12 @@ struct processes;
 
 struct process {
 	struct process_id id;
-	struct processes *all; /* that it is one of */
+	struct processes *all; /* the table that holds it */
 	u64 exit_ns;           /* CLOCK_MONOTONIC, 0 while it is running */
 	u64 program_ns;        /* CLOCK_BOOTTIME of its last exec; start_ns if no exec was seen */
 	char comm[PROCESS_COMM_LEN];
-	uid_t uid;                /* whose share the mappings take: the real user when last seen */
-	struct mappings mappings; /* executable ones; those of `block` */
+	uid_t uid; /* the real user when last seen, who is charged for the mappings */
+	struct mappings mappings;    /* executable ones; those of `block` */
 	struct mapping_block *block; /* NULL: no mappings */
 	u64 mappings_version;        /* changes whenever they do */
 	size_t nr_mappings_read;     /* their number when they were last read */

@@ -80,7 +80,7 @@ struct ids {
 
 static pid_t tied_to; /* 0: to no process */
 
-/* The kernel forgets the death signal at each change of ids. */
+/* The kernel clears the parent-death signal at each change of ids. */
 static void tie(void)
 {
 	if (tied_to && (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != tied_to))

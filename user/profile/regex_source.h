@@ -23,5 +23,3 @@ struct regex_source {
  */
 int regex_translate(const char *source, struct regex_source *out, struct str *why);
 void regex_source_fini(struct regex_source *s);
-
-#define auto_regex_source __attribute__((cleanup(regex_source_fini)))

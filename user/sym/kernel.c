@@ -267,7 +267,7 @@ int kernel_syms_read(struct kernel_syms **out)
 {
 	auto_close int fd = open_kallsyms();
 
-	return fd < 0 ? fd : read_fd(fd, NULL, out);
+	return fd < 0 ? fd : kernel_syms_read_fd(fd, out);
 }
 
 int kernel_syms_refresh(struct kernel_syms *ks)
@@ -303,12 +303,6 @@ const char *kernel_syms_find(const struct kernel_syms *ks, u64 pc, const char **
 	*module = ks->pool.at + run_of(ks, lo)->name;
 	*offset = pc - ks->addrs[lo];
 	return ks->pool.at + ks->names[lo];
-}
-
-size_t kernel_syms_bytes(const struct kernel_syms *ks)
-{
-	return sizeof(*ks) + ks->nr * (sizeof(ks->addrs[0]) + sizeof(ks->names[0])) +
-	       ks->runs.cap * sizeof(ks->runs.at[0]) + ks->pool.cap;
 }
 
 void kernel_syms_free(struct kernel_syms *ks)

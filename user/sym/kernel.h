@@ -35,7 +35,6 @@ int kernel_syms_refresh(struct kernel_syms *ks);
  */
 const char *kernel_syms_find(const struct kernel_syms *ks, u64 pc, const char **module,
 			     u64 *offset);
-size_t kernel_syms_bytes(const struct kernel_syms *ks);
 void kernel_syms_free(struct kernel_syms *ks);
 
 AUTO_DEFINE(kernel_syms, struct kernel_syms *, kernel_syms_free)

@@ -555,14 +555,3 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 	out->symbol = n->name.at;
 	return 0;
 }
-
-size_t native_bytes(const struct native *n)
-{
-	return n->bytes + HASH_COUNT(n->places) * sizeof(struct place) +
-	       HASH_COUNT(n->files) * sizeof(struct file);
-}
-
-size_t native_nr_modules(const struct native *n)
-{
-	return HASH_COUNT(n->modules);
-}

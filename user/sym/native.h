@@ -47,9 +47,5 @@ void native_set_budget(struct native *n, size_t budget_bytes);
 int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		struct native_name *out);
 
-/* The tables' size in bytes, and the number of modules with tables. */
-size_t native_bytes(const struct native *n);
-size_t native_nr_modules(const struct native *n);
-
 AUTO_DEFINE(native, struct native *, native_free)
 #define auto_native __attribute__((cleanup(auto_native_run)))

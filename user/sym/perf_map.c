@@ -29,7 +29,6 @@ struct entry {
 struct perf_map {
 	VEC(struct entry) entries; /* sorted by start; starts are distinct after parsing */
 	VEC(char) names;
-	size_t nr_skipped;
 };
 
 static int by_start(const void *a, const void *b)
@@ -67,15 +66,15 @@ static bool parse_hex(const char **at, const char *end, u64 *out)
 	return true;
 }
 
-static bool parse_line(struct perf_map *map, const char *line, const char *end, u32 number)
+static void parse_line(struct perf_map *map, const char *line, const char *end, u32 number)
 {
 	u64 start, size;
 
 	if (!parse_hex(&line, end, &start) || !parse_hex(&line, end, &size) || line == end)
-		return false;
+		return;
 	if (!size || start + size < start || end - line > NAME_MAX_BYTES ||
 	    memchr(line, '\0', (size_t)(end - line)))
-		return false;
+		return;
 
 	size_t len = (size_t)(end - line);
 	vec_push(&map->entries, (struct entry){ start, start + size, number, (u32)map->names.nr });
@@ -83,7 +82,6 @@ static bool parse_line(struct perf_map *map, const char *line, const char *end, 
 	memcpy(map->names.at + map->names.nr, line, len);
 	map->names.at[map->names.nr + len] = '\0';
 	map->names.nr += len + 1;
-	return true;
 }
 
 struct perf_map *perf_map_parse(const char *text, size_t len)
@@ -95,7 +93,7 @@ struct perf_map *perf_map_parse(const char *text, size_t len)
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		const char *line_end = newline ?: end;
-		map->nr_skipped += !parse_line(map, text, line_end, number++);
+		parse_line(map, text, line_end, number++);
 		text = newline ? newline + 1 : end;
 	}
 
@@ -178,7 +176,7 @@ static int parse_file(int fd, struct perf_map **out)
 
 /* A parsed map as a worker's result: this head, the entries, the names. */
 struct head {
-	u64 nr_entries, nr_names, nr_skipped;
+	u64 nr_entries, nr_names;
 };
 
 int perf_map_task(struct worker_io *io, const int *fds, const void *params, size_t len)
@@ -188,7 +186,7 @@ int perf_map_task(struct worker_io *io, const int *fds, const void *params, size
 
 	if (err)
 		return err;
-	const struct head head = { map->entries.nr, map->names.nr, map->nr_skipped };
+	const struct head head = { map->entries.nr, map->names.nr };
 	err = worker_put(io, &head, sizeof(head))
 		      ?: worker_put(io, map->entries.at, head.nr_entries * sizeof(struct entry))
 		      ?: worker_put(io, map->names.at, head.nr_names);
@@ -224,7 +222,6 @@ int perf_map_decode(const void *bytes, size_t nr, struct perf_map **out)
 	map->entries.nr = map->entries.cap = head.nr_entries;
 	map->names.at = xmemdup(at + head.nr_entries * sizeof(struct entry), head.nr_names);
 	map->names.nr = map->names.cap = head.nr_names;
-	map->nr_skipped = head.nr_skipped;
 	if (!is_sound(map)) {
 		perf_map_free(map);
 		return -EBADMSG;
@@ -261,9 +258,4 @@ const char *perf_map_find(const struct perf_map *map, u64 pc)
 	if (!low || pc >= map->entries.at[low - 1].end)
 		return NULL;
 	return &map->names.at[map->entries.at[low - 1].name];
-}
-
-size_t perf_map_nr_skipped(const struct perf_map *map)
-{
-	return map->nr_skipped;
 }

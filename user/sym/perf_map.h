@@ -36,7 +36,7 @@ int perf_map_task(struct worker_io *io, const int *fds, const void *params, size
 /* Checks and takes a worker's result. -EBADMSG. */
 int perf_map_decode(const void *bytes, size_t nr, struct perf_map **out);
 
-/* Parses text, which need not end in a NUL. Invalid lines are skipped and counted. */
+/* Parses text, which need not end in a NUL. Skips invalid lines. */
 struct perf_map *perf_map_parse(const char *text, size_t len);
 
 void perf_map_free(struct perf_map *map);
@@ -47,4 +47,3 @@ void perf_map_free(struct perf_map *map);
  */
 const char *perf_map_find(const struct perf_map *map, u64 pc);
 size_t perf_map_bytes(const struct perf_map *map);
-size_t perf_map_nr_skipped(const struct perf_map *map);

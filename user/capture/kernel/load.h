@@ -6,7 +6,10 @@
 
 struct bpf_map;
 
-/* Prepares libbpf. Logs what is missing and returns an error if this process may not load. */
+/*
+ * Sets up libbpf. If this process has no right to load programs, logs the missing rights and
+ * returns an error.
+ */
 int load_begin(void);
 
 /* Logs why loading failed with `err`, in one line with the missing right or feature. */

@@ -75,7 +75,7 @@ static bool is_of_this_kernel(enum program program)
 	return program != PROGRAM_OFFCPU_BACK || !programs_kernel_has(RESUME_TRACEPOINT);
 }
 
-/* Whether anything is kept for each process that BPF must follow: a selection, or its window. */
+/* Whether BPF must follow processes, to keep their selection or their window. */
 static bool follows_targets(const struct knobs *knobs)
 {
 	return knobs->include || knobs->exclude || knobs->window != WINDOW_NONE;

@@ -18,7 +18,7 @@
 struct remote {
 	int program;
 	struct remote_copy *copies; /* mapped: ABI_COPIES of them */
-	struct node_programs *own;  /* NULL: those of the recordings are used */
+	struct node_programs *own;  /* NULL: use those of the recordings */
 };
 
 #define COPIES_BYTES (ABI_COPIES * sizeof(struct remote_copy))

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 
-/* The struct is an array of numbers. */
+/* The struct consists of u64 only. */
 void sample_counts_add(struct sample_counts *sum, const struct sample_counts *more)
 {
 	u64 *to = (u64 *)sum;

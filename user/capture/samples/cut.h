@@ -11,34 +11,34 @@
 #include "profile/profile.h"
 #include "stat.h"
 
-/* Numbers on samples that became part of a profile. */
+/* Counts of the samples in a profile. */
 struct sample_counts {
 	u64 by_event[ABI_EVENTS];
-	u64 by_stop[NR_STATS]; /* by the reason for the end of the user stack */
+	u64 by_stop[NR_STATS]; /* by the reason why the user stack ended */
 	u64 nr_frames, nr_named;
 	u64 nr_java, nr_java_named; /* of Java methods and of unknown code in a JVM */
 	u64 nr_inferred;            /* frames named by their role */
 	u64 nr_approximate;         /* samples for which raw_stack_is_approximate holds */
 	u64 nr_inexact;       /* samples with a leaf for which symbolizer_leaf_is_inexact holds */
-	u64 nr_other_threads; /* samples that levels.thread leaves out */
-	u64 nr_unwanted;      /* samples that levels.wants leaves out */
-	u64 reserved_bytes;   /* that --leaks leaves out */
+	u64 nr_other_threads; /* samples excluded by levels.thread */
+	u64 nr_unwanted;      /* samples excluded by levels.wants */
+	u64 reserved_bytes;   /* bytes that --leaks excludes */
 };
 
 /* Adds the numbers of `more` to *sum. */
 void sample_counts_add(struct sample_counts *sum, const struct sample_counts *more);
 
-/* Counters of events without a sample. They only grow. */
+/* Counters of losses. They only grow. */
 struct loss_counts {
 	u64 stats[NR_STATS];
 	u64 events[ABI_EVENTS][NR_EVENT_COUNTS];
 	u64 nr_conflicts, nr_without_line; /* see symbolizer_nr_conflicts */
 	/* Of the whole node: */
-	u64 nr_maps_left_out;     /* perf maps of processes */
-	u64 nr_files_left_out;    /* that took too long to read */
+	u64 nr_maps_left_out;     /* perf maps that were left out */
+	u64 nr_files_left_out;    /* files that took too long to read */
 	u64 nr_memory_left_out;   /* reads of memory that did not arrive */
 	u64 nr_mappings_left_out; /* processes whose mappings are not all known */
-	u64 nr_memory_drops;      /* of names, to stay below the memory limit */
+	u64 nr_memory_drops;      /* times that names were dropped to stay below the memory limit */
 };
 
 /* *out: by how much the counters grew from `before` to `after`. */

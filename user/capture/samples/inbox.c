@@ -99,7 +99,7 @@ static void item_fini(struct item *item)
 		path_free(item->side.mapping.path);
 }
 
-/* Items of a recording own nothing. */
+/* Items of a recording own no memory. */
 void inbox_drop(struct inbox *in, const struct recording *recording)
 {
 	size_t kept = 0;

@@ -123,7 +123,7 @@ static const char *thread_name(struct levels *l, const struct process *p,
 	return name ?: sample->comm;
 }
 
-/* The time from the begin to `time_ns`. */
+/* The time from levels.begin_ns to `time_ns`. */
 static u64 since_begin(const struct levels *l, u64 time_ns)
 {
 	return time_ns > l->begin_ns ? time_ns - l->begin_ns : 0;

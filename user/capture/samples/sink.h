@@ -18,7 +18,7 @@ struct sink_options {
 
 struct sink;
 
-/* The beginning of every profile of the sink. */
+/* Facts with which every profile of the sink starts. */
 struct sink_model {
 	const struct events *events;
 	struct frames *frames;
@@ -51,8 +51,8 @@ typedef void (*sink_cut_fn)(struct cut *c, void *ctx);
 void sink_each(const struct sink *k, sink_cut_fn visit, void *ctx);
 
 /*
- * The oldest cut that ended by `settled_ns`; NULL if there is none. The caller adds its notes.
- * It belongs to the caller, and shares no memory with the sink.
+ * Removes and returns the oldest cut that ended at or before `settled_ns`; NULL if no cut has. The
+ * caller frees it and adds its notes. It shares no memory with the sink.
  */
 struct cut *sink_settle(struct sink *k, u64 settled_ns);
 

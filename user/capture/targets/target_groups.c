@@ -185,7 +185,7 @@ const char *target_groups_kind(const struct selector *s)
 					     : "control group";
 }
 
-static void tell(const struct target_groups *g, const struct selector *s, bool was_absent)
+static void warn_if_absent(const struct target_groups *g, const struct selector *s, bool was_absent)
 {
 	bool is_first = !g->has_looked;
 
@@ -285,7 +285,7 @@ u32 target_groups_follow(struct target_groups *g, struct selectors *selectors, i
 		were_absent[i] = selectors->all.at[i].is_absent;
 	look(g, selectors, &now);
 	for (size_t i = 0; i < selectors->all.nr; i++)
-		tell(g, &selectors->all.at[i], were_absent[i]);
+		warn_if_absent(g, &selectors->all.at[i], were_absent[i]);
 	g->has_looked = true;
 	g->has_too_many |= now.all.nr == TARGET_CGROUPS_MAX;
 	if (g->has_too_many && !had_too_many)

@@ -539,7 +539,7 @@ int targets_find_new(struct targets *t, struct processes *all, process_fn select
 
 bool targets_may_change(const struct targets *t)
 {
-	const u32 told = SELECT_PID | SELECT_JVM;
+	const u32 reported = SELECT_PID | SELECT_JVM;
 
-	return (t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & ~told;
+	return (t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & ~reported;
 }

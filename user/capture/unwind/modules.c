@@ -167,7 +167,8 @@ static void remove_module(struct modules *all, struct module *mod)
 	free_module(all, mod);
 }
 
-bool modules_evict(struct modules *all)
+/* Drops the rows that have been unused for longest; false if all are in use. */
+static bool evict(struct modules *all)
 {
 	struct module *oldest = NULL;
 
@@ -196,7 +197,7 @@ static int store_rows(struct modules *all, struct module *mod, const struct rows
 		return err;
 	mod->nr_wanted = packed.nr;
 	while ((err = extents_alloc(&all->extents, packed.nr, now, &mod->first_word))) {
-		if (!modules_evict(all)) {
+		if (!evict(all)) {
 			all->is_full = true;
 			return err;
 		}

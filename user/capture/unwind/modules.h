@@ -42,14 +42,11 @@ int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struc
 		  struct unwind_range *out);
 void module_put(struct module *mod);
 
-/* The words of the table that rows take that were built for this user. */
+/* The number of words in the table that hold rows built for this user. */
 u64 modules_words_of(const struct modules *all, uid_t user);
 
 /* Finds a user other than root and `but` whose rows take more than `share` words. */
 bool modules_find_greedy(const struct modules *all, u32 share, uid_t but, uid_t *user);
-
-/* Drops the rows that have been unused for longest; false if all are in use. */
-bool modules_evict(struct modules *all);
 
 struct modules_usage {
 	u32 nr_modules, nr_failed, nr_rows, nr_rows_max;

@@ -276,7 +276,10 @@ static bool evict_process_of(struct tables *t, uid_t user)
 	return false;
 }
 
-/* Whether room was made for `p`. A user with more than a share drives out nobody. */
+/*
+ * Makes room for `p`; returns whether that worked. A user above the share evicts no other user's
+ * rows.
+ */
 static bool make_room(struct tables *t, const struct tables_process *p)
 {
 	u32 share = t->sizes.nr_words / USER_SHARE;

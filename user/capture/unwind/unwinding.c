@@ -15,7 +15,7 @@
 #define REFRESH_JVMS_NS (100 * NS_PER_MS)
 #define REFUSED_NS      (5 * NS_PER_SEC) /* a process without room is tried again after this */
 #define BUILDING_NS     (3 * NS_PER_SEC) /* then a process goes without the rows being built */
-#define YOUNG_NS        (3 * NS_PER_SEC) /* such a process still maps what it runs */
+#define YOUNG_NS        (3 * NS_PER_SEC) /* a process this young is still mapping its libraries */
 #define REFUSED_CHANGE  8                /* or when its mappings change by an eighth */
 
 struct wanted {

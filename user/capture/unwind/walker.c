@@ -44,7 +44,7 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 
 /*
  * The bytes from the kept sp to the end of the stack. In a thread's mapping, its thread pointer is
- * above the stack (glibc, musl). Above that may be anything, such as a segment map. The main
+ * above the stack (glibc, musl). Other data may follow above, such as a segment map. The main
  * thread's stack is the highest mapping, far above its thread pointer.
  */
 static u64 stack_bytes(const struct unwalked *kept, u64 sp)

@@ -500,8 +500,8 @@ static const struct inline_range *find_range(const struct code *c, u64 off)
 }
 
 /*
- * Code removed before its facts were read is taken for C1's, because C2's code lives until its
- * class is unloaded, or at least long.
+ * Counts code that was removed before its facts were read as compiled by C1: C2's code usually
+ * lives until its class is unloaded.
  */
 static enum frame_kind kind_of(const struct codemap *map, const struct code *c)
 {

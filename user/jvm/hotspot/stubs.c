@@ -198,7 +198,8 @@ static void read_again(struct hotspot *h)
 	drop_list(&list);
 }
 
-void stubs_refresh(struct hotspot *h)
+/* Reads the list if it is due: after increasing pauses, from 0.1 s to a minute. */
+static void refresh(struct hotspot *h)
 {
 	struct stub_routines *s = &h->stubs;
 	u64 now = time_mono_ns();
@@ -304,7 +305,7 @@ const char *stubs_find(struct hotspot *h, const struct blob *b, const char *blob
 	if (!name && !strcmp(blob_name, "vtable chunks"))
 		name = find_vtable_stub(h, b, pc);
 	if (!name && is_listed(blob_name)) {
-		stubs_refresh(h);
+		refresh(h);
 		name = find_routine(&h->stubs, b, pc);
 	}
 	return name ?: role_in(blob_name);
@@ -313,7 +314,7 @@ const char *stubs_find(struct hotspot *h, const struct blob *b, const char *blob
 void hotspot_each_routine(struct hotspot *h,
 			  void (*visit)(void *ctx, u64 start, u64 end, const char *name), void *ctx)
 {
-	stubs_refresh(h);
+	refresh(h);
 	vec_each(r, &h->stubs.all)
 		visit(ctx, r->start, r->end, r->name);
 }

@@ -28,9 +28,6 @@ struct stub_routines {
 
 void stub_routines_fini(struct stub_routines *s);
 
-/* Reads the list if it is due: after increasing pauses, from 0.1 s to a minute. */
-void stubs_refresh(struct hotspot *h);
-
 /*
  * The name of the routine at `pc` in a blob that is not an nmethod; NULL if only the blob's own
  * name is known. It lives as long as `h`.

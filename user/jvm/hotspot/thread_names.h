@@ -27,7 +27,7 @@ u64 thread_names_bytes(const struct thread_names *all);
 void thread_names_limit(struct thread_names *all, u64 max_bytes);
 size_t thread_names_left_out(const struct thread_names *all);
 
-/* Clean UTF-8, valid until the next read, tell or free; NULL if unknown. */
+/* Clean UTF-8, valid until the next read, report or free; NULL if unknown. */
 const char *thread_names_find(const struct thread_names *all, pid_t tid);
 
 /*

@@ -65,7 +65,7 @@ class Timeline {
 		this.columns = Math.ceil(this.cells.length / this.rows);
 		this.cell = width / this.columns;
 		this.width = width;
-		this.tell();
+		this.describe();
 		this.paint();
 	}
 
@@ -135,12 +135,12 @@ class Timeline {
 	}
 
 	say(text) {
-		$('timesays').textContent = text || this.told || '';
+		$('timesays').textContent = text || this.description || '';
 	}
 
-	tell() {
+	describe() {
 		const { time, versus } = this.app.state, text = (r) => this.timeText(r[0] / this.per, r[1] / this.per);
-		this.told = !time ? `${this.seconds(1) < 1 ? `${Math.round(this.seconds(1) * 1000)} ms` : `${this.seconds(1)} s`} a cell; drag to pick a range`
+		this.description = !time ? `${this.seconds(1) < 1 ? `${Math.round(this.seconds(1) * 1000)} ms` : `${this.seconds(1)} s`} a cell; drag to pick a range`
 			: versus ? `before: ${text(time)}, after: ${text(versus)}` : text(time);
 		$('wholetime').hidden = $('secondtime').hidden = !time;
 		this.say('');
