@@ -230,7 +230,7 @@ static void run_helper(int sock, const char *agent_path)
 
 	keep_socket(sock);
 	close_terminal(STDOUT_FILENO);
-	setsid();
+	setpgid(0, 0); /* as in injector_prepare */
 	ignore_signals();
 	prctl(PR_SET_NAME, "sysflame-attach");
 	if (privileges_keep(PRIVILEGED_ATTACH, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||

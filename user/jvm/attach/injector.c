@@ -354,7 +354,11 @@ void injector_prepare(void)
 	static const int ignored[] = { SIGPIPE, SIGTERM, SIGINT, SIGHUP };
 	sigset_t none;
 
-	setsid(); /* Ctrl-C is for the recorder, which then waits for us */
+	/*
+	 * Ctrl-C is for the recorder, which then waits for us. No session of its own: the scheduler
+	 * groups by session, and a new group waits for many seconds on a busy machine.
+	 */
+	setpgid(0, 0);
 	for (int sig = 1; sig < NSIG; sig++)
 		if (sig != SIGKILL && sig != SIGSTOP)
 			signal(sig, SIG_DFL);
