@@ -16,6 +16,7 @@
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/attach.h"
 #include "jvm/attach/inject_message.h"
+#include "jvm/attach/leftover.h"
 #include "jvm/attach/listener.h"
 #include "jvm/attach/loaded_agent.h"
 #include "jvm/attach/readiness.h"
@@ -276,7 +277,7 @@ static void start_session(struct job *j)
 		job_conclude(j, INJECT_DOUBT, "no VM can be read in it; it comes after the others");
 		return;
 	}
-	delivery_sweep(&j->t);
+	leftovers_remove(&j->t);
 	if (deliver_and_send(j, j->order->way))
 		return;
 	open_ring(j);
@@ -299,10 +300,7 @@ static void stop_all(struct job *j)
 
 static void clean_up(struct job *j)
 {
-	struct delivery d = { .hold_fd = -1 };
-
-	delivery_name(j->order->nonce, d.name);
-	delivery_undo(&j->t, &d);
+	leftovers_remove(&j->t);
 	stop_sessions(j, j->order->nonce);
 	j->result.outcome = INJECT_DONE;
 }
