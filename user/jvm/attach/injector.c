@@ -115,6 +115,10 @@ static int deliver_and_send(struct job *j, enum delivery_way way)
 	int fd = listener_reach(j);
 	if (fd < 0)
 		return -1;
+	if (job_is_orphan(j)) {
+		close(fd);
+		return job_conclude(j, INJECT_RETRY, "its reader has ended");
+	}
 	int err = deliver(&j->t, j->order->agent_path, j->order->nonce, way, &d, &j->why);
 	if (err) {
 		close(fd);
@@ -199,7 +203,7 @@ static void go_beside(struct job *j)
 	struct inject_order stop = *j->order;
 
 	stop.command = INJECT_STOP;
-	struct job other = { .order = &stop, .t = j->t, .result = { .ring_fd = -1 } };
+	struct job other = { .order = &stop, .t = j->t, .result = { .ring_fd = -1 }, .fd = -1 };
 	strcpy(other.socket_name, j->socket_name);
 	give_up_session(j);
 	deliver_and_send(&other, j->order->way);
@@ -254,7 +258,7 @@ static void start_methods(struct job *j)
 
 	methods.command = INJECT_METHODS;
 	strcpy(methods.loaded_path, j->result.loaded_path);
-	struct job other = { .order = &methods, .t = j->t, .result = { .ring_fd = -1 } };
+	struct job other = { .order = &methods, .t = j->t, .result = { .ring_fd = -1 }, .fd = -1 };
 	strcpy(other.socket_name, j->socket_name);
 	if (send_to_loaded(&other)) {
 		give_up_session(j);
@@ -370,7 +374,11 @@ void injector_prepare(void)
 
 int injector_run(const struct inject_order *order, int fd)
 {
-	struct job j = { .order = order, .result = { .outcome = INJECT_REFUSED, .ring_fd = -1 } };
+	struct job j = {
+		.order = order,
+		.result = { .outcome = INJECT_REFUSED, .ring_fd = -1 },
+		.fd = order->command == INJECT_START ? fd : -1,
+	};
 	struct inject_order stop = *order;
 
 	carry_out(&j);
@@ -380,7 +388,7 @@ int injector_run(const struct inject_order *order, int fd)
 	/* The recorder is gone: end the session, because no process will read its buffer. */
 	stop.command = INJECT_STOP;
 	strcpy(stop.loaded_path, j.result.loaded_path);
-	struct job end = { .order = &stop, .result = { .ring_fd = -1 } };
+	struct job end = { .order = &stop, .result = { .ring_fd = -1 }, .fd = -1 };
 	carry_out(&end);
 	return 0;
 }
