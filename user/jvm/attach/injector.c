@@ -23,6 +23,8 @@
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/process/javaproc.h"
 #include "jvm/process/memfds.h"
+#include "proc/capability.h"
+#include "proc/mem.h"
 #include "worker/message.h"
 
 #define REPLY_MS   6000 /* a replay of 20,000 methods takes 0.25 s */
@@ -233,13 +235,17 @@ static bool drops_code(const struct hotspot *h)
 static enum readiness ask_vm(struct job *j)
 {
 	struct hotspot *h;
-	int err = hotspot_open(proc_status_id(&j->t.status), &h);
 
+	/* The readers have our ids, with which they may read only by this capability. */
+	if (capability_has(CAP_SYS_PTRACE))
+		mem_read_apart();
+	int err = hotspot_open(proc_status_id(&j->t.status), &h);
 	if (process_root_become_if_denied(&j->t, err)) {
 		err = hotspot_open(proc_status_id(&j->t.status), &h);
 		process_root_unbecome(&j->t);
 	}
 	j->is_early = err == -EAGAIN;
+	j->is_silent = err && mem_left_out()->nr;
 	j->result.drops_code = *j->order->hooks.methods && (err || drops_code(h));
 	if (err)
 		return READY;
@@ -275,6 +281,10 @@ static void start_session(struct job *j)
 		ready = ask_vm(j);
 	if (ready != READY || !agent_file_is_good(j->order->agent_path, &j->why)) {
 		job_conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
+		return;
+	}
+	if (j->is_silent) {
+		job_conclude(j, INJECT_SILENT, INJECT_NO_MEMORY);
 		return;
 	}
 	if (!j->result.has_vm && !j->order->may_have_no_vm) {

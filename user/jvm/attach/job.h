@@ -14,6 +14,7 @@ struct job {
 	int fd; /* to the process that ordered it; -1 if it no longer matters */
 	char socket_name[32], trigger_name[32];
 	bool is_early;     /* the VM's tables are not readable yet */
+	bool is_silent;    /* its memory did not arrive */
 	bool handles_quit; /* by its flags; a VM that starts does so at some point */
 };
 
