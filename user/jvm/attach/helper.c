@@ -78,7 +78,9 @@ static void keep_socket(int sock)
 /* Signals of the terminal are for the recorder, which ends this process. */
 static void ignore_signals(void)
 {
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP };
+	static const int ignored[] = {
+		SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTOU
+	};
 	sigset_t none;
 
 	for (int sig = 1; sig < NSIG; sig++)

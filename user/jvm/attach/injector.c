@@ -363,7 +363,7 @@ static bool send_result(const struct inject_result *result, int fd)
 
 void injector_prepare(void)
 {
-	static const int ignored[] = { SIGPIPE, SIGTERM, SIGINT, SIGHUP };
+	static const int ignored[] = { SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGTTOU };
 	sigset_t none;
 
 	/*
