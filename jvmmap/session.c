@@ -101,7 +101,9 @@ int session_is_wanted(struct session *s, uint64_t now_ns)
 		s->heartbeat = beat;
 		s->heartbeat_ns = now_ns;
 	}
-	uint64_t timeout_ns = beat || has_lock(s) ? WIRE_READER_TIMEOUT_NS : WIRE_CLAIM_TIMEOUT_NS;
+	uint64_t timeout_ns = beat || has_lock(s) ? WIRE_READER_TIMEOUT_NS
+			      : s->is_pressed     ? WIRE_CLAIM_SHORT_NS
+						  : WIRE_CLAIM_TIMEOUT_NS;
 	return !__atomic_load_n(&s->header->stop, __ATOMIC_RELAXED) &&
 	       now_ns - s->heartbeat_ns < timeout_ns && !has_died(s, now_ns);
 }
@@ -109,6 +111,11 @@ int session_is_wanted(struct session *s, uint64_t now_ns)
 void session_suspect(struct session *s)
 {
 	s->looked_ns = 0;
+}
+
+void session_press(struct session *s)
+{
+	s->is_pressed = 1;
 }
 
 void session_lose(struct session *s, uint64_t nr)

@@ -32,6 +32,7 @@ struct session {
 	uint64_t heartbeat_ns; /* time of the last seen change of `heartbeat` */
 	uint64_t looked_ns;    /* when the reader's lock was last tested */
 	uint32_t heartbeat;
+	int is_pressed;
 	int fd, pid;
 	int wants_inline, wants_live, wants_refs;
 	uint64_t alloc_interval;      /* 0: no allocations */
@@ -67,6 +68,9 @@ int session_is_wanted(struct session *s, uint64_t now_ns);
 
 /* Makes session_is_wanted test the lock at the next call. */
 void session_suspect(struct session *s);
+
+/* A reader that has not shown itself has WIRE_CLAIM_SHORT_NS left: others want the place. */
+void session_press(struct session *s);
 
 /* Counts `nr` records as lost. */
 void session_lose(struct session *s, uint64_t nr);

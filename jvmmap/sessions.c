@@ -104,17 +104,30 @@ struct session *sessions_find(const char *nonce)
 	return NULL;
 }
 
-struct session *sessions_open(const char *nonce)
+static struct session **free_place(void)
+{
+	for (int i = 0; i < SESSIONS_MAX; i++)
+		if (!sessions.all[i])
+			return &sessions.all[i];
+	return NULL;
+}
+
+static void check_all(void (*prepare)(struct session *s))
 {
 	for (int i = 0; i < SESSIONS_MAX; i++)
 		if (sessions.all[i])
-			session_suspect(sessions.all[i]);
+			prepare(sessions.all[i]);
 	if (close_abandoned(sys_mono_ns()) && sessions.settle)
 		sessions.settle();
-	for (int i = 0; i < SESSIONS_MAX; i++)
-		if (!sessions.all[i])
-			return sessions.all[i] = session_open(nonce);
-	return NULL;
+}
+
+struct session *sessions_open(const char *nonce)
+{
+	check_all(session_suspect);
+	if (!free_place())
+		check_all(session_press);
+	struct session **place = free_place();
+	return place ? (*place = session_open(nonce)) : NULL;
 }
 
 void sessions_close(struct session *s)

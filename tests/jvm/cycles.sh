@@ -31,6 +31,13 @@ figure() {
 	tail -1 "$1.out" | sed -nE "s/.*\b$2 ([0-9]+).*/\1/p"
 }
 
+# remains PID: prints the files in its /tmp that attaches have made, and a trigger of an attach to it.
+remains() {
+	local inner
+	inner=$(awk '$1 == "NSpid:" { print $NF }' "/proc/$1/status")
+	ls -A "/proc/$1/root/tmp" | grep -xE "[.]jvmmap-.*|[.]attach_pid$inner" || true
+}
+
 # holdings PID: open and mapped objects of the process that an agent could leave behind, a line each. Other
 # processes may attach to it and to other JVMs meanwhile; their files do not count, or go away.
 holdings() {
@@ -41,7 +48,7 @@ holdings() {
 	echo "mappings $(wc -l <"/proc/$1/maps")"
 	echo "agents $(awk -v inode="$inode" '$5 == inode && $2 == "r-xp"' "/proc/$1/maps" | wc -l)"
 	echo "rings $(grep -c memfd:jvmmap "/proc/$1/maps")"
-	echo "files $(ls -A "/proc/$1/root/tmp" | grep -cE '^.jvmmap-|^.attach_pid')"
+	echo "files $(remains "$1" | wc -l)"
 	echo "mounts $(grep -c '/[.]jvmmap-' "/proc/$1/mountinfo")"
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "jvm/attach/attach.h"
+#include "jvm/attach/job.h"
 
 static enum attach_verdict verdict(const char *reply, struct str *text)
 {
@@ -106,6 +107,19 @@ static void a_talk_ends_when_the_other_side_closes_or_stays_silent(void **state)
 	close(pair[0]);
 }
 
+static void a_job_is_an_orphan_once_its_reader_has_ended(void **state)
+{
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	const struct job start = { .fd = pair[0] }, stop = { .fd = -1 };
+	assert_false(job_is_orphan(&start));
+	close(pair[1]);
+	assert_true(job_is_orphan(&start));
+	assert_false(job_is_orphan(&stop));
+	close(pair[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -115,6 +129,7 @@ int main(void)
 		cmocka_unit_test(an_invalid_reply_is_garbled),
 		cmocka_unit_test(a_request_has_four_words_and_always_three_arguments),
 		cmocka_unit_test(a_talk_ends_when_the_other_side_closes_or_stays_silent),
+		cmocka_unit_test(a_job_is_an_orphan_once_its_reader_has_ended),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,6 +172,19 @@ static void a_session_that_nobody_ever_reads_ends_after_twenty_seconds(void **st
 	free_world(&w);
 }
 
+static void a_session_that_nobody_reads_makes_room_for_others_after_four_seconds(void **state)
+{
+	struct world w = make_unclaimed_world();
+	u64 now = w.agent->heartbeat_ns;
+
+	session_press(w.agent);
+	assert_true(session_is_wanted(w.agent, now + WIRE_CLAIM_SHORT_NS - 1));
+	assert_false(session_is_wanted(w.agent, now + WIRE_CLAIM_SHORT_NS));
+	memfds_claim(w.fd);
+	assert_true(session_is_wanted(w.agent, now + WIRE_CLAIM_SHORT_NS));
+	free_world(&w);
+}
+
 /* The reader's end in another open file, as in another process. */
 static void a_session_ends_when_the_kernel_takes_the_readers_lock_away(void **state)
 {
@@ -243,6 +256,8 @@ int main(void)
 		cmocka_unit_test(a_fork_has_no_session),
 		cmocka_unit_test(a_session_ends_on_stop_or_after_a_silent_minute),
 		cmocka_unit_test(a_session_that_nobody_ever_reads_ends_after_twenty_seconds),
+		cmocka_unit_test(
+			a_session_that_nobody_reads_makes_room_for_others_after_four_seconds),
 		cmocka_unit_test(a_session_ends_when_the_kernel_takes_the_readers_lock_away),
 		cmocka_unit_test(a_new_reader_tests_the_locks_of_the_others_at_once),
 		cmocka_unit_test(half_an_hour_without_a_reader_ends_a_session_as_a_minute_does),

@@ -16,6 +16,7 @@
 #include "jvm/agent/code_details.h"
 #include "jvm/agent/entry_state.h"
 #include "jvm/agent/turns.h"
+#include "jvm/agent/users.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/job.h"
 #include "jvm/attach/refusals.h"
@@ -29,6 +30,8 @@
 #define FINISH_NS       (2 * NS_PER_SEC)
 #define STOP_NS         (2 * NS_PER_SEC)
 #define EXIT_NS         (500 * NS_PER_MS) /* a JVM closes its sessions, then exits */
+
+#define SILENT_MAX 8 /* of a user other than root, as in INJECT_SILENT */
 
 #define DROPS_CODE                                                                         \
 	"it would drop all its compiled code if calls of a method were reported, as JDKs " \
@@ -198,6 +201,7 @@ static void conclude(struct agents *a, struct agents_entry *e, const struct inje
 		change_hooks(e, result);
 	if (e->order.command != INJECT_START)
 		return;
+	users_find(a, e->uid)->nr_silent += result->outcome == INJECT_SILENT;
 	if (result->outcome == INJECT_DONE)
 		open_ring(e, result);
 	else if (result->outcome == INJECT_DOUBT)
@@ -259,6 +263,10 @@ static void start_due(struct agents *a)
 	struct agents_entry *e;
 
 	while ((e = turns_next(a, now))) {
+		if (e->uid && users_find(a, e->uid)->nr_silent >= SILENT_MAX) {
+			entry_refuse(e, INJECT_NO_MEMORY);
+			continue;
+		}
 		e->tries++;
 		int err = order(a, e, INJECT_START);
 		if (err) {

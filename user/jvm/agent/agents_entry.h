@@ -52,6 +52,7 @@ struct agents_user {
 	uid_t uid;
 	u32 running, running_novm;
 	u64 failed_ns; /* time of attaches without success */
+	u32 nr_silent; /* attaches that have left a process behind, which waits for memory */
 	u64 bytes;     /* kept of reports */
 	u64 read_ns;   /* spent with reports in this poll */
 };

@@ -59,7 +59,7 @@ void entry_wait_longer(struct agents_entry *e, const char *reason)
 
 void entry_fail(struct agents_entry *e, const struct inject_result *result)
 {
-	bool may_retry = result->outcome == INJECT_RETRY && ++e->failures < AGENTS_TRIES_MAX;
+	bool may_retry = result->outcome != INJECT_REFUSED && ++e->failures < AGENTS_TRIES_MAX;
 
 	if (may_retry)
 		try_later(e, result->reason, RETRY_NS << 2 * (e->failures - 1));

@@ -2,10 +2,8 @@
 /* Makes our agent's file visible to a target. */
 #include "jvm/attach/deliver.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,28 +13,21 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/siphash.h"
 #include "jvm/attach/agent_file.h"
+#include "jvm/attach/leftover.h"
 #include "jvm/attach/private_file.h"
 #include "jvmmap/wire.h"
 #include "proc/capability.h"
-
-#define SWEEP_AGE 60 /* s; an attach is aborted after 15 */
 
 struct agent_bytes {
 	char *at;
 	size_t len;
 };
-
-void delivery_name(const char *digits, char out[64])
-{
-	snprintf(out, 64, ".jvmmap-%s.so", digits);
-}
 
 static bool is_noexec(int fd)
 {
@@ -75,11 +66,12 @@ static int mount_copy(const struct process_root *t, const struct agent_bytes *ag
 
 /*
  * The child in the target's mount namespace. It mounts, reports an errno as one int, and unmounts
- * when its parent closes `hold` or dies.
+ * when its parent closes `hold` or dies. It has the lock of the file below, too.
  */
 static void run_mounter(const struct process_root *t, const char *name,
 			const struct agent_bytes *agent, int file, int ready, int hold)
 {
+	const pid_t parent = getppid();
 	int err = -mount_copy(t, agent, file);
 	char c;
 
@@ -89,6 +81,8 @@ static void run_mounter(const struct process_root *t, const char *name,
 	while (is_reported && read(hold, &c, 1) < 0 && errno == EINTR)
 		;
 	umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW);
+	if (getppid() != parent)
+		process_root_unlink(t, name);
 	_exit(0);
 }
 
@@ -131,13 +125,15 @@ static int mount_there(const struct process_root *t, const struct agent_bytes *a
 {
 	if (!capability_has(CAP_SYS_ADMIN))
 		return -EPERM;
-	auto_close int made = process_root_create(t, d->name, 0500);
+	auto_close int made = leftover_create(t, d->name);
 	if (made < 0)
 		return made;
 	auto_close int file = openat(t->tmp_fd, d->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	int err = file < 0 ? -errno : start_mounter(t, agent, file, d);
 	if (err)
 		process_root_unlink(t, d->name);
+	else
+		d->lock_fd = take_fd(made);
 	return err;
 }
 
@@ -147,7 +143,7 @@ static int copy_there(const struct process_root *t, const struct agent_bytes *ag
 	/* A failed dlopen leaks memory in the target: check first. */
 	if (is_noexec(t->tmp_fd))
 		return -ENOEXEC;
-	auto_close int to = process_root_create(t, d->name, 0500);
+	auto_close int to = leftover_create(t, d->name);
 	if (to < 0)
 		return to;
 	for (size_t done = 0; done < agent->len;) {
@@ -159,6 +155,7 @@ static int copy_there(const struct process_root *t, const struct agent_bytes *ag
 		}
 		done += (size_t)put;
 	}
+	d->lock_fd = take_fd(to);
 	return 0;
 }
 
@@ -193,7 +190,7 @@ static int put_there(const struct process_root *t, const struct agent_bytes *age
 {
 	int err = -EPERM;
 
-	delivery_name(digits, d->name);
+	leftover_name(digits, d->name);
 	snprintf(d->path, sizeof(d->path), "/tmp/%s", d->name);
 	if (way != DELIVERY_COPY)
 		err = mount_there(t, agent, d);
@@ -222,7 +219,7 @@ static void agent_digest(const struct agent_bytes *agent, char out[WIRE_NONCE_LE
 int deliver(const struct process_root *t, const char *agent_path, const char *nonce,
 	    enum delivery_way way, struct delivery *out, struct str *why)
 {
-	struct delivery d = { .hold_fd = -1 };
+	struct delivery d = { .hold_fd = -1, .lock_fd = -1 };
 	int err = -EINVAL;
 
 	if (way == DELIVERY_BEST && strlen(agent_path) < sizeof(d.path) &&
@@ -256,70 +253,16 @@ void delivery_undo(const struct process_root *t, struct delivery *d)
 		d->mounter = 0;
 	}
 	if (*d->name)
-		process_root_unlink(t, d->name);
+		leftover_remove(t, d->name); /* the mounter may have been killed */
+	if (d->lock_fd >= 0)
+		close(d->lock_fd);
+	d->lock_fd = -1;
 	d->name[0] = '\0';
-}
-
-/* ".jvmmap-", 32 hexadecimal digits, ".so": only sysflame makes such names. */
-static bool is_delivery(const char *name)
-{
-	const size_t prefix = strlen(".jvmmap-");
-
-	return !strncmp(name, ".jvmmap-", prefix) &&
-	       strspn(name + prefix, "0123456789abcdef") == WIRE_NONCE_LEN &&
-	       !strcmp(name + prefix + WIRE_NONCE_LEN, ".so");
 }
 
 bool delivery_is_path(const char *path)
 {
 	const size_t folder = strlen("/tmp/");
 
-	return !strncmp(path, "/tmp/", folder) && is_delivery(path + folder);
-}
-
-/*
- * The file's creation time, or a later one. A mount hides its file's time; then the last change of
- * the folder.
- */
-static bool when_made(int tmp_fd, const char *name, bool *is_mount, time_t *out)
-{
-	struct statx file;
-	struct stat tmp;
-
-	if (statx(tmp_fd, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &file) ||
-	    !S_ISREG(file.stx_mode) || fstat(tmp_fd, &tmp))
-		return false;
-	*is_mount = file.stx_attributes & STATX_ATTR_MOUNT_ROOT;
-	*out = *is_mount ? tmp.st_mtime : (time_t)file.stx_ctime.tv_sec;
-	return true;
-}
-
-static void sweep_one(const struct process_root *t, const char *name)
-{
-	char path[32 + NAME_MAX];
-	bool is_mount;
-	time_t made;
-
-	if (!when_made(t->tmp_fd, name, &is_mount, &made) || time(NULL) - made < SWEEP_AGE)
-		return;
-	/* In another mount namespace, removing the file also removes the mount. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", t->tmp_fd, name);
-	if (is_mount && t->mnt_fd < 0)
-		umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
-	process_root_unlink(t, name);
-}
-
-void delivery_sweep(const struct process_root *t)
-{
-	int fd = openat(t->tmp_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (struct dirent *e; (e = readdir(dir));)
-		if (is_delivery(e->d_name))
-			sweep_one(t, e->d_name);
+	return !strncmp(path, "/tmp/", folder) && leftover_is_name(path + folder);
 }

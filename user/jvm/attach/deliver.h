@@ -26,6 +26,7 @@ struct delivery {
 	char name[64];                /* of our file in its /tmp; "" if none */
 	pid_t mounter;                /* holds the mount until hold_fd is closed; 0: none */
 	int hold_fd;
+	int lock_fd; /* keeps others from removing the file (leftover.h) */
 };
 
 /* Returns 0, or a negative errno with "reason; what to do" in `why` if no way works. */
@@ -34,12 +35,6 @@ int deliver(const struct process_root *t, const char *agent_path, const char *no
 
 /* Removes the file and the mount. A loaded library stays loaded. */
 void delivery_undo(const struct process_root *t, struct delivery *d);
-
-/* Removes files and mounts that remain after all processes that could remove them were killed. */
-void delivery_sweep(const struct process_root *t);
-
-/* The name of the file with these 32 hexadecimal digits: a digest of the agent, or a nonce. */
-void delivery_name(const char *digits, char out[64]);
 
 /* Whether a target's path, as in struct delivery, is that of a file that was put into its /tmp. */
 bool delivery_is_path(const char *path);

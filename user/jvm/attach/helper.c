@@ -78,7 +78,9 @@ static void keep_socket(int sock)
 /* Signals of the terminal are for the recorder, which ends this process. */
 static void ignore_signals(void)
 {
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP };
+	static const int ignored[] = {
+		SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTOU
+	};
 	sigset_t none;
 
 	for (int sig = 1; sig < NSIG; sig++)
@@ -230,7 +232,7 @@ static void run_helper(int sock, const char *agent_path)
 
 	keep_socket(sock);
 	close_terminal(STDOUT_FILENO);
-	setsid();
+	setpgid(0, 0); /* as in injector_prepare */
 	ignore_signals();
 	prctl(PR_SET_NAME, "sysflame-attach");
 	if (privileges_keep(PRIVILEGED_ATTACH, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||

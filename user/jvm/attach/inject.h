@@ -42,6 +42,7 @@ enum inject_outcome {
 	INJECT_DOUBT,   /* no VM can be read in it; it was not contacted */
 	INJECT_WAIT,    /* not yet; the cause passes by itself, and the JVM is fine */
 	INJECT_RETRY,   /* may succeed later */
+	INJECT_SILENT,  /* the same; its memory did not arrive, and a process waits for it */
 	INJECT_REFUSED, /* will not succeed */
 };
 
@@ -68,6 +69,10 @@ void inject_nonce(char out[WIRE_NONCE_LEN + 1]);
  */
 struct helper;
 void inject_use_helper(struct helper *h);
+
+#define INJECT_NO_MEMORY                                                            \
+	"its memory did not arrive in time; find out which file system or program " \
+	"supplies it"
 
 #define INJECT_NO_HELPER "the process that attaches was killed; record again"
 

@@ -16,12 +16,15 @@
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/attach.h"
 #include "jvm/attach/inject_message.h"
+#include "jvm/attach/leftover.h"
 #include "jvm/attach/listener.h"
 #include "jvm/attach/loaded_agent.h"
 #include "jvm/attach/readiness.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/process/javaproc.h"
 #include "jvm/process/memfds.h"
+#include "proc/capability.h"
+#include "proc/mem.h"
 #include "worker/message.h"
 
 #define REPLY_MS   6000 /* a replay of 20,000 methods takes 0.25 s */
@@ -127,6 +130,10 @@ static int deliver_and_send(struct job *j, enum delivery_way way)
 	int fd = listener_reach(j);
 	if (fd < 0)
 		return -1;
+	if (job_is_orphan(j)) {
+		close(fd);
+		return job_conclude(j, INJECT_RETRY, "its reader has ended");
+	}
 	int err = deliver(&j->t, j->order->agent_path, j->order->nonce, way, &d, &j->why);
 	if (err) {
 		close(fd);
@@ -211,7 +218,7 @@ static void go_beside(struct job *j)
 	struct inject_order stop = *j->order;
 
 	stop.command = INJECT_STOP;
-	struct job other = { .order = &stop, .t = j->t, .result = { .ring_fd = -1 } };
+	struct job other = { .order = &stop, .t = j->t, .result = { .ring_fd = -1 }, .fd = -1 };
 	strcpy(other.socket_name, j->socket_name);
 	give_up_session(j);
 	deliver_and_send(&other, j->order->way);
@@ -241,13 +248,17 @@ static bool drops_code(const struct hotspot *h)
 static enum readiness ask_vm(struct job *j)
 {
 	struct hotspot *h;
-	int err = hotspot_open(proc_status_id(&j->t.status), &h);
 
+	/* The readers have our ids, with which they may read only by this capability. */
+	if (capability_has(CAP_SYS_PTRACE))
+		mem_read_apart();
+	int err = hotspot_open(proc_status_id(&j->t.status), &h);
 	if (process_root_become_if_denied(&j->t, err)) {
 		err = hotspot_open(proc_status_id(&j->t.status), &h);
 		process_root_unbecome(&j->t);
 	}
 	j->is_early = err == -EAGAIN;
+	j->is_silent = err && mem_left_out()->nr;
 	j->result.drops_code = *j->order->hooks.methods && (err || drops_code(h));
 	if (err)
 		return READY;
@@ -266,7 +277,7 @@ static void start_methods(struct job *j)
 
 	methods.command = INJECT_METHODS;
 	strcpy(methods.loaded_path, j->result.loaded_path);
-	struct job other = { .order = &methods, .t = j->t, .result = { .ring_fd = -1 } };
+	struct job other = { .order = &methods, .t = j->t, .result = { .ring_fd = -1 }, .fd = -1 };
 	strcpy(other.socket_name, j->socket_name);
 	if (send_to_loaded(&other)) {
 		give_up_session(j);
@@ -285,11 +296,15 @@ static void start_session(struct job *j)
 		job_conclude(j, ready == NOT_YET ? INJECT_RETRY : INJECT_REFUSED, j->why.at);
 		return;
 	}
+	if (j->is_silent) {
+		job_conclude(j, INJECT_SILENT, INJECT_NO_MEMORY);
+		return;
+	}
 	if (!j->result.has_vm && !j->order->may_have_no_vm) {
 		job_conclude(j, INJECT_DOUBT, "no VM can be read in it; it comes after the others");
 		return;
 	}
-	delivery_sweep(&j->t);
+	leftovers_remove(&j->t);
 	if (deliver_and_send(j, j->order->way))
 		return;
 	open_ring(j);
@@ -312,10 +327,7 @@ static void stop_all(struct job *j)
 
 static void clean_up(struct job *j)
 {
-	struct delivery d = { .hold_fd = -1 };
-
-	delivery_name(j->order->nonce, d.name);
-	delivery_undo(&j->t, &d);
+	leftovers_remove(&j->t);
 	stop_sessions(j, j->order->nonce);
 	j->result.outcome = INJECT_DONE;
 }
@@ -368,10 +380,14 @@ static bool send_result(const struct inject_result *result, int fd)
 
 void injector_prepare(void)
 {
-	static const int ignored[] = { SIGPIPE, SIGTERM, SIGINT, SIGHUP };
+	static const int ignored[] = { SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGTTOU };
 	sigset_t none;
 
-	setsid(); /* Ctrl-C is for the recorder, which then waits for us */
+	/*
+	 * Ctrl-C is for the recorder, which then waits for us. No session of its own: the scheduler
+	 * groups by session, and a new group waits for many seconds on a busy machine.
+	 */
+	setpgid(0, 0);
 	for (int sig = 1; sig < NSIG; sig++)
 		if (sig != SIGKILL && sig != SIGSTOP)
 			signal(sig, SIG_DFL);
@@ -385,7 +401,11 @@ void injector_prepare(void)
 
 int injector_run(const struct inject_order *order, int fd)
 {
-	struct job j = { .order = order, .result = { .outcome = INJECT_REFUSED, .ring_fd = -1 } };
+	struct job j = {
+		.order = order,
+		.result = { .outcome = INJECT_REFUSED, .ring_fd = -1 },
+		.fd = order->command == INJECT_START ? fd : -1,
+	};
 	struct inject_order stop = *order;
 
 	carry_out(&j);
@@ -395,7 +415,7 @@ int injector_run(const struct inject_order *order, int fd)
 	/* The recorder is gone: end the session, because no process will read its buffer. */
 	stop.command = INJECT_STOP;
 	strcpy(stop.loaded_path, j.result.loaded_path);
-	struct job end = { .order = &stop, .result = { .ring_fd = -1 } };
+	struct job end = { .order = &stop, .result = { .ring_fd = -1 }, .fd = -1 };
 	carry_out(&end);
 	return 0;
 }

@@ -30,3 +30,10 @@ bool job_has_ended(const struct job *j)
 
 	return poll(&p, 1, 0) > 0;
 }
+
+bool job_is_orphan(const struct job *j)
+{
+	struct pollfd p = { .fd = j->fd };
+
+	return poll(&p, 1, 0) > 0;
+}

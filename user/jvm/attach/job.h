@@ -11,8 +11,10 @@ struct job {
 	struct process_root t;
 	struct inject_result result;
 	struct str why;
+	int fd; /* to the process that ordered it; -1 if it no longer matters */
 	char socket_name[32], trigger_name[32];
 	bool is_early;     /* the VM's tables are not readable yet */
+	bool is_silent;    /* its memory did not arrive */
 	bool handles_quit; /* by its flags; a VM that starts does so at some point */
 };
 
@@ -26,3 +28,6 @@ int job_explain(struct job *j, int err);
 
 /* Whether the JVM has ended. */
 bool job_has_ended(const struct job *j);
+
+/* Whether the process that ordered it has ended. */
+bool job_is_orphan(const struct job *j);

@@ -17,7 +17,8 @@
 #include "base/time.h"
 #include "jvm/attach/readiness.h"
 
-#define LISTENER_MS 6000 /* from SIGQUIT to the socket; usually 50 ms */
+#define LISTENER_MS  6000 /* from SIGQUIT to the socket; usually 50 ms */
+#define TRIGGER_MODE 0400
 
 /*
  * Connects to the JVM's socket by a descriptor, which follows no link, and with the JVM's ids,
@@ -85,6 +86,20 @@ static bool is_trigger_blocked(const struct job *j)
 	       st.st_uid != j->t.status.euid;
 }
 
+/*
+ * Removes the trigger of an attach that was killed: a JVM whose listener stands needs none. Other
+ * tools make theirs with another mode.
+ */
+static void drop_trigger(const struct job *j)
+{
+	struct stat st;
+
+	if (!fstatat(j->t.tmp_fd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) &&
+	    S_ISREG(st.st_mode) && !st.st_size && (st.st_mode & 07777) == TRIGGER_MODE &&
+	    st.st_uid == j->t.status.euid)
+		process_root_unlink(&j->t, j->trigger_name);
+}
+
 /* Makes the trigger file; without it the signal would cause a thread dump. */
 static int make_trigger(struct job *j)
 {
@@ -92,7 +107,7 @@ static int make_trigger(struct job *j)
 
 	if (is_trigger_blocked(j))
 		return -EEXIST;
-	int fd = process_root_create(&j->t, j->trigger_name, 0600);
+	int fd = process_root_create(&j->t, j->trigger_name, TRIGGER_MODE);
 	if (fd == -EEXIST) /* another tool is attaching, or died while it did */
 		return fstatat(j->t.tmp_fd, j->trigger_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 				       S_ISREG(st.st_mode) && st.st_uid == j->t.status.euid
@@ -182,8 +197,10 @@ int listener_reach(struct job *j)
 	int fd = connect_listener(j);
 
 	j->result.is_lasting |= fd >= 0;
-	if (fd >= 0)
+	if (fd >= 0) {
+		drop_trigger(j);
 		return fd;
+	}
 	if (fd == -EPERM || fd == -EACCES)
 		return job_explain(j, fd);
 	if (fd == -EEXIST) {

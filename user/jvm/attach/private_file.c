@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -27,6 +28,17 @@ static int make_file_system(void)
 		return -errno;
 	int mount_fd = fsmount(fs, FSMOUNT_CLOEXEC, 0);
 	return mount_fd < 0 ? -errno : mount_fd;
+}
+
+/* The lock lasts as long as this process (leftover.h). */
+static int lock_file(int folder)
+{
+	auto_close int fd = openat(folder, NAME, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
+		return -errno;
+	take_fd(fd);
+	return 0;
 }
 
 /* Whether the file is ours, cannot be written by others, and holds these bytes. */
@@ -65,7 +77,7 @@ int private_file_mount(const char *bytes, size_t len)
 					       MOUNT_ATTR_NODEV };
 	auto_close int all = make_file_system();
 
-	int err = all < 0 ? all : write_file(all, bytes, len);
+	int err = all < 0 ? all : write_file(all, bytes, len) ?: lock_file(all);
 	if (err)
 		return err;
 	/* Before Linux 6.15 only an attached mount can be cloned. */

@@ -9,7 +9,8 @@
 
 /*
  * Makes the file, checks it, and returns a descriptor of a read-only mount of it that is not yet
- * attached anywhere; or a negative errno. Leaves the caller in another mount namespace: it runs in
- * a child without threads. Needs CAP_SYS_ADMIN and Linux 5.12.
+ * attached anywhere; or a negative errno. Locks the file (flock) for as long as the caller lives.
+ * Leaves the caller in another mount namespace: it runs in a child without threads. Needs
+ * CAP_SYS_ADMIN and Linux 5.12.
  */
 int private_file_mount(const char *bytes, size_t len);
