@@ -49,7 +49,7 @@ static void read_probes(const struct elf *e)
 	struct near near = { .wanted = "a:b", .max = 1 };
 	size_t nr = 0;
 
-	if (!usdt_find_in(e, "a:b", places, &nr, &near) && (!nr || nr > USDT_PLACES_MAX))
+	if (!usdt_find(e, "a:b", places, &nr, &near) && (!nr || nr > USDT_PLACES_MAX))
 		abort();
 	near_fini(&near);
 }

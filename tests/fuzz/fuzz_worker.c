@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Both sides of the workers' protocol. The first byte chooses: the recorder takes the rest as a
- * result of a task, either side receives it as a message, or a worker takes it as a request.
+ * The recorder's side of the workers' protocol: the first byte chooses whether the rest is a
+ * message or the result of a task. fuzz_workers sends sequences of messages.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +13,7 @@
 #include "capture/unwind/row_build.h"
 #include "sym/parse_symbols.h"
 #include "sym/perf_map.h"
+#include "sym/places.h"
 #include "worker/message.h"
 
 static void as_symbols(const u8 *data, size_t size)
@@ -84,50 +85,30 @@ static void as_message(const u8 *data, size_t size)
 	close(pair[1]);
 }
 
-static int file_of(const u8 *data, size_t size)
+/* An answer about `nr` functions, or the places of a probe. */
+static void as_places(const u8 *data, size_t size)
 {
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	auto_places struct places found = { 0 };
+	struct places_query query = { .kind = size % 3, .nr_names = size / 3 % 4 };
+	int err = places_decode(data, size, &query, &found);
 
-	if (write(fd, data, size) != (ssize_t)size)
+	if (err > 0 || err == -EAGAIN || found.nr > PLACES_MAX)
 		abort();
-	return fd;
-}
-
-/* The first 64 bytes are the parameters, the others the file. */
-static void as_request(worker_fn task, const u8 *data, size_t size)
-{
-	size_t len = size < 64 ? size : 64, nr = 0;
-	int fds[WORKER_FDS_MAX] = { file_of(data + len, size - len), -1 };
-	void *bytes = NULL;
-
-	if (!worker_run_here(task, fds, data, len, 1 << 20, NULL, NULL, &bytes, &nr) &&
-	    nr > 1 << 20)
-		abort();
-	free(bytes);
-	close(fds[0]);
+	for (u32 i = 0; i < found.nr; i++)
+		if (found.at[i].file_off && found.at[i].size == 1)
+			found.at[i].size = 0;
+	for (size_t i = 0; found.near[i]; i++)
+		if (strlen(found.near[i]) > size)
+			abort();
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	static const worker_fn tasks[] = { row_build_task, parse_symbols_task, parse_headers_task,
-					   perf_map_task };
+	static void (*const as[])(const u8 *data, size_t size) = {
+		as_symbols, as_perf_map, as_headers, as_rows, as_message, as_places,
+	};
 
-	if (!size)
-		return 0;
-	u8 what = data[0] % 9;
-	data++;
-	size--;
-	if (what == 0)
-		as_symbols(data, size);
-	else if (what == 1)
-		as_perf_map(data, size);
-	else if (what == 2)
-		as_headers(data, size);
-	else if (what == 3)
-		as_rows(data, size);
-	else if (what == 4)
-		as_message(data, size);
-	else
-		as_request(tasks[what - 5], data, size);
+	if (size)
+		as[data[0] % ARRAY_SIZE(as)](data + 1, size - 1);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include "capture/events/events.h"
 #include "capture/events/schedtext.h"
 #include "elf/instruction.h"
+#include "sym/places.h"
 
 static const struct event_options options = { .freq_hz = 99, .offcpu_min_ns = 1000000 };
 
@@ -161,12 +162,12 @@ static void a_place_in_a_file_is_found_by_symbol_and_offset(void **state)
 		parse("uprobe:/proc/self/exe:eight_nops,uprobe:/proc/self/exe:eight_nops+4", &all,
 		      why, sizeof(why)),
 		0);
-	u64 off = all.list.at[1].file_off;
-	assert_int_equal(off, all.list.at[0].file_off + 4);
+	u64 off = all.list.at[1].places[0].file_off;
+	assert_int_equal(off, all.list.at[0].places[0].file_off + 4);
 	assert_string_equal(all.list.at[0].what, "eight_nops");
 	snprintf(text, sizeof(text), "uprobe:/proc/self/exe:0x%llx", (unsigned long long)off);
 	assert_int_equal(parse(text, &all, why, sizeof(why)), 0);
-	assert_int_equal(all.list.at[2].file_off, off);
+	assert_int_equal(all.list.at[2].places[0].file_off, off);
 	events_fini(&all);
 }
 

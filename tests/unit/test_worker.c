@@ -50,7 +50,8 @@ enum trial {
 	CODE,
 	SPIN,
 	CRASH,
-	MUCH_MEMORY
+	MUCH_MEMORY,
+	AGAIN
 };
 
 /* Tries what a worker that was taken over might try; returns 0 if that was possible. */
@@ -78,6 +79,8 @@ static int try_it(struct worker_io *io, const int *fds, const void *params, size
 		return syscall(SYS_exit_group, 11) < 0;
 	case MUCH_MEMORY:
 		return syscall(SYS_mmap, NULL, 1u << 30, 3, 0x22, -1, 0) < 0 ? -ENOMEM : 0;
+	case AGAIN:
+		return -EAGAIN;
 	}
 	return -EINVAL;
 }
@@ -296,7 +299,7 @@ static void questions_without_end_end_the_worker(void **state)
 	char text[101];
 
 	int err = result_of(w, begin(w, LIE, 0, &(u32){ WORKER_OPENED }, 4), text);
-	assert_true(err == -EAGAIN || err == -ETIMEDOUT);
+	assert_true(err == -EIO || err == -ETIMEDOUT);
 	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), 0);
 	workers_free(w);
 }
@@ -308,6 +311,18 @@ static void its_memory_is_limited(void **state)
 
 	assert_int_equal(result_of(w, begin(w, TRY, 0, &(enum trial){ MUCH_MEMORY }, 4), text),
 			 -ENOMEM);
+	workers_free(w);
+}
+
+/* -EAGAIN of the task itself would have the recorder ask for ever. */
+static void no_work_ends_by_asking_again(void **state)
+{
+	struct workers *w = new_workers();
+	char text[101];
+
+	assert_int_equal(result_of(w, begin(w, TRY, 0, &(enum trial){ AGAIN }, 4), text), -EIO);
+	assert_int_equal(result_of(NULL, begin(NULL, TRY, 0, &(enum trial){ AGAIN }, 4), text),
+			 -EIO);
 	workers_free(w);
 }
 
@@ -324,6 +339,7 @@ int main(void)
 		cmocka_unit_test(lies_end_the_worker),
 		cmocka_unit_test(questions_without_end_end_the_worker),
 		cmocka_unit_test(its_memory_is_limited),
+		cmocka_unit_test(no_work_ends_by_asking_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

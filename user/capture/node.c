@@ -16,15 +16,13 @@
 #include "capture/kernel/privilege.h"
 #include "capture/node_apply.h"
 #include "capture/node_state.h"
+#include "capture/parsers.h"
 #include "capture/recording_apply.h"
 #include "capture/recording_state.h"
 #include "capture/recording_step.h"
 #include "capture/rights.h"
 #include "capture/sweep.h"
-#include "capture/unwind/row_build.h"
 #include "proc/mem.h"
-#include "sym/parse_symbols.h"
-#include "sym/perf_map.h"
 
 #define TICK_MS           50
 #define TICK_UNLOADING_MS 10
@@ -39,18 +37,14 @@
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
 #define RING_BYTES        (2u << 20) /* some 32,000 forks, execs or exits between two reads */
 
-static const worker_fn tasks[WORKER_TASKS] = {
-	[WORKER_ROWS] = row_build_task,
-	[WORKER_PERF_MAP] = perf_map_task,
-	[WORKER_HEADERS] = parse_headers_task,
-	[WORKER_SYMBOLS] = parse_symbols_task,
-};
-
 /* First of all: workers inherit what this process has by now. */
 static void start_workers(struct node *n)
 {
-	int err = workers_new(tasks, &n->workers);
+	int err = 0;
 
+	n->workers = n->options.workers;
+	if (!n->workers)
+		err = parsers_new(&n->workers);
 	if (err)
 		log_warn("files of processes are read by the recorder itself, without a deadline: "
 			 "no process for it can be started: %s",
@@ -265,6 +259,8 @@ static void take_in(struct node *n)
 	apply_turn(n);
 	vec_each(r, &n->recordings)
 		find_new_targets(*r);
+	vec_each(r, &n->recordings)
+		sources_poll((*r)->sources, n->processes);
 	unwinding_update(n->unwinding, n->processes);
 	vec_each(r, &n->recordings)
 		recording_take_unwalked(*r, false);

@@ -8,10 +8,13 @@
 #pragma once
 
 #include "jvm/agent/agents.h"
+#include "worker/workers.h"
 
 struct node;
 
 struct node_options {
+	struct workers
+		*workers; /* parse files; the node takes them over. NULL: it starts its own */
 	enum agent_mode agent;
 	const char *agent_path;   /* the agent's library; NULL: the installed one */
 	bool lines;               /* one frame per line of a Java method */

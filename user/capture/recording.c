@@ -56,6 +56,7 @@ struct recording *recording_new(struct node *n, const struct recording_options *
 
 	r->node = n;
 	r->options = *options;
+	r->options.sampling.workers = n->workers;
 	r->options.sampling.without_agent = options->agent == AGENT_NEVER;
 	r->options.sampling.only_targets = targets_select(options->targets);
 	r->began_ns = r->started_ns = time_mono_ns();

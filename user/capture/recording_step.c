@@ -11,7 +11,7 @@
 #include "capture/recording_state.h"
 #include "capture/recording_window.h"
 
-#define SET_UP_NS   NS_PER_SEC        /* then it runs, even if agents are still attaching */
+#define SET_UP_NS   NS_PER_SEC        /* then it runs, even if agents and probes are missing */
 #define ROWS_NS     NS_PER_SEC        /* for the last stacks */
 #define NAMES_NS    (20 * NS_PER_SEC) /* for the last names */
 #define SETTLING_NS (100 * NS_PER_MS) /* from a sample's time until its record is in the ring */
@@ -31,7 +31,9 @@ static void run(struct recording *r)
 
 static void begin(struct recording *r)
 {
-	if (!r->needs_hooks || !agents_are_attaching(r->node->agents) ||
+	bool agents_attach = r->needs_hooks && agents_are_attaching(r->node->agents);
+
+	if ((!agents_attach && !sources_are_searching(r->sources)) ||
 	    time_mono_ns() > r->began_ns + SET_UP_NS)
 		run(r);
 }

@@ -155,6 +155,7 @@ static void advance(struct record *r, enum recording_state state)
 static int start_recording(struct record *r)
 {
 	const struct node_options node = {
+		.workers = take(r->o.workers),
 		.agent = r->o.agent,
 		.agent_path = r->o.agent_path,
 		.lines = r->o.lines,

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "capture/parsers.h"
 #include "cmd/profile_file.h"
 #include "cmd/transforming.h"
 #include "profile/names.h"
@@ -206,10 +207,25 @@ static int check_uses(const struct record_options *o)
 				      : 0;
 }
 
-static int choose_events(struct record_options *o)
+static int parse_events(struct record_options *o)
 {
 	auto_str struct str why = { 0 };
+	int err = parsers_new(&o->workers);
 
+	if (err) /* node_new warns */
+		log_debug("files that events name are read without a deadline: %s", strerror(-err));
+	o->sampling.workers = o->workers;
+	err = events_parse(o->event_list, &o->sampling, &o->events, &why);
+	if (err)
+		log_error("%s", why.at);
+	else if (o->events.list.nr > 1 && o->format->has_one_value)
+		log_warn("%s will hold %s only: that format has one value; html holds all",
+			 o->output, o->events.list.at[0].name);
+	return err;
+}
+
+static int choose_events(struct record_options *o)
+{
 	if (o->period < 0)
 		return usage_error("--period %d: takes a number from 1 on", o->period);
 	if (o->lock_min_ms < 1e-6 || o->lock_min_ms > LOCK_MIN_MAX_MS)
@@ -244,13 +260,7 @@ static int choose_events(struct record_options *o)
 					 NATIVEMEM_INTERVAL_MIN, &o->sampling.nativemem_interval);
 	if (err)
 		return err;
-	err = events_parse(o->event_list, &o->sampling, &o->events, &why);
-	if (err)
-		log_error("%s", why.at);
-	else if (o->events.list.nr > 1 && o->format->has_one_value)
-		log_warn("%s will hold %s only: that format has one value; html holds all",
-			 o->output, o->events.list.at[0].name);
-	return err ?: check_uses(o);
+	return parse_events(o) ?: check_uses(o);
 }
 
 static int check(struct record_options *o)
@@ -447,4 +457,5 @@ void record_options_fini(struct record_options *o)
 	vec_fini(&o->transform_words);
 	transforms_fini(&o->transforms);
 	events_fini(&o->events);
+	workers_free(o->workers);
 }

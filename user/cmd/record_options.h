@@ -29,6 +29,7 @@ struct record_options {
 	regex_t thread_regex; /* valid if `thread` is set */
 	struct events events;
 	struct event_options sampling;
+	struct workers *workers; /* that parsed the files that events name */
 	const struct format *format;
 	enum agent_mode agent;
 	struct transforms transforms;

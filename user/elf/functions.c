@@ -4,17 +4,15 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/file.h"
 #include "elf/debugfile.h"
 
-#define TABLE_BYTES_MAX (512u << 20)
+/* Of symbols, and again of their names: a worker has room for both. */
+#define TABLE_BYTES_MAX (112u << 20)
 
 struct search {
 	const struct elf *elf, *symbols; /* the same file, or `symbols` is its debug file */
@@ -126,26 +124,10 @@ static int search_file(struct search *s, int fd, int symbols_fd)
 	return err;
 }
 
-int functions_find(const char *path, const char *name, struct function *out, struct near *near)
+int functions_find(int fd, const char *const *names, size_t nr, struct function *out,
+		   struct near *near)
 {
-	auto_close int fd = file_open_regular(AT_FDCWD, path, 0);
-	if (fd < 0)
-		return fd;
-
-	struct function found = { 0 };
-	struct search s = { .names = &name, .nr_names = 1, .out = &found, .near = near };
-	int err = search_file(&s, fd, fd);
-	if (err)
-		return err;
-	if (!s.nr_found)
-		return -ENOENT;
-	*out = found;
-	return 0;
-}
-
-int functions_find_all(int fd, const char *const *names, size_t nr, struct function *out)
-{
-	struct search s = { .names = names, .nr_names = nr, .out = out };
+	struct search s = { .names = names, .nr_names = nr, .out = out, .near = near };
 
 	memset(out, 0, nr * sizeof(*out));
 	return search_file(&s, fd, fd);

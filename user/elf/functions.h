@@ -13,18 +13,13 @@ struct function {
 };
 
 /*
- * Looks `name` up in .symtab and .dynsym of a regular file. "A::b" also finds the C++ method of
- * that name, whatever its parameters. -ENOENT if the function or the file is missing; then *near
- * holds similar names (`near` may be NULL; its `wanted` is the name). Other errors are those of
- * elf.h and open(2).
+ * Looks `nr` names up in .symtab and .dynsym of the file at `fd`; out[i] belongs to names[i].
+ * "A::b" also finds the C++ method of that name, whatever its parameters. *near gets names similar
+ * to the one that it wants; it may be NULL. Returns 0 even if it finds none; errors are those of
+ * elf.h.
  */
-int functions_find(const char *path, const char *name, struct function *out, struct near *near);
-
-/*
- * The same for `nr` names in the file at `fd`: out[i] belongs to names[i]. Returns 0 even if it
- * finds none.
- */
-int functions_find_all(int fd, const char *const *names, size_t nr, struct function *out);
+int functions_find(int fd, const char *const *names, size_t nr, struct function *out,
+		   struct near *near);
 
 /*
  * Fills the missing ones of out[] from the symbols that were stripped into a separate file at one

@@ -3,7 +3,6 @@
 #include "elf/instruction.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 #ifdef HAVE_CAPSTONE
 #include <capstone/capstone.h>
@@ -11,7 +10,6 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/file.h"
 #include "elf/eh_starts.h"
 #include "elf/elf.h"
 
@@ -24,9 +22,11 @@ static const struct elf_segment *find_segment(const struct elf *e, u64 file_off)
 	size_t nr;
 	const struct elf_segment *all = elf_segments(e, &nr);
 
-	for (const struct elf_segment *s = all; s < all + nr; s++)
+	for (size_t i = 0; i < nr; i++) {
+		const struct elf_segment *s = &all[i];
 		if (s->type == PT_LOAD && s->flags & PF_X && file_off - s->file_off < s->filesz)
 			return s;
+	}
 	return NULL;
 }
 
@@ -104,12 +104,9 @@ static int begins(const struct elf *e, u64 file_off)
 		       ?: follow(code, len, vaddr - start);
 }
 
-int instruction_begins(const char *path, u64 file_off)
+int instruction_begins(int fd, u64 file_off)
 {
 	auto_elf struct elf *elf = NULL;
-	auto_close int fd = file_open_regular(AT_FDCWD, path, 0);
-	if (fd < 0)
-		return fd;
 
 	return elf_open_fd(fd, &elf) ?: begins(elf, file_off);
 }

@@ -8,11 +8,11 @@
 #include "base/types.h"
 
 /*
- * Returns 0 if an instruction begins at `file_off`. -EILSEQ: it is inside an instruction. -ENODATA:
- * unknown, because the unwind tables have no function there. -ENOTSUP: this build cannot
- * disassemble. Other errors are those of elf.h and open(2).
+ * Returns 0 if an instruction begins at `file_off` of the file at `fd`. -EILSEQ: it is inside an
+ * instruction. -ENODATA: unknown, because the unwind tables have no function there. -ENOTSUP: this
+ * build cannot disassemble. Other errors are those of elf.h.
  */
-int instruction_begins(const char *path, u64 file_off);
+int instruction_begins(int fd, u64 file_off);
 
 /*
  * A text that says what this build cannot check because a library is missing; NULL if it can check

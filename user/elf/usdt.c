@@ -3,12 +3,9 @@
 #include "elf/usdt.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/str.h"
 
 #define NOTES_BYTES_MAX (16u << 20)
@@ -37,9 +34,11 @@ static u64 file_offset(const struct elf *e, u64 vaddr)
 	size_t nr;
 	const struct elf_segment *segments = elf_segments(e, &nr);
 
-	for (const struct elf_segment *s = segments; s < segments + nr; s++)
+	for (size_t i = 0; i < nr; i++) {
+		const struct elf_segment *s = &segments[i];
 		if (s->type == PT_LOAD && vaddr - s->vaddr < s->filesz)
 			return vaddr - s->vaddr + s->file_off;
+	}
 	return 0;
 }
 
@@ -96,8 +95,8 @@ static void read_notes(struct usdt_search *s, const char *at, size_t len)
 	}
 }
 
-int usdt_find_in(const struct elf *e, const char *probe, struct usdt_place out[USDT_PLACES_MAX],
-		 size_t *nr, struct near *near)
+int usdt_find(const struct elf *e, const char *probe, struct usdt_place out[USDT_PLACES_MAX],
+	      size_t *nr, struct near *near)
 {
 	struct usdt_search s = { .elf = e, .probe = probe, .out = out, .near = near };
 	const struct elf_section *base = elf_section_find(e, ".stapsdt.base");
@@ -116,14 +115,4 @@ int usdt_find_in(const struct elf *e, const char *probe, struct usdt_place out[U
 	read_notes(&s, bytes, len);
 	*nr = s.nr;
 	return s.nr ? 0 : -ENOENT;
-}
-
-int usdt_find(const char *path, const char *probe, struct usdt_place out[USDT_PLACES_MAX],
-	      size_t *nr, struct near *near)
-{
-	auto_close int fd = file_open_regular(AT_FDCWD, path, 0);
-	if (fd < 0)
-		return fd;
-	auto_elf struct elf *elf = NULL;
-	return elf_open_fd(fd, &elf) ?: usdt_find_in(elf, probe, out, nr, near);
 }

@@ -17,13 +17,8 @@ struct usdt_place {
 };
 
 /*
- * Finds the probe PROVIDER:NAME in a regular file; one probe may be in many places. -ENOENT if the
- * probe or the file is missing; then *near holds similar probes. Other errors are those of elf.h
- * and open(2).
+ * Finds the probe PROVIDER:NAME; one probe may be in many places. -ENOENT if it is missing; then
+ * *near holds similar probes. Other errors are those of elf.h.
  */
-int usdt_find(const char *path, const char *probe, struct usdt_place out[USDT_PLACES_MAX],
+int usdt_find(const struct elf *e, const char *probe, struct usdt_place out[USDT_PLACES_MAX],
 	      size_t *nr, struct near *near);
-
-/* The same for an open file. */
-int usdt_find_in(const struct elf *e, const char *probe, struct usdt_place out[USDT_PLACES_MAX],
-		 size_t *nr, struct near *near);

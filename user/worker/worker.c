@@ -24,6 +24,8 @@ int worker_put(struct worker_io *io, const void *bytes, size_t len)
 {
 	if (len > io->max - io->nr)
 		return -EFBIG;
+	if (!len) /* then `bytes` may be NULL */
+		return 0;
 	if (io->bytes)
 		memcpy(io->bytes + io->nr, bytes, len);
 	else

@@ -14,6 +14,7 @@ enum worker_task {
 	WORKER_PERF_MAP, /* names of generated code: sym/perf_map.h */
 	WORKER_HEADERS,  /* build id and segments of a file: sym/parse_symbols.h */
 	WORKER_SYMBOLS,  /* functions of a file: sym/parse_symbols.h */
+	WORKER_PLACES,   /* where probes go in a file: sym/places.h */
 	WORKER_TASKS,
 };
 

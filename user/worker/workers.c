@@ -448,8 +448,8 @@ int work_result(struct work *k, void **bytes, size_t *nr)
 		await(k);
 	if (k->state != WORK_DONE)
 		return -EAGAIN;
-	if (k->err)
-		return k->err;
+	if (k->err) /* -EAGAIN would have the caller ask for ever */
+		return k->err == -EAGAIN ? -EIO : k->err;
 	*nr = k->nr;
 	*bytes = take(k->bytes);
 	return 0;

@@ -88,14 +88,29 @@ static void hook_method(const struct event *e, const struct event_options *o,
 		 e->what);
 }
 
-static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *sources)
+static bool ask(const struct probe_file *f, struct places_query *query, void *sources)
 {
-	return javaprobes_place(sources, &event, javaprobes_default(sources), fd, pid, out);
+	return javaprobes_ask(&event, javaprobes_default(sources), f, query);
 }
+
+static bool place(const struct probe_file *f, const struct places *found, probe_links *out,
+		  void *sources)
+{
+	return javaprobes_place(sources, &event, javaprobes_default(sources), f, found, out);
+}
+
+static const struct probe_placing placing = {
+	.name = "java",
+	.nr_files_max = JAVA_FILES_MAX,
+	.reports_missing = true,
+	.ask = ask,
+	.place = place,
+};
 
 /* One probe serves all methods. */
 static int open_method(struct sources *s, const struct event *e, u32 number)
 {
+	const struct event_options *o = sources_options(s);
 	size_t bytes = strlen(e->what) + 1, nr = 0;
 
 	for (const struct event *other = e - number; other < e; other++) {
@@ -111,7 +126,7 @@ static int open_method(struct sources *s, const struct event *e, u32 number)
 	sources_describe(s, "calls of %s", e->name + strlen(METHOD_PREFIX));
 	if (nr)
 		return 0;
-	sources_add_probes(s, number, probes_new(sources_options(s)->only_targets, place, s));
+	sources_add_probes(s, number, probes_new(o->workers, o->only_targets, &placing, s));
 	return 0;
 }
 

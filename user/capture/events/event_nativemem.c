@@ -15,8 +15,6 @@
 #include "capture/events/event_kind.h"
 #include "capture/events/reserved.h"
 #include "capture/unwind/sample_stack.h"
-#include "elf/elf.h"
-#include "elf/functions.h"
 
 struct allocator_call {
 	const char *name;
@@ -67,6 +65,7 @@ static const struct allocator_call calls[] = {
 	{ "munmap", MEMORY_FREE },
 };
 _Static_assert(ARRAY_SIZE(calls) <= MEMORY_FUNCTIONS, "a file has room for each");
+_Static_assert(ARRAY_SIZE(calls) < PLACES_NAMES_MAX, "one question finds all");
 
 static void configure_nativemem(const struct event *e, u32 number, const struct event_options *o,
 				struct knobs *knobs)
@@ -93,7 +92,8 @@ static bool is_another_name(const struct memory_file *file, u64 start)
 	return false;
 }
 
-static void add_function(struct allocator *a, const struct function *f, enum memory_call_kind call)
+static void add_function(struct allocator *a, const struct probe_place *f,
+			 enum memory_call_kind call)
 {
 	struct memory_file *file = &a->file;
 
@@ -104,53 +104,40 @@ static void add_function(struct allocator *a, const struct function *f, enum mem
 	a->calls[file->nr++] = call;
 }
 
-/* Finds pthread_create, which maps the stacks of threads. */
-static void find_threads(int fd, struct memory_file *file)
+/* The functions of `calls`, then the one that maps the stacks of threads. */
+static bool ask(const struct probe_file *f, struct places_query *query, void *ctx)
 {
-	static const char *const name = "pthread_create";
-	struct function found;
-
-	if (functions_find_all(fd, &name, 1, &found) || !found.file_off)
-		return;
-	file->threads_start = found.file_off;
-	file->threads_end = found.file_off + found.size;
+	query->kind = PLACES_FUNCTIONS;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		query->names[i] = calls[i].name;
+	query->names[ARRAY_SIZE(calls)] = "pthread_create";
+	query->nr_names = ARRAY_SIZE(calls) + 1;
+	return true;
 }
 
 /*
  * Leaves out the mmap of statically linked programs: both their allocator and the program call it.
  */
-static int read_file(int fd, struct allocator *out)
+static bool read_file(const struct places *found, struct allocator *out)
 {
-	struct function found[ARRAY_SIZE(calls)];
-	const char *names[ARRAY_SIZE(calls)];
-	auto_elf struct elf *elf = NULL;
-	size_t nr;
+	const struct probe_place *threads = &found->at[ARRAY_SIZE(calls)];
 
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		names[i] = calls[i].name;
-	int err = functions_find_all(fd, names, ARRAY_SIZE(calls), found) ?: elf_open_fd(fd, &elf);
-	if (err)
-		return err;
-	if (!found[0].file_off)
-		return -ENOENT;
-	const struct elf_section *exported = elf_section_find(elf, ".dynsym");
-	bool is_library = exported && exported->size > sizeof(Elf64_Sym);
-	find_threads(fd, &out->file);
-	const struct elf_segment *segments = elf_segments(elf, &nr);
-	for (const struct elf_segment *s = segments; s < segments + nr; s++) {
-		out->file.is_program |= s->type == PT_INTERP;
-		if (s->type == PT_LOAD && s->flags & PF_X && !out->file.code_end) {
-			out->file.code_start = s->file_off;
-			out->file.code_end = s->file_off + s->filesz;
-		}
+	if (found->nr <= ARRAY_SIZE(calls) || !found->at[0].file_off)
+		return false;
+	if (threads->file_off) {
+		out->file.threads_start = threads->file_off;
+		out->file.threads_end = threads->file_off + threads->size;
 	}
+	out->file.is_program = found->is_program;
+	out->file.code_start = found->code_start;
+	out->file.code_end = found->code_end;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		if (calls[i].call != MEMORY_MMAP || is_library) {
-			add_function(out, &found[i], calls[i].call);
-			out->has_own_new |=
-				is_library && found[i].file_off && calls[i].call == MEMORY_NEW;
+		if (calls[i].call != MEMORY_MMAP || found->has_exports) {
+			add_function(out, &found->at[i], calls[i].call);
+			out->has_own_new |= found->has_exports && found->at[i].file_off &&
+					    calls[i].call == MEMORY_NEW;
 		}
-	return 0;
+	return true;
 }
 
 struct placement {
@@ -204,29 +191,29 @@ static int place_all(struct placement *p, const struct allocator *a, u32 number,
 	return err;
 }
 
-static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
+static bool place(const struct probe_file *f, const struct places *places, probe_links *out,
+		  void *ctx)
 {
 	struct allocator found = { 0 };
 	char path[32];
 
-	if (read_file(fd, &found))
+	if (!read_file(places, &found))
 		return false;
 	struct placement p = { .sources = ctx, .links = out };
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	int err = number < MEMORY_FILES
-			  ? programs_set_memory_file(sources_bpf(p.sources), number, &found.file)
-			  : -ENOSPC;
-	p.at = (struct programs_uprobe){ .path = path, .pid = pid };
-	err = err ?: place_all(&p, &found, number, true) ?: place_all(&p, &found, number, false);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
+	int err = programs_set_memory_file(sources_bpf(p.sources), f->number, &found.file);
+	p.at = (struct programs_uprobe){ .path = path, .pid = f->pid };
+	err = err ?: place_all(&p, &found, f->number, true)
+		  ?: place_all(&p, &found, f->number, false);
 	if (found.has_own_new && sources_options(p.sources)->leaks)
 		log_warn("memory from operators new of an allocator of process %d is left out: a "
 			 "return probe would break exceptions",
-			 (int)pid);
+			 (int)f->pid);
 	if (err == -ESRCH)
 		sources_count_gone(p.sources);
 	else if (err)
 		log_warn("nativemem: an allocator of process %d cannot have all its probes: %s",
-			 (int)pid, strerror(-err));
+			 (int)f->pid, strerror(-err));
 	return true;
 }
 
@@ -274,13 +261,20 @@ static bool is_nativemem_held(const struct event_options *o, u64 *age_ns)
 	return o->leaks;
 }
 
+static const struct probe_placing placing = {
+	.name = "nativemem",
+	.nr_files_max = MEMORY_FILES,
+	.ask = ask,
+	.place = place,
+};
+
 static int open_nativemem(struct sources *s, const struct event *e, u32 number)
 {
 	const struct event_options *o = sources_options(s);
 
 	sources_describe(s, "native memory, a sample every %llu bytes",
 			 (unsigned long long)o->nativemem_interval);
-	sources_add_probes(s, number, probes_new(sources_options(s)->only_targets, place, s));
+	sources_add_probes(s, number, probes_new(o->workers, o->only_targets, &placing, s));
 	return 0;
 }
 

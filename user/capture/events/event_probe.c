@@ -14,11 +14,9 @@
 #include "base/log.h"
 #include "capture/events/event_kind.h"
 #include "capture/targets/targets.h"
-#include "elf/functions.h"
-#include "elf/instruction.h"
-#include "elf/usdt.h"
 #include "proc/capability.h"
 #include "proc/library.h"
+#include "sym/places.h"
 
 #define UPROBE_PREFIX "uprobe:"
 #define USDT_PREFIX   "usdt:"
@@ -26,16 +24,35 @@
 
 #define NEAR_NAMES 3
 
+/* What is wrong with a file, for the user. */
+static const char *text_of(int err)
+{
+	static const struct {
+		int err;
+		const char *text;
+	} texts[] = {
+		{ -ENOEXEC, "it is not an ELF file" },
+		{ -EFBIG, "its symbol table is too large" },
+		{ -ETIMEDOUT, "reading it takes too long" },
+		{ -EPIPE, "reading it takes too much memory, or ended the process that reads it" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (texts[i].err == err)
+			return texts[i].text;
+	return strerror(-err);
+}
+
 static void report_missing(const struct event *e, const char *prefix, const char *thing, int err,
-			   const struct near *near, struct str *why)
+			   const struct places *found, struct str *why)
 {
 	str_addf(why, "%s%s: ", prefix, e->place);
 	if (err == -ENOENT)
 		str_addf(why, "it has no %s %s", thing, e->what);
 	else
-		str_add(why, err == -ENOEXEC ? "it is not an ELF file" : strerror(-err));
-	for (size_t i = 0; i < near->max && near->names[i]; i++)
-		str_addf(why, "%s%s", i ? ", " : "; near names: ", near->names[i]);
+		str_add(why, text_of(err));
+	for (size_t i = 0; found->near[i]; i++)
+		str_addf(why, "%s%s", i ? ", " : "; near names: ", found->near[i]);
 }
 
 static int check_file(const struct event *e, const char *prefix, struct str *why)
@@ -68,25 +85,40 @@ static void find_file(struct event *e, const struct event_options *o)
 	e->was_found = true;
 }
 
-/* Finds a symbol's place in the file; else explains in `why` what there is instead. */
-static int find_symbol(const struct event *e, struct function *out, struct str *why)
+/* Takes the places of e->what in the file; else explains in `why` what there is instead. */
+static int find_places(struct event *e, const struct event_options *o, enum places_kind kind,
+		       struct str *why)
 {
-	struct near near = { .wanted = e->what, .max = NEAR_NAMES };
-	int err = check_file(e, UPROBE_PREFIX, why);
+	const char *prefix = kind == PLACES_USDT ? USDT_PREFIX : UPROBE_PREFIX;
+	const char *thing = kind == PLACES_USDT ? "probe" : "function";
+	const struct places_query query = {
+		.kind = kind,
+		.names = { e->what },
+		.nr_names = 1,
+		.nr_near = NEAR_NAMES,
+	};
+	auto_places struct places found = { 0 };
 
+	int err = check_file(e, prefix, why);
 	if (err)
 		return err;
-	err = functions_find(e->place, e->what, out, &near);
-	if (err)
-		report_missing(e, UPROBE_PREFIX, "function", err, &near, why);
-	near_fini(&near);
-	return err;
+	err = places_search_now(o->workers, e->place, &query, &found);
+	if (err) {
+		report_missing(e, prefix, thing, err, &found, why);
+		return err;
+	}
+	e->nr_places = found.nr;
+	e->places = take(found.at);
+	return 0;
 }
 
 /* A trap at any other place than the begin of an instruction breaks the program. */
-static int check_place(const struct event *e, const struct function *at, const char *text,
-		       struct str *why)
+static int check_place(const struct event *e, const struct event_options *o, u64 offset,
+		       const char *text, struct str *why)
 {
+	const struct probe_place *at = &e->places[0];
+	const struct places_query query = { .kind = PLACES_INSTRUCTION, .file_off = at->file_off };
+	auto_places struct places none = { 0 };
 	static const struct {
 		int err;
 		const char *text;
@@ -96,10 +128,10 @@ static int check_place(const struct event *e, const struct function *at, const c
 		{ -ENODATA, "no function is known there, so its instructions cannot be located" },
 		{ -ENOTSUP, "only a build with libcapstone knows where instructions begin" },
 	};
-	u64 offset = e->file_off - at->file_off;
-	int err = at->size && offset >= at->size ? -ERANGE
-						 : instruction_begins(e->place, e->file_off);
-	const char *reason = strerror(-err);
+	int err = at->size && offset >= at->size
+			  ? -ERANGE
+			  : places_search_now(o->workers, e->place, &query, &none);
+	const char *reason = text_of(err);
 
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (reasons[i].err == err)
@@ -110,13 +142,13 @@ static int check_place(const struct event *e, const struct function *at, const c
 }
 
 /* SYMBOL, SYMBOL+OFFSET, or 0xOFFSET in the file. */
-static int read_place(struct event *e, const char *text, struct str *why)
+static int read_place(struct event *e, const struct event_options *o, const char *text,
+		      struct str *why)
 {
 	const char *plus = strrchr(text, '+');
 	const char *number = isdigit((unsigned char)text[0]) ? text : plus ? plus + 1 : NULL;
 	char *end = NULL;
 	u64 offset = number ? strtoull(number, &end, 0) : 0;
-	struct function at = { 0 };
 
 	if (!*text || plus == text || (number && (!*number || *end))) {
 		str_addf(why, "%s%s:%s: takes SYMBOL, SYMBOL+OFFSET or an offset in the file",
@@ -125,12 +157,15 @@ static int read_place(struct event *e, const char *text, struct str *why)
 	}
 	if (number != text) {
 		e->what = plus ? xstrndup(text, (size_t)(plus - text)) : xstrdup(text);
-		int err = find_symbol(e, &at, why);
+		int err = find_places(e, o, PLACES_FUNCTIONS, why);
 		if (err)
 			return err;
+	} else {
+		e->places = xcalloc(1, sizeof(*e->places));
+		e->nr_places = 1;
 	}
-	e->file_off = at.file_off + offset;
-	return offset || number == text ? check_place(e, &at, text, why) : 0;
+	e->places[0].file_off += offset;
+	return offset || number == text ? check_place(e, o, offset, text, why) : 0;
 }
 
 /* The last colon that is not half of C++'s "::"; NULL if there is none. */
@@ -155,7 +190,7 @@ static int parse_uprobe(const char *text, const struct event_options *o, struct 
 	}
 	e->place = xstrndup(path, (size_t)(colon - path));
 	find_file(e, o);
-	return read_place(e, colon + 1, why);
+	return read_place(e, o, colon + 1, why);
 }
 
 /* The second last colon, which ends the path. */
@@ -172,9 +207,6 @@ static const char *find_probe(const char *path)
 static int parse_usdt(const char *text, const struct event_options *o, struct event *e,
 		      struct str *why)
 {
-	struct usdt_place places[USDT_PLACES_MAX];
-	size_t nr;
-
 	if (strncmp(text, USDT_PREFIX, strlen(USDT_PREFIX)))
 		return -ENOENT;
 	const char *path = text + strlen(USDT_PREFIX), *colon = find_probe(path);
@@ -185,35 +217,27 @@ static int parse_usdt(const char *text, const struct event_options *o, struct ev
 	e->place = xstrndup(path, (size_t)(colon - path));
 	find_file(e, o);
 	e->what = xstrdup(colon + 1);
-	int err = check_file(e, USDT_PREFIX, why);
-	if (err)
-		return err;
-	struct near near = { .wanted = e->what, .max = NEAR_NAMES };
-	err = usdt_find(e->place, e->what, places, &nr, &near);
-	if (err)
-		report_missing(e, USDT_PREFIX, "probe", err, &near, why);
-	near_fini(&near);
-	return err;
+	return find_places(e, o, PLACES_USDT, why);
 }
 
-/* The places of an event in its file. */
+/* An event whose places in its file are known. */
 struct known_places {
 	struct sources *sources;
 	const struct event *event;
 	u32 number;
 	bool has_failed;
-	size_t nr;
-	struct usdt_place at[];
 };
 
 static int attach(const struct known_places *k, size_t i, pid_t pid, struct bpf_link **out)
 {
+	const struct probe_place *at = &k->event->places[i];
+
 	return programs_attach_program(sources_bpf(k->sources),
 				       &(struct programs_uprobe){
 					       .program = PROGRAM_UPROBE_HIT,
 					       .path = k->event->place,
-					       .file_off = k->at[i].file_off,
-					       .semaphore_off = k->at[i].semaphore_off,
+					       .file_off = at->file_off,
+					       .semaphore_off = at->semaphore_off,
 					       .cookie = k->number,
 					       .pid = pid,
 				       },
@@ -224,7 +248,7 @@ static int attach_everywhere(const struct known_places *k)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < k->nr; i++) {
+	for (size_t i = 0; !err && i < k->event->nr_places; i++) {
 		struct bpf_link *link;
 		err = attach(k, i, -1, &link);
 		err = sources_take_link(k->sources, k->event, err, link);
@@ -232,12 +256,12 @@ static int attach_everywhere(const struct known_places *k)
 	return err;
 }
 
-static bool place(int fd, u32 file, pid_t pid, probe_links *out, void *known)
+static void place(pid_t pid, probe_links *out, void *known)
 {
 	struct known_places *k = known;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < k->nr; i++) {
+	for (size_t i = 0; !err && i < k->event->nr_places; i++) {
 		struct bpf_link *link;
 		err = attach(k, i, pid, &link);
 		if (!err)
@@ -250,17 +274,14 @@ static bool place(int fd, u32 file, pid_t pid, probe_links *out, void *known)
 		log_warn("%s cannot be attached in process %d, and maybe in others: %s",
 			 k->event->name, (int)pid, strerror(-err));
 	}
-	return true;
 }
 
 /* Attaches only in the recorded processes, to spare the others the traps. */
-static int start_at(struct sources *s, const struct event *e, u32 number,
-		    const struct usdt_place *places, size_t nr)
+static int start_probe(struct sources *s, const struct event *e, u32 number)
 {
-	struct known_places *k = xcalloc(1, sizeof(*k) + nr * sizeof(k->at[0]));
+	struct known_places *k = xcalloc(1, sizeof(*k));
 
-	*k = (struct known_places){ .sources = s, .event = e, .number = number, .nr = nr };
-	memcpy(k->at, places, nr * sizeof(k->at[0]));
+	*k = (struct known_places){ .sources = s, .event = e, .number = number };
 	if (sources_options(s)->only_targets) {
 		sources_add_probes(s, number, probes_new_known(place, k));
 		return 0;
@@ -268,21 +289,6 @@ static int start_at(struct sources *s, const struct event *e, u32 number,
 	int err = attach_everywhere(k);
 	free(k);
 	return err;
-}
-
-static int start_uprobe(struct sources *s, const struct event *e, u32 number)
-{
-	return start_at(s, e, number, &(struct usdt_place){ .file_off = e->file_off }, 1);
-}
-
-static int start_usdt(struct sources *s, const struct event *e, u32 number)
-{
-	struct usdt_place places[USDT_PLACES_MAX];
-	struct near near = { .wanted = e->what };
-	size_t nr = 0;
-	int err = usdt_find(e->place, e->what, places, &nr, &near);
-
-	return err ?: start_at(s, e, number, places, nr);
 }
 
 char *why_not_uprobe(void)
@@ -309,7 +315,7 @@ const struct event_kind event_kind_uprobe = {
 	.parse = parse_uprobe,
 	.configure = configure_trace,
 	.open = open_nothing,
-	.start = start_uprobe,
+	.start = start_probe,
 	.why_not = why_not_uprobe,
 };
 
@@ -325,6 +331,6 @@ const struct event_kind event_kind_usdt = {
 	.parse = parse_usdt,
 	.configure = configure_trace,
 	.open = open_nothing,
-	.start = start_usdt,
+	.start = start_probe,
 	.why_not = why_not_uprobe,
 };

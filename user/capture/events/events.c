@@ -23,6 +23,7 @@ static void event_fini(struct event *e)
 	free(e->name);
 	free(e->place);
 	free(e->what);
+	free(e->places);
 }
 
 /* Parses an event of that kind. Fails if this node cannot record it. */

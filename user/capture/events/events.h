@@ -13,7 +13,9 @@
 #include "profile/profile.h"
 
 struct event_kind;
+struct probe_place;
 struct targets;
+struct workers;
 
 /* One event of a recording. Its number is its index in the list. */
 struct event {
@@ -27,7 +29,8 @@ struct event {
 	char *place;    /* uprobe: the file; tracepoint: the group */
 	bool was_found; /* `place` was given as the name of a library or program */
 	char *what;     /* uprobe: the symbol, NULL for a bare offset; tracepoint: the name */
-	u64 file_off;   /* uprobe */
+	struct probe_place *places; /* uprobe, usdt: in the file; owned */
+	u32 nr_places;
 };
 
 struct events {
@@ -58,6 +61,7 @@ struct event_options {
 	const char *begin, *end; /* functions that begin and end sampling in a process; or NULL */
 	bool only_targets;       /* put probes only into recorded processes */
 	const struct targets *targets; /* whose libraries names refer to; may be NULL */
+	struct workers *workers;       /* parse files. NULL: this process does */
 };
 
 #define EVENTS_FREQ_MAX_HZ 10000

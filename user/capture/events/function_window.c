@@ -8,7 +8,8 @@
 
 #include "base/log.h"
 #include "capture/events/event_sources.h"
-#include "elf/functions.h"
+
+#define FILES_MAX 4096 /* with such functions */
 
 /* The end's probe comes first, because only it closes windows that the begin opens. */
 enum {
@@ -23,35 +24,44 @@ void function_window_configure(const struct event_options *o, struct knobs *knob
 		knobs->window = o->begin ? WINDOW_CLOSED : WINDOW_OPEN;
 }
 
-static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
+static bool ask(const struct probe_file *f, struct places_query *query, void *ctx)
+{
+	const struct event_options *o = sources_options(ctx);
+
+	query->kind = PLACES_FUNCTIONS;
+	query->names[END] = o->end ?: "";
+	query->names[BEGIN] = o->begin ?: "";
+	query->nr_names = NR_PLACES;
+	return true;
+}
+
+static bool place(const struct probe_file *f, const struct places *found, probe_links *out,
+		  void *ctx)
 {
 	static const enum program programs[NR_PLACES] = {
 		[END] = PROGRAM_WINDOW_END, [BEGIN] = PROGRAM_WINDOW_BEGIN
 	};
 	const struct event_options *o = sources_options(ctx);
-	const char *names[NR_PLACES] = { [END] = o->end ?: "", [BEGIN] = o->begin ?: "" };
-	struct function found[NR_PLACES];
 	bool any = false;
 	char path[32];
 
-	if (functions_find_all(fd, names, NR_PLACES, found))
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	for (size_t i = 0; i < NR_PLACES; i++) {
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
+	for (size_t i = 0; i < found->nr && i < NR_PLACES; i++) {
 		const struct programs_uprobe at = {
 			.program = programs[i],
 			.path = path,
-			.file_off = found[i].file_off,
-			.pid = pid,
+			.file_off = found->at[i].file_off,
+			.pid = f->pid,
 		};
 		struct bpf_link *link;
-		if (!found[i].file_off)
+		if (!found->at[i].file_off)
 			continue;
 		int err = programs_attach_program(sources_bpf(ctx), &at, &link);
 		if (err == -ESRCH)
 			sources_count_gone(ctx);
 		else if (err)
-			log_warn("%s cannot have a probe: %s", names[i], strerror(-err));
+			log_warn("%s cannot have a probe: %s", i == END ? o->end : o->begin,
+				 strerror(-err));
 		else
 			vec_push(out, link);
 		any = true;
@@ -59,12 +69,20 @@ static bool place(int fd, u32 number, pid_t pid, probe_links *out, void *ctx)
 	return any;
 }
 
+static const struct probe_placing placing = {
+	.name = "functions that begin and end sampling",
+	.nr_files_max = FILES_MAX,
+	.ask = ask,
+	.place = place,
+};
+
 void function_window_open(struct sources *s)
 {
 	const struct event_options *o = sources_options(s);
 
 	if (o->begin || o->end)
-		sources_add_probes(s, SOURCES_NO_EVENT, probes_new(o->only_targets, place, s));
+		sources_add_probes(s, SOURCES_NO_EVENT,
+				   probes_new(o->workers, o->only_targets, &placing, s));
 }
 
 void function_window_report(const struct sources *s)

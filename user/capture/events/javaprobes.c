@@ -9,19 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
+#include "base/auto.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "elf/debugfile.h"
-#include "elf/functions.h"
 #include "proc/target_file.h"
 
-enum probe_file {
+enum probed_file {
 	NO_TELLER,
 	AGENT,
 	LIBJVM,
 };
 
 /* The agent's file may have a name of its own, or show as the root of a mount that was removed. */
-static enum probe_file what_file(const char *path)
+static enum probed_file what_file(const char *path)
 {
 	const char *base = strrchr(path, '/');
 
@@ -32,7 +34,7 @@ static enum probe_file what_file(const char *path)
 	return strncmp(base, "/libjvm.so", 10) ? NO_TELLER : LIBJVM;
 }
 
-static bool is_needed(const struct java_probe *t, enum probe_file file, enum java_probed who)
+static bool is_needed(const struct java_probe *t, enum probed_file file, enum java_probed who)
 {
 	return t->is_hook ? file == AGENT && who == JAVA_PROBED_AGENT
 			  : file == LIBJVM && who == JAVA_PROBED_LIBJVM;
@@ -65,7 +67,7 @@ static void report_missing(const char *event, const struct java_probe *t, int er
 }
 
 static void place_probe(struct sources *s, const char *event, const struct java_probe *t,
-			const struct programs_uprobe *at, enum probe_file file, probe_links *out)
+			const struct programs_uprobe *at, enum probed_file file, probe_links *out)
 {
 	int err = !at->file_off ? -ENOENT : t->program ? attach(s, at, out) : 0;
 
@@ -75,100 +77,100 @@ static void place_probe(struct sources *s, const char *event, const struct java_
 		report_missing(event, t, err);
 }
 
-/* A file with reporting functions, and their places in it: two names for each probe. */
-struct probe_functions {
-	int fd;
-	char path[PATH_MAX]; /* as its process sees it */
-	enum probe_file file;
-	const char *names[2 * JAVA_PROBES_MAX];
-	struct function found[2 * JAVA_PROBES_MAX];
-	size_t nr;
-};
-
-static u64 offset_of(const struct probe_functions *f, size_t probe)
+/* Writes the file's path as its process sees it. */
+static enum probed_file identify(int fd, char path[PATH_MAX])
 {
-	return f->found[2 * probe].file_off ?: f->found[2 * probe + 1].file_off;
+	char own[32];
+
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(own, path, PATH_MAX - 1);
+	path[len > 0 ? len : 0] = '\0';
+	return what_file(path);
 }
 
-static int open_debug_file(enum debug_place place, const char *path, void *ctx)
+/* Opens debug files of a libjvm for the worker that searches it. */
+struct debug_opener {
+	pid_t pid; /* maps the file; -1: our root is searched as the file's owner */
+	uid_t uid;
+	gid_t gid;
+	char path[PATH_MAX];
+};
+
+static int open_debug_file(void *ctx, u32 place, const char *path)
 {
-	const struct target_root *root = ctx;
+	const struct debug_opener *opener = ctx;
+	struct target_root root;
 
 	if (place != DEBUG_IN_PROCESS)
 		return debugfile_open_host(DEBUG_ROOT, place, path);
-	auto_close int fd = target_file_open(root, path);
-	return fd < 0 || debugfile_is_trusted(fd, root->uid) ? take_fd(fd) : -EPERM;
-}
-
-/* `pid` is a process that maps the file, or -1: then our root is searched as the file's owner. */
-static int find_debug_file(struct probe_functions *f, pid_t pid)
-{
-	struct target_root root;
-	int err = target_root_open_owner(f->fd, &root);
-
+	int err = opener->pid > 0 ? target_root_open(opener->pid, &root)
+				  : target_root_open_ours(opener->uid, opener->gid, &root);
 	if (err)
 		return err;
-	const struct debug_places in = { f->path, open_debug_file, &root };
-	if (pid > 0) {
-		target_root_close(&root);
-		err = target_root_open(pid, &root);
-	}
-	if (err)
-		return err;
-	err = functions_find_stripped(f->fd, &in, f->names, f->nr, f->found);
+	uid_t trusted = root.uid;
+	auto_close int fd = target_file_open(&root, path);
 	target_root_close(&root);
-	return err;
+	return fd < 0 || debugfile_is_trusted(fd, trusted) ? take_fd(fd) : -EPERM;
 }
 
-static void find_stripped(struct probe_functions *f, pid_t pid)
+static void search_debug_files(const struct probe_file *f, const char *path,
+			       struct places_query *query)
 {
-	int err = find_debug_file(f, pid);
+	struct debug_opener *opener;
+	struct target_root owners;
 
-	if (err && err != -ENOENT)
-		log_debug("debug file of %s: %s", f->path, strerror(-err));
+	if (target_root_open_owner(f->fd, &owners))
+		return;
+	opener = xcalloc(1, sizeof(*opener));
+	*opener = (struct debug_opener){ .pid = f->pid, .uid = owners.uid, .gid = owners.gid };
+	target_root_close(&owners);
+	copy_text(opener->path, sizeof(opener->path), path);
+	query->debug_path = opener->path;
+	query->open = open_debug_file;
+	query->ctx = opener;
 }
 
-static int find_functions(struct probe_functions *f, const struct java_event *event,
-			  enum java_probed who, pid_t pid)
+bool javaprobes_ask(const struct java_event *event, enum java_probed who,
+		    const struct probe_file *f, struct places_query *query)
 {
-	bool is_whole = true;
+	char path[PATH_MAX];
+	enum probed_file file = identify(f->fd, path);
 
+	assert(event->nr <= JAVA_PROBES_MAX);
+	query->kind = PLACES_FUNCTIONS;
+	query->nr_alternatives = 2;
 	for (size_t i = 0; i < event->nr; i++) {
 		const struct java_probe *t = &event->probes[i];
-		f->names[f->nr++] = t->function;
-		f->names[f->nr++] = t->older ?: t->function;
+		if (!is_needed(t, file, who))
+			continue;
+		query->names[query->nr_names++] = t->function;
+		query->names[query->nr_names++] = t->older ?: t->function;
 	}
-	int err = functions_find_all(f->fd, f->names, f->nr, f->found);
-	for (size_t i = 0; i < event->nr; i++)
-		is_whole &= !is_needed(&event->probes[i], f->file, who) || offset_of(f, i);
-	if (!err && !is_whole && f->file == LIBJVM)
-		find_stripped(f, pid);
-	return err;
+	if (query->nr_names && file == LIBJVM)
+		search_debug_files(f, path, query);
+	return query->nr_names;
 }
 
 bool javaprobes_place(struct sources *s, const struct java_event *event, enum java_probed who,
-		      int fd, pid_t pid, probe_links *out)
+		      const struct probe_file *f, const struct places *found, probe_links *out)
 {
-	struct probe_functions f = { .fd = fd };
-	char path[32];
+	char path[PATH_MAX], own[32];
+	enum probed_file file = identify(f->fd, path);
+	u32 nr = 0;
 
-	assert(event->nr <= JAVA_PROBES_MAX);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	ssize_t len = readlink(path, f.path, sizeof(f.path) - 1);
-	f.path[len > 0 ? len : 0] = '\0';
-	f.file = what_file(f.path);
-	if (f.file == NO_TELLER || find_functions(&f, event, who, pid))
-		return false;
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", f->fd);
 	for (size_t i = 0; i < event->nr; i++) {
+		const struct java_probe *t = &event->probes[i];
+		if (!is_needed(t, file, who) || nr == found->nr)
+			continue;
 		const struct programs_uprobe at = {
-			.program = event->probes[i].program,
-			.path = path,
-			.file_off = offset_of(&f, i),
-			.pid = pid,
-			.cookie = event->probes[i].call,
+			.program = t->program,
+			.path = own,
+			.file_off = found->at[nr++].file_off,
+			.pid = f->pid,
+			.cookie = t->call,
 		};
-		if (is_needed(&event->probes[i], f.file, who))
-			place_probe(s, event->name, &event->probes[i], &at, f.file, out);
+		place_probe(s, event->name, t, &at, file, out);
 	}
 	return true;
 }

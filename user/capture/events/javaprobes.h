@@ -33,9 +33,13 @@ struct java_event {
 	size_t nr;
 };
 
-/* A probes_place_fn without context, for the event's functions. */
+#define JAVA_FILES_MAX 4096 /* agents' and libjvm.so, with probes */
+
+/* The functions of struct probe_placing, for the event's functions. */
+bool javaprobes_ask(const struct java_event *event, enum java_probed who,
+		    const struct probe_file *f, struct places_query *query);
 bool javaprobes_place(struct sources *s, const struct java_event *event, enum java_probed who,
-		      int fd, pid_t pid, probe_links *out);
+		      const struct probe_file *f, const struct places *found, probe_links *out);
 
 /* Whose functions report at first, before any fallback. */
 enum java_probed javaprobes_default(const struct sources *s);

@@ -2,54 +2,46 @@
 /* Uprobes in the files that recorded processes map. */
 #include "capture/events/probes.h"
 
-#include <unistd.h>
-
-#include "base/auto.h"
-#include "proc/mapped_file.h"
-#include "proc/status.h"
+#include "capture/events/probe_files.h"
 
 /* The probes of one process; of all of them if every process is recorded. */
 struct holder {
 	u64 key;
 	probe_links links;
-	struct dict met; /* files already looked at */
+	struct dict met; /* files that gave it their probes */
 };
 
 struct probes {
 	bool by_process;
-	bool is_known; /* the file is known; `ctx` describes it and is ours */
-	probes_place_fn place;
-	void *ctx;
-	struct dict files; /* by device and inode: the number + 1, 0 for a file without probes */
-	u32 nr_numbers;
+	struct probe_files *files; /* NULL: the file is known */
+	probes_place_known_fn place_known;
+	void *ctx;           /* of place_known; owned */
+	struct dict waiting; /* processes with files to be searched: key -> PID */
 	VEC(struct holder) holders;
 };
-
-static u64 key_of_file(const struct mapping *m)
-{
-	return hash_u64(m->inode ^ hash_u64((u64)m->dev_major << 32 | m->dev_minor));
-}
 
 static u64 key_of_process(const struct process *p)
 {
 	return process_id_hash(p->id);
 }
 
-struct probes *probes_new(bool by_process, probes_place_fn place, void *ctx)
+struct probes *probes_new(struct workers *workers, bool by_process,
+			  const struct probe_placing *placing, void *ctx)
 {
 	struct probes *p = xcalloc(1, sizeof(*p));
 
 	p->by_process = by_process;
-	p->place = place;
-	p->ctx = ctx;
+	p->files = probe_files_new(workers, placing, ctx);
 	return p;
 }
 
-struct probes *probes_new_known(probes_place_fn place, void *ctx)
+struct probes *probes_new_known(probes_place_known_fn place, void *ctx)
 {
-	struct probes *p = probes_new(true, place, ctx);
+	struct probes *p = xcalloc(1, sizeof(*p));
 
-	p->is_known = true;
+	p->by_process = true;
+	p->place_known = place;
+	p->ctx = ctx;
 	return p;
 }
 
@@ -66,6 +58,9 @@ void probes_take_off(struct probes *p, struct detacher *detacher)
 	vec_each(h, &p->holders)
 		holder_fini(h, detacher);
 	p->holders.nr = 0;
+	dict_fini(&p->waiting);
+	if (p->files)
+		probe_files_stop(p->files);
 }
 
 void probes_free(struct probes *p)
@@ -73,9 +68,9 @@ void probes_free(struct probes *p)
 	if (!p)
 		return;
 	vec_fini(&p->holders);
-	dict_fini(&p->files);
-	if (p->is_known)
-		free(p->ctx);
+	dict_fini(&p->waiting);
+	probe_files_free(p->files);
+	free(p->ctx);
 	free(p);
 }
 
@@ -87,24 +82,26 @@ static struct holder *find_holder(struct probes *p, u64 key)
 	return NULL;
 }
 
-static void add_file(struct probes *p, struct holder *h, const struct process *process,
-		     const struct mapping *m)
+/* Begins all searches before it waits for one. Returns whether files are left to be searched. */
+static bool place_in_files(struct probes *p, struct holder *h, const struct process *process)
 {
-	u64 key = key_of_file(m);
-	const u64 *known = dict_find(&p->files, key);
+	const struct mappings *all = &process->mappings;
+	pid_t pid = p->by_process ? process->id.pid : -1;
+	bool waits = false;
 
-	if (!m->inode || dict_find(&h->met, key) || (known && !*known))
-		return;
-	auto_close int fd = mapped_file_open(process->id.pid, m);
-	if (fd < 0)
-		return; /* another process that maps it may have more luck */
-	dict_add(&h->met, key);
-	u32 number = known ? (u32)*known - 1 : p->nr_numbers;
-	bool has = p->place(fd, number, p->by_process ? process->id.pid : -1, &h->links, p->ctx);
-	if (known)
-		return;
-	*dict_add(&p->files, key) = has ? number + 1 : 0;
-	p->nr_numbers += has;
+	for (size_t i = 0; i < all->nr; i++)
+		waits |= !probe_files_begin(p->files, process, &all->at[i], pid);
+	for (size_t i = 0; i < all->nr; i++) {
+		u64 key = probe_files_key(&all->at[i]);
+		if (dict_find(&h->met, key))
+			continue;
+		enum probe_state state =
+			probe_files_place(p->files, process, &all->at[i], pid, &h->links);
+		if (state == PROBES_KNOWN)
+			dict_add(&h->met, key);
+		waits |= state == PROBES_WAITING;
+	}
+	return waits;
 }
 
 void probes_add_process(struct probes *p, const struct process *process)
@@ -115,11 +112,30 @@ void probes_add_process(struct probes *p, const struct process *process)
 	if (!h) {
 		vec_push(&p->holders, (struct holder){ .key = key });
 		h = &p->holders.at[p->holders.nr - 1];
-		if (p->is_known)
-			p->place(-1, 0, process->id.pid, &h->links, p->ctx);
+		if (!p->files)
+			p->place_known(process->id.pid, &h->links, p->ctx);
 	}
-	for (size_t i = 0; !p->is_known && i < process->mappings.nr; i++)
-		add_file(p, h, process, &process->mappings.at[i]);
+	if (p->files && place_in_files(p, h, process))
+		*dict_add(&p->waiting, key_of_process(process)) = (u64)process->id.pid;
+}
+
+void probes_poll(struct probes *p, const struct processes *all)
+{
+	if (!p->files || !probe_files_take_news(p->files))
+		return;
+	struct dict waiting = p->waiting;
+	p->waiting = (struct dict){ 0 };
+	dict_each(slot, &waiting) {
+		const struct process *process = processes_newest(all, (pid_t)slot->value);
+		if (process && !process->exit_ns && key_of_process(process) == slot->key)
+			probes_add_process(p, process);
+	}
+	dict_fini(&waiting);
+}
+
+bool probes_are_searching(const struct probes *p)
+{
+	return p->files && probe_files_nr_searching(p->files);
 }
 
 void probes_remove_process(struct probes *p, const struct process *process,
@@ -127,6 +143,7 @@ void probes_remove_process(struct probes *p, const struct process *process,
 {
 	struct holder *h = p->by_process ? find_holder(p, key_of_process(process)) : NULL;
 
+	dict_remove(&p->waiting, key_of_process(process));
 	if (!h)
 		return;
 	holder_fini(h, detacher);
@@ -142,18 +159,16 @@ bool probes_has(struct probes *p, const struct process *process)
 
 u32 probes_nr_files(const struct probes *p)
 {
-	return p->nr_numbers;
+	return p->files ? probe_files_nr(p->files) : 0;
 }
 
 bool probes_find_file(const struct probes *p, const struct process *process, u64 addr, u32 *number,
 		      u64 *file_off)
 {
 	const struct mapping *m = mappings_find(&process->mappings, addr);
-	const u64 *known = m ? dict_find(&p->files, key_of_file(m)) : NULL;
 
-	if (!known || !*known)
+	if (!m || !p->files || !probe_files_number(p->files, probe_files_key(m), number))
 		return false;
-	*number = (u32)*known - 1;
 	*file_off = addr - m->start + m->file_off;
 	return true;
 }

@@ -1,34 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uprobes in the files that recorded processes map. They are placed when a process is first seen.
- * If all processes are recorded, once for each file; otherwise in each recorded process, to spare
- * the others.
+ * Uprobes in the files that recorded processes map. Workers search the places in a file; the probes
+ * are placed as soon as they are known, at once or in a later tick. If all processes are recorded,
+ * a file gets them once; otherwise in each recorded process, to spare the others.
  */
 #pragma once
 
 #include "base/vec.h"
 #include "capture/kernel/detacher.h"
 #include "proc/process.h"
+#include "sym/places.h"
 
 struct bpf_link;
 struct probes;
 
 typedef VEC(struct bpf_link *) probe_links;
 
-/*
- * Places the event's probes in the file at `fd`, which a process maps, and adds the links to *out.
- * `number` is the file's, always the same for a file. `pid` is the only process to get the probes,
- * or -1 for all. Returns whether the file can have such probes.
- */
-typedef bool (*probes_place_fn)(int fd, u32 number, pid_t pid, probe_links *out, void *ctx);
+/* A file that a process maps. */
+struct probe_file {
+	int fd;
+	u32 number; /* of the file: always the same for a file, less than nr_files_max */
+	pid_t pid;  /* the only process to get the probes, or -1 for all */
+};
 
-struct probes *probes_new(bool by_process, probes_place_fn place, void *ctx);
+/* How an event places its probes. The functions get `ctx`. */
+struct probe_placing {
+	const char *name;     /* of the event, or what the probes are for */
+	u32 nr_files_max;     /* with probes; a user other than root has a quarter of them */
+	bool reports_missing; /* `place` is also called if no place was found */
+	/* Fills in the question about a file; false if it can have no probes. */
+	bool (*ask)(const struct probe_file *f, struct places_query *query, void *ctx);
+	/* Places probes and adds the links to *out. Whether the file can have such probes. */
+	bool (*place)(const struct probe_file *f, const struct places *found, probe_links *out,
+		      void *ctx);
+};
+
+/* `workers` may be NULL: this process searches. Both pointers must outlive the probes. */
+struct probes *probes_new(struct workers *workers, bool by_process,
+			  const struct probe_placing *placing, void *ctx);
 
 /*
- * Probes in a known file. `place` is called once for each process, with fd -1, whatever the process
- * maps so far. `ctx` is on the heap; the probes take it over.
+ * Probes in a known file: `place` is called once for each process, whatever it maps so far. `ctx`
+ * is on the heap; the probes take it over.
  */
-struct probes *probes_new_known(probes_place_fn place, void *ctx);
+typedef void (*probes_place_known_fn)(pid_t pid, probe_links *out, void *ctx);
+struct probes *probes_new_known(probes_place_known_fn place, void *ctx);
 
 /* Detaches all probes; the files that had them remain known. */
 void probes_take_off(struct probes *p, struct detacher *detacher);
@@ -36,6 +52,12 @@ void probes_free(struct probes *p);
 
 /* Checks the files that the process maps. Call it again when the process maps more. */
 void probes_add_process(struct probes *p, const struct process *process);
+
+/* Places probes in files whose search has ended since. Call it at every tick. */
+void probes_poll(struct probes *p, const struct processes *all);
+
+/* Whether a file is being searched. */
+bool probes_are_searching(const struct probes *p);
 
 /* The process has ended. */
 void probes_remove_process(struct probes *p, const struct process *process,

@@ -226,6 +226,22 @@ void sources_remove_process(struct sources *s, const struct process *p)
 		probes_remove_process(probes->probes, p, s->detacher);
 }
 
+void sources_poll(struct sources *s, const struct processes *all)
+{
+	if (!places_probes(s))
+		return;
+	vec_each(probes, &s->probes)
+		probes_poll(probes->probes, all);
+}
+
+bool sources_are_searching(const struct sources *s)
+{
+	vec_each(probes, &s->probes)
+		if (probes_are_searching(probes->probes))
+			return true;
+	return false;
+}
+
 bool sources_are_placed(const struct sources *s)
 {
 	return s->probes.nr;

@@ -56,11 +56,15 @@ void sources_last_blocked(struct sources *s, struct dict *since);
 
 /*
  * Call sources_add_process when a recorded process was seen or maps more: it places the events'
- * probes in the process's files, and they work at once. Call sources_remove_process when the
- * process has ended.
+ * probes in the process's files. Files that take long to search get theirs by sources_poll, which
+ * every tick calls. Call sources_remove_process when the process has ended.
  */
 void sources_add_process(struct sources *s, const struct process *p);
+void sources_poll(struct sources *s, const struct processes *all);
 void sources_remove_process(struct sources *s, const struct process *p);
+
+/* Whether files are being searched for places of probes. */
+bool sources_are_searching(const struct sources *s);
 
 /* Whether some probes are placed process by process, before a process's first sample. */
 bool sources_are_placed(const struct sources *s);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tasks of the recorder's workers. */
+#include "capture/parsers.h"
+
+#include "capture/unwind/row_build.h"
+#include "sym/parse_symbols.h"
+#include "sym/perf_map.h"
+#include "sym/places.h"
+
+static const worker_fn tasks[WORKER_TASKS] = {
+	[WORKER_ROWS] = row_build_task,        [WORKER_PERF_MAP] = perf_map_task,
+	[WORKER_HEADERS] = parse_headers_task, [WORKER_SYMBOLS] = parse_symbols_task,
+	[WORKER_PLACES] = places_task,
+};
+
+int parsers_new(struct workers **out)
+{
+	return workers_new(tasks, out);
+}

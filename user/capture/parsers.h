@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The workers of the recorder, which parse the files of others. */
+#pragma once
+
+#include "worker/workers.h"
+
+/*
+ * Starts them with all tasks of the recorder. They inherit what this process has by now. Negative
+ * errno: the caller parses files itself, with NULL as workers.
+ */
+int parsers_new(struct workers **out);
