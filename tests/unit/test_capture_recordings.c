@@ -15,6 +15,8 @@
 #include "capture/kernel/privilege.h"
 #include "capture/node.h"
 #include "capture/recording.h"
+#include "java.h"
+#include "jvm/process/memfds.h"
 
 #define CUTS      20 /* CUTS=600 in the environment for the full number */
 #define CUT_NS    (100 * NS_PER_MS)
@@ -27,12 +29,15 @@ struct world {
 	struct node *node;
 	pid_t loops[LOOPS_MAX];
 	u32 nr_loops;
+	char *agent_path;
+	pid_t jvm; /* 0: none */
 };
 
 struct test_recording {
 	struct events events;
 	struct event_options sampling;
 	struct targets *targets;
+	enum agent_mode agent;
 	struct recording *recording;
 	struct sink *sink;
 };
@@ -63,15 +68,44 @@ static int make_world(void **state)
 	return node_start(w->node);
 }
 
+/* With agents, and with a JVM that allocates. */
+static int make_world_with_jvm(void **state)
+{
+	auto_free char *path = xasprintf("%s/libjvmmap.so", getenv("O") ?: "build");
+	struct world *w = calloc(1, sizeof(*w));
+	int ends[2];
+	char ready;
+
+	*state = w;
+	if (privilege_check() || getenv("JDK"))
+		return 0;
+	w->agent_path = realpath(path, NULL);
+	const struct node_options options = { .agent_path = w->agent_path, .keeps_rights = true };
+	w->node = node_new(&options);
+	if (pipe(ends))
+		return -1;
+	w->jvm = fork();
+	if (!w->jvm)
+		java_exec(ends[1], "Churn");
+	close(ends[1]);
+	if (read(ends[0], &ready, 1) != 1)
+		return -1;
+	close(ends[0]);
+	return node_start(w->node);
+}
+
 static int end_world(void **state)
 {
 	struct world *w = *state;
 
+	if (w->jvm)
+		java_end(w->jvm);
 	for (u32 i = 0; i < w->nr_loops; i++) {
 		kill(w->loops[i], SIGKILL);
 		waitpid(w->loops[i], NULL, 0);
 	}
 	node_free(w->node);
+	free(w->agent_path);
 	free(w);
 	return 0;
 }
@@ -100,7 +134,11 @@ static void init(struct test_recording *t, u32 freq_hz)
 {
 	struct str why = { 0 };
 
-	*t = (struct test_recording){ .sampling.freq_hz = (int)freq_hz, .targets = targets_new() };
+	*t = (struct test_recording){
+		.sampling.freq_hz = (int)freq_hz,
+		.targets = targets_new(),
+		.agent = AGENT_NEVER,
+	};
 	assert_int_equal(events_parse("cpu", &t->sampling, &t->events, &why), 0);
 }
 
@@ -111,7 +149,7 @@ static void start(struct world *w, struct test_recording *t)
 		.events = &t->events,
 		.sampling = t->sampling,
 		.targets = t->targets,
-		.agent = AGENT_NEVER,
+		.agent = t->agent,
 	};
 	t->recording = recording_new(w->node, &options);
 	t->sink = recording_add_sink(t->recording, &sink);
@@ -313,13 +351,91 @@ static void a_recording_may_end_before_it_runs(void **state)
 	struct str why = { 0 };
 	u32 nr_cuts = 0;
 
-	t = (struct test_recording){ .sampling.offcpu_min_ns = 1000, .targets = targets_new() };
+	t = (struct test_recording){
+		.sampling.offcpu_min_ns = 1000,
+		.targets = targets_new(),
+		.agent = AGENT_NEVER,
+	};
 	assert_int_equal(events_parse("offcpu", &t.sampling, &t.events, &why), 0);
 	start(w, &t);
 	stop(w, &t);
 	take_cuts(&t, 0, &nr_cuts);
 	assert_int_equal(nr_cuts, 1);
 	fini(&t);
+}
+
+static void begin_alloc(struct world *w, struct test_recording *t, u64 interval)
+{
+	auto_free char *pid = xasprintf("%d", (int)w->jvm);
+	struct str why = { 0 };
+
+	*t = (struct test_recording){ .sampling.alloc_interval = interval,
+				      .targets = targets_new() };
+	assert_int_equal(events_parse("alloc", &t->sampling, &t->events, &why), 0);
+	assert_int_equal(targets_add(t->targets, TARGET_PID, false, pid, &why), 0);
+	start(w, t);
+	advance(w, t, RECORDING_RUNS);
+}
+
+struct allocations {
+	u64 bytes, samples;
+};
+
+/* Those of the next cut. */
+static struct allocations take_allocations(struct world *w, const struct test_recording *t)
+{
+	struct allocations sum = { 0 };
+	struct cut *c;
+	u64 end_ns = time_mono_ns() + END_NS;
+
+	while (!(c = recording_take_cut(t->recording, t->sink))) {
+		assert_true(time_mono_ns() < end_ns);
+		tick_for(w, CUT_NS);
+	}
+	vec_each(weight, &c->profile->weights) {
+		sum.bytes += weight->type == 0 ? weight->value : 0;
+		sum.samples += weight->type == 1 ? weight->value : 0;
+	}
+	cut_free(c);
+	return sum;
+}
+
+static void await_samples(struct world *w, const struct test_recording *t)
+{
+	struct recording_progress now = { 0 };
+	u64 end_ns = time_mono_ns() + END_NS;
+
+	while (!now.samples) {
+		assert_true(time_mono_ns() < end_ns);
+		tick_for(w, CUT_NS);
+		recording_progress(t->recording, &now);
+	}
+}
+
+/* The agent reports at the shorter interval. The bytes of both recordings are right. */
+static void recordings_share_an_agent(void **state)
+{
+	struct world *w = world_of(state);
+	struct test_recording coarse, fine;
+
+	begin_alloc(w, &coarse, 1 << 20);
+	await_samples(w, &coarse);
+	begin_alloc(w, &fine, 1 << 17);
+	assert_int_equal(recording_cut(coarse.recording, coarse.sink), 0);
+	tick_for(w, SUM_NS);
+	assert_int_equal(recording_cut(coarse.recording, coarse.sink), 0);
+	stop(w, &fine);
+	stop(w, &coarse);
+	assert_int_equal(memfds_count(w->jvm), 1);
+
+	struct allocations alone = take_allocations(w, &coarse);
+	struct allocations beside = take_allocations(w, &coarse);
+	struct allocations of_fine = take_allocations(w, &fine);
+	assert_true(alone.samples > 0);
+	assert_true(beside.samples > of_fine.samples / 2);
+	assert_in_range(beside.bytes, of_fine.bytes / 10 * 7, of_fine.bytes / 10 * 13);
+	fini(&fine);
+	fini(&coarse);
 }
 
 #define recording_test(test) cmocka_unit_test_setup_teardown(test, make_world, end_world)
@@ -333,6 +449,8 @@ int main(void)
 		recording_test(a_recording_may_be_dropped_at_any_time),
 		recording_test(an_awaited_program_may_start_before_the_recording_runs),
 		recording_test(a_recording_may_end_before_it_runs),
+		cmocka_unit_test_setup_teardown(recordings_share_an_agent, make_world_with_jvm,
+						end_world),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
