@@ -94,13 +94,18 @@ static const int for_memory[] = {
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
 
-static int forbid(scmp_filter_ctx filter, const int *calls, size_t nr)
+static int add_calls(scmp_filter_ctx filter, u32 action, const int *calls, size_t nr)
 {
 	int err = 0;
 
 	for (size_t i = 0; !err && i < nr; i++)
-		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0);
+		err = seccomp_rule_add(filter, action, calls[i], 0);
 	return err;
+}
+
+static int forbid(scmp_filter_ctx filter, const int *calls, size_t nr)
+{
+	return add_calls(filter, SCMP_ACT_ERRNO(EPERM), calls, nr);
 }
 
 /*
@@ -129,11 +134,7 @@ static int add_rules(scmp_filter_ctx filter, enum privileged process)
 /* Also allows forks, but not into new namespaces. */
 static int allow_for_memory(scmp_filter_ctx filter)
 {
-	int err = 0;
-
-	for (size_t i = 0; !err && i < ARRAY_SIZE(for_memory); i++)
-		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, for_memory[i], 0);
-	return err
+	return add_calls(filter, SCMP_ACT_ALLOW, for_memory, ARRAY_SIZE(for_memory))
 		       ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
 					   SCMP_A0(SCMP_CMP_MASKED_EQ, NAMESPACES, 0));
 }
