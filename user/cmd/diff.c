@@ -151,10 +151,8 @@ static int diff(const struct options *o, char **paths, int nr_paths)
 static int parse_and_diff(struct options *o, int argc, char **argv)
 {
 	const struct opt opts[] = {
-		{ 'o', "output", OPT_STRING, &o->output, "FILE",
-		  "write FILE; - is standard output" },
-		{ 0, "format", OPT_STRING, &o->format, "NAME",
-		  "use this format (default: by FILE's extension)" },
+		OUTPUT_OPT(&o->output),
+		FORMAT_OPT(&o->format),
 		FORCE_OPT(&o->force),
 		{ 0, "title", OPT_STRING, &o->title, "TEXT", "set the comparison's title" },
 		{ 0, "event", OPT_STRING, &o->event, "NAME",

@@ -32,6 +32,16 @@ int profile_file_write_new(const struct profile *p, const char *path, const stru
 int profile_file_rescue(const struct profile *p, const char *path, const struct format *f,
 			char **written, u64 *size_bytes);
 
+/* -o and --format of the commands that convert files. */
+#define OUTPUT_OPT(out)                                                                    \
+	{                                                                                  \
+		'o', "output", OPT_STRING, out, "FILE", "write FILE; - is standard output" \
+	}
+#define FORMAT_OPT(out)                                                  \
+	{                                                                \
+		0, "format", OPT_STRING, out, "NAME",                    \
+			"use this format (default: by FILE's extension)" \
+	}
 #define FORCE_OPT(out)                                                             \
 	{                                                                          \
 		0, "force", OPT_BOOL, out, NULL, "let -o overwrite a block device" \

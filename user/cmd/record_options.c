@@ -378,8 +378,7 @@ static void add_sampling(opt_table *t, struct record_options *o)
 static void add_output(opt_table *t, struct record_options *o)
 {
 	const struct opt opts[] = {
-		{ 'o', "output", OPT_STRING, &o->output, "FILE",
-		  "write FILE; - is standard output" },
+		OUTPUT_OPT(&o->output),
 		{ 0, "format", OPT_STRING, &o->format_name, "F",
 		  "html, svg, .. (default: by FILE's extension)" },
 		FORCE_OPT(&o->force),
