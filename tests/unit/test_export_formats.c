@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A profile written in a format and read back has the same stacks with the same weights. */
-#include "test.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,16 +53,6 @@ static struct profile *random_profile(u32 seed)
 			    next(&seed) % 1000);
 	}
 	return p;
-}
-
-static struct str written(const struct profile *p, const char *format)
-{
-	struct str bytes = { 0 };
-	FILE *f = open_memstream(&bytes.at, &bytes.len);
-
-	assert_int_equal(format_by_name(format)->write(p, f), 0);
-	fclose(f);
-	return bytes;
 }
 
 static int read_bytes(const void *bytes, size_t len, struct profile *p, struct str *why)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several files read into one profile: their types and the facts of their recordings. */
-#include "test.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <string.h>
@@ -35,16 +35,6 @@ static struct profile *profile_of(const struct recording *r)
 	profile_add(p, node, other, 1,
 		    4096); /* of another process: a resource of its own in OTLP */
 	return p;
-}
-
-static struct str written(const struct profile *p, const char *format)
-{
-	struct str bytes = { 0 };
-	FILE *f = open_memstream(&bytes.at, &bytes.len);
-
-	assert_int_equal(format_by_name(format)->write(p, f), 0);
-	fclose(f);
-	return bytes;
 }
 
 static void read_into(struct profile *p, const struct str *bytes)

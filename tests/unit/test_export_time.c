@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Weights that last several slots of time, in formats that show time. */
-#include "test.h"
+#include "formats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,16 +29,6 @@ static struct profile *profile_of(const char *time, u32 nr, u64 value)
 		profile_add(p, node, profile_intern_labels(p, &labels), 0, value);
 	}
 	return p;
-}
-
-static struct str written(const struct profile *p, const char *format)
-{
-	struct str bytes = { 0 };
-	FILE *f = open_memstream(&bytes.at, &bytes.len);
-
-	assert_int_equal(format_by_name(format)->write(p, f), 0);
-	fclose(f);
-	return bytes;
 }
 
 static struct profile *read_back(const struct profile *p, const char *format)
