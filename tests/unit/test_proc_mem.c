@@ -169,7 +169,7 @@ static u8 helped_byte(u64 addr)
 	return (u8)(addr * 7 >> 3);
 }
 
-/* Has three pages. */
+/* A helper whose process has three pages, filled by helped_byte. */
 static int help(struct process_id id, struct mem_request *r, size_t nr, void *ctx)
 {
 	for (size_t i = 0; i < nr; i++) {

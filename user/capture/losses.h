@@ -6,7 +6,7 @@
 
 struct loss {
 	const char *event; /* as named in -e */
-	const char *key;   /* of `why`, for programs */
+	const char *key;   /* short name of `why`, for the notes */
 	const char *why;   /* "the ring buffer was full" */
 	const char *remedy;
 	u64 nr;

@@ -307,7 +307,7 @@ class App {
 			else
 				history.replaceState({ depth, ...kept }, '', hash);
 		} catch (e) {
-			// A frame without its own address has no history.
+			// Browsers forbid this in an iframe without a URL of its own.
 		}
 		if (left && left !== this.leftOut)
 			this.say(`The address is too short for ${left}. This tab remembers, a link does not.`, true);
