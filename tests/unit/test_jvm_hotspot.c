@@ -341,6 +341,8 @@ static void the_place_of_the_current_thread_is_searched_once(void **state)
 
 	hotspot_find_tls(world.h);
 	hotspot_layout(world.h, &first);
+	if (first.jdk < 9)
+		skip_because("JDK 8 keeps the thread behind a pthread key; JDK=11 has a variable");
 	assert_true(first.tls_module);
 	hotspot_find_tls(world.h);
 	hotspot_layout(world.h, &second);
