@@ -33,7 +33,8 @@ static const struct java_probe probes[] = {
 	  .program = PROGRAM_JAVA_EVENT,
 	  .call = JAVA_OUTSIDE_TLAB },
 };
-static const struct java_event event = { "alloc", probes, ARRAY_SIZE(probes) };
+static const struct java_placing placing = JAVA_PLACING("alloc", probes, JAVA_PROBED_FIRST);
+static const struct java_placing falling_back = JAVA_PLACING("alloc", probes, JAVA_PROBED_LIBJVM);
 
 static int parse_alloc(const char *text, const struct event_options *o, struct event *e,
 		       struct str *why)
@@ -65,44 +66,6 @@ static bool is_alloc_held(const struct event_options *o, u64 *age_ns)
 	return o->live;
 }
 
-static bool ask(const struct probe_file *f, struct places_query *query, void *sources)
-{
-	return javaprobes_ask(&event, javaprobes_default(sources), f, query);
-}
-
-static bool place(const struct probe_file *f, const struct places *found, probe_links *out,
-		  void *sources)
-{
-	return javaprobes_place(sources, &event, javaprobes_default(sources), f, found, out);
-}
-
-static const struct probe_placing placing = {
-	.name = "alloc",
-	.nr_files_max = JAVA_FILES_MAX,
-	.reports_missing = true,
-	.ask = ask,
-	.place = place,
-};
-
-static bool ask_libjvm(const struct probe_file *f, struct places_query *query, void *sources)
-{
-	return javaprobes_ask(&event, JAVA_PROBED_LIBJVM, f, query);
-}
-
-static bool place_in_libjvm(const struct probe_file *f, const struct places *found,
-			    probe_links *out, void *sources)
-{
-	return javaprobes_place(sources, &event, JAVA_PROBED_LIBJVM, f, found, out);
-}
-
-static const struct probe_placing falling_back = {
-	.name = "alloc",
-	.nr_files_max = JAVA_FILES_MAX,
-	.reports_missing = true,
-	.ask = ask_libjvm,
-	.place = place_in_libjvm,
-};
-
 static int open_alloc(struct sources *s, const struct event *e, u32 number)
 {
 	const struct event_options *o = sources_options(s);
@@ -110,11 +73,10 @@ static int open_alloc(struct sources *s, const struct event *e, u32 number)
 	sources_describe(s, "allocations, one in %llu KiB%s",
 			 (unsigned long long)o->alloc_interval >> 10,
 			 o->live ? ", still reachable at the end" : "");
-	sources_add_probes(s, number, probes_new(o->workers, o->only_targets, &placing, s));
+	sources_add_probes(s, number, javaprobes_new(s, &placing));
 	/* libjvm does not report which objects are reachable. */
 	if (!o->live)
-		sources_add_fallback(s, number, AGENT_HOOK_ALLOC,
-				     probes_new(o->workers, true, &falling_back, s));
+		sources_add_fallback(s, number, AGENT_HOOK_ALLOC, javaprobes_new(s, &falling_back));
 	return 0;
 }
 

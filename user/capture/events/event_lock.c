@@ -22,7 +22,8 @@ static const struct java_probe probes[] = {
 	  .is_hook = true },
 	{ .function = "ObjectMonitor::enter" },
 };
-static const struct java_event event = { "lock", probes, ARRAY_SIZE(probes) };
+static const struct java_placing placing = JAVA_PLACING("lock", probes, JAVA_PROBED_FIRST);
+static const struct java_placing falling_back = JAVA_PLACING("lock", probes, JAVA_PROBED_LIBJVM);
 
 static void configure_lock(const struct event *e, u32 number, const struct event_options *o,
 			   struct knobs *knobs)
@@ -40,53 +41,14 @@ static void hook_lock(const struct event *e, const struct event_options *o,
 		hooks->lock_min_ns = o->lock_min_ns;
 }
 
-static bool ask(const struct probe_file *f, struct places_query *query, void *sources)
-{
-	return javaprobes_ask(&event, javaprobes_default(sources), f, query);
-}
-
-static bool place(const struct probe_file *f, const struct places *found, probe_links *out,
-		  void *sources)
-{
-	return javaprobes_place(sources, &event, javaprobes_default(sources), f, found, out);
-}
-
-static const struct probe_placing placing = {
-	.name = "lock",
-	.nr_files_max = JAVA_FILES_MAX,
-	.reports_missing = true,
-	.ask = ask,
-	.place = place,
-};
-
-static bool ask_libjvm(const struct probe_file *f, struct places_query *query, void *sources)
-{
-	return javaprobes_ask(&event, JAVA_PROBED_LIBJVM, f, query);
-}
-
-static bool place_in_libjvm(const struct probe_file *f, const struct places *found,
-			    probe_links *out, void *sources)
-{
-	return javaprobes_place(sources, &event, JAVA_PROBED_LIBJVM, f, found, out);
-}
-
-static const struct probe_placing falling_back = {
-	.name = "lock",
-	.nr_files_max = JAVA_FILES_MAX,
-	.reports_missing = true,
-	.ask = ask_libjvm,
-	.place = place_in_libjvm,
-};
-
 static int open_lock(struct sources *s, const struct event *e, u32 number)
 {
 	const struct event_options *o = sources_options(s);
 
 	sources_add_waits(s);
 	sources_describe(s, "waits for locks from %g ms", (double)o->lock_min_ns / NS_PER_MS);
-	sources_add_probes(s, number, probes_new(o->workers, o->only_targets, &placing, s));
-	sources_add_fallback(s, number, AGENT_HOOK_LOCK,
-			     probes_new(o->workers, true, &falling_back, s));
+	sources_add_probes(s, number, javaprobes_new(s, &placing));
+	sources_add_fallback(s, number, AGENT_HOOK_LOCK, javaprobes_new(s, &falling_back));
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 static const struct java_probe probes[] = {
 	{ .function = "jvmmap_hook_method", .program = PROGRAM_METHOD_HOOK, .is_hook = true },
 };
-static const struct java_event event = { "java:", probes, ARRAY_SIZE(probes) };
+static const struct java_placing placing = JAVA_PLACING("java:", probes, JAVA_PROBED_FIRST);
 
 /*
  * Packages that the JVM needs to run the hook. A call may also come where the hook must not be
@@ -88,29 +88,9 @@ static void hook_method(const struct event *e, const struct event_options *o,
 		 e->what);
 }
 
-static bool ask(const struct probe_file *f, struct places_query *query, void *sources)
-{
-	return javaprobes_ask(&event, javaprobes_default(sources), f, query);
-}
-
-static bool place(const struct probe_file *f, const struct places *found, probe_links *out,
-		  void *sources)
-{
-	return javaprobes_place(sources, &event, javaprobes_default(sources), f, found, out);
-}
-
-static const struct probe_placing placing = {
-	.name = "java",
-	.nr_files_max = JAVA_FILES_MAX,
-	.reports_missing = true,
-	.ask = ask,
-	.place = place,
-};
-
 /* One probe serves all methods. */
 static int open_method(struct sources *s, const struct event *e, u32 number)
 {
-	const struct event_options *o = sources_options(s);
 	size_t bytes = strlen(e->what) + 1, nr = 0;
 
 	for (const struct event *other = e - number; other < e; other++) {
@@ -126,7 +106,7 @@ static int open_method(struct sources *s, const struct event *e, u32 number)
 	sources_describe(s, "calls of %s", e->name + strlen(METHOD_PREFIX));
 	if (nr)
 		return 0;
-	sources_add_probes(s, number, probes_new(o->workers, o->only_targets, &placing, s));
+	sources_add_probes(s, number, javaprobes_new(s, &placing));
 	return 0;
 }
 

@@ -105,7 +105,8 @@ static void add_function(struct allocator *a, const struct probe_place *f,
 }
 
 /* The functions of `calls`, then the one that maps the stacks of threads. */
-static bool ask(const struct probe_file *f, struct places_query *query, void *ctx)
+static bool ask(const struct probe_placing *self, const struct probe_file *f,
+		struct places_query *query, void *ctx)
 {
 	query->kind = PLACES_FUNCTIONS;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
@@ -191,8 +192,8 @@ static int place_all(struct placement *p, const struct allocator *a, u32 number,
 	return err;
 }
 
-static bool place(const struct probe_file *f, const struct places *places, probe_links *out,
-		  void *ctx)
+static bool place(const struct probe_placing *self, const struct probe_file *f,
+		  const struct places *places, probe_links *out, void *ctx)
 {
 	struct allocator found = { 0 };
 	char path[32];

@@ -24,7 +24,7 @@
 
 #define NEAR_NAMES 3
 
-/* What is wrong with a file, for the user. */
+/* Describes an error of a file to the user. */
 static const char *text_of(int err)
 {
 	static const struct {

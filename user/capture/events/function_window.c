@@ -24,7 +24,8 @@ void function_window_configure(const struct event_options *o, struct knobs *knob
 		knobs->window = o->begin ? WINDOW_CLOSED : WINDOW_OPEN;
 }
 
-static bool ask(const struct probe_file *f, struct places_query *query, void *ctx)
+static bool ask(const struct probe_placing *self, const struct probe_file *f,
+		struct places_query *query, void *ctx)
 {
 	const struct event_options *o = sources_options(ctx);
 
@@ -35,8 +36,8 @@ static bool ask(const struct probe_file *f, struct places_query *query, void *ct
 	return true;
 }
 
-static bool place(const struct probe_file *f, const struct places *found, probe_links *out,
-		  void *ctx)
+static bool place(const struct probe_placing *self, const struct probe_file *f,
+		  const struct places *found, probe_links *out, void *ctx)
 {
 	static const enum program programs[NR_PLACES] = {
 		[END] = PROGRAM_WINDOW_END, [BEGIN] = PROGRAM_WINDOW_BEGIN

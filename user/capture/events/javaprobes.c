@@ -17,7 +17,7 @@
 #include "proc/target_file.h"
 
 enum probed_file {
-	NO_TELLER,
+	OTHER_FILE,
 	AGENT,
 	LIBJVM,
 };
@@ -28,21 +28,24 @@ static enum probed_file what_file(const char *path)
 	const char *base = strrchr(path, '/');
 
 	if (!base)
-		return NO_TELLER;
+		return OTHER_FILE;
 	if (!base[1] || !strncmp(base, "/libjvmmap", 10) || !strncmp(base, "/.jvmmap", 8))
 		return AGENT;
-	return strncmp(base, "/libjvm.so", 10) ? NO_TELLER : LIBJVM;
+	return strncmp(base, "/libjvm.so", 10) ? OTHER_FILE : LIBJVM;
 }
 
-static bool is_needed(const struct java_probe *t, enum probed_file file, enum java_probed who)
+static const struct java_placing *placing_of(const struct probe_placing *self)
 {
-	return t->is_hook ? file == AGENT && who == JAVA_PROBED_AGENT
-			  : file == LIBJVM && who == JAVA_PROBED_LIBJVM;
+	return (const struct java_placing *)self;
 }
 
-enum java_probed javaprobes_default(const struct sources *s)
+/* Whether the event's probe is in that file. */
+static bool is_needed(const struct java_placing *p, const struct java_probe *probe,
+		      enum probed_file file, const struct sources *s)
 {
-	return sources_options(s)->without_agent ? JAVA_PROBED_LIBJVM : JAVA_PROBED_AGENT;
+	bool by_libjvm = p->who == JAVA_PROBED_LIBJVM || sources_options(s)->without_agent;
+
+	return probe->is_hook ? file == AGENT && !by_libjvm : file == LIBJVM && by_libjvm;
 }
 
 static int attach(struct sources *s, const struct programs_uprobe *at, probe_links *out)
@@ -55,26 +58,26 @@ static int attach(struct sources *s, const struct programs_uprobe *at, probe_lin
 	return err;
 }
 
-static void report_missing(const char *event, const struct java_probe *t, int err)
+static void report_missing(const char *event, const struct java_probe *probe, int err)
 {
 	if (err != -ENOENT)
-		log_warn("%s is incomplete: %s cannot have a probe: %s", event, t->function,
+		log_warn("%s is incomplete: %s cannot have a probe: %s", event, probe->function,
 			 strerror(-err));
 	else
 		log_warn("%s is incomplete: the libjvm.so of a JVM has no symbol %s; install its "
 			 "debug symbols, or take a JDK whose libjvm.so has them",
-			 event, t->function);
+			 event, probe->function);
 }
 
-static void place_probe(struct sources *s, const char *event, const struct java_probe *t,
+static void place_probe(struct sources *s, const char *event, const struct java_probe *probe,
 			const struct programs_uprobe *at, enum probed_file file, probe_links *out)
 {
-	int err = !at->file_off ? -ENOENT : t->program ? attach(s, at, out) : 0;
+	int err = !at->file_off ? -ENOENT : probe->program ? attach(s, at, out) : 0;
 
 	if (err == -ESRCH)
 		sources_count_gone(s);
 	else if (err && (at->file_off || file == LIBJVM))
-		report_missing(event, t, err);
+		report_missing(event, probe, err);
 }
 
 /* Writes the file's path as its process sees it. */
@@ -130,47 +133,57 @@ static void search_debug_files(const struct probe_file *f, const char *path,
 	query->ctx = opener;
 }
 
-bool javaprobes_ask(const struct java_event *event, enum java_probed who,
-		    const struct probe_file *f, struct places_query *query)
+bool javaprobes_ask(const struct probe_placing *self, const struct probe_file *f,
+		    struct places_query *query, void *ctx)
 {
+	const struct java_placing *p = placing_of(self);
 	char path[PATH_MAX];
 	enum probed_file file = identify(f->fd, path);
 
-	assert(event->nr <= JAVA_PROBES_MAX);
+	assert(p->nr <= JAVA_PROBES_MAX);
 	query->kind = PLACES_FUNCTIONS;
 	query->nr_alternatives = 2;
-	for (size_t i = 0; i < event->nr; i++) {
-		const struct java_probe *t = &event->probes[i];
-		if (!is_needed(t, file, who))
+	for (size_t i = 0; i < p->nr; i++) {
+		const struct java_probe *probe = &p->probes[i];
+		if (!is_needed(p, probe, file, ctx))
 			continue;
-		query->names[query->nr_names++] = t->function;
-		query->names[query->nr_names++] = t->older ?: t->function;
+		query->names[query->nr_names++] = probe->function;
+		query->names[query->nr_names++] = probe->older ?: probe->function;
 	}
 	if (query->nr_names && file == LIBJVM)
 		search_debug_files(f, path, query);
 	return query->nr_names;
 }
 
-bool javaprobes_place(struct sources *s, const struct java_event *event, enum java_probed who,
-		      const struct probe_file *f, const struct places *found, probe_links *out)
+bool javaprobes_place(const struct probe_placing *self, const struct probe_file *f,
+		      const struct places *found, probe_links *out, void *ctx)
 {
+	const struct java_placing *p = placing_of(self);
 	char path[PATH_MAX], own[32];
 	enum probed_file file = identify(f->fd, path);
 	u32 nr = 0;
 
 	snprintf(own, sizeof(own), "/proc/self/fd/%d", f->fd);
-	for (size_t i = 0; i < event->nr; i++) {
-		const struct java_probe *t = &event->probes[i];
-		if (!is_needed(t, file, who) || nr == found->nr)
+	for (size_t i = 0; i < p->nr; i++) {
+		const struct java_probe *probe = &p->probes[i];
+		if (!is_needed(p, probe, file, ctx) || nr == found->nr)
 			continue;
 		const struct programs_uprobe at = {
-			.program = t->program,
+			.program = probe->program,
 			.path = own,
 			.file_off = found->at[nr++].file_off,
 			.pid = f->pid,
-			.cookie = t->call,
+			.cookie = probe->call,
 		};
-		place_probe(s, event->name, t, &at, file, out);
+		place_probe(ctx, self->name, probe, &at, file, out);
 	}
 	return true;
+}
+
+struct probes *javaprobes_new(struct sources *s, const struct java_placing *p)
+{
+	const struct event_options *o = sources_options(s);
+
+	return probes_new(o->workers, p->who == JAVA_PROBED_LIBJVM || o->only_targets, &p->placing,
+			  s);
 }

@@ -21,25 +21,37 @@ struct java_probe {
 
 /* Whose functions report. */
 enum java_probed {
-	JAVA_PROBED_AGENT,
+	JAVA_PROBED_FIRST, /* the agent's; with --agent never libjvm's */
 	JAVA_PROBED_LIBJVM,
 };
 
 #define JAVA_PROBES_MAX 4
 
-struct java_event {
-	const char *name;
+/* The probes of one event. */
+struct java_placing {
+	struct probe_placing placing; /* its functions are those below */
 	const struct java_probe *probes;
-	size_t nr;
+	size_t nr; /* at most JAVA_PROBES_MAX */
+	enum java_probed who;
 };
 
 #define JAVA_FILES_MAX 4096 /* agents' and libjvm.so, with probes */
 
-/* The functions of struct probe_placing, for the event's functions. */
-bool javaprobes_ask(const struct java_event *event, enum java_probed who,
-		    const struct probe_file *f, struct places_query *query);
-bool javaprobes_place(struct sources *s, const struct java_event *event, enum java_probed who,
-		      const struct probe_file *f, const struct places *found, probe_links *out);
+#define JAVA_PLACING(event, list, functions_of)                                  \
+	{                                                                        \
+		.placing = { .name = (event),                                    \
+			     .nr_files_max = JAVA_FILES_MAX,                     \
+			     .reports_missing = true,                            \
+			     .ask = javaprobes_ask,                              \
+			     .place = javaprobes_place },                        \
+		.probes = (list), .nr = ARRAY_SIZE(list), .who = (functions_of), \
+	}
 
-/* Whose functions report at first, before any fallback. */
-enum java_probed javaprobes_default(const struct sources *s);
+/* The functions of struct probe_placing; `self` is a struct java_placing, `ctx` struct sources. */
+bool javaprobes_ask(const struct probe_placing *self, const struct probe_file *f,
+		    struct places_query *query, void *ctx);
+bool javaprobes_place(const struct probe_placing *self, const struct probe_file *f,
+		      const struct places *found, probe_links *out, void *ctx);
+
+/* `p` must outlive the probes. Those of libjvm are placed in chosen processes only. */
+struct probes *javaprobes_new(struct sources *s, const struct java_placing *p);

@@ -138,7 +138,7 @@ static enum probe_state search(struct probe_files *all, u64 key, int fd, uid_t u
 	struct work *work = NULL;
 	struct stat st;
 
-	if (file_status(fd, &st) || !all->placing->ask(&opened, &query, all->ctx) ||
+	if (file_status(fd, &st) || !all->placing->ask(all->placing, &opened, &query, all->ctx) ||
 	    places_search(all->workers, fd, &query, &work)) {
 		leave_out(all, key);
 		return PROBES_NONE;
@@ -224,7 +224,7 @@ static enum probe_state place(struct probe_files *all, struct file *f, int fd, p
 	};
 
 	if ((!f->has_number && !has_room(all, owner)) ||
-	    !all->placing->place(&opened, &f->found, out, all->ctx)) {
+	    !all->placing->place(all->placing, &opened, &f->found, out, all->ctx)) {
 		leave_out(all, f->key);
 		return PROBES_NONE;
 	}
@@ -248,9 +248,10 @@ enum probe_state probe_files_place(struct probe_files *all, const struct process
 	auto_close int fd = mapped_file_open(process->id.pid, m);
 	if (fd < 0 || file_status(fd, &st))
 		return PROBES_NONE;
-	if (!is_same_file(&st, &f->stat))
-		return search(all, f->key, fd, process->uid, pid);
-	return place(all, f, fd, pid, out);
+	if (is_same_file(&st, &f->stat))
+		return place(all, f, fd, pid, out);
+	return may_search(all, process->uid) ? search(all, f->key, fd, process->uid, pid)
+					     : PROBES_WAITING;
 }
 
 bool probe_files_take_news(struct probe_files *all)

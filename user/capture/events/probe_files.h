@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of the files that may get the probes of an event: nothing yet, that they get none,
- * or where they get them. Part of capture/events/probes.h.
+ * The files that may get the probes of an event, and the places of the probes in them. Workers
+ * search each file once. Part of capture/events/probes.h.
  */
 #pragma once
 

@@ -23,16 +23,17 @@ struct probe_file {
 	pid_t pid;  /* the only process to get the probes, or -1 for all */
 };
 
-/* How an event places its probes. The functions get `ctx`. */
+/* How an event places its probes. The functions get this structure and the `ctx` of probes_new. */
 struct probe_placing {
 	const char *name;     /* of the event, or what the probes are for */
 	u32 nr_files_max;     /* with probes; a user other than root has a quarter of them */
 	bool reports_missing; /* `place` is also called if no place was found */
 	/* Fills in the question about a file; false if it can have no probes. */
-	bool (*ask)(const struct probe_file *f, struct places_query *query, void *ctx);
+	bool (*ask)(const struct probe_placing *self, const struct probe_file *f,
+		    struct places_query *query, void *ctx);
 	/* Places probes and adds the links to *out. Whether the file can have such probes. */
-	bool (*place)(const struct probe_file *f, const struct places *found, probe_links *out,
-		      void *ctx);
+	bool (*place)(const struct probe_placing *self, const struct probe_file *f,
+		      const struct places *found, probe_links *out, void *ctx);
 };
 
 /* `workers` may be NULL: this process searches. Both pointers must outlive the probes. */
