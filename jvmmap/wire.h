@@ -15,8 +15,9 @@
  *	live=0       with start: no events after the report (JVMs whose events are unsafe)
  *	alloc=BYTES  with start or hooks: also samples allocations, one about every BYTES
  *	refs=1       with alloc: also reports when sampled objects are collected
- *	lock=NS      with start or hooks: also reports waits for monitors of at least NS, samples
- *others methods=LIST with start or hooks: also reports calls of these methods: "a/B.run,a/C.go"
+ *	lock=NS      with start or hooks: also reports waits for monitors of at least NS, and a
+ *	             sample of shorter ones
+ *	methods=LIST with start or hooks: also reports calls of these methods: "a/B.run,a/C.go"
  *
  * At most WIRE_SESSIONS_MAX sessions are open. A reader that was killed still has its lock taken
  * away by the kernel, in every namespace, so a new reader gets the place of a dead one at once.

@@ -102,7 +102,7 @@ static void send_all(int sock, const u8 *data, size_t size)
 	close(file);
 }
 
-/* What it answers is read by nobody: the socket holds it. */
+/* Nobody reads the answers; they stay in the socket. */
 static void as_loop(const u8 *data, size_t size)
 {
 	static void *shared;

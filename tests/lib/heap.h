@@ -21,7 +21,7 @@ static void heap_on_free(const volatile void *p)
 	heap_bytes -= p ? __sanitizer_get_allocated_size(p) : 0;
 }
 
-/* Counts from here on; what is freed later must have been allocated later. */
+/* Starts to count. Memory allocated before must not be freed while it counts. */
 static inline void heap_count(void)
 {
 	static int is_on;

@@ -461,7 +461,7 @@ void agents_poll(struct agents *a)
 	look_after(a, now);
 }
 
-/* A first command for what is wanted now is due or in progress. */
+/* Whether the first command with the present requests is due or running. */
 static bool awaits_hooks(const struct agents_entry *e)
 {
 	return e->ring && !e->hooks.failures &&

@@ -83,7 +83,8 @@ struct unserved_hooks {
 	const char *reason; /* valid until the next agents_poll */
 };
 
-/* The next such JVM for this caller, each of its hooks once; false if there is none. */
+/* Fills in the next such JVM for this caller. Returns false after the last. Each hook of a JVM is
+ * reported once. */
 bool agents_next_unserved(struct agents *a, const struct agent_hooks *hooks,
 			  struct unserved_hooks *out);
 

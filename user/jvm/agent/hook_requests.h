@@ -31,16 +31,17 @@ void hook_requests_fini(struct hook_requests *q);
 bool hook_requests_add(struct hook_requests *q, const struct agent_hooks *hooks);
 void hook_requests_remove(struct hook_requests *q, const struct agent_hooks *hooks);
 
-/* Whether a running agent does not know yet what is wanted; not after too many failures. */
+/* Whether to send a command: the agent reports other events than requested. False after three
+ * failures. */
 bool hook_requests_wait(const struct hook_requests *q);
 
-/* A command with `merged` is on its way. */
+/* Call it when a command with `merged` is sent. */
 void hook_requests_send(struct hook_requests *q);
 
-/* It failed: tries later. */
+/* The command failed. The next one is sent after a pause. */
 void hook_requests_fail(struct hook_requests *q, u64 now_ns);
 
-/* The agent reports, since `now_ns`, what was sent. */
+/* The command succeeded at `now_ns`: the agent reports the events in `sent`. */
 void hook_requests_succeed(struct hook_requests *q, u64 now_ns);
 
 /* The agent's session has ended. */
