@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Encodes the slices of continuous profiling (docs/slices-format.md). A book is a row of records
+ * that share a dictionary of names, frames, tree nodes and label sets: a record has only what is
+ * new in the book, and the weights of its slice.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "profile/profile.h"
+
+struct slice_writer;
+
+struct slice_writer *slice_writer_new(void);
+void slice_writer_free(struct slice_writer *w);
+
+/* The next record begins a new book. */
+void slice_writer_begin(struct slice_writer *w);
+
+/*
+ * Appends the record of a slice, whose stacks and labels are those of `p`, to `out`. *begins: the
+ * record begins a book. -EOVERFLOW if the weights are too large for the format; nothing is appended
+ * then.
+ */
+int slice_writer_add(struct slice_writer *w, const struct profile *p, u64 begin_wall_ns,
+		     u64 end_wall_ns, struct str *out, bool *begins);

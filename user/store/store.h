@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon's profiles on disk. Files are the truth; the index (SQLite) is made anew from them
+ * when it is lost. Nothing here looks into a profile. All times are CLOCK_REALTIME in ns.
+ *
+ *   DIR/index.db                                            facts, names, pins, the audit list
+ *   DIR/profiles/<yyyymmdd_HHMMSS>-<id>-<event>-<target>.sflm   a profile; never changed
+ *   DIR/parts/<id>/<n>.sflm                                 parts of a recording that runs
+ *   DIR/slices/<yyyymmdd_HH>.sfls                           slices of that hour (UTC)
+ */
+#pragma once
+
+#include "base/str.h"
+#include "base/types.h"
+#include "base/vec.h"
+
+struct store;
+
+enum stored_state {
+	STORED_COMPLETE,
+	STORED_PARTIAL, /* the recorder or the daemon ended before the recording did */
+	STORED_FAILED,  /* there is no profile; `error` says why */
+};
+
+/* Facts about a profile, for lists. Texts are never NULL. */
+struct stored {
+	u64 id; /* persistent, ascending, never used again */
+	char *name, *events, *target, *unit, *error;
+	char *source;  /* "recording", "upload", "diff", "range" */
+	char *summary; /* JSON: where the time went; "" if unknown */
+	u64 start_ns, duration_ns, samples, lost, total, size_bytes, rate_hz;
+	enum stored_state state;
+	bool pinned;
+	u64 deleted_ns; /* 0, or when it was deleted; it can be restored for STORE_UNDO_NS */
+};
+
+#define STORE_UNDO_NS (60 * 1000000000ull)
+
+void stored_fini(struct stored *s);
+
+struct stored_list {
+	VEC(struct stored) list;
+	u64 nr_all; /* profiles that match, shown or not */
+};
+void stored_list_fini(struct stored_list *l);
+
+struct store_limits {
+	u64 max_disk_bytes;
+	/* Ages after which slices are thinned or removed; 0: never. */
+	u64 keep_10s_ns, keep_1min_ns, keep_10min_ns;
+};
+
+/*
+ * Opens the store in the directory `dir`, which stays the caller's, and makes what is missing.
+ * Parts of recordings that were cut off are found by store_orphans. -EINVAL if a newer version of
+ * sysflame wrote it, -EBUSY if another process has it open; `why` gets a sentence.
+ */
+int store_open(int dir, const struct store_limits *limits, struct store **out, struct str *why);
+void store_close(struct store *s);
+
+/* --- profiles --------------------------------------------------------------------------------- */
+
+/* Reserves the number of a new profile. */
+u64 store_new_id(struct store *s);
+
+/* Keeps a part of a recording that runs. Negative errno: -ENOSPC, -EROFS, .. */
+int store_add_part(struct store *s, u64 id, const void *bytes, size_t nr);
+
+/* The paths' descriptors of the parts, oldest first; the caller closes them. Returns how many. */
+int store_open_part(struct store *s, u64 id, u32 n); /* -ENOENT after the last */
+
+/* Replaces the parts [first, first + nr) by one. */
+int store_join_parts(struct store *s, u64 id, u32 first, u32 nr, const void *bytes, size_t len);
+void store_drop_parts(struct store *s, u64 id);
+
+/* Recordings that have parts and are in no list: the daemon ended before they did. */
+size_t store_orphans(struct store *s, u64 *ids, size_t max);
+
+/*
+ * Adds a profile with its file, or without one if it failed (`bytes` NULL). Facts are copied;
+ * facts->id was reserved before. The file is complete and synced before the profile is listed.
+ */
+int store_add(struct store *s, const struct stored *facts, const void *bytes, size_t nr);
+
+/* -ENOENT if there is none. The caller frees *out. */
+int store_get(struct store *s, u64 id, struct stored *out);
+
+/* A descriptor of the profile's file for reading. */
+int store_open_file(struct store *s, u64 id);
+
+/* The newest first, from `offset` on. `words`: all of them are in the name, events or target. */
+int store_list(struct store *s, const char *words, u64 offset, u64 max, struct stored_list *out);
+
+int store_rename(struct store *s, u64 id, const char *name);
+int store_pin(struct store *s, u64 id, bool pinned);
+int store_set_summary(struct store *s, u64 id, const char *json, u64 total, const char *unit);
+
+/* Deleted profiles disappear from lists at once and from the disk after STORE_UNDO_NS. */
+int store_delete(struct store *s, u64 id);
+int store_delete_all(struct store *s, u64 *nr); /* those that are not pinned */
+int store_restore(struct store *s, u64 id);
+
+/* --- slices ----------------------------------------------------------------------------------- */
+
+struct store_use {
+	const char *service;
+	u64 cpu_ns;
+};
+
+/*
+ * Appends a record of docs/slices-format.md to the file of its hour. `uses` says which service used
+ * how much CPU time in it. -EINVAL if it is no record.
+ */
+int store_add_slice(struct store *s, const void *bytes, size_t nr, u64 begin_ns, u64 end_ns,
+		    const struct store_use *uses, size_t nr_uses);
+
+/* Descriptors of the files that have slices of [from, to), oldest first; -ENOENT after the last. */
+int store_open_slices(struct store *s, u64 from_ns, u64 to_ns, u32 n);
+
+/* CPU time of a service by time. */
+struct store_series {
+	char *service;
+	VEC(u64) cpu_ns; /* by step */
+	u64 total_ns;
+};
+struct store_strip {
+	u64 from_ns, step_ns, nr_steps;
+	VEC(struct store_series) series; /* the largest first */
+};
+
+/* *out: the use of every service in [from, to), in steps that make at most `max_steps`. */
+int store_strip(struct store *s, u64 from_ns, u64 to_ns, u32 max_steps, struct store_strip *out);
+void store_strip_fini(struct store_strip *strip);
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+/* Deletes, thins and seals what is due. Does a little at a time; call it every second. */
+void store_tick(struct store *s, u64 now_ns);
+
+struct store_size {
+	u64 profile_bytes, slice_bytes, nr_profiles, oldest_slice_ns;
+};
+struct store_size store_size(struct store *s);
+
+/* Who did what: kept for 90 days. `who`: "operator", "viewer", "daemon". */
+void store_audit(struct store *s, const char *who, const char *what);
+struct store_audit_entry {
+	u64 at_ns;
+	char *who, *what;
+};
+struct store_audit_list {
+	VEC(struct store_audit_entry) list;
+};
+int store_audit_read(struct store *s, u64 max, struct store_audit_list *out);
+void store_audit_list_fini(struct store_audit_list *l);
+
+/* Settings of the people who use the daemon: a JSON text by key; NULL if there is none. */
+char *store_setting(struct store *s, const char *key);
+int store_set_setting(struct store *s, const char *key, const char *json);
