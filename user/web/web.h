@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The web process of the daemon: HTTP, the API of docs/api.yaml, the user interface, and the store.
+ * It has no rights but its store and its socket. It parses no profile: workers do (web/jobs.h).
+ */
+#pragma once
+
+#include "base/types.h"
+#include "store/store.h"
+
+struct web_options {
+	int listen_fd;  /* bound and listening; TCP or a unix socket */
+	int control_fd; /* SOCK_SEQPACKET to the supervisor, see below */
+	int dir;        /* the store's directory */
+	struct store_limits limits;
+	const char *prefix;         /* of all paths, "" or "/profiles" */
+	const char *operator_token; /* what a login needs; 32 bytes or more */
+	const char *viewer_token;
+	const char *allowed_hosts; /* further values of Host: "a.example:7070,b"; may be NULL */
+	bool is_loopback;          /* the socket cannot be reached from elsewhere */
+};
+
+/*
+ * Serves until SIGTERM, or until the supervisor closes its end. Returns an exit status.
+ *
+ * The supervisor sends one byte with a descriptor: the channel (control/channel.h) to a recorder
+ * that has just started. An earlier channel is over then. Recordings that ran there are kept as
+ * STORED_PARTIAL.
+ */
+int web_run(const struct web_options *o);
