@@ -66,15 +66,16 @@ export async function logOut() {
 }
 
 const POLL_MS = 2000;
+const SILENT_MS = 10000;
 const RETRY_MS = 30000;
 const POLLED = ['node', 'sessions'];
 
-// Calls on[EVENT](data) for changes. Without a stream, asks every two seconds and tries the stream again later.
+// Calls on[EVENT](data) for changes. Asks every two seconds while there is no stream, or a proxy holds it back.
 export function follow(on) {
-	let polling = 0, profiles = '';
+	let heard = Date.now(), profiles = '', isAsking = false;
 	const poll = async () => {
 		for (const what of POLLED)
-			await get(what).then(on[what], (e) => on.error(e));
+			await get(what).then(on[what], on.error);
 		// The list itself may be long; its size and newest entry show most changes.
 		const list = await get('profiles?limit=1').then(JSON.stringify, () => profiles);
 		if (list !== profiles && profiles)
@@ -84,17 +85,22 @@ export function follow(on) {
 	const connect = () => {
 		const stream = new EventSource(`${base}api/v1/stream`);
 		for (const what of ['node', 'sessions', 'profiles', 'jvms'])
-			stream.addEventListener(what, (e) => on[what](JSON.parse(e.data || 'null')));
-		stream.addEventListener('open', () => {
-			clearInterval(polling);
-			polling = 0;
-		});
+			stream.addEventListener(what, (e) => {
+				heard = Date.now();
+				on[what](JSON.parse(e.data || 'null'));
+			});
 		stream.addEventListener('error', () => {
-			if (!polling)
-				polling = setInterval(poll, POLL_MS);
+			heard = 0;
 			if (stream.readyState === EventSource.CLOSED)
 				setTimeout(connect, RETRY_MS);
 		});
 	};
+	setInterval(async () => {
+		if (isAsking || document.hidden || Date.now() - heard < SILENT_MS)
+			return;
+		isAsking = true;
+		await poll();
+		isAsking = false;
+	}, POLL_MS);
 	connect();
 }

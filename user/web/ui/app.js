@@ -20,7 +20,7 @@ function showHealth() {
 	$('health').replaceChildren(el('span', { className: isUp ? 'state up' : 'state down' }, isUp ? 'recorder up' : 'recorder down'),
 		isUp ? ` · overhead ${recorder.cpu_percent.toFixed(1)} % of a CPU, ${bytes(recorder.memory_bytes)}` : ` since ${clock(recorder.since_ms, true)}`);
 	$('banner').hidden = isUp;
-	$('banner').textContent = isUp ? '' : `The recorder is down since ${day(recorder.since_ms).toLowerCase()} ${clock(recorder.since_ms, true)}. It is restarted by itself. Profiles can be read meanwhile.`;
+	$('banner').textContent = isUp ? '' : `The recorder has been down since ${day(recorder.since_ms).toLowerCase()} ${clock(recorder.since_ms, true)}. It restarts by itself. Profiles can be read meanwhile.`;
 	if (wasUp !== isUp)
 		announce(isUp ? 'The recorder is up again.' : 'The recorder is down.');
 	wasUp = isUp;

@@ -3,8 +3,16 @@ import { get, post } from './api.js';
 import { $, announce, ask, duration, el, fail, number, plural, targetText } from './dom.js';
 
 const REFRESH_MS = 2000;
+const FAILED_MS = 5000;
 const cards = new Map(); // by id
 let isOperator = false;
+
+// The zoom is kept as a path of names, because numbers of nodes change.
+function withoutZoom(hash) {
+	const parts = new URLSearchParams(String(hash).slice(1, 8000));
+	parts.delete('z');
+	return `#${parts}`;
+}
 
 // A preview is loaded behind the one that is shown, so that nothing flickers, and gets its view.
 class Preview {
@@ -13,16 +21,19 @@ class Preview {
 		this.hash = '';
 		this.path = null;
 		this.seen = 0;
-		this.isLoading = false;
 		this.isLive = true;
 		const live = el('label', { className: 'check' }, el('input', { type: 'checkbox', checked: true, on_change: (e) => {
 			this.isLive = e.target.checked;
 		} }), 'refresh every 2 s');
 		this.box = el('div', { className: 'preview' }, el('div', { className: 'bar' }, this.state = el('p', { className: 'quiet' }, 'The first part arrives within seconds.'), live));
 		this.onMessage = (e) => {
-			if (!this.frame || e.source !== this.frame.contentWindow || e.data?.sysflame !== 'view')
+			if (e.data?.sysflame !== 'view' || !e.source)
 				return;
-			this.hash = String(e.data.hash).slice(0, 8000);
+			if (e.source === this.next?.contentWindow)
+				return this.show();
+			if (e.source !== this.frame?.contentWindow)
+				return;
+			this.hash = withoutZoom(e.data.hash);
 			this.path = e.data.path;
 		};
 		addEventListener('message', this.onMessage);
@@ -37,26 +48,29 @@ class Preview {
 	}
 
 	refresh() {
-		if (this.isLoading || !this.parts || this.parts === this.seen)
+		if (this.next || !this.parts || this.parts === this.seen)
 			return;
 		const nr = this.parts;
 		const next = el('iframe', { title: 'Flame graph of the recording so far', className: 'frame next' });
 		next.setAttribute('sandbox', 'allow-scripts');
 		next.src = `api/v1/sessions/${this.id}/preview?parts=${nr}${this.hash}`;
-		this.isLoading = true;
-		next.addEventListener('load', () => setTimeout(() => this.show(next, nr), 150), { once: true });
+		this.next = next;
+		this.nr = nr;
 		this.box.append(next);
+		// A page that fails tells nothing.
+		next.addEventListener('load', () => setTimeout(() => this.next === next && this.show(), FAILED_MS), { once: true });
 	}
 
-	show(next, nr) {
-		const hadFocus = document.activeElement === this.frame && this.frame;
-		if (this.path)
+	// The new page is ready: it gets the zoom of the old one and takes its place.
+	show() {
+		const { next, nr } = this, hadFocus = this.frame && document.activeElement === this.frame;
+		if (this.path?.length)
 			next.contentWindow?.postMessage({ sysflame: 'zoom', path: this.path }, '*');
 		this.frame?.remove();
 		next.classList.remove('next');
 		this.frame = next;
+		this.next = null;
 		this.seen = nr;
-		this.isLoading = false;
 		this.state.textContent = `The profile after ${plural(nr, 'part')}`;
 		if (hadFocus)
 			next.focus();
@@ -78,7 +92,7 @@ class Card {
 	constructor(s) {
 		this.id = s.id;
 		this.title = el('h2', { id: `recording-${s.id}` });
-		this.what = el('span', { className: 'quiet' });
+		this.what = el('p', { className: 'quiet' });
 		this.progress = el('progress', { 'aria-label': 'Progress of the recording' });
 		this.facts = el('p', { className: 'facts' });
 		this.buttons = el('div', { className: 'buttons' },
@@ -94,13 +108,13 @@ class Card {
 		const total = s.duration_s * 1000, isEnding = s.state === 'ends' || this.isStopping;
 		this.session = s;
 		this.title.textContent = `${isEnding ? 'Saving' : s.state === 'begins' ? 'Starting' : 'Recording'} ${s.events}`;
-		this.what.textContent = [s.name, targetText(s.target), s.event || `${s.rate_hz} Hz`].filter(Boolean).join(' · ');
+		this.what.textContent = [s.name, targetText(s.target), s.event || `${s.rate_hz} Hz`, ...jvmsText(s)].filter(Boolean).join(' · ');
 		if (total)
 			Object.assign(this.progress, { max: total, value: Math.min(s.elapsed_ms, total) });
 		else
 			this.progress.removeAttribute('value');
 		const facts = [total ? `${duration(s.elapsed_ms)} of ${duration(total)}` : duration(s.elapsed_ms), plural(s.samples, 'sample')];
-		this.facts.replaceChildren([...facts, ...jvmsText(s)].join(' · '), ' · ', el('span', { className: s.lost ? 'warn' : '' }, `${number(s.lost)} lost`));
+		this.facts.replaceChildren(facts.join(' · '), ' · ', el('span', { className: s.lost ? 'warn' : '' }, `${number(s.lost)} lost`));
 		if (this.stopButton)
 			this.stopButton.disabled = isEnding;
 		this.preview?.setParts(s.parts);

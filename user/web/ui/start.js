@@ -48,14 +48,14 @@ function fillEvents(chosen) {
 
 function jvmText(j) {
 	const where = j.container_name || (j.container && j.container.slice(0, 12));
-	return `${j.main || 'java'} · ${j.pid}${where ? ` · ${where}` : ''} · ${Math.round(j.cpu_percent)} % CPU`;
+	return `${(j.main || 'java').split(/[./]/).pop()} · ${j.pid}${where ? ` · ${where}` : ''} · ${Math.round(j.cpu_percent)} % CPU`;
 }
 
 // Keeps the JVM that is chosen, also when it has ended: starting then says so.
 export function setJvms(list) {
 	const select = $('target-jvm'), chosen = select.value;
 	jvms = list;
-	select.replaceChildren(...jvms.map((j) => el('option', { value: String(j.pid) }, jvmText(j))));
+	select.replaceChildren(...jvms.map((j) => el('option', { value: String(j.pid), title: j.main }, jvmText(j))));
 	if (chosen && !jvms.some((j) => String(j.pid) === chosen))
 		select.append(el('option', { value: chosen }, `${chosen} · ended`));
 	if (!jvms.length && !chosen)

@@ -10,7 +10,7 @@ const HEIGHT = 40;
 const DRAG_LEAST = 4; // pixels
 const SHARE_LEAST = 0.001; // services below it are behind "more"
 
-let hours = 1, data = null, oldest = 0, areAllShown = false, dragging = null;
+let hours = 1, data = null, oldest = 0, isOn = false, areAllShown = false, dragging = null;
 const rows = new Map(); // by service
 
 const snap = (ms) => Math.round(ms / SLICE_MS) * SLICE_MS;
@@ -168,7 +168,7 @@ function show() {
 	$('range').hidden = !data.series.length;
 	if (!data.series.length) {
 		rows.clear();
-		$('strip-rows').replaceChildren(el('p', { className: 'note' }, 'No slice of this time is kept yet. Continuous profiling adds one every 10 s.'));
+		$('strip-rows').replaceChildren(el('p', { className: 'note' }, isOn ? 'No slice of this time is kept yet. One is added every 10 s.' : 'No slice of this time is kept.'));
 		return;
 	}
 	for (const s of shown)
@@ -196,8 +196,9 @@ async function refresh() {
 
 export function setNode(node) {
 	const c = node.continuous || {};
+	isOn = c.rate_hz > 0;
 	oldest = node.store?.oldest_slice_ms || 0;
-	$('strip-state').textContent = !c.rate_hz ? `Continuous profiling is off${c.why ? `: ${c.why}` : '.'}`
+	$('strip-state').textContent = !isOn ? `off${c.why ? `: ${c.why}` : ''}`
 		: `${c.rate_hz} Hz since ${day(c.since_ms) === 'Today' ? clock(c.since_ms) : day(c.since_ms)}${c.why ? `: ${c.why}` : ''}`;
 	$('strip-state').classList.toggle('warn', Boolean(c.why));
 	showAgainst();

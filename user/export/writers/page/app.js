@@ -312,6 +312,7 @@ class App {
 		if (left && left !== this.leftOut)
 			this.say(`The address is too short for ${left}. This tab remembers, a link does not.`, true);
 		this.leftOut = left;
+		tellFrame(this);
 		return this.settle();
 	}
 

@@ -37,6 +37,7 @@ async function start() {
 	$('message').hidden = true;
 	const app = new App(profile);
 	app.start();
+	followFrame(app);
 	return app;
 }
 
