@@ -93,9 +93,9 @@ enum control_target {
 
 struct control_start {
 	u32 id;
-	u32 rate_hz;    /* 0: 99 */
-	u32 duration_s; /* 0: until STOP, or the limit */
-	u32 target;     /* enum control_target */
+	u32 rate_hz;      /* 0: 99 */
+	u32 duration_s;   /* 0: until STOP, or the limit */
+	u32 target;       /* enum control_target */
 	char events[256]; /* as -e has them: "cpu,alloc" */
 	char target_text[512];
 };
@@ -126,8 +126,8 @@ struct control_part {
 /* The last message about a recording. Its profile is what arrived before. */
 struct control_ended {
 	u32 id;
-	s32 err;          /* 0, or a negative errno: it could not start, or failed */
-	char why[1024];   /* the sentences for `err`, and warnings; "" if there are none */
+	s32 err;        /* 0, or a negative errno: it could not start, or failed */
+	char why[1024]; /* the sentences for `err`, and warnings; "" if there are none */
 };
 
 /* What a service used in a slice. */

@@ -20,7 +20,7 @@ enum web_task {
 
 /* The parameters of every task. Texts end in a NUL; "" is none. */
 struct web_params {
-	u32 nr_inputs;   /* CONVERT: profiles, asked for as place 0 with the decimal number as path */
+	u32 nr_inputs; /* CONVERT: profiles, asked for as place 0 with the decimal number as path */
 	char format[16]; /* of export/export.h */
 	char title[256];
 	char transforms[4096];        /* a line each, as in --transform */

@@ -14,8 +14,8 @@ struct slice_query {
 
 /*
  * Adds the slices to `p`: stacks, weights, and labels; start and duration cover the slices
- * read. The bytes may be compressed by zstd as a whole. A damaged end is left out, and a note counts
- * it. -EINVAL with a sentence if nothing can be read.
+ * read. The bytes may be compressed by zstd as a whole. A damaged end is left out, and a note
+ * counts it. -EINVAL with a sentence if nothing can be read.
  */
 int slices_read(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
 		struct str *why);
