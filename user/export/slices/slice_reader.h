@@ -8,14 +8,18 @@
 /* The slices and label sets wanted. A text that is NULL accepts all. */
 struct slice_query {
 	u64 from_wall_ns, to_wall_ns; /* slices that begin in [from, to) */
-	const char *service, *container, *pod, *comm;
+	const char *service;          /* the label `service`, or else the tag of that name */
+	const char *container;        /* name or id */
+	const char *pod, *comm;
 	u32 pid; /* 0: all */
 };
 
 /*
- * Adds the slices to `p`: stacks, weights, and labels; start and duration cover the slices
- * read. The bytes may be compressed by zstd as a whole. A damaged end is left out, and a note
- * counts it. -EINVAL with a sentence if nothing can be read.
+ * Adds the slices to `p`: stacks, weights, labels and notes. Start and duration cover the slices
+ * read. Leaves damaged parts out and counts them in a note. Several files of one range are read one
+ * after another. If the caller has set p->slot_ns, weights get the label `time`, and slots and
+ * start of `p` count from q->from_wall_ns. Returns -EINVAL and a sentence if nothing can be read,
+ * or if the slices are too large; `p` may then hold a part of them.
  */
 int slices_read(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
 		struct str *why);

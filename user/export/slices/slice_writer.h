@@ -14,13 +14,16 @@ struct slice_writer;
 struct slice_writer *slice_writer_new(void);
 void slice_writer_free(struct slice_writer *w);
 
-/* The next record begins a new book. */
+/*
+ * The next record begins a new book. Call it after a record was lost. A book ends by itself with
+ * the hour (UTC) and when its dictionary is large.
+ */
 void slice_writer_begin(struct slice_writer *w);
 
 /*
- * Appends the record of a slice, whose stacks and labels are those of `p`, to `out`. *begins: the
- * record begins a book. -EOVERFLOW if the weights are too large for the format; nothing is appended
- * then.
+ * Appends the record of a slice, whose stacks and labels are those of `p`, to `out`. Leaves out the
+ * label `time`. *begins: the record begins a book. -EOVERFLOW if the stacks or weights are too
+ * large for the format; nothing is appended then.
  */
 int slice_writer_add(struct slice_writer *w, const struct profile *p, u64 begin_wall_ns,
 		     u64 end_wall_ns, struct str *out, bool *begins);

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the slices of a time range. */
+#include "export/slices/slice_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zstd.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "export/format/varint.h"
+#include "export/interchange/tags.h"
+#include "export/slices/slice_book.h"
+#include "profile/slots.h"
+
+#define BYTES_MAX      (256u << 20)
+#define WINDOW_LOG_MAX 26
+#define WEIGHTS_MAX    (8u << 20)
+#define SETS_MAX       (2u << 20)
+#define SEARCH_FACTOR  4 /* bytes to read while searching for a record, per byte of the file */
+
+static const u8 zstd_magic[4] = { 0x28, 0xb5, 0x2f, 0xfd };
+
+struct slice_reading {
+	const struct slice_query *q;
+	struct profile *p;
+	struct str *why;
+	struct slice_book book;
+	bool has_book;
+	u32 book_id, next_number;
+	u64 nr_read, nr_lost;
+	u64 *sums; /* by type of the profile; SLICE_TYPES_MAX of them */
+};
+
+static bool is_text(const char *wanted, const char *text)
+{
+	return !wanted || !strcmp(wanted, text);
+}
+
+/* The place of the label `service`, if there is such a label. */
+static int service_label(void)
+{
+	for (int i = 0; i < NR_LABELS; i++)
+		if (!strcmp(label_names[i].key, "service"))
+			return i;
+	return -1;
+}
+
+static bool has_service(const struct labels *l, const char *service)
+{
+	int label = service_label();
+	const char *at = l->tags;
+	struct tag tag;
+	bool has = label >= 0 && !strcmp(l->text[label], service);
+
+	while (label < 0 && !has && tag_next(&at, &tag)) {
+		has = !tag.is_number && !strcmp(tag.key, "service") && !strcmp(tag.text, service);
+		tag_fini(&tag);
+	}
+	return has;
+}
+
+static bool is_wanted(const struct slice_query *q, const struct labels *l)
+{
+	return (!q->pid || q->pid == l->pid) && is_text(q->comm, l->comm) &&
+	       is_text(q->pod, l->pod) &&
+	       (is_text(q->container, l->container) || is_text(q->container, l->container_id)) &&
+	       (!q->service || has_service(l, q->service));
+}
+
+/* The labels of a set; texts are the book's. */
+static struct labels labels_of(const struct slice_book *b, const struct book_set *set)
+{
+	struct labels l = { .pid = set->pid, .tid = set->tid };
+
+	for (int i = 0; i < NR_LABELS; i++)
+		l.text[i] = slice_book_text(b, set->text[i]);
+	l.time = "";
+	return l;
+}
+
+/* The profile's label set of a set of the book, with the slice's time. */
+static void know_set(struct slice_reading *r, struct book_set *set, const struct slots *slots)
+{
+	char time[SLOTS_TEXT_BYTES];
+
+	if (set->is_known && set->own_slot == slots->first)
+		return;
+	struct labels l = labels_of(&r->book, set);
+	set->is_wanted = is_wanted(r->q, &l);
+	set->is_known = true;
+	set->own_slot = slots->first;
+	if (r->p->slot_ns) {
+		slots_text(slots, time);
+		l.time = time;
+	}
+	if (set->is_wanted)
+		set->own = profile_intern_labels(r->p, &l);
+}
+
+static u32 own_type(struct slice_reading *r, u32 type)
+{
+	struct book_type *t = &r->book.types.at[type];
+
+	if (!t->own) {
+		t->own = 1 + profile_find_type(r->p, slice_book_name(&r->book, t->name),
+					       slice_book_name(&r->book, t->unit));
+		r->p->types.at[t->own - 1].role = t->role;
+	}
+	return t->own - 1;
+}
+
+static frame_id own_frame(struct slice_reading *r, u32 frame)
+{
+	struct book_frame *f = &r->book.frames.at[frame];
+
+	if (!f->own) {
+		const struct frame copy = { .name = slice_book_name(&r->book, f->name),
+					    .module = slice_book_text(&r->book, f->module),
+					    .file = slice_book_text(&r->book, f->file),
+					    .kind = f->kind,
+					    .is_inlined = f->is_inlined,
+					    .line = f->line };
+		f->own = 1 + frames_copy(r->p->frames, &copy);
+	}
+	return f->own - 1;
+}
+
+/* Adds the node and its callers to the profile. */
+static node_id own_node(struct slice_reading *r, u32 node)
+{
+	struct book_node *nodes = r->book.nodes.at;
+	VEC(u32) path = { 0 };
+
+	for (u32 at = node; nodes[at].own == NODE_NONE; at = nodes[at].parent)
+		vec_push(&path, at);
+	while (path.nr) {
+		struct book_node *n = &nodes[path.at[--path.nr]];
+		n->own = profile_child(r->p, nodes[n->parent].own, own_frame(r, n->frame));
+	}
+	vec_fini(&path);
+	return nodes[node].own;
+}
+
+static int add_weight(struct slice_reading *r, const struct book_weight_read *w)
+{
+	u32 type = own_type(r, w->type);
+
+	if (type >= SLICE_TYPES_MAX || r->p->weights.nr >= WEIGHTS_MAX ||
+	    r->p->labels.nr >= SETS_MAX) {
+		str_add(r->why, "the slices have too many stacks or labels; choose a shorter time");
+		return -EINVAL;
+	}
+	if (w->value > VARINT_MAX - r->sums[type]) {
+		str_add(r->why, "the weights add up to more than 2^53 - 1");
+		return -EINVAL;
+	}
+	r->sums[type] += w->value;
+	profile_add(r->p, own_node(r, w->node), r->book.sets.at[w->set].own, type, w->value);
+	return 0;
+}
+
+static int add_weights(struct slice_reading *r, const struct slots *slots)
+{
+	vec_each(w, &r->book.weights) {
+		struct book_set *set = &r->book.sets.at[w->set];
+		know_set(r, set, slots);
+		int err = set->is_wanted ? add_weight(r, w) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void add_note(struct profile *p, const char *key, const char *text, u64 value)
+{
+	const struct note *old = profile_find_note(p, key);
+	u64 before = old ? old->value : 0;
+
+	profile_note(p, key, text, value > VARINT_MAX - before ? VARINT_MAX : before + value);
+}
+
+static void set_text(char **field, const char *text)
+{
+	if (**field || !*text)
+		return;
+	free(*field);
+	*field = xstrdup(text);
+}
+
+/* Extends the profile's time span by the slice. */
+static void add_times(const struct slice_reading *r, const struct slice_head *head)
+{
+	struct profile *p = r->p;
+	u64 end = p->start_wall_ns + p->duration_ns;
+	bool is_first = !p->start_wall_ns;
+	u64 begin = p->slot_ns ? r->q->from_wall_ns : head->begin_wall_ns;
+
+	p->rate_hz = is_first || p->rate_hz == r->book.rate_hz ? r->book.rate_hz : 0;
+	if (is_first || begin < p->start_wall_ns)
+		p->start_wall_ns = begin;
+	if (is_first || head->end_wall_ns > end)
+		end = head->end_wall_ns;
+	p->duration_ns = end - p->start_wall_ns;
+}
+
+static int add_slice(struct slice_reading *r, const struct slice_head *head)
+{
+	const struct slice_book *b = &r->book;
+	struct slots slots = { 0, 1 };
+
+	if (head->begin_wall_ns < r->q->from_wall_ns || head->begin_wall_ns >= r->q->to_wall_ns)
+		return 0;
+	add_times(r, head);
+	vec_each(n, &b->notes)
+		add_note(r->p, slice_book_name(b, n->key), slice_book_text(b, n->text), n->value);
+	set_text(&r->p->host, slice_book_text(b, b->host));
+	set_text(&r->p->target, slice_book_text(b, b->target));
+	if (r->p->slot_ns) {
+		slots.first = (head->begin_wall_ns - r->q->from_wall_ns) / r->p->slot_ns;
+		slots.end = (head->end_wall_ns - r->q->from_wall_ns) / r->p->slot_ns;
+		slots.end = slots.end > slots.first ? slots.end : slots.first + 1;
+	}
+	return add_weights(r, &slots);
+}
+
+static int read_record(struct slice_reading *r, const u8 *at, const struct slice_head *head)
+{
+	if (head->begins) {
+		slice_book_fini(&r->book);
+		r->has_book = true;
+	} else if (!r->has_book || head->book != r->book_id || head->number != r->next_number) {
+		r->has_book = false;
+		r->nr_lost++;
+		return 0;
+	}
+	r->book_id = head->book;
+	r->next_number = head->number + 1;
+	if (slice_book_read(&r->book, at + SLICE_HEAD_BYTES, head->len - SLICE_HEAD_BYTES)) {
+		r->has_book = false;
+		r->nr_lost++;
+		return 0;
+	}
+	r->nr_read++;
+	return add_slice(r, head);
+}
+
+static int read_records(struct slice_reading *r, const u8 *at, size_t len)
+{
+	u64 budget = (u64)len * SEARCH_FACTOR;
+	struct slice_head head;
+	int err = 0;
+
+	for (size_t i = 0; i < len && !err;) {
+		if (!slice_head_read(at + i, len - i, &head)) {
+			err = read_record(r, at + i, &head);
+			i += head.len;
+			continue;
+		}
+		r->nr_lost++;
+		i++;
+		i += slice_find(at + i, len - i, &budget);
+	}
+	return err;
+}
+
+/* Appends the contents of the frames at the begin. *nr_in gets the bytes that they take. */
+static int expand(const u8 *bytes, size_t len, struct str *out, size_t *nr_in)
+{
+	u8 chunk[1 << 16];
+	ZSTD_inBuffer in = { bytes, len, 0 };
+	ZSTD_DStream *z = ZSTD_createDStream();
+	size_t more = 0;
+
+	ZSTD_DCtx_setParameter(z, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
+	do {
+		if (!more && (len - in.pos < sizeof(zstd_magic) ||
+			      memcmp(bytes + in.pos, zstd_magic, sizeof(zstd_magic)) != 0))
+			break;
+		ZSTD_outBuffer part = { chunk, sizeof(chunk), 0 };
+		more = ZSTD_decompressStream(z, &part, &in);
+		if (ZSTD_isError(more)) {
+			in.pos = len;
+			break;
+		}
+		str_add_bytes(out, chunk, part.pos);
+		/* A cut-off frame makes no progress any more. */
+		if (more && in.pos == len && part.pos < sizeof(chunk))
+			break;
+	} while (out->len <= BYTES_MAX);
+	ZSTD_freeDStream(z);
+	*nr_in = in.pos;
+	return out->len > BYTES_MAX ? -EFBIG : more ? -EBADMSG : 0;
+}
+
+static int read_all(struct slice_reading *r, const u8 *bytes, size_t len)
+{
+	auto_str struct str content = { 0 };
+	size_t nr_in = 0;
+	int err = 0;
+
+	if (len > BYTES_MAX)
+		err = -EFBIG;
+	else if (len >= sizeof(zstd_magic) && !memcmp(bytes, zstd_magic, sizeof(zstd_magic)))
+		err = expand(bytes, len, &content, &nr_in);
+	if (err == -EFBIG || len - nr_in > BYTES_MAX - content.len) {
+		str_add(r->why, "the slices take more than 256 MB");
+		return -EINVAL;
+	}
+	if (!nr_in)
+		return read_records(r, bytes, len);
+	r->nr_lost += err != 0;
+	str_add_bytes(&content, bytes + nr_in, len - nr_in);
+	return read_records(r, (const u8 *)content.at, content.len);
+}
+
+int slices_read(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
+		struct str *why)
+{
+	struct slice_reading r = { .q = q, .p = p, .why = why };
+
+	auto_free u64 *sums = r.sums = xcalloc(SLICE_TYPES_MAX, sizeof(sums[0]));
+	for (u32 type = 0; type < p->types.nr && type < SLICE_TYPES_MAX; type++)
+		sums[type] = profile_total(p, type);
+	int err = read_all(&r, bytes, len);
+	slice_book_fini(&r.book);
+	if (r.nr_lost)
+		add_note(p, "slices_lost", "slices left out: the file is damaged", r.nr_lost);
+	if (err)
+		return err;
+	if (!r.nr_read) {
+		str_add(why, "the file has no slices, or is damaged");
+		return -EINVAL;
+	}
+	return 0;
+}
