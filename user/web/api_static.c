@@ -12,8 +12,7 @@ static void reply_file(struct request *q, const char *path)
 {
 	static const u8 key[SIPHASH_KEY_LEN] = "user interface";
 
-	for (size_t i = 0; i < ARRAY_SIZE(ui_files); i++) {
-		const struct ui_file *f = &ui_files[i];
+	for (const struct ui_file *f = ui_files; f->path; f++) {
 		if (strcmp(f->path, path))
 			continue;
 		char etag[32];
