@@ -21,6 +21,7 @@
 #include "export/writers/text.h"
 #include "profile/diff.h"
 #include "profile/names.h"
+#include "profile/view.h"
 
 #define NR_CHANGES  30
 #define CHANGES_MAX 1000000
@@ -140,7 +141,7 @@ static int diff(const struct options *o, char **paths, int nr_paths)
 		diff_by_counts(p);
 	if (f && f->has_view && mode_of(o->mode)) {
 		const char digit[] = { (char)('0' + mode_of(o->mode)), '\0' };
-		transforming_add_view(p, "m", digit);
+		view_add(p, "m", digit);
 	}
 	if (f)
 		return profile_file_write(p, o->output, f, o->force, NULL) ? EXIT_FAILED : 0;

@@ -46,9 +46,3 @@ int profile_file_rescue(const struct profile *p, const char *path, const struct 
 	{                                                                          \
 		0, "force", OPT_BOOL, out, NULL, "let -o overwrite a block device" \
 	}
-
-static inline void auto_profile_run(struct profile **p)
-{
-	profile_free(*p);
-}
-#define auto_profile __attribute__((cleanup(auto_profile_run)))

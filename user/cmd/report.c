@@ -21,6 +21,7 @@
 #include "profile/count.h"
 #include "profile/diff.h"
 #include "profile/names.h"
+#include "profile/view.h"
 
 enum {
 	STATUS_FAILED = 1,
@@ -92,30 +93,13 @@ static int choose_event(struct profile *p, const char *name)
 	return -EINVAL;
 }
 
-/* The first type that is not 0: in the unit of the first type, else any that does not count
- * samples.
- */
-static bool find_weighed(const struct profile *p, u32 *out)
-{
-	int best = 0;
-
-	for (u32 i = 0; i < p->types.nr; i++) {
-		bool is_alike = !strcmp(p->types.at[i].unit, p->types.at[0].unit);
-		int rank = !profile_total(p, i) ? 0 : count_is_only(p, i) ? 1 : is_alike ? 3 : 2;
-		if (rank > best) {
-			best = rank;
-			*out = i;
-		}
-	}
-	return best > 0;
-}
-
 /* The first type of a file may be 0 everywhere: a heap in which nothing is in use, say. */
 static int show_weighed_first(struct profile *p, const char *event)
 {
 	u32 weighed;
 
-	if (!p->types.nr || profile_is_diff(p) || profile_total(p, 0) || !find_weighed(p, &weighed))
+	if (!p->types.nr || profile_is_diff(p) || profile_total(p, 0) ||
+	    !count_find_weighed(p, &weighed))
 		return 0;
 	if (event) {
 		log_error("--event %s: it is 0 in every sample", event);
@@ -143,7 +127,7 @@ static int change(const struct options *o, const struct format *f, struct profil
 	}
 	err = transforming_apply(&o->transforms, f, p);
 	if (!err && o->split && is_page)
-		transforming_add_view(p, "split", o->split);
+		view_add(p, "split", o->split);
 	return err;
 }
 

@@ -20,9 +20,6 @@
 /* Logs an error and returns -EINVAL if a transform cannot be parsed. */
 int transforming_parse(const struct opt_list *words, struct transforms *out);
 
-/* Sets `key` of the view that a page opens with: the text after the # of its address. */
-void transforming_add_view(struct profile *p, const char *key, const char *value);
-
 /*
  * Applies the transforms before the profile is written as `f`, or printed if `f` is NULL. A page
  * gets the list instead and applies it itself, so the reader can change it. Logs the transform

@@ -62,3 +62,18 @@ bool count_is_only(const struct profile *p, u32 type)
 			return true;
 	return false;
 }
+
+bool count_find_weighed(const struct profile *p, u32 *out)
+{
+	int best = 0;
+
+	for (u32 i = 0; i < p->types.nr; i++) {
+		bool is_alike = !strcmp(p->types.at[i].unit, p->types.at[0].unit);
+		int rank = !profile_total(p, i) ? 0 : count_is_only(p, i) ? 1 : is_alike ? 3 : 2;
+		if (rank > best) {
+			best = rank;
+			*out = i;
+		}
+	}
+	return best > 0;
+}

@@ -20,3 +20,9 @@ bool count_find(const struct profile *p, u32 type, u32 *out);
  * more.
  */
 bool count_is_only(const struct profile *p, u32 type);
+
+/*
+ * Finds the first type that is not 0 everywhere. A type in the unit of the first one comes before
+ * others, and any comes before one that counts samples only. Returns false if all are 0.
+ */
+bool count_find_weighed(const struct profile *p, u32 *out);

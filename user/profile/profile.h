@@ -81,6 +81,12 @@ struct profile *profile_new_sharing(struct frames *frames);
 void profile_own_frames(struct profile *p);
 void profile_free(struct profile *p);
 
+static inline void auto_profile_run(struct profile **p)
+{
+	profile_free(*p);
+}
+#define auto_profile __attribute__((cleanup(auto_profile_run)))
+
 /* Returns the type's index. */
 u32 profile_add_type(struct profile *p, const char *name, const char *unit);
 

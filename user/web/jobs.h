@@ -8,25 +8,49 @@
 #include "base/str.h"
 #include "worker/workers.h"
 
-/* The tasks of the web's workers; the first number of a job's parameters. */
+/* The tasks of the web's workers. Inputs may be in any format that `report` reads. */
 enum web_task {
 	WEB_CONVERT, /* a profile, or several merged, in another format */
-	WEB_DIFF,    /* two profiles; the first is before, the second after */
-	WEB_IMPORT,  /* a file of any known format as .sflm */
-	WEB_SUMMARY, /* what lists show about a profile, as JSON */
-	WEB_RANGE,   /* slices of a time range, as convert does */
+	WEB_DIFF,    /* two profiles in `format`; the first is before, the second after */
+	WEB_IMPORT,  /* a file of any known format as .sflm, with names as they came */
+	WEB_SUMMARY, /* what lists show about a profile, as JSON: web/summarize.h */
+	WEB_RANGE,   /* slices of a time range, written as CONVERT does */
 	WEB_TASKS,
+};
+_Static_assert(WEB_TASKS == (int)WORKER_TASKS, "workers_new takes web_tasks");
+
+/*
+ * Descriptors of a request, which are read from their start:
+ *   CONVERT          the first profile; the others are asked for as place 0, "1", "2", ..
+ *   DIFF             before and after
+ *   IMPORT, SUMMARY  the profile
+ *   RANGE            any, such as /dev/null; files of slices are asked for as place 1, "0", "1", ..
+ *                    until the answer is -ENOENT
+ */
+enum web_place {
+	WEB_PLACE_PROFILE = 0,
+	WEB_PLACE_SLICES = 1,
 };
 
 /* The parameters of every task. Texts end in a NUL; "" is none. */
 struct web_params {
-	u32 nr_inputs; /* CONVERT: profiles, asked for as place 0 with the decimal number as path */
-	char format[16]; /* of export/export.h */
+	u32 nr_inputs;   /* CONVERT: profiles, the first included */
+	char format[16]; /* a name or an extension of export/export.h, or "sflm" */
 	char title[256];
 	char transforms[4096];        /* a line each, as in --transform */
 	u64 from_wall_ns, to_wall_ns; /* RANGE */
 	u64 pid;
 	char service[128], container[128], pod[128], comm[32];
+};
+_Static_assert(sizeof(struct web_params) <= WORKER_TEXT_MAX, "they are a request's parameters");
+
+/*
+ * The first byte of a result. Errors without a sentence are negative errnos: -EINVAL for parameters
+ * that no web process sends, -EFBIG for a result that is too large, and errors of the descriptors.
+ */
+enum web_result {
+	WEB_RESULT_OK = 0,      /* the result follows */
+	WEB_RESULT_REFUSED = 1, /* a sentence for people follows, without NUL: why there is none */
 };
 
 extern const worker_fn web_tasks[WEB_TASKS];

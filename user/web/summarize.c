@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What lists show about a profile. */
+#include "web/summarize.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "export/writers/json.h"
+#include "profile/count.h"
+#include "profile/diff.h"
+#include "profile/tree.h"
+
+#define NR_TOP       5
+#define TOP_NAME_MAX 160 /* bytes of a name in a list */
+
+enum kind {
+	KIND_JAVA,
+	KIND_NATIVE,
+	KIND_KERNEL,
+	KIND_JVM,
+	KIND_OTHER,
+	NR_KINDS
+};
+
+static const char *const kind_names[NR_KINDS] = { "java", "native", "kernel", "jvm", "other" };
+
+static const enum kind kind_of[NR_FRAME_KINDS] = {
+	[FRAME_UNKNOWN] = KIND_OTHER, [FRAME_KERNEL] = KIND_KERNEL,    [FRAME_NATIVE] = KIND_NATIVE,
+	[FRAME_JVM] = KIND_JVM,       [FRAME_INTERPRETED] = KIND_JAVA, [FRAME_C1] = KIND_JAVA,
+	[FRAME_C2] = KIND_JAVA,       [FRAME_INLINED] = KIND_JAVA,     [FRAME_GROUP] = KIND_OTHER,
+	[FRAME_STUB] = KIND_JVM,      [FRAME_CLASS] = KIND_OTHER,
+};
+
+/* The class of an object is no code: its caller counts. */
+static enum kind kind_of_node(const struct profile *p, node_id n)
+{
+	while (n && frames_get(p->frames, p->nodes.at[n].frame)->kind == FRAME_CLASS)
+		n = p->nodes.at[n].parent;
+	return n ? kind_of[frames_get(p->frames, p->nodes.at[n].frame)->kind] : KIND_OTHER;
+}
+
+static double share_of(u64 part, u64 total)
+{
+	return total ? (double)part / (double)total : 0;
+}
+
+static void write_text(const char *key, const char *text, FILE *f)
+{
+	auto_str struct str clean = { 0 };
+
+	utf8_clean(&clean, text, TOP_NAME_MAX);
+	fprintf(f, ",\"%s\":", key);
+	json_write_text(clean.at ?: "", f);
+}
+
+static void write_kinds(const struct profile *p, u64 total, FILE *f)
+{
+	u64 by_kind[NR_KINDS] = { 0 };
+	const char *comma = "";
+
+	vec_each(w, &p->weights)
+		if (w->type == 0)
+			by_kind[kind_of_node(p, w->node)] += w->value;
+	fputs("{\"kinds\":{", f);
+	for (enum kind kind = 0; kind < NR_KINDS; kind++)
+		if (by_kind[kind]) {
+			fprintf(f, "%s\"%s\":%.4f", comma, kind_names[kind],
+				share_of(by_kind[kind], total));
+			comma = ",";
+		}
+	fputc('}', f);
+}
+
+static void write_top(const struct profile *p, u64 total, FILE *f)
+{
+	auto_tree struct tree t = { 0 };
+	auto_hot_methods struct hot_methods hot = { 0 };
+
+	fputs(",\"top\":[", f);
+	if (total) {
+		tree_make(p, 0, &t);
+		hot_methods_make(p, &t, &hot);
+	}
+	for (size_t i = 0; i < hot.all.nr && i < NR_TOP && hot.all.at[i].self; i++) {
+		auto_str struct str clean = { 0 };
+		utf8_clean(&clean, frames_get(p->frames, hot.all.at[i].frame)->name, TOP_NAME_MAX);
+		fputs(i ? ",{\"name\":" : "{\"name\":", f);
+		json_write_text(clean.at, f);
+		fprintf(f, ",\"share\":%.4f}", share_of(hot.all.at[i].self, total));
+	}
+	fputc(']', f);
+}
+
+static void write_events(const struct profile *p, FILE *f)
+{
+	auto_str struct str events = { 0 };
+
+	str_add(&events, "");
+	for (u32 type = 0; type < p->types.nr; type++) {
+		bool is_side = p->types.at[type].role > ROLE_AFTER;
+		auto_free char *name = diff_type_name(p, type);
+		if (!is_side && (!type || !count_is_only(p, type)))
+			str_addf(&events, "%s%s", events.len ? "," : "", name);
+	}
+	write_text("events", events.at, f);
+}
+
+static u64 note_value(const struct profile *p, const char *key)
+{
+	const struct note *n = profile_find_note(p, key);
+
+	return n ? n->value : 0;
+}
+
+/* As the recorder counted them, or the weights that count samples. */
+static u64 count_samples(const struct profile *p)
+{
+	u64 nr = note_value(p, "samples");
+	u32 type;
+
+	return nr ?: p->types.nr && count_find(p, 0, &type) ? profile_total(p, type) : 0;
+}
+
+static void write_facts(const struct profile *p, u64 total, FILE *f)
+{
+	fprintf(f, ",\"total\":%llu", (unsigned long long)total);
+	write_text("unit", p->types.nr ? p->types.at[0].unit : "", f);
+	write_events(p, f);
+	fprintf(f, ",\"samples\":%llu,\"lost\":%llu,\"truncated\":%llu",
+		(unsigned long long)count_samples(p), (unsigned long long)note_value(p, "lost"),
+		(unsigned long long)note_value(p, "truncated"));
+	fprintf(f, ",\"start_ms\":%llu,\"duration_ms\":%llu,\"rate_hz\":%.0f",
+		(unsigned long long)(p->start_wall_ns / NS_PER_MS),
+		(unsigned long long)(p->duration_ns / NS_PER_MS), p->rate_hz);
+	write_text("host", p->host, f);
+	write_text("target", p->target, f);
+	write_text("title", p->title, f);
+	fputc('}', f);
+}
+
+void summarize(const struct profile *p, struct str *out)
+{
+	struct str json = { 0 };
+	FILE *f = open_memstream(&json.at, &json.len);
+	u64 total = p->types.nr ? profile_total(p, 0) : 0;
+
+	if (!f)
+		return;
+	write_kinds(p, total, f);
+	write_top(p, total, f);
+	write_facts(p, total, f);
+	fclose(f);
+	str_add_bytes(out, json.at, json.len);
+	free(json.at);
+}

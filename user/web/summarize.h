@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What lists show about a profile. */
+#pragma once
+
+#include "base/str.h"
+#include "profile/profile.h"
+
+/*
+ * Appends a JSON object about the first value type of `p`:
+ *
+ *   kinds        shares of the total by the code that ran: java, native, kernel, jvm, other; kinds
+ *                without any are left out
+ *   top          at most five methods with their share of self weight: [{"name":..,"share":0.12}]
+ *   total, unit  the sum of the weights
+ *   events       "cpu,alloc": the names of the types, without those that only count samples
+ *   samples, lost, truncated    counts; `lost` and `truncated` as the recorder noted them
+ *   start_ms, duration_ms, rate_hz    0 if unknown
+ *   host, target, title         "" if unknown
+ */
+void summarize(const struct profile *p, struct str *out);

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The work of web/jobs.h. It runs in workers, which may read descriptors and allocate memory. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/time.h"
+#include "export/export.h"
+#include "export/format/encode.h"
+#include "export/format/envelope.h"
+#include "export/read.h"
+#include "export/slices/slice_reader.h"
+#include "profile/count.h"
+#include "profile/diff.h"
+#include "profile/names.h"
+#include "profile/transform.h"
+#include "profile/view.h"
+#include "web/jobs.h"
+#include "web/summarize.h"
+
+#define SLICE_NS      (10 * NS_PER_SEC)
+#define SLOTS_MAX     120 /* of a range, in the page's strip of time */
+#define INPUTS_MAX    10000
+#define SLICES_MAX    (256u << 20) /* bytes of a file of slices */
+#define SLICE_FILES   10000
+#define TRANSFORMS_NS (WORK_CPU_NS / 2)
+#define UNREADABLE    "The profile cannot be read: "
+#define RAW_CONTAINER "sflm"
+
+/* A file read by pread, so that others may share the descriptor's offset. */
+struct source {
+	int fd;
+	off_t at;
+};
+
+static ssize_t source_read(void *cookie, char *buf, size_t len)
+{
+	struct source *s = cookie;
+	ssize_t got = pread(s->fd, buf, len, s->at);
+
+	if (got > 0)
+		s->at += got;
+	return got;
+}
+
+/* fdopen would call fcntl, which workers may not. */
+static FILE *source_open(struct source *s)
+{
+	return fopencookie(s, "r", (cookie_io_functions_t){ .read = source_read });
+}
+
+/* Adds the profile in `fd` to `p`. An error has a sentence in `why`. */
+static int read_profile(int fd, struct profile *p, struct str *why)
+{
+	struct source source = { .fd = fd };
+	auto_str struct str fault = { 0 };
+	auto_fclose FILE *f = source_open(&source);
+
+	if (!f)
+		return -ENOMEM;
+	int err = profile_read(f, p, &fault);
+	if (err)
+		str_addf(why, UNREADABLE "%s", fault.at);
+	return err;
+}
+
+static bool is_text(const char *field, size_t size)
+{
+	return memchr(field, '\0', size) != NULL;
+}
+
+/* The parameters are not aligned in a request. */
+static int take_params(const void *bytes, size_t len, struct web_params *out)
+{
+	if (len != sizeof(*out))
+		return -EINVAL;
+	memcpy(out, bytes, len);
+	return is_text(out->format, sizeof(out->format)) &&
+			       is_text(out->title, sizeof(out->title)) &&
+			       is_text(out->transforms, sizeof(out->transforms)) &&
+			       is_text(out->service, sizeof(out->service)) &&
+			       is_text(out->container, sizeof(out->container)) &&
+			       is_text(out->pod, sizeof(out->pod)) &&
+			       is_text(out->comm, sizeof(out->comm))
+		       ? 0
+		       : -EINVAL;
+}
+
+static bool is_raw(const struct web_params *params)
+{
+	return !strcmp(params->format, RAW_CONTAINER);
+}
+
+static const struct format *find_format(const char *name)
+{
+	auto_free char *path = xasprintf("x.%s", name);
+
+	return format_by_name(name) ?: format_by_path(path);
+}
+
+static int check_format(const struct web_params *params, struct str *why)
+{
+	if (is_raw(params) || find_format(params->format))
+		return 0;
+	str_addf(why, "There is no format of the name \"%s\".", params->format);
+	return -EINVAL;
+}
+
+static int parse_transforms(const struct web_params *params, struct transforms *out,
+			    struct str *why)
+{
+	auto_free char *lines = xstrdup(params->transforms);
+	auto_str struct str fault = { 0 };
+	char *rest = lines, *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		int err =
+			*line ? transforms_parse(line, out, &fault) ?: transforms_check(out, &fault)
+			      : 0;
+		if (err) {
+			str_addf(why, "The transform \"%s\" is invalid: %s", line, fault.at);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* A page gets the list and applies it itself, so that the reader can change it there. */
+static int transform(const struct web_params *params, struct profile *p, struct str *why)
+{
+	auto_transforms struct transforms list = { 0 };
+	auto_str struct str fault = { 0 };
+	const struct format *f = is_raw(params) ? NULL : find_format(params->format);
+	int err = parse_transforms(params, &list, why);
+
+	if (err || !list.all.nr)
+		return err;
+	if (f && f->has_view) {
+		view_set_transforms(p, &list);
+		return 0;
+	}
+	err = transforms_apply(&list, p, TRANSFORMS_NS, &fault);
+	if (err)
+		str_addf(why, "The transforms cannot be applied: %s", fault.at);
+	return err;
+}
+
+static int write_raw(const struct profile *p, struct str *out)
+{
+	auto_str struct str body = { 0 };
+	u32 nr_nodes;
+
+	return body_encode(p, "sysflame " SYSFLAME_VERSION, &body, &nr_nodes)
+		       ?: envelope_pack(&body, nr_nodes, out);
+}
+
+static int write_formatted(const struct profile *p, const struct format *format, struct str *out)
+{
+	FILE *f = open_memstream(&out->at, &out->len);
+
+	if (!f)
+		return -ENOMEM;
+	int err = format->write(p, f);
+	if (!err && ferror(f))
+		err = -EIO;
+	return fclose(f) && !err ? -ENOMEM : err;
+}
+
+static int write_profile(const struct profile *p, const char *format, struct str *out,
+			 struct str *why)
+{
+	int err = !strcmp(format, RAW_CONTAINER) ? write_raw(p, out)
+						 : write_formatted(p, find_format(format), out);
+
+	if (err == -EOVERFLOW)
+		str_add(why, "The weights of the profile add up to more than 2^53 - 1.");
+	else if (err == -E2BIG)
+		str_add(why, "A stack of the profile is too deep for this format.");
+	return err;
+}
+
+/* The first type of a file may be 0 everywhere: a heap in which nothing is in use, say. */
+static void show_weighed_first(struct profile *p)
+{
+	u32 weighed;
+
+	if (p->types.nr && !profile_is_diff(p) && !profile_total(p, 0) &&
+	    count_find_weighed(p, &weighed))
+		profile_move_type_first(p, weighed);
+}
+
+static void set_title(struct profile *p, const char *title)
+{
+	if (!*title)
+		return;
+	free(p->title);
+	p->title = xstrdup(title);
+}
+
+/* Gives the profile the form that people see, and writes it. */
+static int finish(const struct web_params *params, struct profile *p, struct str *out,
+		  struct str *why)
+{
+	show_weighed_first(p);
+	set_title(p, params->title);
+	return transform(params, p, why) ?: write_profile(p, params->format, out, why);
+}
+
+/* Sends the result, or why there is none. */
+static int answer(struct worker_io *io, int err, const struct str *out, const struct str *why)
+{
+	bool is_refused = err && why->len;
+	const u8 first = is_refused ? WEB_RESULT_REFUSED : WEB_RESULT_OK;
+	const struct str *rest = is_refused ? why : out;
+
+	if (err && !is_refused)
+		return err;
+	return worker_put(io, &first, 1) ?: worker_put(io, rest->at, rest->len);
+}
+
+/* Reads the inputs after the first one, which the web process opens on request. */
+static int read_others(struct worker_io *io, u32 nr, struct profile *p, struct str *why)
+{
+	for (u32 i = 1; i < nr; i++) {
+		auto_free char *path = xasprintf("%u", i);
+		auto_close int fd = worker_open(io, WEB_PLACE_PROFILE, path);
+		int err = fd < 0 ? fd : read_profile(fd, p, why);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int convert(struct worker_io *io, const int *fds, const void *bytes, size_t len)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str out = { 0 }, why = { 0 };
+	struct web_params params;
+
+	if (take_params(bytes, len, &params) || !params.nr_inputs || params.nr_inputs > INPUTS_MAX)
+		return -EINVAL;
+	int err = check_format(&params, &why)
+			  ?: read_profile(fds[0], p, &why)
+				     ?: read_others(io, params.nr_inputs, p, &why);
+	if (!err) {
+		profile_name_frames(p, is_raw(&params) ? NAMES_RAW : NAMES_SHOWN);
+		err = finish(&params, p, &out, &why);
+	}
+	return answer(io, err, &out, &why);
+}
+
+/* "A to B", from the titles; the profile's view would be that of one side. */
+static void name_diff(const struct profile *before, const struct profile *after, struct profile *p)
+{
+	if (!*before->title || !*after->title)
+		return;
+	free(p->title);
+	p->title = xasprintf("%s to %s", before->title, after->title);
+}
+
+static int compare(struct profile *before, struct profile *after, struct profile *p,
+		   struct str *why)
+{
+	auto_str struct str fault = { 0 }, others = { 0 };
+	struct diff_types types;
+
+	profile_name_frames(before, NAMES_WITHOUT_IDS);
+	profile_name_frames(after, NAMES_WITHOUT_IDS);
+	int err = diff_choose(before, after, NULL, &types, &others, &fault);
+	if (err) {
+		str_addf(why, "The two cannot be compared: %s", fault.at);
+		return err;
+	}
+	profile_diff(before, after, &types, p);
+	name_diff(before, after, p);
+	return 0;
+}
+
+static int diff(struct worker_io *io, const int *fds, const void *bytes, size_t len)
+{
+	auto_profile struct profile *p = profile_new(), *before = profile_new(),
+				    *after = profile_new();
+	auto_str struct str out = { 0 }, why = { 0 };
+	struct web_params params;
+
+	if (take_params(bytes, len, &params))
+		return -EINVAL;
+	int err = check_format(&params, &why)
+			  ?: read_profile(fds[0], before, &why)
+				     ?: read_profile(fds[1], after, &why)
+						?: compare(before, after, p, &why)
+							   ?: finish(&params, p, &out, &why);
+	return answer(io, err, &out, &why);
+}
+
+static int import(struct worker_io *io, const int *fds, const void *bytes, size_t len)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str out = { 0 }, why = { 0 };
+	struct web_params params;
+
+	if (take_params(bytes, len, &params))
+		return -EINVAL;
+	int err = read_profile(fds[0], p, &why);
+	if (!err && !p->weights.nr) {
+		str_add(&why, UNREADABLE "it has no samples.");
+		err = -ENODATA;
+	}
+	if (!err) {
+		show_weighed_first(p);
+		set_title(p, params.title);
+		err = write_profile(p, RAW_CONTAINER, &out, &why);
+	}
+	return answer(io, err, &out, &why);
+}
+
+static int summary(struct worker_io *io, const int *fds, const void *bytes, size_t len)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str out = { 0 }, why = { 0 };
+	int err = read_profile(fds[0], p, &why);
+
+	if (!err) {
+		profile_name_frames(p, NAMES_SHOWN);
+		show_weighed_first(p);
+		summarize(p, &out);
+	}
+	return answer(io, err, &out, &why);
+}
+
+static int read_all(int fd, struct str *out)
+{
+	auto_free char *chunk = xmalloc(1 << 16);
+	struct source source = { .fd = fd };
+	ssize_t got;
+
+	while ((got = source_read(&source, chunk, 1 << 16)) > 0) {
+		if (out->len + (size_t)got > SLICES_MAX)
+			return -EFBIG;
+		str_add_bytes(out, chunk, (size_t)got);
+	}
+	return got < 0 ? -errno : 0;
+}
+
+static const char *wanted(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static struct slice_query query_of(const struct web_params *params)
+{
+	return (struct slice_query){
+		.from_wall_ns = params->from_wall_ns,
+		.to_wall_ns = params->to_wall_ns,
+		.service = wanted(params->service),
+		.container = wanted(params->container),
+		.pod = wanted(params->pod),
+		.comm = wanted(params->comm),
+		.pid = (u32)params->pid,
+	};
+}
+
+/* Whole slices, so that every slot has as many. */
+static u64 slot_of(const struct web_params *params)
+{
+	u64 nr_slices = (params->to_wall_ns - params->from_wall_ns) / SLICE_NS;
+
+	return (nr_slices / SLOTS_MAX + 1) * SLICE_NS;
+}
+
+/* Reads the slices of every file. A file that is damaged from its start on is left out. */
+static int read_slices(struct worker_io *io, const struct web_params *params, struct profile *p,
+		       struct str *why)
+{
+	const struct slice_query query = query_of(params);
+	u64 nr_damaged = 0;
+
+	p->slot_ns = slot_of(params);
+	for (u32 i = 0; i < SLICE_FILES; i++) {
+		auto_free char *path = xasprintf("%u", i);
+		auto_close int fd = worker_open(io, WEB_PLACE_SLICES, path);
+		auto_str struct str bytes = { 0 }, fault = { 0 };
+		if (fd == -ENOENT)
+			break;
+		int err = fd < 0 ? fd : read_all(fd, &bytes);
+		if (err)
+			return err;
+		if (slices_read((u8 *)bytes.at, bytes.len, &query, p, &fault))
+			nr_damaged++;
+	}
+	if (nr_damaged)
+		profile_note(p, NOTE_INCOMPLETE "slices", "damaged files of slices left out",
+			     nr_damaged);
+	if (p->weights.nr)
+		return 0;
+	str_add(why, nr_damaged ? "The files of this time are damaged."
+				: "There are no samples in this time.");
+	return -ENODATA;
+}
+
+static int range(struct worker_io *io, const int *fds, const void *bytes, size_t len)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str out = { 0 }, why = { 0 };
+	struct web_params params;
+
+	if (take_params(bytes, len, &params) || params.pid > UINT32_MAX ||
+	    params.from_wall_ns >= params.to_wall_ns)
+		return -EINVAL;
+	int err = check_format(&params, &why) ?: read_slices(io, &params, p, &why);
+	if (!err) {
+		profile_name_frames(p, is_raw(&params) ? NAMES_RAW : NAMES_SHOWN);
+		err = finish(&params, p, &out, &why);
+	}
+	return answer(io, err, &out, &why);
+}
+
+const worker_fn web_tasks[WEB_TASKS] = {
+	[WEB_CONVERT] = convert, [WEB_DIFF] = diff,   [WEB_IMPORT] = import,
+	[WEB_SUMMARY] = summary, [WEB_RANGE] = range,
+};
