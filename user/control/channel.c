@@ -153,7 +153,7 @@ int channel_file(const void *bytes, size_t nr)
 			return n ? -errno : -EIO;
 		at += (size_t)n;
 	}
-	if (fcntl(fd, F_ADD_SEALS, SEALS))
+	if (lseek(fd, 0, SEEK_SET) || fcntl(fd, F_ADD_SEALS, SEALS))
 		return -errno;
 	return take_fd(fd);
 }

@@ -67,15 +67,16 @@ static int read_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct
 		str_addf(why, "%s: it is not a file that only its owner may read; remove it", name);
 		return -EPERM;
 	}
-	ssize_t len = read(fd, out, TOKEN_LEN + 1);
-	if (len > TOKEN_LEN && out[TOKEN_LEN] == '\n')
-		len = TOKEN_LEN;
-	if (len != TOKEN_LEN || strspn(out, digits) < TOKEN_LEN) {
+	char text[TOKEN_LEN + 2] = "";
+	ssize_t len = read(fd, text, TOKEN_LEN + 1);
+	if (len > TOKEN_LEN && text[TOKEN_LEN] == '\n')
+		text[--len] = '\0';
+	if (len != TOKEN_LEN || strspn(text, digits) != TOKEN_LEN) {
 		str_addf(why, "%s: it has no token of %d characters; remove it to get another",
 			 name, TOKEN_LEN);
 		return -EINVAL;
 	}
-	out[TOKEN_LEN] = '\0';
+	memcpy(out, text, TOKEN_LEN + 1);
 	return 0;
 }
 
