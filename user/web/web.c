@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "control/channel.h"
+#include "web/confine.h"
 #include "web/server.h"
 #include "web/service.h"
 #include "web/sessions.h"
@@ -180,24 +181,24 @@ static void loop(struct web *w)
 	}
 }
 
-/* The workers' ancestor is forked before anything private is open. */
+int web_start_workers(struct web_options *o)
+{
+	return workers_new(&worker_kind, &o->workers);
+}
+
 static int open_service(struct web *w, const struct web_options *o)
 {
 	struct service *sv = &w->sv;
 	auto_str struct str why = { 0 };
-	int err = workers_new(&worker_kind, &sv->workers);
 
-	if (err) {
-		log_error("cannot start workers: %s", strerror(-err));
-		return err;
-	}
+	sv->workers = o->workers;
 	sv->queue = queue_new(sv->workers);
 	sv->streams = streams_new();
 	sv->sessions = sessions_new(sv);
 	recorder_init(&sv->recorder);
 	users_read(&sv->users);
 	gethostname(sv->host, sizeof(sv->host) - 1);
-	err = auth_init(&sv->auth, o);
+	int err = auth_init(&sv->auth, o);
 	if (err) {
 		log_error("a token has fewer than %d bytes", AUTH_TOKEN_MIN);
 		return err;
@@ -208,8 +209,13 @@ static int open_service(struct web *w, const struct web_options *o)
 		return err;
 	}
 	err = server_new(sv, &w->server);
-	if (err)
+	if (err) {
 		log_error("cannot start the HTTP server");
+		return err;
+	}
+	err = web_confine(o->dir);
+	if (err)
+		log_error("cannot give up rights: %s", strerror(-err));
 	return err;
 }
 
@@ -218,18 +224,16 @@ static void close_service(struct web *w)
 	struct service *sv = &w->sv;
 
 	/* Everybody who waits gets an answer, because the library cannot stop otherwise. */
-	if (sv->store)
-		sessions_end_waits(sv->sessions);
-	if (sv->queue)
-		queue_cancel(sv->queue);
-	if (sv->streams)
-		streams_end(sv->streams);
+	sessions_end_waits(sv->sessions);
+	queue_cancel(sv->queue);
+	streams_end(sv->streams);
 	server_free(w->server);
 	sessions_free(sv->sessions);
 	queue_free(sv->queue);
 	streams_free(sv->streams);
 	workers_free(sv->workers);
-	store_close(sv->store);
+	if (sv->store)
+		store_close(sv->store);
 	recorder_fini(&sv->recorder);
 	users_fini(&sv->users);
 	auth_fini(&sv->auth);
@@ -244,16 +248,16 @@ static int block_signals(void)
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
+	/* Without it, poll ignores the descriptor, and the supervisor's end still ends this. */
 	return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 int web_run(const struct web_options *o)
 {
-	struct web w = { .sv = { .o = o, .started_wall_ns = time_wall_ns() }, .signal_fd = -1 };
+	struct web w = { .sv = { .o = o, .started_wall_ns = time_wall_ns() } };
 
-	w.sv.recorder.sock = -1;
 	w.signal_fd = block_signals();
-	int err = w.signal_fd < 0 ? -errno : open_service(&w, o);
+	int err = open_service(&w, o);
 	if (!err) {
 		sessions_adopt_orphans(w.sv.sessions);
 		loop(&w);
