@@ -260,6 +260,14 @@ install: all $(man) $(O)/man/sysflame.bash
 	install -D $(O)/sysflame $(DESTDIR)$(PREFIX)/bin/sysflame
 	install -D $(O)/libjvmmap.so $(DESTDIR)$(PREFIX)/lib/sysflame/libjvmmap.so
 
+# The daemon's unit, its user, and a configuration that is not overwritten.
+install-systemd: install
+	install -D -m 644 pkg/systemd/sysflame.service $(DESTDIR)/etc/systemd/system/sysflame.service
+	sed -i 's,/usr/local/bin,$(PREFIX)/bin,' $(DESTDIR)/etc/systemd/system/sysflame.service
+	install -D -m 644 pkg/systemd/sysflame.sysusers $(DESTDIR)/usr/lib/sysusers.d/sysflame.conf
+	test -e $(DESTDIR)/etc/sysflame/recorder.conf || \
+	  install -D -m 644 pkg/systemd/recorder.conf $(DESTDIR)/etc/sysflame/recorder.conf
+
 help:
 	@echo 'make record        profile this node for 10 s next to a sample Java program: flame.html'
 	@echo 'make check         install what the tests need, build, lint, run every test'
@@ -272,8 +280,9 @@ help:
 	@echo 'make soak-kills    kill 1000 recorders at random moments (part of soak)'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
+	@echo 'make install-systemd  the same, with the daemon'"'"'s unit and configuration'
 
-.PHONY: all test test-programs check check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench deps deps-test record install help
+.PHONY: all test test-programs check check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench deps deps-test record install install-systemd help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

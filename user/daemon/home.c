@@ -120,7 +120,7 @@ static int open_dir(const char *path, uid_t user, gid_t group, struct str *why)
 
 static int take_lock(struct home *h, const char *path, struct str *why)
 {
-	h->lock = openat(h->dir, "daemon.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	h->lock = openat(h->dir, "daemon.lock", O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (h->lock < 0)
 		return fail(why, "daemon.lock");
 	if (!flock(h->lock, LOCK_EX | LOCK_NB))

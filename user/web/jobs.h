@@ -17,7 +17,10 @@ enum web_task {
 	WEB_RANGE,   /* slices of a time range, written as CONVERT does */
 	WEB_TASKS,
 };
-_Static_assert(WEB_TASKS == (int)WORKER_TASKS, "workers_new takes web_tasks");
+
+/* What a task may use. */
+#define WEB_MEMORY_BYTES (1ull << 30)
+#define WEB_CPU_NS       (30 * 1000000000ull)
 
 /*
  * Descriptors of a request, which are read from their start:

@@ -27,7 +27,7 @@
 #define INPUTS_MAX    10000
 #define SLICES_MAX    (256u << 20) /* bytes of a file of slices */
 #define SLICE_FILES   10000
-#define TRANSFORMS_NS (WORK_CPU_NS / 2)
+#define TRANSFORMS_NS (WEB_CPU_NS / 2)
 #define UNREADABLE    "The profile cannot be read: "
 #define RAW_CONTAINER "sflm"
 
