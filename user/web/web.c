@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "control/channel.h"
+#include "control/handover.h"
 #include "web/confine.h"
 #include "web/server.h"
 #include "web/service.h"
@@ -124,24 +124,14 @@ static void receive(struct web *w)
 /* The supervisor sends the channel to each recorder that it starts. */
 static void take_channel(struct web *w)
 {
-	char byte, room[CMSG_SPACE(sizeof(int))];
-	struct iovec data = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = room,
-			    .msg_controllen = sizeof(room) };
-	ssize_t nr = recvmsg(w->sv.o->control_fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	int sock = handover_receive(w->sv.o->control_fd);
 
-	if (nr < 0 && (errno == EAGAIN || errno == EINTR))
+	if (sock == -EAGAIN)
 		return;
-	if (nr <= 0) {
+	if (sock < 0) {
 		w->is_over = true;
 		return;
 	}
-	const struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(sizeof(int)))
-		return;
-	int sock;
-	memcpy(&sock, CMSG_DATA(c), sizeof(sock));
 	lose_recorder(w, "another recorder has started");
 	recorder_attach(&w->sv.recorder, sock);
 }
