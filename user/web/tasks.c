@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The work of web/jobs.h. It runs in workers, which may read descriptors and allocate memory. */
+/*
+ * The work of web/jobs.h. It runs in workers, which may read descriptors and allocate memory.
+ * Part of web/jobs.h.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
