@@ -442,10 +442,10 @@ static void a_worker_without_rights_does_each_task(void **state)
 	struct workers *w;
 
 	params.to_wall_ns = 1;
-	assert_int_equal(workers_new(web_tasks, &w), 0);
+	assert_int_equal(web_workers_new(&w), 0);
 	for (enum web_task task = 0; task < WEB_TASKS; task++) {
 		const struct work_order order = {
-			.task = (enum worker_task)task,
+			.task = task,
 			.fds = { text_file("main;x 7"), text_file("main;y 7") },
 			.params = &params,
 			.len = sizeof(params),
@@ -455,7 +455,7 @@ static void a_worker_without_rights_does_each_task(void **state)
 		auto_free void *bytes = NULL;
 		size_t nr = 0;
 		struct work *k = work_start(w, &order);
-		workers_set_patience(w, WORK_WALL_NS);
+		workers_set_patience(w, 60 * NS_PER_SEC);
 		assert_int_equal(work_result(k, &bytes, &nr), 0);
 		work_free(k);
 		assert_true(nr > 1);

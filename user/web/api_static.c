@@ -35,9 +35,9 @@ void api_static(struct request *q)
 {
 	const char *pattern = q->route->pattern;
 
-	reply_file(q, !*pattern			    ? "index.html" :
-		      !strcmp(pattern, "login") ? "login.html" :
-						  pattern);
+	reply_file(q, !*pattern                   ? "index.html"
+		      : !strcmp(pattern, "login") ? "login.html"
+						  : pattern);
 }
 
 void api_shell(struct request *q)

@@ -27,12 +27,9 @@ static const struct {
 	const char *name;
 	enum control_target target;
 } filters[] = {
-	{ "pid", CONTROL_TARGET_PID },
-	{ "container", CONTROL_TARGET_CONTAINER },
-	{ "comm", CONTROL_TARGET_COMM },
-	{ "user", CONTROL_TARGET_USER },
-	{ "pod", CONTROL_TARGET_POD },
-	{ "cgroup", CONTROL_TARGET_CGROUP },
+	{ "pid", CONTROL_TARGET_PID },   { "container", CONTROL_TARGET_CONTAINER },
+	{ "comm", CONTROL_TARGET_COMM }, { "user", CONTROL_TARGET_USER },
+	{ "pod", CONTROL_TARGET_POD },   { "cgroup", CONTROL_TARGET_CGROUP },
 };
 
 static size_t kind_of(const struct request *q)

@@ -102,9 +102,8 @@ bool request_query_u64(struct request *q, const char *name, u64 min, u64 max, u6
 	errno = 0;
 	u64 value = strtoull(text, NULL, 10);
 	if (errno || value < min || value > max) {
-		reply_error(q, ERROR_OUT_OF_RANGE, name,
-			    "\"%s\" must be between %llu and %llu.", name, (unsigned long long)min,
-			    (unsigned long long)max);
+		reply_error(q, ERROR_OUT_OF_RANGE, name, "\"%s\" must be between %llu and %llu.",
+			    name, (unsigned long long)min, (unsigned long long)max);
 		return false;
 	}
 	*out = value;

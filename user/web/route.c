@@ -30,8 +30,7 @@ static bool match_part(const char *pattern, size_t len, const char *at, const ch
 	}
 	if (len == 3 && !memcmp(pattern, "KEY", 3)) {
 		size_t nr = (size_t)(end - at);
-		if (!nr || nr >= sizeof(q->word) ||
-		    strspn(at, "abcdefghijklmnopqrstuvwxyz_") < nr)
+		if (!nr || nr >= sizeof(q->word) || strspn(at, "abcdefghijklmnopqrstuvwxyz_") < nr)
 			return false;
 		memcpy(q->word, at, nr);
 		q->word[nr] = '\0';

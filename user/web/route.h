@@ -21,11 +21,11 @@ struct route {
 	enum role role; /* at least; ROLE_NONE: no login is needed */
 	enum body_kind body;
 	void (*handle)(struct request *q);
-	bool is_page;    /* without a login, the browser is sent to the login page */
-	bool is_plain;   /* errors are plain text */
-	bool is_pprof;   /* errors are marked as Go's net/http/pprof does */
-	bool is_change;  /* though it is a GET, it has effects */
-	bool has_basic;  /* the token may be the password of Basic authentication */
+	bool is_page;     /* without a login, the browser is sent to the login page */
+	bool is_plain;    /* errors are plain text */
+	bool is_pprof;    /* errors are marked as Go's net/http/pprof does */
+	bool is_change;   /* though it is a GET, it has effects */
+	bool has_basic;   /* the token may be the password of Basic authentication */
 	bool is_any_host; /* any Host header is accepted */
 };
 

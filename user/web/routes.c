@@ -3,13 +3,15 @@
 #include "web/api.h"
 #include "web/route.h"
 
-#define ROUTE(of_method, of_path, of_role, of_body, handler, ...)                           \
-	{ .method = of_method, .pattern = of_path, .role = of_role, .body = of_body,        \
-	  .handle = handler, __VA_ARGS__ }
+#define ROUTE(of_method, of_path, of_role, of_body, handler, ...)                          \
+	{                                                                                  \
+		.method = of_method, .pattern = of_path, .role = of_role, .body = of_body, \
+		.handle = handler, __VA_ARGS__                                             \
+	}
 #define GET(path, role, ...)  ROUTE("GET", path, role, BODY_NONE, __VA_ARGS__)
 #define POST(path, body, ...) ROUTE("POST", path, ROLE_OPERATOR, body, __VA_ARGS__)
 #define ASSET(path)           GET(path, ROLE_NONE, api_static)
-#define PULL(name)                                                                          \
+#define PULL(name)                                                                             \
 	GET("debug/pprof/" name, ROLE_OPERATOR, api_pprof, .is_plain = true, .is_pprof = true, \
 	    .is_change = true, .has_basic = true)
 

@@ -26,15 +26,6 @@
 #define BUSY_MS      10  /* while workers work */
 #define MESSAGES_MAX 256 /* of the recorder, before others get their turn */
 
-static const struct worker_kind worker_kind = {
-	.tasks = web_tasks,
-	.nr_tasks = WEB_TASKS,
-	.memory_bytes = 1ull << 30,
-	.cpu_ns = 30 * NS_PER_SEC,
-	.wall_ns = 60 * NS_PER_SEC,
-	.ends_after_task = true, /* an upload reaches no other profile */
-};
-
 struct web {
 	struct service sv;
 	struct server *server;
@@ -94,9 +85,9 @@ static int take_message(struct service *sv, int fd)
 
 static u32 change_of(u32 kind)
 {
-	return kind == CONTROL_NODE || kind == CONTROL_CAPS ? CHANGED_NODE :
-	       kind == CONTROL_JVMS			    ? CHANGED_JVMS :
-							      0;
+	return kind == CONTROL_NODE || kind == CONTROL_CAPS ? CHANGED_NODE
+	       : kind == CONTROL_JVMS                       ? CHANGED_JVMS
+							    : 0;
 }
 
 static void receive(struct web *w)
@@ -114,9 +105,9 @@ static void receive(struct web *w)
 			err = take_message(&w->sv, fd);
 		if (!err)
 			continue;
-		lose_recorder(w, r->is_other	 ? "the recorder is of another version" :
-				 err == -EPIPE ? "the recorder has ended" :
-						 "the recorder sent an invalid message");
+		lose_recorder(w, r->is_other     ? "the recorder is of another version"
+				 : err == -EPIPE ? "the recorder has ended"
+						 : "the recorder sent an invalid message");
 		return;
 	}
 }
@@ -173,7 +164,7 @@ static void loop(struct web *w)
 
 int web_start_workers(struct web_options *o)
 {
-	return workers_new(&worker_kind, &o->workers);
+	return web_workers_new(&o->workers);
 }
 
 static int open_service(struct web *w, const struct web_options *o)
