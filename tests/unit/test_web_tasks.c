@@ -323,8 +323,9 @@ static struct str slices_of(const char *name, u64 begin_ns)
 
 	for (u64 i = 0; i < 2; i++) {
 		auto_profile struct profile *p = profile_new();
-		auto_free char *tags = xasprintf("service=%s", name);
-		const struct labels labels = { .pid = 7, .tid = 7, .comm = "java", .tags = tags };
+		const struct labels labels = {
+			.pid = 7, .tid = 7, .comm = "java", .service = name
+		};
 		u64 at = begin_ns + i * 10 * NS_PER_SEC;
 		profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_C2, name, "")),
 			    profile_intern_labels(p, &labels), profile_add_type(p, "cpu", "ns"),
