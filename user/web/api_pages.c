@@ -13,9 +13,11 @@
 #define IMMUTABLE         "private, max-age=31536000, immutable"
 
 /* What a download can be. The first one is the page itself. */
-static const struct download {
+struct download {
 	const char *format, *type, *extension;
-} downloads[] = {
+};
+
+static const struct download downloads[] = {
 	{ "html", "text/html; charset=utf-8", "html" },
 	{ "svg", "image/svg+xml", "svg" },
 	{ "collapsed", "text/plain; charset=utf-8", "collapsed" },

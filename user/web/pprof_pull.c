@@ -14,19 +14,23 @@
 #define SECONDS_DEFAULT 30
 #define HZ_DEFAULT      99
 
-static const struct {
+struct pull_kind {
 	const char *path, *events, *filename;
-} kinds[] = {
+};
+
+static const struct pull_kind kinds[] = {
 	{ "debug/pprof/profile", "cpu", "profile" },
 	{ "debug/pprof/allocs", "alloc", "allocs-delta" },
 	{ "debug/pprof/block", "offcpu", "block-delta" },
 	{ "debug/pprof/mutex", "lock", "mutex-delta" },
 };
 
-static const struct {
+struct filter {
 	const char *name;
 	enum control_target target;
-} filters[] = {
+};
+
+static const struct filter filters[] = {
 	{ "pid", CONTROL_TARGET_PID },   { "container", CONTROL_TARGET_CONTAINER },
 	{ "comm", CONTROL_TARGET_COMM }, { "user", CONTROL_TARGET_USER },
 	{ "pod", CONTROL_TARGET_POD },   { "cgroup", CONTROL_TARGET_CGROUP },
