@@ -74,11 +74,19 @@ static int run_recorder(int control_fd, void *ctx)
 	return recorder_run(&options);
 }
 
+/* A file with capabilities gives none beyond the bounding set. Another user could not empty it. */
+static void empty_bounding_set(void)
+{
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
+		prctl(PR_CAPBSET_DROP, cap);
+}
+
 /* The change of ids clears the signal for the parent's end. */
 static int become_web_user(const struct serve *s)
 {
 	if (s->uid == geteuid())
 		return 0;
+	empty_bounding_set();
 	if (setgroups(0, NULL) || setresgid(s->gid, s->gid, s->gid) ||
 	    setresuid(s->uid, s->uid, s->uid))
 		return -errno;

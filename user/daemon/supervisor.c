@@ -117,7 +117,7 @@ static void connect_children(struct supervisor *s)
 		err = handover_send(s->children[WEB].sock, ends[1]) ?: err;
 	}
 	if (err)
-		log_warn("recorder and web process cannot be connected: %s", strerror(-err));
+		log_debug("recorder and web process cannot be connected: %s", strerror(-err));
 }
 
 static void start_due(struct supervisor *s)

@@ -96,6 +96,7 @@ static int start(struct job *j, struct node *n, const struct conf *c, const stru
 
 	if (err)
 		return err;
+	j->cut_ns = time_mono_ns();
 	j->duration_ns = (w->duration_s ?: c->max_duration_s) * NS_PER_SEC;
 	const struct recording_options options = {
 		.events = &j->events,

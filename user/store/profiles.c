@@ -93,8 +93,8 @@ int store_add(struct store *s, const struct stored *facts, const void *bytes, si
 
 int store_get(struct store *s, u64 id, struct stored *out)
 {
-	auto_stmt sqlite3_stmt *row =
-		index_ask(s->db, "SELECT " COLUMNS " FROM profiles WHERE id = ?", "i", id);
+	auto_stmt sqlite3_stmt *row = index_ask(
+		s->db, "SELECT " COLUMNS " FROM profiles WHERE id = ? AND deleted_ns = 0", "i", id);
 	int result = row ? sqlite3_step(row) : sqlite3_errcode(s->db);
 
 	if (result != SQLITE_ROW)

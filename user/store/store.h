@@ -87,7 +87,7 @@ size_t store_orphans(struct store *s, u64 *ids, size_t max);
  */
 int store_add(struct store *s, const struct stored *facts, const void *bytes, size_t nr);
 
-/* -ENOENT if there is none. The caller frees *out. */
+/* -ENOENT if there is none, or if it is deleted. The caller frees *out. */
 int store_get(struct store *s, u64 id, struct stored *out);
 
 /* A descriptor of the profile's file for reading. */
