@@ -33,8 +33,9 @@ void api_set_setting(struct request *q)
 	if (!key_is_known(q))
 		return;
 	auto_free char *text = json_dumps(q->json, JSON_COMPACT);
-	int err = strlen(text) > BODY_JSON_MAX ? -EFBIG :
-						 store_set_setting(q->service->store, q->word, text);
+	int err = strlen(text) > BODY_JSON_MAX
+			  ? -EFBIG
+			  : store_set_setting(q->service->store, q->word, text);
 	if (err) {
 		reply_errno(q, err, "keep the setting");
 		return;

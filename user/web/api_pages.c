@@ -12,10 +12,12 @@
 #define SERVICE_MAX_BYTES 127
 #define IMMUTABLE         "private, max-age=31536000, immutable"
 
-/* What a download can be. The first one is the page itself. */
-static const struct download {
+struct download {
 	const char *format, *type, *extension;
-} downloads[] = {
+};
+
+/* What a download can be. The first one is the page itself. */
+static const struct download downloads[] = {
 	{ "html", "text/html; charset=utf-8", "html" },
 	{ "svg", "image/svg+xml", "svg" },
 	{ "collapsed", "text/plain; charset=utf-8", "collapsed" },

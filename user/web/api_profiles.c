@@ -27,11 +27,10 @@ static json_t *profile_json(const struct stored *s)
 			      s->source, "state", states[s->state], "error", s->error, "start_ms",
 			      (json_int_t)(s->start_ns / NS_PER_MS), "duration_ms",
 			      (json_int_t)(s->duration_ns / NS_PER_MS));
-	json_t *more = json_pack("{s:I,s:I,s:I,s:I,s:s,s:I,s:b}", "rate_hz",
-				 (json_int_t)s->rate_hz, "samples", (json_int_t)s->samples, "lost",
-				 (json_int_t)s->lost, "total", (json_int_t)s->total, "unit",
-				 s->unit, "size_bytes", (json_int_t)s->size_bytes, "pinned",
-				 s->pinned);
+	json_t *more = json_pack("{s:I,s:I,s:I,s:I,s:s,s:I,s:b}", "rate_hz", (json_int_t)s->rate_hz,
+				 "samples", (json_int_t)s->samples, "lost", (json_int_t)s->lost,
+				 "total", (json_int_t)s->total, "unit", s->unit, "size_bytes",
+				 (json_int_t)s->size_bytes, "pinned", s->pinned);
 	json_object_update(o, more);
 	json_decref(more);
 	json_t *summary = *s->summary ? json_loads(s->summary, 0, NULL) : NULL;
@@ -146,8 +145,8 @@ void api_delete_all(struct request *q)
 		reply_errno(q, err, "delete the profiles");
 		return;
 	}
-	auto_free char *what = xasprintf("delete all %llu profiles that are not pinned",
-					 (unsigned long long)nr);
+	auto_free char *what =
+		xasprintf("delete all %llu profiles that are not pinned", (unsigned long long)nr);
 	store_audit(q->service->store, request_who(q), what);
 	q->service->changed |= CHANGED_PROFILES;
 	reply_json(q, 200, json_pack("{s:I}", "nr", (json_int_t)nr));

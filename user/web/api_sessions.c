@@ -16,14 +16,10 @@
 #define PID_LIMIT      4194304 /* PID_MAX_LIMIT */
 
 static const char *const target_kinds[NR_CONTROL_TARGETS] = {
-	[CONTROL_TARGET_NODE] = "node",
-	[CONTROL_TARGET_PID] = "pid",
-	[CONTROL_TARGET_COMM] = "comm",
-	[CONTROL_TARGET_USER] = "user",
-	[CONTROL_TARGET_JVMS] = "jvms",
-	[CONTROL_TARGET_CGROUP] = "cgroup",
-	[CONTROL_TARGET_CONTAINER] = "container",
-	[CONTROL_TARGET_POD] = "pod",
+	[CONTROL_TARGET_NODE] = "node",           [CONTROL_TARGET_PID] = "pid",
+	[CONTROL_TARGET_COMM] = "comm",           [CONTROL_TARGET_USER] = "user",
+	[CONTROL_TARGET_JVMS] = "jvms",           [CONTROL_TARGET_CGROUP] = "cgroup",
+	[CONTROL_TARGET_CONTAINER] = "container", [CONTROL_TARGET_POD] = "pod",
 };
 
 static json_t *session_json(const struct session *s)
@@ -32,18 +28,17 @@ static json_t *session_json(const struct session *s)
 	const struct control_state *st = &s->state;
 	u64 elapsed = st->elapsed_ns ?: time_mono_ns() - s->asked_mono_ns;
 
-	json_t *o = json_pack("{s:I,s:s,s:s,s:{s:s,s:s},s:i,s:i,s:I,s:s}", "id",
-			      (json_int_t)s->id, "name", s->name, "events", s->start.events,
-			      "target", "kind", target_kinds[s->start.target], "text",
-			      s->start.target_text, "rate_hz", (int)s->start.rate_hz,
-			      "duration_s", (int)s->start.duration_s, "elapsed_ms",
-			      (json_int_t)(elapsed / NS_PER_MS), "state",
-			      s->is_ended || s->stopped_mono_ns ? "ends" : states[st->state]);
-	json_t *more = json_pack("{s:I,s:I,s:I,s:i,s:i,s:s,s:I}", "samples",
-				 (json_int_t)st->samples, "lost", (json_int_t)st->lost,
-				 "truncated", (json_int_t)st->truncated, "jvms", (int)st->jvms,
-				 "jvms_refused", (int)st->jvms_refused, "event", st->event,
-				 "parts", (json_int_t)s->nr_received);
+	json_t *o = json_pack(
+		"{s:I,s:s,s:s,s:{s:s,s:s},s:i,s:i,s:I,s:s}", "id", (json_int_t)s->id, "name",
+		s->name, "events", s->start.events, "target", "kind", target_kinds[s->start.target],
+		"text", s->start.target_text, "rate_hz", (int)s->start.rate_hz, "duration_s",
+		(int)s->start.duration_s, "elapsed_ms", (json_int_t)(elapsed / NS_PER_MS), "state",
+		s->is_ended || s->stopped_mono_ns ? "ends" : states[st->state]);
+	json_t *more =
+		json_pack("{s:I,s:I,s:I,s:i,s:i,s:s,s:I}", "samples", (json_int_t)st->samples,
+			  "lost", (json_int_t)st->lost, "truncated", (json_int_t)st->truncated,
+			  "jvms", (int)st->jvms, "jvms_refused", (int)st->jvms_refused, "event",
+			  st->event, "parts", (json_int_t)s->nr_received);
 	json_object_update(o, more);
 	json_decref(more);
 	return o;
@@ -125,8 +120,8 @@ static bool take_target(struct request *q, struct control_start *start)
 	}
 	if (is_all == (*text != '\0')) {
 		reply_error(q, ERROR_BAD_REQUEST, "target",
-			    is_all ? "A target of this kind has no text." :
-				     "\"target.text\" must say which one.");
+			    is_all ? "A target of this kind has no text."
+				   : "\"target.text\" must say which one.");
 		return false;
 	}
 	copy_text(start->target_text, sizeof(start->target_text), text);
@@ -135,8 +130,8 @@ static bool take_target(struct request *q, struct control_start *start)
 
 static bool take_start(struct request *q, struct session_order *o)
 {
-	static const char *const known[] = { "events", "target", "rate_hz", "duration_s", "name",
-					     NULL };
+	static const char *const known[] = { "events",     "target", "rate_hz",
+					     "duration_s", "name",   NULL };
 	const struct control_caps *caps = &q->service->recorder.caps;
 	const char *events = "cpu";
 	u64 hz = 99 < caps->max_hz ? 99 : caps->max_hz, seconds = 0;
@@ -159,7 +154,9 @@ static bool take_start(struct request *q, struct session_order *o)
 
 void api_start(struct request *q)
 {
-	struct session_order o = { .name = "", .who = request_who(q), .answer = answered, .ctx = q };
+	struct session_order o = {
+		.name = "", .who = request_who(q), .answer = answered, .ctx = q
+	};
 
 	if (!q->service->recorder.is_up) {
 		reply_error(q, ERROR_RECORDER_DOWN, NULL, "There is no recorder at the moment.");
@@ -170,8 +167,8 @@ void api_start(struct request *q)
 	int err = sessions_start(q->service->sessions, &o);
 	if (err)
 		reply_error(q, refusal(err), NULL,
-			    err == -EBUSY ? "As many recordings run as may: stop one first." :
-					    "The recorder does not answer.");
+			    err == -EBUSY ? "As many recordings run as may: stop one first."
+					  : "The recorder does not answer.");
 	else
 		request_await(q);
 }
@@ -234,8 +231,8 @@ void api_preview(struct request *q)
 	}
 	/* Parts that are joined meanwhile would be read twice. */
 	const struct input in = { .store = q->service->store, .kind = INPUT_PARTS, .id = s->id };
-	auto_free char *key = xasprintf("preview %llu %u", (unsigned long long)s->id,
-					s->nr_received);
+	auto_free char *key =
+		xasprintf("preview %llu %u", (unsigned long long)s->id, s->nr_received);
 	if (queue_join(q->service->queue, key, previewed, q)) {
 		request_await(q);
 		return;

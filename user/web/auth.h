@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who sends a request, and whether they may. A login gives a ticket in a cookie: the role, a number,
- * the time of its end, and a keyed hash of these. Its key comes from the token: tickets survive a
- * restart, and a new token ends them.
+ * Who sends a request, and whether they may. A login gives a ticket in a cookie: the role, a
+ * number, the time of its end, and a keyed hash of these. Its key comes from the token: tickets
+ * survive a restart, and a new token ends them.
  */
 #pragma once
 
@@ -29,7 +29,8 @@ void auth_fini(struct auth *a);
 /* The role of a token; in constant time for tokens of equal length. */
 enum role auth_token_role(const struct auth *a, const char *token);
 
-/* A value of Set-Cookie for a login, or for a logout if `role` is ROLE_NONE. The caller frees it. */
+/* A value of Set-Cookie for a login, or for a logout if `role` is ROLE_NONE. The caller frees it.
+ */
 char *auth_cookie(const struct auth *a, enum role role, u64 now_s);
 
 /* The role of a ticket, ROLE_NONE if it is no valid one; *number is set otherwise. */

@@ -39,9 +39,8 @@ bool field_u64(struct request *q, const json_t *o, const char *name, u64 min, u6
 	}
 	json_int_t value = json_integer_value(v);
 	if (value < 0 || (u64)value < min || (u64)value > max) {
-		reply_error(q, ERROR_OUT_OF_RANGE, name,
-			    "\"%s\" must be between %llu and %llu.", name, (unsigned long long)min,
-			    (unsigned long long)max);
+		reply_error(q, ERROR_OUT_OF_RANGE, name, "\"%s\" must be between %llu and %llu.",
+			    name, (unsigned long long)min, (unsigned long long)max);
 		return false;
 	}
 	*out = (u64)value;

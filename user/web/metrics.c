@@ -23,7 +23,9 @@ static size_t nr_running(const struct service *sv)
 
 void api_metrics(struct request *q)
 {
-	static const struct reply_form form = { .type = "text/plain; version=0.0.4; charset=utf-8" };
+	static const struct reply_form form = {
+		.type = "text/plain; version=0.0.4; charset=utf-8"
+	};
 	const struct service *sv = q->service;
 	const struct recorder *r = &sv->recorder;
 	const struct store_size size = store_size(sv->store);
@@ -44,8 +46,7 @@ void api_metrics(struct request *q)
 	add(&s, "jvms", "gauge", "JVMs on the node.", (double)r->jvms.nr);
 	add(&s, "profiles", "gauge", "Profiles in the store.", (double)size.nr_profiles);
 	add(&s, "profile_bytes", "gauge", "Bytes of the profiles.", (double)size.profile_bytes);
-	add(&s, "slice_bytes", "gauge", "Bytes of continuous profiling.",
-	    (double)size.slice_bytes);
+	add(&s, "slice_bytes", "gauge", "Bytes of continuous profiling.", (double)size.slice_bytes);
 	add(&s, "worker_jobs_total", "counter", "Jobs that workers finished.",
 	    (double)workers.nr_done);
 	add(&s, "worker_failures_total", "counter", "Workers that ended or took too long.",

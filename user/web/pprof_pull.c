@@ -14,25 +14,26 @@
 #define SECONDS_DEFAULT 30
 #define HZ_DEFAULT      99
 
-static const struct {
+struct pull {
 	const char *path, *events, *filename;
-} kinds[] = {
+};
+
+static const struct pull kinds[] = {
 	{ "debug/pprof/profile", "cpu", "profile" },
 	{ "debug/pprof/allocs", "alloc", "allocs-delta" },
 	{ "debug/pprof/block", "offcpu", "block-delta" },
 	{ "debug/pprof/mutex", "lock", "mutex-delta" },
 };
 
-static const struct {
+struct filter {
 	const char *name;
 	enum control_target target;
-} filters[] = {
-	{ "pid", CONTROL_TARGET_PID },
-	{ "container", CONTROL_TARGET_CONTAINER },
-	{ "comm", CONTROL_TARGET_COMM },
-	{ "user", CONTROL_TARGET_USER },
-	{ "pod", CONTROL_TARGET_POD },
-	{ "cgroup", CONTROL_TARGET_CGROUP },
+};
+
+static const struct filter filters[] = {
+	{ "pid", CONTROL_TARGET_PID },   { "container", CONTROL_TARGET_CONTAINER },
+	{ "comm", CONTROL_TARGET_COMM }, { "user", CONTROL_TARGET_USER },
+	{ "pod", CONTROL_TARGET_POD },   { "cgroup", CONTROL_TARGET_CGROUP },
 };
 
 static size_t kind_of(const struct request *q)

@@ -12,11 +12,11 @@
 #include "base/time.h"
 #include "base/vec.h"
 
-#define WAITING_MAX 24                    /* jobs of requests */
-#define LISTENERS   16                    /* requests that share a job */
-#define CACHE_BYTES (32u << 20)           /* results kept */
-#define CACHE_ITEM  (CACHE_BYTES / 4)     /* a larger one is not kept */
-#define PATIENCE_NS (120 * NS_PER_SEC)    /* of a job, its wait for a worker included */
+#define WAITING_MAX 24                 /* jobs of requests */
+#define LISTENERS   16                 /* requests that share a job */
+#define CACHE_BYTES (32u << 20)        /* results kept */
+#define CACHE_ITEM  (CACHE_BYTES / 4)  /* a larger one is not kept */
+#define PATIENCE_NS (120 * NS_PER_SEC) /* of a job, its wait for a worker included */
 
 struct listener {
 	job_done_fn done;

@@ -38,6 +38,7 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 
 	copy_text(order.params.format, sizeof(order.params.format), format);
 	copy_text(order.params.service, sizeof(order.params.service), r->service);
-	copy_text(order.params.title, sizeof(order.params.title), *r->service ? r->service : "node");
+	copy_text(order.params.title, sizeof(order.params.title),
+		  *r->service ? r->service : "node");
 	return queue_add(sv->queue, &order);
 }

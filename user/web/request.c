@@ -16,10 +16,12 @@
 #include "base/utf8.h"
 #include "web/route.h"
 
-static const struct {
+struct error {
 	unsigned status;
 	const char *name;
-} errors[] = {
+};
+
+static const struct error errors[] = {
 	[ERROR_BAD_REQUEST] = { 400, "bad_request" },
 	[ERROR_OUT_OF_RANGE] = { 400, "out_of_range" },
 	[ERROR_UNKNOWN_ID] = { 404, "unknown_id" },
@@ -102,9 +104,8 @@ bool request_query_u64(struct request *q, const char *name, u64 min, u64 max, u6
 	errno = 0;
 	u64 value = strtoull(text, NULL, 10);
 	if (errno || value < min || value > max) {
-		reply_error(q, ERROR_OUT_OF_RANGE, name,
-			    "\"%s\" must be between %llu and %llu.", name, (unsigned long long)min,
-			    (unsigned long long)max);
+		reply_error(q, ERROR_OUT_OF_RANGE, name, "\"%s\" must be between %llu and %llu.",
+			    name, (unsigned long long)min, (unsigned long long)max);
 		return false;
 	}
 	*out = value;

@@ -16,16 +16,17 @@ enum body_kind {
 
 struct route {
 	const char *method; /* "GET" or "POST" */
-	/* Without the prefix. Parts ID, KEY and FROM-TO stand for a number, a word, two numbers. */
+	/* Without the prefix. ID stands for a number, KEY for a word, FILE for a name with an
+	 * extension, and FROM-TO for two numbers. */
 	const char *pattern;
 	enum role role; /* at least; ROLE_NONE: no login is needed */
 	enum body_kind body;
 	void (*handle)(struct request *q);
-	bool is_page;    /* without a login, the browser is sent to the login page */
-	bool is_plain;   /* errors are plain text */
-	bool is_pprof;   /* errors are marked as Go's net/http/pprof does */
-	bool is_change;  /* though it is a GET, it has effects */
-	bool has_basic;  /* the token may be the password of Basic authentication */
+	bool is_page;     /* without a login, the browser is sent to the login page */
+	bool is_plain;    /* errors are plain text */
+	bool is_pprof;    /* errors are marked as Go's net/http/pprof does */
+	bool is_change;   /* though it is a GET, it has effects */
+	bool has_basic;   /* the token may be the password of Basic authentication */
 	bool is_any_host; /* any Host header is accepted */
 };
 

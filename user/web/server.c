@@ -16,12 +16,12 @@
 #include "web/route.h"
 #include "web/service.h"
 
-#define CONNECTIONS_MAX     256
-#define CONNECTIONS_PER_IP  64
-#define HEADERS_MAX         (32u << 10) /* bytes; of a reply as well */
-#define IDLE_S              15          /* without a byte */
-#define REQUEST_NS          (15 * NS_PER_SEC) /* for all of a request but its body */
-#define BODY_BYTES_PER_SEC  (64u << 10)       /* a body that arrives more slowly is given up */
+#define CONNECTIONS_MAX    256
+#define CONNECTIONS_PER_IP 64
+#define HEADERS_MAX        (32u << 10)       /* bytes; of a reply as well */
+#define IDLE_S             15                /* without a byte */
+#define REQUEST_NS         (15 * NS_PER_SEC) /* for all of a request but its body */
+#define BODY_BYTES_PER_SEC (64u << 10)       /* a body that arrives more slowly is given up */
 
 /* A connection. */
 struct client {
@@ -239,9 +239,8 @@ int server_new(struct service *sv, struct server **out)
 		on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
 		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CONNECTIONS_PER_IP,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT,
-		1, MHD_OPTION_END);
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!s->daemon) {
 		free(s);
 		return -EIO;

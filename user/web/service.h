@@ -31,6 +31,6 @@ struct service {
 	struct streams *streams;
 	char host[256];
 	u64 started_wall_ns;
-	u32 changed; /* enum change */
+	u32 changed;             /* enum change */
 	u64 nr_samples, nr_lost; /* of all parts and slices since the start */
 };

@@ -12,7 +12,7 @@
 #include "web/keeping.h"
 #include "web/service.h"
 
-#define JOIN_AT  32          /* parts */
+#define JOIN_AT  32           /* parts */
 #define PART_MAX (256u << 20) /* bytes */
 
 void session_free(struct session *s)
@@ -134,8 +134,8 @@ static void keep_failed(struct session *s)
 	struct stored f;
 
 	if (!s->why)
-		session_explain(s, s->is_cut ? "The recording ended before its first part." :
-					       "The recording has no samples.");
+		session_explain(s, s->is_cut ? "The recording ended before its first part."
+					     : "The recording has no samples.");
 	fill_facts(s, &f);
 	f.state = STORED_FAILED;
 	keep_profile(s->sv, &f, NULL, kept, s);

@@ -27,18 +27,18 @@ struct session {
 	struct control_state state;
 	char *name, *why;
 	u64 asked_mono_ns, asked_wall_ns;
-	u64 stopped_mono_ns;             /* 0: not stopped */
-	u64 begin_wall_ns, end_wall_ns;  /* of the parts */
-	u64 samples, lost;               /* of the parts */
-	u32 nr_parts;                    /* in the store */
-	u32 nr_received;                 /* all that arrived */
-	s32 err;                         /* why it ended */
-	bool is_known;     /* the recorder has answered */
-	bool is_discarded; /* nothing is kept */
-	bool is_ended;     /* no part follows */
-	bool is_cut;       /* it ended before it should */
+	u64 stopped_mono_ns;            /* 0: not stopped */
+	u64 begin_wall_ns, end_wall_ns; /* of the parts */
+	u64 samples, lost;              /* of the parts */
+	u32 nr_parts;                   /* in the store */
+	u32 nr_received;                /* all that arrived */
+	s32 err;                        /* why it ended */
+	bool is_known;                  /* the recorder has answered */
+	bool is_discarded;              /* nothing is kept */
+	bool is_ended;                  /* no part follows */
+	bool is_cut;                    /* it ended before it should */
 	bool is_joining, is_merging;
-	bool is_over; /* it can be freed */
+	bool is_over;         /* it can be freed */
 	char pull_format[16]; /* "": it is stored */
 	session_answer_fn answer;
 	job_done_fn pulled;

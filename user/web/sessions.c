@@ -84,11 +84,11 @@ static void write_running(struct sessions *all)
 	for (size_t i = 0; i < all->list.nr; i++) {
 		const struct session *s = all->list.at[i];
 		json_array_append_new(
-			list, json_pack("{s:I,s:s,s:s,s:i,s:s,s:i,s:I}", "id", (json_int_t)s->id,
-					"name", s->name, "events", s->start.events, "target",
-					(int)s->start.target, "text", s->start.target_text, "hz",
-					(int)s->start.rate_hz, "asked_ns",
-					(json_int_t)s->asked_wall_ns));
+			list,
+			json_pack("{s:I,s:s,s:s,s:i,s:s,s:i,s:I}", "id", (json_int_t)s->id, "name",
+				  s->name, "events", s->start.events, "target",
+				  (int)s->start.target, "text", s->start.target_text, "hz",
+				  (int)s->start.rate_hz, "asked_ns", (json_int_t)s->asked_wall_ns));
 	}
 	auto_free char *text = json_dumps(list, JSON_COMPACT);
 	json_decref(list);
@@ -145,8 +145,8 @@ int sessions_start(struct sessions *all, const struct session_order *o)
 	vec_push(&all->list, s);
 	write_running(all);
 	auto_free char *target = session_target(&s->start);
-	auto_free char *what = xasprintf("start recording %llu: %s of %s", (unsigned long long)s->id,
-					 s->start.events, target);
+	auto_free char *what = xasprintf("start recording %llu: %s of %s",
+					 (unsigned long long)s->id, s->start.events, target);
 	store_audit(all->sv->store, o->who, what);
 	all->sv->changed |= CHANGED_SESSIONS;
 	return 0;
@@ -237,9 +237,9 @@ static void take_part(struct session *s, const struct control_part *part, int fd
 
 void sessions_message(struct sessions *all, const struct control_message *m, int fd)
 {
-	u32 number = m->kind == CONTROL_PART  ? m->part.id :
-		     m->kind == CONTROL_STATE ? m->state.id :
-						m->ended.id;
+	u32 number = m->kind == CONTROL_PART    ? m->part.id
+		     : m->kind == CONTROL_STATE ? m->state.id
+						: m->ended.id;
 	struct session *s = find_number(all, number);
 
 	if (!s) /* it was discarded */

@@ -8,7 +8,7 @@
 #include "base/auto.h"
 #include "base/utf8.h"
 
-#define USERS_MAX 10000
+#define USERS_MAX      10000
 #define NAME_MAX_BYTES 64
 
 void users_read(struct users *u)

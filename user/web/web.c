@@ -29,9 +29,9 @@
 static const struct worker_kind worker_kind = {
 	.tasks = web_tasks,
 	.nr_tasks = WEB_TASKS,
-	.memory_bytes = 1ull << 30,
-	.cpu_ns = 30 * NS_PER_SEC,
-	.wall_ns = 60 * NS_PER_SEC,
+	.memory_bytes = WEB_MEMORY_BYTES,
+	.cpu_ns = WEB_CPU_NS,
+	.wall_ns = 2 * WEB_CPU_NS,
 	.ends_after_task = true, /* an upload reaches no other profile */
 };
 
@@ -94,9 +94,9 @@ static int take_message(struct service *sv, int fd)
 
 static u32 change_of(u32 kind)
 {
-	return kind == CONTROL_NODE || kind == CONTROL_CAPS ? CHANGED_NODE :
-	       kind == CONTROL_JVMS			    ? CHANGED_JVMS :
-							      0;
+	return kind == CONTROL_NODE || kind == CONTROL_CAPS ? CHANGED_NODE
+	       : kind == CONTROL_JVMS                       ? CHANGED_JVMS
+							    : 0;
 }
 
 static void receive(struct web *w)
@@ -114,9 +114,9 @@ static void receive(struct web *w)
 			err = take_message(&w->sv, fd);
 		if (!err)
 			continue;
-		lose_recorder(w, r->is_other	 ? "the recorder is of another version" :
-				 err == -EPIPE ? "the recorder has ended" :
-						 "the recorder sent an invalid message");
+		lose_recorder(w, r->is_other     ? "the recorder is of another version"
+				 : err == -EPIPE ? "the recorder has ended"
+						 : "the recorder sent an invalid message");
 		return;
 	}
 }
@@ -126,7 +126,9 @@ static void take_channel(struct web *w)
 {
 	char byte, room[CMSG_SPACE(sizeof(int))];
 	struct iovec data = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &data, .msg_iovlen = 1, .msg_control = room,
+	struct msghdr m = { .msg_iov = &data,
+			    .msg_iovlen = 1,
+			    .msg_control = room,
 			    .msg_controllen = sizeof(room) };
 	ssize_t nr = recvmsg(w->sv.o->control_fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 
