@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "control/channel.h"
+#include "control/handover.h"
 #include "web/web.h"
 
 #define OPERATOR   "operator-token-of-at-least-32-bytes-7"
@@ -97,18 +98,8 @@ static inline void send_recorder(struct world *w)
 	struct control_message *m = xcalloc(1, sizeof(*m));
 	int pair[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	char byte = 0, room[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec data = { &byte, 1 };
-	struct msghdr h = { .msg_iov = &data,
-			    .msg_iovlen = 1,
-			    .msg_control = room,
-			    .msg_controllen = sizeof(room) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&h);
-	*c = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-	memcpy(CMSG_DATA(c), &pair[1], sizeof(int));
-	assert_int_equal(sendmsg(w->supervisor, &h, 0), 1);
-	close(pair[1]);
+	assert_int_equal(handover_pair(pair), 0);
+	assert_int_equal(handover_send(w->supervisor, pair[1]), 0);
 	w->recorder = pair[0];
 
 	m->kind = CONTROL_HELLO;

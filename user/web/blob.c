@@ -33,7 +33,7 @@ void blob_put(struct blob *b)
 	free(b);
 }
 
-int blob_read(int fd, size_t max, struct blob **out)
+int blob_of_file(int fd, size_t max, struct blob **out)
 {
 	struct stat st;
 

@@ -16,7 +16,7 @@ struct blob *blob_get(struct blob *b);
 void blob_put(struct blob *b);
 
 /* Reads the whole of a file from its start. -EFBIG beyond `max` bytes. */
-int blob_read(int fd, size_t max, struct blob **out);
+int blob_of_file(int fd, size_t max, struct blob **out);
 
 /* A descriptor of a memory file with these bytes, at its start; or a negative errno. */
 int blob_file(const struct blob *b);

@@ -18,10 +18,6 @@ enum web_task {
 	WEB_TASKS,
 };
 
-/* What a task may use. */
-#define WEB_MEMORY_BYTES (1ull << 30)
-#define WEB_CPU_NS       (30 * 1000000000ull)
-
 /*
  * Descriptors of a request, which are read from their start:
  *   CONVERT          the first profile; the others are asked for as place 0, "1", "2", ..
@@ -57,3 +53,6 @@ enum web_result {
 };
 
 extern const worker_fn web_tasks[WEB_TASKS];
+
+/* Starts the processes that do the tasks, one worker for each. Negative errno. */
+int web_workers_new(struct workers **out);

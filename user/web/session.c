@@ -146,7 +146,7 @@ static void keep_first_part(struct session *s)
 	struct stored f;
 	struct blob *b = NULL;
 	auto_close int fd = store_open_part(s->sv->store, s->id, 0);
-	int err = fd < 0 ? fd : blob_read(fd, PART_MAX, &b);
+	int err = fd < 0 ? fd : blob_of_file(fd, PART_MAX, &b);
 
 	if (err) {
 		session_explain(s, "Its parts could not be read.");

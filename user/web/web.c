@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "control/channel.h"
+#include "control/handover.h"
 #include "web/confine.h"
 #include "web/server.h"
 #include "web/service.h"
@@ -25,15 +25,6 @@
 #define TICK_MS      1000
 #define BUSY_MS      10  /* while workers work */
 #define MESSAGES_MAX 256 /* of the recorder, before others get their turn */
-
-static const struct worker_kind worker_kind = {
-	.tasks = web_tasks,
-	.nr_tasks = WEB_TASKS,
-	.memory_bytes = WEB_MEMORY_BYTES,
-	.cpu_ns = WEB_CPU_NS,
-	.wall_ns = 2 * WEB_CPU_NS,
-	.ends_after_task = true, /* an upload reaches no other profile */
-};
 
 struct web {
 	struct service sv;
@@ -124,26 +115,14 @@ static void receive(struct web *w)
 /* The supervisor sends the channel to each recorder that it starts. */
 static void take_channel(struct web *w)
 {
-	char byte, room[CMSG_SPACE(sizeof(int))];
-	struct iovec data = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &data,
-			    .msg_iovlen = 1,
-			    .msg_control = room,
-			    .msg_controllen = sizeof(room) };
-	ssize_t nr = recvmsg(w->sv.o->control_fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	int sock = handover_receive(w->sv.o->control_fd);
 
-	if (nr < 0 && (errno == EAGAIN || errno == EINTR))
+	if (sock == -EAGAIN)
 		return;
-	if (nr <= 0) {
+	if (sock < 0) {
 		w->is_over = true;
 		return;
 	}
-	const struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(sizeof(int)))
-		return;
-	int sock;
-	memcpy(&sock, CMSG_DATA(c), sizeof(sock));
 	lose_recorder(w, "another recorder has started");
 	recorder_attach(&w->sv.recorder, sock);
 }
@@ -185,7 +164,7 @@ static void loop(struct web *w)
 
 int web_start_workers(struct web_options *o)
 {
-	return workers_new(&worker_kind, &o->workers);
+	return web_workers_new(&o->workers);
 }
 
 static int open_service(struct web *w, const struct web_options *o)

@@ -1,0 +1,100 @@
+// Calls of the HTTP interface. Every address is relative to the folder of the daemon.
+
+// `base` leads from the page to that folder: '' or '../'.
+export const base = document.querySelector('script[src^="../"]') ? '../' : '';
+
+export class ApiError extends Error {
+	constructor(message, { status = 0, type = '', field = '' } = {}) {
+		super(message);
+		Object.assign(this, { status, type, field });
+	}
+}
+
+async function errorOf(response) {
+	let error = {};
+	try {
+		error = (await response.json()).error || {};
+	} catch (e) {
+		// The reply is no JSON: a proxy's page, say.
+	}
+	return new ApiError(error.message || `The server replied ${response.status}.`, { status: response.status, type: error.type, field: error.field });
+}
+
+// Returns the JSON of the reply. Throws an ApiError with a sentence for people.
+async function call(path, options) {
+	let response;
+	try {
+		response = await fetch(base + path, { credentials: 'same-origin', ...options });
+	} catch (e) {
+		throw new ApiError('The daemon does not answer.', { type: 'unreachable' });
+	}
+	if (response.status === 401)
+		location.assign(`${base}login`);
+	if (!response.ok)
+		throw await errorOf(response);
+	return response.status === 204 ? null : response.json();
+}
+
+export const get = (path) => call(`api/v1/${path}`);
+
+export function post(path, body = {}) {
+	const isFile = body instanceof Blob;
+	return call(`api/v1/${path}`, {
+		method: 'POST',
+		headers: { 'X-Sysflame': '1', 'Content-Type': isFile ? 'application/octet-stream' : 'application/json' },
+		body: isFile ? body : JSON.stringify(body),
+	});
+}
+
+// Why a page that is shown in a frame would fail; null if it would not.
+export async function pageError(path) {
+	try {
+		const response = await fetch(path, { credentials: 'same-origin' });
+		if (response.ok) {
+			response.body?.cancel();
+			return null;
+		}
+		return (await errorOf(response)).message;
+	} catch (e) {
+		return 'The daemon does not answer.';
+	}
+}
+
+export async function logOut() {
+	await fetch(`${base}logout`, { method: 'POST', credentials: 'same-origin', headers: { 'X-Sysflame': '1', 'Content-Type': 'application/x-www-form-urlencoded' } });
+	location.assign(`${base}login`);
+}
+
+const POLL_MS = 2000;
+const RETRY_MS = 30000;
+const POLLED = ['node', 'sessions'];
+
+// Calls on[EVENT](data) for changes. Without a stream, asks every two seconds and tries the stream again later.
+export function follow(on) {
+	let polling = 0, profiles = '';
+	const poll = async () => {
+		for (const what of POLLED)
+			await get(what).then(on[what], (e) => on.error(e));
+		// The list itself may be long; its size and newest entry show most changes.
+		const list = await get('profiles?limit=1').then(JSON.stringify, () => profiles);
+		if (list !== profiles && profiles)
+			on.profiles();
+		profiles = list;
+	};
+	const connect = () => {
+		const stream = new EventSource(`${base}api/v1/stream`);
+		for (const what of ['node', 'sessions', 'profiles', 'jvms'])
+			stream.addEventListener(what, (e) => on[what](JSON.parse(e.data || 'null')));
+		stream.addEventListener('open', () => {
+			clearInterval(polling);
+			polling = 0;
+		});
+		stream.addEventListener('error', () => {
+			if (!polling)
+				polling = setInterval(poll, POLL_MS);
+			if (stream.readyState === EventSource.CLOSED)
+				setTimeout(connect, RETRY_MS);
+		});
+	};
+	connect();
+}

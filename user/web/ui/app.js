@@ -1,0 +1,110 @@
+// The page of the node: what runs, the past, and the profiles.
+import { follow, get, logOut, post } from './api.js';
+import { $, announce, bytes, clock, day, el, fail, number, showError } from './dom.js';
+import * as profiles from './profiles.js';
+import * as recordings from './recordings.js';
+import * as start from './start.js';
+import * as strip from './strip.js';
+
+let nrJvms = 0, node = null, wasUp = true;
+
+function showHost() {
+	const facts = [node.host, node.kernel && `Linux ${node.kernel.replace(/^Linux /, '')}`, node.cpus && `${number(node.cpus)} CPUs`, `${nrJvms} JVM${nrJvms === 1 ? '' : 's'}`];
+	$('host').textContent = facts.filter(Boolean).join(' · ');
+	$('version').textContent = `sysflame ${node.version} · ${bytes(node.store.profile_bytes + node.store.slice_bytes)} of ${bytes(node.store.max_bytes)} used`;
+	document.title = `${node.host} - sysflame`;
+}
+
+function showHealth() {
+	const { recorder } = node, isUp = recorder.state === 'up';
+	$('health').replaceChildren(el('span', { className: isUp ? 'state up' : 'state down' }, isUp ? 'recorder up' : 'recorder down'),
+		isUp ? ` · overhead ${recorder.cpu_percent.toFixed(1)} % of a CPU, ${bytes(recorder.memory_bytes)}` : ` since ${clock(recorder.since_ms, true)}`);
+	$('banner').hidden = isUp;
+	$('banner').textContent = isUp ? '' : `The recorder is down since ${day(recorder.since_ms).toLowerCase()} ${clock(recorder.since_ms, true)}. It is restarted by itself. Profiles can be read meanwhile.`;
+	if (wasUp !== isUp)
+		announce(isUp ? 'The recorder is up again.' : 'The recorder is down.');
+	wasUp = isUp;
+}
+
+function setNode(next) {
+	node = next;
+	showHost();
+	showHealth();
+	start.setNode(node);
+	strip.setNode(node);
+}
+
+function setJvms(list) {
+	nrJvms = list.length;
+	start.setJvms(list);
+	if (node)
+		showHost();
+}
+
+async function openSettings() {
+	const saved = await get('settings/transforms').catch(() => null);
+	$('transforms').value = Array.isArray(saved?.lines) ? saved.lines.join('\n') : '';
+	showError($('settings-error'), null);
+	$('settings').showModal();
+}
+
+async function saveSettings(e) {
+	e.preventDefault();
+	const lines = $('transforms').value.split('\n').map((l) => l.trim()).filter(Boolean);
+	try {
+		await post('settings/transforms', { lines });
+		$('settings').close();
+		announce('The settings are saved.');
+	} catch (error) {
+		showError($('settings-error'), error);
+	}
+}
+
+async function openAudit() {
+	const list = await get('audit').catch((e) => fail(e) || []);
+	$('audit-list').replaceChildren(el('table', {}, el('tbody', {}, ...list.map((a) => el('tr', {}, el('td', { className: 'quiet' }, `${day(a.at_ms)} ${clock(a.at_ms, true)}`), el('td', {}, a.who), el('td', {}, a.what))))));
+	$('audit').showModal();
+}
+
+function onKey(e) {
+	if (e.ctrlKey || e.metaKey || e.altKey || e.target.matches('input, select, textarea, [contenteditable]') || document.querySelector('dialog[open]'))
+		return;
+	const newest = recordings.newest(), run = { '/': () => $('filter').focus(), '?': () => $('keys').showModal() };
+	if (node.role === 'operator')
+		Object.assign(run, { s: () => (newest ? newest.stop() : start.start()), c: profiles.compare });
+	if (!run[e.key])
+		return;
+	e.preventDefault();
+	run[e.key]();
+}
+
+async function main() {
+	try {
+		node = await get('node');
+	} catch (e) {
+		$('banner').hidden = false;
+		$('banner').textContent = e.message;
+		setTimeout(() => location.reload(), 5000);
+		return;
+	}
+	const isOperator = node.role === 'operator';
+	// Viewers see no control that changes anything: app.css hides them.
+	document.body.classList.toggle('operator', isOperator);
+	$('logout').addEventListener('click', logOut);
+	$('keys-button').addEventListener('click', () => $('keys').showModal());
+	if (isOperator) {
+		$('settings-button').addEventListener('click', openSettings);
+		$('settings-save').addEventListener('click', saveSettings);
+		$('audit-button').addEventListener('click', openAudit);
+	}
+	await Promise.all([isOperator ? start.setUp() : null, recordings.setUp(isOperator), profiles.setUp(isOperator), strip.setUp()]);
+	setNode(node);
+	get('jvms').then(setJvms, () => {});
+	document.addEventListener('keydown', onKey);
+	follow({ node: (n) => setNode({ ...node, ...n }), sessions: recordings.setSessions, profiles: profiles.refresh, jvms: setJvms, error: (e) => {
+		$('banner').hidden = false;
+		$('banner').textContent = e.message;
+	} });
+}
+
+main();

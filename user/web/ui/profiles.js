@@ -1,0 +1,318 @@
+// The list of profiles.
+import { get, post } from './api.js';
+import { $, announce, ask, bytes, clock, closable, day, duration, el, fail, number, percent, plural, toast } from './dom.js';
+import { command, start } from './start.js';
+
+const PAGE = 200;
+const UNDO_S = 10;
+const FILTER_MS = 150;
+const UPLOAD_MOST = 64e6;
+const FORMATS = [['html', 'Page (html)'], ['svg', 'Picture (svg)'], ['collapsed', 'Collapsed stacks'], ['pprof', 'pprof'], ['sflm', 'Raw (sflm)']];
+const KINDS = [['java', 'Java'], ['native', 'native'], ['kernel', 'kernel'], ['jvm', 'JVM'], ['other', 'other']];
+const SOURCES = { upload: 'upload', diff: 'comparison', range: 'from the past' };
+const COLUMNS = 9;
+
+let profiles = [], nrAll = 0, limit = PAGE, isOperator = false, query = '';
+const selected = new Set(), hidden = new Set(); // ids; hidden: deleted here, the server may not have said so yet
+
+const chosen = () => profiles.filter((p) => selected.has(p.id));
+const hasGraph = (p) => p.state !== 'failed';
+
+function mini(p) {
+	const kinds = p.summary?.kinds;
+	if (!kinds)
+		return '';
+	const shares = KINDS.filter(([k]) => kinds[k] > 0), label = shares.map(([k, name]) => `${name} ${percent(kinds[k])}`).join(', ');
+	const top = (p.summary.top || []).map((t) => `${percent(t.share)}  ${t.name}`);
+	const bar = el('div', { className: 'mini', role: 'img', 'aria-label': label, title: [label, '', ...top].join('\n') });
+	for (const [k] of shares) {
+		const part = el('span', { className: k });
+		part.style.flexGrow = kinds[k];
+		bar.append(part);
+	}
+	return bar;
+}
+
+const tag = (text, className = '', title) => el('span', { className: `tag ${className}`, title }, text);
+
+function tags(p) {
+	return [p.pinned ? tag('pinned') : '', p.state === 'partial' ? tag('partial', 'warn', p.error || 'The recording was cut off.') : '', SOURCES[p.source] ? tag(SOURCES[p.source]) : '',
+		p.lost && hasGraph(p) ? tag(`${number(p.lost)} lost`, 'warn', 'Samples that were lost') : ''];
+}
+
+function nameCell(p) {
+	const name = hasGraph(p) ? el('a', { href: `p/${p.id}`, className: 'name' }, p.name || `profile ${p.id}`) : el('span', { className: 'name' }, p.name || `profile ${p.id}`);
+	return el('td', { className: 'what' }, name, ...tags(p), p.error ? el('p', { className: hasGraph(p) ? 'quiet' : 'error' }, hasGraph(p) ? p.error : `failed: ${p.error}`) : '');
+}
+
+function rename(p, row) {
+	const cell = row.querySelector('.what'), input = el('input', { value: p.name, maxLength: 200, 'aria-label': 'Name of the profile', spellcheck: false });
+	let isDone = false;
+	const finish = async (save) => {
+		if (isDone)
+			return;
+		isDone = true;
+		if (save && input.value.trim() && input.value !== p.name)
+			await change(p, { name: input.value.trim() }, 'The profile was renamed.');
+		show();
+		focusRow(p.id);
+	};
+	input.addEventListener('keydown', (e) => {
+		e.stopPropagation();
+		if (e.key === 'Enter' || e.key === 'Escape') {
+			e.preventDefault();
+			finish(e.key === 'Enter');
+		}
+	});
+	input.addEventListener('blur', () => finish(true));
+	cell.replaceChildren(input);
+	input.select();
+	input.focus();
+}
+
+async function change(p, fields, text) {
+	try {
+		await post(`profiles/${p.id}`, fields);
+		Object.assign(p, fields);
+		announce(text);
+	} catch (e) {
+		fail(e);
+	}
+}
+
+function actions(p, row) {
+	const close = () => {
+		menu.open = false;
+	};
+	const item = (text, run) => el('button', { textContent: text, type: 'button', on_click: () => {
+		close();
+		run();
+	} });
+	const downloads = hasGraph(p) ? FORMATS.map(([format, text]) => el('a', { href: `p/${p.id}/download?format=${format}`, download: '', on_click: close }, text)) : [];
+	const changes = !isOperator ? [] : [
+		item('Rename', () => rename(p, row)),
+		item(p.pinned ? 'Unpin' : 'Pin', () => change(p, { pinned: !p.pinned }, p.pinned ? 'The profile is no longer pinned.' : 'The profile is pinned.').then(show)),
+		item('Delete', () => remove([p])),
+	];
+	if (!downloads.length && !changes.length)
+		return el('td', {});
+	const menu = closable(el('details', { className: 'actions' }, el('summary', { 'aria-label': `Actions of ${p.name}`, title: 'Actions' }, '⋯'),
+		el('div', { className: 'menu' }, ...changes, changes.length && downloads.length ? el('p', { className: 'label' }, 'Download') : '', ...downloads)));
+	return el('td', { className: 'act' }, menu);
+}
+
+function row(p) {
+	const tr = el('tr', { tabIndex: -1, className: selected.has(p.id) ? 'chosen' : '' });
+	tr.dataset.id = p.id;
+	const box = el('input', { type: 'checkbox', checked: selected.has(p.id), 'aria-label': `Select ${p.name}`, on_change: () => select(p.id, box.checked) });
+	const events = p.events.split(',').filter(Boolean).map((e) => tag(e));
+	tr.append(el('td', { className: 'pick' }, isOperator ? box : ''), nameCell(p), el('td', { className: 'events' }, ...events), el('td', { className: 'target' }, p.target),
+		el('td', { className: 'right samples', 'data-label': 'samples' }, hasGraph(p) ? number(p.samples) : '–'), el('td', { className: 'right' }, p.duration_ms ? duration(p.duration_ms) : '–'),
+		el('td', { className: 'where' }, mini(p)), el('td', { className: 'right' }, p.size_bytes ? bytes(p.size_bytes) : '–'), el('td', { className: 'when' }, el('time', { dateTime: new Date(p.start_ms).toISOString(), title: new Date(p.start_ms).toLocaleString() }, clock(p.start_ms))), actions(p, tr));
+	return tr;
+}
+
+const head = () => el('thead', {}, el('tr', {}, ...['', 'Profile', 'Events', 'Target', 'Samples', 'Length', 'Where the time went', 'Size', 'When', ''].map((text) => el('th', { scope: 'col', className: ['Samples', 'Length', 'Size'].includes(text) ? 'right' : '' }, text))));
+
+// Rows by day; the newest first, as the server sends them.
+function table(list) {
+	const t = el('table', {}, head());
+	let of = '', body;
+	for (const p of list) {
+		const d = day(p.start_ms);
+		if (d !== of) {
+			body = el('tbody', {}, el('tr', { className: 'day' }, el('td', {}), el('th', { colspan: COLUMNS, scope: 'rowgroup' }, d)));
+			t.append(body);
+			of = d;
+		}
+		body.append(row(p));
+	}
+	return t;
+}
+
+function showEmpty(isEmpty) {
+	$('empty').hidden = !isEmpty;
+	if (!isEmpty)
+		return;
+	$('empty').replaceChildren(...(query ? [el('p', {}, 'No profile has these words in its name, events or target.')]
+		: isOperator ? [el('p', {}, 'There are no profiles yet.'), el('button', { className: 'primary', textContent: 'Start profiling', on_click: start }), el('p', { className: 'quiet' }, 'or, in a shell of the node:'), el('code', {}, command())]
+			: [el('p', {}, 'There are no profiles yet.')]));
+}
+
+export function show() {
+	const list = profiles.filter((p) => !hidden.has(p.id)), focused = document.activeElement?.closest?.('tr')?.dataset.id;
+	for (const id of selected)
+		if (!list.some((p) => p.id === id))
+			selected.delete(id);
+	$('profiles').replaceChildren(...(list.length ? [table(list)] : []));
+	showEmpty(!list.length);
+	$('show-more').hidden = profiles.length >= nrAll;
+	$('clear-button').disabled = !nrAll;
+	showSelected();
+	if (focused)
+		focusRow(focused);
+	else
+		$('profiles').querySelector('tr[data-id]')?.setAttribute('tabindex', '0');
+}
+
+function showSelected() {
+	const list = chosen();
+	$('selected').hidden = $('compare').hidden = $('delete').hidden = !list.length;
+	$('selected').textContent = `${list.length} selected`;
+	$('compare').disabled = list.length !== 2 || !list.every(hasGraph);
+	$('compare').title = list.length === 2 ? '' : 'Select two profiles.';
+}
+
+function select(id, isChosen) {
+	selected[isChosen ? 'add' : 'delete'](id);
+	$('profiles').querySelector(`tr[data-id="${id}"]`)?.classList.toggle('chosen', isChosen);
+	showSelected();
+}
+
+function focusRow(id) {
+	for (const tr of $('profiles').querySelectorAll('tr[data-id]'))
+		tr.tabIndex = tr.dataset.id === String(id) ? 0 : -1;
+	$('profiles').querySelector(`tr[data-id="${id}"]`)?.focus();
+}
+
+// The list changes while people type a name or have a menu open; they see it after that.
+const isBusy = () => $('profiles').querySelector('.what input, details[open]');
+
+export async function refresh() {
+	const asked = query;
+	try {
+		const reply = await get(`profiles?limit=${limit}${query ? `&q=${encodeURIComponent(query)}` : ''}`);
+		if (asked !== query)
+			return;
+		profiles = reply.profiles;
+		nrAll = reply.nr;
+		if (!isBusy())
+			show();
+	} catch (e) {
+		fail(e);
+	}
+}
+
+// The older one is before.
+export async function compare() {
+	const list = chosen().sort((a, b) => a.start_ms - b.start_ms);
+	if (list.length !== 2 || $('compare').disabled)
+		return;
+	announce('The comparison is made.');
+	try {
+		const { id } = await post('diffs', { before: list[0].id, after: list[1].id });
+		location.assign(`p/${id}`);
+	} catch (e) {
+		fail(e);
+	}
+}
+
+async function remove(list) {
+	const ids = list.map((p) => p.id), done = [];
+	for (const id of ids)
+		await post(`profiles/${id}/delete`).then(() => done.push(id), fail);
+	if (!done.length)
+		return;
+	done.forEach((id) => hidden.add(id));
+	show();
+	toast(`${plural(done.length, 'profile')} deleted`, { action: 'Undo', seconds: UNDO_S, run: async () => {
+		for (const id of done)
+			await post(`profiles/${id}/restore`).then(() => hidden.delete(id), fail);
+		announce('The profiles are back.');
+		refresh();
+	} });
+}
+
+async function clearAll() {
+	const nrPinned = profiles.filter((p) => p.pinned).length;
+	if (!await ask('Delete all profiles?', nrPinned ? 'Pinned profiles stay. Others cannot be restored.' : 'They cannot be restored.', 'Delete all'))
+		return;
+	await post('profiles/delete-all').then(({ nr }) => toast(`${plural(nr, 'profile')} deleted`), fail);
+	refresh();
+}
+
+async function upload(files) {
+	for (const file of files) {
+		if (file.size > UPLOAD_MOST) {
+			fail(new Error(`${file.name} is larger than 64 MB.`));
+			continue;
+		}
+		const message = toast(`${file.name} is being read …`, { seconds: 600 });
+		await post(`profiles?name=${encodeURIComponent(file.name)}`, file)
+			.then(() => toast(`${file.name} was added`), (e) => fail(new Error(`${file.name}: ${e.message}`)));
+		message.close();
+	}
+	refresh();
+}
+
+function setUpDrop() {
+	let depth = 0;
+	const hasFiles = (e) => [...e.dataTransfer?.types || []].includes('Files');
+	const on = (type, run) => addEventListener(type, (e) => {
+		if (!hasFiles(e))
+			return;
+		e.preventDefault();
+		run(e);
+		$('drop').hidden = depth <= 0;
+	});
+	on('dragenter', () => depth++);
+	on('dragleave', () => depth--);
+	on('dragover', () => {});
+	on('drop', (e) => {
+		depth = 0;
+		upload([...e.dataTransfer.files]);
+	});
+}
+
+// Arrows move through the rows; Enter opens, Space selects.
+function onKey(e) {
+	const tr = e.target.closest('tr[data-id]'), isRow = e.target === tr;
+	if (!tr || e.target.matches('input:not([type=checkbox])') || e.ctrlKey || e.metaKey || e.altKey)
+		return;
+	const all = [...$('profiles').querySelectorAll('tr[data-id]')], at = all.indexOf(tr);
+	const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[e.key];
+	if (next !== undefined && !e.target.closest('details[open]')) {
+		e.preventDefault();
+		if (all[next])
+			focusRow(all[next].dataset.id);
+	} else if (e.key === 'Enter' && isRow) {
+		tr.querySelector('a.name')?.click();
+	} else if (e.key === ' ' && isRow) {
+		e.preventDefault();
+		tr.querySelector('.pick input')?.click();
+	}
+}
+
+export async function setUp(mayChange) {
+	let timer;
+	isOperator = mayChange;
+	$('filter').addEventListener('input', () => {
+		clearTimeout(timer);
+		timer = setTimeout(() => {
+			query = $('filter').value.trim();
+			refresh();
+		}, FILTER_MS);
+	});
+	$('filter').addEventListener('keydown', (e) => {
+		if (e.key === 'ArrowDown')
+			$('profiles').querySelector('tr[data-id]')?.focus();
+		else if (e.key === 'Escape')
+			$('filter').blur();
+	});
+	$('profiles').addEventListener('keydown', onKey);
+	$('profiles').addEventListener('focusout', () => setTimeout(() => !isBusy() && document.activeElement === document.body && show()));
+	$('show-more').addEventListener('click', () => {
+		limit += PAGE;
+		refresh();
+	});
+	$('compare').addEventListener('click', compare);
+	$('delete').addEventListener('click', () => remove(chosen()));
+	$('clear-button').addEventListener('click', clearAll);
+	$('upload').addEventListener('click', () => $('upload-file').click());
+	$('upload-file').addEventListener('change', (e) => upload([...e.target.files]).then(() => {
+		e.target.value = '';
+	}));
+	if (isOperator)
+		setUpDrop();
+	await refresh();
+}

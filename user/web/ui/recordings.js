@@ -1,0 +1,172 @@
+// The recordings that run: a card each.
+import { get, post } from './api.js';
+import { $, announce, ask, duration, el, fail, number, plural, targetText } from './dom.js';
+
+const REFRESH_MS = 2000;
+const cards = new Map(); // by id
+let isOperator = false;
+
+// A preview is loaded behind the one that is shown, so that nothing flickers, and gets its view.
+class Preview {
+	constructor(id) {
+		this.id = id;
+		this.hash = '';
+		this.path = null;
+		this.seen = 0;
+		this.isLoading = false;
+		this.isLive = true;
+		const live = el('label', { className: 'check' }, el('input', { type: 'checkbox', checked: true, on_change: (e) => {
+			this.isLive = e.target.checked;
+		} }), 'refresh every 2 s');
+		this.box = el('div', { className: 'preview' }, el('div', { className: 'bar' }, this.state = el('p', { className: 'quiet' }, 'The first part arrives within seconds.'), live));
+		this.onMessage = (e) => {
+			if (!this.frame || e.source !== this.frame.contentWindow || e.data?.sysflame !== 'view')
+				return;
+			this.hash = String(e.data.hash).slice(0, 8000);
+			this.path = e.data.path;
+		};
+		addEventListener('message', this.onMessage);
+		this.timer = setInterval(() => this.isLive && !document.hidden && this.refresh(), REFRESH_MS);
+	}
+
+	// Only if a part arrived since the last time.
+	setParts(nr) {
+		this.parts = nr;
+		if (!this.seen)
+			this.refresh();
+	}
+
+	refresh() {
+		if (this.isLoading || !this.parts || this.parts === this.seen)
+			return;
+		const nr = this.parts;
+		const next = el('iframe', { title: 'Flame graph of the recording so far', className: 'frame next' });
+		next.setAttribute('sandbox', 'allow-scripts');
+		next.src = `api/v1/sessions/${this.id}/preview?parts=${nr}${this.hash}`;
+		this.isLoading = true;
+		next.addEventListener('load', () => setTimeout(() => this.show(next, nr), 150), { once: true });
+		this.box.append(next);
+	}
+
+	show(next, nr) {
+		const hadFocus = document.activeElement === this.frame && this.frame;
+		if (this.path)
+			next.contentWindow?.postMessage({ sysflame: 'zoom', path: this.path }, '*');
+		this.frame?.remove();
+		next.classList.remove('next');
+		this.frame = next;
+		this.seen = nr;
+		this.isLoading = false;
+		this.state.textContent = `The profile after ${plural(nr, 'part')}`;
+		if (hadFocus)
+			next.focus();
+	}
+
+	close() {
+		clearInterval(this.timer);
+		removeEventListener('message', this.onMessage);
+		this.box.remove();
+	}
+}
+
+function jvmsText(s) {
+	const agents = s.jvms || s.jvms_refused ? [plural(s.jvms, 'JVM')] : [];
+	return s.jvms_refused ? [...agents, `${s.jvms_refused} refused the agent`] : agents;
+}
+
+class Card {
+	constructor(s) {
+		this.id = s.id;
+		this.title = el('h2', { id: `recording-${s.id}` });
+		this.what = el('span', { className: 'quiet' });
+		this.progress = el('progress', { 'aria-label': 'Progress of the recording' });
+		this.facts = el('p', { className: 'facts' });
+		this.buttons = el('div', { className: 'buttons' },
+			el('button', { textContent: 'Preview', 'aria-expanded': 'false', on_click: (e) => this.toggle(e.target) }),
+			...(isOperator ? [el('button', { textContent: 'Discard', on_click: () => this.discard() }),
+				this.stopButton = el('button', { className: 'danger', textContent: 'Stop and save', 'aria-keyshortcuts': 's', on_click: () => this.stop() })] : []));
+		this.box = el('section', { className: 'card recording', 'aria-labelledby': this.title.id },
+			el('div', { className: 'bar' }, el('span', { className: 'red-dot', 'aria-hidden': 'true' }), el('div', { className: 'title' }, this.title, this.what), this.progress, this.facts, this.buttons));
+		$('recordings').append(this.box);
+	}
+
+	update(s) {
+		const total = s.duration_s * 1000, isEnding = s.state === 'ends' || this.isStopping;
+		this.session = s;
+		this.title.textContent = `${isEnding ? 'Saving' : s.state === 'begins' ? 'Starting' : 'Recording'} ${s.events}`;
+		this.what.textContent = [s.name, targetText(s.target), s.event || `${s.rate_hz} Hz`].filter(Boolean).join(' · ');
+		if (total)
+			Object.assign(this.progress, { max: total, value: Math.min(s.elapsed_ms, total) });
+		else
+			this.progress.removeAttribute('value');
+		const facts = [total ? `${duration(s.elapsed_ms)} of ${duration(total)}` : duration(s.elapsed_ms), plural(s.samples, 'sample')];
+		this.facts.replaceChildren([...facts, ...jvmsText(s)].join(' · '), ' · ', el('span', { className: s.lost ? 'warn' : '' }, `${number(s.lost)} lost`));
+		if (this.stopButton)
+			this.stopButton.disabled = isEnding;
+		this.preview?.setParts(s.parts);
+		this.tell(isEnding ? 'ends' : s.state);
+	}
+
+	// A screen reader hears each state once.
+	tell(state) {
+		const texts = { begins: 'is being started', runs: 'runs', ends: 'is being saved' };
+		if (this.told !== state)
+			announce(`The recording of ${this.session.events} ${texts[state]}.`);
+		this.told = state;
+	}
+
+	toggle(button) {
+		if (this.preview) {
+			this.preview.close();
+			this.preview = null;
+		} else {
+			this.preview = new Preview(this.id);
+			this.box.append(this.preview.box);
+			this.preview.setParts(this.session.parts);
+		}
+		button.setAttribute('aria-expanded', String(Boolean(this.preview)));
+	}
+
+	async stop() {
+		this.isStopping = true;
+		this.update(this.session);
+		try {
+			await post(`sessions/${this.id}/stop`);
+		} catch (e) {
+			this.isStopping = false;
+			fail(e);
+		}
+	}
+
+	async discard() {
+		if (await ask('Discard the recording?', 'Its samples are lost. This cannot be undone.', 'Discard'))
+			await post(`sessions/${this.id}/discard`).then(() => announce('The recording was discarded.'), fail);
+	}
+
+	close() {
+		this.preview?.close();
+		this.box.remove();
+	}
+}
+
+export function setSessions(list) {
+	const running = new Set(list.map((s) => s.id));
+	for (const [id, card] of cards)
+		if (!running.has(id)) {
+			card.close();
+			cards.delete(id);
+			announce(`The recording of ${card.session.events} has ended.`);
+		}
+	for (const s of list) {
+		if (!cards.has(s.id))
+			cards.set(s.id, new Card(s));
+		cards.get(s.id).update(s);
+	}
+}
+
+export const newest = () => [...cards.values()].pop();
+
+export function setUp(mayChange) {
+	isOperator = mayChange;
+	return get('sessions').then(setSessions, fail);
+}

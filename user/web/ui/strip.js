@@ -1,0 +1,261 @@
+// Continuous profiling: the CPU time of each service as a row. A drag over a row opens that range.
+import { get, post } from './api.js';
+import { $, announce, clock, day, duration, el, localTime, showError } from './dom.js';
+
+const HOUR_MS = 3600 * 1000;
+const REFRESH_MS = 10000;
+const SLICE_MS = 10000;
+const ROWS_FIRST = 6;
+const HEIGHT = 40;
+const DRAG_LEAST = 4; // pixels
+const SHARE_LEAST = 0.001; // services below it are behind "more"
+
+let hours = 1, data = null, oldest = 0, areAllShown = false, dragging = null;
+const rows = new Map(); // by service
+
+const snap = (ms) => Math.round(ms / SLICE_MS) * SLICE_MS;
+const address = ({ from, to, service }) => `s/${from}-${to}${service ? `?service=${encodeURIComponent(service)}` : ''}`;
+const cpus = (n) => (n >= 10 ? n.toFixed(0) : n >= 0.095 ? n.toFixed(1) : n.toFixed(2));
+
+function colour(name) {
+	return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+class Row {
+	constructor(service) {
+		this.service = service;
+		this.canvas = el('canvas', { role: 'img' });
+		this.mark = el('div', { className: 'mark', hidden: true });
+		this.facts = el('span', { className: 'quiet' });
+		this.hint = el('output', { className: 'hint', 'aria-hidden': 'true' });
+		this.plot = el('div', { className: 'plot' }, this.canvas, this.mark, this.hint);
+		this.box = el('div', { className: 'service' }, el('div', { className: 'who' }, el('span', { className: 'name', title: service }, service), this.facts), this.plot);
+		this.plot.addEventListener('pointerdown', (e) => this.press(e));
+		this.plot.addEventListener('pointermove', (e) => this.move(e));
+		this.plot.addEventListener('pointerup', (e) => this.release(e));
+		this.plot.addEventListener('pointercancel', () => this.cancel());
+		this.plot.addEventListener('pointerleave', () => this.leave());
+	}
+
+	set(cpu) {
+		const per = cpu.map((ms) => ms / data.step_ms);
+		this.per = per;
+		this.peak = Math.max(...per, 0);
+		const mean = per.reduce((a, b) => a + b, 0) / (per.length || 1);
+		this.facts.textContent = `mean ${cpus(mean)}, peak ${cpus(this.peak)} CPUs`;
+		this.canvas.setAttribute('aria-label', `${this.service}: mean ${cpus(mean)}, peak ${cpus(this.peak)} CPUs at ${clock(this.timeOf(per.indexOf(this.peak)))}`);
+		this.draw();
+	}
+
+	timeOf(step) {
+		return data.from_ms + step * data.step_ms;
+	}
+
+	draw() {
+		const width = this.plot.clientWidth, scale = devicePixelRatio || 1, c = this.canvas.getContext('2d'), { per } = this;
+		if (!width || !per)
+			return;
+		this.canvas.width = Math.round(width * scale);
+		this.canvas.height = HEIGHT * scale;
+		c.scale(scale, scale);
+		const x = (i) => i / per.length * width, y = (v) => HEIGHT - 1 - v / (this.peak || 1) * (HEIGHT - 6);
+		c.beginPath();
+		c.moveTo(0, HEIGHT);
+		per.forEach((v, i) => {
+			c.lineTo(x(i), y(v));
+			c.lineTo(x(i + 1), y(v));
+		});
+		c.lineTo(width, HEIGHT);
+		c.fillStyle = colour('--strip');
+		c.fill();
+		c.strokeStyle = colour('--line');
+		c.strokeRect(-1, HEIGHT - 0.5, width + 2, 1);
+	}
+
+	at(e) {
+		const box = this.plot.getBoundingClientRect(), x = Math.min(Math.max(e.clientX - box.left, 0), box.width);
+		return { x, width: box.width, ms: data.from_ms + x / box.width * data.nr_steps * data.step_ms };
+	}
+
+	press(e) {
+		if (e.button)
+			return;
+		this.plot.setPointerCapture(e.pointerId);
+		dragging = { row: this, from: this.at(e) };
+		e.preventDefault();
+	}
+
+	move(e) {
+		const now = this.at(e);
+		if (dragging?.row !== this) {
+			const step = Math.min(Math.floor(now.x / now.width * this.per.length), this.per.length - 1);
+			this.say(`${clock(now.ms, hours === 1)} · ${cpus(this.per[step])} CPUs`, now);
+			return;
+		}
+		const [a, b] = [dragging.from, now].sort((p, q) => p.x - q.x);
+		this.mark.hidden = false;
+		Object.assign(this.mark.style, { left: `${a.x}px`, width: `${Math.max(b.x - a.x, 1)}px` });
+		this.say(`${clock(snap(a.ms), true)} to ${clock(snap(b.ms), true)} · ${duration(snap(b.ms) - snap(a.ms))}`, now);
+	}
+
+	say(text, { x, width }) {
+		this.hint.textContent = text;
+		this.hint.classList.toggle('left', x > width / 2);
+	}
+
+	release(e) {
+		if (dragging?.row !== this)
+			return;
+		const [a, b] = [dragging.from, this.at(e)].sort((p, q) => p.x - q.x);
+		dragging = null;
+		if (b.x - a.x < DRAG_LEAST)
+			return this.cancel();
+		const from = snap(a.ms), to = Math.max(snap(b.ms), from + SLICE_MS);
+		setRange(from, to, this.service);
+		location.assign(address({ from, to, service: this.service }));
+	}
+
+	cancel() {
+		dragging = null;
+		this.mark.hidden = true;
+		this.leave();
+	}
+
+	leave() {
+		if (dragging?.row !== this)
+			this.hint.textContent = '';
+	}
+}
+
+function setRange(from, to, service) {
+	$('range-from').value = localTime(from);
+	$('range-to').value = localTime(to);
+	$('range-service').value = service;
+}
+
+function setServices(names) {
+	const select = $('range-service'), chosen = select.value;
+	select.replaceChildren(el('option', { value: '' }, 'Whole node'), ...names.map((n) => el('option', { value: n }, n)));
+	select.value = names.includes(chosen) ? chosen : '';
+}
+
+function axis() {
+	const length = data.nr_steps * data.step_ms, marks = el('div', { className: 'axis', 'aria-hidden': 'true' });
+	for (let i = 0; i <= 4; i++) {
+		const ms = data.from_ms + length * i / 4, mark = el('span', {}, hours > 24 ? `${day(ms).split(/[ ,]/)[0]} ${clock(ms)}` : i === 4 ? 'now' : clock(ms));
+		mark.style.left = `${i * 25}%`;
+		marks.append(mark);
+	}
+	return el('div', { className: 'service' }, el('div', { className: 'who' }), marks);
+}
+
+function moreButton(hidden) {
+	return el('button', {
+		className: 'link',
+		textContent: areAllShown ? 'Fewer services' : `${hidden} more services`,
+		on_click: () => {
+			areAllShown = !areAllShown;
+			show();
+		},
+	});
+}
+
+function show() {
+	const total = data.series.reduce((sum, s) => sum + s.total_ms, 0);
+	const chief = data.series.filter((s, i) => i < ROWS_FIRST && s.total_ms >= total * SHARE_LEAST);
+	const shown = areAllShown ? data.series : chief;
+	setServices(data.series.map((s) => s.service));
+	$('range').hidden = !data.series.length;
+	if (!data.series.length) {
+		rows.clear();
+		$('strip-rows').replaceChildren(el('p', { className: 'note' }, 'No slice of this time is kept yet. Continuous profiling adds one every 10 s.'));
+		return;
+	}
+	for (const s of shown)
+		if (!rows.has(s.service))
+			rows.set(s.service, new Row(s.service));
+	const boxes = shown.map((s) => rows.get(s.service).box), more = data.series.length > chief.length ? moreButton(data.series.length - chief.length) : '';
+	const all = [...boxes, axis(), ...(more ? [more] : [])];
+	$('strip-rows').replaceChildren(...all);
+	for (const s of shown)
+		rows.get(s.service).set(s.cpu_ms);
+}
+
+async function refresh() {
+	const now = snap(Date.now()), steps = Math.max(60, Math.min(360, Math.round($('strip-rows').clientWidth / 3)));
+	try {
+		const fresh = await get(`slices?from_ms=${now - hours * HOUR_MS}&to_ms=${now}&steps=${steps}`);
+		if (dragging)
+			return;
+		data = fresh;
+		show();
+	} catch (e) {
+		$('strip-rows').replaceChildren(el('p', { className: 'note' }, e.message));
+	}
+}
+
+export function setNode(node) {
+	const c = node.continuous || {};
+	oldest = node.store?.oldest_slice_ms || 0;
+	$('strip-state').textContent = !c.rate_hz ? `Continuous profiling is off${c.why ? `: ${c.why}` : '.'}`
+		: `${c.rate_hz} Hz since ${day(c.since_ms) === 'Today' ? clock(c.since_ms) : day(c.since_ms)}${c.why ? `: ${c.why}` : ''}`;
+	$('strip-state').classList.toggle('warn', Boolean(c.why));
+	showAgainst();
+}
+
+function range() {
+	const from = snap(Date.parse($('range-from').value)), to = snap(Date.parse($('range-to').value));
+	if (!(from < to))
+		throw new Error('The range must begin before it ends.');
+	return { from, to, service: $('range-service').value };
+}
+
+// A time before the oldest slice cannot be compared.
+function showAgainst() {
+	const from = Date.parse($('range-from').value) || Date.now();
+	for (const b of document.querySelectorAll('[data-ago]')) {
+		b.disabled = !oldest || from - b.dataset.ago * HOUR_MS < oldest;
+		b.title = b.disabled ? 'No slices are kept of that time.' : '';
+	}
+}
+
+async function compare(ago) {
+	try {
+		const { from, to, service } = range(), earlier = ago * HOUR_MS;
+		const side = (shift) => ({ from_ms: from - shift, to_ms: to - shift, service });
+		showError($('range-error'), null);
+		announce('The comparison is made.');
+		const { id } = await post('diffs', { before: side(earlier), after: side(0) });
+		location.assign(`p/${id}`);
+	} catch (e) {
+		showError($('range-error'), e);
+	}
+}
+
+export async function setUp() {
+	setRange(snap(Date.now()) - 10 * 60 * 1000, snap(Date.now()), '');
+	for (const radio of document.querySelectorAll('[name=span]')) {
+		radio.checked = Number(radio.value) === hours;
+		radio.addEventListener('change', () => {
+			hours = Number(radio.value);
+			refresh();
+		});
+	}
+	$('range').addEventListener('submit', (e) => {
+		e.preventDefault();
+		try {
+			location.assign(address(range()));
+		} catch (error) {
+			showError($('range-error'), error);
+		}
+	});
+	$('range').addEventListener('input', showAgainst);
+	for (const b of document.querySelectorAll('[data-ago]'))
+		b.addEventListener('click', () => compare(Number(b.dataset.ago)));
+	new ResizeObserver(() => rows.forEach((r) => r.draw())).observe($('strip-rows'));
+	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => rows.forEach((r) => r.draw()));
+	// A page that comes back from the browser's cache shows an old selection otherwise.
+	addEventListener('pageshow', () => rows.forEach((r) => r.cancel()));
+	setInterval(() => !document.hidden && refresh(), REFRESH_MS);
+	await refresh();
+}
