@@ -21,16 +21,19 @@
 /* The bytes of a message of each kind, and whether a descriptor belongs to it. */
 #define SIZE(field) \
 	(offsetof(struct control_message, field) + sizeof(((struct control_message *)0)->field))
-static const struct {
+struct message_form {
 	size_t size;
 	bool has_fd;
-} forms[NR_CONTROL_KINDS] = {
+};
+
+static const struct message_form forms[NR_CONTROL_KINDS] = {
 	[CONTROL_HELLO] = { SIZE(hello), false }, [CONTROL_CAPS] = { SIZE(caps), false },
 	[CONTROL_EVENT] = { SIZE(event), false }, [CONTROL_NODE] = { SIZE(node), false },
 	[CONTROL_JVMS] = { SIZE(jvms), false },   [CONTROL_STATE] = { SIZE(state), false },
 	[CONTROL_PART] = { SIZE(part), true },    [CONTROL_ENDED] = { SIZE(ended), false },
 	[CONTROL_SLICE] = { SIZE(slice), true },  [CONTROL_START] = { SIZE(start), false },
 	[CONTROL_STOP] = { SIZE(id), false },     [CONTROL_DISCARD] = { SIZE(id), false },
+	[CONTROL_BOOK] = { SIZE(id), false },
 };
 
 #define IS_TEXT(field) utf8_is_clean(field, sizeof(field) - 1)

@@ -20,11 +20,13 @@ struct conf conf_default(void)
 	return (struct conf){ .max_hz = 999, .max_duration_s = 3600, .max_recordings = 4 };
 }
 
-static const struct {
+struct dear_event {
 	const char *name;   /* in `allow` */
 	const char *prefix; /* of the event in -e */
 	const char *why_not;
-} dear[NR_CONF_EVENTS] = {
+};
+
+static const struct dear_event dear[NR_CONF_EVENTS] = {
 	[CONF_UPROBE] = { "uprobe", "uprobe:", "recorder.conf lacks `allow = uprobe`" },
 	[CONF_USDT] = { "usdt", "usdt:", "recorder.conf lacks `allow = usdt`" },
 	[CONF_JAVA] = { "java", "java:", "recorder.conf lacks `allow = java`" },
@@ -32,11 +34,13 @@ static const struct {
 	[CONF_NATIVEMEM] = { "nativemem", "nativemem", "recorder.conf lacks `allow = nativemem`" },
 };
 
-static const struct {
+struct number_key {
 	const char *key;
 	size_t offset;
 	u32 least, most;
-} numbers[] = {
+};
+
+static const struct number_key numbers[] = {
 	{ "max_hz", offsetof(struct conf, max_hz), 1, 10000 },
 	{ "max_duration", offsetof(struct conf, max_duration_s), 1, 7 * 24 * 3600 },
 	{ "max_recordings", offsetof(struct conf, max_recordings), 1, 16 },

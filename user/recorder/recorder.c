@@ -187,6 +187,10 @@ static int handle(struct recorder *r, const struct control_message *m)
 		else if (j)
 			job_discard(j);
 		return 0;
+	case CONTROL_BOOK:
+		if (r->continuous)
+			continuous_begin_book(r->continuous);
+		return 0;
 	default:
 		return -EPROTO;
 	}

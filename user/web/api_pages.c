@@ -12,11 +12,11 @@
 #define SERVICE_MAX_BYTES 127
 #define IMMUTABLE         "private, max-age=31536000, immutable"
 
+/* What a download can be. The first one is the page itself. */
 struct download {
 	const char *format, *type, *extension;
 };
 
-/* What a download can be. The first one is the page itself. */
 static const struct download downloads[] = {
 	{ "html", "text/html; charset=utf-8", "html" },
 	{ "svg", "image/svg+xml", "svg" },

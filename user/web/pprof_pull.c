@@ -14,11 +14,11 @@
 #define SECONDS_DEFAULT 30
 #define HZ_DEFAULT      99
 
-struct pull {
+struct pull_kind {
 	const char *path, *events, *filename;
 };
 
-static const struct pull kinds[] = {
+static const struct pull_kind kinds[] = {
 	{ "debug/pprof/profile", "cpu", "profile" },
 	{ "debug/pprof/allocs", "alloc", "allocs-delta" },
 	{ "debug/pprof/block", "offcpu", "block-delta" },

@@ -16,12 +16,12 @@
 #include "base/utf8.h"
 #include "web/route.h"
 
-struct error {
+struct error_form {
 	unsigned status;
 	const char *name;
 };
 
-static const struct error errors[] = {
+static const struct error_form errors[] = {
 	[ERROR_BAD_REQUEST] = { 400, "bad_request" },
 	[ERROR_OUT_OF_RANGE] = { 400, "out_of_range" },
 	[ERROR_UNKNOWN_ID] = { 404, "unknown_id" },

@@ -44,6 +44,15 @@ static void lose_recorder(struct web *w, const char *why)
 	w->sv.changed |= CHANGED_NODE | CHANGED_JVMS;
 }
 
+/* The next slices could refer to the one that was not kept. */
+static void ask_for_book(struct service *sv)
+{
+	struct control_message *m = sv->recorder.message;
+
+	*m = (struct control_message){ .kind = CONTROL_BOOK };
+	recorder_send(&sv->recorder, m);
+}
+
 static void take_slice(struct service *sv, const struct control_slice *m, int fd)
 {
 	struct store_use uses[CONTROL_SERVICES];
@@ -55,13 +64,15 @@ static void take_slice(struct service *sv, const struct control_slice *m, int fd
 		return;
 	for (u32 i = 0; i < m->nr; i++)
 		uses[i] = (struct store_use){ m->services[i].name, m->services[i].cpu_ns };
+	sv->nr_samples += m->samples;
+	sv->nr_lost += m->lost;
 	int err = store_add_slice(sv->store, bytes, m->bytes, m->begin_wall_ns, m->end_wall_ns,
 				  uses, m->nr);
 	munmap(bytes, m->bytes);
-	if (err)
+	if (err) {
 		log_debug("a slice is not kept: %s", strerror(-err));
-	sv->nr_samples += m->samples;
-	sv->nr_lost += m->lost;
+		ask_for_book(sv);
+	}
 }
 
 /* A message about a recording or a slice. */
