@@ -10,9 +10,11 @@ void api_login(struct request *q);
 void api_logout(struct request *q);
 
 /* api_static.c: files of the user interface */
-void api_static(struct request *q);
+void api_home(struct request *q);
+void api_asset(struct request *q);
 void api_shell(struct request *q);
 void api_range_shell(struct request *q);
+void reply_asset(struct request *q, const char *name);
 
 /* api_node.c */
 void api_health(struct request *q);

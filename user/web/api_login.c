@@ -61,7 +61,7 @@ void api_login_page(struct request *q)
 	if (token)
 		enter(q, token);
 	else
-		api_static(q);
+		reply_asset(q, "login.html");
 }
 
 void api_login(struct request *q)

@@ -8,12 +8,12 @@
 #include "web/route.h"
 #include "web/service.h"
 
-static void reply_file(struct request *q, const char *path)
+void reply_asset(struct request *q, const char *name)
 {
 	static const u8 key[SIPHASH_KEY_LEN] = "user interface";
 
 	for (const struct ui_file *f = ui_files; f->path; f++) {
-		if (strcmp(f->path, path))
+		if (strcmp(f->path, name))
 			continue;
 		char etag[32];
 		snprintf(etag, sizeof(etag), "\"%016llx\"",
@@ -28,16 +28,23 @@ static void reply_file(struct request *q, const char *path)
 			reply_static(q, f->bytes, f->len, &form);
 		return;
 	}
-	reply_error(q, ERROR_INTERNAL, NULL, "This program was built without \"%s\".", path);
+	reply_error(q, ERROR_UNKNOWN_ID, NULL, "This program has no file \"%s\".", name);
 }
 
-void api_static(struct request *q)
+void api_home(struct request *q)
 {
-	const char *pattern = q->route->pattern;
+	reply_asset(q, "index.html");
+}
 
-	reply_file(q, !*pattern                   ? "index.html"
-		      : !strcmp(pattern, "login") ? "login.html"
-						  : pattern);
+/* Styles, scripts and pictures; pages have addresses of their own. */
+void api_asset(struct request *q)
+{
+	const char *extension = strrchr(q->word, '.');
+
+	if (!strcmp(extension, ".html"))
+		reply_error(q, ERROR_UNKNOWN_ID, NULL, "There is nothing at this path.");
+	else
+		reply_asset(q, q->word);
 }
 
 void api_shell(struct request *q)
@@ -50,7 +57,7 @@ void api_shell(struct request *q)
 		return;
 	}
 	stored_fini(&facts);
-	reply_file(q, "shell.html");
+	reply_asset(q, "shell.html");
 }
 
 void api_range_shell(struct request *q)
@@ -58,5 +65,5 @@ void api_range_shell(struct request *q)
 	if (q->from_ms >= q->to_ms)
 		reply_error(q, ERROR_OUT_OF_RANGE, NULL, "The range must begin before it ends.");
 	else
-		reply_file(q, "shell.html");
+		reply_asset(q, "shell.html");
 }

@@ -3,6 +3,7 @@
 #include "web/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -44,6 +45,7 @@ void recorder_attach(struct recorder *r, int sock)
 	struct control_message *hello = r->message;
 
 	recorder_detach(r);
+	fcntl(sock, F_SETFL, O_NONBLOCK);
 	r->sock = sock;
 	r->is_other = false;
 	r->events.nr = 0;

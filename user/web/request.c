@@ -214,7 +214,7 @@ void reply_response(struct request *q, struct MHD_Response *response, const stru
 void reply_json(struct request *q, unsigned status, json_t *json)
 {
 	static const struct reply_form form = { .type = "application/json" };
-	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL;
 
 	json_decref(json);
 	if (!text) {

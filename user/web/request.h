@@ -47,7 +47,7 @@ struct request {
 	enum role role;
 	u64 id;             /* ID in the path */
 	u64 from_ms, to_ms; /* FROM-TO in the path */
-	char word[32];      /* KEY in the path */
+	char word[32];      /* KEY or FILE in the path */
 	struct str body;    /* JSON, or a form */
 	json_t *json;       /* an object if the route has a body of JSON */
 	int upload_fd;      /* -1, or a memory file */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LETTERS "abcdefghijklmnopqrstuvwxyz"
+
 /* A decimal number without leading zeros or signs; returns its end, or NULL. */
 static const char *parse_number(const char *at, u64 *out)
 {
@@ -18,6 +20,17 @@ static const char *parse_number(const char *at, u64 *out)
 	return errno || *out > INT64_MAX ? NULL : end;
 }
 
+static bool take_word(const char *at, const char *end, const char *allowed, struct request *q)
+{
+	size_t nr = (size_t)(end - at);
+
+	if (!nr || nr >= sizeof(q->word) || strspn(at, allowed) < nr)
+		return false;
+	memcpy(q->word, at, nr);
+	q->word[nr] = '\0';
+	return true;
+}
+
 /* Matches one part of a path against one of a pattern; the path's part ends at `end`. */
 static bool match_part(const char *pattern, size_t len, const char *at, const char *end,
 		       struct request *q)
@@ -28,14 +41,11 @@ static bool match_part(const char *pattern, size_t len, const char *at, const ch
 		const char *middle = parse_number(at, &q->from_ms);
 		return middle && *middle == '-' && parse_number(middle + 1, &q->to_ms) == end;
 	}
-	if (len == 3 && !memcmp(pattern, "KEY", 3)) {
-		size_t nr = (size_t)(end - at);
-		if (!nr || nr >= sizeof(q->word) || strspn(at, "abcdefghijklmnopqrstuvwxyz_") < nr)
-			return false;
-		memcpy(q->word, at, nr);
-		q->word[nr] = '\0';
-		return true;
-	}
+	if (len == 3 && !memcmp(pattern, "KEY", 3))
+		return take_word(at, end, LETTERS "_", q);
+	if (len == 4 && !memcmp(pattern, "FILE", 4))
+		return memchr(at, '.', (size_t)(end - at)) &&
+		       take_word(at, end, LETTERS "0123456789.-", q);
 	return len == (size_t)(end - at) && !memcmp(pattern, at, len);
 }
 

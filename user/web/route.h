@@ -16,7 +16,8 @@ enum body_kind {
 
 struct route {
 	const char *method; /* "GET" or "POST" */
-	/* Without the prefix. Parts ID, KEY and FROM-TO stand for a number, a word, two numbers. */
+	/* Without the prefix. ID stands for a number, KEY for a word, FILE for a name with an
+	 * extension, and FROM-TO for two numbers. */
 	const char *pattern;
 	enum role role; /* at least; ROLE_NONE: no login is needed */
 	enum body_kind body;

@@ -10,16 +10,12 @@
 	}
 #define GET(path, role, ...)  ROUTE("GET", path, role, BODY_NONE, __VA_ARGS__)
 #define POST(path, body, ...) ROUTE("POST", path, ROLE_OPERATOR, body, __VA_ARGS__)
-#define ASSET(path)           GET(path, ROLE_NONE, api_static)
 #define PULL(name)                                                                             \
 	GET("debug/pprof/" name, ROLE_OPERATOR, api_pprof, .is_plain = true, .is_pprof = true, \
 	    .is_change = true, .has_basic = true)
 
 const struct route routes[] = {
-	GET("", ROLE_VIEWER, api_static, .is_page = true),
-	ASSET("app.css"),
-	ASSET("app.js"),
-	ASSET("shell.js"),
+	GET("", ROLE_VIEWER, api_home, .is_page = true),
 	GET("login", ROLE_NONE, api_login_page, .is_page = true),
 	ROUTE("POST", "login", ROLE_NONE, BODY_FORM, api_login, .is_page = true),
 	ROUTE("POST", "logout", ROLE_VIEWER, BODY_FORM, api_logout, .is_page = true),
@@ -58,5 +54,6 @@ const struct route routes[] = {
 	GET("p/ID/download", ROLE_VIEWER, api_download),
 	GET("s/FROM-TO", ROLE_VIEWER, api_range_shell, .is_page = true),
 	GET("s/FROM-TO/page", ROLE_VIEWER, api_range_page, .is_page = true),
+	GET("FILE", ROLE_NONE, api_asset),
 	{ 0 },
 };

@@ -108,7 +108,8 @@ static void add_text(struct stream *s, const char *text)
 /* Takes `json` over; the text of an event has no line end. */
 static void add_event(struct stream *s, const char *name, json_t *json)
 {
-	auto_free char *data = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	auto_free char *data =
+		json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(10)) : NULL;
 
 	json_decref(json);
 	if (!data)

@@ -64,6 +64,8 @@ static void take_slice(struct service *sv, const struct control_slice *m, int fd
 		return;
 	for (u32 i = 0; i < m->nr; i++)
 		uses[i] = (struct store_use){ m->services[i].name, m->services[i].cpu_ns };
+	sv->nr_samples += m->samples;
+	sv->nr_lost += m->lost;
 	int err = store_add_slice(sv->store, bytes, m->bytes, m->begin_wall_ns, m->end_wall_ns,
 				  uses, m->nr);
 	munmap(bytes, m->bytes);
@@ -71,8 +73,6 @@ static void take_slice(struct service *sv, const struct control_slice *m, int fd
 		log_debug("a slice is not kept: %s", strerror(-err));
 		ask_for_book(sv);
 	}
-	sv->nr_samples += m->samples;
-	sv->nr_lost += m->lost;
 }
 
 /* A message about a recording or a slice. */
