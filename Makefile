@@ -10,7 +10,7 @@ ARCH    := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
 VERSION := 0.1.0
 
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
-	     libcapstone-dev libiberty-dev libjansson-dev libpcre2-dev libseccomp-dev libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev \
+	     libcapstone-dev libiberty-dev libjansson-dev libmicrohttpd-dev libpcre2-dev libseccomp-dev libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev \
 	     libzstd-dev uthash-dev \
 	     openjdk-17-jdk-headless esbuild
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
@@ -35,7 +35,7 @@ TEST_FLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -I
 FUZZ_CFLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
 	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_SECONDS ?= 60
-LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lprotobuf-c -lsqlite3 -lzstd $(capstone) -lm
+LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd $(capstone) -lm
 for_arm64  = $(findstring aarch64,$(shell $(CC) -dumpmachine))
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
@@ -55,6 +55,7 @@ user_objs  := $(user_srcs:%.c=$(O)/%.o) $(protos:%=$(O)/gen/%.o)
 san_objs   := $(patsubst %.c,$(O)/san/%.o,$(filter-out user/cmd/main.c,$(user_srcs))) $(protos:%=$(O)/san/gen/%.o)
 agent_objs := $(patsubst %.c,$(O)/%.o,$(wildcard jvmmap/*.c))
 assets     := $(wildcard user/export/writers/page/*)
+ui         := $(wildcard user/web/ui/*)
 unit_tests := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 programs   := $(patsubst %.c,$(O)/%,$(wildcard tests/programs/*.c))
 java_srcs  := $(wildcard tests/programs/*.java)
@@ -62,7 +63,7 @@ fuzzers    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz_objs  := $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out user/capture/% user/cmd/%,$(user_srcs)) user/capture/unwind/row_build.c) \
 	      $(protos:%=$(O)/fuzz/gen/%.o)
 skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h
-generated  := $(skeletons) $(O)/gen/page.h $(protos:%=$(O)/gen/%.h)
+generated  := $(skeletons) $(O)/gen/page.h $(O)/gen/ui.h $(protos:%=$(O)/gen/%.h)
 scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/fuzz/test_* tests/jvm/test_* \
 	     tests/web/test_* tests/kernels/test_*))
 sources    := $(wildcard bpf/*.[ch] bpf/*/*.[ch] bpf/*/*/*.[ch] jvmmap/*.[ch] user/*/*.[ch] user/*/*/*.[ch] \
@@ -105,6 +106,11 @@ $(skeletons): $(O)/gen/%.skel.h:
 $(O)/gen/page.h: user/export/writers/embed $(assets)
 	$(call say,EMBED,$@)
 	$(Q)mkdir -p $(@D) && user/export/writers/embed $(assets) > $@
+
+# The files of the daemon's user interface.
+$(O)/gen/ui.h: user/web/embed-ui $(ui)
+	$(call say,EMBED,$@)
+	$(Q)mkdir -p $(@D) && user/web/embed-ui $(ui) > $@
 
 $(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h &: user/export/interchange/%.proto
 	$(call say,PROTO,$(O)/gen/$*.pb-c.c)
@@ -236,7 +242,7 @@ record:
 	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) all $(O)/tests/programs/.java
 	$(Q)O=$(O) tests/lib/record-sample
 
-commands := record events report jvms doctor diff debug
+commands := record events report jvms doctor diff debug serve
 man      := $(O)/man/sysflame.1 $(commands:%=$(O)/man/sysflame-%.1)
 
 $(O)/man/sysflame.1: $(O)/sysflame docs/man/make-man
@@ -254,6 +260,14 @@ install: all $(man) $(O)/man/sysflame.bash
 	install -D $(O)/sysflame $(DESTDIR)$(PREFIX)/bin/sysflame
 	install -D $(O)/libjvmmap.so $(DESTDIR)$(PREFIX)/lib/sysflame/libjvmmap.so
 
+# The daemon's unit, its user, and a configuration that is not overwritten.
+install-systemd: install
+	install -D -m 644 pkg/systemd/sysflame.service $(DESTDIR)/etc/systemd/system/sysflame.service
+	sed -i 's,/usr/local/bin,$(PREFIX)/bin,' $(DESTDIR)/etc/systemd/system/sysflame.service
+	install -D -m 644 pkg/systemd/sysflame.sysusers $(DESTDIR)/usr/lib/sysusers.d/sysflame.conf
+	test -e $(DESTDIR)/etc/sysflame/recorder.conf || \
+	  install -D -m 644 pkg/systemd/recorder.conf $(DESTDIR)/etc/sysflame/recorder.conf
+
 help:
 	@echo 'make record        profile this node for 10 s next to a sample Java program: flame.html'
 	@echo 'make check         install what the tests need, build, lint, run every test'
@@ -266,8 +280,9 @@ help:
 	@echo 'make soak-kills    kill 1000 recorders at random moments (part of soak)'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
+	@echo 'make install-systemd  the same, with the daemon'"'"'s unit and configuration'
 
-.PHONY: all test test-programs check check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench deps deps-test record install help
+.PHONY: all test test-programs check check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench deps deps-test record install install-systemd help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -19,11 +19,13 @@
 #define RESULT_MAX   (1u << 20)
 #define MESSAGES_MAX 8
 
-static const worker_fn tasks[WORKER_TASKS] = {
+static const worker_fn tasks[PARSER_TASKS] = {
 	[WORKER_ROWS] = row_build_task,        [WORKER_PERF_MAP] = perf_map_task,
 	[WORKER_HEADERS] = parse_headers_task, [WORKER_SYMBOLS] = parse_symbols_task,
 	[WORKER_PLACES] = places_task,
 };
+
+static const struct worker_kind kind = { .tasks = tasks, .nr_tasks = PARSER_TASKS };
 
 static int file_of(const u8 *data, size_t size)
 {
@@ -115,7 +117,7 @@ static void as_loop(const u8 *data, size_t size)
 		abort();
 	send_all(pair[0], data, size);
 	shutdown(pair[0], SHUT_WR);
-	worker_serve(pair[1], shared, tasks);
+	worker_serve(pair[1], shared, &kind);
 	close(pair[0]);
 	close(pair[1]);
 }
@@ -124,8 +126,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	if (!size)
 		return 0;
-	u8 what = data[0] % (WORKER_TASKS + 1);
-	if (what == WORKER_TASKS)
+	u8 what = data[0] % (PARSER_TASKS + 1);
+	if (what == PARSER_TASKS)
 		as_loop(data + 1, size - 1);
 	else
 		as_request(tasks[what], data + 1, size - 1, what == WORKER_PLACES ? 80 : 64);

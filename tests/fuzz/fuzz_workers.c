@@ -60,7 +60,15 @@ static int file_of(const u8 *data, size_t size)
 /* Every work ends, whatever its worker sends. */
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	static const worker_fn tasks[WORKER_TASKS] = { [WORKER_ROWS] = tell_lies };
+	static const worker_fn tasks[PARSER_TASKS] = { [WORKER_ROWS] = tell_lies };
+	static const struct worker_kind kind = {
+		.tasks = tasks,
+		.nr_tasks = PARSER_TASKS,
+		.memory_bytes = 256u << 20,
+		.cpu_ns = PARSER_CPU_NS,
+		.wall_ns = PARSER_WALL_NS,
+		.share = 4,
+	};
 	static struct workers *w;
 	const struct work_order order = {
 		.task = WORKER_ROWS,
@@ -73,7 +81,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	void *bytes = NULL;
 	size_t nr = 0;
 
-	if (!w && workers_new(tasks, &w))
+	if (!w && workers_new(&kind, &w))
 		abort();
 	workers_set_patience(w, 10 * NS_PER_SEC);
 	struct work *k = work_start(w, &order);

@@ -36,7 +36,7 @@ static struct labels random_labels(u32 *seed)
 		.container = r & 1 ? "shop" : NULL,
 		.container_id = r & 1 ? "0123456789ab" : NULL,
 		.pod = r & 32 ? "web-7d" : NULL,
-		.tags = r & 64 ? "service=cart" : NULL,
+		.service = r & 64 ? "cart" : NULL,
 	};
 }
 
@@ -233,7 +233,7 @@ static void only_the_wanted_label_sets_are_read(void **state)
 	vec_each(w, &by_pid->weights)
 		assert_int_equal(by_pid->labels.at[w->labels].pid, 101);
 	vec_each(w, &by_service->weights)
-		assert_string_equal(by_service->labels.at[w->labels].tags, "service=cart");
+		assert_string_equal(by_service->labels.at[w->labels].service, "cart");
 	struct profile *all[] = { by_comm, by_pod, by_pid, by_box, by_service };
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		profile_free(all[i]);

@@ -39,7 +39,16 @@ static void with_probe(void)
 			 ".popsection\n");
 }
 
-static const worker_fn tasks[WORKER_TASKS] = { [WORKER_PLACES] = places_task };
+static const worker_fn tasks[PARSER_TASKS] = { [WORKER_PLACES] = places_task };
+
+static const struct worker_kind kind = {
+	.tasks = tasks,
+	.nr_tasks = PARSER_TASKS,
+	.memory_bytes = 256u << 20,
+	.cpu_ns = PARSER_CPU_NS,
+	.wall_ns = PARSER_WALL_NS,
+	.share = 4,
+};
 
 /* Without workers, then with one. */
 static void search_twice(const struct places_query *query, int wanted, struct places *out)
@@ -48,7 +57,7 @@ static void search_twice(const struct places_query *query, int wanted, struct pl
 
 	assert_int_equal(places_search_now(NULL, SELF, query, out), wanted);
 	places_fini(out);
-	assert_int_equal(workers_new(tasks, &w), 0);
+	assert_int_equal(workers_new(&kind, &w), 0);
 	assert_int_equal(places_search_now(w, SELF, query, out), wanted);
 	workers_free(w);
 }

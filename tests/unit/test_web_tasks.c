@@ -323,8 +323,9 @@ static struct str slices_of(const char *name, u64 begin_ns)
 
 	for (u64 i = 0; i < 2; i++) {
 		auto_profile struct profile *p = profile_new();
-		auto_free char *tags = xasprintf("service=%s", name);
-		const struct labels labels = { .pid = 7, .tid = 7, .comm = "java", .tags = tags };
+		const struct labels labels = {
+			.pid = 7, .tid = 7, .comm = "java", .service = name
+		};
 		u64 at = begin_ns + i * 10 * NS_PER_SEC;
 		profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_C2, name, "")),
 			    profile_intern_labels(p, &labels), profile_add_type(p, "cpu", "ns"),
@@ -442,10 +443,10 @@ static void a_worker_without_rights_does_each_task(void **state)
 	struct workers *w;
 
 	params.to_wall_ns = 1;
-	assert_int_equal(workers_new(web_tasks, &w), 0);
+	assert_int_equal(web_workers_new(&w), 0);
 	for (enum web_task task = 0; task < WEB_TASKS; task++) {
 		const struct work_order order = {
-			.task = (enum worker_task)task,
+			.task = task,
 			.fds = { text_file("main;x 7"), text_file("main;y 7") },
 			.params = &params,
 			.len = sizeof(params),
@@ -455,7 +456,7 @@ static void a_worker_without_rights_does_each_task(void **state)
 		auto_free void *bytes = NULL;
 		size_t nr = 0;
 		struct work *k = work_start(w, &order);
-		workers_set_patience(w, WORK_WALL_NS);
+		workers_set_patience(w, 60 * NS_PER_SEC);
 		assert_int_equal(work_result(k, &bytes, &nr), 0);
 		work_free(k);
 		assert_true(nr > 1);

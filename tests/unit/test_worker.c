@@ -108,8 +108,17 @@ static int lie(struct worker_io *io, const int *fds, const void *params, size_t 
 	return 0;
 }
 
-static const worker_fn tasks[WORKER_TASKS] = {
+static const worker_fn tasks[PARSER_TASKS] = {
 	[CONTENT] = content, [TRY] = try_it, [OTHER_FILE] = other_file, [LIE] = lie
+};
+
+static const struct worker_kind kind = {
+	.tasks = tasks,
+	.nr_tasks = PARSER_TASKS,
+	.memory_bytes = 256u << 20,
+	.cpu_ns = PARSER_CPU_NS,
+	.wall_ns = PARSER_WALL_NS,
+	.share = 4,
 };
 
 static int file_with(const char *text)
@@ -122,8 +131,7 @@ static int file_with(const char *text)
 	return fd;
 }
 
-static struct work *begin(struct workers *w, enum worker_task task, uid_t user, const void *params,
-			  size_t len)
+static struct work *begin(struct workers *w, u32 task, uid_t user, const void *params, size_t len)
 {
 	const struct work_order order = {
 		.task = task,
@@ -157,7 +165,7 @@ static struct workers *new_workers(void)
 {
 	struct workers *w;
 
-	assert_int_equal(workers_new(tasks, &w), 0);
+	assert_int_equal(workers_new(&kind, &w), 0);
 	return w;
 }
 
@@ -225,7 +233,7 @@ static void work_that_does_not_end_is_killed(void **state)
 	auto_free void *bytes = NULL;
 	size_t nr;
 	int err = work_result(again, &bytes, &nr);
-	if (time_mono_ns() - began_ns < 2 * WORK_CPU_NS - NS_PER_SEC)
+	if (time_mono_ns() - began_ns < 2 * PARSER_CPU_NS - NS_PER_SEC)
 		assert_int_equal(err, -EAGAIN);
 	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), 0);
 	work_free(again);

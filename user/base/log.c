@@ -9,10 +9,16 @@
 #include "base/auto.h"
 
 static enum log_level current = LOG_INFO;
+static struct str *kept;
 
 void log_set_level(enum log_level level)
 {
 	current = level;
+}
+
+void log_keep(struct str *to)
+{
+	kept = to;
 }
 
 enum log_level log_get_level(void)
@@ -46,4 +52,6 @@ void log_print(enum log_level level, const char *fmt, ...)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	fprintf(stderr, "%s%s\n", prefix[level], text);
+	if (kept && level <= LOG_WARN)
+		str_addf(kept, "%s%s", kept->len ? "; " : "", text);
 }

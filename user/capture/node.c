@@ -14,6 +14,7 @@
 #include "capture/events/hook_fallback.h"
 #include "capture/kernel/descriptors.h"
 #include "capture/kernel/privilege.h"
+#include "capture/kernel/programs.h"
 #include "capture/node_apply.h"
 #include "capture/node_state.h"
 #include "capture/parsers.h"
@@ -60,6 +61,7 @@ struct node *node_new(const struct node_options *options)
 
 	n->options = *options;
 	start_workers(n);
+	n->timing_fd = options->times_programs ? programs_timing_open() : -1;
 	if (!options->keeps_rights)
 		n->rights = rights_limit(options);
 	priority_init(&n->priority);
@@ -378,6 +380,8 @@ void node_free(struct node *n)
 	frames_free(n->frames);
 	rights_free(n->rights);
 	workers_free(n->workers);
+	if (n->timing_fd >= 0)
+		close(n->timing_fd);
 	free(n);
 }
 
@@ -395,4 +399,49 @@ void node_woken(struct node *n)
 struct agents *node_agents(struct node *n)
 {
 	return n->agents;
+}
+
+struct workers *node_workers(struct node *n)
+{
+	return n->workers;
+}
+
+struct jvm_visit {
+	process_fn visit;
+	void *ctx;
+};
+
+static void visit_jvm(struct process *p, void *ctx)
+{
+	const struct jvm_visit *v = ctx;
+
+	if (!p->exit_ns && process_is_whole_jvm(p))
+		v->visit(p, v->ctx);
+}
+
+void node_each_jvm(struct node *n, process_fn visit, void *ctx)
+{
+	struct jvm_visit v = { visit, ctx };
+
+	processes_each(n->processes, visit_jvm, &v);
+}
+
+const struct container *node_container(struct node *n, struct process *p)
+{
+	return process_container(p, n->containers);
+}
+
+const char *node_jvm_release(const struct node *n, const struct process *p)
+{
+	const struct hotspot *h = jvm_registry_find(n->jvms, p->id);
+	struct hotspot_info info = { 0 };
+
+	if (h)
+		hotspot_info(h, &info);
+	return info.release ?: "";
+}
+
+u64 node_workers_ns(const struct node *n)
+{
+	return workers_usage(n->workers).worked_ns;
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "jvm/agent/agents.h"
+#include "proc/process.h"
 #include "worker/workers.h"
 
 struct node;
@@ -19,6 +20,7 @@ struct node_options {
 	const char *agent_path;   /* the agent's library; NULL: the installed one */
 	bool lines;               /* one frame per line of a Java method */
 	bool measure;             /* recordings may measure their BPF programs */
+	bool times_programs;      /* the run time of BPF programs is known without `measure` */
 	bool keeps_output_rights; /* the output needs rights over files of others
 				     (proc/privileges.h) */
 	bool keeps_rights; /* for tests that go on after the node's end: drops none, attaches no
@@ -58,3 +60,18 @@ int node_fd(struct node *n);
 void node_woken(struct node *n);
 
 struct agents *node_agents(struct node *n);
+
+/* The workers that parse files; NULL if there are none. */
+struct workers *node_workers(struct node *n);
+
+/* Calls `visit` for every JVM that runs, in no particular order. */
+void node_each_jvm(struct node *n, process_fn visit, void *ctx);
+
+/* HotSpot's release of a JVM, "17.0.15+6-Debian-1deb12u1"; "" if it is unknown. */
+const char *node_jvm_release(const struct node *n, const struct process *p);
+
+/* The CPU time of the workers so far. */
+u64 node_workers_ns(const struct node *n);
+
+/* The container of a process; NULL if it is in none. */
+const struct container *node_container(struct node *n, struct process *p);

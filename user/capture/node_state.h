@@ -21,6 +21,7 @@ struct recording;
 struct node {
 	struct node_options options;
 	struct rights *rights;
+	int timing_fd;           /* keeps the run time of BPF programs known; -1: it is not */
 	struct workers *workers; /* read the files of processes; NULL: they are read here */
 	struct node_programs *bpf;
 	struct remote *remote; /* NULL: not needed */

@@ -63,7 +63,7 @@ static void note_files_left_out(const struct node *n, const struct cut *c)
 		log_warn("%llu files, the last of user %u, are left out: reading one takes more "
 			 "than %llu s of CPU time, or ended its reader; their code is cut or "
 			 "unnamed",
-			 (unsigned long long)nr, files.late_user, WORK_CPU_NS / NS_PER_SEC);
+			 (unsigned long long)nr, files.late_user, PARSER_CPU_NS / NS_PER_SEC);
 	}
 }
 

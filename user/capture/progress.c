@@ -89,7 +89,7 @@ void recording_progress(const struct recording *r, struct recording_progress *ou
 	out->samples = count_taken(r, out);
 	if (r->first_sample_ns > r->started_ns)
 		out->start_to_first_sample_ns = r->first_sample_ns - r->started_ns;
-	if (r->options.measure)
+	if (r->options.measure || r->node->timing_fd >= 0)
 		programs_measured(r->bpf, &out->cost);
 	add_agents(r, out);
 }

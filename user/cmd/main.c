@@ -10,12 +10,14 @@
 #include "cmd/cmd.h"
 #include "cmd/jvms.h"
 #include "cmd/report.h"
+#include "cmd/serve.h"
 #include "elf/instruction.h"
 
 static const struct cmd cmds[] = {
 	{ "record", "profile the node, some processes or a command", record_main },
 	{ "events", "what this node can record, and why not the rest", events_main },
 	{ "report", "read profiles of any format, merge and convert them", report_main },
+	{ "serve", "profile this node all the time, with a web page", serve_main },
 	{ "jvms", "list the JVMs of this node", jvms_main },
 	{ "doctor", "what this node allows, and the remedy for the rest", doctor_main },
 	{ "diff", "compare two profiles", diff_main },

@@ -56,6 +56,17 @@ static const int only_attach[] = {
 	SCMP_SYS(listen),        SCMP_SYS(accept),   SCMP_SYS(accept4),    SCMP_SYS(pidfd_getfd),
 };
 
+/* What the web process loses besides; it accepts connections, and makes none. */
+static const int not_web[] = {
+	SCMP_SYS(mount),       SCMP_SYS(umount2),    SCMP_SYS(move_mount),
+	SCMP_SYS(open_tree),   SCMP_SYS(fsopen),     SCMP_SYS(fsconfig),
+	SCMP_SYS(fsmount),     SCMP_SYS(fspick),     SCMP_SYS(mount_setattr),
+	SCMP_SYS(setns),       SCMP_SYS(unshare),    SCMP_SYS(fork),
+	SCMP_SYS(vfork),       SCMP_SYS(socket),     SCMP_SYS(connect),
+	SCMP_SYS(bind),        SCMP_SYS(listen),     SCMP_SYS(kill),
+	SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_open), SCMP_SYS(process_vm_readv),
+};
+
 /* These attach BPF programs and events, which only the recorder does. */
 static const int only_recorder[] = {
 	SCMP_SYS(bpf),
@@ -123,7 +134,9 @@ static int add_rules(scmp_filter_ctx filter, enum privileged process)
 	int err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1)
 			  ?: forbid(filter, never, ARRAY_SIZE(never));
 
-	if (!err && process != PRIVILEGED_ATTACH)
+	if (!err && process == PRIVILEGED_WEB)
+		err = forbid(filter, not_web, ARRAY_SIZE(not_web)) ?: forbid_processes(filter);
+	else if (!err && process != PRIVILEGED_ATTACH)
 		err = forbid(filter, only_attach, ARRAY_SIZE(only_attach))
 			      ?: forbid_processes(filter);
 	if (!err && process != PRIVILEGED_RECORDER)

@@ -5,14 +5,19 @@
  *
  *   DIR/index.db                                            facts, names, pins, the audit list
  *   DIR/profiles/<yyyymmdd_HHMMSS>-<id>-<event>-<target>.sflm   a profile; never changed
- *   DIR/parts/<id>/<n>.sflm                                 parts of a recording that runs
+ *   DIR/parts/<id>/<n>.sflm, <n>-<m>.sflm                    parts of a recording that runs
  *   DIR/slices/<yyyymmdd_HH>.sfls                           slices of that hour (UTC)
+ *   DIR/ids, DIR/lock                                       the last id; held while it is open
+ *
+ * Functions return 0 or a negative errno: -ENOSPC, -EROFS, .. What is listed stays readable then.
+ * Only one thread may use a store.
  */
 #pragma once
 
 #include "base/str.h"
 #include "base/types.h"
 #include "base/vec.h"
+#include "store/store_slices.h"
 
 struct store;
 
@@ -60,20 +65,20 @@ void store_close(struct store *s);
 
 /* --- profiles --------------------------------------------------------------------------------- */
 
-/* Reserves the number of a new profile. */
+/* Reserves the number of a new profile. It is kept in DIR/ids, too, if the disk allows it. */
 u64 store_new_id(struct store *s);
 
-/* Keeps a part of a recording that runs. Negative errno: -ENOSPC, -EROFS, .. */
+/* Keeps a part of a recording that runs. */
 int store_add_part(struct store *s, u64 id, const void *bytes, size_t nr);
 
-/* The paths' descriptors of the parts, oldest first; the caller closes them. Returns how many. */
-int store_open_part(struct store *s, u64 id, u32 n); /* -ENOENT after the last */
+/* A descriptor of the n-th part, oldest first; the caller closes it. -ENOENT after the last. */
+int store_open_part(struct store *s, u64 id, u32 n);
 
-/* Replaces the parts [first, first + nr) by one. */
+/* Replaces the parts [first, first + nr) by one, at once: a kill leaves either. */
 int store_join_parts(struct store *s, u64 id, u32 first, u32 nr, const void *bytes, size_t len);
 void store_drop_parts(struct store *s, u64 id);
 
-/* Recordings that have parts and are in no list: the daemon ended before they did. */
+/* Recordings that have parts and are in no list. After store_open, these are the cut-off ones. */
 size_t store_orphans(struct store *s, u64 *ids, size_t max);
 
 /*
@@ -82,7 +87,7 @@ size_t store_orphans(struct store *s, u64 *ids, size_t max);
  */
 int store_add(struct store *s, const struct stored *facts, const void *bytes, size_t nr);
 
-/* -ENOENT if there is none. The caller frees *out. */
+/* -ENOENT if there is none, or if it is deleted. The caller frees *out. */
 int store_get(struct store *s, u64 id, struct stored *out);
 
 /* A descriptor of the profile's file for reading. */
@@ -99,38 +104,6 @@ int store_set_summary(struct store *s, u64 id, const char *json, u64 total, cons
 int store_delete(struct store *s, u64 id);
 int store_delete_all(struct store *s, u64 *nr); /* those that are not pinned */
 int store_restore(struct store *s, u64 id);
-
-/* --- slices ----------------------------------------------------------------------------------- */
-
-struct store_use {
-	const char *service;
-	u64 cpu_ns;
-};
-
-/*
- * Appends a record of docs/slices-format.md to the file of its hour. `uses` says which service used
- * how much CPU time in it. -EINVAL if it is no record.
- */
-int store_add_slice(struct store *s, const void *bytes, size_t nr, u64 begin_ns, u64 end_ns,
-		    const struct store_use *uses, size_t nr_uses);
-
-/* Descriptors of the files that have slices of [from, to), oldest first; -ENOENT after the last. */
-int store_open_slices(struct store *s, u64 from_ns, u64 to_ns, u32 n);
-
-/* CPU time of a service by time. */
-struct store_series {
-	char *service;
-	VEC(u64) cpu_ns; /* by step */
-	u64 total_ns;
-};
-struct store_strip {
-	u64 from_ns, step_ns, nr_steps;
-	VEC(struct store_series) series; /* the largest first */
-};
-
-/* *out: the use of every service in [from, to), in steps that make at most `max_steps`. */
-int store_strip(struct store *s, u64 from_ns, u64 to_ns, u32 max_steps, struct store_strip *out);
-void store_strip_fini(struct store_strip *strip);
 
 /* --- the rest --------------------------------------------------------------------------------- */
 

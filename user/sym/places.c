@@ -21,7 +21,7 @@
 #include "elf/usdt.h"
 
 #define NEAR_BYTES_MAX (NEAR_MAX * 512)
-#define NOW_NS         (WORK_WALL_NS + 5 * NS_PER_SEC) /* it may wait for another file's end */
+#define NOW_NS         (PARSER_WALL_NS + 5 * NS_PER_SEC) /* it may wait for another file's end */
 
 _Static_assert(PLACES_MAX >= USDT_PLACES_MAX && PLACES_MAX >= PLACES_NAMES_MAX, "room for all");
 

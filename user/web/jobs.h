@@ -17,7 +17,6 @@ enum web_task {
 	WEB_RANGE,   /* slices of a time range, written as CONVERT does */
 	WEB_TASKS,
 };
-_Static_assert(WEB_TASKS == (int)WORKER_TASKS, "workers_new takes web_tasks");
 
 /*
  * Descriptors of a request, which are read from their start:
@@ -54,3 +53,6 @@ enum web_result {
 };
 
 extern const worker_fn web_tasks[WEB_TASKS];
+
+/* Starts the processes that do the tasks, one worker for each. Negative errno. */
+int web_workers_new(struct workers **out);

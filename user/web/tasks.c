@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
+
+#include <jansson.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
@@ -30,7 +33,10 @@
 #define INPUTS_MAX    10000
 #define SLICES_MAX    (256u << 20) /* bytes of a file of slices */
 #define SLICE_FILES   10000
-#define TRANSFORMS_NS (WORK_CPU_NS / 2)
+#define CPU_NS        (30 * NS_PER_SEC) /* of a task */
+#define WALL_NS       (60 * NS_PER_SEC)
+#define MEMORY_BYTES  (1ull << 30)
+#define TRANSFORMS_NS (CPU_NS / 2)
 #define UNREADABLE    "The profile cannot be read: "
 #define RAW_CONTAINER "sflm"
 
@@ -426,3 +432,24 @@ const worker_fn web_tasks[WEB_TASKS] = {
 	[WEB_CONVERT] = convert, [WEB_DIFF] = diff,   [WEB_IMPORT] = import,
 	[WEB_SUMMARY] = summary, [WEB_RANGE] = range,
 };
+
+static const struct worker_kind kind = {
+	.tasks = web_tasks,
+	.nr_tasks = WEB_TASKS,
+	.memory_bytes = MEMORY_BYTES,
+	.cpu_ns = CPU_NS,
+	.wall_ns = WALL_NS,
+	.ends_after_task = true, /* an upload reaches no other profile */
+};
+
+int web_workers_new(struct workers **out)
+{
+	size_t seed;
+
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		return -EIO;
+	/* Left to itself, jansson opens /dev/urandom, which a worker may not. 0 has that meaning.
+	 */
+	json_object_seed(seed | 1);
+	return workers_new(&kind, out);
+}

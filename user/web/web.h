@@ -18,7 +18,14 @@ struct web_options {
 	const char *viewer_token;
 	const char *allowed_hosts; /* further values of Host: "a.example:7070,b"; may be NULL */
 	bool is_loopback;          /* the socket cannot be reached from elsewhere */
+	struct workers *workers;   /* of web_start_workers; web_run takes them over */
 };
+
+/*
+ * Starts the processes that parse profiles; sets o->workers. Call it before the rights are dropped
+ * that make each worker a user of its own. Negative errno.
+ */
+int web_start_workers(struct web_options *o);
 
 /*
  * Serves until SIGTERM, or until the supervisor closes its end. Returns an exit status.

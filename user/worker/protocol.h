@@ -25,7 +25,8 @@ enum worker_message_kind {
 
 struct worker_message {
 	u32 kind; /* enum worker_message_kind */
-	u32 what; /* REQUEST: enum worker_task; OPEN: the place, which the two ends agree on */
+	u32 what; /* REQUEST: the number of the task; OPEN: the place, which the two ends agree on
+		   */
 	s32 err;  /* OPENED, RESULT: 0 or a negative errno */
 	u32 nr;   /* RESULT: bytes in the shared memory; REQUEST: at most so many */
 	u32 len;  /* bytes used of `text` */

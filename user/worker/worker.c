@@ -78,15 +78,15 @@ int worker_run_here(worker_fn run, const int *fds, const void *params, size_t le
 }
 
 static int do_task(struct worker_io *io, const struct worker_message *m, const int *fds, size_t nr,
-		   const worker_fn tasks[WORKER_TASKS])
+		   const struct worker_kind *kind)
 {
-	if (m->kind != WORKER_REQUEST || m->what >= WORKER_TASKS || !tasks[m->what] || !nr)
+	if (m->kind != WORKER_REQUEST || m->what >= kind->nr_tasks || !kind->tasks[m->what] || !nr)
 		return -EPROTO;
 	io->max = m->nr < WORKER_RESULT_MAX ? m->nr : WORKER_RESULT_MAX;
-	return tasks[m->what](io, fds, m->text, m->len);
+	return kind->tasks[m->what](io, fds, m->text, m->len);
 }
 
-void worker_serve(int sock, void *shared, const worker_fn tasks[WORKER_TASKS])
+void worker_serve(int sock, void *shared, const struct worker_kind *kind)
 {
 	struct worker_message m;
 	int fds[WORKER_FDS_MAX];
@@ -94,7 +94,7 @@ void worker_serve(int sock, void *shared, const worker_fn tasks[WORKER_TASKS])
 
 	while (!message_receive(sock, &m, fds, &nr)) {
 		struct worker_io io = { .sock = sock, .bytes = shared };
-		int err = do_task(&io, &m, fds, nr, tasks);
+		int err = do_task(&io, &m, fds, nr, kind);
 		for (size_t i = 0; i < nr; i++)
 			close(fds[i]);
 		const struct worker_message result = {

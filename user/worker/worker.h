@@ -8,15 +8,18 @@
 
 #include "worker/protocol.h"
 
-/* The kinds of work. workers_new gets a function for each. */
-enum worker_task {
+/* The work of the recorder's workers (capture/parsers.h). */
+enum parser_task {
 	WORKER_ROWS,     /* unwind rows of a file: capture/unwind/row_build.h */
 	WORKER_PERF_MAP, /* names of generated code: sym/perf_map.h */
 	WORKER_HEADERS,  /* build id and segments of a file: sym/parse_symbols.h */
 	WORKER_SYMBOLS,  /* functions of a file: sym/parse_symbols.h */
 	WORKER_PLACES,   /* where probes go in a file: sym/places.h */
-	WORKER_TASKS,
+	PARSER_TASKS,
 };
+
+#define PARSER_CPU_NS  (4 * 1000000000ull)  /* a file that takes more CPU time is given up */
+#define PARSER_WALL_NS (20 * 1000000000ull) /* and so is one that takes longer altogether */
 
 /* A task as its function sees it. */
 struct worker_io;
@@ -26,6 +29,18 @@ struct worker_io;
  * negative errno. The descriptors are closed by the caller.
  */
 typedef int (*worker_fn)(struct worker_io *io, const int *fds, const void *params, size_t len);
+
+/* What workers do, and their limits. */
+struct worker_kind {
+	const worker_fn *tasks; /* by the number of the task */
+	u32 nr_tasks;
+	u64 memory_bytes; /* that a worker may allocate */
+	u64 cpu_ns;       /* a task that takes more CPU time is given up */
+	u64 wall_ns;      /* and so is one that takes longer altogether */
+	u64 share;        /* a user other than root gets one in so many ns of a CPU in the long run;
+			     0: no limit */
+	bool ends_after_task; /* a worker does one task */
+};
 
 /* Appends bytes to the result; -EFBIG beyond its limit. */
 int worker_put(struct worker_io *io, const void *bytes, size_t len);
@@ -52,4 +67,4 @@ int worker_run_here(worker_fn run, const int *fds, const void *params, size_t le
  * when the recorder closes its end. Call
  * sandbox_enter before.
  */
-void worker_serve(int sock, void *shared, const worker_fn tasks[WORKER_TASKS]);
+void worker_serve(int sock, void *shared, const struct worker_kind *kind);

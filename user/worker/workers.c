@@ -14,6 +14,7 @@
 
 #include "base/auto.h"
 #include "base/dict.h"
+#include "base/memfile.h"
 #include "base/time.h"
 #include "base/vec.h"
 #include "worker/message.h"
@@ -22,10 +23,7 @@
 #define SLOTS         3
 #define USER_SLOTS    1                /* a user other than root has at most so many */
 #define PAYER_CREDIT  (2 * NS_PER_SEC) /* CPU time of a user before the share limits it */
-#define PAYER_SHARE   4                /* then one in so many ns */
 #define LOOK_AGAIN_MS 10               /* between looks at the deadlines while waiting */
-
-#define NOEXEC_SEAL 8u /* MFD_NOEXEC_SEAL, which vm.memfd_noexec=2 demands */
 
 enum work_state {
 	WORK_QUEUED,
@@ -54,6 +52,7 @@ struct slot {
 };
 
 struct workers {
+	const struct worker_kind *kind;
 	struct zygote zygote;
 	struct slot slots[SLOTS];
 	VEC(struct work *) queue;
@@ -62,15 +61,16 @@ struct workers {
 	struct workers_usage usage;
 };
 
-int workers_new(const worker_fn tasks[WORKER_TASKS], struct workers **out)
+int workers_new(const struct worker_kind *kind, struct workers **out)
 {
 	struct workers *w = xcalloc(1, sizeof(*w));
-	int err = zygote_start(tasks, &w->zygote);
+	int err = zygote_start(kind, &w->zygote);
 
 	if (err) {
 		free(w);
 		return err;
 	}
+	w->kind = kind;
 	w->started_ns = time_mono_ns();
 	*out = w;
 	return 0;
@@ -134,12 +134,11 @@ void workers_free(struct workers *w)
 /* Memory that neither side can shrink under the other: memfd_create(2), F_SEAL_SHRINK. */
 static int make_shared(int *out)
 {
-	auto_close int fd =
-		memfd_create("sysflame-result", MFD_CLOEXEC | MFD_ALLOW_SEALING | NOEXEC_SEAL);
+	auto_close int fd = memfile_new("sysflame-result");
 
-	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
-		fd = memfd_create("sysflame-result", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0 || ftruncate(fd, WORKER_RESULT_MAX) ||
+	if (fd < 0)
+		return fd;
+	if (ftruncate(fd, WORKER_RESULT_MAX) ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return -errno;
 	*out = take_fd(fd);
@@ -178,13 +177,14 @@ static int start_worker(struct workers *w, struct slot *s, uid_t user)
 static bool may_work(const struct workers *w, uid_t user, u64 now)
 {
 	const u64 *used = dict_find(&w->payers, user);
+	u64 share = w->kind->share;
 	u32 nr = 0;
 
 	for (size_t i = 0; i < SLOTS; i++)
 		nr += w->slots[i].work && w->slots[i].user == user;
-	if (user && nr >= USER_SLOTS)
-		return false;
-	return !user || !used || *used < PAYER_CREDIT + (now - w->started_ns) / PAYER_SHARE;
+	if (!user || !share)
+		return true;
+	return nr < USER_SLOTS && (!used || *used < PAYER_CREDIT + (now - w->started_ns) / share);
 }
 
 static u64 used_by(const struct workers *w, uid_t user)
@@ -340,6 +340,8 @@ static int handle(struct workers *w, struct slot *s)
 	charge(w, s);
 	w->usage.nr_done++;
 	finish(s, take_result(s, &m));
+	if (w->kind->ends_after_task)
+		end_worker(w, s, 0);
 	return 0;
 }
 
@@ -358,8 +360,8 @@ static void receive(struct workers *w, struct slot *s)
 
 static void enforce_deadline(struct workers *w, struct slot *s)
 {
-	if (!s->work || (time_mono_ns() - s->began_ns < WORK_WALL_NS &&
-			 cpu_ns(s->pid) - s->worked_ns < WORK_CPU_NS))
+	if (!s->work || (time_mono_ns() - s->began_ns < w->kind->wall_ns &&
+			 cpu_ns(s->pid) - s->worked_ns < w->kind->cpu_ns))
 		return;
 	w->usage.nr_late++;
 	w->usage.late_user = s->user;

@@ -4,26 +4,26 @@
  *
  * A worker serves one user at a time and is replaced before it serves another. What a file of one
  * user does to its worker therefore cannot reach the files of another. Users are served fairly:
- * next is the one whose files took least time so far. A user other than root gets a quarter of one
- * CPU in the long run; work beyond that waits.
+ * next is the one whose files took least time so far. Work beyond a
+ * user's share of a CPU waits.
  */
 #pragma once
 
 #include "base/types.h"
 #include "worker/worker.h"
 
-#define WORK_CPU_NS  (4 * 1000000000ull)  /* a file that takes more CPU time is given up */
-#define WORK_WALL_NS (20 * 1000000000ull) /* and so is one that takes longer altogether */
-
 struct workers;
 struct work;
 
-/* Starts the process that forks the workers. Call it before anything private is read or opened. */
-int workers_new(const worker_fn tasks[WORKER_TASKS], struct workers **out);
+/*
+ * Starts the process that forks the workers. Call it before anything private is read or opened.
+ * `kind` must stay valid.
+ */
+int workers_new(const struct worker_kind *kind, struct workers **out);
 void workers_free(struct workers *w);
 
 struct work_order {
-	enum worker_task task;
+	u32 task;   /* its number in worker_kind.tasks */
 	uid_t user; /* who made the file, and pays for the work */
 	int fds[2]; /* taken over; the second may be -1 */
 	const void *params;

@@ -18,8 +18,6 @@
 #include "worker/message.h"
 #include "worker/sandbox.h"
 
-#define DATA_BYTES (256u << 20) /* .gnu_debugdata takes 72 MB to decompress, and then 64 MB */
-
 #define ANSWER_MS 2000
 #define ENDING_MS 200
 
@@ -72,25 +70,25 @@ static void ignore_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void run_worker(const int fds[2], const worker_fn tasks[WORKER_TASKS])
+static void run_worker(const int fds[2], const struct worker_kind *kind)
 {
 	keep_fds(fds, 2, 3);
 	prctl(PR_SET_NAME, "sysflame-worker");
 	void *shared = mmap(NULL, WORKER_RESULT_MAX, PROT_READ | PROT_WRITE, MAP_SHARED, 4, 0);
 	close(4);
-	if (shared == MAP_FAILED || sandbox_enter(DATA_BYTES))
+	if (shared == MAP_FAILED || sandbox_enter(kind->memory_bytes))
 		_exit(1);
-	worker_serve(3, shared, tasks);
+	worker_serve(3, shared, kind);
 	_exit(0);
 }
 
-static void fork_worker(int sock, const int *fds, size_t nr, const worker_fn tasks[WORKER_TASKS])
+static void fork_worker(int sock, const int *fds, size_t nr, const struct worker_kind *kind)
 {
 	struct worker_message answer = { .kind = WORKER_RESULT };
 	pid_t pid = nr == 2 ? fork() : -1;
 
 	if (!pid)
-		run_worker(fds, tasks);
+		run_worker(fds, kind);
 	if (pid > 0)
 		answer.nr = (u32)pid;
 	else
@@ -98,7 +96,7 @@ static void fork_worker(int sock, const int *fds, size_t nr, const worker_fn tas
 	message_send(sock, &answer, NULL, 0);
 }
 
-static void serve(int sock, const worker_fn tasks[WORKER_TASKS])
+static void serve(int sock, const struct worker_kind *kind)
 {
 	struct worker_message m;
 	int fds[WORKER_FDS_MAX];
@@ -108,13 +106,13 @@ static void serve(int sock, const worker_fn tasks[WORKER_TASKS])
 		if (m.what == ZYGOTE_KILL)
 			kill((pid_t)m.nr, SIGKILL);
 		else
-			fork_worker(sock, fds, nr, tasks);
+			fork_worker(sock, fds, nr, kind);
 		for (size_t i = 0; i < nr; i++)
 			close(fds[i]);
 	}
 }
 
-static void run_zygote(int sock, const worker_fn tasks[WORKER_TASKS])
+static void run_zygote(int sock, const struct worker_kind *kind)
 {
 	const struct worker_message ready = { .kind = WORKER_RESULT };
 	pid_t parent = getppid();
@@ -127,11 +125,11 @@ static void run_zygote(int sock, const worker_fn tasks[WORKER_TASKS])
 	if (sandbox_drop_rights() || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	if (!message_send(3, &ready, NULL, 0))
-		serve(3, tasks);
+		serve(3, kind);
 	_exit(0);
 }
 
-int zygote_start(const worker_fn tasks[WORKER_TASKS], struct zygote *out)
+int zygote_start(const struct worker_kind *kind, struct zygote *out)
 {
 	struct worker_message m;
 	int pair[2], fds[WORKER_FDS_MAX];
@@ -141,7 +139,7 @@ int zygote_start(const worker_fn tasks[WORKER_TASKS], struct zygote *out)
 		return -errno;
 	pid_t pid = fork();
 	if (!pid)
-		run_zygote(pair[1], tasks);
+		run_zygote(pair[1], kind);
 	int err = pid < 0 ? -errno : 0;
 	close(pair[1]);
 	*out = (struct zygote){ pid, pair[0] };

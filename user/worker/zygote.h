@@ -14,7 +14,7 @@ struct zygote {
 };
 
 /* Starts the zygote. Its rights are gone when this returns. */
-int zygote_start(const worker_fn tasks[WORKER_TASKS], struct zygote *out);
+int zygote_start(const struct worker_kind *kind, struct zygote *out);
 
 /*
  * Starts a worker with its end of the socket and the shared memory, which stay the caller's.

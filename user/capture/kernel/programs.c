@@ -471,9 +471,14 @@ void programs_event_counts(const struct programs *bpf, u32 event, u64 counts[NR_
 			  NR_EVENT_COUNTS);
 }
 
+int programs_timing_open(void)
+{
+	return bpf_enable_stats(BPF_STATS_RUN_TIME);
+}
+
 int programs_measure(struct programs *bpf)
 {
-	bpf->measure_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	bpf->measure_fd = programs_timing_open();
 	return bpf->measure_fd < 0 ? bpf->measure_fd : 0;
 }
 

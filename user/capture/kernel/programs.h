@@ -120,6 +120,12 @@ typedef void (*programs_enumerator_fn)(const char *name, s32 value, void *ctx);
 void programs_kernel_enumerators(const char *name, programs_enumerator_fn visit, void *ctx);
 
 /*
+ * The kernel knows the run time of BPF programs while this descriptor is open. Needs CAP_SYS_ADMIN.
+ * Negative errno.
+ */
+int programs_timing_open(void);
+
+/*
  * programs_measure has the kernel measure the sampling programs' run time from now on. Walks are
  * measured only with knobs.measure.
  */

@@ -171,6 +171,7 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.namespace = c ? c->namespace : NULL,
 		.pod = c ? c->pod : NULL,
 		.pod_uid = c ? c->pod_uid : NULL,
+		.service = l->service ? l->service(p, l->ctx) : NULL,
 	};
 
 	if (l->thread && regexec(l->thread, labels.thread, 0, NULL, 0))

@@ -45,7 +45,8 @@ struct levels {
 	const regex_t *thread; /* only samples of threads with matching names; NULL: all */
 	bool (*wants)(const struct labels *labels, void *ctx); /* only these samples; NULL: all */
 	void *ctx;
-	u64 begin_ns; /* time slots count from here */
+	const char *(*service)(struct process *p, void *ctx); /* its service; NULL: unknown */
+	u64 begin_ns;                                         /* time slots count from here */
 };
 
 struct sample;

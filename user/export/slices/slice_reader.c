@@ -11,7 +11,6 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "export/format/varint.h"
-#include "export/interchange/tags.h"
 #include "export/slices/slice_book.h"
 #include "profile/slots.h"
 
@@ -39,35 +38,12 @@ static bool is_text(const char *wanted, const char *text)
 	return !wanted || !strcmp(wanted, text);
 }
 
-/* The place of the label `service`, if there is such a label. */
-static int service_label(void)
-{
-	for (int i = 0; i < NR_LABELS; i++)
-		if (!strcmp(label_names[i].key, "service"))
-			return i;
-	return -1;
-}
-
-static bool has_service(const struct labels *l, const char *service)
-{
-	int label = service_label();
-	const char *at = l->tags;
-	struct tag tag;
-	bool has = label >= 0 && !strcmp(l->text[label], service);
-
-	while (label < 0 && !has && tag_next(&at, &tag)) {
-		has = !tag.is_number && !strcmp(tag.key, "service") && !strcmp(tag.text, service);
-		tag_fini(&tag);
-	}
-	return has;
-}
-
 static bool is_wanted(const struct slice_query *q, const struct labels *l)
 {
 	return (!q->pid || q->pid == l->pid) && is_text(q->comm, l->comm) &&
 	       is_text(q->pod, l->pod) &&
 	       (is_text(q->container, l->container) || is_text(q->container, l->container_id)) &&
-	       (!q->service || has_service(l, q->service));
+	       is_text(q->service, l->service);
 }
 
 /* The labels of a set; texts are the book's. */

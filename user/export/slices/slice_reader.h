@@ -8,10 +8,9 @@
 /* The slices and label sets wanted. A text that is NULL accepts all. */
 struct slice_query {
 	u64 from_wall_ns, to_wall_ns; /* slices that begin in [from, to) */
-	const char *service;          /* the label `service`, or else the tag of that name */
-	const char *container;        /* name or id */
-	const char *pod, *comm;
-	u32 pid; /* 0: all */
+	const char *service, *pod, *comm;
+	const char *container; /* name or id */
+	u32 pid;               /* 0: all */
 };
 
 /*

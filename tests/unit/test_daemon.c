@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon's supervisor, directory and socket, with children that only connect. */
+#include "test.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "control/channel.h"
+#include "control/handover.h"
+#include "daemon/home.h"
+#include "daemon/listen.h"
+#include "daemon/supervisor.h"
+
+#define PATIENCE_NS (30 * NS_PER_SEC)
+
+/* Shared with the processes under test. */
+struct seen {
+	pid_t recorder, web;
+	int nr_recorders, nr_webs, nr_hellos;
+	bool recorder_hangs, web_fails;
+};
+
+struct world {
+	struct seen *seen;
+	struct pulse *pulse;
+	pid_t supervisor;
+	char dir[64];
+};
+
+/* A recorder that says hello on each channel. */
+static int fake_recorder(int control_fd, void *ctx)
+{
+	struct world *w = ctx;
+	const struct control_message hello = { .kind = CONTROL_HELLO, .hello.version = 1 };
+
+	w->seen->recorder = getpid();
+	w->seen->nr_recorders++;
+	while (getppid() > 1) {
+		struct pollfd p = { control_fd, POLLIN, 0 };
+		poll(&p, 1, 50);
+		if (!w->seen->recorder_hangs)
+			pulse_beat(w->pulse);
+		int end = handover_receive(control_fd);
+		if (end >= 0)
+			channel_send(end, &hello, -1);
+	}
+	return 0;
+}
+
+static int fake_web(int control_fd, void *ctx)
+{
+	struct world *w = ctx;
+	struct control_message m;
+	int channel = -1, fd;
+
+	if (w->seen->web_fails)
+		return 7;
+	w->seen->web = getpid();
+	w->seen->nr_webs++;
+	while (getppid() > 1) {
+		int end = handover_receive(control_fd);
+		if (end >= 0)
+			channel = end;
+		if (channel >= 0 && !channel_receive(channel, &m, &fd))
+			w->seen->nr_hellos++;
+		usleep(1000);
+	}
+	return 0;
+}
+
+static void ready(void *ctx)
+{
+}
+
+static void start(struct world *w)
+{
+	const struct supervisor_options o = {
+		.recorder = { "test-rec", fake_recorder, w },
+		.web = { "test-web", fake_web, w },
+		.pulse = w->pulse,
+		.ready = ready,
+	};
+
+	w->supervisor = fork();
+	if (!w->supervisor) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(supervisor_run(&o));
+	}
+}
+
+static int make_world(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	w->seen = mmap(NULL, sizeof(*w->seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	w->pulse = pulse_new();
+	snprintf(w->dir, sizeof(w->dir), "/tmp/test_daemon.%d", getpid());
+	*state = w;
+	return 0;
+}
+
+static int free_world(void **state)
+{
+	struct world *w = *state;
+
+	if (w->supervisor > 0) {
+		kill(w->supervisor, SIGKILL);
+		waitpid(w->supervisor, NULL, 0);
+	}
+	auto_free char *remove = malloc(100);
+	sprintf(remove, "rm -rf %s", w->dir);
+	assert_int_equal(system(remove), 0);
+	munmap(w->seen, sizeof(*w->seen));
+	pulse_free(w->pulse);
+	free(w);
+	return 0;
+}
+
+/* Waits until *counter is at least `least`. */
+static void await(const int *counter, int least)
+{
+	u64 end_ns = time_mono_ns() + PATIENCE_NS;
+
+	while (__atomic_load_n(counter, __ATOMIC_RELAXED) < least && time_mono_ns() < end_ns)
+		usleep(1000);
+	assert_true(*counter >= least);
+}
+
+static void a_killed_child_is_started_and_connected_again(void **state)
+{
+	struct world *w = *state;
+
+	start(w);
+	await(&w->seen->nr_hellos, 1);
+	kill(w->seen->recorder, SIGKILL);
+	await(&w->seen->nr_recorders, 2);
+	await(&w->seen->nr_hellos, 2);
+	kill(w->seen->web, SIGKILL);
+	await(&w->seen->nr_webs, 2);
+	await(&w->seen->nr_hellos, 3);
+	assert_int_equal(w->seen->nr_recorders, 2);
+}
+
+static void a_recorder_that_hangs_is_killed(void **state)
+{
+	struct world *w = *state;
+
+	start(w);
+	await(&w->seen->nr_hellos, 1);
+	w->seen->recorder_hangs = true;
+	await(&w->seen->nr_recorders, 2);
+}
+
+static void a_child_that_fails_at_once_ends_the_daemon(void **state)
+{
+	struct world *w = *state;
+	int status;
+
+	w->seen->web_fails = true;
+	start(w);
+	assert_int_equal(waitpid(w->supervisor, &status, 0), w->supervisor);
+	w->supervisor = 0;
+	assert_int_equal(WEXITSTATUS(status), 7);
+	assert_int_equal(kill(w->seen->recorder, 0), -1);
+}
+
+static void children_end_with_the_supervisor(void **state)
+{
+	struct world *w = *state;
+	u64 end_ns = time_mono_ns() + PATIENCE_NS;
+
+	start(w);
+	await(&w->seen->nr_hellos, 1);
+	kill(w->supervisor, SIGKILL);
+	waitpid(w->supervisor, NULL, 0);
+	w->supervisor = 0;
+	while ((!kill(w->seen->recorder, 0) || !kill(w->seen->web, 0)) && time_mono_ns() < end_ns)
+		usleep(1000);
+	assert_int_equal(kill(w->seen->recorder, 0), -1);
+	assert_int_equal(kill(w->seen->web, 0), -1);
+}
+
+static void term_ends_everything(void **state)
+{
+	struct world *w = *state;
+	int status;
+
+	start(w);
+	await(&w->seen->nr_hellos, 1);
+	kill(w->supervisor, SIGTERM);
+	assert_int_equal(waitpid(w->supervisor, &status, 0), w->supervisor);
+	w->supervisor = 0;
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_equal(kill(w->seen->recorder, 0), -1);
+}
+
+static void the_directory_keeps_its_tokens(void **state)
+{
+	struct world *w = *state;
+	auto_str struct str why = { 0 }, address = { 0 };
+	struct home h, other;
+	char token[TOKEN_LEN + 1];
+	struct stat st;
+	char path[100];
+
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), 0);
+	assert_string_not_equal(h.operator_token, h.viewer_token);
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &other, &why), -EBUSY);
+	assert_non_null(strstr(why.at, "another daemon"));
+	home_close(&other);
+	assert_int_equal(home_set_address(&h, "http://127.0.0.1:7070"), 0);
+	assert_int_equal(home_read_link(w->dir, &address, token, &why), 0);
+	assert_string_equal(address.at, "http://127.0.0.1:7070");
+	assert_string_equal(token, h.operator_token);
+	snprintf(path, sizeof(path), "%s/token", w->dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	home_close(&h);
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), 0);
+	assert_string_equal(token, h.operator_token);
+	home_close(&h);
+	chmod(path, 0644); /* somebody else may have read it */
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), -EPERM);
+	home_close(&h);
+}
+
+static void expect_no_address(const char *address)
+{
+	auto_str struct str why = { 0 };
+	struct listening l;
+
+	assert_true(listen_on(address, &l, &why) < 0);
+	assert_true(why.len > 0);
+}
+
+static void addresses_are_checked(void **state)
+{
+	auto_str struct str why = { 0 };
+	struct listening l, other;
+
+	assert_int_equal(listen_on("127.0.0.1:0", &l, &why), 0);
+	assert_true(l.is_loopback);
+	assert_true(strncmp(l.url, "http://127.0.0.1:", 17) == 0 && atoi(l.url + 17) > 0);
+	assert_int_equal(listen_on(l.url + 7, &other, &why), -EADDRINUSE);
+	close(l.fd);
+	assert_int_equal(listen_on("0.0.0.0:0", &l, &why), 0);
+	assert_false(l.is_loopback);
+	close(l.fd);
+	expect_no_address("");
+	expect_no_address("7070");
+	expect_no_address("127.0.0.1:");
+	expect_no_address("::1:7070");
+	expect_no_address("[::1");
+	expect_no_address("127.0.0.1:http-no-such");
+	expect_no_address("unix:");
+	expect_no_address("unix:/no/such/folder/socket");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, free_world)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_killed_child_is_started_and_connected_again),
+		TEST(a_recorder_that_hangs_is_killed),
+		TEST(a_child_that_fails_at_once_ends_the_daemon),
+		TEST(children_end_with_the_supervisor),
+		TEST(term_ends_everything),
+		TEST(the_directory_keeps_its_tokens),
+		cmocka_unit_test(addresses_are_checked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

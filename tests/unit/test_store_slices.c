@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store's slices, its limits, and what interrupts it: what is listed can be read. */
+#include "stores.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "export/slices/slice_reader.h"
+#include "export/slices/slice_writer.h"
+
+#define SLICE_NS (10 * NS_PER_SEC)
+
+/* A record whose stacks weigh `value` ns. Returns 0 or a negative errno. */
+static int add_slice(struct store *s, struct slice_writer *w, u64 begin, u64 value)
+{
+	struct profile *p = profile_new();
+	auto_str struct str record = { 0 };
+	const struct store_use uses[] = { { "cart", value }, { "shop", 3 * value } };
+	bool begins;
+
+	profile_add_type(p, "cpu", "ns");
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
+	profile_add(p, node, profile_intern_labels(p, &(struct labels){ .pid = 7 }), 0, value);
+	assert_int_equal(slice_writer_add(w, p, begin, begin + SLICE_NS, &record, &begins), 0);
+	profile_free(p);
+	return store_add_slice(s, record.at, record.len, begin, begin + SLICE_NS, uses, 2);
+}
+
+/* The sum of all weights in [from, to). *lost: slices that could not be read. */
+static u64 weight_of(struct store *s, u64 from, u64 to, u64 *lost)
+{
+	struct slice_query q = { .from_wall_ns = from, .to_wall_ns = to };
+	struct profile *p = profile_new();
+	int fd;
+
+	for (u32 n = 0; (fd = store_open_slices(s, from, to, n)) >= 0; n++) {
+		auto_str struct str bytes = { 0 }, why = { 0 };
+		char chunk[4096];
+		ssize_t got;
+		while ((got = read(fd, chunk, sizeof(chunk))) > 0)
+			str_add_bytes(&bytes, chunk, (size_t)got);
+		close(fd);
+		if (slices_read((u8 *)bytes.at, bytes.len, &q, p, &why))
+			fail_msg("%s", why.at);
+	}
+	assert_int_equal(fd, -ENOENT);
+	u64 total = p->types.nr ? profile_total(p, 0) : 0;
+	const struct note *n = profile_find_note(p, "slices_lost");
+	*lost = n ? n->value : 0;
+	profile_free(p);
+	return total;
+}
+
+static void slices_are_read_back_over_hours_before_and_after_sealing(void **state)
+{
+	enum {
+		SLICES = 1000
+	};
+	struct place p = new_place();
+	struct store *s = open_store(&p);
+	struct slice_writer *w = slice_writer_new();
+	u64 lost, from = START_NS + 100 * SLICE_NS, to = START_NS + 900 * SLICE_NS;
+
+	for (u64 i = 0; i < SLICES; i++)
+		assert_int_equal(add_slice(s, w, START_NS + i * SLICE_NS, 1 + i), 0);
+	u64 expected = (101 + 900) * 800 / 2, size = store_size(s).slice_bytes;
+	assert_int_equal(weight_of(s, from, to, &lost), expected);
+	for (int i = 0; i < 10; i++)
+		store_tick(s, START_NS + 2 * HOUR_NS + HOUR_NS / 2);
+	assert_true(store_size(s).slice_bytes < size);
+	assert_int_equal(weight_of(s, from, to, &lost), expected);
+	assert_int_equal(lost, 0);
+	assert_int_equal(store_size(s).oldest_slice_ns, START_NS);
+
+	/* The clock steps back: a slice of a sealed hour. */
+	slice_writer_begin(w);
+	assert_int_equal(add_slice(s, w, from, 100000), 0);
+	assert_int_equal(weight_of(s, from, to, &lost), expected + 100000);
+	store_close(s);
+	s = open_store(&p);
+	store_tick(s, START_NS + 2 * HOUR_NS + HOUR_NS / 2);
+	assert_int_equal(weight_of(s, from, to, &lost), expected + 100000);
+	assert_int_equal(lost, 0);
+	store_close(s);
+
+	/* Without an index. */
+	assert_int_equal(unlinkat(p.dir, "index.db", 0), 0);
+	s = open_store(&p);
+	assert_int_equal(weight_of(s, from, to, &lost), expected + 100000);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
+static void a_slice_that_is_none_is_refused(void **state)
+{
+	struct place p = new_place();
+	struct store *s = open_store(&p);
+	struct slice_writer *w = slice_writer_new();
+	struct profile *empty = profile_new();
+	auto_str struct str record = { 0 };
+	u64 end = START_NS + SLICE_NS;
+	bool begins;
+
+	assert_int_equal(slice_writer_add(w, empty, START_NS, end, &record, &begins), 0);
+	assert_int_equal(store_add_slice(s, record.at, record.len - 1, START_NS, end, NULL, 0),
+			 -EINVAL);
+	assert_int_equal(store_add_slice(s, record.at, record.len, START_NS + 1, end, NULL, 0),
+			 -EINVAL);
+	record.at[45] ^= 1;
+	assert_int_equal(store_add_slice(s, record.at, record.len, START_NS, end, NULL, 0),
+			 -EINVAL);
+	assert_int_equal(store_open_slices(s, 0, UINT64_MAX, 0), -ENOENT);
+	store_close(s);
+	slice_writer_free(w);
+	profile_free(empty);
+	remove_place(&p);
+}
+
+static void a_torn_tail_is_cut_off(void **state)
+{
+	struct place p = new_place();
+	struct store *s = open_store(&p);
+	struct slice_writer *w = slice_writer_new();
+	auto_free char *path = xasprintf("%s/slices/20251120_12.sfls", p.path);
+	struct stat st;
+	u64 lost;
+
+	for (u64 i = 0; i < 5; i++)
+		assert_int_equal(add_slice(s, w, START_NS + i * SLICE_NS, 1), 0);
+	store_close(s);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(truncate(path, st.st_size - 7), 0);
+	s = open_store(&p);
+	assert_int_equal(weight_of(s, START_NS, START_NS + HOUR_NS, &lost), 4);
+	assert_int_equal(lost, 0);
+	slice_writer_begin(w);
+	assert_int_equal(add_slice(s, w, START_NS + 5 * SLICE_NS, 10), 0);
+	assert_int_equal(weight_of(s, START_NS, START_NS + HOUR_NS, &lost), 14);
+	assert_int_equal(lost, 0);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
+/* Thirty days at a slice a minute; 10-second ones would take as long as six times that. */
+static void retention_and_strip_over_thirty_days(void **state)
+{
+	const struct store_limits limits = { .keep_10s_ns = 2 * DAY_NS,
+					     .keep_1min_ns = 7 * DAY_NS,
+					     .keep_10min_ns = 20 * DAY_NS };
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	struct slice_writer *w = slice_writer_new();
+	u64 end = START_NS + 30 * DAY_NS, lost;
+	struct store_strip strip;
+
+	for (u64 at = START_NS; at < end; at += 60 * NS_PER_SEC)
+		assert_int_equal(add_slice(s, w, at + 10 * NS_PER_SEC, 5), 0);
+	for (int i = 0; i < 1000; i++)
+		store_tick(s, end);
+	assert_true(store_size(s).oldest_slice_ns >= end - 20 * DAY_NS - HOUR_NS);
+	assert_int_equal(weight_of(s, START_NS, end - 21 * DAY_NS, &lost), 0);
+	assert_int_equal(weight_of(s, end - DAY_NS, end, &lost), 24 * 60 * 5);
+	assert_int_equal(lost, 0);
+	for (int day = 1; day < 15; day += 5) { /* not thinned, by minute, by 10 minutes */
+		u64 from = end - day * DAY_NS;
+		assert_int_equal(store_strip(s, from, from + DAY_NS, 144, &strip), 0);
+		assert_int_equal(strip.nr_steps, 144);
+		assert_int_equal(strip.step_ns, 600 * NS_PER_SEC);
+		assert_int_equal(strip.series.nr, 2);
+		assert_string_equal(strip.series.at[0].service, "shop");
+		assert_int_equal(strip.series.at[0].total_ns, 24 * 60 * 15);
+		assert_int_equal(strip.series.at[1].total_ns, 24 * 60 * 5);
+		for (int i = 0; i < 144; i++)
+			assert_int_equal(strip.series.at[1].cpu_ns.at[i], 50);
+		store_strip_fini(&strip);
+	}
+	assert_int_equal(store_strip(s, end, end, 10, &strip), -EINVAL);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
+static void the_disk_limit_takes_slices_first_then_unpinned_profiles(void **state)
+{
+	const struct store_limits limits = { .max_disk_bytes = 250 };
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	struct slice_writer *w = slice_writer_new();
+	auto_free char *bytes = xmalloc(101);
+	struct stored got;
+	u64 ids[4], lost, now = START_NS + 5 * HOUR_NS;
+
+	memset(bytes, 'x', 100);
+	bytes[100] = '\0';
+	for (int i = 0; i < 4; i++)
+		ids[i] = add_profile(s, bytes);
+	assert_int_equal(store_pin(s, ids[0], true), 0);
+	for (u64 hour = 0; hour < 3; hour++)
+		assert_int_equal(add_slice(s, w, START_NS + hour * HOUR_NS, 1), 0);
+	store_tick(s, now);
+	assert_int_equal(weight_of(s, START_NS, now, &lost), 2);
+	for (int i = 0; i < 20; i++)
+		store_tick(s, now);
+	assert_int_equal(weight_of(s, START_NS, now, &lost), 0);
+	assert_int_equal(nr_listed(s, ""), 2);
+	assert_int_equal(store_get(s, ids[0], &got), 0);
+	stored_fini(&got);
+	assert_int_equal(store_get(s, ids[2], &got), -ENOENT);
+	assert_int_equal(store_size(s).profile_bytes, 200);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
+/* Adds profiles, parts and slices until it is killed; reports each success as a byte. */
+static void write_until_killed(const struct place *p, int out)
+{
+	struct store *s = open_store(p);
+	struct slice_writer *w = slice_writer_new();
+	u64 begin = START_NS + (store_new_id(s) % 50) * SLICE_NS * 1000;
+
+	for (u64 i = 0;; i++) {
+		add_profile(s, "a whole profile");
+		u64 id = store_new_id(s);
+		store_add_part(s, id, "a part", 6);
+		store_add_part(s, id, "a part", 6);
+		store_join_parts(s, id, 0, 2, "two parts", 9);
+		if (i % 4)
+			store_drop_parts(s, id);
+		for (int k = 0; k < 3; k++, begin += SLICE_NS)
+			if (add_slice(s, w, begin, 1) || write(out, "s", 1) != 1)
+				_exit(1);
+		store_tick(s, begin + (i % 2) * HOUR_NS);
+	}
+}
+
+static void check_all(struct store *s, u64 nr_slices_done)
+{
+	struct stored_list list;
+	u64 ids[256], lost;
+
+	assert_int_equal(store_list(s, "", 0, 1000000, &list), 0);
+	vec_each(f, &list.list)
+		assert_content(store_open_file(s, f->id), "a whole profile");
+	stored_list_fini(&list);
+	size_t nr = store_orphans(s, ids, 256);
+	for (size_t i = 0; i < nr; i++) {
+		auto_free char *first = content_of(store_open_part(s, ids[i], 0));
+		assert_true(!strcmp(first, "a part") || !strcmp(first, "two parts"));
+	}
+	assert_true(weight_of(s, 0, UINT64_MAX, &lost) >= nr_slices_done);
+	assert_int_equal(lost, 0);
+}
+
+static void a_kill_at_any_moment_loses_no_finished_write(void **state)
+{
+	struct place p = new_place();
+	u32 seed = 41;
+	u64 done = 0;
+
+	for (int round = 0; round < 25; round++) {
+		int pipes[2];
+		char bytes[4096];
+		ssize_t got;
+		assert_int_equal(pipe(pipes), 0);
+		pid_t child = fork();
+		assert_true(child >= 0);
+		if (!child)
+			write_until_killed(&p, pipes[1]);
+		close(pipes[1]);
+		seed = seed * 1664525 + 1013904223;
+		usleep(20000 + (seed >> 8) % 120000);
+		kill(child, SIGKILL);
+		while ((got = read(pipes[0], bytes, sizeof(bytes))) > 0)
+			done += (u64)got;
+		close(pipes[0]);
+		int status;
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status));
+		struct store *s = open_store(&p);
+		check_all(s, done);
+		store_close(s);
+	}
+	assert_true(done > 0);
+	remove_place(&p);
+}
+
+static void fill_disk(const struct place *p)
+{
+	char zeros[1 << 16] = { 0 };
+	auto_close int fd = openat(p->dir, "filler", O_WRONLY | O_CREAT, 0600);
+
+	for (size_t nr = sizeof(zeros); nr; nr /= 2)
+		while (write(fd, zeros, nr) > 0)
+			;
+}
+
+static void check_refusing(struct store *s, struct slice_writer *w, u64 begin, int err)
+{
+	static char bytes[1 << 20];
+	struct stored facts = facts_of(store_new_id(s));
+	u64 nr = nr_listed(s, "");
+
+	assert_int_equal(store_add(s, &facts, bytes, sizeof(bytes)), err);
+	assert_int_equal(store_add_part(s, facts.id, bytes, sizeof(bytes)), err);
+	int got = 0;
+	for (u64 i = 0; i < 1000 && !got; i++)
+		got = add_slice(s, w, begin + i * SLICE_NS, 1);
+	assert_int_equal(got, err);
+	assert_int_equal(nr_listed(s, ""), nr);
+	store_tick(s, START_NS + 10 * HOUR_NS);
+}
+
+static void a_full_or_read_only_disk_loses_nothing_that_is_listed(void **state)
+{
+	struct place p = new_place();
+	struct slice_writer *w = slice_writer_new();
+	u64 lost;
+
+	if (geteuid() || unshare(CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("test_store", p.path, "tmpfs", 0, "size=4m")) {
+		slice_writer_free(w);
+		remove_place(&p);
+		skip_because("mounting a small file system takes root");
+	}
+	close(p.dir);
+	p.dir = open(p.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct store *s = open_store(&p);
+	u64 id = add_profile(s, "kept");
+	assert_int_equal(add_slice(s, w, START_NS, 1), 0);
+	fill_disk(&p);
+	check_refusing(s, w, START_NS + SLICE_NS, -ENOSPC);
+	assert_content(store_open_file(s, id), "kept");
+	assert_true(weight_of(s, START_NS, START_NS + DAY_NS, &lost) >= 1);
+	assert_int_equal(lost, 0);
+	unlinkat(p.dir, "filler", 0);
+	slice_writer_begin(w);
+	assert_int_equal(add_slice(s, w, START_NS + 3 * HOUR_NS, 7), 0);
+	add_profile(s, "again");
+	store_close(s);
+
+	s = open_store(&p);
+	assert_int_equal(nr_listed(s, ""), 2);
+	assert_int_equal(weight_of(s, START_NS + 3 * HOUR_NS, START_NS + 4 * HOUR_NS, &lost), 7);
+	store_close(s);
+	assert_int_equal(mount(NULL, p.path, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+	auto_str struct str why = { 0 };
+	assert_int_equal(store_open(p.dir, &no_limits, &s, &why), -EROFS);
+	assert_string_equal(why.at, "cannot use the store's directory: Read-only file system");
+	close(p.dir);
+	assert_int_equal(umount(p.path), 0);
+	assert_int_equal(rmdir(p.path), 0);
+	slice_writer_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slices_are_read_back_over_hours_before_and_after_sealing),
+		cmocka_unit_test(a_slice_that_is_none_is_refused),
+		cmocka_unit_test(a_torn_tail_is_cut_off),
+		cmocka_unit_test(retention_and_strip_over_thirty_days),
+		cmocka_unit_test(the_disk_limit_takes_slices_first_then_unpinned_profiles),
+		cmocka_unit_test(a_kill_at_any_moment_loses_no_finished_write),
+		cmocka_unit_test(a_full_or_read_only_disk_loses_nothing_that_is_listed),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The web process: who may do what, and what it refuses. */
+#include "test.h"
+
+#include "web_world.h"
+
+static void nothing_is_shown_without_a_token(void **state)
+{
+	static const char *const paths[] = {
+		"GET /api/v1/node",         "GET /api/v1/profiles",
+		"GET /api/v1/stream",       "GET /metrics",
+		"GET /api/v1/audit",        "GET /api/v1/slices",
+		"POST /api/v1/sessions",    "POST /api/v1/profiles",
+		"GET /debug/pprof/profile", "GET /api/v1/settings/defaults",
+	};
+	auto_answer struct answer a = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		assert_int_equal(status_of(*state, paths[i], ""), 401);
+		assert_int_equal(
+			status_of(*state, paths[i],
+				  "Authorization: Bearer wrong-token-wrong-token-wrong-to\r\n"),
+			401);
+	}
+	ask(*state, "GET /", "", &a);
+	assert_int_equal(a.status, 303);
+	assert_non_null(strstr(a.head, "Location: /login"));
+	assert_int_equal(status_of(*state, "GET /healthz", ""), 200);
+}
+
+static void a_viewer_looks_and_changes_nothing(void **state)
+{
+	assert_int_equal(status_of(*state, "GET /api/v1/node", LOOKER), 200);
+	assert_int_equal(status_of(*state, "GET /api/v1/audit", LOOKER), 403);
+	assert_int_equal(status_of(*state, "POST /api/v1/profiles/delete-all", LOOKER), 403);
+	assert_int_equal(status_of(*state, "POST /api/v1/sessions", LOOKER), 403);
+	assert_int_equal(status_of(*state, "GET /debug/pprof/profile?seconds=1", LOOKER), 403);
+}
+
+static void a_host_that_is_not_ours_is_refused(void **state)
+{
+	static const struct {
+		const char *header;
+		int status;
+	} cases[] = {
+		{ "Host: evil.example\r\n" BEARER, 403 },
+		{ "Host: localhost.evil.example\r\n" BEARER, 403 },
+		{ "Host: 127.0.0.1.evil.example\r\n" BEARER, 403 },
+		{ "Host: other.example\r\n" BEARER, 403 },
+		{ "Host: other.example:7070\r\n" BEARER, 200 },
+		{ "Host: profiles.example:1\r\n" BEARER, 200 },
+		{ "Host: localhost:80\r\n" BEARER, 200 },
+		{ "Host: [::1]:7\r\n" BEARER, 200 },
+		{ "Host: [::1\r\n" BEARER, 403 },
+		{ "Host: localhost:7x\r\n" BEARER, 403 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(status_of(*state, "GET /api/v1/node", cases[i].header),
+				 cases[i].status);
+}
+
+static void an_origin_that_is_not_ours_changes_nothing(void **state)
+{
+	struct world *w = *state;
+	const char *what = "POST /api/v1/profiles/delete-all";
+	auto_free char *own = xasprintf(BEARER "Origin: http://%s\r\n", w->host);
+
+	assert_int_equal(status_of(w, what, own), 200);
+	assert_int_equal(status_of(w, what, BEARER "Origin: https://profiles.example\r\n"), 200);
+	assert_int_equal(status_of(w, what, BEARER "Origin: http://evil.example\r\n"), 403);
+	assert_int_equal(status_of(w, what, BEARER "Origin: http://localhost:3000\r\n"), 403);
+	assert_int_equal(status_of(w, what, BEARER "Origin: null\r\n"), 403);
+}
+
+/* The value of Set-Cookie up to its attributes, as a header; for the caller to free. */
+static char *cookie_of(const struct answer *a)
+{
+	const char *at = strstr(a->head, "Set-Cookie: ");
+
+	assert_non_null(at);
+	at += strlen("Set-Cookie: ");
+	return xasprintf("Cookie: %.*s\r\n", (int)strcspn(at, ";"), at);
+}
+
+static void a_cookie_logs_in_and_changes_need_a_header(void **state)
+{
+	static const char form[] = "x=1&token=" OPERATOR;
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+
+	ask_with(w, "POST /login", "Origin: null\r\n", form, strlen(form), &a);
+	assert_int_equal(a.status, 303);
+	assert_non_null(strstr(a.head, "HttpOnly; SameSite=Strict; Path=/"));
+	assert_null(strstr(a.head, OPERATOR));
+	auto_free char *cookie = cookie_of(&a);
+	auto_free char *changing = xasprintf("%sX-Sysflame: 1\r\n", cookie);
+
+	assert_int_equal(status_of(w, "GET /", cookie), 200);
+	assert_int_equal(status_of(w, "GET /api/v1/audit", cookie), 200);
+	assert_int_equal(status_of(w, "POST /api/v1/profiles/delete-all", cookie), 403);
+	assert_int_equal(status_of(w, "POST /api/v1/profiles/delete-all", changing), 200);
+	assert_int_equal(status_of(w, "GET /debug/pprof/allocs?seconds=1", cookie), 403);
+
+	assert_int_equal(status_of(w, "POST /logout", changing), 303);
+	assert_int_equal(status_of(w, "GET /api/v1/audit", cookie), 401);
+}
+
+static void a_changed_cookie_is_worth_nothing(void **state)
+{
+	auto_answer struct answer a = { 0 };
+
+	ask(*state, "GET /login?token=" VIEWER, "", &a);
+	assert_int_equal(a.status, 303);
+	auto_free char *cookie = cookie_of(&a);
+	assert_int_equal(status_of(*state, "GET /api/v1/node", cookie), 200);
+	char *role = strchr(cookie, '=') + 1;
+	assert_int_equal(*role, '1');
+	*role = '2';
+	assert_int_equal(status_of(*state, "GET /api/v1/audit", cookie), 401);
+
+	ask(*state, "GET /login?token=wrong", "", &a);
+	assert_int_equal(a.status, 303);
+	assert_null(strstr(a.head, "Set-Cookie"));
+}
+
+static void every_answer_has_the_security_headers(void **state)
+{
+	static const char *const paths[] = { "GET /login", "GET /api/v1/node", "GET /nothing",
+					     "GET /healthz", "GET /api/v1/profiles/7" };
+	auto_answer struct answer a = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		ask(*state, paths[i], BEARER, &a);
+		assert_non_null(strstr(a.head, "X-Content-Type-Options: nosniff"));
+		assert_non_null(strstr(a.head, "Referrer-Policy: no-referrer"));
+		assert_non_null(strstr(a.head, "Content-Security-Policy: default-src 'none'"));
+		assert_non_null(strstr(a.head, "frame-ancestors 'none'"));
+	}
+	ask(*state, "GET /api/v1/node", BEARER, &a);
+	assert_non_null(strstr(a.head, "Cache-Control: no-store"));
+}
+
+static void a_path_that_does_not_exist_is_an_error(void **state)
+{
+	static const char *const paths[] = { "GET /api/v1/nothing",
+					     "GET /api/v1/profiles/x",
+					     "GET /api/v1/profiles/99999999999999999999999",
+					     "GET /api/v1/profiles/-1",
+					     "GET /api/v1/profiles/7",
+					     "GET /p/7",
+					     "GET /p/7/page",
+					     "GET /s/7",
+					     "GET /api/v1/settings/other",
+					     "GET /api/v1/sessions/7/preview",
+					     "POST /api/v1/sessions/7/stop",
+					     "POST /api/v1/profiles/7/delete",
+					     "POST /api/v1/profiles/7/restore" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		assert_int_equal(status_of(*state, paths[i], BEARER), 404);
+	assert_int_equal(status_of(*state, "POST /api/v1/node", BEARER), 400);
+	assert_int_equal(status_of(*state, "DELETE /api/v1/profiles/7", BEARER), 400);
+}
+
+static void a_parameter_out_of_range_is_a_typed_error(void **state)
+{
+	static const struct {
+		const char *path, *json, *type;
+	} cases[] = {
+		{ "/api/v1/sessions", "{", "bad_request" },
+		{ "/api/v1/sessions", "[]", "bad_request" },
+		{ "/api/v1/sessions", "{\"rate_hz\":0}", "out_of_range" },
+		{ "/api/v1/sessions", "{\"rate_hz\":1000}", "out_of_range" },
+		{ "/api/v1/sessions", "{\"rate_hz\":-1}", "out_of_range" },
+		{ "/api/v1/sessions", "{\"rate_hz\":\"99\"}", "bad_request" },
+		{ "/api/v1/sessions", "{\"rate_hz\":1e3}", "bad_request" },
+		{ "/api/v1/sessions", "{\"duration_s\":3601}", "out_of_range" },
+		{ "/api/v1/sessions", "{\"events\":\"\"}", "bad_request" },
+		{ "/api/v1/sessions", "{\"events\":\"a\\u0000b\"}", "bad_request" },
+		{ "/api/v1/sessions", "{\"events\":\"a\\nb\"}", "out_of_range" },
+		{ "/api/v1/sessions", "{\"rate\":99}", "bad_request" },
+		{ "/api/v1/sessions", "{\"target\":7}", "bad_request" },
+		{ "/api/v1/sessions", "{\"target\":{\"kind\":\"all\"}}", "bad_request" },
+		{ "/api/v1/sessions", "{\"target\":{\"kind\":\"pid\"}}", "out_of_range" },
+		{ "/api/v1/sessions", "{\"target\":{\"kind\":\"pid\",\"text\":\"0\"}}",
+		  "out_of_range" },
+		{ "/api/v1/sessions", "{\"target\":{\"kind\":\"comm\"}}", "bad_request" },
+		{ "/api/v1/sessions", "{\"target\":{\"kind\":\"node\",\"text\":\"x\"}}",
+		  "bad_request" },
+		{ "/api/v1/profiles/7", "{\"name\":7}", "bad_request" },
+		{ "/api/v1/profiles/7", "{\"pinned\":1}", "bad_request" },
+		{ "/api/v1/profiles/7", "{\"pinned\":true}", "unknown_id" },
+		{ "/api/v1/diffs", "{\"before\":1}", "unknown_id" },
+		{ "/api/v1/diffs", "{\"before\":{\"from_ms\":2,\"to_ms\":1}}", "out_of_range" },
+		{ "/api/v1/ranges", "{\"from_ms\":1}", "out_of_range" },
+		{ "/api/v1/ranges", "{\"from_ms\":1,\"to_ms\":9223372036854775807}",
+		  "out_of_range" },
+		{ "/api/v1/settings/defaults", "7", "bad_request" },
+	};
+	static const char *const queries[] = {
+		"GET /api/v1/profiles?limit=0",   "GET /api/v1/profiles?limit=1001",
+		"GET /api/v1/profiles?offset=-1", "GET /api/v1/slices?steps=0",
+		"GET /api/v1/slices?steps=99999", "GET /api/v1/slices?from_ms=7&to_ms=7",
+		"GET /api/v1/profiles?q=%01",     "GET /debug/pprof/profile?hz=1000&seconds=1",
+		"GET /debug/pprof/allocs",        "GET /debug/pprof/profile?pid=x",
+	};
+	auto_answer struct answer a = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		auto_free char *type = post(*state, cases[i].path, cases[i].json, &a);
+		if (strcmp(type, cases[i].type))
+			fail_msg("%s %s: %s", cases[i].path, cases[i].json, a.body);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(queries); i++)
+		if (status_of(*state, queries[i], BEARER) != 400)
+			fail_msg("%s is not refused", queries[i]);
+}
+
+static void a_body_that_is_too_long_is_refused(void **state)
+{
+	size_t len = (64 << 10) + 1;
+	auto_free char *long_text = xmalloc(len + 1);
+	auto_answer struct answer a = { 0 };
+
+	memset(long_text, ' ', len);
+	ask_with(*state, "POST /api/v1/sessions", BEARER, long_text, len, &a);
+	assert_int_equal(a.status, 413);
+	ask_with(*state, "POST /api/v1/settings/defaults", BEARER "Content-Length: 99999999999\r\n",
+		 NULL, 0, &a);
+	assert_int_equal(a.status, 413);
+}
+
+static void settings_are_kept(void **state)
+{
+	auto_answer struct answer a = { 0 };
+	auto_free char *type = post(*state, "/api/v1/settings/transforms", "{\"a\":[1,2]}", &a);
+
+	assert_string_equal(type, "");
+	ask(*state, "GET /api/v1/settings/transforms", LOOKER, &a);
+	assert_string_equal(a.body, "{\"a\":[1,2]}");
+	ask(*state, "GET /api/v1/settings/defaults", LOOKER, &a);
+	assert_string_equal(a.body, "{}");
+}
+
+static void metrics_show_the_recorder(void **state)
+{
+	auto_answer struct answer a = { 0 };
+
+	ask(*state, "GET /metrics", LOOKER, &a);
+	assert_int_equal(a.status, 200);
+	assert_non_null(strstr(a.body, "\nsysflame_recorder_up 1\n"));
+	assert_non_null(strstr(a.body, "# TYPE sysflame_recorder_cpu_seconds_total counter\n"));
+}
+
+static void a_recorder_that_sends_nonsense_is_given_up(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+
+	assert_int_equal(send(w->recorder, "nonsense", 8, 0), 8);
+	await_text(w, "GET /healthz", "There is no recorder.", &a);
+}
+
+static void slow_and_silent_clients_do_not_hold_up_others(void **state)
+{
+	struct world *w = *state;
+	int fds[40];
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		fds[i] = connect_to(w);
+		write_all(fds[i], "GET /api/v1/node HT", 19);
+	}
+	assert_int_equal(status_of(w, "GET /api/v1/node", BEARER), 200);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_A_WORLD(nothing_is_shown_without_a_token),
+		IN_A_WORLD(a_viewer_looks_and_changes_nothing),
+		IN_A_WORLD(a_host_that_is_not_ours_is_refused),
+		IN_A_WORLD(an_origin_that_is_not_ours_changes_nothing),
+		IN_A_WORLD(a_cookie_logs_in_and_changes_need_a_header),
+		IN_A_WORLD(a_changed_cookie_is_worth_nothing),
+		IN_A_WORLD(every_answer_has_the_security_headers),
+		IN_A_WORLD(a_path_that_does_not_exist_is_an_error),
+		IN_A_WORLD(a_parameter_out_of_range_is_a_typed_error),
+		IN_A_WORLD(a_body_that_is_too_long_is_refused),
+		IN_A_WORLD(settings_are_kept),
+		IN_A_WORLD(metrics_show_the_recorder),
+		IN_A_WORLD(a_recorder_that_sends_nonsense_is_given_up),
+		IN_A_WORLD(slow_and_silent_clients_do_not_hold_up_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The web process: uploads, recordings and what becomes of them. */
+#include "test.h"
+
+#include "web_world.h"
+
+static json_int_t upload(struct world *w, const char *text)
+{
+	auto_answer struct answer a = { 0 };
+
+	ask_with(w, "POST /api/v1/profiles?name=seventeen", BEARER, text, strlen(text), &a);
+	if (a.status != 201)
+		fail_msg("upload: %s", a.body);
+	return number_in(&a, "id");
+}
+
+static void an_upload_is_kept_listed_rendered_and_deleted(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+	json_int_t id = upload(w, COLLAPSED);
+
+	ask(w, "GET /api/v1/profiles?q=seventeen", BEARER, &a);
+	assert_int_equal(number_in(&a, "nr"), 1);
+	assert_non_null(strstr(a.body, "\"total\":23"));
+	assert_non_null(strstr(a.body, "\"source\":\"upload\""));
+
+	auto_free char *page = xasprintf("GET /p/%lld/page", (long long)id);
+	ask(w, page, BEARER, &a);
+	assert_int_equal(a.status, 200);
+	assert_non_null(strstr(a.head, "Content-Security-Policy: sandbox allow-scripts;"));
+	assert_non_null(strstr(a.head, "immutable"));
+	auto_free char *etag = xasprintf(BEARER "If-None-Match: %.*s\r\n",
+					 (int)strcspn(strstr(a.head, "ETag: ") + 6, "\r"),
+					 strstr(a.head, "ETag: ") + 6);
+	assert_int_equal(status_of(w, page, etag), 304);
+
+	auto_free char *collapsed =
+		xasprintf("GET /p/%lld/download?format=collapsed", (long long)id);
+	ask(w, collapsed, BEARER, &a);
+	assert_int_equal(a.status, 200);
+	assert_non_null(strstr(a.body, "main;work 17"));
+	assert_non_null(strstr(a.head, "filename=\"seventeen-"));
+
+	auto_free char *path = xasprintf("/api/v1/profiles/%lld", (long long)id);
+	auto_free char *type = post(w, path, "{\"name\":\"renamed\",\"pinned\":true}", &a);
+	assert_string_equal(type, "");
+	assert_non_null(strstr(a.body, "\"name\":\"renamed\""));
+	assert_non_null(strstr(a.body, "\"pinned\":true"));
+
+	auto_free char *gone = xasprintf("POST %s/delete", path),
+		       *back = xasprintf("POST %s/restore", path);
+	assert_int_equal(status_of(w, gone, BEARER), 200);
+	ask(w, "GET /api/v1/profiles", BEARER, &a);
+	assert_int_equal(number_in(&a, "nr"), 0);
+	assert_int_equal(status_of(w, back, BEARER), 200);
+	ask(w, "GET /api/v1/profiles", BEARER, &a);
+	assert_int_equal(number_in(&a, "nr"), 1);
+	ask(w, "GET /api/v1/audit", BEARER, &a);
+	assert_non_null(strstr(a.body, "delete profile"));
+}
+
+static void an_upload_that_is_no_profile_is_refused(void **state)
+{
+	auto_answer struct answer a = { 0 };
+
+	ask_with(*state, "POST /api/v1/profiles", BEARER, "\x01\x02 nonsense", 11, &a);
+	assert_int_equal(a.status, 400);
+	ask_with(*state, "POST /api/v1/profiles", BEARER, "", 0, &a);
+	assert_int_equal(a.status, 400);
+}
+
+static void two_profiles_are_compared(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+	json_int_t before = upload(w, COLLAPSED), after = upload(w, "main;work 19\n");
+	auto_free char *json =
+		xasprintf("{\"before\":%lld,\"after\":%lld}", (long long)before, (long long)after);
+	auto_free char *type = post(w, "/api/v1/diffs", json, &a);
+
+	assert_string_equal(type, "");
+	assert_int_equal(a.status, 201);
+	ask(w, "GET /api/v1/profiles", BEARER, &a);
+	assert_non_null(strstr(a.body, "\"source\":\"diff\""));
+}
+
+/* Downloads a profile as .sflm: what the recorder's parts look like. */
+static struct answer part_of(struct world *w)
+{
+	struct answer a = { 0 };
+	auto_free char *what =
+		xasprintf("GET /p/%lld/download?format=sflm", (long long)upload(w, COLLAPSED));
+
+	ask(w, what, BEARER, &a);
+	assert_int_equal(a.status, 200);
+	return a;
+}
+
+static void send_state(struct world *w, u32 id, u32 state, u64 samples)
+{
+	struct control_message *m = xcalloc(1, sizeof(*m));
+
+	m->kind = CONTROL_STATE;
+	m->state = (struct control_state){ .id = id, .state = state, .samples = samples };
+	assert_int_equal(channel_send(w->recorder, m, -1), 0);
+	free(m);
+}
+
+static void send_part(struct world *w, u32 id, const struct answer *part)
+{
+	struct control_message *m = xcalloc(1, sizeof(*m));
+	auto_close int fd = channel_file(part->body, part->len);
+	u64 now = time_wall_ns();
+
+	assert_true(fd >= 0);
+	m->kind = CONTROL_PART;
+	m->part = (struct control_part){ id, now - NS_PER_SEC, now, part->len, 23, 1 };
+	assert_int_equal(channel_send(w->recorder, m, fd), 0);
+	free(m);
+}
+
+static void send_ended(struct world *w, u32 id, s32 err, const char *why)
+{
+	struct control_message *m = xcalloc(1, sizeof(*m));
+
+	m->kind = CONTROL_ENDED;
+	m->ended.id = id;
+	m->ended.err = err;
+	channel_text(m->ended.why, sizeof(m->ended.why), why);
+	assert_int_equal(channel_send(w->recorder, m, -1), 0);
+	free(m);
+}
+
+/* Starts a recording; *number is the recorder's. */
+static json_int_t start(struct world *w, u32 *number)
+{
+	static const char json[] = "{\"events\":\"cpu\",\"rate_hz\":97,\"duration_s\":60,"
+				   "\"target\":{\"kind\":\"comm\",\"text\":\"java\"}}";
+	auto_close int fd = connect_to(w);
+	auto_answer struct answer a = { 0 };
+
+	send_request(fd, w, "POST /api/v1/sessions", BEARER, json, strlen(json));
+	struct control_message *m = await(w, CONTROL_START);
+	assert_int_equal(m->start.rate_hz, 97);
+	assert_int_equal(m->start.target, CONTROL_TARGET_COMM);
+	assert_string_equal(m->start.target_text, "java");
+	*number = m->start.id;
+	free(m);
+	send_state(w, *number, CONTROL_RUNS, 0);
+	read_answer(fd, &a);
+	assert_int_equal(a.status, 201);
+	return number_in(&a, "id");
+}
+
+static void a_recording_is_previewed_stopped_and_kept(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w), a = { 0 };
+	u32 number;
+	json_int_t id = start(w, &number);
+	auto_free char *preview = xasprintf("GET /api/v1/sessions/%lld/preview", (long long)id);
+	auto_free char *stop = xasprintf("POST /api/v1/sessions/%lld/stop", (long long)id);
+
+	assert_int_equal(status_of(w, preview, BEARER), 404);
+	send_part(w, number, &part);
+	send_part(w, number, &part);
+	await_text(w, "GET /api/v1/sessions", "\"parts\":2", &a);
+	ask(w, preview, BEARER, &a);
+	assert_int_equal(a.status, 200);
+	assert_non_null(strstr(a.head, "text/html"));
+	assert_int_equal(status_of(w, stop, BEARER), 200);
+	free(await(w, CONTROL_STOP));
+	send_part(w, number, &part);
+	send_ended(w, number, 0, "");
+	await_text(w, "GET /api/v1/profiles?q=java", "\"state\":\"complete\"", &a);
+	assert_non_null(strstr(a.body, "\"samples\":69"));
+	assert_non_null(strstr(a.body, "\"total\":69"));
+	assert_non_null(strstr(a.body, "\"target\":\"command java\""));
+	await_text(w, "GET /api/v1/sessions", "[]", &a);
+}
+
+static void many_parts_are_joined_while_it_runs(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w), a = { 0 };
+	u32 number;
+
+	start(w, &number);
+	for (int i = 0; i < 41; i++)
+		send_part(w, number, &part);
+	await_text(w, "GET /api/v1/sessions", "\"parts\":41", &a);
+	send_ended(w, number, 0, "");
+	await_text(w, "GET /api/v1/profiles?q=java", "\"total\":943", &a);
+	await_text(w, "GET /api/v1/sessions", "[]", &a);
+}
+
+static void a_recording_that_the_recorder_refuses_says_why(void **state)
+{
+	static const char json[] = "{\"events\":\"nonsense\"}";
+	struct world *w = *state;
+	auto_close int fd = connect_to(w);
+	auto_answer struct answer a = { 0 };
+
+	send_request(fd, w, "POST /api/v1/sessions", BEARER, json, strlen(json));
+	struct control_message *m = await(w, CONTROL_START);
+	send_ended(w, m->start.id, -EINVAL, "There is no event \"nonsense\".");
+	free(m);
+	read_answer(fd, &a);
+	assert_int_equal(a.status, 400);
+	assert_non_null(strstr(a.body, "There is no event"));
+	ask(w, "GET /api/v1/sessions", BEARER, &a);
+	assert_string_equal(a.body, "[]");
+}
+
+static void a_recording_whose_recorder_ends_is_kept_in_part(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w), a = { 0 };
+	u32 number;
+
+	start(w, &number);
+	send_part(w, number, &part);
+	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
+	close(w->recorder);
+	await_text(w, "GET /api/v1/profiles?q=java", "\"state\":\"partial\"", &a);
+	assert_non_null(strstr(a.body, "The recorder ended before the recording did."));
+	assert_int_equal(status_of(w, "GET /healthz", ""), 503);
+	auto_free char *type = post(w, "/api/v1/sessions", "{}", &a);
+	assert_string_equal(type, "recorder_down");
+
+	send_recorder(w);
+	await_text(w, "GET /healthz", "ok", &a);
+}
+
+static void a_recording_that_the_daemon_left_is_kept_at_its_next_start(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w), a = { 0 };
+	u32 number;
+	int status;
+
+	start(w, &number);
+	send_part(w, number, &part);
+	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
+	kill(w->pid, SIGKILL);
+	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
+	close(w->supervisor);
+	close(w->recorder);
+
+	start_web(w, "");
+	send_recorder(w);
+	await_text(w, "GET /api/v1/profiles?q=java", "\"state\":\"partial\"", &a);
+	assert_non_null(strstr(a.body, "The daemon ended before the recording did."));
+}
+
+static void a_discarded_recording_leaves_nothing(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w), a = { 0 };
+	u32 number;
+	auto_free char *discard =
+		xasprintf("POST /api/v1/sessions/%lld/discard", (long long)start(w, &number));
+
+	send_part(w, number, &part);
+	assert_int_equal(status_of(w, discard, BEARER), 200);
+	free(await(w, CONTROL_DISCARD));
+	send_part(w, number, &part);
+	send_ended(w, number, 0, "");
+	await_text(w, "GET /api/v1/sessions", "[]", &a);
+	ask(w, "GET /api/v1/profiles?q=java", BEARER, &a);
+	assert_int_equal(number_in(&a, "nr"), 0);
+}
+
+static void a_scraper_gets_gzip_and_nothing_is_stored(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w), a = { 0 };
+	auto_close int fd = connect_to(w);
+
+	send_request(fd, w, "GET /debug/pprof/profile?seconds=1&comm=java", BEARER, NULL, 0);
+	struct control_message *m = await(w, CONTROL_START);
+	assert_int_equal(m->start.duration_s, 1);
+	assert_string_equal(m->start.target_text, "java");
+	send_part(w, m->start.id, &part);
+	send_ended(w, m->start.id, 0, "");
+	free(m);
+	read_answer(fd, &a);
+	assert_int_equal(a.status, 200);
+	assert_memory_equal(a.body, "\x1f\x8b", 2);
+	assert_non_null(strstr(a.head, "application/octet-stream"));
+	assert_null(strstr(a.head, "Content-Encoding"));
+	ask(w, "GET /api/v1/profiles?q=java", BEARER, &a);
+	assert_int_equal(number_in(&a, "nr"), 0);
+	ask(w, "GET /debug/pprof/allocs", BEARER, &a);
+	assert_non_null(strstr(a.head, "X-Go-Pprof: 1"));
+	assert_non_null(strstr(a.head, "text/plain"));
+}
+
+/* Reads a stream until it has a text. */
+static void read_until(int fd, const char *text)
+{
+	auto_str struct str s = { 0 };
+	char chunk[16384];
+
+	str_clear(&s);
+	while (!strstr(s.at, text)) {
+		ssize_t nr = recv(fd, chunk, sizeof(chunk), 0);
+		assert_true(nr > 0);
+		str_add_bytes(&s, chunk, (size_t)nr);
+	}
+}
+
+static void a_stream_sends_what_changes(void **state)
+{
+	struct world *w = *state;
+	auto_close int fd = connect_to(w);
+	struct control_message *m = xcalloc(1, sizeof(*m));
+
+	send_request(fd, w, "GET /api/v1/stream", LOOKER, NULL, 0);
+	read_until(fd, "event: jvms\ndata: []\n\n");
+	m->kind = CONTROL_JVMS;
+	m->jvms.first = m->jvms.last = m->jvms.nr = 1;
+	m->jvms.at[0] = (struct control_jvm){ .pid = 4711, .main = "com.example.Main" };
+	assert_int_equal(channel_send(w->recorder, m, -1), 0);
+	read_until(fd, "\"main\":\"com.example.Main\"");
+	free(m);
+	upload(w, COLLAPSED);
+	read_until(fd, "event: profiles\ndata: {\"nr\":1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_A_WORLD(an_upload_is_kept_listed_rendered_and_deleted),
+		IN_A_WORLD(an_upload_that_is_no_profile_is_refused),
+		IN_A_WORLD(two_profiles_are_compared),
+		IN_A_WORLD(a_recording_is_previewed_stopped_and_kept),
+		IN_A_WORLD(many_parts_are_joined_while_it_runs),
+		IN_A_WORLD(a_recording_that_the_recorder_refuses_says_why),
+		IN_A_WORLD(a_recording_whose_recorder_ends_is_kept_in_part),
+		IN_A_WORLD(a_recording_that_the_daemon_left_is_kept_at_its_next_start),
+		IN_A_WORLD(a_discarded_recording_leaves_nothing),
+		IN_A_WORLD(a_scraper_gets_gzip_and_nothing_is_stored),
+		IN_A_WORLD(a_stream_sends_what_changes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

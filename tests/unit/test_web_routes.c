@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/str.h"
+#include "web/route.h"
+#include "web/service.h"
+
+/* The path of a route as docs/api.yaml writes it. */
+static char *documented(const char *pattern)
+{
+	static const char *const parts[][2] = {
+		{ "ID", "{id}" },
+		{ "KEY", "{key}" },
+		{ "FILE", "{file}" },
+		{ "FROM-TO", "{from}-{to}" },
+	};
+	struct str out = { 0 };
+
+	str_add(&out, "/");
+	while (*pattern) {
+		size_t len = strcspn(pattern, "/"), i = 0;
+		while (i < ARRAY_SIZE(parts) &&
+		       (strlen(parts[i][0]) != len || strncmp(parts[i][0], pattern, len)))
+			i++;
+		if (i < ARRAY_SIZE(parts))
+			str_add(&out, parts[i][1]);
+		else
+			str_add_bytes(&out, pattern, len);
+		pattern += len;
+		if (*pattern)
+			str_add_char(&out, *pattern++);
+	}
+	return str_take(&out);
+}
+
+static bool is_served(const char *method, const char *path)
+{
+	for (const struct route *r = routes; r->method; r++) {
+		auto_free char *own = documented(r->pattern);
+		if (!strcasecmp(r->method, method) && !strcmp(own, path))
+			return true;
+	}
+	return false;
+}
+
+static size_t nr_routes(void)
+{
+	size_t nr = 0;
+
+	while (routes[nr].method)
+		nr++;
+	return nr;
+}
+
+static void the_api_file_has_the_routes_of_the_server(void **state)
+{
+	auto_fclose FILE *f = fopen("docs/api.yaml", "re");
+	char line[512], path[256] = "", method[8];
+	size_t nr = 0;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f) && strcmp(line, "components:\n")) {
+		if (sscanf(line, "  /%250[^:]:", path + 1) == 1 && line[2] == '/')
+			path[0] = '/';
+		else if (!strcmp(line, "  /:\n"))
+			strcpy(path, "/");
+		else if (!strcmp(line, "    get:\n") || !strcmp(line, "    post:\n")) {
+			assert_int_equal(sscanf(line, " %7[a-z]:", method), 1);
+			if (!is_served(method, path))
+				fail_msg("nobody serves %s %s", method, path);
+			nr++;
+		}
+	}
+	assert_int_equal(nr, nr_routes());
+}
+
+static void parts_of_a_path_are_numbers_words_and_ranges(void **state)
+{
+	static const struct {
+		const char *method, *path, *pattern;
+	} cases[] = {
+		{ "GET", "", "" },
+		{ "HEAD", "p/7", "p/ID" },
+		{ "GET", "p/7/page", "p/ID/page" },
+		{ "GET", "s/17-23/page", "s/FROM-TO/page" },
+		{ "GET", "api/v1/settings/defaults", "api/v1/settings/KEY" },
+		{ "POST", "api/v1/profiles/delete-all", "api/v1/profiles/delete-all" },
+		{ "GET", "app.css", "FILE" },
+		{ "GET", "../x.css", NULL },
+		{ "GET", "a%b.css", NULL },
+		{ "GET", "p/", NULL },
+		{ "GET", "p/07", NULL },
+		{ "GET", "p/+7", NULL },
+		{ "GET", "p/7/", NULL },
+		{ "GET", "p/7/page/x", NULL },
+		{ "GET", "p/18446744073709551616", NULL },
+		{ "GET", "s/17", NULL },
+		{ "GET", "s/17-", NULL },
+		{ "GET", "s/17-23-29", NULL },
+		{ "GET", "api/v1/settings/Defaults", NULL },
+		{ "GET", "api/v1/settings/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct request q = { 0 };
+		bool known;
+		const struct route *r = route_find(cases[i].method, cases[i].path, &q, &known);
+		if (!cases[i].pattern) {
+			if (r)
+				fail_msg("%s has a route", cases[i].path);
+			continue;
+		}
+		assert_non_null(r);
+		assert_string_equal(r->pattern, cases[i].pattern);
+	}
+	struct request q = { 0 };
+	bool known;
+	assert_non_null(route_find("GET", "s/17-23", &q, &known));
+	assert_int_equal(q.from_ms, 17);
+	assert_int_equal(q.to_ms, 23);
+	assert_null(route_find("GET", "api/v1/diffs", &q, &known));
+	assert_true(known);
+}
+
+static const struct web_options options = {
+	.prefix = "/profiles",
+	.operator_token = "operator-token-of-at-least-32-bytes",
+	.viewer_token = "viewer-token-of-at-least-32-bytes-7",
+};
+
+/* "sysflame_session=TICKET; .." -> TICKET. */
+static char *ticket_of(const char *cookie)
+{
+	const char *at = strchr(cookie, '=') + 1;
+
+	return xstrndup(at, strcspn(at, ";"));
+}
+
+static void a_ticket_ends_with_its_time_and_its_token(void **state)
+{
+	struct web_options changed = options;
+	struct auth a, other;
+	u64 number;
+
+	changed.operator_token = "another-operator-token-of-32-bytes-7";
+	assert_int_equal(auth_init(&a, &options), 0);
+	assert_int_equal(auth_init(&other, &changed), 0);
+	auto_free char *cookie = auth_cookie(&a, ROLE_OPERATOR, 1000);
+	assert_non_null(strstr(cookie, "Path=/profiles;"));
+	auto_free char *ticket = ticket_of(cookie);
+
+	assert_int_equal(auth_ticket_role(&a, ticket, 1000, &number), ROLE_OPERATOR);
+	assert_int_equal(auth_ticket_role(&a, ticket, 999 + AUTH_TICKET_S, &number), ROLE_OPERATOR);
+	assert_int_equal(auth_ticket_role(&a, ticket, 1000 + AUTH_TICKET_S, &number), ROLE_NONE);
+	assert_int_equal(auth_ticket_role(&other, ticket, 1000, &number), ROLE_NONE);
+	for (size_t i = 0; i < strlen(ticket); i++) {
+		auto_free char *forged = xstrdup(ticket);
+		forged[i] = forged[i] == '7' ? '8' : '7';
+		assert_int_equal(auth_ticket_role(&a, forged, 1000, &number), ROLE_NONE);
+	}
+	assert_int_equal(auth_ticket_role(&a, "", 1000, &number), ROLE_NONE);
+	auth_fini(&a);
+	auth_fini(&other);
+}
+
+static void a_short_token_is_refused(void **state)
+{
+	struct web_options o = options;
+	struct auth a;
+
+	o.viewer_token = "";
+	assert_true(auth_init(&a, &o) < 0);
+	assert_int_equal(auth_init(&a, &options), 0);
+	assert_int_equal(auth_token_role(&a, ""), ROLE_NONE);
+	assert_int_equal(auth_token_role(&a, options.viewer_token), ROLE_VIEWER);
+	assert_int_equal(auth_token_role(&a, options.operator_token), ROLE_OPERATOR);
+	auth_fini(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_api_file_has_the_routes_of_the_server),
+		cmocka_unit_test(parts_of_a_path_are_numbers_words_and_ranges),
+		cmocka_unit_test(a_ticket_ends_with_its_time_and_its_token),
+		cmocka_unit_test(a_short_token_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

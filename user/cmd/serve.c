@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sysflame serve: the daemon of a node. */
+#include "cmd/serve.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "base/time.h"
+#include "capture/features.h"
+#include "cmd/cmd.h"
+#include "daemon/home.h"
+#include "daemon/listen.h"
+#include "daemon/supervisor.h"
+#include "recorder/conf.h"
+#include "recorder/recorder.h"
+#include "web/web.h"
+
+#define WEB_USER      "sysflame"
+#define WEB_USER_ELSE "nobody"
+#define PERCENT_PPM   10000
+#define DAY_NS        (24 * 3600 * NS_PER_SEC)
+
+struct serve {
+	const char *dir, *listen, *prefix, *hosts, *continuous, *conf, *user, *agent_path, *agent;
+	const char *max_disk;
+	double max_cpu;
+	int max_samples;
+	bool link, verbose, help;
+	uid_t uid; /* of the web process */
+	gid_t gid;
+	u64 disk_bytes;
+	struct home home;
+	struct listening socket;
+	struct pulse *pulse;
+};
+
+static int usage_error(const char *text)
+{
+	log_error("serve: %s", text);
+	return EXIT_USAGE;
+}
+
+/* --- the children ------------------------------------------------------------------------------
+ */
+
+static int run_recorder(int control_fd, void *ctx)
+{
+	const struct serve *s = ctx;
+	const struct recorder_options options = {
+		.control_fd = control_fd,
+		.pulse = s->pulse,
+		.conf = s->conf ?: CONF_PATH,
+		.needs_conf = s->conf,
+		.is_continuous = !strcmp(s->continuous, "on"),
+		.limits = { .cpu_ppm = (u64)(s->max_cpu * PERCENT_PPM),
+			    .samples_s = (u64)s->max_samples },
+		.agent_path = s->agent_path,
+		.has_agents = strcmp(s->agent, "never") != 0,
+	};
+
+	close(s->home.dir);
+	close(s->home.lock);
+	close(s->socket.fd);
+	return recorder_run(&options);
+}
+
+/* A file with capabilities gives none beyond the bounding set. Another user could not empty it. */
+static void empty_bounding_set(void)
+{
+	for (int cap = 0; prctl(PR_CAPBSET_READ, cap) >= 0; cap++)
+		prctl(PR_CAPBSET_DROP, cap);
+}
+
+/* The change of ids clears the signal for the parent's end. */
+static int become_web_user(const struct serve *s)
+{
+	if (s->uid == geteuid())
+		return 0;
+	empty_bounding_set();
+	if (setgroups(0, NULL) || setresgid(s->gid, s->gid, s->gid) ||
+	    setresuid(s->uid, s->uid, s->uid))
+		return -errno;
+	return prctl(PR_SET_PDEATHSIG, SIGKILL) ? -errno : 0;
+}
+
+static int run_web(int control_fd, void *ctx)
+{
+	const struct serve *s = ctx;
+	struct web_options options = {
+		.listen_fd = s->socket.fd,
+		.control_fd = control_fd,
+		.dir = s->home.dir,
+		.limits = { .max_disk_bytes = s->disk_bytes,
+			    .keep_10s_ns = 2 * DAY_NS,
+			    .keep_1min_ns = 7 * DAY_NS,
+			    .keep_10min_ns = 30 * DAY_NS },
+		.prefix = s->prefix,
+		.operator_token = s->home.operator_token,
+		.viewer_token = s->home.viewer_token,
+		.allowed_hosts = s->hosts,
+		.is_loopback = s->socket.is_loopback,
+	};
+
+	close(s->home.lock);
+	/* While this process may still take another user: the workers become users of their own. */
+	int err = web_start_workers(&options) ?: become_web_user(s);
+	if (err) {
+		log_error("the web process cannot be started: %s", strerror(-err));
+		return EXIT_FAILED;
+	}
+	return web_run(&options);
+}
+
+static void say_ready(void *ctx)
+{
+	const struct serve *s = ctx;
+
+	log_info("sysflame serves %s%s%s", s->socket.url, s->prefix,
+		 s->socket.is_loopback ? "" : "; it can be reached from other machines");
+	log_info("the login address: sysflame serve --link --dir %s", s->dir);
+}
+
+/* --- starting ----------------------------------------------------------------------------------
+ */
+
+static int find_user(struct serve *s)
+{
+	struct passwd *found;
+
+	s->uid = geteuid();
+	s->gid = getegid();
+	if (s->uid) {
+		if (s->user)
+			return usage_error("--web-user: only root can start a process of "
+					   "another user");
+		return 0;
+	}
+	found = getpwnam(s->user ?: WEB_USER);
+	if (!found && !s->user)
+		found = getpwnam(WEB_USER_ELSE);
+	if (!found) {
+		log_error("serve: --web-user %s: there is no such user", s->user ?: WEB_USER_ELSE);
+		return EXIT_USAGE;
+	}
+	if (!found->pw_uid)
+		return usage_error("--web-user: the web process must not be root");
+	s->uid = found->pw_uid;
+	s->gid = found->pw_gid;
+	return 0;
+}
+
+static int parse_disk(struct serve *s)
+{
+	static const char units[] = "kmgt";
+	char *end;
+	u64 number = strtoull(s->max_disk, &end, 10);
+	const char *unit = *end ? strchr(units, *end | 0x20) : NULL;
+	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+
+	if (*s->max_disk < '0' || *s->max_disk > '9' || (*end && !unit) || (*end && end[1]) ||
+	    number > UINT64_MAX >> 8 >> shift)
+		return usage_error("--max-disk: takes bytes, as in 500m or 2g");
+	s->disk_bytes = number << shift;
+	if (s->disk_bytes < 16 << 20)
+		return usage_error("--max-disk: takes 16m or more");
+	return 0;
+}
+
+static int check(struct serve *s)
+{
+	bool is_path = !*s->prefix || (*s->prefix == '/' && s->prefix[1] &&
+				       s->prefix[strlen(s->prefix) - 1] != '/');
+
+	if (strcmp(s->continuous, "on") && strcmp(s->continuous, "off"))
+		return usage_error("--continuous: takes on or off");
+	if (strcmp(s->agent, "auto") && strcmp(s->agent, "never"))
+		return usage_error("--agent: takes auto or never");
+	if (!(s->max_cpu > 0) || s->max_cpu > 100)
+		return usage_error("--max-cpu: takes more than 0, up to 100 percent of one CPU");
+	if (s->max_samples < 1)
+		return usage_error("--max-samples: takes 1 or more per second");
+	if (!is_path || strspn(s->prefix, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					  "0123456789-_./") != strlen(s->prefix))
+		return usage_error("--prefix: takes a path as /profiles, without a slash at the "
+				   "end");
+	return parse_disk(s) ?: find_user(s);
+}
+
+static int print_link(const struct serve *s)
+{
+	auto_str struct str address = { 0 }, why = { 0 };
+	char token[TOKEN_LEN + 1];
+
+	if (home_read_link(s->dir, &address, token, &why)) {
+		log_error("serve: %s", why.at);
+		return EXIT_FAILED;
+	}
+	if (strncmp(address.at, "http", 4))
+		printf("%s\ntoken: %s\n", address.at, token);
+	else
+		printf("%s/login?token=%s\n", address.at, token);
+	return 0;
+}
+
+static int check_node(void)
+{
+	if (features_has_host_pids())
+		return 0;
+	log_error("this is a pid namespace, in which processes have other numbers than the kernel "
+		  "knows them by; run the container with --pid=host (Kubernetes: hostPID: true)");
+	return -ENOTSUP;
+}
+
+static int open_all(struct serve *s)
+{
+	auto_str struct str why = { 0 }, address = { 0 };
+	int err = check_node();
+
+	if (err)
+		return err;
+	err = home_open(s->dir, s->uid, s->gid, &s->home, &why)
+		      ?: listen_on(s->listen, &s->socket, &why);
+	if (err) {
+		log_error("serve: %s", why.at);
+		return err;
+	}
+	str_addf(&address, "%s%s", s->socket.url, s->prefix);
+	err = home_set_address(&s->home, address.at);
+	if (err)
+		log_error("serve: %s/address: %s", s->dir, strerror(-err));
+	return err;
+}
+
+static int serve(struct serve *s)
+{
+	s->home.dir = s->home.lock = s->socket.fd = -1;
+	s->pulse = pulse_new();
+	int status = EXIT_FAILED;
+	if (!s->pulse)
+		log_error("serve: there is no memory left");
+	else if (!open_all(s)) {
+		const struct supervisor_options options = {
+			.recorder = { "sysflame-rec", run_recorder, s },
+			.web = { "sysflame-web", run_web, s },
+			.pulse = s->pulse,
+			.ready = say_ready,
+			.ctx = s,
+		};
+		status = supervisor_run(&options);
+		home_set_address(&s->home, "");
+	}
+	home_close(&s->home);
+	pulse_free(s->pulse);
+	if (s->socket.fd >= 0)
+		close(s->socket.fd);
+	return status;
+}
+
+static int parse(struct serve *s, int argc, char **argv)
+{
+	const struct opt opts[] = {
+		{ 0, "dir", OPT_STRING, &s->dir, "DIR", "keep profiles here (/var/lib/sysflame)" },
+		{ 0, "listen", OPT_STRING, &s->listen, "ADDR",
+		  "HOST:PORT or unix:PATH (127.0.0.1:7070); port 0 takes a free one" },
+		{ 0, "prefix", OPT_STRING, &s->prefix, "PATH",
+		  "serve below this path, for a proxy in front" },
+		{ 0, "allow-host", OPT_STRING, &s->hosts, "HOST,..",
+		  "further names by which people reach it, as in their browser's address" },
+		{ 0, "link", OPT_BOOL, &s->link, NULL,
+		  "print the login address of the daemon that runs on DIR" },
+		{ 0, "continuous", OPT_STRING, &s->continuous, "on|off",
+		  "profile the whole node all the time, at 19 Hz or less (on)" },
+		{ 0, "max-cpu", OPT_DOUBLE, &s->max_cpu, "PERCENT",
+		  "continuous: stay below this share of one CPU (1)" },
+		{ 0, "max-samples", OPT_INT, &s->max_samples, "N",
+		  "continuous: take at most N samples per second (100)" },
+		{ 0, "max-disk", OPT_STRING, &s->max_disk, "BYTES",
+		  "delete the oldest slices and profiles beyond this (2g)" },
+		{ 0, "conf", OPT_STRING, &s->conf, "FILE", "what may be recorded (" CONF_PATH ")" },
+		{ 0, "web-user", OPT_STRING, &s->user, "USER",
+		  "run the web process as USER (" WEB_USER ", else " WEB_USER_ELSE ")" },
+		{ 0, "agent", OPT_STRING, &s->agent, "WHEN",
+		  "attach the agent to JVMs for events that need it: auto, never" },
+		{ 0, "agent-path", OPT_STRING, &s->agent_path, "FILE", "path of libjvmmap.so" },
+		{ 'v', "verbose", OPT_BOOL, &s->verbose, NULL, "log more" },
+		{ 'h', "help", OPT_BOOL, &s->help, NULL, "show this help" },
+	};
+	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+
+	if (next < 0)
+		return EXIT_USAGE;
+	if (s->help) {
+		puts("usage: sysflame serve [OPTION..]\n\n"
+		     "Runs on a node all the time: a page to start and compare profiles, an API,\n"
+		     "and continuous profiling of all processes.\n");
+		opt_help(opts, ARRAY_SIZE(opts));
+		return 0;
+	}
+	if (next < argc) {
+		log_error("serve: %s: unexpected", argv[next]);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+int serve_main(int argc, char **argv)
+{
+	struct serve s = { .dir = "/var/lib/sysflame",
+			   .listen = "127.0.0.1:7070",
+			   .prefix = "",
+			   .continuous = "on",
+			   .max_disk = "2g",
+			   .agent = "auto",
+			   .max_cpu = 1,
+			   .max_samples = 100 };
+
+	int status = parse(&s, argc, argv);
+	if (status || s.help)
+		return status;
+	if (s.link)
+		return print_link(&s);
+	if (s.verbose)
+		log_set_level(LOG_DEBUG);
+	status = check(&s);
+	return status ?: serve(&s);
+}

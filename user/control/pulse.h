@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that the supervisor shares with the recorder: a recorder that writes nothing there for
+ * PULSE_SILENT_NS hangs, and is killed. The supervisor believes nothing that it reads there.
+ */
+#pragma once
+
+#include "base/types.h"
+
+#define PULSE_SILENT_NS (10 * 1000000000ull)
+
+struct pulse {
+	u64 beat_ns; /* CLOCK_MONOTONIC, when the recorder last turned */
+};
+
+/* Memory that a forked process shares; NULL if there is none left. */
+struct pulse *pulse_new(void);
+void pulse_free(struct pulse *p);
+
+void pulse_beat(struct pulse *p);
+
+/* How long the recorder has been silent. */
+u64 pulse_silent_ns(const struct pulse *p);

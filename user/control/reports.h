@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the recorder tells the web process: the messages of control/protocol.h in this direction. */
+#pragma once
+
+#include "base/types.h"
+
+#define CONTROL_JVMS_MAX 64           /* in one message */
+#define CONTROL_SERVICES 256          /* in one slice; the last one, "other", has the rest */
+#define CONTROL_PART_MAX (256u << 20) /* bytes of a memory file */
+
+struct control_hello {
+	u32 version; /* CONTROL_VERSION */
+};
+
+/* The limits of /etc/sysflame/recorder.conf. */
+struct control_caps {
+	u32 max_hz, max_duration_s, max_recordings;
+	u32 nr_cpus;
+	char kernel[64];
+};
+
+/* An event or a pattern of names that this node knows. */
+struct control_event {
+	char name[128], unit[32], help[256];
+	char why_not[256]; /* why it cannot be recorded here; "" if it can */
+};
+
+/* About the recorder itself, every second. */
+struct control_node {
+	u64 cpu_ppm; /* own CPU time, BPF included, in millionths of one CPU, since the last */
+	u64 memory_bytes;
+	u32 continuous_hz; /* 0: off */
+	u64 continuous_since_wall_ns;
+	char continuous_why[256]; /* why that rate; "" if it is the one that was asked for */
+};
+
+struct control_jvm {
+	s32 pid;
+	u32 uid;
+	u64 started; /* start time in clock ticks, as in /proc/PID/stat */
+	u64 cpu_ppm; /* of one CPU */
+	char main[192], jdk[32], container[64], container_name[128];
+};
+
+/* All JVMs of the node, in one or several messages, whenever they change and every 5 s. */
+struct control_jvms {
+	u32 first; /* this begins a new list */
+	u32 last;  /* and this ends it */
+	u32 nr;
+	struct control_jvm at[CONTROL_JVMS_MAX];
+};
+
+enum control_state_kind {
+	CONTROL_BEGINS, /* agents attach */
+	CONTROL_RUNS,
+	CONTROL_ENDS, /* the last names arrive */
+	NR_CONTROL_STATES,
+};
+
+/* Progress of a recording, every second. */
+struct control_state {
+	u32 id, state;
+	u64 elapsed_ns, samples, lost, truncated;
+	u32 jvms, jvms_refused;
+	char event[128]; /* event, source and rate: "cpu-clock, 99 Hz" */
+};
+
+/* A part of a recording's profile; with the memory file as descriptor. */
+struct control_part {
+	u32 id;
+	u64 begin_wall_ns, end_wall_ns;
+	u64 bytes;
+	u64 samples, lost;
+};
+
+/* The last message about a recording. Its profile is what arrived before. */
+struct control_ended {
+	u32 id;
+	s32 err;        /* 0, or a negative errno: it could not start, or failed */
+	char why[1024]; /* the sentences for `err`, and warnings; "" if there are none */
+};
+
+/* What a service used in a slice. */
+struct control_service {
+	char name[120];
+	u64 cpu_ns;
+};
+
+/*
+ * A slice of continuous profiling; with a record of docs/slices-format.md as descriptor. Slices
+ * arrive in the order of time.
+ */
+struct control_slice {
+	u64 begin_wall_ns, end_wall_ns;
+	u64 bytes, samples, lost;
+	u32 begins_book; /* the record needs none before it */
+	u32 nr;
+	struct control_service services[CONTROL_SERVICES];
+};

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the daemon's directory. */
+#include "daemon/home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+
+#define TOKEN_BYTES   32
+#define ADDRESS_BYTES 512
+#define DIR_MODE      01770 /* the web process's group may add files, but replace only its own */
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static int fail(struct str *why, const char *what)
+{
+	int err = -errno;
+
+	str_addf(why, "%s: %s", what, strerror(-err));
+	return err;
+}
+
+static void encode(const u8 bytes[TOKEN_BYTES], char out[TOKEN_LEN + 1])
+{
+	for (size_t i = 0; i < TOKEN_LEN; i++) {
+		size_t bit = i * 6, byte = bit / 8;
+		u32 two = (u32)bytes[byte] | (byte + 1 < TOKEN_BYTES ? bytes[byte + 1] : 0u) << 8;
+		out[i] = digits[two >> bit % 8 & 63];
+	}
+	out[TOKEN_LEN] = '\0';
+}
+
+static int write_new(int dir, const char *name, const char *text)
+{
+	auto_close int fd =
+		openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	size_t len = strlen(text);
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, len) != (ssize_t)len || fsync(fd)) {
+		int err = errno ? -errno : -EIO;
+		unlinkat(dir, name, 0);
+		return err;
+	}
+	return 0;
+}
+
+/* A token that others could have written is none. */
+static int read_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct str *why)
+{
+	auto_close int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    (st.st_mode & 077)) {
+		str_addf(why, "%s: it is not a file that only its owner may read; remove it", name);
+		return -EPERM;
+	}
+	char text[TOKEN_LEN + 2] = "";
+	ssize_t len = read(fd, text, TOKEN_LEN + 1);
+	if (len > TOKEN_LEN && text[TOKEN_LEN] == '\n')
+		text[--len] = '\0';
+	if (len != TOKEN_LEN || strspn(text, digits) != TOKEN_LEN) {
+		str_addf(why, "%s: it has no token of %d characters; remove it to get another",
+			 name, TOKEN_LEN);
+		return -EINVAL;
+	}
+	memcpy(out, text, TOKEN_LEN + 1);
+	return 0;
+}
+
+static int get_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct str *why)
+{
+	u8 bytes[TOKEN_BYTES];
+	int err = read_token(dir, name, out, why);
+
+	if (err != -ENOENT)
+		return err;
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return fail(why, "random numbers");
+	encode(bytes, out);
+	err = write_new(dir, name, out);
+	if (err)
+		str_addf(why, "%s: %s", name, strerror(-err));
+	return err;
+}
+
+/* Refuses a directory in which others than its owner and the group may change files. */
+static int open_dir(const char *path, uid_t user, gid_t group, struct str *why)
+{
+	auto_close int dir = -1;
+	struct stat st;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return fail(why, path);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || fstat(dir, &st))
+		return fail(why, path);
+	if (st.st_uid != geteuid()) {
+		str_addf(why, "%s: another user owns it", path);
+		return -EPERM;
+	}
+	if (user == geteuid())
+		return take_fd(dir);
+	if (fchown(dir, (uid_t)-1, group) || fchmod(dir, DIR_MODE))
+		return fail(why, path);
+	return take_fd(dir);
+}
+
+static int take_lock(struct home *h, const char *path, struct str *why)
+{
+	h->lock = openat(h->dir, "daemon.lock", O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (h->lock < 0)
+		return fail(why, "daemon.lock");
+	if (!flock(h->lock, LOCK_EX | LOCK_NB))
+		return 0;
+	str_addf(why, "%s: another daemon runs on it", path);
+	return -EBUSY;
+}
+
+int home_open(const char *path, uid_t user, gid_t group, struct home *out, struct str *why)
+{
+	*out = (struct home){ .dir = -1, .lock = -1 };
+	out->dir = open_dir(path, user, group, why);
+	if (out->dir < 0)
+		return out->dir;
+	return take_lock(out, path, why)
+		       ?: get_token(out->dir, "token", out->operator_token, why)
+		       ?: get_token(out->dir, "token.viewer", out->viewer_token, why);
+}
+
+void home_close(struct home *h)
+{
+	if (h->lock >= 0)
+		close(take_fd(h->lock));
+	if (h->dir >= 0)
+		close(take_fd(h->dir));
+}
+
+int home_set_address(const struct home *h, const char *address)
+{
+	if (unlinkat(h->dir, "address", 0) && errno != ENOENT)
+		return -errno;
+	return *address ? write_new(h->dir, "address", address) : 0;
+}
+
+int home_read_link(const char *path, struct str *address, char token[TOKEN_LEN + 1],
+		   struct str *why)
+{
+	auto_close int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (dir < 0)
+		return fail(why, path);
+	int err = read_token(dir, "token", token, why);
+	if (err == -ENOENT || err == -EACCES)
+		str_addf(why, "%s/token: %s", path, strerror(-err));
+	if (err)
+		return err;
+	err = file_read_at(dir, "address", ADDRESS_BYTES, &text, &len);
+	if (err)
+		str_addf(why, "%s: no daemon runs on it; start one: sysflame serve --dir %s", path,
+			 path);
+	else
+		str_add(address, text);
+	return err;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon's directory. It is root's and sticky: the web process's user may add its own files,
+ * but not replace those that the supervisor writes.
+ *
+ *   DIR/token, DIR/token.viewer   what operators and viewers log in with; 0600
+ *   DIR/address                   where the daemon that runs listens
+ *   DIR/daemon.lock               held by the daemon that runs
+ *   the rest is the store's (store/store.h)
+ */
+#pragma once
+
+#include "base/str.h"
+#include "base/types.h"
+
+#define TOKEN_LEN 43 /* characters; 256 bits in base64url */
+
+struct home {
+	int dir;  /* -1: not open */
+	int lock; /* of DIR/daemon.lock */
+	char operator_token[TOKEN_LEN + 1], viewer_token[TOKEN_LEN + 1];
+};
+
+/*
+ * Opens the directory, and makes it and its tokens if they are missing. `user` and `group` are
+ * those of the web process. -EBUSY if a daemon runs on it; `why` gets a sentence.
+ */
+int home_open(const char *path, uid_t user, gid_t group, struct home *out, struct str *why);
+void home_close(struct home *h);
+
+/* Writes DIR/address; "" removes it. */
+int home_set_address(const struct home *h, const char *address);
+
+/* The address and the operator's token of the daemon that runs on the directory. */
+int home_read_link(const char *path, struct str *address, char token[TOKEN_LEN + 1],
+		   struct str *why);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the socket of the daemon. */
+#include "daemon/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+
+#define BACKLOG     128
+#define UNIX_PREFIX "unix:"
+#define UNIX_MODE   0660
+
+/* A socket of an earlier daemon is in the way of the next one. Nothing else is removed. */
+static void remove_socket(const char *path)
+{
+	struct stat st;
+
+	if (!lstat(path, &st) && S_ISSOCK(st.st_mode) && st.st_uid == geteuid())
+		unlink(path);
+}
+
+static int listen_unix(const char *path, struct listening *out, struct str *why)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (!*path || strlen(path) >= sizeof(at.sun_path)) {
+		str_addf(why, "unix:%s: a path has 1 to %zu bytes", path, sizeof(at.sun_path) - 1);
+		return -EINVAL;
+	}
+	strcpy(at.sun_path, path);
+	remove_socket(path);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) || chmod(path, UNIX_MODE) ||
+	    listen(fd, BACKLOG)) {
+		int err = -errno;
+		str_addf(why, "unix:%s: %s", path, strerror(-err));
+		return err;
+	}
+	snprintf(out->url, sizeof(out->url), "%s%s", UNIX_PREFIX, path);
+	out->is_loopback = true;
+	out->fd = take_fd(fd);
+	return 0;
+}
+
+/* Splits "HOST:PORT" in place; IPv6 addresses stand in brackets. */
+static bool split(char *address, char **host, char **port)
+{
+	char *colon = strrchr(address, ':');
+
+	if (!colon || !colon[1])
+		return false;
+	*colon = '\0';
+	*port = colon + 1;
+	*host = address;
+	if (*address == '[') {
+		char *end = strchr(address, ']');
+		if (!end || end[1])
+			return false;
+		*end = '\0';
+		*host = address + 1;
+	} else if (strchr(address, ':')) {
+		return false;
+	}
+	return **host;
+}
+
+static bool is_loopback(const struct sockaddr *at)
+{
+	if (at->sa_family == AF_INET)
+		return ntohl(((const struct sockaddr_in *)at)->sin_addr.s_addr) >> 24 == 127;
+	return at->sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)at)->sin6_addr);
+}
+
+static void name(struct listening *out)
+{
+	struct sockaddr_storage at;
+	socklen_t len = sizeof(at);
+	char host[128] = "", port[16] = "";
+
+	if (getsockname(out->fd, (struct sockaddr *)&at, &len) ||
+	    getnameinfo((struct sockaddr *)&at, len, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV))
+		return;
+	out->is_loopback = is_loopback((struct sockaddr *)&at);
+	bool v6 = at.ss_family == AF_INET6;
+	snprintf(out->url, sizeof(out->url), "http://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "",
+		 port);
+}
+
+static int listen_at(const struct addrinfo *at)
+{
+	auto_close int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				   at->ai_protocol);
+	const int on = 1;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, BACKLOG))
+		return -errno;
+	return take_fd(fd);
+}
+
+static int listen_tcp(const char *address, struct listening *out, struct str *why)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
+	auto_free char *own = xstrdup(address);
+	struct addrinfo *found = NULL;
+	char *host, *port;
+
+	if (!split(own, &host, &port)) {
+		str_addf(why, "%s: an address is HOST:PORT or unix:PATH", address);
+		return -EINVAL;
+	}
+	int err = getaddrinfo(host, port, &hints, &found);
+	if (err) {
+		str_addf(why, "%s: %s", address, gai_strerror(err));
+		return -EINVAL;
+	}
+	out->fd = listen_at(found);
+	freeaddrinfo(found);
+	if (out->fd < 0) {
+		str_addf(why, "%s: %s", address, strerror(-out->fd));
+		return out->fd;
+	}
+	name(out);
+	return 0;
+}
+
+int listen_on(const char *address, struct listening *out, struct str *why)
+{
+	size_t prefix = sizeof(UNIX_PREFIX) - 1;
+
+	*out = (struct listening){ .fd = -1 };
+	return strncmp(address, UNIX_PREFIX, prefix) ? listen_tcp(address, out, why)
+						     : listen_unix(address + prefix, out, why);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The socket of the daemon. */
+#pragma once
+
+#include "base/str.h"
+#include "base/types.h"
+
+struct listening {
+	int fd;
+	bool is_loopback; /* nobody else can reach it */
+	char url[300];    /* "http://127.0.0.1:7070"; for a unix socket its path */
+};
+
+/*
+ * Listens on "HOST:PORT" ("[::1]:7070", "localhost:0") or "unix:PATH". Port 0 takes a free one. A
+ * unix socket is for this user and its group only. -EINVAL if the text is no address, or the error
+ * of the system; `why` gets a sentence.
+ */
+int listen_on(const char *address, struct listening *out, struct str *why);

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starts, connects and watches the daemon's processes. */
+#include "daemon/supervisor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "control/handover.h"
+
+#define TURN_MS   200
+#define TRIAL_NS  (3 * NS_PER_SEC)  /* a failure in the first start's trial ends the daemon */
+#define STEADY_NS (10 * NS_PER_SEC) /* then it is started again at once */
+#define DELAY_NS  (300 * NS_PER_MS) /* before another start; doubles */
+#define DELAY_MAX (30 * NS_PER_SEC)
+#define END_NS    (5 * NS_PER_SEC) /* to end after SIGTERM */
+
+enum which {
+	RECORDER,
+	WEB,
+	NR_CHILDREN,
+};
+
+struct child {
+	struct supervised what;
+	pid_t pid; /* 0: it does not run */
+	int sock;
+	u64 started_ns, start_at_ns, delay_ns;
+};
+
+struct supervisor {
+	struct child children[NR_CHILDREN];
+	struct pulse *pulse;
+	int signal_fd;
+	bool is_trial, is_ending;
+	int status;
+};
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* In the child: it keeps its own socket, and ends with the supervisor. */
+static _Noreturn void run_child(struct supervisor *s, struct child *c, int sock, pid_t parent)
+{
+	sigset_t none;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	for (int i = 0; i < NR_CHILDREN; i++)
+		if (s->children[i].sock >= 0)
+			close(s->children[i].sock);
+	close(s->signal_fd);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_NAME, c->what.name);
+	exit(c->what.run(sock, c->what.ctx));
+}
+
+static int start_child(struct supervisor *s, struct child *c)
+{
+	pid_t parent = getpid();
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
+		return -errno;
+	if (c == &s->children[RECORDER])
+		pulse_beat(s->pulse);
+	pid_t pid = fork();
+	if (!pid) {
+		close(pair[0]);
+		run_child(s, c, pair[1], parent);
+	}
+	int err = pid < 0 ? -errno : 0;
+	close(pair[1]);
+	if (err) {
+		close(pair[0]);
+		return err;
+	}
+	c->pid = pid;
+	c->sock = pair[0];
+	c->started_ns = time_mono_ns();
+	return 0;
+}
+
+/* Both get an end of a new channel. */
+static void connect_children(struct supervisor *s)
+{
+	int ends[2];
+
+	if (!s->children[RECORDER].pid || !s->children[WEB].pid)
+		return;
+	int err = handover_pair(ends);
+	if (!err) {
+		err = handover_send(s->children[RECORDER].sock, ends[0]);
+		err = handover_send(s->children[WEB].sock, ends[1]) ?: err;
+	}
+	if (err)
+		log_debug("recorder and web process cannot be connected: %s", strerror(-err));
+}
+
+static void start_due(struct supervisor *s)
+{
+	u64 now_ns = time_mono_ns();
+	bool started = false;
+
+	for (int i = 0; i < NR_CHILDREN; i++) {
+		struct child *c = &s->children[i];
+		if (c->pid || now_ns < c->start_at_ns || s->is_ending)
+			continue;
+		int err = start_child(s, c);
+		if (err) {
+			log_error("cannot start %s: %s", c->what.name, strerror(-err));
+			c->start_at_ns = now_ns + DELAY_MAX;
+		}
+		started = started || !err;
+	}
+	if (started)
+		connect_children(s);
+}
+
+/* A process that keeps failing is started less and less often. */
+static void plan_restart(struct supervisor *s, struct child *c)
+{
+	u64 now_ns = time_mono_ns();
+
+	if (now_ns - c->started_ns >= STEADY_NS)
+		c->delay_ns = 0;
+	c->start_at_ns = now_ns + c->delay_ns;
+	c->delay_ns = c->delay_ns ? c->delay_ns * 2 : DELAY_NS;
+	if (c->delay_ns > DELAY_MAX)
+		c->delay_ns = DELAY_MAX;
+}
+
+static void report_end(const struct child *c, int status)
+{
+	if (WIFSIGNALED(status))
+		log_warn("%s was ended by signal %d (%s); it is started again", c->what.name,
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		log_warn("%s ended with status %d; it is started again", c->what.name,
+			 WEXITSTATUS(status));
+}
+
+static void reap(struct supervisor *s)
+{
+	int status;
+
+	for (int i = 0; i < NR_CHILDREN; i++) {
+		struct child *c = &s->children[i];
+		if (!c->pid || waitpid(c->pid, &status, WNOHANG) != c->pid)
+			continue;
+		c->pid = 0;
+		close(take_fd(c->sock));
+		if (s->is_ending)
+			continue;
+		/* It has said why itself. */
+		if (s->is_trial && WIFEXITED(status) && WEXITSTATUS(status)) {
+			s->status = WEXITSTATUS(status);
+			s->is_ending = true;
+			continue;
+		}
+		report_end(c, status);
+		plan_restart(s, c);
+	}
+}
+
+static void watch_pulse(struct supervisor *s)
+{
+	struct child *c = &s->children[RECORDER];
+
+	if (!c->pid || pulse_silent_ns(s->pulse) < PULSE_SILENT_NS)
+		return;
+	log_warn("%s has not moved for %llu s; it is killed", c->what.name,
+		 PULSE_SILENT_NS / NS_PER_SEC);
+	kill(c->pid, SIGKILL);
+	pulse_beat(s->pulse);
+}
+
+static void serve_signals(struct supervisor *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT)
+			s->is_ending = true;
+		if (info.ssi_signo == SIGHUP && s->children[RECORDER].pid)
+			kill(s->children[RECORDER].pid, SIGHUP);
+	}
+}
+
+static void turn(struct supervisor *s)
+{
+	struct pollfd fd = { s->signal_fd, POLLIN, 0 };
+
+	poll(&fd, 1, TURN_MS);
+	serve_signals(s);
+	reap(s);
+	watch_pulse(s);
+}
+
+/* The recorder first: its last parts still reach the web process. */
+static void end_child(struct supervisor *s, struct child *c)
+{
+	u64 end_ns = time_mono_ns() + END_NS;
+
+	if (c->pid)
+		kill(c->pid, SIGTERM);
+	while (c->pid && time_mono_ns() < end_ns)
+		turn(s);
+	if (c->pid)
+		kill(c->pid, SIGKILL);
+	while (c->pid)
+		turn(s);
+}
+
+int supervisor_run(const struct supervisor_options *o)
+{
+	struct supervisor s = { .pulse = o->pulse, .is_trial = true };
+	bool is_ready = false;
+
+	s.children[RECORDER] = (struct child){ .what = o->recorder, .sock = -1 };
+	s.children[WEB] = (struct child){ .what = o->web, .sock = -1 };
+	s.signal_fd = open_signals();
+	u64 trial_end_ns = time_mono_ns() + TRIAL_NS;
+	while (!s.is_ending) {
+		start_due(&s);
+		if (!is_ready)
+			o->ready(o->ctx);
+		is_ready = true;
+		turn(&s);
+		s.is_trial = s.is_trial && time_mono_ns() < trial_end_ns;
+	}
+	s.is_ending = true;
+	end_child(&s, &s.children[RECORDER]);
+	end_child(&s, &s.children[WEB]);
+	close(s.signal_fd);
+	return s.status;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parent of the daemon's processes. It starts them, connects them, and starts them again when
+ * they end; it parses nothing. They end when it does.
+ */
+#pragma once
+
+#include "control/pulse.h"
+
+/*
+ * Runs a process: `control_fd` is its end of the socket over which channels come
+ * (control/handover.h). Returns an exit status.
+ */
+typedef int (*supervised_fn)(int control_fd, void *ctx);
+
+struct supervised {
+	const char *name; /* for messages */
+	supervised_fn run;
+	void *ctx;
+};
+
+/*
+ * Runs both until SIGTERM or SIGINT. The recorder is killed if its pulse stops. A process that
+ * fails within 3 s of the first start ends the supervisor. `ready` is called once both run. Returns
+ * an exit status.
+ */
+struct supervisor_options {
+	struct supervised recorder, web;
+	struct pulse *pulse;
+	void (*ready)(void *ctx);
+	void *ctx;
+};
+int supervisor_run(const struct supervisor_options *o);

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the daemon's recorder may be asked to do: /etc/sysflame/recorder.conf. Lines are `key =
+ * value`; `#` begins a comment. A web process that was taken over cannot go beyond it.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "base/types.h"
+
+#define CONF_PATH "/etc/sysflame/recorder.conf"
+
+/* Events that change other processes or are dear. They need a line `allow = NAME, ..`. */
+enum conf_event {
+	CONF_UPROBE,
+	CONF_USDT,
+	CONF_JAVA,
+	CONF_TRACEPOINT,
+	CONF_NATIVEMEM,
+	NR_CONF_EVENTS,
+};
+
+struct conf {
+	u32 max_hz, max_duration_s, max_recordings;
+	bool allows[NR_CONF_EVENTS];
+};
+
+/* 999 Hz, one hour, 4 recordings, no dear events. */
+struct conf conf_default(void);
+
+/*
+ * Reads the file at `path`. *out is unchanged after an error. -ENOENT if there is none, -EPERM if
+ * somebody else than root or this process's user could have written it, -EINVAL if a line is wrong;
+ * `why` gets a sentence.
+ */
+int conf_read(const char *path, struct conf *out, struct str *why);
+
+/* The same for the text of a file. */
+int conf_parse(const char *text, struct conf *out, struct str *why);
+
+/* Whether the list of events, as in `-e`, is allowed; -EPERM and a sentence if not. */
+int conf_check_events(const struct conf *c, const char *events, struct str *why);
+
+/* The same for one event; `why_not` is NULL or why the configuration forbids it. */
+const char *conf_why_not(const struct conf *c, const char *event);

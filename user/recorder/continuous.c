@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Continuous profiling. */
+#include "recorder/continuous.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "capture/recording.h"
+#include "export/slices/slice_writer.h"
+#include "profile/names.h"
+
+#define SLICE_NS (10 * NS_PER_SEC)
+#define BOOK_NS  (3600 * NS_PER_SEC) /* a file of the store has one hour */
+#define OTHER    "other"
+#define PPM      1000000
+#define RETRY_NS (60 * NS_PER_SEC) /* after a recording could not be started */
+
+/* A recording at one rate. */
+struct stream {
+	u32 hz;
+	struct recording *recording;
+	struct sink *sink;
+};
+
+struct continuous {
+	struct node *node;
+	struct services *services;
+	struct outbox *out;
+	struct governor governor;
+	struct slice_writer *writer;
+	struct events events;
+	struct event_options sampling;
+	struct targets *targets;
+	struct stream now;   /* recording NULL: off */
+	struct stream ended; /* its last cuts come before those of `now` */
+	u64 border_ns;       /* CLOCK_REALTIME of the next end of a slice */
+	u64 since_wall_ns;   /* when the rate last changed */
+	u64 retry_ns;
+	u64 past_bpf_ns;     /* run time of the programs of earlier recordings */
+	u64 measured_ns;     /* CLOCK_MONOTONIC of the last decision */
+	u64 own_ns, sampled; /* at the last decision */
+	u64 book_hour;       /* of the last slice */
+	bool is_stopping;
+};
+
+static const char *service_of(struct process *p, void *ctx)
+{
+	return services_of(ctx, p);
+}
+
+static u64 bpf_ns(const struct stream *s, u64 *sampled)
+{
+	struct recording_progress now;
+
+	if (!s->recording)
+		return 0;
+	recording_progress(s->recording, &now);
+	if (sampled)
+		*sampled = now.sampled;
+	return now.cost.run_ns;
+}
+
+u64 continuous_own_ns(const struct continuous *c)
+{
+	struct timespec own;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+	return (u64)own.tv_sec * NS_PER_SEC + (u64)own.tv_nsec + node_workers_ns(c->node) +
+	       c->past_bpf_ns + bpf_ns(&c->now, NULL) + bpf_ns(&c->ended, NULL);
+}
+
+static int start_stream(struct continuous *c, u32 hz)
+{
+	const struct sink_options sink = { .service = service_of, .ctx = c->services };
+
+	c->sampling.freq_hz = (int)hz;
+	const struct recording_options options = {
+		.events = &c->events,
+		.sampling = c->sampling,
+		.targets = c->targets,
+		.agent = AGENT_NEVER,
+	};
+	c->now = (struct stream){ .hz = hz, .recording = recording_new(c->node, &options) };
+	c->now.sink = recording_add_sink(c->now.recording, &sink);
+	int err = recording_start(c->now.recording);
+	if (err) {
+		recording_free(take(c->now.recording));
+		c->now = (struct stream){ 0 };
+	}
+	return err;
+}
+
+/* Starts recording at the governor's rate. */
+static void start(struct continuous *c, u64 now_ns)
+{
+	u32 hz = governor_rate(&c->governor);
+
+	c->since_wall_ns = time_wall_ns();
+	c->border_ns = (c->since_wall_ns / SLICE_NS + 1) * SLICE_NS;
+	c->sampled = 0;
+	c->measured_ns = now_ns;
+	c->own_ns = continuous_own_ns(c);
+	if (hz && start_stream(c, hz))
+		c->retry_ns = now_ns + RETRY_NS;
+}
+
+struct continuous *continuous_new(struct node *n, struct services *services,
+				  const struct governor_limits *limits, struct outbox *out)
+{
+	struct continuous *c = xcalloc(1, sizeof(*c));
+	auto_str struct str why = { 0 };
+
+	c->node = n;
+	c->services = services;
+	c->out = out;
+	c->writer = slice_writer_new();
+	c->targets = targets_new();
+	governor_init(&c->governor, limits);
+	c->sampling = (struct event_options){ .freq_hz = (int)governor_rate(&c->governor),
+					      .without_agent = true,
+					      .targets = c->targets };
+	if (events_parse("cpu", &c->sampling, &c->events, &why))
+		log_warn("there is no continuous profiling: %s", why.at);
+	else
+		start(c, time_mono_ns());
+	return c;
+}
+
+static void free_stream(struct stream *s)
+{
+	recording_free(s->recording);
+	*s = (struct stream){ 0 };
+}
+
+void continuous_free(struct continuous *c)
+{
+	if (!c)
+		return;
+	free_stream(&c->now);
+	free_stream(&c->ended);
+	slice_writer_free(c->writer);
+	targets_free(c->targets);
+	events_fini(&c->events);
+	free(c);
+}
+
+void continuous_begin_book(struct continuous *c)
+{
+	slice_writer_begin(c->writer);
+}
+
+/* Samples become the CPU time that they stand for. */
+static void weigh_by_time(struct profile *p, u32 hz)
+{
+	if (!p->types.nr)
+		return;
+	free(p->types.at[0].unit);
+	p->types.at[0].unit = xstrdup("ns");
+	vec_each(w, &p->weights)
+		if (!w->type)
+			w->value *= NS_PER_SEC / hz;
+}
+
+static void add_use(struct control_slice *s, const char *name, u64 cpu_ns)
+{
+	char own[sizeof(s->services[0].name)];
+
+	channel_text(own, sizeof(own), name);
+	for (u32 i = 0; i < s->nr; i++)
+		if (!strcmp(s->services[i].name, own)) {
+			s->services[i].cpu_ns += cpu_ns;
+			return;
+		}
+	bool is_last = s->nr + 1 == CONTROL_SERVICES;
+	if (s->nr == CONTROL_SERVICES) {
+		s->services[s->nr - 1].cpu_ns += cpu_ns;
+		return;
+	}
+	struct control_service *new = &s->services[s->nr++];
+	memcpy(new->name, is_last ? OTHER : own, is_last ? sizeof(OTHER) : sizeof(own));
+	new->cpu_ns = cpu_ns;
+}
+
+static void add_uses(const struct profile *p, struct control_slice *out)
+{
+	vec_each(w, &p->weights)
+		if (!w->type)
+			add_use(out, p->labels.at[w->labels].service ?: OTHER, w->value);
+}
+
+static void send_slice(struct continuous *c, struct cut *cut, u32 hz)
+{
+	static struct control_message m; /* scratch */
+	struct profile *p = cut->profile;
+	auto_str struct str record = { 0 };
+	bool begins;
+
+	m = (struct control_message){ .kind = CONTROL_SLICE };
+	m.slice.begin_wall_ns = p->start_wall_ns;
+	m.slice.end_wall_ns = p->start_wall_ns + p->duration_ns;
+	m.slice.lost = loss_counts_samples(&cut->losses);
+	m.slice.samples = cut->counts.by_event[0];
+	profile_name_frames(p, NAMES_SHOWN);
+	weigh_by_time(p, hz);
+	add_uses(p, &m.slice);
+	if (p->start_wall_ns / BOOK_NS != c->book_hour)
+		slice_writer_begin(c->writer);
+	c->book_hour = p->start_wall_ns / BOOK_NS;
+	int err = slice_writer_add(c->writer, p, m.slice.begin_wall_ns, m.slice.end_wall_ns,
+				   &record, &begins);
+	int fd = err ? err : channel_file(record.at, record.len);
+	if (fd < 0) {
+		log_warn("a slice of continuous profiling is lost: %s", strerror(-fd));
+		slice_writer_begin(c->writer); /* the next one must not refer to it */
+		return;
+	}
+	m.slice.bytes = record.len;
+	m.slice.begins_book = begins;
+	outbox_add(c->out, &m, fd);
+}
+
+static void take_cuts(struct continuous *c, struct stream *s)
+{
+	struct cut *cut;
+
+	while (s->recording && (cut = recording_take_cut(s->recording, s->sink))) {
+		send_slice(c, cut, s->hz);
+		cut_free(cut);
+	}
+}
+
+static void end_stream(struct continuous *c)
+{
+	if (!c->now.recording)
+		return;
+	recording_stop(c->now.recording);
+	c->ended = c->now;
+	c->now = (struct stream){ 0 };
+}
+
+/* What the last slice cost decides the rate of the next. */
+static void decide(struct continuous *c, u64 now_ns)
+{
+	u64 passed_ns = now_ns - c->measured_ns, sampled = c->sampled;
+	u64 own_ns = continuous_own_ns(c);
+
+	bpf_ns(&c->now, &sampled);
+	u64 cpu_ppm = passed_ns ? (own_ns - c->own_ns) * PPM / passed_ns : 0;
+	u64 samples_s = passed_ns ? (sampled - c->sampled) * NS_PER_SEC / passed_ns : 0;
+	c->measured_ns = now_ns;
+	c->own_ns = own_ns;
+	c->sampled = sampled;
+	if (!governor_decide(&c->governor, cpu_ppm, samples_s))
+		return;
+	log_info("continuous profiling: %u Hz%s%s", governor_rate(&c->governor),
+		 *c->governor.why ? "; " : "", c->governor.why);
+	end_stream(c);
+	start(c, now_ns);
+}
+
+static void end_slice(struct continuous *c, u64 now_ns)
+{
+	u64 wall_ns = time_wall_ns();
+
+	/* A clock that was set back must not make slices of hours. */
+	bool jumped = wall_ns + SLICE_NS < c->border_ns;
+	if (wall_ns < c->border_ns && !jumped)
+		return;
+	c->border_ns = (wall_ns / SLICE_NS + 1) * SLICE_NS;
+	if (c->now.recording && recording_state(c->now.recording) == RECORDING_RUNS)
+		recording_cut(c->now.recording, c->now.sink);
+	if (!c->ended.recording)
+		decide(c, now_ns);
+}
+
+void continuous_tick(struct continuous *c, u64 now_ns)
+{
+	take_cuts(c, &c->ended);
+	if (c->ended.recording && recording_state(c->ended.recording) == RECORDING_DONE) {
+		take_cuts(c, &c->ended);
+		c->past_bpf_ns += bpf_ns(&c->ended, NULL);
+		free_stream(&c->ended);
+	}
+	if (c->is_stopping || !c->events.list.nr)
+		return;
+	if (!c->ended.recording)
+		take_cuts(c, &c->now);
+	end_slice(c, now_ns);
+	if (!c->now.recording && governor_rate(&c->governor) && c->retry_ns &&
+	    now_ns >= c->retry_ns)
+		start(c, now_ns);
+}
+
+void continuous_report(const struct continuous *c, struct control_node *out)
+{
+	out->continuous_hz = c->now.hz;
+	out->continuous_since_wall_ns = c->since_wall_ns;
+	channel_text(out->continuous_why, sizeof(out->continuous_why), c->governor.why);
+}
+
+void continuous_stop(struct continuous *c)
+{
+	c->is_stopping = true;
+	if (!c->ended.recording)
+		end_stream(c);
+}
+
+bool continuous_has_ended(const struct continuous *c)
+{
+	return !c->ended.recording;
+}

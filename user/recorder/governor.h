@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chooses the rate of continuous profiling, so that the recorder stays within a budget of CPU time
+ * and of samples. It decides once per slice.
+ */
+#pragma once
+
+#include "base/types.h"
+
+struct governor_limits {
+	u64 cpu_ppm;   /* own CPU time, in millionths of one CPU */
+	u64 samples_s; /* samples per second */
+};
+
+struct governor {
+	struct governor_limits limits;
+	u32 step;            /* in the list of rates */
+	u32 nr_over, nr_fit; /* slices in a row over the budget; in which the next rate would fit */
+	char why[256];       /* why the rate is lower than the first; "" if it is the first */
+};
+
+void governor_init(struct governor *g, const struct governor_limits *limits);
+
+/* Hz; 0: off. */
+u32 governor_rate(const struct governor *g);
+
+/* Takes what the last slice cost in. Returns whether the rate is another now. */
+bool governor_decide(struct governor *g, u64 cpu_ppm, u64 samples_s);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recording that the web process asked for: from START to ENDED. Its profile is handed out in
+ * parts while it runs, so that a recorder that is killed loses the last seconds only.
+ */
+#pragma once
+
+#include "capture/node.h"
+#include "recorder/conf.h"
+#include "recorder/outbox.h"
+
+struct job;
+
+/*
+ * Starts the recording that was asked for, within the limits of `conf`. NULL, and ENDED is sent, if
+ * it cannot.
+ */
+struct job *job_start(struct node *n, const struct conf *conf, const struct control_start *wanted,
+		      struct outbox *out);
+
+u32 job_id(const struct job *j);
+
+/* Ends the window; parts and ENDED follow from job_tick. */
+void job_stop(struct job *j);
+
+/* Ends it without a further part. */
+void job_discard(struct job *j);
+
+/* Sends what there is. Returns whether the recording is over: ENDED was sent, call job_free. */
+bool job_tick(struct job *j, u64 now_ns);
+void job_free(struct job *j);

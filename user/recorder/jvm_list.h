@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JVMs of the node for the web process, with the CPU time that they use. */
+#pragma once
+
+#include "recorder/outbox.h"
+#include "recorder/service.h"
+
+struct jvm_list;
+
+struct jvm_list *jvm_list_new(struct node *n, struct services *services);
+void jvm_list_free(struct jvm_list *l);
+
+/* Sends the list if it is time for it. */
+void jvm_list_tick(struct jvm_list *l, u64 now_ns, struct outbox *out);

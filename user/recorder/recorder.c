@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recorder process. */
+#include "recorder/recorder.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "capture/events/events.h"
+#include "control/channel.h"
+#include "control/handover.h"
+#include "recorder/conf.h"
+#include "recorder/continuous.h"
+#include "recorder/job.h"
+#include "recorder/jvm_list.h"
+
+#define REPORT_NS     NS_PER_SEC
+#define SWEEP_NS      (60 * NS_PER_SEC)
+#define END_NS        (3 * NS_PER_SEC) /* for the last parts after SIGTERM */
+#define TURN_MESSAGES 16
+#define PPM           1000000
+
+struct recorder {
+	struct recorder_options o;
+	struct conf conf;
+	struct node *node;
+	struct services *services;
+	struct jvm_list *jvms;
+	struct continuous *continuous; /* NULL: off */
+	struct outbox out;
+	VEC(struct job *) jobs;
+	int signal_fd;
+	u64 reported_ns, own_ns, swept_ns;
+	bool is_ending, is_alone; /* the supervisor is gone */
+};
+
+static int open_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Keeps the configuration as it was if the new one is wrong. */
+static int read_conf(struct recorder *r)
+{
+	auto_str struct str why = { 0 };
+	int err = conf_read(r->o.conf, &r->conf, &why);
+
+	if (err == -ENOENT && !r->o.needs_conf) {
+		r->conf = conf_default();
+		return 0;
+	}
+	if (err)
+		log_error("%s: %s", r->o.conf, why.at);
+	return err;
+}
+
+static void send_caps(struct recorder *r)
+{
+	struct control_message m = { .kind = CONTROL_CAPS };
+	struct utsname name;
+
+	m.caps = (struct control_caps){ .max_hz = r->conf.max_hz,
+					.max_duration_s = r->conf.max_duration_s,
+					.max_recordings = r->conf.max_recordings,
+					.nr_cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN) };
+	if (!uname(&name))
+		channel_text(m.caps.kernel, sizeof(m.caps.kernel), name.release);
+	outbox_add(&r->out, &m, -1);
+}
+
+static void send_event(const char *name, const char *unit, const char *help, const char *why_not,
+		       void *ctx)
+{
+	struct recorder *r = ctx;
+	struct control_message m = { .kind = CONTROL_EVENT };
+
+	why_not = why_not ?: conf_why_not(&r->conf, name);
+	channel_text(m.event.name, sizeof(m.event.name), name);
+	channel_text(m.event.unit, sizeof(m.event.unit), unit ?: "");
+	channel_text(m.event.help, sizeof(m.event.help), help ?: "");
+	channel_text(m.event.why_not, sizeof(m.event.why_not), why_not ?: "");
+	outbox_add(&r->out, &m, -1);
+}
+
+static void introduce(struct recorder *r)
+{
+	const struct control_message hello = { .kind = CONTROL_HELLO,
+					       .hello.version = CONTROL_VERSION };
+
+	outbox_add(&r->out, &hello, -1);
+	send_caps(r);
+	events_each(false, send_event, r);
+}
+
+static void drop_jobs(struct recorder *r)
+{
+	vec_each(j, &r->jobs)
+		job_free(*j);
+	r->jobs.nr = 0;
+}
+
+/* A new web process does not know the recordings that the previous one asked for. */
+static void take_channel(struct recorder *r)
+{
+	int fd = handover_receive(r->o.control_fd);
+
+	if (fd == -EAGAIN)
+		return;
+	if (fd < 0) {
+		r->is_alone = r->is_ending = true;
+		return;
+	}
+	drop_jobs(r);
+	outbox_use(&r->out, fd);
+	introduce(r);
+	if (r->continuous)
+		continuous_begin_book(r->continuous);
+}
+
+static struct job *find_job(const struct recorder *r, u32 id)
+{
+	vec_each(j, &r->jobs)
+		if (job_id(*j) == id)
+			return *j;
+	return NULL;
+}
+
+static void refuse(struct recorder *r, u32 id, int err, const char *why)
+{
+	struct control_message m = { .kind = CONTROL_ENDED, .ended = { .id = id, .err = err } };
+
+	channel_text(m.ended.why, sizeof(m.ended.why), why);
+	outbox_add(&r->out, &m, -1);
+}
+
+static void start_job(struct recorder *r, const struct control_start *wanted)
+{
+	if (find_job(r, wanted->id)) {
+		log_warn("the web process used the number %u twice", wanted->id);
+		return;
+	}
+	if (r->jobs.nr >= r->conf.max_recordings) {
+		auto_free char *why = xasprintf("%zu recordings run already, as many as "
+						"recorder.conf allows; stop one first",
+						r->jobs.nr);
+		refuse(r, wanted->id, -EBUSY, why);
+		return;
+	}
+	struct job *j = job_start(r->node, &r->conf, wanted, &r->out);
+	if (j)
+		vec_push(&r->jobs, j);
+}
+
+static int handle(struct recorder *r, const struct control_message *m)
+{
+	struct job *j;
+
+	switch (m->kind) {
+	case CONTROL_HELLO:
+		return m->hello.version == CONTROL_VERSION ? 0 : -EPROTO;
+	case CONTROL_START:
+		start_job(r, &m->start);
+		return 0;
+	case CONTROL_STOP:
+	case CONTROL_DISCARD:
+		j = find_job(r, m->id.id);
+		if (j && m->kind == CONTROL_STOP)
+			job_stop(j);
+		else if (j)
+			job_discard(j);
+		return 0;
+	case CONTROL_BOOK:
+		if (r->continuous)
+			continuous_begin_book(r->continuous);
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* A web process that breaks the protocol loses its channel; the supervisor starts another. */
+static void give_up_channel(struct recorder *r, int err)
+{
+	if (err != -EPIPE)
+		log_warn("the web process broke the protocol; its channel is closed");
+	drop_jobs(r);
+	outbox_use(&r->out, -1);
+}
+
+static void serve_channel(struct recorder *r)
+{
+	static struct control_message m; /* scratch */
+	int err = 0, fd;
+
+	for (int i = 0; i < TURN_MESSAGES && !err && r->out.sock >= 0; i++) {
+		err = channel_receive(r->out.sock, &m, &fd);
+		if (!err && fd >= 0) {
+			close(fd);
+			err = -EPROTO;
+		}
+		err = err ?: handle(r, &m);
+	}
+	if (err && err != -EAGAIN)
+		give_up_channel(r, err);
+}
+
+static void serve_signals(struct recorder *r)
+{
+	struct signalfd_siginfo info;
+
+	while (read(r->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGHUP) {
+			r->is_ending = true;
+			continue;
+		}
+		if (!read_conf(r)) {
+			log_info("%s was read again", r->o.conf);
+			if (r->out.sock >= 0)
+				introduce(r);
+		}
+	}
+}
+
+static u64 memory_bytes(void)
+{
+	struct rusage own;
+
+	return getrusage(RUSAGE_SELF, &own) ? 0 : (u64)own.ru_maxrss << 10;
+}
+
+static void report(struct recorder *r, u64 now_ns)
+{
+	struct control_message m = { .kind = CONTROL_NODE };
+	struct timespec t;
+
+	if (now_ns - r->reported_ns < REPORT_NS)
+		return;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	u64 own_ns = r->continuous ? continuous_own_ns(r->continuous)
+				   : (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
+	m.node.cpu_ppm =
+		own_ns > r->own_ns ? (own_ns - r->own_ns) * PPM / (now_ns - r->reported_ns) : 0;
+	r->own_ns = own_ns;
+	r->reported_ns = now_ns;
+	m.node.memory_bytes = memory_bytes();
+	if (r->continuous)
+		continuous_report(r->continuous, &m.node);
+	outbox_offer(&r->out, &m);
+}
+
+static void advance_jobs(struct recorder *r, u64 now_ns)
+{
+	size_t kept = 0;
+
+	vec_each(j, &r->jobs) {
+		if (job_tick(*j, now_ns))
+			job_free(*j);
+		else
+			r->jobs.at[kept++] = *j;
+	}
+	r->jobs.nr = kept;
+}
+
+static void tick(struct recorder *r)
+{
+	node_tick(r->node);
+	pulse_beat(r->o.pulse);
+	u64 now_ns = time_mono_ns();
+	advance_jobs(r, now_ns);
+	if (r->continuous)
+		continuous_tick(r->continuous, now_ns);
+	jvm_list_tick(r->jvms, now_ns, &r->out);
+	report(r, now_ns);
+	if (now_ns - r->swept_ns >= SWEEP_NS) {
+		r->swept_ns = now_ns;
+		services_sweep(r->services);
+	}
+	if (r->out.sock >= 0 && outbox_flush(&r->out))
+		give_up_channel(r, -EPIPE);
+}
+
+static void turn(struct recorder *r)
+{
+	struct pollfd fds[] = {
+		{ .fd = r->signal_fd, .events = POLLIN },
+		{ .fd = r->is_alone ? -1 : r->o.control_fd, .events = POLLIN },
+		{ .fd = r->out.sock, .events = POLLIN },
+		{ .fd = node_fd(r->node), .events = POLLIN },
+	};
+
+	poll(fds, ARRAY_SIZE(fds), node_tick_ms(r->node));
+	if (fds[0].revents)
+		serve_signals(r);
+	if (fds[1].revents)
+		take_channel(r);
+	if (fds[2].revents && r->out.sock >= 0)
+		serve_channel(r);
+	if (fds[3].revents)
+		node_woken(r->node);
+	tick(r);
+}
+
+/* Ends the recordings and sends what they have. */
+static void end(struct recorder *r)
+{
+	u64 end_ns = time_mono_ns() + END_NS;
+
+	vec_each(j, &r->jobs)
+		job_stop(*j);
+	if (r->continuous)
+		continuous_stop(r->continuous);
+	while (time_mono_ns() < end_ns && r->out.sock >= 0 &&
+	       (r->jobs.nr || (r->continuous && !continuous_has_ended(r->continuous))))
+		turn(r);
+}
+
+static int start(struct recorder *r)
+{
+	const struct node_options options = {
+		.agent = r->o.has_agents ? AGENT_AUTO : AGENT_NEVER,
+		.agent_path = r->o.agent_path,
+		.times_programs = true,
+	};
+
+	r->signal_fd = open_signals();
+	int err = read_conf(r);
+	if (err)
+		return err;
+	r->node = node_new(&options);
+	err = node_start(r->node);
+	if (err)
+		return err;
+	r->services = services_new(r->node);
+	r->jvms = jvm_list_new(r->node, r->services);
+	if (r->o.is_continuous)
+		r->continuous = continuous_new(r->node, r->services, &r->o.limits, &r->out);
+	return 0;
+}
+
+int recorder_run(const struct recorder_options *o)
+{
+	struct recorder r = { .o = *o, .out.sock = -1, .signal_fd = -1 };
+	int err = start(&r);
+
+	while (!err && !r.is_ending)
+		turn(&r);
+	if (!err)
+		end(&r);
+	drop_jobs(&r);
+	vec_fini(&r.jobs);
+	continuous_free(r.continuous);
+	jvm_list_free(r.jvms);
+	services_free(r.services);
+	node_free(r.node);
+	outbox_fini(&r.out);
+	if (r.signal_fd >= 0)
+		close(r.signal_fd);
+	return err ? 1 : 0;
+}

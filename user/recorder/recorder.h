@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The recorder process of the daemon: one node with all its recordings, asked for by the web
+ * process over a channel. It has no network and no store, and keeps only the rights that recording
+ * takes (proc/privileges.h).
+ */
+#pragma once
+
+#include "control/pulse.h"
+#include "recorder/governor.h"
+
+struct recorder_options {
+	int control_fd;      /* to the supervisor, which sends channels (control/handover.h) */
+	struct pulse *pulse; /* the sign of life */
+	const char *conf;    /* the path of recorder.conf */
+	bool needs_conf;     /* it was named by the user: it must exist */
+	bool is_continuous;
+	struct governor_limits limits; /* of continuous profiling */
+	const char *agent_path;        /* the agent's library; NULL: the installed one */
+	bool has_agents;               /* agents may be attached */
+};
+
+/* Serves until SIGTERM, or until the supervisor's end closes. Returns an exit status. */
+int recorder_run(const struct recorder_options *o);

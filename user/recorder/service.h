@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The service that a process belongs to, and what its memory says about it. The first that is
+ * known: OTEL_SERVICE_NAME in its environment, service.name in OTEL_RESOURCE_ATTRIBUTES, the
+ * container's name, the JVM's main class or jar, the program's name. Names are clean UTF-8.
+ */
+#pragma once
+
+#include "capture/node.h"
+
+struct services;
+
+struct services *services_new(struct node *n);
+void services_free(struct services *all);
+
+/* Never NULL; valid until the next services_sweep. */
+const char *services_of(struct services *all, struct process *p);
+
+/* The JVM's main class or jar as it was started; the program's name if it is unknown. */
+const char *services_main(struct services *all, struct process *p);
+
+/* Forgets processes that were not asked for since the last sweep. Call it once a minute. */
+void services_sweep(struct services *all);
+
+/* The service name in an environment (/proc/PID/environ); NULL if it has none. Caller frees. */
+char *service_in_environment(const char *environ, size_t len);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store's index. */
+#include "store/index.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+/* migrations[n] leads from version n to n + 1. Append only. */
+static const char *const migrations[] = {
+	"CREATE TABLE profiles (id INTEGER PRIMARY KEY, file TEXT, name TEXT, events TEXT,"
+	"  target TEXT, unit TEXT, error TEXT, source TEXT, summary TEXT, start_ns INTEGER,"
+	"  duration_ns INTEGER, samples INTEGER, lost INTEGER, total INTEGER, size_bytes INTEGER,"
+	"  rate_hz INTEGER, state INTEGER, pinned INTEGER, deleted_ns INTEGER);"
+	"CREATE INDEX deleted ON profiles (deleted_ns) WHERE deleted_ns > 0;"
+	"CREATE TABLE hours (hour INTEGER PRIMARY KEY, size_bytes INTEGER, first_ns INTEGER,"
+	"  is_sealed INTEGER);"
+	"CREATE TABLE services (id INTEGER PRIMARY KEY, name TEXT UNIQUE);"
+	"CREATE TABLE uses (time_ns INTEGER, service INTEGER, cpu_ns INTEGER,"
+	"  PRIMARY KEY (time_ns, service)) WITHOUT ROWID;"
+	"CREATE TABLE audit (id INTEGER PRIMARY KEY, at_ns INTEGER, who TEXT, what TEXT);"
+	"CREATE TABLE settings (key TEXT PRIMARY KEY, json TEXT) WITHOUT ROWID;",
+};
+
+#define VERSION ((u64)ARRAY_SIZE(migrations))
+
+/* The process is the only user, hence no shared memory; nothing is written outside of DIR. */
+static const char *const settings = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;"
+				    "PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;"
+				    "PRAGMA cache_size = -8192;"
+				    "PRAGMA journal_size_limit = 4194304;";
+
+int index_error(sqlite3 *db, int result)
+{
+	int system = db ? sqlite3_system_errno(db) : 0;
+
+	switch (result & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_CANTOPEN:
+	case SQLITE_IOERR:
+		return system ? -system : -EIO;
+	case SQLITE_CONSTRAINT:
+		return -EEXIST;
+	case SQLITE_TOOBIG:
+		return -E2BIG;
+	default:
+		return -EIO;
+	}
+}
+
+static sqlite3_stmt *ask(sqlite3 *db, const char *sql, const char *types, va_list args)
+{
+	sqlite3_stmt *s = NULL;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) != SQLITE_OK)
+		return NULL;
+	for (int i = 0; types[i]; i++) {
+		if (types[i] == 'i')
+			sqlite3_bind_int64(s, i + 1, (sqlite3_int64)va_arg(args, u64));
+		else
+			sqlite3_bind_text(s, i + 1, va_arg(args, const char *), -1, SQLITE_STATIC);
+	}
+	return s;
+}
+
+sqlite3_stmt *index_ask(sqlite3 *db, const char *sql, const char *types, ...)
+{
+	va_list args;
+
+	va_start(args, types);
+	sqlite3_stmt *s = ask(db, sql, types, args);
+	va_end(args);
+	return s;
+}
+
+int index_run(sqlite3 *db, const char *sql, const char *types, ...)
+{
+	va_list args;
+
+	va_start(args, types);
+	auto_stmt sqlite3_stmt *s = ask(db, sql, types, args);
+	va_end(args);
+	int result = s ? SQLITE_ROW : sqlite3_errcode(db);
+	while (result == SQLITE_ROW && s)
+		result = sqlite3_step(s);
+	return index_error(db, result);
+}
+
+u64 index_number(sqlite3 *db, const char *sql, const char *types, ...)
+{
+	va_list args;
+
+	va_start(args, types);
+	auto_stmt sqlite3_stmt *s = ask(db, sql, types, args);
+	va_end(args);
+	return s && sqlite3_step(s) == SQLITE_ROW ? (u64)sqlite3_column_int64(s, 0) : 0;
+}
+
+char *index_text(sqlite3_stmt *row, int column)
+{
+	return xstrdup((const char *)sqlite3_column_text(row, column) ?: "");
+}
+
+static bool is_damaged(int result)
+{
+	return (result & 0xff) == SQLITE_CORRUPT || (result & 0xff) == SQLITE_NOTADB;
+}
+
+/* Opens the file and reads its version. Returns a result of SQLite. */
+static int open_file(int dir, sqlite3 **out, u64 *version)
+{
+	char path[64];
+	sqlite3_stmt *s = NULL;
+
+	/* SQLite resolves the link: all its files are in the directory. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/index.db", dir);
+	int result = sqlite3_open_v2(path, out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL);
+	if (result == SQLITE_OK)
+		result = sqlite3_exec(*out, settings, NULL, NULL, NULL);
+	if (result == SQLITE_OK)
+		result = sqlite3_prepare_v2(*out, "PRAGMA user_version", -1, &s, NULL);
+	if (result == SQLITE_OK && (result = sqlite3_step(s)) == SQLITE_ROW) {
+		*version = (u64)sqlite3_column_int64(s, 0);
+		result = SQLITE_OK;
+	}
+	sqlite3_finalize(s);
+	return result;
+}
+
+static bool passes_check(sqlite3 *db)
+{
+	auto_stmt sqlite3_stmt *s = index_ask(db, "PRAGMA quick_check(1)", "");
+
+	return s && sqlite3_step(s) == SQLITE_ROW &&
+	       !strcmp((const char *)sqlite3_column_text(s, 0) ?: "", "ok");
+}
+
+static int migrate(sqlite3 *db, u64 version)
+{
+	int result = SQLITE_OK;
+
+	for (; version < VERSION && result == SQLITE_OK; version++) {
+		char *set = sqlite3_mprintf("BEGIN; %s PRAGMA user_version = %llu; COMMIT",
+					    migrations[version], version + 1);
+		result = sqlite3_exec(db, set, NULL, NULL, NULL);
+		sqlite3_free(set);
+		if (result != SQLITE_OK)
+			sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	}
+	return result;
+}
+
+/* Keeps the damaged file for inspection. Its journal would spoil a new one. */
+static void put_aside(int dir)
+{
+	renameat(dir, "index.db", dir, "index.damaged");
+	unlinkat(dir, "index.db-wal", 0);
+	unlinkat(dir, "index.db-shm", 0);
+	unlinkat(dir, "index.db-journal", 0);
+}
+
+static int open_checked(int dir, sqlite3 **out, u64 *version)
+{
+	int result = open_file(dir, out, version);
+
+	if (result == SQLITE_OK && *version <= VERSION && !passes_check(*out))
+		result = SQLITE_CORRUPT;
+	if (result == SQLITE_OK && *version <= VERSION)
+		result = migrate(*out, *version);
+	return result;
+}
+
+int index_open(int dir, sqlite3 **out, struct str *why)
+{
+	sqlite3 *db = NULL;
+	u64 version = 0;
+	int result = open_checked(dir, &db, &version);
+
+	if (is_damaged(result)) {
+		sqlite3_close(db);
+		put_aside(dir);
+		version = 0;
+		result = open_checked(dir, &db, &version);
+	}
+	int err = index_error(db, result);
+	if (err)
+		str_addf(why, "cannot open index.db: %s", db ? sqlite3_errmsg(db) : "no memory");
+	if (!err && version > VERSION) {
+		str_add(why, "a newer version of sysflame wrote this directory");
+		err = -EINVAL;
+	}
+	if (err) {
+		sqlite3_close(db);
+		return err;
+	}
+	*out = db;
+	return 0;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of profiles and their files. Part of store/store.h. */
+#include "store/profiles.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "store/files.h"
+#include "store/names.h"
+#include "store/store.h"
+
+#define WORDS_MAX 16
+#define COLUMNS                                                                                    \
+	"id, name, events, target, unit, error, source, summary, start_ns, duration_ns, samples, " \
+	"lost, total, size_bytes, rate_hz, state, pinned, deleted_ns"
+
+void stored_fini(struct stored *s)
+{
+	free(s->name);
+	free(s->events);
+	free(s->target);
+	free(s->unit);
+	free(s->error);
+	free(s->source);
+	free(s->summary);
+	*s = (struct stored){ 0 };
+}
+
+void stored_list_fini(struct stored_list *l)
+{
+	vec_each(s, &l->list)
+		stored_fini(s);
+	vec_fini(&l->list);
+}
+
+static struct stored read_row(sqlite3_stmt *row)
+{
+	struct stored s = { .id = (u64)sqlite3_column_int64(row, 0) };
+	char **texts[] = {
+		&s.name, &s.events, &s.target, &s.unit, &s.error, &s.source, &s.summary
+	};
+	u64 *numbers[] = { &s.start_ns, &s.duration_ns, &s.samples, &s.lost,
+			   &s.total,    &s.size_bytes,  &s.rate_hz };
+	int at = 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		*texts[i] = index_text(row, at++);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		*numbers[i] = (u64)sqlite3_column_int64(row, at++);
+	s.state = (enum stored_state)sqlite3_column_int(row, at++);
+	s.pinned = sqlite3_column_int(row, at++) != 0;
+	s.deleted_ns = (u64)sqlite3_column_int64(row, at);
+	return s;
+}
+
+int profiles_list_file(struct store *s, const struct stored *f, const char *file)
+{
+	return index_run(s->db,
+			 "INSERT INTO profiles (" COLUMNS ", file)"
+			 " VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+			 "itttttttiiiiiiiiiit", f->id, f->name ?: "", f->events ?: "",
+			 f->target ?: "", f->unit ?: "", f->error ?: "", f->source ?: "",
+			 f->summary ?: "", f->start_ns, f->duration_ns, f->samples, f->lost,
+			 f->total, f->size_bytes, f->rate_hz, (u64)f->state, (u64)f->pinned,
+			 f->deleted_ns, file);
+}
+
+int store_add(struct store *s, const struct stored *facts, const void *bytes, size_t nr)
+{
+	struct stored own = *facts; /* shares the texts */
+	char file[FILE_NAME_BYTES] = "";
+	int err = 0;
+
+	if (index_number(s->db, "SELECT COUNT(*) FROM profiles WHERE id = ?", "i", facts->id))
+		return -EEXIST;
+	own.size_bytes = bytes ? nr : 0;
+	own.deleted_ns = 0;
+	if (bytes) {
+		profile_file_name(facts->start_ns, facts->id, facts->events ?: "",
+				  facts->target ?: "", file);
+		err = file_put(s->profiles, file, bytes, nr, false);
+	}
+	if (err)
+		return err;
+	err = profiles_list_file(s, &own, file);
+	if (err && bytes)
+		unlinkat(s->profiles, file, 0);
+	return err;
+}
+
+int store_get(struct store *s, u64 id, struct stored *out)
+{
+	auto_stmt sqlite3_stmt *row = index_ask(
+		s->db, "SELECT " COLUMNS " FROM profiles WHERE id = ? AND deleted_ns = 0", "i", id);
+	int result = row ? sqlite3_step(row) : sqlite3_errcode(s->db);
+
+	if (result != SQLITE_ROW)
+		return result == SQLITE_DONE ? -ENOENT : index_error(s->db, result);
+	*out = read_row(row);
+	return 0;
+}
+
+/* The name of a profile's file, "" if it has none. NULL if there is no such profile. */
+static char *file_of(struct store *s, u64 id)
+{
+	auto_stmt sqlite3_stmt *row =
+		index_ask(s->db, "SELECT file FROM profiles WHERE id = ?", "i", id);
+
+	return row && sqlite3_step(row) == SQLITE_ROW ? index_text(row, 0) : NULL;
+}
+
+int store_open_file(struct store *s, u64 id)
+{
+	auto_free char *file = file_of(s, id);
+
+	return file && *file ? file_get(s->profiles, file) : -ENOENT;
+}
+
+/* Appends a condition for each word. The caller binds them in order. */
+static void add_conditions(struct str *sql, int nr_words)
+{
+	for (int i = 0; i < nr_words; i++)
+		str_add(sql, " AND instr(lower(name || char(10) || events || char(10) || target),"
+			     " lower(?)) > 0");
+}
+
+static int split_words(const char *words, char *at[WORDS_MAX])
+{
+	int nr = 0;
+
+	while (nr < WORDS_MAX) {
+		words += strspn(words, " \t");
+		size_t len = strcspn(words, " \t");
+		if (!len)
+			break;
+		at[nr++] = xstrndup(words, len);
+		words += len;
+	}
+	return nr;
+}
+
+static sqlite3_stmt *ask_list(struct store *s, const char *what, char *const *words, int nr_words,
+			      const char *rest)
+{
+	auto_str struct str sql = { 0 };
+	sqlite3_stmt *row = NULL;
+
+	str_addf(&sql, "SELECT %s FROM profiles WHERE deleted_ns = 0", what);
+	add_conditions(&sql, nr_words);
+	str_add(&sql, rest);
+	sqlite3_prepare_v2(s->db, sql.at, -1, &row, NULL);
+	for (int i = 0; row && i < nr_words; i++)
+		sqlite3_bind_text(row, i + 1, words[i], -1, SQLITE_STATIC);
+	return row;
+}
+
+static s64 bounded(u64 value)
+{
+	return value > INT64_MAX ? INT64_MAX : (s64)value;
+}
+
+int store_list(struct store *s, const char *words, u64 offset, u64 max, struct stored_list *out)
+{
+	char *word[WORDS_MAX];
+	int nr = split_words(words ?: "", word);
+	struct stored_list list = { 0 };
+	auto_stmt sqlite3_stmt *count = ask_list(s, "COUNT(*)", word, nr, "");
+	auto_stmt sqlite3_stmt *row =
+		ask_list(s, COLUMNS, word, nr, " ORDER BY id DESC LIMIT ? OFFSET ?");
+	int result = count && row ? sqlite3_step(count) : sqlite3_errcode(s->db);
+
+	if (result == SQLITE_ROW) {
+		list.nr_all = (u64)sqlite3_column_int64(count, 0);
+		sqlite3_bind_int64(row, nr + 1, bounded(max));
+		sqlite3_bind_int64(row, nr + 2, bounded(offset));
+		while ((result = sqlite3_step(row)) == SQLITE_ROW)
+			vec_push(&list.list, read_row(row));
+	}
+	sqlite3_reset(row); /* before the texts go */
+	for (int i = 0; i < nr; i++)
+		free(word[i]);
+	if (result != SQLITE_DONE) {
+		stored_list_fini(&list);
+		return index_error(s->db, result) ?: -EIO;
+	}
+	*out = list;
+	return 0;
+}
+
+/* For a statement that changes one profile. */
+static int changed_one(struct store *s, int err)
+{
+	return err ? err : sqlite3_changes(s->db) ? 0 : -ENOENT;
+}
+
+int store_rename(struct store *s, u64 id, const char *name)
+{
+	return changed_one(
+		s, index_run(s->db, "UPDATE profiles SET name = ? WHERE id = ?", "ti", name, id));
+}
+
+int store_pin(struct store *s, u64 id, bool pinned)
+{
+	return changed_one(s, index_run(s->db, "UPDATE profiles SET pinned = ? WHERE id = ?", "ii",
+					(u64)pinned, id));
+}
+
+int store_set_summary(struct store *s, u64 id, const char *json, u64 total, const char *unit)
+{
+	return changed_one(
+		s, index_run(s->db,
+			     "UPDATE profiles SET summary = ?, total = ?, unit = ? WHERE id = ?",
+			     "titi", json, total, unit, id));
+}
+
+int store_delete(struct store *s, u64 id)
+{
+	return changed_one(s, index_run(s->db,
+					"UPDATE profiles SET deleted_ns = ?"
+					" WHERE id = ? AND deleted_ns = 0",
+					"ii", time_wall_ns(), id));
+}
+
+int store_delete_all(struct store *s, u64 *nr)
+{
+	int err = index_run(
+		s->db, "UPDATE profiles SET deleted_ns = ? WHERE pinned = 0 AND deleted_ns = 0",
+		"i", time_wall_ns());
+
+	if (!err)
+		*nr = (u64)sqlite3_changes(s->db);
+	return err;
+}
+
+int store_restore(struct store *s, u64 id)
+{
+	auto_free char *file = file_of(s, id);
+
+	if (!file)
+		return -ENOENT;
+	auto_close int fd = *file ? file_get(s->profiles, file) : -1;
+	if (*file && fd < 0)
+		return fd;
+	return changed_one(s, index_run(s->db,
+					"UPDATE profiles SET deleted_ns = 0"
+					" WHERE id = ? AND deleted_ns > 0",
+					"i", id));
+}
+
+int profiles_remove(struct store *s, u64 id)
+{
+	auto_free char *file = file_of(s, id);
+
+	/* Hidden first: a profile that is listed has its file. */
+	int err = index_run(s->db,
+			    "UPDATE profiles SET deleted_ns = 1 WHERE id = ? AND deleted_ns = 0",
+			    "i", id);
+	if (err)
+		return err;
+	if (file && *file && unlinkat(s->profiles, file, 0) && errno != ENOENT)
+		return -errno;
+	return index_run(s->db, "DELETE FROM profiles WHERE id = ?", "i", id);
+}

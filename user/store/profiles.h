@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of profiles, for the files of this folder. */
+#pragma once
+
+#include "store/store_state.h"
+
+/* Lists a profile whose file exists. `file`: its name, "" if there is none. */
+int profiles_list_file(struct store *s, const struct stored *facts, const char *file);
+
+/* Removes a profile's file, then the profile from the index. */
+int profiles_remove(struct store *s, u64 id);

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Deletes, thins and seals what is due. Part of store/store.h. */
+#include <errno.h>
+
+#include "store/profiles.h"
+#include "store/slices.h"
+
+#define SEAL_AFTER_NS (60 * NS_PER_SEC)
+#define SEAL_AGAIN_NS (60 * NS_PER_SEC)
+#define UPKEEP_NS     (600 * NS_PER_SEC)
+#define AUDIT_NS      (90 * 24 * HOUR_NS)
+#define PURGED_MAX    8 /* at once */
+#define SYNC_NS       (60 * NS_PER_SEC)
+#define MINUTE_NS     (60 * NS_PER_SEC)
+
+struct store_size store_size(struct store *s)
+{
+	return (struct store_size){
+		.profile_bytes = index_number(s->db, "SELECT sum(size_bytes) FROM profiles", ""),
+		.slice_bytes = index_number(s->db, "SELECT sum(size_bytes) FROM hours", ""),
+		.nr_profiles = index_number(
+			s->db, "SELECT count(*) FROM profiles WHERE deleted_ns = 0", ""),
+		.oldest_slice_ns =
+			index_number(s->db, "SELECT first_ns FROM hours ORDER BY hour LIMIT 1", ""),
+	};
+}
+
+/* now - age, or 0. */
+static u64 before(u64 now_ns, u64 age_ns)
+{
+	return now_ns > age_ns ? now_ns - age_ns : 0;
+}
+
+static void purge_deleted(struct store *s, u64 now_ns)
+{
+	for (int i = 0; i < PURGED_MAX; i++) {
+		u64 id = index_number(s->db,
+				      "SELECT id FROM profiles WHERE deleted_ns > 0"
+				      " AND deleted_ns <= ? LIMIT 1",
+				      "i", before(now_ns, STORE_UNDO_NS));
+		if (!id || profiles_remove(s, id))
+			return;
+	}
+}
+
+/* The oldest slices go first, but those of the current hour stay, then the oldest profile. */
+static void keep_disk(struct store *s, u64 now_ns)
+{
+	struct store_size size = store_size(s);
+	u64 used = size.profile_bytes + size.slice_bytes;
+
+	if (!s->limits.max_disk_bytes || used <= s->limits.max_disk_bytes)
+		return;
+	u64 hour = index_number(s->db, "SELECT min(hour) FROM hours WHERE hour < ?", "i",
+				now_ns / HOUR_NS);
+	u64 id = index_number(s->db, "SELECT min(id) FROM profiles WHERE pinned = 0", "");
+	if (hour)
+		slices_remove(s, hour);
+	else if (id)
+		profiles_remove(s, id);
+}
+
+static void drop_old_slices(struct store *s, u64 now_ns)
+{
+	if (!s->limits.keep_10min_ns)
+		return;
+	/* The whole hour must be old. */
+	u64 end = before(now_ns, s->limits.keep_10min_ns) / HOUR_NS;
+	u64 hour = index_number(s->db, "SELECT min(hour) FROM hours WHERE hour < ?", "i", end);
+	if (hour)
+		slices_remove(s, hour);
+}
+
+static void seal_one(struct store *s, u64 now_ns)
+{
+	u64 hour = index_number(s->db,
+				"SELECT hour FROM hours WHERE is_sealed = 0 AND hour < ?"
+				" ORDER BY hour LIMIT 1",
+				"i", before(now_ns, SEAL_AFTER_NS) / HOUR_NS);
+
+	if (!hour || time_mono_ns() < s->seal_after_ns)
+		return;
+	int err = slices_seal(s, hour);
+	if (err == -ENOENT)
+		slices_remove(s, hour);
+	/* A file that is too large must not keep the others from it. */
+	if (err == -EFBIG)
+		index_run(s->db, "UPDATE hours SET is_sealed = 1 WHERE hour = ?", "i", hour);
+	s->seal_after_ns = err ? time_mono_ns() + SEAL_AGAIN_NS : 0;
+}
+
+/* Adds up the use in [from, end), which are multiples of the step, by steps. */
+static int add_up(struct store *s, u64 from_ns, u64 end_ns, u64 step_ns)
+{
+	int err = index_run(s->db,
+			    "CREATE TEMP TABLE thinned AS SELECT time_ns / ?1 * ?1 AS time_ns,"
+			    " service, sum(cpu_ns) AS cpu_ns FROM uses"
+			    " WHERE time_ns >= ?2 AND time_ns < ?3 GROUP BY 1, 2",
+			    "iii", step_ns, from_ns, end_ns);
+	if (!err)
+		err = index_run(s->db, "DELETE FROM uses WHERE time_ns >= ? AND time_ns < ?", "ii",
+				from_ns, end_ns);
+	if (!err)
+		err = index_run(s->db,
+				"INSERT INTO uses (time_ns, service, cpu_ns)"
+				" SELECT time_ns, service, cpu_ns FROM thinned",
+				"");
+	return err ? err : index_run(s->db, "DROP TABLE temp.thinned", "");
+}
+
+/* Thins the use that is older than `end_ns` and not yet thinned. */
+static void thin_uses(struct store *s, u64 end_ns, u64 step_ns)
+{
+	end_ns -= end_ns % step_ns;
+	u64 from_ns = index_number(s->db,
+				   "SELECT min(time_ns) FROM uses WHERE time_ns < ?"
+				   " AND time_ns % ? <> 0",
+				   "ii", end_ns, step_ns);
+	if (!from_ns || index_run(s->db, "BEGIN", ""))
+		return;
+	int err = add_up(s, from_ns - from_ns % step_ns, end_ns, step_ns);
+	if (err || index_run(s->db, "COMMIT", ""))
+		index_run(s->db, "ROLLBACK", "");
+}
+
+static void upkeep(struct store *s, u64 now_ns)
+{
+	const struct store_limits *l = &s->limits;
+	u64 minutes = before(now_ns, l->keep_10s_ns), tens = before(now_ns, l->keep_1min_ns);
+
+	if (l->keep_1min_ns)
+		thin_uses(s, tens, 10 * MINUTE_NS);
+	if (l->keep_10s_ns)
+		thin_uses(s, minutes, MINUTE_NS);
+	if (l->keep_10min_ns)
+		index_run(s->db, "DELETE FROM uses WHERE time_ns < ?", "i",
+			  before(now_ns, l->keep_10min_ns));
+	index_run(s->db, "DELETE FROM services WHERE id NOT IN (SELECT service FROM uses)", "");
+	index_run(s->db, "DELETE FROM audit WHERE at_ns < ?", "i", before(now_ns, AUDIT_NS));
+}
+
+void store_tick(struct store *s, u64 now_ns)
+{
+	purge_deleted(s, now_ns);
+	keep_disk(s, now_ns);
+	drop_old_slices(s, now_ns);
+	seal_one(s, now_ns);
+	/* Also after the clock stepped back. */
+	if (now_ns < s->upkept_ns || now_ns - s->upkept_ns >= UPKEEP_NS) {
+		s->upkept_ns = now_ns;
+		upkeep(s, now_ns);
+	}
+	if (s->is_unsynced && time_mono_ns() - s->synced_ns >= SYNC_NS)
+		slices_sync(s);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slices of continuous profiling on disk. Part of store/store.h. */
+#pragma once
+
+#include "base/types.h"
+#include "base/vec.h"
+
+struct store;
+
+struct store_use {
+	const char *service;
+	u64 cpu_ns;
+};
+
+/*
+ * Appends a record of docs/slices-format.md to the file of its hour. `uses` says which service used
+ * how much CPU time in it. -EINVAL if it is not one undamaged record of that time. After any error
+ * the records that follow in the same book cannot be read: ask for a new book then.
+ */
+int store_add_slice(struct store *s, const void *bytes, size_t nr, u64 begin_ns, u64 end_ns,
+		    const struct store_use *uses, size_t nr_uses);
+
+/* Descriptors of the files that have slices of [from, to), oldest first; -ENOENT after the last. */
+int store_open_slices(struct store *s, u64 from_ns, u64 to_ns, u32 n);
+
+/* CPU time of a service by time. */
+struct store_series {
+	char *service;
+	VEC(u64) cpu_ns; /* by step */
+	u64 total_ns;
+};
+struct store_strip {
+	u64 from_ns, step_ns, nr_steps;  /* whole seconds a step */
+	VEC(struct store_series) series; /* the largest first */
+};
+
+/* *out: the use of every service in [from, to), in steps that make at most `max_steps`. */
+int store_strip(struct store *s, u64 from_ns, u64 to_ns, u32 max_steps, struct store_strip *out);
+void store_strip_fini(struct store_strip *strip);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An open store, for the files of this folder. */
+#pragma once
+
+#include "base/time.h"
+#include "store/index.h"
+#include "store/store.h"
+
+#define HOUR_NS (3600 * NS_PER_SEC)
+
+struct store {
+	int lock, dir, profiles, parts, slices; /* descriptors, or -1 */
+	sqlite3 *db;
+	struct store_limits limits;
+	u64 next_id;
+
+	int hour_fd; /* the file that was appended to last, or -1 */
+	u64 hour;
+	bool is_unsynced;
+	u64 synced_ns; /* CLOCK_MONOTONIC */
+
+	u64 seal_after_ns; /* CLOCK_MONOTONIC: no attempt before, since the last one failed */
+	u64 upkept_ns;     /* when the index was last thinned */
+};

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles made of others: comparisons, and kept time ranges. Part of web/api.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "web/api.h"
+#include "web/fields.h"
+#include "web/keeping.h"
+#include "web/range.h"
+#include "web/service.h"
+
+#define NAME_MAX_BYTES    200
+#define SERVICE_MAX_BYTES 127
+
+/* A side of a comparison: a profile, or a time range. */
+struct side {
+	u64 id; /* 0: the range */
+	struct range range;
+	int fd; /* of its profile; -1: not known yet */
+	char *name;
+};
+
+struct comparison {
+	struct request *q;
+	struct side sides[2];
+};
+
+static const char *const side_names[] = { "before", "after" };
+
+static void comparison_free(struct comparison *c)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(c->sides); i++) {
+		if (c->sides[i].fd >= 0)
+			close(c->sides[i].fd);
+		free(c->sides[i].name);
+	}
+	free(c);
+}
+
+static void note_and_reply(struct request *q, int err, u64 id, const char *doing)
+{
+	if (err) {
+		reply_errno(q, err, "keep the profile");
+		return;
+	}
+	auto_free char *what = xasprintf("%s, as profile %llu", doing, (unsigned long long)id);
+	store_audit(q->service->store, request_who(q), what);
+	reply_id(q, id);
+}
+
+static void diff_kept(void *ctx, int err, u64 id)
+{
+	note_and_reply(ctx, err, id, "compare profiles");
+}
+
+static void compared(void *ctx, int err, struct blob *result)
+{
+	struct comparison *c = ctx;
+	struct request *q = c->q;
+
+	if (err) {
+		reply_job_error(q, err, result, "compare the profiles");
+		comparison_free(c);
+		return;
+	}
+	struct stored facts = {
+		.name = xasprintf("%s vs %s", c->sides[0].name, c->sides[1].name),
+		.source = xstrdup("diff"),
+		.start_ns = time_wall_ns(),
+	};
+	comparison_free(c);
+	keep_profile(q->service, &facts, result, diff_kept, q);
+}
+
+static void go_on(struct comparison *c);
+
+static void side_rendered(void *ctx, int err, struct blob *result)
+{
+	struct comparison *c = ctx;
+	struct side *side = &c->sides[c->sides[0].fd >= 0];
+
+	if (!err)
+		side->fd = blob_file(result);
+	if (!err && side->fd >= 0) {
+		go_on(c);
+		return;
+	}
+	reply_job_error(c->q, err ?: side->fd, result, "read the time range");
+	comparison_free(c);
+}
+
+/* Gets the side that is missing, or compares. */
+static void go_on(struct comparison *c)
+{
+	struct service *sv = c->q->service;
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(c->sides); i++) {
+		if (c->sides[i].fd >= 0)
+			continue;
+		err = range_render(sv, &c->sides[i].range, "sflm", side_rendered, c);
+		if (err)
+			break;
+		return;
+	}
+	struct job_order order = {
+		.task = WEB_DIFF,
+		.params = { .nr_inputs = 2, .format = "sflm" },
+		.fds = { take_fd(c->sides[0].fd), take_fd(c->sides[1].fd) },
+		.done = compared,
+		.ctx = c,
+	};
+	if (!err)
+		err = queue_add(sv->queue, &order);
+	if (err) {
+		reply_errno(c->q, err, "compare the profiles");
+		comparison_free(c);
+	}
+}
+
+static bool take_range(struct request *q, const json_t *o, struct range *r)
+{
+	r->service = "";
+	if (!field_u64(q, o, "from_ms", 0, INT64_MAX, &r->from_ms) ||
+	    !field_u64(q, o, "to_ms", 0, INT64_MAX, &r->to_ms) ||
+	    !field_text(q, o, "service", SERVICE_MAX_BYTES, &r->service))
+		return false;
+	if (range_is_valid(r))
+		return true;
+	reply_error(q, ERROR_OUT_OF_RANGE, "from_ms",
+		    "The range must end after it begins, and have at most 31 days.");
+	return false;
+}
+
+static bool take_profile(struct request *q, struct side *side, const char *name, u64 id)
+{
+	struct stored s;
+	int err = store_get(q->service->store, id, &s);
+
+	if (!err) {
+		side->name = xstrdup(s.name);
+		stored_fini(&s);
+		side->fd = store_open_file(q->service->store, id);
+		err = side->fd < 0 ? side->fd : 0;
+	}
+	if (err)
+		reply_error(q, ERROR_UNKNOWN_ID, name, "There is no profile %llu.",
+			    (unsigned long long)id);
+	return !err;
+}
+
+static bool take_side(struct request *q, struct side *side, const char *name)
+{
+	static const char *const known[] = { "from_ms", "to_ms", "service", NULL };
+	const json_t *o = json_object_get(q->json, name);
+
+	if (json_is_integer(o) && json_integer_value(o) > 0)
+		return take_profile(q, side, name, (u64)json_integer_value(o));
+	if (!json_is_object(o)) {
+		reply_error(q, ERROR_BAD_REQUEST, name,
+			    "\"%s\" must be the number of a profile, or a time range.", name);
+		return false;
+	}
+	if (!fields_are_known(q, o, known) || !take_range(q, o, &side->range))
+		return false;
+	side->name = xstrdup(*side->range.service ? side->range.service : "node");
+	return true;
+}
+
+void api_diff(struct request *q)
+{
+	static const char *const known[] = { "before", "after", NULL };
+	struct comparison *c = xcalloc(1, sizeof(*c));
+
+	*c = (struct comparison){ .q = q, .sides = { { .fd = -1 }, { .fd = -1 } } };
+	if (!fields_are_known(q, q->json, known) || !take_side(q, &c->sides[0], side_names[0]) ||
+	    !take_side(q, &c->sides[1], side_names[1])) {
+		comparison_free(c);
+		return;
+	}
+	go_on(c);
+	request_await(q);
+}
+
+static void range_kept(void *ctx, int err, u64 id)
+{
+	note_and_reply(ctx, err, id, "keep a time range");
+}
+
+static void range_rendered(void *ctx, int err, struct blob *result)
+{
+	struct request *q = ctx;
+	const char *name = json_string_value(json_object_get(q->json, "name"));
+	const char *service = json_string_value(json_object_get(q->json, "service"));
+	u64 from = (u64)json_integer_value(json_object_get(q->json, "from_ms"));
+	u64 to = (u64)json_integer_value(json_object_get(q->json, "to_ms"));
+
+	if (err) {
+		reply_job_error(q, err, result, "read the time range");
+		return;
+	}
+	service = service && *service ? service : "node";
+	struct stored facts = {
+		.name = xstrdup(name && *name ? name : service),
+		.target = xstrdup(service),
+		.source = xstrdup("range"),
+		.start_ns = from * NS_PER_MS,
+		.duration_ns = (to - from) * NS_PER_MS,
+	};
+	keep_profile(q->service, &facts, result, range_kept, q);
+}
+
+void api_range(struct request *q)
+{
+	static const char *const known[] = { "from_ms", "to_ms", "service", "name", NULL };
+	const char *name = "";
+	struct range r = { 0 };
+
+	if (!fields_are_known(q, q->json, known) ||
+	    !field_text(q, q->json, "name", NAME_MAX_BYTES, &name) || !take_range(q, q->json, &r))
+		return;
+	int err = range_render(q->service, &r, "sflm", range_rendered, q);
+	if (err)
+		reply_errno(q, err, "read the time range");
+	else
+		request_await(q);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Logging in and out. Part of web/api.h. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "web/api.h"
+#include "web/service.h"
+
+static int hex(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : isxdigit((u8)c) ? tolower(c) - 'a' + 10 : -1;
+}
+
+/* The value of a field of application/x-www-form-urlencoded; NULL if it is missing. */
+static char *form_value(const char *form, const char *name)
+{
+	size_t len = strlen(name);
+	struct str out = { 0 };
+
+	while (form && (strncmp(form, name, len) || form[len] != '=')) {
+		form = strchr(form, '&');
+		form = form ? form + 1 : NULL;
+	}
+	for (const char *at = form ? form + len + 1 : ""; *at && *at != '&'; at++) {
+		if (*at == '%' && hex(at[1]) >= 0 && hex(at[2]) >= 0) {
+			str_add_char(&out, (char)(hex(at[1]) * 16 + hex(at[2])));
+			at += 2;
+		} else {
+			str_add_char(&out, *at == '+' ? ' ' : *at);
+		}
+	}
+	return str_take(&out);
+}
+
+static void enter(struct request *q, const char *token)
+{
+	struct service *sv = q->service;
+	enum role role = auth_token_role(&sv->auth, token);
+	auto_free char *home = xasprintf("%s/", sv->o->prefix);
+	auto_free char *again = xasprintf("%s/login?wrong=1", sv->o->prefix);
+
+	if (role == ROLE_NONE) {
+		reply_redirect(q, again, NULL);
+		return;
+	}
+	auto_free char *cookie = auth_cookie(&sv->auth, role, time_wall_ns() / NS_PER_SEC);
+	if (!cookie) {
+		reply_error(q, ERROR_INTERNAL, NULL, "There is no randomness for a login.");
+		return;
+	}
+	reply_redirect(q, home, cookie);
+}
+
+void api_login_page(struct request *q)
+{
+	const char *token = request_query(q, "token");
+
+	if (token)
+		enter(q, token);
+	else
+		reply_asset(q, "login.html");
+}
+
+void api_login(struct request *q)
+{
+	auto_free char *token = form_value(q->body.at, "token");
+
+	enter(q, token);
+	explicit_bzero(token, strlen(token));
+}
+
+void api_logout(struct request *q)
+{
+	auto_free char *login = xasprintf("%s/login", q->service->o->prefix);
+	auto_free char *cookie = auth_cookie(&q->service->auth, ROLE_NONE, 0);
+
+	auth_revoke(&q->service->auth, q);
+	reply_redirect(q, login, cookie);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The node, its events and its JVMs. Part of web/api.h. */
+#include <unistd.h>
+
+#include "base/time.h"
+#include "web/api.h"
+#include "web/service.h"
+
+#define PPM_PER_PERCENT 1e4
+
+static json_int_t ms(u64 ns)
+{
+	return (json_int_t)(ns / NS_PER_MS);
+}
+
+void api_health(struct request *q)
+{
+	const struct recorder *r = &q->service->recorder;
+
+	if (r->is_up)
+		reply_text(q, 200, "ok\n");
+	else
+		reply_error(q, ERROR_RECORDER_DOWN, NULL,
+			    r->is_other ? "The recorder is of another version."
+					: "There is no recorder.");
+}
+
+static json_t *recorder_json(const struct recorder *r)
+{
+	return json_pack("{s:s,s:I,s:f,s:I}", "state", r->is_up ? "up" : "down", "since_ms",
+			 ms(r->since_wall_ns), "cpu_percent",
+			 r->has_node ? (double)r->node.cpu_ppm / PPM_PER_PERCENT : 0.0,
+			 "memory_bytes", (json_int_t)(r->has_node ? r->node.memory_bytes : 0));
+}
+
+json_t *node_json(struct service *sv, enum role role)
+{
+	const struct recorder *r = &sv->recorder;
+	const struct store_size size = store_size(sv->store);
+
+	json_t *o =
+		json_pack("{s:s,s:s,s:s,s:i,s:s,s:I}", "host", sv->host, "version",
+			  SYSFLAME_VERSION, "kernel", r->caps.kernel, "cpus", (int)r->caps.nr_cpus,
+			  "role", role == ROLE_OPERATOR ? "operator" : "viewer", "started_ms",
+			  ms(sv->started_wall_ns));
+	json_object_set_new(o, "recorder", recorder_json(r));
+	json_object_set_new(o, "caps",
+			    json_pack("{s:I,s:I,s:I}", "max_hz", (json_int_t)r->caps.max_hz,
+				      "max_duration_s", (json_int_t)r->caps.max_duration_s,
+				      "max_recordings", (json_int_t)r->caps.max_recordings));
+	json_object_set_new(o, "continuous",
+			    json_pack("{s:I,s:I,s:s}", "rate_hz",
+				      (json_int_t)(r->has_node ? r->node.continuous_hz : 0),
+				      "since_ms", ms(r->node.continuous_since_wall_ns), "why",
+				      r->node.continuous_why));
+	json_object_set_new(
+		o, "store",
+		json_pack("{s:I,s:I,s:I,s:I,s:I}", "profiles", (json_int_t)size.nr_profiles,
+			  "profile_bytes", (json_int_t)size.profile_bytes, "slice_bytes",
+			  (json_int_t)size.slice_bytes, "oldest_slice_ms", ms(size.oldest_slice_ns),
+			  "max_bytes", (json_int_t)sv->o->limits.max_disk_bytes));
+	return o;
+}
+
+void api_node(struct request *q)
+{
+	reply_json(q, 200, node_json(q->service, q->role));
+}
+
+void api_events(struct request *q)
+{
+	json_t *list = json_array();
+
+	vec_each(e, &q->service->recorder.events)
+		json_array_append_new(list,
+				      json_pack("{s:s,s:s,s:s,s:s}", "name", e->name, "unit",
+						e->unit, "help", e->help, "why_not", e->why_not));
+	reply_json(q, 200, list);
+}
+
+json_t *jvms_json(const struct service *sv)
+{
+	json_t *list = json_array();
+	u64 ticks = (u64)sysconf(_SC_CLK_TCK), booted_ns = time_wall_ns() - time_boot_ns();
+
+	vec_each(j, &sv->recorder.jvms) {
+		json_t *o =
+			json_pack("{s:i,s:I,s:s,s:s,s:s,s:s,s:f,s:I}", "pid", (int)j->pid, "uid",
+				  (json_int_t)j->uid, "main", j->main, "jdk", j->jdk, "container",
+				  j->container, "container_name", j->container_name, "cpu_percent",
+				  (double)j->cpu_ppm / PPM_PER_PERCENT, "started",
+				  (json_int_t)(j->started & INT64_MAX));
+		json_object_set_new(
+			o, "started_ms",
+			json_integer(ms(booted_ns) + (json_int_t)(j->started / ticks * 1000)));
+		const char *user = users_name(&sv->users, j->uid);
+		json_object_set_new(o, "user",
+				    user ? json_string(user) : json_sprintf("%u", j->uid));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+void api_jvms(struct request *q)
+{
+	reply_json(q, 200, jvms_json(q->service));
+}

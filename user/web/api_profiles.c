@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles in the store. Part of web/api.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "web/api.h"
+#include "web/fields.h"
+#include "web/keeping.h"
+#include "web/service.h"
+
+#define NAME_MAX_BYTES 200
+#define LIMIT_DEFAULT  100
+#define LIMIT_MAX      1000
+
+static json_t *profile_json(const struct stored *s)
+{
+	static const char *const states[] = {
+		[STORED_COMPLETE] = "complete",
+		[STORED_PARTIAL] = "partial",
+		[STORED_FAILED] = "failed",
+	};
+
+	json_t *o = json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:I}", "id", (json_int_t)s->id,
+			      "name", s->name, "events", s->events, "target", s->target, "source",
+			      s->source, "state", states[s->state], "error", s->error, "start_ms",
+			      (json_int_t)(s->start_ns / NS_PER_MS), "duration_ms",
+			      (json_int_t)(s->duration_ns / NS_PER_MS));
+	json_t *more = json_pack("{s:I,s:I,s:I,s:I,s:s,s:I,s:b}", "rate_hz", (json_int_t)s->rate_hz,
+				 "samples", (json_int_t)s->samples, "lost", (json_int_t)s->lost,
+				 "total", (json_int_t)s->total, "unit", s->unit, "size_bytes",
+				 (json_int_t)s->size_bytes, "pinned", s->pinned);
+	json_object_update(o, more);
+	json_decref(more);
+	json_t *summary = *s->summary ? json_loads(s->summary, 0, NULL) : NULL;
+	json_object_set_new(o, "summary", summary ?: json_null());
+	return o;
+}
+
+json_t *profiles_json(struct service *sv, const char *words, u64 offset, u64 limit)
+{
+	struct stored_list l = { 0 };
+	json_t *list = json_array();
+
+	if (store_list(sv->store, words, offset, limit, &l)) {
+		json_decref(list);
+		return NULL;
+	}
+	vec_each(s, &l.list)
+		json_array_append_new(list, profile_json(s));
+	json_t *o = json_pack("{s:I,s:o}", "nr", (json_int_t)l.nr_all, "profiles", list);
+	stored_list_fini(&l);
+	return o;
+}
+
+void api_profiles(struct request *q)
+{
+	const char *words = "";
+	u64 offset = 0, limit = LIMIT_DEFAULT;
+
+	if (request_query_text(q, "q", NAME_MAX_BYTES, &words) &&
+	    request_query_u64(q, "offset", 0, INT32_MAX, &offset) &&
+	    request_query_u64(q, "limit", 1, LIMIT_MAX, &limit))
+		reply_json(q, 200, profiles_json(q->service, words, offset, limit));
+}
+
+static void reply_profile(struct request *q)
+{
+	struct stored s;
+	int err = store_get(q->service->store, q->id, &s);
+
+	if (err) {
+		reply_errno(q, err, "find the profile");
+		return;
+	}
+	reply_json(q, 200, profile_json(&s));
+	stored_fini(&s);
+}
+
+void api_profile(struct request *q)
+{
+	reply_profile(q);
+}
+
+static void note(struct request *q, const char *doing)
+{
+	auto_free char *what = xasprintf("%s profile %llu", doing, (unsigned long long)q->id);
+
+	store_audit(q->service->store, request_who(q), what);
+	q->service->changed |= CHANGED_PROFILES;
+}
+
+void api_profile_change(struct request *q)
+{
+	static const char *const known[] = { "name", "pinned", NULL };
+	struct store *store = q->service->store;
+	const char *name = NULL;
+	bool pinned = false;
+	int err = 0;
+
+	if (!fields_are_known(q, q->json, known) ||
+	    !field_text(q, q->json, "name", NAME_MAX_BYTES, &name) ||
+	    !field_bool(q, q->json, "pinned", &pinned))
+		return;
+	if (name)
+		err = store_rename(store, q->id, name);
+	if (!err && json_object_get(q->json, "pinned"))
+		err = store_pin(store, q->id, pinned);
+	if (err) {
+		reply_errno(q, err, "change the profile");
+		return;
+	}
+	note(q, name ? "rename" : pinned ? "pin" : "unpin");
+	reply_profile(q);
+}
+
+static void change(struct request *q, int err, const char *doing)
+{
+	if (err) {
+		auto_free char *what = xasprintf("%s the profile", doing);
+		reply_errno(q, err, what);
+		return;
+	}
+	note(q, doing);
+	reply_json(q, 200, json_object());
+}
+
+void api_delete(struct request *q)
+{
+	change(q, store_delete(q->service->store, q->id), "delete");
+}
+
+void api_restore(struct request *q)
+{
+	change(q, store_restore(q->service->store, q->id), "restore");
+}
+
+void api_delete_all(struct request *q)
+{
+	u64 nr = 0;
+	int err = store_delete_all(q->service->store, &nr);
+
+	if (err) {
+		reply_errno(q, err, "delete the profiles");
+		return;
+	}
+	auto_free char *what =
+		xasprintf("delete all %llu profiles that are not pinned", (unsigned long long)nr);
+	store_audit(q->service->store, request_who(q), what);
+	q->service->changed |= CHANGED_PROFILES;
+	reply_json(q, 200, json_pack("{s:I}", "nr", (json_int_t)nr));
+}
+
+static void upload_kept(void *ctx, int err, u64 id)
+{
+	struct request *q = ctx;
+
+	if (err) {
+		reply_errno(q, err, "keep the profile");
+		return;
+	}
+	q->id = id;
+	note(q, "upload");
+	reply_id(q, id);
+}
+
+static void imported(void *ctx, int err, struct blob *result)
+{
+	struct request *q = ctx;
+	const char *name = request_query(q, "name");
+	struct stored facts = { 0 };
+
+	if (err) {
+		reply_job_error(q, err, result, "read the file");
+		return;
+	}
+	facts.name = xstrdup(name && *name ? name : "upload");
+	facts.source = xstrdup("upload");
+	facts.target = xstrdup("upload");
+	keep_profile(q->service, &facts, result, upload_kept, q);
+}
+
+void api_upload(struct request *q)
+{
+	const char *name = "";
+
+	if (!request_query_text(q, "name", NAME_MAX_BYTES, &name))
+		return;
+	if (!q->body_bytes) {
+		reply_error(q, ERROR_BAD_REQUEST, NULL, "The body must be a profile.");
+		return;
+	}
+	struct job_order order = {
+		.task = WEB_IMPORT,
+		.params = { .nr_inputs = 1, .format = "sflm" },
+		.fds = { take_fd(q->upload_fd), -1 },
+		.done = imported,
+		.ctx = q,
+	};
+	copy_text(order.params.title, sizeof(order.params.title), name);
+	int err = queue_add(q->service->queue, &order);
+	if (err)
+		reply_errno(q, err, "read the file");
+	else
+		request_await(q);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who sends a request, and whether they may. */
+#include "web/auth.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "web/route.h"
+#include "web/service.h"
+
+#define REVOKED_MAX 1024
+#define TICKET_MAX  128
+
+/* Two independent keyed hashes of a token, each a key in turn: nobody guesses 128 bits. */
+static void make_keys(u8 keys[2][SIPHASH_KEY_LEN], const char *token)
+{
+	for (u8 i = 0; i < 4; i++) {
+		const u8 label[SIPHASH_KEY_LEN] = { 's', 'y', 's', 'f', 'l', 'a', 'm', 'e', i };
+		u64 part = siphash(label, token, strlen(token));
+		memcpy(keys[i / 2] + (size_t)(i % 2) * sizeof(part), &part, sizeof(part));
+	}
+}
+
+int auth_init(struct auth *a, const struct web_options *o)
+{
+	*a = (struct auth){ .o = o };
+	if (strlen(o->operator_token) < AUTH_TOKEN_MIN || strlen(o->viewer_token) < AUTH_TOKEN_MIN)
+		return -EINVAL;
+	make_keys(a->keys[ROLE_OPERATOR], o->operator_token);
+	make_keys(a->keys[ROLE_VIEWER], o->viewer_token);
+	return 0;
+}
+
+void auth_fini(struct auth *a)
+{
+	explicit_bzero(a->keys, sizeof(a->keys));
+	vec_fini(&a->revoked);
+}
+
+static bool is_same(const char *secret, const char *given)
+{
+	size_t len = strlen(secret);
+	u8 differs = 0;
+
+	if (strlen(given) != len)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		differs |= (u8)(secret[i] ^ given[i]);
+	return !*(volatile u8 *)&differs;
+}
+
+enum role auth_token_role(const struct auth *a, const char *token)
+{
+	if (is_same(a->o->operator_token, token))
+		return ROLE_OPERATOR;
+	return is_same(a->o->viewer_token, token) ? ROLE_VIEWER : ROLE_NONE;
+}
+
+/* "ROLE.NUMBER.END.HASH" */
+static void write_ticket(const struct auth *a, enum role role, u64 number, u64 end_s,
+			 char out[TICKET_MAX])
+{
+	int len = snprintf(out, TICKET_MAX, "%d.%016llx.%llu", (int)role,
+			   (unsigned long long)number, (unsigned long long)end_s);
+	u64 first = siphash(a->keys[role][0], out, (size_t)len);
+	u64 second = siphash(a->keys[role][1], out, (size_t)len);
+
+	snprintf(out + len, TICKET_MAX - (size_t)len, ".%016llx%016llx", (unsigned long long)first,
+		 (unsigned long long)second);
+}
+
+char *auth_cookie(const struct auth *a, enum role role, u64 now_s)
+{
+	const char *path = *a->o->prefix ? a->o->prefix : "/";
+	char ticket[TICKET_MAX] = "";
+	u64 number;
+
+	if (role == ROLE_NONE)
+		return xasprintf(AUTH_COOKIE "=; HttpOnly; SameSite=Strict; Path=%s; Max-Age=0",
+				 path);
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return NULL;
+	write_ticket(a, role, number, now_s + AUTH_TICKET_S, ticket);
+	return xasprintf(AUTH_COOKIE "=%s; HttpOnly; SameSite=Strict; Path=%s; Max-Age=%llu",
+			 ticket, path, AUTH_TICKET_S);
+}
+
+enum role auth_ticket_role(const struct auth *a, const char *ticket, u64 now_s, u64 *number)
+{
+	unsigned long long nr, end_s;
+	char right[TICKET_MAX];
+	int role, len = 0;
+
+	if (strlen(ticket) >= TICKET_MAX ||
+	    sscanf(ticket, "%1d.%16llx.%20llu.%n", &role, &nr, &end_s, &len) != 3 || !len)
+		return ROLE_NONE;
+	if (role != ROLE_VIEWER && role != ROLE_OPERATOR)
+		return ROLE_NONE;
+	write_ticket(a, (enum role)role, nr, end_s, right);
+	if (!is_same(right, ticket) || now_s >= end_s)
+		return ROLE_NONE;
+	for (size_t i = 0; i < a->revoked.nr; i++)
+		if (a->revoked.at[i] == nr)
+			return ROLE_NONE;
+	*number = nr;
+	return (enum role)role;
+}
+
+static const char *cookie_of(const struct request *q)
+{
+	return MHD_lookup_connection_value(q->connection, MHD_COOKIE_KIND, AUTH_COOKIE);
+}
+
+void auth_revoke(struct auth *a, const struct request *q)
+{
+	const char *ticket = cookie_of(q);
+	u64 number;
+
+	if (!ticket || !auth_ticket_role(a, ticket, time_wall_ns() / NS_PER_SEC, &number))
+		return;
+	if (a->revoked.nr < REVOKED_MAX)
+		vec_push(&a->revoked, number);
+	else
+		a->revoked.at[number % REVOKED_MAX] = number;
+}
+
+/* Whether a list "a.example:7070,b" has the host; an entry without a port stands for any port. */
+static bool is_listed(const char *list, const char *host, size_t name_len)
+{
+	while (list && *list) {
+		size_t len = strcspn(list, ",");
+		bool has_port = memchr(list, ':', len) && list[len - 1] != ']';
+		size_t compared = has_port ? strlen(host) : name_len;
+		if (len && len == compared && !strncasecmp(list, host, len))
+			return true;
+		list += len + (list[len] == ',');
+	}
+	return false;
+}
+
+/* The length of a host without its port; 0 if it is none. */
+static size_t host_name_len(const char *host)
+{
+	const char *end = *host == '[' ? strchr(host, ']') : host + strcspn(host, ":");
+
+	if (!end)
+		return 0;
+	end += *end == ']';
+	bool is_whole = !*end || (*end == ':' && end[1] && !end[1 + strspn(end + 1, "0123456789")]);
+	return is_whole ? (size_t)(end - host) : 0;
+}
+
+bool auth_host_allowed(const struct web_options *o, const char *host, const char *local)
+{
+	size_t len = host_name_len(host);
+	char name[256];
+	struct in_addr v4;
+
+	if (!len || len >= sizeof(name))
+		return false;
+	if (is_listed(o->allowed_hosts, host, len))
+		return true;
+	bool is_v6 = *host == '[';
+	memcpy(name, host + is_v6, len - 2 * is_v6);
+	name[len - 2 * is_v6] = '\0';
+	if (is_v6 ? !strcmp(name, "::1") : !strcasecmp(name, "localhost"))
+		return true;
+	if (!is_v6 && inet_pton(AF_INET, name, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127)
+		return true;
+	return *local && !strcasecmp(name, local);
+}
+
+/* The address of this machine that the client has connected to; "" if it has none. */
+static void local_address(const struct request *q, char out[INET6_ADDRSTRLEN])
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(q->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct sockaddr_storage at = { 0 };
+	socklen_t len = sizeof(at);
+	const void *bytes = NULL;
+
+	*out = '\0';
+	if (!info || getsockname(info->connect_fd, (struct sockaddr *)&at, &len))
+		return;
+	if (at.ss_family == AF_INET)
+		bytes = &((struct sockaddr_in *)&at)->sin_addr;
+	else if (at.ss_family == AF_INET6)
+		bytes = &((struct sockaddr_in6 *)&at)->sin6_addr;
+	if (!bytes)
+		return;
+	inet_ntop(at.ss_family, bytes, out, INET6_ADDRSTRLEN);
+	if (!strncmp(out, "::ffff:", 7) && strchr(out, '.'))
+		memmove(out, out + 7, strlen(out + 7) + 1);
+}
+
+static bool is_host_allowed(const struct auth *a, const struct request *q)
+{
+	const char *host = request_header(q, "Host");
+	char local[INET6_ADDRSTRLEN];
+
+	local_address(q, local);
+	return q->route->is_any_host || (host && auth_host_allowed(a->o, host, local));
+}
+
+/* A page of another site may not send changes, with whatever the browser adds to them. */
+static bool is_origin_allowed(const struct auth *a, const struct request *q)
+{
+	const char *origin = request_header(q, "Origin"), *host = request_header(q, "Host");
+
+	if (!origin)
+		return true;
+	/* Our login form: its token is no cookie, and `no-referrer` hides where it comes from. */
+	if (!strcmp(origin, "null"))
+		return q->route->body == BODY_FORM;
+	const char *authority = strstr(origin, "://");
+	if (!authority || (strncmp(origin, "http://", 7) && strncmp(origin, "https://", 8)))
+		return false;
+	authority += 3;
+	size_t len = host_name_len(authority);
+	return len && ((host && !strcasecmp(authority, host)) ||
+		       is_listed(a->o->allowed_hosts, authority, len));
+}
+
+static enum role basic_role(const struct auth *a, const struct request *q)
+{
+	char *password = NULL;
+	char *name = MHD_basic_auth_get_username_password(q->connection, &password);
+	enum role role = password ? auth_token_role(a, password) : ROLE_NONE;
+
+	if (password)
+		explicit_bzero(password, strlen(password));
+	MHD_free(password);
+	MHD_free(name);
+	return role;
+}
+
+/* *by_cookie: the browser adds the login by itself, so a page of another site might use it. */
+static enum role find_role(const struct auth *a, const struct request *q, bool *by_cookie)
+{
+	const char *header = request_header(q, "Authorization"), *ticket = cookie_of(q);
+	u64 number;
+
+	*by_cookie = false;
+	if (header && !strncasecmp(header, "Bearer ", 7))
+		return auth_token_role(a, header + 7 + strspn(header + 7, " "));
+	if (header && q->route->has_basic && !strncasecmp(header, "Basic ", 6))
+		return basic_role(a, q);
+	*by_cookie = true;
+	return ticket ? auth_ticket_role(a, ticket, time_wall_ns() / NS_PER_SEC, &number)
+		      : ROLE_NONE;
+}
+
+static void refuse_login(const struct auth *a, struct request *q)
+{
+	auto_free char *login = xasprintf("%s/login", a->o->prefix);
+
+	if (q->route->is_page)
+		reply_redirect(q, login, NULL);
+	else
+		reply_error(q, ERROR_LOGIN_REQUIRED, NULL,
+			    "A token is needed: log in, or send the header \"Authorization: Bearer "
+			    "TOKEN\".");
+}
+
+bool auth_check(struct auth *a, struct request *q)
+{
+	bool is_post = !strcmp(q->route->method, "POST");
+	bool is_change = is_post || q->route->is_change, by_cookie;
+
+	q->role = find_role(a, q, &by_cookie);
+	if (!is_host_allowed(a, q))
+		reply_error(q, ERROR_FORBIDDEN, NULL,
+			    "This server does not answer to the name in the Host header.");
+	else if (is_change && !is_origin_allowed(a, q))
+		reply_error(q, ERROR_FORBIDDEN, NULL,
+			    "A page of another site may not change anything here.");
+	else if (q->route->role == ROLE_NONE)
+		return true;
+	else if (q->role == ROLE_NONE)
+		refuse_login(a, q);
+	else if (q->role < q->route->role)
+		reply_error(q, ERROR_FORBIDDEN, NULL, "This needs the token of the operator.");
+	else if (is_change && by_cookie && !request_header(q, "X-Sysflame"))
+		reply_error(q, ERROR_FORBIDDEN, NULL,
+			    "A change needs the header \"X-Sysflame: 1\".");
+	else
+		return true;
+	return false;
+}

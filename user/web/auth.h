@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who sends a request, and whether they may. A login gives a ticket in a cookie: the role, a
+ * number, the time of its end, and a keyed hash of these. Its key comes from the token: tickets
+ * survive a restart, and a new token ends them.
+ */
+#pragma once
+
+#include "base/siphash.h"
+#include "base/vec.h"
+#include "web/request.h"
+
+struct web_options;
+
+#define AUTH_COOKIE    "sysflame_session"
+#define AUTH_TICKET_S  (7 * 24 * 3600ull)
+#define AUTH_TOKEN_MIN 32 /* bytes */
+
+struct auth {
+	const struct web_options *o;
+	u8 keys[ROLE_OPERATOR + 1][2][SIPHASH_KEY_LEN]; /* by role, two halves of a hash */
+	VEC(u64) revoked;                               /* numbers of tickets that logged out */
+};
+
+/* -EINVAL if a token is too short. `o` must stay. */
+int auth_init(struct auth *a, const struct web_options *o);
+void auth_fini(struct auth *a);
+
+/* The role of a token; in constant time for tokens of equal length. */
+enum role auth_token_role(const struct auth *a, const char *token);
+
+/* A value of Set-Cookie for a login, or for a logout if `role` is ROLE_NONE. The caller frees it.
+ */
+char *auth_cookie(const struct auth *a, enum role role, u64 now_s);
+
+/* The role of a ticket, ROLE_NONE if it is no valid one; *number is set otherwise. */
+enum role auth_ticket_role(const struct auth *a, const char *ticket, u64 now_s, u64 *number);
+
+/* The ticket in the request is worth nothing any more. */
+void auth_revoke(struct auth *a, const struct request *q);
+
+/*
+ * Checks Host, Origin, login, role and header of a request whose route is known, and sets q->role.
+ * Replies with an error and returns false if it is refused.
+ */
+bool auth_check(struct auth *a, struct request *q);
+
+/* Whether a Host header may name this server; `local` is the address that the client reached. */
+bool auth_host_allowed(const struct web_options *o, const char *host, const char *local);

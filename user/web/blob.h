@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes with several owners: a result that goes to a reply, to the cache and to the store. */
+#pragma once
+
+#include "base/types.h"
+
+struct blob {
+	u32 refs;
+	size_t nr;
+	char *at; /* ends in a NUL that `nr` does not count */
+};
+
+/* Takes `at` over, which malloc made. The caller owns one reference. */
+struct blob *blob_new(char *at, size_t nr);
+struct blob *blob_get(struct blob *b);
+void blob_put(struct blob *b);
+
+/* Reads the whole of a file from its start. -EFBIG beyond `max` bytes. */
+int blob_of_file(int fd, size_t max, struct blob **out);
+
+/* A descriptor of a memory file with these bytes, at its start; or a negative errno. */
+int blob_file(const struct blob *b);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of the store that a job asks for: by number (web/jobs.h). */
+#pragma once
+
+#include "store/store.h"
+#include "worker/worker.h"
+
+enum input_kind {
+	INPUT_PARTS,  /* of the recording `id`, oldest first */
+	INPUT_FILE,   /* 0 is the profile `id` */
+	INPUT_SLICES, /* files with slices of [from, to), oldest first */
+};
+
+struct input {
+	struct store *store;
+	enum input_kind kind;
+	u64 id, from_ns, to_ns;
+	u32 nr; /* PARTS: only the first ones; 0: all */
+};
+
+/* A copy for job_order.open_ctx. */
+void *input_new(const struct input *in);
+
+/* A worker_open_fn; `ctx` is a struct input. */
+int input_open(void *ctx, u32 place, const char *path);
+
+/* The file with a number; -ENOENT after the last. */
+int input_file(const struct input *in, u32 number);

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps a finished profile. */
+#include "web/keeping.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "web/service.h"
+
+#define SUMMARY_MAX (64u << 10)
+
+struct keeping {
+	struct service *sv;
+	struct stored facts;
+	struct blob *bytes;
+	kept_fn done;
+	void *ctx;
+};
+
+static char *text_or_empty(char *text)
+{
+	return text ?: xstrdup("");
+}
+
+static void fill_texts(struct stored *f)
+{
+	f->name = text_or_empty(f->name);
+	f->events = text_or_empty(f->events);
+	f->target = text_or_empty(f->target);
+	f->unit = text_or_empty(f->unit);
+	f->error = text_or_empty(f->error);
+	f->source = text_or_empty(f->source);
+	f->summary = text_or_empty(f->summary);
+}
+
+static void add(struct keeping *k)
+{
+	struct stored *f = &k->facts;
+	int err = store_add(k->sv->store, f, k->bytes ? k->bytes->at : NULL,
+			    k->bytes ? k->bytes->nr : 0);
+
+	if (err)
+		log_error("profile %llu is not stored: %s", (unsigned long long)f->id,
+			  strerror(-err));
+	if (!err && *f->summary)
+		store_set_summary(k->sv->store, f->id, f->summary, f->total, f->unit);
+	k->sv->changed |= CHANGED_PROFILES | CHANGED_SESSIONS;
+	if (k->done)
+		k->done(k->ctx, err, f->id);
+	stored_fini(f);
+	blob_put(k->bytes);
+	free(k);
+}
+
+/* A fact that the caller does not know. */
+static void learn(u64 *fact, const json_t *o, const char *name, u64 factor)
+{
+	json_int_t value = json_integer_value(json_object_get(o, name));
+
+	if (!*fact && value > 0 && (u64)value <= UINT64_MAX / factor)
+		*fact = (u64)value * factor;
+}
+
+static void learn_text(char **fact, const json_t *o, const char *name, size_t max)
+{
+	const char *value = json_string_value(json_object_get(o, name));
+
+	if (**fact || !value || !utf8_is_clean(value, max))
+		return;
+	free(*fact);
+	*fact = xstrdup(value);
+}
+
+/* The summary comes from a worker that read a profile of anybody. */
+static void take_summary(struct stored *f, const struct blob *b)
+{
+	json_t *o = b->nr <= SUMMARY_MAX ? json_loadb(b->at, b->nr, 0, NULL) : NULL;
+
+	if (json_is_object(o)) {
+		learn(&f->total, o, "total", 1);
+		learn(&f->samples, o, "samples", 1);
+		learn(&f->start_ns, o, "start_ms", NS_PER_MS);
+		learn(&f->duration_ns, o, "duration_ms", NS_PER_MS);
+		learn_text(&f->unit, o, "unit", 32);
+		learn_text(&f->events, o, "events", 256);
+		json_t *shown = json_pack("{s:O*,s:O*}", "kinds", json_object_get(o, "kinds"),
+					  "top", json_object_get(o, "top"));
+		free(f->summary);
+		f->summary = shown ? json_dumps(shown, JSON_COMPACT) : NULL;
+		f->summary = text_or_empty(f->summary);
+		json_decref(shown);
+	}
+	json_decref(o);
+}
+
+static void summarized(void *ctx, int err, struct blob *result)
+{
+	struct keeping *k = ctx;
+
+	if (!err)
+		take_summary(&k->facts, result);
+	else
+		log_debug("no summary of profile %llu: %s", (unsigned long long)k->facts.id,
+			  strerror(-err));
+	add(k);
+}
+
+void keep_profile(struct service *sv, struct stored *facts, struct blob *bytes, kept_fn done,
+		  void *ctx)
+{
+	struct keeping *k = xcalloc(1, sizeof(*k));
+	struct job_order order = {
+		.task = WEB_SUMMARY,
+		.params = { .nr_inputs = 1 },
+		.fds = { -1, -1 },
+		.is_needed = true,
+		.done = summarized,
+		.ctx = k,
+	};
+
+	*k = (struct keeping){ sv, *facts, bytes ? blob_get(bytes) : NULL, done, ctx };
+	*facts = (struct stored){ 0 };
+	fill_texts(&k->facts);
+	if (!k->facts.id)
+		k->facts.id = store_new_id(sv->store);
+	k->facts.size_bytes = bytes ? bytes->nr : 0;
+	order.fds[0] = bytes ? blob_file(bytes) : -1;
+	if (order.fds[0] < 0 || queue_add(sv->queue, &order))
+		add(k);
+}

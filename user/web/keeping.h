@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps a finished profile: a worker reads what lists show about it, then it goes to the store. */
+#pragma once
+
+#include "store/store.h"
+#include "web/blob.h"
+
+struct service;
+
+/* `id` is the profile's; `err` a negative errno of the store. */
+typedef void (*kept_fn)(void *ctx, int err, u64 id);
+
+/*
+ * Keeps `bytes`, a profile in the format of docs/profile-format.md, or none if it failed (NULL).
+ * `facts` is taken over; with id 0 it gets a number. `done` may be NULL.
+ */
+void keep_profile(struct service *sv, struct stored *facts, struct blob *bytes, kept_fn done,
+		  void *ctx);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metrics in the text format of Prometheus. Part of web/api.h. */
+#include "base/time.h"
+#include "web/api.h"
+#include "web/service.h"
+#include "web/sessions.h"
+
+static void add(struct str *out, const char *name, const char *type, const char *help, double value)
+{
+	str_addf(out, "# HELP sysflame_%s %s\n# TYPE sysflame_%s %s\nsysflame_%s %.15g\n", name,
+		 help, name, type, name, value);
+}
+
+static size_t nr_running(const struct service *sv)
+{
+	const struct session *s;
+	size_t nr = 0;
+
+	for (size_t i = 0; (s = sessions_at(sv->sessions, i)); i++)
+		nr += !s->is_ended;
+	return nr;
+}
+
+void api_metrics(struct request *q)
+{
+	static const struct reply_form form = {
+		.type = "text/plain; version=0.0.4; charset=utf-8"
+	};
+	const struct service *sv = q->service;
+	const struct recorder *r = &sv->recorder;
+	const struct store_size size = store_size(sv->store);
+	const struct workers_usage workers = workers_usage(sv->workers);
+	struct str s = { 0 };
+
+	add(&s, "recorder_up", "gauge", "Whether there is a recorder.", r->is_up);
+	add(&s, "recorder_cpu_seconds_total", "counter", "CPU time of the recorder, BPF included.",
+	    (double)r->cpu_ns / NS_PER_SEC);
+	add(&s, "recorder_memory_bytes", "gauge", "Memory of the recorder.",
+	    r->has_node ? (double)r->node.memory_bytes : 0);
+	add(&s, "continuous_rate_hertz", "gauge", "Rate of continuous profiling; 0: off.",
+	    r->has_node ? r->node.continuous_hz : 0);
+	add(&s, "samples_total", "counter", "Samples in recordings and slices.",
+	    (double)sv->nr_samples);
+	add(&s, "lost_samples_total", "counter", "Samples that were lost.", (double)sv->nr_lost);
+	add(&s, "sessions", "gauge", "Recordings that run.", (double)nr_running(sv));
+	add(&s, "jvms", "gauge", "JVMs on the node.", (double)r->jvms.nr);
+	add(&s, "profiles", "gauge", "Profiles in the store.", (double)size.nr_profiles);
+	add(&s, "profile_bytes", "gauge", "Bytes of the profiles.", (double)size.profile_bytes);
+	add(&s, "slice_bytes", "gauge", "Bytes of continuous profiling.", (double)size.slice_bytes);
+	add(&s, "worker_jobs_total", "counter", "Jobs that workers finished.",
+	    (double)workers.nr_done);
+	add(&s, "worker_failures_total", "counter", "Workers that ended or took too long.",
+	    (double)(workers.nr_failed + workers.nr_late));
+	add(&s, "worker_queue", "gauge", "Jobs that are not done.", (double)queue_nr(sv->queue));
+	size_t nr = s.len;
+	struct blob *b = blob_new(str_take(&s), nr);
+	reply_blob(q, b, &form);
+	blob_put(b);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs for the workers of the web process. */
+#include "web/queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/time.h"
+#include "base/vec.h"
+
+#define WAITING_MAX 24                 /* jobs of requests */
+#define LISTENERS   16                 /* requests that share a job */
+#define CACHE_BYTES (32u << 20)        /* results kept */
+#define CACHE_ITEM  (CACHE_BYTES / 4)  /* a larger one is not kept */
+#define PATIENCE_NS (120 * NS_PER_SEC) /* of a job, its wait for a worker included */
+
+struct listener {
+	job_done_fn done;
+	void *ctx;
+};
+
+struct job {
+	struct work *work;
+	char *key; /* NULL: none */
+	bool is_immutable;
+	u64 began_ns;
+	VEC(struct listener) listeners;
+};
+
+struct kept {
+	char *key;
+	struct blob *blob;
+	u64 used_ns;
+};
+
+struct queue {
+	struct workers *workers;
+	VEC(struct job *) jobs;
+	VEC(struct kept) cache;
+	size_t cache_bytes;
+	bool is_cancelled;
+};
+
+struct queue *queue_new(struct workers *workers)
+{
+	struct queue *q = xcalloc(1, sizeof(*q));
+
+	q->workers = workers;
+	return q;
+}
+
+static void job_free(struct job *j)
+{
+	work_free(j->work);
+	vec_fini(&j->listeners);
+	free(j->key);
+	free(j);
+}
+
+/* Calls every listener and frees the job, which is in no list any more. */
+static void job_end(struct job *j, int err, struct blob *result)
+{
+	vec_each(l, &j->listeners)
+		l->done(l->ctx, err, result);
+	job_free(j);
+}
+
+void queue_cancel(struct queue *q)
+{
+	q->is_cancelled = true;
+	while (q->jobs.nr)
+		job_end(q->jobs.at[--q->jobs.nr], -ECANCELED, NULL);
+}
+
+void queue_free(struct queue *q)
+{
+	if (!q)
+		return;
+	queue_cancel(q);
+	vec_each(k, &q->cache) {
+		free(k->key);
+		blob_put(k->blob);
+	}
+	vec_fini(&q->cache);
+	vec_fini(&q->jobs);
+	free(q);
+}
+
+static struct kept *find_kept(struct queue *q, const char *key)
+{
+	vec_each(k, &q->cache)
+		if (!strcmp(k->key, key))
+			return k;
+	return NULL;
+}
+
+static void drop_oldest(struct queue *q)
+{
+	struct kept *oldest = q->cache.at;
+
+	vec_each(k, &q->cache)
+		if (k->used_ns < oldest->used_ns)
+			oldest = k;
+	q->cache_bytes -= oldest->blob->nr;
+	free(oldest->key);
+	blob_put(oldest->blob);
+	*oldest = q->cache.at[--q->cache.nr];
+}
+
+static void keep(struct queue *q, const char *key, struct blob *b)
+{
+	if (b->nr > CACHE_ITEM || find_kept(q, key))
+		return;
+	while (q->cache.nr && q->cache_bytes + b->nr > CACHE_BYTES)
+		drop_oldest(q);
+	vec_push(&q->cache, (struct kept){ xstrdup(key), blob_get(b), time_mono_ns() });
+	q->cache_bytes += b->nr;
+}
+
+bool queue_join(struct queue *q, const char *key, job_done_fn done, void *ctx)
+{
+	struct kept *k = find_kept(q, key);
+
+	if (k) {
+		k->used_ns = time_mono_ns();
+		struct blob *b = blob_get(k->blob);
+		done(ctx, 0, b);
+		blob_put(b);
+		return true;
+	}
+	vec_each(p, &q->jobs) {
+		struct job *j = *p;
+		if (!j->key || strcmp(j->key, key) || j->listeners.nr >= LISTENERS)
+			continue;
+		vec_push(&j->listeners, (struct listener){ done, ctx });
+		return true;
+	}
+	return false;
+}
+
+int queue_add(struct queue *q, const struct job_order *o)
+{
+	const struct work_order order = {
+		.task = o->task,
+		.fds = { o->fds[0], o->fds[1] },
+		.params = &o->params,
+		.len = sizeof(o->params),
+		.max = WORKER_RESULT_MAX,
+		.open = o->open,
+		.ctx = o->open_ctx,
+		.run = web_tasks[o->task],
+	};
+	bool joined = o->key && queue_join(q, o->key, o->done, o->ctx);
+
+	if (joined || q->is_cancelled || (!o->is_needed && q->jobs.nr >= WAITING_MAX)) {
+		for (size_t i = 0; i < ARRAY_SIZE(o->fds); i++)
+			if (o->fds[i] >= 0)
+				close(o->fds[i]);
+		free(o->open_ctx);
+		return joined ? 0 : -EBUSY;
+	}
+
+	struct job *j = xcalloc(1, sizeof(*j));
+	*j = (struct job){
+		.work = work_start(q->workers, &order),
+		.key = o->key ? xstrdup(o->key) : NULL,
+		.is_immutable = o->is_immutable,
+		.began_ns = time_mono_ns(),
+	};
+	vec_push(&j->listeners, (struct listener){ o->done, o->ctx });
+	vec_push(&q->jobs, j);
+	return 0;
+}
+
+/* Removes the first byte of a worker's answer, which says what the rest is. */
+static int take_result(char *bytes, size_t nr, struct blob **out)
+{
+	bool is_known = nr && (bytes[0] == WEB_RESULT_OK || bytes[0] == WEB_RESULT_REFUSED);
+
+	if (!is_known) {
+		free(bytes);
+		return -EPIPE;
+	}
+	bool is_refused = bytes[0] == WEB_RESULT_REFUSED;
+	memmove(bytes, bytes + 1, nr - 1);
+	bytes[nr - 1] = '\0';
+	*out = blob_new(bytes, nr - 1);
+	return is_refused ? -EBADMSG : 0;
+}
+
+static int job_result(struct job *j, struct blob **out)
+{
+	void *bytes;
+	size_t nr;
+	int err = work_result(j->work, &bytes, &nr);
+
+	if (err == -EAGAIN && time_mono_ns() - j->began_ns >= PATIENCE_NS)
+		return -ETIMEDOUT;
+	if (err)
+		return err;
+	return take_result(bytes, nr, out);
+}
+
+void queue_poll(struct queue *q)
+{
+	workers_poll(q->workers);
+	/* Those who get a result may add jobs, at the end. */
+	for (size_t i = 0; i < q->jobs.nr;) {
+		struct job *j = q->jobs.at[i];
+		struct blob *result = NULL;
+		int err = job_result(j, &result);
+		if (err == -EAGAIN) {
+			i++;
+			continue;
+		}
+		if (!err && j->key && j->is_immutable)
+			keep(q, j->key, result);
+		memmove(&q->jobs.at[i], &q->jobs.at[i + 1],
+			(q->jobs.nr - i - 1) * sizeof(q->jobs.at[0]));
+		q->jobs.nr--;
+		job_end(j, err, result);
+		blob_put(result);
+	}
+}
+
+size_t queue_nr(const struct queue *q)
+{
+	return q->jobs.nr;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jobs for the workers of the web process. A few wait at a time; more are refused. Jobs with the
+ * same key are done once, and results that never change are kept for later.
+ */
+#pragma once
+
+#include "web/blob.h"
+#include "web/jobs.h"
+
+struct queue;
+
+/*
+ * Gets the result once: blob_get keeps it longer. `err`: 0, or a negative errno. -EBADMSG: the
+ * result is a sentence that says why there is none. -ETIMEDOUT: it took too long. -EPIPE: the
+ * worker ended. -ECANCELED: the daemon ends. `result` is NULL unless `err` is 0 or -EBADMSG.
+ */
+typedef void (*job_done_fn)(void *ctx, int err, struct blob *result);
+
+struct job_order {
+	enum web_task task;
+	struct web_params params;
+	int fds[2];          /* taken over; the second may be -1 */
+	worker_open_fn open; /* serves worker_open; may be NULL */
+	void *open_ctx;      /* freed with free() */
+	const char *key;     /* names the result; NULL: nobody else can want it */
+	bool is_immutable;   /* the result for the key never changes */
+	bool is_needed;      /* it may wait behind any number of others */
+	job_done_fn done;    /* may be called before queue_add returns */
+	void *ctx;
+};
+
+/* Jobs are done in this process if `workers` is NULL. */
+struct queue *queue_new(struct workers *workers);
+
+/* Calls `done` of every job with -ECANCELED, and refuses further ones. */
+void queue_cancel(struct queue *q);
+void queue_free(struct queue *q);
+
+/* -EBUSY: too many wait; `done` is not called then. The descriptors are taken over in any case. */
+int queue_add(struct queue *q, const struct job_order *order);
+
+/* The same for a result that may be there already: true if `done` was called or will be. */
+bool queue_join(struct queue *q, const char *key, job_done_fn done, void *ctx);
+
+/* Takes results and calls `done`. Does not wait. */
+void queue_poll(struct queue *q);
+
+/* Jobs that are not done. While there are any, queue_poll is to be called every few ms. */
+size_t queue_nr(const struct queue *q);

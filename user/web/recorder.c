@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The channel to the recorder. */
+#include "web/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "control/channel.h"
+
+#define EVENTS_MAX 4096
+#define JVMS_MAX   16384
+#define SILENT_NS  (5 * NS_PER_SEC) /* CPU time of a longer pause is not counted */
+
+void recorder_init(struct recorder *r)
+{
+	*r = (struct recorder){ .sock = -1, .since_wall_ns = time_wall_ns() };
+	r->message = xcalloc(1, sizeof(*r->message));
+}
+
+void recorder_detach(struct recorder *r)
+{
+	if (r->sock >= 0)
+		close(take_fd(r->sock));
+	if (r->is_up)
+		r->since_wall_ns = time_wall_ns();
+	r->is_up = false;
+	r->has_node = false;
+	r->jvms.nr = r->arriving.nr = 0;
+}
+
+void recorder_fini(struct recorder *r)
+{
+	recorder_detach(r);
+	vec_fini(&r->events);
+	vec_fini(&r->jvms);
+	vec_fini(&r->arriving);
+	free(r->message);
+}
+
+void recorder_attach(struct recorder *r, int sock)
+{
+	struct control_message *hello = r->message;
+
+	recorder_detach(r);
+	fcntl(sock, F_SETFL, O_NONBLOCK);
+	r->sock = sock;
+	r->is_other = false;
+	r->events.nr = 0;
+	*hello = (struct control_message){ .kind = CONTROL_HELLO };
+	hello->hello.version = CONTROL_VERSION;
+	recorder_send(r, hello);
+}
+
+int recorder_send(struct recorder *r, const struct control_message *m)
+{
+	return r->sock < 0 ? -EPIPE : channel_send(r->sock, m, -1);
+}
+
+static int take_hello(struct recorder *r)
+{
+	r->is_other = r->message->hello.version != CONTROL_VERSION;
+	return r->is_other ? -EPROTO : 0;
+}
+
+static void take_caps(struct recorder *r)
+{
+	r->caps = r->message->caps;
+	if (r->is_up)
+		return;
+	r->is_up = true;
+	r->since_wall_ns = time_wall_ns();
+}
+
+static void take_event(struct recorder *r)
+{
+	if (r->events.nr < EVENTS_MAX)
+		vec_push(&r->events, r->message->event);
+}
+
+static void take_node(struct recorder *r)
+{
+	u64 now = time_wall_ns(), since = now - r->heard_wall_ns;
+
+	r->node = r->message->node;
+	if (r->has_node && now > r->heard_wall_ns && since < SILENT_NS)
+		r->cpu_ns += since / 1000 * r->node.cpu_ppm / 1000;
+	r->has_node = true;
+	r->heard_wall_ns = now;
+}
+
+static void take_jvms(struct recorder *r)
+{
+	const struct control_jvms *m = &r->message->jvms;
+
+	if (m->first)
+		r->arriving.nr = 0;
+	for (u32 i = 0; i < m->nr && r->arriving.nr < JVMS_MAX; i++)
+		vec_push(&r->arriving, m->at[i]);
+	if (!m->last)
+		return;
+	typeof(r->jvms) old = r->jvms;
+	r->jvms.at = r->arriving.at;
+	r->jvms.nr = r->arriving.nr;
+	r->jvms.cap = r->arriving.cap;
+	r->arriving.at = old.at;
+	r->arriving.cap = old.cap;
+	r->arriving.nr = 0;
+}
+
+int recorder_receive(struct recorder *r, int *fd)
+{
+	if (r->sock < 0)
+		return -EAGAIN;
+	*fd = -1;
+	int err = channel_receive(r->sock, r->message, fd);
+	if (err)
+		return err;
+	switch (r->message->kind) {
+	case CONTROL_HELLO:
+		return take_hello(r);
+	case CONTROL_CAPS:
+		take_caps(r);
+		return 0;
+	case CONTROL_EVENT:
+		take_event(r);
+		return 0;
+	case CONTROL_NODE:
+		take_node(r);
+		return 0;
+	case CONTROL_JVMS:
+		take_jvms(r);
+		return 0;
+	default:
+		return 1;
+	}
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The channel to the recorder, and what it has reported about itself and the node. */
+#pragma once
+
+#include "base/vec.h"
+#include "control/protocol.h"
+
+struct recorder {
+	int sock;      /* -1: there is none */
+	bool is_up;    /* its version is ours and its limits are known */
+	bool is_other; /* its version is not ours */
+	bool has_node;
+	u64 since_wall_ns; /* up or down since */
+	u64 heard_wall_ns;
+	u64 cpu_ns; /* CPU time that it and those before it have reported */
+	struct control_caps caps;
+	struct control_node node;
+	VEC(struct control_event) events;
+	VEC(struct control_jvm) jvms, arriving;
+	struct control_message *message; /* room for the one that is handled */
+};
+
+void recorder_init(struct recorder *r);
+void recorder_fini(struct recorder *r);
+
+/* Takes the channel to a recorder that has just started. */
+void recorder_attach(struct recorder *r, int sock);
+void recorder_detach(struct recorder *r);
+
+/*
+ * Receives one message. 0: it was about the node, and is taken. 1: r->message is for somebody else,
+ * with the descriptor *fd or -1, which the caller closes. -EAGAIN: there is none. Another error:
+ * the channel is of no use any more.
+ */
+int recorder_receive(struct recorder *r, int *fd);
+
+/* -EPIPE if there is no recorder, -EAGAIN if it reads too slowly. */
+int recorder_send(struct recorder *r, const struct control_message *m);

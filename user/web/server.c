@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP server. */
+#include "web/server.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "web/route.h"
+#include "web/service.h"
+
+#define CONNECTIONS_MAX    256
+#define CONNECTIONS_PER_IP 64
+#define HEADERS_MAX        (32u << 10)       /* bytes; of a reply as well */
+#define IDLE_S             15                /* without a byte */
+#define REQUEST_NS         (15 * NS_PER_SEC) /* for all of a request but its body */
+#define BODY_BYTES_PER_SEC (64u << 10)       /* a body that arrives more slowly is given up */
+
+/* A connection. */
+struct client {
+	struct client *next, **at;
+	int fd;
+	u64 since_ns; /* a request is awaited since then; 0: it has arrived */
+	u64 body_bytes;
+};
+
+struct server {
+	struct MHD_Daemon *daemon;
+	struct service *sv;
+	struct client *clients;
+	int fd;
+};
+
+static void on_connection(void *cls, struct MHD_Connection *connection, void **ctx,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct server *s = cls;
+	struct client *c = *ctx;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		c = xcalloc(1, sizeof(*c));
+		c->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+				->connect_fd;
+		c->since_ns = time_mono_ns();
+		c->next = s->clients;
+		c->at = &s->clients;
+		if (c->next)
+			c->next->at = &c->next;
+		s->clients = c;
+		*ctx = c;
+	} else if (c) {
+		*c->at = c->next;
+		if (c->next)
+			c->next->at = c->at;
+		free(c);
+		*ctx = NULL;
+	}
+}
+
+static struct client *client_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
+}
+
+static void on_completed(void *cls, struct MHD_Connection *connection, void **ctx,
+			 enum MHD_RequestTerminationCode code)
+{
+	struct client *c = client_of(connection);
+
+	request_free(*ctx);
+	*ctx = NULL;
+	if (c)
+		*c = (struct client){ c->next, c->at, c->fd, time_mono_ns(), 0 };
+}
+
+static void find_route(struct request *q, const char *method, const char *url)
+{
+	const char *prefix = q->service->o->prefix;
+	size_t len = strlen(prefix);
+	bool known = false;
+
+	if (!strncmp(url, prefix, len) && url[len] == '/')
+		q->route = route_find(method, url + len + 1, q, &known);
+	if (q->route)
+		return;
+	if (*prefix && !strcmp(url, prefix)) {
+		auto_free char *home = xasprintf("%s/", prefix);
+		reply_redirect(q, home, NULL);
+	} else if (known) {
+		reply_error(q, ERROR_BAD_REQUEST, NULL, "This path does not know the method %s.",
+			    strlen(method) < 16 ? method : "given");
+	} else {
+		reply_error(q, ERROR_UNKNOWN_ID, NULL, "There is nothing at this path.");
+	}
+}
+
+static size_t body_max(const struct request *q)
+{
+	bool is_upload = q->route && q->route->body == BODY_UPLOAD;
+
+	return is_upload ? BODY_UPLOAD_MAX : BODY_JSON_MAX;
+}
+
+/* Whether a body follows that is too long to be read only to be thrown away. */
+static bool has_long_body(const struct request *q)
+{
+	const char *length = request_header(q, "Content-Length");
+
+	if (request_header(q, "Transfer-Encoding"))
+		return true;
+	return length && strtoull(length, NULL, 10) > BODY_JSON_MAX;
+}
+
+static enum MHD_Result send_reply(struct request *q)
+{
+	return MHD_queue_response(q->connection, q->status, q->response);
+}
+
+static enum MHD_Result begin(struct server *s, struct MHD_Connection *connection, const char *url,
+			     const char *method, void **ctx)
+{
+	struct request *q = request_new(s->sv, connection);
+	const char *length = request_header(q, "Content-Length");
+
+	*ctx = q;
+	find_route(q, method, url);
+	if (!q->response)
+		auth_check(&s->sv->auth, q);
+	if (!q->response && length && strtoull(length, NULL, 10) > body_max(q))
+		reply_error(q, ERROR_TOO_LARGE, NULL, "The body may have %zu bytes at most.",
+			    body_max(q));
+	return q->response && has_long_body(q) ? send_reply(q) : MHD_YES;
+}
+
+static int add_to_upload(struct request *q, const char *data, size_t nr)
+{
+	if (q->upload_fd < 0)
+		q->upload_fd = memfd_create("sysflame-upload", MFD_CLOEXEC);
+	if (q->upload_fd < 0)
+		return -errno;
+	while (nr) {
+		ssize_t done = pwrite(q->upload_fd, data, nr, (off_t)q->body_bytes);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done ? -errno : -EIO;
+		q->body_bytes += (u64)done;
+		data += done;
+		nr -= (size_t)done;
+	}
+	return 0;
+}
+
+static void take_body(struct request *q, const char *data, size_t nr)
+{
+	int err = 0;
+
+	client_of(q->connection)->body_bytes += nr;
+	if (q->response)
+		return;
+	if (nr > body_max(q) - q->body_bytes) {
+		reply_error(q, ERROR_TOO_LARGE, NULL, "The body may have %zu bytes at most.",
+			    body_max(q));
+		return;
+	}
+	if (q->route->body == BODY_UPLOAD) {
+		err = add_to_upload(q, data, nr);
+	} else {
+		str_add_bytes(&q->body, data, nr);
+		q->body_bytes += nr;
+	}
+	if (err)
+		reply_errno(q, err, "take the file");
+}
+
+static void parse_json(struct request *q)
+{
+	json_error_t fault;
+
+	q->json = json_loadb(q->body.at ?: "", q->body.len, JSON_REJECT_DUPLICATES, &fault);
+	if (json_is_object(q->json))
+		return;
+	reply_error(q, ERROR_BAD_REQUEST, NULL, "The body must be a JSON object: %s.",
+		    q->json ? "it is something else" : fault.text);
+}
+
+static void handle(struct request *q)
+{
+	q->is_handled = true;
+	client_of(q->connection)->since_ns = 0;
+	if (!q->response && q->route->body == BODY_JSON)
+		parse_json(q);
+	if (!q->response)
+		q->route->handle(q);
+	if (!q->response && !q->is_suspended)
+		reply_error(q, ERROR_INTERNAL, NULL, "The request has no answer.");
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *nr, void **ctx)
+{
+	struct request *q = *ctx;
+
+	if (!q)
+		return begin(cls, connection, url, method, ctx);
+	if (*nr) {
+		take_body(q, data, *nr);
+		*nr = 0;
+		return MHD_YES;
+	}
+	if (!q->is_handled)
+		handle(q);
+	return q->response ? send_reply(q) : MHD_YES;
+}
+
+/* Texts of the library may quote what a client sent: only we say what we log. */
+static void log_nothing(void *cls, const char *fmt, va_list args)
+{
+}
+
+int server_new(struct service *sv, struct server **out)
+{
+	struct server *s = xcalloc(1, sizeof(*s));
+
+	s->sv = sv;
+	s->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+		on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_nothing, NULL,
+		MHD_OPTION_LISTEN_SOCKET, sv->o->listen_fd, MHD_OPTION_NOTIFY_COMPLETED,
+		on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CONNECTIONS_PER_IP,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+	if (!s->daemon) {
+		free(s);
+		return -EIO;
+	}
+	s->fd = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+	*out = s;
+	return 0;
+}
+
+void server_free(struct server *s)
+{
+	if (!s)
+		return;
+	MHD_run(s->daemon); /* resumes those that got a reply */
+	MHD_run(s->daemon);
+	MHD_stop_daemon(s->daemon);
+	free(s);
+}
+
+int server_fd(const struct server *s)
+{
+	return s->fd;
+}
+
+int server_timeout_ms(const struct server *s, int max)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES || ms > (MHD_UNSIGNED_LONG_LONG)max)
+		return max;
+	return (int)ms;
+}
+
+void server_run(struct server *s)
+{
+	MHD_run(s->daemon);
+}
+
+void server_tick(struct server *s)
+{
+	u64 now = time_mono_ns();
+
+	for (struct client *c = s->clients; c; c = c->next) {
+		u64 allowed = REQUEST_NS + c->body_bytes / BODY_BYTES_PER_SEC * NS_PER_SEC;
+		if (c->since_ns && now - c->since_ns > allowed)
+			shutdown(c->fd, SHUT_RDWR);
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP server: connections, limits, and requests on their way to the table of routes. */
+#pragma once
+
+#include "base/types.h"
+
+struct service;
+struct server;
+
+/* Serves sv->o->listen_fd, which stays open until server_free. */
+int server_new(struct service *sv, struct server **out);
+
+/* All requests must have a reply by now, and all streams must have ended. */
+void server_free(struct server *s);
+
+/* Readable when server_run has something to do. */
+int server_fd(const struct server *s);
+
+/* ms after which server_run is to be called in any case; at most `max`. */
+int server_timeout_ms(const struct server *s, int max);
+void server_run(struct server *s);
+
+/* Ends connections that send too slowly. Call it every second. */
+void server_tick(struct server *s);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything that the web process has; made and freed by web.c. */
+#pragma once
+
+#include "web/auth.h"
+#include "web/queue.h"
+#include "web/recorder.h"
+#include "web/users.h"
+#include "web/web.h"
+
+struct sessions;
+struct streams;
+
+/* What clients with a stream do not know yet. */
+enum change {
+	CHANGED_PROFILES = 1,
+	CHANGED_SESSIONS = 2,
+	CHANGED_JVMS = 4,
+	CHANGED_NODE = 8,
+};
+
+struct service {
+	const struct web_options *o;
+	struct store *store;
+	struct workers *workers;
+	struct queue *queue;
+	struct recorder recorder;
+	struct auth auth;
+	struct users users;
+	struct sessions *sessions;
+	struct streams *streams;
+	char host[256];
+	u64 started_wall_ns;
+	u32 changed;             /* enum change */
+	u64 nr_samples, nr_lost; /* of all parts and slices since the start */
+};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One recording: its parts are joined while it runs, and become a profile when it has ended. */
+#pragma once
+
+#include "control/protocol.h"
+#include "web/queue.h"
+
+struct service;
+
+/* The recorder has begun the recording (`err` 0), or refused it, with a sentence. */
+typedef void (*session_answer_fn)(void *ctx, int err, const char *why, u64 id);
+
+struct session_order {
+	struct control_start start; /* without its `id` */
+	const char *name;           /* "": made from events and target */
+	const char *who;            /* for the audit list */
+	session_answer_fn answer;   /* called once; may be NULL */
+	const char *pull_format;    /* not NULL: nothing is stored; the result goes to `pulled` */
+	job_done_fn pulled;         /* called once after an answer without error */
+	void *ctx;                  /* of both */
+};
+
+struct session {
+	struct service *sv;
+	u64 id; /* of the profile that it becomes */
+	struct control_start start;
+	struct control_state state;
+	char *name, *why;
+	u64 asked_mono_ns, asked_wall_ns;
+	u64 stopped_mono_ns;            /* 0: not stopped */
+	u64 begin_wall_ns, end_wall_ns; /* of the parts */
+	u64 samples, lost;              /* of the parts */
+	u32 nr_parts;                   /* in the store */
+	u32 nr_received;                /* all that arrived */
+	s32 err;                        /* why it ended */
+	bool is_known;                  /* the recorder has answered */
+	bool is_discarded;              /* nothing is kept */
+	bool is_ended;                  /* no part follows */
+	bool is_cut;                    /* it ended before it should */
+	bool is_joining, is_merging;
+	bool is_over;         /* it can be freed */
+	char pull_format[16]; /* "": it is stored */
+	session_answer_fn answer;
+	job_done_fn pulled;
+	void *ctx;
+};
+
+void session_free(struct session *s);
+
+/* "pid 17", "all JVMs": for lists. The caller frees it. */
+char *session_target(const struct control_start *start);
+
+/* Adds a sentence to `why`. */
+void session_explain(struct session *s, const char *sentence);
+
+/* Starts to join parts if there are many. */
+void session_join(struct session *s);
+
+/* Makes the profile of a recording that has ended; sets is_over when that is done. */
+void session_finish(struct session *s);
+
+/* Calls `answer` if nobody did. */
+void session_answer(struct session *s, int err, const char *why);

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The web process: its loop. */
+#include "web/web.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "control/channel.h"
+#include "control/handover.h"
+#include "web/confine.h"
+#include "web/server.h"
+#include "web/service.h"
+#include "web/sessions.h"
+#include "web/sse.h"
+
+#define TICK_MS      1000
+#define BUSY_MS      10  /* while workers work */
+#define MESSAGES_MAX 256 /* of the recorder, before others get their turn */
+
+struct web {
+	struct service sv;
+	struct server *server;
+	int signal_fd;
+	u64 ticked_ns;
+	bool is_over;
+};
+
+static void lose_recorder(struct web *w, const char *why)
+{
+	if (w->sv.recorder.sock < 0)
+		return;
+	log_warn("%s; recordings that ran are kept as they are", why);
+	recorder_detach(&w->sv.recorder);
+	sessions_lost_recorder(w->sv.sessions);
+	w->sv.changed |= CHANGED_NODE | CHANGED_JVMS;
+}
+
+/* The next slices could refer to the one that was not kept. */
+static void ask_for_book(struct service *sv)
+{
+	struct control_message *m = sv->recorder.message;
+
+	*m = (struct control_message){ .kind = CONTROL_BOOK };
+	recorder_send(&sv->recorder, m);
+}
+
+static void take_slice(struct service *sv, const struct control_slice *m, int fd)
+{
+	struct store_use uses[CONTROL_SERVICES];
+
+	if (!channel_file_is(fd, m->bytes))
+		return;
+	void *bytes = mmap(NULL, m->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED)
+		return;
+	for (u32 i = 0; i < m->nr; i++)
+		uses[i] = (struct store_use){ m->services[i].name, m->services[i].cpu_ns };
+	sv->nr_samples += m->samples;
+	sv->nr_lost += m->lost;
+	int err = store_add_slice(sv->store, bytes, m->bytes, m->begin_wall_ns, m->end_wall_ns,
+				  uses, m->nr);
+	munmap(bytes, m->bytes);
+	if (err) {
+		log_debug("a slice is not kept: %s", strerror(-err));
+		ask_for_book(sv);
+	}
+}
+
+/* A message about a recording or a slice. */
+static int take_message(struct service *sv, int fd)
+{
+	const struct control_message *m = sv->recorder.message;
+
+	switch (m->kind) {
+	case CONTROL_STATE:
+	case CONTROL_PART:
+	case CONTROL_ENDED:
+		sessions_message(sv->sessions, m, fd);
+		return 0;
+	case CONTROL_SLICE:
+		take_slice(sv, &m->slice, fd);
+		return 0;
+	default: /* only the other direction has these */
+		return -EPROTO;
+	}
+}
+
+static u32 change_of(u32 kind)
+{
+	return kind == CONTROL_NODE || kind == CONTROL_CAPS ? CHANGED_NODE
+	       : kind == CONTROL_JVMS                       ? CHANGED_JVMS
+							    : 0;
+}
+
+static void receive(struct web *w)
+{
+	struct recorder *r = &w->sv.recorder;
+
+	for (int i = 0; i < MESSAGES_MAX; i++) {
+		auto_close int fd = -1;
+		int err = recorder_receive(r, &fd);
+		if (err == -EAGAIN)
+			return;
+		if (!err)
+			w->sv.changed |= change_of(r->message->kind);
+		if (err > 0)
+			err = take_message(&w->sv, fd);
+		if (!err)
+			continue;
+		lose_recorder(w, r->is_other     ? "the recorder is of another version"
+				 : err == -EPIPE ? "the recorder has ended"
+						 : "the recorder sent an invalid message");
+		return;
+	}
+}
+
+/* The supervisor sends the channel to each recorder that it starts. */
+static void take_channel(struct web *w)
+{
+	int sock = handover_receive(w->sv.o->control_fd);
+
+	if (sock == -EAGAIN)
+		return;
+	if (sock < 0) {
+		w->is_over = true;
+		return;
+	}
+	lose_recorder(w, "another recorder has started");
+	recorder_attach(&w->sv.recorder, sock);
+}
+
+static void tick(struct web *w)
+{
+	u64 now = time_mono_ns();
+
+	sessions_tick(w->sv.sessions);
+	if (now - w->ticked_ns < TICK_MS * NS_PER_MS)
+		return;
+	w->ticked_ns = now;
+	store_tick(w->sv.store, time_wall_ns());
+	server_tick(w->server);
+	streams_tick(&w->sv);
+}
+
+static void loop(struct web *w)
+{
+	while (!w->is_over) {
+		struct pollfd polled[] = {
+			{ server_fd(w->server), POLLIN, 0 },
+			{ w->sv.o->control_fd, POLLIN, 0 },
+			{ w->signal_fd, POLLIN, 0 },
+			{ w->sv.recorder.sock, POLLIN, 0 },
+		};
+		int ms = queue_nr(w->sv.queue) ? BUSY_MS : TICK_MS / 4;
+		poll(polled, ARRAY_SIZE(polled), server_timeout_ms(w->server, ms));
+		if (polled[2].revents)
+			w->is_over = true;
+		if (polled[1].revents)
+			take_channel(w);
+		receive(w);
+		queue_poll(w->sv.queue);
+		tick(w);
+		server_run(w->server);
+	}
+}
+
+int web_start_workers(struct web_options *o)
+{
+	return web_workers_new(&o->workers);
+}
+
+static int open_service(struct web *w, const struct web_options *o)
+{
+	struct service *sv = &w->sv;
+	auto_str struct str why = { 0 };
+
+	sv->workers = o->workers;
+	sv->queue = queue_new(sv->workers);
+	sv->streams = streams_new();
+	sv->sessions = sessions_new(sv);
+	recorder_init(&sv->recorder);
+	users_read(&sv->users);
+	gethostname(sv->host, sizeof(sv->host) - 1);
+	int err = auth_init(&sv->auth, o);
+	if (err) {
+		log_error("a token has fewer than %d bytes", AUTH_TOKEN_MIN);
+		return err;
+	}
+	err = store_open(o->dir, &o->limits, &sv->store, &why);
+	if (err) {
+		log_error("%s", why.at ?: strerror(-err));
+		return err;
+	}
+	err = server_new(sv, &w->server);
+	if (err) {
+		log_error("cannot start the HTTP server");
+		return err;
+	}
+	err = web_confine(o->dir);
+	if (err)
+		log_error("cannot give up rights: %s", strerror(-err));
+	return err;
+}
+
+static void close_service(struct web *w)
+{
+	struct service *sv = &w->sv;
+
+	/* Everybody who waits gets an answer, because the library cannot stop otherwise. */
+	sessions_end_waits(sv->sessions);
+	queue_cancel(sv->queue);
+	streams_end(sv->streams);
+	server_free(w->server);
+	sessions_free(sv->sessions);
+	queue_free(sv->queue);
+	streams_free(sv->streams);
+	workers_free(sv->workers);
+	if (sv->store)
+		store_close(sv->store);
+	recorder_fini(&sv->recorder);
+	users_fini(&sv->users);
+	auth_fini(&sv->auth);
+}
+
+static int block_signals(void)
+{
+	sigset_t ends;
+
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	/* Without it, poll ignores the descriptor, and the supervisor's end still ends this. */
+	return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int web_run(const struct web_options *o)
+{
+	struct web w = { .sv = { .o = o, .started_wall_ns = time_wall_ns() } };
+
+	w.signal_fd = block_signals();
+	int err = open_service(&w, o);
+	if (!err) {
+		sessions_adopt_orphans(w.sv.sessions);
+		loop(&w);
+	}
+	close_service(&w);
+	if (w.signal_fd >= 0)
+		close(w.signal_fd);
+	return err ? 1 : 0;
+}
