@@ -182,10 +182,17 @@ static void check_perf(struct check *c)
 	       : has_cycles ? "by the processor's cycle counter"
 			    : "by the CPU's clock: the machine shows no cycle counter",
 	       true, !err, remedy.at);
-	str_addf(&text, "%d; has no effect with CAP_PERFMON", paranoid);
+	bool needs_admin = paranoid > 2; /* rights.c */
+	const char *wanted = needs_admin ? "CAP_SYS_ADMIN" : "CAP_PERFMON";
+	str_addf(&text, "%d; has no effect with %s", paranoid, wanted);
+	str_clear(&remedy);
+	str_addf(&remedy, "%s is missing; %s", wanted,
+		 needs_admin ? "with CAP_PERFMON, 2 is enough: sysctl kernel.perf_event_paranoid=2"
+			     : "a lower setting is not enough");
 	report(c, "perf_event_paranoid", text.at, false,
-	       paranoid < 0 || capability_has(CAP_PERFMON) || capability_has(CAP_SYS_ADMIN),
-	       "CAP_PERFMON is missing; a lower setting is not enough");
+	       paranoid < 0 || capability_has(CAP_SYS_ADMIN) ||
+		       (!needs_admin && capability_has(CAP_PERFMON)),
+	       remedy.at);
 	str_clear(&text);
 	str_clear(&remedy);
 	str_addf(&text, "%d samples/s per CPU at most", rate);

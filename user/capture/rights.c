@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "capture/kernel/kernel_types.h"
 #include "jvm/attach/helper.h"
@@ -44,12 +46,26 @@ static void start_helper(struct rights *r, const char *agent_path)
 }
 
 /*
- * Earlier kernels have no links for several uprobes, or these report only the main thread
+ * Kernels of Debian and Ubuntu have levels of perf_event_paranoid above 2, at which CAP_PERFMON
+ * does not suffice. 3 is Debian's default, 4 is Ubuntu's.
+ */
+static bool is_paranoid(void)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	return !file_read("/proc/sys/kernel/perf_event_paranoid", 16, &text, &len) &&
+	       atoi(text) > 2;
+}
+
+/*
+ * Kernels before 6.10 have no links for several uprobes, or these report only the main thread
  * (programs.c).
  */
 u32 rights_of_kernel(void)
 {
-	return kernel_is_from(6, 10) ? 0 : PRIVILEGE_UPROBES;
+	return (kernel_is_from(6, 10) ? 0 : PRIVILEGE_UPROBES) |
+	       (is_paranoid() ? PRIVILEGE_PARANOID : 0);
 }
 
 static u32 reasons_of(const struct node_options *o)

@@ -107,7 +107,8 @@ static void report_privilege(const struct privilege *p, void *ctx)
 	bool is_held = own & CAPABILITY(p->number);
 	int number = p->number;
 
-	if (p->reason == PRIVILEGE_UPROBES && !(rights_of_kernel() & PRIVILEGE_UPROBES))
+	if ((p->reason & (PRIVILEGE_UPROBES | PRIVILEGE_PARANOID)) &&
+	    !(p->reason & rights_of_kernel()))
 		return;
 	if (!is_held && p->stand_in >= 0 && own & CAPABILITY(p->stand_in)) {
 		is_held = true;

@@ -35,6 +35,8 @@ static const struct privilege table[] = {
 	RECORDER(CAP_SYSLOG, -1, "kernel names"),
 	RECORDER(CAP_SYS_NICE, -1, "its priority while it is behind"),
 	RECORDER_IF(PRIVILEGE_UPROBES, CAP_SYS_ADMIN, "uprobes", "before Linux 6.10"),
+	RECORDER_IF(PRIVILEGE_PARANOID, CAP_SYS_ADMIN, "perf events",
+		    "while perf_event_paranoid is above 2"),
 	RECORDER_IF(PRIVILEGE_MEASURE, CAP_SYS_ADMIN, "run time of BPF programs", "with --measure"),
 	RECORDER_IF(PRIVILEGE_OUTPUT, CAP_DAC_OVERRIDE, "the output",
 		    "if another user owns its folder"),

@@ -19,9 +19,10 @@ enum privileged {
 /* Reasons for which the recorder keeps more. */
 enum privilege_reason {
 	PRIVILEGE_ALWAYS = 0,
-	PRIVILEGE_UPROBES = 1 << 0, /* the kernel attaches uprobes only with CAP_SYS_ADMIN */
-	PRIVILEGE_MEASURE = 1 << 1, /* the run time of BPF programs is measured */
-	PRIVILEGE_OUTPUT = 1 << 2,  /* the output's folder admits its owner only */
+	PRIVILEGE_UPROBES = 1 << 0,  /* the kernel attaches uprobes only with CAP_SYS_ADMIN */
+	PRIVILEGE_PARANOID = 1 << 3, /* the kernel opens perf events only with CAP_SYS_ADMIN */
+	PRIVILEGE_MEASURE = 1 << 1,  /* the run time of BPF programs is measured */
+	PRIVILEGE_OUTPUT = 1 << 2,   /* the output's folder admits its owner only */
 };
 
 struct privilege {
