@@ -5,6 +5,7 @@ import * as profiles from './profiles.js';
 import * as recordings from './recordings.js';
 import * as start from './start.js';
 import * as strip from './strip.js';
+import { parseLines } from './transforms.js';
 
 let nrJvms = 0, node = null, wasUp = true;
 
@@ -52,6 +53,7 @@ async function saveSettings(e) {
 	e.preventDefault();
 	const lines = $('transforms').value.split('\n').map((l) => l.trim()).filter(Boolean);
 	try {
+		parseLines(lines);
 		await post('settings/transforms', { lines });
 		$('settings').close();
 		announce('The settings are saved.');

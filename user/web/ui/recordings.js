@@ -41,14 +41,15 @@ class Preview {
 	}
 
 	// Only if a part arrived since the last time.
-	setParts(nr) {
+	setParts(nr, isOver) {
 		this.parts = nr;
+		this.isOver = isOver;
 		if (!this.seen)
 			this.refresh();
 	}
 
 	refresh() {
-		if (this.next || !this.parts || this.parts === this.seen)
+		if (this.next || this.isOver || !this.parts || this.parts === this.seen)
 			return;
 		const nr = this.parts;
 		const next = el('iframe', { title: 'Flame graph of the recording so far', className: 'frame next' });
@@ -117,7 +118,7 @@ class Card {
 		this.facts.replaceChildren(facts.join(' · '), ' · ', el('span', { className: s.lost ? 'warn' : '' }, `${number(s.lost)} lost`));
 		if (this.stopButton)
 			this.stopButton.disabled = isEnding;
-		this.preview?.setParts(s.parts);
+		this.preview?.setParts(s.parts, isEnding);
 		this.tell(isEnding ? 'ends' : s.state);
 	}
 
@@ -136,7 +137,7 @@ class Card {
 		} else {
 			this.preview = new Preview(this.id);
 			this.box.append(this.preview.box);
-			this.preview.setParts(this.session.parts);
+			this.preview.setParts(this.session.parts, this.isStopping);
 		}
 		button.setAttribute('aria-expanded', String(Boolean(this.preview)));
 	}

@@ -2,6 +2,7 @@
 // graph is in a frame that can do nothing here but tell its view.
 import { get, pageError, post } from './api.js';
 import { $, announce, clock, closable, day, duration, el, fail, number, toast } from './dom.js';
+import { viewOf } from './transforms.js';
 
 const HOUR_MS = 3600 * 1000;
 const FORMATS = [['html', 'Page (html)'], ['svg', 'Picture (svg)'], ['collapsed', 'Collapsed stacks'], ['pprof', 'pprof'], ['json', 'speedscope (json)'], ['otlp', 'OTLP'], ['sflm', 'Raw (sflm)']];
@@ -19,10 +20,11 @@ function title(text, facts) {
 }
 
 // The view in the frame and in this address are the same, so that a link leads back to it.
-function openFrame(src) {
+async function openFrame(src) {
+	const saved = location.hash ? '' : viewOf(await get('settings/transforms').catch(() => null));
 	const frame = el('iframe', { title: 'Flame graph', className: 'frame' });
 	frame.setAttribute('sandbox', 'allow-scripts');
-	frame.src = src + location.hash.slice(0, 8000);
+	frame.src = src + (saved || location.hash).slice(0, 8000);
 	frame.addEventListener('load', () => {
 		say('');
 		frame.focus();
@@ -44,7 +46,7 @@ async function openProfile() {
 	if (p.state === 'failed')
 		return say(`The recording failed: ${p.error}`);
 	$('actions').append(menu('Download', FORMATS.map(([format, text]) => el('a', { href: `${last}/download?format=${format}`, download: '' }, text))));
-	openFrame(`${last}/page`);
+	await openFrame(`${last}/page`);
 }
 
 const address = (from, to, service) => `${from}-${to}${service ? `?service=${encodeURIComponent(service)}` : ''}`;
@@ -76,7 +78,7 @@ async function openRange() {
 	const src = `${last}/page${location.search}`, error = await pageError(src);
 	if (error)
 		return say(error);
-	openFrame(src);
+	await openFrame(src);
 }
 
 (kind === 's' ? openRange : openProfile)().catch((e) => say(e.status === 404 ? 'There is no such profile. It may have been deleted.' : e.message));
