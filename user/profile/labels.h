@@ -20,7 +20,7 @@
 	X(namespace, NAMESPACE, "namespace", "k8s.namespace.name")    \
 	X(pod, POD, "pod", "k8s.pod.name")                            \
 	X(pod_uid, POD_UID, "pod_uid", "k8s.pod.uid")                 \
-	X(service, SERVICE, "service", "service.name")                \
+	X(service, SERVICE, "service", "sysflame.service")            \
 	X(tags, TAGS, "tags", "sysflame.tags")                        \
 	X(time, TIME, "time", "sysflame.time_slot")
 

@@ -247,8 +247,9 @@ static void add_attribute(struct str *out, const char *key, const char *text, u3
 static void add_resource(const struct profile *p, const struct labels *l, struct str *out)
 {
 	auto_str struct str resource = { 0 };
+	const char *service = *l->service ? l->service : *l->comm ? l->comm : "sysflame";
 
-	add_attribute(&resource, "service.name", *l->comm ? l->comm : "sysflame", 0);
+	add_attribute(&resource, "service.name", service, 0);
 	for (enum label i = 0; i < NR_LABELS; i++)
 		if (label_is_of_process(i))
 			add_attribute(&resource, label_names[i].otlp, l->text[i], 0);
