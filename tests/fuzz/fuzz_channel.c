@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a message of recorder or web process: what is accepted keeps its promises. */
+/* Checks arbitrary bytes as a message. Every accepted message is within the limits of the protocol.
+ */
 #include <stdlib.h>
 #include <string.h>
 

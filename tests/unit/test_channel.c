@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The channel between recorder and web process: what it lets through, and what it refuses. */
+/* The channel between recorder and web process: valid messages pass, all others are refused. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slices of continuous profiling: what is read back equals what was written. */
+/* Slices of continuous profiling: profiles are equal after writing and reading. */
 #include "test.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store's slices, its limits, and what interrupts it: what is listed can be read. */
+/* The store's slices and limits. Every listed profile stays readable after kills and full disks. */
 #include "stores.h"
 
 #include <errno.h>

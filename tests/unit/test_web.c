@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The web process: who may do what, and what it refuses. */
+/* The web process: roles, logins, and refused requests. */
 #include "test.h"
 
 #include "web_world.h"

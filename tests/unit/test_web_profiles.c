@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The web process: uploads, recordings and what becomes of them. */
+/* The web process: uploads, recordings and stored profiles. */
 #include "test.h"
 
 #include "web_world.h"

@@ -12,7 +12,7 @@ int packet_send(int sock, const void *bytes, size_t len, const int *fds, size_t 
 /*
  * Receives a packet of at most `size` bytes; *len gets its length. The caller closes the
  * descriptors. -EPIPE if the other end is gone, -EPROTO if the packet was larger or had too many
- * descriptors, -EAGAIN if there is none and the socket does not block.
+ * descriptors, -EAGAIN if a socket that does not block is empty.
  */
 int packet_receive(int sock, void *bytes, size_t size, size_t *len, int fds[PACKET_FDS_MAX],
 		   size_t *nr);

@@ -61,7 +61,7 @@ void node_woken(struct node *n);
 
 struct agents *node_agents(struct node *n);
 
-/* The workers that parse files; NULL if there are none. */
+/* The workers that parse files; NULL if they could not be started. */
 struct workers *node_workers(struct node *n);
 
 /* Calls `visit` for every JVM that runs, in no particular order. */
@@ -73,5 +73,5 @@ const char *node_jvm_release(const struct node *n, const struct process *p);
 /* The CPU time of the workers so far. */
 u64 node_workers_ns(const struct node *n);
 
-/* The container of a process; NULL if it is in none. */
+/* The container of a process; NULL outside of containers. */
 const struct container *node_container(struct node *n, struct process *p);

@@ -13,8 +13,8 @@ int channel_send(int sock, const struct control_message *m, int fd);
 /*
  * Receives a message without waiting. `*fd` gets its descriptor, which the caller closes, or -1.
  * Every number of the message is within its limits, and every text valid, when this returns 0.
- * -EAGAIN: there is none. -EPIPE: the other side is gone. -EPROTO: it sent something else; give
- * the channel up.
+ * -EAGAIN: no message has arrived. -EPIPE: the other side is gone. -EPROTO: it sent an invalid
+ * message; close the channel.
  */
 int channel_receive(int sock, struct control_message *m, int *fd);
 

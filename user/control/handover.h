@@ -14,7 +14,7 @@ int handover_pair(int ends[2]);
 int handover_send(int sock, int end);
 
 /*
- * Receives an end without waiting. Returns the descriptor, -EAGAIN if there is none, -EPIPE if the
- * supervisor is gone.
+ * Receives an end without waiting. Returns the descriptor, -EAGAIN if none has arrived, -EPIPE if
+ * the supervisor is gone.
  */
 int handover_receive(int sock);

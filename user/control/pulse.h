@@ -13,7 +13,7 @@ struct pulse {
 	u64 beat_ns; /* CLOCK_MONOTONIC, when the recorder last turned */
 };
 
-/* Memory that a forked process shares; NULL if there is none left. */
+/* Memory that a forked process shares; NULL if no memory is left. */
 struct pulse *pulse_new(void);
 void pulse_free(struct pulse *p);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the recorder tells the web process: the messages of control/protocol.h in this direction. */
+/* The messages of control/protocol.h from the recorder to the web process. */
 #pragma once
 
 #include "base/types.h"
@@ -73,14 +73,14 @@ struct control_part {
 	u64 samples, lost;
 };
 
-/* The last message about a recording. Its profile is what arrived before. */
+/* The last message about a recording. Its profile is complete now. */
 struct control_ended {
 	u32 id;
 	s32 err;        /* 0, or a negative errno: it could not start, or failed */
 	char why[1024]; /* the sentences for `err`, and warnings; "" if there are none */
 };
 
-/* What a service used in a slice. */
+/* The CPU time of a service in a slice. */
 struct control_service {
 	char name[120];
 	u64 cpu_ns;

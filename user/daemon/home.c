@@ -54,7 +54,7 @@ static int write_new(int dir, const char *name, const char *text)
 	return 0;
 }
 
-/* A token that others could have written is none. */
+/* Refuses a token that others could have read or written. */
 static int read_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct str *why)
 {
 	auto_close int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -3,7 +3,7 @@
  * The daemon's directory. It is root's and sticky: the web process's user may add its own files,
  * but not replace those that the supervisor writes.
  *
- *   DIR/token, DIR/token.viewer   what operators and viewers log in with; 0600
+ *   DIR/token, DIR/token.viewer   tokens for the login of operators and viewers; 0600
  *   DIR/address                   where the daemon that runs listens
  *   DIR/daemon.lock               held by the daemon that runs
  *   the rest is the store's (store/store.h)

@@ -56,7 +56,7 @@ static const int only_attach[] = {
 	SCMP_SYS(listen),        SCMP_SYS(accept),   SCMP_SYS(accept4),    SCMP_SYS(pidfd_getfd),
 };
 
-/* What the web process loses besides; it accepts connections, and makes none. */
+/* The web process accepts connections and never makes one. */
 static const int not_web[] = {
 	SCMP_SYS(mount),       SCMP_SYS(umount2),    SCMP_SYS(move_mount),
 	SCMP_SYS(open_tree),   SCMP_SYS(fsopen),     SCMP_SYS(fsconfig),

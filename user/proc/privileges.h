@@ -12,7 +12,7 @@ enum privileged {
 	PRIVILEGED_ATTACH, /* the helper that attaches, and its children */
 	PRIVILEGED_OPENER, /* opens files with the ids of other processes */
 	PRIVILEGED_MEMORY, /* reads memory for the recorder, and forks processes that do */
-	PRIVILEGED_WEB,    /* serves HTTP for the daemon; keeps none */
+	PRIVILEGED_WEB,    /* serves HTTP for the daemon; keeps no capability */
 	PRIVILEGED_NR,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the daemon's recorder may be asked to do: /etc/sysflame/recorder.conf. Lines are `key =
+ * The limits of the daemon's recorder: /etc/sysflame/recorder.conf. Lines are `key =
  * value`; `#` begins a comment. A web process that was taken over cannot go beyond it.
  */
 #pragma once
@@ -29,7 +29,7 @@ struct conf {
 struct conf conf_default(void);
 
 /*
- * Reads the file at `path`. *out is unchanged after an error. -ENOENT if there is none, -EPERM if
+ * Reads the file at `path`. *out is unchanged after an error. -ENOENT if it is missing, -EPERM if
  * somebody else than root or this process's user could have written it, -EINVAL if a line is wrong;
  * `why` gets a sentence.
  */

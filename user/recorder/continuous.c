@@ -244,7 +244,7 @@ static void end_stream(struct continuous *c)
 	c->now = (struct stream){ 0 };
 }
 
-/* What the last slice cost decides the rate of the next. */
+/* Chooses the rate of the next slice by the cost of the last one. */
 static void decide(struct continuous *c, u64 now_ns)
 {
 	u64 passed_ns = now_ns - c->measured_ns, sampled = c->sampled;

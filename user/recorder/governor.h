@@ -24,5 +24,5 @@ void governor_init(struct governor *g, const struct governor_limits *limits);
 /* Hz; 0: off. */
 u32 governor_rate(const struct governor *g);
 
-/* Takes what the last slice cost in. Returns whether the rate is another now. */
+/* Takes the cost of the last slice into account. Returns whether the rate has changed. */
 bool governor_decide(struct governor *g, u64 cpu_ppm, u64 samples_s);

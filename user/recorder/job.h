@@ -26,6 +26,6 @@ void job_stop(struct job *j);
 /* Ends it without a further part. */
 void job_discard(struct job *j);
 
-/* Sends what there is. Returns whether the recording is over: ENDED was sent, call job_free. */
+/* Sends progress and complete parts. Returns true after it sent ENDED; then call job_free. */
 bool job_tick(struct job *j, u64 now_ns);
 void job_free(struct job *j);

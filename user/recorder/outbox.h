@@ -17,18 +17,18 @@ struct outbox {
 	VEC(struct outbox_item) waiting;
 };
 
-/* Sends to another web process from now on; drops what waits for the previous one. */
+/* Sends to another web process from now on. Drops the messages for the previous one. */
 void outbox_use(struct outbox *o, int sock);
 
-/* Queues a message that must arrive. Takes the descriptor over; -1 is none. */
+/* Queues a message that must arrive. Takes the descriptor over, unless it is -1. */
 void outbox_add(struct outbox *o, const struct control_message *m, int fd);
 
-/* Sends a message of which a later one says more; drops it if others wait. */
+/* Sends a report that a later one replaces; drops it if other messages wait. */
 void outbox_offer(struct outbox *o, const struct control_message *m);
 
 /*
- * Sends what waits. -EPIPE if the other side is gone, or has read nothing for so long that too much
- * waits.
+ * Sends the queued messages. -EPIPE if the other side is gone, or if it has read so little that the
+ * queue is full.
  */
 int outbox_flush(struct outbox *o);
 void outbox_fini(struct outbox *o);

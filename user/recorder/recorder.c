@@ -318,7 +318,7 @@ static void turn(struct recorder *r)
 	tick(r);
 }
 
-/* Ends the recordings and sends what they have. */
+/* Ends the recordings and sends their last parts. */
 static void end(struct recorder *r)
 {
 	u64 end_ns = time_mono_ns() + END_NS;

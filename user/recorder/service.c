@@ -120,7 +120,7 @@ static bool find_words(pid_t pid, u64 out[4])
 			    &out[2], &out[3]) == 4;
 }
 
-/* Reads words that end in a NUL each; NULL if there are none. */
+/* Reads words that end in a NUL each; NULL if none can be read. */
 static char *read_words(struct mem *m, u64 begin, u64 end, size_t *len)
 {
 	size_t most = end > begin && end - begin < READ_BYTES ? (size_t)(end - begin) : READ_BYTES;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The service that a process belongs to, and what its memory says about it. The first that is
+ * The service of a process, and the main class of a JVM. A service is the first of these that is
  * known: OTEL_SERVICE_NAME in its environment, service.name in OTEL_RESOURCE_ATTRIBUTES, the
  * container's name, the JVM's main class or jar, the program's name. Names are clean UTF-8.
  */

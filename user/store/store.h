@@ -9,7 +9,7 @@
  *   DIR/slices/<yyyymmdd_HH>.sfls                           slices of that hour (UTC)
  *   DIR/ids, DIR/lock                                       the last id; held while it is open
  *
- * Functions return 0 or a negative errno: -ENOSPC, -EROFS, .. What is listed stays readable then.
+ * Functions return 0 or a negative errno: -ENOSPC, -EROFS, .. Listed profiles stay readable then.
  * Only one thread may use a store.
  */
 #pragma once
@@ -56,7 +56,7 @@ struct store_limits {
 };
 
 /*
- * Opens the store in the directory `dir`, which stays the caller's, and makes what is missing.
+ * Opens the store in the directory `dir`, which stays the caller's. Creates missing files.
  * Parts of recordings that were cut off are found by store_orphans. -EINVAL if a newer version of
  * sysflame wrote it, -EBUSY if another process has it open; `why` gets a sentence.
  */
@@ -87,7 +87,7 @@ size_t store_orphans(struct store *s, u64 *ids, size_t max);
  */
 int store_add(struct store *s, const struct stored *facts, const void *bytes, size_t nr);
 
-/* -ENOENT if there is none, or if it is deleted. The caller frees *out. */
+/* -ENOENT if it does not exist or is deleted. The caller frees *out. */
 int store_get(struct store *s, u64 id, struct stored *out);
 
 /* A descriptor of the profile's file for reading. */
@@ -107,7 +107,7 @@ int store_restore(struct store *s, u64 id);
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
-/* Deletes, thins and seals what is due. Does a little at a time; call it every second. */
+/* Deletes, thins and seals files that are due, a few at a time. Call it every second. */
 void store_tick(struct store *s, u64 now_ns);
 
 struct store_size {
@@ -115,7 +115,8 @@ struct store_size {
 };
 struct store_size store_size(struct store *s);
 
-/* Who did what: kept for 90 days. `who`: "operator", "viewer", "daemon". */
+/* The audit list: actions and who took them, kept for 90 days. `who`: "operator", "viewer",
+ * "daemon". */
 void store_audit(struct store *s, const char *who, const char *what);
 struct store_audit_entry {
 	u64 at_ns;
@@ -127,6 +128,6 @@ struct store_audit_list {
 int store_audit_read(struct store *s, u64 max, struct store_audit_list *out);
 void store_audit_list_fini(struct store_audit_list *l);
 
-/* Settings of the people who use the daemon: a JSON text by key; NULL if there is none. */
+/* Settings of the people who use the daemon: a JSON text by key; NULL if it was never set. */
 char *store_setting(struct store *s, const char *key);
 int store_set_setting(struct store *s, const char *key, const char *json);

@@ -12,7 +12,7 @@
 #define SERVICE_MAX_BYTES 127
 #define IMMUTABLE         "private, max-age=31536000, immutable"
 
-/* What a download can be. The first one is the page itself. */
+/* The formats of downloads. The first one is the page itself. */
 struct download {
 	const char *format, *type, *extension;
 };

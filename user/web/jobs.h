@@ -13,7 +13,7 @@ enum web_task {
 	WEB_CONVERT, /* a profile, or several merged, in another format */
 	WEB_DIFF,    /* two profiles in `format`; the first is before, the second after */
 	WEB_IMPORT,  /* a file of any known format as .sflm, with names as they came */
-	WEB_SUMMARY, /* what lists show about a profile, as JSON: web/summarize.h */
+	WEB_SUMMARY, /* facts about a profile for lists, as JSON: web/summarize.h */
 	WEB_RANGE,   /* slices of a time range, written as CONVERT does */
 	WEB_TASKS,
 };
@@ -31,7 +31,7 @@ enum web_place {
 	WEB_PLACE_SLICES = 1,
 };
 
-/* The parameters of every task. Texts end in a NUL; "" is none. */
+/* The parameters of every task. Texts end in a NUL; "" stands for a missing one. */
 struct web_params {
 	u32 nr_inputs;   /* CONVERT: profiles, the first included */
 	char format[16]; /* a name or an extension of export/export.h, or "sflm" */
@@ -49,7 +49,7 @@ _Static_assert(sizeof(struct web_params) <= WORKER_TEXT_MAX, "they are a request
  */
 enum web_result {
 	WEB_RESULT_OK = 0,      /* the result follows */
-	WEB_RESULT_REFUSED = 1, /* a sentence for people follows, without NUL: why there is none */
+	WEB_RESULT_REFUSED = 1, /* the reason follows: a sentence for people, without NUL */
 };
 
 extern const worker_fn web_tasks[WEB_TASKS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The channel to the recorder, and what it has reported about itself and the node. */
+/* The channel to the recorder, and its reports on itself and the node. */
 #pragma once
 
 #include "base/vec.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An HTTP request, what a handler reads of it, and its reply. Every reply gets security headers. */
+/* An HTTP request, its parameters and its reply. Every reply gets security headers. */
 #pragma once
 
 #include <jansson.h>
@@ -33,7 +33,7 @@ enum api_error {
 	ERROR_INTERNAL,
 };
 
-/* What a reply may do in a browser: its Content-Security-Policy. */
+/* The Content-Security-Policy of a reply. */
 enum policy {
 	POLICY_DATA, /* nothing */
 	POLICY_UI,   /* scripts and styles of this server */

@@ -222,7 +222,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
 	return q->response ? send_reply(q) : MHD_YES;
 }
 
-/* Texts of the library may quote what a client sent: only we say what we log. */
+/* Messages of the library may quote bytes of a client, so they are not logged. */
 static void log_nothing(void *cls, const char *fmt, va_list args)
 {
 }

@@ -305,7 +305,7 @@ void sessions_tick(struct sessions *all)
 		write_running(all);
 }
 
-/* What is known of a recording that ran when the daemon ended. */
+/* Finds name and options of a recording that ran when the daemon ended. */
 static void recall(struct session *s, const json_t *running)
 {
 	const char *name = "", *events = "", *text = "";

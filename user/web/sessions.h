@@ -17,7 +17,7 @@ void sessions_free(struct sessions *all);
 /* Answers everybody who waits for a recording. Their parts stay for the next start. */
 void sessions_end_waits(struct sessions *all);
 
-/* Keeps what is left of recordings that ran when the daemon ended. */
+/* Keeps the parts of recordings that ran when the daemon ended. */
 void sessions_adopt_orphans(struct sessions *all);
 
 /*
@@ -37,7 +37,7 @@ int sessions_discard(struct session *s);
 /* A message of the recorder about a recording; `fd` stays the caller's. */
 void sessions_message(struct sessions *all, const struct control_message *m, int fd);
 
-/* The channel has ended: what ran is kept as it is. */
+/* The channel has ended: keeps the parts of the recordings that ran. */
 void sessions_lost_recorder(struct sessions *all);
 
 /* Deadlines; call it some times a second. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lists show about a profile. */
+/* The facts about a profile that lists show. */
 #pragma once
 
 #include "base/str.h"

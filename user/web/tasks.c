@@ -219,7 +219,7 @@ static int finish(const struct web_params *params, struct profile *p, struct str
 	return transform(params, p, why) ?: write_profile(p, params->format, out, why);
 }
 
-/* Sends the result, or why there is none. */
+/* Sends the result, or the reason for its absence. */
 static int answer(struct worker_io *io, int err, const struct str *out, const struct str *why)
 {
 	bool is_refused = err && why->len;

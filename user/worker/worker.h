@@ -30,7 +30,7 @@ struct worker_io;
  */
 typedef int (*worker_fn)(struct worker_io *io, const int *fds, const void *params, size_t len);
 
-/* What workers do, and their limits. */
+/* The tasks and limits of workers. */
 struct worker_kind {
 	const worker_fn *tasks; /* by the number of the task */
 	u32 nr_tasks;

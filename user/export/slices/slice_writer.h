@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Encodes the slices of continuous profiling (docs/slices-format.md). A book is a row of records
- * that share a dictionary of names, frames, tree nodes and label sets: a record has only what is
- * new in the book, and the weights of its slice.
+ * that share a dictionary of names, frames, tree nodes and label sets: a record has only
+ * entries that are new in the book, and the weights of its slice.
  */
 #pragma once
 
