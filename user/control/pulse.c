@@ -28,6 +28,11 @@ void pulse_beat(struct pulse *p)
 	__atomic_store_n(&p->beat_ns, time_mono_ns(), __ATOMIC_RELAXED);
 }
 
+bool pulse_has_beaten(const struct pulse *p, u64 since_ns)
+{
+	return __atomic_load_n(&p->beat_ns, __ATOMIC_RELAXED) > since_ns;
+}
+
 u64 pulse_silent_ns(const struct pulse *p)
 {
 	u64 beat_ns = __atomic_load_n(&p->beat_ns, __ATOMIC_RELAXED), now_ns = time_mono_ns();

@@ -19,5 +19,8 @@ void pulse_free(struct pulse *p);
 
 void pulse_beat(struct pulse *p);
 
+/* Whether it has beaten since that time of CLOCK_MONOTONIC. */
+bool pulse_has_beaten(const struct pulse *p, u64 since_ns);
+
 /* How long the recorder has been silent. */
 u64 pulse_silent_ns(const struct pulse *p);

@@ -235,6 +235,14 @@ static void end_child(struct supervisor *s, struct child *c)
 		turn(s);
 }
 
+static bool works(const struct supervisor *s)
+{
+	const struct child *recorder = &s->children[RECORDER];
+
+	return recorder->pid && s->children[WEB].pid &&
+	       pulse_has_beaten(s->pulse, recorder->started_ns);
+}
+
 int supervisor_run(const struct supervisor_options *o)
 {
 	struct supervisor s = { .pulse = o->pulse, .is_trial = true };
@@ -245,12 +253,13 @@ int supervisor_run(const struct supervisor_options *o)
 	s.signal_fd = open_signals();
 	u64 trial_end_ns = time_mono_ns() + TRIAL_NS;
 	while (!s.is_ending) {
-		start_due(&s);
-		if (!is_ready)
-			o->ready(o->ctx);
-		is_ready = true;
-		turn(&s);
 		s.is_trial = s.is_trial && time_mono_ns() < trial_end_ns;
+		start_due(&s);
+		turn(&s);
+		if (is_ready || !works(&s))
+			continue;
+		is_ready = true;
+		o->ready(o->ctx);
 	}
 	s.is_ending = true;
 	end_child(&s, &s.children[RECORDER]);

@@ -21,7 +21,8 @@ struct supervised {
 
 /*
  * Runs both until SIGTERM or SIGINT. The recorder is killed if its pulse stops. A process that
- * fails within 3 s of the first start ends the supervisor. `ready` is called once both run. Returns
+ * fails within 3 s of the first start ends the supervisor. `ready` is called once both
+ * run and the recorder has begun to work. Returns
  * an exit status.
  */
 struct supervisor_options {

@@ -38,7 +38,8 @@ static void lose_recorder(struct web *w, const char *why)
 {
 	if (w->sv.recorder.sock < 0)
 		return;
-	log_warn("%s; recordings that ran are kept as they are", why);
+	if (sessions_at(w->sv.sessions, 0))
+		log_warn("%s; recordings that ran are kept as they are", why);
 	recorder_detach(&w->sv.recorder);
 	sessions_lost_recorder(w->sv.sessions);
 	w->sv.changed |= CHANGED_NODE | CHANGED_JVMS;
