@@ -328,7 +328,7 @@ static void step(struct node *n)
 		if ((*r)->state != RECORDING_DONE)
 			n->recordings.at[kept++] = *r;
 		else
-			inbox_drop(&n->inbox, *r);
+			recording_leave(*r);
 	}
 	n->recordings.nr = kept;
 	if (!kept) /* profiles are written with the caller's priority */
@@ -441,7 +441,11 @@ const char *node_jvm_release(const struct node *n, const struct process *p)
 	return info.release ?: "";
 }
 
-u64 node_workers_ns(const struct node *n)
+u64 node_cpu_ns(const struct node *n)
 {
-	return workers_usage(n->workers).worked_ns;
+	u64 sum = time_process_ns(0) + workers_usage(n->workers).worked_ns + n->past_run_ns;
+
+	vec_each(r, &n->recordings)
+		sum += recording_run_ns(*r);
+	return sum;
 }

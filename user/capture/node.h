@@ -70,8 +70,11 @@ void node_each_jvm(struct node *n, process_fn visit, void *ctx);
 /* HotSpot's release of a JVM, "17.0.15+6-Debian-1deb12u1"; "" if it is unknown. */
 const char *node_jvm_release(const struct node *n, const struct process *p);
 
-/* The CPU time of the workers so far. */
-u64 node_workers_ns(const struct node *n);
+/*
+ * The CPU time of this process and its workers, and the run time of all recordings' BPF programs,
+ * so far. Needs times_programs. Other processes of the recorder are left out.
+ */
+u64 node_cpu_ns(const struct node *n);
 
 /* The container of a process; NULL outside of containers. */
 const struct container *node_container(struct node *n, struct process *p);

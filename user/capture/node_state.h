@@ -34,7 +34,8 @@ struct node {
 	struct frames *frames;
 	struct symbolizer *symbolizer;
 	VEC(struct recording *) recordings;
-	bool is_urgent; /* classes are being unloaded, or a recording begins */
+	u64 past_run_ns; /* of the BPF programs of recordings that left `recordings` */
+	bool is_urgent;  /* classes are being unloaded, or a recording begins */
 	struct priority priority;
 	struct receiver *receiver;
 	struct parcel *arrived, *taken; /* hold the node's records of `inbox` and `turn` */

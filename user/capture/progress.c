@@ -64,6 +64,15 @@ static void add_agents(const struct recording *r, struct recording_progress *out
 	out->jvms = (u32)r->jvms_seen.nr;
 }
 
+u64 recording_run_ns(const struct recording *r)
+{
+	struct sampling_cost cost = { 0 };
+
+	if (r->bpf)
+		programs_measured(r->bpf, &cost);
+	return cost.run_ns;
+}
+
 void recording_progress(const struct recording *r, struct recording_progress *out)
 {
 	struct loss_counts now, losses;
@@ -89,7 +98,7 @@ void recording_progress(const struct recording *r, struct recording_progress *ou
 	out->samples = count_taken(r, out);
 	if (r->first_sample_ns > r->started_ns)
 		out->start_to_first_sample_ns = r->first_sample_ns - r->started_ns;
-	if (r->options.measure || r->node->timing_fd >= 0)
+	if (r->options.measure)
 		programs_measured(r->bpf, &out->cost);
 	add_agents(r, out);
 }

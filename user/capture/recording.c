@@ -214,16 +214,23 @@ void recording_stop(struct recording *r)
 	r->step_ns = time_mono_ns();
 }
 
+void recording_leave(struct recording *r)
+{
+	r->node->past_run_ns += recording_run_ns(r);
+	inbox_drop(&r->node->inbox, r);
+}
+
 static void leave_node(struct recording *r)
 {
 	struct node *n = r->node;
 	size_t kept = 0;
 
+	if (r->state != RECORDING_DONE) /* else node_tick has done it */
+		recording_leave(r);
 	vec_each(other, &n->recordings)
 		if (*other != r)
 			n->recordings.at[kept++] = *other;
 	n->recordings.nr = kept;
-	inbox_drop(&n->inbox, r);
 }
 
 void recording_free(struct recording *r)

@@ -50,3 +50,9 @@ struct recording {
 
 /* All that is counted apart from samples. */
 void recording_losses(const struct recording *r, struct loss_counts *out);
+
+/* The run time of its BPF programs so far; 0 unless the kernel measures it. */
+u64 recording_run_ns(const struct recording *r);
+
+/* It is done, or freed before: counts its cost for the node, and drops records that still wait. */
+void recording_leave(struct recording *r);

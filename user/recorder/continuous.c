@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
@@ -42,7 +41,6 @@ struct continuous {
 	u64 border_ns;       /* CLOCK_REALTIME of the next end of a slice */
 	u64 since_wall_ns;   /* when the rate last changed */
 	u64 retry_ns;
-	u64 past_bpf_ns;     /* run time of the programs of earlier recordings */
 	u64 measured_ns;     /* CLOCK_MONOTONIC of the last decision */
 	u64 own_ns, sampled; /* at the last decision */
 	u64 book_hour;       /* of the last slice */
@@ -54,25 +52,15 @@ static const char *service_of(struct process *p, void *ctx)
 	return services_of(ctx, p);
 }
 
-static u64 bpf_ns(const struct stream *s, u64 *sampled)
+/* The samples that the kernel has taken in this recording. */
+static u64 nr_sampled(const struct stream *s)
 {
 	struct recording_progress now;
 
 	if (!s->recording)
 		return 0;
 	recording_progress(s->recording, &now);
-	if (sampled)
-		*sampled = now.sampled;
-	return now.cost.run_ns;
-}
-
-u64 continuous_own_ns(const struct continuous *c)
-{
-	struct timespec own;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
-	return (u64)own.tv_sec * NS_PER_SEC + (u64)own.tv_nsec + node_workers_ns(c->node) +
-	       c->past_bpf_ns + bpf_ns(&c->now, NULL) + bpf_ns(&c->ended, NULL);
+	return now.sampled;
 }
 
 static int start_stream(struct continuous *c, u32 hz)
@@ -105,7 +93,7 @@ static void start(struct continuous *c, u64 now_ns)
 	c->border_ns = (c->since_wall_ns / SLICE_NS + 1) * SLICE_NS;
 	c->sampled = 0;
 	c->measured_ns = now_ns;
-	c->own_ns = continuous_own_ns(c);
+	c->own_ns = node_cpu_ns(c->node);
 	if (hz && start_stream(c, hz))
 		c->retry_ns = now_ns + RETRY_NS;
 }
@@ -247,12 +235,11 @@ static void end_stream(struct continuous *c)
 /* Chooses the rate of the next slice by the cost of the last one. */
 static void decide(struct continuous *c, u64 now_ns)
 {
-	u64 passed_ns = now_ns - c->measured_ns, sampled = c->sampled;
-	u64 own_ns = continuous_own_ns(c);
-
-	bpf_ns(&c->now, &sampled);
+	u64 passed_ns = now_ns - c->measured_ns, sampled = nr_sampled(&c->now);
+	u64 own_ns = node_cpu_ns(c->node);
 	u64 cpu_ppm = passed_ns ? (own_ns - c->own_ns) * PPM / passed_ns : 0;
 	u64 samples_s = passed_ns ? (sampled - c->sampled) * NS_PER_SEC / passed_ns : 0;
+
 	c->measured_ns = now_ns;
 	c->own_ns = own_ns;
 	c->sampled = sampled;
@@ -284,7 +271,6 @@ void continuous_tick(struct continuous *c, u64 now_ns)
 	take_cuts(c, &c->ended);
 	if (c->ended.recording && recording_state(c->ended.recording) == RECORDING_DONE) {
 		take_cuts(c, &c->ended);
-		c->past_bpf_ns += bpf_ns(&c->ended, NULL);
 		free_stream(&c->ended);
 	}
 	if (c->is_stopping || !c->events.list.nr)

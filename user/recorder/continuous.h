@@ -25,9 +25,6 @@ void continuous_tick(struct continuous *c, u64 now_ns);
 /* Fills in the rate, since when, and why. */
 void continuous_report(const struct continuous *c, struct control_node *out);
 
-/* CPU time of this process and its workers, and the run time of the BPF programs, so far. */
-u64 continuous_own_ns(const struct continuous *c);
-
 /* Ends the window, so that the last slice is sent; ticks go on until continuous_has_ended. */
 void continuous_stop(struct continuous *c);
 bool continuous_has_ended(const struct continuous *c);

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/time.h"
@@ -46,16 +45,6 @@ void jvm_list_free(struct jvm_list *l)
 	free(l);
 }
 
-static u64 cpu_ns(pid_t pid)
-{
-	struct timespec t;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
-}
-
 /* CPU time since the last list, in millionths of a CPU. */
 static u64 used_ppm(const struct jvm_list *l, struct process_id id, u64 now_cpu_ns, u64 passed_ns)
 {
@@ -83,7 +72,7 @@ static void add(struct process *p, void *ctx)
 
 	if (l->jvms.nr == JVMS_MAX)
 		return;
-	struct seen seen = { p->id, cpu_ns(p->id.pid) };
+	struct seen seen = { p->id, time_process_ns(p->id.pid) };
 	vec_push(&l->now, seen);
 	jvm.cpu_ppm = used_ppm(l, p->id, seen.cpu_ns, a->passed_ns);
 	copy_text(version, sizeof(version), release);

@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -249,13 +248,10 @@ static u64 memory_bytes(void)
 static void report(struct recorder *r, u64 now_ns)
 {
 	struct control_message m = { .kind = CONTROL_NODE };
-	struct timespec t;
 
 	if (now_ns - r->reported_ns < REPORT_NS)
 		return;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	u64 own_ns = r->continuous ? continuous_own_ns(r->continuous)
-				   : (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
+	u64 own_ns = node_cpu_ns(r->node);
 	m.node.cpu_ppm =
 		own_ns > r->own_ns ? (own_ns - r->own_ns) * PPM / (now_ns - r->reported_ns) : 0;
 	r->own_ns = own_ns;
