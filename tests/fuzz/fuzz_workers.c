@@ -61,14 +61,7 @@ static int file_of(const u8 *data, size_t size)
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	static const worker_fn tasks[PARSER_TASKS] = { [WORKER_ROWS] = tell_lies };
-	static const struct worker_kind kind = {
-		.tasks = tasks,
-		.nr_tasks = PARSER_TASKS,
-		.memory_bytes = 256u << 20,
-		.cpu_ns = PARSER_CPU_NS,
-		.wall_ns = PARSER_WALL_NS,
-		.share = 4,
-	};
+	static const struct worker_kind kind = PARSER_KIND(tasks);
 	static struct workers *w;
 	const struct work_order order = {
 		.task = WORKER_ROWS,

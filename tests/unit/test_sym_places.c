@@ -41,14 +41,7 @@ static void with_probe(void)
 
 static const worker_fn tasks[PARSER_TASKS] = { [WORKER_PLACES] = places_task };
 
-static const struct worker_kind kind = {
-	.tasks = tasks,
-	.nr_tasks = PARSER_TASKS,
-	.memory_bytes = 256u << 20,
-	.cpu_ns = PARSER_CPU_NS,
-	.wall_ns = PARSER_WALL_NS,
-	.share = 4,
-};
+static const struct worker_kind kind = PARSER_KIND(tasks);
 
 /* Without workers, then with one. */
 static void search_twice(const struct places_query *query, int wanted, struct places *out)

@@ -112,14 +112,7 @@ static const worker_fn tasks[PARSER_TASKS] = {
 	[CONTENT] = content, [TRY] = try_it, [OTHER_FILE] = other_file, [LIE] = lie
 };
 
-static const struct worker_kind kind = {
-	.tasks = tasks,
-	.nr_tasks = PARSER_TASKS,
-	.memory_bytes = 256u << 20,
-	.cpu_ns = PARSER_CPU_NS,
-	.wall_ns = PARSER_WALL_NS,
-	.share = 4,
-};
+static const struct worker_kind kind = PARSER_KIND(tasks);
 
 static int file_with(const char *text)
 {

@@ -6,7 +6,7 @@
 
 static u64 now(clockid_t clock)
 {
-	struct timespec ts;
+	struct timespec ts = { 0 };
 
 	clock_gettime(clock, &ts);
 	return (u64)ts.tv_sec * NS_PER_SEC + (u64)ts.tv_nsec;
@@ -25,6 +25,13 @@ u64 time_boot_ns(void)
 u64 time_worked_ns(void)
 {
 	return now(CLOCK_THREAD_CPUTIME_ID);
+}
+
+u64 time_process_ns(pid_t pid)
+{
+	clockid_t clock;
+
+	return clock_getcpuclockid(pid, &clock) ? 0 : now(clock);
 }
 
 u64 time_wall_ns(void)

@@ -9,6 +9,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "capture/events/events.h"
 #include "capture/events/sources.h"
@@ -234,4 +235,13 @@ void features_each(feature_fn fn, void *ctx)
 	check_perf(&c);
 	check_kernel_names(&c);
 	events_each(false, report_event, &c);
+}
+
+int features_check_host_pids(void)
+{
+	if (features_has_host_pids())
+		return 0;
+	log_error("this is a pid namespace, in which processes have other numbers than the kernel "
+		  "knows them by; run the container with --pid=host (Kubernetes: hostPID: true)");
+	return -ENOTSUP;
 }

@@ -27,3 +27,6 @@ void features_each(feature_fn visit, void *ctx);
  * namespace. In another namespace the same number belongs to another process.
  */
 bool features_has_host_pids(void);
+
+/* The same as a condition for recording: -ENOTSUP, after logging the remedy, if it does not. */
+int features_check_host_pids(void);

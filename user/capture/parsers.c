@@ -13,14 +13,7 @@ static const worker_fn tasks[PARSER_TASKS] = {
 	[WORKER_PLACES] = places_task,
 };
 
-static const struct worker_kind parsers = {
-	.tasks = tasks,
-	.nr_tasks = PARSER_TASKS,
-	.memory_bytes = 256u << 20, /* .gnu_debugdata takes 72 MB to decompress, and then 64 MB */
-	.cpu_ns = PARSER_CPU_NS,
-	.wall_ns = PARSER_WALL_NS,
-	.share = 4,
-};
+static const struct worker_kind parsers = PARSER_KIND(tasks);
 
 int parsers_new(struct workers **out)
 {

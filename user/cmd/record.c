@@ -62,11 +62,7 @@ static int check_place(void)
 			  "proc /proc");
 		return -ENOENT;
 	}
-	if (features_has_host_pids())
-		return 0;
-	log_error("this is a pid namespace, in which processes have other numbers than the kernel "
-		  "knows them by; run the container with --pid=host (Kubernetes: hostPID: true)");
-	return -ENOTSUP;
+	return features_check_host_pids();
 }
 
 static int check_pids(const struct record *r)

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
@@ -137,13 +138,10 @@ static int check_agent_path(const struct record_options *o)
 /* "524288", "512k" or "1m". */
 static int parse_bytes(const char *option, const char *text, u64 min, u64 *out)
 {
-	char *end;
-	u64 bytes = strtoull(text, &end, 10);
-	unsigned shift = *end == 'k' || *end == 'K' ? 10 : *end == 'm' || *end == 'M' ? 20 : 0;
+	u64 bytes;
 
-	if (text[0] < '0' || text[0] > '9' || end[shift > 0] || bytes > INTERVAL_MAX)
+	if (!bytes_parse(text, &bytes))
 		return usage_error("%s %s: takes bytes, as in 524288, 512k or 1m", option, text);
-	bytes <<= shift;
 	if (bytes < min || bytes > INTERVAL_MAX)
 		return usage_error("%s %s: takes %lluk to %um; with less, nearly every allocation "
 				   "would be sampled and the program would stall",

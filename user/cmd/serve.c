@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/time.h"
@@ -28,6 +29,7 @@
 #define WEB_USER      "sysflame"
 #define WEB_USER_ELSE "nobody"
 #define PERCENT_PPM   10000
+#define DISK_MIN      (16u << 20)
 #define DAY_NS        (24 * 3600 * NS_PER_SEC)
 
 struct serve {
@@ -161,17 +163,9 @@ static int find_user(struct serve *s)
 
 static int parse_disk(struct serve *s)
 {
-	static const char units[] = "kmgt";
-	char *end;
-	u64 number = strtoull(s->max_disk, &end, 10);
-	const char *unit = *end ? strchr(units, *end | 0x20) : NULL;
-	unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
-
-	if (*s->max_disk < '0' || *s->max_disk > '9' || (*end && !unit) || (*end && end[1]) ||
-	    number > UINT64_MAX >> 8 >> shift)
+	if (!bytes_parse(s->max_disk, &s->disk_bytes))
 		return usage_error("--max-disk: takes bytes, as in 500m or 2g");
-	s->disk_bytes = number << shift;
-	if (s->disk_bytes < 16 << 20)
+	if (s->disk_bytes < DISK_MIN)
 		return usage_error("--max-disk: takes 16m or more");
 	return 0;
 }
@@ -212,19 +206,10 @@ static int print_link(const struct serve *s)
 	return 0;
 }
 
-static int check_node(void)
-{
-	if (features_has_host_pids())
-		return 0;
-	log_error("this is a pid namespace, in which processes have other numbers than the kernel "
-		  "knows them by; run the container with --pid=host (Kubernetes: hostPID: true)");
-	return -ENOTSUP;
-}
-
 static int open_all(struct serve *s)
 {
 	auto_str struct str why = { 0 }, address = { 0 };
-	int err = check_node();
+	int err = features_check_host_pids();
 
 	if (err)
 		return err;

@@ -49,23 +49,16 @@ static const int never[] = {
 
 /* Only the attach helper needs these. */
 static const int only_attach[] = {
-	SCMP_SYS(mount),         SCMP_SYS(umount2),  SCMP_SYS(move_mount), SCMP_SYS(open_tree),
-	SCMP_SYS(fsopen),        SCMP_SYS(fsconfig), SCMP_SYS(fsmount),    SCMP_SYS(fspick),
-	SCMP_SYS(mount_setattr), SCMP_SYS(setns),    SCMP_SYS(unshare),    SCMP_SYS(fork),
-	SCMP_SYS(vfork),         SCMP_SYS(socket),   SCMP_SYS(connect),    SCMP_SYS(bind),
-	SCMP_SYS(listen),        SCMP_SYS(accept),   SCMP_SYS(accept4),    SCMP_SYS(pidfd_getfd),
+	SCMP_SYS(mount),         SCMP_SYS(umount2),     SCMP_SYS(move_mount), SCMP_SYS(open_tree),
+	SCMP_SYS(fsopen),        SCMP_SYS(fsconfig),    SCMP_SYS(fsmount),    SCMP_SYS(fspick),
+	SCMP_SYS(mount_setattr), SCMP_SYS(setns),       SCMP_SYS(unshare),    SCMP_SYS(fork),
+	SCMP_SYS(vfork),         SCMP_SYS(socket),      SCMP_SYS(connect),    SCMP_SYS(bind),
+	SCMP_SYS(listen),        SCMP_SYS(pidfd_getfd),
 };
 
-/* The web process accepts connections and never makes one. */
-static const int not_web[] = {
-	SCMP_SYS(mount),       SCMP_SYS(umount2),    SCMP_SYS(move_mount),
-	SCMP_SYS(open_tree),   SCMP_SYS(fsopen),     SCMP_SYS(fsconfig),
-	SCMP_SYS(fsmount),     SCMP_SYS(fspick),     SCMP_SYS(mount_setattr),
-	SCMP_SYS(setns),       SCMP_SYS(unshare),    SCMP_SYS(fork),
-	SCMP_SYS(vfork),       SCMP_SYS(socket),     SCMP_SYS(connect),
-	SCMP_SYS(bind),        SCMP_SYS(listen),     SCMP_SYS(kill),
-	SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_open), SCMP_SYS(process_vm_readv),
-};
+/* Of all but the attach helper only the web process accepts connections. */
+static const int only_web[] = { SCMP_SYS(accept), SCMP_SYS(accept4) };
+static const int not_web[] = { SCMP_SYS(kill), SCMP_SYS(pidfd_open), SCMP_SYS(process_vm_readv) };
 
 /* These attach BPF programs and events, which only the recorder does. */
 static const int only_recorder[] = {
@@ -134,11 +127,13 @@ static int add_rules(scmp_filter_ctx filter, enum privileged process)
 	int err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1)
 			  ?: forbid(filter, never, ARRAY_SIZE(never));
 
-	if (!err && process == PRIVILEGED_WEB)
-		err = forbid(filter, not_web, ARRAY_SIZE(not_web)) ?: forbid_processes(filter);
-	else if (!err && process != PRIVILEGED_ATTACH)
+	if (!err && process != PRIVILEGED_ATTACH)
 		err = forbid(filter, only_attach, ARRAY_SIZE(only_attach))
 			      ?: forbid_processes(filter);
+	if (!err && process == PRIVILEGED_WEB)
+		err = forbid(filter, not_web, ARRAY_SIZE(not_web));
+	else if (!err && process != PRIVILEGED_ATTACH)
+		err = forbid(filter, only_web, ARRAY_SIZE(only_web));
 	if (!err && process != PRIVILEGED_RECORDER)
 		err = forbid(filter, only_recorder, ARRAY_SIZE(only_recorder));
 	return err;

@@ -18,6 +18,7 @@ enum parser_task {
 	PARSER_TASKS,
 };
 
+#define PARSER_MEMORY  (256u << 20) /* .gnu_debugdata takes 72 MB to decompress, and then 64 MB */
 #define PARSER_CPU_NS  (4 * 1000000000ull)  /* a file that takes more CPU time is given up */
 #define PARSER_WALL_NS (20 * 1000000000ull) /* and so is one that takes longer altogether */
 
@@ -41,6 +42,13 @@ struct worker_kind {
 			     0: no limit */
 	bool ends_after_task; /* a worker does one task */
 };
+
+/* The recorder's kind of workers, with the functions for its tasks. */
+#define PARSER_KIND(functions)                                                               \
+	{                                                                                    \
+		.tasks = functions, .nr_tasks = PARSER_TASKS, .memory_bytes = PARSER_MEMORY, \
+		.cpu_ns = PARSER_CPU_NS, .wall_ns = PARSER_WALL_NS, .share = 4               \
+	}
 
 /* Appends bytes to the result; -EFBIG beyond its limit. */
 int worker_put(struct worker_io *io, const void *bytes, size_t len);

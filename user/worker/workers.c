@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/auto.h"
@@ -76,20 +75,10 @@ int workers_new(const struct worker_kind *kind, struct workers **out)
 	return 0;
 }
 
-static u64 cpu_ns(pid_t pid)
-{
-	struct timespec t;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
-}
-
 /* Adds the CPU time since the work began to its user's account. */
 static void charge(struct workers *w, struct slot *s)
 {
-	u64 now = cpu_ns(s->pid), used = now > s->worked_ns ? now - s->worked_ns : 0;
+	u64 now = time_process_ns(s->pid), used = now > s->worked_ns ? now - s->worked_ns : 0;
 
 	*dict_add(&w->payers, s->user) += used;
 	w->usage.worked_ns += used;
@@ -268,7 +257,7 @@ static void start_work(struct workers *w, struct slot *s, struct work *k)
 	k->state = WORK_RUNNING;
 	s->work = k;
 	s->began_ns = time_mono_ns();
-	s->worked_ns = cpu_ns(s->pid);
+	s->worked_ns = time_process_ns(s->pid);
 }
 
 static void start_waiting(struct workers *w)
@@ -361,7 +350,7 @@ static void receive(struct workers *w, struct slot *s)
 static void enforce_deadline(struct workers *w, struct slot *s)
 {
 	if (!s->work || (time_mono_ns() - s->began_ns < w->kind->wall_ns &&
-			 cpu_ns(s->pid) - s->worked_ns < w->kind->cpu_ns))
+			 time_process_ns(s->pid) - s->worked_ns < w->kind->cpu_ns))
 		return;
 	w->usage.nr_late++;
 	w->usage.late_user = s->user;

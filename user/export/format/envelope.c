@@ -7,6 +7,7 @@
 
 #include <zlib.h>
 
+#include "export/format/fixed.h"
 #include "export/format/section.h"
 #include "export/format/varint.h"
 
@@ -19,21 +20,6 @@
 #define CHUNK           (1u << 18)
 
 static const char magic[4] = "SFLM";
-
-static void put_number(u8 *at, u64 value, size_t nr_bytes)
-{
-	for (size_t i = 0; i < nr_bytes; i++)
-		at[i] = (u8)(value >> (8 * i));
-}
-
-static u64 get_number(const u8 *at, size_t nr_bytes)
-{
-	u64 value = 0;
-
-	for (size_t i = nr_bytes; i > 0; i--)
-		value = value << 8 | at[i - 1];
-	return value;
-}
 
 /*
  * The best strategy per section, measured on real and synthetic profiles. Structure and weights are
@@ -151,12 +137,12 @@ int envelope_pack(const struct str *body, u32 nr_nodes, struct str *out)
 	memcpy(header, magic, sizeof(magic));
 	header[4] = FORMAT_VERSION;
 	header[5] = COMPRESSED_GZIP;
-	put_number(header + 6, HEADER_LEN, 2);
-	put_number(header + 8, payload.len, 8);
-	put_number(header + 16, body->len, 8);
-	put_number(header + 24, crc32_z(0, (u8 *)payload.at, payload.len), 4);
-	put_number(header + 28, nr_nodes, 4);
-	put_number(header + 32, crc32_z(0, header, 32), 4);
+	fixed_put(header + 6, HEADER_LEN, 2);
+	fixed_put(header + 8, payload.len, 8);
+	fixed_put(header + 16, body->len, 8);
+	fixed_put(header + 24, crc32_z(0, (u8 *)payload.at, payload.len), 4);
+	fixed_put(header + 28, nr_nodes, 4);
+	fixed_put(header + 32, crc32_z(0, header, 32), 4);
 	str_add_bytes(out, header, sizeof(header));
 	str_add_bytes(out, payload.at, payload.len);
 	return 0;
@@ -179,7 +165,7 @@ int envelope_unpack(const u8 *data, size_t len, struct str *body, struct str *wh
 		return refuse(why, "it contains no profile");
 	if (len < HEADER_LEN)
 		return refuse(why, "the file is cut off within its header");
-	if (get_number(data + 32, 4) != crc32_z(0, data, 32))
+	if (fixed_get(data + 32, 4) != crc32_z(0, data, 32))
 		return refuse(why, "damaged header: its checksum differs");
 	if (data[4] > FORMAT_VERSION) {
 		str_addf(why, "it has format version %u, newer than this program's %u", data[4],
@@ -187,8 +173,8 @@ int envelope_unpack(const u8 *data, size_t len, struct str *body, struct str *wh
 		return -EINVAL;
 	}
 
-	u64 header_len = get_number(data + 6, 2), payload_len = get_number(data + 8, 8);
-	u64 body_len = get_number(data + 16, 8);
+	u64 header_len = fixed_get(data + 6, 2), payload_len = fixed_get(data + 8, 8);
+	u64 body_len = fixed_get(data + 16, 8);
 	bool is_bomb = body_len > BODY_HARMLESS && body_len / RATIO_MAX > payload_len;
 	if (header_len < HEADER_LEN || header_len > len || body_len > BODY_MAX || is_bomb ||
 	    data[5] > 1)
@@ -199,7 +185,7 @@ int envelope_unpack(const u8 *data, size_t len, struct str *body, struct str *wh
 		return -EINVAL;
 	}
 	const u8 *payload = data + header_len;
-	if (get_number(data + 24, 4) != crc32_z(0, payload, payload_len))
+	if (fixed_get(data + 24, 4) != crc32_z(0, payload, payload_len))
 		return refuse(why, "damaged data: its checksum differs");
 	if (data[5] == COMPRESSED_GZIP && inflate_all(payload, payload_len, body_len, body))
 		return refuse(why, "damaged data: it cannot be decompressed");

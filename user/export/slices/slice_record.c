@@ -7,26 +7,13 @@
 
 #include <zlib.h>
 
+#include "export/format/fixed.h"
+
 #define VERSION 1
 #define OFF_LEN 8
 #define OFF_CRC 12
 
 static const char magic[4] = "SFLS";
-
-static void put_number(u8 *at, u64 value, size_t nr_bytes)
-{
-	for (size_t i = 0; i < nr_bytes; i++)
-		at[i] = (u8)(value >> (8 * i));
-}
-
-static u64 get_number(const u8 *at, size_t nr_bytes)
-{
-	u64 value = 0;
-
-	for (size_t i = nr_bytes; i > 0; i--)
-		value = value << 8 | at[i - 1];
-	return value;
-}
 
 /* Of all bytes but the checksum itself. */
 static u32 checksum(const u8 *record, size_t len)
@@ -45,19 +32,19 @@ int slice_head_read(const u8 *at, size_t len, struct slice_head *out)
 		return -EINVAL;
 	if (len < SLICE_HEAD_BYTES)
 		return -EAGAIN;
-	head.len = (u32)get_number(at + OFF_LEN, 4);
-	if (get_number(at + 4, 4) != VERSION || head.len < SLICE_HEAD_BYTES ||
+	head.len = (u32)fixed_get(at + OFF_LEN, 4);
+	if (fixed_get(at + 4, 4) != VERSION || head.len < SLICE_HEAD_BYTES ||
 	    head.len > SLICE_RECORD_MAX)
 		return -EINVAL;
 	if (head.len > len)
 		return -EAGAIN;
-	head.begin_wall_ns = get_number(at + 16, 8);
-	head.end_wall_ns = get_number(at + 24, 8);
-	head.book = (u32)get_number(at + 32, 4);
-	head.number = (u32)get_number(at + 36, 4);
+	head.begin_wall_ns = fixed_get(at + 16, 8);
+	head.end_wall_ns = fixed_get(at + 24, 8);
+	head.book = (u32)fixed_get(at + 32, 4);
+	head.number = (u32)fixed_get(at + 36, 4);
 	head.begins = head.number == 0;
 	if (head.end_wall_ns < head.begin_wall_ns ||
-	    get_number(at + OFF_CRC, 4) != checksum(at, head.len))
+	    fixed_get(at + OFF_CRC, 4) != checksum(at, head.len))
 		return -EINVAL;
 	*out = head;
 	return 0;
@@ -66,13 +53,13 @@ int slice_head_read(const u8 *at, size_t len, struct slice_head *out)
 void slice_head_write(const struct slice_head *head, u8 *record)
 {
 	memcpy(record, magic, sizeof(magic));
-	put_number(record + 4, VERSION, 4);
-	put_number(record + OFF_LEN, head->len, 4);
-	put_number(record + 16, head->begin_wall_ns, 8);
-	put_number(record + 24, head->end_wall_ns, 8);
-	put_number(record + 32, head->book, 4);
-	put_number(record + 36, head->number, 4);
-	put_number(record + OFF_CRC, checksum(record, head->len), 4);
+	fixed_put(record + 4, VERSION, 4);
+	fixed_put(record + OFF_LEN, head->len, 4);
+	fixed_put(record + 16, head->begin_wall_ns, 8);
+	fixed_put(record + 24, head->end_wall_ns, 8);
+	fixed_put(record + 32, head->book, 4);
+	fixed_put(record + 36, head->number, 4);
+	fixed_put(record + OFF_CRC, checksum(record, head->len), 4);
 }
 
 size_t slice_find(const u8 *at, size_t len, u64 *budget)
@@ -85,7 +72,7 @@ size_t slice_find(const u8 *at, size_t len, u64 *budget)
 			return len;
 		i = (size_t)(next - at);
 		/* A checksum reads the record that the head claims. */
-		u64 cost = len - i < SLICE_HEAD_BYTES ? len - i : get_number(next + OFF_LEN, 4);
+		u64 cost = len - i < SLICE_HEAD_BYTES ? len - i : fixed_get(next + OFF_LEN, 4);
 		cost = cost < len - i ? cost : 0;
 		if (cost >= *budget) {
 			*budget = 0;
