@@ -57,7 +57,7 @@ static void diff_kept(void *ctx, int err, u64 id)
 	note_and_reply(ctx, err, id, "compare profiles");
 }
 
-static void compared(void *ctx, int err, struct blob *result)
+static void compared(void *ctx, int err, struct payload *result)
 {
 	struct comparison *c = ctx;
 	struct request *q = c->q;
@@ -78,13 +78,13 @@ static void compared(void *ctx, int err, struct blob *result)
 
 static void go_on(struct comparison *c);
 
-static void side_rendered(void *ctx, int err, struct blob *result)
+static void side_rendered(void *ctx, int err, struct payload *result)
 {
 	struct comparison *c = ctx;
 	struct side *side = &c->sides[c->sides[0].fd >= 0];
 
 	if (!err)
-		side->fd = blob_file(result);
+		side->fd = payload_file(result);
 	if (!err && side->fd >= 0) {
 		go_on(c);
 		return;
@@ -191,7 +191,7 @@ static void range_kept(void *ctx, int err, u64 id)
 	note_and_reply(ctx, err, id, "keep a time range");
 }
 
-static void range_rendered(void *ctx, int err, struct blob *result)
+static void range_rendered(void *ctx, int err, struct payload *result)
 {
 	struct request *q = ctx;
 	const char *name = json_string_value(json_object_get(q->json, "name"));

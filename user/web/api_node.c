@@ -15,7 +15,7 @@ static json_int_t ms(u64 ns)
 
 void api_health(struct request *q)
 {
-	const struct recorder *r = &q->service->recorder;
+	const struct recorder_link *r = &q->service->recorder;
 
 	if (r->is_up)
 		reply_text(q, 200, "ok\n");
@@ -25,7 +25,7 @@ void api_health(struct request *q)
 					: "There is no recorder.");
 }
 
-static json_t *recorder_json(const struct recorder *r)
+static json_t *recorder_json(const struct recorder_link *r)
 {
 	return json_pack("{s:s,s:I,s:f,s:I}", "state", r->is_up ? "up" : "down", "since_ms",
 			 ms(r->since_wall_ns), "cpu_percent",
@@ -35,7 +35,7 @@ static json_t *recorder_json(const struct recorder *r)
 
 json_t *node_json(struct service *sv, enum role role)
 {
-	const struct recorder *r = &sv->recorder;
+	const struct recorder_link *r = &sv->recorder;
 	const struct store_size size = store_size(sv->store);
 
 	json_t *o =

@@ -46,7 +46,7 @@ static char *file_name(const struct stored *s, const char *extension)
 }
 
 /* How the reply of a request is sent; what the request asks for is looked up again at the end. */
-static void reply_rendered(struct request *q, struct blob *b, const struct stored *s,
+static void reply_rendered(struct request *q, struct payload *b, const struct stored *s,
 			   const struct download *d, bool is_page)
 {
 	static const u8 key[SIPHASH_KEY_LEN] = "rendered";
@@ -66,7 +66,7 @@ static void reply_rendered(struct request *q, struct blob *b, const struct store
 		reply_unchanged(q, &form);
 		return;
 	}
-	reply_blob(q, b, &form);
+	reply_payload(q, b, &form);
 }
 
 static const struct download *download_of(const struct request *q)
@@ -79,7 +79,7 @@ static const struct download *download_of(const struct request *q)
 	return name ? NULL : &downloads[0];
 }
 
-static void finish(struct request *q, int err, struct blob *result, bool is_page)
+static void finish(struct request *q, int err, struct payload *result, bool is_page)
 {
 	struct stored s;
 
@@ -92,12 +92,12 @@ static void finish(struct request *q, int err, struct blob *result, bool is_page
 	stored_fini(&s);
 }
 
-static void page_rendered(void *ctx, int err, struct blob *result)
+static void page_rendered(void *ctx, int err, struct payload *result)
 {
 	finish(ctx, err, result, true);
 }
 
-static void download_rendered(void *ctx, int err, struct blob *result)
+static void download_rendered(void *ctx, int err, struct payload *result)
 {
 	finish(ctx, err, result, false);
 }
@@ -190,7 +190,7 @@ void api_download(struct request *q)
 		request_await(q);
 }
 
-static void range_rendered(void *ctx, int err, struct blob *result)
+static void range_rendered(void *ctx, int err, struct payload *result)
 {
 	static const struct reply_form form = { .type = "text/html; charset=utf-8",
 						.policy = POLICY_PAGE };
@@ -198,7 +198,7 @@ static void range_rendered(void *ctx, int err, struct blob *result)
 	if (err)
 		reply_job_error(ctx, err, result, "render the time range");
 	else
-		reply_blob(ctx, result, &form);
+		reply_payload(ctx, result, &form);
 }
 
 void api_range_page(struct request *q)

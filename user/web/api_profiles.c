@@ -165,7 +165,7 @@ static void upload_kept(void *ctx, int err, u64 id)
 	reply_id(q, id);
 }
 
-static void imported(void *ctx, int err, struct blob *result)
+static void imported(void *ctx, int err, struct payload *result)
 {
 	struct request *q = ctx;
 	const char *name = request_query(q, "name");

@@ -208,7 +208,7 @@ void api_discard(struct request *q)
 	finish(q, sessions_discard, "discard");
 }
 
-static void previewed(void *ctx, int err, struct blob *result)
+static void previewed(void *ctx, int err, struct payload *result)
 {
 	static const struct reply_form form = { .type = "text/html; charset=utf-8",
 						.policy = POLICY_PAGE };
@@ -216,7 +216,7 @@ static void previewed(void *ctx, int err, struct blob *result)
 	if (err)
 		reply_job_error(ctx, err, result, "show the recording so far");
 	else
-		reply_blob(ctx, result, &form);
+		reply_payload(ctx, result, &form);
 }
 
 void api_preview(struct request *q)

@@ -18,7 +18,7 @@
 struct keeping {
 	struct service *sv;
 	struct stored facts;
-	struct blob *bytes;
+	struct payload *bytes;
 	kept_fn done;
 	void *ctx;
 };
@@ -54,7 +54,7 @@ static void add(struct keeping *k)
 	if (k->done)
 		k->done(k->ctx, err, f->id);
 	stored_fini(f);
-	blob_put(k->bytes);
+	payload_put(k->bytes);
 	free(k);
 }
 
@@ -78,7 +78,7 @@ static void learn_text(char **fact, const json_t *o, const char *name, size_t ma
 }
 
 /* The summary comes from a worker that read a profile of anybody. */
-static void take_summary(struct stored *f, const struct blob *b)
+static void take_summary(struct stored *f, const struct payload *b)
 {
 	json_t *o = b->nr <= SUMMARY_MAX ? json_loadb(b->at, b->nr, 0, NULL) : NULL;
 
@@ -99,7 +99,7 @@ static void take_summary(struct stored *f, const struct blob *b)
 	json_decref(o);
 }
 
-static void summarized(void *ctx, int err, struct blob *result)
+static void summarized(void *ctx, int err, struct payload *result)
 {
 	struct keeping *k = ctx;
 
@@ -111,7 +111,7 @@ static void summarized(void *ctx, int err, struct blob *result)
 	add(k);
 }
 
-void keep_profile(struct service *sv, struct stored *facts, struct blob *bytes, kept_fn done,
+void keep_profile(struct service *sv, struct stored *facts, struct payload *bytes, kept_fn done,
 		  void *ctx)
 {
 	struct keeping *k = xcalloc(1, sizeof(*k));
@@ -124,13 +124,13 @@ void keep_profile(struct service *sv, struct stored *facts, struct blob *bytes, 
 		.ctx = k,
 	};
 
-	*k = (struct keeping){ sv, *facts, bytes ? blob_get(bytes) : NULL, done, ctx };
+	*k = (struct keeping){ sv, *facts, bytes ? payload_get(bytes) : NULL, done, ctx };
 	*facts = (struct stored){ 0 };
 	fill_texts(&k->facts);
 	if (!k->facts.id)
 		k->facts.id = store_new_id(sv->store);
 	k->facts.size_bytes = bytes ? bytes->nr : 0;
-	order.fds[0] = bytes ? blob_file(bytes) : -1;
+	order.fds[0] = bytes ? payload_file(bytes) : -1;
 	if (order.fds[0] < 0 || queue_add(sv->queue, &order))
 		add(k);
 }

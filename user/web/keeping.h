@@ -3,7 +3,7 @@
 #pragma once
 
 #include "store/store.h"
-#include "web/blob.h"
+#include "web/payload.h"
 
 struct service;
 
@@ -14,5 +14,5 @@ typedef void (*kept_fn)(void *ctx, int err, u64 id);
  * Keeps `bytes`, a profile in the format of docs/profile-format.md, or none if it failed (NULL).
  * `facts` is taken over; with id 0 it gets a number. `done` may be NULL.
  */
-void keep_profile(struct service *sv, struct stored *facts, struct blob *bytes, kept_fn done,
+void keep_profile(struct service *sv, struct stored *facts, struct payload *bytes, kept_fn done,
 		  void *ctx);

@@ -27,7 +27,7 @@ void api_metrics(struct request *q)
 		.type = "text/plain; version=0.0.4; charset=utf-8"
 	};
 	const struct service *sv = q->service;
-	const struct recorder *r = &sv->recorder;
+	const struct recorder_link *r = &sv->recorder;
 	const struct store_size size = store_size(sv->store);
 	const struct workers_usage workers = workers_usage(sv->workers);
 	struct str s = { 0 };
@@ -53,7 +53,7 @@ void api_metrics(struct request *q)
 	    (double)(workers.nr_failed + workers.nr_late));
 	add(&s, "worker_queue", "gauge", "Jobs that are not done.", (double)queue_nr(sv->queue));
 	size_t nr = s.len;
-	struct blob *b = blob_new(str_take(&s), nr);
-	reply_blob(q, b, &form);
-	blob_put(b);
+	struct payload *b = payload_new(str_take(&s), nr);
+	reply_payload(q, b, &form);
+	payload_put(b);
 }

@@ -55,7 +55,7 @@ static void answered(void *ctx, int err, const char *why, u64 id)
 		reply_error(q, ERROR_BAD_REQUEST, NULL, "%s", why);
 }
 
-static void pulled(void *ctx, int err, struct blob *result)
+static void pulled(void *ctx, int err, struct payload *result)
 {
 	struct request *q = ctx;
 	const struct reply_form form = { .type = "application/octet-stream",
@@ -66,7 +66,7 @@ static void pulled(void *ctx, int err, struct blob *result)
 	else if (err)
 		reply_job_error(q, err, result, "make the profile");
 	else
-		reply_blob(q, result, &form);
+		reply_payload(q, result, &form);
 }
 
 static bool take_filter(struct request *q, struct control_start *start)

@@ -33,7 +33,7 @@ struct job {
 
 struct kept {
 	char *key;
-	struct blob *blob;
+	struct payload *payload;
 	u64 used_ns;
 };
 
@@ -62,7 +62,7 @@ static void job_free(struct job *j)
 }
 
 /* Calls every listener and frees the job, which is in no list any more. */
-static void job_end(struct job *j, int err, struct blob *result)
+static void job_end(struct job *j, int err, struct payload *result)
 {
 	vec_each(l, &j->listeners)
 		l->done(l->ctx, err, result);
@@ -83,7 +83,7 @@ void queue_free(struct queue *q)
 	queue_cancel(q);
 	vec_each(k, &q->cache) {
 		free(k->key);
-		blob_put(k->blob);
+		payload_put(k->payload);
 	}
 	vec_fini(&q->cache);
 	vec_fini(&q->jobs);
@@ -105,19 +105,19 @@ static void drop_oldest(struct queue *q)
 	vec_each(k, &q->cache)
 		if (k->used_ns < oldest->used_ns)
 			oldest = k;
-	q->cache_bytes -= oldest->blob->nr;
+	q->cache_bytes -= oldest->payload->nr;
 	free(oldest->key);
-	blob_put(oldest->blob);
+	payload_put(oldest->payload);
 	*oldest = q->cache.at[--q->cache.nr];
 }
 
-static void keep(struct queue *q, const char *key, struct blob *b)
+static void keep(struct queue *q, const char *key, struct payload *b)
 {
 	if (b->nr > CACHE_ITEM || find_kept(q, key))
 		return;
 	while (q->cache.nr && q->cache_bytes + b->nr > CACHE_BYTES)
 		drop_oldest(q);
-	vec_push(&q->cache, (struct kept){ xstrdup(key), blob_get(b), time_mono_ns() });
+	vec_push(&q->cache, (struct kept){ xstrdup(key), payload_get(b), time_mono_ns() });
 	q->cache_bytes += b->nr;
 }
 
@@ -127,9 +127,9 @@ bool queue_join(struct queue *q, const char *key, job_done_fn done, void *ctx)
 
 	if (k) {
 		k->used_ns = time_mono_ns();
-		struct blob *b = blob_get(k->blob);
+		struct payload *b = payload_get(k->payload);
 		done(ctx, 0, b);
-		blob_put(b);
+		payload_put(b);
 		return true;
 	}
 	vec_each(p, &q->jobs) {
@@ -177,7 +177,7 @@ int queue_add(struct queue *q, const struct job_order *o)
 }
 
 /* Removes the first byte of a worker's answer, which says what the rest is. */
-static int take_result(char *bytes, size_t nr, struct blob **out)
+static int take_result(char *bytes, size_t nr, struct payload **out)
 {
 	bool is_known = nr && (bytes[0] == WEB_RESULT_OK || bytes[0] == WEB_RESULT_REFUSED);
 
@@ -188,11 +188,11 @@ static int take_result(char *bytes, size_t nr, struct blob **out)
 	bool is_refused = bytes[0] == WEB_RESULT_REFUSED;
 	memmove(bytes, bytes + 1, nr - 1);
 	bytes[nr - 1] = '\0';
-	*out = blob_new(bytes, nr - 1);
+	*out = payload_new(bytes, nr - 1);
 	return is_refused ? -EBADMSG : 0;
 }
 
-static int job_result(struct job *j, struct blob **out)
+static int job_result(struct job *j, struct payload **out)
 {
 	void *bytes;
 	size_t nr;
@@ -211,7 +211,7 @@ void queue_poll(struct queue *q)
 	/* Those who get a result may add jobs, at the end. */
 	for (size_t i = 0; i < q->jobs.nr;) {
 		struct job *j = q->jobs.at[i];
-		struct blob *result = NULL;
+		struct payload *result = NULL;
 		int err = job_result(j, &result);
 		if (err == -EAGAIN) {
 			i++;
@@ -223,7 +223,7 @@ void queue_poll(struct queue *q)
 			(q->jobs.nr - i - 1) * sizeof(q->jobs.at[0]));
 		q->jobs.nr--;
 		job_end(j, err, result);
-		blob_put(result);
+		payload_put(result);
 	}
 }
 

@@ -5,17 +5,17 @@
  */
 #pragma once
 
-#include "web/blob.h"
 #include "web/jobs.h"
+#include "web/payload.h"
 
 struct queue;
 
 /*
- * Gets the result once: blob_get keeps it longer. `err`: 0, or a negative errno. -EBADMSG: the
+ * Gets the result once: payload_get keeps it longer. `err`: 0, or a negative errno. -EBADMSG: the
  * result is a sentence that says why there is none. -ETIMEDOUT: it took too long. -EPIPE: the
  * worker ended. -ECANCELED: the daemon ends. `result` is NULL unless `err` is 0 or -EBADMSG.
  */
-typedef void (*job_done_fn)(void *ctx, int err, struct blob *result);
+typedef void (*job_done_fn)(void *ctx, int err, struct payload *result);
 
 struct job_order {
 	enum web_task task;

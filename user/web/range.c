@@ -16,7 +16,7 @@ bool range_is_valid(const struct range *r)
 int range_render(struct service *sv, const struct range *r, const char *format, job_done_fn done,
 		 void *ctx)
 {
-	static const struct blob nothing = { 0 };
+	static const struct payload nothing = { 0 };
 	const struct input in = {
 		.store = sv->store,
 		.kind = INPUT_SLICES,
@@ -28,7 +28,7 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 	struct job_order order = {
 		.task = WEB_RANGE,
 		.params = { .from_wall_ns = in.from_ns, .to_wall_ns = in.to_ns },
-		.fds = { blob_file(&nothing), -1 }, /* all its files are asked for */
+		.fds = { payload_file(&nothing), -1 }, /* all its files are asked for */
 		.open = input_open,
 		.open_ctx = input_new(&in),
 		.key = key,

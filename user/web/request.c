@@ -42,7 +42,7 @@ static const char *const policies[] = {
 		      "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 	/* The page itself names the hashes of its scripts, which both policies must allow. */
 	[POLICY_PAGE] = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
-			"style-src 'unsafe-inline'; img-src data: blob:; worker-src blob:; "
+			"style-src 'unsafe-inline'; img-src data: payload:; worker-src payload:; "
 			"form-action 'none'; frame-ancestors 'self'; base-uri 'none'",
 };
 
@@ -174,15 +174,15 @@ static struct MHD_Response *copied(const char *text)
 	return MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
 }
 
-static void put(void *blob)
+static void put(void *payload)
 {
-	blob_put(blob);
+	payload_put(payload);
 }
 
-void reply_blob(struct request *q, struct blob *b, const struct reply_form *form)
+void reply_payload(struct request *q, struct payload *b, const struct reply_form *form)
 {
 	struct MHD_Response *r = MHD_create_response_from_buffer_with_free_callback_cls(
-		b->nr, b->at, put, blob_get(b));
+		b->nr, b->at, put, payload_get(b));
 
 	reply_with(q, 200, r, form);
 }
@@ -301,7 +301,7 @@ void reply_error(struct request *q, enum api_error type, const char *field, cons
 	reply_message(q, type, field, message ?: "");
 }
 
-void reply_job_error(struct request *q, int err, const struct blob *result, const char *doing)
+void reply_job_error(struct request *q, int err, const struct payload *result, const char *doing)
 {
 	if (err == -EBADMSG && result)
 		reply_error(q, ERROR_BAD_REQUEST, NULL, "%s", result->at);

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "base/str.h"
-#include "web/blob.h"
+#include "web/payload.h"
 
 struct MHD_Connection;
 struct MHD_Response;
@@ -94,7 +94,7 @@ void reply_error(struct request *q, enum api_error type, const char *field, cons
 void reply_errno(struct request *q, int err, const char *doing);
 
 /* The same for what a job_done_fn gets (web/queue.h). */
-void reply_job_error(struct request *q, int err, const struct blob *result, const char *doing);
+void reply_job_error(struct request *q, int err, const struct payload *result, const char *doing);
 
 struct reply_form {
 	const char *type;
@@ -104,7 +104,7 @@ struct reply_form {
 	const char *filename; /* NULL: it is no attachment */
 };
 
-void reply_blob(struct request *q, struct blob *b, const struct reply_form *form);
+void reply_payload(struct request *q, struct payload *b, const struct reply_form *form);
 void reply_static(struct request *q, const void *bytes, size_t nr, const struct reply_form *form);
 
 /* Takes the descriptor over. */

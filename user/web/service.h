@@ -4,7 +4,7 @@
 
 #include "web/auth.h"
 #include "web/queue.h"
-#include "web/recorder.h"
+#include "web/recorder_link.h"
 #include "web/users.h"
 #include "web/web.h"
 
@@ -24,7 +24,7 @@ struct service {
 	struct store *store;
 	struct workers *workers;
 	struct queue *queue;
-	struct recorder recorder;
+	struct recorder_link recorder;
 	struct auth auth;
 	struct users users;
 	struct sessions *sessions;

@@ -82,7 +82,7 @@ static int convert(struct session *s, const char *format, u32 nr, job_done_fn do
 	return queue_add(s->sv->queue, &order);
 }
 
-static void joined(void *ctx, int err, struct blob *result)
+static void joined(void *ctx, int err, struct payload *result)
 {
 	struct session *s = ctx;
 
@@ -144,9 +144,9 @@ static void keep_failed(struct session *s)
 static void keep_first_part(struct session *s)
 {
 	struct stored f;
-	struct blob *b = NULL;
+	struct payload *b = NULL;
 	auto_close int fd = store_open_part(s->sv->store, s->id, 0);
-	int err = fd < 0 ? fd : blob_of_file(fd, PART_MAX, &b);
+	int err = fd < 0 ? fd : payload_of_file(fd, PART_MAX, &b);
 
 	if (err) {
 		session_explain(s, "Its parts could not be read.");
@@ -155,10 +155,10 @@ static void keep_first_part(struct session *s)
 	}
 	fill_facts(s, &f);
 	keep_profile(s->sv, &f, b, kept, s);
-	blob_put(b);
+	payload_put(b);
 }
 
-static void merged(void *ctx, int err, struct blob *result)
+static void merged(void *ctx, int err, struct payload *result)
 {
 	struct session *s = ctx;
 	struct stored f;
@@ -177,7 +177,7 @@ static void merged(void *ctx, int err, struct blob *result)
 	keep_profile(s->sv, &f, result, kept, s);
 }
 
-static void pulled(void *ctx, int err, struct blob *result)
+static void pulled(void *ctx, int err, struct payload *result)
 {
 	struct session *s = ctx;
 

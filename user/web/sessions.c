@@ -136,7 +136,7 @@ int sessions_start(struct sessions *all, const struct session_order *o)
 	*m = (struct control_message){ .kind = CONTROL_START };
 	m->start = o->start;
 	m->start.id = ++all->last_number;
-	int err = recorder_send(&all->sv->recorder, m);
+	int err = recorder_link_send(&all->sv->recorder, m);
 	if (err)
 		return err;
 	struct session *s = new_session(all, o);
@@ -158,7 +158,7 @@ static int send_end(struct session *s, enum control_kind kind)
 
 	*m = (struct control_message){ .kind = kind };
 	m->id.id = s->start.id;
-	return recorder_send(&s->sv->recorder, m);
+	return recorder_link_send(&s->sv->recorder, m);
 }
 
 int sessions_stop(struct session *s)

@@ -40,7 +40,7 @@ static void lose_recorder(struct web *w, const char *why)
 		return;
 	if (sessions_at(w->sv.sessions, 0))
 		log_warn("%s; recordings that ran are kept as they are", why);
-	recorder_detach(&w->sv.recorder);
+	recorder_link_detach(&w->sv.recorder);
 	sessions_lost_recorder(w->sv.sessions);
 	w->sv.changed |= CHANGED_NODE | CHANGED_JVMS;
 }
@@ -51,7 +51,7 @@ static void ask_for_book(struct service *sv)
 	struct control_message *m = sv->recorder.message;
 
 	*m = (struct control_message){ .kind = CONTROL_BOOK };
-	recorder_send(&sv->recorder, m);
+	recorder_link_send(&sv->recorder, m);
 }
 
 static void take_slice(struct service *sv, const struct control_slice *m, int fd)
@@ -104,11 +104,11 @@ static u32 change_of(u32 kind)
 
 static void receive(struct web *w)
 {
-	struct recorder *r = &w->sv.recorder;
+	struct recorder_link *r = &w->sv.recorder;
 
 	for (int i = 0; i < MESSAGES_MAX; i++) {
 		auto_close int fd = -1;
-		int err = recorder_receive(r, &fd);
+		int err = recorder_link_receive(r, &fd);
 		if (err == -EAGAIN)
 			return;
 		if (!err)
@@ -136,7 +136,7 @@ static void take_channel(struct web *w)
 		return;
 	}
 	lose_recorder(w, "another recorder has started");
-	recorder_attach(&w->sv.recorder, sock);
+	recorder_link_attach(&w->sv.recorder, sock);
 }
 
 static void tick(struct web *w)
@@ -188,7 +188,7 @@ static int open_service(struct web *w, const struct web_options *o)
 	sv->queue = queue_new(sv->workers);
 	sv->streams = streams_new();
 	sv->sessions = sessions_new(sv);
-	recorder_init(&sv->recorder);
+	recorder_link_init(&sv->recorder);
 	users_read(&sv->users);
 	gethostname(sv->host, sizeof(sv->host) - 1);
 	int err = auth_init(&sv->auth, o);
@@ -227,7 +227,7 @@ static void close_service(struct web *w)
 	workers_free(sv->workers);
 	if (sv->store)
 		store_close(sv->store);
-	recorder_fini(&sv->recorder);
+	recorder_link_fini(&sv->recorder);
 	users_fini(&sv->users);
 	auth_fini(&sv->auth);
 }

@@ -4,19 +4,19 @@
 
 #include "base/types.h"
 
-struct blob {
+struct payload {
 	u32 refs;
 	size_t nr;
 	char *at; /* ends in a NUL that `nr` does not count */
 };
 
 /* Takes `at` over, which malloc made. The caller owns one reference. */
-struct blob *blob_new(char *at, size_t nr);
-struct blob *blob_get(struct blob *b);
-void blob_put(struct blob *b);
+struct payload *payload_new(char *at, size_t nr);
+struct payload *payload_get(struct payload *p);
+void payload_put(struct payload *p);
 
 /* Reads the whole of a file from its start. -EFBIG beyond `max` bytes. */
-int blob_of_file(int fd, size_t max, struct blob **out);
+int payload_of_file(int fd, size_t max, struct payload **out);
 
 /* A descriptor of a memory file with these bytes, at its start; or a negative errno. */
-int blob_file(const struct blob *b);
+int payload_file(const struct payload *p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The channel to the recorder. */
-#include "web/recorder.h"
+#include "web/recorder_link.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,13 @@
 #define JVMS_MAX   16384
 #define SILENT_NS  (5 * NS_PER_SEC) /* CPU time of a longer pause is not counted */
 
-void recorder_init(struct recorder *r)
+void recorder_link_init(struct recorder_link *r)
 {
-	*r = (struct recorder){ .sock = -1, .since_wall_ns = time_wall_ns() };
+	*r = (struct recorder_link){ .sock = -1, .since_wall_ns = time_wall_ns() };
 	r->message = xcalloc(1, sizeof(*r->message));
 }
 
-void recorder_detach(struct recorder *r)
+void recorder_link_detach(struct recorder_link *r)
 {
 	if (r->sock >= 0)
 		close(take_fd(r->sock));
@@ -31,41 +31,41 @@ void recorder_detach(struct recorder *r)
 	r->jvms.nr = r->arriving.nr = 0;
 }
 
-void recorder_fini(struct recorder *r)
+void recorder_link_fini(struct recorder_link *r)
 {
-	recorder_detach(r);
+	recorder_link_detach(r);
 	vec_fini(&r->events);
 	vec_fini(&r->jvms);
 	vec_fini(&r->arriving);
 	free(r->message);
 }
 
-void recorder_attach(struct recorder *r, int sock)
+void recorder_link_attach(struct recorder_link *r, int sock)
 {
 	struct control_message *hello = r->message;
 
-	recorder_detach(r);
+	recorder_link_detach(r);
 	fcntl(sock, F_SETFL, O_NONBLOCK);
 	r->sock = sock;
 	r->is_other = false;
 	r->events.nr = 0;
 	*hello = (struct control_message){ .kind = CONTROL_HELLO };
 	hello->hello.version = CONTROL_VERSION;
-	recorder_send(r, hello);
+	recorder_link_send(r, hello);
 }
 
-int recorder_send(struct recorder *r, const struct control_message *m)
+int recorder_link_send(struct recorder_link *r, const struct control_message *m)
 {
 	return r->sock < 0 ? -EPIPE : channel_send(r->sock, m, -1);
 }
 
-static int take_hello(struct recorder *r)
+static int take_hello(struct recorder_link *r)
 {
 	r->is_other = r->message->hello.version != CONTROL_VERSION;
 	return r->is_other ? -EPROTO : 0;
 }
 
-static void take_caps(struct recorder *r)
+static void take_caps(struct recorder_link *r)
 {
 	r->caps = r->message->caps;
 	if (r->is_up)
@@ -74,13 +74,13 @@ static void take_caps(struct recorder *r)
 	r->since_wall_ns = time_wall_ns();
 }
 
-static void take_event(struct recorder *r)
+static void take_event(struct recorder_link *r)
 {
 	if (r->events.nr < EVENTS_MAX)
 		vec_push(&r->events, r->message->event);
 }
 
-static void take_node(struct recorder *r)
+static void take_node(struct recorder_link *r)
 {
 	u64 now = time_wall_ns(), since = now - r->heard_wall_ns;
 
@@ -91,7 +91,7 @@ static void take_node(struct recorder *r)
 	r->heard_wall_ns = now;
 }
 
-static void take_jvms(struct recorder *r)
+static void take_jvms(struct recorder_link *r)
 {
 	const struct control_jvms *m = &r->message->jvms;
 
@@ -110,7 +110,7 @@ static void take_jvms(struct recorder *r)
 	r->arriving.nr = 0;
 }
 
-int recorder_receive(struct recorder *r, int *fd)
+int recorder_link_receive(struct recorder_link *r, int *fd)
 {
 	if (r->sock < 0)
 		return -EAGAIN;

@@ -5,8 +5,8 @@
 #include "base/vec.h"
 #include "control/protocol.h"
 
-struct recorder {
-	int sock;      /* -1: there is none */
+struct recorder_link {
+	int sock;      /* -1: no recorder runs */
 	bool is_up;    /* its version is ours and its limits are known */
 	bool is_other; /* its version is not ours */
 	bool has_node;
@@ -20,19 +20,19 @@ struct recorder {
 	struct control_message *message; /* room for the one that is handled */
 };
 
-void recorder_init(struct recorder *r);
-void recorder_fini(struct recorder *r);
+void recorder_link_init(struct recorder_link *r);
+void recorder_link_fini(struct recorder_link *r);
 
 /* Takes the channel to a recorder that has just started. */
-void recorder_attach(struct recorder *r, int sock);
-void recorder_detach(struct recorder *r);
+void recorder_link_attach(struct recorder_link *r, int sock);
+void recorder_link_detach(struct recorder_link *r);
 
 /*
  * Receives one message. 0: it was about the node, and is taken. 1: r->message is for somebody else,
- * with the descriptor *fd or -1, which the caller closes. -EAGAIN: there is none. Another error:
- * the channel is of no use any more.
+ * with the descriptor *fd or -1, which the caller closes. -EAGAIN: no message has arrived. After
+ * another error the channel must be closed.
  */
-int recorder_receive(struct recorder *r, int *fd);
+int recorder_link_receive(struct recorder_link *r, int *fd);
 
 /* -EPIPE if there is no recorder, -EAGAIN if it reads too slowly. */
-int recorder_send(struct recorder *r, const struct control_message *m);
+int recorder_link_send(struct recorder_link *r, const struct control_message *m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes with several owners. */
-#include "web/blob.h"
+#include "web/payload.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,29 +11,29 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 
-struct blob *blob_new(char *at, size_t nr)
+struct payload *payload_new(char *at, size_t nr)
 {
-	struct blob *b = xcalloc(1, sizeof(*b));
+	struct payload *p = xcalloc(1, sizeof(*p));
 
-	*b = (struct blob){ .refs = 1, .nr = nr, .at = at };
-	return b;
+	*p = (struct payload){ .refs = 1, .nr = nr, .at = at };
+	return p;
 }
 
-struct blob *blob_get(struct blob *b)
+struct payload *payload_get(struct payload *p)
 {
-	b->refs++;
-	return b;
+	p->refs++;
+	return p;
 }
 
-void blob_put(struct blob *b)
+void payload_put(struct payload *p)
 {
-	if (!b || --b->refs)
+	if (!p || --p->refs)
 		return;
-	free(b->at);
-	free(b);
+	free(p->at);
+	free(p);
 }
 
-int blob_of_file(int fd, size_t max, struct blob **out)
+int payload_of_file(int fd, size_t max, struct payload **out)
 {
 	struct stat st;
 
@@ -57,19 +57,19 @@ int blob_of_file(int fd, size_t max, struct blob **out)
 		done += (size_t)nr;
 	}
 	at[done] = '\0';
-	*out = blob_new(take(at), done);
+	*out = payload_new(take(at), done);
 	return 0;
 }
 
-int blob_file(const struct blob *b)
+int payload_file(const struct payload *p)
 {
 	auto_close int fd = memfd_create("sysflame-web", MFD_CLOEXEC);
 	size_t done = 0;
 
 	if (fd < 0)
 		return -errno;
-	while (done < b->nr) {
-		ssize_t nr = pwrite(fd, b->at + done, b->nr - done, (off_t)done);
+	while (done < p->nr) {
+		ssize_t nr = pwrite(fd, p->at + done, p->nr - done, (off_t)done);
 		if (nr < 0 && errno == EINTR)
 			continue;
 		if (nr <= 0)
