@@ -137,6 +137,8 @@ static void report_layout(struct process_id id, const struct hotspot *h, void *c
 	int err = tables_set_jvm(u->tables, id.pid, &layout);
 	if (err)
 		log_debug("JVM %d: no room for its layout (%d)", (int)id.pid, err);
+	else
+		log_debug("JVM %d: its tables are known", (int)id.pid);
 }
 
 static void add_jvm(struct unwinding *u, struct process *p)
