@@ -86,48 +86,83 @@ static void a_file_of_others_is_refused(void **state)
 	assert_int_equal(conf_read("/dev/null", &c, &why), -EPERM);
 }
 
-static void the_rate_falls_and_rises(void **state)
+static const struct governor_limits limits = { .cpu_ppm = 10000, .samples_s = 100 };
+
+/* Decides so often until the rate changes; returns the number of decisions, or 0. */
+static int until_change(struct governor *g, int most, u64 cpu_ppm, u64 samples_s)
 {
-	const struct governor_limits limits = { .cpu_ppm = 10000, .samples_s = 100 };
+	for (int i = 1; i <= most; i++)
+		if (governor_decide(g, cpu_ppm, samples_s))
+			return i;
+	return 0;
+}
+
+static void a_start_may_cost_what_was_saved(void **state)
+{
 	struct governor g;
 
 	governor_init(&g, &limits);
 	assert_int_equal(governor_rate(&g), 19);
-	assert_false(governor_decide(&g, 12000, 50)); /* once is no trend */
-	assert_false(governor_decide(&g, 9000, 50));
-	assert_false(governor_decide(&g, 12000, 50));
-	assert_true(governor_decide(&g, 12000, 50));
+	assert_false(governor_decide(&g, 300000, 50)); /* 3 s: half of ten minutes' budget */
+	assert_false(governor_decide(&g, 30000, 50));
+	assert_int_equal(until_change(&g, 1000, 9000, 50), 0);
+	assert_int_equal(governor_rate(&g), 19);
+}
+
+static void the_rate_falls_when_the_budget_is_spent(void **state)
+{
+	struct governor g;
+
+	governor_init(&g, &limits);
+	/* Each slice takes twice its share: the savings last for 60, and two more are needed. */
+	assert_int_equal(until_change(&g, 1000, 20000, 50), 62);
 	assert_int_equal(governor_rate(&g), 11);
-	assert_non_null(strstr(g.why, "1.20 %"));
-	assert_true(governor_decide(&g, 1000, 900)); /* far over the budget: at once */
+	assert_non_null(strstr(g.why, "1.00 %"));
+	assert_non_null(strstr(g.why, "2.00 %"));
+	assert_int_equal(until_change(&g, 1000, 12000, 50), 3);
 	assert_int_equal(governor_rate(&g), 7);
-	assert_non_null(strstr(g.why, "900 samples"));
-	for (int i = 0; i < 5; i++)
-		assert_false(governor_decide(&g, 1000, 10));
-	assert_true(governor_decide(&g, 1000, 10));
+	assert_int_equal(until_change(&g, 1000, 9900, 50), 0); /* it fits, 11 Hz would not */
+}
+
+static void the_rate_rises_when_the_next_one_fits(void **state)
+{
+	struct governor g;
+
+	governor_init(&g, &limits);
+	assert_int_equal(until_change(&g, 1000, 1000, 150), 3);
+	assert_non_null(strstr(g.why, "150 samples"));
 	assert_int_equal(governor_rate(&g), 11);
-	for (int i = 0; i < 20; i++) /* at 19 Hz it would not fit */
-		assert_false(governor_decide(&g, 6000, 10));
-	for (int i = 0; i < 6; i++)
-		governor_decide(&g, 1000, 10);
+	assert_int_equal(until_change(&g, 1000, 6000, 10), 0); /* at 19 Hz it would not fit */
+	assert_int_equal(until_change(&g, 1000, 1000, 10), 6);
 	assert_int_equal(governor_rate(&g), 19);
 	assert_string_equal(g.why, "");
 }
 
 static void it_goes_off_and_tries_again(void **state)
 {
-	const struct governor_limits limits = { .cpu_ppm = 10000, .samples_s = 100 };
 	struct governor g;
-	int slices = 0;
 
 	governor_init(&g, &limits);
-	for (int i = 0; i < 4; i++)
-		assert_true(governor_decide(&g, 100000, 0));
-	assert_int_equal(governor_rate(&g), 0);
-	while (!governor_decide(&g, 0, 0))
-		slices++;
+	while (governor_rate(&g))
+		assert_true(until_change(&g, 1000, 1000, 1000) > 0);
+	assert_int_equal(until_change(&g, 1000, 0, 0), 30);
 	assert_int_equal(governor_rate(&g), 3);
-	assert_true(slices >= 20);
+}
+
+/* Whatever the node does, the budget holds in the long run. */
+static void the_budget_holds_in_the_long_run(void **state)
+{
+	struct governor g;
+	u64 sum = 0, slices = 20000;
+
+	governor_init(&g, &limits);
+	for (u64 i = 0; i < slices; i++) {
+		u64 used = 500 + governor_rate(&g) * (i / 1000 % 2 ? 3000 : 200);
+		used += governor_decide(&g, used, 10) ? 20000 : 0;
+		sum += used;
+	}
+	assert_true(sum / slices <= limits.cpu_ppm * 11 / 10);
+	assert_true(sum / slices >= limits.cpu_ppm / 5);
 }
 
 static void expect_service(const char *environ, size_t len, const char *service)
@@ -161,8 +196,11 @@ int main(void)
 		cmocka_unit_test(a_wrong_line_is_named),
 		cmocka_unit_test(dear_events_must_be_allowed),
 		cmocka_unit_test(a_file_of_others_is_refused),
-		cmocka_unit_test(the_rate_falls_and_rises),
+		cmocka_unit_test(a_start_may_cost_what_was_saved),
+		cmocka_unit_test(the_rate_falls_when_the_budget_is_spent),
+		cmocka_unit_test(the_rate_rises_when_the_next_one_fits),
 		cmocka_unit_test(it_goes_off_and_tries_again),
+		cmocka_unit_test(the_budget_holds_in_the_long_run),
 		cmocka_unit_test(the_environment_names_the_service),
 	};
 

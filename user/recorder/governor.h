@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses the rate of continuous profiling, so that the recorder stays within a budget of CPU time
- * and of samples. It decides once per slice.
+ * and of samples. It decides once per slice. CPU time that a quiet slice leaves over is saved for
+ * GOVERNOR_SLICES: reading the symbols of a new program takes more than one slice's share.
  */
 #pragma once
 
 #include "base/types.h"
+
+#define GOVERNOR_SLICES 60 /* ten minutes */
 
 struct governor_limits {
 	u64 cpu_ppm;   /* own CPU time, in millionths of one CPU */
@@ -15,7 +18,9 @@ struct governor_limits {
 struct governor {
 	struct governor_limits limits;
 	u32 step;            /* in the list of rates */
+	s64 saved_ppm;       /* of CPU time, in ppm of a slice; negative: overspent */
 	u32 nr_over, nr_fit; /* slices in a row over the budget; in which the next rate would fit */
+	u32 nr_same;         /* slices since the rate changed, which itself takes CPU time */
 	char why[256];       /* why the rate is lower than the first; "" if it is the first */
 };
 
