@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BUILD-FLAGS: -fno-inline -fno-optimize-sibling-calls */
 /*
- * waits SECONDS [IDLE]: threads that wait, each at a place of its own, one thread that works, and
+ * waits SECONDS [IDLE]: threads that wait, each at a place of its name, one thread that works, and
  * IDLE threads that never run. Without IDLE it first waits for SIGUSR1. At the end prints the time
- * each thread waited, "PLACE NS".
+ * each thread waited and the time since it first ran, "PLACE NS NS".
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "known.h"
@@ -63,7 +64,7 @@ static void stay(void)
 struct place {
 	const char *name;
 	void (*wait)(void);
-	long ns;
+	long ns, lived_ns;
 	pthread_t thread;
 };
 
@@ -77,12 +78,15 @@ static struct place places[] = {
 static void *run(void *arg)
 {
 	struct place *p = arg;
+	long began = now_ns(CLOCK_MONOTONIC);
 
+	prctl(PR_SET_NAME, p->name);
 	while (now_ns(CLOCK_MONOTONIC) < end_ns) {
 		long wall = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
 		p->wait();
 		p->ns += waited_ns(wall, cpu);
 	}
+	p->lived_ns = now_ns(CLOCK_MONOTONIC) - began;
 	return NULL;
 }
 
@@ -113,6 +117,6 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < NR_PLACES; i++)
 		pthread_join(places[i].thread, NULL);
 	for (size_t i = 0; i < NR_PLACES; i++)
-		printf("%s %ld\n", places[i].name, places[i].ns);
+		printf("%s %ld %ld\n", places[i].name, places[i].ns, places[i].lived_ns);
 	return 0;
 }
