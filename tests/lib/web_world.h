@@ -65,6 +65,9 @@ static inline int listen_here(struct sockaddr_in *at)
 	return fd;
 }
 
+/* Of the web processes started from now on; 0: the usual limit. */
+static u64 world_max_profile_bytes;
+
 static inline void start_web(struct world *w, const char *prefix)
 {
 	int pair[2], fd = listen_here(&w->at);
@@ -83,6 +86,7 @@ static inline void start_web(struct world *w, const char *prefix)
 			.viewer_token = VIEWER,
 			.allowed_hosts = "profiles.example,other.example:7070",
 			.is_loopback = true,
+			.max_profile_bytes = world_max_profile_bytes,
 		};
 		close(pair[0]);
 		int err = web_start_workers(&o);

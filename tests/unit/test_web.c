@@ -106,6 +106,25 @@ static void a_cookie_logs_in_and_changes_need_a_header(void **state)
 	assert_int_equal(status_of(w, "GET /api/v1/audit", cookie), 401);
 }
 
+static void a_logout_survives_a_restart(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+
+	ask(w, "GET /login?token=" VIEWER, "", &a);
+	auto_free char *ended = cookie_of(&a);
+	ask(w, "GET /login?token=" VIEWER, "", &a);
+	auto_free char *other = cookie_of(&a);
+	auto_free char *changing = xasprintf("%sX-Sysflame: 1\r\n", ended);
+	assert_int_equal(status_of(w, "POST /logout", changing), 303);
+
+	assert_int_equal(stop_web(w), 0);
+	start_web(w, "");
+	send_recorder(w);
+	assert_int_equal(status_of(w, "GET /api/v1/node", ended), 401);
+	assert_int_equal(status_of(w, "GET /api/v1/node", other), 200);
+}
+
 static void a_changed_cookie_is_worth_nothing(void **state)
 {
 	auto_answer struct answer a = { 0 };
@@ -161,6 +180,23 @@ static void a_path_that_does_not_exist_is_an_error(void **state)
 		assert_int_equal(status_of(*state, paths[i], BEARER), 404);
 	assert_int_equal(status_of(*state, "POST /api/v1/node", BEARER), 400);
 	assert_int_equal(status_of(*state, "DELETE /api/v1/profiles/7", BEARER), 400);
+}
+
+static void a_browser_gets_errors_as_a_page(void **state)
+{
+	static const char *const paths[] = { "GET /p/7", "GET /s/9-7", "GET /nothing/<b>" };
+	auto_answer struct answer a = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		ask(*state, paths[i], BEARER "Accept: text/html,*/*;q=0.8\r\n", &a);
+		assert_true(a.status == 404 || a.status == 400);
+		assert_non_null(strstr(a.head, "Content-Type: text/html"));
+		assert_non_null(strstr(a.head, "script-src 'self'"));
+		assert_non_null(strstr(a.body, "role=\"alert\">"));
+		assert_null(strstr(a.body, "<b>"));
+	}
+	ask(*state, "GET /api/v1/profiles/7", BEARER "Accept: text/html\r\n", &a);
+	assert_non_null(strstr(a.head, "application/json"));
 }
 
 static void a_parameter_out_of_range_is_a_typed_error(void **state)
@@ -265,11 +301,13 @@ static void a_recorder_that_sends_nonsense_is_given_up(void **state)
 static void slow_and_silent_clients_do_not_hold_up_others(void **state)
 {
 	struct world *w = *state;
-	int fds[40];
+	int fds[701]; /* more than the server takes */
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		fds[i] = connect_to(w);
 		write_all(fds[i], "GET /api/v1/node HT", 19);
+		if (i % 50 == 0)
+			assert_int_equal(status_of(w, "GET /api/v1/node", BEARER), 200);
 	}
 	assert_int_equal(status_of(w, "GET /api/v1/node", BEARER), 200);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
@@ -284,9 +322,11 @@ int main(void)
 		IN_A_WORLD(a_host_that_is_not_ours_is_refused),
 		IN_A_WORLD(an_origin_that_is_not_ours_changes_nothing),
 		IN_A_WORLD(a_cookie_logs_in_and_changes_need_a_header),
+		IN_A_WORLD(a_logout_survives_a_restart),
 		IN_A_WORLD(a_changed_cookie_is_worth_nothing),
 		IN_A_WORLD(every_answer_has_the_security_headers),
 		IN_A_WORLD(a_path_that_does_not_exist_is_an_error),
+		IN_A_WORLD(a_browser_gets_errors_as_a_page),
 		IN_A_WORLD(a_parameter_out_of_range_is_a_typed_error),
 		IN_A_WORLD(a_body_that_is_too_long_is_refused),
 		IN_A_WORLD(settings_are_kept),

@@ -28,7 +28,9 @@ static void an_upload_is_kept_listed_rendered_and_deleted(void **state)
 	auto_free char *page = xasprintf("GET /p/%lld/page", (long long)id);
 	ask(w, page, BEARER, &a);
 	assert_int_equal(a.status, 200);
-	assert_non_null(strstr(a.head, "Content-Security-Policy: sandbox allow-scripts;"));
+	assert_non_null(
+		strstr(a.head, "Content-Security-Policy: sandbox allow-scripts allow-downloads;"));
+	assert_non_null(strstr(a.head, "worker-src blob:;"));
 	assert_non_null(strstr(a.head, "immutable"));
 	auto_free char *etag = xasprintf(BEARER "If-None-Match: %.*s\r\n",
 					 (int)strcspn(strstr(a.head, "ETag: ") + 6, "\r"),
@@ -85,16 +87,21 @@ static void two_profiles_are_compared(void **state)
 	assert_non_null(strstr(a.body, "\"source\":\"diff\""));
 }
 
-/* Downloads a profile as .sflm: what the recorder's parts look like. */
-static struct answer part_of(struct world *w)
+/* Uploads stacks, and downloads them as .sflm: what the recorder's parts look like. */
+static struct answer part_with(struct world *w, const char *stacks)
 {
 	struct answer a = { 0 };
 	auto_free char *what =
-		xasprintf("GET /p/%lld/download?format=sflm", (long long)upload(w, COLLAPSED));
+		xasprintf("GET /p/%lld/download?format=sflm", (long long)upload(w, stacks));
 
 	ask(w, what, BEARER, &a);
 	assert_int_equal(a.status, 200);
 	return a;
+}
+
+static struct answer part_of(struct world *w)
+{
+	return part_with(w, COLLAPSED);
 }
 
 static void send_state(struct world *w, u32 id, u32 state, u64 samples)
@@ -192,6 +199,78 @@ static void many_parts_are_joined_while_it_runs(void **state)
 	await_text(w, "GET /api/v1/sessions", "\"parts\":41", &a);
 	send_ended(w, number, 0, "");
 	await_text(w, "GET /api/v1/profiles?q=java", "\"total\":943", &a);
+	await_text(w, "GET /api/v1/sessions", "[]", &a);
+}
+
+/* Names that do not get shorter by compression: 16 bytes a sample. */
+static struct answer large_part(struct world *w, u32 seed)
+{
+	auto_str struct str s = { 0 };
+
+	for (u32 i = 0; i < 101; i++) {
+		seed = seed * 1103515245 + 12345;
+		u64 a = seed * 0x9e3779b97f4a7c15ull, b = a * a + i;
+		str_addf(&s, "main;%016llx%016llx 1\n", (unsigned long long)a,
+			 (unsigned long long)b);
+	}
+	return part_with(w, s.at);
+}
+
+static void a_recording_that_is_too_large_becomes_several_profiles(void **state)
+{
+	enum {
+		PARTS = 5
+	};
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+	u64 total = 0;
+	u32 number;
+
+	assert_int_equal(stop_web(w), 0);
+	world_max_profile_bytes = 6000; /* a part has some 2.5 KB */
+	start_web(w, "");
+	world_max_profile_bytes = 0;
+	send_recorder(w);
+	await_text(w, "GET /api/v1/events", "CPU time", &a);
+	json_int_t id = start(w, &number);
+	for (u32 i = 0; i < PARTS; i++) {
+		auto_answer struct answer part = large_part(w, i + 7);
+		send_part(w, number, &part);
+	}
+	send_ended(w, number, 0, "A warning.");
+	await_text(w, "GET /api/v1/profiles?q=java", "Its beginning is in profiles", &a);
+	assert_non_null(strstr(a.body, "A warning. The recording was too large for one profile."));
+	json_t *o = json_of(&a), *p;
+	size_t i;
+	json_array_foreach(json_object_get(o, "profiles"), i, p)
+	{
+		bool is_last = json_integer_value(json_object_get(p, "id")) == id;
+		const char *error = json_string_value(json_object_get(p, "error"));
+		total += (u64)json_integer_value(json_object_get(p, "total"));
+		assert_string_equal(json_string_value(json_object_get(p, "state")), "complete");
+		assert_non_null(strstr(json_string_value(json_object_get(p, "name")), ", part "));
+		assert_non_null(strstr(error, is_last ? "Its beginning" : "The last of its"));
+	}
+	assert_true(i > 1);
+	json_decref(o);
+	assert_int_equal(total, PARTS * 101);
+	await_text(w, "GET /api/v1/sessions", "[]", &a);
+}
+
+static void a_part_that_is_damaged_is_left_out(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w), bad = part_of(w), a = { 0 };
+	u32 number;
+
+	memset(bad.body + bad.len / 2, 0, bad.len / 4);
+	start(w, &number);
+	send_part(w, number, &part);
+	send_part(w, number, &bad);
+	send_part(w, number, &part);
+	send_ended(w, number, 0, "");
+	await_text(w, "GET /api/v1/profiles?q=java", "1 of its parts could not be read", &a);
+	assert_non_null(strstr(a.body, "\"state\":\"partial\""));
 	await_text(w, "GET /api/v1/sessions", "[]", &a);
 }
 
@@ -297,6 +376,26 @@ static void a_scraper_gets_gzip_and_nothing_is_stored(void **state)
 	assert_non_null(strstr(a.head, "text/plain"));
 }
 
+static void a_scraper_that_hangs_up_ends_its_recording(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w), a = { 0 };
+	int fd = connect_to(w);
+
+	send_request(fd, w, "GET /debug/pprof/profile?seconds=600", BEARER, NULL, 0);
+	struct control_message *m = await(w, CONTROL_START);
+	send_state(w, m->start.id, CONTROL_RUNS, 0);
+	send_part(w, m->start.id, &part);
+	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
+	close(fd);
+	struct control_message *discard = await(w, CONTROL_DISCARD);
+	assert_int_equal(discard->id.id, m->start.id);
+	await_text(w, "GET /api/v1/sessions", "[]", &a);
+	assert_int_equal(status_of(w, "GET /healthz", ""), 200);
+	free(discard);
+	free(m);
+}
+
 /* Reads a stream until it has a text. */
 static void read_until(int fd, const char *text)
 {
@@ -337,11 +436,14 @@ int main(void)
 		IN_A_WORLD(two_profiles_are_compared),
 		IN_A_WORLD(a_recording_is_previewed_stopped_and_kept),
 		IN_A_WORLD(many_parts_are_joined_while_it_runs),
+		IN_A_WORLD(a_recording_that_is_too_large_becomes_several_profiles),
+		IN_A_WORLD(a_part_that_is_damaged_is_left_out),
 		IN_A_WORLD(a_recording_that_the_recorder_refuses_says_why),
 		IN_A_WORLD(a_recording_whose_recorder_ends_is_kept_in_part),
 		IN_A_WORLD(a_recording_that_the_daemon_left_is_kept_at_its_next_start),
 		IN_A_WORLD(a_discarded_recording_leaves_nothing),
 		IN_A_WORLD(a_scraper_gets_gzip_and_nothing_is_stored),
+		IN_A_WORLD(a_scraper_that_hangs_up_ends_its_recording),
 		IN_A_WORLD(a_stream_sends_what_changes),
 	};
 

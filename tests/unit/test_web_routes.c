@@ -144,7 +144,7 @@ static void a_ticket_ends_with_its_time_and_its_token(void **state)
 {
 	struct web_options changed = options;
 	struct auth a, other;
-	u64 number;
+	struct ticket t;
 
 	changed.operator_token = "another-operator-token-of-32-bytes-7";
 	assert_int_equal(auth_init(&a, &options), 0);
@@ -153,18 +153,45 @@ static void a_ticket_ends_with_its_time_and_its_token(void **state)
 	assert_non_null(strstr(cookie, "Path=/profiles;"));
 	auto_free char *ticket = ticket_of(cookie);
 
-	assert_int_equal(auth_ticket_role(&a, ticket, 1000, &number), ROLE_OPERATOR);
-	assert_int_equal(auth_ticket_role(&a, ticket, 999 + AUTH_TICKET_S, &number), ROLE_OPERATOR);
-	assert_int_equal(auth_ticket_role(&a, ticket, 1000 + AUTH_TICKET_S, &number), ROLE_NONE);
-	assert_int_equal(auth_ticket_role(&other, ticket, 1000, &number), ROLE_NONE);
+	assert_int_equal(auth_ticket_role(&a, ticket, 1000, &t), ROLE_OPERATOR);
+	assert_int_equal(auth_ticket_role(&a, ticket, 999 + AUTH_TICKET_S, &t), ROLE_OPERATOR);
+	assert_int_equal(auth_ticket_role(&a, ticket, 1000 + AUTH_TICKET_S, &t), ROLE_NONE);
+	assert_int_equal(auth_ticket_role(&other, ticket, 1000, &t), ROLE_NONE);
 	for (size_t i = 0; i < strlen(ticket); i++) {
 		auto_free char *forged = xstrdup(ticket);
 		forged[i] = forged[i] == '7' ? '8' : '7';
-		assert_int_equal(auth_ticket_role(&a, forged, 1000, &number), ROLE_NONE);
+		assert_int_equal(auth_ticket_role(&a, forged, 1000, &t), ROLE_NONE);
 	}
-	assert_int_equal(auth_ticket_role(&a, "", 1000, &number), ROLE_NONE);
+	assert_int_equal(auth_ticket_role(&a, "", 1000, &t), ROLE_NONE);
 	auth_fini(&a);
 	auth_fini(&other);
+}
+
+/* The oldest logouts make room: every login from before them ends, too. */
+static void many_logouts_end_no_later_login(void **state)
+{
+	enum {
+		MANY = 1031
+	};
+	struct auth a;
+	struct ticket t;
+
+	assert_int_equal(auth_init(&a, &options), 0);
+	auto_free char *early = auth_cookie(&a, ROLE_VIEWER, 1000);
+	auto_free char *early_ticket = ticket_of(early);
+	for (u64 i = 0; i < MANY; i++) {
+		auto_free char *cookie = auth_cookie(&a, ROLE_VIEWER, 1000 + i);
+		auto_free char *ticket = ticket_of(cookie);
+		assert_int_equal(auth_ticket_role(&a, ticket, 1000 + i, &t), ROLE_VIEWER);
+		auth_revoke(&a, &t, 1000 + i);
+		assert_int_equal(auth_ticket_role(&a, ticket, 1000 + i, &t), ROLE_NONE);
+	}
+	auto_free char *late = auth_cookie(&a, ROLE_VIEWER, 1000 + MANY);
+	auto_free char *late_ticket = ticket_of(late);
+	assert_int_equal(auth_ticket_role(&a, late_ticket, 1000 + MANY, &t), ROLE_VIEWER);
+	assert_int_equal(auth_ticket_role(&a, early_ticket, 1000 + MANY, &t), ROLE_NONE);
+	assert_true(a.revoked.nr <= 1024);
+	auth_fini(&a);
 }
 
 static void a_short_token_is_refused(void **state)
@@ -187,6 +214,7 @@ int main(void)
 		cmocka_unit_test(the_api_file_has_the_routes_of_the_server),
 		cmocka_unit_test(parts_of_a_path_are_numbers_words_and_ranges),
 		cmocka_unit_test(a_ticket_ends_with_its_time_and_its_token),
+		cmocka_unit_test(many_logouts_end_no_later_login),
 		cmocka_unit_test(a_short_token_is_refused),
 	};
 

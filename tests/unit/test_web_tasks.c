@@ -276,6 +276,11 @@ static struct profile *of_all_kinds(void)
 	}
 	profile_note(p, "samples", "samples taken", 41);
 	profile_note(p, "lost", "samples lost", 7);
+	profile_note(p, NOTE_INCOMPLETE "7-1", "stacks of a-7 lack callers (9.5 % of 200): why",
+		     19);
+	profile_note(p, NOTE_INCOMPLETE "7-2", "stacks of a-7 lack callers (4.6 % of 500): why",
+		     23);
+	profile_note(p, NOTE_INCOMPLETE "refused-8-1", "JVM without the agent (b-8): why", 1);
 	p->start_wall_ns = HOUR;
 	p->duration_ns = 30 * NS_PER_SEC;
 	p->rate_hz = 99;
@@ -311,6 +316,12 @@ static void a_summary_says_where_the_time_went(void **state)
 	assert_int_equal(json_integer_value(json_object_get(json, "rate_hz")), 99);
 	assert_string_equal(json_string_value(json_object_get(json, "events")), "cpu");
 	assert_string_equal(json_string_value(json_object_get(json, "host")), "node-1");
+	const json_t *alerts = json_object_get(json, "alerts");
+	assert_int_equal(json_array_size(alerts), 2);
+	assert_string_equal(json_string_value(json_array_get(alerts, 0)),
+			    "42 stacks of a-7 lack callers: why");
+	assert_string_equal(json_string_value(json_array_get(alerts, 1)),
+			    "1 JVM without the agent (b-8): why");
 	json_decref(json);
 }
 

@@ -31,7 +31,7 @@ function loadPlaywright() {
 function makePageOf(dir, sections, nodes) {
 	const crc = (bytes) => {
 		const b = Buffer.alloc(4);
-		b.writeUInt32LE(zlib.crc32 ? zlib.crc32(bytes) : gzipCrc(bytes));
+		b.writeUInt32LE(crc32(bytes));
 		return b;
 	};
 	const body = Buffer.concat([Buffer.from(varints([sections.length, ...sections.flatMap(([id, b]) => [id, b.length])])),
@@ -68,6 +68,8 @@ function armour(bytes) {
 		out.push(digits[bits % 91], nr > 6 ? digits[Math.floor(bits / 91)] : '');
 	return out.join('');
 }
+
+const crc32 = (bytes) => (zlib.crc32 ? zlib.crc32(bytes) : gzipCrc(bytes));
 
 // The checksum that gzip writes after its data is the one that the header needs.
 function gzipCrc(bytes) {
@@ -173,4 +175,4 @@ async function run(tests) {
 	process.exitCode = bad ? 1 : 0;
 }
 
-module.exports = { build, check, equal, launch, loadPlaywright, makePage, makePageOf, near, openPage, run, temporary, texts, until, varints };
+module.exports = { build, check, crc32, equal, launch, loadPlaywright, makePage, makePageOf, near, openPage, run, temporary, texts, until, varints };

@@ -17,6 +17,7 @@
 #include "capture/recording_apply.h"
 #include "capture/recording_state.h"
 #include "capture/recording_window.h"
+#include "capture/refused.h"
 
 /* Agents attach in processes of their own while the node's programs are loaded. */
 static void request_agents(struct process *p, void *ctx)
@@ -282,5 +283,6 @@ struct cut *recording_take_cut(struct recording *r, struct sink *k)
 	processes_each(r->node->processes, judge_process, c);
 	notes_add(r, c);
 	late_note(r, c);
+	refused_note(r, c);
 	return c;
 }

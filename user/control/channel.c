@@ -82,7 +82,7 @@ static bool is_from_recorder(const struct control_message *m)
 		return jvms_are_valid(&m->jvms);
 	case CONTROL_STATE:
 		return m->state.state < NR_CONTROL_STATES && IS_TEXT(m->state.event) &&
-		       m->state.elapsed_ns <= MAX_TIME_NS;
+		       IS_TEXT(m->state.refusals) && m->state.elapsed_ns <= MAX_TIME_NS;
 	case CONTROL_PART:
 		return is_span(m->part.begin_wall_ns, m->part.end_wall_ns) && m->part.bytes &&
 		       m->part.bytes <= CONTROL_PART_MAX;

@@ -39,7 +39,7 @@ struct control_jvm {
 	u32 uid;
 	u64 started; /* start time in clock ticks, as in /proc/PID/stat */
 	u64 cpu_ppm; /* of one CPU */
-	char main[192], jdk[32], container[64], container_name[128];
+	char main[192], jdk[32], container[72], container_name[128];
 };
 
 /* All JVMs of the node, in one or several messages, whenever they change and every 5 s. */
@@ -62,7 +62,8 @@ struct control_state {
 	u32 id, state;
 	u64 elapsed_ns, samples, lost, truncated;
 	u32 jvms, jvms_refused;
-	char event[128]; /* event, source and rate: "cpu-clock, 99 Hz" */
+	char event[128];    /* event, source and rate: "cpu-clock, 99 Hz" */
+	char refusals[512]; /* of the agent, "java-17: why; what to do. java-19: .."; "" if none */
 };
 
 /* A part of a recording's profile; with the memory file as descriptor. */

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "capture/kernel/descriptors.h"
 #include "capture/recording.h"
+#include "capture/refused.h"
 #include "recorder/part.h"
 
 #define STATE_EVERY_NS NS_PER_SEC
@@ -160,6 +161,18 @@ void job_discard(struct job *j)
 	job_stop(j);
 }
 
+struct refusals {
+	struct str text;
+	u32 nr;
+};
+
+static void add_refusal(pid_t pid, const char *comm, const char *reason, void *ctx)
+{
+	struct refusals *all = ctx;
+
+	str_addf(&all->text, "%s%s-%d: %s.", all->nr++ ? " " : "", comm, (int)pid, reason);
+}
+
 static void send_state(const struct job *j)
 {
 	static const enum control_state_kind states[] = {
@@ -170,8 +183,10 @@ static void send_state(const struct job *j)
 	};
 	struct control_message m = { .kind = CONTROL_STATE };
 	struct recording_progress now;
+	struct refusals refusals = { 0 };
 
 	recording_progress(j->recording, &now);
+	recording_each_refused(j->recording, add_refusal, &refusals);
 	m.state = (struct control_state){
 		.id = j->id,
 		.state = states[recording_state(j->recording)],
@@ -180,8 +195,10 @@ static void send_state(const struct job *j)
 		.lost = now.lost,
 		.truncated = now.truncated,
 		.jvms = now.jvms,
-		.jvms_refused = now.jvms_refused,
+		.jvms_refused = refusals.nr,
 	};
+	channel_text(m.state.refusals, sizeof(m.state.refusals), refusals.text.at ?: "");
+	str_fini(&refusals.text);
 	channel_text(m.state.event, sizeof(m.state.event), now.event ?: "");
 	outbox_offer(j->out, &m);
 }

@@ -13,8 +13,7 @@
 #include "web/range.h"
 #include "web/service.h"
 
-#define NAME_MAX_BYTES    200
-#define SERVICE_MAX_BYTES 127
+#define NAME_MAX_BYTES 200
 
 /* A side of a comparison: a profile, or a time range. */
 struct side {
@@ -124,10 +123,14 @@ static void go_on(struct comparison *c)
 
 static bool take_range(struct request *q, const json_t *o, struct range *r)
 {
-	r->service = "";
+	*r = (struct range)RANGE_ALL(0, 0);
 	if (!field_u64(q, o, "from_ms", 0, INT64_MAX, &r->from_ms) ||
 	    !field_u64(q, o, "to_ms", 0, INT64_MAX, &r->to_ms) ||
-	    !field_text(q, o, "service", SERVICE_MAX_BYTES, &r->service))
+	    !field_text(q, o, "service", RANGE_TEXT_MAX, &r->service) ||
+	    !field_text(q, o, "container", RANGE_TEXT_MAX, &r->container) ||
+	    !field_text(q, o, "pod", RANGE_TEXT_MAX, &r->pod) ||
+	    !field_text(q, o, "comm", RANGE_COMM_MAX, &r->comm) ||
+	    !field_u64(q, o, "pid", 1, RANGE_PID_MAX, &r->pid))
 		return false;
 	if (range_is_valid(r))
 		return true;
@@ -155,7 +158,8 @@ static bool take_profile(struct request *q, struct side *side, const char *name,
 
 static bool take_side(struct request *q, struct side *side, const char *name)
 {
-	static const char *const known[] = { "from_ms", "to_ms", "service", NULL };
+	static const char *const known[] = { "from_ms", "to_ms", "service", "container",
+					     "pod",     "comm",  "pid",     NULL };
 	const json_t *o = json_object_get(q->json, name);
 
 	if (json_is_integer(o) && json_integer_value(o) > 0)
@@ -167,7 +171,7 @@ static bool take_side(struct request *q, struct side *side, const char *name)
 	}
 	if (!fields_are_known(q, o, known) || !take_range(q, o, &side->range))
 		return false;
-	side->name = xstrdup(*side->range.service ? side->range.service : "node");
+	side->name = range_target(&side->range);
 	return true;
 }
 
@@ -195,30 +199,31 @@ static void range_rendered(void *ctx, int err, struct payload *result)
 {
 	struct request *q = ctx;
 	const char *name = json_string_value(json_object_get(q->json, "name"));
-	const char *service = json_string_value(json_object_get(q->json, "service"));
-	u64 from = (u64)json_integer_value(json_object_get(q->json, "from_ms"));
-	u64 to = (u64)json_integer_value(json_object_get(q->json, "to_ms"));
+	struct range r;
 
+	if (!err && !take_range(q, q->json, &r)) /* it was valid when the job began */
+		return;
 	if (err) {
 		reply_job_error(q, err, result, "read the time range");
 		return;
 	}
-	service = service && *service ? service : "node";
+	char *target = range_target(&r);
 	struct stored facts = {
-		.name = xstrdup(name && *name ? name : service),
-		.target = xstrdup(service),
+		.name = xstrdup(name && *name ? name : target),
+		.target = target,
 		.source = xstrdup("range"),
-		.start_ns = from * NS_PER_MS,
-		.duration_ns = (to - from) * NS_PER_MS,
+		.start_ns = r.from_ms * NS_PER_MS,
+		.duration_ns = (r.to_ms - r.from_ms) * NS_PER_MS,
 	};
 	keep_profile(q->service, &facts, result, range_kept, q);
 }
 
 void api_range(struct request *q)
 {
-	static const char *const known[] = { "from_ms", "to_ms", "service", "name", NULL };
+	static const char *const known[] = { "from_ms", "to_ms", "service", "container", "pod",
+					     "comm",    "pid",   "name",    NULL };
 	const char *name = "";
-	struct range r = { 0 };
+	struct range r;
 
 	if (!fields_are_known(q, q->json, known) ||
 	    !field_text(q, q->json, "name", NAME_MAX_BYTES, &name) || !take_range(q, q->json, &r))

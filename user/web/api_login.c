@@ -77,6 +77,6 @@ void api_logout(struct request *q)
 	auto_free char *login = xasprintf("%s/login", q->service->o->prefix);
 	auto_free char *cookie = auth_cookie(&q->service->auth, ROLE_NONE, 0);
 
-	auth_revoke(&q->service->auth, q);
+	auth_log_out(&q->service->auth, q);
 	reply_redirect(q, login, cookie);
 }

@@ -9,8 +9,7 @@
 #include "web/range.h"
 #include "web/service.h"
 
-#define SERVICE_MAX_BYTES 127
-#define IMMUTABLE         "private, max-age=31536000, immutable"
+#define IMMUTABLE "private, max-age=31536000, immutable"
 
 /* The formats of downloads. The first one is the page itself. */
 struct download {
@@ -203,9 +202,13 @@ static void range_rendered(void *ctx, int err, struct payload *result)
 
 void api_range_page(struct request *q)
 {
-	struct range r = { q->from_ms, q->to_ms, "" };
+	struct range r = RANGE_ALL(q->from_ms, q->to_ms);
 
-	if (!request_query_text(q, "service", SERVICE_MAX_BYTES, &r.service))
+	if (!request_query_text(q, "service", RANGE_TEXT_MAX, &r.service) ||
+	    !request_query_text(q, "container", RANGE_TEXT_MAX, &r.container) ||
+	    !request_query_text(q, "pod", RANGE_TEXT_MAX, &r.pod) ||
+	    !request_query_text(q, "comm", RANGE_COMM_MAX, &r.comm) ||
+	    !request_query_u64(q, "pid", 1, RANGE_PID_MAX, &r.pid))
 		return;
 	if (!range_is_valid(&r)) {
 		reply_error(q, ERROR_OUT_OF_RANGE, NULL,

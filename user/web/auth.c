@@ -13,11 +13,13 @@
 #include <sys/socket.h>
 
 #include "base/auto.h"
+#include "base/log.h"
 #include "base/time.h"
 #include "web/route.h"
 #include "web/service.h"
 
 #define REVOKED_MAX 1024
+#define REVOKED_KEY "revoked" /* the setting with the tickets that logged out */
 #define TICKET_MAX  128
 
 /* Two independent keyed hashes of a token, each a key in turn: nobody guesses 128 bits. */
@@ -94,24 +96,32 @@ char *auth_cookie(const struct auth *a, enum role role, u64 now_s)
 			 ticket, path, AUTH_TICKET_S);
 }
 
-enum role auth_ticket_role(const struct auth *a, const char *ticket, u64 now_s, u64 *number)
+static bool is_revoked(const struct auth *a, const struct ticket *t)
+{
+	for (size_t i = 0; i < a->revoked.nr; i++)
+		if (a->revoked.at[i].number == t->number)
+			return true;
+	return t->end_s <= a->revoked_until_s;
+}
+
+enum role auth_ticket_role(const struct auth *a, const char *text, u64 now_s, struct ticket *out)
 {
 	unsigned long long nr, end_s;
 	char right[TICKET_MAX];
 	int role, len = 0;
 
-	if (strlen(ticket) >= TICKET_MAX ||
-	    sscanf(ticket, "%1d.%16llx.%20llu.%n", &role, &nr, &end_s, &len) != 3 || !len)
+	if (strlen(text) >= TICKET_MAX ||
+	    sscanf(text, "%1d.%16llx.%20llu.%n", &role, &nr, &end_s, &len) != 3 || !len)
 		return ROLE_NONE;
 	if (role != ROLE_VIEWER && role != ROLE_OPERATOR)
 		return ROLE_NONE;
 	write_ticket(a, (enum role)role, nr, end_s, right);
-	if (!is_same(right, ticket) || now_s >= end_s)
+	if (!is_same(right, text) || now_s >= end_s)
 		return ROLE_NONE;
-	for (size_t i = 0; i < a->revoked.nr; i++)
-		if (a->revoked.at[i] == nr)
-			return ROLE_NONE;
-	*number = nr;
+	const struct ticket t = { nr, end_s };
+	if (is_revoked(a, &t))
+		return ROLE_NONE;
+	*out = t;
 	return (enum role)role;
 }
 
@@ -120,17 +130,80 @@ static const char *cookie_of(const struct request *q)
 	return MHD_lookup_connection_value(q->connection, MHD_COOKIE_KIND, AUTH_COOKIE);
 }
 
-void auth_revoke(struct auth *a, const struct request *q)
+/* Forgets tickets that have ended, and the one that ends first while there are too many. */
+static void forget_revoked(struct auth *a, u64 now_s)
 {
-	const char *ticket = cookie_of(q);
-	u64 number;
+	struct ticket *first;
+	size_t nr = 0;
 
-	if (!ticket || !auth_ticket_role(a, ticket, time_wall_ns() / NS_PER_SEC, &number))
+	vec_each(t, &a->revoked)
+		if (t->end_s > now_s)
+			a->revoked.at[nr++] = *t;
+	a->revoked.nr = nr;
+	while (a->revoked.nr > REVOKED_MAX) {
+		first = a->revoked.at;
+		vec_each(t, &a->revoked)
+			if (t->end_s < first->end_s)
+				first = t;
+		if (first->end_s > a->revoked_until_s)
+			a->revoked_until_s = first->end_s;
+		*first = a->revoked.at[--a->revoked.nr];
+	}
+}
+
+void auth_revoke(struct auth *a, const struct ticket *t, u64 now_s)
+{
+	vec_push(&a->revoked, *t);
+	forget_revoked(a, now_s);
+}
+
+/* For the store: {"until_s": .., "tickets": ["NUMBER.END", ..]}; the caller frees it. */
+static char *revoked_json(const struct auth *a)
+{
+	struct str s = { 0 };
+
+	str_addf(&s, "{\"until_s\":%llu,\"tickets\":[", (unsigned long long)a->revoked_until_s);
+	for (size_t i = 0; i < a->revoked.nr; i++)
+		str_addf(&s, "%s\"%016llx.%llu\"", i ? "," : "",
+			 (unsigned long long)a->revoked.at[i].number,
+			 (unsigned long long)a->revoked.at[i].end_s);
+	str_add(&s, "]}");
+	return str_take(&s);
+}
+
+void auth_log_out(struct auth *a, const struct request *q)
+{
+	const char *text = cookie_of(q);
+	u64 now_s = time_wall_ns() / NS_PER_SEC;
+	struct ticket t;
+
+	if (!text || !auth_ticket_role(a, text, now_s, &t))
 		return;
-	if (a->revoked.nr < REVOKED_MAX)
-		vec_push(&a->revoked, number);
-	else
-		a->revoked.at[number % REVOKED_MAX] = number;
+	auth_revoke(a, &t, now_s);
+	auto_free char *json = revoked_json(a);
+	int err = store_set_setting(q->service->store, REVOKED_KEY, json);
+	if (err)
+		log_warn("a logout is not kept, and ends with a restart: %s", strerror(-err));
+}
+
+void auth_recall(struct auth *a, struct store *store)
+{
+	auto_free char *text = store_setting(store, REVOKED_KEY);
+	json_t *o = text ? json_loads(text, 0, NULL) : NULL, *t;
+	json_int_t until = json_integer_value(json_object_get(o, "until_s"));
+	unsigned long long number, end_s;
+	size_t i;
+
+	if (until > 0)
+		a->revoked_until_s = (u64)until;
+	json_array_foreach(json_object_get(o, "tickets"), i, t)
+	{
+		const char *one = json_string_value(t) ?: "";
+		if (sscanf(one, "%16llx.%20llu", &number, &end_s) == 2)
+			vec_push(&a->revoked, (struct ticket){ number, end_s });
+	}
+	json_decref(o);
+	forget_revoked(a, time_wall_ns() / NS_PER_SEC);
 }
 
 /* Whether a list "a.example:7070,b" has the host; an entry without a port stands for any port. */
@@ -246,8 +319,8 @@ static enum role basic_role(const struct auth *a, const struct request *q)
 /* *by_cookie: the browser adds the login by itself, so a page of another site might use it. */
 static enum role find_role(const struct auth *a, const struct request *q, bool *by_cookie)
 {
-	const char *header = request_header(q, "Authorization"), *ticket = cookie_of(q);
-	u64 number;
+	const char *header = request_header(q, "Authorization"), *text = cookie_of(q);
+	struct ticket t;
 
 	*by_cookie = false;
 	if (header && !strncasecmp(header, "Bearer ", 7))
@@ -255,8 +328,7 @@ static enum role find_role(const struct auth *a, const struct request *q, bool *
 	if (header && q->route->has_basic && !strncasecmp(header, "Basic ", 6))
 		return basic_role(a, q);
 	*by_cookie = true;
-	return ticket ? auth_ticket_role(a, ticket, time_wall_ns() / NS_PER_SEC, &number)
-		      : ROLE_NONE;
+	return text ? auth_ticket_role(a, text, time_wall_ns() / NS_PER_SEC, &t) : ROLE_NONE;
 }
 
 static void refuse_login(const struct auth *a, struct request *q)

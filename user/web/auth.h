@@ -2,7 +2,7 @@
 /*
  * Who sends a request, and whether they may. A login gives a ticket in a cookie: the role, a
  * number, the time of its end, and a keyed hash of these. Its key comes from the token: tickets
- * survive a restart, and a new token ends them.
+ * survive a restart, and a new token ends them. Logouts survive it in the store.
  */
 #pragma once
 
@@ -10,16 +10,23 @@
 #include "base/vec.h"
 #include "web/request.h"
 
+struct store;
 struct web_options;
 
 #define AUTH_COOKIE    "sysflame_session"
 #define AUTH_TICKET_S  (7 * 24 * 3600ull)
 #define AUTH_TOKEN_MIN 32 /* bytes */
 
+/* What a valid ticket says of itself. */
+struct ticket {
+	u64 number, end_s;
+};
+
 struct auth {
 	const struct web_options *o;
 	u8 keys[ROLE_OPERATOR + 1][2][SIPHASH_KEY_LEN]; /* by role, two halves of a hash */
-	VEC(u64) revoked;                               /* numbers of tickets that logged out */
+	VEC(struct ticket) revoked;                     /* that logged out */
+	u64 revoked_until_s; /* those that end by then, too: more logged out than are kept */
 };
 
 /* -EINVAL if a token is too short. `o` must stay. */
@@ -33,11 +40,17 @@ enum role auth_token_role(const struct auth *a, const char *token);
  */
 char *auth_cookie(const struct auth *a, enum role role, u64 now_s);
 
-/* The role of a ticket, ROLE_NONE if it is no valid one; *number is set otherwise. */
-enum role auth_ticket_role(const struct auth *a, const char *ticket, u64 now_s, u64 *number);
+/* The role of a ticket, ROLE_NONE if it is no valid one; *out is set otherwise. */
+enum role auth_ticket_role(const struct auth *a, const char *text, u64 now_s, struct ticket *out);
 
-/* The ticket in the request is worth nothing any more. */
-void auth_revoke(struct auth *a, const struct request *q);
+/* The ticket is worth nothing any more. */
+void auth_revoke(struct auth *a, const struct ticket *t, u64 now_s);
+
+/* The same for the ticket in a request, and keeps that in the store. */
+void auth_log_out(struct auth *a, const struct request *q);
+
+/* Reads the tickets that logged out before a restart. */
+void auth_recall(struct auth *a, struct store *store);
 
 /*
  * Checks Host, Origin, login, role and header of a request whose route is known, and sets q->role.

@@ -18,8 +18,9 @@ int input_file(const struct input *in, u32 number)
 {
 	switch (in->kind) {
 	case INPUT_PARTS:
-		return in->nr && number >= in->nr ? -ENOENT
-						  : store_open_part(in->store, in->id, number);
+		return in->nr && number >= in->nr
+			       ? -ENOENT
+			       : store_open_part(in->store, in->id, in->first + number);
 	case INPUT_SLICES:
 		return store_open_slices(in->store, in->from_ns, in->to_ns, number);
 	case INPUT_FILE:

@@ -15,7 +15,7 @@ struct input {
 	struct store *store;
 	enum input_kind kind;
 	u64 id, from_ns, to_ns;
-	u32 nr; /* PARTS: only the first ones; 0: all */
+	u32 first, nr; /* PARTS: only [first, first + nr); nr 0: all from `first` on */
 };
 
 /* A copy for job_order.open_ctx. */
@@ -24,5 +24,5 @@ void *input_new(const struct input *in);
 /* A worker_open_fn; `ctx` is a struct input. */
 int input_open(void *ctx, u32 place, const char *path);
 
-/* The file with a number; -ENOENT after the last. */
+/* The file with a number, counted from `first`; -ENOENT after the last. */
 int input_file(const struct input *in, u32 number);

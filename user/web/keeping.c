@@ -42,6 +42,8 @@ static void fill_texts(struct stored *f)
 static void add(struct keeping *k)
 {
 	struct stored *f = &k->facts;
+	if (!f->start_ns) /* the file says nothing: it is as old as its upload */
+		f->start_ns = time_wall_ns();
 	int err = store_add(k->sv->store, f, k->bytes ? k->bytes->at : NULL,
 			    k->bytes ? k->bytes->nr : 0);
 
@@ -85,12 +87,14 @@ static void take_summary(struct stored *f, const struct payload *b)
 	if (json_is_object(o)) {
 		learn(&f->total, o, "total", 1);
 		learn(&f->samples, o, "samples", 1);
+		learn(&f->lost, o, "lost", 1);
 		learn(&f->start_ns, o, "start_ms", NS_PER_MS);
 		learn(&f->duration_ns, o, "duration_ms", NS_PER_MS);
 		learn_text(&f->unit, o, "unit", 32);
 		learn_text(&f->events, o, "events", 256);
-		json_t *shown = json_pack("{s:O*,s:O*}", "kinds", json_object_get(o, "kinds"),
-					  "top", json_object_get(o, "top"));
+		json_t *shown = json_pack("{s:O*,s:O*,s:O*}", "kinds", json_object_get(o, "kinds"),
+					  "top", json_object_get(o, "top"), "alerts",
+					  json_object_get(o, "alerts"));
 		free(f->summary);
 		f->summary = shown ? json_dumps(shown, JSON_COMPACT) : NULL;
 		f->summary = text_or_empty(f->summary);

@@ -69,6 +69,16 @@ static void pulled(void *ctx, int err, struct payload *result)
 		reply_payload(q, result, &form);
 }
 
+/* Nobody else wants the recording. */
+static void give_up(struct request *q)
+{
+	struct session *s;
+
+	for (size_t i = 0; (s = sessions_at(q->service->sessions, i)); i++)
+		if (s->pulled && s->ctx == q && sessions_discard(s))
+			q->on_hangup = give_up; /* again */
+}
+
 static bool take_filter(struct request *q, struct control_start *start)
 {
 	const char *text = NULL, *other;
@@ -131,4 +141,5 @@ void api_pprof(struct request *q)
 			    "As many recordings run as may, or the recorder is busy.");
 	else
 		request_await(q);
+	q->on_hangup = give_up;
 }

@@ -149,7 +149,7 @@ int queue_add(struct queue *q, const struct job_order *o)
 		.fds = { o->fds[0], o->fds[1] },
 		.params = &o->params,
 		.len = sizeof(o->params),
-		.max = WORKER_RESULT_MAX,
+		.max = o->max ?: WORKER_RESULT_MAX,
 		.open = o->open,
 		.ctx = o->open_ctx,
 		.run = web_tasks[o->task],

@@ -20,6 +20,7 @@ typedef void (*job_done_fn)(void *ctx, int err, struct payload *result);
 struct job_order {
 	enum web_task task;
 	struct web_params params;
+	size_t max;          /* bytes of the result; 0: WORKER_RESULT_MAX. More is -EFBIG */
 	int fds[2];          /* taken over; the second may be -1 */
 	worker_open_fn open; /* serves worker_open; may be NULL */
 	void *open_ctx;      /* freed with free() */

@@ -13,6 +13,24 @@ bool range_is_valid(const struct range *r)
 	       r->to_ms <= INT64_MAX / NS_PER_MS;
 }
 
+char *range_target(const struct range *r)
+{
+	struct str s = { 0 };
+	const char *const texts[][2] = { { "", r->service },
+					 { "container ", r->container },
+					 { "pod ", r->pod },
+					 { "", r->comm } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (*texts[i][1])
+			str_addf(&s, "%s%s%s", s.len ? ", " : "", texts[i][0], texts[i][1]);
+	if (r->pid)
+		str_addf(&s, "%spid %llu", s.len ? ", " : "", (unsigned long long)r->pid);
+	if (!s.len)
+		str_add(&s, "node");
+	return str_take(&s);
+}
+
 int range_render(struct service *sv, const struct range *r, const char *format, job_done_fn done,
 		 void *ctx)
 {
@@ -23,11 +41,14 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 		.from_ns = r->from_ms * NS_PER_MS,
 		.to_ns = r->to_ms * NS_PER_MS,
 	};
-	auto_free char *key = xasprintf("range %llu %llu %s %s", (unsigned long long)r->from_ms,
-					(unsigned long long)r->to_ms, format, r->service);
+	auto_free char *target = range_target(r);
+	auto_free char *key =
+		xasprintf("range %llu %llu %s %s\n%s\n%s\n%s\n%llu", (unsigned long long)r->from_ms,
+			  (unsigned long long)r->to_ms, format, r->service, r->container, r->pod,
+			  r->comm, (unsigned long long)r->pid);
 	struct job_order order = {
 		.task = WEB_RANGE,
-		.params = { .from_wall_ns = in.from_ns, .to_wall_ns = in.to_ns },
+		.params = { .from_wall_ns = in.from_ns, .to_wall_ns = in.to_ns, .pid = r->pid },
 		.fds = { payload_file(&nothing), -1 }, /* all its files are asked for */
 		.open = input_open,
 		.open_ctx = input_new(&in),
@@ -38,7 +59,9 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 
 	copy_text(order.params.format, sizeof(order.params.format), format);
 	copy_text(order.params.service, sizeof(order.params.service), r->service);
-	copy_text(order.params.title, sizeof(order.params.title),
-		  *r->service ? r->service : "node");
+	copy_text(order.params.container, sizeof(order.params.container), r->container);
+	copy_text(order.params.pod, sizeof(order.params.pod), r->pod);
+	copy_text(order.params.comm, sizeof(order.params.comm), r->comm);
+	copy_text(order.params.title, sizeof(order.params.title), target);
 	return queue_add(sv->queue, &order);
 }

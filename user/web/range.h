@@ -10,8 +10,23 @@ struct service;
 
 struct range {
 	u64 from_ms, to_ms;
-	const char *service; /* "": all */
+	/* "" and 0: all. A container is named by its name or id. */
+	const char *service, *container, *pod, *comm;
+	u64 pid;
 };
+
+#define RANGE_ALL(from, to)                 \
+	{                                   \
+		from, to, "", "", "", "", 0 \
+	}
+
+/* Bytes of a text. */
+#define RANGE_TEXT_MAX 127
+#define RANGE_COMM_MAX 31
+#define RANGE_PID_MAX  4194304 /* PID_MAX_LIMIT */
+
+/* "checkout", "pod shop-0", "node": for titles. The caller frees it. */
+char *range_target(const struct range *r);
 
 /* Whether it ends after it begins, and is short enough. */
 bool range_is_valid(const struct range *r);

@@ -14,7 +14,9 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/utf8.h"
+#include "export/writers/markup.h"
 #include "web/route.h"
+#include "web/service.h"
 
 struct error_form {
 	unsigned status;
@@ -41,8 +43,9 @@ static const char *const policies[] = {
 		      "img-src 'self' data:; connect-src 'self'; frame-src 'self'; "
 		      "form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 	/* The page itself names the hashes of its scripts, which both policies must allow. */
-	[POLICY_PAGE] = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
-			"style-src 'unsafe-inline'; img-src data: payload:; worker-src payload:; "
+	[POLICY_PAGE] = "sandbox allow-scripts allow-downloads; default-src 'none'; "
+			"script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+			"img-src data: blob:; worker-src blob:; "
 			"form-action 'none'; frame-ancestors 'self'; base-uri 'none'",
 };
 
@@ -259,6 +262,42 @@ bool reply_unchanged(struct request *q, const struct reply_form *form)
 	return true;
 }
 
+/* Whether a person sees the reply: a browser opens a page. */
+static bool is_seen(const struct request *q)
+{
+	const char *accept = request_header(q, "Accept");
+
+	return (!q->route || q->route->is_page) && accept && strstr(accept, "text/html");
+}
+
+static void reply_page(struct request *q, unsigned status, const char *message)
+{
+	static const struct reply_form form = { .type = "text/html; charset=utf-8",
+						.policy = POLICY_UI };
+	const char *prefix = q->service->o->prefix;
+	auto_str struct str clean = { 0 };
+	struct str page = { 0 };
+	FILE *f = open_memstream(&page.at, &page.len);
+
+	if (!f)
+		return;
+	utf8_clean(&clean, message, 2000);
+	fprintf(f,
+		"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+		"<title>sysflame</title><link rel=\"icon\" href=\"data:,\">"
+		"<link rel=\"stylesheet\" href=\"%s/app.css\"></head><body><main>"
+		"<h1>sysflame</h1><p class=\"card note\" role=\"alert\">",
+		prefix);
+	markup_escape(clean.at ?: "", f);
+	fprintf(f,
+		"</p><p><a href=\"%s/\" target=\"_top\">All profiles</a></p></main></body></html>",
+		prefix);
+	fclose(f);
+	reply_with(q, status, copied(page.at), &form);
+	free(page.at);
+}
+
 static void reply_message(struct request *q, enum api_error type, const char *field,
 			  const char *message)
 {
@@ -272,6 +311,10 @@ static void reply_message(struct request *q, enum api_error type, const char *fi
 		if (q->route->is_pprof)
 			MHD_add_response_header(r, "X-Go-Pprof", "1");
 		reply_with(q, errors[type].status, r, &plain);
+		return;
+	}
+	if (is_seen(q)) {
+		reply_page(q, errors[type].status, message);
 		return;
 	}
 	utf8_clean(&clean, message, 2000);

@@ -56,6 +56,9 @@ struct request {
 	struct MHD_Response *response; /* NULL: none yet */
 	unsigned status;
 	bool is_handled, is_suspended, is_too_large;
+
+	/* Called within a second when the client of a request that waits hangs up; or NULL. */
+	void (*on_hangup)(struct request *q);
 };
 
 struct request *request_new(struct service *sv, struct MHD_Connection *connection);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,11 +14,12 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "web/api.h"
 #include "web/route.h"
 #include "web/service.h"
 
-#define CONNECTIONS_MAX    256
-#define CONNECTIONS_PER_IP 64
+#define CONNECTIONS_MAX    512
+#define CONNECTIONS_SPARE  64                /* fewer are free: the slowest clients make room */
 #define HEADERS_MAX        (32u << 10)       /* bytes; of a reply as well */
 #define IDLE_S             15                /* without a byte */
 #define REQUEST_NS         (15 * NS_PER_SEC) /* for all of a request but its body */
@@ -28,15 +30,41 @@ struct client {
 	struct client *next, **at;
 	int fd;
 	u64 since_ns; /* a request is awaited since then; 0: it has arrived */
+	u64 reply_ns; /* a reply is being sent since then; 0: none is, or it has no end */
 	u64 body_bytes;
+	struct request *request; /* NULL: none has begun */
+	bool is_sent_away;
 };
 
 struct server {
 	struct MHD_Daemon *daemon;
 	struct service *sv;
 	struct client *clients;
+	u32 nr_clients;
 	int fd;
 };
+
+/*
+ * Sends the client away that has sent or read for longest. An attack by slow clients, which may all
+ * come from the address of a proxy, then costs itself the connections: others need milliseconds.
+ */
+static void make_room(struct server *s)
+{
+	struct client *slowest = NULL;
+	u64 slowest_ns = UINT64_MAX;
+
+	for (struct client *c = s->clients; c; c = c->next) {
+		u64 begin_ns = c->since_ns ?: c->reply_ns ?: UINT64_MAX;
+		if (begin_ns < slowest_ns && !c->is_sent_away) {
+			slowest = c;
+			slowest_ns = begin_ns;
+		}
+	}
+	if (!slowest)
+		return;
+	slowest->is_sent_away = true;
+	shutdown(slowest->fd, SHUT_RDWR);
+}
 
 static void on_connection(void *cls, struct MHD_Connection *connection, void **ctx,
 			  enum MHD_ConnectionNotificationCode code)
@@ -45,6 +73,8 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 	struct client *c = *ctx;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		if (++s->nr_clients > CONNECTIONS_MAX - CONNECTIONS_SPARE)
+			make_room(s);
 		c = xcalloc(1, sizeof(*c));
 		c->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
 				->connect_fd;
@@ -56,6 +86,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **c
 		s->clients = c;
 		*ctx = c;
 	} else if (c) {
+		s->nr_clients--;
 		*c->at = c->next;
 		if (c->next)
 			c->next->at = c->at;
@@ -77,8 +108,11 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **ct
 
 	request_free(*ctx);
 	*ctx = NULL;
-	if (c)
-		*c = (struct client){ c->next, c->at, c->fd, time_mono_ns(), 0 };
+	if (!c)
+		return;
+	c->since_ns = time_mono_ns();
+	c->reply_ns = c->body_bytes = 0;
+	c->request = NULL;
 }
 
 static void find_route(struct request *q, const char *method, const char *url)
@@ -121,6 +155,9 @@ static bool has_long_body(const struct request *q)
 
 static enum MHD_Result send_reply(struct request *q)
 {
+	bool is_stream = q->route && q->route->handle == api_stream;
+
+	client_of(q->connection)->reply_ns = is_stream ? 0 : time_mono_ns();
 	return MHD_queue_response(q->connection, q->status, q->response);
 }
 
@@ -131,6 +168,7 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *connection
 	const char *length = request_header(q, "Content-Length");
 
 	*ctx = q;
+	client_of(connection)->request = q;
 	find_route(q, method, url);
 	if (!q->response)
 		auth_check(&s->sv->auth, q);
@@ -238,7 +276,6 @@ int server_new(struct service *sv, struct server **out)
 		MHD_OPTION_LISTEN_SOCKET, sv->o->listen_fd, MHD_OPTION_NOTIFY_COMPLETED,
 		on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)CONNECTIONS_PER_IP,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 	if (!s->daemon) {
@@ -279,6 +316,19 @@ void server_run(struct server *s)
 	MHD_run(s->daemon);
 }
 
+/* The library does not look at a connection that is suspended. An end of the input is an end, as in
+ * Go's servers. */
+static void notice_hangup(struct client *c)
+{
+	struct request *q = c->request;
+	struct pollfd end = { c->fd, POLLRDHUP, 0 };
+
+	if (!q || !q->on_hangup || !q->is_suspended || poll(&end, 1, 0) <= 0)
+		return;
+	void (*on_hangup)(struct request * q) = take(q->on_hangup);
+	on_hangup(q);
+}
+
 void server_tick(struct server *s)
 {
 	u64 now = time_mono_ns();
@@ -287,5 +337,6 @@ void server_tick(struct server *s)
 		u64 allowed = REQUEST_NS + c->body_bytes / BODY_BYTES_PER_SEC * NS_PER_SEC;
 		if (c->since_ns && now - c->since_ns > allowed)
 			shutdown(c->fd, SHUT_RDWR);
+		notice_hangup(c);
 	}
 }

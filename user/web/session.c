@@ -15,12 +15,17 @@
 #define JOIN_AT  32           /* parts */
 #define PART_MAX (256u << 20) /* bytes */
 
+/* A page is some 1.25 times as large, and has a limit of 64 MB (WORKER_RESULT_MAX). */
+#define PROFILE_MAX (48u << 20)
+
 void session_free(struct session *s)
 {
 	if (!s)
 		return;
 	free(s->name);
 	free(s->why);
+	str_fini(&s->pieces);
+	vec_fini(&s->ends);
 	free(s);
 }
 
@@ -60,15 +65,24 @@ void session_answer(struct session *s, int err, const char *why)
 		answer(s->ctx, err, why, s->id);
 }
 
-/* A job over the first `nr` parts, 0: all. */
-static int convert(struct session *s, const char *format, u32 nr, job_done_fn done)
+void session_pulled(struct session *s, int err, struct payload *result)
+{
+	job_done_fn pulled = take(s->pulled);
+
+	if (pulled)
+		pulled(s->ctx, err, result);
+}
+
+/* A job over the parts [first, first + nr). */
+static int convert(struct session *s, const char *format, u32 first, u32 nr, job_done_fn done)
 {
 	const struct input in = {
-		.store = s->sv->store, .kind = INPUT_PARTS, .id = s->id, .nr = nr
+		.store = s->sv->store, .kind = INPUT_PARTS, .id = s->id, .first = first, .nr = nr
 	};
 	struct job_order order = {
 		.task = WEB_CONVERT,
-		.params = { .nr_inputs = nr ?: s->nr_parts },
+		.params = { .nr_inputs = nr },
+		.max = s->sv->o->max_profile_bytes ?: PROFILE_MAX,
 		.fds = { input_file(&in, 0), -1 },
 		.open = input_open,
 		.open_ctx = input_new(&in),
@@ -82,12 +96,16 @@ static int convert(struct session *s, const char *format, u32 nr, job_done_fn do
 	return queue_add(s->sv->queue, &order);
 }
 
+/* Parts that cannot be joined stay as they are; later ones are joined with each other. */
 static void joined(void *ctx, int err, struct payload *result)
 {
 	struct session *s = ctx;
 
 	s->is_joining = false;
-	if (!err && !store_join_parts(s->sv->store, s->id, 0, JOIN_AT, result->at, result->nr))
+	if (err)
+		s->nr_full += JOIN_AT;
+	else if (!store_join_parts(s->sv->store, s->id, s->nr_full, JOIN_AT, result->at,
+				   result->nr))
 		s->nr_parts -= JOIN_AT - 1;
 	if (s->is_ended && err != -ECANCELED)
 		session_finish(s);
@@ -95,9 +113,9 @@ static void joined(void *ctx, int err, struct payload *result)
 
 void session_join(struct session *s)
 {
-	if (s->nr_parts < JOIN_AT || s->is_joining || s->is_ended)
+	if (s->nr_parts < s->nr_full + JOIN_AT || s->is_joining || s->is_ended)
 		return;
-	s->is_joining = !convert(s, "sflm", JOIN_AT, joined);
+	s->is_joining = !convert(s, "sflm", s->nr_full, JOIN_AT, joined);
 }
 
 static void fill_facts(const struct session *s, struct stored *f)
@@ -119,13 +137,21 @@ static void fill_facts(const struct session *s, struct stored *f)
 		f->duration_ns = s->end_wall_ns - s->begin_wall_ns;
 }
 
+static void merge_next(struct session *s);
+
 /* The parts of a profile that could not be written stay: they are found at the next start. */
 static void kept(void *ctx, int err, u64 id)
 {
 	struct session *s = ctx;
 
+	if (!err && s->ends.nr) {
+		s->nr_pieces++;
+		str_addf(&s->pieces, "%s%llu", s->pieces.len ? ", " : "", (unsigned long long)id);
+		merge_next(s);
+		return;
+	}
 	if (!err)
-		store_drop_parts(s->sv->store, id);
+		store_drop_parts(s->sv->store, s->id);
 	s->is_over = true;
 }
 
@@ -141,49 +167,124 @@ static void keep_failed(struct session *s)
 	keep_profile(s->sv, &f, NULL, kept, s);
 }
 
-static void keep_first_part(struct session *s)
+/* Facts of one profile of several; the summary finds its times and numbers. */
+static void narrow(const struct session *s, struct stored *f, bool is_last)
 {
+	free(f->name);
+	f->name = xasprintf("%s, part %u", s->name, s->nr_pieces + 1);
+	f->start_ns = f->duration_ns = f->samples = f->lost = 0;
+	if (is_last)
+		return;
+	free(f->error);
+	f->error = xasprintf("The recording was too large for one profile. The last of its "
+			     "profiles is %llu.",
+			     (unsigned long long)f->id);
+	f->id = 0;
+}
+
+static void explain_pieces(struct session *s)
+{
+	if (s->nr_damaged) {
+		auto_free char *damage = xasprintf(
+			"%u of its parts could not be read and are left out.", s->nr_damaged);
+		session_explain(s, damage);
+	}
+	if (!s->nr_pieces)
+		return;
+	auto_free char *where = xasprintf(
+		"The recording was too large for one profile. Its beginning is in profile%s %s.",
+		s->nr_pieces > 1 ? "s" : "", s->pieces.at);
+	session_explain(s, where);
+}
+
+/* Keeps the profile of the parts at hand. */
+static void keep_piece(struct session *s, struct payload *b)
+{
+	bool is_last = !s->ends.nr;
 	struct stored f;
+
+	if (is_last)
+		explain_pieces(s);
+	fill_facts(s, &f);
+	if (!is_last || s->nr_pieces)
+		narrow(s, &f, is_last);
+	keep_profile(s->sv, &f, b, kept, s);
+}
+
+/* Goes on without a part that cannot be read. */
+static void leave_out_part(struct session *s)
+{
+	s->nr_damaged++;
+	s->is_cut = true;
+	if (s->ends.nr) {
+		merge_next(s);
+		return;
+	}
+	explain_pieces(s);
+	keep_failed(s);
+}
+
+/* One part, as it came. */
+static void keep_part(struct session *s)
+{
 	struct payload *b = NULL;
-	auto_close int fd = store_open_part(s->sv->store, s->id, 0);
+	auto_close int fd = store_open_part(s->sv->store, s->id, s->first);
 	int err = fd < 0 ? fd : payload_of_file(fd, PART_MAX, &b);
 
 	if (err) {
-		session_explain(s, "Its parts could not be read.");
-		keep_failed(s);
+		leave_out_part(s);
 		return;
 	}
-	fill_facts(s, &f);
-	keep_profile(s->sv, &f, b, kept, s);
+	keep_piece(s, b);
 	payload_put(b);
 }
 
+/* Halves what is too large for one profile, takes a worker too long, or has damage in a part. */
 static void merged(void *ctx, int err, struct payload *result)
 {
 	struct session *s = ctx;
-	struct stored f;
 
 	if (err == -ECANCELED) {
 		s->is_over = true;
-		return;
+	} else if (!err) {
+		keep_piece(s, result);
+	} else if (s->nr > 1) {
+		vec_push(&s->ends, s->first + s->nr);
+		vec_push(&s->ends, s->first + s->nr / 2);
+		s->nr = 0;
+		merge_next(s);
+	} else if (err == -EBADMSG) {
+		leave_out_part(s);
+	} else {
+		keep_part(s);
 	}
-	if (err) {
-		session_explain(s, "Only its first part is kept: the parts could not be merged.");
-		s->is_cut = true;
-		keep_first_part(s);
-		return;
-	}
-	fill_facts(s, &f);
-	keep_profile(s->sv, &f, result, kept, s);
+}
+
+/* Merges the parts after those at hand, up to the next end. */
+static void merge_next(struct session *s)
+{
+	s->first += s->nr;
+	s->nr = s->ends.at[--s->ends.nr] - s->first;
+	if (convert(s, "sflm", s->first, s->nr, merged))
+		s->is_over = true; /* the daemon ends: the parts stay */
 }
 
 static void pulled(void *ctx, int err, struct payload *result)
 {
 	struct session *s = ctx;
 
-	s->pulled(s->ctx, err, result);
+	session_pulled(s, err, result);
 	store_drop_parts(s->sv->store, s->id);
 	s->is_over = true;
+}
+
+static void finish_pull(struct session *s)
+{
+	int err = s->nr_parts ? convert(s, s->pull_format, 0, s->nr_parts, pulled)
+			      : s->err ?: -ENODATA;
+
+	if (err)
+		pulled(s, err, NULL);
 }
 
 void session_finish(struct session *s)
@@ -195,16 +296,13 @@ void session_finish(struct session *s)
 		store_drop_parts(s->sv->store, s->id);
 		s->is_over = true;
 	} else if (*s->pull_format) {
-		int err = s->nr_parts ? convert(s, s->pull_format, 0, pulled) : s->err ?: -ENODATA;
-		if (err)
-			pulled(s, err, NULL);
+		finish_pull(s);
 	} else if (!s->nr_parts) {
 		keep_failed(s);
 	} else if (s->nr_parts == 1) {
-		keep_first_part(s);
+		keep_part(s);
 	} else {
-		int err = convert(s, "sflm", 0, merged);
-		if (err)
-			merged(s, err, NULL);
+		vec_push(&s->ends, s->nr_parts);
+		merge_next(s);
 	}
 }

@@ -2,6 +2,8 @@
 /* One recording: its parts are joined while it runs, and become a profile when it has ended. */
 #pragma once
 
+#include "base/str.h"
+#include "base/vec.h"
 #include "control/protocol.h"
 #include "web/queue.h"
 
@@ -31,6 +33,7 @@ struct session {
 	u64 begin_wall_ns, end_wall_ns; /* of the parts */
 	u64 samples, lost;              /* of the parts */
 	u32 nr_parts;                   /* in the store */
+	u32 nr_full;                    /* the first ones, too large to be joined with others */
 	u32 nr_received;                /* all that arrived */
 	s32 err;                        /* why it ended */
 	bool is_known;                  /* the recorder has answered */
@@ -39,6 +42,11 @@ struct session {
 	bool is_cut;                    /* it ended before it should */
 	bool is_joining, is_merging;
 	bool is_over;         /* it can be freed */
+	u32 first, nr;        /* the parts that are being merged */
+	u32 nr_pieces;        /* profiles stored before the last one */
+	u32 nr_damaged;       /* parts that cannot be read */
+	struct str pieces;    /* their numbers, for people */
+	VEC(u32) ends;        /* of the pieces to make; the next one ends at the last of these */
 	char pull_format[16]; /* "": it is stored */
 	session_answer_fn answer;
 	job_done_fn pulled;
@@ -56,8 +64,12 @@ void session_explain(struct session *s, const char *sentence);
 /* Starts to join parts if there are many. */
 void session_join(struct session *s);
 
-/* Makes the profile of a recording that has ended; sets is_over when that is done. */
+/*
+ * Makes the profile of a recording that has ended; sets is_over when that is done. If one profile
+ * would be too large, it makes several; the last one has the recording's number.
+ */
 void session_finish(struct session *s);
 
-/* Calls `answer` if nobody did. */
+/* Calls `answer` or `pulled` if nobody did. */
 void session_answer(struct session *s, int err, const char *why);
+void session_pulled(struct session *s, int err, struct payload *result);

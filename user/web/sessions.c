@@ -52,7 +52,7 @@ void sessions_end_waits(struct sessions *all)
 		if (is_refused)
 			session_answer(s, -EBUSY, "The daemon ends.");
 		else if (*s->pull_format && !s->is_merging)
-			s->pulled(s->ctx, -ECANCELED, NULL);
+			session_pulled(s, -ECANCELED, NULL);
 	}
 }
 
@@ -181,8 +181,7 @@ int sessions_discard(struct session *s)
 	s->is_discarded = true;
 	s->is_ended = true;
 	session_answer(s, 0, "");
-	if (*s->pull_format)
-		s->pulled(s->ctx, -ECANCELED, NULL);
+	session_pulled(s, -ECANCELED, NULL);
 	session_finish(s);
 	s->sv->changed |= CHANGED_SESSIONS;
 	return 0;

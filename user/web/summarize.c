@@ -16,6 +16,8 @@
 
 #define NR_TOP       5
 #define TOP_NAME_MAX 160 /* bytes of a name in a list */
+#define NR_ALERTS    5
+#define ALERT_MAX    400 /* bytes */
 
 enum kind {
 	KIND_JAVA,
@@ -95,6 +97,50 @@ static void write_top(const struct profile *p, u64 total, FILE *f)
 	fputc(']', f);
 }
 
+struct alert {
+	char *text;
+	u64 value;
+};
+
+/* Adds a note to the alert with its text, up to a share in brackets, which is that of one part. */
+static void add_alert(const struct note *n, struct alert *alerts, u32 *nr)
+{
+	const char *share = strstr(n->text, " ("), *rest = share ? strchr(share, ')') : NULL;
+	auto_free char *text =
+		rest && strstr(share, " % of ")
+			? xasprintf("%.*s%s", (int)(share - n->text), n->text, rest + 1)
+			: xstrdup(n->text);
+	u32 i = 0;
+
+	while (i < *nr && strcmp(alerts[i].text, text))
+		i++;
+	if (i == NR_ALERTS)
+		return;
+	if (i == *nr)
+		alerts[(*nr)++] = (struct alert){ take(text), 0 };
+	alerts[i].value += n->value;
+}
+
+static void write_alerts(const struct profile *p, FILE *f)
+{
+	struct alert alerts[NR_ALERTS];
+	u32 nr = 0;
+
+	vec_each(n, &p->notes)
+		if (!strncmp(n->key, NOTE_INCOMPLETE, strlen(NOTE_INCOMPLETE)))
+			add_alert(n, alerts, &nr);
+	fputs(",\"alerts\":[", f);
+	for (u32 i = 0; i < nr; i++) {
+		auto_str struct str text = { 0 }, clean = { 0 };
+		str_addf(&text, "%llu %s", (unsigned long long)alerts[i].value, alerts[i].text);
+		utf8_clean(&clean, text.at, ALERT_MAX);
+		fputs(i ? "," : "", f);
+		json_write_text(clean.at, f);
+		free(alerts[i].text);
+	}
+	fputc(']', f);
+}
+
 static void write_events(const struct profile *p, FILE *f)
 {
 	auto_str struct str events = { 0 };
@@ -152,6 +198,7 @@ void summarize(const struct profile *p, struct str *out)
 		return;
 	write_kinds(p, total, f);
 	write_top(p, total, f);
+	write_alerts(p, f);
 	write_facts(p, total, f);
 	fclose(f);
 	str_add_bytes(out, json.at, json.len);

@@ -13,7 +13,8 @@
  *   top          at most five methods with their share of self weight: [{"name":..,"share":0.12}]
  *   total, unit  the sum of the weights
  *   events       "cpu,alloc": the names of the types, without those that only count samples
- *   samples, lost, truncated    counts; `lost` and `truncated` as the recorder noted them
+ *   alerts       sentences on processes whose stacks lack callers and JVMs without the agent, at
+ * most five samples, lost, truncated    counts; `lost` and `truncated` as the recorder noted them
  *   start_ms, duration_ms, rate_hz    0 if unknown
  *   host, target, title         "" if unknown
  */

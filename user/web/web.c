@@ -201,6 +201,7 @@ static int open_service(struct web *w, const struct web_options *o)
 		log_error("%s", why.at ?: strerror(-err));
 		return err;
 	}
+	auth_recall(&sv->auth, sv->store);
 	err = server_new(sv, &w->server);
 	if (err) {
 		log_error("cannot start the HTTP server");

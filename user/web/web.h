@@ -18,6 +18,7 @@ struct web_options {
 	const char *viewer_token;
 	const char *allowed_hosts; /* further values of Host: "a.example:7070,b"; may be NULL */
 	bool is_loopback;          /* the socket cannot be reached from elsewhere */
+	u64 max_profile_bytes;     /* of a recording; a longer one becomes several. 0: 48 MB */
 	struct workers *workers;   /* of web_start_workers; web_run takes them over */
 };
 

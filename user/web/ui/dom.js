@@ -115,6 +115,14 @@ const TARGETS = { node: 'whole node', jvms: 'all JVMs', pid: 'process', comm: 'n
 
 export const targetText = ({ kind, text }) => (text ? `${TARGETS[kind] || kind} ${text}` : TARGETS[kind] || kind);
 
+// A flame graph: its page can run scripts and save files, and reaches nothing else here.
+export function graphFrame(title, className) {
+	const frame = el('iframe', { title, className });
+	frame.setAttribute('sandbox', 'allow-scripts allow-downloads');
+	frame.allow = 'clipboard-write *';
+	return frame;
+}
+
 // Closes a menu made of <details> when the focus or a click goes elsewhere, or by Esc.
 export function closable(details) {
 	document.addEventListener('pointerdown', (e) => details.contains(e.target) || (details.open = false));

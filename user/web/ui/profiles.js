@@ -42,7 +42,8 @@ function tags(p) {
 
 function nameCell(p) {
 	const name = hasGraph(p) ? el('a', { href: `p/${p.id}`, className: 'name' }, p.name || `profile ${p.id}`) : el('span', { className: 'name' }, p.name || `profile ${p.id}`);
-	return el('td', { className: 'what' }, name, ...tags(p), p.error ? el('p', { className: hasGraph(p) ? 'quiet' : 'error' }, hasGraph(p) ? p.error : `failed: ${p.error}`) : '');
+	const alerts = (p.summary?.alerts || []).map((text) => el('p', { className: 'quiet' }, text));
+	return el('td', { className: 'what' }, name, ...tags(p), ...alerts, p.error ? el('p', { className: hasGraph(p) ? 'quiet' : 'error' }, hasGraph(p) ? p.error : `failed: ${p.error}`) : '');
 }
 
 function rename(p, row) {
@@ -112,7 +113,7 @@ function row(p) {
 	return tr;
 }
 
-const head = () => el('thead', {}, el('tr', {}, ...['', 'Profile', 'Events', 'Target', 'Samples', 'Length', 'Where the time went', 'Size', 'When', ''].map((text) => el('th', { scope: 'col', className: ['Samples', 'Length', 'Size'].includes(text) ? 'right' : '' }, text))));
+const head = () => el('thead', {}, el('tr', {}, ...['', 'Profile', 'Events', 'Target', 'Samples', 'Length', 'Where the time went', 'Size', 'When', ''].map((text) => el(text ? 'th' : 'td', { scope: text ? 'col' : undefined, className: ['Samples', 'Length', 'Size'].includes(text) ? 'right' : '' }, text))));
 
 // Rows by day; the newest first, as the server sends them.
 function table(list) {

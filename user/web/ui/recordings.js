@@ -1,6 +1,6 @@
 // The recordings that run: a card each.
 import { get, post } from './api.js';
-import { $, announce, ask, duration, el, fail, number, plural, targetText } from './dom.js';
+import { $, announce, ask, duration, el, fail, graphFrame, number, plural, targetText } from './dom.js';
 
 const REFRESH_MS = 2000;
 const FAILED_MS = 5000;
@@ -52,8 +52,7 @@ class Preview {
 		if (this.next || this.isOver || !this.parts || this.parts === this.seen)
 			return;
 		const nr = this.parts;
-		const next = el('iframe', { title: 'Flame graph of the recording so far', className: 'frame next' });
-		next.setAttribute('sandbox', 'allow-scripts');
+		const next = graphFrame('Flame graph of the recording so far', 'frame next');
 		next.src = `api/v1/sessions/${this.id}/preview?parts=${nr}${this.hash}`;
 		this.next = next;
 		this.nr = nr;
@@ -84,9 +83,11 @@ class Preview {
 	}
 }
 
-function jvmsText(s) {
-	const agents = s.jvms || s.jvms_refused ? [plural(s.jvms, 'JVM')] : [];
-	return s.jvms_refused ? [...agents, `${s.jvms_refused} refused the agent`] : agents;
+const jvmsText = (s) => (s.jvms ? [plural(s.jvms, 'JVM')] : []);
+
+function refusalText(s) {
+	const others = s.jvms_refused - 1;
+	return `${others ? `${number(s.jvms_refused)} JVMs` : 'A JVM'} refused the agent. ${s.refusals}`;
 }
 
 class Card {
@@ -94,6 +95,7 @@ class Card {
 		this.id = s.id;
 		this.title = el('h2', { id: `recording-${s.id}` });
 		this.what = el('p', { className: 'quiet' });
+		this.refusals = el('p', { className: 'warn refusals', hidden: true });
 		this.progress = el('progress', { 'aria-label': 'Progress of the recording' });
 		this.facts = el('p', { className: 'facts' });
 		this.buttons = el('div', { className: 'buttons' },
@@ -101,7 +103,7 @@ class Card {
 			...(isOperator ? [el('button', { textContent: 'Discard', on_click: () => this.discard() }),
 				this.stopButton = el('button', { className: 'danger', textContent: 'Stop and save', 'aria-keyshortcuts': 's', on_click: () => this.stop() })] : []));
 		this.box = el('section', { className: 'card recording', 'aria-labelledby': this.title.id },
-			el('div', { className: 'bar' }, el('span', { className: 'red-dot', 'aria-hidden': 'true' }), el('div', { className: 'title' }, this.title, this.what), this.progress, this.facts, this.buttons));
+			el('div', { className: 'bar' }, el('span', { className: 'red-dot', 'aria-hidden': 'true' }), el('div', { className: 'title' }, this.title, this.what), this.progress, this.facts, this.buttons), this.refusals);
 		$('recordings').append(this.box);
 	}
 
@@ -109,7 +111,10 @@ class Card {
 		const total = s.duration_s * 1000, isEnding = s.state === 'ends' || this.isStopping;
 		this.session = s;
 		this.title.textContent = `${isEnding ? 'Saving' : s.state === 'begins' ? 'Starting' : 'Recording'} ${s.events}`;
-		this.what.textContent = [s.name, targetText(s.target), s.event || `${s.rate_hz} Hz`, ...jvmsText(s)].filter(Boolean).join(' · ');
+		// A name that nobody gave says the target already.
+		this.what.textContent = [s.name, s.name.startsWith(`${s.events}, `) ? '' : targetText(s.target), s.event || `${s.rate_hz} Hz`, ...jvmsText(s)].filter(Boolean).join(' · ');
+		this.refusals.hidden = !s.jvms_refused;
+		this.refusals.textContent = s.jvms_refused ? refusalText(s) : '';
 		if (total)
 			Object.assign(this.progress, { max: total, value: Math.min(s.elapsed_ms, total) });
 		else

@@ -1,7 +1,7 @@
 // The head line over a profile, p/ID, or over a range of continuous profiling, s/FROM-TO?service=X. The flame
 // graph is in a frame that can do nothing here but tell its view.
 import { get, pageError, post } from './api.js';
-import { $, announce, clock, closable, day, duration, el, fail, number, toast } from './dom.js';
+import { $, announce, clock, closable, day, duration, el, fail, graphFrame, number, toast } from './dom.js';
 import { viewOf } from './transforms.js';
 
 const HOUR_MS = 3600 * 1000;
@@ -22,8 +22,7 @@ function title(text, facts) {
 // The view in the frame and in this address are the same, so that a link leads back to it.
 async function openFrame(src) {
 	const saved = location.hash ? '' : viewOf(await get('settings/transforms').catch(() => null));
-	const frame = el('iframe', { title: 'Flame graph', className: 'frame' });
-	frame.setAttribute('sandbox', 'allow-scripts');
+	const frame = graphFrame('Flame graph', 'frame');
 	frame.src = src + (saved || location.hash).slice(0, 8000);
 	frame.addEventListener('load', () => {
 		say('');
@@ -45,11 +44,24 @@ async function openProfile() {
 	title(p.name || `profile ${p.id}`, [p.events, target, p.start_ms && `${day(p.start_ms)} ${clock(p.start_ms)}`, p.duration_ms && duration(p.duration_ms), p.samples && `${number(p.samples)} samples`, p.lost && `${number(p.lost)} lost`]);
 	if (p.state === 'failed')
 		return say(`The recording failed: ${p.error}`);
+	if (p.error)
+		$('warning').append(p.error);
+	$('warning').hidden = !p.error;
 	$('actions').append(menu('Download', FORMATS.map(([format, text]) => el('a', { href: `${last}/download?format=${format}`, download: '' }, text))));
 	await openFrame(`${last}/page`);
 }
 
-const address = (from, to, service) => `${from}-${to}${service ? `?service=${encodeURIComponent(service)}` : ''}`;
+// What a range is limited to: parts of the address, and of the body of a request.
+const FILTERS = ['service', 'container', 'pod', 'comm', 'pid'];
+const SERVICES_MOST = 12;
+const address = (from, to) => `${from}-${to}${location.search}`;
+
+function filterOf(search) {
+	const given = new URLSearchParams(search), filter = {};
+	for (const name of FILTERS.filter((f) => given.get(f)))
+		filter[name] = name === 'pid' ? Number(given.get(name)) : given.get(name);
+	return filter;
+}
 
 // Comparisons and kept ranges become profiles, which then open.
 async function make(path, body, text) {
@@ -64,17 +76,25 @@ async function make(path, body, text) {
 	}
 }
 
+function compareMenu(span, filter, oldest, services) {
+	const { from_ms: from, to_ms: to } = span, after = { ...span, ...filter };
+	const item = (text, isThere, before) => el('button', { textContent: text, disabled: !isThere, title: isThere ? '' : 'No slices are kept of that time.', on_click: () => make('diffs', { before, after }, 'The comparison is made …') });
+	const earlier = (text, hours) => item(text, from - hours * HOUR_MS >= oldest, { ...filter, from_ms: from - hours * HOUR_MS, to_ms: to - hours * HOUR_MS });
+	const others = services.filter((s) => s !== filter.service).slice(0, SERVICES_MOST).map((service) => item(service, true, { ...span, service }));
+	return menu('Compare', [el('p', { className: 'label' }, 'with the same time'), earlier('an hour earlier', 1), earlier('yesterday', 24), earlier('a week ago', 168),
+		...(others.length ? [el('p', { className: 'label' }, 'with another service'), ...others] : [])]);
+}
+
 async function openRange() {
-	const [from, to] = last.split('-').map(Number), service = new URLSearchParams(location.search).get('service') || '', length = to - from;
-	const body = { from_ms: from, to_ms: to, service }, isToday = day(from) === 'Today';
-	const before = (ago) => ({ from_ms: from - ago, to_ms: to - ago, service }), node = await get('node');
-	title(service || node.host, [`${isToday ? '' : `${day(from)} `}${clock(from, true)} to ${clock(to, true)}`, duration(length)]);
-	const compare = (text, hours) => el('button', { textContent: text, disabled: from - hours * HOUR_MS < node.store.oldest_slice_ms, on_click: () => make('diffs', { before: before(hours * HOUR_MS), after: body }, 'The comparison is made …') });
-	$('actions').append(el('a', { className: 'button', href: address(from - length, from, service), 'aria-label': 'The time before' }, '←'),
-		el('a', { className: 'button', href: address(to, to + length, service), 'aria-label': 'The time after' }, '→'));
+	const [from, to] = last.split('-').map(Number), span = { from_ms: from, to_ms: to }, length = to - from, filter = filterOf(location.search);
+	const [node, slices] = await Promise.all([get('node'), get(`slices?from_ms=${from}&to_ms=${to}&steps=1`).catch(() => ({ series: [] }))]);
+	const name = FILTERS.filter((f) => filter[f]).map((f) => (f === 'pid' ? `pid ${filter[f]}` : filter[f])).join(', ') || node.host;
+	title(name, [`${day(from) === 'Today' ? '' : `${day(from)} `}${clock(from, true)} to ${clock(to, true)}`, duration(length)]);
+	$('actions').append(el('a', { className: 'button', href: address(from - length, from), 'aria-label': 'The time before', title: 'The time before' }, '←'),
+		el('a', { className: 'button', href: address(to, to + length), 'aria-label': 'The time after', title: 'The time after' }, '→'));
 	if (node.role === 'operator')
-		$('actions').append(menu('Compare', [el('p', { className: 'label' }, 'with the same time'), compare('an hour earlier', 1), compare('yesterday', 24), compare('a week ago', 168)]),
-			el('button', { textContent: 'Keep', title: 'Keep this range as a profile', on_click: () => make('ranges', { ...body, name: `${service || node.host} ${clock(from)} to ${clock(to)}` }, 'The range is kept …') }));
+		$('actions').append(compareMenu(span, filter, node.store.oldest_slice_ms, slices.series.map((s) => s.service)),
+			el('button', { textContent: 'Keep', title: 'Keep this range as a profile', on_click: () => make('ranges', { ...span, ...filter, name: `${name} ${clock(from)} to ${clock(to)}` }, 'The range is kept …') }));
 	const src = `${last}/page${location.search}`, error = await pageError(src);
 	if (error)
 		return say(error);

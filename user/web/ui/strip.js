@@ -10,7 +10,7 @@ const HEIGHT = 40;
 const DRAG_LEAST = 4; // pixels
 const SHARE_LEAST = 0.001; // services below it are behind "more"
 
-let hours = 1, data = null, oldest = 0, isOn = false, areAllShown = false, dragging = null;
+let hours = 1, data = null, nrCovered = 0, oldest = 0, isOn = false, areAllShown = false, dragging = null;
 const rows = new Map(); // by service
 
 const snap = (ms) => Math.round(ms / SLICE_MS) * SLICE_MS;
@@ -41,7 +41,7 @@ class Row {
 		const per = cpu.map((ms) => ms / data.step_ms);
 		this.per = per;
 		this.peak = Math.max(...per, 0);
-		const mean = per.reduce((a, b) => a + b, 0) / (per.length || 1);
+		const mean = per.reduce((a, b) => a + b, 0) / (nrCovered || 1);
 		this.facts.textContent = `mean ${cpus(mean)}, peak ${cpus(this.peak)} CPUs`;
 		this.canvas.setAttribute('aria-label', `${this.service}: mean ${cpus(mean)}, peak ${cpus(this.peak)} CPUs at ${clock(this.timeOf(per.indexOf(this.peak)))}`);
 		this.draw();
@@ -171,6 +171,8 @@ function show() {
 		$('strip-rows').replaceChildren(el('p', { className: 'note' }, isOn ? 'No slice of this time is kept yet. One is added every 10 s.' : 'No slice of this time is kept.'));
 		return;
 	}
+	// Means are those of the time of which there are slices.
+	nrCovered = data.series[0].cpu_ms.filter((ms, i) => data.series.some((s) => s.cpu_ms[i] > 0)).length;
 	for (const s of shown)
 		if (!rows.has(s.service))
 			rows.set(s.service, new Row(s.service));

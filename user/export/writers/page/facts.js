@@ -53,7 +53,13 @@ function notesOf({ meta: { notes } }) {
 const isAlert = (key) => key.startsWith('incomplete-');
 
 function fillAlerts(app) {
-	const lines = [...notesOf(app.original)].filter(([key]) => isAlert(key)).map(([, { text, values }]) => `${count(Math.max(...values))} ${text}`);
+	const byText = new Map();
+	for (const [, { text, values }] of [...notesOf(app.original)].filter(([key]) => isAlert(key))) {
+		const general = text.replace(/ \([\d., ]+ % of [\d., ]+\)/, ''), sum = byText.get(general) || { nr: 0, value: 0, text };
+		byText.set(general, { nr: sum.nr + 1, value: sum.value + Math.max(...values), text });
+	}
+	// Parts of a recording have notes of their own: the shares of one are not those of the whole.
+	const lines = [...byText].map(([general, { nr, value, text }]) => `${count(value)} ${nr > 1 ? general : text}`);
 	$('alerts').textContent = lines.join('\n');
 	$('alerts').hidden = !lines.length;
 }
