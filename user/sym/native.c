@@ -46,6 +46,7 @@ struct module {
 	int err;
 	size_t bytes;
 	u64 last_used;
+	u32 used_turn;
 	UT_hash_handle hh;
 };
 
@@ -61,6 +62,7 @@ struct file {
 	int err;
 	struct parsed_headers headers;
 	struct module *module; /* NULL: not known yet, or dropped */
+	bool is_used;          /* by a place */
 	UT_hash_handle hh;
 };
 
@@ -78,6 +80,7 @@ struct place {
 	bool has_bias;
 	int err;
 	u64 retry_ns; /* not to be tried before */
+	bool is_used; /* since the last turn */
 	UT_hash_handle hh;
 };
 
@@ -90,6 +93,7 @@ struct native {
 	struct place *places;
 	u32 nr_reading; /* files and modules with work */
 	u64 now;        /* counts uses */
+	u32 turn;
 	struct symbols *vdso;
 	u64 vdso_size, vdso_bias;
 	struct str name;
@@ -148,18 +152,22 @@ static void end_work(struct native *n, struct work **work)
 	work_free(take(*work));
 }
 
+static void forget_file(struct native *n, struct file *f)
+{
+	HASH_DEL(n->files, f);
+	end_work(n, &f->work);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f);
+}
+
 static void forget_files(struct native *n)
 {
 	struct file *f, *next;
 
 	forget_places(n);
-	HASH_ITER(hh, n->files, f, next) {
-		HASH_DEL(n->files, f);
-		end_work(n, &f->work);
-		if (f->fd >= 0)
-			close(f->fd);
-		free(f);
-	}
+	HASH_ITER(hh, n->files, f, next)
+		forget_file(n, f);
 }
 
 static void forget_module(struct native *n, struct module *m)
@@ -174,6 +182,47 @@ static void forget_module(struct native *n, struct module *m)
 	end_work(n, &m->work);
 	symbols_free(m->symbols);
 	free(m);
+}
+
+void native_turn(struct native *n)
+{
+	struct place *p, *next_place;
+	struct file *f, *next_file;
+	struct module *m, *next;
+
+	n->turn++;
+	HASH_ITER(hh, n->places, p, next_place) {
+		if (!p->is_used) {
+			forget_place(n, p);
+			continue;
+		}
+		p->is_used = false;
+		if (p->file)
+			p->file->is_used = true;
+	}
+	HASH_ITER(hh, n->files, f, next_file) {
+		if (!f->is_used)
+			forget_file(n, f);
+		else
+			f->is_used = false;
+	}
+	HASH_ITER(hh, n->modules, m, next)
+		if (n->turn - m->used_turn > NATIVE_TABLE_TURNS && !m->work)
+			forget_module(n, m);
+}
+
+void native_each_cache(const struct native *n, cache_use_fn visit, void *ctx)
+{
+	const struct cache_use tables = { "symbols", HASH_COUNT(n->modules), n->bytes, n->budget };
+	const struct cache_use files = { "symbol_files",
+					 HASH_COUNT(n->files) + HASH_COUNT(n->places),
+					 HASH_COUNT(n->files) * sizeof(*n->files) +
+						 HASH_COUNT(n->places) * sizeof(*n->places),
+					 MAX_FILES * sizeof(*n->files) +
+						 MAX_PLACES * sizeof(*n->places) };
+
+	visit(&tables, ctx);
+	visit(&files, ctx);
 }
 
 void native_free(struct native *n)
@@ -346,6 +395,7 @@ static int find_module(struct native *n, struct file *f, pid_t pid, const struct
 		module = xcalloc(1, sizeof(*module));
 		module->key = key;
 		module->last_used = n->now;
+		module->used_turn = n->turn;
 		module->bytes = sizeof(*module);
 		module->work = read_symbols(n, f, pid, m);
 		n->nr_reading++;
@@ -499,6 +549,7 @@ static struct place *place_of(struct native *n, pid_t pid, const struct mapping 
 		p->err = -EAGAIN;
 		HASH_ADD(hh, n->places, key, sizeof(p->key), p);
 	}
+	p->is_used = true;
 	/* Its module may have been dropped since, and may be read again for another place. */
 	if (is_passing(p->err) || (!p->err && (!p->file->module || !p->file->module->symbols)))
 		p->err = settle_place(n, pid, m, p);
@@ -543,6 +594,7 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		if (!err) {
 			struct module *module = p->file->module;
 			module->last_used = ++n->now;
+			module->used_turn = n->turn;
 			symbol = symbols_find(module->symbols, out->offset, &out->function);
 			out->is_role = symbol && symbols_is_role(module->symbols, symbol);
 		}

@@ -20,6 +20,8 @@
 #include "sym/native.h"
 
 #define NATIVE_BUDGET_BYTES (24 * 1024 * 1024)
+#define KERNEL_FRAMES_MAX   32768
+#define KERNEL_FRAMES_BYTES (128ul * KERNEL_FRAMES_MAX)
 #define CROSS_CHECK_EVERY   16 /* frames of compiled code */
 #define INLINE_FRAMES_MAX   64
 
@@ -30,7 +32,7 @@ struct symbolizer {
 	struct kernel_names kernel;
 	struct native *native;
 	struct frame_cache native_frames; /* frame + 1 */
-	struct dict kernel_frames;        /* pc -> frame + 1 */
+	struct aged kernel_frames;        /* pc -> frame + 1 */
 	struct generated_code *generated;
 	u64 nr_jvm_code, nr_conflicts, nr_without_line;
 	bool leaf_is_inexact;
@@ -64,7 +66,7 @@ void symbolizer_free(struct symbolizer *s)
 	kernel_names_fini(&s->kernel);
 	native_free(s->native);
 	frame_cache_fini(&s->native_frames);
-	dict_fini(&s->kernel_frames);
+	aged_fini(&s->kernel_frames);
 	generated_code_free(s->generated);
 	vec_fini(&s->named);
 	vec_fini(&s->inferred);
@@ -118,13 +120,15 @@ static frame_id name_kernel(struct symbolizer *s, u64 pc)
 	if (!symbol)
 		return intern(s, FRAME_KERNEL, "[kernel]", "", false);
 	frame_id frame = intern(s, FRAME_KERNEL, symbol, module, true);
-	*dict_add(&s->kernel_frames, pc) = frame + 1ull;
+	if (s->kernel_frames.young.nr >= KERNEL_FRAMES_MAX)
+		aged_turn(&s->kernel_frames);
+	*aged_add(&s->kernel_frames, pc) = frame + 1ull;
 	return frame;
 }
 
 static frame_id cached_kernel(struct symbolizer *s, u64 pc)
 {
-	const u64 *frame = dict_find(&s->kernel_frames, pc);
+	const u64 *frame = aged_find(&s->kernel_frames, pc);
 
 	return frame ? (frame_id)(*frame - 1) : name_kernel(s, pc);
 }
@@ -155,9 +159,55 @@ void symbolizer_drop_caches(struct symbolizer *s)
 	frame_cache_fini(&s->native_frames);
 }
 
+static void mark(u64 frame, void *is_used)
+{
+	if (frame)
+		((bool *)is_used)[frame - 1] = true;
+}
+
+void symbolizer_turn(struct symbolizer *s)
+{
+	frame_cache_turn(&s->native_frames);
+	aged_turn(&s->kernel_frames);
+	kernel_names_turn(&s->kernel);
+	native_turn(s->native);
+	generated_code_turn(s->generated);
+}
+
+void symbolizer_each_cache(const struct symbolizer *s, cache_use_fn visit, void *ctx)
+{
+	const struct cache_use own[] = {
+		{ "native_pcs", frame_cache_nr(&s->native_frames),
+		  frame_cache_bytes(&s->native_frames), FRAME_CACHE_BYTES },
+		{ "kernel_pcs", aged_nr(&s->kernel_frames), aged_bytes(&s->kernel_frames),
+		  KERNEL_FRAMES_BYTES },
+		{ "kernel_names", kernel_names_nr(&s->kernel), kernel_names_bytes(&s->kernel),
+		  KERNEL_NAMES_BYTES },
+		{ "perf_maps", generated_code_nr(s->generated), generated_code_bytes(s->generated),
+		  GENERATED_CODE_BYTES },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		visit(&own[i], ctx);
+	native_each_cache(s->native, visit, ctx);
+}
+
+void symbolizer_mark(const struct symbolizer *s, bool *is_used)
+{
+	frame_cache_each(&s->native_frames, mark, is_used);
+	aged_each(&s->kernel_frames, mark, is_used);
+}
+
+void symbolizer_sweep(struct symbolizer *s, const bool *is_used)
+{
+	for (size_t i = 0; i < s->inferred.nr; i++)
+		s->inferred.at[i] &= is_used[i];
+}
+
 void symbolizer_forget(struct symbolizer *s, struct process_id id)
 {
 	frame_cache_forget(&s->native_frames, id);
+	generated_code_forget(s->generated, id);
 }
 
 static frame_id cached_native(struct symbolizer *s, const struct process *p,

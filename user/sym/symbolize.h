@@ -2,6 +2,7 @@
 /* Turns the addresses of a stack into named frames of a profile: kernel, native or Java. */
 #pragma once
 
+#include "base/cache_use.h"
 #include "base/vec.h"
 #include "jvm/agent/agents.h"
 #include "jvm/hotspot/jvm_registry.h"
@@ -64,6 +65,18 @@ void symbolizer_set_budget(struct symbolizer *s, size_t bytes);
 
 /* Drops everything that can be read again. */
 void symbolizer_drop_caches(struct symbolizer *s);
+
+/* Drops what was not used since the previous call. */
+void symbolizer_turn(struct symbolizer *s);
+
+/* Reports the caches of names. */
+void symbolizer_each_cache(const struct symbolizer *s, cache_use_fn visit, void *ctx);
+
+/* Sets is_used[id] for every frame that it keeps. */
+void symbolizer_mark(const struct symbolizer *s, bool *is_used);
+
+/* Forgets what it noted about the other frames, which are about to be freed. */
+void symbolizer_sweep(struct symbolizer *s, const bool *is_used);
 
 /* Drops what is kept about a process that has ended. */
 void symbolizer_forget(struct symbolizer *s, struct process_id id);

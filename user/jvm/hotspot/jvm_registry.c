@@ -86,6 +86,24 @@ void jvm_registry_add(struct jvm_registry *all, struct process_id id)
 	vec_push(&all->entries, e);
 }
 
+void jvm_registry_each_cache(const struct jvm_registry *all, cache_use_fn visit, void *ctx)
+{
+	struct cache_use names = { "java_names", all->entries.nr, 0,
+				   all->entries.nr * HOTSPOT_NAMES_BYTES };
+	struct cache_use threads = { "thread_names", all->entries.nr, 0,
+				     all->entries.nr * THREAD_NAMES_BYTES };
+
+	vec_each(e, &all->entries) {
+		struct hotspot_info info = { 0 };
+		if (e->hotspot)
+			hotspot_info(e->hotspot, &info);
+		names.bytes += info.bytes;
+		threads.bytes += thread_names_bytes(e->threads);
+	}
+	visit(&names, ctx);
+	visit(&threads, ctx);
+}
+
 struct hotspot *jvm_registry_find(const struct jvm_registry *all, struct process_id id)
 {
 	const struct jvm_entry *e = find(all, id);
