@@ -19,6 +19,7 @@
 #include "elf/symbols.h"
 #include "proc/mapped_file.h"
 #include "proc/target_file.h"
+#include "sym/debug_opener.h"
 #include "sym/demangle.h"
 #include "sym/parse_symbols.h"
 
@@ -305,38 +306,6 @@ static struct module_key key_of(const struct file *f)
 	return key;
 }
 
-/* Opens debug files for a module: the worker that reads it asks by worker_open. */
-struct debug_opener {
-	pid_t pid;
-	uid_t owner;
-	char root[];
-};
-
-static int open_debug_file(void *ctx, u32 place, const char *path)
-{
-	const struct debug_opener *opener = ctx;
-	struct target_root root;
-
-	if (place != DEBUG_IN_PROCESS)
-		return debugfile_open_host(opener->root, place, path);
-	int err = target_root_open(opener->pid, &root);
-	if (err)
-		return err;
-	auto_close int fd = target_file_open(&root, path);
-	target_root_close(&root);
-	return fd < 0 || debugfile_is_trusted(fd, opener->owner) ? take_fd(fd) : -EPERM;
-}
-
-static struct debug_opener *opener_new(const struct native *n, pid_t pid, uid_t owner)
-{
-	size_t len = strlen(n->debug_root) + 1;
-	struct debug_opener *opener = xmalloc(sizeof(*opener) + len);
-
-	*opener = (struct debug_opener){ pid, owner };
-	memcpy(opener->root, n->debug_root, len);
-	return opener;
-}
-
 static struct work *read_symbols(struct native *n, struct file *f, pid_t pid,
 				 const struct mapping *m)
 {
@@ -353,8 +322,8 @@ static struct work *read_symbols(struct native *n, struct file *f, pid_t pid,
 		.params = params.at,
 		.len = params.len,
 		.max = n->budget + sizeof(struct symbols_request) + 4096,
-		.open = open_debug_file,
-		.ctx = opener_new(n, pid, (uid_t)f->key.uid),
+		.open = debug_opener_open,
+		.ctx = debug_opener_new(n->debug_root, pid, (uid_t)f->key.uid),
 		.run = parse_symbols_task,
 	};
 	return work_start(n->workers, &order);

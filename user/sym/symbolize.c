@@ -18,6 +18,7 @@
 #include "sym/frame_cache.h"
 #include "sym/kernel_names.h"
 #include "sym/native.h"
+#include "sym/plumbing.h"
 
 #define NATIVE_BUDGET_BYTES (24 * 1024 * 1024)
 #define KERNEL_FRAMES_MAX   32768
@@ -71,11 +72,6 @@ void symbolizer_free(struct symbolizer *s)
 	vec_fini(&s->named);
 	vec_fini(&s->inferred);
 	free(s);
-}
-
-static enum frame_kind kind_of(const struct symbolizer *s, frame_id frame)
-{
-	return frames_get(s->frames, frame)->kind;
 }
 
 static frame_id note_named(struct symbolizer *s, frame_id id, bool named)
@@ -419,43 +415,6 @@ static bool name_user(struct symbolizer *s, const struct process *p, const struc
 	return true;
 }
 
-/* Stubs have no class. Wrappers of native methods have one: they are the called method. */
-static bool is_of_jvm(const struct symbolizer *s, frame_id frame)
-{
-	const struct frame *f = frames_get(s->frames, frame);
-
-	return f->kind == FRAME_JVM || (f->kind == FRAME_STUB && !strchr(f->name, '.'));
-}
-
-/*
- * Drops the frames between a class and the Java frame that requested the object: the agent, libjvm
- * and its stubs. They are always the same and hide the requesting frame.
- */
-static void drop_plumbing(struct symbolizer *s, size_t first, frame_list *frames,
-			  unnamed_list *unnamed)
-{
-	size_t end = first, nr;
-
-	while (end < frames->nr && kind_of(s, frames->at[end]) == FRAME_NATIVE)
-		end++;
-	size_t agent_end = end;
-	while (end < frames->nr && is_of_jvm(s, frames->at[end]))
-		end++;
-	if (end == frames->nr || end == agent_end)
-		return;
-	nr = end - first;
-	memmove(frames->at + first, frames->at + end, (frames->nr - end) * sizeof(frames->at[0]));
-	frames->nr -= nr;
-	size_t kept = 0;
-	vec_each(u, unnamed) {
-		if (u->at >= first && u->at < end)
-			continue;
-		u->at -= u->at >= end ? nr : 0;
-		unnamed->at[kept++] = *u;
-	}
-	unnamed->nr = kept;
-}
-
 void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
 	       frame_list *out, unnamed_list *unnamed)
 {
@@ -472,7 +431,7 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 		vec_push(unnamed, (struct unnamed_frame){ out->nr - 1, at, (u32)f->detail, later });
 	}
 	if (stack->nr_user && stack->user[0].kind >= RAW_CLASS)
-		drop_plumbing(s, stack->nr_kernel + 1, out, unnamed);
+		plumbing_drop(s->frames, stack->nr_kernel + 1, out, unnamed);
 }
 
 void symbolize_early(struct symbolizer *s, const struct process *p, const struct raw_stack *stack)

@@ -98,9 +98,7 @@ struct unnamed_frame {
 
 typedef VEC(struct unnamed_frame) unnamed_list;
 
-/*
- * Appends the stack's frames to the empty *out, leaf first. Frames to ask for again go to *unnamed.
- */
+/* Appends the stack's frames to the empty *out, leaf first; those to ask for again to *unnamed. */
 void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
 	       frame_list *out, unnamed_list *unnamed);
 
@@ -135,9 +133,7 @@ bool symbolizer_is_inferred(const struct symbolizer *s, frame_id frame);
 /* Why kernel frames have no names; NULL if they have. */
 const char *symbolizer_kernel_error(const struct symbolizer *s);
 
-/*
- * The number of Java frames without a line: named by the agent, stale, or compiled without lines.
- */
+/* Java frames without a line: named by the agent, stale, or compiled without lines. */
 u64 symbolizer_nr_without_line(const struct symbolizer *s);
 
 /*

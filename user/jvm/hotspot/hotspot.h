@@ -71,8 +71,6 @@ int hotspot_name_method(struct hotspot *h, u64 method, u64 bcp, u64 unloads,
  */
 int hotspot_name_class(struct hotspot *h, u64 klass, u64 unloads, const char **out);
 
-#define HOTSPOT_NAMES_BYTES (24u << 20)
-
 /* Facts about the JVM. The texts live as long as `h`. */
 struct hotspot_info {
 	pid_t pid;
@@ -83,7 +81,7 @@ struct hotspot_info {
 	u32 nr_fields;         /* fields that this build exports */
 	bool tables_are_cut;   /* its tables could not be read to the end */
 	u64 nr_reads, nr_failures; /* reads of its memory so far */
-	size_t bytes;              /* our memory that names take, at most HOTSPOT_NAMES_BYTES */
+	size_t bytes;              /* our memory that names take */
 };
 
 void hotspot_info(const struct hotspot *h, struct hotspot_info *out);

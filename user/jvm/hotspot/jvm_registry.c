@@ -11,10 +11,11 @@
 #include "jvm/hotspot/thread_names.h"
 #include "proc/status.h"
 
-#define RETRY_FIRST_NS (20 * NS_PER_MS)
-#define UNLOADING_NS   (2 * NS_PER_SEC)
-#define RETRY_LAST_NS  (5 * NS_PER_SEC) /* limit of the doubled pause */
-#define RETRY_SHARE    64 /* a pause lasts this many times as long as the previous try */
+#define HOTSPOT_NAMES_BYTES (24u << 20) /* the caches of naming.c in one JVM stay below */
+#define RETRY_FIRST_NS      (20 * NS_PER_MS)
+#define UNLOADING_NS        (2 * NS_PER_SEC)
+#define RETRY_LAST_NS       (5 * NS_PER_SEC) /* limit of the doubled pause */
+#define RETRY_SHARE         64 /* a pause lasts this many times as long as the previous try */
 
 struct jvm_entry {
 	struct process_id id;
