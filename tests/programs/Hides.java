@@ -3,6 +3,7 @@
 // method m. Every fifth is also defined as a hidden class where the JDK can do that.
 import java.io.InputStream;
 import java.lang.invoke.MethodHandles;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.function.IntUnaryOperator;
@@ -54,7 +55,9 @@ public class Hides {
 	}
 
 	static void use(Class<?> c) throws Exception {
-		IntUnaryOperator op = (IntUnaryOperator) c.getDeclaredConstructor().newInstance();
+		Constructor<?> make = c.getDeclaredConstructor();
+		make.setAccessible(true);
+		IntUnaryOperator op = (IntUnaryOperator) make.newInstance();
 		for (int i = 0; i < 4000; i++)
 			sink += op.applyAsInt(i);
 	}
