@@ -13,8 +13,7 @@
 #include "web/range.h"
 #include "web/service.h"
 
-#define NAME_MAX_BYTES    200
-#define SERVICE_MAX_BYTES 127
+#define NAME_MAX_BYTES 200
 
 /* A side of a comparison: a profile, or a time range. */
 struct side {
@@ -124,10 +123,11 @@ static void go_on(struct comparison *c)
 
 static bool take_range(struct request *q, const json_t *o, struct range *r)
 {
-	r->service = "";
+	r->service = r->event = "";
 	if (!field_u64(q, o, "from_ms", 0, INT64_MAX, &r->from_ms) ||
 	    !field_u64(q, o, "to_ms", 0, INT64_MAX, &r->to_ms) ||
-	    !field_text(q, o, "service", SERVICE_MAX_BYTES, &r->service))
+	    !field_text(q, o, "service", SERVICE_MAX_BYTES, &r->service) ||
+	    !field_text(q, o, "event", EVENT_MAX_BYTES, &r->event))
 		return false;
 	if (range_is_valid(r))
 		return true;
@@ -155,7 +155,7 @@ static bool take_profile(struct request *q, struct side *side, const char *name,
 
 static bool take_side(struct request *q, struct side *side, const char *name)
 {
-	static const char *const known[] = { "from_ms", "to_ms", "service", NULL };
+	static const char *const known[] = { "from_ms", "to_ms", "service", "event", NULL };
 	const json_t *o = json_object_get(q->json, name);
 
 	if (json_is_integer(o) && json_integer_value(o) > 0)
@@ -171,6 +171,24 @@ static bool take_side(struct request *q, struct side *side, const char *name)
 	return true;
 }
 
+/* Both sides by the longer step, so that they stay equally long. */
+static void widen_sides(struct comparison *c)
+{
+	struct service *sv = c->q->service;
+	u64 length_ms = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(c->sides); i++) {
+		struct range *r = &c->sides[i].range;
+		if (c->sides[i].fd >= 0)
+			continue;
+		range_widen(sv, r);
+		length_ms = length_ms > r->to_ms - r->from_ms ? length_ms : r->to_ms - r->from_ms;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(c->sides); i++)
+		if (c->sides[i].fd < 0 && c->sides[1 - i].fd < 0)
+			c->sides[i].range.to_ms = c->sides[i].range.from_ms + length_ms;
+}
+
 void api_diff(struct request *q)
 {
 	static const char *const known[] = { "before", "after", NULL };
@@ -182,6 +200,7 @@ void api_diff(struct request *q)
 		comparison_free(c);
 		return;
 	}
+	widen_sides(c);
 	go_on(c);
 	request_await(q);
 }
@@ -216,13 +235,14 @@ static void range_rendered(void *ctx, int err, struct payload *result)
 
 void api_range(struct request *q)
 {
-	static const char *const known[] = { "from_ms", "to_ms", "service", "name", NULL };
+	static const char *const known[] = { "from_ms", "to_ms", "service", "event", "name", NULL };
 	const char *name = "";
 	struct range r = { 0 };
 
 	if (!fields_are_known(q, q->json, known) ||
 	    !field_text(q, q->json, "name", NAME_MAX_BYTES, &name) || !take_range(q, q->json, &r))
 		return;
+	range_widen(q->service, &r);
 	int err = range_render(q->service, &r, "sflm", range_rendered, q);
 	if (err)
 		reply_errno(q, err, "read the time range");

@@ -9,8 +9,7 @@
 #include "web/range.h"
 #include "web/service.h"
 
-#define SERVICE_MAX_BYTES 127
-#define IMMUTABLE         "private, max-age=31536000, immutable"
+#define IMMUTABLE "private, max-age=31536000, immutable"
 
 /* The formats of downloads. The first one is the page itself. */
 struct download {
@@ -203,15 +202,17 @@ static void range_rendered(void *ctx, int err, struct payload *result)
 
 void api_range_page(struct request *q)
 {
-	struct range r = { q->from_ms, q->to_ms, "" };
+	struct range r = { q->from_ms, q->to_ms, "", "" };
 
-	if (!request_query_text(q, "service", SERVICE_MAX_BYTES, &r.service))
+	if (!request_query_text(q, "service", SERVICE_MAX_BYTES, &r.service) ||
+	    !request_query_text(q, "event", EVENT_MAX_BYTES, &r.event))
 		return;
 	if (!range_is_valid(&r)) {
 		reply_error(q, ERROR_OUT_OF_RANGE, NULL,
 			    "The range must end after it begins, and have at most 31 days.");
 		return;
 	}
+	range_widen(q->service, &r);
 	int err = range_render(q->service, &r, "html", range_rendered, q);
 	if (err)
 		reply_errno(q, err, "render the time range");

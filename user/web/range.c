@@ -13,6 +13,17 @@ bool range_is_valid(const struct range *r)
 	       r->to_ms <= INT64_MAX / NS_PER_MS;
 }
 
+void range_widen(struct service *sv, struct range *r)
+{
+	u64 step_ms = store_slices_step(sv->store, r->from_ms * NS_PER_MS, r->to_ms * NS_PER_MS) /
+		      NS_PER_MS;
+
+	if (!step_ms)
+		return;
+	r->from_ms -= r->from_ms % step_ms;
+	r->to_ms += (step_ms - r->to_ms % step_ms) % step_ms;
+}
+
 int range_render(struct service *sv, const struct range *r, const char *format, job_done_fn done,
 		 void *ctx)
 {
@@ -23,8 +34,8 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 		.from_ns = r->from_ms * NS_PER_MS,
 		.to_ns = r->to_ms * NS_PER_MS,
 	};
-	auto_free char *key = xasprintf("range %llu %llu %s %s", (unsigned long long)r->from_ms,
-					(unsigned long long)r->to_ms, format, r->service);
+	auto_free char *key = xasprintf("range %llu %llu %s %s %s", (unsigned long long)r->from_ms,
+					(unsigned long long)r->to_ms, format, r->event, r->service);
 	struct job_order order = {
 		.task = WEB_RANGE,
 		.params = { .from_wall_ns = in.from_ns, .to_wall_ns = in.to_ns },
@@ -37,6 +48,7 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 	};
 
 	copy_text(order.params.format, sizeof(order.params.format), format);
+	copy_text(order.params.event, sizeof(order.params.event), r->event);
 	copy_text(order.params.service, sizeof(order.params.service), r->service);
 	copy_text(order.params.title, sizeof(order.params.title),
 		  *r->service ? r->service : "node");
