@@ -10,7 +10,9 @@
 #include <sys/wait.h>
 
 #include "export/slices/slice_reader.h"
+#include "export/slices/slice_thin.h"
 #include "export/slices/slice_writer.h"
+#include "store/files.h"
 
 #define SLICE_NS (10 * NS_PER_SEC)
 
@@ -181,6 +183,88 @@ static void retention_and_strip_over_thirty_days(void **state)
 		store_strip_fini(&strip);
 	}
 	assert_int_equal(store_strip(s, end, end, 10, &strip), -EINVAL);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
+/* Merges what is due, as the web process does through a worker. Returns the number of hours. */
+static u64 thin_all(struct store *s, u64 now)
+{
+	struct store_thinning t;
+	u64 nr = 0;
+
+	for (; store_thinning_due(s, now, &t); nr++) {
+		auto_str struct str out = { 0 }, why = { 0 };
+		auto_free char *bytes = NULL;
+		auto_close int fd = store_thinning_open(s, &t);
+		size_t len;
+		assert_int_equal(file_load(fd, 1 << 30, &bytes, &len), 0);
+		assert_int_equal(slices_thin((u8 *)bytes, len, t.step_ns, &out, &why), 0);
+		assert_int_equal(store_thinning_end(s, &t, out.at, out.len), 0);
+	}
+	return nr;
+}
+
+static void totals_are_equal_before_and_after_thinning(void **state)
+{
+	const struct store_limits limits = { .keep_10s_ns = 2 * DAY_NS,
+					     .keep_1min_ns = 7 * DAY_NS };
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	struct slice_writer *w = slice_writer_new();
+	u64 end = START_NS + 3 * HOUR_NS, lost, sums[18];
+
+	for (u64 at = START_NS; at < end; at += SLICE_NS)
+		assert_int_equal(add_slice(s, w, at, 1 + at / SLICE_NS % 97), 0);
+	for (int i = 0; i < 10; i++)
+		store_tick(s, end + HOUR_NS);
+	for (u64 i = 0; i < 18; i++)
+		sums[i] = weight_of(s, START_NS + i * 600 * NS_PER_SEC,
+				    START_NS + (i + 1) * 600 * NS_PER_SEC, &lost);
+	u64 size = store_size(s).slice_bytes;
+	assert_int_equal(thin_all(s, end + DAY_NS), 0);
+	for (u64 day = 3; day < 10; day += 5) { /* by minute, then by 10 minutes */
+		assert_int_equal(thin_all(s, end + day * DAY_NS), 3);
+		assert_int_equal(thin_all(s, end + day * DAY_NS), 0);
+		assert_true(store_size(s).slice_bytes < size);
+		size = store_size(s).slice_bytes;
+		assert_int_equal(store_slices_step(s, START_NS, end),
+				 (day < 7 ? 60 : 600) * NS_PER_SEC);
+		for (u64 i = 0; i < 18; i++)
+			assert_int_equal(weight_of(s, START_NS + i * 600 * NS_PER_SEC,
+						   START_NS + (i + 1) * 600 * NS_PER_SEC, &lost),
+					 sums[i]);
+		assert_int_equal(lost, 0);
+	}
+	/* The second half of a slice of 10 minutes is not one of its own. */
+	assert_int_equal(
+		weight_of(s, START_NS + 300 * NS_PER_SEC, START_NS + 600 * NS_PER_SEC, &lost), 0);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
+static void an_hour_that_changed_meanwhile_is_not_replaced(void **state)
+{
+	const struct store_limits limits = { .keep_10s_ns = 2 * DAY_NS };
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	struct slice_writer *w = slice_writer_new();
+	struct store_thinning t;
+	u64 lost, now = START_NS + 3 * DAY_NS;
+
+	assert_int_equal(add_slice(s, w, START_NS, 5), 0);
+	store_tick(s, now);
+	assert_true(store_thinning_due(s, now, &t));
+	close(store_thinning_open(s, &t));
+	slice_writer_begin(w);
+	assert_int_equal(add_slice(s, w, START_NS + SLICE_NS, 7), 0);
+	assert_int_equal(store_thinning_end(s, &t, "x", 1), -ESTALE);
+	assert_int_equal(weight_of(s, START_NS, START_NS + HOUR_NS, &lost), 12);
+	store_tick(s, now);
+	assert_int_equal(thin_all(s, now), 1);
+	assert_int_equal(weight_of(s, START_NS, START_NS + HOUR_NS, &lost), 12);
 	store_close(s);
 	slice_writer_free(w);
 	remove_place(&p);
@@ -367,6 +451,8 @@ int main(void)
 		cmocka_unit_test(a_slice_that_is_none_is_refused),
 		cmocka_unit_test(a_torn_tail_is_cut_off),
 		cmocka_unit_test(retention_and_strip_over_thirty_days),
+		cmocka_unit_test(totals_are_equal_before_and_after_thinning),
+		cmocka_unit_test(an_hour_that_changed_meanwhile_is_not_replaced),
 		cmocka_unit_test(the_disk_limit_takes_slices_first_then_unpinned_profiles),
 		cmocka_unit_test(a_kill_at_any_moment_loses_no_finished_write),
 		cmocka_unit_test(a_full_or_read_only_disk_loses_nothing_that_is_listed),

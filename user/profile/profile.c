@@ -346,6 +346,21 @@ void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u6
 	vec_push(&p->weights, (struct weight){ leaf, labels, type, value });
 }
 
+void profile_empty(struct profile *p)
+{
+	struct finder *f = &p->index->weights;
+
+	p->weights.nr = 0;
+	f->nr = 0;
+	if (f->cap)
+		memset(f->slots, 0, f->cap * sizeof(f->slots[0]));
+	vec_each(n, &p->notes) {
+		free(n->key);
+		free(n->text);
+	}
+	p->notes.nr = 0;
+}
+
 void profile_own_frames(struct profile *p)
 {
 	struct frames *shared = p->frames;

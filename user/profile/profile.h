@@ -119,6 +119,9 @@ node_id profile_no_stack(struct profile *p);
 /* Adds a weight to the stack that ends in `leaf`. A weight at the root goes to NO_STACK. */
 void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u64 value);
 
+/* Removes weights and notes; stacks, labels and types stay. */
+void profile_empty(struct profile *p);
+
 /*
  * Gives the profile new nodes. at[n] is the new node for the weights of node n; NODE_NONE drops
  * them.

@@ -25,6 +25,11 @@ static const char *const migrations[] = {
 	"  PRIMARY KEY (time_ns, service)) WITHOUT ROWID;"
 	"CREATE TABLE audit (id INTEGER PRIMARY KEY, at_ns INTEGER, who TEXT, what TEXT);"
 	"CREATE TABLE settings (key TEXT PRIMARY KEY, json TEXT) WITHOUT ROWID;",
+	"ALTER TABLE hours ADD COLUMN step_ns INTEGER NOT NULL DEFAULT 0;"
+	"CREATE TABLE series (id INTEGER PRIMARY KEY, name TEXT, event TEXT, UNIQUE (name, event));"
+	"INSERT INTO series SELECT id, name, 'cpu' FROM services;"
+	"DROP TABLE services;"
+	"ALTER TABLE series RENAME TO services;",
 };
 
 #define VERSION ((u64)ARRAY_SIZE(migrations))

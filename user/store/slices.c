@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "base/auto.h"
+#include "export/slices/slice_pack.h"
 #include "export/slices/slice_record.h"
 #include "store/files.h"
 #include "store/names.h"
@@ -18,8 +19,7 @@
 
 #define SYNC_NS    (60 * NS_PER_SEC)
 #define HOUR_MAX   (256u << 20) /* bytes of an hour's file */
-#define ZSTD_LEVEL 9
-#define SEARCH_MAX (1u << 30) /* bytes to read while searching for a record */
+#define SEARCH_MAX (1u << 30)   /* bytes to read while searching for a record */
 
 void slices_sync(struct store *s)
 {
@@ -95,12 +95,13 @@ static int add_use(struct store *s, u64 time_ns, const struct store_use *use)
 static int note_slice(struct store *s, size_t nr, u64 begin_ns, const struct store_use *uses,
 		      size_t nr_uses)
 {
-	int err = index_run(s->db,
-			    "INSERT INTO hours (hour, size_bytes, first_ns, is_sealed)"
-			    " VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET is_sealed = 0,"
-			    " size_bytes = size_bytes + excluded.size_bytes,"
-			    " first_ns = min(first_ns, excluded.first_ns)",
-			    "iii", begin_ns / HOUR_NS, (u64)nr, begin_ns);
+	int err = index_run(
+		s->db,
+		"INSERT INTO hours (hour, size_bytes, first_ns, is_sealed)"
+		" VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET is_sealed = 0, step_ns = 0,"
+		" size_bytes = size_bytes + excluded.size_bytes,"
+		" first_ns = min(first_ns, excluded.first_ns)",
+		"iii", begin_ns / HOUR_NS, (u64)nr, begin_ns);
 
 	for (size_t i = 0; i < nr_uses && !err; i++)
 		if (uses[i].cpu_ns)
@@ -209,23 +210,6 @@ int slices_cut_tail(struct store *s, u64 hour, bool *is_sealed)
 	return out < 0 || ftruncate(out, (off_t)(sealed + plain)) ? -errno : 0;
 }
 
-/* Appends the frame that holds the records. */
-static int compress(const char *at, size_t len, struct str *out)
-{
-	size_t bound = ZSTD_compressBound(len);
-	auto_free char *frame = xmalloc(bound);
-	ZSTD_CCtx *z = ZSTD_createCCtx();
-
-	ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, ZSTD_LEVEL);
-	ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
-	size_t nr = ZSTD_compress2(z, frame, bound, at, len);
-	ZSTD_freeCCtx(z);
-	if (ZSTD_isError(nr))
-		return -EIO;
-	str_add_bytes(out, frame, nr);
-	return 0;
-}
-
 static int mark_sealed(struct store *s, u64 hour, u64 size_bytes)
 {
 	return index_run(s->db, "UPDATE hours SET is_sealed = 1, size_bytes = ? WHERE hour = ?",
@@ -250,7 +234,7 @@ int slices_seal(struct store *s, u64 hour)
 	if (sealed == len)
 		return mark_sealed(s, hour, len);
 	str_add_bytes(&packed, bytes, sealed);
-	err = compress(bytes + sealed, len - sealed, &packed);
+	err = slices_pack(bytes + sealed, len - sealed, &packed);
 	if (!err)
 		err = file_put(s->slices, name, packed.at, packed.len, true);
 	return err ? err : mark_sealed(s, hour, packed.len);

@@ -20,6 +20,28 @@ struct store_use {
 int store_add_slice(struct store *s, const void *bytes, size_t nr, u64 begin_ns, u64 end_ns,
 		    const struct store_use *uses, size_t nr_uses);
 
+/* An hour whose slices are to be merged to longer ones. */
+struct store_thinning {
+	u64 hour, step_ns;
+	u64 inode, size_bytes; /* of its file when it was opened */
+};
+
+/* Whether an hour is due at that time; the oldest one first. */
+bool store_thinning_due(struct store *s, u64 now_ns, struct store_thinning *out);
+
+/* A descriptor of its file. */
+int store_thinning_open(struct store *s, struct store_thinning *t);
+
+/*
+ * Replaces the file at once: a kill leaves either. `bytes` NULL leaves it as it is, for good.
+ * -ESTALE if a slice was added meanwhile; nothing changes then.
+ */
+int store_thinning_end(struct store *s, const struct store_thinning *t, const void *bytes,
+		       size_t nr);
+
+/* The longest step of the slices of [from, to); 0: none was thinned. */
+u64 store_slices_step(struct store *s, u64 from_ns, u64 to_ns);
+
 /* Descriptors of the files that have slices of [from, to), oldest first; -ENOENT after the last. */
 int store_open_slices(struct store *s, u64 from_ns, u64 to_ns, u32 n);
 

@@ -126,6 +126,7 @@ static bool take_range(struct request *q, const json_t *o, struct range *r)
 	*r = (struct range)RANGE_ALL(0, 0);
 	if (!field_u64(q, o, "from_ms", 0, INT64_MAX, &r->from_ms) ||
 	    !field_u64(q, o, "to_ms", 0, INT64_MAX, &r->to_ms) ||
+	    !field_text(q, o, "event", RANGE_EVENT_MAX, &r->event) ||
 	    !field_text(q, o, "service", RANGE_TEXT_MAX, &r->service) ||
 	    !field_text(q, o, "container", RANGE_TEXT_MAX, &r->container) ||
 	    !field_text(q, o, "pod", RANGE_TEXT_MAX, &r->pod) ||
@@ -158,8 +159,8 @@ static bool take_profile(struct request *q, struct side *side, const char *name,
 
 static bool take_side(struct request *q, struct side *side, const char *name)
 {
-	static const char *const known[] = { "from_ms", "to_ms", "service", "container",
-					     "pod",     "comm",  "pid",     NULL };
+	static const char *const known[] = { "from_ms", "to_ms", "event", "service", "container",
+					     "pod",     "comm",  "pid",   NULL };
 	const json_t *o = json_object_get(q->json, name);
 
 	if (json_is_integer(o) && json_integer_value(o) > 0)
@@ -175,6 +176,24 @@ static bool take_side(struct request *q, struct side *side, const char *name)
 	return true;
 }
 
+/* Both sides by the longer step, so that they stay equally long. */
+static void widen_sides(struct comparison *c)
+{
+	struct service *sv = c->q->service;
+	u64 length_ms = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(c->sides); i++) {
+		struct range *r = &c->sides[i].range;
+		if (c->sides[i].fd >= 0)
+			continue;
+		range_widen(sv, r);
+		length_ms = length_ms > r->to_ms - r->from_ms ? length_ms : r->to_ms - r->from_ms;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(c->sides); i++)
+		if (c->sides[i].fd < 0 && c->sides[1 - i].fd < 0)
+			c->sides[i].range.to_ms = c->sides[i].range.from_ms + length_ms;
+}
+
 void api_diff(struct request *q)
 {
 	static const char *const known[] = { "before", "after", NULL };
@@ -186,6 +205,7 @@ void api_diff(struct request *q)
 		comparison_free(c);
 		return;
 	}
+	widen_sides(c);
 	go_on(c);
 	request_await(q);
 }
@@ -220,14 +240,15 @@ static void range_rendered(void *ctx, int err, struct payload *result)
 
 void api_range(struct request *q)
 {
-	static const char *const known[] = { "from_ms", "to_ms", "service", "container", "pod",
-					     "comm",    "pid",   "name",    NULL };
+	static const char *const known[] = { "from_ms", "to_ms", "event", "service", "container",
+					     "pod",     "comm",  "pid",   "name",    NULL };
 	const char *name = "";
 	struct range r;
 
 	if (!fields_are_known(q, q->json, known) ||
 	    !field_text(q, q->json, "name", NAME_MAX_BYTES, &name) || !take_range(q, q->json, &r))
 		return;
+	range_widen(q->service, &r);
 	int err = range_render(q->service, &r, "sflm", range_rendered, q);
 	if (err)
 		reply_errno(q, err, "read the time range");

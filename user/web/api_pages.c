@@ -204,7 +204,8 @@ void api_range_page(struct request *q)
 {
 	struct range r = RANGE_ALL(q->from_ms, q->to_ms);
 
-	if (!request_query_text(q, "service", RANGE_TEXT_MAX, &r.service) ||
+	if (!request_query_text(q, "event", RANGE_EVENT_MAX, &r.event) ||
+	    !request_query_text(q, "service", RANGE_TEXT_MAX, &r.service) ||
 	    !request_query_text(q, "container", RANGE_TEXT_MAX, &r.container) ||
 	    !request_query_text(q, "pod", RANGE_TEXT_MAX, &r.pod) ||
 	    !request_query_text(q, "comm", RANGE_COMM_MAX, &r.comm) ||
@@ -215,6 +216,7 @@ void api_range_page(struct request *q)
 			    "The range must end after it begins, and have at most 31 days.");
 		return;
 	}
+	range_widen(q->service, &r);
 	int err = range_render(q->service, &r, "html", range_rendered, q);
 	if (err)
 		reply_errno(q, err, "render the time range");

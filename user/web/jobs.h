@@ -15,6 +15,7 @@ enum web_task {
 	WEB_IMPORT,  /* a file of any known format as .sflm, with names as they came */
 	WEB_SUMMARY, /* facts about a profile for lists, as JSON: web/summarize.h */
 	WEB_RANGE,   /* slices of a time range, written as CONVERT does */
+	WEB_THIN,    /* a file of slices with longer ones: export/slices/slice_thin.h */
 	WEB_TASKS,
 };
 
@@ -23,6 +24,7 @@ enum web_task {
  *   CONVERT          the first profile; the others are asked for as place 0, "1", "2", ..
  *   DIFF             before and after
  *   IMPORT, SUMMARY  the profile
+ *   THIN             the file of slices
  *   RANGE            any, such as /dev/null; files of slices are asked for as place 1, "0", "1", ..
  *                    until the answer is -ENOENT
  */
@@ -38,7 +40,9 @@ struct web_params {
 	char title[256];
 	char transforms[4096];        /* a line each, as in --transform */
 	u64 from_wall_ns, to_wall_ns; /* RANGE */
+	u64 step_ns;                  /* THIN */
 	u64 pid;
+	char event[32]; /* RANGE: only its values */
 	char service[128], container[128], pod[128], comm[32];
 };
 _Static_assert(sizeof(struct web_params) <= WORKER_TEXT_MAX, "they are a request's parameters");

@@ -31,6 +31,17 @@ char *range_target(const struct range *r)
 	return str_take(&s);
 }
 
+void range_widen(struct service *sv, struct range *r)
+{
+	u64 step_ms = store_slices_step(sv->store, r->from_ms * NS_PER_MS, r->to_ms * NS_PER_MS) /
+		      NS_PER_MS;
+
+	if (!step_ms)
+		return;
+	r->from_ms -= r->from_ms % step_ms;
+	r->to_ms += (step_ms - r->to_ms % step_ms) % step_ms;
+}
+
 int range_render(struct service *sv, const struct range *r, const char *format, job_done_fn done,
 		 void *ctx)
 {
@@ -42,10 +53,10 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 		.to_ns = r->to_ms * NS_PER_MS,
 	};
 	auto_free char *target = range_target(r);
-	auto_free char *key =
-		xasprintf("range %llu %llu %s %s\n%s\n%s\n%s\n%llu", (unsigned long long)r->from_ms,
-			  (unsigned long long)r->to_ms, format, r->service, r->container, r->pod,
-			  r->comm, (unsigned long long)r->pid);
+	auto_free char *key = xasprintf("range %llu %llu %s %s\n%s\n%s\n%s\n%s\n%llu",
+					(unsigned long long)r->from_ms,
+					(unsigned long long)r->to_ms, format, r->event, r->service,
+					r->container, r->pod, r->comm, (unsigned long long)r->pid);
 	struct job_order order = {
 		.task = WEB_RANGE,
 		.params = { .from_wall_ns = in.from_ns, .to_wall_ns = in.to_ns, .pid = r->pid },
@@ -58,6 +69,7 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 	};
 
 	copy_text(order.params.format, sizeof(order.params.format), format);
+	copy_text(order.params.event, sizeof(order.params.event), r->event);
 	copy_text(order.params.service, sizeof(order.params.service), r->service);
 	copy_text(order.params.container, sizeof(order.params.container), r->container);
 	copy_text(order.params.pod, sizeof(order.params.pod), r->pod);

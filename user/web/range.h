@@ -11,25 +11,31 @@ struct service;
 struct range {
 	u64 from_ms, to_ms;
 	/* "" and 0: all. A container is named by its name or id. */
-	const char *service, *container, *pod, *comm;
+	const char *event, *service, *container, *pod, *comm;
 	u64 pid;
 };
 
-#define RANGE_ALL(from, to)                 \
-	{                                   \
-		from, to, "", "", "", "", 0 \
+#define RANGE_ALL(from, to)                     \
+	{                                       \
+		from, to, "", "", "", "", "", 0 \
 	}
 
 /* Bytes of a text. */
-#define RANGE_TEXT_MAX 127
-#define RANGE_COMM_MAX 31
-#define RANGE_PID_MAX  4194304 /* PID_MAX_LIMIT */
+#define RANGE_TEXT_MAX  127
+#define RANGE_COMM_MAX  31
+#define RANGE_EVENT_MAX 31
+#define RANGE_PID_MAX   4194304 /* PID_MAX_LIMIT */
 
 /* "checkout", "pod shop-0", "node": for titles. The caller frees it. */
 char *range_target(const struct range *r);
 
 /* Whether it ends after it begins, and is short enough. */
 bool range_is_valid(const struct range *r);
+
+/*
+ * Widens it to whole steps of the slices that are kept of its time: old ones have a minute, or ten.
+ */
+void range_widen(struct service *sv, struct range *r);
 
 /* A job that makes the profile of a range in a format. As queue_add. */
 int range_render(struct service *sv, const struct range *r, const char *format, job_done_fn done,

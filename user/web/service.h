@@ -5,6 +5,7 @@
 #include "web/auth.h"
 #include "web/queue.h"
 #include "web/recorder_link.h"
+#include "web/thinning.h"
 #include "web/users.h"
 #include "web/web.h"
 
@@ -29,6 +30,7 @@ struct service {
 	struct users users;
 	struct sessions *sessions;
 	struct streams *streams;
+	struct thinning thinning;
 	char host[256];
 	u64 started_wall_ns;
 	u32 changed;             /* enum change */

@@ -20,6 +20,7 @@
 #include "export/format/envelope.h"
 #include "export/read.h"
 #include "export/slices/slice_reader.h"
+#include "export/slices/slice_thin.h"
 #include "profile/count.h"
 #include "profile/diff.h"
 #include "profile/names.h"
@@ -91,6 +92,7 @@ static int take_params(const void *bytes, size_t len, struct web_params *out)
 	return is_text(out->format, sizeof(out->format)) &&
 			       is_text(out->title, sizeof(out->title)) &&
 			       is_text(out->transforms, sizeof(out->transforms)) &&
+			       is_text(out->event, sizeof(out->event)) &&
 			       is_text(out->service, sizeof(out->service)) &&
 			       is_text(out->container, sizeof(out->container)) &&
 			       is_text(out->pod, sizeof(out->pod)) &&
@@ -365,6 +367,7 @@ static struct slice_query query_of(const struct web_params *params)
 	return (struct slice_query){
 		.from_wall_ns = params->from_wall_ns,
 		.to_wall_ns = params->to_wall_ns,
+		.event = wanted(params->event),
 		.service = wanted(params->service),
 		.container = wanted(params->container),
 		.pod = wanted(params->pod),
@@ -428,9 +431,21 @@ static int range(struct worker_io *io, const int *fds, const void *bytes, size_t
 	return answer(io, err, &out, &why);
 }
 
+static int thin(struct worker_io *io, const int *fds, const void *bytes, size_t len)
+{
+	auto_str struct str slices = { 0 }, out = { 0 }, why = { 0 };
+	struct web_params params;
+
+	if (take_params(bytes, len, &params) || !params.step_ns)
+		return -EINVAL;
+	int err = read_all(fds[0], &slices)
+			  ?: slices_thin((u8 *)slices.at, slices.len, params.step_ns, &out, &why);
+	return answer(io, err, &out, &why);
+}
+
 const worker_fn web_tasks[WEB_TASKS] = {
 	[WEB_CONVERT] = convert, [WEB_DIFF] = diff,   [WEB_IMPORT] = import,
-	[WEB_SUMMARY] = summary, [WEB_RANGE] = range,
+	[WEB_SUMMARY] = summary, [WEB_RANGE] = range, [WEB_THIN] = thin,
 };
 
 static const struct worker_kind kind = {

@@ -148,6 +148,7 @@ static void tick(struct web *w)
 		return;
 	w->ticked_ns = now;
 	store_tick(w->sv.store, time_wall_ns());
+	thinning_tick(&w->sv);
 	server_tick(w->server);
 	streams_tick(&w->sv);
 }

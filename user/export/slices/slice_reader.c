@@ -25,6 +25,8 @@ static const u8 zstd_magic[4] = { 0x28, 0xb5, 0x2f, 0xfd };
 struct slice_reading {
 	const struct slice_query *q;
 	struct profile *p;
+	slice_fn before; /* may be NULL */
+	void *ctx;
 	struct str *why;
 	struct slice_book book;
 	bool has_book;
@@ -120,6 +122,15 @@ static node_id own_node(struct slice_reading *r, u32 node)
 	return nodes[node].own;
 }
 
+/* Types of other events are left out: "alloc" takes "alloc" and "alloc-samples". */
+static bool is_wanted_type(const struct slice_reading *r, u32 type)
+{
+	const char *name = slice_book_name(&r->book, r->book.types.at[type].name);
+	size_t len = r->q->event ? strlen(r->q->event) : 0;
+
+	return !len || (!strncmp(name, r->q->event, len) && (!name[len] || name[len] == '-'));
+}
+
 static int add_weight(struct slice_reading *r, const struct book_weight_read *w)
 {
 	u32 type = own_type(r, w->type);
@@ -143,7 +154,8 @@ static int add_weights(struct slice_reading *r, const struct slots *slots)
 	vec_each(w, &r->book.weights) {
 		struct book_set *set = &r->book.sets.at[w->set];
 		know_set(r, set, slots);
-		int err = set->is_wanted ? add_weight(r, w) : 0;
+		bool is_wanted = set->is_wanted && is_wanted_type(r, w->type);
+		int err = is_wanted ? add_weight(r, w) : 0;
 		if (err)
 			return err;
 	}
@@ -189,6 +201,9 @@ static int add_slice(struct slice_reading *r, const struct slice_head *head)
 
 	if (head->begin_wall_ns < r->q->from_wall_ns || head->begin_wall_ns >= r->q->to_wall_ns)
 		return 0;
+	int err = r->before ? r->before(head, r->ctx) : 0;
+	if (err)
+		return err;
 	add_times(r, head);
 	vec_each(n, &b->notes)
 		add_note(r->p, slice_book_name(b, n->key), slice_book_text(b, n->text), n->value);
@@ -292,10 +307,10 @@ static int read_all(struct slice_reading *r, const u8 *bytes, size_t len)
 	return read_records(r, (const u8 *)content.at, content.len);
 }
 
-int slices_read(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
-		struct str *why)
+int slices_visit(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
+		 slice_fn before, void *ctx, struct str *why)
 {
-	struct slice_reading r = { .q = q, .p = p, .why = why };
+	struct slice_reading r = { .q = q, .p = p, .before = before, .ctx = ctx, .why = why };
 
 	auto_free u64 *sums = r.sums = xcalloc(SLICE_TYPES_MAX, sizeof(sums[0]));
 	for (u32 type = 0; type < p->types.nr && type < SLICE_TYPES_MAX; type++)
@@ -311,4 +326,10 @@ int slices_read(const u8 *bytes, size_t len, const struct slice_query *q, struct
 		return -EINVAL;
 	}
 	return 0;
+}
+
+int slices_read(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
+		struct str *why)
+{
+	return slices_visit(bytes, len, q, p, NULL, NULL, why);
 }

@@ -3,11 +3,13 @@
 #pragma once
 
 #include "base/str.h"
+#include "export/slices/slice_record.h"
 #include "profile/profile.h"
 
 /* The slices and label sets wanted. A text that is NULL accepts all. */
 struct slice_query {
 	u64 from_wall_ns, to_wall_ns; /* slices that begin in [from, to) */
+	const char *event;            /* its values only: NAME, and NAME-samples */
 	const char *service, *pod, *comm;
 	const char *container; /* name or id */
 	u32 pid;               /* 0: all */
@@ -22,3 +24,11 @@ struct slice_query {
  */
 int slices_read(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
 		struct str *why);
+
+/*
+ * The same; calls `before` ahead of each slice that is added. It may take out of `p` what was added
+ * so far, and end the reading with an error.
+ */
+typedef int (*slice_fn)(const struct slice_head *head, void *ctx);
+int slices_visit(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
+		 slice_fn before, void *ctx, struct str *why);
