@@ -14,7 +14,7 @@ DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev 
 	     libzstd-dev uthash-dev \
 	     openjdk-17-jdk-headless esbuild
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
-	     iproute2 procps curl libc6-dbg libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
+	     iproute2 procps curl openssl libc6-dbg libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
 	     protobuf-compiler python3 libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
 	     hey slowhttptest \
 	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \

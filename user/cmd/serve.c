@@ -22,6 +22,7 @@
 #include "daemon/home.h"
 #include "daemon/listen.h"
 #include "daemon/supervisor.h"
+#include "daemon/tls.h"
 #include "recorder/conf.h"
 #include "recorder/recorder.h"
 #include "web/web.h"
@@ -34,7 +35,7 @@
 
 struct serve {
 	const char *dir, *listen, *prefix, *hosts, *continuous, *conf, *user, *agent_path, *agent;
-	const char *max_disk;
+	const char *max_disk, *tls_cert, *tls_key;
 	double max_cpu;
 	int max_samples;
 	bool link, verbose, help;
@@ -95,9 +96,21 @@ static int become_web_user(const struct serve *s)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL) ? -errno : 0;
 }
 
+/* Each web process reads them anew. No other process keeps the key. */
+static int read_tls(const struct serve *s, struct tls *out)
+{
+	auto_str struct str why = { 0 };
+	int err = s->tls_key ? tls_read(s->tls_cert, s->tls_key, out, &why) : 0;
+
+	if (err)
+		log_error("serve: %s", why.at);
+	return err;
+}
+
 static int run_web(int control_fd, void *ctx)
 {
 	const struct serve *s = ctx;
+	struct tls tls = { 0 }; /* until the process ends */
 	struct web_options options = {
 		.listen_fd = s->socket.fd,
 		.control_fd = control_fd,
@@ -114,6 +127,10 @@ static int run_web(int control_fd, void *ctx)
 	};
 
 	close(s->home.lock);
+	if (read_tls(s, &tls))
+		return EXIT_FAILED;
+	options.tls_cert = tls.cert;
+	options.tls_key = tls.key;
 	/* While this process may still take another user: the workers become users of their own. */
 	int err = web_start_workers(&options) ?: become_web_user(s);
 	if (err) {
@@ -187,6 +204,10 @@ static int check(struct serve *s)
 					  "0123456789-_./") != strlen(s->prefix))
 		return usage_error("--prefix: takes a path as /profiles, without a slash at the "
 				   "end");
+	if (!s->tls_cert != !s->tls_key)
+		return usage_error("--tls-cert and --tls-key: each needs the other");
+	if (s->tls_key && !strncmp(s->listen, "unix:", 5))
+		return usage_error("--tls-key: a unix socket is served without TLS");
 	return parse_disk(s) ?: find_user(s);
 }
 
@@ -209,8 +230,10 @@ static int print_link(const struct serve *s)
 static int open_all(struct serve *s)
 {
 	auto_str struct str why = { 0 }, address = { 0 };
-	int err = features_check_host_pids();
+	struct tls tls = { 0 };
+	int err = features_check_host_pids() ?: read_tls(s, &tls);
 
+	tls_fini(&tls);
 	if (err)
 		return err;
 	err = home_open(s->dir, s->uid, s->gid, &s->home, &why)
@@ -219,6 +242,8 @@ static int open_all(struct serve *s)
 		log_error("serve: %s", why.at);
 		return err;
 	}
+	if (s->tls_key)
+		listening_set_https(&s->socket);
 	str_addf(&address, "%s%s", s->socket.url, s->prefix);
 	err = home_set_address(&s->home, address.at);
 	if (err)
@@ -257,6 +282,9 @@ static int parse(struct serve *s, int argc, char **argv)
 		{ 0, "dir", OPT_STRING, &s->dir, "DIR", "keep profiles here (/var/lib/sysflame)" },
 		{ 0, "listen", OPT_STRING, &s->listen, "ADDR",
 		  "HOST:PORT or unix:PATH (127.0.0.1:7070); port 0 takes a free one" },
+		{ 0, "tls-cert", OPT_STRING, &s->tls_cert, "FILE",
+		  "serve HTTPS with this certificate and those above it (PEM)" },
+		{ 0, "tls-key", OPT_STRING, &s->tls_key, "FILE", "its private key (PEM)" },
 		{ 0, "prefix", OPT_STRING, &s->prefix, "PATH",
 		  "serve below this path, for a proxy in front" },
 		{ 0, "allow-host", OPT_STRING, &s->hosts, "HOST,..",

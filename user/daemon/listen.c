@@ -147,3 +147,10 @@ int listen_on(const char *address, struct listening *out, struct str *why)
 	return strncmp(address, UNIX_PREFIX, prefix) ? listen_tcp(address, out, why)
 						     : listen_unix(address + prefix, out, why);
 }
+
+void listening_set_https(struct listening *l)
+{
+	auto_free char *rest = xstrdup(l->url + strlen("http"));
+
+	snprintf(l->url, sizeof(l->url), "https%s", rest);
+}

@@ -17,3 +17,6 @@ struct listening {
  * of the system; `why` gets a sentence.
  */
 int listen_on(const char *address, struct listening *out, struct str *why);
+
+/* The address begins with "https". */
+void listening_set_https(struct listening *l);

@@ -83,17 +83,18 @@ static void write_ticket(const struct auth *a, enum role role, u64 number, u64 e
 char *auth_cookie(const struct auth *a, enum role role, u64 now_s)
 {
 	const char *path = *a->o->prefix ? a->o->prefix : "/";
+	const char *secure = a->o->tls_key ? " Secure;" : "";
 	char ticket[TICKET_MAX] = "";
 	u64 number;
 
 	if (role == ROLE_NONE)
-		return xasprintf(AUTH_COOKIE "=; HttpOnly; SameSite=Strict; Path=%s; Max-Age=0",
-				 path);
+		return xasprintf(AUTH_COOKIE "=; HttpOnly;%s SameSite=Strict; Path=%s; Max-Age=0",
+				 secure, path);
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return NULL;
 	write_ticket(a, role, number, now_s + AUTH_TICKET_S, ticket);
-	return xasprintf(AUTH_COOKIE "=%s; HttpOnly; SameSite=Strict; Path=%s; Max-Age=%llu",
-			 ticket, path, AUTH_TICKET_S);
+	return xasprintf(AUTH_COOKIE "=%s; HttpOnly;%s SameSite=Strict; Path=%s; Max-Age=%llu",
+			 ticket, secure, path, AUTH_TICKET_S);
 }
 
 static bool is_revoked(const struct auth *a, const struct ticket *t)

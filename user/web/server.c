@@ -23,7 +23,8 @@
 #define HEADERS_MAX        (32u << 10)       /* bytes; of a reply as well */
 #define IDLE_S             15                /* without a byte */
 #define REQUEST_NS         (15 * NS_PER_SEC) /* for all of a request but its body */
-#define BODY_BYTES_PER_SEC (64u << 10)       /* a body that arrives more slowly is given up */
+#define TLS_VERSIONS       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+#define BODY_BYTES_PER_SEC (64u << 10) /* a body that arrives more slowly is given up */
 
 /* A connection. */
 struct client {
@@ -268,16 +269,26 @@ static void log_nothing(void *cls, const char *fmt, va_list args)
 int server_new(struct service *sv, struct server **out)
 {
 	struct server *s = xcalloc(1, sizeof(*s));
+	const struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)sv->o->tls_cert },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)sv->o->tls_key },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_VERSIONS },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	const struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
+	bool has_tls = sv->o->tls_key;
 
 	s->sv = sv;
 	s->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-		on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_nothing, NULL,
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+			(has_tls ? MHD_USE_TLS : 0),
+		0, NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_nothing, NULL,
 		MHD_OPTION_LISTEN_SOCKET, sv->o->listen_fd, MHD_OPTION_NOTIFY_COMPLETED,
 		on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+		(size_t)HEADERS_MAX, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
+		has_tls ? tls : none, MHD_OPTION_END);
 	if (!s->daemon) {
 		free(s);
 		return -EIO;

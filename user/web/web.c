@@ -205,7 +205,8 @@ static int open_service(struct web *w, const struct web_options *o)
 	auth_recall(&sv->auth, sv->store);
 	err = server_new(sv, &w->server);
 	if (err) {
-		log_error("cannot start the HTTP server");
+		log_error("cannot start the HTTP server%s",
+			  o->tls_key ? "; the key may not belong to the certificate" : "");
 		return err;
 	}
 	err = web_confine(o->dir);

@@ -17,9 +17,10 @@ struct web_options {
 	const char *operator_token; /* what a login needs; 32 bytes or more */
 	const char *viewer_token;
 	const char *allowed_hosts; /* further values of Host: "a.example:7070,b"; may be NULL */
-	bool is_loopback;          /* the socket cannot be reached from elsewhere */
-	u64 max_profile_bytes;     /* of a recording; a longer one becomes several. 0: 48 MB */
-	struct workers *workers;   /* of web_start_workers; web_run takes them over */
+	const char *tls_cert, *tls_key; /* PEM; NULL: plain HTTP */
+	bool is_loopback;               /* the socket cannot be reached from elsewhere */
+	u64 max_profile_bytes;          /* of a recording; a longer one becomes several. 0: 48 MB */
+	struct workers *workers;        /* of web_start_workers; web_run takes them over */
 };
 
 /*
