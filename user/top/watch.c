@@ -46,6 +46,7 @@ struct watch {
 	struct services *services;
 	struct stream methods, record;
 	pid_t recorded;
+	u64 record_ns; /* for how long */
 	struct hot *hot;
 	char *no_methods;
 	VEC(struct watched) jvms;
@@ -187,6 +188,9 @@ void watch_tick(struct watch *w)
 	node_tick(w->node);
 	u64 now_ns = time_mono_ns();
 	take_samples(w, now_ns);
+	if (w->recorded && recording_state(w->record.recording) == RECORDING_RUNS &&
+	    recording_elapsed_ns(w->record.recording) >= w->record_ns)
+		recording_stop(w->record.recording);
 	if (now_ns - w->swept_ns > SWEEP_NS) {
 		w->swept_ns = now_ns;
 		services_sweep(w->services);
@@ -379,6 +383,7 @@ int watch_record(struct watch *w, pid_t pid, u64 duration_ns)
 		return err;
 	}
 	w->recorded = pid;
+	w->record_ns = duration_ns;
 	return 0;
 }
 
