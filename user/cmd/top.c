@@ -26,6 +26,8 @@
 #define INTERVAL_MIN_S 0.1
 #define INTERVAL_MAX_S 3600
 #define METHODS_MAX    1000
+#define SETTLE_NS      (3 * NS_PER_SEC) /* a sample waits that long for a file's names */
+#define SETTLE_STEP_NS (20 * NS_PER_MS)
 
 struct options {
 	double interval_s;
@@ -70,6 +72,16 @@ static bool wait(struct watch *w, int signal_fd, u64 until_ns)
 	return false;
 }
 
+/* Waits for the names of the last samples. */
+static void settle(struct watch *w, int signal_fd)
+{
+	u64 limit_ns = time_mono_ns() + SETTLE_NS;
+
+	while (watch_is_behind(w) && time_mono_ns() < limit_ns)
+		if (wait(w, signal_fd, time_mono_ns() + SETTLE_STEP_NS))
+			return;
+}
+
 static void print(const struct watch *w, struct board *b, const struct options *o)
 {
 	char host[65] = "?", clock[16];
@@ -105,6 +117,7 @@ static int batch(struct watch *w, int signal_fd, const struct options *o)
 		if (wait(w, signal_fd, next_ns))
 			break;
 		err = watch_read(w, &board);
+		settle(w, signal_fd);
 		print(w, &board, o);
 		if (ferror(stdout) || file_has_no_reader(STDOUT_FILENO))
 			break;

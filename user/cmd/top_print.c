@@ -119,7 +119,7 @@ void top_print_json(const struct watch *w, const struct board *b, const struct v
 	json_t *line = json_pack("{sf sf so so so}", "time", (double)time_wall_ns() / 1e9,
 				 "interval_s", (double)b->passed_ns / 1e9, "node", node,
 				 "no_methods", text_or_null(c->no_methods), "jvms", all);
-	json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(13));
 	putchar('\n');
 	json_decref(line);
 	hot_list_fini(&methods);

@@ -179,6 +179,7 @@ static void add_padded(struct str *line, const char *text, size_t width, bool is
 {
 	auto_str struct str cut = { 0 };
 
+	str_add(&cut, "");
 	short_name_add(&cut, text, is_java, width);
 	size_t len = text_width(cut.at);
 	int pad = width > len ? (int)(width - len) : 0;

@@ -47,6 +47,7 @@ struct watch {
 	struct stream methods, record;
 	pid_t recorded;
 	u64 record_ns; /* for how long */
+	u64 nr_cuts;   /* of `methods` that are not taken yet */
 	struct hot *hot;
 	char *no_methods;
 	VEC(struct watched) jvms;
@@ -178,6 +179,7 @@ static void take_samples(struct watch *w, u64 now_ns)
 		profile_name_frames(cut->profile, NAMES_SHOWN);
 		hot_add(w->hot, cut->profile, now_ns);
 		cut_free(cut);
+		w->nr_cuts--;
 	}
 }
 
@@ -361,9 +363,15 @@ int watch_read(struct watch *w, struct board *out)
 	drop_ended(w);
 	read_load(w, out);
 	w->at_ns = w->now_ns;
-	if (w->node && recording_state(w->methods.recording) == RECORDING_RUNS)
-		recording_cut(w->methods.recording, w->methods.sink);
+	if (w->node && recording_state(w->methods.recording) == RECORDING_RUNS &&
+	    !recording_cut(w->methods.recording, w->methods.sink))
+		w->nr_cuts++;
 	return err;
+}
+
+bool watch_is_behind(const struct watch *w)
+{
+	return w->nr_cuts != 0;
 }
 
 void watch_methods(const struct watch *w, pid_t pid, struct hot_list *out)

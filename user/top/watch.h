@@ -37,6 +37,9 @@ void watch_woken(struct watch *w);
 /* Reads the node and its JVMs; the texts of the rows are valid until the next reading. */
 int watch_read(struct watch *w, struct board *out);
 
+/* Whether samples from before the last reading do not count yet; they get names in watch_tick. */
+bool watch_is_behind(const struct watch *w);
+
 /* The hottest methods of a process in the last HOT_WINDOW_NS. */
 void watch_methods(const struct watch *w, pid_t pid, struct hot_list *out);
 
