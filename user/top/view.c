@@ -71,12 +71,14 @@ enum column {
 	NR_COLUMNS
 };
 
-static const struct {
+struct column_model {
 	const char *title;
 	size_t width;
 	bool is_text;  /* left-aligned */
 	u8 importance; /* those with the least are left out first */
-} columns[NR_COLUMNS] = {
+};
+
+static const struct column_model columns[NR_COLUMNS] = {
 	[PID] = { "PID", 7, false, 9 },
 	[CPU] = { "CPU%", 6, false, 9 },
 	[ALLOC] = { "ALLOC/s", 8, false, 8 },
@@ -297,8 +299,8 @@ void view_add_help(struct view *v)
 {
 	static const char *const lines[] = {
 		"Up Down j k PgUp PgDn   select a JVM         /   filter by name, container, PID",
-		"c a g i m t b P n       sort by CPU, alloc, GC, JIT, heap, threads, blocked, PID,",
-		"                        name; s: the next    p   pause       q   quit",
+		"c a g i m t b P n       sort: CPU alloc GC JIT heap threads blocked PID name",
+		"s                       sort by the next     p   pause       q   quit",
 		"Enter                   record a flame graph of the JVM for 10 s",
 		"",
 		"CPU% GC% JIT%  100 is one CPU. GC, JIT: CPU time of the JVM's own threads; in "

@@ -10,12 +10,11 @@
 #include "jvm/process/perfdata.h"
 
 #define SPAN_MAX       512          /* bytes from _allocated_bytes to the TLAB */
-#define TLAB_MAX_BYTES (512u << 20) /* half of G1's largest region, of 1 GB, is the largest TLAB \
-				     */
-#define SEARCHES_MAX 20             /* a JVM publishes the last counters soon after its start */
-#define COUNTERS_MAX 5              /* of a kind: generations, spaces, collectors */
-#define IN_NATIVE    4              /* enum JavaThreadState, since JDK 1.4 */
-#define BLOCKED      10
+#define TLAB_MAX_BYTES (512u << 20) /* half of the largest region of G1 */
+#define SEARCHES_MAX   20           /* a JVM publishes the last counters soon after its start */
+#define COUNTERS_MAX   5            /* of a kind: generations, spaces, collectors */
+#define IN_NATIVE      4            /* enum JavaThreadState, since JDK 1.4 */
+#define BLOCKED        10
 
 /* The bytes of a Thread that hold its allocations; read at once so that they fit together. */
 struct alloc_span {
