@@ -11,9 +11,9 @@ VERSION := 0.1.0
 
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
 	     libcapstone-dev libiberty-dev libjansson-dev libmicrohttpd-dev libpcre2-dev libseccomp-dev libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev \
-	     libzstd-dev uthash-dev \
+	     libzstd-dev libncurses-dev uthash-dev \
 	     openjdk-17-jdk-headless esbuild
-DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
+DEPS_TEST := $(DEPS) g++ tmux libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
 	     iproute2 procps curl openssl libc6-dbg libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
 	     protobuf-compiler python3 libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
 	     hey slowhttptest \
@@ -36,7 +36,7 @@ TEST_FLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -I
 FUZZ_CFLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
 	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_SECONDS ?= 60
-LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd $(capstone) -lm
+LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd -lncursesw -ltinfo $(capstone) -lm
 for_arm64  = $(findstring aarch64,$(shell $(CC) -dumpmachine))
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
@@ -244,7 +244,7 @@ record:
 	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) all $(O)/tests/programs/.java
 	$(Q)O=$(O) tests/lib/record-sample
 
-commands := record events report jvms doctor diff debug serve
+commands := record events report jvms top doctor diff debug serve
 man      := $(O)/man/sysflame.1 $(commands:%=$(O)/man/sysflame-%.1)
 
 $(O)/man/sysflame.1: $(O)/sysflame docs/man/make-man

@@ -432,9 +432,14 @@ const struct container *node_container(struct node *n, struct process *p)
 	return process_container(p, n->containers);
 }
 
+struct hotspot *node_jvm(const struct node *n, const struct process *p)
+{
+	return jvm_registry_find(n->jvms, p->id);
+}
+
 const char *node_jvm_release(const struct node *n, const struct process *p)
 {
-	const struct hotspot *h = jvm_registry_find(n->jvms, p->id);
+	const struct hotspot *h = node_jvm(n, p);
 	struct hotspot_info info = { 0 };
 
 	if (h)

@@ -67,6 +67,9 @@ struct workers *node_workers(struct node *n);
 /* Calls `visit` for every JVM that runs, in no particular order. */
 void node_each_jvm(struct node *n, process_fn visit, void *ctx);
 
+/* A JVM as read from outside; NULL if it is not ready or unreadable. Valid until node_tick. */
+struct hotspot *node_jvm(const struct node *n, const struct process *p);
+
 /* HotSpot's release of a JVM, "17.0.15+6-Debian-1deb12u1"; "" if it is unknown. */
 const char *node_jvm_release(const struct node *n, const struct process *p);
 

@@ -11,6 +11,7 @@
 #include "cmd/jvms.h"
 #include "cmd/report.h"
 #include "cmd/serve.h"
+#include "cmd/top.h"
 #include "elf/instruction.h"
 
 static const struct cmd cmds[] = {
@@ -19,6 +20,7 @@ static const struct cmd cmds[] = {
 	{ "report", "read profiles of any format, merge and convert them", report_main },
 	{ "serve", "profile this node all the time, with a web page", serve_main },
 	{ "jvms", "list the JVMs of this node", jvms_main },
+	{ "top", "watch the JVMs of this node: CPU, allocation, GC, hot methods", top_main },
 	{ "doctor", "what this node allows, and the remedy for the rest", doctor_main },
 	{ "diff", "compare two profiles", diff_main },
 	{ "debug", "look into what sysflame sees, for its developers", debug_main },

@@ -97,6 +97,15 @@ void hotspot_learn_continuation_blob(struct hotspot *h, const struct blob *b,
 void hotspot_learn_continuations(struct hotspot *h);
 bool hotspot_knows_continuations(const struct hotspot *h);
 
+/* The addresses of the JVM's threads. */
+struct java_threads {
+	u64 *at; /* JavaThread * */
+	size_t nr, cap;
+};
+
+/* Appends the threads that can run Java code (thread.c); -ENOENT if this build hides them. */
+int hotspot_list_threads(const struct vm_memory *j, struct java_threads *out);
+
 /* Finds the JavaThread * in thread-local storage, if its place is not known yet. */
 void hotspot_find_tls(struct hotspot *h);
 

@@ -13,13 +13,8 @@
 #define STATUS_MAX      16384
 #define STACK_MAX_BYTES (16ull << 30)
 
-struct addresses {
-	u64 *at; /* JavaThread * */
-	size_t nr, cap;
-};
-
 /* JDK 12 and later: an array that is replaced as a whole. */
-static int list_by_array(const struct vm_memory *j, u64 list, struct addresses *out)
+static int list_by_array(const struct vm_memory *j, u64 list, struct java_threads *out)
 {
 	u64 nr, array;
 
@@ -36,7 +31,7 @@ static int list_by_array(const struct vm_memory *j, u64 list, struct addresses *
 	return err;
 }
 
-static int list_threads(const struct vm_memory *j, struct addresses *out)
+int hotspot_list_threads(const struct vm_memory *j, struct java_threads *out)
 {
 	u64 thread;
 	int err = vm_read_static(j, SMR_THREAD_LIST, &thread);
@@ -58,7 +53,7 @@ struct raw_thread {
 	u32 tid;
 };
 
-static int read_threads(const struct vm_memory *j, const struct addresses *list,
+static int read_threads(const struct vm_memory *j, const struct java_threads *list,
 			struct raw_thread *raw)
 {
 	const struct jvm_field *f = j->build.fields;
@@ -142,13 +137,13 @@ static bool take_thread(const struct hotspot *h, const struct dict *tids, u64 ja
 
 ssize_t hotspot_threads(struct hotspot *h, struct hotspot_thread **out)
 {
-	struct addresses list = { 0 };
+	struct java_threads list = { 0 };
 	struct dict tids = { 0 };
 	ssize_t nr = 0;
 
 	if (!vm_has(&h->jvm.build, THREAD_OSTHREAD) || !vm_has(&h->jvm.build, OSTHREAD_ID))
 		return -ENOENT;
-	int err = list_threads(&h->jvm, &list);
+	int err = hotspot_list_threads(&h->jvm, &list);
 	auto_free u64 *addresses = list.at;
 	auto_free struct raw_thread *raw = xcalloc(list.nr, sizeof(*raw));
 	err = err ? err : read_threads(&h->jvm, &list, raw);

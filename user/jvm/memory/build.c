@@ -72,6 +72,7 @@ static const struct width widths[] = {
 	{ "address", 8, false },
 	{ "u8", 8, false },
 	{ "AccessFlags", 2, false },
+	{ "JavaThreadState", 4, true },
 };
 
 static struct jvm_field field_of(const struct vmfield *f, u64 bias)

@@ -92,6 +92,12 @@
 	X(OSTHREAD_POINTER, "OSThread", "_pthread_id")                                           \
 	X(THREAD_STACK_BASE, "JavaThread", "_stack_base")                                        \
 	X(THREAD_STACK_SIZE, "JavaThread", "_stack_size")                                        \
+	X(THREAD_ALLOCATED, "Thread", "_allocated_bytes")                                        \
+	X(THREAD_TLAB, "Thread", "_tlab")                                                        \
+	X(TLAB_START, "ThreadLocalAllocBuffer", "_start")                                        \
+	X(TLAB_TOP, "ThreadLocalAllocBuffer", "_top")                                            \
+	X(THREAD_STATE, "JavaThread", "_thread_state")                                           \
+	X(THREAD_ENTERS, "JavaThread", "_current_pending_monitor")                               \
 	X(THREAD_ANCHOR, "JavaThread", "_anchor")                                                \
 	X(THREAD_CONT_ENTRY, "JavaThread", "_cont_entry")                                        \
 	X(CONT_RETURN_PC, "ContinuationEntry", "_return_pc")                                     \
@@ -139,6 +145,7 @@
 	X(NARROW_OOP_SHIFT, "Universe", "_narrow_oop._shift")         \
 	X(THREAD_OSTHREAD, "Thread", "_osthread")                     \
 	X(THREAD_STACK_BASE, "Thread", "_stack_base")                 \
+	X(THREAD_ENTERS, "Thread", "_current_pending_monitor")        \
 	X(THREAD_STACK_SIZE, "Thread", "_stack_size")                 \
 	X(FLAGS, "Flag", "flags")                                     \
 	X(NR_FLAGS, "Flag", "numFlags")                               \
