@@ -11,13 +11,13 @@ VERSION := 0.1.0
 
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
 	     libcapstone-dev libiberty-dev libjansson-dev libmicrohttpd-dev libpcre2-dev libseccomp-dev libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev \
-	     libzstd-dev uthash-dev \
+	     libzstd-dev libnats-dev libssl-dev uthash-dev \
 	     openjdk-17-jdk-headless esbuild
 DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
 	     iproute2 procps curl libc6-dbg libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
 	     protobuf-compiler python3 libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
 	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \
-	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf
+	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf nats-server
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
 JVMTI      = -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
@@ -35,7 +35,7 @@ TEST_FLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -I
 FUZZ_CFLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
 	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_SECONDS ?= 60
-LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd $(capstone) -lm
+LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd -lnats -lcrypto $(capstone) -lm
 for_arm64  = $(findstring aarch64,$(shell $(CC) -dumpmachine))
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
@@ -50,7 +50,9 @@ bpf_first  := bpf/ring.bpf.c bpf/node/tables.bpf.c
 bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c bpf/unwind/*.bpf.c))
 node_srcs  := $(bpf_first) $(filter-out $(bpf_first),$(wildcard bpf/node/*.bpf.c))
 user_srcs  := $(wildcard user/*/*.c user/*/*/*.c)
-protos     := $(patsubst user/export/interchange/%.proto,%.pb-c,$(wildcard user/export/interchange/*.proto))
+proto_dirs := user/export/interchange user/fleet
+protos     := $(patsubst %.proto,%.pb-c,$(notdir $(wildcard $(proto_dirs:%=%/*.proto))))
+vpath %.proto $(proto_dirs)
 user_objs  := $(user_srcs:%.c=$(O)/%.o) $(protos:%=$(O)/gen/%.o)
 san_objs   := $(patsubst %.c,$(O)/san/%.o,$(filter-out user/cmd/main.c,$(user_srcs))) $(protos:%=$(O)/san/gen/%.o)
 agent_objs := $(patsubst %.c,$(O)/%.o,$(wildcard jvmmap/*.c))
@@ -112,9 +114,9 @@ $(O)/gen/ui.h: user/web/embed-ui $(ui)
 	$(call say,EMBED,$@)
 	$(Q)mkdir -p $(@D) && user/web/embed-ui $(ui) > $@
 
-$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h &: user/export/interchange/%.proto
+$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h &: %.proto
 	$(call say,PROTO,$(O)/gen/$*.pb-c.c)
-	$(Q)mkdir -p $(@D) && protoc-c -Iuser/export/interchange --c_out=$(O)/gen $<
+	$(Q)mkdir -p $(@D) && protoc-c -I$(<D) --c_out=$(O)/gen $<
 
 # What a schema becomes is compiled like any other source.
 $(O)/gen/%.pb-c.o: $(O)/gen/%.pb-c.c

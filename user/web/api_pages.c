@@ -203,7 +203,7 @@ static void range_rendered(void *ctx, int err, struct payload *result)
 
 void api_range_page(struct request *q)
 {
-	struct range r = { q->from_ms, q->to_ms, "" };
+	struct range r = { .from_ms = q->from_ms, .to_ms = q->to_ms, .service = "" };
 
 	if (!request_query_text(q, "service", SERVICE_MAX_BYTES, &r.service))
 		return;

@@ -38,8 +38,11 @@ struct web_params {
 	char title[256];
 	char transforms[4096];        /* a line each, as in --transform */
 	u64 from_wall_ns, to_wall_ns; /* RANGE */
+	/* RANGE, CONVERT: samples with these labels only */
+	char service[128], container[128], pod[128], namespace[128];
+	/* RANGE */
 	u64 pid;
-	char service[128], container[128], pod[128], comm[32];
+	char comm[32];
 };
 _Static_assert(sizeof(struct web_params) <= WORKER_TEXT_MAX, "they are a request's parameters");
 

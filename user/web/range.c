@@ -23,8 +23,10 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 		.from_ns = r->from_ms * NS_PER_MS,
 		.to_ns = r->to_ms * NS_PER_MS,
 	};
-	auto_free char *key = xasprintf("range %llu %llu %s %s", (unsigned long long)r->from_ms,
-					(unsigned long long)r->to_ms, format, r->service);
+	const char *container = r->container ?: "", *pod = r->pod ?: "", *ns = r->namespace ?: "";
+	auto_free char *key =
+		xasprintf("range %llu %llu %s %s\n%s\n%s\n%s", (unsigned long long)r->from_ms,
+			  (unsigned long long)r->to_ms, format, r->service, container, pod, ns);
 	struct job_order order = {
 		.task = WEB_RANGE,
 		.params = { .from_wall_ns = in.from_ns, .to_wall_ns = in.to_ns },
@@ -38,6 +40,9 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 
 	copy_text(order.params.format, sizeof(order.params.format), format);
 	copy_text(order.params.service, sizeof(order.params.service), r->service);
+	copy_text(order.params.container, sizeof(order.params.container), container);
+	copy_text(order.params.pod, sizeof(order.params.pod), pod);
+	copy_text(order.params.namespace, sizeof(order.params.namespace), ns);
 	copy_text(order.params.title, sizeof(order.params.title),
 		  *r->service ? r->service : "node");
 	return queue_add(sv->queue, &order);

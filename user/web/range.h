@@ -10,7 +10,8 @@ struct service;
 
 struct range {
 	u64 from_ms, to_ms;
-	const char *service; /* "": all */
+	const char *service;                     /* "": all */
+	const char *container, *pod, *namespace; /* NULL or "": all */
 };
 
 /* Whether it ends after it begins, and is short enough. */

@@ -8,6 +8,7 @@
 #include "web/users.h"
 #include "web/web.h"
 
+struct fleet;
 struct sessions;
 struct streams;
 
@@ -29,6 +30,7 @@ struct service {
 	struct users users;
 	struct sessions *sessions;
 	struct streams *streams;
+	struct fleet *fleet; /* NULL: this node is in none */
 	char host[256];
 	u64 started_wall_ns;
 	u32 changed;             /* enum change */

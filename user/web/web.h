@@ -8,6 +8,12 @@
 #include "base/types.h"
 #include "store/store.h"
 
+/* The fleet that this node belongs to (docs/fleet.md). */
+struct web_fleet {
+	const char *url, *dir;     /* of the NATS server; the folder with the file of keys */
+	const char *node, *labels; /* its name; "zone=a,version=2" */
+};
+
 struct web_options {
 	int listen_fd;  /* bound and listening; TCP or a unix socket */
 	int control_fd; /* SOCK_SEQPACKET to the supervisor, see below */
@@ -16,9 +22,10 @@ struct web_options {
 	const char *prefix;         /* of all paths, "" or "/profiles" */
 	const char *operator_token; /* what a login needs; 32 bytes or more */
 	const char *viewer_token;
-	const char *allowed_hosts; /* further values of Host: "a.example:7070,b"; may be NULL */
-	bool is_loopback;          /* the socket cannot be reached from elsewhere */
-	struct workers *workers;   /* of web_start_workers; web_run takes them over */
+	const char *allowed_hosts;     /* further values of Host: "a.example:7070,b"; may be NULL */
+	bool is_loopback;              /* the socket cannot be reached from elsewhere */
+	struct workers *workers;       /* of web_start_workers; web_run takes them over */
+	const struct web_fleet *fleet; /* NULL: this node is in no fleet */
 };
 
 /*
