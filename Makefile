@@ -67,7 +67,7 @@ fuzz_objs  := $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out user/capture/% user/cmd/
 skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h
 generated  := $(skeletons) $(O)/gen/page.h $(O)/gen/ui.h $(protos:%=$(O)/gen/%.h)
 scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/fuzz/test_* tests/jvm/test_* \
-	     tests/web/test_* tests/kernels/test_*))
+	     tests/web/test_* tests/fleet/test_* tests/kernels/test_*))
 sources    := $(wildcard bpf/*.[ch] bpf/*/*.[ch] bpf/*/*/*.[ch] jvmmap/*.[ch] user/*/*.[ch] user/*/*/*.[ch] \
 	     tests/*/*.[ch] tests/*/*/*.[ch])
 
@@ -244,7 +244,7 @@ record:
 	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) all $(O)/tests/programs/.java
 	$(Q)O=$(O) tests/lib/record-sample
 
-commands := record events report jvms doctor diff debug serve
+commands := record events report jvms doctor diff debug serve fleet
 man      := $(O)/man/sysflame.1 $(commands:%=$(O)/man/sysflame-%.1)
 
 $(O)/man/sysflame.1: $(O)/sysflame docs/man/make-man

@@ -156,20 +156,26 @@ static void await_results(struct recording *r, struct gather *g)
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
+/* A recording that was ended early is delivered, with the reason. */
+static bool has_reason(const struct gather_node *n)
+{
+	return n->verdict != VERDICT_NO_MATCH && *n->why;
+}
+
 static void log_reasons(const struct gather *g)
 {
 	u32 nr = 0;
 
 	for (size_t i = 0; i < g->nodes.nr; i++) {
 		const struct gather_node *n = g->nodes.at[i];
-		if ((n->state != GATHER_REFUSED && n->state != GATHER_FAILED) ||
-		    n->verdict == VERDICT_NO_MATCH)
+		if (!has_reason(n))
 			continue;
 		if (nr++ < REASONS_MAX)
-			log_warn("%s: %s: %s", n->name, verdict_name(n->verdict), n->why);
+			log_warn("%s: %s: %s", n->name,
+				 n->verdict ? verdict_name(n->verdict) : "ended early", n->why);
 	}
 	if (nr > REASONS_MAX)
-		log_warn("%u more nodes did not take part", nr - REASONS_MAX);
+		log_warn("%u more nodes gave reasons", nr - REASONS_MAX);
 }
 
 /* Who was asked and did not deliver, by reason. */

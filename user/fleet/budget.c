@@ -33,6 +33,11 @@ void budget_take(struct budget *b, u64 cpu_ns, u64 now_ns)
 	b->left_ns = left > cpu_ns ? left - cpu_ns : 0;
 }
 
+void budget_give(struct budget *b, u64 cpu_ns)
+{
+	b->left_ns = b->size_ns - b->left_ns > cpu_ns ? b->left_ns + cpu_ns : b->size_ns;
+}
+
 u64 budget_estimate(u32 nr_cpus, u32 hz, u32 duration_s)
 {
 	return SAMPLE_NS * nr_cpus * hz * duration_s + MERGE_NS;

@@ -19,5 +19,8 @@ u64 budget_left(struct budget *b, u64 now_ns);
 /* Takes CPU time out; more than there is leaves nothing. */
 void budget_take(struct budget *b, u64 cpu_ns, u64 now_ns);
 
+/* Gives back what was taken for nothing. */
+void budget_give(struct budget *b, u64 cpu_ns);
+
 /* What a recording is expected to cost: 40 us for each sample, and the merge. */
 u64 budget_estimate(u32 nr_cpus, u32 hz, u32 duration_s);

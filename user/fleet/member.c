@@ -30,6 +30,7 @@ struct run {
 	char stopped[160]; /* why it was ended early; "" */
 	bool is_dropped;   /* nobody wants the result */
 	u64 begun_ns, heard_ns, done_ns;
+	u64 well_ns;     /* when the node last did not suffer */
 	u64 cpu_ns;      /* of the recorder at the start */
 	u64 reserved_ns; /* of the budget */
 	u8 *bytes;
@@ -277,6 +278,7 @@ static void start(struct member *n, const struct fleet_request *request, const s
 			   .selector = *s,
 			   .begun_ns = now_ns(n),
 			   .heard_ns = now_ns(n),
+			   .well_ns = now_ns(n),
 			   .cpu_ns = f->cpu_ns };
 	copy_text(r->reply, sizeof(r->reply), reply);
 	copy_text(r->person, sizeof(r->person), key->person);
@@ -347,8 +349,10 @@ void member_started(struct member *n, u32 number, enum verdict v, const char *wh
 	n->host->look(n->host->ctx, &f);
 	answer(n, &to, &f);
 	r->state = RUN_RUNS;
-	if (v)
-		drop_run(n, r);
+	if (!v)
+		return;
+	budget_give(&n->budget, r->reserved_ns);
+	drop_run(n, r);
 }
 
 /* Makes room for a result: the oldest go. */
@@ -465,25 +469,40 @@ static void take_alive(struct member *n, const struct fleet_control *c)
 		r->heard_ns = now_ns(n);
 }
 
-/* The reason for which a recording ends now; NULL: it goes on. */
-static const char *fault_of(struct member *n, const struct run *r, const struct member_facts *f)
+/* The node suffers; NULL: it does not. */
+static const char *strain_of(const struct member_facts *f)
+{
+	if (f->cpu_ppm > MEMBER_CPU_PPM)
+		return "The recorder used more than 5 % of a CPU.";
+	if (f->pressure_pct > MEMBER_PRESSURE)
+		return "Processes of the node waited for CPUs for more than 60 % of the time.";
+	return NULL;
+}
+
+static bool loses_much(struct member *n, const struct run *r)
 {
 	u64 samples = 0, lost = 0;
 
+	return n->host->progress(n->host->ctx, r->number, &samples, &lost) &&
+	       samples + lost >= MEMBER_LOST_LEAST && lost * 100 > (samples + lost) * MEMBER_LOST;
+}
+
+/* The reason for which a recording ends now; NULL: it goes on. */
+static const char *fault_of(struct member *n, struct run *r, const struct member_facts *f)
+{
+	const char *strain = strain_of(f);
+
+	if (!strain)
+		r->well_ns = now_ns(n);
 	if (n->host->is_disabled(n->host->ctx))
 		return "Somebody switched the node off.";
 	if (now_ns(n) - r->heard_ns > MEMBER_SILENT_S * NS_PER_SEC)
 		return "The controller has been silent for 60 s.";
 	if (r->request.want != WANT_RECORDING)
 		return NULL;
-	if (f->cpu_ppm > MEMBER_CPU_PPM)
-		return "The recorder used more than 5 % of a CPU.";
-	if (f->pressure_pct > MEMBER_PRESSURE)
-		return "Processes of the node waited for CPUs for more than 60 % of the time.";
-	if (n->host->progress(n->host->ctx, r->number, &samples, &lost) &&
-	    samples + lost >= MEMBER_LOST_LEAST && lost * 100 > (samples + lost) * MEMBER_LOST)
-		return "More than 20 % of the samples were lost.";
-	return NULL;
+	if (strain && now_ns(n) - r->well_ns > MEMBER_STRAIN_S * NS_PER_SEC)
+		return strain;
+	return loses_much(n, r) ? "More than 20 % of the samples were lost." : NULL;
 }
 
 static void fail(struct member *n, struct run *r)

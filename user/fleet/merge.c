@@ -200,7 +200,7 @@ static const struct worker_kind kind = {
 
 int merge_start_workers(struct workers **out)
 {
-	return workers_new(&kind, out);
+	return profile_read_prepare() ?: workers_new(&kind, out);
 }
 
 int merge_spool(struct workers *w, const struct spool *s, struct str *out, struct str *why)

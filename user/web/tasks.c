@@ -7,10 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
-
-#include <jansson.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
@@ -464,12 +461,5 @@ static const struct worker_kind kind = {
 
 int web_workers_new(struct workers **out)
 {
-	size_t seed;
-
-	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-		return -EIO;
-	/* Left to itself, jansson opens /dev/urandom, which a worker may not. 0 has that meaning.
-	 */
-	json_object_seed(seed | 1);
-	return workers_new(&kind, out);
+	return profile_read_prepare() ?: workers_new(&kind, out);
 }
