@@ -11,14 +11,14 @@ VERSION := 0.1.0
 
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
 	     libcapstone-dev libiberty-dev libjansson-dev libmicrohttpd-dev libpcre2-dev libseccomp-dev libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev \
-	     libzstd-dev libncurses-dev uthash-dev \
+	     libzstd-dev libncurses-dev libnats-dev libssl-dev uthash-dev \
 	     openjdk-17-jdk-headless esbuild
 DEPS_TEST := $(DEPS) g++ tmux libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
 	     iproute2 procps curl openssl libc6-dbg libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
 	     protobuf-compiler python3 libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
 	     hey slowhttptest \
 	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \
-	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf
+	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf nats-server
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
 JVMTI      = -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
@@ -36,7 +36,7 @@ TEST_FLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -I
 FUZZ_CFLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
 	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_SECONDS ?= 60
-LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd -lncursesw -ltinfo $(capstone) -lm
+LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd -lnats -lcrypto -lncursesw -ltinfo $(capstone) -lm
 for_arm64  = $(findstring aarch64,$(shell $(CC) -dumpmachine))
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
@@ -51,7 +51,9 @@ bpf_first  := bpf/ring.bpf.c bpf/node/tables.bpf.c
 bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c bpf/unwind/*.bpf.c))
 node_srcs  := $(bpf_first) $(filter-out $(bpf_first),$(wildcard bpf/node/*.bpf.c))
 user_srcs  := $(wildcard user/*/*.c user/*/*/*.c)
-protos     := $(patsubst user/export/interchange/%.proto,%.pb-c,$(wildcard user/export/interchange/*.proto))
+proto_dirs := user/export/interchange user/fleet
+protos     := $(patsubst %.proto,%.pb-c,$(notdir $(wildcard $(proto_dirs:%=%/*.proto))))
+vpath %.proto $(proto_dirs)
 user_objs  := $(user_srcs:%.c=$(O)/%.o) $(protos:%=$(O)/gen/%.o)
 san_objs   := $(patsubst %.c,$(O)/san/%.o,$(filter-out user/cmd/main.c,$(user_srcs))) $(protos:%=$(O)/san/gen/%.o)
 agent_objs := $(patsubst %.c,$(O)/%.o,$(wildcard jvmmap/*.c))
@@ -66,7 +68,7 @@ fuzz_objs  := $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out user/capture/% user/cmd/
 skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h
 generated  := $(skeletons) $(O)/gen/page.h $(O)/gen/ui.h $(protos:%=$(O)/gen/%.h)
 scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/fuzz/test_* tests/jvm/test_* \
-	     tests/web/test_* tests/kernels/test_*))
+	     tests/web/test_* tests/fleet/test_* tests/kernels/test_*))
 sources    := $(wildcard bpf/*.[ch] bpf/*/*.[ch] bpf/*/*/*.[ch] jvmmap/*.[ch] user/*/*.[ch] user/*/*/*.[ch] \
 	     tests/*/*.[ch] tests/*/*/*.[ch])
 
@@ -113,9 +115,9 @@ $(O)/gen/ui.h: user/web/embed-ui $(ui)
 	$(call say,EMBED,$@)
 	$(Q)mkdir -p $(@D) && user/web/embed-ui $(ui) > $@
 
-$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h &: user/export/interchange/%.proto
+$(O)/gen/%.pb-c.c $(O)/gen/%.pb-c.h &: %.proto
 	$(call say,PROTO,$(O)/gen/$*.pb-c.c)
-	$(Q)mkdir -p $(@D) && protoc-c -Iuser/export/interchange --c_out=$(O)/gen $<
+	$(Q)mkdir -p $(@D) && protoc-c -I$(<D) --c_out=$(O)/gen $<
 
 # What a schema becomes is compiled like any other source.
 $(O)/gen/%.pb-c.o: $(O)/gen/%.pb-c.c
@@ -244,7 +246,7 @@ record:
 	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) all $(O)/tests/programs/.java
 	$(Q)O=$(O) tests/lib/record-sample
 
-commands := record events report jvms top doctor diff debug serve
+commands := record events report jvms top doctor diff debug serve fleet
 man      := $(O)/man/sysflame.1 $(commands:%=$(O)/man/sysflame-%.1)
 
 $(O)/man/sysflame.1: $(O)/sysflame docs/man/make-man

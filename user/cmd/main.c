@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/types.h"
 #include "cmd/cmd.h"
+#include "cmd/fleet.h"
 #include "cmd/jvms.h"
 #include "cmd/report.h"
 #include "cmd/serve.h"
@@ -19,6 +20,7 @@ static const struct cmd cmds[] = {
 	{ "events", "what this node can record, and why not the rest", events_main },
 	{ "report", "read profiles of any format, merge and convert them", report_main },
 	{ "serve", "profile this node all the time, with a web page", serve_main },
+	{ "fleet", "profile many nodes at once", fleet_main },
 	{ "jvms", "list the JVMs of this node", jvms_main },
 	{ "top", "watch the JVMs of this node: CPU, allocation, GC, hot methods", top_main },
 	{ "doctor", "what this node allows, and the remedy for the rest", doctor_main },

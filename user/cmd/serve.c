@@ -23,6 +23,7 @@
 #include "daemon/listen.h"
 #include "daemon/supervisor.h"
 #include "daemon/tls.h"
+#include "fleet/selector.h"
 #include "recorder/conf.h"
 #include "recorder/recorder.h"
 #include "web/web.h"
@@ -45,6 +46,9 @@ struct serve {
 	struct home home;
 	struct listening socket;
 	struct pulse *pulse;
+	struct web_fleet fleet; /* without url: in no fleet */
+	struct opt_list label_words;
+	char labels[256], host[64];
 };
 
 static int usage_error(const char *text)
@@ -124,6 +128,7 @@ static int run_web(int control_fd, void *ctx)
 		.viewer_token = s->home.viewer_token,
 		.allowed_hosts = s->hosts,
 		.is_loopback = s->socket.is_loopback,
+		.fleet = s->fleet.url ? &s->fleet : NULL,
 	};
 
 	close(s->home.lock);
@@ -187,6 +192,39 @@ static int parse_disk(struct serve *s)
 	return 0;
 }
 
+static int add_labels(struct serve *s)
+{
+	for (size_t i = 0; i < s->label_words.nr; i++) {
+		if (!labels_add(s->labels, sizeof(s->labels), s->label_words.at[i]))
+			continue;
+		log_error(
+			"serve: --label %s: takes KEY=VALUE, as in zone=a; service, container, "
+			"pod and namespace belong to processes; all labels have 255 bytes at most",
+			s->label_words.at[i]);
+		return EXIT_USAGE;
+	}
+	s->fleet.labels = s->labels;
+	return 0;
+}
+
+static int check_fleet(struct serve *s)
+{
+	if (!s->fleet.url)
+		return s->fleet.node || s->fleet.dir || s->label_words.nr
+			       ? usage_error("--node, --label and --fleet-dir need --fleet URL")
+			       : 0;
+	if (!s->fleet.dir)
+		return usage_error("--fleet: needs --fleet-dir, the folder with the file `keys`; "
+				   "see sysflame fleet init --help");
+	if (!s->fleet.node && !gethostname(s->host, sizeof(s->host) - 1)) {
+		s->host[strcspn(s->host, ".")] = '\0';
+		s->fleet.node = s->host;
+	}
+	if (!s->fleet.node || !node_name_is_valid(s->fleet.node))
+		return usage_error("--node: takes 1 to 63 letters, digits, - and _");
+	return add_labels(s);
+}
+
 static int check(struct serve *s)
 {
 	bool is_path = !*s->prefix || (*s->prefix == '/' && s->prefix[1] &&
@@ -208,7 +246,7 @@ static int check(struct serve *s)
 		return usage_error("--tls-cert and --tls-key: each needs the other");
 	if (s->tls_key && !strncmp(s->listen, "unix:", 5))
 		return usage_error("--tls-key: a unix socket is served without TLS");
-	return parse_disk(s) ?: find_user(s);
+	return parse_disk(s) ?: check_fleet(s) ?: find_user(s);
 }
 
 static int print_link(const struct serve *s)
@@ -305,6 +343,14 @@ static int parse(struct serve *s, int argc, char **argv)
 		{ 0, "agent", OPT_STRING, &s->agent, "WHEN",
 		  "attach the agent to JVMs for events that need it: auto, never" },
 		{ 0, "agent-path", OPT_STRING, &s->agent_path, "FILE", "path of libjvmmap.so" },
+		{ 0, "fleet", OPT_STRING, &s->fleet.url, "URL",
+		  "answer requests of a fleet over NATS: nats://HOST:PORT,.. or tls://.." },
+		{ 0, "fleet-dir", OPT_STRING, &s->fleet.dir, "DIR",
+		  "read the file `keys`, and nats.creds and ca.pem if they exist, from DIR" },
+		{ 0, "node", OPT_STRING, &s->fleet.node, "NAME",
+		  "the name of this node in the fleet (its host name)" },
+		{ 0, "label", OPT_LIST, &s->label_words, "KEY=VALUE",
+		  "a label of this node, for selectors; may be repeated" },
 		{ 'v', "verbose", OPT_BOOL, &s->verbose, NULL, "log more" },
 		{ 'h', "help", OPT_BOOL, &s->help, NULL, "show this help" },
 	};
@@ -344,6 +390,7 @@ int serve_main(int argc, char **argv)
 		return print_link(&s);
 	if (s.verbose)
 		log_set_level(LOG_DEBUG);
-	status = check(&s);
-	return status ?: serve(&s);
+	status = check(&s) ?: serve(&s);
+	vec_fini(&s.label_words);
+	return status;
 }

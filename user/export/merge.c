@@ -97,6 +97,8 @@ struct copying {
 	struct profile *out;
 	const struct profile *from;
 	u64 start_wall_ns, slot_ns; /* start and slot width of `out` */
+	merge_label_fn label;       /* NULL: none */
+	void *ctx;
 };
 
 static labels_id copy_labels(const struct copying *c, const struct labels *labels)
@@ -105,7 +107,9 @@ static labels_id copy_labels(const struct copying *c, const struct labels *label
 	char time[SLOTS_TEXT_BYTES];
 	struct slots slots;
 
-	if (c->from->slot_ns && slots_parse(own.time, &slots)) {
+	if (!c->slot_ns) {
+		own.time = "";
+	} else if (c->from->slot_ns && slots_parse(own.time, &slots)) {
 		u64 since_ns = c->from->start_wall_ns - c->start_wall_ns, width_ns = c->slot_ns;
 		u64 nr = slots.end - slots.first;
 		nr = nr > 1 ? nr * c->from->slot_ns / width_ns : nr;
@@ -114,6 +118,8 @@ static labels_id copy_labels(const struct copying *c, const struct labels *label
 		slots_text(&slots, time);
 		own.time = time;
 	}
+	if (c->label)
+		c->label(&own, c->ctx);
 	return profile_intern_labels(c->out, &own);
 }
 
@@ -197,6 +203,36 @@ static void take_text(char **to, char **from)
 	*from = old;
 }
 
+/* Merges the facts of `file`, whose stacks `p` has, into those of `p`. */
+static void take_facts(struct profile *p, struct profile *file, struct merge *earlier)
+{
+	memcpy(&p->notes, &file->notes, sizeof(p->notes));
+	memset(&file->notes, 0, sizeof(file->notes));
+	p->start_wall_ns = file->start_wall_ns;
+	p->duration_ns = file->duration_ns;
+	p->rate_hz = file->rate_hz;
+	take_text(&p->title, &file->title);
+	take_text(&p->host, &file->host);
+	take_text(&p->target, &file->target);
+	take_text(&p->view, &file->view);
+	merge_end(p, earlier);
+}
+
+int merge_labelled(struct profile *p, struct profile *file, merge_label_fn label, void *ctx,
+		   struct str *why)
+{
+	const struct copying c = { .out = p, .from = file, .label = label, .ctx = ctx };
+	struct merge earlier;
+	int err = check_sums(p, file, why);
+
+	if (err)
+		return err;
+	merge_begin(p, &earlier);
+	copy_stacks(&c);
+	take_facts(p, file, &earlier);
+	return 0;
+}
+
 int merge_timed(struct profile *p, struct profile *file, struct str *why)
 {
 	struct merge earlier;
@@ -215,16 +251,7 @@ int merge_timed(struct profile *p, struct profile *file, struct str *why)
 	merge_begin(p, &earlier);
 	profile_swap_stacks(p, both);
 	profile_free(both);
-	memcpy(&p->notes, &file->notes, sizeof(p->notes));
-	memset(&file->notes, 0, sizeof(file->notes));
-	p->start_wall_ns = file->start_wall_ns;
-	p->duration_ns = file->duration_ns;
-	p->rate_hz = file->rate_hz;
-	take_text(&p->title, &file->title);
-	take_text(&p->host, &file->host);
-	take_text(&p->target, &file->target);
-	take_text(&p->view, &file->view);
-	merge_end(p, &earlier);
+	take_facts(p, file, &earlier);
 	return 0;
 }
 

@@ -30,6 +30,16 @@ void merge_end(struct profile *p, struct merge *m);
  */
 int merge_timed(struct profile *p, struct profile *file, struct str *why);
 
+/* Changes the labels of a file; texts that it sets must stay valid until merge_labelled returns. */
+typedef void (*merge_label_fn)(struct labels *labels, void *ctx);
+
+/*
+ * Adds a separately read file to `p`, which keeps no time, with changed labels. -EINVAL and a
+ * sentence as above; `p` stays as it was then.
+ */
+int merge_labelled(struct profile *p, struct profile *file, merge_label_fn label, void *ctx,
+		   struct str *why);
+
 /*
  * Moves the slots of `p` to its merged start. `start_wall_ns` is the start that they counted from.
  */

@@ -10,6 +10,12 @@
 #include "base/str.h"
 #include "profile/profile.h"
 
+/*
+ * Prepares the JSON library for a process that may open no file: it would read /dev/urandom. Call
+ * it before such processes are forked. Negative errno.
+ */
+int profile_read_prepare(void);
+
 /* Reads `f` in whatever format it has. Fails like reader.read. */
 int profile_read(FILE *f, struct profile *p, struct str *why);
 

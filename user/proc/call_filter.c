@@ -49,12 +49,14 @@ static const int never[] = {
 
 /* Only the attach helper needs these. */
 static const int only_attach[] = {
-	SCMP_SYS(mount),         SCMP_SYS(umount2),     SCMP_SYS(move_mount), SCMP_SYS(open_tree),
-	SCMP_SYS(fsopen),        SCMP_SYS(fsconfig),    SCMP_SYS(fsmount),    SCMP_SYS(fspick),
-	SCMP_SYS(mount_setattr), SCMP_SYS(setns),       SCMP_SYS(unshare),    SCMP_SYS(fork),
-	SCMP_SYS(vfork),         SCMP_SYS(socket),      SCMP_SYS(connect),    SCMP_SYS(bind),
-	SCMP_SYS(listen),        SCMP_SYS(pidfd_getfd),
+	SCMP_SYS(mount),         SCMP_SYS(umount2),  SCMP_SYS(move_mount), SCMP_SYS(open_tree),
+	SCMP_SYS(fsopen),        SCMP_SYS(fsconfig), SCMP_SYS(fsmount),    SCMP_SYS(fspick),
+	SCMP_SYS(mount_setattr), SCMP_SYS(setns),    SCMP_SYS(unshare),    SCMP_SYS(fork),
+	SCMP_SYS(vfork),         SCMP_SYS(bind),     SCMP_SYS(listen),     SCMP_SYS(pidfd_getfd),
 };
+
+/* The process that talks to NATS needs these, too. */
+static const int only_fleet[] = { SCMP_SYS(socket), SCMP_SYS(connect) };
 
 /* Of all but the attach helper only the web process accepts connections. */
 static const int only_web[] = { SCMP_SYS(accept), SCMP_SYS(accept4) };
@@ -130,9 +132,11 @@ static int add_rules(scmp_filter_ctx filter, enum privileged process)
 	if (!err && process != PRIVILEGED_ATTACH)
 		err = forbid(filter, only_attach, ARRAY_SIZE(only_attach))
 			      ?: forbid_processes(filter);
-	if (!err && process == PRIVILEGED_WEB)
+	if (!err && process != PRIVILEGED_ATTACH && process != PRIVILEGED_FLEET)
+		err = forbid(filter, only_fleet, ARRAY_SIZE(only_fleet));
+	if (!err && (process == PRIVILEGED_WEB || process == PRIVILEGED_FLEET))
 		err = forbid(filter, not_web, ARRAY_SIZE(not_web));
-	else if (!err && process != PRIVILEGED_ATTACH)
+	if (!err && process != PRIVILEGED_WEB && process != PRIVILEGED_ATTACH)
 		err = forbid(filter, only_web, ARRAY_SIZE(only_web));
 	if (!err && process != PRIVILEGED_RECORDER)
 		err = forbid(filter, only_recorder, ARRAY_SIZE(only_recorder));

@@ -13,6 +13,7 @@ enum privileged {
 	PRIVILEGED_OPENER, /* opens files with the ids of other processes */
 	PRIVILEGED_MEMORY, /* reads memory for the recorder, and forks processes that do */
 	PRIVILEGED_WEB,    /* serves HTTP for the daemon; keeps no capability */
+	PRIVILEGED_FLEET,  /* talks to NATS; keeps no capability */
 	PRIVILEGED_NR,
 };
 

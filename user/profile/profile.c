@@ -402,6 +402,19 @@ void profile_move(struct profile *p, struct node_list *nodes, const node_id *at)
 	vec_fini(&old);
 }
 
+void profile_keep_labels(struct profile *p, labels_keep_fn keeps, const void *ctx)
+{
+	typeof(p->weights) old = p->weights;
+
+	p->weights = (typeof(p->weights)){ 0 };
+	free(p->index->weights.slots);
+	p->index->weights = (struct finder){ 0 };
+	vec_each(w, &old)
+		if (keeps(&p->labels.at[w->labels], ctx))
+			profile_add(p, w->node, w->labels, w->type, w->value);
+	vec_fini(&old);
+}
+
 void profile_swap_stacks(struct profile *a, struct profile *b)
 {
 	struct profile old = *a;

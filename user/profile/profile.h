@@ -132,6 +132,10 @@ struct node_list {
 #define NODE_NONE UINT32_MAX
 void profile_move(struct profile *p, struct node_list *nodes, const node_id *at);
 
+/* Keeps the weights of these label sets only. */
+typedef bool (*labels_keep_fn)(const struct labels *labels, const void *ctx);
+void profile_keep_labels(struct profile *p, labels_keep_fn keeps, const void *ctx);
+
 /* Exchanges the stacks of two profiles: frames, types, nodes, labels and weights. */
 void profile_swap_stacks(struct profile *a, struct profile *b);
 

@@ -47,11 +47,6 @@ struct continuous {
 	bool is_stopping;
 };
 
-static const char *service_of(struct process *p, void *ctx)
-{
-	return services_of(ctx, p);
-}
-
 /* The samples that the kernel has taken in this recording. */
 static u64 nr_sampled(const struct stream *s)
 {
@@ -65,7 +60,7 @@ static u64 nr_sampled(const struct stream *s)
 
 static int start_stream(struct continuous *c, u32 hz)
 {
-	const struct sink_options sink = { .service = service_of, .ctx = c->services };
+	const struct sink_options sink = { .service = services_label, .ctx = c->services };
 
 	c->sampling.freq_hz = (int)hz;
 	const struct recording_options options = {

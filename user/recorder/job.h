@@ -8,15 +8,16 @@
 #include "capture/node.h"
 #include "recorder/conf.h"
 #include "recorder/outbox.h"
+#include "recorder/service.h"
 
 struct job;
 
 /*
- * Starts the recording that was asked for, within the limits of `conf`. NULL, and ENDED is sent, if
- * it cannot.
+ * Starts the recording that was asked for, within the limits of `conf`. Samples get the label
+ * `service`. NULL, and ENDED is sent, if it cannot.
  */
-struct job *job_start(struct node *n, const struct conf *conf, const struct control_start *wanted,
-		      struct outbox *out);
+struct job *job_start(struct node *n, struct services *services, const struct conf *conf,
+		      const struct control_start *wanted, struct outbox *out);
 
 u32 job_id(const struct job *j);
 

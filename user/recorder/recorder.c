@@ -164,7 +164,7 @@ static void start_job(struct recorder *r, const struct control_start *wanted)
 		refuse(r, wanted->id, -EBUSY, why);
 		return;
 	}
-	struct job *j = job_start(r->node, &r->conf, wanted, &r->out);
+	struct job *j = job_start(r->node, r->services, &r->conf, wanted, &r->out);
 	if (j)
 		vec_push(&r->jobs, j);
 }

@@ -220,6 +220,11 @@ const char *services_of(struct services *all, struct process *p)
 	return find(all, p)->name;
 }
 
+const char *services_label(struct process *p, void *ctx)
+{
+	return services_of(ctx, p);
+}
+
 const char *services_main(struct services *all, struct process *p)
 {
 	return find(all, p)->main;

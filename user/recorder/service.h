@@ -18,6 +18,9 @@ void services_free(struct services *all);
 /* Never NULL; valid until the next services_sweep. */
 const char *services_of(struct services *all, struct process *p);
 
+/* The same for a profile's labels (struct sink_options); `ctx` is a struct services. */
+const char *services_label(struct process *p, void *ctx);
+
 /* The JVM's main class or jar as it was started; the program's name if it is unknown. */
 const char *services_main(struct services *all, struct process *p);
 

@@ -41,9 +41,11 @@ struct web_params {
 	char transforms[4096];        /* a line each, as in --transform */
 	u64 from_wall_ns, to_wall_ns; /* RANGE */
 	u64 step_ns;                  /* THIN */
+	/* RANGE, CONVERT: samples with these labels only */
+	char service[128], container[128], pod[128], namespace[128];
+	/* RANGE */
 	u64 pid;
-	char event[32]; /* RANGE: only its values */
-	char service[128], container[128], pod[128], comm[32];
+	char comm[32], event[32];
 };
 _Static_assert(sizeof(struct web_params) <= WORKER_TEXT_MAX, "they are a request's parameters");
 

@@ -53,10 +53,10 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 		.to_ns = r->to_ms * NS_PER_MS,
 	};
 	auto_free char *target = range_target(r);
-	auto_free char *key = xasprintf("range %llu %llu %s %s\n%s\n%s\n%s\n%s\n%llu",
-					(unsigned long long)r->from_ms,
-					(unsigned long long)r->to_ms, format, r->event, r->service,
-					r->container, r->pod, r->comm, (unsigned long long)r->pid);
+	auto_free char *key = xasprintf(
+		"range %llu %llu %s %s\n%s\n%s\n%s\n%s\n%s\n%llu", (unsigned long long)r->from_ms,
+		(unsigned long long)r->to_ms, format, r->event, r->service, r->container, r->pod,
+		r->namespace, r->comm, (unsigned long long)r->pid);
 	struct job_order order = {
 		.task = WEB_RANGE,
 		.params = { .from_wall_ns = in.from_ns, .to_wall_ns = in.to_ns, .pid = r->pid },
@@ -73,6 +73,7 @@ int range_render(struct service *sv, const struct range *r, const char *format, 
 	copy_text(order.params.service, sizeof(order.params.service), r->service);
 	copy_text(order.params.container, sizeof(order.params.container), r->container);
 	copy_text(order.params.pod, sizeof(order.params.pod), r->pod);
+	copy_text(order.params.namespace, sizeof(order.params.namespace), r->namespace);
 	copy_text(order.params.comm, sizeof(order.params.comm), r->comm);
 	copy_text(order.params.title, sizeof(order.params.title), target);
 	return queue_add(sv->queue, &order);

@@ -11,13 +11,13 @@ struct service;
 struct range {
 	u64 from_ms, to_ms;
 	/* "" and 0: all. A container is named by its name or id. */
-	const char *event, *service, *container, *pod, *comm;
+	const char *event, *service, *container, *pod, *namespace, *comm;
 	u64 pid;
 };
 
-#define RANGE_ALL(from, to)                     \
-	{                                       \
-		from, to, "", "", "", "", "", 0 \
+#define RANGE_ALL(from, to)                         \
+	{                                           \
+		from, to, "", "", "", "", "", "", 0 \
 	}
 
 /* Bytes of a text. */

@@ -9,6 +9,7 @@
 #include "web/users.h"
 #include "web/web.h"
 
+struct fleet;
 struct sessions;
 struct streams;
 
@@ -31,6 +32,7 @@ struct service {
 	struct sessions *sessions;
 	struct streams *streams;
 	struct thinning thinning;
+	struct fleet *fleet; /* NULL: this node is in none */
 	char host[256];
 	u64 started_wall_ns;
 	u32 changed;             /* enum change */

@@ -7,17 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
-
-#include <jansson.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
 #include "export/export.h"
-#include "export/format/encode.h"
-#include "export/format/envelope.h"
+#include "export/format/sflm.h"
 #include "export/read.h"
 #include "export/slices/slice_reader.h"
 #include "export/slices/slice_thin.h"
@@ -96,6 +92,7 @@ static int take_params(const void *bytes, size_t len, struct web_params *out)
 			       is_text(out->service, sizeof(out->service)) &&
 			       is_text(out->container, sizeof(out->container)) &&
 			       is_text(out->pod, sizeof(out->pod)) &&
+			       is_text(out->namespace, sizeof(out->namespace)) &&
 			       is_text(out->comm, sizeof(out->comm))
 		       ? 0
 		       : -EINVAL;
@@ -160,15 +157,6 @@ static int transform(const struct web_params *params, struct profile *p, struct 
 	return err;
 }
 
-static int write_raw(const struct profile *p, struct str *out)
-{
-	auto_str struct str body = { 0 };
-	u32 nr_nodes;
-
-	return body_encode(p, "sysflame " SYSFLAME_VERSION, &body, &nr_nodes)
-		       ?: envelope_pack(&body, nr_nodes, out);
-}
-
 static int write_formatted(const struct profile *p, const struct format *format, struct str *out)
 {
 	FILE *f = open_memstream(&out->at, &out->len);
@@ -184,7 +172,7 @@ static int write_formatted(const struct profile *p, const struct format *format,
 static int write_profile(const struct profile *p, const char *format, struct str *out,
 			 struct str *why)
 {
-	int err = !strcmp(format, RAW_CONTAINER) ? write_raw(p, out)
+	int err = !strcmp(format, RAW_CONTAINER) ? sflm_write(p, out)
 						 : write_formatted(p, find_format(format), out);
 
 	if (err == -EOVERFLOW)
@@ -246,6 +234,33 @@ static int read_others(struct worker_io *io, u32 nr, struct profile *p, struct s
 	return 0;
 }
 
+static bool is_wanted(const char *wanted, const char *text)
+{
+	return !*wanted || !strcmp(wanted, text);
+}
+
+static bool has_wanted(const struct labels *l, const void *ctx)
+{
+	const struct web_params *params = ctx;
+
+	return is_wanted(params->service, l->service) && is_wanted(params->pod, l->pod) &&
+	       is_wanted(params->namespace, l->namespace) &&
+	       (is_wanted(params->container, l->container) ||
+		is_wanted(params->container, l->container_id));
+}
+
+/* Leaves out samples with other labels than those that the parameters name. */
+static int keep_wanted(const struct web_params *params, struct profile *p, struct str *why)
+{
+	if (!*params->service && !*params->container && !*params->pod && !*params->namespace)
+		return 0;
+	profile_keep_labels(p, has_wanted, params);
+	if (p->weights.nr)
+		return 0;
+	str_add(why, "There are no samples of the selected processes.");
+	return -ENODATA;
+}
+
 static int convert(struct worker_io *io, const int *fds, const void *bytes, size_t len)
 {
 	auto_profile struct profile *p = profile_new();
@@ -257,6 +272,7 @@ static int convert(struct worker_io *io, const int *fds, const void *bytes, size
 	int err = check_format(&params, &why)
 			  ?: read_profile(fds[0], p, &why)
 				     ?: read_others(io, params.nr_inputs, p, &why);
+	err = err ?: keep_wanted(&params, p, &why);
 	if (!err) {
 		profile_name_frames(p, is_raw(&params) ? NAMES_RAW : NAMES_SHOWN);
 		err = finish(&params, p, &out, &why);
@@ -423,7 +439,8 @@ static int range(struct worker_io *io, const int *fds, const void *bytes, size_t
 	if (take_params(bytes, len, &params) || params.pid > UINT32_MAX ||
 	    params.from_wall_ns >= params.to_wall_ns)
 		return -EINVAL;
-	int err = check_format(&params, &why) ?: read_slices(io, &params, p, &why);
+	int err = check_format(&params, &why)
+			  ?: read_slices(io, &params, p, &why) ?: keep_wanted(&params, p, &why);
 	if (!err) {
 		profile_name_frames(p, is_raw(&params) ? NAMES_RAW : NAMES_SHOWN);
 		err = finish(&params, p, &out, &why);
@@ -459,12 +476,5 @@ static const struct worker_kind kind = {
 
 int web_workers_new(struct workers **out)
 {
-	size_t seed;
-
-	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-		return -EIO;
-	/* Left to itself, jansson opens /dev/urandom, which a worker may not. 0 has that meaning.
-	 */
-	json_object_seed(seed | 1);
-	return workers_new(&kind, out);
+	return profile_read_prepare() ?: workers_new(&kind, out);
 }

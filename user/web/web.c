@@ -17,6 +17,7 @@
 #include "control/channel.h"
 #include "control/handover.h"
 #include "web/confine.h"
+#include "web/fleet.h"
 #include "web/server.h"
 #include "web/service.h"
 #include "web/sessions.h"
@@ -144,6 +145,7 @@ static void tick(struct web *w)
 	u64 now = time_mono_ns();
 
 	sessions_tick(w->sv.sessions);
+	fleet_tick(w->sv.fleet);
 	if (now - w->ticked_ns < TICK_MS * NS_PER_MS)
 		return;
 	w->ticked_ns = now;
@@ -157,10 +159,9 @@ static void loop(struct web *w)
 {
 	while (!w->is_over) {
 		struct pollfd polled[] = {
-			{ server_fd(w->server), POLLIN, 0 },
-			{ w->sv.o->control_fd, POLLIN, 0 },
-			{ w->signal_fd, POLLIN, 0 },
-			{ w->sv.recorder.sock, POLLIN, 0 },
+			{ server_fd(w->server), POLLIN, 0 },  { w->sv.o->control_fd, POLLIN, 0 },
+			{ w->signal_fd, POLLIN, 0 },          { w->sv.recorder.sock, POLLIN, 0 },
+			{ fleet_fd(w->sv.fleet), POLLIN, 0 },
 		};
 		int ms = queue_nr(w->sv.queue) ? BUSY_MS : TICK_MS / 4;
 		poll(polled, ARRAY_SIZE(polled), server_timeout_ms(w->server, ms));
@@ -209,7 +210,10 @@ static int open_service(struct web *w, const struct web_options *o)
 			  o->tls_key ? "; the key may not belong to the certificate" : "");
 		return err;
 	}
-	err = web_confine(o->dir);
+	err = fleet_new(sv, &sv->fleet);
+	if (err)
+		return err;
+	err = web_confine(o->dir, o->fleet ? o->fleet->dir : NULL);
 	if (err)
 		log_error("cannot give up rights: %s", strerror(-err));
 	return err;
@@ -224,6 +228,7 @@ static void close_service(struct web *w)
 	queue_cancel(sv->queue);
 	streams_end(sv->streams);
 	server_free(w->server);
+	fleet_free(sv->fleet);
 	sessions_free(sv->sessions);
 	queue_free(sv->queue);
 	streams_free(sv->streams);

@@ -8,6 +8,12 @@
 #include "base/types.h"
 #include "store/store.h"
 
+/* The fleet that this node belongs to (docs/fleet.md). */
+struct web_fleet {
+	const char *url, *dir;     /* of the NATS server; the folder with the file of keys */
+	const char *node, *labels; /* its name; "zone=a,version=2" */
+};
+
 struct web_options {
 	int listen_fd;  /* bound and listening; TCP or a unix socket */
 	int control_fd; /* SOCK_SEQPACKET to the supervisor, see below */
@@ -21,6 +27,7 @@ struct web_options {
 	bool is_loopback;               /* the socket cannot be reached from elsewhere */
 	u64 max_profile_bytes;          /* of a recording; a longer one becomes several. 0: 48 MB */
 	struct workers *workers;        /* of web_start_workers; web_run takes them over */
+	const struct web_fleet *fleet;  /* NULL: this node is in no fleet */
 };
 
 /*

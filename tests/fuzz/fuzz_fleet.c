@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads arbitrary bytes as a message of the fleet, and what was read again after encoding. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/utf8.h"
+#include "fleet/key.h"
+#include "fleet/selector.h"
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+static void check(bool is_right)
+{
+	if (!is_right)
+		abort();
+}
+
+static void check_request(const struct fleet_signed *m)
+{
+	auto_str struct str why = { 0 };
+	struct fleet_request r;
+	struct selector s;
+
+	if (request_decode(m->request, m->len, &r))
+		return;
+	check(r.want < NR_WANTS && r.share_ppb <= FLEET_PPB);
+	check(utf8_is_clean(r.reason, sizeof(r.reason) - 1));
+	if (!selector_parse(r.selector, &s, &why))
+		selector_admits(&s, "node=n1,zone=a");
+}
+
+static void check_keys(const u8 *data, size_t size)
+{
+	auto_free char *text = strndup((const char *)data, size);
+	auto_str struct str why = { 0 };
+	struct fleet_keys keys = { 0 };
+
+	if (!keys_parse(text, &keys, &why))
+		for (size_t i = 0; i < keys.all.nr; i++)
+			check(keys.all.at[i].role < NR_FLEET_ROLES);
+	keys_fini(&keys);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	auto_str struct str bytes = { 0 };
+	struct fleet_message m, again;
+
+	check_keys(data, size);
+	if (message_decode(data, size, &m))
+		return 0;
+	if (m.kind == MESSAGE_SIGNED)
+		check_request(&m.sealed);
+	message_encode(&m, &bytes);
+	check(!message_decode(bytes.at, bytes.len, &again) && again.kind == m.kind);
+	if (m.kind == MESSAGE_CHUNK)
+		check(again.chunk.len == m.chunk.len);
+	message_fini(&m);
+	message_fini(&again);
+	return 0;
+}

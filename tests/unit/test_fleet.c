@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fleet's messages, keys, selectors, coin, budget, policy and nonces. */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "fleet/budget.h"
+#include "fleet/coin.h"
+#include "fleet/key.h"
+#include "fleet/nonce.h"
+#include "fleet/policy.h"
+
+static void roundtrip(const struct fleet_message *m, struct fleet_message *out)
+{
+	auto_str struct str bytes = { 0 };
+
+	message_encode(m, &bytes);
+	assert_int_equal(message_decode(bytes.at, bytes.len, out), 0);
+	assert_int_equal(out->kind, m->kind);
+}
+
+static void messages_survive_encoding(void **state)
+{
+	struct fleet_message m = { .kind = MESSAGE_ANSWER }, out;
+
+	m.answer.verdict = VERDICT_BUDGET;
+	m.answer.instance = UINT64_MAX;
+	m.answer.nr_services = 2;
+	strcpy(m.answer.node, "n1");
+	strcpy(m.answer.why, "grün");
+	strcpy(m.answer.services[1], "checkout");
+	roundtrip(&m, &out);
+	assert_memory_equal(&out.answer, &m.answer, sizeof(m.answer));
+
+	m = (struct fleet_message){ .kind = MESSAGE_DONE };
+	m.done.size = FLEET_BLOB_MAX;
+	m.done.sha256[31] = 7;
+	strcpy(m.done.node, "n1");
+	roundtrip(&m, &out);
+	assert_memory_equal(&out.done, &m.done, sizeof(m.done));
+
+	m = (struct fleet_message){ .kind = MESSAGE_CHUNK };
+	strcpy(m.chunk.node, "n1");
+	m.chunk.data = (const u8 *)"bytes";
+	m.chunk.len = 5;
+	roundtrip(&m, &out);
+	assert_memory_equal(out.chunk.data, "bytes", 5);
+	message_fini(&out);
+
+	m = (struct fleet_message){ .kind = MESSAGE_STOP };
+	roundtrip(&m, &out);
+	assert_false(out.control.has_id);
+}
+
+static int decode(const struct fleet_message *m)
+{
+	auto_str struct str bytes = { 0 };
+	struct fleet_message out;
+
+	message_encode(m, &bytes);
+	int err = message_decode(bytes.at, bytes.len, &out);
+	if (!err)
+		message_fini(&out);
+	return err;
+}
+
+static void values_outside_their_limits_are_refused(void **state)
+{
+	struct fleet_message answer = { .kind = MESSAGE_ANSWER, .answer.node = "n1" };
+	struct fleet_message done = { .kind = MESSAGE_DONE, .done = { .node = "n1", .size = 1 } };
+	struct fleet_message get = { .kind = MESSAGE_GET, .get.len = 1 };
+
+	assert_int_equal(decode(&answer), 0);
+	assert_int_equal(decode(&done), 0);
+	assert_int_equal(decode(&get), 0);
+
+	answer.answer.verdict = NR_VERDICTS;
+	assert_int_equal(decode(&answer), -EBADMSG);
+	answer.answer.verdict = 0;
+	strcpy(answer.answer.why, "\x1b[2J");
+	assert_int_equal(decode(&answer), -EBADMSG);
+	strcpy(answer.answer.why, "");
+	strcpy(answer.answer.node, "a.get"); /* it would be another subject */
+	assert_int_equal(decode(&answer), -EBADMSG);
+	done.done.size = FLEET_BLOB_MAX + 1;
+	assert_int_equal(decode(&done), -EBADMSG);
+	done.done.size = 0; /* accepted, without a result */
+	assert_int_equal(decode(&done), -EBADMSG);
+	get.get.len = FLEET_CHUNK_MAX + 1;
+	assert_int_equal(decode(&get), -EBADMSG);
+}
+
+static void other_versions_and_kinds_are_refused(void **state)
+{
+	struct fleet_message out;
+
+	assert_int_equal(message_decode("\x02\x06", 2, &out), -EPROTONOSUPPORT);
+	assert_int_equal(message_decode("\x01\x00", 2, &out), -EBADMSG);
+	assert_int_equal(message_decode("\x01\x08", 2, &out), -EBADMSG);
+	assert_int_equal(message_decode("\x01", 1, &out), -EBADMSG);
+	assert_int_equal(message_decode("\x01\x06\x0a\x7f", 4, &out), -EBADMSG);
+}
+
+static void a_signature_holds_for_its_key_and_bytes_only(void **state)
+{
+	u8 private_key[FLEET_KEY_LEN], public_key[FLEET_KEY_LEN];
+	struct fleet_request r = { .selector = "zone=a" }, read;
+	struct fleet_signed m = { 0 };
+
+	assert_int_equal(key_new(private_key, public_key), 0);
+	assert_int_equal(request_encode(&r, &m), 0);
+	assert_int_equal(key_sign(private_key, &m), 0);
+	assert_memory_equal(m.key, public_key, FLEET_KEY_LEN);
+	assert_true(key_has_signed(&m));
+	assert_int_equal(request_decode(m.request, m.len, &read), 0);
+	assert_memory_equal(&read, &r, sizeof(r));
+
+	m.request[m.len - 1] ^= 1;
+	assert_false(key_has_signed(&m));
+	m.request[m.len - 1] ^= 1;
+	m.signature[0] ^= 1;
+	assert_false(key_has_signed(&m));
+	m.signature[0] ^= 1;
+	m.key[0] ^= 1;
+	assert_false(key_has_signed(&m));
+}
+
+#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void expect_keys(const char *text, size_t nr, const char *fault)
+{
+	auto_str struct str why = { 0 };
+	struct fleet_keys k = { 0 };
+	int err = keys_parse(text, &k, &why);
+
+	assert_int_equal(err, fault ? -EINVAL : 0);
+	if (fault)
+		assert_non_null(strstr(why.at, fault));
+	else
+		assert_int_equal(k.all.nr, nr);
+	keys_fini(&k);
+}
+
+static void a_file_of_keys_names_people_and_roles(void **state)
+{
+	auto_str struct str why = { 0 };
+	struct fleet_keys k = { 0 };
+
+	assert_int_equal(
+		keys_parse("# people\n\n" HEX " profiler  anna shop,pay # x\r\n", &k, &why), 0);
+	assert_int_equal(k.all.nr, 1);
+	assert_int_equal(k.all.at[0].role, FLEET_PROFILER);
+	assert_string_equal(k.all.at[0].person, "anna");
+	assert_true(key_has_namespace(&k.all.at[0], "pay"));
+	assert_false(key_has_namespace(&k.all.at[0], "sho"));
+	assert_false(key_has_namespace(&k.all.at[0], ""));
+	assert_ptr_equal(keys_find(&k, k.all.at[0].key), &k.all.at[0]);
+	keys_fini(&k);
+
+	expect_keys("", 0, NULL);
+	expect_keys("\n" HEX " operator", 0, "line 2: expected");
+	expect_keys(HEX "0 operator a", 0, "64 hexadecimal");
+	expect_keys(HEX " admin a", 0, "a role is");
+	expect_keys(HEX " profiler a", 0, "has namespaces");
+	expect_keys(HEX " viewer a ns", 0, "has namespaces");
+	expect_keys(HEX " viewer a\n" HEX " operator b", 0, "line 2: the key has a line");
+}
+
+static bool admits(const char *text, const char *labels)
+{
+	auto_str struct str why = { 0 };
+	struct selector s;
+
+	assert_int_equal(selector_parse(text, &s, &why), 0);
+	return selector_admits(&s, labels);
+}
+
+static void all_terms_of_a_selector_must_hold(void **state)
+{
+	assert_true(admits("", ""));
+	assert_true(admits("zone=a,version!=2", "node=n1,zone=a,version=1"));
+	assert_false(admits("zone=a,version!=2", "node=n1,zone=a,version=2"));
+	assert_false(admits("zone=a", "node=n1,zone=ab"));
+	assert_false(admits("zone=a", "node=n1"));
+	assert_true(admits("zone!=a", "node=n1"));
+	assert_false(admits("zone=a,zone=b", "zone=a"));
+	assert_true(admits("service=x,zone=a", "zone=a"));
+}
+
+static void expect_fault(const char *text, const char *fault)
+{
+	auto_str struct str why = { 0 };
+	struct selector s;
+
+	assert_int_equal(selector_parse(text, &s, &why), -EINVAL);
+	assert_non_null(strstr(why.at, fault));
+}
+
+static void a_wrong_selector_is_refused_with_its_position(void **state)
+{
+	expect_fault("zone", "character 5: expected = or !=");
+	expect_fault("zone=", "character 6: expected a value");
+	expect_fault("zone=a,", "character 8: expected another term");
+	expect_fault(",zone=a", "character 1: expected a key");
+	expect_fault("zone=a,pod!=x", "character 8: this key takes = only");
+	expect_fault("pod=x,pod=y", "character 7: this key was used before");
+	expect_fault("a=1,a=1,a=1,a=1,a=1,a=1,a=1,a=1,a=1", "more than 8");
+	expect_fault("zo ne=a", "character 3");
+}
+
+static void labels_are_pairs_that_no_process_has(void **state)
+{
+	char labels[32] = "", value[8];
+
+	assert_int_equal(labels_add(labels, sizeof(labels), "zone=a"), 0);
+	assert_int_equal(labels_add(labels, sizeof(labels), "version=1.2"), 0);
+	assert_string_equal(labels, "zone=a,version=1.2");
+	assert_true(labels_find(labels, "version", value, sizeof(value)));
+	assert_string_equal(value, "1.2");
+	assert_int_equal(labels_add(labels, sizeof(labels), "service=a"), -EINVAL);
+	assert_int_equal(labels_add(labels, sizeof(labels), "a=b,c=d"), -EINVAL);
+	assert_int_equal(labels_add(labels, sizeof(labels), "a="), -EINVAL);
+	assert_int_equal(labels_add(labels, sizeof(labels), "a"), -EINVAL);
+	assert_int_equal(labels_add(labels, sizeof(labels), "long=0123456789"), -E2BIG);
+	assert_true(node_name_is_valid("node-1_a"));
+	assert_false(node_name_is_valid("a.b"));
+	assert_false(node_name_is_valid("*"));
+	assert_false(node_name_is_valid(""));
+}
+
+/* The number of nodes is binomial: 5 standard deviations are 5 * sqrt(10000 * 0.1 * 0.9) = 150. */
+static void a_tenth_of_the_nodes_wins_the_coin(void **state)
+{
+	u8 id[FLEET_ID_LEN] = { 3 };
+	u32 nr = 0, both = 0;
+
+	for (int i = 0; i < 10000; i++) {
+		auto_free char *name = xasprintf("node-%d", i);
+		u8 other[FLEET_ID_LEN] = { 4 };
+		bool wins = coin_takes(id, name, FLEET_PPB / 10);
+		assert_int_equal(wins, coin_takes(id, name, FLEET_PPB / 10));
+		assert_true(coin_takes(id, name, FLEET_PPB));
+		assert_false(coin_takes(id, name, 0));
+		assert_true(!wins || coin_takes(id, name, FLEET_PPB / 5));
+		nr += wins;
+		both += wins && coin_takes(other, name, FLEET_PPB / 10);
+	}
+	assert_in_range(nr, 850, 1150);
+	assert_in_range(both, 50, 150); /* another request chooses others */
+}
+
+static void the_budget_refills_within_a_day(void **state)
+{
+	const u64 start = 1000 * NS_PER_SEC, day = 24 * 3600 * NS_PER_SEC;
+	struct budget b;
+
+	budget_init(&b, 4, start);
+	u64 full = budget_left(&b, start);
+	assert_int_equal(full, 4 * day / 1000);
+	budget_take(&b, full / 2, start);
+	assert_int_equal(budget_left(&b, start), full / 2);
+	budget_take(&b, full, start);
+	assert_int_equal(budget_left(&b, start), 0);
+	for (u64 s = 1; s <= 3600; s++) /* many small steps lose nothing */
+		budget_left(&b, start + s * NS_PER_SEC);
+	assert_in_range(budget_left(&b, start + day / 24), full / 24 - 4000, full / 24);
+	assert_int_equal(budget_left(&b, start + 3 * day), full);
+}
+
+static enum verdict allowed(const struct fleet_request *r, const char *selector,
+			    enum fleet_role role)
+{
+	const struct policy_caps caps = { 99, 600 };
+	struct fleet_key k = { .role = role, .person = "anna", .namespaces = "shop,pay" };
+	auto_str struct str why = { 0 };
+	struct selector s;
+
+	assert_int_equal(selector_parse(selector, &s, &why), 0);
+	enum verdict v = policy_allows(r, &s, &k, &caps, &why);
+	assert_true(!v == !why.len);
+	return v;
+}
+
+static void roles_bound_what_a_request_may_ask(void **state)
+{
+	struct fleet_request rec = {
+		.want = WANT_RECORDING, .events = "cpu", .hz = 99, .duration_s = 30
+	};
+	struct fleet_request ago = { .want = WANT_SLICES, .duration_s = 60, .ago_s = 60 };
+
+	assert_int_equal(allowed(&rec, "", FLEET_OPERATOR), VERDICT_ACCEPT);
+	assert_int_equal(allowed(&rec, "", FLEET_VIEWER), VERDICT_POLICY);
+	assert_int_equal(allowed(&ago, "", FLEET_VIEWER), VERDICT_ACCEPT);
+	assert_int_equal(allowed(&rec, "", FLEET_PROFILER), VERDICT_POLICY);
+	assert_int_equal(allowed(&ago, "", FLEET_PROFILER), VERDICT_POLICY);
+	assert_int_equal(allowed(&rec, "namespace=pay", FLEET_PROFILER), VERDICT_ACCEPT);
+	assert_int_equal(allowed(&rec, "namespace=bank", FLEET_PROFILER), VERDICT_POLICY);
+}
+
+static void caps_are_the_last_word(void **state)
+{
+	struct fleet_request r = {
+		.want = WANT_RECORDING, .events = "cpu", .hz = 100, .duration_s = 30
+	};
+
+	assert_int_equal(allowed(&r, "", FLEET_OPERATOR), VERDICT_POLICY); /* recorder.conf: 99 */
+	r.hz = 99;
+	r.duration_s = 301; /* recorder.conf allows 600, a fleet 300 */
+	assert_int_equal(allowed(&r, "", FLEET_OPERATOR), VERDICT_POLICY);
+	r.duration_s = 0;
+	assert_int_equal(allowed(&r, "", FLEET_OPERATOR), VERDICT_POLICY);
+	r = (struct fleet_request){ .want = WANT_SLICES, .duration_s = 3601 };
+	assert_int_equal(allowed(&r, "", FLEET_OPERATOR), VERDICT_POLICY);
+	r.duration_s = 3600;
+	assert_int_equal(allowed(&r, "", FLEET_OPERATOR), VERDICT_ACCEPT);
+}
+
+static void clocks_may_differ_by_a_minute(void **state)
+{
+	struct fleet_request r = { .sent_ms = 10000000 };
+	auto_str struct str why = { 0 };
+
+	assert_int_equal(policy_time(&r, 10060000, &why), VERDICT_ACCEPT);
+	assert_int_equal(policy_time(&r, 10060001, &why), VERDICT_EXPIRED);
+	assert_int_equal(policy_time(&r, 9940000, &why), VERDICT_ACCEPT);
+	assert_int_equal(policy_time(&r, 9939999, &why), VERDICT_CLOCK);
+	r.sent_ms = UINT64_MAX;
+	assert_int_equal(policy_time(&r, 10000000, &why), VERDICT_CLOCK);
+}
+
+static void a_nonce_counts_once_until_it_expires(void **state)
+{
+	u8 nonce[FLEET_ID_LEN] = { 1 };
+	struct nonces n = { 0 };
+
+	assert_int_equal(nonces_add(&n, nonce, 1000, 2000), 0);
+	assert_int_equal(nonces_add(&n, nonce, 1999, 3000), -EEXIST);
+	assert_int_equal(nonces_add(&n, nonce, 2000, 3000), 0);
+	for (u32 i = 1; i < NONCES_MAX; i++) {
+		memcpy(nonce + 4, &i, sizeof(i));
+		assert_int_equal(nonces_add(&n, nonce, 2000, 4000), 0);
+	}
+	nonce[0] = 2;
+	assert_int_equal(nonces_add(&n, nonce, 2000, 4000), -ENOSPC);
+	assert_int_equal(nonces_add(&n, nonce, 4000, 5000), 0);
+	nonces_fini(&n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(messages_survive_encoding),
+		cmocka_unit_test(values_outside_their_limits_are_refused),
+		cmocka_unit_test(other_versions_and_kinds_are_refused),
+		cmocka_unit_test(a_signature_holds_for_its_key_and_bytes_only),
+		cmocka_unit_test(a_file_of_keys_names_people_and_roles),
+		cmocka_unit_test(all_terms_of_a_selector_must_hold),
+		cmocka_unit_test(a_wrong_selector_is_refused_with_its_position),
+		cmocka_unit_test(labels_are_pairs_that_no_process_has),
+		cmocka_unit_test(a_tenth_of_the_nodes_wins_the_coin),
+		cmocka_unit_test(the_budget_refills_within_a_day),
+		cmocka_unit_test(roles_bound_what_a_request_may_ask),
+		cmocka_unit_test(caps_are_the_last_word),
+		cmocka_unit_test(clocks_may_differ_by_a_minute),
+		cmocka_unit_test(a_nonce_counts_once_until_it_expires),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The bucket of CPU time. */
+#include "fleet/budget.h"
+
+#include "base/time.h"
+
+#define DAY_NS    (24 * 3600 * NS_PER_SEC)
+#define SAMPLE_NS 40000ull
+#define MERGE_NS  (200 * NS_PER_MS)
+
+void budget_init(struct budget *b, u32 nr_cpus, u64 now_ns)
+{
+	b->size_ns = DAY_NS / 1000000 * BUDGET_PPM * nr_cpus;
+	b->left_ns = b->size_ns;
+	b->filled_mono_ns = now_ns;
+}
+
+u64 budget_left(struct budget *b, u64 now_ns)
+{
+	u64 gained = (u64)((unsigned __int128)b->size_ns * (now_ns - b->filled_mono_ns) / DAY_NS);
+
+	if (gained) {
+		b->filled_mono_ns = now_ns;
+		b->left_ns = b->size_ns - b->left_ns > gained ? b->left_ns + gained : b->size_ns;
+	}
+	return b->left_ns;
+}
+
+void budget_take(struct budget *b, u64 cpu_ns, u64 now_ns)
+{
+	u64 left = budget_left(b, now_ns);
+
+	b->left_ns = left > cpu_ns ? left - cpu_ns : 0;
+}
+
+void budget_give(struct budget *b, u64 cpu_ns)
+{
+	b->left_ns = b->size_ns - b->left_ns > cpu_ns ? b->left_ns + cpu_ns : b->size_ns;
+}
+
+u64 budget_estimate(u32 nr_cpus, u32 hz, u32 duration_s)
+{
+	return SAMPLE_NS * nr_cpus * hz * duration_s + MERGE_NS;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU time that the fleet may take from a node in a day, as a bucket that refills slowly. */
+#pragma once
+
+#include "base/types.h"
+
+#define BUDGET_PPM 1000 /* of all CPUs of the node: 0.1 % */
+
+struct budget {
+	u64 size_ns, left_ns, filled_mono_ns;
+};
+
+/* A full bucket. */
+void budget_init(struct budget *b, u32 nr_cpus, u64 now_ns);
+
+/* What is left now. */
+u64 budget_left(struct budget *b, u64 now_ns);
+
+/* Takes CPU time out; more than there is leaves nothing. */
+void budget_take(struct budget *b, u64 cpu_ns, u64 now_ns);
+
+/* Gives back what was taken for nothing. */
+void budget_give(struct budget *b, u64 cpu_ns);
+
+/* What a recording is expected to cost: 40 us for each sample, and the merge. */
+u64 budget_estimate(u32 nr_cpus, u32 hz, u32 duration_s);

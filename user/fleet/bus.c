@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process that talks to NATS; the only user of its library. */
+#include "fleet/bus.h"
+
+#include <errno.h>
+#include <nats/nats.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/packet.h"
+#include "base/str.h"
+#include "proc/call_filter.h"
+#include "proc/file_filter.h"
+
+#define CONNECT_MS   5000
+#define WRITE_MS     10000
+#define PING_MS      20000
+#define BUFFER_BYTES (1 << 20) /* of what is published while there is no connection */
+#define PENDING_MAX  4096      /* messages that wait for the other process */
+#define DELAY_MAX_MS 60000
+
+AUTO_DEFINE(options, natsOptions *, natsOptions_Destroy)
+#define auto_options __attribute__((cleanup(auto_options_run)))
+
+struct bus {
+	int sock;
+	natsConnection *connection;
+	struct {
+		char *subject;
+		natsSubscription *at;
+	} subjects[LINK_SUBJECTS_MAX];
+	u32 nr_subjects;
+};
+
+/* Called by the library's threads, too: a packet is sent whole or not at all. */
+static void put(struct bus *b, enum bus_packet_kind kind, const char *subject, const char *reply,
+		const void *bytes, size_t len)
+{
+	auto_str struct str packet = { 0 };
+
+	if (!bus_pack(kind, subject, reply, bytes, len, &packet))
+		packet_send(b->sock, packet.at, packet.len, NULL, 0);
+}
+
+static void put_text(struct bus *b, enum bus_packet_kind kind, const char *text)
+{
+	put(b, kind, "", "", text, strlen(text));
+}
+
+/* --- called by the library -------------------------------------------------------------------- */
+
+static void take_message(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *ctx)
+{
+	int len = natsMsg_GetDataLength(m);
+
+	if (len > 0 && (size_t)len <= FLEET_MESSAGE_MAX)
+		put(ctx, BUS_MESSAGE, natsMsg_GetSubject(m), natsMsg_GetReply(m) ?: "",
+		    natsMsg_GetData(m), (size_t)len);
+	natsMsg_Destroy(m);
+}
+
+static void connected(natsConnection *nc, void *ctx)
+{
+	char url[256] = "";
+
+	natsConnection_GetConnectedUrl(nc, url, sizeof(url));
+	put_text(ctx, BUS_UP, url);
+}
+
+static void disconnected(natsConnection *nc, void *ctx)
+{
+	const char *why = NULL;
+
+	natsConnection_GetLastError(nc, &why);
+	put_text(ctx, BUS_DOWN, why && *why ? why : "the connection was lost");
+}
+
+/* Nobody reads as fast as messages arrive, or a right is missing. */
+static void faulted(natsConnection *nc, natsSubscription *sub, natsStatus status, void *ctx)
+{
+	const char *why = NULL;
+
+	natsConnection_GetLastError(nc, &why);
+	put_text(ctx, BUS_DOWN, why && *why ? why : natsStatus_GetText(status));
+}
+
+/* Full jitter: nodes that lost the same server come back one by one. */
+static int64_t delay(natsConnection *nc, int attempts, void *ctx)
+{
+	u64 most = 2000ull << (attempts < 5 ? attempts : 5), value = 0;
+
+	if (most > DELAY_MAX_MS)
+		most = DELAY_MAX_MS;
+	if (getrandom(&value, sizeof(value), 0) != sizeof(value))
+		value = most;
+	return (int64_t)(1000 + value % (most - 999));
+}
+
+/* --- the connection --------------------------------------------------------------------------- */
+
+static char *file_in(const char *dir, const char *name)
+{
+	char *path = dir ? xasprintf("%s/%s", dir, name) : NULL;
+
+	if (path && access(path, R_OK)) {
+		free(path);
+		return NULL;
+	}
+	return path;
+}
+
+static natsStatus set_files(natsOptions *opts, const char *dir)
+{
+	auto_free char *creds = file_in(dir, "nats.creds"), *ca = file_in(dir, "ca.pem");
+	natsStatus s = NATS_OK;
+
+	if (creds)
+		s = natsOptions_SetUserCredentialsFromFiles(opts, creds, NULL);
+	if (s == NATS_OK && ca)
+		s = natsOptions_LoadCATrustedCertificates(opts, ca);
+	return s;
+}
+
+/* Servers of the list, joined by commas. */
+static natsStatus set_servers(natsOptions *opts, const char *urls)
+{
+	auto_free char *copy = xstrdup(urls);
+	const char *servers[16];
+	char *rest = copy, *url;
+	int nr = 0;
+
+	while ((url = strsep(&rest, ",")) && nr < (int)ARRAY_SIZE(servers))
+		if (*url)
+			servers[nr++] = url;
+	return natsOptions_SetServers(opts, servers, nr);
+}
+
+static natsStatus set_options(natsOptions *opts, struct bus *b, const struct link_options *o)
+{
+	const natsStatus all[] = {
+		set_servers(opts, o->url),
+		set_files(opts, o->dir),
+		natsOptions_SetName(opts, o->name),
+		natsOptions_SetTimeout(opts, CONNECT_MS),
+		natsOptions_SetMaxReconnect(opts, -1),
+		natsOptions_SetCustomReconnectDelay(opts, delay, NULL),
+		natsOptions_SetReconnectBufSize(opts, BUFFER_BYTES),
+		natsOptions_SetRetryOnFailedConnect(opts, true, connected, b),
+		natsOptions_SetReconnectedCB(opts, connected, b),
+		natsOptions_SetDisconnectedCB(opts, disconnected, b),
+		natsOptions_SetErrorHandler(opts, faulted, b),
+		natsOptions_SetPingInterval(opts, PING_MS),
+		natsOptions_SetWriteDeadline(opts, WRITE_MS),
+		natsOptions_SetMaxPendingMsgs(opts, PENDING_MAX),
+		natsOptions_UseGlobalMessageDelivery(opts, true),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i] != NATS_OK)
+			return all[i];
+	return NATS_OK;
+}
+
+/* A server that cannot be reached now is tried again by the library. */
+static int connect_bus(struct bus *b, const struct link_options *o)
+{
+	auto_options natsOptions *opts = NULL;
+	natsStatus s = natsOptions_Create(&opts);
+
+	if (s == NATS_OK)
+		s = set_options(opts, b, o);
+	if (s == NATS_OK)
+		s = natsConnection_Connect(&b->connection, opts);
+	if (s == NATS_OK) {
+		connected(b->connection, b);
+		return 0;
+	}
+	put_text(b, BUS_DOWN, nats_GetLastError(NULL) ?: natsStatus_GetText(s));
+	return s == NATS_NOT_YET_CONNECTED ? 0 : -EIO;
+}
+
+static void subscribe(struct bus *b, const char *subject)
+{
+	for (u32 i = 0; i < b->nr_subjects; i++)
+		if (!strcmp(b->subjects[i].subject, subject))
+			return;
+	if (b->nr_subjects == LINK_SUBJECTS_MAX)
+		return;
+	natsSubscription *sub = NULL;
+	natsStatus s = natsConnection_Subscribe(&sub, b->connection, subject, take_message, b);
+	if (s != NATS_OK) {
+		put_text(b, BUS_DOWN, natsStatus_GetText(s));
+		return;
+	}
+	b->subjects[b->nr_subjects].subject = xstrdup(subject);
+	b->subjects[b->nr_subjects++].at = sub;
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+/* What the C library and OpenSSL read to resolve names and to check servers. */
+static int confine(const struct link_options *o)
+{
+	const struct file_grant grants[] = {
+		{ .path = "/etc/resolv.conf" },
+		{ .path = "/etc/hosts" },
+		{ .path = "/etc/nsswitch.conf" },
+		{ .path = "/etc/gai.conf" },
+		{ .path = "/etc/host.conf" },
+		{ .path = "/etc/ssl" },
+		{ .path = "/etc/services" },
+		{ .path = "/etc/ld.so.cache" },
+		{ .path = "/usr/share/ca-certificates" },
+		{ .path = "/run/systemd/resolve" },
+		{ .path = "/lib" },
+		{ .path = "/usr/lib" },
+		{ .path = "/dev/urandom" },
+		{ .path = o->dir },
+	};
+	int err = privileges_keep(PRIVILEGED_FLEET, 0);
+
+	if (err)
+		return err;
+	err = file_filter_load(grants, ARRAY_SIZE(grants));
+	if (err && err != -ENOSYS && err != -EOPNOTSUPP)
+		return err;
+	return call_filter_load(PRIVILEGED_FLEET);
+}
+
+static void take_packet(struct bus *b, const u8 *packet, size_t nr)
+{
+	char subject[LINK_SUBJECT_MAX], reply[LINK_SUBJECT_MAX];
+	struct bus_packet p;
+	const u8 *bytes;
+	size_t len;
+
+	if (!bus_unpack(packet, nr, &p, subject, reply, &bytes, &len))
+		return;
+	if (p.kind == BUS_SUBSCRIBE)
+		subscribe(b, subject);
+	else if (p.kind == BUS_PUBLISH && *reply)
+		natsConnection_PublishRequest(b->connection, subject, reply, bytes, (int)len);
+	else if (p.kind == BUS_PUBLISH)
+		natsConnection_Publish(b->connection, subject, bytes, (int)len);
+}
+
+int bus_run(int sock, const struct link_options *o)
+{
+	struct bus b = { .sock = sock };
+	auto_free u8 *packet = xmalloc(LINK_PACKET_MAX);
+	int fds[PACKET_FDS_MAX];
+	size_t nr, nr_fds;
+
+	prctl(PR_SET_NAME, "sysflame-nats");
+	signal(SIGPIPE, SIG_IGN);
+	int err = confine(o);
+	if (err) {
+		put_text(&b, BUS_DOWN, "the process cannot give up its rights");
+		return 1;
+	}
+	if (connect_bus(&b, o))
+		return 1;
+	put(&b, BUS_STARTED, "", "", "", 0);
+	while (!(err = packet_receive(sock, packet, LINK_PACKET_MAX, &nr, fds, &nr_fds)))
+		take_packet(&b, packet, nr);
+	/* The library's threads may wait for a server; nothing is left to be done. */
+	_exit(err == -EPIPE ? 0 : 1);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process that talks to NATS, and its packets (fleet/link.h). */
+#pragma once
+
+#include "fleet/link.h"
+
+enum bus_packet_kind {
+	BUS_STARTED = 1, /* from the process: tell it the subjects */
+	BUS_UP,
+	BUS_DOWN,
+	BUS_MESSAGE,
+	BUS_SUBSCRIBE, /* to the process */
+	BUS_PUBLISH,
+};
+
+/* Subject, reply, and bytes or a text follow, the first two without NUL. */
+struct bus_packet {
+	u8 kind;
+	u8 subject_len, reply_len;
+};
+
+/* Makes a packet. -E2BIG if a part is too long. */
+int bus_pack(enum bus_packet_kind kind, const char *subject, const char *reply, const void *bytes,
+	     size_t len, struct str *out);
+
+/*
+ * The parts of a packet; the texts are copied to fields of LINK_SUBJECT_MAX bytes, `*bytes` points
+ * into it. False if it is malformed.
+ */
+bool bus_unpack(const u8 *packet, size_t nr, struct bus_packet *out, char *subject, char *reply,
+		const u8 **bytes, size_t *len);
+
+/* Serves until the other end of `sock` is closed. Returns an exit status. */
+int bus_run(int sock, const struct link_options *o);

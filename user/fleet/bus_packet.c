@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Packets between the process that talks to NATS and the one that started it. Part of fleet/bus.h.
+ */
+#include "fleet/bus.h"
+
+#include <errno.h>
+#include <string.h>
+
+int bus_pack(enum bus_packet_kind kind, const char *subject, const char *reply, const void *bytes,
+	     size_t len, struct str *out)
+{
+	struct bus_packet p = { .kind = (u8)kind };
+	size_t subject_len = strlen(subject), reply_len = strlen(reply);
+
+	if (subject_len >= LINK_SUBJECT_MAX || reply_len >= LINK_SUBJECT_MAX ||
+	    len > FLEET_MESSAGE_MAX)
+		return -E2BIG;
+	p.subject_len = (u8)subject_len;
+	p.reply_len = (u8)reply_len;
+	str_clear(out);
+	str_add_bytes(out, &p, sizeof(p));
+	str_add_bytes(out, subject, subject_len);
+	str_add_bytes(out, reply, reply_len);
+	str_add_bytes(out, bytes, len);
+	return 0;
+}
+
+static void take_text(char *field, const u8 *at, size_t len)
+{
+	memcpy(field, at, len);
+	field[len] = '\0';
+}
+
+bool bus_unpack(const u8 *packet, size_t nr, struct bus_packet *out, char *subject, char *reply,
+		const u8 **bytes, size_t *len)
+{
+	if (nr < sizeof(*out))
+		return false;
+	memcpy(out, packet, sizeof(*out));
+	size_t head = sizeof(*out) + out->subject_len + out->reply_len;
+	if (nr < head)
+		return false;
+	take_text(subject, packet + sizeof(*out), out->subject_len);
+	take_text(reply, packet + sizeof(*out) + out->subject_len, out->reply_len);
+	*bytes = packet + head;
+	*len = nr - head;
+	return true;
+}

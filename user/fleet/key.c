@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of people. */
+#include "fleet/key.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/utf8.h"
+
+/* Signatures for other purposes with the same key are none for requests. */
+#define CONTEXT  "sysflame fleet request 1"
+#define KEYS_MAX 10000
+
+static const char *const role_names[NR_FLEET_ROLES] = { "viewer", "profiler", "operator" };
+
+AUTO_DEFINE(pkey, EVP_PKEY *, EVP_PKEY_free)
+AUTO_DEFINE(mdctx, EVP_MD_CTX *, EVP_MD_CTX_free)
+#define auto_pkey  __attribute__((cleanup(auto_pkey_run)))
+#define auto_mdctx __attribute__((cleanup(auto_mdctx_run)))
+
+void hex_print(const u8 *bytes, size_t len, char *text)
+{
+	for (size_t i = 0; i < len; i++)
+		sprintf(text + 2 * i, "%02x", bytes[i]);
+}
+
+static int digit(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+bool hex_parse(const char *text, u8 *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		int high = digit(text[2 * i]), low = high < 0 ? -1 : digit(text[2 * i + 1]);
+		if (low < 0)
+			return false;
+		bytes[i] = (u8)(high << 4 | low);
+	}
+	return !text[2 * len];
+}
+
+void digest(const void *bytes, size_t len, u8 out[FLEET_HASH_LEN])
+{
+	if (!EVP_Digest(bytes, len, out, NULL, EVP_sha256(), NULL))
+		abort();
+}
+
+/* --- the file of keys ------------------------------------------------------------------------- */
+
+static bool take_role(const char *name, enum fleet_role *out)
+{
+	for (int i = 0; i < NR_FLEET_ROLES; i++)
+		if (!strcmp(name, role_names[i])) {
+			*out = i;
+			return true;
+		}
+	return false;
+}
+
+static bool take_word(char *field, size_t size, const char *word)
+{
+	if (!utf8_is_clean(word, size - 1))
+		return false;
+	copy_text(field, size, word);
+	return true;
+}
+
+/* An error is the rest of a sentence. */
+static const char *take_line(char *line, struct fleet_key *k)
+{
+	char *rest = line, *words[5] = { 0 }, *word;
+	size_t nr = 0;
+
+	while (nr < ARRAY_SIZE(words) && (word = strsep(&rest, " \t\r")))
+		if (*word)
+			words[nr++] = word;
+	if (nr < 3 || nr > 4)
+		return "expected KEY ROLE PERSON [NAMESPACE,..]";
+	if (!hex_parse(words[0], k->key, sizeof(k->key)))
+		return "a key has 64 hexadecimal digits";
+	if (!take_role(words[1], &k->role))
+		return "a role is viewer, profiler or operator";
+	if (!take_word(k->person, sizeof(k->person), words[2]) ||
+	    (nr == 4 && !take_word(k->namespaces, sizeof(k->namespaces), words[3])))
+		return "a name is too long or malformed";
+	if ((k->role == FLEET_PROFILER) != (nr == 4))
+		return "a profiler, and nobody else, has namespaces";
+	return NULL;
+}
+
+int keys_parse(const char *text, struct fleet_keys *out, struct str *why)
+{
+	auto_free char *copy = xstrdup(text);
+	char *rest = copy, *line;
+	u32 number = 0;
+
+	while ((line = strsep(&rest, "\n"))) {
+		struct fleet_key k = { 0 };
+		number++;
+		line[strcspn(line, "#")] = '\0';
+		if (strspn(line, " \t\r") == strlen(line))
+			continue;
+		const char *fault = take_line(line, &k);
+		if (!fault && out->all.nr == KEYS_MAX)
+			fault = "there are more than 10000 keys";
+		if (!fault && keys_find(out, k.key))
+			fault = "the key has a line already";
+		if (fault) {
+			str_addf(why, "line %u: %s", number, fault);
+			return -EINVAL;
+		}
+		vec_push(&out->all, k);
+	}
+	return 0;
+}
+
+void keys_fini(struct fleet_keys *k)
+{
+	vec_fini(&k->all);
+}
+
+const struct fleet_key *keys_find(const struct fleet_keys *keys, const u8 *key)
+{
+	for (size_t i = 0; i < keys->all.nr; i++)
+		if (!memcmp(keys->all.at[i].key, key, FLEET_KEY_LEN))
+			return &keys->all.at[i];
+	return NULL;
+}
+
+bool key_has_namespace(const struct fleet_key *k, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = k->namespaces; *at;) {
+		size_t here = strcspn(at, ",");
+		if (here == len && len && !strncmp(at, name, len))
+			return true;
+		at += here + (at[here] == ',');
+	}
+	return false;
+}
+
+/* --- signatures ------------------------------------------------------------------------------- */
+
+static EVP_PKEY *open_private(const u8 *private_key)
+{
+	return EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, private_key, FLEET_KEY_LEN);
+}
+
+int key_public(const u8 *private_key, u8 *public_key)
+{
+	auto_pkey EVP_PKEY *key = open_private(private_key);
+	size_t len = FLEET_KEY_LEN;
+
+	return key && EVP_PKEY_get_raw_public_key(key, public_key, &len) ? 0 : -EIO;
+}
+
+int key_new(u8 *private_key, u8 *public_key)
+{
+	auto_pkey EVP_PKEY *key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+	size_t len = FLEET_KEY_LEN;
+
+	if (!key || !EVP_PKEY_get_raw_private_key(key, private_key, &len))
+		return -EIO;
+	return key_public(private_key, public_key);
+}
+
+static void add_signed_bytes(const struct fleet_signed *m, struct str *out)
+{
+	str_add_bytes(out, CONTEXT, sizeof(CONTEXT));
+	str_add_bytes(out, m->request, m->len);
+}
+
+int key_sign(const u8 *private_key, struct fleet_signed *m)
+{
+	auto_pkey EVP_PKEY *key = open_private(private_key);
+	auto_mdctx EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	auto_str struct str bytes = { 0 };
+	size_t len = sizeof(m->signature);
+
+	add_signed_bytes(m, &bytes);
+	if (!key || !ctx || !EVP_DigestSignInit(ctx, NULL, NULL, NULL, key) ||
+	    !EVP_DigestSign(ctx, m->signature, &len, (u8 *)bytes.at, bytes.len))
+		return -EIO;
+	return key_public(private_key, m->key);
+}
+
+bool key_has_signed(const struct fleet_signed *m)
+{
+	auto_pkey EVP_PKEY *key =
+		EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, m->key, FLEET_KEY_LEN);
+	auto_mdctx EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	auto_str struct str bytes = { 0 };
+
+	add_signed_bytes(m, &bytes);
+	return key && ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key) &&
+	       EVP_DigestVerify(ctx, m->signature, sizeof(m->signature), (u8 *)bytes.at,
+				bytes.len) == 1;
+}

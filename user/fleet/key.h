@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keys of people (Ed25519), and what each may ask of a node. The file DIR/keys has a line for each
+ * key; # begins a comment:
+ *
+ *   KEY ROLE PERSON [NAMESPACE,..]
+ *
+ * KEY is the public key, 64 hexadecimal digits. A profiler needs namespaces.
+ */
+#pragma once
+
+#include "base/vec.h"
+#include "fleet/message.h"
+
+enum fleet_role {
+	FLEET_VIEWER,   /* the census, and slices of continuous profiling */
+	FLEET_PROFILER, /* recordings of processes in its namespaces, too */
+	FLEET_OPERATOR, /* everything */
+	NR_FLEET_ROLES,
+};
+
+struct fleet_key {
+	u8 key[FLEET_KEY_LEN];
+	enum fleet_role role;
+	char person[64];
+	char namespaces[256];
+};
+
+struct fleet_keys {
+	VEC(struct fleet_key) all;
+};
+
+/* Adds the keys of a file. -EINVAL and a sentence with the line if it is malformed. */
+int keys_parse(const char *text, struct fleet_keys *out, struct str *why);
+void keys_fini(struct fleet_keys *k);
+const struct fleet_key *keys_find(const struct fleet_keys *k, const u8 *key);
+
+/* Whether `name` is one of the key's namespaces. */
+bool key_has_namespace(const struct fleet_key *k, const char *name);
+
+/* A new pair; the private key is a seed of FLEET_KEY_LEN bytes. Negative errno. */
+int key_new(u8 *private_key, u8 *public_key);
+int key_public(const u8 *private_key, u8 *public_key);
+
+/* Signs the request in `m`, and sets its key. Negative errno. */
+int key_sign(const u8 *private_key, struct fleet_signed *m);
+
+/* Whether m->key has signed it. */
+bool key_has_signed(const struct fleet_signed *m);
+
+/* Bytes as hexadecimal digits. The text has room for 2 * len + 1 bytes. */
+void hex_print(const u8 *bytes, size_t len, char *text);
+bool hex_parse(const char *text, u8 *bytes, size_t len);
+
+/* SHA-256. */
+void digest(const void *bytes, size_t len, u8 out[FLEET_HASH_LEN]);

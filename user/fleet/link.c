@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The connection to NATS as its user sees it. */
+#include "fleet/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/packet.h"
+#include "fleet/bus.h"
+
+#define SOCK_FD   3  /* in the process */
+#define DELAY_MAX 60 /* s before it is started again */
+
+struct link {
+	int sock;
+	char *subjects[LINK_SUBJECTS_MAX];
+	u32 nr_subjects;
+	struct str out;
+	char subject[LINK_SUBJECT_MAX], reply[LINK_SUBJECT_MAX];
+	u8 *packet; /* LINK_PACKET_MAX and a NUL */
+};
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static void die_with_parent(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+}
+
+static void keep_only(int sock)
+{
+	if (sock != SOCK_FD)
+		dup2(sock, SOCK_FD);
+	fcntl(SOCK_FD, F_SETFD, 0);
+	close_range(SOCK_FD + 1, ~0u, 0);
+}
+
+static pid_t start_bus(const struct link_options *o)
+{
+	pid_t parent = getpid(), child = fork();
+
+	if (child)
+		return child;
+	die_with_parent(parent);
+	_exit(bus_run(SOCK_FD, o));
+}
+
+static u32 random_below(u32 nr)
+{
+	u32 value = 0;
+
+	if (getrandom(&value, sizeof(value), 0) != sizeof(value))
+		return 0;
+	return value % nr;
+}
+
+/* Starts the process again when it crashes: the web process could not. */
+static int guard(const struct link_options *o)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_NAME, "sysflame-guard");
+	for (;;) {
+		int status = 0;
+		pid_t bus = start_bus(o);
+		if (bus > 0 && waitpid(bus, &status, 0) == bus && WIFEXITED(status) &&
+		    !WEXITSTATUS(status))
+			return 0;
+		sleep(1 + random_below(DELAY_MAX));
+	}
+}
+
+int link_start(const struct link_options *o, struct link **out)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+		return -errno;
+	pid_t parent = getpid(), child = fork();
+	if (!child) {
+		die_with_parent(parent);
+		keep_only(ends[1]);
+		_exit(guard(o));
+	}
+	close(ends[1]);
+	if (child < 0) {
+		close(ends[0]);
+		return -EAGAIN;
+	}
+	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	struct link *l = xcalloc(1, sizeof(*l));
+	l->sock = ends[0];
+	l->packet = xmalloc(LINK_PACKET_MAX + 1);
+	*out = l;
+	return 0;
+}
+
+void link_free(struct link *l)
+{
+	if (!l)
+		return;
+	close(l->sock);
+	for (u32 i = 0; i < l->nr_subjects; i++)
+		free(l->subjects[i]);
+	str_fini(&l->out);
+	free(l->packet);
+	free(l);
+}
+
+/* --- packets ---------------------------------------------------------------------------------- */
+
+int link_fd(const struct link *l)
+{
+	return l->sock;
+}
+
+static int put(struct link *l, enum bus_packet_kind kind, const char *subject, const char *reply,
+	       const void *bytes, size_t len)
+{
+	int err = bus_pack(kind, subject, reply, bytes, len, &l->out);
+
+	return err ?: packet_send(l->sock, l->out.at, l->out.len, NULL, 0);
+}
+
+int link_publish(struct link *l, const char *subject, const char *reply, const void *bytes,
+		 size_t len)
+{
+	return put(l, BUS_PUBLISH, subject, reply, bytes, len);
+}
+
+int link_subscribe(struct link *l, const char *subject)
+{
+	if (l->nr_subjects == LINK_SUBJECTS_MAX || strlen(subject) >= LINK_SUBJECT_MAX)
+		return -E2BIG;
+	l->subjects[l->nr_subjects++] = xstrdup(subject);
+	return put(l, BUS_SUBSCRIBE, subject, "", "", 0);
+}
+
+/* A process that was started anew knows none. One that has just been told a subject keeps one. */
+static void repeat_subjects(struct link *l)
+{
+	for (u32 i = 0; i < l->nr_subjects; i++)
+		put(l, BUS_SUBSCRIBE, l->subjects[i], "", "", 0);
+}
+
+static bool take_packet(struct link *l, size_t nr, struct link_event *out)
+{
+	struct bus_packet p;
+	const u8 *bytes;
+	size_t len;
+
+	l->packet[nr] = '\0';
+	if (!bus_unpack(l->packet, nr, &p, l->subject, l->reply, &bytes, &len))
+		return false;
+	*out = (struct link_event){ .subject = l->subject,
+				    .reply = l->reply,
+				    .text = (const char *)bytes,
+				    .bytes = bytes,
+				    .len = len };
+	switch (p.kind) {
+	case BUS_MESSAGE:
+		out->kind = LINK_MESSAGE;
+		return true;
+	case BUS_UP:
+		out->kind = LINK_UP;
+		return true;
+	case BUS_DOWN:
+		out->kind = LINK_DOWN;
+		return true;
+	case BUS_STARTED:
+		repeat_subjects(l);
+		return false;
+	default:
+		return false;
+	}
+}
+
+int link_receive(struct link *l, struct link_event *out)
+{
+	int fds[PACKET_FDS_MAX];
+	size_t nr, nr_fds;
+
+	for (;;) {
+		int err = packet_receive(l->sock, l->packet, LINK_PACKET_MAX, &nr, fds, &nr_fds);
+		if (err)
+			return err;
+		for (size_t i = 0; i < nr_fds; i++)
+			close(fds[i]);
+		if (take_packet(l, nr, out))
+			return 0;
+	}
+}

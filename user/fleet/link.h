@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection to NATS that never blocks. A process of its own has it (fleet/bus.h), because the
+ * library starts threads, resolves names and connects, which the web process may not. Packets go
+ * between the two; each is one message.
+ */
+#pragma once
+
+#include "fleet/message.h"
+
+#define LINK_SUBJECT_MAX  256
+#define LINK_SUBJECTS_MAX 8
+#define LINK_PACKET_MAX   (FLEET_MESSAGE_MAX + 1024)
+
+struct link;
+
+struct link_options {
+	const char *url;  /* "nats://HOST:PORT,..", tls:// for TLS */
+	const char *name; /* of the connection, for the server's lists */
+	const char *dir;  /* may have nats.creds, and ca.pem to check the server by */
+};
+
+enum link_event_kind {
+	LINK_MESSAGE,
+	LINK_UP,   /* `text`: the server's address and version */
+	LINK_DOWN, /* `text`: why; it connects again by itself */
+};
+
+/* Pointers are valid until the next call of link_receive. */
+struct link_event {
+	enum link_event_kind kind;
+	const char *subject, *reply, *text;
+	const void *bytes;
+	size_t len;
+};
+
+/*
+ * Starts the process. Call it before rights are dropped that it needs: to fork, and to open the
+ * files of `dir`. Negative errno.
+ */
+int link_start(const struct link_options *o, struct link **out);
+
+/* Ends the process. Accepts NULL. */
+void link_free(struct link *l);
+
+/* Readable when link_receive has something. */
+int link_fd(const struct link *l);
+
+/* -EAGAIN: nothing has arrived. -EPIPE: the process has ended for good. */
+int link_receive(struct link *l, struct link_event *out);
+
+/* Also for later connections. -E2BIG: the subject is too long, or there are too many. */
+int link_subscribe(struct link *l, const char *subject);
+
+/* `reply` may be "". -EAGAIN: the connection is too slow; the message was not sent. */
+int link_publish(struct link *l, const char *subject, const char *reply, const void *bytes,
+		 size_t len);

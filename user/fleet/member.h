@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A node of the fleet: answers requests, keeps results for a while and hands them out. It has no
+ * clock, network or recorder of its own; the host (user/web/fleet.c, or a test) has.
+ *
+ *   SIGNED -> checks -> host.start -> member_started -> ANSWER
+ *                                     member_ended   -> DONE -> GET -> CHUNK ..
+ */
+#pragma once
+
+#include "fleet/budget.h"
+#include "fleet/key.h"
+#include "fleet/policy.h"
+
+#define MEMBER_RESULT_S   600         /* a result is kept so long */
+#define MEMBER_RESULTS    (64u << 20) /* bytes of all results */
+#define MEMBER_SILENT_S   60          /* a recording ends if nobody says ALIVE so long */
+#define MEMBER_ENDING_S   45          /* from the end of the recording to its result */
+#define MEMBER_STRAIN_S   10          /* .. and if one of the next two holds so long */
+#define MEMBER_CPU_PPM    50000       /* the recorder's own CPU time that ends a recording */
+#define MEMBER_PRESSURE   60          /* percent of PSI "some" */
+#define MEMBER_LOST       20          /* percent of samples */
+#define MEMBER_LOST_LEAST 1000        /* .. of at least so many */
+
+/* What the daemon is to do. */
+struct member_work {
+	u32 number; /* for member_started and member_ended */
+	const struct fleet_request *request;
+	const struct selector *selector;
+	const char *person;
+};
+
+struct member_facts {
+	bool has_recorder;
+	u32 nr_cpus, nr_jvms;
+	struct policy_caps caps;
+	u64 cpu_ns;       /* of the recorder, all that it has used */
+	u64 cpu_ppm;      /* of the recorder now */
+	u32 pressure_pct; /* PSI "some" of the CPU over 10 s; 0 if unknown */
+	char services[FLEET_SERVICES][104];
+	u32 nr_services, nr_all_services;
+};
+
+struct member_result {
+	enum verdict verdict; /* ACCEPT: there are bytes */
+	const char *why;
+	const void *bytes;
+	size_t len;
+	u64 samples, lost, profile;
+};
+
+struct member_host {
+	void *ctx;
+	u64 (*mono_ns)(void *ctx);
+	u64 (*wall_ms)(void *ctx);
+	bool (*is_disabled)(void *ctx);
+	void (*look)(void *ctx, struct member_facts *out);
+
+	/* Whether processes that the selector wants may run here. */
+	bool (*runs)(void *ctx, const struct selector *s);
+
+	/* Calls member_started once, perhaps before it returns; if that had no error, member_ended.
+	 */
+	void (*start)(void *ctx, const struct member_work *w);
+
+	/* Ends a recording early; its result still arrives. */
+	void (*stop)(void *ctx, u32 number);
+
+	/* Samples and losses so far; false if they are unknown. */
+	bool (*progress)(void *ctx, u32 number, u64 *samples, u64 *lost);
+	void (*publish)(void *ctx, const char *subject, const void *bytes, size_t len);
+	void (*audit)(void *ctx, const char *person, const char *what);
+};
+
+struct member;
+
+/* `labels`: "zone=a,version=2"; the name is the label `node`. The host must outlive it. */
+struct member *member_new(const char *name, const char *labels, const struct member_host *host);
+void member_free(struct member *n);
+
+/* Takes the keys over. */
+void member_set_keys(struct member *n, struct fleet_keys *keys);
+
+/* The subjects that it listens to; NULL after the last. */
+const char *member_subject(const struct member *n, u32 i);
+
+/* A message on one of its subjects; `reply` may be "". */
+void member_message(struct member *n, const char *reply, const void *bytes, size_t len);
+
+/* The host's reports on what it was told to start. `v` is ACCEPT if it runs. */
+void member_started(struct member *n, u32 number, enum verdict v, const char *why);
+void member_ended(struct member *n, u32 number, const struct member_result *r);
+
+/* Deadlines; call it some times a second. */
+void member_tick(struct member *n);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Selectors, and labels of nodes. */
+#include "fleet/selector.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+#define KEY     LETTERS "-_."
+
+static const char *const process_keys[NR_SELECTOR_PROCESS] = { "service", "container", "pod",
+							       "namespace" };
+
+static int refuse(struct str *why, const char *text, const char *at, const char *what)
+{
+	str_addf(why, "selector \"%s\", character %zu: %s", text, (size_t)(at - text) + 1, what);
+	return -EINVAL;
+}
+
+static bool take_piece(char *field, size_t size, const char *at, size_t len)
+{
+	if (!len || len >= size)
+		return false;
+	memcpy(field, at, len);
+	field[len] = '\0';
+	return true;
+}
+
+/* Stores a term that was read; an error is the sentence's end. */
+static const char *add_term(struct selector *s, const struct selector_term *t)
+{
+	for (int i = 0; i < NR_SELECTOR_PROCESS; i++) {
+		if (strcmp(t->key, process_keys[i]))
+			continue;
+		if (t->is_not)
+			return "this key takes = only";
+		if (*s->processes[i])
+			return "this key was used before";
+		memcpy(s->processes[i], t->value, sizeof(t->value));
+		return NULL;
+	}
+	if (s->nr_nodes == SELECTOR_TERMS)
+		return "there are more than 8 terms";
+	s->nodes[s->nr_nodes++] = *t;
+	return NULL;
+}
+
+int selector_parse(const char *text, struct selector *out, struct str *why)
+{
+	struct selector s = { 0 };
+
+	for (const char *at = text; *at;) {
+		struct selector_term t = { 0 };
+		size_t len = strspn(at, KEY);
+		if (!take_piece(t.key, sizeof(t.key), at, len))
+			return refuse(why, text, at, "expected a key, as in zone=a");
+		const char *op = at + len;
+		t.is_not = *op == '!';
+		if (op[t.is_not] != '=')
+			return refuse(why, text, op, "expected = or !=");
+		const char *value = op + 1 + t.is_not;
+		len = strcspn(value, ",");
+		if (!take_piece(t.value, sizeof(t.value), value, len))
+			return refuse(why, text, value, "expected a value of 1 to 127 bytes");
+		const char *fault = add_term(&s, &t);
+		if (fault)
+			return refuse(why, text, at, fault);
+		at = value + len;
+		if (*at == ',' && !*++at)
+			return refuse(why, text, at, "expected another term after the comma");
+	}
+	*out = s;
+	return 0;
+}
+
+bool labels_find(const char *labels, const char *key, char *out, size_t size)
+{
+	size_t len = strlen(key);
+
+	for (const char *at = labels; *at;) {
+		size_t here = strcspn(at, ",");
+		if (here > len && !strncmp(at, key, len) && at[len] == '=')
+			return take_piece(out, size, at + len + 1, here - len - 1);
+		at += here + (at[here] == ',');
+	}
+	return false;
+}
+
+bool selector_admits(const struct selector *s, const char *labels)
+{
+	for (u32 i = 0; i < s->nr_nodes; i++) {
+		const struct selector_term *t = &s->nodes[i];
+		char value[sizeof(t->value)];
+		bool is_equal = labels_find(labels, t->key, value, sizeof(value)) &&
+				!strcmp(value, t->value);
+		if (is_equal == t->is_not)
+			return false;
+	}
+	return true;
+}
+
+static bool is_process_key(const char *pair, size_t len)
+{
+	for (int i = 0; i < NR_SELECTOR_PROCESS; i++)
+		if (strlen(process_keys[i]) == len && !strncmp(pair, process_keys[i], len))
+			return true;
+	return false;
+}
+
+int labels_add(char *labels, size_t size, const char *pair)
+{
+	size_t key = strspn(pair, KEY), used = strlen(labels), len = strlen(pair);
+
+	if (!key || key > 31 || pair[key] != '=' || is_process_key(pair, key) ||
+	    len - key - 1 > 127 || len == key + 1 || strcspn(pair, ",\"\\\n") != len)
+		return -EINVAL;
+	if (used + len + 2 > size)
+		return -E2BIG;
+	if (used)
+		labels[used++] = ',';
+	memcpy(labels + used, pair, len + 1);
+	return 0;
+}
+
+bool node_name_is_valid(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len && len < 64 && strspn(name, LETTERS "-_") == len;
+}

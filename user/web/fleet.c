@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon as a node of a fleet. */
+#include "web/fleet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "fleet/link.h"
+#include "fleet/member.h"
+#include "web/input.h"
+#include "web/range.h"
+#include "web/service.h"
+#include "web/sessions.h"
+
+#define DISABLE_PATH "/run/sysflame/disable"
+#define KEYS_BYTES   (4u << 20)
+#define TICK_NS      (200 * NS_PER_MS)
+#define KEYS_NS      (2 * NS_PER_SEC)   /* between looks at the file of keys */
+#define SERVICES_NS  (600 * NS_PER_SEC) /* a service that used the CPU since then runs */
+#define MESSAGES_MAX 256                /* before others get their turn */
+
+/* A request of the fleet that the daemon works on. */
+struct errand {
+	struct fleet *fleet;
+	u32 number;
+	u64 session; /* 0: it has none */
+	char params[NR_SELECTOR_PROCESS][128];
+	u64 samples, lost, profile;
+	bool is_converting;
+};
+
+struct fleet {
+	struct service *sv;
+	struct link *link;
+	struct member *member;
+	struct member_host host;
+	VEC(struct errand *) errands;
+	int pressure_fd; /* -1: unknown */
+	bool is_up;
+	struct timespec keys_time;
+	u64 keys_ns, ticked_ns;
+};
+
+/* --- errands ---------------------------------------------------------------------------------- */
+
+static struct errand *find_errand(struct fleet *f, u32 number)
+{
+	vec_each(e, &f->errands)
+		if ((*e)->number == number)
+			return *e;
+	return NULL;
+}
+
+static void drop_errand(struct errand *e)
+{
+	struct fleet *f = e->fleet;
+
+	for (size_t i = 0; i < f->errands.nr; i++)
+		if (f->errands.at[i] == e)
+			f->errands.at[i--] = f->errands.at[--f->errands.nr];
+	free(e);
+}
+
+static void end_errand(struct errand *e, enum verdict v, const char *why,
+		       const struct payload *bytes)
+{
+	const struct member_result r = {
+		.verdict = v,
+		.why = why,
+		.bytes = bytes ? bytes->at : NULL,
+		.len = bytes ? bytes->nr : 0,
+		.samples = e->samples,
+		.lost = e->lost,
+		.profile = e->profile,
+	};
+
+	member_ended(e->fleet->member, e->number, &r);
+	drop_errand(e);
+}
+
+/* A job_done_fn: the profile that the controller gets. */
+static void converted(void *ctx, int err, struct payload *result)
+{
+	struct errand *e = ctx;
+
+	if (err == -ECANCELED)
+		drop_errand(e);
+	else if (err == -EBADMSG)
+		end_errand(e, VERDICT_FAILED, result->at, NULL);
+	else if (err)
+		end_errand(e, VERDICT_FAILED, "The profile could not be made.", NULL);
+	else
+		end_errand(e, VERDICT_ACCEPT, "", result);
+}
+
+static int convert(struct errand *e)
+{
+	struct service *sv = e->fleet->sv;
+	const struct input in = { .store = sv->store, .kind = INPUT_FILE, .id = e->profile };
+	struct job_order order = {
+		.task = WEB_CONVERT,
+		.params = { .nr_inputs = 1, .format = "sflm" },
+		.fds = { input_file(&in, 0), -1 },
+		.is_needed = true,
+		.done = converted,
+		.ctx = e,
+	};
+	struct web_params *p = &order.params;
+
+	if (order.fds[0] < 0)
+		return order.fds[0];
+	e->is_converting = true;
+	copy_text(p->service, sizeof(p->service), e->params[SELECTOR_SERVICE]);
+	copy_text(p->container, sizeof(p->container), e->params[SELECTOR_CONTAINER]);
+	copy_text(p->pod, sizeof(p->pod), e->params[SELECTOR_POD]);
+	copy_text(p->namespace, sizeof(p->namespace), e->params[SELECTOR_NAMESPACE]);
+	return queue_add(sv->queue, &order);
+}
+
+/* The recording is in the store. */
+static void fetch_recording(struct errand *e)
+{
+	struct stored s;
+	int err = store_get(e->fleet->sv->store, e->session, &s);
+
+	if (err) {
+		end_errand(e, VERDICT_FAILED, "The recording was not kept.", NULL);
+		return;
+	}
+	e->profile = s.id;
+	e->samples = s.samples;
+	e->lost = s.lost;
+	if (s.state == STORED_FAILED)
+		end_errand(e, VERDICT_FAILED, s.error, NULL);
+	else if (convert(e))
+		end_errand(e, VERDICT_FAILED, "The recording cannot be read.", NULL);
+	stored_fini(&s);
+}
+
+static void fetch_recordings(struct fleet *f)
+{
+	for (size_t i = f->errands.nr; i-- > 0;) {
+		struct errand *e = f->errands.at[i];
+		if (e->session && !e->is_converting && !sessions_find(f->sv->sessions, e->session))
+			fetch_recording(e);
+	}
+}
+
+/* --- what the node asks of the daemon --------------------------------------------------------- */
+
+static u64 host_mono_ns(void *ctx)
+{
+	return time_mono_ns();
+}
+
+static u64 host_wall_ms(void *ctx)
+{
+	return time_wall_ns() / NS_PER_MS;
+}
+
+static bool host_is_disabled(void *ctx)
+{
+	return !access(DISABLE_PATH, F_OK);
+}
+
+/* "some avg10=12.34 .." */
+static u32 pressure(int fd)
+{
+	char text[64] = "";
+	double percent = 0;
+
+	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0 ||
+	    sscanf(text, "some avg10=%lf", &percent) != 1 || percent < 0 || percent > 100)
+		return 0;
+	return (u32)percent;
+}
+
+static void add_service(struct member_facts *out, const char *name)
+{
+	for (u32 i = 0; i < out->nr_services; i++)
+		if (!strcmp(out->services[i], name))
+			return;
+	out->nr_all_services++;
+	if (out->nr_services < FLEET_SERVICES)
+		copy_text(out->services[out->nr_services++], sizeof(out->services[0]), name);
+}
+
+static int read_strip(struct fleet *f, struct store_strip *out)
+{
+	u64 now = time_wall_ns();
+
+	return store_strip(f->sv->store, now - SERVICES_NS, now, 1, out);
+}
+
+static void host_look(void *ctx, struct member_facts *out)
+{
+	struct fleet *f = ctx;
+	const struct recorder_link *r = &f->sv->recorder;
+	struct store_strip strip = { 0 };
+
+	*out = (struct member_facts){
+		.has_recorder = r->is_up,
+		.nr_cpus = r->caps.nr_cpus,
+		.nr_jvms = (u32)r->jvms.nr,
+		.caps = { r->caps.max_hz, r->caps.max_duration_s },
+		.cpu_ns = r->cpu_ns,
+		.cpu_ppm = r->has_node ? r->node.cpu_ppm : 0,
+		.pressure_pct = pressure(f->pressure_fd),
+	};
+	if (!read_strip(f, &strip))
+		vec_each(s, &strip.series)
+			add_service(out, s->service);
+	store_strip_fini(&strip);
+}
+
+/* Without slices nobody knows; the samples decide then. */
+static bool host_runs(void *ctx, const struct selector *s)
+{
+	struct fleet *f = ctx;
+	const char *wanted = s->processes[SELECTOR_SERVICE];
+	struct store_strip strip = { 0 };
+	bool is_known = false, runs = false;
+
+	if (!*wanted)
+		return true;
+	if (!read_strip(f, &strip))
+		vec_each(one, &strip.series) {
+			is_known = true;
+			runs |= !strcmp(one->service, wanted);
+		}
+	store_strip_fini(&strip);
+	return runs || !is_known;
+}
+
+/* A session_answer_fn. */
+static void answered(void *ctx, int err, const char *why, u64 id)
+{
+	struct errand *e = ctx;
+
+	e->session = id;
+	member_started(e->fleet->member, e->number, err ? VERDICT_POLICY : VERDICT_ACCEPT, why);
+	if (err)
+		drop_errand(e);
+}
+
+static void choose_target(const struct selector *s, struct control_start *start)
+{
+	const char *container = s->processes[SELECTOR_CONTAINER], *pod = s->processes[SELECTOR_POD];
+
+	if (*container)
+		start->target = CONTROL_TARGET_CONTAINER;
+	else if (*pod)
+		start->target = CONTROL_TARGET_POD;
+	copy_text(start->target_text, sizeof(start->target_text), *container ? container : pod);
+}
+
+static int start_recording(struct errand *e, const struct member_work *w)
+{
+	auto_free char *name = xasprintf("fleet: %s%s%s", w->person,
+					 *w->request->reason ? ": " : "", w->request->reason);
+	struct session_order o = {
+		.start = { .rate_hz = w->request->hz, .duration_s = w->request->duration_s },
+		.name = name,
+		.who = w->person,
+		.answer = answered,
+		.ctx = e,
+	};
+
+	choose_target(w->selector, &o.start);
+	copy_text(o.start.events, sizeof(o.start.events), w->request->events);
+	return sessions_start(e->fleet->sv->sessions, &o);
+}
+
+static int start_range(struct errand *e, const struct member_work *w)
+{
+	u64 to_ms = time_wall_ns() / NS_PER_MS - w->request->ago_s * 1000ull;
+	struct range r = RANGE_ALL(to_ms - w->request->duration_s * 1000ull, to_ms);
+
+	r.event = w->request->events;
+	r.service = e->params[SELECTOR_SERVICE];
+	r.container = e->params[SELECTOR_CONTAINER];
+	r.pod = e->params[SELECTOR_POD];
+	r.namespace = e->params[SELECTOR_NAMESPACE];
+	member_started(e->fleet->member, e->number, VERDICT_ACCEPT, "");
+	return range_render(e->fleet->sv, &r, "sflm", converted, e);
+}
+
+static void host_start(void *ctx, const struct member_work *w)
+{
+	struct fleet *f = ctx;
+	struct errand *e = xcalloc(1, sizeof(*e));
+	bool is_recording = w->request->want == WANT_RECORDING;
+
+	e->fleet = f;
+	e->number = w->number;
+	memcpy(e->params, w->selector->processes, sizeof(e->params));
+	vec_push(&f->errands, e);
+	int err = is_recording ? start_recording(e, w) : start_range(e, w);
+	if (!err)
+		return;
+	if (is_recording) {
+		member_started(f->member, e->number, VERDICT_BUSY,
+			       "As many recordings run as may, or there is no recorder.");
+		drop_errand(e);
+	} else {
+		end_errand(e, VERDICT_BUSY, "Too many jobs wait.", NULL);
+	}
+}
+
+static void host_stop(void *ctx, u32 number)
+{
+	struct fleet *f = ctx;
+	struct errand *e = find_errand(f, number);
+	struct session *s = e && e->session ? sessions_find(f->sv->sessions, e->session) : NULL;
+
+	if (s)
+		sessions_stop(s);
+}
+
+static bool host_progress(void *ctx, u32 number, u64 *samples, u64 *lost)
+{
+	struct fleet *f = ctx;
+	struct errand *e = find_errand(f, number);
+	struct session *s = e && e->session ? sessions_find(f->sv->sessions, e->session) : NULL;
+
+	if (!s)
+		return false;
+	*samples = s->state.samples;
+	*lost = s->state.lost;
+	return true;
+}
+
+static void host_publish(void *ctx, const char *subject, const void *bytes, size_t len)
+{
+	struct fleet *f = ctx;
+
+	/* Whoever misses it asks again. */
+	if (link_publish(f->link, subject, "", bytes, len))
+		log_debug("fleet: a message to %s was not sent", subject);
+}
+
+static void host_audit(void *ctx, const char *person, const char *what)
+{
+	struct fleet *f = ctx;
+
+	store_audit(f->sv->store, person, what);
+}
+
+/* --- the fleet -------------------------------------------------------------------------------- */
+
+/* The keys stay as they are if the file is missing or malformed. */
+static void read_keys(struct fleet *f)
+{
+	auto_free char *path = xasprintf("%s/keys", f->sv->o->fleet->dir), *text = NULL;
+	struct fleet_keys keys = { 0 };
+	auto_str struct str why = { 0 };
+	struct stat st;
+	size_t len;
+	int err = stat(path, &st) ? -errno : file_read(path, KEYS_BYTES, &text, &len);
+
+	if (!err && st.st_mtim.tv_sec == f->keys_time.tv_sec &&
+	    st.st_mtim.tv_nsec == f->keys_time.tv_nsec)
+		return;
+	if (!err) {
+		f->keys_time = st.st_mtim;
+		err = keys_parse(text, &keys, &why);
+	}
+	if (err) {
+		log_error("fleet: %s: %s", path, why.len ? why.at : strerror(-err));
+		keys_fini(&keys);
+		return;
+	}
+	member_set_keys(f->member, &keys);
+}
+
+static void take_events(struct fleet *f)
+{
+	struct link_event e;
+
+	for (int i = 0; f->link && i < MESSAGES_MAX; i++) {
+		int err = link_receive(f->link, &e);
+		if (err == -EPIPE) {
+			log_error("fleet: the connection's process has ended; restart the daemon");
+			link_free(take(f->link));
+		}
+		if (err)
+			return;
+		if (e.kind == LINK_MESSAGE)
+			member_message(f->member, e.reply, e.bytes, e.len);
+		else if (e.kind == LINK_UP)
+			log_info("fleet: connected to %s", e.text);
+		else if (f->is_up)
+			log_warn("fleet: %s", e.text);
+		f->is_up = e.kind == LINK_MESSAGE ? f->is_up : e.kind == LINK_UP;
+	}
+}
+
+void fleet_tick(struct fleet *f)
+{
+	if (!f)
+		return;
+	u64 now = time_mono_ns();
+	take_events(f);
+	if (now - f->ticked_ns < TICK_NS)
+		return;
+	f->ticked_ns = now;
+	fetch_recordings(f);
+	member_tick(f->member);
+	if (now - f->keys_ns > KEYS_NS) {
+		f->keys_ns = now;
+		read_keys(f);
+	}
+}
+
+int fleet_fd(const struct fleet *f)
+{
+	return f && f->link ? link_fd(f->link) : -1;
+}
+
+int fleet_new(struct service *sv, struct fleet **out)
+{
+	const struct web_fleet *o = sv->o->fleet;
+
+	if (!o)
+		return 0;
+	const struct link_options link = { .url = o->url, .name = o->node, .dir = o->dir };
+	struct fleet *f = xcalloc(1, sizeof(*f));
+	f->sv = sv;
+	f->host = (struct member_host){
+		f,          host_mono_ns, host_wall_ms,  host_is_disabled, host_look,  host_runs,
+		host_start, host_stop,    host_progress, host_publish,     host_audit,
+	};
+	f->pressure_fd = open("/proc/pressure/cpu", O_RDONLY | O_CLOEXEC);
+	f->member = member_new(o->node, o->labels, &f->host);
+	int err = link_start(&link, &f->link);
+	if (err) {
+		log_error("fleet: cannot start: %s", strerror(-err));
+		fleet_free(f);
+		return err;
+	}
+	/* Without keys it refuses everybody. */
+	read_keys(f);
+	for (u32 i = 0; member_subject(f->member, i); i++)
+		link_subscribe(f->link, member_subject(f->member, i));
+	*out = f;
+	return 0;
+}
+
+void fleet_free(struct fleet *f)
+{
+	if (!f)
+		return;
+	link_free(f->link);
+	member_free(f->member);
+	vec_each(e, &f->errands)
+		free(*e);
+	vec_fini(&f->errands);
+	if (f->pressure_fd >= 0)
+		close(f->pressure_fd);
+	free(f);
+}

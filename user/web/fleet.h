@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon as a node of a fleet (fleet/member.h): a request becomes a recording like any other,
+ * or a range of slices. NULL stands for a daemon in no fleet.
+ */
+#pragma once
+
+struct fleet;
+struct service;
+
+/* Starts the connection. *out is NULL if sv->o->fleet is. Logs errors; negative errno. */
+int fleet_new(struct service *sv, struct fleet **out);
+void fleet_free(struct fleet *f);
+
+/* Readable when fleet_tick is to be called at once; -1 if there is no fleet. */
+int fleet_fd(const struct fleet *f);
+void fleet_tick(struct fleet *f);
