@@ -50,7 +50,7 @@ static int run(struct world *w, int control_fd)
 		.control_fd = control_fd,
 		.pulse = w->pulse,
 		.conf = w->conf,
-		.is_continuous = true,
+		.continuous = "cpu,offcpu",
 		.limits = { 1000000, 10000 },
 		.has_agents = false,
 	};

@@ -25,6 +25,7 @@
 #include "daemon/tls.h"
 #include "fleet/selector.h"
 #include "recorder/conf.h"
+#include "recorder/continuous.h"
 #include "recorder/recorder.h"
 #include "web/web.h"
 
@@ -68,7 +69,7 @@ static int run_recorder(int control_fd, void *ctx)
 		.pulse = s->pulse,
 		.conf = s->conf ?: CONF_PATH,
 		.needs_conf = s->conf,
-		.is_continuous = !strcmp(s->continuous, "on"),
+		.continuous = strcmp(s->continuous, "off") ? s->continuous : NULL,
 		.limits = { .cpu_ppm = (u64)(s->max_cpu * PERCENT_PPM),
 			    .samples_s = (u64)s->max_samples },
 		.agent_path = s->agent_path,
@@ -230,8 +231,11 @@ static int check(struct serve *s)
 	bool is_path = !*s->prefix || (*s->prefix == '/' && s->prefix[1] &&
 				       s->prefix[strlen(s->prefix) - 1] != '/');
 
-	if (strcmp(s->continuous, "on") && strcmp(s->continuous, "off"))
-		return usage_error("--continuous: takes on or off");
+	if (!strcmp(s->continuous, "on"))
+		s->continuous = "cpu";
+	if (strcmp(s->continuous, "off") && !continuous_events_are_valid(s->continuous))
+		return usage_error("--continuous: takes off, or some of " CONTINUOUS_EVENTS
+				   ", as in cpu,offcpu");
 	if (strcmp(s->agent, "auto") && strcmp(s->agent, "never"))
 		return usage_error("--agent: takes auto or never");
 	if (!(s->max_cpu > 0) || s->max_cpu > 100)
@@ -329,8 +333,8 @@ static int parse(struct serve *s, int argc, char **argv)
 		  "further names by which people reach it, as in their browser's address" },
 		{ 0, "link", OPT_BOOL, &s->link, NULL,
 		  "print the login address of the daemon that runs on DIR" },
-		{ 0, "continuous", OPT_STRING, &s->continuous, "on|off",
-		  "profile the whole node all the time, at 19 Hz or less (on)" },
+		{ 0, "continuous", OPT_STRING, &s->continuous, "EVENT,..",
+		  "profile the whole node all the time: cpu, offcpu, alloc, lock; or off (cpu)" },
 		{ 0, "max-cpu", OPT_DOUBLE, &s->max_cpu, "PERCENT",
 		  "continuous: stay below this share of one CPU (1)" },
 		{ 0, "max-samples", OPT_INT, &s->max_samples, "N",
@@ -377,7 +381,7 @@ int serve_main(int argc, char **argv)
 	struct serve s = { .dir = "/var/lib/sysflame",
 			   .listen = "127.0.0.1:7070",
 			   .prefix = "",
-			   .continuous = "on",
+			   .continuous = "cpu",
 			   .max_disk = "2g",
 			   .agent = "auto",
 			   .max_cpu = 1,

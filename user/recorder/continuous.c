@@ -14,6 +14,10 @@
 #include "export/slices/slice_writer.h"
 #include "profile/names.h"
 
+#define FULL_HZ        19
+#define WAIT_MIN_NS    (50 * NS_PER_MS) /* of offcpu and lock at the full rate */
+#define ALLOC_INTERVAL (16ull << 20)    /* bytes between two samples */
+
 #define SLICE_NS (10 * NS_PER_SEC)
 #define BOOK_NS  (3600 * NS_PER_SEC) /* a file of the store has one hour */
 #define OTHER    "other"
@@ -36,6 +40,7 @@ struct continuous {
 	struct events events;
 	struct event_options sampling;
 	struct targets *targets;
+	enum agent_mode agent;
 	struct stream now;   /* recording NULL: off */
 	struct stream ended; /* its last cuts come before those of `now` */
 	u64 border_ns;       /* CLOCK_REALTIME of the next end of a slice */
@@ -58,16 +63,26 @@ static u64 nr_sampled(const struct stream *s)
 	return now.sampled;
 }
 
+/* At lower rates each sample of another event stands for more, and sums stay right. */
+static void set_rate(struct continuous *c, u32 hz)
+{
+	u64 less = hz ? (u64)(FULL_HZ / hz) * (FULL_HZ / hz) : 1;
+
+	c->sampling.freq_hz = (int)hz;
+	c->sampling.offcpu_min_ns = c->sampling.lock_min_ns = WAIT_MIN_NS * less;
+	c->sampling.alloc_interval = ALLOC_INTERVAL * less;
+}
+
 static int start_stream(struct continuous *c, u32 hz)
 {
 	const struct sink_options sink = { .service = services_label, .ctx = c->services };
 
-	c->sampling.freq_hz = (int)hz;
+	set_rate(c, hz);
 	const struct recording_options options = {
 		.events = &c->events,
 		.sampling = c->sampling,
 		.targets = c->targets,
-		.agent = AGENT_NEVER,
+		.agent = c->agent,
 	};
 	c->now = (struct stream){ .hz = hz, .recording = recording_new(c->node, &options) };
 	c->now.sink = recording_add_sink(c->now.recording, &sink);
@@ -93,8 +108,35 @@ static void start(struct continuous *c, u64 now_ns)
 		c->retry_ns = now_ns + RETRY_NS;
 }
 
+static bool is_event(const char *name, size_t len)
+{
+	static const char *const known[] = { "cpu", "offcpu", "alloc", "lock" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strlen(known[i]) == len && !strncmp(known[i], name, len))
+			return true;
+	return false;
+}
+
+bool continuous_events_are_valid(const char *events)
+{
+	for (;; events++) {
+		size_t len = strcspn(events, ",");
+		if (!is_event(events, len))
+			return false;
+		events += len;
+		if (!*events)
+			return true;
+	}
+}
+
+static bool needs_agents(const struct continuous_options *o)
+{
+	return o->has_agents && (strstr(o->events, "alloc") || strstr(o->events, "lock"));
+}
+
 struct continuous *continuous_new(struct node *n, struct services *services,
-				  const struct governor_limits *limits, struct outbox *out)
+				  const struct continuous_options *options, struct outbox *out)
 {
 	struct continuous *c = xcalloc(1, sizeof(*c));
 	auto_str struct str why = { 0 };
@@ -104,11 +146,12 @@ struct continuous *continuous_new(struct node *n, struct services *services,
 	c->out = out;
 	c->writer = slice_writer_new();
 	c->targets = targets_new();
-	governor_init(&c->governor, limits);
-	c->sampling = (struct event_options){ .freq_hz = (int)governor_rate(&c->governor),
-					      .without_agent = true,
+	governor_init(&c->governor, &options->limits);
+	c->agent = needs_agents(options) ? AGENT_AUTO : AGENT_NEVER;
+	c->sampling = (struct event_options){ .without_agent = c->agent == AGENT_NEVER,
 					      .targets = c->targets };
-	if (events_parse("cpu", &c->sampling, &c->events, &why))
+	set_rate(c, governor_rate(&c->governor));
+	if (events_parse(options->events, &c->sampling, &c->events, &why))
 		log_warn("there is no continuous profiling: %s", why.at);
 	else
 		start(c, time_mono_ns());
@@ -138,15 +181,27 @@ void continuous_begin_book(struct continuous *c)
 	slice_writer_begin(c->writer);
 }
 
+/* The number of the type with CPU time; NR if there is none. */
+static u32 cpu_type(const struct profile *p)
+{
+	u32 type = 0;
+
+	while (type < p->types.nr && strcmp(p->types.at[type].name, "cpu") != 0)
+		type++;
+	return type;
+}
+
 /* Samples become the CPU time that they stand for. */
 static void weigh_by_time(struct profile *p, u32 hz)
 {
-	if (!p->types.nr)
+	u32 cpu = cpu_type(p);
+
+	if (cpu == p->types.nr)
 		return;
-	free(p->types.at[0].unit);
-	p->types.at[0].unit = xstrdup("ns");
+	free(p->types.at[cpu].unit);
+	p->types.at[cpu].unit = xstrdup("ns");
 	vec_each(w, &p->weights)
-		if (!w->type)
+		if (w->type == cpu)
 			w->value *= NS_PER_SEC / hz;
 }
 
@@ -172,8 +227,10 @@ static void add_use(struct control_slice *s, const char *name, u64 cpu_ns)
 
 static void add_uses(const struct profile *p, struct control_slice *out)
 {
+	u32 cpu = cpu_type(p);
+
 	vec_each(w, &p->weights)
-		if (!w->type)
+		if (w->type == cpu)
 			add_use(out, p->labels.at[w->labels].service ?: OTHER, w->value);
 }
 
@@ -188,7 +245,8 @@ static void send_slice(struct continuous *c, struct cut *cut, u32 hz)
 	m.slice.begin_wall_ns = p->start_wall_ns;
 	m.slice.end_wall_ns = p->start_wall_ns + p->duration_ns;
 	m.slice.lost = loss_counts_samples(&cut->losses);
-	m.slice.samples = cut->counts.by_event[0];
+	for (u32 i = 0; i < c->events.list.nr; i++)
+		m.slice.samples += cut->counts.by_event[i];
 	profile_name_frames(p, NAMES_SHOWN);
 	weigh_by_time(p, hz);
 	add_uses(p, &m.slice);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Continuous profiling: CPU time of the whole node at a low rate, in slices of 10 s, without
- * agents. Each slice goes to the web process as a record of docs/slices-format.md. Its values are
- * in ns, so that slices of different rates add up. Processes and threads are labels.
+ * Continuous profiling: CPU time of the whole node at a low rate, in slices of 10 s; by choice
+ * also waits, allocations and locks, which become sparser as the rate falls. Agents are attached
+ * only for alloc and lock. Each slice goes to the web process as a record of docs/slices-format.md.
+ * Its values are in ns, so that slices of different rates add up. Processes and threads are labels.
  */
 #pragma once
 
@@ -12,8 +13,18 @@
 
 struct continuous;
 
+struct continuous_options {
+	const char *events; /* as in -e */
+	bool has_agents;    /* for alloc and lock */
+	struct governor_limits limits;
+};
+
+/* The events that continuous profiling can record. */
+#define CONTINUOUS_EVENTS "cpu, offcpu, alloc and lock"
+bool continuous_events_are_valid(const char *events);
+
 struct continuous *continuous_new(struct node *n, struct services *services,
-				  const struct governor_limits *limits, struct outbox *out);
+				  const struct continuous_options *options, struct outbox *out);
 void continuous_free(struct continuous *c);
 
 /* The web process is another one: the next slice begins a book. */

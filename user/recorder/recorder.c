@@ -362,8 +362,10 @@ static int start(struct recorder *r)
 		return err;
 	r->services = services_new(r->node);
 	r->jvms = jvm_list_new(r->node, r->services);
-	if (r->o.is_continuous)
-		r->continuous = continuous_new(r->node, r->services, &r->o.limits, &r->out);
+	const struct continuous_options continuous = { r->o.continuous, r->o.has_agents,
+						       r->o.limits };
+	if (r->o.continuous)
+		r->continuous = continuous_new(r->node, r->services, &continuous, &r->out);
 	return 0;
 }
 
