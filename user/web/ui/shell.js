@@ -53,7 +53,7 @@ async function openProfile() {
 
 // What a range is limited to: parts of the address, and of the body of a request.
 const FILTERS = ['service', 'container', 'pod', 'comm', 'pid'];
-const SERVICES_MOST = 12;
+const SERVICES_MOST = 50;
 const address = (from, to) => `${from}-${to}${location.search}`;
 
 function filterOf(search) {
