@@ -123,3 +123,8 @@ void dict_fini(struct dict *d)
 	free(d->slots);
 	*d = (struct dict){ 0 };
 }
+
+size_t dict_bytes(const struct dict *d)
+{
+	return d->cap * sizeof(d->slots[0]);
+}

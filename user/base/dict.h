@@ -35,6 +35,9 @@ u64 *dict_add(struct dict *d, u64 key);
 bool dict_remove(struct dict *d, u64 key);
 void dict_fini(struct dict *d);
 
+/* The memory that the table takes. */
+size_t dict_bytes(const struct dict *d);
+
 /* Visits the used slots in no particular order. The table must not change meanwhile. */
 #define dict_each(slot, d)                                                                      \
 	for (struct dict_slot *slot = (d)->slots; slot && slot < (d)->slots + (d)->cap; slot++) \

@@ -352,6 +352,7 @@ void node_tick(struct node *n)
 	take_in(n);
 	processes_reap(n->processes, now_ns - KEEP_EXITED_NS, forget_process, n);
 	follow(n, now_ns);
+	sweep_if_full(n);
 	step(n);
 }
 

@@ -42,7 +42,8 @@ struct node {
 	struct inbox inbox;             /* the records for the next turn */
 	struct inbox turn;              /* the records of this turn */
 	u64 received_ns, polled_ns, followed_ns, swept_ns;
-	u64 turn_ns; /* when the last turn began to receive */
+	size_t swept_frames_bytes; /* after the last sweep */
+	u64 turn_ns;               /* when the last turn began to receive */
 	struct wakes wakes;
 	struct memory_limit memory;
 };

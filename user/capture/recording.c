@@ -217,6 +217,7 @@ void recording_stop(struct recording *r)
 void recording_leave(struct recording *r)
 {
 	r->node->past_run_ns += recording_run_ns(r);
+	samples_own_frames(&r->samples); /* the node no longer knows which of its frames it uses */
 	inbox_drop(&r->node->inbox, r);
 }
 

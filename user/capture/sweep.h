@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Looks once a minute for what no event reports: processes whose exit was lost, containers without
- * processes.
+ * processes. Caches drop what was not used for a minute, and frames that nobody uses are freed
+ * (docs/decisions/0012-frames-are-swept.md).
  */
 #pragma once
 
-#include "base/types.h"
+#include "base/cache_use.h"
 
 struct node;
 
 #define SWEEP_NS (60 * NS_PER_SEC)
 
 void sweep(struct node *n, u64 now_ns);
+
+/* Frees unused frames earlier if there are many. Call it between turns. */
+void sweep_if_full(struct node *n);
+
+/* Reports every cache of the node. */
+void node_each_cache(const struct node *n, cache_use_fn visit, void *ctx);

@@ -67,6 +67,21 @@ static bool slice_is_valid(const struct control_slice *s)
 	return true;
 }
 
+static bool caches_are_valid(const struct control_node *n)
+{
+	if (n->nr_caches > CONTROL_CACHES_MAX)
+		return false;
+	for (u32 i = 0; i < n->nr_caches; i++) {
+		const struct control_cache *c = &n->caches[i];
+		size_t len = strnlen(c->name, sizeof(c->name));
+		if (!len || len == sizeof(c->name) ||
+		    strspn(c->name, "abcdefghijklmnopqrstuvwxyz_") != len || c->nr > INT64_MAX ||
+		    c->bytes > INT64_MAX || c->budget_bytes > INT64_MAX)
+			return false;
+	}
+	return true;
+}
+
 static bool is_from_recorder(const struct control_message *m)
 {
 	switch (m->kind) {
@@ -77,7 +92,8 @@ static bool is_from_recorder(const struct control_message *m)
 		       IS_TEXT(m->event.why_not);
 	case CONTROL_NODE:
 		return IS_TEXT(m->node.continuous_why) && m->node.cpu_ppm <= MAX_PPM &&
-		       m->node.continuous_since_wall_ns <= MAX_TIME_NS;
+		       m->node.continuous_since_wall_ns <= MAX_TIME_NS &&
+		       caches_are_valid(&m->node);
 	case CONTROL_JVMS:
 		return jvms_are_valid(&m->jvms);
 	case CONTROL_STATE:

@@ -15,7 +15,7 @@
 
 #include "control/reports.h"
 
-#define CONTROL_VERSION     1
+#define CONTROL_VERSION     2
 #define CONTROL_MESSAGE_MAX (64u << 10)
 
 enum control_kind {

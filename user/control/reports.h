@@ -25,6 +25,15 @@ struct control_event {
 	char why_not[256]; /* why it cannot be recorded here; "" if it can */
 };
 
+#define CONTROL_CACHES_MAX 32
+
+/* A cache of the recorder. */
+struct control_cache {
+	char name[24]; /* of lower-case letters and '_' */
+	u64 nr;        /* entries */
+	u64 bytes, budget_bytes;
+};
+
 /* About the recorder itself, every second. */
 struct control_node {
 	u64 cpu_ppm; /* own CPU time, BPF included, in millionths of one CPU, since the last */
@@ -32,6 +41,8 @@ struct control_node {
 	u32 continuous_hz; /* 0: off */
 	u64 continuous_since_wall_ns;
 	char continuous_why[256]; /* why that rate; "" if it is the one that was asked for */
+	u32 nr_caches;
+	struct control_cache caches[CONTROL_CACHES_MAX];
 };
 
 struct control_jvm {

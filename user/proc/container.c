@@ -17,10 +17,11 @@
 #define HASH_FUNCTION(id, len, hash) ((hash) = (unsigned)hash_keyed(id, len))
 #include <uthash.h>
 
-#define TEXT_MAX    65536
-#define ID_DIGITS   6                 /* the fewest digits of an id that identify it */
-#define ASK_FOR_NS  (15 * NS_PER_SEC) /* after all runtimes have answered */
-#define ASK_EACH_NS NS_PER_SEC
+#define TEXT_MAX         65536
+#define NAMES_HEAP_BYTES 72                /* three texts: their ends, and what malloc adds */
+#define ID_DIGITS        6                 /* the fewest digits of an id that identify it */
+#define ASK_FOR_NS       (15 * NS_PER_SEC) /* after all runtimes have answered */
+#define ASK_EACH_NS      NS_PER_SEC
 
 /*
  * If a runtime does not answer about one container, that container is asked about again later. If
@@ -94,6 +95,21 @@ void containers_sweep(struct containers *all)
 		else
 			drop(all, e);
 	}
+}
+
+size_t containers_nr(const struct containers *all)
+{
+	return HASH_COUNT(all->by_id);
+}
+
+size_t containers_bytes(const struct containers *all)
+{
+	size_t bytes = 0;
+
+	for (const struct entry *e = all->by_id; e; e = e->hh.next)
+		bytes += sizeof(*e) + strlen(e->c.name) + strlen(e->c.pod) +
+			 strlen(e->c.namespace) + NAMES_HEAP_BYTES;
+	return bytes;
 }
 
 void containers_free(struct containers *all)

@@ -31,6 +31,11 @@ void containers_free(struct containers *all);
 const struct container *containers_find(struct containers *all, const char *id,
 					const char *pod_uid);
 
+/* The number of containers, and their memory. */
+size_t containers_nr(const struct containers *all);
+size_t containers_bytes(const struct containers *all);
+#define CONTAINERS_BYTES ((u64)CONTAINERS_MAX * 1024)
+
 /* Keeps a container in the next sweep; NULL does nothing. */
 void containers_keep(const struct container *c);
 

@@ -65,6 +65,16 @@ void processes_free(struct processes *all)
 	free(all);
 }
 
+size_t processes_nr(const struct processes *all)
+{
+	return all->by_pid.nr;
+}
+
+size_t processes_bytes(const struct processes *all)
+{
+	return all->budget.bytes;
+}
+
 struct process *processes_newest(const struct processes *all, pid_t pid)
 {
 	u64 *p = dict_find(&all->by_pid, (u64)pid);

@@ -42,6 +42,9 @@ struct process {
 };
 
 struct processes *processes_new(void);
+/* The number of processes, and the memory of their mappings. */
+size_t processes_nr(const struct processes *all);
+size_t processes_bytes(const struct processes *all);
 void processes_free(struct processes *all);
 
 /* Reads every process of /proc. Returns their number or a negative errno. */

@@ -12,8 +12,12 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 
+#define TEXTS_HEAP_BYTES 48 /* three texts: their ends, and what malloc adds */
+
 struct frames {
-	VEC(struct frame) all;
+	VEC(struct frame) all; /* by id; name NULL: free */
+	VEC(frame_id) free_ids;
+	size_t text_bytes;
 	struct dict by_hash; /* hash of (kind, name, module) -> id + 1; equal hashes probe on */
 	bool keeps_lines;
 };
@@ -41,16 +45,30 @@ struct frames *frames_new(void)
 	return xcalloc(1, sizeof(struct frames));
 }
 
+static size_t bytes_of(const struct frame *f)
+{
+	return strlen(f->name) + strlen(f->module) + strlen(f->file) + TEXTS_HEAP_BYTES;
+}
+
+/* A free frame stays one. */
+static void free_frame(struct frames *all, struct frame *f)
+{
+	if (f->name)
+		all->text_bytes -= bytes_of(f);
+	free((char *)f->name);
+	free((char *)f->module);
+	free((char *)f->file);
+	*f = (struct frame){ 0 };
+}
+
 void frames_free(struct frames *all)
 {
 	if (!all)
 		return;
-	vec_each(f, &all->all) {
-		free((char *)f->name);
-		free((char *)f->module);
-		free((char *)f->file);
-	}
+	vec_each(f, &all->all)
+		free_frame(all, f);
 	vec_fini(&all->all);
+	vec_fini(&all->free_ids);
 	dict_fini(&all->by_hash);
 	free(all);
 }
@@ -66,6 +84,11 @@ void frames_swap(struct frames *a, struct frames *b)
 static u64 hash_text(u64 hash, const char *text)
 {
 	return hash_u64(hash ^ hash_keyed(text, strlen(text)));
+}
+
+static u64 key_of(const struct frame *f)
+{
+	return hash_text(hash_text(f->kind | (u64)f->is_inlined << 8, f->name), f->module);
 }
 
 static bool is_equal(const struct frame *f, const struct frame *other)
@@ -95,7 +118,7 @@ static frame_id intern(struct frames *all, enum frame_kind kind, const char *nam
 	if (!*f.name)
 		f.name = "?";
 
-	u64 key = hash_text(hash_text(kind | (u64)is_inlined << 8, f.name), f.module);
+	u64 key = key_of(&f);
 	u64 *id;
 	for (; *(id = dict_add(&all->by_hash, key)); key++)
 		if (is_equal(&all->all.at[*id - 1], &f))
@@ -104,9 +127,49 @@ static frame_id intern(struct frames *all, enum frame_kind kind, const char *nam
 	f.name = xstrdup(f.name);
 	f.module = xstrdup(f.module);
 	f.file = xstrdup("");
+	all->text_bytes += bytes_of(&f);
+	if (all->free_ids.nr) {
+		*id = all->free_ids.at[--all->free_ids.nr] + 1ull;
+		all->all.at[*id - 1] = f;
+		return (frame_id)*id - 1;
+	}
 	vec_push(&all->all, f);
 	*id = all->all.nr;
 	return (frame_id)*id - 1;
+}
+
+void frames_sweep(struct frames *all, const bool *is_used)
+{
+	dict_fini(&all->by_hash);
+	all->free_ids.nr = 0;
+	for (size_t i = all->all.nr; i-- > 0;) {
+		struct frame *f = &all->all.at[i];
+		if (!is_used[i])
+			free_frame(all, f);
+		if (!f->name && i + 1 == all->all.nr)
+			all->all.nr--;
+		else if (!f->name)
+			vec_push(&all->free_ids, (frame_id)i);
+	}
+	for (size_t i = 0; i < all->all.nr; i++) {
+		if (!all->all.at[i].name)
+			continue;
+		u64 key = key_of(&all->all.at[i]);
+		while (dict_find(&all->by_hash, key))
+			key++;
+		*dict_add(&all->by_hash, key) = i + 1;
+	}
+}
+
+size_t frames_nr_kept(const struct frames *all)
+{
+	return all->all.nr - all->free_ids.nr;
+}
+
+size_t frames_bytes(const struct frames *all)
+{
+	return all->text_bytes + all->all.cap * sizeof(all->all.at[0]) +
+	       all->free_ids.cap * sizeof(all->free_ids.at[0]) + dict_bytes(&all->by_hash);
 }
 
 frame_id frames_intern(struct frames *all, enum frame_kind kind, const char *name,
@@ -136,8 +199,10 @@ frame_id frames_intern_like(struct frames *all, const struct frame *model, const
 	struct frame *f = &all->all.at[id];
 
 	if (!f->line) {
+		all->text_bytes -= strlen(f->file);
 		free((char *)f->file);
 		f->file = xstrdup(cleaned(model->file, &file));
+		all->text_bytes += strlen(f->file);
 		f->line = model->line;
 	}
 	return id;

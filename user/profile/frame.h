@@ -73,12 +73,24 @@ frame_id frames_intern_like(struct frames *all, const struct frame *model, const
 /* Interns a frame of another table that keeps lines if this one does. */
 frame_id frames_copy(struct frames *all, const struct frame *frame);
 
+/*
+ * Frees the frames with is_used[id] false. Their ids may name other frames later; the others keep
+ * theirs. For a table that lives longer than its users.
+ */
+void frames_sweep(struct frames *all, const bool *is_used);
+
+/* The number of frames in the table, and their memory. */
+size_t frames_nr_kept(const struct frames *all);
+size_t frames_bytes(const struct frames *all);
+
 void frames_keep_lines(struct frames *all);
 bool frames_keeps_lines(const struct frames *all);
 
 /* The frame's name without its line. The caller frees it. */
 char *frame_function(const struct frame *f);
 
-/* Valid until frames_free. */
+/* Valid until the next change of the table. */
 const struct frame *frames_get(const struct frames *all, frame_id id);
+
+/* All ids are smaller. After frames_sweep some of them are unused. */
 u32 frames_nr(const struct frames *all);

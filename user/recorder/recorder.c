@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/events/events.h"
+#include "capture/sweep.h"
 #include "control/channel.h"
 #include "control/handover.h"
 #include "recorder/conf.h"
@@ -245,6 +246,19 @@ static u64 memory_bytes(void)
 	return getrusage(RUSAGE_SELF, &own) ? 0 : (u64)own.ru_maxrss << 10;
 }
 
+static void add_cache(const struct cache_use *use, void *ctx)
+{
+	struct control_node *out = ctx;
+
+	if (out->nr_caches == CONTROL_CACHES_MAX)
+		return;
+	struct control_cache *c = &out->caches[out->nr_caches++];
+	channel_text(c->name, sizeof(c->name), use->name);
+	c->nr = use->nr;
+	c->bytes = use->bytes;
+	c->budget_bytes = use->budget_bytes;
+}
+
 static void report(struct recorder *r, u64 now_ns)
 {
 	struct control_message m = { .kind = CONTROL_NODE };
@@ -257,6 +271,8 @@ static void report(struct recorder *r, u64 now_ns)
 	r->own_ns = own_ns;
 	r->reported_ns = now_ns;
 	m.node.memory_bytes = memory_bytes();
+	node_each_cache(r->node, add_cache, &m.node);
+	services_each_cache(r->services, add_cache, &m.node);
 	if (r->continuous)
 		continuous_report(r->continuous, &m.node);
 	outbox_offer(&r->out, &m);

@@ -14,10 +14,11 @@
 #include "jvm/process/java_args.h"
 #include "proc/mem.h"
 
-#define NAME_BYTES 100
-#define READ_BYTES (64u << 10) /* of a command line or an environment */
-#define STAT_BYTES 4096
-#define ARG_FIELD  48 /* arg_start in /proc/PID/stat, then arg_end, env_start, env_end */
+#define NAME_BYTES   100
+#define SERVICES_MAX 65536 /* then those are dropped that were not used since the last sweep */
+#define READ_BYTES   (64u << 10) /* of a command line or an environment */
+#define STAT_BYTES   4096
+#define ARG_FIELD    48 /* arg_start in /proc/PID/stat, then arg_end, env_start, env_end */
 
 struct service {
 	struct process_id id;
@@ -55,6 +56,18 @@ void services_free(struct services *all)
 		free_service((struct service *)(uintptr_t)slot->value);
 	dict_fini(&all->by_id);
 	free(all);
+}
+
+void services_each_cache(const struct services *all, cache_use_fn visit, void *ctx)
+{
+	struct cache_use use = { "services", all->by_id.nr, dict_bytes(&all->by_id),
+				 SERVICES_MAX * (sizeof(struct service) + 2 * NAME_BYTES) };
+
+	dict_each(slot, &all->by_id) {
+		const struct service *s = (const struct service *)(uintptr_t)slot->value;
+		use.bytes += sizeof(*s) + strlen(s->name) + strlen(s->main) + 2;
+	}
+	visit(&use, ctx);
 }
 
 static char *clean(const char *text)
@@ -184,6 +197,9 @@ static bool is_old(const struct service *s, const struct process *p)
 
 static struct service *find(struct services *all, struct process *p)
 {
+	if (all->by_id.nr >= SERVICES_MAX)
+		services_sweep(all);
+
 	u64 *slot = dict_add(&all->by_id, process_id_hash(p->id));
 	struct service *s = (struct service *)(uintptr_t)*slot;
 

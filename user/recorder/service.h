@@ -11,6 +11,8 @@
 struct services;
 
 struct services *services_new(struct node *n);
+/* The services of processes, for gauges. */
+void services_each_cache(const struct services *all, cache_use_fn visit, void *ctx);
 void services_free(struct services *all);
 
 /* Never NULL; valid until the next services_sweep. */

@@ -12,10 +12,11 @@
 #include "base/time.h"
 #include "sym/perf_map.h"
 
-#define MAPS_MAX     64          /* processes */
-#define BUDGET_BYTES (64u << 20) /* of all maps */
-#define USER_SHARE   4           /* one user's maps get at most one in so many bytes of it */
+#define MAPS_MAX     256 /* processes, with or without a map */
+#define BUDGET_BYTES GENERATED_CODE_BYTES
+#define USER_SHARE   4 /* one user's maps get at most one in so many bytes of it */
 #define REFRESH_NS   NS_PER_SEC
+#define PAUSE_MAX_NS (64 * NS_PER_SEC)
 #define TOO_LARGE    "the maps of one user may take 16 MB of memory here, all maps 64 MB"
 #define SLOW_BYTES   (4u << 20) /* a map is read again after a second more for each so many bytes */
 
@@ -26,13 +27,15 @@ struct known_map {
 	struct perf_map_source source;  /* the file that it was read from */
 	struct perf_map_source reading; /* by `work` */
 	struct work *work;
-	u64 read_ns;
-	bool is_left_out;
+	u64 read_ns, pause_ns;
+	u64 used; /* the number of the last call that asked for it */
+	bool is_left_out, is_young;
 };
 
 struct generated_code {
 	struct workers *workers;
 	struct dict maps; /* pid -> struct known_map * */
+	u64 nr_calls;
 	struct maps_left_out left_out;
 };
 
@@ -94,7 +97,8 @@ static void leave_out(struct generated_code *g, struct known_map *k, const char 
 static bool is_due(const struct known_map *k)
 {
 	size_t bytes = k->map ? perf_map_bytes(k->map) : 0;
-	u64 pause_ns = REFRESH_NS + bytes / SLOW_BYTES * NS_PER_SEC;
+	u64 least_ns = REFRESH_NS + bytes / SLOW_BYTES * NS_PER_SEC;
+	u64 pause_ns = k->pause_ns > least_ns ? k->pause_ns : least_ns;
 
 	return !k->read_ns || time_mono_ns() - k->read_ns >= pause_ns;
 }
@@ -144,6 +148,65 @@ static int finish_reading(struct generated_code *g, struct known_map *k)
 	return 0;
 }
 
+static void drop_map(struct generated_code *g, struct known_map *k)
+{
+	dict_remove(&g->maps, (u64)k->id.pid);
+	forget_map(k);
+}
+
+static void drop_oldest(struct generated_code *g)
+{
+	struct known_map *oldest = NULL;
+
+	dict_each(slot, &g->maps) {
+		struct known_map *k = (void *)slot->value;
+		oldest = oldest && oldest->used <= k->used ? oldest : k;
+	}
+	drop_map(g, oldest);
+}
+
+void generated_code_forget(struct generated_code *g, struct process_id id)
+{
+	const u64 *slot = dict_find(&g->maps, (u64)id.pid);
+	struct known_map *k = slot ? (void *)*slot : NULL;
+
+	if (k && process_id_same(k->id, id))
+		drop_map(g, k);
+}
+
+void generated_code_turn(struct generated_code *g)
+{
+	struct dict kept = { 0 };
+
+	dict_each(slot, &g->maps) {
+		struct known_map *k = (void *)slot->value;
+		if (!k->is_young) {
+			forget_map(k);
+			continue;
+		}
+		k->is_young = false;
+		*dict_add(&kept, slot->key) = slot->value;
+	}
+	dict_fini(&g->maps);
+	g->maps = kept;
+}
+
+size_t generated_code_nr(const struct generated_code *g)
+{
+	return g->maps.nr;
+}
+
+size_t generated_code_bytes(const struct generated_code *g)
+{
+	size_t bytes = dict_bytes(&g->maps);
+
+	dict_each(slot, &g->maps) {
+		const struct known_map *k = (void *)slot->value;
+		bytes += sizeof(*k) + (k->map ? perf_map_bytes(k->map) : 0);
+	}
+	return bytes;
+}
+
 static struct known_map *map_of(struct generated_code *g, struct process_id id)
 {
 	u64 *slot = dict_find(&g->maps, (u64)id.pid);
@@ -152,7 +215,7 @@ static struct known_map *map_of(struct generated_code *g, struct process_id id)
 	if (k && process_id_same(k->id, id))
 		return k;
 	if (!k && g->maps.nr >= MAPS_MAX)
-		generated_code_drop(g);
+		drop_oldest(g);
 	if (k)
 		forget_map(k);
 	k = xcalloc(1, sizeof(*k));
@@ -161,9 +224,20 @@ static struct known_map *map_of(struct generated_code *g, struct process_id id)
 	return k;
 }
 
+/* A map that does not bring the names that are asked for is read less and less often. */
+static void note_use(struct known_map *k, bool has_name)
+{
+	u64 pause_ns = k->pause_ns ? 2 * k->pause_ns : REFRESH_NS;
+
+	k->pause_ns = has_name ? 0 : pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS;
+}
+
 int generated_code_name(struct generated_code *g, struct process_id id, u64 pc, const char **name)
 {
 	struct known_map *k = map_of(g, id);
+
+	k->used = ++g->nr_calls;
+	k->is_young = true;
 
 	*name = k->map ? perf_map_find(k->map, pc) : NULL;
 	if (*name)
@@ -175,6 +249,7 @@ int generated_code_name(struct generated_code *g, struct process_id id, u64 pc, 
 	if (finish_reading(g, k))
 		return -EAGAIN;
 	*name = k->map ? perf_map_find(k->map, pc) : NULL;
+	note_use(k, *name);
 	return *name ? 0 : -ENOENT;
 }
 

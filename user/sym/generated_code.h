@@ -8,6 +8,8 @@
 #include "proc/process_id.h"
 #include "worker/workers.h"
 
+#define GENERATED_CODE_BYTES (64u << 20) /* of all maps */
+
 struct generated_code;
 
 /* With `workers` NULL maps are parsed in this process. */
@@ -17,10 +19,20 @@ void generated_code_free(struct generated_code *g);
 /* Drops all maps, to be read again when they are needed. */
 void generated_code_drop(struct generated_code *g);
 
+/* Drops the map of a process that has ended. */
+void generated_code_forget(struct generated_code *g, struct process_id id);
+
+/* Drops the maps that were not used since the previous call. */
+void generated_code_turn(struct generated_code *g);
+
+/* The number of maps, and their memory. */
+size_t generated_code_nr(const struct generated_code *g);
+size_t generated_code_bytes(const struct generated_code *g);
+
 /*
  * *name gets the name of the code at `pc`, valid until the next call. -ENOENT: it has none.
  * -EAGAIN: a worker is reading the map; ask again. A map is read again if a pc is missing, it has
- * changed, and enough time has passed.
+ * changed, and enough time has passed. That time doubles with each read that did not bring the pc.
  */
 int generated_code_name(struct generated_code *g, struct process_id id, u64 pc, const char **name);
 

@@ -25,6 +25,9 @@
 /* The name of an entry that marks the end of code. */
 #define NO_NAME 0
 
+/* In the number of a name: the symbol was gone at the last read. Above MAX_NAMES. */
+#define GONE (1u << 31)
+
 /* Symbols from index `first` on belong to the module of that name. */
 struct module_run {
 	u32 first, name;
@@ -32,7 +35,8 @@ struct module_run {
 
 struct kernel_syms {
 	u64 *addrs; /* sorted */
-	u32 *names; /* by the same index: offsets into `pool` */
+	u32 *names; /* by the same index: offsets into `pool`, perhaps with GONE */
+	size_t nr_gone;
 	size_t nr;
 	VEC(struct module_run) runs; /* sorted; the first begins at 0 */
 	struct str pool;             /* NUL-terminated strings; the empty one is at 0 */
@@ -190,7 +194,8 @@ static void pack(struct kernel_syms *ks, struct entries *e)
 			push(ks, before->addr + LAST_REACH, NO_NAME);
 		if (!ks->runs.nr || ks->runs.at[ks->runs.nr - 1].name != s->module)
 			vec_push(&ks->runs, (struct module_run){ (u32)ks->nr, s->module });
-		push(ks, s->addr, s->name);
+		push(ks, s->addr, s->name | (s->is_gone ? GONE : 0));
+		ks->nr_gone += s->is_gone;
 	}
 	if (e->all.nr && ks->names[ks->nr - 1] != NO_NAME)
 		push(ks, ks->addrs[ks->nr - 1] + LAST_REACH, NO_NAME);
@@ -219,9 +224,13 @@ static const struct module_run *run_of(const struct kernel_syms *ks, size_t symb
 /* Adds the old symbols outside of the kernel image: modules and BPF programs that may be gone. */
 static void keep_old(struct entries *e, const struct kernel_syms *old)
 {
+	bool keeps_gone = old && old->nr_gone < KERNEL_GONE_MAX;
+
 	for (size_t i = 0; old && i < old->nr; i++) {
-		const char *name = old->pool.at + old->names[i];
+		const char *name = old->pool.at + (old->names[i] & ~GONE);
 		const char *module = old->pool.at + run_of(old, i)->name;
+		if (!keeps_gone && old->names[i] & GONE)
+			continue;
 		if (!*module || !*name || e->all.nr >= MAX_SYMBOLS || e->pool.len > MAX_NAMES)
 			continue;
 		struct entry s = { .addr = old->addrs[i], .is_local = true, .is_gone = true };
@@ -302,7 +311,18 @@ const char *kernel_syms_find(const struct kernel_syms *ks, u64 pc, const char **
 		return NULL;
 	*module = ks->pool.at + run_of(ks, lo)->name;
 	*offset = pc - ks->addrs[lo];
-	return ks->pool.at + ks->names[lo];
+	return ks->pool.at + (ks->names[lo] & ~GONE);
+}
+
+size_t kernel_syms_nr(const struct kernel_syms *ks)
+{
+	return ks->nr;
+}
+
+size_t kernel_syms_bytes(const struct kernel_syms *ks)
+{
+	return ks->nr * (sizeof(ks->addrs[0]) + sizeof(ks->names[0])) + ks->pool.cap +
+	       ks->runs.cap * sizeof(ks->runs.at[0]);
 }
 
 void kernel_syms_free(struct kernel_syms *ks)

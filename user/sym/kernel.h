@@ -22,9 +22,11 @@ int kernel_syms_read_fd(int fd, struct kernel_syms **out);
 
 /*
  * Reads again to add new symbols. For an address that kernel_syms_find does not know. Removed
- * symbols keep their names, for earlier samples, unless other code is there now. It costs as much
- * as kernel_syms_read; the caller limits how often. `ks` is unchanged on failure.
+ * symbols keep their names, for earlier samples, unless other code is there now. Beyond
+ * KERNEL_GONE_MAX only those keep them that the previous read had. It costs as much as
+ * kernel_syms_read; the caller limits how often. `ks` is unchanged on failure.
  */
+#define KERNEL_GONE_MAX 32768
 int kernel_syms_refresh(struct kernel_syms *ks);
 
 /*
@@ -35,6 +37,9 @@ int kernel_syms_refresh(struct kernel_syms *ks);
  */
 const char *kernel_syms_find(const struct kernel_syms *ks, u64 pc, const char **module,
 			     u64 *offset);
+
+size_t kernel_syms_nr(const struct kernel_syms *ks);
+size_t kernel_syms_bytes(const struct kernel_syms *ks);
 void kernel_syms_free(struct kernel_syms *ks);
 
 AUTO_DEFINE(kernel_syms, struct kernel_syms *, kernel_syms_free)

@@ -7,7 +7,7 @@
 
 #define PAUSE_NS     NS_PER_SEC
 #define PAUSE_MAX_NS (64 * NS_PER_SEC) /* a read takes up to 0.1 s of CPU time */
-#define UNNAMED_MAX  65536
+#define UNNAMED_MAX  16384
 
 static void read_first(struct kernel_names *k)
 {
@@ -25,9 +25,9 @@ static bool refresh(struct kernel_names *k, u64 pc)
 {
 	u64 now = time_mono_ns();
 
-	if (k->unnamed.nr >= UNNAMED_MAX)
-		dict_fini(&k->unnamed);
-	u64 *nr_reads = dict_add(&k->unnamed, pc);
+	if (k->unnamed.young.nr >= UNNAMED_MAX)
+		aged_turn(&k->unnamed);
+	u64 *nr_reads = aged_add(&k->unnamed, pc);
 	if (!*nr_reads)
 		*nr_reads = k->nr_reads;
 	if (!k->syms || *nr_reads != k->nr_reads || now - k->read_ns <= k->pause_ns)
@@ -61,9 +61,24 @@ const char *kernel_names_find(struct kernel_names *k, u64 pc, const char **modul
 	return symbol;
 }
 
+void kernel_names_turn(struct kernel_names *k)
+{
+	aged_turn(&k->unnamed);
+}
+
+size_t kernel_names_nr(const struct kernel_names *k)
+{
+	return k->syms ? kernel_syms_nr(k->syms) : 0;
+}
+
+size_t kernel_names_bytes(const struct kernel_names *k)
+{
+	return aged_bytes(&k->unnamed) + (k->syms ? kernel_syms_bytes(k->syms) : 0);
+}
+
 void kernel_names_fini(struct kernel_names *k)
 {
 	kernel_syms_free(k->syms);
-	dict_fini(&k->unnamed);
+	aged_fini(&k->unnamed);
 	*k = (struct kernel_names){ 0 };
 }

@@ -6,7 +6,9 @@
  */
 #pragma once
 
-#include "base/dict.h"
+#include "base/aged.h"
+
+#define KERNEL_NAMES_BYTES (320u << 20) /* more than any kernel has */
 
 struct kernel_syms;
 
@@ -16,9 +18,16 @@ struct kernel_names {
 	int err;
 	u64 read_ns, nr_reads;
 	u64 pause_ns;        /* before the next read; longer after reads that gave no name */
-	struct dict unnamed; /* pc -> nr_reads when first seen */
+	struct aged unnamed; /* pc -> nr_reads when first seen */
 };
 
 /* The symbol and its module ("" for the kernel's own), or NULL. */
 const char *kernel_names_find(struct kernel_names *k, u64 pc, const char **module);
+
+/* Forgets the pcs without a name that were not asked for since the previous call. */
+void kernel_names_turn(struct kernel_names *k);
+
+/* The number of symbols, and the memory of all that is kept. */
+size_t kernel_names_nr(const struct kernel_names *k);
+size_t kernel_names_bytes(const struct kernel_names *k);
 void kernel_names_fini(struct kernel_names *k);

@@ -19,6 +19,7 @@
 #include "elf/symbols.h"
 #include "proc/mapped_file.h"
 #include "proc/target_file.h"
+#include "sym/debug_opener.h"
 #include "sym/demangle.h"
 #include "sym/parse_symbols.h"
 
@@ -46,6 +47,7 @@ struct module {
 	int err;
 	size_t bytes;
 	u64 last_used;
+	u32 used_turn;
 	UT_hash_handle hh;
 };
 
@@ -61,6 +63,7 @@ struct file {
 	int err;
 	struct parsed_headers headers;
 	struct module *module; /* NULL: not known yet, or dropped */
+	bool is_used;          /* by a place */
 	UT_hash_handle hh;
 };
 
@@ -78,6 +81,7 @@ struct place {
 	bool has_bias;
 	int err;
 	u64 retry_ns; /* not to be tried before */
+	bool is_used; /* since the last turn */
 	UT_hash_handle hh;
 };
 
@@ -90,6 +94,7 @@ struct native {
 	struct place *places;
 	u32 nr_reading; /* files and modules with work */
 	u64 now;        /* counts uses */
+	u32 turn;
 	struct symbols *vdso;
 	u64 vdso_size, vdso_bias;
 	struct str name;
@@ -148,18 +153,22 @@ static void end_work(struct native *n, struct work **work)
 	work_free(take(*work));
 }
 
+static void forget_file(struct native *n, struct file *f)
+{
+	HASH_DEL(n->files, f);
+	end_work(n, &f->work);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f);
+}
+
 static void forget_files(struct native *n)
 {
 	struct file *f, *next;
 
 	forget_places(n);
-	HASH_ITER(hh, n->files, f, next) {
-		HASH_DEL(n->files, f);
-		end_work(n, &f->work);
-		if (f->fd >= 0)
-			close(f->fd);
-		free(f);
-	}
+	HASH_ITER(hh, n->files, f, next)
+		forget_file(n, f);
 }
 
 static void forget_module(struct native *n, struct module *m)
@@ -174,6 +183,47 @@ static void forget_module(struct native *n, struct module *m)
 	end_work(n, &m->work);
 	symbols_free(m->symbols);
 	free(m);
+}
+
+void native_turn(struct native *n)
+{
+	struct place *p, *next_place;
+	struct file *f, *next_file;
+	struct module *m, *next;
+
+	n->turn++;
+	HASH_ITER(hh, n->places, p, next_place) {
+		if (!p->is_used) {
+			forget_place(n, p);
+			continue;
+		}
+		p->is_used = false;
+		if (p->file)
+			p->file->is_used = true;
+	}
+	HASH_ITER(hh, n->files, f, next_file) {
+		if (!f->is_used)
+			forget_file(n, f);
+		else
+			f->is_used = false;
+	}
+	HASH_ITER(hh, n->modules, m, next)
+		if (n->turn - m->used_turn > NATIVE_TABLE_TURNS && !m->work)
+			forget_module(n, m);
+}
+
+void native_each_cache(const struct native *n, cache_use_fn visit, void *ctx)
+{
+	const struct cache_use tables = { "symbols", HASH_COUNT(n->modules), n->bytes, n->budget };
+	const struct cache_use files = { "symbol_files",
+					 HASH_COUNT(n->files) + HASH_COUNT(n->places),
+					 HASH_COUNT(n->files) * sizeof(*n->files) +
+						 HASH_COUNT(n->places) * sizeof(*n->places),
+					 MAX_FILES * sizeof(*n->files) +
+						 MAX_PLACES * sizeof(*n->places) };
+
+	visit(&tables, ctx);
+	visit(&files, ctx);
 }
 
 void native_free(struct native *n)
@@ -256,38 +306,6 @@ static struct module_key key_of(const struct file *f)
 	return key;
 }
 
-/* Opens debug files for a module: the worker that reads it asks by worker_open. */
-struct debug_opener {
-	pid_t pid;
-	uid_t owner;
-	char root[];
-};
-
-static int open_debug_file(void *ctx, u32 place, const char *path)
-{
-	const struct debug_opener *opener = ctx;
-	struct target_root root;
-
-	if (place != DEBUG_IN_PROCESS)
-		return debugfile_open_host(opener->root, place, path);
-	int err = target_root_open(opener->pid, &root);
-	if (err)
-		return err;
-	auto_close int fd = target_file_open(&root, path);
-	target_root_close(&root);
-	return fd < 0 || debugfile_is_trusted(fd, opener->owner) ? take_fd(fd) : -EPERM;
-}
-
-static struct debug_opener *opener_new(const struct native *n, pid_t pid, uid_t owner)
-{
-	size_t len = strlen(n->debug_root) + 1;
-	struct debug_opener *opener = xmalloc(sizeof(*opener) + len);
-
-	*opener = (struct debug_opener){ pid, owner };
-	memcpy(opener->root, n->debug_root, len);
-	return opener;
-}
-
 static struct work *read_symbols(struct native *n, struct file *f, pid_t pid,
 				 const struct mapping *m)
 {
@@ -304,8 +322,8 @@ static struct work *read_symbols(struct native *n, struct file *f, pid_t pid,
 		.params = params.at,
 		.len = params.len,
 		.max = n->budget + sizeof(struct symbols_request) + 4096,
-		.open = open_debug_file,
-		.ctx = opener_new(n, pid, (uid_t)f->key.uid),
+		.open = debug_opener_open,
+		.ctx = debug_opener_new(n->debug_root, pid, (uid_t)f->key.uid),
 		.run = parse_symbols_task,
 	};
 	return work_start(n->workers, &order);
@@ -346,6 +364,7 @@ static int find_module(struct native *n, struct file *f, pid_t pid, const struct
 		module = xcalloc(1, sizeof(*module));
 		module->key = key;
 		module->last_used = n->now;
+		module->used_turn = n->turn;
 		module->bytes = sizeof(*module);
 		module->work = read_symbols(n, f, pid, m);
 		n->nr_reading++;
@@ -499,6 +518,7 @@ static struct place *place_of(struct native *n, pid_t pid, const struct mapping 
 		p->err = -EAGAIN;
 		HASH_ADD(hh, n->places, key, sizeof(p->key), p);
 	}
+	p->is_used = true;
 	/* Its module may have been dropped since, and may be read again for another place. */
 	if (is_passing(p->err) || (!p->err && (!p->file->module || !p->file->module->symbols)))
 		p->err = settle_place(n, pid, m, p);
@@ -543,6 +563,7 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		if (!err) {
 			struct module *module = p->file->module;
 			module->last_used = ++n->now;
+			module->used_turn = n->turn;
 			symbol = symbols_find(module->symbols, out->offset, &out->function);
 			out->is_role = symbol && symbols_is_role(module->symbols, symbol);
 		}

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/auto.h"
+#include "base/cache_use.h"
 #include "base/types.h"
 #include "proc/mapping.h"
 #include "worker/workers.h"
@@ -34,6 +35,16 @@ void native_use_workers(struct native *n, struct workers *workers);
 
 /* Sets the budget, and drops tables beyond it. */
 void native_set_budget(struct native *n, size_t budget_bytes);
+
+/*
+ * Drops the places and files that were not used since the previous call, and tables that were not
+ * used for NATIVE_TABLE_TURNS calls.
+ */
+#define NATIVE_TABLE_TURNS 60
+void native_turn(struct native *n);
+
+/* Reports the tables, and the files and places that lead to them. */
+void native_each_cache(const struct native *n, cache_use_fn visit, void *ctx);
 
 /*
  * Names `pc` of process `pid`, in its mapping `m`. Always fills in `out`; its strings are valid

@@ -18,8 +18,11 @@
 #include "sym/frame_cache.h"
 #include "sym/kernel_names.h"
 #include "sym/native.h"
+#include "sym/plumbing.h"
 
 #define NATIVE_BUDGET_BYTES (24 * 1024 * 1024)
+#define KERNEL_FRAMES_MAX   32768
+#define KERNEL_FRAMES_BYTES (128ul * KERNEL_FRAMES_MAX)
 #define CROSS_CHECK_EVERY   16 /* frames of compiled code */
 #define INLINE_FRAMES_MAX   64
 
@@ -30,7 +33,7 @@ struct symbolizer {
 	struct kernel_names kernel;
 	struct native *native;
 	struct frame_cache native_frames; /* frame + 1 */
-	struct dict kernel_frames;        /* pc -> frame + 1 */
+	struct aged kernel_frames;        /* pc -> frame + 1 */
 	struct generated_code *generated;
 	u64 nr_jvm_code, nr_conflicts, nr_without_line;
 	bool leaf_is_inexact;
@@ -64,16 +67,11 @@ void symbolizer_free(struct symbolizer *s)
 	kernel_names_fini(&s->kernel);
 	native_free(s->native);
 	frame_cache_fini(&s->native_frames);
-	dict_fini(&s->kernel_frames);
+	aged_fini(&s->kernel_frames);
 	generated_code_free(s->generated);
 	vec_fini(&s->named);
 	vec_fini(&s->inferred);
 	free(s);
-}
-
-static enum frame_kind kind_of(const struct symbolizer *s, frame_id frame)
-{
-	return frames_get(s->frames, frame)->kind;
 }
 
 static frame_id note_named(struct symbolizer *s, frame_id id, bool named)
@@ -118,13 +116,15 @@ static frame_id name_kernel(struct symbolizer *s, u64 pc)
 	if (!symbol)
 		return intern(s, FRAME_KERNEL, "[kernel]", "", false);
 	frame_id frame = intern(s, FRAME_KERNEL, symbol, module, true);
-	*dict_add(&s->kernel_frames, pc) = frame + 1ull;
+	if (s->kernel_frames.young.nr >= KERNEL_FRAMES_MAX)
+		aged_turn(&s->kernel_frames);
+	*aged_add(&s->kernel_frames, pc) = frame + 1ull;
 	return frame;
 }
 
 static frame_id cached_kernel(struct symbolizer *s, u64 pc)
 {
-	const u64 *frame = dict_find(&s->kernel_frames, pc);
+	const u64 *frame = aged_find(&s->kernel_frames, pc);
 
 	return frame ? (frame_id)(*frame - 1) : name_kernel(s, pc);
 }
@@ -155,9 +155,55 @@ void symbolizer_drop_caches(struct symbolizer *s)
 	frame_cache_fini(&s->native_frames);
 }
 
+static void mark(u64 frame, void *is_used)
+{
+	if (frame)
+		((bool *)is_used)[frame - 1] = true;
+}
+
+void symbolizer_turn(struct symbolizer *s)
+{
+	frame_cache_turn(&s->native_frames);
+	aged_turn(&s->kernel_frames);
+	kernel_names_turn(&s->kernel);
+	native_turn(s->native);
+	generated_code_turn(s->generated);
+}
+
+void symbolizer_each_cache(const struct symbolizer *s, cache_use_fn visit, void *ctx)
+{
+	const struct cache_use own[] = {
+		{ "native_pcs", frame_cache_nr(&s->native_frames),
+		  frame_cache_bytes(&s->native_frames), FRAME_CACHE_BYTES },
+		{ "kernel_pcs", aged_nr(&s->kernel_frames), aged_bytes(&s->kernel_frames),
+		  KERNEL_FRAMES_BYTES },
+		{ "kernel_names", kernel_names_nr(&s->kernel), kernel_names_bytes(&s->kernel),
+		  KERNEL_NAMES_BYTES },
+		{ "perf_maps", generated_code_nr(s->generated), generated_code_bytes(s->generated),
+		  GENERATED_CODE_BYTES },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		visit(&own[i], ctx);
+	native_each_cache(s->native, visit, ctx);
+}
+
+void symbolizer_mark(const struct symbolizer *s, bool *is_used)
+{
+	frame_cache_each(&s->native_frames, mark, is_used);
+	aged_each(&s->kernel_frames, mark, is_used);
+}
+
+void symbolizer_sweep(struct symbolizer *s, const bool *is_used)
+{
+	for (size_t i = 0; i < s->inferred.nr; i++)
+		s->inferred.at[i] &= is_used[i];
+}
+
 void symbolizer_forget(struct symbolizer *s, struct process_id id)
 {
 	frame_cache_forget(&s->native_frames, id);
+	generated_code_forget(s->generated, id);
 }
 
 static frame_id cached_native(struct symbolizer *s, const struct process *p,
@@ -369,43 +415,6 @@ static bool name_user(struct symbolizer *s, const struct process *p, const struc
 	return true;
 }
 
-/* Stubs have no class. Wrappers of native methods have one: they are the called method. */
-static bool is_of_jvm(const struct symbolizer *s, frame_id frame)
-{
-	const struct frame *f = frames_get(s->frames, frame);
-
-	return f->kind == FRAME_JVM || (f->kind == FRAME_STUB && !strchr(f->name, '.'));
-}
-
-/*
- * Drops the frames between a class and the Java frame that requested the object: the agent, libjvm
- * and its stubs. They are always the same and hide the requesting frame.
- */
-static void drop_plumbing(struct symbolizer *s, size_t first, frame_list *frames,
-			  unnamed_list *unnamed)
-{
-	size_t end = first, nr;
-
-	while (end < frames->nr && kind_of(s, frames->at[end]) == FRAME_NATIVE)
-		end++;
-	size_t agent_end = end;
-	while (end < frames->nr && is_of_jvm(s, frames->at[end]))
-		end++;
-	if (end == frames->nr || end == agent_end)
-		return;
-	nr = end - first;
-	memmove(frames->at + first, frames->at + end, (frames->nr - end) * sizeof(frames->at[0]));
-	frames->nr -= nr;
-	size_t kept = 0;
-	vec_each(u, unnamed) {
-		if (u->at >= first && u->at < end)
-			continue;
-		u->at -= u->at >= end ? nr : 0;
-		unnamed->at[kept++] = *u;
-	}
-	unnamed->nr = kept;
-}
-
 void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
 	       frame_list *out, unnamed_list *unnamed)
 {
@@ -422,7 +431,7 @@ void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *
 		vec_push(unnamed, (struct unnamed_frame){ out->nr - 1, at, (u32)f->detail, later });
 	}
 	if (stack->nr_user && stack->user[0].kind >= RAW_CLASS)
-		drop_plumbing(s, stack->nr_kernel + 1, out, unnamed);
+		plumbing_drop(s->frames, stack->nr_kernel + 1, out, unnamed);
 }
 
 void symbolize_early(struct symbolizer *s, const struct process *p, const struct raw_stack *stack)

@@ -2,6 +2,7 @@
 /* Turns the addresses of a stack into named frames of a profile: kernel, native or Java. */
 #pragma once
 
+#include "base/cache_use.h"
 #include "base/vec.h"
 #include "jvm/agent/agents.h"
 #include "jvm/hotspot/jvm_registry.h"
@@ -65,6 +66,18 @@ void symbolizer_set_budget(struct symbolizer *s, size_t bytes);
 /* Drops everything that can be read again. */
 void symbolizer_drop_caches(struct symbolizer *s);
 
+/* Drops what was not used since the previous call. */
+void symbolizer_turn(struct symbolizer *s);
+
+/* Reports the caches of names. */
+void symbolizer_each_cache(const struct symbolizer *s, cache_use_fn visit, void *ctx);
+
+/* Sets is_used[id] for every frame that it keeps. */
+void symbolizer_mark(const struct symbolizer *s, bool *is_used);
+
+/* Forgets what it noted about the other frames, which are about to be freed. */
+void symbolizer_sweep(struct symbolizer *s, const bool *is_used);
+
 /* Drops what is kept about a process that has ended. */
 void symbolizer_forget(struct symbolizer *s, struct process_id id);
 
@@ -85,9 +98,7 @@ struct unnamed_frame {
 
 typedef VEC(struct unnamed_frame) unnamed_list;
 
-/*
- * Appends the stack's frames to the empty *out, leaf first. Frames to ask for again go to *unnamed.
- */
+/* Appends the stack's frames to the empty *out, leaf first; those to ask for again to *unnamed. */
 void symbolize(struct symbolizer *s, struct process *p, const struct raw_stack *stack,
 	       frame_list *out, unnamed_list *unnamed);
 
@@ -122,9 +133,7 @@ bool symbolizer_is_inferred(const struct symbolizer *s, frame_id frame);
 /* Why kernel frames have no names; NULL if they have. */
 const char *symbolizer_kernel_error(const struct symbolizer *s);
 
-/*
- * The number of Java frames without a line: named by the agent, stale, or compiled without lines.
- */
+/* Java frames without a line: named by the agent, stale, or compiled without lines. */
 u64 symbolizer_nr_without_line(const struct symbolizer *s);
 
 /*

@@ -25,12 +25,27 @@ void api_health(struct request *q)
 					: "There is no recorder.");
 }
 
+static json_t *caches_json(const struct recorder_link *r)
+{
+	json_t *list = json_array();
+
+	for (u32 i = 0; r->has_node && i < r->node.nr_caches; i++) {
+		const struct control_cache *c = &r->node.caches[i];
+		json_array_append_new(list,
+				      json_pack("{s:s,s:I,s:I,s:I}", "name", c->name, "entries",
+						(json_int_t)c->nr, "bytes", (json_int_t)c->bytes,
+						"budget_bytes", (json_int_t)c->budget_bytes));
+	}
+	return list;
+}
+
 static json_t *recorder_json(const struct recorder_link *r)
 {
-	return json_pack("{s:s,s:I,s:f,s:I}", "state", r->is_up ? "up" : "down", "since_ms",
+	return json_pack("{s:s,s:I,s:f,s:I,s:o}", "state", r->is_up ? "up" : "down", "since_ms",
 			 ms(r->since_wall_ns), "cpu_percent",
 			 r->has_node ? (double)r->node.cpu_ppm / PPM_PER_PERCENT : 0.0,
-			 "memory_bytes", (json_int_t)(r->has_node ? r->node.memory_bytes : 0));
+			 "memory_bytes", (json_int_t)(r->has_node ? r->node.memory_bytes : 0),
+			 "caches", caches_json(r));
 }
 
 json_t *node_json(struct service *sv, enum role role)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics in the text format of Prometheus. Part of web/api.h. */
+#include <stddef.h>
+#include <string.h>
+
 #include "base/time.h"
 #include "web/api.h"
 #include "web/service.h"
@@ -19,6 +22,33 @@ static size_t nr_running(const struct service *sv)
 	for (size_t i = 0; (s = sessions_at(sv->sessions, i)); i++)
 		nr += !s->is_ended;
 	return nr;
+}
+
+/* A gauge with a value for each cache of the recorder. */
+static void add_caches(struct str *out, const struct control_node *n, const char *name,
+		       const char *help, size_t field)
+{
+	str_addf(out,
+		 "# HELP sysflame_recorder_cache_%s %s\n# TYPE sysflame_recorder_cache_%s gauge\n",
+		 name, help, name);
+	for (u32 i = 0; i < n->nr_caches; i++) {
+		u64 value;
+		memcpy(&value, (const char *)&n->caches[i] + field, sizeof(value));
+		str_addf(out, "sysflame_recorder_cache_%s{cache=\"%s\"} %llu\n", name,
+			 n->caches[i].name, (unsigned long long)value);
+	}
+}
+
+static void add_all_caches(struct str *out, const struct recorder_link *r)
+{
+	if (!r->has_node)
+		return;
+	add_caches(out, &r->node, "entries", "Entries of a cache.",
+		   offsetof(struct control_cache, nr));
+	add_caches(out, &r->node, "bytes", "Bytes of a cache.",
+		   offsetof(struct control_cache, bytes));
+	add_caches(out, &r->node, "budget_bytes", "Bytes that a cache may take.",
+		   offsetof(struct control_cache, budget_bytes));
 }
 
 void api_metrics(struct request *q)
@@ -52,6 +82,7 @@ void api_metrics(struct request *q)
 	add(&s, "worker_failures_total", "counter", "Workers that ended or took too long.",
 	    (double)(workers.nr_failed + workers.nr_late));
 	add(&s, "worker_queue", "gauge", "Jobs that are not done.", (double)queue_nr(sv->queue));
+	add_all_caches(&s, r);
 	size_t nr = s.len;
 	struct payload *b = payload_new(str_take(&s), nr);
 	reply_payload(q, b, &form);

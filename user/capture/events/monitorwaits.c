@@ -4,7 +4,9 @@
 
 #include "base/time.h"
 
-#define LOOK_NS (10 * NS_PER_MS) /* to check a monitor takes less, except while no CPU is free */
+#define WAITS_MAX 65536 /* then those are forgotten that were not seen for a minute, or all */
+#define OLD_NS    (60 * NS_PER_SEC)
+#define LOOK_NS   (10 * NS_PER_MS) /* to check a monitor takes less, except while no CPU is free */
 
 u64 monitorwaits_since(const struct monitorwaits *all, u32 tid, u64 since_ns)
 {
@@ -14,10 +16,29 @@ u64 monitorwaits_since(const struct monitorwaits *all, u32 tid, u64 since_ns)
 										   : since_ns;
 }
 
+/* Threads that ended in a wait leave it behind. */
+static void make_room(struct monitorwaits *all, u64 now_ns)
+{
+	struct dict since = { 0 }, until = { 0 };
+
+	dict_each(slot, &all->until)
+		if (slot->value + OLD_NS > now_ns)
+			*dict_add(&until, slot->key) = slot->value;
+	if (until.nr >= WAITS_MAX / 2)
+		dict_fini(&until);
+	dict_each(slot, &all->since)
+		if (dict_find(&until, slot->key))
+			*dict_add(&since, slot->key) = slot->value;
+	monitorwaits_fini(all);
+	*all = (struct monitorwaits){ since, until };
+}
+
 void monitorwaits_add(struct monitorwaits *all, u32 tid, u64 since_ns, u64 until_ns)
 {
 	u64 since = monitorwaits_since(all, tid, since_ns);
 
+	if (all->until.nr >= WAITS_MAX)
+		make_room(all, until_ns);
 	*dict_add(&all->since, tid) = since;
 	*dict_add(&all->until, tid) = until_ns;
 }

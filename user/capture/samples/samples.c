@@ -28,6 +28,35 @@ void samples_fini(struct samples *s)
 	vec_fini(&s->sinks);
 }
 
+static void mark_cut(struct cut *c, void *is_used)
+{
+	const struct profile *p = c->profile;
+
+	for (size_t i = 1; p->shares_frames && i < p->nodes.nr; i++)
+		((bool *)is_used)[p->nodes.at[i].frame] = true;
+}
+
+void samples_mark_frames(const struct samples *s, bool *is_used)
+{
+	vec_each(k, &s->sinks)
+		sink_each(*k, mark_cut, is_used);
+	vec_each(u, &s->unnamed_samples.samples)
+		vec_each(frame, &u->frames)
+			is_used[*frame] = true;
+}
+
+static void own_frames(struct cut *c, void *ctx)
+{
+	(void)ctx;
+	profile_own_frames(c->profile);
+}
+
+void samples_own_frames(struct samples *s)
+{
+	vec_each(k, &s->sinks)
+		sink_each(*k, own_frames, NULL);
+}
+
 struct process *samples_process(struct samples *s, const struct sample *sample)
 {
 	return processes_get(s->processes, task_process(&sample->task), sample->comm);

@@ -41,6 +41,12 @@ struct samples {
 
 void samples_fini(struct samples *s);
 
+/* Sets is_used[id] for every frame of the recording's profiles and waiting samples. */
+void samples_mark_frames(const struct samples *s, bool *is_used);
+
+/* The profiles get frames of their own. No sample may follow. */
+void samples_own_frames(struct samples *s);
+
 /* The sampled process; creates an entry if it is unknown. */
 struct process *samples_process(struct samples *s, const struct sample *sample);
 

@@ -18,6 +18,7 @@
 #define CACHE_BYTES_MAX (256u << 20)
 #define SPARSE_SHARE    8 /* a file of few rows gets at most this share of the table */
 
+#define KEEP_ROWS_NS (600 * NS_PER_SEC) /* of a file that no process maps */
 #define BUILDING_MAX 128 /* files that are built at a time; each takes two descriptors */
 #define USER_SHARE   4   /* a user has at most one in so many of them */
 
@@ -33,6 +34,7 @@ struct module {
 	u32 first_page, nr_pages;
 	u32 refs;
 	u64 put_ns;    /* when refs became 0 */
+	bool is_used;  /* since the last turn */
 	int err;       /* why there are no rows; -EAGAIN and -ENOSPC may pass */
 	u32 nr_wanted; /* words needed, if there was no room */
 	struct stat stat;
@@ -180,6 +182,26 @@ static bool evict(struct modules *all)
 	if (oldest)
 		remove_module(all, oldest);
 	return oldest;
+}
+
+void modules_turn(struct modules *all)
+{
+	struct dict kept = { 0 };
+
+	u64 now = time_mono_ns();
+
+	dict_each(slot, &all->by_key) {
+		struct module *mod = (struct module *)slot->value;
+		bool is_old = !mod->nr_words || now - mod->put_ns > KEEP_ROWS_NS;
+		if (!mod->refs && !mod->is_used && is_old) {
+			free_module(all, mod);
+			continue;
+		}
+		mod->is_used = false;
+		*dict_add(&kept, slot->key) = slot->value;
+	}
+	dict_fini(&all->by_key);
+	all->by_key = kept;
 }
 
 static bool is_vdso(const struct mapping *m)
@@ -384,6 +406,8 @@ static struct module *find_module(struct modules *all, pid_t pid, const struct m
 	}
 	if (!mod)
 		mod = add_module(all, key, pid, m);
+	if (mod)
+		mod->is_used = true;
 	if (mod && mod->build)
 		mod = finish_build(all, mod, m);
 	if (!mod || mod->err || (mod->refs && find_part(mod, m->file_off)))
@@ -437,5 +461,6 @@ struct modules_usage modules_usage(const struct modules *all)
 		.nr_rows = all->extents.nr_used,
 		.nr_rows_max = all->extents.size,
 		.build_ns = all->build_ns,
+		.bytes = all->by_key.nr * sizeof(struct module) + dict_bytes(&all->by_key),
 	};
 }

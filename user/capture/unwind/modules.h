@@ -42,6 +42,12 @@ int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struc
 		  struct unwind_range *out);
 void module_put(struct module *mod);
 
+/*
+ * Forgets files that no process maps: those without rows if they were not asked for since the
+ * previous call, others some minutes later.
+ */
+void modules_turn(struct modules *all);
+
 /* The number of words in the table that hold rows built for this user. */
 u64 modules_words_of(const struct modules *all, uid_t user);
 
@@ -51,6 +57,7 @@ bool modules_find_greedy(const struct modules *all, u32 share, uid_t but, uid_t 
 struct modules_usage {
 	u32 nr_modules, nr_failed, nr_rows, nr_rows_max;
 	u64 build_ns; /* CPU time spent on building rows */
+	u64 bytes;    /* besides the rows */
 };
 
 struct modules_usage modules_usage(const struct modules *all);

@@ -459,6 +459,11 @@ bool tables_has_process(const struct tables *t, struct process_id id)
 	return p && process_id_same(id_of(p), id);
 }
 
+void tables_turn(struct tables *t)
+{
+	modules_turn(t->modules);
+}
+
 struct tables_usage tables_usage(const struct tables *t)
 {
 	struct modules_usage m = modules_usage(t->modules);
@@ -471,6 +476,9 @@ struct tables_usage tables_usage(const struct tables *t)
 		.nr_rows = m.nr_rows,
 		.nr_ranges = t->free_ranges.nr_used,
 		.nr_evicted = t->nr_evicted,
+		.nr_rows_max = m.nr_rows_max,
+		.nr_ranges_max = t->sizes.nr_ranges,
+		.modules_bytes = m.bytes,
 		.build_ns = m.build_ns,
 	};
 }

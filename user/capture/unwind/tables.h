@@ -42,6 +42,9 @@ int tables_set_process(struct tables *t, struct process_id id, const struct mapp
 int tables_set_process_partly(struct tables *t, struct process_id id,
 			      const struct mappings *mappings);
 
+/* Forgets files that no process maps. Call it once a minute. */
+void tables_turn(struct tables *t);
+
 /* Starts to build the rows of the process's files; does not wait. */
 void tables_prepare(struct tables *t, struct process_id id, const struct mappings *mappings);
 
@@ -61,7 +64,9 @@ struct tables_usage {
 	u32 nr_processes, nr_jvms, nr_modules, nr_modules_failed;
 	u32 nr_rows, nr_ranges;
 	u32 nr_evicted; /* processes dropped for lack of room */
-	u64 build_ns;   /* CPU time spent on building rows */
+	u32 nr_rows_max, nr_ranges_max;
+	u64 modules_bytes;
+	u64 build_ns; /* CPU time spent on building rows */
 };
 
 struct tables_usage tables_usage(const struct tables *t);

@@ -71,6 +71,27 @@ void unwinding_use_workers(struct unwinding *u, struct workers *workers)
 	tables_use_workers(u->tables, workers);
 }
 
+void unwinding_turn(struct unwinding *u)
+{
+	tables_turn(u->tables);
+}
+
+void unwinding_each_cache(const struct unwinding *u, cache_use_fn visit, void *ctx)
+{
+	const struct tables_usage t = tables_usage(u->tables);
+	const struct cache_use all[] = {
+		{ "unwind_rows", t.nr_rows, t.nr_rows * sizeof(union unwind_word),
+		  t.nr_rows_max * sizeof(union unwind_word) },
+		{ "unwind_files", t.nr_modules, t.modules_bytes,
+		  t.nr_rows_max * sizeof(union unwind_word) },
+		{ "unwind_processes", t.nr_processes, t.nr_ranges * sizeof(struct unwind_range),
+		  t.nr_ranges_max * sizeof(struct unwind_range) },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		visit(&all[i], ctx);
+}
+
 static struct wanted *find_wanted(const struct unwinding *u, const struct process *p)
 {
 	vec_each(w, &u->wanted)

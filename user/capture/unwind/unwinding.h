@@ -2,6 +2,7 @@
 /* Keeps the unwinder's tables up to date with the mappings of processes and the layouts of JVMs. */
 #pragma once
 
+#include "base/cache_use.h"
 #include "capture/unwind/tables.h"
 #include "jvm/hotspot/jvm_registry.h"
 #include "proc/process.h"
@@ -17,6 +18,12 @@ void unwinding_free(struct unwinding *u);
 
 /* Lets workers read the files of processes; see modules.h. */
 void unwinding_use_workers(struct unwinding *u, struct workers *workers);
+
+/* Forgets files that no process maps. Call it once a minute. */
+void unwinding_turn(struct unwinding *u);
+
+/* Reports the tables. */
+void unwinding_each_cache(const struct unwinding *u, cache_use_fn visit, void *ctx);
 
 /* Requests tables for the process, or updated ones; unwinding_update builds them. */
 void unwinding_want(struct unwinding *u, const struct process *p);

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "base/types.h"
+#include "base/cache_use.h"
 #include "jvm/agent/codemap.h"
 #include "jvm/attach/deliver.h"
 #include "jvm/attach/inject.h"
@@ -37,6 +37,9 @@ void agents_tune(struct agents *a, enum delivery_way way, bool is_eager);
 
 /* Ends all sessions within at most 4 s. Only the agent's code stays in the JVMs. */
 void agents_free(struct agents *a);
+
+/* Reports what is kept of the reports of all agents. */
+void agents_each_cache(const struct agents *a, cache_use_fn visit, void *ctx);
 
 /*
  * Sets the JVMs whose tables supply what agents cannot report: compiler and compile id of code.

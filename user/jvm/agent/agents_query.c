@@ -4,6 +4,7 @@
 
 #include "jvm/agent/agents_debug.h"
 #include "jvm/agent/agents_entry.h"
+#include "jvm/agent/budget.h"
 #include "proc/status.h"
 
 #define TOO_MANY_METHODS "all recordings together name too many methods; stop another recording"
@@ -181,4 +182,11 @@ void agents_each_late(const struct agents *a, u64 since_ns, agents_late_fn visit
 		if (e->state == AGENT_ATTACHED)
 			visit_late(e, since_ns, visit, ctx);
 	}
+}
+
+void agents_each_cache(const struct agents *a, cache_use_fn visit, void *ctx)
+{
+	const struct cache_use maps = { "code_maps", a->entries.nr, a->bytes, AGENTS_BYTES };
+
+	visit(&maps, ctx);
 }

@@ -6,7 +6,7 @@
 #include "jvm/agent/users.h"
 #include "jvm/hotspot/thread_names.h"
 
-#define TOTAL_BYTES (256ull << 20)
+#define TOTAL_BYTES AGENTS_BYTES
 #define USER_BYTES  (TOTAL_BYTES / 4)
 #define USER_NS     (20 * NS_PER_MS) /* of a poll */
 #define HOG_NS      (2 * NS_PER_MS)  /* for a user whose memory is used up */

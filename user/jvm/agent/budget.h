@@ -7,6 +7,8 @@
 
 #include "jvm/agent/agents_entry.h"
 
+#define AGENTS_BYTES (256ull << 20)
+
 /* Sums up what all entries keep. Call it at the begin of each poll. */
 void budget_begin(struct agents *a);
 

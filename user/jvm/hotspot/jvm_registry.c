@@ -11,10 +11,11 @@
 #include "jvm/hotspot/thread_names.h"
 #include "proc/status.h"
 
-#define RETRY_FIRST_NS (20 * NS_PER_MS)
-#define UNLOADING_NS   (2 * NS_PER_SEC)
-#define RETRY_LAST_NS  (5 * NS_PER_SEC) /* limit of the doubled pause */
-#define RETRY_SHARE    64 /* a pause lasts this many times as long as the previous try */
+#define HOTSPOT_NAMES_BYTES (24u << 20) /* the caches of naming.c in one JVM stay below */
+#define RETRY_FIRST_NS      (20 * NS_PER_MS)
+#define UNLOADING_NS        (2 * NS_PER_SEC)
+#define RETRY_LAST_NS       (5 * NS_PER_SEC) /* limit of the doubled pause */
+#define RETRY_SHARE         64 /* a pause lasts this many times as long as the previous try */
 
 struct jvm_entry {
 	struct process_id id;
@@ -84,6 +85,24 @@ void jvm_registry_add(struct jvm_registry *all, struct process_id id)
 			       .pause_ns = RETRY_FIRST_NS };
 	try_open(&e);
 	vec_push(&all->entries, e);
+}
+
+void jvm_registry_each_cache(const struct jvm_registry *all, cache_use_fn visit, void *ctx)
+{
+	struct cache_use names = { "java_names", all->entries.nr, 0,
+				   all->entries.nr * HOTSPOT_NAMES_BYTES };
+	struct cache_use threads = { "thread_names", all->entries.nr, 0,
+				     all->entries.nr * THREAD_NAMES_BYTES };
+
+	vec_each(e, &all->entries) {
+		struct hotspot_info info = { 0 };
+		if (e->hotspot)
+			hotspot_info(e->hotspot, &info);
+		names.bytes += info.bytes;
+		threads.bytes += thread_names_bytes(e->threads);
+	}
+	visit(&names, ctx);
+	visit(&threads, ctx);
 }
 
 struct hotspot *jvm_registry_find(const struct jvm_registry *all, struct process_id id)

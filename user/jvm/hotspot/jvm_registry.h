@@ -2,12 +2,15 @@
 /* The JVMs of a recording. Each is read from outside as early as possible and kept up to date. */
 #pragma once
 
+#include "base/cache_use.h"
 #include "jvm/hotspot/legibility.h"
 #include "proc/process_id.h"
 
 struct jvm_registry;
 
 struct jvm_registry *jvm_registry_new(void);
+/* Reports the names of all JVMs. */
+void jvm_registry_each_cache(const struct jvm_registry *all, cache_use_fn visit, void *ctx);
 void jvm_registry_free(struct jvm_registry *all);
 
 /* Adds a JVM. Reads it at once, or at a later jvm_registry_refresh if it is still starting. */

@@ -9,6 +9,7 @@
 
 #define FRAMES_MAX      32768 /* cached: 2 MB */
 #define CLASSES_MAX     32768
+#define METHODS_BYTES   (8u << 20)
 #define NAMES_MAX       (4u << 20) /* cached bytes of text */
 #define COMPILE_ID_MASK 0x0fffffff /* the part of a compile id that samples keep */
 #define BCI_MAX         0xffff     /* no memory is mapped below: vm.mmap_min_addr */
@@ -27,7 +28,7 @@ void hotspot_forget_names(struct hotspot *h)
 static void forget_if_full(struct hotspot *h)
 {
 	if (h->frames.nr < FRAMES_MAX && h->classes.nr < CLASSES_MAX &&
-	    java_names_bytes(h->names) < NAMES_MAX)
+	    methods_bytes(h->methods) < METHODS_BYTES && java_names_bytes(h->names) < NAMES_MAX)
 		return;
 	hotspot_forget_names(h);
 	methods_clear(h->methods);

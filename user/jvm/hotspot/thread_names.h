@@ -8,6 +8,8 @@
 
 #include "jvm/hotspot/hotspot.h"
 
+#define THREAD_NAMES_BYTES (64u << 20) /* more than KEPT_MAX names take */
+
 struct thread_names;
 
 struct thread_names *thread_names_new(void);

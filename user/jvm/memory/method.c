@@ -49,6 +49,7 @@ struct methods {
 	struct java_names *names;
 	struct dict by_address; /* Method * -> index + 1 */
 	VEC(struct known_method) known;
+	size_t lines_bytes;
 };
 
 struct methods *methods_new(const struct vm_memory *j, struct java_names *names)
@@ -67,6 +68,13 @@ void methods_clear(struct methods *all)
 	dict_fini(&all->by_address);
 	vec_fini(&all->known);
 	all->by_address = (struct dict){ 0 };
+	all->lines_bytes = 0;
+}
+
+size_t methods_bytes(const struct methods *all)
+{
+	return all->known.cap * sizeof(all->known.at[0]) + dict_bytes(&all->by_address) +
+	       all->lines_bytes;
 }
 
 void methods_free(struct methods *all)
@@ -417,6 +425,7 @@ static void read_lines(struct methods *all, struct known_method *k)
 	k->lines_at = 0;
 	k->lines_len = err ? 0 : (u32)line_table_length(table, len, j->jdk >= 20);
 	k->lines = err ? NULL : xmemdup(table, k->lines_len);
+	all->lines_bytes += k->lines_len;
 }
 
 u32 methods_line(struct methods *all, const struct method_name *m, s32 bci)

@@ -22,6 +22,7 @@ struct methods;
 struct methods *methods_new(const struct vm_memory *j, struct java_names *names);
 void methods_free(struct methods *all);
 void methods_clear(struct methods *all);
+size_t methods_bytes(const struct methods *all);
 
 /*
  * The name of the Method that was at that address when the JVM had unloaded so many classes
