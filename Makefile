@@ -199,6 +199,7 @@ check-kernels: deps-test all test-programs
 soak: all test-programs
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/jvm/soak
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/bpf/soak_events
+	$(Q)O=$(O) tests/lib/as-root "recording" tests/bpf/soak_ageing
 	$(Q)$(MAKE) --no-print-directory soak-kills
 
 # 1000 recorders and their children, killed at random moments; an hour. CYCLES and SEED change them.

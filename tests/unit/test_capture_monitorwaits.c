@@ -30,11 +30,23 @@ static void a_later_wait_is_another_one(void **state)
 	monitorwaits_fini(&all);
 }
 
+static void threads_that_ended_in_a_wait_are_forgotten(void **state)
+{
+	struct monitorwaits all = { 0 };
+
+	for (u32 tid = 1; tid <= 200003; tid++)
+		monitorwaits_add(&all, tid, tid * 1000ull, tid * 1000ull + 10);
+	assert_in_range(all.until.nr, 1, 65536);
+	assert_int_equal(all.since.nr, all.until.nr);
+	monitorwaits_fini(&all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(consecutive_parts_are_one_wait),
 		cmocka_unit_test(a_later_wait_is_another_one),
+		cmocka_unit_test(threads_that_ended_in_a_wait_are_forgotten),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
