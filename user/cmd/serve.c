@@ -44,6 +44,7 @@ struct serve {
 	struct home home;
 	struct listening socket;
 	struct pulse *pulse;
+	struct excluded_list excluded;
 };
 
 static int usage_error(const char *text)
@@ -61,6 +62,7 @@ static int run_recorder(int control_fd, void *ctx)
 	const struct recorder_options options = {
 		.control_fd = control_fd,
 		.pulse = s->pulse,
+		.excluded = &s->excluded,
 		.conf = s->conf ?: CONF_PATH,
 		.needs_conf = s->conf,
 		.is_continuous = !strcmp(s->continuous, "on"),
@@ -238,6 +240,7 @@ static int serve(struct serve *s)
 			.recorder = { "sysflame-rec", run_recorder, s },
 			.web = { "sysflame-web", run_web, s },
 			.pulse = s->pulse,
+			.excluded = &s->excluded,
 			.ready = say_ready,
 			.ctx = s,
 		};

@@ -43,6 +43,17 @@ static bool is_span(u64 begin_ns, u64 end_ns)
 	return begin_ns <= end_ns && end_ns <= MAX_TIME_NS;
 }
 
+static bool node_is_valid(const struct control_node *n)
+{
+	if (!IS_TEXT(n->continuous_why) || n->cpu_ppm > MAX_PPM ||
+	    n->continuous_since_wall_ns > MAX_TIME_NS || n->nr_excluded > CONTROL_EXCLUDED_MAX)
+		return false;
+	for (u32 i = 0; i < n->nr_excluded; i++)
+		if (n->excluded[i].pid <= 0 || !IS_TEXT(n->excluded[i].comm))
+			return false;
+	return true;
+}
+
 static bool jvms_are_valid(const struct control_jvms *j)
 {
 	if (j->nr > CONTROL_JVMS_MAX || j->first > 1 || j->last > 1)
@@ -76,8 +87,7 @@ static bool is_from_recorder(const struct control_message *m)
 		return IS_TEXT(m->event.name) && IS_TEXT(m->event.unit) && IS_TEXT(m->event.help) &&
 		       IS_TEXT(m->event.why_not);
 	case CONTROL_NODE:
-		return IS_TEXT(m->node.continuous_why) && m->node.cpu_ppm <= MAX_PPM &&
-		       m->node.continuous_since_wall_ns <= MAX_TIME_NS;
+		return node_is_valid(&m->node);
 	case CONTROL_JVMS:
 		return jvms_are_valid(&m->jvms);
 	case CONTROL_STATE:
