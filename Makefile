@@ -205,9 +205,10 @@ soak: all test-programs
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/bpf/soak_ageing
 	$(Q)$(MAKE) --no-print-directory soak-kills
 
-# 1000 recorders and their children, killed at random moments; an hour. CYCLES and SEED change them.
+# 1000 recorders and their children, and 600 processes of the daemon, killed at random; two hours. CYCLES and SEED change them.
 soak-kills: all test-programs
 	$(Q)O=$(O) CYCLES=$(or $(CYCLES),1000) tests/lib/as-root "recording" tests/jvm/test_kills
+	$(Q)O=$(O) CYCLES=$(or $(CYCLES),600) tests/lib/as-root "recording" tests/web/test_serve_kills
 
 lint:
 	$(Q)clang-format --dry-run -Werror $(sources)

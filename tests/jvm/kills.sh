@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Recorders and their children that are killed at random moments. Source it after tap.sh, cycles.sh, hooks.sh
-# and new_java.sh.
+# Recorders and their children that are killed at random moments. Source it after tap.sh, daemon.sh,
+# cycles.sh, hooks.sh and new_java.sh.
 
 # reader NUMBER JVM NEW: starts one of the readers in turn, of the JVM $READ. NEW is the JVM whose methods are
 # recorded, or empty.
@@ -14,15 +14,6 @@ reader() {
 	3) set -- record -q -e cpu,java:Hot.work -p "$READ" -o x.pb.gz ;;
 	esac
 	start "$SYSFLAME" "$@" 2>reader.err
-}
-
-# descendants PID: prints all of its descendants.
-descendants() {
-	local child
-	for child in $(cat "/proc/$1/task/"*/children 2>/dev/null); do
-		echo "$child"
-		descendants "$child"
-	done
 }
 
 # kill_one READER: kills it after at most 1.5 s, every third time a random descendant before.

@@ -20,6 +20,10 @@
 #include "daemon/home.h"
 #include "daemon/listen.h"
 #include "daemon/supervisor.h"
+#include "proc/excluded.h"
+#include "proc/mapping.h"
+#include "proc/mem.h"
+#include "proc/target_file.h"
 
 #define PATIENCE_NS (30 * NS_PER_SEC)
 
@@ -28,11 +32,13 @@ struct seen {
 	pid_t recorder, web;
 	int nr_recorders, nr_webs, nr_hellos;
 	bool recorder_hangs, web_fails;
+	pid_t blocker, excluded; /* read by a recorder that hangs; refused by the newest */
 };
 
 struct world {
 	struct seen *seen;
 	struct pulse *pulse;
+	struct excluded_list refused;
 	pid_t supervisor;
 	char dir[64];
 };
@@ -43,6 +49,10 @@ static int fake_recorder(int control_fd, void *ctx)
 	struct world *w = ctx;
 	const struct control_message hello = { .kind = CONTROL_HELLO, .hello.version = 1 };
 
+	excluded_begin(&w->refused, &w->pulse->target);
+	if (w->refused.nr && excluded_touch(w->refused.at[0].id.pid) == -EBUSY)
+		w->seen->excluded = w->refused.at[0].id.pid;
+	excluded_rest();
 	w->seen->recorder = getpid();
 	w->seen->nr_recorders++;
 	while (getppid() > 1) {
@@ -50,6 +60,8 @@ static int fake_recorder(int control_fd, void *ctx)
 		poll(&p, 1, 50);
 		if (!w->seen->recorder_hangs)
 			pulse_beat(w->pulse);
+		else if (w->seen->blocker)
+			excluded_touch(w->seen->blocker);
 		int end = handover_receive(control_fd);
 		if (end >= 0)
 			channel_send(end, &hello, -1);
@@ -88,6 +100,7 @@ static void start(struct world *w)
 		.recorder = { "test-rec", fake_recorder, w },
 		.web = { "test-web", fake_web, w },
 		.pulse = w->pulse,
+		.excluded = &w->refused,
 		.ready = ready,
 	};
 
@@ -160,6 +173,65 @@ static void a_recorder_that_hangs_is_killed(void **state)
 	await(&w->seen->nr_hellos, 1);
 	w->seen->recorder_hangs = true;
 	await(&w->seen->nr_recorders, 2);
+}
+
+static pid_t start_sleeper(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	return child;
+}
+
+static void a_process_that_blocked_a_recorder_is_excluded(void **state)
+{
+	struct world *w = *state;
+
+	start(w);
+	await(&w->seen->nr_hellos, 1);
+	w->seen->blocker = start_sleeper();
+	w->seen->recorder_hangs = true;
+	await(&w->seen->nr_recorders, 2);
+	kill(w->seen->blocker, SIGKILL);
+	waitpid(w->seen->blocker, NULL, 0);
+	assert_int_equal(w->seen->excluded, w->seen->blocker);
+}
+
+static void an_excluded_process_is_not_read(void **state)
+{
+	struct excluded_list list = { 0 };
+	struct mappings all;
+	struct target_root root;
+	struct mem *m;
+	s32 shown = 0;
+	pid_t child = start_sleeper(), other = start_sleeper();
+
+	excluded_begin(&list, &shown);
+	assert_int_equal(mappings_read(child, true, &all), 0);
+	mappings_fini(&all);
+	assert_int_equal(shown, child);
+	excluded_rest();
+	assert_int_equal(shown, 0);
+	assert_int_equal(excluded_add(&list, child), 0);
+	assert_int_equal(mappings_read(child, true, &all), -EBUSY);
+	assert_int_equal(mem_open(list.at[0].id, &m), -EBUSY);
+	assert_int_equal(target_root_open(child, &root), -EBUSY);
+	assert_int_equal(mappings_read(other, true, &all), 0);
+	mappings_fini(&all);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	/* It has ended: another one may have its place and its PID. */
+	assert_int_equal(excluded_touch(child), 0);
+	assert_int_equal(excluded_add(&list, child), -ESRCH);
+	assert_int_equal(excluded_add(&list, other), 0);
+	assert_int_equal(list.nr, 1);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	excluded_begin(NULL, NULL);
 }
 
 static void a_child_that_fails_at_once_ends_the_daemon(void **state)
@@ -274,6 +346,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_killed_child_is_started_and_connected_again),
 		TEST(a_recorder_that_hangs_is_killed),
+		TEST(a_process_that_blocked_a_recorder_is_excluded),
+		cmocka_unit_test(an_excluded_process_is_not_read),
 		TEST(a_child_that_fails_at_once_ends_the_daemon),
 		TEST(children_end_with_the_supervisor),
 		TEST(term_ends_everything),

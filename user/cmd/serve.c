@@ -50,6 +50,7 @@ struct serve {
 	struct web_fleet fleet; /* without url: in no fleet */
 	struct opt_list label_words;
 	char labels[256], host[64];
+	struct excluded_list excluded;
 };
 
 static int usage_error(const char *text)
@@ -67,6 +68,7 @@ static int run_recorder(int control_fd, void *ctx)
 	const struct recorder_options options = {
 		.control_fd = control_fd,
 		.pulse = s->pulse,
+		.excluded = &s->excluded,
 		.conf = s->conf ?: CONF_PATH,
 		.needs_conf = s->conf,
 		.continuous = strcmp(s->continuous, "off") ? s->continuous : NULL,
@@ -305,6 +307,7 @@ static int serve(struct serve *s)
 			.recorder = { "sysflame-rec", run_recorder, s },
 			.web = { "sysflame-web", run_web, s },
 			.pulse = s->pulse,
+			.excluded = &s->excluded,
 			.ready = say_ready,
 			.ctx = s,
 		};

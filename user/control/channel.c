@@ -43,6 +43,32 @@ static bool is_span(u64 begin_ns, u64 end_ns)
 	return begin_ns <= end_ns && end_ns <= MAX_TIME_NS;
 }
 
+static bool caches_are_valid(const struct control_node *n)
+{
+	if (n->nr_caches > CONTROL_CACHES_MAX)
+		return false;
+	for (u32 i = 0; i < n->nr_caches; i++) {
+		const struct control_cache *c = &n->caches[i];
+		size_t len = strnlen(c->name, sizeof(c->name));
+		if (!len || len == sizeof(c->name) ||
+		    strspn(c->name, "abcdefghijklmnopqrstuvwxyz_") != len || c->nr > INT64_MAX ||
+		    c->bytes > INT64_MAX || c->budget_bytes > INT64_MAX)
+			return false;
+	}
+	return true;
+}
+
+static bool node_is_valid(const struct control_node *n)
+{
+	if (!IS_TEXT(n->continuous_why) || n->cpu_ppm > MAX_PPM ||
+	    n->continuous_since_wall_ns > MAX_TIME_NS || n->nr_excluded > CONTROL_EXCLUDED_MAX)
+		return false;
+	for (u32 i = 0; i < n->nr_excluded; i++)
+		if (n->excluded[i].pid <= 0 || !IS_TEXT(n->excluded[i].comm))
+			return false;
+	return caches_are_valid(n);
+}
+
 static bool jvms_are_valid(const struct control_jvms *j)
 {
 	if (j->nr > CONTROL_JVMS_MAX || j->first > 1 || j->last > 1)
@@ -67,21 +93,6 @@ static bool slice_is_valid(const struct control_slice *s)
 	return true;
 }
 
-static bool caches_are_valid(const struct control_node *n)
-{
-	if (n->nr_caches > CONTROL_CACHES_MAX)
-		return false;
-	for (u32 i = 0; i < n->nr_caches; i++) {
-		const struct control_cache *c = &n->caches[i];
-		size_t len = strnlen(c->name, sizeof(c->name));
-		if (!len || len == sizeof(c->name) ||
-		    strspn(c->name, "abcdefghijklmnopqrstuvwxyz_") != len || c->nr > INT64_MAX ||
-		    c->bytes > INT64_MAX || c->budget_bytes > INT64_MAX)
-			return false;
-	}
-	return true;
-}
-
 static bool is_from_recorder(const struct control_message *m)
 {
 	switch (m->kind) {
@@ -91,9 +102,7 @@ static bool is_from_recorder(const struct control_message *m)
 		return IS_TEXT(m->event.name) && IS_TEXT(m->event.unit) && IS_TEXT(m->event.help) &&
 		       IS_TEXT(m->event.why_not);
 	case CONTROL_NODE:
-		return IS_TEXT(m->node.continuous_why) && m->node.cpu_ppm <= MAX_PPM &&
-		       m->node.continuous_since_wall_ns <= MAX_TIME_NS &&
-		       caches_are_valid(&m->node);
+		return node_is_valid(&m->node);
 	case CONTROL_JVMS:
 		return jvms_are_valid(&m->jvms);
 	case CONTROL_STATE:

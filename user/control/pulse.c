@@ -39,3 +39,8 @@ u64 pulse_silent_ns(const struct pulse *p)
 
 	return now_ns > beat_ns ? now_ns - beat_ns : 0;
 }
+
+s32 pulse_target(const struct pulse *p)
+{
+	return __atomic_load_n(&p->target, __ATOMIC_RELAXED);
+}

@@ -11,6 +11,7 @@
 
 struct pulse {
 	u64 beat_ns; /* CLOCK_MONOTONIC, when the recorder last turned */
+	s32 target;  /* PID that the recorder last read in this turn; 0: none */
 };
 
 /* Memory that a forked process shares; NULL if no memory is left. */
@@ -24,3 +25,6 @@ bool pulse_has_beaten(const struct pulse *p, u64 since_ns);
 
 /* How long the recorder has been silent. */
 u64 pulse_silent_ns(const struct pulse *p);
+
+/* The PID that the recorder was reading; 0: none. */
+s32 pulse_target(const struct pulse *p);

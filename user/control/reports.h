@@ -4,9 +4,10 @@
 
 #include "base/types.h"
 
-#define CONTROL_JVMS_MAX 64           /* in one message */
-#define CONTROL_SERVICES 256          /* in one slice; the last one, "other", has the rest */
-#define CONTROL_PART_MAX (256u << 20) /* bytes of a memory file */
+#define CONTROL_JVMS_MAX     64 /* in one message */
+#define CONTROL_EXCLUDED_MAX 16
+#define CONTROL_SERVICES     256          /* in one slice; the last one, "other", has the rest */
+#define CONTROL_PART_MAX     (256u << 20) /* bytes of a memory file */
 
 struct control_hello {
 	u32 version; /* CONTROL_VERSION */
@@ -34,6 +35,12 @@ struct control_cache {
 	u64 bytes, budget_bytes;
 };
 
+/* A process that blocked a recorder. It is neither read nor attached to, until it ends. */
+struct control_excluded {
+	s32 pid;
+	char comm[64];
+};
+
 /* About the recorder itself, every second. */
 struct control_node {
 	u64 cpu_ppm; /* own CPU time, BPF included, in millionths of one CPU, since the last */
@@ -43,6 +50,8 @@ struct control_node {
 	char continuous_why[256]; /* why that rate; "" if it is the one that was asked for */
 	u32 nr_caches;
 	struct control_cache caches[CONTROL_CACHES_MAX];
+	u32 nr_excluded;
+	struct control_excluded excluded[CONTROL_EXCLUDED_MAX];
 };
 
 struct control_jvm {

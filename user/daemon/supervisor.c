@@ -17,6 +17,7 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "control/handover.h"
 
 #define TURN_MS   200
@@ -42,6 +43,7 @@ struct child {
 struct supervisor {
 	struct child children[NR_CHILDREN];
 	struct pulse *pulse;
+	struct excluded_list *excluded;
 	int signal_fd;
 	bool is_trial, is_ending;
 	int status;
@@ -186,6 +188,21 @@ static void reap(struct supervisor *s)
 	}
 }
 
+/* The next recorder does not read the process that this one was reading. */
+static void exclude_target(struct supervisor *s)
+{
+	struct excluded_list *all = s->excluded;
+
+	if (excluded_add(all, pulse_target(s->pulse)))
+		return;
+	const struct excluded *e = &all->at[all->nr - 1];
+	auto_str struct str comm = { 0 };
+	utf8_clean(&comm, e->comm, sizeof(e->comm) * 3);
+	log_warn("process %d (%s) is excluded until it ends: a recorder was blocked while it read "
+		 "it",
+		 e->id.pid, comm.at);
+}
+
 static void watch_pulse(struct supervisor *s)
 {
 	struct child *c = &s->children[RECORDER];
@@ -194,6 +211,7 @@ static void watch_pulse(struct supervisor *s)
 		return;
 	log_warn("%s has not moved for %llu s; it is killed", c->what.name,
 		 PULSE_SILENT_NS / NS_PER_SEC);
+	exclude_target(s);
 	kill(c->pid, SIGKILL);
 	pulse_beat(s->pulse);
 }
@@ -245,7 +263,7 @@ static bool works(const struct supervisor *s)
 
 int supervisor_run(const struct supervisor_options *o)
 {
-	struct supervisor s = { .pulse = o->pulse, .is_trial = true };
+	struct supervisor s = { .pulse = o->pulse, .excluded = o->excluded, .is_trial = true };
 	bool is_ready = false;
 
 	s.children[RECORDER] = (struct child){ .what = o->recorder, .sock = -1 };

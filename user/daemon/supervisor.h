@@ -6,6 +6,7 @@
 #pragma once
 
 #include "control/pulse.h"
+#include "proc/excluded.h"
 
 /*
  * Runs a process: `control_fd` is its end of the socket over which channels come
@@ -20,7 +21,8 @@ struct supervised {
 };
 
 /*
- * Runs both until SIGTERM or SIGINT. The recorder is killed if its pulse stops. A process that
+ * Runs both until SIGTERM or SIGINT. The recorder is killed if its pulse stops, and the
+ * process that it was reading is excluded from then on. A process that
  * fails within 3 s of the first start ends the supervisor. `ready` is called once both
  * run and the recorder has begun to work. Returns
  * an exit status.
@@ -28,6 +30,7 @@ struct supervised {
 struct supervisor_options {
 	struct supervised recorder, web;
 	struct pulse *pulse;
+	struct excluded_list *excluded; /* a recorder that starts inherits it */
 	void (*ready)(void *ctx);
 	void *ctx;
 };

@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "proc/excluded.h"
 #include "proc/open_request.h"
 #include "proc/target_file.h"
 
@@ -103,6 +104,9 @@ int mapped_file_open(pid_t pid, const struct mapping *m)
 
 	if (!m->inode || m->path[0] != '/')
 		return -ENOENT;
+	int err = excluded_touch(pid);
+	if (err)
+		return err;
 	if (open_requests_are_used())
 		return ask_opener(pid, m);
 	int fd = open_by_range(pid, m);

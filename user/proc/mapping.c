@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/vec.h"
+#include "proc/excluded.h"
 #include "proc/path.h"
 
 /* A path has at most 4095 bytes. The kernel may write each newline as four bytes. */
@@ -160,13 +161,16 @@ int mappings_read_within(pid_t pid, bool executable_only, size_t bytes_max, stru
 {
 	struct listing list = { .executable_only = executable_only, .bytes_max = bytes_max };
 	char path[32];
+	int err = excluded_touch(pid);
 
+	if (err)
+		return err;
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
 
-	int err = file_each_line(fd, LINE_MAX_BYTES, take_line, &list);
+	err = file_each_line(fd, LINE_MAX_BYTES, take_line, &list);
 	if (err) {
 		mappings_fini(&list.all);
 		return err;

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "proc/excluded.h"
 #include "proc/mem_reader.h"
 #include "proc/status.h"
 
@@ -163,6 +164,8 @@ ssize_t mem_read_some(struct mem *m, u64 addr, void *buf, size_t len)
 	ssize_t n;
 
 	m->counts.calls++;
+	if (!m->segments && excluded_touch(m->id.pid))
+		return -EFAULT;
 	if (m->segments) {
 		n = read_segments(m, addr, buf, len);
 	} else if (m->by_helper) {
@@ -296,7 +299,10 @@ int mem_open(struct process_id id, struct mem **out)
 {
 	auto_mem struct mem *m = xcalloc(1, sizeof(*m));
 	struct proc_status status;
-	int err;
+	int err = excluded_touch(id.pid);
+
+	if (err)
+		return err;
 	m->id = id;
 	m->fd = -1;
 	m->pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);

@@ -19,6 +19,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
+#include "proc/excluded.h"
 #include "proc/open_request.h"
 #include "proc/status.h"
 
@@ -42,7 +43,7 @@ int target_root_open(pid_t pid, struct target_root *out)
 {
 	struct proc_status status;
 	char path[32];
-	int err = proc_status_read(pid, &status);
+	int err = excluded_touch(pid) ?: proc_status_read(pid, &status);
 
 	if (err)
 		return err;

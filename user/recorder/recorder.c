@@ -29,7 +29,8 @@
 #define SWEEP_NS      (60 * NS_PER_SEC)
 #define END_NS        (3 * NS_PER_SEC) /* for the last parts after SIGTERM */
 #define TURN_MESSAGES 16
-#define PPM           1000000
+_Static_assert(CONTROL_EXCLUDED_MAX >= EXCLUDED_MAX, "a report has room for all");
+#define PPM 1000000
 
 struct recorder {
 	struct recorder_options o;
@@ -259,6 +260,18 @@ static void add_cache(const struct cache_use *use, void *ctx)
 	c->budget_bytes = use->budget_bytes;
 }
 
+static void report_excluded(const struct excluded_list *list, struct control_node *out)
+{
+	for (u32 i = 0; list && i < list->nr; i++) {
+		const struct excluded *e = &list->at[i];
+		if (!excluded_runs(e))
+			continue;
+		struct control_excluded *to = &out->excluded[out->nr_excluded++];
+		to->pid = e->id.pid;
+		channel_text(to->comm, sizeof(to->comm), e->comm);
+	}
+}
+
 static void report(struct recorder *r, u64 now_ns)
 {
 	struct control_message m = { .kind = CONTROL_NODE };
@@ -275,6 +288,7 @@ static void report(struct recorder *r, u64 now_ns)
 	services_each_cache(r->services, add_cache, &m.node);
 	if (r->continuous)
 		continuous_report(r->continuous, &m.node);
+	report_excluded(r->o.excluded, &m.node);
 	outbox_offer(&r->out, &m);
 }
 
@@ -318,6 +332,7 @@ static void turn(struct recorder *r)
 		{ .fd = node_fd(r->node), .events = POLLIN },
 	};
 
+	excluded_rest();
 	poll(fds, ARRAY_SIZE(fds), node_tick_ms(r->node));
 	if (fds[0].revents)
 		serve_signals(r);
@@ -356,6 +371,8 @@ static int start(struct recorder *r)
 	int err = read_conf(r);
 	if (err)
 		return err;
+	/* Its children inherit it. */
+	excluded_begin(r->o.excluded, &r->o.pulse->target);
 	r->node = node_new(&options);
 	err = node_start(r->node);
 	if (err)

@@ -7,14 +7,16 @@
 #pragma once
 
 #include "control/pulse.h"
+#include "proc/excluded.h"
 #include "recorder/governor.h"
 
 struct recorder_options {
-	int control_fd;         /* to the supervisor, which sends channels (control/handover.h) */
-	struct pulse *pulse;    /* the sign of life */
-	const char *conf;       /* the path of recorder.conf */
-	bool needs_conf;        /* it was named by the user: it must exist */
-	const char *continuous; /* events of continuous profiling, as in -e; NULL: off */
+	int control_fd;      /* to the supervisor, which sends channels (control/handover.h) */
+	struct pulse *pulse; /* the sign of life */
+	const struct excluded_list *excluded; /* neither read nor attached to; NULL: none */
+	const char *conf;                     /* the path of recorder.conf */
+	bool needs_conf;                      /* it was named by the user: it must exist */
+	const char *continuous;        /* events of continuous profiling, as in -e; NULL: off */
 	struct governor_limits limits; /* of continuous profiling */
 	const char *agent_path;        /* the agent's library; NULL: the installed one */
 	bool has_agents;               /* agents may be attached */

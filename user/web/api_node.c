@@ -48,6 +48,20 @@ static json_t *recorder_json(const struct recorder_link *r)
 			 "caches", caches_json(r));
 }
 
+static json_t *excluded_json(const struct recorder_link *r)
+{
+	json_t *list = json_array();
+
+	for (u32 i = 0; r->has_node && i < r->node.nr_excluded; i++) {
+		const struct control_excluded *e = &r->node.excluded[i];
+		json_array_append_new(
+			list, json_pack("{s:i,s:s,s:s}", "pid", (int)e->pid, "comm", e->comm, "why",
+					"A recorder was blocked while it read this process. It is "
+					"neither read nor attached to until it ends."));
+	}
+	return list;
+}
+
 json_t *node_json(struct service *sv, enum role role)
 {
 	const struct recorder_link *r = &sv->recorder;
@@ -68,6 +82,7 @@ json_t *node_json(struct service *sv, enum role role)
 				      (json_int_t)(r->has_node ? r->node.continuous_hz : 0),
 				      "since_ms", ms(r->node.continuous_since_wall_ns), "why",
 				      r->node.continuous_why));
+	json_object_set_new(o, "excluded", excluded_json(r));
 	json_object_set_new(
 		o, "store",
 		json_pack("{s:I,s:I,s:I,s:I,s:I}", "profiles", (json_int_t)size.nr_profiles,

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "proc/capability.h"
+#include "proc/excluded.h"
 #include "proc/target_file.h"
 
 /* Whether two files in /proc refer to the same namespace or folder. */
@@ -79,7 +80,10 @@ int process_root_open(struct process_id id, struct process_root *out)
 		.pidfd = -1, .proc_fd = -1, .root_fd = -1, .tmp_fd = -1, .mnt_fd = -1
 	};
 	char path[32];
+	int err = excluded_touch(id.pid);
 
+	if (err)
+		return err;
 	keep_own_ids(&t);
 	/* Open the descriptor first: later checks then hold for this process. */
 	t.pidfd = (int)syscall(SYS_pidfd_open, id.pid, 0);
@@ -87,8 +91,8 @@ int process_root_open(struct process_id id, struct process_root *out)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/%d", id.pid);
 	t.proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int err = t.proc_fd < 0 ? (errno == ENOENT ? -ESRCH : -errno)
-				: proc_status_read(id.pid, &t.status);
+	err = t.proc_fd < 0 ? (errno == ENOENT ? -ESRCH : -errno)
+			    : proc_status_read(id.pid, &t.status);
 	if (!err && !process_id_same(proc_status_id(&t.status), id))
 		err = -ESRCH;
 	if (!err)

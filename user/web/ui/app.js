@@ -21,6 +21,8 @@ function showHealth() {
 	$('health').replaceChildren(el('span', { className: isUp ? 'state up' : 'state down' }, isUp ? 'recorder up' : 'recorder down'),
 		isUp ? ` · overhead ${recorder.cpu_percent.toFixed(1)} % of a CPU, ${bytes(recorder.memory_bytes)}` : ` since ${clock(recorder.since_ms, true)}`);
 	$('banner').hidden = isUp;
+	$('excluded').textContent = node.excluded.map(e => `${e.comm} (PID ${e.pid}): ${e.why}`).join(' ');
+	$('excluded').hidden = !node.excluded.length;
 	$('banner').textContent = isUp ? '' : `The recorder has been down since ${day(recorder.since_ms).toLowerCase()} ${clock(recorder.since_ms, true)}. It restarts by itself. Profiles can be read meanwhile.`;
 	if (wasUp !== isUp)
 		announce(isUp ? 'The recorder is up again.' : 'The recorder is down.');

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that blocked a recorder of the daemon. A later recorder neither reads nor attaches to
+ * them; their samples stay, with kernel frames only.
+ */
+#pragma once
+
+#include "proc/process_id.h"
+
+#define EXCLUDED_MAX 16
+
+struct excluded {
+	struct process_id id;
+	char comm[17];
+};
+
+struct excluded_list {
+	u32 nr;
+	struct excluded at[EXCLUDED_MAX];
+};
+
+/*
+ * Adds the process that has this PID. Processes that ended leave the list, and the oldest if it is
+ * full. -ESRCH if the process has ended.
+ */
+int excluded_add(struct excluded_list *list, pid_t pid);
+
+/* Whether the process still runs. */
+bool excluded_runs(const struct excluded *e);
+
+/*
+ * From now on the processes of `list` are refused, and `*target` (may be NULL) shows the PID that
+ * this process, not its children, reads. Both stay the caller's.
+ */
+void excluded_begin(const struct excluded_list *list, s32 *target);
+
+/* Call it before reading a process in any way. -EBUSY if it is excluded. */
+int excluded_touch(pid_t pid);
+
+/* This process waits for events, and reads no process. */
+void excluded_rest(void);
