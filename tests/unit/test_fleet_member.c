@@ -435,15 +435,16 @@ static void a_node_that_suffers_ends_the_recording(void **state)
 {
 	struct world *w = *state;
 
+	w->request.duration_s = 300;
 	run_one(w);
 	w->facts.pressure_pct = 61;
 	member_tick(w->member);
-	w->mono_ns += 9 * NS_PER_SEC;
+	w->mono_ns += 29 * NS_PER_SEC;
 	member_tick(w->member);
 	w->facts.pressure_pct = 60; /* a moment's rest */
 	member_tick(w->member);
 	w->facts.pressure_pct = 61;
-	w->mono_ns += 9 * NS_PER_SEC;
+	w->mono_ns += 29 * NS_PER_SEC;
 	member_tick(w->member);
 	assert_int_equal(w->nr_stopped, 0);
 	w->mono_ns += 2 * NS_PER_SEC;

@@ -16,7 +16,7 @@
 #define MEMBER_RESULTS    (64u << 20) /* bytes of all results */
 #define MEMBER_SILENT_S   60          /* a recording ends if nobody says ALIVE so long */
 #define MEMBER_ENDING_S   45          /* from the end of the recording to its result */
-#define MEMBER_STRAIN_S   10          /* .. and if one of the next two holds so long */
+#define MEMBER_STRAIN_S   30          /* .. and if one of the next two holds so long */
 #define MEMBER_CPU_PPM    50000       /* the recorder's own CPU time that ends a recording */
 #define MEMBER_PRESSURE   60          /* percent of PSI "some" */
 #define MEMBER_LOST       20          /* percent of samples */
