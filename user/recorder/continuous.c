@@ -290,7 +290,9 @@ static void decide(struct continuous *c, u64 now_ns)
 {
 	u64 passed_ns = now_ns - c->measured_ns, sampled = nr_sampled(&c->now);
 	u64 own_ns = node_cpu_ns(c->node);
-	u64 cpu_ppm = passed_ns ? (own_ns - c->own_ns) * PPM / passed_ns : 0;
+	/* The sum of processes falls when one of them ends. */
+	u64 used_ns = own_ns > c->own_ns ? own_ns - c->own_ns : 0;
+	u64 cpu_ppm = passed_ns ? used_ns * PPM / passed_ns : 0;
 	u64 samples_s = passed_ns ? (sampled - c->sampled) * NS_PER_SEC / passed_ns : 0;
 
 	c->measured_ns = now_ns;

@@ -233,7 +233,9 @@ static void serve_signals(struct recorder *r)
 			continue;
 		}
 		if (!read_conf(r)) {
-			log_info("%s was read again", r->o.conf);
+			log_info(access(r->o.conf, F_OK) ? "%s is missing: the defaults hold"
+							 : "%s was read again",
+				 r->o.conf);
 			if (r->out.sock >= 0)
 				introduce(r);
 		}

@@ -199,13 +199,16 @@ static int changed_one(struct store *s, int err)
 int store_rename(struct store *s, u64 id, const char *name)
 {
 	return changed_one(
-		s, index_run(s->db, "UPDATE profiles SET name = ? WHERE id = ?", "ti", name, id));
+		s, index_run(s->db, "UPDATE profiles SET name = ? WHERE id = ? AND deleted_ns = 0",
+			     "ti", name, id));
 }
 
 int store_pin(struct store *s, u64 id, bool pinned)
 {
-	return changed_one(s, index_run(s->db, "UPDATE profiles SET pinned = ? WHERE id = ?", "ii",
-					(u64)pinned, id));
+	return changed_one(
+		s,
+		index_run(s->db, "UPDATE profiles SET pinned = ? WHERE id = ? AND deleted_ns = 0",
+			  "ii", (u64)pinned, id));
 }
 
 int store_set_summary(struct store *s, u64 id, const char *json, u64 total, const char *unit)

@@ -9,7 +9,8 @@
 #include "web/range.h"
 #include "web/service.h"
 
-#define IMMUTABLE "private, max-age=31536000, immutable"
+/* The same id is another page after an upgrade or a rename, so browsers ask each time. */
+#define REVALIDATE "private, no-cache"
 
 /* The formats of downloads. The first one is the page itself. */
 struct download {
@@ -50,14 +51,15 @@ static void reply_rendered(struct request *q, struct payload *b, const struct st
 {
 	static const u8 key[SIPHASH_KEY_LEN] = "rendered";
 	auto_free char *name = is_page ? NULL : file_name(s, d->extension);
+	auto_free char *version = xasprintf("%s\n%s", SYSFLAME_VERSION, s->name);
 	char etag[48];
 
 	snprintf(etag, sizeof(etag), "\"%llu-%s-%016llx\"", (unsigned long long)s->id, d->format,
-		 (unsigned long long)siphash(key, SYSFLAME_VERSION, strlen(SYSFLAME_VERSION)));
+		 (unsigned long long)siphash(key, version, strlen(version)));
 	const struct reply_form form = {
 		.type = d->type,
 		.policy = is_page ? POLICY_PAGE : POLICY_DATA,
-		.cache = is_page ? IMMUTABLE : NULL,
+		.cache = is_page ? REVALIDATE : NULL,
 		.etag = is_page ? etag : NULL,
 		.filename = name,
 	};

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "web/service.h"
+#include "web/shown_summary.h"
 
 #define SUMMARY_MAX (64u << 10)
 
@@ -92,9 +93,7 @@ static void take_summary(struct stored *f, const struct payload *b)
 		learn(&f->duration_ns, o, "duration_ms", NS_PER_MS);
 		learn_text(&f->unit, o, "unit", 32);
 		learn_text(&f->events, o, "events", 256);
-		json_t *shown = json_pack("{s:O*,s:O*,s:O*}", "kinds", json_object_get(o, "kinds"),
-					  "top", json_object_get(o, "top"), "alerts",
-					  json_object_get(o, "alerts"));
+		json_t *shown = shown_summary(o);
 		free(f->summary);
 		f->summary = shown ? json_dumps(shown, JSON_COMPACT) : NULL;
 		f->summary = text_or_empty(f->summary);

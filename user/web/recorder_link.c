@@ -68,6 +68,7 @@ static int take_hello(struct recorder_link *r)
 static void take_caps(struct recorder_link *r)
 {
 	r->caps = r->message->caps;
+	r->events.nr = 0; /* they follow, also when the limits were read again */
 	if (r->is_up)
 		return;
 	r->is_up = true;

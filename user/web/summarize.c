@@ -14,11 +14,6 @@
 #include "profile/diff.h"
 #include "profile/tree.h"
 
-#define NR_TOP       5
-#define TOP_NAME_MAX 160 /* bytes of a name in a list */
-#define NR_ALERTS    5
-#define ALERT_MAX    400 /* bytes */
-
 enum kind {
 	KIND_JAVA,
 	KIND_NATIVE,
@@ -29,6 +24,12 @@ enum kind {
 };
 
 static const char *const kind_names[NR_KINDS] = { "java", "native", "kernel", "jvm", "other" };
+_Static_assert(NR_KINDS == SUMMARY_KINDS, "the header has their number");
+
+const char *summary_kind(u32 i)
+{
+	return kind_names[i];
+}
 
 static const enum kind kind_of[NR_FRAME_KINDS] = {
 	[FRAME_UNKNOWN] = KIND_OTHER, [FRAME_KERNEL] = KIND_KERNEL,    [FRAME_NATIVE] = KIND_NATIVE,
@@ -54,7 +55,7 @@ static void write_text(const char *key, const char *text, FILE *f)
 {
 	auto_str struct str clean = { 0 };
 
-	utf8_clean(&clean, text, TOP_NAME_MAX);
+	utf8_clean(&clean, text, SUMMARY_NAME_MAX);
 	fprintf(f, ",\"%s\":", key);
 	json_write_text(clean.at ?: "", f);
 }
@@ -87,9 +88,10 @@ static void write_top(const struct profile *p, u64 total, FILE *f)
 		tree_make(p, 0, &t);
 		hot_methods_make(p, &t, &hot);
 	}
-	for (size_t i = 0; i < hot.all.nr && i < NR_TOP && hot.all.at[i].self; i++) {
+	for (size_t i = 0; i < hot.all.nr && i < SUMMARY_TOP && hot.all.at[i].self; i++) {
 		auto_str struct str clean = { 0 };
-		utf8_clean(&clean, frames_get(p->frames, hot.all.at[i].frame)->name, TOP_NAME_MAX);
+		utf8_clean(&clean, frames_get(p->frames, hot.all.at[i].frame)->name,
+			   SUMMARY_NAME_MAX);
 		fputs(i ? ",{\"name\":" : "{\"name\":", f);
 		json_write_text(clean.at, f);
 		fprintf(f, ",\"share\":%.4f}", share_of(hot.all.at[i].self, total));
@@ -114,7 +116,7 @@ static void add_alert(const struct note *n, struct alert *alerts, u32 *nr)
 
 	while (i < *nr && strcmp(alerts[i].text, text))
 		i++;
-	if (i == NR_ALERTS)
+	if (i == SUMMARY_ALERTS)
 		return;
 	if (i == *nr)
 		alerts[(*nr)++] = (struct alert){ take(text), 0 };
@@ -123,7 +125,7 @@ static void add_alert(const struct note *n, struct alert *alerts, u32 *nr)
 
 static void write_alerts(const struct profile *p, FILE *f)
 {
-	struct alert alerts[NR_ALERTS];
+	struct alert alerts[SUMMARY_ALERTS];
 	u32 nr = 0;
 
 	vec_each(n, &p->notes)
@@ -133,7 +135,7 @@ static void write_alerts(const struct profile *p, FILE *f)
 	for (u32 i = 0; i < nr; i++) {
 		auto_str struct str text = { 0 }, clean = { 0 };
 		str_addf(&text, "%llu %s", (unsigned long long)alerts[i].value, alerts[i].text);
-		utf8_clean(&clean, text.at, ALERT_MAX);
+		utf8_clean(&clean, text.at, SUMMARY_ALERT_MAX);
 		fputs(i ? "," : "", f);
 		json_write_text(clean.at, f);
 		free(alerts[i].text);

@@ -5,6 +5,15 @@
 #include "base/str.h"
 #include "profile/profile.h"
 
+#define SUMMARY_KINDS     5
+#define SUMMARY_TOP       5
+#define SUMMARY_ALERTS    5
+#define SUMMARY_NAME_MAX  160 /* bytes */
+#define SUMMARY_ALERT_MAX 400 /* bytes */
+
+/* "java", "native", ..; i < SUMMARY_KINDS */
+const char *summary_kind(u32 i);
+
 /*
  * Appends a JSON object about the first value type of `p`:
  *
@@ -13,8 +22,9 @@
  *   top          at most five methods with their share of self weight: [{"name":..,"share":0.12}]
  *   total, unit  the sum of the weights
  *   events       "cpu,alloc": the names of the types, without those that only count samples
- *   alerts       sentences on processes whose stacks lack callers and JVMs without the agent, at
- * most five samples, lost, truncated    counts; `lost` and `truncated` as the recorder noted them
+ *   alerts       at most five sentences on processes whose stacks lack callers and on JVMs without
+ *                the agent
+ *   samples, lost, truncated    counts; `lost` and `truncated` as the recorder noted them
  *   start_ms, duration_ms, rate_hz    0 if unknown
  *   host, target, title         "" if unknown
  */

@@ -277,9 +277,13 @@ static void read_facts(struct slice_book *b, struct cursor *c)
 	b->target = read_optional_name(b, c);
 	size_t nr = read_count(c, SLICE_NOTES_MAX);
 	b->notes.nr = 0;
-	for (size_t i = 0; i < nr; i++)
-		vec_push(&b->notes, (struct book_note){ read_name(b, c), read_optional_name(b, c),
-							varint_read(c) });
+	for (size_t i = 0; i < nr; i++) {
+		struct book_note n;
+		n.key = read_name(b, c); /* one by one: an initializer has no order */
+		n.text = read_optional_name(b, c);
+		n.value = varint_read(c);
+		vec_push(&b->notes, n);
+	}
 }
 
 struct place {
