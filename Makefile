@@ -191,7 +191,7 @@ check:
 	$(Q)$(MAKE) --no-print-directory test
 
 # Unwinder and JVM reader on JDK 8 to 28, which tests/jvm/jdks obtains once (3 GB).
-check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names) test-programs
+check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names gauges) test-programs
 	$(Q)tests/lib/apt-ensure debootstrap
 	$(Q)O=$(O) tests/lib/as-root "reading JVMs" tests/jvm/check-jdks
 

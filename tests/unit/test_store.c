@@ -188,16 +188,21 @@ static void the_store_of_a_newer_version_is_refused_and_unchanged(void **state)
 	auto_free char *path = xasprintf("%s/index.db", p.path);
 	auto_str struct str why = { 0 };
 	sqlite3 *db;
+	sqlite3_stmt *row;
 
 	u64 id = add_profile(s, "kept");
 	store_close(s);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &row, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+	auto_free char *restore = xasprintf("PRAGMA user_version = %d", sqlite3_column_int(row, 0));
+	sqlite3_finalize(row);
 	assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	assert_int_equal(store_open(p.dir, &no_limits, &s, &why), -EINVAL);
 	assert_string_equal(why.at, "a newer version of sysflame wrote this directory");
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 1", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, restore, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	s = open_store(&p);
 	assert_content(store_open_file(s, id), "kept");
