@@ -304,7 +304,8 @@ static void slices_have_services_and_time(void **state)
 	u64 of_service = 0;
 	vec_each(weight, &p->weights) {
 		const char *service = p->labels.at[weight->labels].service;
-		if (!weight->type && service && !strcmp(service, "recorder_load"))
+		if (!strcmp(p->types.at[weight->type].name, "cpu") && service &&
+		    !strcmp(service, "recorder_load"))
 			of_service += weight->value;
 	}
 	assert_int_equal(of_service, found_ns);
