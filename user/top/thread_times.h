@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The CPU time of a JVM's own threads: those that collect garbage, and those that compile. They are
- * recognised by the names that HotSpot gives them (JDK 9 and later; JDK 8 names none).
+ * recognised by the names that HotSpot gives them (early updates of JDK 8 name none).
  */
 #pragma once
 

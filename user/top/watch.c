@@ -250,7 +250,9 @@ static void describe(struct watched *j, const struct hotspot *h)
 	struct hotspot_info info;
 
 	hotspot_info(h, &info);
-	if (*info.release)
+	if (info.jdk == 8) /* its release is that of HotSpot, "25.504-b08" */
+		set(&j->jdk, "8", SIZE_MAX);
+	else if (*info.release)
 		set(&j->jdk, info.release, strcspn(info.release, "+-"));
 	set(&j->collector, info.collector, 32);
 }

@@ -14,6 +14,7 @@
 #define SEARCHES_MAX   20           /* a JVM publishes the last counters soon after its start */
 #define COUNTERS_MAX   5            /* of a kind: generations, spaces, collectors */
 #define IN_NATIVE      4            /* enum JavaThreadState, since JDK 1.4 */
+#define TRIES          8
 #define BLOCKED        10
 
 /* The bytes of a Thread that hold its allocations; read at once so that they fit together. */
@@ -123,13 +124,23 @@ static int read_raw(struct reading *r, const struct alloc_span *s, bool has_stat
 	return err ? err : run(r);
 }
 
-static int read_threads(const struct vm_memory *j, struct gauges *out)
+static void take_threads(const struct java_threads *list, const struct raw_gauge *raw,
+			 const struct alloc_span *span, struct gauges *out)
 {
-	struct java_threads list = { 0 };
+	for (size_t i = 0; i < list->nr; i++)
+		if (raw[i].tid)
+			vec_push(&out->threads, (struct java_thread_gauge){
+							list->at[i], (pid_t)raw[i].tid,
+							span->len ? allocated(&raw[i], span) : 0,
+							state_of(&raw[i]) });
+}
+
+/* -EAGAIN if the JVM changed its list of threads meanwhile. */
+static int try_threads(const struct vm_memory *j, struct gauges *out)
+{
+	struct java_threads list = { 0 }, after = { 0 };
 	struct alloc_span span = { 0 };
 
-	if (!vm_has(&j->build, THREAD_OSTHREAD) || !vm_has(&j->build, OSTHREAD_ID))
-		return -ENOENT;
 	int err = hotspot_list_threads(j, &list);
 	auto_free u64 *addresses = list.at;
 	if (err)
@@ -139,13 +150,29 @@ static int read_threads(const struct vm_memory *j, struct gauges *out)
 	struct reading r = { j, &list, raw, requests, 0 };
 	out->knows_allocations = find_span(&j->build, &span);
 	out->knows_states = vm_has(&j->build, THREAD_STATE);
-	err = read_raw(&r, &span, out->knows_states);
-	for (size_t i = 0; !err && i < list.nr; i++)
-		if (raw[i].tid)
-			vec_push(&out->threads, (struct java_thread_gauge){
-							addresses[i], (pid_t)raw[i].tid,
-							span.len ? allocated(&raw[i], &span) : 0,
-							state_of(&raw[i]) });
+	err = read_raw(&r, &span, out->knows_states) ?: hotspot_list_threads(j, &after);
+	auto_free u64 *addresses_after = after.at;
+	if (err)
+		return err;
+	if (!list.nr || list.nr != after.nr ||
+	    memcmp(list.at, after.at, list.nr * sizeof(list.at[0])) != 0)
+		return -EAGAIN;
+	take_threads(&list, raw, &span, out);
+	return 0;
+}
+
+/*
+ * The JVM frees its list when a thread starts or ends. A thread that is missing from one reading
+ * would seem to have allocated everything anew in the next.
+ */
+static int read_threads(const struct vm_memory *j, struct gauges *out)
+{
+	int err = -EAGAIN;
+
+	if (!vm_has(&j->build, THREAD_OSTHREAD) || !vm_has(&j->build, OSTHREAD_ID))
+		return -ENOENT;
+	for (int i = 0; i < TRIES && (err == -EAGAIN || err == -EFAULT); i++)
+		err = try_threads(j, out);
 	return err;
 }
 

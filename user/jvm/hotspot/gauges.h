@@ -56,9 +56,9 @@ struct gauge_places {
 void gauge_places_fini(struct gauge_places *p);
 
 /*
- * Reads them; replaces the contents of *out. -ENOENT if this build hides its threads, -EFAULT or
- * -ESRCH. The threads are read while they run. A thread's allocations may thus be one TLAB too high
- * or too low.
+ * Reads them; replaces the contents of *out. -ENOENT if this build hides its threads, -EAGAIN
+ * if they start and end too fast to be read, -EFAULT or -ESRCH. The threads are read while they
+ * run. A thread's allocations may thus be one TLAB too high or too low.
  */
 int gauges_read(struct hotspot *h, struct gauge_places *places, struct gauges *out);
 void gauges_fini(struct gauges *g);
