@@ -26,7 +26,8 @@ static const char *const migrations[] = {
 	"CREATE TABLE audit (id INTEGER PRIMARY KEY, at_ns INTEGER, who TEXT, what TEXT);"
 	"CREATE TABLE settings (key TEXT PRIMARY KEY, json TEXT) WITHOUT ROWID;",
 	"ALTER TABLE hours ADD COLUMN step_ns INTEGER NOT NULL DEFAULT 0;"
-	"CREATE TABLE series (id INTEGER PRIMARY KEY, name TEXT, event TEXT, UNIQUE (name, event));"
+	"CREATE TABLE series (id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+	"  event TEXT NOT NULL, UNIQUE (name, event));"
 	"INSERT INTO series SELECT id, name, 'cpu' FROM services;"
 	"DROP TABLE services;"
 	"ALTER TABLE series RENAME TO services;",
