@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -307,6 +308,59 @@ static void the_directory_keeps_its_tokens(void **state)
 	home_close(&h);
 }
 
+/* Opens the directory for a web process of another user. */
+static int try_home(const char *dir, const char *sentence)
+{
+	auto_str struct str why = { 0 };
+	struct home h;
+	int err = home_open(dir, geteuid() + 1, getegid(), &h, &why);
+
+	home_close(&h);
+	if (sentence)
+		assert_non_null(strstr(why.at, sentence));
+	return err;
+}
+
+static void a_directory_with_other_files_stays_as_it_is(void **state)
+{
+	struct world *w = *state;
+	char path[100];
+	struct stat st;
+
+	assert_int_equal(mkdir(w->dir, 0755), 0);
+	snprintf(path, sizeof(path), "%s/passwd", w->dir);
+	close(creat(path, 0600));
+	assert_int_equal(try_home(w->dir, "an empty directory"), -ENOTEMPTY);
+	assert_int_equal(stat(w->dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	unlink(path);
+	assert_int_equal(try_home(w->dir, NULL), 0);
+	assert_int_equal(stat(w->dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 01770);
+	/* Now it is the daemon's: its mode is restored. */
+	assert_int_equal(chmod(w->dir, 0700), 0);
+	assert_int_equal(try_home(w->dir, NULL), 0);
+	assert_int_equal(stat(w->dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 01770);
+}
+
+static void a_directory_of_all_users_is_refused(void **state)
+{
+	struct world *w = *state;
+	auto_str struct str why = { 0 };
+	struct home h;
+
+	assert_int_equal(mkdir(w->dir, 0700), 0);
+	assert_int_equal(chmod(w->dir, 0777), 0);
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), -EPERM);
+	home_close(&h);
+	assert_non_null(strstr(why.at, "chmod o-w"));
+	assert_int_equal(try_home(w->dir, "chmod o-w"), -EPERM);
+	assert_int_equal(chmod(w->dir, 0755), 0);
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), 0);
+	home_close(&h);
+}
+
 static void expect_no_address(const char *address)
 {
 	auto_str struct str why = { 0 };
@@ -352,6 +406,8 @@ int main(void)
 		TEST(children_end_with_the_supervisor),
 		TEST(term_ends_everything),
 		TEST(the_directory_keeps_its_tokens),
+		TEST(a_directory_with_other_files_stays_as_it_is),
+		TEST(a_directory_of_all_users_is_refused),
 		cmocka_unit_test(addresses_are_checked),
 	};
 

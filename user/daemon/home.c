@@ -2,6 +2,7 @@
 /* Opens the daemon's directory. */
 #include "daemon/home.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -96,6 +97,61 @@ static int get_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct 
 	return err;
 }
 
+/* Whether a daemon of this user has had the directory. */
+static bool is_home(int dir)
+{
+	struct stat st;
+
+	return !fstatat(dir, "daemon.lock", &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	       st.st_uid == geteuid();
+}
+
+/* The root of a file system has a folder of its own. */
+static bool is_empty(int dir)
+{
+	auto_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_closedir DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	if (!entries)
+		return false;
+	fd = -1; /* the stream's */
+	while ((e = readdir(entries)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
+		    strcmp(e->d_name, "lost+found"))
+			return false;
+	return true;
+}
+
+static int check_dir(const char *path, const struct stat *st, struct str *why)
+{
+	if (st->st_uid != geteuid()) {
+		str_addf(why, "%s: another user owns it; name a directory of your own", path);
+		return -EPERM;
+	}
+	if (st->st_mode & S_IWOTH) {
+		str_addf(why, "%s: all users may change files in it; run chmod o-w on it", path);
+		return -EPERM;
+	}
+	return 0;
+}
+
+/* Lets the web process write. A directory with the files of others keeps its group and mode. */
+static int admit_group(int dir, const char *path, const struct stat *st, gid_t group,
+		       struct str *why)
+{
+	if (st->st_gid == group && (st->st_mode & 07777) == DIR_MODE)
+		return 0;
+	if (!is_home(dir) && !is_empty(dir)) {
+		str_addf(why,
+			 "%s: it has files that are not the daemon's; name a new or an empty "
+			 "directory with --dir",
+			 path);
+		return -ENOTEMPTY;
+	}
+	return fchown(dir, (uid_t)-1, group) || fchmod(dir, DIR_MODE) ? fail(why, path) : 0;
+}
+
 /* Refuses a directory in which others than its owner and the group may change files. */
 static int open_dir(const char *path, uid_t user, gid_t group, struct str *why)
 {
@@ -107,15 +163,10 @@ static int open_dir(const char *path, uid_t user, gid_t group, struct str *why)
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || fstat(dir, &st))
 		return fail(why, path);
-	if (st.st_uid != geteuid()) {
-		str_addf(why, "%s: another user owns it", path);
-		return -EPERM;
-	}
-	if (user == geteuid())
-		return take_fd(dir);
-	if (fchown(dir, (uid_t)-1, group) || fchmod(dir, DIR_MODE))
-		return fail(why, path);
-	return take_fd(dir);
+	int err = check_dir(path, &st, why);
+	if (!err && user != geteuid())
+		err = admit_group(dir, path, &st, group, why);
+	return err ?: take_fd(dir);
 }
 
 static int take_lock(struct home *h, const char *path, struct str *why)

@@ -23,7 +23,9 @@ struct home {
 
 /*
  * Opens the directory, and makes it and its tokens if they are missing. `user` and `group` are
- * those of the web process. -EBUSY if a daemon runs on it; `why` gets a sentence.
+ * those of the web process. Group and mode of a directory change only if it is empty or a daemon
+ * has had it: otherwise -ENOTEMPTY. -EPERM if another user owns it or all users may write.
+ * -EBUSY if a daemon runs on it; `why` gets a sentence.
  */
 int home_open(const char *path, uid_t user, gid_t group, struct home *out, struct str *why);
 void home_close(struct home *h);
