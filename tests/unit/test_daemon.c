@@ -32,7 +32,7 @@
 struct seen {
 	pid_t recorder, web;
 	int nr_recorders, nr_webs, nr_hellos;
-	bool recorder_hangs, web_fails;
+	bool recorder_hangs, web_fails, recorder_asks;
 	pid_t blocker, excluded; /* read by a recorder that hangs; refused by the newest */
 };
 
@@ -63,6 +63,8 @@ static int fake_recorder(int control_fd, void *ctx)
 			pulse_beat(w->pulse);
 		else if (w->seen->blocker)
 			excluded_touch(w->seen->blocker);
+		if (w->seen->recorder_asks)
+			handover_ask(control_fd);
 		int end = handover_receive(control_fd);
 		if (end >= 0)
 			channel_send(end, &hello, -1);
@@ -164,6 +166,21 @@ static void a_killed_child_is_started_and_connected_again(void **state)
 	await(&w->seen->nr_webs, 2);
 	await(&w->seen->nr_hellos, 3);
 	assert_int_equal(w->seen->nr_recorders, 2);
+}
+
+static void who_asks_gets_a_channel_once_a_second(void **state)
+{
+	struct world *w = *state;
+	u64 begin_ns = time_mono_ns();
+
+	start(w);
+	await(&w->seen->nr_hellos, 1);
+	w->seen->recorder_asks = true;
+	await(&w->seen->nr_hellos, 4);
+	u64 seconds = (time_mono_ns() - begin_ns) / NS_PER_SEC;
+	assert_in_range(w->seen->nr_hellos, 4, seconds + 2);
+	assert_int_equal(w->seen->nr_recorders, 1);
+	assert_int_equal(w->seen->nr_webs, 1);
 }
 
 static void a_recorder_that_hangs_is_killed(void **state)
@@ -399,6 +416,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_killed_child_is_started_and_connected_again),
+		TEST(who_asks_gets_a_channel_once_a_second),
 		TEST(a_recorder_that_hangs_is_killed),
 		TEST(a_process_that_blocked_a_recorder_is_excluded),
 		cmocka_unit_test(an_excluded_process_is_not_read),
