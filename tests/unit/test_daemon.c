@@ -325,6 +325,41 @@ static void the_directory_keeps_its_tokens(void **state)
 	home_close(&h);
 }
 
+static int read_link(const char *dir, const char *sentence)
+{
+	auto_str struct str why = { 0 }, address = { 0 };
+	char token[TOKEN_LEN + 1];
+	int err = home_read_link(dir, &address, token, &why);
+
+	if (sentence)
+		assert_non_null(strstr(why.at, sentence));
+	return err;
+}
+
+static void the_address_of_a_dead_daemon_is_no_link(void **state)
+{
+	struct world *w = *state;
+	auto_str struct str why = { 0 };
+	struct home h;
+	char path[100];
+
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), 0);
+	assert_int_equal(read_link(w->dir, "no daemon runs"), -ENOENT);
+	assert_int_equal(home_set_address(&h, "http://127.0.0.1:7070"), 0);
+	assert_int_equal(read_link(w->dir, NULL), 0);
+	snprintf(path, sizeof(path), "%s/address", w->dir);
+	assert_int_equal(chmod(path, 0666), 0); /* somebody else may have written it */
+	assert_int_equal(read_link(w->dir, "only its owner"), -EPERM);
+	assert_int_equal(chmod(path, 0600), 0);
+	home_close(&h); /* as the end of a daemon that was killed */
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(read_link(w->dir, "no daemon runs"), -ENOENT);
+	/* The next daemon holds the lock before it has an address. */
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), 0);
+	assert_int_equal(read_link(w->dir, "no daemon runs"), -ENOENT);
+	home_close(&h);
+}
+
 /* Opens the directory for a web process of another user. */
 static int try_home(const char *dir, const char *sentence)
 {
@@ -424,6 +459,7 @@ int main(void)
 		TEST(children_end_with_the_supervisor),
 		TEST(term_ends_everything),
 		TEST(the_directory_keeps_its_tokens),
+		TEST(the_address_of_a_dead_daemon_is_no_link),
 		TEST(a_directory_with_other_files_stays_as_it_is),
 		TEST(a_directory_of_all_users_is_refused),
 		cmocka_unit_test(addresses_are_checked),

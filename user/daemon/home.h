@@ -33,6 +33,9 @@ void home_close(struct home *h);
 /* Writes DIR/address; "" removes it. */
 int home_set_address(const struct home *h, const char *address);
 
-/* The address and the operator's token of the daemon that runs on the directory. */
+/*
+ * The address and the operator's token of the daemon that runs on the directory. -ENOENT if none
+ * runs; -EPERM if others could have read or written the files.
+ */
 int home_read_link(const char *path, struct str *address, char token[TOKEN_LEN + 1],
 		   struct str *why);
