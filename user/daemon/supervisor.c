@@ -70,6 +70,7 @@ static _Noreturn void run_child(struct supervisor *s, struct child *c, int sock,
 {
 	sigset_t none;
 
+	setpgid(0, 0); /* Ctrl-C must not end the web process before the recorder's last parts */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
