@@ -434,7 +434,13 @@ static void addresses_are_checked(void **state)
 	close(l.fd);
 	assert_int_equal(listen_on("0.0.0.0:0", &l, &why), 0);
 	assert_false(l.is_loopback);
+	assert_true(strncmp(l.url, "http://127.0.0.1:", 17) == 0 && atoi(l.url + 17) > 0);
 	close(l.fd);
+	if (!listen_on("[::]:0", &l, &why)) { /* a kernel may lack IPv6 */
+		assert_false(l.is_loopback);
+		assert_true(strncmp(l.url, "http://[::1]:", 13) == 0 && atoi(l.url + 13) > 0);
+		close(l.fd);
+	}
 	expect_no_address("");
 	expect_no_address("7070");
 	expect_no_address("127.0.0.1:");
