@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@
 struct seen {
 	pid_t recorder, web;
 	int nr_recorders, nr_webs, nr_hellos;
-	bool recorder_hangs, web_fails;
+	bool recorder_hangs, web_fails, recorder_asks;
 	pid_t blocker, excluded; /* read by a recorder that hangs; refused by the newest */
 };
 
@@ -62,6 +63,8 @@ static int fake_recorder(int control_fd, void *ctx)
 			pulse_beat(w->pulse);
 		else if (w->seen->blocker)
 			excluded_touch(w->seen->blocker);
+		if (w->seen->recorder_asks)
+			handover_ask(control_fd);
 		int end = handover_receive(control_fd);
 		if (end >= 0)
 			channel_send(end, &hello, -1);
@@ -163,6 +166,21 @@ static void a_killed_child_is_started_and_connected_again(void **state)
 	await(&w->seen->nr_webs, 2);
 	await(&w->seen->nr_hellos, 3);
 	assert_int_equal(w->seen->nr_recorders, 2);
+}
+
+static void who_asks_gets_a_channel_once_a_second(void **state)
+{
+	struct world *w = *state;
+	u64 begin_ns = time_mono_ns();
+
+	start(w);
+	await(&w->seen->nr_hellos, 1);
+	w->seen->recorder_asks = true;
+	await(&w->seen->nr_hellos, 4);
+	u64 seconds = (time_mono_ns() - begin_ns) / NS_PER_SEC;
+	assert_in_range(w->seen->nr_hellos, 4, seconds + 2);
+	assert_int_equal(w->seen->nr_recorders, 1);
+	assert_int_equal(w->seen->nr_webs, 1);
 }
 
 static void a_recorder_that_hangs_is_killed(void **state)
@@ -307,6 +325,94 @@ static void the_directory_keeps_its_tokens(void **state)
 	home_close(&h);
 }
 
+static int read_link(const char *dir, const char *sentence)
+{
+	auto_str struct str why = { 0 }, address = { 0 };
+	char token[TOKEN_LEN + 1];
+	int err = home_read_link(dir, &address, token, &why);
+
+	if (sentence)
+		assert_non_null(strstr(why.at, sentence));
+	return err;
+}
+
+static void the_address_of_a_dead_daemon_is_no_link(void **state)
+{
+	struct world *w = *state;
+	auto_str struct str why = { 0 };
+	struct home h;
+	char path[100];
+
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), 0);
+	assert_int_equal(read_link(w->dir, "no daemon runs"), -ENOENT);
+	assert_int_equal(home_set_address(&h, "http://127.0.0.1:7070"), 0);
+	assert_int_equal(read_link(w->dir, NULL), 0);
+	snprintf(path, sizeof(path), "%s/address", w->dir);
+	assert_int_equal(chmod(path, 0666), 0); /* somebody else may have written it */
+	assert_int_equal(read_link(w->dir, "only its owner"), -EPERM);
+	assert_int_equal(chmod(path, 0600), 0);
+	home_close(&h); /* as the end of a daemon that was killed */
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(read_link(w->dir, "no daemon runs"), -ENOENT);
+	/* The next daemon holds the lock before it has an address. */
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), 0);
+	assert_int_equal(read_link(w->dir, "no daemon runs"), -ENOENT);
+	home_close(&h);
+}
+
+/* Opens the directory for a web process of another user. */
+static int try_home(const char *dir, const char *sentence)
+{
+	auto_str struct str why = { 0 };
+	struct home h;
+	int err = home_open(dir, geteuid() + 1, getegid(), &h, &why);
+
+	home_close(&h);
+	if (sentence)
+		assert_non_null(strstr(why.at, sentence));
+	return err;
+}
+
+static void a_directory_with_other_files_stays_as_it_is(void **state)
+{
+	struct world *w = *state;
+	char path[100];
+	struct stat st;
+
+	assert_int_equal(mkdir(w->dir, 0755), 0);
+	snprintf(path, sizeof(path), "%s/passwd", w->dir);
+	close(creat(path, 0600));
+	assert_int_equal(try_home(w->dir, "an empty directory"), -ENOTEMPTY);
+	assert_int_equal(stat(w->dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	unlink(path);
+	assert_int_equal(try_home(w->dir, NULL), 0);
+	assert_int_equal(stat(w->dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 01770);
+	/* Now it is the daemon's: its mode is restored. */
+	assert_int_equal(chmod(w->dir, 0700), 0);
+	assert_int_equal(try_home(w->dir, NULL), 0);
+	assert_int_equal(stat(w->dir, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 01770);
+}
+
+static void a_directory_of_all_users_is_refused(void **state)
+{
+	struct world *w = *state;
+	auto_str struct str why = { 0 };
+	struct home h;
+
+	assert_int_equal(mkdir(w->dir, 0700), 0);
+	assert_int_equal(chmod(w->dir, 0777), 0);
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), -EPERM);
+	home_close(&h);
+	assert_non_null(strstr(why.at, "chmod o-w"));
+	assert_int_equal(try_home(w->dir, "chmod o-w"), -EPERM);
+	assert_int_equal(chmod(w->dir, 0755), 0);
+	assert_int_equal(home_open(w->dir, geteuid(), getegid(), &h, &why), 0);
+	home_close(&h);
+}
+
 static void expect_no_address(const char *address)
 {
 	auto_str struct str why = { 0 };
@@ -328,7 +434,13 @@ static void addresses_are_checked(void **state)
 	close(l.fd);
 	assert_int_equal(listen_on("0.0.0.0:0", &l, &why), 0);
 	assert_false(l.is_loopback);
+	assert_true(strncmp(l.url, "http://127.0.0.1:", 17) == 0 && atoi(l.url + 17) > 0);
 	close(l.fd);
+	if (!listen_on("[::]:0", &l, &why)) { /* a kernel may lack IPv6 */
+		assert_false(l.is_loopback);
+		assert_true(strncmp(l.url, "http://[::1]:", 13) == 0 && atoi(l.url + 13) > 0);
+		close(l.fd);
+	}
 	expect_no_address("");
 	expect_no_address("7070");
 	expect_no_address("127.0.0.1:");
@@ -345,6 +457,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_killed_child_is_started_and_connected_again),
+		TEST(who_asks_gets_a_channel_once_a_second),
 		TEST(a_recorder_that_hangs_is_killed),
 		TEST(a_process_that_blocked_a_recorder_is_excluded),
 		cmocka_unit_test(an_excluded_process_is_not_read),
@@ -352,6 +465,9 @@ int main(void)
 		TEST(children_end_with_the_supervisor),
 		TEST(term_ends_everything),
 		TEST(the_directory_keeps_its_tokens),
+		TEST(the_address_of_a_dead_daemon_is_no_link),
+		TEST(a_directory_with_other_files_stays_as_it_is),
+		TEST(a_directory_of_all_users_is_refused),
 		cmocka_unit_test(addresses_are_checked),
 	};
 

@@ -134,6 +134,8 @@ static int run_web(int control_fd, void *ctx)
 		.fleet = s->fleet.url ? &s->fleet : NULL,
 	};
 
+	/* Who can write there can have the recorder killed, and name a process to exclude. */
+	pulse_free(s->pulse);
 	close(s->home.lock);
 	if (read_tls(s, &tls))
 		return EXIT_FAILED;

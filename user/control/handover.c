@@ -9,6 +9,7 @@
 #include "base/packet.h"
 
 #define BUFFER_BYTES (1 << 20) /* some 30 of the largest messages */
+#define ASKS_MAX     64
 
 int handover_pair(int ends[2])
 {
@@ -41,4 +42,19 @@ int handover_receive(int sock)
 	for (size_t i = 1; i < nr; i++)
 		close(fds[i]);
 	return nr ? fds[0] : -EAGAIN;
+}
+
+void handover_ask(int sock)
+{
+	packet_send(sock, "", 1, NULL, 0); /* if it is full, others wait there */
+}
+
+bool handover_is_asked(int sock)
+{
+	bool is_asked = false;
+	char byte;
+
+	for (int i = 0; i < ASKS_MAX && recv(sock, &byte, 1, MSG_DONTWAIT | MSG_TRUNC) > 0; i++)
+		is_asked = true;
+	return is_asked;
 }

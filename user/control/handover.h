@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The supervisor gives recorder and web process the two ends of a channel (control/channel.h) at
- * the start, and again when one of them was started anew.
+ * the start, and again when one of them was started anew or asks for it.
  */
 #pragma once
 
@@ -18,3 +18,9 @@ int handover_send(int sock, int end);
  * the supervisor is gone.
  */
 int handover_receive(int sock);
+
+/* Asks the supervisor for another channel. For the side that closed one: the other must not ask. */
+void handover_ask(int sock);
+
+/* Whether the process at the other end of `sock` has asked since the last call. Does not wait. */
+bool handover_is_asked(int sock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Memory that the supervisor shares with the recorder: a recorder that writes nothing there for
- * PULSE_SILENT_NS hangs, and is killed. The supervisor believes nothing that it reads there.
+ * PULSE_SILENT_NS hangs, and is killed. The supervisor believes nothing that it reads there. The
+ * web process and the workers do not have it.
  */
 #pragma once
 

@@ -2,6 +2,7 @@
 /* Opens the daemon's directory. */
 #include "daemon/home.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,10 +13,11 @@
 #include <unistd.h>
 
 #include "base/auto.h"
-#include "base/file.h"
 
 #define TOKEN_BYTES   32
 #define ADDRESS_BYTES 512
+#define LOCK_TRIES    20
+#define LOCK_TRY_US   10000
 #define DIR_MODE      01770 /* the web process's group may add files, but replace only its own */
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -54,8 +56,8 @@ static int write_new(int dir, const char *name, const char *text)
 	return 0;
 }
 
-/* Refuses a token that others could have read or written. */
-static int read_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct str *why)
+/* Opens a file of the daemon. Refuses one that others could have read or written. */
+static int open_own(int dir, const char *name, struct str *why)
 {
 	auto_close int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
@@ -67,6 +69,15 @@ static int read_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct
 		str_addf(why, "%s: it is not a file that only its owner may read; remove it", name);
 		return -EPERM;
 	}
+	return take_fd(fd);
+}
+
+static int read_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct str *why)
+{
+	auto_close int fd = open_own(dir, name, why);
+
+	if (fd < 0)
+		return fd;
 	char text[TOKEN_LEN + 2] = "";
 	ssize_t len = read(fd, text, TOKEN_LEN + 1);
 	if (len > TOKEN_LEN && text[TOKEN_LEN] == '\n')
@@ -96,6 +107,61 @@ static int get_token(int dir, const char *name, char out[TOKEN_LEN + 1], struct 
 	return err;
 }
 
+/* Whether a daemon of this user has had the directory. */
+static bool is_home(int dir)
+{
+	struct stat st;
+
+	return !fstatat(dir, "daemon.lock", &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	       st.st_uid == geteuid();
+}
+
+/* The root of a file system has a folder of its own. */
+static bool is_empty(int dir)
+{
+	auto_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_closedir DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+
+	if (!entries)
+		return false;
+	fd = -1; /* the stream's */
+	while ((e = readdir(entries)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
+		    strcmp(e->d_name, "lost+found"))
+			return false;
+	return true;
+}
+
+static int check_dir(const char *path, const struct stat *st, struct str *why)
+{
+	if (st->st_uid != geteuid()) {
+		str_addf(why, "%s: another user owns it; name a directory of your own", path);
+		return -EPERM;
+	}
+	if (st->st_mode & S_IWOTH) {
+		str_addf(why, "%s: all users may change files in it; run chmod o-w on it", path);
+		return -EPERM;
+	}
+	return 0;
+}
+
+/* Lets the web process write. A directory with the files of others keeps its group and mode. */
+static int admit_group(int dir, const char *path, const struct stat *st, gid_t group,
+		       struct str *why)
+{
+	if (st->st_gid == group && (st->st_mode & 07777) == DIR_MODE)
+		return 0;
+	if (!is_home(dir) && !is_empty(dir)) {
+		str_addf(why,
+			 "%s: it has files that are not the daemon's; name a new or an empty "
+			 "directory with --dir",
+			 path);
+		return -ENOTEMPTY;
+	}
+	return fchown(dir, (uid_t)-1, group) || fchmod(dir, DIR_MODE) ? fail(why, path) : 0;
+}
+
 /* Refuses a directory in which others than its owner and the group may change files. */
 static int open_dir(const char *path, uid_t user, gid_t group, struct str *why)
 {
@@ -107,15 +173,10 @@ static int open_dir(const char *path, uid_t user, gid_t group, struct str *why)
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0 || fstat(dir, &st))
 		return fail(why, path);
-	if (st.st_uid != geteuid()) {
-		str_addf(why, "%s: another user owns it", path);
-		return -EPERM;
-	}
-	if (user == geteuid())
-		return take_fd(dir);
-	if (fchown(dir, (uid_t)-1, group) || fchmod(dir, DIR_MODE))
-		return fail(why, path);
-	return take_fd(dir);
+	int err = check_dir(path, &st, why);
+	if (!err && user != geteuid())
+		err = admit_group(dir, path, &st, group, why);
+	return err ?: take_fd(dir);
 }
 
 static int take_lock(struct home *h, const char *path, struct str *why)
@@ -123,10 +184,21 @@ static int take_lock(struct home *h, const char *path, struct str *why)
 	h->lock = openat(h->dir, "daemon.lock", O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (h->lock < 0)
 		return fail(why, "daemon.lock");
-	if (!flock(h->lock, LOCK_EX | LOCK_NB))
-		return 0;
+	/* Who asks for the link has it for a moment. */
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (!flock(h->lock, LOCK_EX | LOCK_NB))
+			return 0;
+		usleep(LOCK_TRY_US);
+	}
 	str_addf(why, "%s: another daemon runs on it", path);
 	return -EBUSY;
+}
+
+int home_set_address(const struct home *h, const char *address)
+{
+	if (unlinkat(h->dir, "address", 0) && errno != ENOENT)
+		return -errno;
+	return *address ? write_new(h->dir, "address", address) : 0;
 }
 
 int home_open(const char *path, uid_t user, gid_t group, struct home *out, struct str *why)
@@ -135,8 +207,15 @@ int home_open(const char *path, uid_t user, gid_t group, struct home *out, struc
 	out->dir = open_dir(path, user, group, why);
 	if (out->dir < 0)
 		return out->dir;
-	return take_lock(out, path, why)
-		       ?: get_token(out->dir, "token", out->operator_token, why)
+	int err = take_lock(out, path, why);
+	if (err)
+		return err;
+	err = home_set_address(out, ""); /* of an earlier daemon */
+	if (err) {
+		str_addf(why, "%s/address: %s", path, strerror(-err));
+		return err;
+	}
+	return get_token(out->dir, "token", out->operator_token, why)
 		       ?: get_token(out->dir, "token.viewer", out->viewer_token, why);
 }
 
@@ -148,19 +227,32 @@ void home_close(struct home *h)
 		close(take_fd(h->dir));
 }
 
-int home_set_address(const struct home *h, const char *address)
+/* A daemon that was killed leaves its address, and anybody may listen there since. */
+static bool daemon_runs(int dir)
 {
-	if (unlinkat(h->dir, "address", 0) && errno != ENOENT)
-		return -errno;
-	return *address ? write_new(h->dir, "address", address) : 0;
+	auto_close int lock = openat(dir, "daemon.lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	return lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+}
+
+static int read_address(int dir, struct str *address, struct str *why)
+{
+	auto_close int fd = open_own(dir, "address", why);
+	char text[ADDRESS_BYTES];
+
+	if (fd < 0)
+		return fd;
+	ssize_t len = read(fd, text, sizeof(text));
+	if (len < 0)
+		return fail(why, "address");
+	str_add_bytes(address, text, (size_t)len);
+	return len ? 0 : -ENOENT;
 }
 
 int home_read_link(const char *path, struct str *address, char token[TOKEN_LEN + 1],
 		   struct str *why)
 {
 	auto_close int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_free char *text = NULL;
-	size_t len;
 
 	if (dir < 0)
 		return fail(why, path);
@@ -169,11 +261,9 @@ int home_read_link(const char *path, struct str *address, char token[TOKEN_LEN +
 		str_addf(why, "%s/token: %s", path, strerror(-err));
 	if (err)
 		return err;
-	err = file_read_at(dir, "address", ADDRESS_BYTES, &text, &len);
-	if (err)
+	err = daemon_runs(dir) ? read_address(dir, address, why) : -ENOENT;
+	if (err == -ENOENT)
 		str_addf(why, "%s: no daemon runs on it; start one: sysflame serve --dir %s", path,
 			 path);
-	else
-		str_add(address, text);
 	return err;
 }

@@ -23,7 +23,9 @@ struct home {
 
 /*
  * Opens the directory, and makes it and its tokens if they are missing. `user` and `group` are
- * those of the web process. -EBUSY if a daemon runs on it; `why` gets a sentence.
+ * those of the web process. Group and mode of a directory change only if it is empty or a daemon
+ * has had it: otherwise -ENOTEMPTY. -EPERM if another user owns it or all users may write.
+ * -EBUSY if a daemon runs on it; `why` gets a sentence.
  */
 int home_open(const char *path, uid_t user, gid_t group, struct home *out, struct str *why);
 void home_close(struct home *h);
@@ -31,6 +33,9 @@ void home_close(struct home *h);
 /* Writes DIR/address; "" removes it. */
 int home_set_address(const struct home *h, const char *address);
 
-/* The address and the operator's token of the daemon that runs on the directory. */
+/*
+ * The address and the operator's token of the daemon that runs on the directory. -ENOENT if none
+ * runs; -EPERM if others could have read or written the files.
+ */
 int home_read_link(const char *path, struct str *address, char token[TOKEN_LEN + 1],
 		   struct str *why);

@@ -83,6 +83,19 @@ static bool is_loopback(const struct sockaddr *at)
 	       IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)at)->sin6_addr);
 }
 
+/* Where this machine reaches a socket of all addresses; NULL: by its own address. */
+static const char *local_host(const struct sockaddr *at)
+{
+	if (at->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)at)->sin_addr.s_addr == htonl(INADDR_ANY)
+			       ? "127.0.0.1"
+			       : NULL;
+	return at->sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(
+						    &((const struct sockaddr_in6 *)at)->sin6_addr)
+		       ? "::1"
+		       : NULL;
+}
+
 static void name(struct listening *out)
 {
 	struct sockaddr_storage at;
@@ -95,8 +108,8 @@ static void name(struct listening *out)
 		return;
 	out->is_loopback = is_loopback((struct sockaddr *)&at);
 	bool v6 = at.ss_family == AF_INET6;
-	snprintf(out->url, sizeof(out->url), "http://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "",
-		 port);
+	snprintf(out->url, sizeof(out->url), "http://%s%s%s:%s", v6 ? "[" : "",
+		 local_host((struct sockaddr *)&at) ?: host, v6 ? "]" : "", port);
 }
 
 static int listen_at(const struct addrinfo *at)

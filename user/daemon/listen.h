@@ -8,7 +8,8 @@
 struct listening {
 	int fd;
 	bool is_loopback; /* nobody else can reach it */
-	char url[300];    /* "http://127.0.0.1:7070"; for a unix socket its path */
+	char url[300]; /* "http://127.0.0.1:7070"; 127.0.0.1 or [::1] for all addresses; for a unix
+			  socket its path */
 };
 
 /*

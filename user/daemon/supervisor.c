@@ -20,12 +20,13 @@
 #include "base/utf8.h"
 #include "control/handover.h"
 
-#define TURN_MS   200
-#define TRIAL_NS  (3 * NS_PER_SEC)  /* a failure in the first start's trial ends the daemon */
-#define STEADY_NS (10 * NS_PER_SEC) /* then it is started again at once */
-#define DELAY_NS  (300 * NS_PER_MS) /* before another start; doubles */
-#define DELAY_MAX (30 * NS_PER_SEC)
-#define END_NS    (5 * NS_PER_SEC) /* to end after SIGTERM */
+#define TURN_MS    200
+#define TRIAL_NS   (3 * NS_PER_SEC)  /* a failure in the first start's trial ends the daemon */
+#define STEADY_NS  (10 * NS_PER_SEC) /* then it is started again at once */
+#define DELAY_NS   (300 * NS_PER_MS) /* before another start; doubles */
+#define DELAY_MAX  (30 * NS_PER_SEC)
+#define CONNECT_NS NS_PER_SEC       /* between two channels that children ask for */
+#define END_NS     (5 * NS_PER_SEC) /* to end after SIGTERM */
 
 enum which {
 	RECORDER,
@@ -45,6 +46,8 @@ struct supervisor {
 	struct pulse *pulse;
 	struct excluded_list *excluded;
 	int signal_fd;
+	u64 connected_ns;
+	bool wants_channel;
 	bool is_trial, is_ending;
 	int status;
 };
@@ -67,6 +70,7 @@ static _Noreturn void run_child(struct supervisor *s, struct child *c, int sock,
 {
 	sigset_t none;
 
+	setpgid(0, 0); /* Ctrl-C must not end the web process before the recorder's last parts */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
@@ -106,20 +110,36 @@ static int start_child(struct supervisor *s, struct child *c)
 	return 0;
 }
 
-/* Both get an end of a new channel. */
+/* Both get an end of a new channel, which is what all asked for that have asked before. */
 static void connect_children(struct supervisor *s)
 {
 	int ends[2];
 
+	s->wants_channel = false;
+	s->connected_ns = time_mono_ns();
 	if (!s->children[RECORDER].pid || !s->children[WEB].pid)
 		return;
+	for (int i = 0; i < NR_CHILDREN; i++)
+		handover_is_asked(s->children[i].sock);
 	int err = handover_pair(ends);
 	if (!err) {
 		err = handover_send(s->children[RECORDER].sock, ends[0]);
 		err = handover_send(s->children[WEB].sock, ends[1]) ?: err;
 	}
+	s->wants_channel = err;
 	if (err)
 		log_debug("recorder and web process cannot be connected: %s", strerror(-err));
+}
+
+/* A child that asks all the time gets a channel a second. */
+static void serve_asks(struct supervisor *s)
+{
+	if (s->is_ending || time_mono_ns() - s->connected_ns < CONNECT_NS)
+		return;
+	for (int i = 0; i < NR_CHILDREN; i++)
+		s->wants_channel |= s->children[i].pid && handover_is_asked(s->children[i].sock);
+	if (s->wants_channel)
+		connect_children(s);
 }
 
 static void start_due(struct supervisor *s)
@@ -273,6 +293,7 @@ int supervisor_run(const struct supervisor_options *o)
 	while (!s.is_ending) {
 		s.is_trial = s.is_trial && time_mono_ns() < trial_end_ns;
 		start_due(&s);
+		serve_asks(&s);
 		turn(&s);
 		if (is_ready || !works(&s))
 			continue;

@@ -63,7 +63,9 @@ int outbox_flush(struct outbox *o)
 	}
 	o->waiting.nr -= sent;
 	memmove(o->waiting.at, o->waiting.at + sent, o->waiting.nr * sizeof(o->waiting.at[0]));
-	return !err || (err == -EAGAIN && o->waiting.nr < WAITING_MAX) ? 0 : -EPIPE;
+	if (err == -EAGAIN && o->waiting.nr < WAITING_MAX)
+		return 0;
+	return err && err != -EPIPE ? -EOVERFLOW : err;
 }
 
 void outbox_fini(struct outbox *o)

@@ -27,8 +27,8 @@ void outbox_add(struct outbox *o, const struct control_message *m, int fd);
 void outbox_offer(struct outbox *o, const struct control_message *m);
 
 /*
- * Sends the queued messages. -EPIPE if the other side is gone, or if it has read so little that the
- * queue is full.
+ * Sends the queued messages. -EPIPE if the other side is gone, -EOVERFLOW if it has read so little
+ * that the queue is full.
  */
 int outbox_flush(struct outbox *o);
 void outbox_fini(struct outbox *o);

@@ -197,11 +197,14 @@ static int handle(struct recorder *r, const struct control_message *m)
 	}
 }
 
-/* A web process that breaks the protocol loses its channel; the supervisor starts another. */
+/* A web process that breaks the protocol or reads nothing loses its channel and gets another. */
 static void give_up_channel(struct recorder *r, int err)
 {
-	if (err != -EPIPE)
-		log_warn("the web process broke the protocol; its channel is closed");
+	if (err != -EPIPE) {
+		log_warn("the web process %s; its channel is closed",
+			 err == -EOVERFLOW ? "reads no messages" : "broke the protocol");
+		handover_ask(r->o.control_fd);
+	}
 	drop_jobs(r);
 	outbox_use(&r->out, -1);
 }
@@ -321,8 +324,9 @@ static void tick(struct recorder *r)
 		r->swept_ns = now_ns;
 		services_sweep(r->services);
 	}
-	if (r->out.sock >= 0 && outbox_flush(&r->out))
-		give_up_channel(r, -EPIPE);
+	int err = r->out.sock < 0 ? 0 : outbox_flush(&r->out);
+	if (err)
+		give_up_channel(r, err);
 }
 
 static void turn(struct recorder *r)

@@ -121,11 +121,13 @@ static void receive(struct web *w)
 		lose_recorder(w, r->is_other     ? "the recorder is of another version"
 				 : err == -EPIPE ? "the recorder has ended"
 						 : "the recorder sent an invalid message");
+		if (err != -EPIPE && !r->is_other)
+			handover_ask(w->sv.o->control_fd);
 		return;
 	}
 }
 
-/* The supervisor sends the channel to each recorder that it starts. */
+/* The supervisor sends a channel when it starts a recorder, or when one side asked for it. */
 static void take_channel(struct web *w)
 {
 	int sock = handover_receive(w->sv.o->control_fd);
@@ -136,7 +138,7 @@ static void take_channel(struct web *w)
 		w->is_over = true;
 		return;
 	}
-	lose_recorder(w, "another recorder has started");
+	lose_recorder(w, "another channel to the recorder was opened");
 	recorder_link_attach(&w->sv.recorder, sock);
 }
 

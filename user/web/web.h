@@ -40,7 +40,7 @@ int web_start_workers(struct web_options *o);
  * Serves until SIGTERM, or until the supervisor closes its end. Returns an exit status.
  *
  * The supervisor sends one byte with a descriptor: the channel (control/channel.h) to a recorder
- * that has just started. An earlier channel is over then. Recordings that ran there are kept as
- * STORED_PARTIAL.
+ * that has just started, or that is asked again (handover_ask). An earlier channel is over then.
+ * Recordings that ran there are kept as STORED_PARTIAL.
  */
 int web_run(const struct web_options *o);
