@@ -396,6 +396,36 @@ static void a_scraper_that_hangs_up_ends_its_recording(void **state)
 	free(m);
 }
 
+static void a_pull_that_the_daemon_left_is_not_stored(void **state)
+{
+	static const int signals[] = { SIGTERM, SIGKILL };
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		auto_answer struct answer part = part_of(w), a = { 0 };
+		auto_close int fd = connect_to(w);
+		int status;
+
+		send_request(fd, w, "GET /debug/pprof/profile?seconds=600&comm=java", BEARER, NULL,
+			     0);
+		struct control_message *m = await(w, CONTROL_START);
+		send_part(w, m->start.id, &part);
+		free(m);
+		await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
+		kill(w->pid, signals[i]);
+		assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
+		close(w->supervisor);
+		close(w->recorder);
+
+		start_web(w, "");
+		send_recorder(w);
+		await_text(w, "GET /api/v1/events", "CPU time", &a);
+		await_text(w, "GET /api/v1/sessions", "[]", &a);
+		ask(w, "GET /api/v1/profiles?q=java", BEARER, &a);
+		assert_int_equal(number_in(&a, "nr"), 0);
+	}
+}
+
 /* Reads a stream until it has a text. */
 static void read_until(int fd, const char *text)
 {
@@ -444,6 +474,7 @@ int main(void)
 		IN_A_WORLD(a_discarded_recording_leaves_nothing),
 		IN_A_WORLD(a_scraper_gets_gzip_and_nothing_is_stored),
 		IN_A_WORLD(a_scraper_that_hangs_up_ends_its_recording),
+		IN_A_WORLD(a_pull_that_the_daemon_left_is_not_stored),
 		IN_A_WORLD(a_stream_sends_what_changes),
 	};
 

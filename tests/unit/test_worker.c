@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,6 +20,7 @@
 #include "worker/message.h"
 #include "worker/sandbox.h"
 #include "worker/workers.h"
+#include "worker/zygote.h"
 
 #define PATIENCE (20 * NS_PER_SEC)
 
@@ -327,6 +330,141 @@ static void no_work_ends_by_asking_again(void **state)
 	workers_free(w);
 }
 
+/* The PID that the zygote says, or an error; *sock, if that worker lives, ends it. */
+static pid_t fork_one(struct zygote *z, int *sock)
+{
+	int pair[2];
+	auto_close int shared = memfd_create("test", MFD_CLOEXEC);
+
+	assert_int_equal(ftruncate(shared, WORKER_RESULT_MAX), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	pid_t pid = zygote_fork(z, pair[1], shared);
+	close(pair[1]);
+	*sock = pair[0];
+	return pid;
+}
+
+/* Who serves the other end of the socket: the worker itself says so. */
+static pid_t serving(int sock)
+{
+	const struct worker_message m = { .kind = WORKER_REQUEST, .what = CONTENT, .nr = 1 };
+	struct worker_message answer;
+	char buf[256];
+	struct iovec part = { &answer, sizeof(answer) };
+	struct msghdr head = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = buf, .msg_controllen = sizeof(buf)
+	};
+
+	assert_int_equal(setsockopt(sock, SOL_SOCKET, SO_PASSCRED, &(int){ 1 }, sizeof(int)), 0);
+	assert_int_equal(message_send(sock, &m, NULL, 0), 0);
+	assert_true(recvmsg(sock, &head, 0) > 0);
+	struct cmsghdr *c = CMSG_FIRSTHDR(&head);
+	assert_non_null(c);
+	assert_int_equal(c->cmsg_type, SCM_CREDENTIALS);
+	struct ucred who;
+	memcpy(&who, CMSG_DATA(c), sizeof(who));
+	return who.pid;
+}
+
+/* A deadline would otherwise measure and kill another worker. */
+static void a_late_answer_is_of_no_other_request(void **state)
+{
+	struct zygote z;
+	int late, next;
+
+	assert_int_equal(zygote_start(&kind, &z), 0);
+	assert_int_equal(kill(z.pid, SIGSTOP), 0);
+	assert_int_equal(fork_one(&z, &late), -ETIMEDOUT);
+	assert_int_equal(kill(z.pid, SIGCONT), 0);
+	pid_t pid = fork_one(&z, &next);
+	assert_true(pid > 0);
+	assert_int_equal(serving(next), pid);
+	close(late);
+	close(next);
+	zygote_stop(&z);
+}
+
+/* The only child of this process. */
+static pid_t only_child(void)
+{
+	auto_free char *path = xasprintf("/proc/self/task/%d/children", (int)gettid());
+	FILE *f = fopen(path, "re");
+	int pid = 0;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &pid), 1);
+	fclose(f);
+	return pid;
+}
+
+static void workers_without_a_zygote_are_broken(void **state)
+{
+	struct workers *w = new_workers();
+	char text[101];
+
+	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), 0);
+	assert_false(workers_are_broken(w));
+	assert_false(workers_are_broken(NULL));
+	pid_t zygote = only_child();
+	assert_int_equal(kill(zygote, SIGKILL), 0);
+	for (int i = 0; i < 2000 && !workers_are_broken(w); i++)
+		usleep(10000);
+	assert_true(workers_are_broken(w));
+	/* Another user needs another worker. */
+	assert_int_equal(result_of(w, begin(w, CONTENT, 7, &(int){ 1 }, 4), text), -EPIPE);
+	assert_true(workers_are_broken(w));
+	workers_free(w);
+}
+
+static void workers_of_a_silent_zygote_are_broken(void **state)
+{
+	struct workers *w = new_workers();
+	char text[101];
+
+	pid_t zygote = only_child();
+	assert_int_equal(kill(zygote, SIGSTOP), 0);
+	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), -EPIPE);
+	assert_true(workers_are_broken(w));
+	/* A recorder goes on as soon as it answers again. */
+	assert_int_equal(kill(zygote, SIGCONT), 0);
+	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 2 }, 4), text), 0);
+	assert_string_equal(text, "texttext");
+	assert_false(workers_are_broken(w));
+	workers_free(w);
+}
+
+static int spin(struct worker_io *io, const int *fds, const void *params, size_t len)
+{
+	for (volatile unsigned i = 0; !params || len < WORKER_TEXT_MAX; i++)
+		;
+	return 0;
+}
+
+/* The kernel ends a worker whose parent does not look at its time. */
+static void its_cpu_time_is_limited(void **state)
+{
+	static const worker_fn spins[] = { spin };
+	static const struct worker_kind once = { .tasks = spins,
+						 .nr_tasks = 1,
+						 .memory_bytes = PARSER_MEMORY,
+						 .cpu_ns = 1,
+						 .wall_ns = 1,
+						 .ends_after_task = true };
+	const struct worker_message m = { .kind = WORKER_REQUEST, .nr = 1 };
+	auto_close int file = file_with("text");
+	struct worker_message answer;
+	int fds[WORKER_FDS_MAX], sock;
+	struct zygote z;
+	size_t nr;
+
+	assert_int_equal(zygote_start(&once, &z), 0);
+	assert_true(fork_one(&z, &sock) > 0);
+	assert_int_equal(message_send(sock, &m, &file, 1), 0);
+	assert_int_equal(message_receive(sock, &answer, fds, &nr), -EPIPE);
+	close(sock);
+	zygote_stop(&z);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +479,10 @@ int main(void)
 		cmocka_unit_test(questions_without_end_end_the_worker),
 		cmocka_unit_test(its_memory_is_limited),
 		cmocka_unit_test(no_work_ends_by_asking_again),
+		cmocka_unit_test(a_late_answer_is_of_no_other_request),
+		cmocka_unit_test(workers_without_a_zygote_are_broken),
+		cmocka_unit_test(workers_of_a_silent_zygote_are_broken),
+		cmocka_unit_test(its_cpu_time_is_limited),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 /* Keeps a finished profile. */
 #include "web/keeping.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "web/shown_summary.h"
 
 #define SUMMARY_MAX (64u << 10)
+#define TRIES       3
 
 struct keeping {
 	struct service *sv;
@@ -22,6 +24,7 @@ struct keeping {
 	struct payload *bytes;
 	kept_fn done;
 	void *ctx;
+	u32 nr_tries;
 };
 
 static char *text_or_empty(char *text)
@@ -40,6 +43,15 @@ static void fill_texts(struct stored *f)
 	f->summary = text_or_empty(f->summary);
 }
 
+static void end(struct keeping *k, int err)
+{
+	if (k->done)
+		k->done(k->ctx, err, k->facts.id);
+	stored_fini(&k->facts);
+	payload_put(k->bytes);
+	free(k);
+}
+
 static void add(struct keeping *k)
 {
 	struct stored *f = &k->facts;
@@ -54,11 +66,7 @@ static void add(struct keeping *k)
 	if (!err && *f->summary)
 		store_set_summary(k->sv->store, f->id, f->summary, f->total, f->unit);
 	k->sv->changed |= CHANGED_PROFILES | CHANGED_SESSIONS;
-	if (k->done)
-		k->done(k->ctx, err, f->id);
-	stored_fini(f);
-	payload_put(k->bytes);
-	free(k);
+	end(k, err);
 }
 
 /* A fact that the caller does not know. */
@@ -102,10 +110,20 @@ static void take_summary(struct stored *f, const struct payload *b)
 	json_decref(o);
 }
 
+static void summarize(struct keeping *k);
+
 static void summarized(void *ctx, int err, struct payload *result)
 {
 	struct keeping *k = ctx;
 
+	if (err == -ECANCELED || (err && workers_are_broken(k->sv->workers))) {
+		end(k, -ECANCELED); /* the daemon ends */
+		return;
+	}
+	if (err == -EPIPE && ++k->nr_tries < TRIES) { /* the worker may have been killed */
+		summarize(k);
+		return;
+	}
 	if (!err)
 		take_summary(&k->facts, result);
 	else
@@ -114,26 +132,34 @@ static void summarized(void *ctx, int err, struct payload *result)
 	add(k);
 }
 
-void keep_profile(struct service *sv, struct stored *facts, struct payload *bytes, kept_fn done,
-		  void *ctx)
+static void summarize(struct keeping *k)
 {
-	struct keeping *k = xcalloc(1, sizeof(*k));
 	struct job_order order = {
 		.task = WEB_SUMMARY,
 		.params = { .nr_inputs = 1 },
-		.fds = { -1, -1 },
+		.fds = { k->bytes ? payload_file(k->bytes) : -1, -1 },
 		.is_needed = true,
 		.done = summarized,
 		.ctx = k,
 	};
 
-	*k = (struct keeping){ sv, *facts, bytes ? payload_get(bytes) : NULL, done, ctx };
+	if (order.fds[0] < 0)
+		add(k);
+	else if (queue_add(k->sv->queue, &order))
+		end(k, -ECANCELED);
+}
+
+void keep_profile(struct service *sv, struct stored *facts, struct payload *bytes, kept_fn done,
+		  void *ctx)
+{
+	struct keeping *k = xcalloc(1, sizeof(*k));
+
+	*k = (struct keeping){ .sv = sv, .facts = *facts, .done = done, .ctx = ctx };
+	k->bytes = bytes ? payload_get(bytes) : NULL;
 	*facts = (struct stored){ 0 };
 	fill_texts(&k->facts);
 	if (!k->facts.id)
 		k->facts.id = store_new_id(sv->store);
 	k->facts.size_bytes = bytes ? bytes->nr : 0;
-	order.fds[0] = bytes ? payload_file(bytes) : -1;
-	if (order.fds[0] < 0 || queue_add(sv->queue, &order))
-		add(k);
+	summarize(k);
 }

@@ -12,7 +12,8 @@ typedef void (*kept_fn)(void *ctx, int err, u64 id);
 
 /*
  * Keeps `bytes`, a profile in the format of docs/profile-format.md, or none if it failed (NULL).
- * `facts` is taken over; with id 0 it gets a number. `done` may be NULL.
+ * It is not stored if the daemon ends first (-ECANCELED). `facts` is taken over; with id 0 it gets
+ * a number. `done` may be NULL.
  */
 void keep_profile(struct service *sv, struct stored *facts, struct payload *bytes, kept_fn done,
 		  void *ctx);

@@ -26,7 +26,7 @@ struct listener {
 struct job {
 	struct work *work;
 	char *key; /* NULL: none */
-	bool is_immutable;
+	bool is_immutable, is_needed;
 	u64 began_ns;
 	VEC(struct listener) listeners;
 };
@@ -169,6 +169,7 @@ int queue_add(struct queue *q, const struct job_order *o)
 		.work = work_start(q->workers, &order),
 		.key = o->key ? xstrdup(o->key) : NULL,
 		.is_immutable = o->is_immutable,
+		.is_needed = o->is_needed,
 		.began_ns = time_mono_ns(),
 	};
 	vec_push(&j->listeners, (struct listener){ o->done, o->ctx });
@@ -198,7 +199,7 @@ static int job_result(struct job *j, struct payload **out)
 	size_t nr;
 	int err = work_result(j->work, &bytes, &nr);
 
-	if (err == -EAGAIN && time_mono_ns() - j->began_ns >= PATIENCE_NS)
+	if (err == -EAGAIN && !j->is_needed && time_mono_ns() - j->began_ns >= PATIENCE_NS)
 		return -ETIMEDOUT;
 	if (err)
 		return err;

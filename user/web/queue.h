@@ -26,7 +26,7 @@ struct job_order {
 	void *open_ctx;      /* freed with free() */
 	const char *key;     /* names the result; NULL: nobody else can want it */
 	bool is_immutable;   /* the result for the key never changes */
-	bool is_needed;      /* it may wait behind any number of others */
+	bool is_needed;      /* it may wait behind any number of others, for any time */
 	job_done_fn done;    /* may be called before queue_add returns */
 	void *ctx;
 };

@@ -8,12 +8,17 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
 #include "web/input.h"
 #include "web/keeping.h"
 #include "web/service.h"
 
 #define JOIN_AT  32           /* parts */
 #define PART_MAX (256u << 20) /* bytes */
+#define TRIES    3            /* of what may be the parts' own fault */
+#define WAIT_NS  NS_PER_SEC   /* before the second try; it doubles */
+#define WAIT_MAX (64 * NS_PER_SEC)
 
 /* A page is some 1.25 times as large, and has a limit of 64 MB (WORKER_RESULT_MAX). */
 #define PROFILE_MAX (48u << 20)
@@ -61,6 +66,8 @@ void session_answer(struct session *s, int err, const char *why)
 	session_answer_fn answer = take(s->answer);
 
 	s->is_known = true;
+	if (err)
+		s->pulled = NULL;
 	if (answer)
 		answer(s->ctx, err, why, s->id);
 }
@@ -79,11 +86,14 @@ static int convert(struct session *s, const char *format, u32 first, u32 nr, job
 	const struct input in = {
 		.store = s->sv->store, .kind = INPUT_PARTS, .id = s->id, .first = first, .nr = nr
 	};
+	int fd = input_file(&in, 0);
+	if (fd < 0)
+		return fd;
 	struct job_order order = {
 		.task = WEB_CONVERT,
 		.params = { .nr_inputs = nr },
 		.max = s->sv->o->max_profile_bytes ?: PROFILE_MAX,
-		.fds = { input_file(&in, 0), -1 },
+		.fds = { fd, -1 },
 		.open = input_open,
 		.open_ctx = input_new(&in),
 		.is_needed = true,
@@ -138,6 +148,49 @@ static void fill_facts(const struct session *s, struct stored *f)
 }
 
 static void merge_next(struct session *s);
+
+bool session_is_dropped(const struct session *s)
+{
+	return s->is_discarded || *s->pull_format;
+}
+
+/* The error says nothing about the parts. A worker that ended may have been killed, or crashed. */
+static bool is_passing(const struct session *s, int err)
+{
+	switch (err) {
+	case -EMFILE:
+	case -ENFILE:
+	case -EAGAIN:
+	case -EIO:
+		return true;
+	case -EPIPE:
+	case -EPROTO:
+	case -ENOMEM:
+		return s->nr_tries < TRIES;
+	default:
+		return false;
+	}
+}
+
+static void try_again(struct session *s, int err, void (*step)(struct session *s))
+{
+	u64 wait_ns = WAIT_NS << (s->nr_tries < 6 ? s->nr_tries : 6);
+
+	s->nr_tries++;
+	s->again = step;
+	s->again_ns = time_mono_ns() + (wait_ns < WAIT_MAX ? wait_ns : WAIT_MAX);
+	log_warn("recording %llu is not merged yet: %s; it is tried again",
+		 (unsigned long long)s->id, strerror(-err));
+}
+
+void session_tick(struct session *s)
+{
+	if (!s->again || time_mono_ns() < s->again_ns)
+		return;
+	void (*step)(struct session * s) = s->again;
+	s->again = NULL;
+	step(s);
+}
 
 /* The parts of a profile that could not be written stay: they are found at the next start. */
 static void kept(void *ctx, int err, u64 id)
@@ -231,6 +284,11 @@ static void keep_part(struct session *s)
 	auto_close int fd = store_open_part(s->sv->store, s->id, s->first);
 	int err = fd < 0 ? fd : payload_of_file(fd, PART_MAX, &b);
 
+	if (is_passing(s, err)) {
+		try_again(s, err, keep_part);
+		return;
+	}
+	s->nr_tries = 0;
 	if (err) {
 		leave_out_part(s);
 		return;
@@ -239,6 +297,8 @@ static void keep_part(struct session *s)
 	payload_put(b);
 }
 
+static void merge_here(struct session *s);
+
 /* Halves what is too large for one profile, takes a worker too long, or has damage in a part. */
 static void merged(void *ctx, int err, struct payload *result)
 {
@@ -246,7 +306,14 @@ static void merged(void *ctx, int err, struct payload *result)
 
 	if (err == -ECANCELED) {
 		s->is_over = true;
-	} else if (!err) {
+		return;
+	}
+	if (is_passing(s, err)) {
+		try_again(s, err, merge_here);
+		return;
+	}
+	s->nr_tries = 0;
+	if (!err) {
 		keep_piece(s, result);
 	} else if (s->nr > 1) {
 		vec_push(&s->ends, s->first + s->nr);
@@ -260,13 +327,22 @@ static void merged(void *ctx, int err, struct payload *result)
 	}
 }
 
+static void merge_here(struct session *s)
+{
+	int err = convert(s, "sflm", s->first, s->nr, merged);
+
+	if (err == -EBUSY)
+		s->is_over = true; /* the daemon ends: the parts stay */
+	else if (err)
+		merged(s, err, NULL);
+}
+
 /* Merges the parts after those at hand, up to the next end. */
 static void merge_next(struct session *s)
 {
 	s->first += s->nr;
 	s->nr = s->ends.at[--s->ends.nr] - s->first;
-	if (convert(s, "sflm", s->first, s->nr, merged))
-		s->is_over = true; /* the daemon ends: the parts stay */
+	merge_here(s);
 }
 
 static void pulled(void *ctx, int err, struct payload *result)

@@ -41,11 +41,14 @@ struct session {
 	bool is_ended;                  /* no part follows */
 	bool is_cut;                    /* it ended before it should */
 	bool is_joining, is_merging;
-	bool is_over;         /* it can be freed */
-	u32 first, nr;        /* the parts that are being merged */
-	u32 nr_pieces;        /* profiles stored before the last one */
-	u32 nr_damaged;       /* parts that cannot be read */
-	struct str pieces;    /* their numbers, for people */
+	bool is_over;                     /* it can be freed */
+	u32 first, nr;                    /* the parts that are being merged */
+	u32 nr_pieces;                    /* profiles stored before the last one */
+	u32 nr_damaged;                   /* parts that cannot be read */
+	u32 nr_tries;                     /* of the step at hand that failed */
+	u64 again_ns;                     /* when that step is tried again */
+	void (*again)(struct session *s); /* the step; NULL: none waits */
+	struct str pieces;                /* their numbers, for people */
 	VEC(u32) ends;        /* of the pieces to make; the next one ends at the last of these */
 	char pull_format[16]; /* "": it is stored */
 	session_answer_fn answer;
@@ -70,6 +73,12 @@ void session_join(struct session *s);
  */
 void session_finish(struct session *s);
 
-/* Calls `answer` or `pulled` if nobody did. */
+/* Tries again what failed for a reason that passes. Call it some times a second. */
+void session_tick(struct session *s);
+
+/* Nothing of it becomes a profile, whatever happens. */
+bool session_is_dropped(const struct session *s);
+
+/* Calls `answer` or `pulled` if nobody did. `pulled` follows no error. */
 void session_answer(struct session *s, int err, const char *why);
 void session_pulled(struct session *s, int err, struct payload *result);

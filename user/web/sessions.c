@@ -53,6 +53,8 @@ void sessions_end_waits(struct sessions *all)
 			session_answer(s, -EBUSY, "The daemon ends.");
 		else if (*s->pull_format && !s->is_merging)
 			session_pulled(s, -ECANCELED, NULL);
+		if (session_is_dropped(s))
+			store_drop_parts(all->sv->store, s->id);
 	}
 }
 
@@ -85,10 +87,11 @@ static void write_running(struct sessions *all)
 		const struct session *s = all->list.at[i];
 		json_array_append_new(
 			list,
-			json_pack("{s:I,s:s,s:s,s:i,s:s,s:i,s:I}", "id", (json_int_t)s->id, "name",
-				  s->name, "events", s->start.events, "target",
+			json_pack("{s:I,s:s,s:s,s:i,s:s,s:i,s:I,s:b}", "id", (json_int_t)s->id,
+				  "name", s->name, "events", s->start.events, "target",
 				  (int)s->start.target, "text", s->start.target_text, "hz",
-				  (int)s->start.rate_hz, "asked_ns", (json_int_t)s->asked_wall_ns));
+				  (int)s->start.rate_hz, "asked_ns", (json_int_t)s->asked_wall_ns,
+				  "dropped", (int)session_is_dropped(s)));
 	}
 	auto_free char *text = json_dumps(list, JSON_COMPACT);
 	json_decref(list);
@@ -179,6 +182,7 @@ int sessions_discard(struct session *s)
 	if (err)
 		return err;
 	s->is_discarded = true;
+	s->sv->sessions->is_changed = true;
 	s->is_ended = true;
 	session_answer(s, 0, "");
 	session_pulled(s, -ECANCELED, NULL);
@@ -286,8 +290,10 @@ void sessions_tick(struct sessions *all)
 	u64 now = time_mono_ns();
 	size_t nr_left = 0;
 
-	for (size_t i = 0; i < all->list.nr; i++)
+	for (size_t i = 0; i < all->list.nr; i++) {
 		enforce_deadlines(all->list.at[i], now);
+		session_tick(all->list.at[i]);
+	}
 	for (size_t i = 0; i < all->list.nr; i++) {
 		struct session *s = all->list.at[i];
 		if (!s->is_over) {
@@ -308,22 +314,24 @@ void sessions_tick(struct sessions *all)
 static void recall(struct session *s, const json_t *running)
 {
 	const char *name = "", *events = "", *text = "";
-	int target = 0, hz = 0;
+	int target = 0, hz = 0, is_dropped = 0;
 	json_int_t id, asked_ns = 0;
 	json_t *o;
 	size_t i;
 
 	json_array_foreach(running, i, o)
 	{
-		if (json_unpack(o, "{s:I,s:s,s:s,s:i,s:s,s:i,s:I}", "id", &id, "name", &name,
+		is_dropped = 0;
+		if (json_unpack(o, "{s:I,s:s,s:s,s:i,s:s,s:i,s:I,s?b}", "id", &id, "name", &name,
 				"events", &events, "target", &target, "text", &text, "hz", &hz,
-				"asked_ns", &asked_ns) ||
+				"asked_ns", &asked_ns, "dropped", &is_dropped) ||
 		    (u64)id != s->id || target < 0 || target >= NR_CONTROL_TARGETS)
 			continue;
 		s->name = xstrdup(name);
 		s->start.target = (u32)target;
 		s->start.rate_hz = hz > 0 ? (u32)hz : 0;
 		s->asked_wall_ns = (u64)asked_ns;
+		s->is_discarded = is_dropped;
 		copy_text(s->start.events, sizeof(s->start.events), events);
 		copy_text(s->start.target_text, sizeof(s->start.target_text), text);
 		return;
@@ -343,6 +351,11 @@ void sessions_adopt_orphans(struct sessions *all)
 		struct session *s = xcalloc(1, sizeof(*s));
 		*s = (struct session){ .sv = all->sv, .id = ids[i], .is_known = true };
 		recall(s, running);
+		if (s->is_discarded) { /* a pull, which stores nothing */
+			store_drop_parts(all->sv->store, s->id);
+			session_free(s);
+			continue;
+		}
 		for (int fd; (fd = store_open_part(all->sv->store, s->id, s->nr_parts)) >= 0;) {
 			close(fd);
 			s->nr_parts++;

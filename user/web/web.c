@@ -157,6 +157,16 @@ static void tick(struct web *w)
 	streams_tick(&w->sv);
 }
 
+/* Only a new process can have workers again; the supervisor starts it. */
+static void look_at_workers(struct web *w)
+{
+	if (w->is_over || !workers_are_broken(w->sv.workers))
+		return;
+	log_error("the web process starts anew, because the process that starts its workers has "
+		  "ended or does not answer");
+	w->is_over = true;
+}
+
 static void loop(struct web *w)
 {
 	while (!w->is_over) {
@@ -175,6 +185,7 @@ static void loop(struct web *w)
 		queue_poll(w->sv.queue);
 		tick(w);
 		server_run(w->server);
+		look_at_workers(w);
 	}
 }
 

@@ -43,8 +43,10 @@ static u64 data_bytes(void)
 	return pages * (u64)sysconf(_SC_PAGESIZE);
 }
 
-static void limit_resources(u64 bytes)
+static void limit_resources(u64 bytes, u64 cpu_s)
 {
+	if (cpu_s)
+		limit(RLIMIT_CPU, cpu_s);
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_FSIZE, 0);
 	limit(RLIMIT_NOFILE, 64);
@@ -158,11 +160,11 @@ static int filter_calls(void)
 	return err;
 }
 
-int sandbox_enter(u64 bytes)
+int sandbox_enter(u64 bytes, u64 cpu_s)
 {
 	pid_t parent = getppid();
 
-	limit_resources(bytes);
+	limit_resources(bytes, cpu_s);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
 		return -errno;
 	if (getppid() != parent)

@@ -12,7 +12,8 @@ int sandbox_drop_rights(void);
 
 /*
  * Forbids every system call that a parser does not need. A forbidden call ends the process with
- * SIGSYS. The process may allocate `bytes` more than it has, and ends with its parent. Call it
+ * SIGSYS. The process may allocate `bytes` more than it has, and ends with its parent. The kernel
+ * ends it after `cpu_s` seconds of CPU time (0: never). Call it
  * after sandbox_drop_rights. After an error the process must not touch a file.
  */
-int sandbox_enter(u64 bytes);
+int sandbox_enter(u64 bytes, u64 cpu_s);

@@ -58,6 +58,7 @@ struct workers {
 	struct dict payers; /* uid -> CPU time used */
 	u64 started_ns, patience_ns, turned_ns;
 	struct workers_usage usage;
+	bool is_broken; /* the zygote did not answer the last request */
 };
 
 int workers_new(const struct worker_kind *kind, struct workers **out)
@@ -153,9 +154,10 @@ static int start_worker(struct workers *w, struct slot *s, uid_t user)
 	if (shared == MAP_FAILED)
 		return -errno;
 	pid_t pid = zygote_fork(&w->zygote, theirs, shared_fd);
+	w->is_broken = pid < 0 && pid != -EAGAIN;
 	if (pid < 0) {
 		munmap(shared, WORKER_RESULT_MAX);
-		return pid;
+		return w->is_broken ? -EPIPE : pid;
 	}
 	*s = (struct slot){ .pid = pid, .shared = shared, .user = user };
 	s->sock = take_fd(ours);
@@ -478,4 +480,13 @@ struct workers_usage workers_usage(const struct workers *w)
 
 	usage.nr_waiting = w ? w->queue.nr : 0;
 	return usage;
+}
+
+bool workers_are_broken(const struct workers *w)
+{
+	struct pollfd polled = { w ? w->zygote.sock : -1, 0, 0 };
+
+	if (!w)
+		return false;
+	return w->is_broken || (poll(&polled, 1, 0) == 1 && polled.revents & (POLLHUP | POLLERR));
 }

@@ -40,8 +40,8 @@ struct work *work_start(struct workers *w, const struct work_order *order);
 /*
  * Waits for the result, no longer than the patience that is left. 0: *bytes, which the caller
  * frees, has the result; anybody may have made it, so check it. -EAGAIN: ask again later.
- * -ETIMEDOUT: it took too long and was killed. -EPIPE: the worker ended. Otherwise the task's own
- * error.
+ * -ETIMEDOUT: it took too long and was killed. -EPIPE: the worker ended, or none can be started.
+ * Otherwise the task's own error.
  */
 int work_result(struct work *k, void **bytes, size_t *nr);
 
@@ -53,6 +53,12 @@ void workers_set_patience(struct workers *w, u64 ns);
 
 /* Takes results, starts waiting work, ends work that has passed its deadline. Does not wait. */
 void workers_poll(struct workers *w);
+
+/*
+ * No worker can be started, because the process that forks them has ended or did not answer. Work
+ * fails with -EPIPE then. False for NULL.
+ */
+bool workers_are_broken(const struct workers *w);
 
 struct workers_usage {
 	u64 nr_done, nr_late, nr_failed; /* finished; killed at the deadline; the worker ended */

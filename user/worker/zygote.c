@@ -15,16 +15,21 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/time.h"
 #include "worker/message.h"
 #include "worker/sandbox.h"
 
 #define ANSWER_MS 2000
 #define ENDING_MS 200
 
-/* The requests to the zygote, in `what` of a REQUEST; the answer is a RESULT with the PID as `nr`.
+#define SPARE_CPU_S 5 /* after the deadline: the kernel ends a worker that nobody ended */
+
+/*
+ * The requests to the zygote, in `what` of a REQUEST. The answer is a RESULT with the request's
+ * number as `what`, and the PID as `nr`.
  */
 enum zygote_request {
-	ZYGOTE_FORK, /* with the worker's socket and shared memory */
+	ZYGOTE_FORK, /* with the worker's socket and shared memory; `nr`: the request's number */
 	ZYGOTE_KILL, /* `nr`: the PID */
 };
 
@@ -76,15 +81,18 @@ static void run_worker(const int fds[2], const struct worker_kind *kind)
 	prctl(PR_SET_NAME, "sysflame-worker");
 	void *shared = mmap(NULL, WORKER_RESULT_MAX, PROT_READ | PROT_WRITE, MAP_SHARED, 4, 0);
 	close(4);
-	if (shared == MAP_FAILED || sandbox_enter(kind->memory_bytes))
+	/* The time counts for the whole process. */
+	u64 cpu_s = kind->ends_after_task ? kind->cpu_ns / NS_PER_SEC + SPARE_CPU_S : 0;
+	if (shared == MAP_FAILED || sandbox_enter(kind->memory_bytes, cpu_s))
 		_exit(1);
 	worker_serve(3, shared, kind);
 	_exit(0);
 }
 
-static void fork_worker(int sock, const int *fds, size_t nr, const struct worker_kind *kind)
+static void fork_worker(int sock, u32 number, const int *fds, size_t nr,
+			const struct worker_kind *kind)
 {
-	struct worker_message answer = { .kind = WORKER_RESULT };
+	struct worker_message answer = { .kind = WORKER_RESULT, .what = number };
 	pid_t pid = nr == 2 ? fork() : -1;
 
 	if (!pid)
@@ -106,7 +114,7 @@ static void serve(int sock, const struct worker_kind *kind)
 		if (m.what == ZYGOTE_KILL)
 			kill((pid_t)m.nr, SIGKILL);
 		else
-			fork_worker(sock, fds, nr, kind);
+			fork_worker(sock, m.nr, fds, nr, kind);
 		for (size_t i = 0; i < nr; i++)
 			close(fds[i]);
 	}
@@ -142,7 +150,7 @@ int zygote_start(const struct worker_kind *kind, struct zygote *out)
 		run_zygote(pair[1], kind);
 	int err = pid < 0 ? -errno : 0;
 	close(pair[1]);
-	*out = (struct zygote){ pid, pair[0] };
+	*out = (struct zygote){ .pid = pid, .sock = pair[0] };
 	if (!err)
 		err = message_receive(pair[0], &m, fds, &nr);
 	if (err)
@@ -150,17 +158,39 @@ int zygote_start(const struct worker_kind *kind, struct zygote *out)
 	return err;
 }
 
-pid_t zygote_fork(const struct zygote *z, int sock, int shared)
+/* Passes over the answers to earlier requests, which came too late. */
+static int await_answer(const struct zygote *z, struct worker_message *m)
 {
-	struct worker_message m = { .kind = WORKER_REQUEST, .what = ZYGOTE_FORK };
-	const int given[2] = { sock, shared };
+	u64 until = time_mono_ns() + ANSWER_MS * NS_PER_MS;
 	int fds[WORKER_FDS_MAX];
 	size_t nr;
 
-	int err = message_send(z->sock, &m, given, 2);
-	if (!err && poll(&(struct pollfd){ z->sock, POLLIN, 0 }, 1, ANSWER_MS) != 1)
-		err = -ETIMEDOUT; /* somebody has stopped it */
-	err = err ?: message_receive(z->sock, &m, fds, &nr);
+	for (;;) {
+		u64 now = time_mono_ns();
+		int ms = now < until ? (int)((until - now) / NS_PER_MS) + 1 : 0;
+		int ready = poll(&(struct pollfd){ z->sock, POLLIN, 0 }, 1, ms);
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready != 1)
+			return -ETIMEDOUT; /* somebody has stopped it */
+		int err = message_receive(z->sock, m, fds, &nr);
+		if (err)
+			return err;
+		for (size_t i = 0; i < nr; i++)
+			close(fds[i]);
+		if (m->what == z->number)
+			return 0;
+	}
+}
+
+pid_t zygote_fork(struct zygote *z, int sock, int shared)
+{
+	struct worker_message m = { .kind = WORKER_REQUEST,
+				    .what = ZYGOTE_FORK,
+				    .nr = ++z->number };
+	const int given[2] = { sock, shared };
+	int err = message_send(z->sock, &m, given, 2) ?: await_answer(z, &m);
+
 	return err ? err : m.err ? m.err : (pid_t)m.nr;
 }
 

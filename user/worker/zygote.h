@@ -11,6 +11,7 @@
 struct zygote {
 	pid_t pid;
 	int sock;
+	u32 number; /* of the last request to fork */
 };
 
 /* Starts the zygote. Its rights are gone when this returns. */
@@ -19,9 +20,10 @@ int zygote_start(const struct worker_kind *kind, struct zygote *out);
 /*
  * Starts a worker with its end of the socket and the shared memory, which stay the caller's.
  * Returns its PID or a negative errno. The zygote reaps it; its end shows at the other end of the
- * socket.
+ * socket. -EAGAIN: no process can be started at the moment. Other errors: the zygote has ended, or
+ * it does not answer in time (-ETIMEDOUT); a late answer is not taken for that of another request.
  */
-pid_t zygote_fork(const struct zygote *z, int sock, int shared);
+pid_t zygote_fork(struct zygote *z, int sock, int shared);
 
 /* Kills a worker whose end of the socket is still open. */
 void zygote_kill(const struct zygote *z, pid_t worker);
