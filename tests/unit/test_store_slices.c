@@ -188,7 +188,7 @@ static void retention_and_strip_over_thirty_days(void **state)
 	remove_place(&p);
 }
 
-/* Merges what is due, as the web process does through a worker. Returns the number of hours. */
+/* Thins every hour that is old enough, without a worker. Returns the number of these hours. */
 static u64 thin_all(struct store *s, u64 now)
 {
 	struct store_thinning t;

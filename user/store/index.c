@@ -25,12 +25,7 @@ static const char *const migrations[] = {
 	"  PRIMARY KEY (time_ns, service)) WITHOUT ROWID;"
 	"CREATE TABLE audit (id INTEGER PRIMARY KEY, at_ns INTEGER, who TEXT, what TEXT);"
 	"CREATE TABLE settings (key TEXT PRIMARY KEY, json TEXT) WITHOUT ROWID;",
-	"ALTER TABLE hours ADD COLUMN step_ns INTEGER NOT NULL DEFAULT 0;"
-	"CREATE TABLE series (id INTEGER PRIMARY KEY, name TEXT NOT NULL,"
-	"  event TEXT NOT NULL, UNIQUE (name, event));"
-	"INSERT INTO series SELECT id, name, 'cpu' FROM services;"
-	"DROP TABLE services;"
-	"ALTER TABLE series RENAME TO services;",
+	"ALTER TABLE hours ADD COLUMN step_ns INTEGER NOT NULL DEFAULT 0;",
 };
 
 #define VERSION ((u64)ARRAY_SIZE(migrations))
@@ -205,7 +200,9 @@ int index_open(int dir, sqlite3 **out, struct str *why)
 	}
 	int err = index_error(db, result);
 	if (err)
-		str_addf(why, "cannot open index.db: %s", db ? sqlite3_errmsg(db) : "no memory");
+		str_addf(why, "cannot open index.db: %s%s", db ? sqlite3_errmsg(db) : "no memory",
+			 result == SQLITE_CANTOPEN ? "; may its user enter the folders above it?"
+						   : "");
 	if (!err && version > VERSION) {
 		str_add(why, "a newer version of sysflame wrote this directory");
 		err = -EINVAL;

@@ -79,14 +79,14 @@ static int append(struct store *s, const void *bytes, size_t nr)
 
 static int add_use(struct store *s, u64 time_ns, const struct store_use *use)
 {
-	int err = index_run(s->db, "INSERT OR IGNORE INTO services (name, event) VALUES (?, 'cpu')",
-			    "t", use->service);
+	int err = index_run(s->db, "INSERT OR IGNORE INTO services (name) VALUES (?)", "t",
+			    use->service);
 
 	if (err)
 		return err;
 	return index_run(s->db,
 			 "INSERT INTO uses (time_ns, service, cpu_ns)"
-			 " SELECT ?, id, ? FROM services WHERE name = ? AND event = 'cpu'"
+			 " SELECT ?, id, ? FROM services WHERE name = ?"
 			 " ON CONFLICT DO UPDATE SET cpu_ns = cpu_ns + excluded.cpu_ns",
 			 "iit", time_ns, use->cpu_ns, use->service);
 }
