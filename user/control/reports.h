@@ -43,8 +43,8 @@ struct control_excluded {
 
 /* About the recorder itself, every second. */
 struct control_node {
-	u64 cpu_ppm; /* own CPU time, BPF included, in millionths of one CPU, since the last */
-	u64 memory_bytes;
+	u64 cpu_ppm;      /* own CPU time, BPF included, in millionths of one CPU, since the last */
+	u64 memory_bytes; /* resident now */
 	u32 continuous_hz; /* 0: off */
 	u64 continuous_since_wall_ns;
 	char continuous_why[256]; /* why that rate; "" if it is the one that was asked for */

@@ -247,9 +247,10 @@ static void serve_signals(struct recorder *r)
 
 static u64 memory_bytes(void)
 {
-	struct rusage own;
+	auto_fclose FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long long resident; /* pages, proc_pid_statm(5) */
 
-	return getrusage(RUSAGE_SELF, &own) ? 0 : (u64)own.ru_maxrss << 10;
+	return f && fscanf(f, "%*u %llu", &resident) == 1 ? resident * (u64)getpagesize() : 0;
 }
 
 static void add_cache(const struct cache_use *use, void *ctx)

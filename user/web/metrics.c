@@ -65,7 +65,7 @@ void api_metrics(struct request *q)
 	add(&s, "recorder_up", "gauge", "Whether there is a recorder.", r->is_up);
 	add(&s, "recorder_cpu_seconds_total", "counter", "CPU time of the recorder, BPF included.",
 	    (double)r->cpu_ns / NS_PER_SEC);
-	add(&s, "recorder_memory_bytes", "gauge", "Memory of the recorder.",
+	add(&s, "recorder_memory_bytes", "gauge", "Resident memory of the recorder.",
 	    r->has_node ? (double)r->node.memory_bytes : 0);
 	add(&s, "continuous_rate_hertz", "gauge", "Rate of continuous profiling; 0: off.",
 	    r->has_node ? r->node.continuous_hz : 0);
