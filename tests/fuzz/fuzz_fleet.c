@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads arbitrary bytes as a message of the fleet, and what was read again after encoding. */
+/* Decodes arbitrary bytes as a message of the fleet. A decoded message must survive encoding. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -32,6 +32,26 @@ static inline void java_exec(int out, const char *args)
 	_exit(127);
 }
 
+/* Starts `java ARGS`, which reads lines from *in and writes lines to *out. -1 if it cannot. */
+static inline pid_t java_converse(const char *args, FILE **in, FILE **out)
+{
+	int to[2], from[2];
+
+	if (pipe(to) || pipe(from))
+		return -1;
+	pid_t child = fork();
+	if (!child) {
+		dup2(to[0], STDIN_FILENO);
+		close(to[1]);
+		java_exec(from[1], args);
+	}
+	close(to[0]);
+	close(from[1]);
+	*in = fdopen(to[1], "we");
+	*out = fdopen(from[0], "re");
+	return child;
+}
+
 /* The PID of the running JVM: tests/jvm/jdks runs java as the child of unshare. */
 static inline pid_t java_pid(pid_t child)
 {

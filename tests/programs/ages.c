@@ -12,18 +12,11 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "known.h"
+
 #define BURN_NS 2000000
-
-static long cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000L + ts.tv_nsec;
-}
 
 static void burn(void)
 {
@@ -95,7 +88,7 @@ static void run_one(int i, int per_file, int per_group, const char *dir, const c
 int main(int argc, char **argv)
 {
 	if (argc < 6) {
-		while (cpu_ns() < BURN_NS)
+		while (now_ns(CLOCK_PROCESS_CPUTIME_ID) < BURN_NS)
 			burn();
 		return 0;
 	}

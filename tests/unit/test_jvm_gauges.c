@@ -43,21 +43,11 @@ static int start_jvm(void **state)
 {
 	const char *flags = getenv("JVM_FLAGS");
 	char args[512], line[256] = "";
-	int in[2], out[2];
 
 	snprintf(args, sizeof(args), "%s Watched", flags ? flags : "");
-	if (pipe(in) || pipe(out))
+	world.child = java_converse(args, &world.in, &world.out);
+	if (world.child < 0)
 		return -1;
-	world.child = fork();
-	if (!world.child) {
-		dup2(in[0], STDIN_FILENO);
-		close(in[1]);
-		java_exec(out[1], args);
-	}
-	close(in[0]);
-	close(out[1]);
-	world.in = fdopen(in[1], "we");
-	world.out = fdopen(out[0], "re");
 	while (strcmp(line, "ready\n") != 0)
 		if (!fgets(line, sizeof(line), world.out))
 			return -1;

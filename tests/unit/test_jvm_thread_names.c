@@ -32,24 +32,14 @@ static void await(const char *word)
 static int start_jvm(void **state)
 {
 	const char *flags = getenv("JVM_FLAGS");
-	int in[2], out[2];
 	char args[512];
 
 	/* ZGC would leave an old copy of the thread that is renamed later. */
 	snprintf(args, sizeof(args), "%s Threads %s", flags ? flags : "",
 		 flags && strstr(flags, "ZGC") ? "" : "gc");
-	if (pipe(in) || pipe(out))
+	world.child = java_converse(args, &world.in, &world.out);
+	if (world.child < 0)
 		return -1;
-	world.child = fork();
-	if (!world.child) {
-		dup2(in[0], STDIN_FILENO);
-		close(in[1]);
-		java_exec(out[1], args);
-	}
-	close(in[0]);
-	close(out[1]);
-	world.in = fdopen(in[1], "we");
-	world.out = fdopen(out[0], "re");
 	await("ready\n");
 	world.pid = java_pid(world.child);
 	world.names = thread_names_new();

@@ -17,7 +17,7 @@ struct refused_visit {
 	void *ctx;
 };
 
-/* The mark of a JVM among the recording's; NULL if it is none of them. */
+/* Whether the refusal was noted, for a JVM that the recording has sampled; NULL for others. */
 static u64 *find_mark(const struct recording *r, pid_t pid)
 {
 	const struct process *p = processes_newest(r->node->processes, pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Looks once a minute for what no event reports: processes whose exit was lost, containers without
- * processes. Caches drop what was not used for a minute, and frames that nobody uses are freed
+ * processes. Caches drop entries that were not used for a minute, and unused frames are freed
  * (docs/decisions/0012-frames-are-swept.md).
  */
 #pragma once

@@ -116,7 +116,7 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 {
 	struct asking *a = ctx;
 
-	/* What is lost is asked for again. */
+	/* No error: gather_tick repeats requests without an answer. */
 	if (link_publish(a->link, subject, reply, bytes, len))
 		log_debug("fleet: a message to %s was not sent", subject);
 }

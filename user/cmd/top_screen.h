@@ -37,5 +37,5 @@ void screen_draw(const struct view *v, const char *status, enum line_style statu
 /* The next key: a character, an enum screen_key, or SCREEN_NONE. */
 int screen_key(void);
 
-/* Appends the last message that was kept; nothing if there is none since the last call. */
+/* Appends the last message to standard error since the previous call, if there was one. */
 void screen_message(struct str *out);

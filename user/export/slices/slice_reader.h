@@ -26,8 +26,8 @@ int slices_read(const u8 *bytes, size_t len, const struct slice_query *q, struct
 		struct str *why);
 
 /*
- * The same; calls `before` ahead of each slice that is added. It may take out of `p` what was added
- * so far, and end the reading with an error.
+ * As slices_read, but calls `before` ahead of each slice. `before` may remove the weights of
+ * earlier slices from `p`. An error that it returns ends the reading.
  */
 typedef int (*slice_fn)(const struct slice_head *head, void *ctx);
 int slices_visit(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
