@@ -3,6 +3,7 @@
 #include "jvm/hotspot/gauges.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -135,30 +136,39 @@ static void take_threads(const struct java_threads *list, const struct raw_gauge
 							state_of(&raw[i]) });
 }
 
-/* -EAGAIN if the JVM changed its list of threads meanwhile. */
-static int try_threads(const struct vm_memory *j, struct gauges *out)
+static bool are_same(const struct java_threads *a, const struct java_threads *b)
 {
-	struct java_threads list = { 0 }, after = { 0 };
+	return a->nr && a->nr == b->nr && !memcmp(a->at, b->at, a->nr * sizeof(a->at[0]));
+}
+
+/* -EAGAIN if the JVM changed its list of threads meanwhile. */
+static int read_listed(const struct vm_memory *j, const struct java_threads *list,
+		       struct gauges *out)
+{
+	auto_free struct raw_gauge *raw = xcalloc(list->nr + 1, sizeof(*raw));
+	auto_free struct mem_request *requests = xcalloc(list->nr * 4 + 1, sizeof(*requests));
+	struct reading r = { j, list, raw, requests, 0 };
+	struct java_threads after = { 0 };
 	struct alloc_span span = { 0 };
 
-	int err = hotspot_list_threads(j, &list);
-	auto_free u64 *addresses = list.at;
-	if (err)
-		return err;
-	auto_free struct raw_gauge *raw = xcalloc(list.nr + 1, sizeof(*raw));
-	auto_free struct mem_request *requests = xcalloc(list.nr * 4 + 1, sizeof(*requests));
-	struct reading r = { j, &list, raw, requests, 0 };
 	out->knows_allocations = find_span(&j->build, &span);
 	out->knows_states = vm_has(&j->build, THREAD_STATE);
-	err = read_raw(&r, &span, out->knows_states) ?: hotspot_list_threads(j, &after);
-	auto_free u64 *addresses_after = after.at;
-	if (err)
-		return err;
-	if (!list.nr || list.nr != after.nr ||
-	    memcmp(list.at, after.at, list.nr * sizeof(list.at[0])) != 0)
-		return -EAGAIN;
-	take_threads(&list, raw, &span, out);
-	return 0;
+	int err = read_raw(&r, &span, out->knows_states) ?: hotspot_list_threads(j, &after);
+	if (!err && !are_same(list, &after))
+		err = -EAGAIN;
+	free(after.at);
+	if (!err)
+		take_threads(list, raw, &span, out);
+	return err;
+}
+
+static int try_threads(const struct vm_memory *j, struct gauges *out)
+{
+	struct java_threads list = { 0 };
+	int err = hotspot_list_threads(j, &list) ?: read_listed(j, &list, out);
+
+	free(list.at);
+	return err;
 }
 
 /*
