@@ -14,6 +14,7 @@ struct fields {
 	const char *output;
 	double seconds;
 	struct opt_list names;
+	struct opt_pairs pairs;
 };
 
 static int parse(struct fields *f, int argc, char **argv)
@@ -25,6 +26,8 @@ static int parse(struct fields *f, int argc, char **argv)
 		{ 'o', "output", OPT_STRING, &f->output, "FILE", "" },
 		{ 0, "seconds", OPT_DOUBLE, &f->seconds, "SEC", "" },
 		{ 'n', "name", OPT_LIST, &f->names, "NAME", "" },
+		{ 'a', "first", OPT_PAIRS, &f->pairs, "X", "" },
+		{ 0, "second", OPT_PAIRS, &f->pairs, "X", "" },
 	};
 	return opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
 }
@@ -57,6 +60,19 @@ static void a_list_keeps_all_its_values_in_order(void **state)
 	assert_string_equal(f.names.at[0], "one");
 	assert_string_equal(f.names.at[2], "three");
 	vec_fini(&f.names);
+}
+
+static void pairs_keep_the_order_of_several_options(void **state)
+{
+	struct fields f = { 0 };
+
+	assert_int_equal(PARSE(&f, "-a", "one", "--second=two", "--first", "three"), 6);
+	assert_int_equal(f.pairs.nr, 3);
+	assert_string_equal(f.pairs.at[1].option, "second");
+	assert_string_equal(f.pairs.at[1].value, "two");
+	assert_string_equal(f.pairs.at[2].option, "first");
+	assert_string_equal(f.pairs.at[2].value, "three");
+	vec_fini(&f.pairs);
 }
 
 static void a_double_dash_and_a_lone_dash_end_the_options(void **state)
@@ -96,6 +112,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_read_joined_and_separate),
 		cmocka_unit_test(a_list_keeps_all_its_values_in_order),
+		cmocka_unit_test(pairs_keep_the_order_of_several_options),
 		cmocka_unit_test(a_double_dash_and_a_lone_dash_end_the_options),
 		cmocka_unit_test(an_invalid_word_is_refused),
 	};

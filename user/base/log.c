@@ -10,6 +10,7 @@
 
 static enum log_level current = LOG_INFO;
 static struct str *kept;
+static void (*before)(void);
 
 void log_set_level(enum log_level level)
 {
@@ -19,6 +20,11 @@ void log_set_level(enum log_level level)
 void log_keep(struct str *to)
 {
 	kept = to;
+}
+
+void log_before_lines(void (*fn)(void))
+{
+	before = fn;
 }
 
 enum log_level log_get_level(void)
@@ -51,6 +57,8 @@ void log_print(enum log_level level, const char *fmt, ...)
 	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
+	if (before)
+		before();
 	fprintf(stderr, "%s%s\n", prefix[level], text);
 	if (kept && level <= LOG_WARN)
 		str_addf(kept, "%s%s", kept->len ? "; " : "", text);

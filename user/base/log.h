@@ -27,6 +27,9 @@ void log_print(enum log_level level, const char *fmt, ...) __attribute__((format
  */
 void log_keep(struct str *to);
 
+/* From now on calls `fn` before each line that is printed; NULL: nothing. */
+void log_before_lines(void (*fn)(void));
+
 #define log_error(...) log_print(LOG_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_print(LOG_WARN, __VA_ARGS__)
 #define log_info(...)  log_print(LOG_INFO, __VA_ARGS__)

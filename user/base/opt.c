@@ -58,6 +58,10 @@ static int set(const struct opt *opt, const char *word, const char *value)
 	case OPT_LIST:
 		vec_push((struct opt_list *)opt->field, value);
 		return 0;
+	case OPT_PAIRS:
+		vec_push((struct opt_pairs *)opt->field,
+			 (struct opt_pair){ opt->long_name, value });
+		return 0;
 	case OPT_INT: {
 		long number = strtol(value, &end, 10);
 		if (end == value || *end)

@@ -13,10 +13,21 @@ enum opt_type {
 	OPT_STRING, /* const char **: points into argv */
 	OPT_DOUBLE, /* double *: a decimal number of any sign */
 	OPT_LIST,   /* struct opt_list *: the value is added; the option may be repeated */
+	OPT_PAIRS,  /* struct opt_pairs *: the same for several options, whose order matters */
 };
 
 struct opt_list {
 	const char **at; /* points into argv; the array is the user's to free (vec_fini) */
+	size_t nr, cap;
+};
+
+/* The values of several options in the order in which they were given. */
+struct opt_pair {
+	const char *option; /* its long name */
+	const char *value;  /* points into argv */
+};
+struct opt_pairs {
+	struct opt_pair *at; /* the array is the user's to free (vec_fini) */
 	size_t nr, cap;
 };
 

@@ -2,7 +2,10 @@
 /* Clocks, all in nanoseconds. */
 #include "base/time.h"
 
+#include <stdio.h>
 #include <time.h>
+
+#include "base/auto.h"
 
 static u64 now(clockid_t clock)
 {
@@ -32,6 +35,17 @@ u64 time_process_ns(pid_t pid)
 	clockid_t clock;
 
 	return clock_getcpuclockid(pid, &clock) ? 0 : now(clock);
+}
+
+u64 time_waited_for_cpu_ns(pid_t pid)
+{
+	unsigned long long ns;
+	char path[32] = "/proc/thread-self/schedstat";
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+	auto_fclose FILE *f = fopen(path, "re");
+	return f && fscanf(f, "%*u %llu", &ns) == 1 ? ns : 0;
 }
 
 u64 time_wall_ns(void)

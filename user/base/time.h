@@ -25,5 +25,11 @@ u64 time_worked_ns(void);
 /* The CPU time of a process, 0: this one. 0 if it has ended. */
 u64 time_process_ns(pid_t pid);
 
+/*
+ * How long the process's first thread was ready to run, but had no CPU; PID 0: the calling thread.
+ * 0 if it has ended, or the kernel does not count it.
+ */
+u64 time_waited_for_cpu_ns(pid_t pid);
+
 /* CLOCK_REALTIME. */
 u64 time_wall_ns(void);

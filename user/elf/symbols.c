@@ -32,6 +32,7 @@ struct symbols {
 	char *pool;
 	size_t pool_len;
 	u32 roles_start, roles_end; /* [start, end) of the pool: names found by role */
+	void *encoded;              /* what symbols_decode took over; `at` and `pool` lie in it */
 };
 
 enum symbol_class {
@@ -509,26 +510,28 @@ static bool is_sound(const struct symbols *s)
 	       s->roles_end <= s->pool_len;
 }
 
-int symbols_decode(const void *bytes, size_t nr, struct symbols **out)
+int symbols_decode(void **bytes, size_t nr, struct symbols **out)
 {
 	struct head head;
+	u8 *at = *bytes;
 
 	if (nr < sizeof(head))
 		return -EBADMSG;
-	memcpy(&head, bytes, sizeof(head));
+	memcpy(&head, at, sizeof(head));
+	at += sizeof(head);
 	nr -= sizeof(head);
 	if (head.nr > nr / sizeof(struct range) ||
 	    nr - head.nr * sizeof(struct range) != head.pool_len)
 		return -EBADMSG;
-	const u8 *at = (const u8 *)bytes + sizeof(head);
 	auto_symbols struct symbols *s = xcalloc(1, sizeof(*s));
 	s->base = head.base;
 	s->nr = head.nr;
 	s->pool_len = head.pool_len;
 	s->roles_start = head.roles_start;
 	s->roles_end = head.roles_end;
-	s->at = xmemdup(at, s->nr * sizeof(s->at[0]));
-	s->pool = xmemdup(at + s->nr * sizeof(s->at[0]), s->pool_len);
+	s->at = (struct range *)at;
+	s->pool = (char *)(s->at + s->nr);
+	s->encoded = take(*bytes);
 	if (!is_sound(s))
 		return -EBADMSG;
 	*out = take(s);
@@ -544,7 +547,11 @@ void symbols_free(struct symbols *s)
 {
 	if (!s)
 		return;
-	free(s->at);
-	free(s->pool);
+	if (s->encoded) {
+		free(s->encoded);
+	} else {
+		free(s->at);
+		free(s->pool);
+	}
 	free(s);
 }

@@ -44,8 +44,11 @@ bool symbols_is_role(const struct symbols *s, const char *name);
 int symbols_encode(const struct symbols *s, int (*put)(void *ctx, const void *bytes, size_t len),
 		   void *ctx);
 
-/* Takes such bytes, which anybody may have made. -EBADMSG. The caller owns *out. */
-int symbols_decode(const void *bytes, size_t nr, struct symbols **out);
+/*
+ * Takes over the buffer *bytes, from malloc, unless it is too short for what its head says. Anybody
+ * may have made the bytes: -EBADMSG. The caller owns *out.
+ */
+int symbols_decode(void **bytes, size_t nr, struct symbols **out);
 size_t symbols_bytes(const struct symbols *s);
 void symbols_free(struct symbols *s);
 

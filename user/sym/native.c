@@ -390,7 +390,7 @@ static int poll_module(struct native *n, struct module *m)
 		return m->err;
 	end_work(n, &m->work);
 	if (!m->err)
-		m->err = symbols_decode(bytes, nr, &m->symbols);
+		m->err = symbols_decode(&bytes, nr, &m->symbols);
 	if (m->symbols) {
 		m->bytes += symbols_bytes(m->symbols);
 		n->bytes += symbols_bytes(m->symbols);

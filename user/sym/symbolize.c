@@ -14,6 +14,7 @@
 #include "elf/debugfile.h"
 #include "proc/status.h"
 #include "profile/java_form.h"
+#include "profile/java_signature.h"
 #include "sym/agree.h"
 #include "sym/frame_cache.h"
 #include "sym/kernel_names.h"
@@ -228,6 +229,8 @@ static frame_id intern_java(struct symbolizer *s, const struct java_frame *f)
 	if (*f->class_name)
 		str_addf(&name, "%s.", f->class_name);
 	str_add(&name, f->method);
+	if (frames_keeps_signatures(s->frames))
+		java_signature_show(f->signature, &name);
 	if (f->is_stale)
 		str_add(&name, " (stale)");
 
