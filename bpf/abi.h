@@ -28,6 +28,7 @@ enum select {
 	SELECT_CGROUP = 16,
 	SELECT_CONTAINER = 32, /* these two match by control group */
 	SELECT_POD = 64,
+	SELECT_WITHIN = 128, /* the control group that bounds a daemon */
 };
 
 #define SELECT_EXCLUDE_SHIFT 16

@@ -9,6 +9,7 @@
 struct event_knobs {
 	__u64 weight; /* of each sample; 0: the count of the perf event since the previous sample */
 	__u64 period; /* of tracepoints and uprobes: one hit in `period` is a sample; 0 means 1 */
+	__u64 has_filter; /* of tracepoints: hits must pass filter.bpf.c */
 };
 
 /* An event that measures waits. A wait of at least min_ns is always a sample, see offcpu.bpf.c. */
@@ -32,7 +33,8 @@ enum wait_event {
 	KNOBS_WAITS,
 };
 
-#define KNOBS_HIERARCHIES 12 /* of control groups */
+#define KNOBS_CPUS        8192 /* the most that Linux has */
+#define KNOBS_HIERARCHIES 12   /* of control groups */
 
 /* Whether a process is sampled before it enters one of the functions of the window. */
 enum window {
@@ -49,6 +51,8 @@ struct knobs {
 	__u32 debug;                          /* print to the trace pipe */
 	__u32 measure; /* time our walks, and the kernel's walks by frame pointers for comparison */
 	__u32 nr_cpus; /* possible CPUs */
+	__u32 has_cpus;              /* only the CPUs of `cpus` are sampled */
+	__u64 cpus[KNOBS_CPUS / 64]; /* as bits */
 	__u32 alloc_event;
 	char wait_for[ABI_COMM_LEN]; /* a program with this name becomes a target when it starts; ""
 				      * if none */

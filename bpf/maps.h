@@ -8,6 +8,7 @@
 #include "kernel.h"
 
 #include "abi.h"
+#include "filter_abi.h"
 #include "knobs.h"
 #include "node/tables.h"
 #include "ring.h"
@@ -81,6 +82,8 @@ struct sampled_wait {
 	u32 unit_ns[KNOBS_WAITS]; /* unit for each event; 0 if the wait is not a sample of it */
 };
 
+#define WAIT_NO_CPU (~0u)
+
 /*
  * A thread that is off the CPU. The entry ends with the thread. `sampled` is filled at the end of
  * the wait, because it does not fit on the stack of 512 bytes in Linux 6.1.
@@ -88,6 +91,7 @@ struct sampled_wait {
 struct wait {
 	u64 since_ns; /* 0 if it is on a CPU */
 	u32 state;    /* enum thread_state */
+	u32 cpu;      /* that the thread left; WAIT_NO_CPU if that was before the recording */
 	struct sampled_wait sampled;
 };
 
@@ -137,6 +141,38 @@ struct hits_map {
 	__type(value, u64);
 };
 extern struct hits_map hits SEC(".maps");
+
+/* The filters of tracepoints. Key: the event. */
+struct filters_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ABI_EVENTS);
+	__type(key, u32);
+	__type(value, struct filter);
+};
+extern struct filters_map filters SEC(".maps");
+
+/* Key: event * FILTER_PATTERNS + filter_test.pattern. */
+struct filter_patterns_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ABI_EVENTS *FILTER_PATTERNS); /* user space sets it to 1 if unused */
+	__type(key, u32);
+	__type(value, struct filter_pattern);
+};
+extern struct filter_patterns_map filter_patterns SEC(".maps");
+
+/* The hit that is being filtered. */
+struct filter_work {
+	u64 base; /* address of the tracepoint's record */
+	char text[FILTER_TEXT];
+};
+
+struct filter_works_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct filter_work);
+};
+extern struct filter_works_map filter_works SEC(".maps");
 
 /* Lost and adjusted samples by event. */
 struct event_counts_map {

@@ -6,6 +6,7 @@
  */
 #include "unwind/unwind.h"
 
+#include "cpus.h"
 #include "futex.h"
 #include "maps.h"
 #include "records.h"
@@ -33,7 +34,7 @@ static __always_inline u32 state_of(u32 bits, bool is_preempted)
 	return bits & TASK_UNINTERRUPTIBLE ? STATE_DISK : STATE_SLEEPING;
 }
 
-static __always_inline void begin_wait(struct task_struct *task, u32 state, u64 now_ns)
+static __always_inline void begin_wait(struct task_struct *task, u32 state, u32 cpu, u64 now_ns)
 {
 	struct wait *wait =
 		bpf_task_storage_get(&waits, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -46,6 +47,7 @@ static __always_inline void begin_wait(struct task_struct *task, u32 state, u64 
 		return;
 	}
 	wait->state = state;
+	wait->cpu = cpu;
 	wait->since_ns = now_ns;
 }
 
@@ -58,7 +60,7 @@ int BPF_PROG(offcpu_begin, bool is_preempted, struct task_struct *task)
 	if (now_ns >= recording_end_ns || task_is_kernel(task) ||
 	    (bits & TASK_DEAD && !is_preempted) || !target_is_wanted(task))
 		return 0;
-	begin_wait(task, state_of(bits, is_preempted), now_ns);
+	begin_wait(task, state_of(bits, is_preempted), bpf_get_smp_processor_id(), now_ns);
 	return 0;
 }
 
@@ -280,8 +282,9 @@ int offcpu_tasks(struct bpf_iter__task *ctx)
 	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);
 	if (bpf_ktime_get_ns() < recording_end_ns) {
 		if (!wait)
-			begin_wait(task, state_of(task->__state, false), bpf_ktime_get_ns());
-	} else if (wait && wait->since_ns &&
+			begin_wait(task, state_of(task->__state, false), WAIT_NO_CPU,
+				   bpf_ktime_get_ns());
+	} else if (wait && wait->since_ns && cpu_is_sampled(wait->cpu) &&
 		   offcpu_begin_ns(task->tgid, wait->since_ns) != WINDOW_NEVER) {
 		report(ctx->meta->seq, task, wait);
 	}

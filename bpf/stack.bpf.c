@@ -2,6 +2,7 @@
 /* A sample under construction. */
 #include "stack.h"
 
+#include "cpus.h"
 #include "maps.h"
 #include "records.h"
 #include "target.h"
@@ -36,6 +37,12 @@ static __always_inline struct scratch *begin(u32 slot, u32 event, u32 throttle)
 		return NULL;
 	}
 
+	u32 cpu = bpf_get_smp_processor_id();
+	if (!cpu_is_sampled(cpu)) {
+		count(STAT_OTHER_CPU);
+		return NULL;
+	}
+
 	/* A wait is sampled when it is over, which may be after the recording's end. */
 	u64 now_ns = bpf_ktime_get_ns();
 	if (slot != SLOT_SWITCH && !recording_holds(now_ns))
@@ -52,7 +59,6 @@ static __always_inline struct scratch *begin(u32 slot, u32 event, u32 throttle)
 		return NULL;
 	}
 
-	u32 cpu = bpf_get_smp_processor_id();
 	struct scratch *s = take_record(slot, cpu);
 	if (!s) {
 		count_event(event, EVENT_BUSY);

@@ -17,6 +17,8 @@
 	X(IDLE, "idle", "samples of the idle task, skipped", NORMAL, NOTHING, "")                  \
 	X(FILTERED, "filtered", "samples of processes that are not targets, skipped", NORMAL,      \
 	  NOTHING, "")                                                                             \
+	X(OTHER_CPU, "other_cpu", "samples on CPUs that -C leaves out, skipped", NORMAL, NOTHING,  \
+	  "")                                                                                      \
 	X(WINDOW, "window", "samples before --begin-function and after --end-function, skipped",   \
 	  NORMAL, NOTHING, "")                                                                     \
 	X(RING_FULL, "ring_full", "samples lost: the ring buffer was full", LOST, NOTHING,         \

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tracepoints, uprobes and calls of Java methods. A sample is one hit in `period`. The cookie is
- * the event's number.
+ * Tracepoints, kprobes, uprobes and calls of Java methods. A sample is one hit in `period`. The
+ * cookie is the event's number.
  */
 #include "unwind/unwind.h"
 
+#include "filter.h"
 #include "target.h"
 
 /* Whether this hit is a sample. Hits of all wanted processes are counted together, per CPU. */
@@ -21,10 +22,9 @@ static __always_inline bool is_due(u32 event)
 	return true;
 }
 
-SEC("tracepoint")
-int trace_hit(void *ctx)
+/* A hit in the kernel, with both stacks. */
+static __always_inline int take_kernel_hit(void *ctx, u32 event)
 {
-	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
 	struct scratch *s = is_due(event) ? stack_begin(SLOT_TRACE, event) : NULL;
 
 	if (!s)
@@ -34,6 +34,23 @@ int trace_hit(void *ctx)
 	stack_submit(s, unwind_user(ctx, s));
 	stack_end(s);
 	return 0;
+}
+
+SEC("tracepoint")
+int trace_hit(void *ctx)
+{
+	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
+
+	if (knobs.events[event].has_filter && !filter_passes(ctx, event))
+		return 0;
+	return take_kernel_hit(ctx, event);
+}
+
+/* Functions of the kernel, at their begin or return. */
+SEC("kprobe")
+int kprobe_hit(struct pt_regs *ctx)
+{
+	return take_kernel_hit(ctx, bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1));
 }
 
 /* No kernel stack: it would only show the uprobe itself. */

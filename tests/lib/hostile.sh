@@ -13,7 +13,7 @@ while True: pass'
 # many_unwind_tables NUMBER: makes so many files in `theirs` with 250,000 functions each. Their
 # compressed tables grow to 15 times their size.
 many_unwind_tables() {
-	mkdir theirs
+	mkdir -p theirs
 	cat >many.s <<-'END'
 		.cfi_sections .debug_frame
 		.rept 250000

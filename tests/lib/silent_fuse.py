@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Serves one file of zeros on FUSE at argv[1]; once the file argv[2] exists, it answers no OPEN.
+# Serves one file of zeros on FUSE at argv[1]; once the file argv[2] exists, it answers no request of the kind
+# argv[3], `open` (as without it) or `flush`, which each close() sends.
 import ctypes, os, stat, struct, sys
-folder, stop = sys.argv[1:]
+folder, stop = sys.argv[1:3]
+SILENT = 25 if sys.argv[3:] == ['flush'] else 14
 dev = os.open('/dev/fuse', os.O_RDWR)
 libc = ctypes.CDLL(None, use_errno=True)
 options = f'fd={dev},rootmode=40000,user_id=0,group_id=0,allow_other'
@@ -31,7 +33,7 @@ print('ready', flush=True)
 while True:
     request = os.read(dev, 1 << 20)
     _, op, unique, inode = struct.unpack_from('<IIQQ', request)
-    if op in (2, 36, 42) or op == 14 and os.path.exists(stop):  # FORGET, INTERRUPT
+    if op in (2, 36, 42) or op == SILENT and os.path.exists(stop):  # FORGET, INTERRUPT
         continue
     body = answer(op, inode, request[40:])
     head = struct.pack('<IiQ', 16 + len(body or b''), 0 if body is not None else -38, unique)

@@ -17,6 +17,21 @@ static void ranges_and_single_cpus_are_parsed(void **state)
 	vec_fini(&list);
 }
 
+static void a_list_is_printed_with_its_ranges(void **state)
+{
+	static const char *const texts[] = { "0", "0-3", "0-1,5", "7,0-2" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		cpulist list = { 0 };
+		struct str text = { 0 };
+		assert_int_equal(cpulist_parse(texts[i], &list), 0);
+		cpulist_text(&list, &text);
+		assert_string_equal(text.at, texts[i]);
+		str_fini(&text);
+		vec_fini(&list);
+	}
+}
+
 static void an_invalid_list_is_refused(void **state)
 {
 	static const char *const texts[] = { "x", "1-", "3-1", "0-99999999", "1;2", "-1" };
@@ -41,6 +56,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_and_single_cpus_are_parsed),
+		cmocka_unit_test(a_list_is_printed_with_its_ranges),
 		cmocka_unit_test(an_invalid_list_is_refused),
 		cmocka_unit_test(this_machine_has_an_online_cpu),
 	};

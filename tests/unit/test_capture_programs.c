@@ -21,7 +21,7 @@ static void a_program_that_no_event_chose_cannot_be_attached(void **state)
 	if (node_programs_load(&own, &node))
 		skip_because("no BPF programs can be loaded here");
 	options.tables = node_programs_tables(node);
-	if (programs_load(&options, &bpf))
+	if (programs_load_begin(&options, &bpf) || programs_load_end(bpf))
 		skip_because("no BPF programs can be loaded here");
 	for (at.program = PROGRAM_NONE; at.program <= NR_PROGRAMS; at.program++)
 		assert_int_equal(programs_attach_program(bpf, &at, &link), -ENOENT);

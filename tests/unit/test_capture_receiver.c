@@ -53,7 +53,7 @@ static void records_that_are_not_taken_do_not_fill_the_ring(void **state)
 {
 	struct seen seen = { .parent = getpid() };
 	struct node_programs *bpf = load();
-	struct receiver *r = receiver_new(node_programs_ring(bpf), true);
+	struct receiver *r = receiver_new(node_programs_ring(bpf), 0, true);
 
 	assert_int_equal(node_programs_attach(bpf), 0);
 	fork_children(FORKS);
@@ -72,7 +72,7 @@ static void every_record_is_taken_once(void **state)
 {
 	struct seen seen = { .parent = getpid() };
 	struct node_programs *bpf = load();
-	struct receiver *r = receiver_new(node_programs_ring(bpf), true);
+	struct receiver *r = receiver_new(node_programs_ring(bpf), 0, true);
 	struct parcel *parcels = NULL;
 
 	assert_int_equal(node_programs_attach(bpf), 0);
@@ -87,11 +87,26 @@ static void every_record_is_taken_once(void **state)
 	node_programs_free(bpf);
 }
 
+static void a_full_backlog_leaves_records_in_the_ring(void **state)
+{
+	const size_t most = 16 << 10;
+	struct node_programs *bpf = load();
+	struct receiver *r = receiver_new(node_programs_ring(bpf), most, true);
+
+	assert_int_equal(node_programs_attach(bpf), 0);
+	fork_children(FORKS);
+	assert_true(node_programs_nr_lost(bpf) > 0);
+	assert_true(receiver_backlog(r) < most + 2 * sizeof(struct process_record));
+	receiver_free(r);
+	node_programs_free(bpf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_that_are_not_taken_do_not_fill_the_ring),
 		cmocka_unit_test(every_record_is_taken_once),
+		cmocka_unit_test(a_full_backlog_leaves_records_in_the_ring),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

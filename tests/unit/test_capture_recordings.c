@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recordings beside each other on one node, with real BPF programs. Child processes are the load.
+/*
+ * Recordings beside each other on one node, with real BPF programs. Child processes are the load.
+ * Runs alone.
  */
 #include "test.h"
 

@@ -129,7 +129,7 @@ static int load_programs(void)
 	if (!err) {
 		sources_configure(&events, &o, &options);
 		options.tables = node_programs_tables(node);
-		err = programs_load(&options, &bpf);
+		err = programs_load_begin(&options, &bpf) ?: programs_load_end(bpf);
 	}
 	programs_free(bpf);
 	node_programs_free(node);
@@ -218,6 +218,7 @@ static void report_event(const char *name, const char *unit, const char *help, c
 	static const char *const shown[][2] = { { "offcpu", "event offcpu" },
 						{ "wall", "event wall" },
 						{ "uprobe:", "uprobes" },
+						{ "kprobe:", "kprobes" },
 						{ "GROUP:", "tracepoints" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)

@@ -12,11 +12,15 @@
 #define MATTERS_BYTES     (256u << 20) /* a recording with default tables stays below */
 #define SYMBOLS_SHARE     8            /* of the room at the start */
 #define RING_SHARE        16
+#define BACKLOG_SHARE     16 /* of records copied out of the ring */
+#define RESULTS_SHARE     32 /* of workers, before more work begins */
 #define SYMBOLS_BYTES_MIN (1u << 20)
 #define LOW_SHARE         4 /* less room than this part of the limit is little */
 #define CHECK_NS          (50 * NS_PER_MS)
+#define LARGE_BLOCK_BYTES (128 << 10)
+#define TIGHT_BYTES       (128u << 20) /* below, tables are half as large, and one worker works */
 
-void memory_limit_begin(struct memory_limit *m, struct symbolizer *s)
+void memory_limit_begin(struct memory_limit *m, struct symbolizer *s, struct workers *w)
 {
 	struct memory_room room;
 
@@ -24,13 +28,34 @@ void memory_limit_begin(struct memory_limit *m, struct symbolizer *s)
 	if (!memory_room_read(getpid(), &room) || room.limit >= MATTERS_BYTES)
 		return;
 	m->limit = room.limit;
+	/* Large blocks go back to the system at once. By default malloc keeps more and more of
+	 * them. */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES);
 	m->symbol_bytes = room.left / SYMBOLS_SHARE;
 	symbolizer_set_budget(s, m->symbol_bytes);
+	if (room.limit < TIGHT_BYTES)
+		workers_save_memory(w, room.limit / RESULTS_SHARE);
+}
+
+struct tables_sizes memory_limit_tables(const struct memory_limit *m)
+{
+	struct tables_sizes t = TABLES_SIZES_DEFAULT;
+
+	if (m->limit && m->limit < TIGHT_BYTES) {
+		t.nr_words /= 2;
+		t.nr_ranges /= 2;
+	}
+	return t;
 }
 
 size_t memory_limit_ring_bytes(const struct memory_limit *m)
 {
 	return m->limit / RING_SHARE;
+}
+
+size_t memory_limit_backlog_bytes(const struct memory_limit *m)
+{
+	return m->limit / BACKLOG_SHARE;
 }
 
 /* Freed memory counts until it is returned to the system. */

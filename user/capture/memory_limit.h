@@ -6,7 +6,9 @@
 #pragma once
 
 #include "base/types.h"
+#include "capture/kernel/table_maps.h"
 #include "sym/symbolize.h"
+#include "worker/workers.h"
 
 struct memory_limit {
 	u64 limit;        /* in bytes; 0: none that matters */
@@ -15,11 +17,17 @@ struct memory_limit {
 	u64 nr_drops;
 };
 
-/* Reads the limit of this process and sets the budget of symbols. */
-void memory_limit_begin(struct memory_limit *m, struct symbolizer *s);
+/* Reads the limit of this process; sets the budgets of symbols and of workers' results. */
+void memory_limit_begin(struct memory_limit *m, struct symbolizer *s, struct workers *w);
+
+/* The sizes of the unwinder's tables that the limit allows. */
+struct tables_sizes memory_limit_tables(const struct memory_limit *m);
 
 /* The size of the ring that the limit allows; 0: any. */
 size_t memory_limit_ring_bytes(const struct memory_limit *m);
+
+/* How much of a ring may be copied out before it is looked at; 0: as much as usual. */
+size_t memory_limit_backlog_bytes(const struct memory_limit *m);
 
 /* Drops caches if little room is left; call it at every turn. The first drop is a warning. */
 void memory_limit_check(struct memory_limit *m, struct symbolizer *s);

@@ -28,6 +28,8 @@
 #define TICK_MS           50
 #define TICK_UNLOADING_MS 10
 #define TICK_STEPS_MS     5 /* while a recording begins or ends */
+#define TICK_IDLE_MS      250
+#define IDLE_TURNS        10 /* in a row, before ticks get longer */
 #define WOKEN_US          2000
 #define URGENT_NS         (5 * NS_PER_MS)
 #define BEHIND_BYTES      (1u << 20) /* of records not yet taken in */
@@ -38,21 +40,32 @@
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
 #define RING_BYTES        (2u << 20) /* some 32,000 forks, execs or exits between two reads */
 
-/* First of all: workers inherit what this process has by now. */
-static void start_workers(struct node *n)
+/*
+ * Starts the other processes, then waits for them: they and this one drop their rights at the same
+ * time. First of all the workers, which inherit what this process has by now.
+ */
+static void limit_rights(struct node *n)
 {
 	int err = 0;
 
 	n->workers = n->options.workers;
 	if (!n->workers)
 		err = parsers_new(&n->workers);
-	if (err)
-		log_warn("files of processes are read by the recorder itself, without a deadline: "
-			 "no process for it can be started: %s",
-			 strerror(-err));
-	workers_set_patience(n->workers, WAIT_START_NS);
 	if (mem_read_apart())
 		log_warn("memory of processes is read by the recorder itself, without a deadline");
+	n->timing_fd = n->options.times_programs ? programs_timing_open() : -1;
+	if (!n->options.keeps_rights)
+		n->rights = rights_limit(&n->options);
+	rights_await(n->rights);
+	err = err ?: workers_await(n->workers);
+	if (!err) {
+		workers_set_patience(n->workers, WAIT_START_NS);
+		return;
+	}
+	log_warn("files of processes are read by the recorder itself, without a deadline: no "
+		 "process for it can be started: %s",
+		 strerror(-err));
+	workers_free(take(n->workers));
 }
 
 struct node *node_new(const struct node_options *options)
@@ -60,30 +73,30 @@ struct node *node_new(const struct node_options *options)
 	struct node *n = xcalloc(1, sizeof(*n));
 
 	n->options = *options;
-	start_workers(n);
-	n->timing_fd = options->times_programs ? programs_timing_open() : -1;
-	if (!options->keeps_rights)
-		n->rights = rights_limit(options);
+	limit_rights(n);
 	priority_init(&n->priority);
 	priority_raise(&n->priority, true); /* until the first node_tick */
 	n->followed_ns = n->swept_ns = time_mono_ns();
 	n->processes = processes_new();
 	n->containers = containers_new("");
+	n->bound = options->within ? cgroup_bound_new(options->within) : NULL;
 	n->agents = agents_new(options->agent_path, options->agent);
 	n->jvms = jvm_registry_new();
 	agents_use_jvms(n->agents, n->jvms);
 	n->frames = frames_new();
 	if (options->lines)
 		frames_keep_lines(n->frames);
+	if (options->signatures)
+		frames_keep_signatures(n->frames);
 	n->symbolizer = symbolizer_new(n->frames, n->jvms, n->agents);
 	symbolizer_use_workers(n->symbolizer, n->workers);
-	memory_limit_begin(&n->memory, n->symbolizer);
+	memory_limit_begin(&n->memory, n->symbolizer, n->workers);
 	return n;
 }
 
-static int load_programs(struct node *n)
+int node_load(struct node *n)
 {
-	const struct node_programs_options options = { .tables = TABLES_SIZES_DEFAULT,
+	const struct node_programs_options options = { .tables = memory_limit_tables(&n->memory),
 						       .ring_bytes = RING_BYTES,
 						       .remote_reads = remote_is_wanted() };
 	int err = node_programs_load(&options, &n->bpf);
@@ -93,7 +106,8 @@ static int load_programs(struct node *n)
 	if (options.remote_reads && remote_open(n->bpf, &n->remote))
 		log_warn("memory of other users' JVMs cannot be read, their Java code has no "
 			 "names; run sysflame with CAP_SYS_PTRACE");
-	n->receiver = receiver_new(node_programs_ring(n->bpf), false);
+	n->receiver = receiver_new(node_programs_ring(n->bpf),
+				   memory_limit_backlog_bytes(&n->memory), false);
 	struct tables_fds fds = node_programs_tables(n->bpf);
 	err = unwinding_new(&options.tables, &fds, n->jvms, &n->unwinding);
 	if (err)
@@ -105,7 +119,7 @@ static int load_programs(struct node *n)
 
 int node_start(struct node *n)
 {
-	int err = load_programs(n);
+	int err = n->bpf ? 0 : node_load(n);
 
 	if (err)
 		return err;
@@ -223,6 +237,7 @@ static void begin_turn(struct node *n)
 	vec_each(r, &n->recordings)
 		(*r)->taken = take((*r)->arrived);
 	inbox_sort(&n->turn);
+	n->nr_idle_turns = n->turn.items.nr ? 0 : n->nr_idle_turns + 1;
 }
 
 /* Finds processes that became targets without a fork or exec. */
@@ -294,11 +309,24 @@ static bool any_begins(const struct node *n)
 	return false;
 }
 
+/*
+ * Nothing happens on the node, and nobody waits for a sample. A new program ends the wait: it maps
+ * its code (node_fd).
+ */
+static bool is_idle(const struct node *n)
+{
+	vec_each(r, &n->recordings)
+		if (!(*r)->options.may_lag || (*r)->options.agent != AGENT_NEVER)
+			return false;
+	return n->recordings.nr && n->nr_idle_turns >= IDLE_TURNS;
+}
+
 /* Classes must be named before they are unloaded. */
 int node_tick_ms(const struct node *n)
 {
 	return any_in_steps(n)                        ? TICK_STEPS_MS
 	       : jvm_registry_unload_classes(n->jvms) ? TICK_UNLOADING_MS
+	       : is_idle(n)                           ? TICK_IDLE_MS
 						      : TICK_MS;
 }
 
@@ -378,6 +406,7 @@ void node_free(struct node *n)
 	jvm_registry_free(n->jvms);
 	processes_free(n->processes);
 	containers_free(n->containers);
+	cgroup_bound_free(n->bound);
 	frames_free(n->frames);
 	rights_free(n->rights);
 	workers_free(n->workers);
@@ -407,7 +436,13 @@ struct workers *node_workers(struct node *n)
 	return n->workers;
 }
 
+bool node_holds(const struct node *n, pid_t pid)
+{
+	return !n->bound || cgroup_bound_holds(n->bound, pid);
+}
+
 struct jvm_visit {
+	const struct node *node;
 	process_fn visit;
 	void *ctx;
 };
@@ -416,15 +451,30 @@ static void visit_jvm(struct process *p, void *ctx)
 {
 	const struct jvm_visit *v = ctx;
 
-	if (!p->exit_ns && process_is_whole_jvm(p))
+	if (!p->exit_ns && process_is_whole_jvm(p) && node_holds(v->node, p->id.pid))
 		v->visit(p, v->ctx);
 }
 
 void node_each_jvm(struct node *n, process_fn visit, void *ctx)
 {
-	struct jvm_visit v = { visit, ctx };
+	struct jvm_visit v = { n, visit, ctx };
 
 	processes_each(n->processes, visit_jvm, &v);
+}
+
+static void visit_running(struct process *p, void *ctx)
+{
+	const struct jvm_visit *v = ctx;
+
+	if (!p->exit_ns && node_holds(v->node, p->id.pid))
+		v->visit(p, v->ctx);
+}
+
+void node_each_process(struct node *n, process_fn visit, void *ctx)
+{
+	struct jvm_visit v = { n, visit, ctx };
+
+	processes_each(n->processes, visit_running, &v);
 }
 
 const struct container *node_container(struct node *n, struct process *p)

@@ -18,7 +18,9 @@ struct node_options {
 		*workers; /* parse files; the node takes them over. NULL: it starts its own */
 	enum agent_mode agent;
 	const char *agent_path;   /* the agent's library; NULL: the installed one */
+	const char *within;       /* the control group that bounds it; NULL: the whole node */
 	bool lines;               /* one frame per line of a Java method */
+	bool signatures;          /* Java methods have their signature in the name */
 	bool measure;             /* recordings may measure their BPF programs */
 	bool times_programs;      /* the run time of BPF programs is known without `measure` */
 	bool keeps_output_rights; /* the output needs rights over files of others
@@ -33,6 +35,9 @@ struct node_options {
  * options' pointers must stay valid.
  */
 struct node *node_new(const struct node_options *options);
+
+/* Loads the node's BPF programs. node_start does it otherwise. Logs errors. */
+int node_load(struct node *n);
 
 /*
  * Loads the node's BPF programs, follows processes, and reads those that run. Logs errors.
@@ -64,8 +69,14 @@ struct agents *node_agents(struct node *n);
 /* The workers that parse files; NULL if they could not be started. */
 struct workers *node_workers(struct node *n);
 
-/* Calls `visit` for every JVM that runs, in no particular order. */
+/* Whether a process lies within the bounds of the node. It may leave them at any time. */
+bool node_holds(const struct node *n, pid_t pid);
+
+/* Calls `visit` for every JVM that runs and that the node holds, in no particular order. */
 void node_each_jvm(struct node *n, process_fn visit, void *ctx);
+
+/* Calls `visit` for every process that runs and that the node holds, in no particular order. */
+void node_each_process(struct node *n, process_fn visit, void *ctx);
 
 /* A JVM as read from outside; NULL if it is not ready or unreadable. Valid until node_tick. */
 struct hotspot *node_jvm(const struct node *n, const struct process *p);

@@ -12,6 +12,7 @@
 #include "capture/node.h"
 #include "capture/samples/inbox.h"
 #include "capture/unwind/unwinding.h"
+#include "proc/cgroup_bound.h"
 #include "proc/container.h"
 #include "sym/symbolize.h"
 #include "worker/workers.h"
@@ -28,6 +29,7 @@ struct node {
 	struct sideband *sideband;
 	struct processes *processes;
 	struct containers *containers;
+	struct cgroup_bound *bound; /* NULL: the whole node */
 	struct jvm_registry *jvms;
 	struct agents *agents;
 	struct unwinding *unwinding;
@@ -44,6 +46,7 @@ struct node {
 	u64 received_ns, polled_ns, followed_ns, swept_ns;
 	size_t swept_frames_bytes; /* after the last sweep */
 	u64 turn_ns;               /* when the last turn began to receive */
+	u32 nr_idle_turns;         /* in a row, without any record */
 	struct wakes wakes;
 	struct memory_limit memory;
 };

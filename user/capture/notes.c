@@ -77,9 +77,11 @@ static void note_left_out(const struct node *n, const struct cut *c)
 		return;
 	utf8_clean(&comm, l->comm, PROCESS_COMM_LEN * 3);
 	profile_note(c->profile, "mappings_left_out",
-		     "processes whose mappings are not all known: their user has too many", nr);
+		     "processes whose mappings are not all known: their user has too many, or "
+		     "reading them takes too long",
+		     nr);
 	log_warn("not all mappings of %s-%d of user %u%s are known: those of one user may take %u "
-		 "MB of memory here; their stacks may be cut and unnamed",
+		 "MB of memory and 5 %% of the time here; their stacks may be cut and unnamed",
 		 comm.at, (int)l->pid, l->uid, nr > 1 ? " and of other processes" : "",
 		 MAPPING_USER_BYTES >> 20);
 }
@@ -119,6 +121,10 @@ static void note_samples(const struct recording *r, struct cut *c)
 	note_left_out(r->node, c);
 	note_files_left_out(r->node, c);
 	note_memory_left_out(c);
+	if (c->losses.nr_denied)
+		profile_note(profile, "denied",
+			     "samples dropped, because their containers opted out of profiling",
+			     c->losses.nr_denied);
 	if (c->losses.nr_memory_drops)
 		profile_note(profile, "memory_limit",
 			     "times that names were dropped to stay below the memory limit",

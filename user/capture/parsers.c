@@ -17,5 +17,5 @@ static const struct worker_kind parsers = PARSER_KIND(tasks);
 
 int parsers_new(struct workers **out)
 {
-	return workers_new(&parsers, out);
+	return workers_begin(&parsers, out);
 }

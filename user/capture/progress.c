@@ -54,6 +54,7 @@ void recording_losses(const struct recording *r, struct loss_counts *out)
 	for (u32 event = 0; event < r->options.events->list.nr; event++)
 		programs_event_counts(r->bpf, event, out->events[event]);
 	add_left_out(n, out);
+	out->nr_denied = r->nr_denied;
 	out->nr_conflicts = symbolizer_nr_conflicts(n->symbolizer);
 	out->nr_without_line = symbolizer_nr_without_line(n->symbolizer);
 }
@@ -61,7 +62,7 @@ void recording_losses(const struct recording *r, struct loss_counts *out)
 static void add_agents(const struct recording *r, struct recording_progress *out)
 {
 	agents_count(r->node->agents, &out->jvms_asked, &out->jvms_attached, &out->jvms_refused);
-	out->jvms = (u32)r->jvms_seen.nr;
+	out->jvms = (u32)r->jvms_seen.nr + r->nr_jvms_gone;
 }
 
 u64 recording_run_ns(const struct recording *r)

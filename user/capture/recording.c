@@ -57,6 +57,8 @@ struct recording *recording_new(struct node *n, const struct recording_options *
 
 	r->node = n;
 	r->options = *options;
+	if (n->options.within)
+		targets_bound(options->targets, n->options.within);
 	r->options.sampling.workers = n->workers;
 	r->options.sampling.without_agent = options->agent == AGENT_NEVER;
 	r->options.sampling.only_targets = targets_select(options->targets);
@@ -97,7 +99,7 @@ struct sink *recording_add_sink(struct recording *r, const struct sink_options *
 	return k;
 }
 
-static int load_programs(struct recording *r)
+int recording_load(struct recording *r)
 {
 	const struct recording_options *o = &r->options;
 	struct programs_options bpf = {
@@ -110,17 +112,24 @@ static int load_programs(struct recording *r)
 	targets_configure(o->targets, r->node->containers, &bpf);
 	sources_configure(o->events, &o->sampling, &bpf);
 	function_window_configure(&o->sampling, &bpf.knobs);
-	int err = programs_load(&bpf, &r->bpf) ?: targets_open(o->targets, r->bpf);
+	return programs_load_begin(&bpf, &r->bpf);
+}
+
+static int end_load(struct recording *r)
+{
+	int err = programs_load_end(r->bpf) ?: targets_open(r->options.targets, r->bpf);
+
 	if (err)
 		return err;
-	r->receiver = receiver_new(programs_ring(r->bpf), true);
+	r->receiver = receiver_new(programs_ring(r->bpf),
+				   memory_limit_backlog_bytes(&r->node->memory), true);
 	return programs_attach_targets(r->bpf);
 }
 
 static int open_sources(struct recording *r)
 {
 	const struct recording_options *o = &r->options;
-	int err = load_programs(r);
+	int err = end_load(r);
 
 	if (err)
 		return err;
@@ -152,13 +161,33 @@ static int admit_targets(struct recording *r)
 	return nr < 0 ? nr : 0;
 }
 
+/* make_ready requests them again, which costs nothing, and for the other targets. */
+static void want_tables(struct process *p, void *ctx)
+{
+	struct recording *r = ctx;
+	const struct targets *t = r->options.targets;
+
+	if (process_is_whole_jvm(p) && targets_surely_select_jvm(t, p->id.pid) &&
+	    !recording_is_denied(r, p))
+		unwinding_want(r->node->unwinding, p);
+}
+
+/* Reads the files and the VM of JVMs that are targets, while the programs are being loaded. */
+static void prepare_jvms(struct recording *r)
+{
+	struct node *n = r->node;
+
+	processes_each(n->processes, want_tables, r);
+	unwinding_update(n->unwinding, n->processes);
+}
+
 /* Prepares JVMs and selected processes before the first sample. */
 static void make_ready(struct process *p, void *ctx)
 {
 	struct recording *r = ctx;
 	const struct targets *t = r->options.targets;
 
-	if (!targets_hold(t, p) || (!targets_select(t) && !p->is_jvm))
+	if (!targets_hold(t, p) || (!targets_select(t) && !p->is_jvm) || recording_is_denied(r, p))
 		return;
 	unwinding_want(r->node->unwinding, p);
 	if (p->is_jvm)
@@ -178,8 +207,12 @@ static void set_before(struct recording *r)
 int recording_start(struct recording *r)
 {
 	struct node *n = r->node;
-	int err = open_sources(r) ?: admit_targets(r);
+	int err = r->bpf ? 0 : recording_load(r);
 
+	if (err)
+		return err;
+	prepare_jvms(r);
+	err = open_sources(r) ?: admit_targets(r);
 	if (err)
 		return err;
 	processes_each(n->processes, make_ready, r);

@@ -22,6 +22,7 @@ struct recording_options {
 	enum agent_mode agent;
 	u64 duration_ns; /* of the window; 0: until recording_stop */
 	bool measure;    /* measure the run time of the BPF programs */
+	bool may_lag;    /* nobody watches it: samples may be taken in up to 250 ms later */
 };
 
 enum recording_state {
@@ -71,6 +72,12 @@ struct recording *recording_new(struct node *n, const struct recording_options *
  * their memory is freed (--live, --leaks) allow one sink.
  */
 struct sink *recording_add_sink(struct recording *r, const struct sink_options *options);
+
+/*
+ * Begins to load the programs, after node_load. recording_start does it otherwise; before
+ * node_start it takes less time. Logs errors.
+ */
+int recording_load(struct recording *r);
 
 /*
  * Loads the programs and opens the events. Logs errors. Then node_tick advances the recording: it

@@ -20,8 +20,17 @@ void recording_admit_jvm(struct recording *r, const struct process *p, bool want
 			       r->needs_hooks ? &r->hooks : NULL);
 }
 
-void recording_set_up(struct recording *r, const struct process *p)
+bool recording_is_denied(const struct recording *r, struct process *p)
 {
+	const struct container *c = process_container(p, r->node->containers);
+
+	return c && c->is_denied;
+}
+
+void recording_set_up(struct recording *r, struct process *p)
+{
+	if (recording_is_denied(r, p))
+		return;
 	unwinding_want(r->node->unwinding, p);
 	sources_add_process(r->sources, p);
 	if (p->is_jvm && r->needs_hooks)
@@ -86,6 +95,10 @@ void recording_take_sample(struct recording *r, const struct sample *sample)
 {
 	struct process *p = samples_process(&r->samples, sample);
 
+	if (recording_is_denied(r, p)) {
+		r->nr_denied++;
+		return;
+	}
 	/*
 	 * Fixes the name, because a program is executed and selected under its name before the side
 	 * band reports it.
@@ -173,6 +186,7 @@ void recording_forget(struct recording *r, struct process *p)
 	vec_each(sink, &r->samples.sinks)
 		sink_each(*sink, judge, p);
 	targets_drop(r->options.targets, p);
+	r->nr_jvms_gone += dict_remove(&r->jvms_seen, process_id_hash(p->id));
 }
 
 /*

@@ -30,7 +30,10 @@ void recording_admit(struct process *p, void *ctx);
 void recording_add_processes(struct recording *r);
 
 /* The target is new or has new mappings. */
-void recording_set_up(struct recording *r, const struct process *p);
+void recording_set_up(struct recording *r, struct process *p);
+
+/* Whether its container opted out: nothing of it is recorded, and no agent attached. */
+bool recording_is_denied(const struct recording *r, struct process *p);
 
 /* Counts a JVM once in jvms_seen; requests its agent if `wants_agent`. */
 void recording_admit_jvm(struct recording *r, const struct process *p, bool wants_agent);

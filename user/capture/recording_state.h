@@ -45,7 +45,9 @@ struct recording {
 	u64 started_ns, first_sample_ns;
 	u64 settled_ns;        /* every sample until then is in its cut */
 	struct span window;    /* recording_window.h; TIME_NEVER: not begun, no end */
-	struct dict jvms_seen; /* JVMs among the targets */
+	u64 nr_denied;         /* samples of containers that opted out */
+	struct dict jvms_seen; /* JVMs among the targets that the node still knows */
+	u32 nr_jvms_gone;      /* the others */
 };
 
 /* All that is counted apart from samples. */

@@ -30,14 +30,19 @@ static void end_opener(void *helper, u64 number)
 	helper_kill(helper, number);
 }
 
+static void warn_of_missing_helper(int err)
+{
+	log_warn("agents cannot be attached, and files of other users may stay closed: no process "
+		 "for it can be started: %s",
+		 strerror(-err));
+}
+
 static void start_helper(struct rights *r, const char *agent_path)
 {
 	int err = helper_start(agent_path, &r->helper);
 
 	if (err) {
-		log_warn("agents cannot be attached, and files of other users may stay closed: no "
-			 "process for it can be started: %s",
-			 strerror(-err));
+		warn_of_missing_helper(err);
 		return;
 	}
 	const struct open_requests_ops ops = { start_opener, end_opener, r->helper };
@@ -88,6 +93,23 @@ struct rights *rights_limit(const struct node_options *options)
 	return r;
 }
 
+static void end_helper(struct rights *r)
+{
+	open_requests_end();
+	inject_use_helper(NULL);
+	helper_free(take(r->helper));
+}
+
+void rights_await(struct rights *r)
+{
+	int err = r && r->helper ? helper_await(r->helper) : 0;
+
+	if (!err)
+		return;
+	warn_of_missing_helper(err);
+	end_helper(r);
+}
+
 void rights_watch(struct rights *r)
 {
 	if (!r || !r->helper || r->has_warned || !helper_has_ended(r->helper))
@@ -101,8 +123,6 @@ void rights_free(struct rights *r)
 {
 	if (!r)
 		return;
-	open_requests_end();
-	inject_use_helper(NULL);
-	helper_free(r->helper);
+	end_helper(r);
 	free(r);
 }

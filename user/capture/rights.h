@@ -15,9 +15,10 @@ u32 rights_of_kernel(void);
 
 /*
  * Call it before the first thread starts and before anything is read or opened. Logs failures;
- * recording continues without.
+ * recording continues without. rights_await waits until the helper has dropped its rights, too.
  */
 struct rights *rights_limit(const struct node_options *options);
+void rights_await(struct rights *r);
 
 /* Warns once if the helper was killed. */
 void rights_watch(struct rights *r);

@@ -80,5 +80,8 @@ void sweep(struct node *n, u64 now_ns)
 	containers_sweep(n->containers);
 	symbolizer_turn(n->symbolizer);
 	unwinding_turn(n->unwinding);
+	workers_turn(n->workers);
+	vec_each(r, &n->recordings)
+		sources_turn((*r)->sources);
 	sweep_frames(n);
 }

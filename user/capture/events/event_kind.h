@@ -77,6 +77,8 @@ struct event_kind {
 	 * do.
 	 */
 	bool (*keep)(const struct named_stack *stack);
+	/* As event_set_filter, which adds the beginning of the sentence. NULL: no filters. */
+	int (*filter)(struct event *e, const char *text, struct str *why);
 	/* Requests the reports that the event needs from agents. NULL: it needs none. */
 	void (*hook)(const struct event *e, const struct event_options *o,
 		     struct agent_hooks *hooks);
@@ -85,7 +87,8 @@ struct event_kind {
 /* The kinds, each in its file event_*.c. */
 extern const struct event_kind event_kind_cpu, event_kind_offcpu, event_kind_wall, event_kind_alloc,
 	event_kind_lock, event_kind_nativelock, event_kind_nativemem, event_kind_method,
-	event_kind_uprobe, event_kind_usdt, event_kind_perf, event_kind_tracepoint;
+	event_kind_uprobe, event_kind_usdt, event_kind_kprobe, event_kind_perf,
+	event_kind_tracepoint;
 
 /* Why uprobes do not work here; for the caller to free, NULL if they do. */
 char *why_not_uprobe(void);

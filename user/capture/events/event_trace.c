@@ -13,7 +13,9 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "capture/events/event_filter.h"
 #include "capture/events/event_kind.h"
+#include "capture/kernel/filter_check.h"
 
 /* The mount points of tracefs; on old systems it is below debugfs. */
 static const char *const tracefs[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
@@ -30,6 +32,7 @@ static char *events_folder(void)
 }
 
 #define BPFTRACE_PREFIX "tracepoint:"
+#define FORMAT_BYTES    (1 << 20)
 
 /* Mounted tracefs is the usual case, but only root may read it. */
 static const char *why_no_folder(void)
@@ -98,11 +101,81 @@ int open_nothing(struct sources *s, const struct event *e, u32 number)
 
 	if (e->was_found)
 		log_info("%s is in %s", e->name, e->place);
+	auto_free char *condition = e->filter ? xasprintf(" if %s", e->filter->text) : xstrdup("");
 	if (period == 1)
-		sources_describe(s, "%s, every one", e->name);
+		sources_describe(s, "%s%s, every one", e->name, condition);
 	else
-		sources_describe(s, "%s, 1 of %llu", e->name, (unsigned long long)period);
+		sources_describe(s, "%s%s, 1 of %llu", e->name, condition,
+				 (unsigned long long)period);
 	return 0;
+}
+
+/* Reads a file of the tracepoint in tracefs. */
+static int read_file(const struct event *e, const char *name, char **out)
+{
+	auto_free char *folder = events_folder();
+	auto_free char *path =
+		folder ? xasprintf("%s/%s/%s/%s", folder, e->place, e->what, name) : NULL;
+	size_t len;
+
+	return path ? file_read(path, FORMAT_BYTES, out, &len) : -ENOENT;
+}
+
+/* The kernel knows restrictions that the tracepoint's file does not show. */
+static int check_by_kernel(const struct event *e, const char *text, struct str *why)
+{
+	auto_free char *id = NULL;
+	bool is_known = false;
+
+	int err = read_file(e, "id", &id);
+	if (!err)
+		err = filter_check(strtoull(id, NULL, 10), text, &is_known);
+	if (!is_known) {
+		log_debug("the kernel was not asked about the filter: %s", strerror(-err));
+		return 0;
+	}
+	if (err)
+		str_addf(why, "the kernel refuses this filter of %s: %s", e->name, strerror(-err));
+	return err;
+}
+
+static int filter_tracepoint(struct event *e, const char *text, struct str *why)
+{
+	struct filter_fields fields = { 0 };
+	struct event_filter *filter;
+	auto_free char *format = NULL;
+
+	int err = read_file(e, "format", &format);
+	if (err) {
+		str_addf(why, "the arguments of %s cannot be read: %s", e->name, strerror(-err));
+		return err;
+	}
+	filter_fields_parse(format, !strcmp(e->place, "syscalls"), &fields);
+	err = event_filter_parse(text, &fields, &filter, why);
+	filter_fields_fini(&fields);
+	if (err)
+		return err;
+	e->filter = filter;
+	return check_by_kernel(e, text, why);
+}
+
+static void configure_tracepoint(const struct event *e, u32 number, const struct event_options *o,
+				 struct knobs *knobs)
+{
+	configure_trace(e, number, o, knobs);
+	knobs->events[number].has_filter = e->filter != NULL;
+}
+
+static int open_tracepoint(struct sources *s, const struct event *e, u32 number)
+{
+	const struct event_filter *f = e->filter;
+
+	int err = f ? programs_set_filter(sources_bpf(s), number, &f->filter, f->patterns,
+					  f->nr_patterns)
+		    : 0;
+	if (err)
+		log_error("the filter of %s cannot be set: %s", e->name, strerror(-err));
+	return err ?: open_nothing(s, e, number);
 }
 
 static int start_tracepoint(struct sources *s, const struct event *e, u32 number)
@@ -150,8 +223,9 @@ const struct event_kind event_kind_tracepoint = {
 	.sparser = "larger --period",
 	.has_period = true,
 	.parse = parse_tracepoint,
-	.configure = configure_trace,
-	.open = open_nothing,
+	.configure = configure_tracepoint,
+	.open = open_tracepoint,
 	.start = start_tracepoint,
 	.each = each_tracepoint,
+	.filter = filter_tracepoint,
 };

@@ -9,13 +9,15 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/near.h"
+#include "capture/events/event_filter.h"
 #include "capture/events/event_kind.h"
 
 /* In order of precedence: the first kind that recognises a name takes it. */
 static const struct event_kind *const kinds[] = {
-	&event_kind_cpu,    &event_kind_offcpu,     &event_kind_wall,      &event_kind_alloc,
-	&event_kind_lock,   &event_kind_nativelock, &event_kind_nativemem, &event_kind_method,
-	&event_kind_uprobe, &event_kind_usdt,       &event_kind_perf,      &event_kind_tracepoint,
+	&event_kind_cpu,        &event_kind_offcpu,     &event_kind_wall,      &event_kind_alloc,
+	&event_kind_lock,       &event_kind_nativelock, &event_kind_nativemem, &event_kind_method,
+	&event_kind_uprobe,     &event_kind_usdt,       &event_kind_kprobe,    &event_kind_perf,
+	&event_kind_tracepoint,
 };
 
 static void event_fini(struct event *e)
@@ -24,6 +26,7 @@ static void event_fini(struct event *e)
 	free(e->place);
 	free(e->what);
 	free(e->places);
+	event_filter_free(e->filter);
 }
 
 /* Parses an event of that kind. Fails if this node cannot record it. */
@@ -117,6 +120,21 @@ int events_parse(const char *text, const struct event_options *o, struct events 
 		vec_push(&out->list, e);
 	}
 	return 0;
+}
+
+int event_set_filter(struct event *e, const char *text, struct str *why)
+{
+	auto_str struct str reason = { 0 };
+
+	if (!e->kind->filter)
+		str_addf(&reason, "%s is no tracepoint, only these have arguments to filter by",
+			 e->name);
+	else if (e->filter)
+		str_addf(&reason, "%s has a filter already; join both by &&", e->name);
+	else if (!e->kind->filter(e, text, &reason))
+		return 0;
+	str_addf(why, "--filter '%s': %s", text, reason.at);
+	return -EINVAL;
 }
 
 bool event_has_period(const struct event *e)

@@ -10,8 +10,10 @@
 #include "base/str.h"
 #include "base/types.h"
 #include "base/vec.h"
+#include "capture/kernel/cpulist.h"
 #include "profile/profile.h"
 
+struct event_filter;
 struct event_kind;
 struct probe_place;
 struct targets;
@@ -31,6 +33,9 @@ struct event {
 	char *what;     /* uprobe: the symbol, NULL for a bare offset; tracepoint: the name */
 	struct probe_place *places; /* uprobe, usdt: in the file; owned */
 	u32 nr_places;
+	u64 offset;                  /* kprobe: from the begin of the function */
+	bool at_return;              /* kprobe: when the function returns */
+	struct event_filter *filter; /* tracepoint: owned; NULL if it has none */
 };
 
 struct events {
@@ -61,6 +66,7 @@ struct event_options {
 	const char *begin, *end; /* functions that begin and end sampling in a process; or NULL */
 	bool only_targets;       /* put probes only into recorded processes */
 	const struct targets *targets; /* whose libraries names refer to; may be NULL */
+	const cpulist *cpus;           /* sample only these; NULL: all */
 	struct workers *workers;       /* parse files. NULL: this process does */
 };
 
@@ -72,6 +78,12 @@ struct event_options {
  */
 int events_parse(const char *text, const struct event_options *o, struct events *out,
 		 struct str *why);
+
+/*
+ * Limits the event to the hits for which the expression is true. -EINVAL with a sentence in *why if
+ * the event takes no filter or the text is wrong.
+ */
+int event_set_filter(struct event *e, const char *text, struct str *why);
 
 /* Whether event_options.period applies, and not an interval or minimum of the event's own. */
 bool event_has_period(const struct event *e);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/aged.h"
 #include "base/auto.h"
 #include "base/file_status.h"
 #include "base/log.h"
@@ -23,6 +24,7 @@ struct file {
 	struct places found;
 	bool has_number;
 	u32 number;
+	u32 used_turn;
 };
 
 struct probe_files {
@@ -30,10 +32,10 @@ struct probe_files {
 	const struct probe_placing *placing;
 	void *ctx;
 	struct dict by_key;  /* struct file * */
-	struct dict without; /* keys of files that get no probes */
+	struct aged without; /* keys of files that get no probes */
 	struct dict nr_of;   /* owner -> number of files with probes */
 	VEC(struct file *) searching;
-	u32 nr_numbers;
+	u32 nr_numbers, turn;
 	bool has_news, has_warned;
 };
 
@@ -62,7 +64,7 @@ void probe_files_free(struct probe_files *all)
 	dict_each(slot, &all->by_key)
 		free_file((struct file *)(uintptr_t)slot->value);
 	dict_fini(&all->by_key);
-	dict_fini(&all->without);
+	aged_fini(&all->without);
 	dict_fini(&all->nr_of);
 	vec_fini(&all->searching);
 	free(all);
@@ -76,8 +78,11 @@ u64 probe_files_key(const struct mapping *m)
 static struct file *find_file(const struct probe_files *all, u64 key)
 {
 	const u64 *found = dict_find(&all->by_key, key);
+	struct file *f = found ? (struct file *)(uintptr_t)*found : NULL;
 
-	return found ? (struct file *)(uintptr_t)*found : NULL;
+	if (f)
+		f->used_turn = all->turn;
+	return f;
 }
 
 static void end_search(struct probe_files *all, struct file *f)
@@ -91,19 +96,39 @@ static void end_search(struct probe_files *all, struct file *f)
 	work_free(take(f->work));
 }
 
+static void forget_file(struct probe_files *all, struct file *f)
+{
+	end_search(all, f);
+	dict_remove(&all->by_key, f->key);
+	free_file(f);
+}
+
 /* The file gets no probes. */
 static void leave_out(struct probe_files *all, u64 key)
 {
 	struct file *f = find_file(all, key);
 
-	if (all->without.nr >= WITHOUT_MAX)
-		dict_fini(&all->without);
-	dict_add(&all->without, key);
-	if (!f)
-		return;
-	end_search(all, f);
-	dict_remove(&all->by_key, key);
-	free_file(f);
+	if (aged_nr(&all->without) >= WITHOUT_MAX)
+		aged_turn(&all->without);
+	aged_add(&all->without, key);
+	if (f)
+		forget_file(all, f);
+}
+
+void probe_files_turn(struct probe_files *all)
+{
+	VEC(struct file *) unused = { 0 };
+
+	aged_turn(&all->without);
+	dict_each(slot, &all->by_key) {
+		struct file *f = (struct file *)(uintptr_t)slot->value;
+		if (!f->has_number && !f->work && all->turn - f->used_turn > 1)
+			vec_push(&unused, f);
+	}
+	vec_each(f, &unused)
+		forget_file(all, *f);
+	vec_fini(&unused);
+	all->turn++;
 }
 
 void probe_files_stop(struct probe_files *all)
@@ -145,6 +170,7 @@ static enum probe_state search(struct probe_files *all, u64 key, int fd, uid_t u
 	}
 	if (!f) {
 		f = xcalloc(1, sizeof(*f));
+		f->used_turn = all->turn;
 		*dict_add(&all->by_key, key) = (u64)(uintptr_t)f;
 	}
 	places_fini(&f->found);
@@ -162,7 +188,7 @@ bool probe_files_begin(struct probe_files *all, const struct process *process,
 {
 	u64 key = probe_files_key(m);
 
-	if (!m->inode || dict_find(&all->without, key) || find_file(all, key))
+	if (!m->inode || aged_find(&all->without, key) || find_file(all, key))
 		return true;
 	if (!may_search(all, process->uid))
 		return false;

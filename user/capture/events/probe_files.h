@@ -19,6 +19,12 @@ struct probe_files *probe_files_new(struct workers *workers, const struct probe_
 				    void *ctx);
 void probe_files_free(struct probe_files *all);
 
+/*
+ * Forgets files without probes that nobody asked for since the last call but one; another process
+ * may map them later, and they are searched again. Call it now and then.
+ */
+void probe_files_turn(struct probe_files *all);
+
 /* Gives up the searches. */
 void probe_files_stop(struct probe_files *all);
 

@@ -133,6 +133,12 @@ void probes_poll(struct probes *p, const struct processes *all)
 	dict_fini(&waiting);
 }
 
+void probes_turn(struct probes *p)
+{
+	if (p->files)
+		probe_files_turn(p->files);
+}
+
 bool probes_are_searching(const struct probes *p)
 {
 	return p->files && probe_files_nr_searching(p->files);

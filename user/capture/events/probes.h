@@ -57,6 +57,9 @@ void probes_add_process(struct probes *p, const struct process *process);
 /* Places probes in files whose search has ended since. Call it at every tick. */
 void probes_poll(struct probes *p, const struct processes *all);
 
+/* Forgets files that are no longer used (probe_files_turn). */
+void probes_turn(struct probes *p);
+
 /* Whether a file is being searched. */
 bool probes_are_searching(const struct probes *p);
 

@@ -60,6 +60,9 @@ void sources_configure(const struct events *events, const struct event_options *
 		       struct programs_options *bpf)
 {
 	configure(events, o, &bpf->knobs);
+	bpf->knobs.has_cpus = o->cpus != NULL;
+	for (size_t i = 0; o->cpus && i < o->cpus->nr && o->cpus->at[i] < KNOBS_CPUS; i++)
+		bpf->knobs.cpus[o->cpus->at[i] / 64] |= 1ull << (o->cpus->at[i] % 64);
 	vec_each(e, &events->list) {
 		bpf->programs |= e->kind->programs;
 		if (bpf->nr_slots < e->kind->nr_slots)
@@ -67,6 +70,16 @@ void sources_configure(const struct events *events, const struct event_options *
 		bpf->cpu_bytes +=
 			e->kind->nr_slots > SLOT_PERF + 1 ? RING_BYTES_BURSTS : RING_BYTES_STEADY;
 	}
+}
+
+static void describe_cpus(struct sources *s)
+{
+	auto_str struct str list = { 0 };
+
+	if (!s->options->cpus)
+		return;
+	cpulist_text(s->options->cpus, &list);
+	sources_describe(s, "CPU%s %s only", s->options->cpus->nr > 1 ? "s" : "", list.at);
 }
 
 int sources_open(struct programs *bpf, const struct events *events, const struct event_options *o,
@@ -86,6 +99,7 @@ int sources_open(struct programs *bpf, const struct events *events, const struct
 		sources_close(s);
 		return err;
 	}
+	describe_cpus(s);
 	*out = s;
 	return 0;
 }
@@ -232,6 +246,12 @@ void sources_poll(struct sources *s, const struct processes *all)
 		return;
 	vec_each(probes, &s->probes)
 		probes_poll(probes->probes, all);
+}
+
+void sources_turn(struct sources *s)
+{
+	vec_each(probes, &s->probes)
+		probes_turn(probes->probes);
 }
 
 bool sources_are_searching(const struct sources *s)
@@ -382,7 +402,7 @@ size_t sources_frames_to_skip(struct sources *s, const struct event *event,
 int sources_add_cpus(struct sources *s, const struct perf_event_attr *attr, u32 number)
 {
 	struct cpus *c;
-	int err = cpus_open(s->bpf, attr, number, &c);
+	int err = cpus_open(s->bpf, attr, s->options->cpus, number, &c);
 
 	if (!err)
 		vec_push(&s->cpus, c);

@@ -63,6 +63,9 @@ void sources_add_process(struct sources *s, const struct process *p);
 void sources_poll(struct sources *s, const struct processes *all);
 void sources_remove_process(struct sources *s, const struct process *p);
 
+/* Forgets files that no longer matter for probes. Call it now and then. */
+void sources_turn(struct sources *s);
+
 /* Whether files are being searched for places of probes. */
 bool sources_are_searching(const struct sources *s);
 

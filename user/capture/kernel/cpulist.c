@@ -37,13 +37,36 @@ int cpulist_parse(const char *text, cpulist *out)
 	return 0;
 }
 
-int cpulist_online(cpulist *out)
+static int read_list(const char *path, cpulist *out)
 {
 	auto_free char *text = NULL;
 	size_t len;
 
-	int err = file_read("/sys/devices/system/cpu/online", 1 << 16, &text, &len);
+	int err = file_read(path, 1 << 16, &text, &len);
 	return err ?: cpulist_parse(text, out);
+}
+
+int cpulist_online(cpulist *out)
+{
+	return read_list("/sys/devices/system/cpu/online", out);
+}
+
+int cpulist_present(cpulist *out)
+{
+	return read_list("/sys/devices/system/cpu/present", out);
+}
+
+void cpulist_text(const cpulist *list, struct str *out)
+{
+	size_t last;
+
+	for (size_t i = 0; i < list->nr; i = last + 1) {
+		for (last = i; last + 1 < list->nr && list->at[last + 1] == list->at[last] + 1;)
+			last++;
+		str_addf(out, "%s%d", i ? "," : "", list->at[i]);
+		if (last > i)
+			str_addf(out, "-%d", list->at[last]);
+	}
 }
 
 bool cpulist_has(const cpulist *list, int cpu)

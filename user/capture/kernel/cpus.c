@@ -22,6 +22,7 @@ struct cpu_event {
 struct cpus {
 	struct programs *bpf;
 	struct perf_event_attr attr;
+	const cpulist *only; /* NULL: all CPUs */
 	u32 event;
 	bool running;
 	VEC(struct cpu_event) events;
@@ -50,10 +51,23 @@ static void drop_event(struct cpus *c, size_t i)
 	c->events.at[i] = c->events.at[--c->events.nr];
 }
 
+/* Appends the online CPUs that the event is for. */
+static int read_wanted(const struct cpus *c, cpulist *out)
+{
+	size_t nr = 0;
+
+	int err = cpulist_online(out);
+	for (size_t i = 0; !err && i < out->nr; i++)
+		if (!c->only || cpulist_has(c->only, out->at[i]))
+			out->at[nr++] = out->at[i];
+	out->nr = err ? out->nr : nr;
+	return err;
+}
+
 static int open_all(struct cpus *c)
 {
 	cpulist online = { 0 };
-	int err = cpulist_online(&online);
+	int err = read_wanted(c, &online);
 
 	for (size_t i = 0; !err && i < online.nr; i++) {
 		err = add_cpu(c, online.at[i]);
@@ -64,13 +78,14 @@ static int open_all(struct cpus *c)
 	return err;
 }
 
-int cpus_open(struct programs *bpf, const struct perf_event_attr *attr, u32 event,
-	      struct cpus **out)
+int cpus_open(struct programs *bpf, const struct perf_event_attr *attr, const cpulist *only,
+	      u32 event, struct cpus **out)
 {
 	struct cpus *c = xcalloc(1, sizeof(*c));
 
 	c->bpf = bpf;
 	c->event = event;
+	c->only = only;
 	c->attr = *attr;
 	c->attr.size = sizeof(c->attr);
 	c->attr.disabled = 1;
@@ -113,7 +128,7 @@ void cpus_follow(struct cpus *c)
 {
 	cpulist online = { 0 }, known = { 0 };
 
-	if (!cpulist_online(&online)) {
+	if (!read_wanted(c, &online)) {
 		for (size_t i = c->events.nr; i-- > 0;)
 			if (!cpulist_has(&online, c->events.at[i].cpu))
 				drop_event(c, i);

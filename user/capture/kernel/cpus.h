@@ -4,16 +4,17 @@
 
 #include <linux/perf_event.h>
 
+#include "capture/kernel/cpulist.h"
 #include "capture/kernel/programs.h"
 
 struct cpus;
 
 /*
- * Opens the event for the recording's event `event`, not yet running. Returns 0 or a negative
- * errno.
+ * Opens the event for the recording's event `event`, not yet running. `only`, which outlives *out,
+ * limits it to these CPUs; NULL: all. Returns 0 or a negative errno.
  */
-int cpus_open(struct programs *bpf, const struct perf_event_attr *attr, u32 event,
-	      struct cpus **out);
+int cpus_open(struct programs *bpf, const struct perf_event_attr *attr, const cpulist *only,
+	      u32 event, struct cpus **out);
 void cpus_close(struct cpus *c);
 
 int cpus_start(struct cpus *c);

@@ -2,11 +2,10 @@
 /* Detaches probes in threads of its own. */
 #include "capture/kernel/detacher.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "capture/kernel/programs.h"
 
@@ -53,28 +52,12 @@ static void *work(void *detacher)
 	return NULL;
 }
 
-/* Blocks all signals in the new thread; they are for the recording thread. */
-static void begin_thread(struct detacher *d)
-{
-	pthread_attr_t attr;
-	sigset_t all, old;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	if (!pthread_create(&d->threads[d->nr_threads], &attr, work, d))
-		d->nr_threads++;
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
 void detacher_add(struct detacher *d, struct bpf_link *link)
 {
 	pthread_mutex_lock(&d->lock);
 	vec_push(&d->links, link);
 	if (d->links.nr > d->nr_idle && d->nr_threads < THREADS_MAX)
-		begin_thread(d);
+		d->nr_threads += !thread_start(STACK_BYTES, work, d, &d->threads[d->nr_threads]);
 	pthread_cond_signal(&d->changed);
 	pthread_mutex_unlock(&d->lock);
 }

@@ -6,6 +6,7 @@
 #define PROGRAMS(X)                     \
 	X(PERF_SAMPLE, perf_sample)     \
 	X(TRACE_HIT, trace_hit)         \
+	X(KPROBE_HIT, kprobe_hit)       \
 	X(UPROBE_HIT, uprobe_hit)       \
 	X(METHOD_HOOK, method_hook)     \
 	X(JAVA_EVENT, java_event)       \

@@ -5,14 +5,17 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "abi.h"
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/time.h"
 #include "capture/kernel/kernel_types.h"
 #include "capture/kernel/load.h"
@@ -29,6 +32,10 @@
 struct programs {
 	struct recording_skel *skel; /* from gen/recording.skel.h */
 	struct ring *ring;
+	pthread_t loading; /* the thread that loads them, while is_loading */
+	bool is_loading;
+	int load_err;
+	int niceness; /* of that thread */
 	u32 programs; /* PROGRAM_BIT of each that events chose */
 	struct bpf_link *waits[3];
 	int measure_fd; /* keeps the kernel's run-time statistics on; -1: off */
@@ -112,6 +119,14 @@ static bool follows_memory(const struct knobs *knobs)
 	return knobs->memory.interval || knobs->alloc_is_live;
 }
 
+static bool has_filter(const struct knobs *knobs)
+{
+	for (u32 i = 0; i < ABI_EVENTS; i++)
+		if (knobs->events[i].has_filter)
+			return true;
+	return false;
+}
+
 static bool has_multi_links(void)
 {
 	return programs_can_attach_without_admin() &&
@@ -153,6 +168,8 @@ static int configure(struct recording_skel *skel, const struct programs_options 
 	} sizes[] = {
 		{ skel->maps.scratches, (u32)nr_cpus * o->nr_slots },
 		{ skel->maps.records, ring_size(o, nr_cpus) },
+		{ skel->maps.filter_patterns,
+		  has_filter(&o->knobs) ? ABI_EVENTS * FILTER_PATTERNS : 1 },
 		{ skel->maps.memory_live, follows_memory(&o->knobs) ? MEMORY_LIVE_MAX : 1 },
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -171,38 +188,76 @@ static int use_tables(struct recording_skel *skel, const struct tables_fds *node
 		       ?: bpf_map__reuse_fd(skel->maps.jvms, node->jvms);
 }
 
-static int load(struct programs *bpf, const struct programs_options *o)
+static int open_skel(struct programs *bpf, const struct programs_options *o)
 {
 	struct recording_skel *skel = bpf->skel = recording_skel__open();
-	if (!skel)
-		return -errno;
 
-	int err = configure(skel, o) ?: use_tables(skel, &o->tables) ?: recording_skel__load(skel);
-	const struct ring_place place = { .fd = bpf_map__fd(skel->maps.records),
-					  .is_called = &skel->bss->receiver_is_called,
-					  .halvings = &skel->bss->backlog_halvings };
-	return err ?: ring_new(&place, &bpf->ring);
+	return skel ? configure(skel, o) ?: use_tables(skel, &o->tables) : -errno;
 }
 
-int programs_load(const struct programs_options *options, struct programs **out)
+/* A thread does not inherit a raised priority (priority_init). */
+static void *load(void *programs)
+{
+	struct programs *bpf = programs;
+
+	setpriority(PRIO_PROCESS, (id_t)gettid(), bpf->niceness);
+	bpf->load_err = recording_skel__load(bpf->skel);
+	return NULL;
+}
+
+/* While the kernel verifies the programs, the caller reads processes and their files. */
+static void load_apart(struct programs *bpf)
+{
+	bpf->niceness = getpriority(PRIO_PROCESS, (id_t)gettid());
+	bpf->is_loading = !thread_start(0, load, bpf, &bpf->loading);
+	if (!bpf->is_loading)
+		load(bpf);
+}
+
+int programs_load_begin(const struct programs_options *options, struct programs **out)
 {
 	struct programs *bpf = xcalloc(1, sizeof(*bpf));
 	bpf->measure_fd = -1;
 	bpf->programs = options->programs;
-	int err = load_begin() ?: load(bpf, options);
+	int err = load_begin() ?: open_skel(bpf, options);
 	if (err) {
 		load_explain(err);
 		programs_free(bpf);
 		return err;
 	}
+	load_apart(bpf);
 	*out = bpf;
 	return 0;
+}
+
+static void await_load(struct programs *bpf)
+{
+	if (bpf->is_loading)
+		pthread_join(bpf->loading, NULL);
+	bpf->is_loading = false;
+}
+
+int programs_load_end(struct programs *bpf)
+{
+	await_load(bpf);
+	const struct recording_skel *skel = bpf->skel;
+	int err = bpf->load_err;
+	if (!err) {
+		const struct ring_place place = { .fd = bpf_map__fd(skel->maps.records),
+						  .is_called = &skel->bss->receiver_is_called,
+						  .halvings = &skel->bss->backlog_halvings };
+		err = ring_new(&place, &bpf->ring);
+	}
+	if (err)
+		load_explain(err);
+	return err;
 }
 
 void programs_free(struct programs *bpf)
 {
 	if (!bpf)
 		return;
+	await_load(bpf);
 	if (bpf->measure_fd >= 0)
 		close(bpf->measure_fd);
 	ring_free(bpf->ring);
@@ -233,6 +288,31 @@ int programs_attach_tracepoint(struct programs *bpf, const char *group, const ch
 
 	*out = bpf_program__attach_tracepoint_opts(bpf->skel->progs.trace_hit, group, name, &opts);
 	return *out ? 0 : -errno;
+}
+
+int programs_attach_kprobe(struct programs *bpf, const struct programs_kprobe *at, u32 event,
+			   struct bpf_link **out)
+{
+	LIBBPF_OPTS(bpf_kprobe_opts, opts, .bpf_cookie = event, .offset = at->offset,
+		    .retprobe = at->at_return);
+
+	*out = bpf_program__attach_kprobe_opts(bpf->skel->progs.kprobe_hit, at->function, &opts);
+	return *out ? 0 : -errno;
+}
+
+int programs_set_filter(struct programs *bpf, u32 event, const struct filter *filter,
+			const struct filter_pattern *patterns, u32 nr_patterns)
+{
+	struct recording_skel *skel = bpf->skel;
+	int err = bpf_map__update_elem(skel->maps.filters, &event, sizeof(event), filter,
+				       sizeof(*filter), BPF_ANY);
+
+	for (u32 i = 0; !err && i < nr_patterns; i++) {
+		u32 key = event * FILTER_PATTERNS + i;
+		err = bpf_map__update_elem(skel->maps.filter_patterns, &key, sizeof(key),
+					   &patterns[i], sizeof(patterns[i]), BPF_ANY);
+	}
+	return err;
 }
 
 /*

@@ -9,6 +9,7 @@
 #include "capture/kernel/program.h"
 #include "capture/kernel/ring.h"
 #include "capture/kernel/table_maps.h"
+#include "filter_abi.h"
 #include "knobs.h"
 #include "stat.h"
 
@@ -25,8 +26,13 @@ struct programs_options {
 struct programs;
 struct bpf_link;
 
-/* Loads the programs. On failure logs one line with the missing right or feature and the remedy. */
-int programs_load(const struct programs_options *options, struct programs **out);
+/*
+ * Loads the programs in a thread of its own, because the kernel takes long to verify them.
+ * programs_load_end waits for it; only programs_free may be called before. On failure both log one
+ * line with the missing right or feature and the remedy.
+ */
+int programs_load_begin(const struct programs_options *options, struct programs **out);
+int programs_load_end(struct programs *bpf);
 void programs_free(struct programs *bpf);
 
 /*
@@ -36,6 +42,22 @@ void programs_free(struct programs *bpf);
 int programs_attach_perf(struct programs *bpf, int perf_fd, u32 event, struct bpf_link **out);
 int programs_attach_tracepoint(struct programs *bpf, const char *group, const char *name, u32 event,
 			       struct bpf_link **out);
+
+/*
+ * The same for a function of the kernel, at its begin plus an offset or at its return. -ENOENT if
+ * there is no such function, -EINVAL if the kernel forbids probes there.
+ */
+struct programs_kprobe {
+	const char *function;
+	u64 offset;
+	bool at_return;
+};
+int programs_attach_kprobe(struct programs *bpf, const struct programs_kprobe *at, u32 event,
+			   struct bpf_link **out);
+
+/* Sets the filter of a tracepoint's event, before it is attached (bpf/filter_abi.h). */
+int programs_set_filter(struct programs *bpf, u32 event, const struct filter *filter,
+			const struct filter_pattern *patterns, u32 nr_patterns);
 
 /* The same for any of the uprobe programs, in one process or, with pid -1, in all. */
 struct programs_uprobe {
@@ -60,19 +82,15 @@ void programs_use_hierarchies(struct programs *bpf, u32 mask);
 typedef bool (*programs_live_fn)(pid_t pid, u32 tid, u64 sample_ns, void *ctx);
 int programs_each_live(struct programs *bpf, programs_live_fn visit, void *ctx);
 
-/*
- * Sets or reads the functions of an allocator's file; `number` is the one in its probes' cookies.
- */
+/* Set or read the functions of an allocator's file; `number` is that in its probes' cookies. */
 int programs_set_memory_file(struct programs *bpf, u32 number, const struct memory_file *file);
 int programs_memory_file(const struct programs *bpf, u32 number, struct memory_file *out);
 void programs_detach(struct bpf_link *link);
 
-/* Whether uprobes work without CAP_SYS_ADMIN on this kernel. */
-bool programs_can_attach_without_admin(void);
+bool programs_can_attach_without_admin(void); /* whether the kernel can, for uprobes */
 
 /* Begins to record which threads wait. For those already waiting the wait begins now. */
 int programs_start_waits(struct programs *bpf);
-
 bool programs_can_follow_waits(void);
 
 /*
@@ -94,8 +112,7 @@ void programs_blocked(struct programs *bpf, bool is_last, programs_blocked_fn pe
  */
 int programs_attach_targets(struct programs *bpf);
 
-/* Whether the kernel has the functions that this program needs (Linux 6.2). */
-bool programs_can_read_remote(void);
+bool programs_can_read_remote(void); /* whether the kernel has the functions for it (6.2) */
 
 /* The maps of selectors; the values are masks of enum select. */
 struct targets_fds {

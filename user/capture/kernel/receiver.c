@@ -3,10 +3,8 @@
 #include "capture/kernel/receiver.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,13 +17,14 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/thread.h"
 
-#define PARCEL_BYTES  (256u << 10)
-#define RECORD_MAX    (sizeof(struct sample) + ABI_SAMPLE_WORDS * sizeof(u64))
-#define BACKLOG_MAX   (64u << 20) /* with more the ring fills and counts its losses */
-#define HALVING_BYTES (2u << 20)  /* of backlog for each halving of the sampling */
-#define STACK_BYTES   (64u << 10)
-#define NICENESS      (-20)
+#define PARCEL_BYTES (256u << 10)
+#define RECORD_MAX   (sizeof(struct sample) + ABI_SAMPLE_WORDS * sizeof(u64))
+#define BACKLOG_MAX  (64u << 20) /* with more the ring fills and counts its losses */
+#define HALVINGS     32          /* of the sampling, spread over the backlog */
+#define STACK_BYTES  (64u << 10)
+#define NICENESS     (-20)
 
 /* Precedes each record. */
 struct parcel_head {
@@ -44,6 +43,7 @@ struct receiver {
 	struct parcel *ready; /* newest first; taken as a whole */
 	struct parcel *spare; /* one parcel to reuse */
 	size_t backlog, most; /* bytes in parcels */
+	size_t backlog_max;   /* set before records arrive */
 };
 
 /* Uses mmap, because freed parcels would otherwise stay in a heap's arena. */
@@ -106,13 +106,13 @@ static void add_backlog(struct receiver *r, ssize_t more)
 
 	if (backlog > r->most)
 		r->most = backlog;
-	ring_set_halvings(r->ring, (u32)(backlog / HALVING_BYTES));
+	ring_set_halvings(r->ring, (u32)(backlog / (r->backlog_max / HALVINGS)));
 }
 
 /* Ensures that a record of any size fits into the open parcel. */
 static bool make_room(struct receiver *r)
 {
-	if (receiver_backlog(r) >= BACKLOG_MAX)
+	if (receiver_backlog(r) >= r->backlog_max)
 		return false;
 	if (r->open && PARCEL_BYTES - sizeof(*r->open) - r->open->nr_bytes < size_of(RECORD_MAX))
 		publish(r);
@@ -201,23 +201,12 @@ static bool watch(int epoll_fd, int fd, u32 events)
 	return !epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* Blocks all signals in the new thread; they are for the recording thread. */
 static bool begin_thread(struct receiver *r)
 {
-	pthread_attr_t attr;
-	sigset_t all, old;
-
 	if (r->epoll_fd < 0 || r->asked_fd < 0 || !watch(r->epoll_fd, r->asked_fd, EPOLLIN) ||
 	    !watch(r->epoll_fd, ring_fd(r->ring), EPOLLIN | EPOLLET))
 		return false;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	bool has_begun = !pthread_create(&r->thread, &attr, receive, r);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return has_begun;
+	return !thread_start(STACK_BYTES, receive, r, &r->thread);
 }
 
 static void ask(struct receiver *r)
@@ -228,11 +217,12 @@ static void ask(struct receiver *r)
 		;
 }
 
-struct receiver *receiver_new(struct ring *ring, bool has_thread)
+struct receiver *receiver_new(struct ring *ring, size_t backlog_max, bool has_thread)
 {
 	struct receiver *r = xcalloc(1, sizeof(*r));
 
 	r->ring = ring;
+	r->backlog_max = backlog_max ?: BACKLOG_MAX;
 	r->epoll_fd = has_thread ? epoll_create1(EPOLL_CLOEXEC) : -1;
 	r->asked_fd = has_thread ? eventfd(0, EFD_CLOEXEC) : -1;
 	sem_init(&r->answered, 0, 0);

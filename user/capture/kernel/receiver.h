@@ -20,8 +20,10 @@ struct receiver;
 /*
  * Starts the thread. If that fails, or without `has_thread`, only receiver_take reads the ring. It
  * then does not have to wait for the thread, but the ring must hold all that arrives in between.
+ * At most `backlog_max` bytes are copied and not returned (0: 64 MB). With more, the ring fills and
+ * counts its losses.
  */
-struct receiver *receiver_new(struct ring *ring, bool has_thread);
+struct receiver *receiver_new(struct ring *ring, size_t backlog_max, bool has_thread);
 void receiver_free(struct receiver *r);
 
 /*

@@ -33,6 +33,7 @@ struct loss_counts {
 	u64 stats[NR_STATS];
 	u64 events[ABI_EVENTS][NR_EVENT_COUNTS];
 	u64 nr_conflicts, nr_without_line; /* see symbolizer_nr_conflicts */
+	u64 nr_denied;                     /* samples of containers that opted out */
 	/* Of the whole node: */
 	u64 nr_maps_left_out;     /* perf maps that were left out */
 	u64 nr_files_left_out;    /* files that took too long to read */

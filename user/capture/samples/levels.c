@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "jvm/process/jvm_name.h"
 
 #define ID_SHOWN 12 /* digits of a container id, as runtimes show them */
 
@@ -62,7 +63,10 @@ static void add_name(struct str *out, enum level level, const struct labels *of,
 {
 	switch (level) {
 	case LEVEL_PROCESS:
-		str_addf(out, "%s-%u", of->comm, of->pid);
+		if (of->jvm)
+			str_addf(out, "%s - %u", of->jvm, of->pid);
+		else
+			str_addf(out, "%s-%u", of->comm, of->pid);
 		break;
 	case LEVEL_THREAD:
 		str_addf(out, "%s-%u", of->thread, of->tid);
@@ -123,6 +127,25 @@ static const char *thread_name(struct levels *l, const struct process *p,
 	return name ?: sample->comm;
 }
 
+/*
+ * The name of a JVM, but not of its forks, which stays the same for all of its samples. A program
+ * called "java" has it before it loads the JVM, too.
+ */
+static const char *name_of_jvm(struct process *p, const struct container *c)
+{
+	if (p->has_jvm_name)
+		return p->jvm_name;
+	p->has_jvm_name = true;
+	bool is_own = p->jvm.pid == p->id.pid && p->jvm.start_ns == p->id.start_ns;
+	if (is_own && (p->is_jvm || !strcmp(p->comm, "java"))) {
+		auto_words struct words w;
+		words_read(p->id, WORDS_ARGS | WORDS_ENVIRON, &w);
+		if (w.args)
+			p->jvm_name = jvm_name(&w, c ? c->name : NULL);
+	}
+	return p->jvm_name;
+}
+
 /* The time from levels.begin_ns to `time_ns`. */
 static u64 since_begin(const struct levels *l, u64 time_ns)
 {
@@ -172,6 +195,7 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.pod = c ? c->pod : NULL,
 		.pod_uid = c ? c->pod_uid : NULL,
 		.service = l->service ? l->service(p, l->ctx) : NULL,
+		.jvm = name_of_jvm(p, c),
 	};
 
 	if (l->thread && regexec(l->thread, labels.thread, 0, NULL, 0))

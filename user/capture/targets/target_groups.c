@@ -207,7 +207,7 @@ static void warn_if_absent(const struct target_groups *g, const struct selector 
 static void look(struct target_groups *g, struct selectors *selectors, struct group_list *out)
 {
 	vec_each(s, &selectors->all) {
-		if (s->kind == TARGET_CGROUP)
+		if (s->kind == TARGET_CGROUP || s->kind == TARGET_WITHIN)
 			s->is_absent = !add_path(g, s, out);
 		else
 			s->is_absent = is_about_containers(s);

@@ -52,6 +52,7 @@ static const struct kind kinds[NR_TARGET_KINDS] = {
 	[TARGET_CGROUP] = { "cgroup", SELECT_CGROUP },
 	[TARGET_CONTAINER] = { "container", SELECT_CONTAINER },
 	[TARGET_POD] = { "pod", SELECT_POD },
+	[TARGET_WITHIN] = { "within", SELECT_WITHIN },
 };
 
 struct targets *targets_new(void)
@@ -136,7 +137,7 @@ static void add_selector(struct targets *t, const struct selector *s)
 /* Whether commas separate several values. The path of a control group may contain commas. */
 static bool is_list(enum target_kind kind)
 {
-	return kind != TARGET_CGROUP && kind != TARGET_JVM;
+	return kind != TARGET_CGROUP && kind != TARGET_WITHIN && kind != TARGET_JVM;
 }
 
 int targets_add(struct targets *t, enum target_kind kind, bool excludes, const char *text,
@@ -161,6 +162,14 @@ int targets_add(struct targets *t, enum target_kind kind, bool excludes, const c
 		if (!*text++)
 			return 0;
 	}
+}
+
+void targets_bound(struct targets *t, const char *cgroup)
+{
+	auto_str struct str why = { 0 };
+
+	if (!(t->include & SELECT_WITHIN))
+		targets_add(t, TARGET_WITHIN, false, cgroup, &why);
 }
 
 void targets_add_command(struct targets *t, pid_t pid, char *const *command)
@@ -271,7 +280,7 @@ int targets_exclude(struct targets *t, const char *text, struct str *why)
 {
 	size_t len = strcspn(text, "=");
 
-	for (enum target_kind kind = 0; kind < NR_TARGET_KINDS; kind++) {
+	for (enum target_kind kind = 0; kind < TARGET_WITHIN; kind++) {
 		bool has_value = kind != TARGET_JVM;
 		if (strlen(kinds[kind].name) == len && !strncmp(text, kinds[kind].name, len) &&
 		    has_value == (text[len] == '='))
@@ -341,7 +350,7 @@ bool targets_have_ended(const struct targets *t)
 void targets_configure(struct targets *t, struct containers *containers,
 		       struct programs_options *options)
 {
-	const u32 by_group = SELECT_CGROUP | SELECT_CONTAINER | SELECT_POD;
+	const u32 by_group = SELECT_CGROUP | SELECT_CONTAINER | SELECT_POD | SELECT_WITHIN;
 
 	memcpy(options->knobs.wait_for, t->wait_for, sizeof(t->wait_for));
 	options->knobs.include = t->include;

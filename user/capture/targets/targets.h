@@ -18,6 +18,7 @@ enum target_kind {
 	TARGET_CGROUP,    /* with the groups below it */
 	TARGET_CONTAINER, /* "ID" or "NAME" */
 	TARGET_POD,       /* "NAME", "NAMESPACE/NAME" or its uid */
+	TARGET_WITHIN,    /* targets_bound */
 	NR_TARGET_KINDS,
 };
 
@@ -54,6 +55,12 @@ bool targets_begin(struct targets *t, struct process_id id);
  * Otherwise it waits for the groups.
  */
 void targets_require_groups(struct targets *t);
+
+/*
+ * Selects nothing outside of a control group, whatever else is selected. A second call does
+ * nothing.
+ */
+void targets_bound(struct targets *t, const char *cgroup);
 
 /* Adds an excluding selector "KIND=TEXT", as in --exclude. */
 int targets_exclude(struct targets *t, const char *text, struct str *why);

@@ -199,13 +199,21 @@ static bool update(struct unwinding *u, struct process *p, u64 since_ns)
 	return err == -EAGAIN;
 }
 
-/* First starts on the files of all, so that workers are busy while results are taken. */
+/*
+ * First starts on the files of all, so that workers are busy while the VMs are read and results are
+ * taken.
+ */
 static void prepare(struct unwinding *u, struct processes *all)
 {
 	vec_each(w, &u->wanted) {
 		struct process *p = processes_find(all, w->id);
 		if (p && !p->exit_ns && !is_refused(u, p))
 			tables_prepare(u->tables, p->id, &p->mappings);
+	}
+	vec_each(w, &u->wanted) {
+		const struct process *p = processes_find(all, w->id);
+		if (p && !p->exit_ns && process_is_whole_jvm(p))
+			jvm_registry_add(u->jvms, p->id);
 	}
 }
 
