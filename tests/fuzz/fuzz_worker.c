@@ -18,10 +18,13 @@
 
 static void as_symbols(const u8 *data, size_t size)
 {
+	void *bytes = xmemdup(data, size);
 	struct symbols *s;
 	u64 start;
+	int err = symbols_decode(&bytes, size, &s);
 
-	if (symbols_decode(data, size, &s))
+	free(bytes);
+	if (err)
 		return;
 	for (u64 at = 0; at < 4096; at += 7) {
 		const char *name = symbols_find(s, at, &start);

@@ -66,9 +66,9 @@ has_children() {
 	tap_processes | xargs -r -n1 -I{} cat /proc/{}/comm 2>/dev/null | grep -q '^sysflame'
 }
 
-# groups: prints the control groups of this node.
+# groups: prints the control groups of this node, except sysflame-NAME-PID, which tests make.
 groups() {
-	find /sys/fs/cgroup -type d -name '*sysflame*' 2>/dev/null | sort
+	find /sys/fs/cgroup -type d -name '*sysflame*' 2>/dev/null | grep -vE '/sysflame-[a-z]+-[0-9]+' | sort
 }
 
 # is_changed_back: no class of the new JVM is changed any more.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions in a real JVM, as in a recording. */
+/* Sessions in a real JVM, as in a recording. Runs alone. */
 #include "test.h"
 
 #include <stdio.h>

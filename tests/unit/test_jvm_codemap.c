@@ -54,6 +54,55 @@ static void a_map_at_its_limit_counts_names_without_room_and_keeps_the_others(vo
 	codemap_free(map);
 }
 
+/* A JVM that compiles and drops other methods all the time. Each stays for a moment. */
+static void names_of_removed_code_make_room_for_others(void **state)
+{
+	struct codemap *map = codemap_new();
+	u32 held[2] = { method(map, "held") + 1, 0 };
+	char name[32];
+
+	codemap_hold(map, held, 2);
+	codemap_load(map, SEC, CODE, 64, method(map, "stays"));
+	for (u64 i = 1; i <= 120000; i++) {
+		snprintf(name, sizeof(name), "m%llu", (unsigned long long)i);
+		codemap_load(map, i *SEC / 100, CODE + 4096, 64, method(map, name));
+	}
+	struct codemap_size size = codemap_size(map);
+	assert_int_equal(size.nr_left_out, 0);
+	assert_int_equal(size.nr_ignored, 0);
+	assert_true(size.nr_names < 90000);
+	assert_string_equal(found(map, CODE, 1200 *SEC), "stays");
+	assert_string_equal(found(map, CODE + 4096, 1200 *SEC), "m120000");
+	assert_string_equal(found(map, CODE + 4096, 1199 *SEC), "m119900");
+	/* The held name was not given to another method. */
+	assert_int_equal(method(map, "held") + 1, held[0]);
+	codemap_load(map, 1201 *SEC, CODE + 8192, 64, held[0] - 1);
+	assert_string_equal(found(map, CODE + 8192, 1201 *SEC), "held");
+	codemap_hold(map, NULL, 0);
+	codemap_free(map);
+}
+
+static void a_full_map_takes_new_code_after_much_was_removed(void **state)
+{
+	struct codemap *map = codemap_new();
+	char name[64];
+	u64 nr = 0;
+
+	codemap_limit(map, 1 << 20);
+	while (!codemap_size(map).nr_ignored && nr < 100000) {
+		snprintf(name, sizeof(name), "a_method_with_a_long_name_%llu",
+			 (unsigned long long)nr);
+		codemap_load(map, SEC, CODE + nr++ * 64, 64, method(map, name));
+	}
+	assert_true(codemap_size(map).nr_ignored);
+	for (u64 i = 0; i < nr; i++)
+		codemap_unload(map, 2 *SEC, CODE + i * 64);
+	codemap_load(map, 3 *SEC, CODE, 64, 0); /* makes room */
+	assert_true(codemap_load(map, 3 *SEC, CODE, 64, method(map, "new")));
+	assert_string_equal(found(map, CODE, 4 *SEC), "new");
+	codemap_free(map);
+}
+
 static void code_is_found_while_it_exists(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -150,7 +199,7 @@ static void code_of_another_compile_id_does_not_match(void **state)
 
 	codemap_load(map, 1 *SEC, CODE, 64, method(map, "before"));
 	report(map, CODE, "after", 8, 4); /* another method, compiled later at the same address */
-	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 8, &frame, 1), 1);
+	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 8, &frame, 1), 0);
 	report(map, CODE, "before", 7, 4);
 	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 7, &frame, 1), 1);
 	assert_int_equal(codemap_find(map, CODE, 2 *SEC, 0, &frame, 1), 1);
@@ -185,15 +234,15 @@ static void the_compiler_comes_from_the_jvms_tables(void **state)
 {
 	struct codemap *map = codemap_new();
 	struct java_frame frame;
-	u64 *untold;
+	u64 *addrs;
 
-	codemap_load(map, 0, CODE, 64, method(map, "run"));
-	codemap_load(map, 0, CODE + 64, 64, stub(map, "jint_arraycopy"));
-	codemap_load(map, 0, CODE + 128, 64, method(map, "hashCode"));
-	assert_int_equal(codemap_take_new(map, &untold), 2);
-	assert_int_equal(untold[1], CODE + 128);
-	free(untold);
-	assert_int_equal(codemap_take_new(map, &untold), 0);
+	codemap_load(map, 1, CODE, 64, method(map, "run"));
+	codemap_load(map, 1, CODE + 64, 64, stub(map, "jint_arraycopy"));
+	codemap_load(map, 1, CODE + 128, 64, method(map, "hashCode"));
+	assert_int_equal(codemap_take_new(map, &addrs), 2);
+	assert_int_equal(addrs[1], CODE + 128);
+	free(addrs);
+	assert_int_equal(codemap_take_new(map, &addrs), 0);
 	report(map, CODE, "run", 7, 4);
 	report(map, CODE + 128, "hashCode", 8, 0);
 	report(map, CODE + 999, "run", 9, 4);
@@ -205,6 +254,26 @@ static void the_compiler_comes_from_the_jvms_tables(void **state)
 	codemap_find(map, CODE + 64, SEC, 0, &frame, 1);
 	assert_int_equal(frame.kind, FRAME_STUB);
 	assert_false(frame.is_native);
+	codemap_free(map);
+}
+
+/* Most of the methods that exist when the agent is attached never appear in a sample. */
+static void facts_about_older_code_are_read_when_it_is_first_named(void **state)
+{
+	struct codemap *map = codemap_new();
+	u64 *addrs;
+
+	codemap_load(map, 0, CODE, 64, method(map, "run"));
+	codemap_load(map, 0, CODE + 64, 64, stub(map, "jint_arraycopy"));
+	codemap_load(map, 0, CODE + 128, 64, method(map, "hashCode"));
+	assert_int_equal(codemap_take_new(map, &addrs), 0);
+	assert_int_equal(codemap_take_unread_at(map, CODE + 70, SEC, 0), 0);
+	assert_int_equal(codemap_take_unread_at(map, CODE + 10, SEC, 0), CODE);
+	assert_int_equal(codemap_take_unread_at(map, CODE + 10, SEC, 0), 0);
+	assert_int_equal(codemap_take_unread(map, &addrs), 1);
+	assert_int_equal(addrs[0], CODE + 128);
+	free(addrs);
+	assert_int_equal(codemap_take_unread(map, &addrs), 0);
 	codemap_free(map);
 }
 
@@ -397,6 +466,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_that_fills_the_address_space_stays_within_the_budget),
 		cmocka_unit_test(a_map_at_its_limit_counts_names_without_room_and_keeps_the_others),
+		cmocka_unit_test(names_of_removed_code_make_room_for_others),
+		cmocka_unit_test(a_full_map_takes_new_code_after_much_was_removed),
 		cmocka_unit_test(code_is_found_while_it_exists),
 		cmocka_unit_test(a_late_report_names_samples_from_before_it),
 		cmocka_unit_test(reused_memory_is_named_by_time),
@@ -406,6 +477,7 @@ int main(void)
 		cmocka_unit_test(code_of_another_compile_id_does_not_match),
 		cmocka_unit_test(hidden_classes_match_in_both_spellings),
 		cmocka_unit_test(the_compiler_comes_from_the_jvms_tables),
+		cmocka_unit_test(facts_about_older_code_are_read_when_it_is_first_named),
 		cmocka_unit_test(inlined_frames_come_leaf_first_by_range),
 		cmocka_unit_test(a_replay_after_a_loss_removes_unreported_code),
 		cmocka_unit_test(implausible_code_is_ignored),

@@ -161,7 +161,7 @@ static void the_helper_carries_out_orders(void **state)
 	struct injection *i;
 	struct helper *h;
 
-	assert_int_equal(helper_start("", &h), 0);
+	assert_int_equal(helper_start("", &h) ?: helper_await(h), 0);
 	inject_use_helper(h);
 	for (int k = 0; k < 20; k++) {
 		assert_int_equal(inject_start(&order, &i), 0);
@@ -182,7 +182,7 @@ static void an_invalid_message_ends_the_helper(void **state)
 	struct helper *h;
 	struct inject_order order = order_of(1);
 
-	assert_int_equal(helper_start("", &h), 0);
+	assert_int_equal(helper_start("", &h) ?: helper_await(h), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
 	order.command = (enum inject_command)99;
 	assert_int_equal(helper_inject(h, &order, pair[1], &number), 0);

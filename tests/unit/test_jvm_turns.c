@@ -2,8 +2,12 @@
 /* Whose turn it is to be attached to. */
 #include "test.h"
 
+#include <stdlib.h>
+
 #include "base/time.h"
+#include "jvm/agent/entry_state.h"
 #include "jvm/agent/turns.h"
+#include "jvmmap/wire.h"
 
 #define NOW (1000 * NS_PER_SEC)
 
@@ -114,6 +118,23 @@ static void all_users_together_hold_all_places_at_most(void **state)
 	free_world(&w);
 }
 
+static void the_last_try_comes_after_places_of_killed_readers_are_free(void **state)
+{
+	const struct inject_result no_place = { .outcome = INJECT_RETRY };
+	struct agents_entry e = { 0 };
+	u64 waited_ns = 0;
+
+	for (;;) {
+		u64 now_ns = time_mono_ns();
+		entry_fail(&e, &no_place);
+		if (e.state != AGENT_PENDING)
+			break;
+		waited_ns += e.next_ns - now_ns;
+	}
+	assert_true(waited_ns > WIRE_CLAIM_SHORT_NS);
+	free(e.reason);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -122,6 +143,7 @@ int main(void)
 		cmocka_unit_test(processes_that_failed_come_after_new_ones),
 		cmocka_unit_test(a_user_without_credit_gets_first_tries_only_and_one_at_a_time),
 		cmocka_unit_test(all_users_together_hold_all_places_at_most),
+		cmocka_unit_test(the_last_try_comes_after_places_of_killed_readers_are_free),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

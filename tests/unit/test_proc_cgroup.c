@@ -186,6 +186,30 @@ static void the_folder_of_a_group_is_found_in_each_hierarchy(void **state)
 	cgroup_mounts_fini(&m);
 }
 
+static void path_is(const struct cgroup_mount *m, const char *text, const char *path)
+{
+	char *found = cgroup_path(m, text);
+
+	assert_true(!found == !path && (!path || !strcmp(found, path)));
+	free(found);
+}
+
+static void the_path_of_a_group_is_that_of_its_mounts_hierarchy(void **state)
+{
+	const char *text = "12:cpuacct,cpu:/a\n3:memoryx:/no\n1:name=systemd:/s\n0::/c\n";
+	struct cgroup_mounts m = { 0 };
+
+	cgroup_mounts_parse("30 25 0:26 / /cg/cpu rw - cgroup c rw,cpu,cpuacct\n"
+			    "31 25 0:27 / /cg/memory rw - cgroup c rw,memory\n"
+			    "33 25 0:29 / /cg/two rw - cgroup2 c rw\n",
+			    &m);
+	path_is(&m.all.at[0], text, "/c");
+	path_is(&m.all.at[1], text, "/a");
+	path_is(&m.all.at[2], text, NULL);
+	path_is(&m.all.at[1], "nonsense\n:\n::\n0:", NULL);
+	cgroup_mounts_fini(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +224,7 @@ int main(void)
 		cmocka_unit_test(
 			a_group_is_found_by_folder_and_by_name_but_not_outside_of_its_mount),
 		cmocka_unit_test(the_folder_of_a_group_is_found_in_each_hierarchy),
+		cmocka_unit_test(the_path_of_a_group_is_that_of_its_mounts_hierarchy),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

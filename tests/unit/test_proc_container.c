@@ -81,6 +81,51 @@ static void annotations_of_bundles_are_read(void **state)
 	is(UID, "shop", "web", "app");
 }
 
+static bool is_denied(void)
+{
+	struct containers *all = containers_new(root);
+	bool denied = containers_find(all, ID, UID)->is_denied;
+
+	containers_free(all);
+	return denied;
+}
+
+static void an_annotation_opts_out_in_the_form_of_each_runtime(void **state)
+{
+	const char *bundle =
+		"run/containerd/io.containerd.runtime.v2.task/k8s.io/" ID "/config.json";
+
+	/* Names that logs have already do not keep it from being read. */
+	write_file("var/log/containers/web-7d_shop_app-1-" ID ".log", "");
+	write_file(bundle, "{\"annotations\": {\"sysflame/profile\": \"allow\"}}");
+	assert_false(is_denied());
+	write_file(bundle, "{\"annotations\": {\"sysflame/profile\": 7}}");
+	assert_false(is_denied());
+	write_file(bundle, "{\"annotations\": {\"sysflame/profile\": \"deny\"}}");
+	assert_true(is_denied());
+	write_file(bundle, "{\"annotations\": {\"io.kubernetes.cri-o.Annotations\":"
+			   "\"{\\\"sysflame/profile\\\": \\\"deny\\\"}\"}}");
+	assert_true(is_denied());
+	write_file(bundle, "{\"annotations\": {\"io.kubernetes.cri-o.Annotations\": \"{{{\"}}");
+	assert_false(is_denied());
+	write_file("var/lib/docker/containers/" ID "/config.v2.json",
+		   "{\"Config\": {\"Labels\": {\"sysflame/profile\": \"deny\"}}}");
+	assert_true(is_denied());
+}
+
+static void a_line_of_a_file_opts_out(void **state)
+{
+	write_file("var/log/containers/web-7d_shop_app-1-" ID ".log", "");
+	write_file("etc/sysflame/deny", "# shop/\nshop/other\n\nsho/\n");
+	assert_false(is_denied());
+	write_file("etc/sysflame/deny", "shop/web-7d # the pod\n");
+	assert_true(is_denied());
+	write_file("etc/sysflame/deny", "shop/\n");
+	assert_true(is_denied());
+	write_file("etc/sysflame/deny", "app-1");
+	assert_true(is_denied());
+}
+
 static void dockers_configuration_is_read(void **state)
 {
 	write_file("var/lib/docker/containers/" ID "/config.v2.json", "{\"Name\": \"/db\"}");
@@ -391,6 +436,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_names_of_log_files_are_read),
 		TEST(annotations_of_bundles_are_read),
+		TEST(an_annotation_opts_out_in_the_form_of_each_runtime),
+		TEST(a_line_of_a_file_opts_out),
 		TEST(dockers_configuration_is_read),
 		TEST(docker_may_have_another_data_root),
 		TEST(podman_may_have_another_storage),

@@ -223,7 +223,11 @@ static void work_that_does_not_end_is_killed(void **state)
 	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), 0);
 	assert_int_equal(result_of(w, spin, text), -ETIMEDOUT);
 	assert_int_equal(workers_usage(w).nr_late, 1);
-	/* That user has used up its time, unless the machine was very slow. Root has not. */
+	/*
+	 * That user has used up its time, unless the machine was very slow. Root has not. A turn
+	 * forgives no more than the share.
+	 */
+	workers_turn(w);
 	struct work *again = begin(w, CONTENT, 1000, &(int){ 1 }, 4);
 	workers_set_patience(w, 100 * NS_PER_MS);
 	auto_free void *bytes = NULL;
@@ -248,6 +252,42 @@ static void work_is_forgotten_in_every_state(void **state)
 		work_free(all[i]);
 	assert_int_equal(result_of(w, begin(w, CONTENT, 0, &(int){ 1 }, 4), text), 0);
 	workers_free(w);
+}
+
+static void with_little_memory_one_works_and_results_are_taken_first(void **state)
+{
+	struct workers *w = new_workers();
+	struct work *all[3];
+	char text[101];
+
+	workers_save_memory(w, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		all[i] = begin(w, CONTENT, 0, &(int){ 2 }, 4);
+	assert_int_equal(workers_usage(w).nr_waiting, 2);
+	while (!workers_usage(w).nr_done)
+		workers_poll(w);
+	for (int i = 0; i < 100; i++)
+		workers_poll(w);
+	assert_int_equal(workers_usage(w).nr_done, 1);
+	assert_int_equal(workers_usage(w).nr_waiting, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		assert_int_equal(result_of(w, all[i], text), 0);
+	workers_free(w);
+}
+
+/* Who is killed first when memory is short, from -1000 to 1000. */
+static void the_kernel_ends_workers_before_the_recorder(void **state)
+{
+	struct zygote z;
+	char path[64], score[8] = "";
+
+	assert_int_equal(zygote_start(&kind, &z), 0);
+	assert_int_equal(zygote_await(&z), 0);
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)z.pid);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0 && read(fd, score, sizeof(score) - 1) > 0);
+	assert_string_equal(score, "1000\n");
+	zygote_stop(&z);
 }
 
 static int open_seven(void *ctx, u32 place, const char *path)
@@ -372,7 +412,7 @@ static void a_late_answer_is_of_no_other_request(void **state)
 	struct zygote z;
 	int late, next;
 
-	assert_int_equal(zygote_start(&kind, &z), 0);
+	assert_int_equal(zygote_start(&kind, &z) ?: zygote_await(&z), 0);
 	assert_int_equal(kill(z.pid, SIGSTOP), 0);
 	assert_int_equal(fork_one(&z, &late), -ETIMEDOUT);
 	assert_int_equal(kill(z.pid, SIGCONT), 0);
@@ -457,7 +497,7 @@ static void its_cpu_time_is_limited(void **state)
 	struct zygote z;
 	size_t nr;
 
-	assert_int_equal(zygote_start(&once, &z), 0);
+	assert_int_equal(zygote_start(&once, &z) ?: zygote_await(&z), 0);
 	assert_true(fork_one(&z, &sock) > 0);
 	assert_int_equal(message_send(sock, &m, &file, 1), 0);
 	assert_int_equal(message_receive(sock, &answer, fds, &nr), -EPIPE);
@@ -474,6 +514,8 @@ int main(void)
 		cmocka_unit_test(a_worker_may_do_nothing_else),
 		cmocka_unit_test(work_that_does_not_end_is_killed),
 		cmocka_unit_test(work_is_forgotten_in_every_state),
+		cmocka_unit_test(with_little_memory_one_works_and_results_are_taken_first),
+		cmocka_unit_test(the_kernel_ends_workers_before_the_recorder),
 		cmocka_unit_test(another_file_is_opened_by_the_recorder),
 		cmocka_unit_test(lies_end_the_worker),
 		cmocka_unit_test(questions_without_end_end_the_worker),

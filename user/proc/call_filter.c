@@ -55,8 +55,8 @@ static const int only_attach[] = {
 	SCMP_SYS(vfork),         SCMP_SYS(bind),     SCMP_SYS(listen),     SCMP_SYS(pidfd_getfd),
 };
 
-/* The process that talks to NATS needs these, too. */
-static const int only_fleet[] = { SCMP_SYS(socket), SCMP_SYS(connect) };
+/* Clients of the network need these, too. */
+static const int only_network[] = { SCMP_SYS(socket), SCMP_SYS(connect) };
 
 /* Of all but the attach helper only the web process accepts connections. */
 static const int only_web[] = { SCMP_SYS(accept), SCMP_SYS(accept4) };
@@ -132,9 +132,9 @@ static int add_rules(scmp_filter_ctx filter, enum privileged process)
 	if (!err && process != PRIVILEGED_ATTACH)
 		err = forbid(filter, only_attach, ARRAY_SIZE(only_attach))
 			      ?: forbid_processes(filter);
-	if (!err && process != PRIVILEGED_ATTACH && process != PRIVILEGED_FLEET)
-		err = forbid(filter, only_fleet, ARRAY_SIZE(only_fleet));
-	if (!err && (process == PRIVILEGED_WEB || process == PRIVILEGED_FLEET))
+	if (!err && process != PRIVILEGED_ATTACH && process != PRIVILEGED_NETWORK)
+		err = forbid(filter, only_network, ARRAY_SIZE(only_network));
+	if (!err && (process == PRIVILEGED_WEB || process == PRIVILEGED_NETWORK))
 		err = forbid(filter, not_web, ARRAY_SIZE(not_web));
 	if (!err && process != PRIVILEGED_WEB && process != PRIVILEGED_ATTACH)
 		err = forbid(filter, only_web, ARRAY_SIZE(only_web));

@@ -239,6 +239,32 @@ static char *path_in(const char *text, const char *controller)
 	return NULL;
 }
 
+/* Whether the mount's options name one of the controllers "cpu,cpuacct". */
+static bool has_controller(const struct cgroup_mount *m, const char *names, size_t len)
+{
+	if (!len || m->is_unified)
+		return !len && m->is_unified;
+	for (const char *at = names; at < names + len; at++) {
+		size_t one = strcspn(at, ",:");
+		auto_free char *option = xasprintf(",%.*s,", (int)one, at);
+		if (one && strstr(m->options, option))
+			return true;
+		at += one;
+	}
+	return false;
+}
+
+char *cgroup_path(const struct cgroup_mount *m, const char *text)
+{
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *end = line + strcspn(line, "\n"), *names = strchr(line, ':');
+		const char *path = names ? strchr(names + 1, ':') : NULL;
+		if (path && path < end && has_controller(m, names + 1, (size_t)(path - names - 1)))
+			return xstrndup(path + 1, (size_t)(end - path - 1));
+	}
+	return NULL;
+}
+
 char *cgroup_folder(const struct cgroup_mounts *m, const char *text, const char *controller)
 {
 	const struct cgroup_mount *mount = mount_of(m, controller);

@@ -52,6 +52,12 @@ void cgroup_mounts_fini(struct cgroup_mounts *m);
 char *cgroup_folder(const struct cgroup_mounts *m, const char *text, const char *controller);
 
 /*
+ * The path of a process's control group in the hierarchy of the mount. `text` is the text of
+ * /proc/PID/cgroup. NULL if it has no such line. The caller frees the result.
+ */
+char *cgroup_path(const struct cgroup_mount *m, const char *text);
+
+/*
  * Calls `visit` for every control group of a mount, parents first, and at most CGROUPS_MAX times.
  * `name` is the name of the group's folder. `depth` is 0 directly below the mount.
  */

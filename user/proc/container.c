@@ -161,6 +161,27 @@ static bool ask_sockets(struct containers *all, struct entry *e)
 	return are_all;
 }
 
+/* Whether the file of names that opt out has the container. */
+static bool is_listed(const struct containers *all, const struct container *c)
+{
+	auto_free char *path = xasprintf("%s" DENY_PATH, all->root), *text = NULL;
+	bool is_found = false;
+	size_t len;
+
+	if (file_read(path, TEXT_MAX, &text, &len))
+		return false;
+	for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+		line[strcspn(line, "# \t\r")] = '\0';
+		size_t end = strlen(line);
+		if (!end)
+			continue;
+		is_found |= container_matches(c, line) || container_matches_pod(c, line) ||
+			    (line[end - 1] == '/' && strlen(c->namespace) == end - 1 &&
+			     !strncmp(c->namespace, line, end - 1));
+	}
+	return is_found;
+}
+
 static void ask(struct containers *all, struct entry *e)
 {
 	static void (*const ways[])(struct container *, const char *,
@@ -170,8 +191,11 @@ static void ask(struct containers *all, struct entry *e)
 		container_names_of_podman,
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(ways) && !is_known(&e->c); i++)
-		ways[i](&e->c, all->root, &all->config);
+	/* Bundles have the annotations that opt out, too. */
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
+		if (!is_known(&e->c) || ways[i] == container_names_of_bundle)
+			ways[i](&e->c, all->root, &all->config);
+	e->c.is_denied |= is_listed(all, &e->c);
 	if (ask_sockets(all, e) && !e->told_ns)
 		e->told_ns = time_mono_ns();
 }

@@ -14,7 +14,14 @@ struct container {
 	char id[CONTAINER_ID_LEN + 1];
 	char pod_uid[POD_UID_LEN + 1];
 	char *name, *pod, *namespace;
+	bool is_denied; /* it opted out of profiling: CONTAINER_DENY, or a line of DENY_PATH */
 };
+
+/* The annotation of a pod, or label of a container, that opts out if it is "deny". */
+#define CONTAINER_DENY "sysflame/profile"
+
+/* Lines CONTAINER, NAMESPACE/POD or NAMESPACE/ that opt out by name; `#` begins a comment. */
+#define DENY_PATH "/etc/sysflame/deny"
 
 struct containers;
 

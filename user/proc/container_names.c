@@ -65,6 +65,28 @@ static void take_text(char **field, const json_t *object, const char *key)
 		set(field, json_string_value(text), json_string_length(text));
 }
 
+/* CRI-O and Docker's shim keep the pod's annotations as a JSON text, or with a prefix. */
+static bool denies(const json_t *notes)
+{
+	static const char *const nested[] = { "io.kubernetes.cri-o.Annotations",
+					      "io.kubernetes.cri-o.Labels" };
+	const char *direct = json_string_value(json_object_get(notes, CONTAINER_DENY));
+	const char *prefixed =
+		json_string_value(json_object_get(notes, "annotation." CONTAINER_DENY));
+	bool is_denied =
+		(direct && !strcmp(direct, "deny")) || (prefixed && !strcmp(prefixed, "deny"));
+
+	for (size_t i = 0; i < ARRAY_SIZE(nested) && !is_denied; i++) {
+		const json_t *text = json_object_get(notes, nested[i]);
+		json_t *inner =
+			json_is_string(text) ? json_loads(json_string_value(text), 0, NULL) : NULL;
+		const char *value = json_string_value(json_object_get(inner, CONTAINER_DENY));
+		is_denied = value && !strcmp(value, "deny");
+		json_decref(inner);
+	}
+	return is_denied;
+}
+
 /*
  * Reads the configuration of an OCI bundle, with annotations of containerd and CRI-O, or an answer
  * of Docker or CRI-O about a container.
@@ -76,6 +98,7 @@ static void take_json(struct container *c, const char *text, size_t len)
 	const json_t *labels = json_object_get(json_object_get(all, "Config"), "Labels");
 	const char *name = json_string_value(json_object_get(all, "Name"));
 
+	c->is_denied |= denies(notes) || denies(labels);
 	take_text(&c->pod, notes, "io.kubernetes.cri.sandbox-name");
 	take_text(&c->namespace, notes, "io.kubernetes.cri.sandbox-namespace");
 	take_text(&c->name, notes, "io.kubernetes.cri.container-name");

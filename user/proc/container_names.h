@@ -5,7 +5,7 @@
 #include "proc/container.h"
 #include "proc/runtime_config.h"
 
-/* Fill the empty names of `c`. */
+/* Fill the empty names of `c`, and set is_denied. */
 void container_names_of_logs(struct container *c, const char *root,
 			     const struct runtime_config *config);
 void container_names_of_bundle(struct container *c, const char *root,

@@ -11,12 +11,15 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/time.h"
 #include "base/vec.h"
 #include "proc/excluded.h"
 #include "proc/path.h"
 
 /* A path has at most 4095 bytes. The kernel may write each newline as four bytes. */
 #define LINE_MAX_BYTES 20000
+#define QUICK_NS       (50 * NS_PER_MS) /* a list that is read in this time is not slow */
+#define LOOK_NS        (10 * NS_PER_MS) /* between measurements of a slow one */
 
 #define COPY_SPARE 8 /* places in a copy, which is made to be changed */
 
@@ -138,10 +141,40 @@ size_t mappings_bytes(const struct mappings *all)
 	return bytes;
 }
 
+/* How long reading waits for the process, from the moment on that it is slow. */
+struct wait {
+	u64 next_ns; /* of the next look */
+	bool is_slow;
+	u64 slow_ns, worked_ns, waited_ns; /* when it became slow, and the thread's times then */
+	u64 blocked_ns;
+};
+
+/* Neither with a CPU nor in line for one. */
+static void measure_wait(struct wait *w)
+{
+	u64 now_ns = time_mono_ns();
+
+	if (now_ns < w->next_ns)
+		return;
+	w->next_ns = now_ns + LOOK_NS;
+	u64 worked_ns = time_worked_ns(), waited_ns = time_waited_for_cpu_ns(0);
+	if (!w->is_slow) {
+		w->is_slow = true;
+		w->slow_ns = now_ns;
+		w->worked_ns = worked_ns;
+		w->waited_ns = waited_ns;
+	}
+	u64 passed_ns = now_ns - w->slow_ns;
+	u64 busy_ns = worked_ns - w->worked_ns + waited_ns - w->waited_ns;
+	w->blocked_ns = passed_ns > busy_ns ? passed_ns - busy_ns : 0;
+}
+
 struct listing {
 	struct mappings all;
 	bool executable_only;
-	size_t paths_bytes, bytes_max;
+	size_t paths_bytes;
+	struct mappings_limits *limits;
+	struct wait wait;
 };
 
 static int take_line(const char *at, const char *end, void *ctx)
@@ -149,17 +182,23 @@ static int take_line(const char *at, const char *end, void *ctx)
 	struct listing *list = ctx;
 	struct mapping m;
 
+	measure_wait(&list->wait);
+	if (list->wait.blocked_ns > list->limits->blocked_max_ns)
+		return -ETIMEDOUT;
 	if (!parse_line(at, end, list->executable_only, &m))
 		return 0;
 	list->paths_bytes +=
 		path_bytes_after(list->all.nr ? &list->all.at[list->all.nr - 1] : NULL, &m);
 	append(&list->all, &m);
-	return list->paths_bytes + list->all.cap * sizeof(m) > list->bytes_max ? -E2BIG : 0;
+	return list->paths_bytes + list->all.cap * sizeof(m) > list->limits->bytes_max ? -E2BIG : 0;
 }
 
-int mappings_read_within(pid_t pid, bool executable_only, size_t bytes_max, struct mappings *out)
+int mappings_read_within(pid_t pid, bool executable_only, struct mappings_limits *limits,
+			 struct mappings *out)
 {
-	struct listing list = { .executable_only = executable_only, .bytes_max = bytes_max };
+	struct listing list = { .executable_only = executable_only,
+				.limits = limits,
+				.wait.next_ns = time_mono_ns() + QUICK_NS };
 	char path[32];
 	int err = excluded_touch(pid);
 
@@ -171,6 +210,7 @@ int mappings_read_within(pid_t pid, bool executable_only, size_t bytes_max, stru
 		return errno == ENOENT ? -ESRCH : -errno;
 
 	err = file_each_line(fd, LINE_MAX_BYTES, take_line, &list);
+	limits->blocked_ns = list.wait.blocked_ns;
 	if (err) {
 		mappings_fini(&list.all);
 		return err;
@@ -181,7 +221,9 @@ int mappings_read_within(pid_t pid, bool executable_only, size_t bytes_max, stru
 
 int mappings_read(pid_t pid, bool executable_only, struct mappings *out)
 {
-	return mappings_read_within(pid, executable_only, MAPPINGS_BYTES_MAX, out);
+	struct mappings_limits limits = { MAPPINGS_BYTES_MAX, MAPPINGS_BLOCKED_NS, 0 };
+
+	return mappings_read_within(pid, executable_only, &limits, out);
 }
 
 /* The index of the first mapping that ends after `addr`. */

@@ -22,12 +22,24 @@ struct mappings {
 
 /*
  * Reads /proc/PID/maps, only executable mappings if `executable_only`. -ESRCH if the process is
- * gone, -E2BIG if the list takes more than MAPPINGS_BYTES_MAX. The caller owns *out.
+ * gone, -E2BIG if the list takes more than MAPPINGS_BYTES_MAX, -ETIMEDOUT if reading waited longer
+ * than MAPPINGS_BLOCKED_NS. The caller owns *out.
  */
 int mappings_read(pid_t pid, bool executable_only, struct mappings *out);
 
-/* The same with another limit for mappings_bytes. */
-int mappings_read_within(pid_t pid, bool executable_only, size_t bytes_max, struct mappings *out);
+/*
+ * The limit for mappings_bytes and for the time that reading waits for the process. It locks its
+ * list while it maps or ends, and holds the lock as long as it has no CPU.
+ */
+struct mappings_limits {
+	size_t bytes_max;
+	u64 blocked_max_ns;
+	u64 blocked_ns; /* set: how long reading has waited, if that was long */
+};
+
+/* The same with other limits. */
+int mappings_read_within(pid_t pid, bool executable_only, struct mappings_limits *limits,
+			 struct mappings *out);
 
 /* The memory that the list takes. Paths count once for each run of mappings that have them. */
 size_t mappings_bytes(const struct mappings *all);
@@ -40,4 +52,5 @@ void mappings_insert(struct mappings *all, const struct mapping *m);
 void mappings_copy(const struct mappings *from, struct mappings *out);
 void mappings_fini(struct mappings *all);
 
-#define MAPPINGS_BYTES_MAX (64u << 20)
+#define MAPPINGS_BYTES_MAX  (64u << 20)
+#define MAPPINGS_BLOCKED_NS 500000000ull

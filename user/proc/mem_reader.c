@@ -25,20 +25,17 @@
 #include "base/vec.h"
 #include "proc/call_filter.h"
 #include "proc/privileges.h"
+#include "proc/slow_users.h"
 
-#define SPIN_NS  (100 * 1000)     /* waits without giving up the CPU; a call takes some 5 us */
 #define QUICK_NS (2 * NS_PER_MS)  /* a call that takes less is not examined */
 #define LOOK_NS  (10 * NS_PER_MS) /* between examinations of a slow call */
-#define DEADLINE_NS                                                                      \
-	(100 * NS_PER_MS)     /* a call that takes longer is abandoned, with its process \
-			       */
-#define LEFT_MAX   32         /* most abandoned processes; beyond, nothing is read */
-#define USERS_MAX  256        /* users with slow calls */
-#define WAIT_NS    NS_PER_SEC /* budget for all slow calls of a user .. */
-#define WAIT_SHARE 20         /* .. and in addition 1/20 of the time */
-#define ANSWER_MS  2000
-#define NICENESS   (-20)
-#define NAME       "sysflame-memory"
+#define DEADLINE_NS                                                                  \
+	(100 * NS_PER_MS) /* a call that takes longer is abandoned, with its process \
+			   */
+#define LEFT_MAX  32      /* most abandoned processes; beyond, nothing is read */
+#define ANSWER_MS 2000
+#define NICENESS  (-20)
+#define NAME      "sysflame-memory"
 
 enum reader_state {
 	IDLE,
@@ -61,21 +58,17 @@ enum outcome {
 	DIED,     /* the reader was killed */
 };
 
-struct slow_user {
-	uid_t user;
-	u64 since_ns, waited_ns;
-};
-
 /* State of the only thread that reads memory. */
 struct readers {
 	struct reader *slots; /* LEFT_MAX + 1, shared with the readers; NULL: reads are direct */
 	struct reader *alone; /* the job of direct reads */
 	struct reader *idle;  /* reader for the next call */
+	int cpu;              /* where `idle` runs; -1: anywhere */
 	struct reader *asked; /* its process was requested and has not started yet */
 	int sock; /* to the process that forks readers: sends a slot, receives a PID; -1: it has
 		     ended */
 	u32 nr_left;
-	VEC(struct slow_user) users;
+	struct slow_users users;
 	struct mem_left_out left_out;
 	u64 nr_direct;
 };
@@ -283,6 +276,7 @@ static struct reader *start_reader(struct reader *r)
 	readers.asked = NULL;
 	if (pid < 0)
 		return NULL;
+	readers.cpu = -1;
 	r->pid = pid;
 	set_state(r, DONE);
 	return r;
@@ -308,35 +302,6 @@ struct mem_job *mem_reader_job(void)
 	return &readers.alone->job;
 }
 
-static struct slow_user *user_of(uid_t user)
-{
-	vec_each(u, &readers.users)
-		if (u->user == user)
-			return u;
-	return NULL;
-}
-
-static bool is_over_budget(const struct slow_user *u)
-{
-	return u && u->waited_ns > WAIT_NS + (time_mono_ns() - u->since_ns) / WAIT_SHARE;
-}
-
-static void charge(uid_t user, u64 ns)
-{
-	struct slow_user *u = user_of(user);
-
-	if (!u && readers.users.nr == USERS_MAX) {
-		u = &readers.users.at[0];
-		vec_each(other, &readers.users)
-			u = other->waited_ns < u->waited_ns ? other : u;
-		*u = (struct slow_user){ user, time_mono_ns(), 0 };
-	} else if (!u) {
-		vec_push(&readers.users, (struct slow_user){ user, time_mono_ns(), 0 });
-		u = &readers.users.at[readers.users.nr - 1];
-	}
-	u->waited_ns += ns;
-}
-
 /* Reclaims readers whose abandoned calls have returned. Their processes can then be read again. */
 static void free_returned(void)
 {
@@ -350,10 +315,10 @@ static void free_returned(void)
 
 static bool is_left_out(const struct mem_job *job)
 {
-	if (!readers.users.nr || !readers.slots) /* no call was ever slow */
+	if (!readers.users.all.nr || !readers.slots) /* no call was ever slow */
 		return false;
 	free_returned();
-	if (readers.nr_left == LEFT_MAX || is_over_budget(user_of(job->user)))
+	if (readers.nr_left == LEFT_MAX || slow_users_is_over(&readers.users, job->user))
 		return true;
 	for (u32 i = 0; i <= LEFT_MAX; i++)
 		if (state_of(&readers.slots[i]) == LEFT &&
@@ -403,13 +368,13 @@ static enum outcome wait_for_slow(struct reader *r)
 	bool was_blocked = false;
 
 	do {
-		bool is_late = ns >= DEADLINE_NS || is_over_budget(user_of(r->job.user));
+		bool is_late = ns >= DEADLINE_NS || slow_users_is_over(&readers.users, r->job.user);
 		enum activity activity = activity_of(r);
 		was_blocked = activity == WAITS;
 		if (activity == IS_GONE && change_state(r, ASKED, IDLE))
 			return DIED;
 		if (is_late && was_blocked && change_state(r, ASKED, LEFT)) {
-			charge(r->job.user, ns);
+			slow_users_charge(&readers.users, r->job.user, ns);
 			leave_behind(r);
 			return TOO_LATE;
 		}
@@ -417,24 +382,35 @@ static enum outcome wait_for_slow(struct reader *r)
 		ns = time_mono_ns() - start_ns;
 	} while (state_of(r) == ASKED);
 	if (was_blocked)
-		charge(r->job.user, ns);
+		slow_users_charge(&readers.users, r->job.user, ns);
 	return ANSWERED;
 }
 
-static void spin(const struct reader *r)
+/*
+ * Keeps the reader on the CPU of this thread, so that waking it is a switch of threads. To wake a
+ * thread of another, idle CPU takes ten times as long, and this thread would have to spin
+ * meanwhile.
+ */
+static void keep_near(const struct reader *r)
 {
-	for (u64 end_ns = time_mono_ns() + SPIN_NS;
-	     state_of(r) == ASKED && time_mono_ns() < end_ns;)
-		;
+	int cpu = sched_getcpu();
+	cpu_set_t one;
+
+	if (cpu == readers.cpu || cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (!sched_setaffinity(r->pid, sizeof(one), &one))
+		readers.cpu = cpu;
 }
 
 static enum outcome run_in(struct reader *r)
 {
 	const struct timespec quick = { 0, QUICK_NS };
 
+	keep_near(r);
 	set_state(r, ASKED);
 	wake(r);
-	spin(r);
 	futex_wait(&r->state, ASKED, &quick);
 	return state_of(r) == ASKED ? wait_for_slow(r) : ANSWERED;
 }

@@ -9,11 +9,11 @@
 
 enum privileged {
 	PRIVILEGED_RECORDER,
-	PRIVILEGED_ATTACH, /* the helper that attaches, and its children */
-	PRIVILEGED_OPENER, /* opens files with the ids of other processes */
-	PRIVILEGED_MEMORY, /* reads memory for the recorder, and forks processes that do */
-	PRIVILEGED_WEB,    /* serves HTTP for the daemon; keeps no capability */
-	PRIVILEGED_FLEET,  /* talks to NATS; keeps no capability */
+	PRIVILEGED_ATTACH,  /* the helper that attaches, and its children */
+	PRIVILEGED_OPENER,  /* opens files with the ids of other processes */
+	PRIVILEGED_MEMORY,  /* reads memory for the recorder, and forks processes that do */
+	PRIVILEGED_WEB,     /* serves HTTP for the daemon; keeps no capability */
+	PRIVILEGED_NETWORK, /* talks to NATS or sends profiles; keeps no capability */
 	PRIVILEGED_NR,
 };
 

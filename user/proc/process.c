@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "proc/slow_users.h"
 #include "proc/status.h"
 
 #define CONTAINER_HOLDS_NS (2 * NS_PER_SEC) /* after that the process may have been moved */
@@ -25,6 +26,7 @@ struct processes {
 	struct dict by_pid; /* pid -> struct process *, the newest of that PID */
 	struct mapping_budget budget;
 	struct processes_left_out left_out;
+	struct slow_users slow_users; /* whose mappings could not be read in time */
 };
 
 struct processes *processes_new(void)
@@ -48,6 +50,7 @@ static void drop_mappings(struct process *p)
 static void process_free(struct process *p)
 {
 	drop_mappings(p);
+	free(p->jvm_name);
 	free(p);
 }
 
@@ -61,6 +64,7 @@ void processes_free(struct processes *all)
 			process_free(p);
 		}
 	mapping_budget_fini(&all->budget);
+	slow_users_fini(&all->slow_users);
 	dict_fini(&all->by_pid);
 	free(all);
 }
@@ -162,9 +166,17 @@ static void read_mappings(struct process *p)
 	struct mappings fresh = { 0 };
 	size_t room = room_of(p), head = sizeof(struct mapping_block);
 
+	struct slow_users *slow = &p->all->slow_users;
+	struct mappings_limits limits = { room - head, MAPPINGS_BLOCKED_NS, 0 };
+
 	p->mappings_stale = false;
-	int err = room < head ? -E2BIG : mappings_read_within(p->id.pid, true, room - head, &fresh);
-	if (err == -E2BIG)
+	int err = room < head ? -E2BIG
+		  : slow_users_is_over(slow, p->uid)
+			  ? -ETIMEDOUT
+			  : mappings_read_within(p->id.pid, true, &limits, &fresh);
+	if (limits.blocked_ns)
+		slow_users_charge(slow, p->uid, limits.blocked_ns);
+	if (err == -E2BIG || err == -ETIMEDOUT)
 		leave_out(p);
 	if (err || !fresh.nr)
 		return;
@@ -280,6 +292,8 @@ void process_exec(struct process *p)
 	p->program_ns = time_boot_ns();
 	be_own_jvm(p);
 	p->container_ns = 0;
+	free(take(p->jvm_name));
+	p->has_jvm_name = false;
 }
 
 /* A process that has ended keeps its last container, or its parent's. */

@@ -37,6 +37,9 @@ struct process {
 	 * program. Children that a JVM starts are such forks for a moment.
 	 */
 	struct process_id jvm;
+	/* Of a JVM: see jvm/process/jvm_name.h. Owned; NULL if it has none. */
+	char *jvm_name;
+	bool has_jvm_name;     /* it was looked for, in this program */
 	bool keeps_comm;       /* process_keep_name was called for this comm */
 	struct process *older; /* an earlier process of the same PID */
 };

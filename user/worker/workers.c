@@ -19,7 +19,7 @@
 #include "worker/message.h"
 #include "worker/zygote.h"
 
-#define SLOTS         3
+#define SLOTS         WORKERS_FDS
 #define USER_SLOTS    1                /* a user other than root has at most so many */
 #define PAYER_CREDIT  (2 * NS_PER_SEC) /* CPU time of a user before the share limits it */
 #define LOOK_AGAIN_MS 10               /* between looks at the deadlines while waiting */
@@ -55,13 +55,14 @@ struct workers {
 	struct zygote zygote;
 	struct slot slots[SLOTS];
 	VEC(struct work *) queue;
-	struct dict payers; /* uid -> CPU time used */
-	u64 started_ns, patience_ns, turned_ns;
+	struct dict payers; /* uid -> CPU time used, without that forgiven until forgiven_ns */
+	u64 forgiven_ns, patience_ns, turned_ns;
 	struct workers_usage usage;
-	bool is_broken; /* the zygote did not answer the last request */
+	size_t held_bytes, held_max; /* of results that nobody has taken; 0: memory is not short */
+	bool is_broken;              /* the zygote did not answer the last request */
 };
 
-int workers_new(const struct worker_kind *kind, struct workers **out)
+int workers_begin(const struct worker_kind *kind, struct workers **out)
 {
 	struct workers *w = xcalloc(1, sizeof(*w));
 	int err = zygote_start(kind, &w->zygote);
@@ -71,9 +72,29 @@ int workers_new(const struct worker_kind *kind, struct workers **out)
 		return err;
 	}
 	w->kind = kind;
-	w->started_ns = time_mono_ns();
+	w->forgiven_ns = time_mono_ns();
 	*out = w;
 	return 0;
+}
+
+int workers_await(struct workers *w)
+{
+	return zygote_await(&w->zygote);
+}
+
+int workers_new(const struct worker_kind *kind, struct workers **out)
+{
+	struct workers *w;
+	int err = workers_begin(kind, &w);
+
+	if (err)
+		return err;
+	err = workers_await(w);
+	if (err)
+		workers_free(w);
+	else
+		*out = w;
+	return err;
 }
 
 /* Adds the CPU time since the work began to its user's account. */
@@ -175,7 +196,23 @@ static bool may_work(const struct workers *w, uid_t user, u64 now)
 		nr += w->slots[i].work && w->slots[i].user == user;
 	if (!user || !share)
 		return true;
-	return nr < USER_SLOTS && (!used || *used < PAYER_CREDIT + (now - w->started_ns) / share);
+	return nr < USER_SLOTS && (!used || *used < PAYER_CREDIT + (now - w->forgiven_ns) / share);
+}
+
+void workers_turn(struct workers *w)
+{
+	u64 now_ns = time_mono_ns();
+	struct dict owing = { 0 };
+
+	if (!w)
+		return;
+	u64 paid_ns = (now_ns - w->forgiven_ns) / (w->kind->share ?: 1);
+	dict_each(slot, &w->payers)
+		if (slot->value > paid_ns)
+			*dict_add(&owing, slot->key) = slot->value - paid_ns;
+	dict_fini(&w->payers);
+	w->payers = owing;
+	w->forgiven_ns = now_ns;
 }
 
 static u64 used_by(const struct workers *w, uid_t user)
@@ -262,9 +299,17 @@ static void start_work(struct workers *w, struct slot *s, struct work *k)
 	s->worked_ns = time_process_ns(s->pid);
 }
 
+static bool has_room(const struct workers *w)
+{
+	for (size_t i = 0; w->held_max && i < SLOTS; i++)
+		if (w->slots[i].work)
+			return false;
+	return !w->held_max || w->held_bytes <= w->held_max;
+}
+
 static void start_waiting(struct workers *w)
 {
-	for (;;) {
+	while (has_room(w)) {
 		ssize_t next = next_work(w);
 		struct slot *s = next < 0 ? NULL : idle_slot(w, w->queue.at[next]->order.user);
 		if (!s)
@@ -284,7 +329,7 @@ static bool is_result(const struct worker_message *m, size_t max)
 }
 
 /* Copies the result, because the worker could change it while it is checked. */
-static int take_result(struct slot *s, const struct worker_message *m)
+static int take_result(struct workers *w, struct slot *s, const struct worker_message *m)
 {
 	struct work *k = s->work;
 
@@ -293,6 +338,7 @@ static int take_result(struct slot *s, const struct worker_message *m)
 	k->bytes = xmalloc(m->nr + 1);
 	memcpy(k->bytes, s->shared, m->nr);
 	k->nr = m->nr;
+	w->held_bytes += k->nr;
 	/* The pages go back, so that an idle worker takes no memory. */
 	fallocate(s->shared_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, WORKER_RESULT_MAX);
 	return 0;
@@ -330,7 +376,7 @@ static int handle(struct workers *w, struct slot *s)
 		return -EPROTO;
 	charge(w, s);
 	w->usage.nr_done++;
-	finish(s, take_result(s, &m));
+	finish(s, take_result(w, s, &m));
 	if (w->kind->ends_after_task)
 		end_worker(w, s, 0);
 	return 0;
@@ -383,10 +429,26 @@ static void turn(struct workers *w, int ms)
 	start_waiting(w);
 }
 
+size_t workers_fds(const struct workers *w, int fds[WORKERS_FDS])
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; w && i < SLOTS; i++)
+		if (w->slots[i].pid)
+			fds[nr++] = w->slots[i].sock;
+	return nr;
+}
+
 void workers_poll(struct workers *w)
 {
 	if (w)
 		turn(w, 0);
+}
+
+void workers_save_memory(struct workers *w, size_t held_bytes)
+{
+	if (w)
+		w->held_max = held_bytes;
 }
 
 void workers_set_patience(struct workers *w, u64 ns)
@@ -435,6 +497,13 @@ struct work *work_start(struct workers *w, const struct work_order *order)
 	return k;
 }
 
+static void *hand_over(struct work *k)
+{
+	if (k->bytes && k->workers)
+		k->workers->held_bytes -= k->nr;
+	return take(k->bytes);
+}
+
 int work_result(struct work *k, void **bytes, size_t *nr)
 {
 	if (k->state != WORK_DONE)
@@ -444,7 +513,7 @@ int work_result(struct work *k, void **bytes, size_t *nr)
 	if (k->err) /* -EAGAIN would have the caller ask for ever */
 		return k->err == -EAGAIN ? -EIO : k->err;
 	*nr = k->nr;
-	*bytes = take(k->bytes);
+	*bytes = hand_over(k);
 	return 0;
 }
 
@@ -470,7 +539,7 @@ void work_free(struct work *k)
 	close_files(&k->order);
 	free(k->order.ctx);
 	free(k->params);
-	free(k->bytes);
+	free(hand_over(k));
 	free(k);
 }
 

@@ -20,6 +20,13 @@ struct work;
  * `kind` must stay valid.
  */
 int workers_new(const struct worker_kind *kind, struct workers **out);
+
+/*
+ * The same in two steps: that process drops its rights between them, before it forks a worker. If
+ * workers_await fails, only workers_free may follow.
+ */
+int workers_begin(const struct worker_kind *kind, struct workers **out);
+int workers_await(struct workers *w);
 void workers_free(struct workers *w);
 
 struct work_order {
@@ -50,6 +57,25 @@ void work_free(struct work *k);
 
 /* How long all calls of work_result together may wait until this is called again. */
 void workers_set_patience(struct workers *w, u64 ns);
+
+/*
+ * For a process with little memory: one worker works at a time, and none starts while results that
+ * nobody has asked for have more than `held_bytes` (at least 1). `w` may be NULL.
+ */
+void workers_save_memory(struct workers *w, size_t held_bytes);
+
+/*
+ * Forgives users the CPU time that their share has paid for since the last call, and forgets those
+ * who owe nothing. Call it now and then. `w` may be NULL.
+ */
+void workers_turn(struct workers *w);
+
+/*
+ * Descriptors that are readable once a worker has sent something: time for workers_poll. Returns
+ * their number.
+ */
+#define WORKERS_FDS 3
+size_t workers_fds(const struct workers *w, int fds[WORKERS_FDS]);
 
 /* Takes results, starts waiting work, ends work that has passed its deadline. Does not wait. */
 void workers_poll(struct workers *w);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -15,12 +16,15 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/log.h"
+#include "base/signals.h"
 #include "base/time.h"
 #include "worker/message.h"
 #include "worker/sandbox.h"
 
-#define ANSWER_MS 2000
-#define ENDING_MS 200
+#define ANSWER_MS  2000
+#define STARVED_MS 8000 /* more, as long as it waits for a CPU */
+#define ENDING_MS  200
 
 #define SPARE_CPU_S 5 /* after the deadline: the kernel ends a worker that nobody ended */
 
@@ -58,21 +62,6 @@ static void close_terminal(void)
 #endif
 	close(in);
 	close(out);
-}
-
-/* Signals of the terminal are for the recorder, which needs its workers to finish. */
-static void ignore_signals(void)
-{
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP };
-	sigset_t none;
-
-	for (int sig = 1; sig < NSIG; sig++)
-		if (sig != SIGKILL && sig != SIGSTOP)
-			signal(sig, SIG_DFL);
-	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static void run_worker(const int fds[2], const struct worker_kind *kind)
@@ -120,6 +109,18 @@ static void serve(int sock, const struct worker_kind *kind)
 	}
 }
 
+/*
+ * Has the kernel end a worker, which inherits this, rather than the recorder when memory is short.
+ * Best effort: the file does not exist without /proc.
+ */
+static void raise_oom_score(void)
+{
+	auto_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, "1000", 4) < 0)
+		log_debug("the kernel may end the recorder before its workers");
+}
+
 static void run_zygote(int sock, const struct worker_kind *kind)
 {
 	const struct worker_message ready = { .kind = WORKER_RESULT };
@@ -127,9 +128,10 @@ static void run_zygote(int sock, const struct worker_kind *kind)
 
 	close_terminal();
 	keep_fds(&sock, 1, 3);
-	ignore_signals();
+	signals_leave_to_parent();
 	signal(SIGCHLD, SIG_IGN); /* the kernel reaps the workers */
 	prctl(PR_SET_NAME, "sysflame-zygote");
+	raise_oom_score();
 	if (sandbox_drop_rights() || prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	if (!message_send(3, &ready, NULL, 0))
@@ -137,11 +139,18 @@ static void run_zygote(int sock, const struct worker_kind *kind)
 	_exit(0);
 }
 
+/* Now: later this process may see no files. */
+static int open_schedstat(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 int zygote_start(const struct worker_kind *kind, struct zygote *out)
 {
-	struct worker_message m;
-	int pair[2], fds[WORKER_FDS_MAX];
-	size_t nr;
+	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
@@ -150,34 +159,75 @@ int zygote_start(const struct worker_kind *kind, struct zygote *out)
 		run_zygote(pair[1], kind);
 	int err = pid < 0 ? -errno : 0;
 	close(pair[1]);
-	*out = (struct zygote){ .pid = pid, .sock = pair[0] };
+	*out = (struct zygote){ .pid = pid, .sock = pair[0], .sched_fd = -1 };
 	if (!err)
-		err = message_receive(pair[0], &m, fds, &nr);
+		out->sched_fd = open_schedstat(pid);
 	if (err)
 		zygote_stop(out);
 	return err;
 }
 
-/* Passes over the answers to earlier requests, which came too late. */
-static int await_answer(const struct zygote *z, struct worker_message *m)
+int zygote_await(struct zygote *z)
 {
-	u64 until = time_mono_ns() + ANSWER_MS * NS_PER_MS;
+	struct worker_message ready;
+	int fds[WORKER_FDS_MAX];
+	size_t nr;
+	int err = z->is_ready ? 0 : message_receive(z->sock, &ready, fds, &nr);
+
+	z->is_ready = !err;
+	if (err)
+		zygote_stop(z);
+	return err;
+}
+
+/* How long it was ready to run, but had no CPU. 0 if the kernel does not count it. */
+static u64 waited_ns(const struct zygote *z)
+{
+	char text[64] = "";
+	unsigned long long ns;
+
+	return z->sched_fd >= 0 && pread(z->sched_fd, text, sizeof(text) - 1, 0) > 0 &&
+			       sscanf(text, "%*u %llu", &ns) == 1
+		       ? ns
+		       : 0;
+}
+
+/*
+ * Waits until the socket is readable, at most ANSWER_MS. On a crowded machine the time in which the
+ * zygote has no CPU does not count.
+ */
+static bool await_socket(const struct zygote *z, u64 began_ns, u64 waited_before_ns)
+{
+	for (;;) {
+		u64 starved_ns = waited_ns(z) - waited_before_ns, now = time_mono_ns();
+		if (starved_ns > STARVED_MS * NS_PER_MS)
+			starved_ns = STARVED_MS * NS_PER_MS;
+		u64 until = began_ns + ANSWER_MS * NS_PER_MS + starved_ns;
+		int ms = now < until ? (int)((until - now) / NS_PER_MS) + 1 : 0;
+		int ready = poll(&(struct pollfd){ z->sock, POLLIN, 0 }, 1, ms);
+		if (ready == 1)
+			return true;
+		if (!ready && !ms)
+			return false;
+	}
+}
+
+/* Passes over the answers to earlier requests, which came too late. */
+static int await_answer(struct zygote *z, struct worker_message *m)
+{
+	u64 began_ns = time_mono_ns(), waited_before_ns = waited_ns(z);
 	int fds[WORKER_FDS_MAX];
 	size_t nr;
 
 	for (;;) {
-		u64 now = time_mono_ns();
-		int ms = now < until ? (int)((until - now) / NS_PER_MS) + 1 : 0;
-		int ready = poll(&(struct pollfd){ z->sock, POLLIN, 0 }, 1, ms);
-		if (ready < 0 && errno == EINTR)
-			continue;
-		if (ready != 1)
+		if (!await_socket(z, began_ns, waited_before_ns))
 			return -ETIMEDOUT; /* somebody has stopped it */
 		int err = message_receive(z->sock, m, fds, &nr);
 		if (err)
 			return err;
 		for (size_t i = 0; i < nr; i++)
 			close(fds[i]);
+		z->is_ready = true; /* its first message says so */
 		if (m->what == z->number)
 			return 0;
 	}
@@ -207,6 +257,8 @@ void zygote_stop(struct zygote *z)
 {
 	if (z->sock >= 0)
 		close(take_fd(z->sock));
+	if (z->sched_fd >= 0)
+		close(take_fd(z->sched_fd));
 	if (z->pid > 0) {
 		/* It is another user now: without CAP_KILL it ends by its socket, or with us. */
 		kill(z->pid, SIGKILL);

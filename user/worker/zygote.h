@@ -11,11 +11,17 @@
 struct zygote {
 	pid_t pid;
 	int sock;
-	u32 number; /* of the last request to fork */
+	int sched_fd;  /* of its /proc/PID/schedstat; -1: none */
+	u32 number;    /* of the last request to fork */
+	bool is_ready; /* it has reported that its rights are gone */
 };
 
-/* Starts the zygote. Its rights are gone when this returns. */
+/*
+ * Starts the zygote. It drops its rights before it forks a worker; zygote_await waits for that.
+ * After an error of either the zygote does not run.
+ */
 int zygote_start(const struct worker_kind *kind, struct zygote *out);
+int zygote_await(struct zygote *z);
 
 /*
  * Starts a worker with its end of the socket and the shared memory, which stay the caller's.

@@ -67,10 +67,13 @@ void agent_wire_init(struct agent_wire *w, struct codemap *map, s64 clock_off_ns
 	*w = (struct agent_wire){ .map = map, .clock_off_ns = clock_off_ns };
 	w->strings = xcalloc(WIRE_STRING_SLOTS, sizeof(w->strings[0]));
 	w->methods = xcalloc(WIRE_METHOD_SLOTS, sizeof(w->methods[0]));
+	codemap_hold(map, w->methods, WIRE_METHOD_SLOTS);
 }
 
 void agent_wire_fini(struct agent_wire *w)
 {
+	if (w->map)
+		codemap_hold(w->map, NULL, 0);
 	for (size_t i = 0; w->strings && i < WIRE_STRING_SLOTS; i++)
 		free((char *)w->strings[i].at);
 	free(w->strings);

@@ -14,6 +14,6 @@ struct agent_figures {
 	const char *nonce;                  /* of the session, as in the name of its memfd */
 };
 
-/* The reports of an agent; NULL if it is not attached. */
-const struct codemap *agents_codemap(const struct agents *a, struct process_id id,
+/* The reports of an agent, with the facts about all code; NULL if it is not attached. */
+const struct codemap *agents_codemap(struct agents *a, struct process_id id,
 				     struct agent_figures *out);

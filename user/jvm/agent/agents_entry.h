@@ -10,7 +10,7 @@
 #include "jvm/attach/inject.h"
 #include "proc/status.h"
 
-#define AGENTS_TRIES_MAX 3
+#define AGENTS_TRIES_MAX 4
 
 #define AGENTS_WAS_DETACHED \
 	"its agent was detached by `sysflame jvms --detach`; names are from outside since then"

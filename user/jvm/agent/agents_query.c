@@ -5,6 +5,7 @@
 #include "jvm/agent/agents_debug.h"
 #include "jvm/agent/agents_entry.h"
 #include "jvm/agent/budget.h"
+#include "jvm/agent/code_details.h"
 #include "proc/status.h"
 
 #define TOO_MANY_METHODS "all recordings together name too many methods; stop another recording"
@@ -28,7 +29,12 @@ int agents_name(struct agents *a, struct process_id id, u64 pc, u64 time_ns, u32
 {
 	const struct agents_entry *e = agents_find(a, id);
 
-	return e && e->map ? codemap_find(e->map, pc, time_ns, compile_id, out, max) : 0;
+	if (!e || !e->map)
+		return 0;
+	if (e->ring && a->jvms)
+		code_details_find_at(jvm_registry_find(a->jvms, id), e->map, pc, time_ns,
+				     compile_id);
+	return codemap_find(e->map, pc, time_ns, compile_id, out, max);
 }
 
 const char *agents_thread_name(const struct agents *a, struct process_id id, pid_t tid,
@@ -143,13 +149,15 @@ bool agents_are_read(const struct agents *a, struct process_id id)
 	       (!e->injection && !agent_ring_is_dirty(e->ring) && agent_ring_is_drained(e->ring));
 }
 
-const struct codemap *agents_codemap(const struct agents *a, struct process_id id,
+const struct codemap *agents_codemap(struct agents *a, struct process_id id,
 				     struct agent_figures *out)
 {
 	const struct agents_entry *e = agents_find(a, id);
 
 	if (!e || !e->map)
 		return NULL;
+	if (a->jvms)
+		code_details_find_unread(jvm_registry_find(a->jvms, id), e->map);
 	out->attach_ns = e->attach_ns;
 	out->ring_bytes = e->ring ? agent_ring_bytes(e->ring) : e->ring_bytes;
 	out->nr_lost = e->ring ? agent_ring_nr_lost(e->ring) : e->nr_lost;

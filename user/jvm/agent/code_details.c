@@ -44,11 +44,9 @@ static void find_each(struct fact_search *s, const u64 *addrs, size_t nr)
 			report_facts(s, &b);
 }
 
-void code_details_find(struct hotspot *h, struct codemap *map)
+static void find_all(struct hotspot *h, struct codemap *map, const u64 *addrs, size_t nr)
 {
-	auto_free u64 *addrs = NULL;
 	struct fact_search s = { .h = h, .map = map };
-	size_t nr = h ? codemap_take_new(map, &addrs) : 0;
 
 	if (nr < WALK_MIN) {
 		find_each(&s, addrs, nr);
@@ -60,4 +58,34 @@ void code_details_find(struct hotspot *h, struct codemap *map)
 	if (hotspot_scan_blobs(h, report_if_wanted, &s) < 0)
 		find_each(&s, addrs + nr - WALK_MIN, WALK_MIN);
 	dict_fini(&s.wanted);
+}
+
+void code_details_find(struct hotspot *h, struct codemap *map)
+{
+	auto_free u64 *addrs = NULL;
+	size_t nr = h ? codemap_take_new(map, &addrs) : 0;
+
+	find_all(h, map, addrs, nr);
+}
+
+void code_details_find_unread(struct hotspot *h, struct codemap *map)
+{
+	auto_free u64 *addrs = NULL;
+	struct fact_search s = { .h = h, .map = map };
+	size_t nr = h ? codemap_take_unread(map, &addrs) : 0;
+
+	for (size_t i = 0; i < nr; i++)
+		*dict_add(&s.wanted, addrs[i]) = 1;
+	if (nr)
+		hotspot_each_blob(h, report_if_wanted, &s);
+	dict_fini(&s.wanted);
+}
+
+void code_details_find_at(struct hotspot *h, struct codemap *map, u64 pc, u64 time_ns,
+			  u32 compile_id)
+{
+	u64 addr = h ? codemap_take_unread_at(map, pc, time_ns, compile_id) : 0;
+
+	if (addr)
+		find_each(&(struct fact_search){ .h = h, .map = map }, &addr, 1);
 }

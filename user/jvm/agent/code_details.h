@@ -5,5 +5,11 @@
 #include "jvm/agent/codemap.h"
 #include "jvm/hotspot/hotspot.h"
 
-/* Finds the facts about code loaded since the last call. With `h` NULL it does nothing. */
+/*
+ * Find the facts about the code compiled since the last call; about all code whose facts have not
+ * been looked for; about the code that codemap_find would find. With `h` NULL they do nothing.
+ */
 void code_details_find(struct hotspot *h, struct codemap *map);
+void code_details_find_unread(struct hotspot *h, struct codemap *map);
+void code_details_find_at(struct hotspot *h, struct codemap *map, u64 pc, u64 time_ns,
+			  u32 compile_id);

@@ -6,68 +6,16 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/dict.h"
-#include "base/vec.h"
+#include "jvm/agent/codemap_state.h"
 
 #define PAGE_SHIFT      12
-#define LIVE            UINT64_MAX
 #define PAGE_CODE_MAX   1024 /* few of these are live: code has at least 16 bytes */
 #define BYTES_MAX       (64ull << 20)
 #define PAGE_BYTES      (sizeof(struct page) + 2 * sizeof(struct dict_slot) + 8 * sizeof(u32))
 #define CLEAN_MIN       16384 /* pieces of code; a clean-up of fewer is not worth it */
+#define SWEEP_NAMES_MIN 65536 /* names; the same */
 #define NEW_METHODS_MAX 65536
 #define INLINE_PER_MAX  65536 /* per piece of code */
-
-struct name {
-	const char *class_name, *method, *signature;
-	enum frame_kind kind;
-};
-
-struct inline_range {
-	u32 begin_off, end_off;
-	u32 first, nr; /* in `names` of the code */
-};
-
-/* The compiler of the code. */
-enum maker {
-	MAKER_UNTOLD,
-	MAKER_C1,
-	MAKER_C2,
-	MAKER_WRAPPER,
-};
-
-struct code {
-	u64 start, end;
-	u64 load_ns, unload_ns; /* [load_ns, unload_ns); LIVE: it exists */
-	u32 name;
-	u32 compile_id; /* 0 if unknown */
-	enum maker maker;
-	u32 replay; /* the last replay that reported it */
-	VEC(struct inline_range) ranges;
-	VEC(u32) names;
-};
-
-/* Indices of the code that touches a page, in order of loading. */
-struct page {
-	VEC(u32) code;
-};
-
-struct codemap {
-	struct java_names *pool;
-	VEC(struct name) names;
-	struct dict name_ids; /* hash -> index in names; collisions at hash + 1, ... */
-	VEC(struct code) code;
-	VEC(struct page) pages;
-	struct dict page_ids; /* addr >> PAGE_SHIFT -> index in pages, + 1 */
-	struct dict classes;  /* number -> name in the pool */
-	VEC(u32) overlaps;    /* scratch */
-	VEC(u64) new_methods; /* addresses of methods loaded since codemap_take_new */
-	size_t nr_gone, nr_ignored, nr_left_out, bytes, clean_at;
-	u64 max_bytes;
-	u64 now_ns, lost_ns;
-	u32 replay;
-	bool is_full; /* full of existing code: new code is ignored */
-};
 
 struct codemap *codemap_new(void)
 {
@@ -75,6 +23,7 @@ struct codemap *codemap_new(void)
 
 	map->pool = java_names_new();
 	map->max_bytes = BYTES_MAX;
+	map->sweep_names_at = SWEEP_NAMES_MIN;
 	/* Number 0 stands for all names that no longer fit. */
 	vec_push(&map->names, (struct name){ "", "[too many names]", "", FRAME_STUB });
 	return map;
@@ -105,6 +54,7 @@ void codemap_free(struct codemap *map)
 	vec_fini(&map->overlaps);
 	vec_fini(&map->new_methods);
 	vec_fini(&map->names);
+	vec_fini(&map->free_names);
 	dict_fini(&map->name_ids);
 	dict_fini(&map->classes);
 	java_names_free(map->pool);
@@ -114,12 +64,99 @@ void codemap_free(struct codemap *map)
 static size_t all_bytes(const struct codemap *map)
 {
 	return map->bytes + java_names_bytes(map->pool) + map->names.nr * sizeof(struct name) +
-	       map->classes.cap * sizeof(struct dict_slot);
+	       map->free_names.cap * sizeof(u32) + dict_bytes(&map->name_ids) +
+	       dict_bytes(&map->classes);
+}
+
+static size_t nr_names(const struct codemap *map)
+{
+	return map->names.nr - map->free_names.nr;
+}
+
+static u64 hash_of_name(const struct name *n)
+{
+	u64 hash = hash_u64((u64)(uintptr_t)n->class_name ^ n->kind);
+
+	hash = hash_u64(hash ^ (u64)(uintptr_t)n->method);
+	return hash_u64(hash ^ (u64)(uintptr_t)n->signature);
+}
+
+/* Where the number of an equal name is stored. The stored number is 0 if the name is new. */
+static u64 *place_of_name(struct codemap *map, const struct name *n)
+{
+	u64 *place;
+
+	for (u64 hash = hash_of_name(n); *(place = dict_add(&map->name_ids, hash)); hash++) {
+		const struct name *old = &map->names.at[*place];
+		if (old->class_name == n->class_name && old->method == n->method &&
+		    old->signature == n->signature && old->kind == n->kind)
+			break;
+	}
+	return place;
+}
+
+static void mark_names(const struct codemap *map, bool *is_used)
+{
+	vec_each(c, &map->code) {
+		is_used[c->name] = true;
+		vec_each(name, &c->names)
+			is_used[*name] = true;
+	}
+	for (size_t i = 0; i < map->nr_held; i++)
+		if (map->held[i])
+			is_used[map->held[i] - 1] = true;
+	is_used[map->loading] = true;
+}
+
+/* Classes are few and stay: an agent reports each of them once. */
+static void keep_texts(const struct codemap *map)
+{
+	for (size_t i = 1; i < map->names.nr; i++) { /* the first one's are not of the pool */
+		const struct name *n = &map->names.at[i];
+		if (!n->method)
+			continue;
+		java_names_keep(n->class_name);
+		java_names_keep(n->method);
+		java_names_keep(n->signature);
+	}
+	dict_each(slot, &map->classes)
+		java_names_keep((const char *)(uintptr_t)slot->value);
+}
+
+/* Frees the names that neither code nor the holder refers to. */
+static void sweep_names(struct codemap *map)
+{
+	bool *is_used = xcalloc(map->names.nr, sizeof(is_used[0]));
+
+	mark_names(map, is_used);
+	map->free_names.nr = 0;
+	dict_fini(&map->name_ids);
+	for (u32 i = 1; i < map->names.nr; i++) {
+		struct name *n = &map->names.at[i];
+		if (!is_used[i])
+			*n = (struct name){ 0 };
+		if (n->method)
+			*place_of_name(map, n) = i;
+		else
+			vec_push(&map->free_names, i);
+	}
+	free(is_used);
+	keep_texts(map);
+	java_names_sweep(map->pool);
+	map->sweep_names_at = 2 * nr_names(map) + SWEEP_NAMES_MIN;
+}
+
+void codemap_hold(struct codemap *map, const u32 *held, size_t nr)
+{
+	map->held = held;
+	map->nr_held = held ? nr : 0;
 }
 
 u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text class_name,
 		 struct code_text method, struct code_text signature)
 {
+	if (nr_names(map) >= map->sweep_names_at)
+		sweep_names(map);
 	if (all_bytes(map) > map->max_bytes) {
 		map->nr_left_out++;
 		return 0;
@@ -131,19 +168,17 @@ u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text cla
 		.signature = java_names_intern(map->pool, signature.at, signature.len),
 		.kind = kind,
 	};
-	u64 hash = hash_u64((u64)(uintptr_t)n.class_name ^ kind);
-	hash = hash_u64(hash ^ (u64)(uintptr_t)n.method);
-	hash = hash_u64(hash ^ (u64)(uintptr_t)n.signature);
-
-	for (u64 *index; (index = dict_find(&map->name_ids, hash)); hash++) {
-		const struct name *old = &map->names.at[*index];
-		if (old->class_name == n.class_name && old->method == n.method &&
-		    old->signature == n.signature && old->kind == kind)
-			return (u32)*index;
+	u64 *place = place_of_name(map, &n);
+	if (*place)
+		return (u32)*place;
+	if (map->free_names.nr) {
+		*place = map->free_names.at[--map->free_names.nr];
+		map->names.at[*place] = n;
+	} else {
+		*place = map->names.nr;
+		vec_push(&map->names, n);
 	}
-	*dict_add(&map->name_ids, hash) = map->names.nr;
-	vec_push(&map->names, n);
-	return (u32)map->names.nr - 1;
+	return (u32)*place;
 }
 
 void codemap_limit(struct codemap *map, u64 max_bytes)
@@ -231,27 +266,23 @@ static void forget(struct codemap *map, u64 limit_ns)
 	map->code.nr = kept;
 	for (size_t i = 0; i < kept; i++)
 		add_to_pages(map, (u32)i);
+	sweep_names(map);
 }
 
 /* Whether there is room for one more piece of code. Drops removed code if necessary. */
 static bool make_room(struct codemap *map)
 {
-	if (map->is_full)
+	if (map->is_full && map->nr_gone < map->code.nr / 4 + 1)
 		return false;
 	if (map->code.nr >= map->clean_at && map->now_ns > CODEMAP_HISTORY_NS) {
 		forget(map, map->now_ns - CODEMAP_HISTORY_NS);
 		map->clean_at = 2 * map->code.nr + CLEAN_MIN;
 	}
-	if (all_bytes(map) > map->max_bytes) {
+	if (map->is_full || all_bytes(map) > map->max_bytes) {
 		forget(map, LIVE);
 		map->is_full = all_bytes(map) > map->max_bytes / 4 * 3;
 	}
 	return !map->is_full;
-}
-
-static bool is_stub(const struct codemap *map, u32 name)
-{
-	return map->names.at[name].class_name[0] == '\0';
 }
 
 static void end_code(struct codemap *map, struct code *c, u64 time_ns)
@@ -264,7 +295,7 @@ static void end_code(struct codemap *map, struct code *c, u64 time_ns)
 static bool may_both_stand(const struct codemap *map, const struct code *c, u64 start, u64 end,
 			   u32 name)
 {
-	if (!is_stub(map, c->name) || !is_stub(map, name))
+	if (!code_is_stub(map, c->name) || !code_is_stub(map, name))
 		return false;
 	bool is_same = c->start == start && c->end == end;
 	return !is_same &&
@@ -309,11 +340,16 @@ bool codemap_load(struct codemap *map, u64 time_ns, u64 addr, u64 size, u32 name
 {
 	u64 end = addr + size;
 
-	if (!size || size > CODEMAP_CODE_MAX || end < addr || name >= map->names.nr ||
-	    !make_room(map)) {
+	if (!size || size > CODEMAP_CODE_MAX || end < addr || name >= map->names.nr) {
 		map->nr_ignored++;
 		return false;
 	}
+	map->loading = name;
+	if (!make_room(map)) {
+		map->nr_ignored++;
+		return false;
+	}
+	bool is_new = time_ns && !code_is_stub(map, name);
 	if (time_ns > map->now_ns)
 		map->now_ns = time_ns;
 	if (!time_ns)
@@ -337,68 +373,27 @@ bool codemap_load(struct codemap *map, u64 time_ns, u64 addr, u64 size, u32 name
 					    .replay = map->replay });
 	map->bytes += sizeof(struct code);
 	add_to_pages(map, (u32)map->code.nr - 1);
-	if (!is_stub(map, name) && map->new_methods.nr < NEW_METHODS_MAX)
+	if (is_new && map->new_methods.nr < NEW_METHODS_MAX)
 		vec_push(&map->new_methods, addr);
 	return true;
 }
 
-static struct code *find_live_method(struct codemap *map, u64 addr)
+struct code *codemap_live_method(struct codemap *map, u64 addr)
 {
 	const struct page *page = find_page(map, addr);
 
 	for (size_t i = page ? page->code.nr : 0; i-- > 0;) {
 		struct code *c = &map->code.at[page->code.at[i]];
-		if (c->unload_ns == LIVE && c->start == addr && !is_stub(map, c->name))
+		if (c->unload_ns == LIVE && c->start == addr && !code_is_stub(map, c->name))
 			return c;
 	}
 	return NULL;
 }
 
-size_t codemap_take_new(struct codemap *map, u64 **out)
-{
-	size_t nr = map->new_methods.nr;
-
-	*out = map->new_methods.at;
-	map->new_methods = (typeof(map->new_methods)){ 0 };
-	return nr;
-}
-
-/* Hidden classes have a suffix that begins with "/0x" in JVMTI and with "+0x" in the tables. */
-static bool is_same_class(const char *a, const char *b)
-{
-	const char *hidden = strstr(a, "0x");
-	size_t len = hidden ? (size_t)(hidden - a) : 0;
-
-	if (!strcmp(a, b))
-		return true;
-	return len && !strncmp(a, b, len - 1) && b[len - 1] && !strcmp(b + len, hidden);
-}
-
-static bool is_same_name(const struct name *name, const struct code_facts *facts)
-{
-	if (!is_same_class(name->class_name, facts->class_name))
-		return false;
-	/* JVMTI has one jmethodID, and thus one name, for all intrinsics of this class. */
-	if (!strcmp(name->class_name, "java.lang.invoke.MethodHandle"))
-		return true;
-	return !strcmp(name->method, facts->method) && !strcmp(name->signature, facts->signature);
-}
-
-void codemap_report(struct codemap *map, u64 addr, const struct code_facts *facts)
-{
-	struct code *c = find_live_method(map, addr);
-	const struct name *name = c ? &map->names.at[c->name] : NULL;
-
-	if (!c || !is_same_name(name, facts))
-		return;
-	c->maker = facts->level > 3 ? MAKER_C2 : facts->level > 0 ? MAKER_C1 : MAKER_WRAPPER;
-	c->compile_id = facts->compile_id & CODEMAP_COMPILE_ID_MASK;
-}
-
 void codemap_inline(struct codemap *map, u64 addr, u32 begin_off, u32 end_off, const u32 *names,
 		    u32 nr)
 {
-	struct code *c = find_live_method(map, addr);
+	struct code *c = codemap_live_method(map, addr);
 	u32 last = c && c->ranges.nr ? c->ranges.at[c->ranges.nr - 1].end_off : 0;
 
 	if (!nr || !c || begin_off < last || end_off <= begin_off ||
@@ -415,7 +410,7 @@ void codemap_inline(struct codemap *map, u64 addr, u32 begin_off, u32 end_off, c
 
 void codemap_unload(struct codemap *map, u64 time_ns, u64 addr)
 {
-	struct code *c = find_live_method(map, addr);
+	struct code *c = codemap_live_method(map, addr);
 
 	if (time_ns > map->now_ns)
 		map->now_ns = time_ns;
@@ -433,7 +428,7 @@ void codemap_replay_end(struct codemap *map)
 {
 	/* Keep stubs: they are hardly ever removed, and a replay reports some under other names. */
 	vec_each(c, &map->code)
-		if (c->unload_ns == LIVE && c->replay != map->replay && !is_stub(map, c->name))
+		if (c->unload_ns == LIVE && c->replay != map->replay && !code_is_stub(map, c->name))
 			end_code(map, c, map->lost_ns);
 }
 
@@ -442,8 +437,8 @@ static bool is_after(const struct code *c, u64 time_ns)
 	return c->load_ns > time_ns && c->load_ns - time_ns <= CODEMAP_GRACE_NS;
 }
 
-/* The better match of two, in the order that find_code states. */
-static const struct code *better(const struct code *a, const struct code *b, u64 time_ns)
+/* The better match of two, in the order that codemap_code_at states. */
+static struct code *better(struct code *a, struct code *b, u64 time_ns)
 {
 	bool a_stood = a->load_ns <= time_ns && time_ns < a->unload_ns;
 	bool b_stood = b->load_ns <= time_ns && time_ns < b->unload_ns;
@@ -460,18 +455,18 @@ static const struct code *better(const struct code *a, const struct code *b, u64
  * because these reports are late. Removed code is no candidate: it was dead before the report of
  * its end, and the report of its successor may not have been read yet.
  */
-static const struct code *find_code(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id)
+struct code *codemap_code_at(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id)
 {
 	const struct page *page = find_page(map, pc);
-	const struct code *best = NULL;
+	struct code *best = NULL;
 
 	for (size_t i = 0; page && i < page->code.nr; i++) {
-		const struct code *c = &map->code.at[page->code.at[i]];
+		struct code *c = &map->code.at[page->code.at[i]];
 		if (pc < c->start || pc >= c->end)
 			continue;
 		if (compile_id && c->compile_id == compile_id)
 			return c;
-		if (compile_id && c->compile_id)
+		if (compile_id && (c->compile_id || c->other_id == compile_id))
 			continue;
 		if ((c->load_ns <= time_ns && time_ns < c->unload_ns) || is_after(c, time_ns))
 			best = best ? better(c, best, time_ns) : c;
@@ -506,13 +501,11 @@ static const struct inline_range *find_range(const struct code *c, u64 off)
 static enum frame_kind kind_of(const struct codemap *map, const struct code *c)
 {
 	static const enum frame_kind kinds[] = {
-		[MAKER_UNTOLD] = FRAME_C1,
-		[MAKER_C1] = FRAME_C1,
-		[MAKER_C2] = FRAME_C2,
-		[MAKER_WRAPPER] = FRAME_STUB,
+		[MAKER_UNREAD] = FRAME_C1, [MAKER_UNKNOWN] = FRAME_C1,   [MAKER_C1] = FRAME_C1,
+		[MAKER_C2] = FRAME_C2,     [MAKER_WRAPPER] = FRAME_STUB,
 	};
 
-	return is_stub(map, c->name) ? map->names.at[c->name].kind : kinds[c->maker];
+	return code_is_stub(map, c->name) ? map->names.at[c->name].kind : kinds[c->maker];
 }
 
 static struct java_frame frame_of(const struct codemap *map, u32 name, enum frame_kind kind)
@@ -533,7 +526,8 @@ static struct java_frame frame_of(const struct codemap *map, u32 name, enum fram
 int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id,
 		 struct java_frame *out, int max)
 {
-	const struct code *c = find_code(map, pc, time_ns, compile_id & CODEMAP_COMPILE_ID_MASK);
+	const struct code *c =
+		codemap_code_at(map, pc, time_ns, compile_id & CODEMAP_COMPILE_ID_MASK);
 	int nr = 0;
 
 	if (!c || max < 1)
@@ -554,6 +548,7 @@ struct codemap_size codemap_size(const struct codemap *map)
 		.nr_ignored = map->nr_ignored,
 		.nr_left_out = map->nr_left_out,
 		.bytes = all_bytes(map),
+		.nr_names = nr_names(map),
 	};
 }
 

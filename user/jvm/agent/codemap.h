@@ -35,6 +35,13 @@ u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text cla
 		 struct code_text method, struct code_text signature);
 
 /*
+ * Names that no code refers to are freed from time to time, and their numbers given to others. It
+ * keeps those in `held` (number + 1; 0: none), which the caller changes as it likes until it calls
+ * this again with NULL. Another name is safe until the next codemap_name after its codemap_load.
+ */
+void codemap_hold(struct codemap *map, const u32 *held, size_t nr);
+
+/*
  * Adds code at [addr, addr + size); time 0 means that it has always been there. Other code in that
  * range is removed, except that stubs may lie within stubs. Repeating the same code changes
  * nothing. Returns false if the code was ignored: an implausible size, too much code in one place,
@@ -50,11 +57,17 @@ struct code_facts {
 };
 
 /*
- * codemap_take_new returns the addresses of methods loaded since the last call, in an array that
- * the caller frees. codemap_report stores the tables' facts about one of them. It ignores them if
- * the names differ, because other code may be there by then.
+ * codemap_take_new returns the addresses of methods compiled since the last call, in an array that
+ * the caller frees. Methods that already existed when the agent was attached are not among them:
+ * most of them never appear in a sample. codemap_take_unread_at returns the address of the method
+ * that codemap_find would find, if its facts have not been looked for yet, else 0.
+ * codemap_take_unread returns all such methods. codemap_report stores the tables' facts about one
+ * method. If the names differ, other code is there by then: samples of that compile id are not of
+ * the method.
  */
 size_t codemap_take_new(struct codemap *map, u64 **out);
+size_t codemap_take_unread(struct codemap *map, u64 **out);
+u64 codemap_take_unread_at(struct codemap *map, u64 pc, u64 time_ns, u32 compile_id);
 void codemap_report(struct codemap *map, u64 addr, const struct code_facts *facts);
 
 /*
@@ -77,8 +90,8 @@ void codemap_replay_end(struct codemap *map);
 /*
  * The frames at pc at that time, leaf first: the inlined ones, then the code itself. At most `max`
  * (the outermost are kept); 0 if unknown. A return address is its own pc. The texts are valid until
- * codemap_free. Reports are late, sometimes by much. If the sample has a compile id (else 0), code
- * with another known compile id therefore does not match.
+ * the map changes. Reports are late, sometimes by much. If the sample has a compile id (else 0),
+ * code with another known compile id therefore does not match.
  */
 int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id,
 		 struct java_frame *out, int max);
@@ -89,6 +102,7 @@ const char *codemap_find_class(const struct codemap *map, u64 number);
 
 struct codemap_size {
 	size_t nr_live, nr_gone, nr_ignored, nr_left_out, bytes; /* left out: names without room */
+	size_t nr_names;
 };
 struct codemap_size codemap_size(const struct codemap *map);
 

@@ -9,7 +9,11 @@
 #include "base/time.h"
 #include "jvm/attach/refusals.h"
 
-#define RETRY_NS    (700 * NS_PER_MS) /* before the first retry, then four times as long */
+/*
+ * The pause before the first retry; each further one is twice as long. The last try comes after
+ * 4.2 s. By then the agent has given places of killed readers away (WIRE_CLAIM_SHORT_NS).
+ */
+#define RETRY_NS    (600 * NS_PER_MS)
 #define WAIT_MAX_NS (30 * NS_PER_SEC) /* between tries while the JVM starts */
 
 void entry_set_reason(struct agents_entry *e, const char *reason)
@@ -62,7 +66,7 @@ void entry_fail(struct agents_entry *e, const struct inject_result *result)
 	bool may_retry = result->outcome != INJECT_REFUSED && ++e->failures < AGENTS_TRIES_MAX;
 
 	if (may_retry)
-		try_later(e, result->reason, RETRY_NS << 2 * (e->failures - 1));
+		try_later(e, result->reason, RETRY_NS << (e->failures - 1));
 	else if (result->is_lasting && !agents_entry_has_ended(e))
 		entry_refuse_and_keep(e, result->reason);
 	else

@@ -16,6 +16,25 @@
 #include "base/file.h"
 #include "jvmmap/wire.h"
 
+#ifdef SYSFLAME_STATIC
+#define HAS_OWN true
+/* The library itself. */
+__asm__(".pushsection .rodata\n"
+	"agent_begin: .incbin \"" SYSFLAME_STATIC "\"\n"
+	"agent_end:\n"
+	".popsection");
+extern const char agent_begin[] __attribute__((visibility("hidden")));
+extern const char agent_end[] __attribute__((visibility("hidden")));
+#else
+#define HAS_OWN false
+static const char agent_begin[1], *const agent_end = agent_begin;
+#endif
+
+static bool is_built_in(const char *path)
+{
+	return !strcmp(path, AGENT_BUILT_IN);
+}
+
 /* The linker writes the section headers last, so they show a truncated file. */
 static bool is_whole(const char *bytes, size_t len)
 {
@@ -63,7 +82,7 @@ static char *find_foreign(const char *path)
 
 bool agent_file_is_trusted(const char *path, struct str *why)
 {
-	auto_free char *foreign = find_foreign(path);
+	auto_free char *foreign = is_built_in(path) ? NULL : find_foreign(path);
 
 	str_clear(why);
 	if (foreign)
@@ -74,8 +93,13 @@ bool agent_file_is_trusted(const char *path, struct str *why)
 	return !foreign;
 }
 
-static int read_whole(const char *path, char **bytes, size_t *len)
+int agent_file_read(const char *path, char **bytes, size_t *len)
 {
+	if (is_built_in(path)) {
+		*len = (size_t)(agent_end - agent_begin);
+		*bytes = xmemdup(agent_begin, *len);
+		return 0;
+	}
 	auto_close int fd = file_open_regular(AT_FDCWD, path, 0);
 	char opened[32];
 
@@ -89,7 +113,7 @@ bool agent_file_is_good(const char *path, struct str *why)
 {
 	auto_free char *bytes = NULL;
 	size_t len;
-	int err = read_whole(path, &bytes, &len);
+	int err = agent_file_read(path, &bytes, &len);
 
 	str_clear(why);
 	if (err)
@@ -131,5 +155,7 @@ static char *default_path(void)
 
 char *agent_file_find(const char *path)
 {
+	if (!path && HAS_OWN)
+		return xstrdup(AGENT_BUILT_IN);
 	return path ? realpath(path, NULL) : default_path();
 }

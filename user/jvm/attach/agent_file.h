@@ -4,13 +4,19 @@
 
 #include "base/str.h"
 
+#define AGENT_BUILT_IN "libjvmmap.so inside of sysflame" /* the path of the static binary's */
+
 /*
+ * AGENT_BUILT_IN if `path` is NULL and the library is part of the program. Otherwise
  * `path`, or if it is NULL libjvmmap.so beside this program, else in its ../lib/sysflame. NULL if
  * there is none. The caller frees it.
  */
 char *agent_file_find(const char *path);
 #define AGENT_FILE_MAX (4u << 20)
 #define NO_AGENT_FILE  "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; install it"
+
+/* The caller frees *bytes. Negative errno. */
+int agent_file_read(const char *path, char **bytes, size_t *len);
 
 /*
  * Whether only root, this user and the owner of this program can change the file and the folders

@@ -230,7 +230,7 @@ int deliver(const struct process_root *t, const char *agent_path, const char *no
 	}
 	struct agent_bytes agent = { 0 };
 	char stable[WIRE_NONCE_LEN + 1];
-	err = file_read(agent_path, AGENT_FILE_MAX, &agent.at, &agent.len);
+	err = agent_file_read(agent_path, &agent.at, &agent.len);
 	if (!err) {
 		agent_digest(&agent, stable);
 		err = put_there(t, &agent, stable, way, &d);

@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/signals.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/inject_message.h"
 #include "jvm/attach/injector.h"
@@ -73,23 +74,6 @@ static void keep_socket(int sock)
 {
 	if (dup2(sock, SOCK) < 0 || close_range(SOCK + 1, ~0u, 0))
 		_exit(1);
-}
-
-/* Signals of the terminal are for the recorder, which ends this process. */
-static void ignore_signals(void)
-{
-	static const int ignored[] = {
-		SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP, SIGTTOU
-	};
-	sigset_t none;
-
-	for (int sig = 1; sig < NSIG; sig++)
-		if (sig != SIGKILL && sig != SIGSTOP)
-			signal(sig, SIG_DFL);
-	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 static int run_opener(pid_t helper)
@@ -233,7 +217,7 @@ static void run_helper(int sock, const char *agent_path)
 	keep_socket(sock);
 	close_terminal(STDOUT_FILENO);
 	setpgid(0, 0); /* as in injector_prepare */
-	ignore_signals();
+	signals_leave_to_parent();
 	prctl(PR_SET_NAME, "sysflame-attach");
 	if (privileges_keep(PRIVILEGED_ATTACH, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
 	    getppid() != parent)
@@ -244,20 +228,6 @@ static void run_helper(int sock, const char *agent_path)
 		serve(&all);
 	end_openers(&all);
 	_exit(0);
-}
-
-static int await_ready(struct helper *h)
-{
-	struct worker_message m;
-	int fds[WORKER_FDS_MAX];
-	size_t nr;
-
-	if (poll(&(struct pollfd){ h->sock, POLLIN, 0 }, 1, READY_MS) != 1)
-		return -ETIMEDOUT;
-	int err = message_receive(h->sock, &m, fds, &nr);
-	if (!err)
-		fcntl(h->sock, F_SETFL, O_NONBLOCK);
-	return err;
 }
 
 int helper_start(const char *agent_path, struct helper **out)
@@ -278,11 +248,21 @@ int helper_start(const char *agent_path, struct helper **out)
 	}
 	struct helper *h = xcalloc(1, sizeof(*h));
 	*h = (struct helper){ pid, (int)syscall(SYS_pidfd_open, pid, 0), pair[0], 0 };
-	err = await_ready(h);
-	if (err)
-		helper_free(h);
-	else
-		*out = h;
+	*out = h;
+	return 0;
+}
+
+int helper_await(struct helper *h)
+{
+	struct worker_message m;
+	int fds[WORKER_FDS_MAX];
+	size_t nr;
+
+	if (poll(&(struct pollfd){ h->sock, POLLIN, 0 }, 1, READY_MS) != 1)
+		return -ETIMEDOUT;
+	int err = message_receive(h->sock, &m, fds, &nr);
+	if (!err)
+		fcntl(h->sock, F_SETFL, O_NONBLOCK);
 	return err;
 }
 

@@ -11,8 +11,12 @@
 
 struct helper;
 
-/* Starts the helper. `agent_path` as for agent_file_find. */
+/*
+ * Starts the helper, which drops its rights meanwhile. `agent_path` as for agent_file_find. Orders
+ * may be sent at once. helper_await waits until it carries them out; if that fails, free it.
+ */
 int helper_start(const char *agent_path, struct helper **out);
+int helper_await(struct helper *h);
 
 /* Closes our end, and with it the helper; waits no longer than that usually takes. Accepts NULL. */
 void helper_free(struct helper *h);

@@ -3,7 +3,6 @@
 #include "jvm/attach/injector.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/signals.h"
 #include "base/time.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/attach.h"
@@ -380,21 +380,12 @@ static bool send_result(const struct inject_result *result, int fd)
 
 void injector_prepare(void)
 {
-	static const int ignored[] = { SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGTTOU };
-	sigset_t none;
-
 	/*
 	 * Ctrl-C is for the recorder, which then waits for us. No session of its own: the scheduler
 	 * groups by session, and a new group waits for many seconds on a busy machine.
 	 */
 	setpgid(0, 0);
-	for (int sig = 1; sig < NSIG; sig++)
-		if (sig != SIGKILL && sig != SIGSTOP)
-			signal(sig, SIG_DFL);
-	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	signals_leave_to_parent();
 	prctl(PR_SET_NAME, "sysflame-inject");
 	alarm(INJECT_MAX_MS / 1000 + 5);
 }

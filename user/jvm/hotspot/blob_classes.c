@@ -3,6 +3,7 @@
  * Facts that only a walk of the code heaps shows: the pointer of each blob name, and in
  * continuation.c the code for virtual threads. Part of jvm/hotspot/hotspot_private.h.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -12,6 +13,8 @@
 #include "jvm/memory/compiled.h"
 
 #define NAME_MAX_LEN   128
+#define PAGE_SIZE      4096
+#define NAME_PAGES     16
 #define BLOB_NAMES_MAX 1024 /* JDK 8..28 have at most 110; a limit for hostile heaps */
 #define WALK_FIRST_NS  (20 * NS_PER_MS)
 #define WALK_LAST_NS   (2 * NS_PER_SEC)
@@ -65,6 +68,42 @@ static void remember_pointer(struct hotspot *h, const char *name, u64 pointer)
 			*wanted[i].pointer = pointer;
 }
 
+/*
+ * Pages that a walk has read. Most names are constants of libjvm, and a page holds many of them:
+ * the 104 names of a JDK 17 take 22 reads.
+ */
+struct name_pages {
+	struct name_page {
+		u64 addr; /* 0: empty */
+		char text[PAGE_SIZE];
+	} at[NAME_PAGES];
+	u32 next;
+};
+
+/* The page at `addr`, or NULL if it cannot be read as a whole. */
+static const struct name_page *find_page(struct hotspot *h, struct name_pages *pages, u64 addr)
+{
+	for (u32 i = 0; i < NAME_PAGES; i++)
+		if (pages->at[i].addr == addr)
+			return &pages->at[i];
+	struct name_page *p = &pages->at[pages->next++ % NAME_PAGES];
+	p->addr = addr && !mem_read(h->jvm.mem, addr, p->text, PAGE_SIZE) ? addr : 0;
+	return p->addr ? p : NULL;
+}
+
+/* Copies a name from its page; false if it is not within one page that can be read. */
+static bool copy_name(struct hotspot *h, u64 addr, char text[NAME_MAX_LEN])
+{
+	const u64 off = addr % PAGE_SIZE;
+	size_t room = PAGE_SIZE - off < NAME_MAX_LEN ? PAGE_SIZE - off : NAME_MAX_LEN;
+	const struct name_page *p = h->name_pages ? find_page(h, h->name_pages, addr - off) : NULL;
+
+	if (!p || !memchr(p->text + off, '\0', room))
+		return false;
+	strcpy(text, p->text + off);
+	return true;
+}
+
 const struct blob_name *hotspot_blob_name(struct hotspot *h, const struct blob *b)
 {
 	char text[NAME_MAX_LEN];
@@ -73,7 +112,8 @@ const struct blob_name *hotspot_blob_name(struct hotspot *h, const struct blob *
 		if (n->pointer == b->name)
 			return n;
 	if (h->blob_names.nr >= BLOB_NAMES_MAX ||
-	    mem_read_string(h->jvm.mem, b->name, text, sizeof(text)) != 0)
+	    (!copy_name(h, b->name, text) &&
+	     mem_read_string(h->jvm.mem, b->name, text, sizeof(text)) != 0))
 		return &unknown;
 
 	const char *clean = java_names_intern(h->names, text, strlen(text));
@@ -115,8 +155,11 @@ int hotspot_learn(struct hotspot *h)
 	int err = 0;
 
 	h->walk.deadline_ns = time_worked_ns() + WALK_LIMIT_NS;
-	if (!knows_all(h))
+	if (!knows_all(h)) {
+		h->name_pages = xcalloc(1, sizeof(*h->name_pages));
 		err = code_heaps_walk(&h->jvm, &h->heaps, &h->walk, learn_blob, h);
+		free(take(h->name_pages));
+	}
 	h->walk_is_cut = err == -ETIMEDOUT;
 	hotspot_learn_continuations(h);
 

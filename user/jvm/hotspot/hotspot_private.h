@@ -42,6 +42,7 @@ struct hotspot {
 
 	/* Results of walks of the code heaps, and the time of the next walk. */
 	VEC(struct blob_name) blob_names;
+	struct name_pages *name_pages; /* during a walk, see blob_classes.c */
 	u64 name_nmethod, name_native, name_vtable, name_adapter, name_mh_adapter, name_signature;
 	u64 cont_stubs_start, cont_stubs_end, barrier, enter_special_return;
 	u64 enter_special, do_yield;

@@ -22,36 +22,60 @@
 #define PIECE          65536 /* tags per read */
 #define SIZE_MAX_BLOCK 16
 
-static int read_space(const struct vm_memory *j, u64 space, u64 *low, u64 *high)
-{
-	int err = vm_read(j, space, SPACE_LOW, low);
+/* The words of a CodeHeap. */
+enum heap_word {
+	WORD_START,
+	WORD_END,
+	WORD_LOW, /* of the committed part */
+	WORD_COMMITTED_END,
+	WORD_MAP,
+	WORD_SHIFT,
+	NR_WORDS,
+};
 
-	return err ? err : vm_read(j, space, SPACE_HIGH, high);
+/* Requests the words of a heap; -ENOENT if this JVM does not export them. */
+static int request_heap(const struct vm_memory *j, u64 heap, u64 words[NR_WORDS],
+			struct mem_request requests[NR_WORDS])
+{
+	const struct jvm_field *fields = j->build.fields;
+	const u64 memory = heap + fields[HEAP_MEMORY].at, map = heap + fields[HEAP_SEGMAP].at;
+	const struct {
+		u64 object;
+		enum jvm_slot slot;
+	} at[NR_WORDS] = {
+		[WORD_START] = { memory, SPACE_LOW_BOUNDARY },
+		[WORD_END] = { memory, SPACE_HIGH_BOUNDARY },
+		[WORD_LOW] = { memory, SPACE_LOW },
+		[WORD_COMMITTED_END] = { memory, SPACE_HIGH },
+		[WORD_MAP] = { map, SPACE_LOW },
+		[WORD_SHIFT] = { heap, HEAP_SHIFT },
+	};
+
+	if (!fields[HEAP_MEMORY].width || !fields[HEAP_SEGMAP].width)
+		return -ENOENT;
+	for (int i = 0; i < NR_WORDS; i++) {
+		const struct jvm_field *f = &fields[at[i].slot];
+		if (!f->width)
+			return -ENOENT;
+		words[i] = 0;
+		requests[i] =
+			(struct mem_request){ at[i].object + f->at, &words[i], f->width, false };
+	}
+	return 0;
 }
 
-static int read_heap(const struct vm_memory *j, u64 heap, struct hotspot_heap *out,
-		     u64 *committed_end)
+static int check_heap(const u64 words[NR_WORDS], struct hotspot_heap *out, u64 *committed_end)
 {
-	const struct jvm_field *memory = &j->build.fields[HEAP_MEMORY];
-	const struct jvm_field *segmap = &j->build.fields[HEAP_SEGMAP];
-	u64 start, end, low, map, map_end, shift;
+	const u64 start = words[WORD_START], end = words[WORD_END], shift = words[WORD_SHIFT];
 
-	if (!memory->width || !segmap->width)
-		return -ENOENT;
-
-	int err = vm_read(j, heap + memory->at, SPACE_LOW_BOUNDARY, &start);
-	err = err ? err : vm_read(j, heap + memory->at, SPACE_HIGH_BOUNDARY, &end);
-	err = err ? err : read_space(j, heap + memory->at, &low, committed_end);
-	err = err ? err : read_space(j, heap + segmap->at, &map, &map_end);
-	err = err ? err : vm_read(j, heap, HEAP_SHIFT, &shift);
-	if (err)
-		return err;
-	if (!start || !map)
+	*committed_end = words[WORD_COMMITTED_END];
+	if (!start || !words[WORD_MAP])
 		return -EAGAIN;
-	if (start >= end || end - start > HEAP_MAX_BYTES || low != start || *committed_end < low ||
-	    *committed_end > end || shift < SHIFT_MIN || shift > SHIFT_MAX)
+	if (start >= end || end - start > HEAP_MAX_BYTES || words[WORD_LOW] != start ||
+	    *committed_end < start || *committed_end > end || shift < SHIFT_MIN ||
+	    shift > SHIFT_MAX)
 		return -EBADMSG;
-	*out = (struct hotspot_heap){ start, end, map, (u32)shift, 0 };
+	*out = (struct hotspot_heap){ start, end, words[WORD_MAP], (u32)shift, 0 };
 	return 0;
 }
 
@@ -80,17 +104,32 @@ static int list_heaps(const struct vm_memory *j, u64 list[HOTSPOT_HEAPS], u32 *n
 	return mem_read(j->mem, data, list, *nr * sizeof(list[0]));
 }
 
+/* Reads the words of all heaps at once. */
+static int read_heaps(const struct vm_memory *j, const u64 list[HOTSPOT_HEAPS], u32 nr,
+		      u64 words[HOTSPOT_HEAPS][NR_WORDS])
+{
+	struct mem_request requests[HOTSPOT_HEAPS * NR_WORDS];
+
+	for (u32 i = 0; i < nr; i++) {
+		int err = request_heap(j, list[i], words[i], &requests[i * NR_WORDS]);
+		if (err)
+			return err;
+	}
+	int nr_ok = mem_read_batch(j->mem, requests, nr * NR_WORDS);
+	return nr_ok < 0 ? nr_ok : (u32)nr_ok < nr * NR_WORDS ? -EFAULT : 0;
+}
+
 int code_heaps_read(const struct vm_memory *j, struct code_heaps *out)
 {
 	struct code_heaps heaps = { .start = UINT64_MAX };
-	u64 list[HOTSPOT_HEAPS];
+	u64 list[HOTSPOT_HEAPS], words[HOTSPOT_HEAPS][NR_WORDS];
 	u32 nr;
-	int err = list_heaps(j, list, &nr);
+	int err = list_heaps(j, list, &nr) ?: read_heaps(j, list, nr, words);
 
 	if (err)
 		return err;
 	for (u32 i = 0; i < nr; i++) {
-		err = read_heap(j, list[i], &heaps.at[i], &heaps.committed_end[i]);
+		err = check_heap(words[i], &heaps.at[i], &heaps.committed_end[i]);
 		if (err)
 			return err;
 		if (heaps.at[i].start < heaps.start)

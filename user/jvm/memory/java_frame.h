@@ -45,5 +45,12 @@ const char *java_names_intern_class(struct java_names *pool, const char *mutf8, 
  */
 const char *java_names_intern_type(struct java_names *pool, const char *mutf8, size_t len);
 
+/*
+ * Frees texts of the pool. java_names_keep marks one that is in use; java_names_sweep frees those
+ * that were not marked since the last sweep.
+ */
+void java_names_keep(const char *text);
+void java_names_sweep(struct java_names *pool);
+
 /* The size of the pool, for limiting it. */
 size_t java_names_bytes(const struct java_names *pool);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pool of Java names. Part of jvm/memory/java_frame.h. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 struct name {
 	struct name *next; /* with the same hash */
 	size_t len;
+	bool is_kept; /* at the next sweep */
 	char text[];
 };
 
@@ -47,6 +49,45 @@ size_t java_names_bytes(const struct java_names *pool)
 	return pool->bytes + pool->by_hash.cap * sizeof(struct dict_slot);
 }
 
+void java_names_keep(const char *text)
+{
+	struct name *n = (struct name *)(uintptr_t)(text - offsetof(struct name, text));
+
+	n->is_kept = true;
+}
+
+/* Returns the rest of the list. */
+static struct name *sweep_list(struct java_names *pool, struct name *list)
+{
+	struct name *kept = NULL;
+
+	for (struct name *n = list, *next; n; n = next) {
+		next = n->next;
+		if (n->is_kept) {
+			n->is_kept = false;
+			n->next = kept;
+			kept = n;
+			continue;
+		}
+		pool->bytes -= sizeof(*n) + n->len + 1;
+		free(n);
+	}
+	return kept;
+}
+
+void java_names_sweep(struct java_names *pool)
+{
+	struct dict kept = { 0 };
+
+	dict_each(slot, &pool->by_hash) {
+		struct name *list = sweep_list(pool, (struct name *)(uintptr_t)slot->value);
+		if (list)
+			*dict_add(&kept, slot->key) = (u64)(uintptr_t)list;
+	}
+	dict_fini(&pool->by_hash);
+	pool->by_hash = kept;
+}
+
 static const char *intern(struct java_names *pool, const char *text, size_t len)
 {
 	u64 *place = dict_add(&pool->by_hash, hash_keyed(text, len));
@@ -58,6 +99,7 @@ static const char *intern(struct java_names *pool, const char *text, size_t len)
 	struct name *n = xmalloc(sizeof(*n) + len + 1);
 	n->next = (struct name *)(uintptr_t)*place;
 	n->len = len;
+	n->is_kept = false;
 	memcpy(n->text, text, len);
 	n->text[len] = '\0';
 	*place = (u64)(uintptr_t)n;

@@ -124,25 +124,19 @@ static int symbol_length(const struct vm_memory *j, const u8 *bytes, size_t len)
 	return (int)((u32)jvm_get(&j->build, SYMBOL_LENGTH_AND_REFCOUNT, bytes, len) >> 16);
 }
 
-int method_symbol(const struct vm_memory *j, u64 symbol, char **text, size_t *text_len)
+/* The text of a Symbol whose first `n` bytes have been read. */
+static int complete_symbol(const struct vm_memory *j, u64 symbol, const u8 *first, size_t n,
+			   char **text, size_t *text_len)
 {
 	u64 body = j->build.fields[SYMBOL_BODY].at;
-	u8 first[SYMBOL_FIRST];
 
-	if (!is_pointer(symbol))
-		return -EBADMSG;
-
-	ssize_t n = mem_read_some(j->mem, symbol, first, sizeof(first));
-	if (n < 0)
-		return (int)n;
-	if ((u64)n < body)
+	if (n < body)
 		return -EFAULT;
-
-	size_t len = (size_t)symbol_length(j, first, (size_t)n);
+	size_t len = (size_t)symbol_length(j, first, n);
 	if (len > SYMBOL_MAX)
 		return -EBADMSG;
 	auto_free char *out = xmalloc(len + 1);
-	size_t have = (u64)n - body < len ? (u64)n - body : len;
+	size_t have = n - body < len ? n - body : len;
 	memcpy(out, first + body, have);
 	int err = mem_read(j->mem, symbol + body + have, out + have, len - have);
 	if (err)
@@ -152,41 +146,23 @@ int method_symbol(const struct vm_memory *j, u64 symbol, char **text, size_t *te
 	return 0;
 }
 
-/* Reads a text of the constant pool, interned; -EBADMSG if slot `index` is not a text. */
-static int read_pool_text(struct methods *all, u64 pool, u32 pool_length, u64 tags, u32 index,
-			  const char **out)
+int method_symbol(const struct vm_memory *j, u64 symbol, char **text, size_t *text_len)
 {
-	const struct vm_memory *j = all->j;
-	u64 slot = pool + j->build.sizes[SIZE_POOL] + 8ull * index, symbol;
-	u8 tag;
-	/* Array<u1>: an int for its length, then the bytes (oops/array.hpp) */
-	struct mem_request requests[] = {
-		{ slot, &symbol, sizeof(symbol), false },
-		{ tags + 4 + index, &tag, 1, false },
-	};
-	auto_free char *text = NULL;
-	size_t len;
+	u8 first[SYMBOL_FIRST];
 
-	if (!index || index >= pool_length)
+	if (!is_pointer(symbol))
 		return -EBADMSG;
-	int nr = mem_read_batch(j->mem, requests, ARRAY_SIZE(requests));
-	if (nr != ARRAY_SIZE(requests))
-		return nr < 0 ? nr : -EFAULT;
-	if (tag != TAG_UTF8)
-		return -EBADMSG;
-	int err = method_symbol(j, symbol & ~1ull, &text, &len);
-	if (err)
-		return err;
-	*out = java_names_intern(all->names, text, len);
-	return 0;
+
+	ssize_t n = mem_read_some(j->mem, symbol, first, sizeof(first));
+	return n < 0 ? (int)n : complete_symbol(j, symbol, first, (size_t)n, text, text_len);
 }
 
-/* Reads the holder's name, and the pool index of the source file's name (0: none). */
-static int read_holder(struct methods *all, u64 holder, struct method_name *m, u32 *file_index)
+/* Reads the holder's name. */
+static int read_class_name(struct methods *all, u64 holder, const char **out)
 {
 	const struct vm_memory *j = all->j;
 	auto_free char *text = NULL;
-	u64 symbol, index;
+	u64 symbol;
 	size_t len;
 
 	if (!is_pointer(holder))
@@ -197,38 +173,149 @@ static int read_holder(struct methods *all, u64 holder, struct method_name *m, u
 		return err;
 	if (!len)
 		return -EBADMSG;
-	m->class_name = java_names_intern_class(all->names, text, len);
-	if (!*file_index && !vm_read(j, holder, KLASS_SOURCE_FILE, &index))
-		*file_index = (u32)index;
+	*out = java_names_intern_class(all->names, text, len);
 	return 0;
 }
 
-static int read_names(struct methods *all, const struct fingerprint *print, struct method_name *m)
+/* The texts of a method's name, in the order in which they are read. */
+enum text {
+	TEXT_CLASS,
+	TEXT_NAME,
+	TEXT_SIGNATURE,
+	TEXT_FILE,
+	TEXTS,
+};
+
+/* A name while it is read: every step is one read of several pieces. */
+struct name_reader {
+	u64 pool, tags, holder;
+	u32 pool_length;
+	u32 index[TEXTS]; /* in the pool, 0 if there is none; unused for the class */
+	u64 symbols[TEXTS];
+	u8 tag[TEXTS];
+	u64 class_file; /* index in the pool, where the class has it */
+};
+
+static int read_pool(const struct vm_memory *j, const struct fingerprint *print,
+		     struct name_reader *r)
 {
-	const struct vm_memory *j = all->j;
 	const struct jvm_build *b = &j->build;
 	u8 pool[OBJECT_MAX];
 	ssize_t len = mem_read_some(j->mem, print->constants, pool, sizeof(pool));
 
 	if (len < 0)
 		return (int)len;
+	*r = (struct name_reader){
+		.pool = print->constants,
+		.tags = (u64)jvm_get(b, POOL_TAGS, pool, (size_t)len),
+		.holder = (u64)jvm_get(b, POOL_HOLDER, pool, (size_t)len),
+		.pool_length = (u32)jvm_get(b, POOL_LENGTH, pool, (size_t)len),
+		.index = { [TEXT_NAME] = print->name_index,
+			   [TEXT_SIGNATURE] = print->signature_index,
+			   [TEXT_FILE] = (u32)jvm_get(b, POOL_SOURCE_FILE, pool, (size_t)len) },
+	};
+	return b->sizes[SIZE_POOL] && is_pointer(r->tags) && is_pointer(r->holder) &&
+			       vm_has(b, KLASS_NAME)
+		       ? 0
+		       : -EBADMSG;
+}
 
-	u32 nr = (u32)jvm_get(b, POOL_LENGTH, pool, (size_t)len);
-	u64 tags = (u64)jvm_get(b, POOL_TAGS, pool, (size_t)len);
-	u64 holder = (u64)jvm_get(b, POOL_HOLDER, pool, (size_t)len);
-	u32 file_index = (u32)jvm_get(b, POOL_SOURCE_FILE, pool, (size_t)len);
-	if (!b->sizes[SIZE_POOL] || !is_pointer(tags))
+/* Adds the two reads of the pool's entry for a text: its Symbol and its tag. */
+static size_t add_entry(const struct vm_memory *j, struct name_reader *r, enum text t,
+			struct mem_request *out)
+{
+	u32 index = r->index[t];
+
+	if (!index || index >= r->pool_length)
+		return 0;
+	out[0] = (struct mem_request){ r->pool + j->build.sizes[SIZE_POOL] + 8ull * index,
+				       &r->symbols[t], sizeof(r->symbols[t]), false };
+	/* Array<u1>: an int for its length, then the bytes (oops/array.hpp) */
+	out[1] = (struct mem_request){ r->tags + 4 + index, &r->tag[t], 1, false };
+	return 2;
+}
+
+static int read_entries(const struct vm_memory *j, struct name_reader *r)
+{
+	const struct jvm_field *name = &j->build.fields[KLASS_NAME];
+	const struct jvm_field *file = &j->build.fields[KLASS_SOURCE_FILE];
+	struct mem_request requests[8] = {
+		{ r->holder + name->at, &r->symbols[TEXT_CLASS], name->width, false },
+	};
+	size_t nr = 1;
+
+	nr += add_entry(j, r, TEXT_NAME, requests + nr);
+	nr += add_entry(j, r, TEXT_SIGNATURE, requests + nr);
+	if (nr != 5)
 		return -EBADMSG;
-	int err = read_pool_text(all, print->constants, nr, tags, print->name_index, &m->name);
-	err = err ? err
-		  : read_pool_text(all, print->constants, nr, tags, print->signature_index,
-				   &m->signature);
-	err = err ? err : read_holder(all, holder, m, &file_index);
+	nr += add_entry(j, r, TEXT_FILE, requests + nr);
+	if (!r->index[TEXT_FILE] && file->width)
+		requests[nr++] = (struct mem_request){ r->holder + file->at, &r->class_file,
+						       file->width, false };
+	int done = mem_read_batch(j->mem, requests, nr);
+	if (done < 0)
+		return done;
+	for (size_t i = 0; i < 5; i++)
+		if (!requests[i].ok)
+			return -EFAULT;
+	if (r->tag[TEXT_NAME] != TAG_UTF8 || r->tag[TEXT_SIGNATURE] != TAG_UTF8)
+		return -EBADMSG;
+	if (r->class_file) {
+		r->index[TEXT_FILE] = (u32)r->class_file;
+		mem_read_batch(j->mem, requests, add_entry(j, r, TEXT_FILE, requests));
+	}
+	return 0;
+}
+
+/* Reads the Symbols. A file without a name is no error. */
+static int read_texts(struct methods *all, struct name_reader *r, const char *out[TEXTS])
+{
+	const struct vm_memory *j = all->j;
+	u8 first[TEXTS][SYMBOL_FIRST];
+	struct mem_request requests[TEXTS];
+	u32 nr = r->tag[TEXT_FILE] == TAG_UTF8 ? TEXTS : TEXT_FILE;
+
+	for (u32 t = 0; t < nr; t++) {
+		r->symbols[t] &= t == TEXT_CLASS ? ~0ull : ~1ull;
+		requests[t] = (struct mem_request){ r->symbols[t], first[t], SYMBOL_FIRST, false };
+		if (!is_pointer(r->symbols[t]) && t != TEXT_FILE)
+			return -EBADMSG;
+	}
+	int done = mem_read_batch(j->mem, requests, nr);
+	if (done < 0)
+		return done;
+	out[TEXT_FILE] = "";
+	for (u32 t = 0; t < nr; t++) {
+		auto_free char *text = NULL;
+		size_t len;
+		/* The bytes behind a short Symbol may not be mapped. */
+		int err = requests[t].ok ? complete_symbol(j, r->symbols[t], first[t], SYMBOL_FIRST,
+							   &text, &len)
+					 : method_symbol(j, r->symbols[t], &text, &len);
+		if (err && t == TEXT_FILE)
+			return 0;
+		if (err || (!len && t == TEXT_CLASS))
+			return err ? err : -EBADMSG;
+		out[t] = t == TEXT_CLASS ? java_names_intern_class(all->names, text, len)
+					 : java_names_intern(all->names, text, len);
+	}
+	return 0;
+}
+
+static int read_names(struct methods *all, const struct fingerprint *print, struct method_name *m)
+{
+	const char *texts[TEXTS];
+	struct name_reader r;
+	int err = read_pool(all->j, print, &r);
+
+	err = err ? err : read_entries(all->j, &r);
+	err = err ? err : read_texts(all, &r, texts);
 	if (err)
 		return err;
-	if (!file_index ||
-	    read_pool_text(all, print->constants, nr, tags, file_index, &m->file) != 0)
-		m->file = "";
+	m->class_name = texts[TEXT_CLASS];
+	m->name = texts[TEXT_NAME];
+	m->signature = texts[TEXT_SIGNATURE];
+	m->file = texts[TEXT_FILE];
 	/* Names are never empty, and method descriptors begin like this (JVMS 4.3.3). */
 	return m->name[0] && m->signature[0] == '(' ? 0 : -EBADMSG;
 }
@@ -283,34 +370,49 @@ static int read_names_surely(struct methods *all, const struct fingerprint *prin
 		       : -EBADMSG;
 }
 
-/* -EAGAIN if classes were unloaded meanwhile. */
+/*
+ * What was read of a Method is consistent only if it has not changed: -EBADMSG. -EAGAIN if classes
+ * were unloaded meanwhile.
+ */
+static int check_method(const struct vm_memory *j, u64 method, const struct look *look,
+			bool *is_native)
+{
+	const struct jvm_field *access = &j->build.fields[METHOD_ACCESS_FLAGS];
+	u64 flags = 0, again = 0, nr_unloads = 0;
+	struct mem_request requests[] = {
+		{ method + access->at, &flags, access->width, false },
+		{ method + j->build.fields[METHOD_CONST_METHOD].at, &again, sizeof(again), false },
+		{ j->unloads, &nr_unloads, sizeof(nr_unloads), false }, /* last: see unloads.h */
+	};
+	int done = mem_read_batch(j->mem, requests, j->unloads ? 3 : 2);
+
+	if (done < 0)
+		return done;
+	if (!requests[1].ok)
+		return -EFAULT;
+	if (again != look->const_method)
+		return -EBADMSG;
+	*is_native = flags & ACCESS_NATIVE;
+	return (requests[2].ok ? nr_unloads + 1 : 0) == look->unloads ? 0 : -EAGAIN;
+}
+
 static int name_method(struct methods *all, u64 method, const struct look *look,
 		       struct known_method *out)
 {
 	const struct vm_memory *j = all->j;
 	struct known_method k = { .name = { .const_method = look->const_method } };
-	u64 flags = 0, again;
 	int err = parse_const_method(j, look->bytes, look->len, &k.print);
 
 	err = err ? err : read_names_surely(all, &k.print, &k.name);
+	err = err ? err : check_method(j, method, look, &k.name.is_native);
 	if (err)
 		return err;
-	if (!vm_read(j, method, METHOD_ACCESS_FLAGS, &flags))
-		k.name.is_native = flags & ACCESS_NATIVE;
 	u64 code = j->build.sizes[SIZE_CONST_METHOD] + (u64)k.print.code_size;
 	k.name.code_size = k.print.code_size;
 	if ((u32)jvm_get(&j->build, CM_FLAGS, look->bytes, look->len) & j->build.has_line_table) {
 		k.lines_at = look->const_method + code;
 		k.lines_len = (u32)(k.print.size * 8ull - code);
 	}
-	/* The results are consistent only if the Method has not changed. */
-	err = vm_read(j, method, METHOD_CONST_METHOD, &again);
-	if (err)
-		return err;
-	if (again != look->const_method)
-		return -EBADMSG;
-	if (unloads_read(j) != look->unloads)
-		return -EAGAIN;
 	*out = k;
 	return 0;
 }
@@ -321,12 +423,11 @@ static int name_method(struct methods *all, u64 method, const struct look *look,
  */
 static bool has_same_class(struct methods *all, const struct known_method *k)
 {
-	struct method_name now = { 0 };
-	u32 file_index = 1; /* the file is not needed */
+	const char *class_name;
 	u64 holder;
 
 	return !vm_read(all->j, k->print.constants, POOL_HOLDER, &holder) &&
-	       !read_holder(all, holder, &now, &file_index) && now.class_name == k->name.class_name;
+	       !read_class_name(all, holder, &class_name) && class_name == k->name.class_name;
 }
 
 static bool is_same(struct methods *all, const struct known_method *k, const struct look *look)
