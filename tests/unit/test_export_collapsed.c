@@ -167,17 +167,69 @@ static void suffixes_and_java_names_give_the_kind(void **state)
 
 static void a_bad_line_is_named_with_its_number(void **state)
 {
-	assert_refused("a 1\nb;c\n", "line 2: no count; a line is \"root;...;leaf COUNT\"");
-	assert_refused("a 1\n\nb;c x3\n", "line 3: no count; a line is \"root;...;leaf COUNT\"");
 	assert_refused("a 1x\n", "line 1: no count; a line is \"root;...;leaf COUNT\"");
+	assert_refused("a 1\n\nb;c x3\nd\n", "line 3: no count; a line is \"root;...;leaf COUNT\"");
 	assert_refused("a -3\n", "line 1: the count is negative");
-	assert_refused("a 1.5\n", "line 1: the count is not a whole number");
 	assert_refused("a 9007199254740992\n", "line 1: the count is larger than 2^53 - 1");
 	assert_refused("a 99999999999999999999999\n", "line 1: the count is larger than 2^53 - 1");
 	assert_refused("a 9007199254740991\nb 1\n",
 		       "line 2: the counts add up to more than 2^53 - 1");
+	assert_refused("a 9007199254741.5\n", "line 1: the count is larger than 2^53 - 1");
 	assert_refused(" 7\n", "line 1: there is no stack before the count");
 	assert_refused("7\n", "line 1: no count; a line is \"root;...;leaf COUNT\"");
+}
+
+static void assert_reads_with_note(const char *text, const char *wanted, const char *note)
+{
+	struct reading r = read_bytes(text, strlen(text));
+
+	assert_int_equal(r.err, 0);
+	char *got = written(r.p);
+	assert_string_equal(got, wanted);
+	assert_string_equal(r.why.at ?: "", note);
+	free(got);
+	done(&r);
+}
+
+static void stray_lines_are_skipped_and_noted(void **state)
+{
+	assert_reads_with_note("a 1\nb;c\nd 2\n", "a 1\nd 2\n",
+			       "lines without a count were skipped: 1, the first is line 2");
+	assert_reads_with_note("Profiling for 5 seconds\na 1\nb 2\nDone x\n", "a 1\nb 2\n",
+			       "lines without a count were skipped: 2, the first is line 1");
+}
+
+static void fractions_become_thousandths(void **state)
+{
+	struct reading r = read_bytes("a;b 1.5\na 0.0625\na;c 2\n", 23);
+
+	assert_int_equal(r.err, 0);
+	assert_string_equal(r.p->types.at[0].unit, "thousandths");
+	assert_int_equal(r.p->types.nr, 1);
+	assert_int_equal(profile_total(r.p, 0), 3562);
+	done(&r);
+}
+
+/* The type of a file is decided by its first 1024 bytes. */
+static void late_fractions_are_rounded(void **state)
+{
+	auto_str struct str text = { 0 };
+
+	for (int i = 0; i < 512; i++)
+		str_add(&text, "a 1\n");
+	str_add(&text, "b 1.5\nb 0.25\n");
+	struct reading r = read_bytes(text.at, text.len);
+	assert_int_equal(r.err, 0);
+	assert_int_equal(profile_total(r.p, 0), 514);
+	assert_string_equal(r.why.at, "fractions were rounded: 2");
+	done(&r);
+}
+
+static void a_byte_order_mark_is_no_part_of_the_first_frame(void **state)
+{
+	assert_reads("\xef\xbb\xbf"
+		     "a;b 7\n",
+		     "a;b 7\n");
 }
 
 static void a_binary_file_is_refused(void **state)
@@ -263,6 +315,10 @@ int main(void)
 		cmocka_unit_test(an_empty_frame_and_bad_bytes_get_a_name),
 		cmocka_unit_test(suffixes_and_java_names_give_the_kind),
 		cmocka_unit_test(a_bad_line_is_named_with_its_number),
+		cmocka_unit_test(stray_lines_are_skipped_and_noted),
+		cmocka_unit_test(fractions_become_thousandths),
+		cmocka_unit_test(late_fractions_are_rounded),
+		cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_first_frame),
 		cmocka_unit_test(a_binary_file_is_refused),
 		cmocka_unit_test(a_stack_may_have_65535_frames_and_no_more),
 		cmocka_unit_test(a_line_longer_than_64_mib_is_refused),

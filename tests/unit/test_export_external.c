@@ -291,6 +291,35 @@ static struct str pprof_of_inlined_code(void)
 	return bytes;
 }
 
+/* The library is mapped to [0x1000, 0x3000), from 0x100 in its file on. */
+static void pprof_without_symbols_has_offsets_in_libraries(void **state)
+{
+	struct profile *p = profile_new();
+	struct str bytes = { 0 };
+	auto_str struct str why = { 0 };
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	pb_add_bytes(&bytes, 1, "\10\1\20\2", 4);
+	pb_add_bytes(&bytes, 2, "\12\3\1\2\3\22\1\7", 8);
+	pb_add_bytes(&bytes, 3, "\10\1\20\x80\x20\30\x80\x60\40\x80\2\50\3", 13);
+	pb_add_bytes(&bytes, 4, "\10\1\20\1\30\x9f\x20", 7);
+	pb_add_bytes(&bytes, 4, "\10\2\20\1\30\x9f\3", 7);
+	pb_add_bytes(&bytes, 4, "\10\3\30\x9f\3", 5);
+	add_text(&bytes, 6, "");
+	add_text(&bytes, 6, "cpu");
+	add_text(&bytes, 6, "count");
+	add_text(&bytes, 6, "/usr/lib/lib z.so");
+	if (read_bytes(&bytes, p, &why))
+		fail_msg("%s", why.at);
+	assert_int_equal(collapsed_write(p, f), 0);
+	fclose(f);
+	assert_string_equal(text, "[unknown];[lib z.so]+0x19f;[lib z.so]+0x11f 7\n");
+	free(text);
+	profile_free(p);
+}
+
 static struct profile *written_and_read(struct profile *p)
 {
 	struct profile *back = profile_new();
@@ -514,6 +543,7 @@ int main(void)
 		cmocka_unit_test(the_default_type_of_pprof_is_first),
 		cmocka_unit_test(a_count_is_of_samples_only_if_its_name_says_so),
 		cmocka_unit_test(labels_and_inlining_of_pprof_are_kept),
+		cmocka_unit_test(pprof_without_symbols_has_offsets_in_libraries),
 		cmocka_unit_test(inlined_and_other_code_of_a_method_is_one_method),
 		cmocka_unit_test(perf_script_may_omit_fields_with_f),
 		cmocka_unit_test(perf_script_samples_weigh_their_period_in_the_events_unit),

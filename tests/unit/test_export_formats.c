@@ -543,7 +543,7 @@ static void a_flipped_bit_gives_one_line_or_a_profile(void **state)
 			struct str why = { 0 };
 			bytes.at[at] ^= (char)(1 << at % 8);
 			int err = read_bytes(bytes.at, bytes.len, back, &why);
-			assert_true(err ? why.at && !strchr(why.at, '\n') : !why.len);
+			assert_true(err || why.len ? why.at && !strchr(why.at, '\n') : true);
 			bytes.at[at] ^= (char)(1 << at % 8);
 			str_fini(&why);
 			profile_free(back);

@@ -260,6 +260,39 @@ static void a_profile_that_keeps_time_gets_the_slice_as_label(void **state)
 	profile_free(p);
 }
 
+/* Every stack has one weight in a slot, in any order of the slices and over several files. */
+static void a_clock_that_was_set_back_gives_no_stack_two_weights(void **state)
+{
+	static const u64 times[] = { 0, 1, 2, 3, 1, 2, 5, 4, 5, 6 };
+	struct slice_query q = { .from_wall_ns = START_NS, .to_wall_ns = UINT64_MAX };
+	struct profile *p = profile_with_types();
+	auto_str struct str why = { 0 };
+	u64 expected = 0;
+
+	p->slot_ns = 2 * SLICE_NS;
+	for (int file = 0; file < 2; file++) {
+		struct slice_writer *w = slice_writer_new();
+		auto_str struct str bytes = { 0 };
+		for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+			add_slice(w, 7, START_NS + (times[i] + (u64)file * 6) * SLICE_NS, &bytes);
+		slice_writer_free(w);
+		assert_int_equal(slices_read((u8 *)bytes.at, bytes.len, &q, p, &why), 0);
+		expected += ARRAY_SIZE(times);
+	}
+	struct profile *one = profile_with_types();
+	u32 seed = 7;
+	add_random_stacks(one, &seed, 61);
+	assert_int_equal(profile_total(p, 0), expected * profile_total(one, 0));
+	for (size_t i = 0; i < p->weights.nr; i++)
+		for (size_t k = 0; k < i; k++) {
+			const struct weight *a = &p->weights.at[i], *b = &p->weights.at[k];
+			assert_false(a->node == b->node && a->labels == b->labels &&
+				     a->type == b->type);
+		}
+	profile_free(one);
+	profile_free(p);
+}
+
 static u64 lost_of(const struct profile *p)
 {
 	const struct note *n = profile_find_note(p, "slices_lost");
@@ -370,11 +403,39 @@ static void a_large_book_ends_by_itself(void **state)
 		nr_books += begins;
 		profile_free(p);
 	}
-	assert_int_equal(nr_books, 3);
+	assert_int_equal(nr_books, 5);
 	struct slice_query q = all_slices();
 	struct profile *p = read_slices(&file, &q);
 	assert_int_equal(profile_total(p, 0), 550000);
 	profile_free(p);
+	slice_writer_free(w);
+}
+
+static void short_processes_do_not_grow_a_book_for_an_hour(void **state)
+{
+	struct slice_writer *w = slice_writer_new();
+	auto_str struct str file = { 0 };
+	size_t largest = 0;
+	int nr_books = 0;
+
+	for (u32 slice = 0; slice < 100; slice++) {
+		struct profile *p = profile_with_types();
+		bool begins;
+		node_id node = profile_child(p, 0, frames_intern(p->frames, 2, "main", ""));
+		for (u32 i = 0; i < 1000; i++) {
+			struct labels labels = { .pid = slice * 1000 + i + 1, .comm = "sh" };
+			profile_add(p, node, profile_intern_labels(p, &labels), 0, 1);
+		}
+		str_clear(&file);
+		assert_int_equal(slice_writer_add(w, p, START_NS, START_NS, &file, &begins), 0);
+		nr_books += begins;
+		if (slice_writer_bytes(w) > largest)
+			largest = slice_writer_bytes(w);
+		profile_free(p);
+	}
+	assert_true(nr_books > 1);
+	/* The last slice may have doubled a table. */
+	assert_true(largest < 2 * SLICE_BOOK_BYTES);
 	slice_writer_free(w);
 }
 
@@ -468,11 +529,13 @@ int main(void)
 		cmocka_unit_test(a_sealed_file_and_one_with_a_tail_read_alike),
 		cmocka_unit_test(only_the_wanted_label_sets_are_read),
 		cmocka_unit_test(a_profile_that_keeps_time_gets_the_slice_as_label),
+		cmocka_unit_test(a_clock_that_was_set_back_gives_no_stack_two_weights),
 		cmocka_unit_test(a_torn_tail_is_left_out_and_counted),
 		cmocka_unit_test(damage_loses_the_rest_of_the_book_only),
 		cmocka_unit_test(a_missing_record_loses_the_rest_of_the_book),
 		cmocka_unit_test(a_book_ends_with_the_hour),
 		cmocka_unit_test(a_large_book_ends_by_itself),
+		cmocka_unit_test(short_processes_do_not_grow_a_book_for_an_hour),
 		cmocka_unit_test(weights_that_are_too_large_append_nothing),
 		cmocka_unit_test(a_stack_that_is_too_deep_appends_nothing),
 		cmocka_unit_test(any_changed_byte_is_noticed),

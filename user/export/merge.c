@@ -97,6 +97,7 @@ struct copying {
 	struct profile *out;
 	const struct profile *from;
 	u64 start_wall_ns, slot_ns; /* start and slot width of `out` */
+	struct naming *names;       /* NULL: frames stay as they are */
 	merge_label_fn label;       /* NULL: none */
 	void *ctx;
 };
@@ -138,26 +139,18 @@ static void copy_weights(const struct copying *c, const u32 *types, const node_i
 static void copy_stacks(const struct copying *c)
 {
 	const struct profile *p = c->from;
-	frame_id *frames = xcalloc(frames_nr(p->frames) + 1, sizeof(frames[0]));
+	struct naming *raw = c->names ? NULL : naming_new(p->frames, c->out->frames, NAMES_RAW);
 	node_id *nodes = xcalloc(p->nodes.nr, sizeof(nodes[0]));
 	u32 *types = xcalloc(p->types.nr + 1, sizeof(types[0]));
 
-	for (frame_id id = 0; id < frames_nr(p->frames); id++) {
-		const struct frame *f = frames_get(p->frames, id);
-		char *function = frame_function(f);
-		frames[id] = frames_intern_like(c->out->frames, f, function);
-		free(function);
-	}
 	for (u32 type = 0; type < p->types.nr; type++) {
 		const struct value_type *t = &p->types.at[type];
 		types[type] = profile_find_type(c->out, t->name, t->unit);
 		c->out->types.at[types[type]].role = t->role;
 	}
-	for (node_id n = 1; n < p->nodes.nr; n++)
-		nodes[n] = profile_child(c->out, nodes[p->nodes.at[n].parent],
-					 frames[p->nodes.at[n].frame]);
+	naming_copy_nodes(c->names ?: raw, p, c->out, nodes);
 	copy_weights(c, types, nodes);
-	free(frames);
+	naming_free(raw);
 	free(nodes);
 	free(types);
 }
@@ -218,19 +211,14 @@ static void take_facts(struct profile *p, struct profile *file, struct merge *ea
 	merge_end(p, earlier);
 }
 
-int merge_labelled(struct profile *p, struct profile *file, merge_label_fn label, void *ctx,
-		   struct str *why)
+void merge_stacks(struct profile *p, const struct profile *file, struct naming *names,
+		  merge_label_fn label, void *ctx)
 {
-	const struct copying c = { .out = p, .from = file, .label = label, .ctx = ctx };
-	struct merge earlier;
-	int err = check_sums(p, file, why);
+	const struct copying c = {
+		.out = p, .from = file, .names = names, .label = label, .ctx = ctx
+	};
 
-	if (err)
-		return err;
-	merge_begin(p, &earlier);
 	copy_stacks(&c);
-	take_facts(p, file, &earlier);
-	return 0;
 }
 
 int merge_timed(struct profile *p, struct profile *file, struct str *why)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/str.h"
+#include "profile/names.h"
 #include "profile/profile.h"
 
 /* The recording facts of a profile from before a file is read into it. */
@@ -34,11 +35,12 @@ int merge_timed(struct profile *p, struct profile *file, struct str *why);
 typedef void (*merge_label_fn)(struct labels *labels, void *ctx);
 
 /*
- * Adds a separately read file to `p`, which keeps no time, with changed labels. -EINVAL and a
- * sentence as above; `p` stays as it was then.
+ * Adds the stacks of a separately read file alone, with changed labels (`label` may be NULL) and
+ * without time. `names` leads from the frames of the file to those of `p`; NULL: they stay as they
+ * are. The caller checks that the sums fit.
  */
-int merge_labelled(struct profile *p, struct profile *file, merge_label_fn label, void *ctx,
-		   struct str *why);
+void merge_stacks(struct profile *p, const struct profile *file, struct naming *names,
+		  merge_label_fn label, void *ctx);
 
 /*
  * Moves the slots of `p` to its merged start. `start_wall_ns` is the start that they counted from.

@@ -33,9 +33,56 @@ static int perf_data_refuse(struct input *in, struct profile *p, struct str *why
 	return -EINVAL;
 }
 
+static bool utf16_is(const u8 *head, size_t len)
+{
+	return starts_with(head, len, "\xff\xfe") || starts_with(head, len, "\xfe\xff");
+}
+
+static int utf16_refuse(struct input *in, struct profile *p, struct str *why)
+{
+	str_add(why, "this is UTF-16 text; convert it: iconv -f UTF-16 -t UTF-8");
+	return -EINVAL;
+}
+
+/* The text forms, and the CPU profile that begins with words 0, 3, 0 of 4 or 8 bytes. */
+static bool legacy_pprof_is(const u8 *head, size_t len)
+{
+	static const u8 cpu[24] = { [8] = 3 }, cpu_32[12] = { [4] = 3 };
+
+	return starts_with(head, len, "heap profile:") ||
+	       starts_with(head, len, "--- contention") || starts_with(head, len, "--- heapz") ||
+	       starts_with(head, len, "--- threadz") ||
+	       starts_with(head, len, "goroutine profile: total ") ||
+	       (len >= sizeof(cpu) && !memcmp(head, cpu, sizeof(cpu))) ||
+	       (len >= sizeof(cpu_32) && !memcmp(head, cpu_32, sizeof(cpu_32)));
+}
+
+static int legacy_pprof_refuse(struct input *in, struct profile *p, struct str *why)
+{
+	str_add(why, "this is a profile in pprof's old format; convert it: "
+		     "go tool pprof -proto FILE >FILE.pb.gz");
+	return -EINVAL;
+}
+
+static bool svg_is(const u8 *head, size_t len)
+{
+	return starts_with(head, len, "<?xml") || starts_with(head, len, "<svg");
+}
+
+static int svg_refuse(struct input *in, struct profile *p, struct str *why)
+{
+	str_add(why, "this is a picture, which lacks narrow frames; give the file that it was made "
+		     "from");
+	return -EINVAL;
+}
+
 static const struct reader readers[] = {
 	{ "html", html_is, html_read },
 	{ "jfr", jfr_is, jfr_read },
+	{ "utf-16", utf16_is, utf16_refuse },
+	{ "legacy pprof", legacy_pprof_is, legacy_pprof_refuse },
+	{ "svg", svg_is, svg_refuse },
+	{ "json", json_is, json_read },
 	{ "perf.data", perf_data_is, perf_data_refuse },
 	{ "protobuf", protobuf_is, protobuf_read },
 	{ "perf", perf_is, perf_read },
@@ -51,6 +98,8 @@ static int read_apart(FILE *f, struct profile *p, struct str *why)
 
 	if (frames_keeps_lines(p->frames))
 		frames_keep_lines(file->frames);
+	if (frames_keeps_signatures(p->frames))
+		frames_keep_signatures(file->frames);
 	int err = read_any(f, false, file, why) ?: merge_timed(p, file, why);
 	diff_settle(p);
 	profile_free(file);

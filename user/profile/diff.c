@@ -146,7 +146,11 @@ static size_t len_without_number(const struct frame *f)
 	while (at > 0 && f->name[at - 1] >= '0' && f->name[at - 1] <= '9')
 		at--;
 	bool is_process = f->kind == FRAME_GROUP || (f->kind == FRAME_NATIVE && !*f->module);
-	return is_process && at < end && at > 1 && f->name[at - 1] == '-' ? at - 1 : 0;
+	if (!is_process || at == end || at < 2)
+		return 0;
+	if (at > 3 && !strncmp(f->name + at - 3, " - ", 3))
+		return at - 3;
+	return f->name[at - 1] == '-' ? at - 1 : 0;
 }
 
 /* The names of a profile's roots, sorted; the profile owns them. */

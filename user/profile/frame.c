@@ -19,7 +19,7 @@ struct frames {
 	VEC(frame_id) free_ids;
 	size_t text_bytes;
 	struct dict by_hash; /* hash of (kind, name, module) -> id + 1; equal hashes probe on */
-	bool keeps_lines;
+	bool keeps_lines, keeps_signatures;
 };
 
 const char *frame_kind_name(enum frame_kind kind)
@@ -106,21 +106,31 @@ static const char *cleaned(const char *text, struct str *storage)
 	return storage->at;
 }
 
+/* The id of a frame, + 1; 0 if it is new. */
+static u64 find(const struct frames *all, const struct frame *f)
+{
+	const u64 *id;
+
+	for (u64 key = key_of(f); (id = dict_find(&all->by_hash, key)); key++)
+		if (is_equal(&all->all.at[*id - 1], f))
+			return *id;
+	return 0;
+}
+
 static frame_id intern(struct frames *all, enum frame_kind kind, const char *name,
 		       const char *module, bool is_inlined)
 {
 	auto_str struct str clean_name = { 0 }, clean_module = { 0 };
-	struct frame f = { .name = cleaned(name, &clean_name),
-			   .module = cleaned(module, &clean_module),
-			   .kind = kind,
-			   .is_inlined = is_inlined };
+	struct frame f = { name, module, .kind = kind, .is_inlined = is_inlined };
+	u64 known = find(all, &f), *id; /* all texts of the table are clean */
 
+	if (known)
+		return (frame_id)known - 1;
+	f.name = cleaned(name, &clean_name);
+	f.module = cleaned(module, &clean_module);
 	if (!*f.name)
 		f.name = "?";
-
-	u64 key = key_of(&f);
-	u64 *id;
-	for (; *(id = dict_add(&all->by_hash, key)); key++)
+	for (u64 key = key_of(&f); *(id = dict_add(&all->by_hash, key)); key++)
 		if (is_equal(&all->all.at[*id - 1], &f))
 			return (frame_id)*id - 1;
 
@@ -186,6 +196,16 @@ void frames_keep_lines(struct frames *all)
 bool frames_keeps_lines(const struct frames *all)
 {
 	return all->keeps_lines;
+}
+
+void frames_keep_signatures(struct frames *all)
+{
+	all->keeps_signatures = true;
+}
+
+bool frames_keeps_signatures(const struct frames *all)
+{
+	return all->keeps_signatures;
 }
 
 frame_id frames_intern_like(struct frames *all, const struct frame *model, const char *name)

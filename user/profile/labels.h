@@ -8,7 +8,7 @@
  * X(field, ENUMERATOR, key in pprof and as a dimension of the page's format, key in OTLP). Process
  * and thread have two more dimensions, `process` and `thread`, with their numbers. Time is the
  * number of a slot of profile.slot_ns since the start. Tags are labels of other tools that have no
- * field here (export/interchange/tags.h).
+ * field here (export/interchange/tags.h). A JVM has a name for people (jvm/process/jvm_name.h).
  */
 #define LABELS(X)                                                     \
 	X(comm, COMM, "comm", "process.executable.name")              \
@@ -21,6 +21,7 @@
 	X(pod, POD, "pod", "k8s.pod.name")                            \
 	X(pod_uid, POD_UID, "pod_uid", "k8s.pod.uid")                 \
 	X(service, SERVICE, "service", "sysflame.service")            \
+	X(jvm, JVM, "jvm", "sysflame.jvm")                            \
 	X(tags, TAGS, "tags", "sysflame.tags")                        \
 	X(time, TIME, "time", "sysflame.time_slot")
 

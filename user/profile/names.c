@@ -7,13 +7,23 @@
 
 #include "base/auto.h"
 #include "base/dict.h"
+#include "base/vec.h"
 #include "profile/java_name.h"
+#include "profile/java_signature.h"
 #include "profile/method.h"
 
 /* The new frame of an old one. */
 struct renamed {
 	frame_id frame;
 	enum clojure_part part;
+	bool is_known;
+};
+
+struct naming {
+	const struct frames *from;
+	struct frames *to;
+	enum name_style style;
+	VEC(struct renamed) all; /* by frame of `from` */
 };
 
 /*
@@ -39,12 +49,28 @@ static void show_stub(const char *name, struct str *out)
 	str_add_bytes(out, name, len);
 }
 
+/* A signature follows the readable name. A Clojure function has none: its method is not shown. */
+static enum clojure_part show_method(char *name, struct str *out)
+{
+	auto_str struct str descriptor = { 0 }, signature = { 0 };
+	size_t len = java_signature_hide(name, &descriptor);
+
+	str_add(&signature, name + len);
+	name[len] = '\0';
+	enum clojure_part part = java_name_show(name, out);
+	if (part == CLOJURE_NONE)
+		str_add(out, signature.at);
+	return part;
+}
+
 static frame_id rename_frame(struct frames *to, const struct frame *f, enum name_style style,
 			     enum clojure_part *part)
 {
 	auto_str struct str shown = { 0 }, plain = { 0 };
 	auto_free char *name = frame_function(f);
 
+	if (style == NAMES_RAW)
+		return frames_intern_like(to, f, name);
 	if (f->kind == FRAME_STUB) {
 		show_stub(name, &shown);
 		return frames_intern_like(to, f, shown.at);
@@ -54,27 +80,53 @@ static frame_id rename_frame(struct frames *to, const struct frame *f, enum name
 	if (f->kind == FRAME_CLASS)
 		java_class_show(name, &shown);
 	else
-		*part = java_name_show(name, &shown);
+		*part = show_method(name, &shown);
 	if (style == NAMES_WITHOUT_IDS)
 		java_name_drop_ids(shown.at, &plain);
 	return frames_intern_like(to, f, style == NAMES_WITHOUT_IDS ? plain.at : shown.at);
+}
+
+struct naming *naming_new(const struct frames *from, struct frames *to, enum name_style style)
+{
+	struct naming *n = xcalloc(1, sizeof(*n));
+
+	*n = (struct naming){ .from = from, .to = to, .style = style };
+	return n;
+}
+
+void naming_free(struct naming *n)
+{
+	if (!n)
+		return;
+	vec_fini(&n->all);
+	free(n);
+}
+
+/* Valid until the next call. */
+static const struct renamed *get_renamed(struct naming *n, frame_id f)
+{
+	while (n->all.nr <= f)
+		vec_push(&n->all, (struct renamed){ 0 });
+
+	struct renamed *r = &n->all.at[f];
+	if (!r->is_known) {
+		r->frame = rename_frame(n->to, frames_get(n->from, f), n->style, &r->part);
+		r->is_known = true;
+	}
+	return r;
 }
 
 /*
  * Renames all frames. Returns whether the tree must be rebuilt, because two frames became one or
  * two frames of a stack may merge.
  */
-static bool rename_frames(const struct frames *from, struct frames *to, enum name_style style,
-			  struct renamed *renamed)
+static bool rename_all(struct naming *n)
 {
 	bool any_inner = false;
 
-	for (frame_id f = 0; f < frames_nr(from); f++) {
-		struct renamed *r = &renamed[f];
-		r->frame = rename_frame(to, frames_get(from, f), style, &r->part);
-		any_inner |= r->part == CLOJURE_INNER;
-	}
-	return any_inner || frames_nr(to) != frames_nr(from);
+	for (frame_id f = 0; f < frames_nr(n->from); f++)
+		any_inner |= get_renamed(n, f)->part == CLOJURE_INNER;
+	return any_inner || frames_nr(n->to) != frames_nr(n->from);
 }
 
 static bool is_same_name(const struct frames *all, frame_id a, frame_id b)
@@ -83,19 +135,29 @@ static bool is_same_name(const struct frames *all, frame_id a, frame_id b)
 }
 
 /* The code of a Clojure function is merged with the method that only calls it. */
-static bool is_inner_of(const struct profile *p, const struct renamed *renamed,
-			const struct frames *to, node_id i)
+static bool is_inner_of(struct naming *n, const struct profile *p, node_id i)
 {
 	node_id parent = p->nodes.at[i].parent;
-	const struct renamed *r = &renamed[p->nodes.at[i].frame];
+	const struct renamed r = *get_renamed(n, p->nodes.at[i].frame);
 
-	if (!parent || r->part != CLOJURE_INNER)
+	if (!parent || r.part != CLOJURE_INNER)
 		return false;
-	const struct renamed *outer = &renamed[p->nodes.at[parent].frame];
-	return outer->part == CLOJURE_OUTER && is_same_name(to, r->frame, outer->frame);
+	const struct renamed *outer = get_renamed(n, p->nodes.at[parent].frame);
+	return outer->part == CLOJURE_OUTER && is_same_name(n->to, r.frame, outer->frame);
 }
 
-static void move_nodes(struct profile *p, const struct renamed *renamed, const struct frames *to)
+void naming_copy_nodes(struct naming *n, const struct profile *p, struct profile *out, node_id *at)
+{
+	at[0] = 0;
+	for (node_id i = 1; i < p->nodes.nr; i++) {
+		const struct profile_node *node = &p->nodes.at[i];
+		at[i] = at[node->parent];
+		if (!is_inner_of(n, p, i))
+			at[i] = profile_child(out, at[i], get_renamed(n, node->frame)->frame);
+	}
+}
+
+static void move_nodes(struct profile *p, struct naming *n)
 {
 	struct node_list nodes = { 0 };
 	struct dict by_key = { 0 }; /* parent << 32 | frame -> node */
@@ -103,15 +165,15 @@ static void move_nodes(struct profile *p, const struct renamed *renamed, const s
 
 	vec_push(&nodes.all, (struct profile_node){ 0 });
 	for (node_id i = 1; i < p->nodes.nr; i++) {
-		const struct profile_node *n = &p->nodes.at[i];
-		at[i] = at[n->parent];
-		if (is_inner_of(p, renamed, to, i))
+		node_id parent = at[p->nodes.at[i].parent];
+		at[i] = parent;
+		if (is_inner_of(n, p, i))
 			continue;
-		frame_id frame = renamed[n->frame].frame;
-		u64 *node = dict_add(&by_key, (u64)at[n->parent] << 32 | frame);
+		frame_id frame = get_renamed(n, p->nodes.at[i].frame)->frame;
+		u64 *node = dict_add(&by_key, (u64)parent << 32 | frame);
 		if (!*node) {
 			*node = nodes.all.nr;
-			vec_push(&nodes.all, (struct profile_node){ at[n->parent], frame });
+			vec_push(&nodes.all, (struct profile_node){ parent, frame });
 		}
 		at[i] = (node_id)*node;
 	}
@@ -128,10 +190,12 @@ void profile_name_frames(struct profile *p, enum name_style style)
 	struct frames *to = frames_new();
 	if (frames_keeps_lines(p->frames))
 		frames_keep_lines(to);
-	struct renamed *renamed = xcalloc(frames_nr(p->frames) + 1, sizeof(renamed[0]));
-	if (rename_frames(p->frames, to, style, renamed))
-		move_nodes(p, renamed, to);
+	if (frames_keeps_signatures(p->frames))
+		frames_keep_signatures(to);
+	struct naming *n = naming_new(p->frames, to, style);
+	if (rename_all(n))
+		move_nodes(p, n);
 	frames_swap(p->frames, to);
 	frames_free(to);
-	free(renamed);
+	naming_free(n);
 }

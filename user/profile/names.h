@@ -12,3 +12,18 @@ enum name_style {
 
 /* Renames the frames and merges stacks that become equal. Ids of frames and nodes change. */
 void profile_name_frames(struct profile *p, enum name_style style);
+
+/*
+ * The frames of one table under the names that they get in another. It remembers each frame: many
+ * profiles that share the first table are named for the price of one. That table may grow.
+ */
+struct naming;
+
+struct naming *naming_new(const struct frames *from, struct frames *to, enum name_style style);
+void naming_free(struct naming *n);
+
+/*
+ * Adds the nodes of `p` to `out`, whose frames are in the second table. `at` has room for a node of
+ * `out` for each node of `p`.
+ */
+void naming_copy_nodes(struct naming *n, const struct profile *p, struct profile *out, node_id *at);

@@ -3,10 +3,12 @@
 #include "profile/pattern.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "profile/frame.h"
 
 /*
  * The length of a simple class such as "[a-zA-Z0-9_x\d]", none of whose members is ';'. 0 for
@@ -50,18 +52,47 @@ static bool looks_at_names_only(const char *source)
 	return true;
 }
 
-int pattern_init(struct pattern *p, const char *what, struct str *why)
-{
-	size_t len = strlen(what);
+struct kind_word {
+	const char *word;
+	u32 kinds;
+};
 
-	*p = (struct pattern){ .text = what };
-	if (len < 3 || what[0] != '/' || what[len - 1] != '/') {
-		const char *semicolon = len > 1 ? strchr(what + 1, ';') : NULL;
-		p->is_local = !semicolon || !semicolon[1];
+static const struct kind_word kind_words[] = {
+	{ "kernel", 1u << FRAME_KERNEL },
+	{ "native", 1u << FRAME_NATIVE | 1u << FRAME_UNKNOWN },
+	{ "jvm", 1u << FRAME_JVM },
+	{ "java", 1u << FRAME_INTERPRETED | 1u << FRAME_C1 | 1u << FRAME_C2 | 1u << FRAME_INLINED },
+	{ "level", 1u << FRAME_GROUP },
+	{ "stub", 1u << FRAME_STUB },
+	{ "class", 1u << FRAME_CLASS },
+};
+
+/* The kinds of "kind:kernel,native"; 0 for any other text. */
+static u32 parse_kinds(const char *what)
+{
+	static const char prefix[] = "kind:";
+	u32 kinds = 0;
+
+	if (strncmp(what, prefix, sizeof(prefix) - 1))
 		return 0;
+	for (what += sizeof(prefix) - 1;; what++) {
+		size_t len = strcspn(what, ","), i = 0;
+		while (i < ARRAY_SIZE(kind_words) && (strlen(kind_words[i].word) != len ||
+						      strncmp(kind_words[i].word, what, len) != 0))
+			i++;
+		if (i == ARRAY_SIZE(kind_words))
+			return 0;
+		kinds |= kind_words[i].kinds;
+		what += len;
+		if (!*what)
+			return kinds;
 	}
-	auto_free char *source = xstrndup(what + 1, len - 2);
+}
+
+static int init_regex(struct pattern *p, const char *source, struct str *why)
+{
 	int err = regex_new(source, &p->regex, why);
+
 	if (err)
 		return err;
 	p->text = "";
@@ -69,20 +100,68 @@ int pattern_init(struct pattern *p, const char *what, struct str *why)
 	return 0;
 }
 
+/* The last of the parts that "/ & /" separates stays in `p`, the others are in a list. */
+static int init_parts(struct pattern *p, char *source, struct str *why)
+{
+	static const char mark[] = "/ & /";
+
+	for (char *end; (end = strstr(source, mark)); source = end + sizeof(mark) - 1) {
+		struct pattern *part = xcalloc(1, sizeof(*part));
+		part->also = p->also;
+		p->also = part;
+		*end = '\0';
+		int err = init_regex(part, source, why);
+		if (err)
+			return err;
+	}
+	return init_regex(p, source, why);
+}
+
+int pattern_init(struct pattern *p, const char *what, struct str *why)
+{
+	size_t len = strlen(what);
+
+	*p = (struct pattern){ .text = what };
+	if (len < 3 || what[0] != '/' || what[len - 1] != '/') {
+		const char *semicolon = len > 1 ? strchr(what + 1, ';') : NULL;
+		p->kinds = parse_kinds(what);
+		p->is_local = !semicolon || !semicolon[1];
+		return 0;
+	}
+	p->source = xstrndup(what + 1, len - 2);
+	int err = init_parts(p, p->source, why);
+	if (err) {
+		pattern_fini(p);
+		*p = (struct pattern){ 0 };
+	}
+	for (const struct pattern *also = p->also; also; also = also->also)
+		p->is_local = p->is_local && also->is_local;
+	return err;
+}
+
 void pattern_fini(struct pattern *p)
 {
 	regex_free(p->regex);
+	free(p->source);
+	for (struct pattern *also = p->also, *next; also; also = next) {
+		next = also->also;
+		regex_free(also->regex);
+		free(also);
+	}
 }
 
 void pattern_set_end(struct pattern *p, u64 end_ns)
 {
-	if (p->regex)
-		regex_set_end(p->regex, end_ns);
+	for (const struct pattern *at = p; at; at = at->also)
+		if (at->regex)
+			regex_set_end(at->regex, end_ns);
 }
 
 int pattern_is_in(const struct pattern *p, const char *stack, size_t len)
 {
-	return p->regex ? regex_test(p->regex, stack, len) : strstr(stack, p->text) != NULL;
+	int found = p->regex ? regex_test(p->regex, stack, len) : strstr(stack, p->text) != NULL;
+
+	return found > 0 && p->also ? pattern_is_in(p->also, stack, len) : found;
 }
 
 int pattern_is_in_name(const struct pattern *p, const char *name)
@@ -90,7 +169,7 @@ int pattern_is_in_name(const struct pattern *p, const char *name)
 	auto_str struct str framed = { 0 };
 
 	if (p->regex)
-		return regex_test(p->regex, name, strlen(name));
+		return pattern_is_in(p, name, strlen(name));
 	str_addf(&framed, ";%s;", name);
 	return strstr(framed.at, p->text) != NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pattern of a transform: text, or a regular expression between slashes. */
+/* A pattern of a transform: text, a regular expression between slashes, or kinds of frames. */
 #pragma once
 
 #include "profile/regex.h"
@@ -7,7 +7,10 @@
 struct pattern {
 	const char *text; /* "" if it is an expression */
 	struct regex *regex;
-	bool is_local; /* no match contains ';', therefore a frame's name alone decides */
+	u32 kinds; /* of "kind:kernel,native": a bit for each enum frame_kind; 0: by name */
+	struct pattern *also; /* of "/A/ & /B/": must match, too; owned */
+	char *source;         /* owned; what `also` and this one refer to */
+	bool is_local;        /* no match contains ';', therefore a frame's name alone decides */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/dict.h"
+#include "profile/sealing.h"
 
 #define NOTES_MAX 10000 /* more come only from a hostile file, and each lookup scans all */
 
@@ -37,7 +38,8 @@ struct links {
 struct profile_index {
 	VEC(struct links) links; /* by node */
 	struct finder nodes;     /* by (parent, frame), for children that are in no list */
-	struct finder weights;   /* by (node, labels, type) */
+	struct finder weights;   /* by (node, labels, type), from `first_open` on */
+	size_t first_open;       /* weights before it are sealed */
 	struct dict labels;      /* hash of the labels -> id + 1; equal hashes probe on */
 	VEC(char *) texts;       /* texts of the labels, each once */
 	struct dict text_of;     /* hash of a text -> index + 1; equal hashes probe on */
@@ -103,6 +105,18 @@ struct profile *profile_new_sharing(struct frames *frames)
 	p->nodes_max = NODE_NONE;
 	vec_push(&p->index->links, (struct links){ 0 });
 	return p;
+}
+
+size_t profile_bytes(const struct profile *p)
+{
+	const struct profile_index *x = p->index;
+
+	return p->nodes.cap * sizeof(p->nodes.at[0]) + p->labels.cap * sizeof(p->labels.at[0]) +
+	       p->weights.cap * sizeof(p->weights.at[0]) + x->links.cap * sizeof(x->links.at[0]) +
+	       (x->nodes.cap + x->weights.cap) * sizeof(struct finder_slot) +
+	       dict_bytes(&x->labels) + dict_bytes(&x->text_of) +
+	       x->texts.cap * sizeof(x->texts.at[0]) +
+	       (p->shares_frames ? 0 : frames_bytes(p->frames));
 }
 
 void profile_free(struct profile *p)
@@ -309,16 +323,59 @@ static u64 hash_weight(node_id node, labels_id labels, u32 type)
 	return hash_u64(((u64)node << 32 | labels) ^ (u64)type << 40);
 }
 
-static void grow_weights(struct profile *p)
+static void put_weights(struct profile *p)
 {
 	struct finder *f = &p->index->weights;
 
-	free(f->slots);
-	make_slots(f);
-	for (u32 i = 0; i < p->weights.nr; i++) {
+	for (size_t i = p->index->first_open; i < p->weights.nr; i++) {
 		const struct weight *w = &p->weights.at[i];
 		put(f, hash_weight(w->node, w->labels, w->type), i);
 	}
+}
+
+static void grow_weights(struct profile *p)
+{
+	free(p->index->weights.slots);
+	make_slots(&p->index->weights);
+	put_weights(p);
+}
+
+static void clear_weights(struct finder *f)
+{
+	f->nr = 0;
+	if (f->cap)
+		memset(f->slots, 0, f->cap * sizeof(f->slots[0]));
+}
+
+void profile_seal_weights(struct profile *p)
+{
+	clear_weights(&p->index->weights);
+	p->index->first_open = p->weights.nr;
+}
+
+void profile_open_weights(struct profile *p)
+{
+	struct finder *f = &p->index->weights;
+
+	if (!p->index->first_open)
+		return;
+	p->index->first_open = 0;
+	free(f->slots);
+	*f = (struct finder){ 0 };
+	f->nr = p->weights.nr;
+	while (is_full(f)) {
+		free(f->slots);
+		make_slots(f);
+	}
+	put_weights(p);
+}
+
+/* Forgets the index of weights, which have been taken away. */
+static void forget_weights(struct profile *p)
+{
+	free(p->index->weights.slots);
+	p->index->weights = (struct finder){ 0 };
+	p->index->first_open = 0;
 }
 
 void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u64 value)
@@ -348,12 +405,9 @@ void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u6
 
 void profile_empty(struct profile *p)
 {
-	struct finder *f = &p->index->weights;
-
 	p->weights.nr = 0;
-	f->nr = 0;
-	if (f->cap)
-		memset(f->slots, 0, f->cap * sizeof(f->slots[0]));
+	p->index->first_open = 0;
+	clear_weights(&p->index->weights);
 	vec_each(n, &p->notes) {
 		free(n->key);
 		free(n->text);
@@ -394,8 +448,7 @@ void profile_move(struct profile *p, struct node_list *nodes, const node_id *at)
 	index_nodes(p);
 
 	p->weights = (typeof(p->weights)){ 0 };
-	free(p->index->weights.slots);
-	p->index->weights = (struct finder){ 0 };
+	forget_weights(p);
 	vec_each(w, &old)
 		if (at[w->node] != NODE_NONE)
 			profile_add(p, at[w->node], w->labels, w->type, w->value);
@@ -407,8 +460,7 @@ void profile_keep_labels(struct profile *p, labels_keep_fn keeps, const void *ct
 	typeof(p->weights) old = p->weights;
 
 	p->weights = (typeof(p->weights)){ 0 };
-	free(p->index->weights.slots);
-	p->index->weights = (struct finder){ 0 };
+	forget_weights(p);
 	vec_each(w, &old)
 		if (keeps(&p->labels.at[w->labels], ctx))
 			profile_add(p, w->node, w->labels, w->type, w->value);
@@ -420,12 +472,14 @@ void profile_swap_stacks(struct profile *a, struct profile *b)
 	struct profile old = *a;
 
 	a->frames = b->frames;
+	a->shares_frames = b->shares_frames;
 	a->index = b->index;
 	memcpy(&a->types, &b->types, sizeof(a->types));
 	memcpy(&a->nodes, &b->nodes, sizeof(a->nodes));
 	memcpy(&a->labels, &b->labels, sizeof(a->labels));
 	memcpy(&a->weights, &b->weights, sizeof(a->weights));
 	b->frames = old.frames;
+	b->shares_frames = old.shares_frames;
 	b->index = old.index;
 	memcpy(&b->types, &old.types, sizeof(b->types));
 	memcpy(&b->nodes, &old.nodes, sizeof(b->nodes));
@@ -498,11 +552,9 @@ void profile_move_type_first(struct profile *p, u32 index)
 	vec_each(w, &p->weights)
 		if (w->type <= index)
 			w->type = w->type == index ? 0 : w->type + 1;
-	if (!f->cap)
-		return;
-	memset(f->slots, 0, f->cap * sizeof(f->slots[0]));
-	for (u32 i = 0; i < p->weights.nr; i++) {
-		const struct weight *w = &p->weights.at[i];
-		put(f, hash_weight(w->node, w->labels, w->type), i);
-	}
+	size_t nr = f->nr;
+	clear_weights(f);
+	f->nr = nr;
+	if (f->cap)
+		put_weights(p);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The profile: a tree of stacks with values, labels and notes. Capture and the readers fill it.
- * Exporters only read it, and they work without BPF.
- */
+/* The profile: a tree of stacks with values, labels and notes. Exporters only read it. */
 #pragma once
 
 #include "base/str.h"
@@ -118,6 +115,9 @@ node_id profile_no_stack(struct profile *p);
 
 /* Adds a weight to the stack that ends in `leaf`. A weight at the root goes to NO_STACK. */
 void profile_add(struct profile *p, node_id leaf, labels_id labels, u32 type, u64 value);
+
+/* The memory that the profile takes, without the texts of labels and without shared frames. */
+size_t profile_bytes(const struct profile *p);
 
 /* Removes weights and notes; stacks, labels and types stay. */
 void profile_empty(struct profile *p);

@@ -29,6 +29,7 @@ static const struct verb verbs[NR_TRANSFORM_VERBS] = {
 	[TRANSFORM_GAPS] = { "gaps", "collapse gaps", false },
 	[TRANSFORM_FOLD] = { "fold", "fold", true },
 	[TRANSFORM_REPLACE] = { "replace", "replace", true },
+	[TRANSFORM_JOIN] = { "join", "join", true },
 };
 
 static int refuse(struct str *why, const char *what)

@@ -21,12 +21,13 @@ enum transform_verb {
 	TRANSFORM_GAPS,
 	TRANSFORM_FOLD,
 	TRANSFORM_REPLACE,
+	TRANSFORM_JOIN,
 	NR_TRANSFORM_VERBS,
 };
 
 struct transform {
 	enum transform_verb verb;
-	char *what, *to; /* owned, never NULL; text or /expression/ */
+	char *what, *to; /* owned, never NULL; text, /expression/ or kind:KIND */
 	bool is_off;
 };
 

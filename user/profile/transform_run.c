@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/auto.h"
 #include "base/time.h"
 #include "profile/framenames.h"
 #include "profile/pattern.h"
@@ -33,6 +35,7 @@ struct pass {
 	struct pattern what;
 	u8 *marks, *ends;       /* by frame */
 	const frame_id *rename; /* by frame: its new frame; FRAME_NONE removes it */
+	frame_id joined;        /* stands for the marked frames */
 	u32 *state;             /* by node; the verb defines the meaning */
 };
 
@@ -154,6 +157,17 @@ static node_id step_fold(struct pass *x, const struct profile_node *n, node_id i
 	return at;
 }
 
+static node_id step_join(struct pass *x, const struct profile_node *n, node_id i, node_id up)
+{
+	const struct run *r = x->run;
+
+	if (!x->marks[n->frame])
+		return add(x->run, up, n->frame);
+	if (up && method_at(r, up) == r->names.all.at[x->joined].method)
+		return up;
+	return add(x->run, up, x->joined);
+}
+
 static node_id step_rename(struct pass *x, const struct profile_node *n, node_id i, node_id up)
 {
 	frame_id frame = x->rename[n->frame];
@@ -167,6 +181,7 @@ static node_id (*const steps[NR_TRANSFORM_VERBS])(struct pass *, const struct pr
 	[TRANSFORM_ABOVE] = step_above,         [TRANSFORM_BELOW] = step_below,
 	[TRANSFORM_RECURSION] = step_recursion, [TRANSFORM_GAPS] = step_gaps,
 	[TRANSFORM_FOLD] = step_fold,           [TRANSFORM_REPLACE] = step_rename,
+	[TRANSFORM_JOIN] = step_join,
 };
 
 static int move(struct pass *x, struct str *why)
@@ -196,7 +211,9 @@ static int mark_names(const struct run *r, const struct pattern *what, u8 **out,
 	u8 *marks = xcalloc(r->names.all.nr + 1, 1);
 
 	for (frame_id f = 0; f < r->names.all.nr; f++) {
-		int found = pattern_is_in_name(what, r->names.all.at[f].text);
+		int found = what->kinds
+				    ? (int)(what->kinds >> frames_get(r->p->frames, f)->kind & 1)
+				    : pattern_is_in_name(what, r->names.all.at[f].text);
 		if (found < 0 || is_over(r, f)) {
 			free(marks);
 			return too_slow(why);
@@ -283,11 +300,22 @@ static int find_hits(struct pass *x, struct str *why)
 
 	if (!x->what.is_local)
 		return each_stack(x, note_hit) ? too_slow(why) : 0;
-	int err = mark_names(r, &x->what, &x->marks, why);
-	for (node_id i = 1; !err && i < r->now.all.nr; i++) {
-		const struct profile_node *n = &r->now.all.at[i];
-		x->state[i] = x->state[n->parent] || x->marks[n->frame];
+	/* The bits of the parts of "/A/ & /B/" by node, then whether all are set. */
+	u32 bit = 1, all = 0;
+	int err = 0;
+	for (const struct pattern *p = &x->what; p && !err; p = p->also, bit <<= 1) {
+		struct pattern part = *p;
+		part.also = NULL;
+		free(take(x->marks));
+		err = bit ? mark_names(r, &part, &x->marks, why) : too_slow(why);
+		all |= bit;
+		for (node_id i = 1; !err && i < r->now.all.nr; i++) {
+			const struct profile_node *n = &r->now.all.at[i];
+			x->state[i] |= (x->state[n->parent] | (x->marks[n->frame] ? bit : 0)) & bit;
+		}
 	}
+	for (node_id i = 1; !err && i < r->now.all.nr; i++)
+		x->state[i] = x->state[i] == all;
 	return err;
 }
 
@@ -407,6 +435,36 @@ static int replace(struct pass *x, struct str *why)
 	return err;
 }
 
+/* Joins marked frames that call each other into one frame of the name `to`. */
+static int join(struct pass *x, struct str *why)
+{
+	struct framenames *names = &x->run->names;
+	auto_free char *to = xstrdup(x->t->to);
+	frame_id first = 0;
+	int err = mark_names(x->run, &x->what, &x->marks, why);
+
+	if (err)
+		return err;
+	while (first < names->all.nr && !x->marks[first])
+		first++;
+	if (first == names->all.nr)
+		return 0;
+	for (char *c = to; (c = strchr(c, ';'));)
+		*c = ':';
+	u32 nr = (u32)names->all.nr;
+	framenames_mark_stack(names, NULL, 0);
+	x->joined = framenames_named(names, to, first);
+	if (x->joined == FRAME_NONE)
+		return too_long(why);
+	if (names->all.nr > nr) { /* the new frame is in no stack yet */
+		u8 *marks = xcalloc(names->all.nr + 1, 1);
+		memcpy(marks, x->marks, nr);
+		free(x->marks);
+		x->marks = marks;
+	}
+	return move(x, why);
+}
+
 static int run_verb(struct pass *x, struct str *why)
 {
 	struct pattern ends;
@@ -418,6 +476,8 @@ static int run_verb(struct pass *x, struct str *why)
 		return keep(x, x->t->verb == TRANSFORM_FILTER, why);
 	case TRANSFORM_REPLACE:
 		return replace(x, why);
+	case TRANSFORM_JOIN:
+		return join(x, why);
 	case TRANSFORM_FOLD:
 		err = pattern_init(&ends, x->t->to, why);
 		if (err)
@@ -436,7 +496,9 @@ static bool does_nothing(const struct transform *t)
 {
 	bool is_for_all = t->verb == TRANSFORM_RECURSION || t->verb == TRANSFORM_GAPS;
 
-	return t->is_off || (!*t->what && !is_for_all) || (t->verb == TRANSFORM_FOLD && !*t->to);
+	bool needs_to = t->verb == TRANSFORM_FOLD || t->verb == TRANSFORM_JOIN;
+
+	return t->is_off || (!*t->what && !is_for_all) || (needs_to && !*t->to);
 }
 
 static int apply_one(struct run *r, const struct transform *t, struct str *why)

@@ -28,9 +28,10 @@ struct decoder {
 	struct str *why;
 	struct cursor sections[NR_SECTIONS]; /* SELF: the section of the first type */
 	VEC(struct cursor) self;
-	VEC(u32) types;       /* of the body -> of the profile */
-	VEC(u64) room;        /* by type of the profile: the weight that may still be added */
-	VEC(char *) names;    /* owned */
+	VEC(u32) types;   /* of the body -> of the profile */
+	VEC(u64) room;    /* by type of the profile: the weight that may still be added */
+	struct str texts; /* all names, each with its NUL */
+	VEC(const char *) names;
 	VEC(frame_id) frames; /* by rank */
 	struct callees *callees;
 	VEC(int) dims;         /* of label sets: enum label, -1 for an unknown one */
@@ -105,23 +106,36 @@ static int read_meta(struct decoder *d)
 	return err ? damaged(d, "its description is unreadable") : 0;
 }
 
+/* Once all are there, because the texts may move before. */
+static void point_at_names(struct decoder *d, const size_t *ends, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		vec_push(&d->names, d->texts.at + (i ? ends[i - 1] : 0));
+}
+
 static int read_names(struct decoder *d)
 {
 	struct cursor *c = &d->sections[SECTION_NAMES];
 	char last[NAME_MAX_BYTES + 1] = "";
 	u64 nr = varint_read(c), last_len = 0, total = 0;
+	VEC(size_t) ends = { 0 };
 
 	for (u64 i = 0; i < nr && !c->is_bad; i++) {
 		u64 shared = varint_read(c), more = varint_read(c);
 		const u8 *bytes = bytes_read(c, more);
 		if (!bytes || shared > last_len || shared + more > NAME_MAX_BYTES ||
-		    (total += shared + more) > NAMES_MAX_BYTES)
-			return damaged(d, "its names do not fit");
+		    (total += shared + more) > NAMES_MAX_BYTES) {
+			c->is_bad = true;
+			break;
+		}
 		memcpy(last + shared, bytes, more);
 		last_len = shared + more;
 		last[last_len] = '\0';
-		vec_push(&d->names, xstrndup(last, last_len));
+		str_add_bytes(&d->texts, last, strlen(last) + 1);
+		vec_push(&ends, d->texts.len);
 	}
+	point_at_names(d, ends.at, ends.nr);
+	vec_fini(&ends);
 	return c->is_bad || c->at != c->end ? damaged(d, "its names do not fit") : 0;
 }
 
@@ -465,8 +479,7 @@ static void decoder_fini(struct decoder *d)
 	for (size_t i = 0; d->callees && i <= d->frames.nr; i++)
 		vec_fini(&d->callees[i].ranks);
 	free(d->callees);
-	vec_each(name, &d->names)
-		free(*name);
+	str_fini(&d->texts);
 	vec_fini(&d->names);
 	vec_fini(&d->self);
 	vec_fini(&d->types);

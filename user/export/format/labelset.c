@@ -73,6 +73,13 @@ char *labelsets_text(const struct labels *l, enum label label)
 								       : 0);
 }
 
+char *labelsets_shown(const struct labels *l, enum label label)
+{
+	if (label != LABEL_COMM || !*l->jvm)
+		return labelsets_text(l, label);
+	return l->pid ? xasprintf("%s - %u", l->jvm, l->pid) : xstrdup(l->jvm);
+}
+
 static bool ends_with_number(const char *text)
 {
 	const char *dash = strrchr(text, '-');

@@ -46,12 +46,12 @@ static bool is_reported(const struct profile *p, enum label dim)
 static int find_dim(const struct profile *p, const char *by, int *dim, struct str *why)
 {
 	*dim = labelsets_dim_find(by);
-	if (!strcmp(by, BY_TIER) ||
-	    (*dim >= 0 && *dim != LABEL_TIME && is_reported(p, (enum label) * dim)))
+	if (!strcmp(by, BY_TIER) || (*dim >= 0 && *dim != LABEL_TIME && *dim != LABEL_JVM &&
+				     is_reported(p, (enum label) * dim)))
 		return 0;
 	str_addf(why, "the profile does not have it; it has ");
 	for (enum label i = 0; i < NR_LABELS; i++)
-		if (i != LABEL_TIME && is_reported(p, i))
+		if (i != LABEL_TIME && i != LABEL_JVM && is_reported(p, i))
 			str_addf(why, "%s, ", labelsets_dim_name(i));
 	str_add(why, BY_TIER);
 	return -EINVAL;
@@ -73,7 +73,7 @@ static frame_id level_frame(struct splitter *s, const struct weight *w)
 				: FRAME_UNKNOWN;
 		return frames_intern(p->frames, FRAME_GROUP, kind_titles[kind], "");
 	}
-	auto_free char *text = labelsets_text(&p->labels.at[w->labels], (enum label)s->dim);
+	auto_free char *text = labelsets_shown(&p->labels.at[w->labels], (enum label)s->dim);
 	return frames_intern(p->frames, FRAME_GROUP, *text ? text : "(none)", "");
 }
 

@@ -153,6 +153,26 @@ frame_id frame_from_external(struct profile *p, const char *name, const char *mo
 			  source);
 }
 
+char *name_from_offset(const char *module, const u64 *offset)
+{
+	const char *slash = strrchr(module, '/'), *file = slash ? slash + 1 : module;
+	bool has_brackets = *file == '[';
+	const char *open = has_brackets ? "" : "[", *close = has_brackets ? "" : "]";
+
+	if (!*file)
+		return xstrdup("[unknown]");
+	return offset ? xasprintf("%s%s%s+0x%llx", open, file, close, (unsigned long long)*offset)
+		      : xasprintf("%s%s%s", open, file, close);
+}
+
+char *name_from_address(const char *module, const struct external_mapping *m, u64 address)
+{
+	bool is_inside = m && address >= m->start && address < m->end;
+	u64 offset = is_inside ? address - m->start + m->file_off : address;
+
+	return name_from_offset(module, &offset);
+}
+
 /* The length that frames keep, and the rest of the last character. */
 #define TEXT_MAX (65535 + 3)
 

@@ -48,6 +48,23 @@ u64 profile_period_ns(const struct profile *p);
 frame_id frame_from_external(struct profile *p, const char *name, const char *module,
 			     const char *kind, bool is_inlined, struct source_line source);
 
+/* Where a file names a library, and the memory that it was mapped to; [0, 0): not known. */
+struct external_mapping {
+	s64 filename; /* index of its text */
+	u64 start, end, file_off;
+};
+
+/*
+ * The name of an address without a symbol: "[lib.so]+0x1f", by the offset in the library's file,
+ * and
+ * "[unknown]" without a library. An address outside of the mapping is an offset. The caller frees
+ * it.
+ */
+char *name_from_address(const char *module, const struct external_mapping *m, u64 address);
+
+/* "[lib.so]+0x1f", or "[lib.so]" if the offset is NULL. The caller frees it. */
+char *name_from_offset(const char *module, const u64 *offset);
+
 /*
  * Whether a name is a Java method as async-profiler writes it, "java/lang/Thread.run"; most formats
  * do not mark such frames. Also "App$$Lambda/0x00007f00.run", "App$$Lambda.0x00007f00.run" and the

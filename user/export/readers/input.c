@@ -28,14 +28,26 @@ static size_t read_packed(struct input *in, void *buf, size_t len)
 	return got;
 }
 
+/* Editors and PowerShell begin UTF-8 with it. */
+static void skip_byte_order_mark(struct input *in)
+{
+	static const u8 mark[] = { 0xef, 0xbb, 0xbf };
+
+	if (in->nr_head < sizeof(mark) || memcmp(in->head, mark, sizeof(mark)) != 0)
+		return;
+	in->nr_head -= sizeof(mark);
+	memmove(in->head, in->head + sizeof(mark), in->nr_head);
+}
+
 void input_init(struct input *in, FILE *f, struct profile *p)
 {
 	*in = (struct input){ .f = f, .p = p, .nr_nodes = p ? p->nodes.nr : 0 };
 	in->nr_head = fread(in->head, 1, sizeof(in->head), f);
-	if (!gunzip_is(in->head, in->nr_head))
-		return;
-	in->gunzip = gunzip_new(f, in->head, in->nr_head);
-	in->nr_head = read_packed(in, in->head, sizeof(in->head));
+	if (gunzip_is(in->head, in->nr_head)) {
+		in->gunzip = gunzip_new(f, in->head, in->nr_head);
+		in->nr_head = read_packed(in, in->head, sizeof(in->head));
+	}
+	skip_byte_order_mark(in);
 }
 
 void input_fini(struct input *in)

@@ -3,10 +3,12 @@
 #include "export/readers/jfr_chunk.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "export/readers/jfr_number.h"
 
 #define EVENT_METADATA   0
 #define EVENT_CHECKPOINT 1
@@ -35,23 +37,6 @@ static u64 big_endian(const u8 *at, int nr_bytes)
 	for (int i = 0; i < nr_bytes; i++)
 		value = value << 8 | at[i];
 	return value;
-}
-
-/* Reads a number: up to eight groups of 7 bits, lowest first. A ninth byte has all 8 bits. */
-static u64 number_read(struct cursor *c)
-{
-	u64 value = 0;
-
-	for (int shift = 0; c->at < c->end; shift += 7) {
-		u8 byte = *c->at++;
-		if (shift == 56)
-			return value | (u64)byte << 56;
-		value |= (u64)(byte & 0x7f) << shift;
-		if (byte < 0x80)
-			return value;
-	}
-	c->is_bad = true;
-	return 0;
 }
 
 static u8 byte_read(struct cursor *c)
@@ -171,13 +156,38 @@ static void elements_read(struct jfr_chunk *c, struct cursor *at, size_t class, 
 		*dict_add(&c->class_by_id, e.id) = c->classes.nr;
 		class = c->classes.nr;
 	} else if (!strcmp(e.tag, "field") && class) {
-		struct jfr_field f = { e.name, e.class_id, e.is_constant, e.is_array };
+		struct jfr_field f = { .name = e.name,
+				       .class_id = e.class_id,
+				       .is_constant = e.is_constant,
+				       .is_array = e.is_array };
 		vec_push(&c->classes.at[class - 1].fields, f);
 	}
 	if (depth == JFR_DEPTH_MAX)
 		at->is_bad = true;
 	for (u64 i = 0; i < nr && !at->is_bad; i++)
 		elements_read(c, at, class, depth + 1);
+}
+
+static struct jfr_class *class_of(const struct jfr_chunk *c, u64 id)
+{
+	const u64 *index = dict_find(&c->class_by_id, id);
+
+	return index ? &c->classes.at[*index - 1] : NULL;
+}
+
+/* Events and stacks are read by the class of each field: find it once. */
+static void resolve_classes(struct jfr_chunk *c)
+{
+	vec_each(class, &c->classes) {
+		bool is_numbers = true;
+		vec_each(f, &class->fields) {
+			f->class = class_of(c, f->class_id);
+			is_numbers &= f->class && !f->is_array &&
+				      (f->is_constant || f->class->plain == JFR_NUMBER);
+		}
+		if (is_numbers && class->plain == JFR_STRUCT)
+			class->nr_numbers = (u32) class->fields.nr;
+	}
 }
 
 static int metadata_read(struct jfr_chunk *c, u64 offset, struct str *why)
@@ -199,14 +209,8 @@ static int metadata_read(struct jfr_chunk *c, u64 offset, struct str *why)
 	}
 	if (!at.is_bad)
 		elements_read(c, &at, 0, 0);
+	resolve_classes(c);
 	return at.is_bad ? damaged(why, "its types are cut off") : 0;
-}
-
-static const struct jfr_class *class_of(const struct jfr_chunk *c, u64 id)
-{
-	const u64 *index = dict_find(&c->class_by_id, id);
-
-	return index ? &c->classes.at[*index - 1] : NULL;
 }
 
 static bool skip_plain(const struct jfr_value *v, struct cursor *at)
@@ -228,18 +232,30 @@ static bool skip_plain(const struct jfr_value *v, struct cursor *at)
 	return true;
 }
 
-static struct jfr_value value_of(const struct jfr_chunk *c, const struct jfr_field *f,
-				 const struct cursor *at)
+static struct jfr_value value_of(const struct jfr_field *f, const struct cursor *at)
 {
-	return (struct jfr_value){ class_of(c, f->class_id), f->is_constant, f->is_array, *at };
+	return (struct jfr_value){ f->class, f->is_constant, f->is_array, *at };
+}
+
+/* The numbers in one element of a value that has nothing else; 0 for other values. */
+static u32 nr_numbers_of(const struct jfr_value *v)
+{
+	if (!v->class)
+		return 0;
+	return v->is_constant || v->class->plain == JFR_NUMBER ? 1 : v->class->nr_numbers;
 }
 
 static void skip(struct jfr_chunk *c, struct jfr_value *v, int depth)
 {
 	u64 nr = v->is_array ? number_read(&v->at) : 1;
+	u32 nr_numbers = nr_numbers_of(v);
 
 	if (!v->class || depth == JFR_DEPTH_MAX)
 		v->at.is_bad = true;
+	if (nr_numbers && nr <= c->len && !v->at.is_bad) {
+		numbers_skip(&v->at, nr * nr_numbers);
+		return;
+	}
 	for (u64 i = 0; i < nr && !v->at.is_bad; i++) {
 		if (!c->steps_left)
 			v->at.is_bad = true;
@@ -248,7 +264,7 @@ static void skip(struct jfr_chunk *c, struct jfr_value *v, int depth)
 		if (v->at.is_bad || skip_plain(v, &v->at))
 			continue;
 		vec_each(f, &v->class->fields) {
-			struct jfr_value field = value_of(c, f, &v->at);
+			struct jfr_value field = value_of(f, &v->at);
 			skip(c, &field, depth + 1);
 			v->at = field.at;
 			if (v->at.is_bad)
@@ -269,7 +285,7 @@ bool jfr_find(struct jfr_chunk *c, const struct jfr_value *v, const char *name,
 	struct cursor at = v->at;
 
 	vec_each(f, &v->class->fields) {
-		struct jfr_value field = value_of(c, f, &at);
+		struct jfr_value field = value_of(f, &at);
 		if (!field.class)
 			return false;
 		if (!strcmp(f->name, name)) {
@@ -281,6 +297,65 @@ bool jfr_find(struct jfr_chunk *c, const struct jfr_value *v, const char *name,
 		at = field.at;
 	}
 	return false;
+}
+
+static void want(struct jfr_class *class, const char *const *names, u8 nr)
+{
+	class->wanted = names;
+	class->wanted_end = 0;
+	for (size_t f = 0; f < class->fields.nr; f++) {
+		struct jfr_field *field = &class->fields.at[f];
+		field->wanted = JFR_NOT_WANTED;
+		for (u8 i = 0; i < nr; i++)
+			if (names[i] && !strcmp(field->name, names[i]))
+				field->wanted = i;
+		if (field->wanted != JFR_NOT_WANTED)
+			class->wanted_end = f + 1;
+	}
+}
+
+void jfr_find_all(struct jfr_chunk *c, const struct jfr_value *v, const char *const *names, u8 nr,
+		  struct jfr_value *out)
+{
+	struct cursor at = v->at;
+
+	if (v->class->wanted != names)
+		want(v->class, names, nr);
+	for (u8 i = 0; i < nr; i++)
+		out[i].class = NULL;
+	for (size_t f = 0; f < v->class->wanted_end; f++) {
+		const struct jfr_field *field = &v->class->fields.at[f];
+		struct jfr_value value = value_of(field, &at);
+		if (!value.class)
+			return;
+		if (field->wanted != JFR_NOT_WANTED && !out[field->wanted].class)
+			out[field->wanted] = value;
+		if (f + 1 == v->class->wanted_end || !jfr_skip(c, &value))
+			return;
+		at = value.at;
+	}
+}
+
+bool jfr_take_numbers(struct jfr_chunk *c, struct jfr_value *v, const char *const *names, u8 nr,
+		      u64 *out)
+{
+	struct jfr_value fields[JFR_NUMBERS_MAX];
+
+	memset(out, 0, nr * sizeof(out[0]));
+	if (v->class->nr_numbers && v->class->wanted == names) {
+		vec_each(f, &v->class->fields) {
+			if (f->wanted == JFR_NOT_WANTED)
+				numbers_skip(&v->at, 1);
+			else
+				out[f->wanted] = number_read(&v->at);
+		}
+		return !v->at.is_bad;
+	}
+	jfr_find_all(c, v, names, nr, fields);
+	for (u8 i = 0; i < nr; i++)
+		if (fields[i].class)
+			out[i] = jfr_number(&fields[i]);
+	return jfr_skip(c, v);
 }
 
 bool jfr_constant(const struct jfr_chunk *c, const struct jfr_value *v, struct jfr_value *out)
@@ -313,6 +388,19 @@ u64 jfr_number(const struct jfr_value *v)
 	return v->class->plain == JFR_NUMBER || v->is_constant ? number_read(&at) : 0;
 }
 
+double jfr_double(const struct jfr_value *v)
+{
+	struct cursor at = v->at;
+	const u8 *bytes = v->class->plain == JFR_DOUBLE && !v->is_array && !v->is_constant
+				  ? bytes_read(&at, 8)
+				  : NULL;
+	u64 bits = bytes ? big_endian(bytes, 8) : 0;
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return isfinite(value) ? value : 0;
+}
+
 static bool text_of(struct jfr_chunk *c, const struct jfr_value *v, struct str *out, int depth)
 {
 	struct jfr_value inner = *v;
@@ -343,6 +431,14 @@ bool jfr_text(struct jfr_chunk *c, const struct jfr_value *v, struct str *out)
 {
 	str_add(out, "");
 	return text_of(c, v, out, 0);
+}
+
+bool jfr_has_class(const struct jfr_chunk *c, const char *class_name)
+{
+	vec_each(class, &c->classes)
+		if (!strcmp(class->name, class_name))
+			return true;
+	return false;
 }
 
 bool jfr_has_constant(struct jfr_chunk *c, const char *class_name, const char *text)
@@ -421,7 +517,7 @@ bool jfr_next_event(const struct jfr_chunk *c, u64 *offset, struct jfr_value *ou
 	struct cursor at;
 
 	while (*offset < c->len && event_at(c, *offset, &at, offset)) {
-		const struct jfr_class *class = class_of(c, number_read(&at));
+		struct jfr_class *class = class_of(c, number_read(&at));
 		*out = (struct jfr_value){ .class = class, .at = at };
 		if (class)
 			return true;

@@ -10,9 +10,10 @@
 #include "base/vec.h"
 #include "export/format/varint.h"
 
-#define JFR_HEADER    68
-#define JFR_CHUNK_MAX (1u << 30)
-#define JFR_DEPTH_MAX 32
+#define JFR_HEADER      68
+#define JFR_CHUNK_MAX   (1u << 30)
+#define JFR_DEPTH_MAX   32
+#define JFR_NUMBERS_MAX 8
 
 /* The encoding of a value without fields. */
 enum jfr_plain {
@@ -27,8 +28,12 @@ enum jfr_plain {
 struct jfr_field {
 	const char *name;
 	u64 class_id;
+	struct jfr_class *class; /* NULL if the recording does not describe it */
 	bool is_constant, is_array;
+	u8 wanted; /* its index in the class's wanted names, JFR_NOT_WANTED if it has none */
 };
+
+#define JFR_NOT_WANTED UINT8_MAX
 
 struct jfr_class {
 	u64 id;
@@ -36,6 +41,11 @@ struct jfr_class {
 	enum jfr_plain plain;
 	VEC(struct jfr_field) fields;
 	struct dict constants; /* key -> offset in the chunk */
+	u32 nr_numbers;        /* a value is so many numbers and nothing else; 0: it is not */
+	/* What jfr_find_all looked for last, and the field after the last one it found. */
+	const char *const *wanted;
+	size_t wanted_end;
+	u8 mark; /* for the reader of events; 0 at first */
 };
 
 struct jfr_chunk {
@@ -49,7 +59,7 @@ struct jfr_chunk {
 };
 
 struct jfr_value {
-	const struct jfr_class *class;
+	struct jfr_class *class;
 	bool is_constant, is_array;
 	struct cursor at;
 };
@@ -74,8 +84,25 @@ bool jfr_next_event(const struct jfr_chunk *c, u64 *offset, struct jfr_value *ou
 bool jfr_find(struct jfr_chunk *c, const struct jfr_value *v, const char *name,
 	      struct jfr_value *out);
 
+/*
+ * Finds `nr` fields in one pass: out[i] gets the field names[i], with the class NULL if it is
+ * missing. A name may be NULL. It is fast if all values of a class are asked for the same array.
+ */
+void jfr_find_all(struct jfr_chunk *c, const struct jfr_value *v, const char *const *names, u8 nr,
+		  struct jfr_value *out);
+
+/*
+ * Like jfr_find_all, for at most JFR_NUMBERS_MAX numbers or keys, which are 0 if missing, of an
+ * element of an array. Moves `v` to the next element. Returns false if this one is damaged.
+ */
+bool jfr_take_numbers(struct jfr_chunk *c, struct jfr_value *v, const char *const *names, u8 nr,
+		      u64 *out);
+
 /* The value of a field that is_constant. Returns false if the constant is missing. */
 bool jfr_constant(const struct jfr_chunk *c, const struct jfr_value *v, struct jfr_value *out);
+
+/* Whether the chunk describes a class of that name. */
+bool jfr_has_class(const struct jfr_chunk *c, const char *class_name);
 
 /* Whether a constant of that class has that text. */
 bool jfr_has_constant(struct jfr_chunk *c, const char *class_name, const char *text);
@@ -86,6 +113,9 @@ bool jfr_skip(struct jfr_chunk *c, struct jfr_value *v);
 
 /* A number or the key of a constant; 0 for other values. */
 u64 jfr_number(const struct jfr_value *v);
+
+/* A double; 0 for other values and for one that is not finite. */
+double jfr_double(const struct jfr_value *v);
 
 /* Appends a text, a constant's text, or the text of a struct that has one. */
 bool jfr_text(struct jfr_chunk *c, const struct jfr_value *v, struct str *out);

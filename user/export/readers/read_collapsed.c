@@ -44,7 +44,11 @@ struct collapsed {
 	struct profile *p;
 	struct str *why;
 	u64 sum, sum_before;
-	bool is_diff; /* lines have two counts, before and after */
+	bool is_diff;            /* lines have two counts, before and after */
+	bool is_fraction;        /* counts are read as thousandths */
+	u64 nr_stacks, nr_stray; /* lines; a stray one has no count and is skipped */
+	u64 first_stray;         /* number of that line */
+	u64 nr_rounded;          /* fractions in a file that begins with whole numbers */
 	u32 type; /* type of the count; in a comparison the type after, and the next one is the type
 		     before */
 	labels_id labels;
@@ -61,10 +65,17 @@ static int refuse(struct collapsed *c, const char *what)
 	return -EINVAL;
 }
 
-static int refuse_count(struct collapsed *c)
+#define NO_COUNT -ENOMSG /* the line is no stack */
+
+static int refuse_stray(const struct collapsed *c)
 {
-	return refuse(c, c->is_diff ? "two counts are needed: \"root;...;leaf BEFORE AFTER\""
-				    : "no count; a line is \"root;...;leaf COUNT\"");
+	const struct line_reader at = { .nr = c->first_stray };
+
+	return line_reader_refuse(&at,
+				  c->is_diff
+					  ? "two counts are needed: \"root;...;leaf BEFORE AFTER\""
+					  : "no count; a line is \"root;...;leaf COUNT\"",
+				  c->why);
 }
 
 static bool is_space(char ch)
@@ -72,33 +83,64 @@ static bool is_space(char ch)
 	return ch == ' ' || ch == '\t' || ch == '\r';
 }
 
+/* Whether the text is "12.5". */
+static bool is_fraction(const char *at, const char *end)
+{
+	const char *point = memchr(at, '.', (size_t)(end - at));
+
+	for (const char *c = at; c < end; c++)
+		if (c != point && (*c < '0' || *c > '9'))
+			return false;
+	return point && point > at && point + 1 < end;
+}
+
+/* The digits after the point as thousandths; further digits are cut off. */
+static u64 thousandths(const char *at, const char *end)
+{
+	u64 value = 0;
+
+	for (u64 place = 100; at < end; at++, place /= 10)
+		value += (u64)(*at - '0') * place;
+	return value;
+}
+
+static int parse_count(struct collapsed *c, const char *at, const char *end, u64 *count)
+{
+	const char *point = is_fraction(at, end) ? memchr(at, '.', (size_t)(end - at)) : end;
+	u64 value = 0, unit = c->is_fraction ? 1000 : 1;
+
+	if (*at == '-' && end - at > 1 && at[1] >= '0' && at[1] <= '9')
+		return refuse(c, "the count is negative");
+	for (const char *digit = at; digit < point; digit++) {
+		if (*digit < '0' || *digit > '9')
+			return NO_COUNT;
+		value = value * 10 + (u64)(*digit - '0');
+		if (value > VARINT_MAX / unit)
+			return refuse(c, "the count is larger than 2^53 - 1");
+	}
+	u64 rest = point < end ? thousandths(point + 1, end) : 0;
+	*count = c->is_fraction ? value * unit + rest : value + (rest >= 500);
+	c->nr_rounded += rest && !c->is_fraction;
+	return 0;
+}
+
 /* Cuts the count off the end of the line. */
 static int take_count(struct collapsed *c, const char *line, size_t *len, u64 *count)
 {
 	size_t end = *len, start;
-	u64 value = 0;
 
 	for (start = end; start > 0 && !is_space(line[start - 1]);)
 		start--;
 	if (start == 0)
-		return refuse_count(c);
-	for (size_t i = start; i < end; i++) {
-		if (line[i] == '-' && i == start && end - start > 1)
-			return refuse(c, "the count is negative");
-		if (line[i] == '.' && i > start)
-			return refuse(c, "the count is not a whole number");
-		if (line[i] < '0' || line[i] > '9')
-			return refuse_count(c);
-		value = value * 10 + (u64)(line[i] - '0');
-		if (value > VARINT_MAX)
-			return refuse(c, "the count is larger than 2^53 - 1");
-	}
+		return NO_COUNT;
+	int err = parse_count(c, line + start, line + end, count);
+	if (err)
+		return err;
 	while (start > 0 && is_space(line[start - 1]))
 		start--;
 	if (start == 0)
 		return refuse(c, "there is no stack before the count");
 	*len = start;
-	*count = value;
 	return 0;
 }
 
@@ -326,6 +368,11 @@ static int read_line(struct collapsed *c, const char *line, size_t len)
 	int err = take_count(c, line, &len, &count);
 	if (!err && c->is_diff)
 		err = take_count(c, line, &len, &before);
+	if (err == NO_COUNT) {
+		c->first_stray = c->nr_stray++ ? c->first_stray : c->lines.nr;
+		return 0;
+	}
+	c->nr_stacks += !err;
 	if (err || (!count && !before))
 		return err;
 	if (count > VARINT_MAX - c->sum || before > VARINT_MAX - c->sum_before)
@@ -335,19 +382,67 @@ static int read_line(struct collapsed *c, const char *line, size_t len)
 	return add_stack(c, line, len, count, before);
 }
 
-static int read_lines(struct input *in, bool is_diff, u32 type, struct profile *p, struct str *why)
+/* Whether a count in the first bytes of the input is a fraction. */
+static bool begins_with_fractions(const struct input *in)
 {
-	struct collapsed c = { .p = p, .why = why, .is_diff = is_diff, .type = type };
+	const char *at = (const char *)in->head, *end = at + in->nr_head, *line_end;
+
+	for (; (line_end = memchr(at, '\n', (size_t)(end - at))); at = line_end + 1) {
+		const char *stop = line_end, *word;
+		while (stop > at && is_space(stop[-1]))
+			stop--;
+		for (word = stop; word > at && !is_space(word[-1]);)
+			word--;
+		if (word > at && is_fraction(word, stop))
+			return true;
+	}
+	return false;
+}
+
+/* A file that is mostly something else is no file of stacks. */
+static int judge(const struct collapsed *c)
+{
+	if (c->nr_stray > c->nr_stacks)
+		return refuse_stray(c);
+	if (c->nr_stray)
+		str_addf(c->why, "lines without a count were skipped: %llu, the first is line %llu",
+			 (unsigned long long)c->nr_stray, (unsigned long long)c->first_stray);
+	if (c->nr_rounded)
+		str_addf(c->why, "%sfractions were rounded: %llu", c->nr_stray ? "; " : "",
+			 (unsigned long long)c->nr_rounded);
+	return 0;
+}
+
+/* Text does not name its type. It gets the profile's first type if that has samples. */
+static u32 type_of_counts(struct profile *p, bool is_fraction)
+{
+	const struct value_type *first = p->types.at;
+
+	if (is_fraction)
+		return profile_find_type(p, "samples", "thousandths");
+	if (p->types.nr && !strcmp(first->unit, "samples") && first->role == ROLE_NONE)
+		return 0;
+	return profile_find_type(p, "samples", "samples");
+}
+
+static int read_lines(struct input *in, bool is_diff, struct profile *p, struct str *why)
+{
+	struct collapsed c = { .p = p,
+			       .why = why,
+			       .is_diff = is_diff,
+			       .is_fraction = !is_diff && begins_with_fractions(in) };
 	char *line;
 	size_t len;
 	int err;
 
-	c.sum = profile_total(p, type);
+	c.type = is_diff ? 0 : type_of_counts(p, c.is_fraction);
+	c.sum = profile_total(p, c.type);
 	c.labels = profile_intern_labels(p, &(struct labels){ 0 });
 	line_reader_init(&c.lines, in);
 	while ((err = line_reader_next(&c.lines, &line, &len, why)) > 0)
 		if ((err = read_line(&c, line, len)))
 			break;
+	err = err ?: judge(&c);
 
 	free(c.known);
 	str_fini(&c.last);
@@ -357,19 +452,9 @@ static int read_lines(struct input *in, bool is_diff, u32 type, struct profile *
 	return err;
 }
 
-/* Text does not name its type. It gets the profile's first type if that has samples. */
-static u32 type_of_counts(struct profile *p)
-{
-	const struct value_type *first = p->types.at;
-
-	if (p->types.nr && !strcmp(first->unit, "samples") && first->role == ROLE_NONE)
-		return 0;
-	return profile_find_type(p, "samples", "samples");
-}
-
 int collapsed_read(struct input *in, struct profile *p, struct str *why)
 {
-	return read_lines(in, false, type_of_counts(p), p, why);
+	return read_lines(in, false, p, why);
 }
 
 int collapsed_read_diff(struct input *in, struct profile *p, struct str *why)
@@ -378,5 +463,5 @@ int collapsed_read_diff(struct input *in, struct profile *p, struct str *why)
 	profile_add_type(p, "samples before", "samples");
 	p->types.at[0].role = ROLE_AFTER;
 	p->types.at[1].role = ROLE_BEFORE;
-	return read_lines(in, true, 0, p, why);
+	return read_lines(in, true, p, why);
 }

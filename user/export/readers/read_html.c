@@ -3,6 +3,8 @@
  * Reads the profile in a page, or the same bytes without the page.
  * Part of export/readers/reader.h.
  */
+#include "export/readers/read_html.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +13,6 @@
 #include "export/format/decode.h"
 #include "export/format/envelope.h"
 #include "export/format/page_data.h"
-#include "export/readers/reader.h"
 
 bool html_is(const u8 *head, size_t len)
 {
@@ -22,6 +23,13 @@ bool html_is(const u8 *head, size_t len)
 		!strncasecmp((const char *)head, start, sizeof(start) - 1));
 }
 
+static bool is_heat_map(const struct str *page)
+{
+	return memmem(page->at, page->len, "async-profiler", 14) &&
+	       (memmem(page->at, page->len, "heatmap", 7) ||
+		memmem(page->at, page->len, "Heatmap", 7));
+}
+
 int html_read(struct input *in, struct profile *p, struct str *why)
 {
 	auto_str struct str file = { 0 }, packed = { 0 }, body = { 0 };
@@ -29,11 +37,20 @@ int html_read(struct input *in, struct profile *p, struct str *why)
 	if (err)
 		return err;
 
+	if (async_html_is(&file))
+		return async_html_read(&file, p, why);
 	if (!envelope_is((u8 *)file.at, file.len)) {
 		const char *data =
 			memmem(file.at, file.len, PAGE_DATA_START, strlen(PAGE_DATA_START));
 		if (!data) {
-			str_add(why, "this page contains no sysflame profile");
+			str_add(why, is_heat_map(&file)
+					     ? "heat maps of async-profiler are not read; convert "
+					       "the recording (.jfr) that it was made from"
+				     : memmem(file.at, file.len, "async-profiler", 14)
+					     ? "only flame graphs of async-profiler 3 and later "
+					       "are read; convert the recording with jfrconv"
+					     : "this page contains no profile of sysflame or "
+					       "async-profiler");
 			return -EINVAL;
 		}
 		data += strlen(PAGE_DATA_START);

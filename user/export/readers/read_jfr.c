@@ -9,48 +9,84 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "export/interchange/external.h"
-#include "export/readers/jfr_chunk.h"
+#include "export/interchange/jfr.h"
+#include "export/readers/jfr_own.h"
+#include "export/readers/jfr_stacks.h"
 #include "export/readers/reader.h"
 
-#define NAMES_MAX_BYTES (256u << 20) /* a few bytes of a hostile file can name much */
+/* The fields of an event that are read. */
+enum event_field {
+	FIELD_STACK,
+	FIELD_THREAD,
+	FIELD_STATE,
+	FIELD_WEIGHT, /* without one, each event weighs 1 */
+	FIELD_OBJECT, /* its class becomes the leaf */
+	NR_EVENT_FIELDS,
+};
 
 /* An event that gives weights. */
 struct source {
-	const char *event, *thread;
-	const char *value;  /* the field with the weight; NULL if each event weighs 1 */
-	const char *object; /* the field whose class becomes the leaf; NULL without one */
+	const char *event;
+	const char *fields[NR_EVENT_FIELDS];
 	const char *type, *unit;
 	bool is_ticks;
+};
+
+#define EVENT(thread, weight, object)                         \
+	{                                                     \
+		"stackTrace", thread, "state", weight, object \
+	}
+
+enum source_index {
+	SOURCE_EXECUTION,
+	SOURCE_SAMPLED_ALLOCATION,
+	SOURCE_TLAB_ALLOCATION,
+	SOURCE_DIRECT_ALLOCATION,
+	SOURCE_CPU_TIME,
+	SOURCE_WALL,
+	SOURCE_NATIVE,
+	SOURCE_MONITOR,
+	SOURCE_PARK,
+	SOURCE_NATIVE_LOCK,
+	SOURCE_MALLOC,
+	SOURCE_LIVE,
+	NR_SOURCES,
 };
 
 /*
  * The order of the types if the file is the first one. If several kinds of events report
  * allocations, only the first kind that occurs is used: each reports all allocations.
  */
-static const struct source sources[] = {
-	{ "jdk.ExecutionSample", "sampledThread", NULL, NULL, "cpu", "samples", false },
-	{ "jdk.ObjectAllocationSample", "eventThread", "weight", "objectClass", "alloc", "bytes",
-	  false },
-	{ "jdk.ObjectAllocationInNewTLAB", "eventThread", "tlabSize", "objectClass", "alloc",
-	  "bytes", false },
-	{ "jdk.ObjectAllocationOutsideTLAB", "eventThread", "allocationSize", "objectClass",
-	  "alloc", "bytes", false },
-	{ "jdk.CPUTimeSample", "eventThread", NULL, NULL, "cpu-time", "samples", false },
-	{ "profiler.WallClockSample", "sampledThread", "samples", NULL, "wall", "samples", false },
-	{ "jdk.JavaMonitorEnter", "eventThread", "duration", "monitorClass", "lock", "ns", true },
-	{ "jdk.ThreadPark", "eventThread", "duration", "parkedClass", "lock", "ns", true },
-	{ "profiler.NativeLock", "eventThread", "duration", NULL, "nativelock", "ns", true },
-	{ "profiler.Malloc", "eventThread", "size", NULL, "nativemem", "bytes", false },
-	{ "profiler.LiveObject", "eventThread", "allocationSize", "objectClass", "live", "bytes",
-	  false },
+static const struct source sources[NR_SOURCES] = {
+	[SOURCE_EXECUTION] = { "jdk.ExecutionSample", EVENT("sampledThread", NULL, NULL), "cpu",
+			       "samples", false },
+	[SOURCE_SAMPLED_ALLOCATION] = { "jdk.ObjectAllocationSample",
+					EVENT("eventThread", "weight", "objectClass"), "alloc",
+					"bytes", false },
+	[SOURCE_TLAB_ALLOCATION] = { "jdk.ObjectAllocationInNewTLAB",
+				     EVENT("eventThread", "tlabSize", "objectClass"), "alloc",
+				     "bytes", false },
+	[SOURCE_DIRECT_ALLOCATION] = { "jdk.ObjectAllocationOutsideTLAB",
+				       EVENT("eventThread", "allocationSize", "objectClass"),
+				       "alloc", "bytes", false },
+	[SOURCE_CPU_TIME] = { "jdk.CPUTimeSample", EVENT("eventThread", NULL, NULL), "cpu-time",
+			      "samples", false },
+	[SOURCE_WALL] = { "profiler.WallClockSample", EVENT("sampledThread", "samples", NULL),
+			  "wall", "samples", false },
+	[SOURCE_NATIVE] = { "jdk.NativeMethodSample", EVENT("sampledThread", NULL, NULL), "native",
+			    "samples", false },
+	[SOURCE_MONITOR] = { "jdk.JavaMonitorEnter",
+			     EVENT("eventThread", "duration", "monitorClass"), "lock", "ns", true },
+	[SOURCE_PARK] = { "jdk.ThreadPark", EVENT("eventThread", "duration", "parkedClass"), "lock",
+			  "ns", true },
+	[SOURCE_NATIVE_LOCK] = { "profiler.NativeLock", EVENT("eventThread", "duration", NULL),
+				 "nativelock", "ns", true },
+	[SOURCE_MALLOC] = { "profiler.Malloc", EVENT("eventThread", "size", NULL), "nativemem",
+			    "bytes", false },
+	[SOURCE_LIVE] = { "profiler.LiveObject",
+			  EVENT("eventThread", "allocationSize", "objectClass"), "live", "bytes",
+			  false },
 };
-
-#define SOURCE_EXECUTION          0
-#define SOURCE_SAMPLED_ALLOCATION 1
-#define SOURCE_TLAB_ALLOCATION    2
-#define SOURCE_WALL               5
-#define SOURCE_PARK               7
 
 /* The state of the sampled thread. */
 enum thread_state {
@@ -75,322 +111,135 @@ struct running {
 struct reader_state {
 	struct profile *p;
 	struct str *why;
-	struct stack_adder adder;
-	struct jfr_chunk chunk;
-	/*
-	 * Of this chunk, by key: number + 1. Of stacks: the node << 1, and whether the stack was
-	 * cut.
+	struct jfr_stacks stacks;
+	struct jfr_value fields[NR_EVENT_FIELDS]; /* of the current event; class NULL: missing */
+	/* Of this chunk, by key: a number + 1. Of parked classes: 1 if it is no lock, 2 if it is.
 	 */
-	struct dict stacks, threads, methods, classes;
-	u64 name_bytes;
-	bool has_libraries; /* of this chunk: native frames have their library as class */
-	u64 nr_cut, nr_no_stack, nr_other_allocations, nr_other_parks;
+	struct dict threads, states, parked;
+	u64 nr_other_allocations, nr_other_parks;
 	int allocation;       /* the source of allocations in use, 0 for none yet */
 	bool has_cpu_samples; /* async-profiler sampled by CPU time */
 	VEC(struct running) running;
+	u32 types[NR_SOURCES], counts[NR_SOURCES]; /* types of weights, plus one; 0: not known */
+	struct jfr_own own;
 };
 
-static int damaged(struct reader_state *r, const char *what)
+static labels_id find_thread(struct reader_state *r, enum thread_state state)
 {
-	str_addf(r->why, "damaged JFR recording: %s", what);
-	return -EINVAL;
-}
-
-/* Converts "[[Ljava/lang/String;" and "[B" to "java.lang.String[][]" and "byte[]". */
-static void add_class_name(struct str *out, const char *name)
-{
-	static const char *const primitives[] = { "Bbyte", "Cchar", "Ddouble", "Ffloat",
-						  "Iint",  "Jlong", "Sshort",  "Zboolean" };
-	size_t nr_dims = strspn(name, "[");
-	const char *element = name + nr_dims;
-	size_t len = strlen(element);
-
-	if (nr_dims && *element == 'L' && element[len - 1] == ';') {
-		str_add_bytes(out, element + 1, len - 2);
-	} else {
-		for (size_t i = 0; nr_dims && len == 1 && i < ARRAY_SIZE(primitives); i++)
-			if (*element == *primitives[i])
-				element = primitives[i] + 1;
-		str_add(out, element);
-	}
-	for (; nr_dims; nr_dims--)
-		str_add(out, "[]");
-}
-
-static bool field_text(struct reader_state *r, const struct jfr_value *v, const char *field,
-		       struct str *out)
-{
-	struct jfr_value text;
-
-	str_add(out, "");
-	return jfr_find(&r->chunk, v, field, &text) && jfr_text(&r->chunk, &text, out);
-}
-
-/* Appends the name of the class that a field refers to. */
-static void add_class(struct reader_state *r, const struct jfr_value *field, struct str *out)
-{
-	auto_str struct str name = { 0 };
-	struct jfr_value class;
-
-	if (jfr_constant(&r->chunk, field, &class) && field_text(r, &class, "name", &name) &&
-	    name.len)
-		add_class_name(out, name.at);
-}
-
-static int intern_name(struct reader_state *r, enum frame_kind kind, const struct str *name,
-		       const char *module, u32 line, frame_id *frame)
-{
-	r->name_bytes += name->len + strlen(module);
-	if (r->name_bytes > NAMES_MAX_BYTES)
-		return damaged(r, "its names are more than 256 MB");
-	*frame = frames_intern_line(r->p->frames, kind, name->at, module,
-				    (struct source_line){ "", line });
-	return 0;
-}
-
-/* The words of the JDK, then those of async-profiler. A method without a class is not Java. */
-static enum frame_kind kind_of(const char *type, bool has_class)
-{
-	static const struct {
-		const char *type;
-		enum frame_kind kind;
-	} all[] = {
-		{ "Interpreted", FRAME_INTERPRETED }, { "JIT compiled", FRAME_C2 },
-		{ "Inlined", FRAME_INLINED },         { "C1 compiled", FRAME_C1 },
-		{ "Kernel", FRAME_KERNEL },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		if (!strcmp(all[i].type, type))
-			return all[i].kind;
-	return has_class ? FRAME_C2 : FRAME_NATIVE;
-}
-
-/* "Native" means the JDK's native methods, but in async-profiler's files functions of libraries. */
-static bool is_of_library(const struct reader_state *r, const char *type)
-{
-	return r->has_libraries &&
-	       (!strcmp(type, "Native") || !strcmp(type, "C++") || !strcmp(type, "Kernel"));
-}
-
-static int read_method(struct reader_state *r, const struct jfr_value *method, const char *type,
-		       u32 line, frame_id *frame)
-{
-	auto_str struct str class = { 0 }, name = { 0 };
-	struct jfr_value value, field;
-
-	str_add(&class, "");
-	if (!jfr_constant(&r->chunk, method, &value))
-		return damaged(r, "a frame without a method");
-	if (jfr_find(&r->chunk, &value, "type", &field))
-		add_class(r, &field, &class);
-	field_text(r, &value, "name", &name);
-	if (is_of_library(r, type)) {
-		enum frame_kind kind = strcmp(type, "Kernel") == 0     ? FRAME_KERNEL
-				       : strstr(class.at, "libjvm.so") ? FRAME_JVM
-								       : FRAME_NATIVE;
-		return intern_name(r, kind, &name, class.at, 0, frame);
-	}
-	bool has_class = class.len > 0;
-	if (has_class && name.len)
-		str_add_char(&class, '.');
-	str_add(&class, name.at);
-	return intern_name(r, kind_of(type, has_class), &class, "", line, frame);
-}
-
-/* The line of a frame; 0 if lines are not wanted. The JDK writes -1 for an unknown line. */
-static u32 line_of(struct reader_state *r, const struct jfr_value *frame)
-{
-	struct jfr_value line;
-
-	if (!frames_keeps_lines(r->p->frames) || !jfr_find(&r->chunk, frame, "lineNumber", &line))
-		return 0;
-	u64 number = jfr_number(&line);
-	return number <= INT32_MAX ? (u32)number : 0;
-}
-
-static int read_frame(struct reader_state *r, const struct jfr_value *v, frame_id *frame)
-{
-	auto_str struct str type = { 0 };
-	struct jfr_value method, type_field;
-
-	if (!jfr_find(&r->chunk, v, "method", &method) || !method.is_constant)
-		return damaged(r, "a frame without a method");
-	u64 type_key = jfr_find(&r->chunk, v, "type", &type_field) ? jfr_number(&type_field) : 0;
-	u32 line = line_of(r, v);
-	u64 rest = hash_u64(type_key ^ hash_u64(line));
-	u64 *known = dict_add(&r->methods, hash_u64(jfr_number(&method) ^ rest));
-	if (!*known) {
-		field_text(r, v, "type", &type);
-		int err = read_method(r, &method, type.at, line, frame);
-		if (err)
-			return err;
-		*known = *frame + 1ull;
-	}
-	*frame = (frame_id)(*known - 1);
-	return 0;
-}
-
-/* Reads a stack; its frames are stored leaf first. */
-static int read_stack(struct reader_state *r, const struct jfr_value *stack, node_id *node)
-{
-	struct jfr_value frames, frame;
-
-	if (!jfr_find(&r->chunk, stack, "frames", &frames))
-		return damaged(r, "a stack without frames");
-	u64 nr = jfr_elements(&frames, &frame);
-	for (u64 i = 0; i < nr; i++) {
-		frame_id id;
-		int err = frame.is_constant ? damaged(r, "frames apart from their stack")
-					    : read_frame(r, &frame, &id);
-		if (err)
-			return err;
-		vec_push(&r->adder.frames, id);
-		if (!jfr_skip(&r->chunk, &frame))
-			return damaged(r, "a stack is cut off");
-	}
-	for (size_t i = 0, k = r->adder.frames.nr; i + 1 < k; i++) {
-		frame_id swap = r->adder.frames.at[i];
-		r->adder.frames.at[i] = r->adder.frames.at[--k];
-		r->adder.frames.at[k] = swap;
-	}
-	return stack_find(&r->adder, node, r->why);
-}
-
-static int find_stack(struct reader_state *r, const struct jfr_value *event, node_id *node)
-{
-	struct jfr_value field, stack, cut;
-
-	if (!jfr_find(&r->chunk, event, "stackTrace", &field) ||
-	    !jfr_constant(&r->chunk, &field, &stack)) {
-		r->nr_no_stack++;
-		*node = profile_no_stack(r->adder.p);
-		return 0;
-	}
-	u64 *known = dict_add(&r->stacks, jfr_number(&field));
-	if (!*known) {
-		int err = read_stack(r, &stack, node);
-		if (err)
-			return err;
-		bool is_cut = jfr_find(&r->chunk, &stack, "truncated", &cut) && jfr_number(&cut);
-		*known = (*node + 1ull) << 1 | is_cut;
-	}
-	*node = (node_id)((*known >> 1) - 1);
-	r->nr_cut += *known & 1;
-	return 0;
-}
-
-/* Adds the class of the allocated object or the lock as leaf. */
-static int add_object(struct reader_state *r, const struct jfr_value *event, const char *field,
-		      node_id *node)
-{
-	auto_str struct str name = { 0 };
-	struct jfr_value class;
-	frame_id frame;
-
-	if (!jfr_find(&r->chunk, event, field, &class) || !class.is_constant)
-		return 0;
-	u64 *known = dict_add(&r->classes, jfr_number(&class));
-	if (!*known) {
-		add_class(r, &class, &name);
-		int err = name.len ? intern_name(r, FRAME_CLASS, &name, "", 0, &frame) : 0;
-		if (err)
-			return err;
-		*known = name.len ? frame + 2ull : 1;
-	}
-	if (*known > 1)
-		*node = profile_child(r->p, *node, (frame_id)(*known - 2));
-	return 0;
-}
-
-static labels_id find_thread(struct reader_state *r, const struct jfr_value *event,
-			     const char *field, enum thread_state state)
-{
-	auto_str struct str name = { 0 };
-	struct jfr_value key, thread, tid;
+	auto_str struct str name = { 0 }, comm = { 0 };
+	const struct jfr_value *key = &r->fields[FIELD_THREAD];
+	struct jfr_value thread, tid;
 	struct labels labels = { .comm = "", .thread = "", .state = state_labels[state] };
 
-	if (!jfr_find(&r->chunk, event, field, &key) || !jfr_constant(&r->chunk, &key, &thread))
+	if (!key->class || !key->is_constant)
 		return profile_intern_labels(r->p, &labels);
-	u64 *known = dict_add(&r->threads, jfr_number(&key) * NR_THREAD_STATES + state);
-	if (!*known) {
-		if (!field_text(r, &thread, "javaName", &name) || !name.len)
-			field_text(r, &thread, "osName", &name);
+	u64 *known = dict_add(&r->threads, jfr_number(key) * NR_THREAD_STATES + state);
+	if (*known)
+		return (labels_id)(*known - 1);
+	if (jfr_constant(&r->stacks.chunk, key, &thread)) {
+		if (!jfr_field_text(&r->stacks, &thread, "javaName", &name) || !name.len)
+			jfr_field_text(&r->stacks, &thread, "osName", &name);
 		labels.thread = name.at;
-		if (jfr_find(&r->chunk, &thread, "osThreadId", &tid))
+		if (jfr_find(&r->stacks.chunk, &thread, "osThreadId", &tid))
 			labels.tid = (u32)jfr_number(&tid);
-		*known = profile_intern_labels(r->p, &labels) + 1ull;
+		if (r->stacks.is_own)
+			jfr_own_process(&r->stacks, &thread, &labels, &comm);
 	}
+	*known = profile_intern_labels(r->p, &labels) + 1ull;
 	return (labels_id)(*known - 1);
 }
 
-static const struct source *source_of(struct reader_state *r, const struct jfr_class *class)
+/* The index of a class of events in `sources`, -1 if it is none of them. */
+static int source_index(struct jfr_class *class)
 {
-	for (int i = 0; i < (int)ARRAY_SIZE(sources); i++) {
-		if (strcmp(class->name, sources[i].event))
-			continue;
-		if (strcmp(sources[i].type, "alloc"))
-			return &sources[i];
-		int way = i == SOURCE_SAMPLED_ALLOCATION ? i : SOURCE_TLAB_ALLOCATION;
-		if (!r->allocation)
-			r->allocation = way;
-		if (r->allocation == way)
-			return &sources[i];
-		r->nr_other_allocations++;
-		return NULL;
+	if (!class->mark) {
+		class->mark = NR_SOURCES + 1;
+		for (u8 i = 0; i < NR_SOURCES; i++)
+			if (!strcmp(class->name, sources[i].event))
+				class->mark = i + 1;
 	}
-	return NULL;
+	return class->mark <= NR_SOURCES ? class->mark - 1 : -1;
 }
 
-static u64 weight_of(struct reader_state *r, const struct jfr_value *event, const struct source *s)
+/* The source of an event, -1 if it is not read. */
+static int source_of(struct reader_state *r, struct jfr_class *class)
 {
-	struct jfr_value field;
+	int i = source_index(class);
 
-	if (!s->value)
+	if (i < SOURCE_SAMPLED_ALLOCATION || i > SOURCE_DIRECT_ALLOCATION)
+		return i;
+	int way = i == SOURCE_SAMPLED_ALLOCATION ? i : SOURCE_TLAB_ALLOCATION;
+	if (!r->allocation)
+		r->allocation = way;
+	if (r->allocation == way)
+		return i;
+	r->nr_other_allocations++;
+	return -1;
+}
+
+static u64 weight_of(struct reader_state *r, const struct source *s)
+{
+	const struct jfr_value *field = &r->fields[FIELD_WEIGHT];
+	u64 ticks_per_s = r->stacks.chunk.ticks_per_s;
+
+	if (!s->fields[FIELD_WEIGHT])
 		return 1;
-	u64 value = jfr_find(&r->chunk, event, s->value, &field) ? jfr_number(&field) : 0;
-	if (s->is_ticks && r->chunk.ticks_per_s)
-		value = (u64)((unsigned __int128)value * 1000000000 / r->chunk.ticks_per_s);
+	u64 value = field->class ? jfr_number(field) : 0;
+	if (s->is_ticks && ticks_per_s)
+		value = (u64)((unsigned __int128)value * 1000000000 / ticks_per_s);
 	return value;
+}
+
+static int add(struct reader_state *r, node_id node, labels_id thread, u32 *type, const char *name,
+	       const char *unit, u64 weight)
+{
+	if (!*type)
+		*type = profile_find_type(r->p, name, unit) + 1;
+	return stack_add(&r->stacks.adder, node, thread, *type - 1, (s64)weight, r->why);
 }
 
 /*
  * Adds a weight. A weight that is not in samples is followed by the number of samples, as record
  * does (profile/count.h).
  */
-static int add_weight(struct reader_state *r, const struct jfr_value *event, const struct source *s,
-		      node_id node, enum thread_state state)
+static int add_weight(struct reader_state *r, int i, node_id node, enum thread_state state)
 {
-	labels_id thread = find_thread(r, event, s->thread, state);
-	int err = stack_add(&r->adder, node, thread, profile_find_type(r->p, s->type, s->unit),
-			    (s64)weight_of(r, event, s), r->why);
+	const struct source *s = &sources[i];
+	labels_id thread = find_thread(r, state);
+	int err = add(r, node, thread, &r->types[i], s->type, s->unit, weight_of(r, s));
 
 	if (err || !strcmp(s->unit, "samples"))
 		return err;
 	char count[32];
-	snprintf(count, sizeof(count), "%s-samples", s->type);
-	return stack_add(&r->adder, node, thread, profile_find_type(r->p, count, "samples"), 1,
-			 r->why);
+	if (!r->counts[i])
+		snprintf(count, sizeof(count), "%s-samples", s->type);
+	return add(r, node, thread, &r->counts[i], count, "samples", 1);
 }
 
 /* A park for a lock names the lock's class. Other parks wait for work, time or a condition. */
-static bool is_for_lock(struct reader_state *r, const struct jfr_value *event, const char *field)
+static bool is_for_lock(struct reader_state *r)
 {
-	static const char *const locks[] = { "java/util/concurrent/locks/Reentrant",
-					     "java/util/concurrent/locks/StampedLock",
-					     "java/util/concurrent/Semaphore" };
-	auto_str struct str name = { 0 };
-	struct jfr_value class;
+	const struct jfr_value *class = &r->fields[FIELD_OBJECT];
 
-	if (!jfr_find(&r->chunk, event, field, &class) || !class.is_constant)
+	if (!class->class || !class->is_constant)
 		return false;
-	add_class(r, &class, &name);
-	for (char *c = name.at; c && (c = strchr(c, '.'));)
-		*c = '/';
-	for (size_t i = 0; i < ARRAY_SIZE(locks); i++)
-		if (name.len && !strncmp(name.at, locks[i], strlen(locks[i])))
-			return true;
-	return false;
+	u64 *known = dict_add(&r->parked, jfr_number(class));
+	if (!*known) {
+		auto_str struct str name = { 0 };
+		str_add(&name, "");
+		jfr_class_name(&r->stacks, class, &name);
+		*known = 1 + jfr_class_is_lock(name.at);
+	}
+	return *known == 2;
+}
+
+static enum thread_state state_named(const struct reader_state *r, const char *name)
+{
+	if (!*name)
+		return THREAD_ON_CPU;
+	if (!strcmp(name, "STATE_RUNNABLE"))
+		return r->stacks.has_libraries ? THREAD_RUNNING : THREAD_ON_CPU;
+	return strcmp(name, "STATE_DEFAULT") ? THREAD_WAITING : THREAD_ON_CPU;
 }
 
 /*
@@ -398,69 +247,111 @@ static bool is_for_lock(struct reader_state *r, const struct jfr_value *event, c
  * that state. Its wall-clock samples have STATE_RUNNABLE or STATE_SLEEPING. All samples of the JDK
  * have STATE_RUNNABLE.
  */
-static enum thread_state state_of(struct reader_state *r, const struct jfr_value *event)
+static enum thread_state state_of(struct reader_state *r)
 {
 	auto_str struct str name = { 0 };
+	const struct jfr_value *field = &r->fields[FIELD_STATE];
 
-	if (!field_text(r, event, "state", &name) || !name.len)
+	if (!field->class)
 		return THREAD_ON_CPU;
-	if (!strcmp(name.at, "STATE_RUNNABLE"))
-		return r->has_libraries ? THREAD_RUNNING : THREAD_ON_CPU;
-	return strcmp(name.at, "STATE_DEFAULT") ? THREAD_WAITING : THREAD_ON_CPU;
+	u64 once = 0;
+	u64 *known = field->is_constant ? dict_add(&r->states, jfr_number(field)) : &once;
+	if (!*known)
+		*known = 1ull + (jfr_text(&r->stacks.chunk, field, &name) ? state_named(r, name.at)
+									  : THREAD_ON_CPU);
+	return (enum thread_state)(*known - 1);
 }
 
 /* Stores running threads for the end, when it is known whether there are samples by CPU time. */
-static int add_execution(struct reader_state *r, const struct jfr_value *event, node_id node)
+static int add_execution(struct reader_state *r, node_id node)
 {
-	enum thread_state state = state_of(r, event);
-	const struct source *s = &sources[SOURCE_EXECUTION];
+	enum thread_state state = state_of(r);
 
 	if (state == THREAD_ON_CPU) {
-		r->has_cpu_samples |= r->has_libraries;
-		return add_weight(r, event, s, node, state);
+		r->has_cpu_samples |= r->stacks.has_libraries;
+		return add_weight(r, SOURCE_EXECUTION, node, state);
 	}
-	labels_id thread = find_thread(r, event, s->thread, state);
+	labels_id thread = find_thread(r, state);
 	if (state == THREAD_RUNNING) {
 		vec_push(&r->running, (struct running){ node, thread });
 		return 0;
 	}
-	u32 type = profile_find_type(r->p, sources[SOURCE_WALL].type, s->unit);
-	return stack_add(&r->adder, node, thread, type, 1, r->why);
+	return add(r, node, thread, &r->types[SOURCE_WALL], sources[SOURCE_WALL].type, "samples",
+		   1);
 }
 
 /* Running threads of wall-clock samples become cpu, unless CPU time was sampled too. */
 static int add_running(struct reader_state *r)
 {
-	const struct source *s = &sources[r->has_cpu_samples ? SOURCE_WALL : SOURCE_EXECUTION];
-	u32 type = r->running.nr ? profile_find_type(r->p, s->type, s->unit) : 0;
+	int i = r->has_cpu_samples ? SOURCE_WALL : SOURCE_EXECUTION;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < r->running.nr; i++)
-		err = stack_add(&r->adder, r->running.at[i].node, r->running.at[i].thread, type, 1,
-				r->why);
+	vec_each(one, &r->running) {
+		err = add(r, one->node, one->thread, &r->types[i], sources[i].type, "samples", 1);
+		if (err)
+			break;
+	}
 	return err;
+}
+
+/* Wall-clock samples that sysflame wrote have the time that they stand for. */
+static int add_own_wall(struct reader_state *r, const struct jfr_value *event, node_id node)
+{
+	labels_id thread = find_thread(r, state_of(r));
+	struct jfr_value field;
+	u64 wall_ns =
+		jfr_find(&r->stacks.chunk, event, "timeSpan", &field) ? jfr_number(&field) : 0;
+
+	if (!wall_ns)
+		return add_weight(r, SOURCE_WALL, node, state_of(r));
+	return add(r, node, thread, &r->own.wall, "wall", "ns", wall_ns)
+		       ?: add(r, node, thread, &r->own.wall_samples, "wall-samples", "samples",
+			      weight_of(r, &sources[SOURCE_WALL]));
+}
+
+/* An event that only sysflame writes; others are skipped. */
+static int read_own(struct reader_state *r, const struct jfr_value *event)
+{
+	static const char *const fields[NR_EVENT_FIELDS] = EVENT("eventThread", "weight", NULL);
+	node_id node;
+	u32 type;
+
+	if (strcmp(event->class->name, JFR_OWN_SAMPLE) != 0) {
+		jfr_own_facts(&r->stacks, event, &r->own);
+		return 0;
+	}
+	jfr_find_all(&r->stacks.chunk, event, fields, NR_EVENT_FIELDS, r->fields);
+	int err = jfr_find_stack(&r->stacks, &r->fields[FIELD_STACK], &node)
+			  ?: jfr_own_type(&r->stacks, event, &type);
+	if (err)
+		return err;
+	type++;
+	u64 weight = r->fields[FIELD_WEIGHT].class ? jfr_number(&r->fields[FIELD_WEIGHT]) : 0;
+	return add(r, node, find_thread(r, THREAD_ON_CPU), &type, "", "", weight);
 }
 
 static int read_event(struct reader_state *r, const struct jfr_value *event)
 {
-	const struct source *s = source_of(r, event->class);
+	int i = source_of(r, event->class);
 	node_id node;
 
-	if (!s)
-		return 0;
-	if (s == &sources[SOURCE_PARK] && !is_for_lock(r, event, s->object)) {
+	if (i < 0)
+		return r->stacks.is_own ? read_own(r, event) : 0;
+	jfr_find_all(&r->stacks.chunk, event, sources[i].fields, NR_EVENT_FIELDS, r->fields);
+	if (i == SOURCE_PARK && !is_for_lock(r)) {
 		r->nr_other_parks++;
 		return 0;
 	}
-	int err = find_stack(r, event, &node);
-	if (!err && s->object)
-		err = add_object(r, event, s->object, &node);
+	int err = jfr_find_stack(&r->stacks, &r->fields[FIELD_STACK], &node);
+	if (!err && sources[i].fields[FIELD_OBJECT])
+		err = jfr_add_class(&r->stacks, &r->fields[FIELD_OBJECT], &node);
 	if (err)
 		return err;
-	if (s == &sources[SOURCE_EXECUTION])
-		return add_execution(r, event, node);
-	return add_weight(r, event, s, node,
-			  s == &sources[SOURCE_WALL] ? state_of(r, event) : THREAD_ON_CPU);
+	if (i == SOURCE_EXECUTION)
+		return add_execution(r, node);
+	if (i == SOURCE_WALL && r->stacks.is_own)
+		return add_own_wall(r, event, node);
+	return add_weight(r, i, node, i == SOURCE_WALL ? state_of(r) : THREAD_ON_CPU);
 }
 
 static int read_events(struct reader_state *r)
@@ -469,19 +360,18 @@ static int read_events(struct reader_state *r)
 	u64 offset = JFR_HEADER;
 	int err = 0;
 
-	while (!err && jfr_next_event(&r->chunk, &offset, &event))
+	while (!err && jfr_next_event(&r->stacks.chunk, &offset, &event))
 		err = read_event(r, &event);
 	return err;
 }
 
 static void forget_chunk(struct reader_state *r)
 {
-	dict_fini(&r->stacks);
 	dict_fini(&r->threads);
-	dict_fini(&r->methods);
-	dict_fini(&r->classes);
-	r->stacks = r->threads = r->methods = r->classes = (struct dict){ 0 };
-	jfr_chunk_close(&r->chunk);
+	dict_fini(&r->states);
+	dict_fini(&r->parked);
+	r->threads = r->states = r->parked = (struct dict){ 0 };
+	jfr_stacks_close(&r->stacks);
 }
 
 /* Reads until `out` holds `len` bytes. */
@@ -507,19 +397,17 @@ static int read_chunk(struct reader_state *r, struct input *in)
 	if (!bytes.len)
 		return 0;
 	if (bytes.len < JFR_HEADER)
-		return damaged(r, "it is cut off");
+		return jfr_damaged(r->why, "it is cut off");
 	int err = jfr_chunk_len((u8 *)bytes.at, &len, r->why);
 	if (err)
 		return err;
 	fill(in, &bytes, len);
 	if (bytes.len < len)
-		return damaged(r, "it is cut off");
-	err = jfr_chunk_open((u8 *)bytes.at, bytes.len, &r->chunk, r->why);
-	r->has_libraries = !err && jfr_has_constant(&r->chunk, "jdk.types.FrameType", "Kernel");
-	err = err ?: read_events(r);
+		return jfr_damaged(r->why, "it is cut off");
+	err = jfr_stacks_open(&r->stacks, (u8 *)bytes.at, bytes.len) ?: read_events(r);
 	if (!r->p->start_wall_ns)
-		r->p->start_wall_ns = r->chunk.start_ns;
-	r->p->duration_ns += r->chunk.duration_ns;
+		r->p->start_wall_ns = r->stacks.chunk.start_ns;
+	r->p->duration_ns += r->stacks.chunk.duration_ns;
 	forget_chunk(r);
 	return err ?: 1;
 }
@@ -555,22 +443,25 @@ int jfr_read(struct input *in, struct profile *p, struct str *why)
 	bool is_first = !p->types.nr;
 	int err;
 
-	stack_adder_init(&r.adder, p);
+	jfr_stacks_init(&r.stacks, p, why);
 	while ((err = read_chunk(&r, in)) > 0)
 		;
 	err = err ?: add_running(&r);
-	stack_adder_fini(&r.adder);
+	jfr_stacks_fini(&r.stacks);
 	vec_fini(&r.running);
+	if (!err && is_first) {
+		order_types(p);
+		jfr_own_settle(&r.own, p);
+	}
+	jfr_own_fini(&r.own);
 	if (err)
 		return err;
 	if (p->weights.nr == nr_weights) {
 		str_add(why, "the JFR recording has no samples of execution, allocation or locks");
 		return -EINVAL;
 	}
-	if (is_first)
-		order_types(p);
-	add_note(p, "truncated", "stacks cut at the depth of the JFR recording", r.nr_cut);
-	add_note(p, "no_stack", "events without a stack", r.nr_no_stack);
+	add_note(p, "truncated", "stacks cut at the depth of the JFR recording", r.stacks.nr_cut);
+	add_note(p, "no_stack", "events without a stack", r.stacks.nr_no_stack);
 	add_note(p, "other_parks", "parks that wait for no lock, skipped", r.nr_other_parks);
 	add_note(p, "other_allocations", "allocation events of another kind, skipped",
 		 r.nr_other_allocations);

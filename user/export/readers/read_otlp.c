@@ -72,7 +72,7 @@ struct reading {
 	struct profile *p;
 	struct str *why;
 	VEC(struct bytes) texts;
-	VEC(s32) mappings; /* index of the file name */
+	VEC(struct external_mapping) mappings;
 	VEC(struct function) functions;
 	VEC(struct attribute) attributes;
 	VEC(struct range) locations; /* range of `frames`, the innermost first */
@@ -149,7 +149,8 @@ static int take_table(struct reading *r, const struct pb_field *f)
 		auto_pb Otlp__Mapping *m = pb_message(&otlp__mapping__descriptor, f);
 		if (!m)
 			return refuse(r, "a damaged mapping");
-		vec_push(&r->mappings, m->filename_index);
+		vec_push(&r->mappings, (struct external_mapping){ m->filename_index, m->start,
+								  m->end, m->file_off });
 	} else if (f->number == TABLE_FUNCTION) {
 		auto_pb Otlp__Function *fn = pb_message(&otlp__function__descriptor, f);
 		if (!fn)
@@ -239,9 +240,10 @@ static int take_location(struct reading *r, const struct pb_field *f)
 	if (!l)
 		return refuse(r, "a damaged location");
 	u32 first = (u32)r->frames.nr;
-	s32 mapping = l->mapping_index;
-	auto_free char *module = text_of(
-		r, mapping > 0 && (size_t)mapping < r->mappings.nr ? r->mappings.at[mapping] : -1);
+	s32 index = l->mapping_index;
+	const struct external_mapping *m =
+		index > 0 && (size_t)index < r->mappings.nr ? &r->mappings.at[index] : NULL;
+	auto_free char *module = text_of(r, m ? (s32)m->filename : -1);
 	auto_free char *kind = kind_of(r, l);
 	int err = 0;
 
@@ -250,7 +252,7 @@ static int take_location(struct reading *r, const struct pb_field *f)
 	if (err)
 		return err;
 	if (!l->n_lines) {
-		auto_free char *name = xasprintf("0x%llx", (unsigned long long)l->address);
+		auto_free char *name = name_from_address(module, m, l->address);
 		vec_push(&r->frames, frame_from_external(r->p, name, module, kind, false,
 							 (struct source_line){ "", 0 }));
 	}

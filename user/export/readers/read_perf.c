@@ -2,10 +2,10 @@
 /*
  * Reads the output of `perf script`. A sample is one line "comm PID/TID [CPU] TIME: PERIOD EVENT:",
  * then its frames, leaf first, as "ADDRESS SYMBOL+OFFSET (FILE)", then an empty line. With -F the
- * first line may lack everything except comm, a number, and the time or the event. A sample weighs
- * its period, the events counted since the previous sample, as in `perf report`; without a period
- * it weighs 1. The root frame is the thread's name. Source: perf-script(1).
- * Part of export/readers/reader.h.
+ * first line may lack everything except comm and one of the ids, the time and the event. A sample
+ * weighs its period, the events counted since the previous sample, as in `perf report`; without a
+ * period it weighs 1. Lines with PERF_RECORD_ are other records. The root frame is the thread's
+ * name. Source: perf-script(1). Part of export/readers/reader.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,235 +15,21 @@
 #include "base/utf8.h"
 #include "export/interchange/external.h"
 #include "export/readers/line_reader.h"
+#include "export/readers/perf_heading.h"
+#include "export/readers/perf_mappings.h"
 #include "profile/java_form.h"
 
 #define TYPES_MAX 128 /* 64 events: for each the periods and the number of samples */
-
-/* The words of the first line of a sample. */
-struct heading {
-	char *comm, *event, *rest; /* owned; rest: the text after the event, a frame without -g */
-	u32 pid, tid;
-	u64 period;
-	bool has_period;
-};
 
 struct perf {
 	struct line_reader lines;
 	struct profile *p;
 	struct str *why;
-	struct heading heading; /* of the current sample; comm is NULL without one */
-	VEC(frame_id) frames;   /* of the current sample, leaf first */
+	struct perf_heading heading; /* of the current sample; comm is NULL without one */
+	VEC(frame_id) frames;        /* of the current sample, leaf first */
 	struct stack_adder stacks;
+	struct perf_mappings mappings;
 };
-
-static void heading_fini(struct heading *h)
-{
-	free(h->comm);
-	free(h->event);
-	free(h->rest);
-	*h = (struct heading){ 0 };
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* "123.456789:" */
-static bool is_time(const char *word, size_t len)
-{
-	size_t i = 0, dot;
-
-	while (i < len && is_digit(word[i]))
-		i++;
-	dot = i;
-	if (!dot || dot >= len || word[dot] != '.')
-		return false;
-	for (i++; i < len && is_digit(word[i]);)
-		i++;
-	return i > dot + 1 && i + 1 == len && word[i] == ':';
-}
-
-/* Returns the length of the next word in [*at, end) and moves *at past it. */
-static size_t next_word(const char **at, const char *end, const char **word)
-{
-	while (*at < end && is_space(**at))
-		++*at;
-	*word = *at;
-	while (*at < end && !is_space(**at))
-		++*at;
-	return (size_t)(*at - *word);
-}
-
-/* Returns the length of the last word of [start, *end). Moves *end before it and its spaces. */
-static size_t last_word(const char *start, const char **end, const char **word)
-{
-	while (*end > start && is_space((*end)[-1]))
-		--*end;
-	const char *word_end = *end;
-	while (*end > start && !is_space((*end)[-1]))
-		--*end;
-	*word = *end;
-	while (*end > start && is_space((*end)[-1]))
-		--*end;
-	return (size_t)(word_end - *word);
-}
-
-/* Reads "12" or "12/34": PID and TID. A PID may be -1. */
-static bool take_ids(const char *word, size_t len, struct heading *h)
-{
-	char text[32];
-	char *end;
-
-	if (!len || len >= sizeof(text) || !(is_digit(*word) || *word == '-'))
-		return false;
-	memcpy(text, word, len);
-	text[len] = '\0';
-	long pid = strtol(text, &end, 10), tid = 0;
-	if (*end == '/')
-		tid = strtol(end + 1, &end, 10);
-	else
-		tid = pid;
-	if (*end || pid > INT32_MAX || tid > INT32_MAX)
-		return false;
-	h->pid = pid > 0 ? (u32)pid : 0;
-	h->tid = tid > 0 ? (u32)tid : 0;
-	return true;
-}
-
-/* Turns "cpu-clock:ppp:" into cpu-clock and "sched:sched_switch:" into itself. */
-static char *event_of(const char *word, size_t len)
-{
-	while (len && word[len - 1] == ':')
-		len--;
-	size_t at = len;
-	while (at > 0 && strchr("ukhpPGHSDIWe", word[at - 1]))
-		at--;
-	if (at > 0 && at < len && word[at - 1] == ':')
-		len = at - 1;
-	return len ? xstrndup(word, len) : xstrdup("samples");
-}
-
-/* Reads the words before the time: comm, ids and optionally a CPU. */
-static bool take_who(const char *line, const char *end, struct heading *h)
-{
-	const char *word;
-	size_t len = last_word(line, &end, &word);
-
-	if (len > 2 && word[0] == '[' && word[len - 1] == ']')
-		len = last_word(line, &end, &word);
-	if (!take_ids(word, len, h) || end == line)
-		return false;
-	while (line < end && is_space(*line))
-		line++;
-	h->comm = xstrndup(line, (size_t)(end - line));
-	return true;
-}
-
-static bool is_made_of(const char *word, size_t len, const char *letters)
-{
-	for (size_t i = 0; i < len; i++)
-		if (!strchr(letters, word[i]))
-			return false;
-	return len > 0;
-}
-
-/* Reads the period of the sample. Returns whether the word is a number. */
-static bool take_period(const char *word, size_t len, struct heading *h)
-{
-	char text[32];
-
-	if (len >= sizeof(text) || !is_made_of(word, len, "0123456789"))
-		return false;
-	memcpy(text, word, len);
-	text[len] = '\0';
-	h->period = strtoull(text, NULL, 10);
-	if (h->period > INT64_MAX)
-		h->period = INT64_MAX;
-	h->has_period = true;
-	return true;
-}
-
-#define PERIOD_WIDTH 10 /* perf prints a period with "%10lu " and a TID with "%5d " */
-
-/*
- * Cuts the period off the end of "[CPU] PERIOD", "PID/TID PERIOD" or "TID PERIOD" if there is one.
- * Returns where it starts.
- */
-static const char *take_last_period(const char *line, const char *end, struct heading *h)
-{
-	const char *at = end, *word, *period;
-	size_t period_len = last_word(line, &at, &period);
-	const char *before = at;
-
-	if (!is_made_of(period, period_len, "0123456789"))
-		return end;
-	size_t len = last_word(line, &at, &word);
-	bool is_cpu = len > 2 && *word == '[' && is_made_of(word, len, "[0123456789]");
-	bool is_pair = len > 2 && memchr(word, '/', len) && is_made_of(word, len, "0123456789/-");
-	bool is_wide = period + period_len - before > PERIOD_WIDTH;
-	bool is_tid = is_wide && at > line && is_made_of(word, len, "0123456789");
-	if (!is_cpu && !is_pair && !is_tid)
-		return end;
-	return take_period(period, period_len, h) ? before : end;
-}
-
-/* Reads "comm PID/TID [CPU] PERIOD EVENT:", which -F without the time prints. */
-static bool take_heading_without_time(const char *line, const char *end, struct heading *h)
-{
-	const char *at = line, *word;
-	size_t len;
-
-	if (is_space(*line))
-		return false;
-	while ((len = next_word(&at, end, &word))) {
-		*h = (struct heading){ 0 };
-		if (len > 1 && word[len - 1] == ':' &&
-		    take_who(line, take_last_period(line, word, h), h)) {
-			h->event = event_of(word, len);
-			h->rest = xstrndup(at, (size_t)(end - at));
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Returns whether the line begins a sample, and fills *h. */
-static bool take_heading(const char *line, size_t line_len, struct heading *h)
-{
-	const char *end = line + line_len, *at = line, *word;
-	size_t len;
-
-	if (!line_len || *line == '#' || *line == '\t')
-		return false;
-	while ((len = next_word(&at, end, &word)))
-		if (is_time(word, len))
-			break;
-	if (!len)
-		return take_heading_without_time(line, end, h);
-	if (!take_who(line, word, h))
-		return false;
-	len = next_word(&at, end, &word);
-	if (take_period(word, len, h))
-		len = next_word(&at, end, &word);
-	if (!len) { /* -F without the event */
-		h->event = xstrdup(h->has_period ? "events" : "samples");
-		h->rest = xstrdup("");
-		return true;
-	}
-	if (word[len - 1] != ':') {
-		heading_fini(h);
-		return false;
-	}
-	h->event = event_of(word, len);
-	h->rest = xstrndup(at, (size_t)(end - at));
-	return true;
-}
 
 /* Names of generated code come from a map of its process. */
 static bool is_map(const char *file)
@@ -298,7 +84,7 @@ static char *take_file(const char *start, const char **end)
 
 	if (*end <= start || *close != ')')
 		return xstrdup("");
-	while (open > start && !(*open == '(' && is_space(open[-1])))
+	while (open > start && !(*open == '(' && text_is_space(open[-1])))
 		open--;
 	if (open == start)
 		return xstrdup("");
@@ -308,7 +94,7 @@ static char *take_file(const char *start, const char **end)
 
 static const char *skip_back(const char *start, const char *end)
 {
-	while (end > start && is_space(end[-1]))
+	while (end > start && text_is_space(end[-1]))
 		end--;
 	return end;
 }
@@ -320,7 +106,7 @@ static const char *before_offset(const char *start, const char *end)
 
 	if (!plus || plus == start || end - plus < 4 || strncmp(plus, "+0x", 3) != 0)
 		return end;
-	return is_made_of(plus + 3, (size_t)(end - plus - 3), "0123456789abcdef") ? plus : end;
+	return text_is_made_of(plus + 3, (size_t)(end - plus - 3), "0123456789abcdef") ? plus : end;
 }
 
 static void take_name(struct perf *x, const char *start, const char *end, enum frame_kind kind)
@@ -348,6 +134,31 @@ static void take_generated(struct perf *x, const char *start, const char *end)
 	take_name(x, start, end, kind_of_generated(start, (size_t)(end - start)));
 }
 
+/* Cuts the offset off "FILE+0x1f", which -F +dsoff prints. Returns whether there was one. */
+static bool take_file_offset(char *file, u64 *offset)
+{
+	const char *end = file + strlen(file), *plus = before_offset(file, end);
+
+	if (plus == end)
+		return false;
+	*offset = strtoull(plus + 3, NULL, 16);
+	file[plus - file] = '\0';
+	return true;
+}
+
+/* "[lib.so]+0x1f" for "[unknown] (/usr/lib/lib.so)", without the offset if that is not known. */
+static char *name_of_unknown(struct perf *x, const char *file, const char *address, bool has_offset,
+			     u64 offset)
+{
+	/* Offsets in memory without a file say nothing. */
+	bool has_file = strncmp(file, "//", 2) != 0 && strcmp(file, "[unknown]") != 0;
+
+	if (!has_offset)
+		has_offset = perf_mappings_find(&x->mappings, x->heading.pid,
+						strtoull(address, NULL, 16), &offset);
+	return name_from_offset(file, has_file && has_offset ? &offset : NULL);
+}
+
 /*
  * Reads "ADDRESS SYMBOL+0xOFFSET (FILE)" or "ADDRESS SYMBOL (inlined)". Skips other lines, which
  * are source lines.
@@ -355,14 +166,14 @@ static void take_generated(struct perf *x, const char *start, const char *end)
 static void take_frame(struct perf *x, const char *line, size_t len)
 {
 	const char *at = line, *end = line + len, *address;
-	size_t address_len = next_word(&at, end, &address);
+	size_t address_len = text_next_word(&at, end, &address);
 
 	for (size_t i = 0; i < address_len; i++)
 		if (!memchr("0123456789abcdef", address[i], 16))
 			return;
 	if (!address_len)
 		return;
-	while (at < end && is_space(*at))
+	while (at < end && text_is_space(*at))
 		at++;
 	end = skip_back(at, end);
 	auto_free char *file = take_file(at, &end);
@@ -373,7 +184,13 @@ static void take_frame(struct perf *x, const char *line, size_t len)
 		take_generated(x, at, end);
 		return;
 	}
+	u64 offset = 0;
+	bool has_offset = take_file_offset(file, &offset);
 	auto_free char *name = xstrndup(at, (size_t)(end - at));
+	if (!strcmp(name, "[unknown]") && *file) {
+		free(name);
+		name = name_of_unknown(x, file, address, has_offset, offset);
+	}
 	vec_push(&x->frames, frames_intern(x->p->frames, kind_of(file), name,
 					   strcmp(file, "inlined") ? file : ""));
 }
@@ -410,7 +227,7 @@ static const char *unit_of(const char *event)
 static int add_weights(struct perf *x, node_id node, labels_id labels, const char *event,
 		       struct str *why)
 {
-	const struct heading *h = &x->heading;
+	const struct perf_heading *h = &x->heading;
 	u32 type = profile_find_type(x->p, event, h->has_period ? unit_of(event) : "samples");
 	int err =
 		stack_add(&x->stacks, node, labels, type, h->has_period ? (s64)h->period : 1, why);
@@ -425,7 +242,7 @@ static int add_weights(struct perf *x, node_id node, labels_id labels, const cha
 static int end_sample(struct perf *x)
 {
 	auto_str struct str comm = { 0 }, event = { 0 }, why = { 0 };
-	const struct heading *h = &x->heading;
+	const struct perf_heading *h = &x->heading;
 	node_id node;
 
 	if (!h->comm)
@@ -445,26 +262,36 @@ static int end_sample(struct perf *x)
 		err = line_reader_refuse(&x->lines, "more than 64 events", x->why);
 	if (err && why.at)
 		line_reader_refuse(&x->lines, why.at, x->why);
-	heading_fini(&x->heading);
+	perf_heading_fini(&x->heading);
 	return err;
+}
+
+/* Options such as --show-mmap-events print what is no sample. */
+static bool is_other_record(const char *line, size_t len)
+{
+	return memmem(line, len, " PERF_RECORD_", strlen(" PERF_RECORD_"));
 }
 
 static int take_line(struct perf *x, const char *line, size_t len)
 {
-	struct heading h = { 0 };
+	struct perf_heading h = { 0 };
 
-	while (len && is_space(line[len - 1]))
+	while (len && text_is_space(line[len - 1]))
 		len--;
 	if (!len)
 		return end_sample(x);
-	if (*line == '#')
+	if (is_other_record(line, len)) {
+		perf_mappings_add(&x->mappings, line, len);
 		return 0;
-	if (take_heading(line, len, &h)) {
+	}
+	if (*line == '#' || *line == '|') /* |: -F +srccode */
+		return 0;
+	if (perf_take_heading(line, len, &h)) {
 		int err = end_sample(x);
 		x->heading = h;
 		return err;
 	}
-	if (!is_space(*line))
+	if (!text_is_space(*line))
 		return line_reader_refuse(&x->lines, "neither a sample of perf script nor a frame",
 					  x->why);
 	if (x->heading.comm && x->frames.nr <= UINT16_MAX)
@@ -477,9 +304,9 @@ static bool is_frame(const char *at, const char *end)
 {
 	const char *line_end = memchr(at, '\n', (size_t)(end - at)) ?: end, *word;
 
-	if (at == line_end || !is_space(*at))
+	if (at == line_end || !text_is_space(*at))
 		return false;
-	size_t len = next_word(&at, line_end, &word);
+	size_t len = text_next_word(&at, line_end, &word);
 	for (size_t i = 0; i < len; i++)
 		if (!memchr("0123456789abcdef", word[i], 16))
 			return false;
@@ -499,14 +326,22 @@ bool perf_is(const u8 *head, size_t len)
 	while (at < end) {
 		const char *line_end = memchr(at, '\n', (size_t)(end - at)) ?: end, *word;
 		const char *next = line_end < end ? line_end + 1 : end, *first = at;
-		struct heading h = { 0 };
-		if (take_heading(at, (size_t)(line_end - at), &h)) {
-			heading_fini(&h);
+		struct perf_heading h = { 0 };
+		if (line_end == end && has_header) /* the head cuts it off */
+			break;
+		if (is_other_record(at, (size_t)(line_end - at))) {
+			at = next;
+			has_header = true; /* it may fill the head */
+			continue;
+		}
+		if (perf_take_heading(at, (size_t)(line_end - at), &h)) {
+			bool has_frame = perf_is_address(h.rest, h.rest + strlen(h.rest));
+			perf_heading_fini(&h);
 			size_t word_len;
-			while ((word_len = next_word(&first, line_end, &word)))
-				if (is_time(word, word_len))
+			while ((word_len = text_next_word(&first, line_end, &word)))
+				if (perf_is_time(word, word_len))
 					return true;
-			return is_frame(next, end);
+			return has_frame || is_frame(next, end);
 		}
 		if (*at != '#' && line_end != at)
 			return false;
@@ -529,9 +364,10 @@ int perf_read(struct input *in, struct profile *p, struct str *why)
 			break;
 	err = err ?: end_sample(&x);
 
-	heading_fini(&x.heading);
+	perf_heading_fini(&x.heading);
 	line_reader_fini(&x.lines);
 	stack_adder_fini(&x.stacks);
+	perf_mappings_fini(&x.mappings);
 	vec_fini(&x.frames);
 	return err;
 }

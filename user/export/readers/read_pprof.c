@@ -72,8 +72,8 @@ struct reading {
 	VEC(frame_id) frames;
 	u64 name_bytes; /* bytes in the names of all frames */
 	VEC(s64) comments;
-	struct dict function_of, mapping_of,
-		location_of; /* by id: index + 1; mapping_of: file name */
+	struct dict function_of, mapping_of, location_of; /* by id: index + 1 */
+	VEC(struct external_mapping) mappings;
 	struct type period_type;
 	s64 period, default_type;
 	struct stack_adder stacks;
@@ -126,7 +126,9 @@ static int take_mapping(struct reading *r, const struct pb_field *f)
 	auto_pb Pprof__Mapping *m = pb_message(&pprof__mapping__descriptor, f);
 	if (!m)
 		return refuse(r, "a damaged mapping");
-	*dict_add(&r->mapping_of, m->id) = (u64)m->filename;
+	struct external_mapping own = { m->filename, m->start, m->end, m->file_off };
+	vec_push(&r->mappings, own);
+	*dict_add(&r->mapping_of, m->id) = r->mappings.nr;
 	return 0;
 }
 
@@ -219,8 +221,9 @@ static int take_location(struct reading *r, const struct pb_field *f)
 	auto_pb Pprof__Location *l = pb_message(&pprof__location__descriptor, f);
 	if (!l)
 		return refuse(r, "a damaged location");
-	const u64 *filename = dict_find(&r->mapping_of, l->mapping);
-	auto_free char *module = text_of(r, filename ? (s64)*filename : -1);
+	const u64 *index = dict_find(&r->mapping_of, l->mapping);
+	const struct external_mapping *m = index ? &r->mappings.at[*index - 1] : NULL;
+	auto_free char *module = text_of(r, m ? m->filename : -1);
 	u32 first = (u32)r->frames.nr;
 	int err = 0;
 
@@ -229,7 +232,7 @@ static int take_location(struct reading *r, const struct pb_field *f)
 	if (err)
 		return err;
 	if (!l->n_lines) {
-		auto_free char *name = xasprintf("0x%llx", (unsigned long long)l->address);
+		auto_free char *name = name_from_address(module, m, l->address);
 		vec_push(&r->frames, frame_from_external(r->p, name, module, "", false,
 							 (struct source_line){ "", 0 }));
 	}
@@ -590,6 +593,7 @@ int pprof_read(const struct str *bytes, struct profile *p, struct str *why)
 	vec_fini(&r.comments);
 	dict_fini(&r.function_of);
 	dict_fini(&r.mapping_of);
+	vec_fini(&r.mappings);
 	dict_fini(&r.location_of);
 	stack_adder_fini(&r.stacks);
 	return err;

@@ -24,6 +24,8 @@ int collapsed_read(struct input *in, struct profile *p, struct str *why);
 int collapsed_read_diff(struct input *in, struct profile *p, struct str *why);
 int html_read(struct input *in, struct profile *p, struct str *why);
 bool html_is(const u8 *head, size_t len);
+int json_read(struct input *in, struct profile *p, struct str *why);
+bool json_is(const u8 *head, size_t len);
 int jfr_read(struct input *in, struct profile *p, struct str *why);
 bool jfr_is(const u8 *head, size_t len);
 int perf_read(struct input *in, struct profile *p, struct str *why);

@@ -20,8 +20,9 @@ void slice_book_fini(struct slice_book *b)
 	vec_fini(&b->frames);
 	vec_fini(&b->nodes);
 	vec_fini(&b->sets);
-	vec_fini(&b->nr_callees);
-	dict_fini(&b->callees);
+	vec_each(context, &b->contexts)
+		vec_fini(&context->callees);
+	vec_fini(&b->contexts);
 	vec_fini(&b->notes);
 	vec_fini(&b->weights);
 	*b = (struct slice_book){ 0 };
@@ -190,10 +191,9 @@ static u32 read_new_callee(struct slice_book *b, struct cursor *firsts, u32 cont
 	if (firsts->is_bad)
 		return 0;
 	b->fresh_frame += !ref;
-	while (b->nr_callees.nr <= context)
-		vec_push(&b->nr_callees, 0);
-	u64 place = ++b->nr_callees.at[context];
-	*dict_add(&b->callees, (u64)context << 32 | place) = frame;
+	while (b->contexts.nr <= context)
+		vec_push(&b->contexts, (struct book_context){ 0 });
+	vec_push(&b->contexts.at[context].callees, (u32)frame);
 	return (u32)frame;
 }
 
@@ -206,13 +206,11 @@ static u32 read_callee(struct slice_book *b, struct cursor *places, struct curso
 		return 0;
 	if (!place)
 		return read_new_callee(b, firsts, context);
-	u64 *frame =
-		place <= UINT32_MAX ? dict_find(&b->callees, (u64)context << 32 | place) : NULL;
-	if (!frame) {
+	if (context >= b->contexts.nr || place > b->contexts.at[context].callees.nr) {
 		places->is_bad = true;
 		return 0;
 	}
-	return (u32)*frame;
+	return b->contexts.at[context].callees.at[place - 1];
 }
 
 /* Moves past `nr` varints. */

@@ -2,7 +2,6 @@
 /* Decodes the records of a book, whose dictionary it keeps. Records may be hostile. */
 #pragma once
 
-#include "base/dict.h"
 #include "base/str.h"
 #include "base/types.h"
 #include "base/vec.h"
@@ -43,6 +42,11 @@ struct book_note {
 	u64 value;
 };
 
+/* The callees of a context: the frame of the parent, or the root. */
+struct book_context {
+	VEC(u32) callees; /* frames in the order of their places */
+};
+
 /* A weight in the book's numbers. */
 struct book_weight_read {
 	u32 set, node, type;
@@ -57,8 +61,7 @@ struct slice_book {
 	VEC(struct book_frame) frames;
 	VEC(struct book_node) nodes; /* [0] is the root */
 	VEC(struct book_set) sets;
-	VEC(u32) nr_callees; /* by context: frame of the parent + 1, 0 at the root */
-	struct dict callees; /* (context << 32 | place) -> frame */
+	VEC(struct book_context) contexts; /* by frame of the parent + 1; [0] is the root's */
 	u32 fresh_name, fresh_frame;
 
 	/* Of the last record. */

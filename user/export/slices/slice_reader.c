@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "export/format/varint.h"
 #include "export/slices/slice_book.h"
+#include "profile/sealing.h"
 #include "profile/slots.h"
 
 #define BYTES_MAX      (256u << 20)
@@ -32,7 +33,9 @@ struct slice_reading {
 	bool has_book;
 	u32 book_id, next_number;
 	u64 nr_read, nr_lost;
-	u64 *sums; /* by type of the profile; SLICE_TYPES_MAX of them */
+	u64 slot;                 /* of the last slice, if has_slot */
+	bool has_slot, goes_back; /* the clock was set back: slots are in no order */
+	u64 *sums;                /* by type of the profile; SLICE_TYPES_MAX of them */
 };
 
 static bool is_text(const char *wanted, const char *text)
@@ -194,6 +197,22 @@ static void add_times(const struct slice_reading *r, const struct slice_head *he
 	p->duration_ns = end - p->start_wall_ns;
 }
 
+/*
+ * Weights of different slots have different labels. The profile need not search among those of
+ * earlier slots, which are most of a long range.
+ */
+static void enter_slot(struct slice_reading *r, u64 slot)
+{
+	if (r->has_slot && slot < r->slot) {
+		r->goes_back = true;
+		profile_open_weights(r->p);
+	}
+	if (r->has_slot && slot > r->slot && !r->goes_back)
+		profile_seal_weights(r->p);
+	r->has_slot = true;
+	r->slot = slot;
+}
+
 static int add_slice(struct slice_reading *r, const struct slice_head *head)
 {
 	const struct slice_book *b = &r->book;
@@ -213,6 +232,7 @@ static int add_slice(struct slice_reading *r, const struct slice_head *head)
 		slots.first = (head->begin_wall_ns - r->q->from_wall_ns) / r->p->slot_ns;
 		slots.end = (head->end_wall_ns - r->q->from_wall_ns) / r->p->slot_ns;
 		slots.end = slots.end > slots.first ? slots.end : slots.first + 1;
+		enter_slot(r, slots.first);
 	}
 	return add_weights(r, &slots);
 }

@@ -12,11 +12,6 @@
 #include "export/format/varint.h"
 #include "export/slices/slice_record.h"
 
-/* A book ends above these. */
-#define BOOK_NODES      200000
-#define BOOK_NAME_BYTES (8u << 20)
-#define BOOK_SETS       50000
-
 #define HOUR_NS (3600 * NS_PER_SEC)
 
 /* What of the book's dictionary the records so far contain. */
@@ -88,6 +83,18 @@ void slice_writer_begin(struct slice_writer *w)
 {
 	end_book(w);
 	begin_book(w);
+}
+
+size_t slice_writer_bytes(const struct slice_writer *w)
+{
+	return profile_bytes(w->book) + w->name_bytes + w->names.cap * sizeof(w->names.at[0]) +
+	       dict_bytes(&w->name_of) + w->nr_callees.cap * sizeof(w->nr_callees.at[0]) +
+	       dict_bytes(&w->callees);
+}
+
+size_t slice_writer_nr(const struct slice_writer *w)
+{
+	return w->book->nodes.nr + w->book->labels.nr;
 }
 
 /* A reference to a name: 0 is the next name that was never referred to. */
@@ -356,6 +363,7 @@ static int check_sums(const struct profile *p)
 static int merge_nodes(struct slice_writer *w, const struct profile *p, node_id *at)
 {
 	u32 *depths = xcalloc(p->nodes.nr, sizeof(depths[0]));
+	u32 *frames = xcalloc((size_t)frames_nr(p->frames) + 1, sizeof(frames[0])); /* id + 1 */
 	u8 *is_used = xcalloc(p->nodes.nr, 1);
 	u32 deepest = 0;
 
@@ -367,12 +375,15 @@ static int merge_nodes(struct slice_writer *w, const struct profile *p, node_id 
 		const struct profile_node *n = &p->nodes.at[i];
 		if (!is_used[i])
 			continue;
-		const struct frame *f = frames_get(p->frames, n->frame);
+		u32 *frame = &frames[n->frame];
+		if (!*frame)
+			*frame = 1 + frames_copy(w->book->frames, frames_get(p->frames, n->frame));
 		depths[i] = depths[n->parent] + 1;
 		deepest = deepest > depths[i] ? deepest : depths[i];
-		at[i] = profile_child(w->book, at[n->parent], frames_copy(w->book->frames, f));
+		at[i] = profile_child(w->book, at[n->parent], *frame - 1);
 	}
 	free(depths);
+	free(frames);
 	free(is_used);
 	return deepest > FORMAT_DEPTH_MAX ? -EOVERFLOW : 0;
 }
@@ -476,8 +487,7 @@ static void turn_page(struct slice_writer *w, u64 begin_wall_ns)
 	u64 hour = begin_wall_ns / HOUR_NS;
 	const u64 seed[] = { begin_wall_ns, w->id, (uintptr_t)w };
 
-	if (w->number && (hour != w->hour || w->book->nodes.nr > BOOK_NODES ||
-			  w->name_bytes > BOOK_NAME_BYTES || w->book->labels.nr > BOOK_SETS))
+	if (w->number && (hour != w->hour || slice_writer_bytes(w) > SLICE_BOOK_BYTES))
 		slice_writer_begin(w);
 	if (!w->number)
 		w->id = (u32)hash_keyed(seed, sizeof(seed));

@@ -14,6 +14,13 @@ struct slice_writer;
 struct slice_writer *slice_writer_new(void);
 void slice_writer_free(struct slice_writer *w);
 
+/* The memory of the book. It ends above SLICE_BOOK_BYTES, and a slice later at the latest. */
+#define SLICE_BOOK_BYTES (4u << 20)
+size_t slice_writer_bytes(const struct slice_writer *w);
+
+/* The nodes and label sets of the book. */
+size_t slice_writer_nr(const struct slice_writer *w);
+
 /*
  * The next record begins a new book. Call it after a record was lost. A book ends by itself with
  * the hour (UTC) and when its dictionary is large.

@@ -5,25 +5,79 @@
  * profile. Everything else is constant, and the page's security policy names its hashes.
  * Part of export/writers/writer.h.
  */
+#include <string.h>
+
 #include "base/auto.h"
 #include "export/format/base91.h"
 #include "export/format/encode.h"
 #include "export/format/envelope.h"
 #include "export/format/page_data.h"
+#include "export/format/section.h"
+#include "export/format/title.h"
+#include "export/format/varint.h"
 #include "export/writers/markup.h"
 #include "export/writers/writer.h"
+#include "profile/diff.h"
+
+/* Pages differ in the parts that they have. */
+enum page_parts {
+	PAGE_STACKS,
+	PAGE_LABELS,
+	PAGE_ALL, /* also time, comparisons, coverage of a fleet, source lines */
+};
+
+struct page {
+	const char *before_title, *after_title;
+};
 
 #include "page.h"
 
 static void write_title(const struct profile *p, FILE *out)
 {
-	const char *title = *p->title ? p->title : *p->target ? p->target : p->host;
+	auto_str struct str title = { 0 };
 
-	if (*title) {
-		markup_escape(title, out);
+	title_add(p, &title);
+	if (title.len) {
+		markup_escape(title.at, out);
 		fputs(" - ", out);
 	}
 	fputs("sysflame", out);
+}
+
+static bool has_section(const struct str *body, enum section wanted)
+{
+	struct cursor c = { (const u8 *)body->at, (const u8 *)body->at + body->len, false };
+
+	for (u64 left = varint_read(&c); left > 0 && !c.is_bad; left--) {
+		if (varint_read(&c) == (u64)wanted)
+			return true;
+		varint_read(&c);
+	}
+	return false;
+}
+
+static bool is_comparison(const struct profile *p)
+{
+	vec_each(t, &p->types)
+		if (t->role != ROLE_NONE)
+			return true;
+	return false;
+}
+
+static bool is_of_fleet(const struct profile *p)
+{
+	vec_each(n, &p->notes)
+		if (strstr(n->key, "fleet-"))
+			return true;
+	return false;
+}
+
+/* The smallest page that has a use for everything in the profile. */
+static const struct page *page_for(const struct profile *p, const struct str *body)
+{
+	if (p->slot_ns || is_comparison(p) || is_of_fleet(p) || has_section(body, SECTION_LINES))
+		return &pages[PAGE_ALL];
+	return &pages[has_section(body, SECTION_LABELSETS) ? PAGE_LABELS : PAGE_STACKS];
 }
 
 int html_write(const struct profile *p, FILE *out)
@@ -35,9 +89,10 @@ int html_write(const struct profile *p, FILE *out)
 	if (err)
 		return err;
 
-	fputs(page_before_title, out);
+	const struct page *page = page_for(p, &body);
+	fputs(page->before_title, out);
 	write_title(p, out);
-	fputs(page_after_title, out);
+	fputs(page->after_title, out);
 	fputs(PAGE_DATA_START, out);
 	base91_write(&packed, out);
 	fputs("</script>\n</body>\n</html>\n", out);

@@ -29,17 +29,19 @@ struct otlp {
 	const struct profile *p;
 	struct str dictionary;
 	struct texts texts;
+	struct texts values;    /* of attributes; they are not in the table of texts */
 	struct dict mappings;   /* index of the module's text -> index */
+	struct dict locations;  /* frame -> index */
+	struct dict functions;  /* (text of the name << 32 | text of the file) -> index */
 	struct dict stacks;     /* node -> index */
 	struct dict attributes; /* (index of the key's text << 40 | value) -> index; the value's
-				   lowest bit distinguishes texts and numbers */
-	u32 nr_mappings;
+				   lowest bit distinguishes indexes in `values` and numbers */
 	VEC(s32) path;
 };
 
 static s32 indexed_attribute(struct otlp *x, const char *key, const char *text, s64 number)
 {
-	u64 value = text ? (u64)texts_add(&x->texts, text) << 1 | 1 : (u64)number << 1;
+	u64 value = text ? (u64)texts_add(&x->values, text) << 1 | 1 : (u64)number << 1;
 	u64 *index = dict_add(&x->attributes, (u64)texts_add(&x->texts, key) << 40 | value);
 	Otlp__Value is = OTLP__VALUE__INIT;
 	Otlp__IndexedAttribute a = OTLP__INDEXED_ATTRIBUTE__INIT, *all = &a;
@@ -116,32 +118,52 @@ static const char *standard_kind(enum frame_kind kind)
 	return kind >= FRAME_INTERPRETED && kind <= FRAME_INLINED ? "jvm" : "native";
 }
 
-static void add_frame(struct otlp *x, frame_id id)
+/* Lines of a function share it. */
+static s32 function_of(struct otlp *x, const struct frame *f)
+{
+	Otlp__Function function = OTLP__FUNCTION__INIT, *functions = &function;
+	Otlp__Dictionary fields = OTLP__DICTIONARY__INIT;
+	auto_free char *name = frame_function(f);
+
+	function.name_index = function.system_name_index = (s32)texts_add(&x->texts, name);
+	function.filename_index = (s32)texts_add(&x->texts, f->file);
+	u64 *index = dict_add(&x->functions,
+			      (u64)function.name_index << 32 | (u32)function.filename_index);
+	if (!*index) {
+		*index = x->functions.nr;
+		fields.n_functions = 1;
+		fields.functions = &functions;
+		pb_add(&x->dictionary, &fields);
+	}
+	return (s32)*index;
+}
+
+static s32 location_of(struct otlp *x, frame_id id)
 {
 	const struct frame *f = frames_get(x->p->frames, id);
+	Otlp__Line line = OTLP__LINE__INIT, *lines = &line;
+	Otlp__Location location = OTLP__LOCATION__INIT, *locations = &location;
+	Otlp__Dictionary fields = OTLP__DICTIONARY__INIT;
+	u64 *index = dict_add(&x->locations, id);
+
+	if (*index)
+		return (s32)*index;
+	*index = x->locations.nr;
 	s32 attributes[] = {
 		indexed_attribute(x, "profile.frame.type", standard_kind(f->kind), 0),
 		indexed_attribute(x, "sysflame.frame.kind", frame_kind_name(f->kind), 0),
 	};
-	Otlp__Function function = OTLP__FUNCTION__INIT, *functions = &function;
-	Otlp__Line line = OTLP__LINE__INIT, *lines = &line;
-	Otlp__Location location = OTLP__LOCATION__INIT, *locations = &location;
-	Otlp__Dictionary fields = OTLP__DICTIONARY__INIT;
-
-	auto_free char *name = frame_function(f);
-	function.name_index = function.system_name_index = (s32)texts_add(&x->texts, name);
-	function.filename_index = (s32)texts_add(&x->texts, f->file);
-	line.function_index = (s32)id + 1;
+	line.function_index = function_of(x, f);
 	line.line = f->line;
 	location.mapping_index = mapping_of(x, f->module);
 	location.n_lines = 1;
 	location.lines = &lines;
 	location.n_attribute_indexes = ARRAY_SIZE(attributes);
 	location.attribute_indexes = attributes;
-	fields.n_functions = fields.n_locations = 1;
-	fields.functions = &functions;
+	fields.n_locations = 1;
 	fields.locations = &locations;
 	pb_add(&x->dictionary, &fields);
+	return (s32)x->locations.nr;
 }
 
 static s32 stack_of(struct otlp *x, node_id leaf)
@@ -155,7 +177,7 @@ static s32 stack_of(struct otlp *x, node_id leaf)
 	*index = x->stacks.nr;
 	x->path.nr = 0;
 	for (node_id n = leaf; n; n = x->p->nodes.at[n].parent)
-		vec_push(&x->path, (s32)x->p->nodes.at[n].frame + 1);
+		vec_push(&x->path, location_of(x, x->p->nodes.at[n].frame));
 	stack.n_location_indexes = x->path.nr;
 	stack.location_indexes = x->path.at;
 	fields.n_stacks = 1;
@@ -337,9 +359,8 @@ int otlp_write(const struct profile *p, FILE *out)
 
 	qsort_r(order, nr, sizeof(order[0]), by_process, (void *)p);
 	texts_init(&x.texts);
+	texts_init(&x.values);
 	add_nothings(&x);
-	for (u32 id = 0; id < frames_nr(p->frames); id++)
-		add_frame(&x, id);
 	for (size_t i = 0, end; i < nr; i = end) {
 		for (end = i + 1; end < nr && is_same_process(p, order[i], order[end]);)
 			end++;
@@ -351,7 +372,10 @@ int otlp_write(const struct profile *p, FILE *out)
 
 	str_fini(&x.dictionary);
 	texts_fini(&x.texts);
+	texts_fini(&x.values);
 	dict_fini(&x.mappings);
+	dict_fini(&x.locations);
+	dict_fini(&x.functions);
 	dict_fini(&x.stacks);
 	dict_fini(&x.attributes);
 	vec_fini(&x.path);

@@ -366,6 +366,28 @@ static void add_comment(struct pprof *x, const char *key, const char *text)
 		vec_push(&x->comments, texts_add(&x->texts, comment));
 }
 
+/*
+ * The type of the period names the profile in Pyroscope and Parca; other events count by 1. It also
+ * says what a type "samples" counts, which must not become samples of another event.
+ */
+static bool find_period(struct pprof *x, Pprof__Type *type, int64_t *period)
+{
+	bool has_cpu = false, has_samples = false;
+
+	vec_each(t, &x->columns) {
+		has_cpu |= type_is_cpu(t);
+		has_samples |= !strcmp(t->name, "samples");
+	}
+	if (!x->columns.nr || (has_samples && !has_cpu))
+		return false;
+	const struct value_type *first = &x->columns.at[0];
+	type->name = texts_add(&x->texts, has_cpu ? "cpu" : first->name);
+	type->unit = texts_add(&x->texts, has_cpu ? "nanoseconds"
+						  : unit_to_external(first->name, first->unit));
+	*period = has_cpu ? (int64_t)profile_period_ns(x->p) : 1;
+	return true;
+}
+
 /* Writes everything except stacks. The texts come last, when all are known. */
 static void add_rest(struct pprof *x)
 {
@@ -388,15 +410,8 @@ static void add_rest(struct pprof *x)
 	}
 	if (x->columns.nr)
 		fields.default_type = texts_add(&x->texts, name_of(&x->columns.at[0]));
-	bool has_cpu = false;
-	vec_each(t, &x->columns)
-		has_cpu |= type_is_cpu(t);
-	if (has_cpu) {
-		type.name = texts_add(&x->texts, "cpu");
-		type.unit = texts_add(&x->texts, "nanoseconds");
+	if (find_period(x, &type, &fields.period))
 		fields.period_type = &type;
-		fields.period = (s64)profile_period_ns(p);
-	}
 	fields.time_ns = (s64)p->start_wall_ns;
 	fields.duration_ns = (s64)p->duration_ns;
 	fields.n_comments = x->comments.nr;

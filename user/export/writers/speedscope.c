@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "export/format/title.h"
 #include "export/interchange/external.h"
 #include "export/writers/json.h"
 #include "export/writers/writer.h"
@@ -87,12 +88,13 @@ static void write_type(const struct profile *p, u32 type, FILE *out)
 
 int speedscope_write(const struct profile *p, FILE *out)
 {
-	const char *title = *p->title ? p->title : *p->target ? p->target : p->host;
+	auto_str struct str title = { 0 };
 
+	title_add(p, &title);
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 	      "\"exporter\":\"sysflame " SYSFLAME_VERSION "\",\"name\":",
 	      out);
-	json_write_text(*title ? title : "sysflame", out);
+	json_write_text(title.len ? title.at : "sysflame", out);
 	fputs(",\"activeProfileIndex\":0,\n", out);
 	write_frames(p, out);
 	fputs(",\n\"profiles\":[\n", out);

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "base/utf8.h"
+#include "export/format/title.h"
 #include "export/writers/amount.h"
 #include "export/writers/markup.h"
 #include "export/writers/writer.h"
@@ -40,12 +41,12 @@ static const struct colour same = { "#eef0f3", "#343a45" };
 static const struct colour more = { "#e2501c", "#cc3e00" };
 
 static const struct colour colours[] = {
-	[FRAME_UNKNOWN] = { "#e3a4cd", "#613658" },     [FRAME_KERNEL] = { "#dd871c", "#8c4100" },
-	[FRAME_NATIVE] = { "#e3a4cd", "#613658" },      [FRAME_JVM] = { "#ebe684", "#846f06" },
-	[FRAME_INTERPRETED] = { "#d5ecce", "#2b4034" }, [FRAME_C1] = { "#b3e0a4", "#35593f" },
-	[FRAME_C2] = { "#8cd17c", "#116746" },          [FRAME_INLINED] = { "#9be6ea", "#55777b" },
-	[FRAME_GROUP] = { "#d3d7df", "#343a45" },       [FRAME_STUB] = { "#d9c9a3", "#594d33" },
-	[FRAME_CLASS] = { "#b9c3f5", "#3d4a8c" },       [FOG] = { "#e4e6eb", "#23272f" },
+	[FRAME_UNKNOWN] = { "#c9bec6", "#363a6d" },     [FRAME_KERNEL] = { "#dd861c", "#834600" },
+	[FRAME_NATIVE] = { "#cc94c4", "#604a7c" },      [FRAME_JVM] = { "#f7e95f", "#876d00" },
+	[FRAME_INTERPRETED] = { "#f4f5b9", "#302b03" }, [FRAME_C1] = { "#badd83", "#3a5646" },
+	[FRAME_C2] = { "#80c980", "#457154" },          [FRAME_INLINED] = { "#96e6ff", "#34788d" },
+	[FRAME_GROUP] = { "#dbddcc", "#39383d" },       [FRAME_STUB] = { "#dfb231", "#533a00" },
+	[FRAME_CLASS] = { "#abbcfc", "#3247a0" },       [FOG] = { "#e4e6eb", "#23272f" },
 };
 
 struct svg {
@@ -329,20 +330,21 @@ static void write_sum(const struct svg *s)
 static void write_head(struct svg *s, u32 height)
 {
 	const struct profile *p = s->p;
-	const char *title = *p->title ? p->title : *p->target ? p->target : p->host;
+	auto_str struct str title = { 0 };
 
+	title_add(p, &title);
 	fprintf(s->out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %u\" width=\"%d\" "
 		"height=\"%u\" role=\"img\" fill=\"#16181d\" font-family=\"monospace\" "
 		"font-size=\"11\">\n<title>",
 		WIDTH, height, WIDTH, height);
-	write_clean(*title ? title : "flame graph", s->out);
+	write_clean(title.len ? title.at : "flame graph", s->out);
 	fputs("</title>\n", s->out);
 	write_styles(s->out);
 	fprintf(s->out, "<rect class=\"bg\" fill=\"#ffffff\" width=\"%d\" height=\"%u\"/>\n", WIDTH,
 		height);
 	fprintf(s->out, "<text class=\"h\" x=\"%d\" y=\"24\" font-size=\"15\">", MARGIN);
-	write_clean(*title ? title : "flame graph", s->out);
+	write_clean(title.len ? title.at : "flame graph", s->out);
 	fprintf(s->out, "</text>\n<text class=\"s\" x=\"%d\" y=\"44\" font-size=\"12\">", MARGIN);
 	write_sum(s);
 	fputs("</text>\n", s->out);

@@ -151,14 +151,14 @@ static u64 value_of_side(const struct profile *p, const char *key, bool is_after
 	return n ? n->value : 0;
 }
 
-/* Prints the notes about losses, both sides in one line. */
+/* Prints the notes about losses, both sides in one line. Those of a fleet have another place. */
 static void print_notes(const struct profile *p, FILE *out)
 {
 	vec_each(n, &p->notes) {
 		bool is_after;
 		const char *key = key_of_side(n->key, &is_after);
 		if (!key || (is_after && find_side(p, key, false)) || !strcmp(key, "samples") ||
-		    !strcmp(key, "frames"))
+		    !strcmp(key, "frames") || !strncmp(key, "fleet-", strlen("fleet-")))
 			continue;
 		u64 before = value_of_side(p, key, false), after = value_of_side(p, key, true);
 		const char *end = strrchr(n->text, '(');

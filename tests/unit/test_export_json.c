@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles of other tools in JSON, and async-profiler's flame graphs. */
+#include "test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/export.h"
+#include "export/read.h"
+
+static char *collapsed(const struct profile *p)
+{
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_int_equal(collapsed_write(p, f), 0);
+	fclose(f);
+	return text;
+}
+
+static struct profile *read_text(const char *text, int wanted_err, struct str *why)
+{
+	struct profile *p = profile_new();
+	FILE *f = fmemopen((void *)text, strlen(text), "r");
+
+	assert_int_equal(profile_read(f, p, why), wanted_err);
+	fclose(f);
+	return p;
+}
+
+static void assert_reads(const char *text, const char *wanted)
+{
+	auto_str struct str why = { 0 };
+	struct profile *p = read_text(text, 0, &why);
+	char *got = collapsed(p);
+
+	assert_string_equal(got, wanted);
+	free(got);
+	profile_free(p);
+}
+
+static void assert_refused(const char *text, const char *part)
+{
+	auto_str struct str why = { 0 };
+	struct profile *p = read_text(text, -EINVAL, &why);
+
+	if (!strstr(why.at, part))
+		fail_msg("\"%s\" lacks \"%s\"", why.at, part);
+	profile_free(p);
+}
+
+/* What `write` writes of a text of stacks has the same stacks when it is read. */
+static void assert_survives(int (*write)(const struct profile *p, FILE *out))
+{
+	static const char stacks[] =
+		"java;java/lang/Thread.run_[j];a_[i] 7\nmain;b 3\nmain;b;c 11\n";
+	auto_str struct str why = { 0 };
+	struct profile *p = read_text(stacks, 0, &why), *again;
+	char *wanted = collapsed(p), *text, *got;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_int_equal(write(p, f), 0);
+	fclose(f);
+	again = read_text(text, 0, &why);
+	got = collapsed(again);
+	assert_string_equal(got, wanted);
+	free(wanted);
+	free(text);
+	free(got);
+	profile_free(p);
+	profile_free(again);
+}
+
+static void our_own_json_has_the_same_stacks(void **state)
+{
+	assert_survives(speedscope_write);
+	assert_survives(firefox_write);
+}
+
+#define FRAMES \
+	"\"shared\":{\"frames\":[{\"name\":\"a\"},{\"name\":\"b\",\"file\":\"b.py\",\"line\":3}]}"
+
+static void sampled_profiles_of_speedscope_are_threads(void **state)
+{
+	assert_reads("{" FRAMES ",\"profiles\":["
+		     "{\"type\":\"sampled\",\"name\":\"t1\",\"unit\":\"milliseconds\","
+		     "\"samples\":[[0],[0,1],[0]],\"weights\":[1,2.5,1]},"
+		     "{\"type\":\"sampled\",\"name\":\"t2\",\"unit\":\"milliseconds\","
+		     "\"samples\":[[1]],\"weights\":[4]}]}",
+		     "a 2000000\na;b 2500000\nb 4000000\n");
+}
+
+static void open_frames_of_speedscope_last_until_they_close(void **state)
+{
+	assert_reads(
+		"{" FRAMES ",\"profiles\":[{\"type\":\"evented\",\"unit\":\"none\","
+		"\"startValue\":10,\"events\":[{\"type\":\"O\",\"at\":10,\"frame\":0},"
+		"{\"type\":\"O\",\"at\":13,\"frame\":1},{\"type\":\"C\",\"at\":18,\"frame\":1},"
+		"{\"type\":\"C\",\"at\":20,\"frame\":0}]}]}",
+		"a 5\na;b 5\n");
+}
+
+static void a_damaged_speedscope_file_is_refused(void **state)
+{
+	assert_refused("{" FRAMES ",\"profiles\":[{\"type\":\"sampled\",\"name\":\"x\","
+		       "\"samples\":[[2]],\"weights\":[1]}]}",
+		       "profile \"x\": a stack has a frame that does not exist");
+	assert_refused("{" FRAMES ",\"profiles\":[{\"type\":\"sampled\",\"samples\":[[0]],"
+		       "\"weights\":[-1]}]}",
+		       "a weight is no number from 0");
+	assert_refused("{" FRAMES ",\"profiles\":[{\"type\":\"sampled\",\"samples\":[[0]],"
+		       "\"weights\":[9e15,1]}]}",
+		       "not as many weights");
+	assert_refused("{" FRAMES ",\"profiles\":[{\"type\":\"evented\",\"events\":["
+		       "{\"type\":\"C\",\"at\":1,\"frame\":0}]}]}",
+		       "closes a frame");
+	assert_refused("{" FRAMES ",\"profiles\":[{\"type\":\"x\"}]}", "its type is not known");
+}
+
+#define NODE(id, name, children)                                                    \
+	"{\"id\":" id ",\"callFrame\":{\"functionName\":\"" name "\",\"url\":\"\"," \
+	"\"lineNumber\":-1},\"hitCount\":2,\"children\":[" children "]}"
+
+static void a_sample_of_chrome_lasts_until_the_next(void **state)
+{
+	static const char text[] =
+		"{\"nodes\":[" NODE("1", "(root)", "2") "," NODE("2", "f", "5") "," NODE(
+			"5", "", "") "],\"startTime\":0,\"endTime\":60,"
+				     "\"samples\":[2,5,5],\"timeDeltas\":[5,10,20]}";
+	auto_str struct str why = { 0 };
+	struct profile *p = read_text(text, 0, &why);
+	char *got = collapsed(p);
+
+	assert_string_equal(got, "f 1\nf;(anonymous) 2\n");
+	assert_string_equal(p->types.at[1].unit, "ns");
+	assert_int_equal(profile_total(p, 1), 30000);
+	free(got);
+	profile_free(p);
+}
+
+static void without_samples_the_hits_of_chrome_count(void **state)
+{
+	assert_reads("{\"nodes\":[" NODE("1", "(root)", "2") "," NODE("2", "f", "") "]}",
+		     "(no stack) 2\nf 2\n");
+}
+
+static void a_circle_of_nodes_is_refused(void **state)
+{
+	assert_refused(
+		"{\"nodes\":[" NODE("1", "a", "2") "," NODE("2", "b", "1") "],\"samples\":[2],"
+									   "\"timeDeltas\":[1]}",
+		"or is its own");
+	assert_refused("{\"nodes\":[" NODE("1", "a", "7") "]}", "a child that does not exist");
+	assert_refused("{\"nodes\":[" NODE("1", "a", "") "," NODE("1", "a", "") "]}",
+		       "two have the same");
+}
+
+static void raw_profiles_of_firefox_are_read(void **state)
+{
+	assert_reads(
+		"{\"meta\":{\"version\":24},\"threads\":[{\"name\":\"Main\",\"pid\":7,\"tid\":8,"
+		"\"stringTable\":[\"outer\",\"inner\"],"
+		"\"frameTable\":{\"schema\":{\"location\":0},\"data\":[[0],[1]]},"
+		"\"stackTable\":{\"schema\":{\"prefix\":0,\"frame\":1},"
+		"\"data\":[[null,0],[0,1]]},"
+		"\"samples\":{\"schema\":{\"stack\":0,\"time\":1},"
+		"\"data\":[[1,0.5],[0,1.5],[1,2.5],[null,3]]}}]}",
+		"outer 1\nouter;inner 2\n");
+	assert_refused(
+		"{\"meta\":{},\"threads\":[{\"stackTable\":{\"frame\":[0,0],\"prefix\":[1,0]},"
+		"\"samples\":{\"stack\":[1]}}]}",
+		"a stack is damaged");
+}
+
+static void addresses_without_a_symbol_are_offsets_in_libraries(void **state)
+{
+	assert_reads("{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{\"sampleType\":"
+		     "{\"typeStrindex\":1,\"unitStrindex\":2},"
+		     "\"samples\":[{\"stackIndex\":1,\"values\":[\"7\"]}]}]}]}],"
+		     "\"dictionary\":{\"stringTable\":[\"\",\"cpu\",\"count\",\"/lib/z.so\"],"
+		     "\"mappingTable\":[{},{\"memoryStart\":\"4096\",\"memoryLimit\":\"8192\","
+		     "\"fileOffset\":\"256\",\"filenameStrindex\":3}],"
+		     "\"locationTable\":[{},{\"mappingIndex\":1,\"address\":\"4127\"},"
+		     "{\"mappingIndex\":1,\"address\":\"31\"},{\"address\":\"31\"}],"
+		     "\"stackTable\":[{},{\"locationIndices\":[1,2,3]}]}}",
+		     "[unknown];[z.so]+0x1f;[z.so]+0x11f 7\n");
+	assert_reads("{\"meta\":{},\"libs\":[{\"name\":\"z.so\"}],\"threads\":[{"
+		     "\"stringArray\":[\"0x11f\",\"main\"],\"resourceTable\":{\"lib\":[0]},"
+		     "\"funcTable\":{\"name\":[0,1],\"resource\":[0,-1],\"fileName\":[null,null]},"
+		     "\"frameTable\":{\"func\":[0,1]},"
+		     "\"stackTable\":{\"frame\":[1,0],\"prefix\":[null,0]},"
+		     "\"samples\":{\"stack\":[1]}}]}",
+		     "main;[z.so]+0x11f 1\n");
+	assert_reads("a 7/7 1.1: PERF_RECORD_MMAP2 7/7: [0x1000(0x1000) @ 0x100 fe:00 1 0]: "
+		     "r-xp /lib/z.so\n"
+		     "a 7/7 1.2: cycles:\n\t101f [unknown] (/lib/z.so)\n\t9 [unknown] (/lib/y.so)\n"
+		     "\t9 [unknown] (/lib/x.so+0x2f)\n\t9 f (/lib/x.so+0x3f)\n"
+		     "\t1020 [unknown] ([unknown])\n\n",
+		     "a;[unknown];f;[x.so]+0x2f;[y.so];[z.so]+0x11f 1\n");
+}
+
+/* The format is determined by the start of the file, which may end anywhere in such a line. */
+static void mappings_may_fill_the_start_of_perf_script(void **state)
+{
+	for (int name_len = 1; name_len <= 80; name_len++) {
+		auto_str struct str text = { 0 };
+
+		str_addf(&text, "%0*d 7/7 1.0: PERF_RECORD_MMAP2 7/7: [0x1(0x1) @ 0]: y.so\n",
+			 name_len, 1);
+		for (int i = 0; i < 97; i++)
+			str_addf(&text,
+				 "a 7/7 [001] 1.1: PERF_RECORD_MMAP2 7/7: [0x%d000(0x1000) @ 0]: "
+				 "z.so\n",
+				 i);
+		str_add(&text, "a 7/7 1.2: cycles:\n\t9601f [unknown] (/lib/z.so)\n\n");
+		assert_reads(text.at, "a;[z.so]+0x1f 1\n");
+	}
+}
+
+static void other_files_are_named(void **state)
+{
+	assert_refused("[{\"ph\":\"X\"}]", "a trace of Chrome");
+	assert_refused("{\"traceEvents\":[]}", "a trace of Chrome");
+	assert_refused("{\"a\":1}", "none of the known formats");
+	assert_refused("{\"a\":", "damaged JSON");
+	assert_refused("heap profile: 1: 2 [3: 4] @ heapprofile\n", "go tool pprof -proto");
+	assert_refused("<svg></svg>", "this is a picture");
+	assert_refused("<!DOCTYPE html><p>async-profiler heatmap",
+		       "heat maps of async-profiler are not read; convert the recording");
+	assert_refused("<!DOCTYPE html><p>async-profiler", "only flame graphs of async-profiler");
+	assert_reads("[unknown] 3\n", "[unknown] 3\n");
+}
+
+/* Names share their start with the previous one: '!' is 1 character, ' ' none. */
+static void flame_graphs_of_async_profiler_are_read(void **state)
+{
+	static const char page[] =
+		"<!DOCTYPE html>\n\tconst units = 'samples';\n"
+		"const cpool = [\n'all',\n' java/A.run',\n'\\'other',\n' it\\'s'\n];\n"
+		"unpack(cpool);\n\n"
+		"n(3,20)\nu(9,15)\nu(26,5)\nn(29,7)\nf(29,1,15,5)\n"
+		"search();\n";
+
+	assert_reads(page, "it's 5\njava/A.run 3\njava/A.run;it's 12\n");
+	assert_refused(
+		"<!DOCTYPE html>const cpool = [\n'all'\n];\nunpack(cpool);\nn(3,1)\nu(3,2)\n",
+		"wider than their caller");
+	assert_refused("<!DOCTYPE html>const cpool = [\n'all'\n];\nunpack(cpool);\nn(99,1)\n",
+		       "no parent or no name");
+	assert_refused("<!DOCTYPE html>const cpool = ['all',\n'~x'];\nunpack(cpool);\n",
+		       "shares more than");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(our_own_json_has_the_same_stacks),
+		cmocka_unit_test(sampled_profiles_of_speedscope_are_threads),
+		cmocka_unit_test(open_frames_of_speedscope_last_until_they_close),
+		cmocka_unit_test(a_damaged_speedscope_file_is_refused),
+		cmocka_unit_test(a_sample_of_chrome_lasts_until_the_next),
+		cmocka_unit_test(without_samples_the_hits_of_chrome_count),
+		cmocka_unit_test(a_circle_of_nodes_is_refused),
+		cmocka_unit_test(raw_profiles_of_firefox_are_read),
+		cmocka_unit_test(mappings_may_fill_the_start_of_perf_script),
+		cmocka_unit_test(other_files_are_named),
+		cmocka_unit_test(addresses_without_a_symbol_are_offsets_in_libraries),
+		cmocka_unit_test(flame_graphs_of_async_profiler_are_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
