@@ -7,9 +7,12 @@ const ROWS_AHEAD = 64;
 
 class App {
 	constructor(profile) {
+		if (HAS_LINES && profile.frames.sources.size)
+			profile = joinLines(profile);
 		this.original = this.profile = profile;
+		this.joined = profile.lined ? profile : null; // if frames of lines are joined
 		this.transformKey = '["",[]]';
-		this.transformErrors = [];
+		this.transformErrors = this.isIdle = [];
 		this.tree = new Tree(profile);
 		this.compared = this.tree.diff; // of the whole profile, if it is a comparison
 		this.callers = null;
@@ -19,39 +22,54 @@ class App {
 		this.painter = new Painter($('canvas'), profile);
 		this.search = new Search(profile.names);
 		this.nameSize = this.search.size;
-		this.table = new MethodTable(profile, this.painter.texts, (name, method) => this.pickMethod(name, method));
+		this.table = new MethodTable(profile, this.painter.texts, (...row) => this.pickMethod(...row));
+		this.table.isPicked = (method) => this.outlined === this.table.name[method];
 		this.tip = new Tip();
 		this.details = new Details(this);
-		this.table.dotOf = (method, name, kind) => (this.tree.diff ? this.painter.diffColour(this.tree.diff.ofMethods(), method) : this.painter.palette.dotOf(name, kind));
+		this.table.dotOf = (method, name, kind) => (HAS_DIFF && this.tree.diff ? diffColour(this.painter, this.tree.diff.ofMethods(), method) : this.painter.palette.dotOf(name, kind));
 		this.minimap = new Minimap(this);
-		this.timeline = new Timeline(this);
+		this.timeline = HAS_TIME ? new Timeline(this) : { update() {} };
+		this.callTree = new CallTree(this);
 		this.settled = Promise.resolve();
 		this.defaults = this.madeWith();
 		this.defaults.transforms = this.defaults.transforms || [];
 		this.hover = this.selected = null;
+		this.outlined = -1; // the name that a row of the table picked
 		this.shift = 0;
 		this.stretch = 1;
-		this.title = profile.meta.title || profile.meta.target || profile.meta.host || document.title;
+		const title = titleOf(profile);
+		this.title = title || document.title;
+		document.title = title ? `${title} - sysflame` : document.title;
 		this.state = null;
+		this.isTyped = true;
 	}
 
 	start() {
 		fillAlerts(this);
+		if (HAS_FLEET)
+			fillCoverage(this);
 		this.listen();
-		this.resize();
 		this.apply(this.addressed());
-		// The table is computed after the first picture.
+		// The table of a large profile is computed after the first picture.
 		requestAnimationFrame(() => setTimeout(() => {
-			this.hasTable = true;
-			this.unnamed = countUnnamed(this);
-			this.fillLists();
-			fillQuality(this);
+			if (!this.hasTable) {
+				this.fillFirst();
+				fillQuality(this);
+			}
+			describeDivider();
 		}));
 	}
 
-	// The view stored in the file.
+	// The lists that need all nodes.
+	fillFirst() {
+		this.hasTable = true;
+		this.unnamed = countUnnamed(this);
+		this.fillLists();
+	}
+
+	// The view stored in the file, or in a page that a page has saved.
 	madeWith() {
-		return readHash(this.original.meta.view, Infinity);
+		return readHash($('saved') ? $('saved').textContent : this.original.meta.view, Infinity);
 	}
 
 	// The state in the address, or the file's view if the address has none. If the state was too long for
@@ -78,11 +96,11 @@ class App {
 		state.transforms = state.transforms || defaults;
 		state.hasOwn = JSON.stringify(plainTransforms(state.transforms)) !== JSON.stringify(plainTransforms(defaults));
 		const { labels } = this.original;
-		if (!labels || !labels.dims.some(isTime))
+		if (!HAS_TIME || !labels || !labels.dims.some(isTime))
 			state.time = null;
 		if (!state.time)
 			state.versus = null;
-		state.picked = state.picked.map((values, d) => (labels && labels.dims[d] ? values.filter((v) => v < labels.dims[d].values.length) : []));
+		state.picked = state.picked.map((values, d) => (HAS_LABELS && labels && labels.dims[d] ? values.filter((v) => v < labels.dims[d].values.length) : []));
 		if (!splitsOf(this.original).includes(state.split))
 			state.split = '';
 	}
@@ -92,18 +110,22 @@ class App {
 		const { state } = this, isWeighed = this.select(state, old);
 		this.chooseView(state);
 		this.zoom = this.findZoom(state);
-		this.painter.palette.setMode(state.colour, this.painter);
+		this.painter.palette.setMode(state.colour, this.painter, state.colour === 'owner' ? this.owners() : null);
 		this.applySearch(state, old);
 		document.body.dataset.panel = state.panel;
 		if (this.isOther('header', [state.type]))
 			fillHeader(this);
-		this.showControls();
-		// A search only changes how frames look.
-		if (this.isOther('layout', [this.view, this.tree.total, this.tree.diff, this.zoom, state.collapse, state.byName, state.isFlipped]))
+		showControls(this);
+		// All that takes room is in place before a size is read, because that makes the browser lay out the page.
+		if (!old && this.tree.nr < MANY_NODES)
+			this.fillFirst();
+		if (!old)
+			this.measure();
+		if (this.isOther('layout', [this.view, this.tree.total, this.tree.diff, this.zoom, String(state.pan), state.collapse, state.byName, state.isFlipped, state.isPathOpen]))
 			this.layOut();
 		else
-			this.repaint();
-		if (isWeighed)
+			this.layOutChains();
+		if (isWeighed || old && old.isHeat !== state.isHeat)
 			this.timeline.update();
 		this.details.update();
 		this.showLists();
@@ -152,12 +174,16 @@ class App {
 
 	// Remakes everything that depends on the stacks when a transform changes them. Work that may take
 	// long goes to the helper; the picture follows when it is done.
-	transform({ transforms, split }) {
+	transform({ transforms, split, isLined }) {
+		if (HAS_LINES && this.joined && (this.original === this.joined) === isLined) {
+			this.original = isLined ? this.joined.lined : this.joined;
+			this.transformKey = '';
+		}
 		const key = JSON.stringify([split, transforms]);
 		if (key === this.transformKey)
 			return;
 		this.transformKey = key;
-		const isLong = transforms.map((t) => !t.isOff && this.mayTakeLong(t)), isSplitLong = split !== '' && this.original.nodes.nr > MANY_NODES;
+		const isLong = transforms.map((t) => !t.isOff && mayTakeLong(t, this.sizes())), isSplitLong = split !== '' && this.original.nodes.nr > MANY_NODES;
 		const result = isSplitLong || isLong.some(Boolean) ? null : this.briefly(split, transforms, isLong);
 		this.isPending = !result;
 		document.body.classList.toggle('busy', !result);
@@ -179,9 +205,9 @@ class App {
 		return null;
 	}
 
-	mayTakeLong(t) {
-		const all = () => this.stackSize = this.stackSize || new Stacks(this.original).sizes().ofStacks();
-		return mayTakeLong(t, { nrNodes: () => this.original.nodes.nr, ofNames: () => this.nameSize, ofStacks: all });
+	sizes() {
+		const ofStacks = () => this.stackSize = this.stackSize || new Stacks(this.original).sizes().ofStacks();
+		return { nrNodes: () => this.original.nodes.nr, ofNames: () => this.nameSize, ofStacks };
 	}
 
 	waitFor(work) {
@@ -219,12 +245,14 @@ class App {
 		this.show(this.state);
 	}
 
-	useProfile({ profile, errors }) {
+	useProfile({ profile, errors, idle = [] }) {
 		const { names } = this.profile;
 		this.transformErrors = errors;
+		this.isIdle = idle;
 		this.profile = profile;
 		this.tree = new Tree(profile);
 		this.callers = this.selectedKey = null;
+		this.outlined = -1;
 		this.table.setProfile(profile);
 		this.painter.palette.setProfile(profile);
 		if (profile.names !== names) {
@@ -236,7 +264,7 @@ class App {
 
 	// Weighs the tree by the chosen type, labels and times. Returns whether the weights changed.
 	select(state, old) {
-		const key = JSON.stringify([state.type, state.picked, state.time, state.versus, state.mode, state.isNormalised, state.isAbsolute]);
+		const key = JSON.stringify([state.type, state.picked, state.except, state.time, state.versus, state.mode, state.isNormalised, state.isAbsolute]);
 		if (old && key === this.selectedKey)
 			return false;
 		this.selectedKey = key;
@@ -248,15 +276,15 @@ class App {
 
 	// The part of each label set that counts; for a weight that lasted longer than the chosen time, its
 	// share. null for all.
-	setsOf({ type, picked, time }) {
+	setsOf({ type, picked, except, time }) {
 		const { labels } = this.profile;
-		if (!labels || !labels.ofType[type] || !time && !picked.some((p) => p.length))
+		if (!HAS_LABELS || !labels || !labels.ofType[type] || !time && !picked.some((p) => p.length))
 			return null;
 		const sets = new Float64Array(labels.nr).fill(1);
 		labels.dims.forEach((dim, d) => {
 			const values = new Set(picked[d]), part = dim.isNumeric
-				? (v) => (time && dim.name === 'time' ? shareOfTime(dim, v, time) : 1)
-				: (v) => (!values.size || values.has(v) ? 1 : 0);
+				? (v) => (HAS_TIME && time && dim.name === 'time' ? shareOfTime(dim, v, time) : 1)
+				: (v) => (!values.size || values.has(v) !== except.includes(d) ? 1 : 0);
 			for (let s = 0; s < labels.nr; s++)
 				sets[s] *= part(dim.ofSet[s]);
 		});
@@ -270,11 +298,12 @@ class App {
 			const asked = this.search.set(state.query, state.isRegex, state.isExact, state.isWord);
 			if ($('query').value !== state.query)
 				$('query').value = state.query;
+			$('clearquery').hidden = !state.query;
 			if (asked)
 				this.waitFor(asked.then((result) => this.followSearch(asked, result), (e) => this.followSearch(asked, null, e)));
 		}
 		this.search.measure(this.tree, this.view, this.zoom);
-		this.showMatched();
+		showMatched(this);
 	}
 
 	followSearch(asked, result, e) {
@@ -285,9 +314,9 @@ class App {
 		else
 			this.search.error = e.message;
 		this.search.measure(this.tree, this.view, this.zoom);
-		this.showMatched();
+		showMatched(this);
 		this.showLists();
-		this.repaint();
+		this.layOutChains();
 	}
 
 	// Changes a part of the state. `isStep` adds a step to the history. The promise resolves when the
@@ -296,6 +325,8 @@ class App {
 		const state = { ...this.state, ...part };
 		if ('isUp' in part && part.isUp !== this.state.isUp || 'panel' in part && (part.panel === 'sandwich') !== (this.state.panel === 'sandwich'))
 			Object.assign(state, { link: '', linkName: '' });
+		if ('link' in part && !part.pan || 'isUp' in part || 'panel' in part)
+			state.pan = null;
 		if ('colour' in part && !part.hidden && part.colour !== this.state.colour)
 			state.hidden = [];
 		this.hideTip();
@@ -337,19 +368,23 @@ class App {
 			this.zoomTo(this.view.root);
 	}
 
-	// Handles a click on a row of the table.
-	pickMethod(name, method) {
-		if (this.state.panel === 'sandwich')
-			this.change({ focus: name }, true);
-		else
-			this.searchFor(name);
-		if (this.state.panel !== 'sandwich' && this.state.query)
-			this.details.show(method);
-		else
+	// Handles a click on a row of the table: selects the method, or shows its callers and callees.
+	pickMethod(name, method, isSandwich) {
+		if (isSandwich || this.state.panel === 'sandwich') {
 			this.details.hide();
+			this.change({ panel: 'sandwich', focus: name }, true);
+			return;
+		}
+		this.selected = null;
+		this.outlined = this.table.name[method];
+		this.details.show(method);
+		this.say(`${name} is outlined`);
+		this.repaint();
 	}
 
+	// Highlights a name. Only a typed search filters the table.
 	searchFor(name) {
+		this.isTyped = false;
 		const query = name.length > 1900 ? escapePattern(name.slice(0, 1900)) : `^${escapePattern(name)}$`;
 		const isSame = this.state.query === query;
 		this.change({ query: isSame ? '' : query, isRegex: true, isExact: !isSame });
@@ -363,16 +398,21 @@ class App {
 			this.change({ isUp: false, panel: this.view.isSandwich ? 'both' : this.state.panel }, true);
 		const parent = this.tree.parentOf(node);
 		this.zoomTo(this.zoom === node ? node : node || parent);
-		this.showMatched();
+		showMatched(this);
 		this.say(`hit ${this.search.index + 1}: ${nameText(this.tree, node)}`);
 	}
 
-	resize() {
+	// Whether the picture has a new size.
+	measure() {
 		const box = $('scroll'), width = Math.max(box.clientWidth, 1), height = Math.max(box.clientHeight, 1);
 		if (width === this.painter.width && height === this.painter.height && devicePixelRatio === this.painter.ratio)
-			return;
+			return false;
 		this.painter.resize(width, height);
-		if (!this.state)
+		return true;
+	}
+
+	resize() {
+		if (!this.measure())
 			return;
 		this.layOut(true);
 		this.timeline.update();
@@ -388,7 +428,33 @@ class App {
 
 	layoutOf(maxRows) {
 		const { state, view, zoom, painter } = this;
-		return (view.isSandwich ? layOutSandwich : layOut)(view, { ...state, zoom, width: painter.width, maxRows });
+		return (view.isSandwich ? layOutSandwich : layOut)(view, { ...state, zoom, width: painter.width, height: painter.height, maxRows,
+			isHeld: this.heldNames(), textWidth: (node, more) => painter.pathWidth(view, node, more) });
+	}
+
+	// Names that keep frames of their own: the hits of a search and the user's own code.
+	heldNames() {
+		const { search: { marks } } = this;
+		let owners = null;
+		return (name, kind) => (marks && marks[name]) || (owners = owners || this.owners()).isMine(name, kind);
+	}
+
+	// Whose code the frames are; made when it is first needed.
+	owners() {
+		const { profile, state: { own } } = this;
+		if (this.isOther('owners', [profile, own]))
+			this.ownersMade = new Owners(profile, own);
+		return this.ownersMade;
+	}
+
+	// A search changes how frames look, and which ones are folded.
+	layOutChains() {
+		const { selected, layout } = this;
+		if (this.isOther('chains', [this.search.marks, this.state.own]) && layout.isFolded) {
+			this.layOut(true);
+			this.selected = selected && this.layout.boxes.find((box) => box.node === selected.node && !box.fog === !selected.fog) || null;
+		}
+		this.repaint();
 	}
 
 	layOut(keepScroll) {
@@ -412,8 +478,11 @@ class App {
 
 	// Shows ancestors of the zoom, in at most a third of the picture.
 	scrollToTop() {
-		const box = $('scroll'), share = this.view.isSandwich ? 2 : 3, above = Math.max(0, this.layout.top * ROW - box.clientHeight / share);
-		box.scrollTop = this.state.isFlipped ? this.layout.rows.length * ROW - box.clientHeight - above : above;
+		const share = this.view.isSandwich ? 2 : 3, { height } = this.painter, above = Math.max(0, this.layout.top * ROW - height / share);
+		const to = this.state.isFlipped ? this.layout.rows.length * ROW - height - above : above;
+		if (to > 0 || this.isScrolled)
+			$('scroll').scrollTop = to;
+		this.isScrolled = to > 0;
 	}
 
 	// Bottom-up stacks are merged only as far as the user scrolls.
@@ -450,7 +519,7 @@ class App {
 	paint() {
 		this.painter.paint({ view: this.view, layout: this.layout, isFlipped: this.state.isFlipped, scrollTop: this.scrolled(),
 			marks: this.search.marks, hitInFog: (fog) => this.search.isInFog(fog), hiddenKinds: new Set(this.state.hidden),
-			hover: this.hover, selected: this.selected, shift: this.shift, stretch: this.stretch });
+			hover: this.hover, selected: this.selected, outlined: this.outlined, shift: this.shift, stretch: this.stretch });
 		this.minimap.paint();
 	}
 
@@ -464,7 +533,7 @@ class App {
 		if (into && !into.isAbove) {
 			stretch = into.w / width;
 			shift = into.x;
-		} else if (from && from.w > 0) {
+		} else if (from && !from.isAbove && from.w > 0) {
 			stretch = width / from.w;
 			shift = -from.x * stretch;
 		}
@@ -494,11 +563,15 @@ class App {
 
 	// Fills them if their content has changed.
 	fillLists() {
-		const { tree, search, state, painter } = this, hidden = state.hidden.join(), isTable = state.panel !== 'flame';
-		if (this.isOther('legend', [tree.total, hidden, state.colour, painter.isDark, tree.diff]))
+		const { tree, search, state, painter, view, zoom } = this, hidden = state.hidden.join(), isTable = state.panel !== 'flame', marks = this.isTyped ? search.marks : null;
+		if (this.isOther('legend', [tree.total, hidden, state.colour, state.own, painter.isDark, tree.diff]))
 			fillLegend(this);
-		if (isTable && this.isOther('table', [tree.total, search.marks, hidden, state.colour, painter.isDark, tree.diff]))
-			this.table.show(tree, search.marks, (m) => state.hidden.includes(painter.palette.categoryFor(this.table.name[m], this.table.kind[m])));
+		if (HAS_DIFF && this.isOther('verdict', [tree.diff, state.own]))
+			fillVerdict(this);
+		if (state.panel === 'tree' && this.isOther('calltree', [view, tree.total, tree.diff, zoom]))
+			this.callTree.show();
+		if (isTable && this.isOther('table', [tree.total, marks, hidden, state.colour, state.own, painter.isDark, tree.diff, state.isMine]))
+			fillTable(this, marks);
 	}
 
 	// Whether a part of the page was made from other values than `from`. Stores `from` for the next call.
@@ -506,60 +579,6 @@ class App {
 		const was = this.madeFrom[part], isSame = was && from.every((x, i) => x === was[i]);
 		this.madeFrom[part] = from;
 		return !isSame;
-	}
-
-	showMatched() {
-		const { search, view, zoom } = this, out = $('matched'), tree = this.tree;
-		$('queryerror').hidden = !search.error;
-		$('queryerror').textContent = search.error;
-		const isNone = Boolean(search.marks) && search.whole.weight === 0;
-		$('searchbox').classList.toggle('none', isNone || Boolean(search.error));
-		out.replaceChildren();
-		if (!search.marks)
-			return;
-		if (isNone) {
-			out.textContent = `0 of ${amount(tree.total[0], tree.unit)}`;
-			return;
-		}
-		out.textContent = percent(search.inView.weight, view.totalOf(zoom));
-		if (zoom !== view.root || view.isSandwich)
-			out.append(element('small', '', `${percent(search.whole.weight, tree.total[0])} of all`));
-		const hits = count(search.whole.hits.length);
-		out.append(element('small', '', search.index >= 0 ? `${search.index + 1}/${hits}` : hits));
-		out.title = `${amount(search.inView.weight, view.unit)} of the view, ${amount(search.whole.weight, view.unit)} of all; ${plural(search.nrNames, 'distinct name')} in ${plural(search.whole.hits.length, 'place')}`;
-	}
-
-	showControls() {
-		const { state, profile } = this, press = (e, on) => e.setAttribute('aria-pressed', String(on));
-		for (const b of document.querySelectorAll('[data-panel]'))
-			if (b.tagName === 'BUTTON')
-				press(b, b.dataset.panel === state.panel);
-		for (const b of document.querySelectorAll('[data-direction]')) {
-			b.disabled = Boolean(this.view.isSandwich);
-			press(b, (b.dataset.direction === 'up') === state.isUp && !b.disabled);
-		}
-		press($('case'), state.isExact);
-		press($('word'), state.isWord);
-		press($('regex'), state.isRegex);
-		const chip = (id, text) => $(id).querySelector('b').textContent = text;
-		const type = profile.meta.types[state.type];
-		chip('colour', COLOUR_NAMES[state.colour]);
-		$('colour').hidden = Boolean(this.tree.diff);
-		chip('type', type.name);
-		$('type').hidden = profile.meta.types.length < 2 || isComparison(profile);
-		const isDiff = isComparison(profile) || Boolean(this.tree.choice.versus);
-		for (const id of ['modes', 'norm', 'abs'])
-			$(id).hidden = !isDiff;
-		for (const b of document.querySelectorAll('[data-mode]'))
-			press(b, Number(b.dataset.mode) === state.mode);
-		chip('norm', state.isNormalised ? 'shares' : 'counts');
-		chip('abs', state.isAbsolute ? 'whole' : 'frame');
-		fillDims(this);
-		fillChips(this);
-		const isEmpty = this.tree.isEmpty();
-		$('message').hidden = !isEmpty;
-		if (isEmpty)
-			showEmpty(this);
 	}
 
 	// Announces a text to screen readers. `isShown` also shows it to everyone for a moment.
@@ -574,11 +593,4 @@ class App {
 	hideTip(isForced) {
 		return this.tip.hide(isForced);
 	}
-}
-
-// The nearest ancestor that has weight in the chosen threads, times, ..
-function weightyFrom(view, node) {
-	while (view.parentOf(node) >= 0 && !view.totalOf(node))
-		node = view.parentOf(node);
-	return node;
 }

@@ -2,18 +2,23 @@
 const DIGITS = '!#$%&\'()*+,-./0123456789:;=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz{|}~';
 
 function armourBytes(text) {
-	const value = new Uint8Array(128).fill(255), bytes = new Uint8Array(Math.ceil(text.length * 13 / 16));
+	// The bytes replace the text, which is longer.
+	const value = new Uint8Array(256).fill(255), bytes = new TextEncoder().encode(text), { length } = bytes;
 	for (let i = 0; i < DIGITS.length; i++)
 		value[DIGITS.charCodeAt(i)] = i;
 	let bits = 0, nrBits = 0, at = 0, i = 0;
-	for (; i + 1 < text.length; i += 2) {
-		const first = value[text.charCodeAt(i)], second = value[text.charCodeAt(i + 1)];
-		if (!(first < 91 && second < 91))
+	for (; i + 1 < length; i += 2) {
+		const first = value[bytes[i]], second = value[bytes[i + 1]];
+		if (first > 90 || second > 90)
 			break;
 		bits |= (first + second * 91 & 8191) << nrBits;
-		for (nrBits += 13; nrBits > 7; nrBits -= 8) {
+		bytes[at++] = bits;
+		bits >>>= 8;
+		nrBits += 5;
+		if (nrBits > 7) {
 			bytes[at++] = bits;
 			bits >>>= 8;
+			nrBits -= 8;
 		}
 	}
 	const rest = text.slice(i);
@@ -24,4 +29,12 @@ function armourBytes(text) {
 	if (last < 64 && nrBits + 6 > 7)
 		bytes[at++] = bits | last << nrBits;
 	return bytes.subarray(0, at);
+}
+
+// The bytes that gzip packed, as a response. Without a Blob, whose bytes would go through another process.
+function unpacked(bytes) {
+	const stream = new DecompressionStream('gzip'), writer = stream.writable.getWriter(), ignore = () => {}; // the reader fails, too
+	writer.write(bytes).catch(ignore);
+	writer.close().catch(ignore);
+	return new Response(stream.readable);
 }

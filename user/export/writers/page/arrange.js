@@ -28,7 +28,7 @@ function profileOf(stacks) {
 		nodes.end[nodes.parent[i]] = Math.max(nodes.end[nodes.parent[i]], nodes.end[i]);
 	const selfs = moved.map((self) => inOrder(self, order));
 	return { ...profile, names: stacks.frames.names, frames: stacks.frames.result(), nodes, selfs, tiers: new Map(),
-		labels: profile.labels && moveLabels(profile.labels, where, place) };
+		labels: HAS_LABELS && profile.labels && moveLabels(profile.labels, where, place) };
 }
 
 function inOrder(self, order) {

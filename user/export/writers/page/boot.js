@@ -6,15 +6,16 @@
 	if (typeof DecompressionStream === 'undefined')
 		throw new Error('This browser is too old: it has no DecompressionStream. Chrome 80, Firefox 113, Safari 16.4 and newer ones have it. A static picture works everywhere: sysflame report FILE -o FILE.svg');
 	const bytes = armourBytes(document.getElementById('packed').textContent);
-	const [style, body, script] = (await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text()).split('\f');
+	const [style, body, script] = (await unpacked(bytes).text()).split('\f');
 	const add = (tag, text) => document.body.append(Object.assign(document.createElement(tag), { textContent: text }));
 	add('style', style);
-	document.getElementById('before').remove();
+	document.getElementById('before').hidden = true;
 	document.body.insertAdjacentHTML('afterbegin', body);
 	add('script', script);
 })().catch(function (e) {
 	window.sysflame = { error: e.message };
 	const before = document.getElementById('before') || document.body.appendChild(document.createElement('p'));
 	before.textContent = e.message;
+	before.hidden = false;
 	document.body.hidden = false;
 });

@@ -1,11 +1,16 @@
 // Transforms as chips in the toolbar, the form that edits one, and the menu of a frame.
 function fillChips(app) {
 	const { transforms } = app.state;
+	fillToggles(app);
 	$('transforms').replaceChildren(...transforms.map((t, i) => {
+		if (app.toggles.some((toggle) => isOf(toggle, t) && isOn(toggle, transforms)))
+			return '';
 		const chip = element('span', 'chip transform'), edit = element('button'), cut = element('button', 'cut', '\u00d7');
 		const what = t.what || 'all', error = app.transformErrors[i];
 		edit.type = cut.type = 'button';
 		edit.append(element('span', '', `${VERBS[t.verb].name} `), element('b', '', VERBS[t.verb].to ? `${what} \u2192 ${t.to || '(nothing)'}` : what));
+		if (app.isIdle[i] && !t.isOff && !error)
+			edit.append(element('small', '', ' no effect'));
 		edit.title = error || `${VERBS[t.verb].long}: ${what}. Click to change`;
 		edit.setAttribute('aria-haspopup', 'menu');
 		chip.classList.toggle('off', t.isOff);
@@ -40,6 +45,14 @@ function field(label, value) {
 	return { line, input };
 }
 
+// Without the default action, which would press the button that gets the focus.
+const onEnter = (input, run) => input.addEventListener('keydown', (e) => {
+	if (e.key === 'Enter') {
+		e.preventDefault();
+		run();
+	}
+});
+
 // Edits the transform at index `i`. An index after the last one adds a transform.
 function transformForm(app, button, t, i) {
 	const { transforms } = app.state, isNew = i === transforms.length, verb = VERBS[t.verb];
@@ -62,8 +75,9 @@ function transformForm(app, button, t, i) {
 		setTransforms(app, list);
 	};
 	for (const { input } of [what, to])
-		input.addEventListener('keydown', (e) => e.key === 'Enter' && apply());
-	const parts = [element('h2', '', verb.long), what.line, ...(verb.to ? [to.line] : []), error, menuItem('Apply', 'Enter', null, apply)];
+		onEnter(input, apply);
+	const reach = showReach(app, t.verb, what.input, transforms.slice(0, i));
+	const parts = [element('h2', '', verb.long), what.line, reach, ...(verb.to ? [to.line] : []), error, menuItem('Apply', 'Enter', null, apply)];
 	if (!isNew)
 		parts.push(menuItem('Switched on', '', !t.isOff, () => put({ isOff: !t.isOff })));
 	if (!isNew && i > 0)
@@ -71,6 +85,38 @@ function transformForm(app, button, t, i) {
 	if (!isNew && i < transforms.length - 1)
 		parts.push(menuItem('Later', '\u2192', null, () => swap(i + 1)));
 	openMenu(button, parts);
+}
+
+// While a pattern is typed: the share of stacks that it reaches, after the transforms before it.
+function showReach(app, verb, input, before) {
+	const out = element('p', 'reach'), { original, state: { split, type } } = app;
+	let timer = 0, base = null;
+	const fill = () => {
+		const isLarge = original.nodes.nr > MANY_NODES, what = input.value;
+		base = base || (isLarge ? app.profile : (changedProfile(original, split, before, true).profile || app.profile));
+		out.textContent = '';
+		if (!what || patternError(what) || mayTakeLong({ verb, what, to: '' }, app.sizes()))
+			return;
+		const part = reachOf(base, type, verb, what);
+		out.textContent = part.hit ? `reaches ${percent(part.hit, part.all)} of stacks` : 'reaches no stack';
+	};
+	out.setAttribute('role', 'status');
+	input.addEventListener('input', () => {
+		clearTimeout(timer);
+		timer = setTimeout(fill, TYPING_MS);
+	});
+	fill();
+	return out;
+}
+
+function reachOf(profile, type, verb, what) {
+	const stacks = new Stacks(profile), pattern = compileWhat(what), self = profile.selfs[type], isOfStacks = ['filter', 'remove', 'replace'].includes(verb);
+	const hit = stacks.hits({ ...pattern, isLocal: pattern.isLocal || !isOfStacks }), sum = { hit: 0, all: 0 };
+	for (let i = 0; i < self.length; i++) {
+		sum.all += self[i];
+		sum.hit += hit[i] ? self[i] : 0;
+	}
+	return sum;
 }
 
 function patternError(what) {
@@ -92,7 +138,7 @@ function frameMenu(app, box, at) {
 		closeMenu();
 		run();
 	});
-	const exactly = `/^${escapePattern(plainName(name))}$/`;
+	const space = packageVerbs(app, view, node, item), exactly = `/^${escapePattern(plainName(name))}$/`;
 	openMenu(anchor, [
 		element('h2', '', app.painter.texts.short(view.nameOf(node)).slice(0, 80)),
 		item('Zoom', 'Enter', () => app.zoomTo(node)),
@@ -101,11 +147,26 @@ function frameMenu(app, box, at) {
 		item('Copy name', '', () => copyText(app, name)),
 		item('Copy as regex', '', () => copyText(app, exactly)),
 		item('Copy stack', '', () => copyText(app, stackText(view, node))),
+		item('Copy stack as Markdown', 'y', () => copyMarkdown(app, node)),
+		...space,
 		element('hr'),
 		...['filter', 'remove', 'focus', 'drop', 'above', 'below', 'recursion', 'gaps'].map((verb) => item(VERBS[verb].long, '', () => addTransform(app, verb, exact))),
 		item('Replace \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'replace', what: plainName(name), to: '', isOff: false }, app.state.transforms.length)),
+		item('Join such frames \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'join', what: exactly, to: app.painter.texts.short(view.nameOf(node)), isOff: false }, app.state.transforms.length)),
 		item('Fold from it \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'fold', what: exactly, to: '', isOff: false }, app.state.transforms.length)),
 	]);
+}
+
+// What can be done with all methods of the frame's package or namespace.
+function packageVerbs(app, view, node, item) {
+	const name = nameText(view, node), kind = view.kindOf(node), space = isJava(kind) || name.includes('::') ? packageOf(name, kind, '') : '';
+	if (!name.startsWith(space) || !space || kind === KIND_GROUP)
+		return [];
+	const all = `/^${escapePattern(space)}(\\.|\\/|::)/`, own = app.owners && isJava(kind) ? app.owners().packages : null;
+	return [element('hr'), element('h2', '', `Package ${space}`),
+		item('Collapse into one frame', '', () => addTransform(app, 'join', all, `${space} (package)`)),
+		item('Hide: merge it into its callers', '', () => addTransform(app, 'drop', all)),
+		...(own ? [item('Mark as mine', '', () => app.change({ own: [...new Set([...own, space])].join(', '), colour: 'owner' }, true))] : [])];
 }
 
 // The stack from the root to the frame, independent of the view's direction. In a sandwich, the frames

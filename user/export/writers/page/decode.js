@@ -51,8 +51,7 @@ async function unpack(container) {
 	}
 	// gzip has its own checksum, which the browser checks faster.
 	try {
-		const stream = new Blob([container.payload]).stream().pipeThrough(new DecompressionStream('gzip'));
-		const body = new Uint8Array(await new Response(stream).arrayBuffer());
+		const body = new Uint8Array(await unpacked(container.payload).arrayBuffer());
 		if (body.length === container.bodyBytes)
 			return body;
 	} catch (e) {
@@ -344,8 +343,23 @@ function readLabels(sections, selfs, dims) {
 		throw new DataError('damaged labels');
 	for (const dim of list)
 		dim.ofSet = Int32Array.from({ length: nr }, () => r.varint());
+	nameJvms(list, nr);
 	r.finish('labels');
 	return { dims: list, nr, ofType: readEntries(sections.one(SECTION.NODELABELS), sections.one(SECTION.LABELWEIGHTS), selfs, nr) };
+}
+
+// A JVM has the name of its service and its main class: "tomcat - Bootstrap - 4711" instead of "java-4711".
+function nameJvms(dims, nr) {
+	const process = dims.find((dim) => dim.name === 'process'), jvm = dims.find((dim) => dim.name === 'jvm');
+	if (!process || !jvm)
+		return;
+	process.isJvm = new Uint8Array(process.values.length);
+	for (let s = 0; s < nr; s++) {
+		const p = process.ofSet[s], name = jvm.values[jvm.ofSet[s]];
+		if (name && !process.isJvm[p])
+			process.values[p] = process.values[p].replace(/^.*?(-\d+)?$/, (_, pid = '') => name + pid.replace('-', ' - '));
+		process.isJvm[p] |= name ? 1 : 0;
+	}
 }
 
 // Slots count from the start: "7", or "7-120" for a weight spread evenly over them; returned as [first, end).
@@ -395,10 +409,10 @@ async function decode(text, progress) {
 	const selfs = sections.all(SECTION.SELF).map((r) => readSelf(r, container.nodes));
 	if (selfs.length === 0 || selfs.length !== meta.types.length)
 		throw new DataError('damaged weights');
-	frames.sources = readLines(sections.one(SECTION.LINES), frames.nr, names);
+	frames.sources = HAS_LINES && readLines(sections.one(SECTION.LINES), frames.nr, names);
 	const nodes = await readNodes(container.nodes, selfs[0], frames.nr, sections, progress);
 	return { meta, names, frames, nodes, selfs, tiers: readTiers(sections.one(SECTION.TIERS)),
-		labels: readLabels(sections, selfs, meta.dims), bytes: text.length };
+		labels: HAS_LABELS ? readLabels(sections, selfs, meta.dims) : null, bytes: text.length };
 }
 
 function readMeta(r) {

@@ -64,7 +64,7 @@ class Details {
 		const start = tree.outermost((frame) => tree.profile.frames.method[frame] === method), total = start.reduce((sum, node) => sum + tree.total[node], 0);
 		const root = { method, name: app.table.name[method], kind: 0, module: 0, total };
 		const list = (title, merged) => this.list(title, merged, total);
-		rest.replaceChildren(
+		rest.replaceChildren(...(HAS_LINES ? lineParts(app, name) : []),
 			element('p', 'everywhere', `In ${plural(start.length, 'place')}: ${percent(total, tree.total[0])}, self ${percent(self[method], tree.total[0])}`),
 			list('Called by', new Callers(tree, start, tree.total, null, root)), list('Calls', new Callees(tree, start, root)));
 	}

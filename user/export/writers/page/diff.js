@@ -1,12 +1,61 @@
 // A comparison: weights before and after. The stacks come from two value types of a file (sysflame diff) or
 // from two time ranges of a recording.
 const DIFF_MODES = [
-	{ name: 'A|B', long: 'Width: how much changed', isColoured: true },
-	{ name: 'A\u1d2e', long: 'Width: before; colour: the change', isColoured: true },
-	{ name: '\u1d2cB', long: 'Width: after; colour: the change', isColoured: true },
-	{ name: 'A', long: 'Before alone', isColoured: false },
-	{ name: 'B', long: 'After alone', isColoured: false },
+	{ name: 'Change', long: 'Width: how much changed', isColoured: true },
+	{ name: 'Before', long: 'Width: before; colour: the change', isColoured: true },
+	{ name: 'After', long: 'Width: after; colour: the change', isColoured: true },
+	{ name: 'only before', long: 'Before alone, in the usual colours', isColoured: false },
+	{ name: 'only after', long: 'After alone, in the usual colours', isColoured: false },
 ];
+
+// Buttons and chips of a comparison.
+function showDiffControls({ profile, tree, state }, press, chip) {
+	const isDiff = isComparison(profile) || Boolean(tree.choice.versus);
+	document.body.classList.toggle('compared', isDiff);
+	for (const id of ['modes', 'norm', 'abs'])
+		$(id).hidden = !isDiff;
+	for (const b of document.querySelectorAll('[data-mode]'))
+		press(b, Number(b.dataset.mode) === state.mode);
+	chip('norm', state.isNormalised ? 'shares' : 'counts');
+	chip('abs', state.isAbsolute ? 'the whole' : 'each frame');
+}
+
+function listenDiff(app, on) {
+	for (const b of document.querySelectorAll('[data-mode]'))
+		b.addEventListener('click', () => app.change({ mode: Number(b.dataset.mode) }, true));
+	on('norm', () => app.change({ isNormalised: !app.state.isNormalised }));
+	on('abs', () => app.change({ isAbsolute: !app.state.isAbsolute }));
+}
+
+// How frames of a comparison look: coloured by the change, outlined if gone, hatched if new.
+function diffColour(painter, diff, node) {
+	const change = diff.isChance(node) ? 0 : diff.change(node);
+	return mix(painter.same, change < 0 ? painter.less : painter.more, Math.abs(change));
+}
+
+function outlineGone({ context: c, less }, x, y, w) {
+	c.lineWidth = 1.5;
+	c.strokeStyle = less;
+	c.strokeRect(x + 1, y + 1, w - 2, ROW - 3);
+}
+
+function hatch({ context: c, width, bg }, x, y, w) {
+	const from = Math.max(x, 0), to = Math.min(x + w, width);
+	c.save();
+	c.beginPath();
+	c.rect(x, y, w, ROW - 1);
+	c.clip();
+	c.globalAlpha *= 0.35;
+	c.lineWidth = 1.5;
+	c.strokeStyle = bg;
+	c.beginPath();
+	for (let at = from - (from - x) % 8 - ROW; at < to; at += 8) {
+		c.moveTo(at, y + ROW);
+		c.lineTo(at + ROW, y);
+	}
+	c.stroke();
+	c.restore();
+}
 
 class Diff {
 	// `selfs`: { before, after, nrBefore, nrAfter }: the self weights by node of the tree, and the
@@ -105,13 +154,70 @@ class Diff {
 		return from ? clamp((after - from) / from, -1, 1) : after ? 1 : 0;
 	}
 
+	// The change of the share of the whole.
+	points(node) {
+		const { whole } = this, { before, after } = this.weigh(node);
+		return (after / (whole.after || 1) - before / (whole.before || 1)) * 100;
+	}
+
 	rows(node) {
-		const { scale, unit, whole } = this, { before: b, after: a } = this.weigh(node), points = (a / (whole.after || 1) - b / (whole.before || 1)) * 100;
+		const { scale, unit, whole } = this, { before: b, after: a } = this.weigh(node), points = this.points(node);
 		const ratio = this.isNew(node) ? 'new' : this.isGone(node) ? 'gone' : `${(a / (scale * b)).toFixed(2)} \u00d7`;
 		return [['Before', amount(b, unit), percent(b, whole.before)], ['After', amount(a, unit), percent(a, whole.after)],
-			['Change', `${a < b ? '\u2212' : '+'}${amount(Math.abs(a - b), unit)}`, `${points < 0 ? '\u2212' : '+'}${Math.abs(points).toFixed(2)} points`],
+			['Change', `${a < b ? '\u2212' : '+'}${amount(Math.abs(a - b), unit)}`, `${signed(points)} points`],
 			[scale === 1 ? 'Ratio' : 'Ratio of shares', this.hasCounts && this.isChance(node) ? 'within chance' : '', ratio]];
 	}
+}
+
+const signed = (points, digits = 2) => `${points < 0 ? '\u2212' : '+'}${Math.abs(points).toFixed(digits)}`;
+
+// The numbers of a row of the table: the method's own share before and after, and the change in points.
+function comparedCells(diff, m) {
+	const { before, after } = diff.weigh(m), points = diff.points(m), isSame = diff.isChance(m);
+	const cell = element('div', isSame ? 'num faint' : 'num', Math.abs(points) < 0.005 ? '0.00' : signed(points));
+	cell.title = diff.isNew(m) ? 'new' : diff.isGone(m) ? 'gone' : isSame ? diff.hasCounts ? 'within chance' : 'unchanged' : 'points of the whole';
+	return [element('div', 'num', percent(before, diff.whole.before)), element('div', 'num', percent(after, diff.whole.after)), cell];
+}
+
+// The columns of the table: of a comparison Before, After and Change.
+function showHeads(isDiff) {
+	const text = isDiff ? ['Before', 'After'] : ['Self', 'Total'], title = isDiff ? ['Own share before', 'Own share after'] : ['', ''];
+	['self', 'total'].forEach((sort, i) => Object.assign(document.querySelector(`[data-sort=${sort}]`), { textContent: text[i], title: title[i] }));
+	document.querySelector('[data-sort=change]').parentNode.hidden = !isDiff;
+	document.body.classList.toggle('deltas', isDiff);
+}
+
+const VERDICT_MOST = 3, VERDICT_LEAST = 0.1; // changes in the sentence, and the least one in points
+const JVM_WORK = [['C2', /^C2Compiler::compile_method$/], ['C1', /^Compiler::compile_method$/], ['GC', /^(GangWorker|WorkerThread|WorkerTask|ConcurrentGCThread|G1\w*)::(run|work)/]];
+
+// The largest changes, each stack charged to the innermost frame of the user's own code on it; without such a
+// frame to the compiler or collector, or to the owner of the code that ran.
+function largestChanges({ tree, table, profile: { frames, names }, painter: { texts } }, owners) {
+	const { diff } = tree, groups = new Map(), charge = new Int32Array(tree.nr).fill(-1), of = new Int32Array(frames.nr);
+	for (let f = 0; f < frames.nr; f++)
+		of[f] = owners.isMine(frames.name[f], frames.kind[f]) ? frames.method[f] : -2 - JVM_WORK.findIndex(([, is]) => frames.kind[f] === 3 && is.test(names[frames.name[f]])) - 1;
+	for (let i = 1; i < tree.nr; i++) {
+		const f = tree.frame[i], own = of[f];
+		charge[i] = own !== -2 ? own : charge[tree.parent[i]];
+		const key = charge[i] !== -1 ? charge[i] : owners.packages.length ? -10 - owners.ofName(frames.name[f], frames.kind[f]) : frames.method[f];
+		for (const side of SIDES) {
+			const weight = diff.selfs[side][i];
+			if (weight && !groups.has(key))
+				groups.set(key, eachSide(() => 0));
+			if (weight)
+				groups.get(key)[side] += weight;
+		}
+	}
+	const sums = diff.of((key) => groups.get(key)), nameOf = (key) => (key >= 0 ? texts.short(table.name[key]) : key > -10 ? JVM_WORK[-3 - key][0] : OWNERS[-10 - key]);
+	return [...groups.keys()].filter((key) => !sums.isChance(key) && Math.abs(sums.points(key)) >= VERDICT_LEAST)
+		.map((key) => ({ name: nameOf(key), points: sums.points(key) })).sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
+}
+
+function fillVerdict(app) {
+	const list = app.tree.diff ? largestChanges(app, app.owners()) : [], more = list.length - VERDICT_MOST;
+	$('verdict').hidden = !app.tree.diff;
+	$('verdict').textContent = !list.length ? 'Nothing differs by more than chance.'
+		: `${list.slice(0, VERDICT_MOST).map(({ name, points }, i) => `${name} ${signed(points, 1)}${i ? '' : ' points'}`).join(', ')}${more > 0 ? `, and ${plural(more, 'smaller change')}` : ''}`;
 }
 
 // Ignores rounding: equal shares of different wholes may differ by a little.
@@ -145,7 +251,7 @@ function sumUpSides(tree, { before, after, nrBefore, nrAfter }) {
 }
 
 const roleOf = (profile, role) => profile.meta.types.findIndex((t) => t.role === role);
-const isComparison = (profile) => roleOf(profile, 'after') >= 0 && roleOf(profile, 'before') >= 0;
+const isComparison = (profile) => HAS_DIFF && roleOf(profile, 'after') >= 0 && roleOf(profile, 'before') >= 0;
 
 // Returns null unless there are two sides to compare. Of two time ranges the first is "before".
 function makeDiff(tree, choice) {

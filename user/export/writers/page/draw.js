@@ -3,6 +3,11 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sa
 const PAD = 4;
 const HIDDEN_KIND = 0.25;
 const DIMMED = 0.6;
+const ABOVE = 0.55;
+const PALE_TEXT = 0.8; // of frames that are not at full strength; tests/web/test_colours has the contrasts
+const TIER_EDGE = 2;
+const BADGE_TEXT = 0.75;
+const NEXT = ' \u203a ';
 const FOG_LABEL = 110;
 const STRIP = 61; // px of the strip beside the picture and its border, as in the style sheet
 
@@ -20,6 +25,8 @@ class Painter {
 		const style = getComputedStyle(document.documentElement);
 		const colour = (name) => style.getPropertyValue(name).trim();
 		this.kinds = KINDS.map((_, kind) => colour(`--k${kind}`));
+		this.owners = OWNERS.map((_, owner) => colour(`--o${owner}`));
+		this.tiers = [4, 5, 6, 7].map((kind) => colour(`--t${kind}`));
 		this.fog = colour('--fog');
 		this.less = colour('--less');
 		this.same = colour('--same');
@@ -64,9 +71,12 @@ class Painter {
 		if (scene.isFlipped)
 			[from, to] = [rows - to, rows - from];
 		for (let row = Math.max(0, from); row < Math.min(rows, to); row++)
-			for (const box of layout.rows[row])
-				this.paintBox(box);
+			if (row || !layout.hasPath)
+				layout.rows[row].forEach((box) => this.paintBox(box));
 		this.outlineSame(from, to);
+		this.outlineChosen(from, to);
+		if (layout.hasPath)
+			this.paintPath(layout.rows[0]);
 		if (scene.view.isSandwich)
 			this.outline(layout.rows[layout.top][0], this.accent, 2);
 		if (scene.selected)
@@ -74,19 +84,41 @@ class Painter {
 		c.globalAlpha = 1;
 	}
 
-	// A copy of the visible picture.
-	picture() {
-		const { width, height, ratio } = this, copy = element('canvas');
-		copy.width = Math.round(width * ratio);
-		copy.height = Math.round(height * ratio);
-		copy.getContext('2d').drawImage(this.canvas, 0, 0);
-		return copy;
-	}
-
 	top(row) {
 		const { layout, isFlipped, scrollTop } = this.scene;
+		if (row === 0 && layout.hasPath)
+			return isFlipped ? this.height - ROW : 0;
 		const space = isFlipped ? Math.max(this.height, layout.rows.length * ROW) - (row + 1) * ROW : row * ROW;
 		return space - scrollTop;
+	}
+
+	// The row of ancestors stays in view and is not stretched.
+	paintPath(boxes) {
+		const c = this.context, y = this.top(0);
+		c.globalAlpha = 1;
+		c.fillStyle = this.bg;
+		c.fillRect(0, y - 1, this.width, ROW + 1);
+		for (const box of boxes) {
+			const isFirst = box === boxes[0];
+			c.globalAlpha = ABOVE;
+			c.fillStyle = this.fillOf(this.scene.view, box);
+			c.fillRect(box.x, y, box.w, ROW - 1);
+			c.globalAlpha = PALE_TEXT;
+			c.fillStyle = this.text;
+			c.fillText(`${isFirst ? '' : NEXT.trimStart()}${this.pathText(box.node, box.more)}`, box.x + PAD, y + ROW / 2 - 0.5, Math.max(Math.min(box.w, this.width - box.x) - PAD, 1));
+		}
+	}
+
+	pathText(node, more) {
+		const { view } = this;
+		return more ? `.. ${more}` : view.nameOf(node) < 0 ? 'all' : this.texts.short(view.nameOf(node));
+	}
+
+	// The width of a place in the row of ancestors.
+	pathWidth(view, node, more) {
+		this.view = view;
+		this.context.font = FONT;
+		return Math.ceil(this.context.measureText(NEXT + this.pathText(node, more)).width) + 2 * PAD;
 	}
 
 	left(box) {
@@ -111,56 +143,36 @@ class Painter {
 		const w = full > 2.5 ? full - 1 : Math.max(full, 0.5), isHit = marks && this.isHit(box);
 		const isHidden = !box.fog && hiddenKinds.size > 0 && hiddenKinds.has(this.palette.categoryOf(view, box.node));
 		const c = this.context;
-		c.globalAlpha = isHidden ? HIDDEN_KIND : marks && !isHit ? DIMMED : box.isAbove ? 0.55 : 1;
-		const diff = box.fog ? null : view.diff, isGone = diff && diff.isGone(box.node);
+		c.globalAlpha = isHidden ? HIDDEN_KIND : marks && !isHit ? DIMMED : box.isAbove ? ABOVE : 1;
+		const diff = HAS_DIFF && !box.fog && view.diff, isGone = diff && diff.isGone(box.node);
 		c.fillStyle = box.fog ? this.fog : isGone ? this.bg : this.fillOf(view, box);
 		if (isHit && full < 4)
 			c.fillStyle = this.hl;
 		this.fillBox(x, y, w);
-		if (isGone && full >= 3)
-			this.outlineGone(x, y, w);
-		else if (diff && diff.isNew(box.node) && full >= 3)
-			this.hatch(x, y, w);
+		if (this.palette.mode === 'owner' && !diff && !box.fog && full >= 4)
+			this.edgeTier(view.kindOf(box.node), x, y, w);
+		if (HAS_DIFF && isGone && full >= 3)
+			outlineGone(this, x, y, w);
+		else if (HAS_DIFF && diff && diff.isNew(box.node) && full >= 3)
+			hatch(this, x, y, w);
 		if (isHit && full >= 4)
 			this.markHit(x, y, w);
 		if (box.fog && full > FOG_LABEL)
 			this.paintFogText(box, x, y, full);
 		else if (!box.fog && full > 18)
-			this.paintText(box, x, y, w, isHidden ? 0.4 : marks && !isHit ? 0.8 : box.isAbove ? 0.75 : 1);
+			this.paintText(box, x, y, w, isHidden || marks && !isHit || box.isAbove ? PALE_TEXT : 1);
+	}
+
+	// The tier of Java code as an edge, if the colour says whose code it is.
+	edgeTier(kind, x, y, w) {
+		if (!isJava(kind))
+			return;
+		this.context.fillStyle = this.tiers[kind - 4];
+		this.context.fillRect(x, y + ROW - 1 - TIER_EDGE, w, TIER_EDGE);
 	}
 
 	fillOf(view, box) {
-		return view.diff ? this.diffColour(view.diff, box.node) : this.palette.colourOf(view, box.node, box.last);
-	}
-
-	diffColour(diff, node) {
-		const change = diff.isChance(node) ? 0 : diff.change(node);
-		return mix(this.same, change < 0 ? this.less : this.more, Math.abs(change));
-	}
-
-	outlineGone(x, y, w) {
-		const c = this.context;
-		c.lineWidth = 1.5;
-		c.strokeStyle = this.less;
-		c.strokeRect(x + 1, y + 1, w - 2, ROW - 3);
-	}
-
-	hatch(x, y, w) {
-		const c = this.context, from = Math.max(x, 0), to = Math.min(x + w, this.width);
-		c.save();
-		c.beginPath();
-		c.rect(x, y, w, ROW - 1);
-		c.clip();
-		c.globalAlpha *= 0.35;
-		c.lineWidth = 1.5;
-		c.strokeStyle = this.bg;
-		c.beginPath();
-		for (let at = from - (from - x) % 8 - ROW; at < to; at += 8) {
-			c.moveTo(at, y + ROW);
-			c.lineTo(at + ROW, y);
-		}
-		c.stroke();
-		c.restore();
+		return HAS_DIFF && view.diff ? diffColour(this, view.diff, box.node) : this.palette.colourOf(view, box.node, box.last);
 	}
 
 	paintFogText(box, x, y, w) {
@@ -217,41 +229,56 @@ class Painter {
 	paintText(box, x, y, w, alpha) {
 		const { view } = this.scene, c = this.context, index = view.nameOf(box.node);
 		// The label stays visible when a zoom moves its box out on the left.
-		const from = Math.max(x, 0) + PAD, badge = box.chain ? `(+${box.chain})` : '';
-		let room = Math.min(x + w, this.width) - from - PAD;
+		const from = Math.max(x, 0) + PAD;
+		const room = Math.min(x + w, this.width) - from - PAD;
 		if (room < 12)
 			return;
 		c.globalAlpha = alpha;
 		c.fillStyle = this.text;
 		if (index < 0) {
-			const what = view.diff && (view.tree || view).choice.mode === 0 ? ' changed' : '', text = `all \u00b7 ${amount(view.totalOf(box.node), view.unit)}${what}`;
+			const what = HAS_DIFF && view.diff && (view.tree || view).choice.mode === 0 ? ' changed' : '', text = `all \u00b7 ${amount(view.totalOf(box.node), view.unit)}${what}`;
 			if (room > 30)
 				c.fillText(text, from, y + ROW / 2 - 0.5, room);
 			return;
 		}
-		const badgeWidth = badge ? c.measureText(badge).width + 6 : 0;
-		if (badge && room > badgeWidth + 30)
-			room -= badgeWidth;
-		const text = this.texts.fit(c, index, room);
-		c.fillText(text, from, y + ROW / 2 - 0.5);
-		if (!badge || !text || room + badgeWidth + PAD > w)
+		const label = this.labelOf(box, room);
+		c.fillText(label.text, from, y + ROW / 2 - 0.5);
+		if (!label.badge)
 			return;
-		c.globalAlpha = alpha * 0.6;
-		c.fillText(badge, from + c.measureText(text).width + 6, y + ROW / 2 - 0.5);
+		c.globalAlpha = alpha * BADGE_TEXT;
+		c.fillText(label.badge, from + label.at, y + ROW / 2 - 0.5);
+	}
+
+	// The text of a box, and the count of its chain with its place if there is room.
+	labelOf(box, room) {
+		const c = this.context, index = this.scene.view.nameOf(box.node), badge = box.chain ? `(+${box.chain})` : '';
+		if (!badge)
+			return { text: this.texts.fit(c, index, room), badge };
+		const badgeWidth = this.wide(badge) + 6, hasRoom = room > badgeWidth + 30;
+		const text = this.bothEnds(box, room - badgeWidth) || this.texts.fit(c, index, hasRoom ? room - badgeWidth : room);
+		return { text, badge: hasRoom && text ? badge : '', at: this.wide(text) + 6, width: badgeWidth };
+	}
+
+	// Measuring whole texts is slow.
+	wide(text) {
+		return this.texts.sum(this.context, text, Infinity).width;
+	}
+
+	// The first and the last frame of a chain; "" if they do not fit.
+	bothEnds({ node, last, chain }, room) {
+		const c = this.context, { texts, scene: { view } } = this, between = chain > 1 ? ' > .. > ' : ' > ', left = room - this.wide(between);
+		if (left < 60)
+			return '';
+		const half = texts.fit(c, view.nameOf(last), left / 2), first = half && texts.fit(c, view.nameOf(node), left - this.wide(half));
+		const end = first && texts.fit(c, view.nameOf(last), left - this.wide(first));
+		return end ? first + between + end : '';
 	}
 
 	// The place of a chain's badge, to detect clicks; null if it is not drawn.
 	badgeAt(box) {
 		if (!box.chain || box.fog)
 			return null;
-		const c = this.context, w = box.w - 1, badge = c.measureText(`(+${box.chain})`).width + 6;
-		const room = w - 2 * PAD - badge;
-		if (room <= 30)
-			return null;
-		const text = this.texts.fit(c, this.scene.view.nameOf(box.node), room);
-		if (!text)
-			return null;
-		const left = box.x + PAD + c.measureText(text).width + 3;
-		return { left, right: left + badge + 6 };
+		const from = Math.max(box.x, 0) + PAD, { badge, at, width } = this.labelOf(box, Math.min(box.x + box.w - 1, this.width) - from - PAD);
+		return badge ? { left: from + at - 3, right: from + at + width } : null;
 	}
 }

@@ -18,14 +18,25 @@ function nothingToCompare({ before, after }) {
 }
 
 function emptyText({ state, profile, tree: { diff } }) {
-	if (diff && diff.whole.before + diff.whole.after > 0)
+	if (HAS_DIFF && diff && diff.whole.before + diff.whole.after > 0)
 		return nothingToCompare(diff.whole);
 	if (state.transforms.some((t) => !t.isOff))
 		return ['No samples', 'The transforms have left none.'];
-	if (state.picked.some((p) => p.length))
+	if (HAS_LABELS && state.picked.some((p) => p.length))
 		return ['No samples', `The chosen ones of ${profile.labels.dims.filter((_, d) => (state.picked[d] || []).length).map((dim) => dim.name).join(' and ')} have none in common.`];
-	if (state.time)
+	if (HAS_TIME && state.time)
 		return ['No samples', 'There are none in this range of time.'];
-	return ['No samples', `This profile of ${profile.meta.target || profile.meta.host || 'the node'} holds none: nothing that was asked for ran while it was taken.`,
-		'Record for longer, at a higher rate, or without a filter:', 'sysflame record -d 30 -F 999 -o flame.html'];
+	return nothingRecorded(profile.meta, profile.meta.types[state.type].name);
+}
+
+// The remedy depends on the event: nothing used a CPU, or nothing was sampled often enough.
+const REMEDIES = {
+	cpu: ['Nothing of it used a CPU for long enough. To see where its threads wait, record another event:', 'wall'],
+	alloc: ['It may have allocated less than a sample stands for. Sample smaller amounts:', 'alloc --alloc-interval 16k'],
+};
+
+function nothingRecorded({ target, host, duration_ns: ns }, event) {
+	const isOption = /^--[\w-]+ [\w.,:@/-]+$/.test(target || ''), [why, instead] = REMEDIES[event === 'samples' ? 'cpu' : event] || [`No ${event} happened, or the filter left none. Record for longer:`, event];
+	return ['No samples', `This profile of ${target || host || 'the node'} holds none${ns > 0 ? ` in ${(ns / 1e9).toFixed(1)} s` : ''}. ${why}`,
+		`sysflame record -e ${/^[\w:.-]+( .*)?$/.test(instead) ? instead : 'cpu'}${isOption ? ` ${target}` : ''} -d 60 -o flame.html`];
 }

@@ -30,6 +30,7 @@ App.prototype.listenCanvas = function () {
 		this.openFrameMenu(e.button < 0 ? this.selected : this.boxAt(e), e);
 	});
 	$('scroll').addEventListener('scroll', () => {
+		this.isScrolled = true;
 		this.leave();
 		this.layOutMore();
 		this.repaint();
@@ -42,10 +43,10 @@ App.prototype.listenControls = function () {
 		b.addEventListener('click', () => this.setPanel(b.dataset.panel));
 	for (const b of document.querySelectorAll('[data-direction]'))
 		b.addEventListener('click', () => this.change({ isUp: b.dataset.direction === 'up' }, true));
-	for (const b of document.querySelectorAll('[data-mode]'))
-		b.addEventListener('click', () => this.change({ mode: Number(b.dataset.mode) }, true));
-	on('norm', () => this.change({ isNormalised: !this.state.isNormalised }));
-	on('abs', () => this.change({ isAbsolute: !this.state.isAbsolute }));
+	if (HAS_DIFF)
+		listenDiff(this, on);
+	for (const b of $('whose').children)
+		b.addEventListener('click', () => this.change({ isMine: b.dataset.mine === '1' }));
 	on('options', (b) => optionsMenu(this, b));
 	on('colour', (b) => colourMenu(this, b));
 	on('type', (b) => typeMenu(this, b));
@@ -55,6 +56,12 @@ App.prototype.listenControls = function () {
 	on('help', showKeys);
 	on('viewmenu', (b) => b.setAttribute('aria-expanded', String($('toolbar').classList.toggle('open'))));
 	$('menu').addEventListener('keydown', menuKeys);
+	$('skip').addEventListener('click', (e) => {
+		e.preventDefault();
+		(this.state.panel === 'tree' ? document.querySelector('#calltree [tabindex="0"]') : $('canvas')).focus();
+	});
+	rove(document.querySelector('header'));
+	rove($('toolbar'));
 	document.addEventListener('pointerdown', (e) => {
 		this.isLoneShift = false;
 		if (!$('menu').hidden && !$('menu').contains(e.target))
@@ -67,29 +74,45 @@ App.prototype.listenSearch = function () {
 	let timer = 0;
 	$('query').addEventListener('input', () => {
 		clearTimeout(timer);
-		timer = setTimeout(() => this.change({ query: $('query').value }), TYPING_MS);
+		timer = setTimeout(() => this.typed(), TYPING_MS);
 	});
 	$('query').addEventListener('keydown', (e) => {
 		if (e.key === 'Enter') {
 			clearTimeout(timer);
 			if (this.state.query !== $('query').value)
-				this.change({ query: $('query').value });
+				this.typed();
 			this.nextHit(e.shiftKey ? -1 : 1);
 		} else if (e.key === 'Escape') {
-			$('query').blur();
-			$('canvas').focus({ preventScroll: true });
+			clearTimeout(timer);
+			if ($('query').value)
+				this.clearSearch();
+			else
+				$('canvas').focus({ preventScroll: true });
 		}
 		e.stopPropagation();
 	});
+	$('clearquery').addEventListener('click', () => this.clearSearch());
 	$('case').addEventListener('click', () => this.change({ isExact: !this.state.isExact }));
 	$('word').addEventListener('click', () => this.change({ isWord: !this.state.isWord }));
 	$('regex').addEventListener('click', () => this.change({ isRegex: !this.state.isRegex }));
 };
 
+App.prototype.typed = function () {
+	this.isTyped = true;
+	this.change({ query: $('query').value });
+};
+
+App.prototype.clearSearch = function () {
+	$('query').value = '';
+	this.typed();
+	$('query').focus();
+};
+
 App.prototype.boxAt = function (e) {
 	const rows = this.layout.rows.length, y = e.offsetY + $('scroll').scrollTop;
 	const height = Math.max(this.painter.height, rows * ROW);
-	const row = Math.floor((this.state.isFlipped ? height - 1 - y : y) / ROW);
+	const inPath = this.layout.hasPath && (this.state.isFlipped ? e.offsetY >= this.painter.height - ROW : e.offsetY < ROW);
+	const row = inPath ? 0 : Math.floor((this.state.isFlipped ? height - 1 - y : y) / ROW);
 	return this.layout.at(row, e.offsetX);
 };
 
@@ -132,6 +155,10 @@ App.prototype.click = function (e) {
 		this.selectBox(null);
 		return;
 	}
+	if (box.more) {
+		this.change({ isPathOpen: true });
+		return;
+	}
 	const badge = this.painter.badgeAt(box);
 	if (badge && e.offsetX >= badge.left && e.offsetX <= badge.right) {
 		for (let node = box.last, left = box.chain; left >= 0; node = this.view.parentOf(node), left--)
@@ -147,6 +174,7 @@ App.prototype.click = function (e) {
 
 App.prototype.selectBox = function (box) {
 	this.selected = box;
+	this.outlined = -1;
 	this.details.showBox(box);
 	if (box && !box.fog)
 		this.say(`${nameText(this.view, box.node)}, ${amount(this.view.totalOf(box.node), this.view.unit)}, ${percent(this.view.totalOf(box.node), this.tree.total[0])}`);
@@ -190,12 +218,15 @@ App.prototype.keyActions = function () {
 		r: () => this.change({ isUp: !this.state.isUp }, true),
 		i: () => this.flip(),
 		c: () => this.toggleChains(),
+		a: () => this.change({ isPathOpen: !this.state.isPathOpen }),
 		s: () => this.change({ byName: !this.state.byName }),
 		h: () => this.toggleTime(),
+		H: () => this.change({ isHeat: !this.state.isHeat }),
 		w: () => this.toggleSandwich(),
 		t: () => this.setPanel(this.state.panel === 'flame' ? 'both' : 'flame'),
 		d: () => this.toggleTheme(),
 		'?': showKeys,
+		y: () => copyMarkdown(this),
 		m: () => this.openFrameMenu(this.selected),
 		ContextMenu: () => this.openFrameMenu(this.selected),
 		// Shift alone, which is only known when it is released.
@@ -203,13 +234,17 @@ App.prototype.keyActions = function () {
 		Enter: () => !isButton && this.selected && !this.selected.fog ? this.zoomTo(this.selected.node) : false,
 		ArrowUp: () => this.step(0, this.state.isFlipped ? 1 : -1),
 		ArrowDown: () => this.step(0, this.state.isFlipped ? -1 : 1),
+		'+': () => this.zoomBy(ZOOM_STEP),
+		'-': () => this.zoomBy(1 / ZOOM_STEP),
+		'<': () => this.panBy(-PAN_STEP),
+		'>': () => this.panBy(PAN_STEP),
 		ArrowLeft: () => this.step(-1, 0),
 		ArrowRight: () => this.step(1, 0),
 	};
 };
 
 App.prototype.escape = function () {
-	if (this.selected && this.selected.row !== this.layout.top)
+	if (this.outlined >= 0 || this.selected && this.selected.row !== this.layout.top)
 		this.selectBox(null);
 	else
 		this.back();

@@ -1,19 +1,29 @@
 // Header and footer: facts about the recording and its quality.
 
+// "--pid 7 --comm a" as "pid 7, comm a".
+const targetText = (target) => target.replace(/^--/, '').replace(/ --/g, ', ');
+
+// The same rules as in user/export/format/title.c.
+function titleOf({ meta, labels }) {
+	const { title, target, host } = meta, dim = labels && labels.dims.find(({ name }) => name === 'process'), [, pid] = /^--pid (\d+)$/.exec(target) || [];
+	const names = dim ? dim.values.filter((value) => (pid ? value.endsWith(`-${pid}`) || value.endsWith(` ${pid}`) : /\d$/.test(value))) : [];
+	return title || (names.length === 1 ? names[0] : targetText(target) || host && `node ${host}`);
+}
+
 // Shows the facts of the whole file for the chosen event.
 function fillHeader(app) {
 	const { compared, title } = app, { meta, selfs, nodes } = app.original, { type } = app.state, { name, unit } = meta.types[type], isDiff = isComparison(app.original);
 	const facts = [name.replace(isDiff ? / after$/ : '', '')].filter((what) => what !== unit), total = type ? selfs[type].reduce((a, b) => a + b, 0) : nodes.total[0];
 	if (meta.duration_ns > 0)
 		facts.push(`${(meta.duration_ns / 1e9).toFixed(1)} s`);
-	if (isDiff)
+	if (HAS_DIFF && isDiff)
 		facts.push(`${amount(compared.whole.before, unit)} \u2192 ${amount(compared.whole.after, unit)}`, ...(compared.hasCounts ? [] : ['chance unknown']));
 	else
 		facts.push(amount(total, unit) + (meta.rate_hz > 0 && type === 0 ? ` @ ${count(meta.rate_hz)} Hz` : ''));
-	if (meta.host && meta.host !== title)
+	if (meta.host && title !== `node ${meta.host}`)
 		facts.push(`host ${meta.host}`);
-	if (meta.target && meta.target !== title)
-		facts.push(meta.target);
+	if (meta.target && targetText(meta.target) !== title)
+		facts.push(targetText(meta.target));
 	$('title').textContent = $('title').title = title;
 	$('facts').textContent = facts.join(' \u00b7 ');
 	$('canvas').setAttribute('aria-label', `Flame graph: ${title}, ${facts.join(', ')}`);
@@ -21,12 +31,14 @@ function fillHeader(app) {
 
 // The weight of samples whose leaf has no name. In a comparison both sides count.
 function countUnnamed(app) {
-	const { tree } = app, { self } = tree.hotMethods(), methods = tree.diff && tree.diff.ofMethods();
+	const { tree } = app, { self } = tree.hotMethods(), methods = HAS_DIFF && tree.diff && tree.diff.ofMethods();
 	let unnamed = 0, whole = 0;
 	for (let m = 0; m < self.length; m++) {
 		const sides = methods && methods.weigh(m), weight = sides ? sides.before + sides.after : self[m];
 		whole += weight;
-		if (weight > 0 && /^\[.*\]\+0x|^\[unknown|^\?$|^0x/.test(app.profile.names[app.table.name[m]]))
+		const name = weight > 0 ? app.profile.names[app.table.name[m]] : '', first = name.charCodeAt(0);
+		// [, ? and 0; few names begin with them.
+		if ((first === 91 || first === 63 || first === 48) && /^\[.*\]\+0x|^\[unknown|^\?$|^0x/.test(name))
 			unnamed += weight;
 	}
 	return { unnamed, whole };
@@ -66,7 +78,7 @@ function fillAlerts(app) {
 
 function fillQuality(app) {
 	const notes = notesOf(app.profile), values = (key) => (notes.get(key) || { values: [] }).values, sum = (key) => values(key).reduce((a, b) => a + b, 0);
-	const reasons = [...notes].filter(([key, n]) => !NO_REASONS.includes(key) && !isAlert(key) && n.values.some((v) => v > 0)), parts = [];
+	const reasons = [...notes].filter(([key, n]) => !NO_REASONS.includes(key) && !key.startsWith('fleet-') && !isAlert(key) && n.values.some((v) => v > 0)), parts = [];
 	const numbers = (n) => n.values.map((v) => count(v)).join(' \u2192 '), lines = reasons.map(([, n]) => `${numbers(n)} ${n.text}`);
 	const add = (text, isMuch, title) => {
 		const part = element('span', isMuch ? 'warn' : '', text);

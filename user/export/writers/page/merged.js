@@ -40,7 +40,7 @@ class Merged {
 		this.sum = new Float64Array(tree.profile.frames.nrMethods);
 		this.kinds = new Float64Array(KINDS.length);
 		this.isTiered = tree.tieredMethods();
-		this.diff = tree.diff && tree.diff.of((id) => this.compared(id));
+		this.diff = HAS_DIFF && tree.diff && tree.diff.of((id) => this.compared(id));
 		this.room = { at: new Int32Array(0), from: new Int32Array(0), used: 0 };
 		this.groups = new Groups();
 	}
@@ -215,7 +215,7 @@ class Merged {
 		if (start === end || !sameGroup(kind[this.tree.frame[at[start]]], kind[groups.frame[first]]))
 			return -1;
 		const child = this.child(id, first);
-		return !this.diff || this.diff.isAlike(id, child) ? child : -1;
+		return !HAS_DIFF || !this.diff || this.diff.isAlike(id, child) ? child : -1;
 	}
 
 	// The children of at least `min`. `merged` and `groups` describe the thinner ones.
@@ -299,7 +299,7 @@ class Callers extends Merged {
 
 	compared(id) {
 		const { from, start, end } = this.nodes[id];
-		return sidesOf(this.comparedWeights, from, start, end);
+		return HAS_DIFF && sidesOf(this.comparedWeights, from, start, end);
 	}
 
 	// A stack matches if a frame from the node towards the root is in `marks`.
@@ -324,7 +324,7 @@ function markedPaths({ nr, parent, frame, profile }, marks) {
 // The stacks from the leaves to the root. In a comparison this includes stacks of one side only, because they
 // count in the sums of merged nodes.
 function bottomUp(tree) {
-	const { self, nr } = tree, both = tree.diff && tree.diff.selfs, start = new Int32Array(nr);
+	const { self, nr } = tree, both = HAS_DIFF && tree.diff && tree.diff.selfs, start = new Int32Array(nr);
 	let n = 0;
 	for (let i = 0; i < nr; i++)
 		if (both ? both.before[i] || both.after[i] : self[i] > 0)
@@ -354,7 +354,7 @@ class Callees extends Merged {
 
 	compared(id) {
 		const { at, start, end } = this.nodes[id];
-		return sidesOf(this.tree.diff.totals, at, start, end);
+		return HAS_DIFF && sidesOf(this.tree.diff.totals, at, start, end);
 	}
 
 	match(marks, top) {
@@ -364,4 +364,11 @@ class Callees extends Merged {
 			weight += this.tree.match(marks, at[i]).weight;
 		return { weight, hits: [] };
 	}
+}
+
+// The nearest ancestor that has weight in the chosen threads, times, ..
+function weightyFrom(view, node) {
+	while (view.parentOf(node) >= 0 && !view.totalOf(node))
+		node = view.parentOf(node);
+	return node;
 }

@@ -17,7 +17,7 @@ class Minimap {
 	}
 
 	height() {
-		return $('scroll').clientHeight;
+		return this.app.painter.height;
 	}
 
 	scrollTo(e) {
@@ -29,7 +29,7 @@ class Minimap {
 	// too.
 	update() {
 		const was = !this.canvas.hidden, from = was ? MINIMAP_UNTIL : MINIMAP_FROM;
-		const isShown = this.app.layout.rows.length * ROW > this.height() * from && $('flame').clientWidth > 500;
+		const isShown = this.app.layout.rows.length * ROW > this.height() * from && this.app.painter.width + (was ? STRIP : 0) > 500;
 		this.canvas.hidden = !isShown;
 		this.isOld = true;
 		$('flame').classList.toggle('high', isShown);

@@ -15,7 +15,7 @@ class NameTexts {
 	forms(index) {
 		let forms = this.cache.get(index);
 		if (!forms)
-			this.cache.set(index, forms = { texts: shorten(this.names[index]), widths: [] });
+			this.cache.set(index, forms = { ...shorten(this.names[index]), widths: [] });
 		return forms;
 	}
 
@@ -61,8 +61,7 @@ class NameTexts {
 
 	// Class.method, for columns of one width.
 	short(index) {
-		const { texts } = this.forms(index);
-		return texts[Math.max(0, texts.length - 2)];
+		return this.forms(index).short;
 	}
 }
 
@@ -72,26 +71,34 @@ const LONGEST = 400;
 // Suffixes that compilers append to copies of a function.
 const CLONE = /\.(isra|constprop|part|cold|llvm|lto_priv|localalias)\b/;
 
+// Methods that say nothing without their class.
+const GENERIC = /^(run|call|invoke\w*|apply|accept|doFilter|service|process|execute|<init>|<clinit>)$/;
+
+// The forms of a name from the longest to the shortest, and the one for columns.
 function shorten(name) {
 	if (name.length > LONGEST)
 		name = `${name.slice(0, LONGEST)}\u2026`;
-	const texts = [name];
 	if (/^[[(<]/.test(name))
-		return texts;
-	let base = name;
-	if (name.includes('::'))
-		base = stripArguments(name);
+		return { texts: [name], short: name };
+	if (/ - \d+$/.test(name)) // a JVM: its service, its main class, its PID
+		return { texts: [name, name.replace(/ - \d+$/, ''), name.replace(/ - .*/, '')], short: name };
+	const base = name.includes('::') ? stripArguments(name) : name;
 	const cuts = [], separator = /::|\.(?!so\b)(?=[^./\d])|\/(?=[^./])/g, clone = base.search(CLONE);
 	const plain = clone > 0 ? base.slice(0, clone) : base;
 	for (let m; (m = separator.exec(plain));)
 		cuts.push(m.index + m[0].length);
-	if (base !== name)
-		texts.push(base);
-	if (cuts.length > 1)
-		texts.push(base.slice(cuts[cuts.length - 2]));
-	if (cuts.length > 0)
-		texts.push(base.slice(cuts[cuts.length - 1]));
-	return texts;
+	const last = base.slice(cuts[cuts.length - 1]), before = base.slice(0, cuts[cuts.length - 2] || 0);
+	// Of java.lang.String the last part is the class, of java.lang.String.trim the one before it.
+	const isClass = /^([a-z]\w*\.)+$/.test(base.slice(0, cuts[cuts.length - 1])) && /^[A-Z]/.test(last);
+	const inPackage = isClass ? base.slice(0, cuts[cuts.length - 1]) : before, short = base.slice(inPackage.length);
+	const texts = base === name ? [name] : [name, base];
+	if (/^([a-z]\w*\.){2,}$/.test(inPackage))
+		texts.push(inPackage.replace(/(\w)\w*/g, '$1') + short);
+	if (inPackage)
+		texts.push(short);
+	if (cuts.length && !isClass && (/::/.test(base) || !GENERIC.test(last)))
+		texts.push(last);
+	return { texts, short };
 }
 
 // Turns ns::Type<A<B>>::call(int) into ns::Type::call.

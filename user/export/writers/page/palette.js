@@ -2,7 +2,7 @@
 // categories.
 const LEGEND_MOST = 9;
 const HUES = 24;
-const COLOUR_NAMES = { kind: 'frame kind', package: 'package', module: 'module', self: 'self weight' };
+const COLOUR_NAMES = { kind: 'frame kind', owner: 'whose code', package: 'package', module: 'module', self: 'self weight' };
 
 class Palette {
 	constructor(profile) {
@@ -15,10 +15,12 @@ class Palette {
 	}
 
 	// `style`: the colours of the style sheet (`kinds`, `fog`). `isDark` selects the colours made here.
-	setMode(mode, style) {
+	// `owners`: for the mode of that name.
+	setMode(mode, style, owners) {
 		this.style = style;
+		this.owners = owners;
 		if (mode !== this.mode)
-			this.categories = mode === 'kind' || mode === 'self' ? null : this.categorise(mode);
+			this.categories = mode === 'package' || mode === 'module' ? this.categorise(mode) : null;
 		this.mode = mode;
 	}
 
@@ -34,7 +36,7 @@ class Palette {
 		};
 		for (let f = 0; f < frames.nr; f++) {
 			const module = frames.module[f] ? names[frames.module[f] - 1] : '';
-			const text = mode === 'module' ? module || KINDS[frames.kind[f]].name : packageOf(names[frames.name[f]], frames.kind[f], module);
+			const text = mode === 'module' ? module || (isJava(frames.kind[f]) ? 'Java' : KINDS[frames.kind[f]].name) : packageOf(names[frames.name[f]], frames.kind[f], module);
 			if (!known.has(text)) {
 				known.set(text, list.length);
 				list.push({ text, hue: freeHue(hueOf(text)) });
@@ -53,12 +55,16 @@ class Palette {
 	}
 
 	categoryFor(name, kind) {
+		if (this.mode === 'owner')
+			return this.owners.ofName(name, kind);
 		return this.categories ? this.byName.get(name * 16 + kind) ?? -1 : kind;
 	}
 
 	// `last`: the end of the chain that starts at `node`.
 	colourOf(view, node, last = node) {
 		const { style } = this, kind = view.kindOf(node);
+		if (this.mode === 'owner' && kind === KIND_GROUP)
+			return style.owners[6];
 		if (view.nameOf(node) < 0 || kind === KIND_GROUP || this.mode === 'kind')
 			return style.kinds[kind];
 		if (this.mode === 'self') {
@@ -66,11 +72,15 @@ class Palette {
 			return mix(style.same, style.more, Math.min(1, Math.sqrt(self / (tree.total[0] || 1)) * 3));
 		}
 		const category = this.categoryOf(view, node);
+		if (this.mode === 'owner')
+			return style.owners[category];
 		return category < 0 ? style.kinds[0] : this.hue(this.categories.list[category].hue);
 	}
 
 	// The colour for a method in a list; "" for the colour of its kind.
 	dotOf(name, kind) {
+		if (this.mode === 'owner')
+			return this.style.owners[this.owners.ofName(name, kind)];
 		const category = this.categories ? this.categoryFor(name, kind) : -1;
 		return category < 0 ? '' : this.hue(this.categories.list[category].hue);
 	}
@@ -81,11 +91,23 @@ class Palette {
 
 	// The categories with the most self weight.
 	legend(tree) {
+		if (this.mode === 'owner')
+			return this.ownerLegend(tree);
 		const { of, list } = this.categories, weights = new Float64Array(list.length), { frame, self } = tree;
 		for (let i = 1; i < tree.nr; i++)
 			weights[of[frame[i]]] += self[i];
 		return [...weights.keys()].sort((a, b) => weights[b] - weights[a]).slice(0, LEGEND_MOST).filter((c) => weights[c] > 0)
 			.map((c) => ({ category: c, name: list[c].text, colour: this.hue(list[c].hue), weight: weights[c] }));
+	}
+
+	// Owners of frames in the tree, in their own order.
+	ownerLegend({ nr, frame, self, total, profile: { frames } }) {
+		const weights = new Float64Array(OWNERS.length), isUsed = new Uint8Array(OWNERS.length), of = Uint8Array.from(frames.kind, (kind, f) => this.owners.ofName(frames.name[f], kind));
+		for (let i = 1; i < nr; i++) {
+			weights[of[frame[i]]] += self[i];
+			isUsed[of[frame[i]]] |= total[i] > 0;
+		}
+		return OWNERS.map((name, c) => ({ category: c, name, colour: this.style.owners[c], weight: weights[c] })).filter((c) => isUsed[c.category]);
 	}
 }
 

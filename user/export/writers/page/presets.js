@@ -1,8 +1,22 @@
+const WAITS = '/\\[sleeping\\]|\\[idle\\]/', PARKED = '/Unsafe\\.park|futex|epoll|pthread_cond/';
+const FOR_WORK = '/ThreadPoolExecutor\\.getTask|ForkJoinPool\\.awaitWork|epoll|EPoll|waitForReferencePendingList|ReferenceQueue\\.remove|TimerThread\\.mainLoop|CompileQueue::get|WorkerThread::run|GangWorker::|VMThread::|WatcherThread::|ConcurrentGCThread::|ServiceThread::|MonitorDeflationThread::|NMethodSweeper::|signal_thread_entry|AttachListener|inet_csk_accept/';
+
+// Toggles: what most people hide, one click each. A toggle is a list of transforms, so it works in links and in
+// `--transform` as well. Threads that wait for work are idle; those that wait for a lock, time or data are not.
+const TOGGLES = [
+	{ name: 'GC', title: 'Hide the garbage collector', list: [['remove', '/GangWorker|WorkerThread::run|VMThread::|VM Thread|ConcurrentGCThread|ConcurrentMark|GCTaskThread|ShenandoahControl|ZDriver|ZDirector|GC Thread|G1 Conc|G1 Service|G1 Refine|G1 Main/']] },
+	{ name: 'JIT', title: 'Hide the JIT compilers', list: [['remove', '/CompileBroker::|CompileThread|C[12] CompilerThre|Compilation::|JVMCI/']] },
+	{ name: 'idle', title: 'Hide threads that wait for work: parked pools, epoll; keeps locks, sleep and IO', list: [['remove', `${WAITS} & ${FOR_WORK}`]], without: [['remove', `${PARKED} & ${FOR_WORK}`]] },
+	{ name: 'kernel', title: 'Hide frames of the kernel: their callers get their weight', list: [['drop', 'kind:kernel']] },
+	{ name: 'native', title: 'Hide native frames and those of the JVM: their callers get their weight', list: [['drop', 'kind:native,jvm,stub']] },
+	{ name: 'start-up', title: 'Hide start-up: of the JVM, and the loading of classes and libraries', list: [['remove', '/Threads::create_vm|JNI_CreateJavaVM|LoadMainClass|_dl_relocate|_dl_start|dl_main|ClassLoader\\.loadClass|ClassLoader\\.defineClass|SystemDictionary::|ClassFileParser::|InstanceKlass::link|InstanceKlass::initialize|LinkResolver::|MethodHandleNatives|<clinit>/']] },
+];
+
 // Named lists of transforms: those of every page, and those that the user stored in this browser.
+const LAUNCHERS = 'clone|clone3|start_thread|thread_start|thread_native_entry|Thread::call_run|JavaThread::run|JavaThread::thread_main_inner|thread_entry|JavaCalls::call|JavaCalls::call_virtual|JavaCalls::call_static|JavaCalls::call_helper|call_stub|StubRoutines \\(1\\)|_start|__libc_start_main|__libc_start_call_main|main|JLI_Launch|ThreadJavaMain|JavaMain|invokeStaticMainWithArgs|jni_invoke_static|jni_CallStaticVoidMethod';
 const PRESETS = [
-	{ name: 'Without JIT and GC threads', list: [['remove', '/;(CompileBroker::|CompileThread|GangWorker|WorkerThread::run|VMThread::|ConcurrentGCThread|G1Concurrent|ConcurrentMark|ShenandoahControl|ZDriver|ZDirector|C[12] CompilerThre|GC Thread|G1 (Conc|Service|Refine|Main)|VM Thread)/']] },
 	{ name: 'Without waiting threads', list: [['remove', ';[idle];'], ['remove', ';[sleeping];'], ['remove', ';[disk];'], ['remove', ';[stopped];']] },
-	{ name: 'From Java on', list: [['below', '/^(call_stub|StubRoutines \\(1\\)|JavaCalls::call_helper)$/']] },
+	{ name: 'From Java on', list: [['drop', `/^(${LAUNCHERS})$/`]] },
 	{ name: 'Generated classes as one', list: [['replace', '/(\\$\\$Lambda|\\$Proxy|LambdaForm\\$MH|GeneratedMethodAccessor|GeneratedConstructorAccessor)[^;.]*/', '$1']] },
 	{ name: 'Recursion as one frame', list: [['recursion', '']] },
 ];
@@ -22,6 +36,37 @@ function keptPresets() {
 }
 
 const keepPresets = (presets) => preferences.set('presets', JSON.stringify(presets.slice(-PRESETS_MOST)));
+
+const isOf = ({ list, without = [] }, t) => [...list, ...without].some(([verb, what]) => t.verb === verb && t.what === what);
+const isOn = (toggle, transforms) => toggle.list.every(([verb, what]) => transforms.some((t) => t.verb === verb && t.what === what && !t.isOff));
+
+// Toggles that the profile has something for.
+function usefulToggles({ frames, names, meta }) {
+	// Other tools' profiles of waits do not say which threads wait; ours of CPU time have no waits.
+	const hasStates = names.includes('[sleeping]') || names.includes('[idle]');
+	const isJvm = [3, 4, 5, 6, 7, 9].some((kind) => frames.kind.includes(kind)), has = { kernel: frames.kind.includes(1), native: isJvm, idle: hasStates || !meta.host && names.some((name) => /getTask|awaitWork|epoll/.test(name)) };
+	return TOGGLES.filter(({ name }) => has[name] ?? isJvm).map((toggle) => (toggle.without && !hasStates ? { ...toggle, list: toggle.without } : toggle));
+}
+
+function fillToggles(app) {
+	const { transforms } = app.state;
+	app.toggles = app.toggles || usefulToggles(app.original);
+	$('toggles').replaceChildren(...app.toggles.map((toggle) => {
+		const b = element('button', '', toggle.name), on = isOn(toggle, transforms);
+		b.type = 'button';
+		b.title = toggle.title;
+		b.setAttribute('aria-pressed', String(on));
+		b.addEventListener('click', () => {
+			const others = transforms.filter((t) => !isOf(toggle, t));
+			setTransforms(app, on ? others : unpackPreset(toggle.list).concat(others));
+			const again = [...$('toggles').children].find((other) => other.textContent === toggle.name);
+			if (again)
+				again.focus();
+		});
+		return b;
+	}));
+	$('toggles').hidden = !$('toggles').children.length;
+}
 
 function presetMenu(app, button) {
 	const { transforms } = app.state, use = ({ list }) => {
@@ -58,6 +103,6 @@ function presetForm(app, button) {
 		closeMenu();
 		app.say('kept in this browser', true);
 	};
-	input.addEventListener('keydown', (e) => e.key === 'Enter' && keep());
+	onEnter(input, keep);
 	openMenu(button, [element('h2', '', 'Keep the transforms'), line, menuItem('Keep', 'Enter', null, keep)]);
 }

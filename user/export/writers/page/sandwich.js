@@ -9,7 +9,7 @@ class Sandwich {
 		Object.assign(this, { tree, profile: tree.profile, names: tree.names, unit: tree.unit, root: 0, expanded: new Set(), isSandwich: true, name, start, total });
 		this.callees = new Callees(tree, start, root);
 		this.callers = new Callers(tree, start, tree.total, tree.diff && tree.diff.totals, root);
-		this.diff = tree.diff && tree.diff.of((id) => this.side(id).compared(id >> 1));
+		this.diff = HAS_DIFF && tree.diff && tree.diff.of((id) => this.side(id).compared(id >> 1));
 		for (const key of ['totalOf', 'selfOf', 'nameOf', 'kindOf', 'methodOf', 'moduleOf', 'moduleIndexOf'])
 			this[key] = (id) => this.side(id)[key](id >> 1);
 	}
@@ -67,9 +67,9 @@ class Sandwich {
 
 // Draws the callers above the method, the direct callers next to it.
 function layOutSandwich(view, options) {
-	const above = new Layout(), layout = new Layout(), down = layOut(view, { ...options, zoom: 0 });
-	above.add(0, makeBox(view, 1, 0, options.width, () => false));
-	growRows(above, view, 0, view.total ? options.width / view.total : 0, options);
+	const above = new Layout(), layout = new Layout(), down = layOut(view, { ...options, zoom: 0, pan: null });
+	above.add(0, makeBox(view, 1, 0, options.width, null));
+	growRows(above, view, 0, view.total ? options.width / view.total : 0, options, null);
 	const rows = above.rows.length - 1;
 	for (let row = rows; row > 0; row--)
 		for (const box of above.rows[row])
@@ -79,5 +79,6 @@ function layOutSandwich(view, options) {
 			layout.add(rows + box.row, box);
 	layout.top = rows;
 	layout.isCut = above.isCut || down.isCut;
+	layout.isFolded = layout.hasPath = false;
 	return layout;
 }

@@ -181,3 +181,25 @@ function heaviest(hits, total) {
 	}
 	return hits.slice().sort((a, b) => total[b] - total[a] || a - b);
 }
+
+// What matches, beside the search box: share of the view and of all, number of hits.
+function showMatched(app) {
+	const { search, view, zoom } = app, out = $('matched'), tree = app.tree;
+	$('queryerror').hidden = !search.error;
+	$('queryerror').textContent = search.error;
+	const isNone = Boolean(search.marks) && search.whole.weight === 0;
+	$('searchbox').classList.toggle('none', isNone || Boolean(search.error));
+	out.replaceChildren();
+	if (!search.marks)
+		return;
+	if (isNone) {
+		out.textContent = `0 of ${amount(tree.total[0], tree.unit)}`;
+		return;
+	}
+	out.textContent = percent(search.inView.weight, view.totalOf(zoom));
+	if (zoom !== view.root || view.isSandwich)
+		out.append(element('small', '', `${percent(search.whole.weight, tree.total[0])} of all`));
+	const hits = count(search.whole.hits.length);
+	out.append(element('small', '', search.index >= 0 ? `${search.index + 1}/${hits}` : hits));
+	out.title = `${amount(search.inView.weight, view.unit)} of the view, ${amount(search.whole.weight, view.unit)} of all; ${plural(search.nrNames, 'distinct name')} in ${plural(search.whole.hits.length, 'place')}`;
+}

@@ -3,8 +3,8 @@
 const SETTINGS_MARK = 'sysflame:';
 
 // Without the parts that belong to one page: the place, the time, and numbers of events, labels and packages.
-function portable({ link, linkName, time, versus, type, picked, hidden, ...rest }) {
-	return { ...rest, link: '', linkName: '', hidden: rest.colour === 'kind' ? hidden : [] };
+function portable({ link, linkName, time, versus, type, picked, except, hidden, pan, ...rest }) {
+	return { ...rest, except: [], pan: null, link: '', linkName: '', hidden: rest.colour === 'kind' ? hidden : [] };
 }
 
 async function throughGzip(bytes, Stream) {
@@ -49,20 +49,6 @@ function settingsForm(app, button) {
 	const { line, input } = field('settings, or a link', ''), error = element('p', 'error');
 	const apply = () => pasteSettings(app, input.value).then(closeMenu, (e) => error.textContent = e.message);
 	input.maxLength = 2 * HASH_MOST;
-	input.addEventListener('keydown', (e) => e.key === 'Enter' && apply());
+	onEnter(input, apply);
 	openMenu(button, [element('h2', '', 'Paste settings'), line, error, menuItem('Apply', 'Enter', null, apply)]);
-}
-
-// The view as SVG with all rows. Every box has its name and numbers as title.
-function drawing(app) {
-	const { view, painter, state } = app, layout = app.layoutOf(Infinity), rows = layout.rows.length, escape = (text) => text.replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd').replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
-	const parts = [`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${painter.width} ${rows * ROW}" font-family="system-ui,sans-serif" font-size="12"><rect width="100%" height="100%" fill="${painter.bg}"/>\n`];
-	for (const box of layout.boxes) {
-		const y = (state.isFlipped ? rows - 1 - box.row : box.row) * ROW, w = Math.max(box.w > 2.5 ? box.w - 1 : box.w, 0.5);
-		const name = box.fog ? plural(box.fog.nodes, 'thin frame') : nameText(view, box.node), weight = box.fog ? box.fog.weight : view.totalOf(box.node);
-		const text = box.fog || w < 20 ? '' : box.node === view.root && view.nameOf(box.node) < 0 ? 'all' : painter.texts.fit(painter.context, view.nameOf(box.node), w - 8);
-		parts.push(`<g><title>${escape(name)}, ${amount(weight, view.unit)}, ${percent(weight, app.tree.total[0])}</title><rect x="${box.x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${ROW - 1}" rx="2" fill="${box.fog ? painter.fog : painter.fillOf(view, box)}"/>`,
-			text ? `<text x="${(box.x + PAD).toFixed(2)}" y="${y + 14}" fill="${painter.text}">${escape(text)}</text>` : '', '</g>\n');
-	}
-	return parts.concat('</svg>\n').join('');
 }

@@ -3,17 +3,43 @@ const SPLIT_TIER = 'tier';
 
 // The names that a profile may be split by.
 function splitsOf(profile) {
-	const { labels } = profile, dims = labels ? labels.dims.filter((dim) => !dim.isNumeric && dim.values.length > 1) : [];
-	return [...dims.map((dim) => dim.name), SPLIT_TIER];
+	const { labels } = profile, dims = HAS_LABELS && labels ? labels.dims.filter((dim) => !dim.isNumeric && dim.name !== 'jvm' && dim.values.length > 1) : [];
+	return [...dims.map((dim) => dim.name), ...tagKeysOf(dims), SPLIT_TIER];
+}
+
+const SPLIT_TAGS = 8; // keys
+
+// The value of a tag in a text of tags, as in "node=a, zone=b"; '' if it is missing.
+function tagOf(text, key) {
+	const tag = text.split(', ').find((t) => t.startsWith(`${key}=`));
+	return tag ? tag.slice(key.length + 1) : '';
+}
+
+// Keys of tags with more than one value.
+function tagKeysOf(dims) {
+	const tags = HAS_LABELS && dims.find((dim) => dim.name === 'tags'), keys = new Map();
+	for (const text of tags ? tags.values : [])
+		for (const tag of (text || '').split(', ')) {
+			const at = tag.indexOf('='), key = tag.slice(0, at);
+			if (at > 0 && (keys.has(key) || keys.size < SPLIT_TAGS))
+				keys.set(key, (keys.get(key) || new Set()).add(tag));
+		}
+	return [...keys].filter(([key, values]) => values.size > 1 && !dims.some((dim) => dim.name === key)).map(([key]) => key);
 }
 
 // Calls run(type, node, value, weight, set) for every weight; `texts` are the values.
 function splitter(profile, by) {
-	const { labels, selfs, nodes, frames } = profile, dim = labels && labels.dims.find((d) => d.name === by);
+	const { labels, selfs, nodes, frames } = profile, named = HAS_LABELS && labels && labels.dims.find((d) => d.name === by);
+	const tags = HAS_LABELS && !named && labels && by !== SPLIT_TIER && labels.dims.find((d) => d.name === 'tags'), found = new Map();
+	const places = tags && tags.values.map((text) => {
+		const value = tagOf(text || '', by);
+		return found.has(value) ? found.get(value) : found.set(value, found.size).get(value);
+	});
+	const dim = tags ? { values: [...found.keys()], ofSet: tags.ofSet.map((v) => places[v]) } : named;
 	const texts = dim ? dim.values.map((text) => text || '(none)') : KINDS.map((kind) => kind.long);
 	const valueOf = dim ? (node, set) => dim.ofSet[set] : (node) => (node ? frames.kind[nodes.frame[node]] : 0);
 	const each = (run) => selfs.forEach((self, type) => {
-		const own = labels && labels.ofType[type];
+		const own = HAS_LABELS && labels && labels.ofType[type];
 		for (let i = 0; own && i < own.node.length; i++)
 			run(type, own.node[i], valueOf(own.node[i], own.set[i]), own.weight[i], own.set[i]);
 		for (let i = 0; !own && i < self.length; i++)
@@ -68,7 +94,7 @@ function splitProfile(profile, by) {
 		frames: { ...frames, nr: frames.nr + texts.length, name: widen(frames.name, (v) => profile.names.length + v), kind: widen(frames.kind, () => KIND_GROUP),
 			module: widen(frames.module, () => 0), method: widen(frames.method, (v) => frames.nrMethods + v), nrMethods: frames.nrMethods + texts.length },
 		nodes: { nr, parent: Int32Array.from(paths.parent), frame: Int32Array.from(paths.frame), total: profile.nodes.total },
-		labels: labels && { ...labels, ofType: own } }));
+		labels: HAS_LABELS && labels && { ...labels, ofType: own } }));
 }
 
 const changedProfile = (profile, split, transforms, isBrief) => transformProfile(split ? splitProfile(profile, split) : profile, transforms, isBrief);

@@ -27,6 +27,14 @@ function showProgress(done, all) {
 	}
 }
 
+// The text that a page without its script shows, for pages that are saved.
+function takeBefore() {
+	const before = $('before');
+	before.remove();
+	before.hidden = false;
+	return before.outerHTML;
+}
+
 async function start() {
 	const block = $('profile');
 	if (!block)
@@ -36,6 +44,7 @@ async function start() {
 	document.body.hidden = false;
 	$('message').hidden = true;
 	const app = new App(profile);
+	Object.assign(app, { block, before: takeBefore() });
 	app.start();
 	followFrame(app);
 	return app;
@@ -90,6 +99,7 @@ async function expose(app) {
 		settled: () => app.settle(),
 		listed: () => app.lists,
 		matched: () => (app.search.marks ? { view: app.search.inView.weight, all: app.search.whole.weight, hits: app.search.whole.hits.length } : null),
+		middle,
 		reverse: () => app.change({ isUp: !app.state.isUp }, true),
 		// The widest frame of 5 to 35 % of the whole at depth 5 to 59, as a target for a zoom.
 		widest() {

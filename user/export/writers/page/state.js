@@ -4,13 +4,14 @@
 const HASH_MOST = 8000;
 const NAME_CHECKED = 60;
 const DIMS_MOST = 12;
+const PAN_LEAST = 1e-5; // of the width of a zoom
 
 // Half of a surrogate pair would come back from an address as another character.
 const nameStart = (name) => name.slice(0, NAME_CHECKED).replace(/[\ud800-\udbff]$/, '');
 
 // The allowed values of parts of a state.
-const PANELS = ['table', 'flame', 'both', 'sandwich'];
-const COLOURS = ['kind', 'package', 'module', 'self'];
+const PANELS = ['table', 'flame', 'both', 'tree', 'sandwich'];
+const COLOURS = ['kind', 'owner', 'package', 'module', 'self'];
 
 function readHash(text, most = HASH_MOST) {
 	const get = new URLSearchParams(text.slice(1, most));
@@ -18,6 +19,11 @@ function readHash(text, most = HASH_MOST) {
 	const list = (key) => (get.get(key) || '').split(',').filter((n) => /^\d{1,9}$/.test(n)).map(Number);
 	const choice = (key, all, otherwise) => (all.includes(get.get(key)) ? get.get(key) : otherwise);
 	const range = (key) => (/^\d{1,9}-\d{1,9}$/.test(get.get(key) || '') ? get.get(key).split('-').map(Number) : null);
+	// A part of the width, as 0.25-0.5.
+	const part = (text) => {
+		const [from, to] = /^[01]?\.?\d*-[01]?\.?\d*$/.test(text || '') ? text.split('-').map(Number) : [0, 0];
+		return from >= 0 && to <= 1 && to - from >= PAN_LEAST ? [from, to] : null;
+	};
 	const [link, ...name] = (get.get('z') || '').split('~');
 	const picked = [];
 	for (let d = 0; d < DIMS_MOST; d++)
@@ -33,15 +39,22 @@ function readHash(text, most = HASH_MOST) {
 		panel: choice('v', PANELS, null),
 		focus: (get.get('f') || '').slice(0, 2000),
 		colour: choice('col', COLOURS, 'kind'),
-		mode: DIFF_MODES[list('m')[0]] ? list('m')[0] : 0,
+		mode: HAS_DIFF && DIFF_MODES[list('m')[0]] ? list('m')[0] : 0,
 		isNormalised: flag('norm', true),
 		isAbsolute: flag('abs', false),
 		isFlipped: get.has('i') ? flag('i') : null,
 		collapse: flag('c', true),
 		byName: flag('n', false),
+		isHeat: flag('heat', false),
+		isPathOpen: flag('a', false),
+		isLined: HAS_LINES && flag('lines', false),
+		isMine: flag('mine', false),
+		pan: part(get.get('x')),
+		own: get.has('own') ? get.get('own').slice(0, 2000) : null,
 		hidden: list('hide'),
 		type: list('type')[0] || 0,
 		picked,
+		except: list('not').filter((d) => d < DIMS_MOST),
 		split: (get.get('split') || '').slice(0, 60),
 		time: range('time'),
 		versus: range('versus'),
@@ -84,9 +97,16 @@ function writeHash(s) {
 	set('i', s.isFlipped ? '1' : '0', s.isFlipped !== null);
 	set('c', '0', !s.collapse);
 	set('n', '1', s.byName);
+	set('heat', '1', s.isHeat);
+	set('a', '1', s.isPathOpen);
+	set('lines', '1', s.isLined);
+	set('mine', '1', s.isMine);
+	set('x', s.pan && s.pan.map((p) => p.toFixed(7).replace(/\.?0+$/, '')).join('-'));
+	set('own', s.own, s.own !== null);
 	set('hide', s.hidden.join());
 	set('type', s.type);
 	s.picked.forEach((values, dim) => set(`l${dim}`, values.join()));
+	set('not', s.except.join());
 	set('split', s.split);
 	set('time', s.time && s.time.join('-'));
 	set('versus', s.versus && s.versus.join('-'));

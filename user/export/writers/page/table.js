@@ -1,5 +1,6 @@
 // The table of hot methods. Only visible rows have elements.
 const TABLE_ROW = 28;
+const DOUBLE_MS = 400; // between two clicks
 
 class MethodTable {
 	constructor(profile, texts, onPick) {
@@ -10,16 +11,20 @@ class MethodTable {
 		this.isReversed = false;
 		this.at = -1; // the row that the keyboard selects
 		this.setProfile(profile);
-		this.height = this.scrolled = 0;
+		this.height = innerHeight; // until its size is known
+		this.scrolled = this.painted = 0;
 		$('rows').addEventListener('scroll', () => this.paint($('rows').scrollTop));
 		new ResizeObserver(([{ contentRect }]) => {
 			this.height = contentRect.height;
-			this.paint();
+			if (this.painted < Math.min(this.order.length, this.lastRow()))
+				this.paint();
 		}).observe($('rows'));
 		$('rows').addEventListener('click', (e) => this.pick(e));
 		$('rows').addEventListener('keydown', (e) => this.key(e));
+		this.isPicked = () => false;
 		for (const head of document.querySelectorAll('.tablehead button'))
 			head.addEventListener('click', () => this.sortOn(head.dataset.sort));
+		$('heads').addEventListener('keydown', (e) => this.keyOfHead(e));
 	}
 
 	setProfile(profile) {
@@ -60,22 +65,27 @@ class MethodTable {
 		this.whole = view.totalOf(view.root);
 		this.marks = marks;
 		this.isHidden = isHidden;
+		if (HAS_DIFF && !this.diff !== !view.diff) {
+			this.sortBy = view.diff ? 'change' : 'self';
+			showHeads(Boolean(view.diff));
+		}
+		this.diff = HAS_DIFF && view.diff && view.diff.ofMethods();
 		this.sort();
 	}
 
 	sort() {
 		const { self } = this.methods, shown = [];
 		for (const m of this.sorted[this.sortBy] || (this.sorted[this.sortBy] = this.sortAll()))
-			if (!this.isHidden(m) && (!this.marks || this.marks[this.name[m]]))
+			if ((!this.marks || this.marks[this.name[m]]) && !this.isHidden(m))
 				shown.push(m);
 		const method = this.order[this.at];
 		this.order = this.isReversed ? shown.reverse() : shown;
 		this.at = method === undefined ? -1 : this.order.indexOf(method);
 		this.most = this.order.reduce((most, m) => Math.max(most, self[m]), 0);
 		for (const head of document.querySelectorAll('.tablehead button')) {
-			head.removeAttribute('aria-sort');
+			head.parentNode.removeAttribute('aria-sort');
 			if (head.dataset.sort === this.sortBy)
-				head.setAttribute('aria-sort', (this.sortBy === 'name') !== this.isReversed ? 'ascending' : 'descending');
+				head.parentNode.setAttribute('aria-sort', (this.sortBy === 'name') !== this.isReversed ? 'ascending' : 'descending');
 		}
 		$('rowspace').style.height = `${this.order.length * TABLE_ROW}px`;
 		this.paint();
@@ -83,14 +93,21 @@ class MethodTable {
 
 	// All methods in the chosen order. A search only filters them.
 	sortAll() {
-		const { self, total } = this.methods, { names } = this.profile, all = [];
+		const diff = HAS_DIFF && this.diff, { names } = this.profile, all = [];
+		const sides = (side) => Float64Array.from(this.name, (_, m) => diff.weigh(m)[side]);
+		const { self, total } = diff ? { self: sides('before'), total: sides('after') } : this.methods;
 		for (let m = 0; m < this.name.length; m++)
-			if (total[m] > 0 && this.kind[m] !== KIND_GROUP)
+			if ((diff ? self[m] + total[m] : total[m]) > 0 && this.kind[m] !== KIND_GROUP)
 				all.push(m);
 		const heaviest = (a, b) => self[b] - self[a] || total[b] - total[a] || a - b;
 		const orders = { self: heaviest, total: (a, b) => total[b] - total[a] || heaviest(a, b),
+			change: HAS_DIFF && ((a, b) => Math.abs(diff.points(b)) - Math.abs(diff.points(a)) || heaviest(a, b)),
 			name: (a, b) => (names[this.name[a]] < names[this.name[b]] ? -1 : 1) };
 		return all.sort(orders[this.sortBy]);
+	}
+
+	lastRow() {
+		return Math.floor(this.scrolled / TABLE_ROW) + Math.ceil(this.height / TABLE_ROW) + 1;
 	}
 
 	// Uses sizes known from events, because reading sizes would lay out the page each time.
@@ -98,7 +115,7 @@ class MethodTable {
 		this.scrolled = scrolled;
 		if (!this.methods)
 			return;
-		const first = Math.floor(scrolled / TABLE_ROW), last = Math.min(this.order.length, first + Math.ceil(this.height / TABLE_ROW) + 1);
+		const first = Math.floor(scrolled / TABLE_ROW), last = this.painted = Math.min(this.order.length, this.lastRow());
 		const rows = [];
 		for (let i = first; i < last; i++)
 			rows.push(this.row(i));
@@ -125,28 +142,55 @@ class MethodTable {
 		cell.append(dot, element('span', '', this.texts.short(this.name[m])));
 		bar.style.width = `${this.most ? Math.round(self[m] / this.most * 60) : 0}px`;
 		own.append(bar);
-		row.append(cell, own, element('div', 'num', percent(total[m], this.whole)));
+		row.append(cell, ...(HAS_DIFF && this.diff ? comparedCells(this.diff, m) : [own, element('div', 'num', percent(total[m], this.whole))]));
 		for (const part of row.children)
 			part.setAttribute('role', 'gridcell');
 		return row;
 	}
 
+	// A click selects a method, a double click shows its callers and callees.
+	// The first one makes the rows anew, so the browser sees no double click.
 	pick(e) {
-		const row = e.target.closest('.row');
-		if (row)
-			this.onPick(this.profile.names[this.name[row.dataset.method]], Number(row.dataset.method));
+		const row = e.target.closest('.row'), last = this.clicked || {};
+		if (!row)
+			return;
+		this.clicked = { id: row.id, time: e.timeStamp };
+		this.choose(Number(row.id.slice(3)), last.id === row.id && e.timeStamp - last.time < DOUBLE_MS);
 	}
 
-	// Arrows move from method to method, Enter picks one.
+	choose(i, isSandwich) {
+		const m = this.order[i];
+		this.onPick(this.profile.names[this.name[m]], m, isSandwich);
+		this.at = i;
+		this.paint();
+	}
+
+	// Arrows move from method to method, Enter selects one, Enter again opens the sandwich.
 	key(e) {
 		const { at } = this, page = Math.max(1, Math.floor(this.height / TABLE_ROW) - 1), last = this.order.length - 1;
+		if (e.key === 'ArrowUp' && at <= 0) {
+			document.querySelector('.tablehead [aria-sort] button').focus();
+			e.preventDefault();
+			e.stopPropagation();
+			return;
+		}
 		const to = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: last }[e.key], m = this.order[at];
 		if (to !== undefined && last >= 0)
 			this.goTo(clamp(to, 0, last));
 		else if (e.key === 'Enter' && m !== undefined)
-			this.onPick(this.profile.names[this.name[m]], m);
+			this.choose(at, this.isPicked(m));
 		else
 			return;
+		e.preventDefault();
+		e.stopPropagation();
+	}
+
+	// The heads are above the first row.
+	keyOfHead(e) {
+		const heads = [...document.querySelectorAll('.tablehead button')], at = heads.indexOf(document.activeElement), to = { ArrowLeft: heads[at - 1], ArrowRight: heads[at + 1], ArrowDown: $('rows') }[e.key];
+		if (!to)
+			return;
+		to.focus();
 		e.preventDefault();
 		e.stopPropagation();
 	}
@@ -157,4 +201,29 @@ class MethodTable {
 		rows.scrollTop = clamp(rows.scrollTop, (i + 1) * TABLE_ROW - this.height, i * TABLE_ROW);
 		this.paint(rows.scrollTop);
 	}
+}
+
+// Outlines every frame of the method that a row of the table picked, also in chains.
+Painter.prototype.outlineChosen = function (from, to) {
+	const { layout: { rows }, view, outlined } = this.scene;
+	if (!(outlined >= 0))
+		return;
+	for (let row = Math.max(0, from); row < Math.min(rows.length, to); row++)
+		for (const box of rows[row]) {
+			let node = box.last;
+			for (let left = box.chain; !box.fog && left > 0 && view.nameOf(node) !== outlined; left--)
+				node = view.parentOf(node);
+			if (!box.fog && view.nameOf(node) === outlined)
+				this.outline(box, this.accent, 2);
+		}
+};
+
+// The methods of all code, or of the user's own.
+function fillTable(app, marks) {
+	const { tree, state, painter: { palette }, table } = app, { name, kind } = table, owners = app.owners(), hasOwn = owners.packages.length > 0, isMine = hasOwn && state.isMine;
+	$('whose').hidden = !hasOwn;
+	for (const b of $('whose').children)
+		b.setAttribute('aria-pressed', String((b.dataset.mine === '1') === isMine));
+	$('whose').lastChild.title = `Only methods of ${owners.packages.join(', ')} (colour > My packages changes them)`;
+	table.show(tree, marks, (m) => isMine && !owners.isMine(name[m], kind[m]) || state.hidden.length > 0 && state.hidden.includes(palette.categoryFor(name[m], kind[m])));
 }

@@ -77,7 +77,7 @@ function kindText(view, node) {
 	const tiers = view.tiersOf(node), module = view.moduleOf(node);
 	const kind = tiers.length ? `Java \u00b7 ${tiers.map(([k, part]) => `${KINDS[k].name} ${percent(part, view.totalOf(node))}`).join(' \u00b7 ')}`
 		: KINDS[view.kindOf(node)].long;
-	const source = view.sourceOf ? view.sourceOf(node) : '';
+	const source = HAS_LINES && view.sourceOf ? view.sourceOf(node) : '';
 	return [kind, module, source].filter(Boolean).join(' \u00b7 ');
 }
 
@@ -93,7 +93,7 @@ function numbersOf(app, box) {
 		rows.push([isCaller ? 'Of callee' : 'Of parent', '', percent(total, view.totalOf(parent))]);
 	if (!box.isAbove && (zoom !== view.root || view.isSandwich && parent >= 0))
 		rows.push(['Of view', '', percent(total, view.totalOf(zoom))]);
-	if (view.diff)
+	if (HAS_DIFF && view.diff)
 		rows.push(...view.diff.rows(node));
 	return tableOf(rows);
 }

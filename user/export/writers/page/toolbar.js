@@ -1,7 +1,17 @@
 // Menus, chips and the legend.
-function openMenu(button, parts) {
+// A menu holds items only. With a field in it, it is a dialog.
+function openMenu(button, parts, label = '') {
 	const menu = $('menu'), at = button.getBoundingClientRect();
 	menu.replaceChildren(...parts);
+	const isForm = menu.querySelector('input') !== null, head = menu.querySelector('h2');
+	menu.setAttribute('role', isForm ? 'dialog' : 'menu');
+	menu.setAttribute('aria-label', label || head && head.textContent || button.textContent || 'Menu');
+	for (const item of menu.querySelectorAll('[role^=menuitem]'))
+		if (isForm) {
+			item.setAttribute('role', item.hasAttribute('aria-checked') ? 'checkbox' : 'button');
+		}
+	if (head && !isForm)
+		head.setAttribute('role', 'presentation');
 	menu.hidden = false;
 	menu.owner = button;
 	menu.style.left = `${clamp(at.left, 6, innerWidth - menu.offsetWidth - 6)}px`;
@@ -36,11 +46,13 @@ function menuItem(text, detail, isChecked, run) {
 }
 
 function menuKeys(e) {
-	const items = [...$('menu').querySelectorAll('input, button')];
-	const i = items.indexOf(document.activeElement);
-	if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
+	// Up and down skip the small buttons of a line, left and right lead to them.
+	const isAcross = e.key === 'ArrowLeft' || e.key === 'ArrowRight', at = document.activeElement, line = at.closest('.line');
+	const items = [...(isAcross && line || $('menu')).querySelectorAll(isAcross ? 'button' : 'input, button:not(.line .cut)')];
+	const i = items.indexOf(isAcross || !line ? at : line.firstElementChild);
+	if (e.key === 'ArrowDown' || e.key === 'ArrowUp' || isAcross && line) {
 		e.preventDefault();
-		items[(i + (e.key === 'ArrowDown' ? 1 : -1) + items.length) % items.length].focus();
+		items[(i + (e.key === 'ArrowDown' || e.key === 'ArrowRight' ? 1 : -1) + items.length) % items.length].focus();
 	} else if (e.key === 'Escape') {
 		closeMenu();
 	}
@@ -54,63 +66,11 @@ function typeMenu(app, button) {
 	})));
 }
 
-const VALUES_SHOWN = 200;
-
-// The weight of each value of a label dimension.
-function weighValues(labels, type, dim) {
-	const weights = new Float64Array(dim.values.length), { node, set, weight } = labels.ofType[type];
-	for (let i = 0; i < node.length; i++)
-		weights[dim.ofSet[set[i]]] += weight[i];
-	return weights;
-}
-
-// Adds a chip for every dimension with several values.
-function fillDims(app) {
-	const { state, profile } = app, { labels } = profile, dims = labels && labels.ofType[state.type] ? labels.dims : [];
-	$('dims').replaceChildren(...dims.map((dim, d) => {
-		if (dim.isNumeric || dim.values.length < 2 || d >= DIMS_MOST)
-			return '';
-		const picked = state.picked[d], chip = element('button', 'chip menu');
-		const text = picked.length === 1 ? dim.values[picked[0]] || '(none)' : picked.length ? `${picked.length} of ${dim.values.length}` : `all ${dim.values.length}`;
-		chip.type = 'button';
-		chip.dataset.dim = dim.name;
-		chip.setAttribute('aria-haspopup', 'menu');
-		chip.classList.toggle('on', picked.length > 0);
-		chip.append(element('span', '', dim.name), ' ', element('b', '', text));
-		chip.addEventListener('click', () => labelMenu(app, chip, d));
-		return chip;
-	}));
-}
-
-function labelMenu(app, button, d) {
-	const { labels } = app.profile, dim = labels.dims[d], weights = weighValues(labels, app.state.type, dim);
-	const whole = weights.reduce((a, b) => a + b, 0), filter = element('input'), list = element('div');
-	const order = [...weights.keys()].sort((a, b) => weights[b] - weights[a] || a - b);
-	filter.placeholder = `filter ${plural(dim.values.length, dim.name)}`;
-	const toggle = (value) => {
-		const picked = app.state.picked.slice(), has = picked[d].includes(value);
-		picked[d] = has ? picked[d].filter((v) => v !== value) : picked[d].concat(value);
-		app.change({ picked });
-		fill();
-	};
-	const fill = () => {
-		const wanted = filter.value.toLowerCase(), picked = app.state.picked[d];
-		const shown = order.filter((v) => dim.values[v].toLowerCase().includes(wanted)).slice(0, VALUES_SHOWN);
-		list.replaceChildren(menuItem('all', '', !picked.length, () => {
-			app.change({ picked: app.state.picked.map((p, i) => (i === d ? [] : p)) });
-			fill();
-		}), ...shown.map((v) => menuItem(dim.values[v] || '(none)', percent(weights[v], whole), picked.includes(v), () => toggle(v))));
-	};
-	filter.addEventListener('input', fill);
-	fill();
-	openMenu(button, [filter, list]);
-}
-
 function colourMenu(app, button) {
 	openMenu(button, COLOURS.map((colour) => menuItem(COLOUR_NAMES[colour], '', app.state.colour === colour, () => {
 		closeMenu();
 		app.change({ colour });
-	})));
+	})).concat(menuItem('My packages \u2026', '', null, () => ownForm(app, button))));
 }
 
 function optionsMenu(app, button) {
@@ -119,10 +79,13 @@ function optionsMenu(app, button) {
 		run();
 	});
 	openMenu(button, [
-		item('Fold chains of equal weight', 'c', state.collapse, () => app.toggleChains()),
+		item('Fold chains of equal weight if rows do not fit', 'c', state.collapse, () => app.toggleChains()),
+		item('Ancestors of the zoom as rows', 'a', state.isPathOpen, () => app.change({ isPathOpen: !state.isPathOpen })),
 		item('Root at the bottom', 'i', state.isFlipped, () => app.flip()),
+		...(HAS_LINES && app.joined ? [item('A frame for each line', '', state.isLined, () => app.change({ isLined: !state.isLined, link: '', linkName: '' }, true))] : []),
 		item('Siblings by name', 's', state.byName, () => app.change({ byName: !app.state.byName })),
-		...(Timeline.dimOf(app.profile, state.type) ? [item('Strip of time', 'h', !app.isTimeHidden, () => app.toggleTime())] : []),
+		...(HAS_TIME && Timeline.dimOf(app.profile, state.type) ? [item('Strip of time', 'h', !app.isTimeHidden, () => app.toggleTime()), item('Time as a heat map', 'H', state.isHeat, () => app.change({ isHeat: !state.isHeat }))] : []),
+		...(HAS_DIFF && (app.compared || state.versus) ? [1, 2].map((side) => item(DIFF_MODES[side + 2].long, '', state.mode === side + 2, () => app.change({ mode: state.mode === side + 2 ? side : side + 2 }, true))) : []),
 		element('hr'),
 		...splitsOf(app.original).map((by) => item(`Split by ${by}`, '', state.split === by, () => app.change({ split: state.split === by ? '' : by, link: '', linkName: '' }, true))),
 		element('hr'),
@@ -139,28 +102,13 @@ function save(name, blob) {
 	setTimeout(() => URL.revokeObjectURL(a.href), 10000);
 }
 
-function exportMenu(app, button) {
-	const name = (app.title || 'profile').replace(/[^A-Za-z0-9._-]+/g, '-').slice(0, 80);
-	openMenu(button, [
-		menuItem('Picture of this view', 'png', null, () => {
-			closeMenu();
-			app.painter.picture().toBlob((blob) => save(`${name}.png`, blob));
-		}),
-		menuItem('Drawing of this view', 'svg', null, () => {
-			closeMenu();
-			save(`${name}.svg`, new Blob([drawing(app)], { type: 'image/svg+xml' }));
-		}),
-		menuItem('Collapsed stacks', 'txt', null, () => {
-			closeMenu();
-			save(`${name}.txt`, new Blob(collapsedText(app.tree), { type: 'text/plain' }));
-		}),
-	]);
-}
+// Of a file's name: no blanks, and no dash that would make it an option.
+const fileStem = (title) => title.replace(/[^A-Za-z0-9._]+/g, '-').replace(/^[-.]+/, '').slice(0, 80) || 'profile';
 
 // One line per stack with self weight, as parts of a Blob. A comparison has weights before and after, as
 // `sysflame diff` writes and reads them.
 function collapsedText(tree) {
-	const parts = [], path = [], { before, after } = tree.diff ? tree.diff.selfs : { before: null, after: tree.self };
+	const parts = [], path = [], { before, after } = HAS_DIFF && tree.diff ? tree.diff.selfs : { before: null, after: tree.self };
 	for (let i = 1; i < tree.nr; i++) {
 		path.length = tree.depth[i];
 		path[tree.depth[i] - 1] = tree.names[tree.nameOf(i)].replace(/;/g, ':');
@@ -185,11 +133,11 @@ function fillScale({ hasCounts }) {
 
 function fillLegend(app) {
 	const { tree, state, painter } = app, { palette } = painter;
-	if (tree.diff) {
+	if (HAS_DIFF && tree.diff) {
 		fillScale(tree.diff);
 		return;
 	}
-	if (palette.categories) {
+	if (palette.categories || state.colour === 'owner') {
 		$('legend').replaceChildren(...palette.legend(tree).map((c) => legendItem(app, c.category, c.name, `${c.name}: ${percent(c.weight, tree.total[0])} of self`, (dot) => dot.style.background = c.colour)));
 		return;
 	}
@@ -197,8 +145,8 @@ function fillLegend(app) {
 		$('legend').replaceChildren(element('span', 'scale', 'darker: more weight of its own'));
 		return;
 	}
-	const used = new Set(app.profile.frames.kind), { kinds } = tree.hotMethods();
-	$('legend').replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 10, 0].filter((kind) => used.has(kind)).map((kind) =>
+	const { kinds, isUsed } = tree.hotMethods();
+	$('legend').replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 10, 0].filter((kind) => isUsed[kind]).map((kind) =>
 		legendItem(app, kind, KINDS[kind].name, `${KINDS[kind].long}: ${percent(kinds[kind], tree.total[0])} of self`, (dot) => dot.classList.add(`k${kind}`))));
 }
 
@@ -238,6 +186,7 @@ const KEYS = [
 	['Esc', 'close what is open, else one zoom step back (also Back, Alt+Left)'],
 	['0', 'whole profile'],
 	['Ctrl + wheel', 'zoom in and out at the pointer; two fingers on a touch screen'],
+	['+  -', 'zoom in and out at the selection; < and > move sideways'],
 	['arrows, Enter', 'move the selection, zoom to it; in the table go to a method, search for it'],
 	['/  Ctrl+F', 'search; a regular expression if .* is on'],
 	['n  N', 'next, previous hit, the heaviest first'],
@@ -245,10 +194,12 @@ const KEYS = [
 	['i', 'root on top or at the bottom'],
 	['s', 'siblings by width or by name'],
 	['w', 'sandwich: callers and callees of the selected frame, or of the hottest'],
-	['h', 'strip of time on or off, if the profile keeps time'],
-	['c', 'callers with one callee of the same weight as one frame (+n), or all'],
+	['h  H', 'strip of time on or off; as a heat map'],
+	['c', 'fold callers with one callee of the same weight (+n) if the rows do not fit, or never'],
+	['a', 'ancestors of the zoom in one row, or a row each'],
 	['t', 'table on or off'],
 	['m', 'menu of the selected frame (also right click): hide, focus, merge, copy ...'],
+	['y', 'copy the stack of the selection as Markdown'],
 	['d', 'dark or light'],
 	['Shift', 'pin the card with the numbers'],
 	['?', 'this list'],
@@ -264,4 +215,34 @@ function showKeys() {
 	}
 	dialog.replaceChildren(element('h2', '', 'Keys'), list);
 	dialog.showModal();
+}
+
+// The state of the buttons and chips.
+function showControls(app) {
+	const { state, profile } = app, press = (e, on) => e.setAttribute('aria-pressed', String(on));
+	for (const b of document.querySelectorAll('[data-panel]'))
+		if (b.tagName === 'BUTTON')
+			press(b, b.dataset.panel === state.panel);
+	for (const b of document.querySelectorAll('[data-direction]')) {
+		b.disabled = Boolean(app.view.isSandwich);
+		press(b, (b.dataset.direction === 'up') === state.isUp && !b.disabled);
+	}
+	press($('case'), state.isExact);
+	press($('word'), state.isWord);
+	press($('regex'), state.isRegex);
+	const chip = (id, text) => $(id).querySelector('b').textContent = text;
+	const type = profile.meta.types[state.type];
+	chip('colour', COLOUR_NAMES[state.colour]);
+	$('colour').hidden = Boolean(app.tree.diff);
+	chip('type', type.name);
+	$('type').hidden = profile.meta.types.length < 2 || isComparison(profile);
+	if (HAS_DIFF)
+		showDiffControls(app, press, chip);
+	if (HAS_LABELS)
+		fillDims(app);
+	fillChips(app);
+	const isEmpty = app.tree.isEmpty();
+	$('message').hidden = !isEmpty;
+	if (isEmpty)
+		showEmpty(app);
 }

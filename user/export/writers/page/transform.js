@@ -18,12 +18,23 @@ const VERBS = {
 	below: { name: 'cut below', long: 'Hide its callers' },
 	recursion: { name: 'collapse', long: 'Collapse recursion', forAll: true },
 	gaps: { name: 'collapse gaps', long: 'Collapse recursion with gaps', forAll: true },
+	join: { name: 'join', long: 'Join such frames in a row', to: 'as' },
 	fold: { name: 'fold', long: 'Fold the frames between', to: 'down to' },
 	replace: { name: 'replace', long: 'Replace', to: 'by' },
 };
 
+// The kinds of frames in "kind:kernel,native".
+const KIND_WORDS = { kernel: [1], native: [0, 2], jvm: [3], java: [4, 5, 6, 7], level: [8], stub: [9], class: [10] };
+
+// "/A/ & /B/" needs a match of each: in the stack, or in the name for verbs that match frames.
 function compileWhat(what) {
-	const m = /^\/(.+)\/$/s.exec(what);
+	if (/^\/.+\/ & \/.+\/$/s.test(what)) {
+		const all = what.slice(1, -1).split('/ & /').map((part) => compileWhat(`/${part}/`));
+		return { ...all[0], all, isLocal: all.every(({ isLocal }) => isLocal) };
+	}
+	const m = /^\/(.+)\/$/s.exec(what), words = what.startsWith('kind:') ? what.slice(5).split(',') : [''];
+	if (words.every((word) => Object.hasOwn(KIND_WORDS, word)))
+		return { kinds: words.flatMap((word) => KIND_WORDS[word]), regex: null, text: what, isLocal: true };
 	return m ? { regex: new RegExp(m[1], 'g'), text: '', isLocal: isFrameLocal(m[1]) }
 		: { regex: null, text: what, isLocal: !what.slice(1, -1).includes(';') };
 }
@@ -45,7 +56,7 @@ function takesStacks({ verb, to }, { isLocal, text }) {
 // text.
 function mayTakeLong(t, sizes) {
 	try {
-		const patterns = [t.what, ...(t.verb === 'fold' ? [t.to] : [])].map(compileWhat), isOfStacks = takesStacks(t, patterns[0]);
+		const patterns = [t.what, ...(t.verb === 'fold' ? [t.to] : [])].map(compileWhat).flatMap((p) => p.all || p), isOfStacks = patterns.some((p) => takesStacks(t, p));
 		if (isOfStacks && sizes.nrNodes() > MANY_NODES)
 			return true;
 		const size = isOfStacks ? sizes.ofStacks() : sizes.ofNames();
@@ -140,7 +151,11 @@ class FrameSet {
 	}
 
 	// Returns a byte per frame. An empty `what` marks all.
-	marks({ regex, text }) {
+	marks({ regex, text, kinds, all }) {
+		if (all)
+			return both(all.map((part) => this.marks(part)));
+		if (kinds)
+			return Uint8Array.from(this.kind, (kind) => kinds.includes(kind));
 		const marks = new Uint8Array(this.nr), plain = regex && new RegExp(regex.source);
 		for (let f = 0; f < this.nr; f++)
 			marks[f] = plain ? plain.test(this.text(f)) : `;${this.text(f)};`.includes(text);
@@ -152,6 +167,8 @@ class FrameSet {
 			module: Int32Array.from(this.module), method: Int32Array.from(this.method), nrMethods: this.nrMethods, sources: this.sources };
 	}
 }
+
+const both = (lists) => lists.reduce((a, b) => a.map((x, i) => x & b[i]));
 
 // The paths under construction. Children of a node differ by method and are found by open addressing.
 class Paths {
@@ -232,6 +249,8 @@ const STEPS = {
 				return above;
 		return w.add(up, frame);
 	},
+	// `frame` stands for frames in `marks` that call each other.
+	join: (w, marks, frame) => (i, up) => (!marks[w.frame[i]] ? w.add(up, w.frame[i]) : up > 0 && w.next.method[up] === w.frames.method[frame] ? up : w.add(up, frame)),
 	// Keeps the outermost frame in `marks`. Removes the frames between it and the last of `ends` towards
 	// the leaf.
 	fold(w, marks, ends) {
@@ -263,8 +282,16 @@ class Stacks {
 			this.keep(this.hits(pattern), verb === 'filter' ? 1 : 0);
 		else if (verb === 'replace')
 			this.replace(pattern, to);
+		else if (verb === 'join')
+			this.join(frames.marks(pattern), to);
 		else
 			this.move(STEPS[verb](this, frames.marks(pattern), verb === 'fold' ? frames.marks(compileWhat(to)) : null), verb === 'focus' ? -1 : 0);
+	}
+
+	join(marks, to) {
+		const { frames } = this, first = marks.indexOf(1);
+		if (first >= 0)
+			this.move(STEPS.join(this, marks, frames.named(plainName(to), first)), 0);
 	}
 
 	add(up, frame) {
@@ -285,12 +312,16 @@ class Stacks {
 	keep(hit, wanted) {
 		const { where } = this;
 		for (let i = 0; i < where.length; i++)
-			if (where[i] >= 0 && hit[where[i]] !== wanted)
+			if (where[i] >= 0 && hit[where[i]] !== wanted) {
 				where[i] = -1;
+				this.isChanged = true;
+			}
 	}
 
 	// A byte per node: whether its stack matches.
 	hits(pattern) {
+		if (pattern.all)
+			return both(pattern.all.map((part) => this.hits(part)));
 		const hit = new Uint8Array(this.nr), { parent, frame } = this;
 		if (pattern.isLocal) {
 			const marks = this.frames.marks(pattern);
@@ -388,7 +419,12 @@ class Stacks {
 	}
 
 	follow(at) {
-		const { where, next } = this;
+		const { where, next, nr } = this;
+		// Unchanged paths are added in the same order.
+		let same = 1;
+		while (same < nr && at[same] === same && next.parent[same] === this.parent[same] && next.frame[same] === this.frame[same])
+			same++;
+		this.isChanged = this.isChanged || same < nr;
 		for (let i = 0; i < where.length; i++)
 			if (where[i] >= 0)
 				where[i] = at[where[i]];
@@ -430,12 +466,15 @@ class Stacks {
 			}
 			return same[i];
 		};
+		let isChanged = false;
 		this.eachText((i, text) => {
 			const changed = swap(text);
+			isChanged = isChanged || changed !== text;
 			at[i] = changed === text ? copy(i) : this.addText(i, changed.split(';').filter(Boolean), total[i]);
 		});
 		at[0] = 0;
 		this.follow(at);
+		this.isChanged = isChanged;
 	}
 
 	addText(i, words, weight) {
@@ -454,18 +493,21 @@ class Stacks {
 	}
 }
 
-// Returns the profile after the active transforms, and a message for each one that failed. With `isBrief` it
+// Returns the profile after the active transforms, a message for each one that failed, and whether it changed
+// nothing (`idle`). With `isBrief` it
 // stops before a transform that has become slow because previous ones made names longer; `longAt` is its
 // index.
 function transformProfile(profile, list, isBrief) {
-	const stacks = new Stacks(profile), errors = [];
+	const stacks = new Stacks(profile), errors = [], idle = [];
 	for (const [i, t] of list.entries()) {
-		if (t.isOff || !t.what && !VERBS[t.verb].forAll || t.verb === 'fold' && !t.to)
+		if (t.isOff || !t.what && !VERBS[t.verb].forAll || (t.verb === 'fold' || t.verb === 'join') && !t.to)
 			continue;
 		if (isBrief && stacks.frames.added > 0 && mayTakeLong(t, stacks.sizes()))
 			return { longAt: i };
 		try {
+			stacks.isChanged = false;
 			stacks.apply(t);
+			idle[i] = !stacks.isChanged;
 		} catch (e) {
 			if (!(e instanceof SyntaxError || e instanceof RangeError))
 				throw e;
@@ -473,5 +515,5 @@ function transformProfile(profile, list, isBrief) {
 		}
 	}
 	stacks.nameEmpty();
-	return { profile: profileOf(stacks), errors };
+	return { profile: profileOf(stacks), errors, idle };
 }

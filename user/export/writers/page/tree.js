@@ -6,6 +6,7 @@ class Tree {
 		this.names = profile.names;
 		Object.assign(this, profile.nodes);
 		this.root = 0;
+		this.isFoldable = true;
 		this.expanded = new Set(); // nodes whose chains are drawn frame by frame
 		this.select({ type: 0, sets: null, mode: 0, versus: null });
 	}
@@ -17,19 +18,19 @@ class Tree {
 		this.choice = choice;
 		this.unit = this.profile.meta.types[type].unit;
 		this.methods = null;
-		this.diff = makeDiff(this, choice);
-		this.self = this.diff ? this.diff.selfOf(choice.mode) : this.weigh(type, sets);
+		this.diff = HAS_DIFF ? makeDiff(this, choice) : null;
+		this.self = HAS_DIFF && this.diff ? this.diff.selfOf(choice.mode) : this.weigh(type, sets);
 		// Children are sorted by the totals of the first type.
 		this.isSorted = this.self === this.profile.selfs[0];
 		this.total = this.isSorted ? this.profile.nodes.total : sumUp(this, this.self);
-		if (this.diff && !DIFF_MODES[choice.mode].isColoured)
+		if (HAS_DIFF && this.diff && !DIFF_MODES[choice.mode].isColoured)
 			this.diff = null;
 	}
 
 	// The self weights of a type in the chosen label sets.
 	weigh(type, sets) {
 		const { selfs, labels } = this.profile, own = labels && labels.ofType[type];
-		if (!sets || !own)
+		if (!HAS_LABELS || !sets || !own)
 			return selfs[type];
 		const isWhole = sets.every((part) => part === 0 || part === 1);
 		const self = new (isWhole ? selfs[type].constructor : Float64Array)(this.nr);
@@ -82,7 +83,7 @@ class Tree {
 		if (!this.isSorted)
 			while (child < end[node] && total[child] !== weight)
 				child = end[child];
-		return child < end[node] && total[child] === weight && sameGroup(this.kindOf(node), this.kindOf(child)) && (!this.diff || this.diff.isAlike(node, child)) ? child : -1;
+		return child < end[node] && total[child] === weight && sameGroup(this.kindOf(node), this.kindOf(child)) && (!HAS_DIFF || !this.diff || this.diff.isAlike(node, child)) ? child : -1;
 	}
 
 	// The children of at least `min`, heaviest first. The others are one item: their weight, the number
@@ -129,7 +130,7 @@ class Tree {
 	// The outermost nodes whose frame is wanted. In a comparison this includes nodes of one side only,
 	// whichever side gives the widths.
 	outermost(isWanted) {
-		const { before, after } = this.diff ? this.diff.totals : { before: this.total, after: this.total }, found = [], wanted = new Uint8Array(this.profile.frames.nr);
+		const { before, after } = HAS_DIFF && this.diff ? this.diff.totals : { before: this.total, after: this.total }, found = [], wanted = new Uint8Array(this.profile.frames.nr);
 		for (let f = 0; f < wanted.length; f++)
 			wanted[f] = isWanted(f);
 		for (let i = 1; i < this.nr;) {
@@ -149,10 +150,12 @@ class Tree {
 		if (this.methods)
 			return this.methods;
 		const { total, self, end, frame, nr } = this, { method, kind, nrMethods } = this.profile.frames;
-		const m = { self: new Float64Array(nrMethods), total: new Float64Array(nrMethods), kinds: new Float64Array(KINDS.length) };
+		const m = { self: new Float64Array(nrMethods), total: new Float64Array(nrMethods), kinds: new Float64Array(KINDS.length), isUsed: new Uint8Array(KINDS.length) };
 		const until = new Int32Array(nrMethods);
 		for (let i = 1; i < nr; i++) {
 			const k = method[frame[i]];
+			if (total[i])
+				m.isUsed[kind[frame[i]]] = 1;
 			if (self[i]) {
 				m.self[k] += self[i];
 				m.kinds[kind[frame[i]]] += self[i];
@@ -211,7 +214,7 @@ class Tree {
 	}
 
 	sourceOf(node) {
-		return (node && this.profile.frames.sources.get(this.frame[node])) || '';
+		return (HAS_LINES && node && this.profile.frames.sources.get(this.frame[node])) || '';
 	}
 }
 
