@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # A fleet for tests: a nats-server and daemons on loopback. Source it after tap.sh.
 
-# start_nats: sets NATS to its PID and URL to its address; a second one gets the port of the first.
+# start_nats: sets NATS to its PID, URL to its address and MONITOR to its second port; a second one gets
+# the port of the first. $NATS_CONF is a file with more settings.
 start_nats() {
 	: >nats.err
-	start nats-server -a 127.0.0.1 -p "${PORT:--1}" 2>>nats.err
+	start nats-server ${NATS_CONF:+-c "$NATS_CONF"} -a 127.0.0.1 -p "${PORT:--1}" -m -1 2>>nats.err
 	NATS=$PID
 	wait_for 10 grep -q 'Server is ready' nats.err
 	PORT=$(sed -n 's/.*client connections on 127.0.0.1:\([0-9]*\)$/\1/p' nats.err)
+	MONITOR=$(sed -n 's/.*http monitor on 127.0.0.1:\([0-9]*\)$/\1/p' nats.err)
 	URL=nats://127.0.0.1:$PORT
 }
 
@@ -18,18 +20,92 @@ make_keys() {
 	cp anna/keys nodes/keys
 }
 
+# The processes that hold network namespaces, and those of links, by name; the daemons by node.
+declare -A NETWORKS LINKS DAEMONS
+
+# start_network NAME: a network namespace with nothing but loopback. Processes of a node of that name
+# run in it.
+start_network() {
+	start unshare --net sh -c 'ip link set lo up && echo up >"$0" && exec sleep 100000' "$1.up"
+	NETWORKS[$1]=$PID
+	wait_for 10 test -s "$1.up"
+}
+
+# inside NAME: prints the words that run a command in the namespace of that name, if there is one.
+inside() {
+	[ -z "${NETWORKS[${1:--}]}" ] || echo nsenter "--net=/proc/${NETWORKS[$1]}/ns/net"
+}
+
+# start_link FROM TO PORT [OPTION..]: PORT of loopback in FROM leads to that of TO (relay.c).
+start_link() {
+	start "$PROGRAMS/relay" "${@:4}" "/proc/${NETWORKS[$1]}/ns/net" "127.0.0.1:$3" \
+		"/proc/${NETWORKS[$2]}/ns/net" "127.0.0.1:$3" >"link-$1.out"
+	LINKS[$1]=$PID
+	wait_for 10 grep -q ready "link-$1.out"
+}
+
 # start_node NAME OPTION..: a daemon in dNAME, which is connected when this returns.
 start_node() {
-	start "$SYSFLAME" serve --dir "$TMP/d$1" --listen 127.0.0.1:0 --fleet "$URL" \
+	start $(inside "$1") "$SYSFLAME" serve --dir "$TMP/d$1" --listen 127.0.0.1:0 --fleet "$URL" \
 		--fleet-dir "$TMP/nodes" --node "$1" "${@:2}" 2>>"node-$1.err"
+	DAEMONS[$1]=$PID
 	wait_for 10 test -s "d$1/address"
-	wait_for 10 curl -fsS "$(cat "d$1/address")/healthz"
+	wait_for 10 $(inside "$1") curl -fsS "$(cat "d$1/address")/healthz"
 	wait_for 10 grep -q 'fleet: connected' "node-$1.err"
 }
 
 # api NAME PATH [CURL OPTION..]: prints the answer of a node's API.
 api() {
-	curl -sS -m 60 -H "Authorization: Bearer $(cat "d$1/token")" "$(cat "d$1/address")/$2" "${@:3}"
+	$(inside "$1") curl -sS -m 60 -H "Authorization: Bearer $(cat "d$1/token")" \
+		"$(cat "d$1/address")/$2" "${@:3}"
+}
+
+# stored NODE: the only profile of the node as collapsed stacks.
+stored() {
+	local id
+	api "$1" api/v1/profiles >list.json
+	[ "$(field d.nr <list.json)" = 1 ] || fail "$1 stored $(cat list.json)"
+	id=$(field 'd.profiles[0].id' <list.json)
+	api "$1" "p/$id/download?format=collapsed"
+}
+
+# slices NODE: all its slices as collapsed stacks.
+slices() {
+	local now id
+	now=$(date +%s)000
+	id=$(api "$1" api/v1/ranges -d "{\"from_ms\":$((now - 3600000)),\"to_ms\":$now}" | field d.id)
+	wait_for 20 $(inside "$1") curl -fsS -H "Authorization: Bearer $(cat "d$1/token")" \
+		"$(cat "d$1/address")/p/$id/download?format=collapsed" -o "slices-$1.txt"
+	cat "slices-$1.txt"
+}
+
+has_slices() { # NODE
+	[ "$(api "$1" api/v1/slices | field 'd.series.some(s => s.service == "busy")')" = true ]
+}
+
+# start_busy [GROUP]: a program with a name of its own, "busy", that spends its time in known functions; in
+# a control group.
+start_busy() {
+	cp -f "$PROGRAMS/split" busy
+	start sh -c '[ -z "$0" ] || echo $$ >"$0/cgroup.procs"; exec ./busy' "$1" >/dev/null
+}
+
+# add_stacks PATTERN FILE..: adds up the stacks of all files that match, without digits, which name
+# processes and generated classes.
+add_stacks() {
+	awk -v pattern="$1" '$0 ~ pattern { n = $NF; $NF = ""; gsub(/[0-9]+/, ""); all[$0] += n }
+		END { for (s in all) printf "%s%.0f\n", s, all[s] }' "${@:2}" | sort
+}
+
+total() { # [FILE..]
+	awk '{ n += $NF } END { printf "%.0f\n", n }' "$@"
+}
+
+# samples NODE: its recorder has more perf events open than the one for each CPU that shows it processes.
+samples() {
+	local recorder
+	recorder=$(pgrep -P "${DAEMONS[$1]}" -x sysflame-rec) || return 1
+	[ "$(ls -l "/proc/$recorder/fd" 2>/dev/null | grep -c perf_event)" -gt "$(nproc)" ]
 }
 
 # field EXPRESSION: reads JSON from standard input and prints the value of a JavaScript expression.
@@ -37,7 +113,28 @@ field() {
 	node -e "const d = JSON.parse(require('fs').readFileSync(0)); console.log($1)"
 }
 
-# ask COMMAND OPTION..: runs sysflame fleet with the key in $KEYS; ask.out and ask.err are what it said.
+# ask COMMAND OPTION..: runs sysflame fleet with the key in $KEYS, in the namespace $ASKER; ask.out and
+# ask.err have its output.
 ask() {
-	"$SYSFLAME" fleet "$1" --nats "$URL" --fleet-dir "${KEYS:-anna}" "${@:2}" >ask.out 2>ask.err
+	$(inside "${ASKER:-}") "$SYSFLAME" fleet "$1" --nats "$URL" --fleet-dir "${KEYS:-anna}" "${@:2}" >ask.out 2>ask.err
+}
+
+# start_simulated NODES [OPTION..] PROFILE..: nodes of tests/programs/nodes.c, all connected; sets SIM.
+start_simulated() {
+	: >sim.out
+	start "$PROGRAMS/nodes" -p "$PORT" -n "$@" >sim.out 2>sim.err
+	SIM=$PID
+	wait_for 60 grep -q '^ready' sim.out
+}
+
+# count NAME: ends the simulator if it runs, and prints its counter.
+count() {
+	kill -TERM "$SIM" 2>/dev/null || true
+	wait_for 10 grep -q '^errors' sim.out
+	awk -v name="$1" '$1 == name { print $2 }' sim.out
+}
+
+# varz NAME: prints a figure of the server.
+varz() {
+	curl -sS -m 10 "http://127.0.0.1:$MONITOR/varz" | field "d.$1"
 }

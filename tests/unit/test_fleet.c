@@ -50,6 +50,28 @@ static void messages_survive_encoding(void **state)
 	assert_memory_equal(out.chunk.data, "bytes", 5);
 	message_fini(&out);
 
+	static struct fleet_task_node nodes[FLEET_TASK_NODES];
+	for (u32 i = 0; i < FLEET_TASK_NODES; i++) {
+		nodes[i] = (struct fleet_task_node){ .node = "n", .size = 1 + i };
+		memset(nodes[i].labels, 'x', sizeof(nodes[i].labels) - 1);
+	}
+	m = (struct fleet_message){ .kind = MESSAGE_TASK,
+				    .task = { .nodes = nodes, .nr_nodes = FLEET_TASK_NODES } };
+	roundtrip(&m, &out);
+	assert_int_equal(out.task.nr_nodes, FLEET_TASK_NODES);
+	assert_memory_equal(out.task.nodes, nodes, sizeof(nodes));
+	message_fini(&out);
+
+	char failed[2][64] = { "n7", "n8" };
+	m = (struct fleet_message){
+		.kind = MESSAGE_MERGED,
+		.merged = { .node = "agg", .size = 5, .failed = failed, .nr_failed = 2 }
+	};
+	roundtrip(&m, &out);
+	assert_int_equal(out.merged.nr_failed, 2);
+	assert_string_equal(out.merged.failed[1], "n8");
+	message_fini(&out);
+
 	m = (struct fleet_message){ .kind = MESSAGE_STOP };
 	roundtrip(&m, &out);
 	assert_false(out.control.has_id);
@@ -99,7 +121,7 @@ static void other_versions_and_kinds_are_refused(void **state)
 
 	assert_int_equal(message_decode("\x02\x06", 2, &out), -EPROTONOSUPPORT);
 	assert_int_equal(message_decode("\x01\x00", 2, &out), -EBADMSG);
-	assert_int_equal(message_decode("\x01\x08", 2, &out), -EBADMSG);
+	assert_int_equal(message_decode("\x01\x0a", 2, &out), -EBADMSG);
 	assert_int_equal(message_decode("\x01", 1, &out), -EBADMSG);
 	assert_int_equal(message_decode("\x01\x06\x0a\x7f", 4, &out), -EBADMSG);
 }
@@ -107,7 +129,7 @@ static void other_versions_and_kinds_are_refused(void **state)
 static void a_signature_holds_for_its_key_and_bytes_only(void **state)
 {
 	u8 private_key[FLEET_KEY_LEN], public_key[FLEET_KEY_LEN];
-	struct fleet_request r = { .selector = "zone=a" }, read;
+	struct fleet_request r = { .selector = "zone=a", .coin = { 5 }, .nr_matched = 7 }, read;
 	struct fleet_signed m = { 0 };
 
 	assert_int_equal(key_new(private_key, public_key), 0);
@@ -231,6 +253,14 @@ static void labels_are_pairs_that_no_process_has(void **state)
 	assert_false(node_name_is_valid(""));
 }
 
+static bool takes(const u8 *coin, const char *node, u32 from_ppb, u32 to_ppb)
+{
+	struct fleet_request r = { .from_ppb = from_ppb, .share_ppb = to_ppb };
+
+	memcpy(r.coin, coin, sizeof(r.coin));
+	return coin_takes(&r, node);
+}
+
 /* The number of nodes is binomial: 5 standard deviations are 5 * sqrt(10000 * 0.1 * 0.9) = 150. */
 static void a_tenth_of_the_nodes_wins_the_coin(void **state)
 {
@@ -240,13 +270,17 @@ static void a_tenth_of_the_nodes_wins_the_coin(void **state)
 	for (int i = 0; i < 10000; i++) {
 		auto_free char *name = xasprintf("node-%d", i);
 		u8 other[FLEET_ID_LEN] = { 4 };
-		bool wins = coin_takes(id, name, FLEET_PPB / 10);
-		assert_int_equal(wins, coin_takes(id, name, FLEET_PPB / 10));
-		assert_true(coin_takes(id, name, FLEET_PPB));
-		assert_false(coin_takes(id, name, 0));
-		assert_true(!wins || coin_takes(id, name, FLEET_PPB / 5));
+		bool wins = takes(id, name, 0, FLEET_PPB / 10);
+		assert_int_equal(wins, takes(id, name, 0, FLEET_PPB / 10));
+		assert_true(takes(id, name, 0, FLEET_PPB));
+		assert_false(takes(id, name, 0, 0));
+		assert_true(!wins || takes(id, name, 0, FLEET_PPB / 5));
+		/* The waves of a request share no node. */
+		assert_int_equal(takes(id, name, 0, FLEET_PPB / 20) +
+					 takes(id, name, FLEET_PPB / 20, FLEET_PPB / 10),
+				 wins);
 		nr += wins;
-		both += wins && coin_takes(other, name, FLEET_PPB / 10);
+		both += wins && takes(other, name, 0, FLEET_PPB / 10);
 	}
 	assert_in_range(nr, 850, 1150);
 	assert_in_range(both, 50, 150); /* another request chooses others */
@@ -298,6 +332,21 @@ static void roles_bound_what_a_request_may_ask(void **state)
 	assert_int_equal(allowed(&ago, "", FLEET_PROFILER), VERDICT_POLICY);
 	assert_int_equal(allowed(&rec, "namespace=pay", FLEET_PROFILER), VERDICT_ACCEPT);
 	assert_int_equal(allowed(&rec, "namespace=bank", FLEET_PROFILER), VERDICT_POLICY);
+}
+
+static void more_than_200_nodes_take_an_operator(void **state)
+{
+	struct fleet_request r = { .want = WANT_SLICES, .duration_s = 60, .nr_matched = 400 };
+
+	r.share_ppb = FLEET_PPB / 2;
+	assert_int_equal(allowed(&r, "", FLEET_VIEWER), VERDICT_ACCEPT);
+	r.share_ppb = FLEET_PPB / 400 * 201 + 400;
+	assert_int_equal(allowed(&r, "", FLEET_VIEWER), VERDICT_POLICY);
+	assert_int_equal(allowed(&r, "", FLEET_OPERATOR), VERDICT_ACCEPT);
+	r.want = WANT_CENSUS;
+	assert_int_equal(allowed(&r, "", FLEET_VIEWER), VERDICT_ACCEPT);
+	r.want = WANT_AUDIT;
+	assert_int_equal(allowed(&r, "", FLEET_VIEWER), VERDICT_POLICY);
 }
 
 static void caps_are_the_last_word(void **state)
@@ -363,6 +412,7 @@ int main(void)
 		cmocka_unit_test(a_tenth_of_the_nodes_wins_the_coin),
 		cmocka_unit_test(the_budget_refills_within_a_day),
 		cmocka_unit_test(roles_bound_what_a_request_may_ask),
+		cmocka_unit_test(more_than_200_nodes_take_an_operator),
 		cmocka_unit_test(caps_are_the_last_word),
 		cmocka_unit_test(clocks_may_differ_by_a_minute),
 		cmocka_unit_test(a_nonce_counts_once_until_it_expires),

@@ -1,248 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node of the fleet from request to result, and the controller's gather, with a clock of ours. */
+/* A node of the fleet: requests, verdicts, results. */
 #include "test.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/auto.h"
-#include "base/time.h"
-#include "fleet/gather.h"
-#include "fleet/member.h"
-
-#define HOUR_MS 3600000ull
-
-struct sent {
-	char subject[128], reply[128];
-	struct str bytes;
-};
-
-/* A daemon that does what the test says, and everything that was published. */
-struct world {
-	struct member *member;
-	struct member_host host;
-	struct gather gather;
-	struct gather_host controller;
-	u64 mono_ns, wall_ms;
-	bool is_disabled, runs;
-	struct member_facts facts;
-	u32 number; /* of the last start */
-	enum fleet_want want;
-	u32 nr_started, nr_stopped, nr_audited, nr_delivered;
-	VEC(struct sent) sent; /* by the node */
-	VEC(struct sent) gets; /* by the controller */
-	u8 private_key[FLEET_KEY_LEN];
-	struct fleet_keys keys;
-	struct fleet_request request;
-	struct str delivered;
-};
-
-static u64 mono_ns(void *ctx)
-{
-	return ((struct world *)ctx)->mono_ns;
-}
-
-static u64 wall_ms(void *ctx)
-{
-	return ((struct world *)ctx)->wall_ms;
-}
-
-static bool is_disabled(void *ctx)
-{
-	return ((struct world *)ctx)->is_disabled;
-}
-
-static void look(void *ctx, struct member_facts *out)
-{
-	*out = ((struct world *)ctx)->facts;
-}
-
-static bool runs(void *ctx, const struct selector *s)
-{
-	return ((struct world *)ctx)->runs;
-}
-
-static void start(void *ctx, const struct member_work *w)
-{
-	struct world *world = ctx;
-
-	world->number = w->number;
-	world->want = w->request->want;
-	world->nr_started++;
-}
-
-static void stop(void *ctx, u32 number)
-{
-	((struct world *)ctx)->nr_stopped++;
-}
-
-static bool progress(void *ctx, u32 number, u64 *samples, u64 *lost)
-{
-	*samples = 10000;
-	*lost = 0;
-	return true;
-}
-
-static void publish(void *ctx, const char *subject, const void *bytes, size_t len)
-{
-	struct world *w = ctx;
-	struct sent s = { 0 };
-
-	copy_text(s.subject, sizeof(s.subject), subject);
-	str_add_bytes(&s.bytes, bytes, len);
-	vec_push(&w->sent, s);
-}
-
-static void audit(void *ctx, const char *person, const char *what)
-{
-	((struct world *)ctx)->nr_audited++;
-	assert_string_equal(person, "anna");
-}
-
-static void get(void *ctx, const char *subject, const char *reply, const void *bytes, size_t len)
-{
-	struct world *w = ctx;
-	struct sent s = { 0 };
-
-	copy_text(s.subject, sizeof(s.subject), subject);
-	copy_text(s.reply, sizeof(s.reply), reply);
-	str_add_bytes(&s.bytes, bytes, len);
-	vec_push(&w->gets, s);
-}
-
-static int deliver(void *ctx, const struct gather_node *n)
-{
-	struct world *w = ctx;
-
-	w->nr_delivered++;
-	str_clear(&w->delivered);
-	str_add_bytes(&w->delivered, n->bytes, n->size);
-	return 0;
-}
-
-static void set_role(struct world *w, enum fleet_role role)
-{
-	struct fleet_key k = { .role = role, .person = "anna" };
-	struct fleet_keys keys = { 0 };
-
-	assert_int_equal(key_public(w->private_key, k.key), 0);
-	vec_push(&keys.all, k);
-	member_set_keys(w->member, &keys);
-}
-
-static int begin(void **state)
-{
-	struct world *w = calloc(1, sizeof(*w));
-	u8 public_key[FLEET_KEY_LEN];
-
-	w->host = (struct member_host){ w,     mono_ns, wall_ms,  is_disabled, look, runs,
-					start, stop,    progress, publish,     audit };
-	w->controller = (struct gather_host){ w, get, deliver };
-	w->mono_ns = 1000 * NS_PER_SEC;
-	w->wall_ms = 1000 * HOUR_MS;
-	w->runs = true;
-	w->facts = (struct member_facts){ .has_recorder = true,
-					  .nr_cpus = 2,
-					  .caps = { 999, 3600 },
-					  .services = { "checkout" },
-					  .nr_services = 1,
-					  .nr_all_services = 1 };
-	w->member = member_new("n1", "zone=a", &w->host);
-	assert_int_equal(key_new(w->private_key, public_key), 0);
-	set_role(w, FLEET_OPERATOR);
-	w->request = (struct fleet_request){ .want = WANT_RECORDING,
-					     .events = "cpu",
-					     .hz = 99,
-					     .duration_s = 30,
-					     .share_ppb = FLEET_PPB };
-	*state = w;
-	return 0;
-}
-
-static void forget(struct world *w)
-{
-	vec_each(s, &w->sent)
-		str_fini(&s->bytes);
-	vec_each(s, &w->gets)
-		str_fini(&s->bytes);
-	w->sent.nr = w->gets.nr = 0;
-}
-
-static int end(void **state)
-{
-	struct world *w = *state;
-
-	forget(w);
-	vec_fini(&w->sent);
-	vec_fini(&w->gets);
-	gather_fini(&w->gather);
-	member_free(w->member);
-	str_fini(&w->delivered);
-	free(w);
-	return 0;
-}
-
-/* Signs the request, with a new id and nonce, and sends it from a new gather. */
-static void ask(struct world *w)
-{
-	static const u8 secret[FLEET_ID_LEN] = { 9 };
-	struct fleet_message m = { .kind = MESSAGE_SIGNED };
-	auto_str struct str bytes = { 0 };
-
-	w->request.id[0]++;
-	w->request.nonce[0]++;
-	if (!w->request.sent_ms)
-		w->request.sent_ms = w->wall_ms;
-	digest(secret, sizeof(secret), w->request.pull_hash);
-	assert_int_equal(request_encode(&w->request, &m.sealed), 0);
-	assert_int_equal(key_sign(w->private_key, &m.sealed), 0);
-	gather_fini(&w->gather);
-	gather_init(&w->gather, &w->controller, w->request.id, secret, "_INBOX.x");
-	message_encode(&m, &bytes);
-	member_message(w->member, "_INBOX.x.answer", bytes.at, bytes.len);
-}
-
-/* Brings what the node has published to the controller. */
-static void bring(struct world *w)
-{
-	for (size_t i = 0; i < w->sent.nr; i++)
-		gather_message(&w->gather, w->sent.at[i].bytes.at, w->sent.at[i].bytes.len);
-}
-
-static void expect(struct world *w, enum verdict v)
-{
-	bring(w);
-	assert_int_equal(w->gather.nodes.nr, 1);
-	assert_int_equal(w->gather.nodes.at[0]->verdict, v);
-	assert_int_equal(w->gather.nodes.at[0]->state, v ? GATHER_REFUSED : GATHER_WORKS);
-	assert_true(!v == !*w->gather.nodes.at[0]->why);
-	forget(w);
-}
-
-static void finish(struct world *w, const void *bytes, size_t len)
-{
-	const struct member_result r = { .why = "", .bytes = bytes, .len = len, .samples = 7 };
-
-	member_ended(w->member, w->number, &r);
-	bring(w);
-	forget(w);
-}
-
-/* Asks for chunks until nothing more is asked for. */
-static void pull(struct world *w)
-{
-	for (int i = 0; i < 100; i++) {
-		gather_tick(&w->gather, w->mono_ns);
-		if (!w->gets.nr)
-			return;
-		for (size_t k = 0; k < w->gets.nr; k++)
-			member_message(w->member, w->gets.at[k].reply, w->gets.at[k].bytes.at,
-				       w->gets.at[k].bytes.len);
-		bring(w);
-		forget(w);
-	}
-	fail();
-}
+#include "member_world.h"
 
 static void a_recording_is_answered_and_handed_out_in_chunks(void **state)
 {
@@ -257,14 +17,14 @@ static void a_recording_is_answered_and_handed_out_in_chunks(void **state)
 	assert_int_equal(w->nr_audited, 1);
 	assert_int_equal(w->sent.nr, 0); /* the recorder may refuse */
 	member_started(w->member, w->number, VERDICT_ACCEPT, "");
-	assert_string_equal(w->sent.at[0].subject, "_INBOX.x.answer");
+	assert_string_equal(w->sent.at[0].subject, "_INBOX.o.x.answer.n1");
 	expect(w, VERDICT_ACCEPT);
 	finish(w, bytes, len);
 	assert_int_equal(gather_count(&w->gather, GATHER_READY), 1);
 	pull(w);
 	assert_int_equal(gather_count(&w->gather, GATHER_DELIVERED), 1);
 	assert_int_equal(w->nr_delivered, 1);
-	assert_int_equal(w->gather.nr_chunks, 4);
+	assert_int_equal(w->gather.pulls.nr_chunks, 4);
 	assert_int_equal(w->delivered.len, len);
 	assert_memory_equal(w->delivered.at, bytes, len);
 }
@@ -278,7 +38,7 @@ static void the_census_starts_nothing(void **state)
 	assert_int_equal(w->nr_started, 0);
 	expect(w, VERDICT_ACCEPT);
 	assert_string_equal(w->gather.nodes.at[0]->labels, "node=n1,zone=a");
-	assert_string_equal(w->gather.nodes.at[0]->services[0], "checkout");
+	assert_string_equal(w->gather.nodes.at[0]->services, "checkout");
 }
 
 static void every_refusal_has_its_verdict(void **state)
@@ -379,89 +139,6 @@ static void the_days_budget_is_spent(void **state)
 	assert_int_equal(w->sent.nr, 0);
 }
 
-static void run_one(struct world *w)
-{
-	ask(w);
-	member_started(w->member, w->number, VERDICT_ACCEPT, "");
-	expect(w, VERDICT_ACCEPT);
-}
-
-static void send_control(struct world *w, enum message_kind kind, bool has_id)
-{
-	struct fleet_message m = { .kind = kind };
-	auto_str struct str bytes = { 0 };
-
-	m.control.has_id = has_id;
-	memcpy(m.control.id, w->request.id, sizeof(m.control.id));
-	message_encode(&m, &bytes);
-	member_message(w->member, "", bytes.at, bytes.len);
-}
-
-static void anybody_may_stop(void **state)
-{
-	struct world *w = *state;
-
-	run_one(w);
-	w->request.id[0]++;
-	send_control(w, MESSAGE_STOP, true); /* another one */
-	assert_int_equal(w->nr_stopped, 0);
-	send_control(w, MESSAGE_STOP, false);
-	send_control(w, MESSAGE_STOP, false);
-	assert_int_equal(w->nr_stopped, 1);
-	finish(w, "bytes", 5);
-	assert_string_equal(w->gather.nodes.at[0]->why, "It was stopped.");
-	pull(w);
-	assert_int_equal(w->nr_delivered, 1);
-}
-
-static void a_silent_controller_ends_the_recording(void **state)
-{
-	struct world *w = *state;
-
-	w->request.duration_s = 300;
-	run_one(w);
-	w->mono_ns += 59 * NS_PER_SEC;
-	member_tick(w->member);
-	send_control(w, MESSAGE_ALIVE, true);
-	w->mono_ns += 59 * NS_PER_SEC;
-	member_tick(w->member);
-	assert_int_equal(w->nr_stopped, 0);
-	w->mono_ns += 2 * NS_PER_SEC;
-	member_tick(w->member);
-	assert_int_equal(w->nr_stopped, 1);
-}
-
-static void a_node_that_suffers_ends_the_recording(void **state)
-{
-	struct world *w = *state;
-
-	w->request.duration_s = 300;
-	run_one(w);
-	w->facts.pressure_pct = 61;
-	member_tick(w->member);
-	w->mono_ns += 29 * NS_PER_SEC;
-	member_tick(w->member);
-	w->facts.pressure_pct = 60; /* a moment's rest */
-	member_tick(w->member);
-	w->facts.pressure_pct = 61;
-	w->mono_ns += 29 * NS_PER_SEC;
-	member_tick(w->member);
-	assert_int_equal(w->nr_stopped, 0);
-	w->mono_ns += 2 * NS_PER_SEC;
-	member_tick(w->member);
-	assert_int_equal(w->nr_stopped, 1);
-}
-
-static void the_file_disable_ends_everything(void **state)
-{
-	struct world *w = *state;
-
-	run_one(w);
-	w->is_disabled = true;
-	member_tick(w->member);
-	assert_int_equal(w->nr_stopped, 1);
-}
-
 static void results_end_after_ten_minutes(void **state)
 {
 	struct world *w = *state;
@@ -492,7 +169,7 @@ static void a_result_takes_its_secret(void **state)
 
 	run_one(w);
 	finish(w, "bytes", 5);
-	w->gather.secret[0] ^= 1;
+	w->gather.pulls.secret[0] ^= 1;
 	pull(w);
 	assert_int_equal(w->nr_delivered, 0);
 	assert_int_equal(w->gather.nodes.at[0]->state, GATHER_FAILED);
@@ -512,7 +189,7 @@ static void duplicates_and_damage_do_not_count(void **state)
 	assert_int_equal(w->gets.nr, 1);
 	member_message(w->member, w->gets.at[0].reply, w->gets.at[0].bytes.at,
 		       w->gets.at[0].bytes.len);
-	w->gather.nodes.at[0]->sha256[0] ^= 1;
+	w->gather.nodes.at[0]->pull.sha256[0] ^= 1;
 	bring(w);
 	bring(w);
 	assert_int_equal(w->nr_delivered, 0);
@@ -564,12 +241,10 @@ static void a_second_node_of_the_name_is_counted(void **state)
 	memcpy(m.answer.id, w->request.id, sizeof(m.answer.id));
 	m.answer.instance = w->gather.nodes.at[0]->instance + 1;
 	message_encode(&m, &bytes);
-	gather_message(&w->gather, bytes.at, bytes.len);
+	gather_message(&w->gather, "_INBOX.o.x.answer.n1", bytes.at, bytes.len);
 	assert_int_equal(w->gather.nr_twins, 1);
 	assert_int_equal(w->gather.nodes.nr, 1);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
@@ -580,10 +255,6 @@ int main(void)
 		TEST(a_request_counts_once),
 		TEST(two_requests_run_at_a_time),
 		TEST(the_days_budget_is_spent),
-		TEST(anybody_may_stop),
-		TEST(a_silent_controller_ends_the_recording),
-		TEST(a_node_that_suffers_ends_the_recording),
-		TEST(the_file_disable_ends_everything),
 		TEST(results_end_after_ten_minutes),
 		TEST(a_result_that_is_too_large_fails),
 		TEST(a_result_takes_its_secret),

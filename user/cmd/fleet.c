@@ -13,8 +13,15 @@ static const struct cmd cmds[] = {
 	{ "ls", "list the nodes that answer, and their services", fleet_ls_main },
 	{ "record", "record on many nodes, or fetch their past; write one profile",
 	  fleet_record_main },
-	{ "stop", "end all recordings of the fleet now", fleet_stop_main },
-	{ "init", "make a key, and its line for the nodes", fleet_init_main },
+	{ "diff", "compare two groups of nodes, such as two versions", fleet_diff_main },
+	{ "top", "show the hottest services and methods of the fleet", fleet_top_main },
+	{ "serve", "serve a page on which people record many nodes", fleet_serve_main },
+	{ "status", "list the requests that nodes are serving", fleet_status_main },
+	{ "stop", "end recordings of the fleet now", fleet_stop_main },
+	{ "audit", "show who asked nodes for what", fleet_audit_main },
+	{ "init", "make a key, and keys and configuration for NATS", fleet_init_main },
+	{ "add", "make the key of a further node, aggregator or person", fleet_add_main },
+	{ "revoke", "remove the rights of one", fleet_revoke_main },
 };
 
 int fleet_main(int argc, char **argv)

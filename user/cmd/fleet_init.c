@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sysflame fleet init`: makes a person's key.
+ * `sysflame fleet init`: makes a person's key, and the keys and configuration of NATS. `add` and
+ * `revoke` change them.
  * Part of cmd/fleet.h.
  */
 #include <errno.h>
@@ -15,35 +16,27 @@
 #include "base/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
-#include "fleet/key.h"
+#include "cmd/fleet_layout.h"
+#include "fleet/selector.h"
 
 struct options {
-	const char *dir, *person, *role, *namespaces;
+	const char *dir, *person, *role, *namespaces, *nodes, *hosts;
+	int nr_aggregators;
 	bool help;
 };
-
-static int write_all(int fd, const char *text)
-{
-	size_t len = strlen(text);
-
-	return write(fd, text, len) == (ssize_t)len ? 0 : -EIO;
-}
 
 /* An old key stays: nodes know it. */
 static int write_key(const char *dir, const u8 *private_key)
 {
 	auto_free char *path = xasprintf("%s/key", dir);
-	auto_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	char text[2 * FLEET_KEY_LEN + 2];
 
-	if (fd < 0) {
-		log_error("fleet init: %s: %s", path, strerror(errno));
-		return -errno;
-	}
 	hex_print(private_key, FLEET_KEY_LEN, text);
 	strcat(text, "\n");
-	int err = write_all(fd, text);
+	int err = layout_write_file(path, true, text, strlen(text));
 	explicit_bzero(text, sizeof(text));
+	if (err)
+		log_error("fleet init: %s: %s", path, strerror(-err));
 	return err;
 }
 
@@ -51,14 +44,16 @@ static int append_line(const char *dir, const char *line)
 {
 	auto_free char *path = xasprintf("%s/keys", dir);
 	auto_close int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	int err = fd < 0 ? -errno : write_all(fd, line);
+	ssize_t len = (ssize_t)strlen(line);
+	int err = fd < 0 ? -errno : write(fd, line, (size_t)len) == len ? 0 : -EIO;
 
 	if (err)
 		log_error("fleet init: %s: %s", path, strerror(-err));
 	return err;
 }
 
-static int init(const struct options *o)
+/* Makes the key. Returns an exit status. */
+static int make_key(const struct options *o, const char *folder, u8 *public_key)
 {
 	u8 private_key[FLEET_KEY_LEN];
 	struct fleet_key key = { 0 };
@@ -79,24 +74,50 @@ static int init(const struct options *o)
 		log_error("fleet init: %s", strchr(why.at, ':') + 2);
 		return EXIT_USAGE;
 	}
-	if (mkdir(o->dir, 0755) && errno != EEXIST) {
-		log_error("fleet init: %s: %s", o->dir, strerror(errno));
+	if (mkdir(folder, 0755) && errno != EEXIST) {
+		log_error("fleet init: %s: %s", folder, strerror(errno));
 		return EXIT_FAILED;
 	}
-	err = write_key(o->dir, private_key) ?: append_line(o->dir, line.at);
+	err = write_key(folder, private_key) ?: append_line(o->dir, line.at);
 	explicit_bzero(private_key, sizeof(private_key));
 	if (err)
 		return EXIT_FAILED;
+	memcpy(public_key, key.key, sizeof(key.key));
 	printf("%s", line.at);
-	log_info("%s/key is private; copy the line above into the file `keys` of every node's "
-		 "--fleet-dir",
-		 o->dir);
 	return 0;
+}
+
+static int init(const struct options *o)
+{
+	const struct layout_options layout = { o->dir, o->nodes, o->hosts, o->person,
+					       o->nr_aggregators };
+	auto_str struct str names = { 0 };
+	u8 public_key[FLEET_KEY_LEN];
+	size_t nr = 0;
+	int status = o->nodes ? layout_read_nodes(o->nodes, &names, &nr) : 0;
+
+	status = status ?: make_key(o, o->dir, public_key);
+	if (!status && !o->nodes)
+		log_info("%s/key is private; copy the line above into the file `keys` of every "
+			 "node's --fleet-dir",
+			 o->dir);
+	if (status || !o->nodes)
+		return status;
+	str_add(&names, "");
+	status = layout_write(&layout, names.at, public_key);
+	if (!status)
+		log_info("%zu nodes. Copy %s/nodes/NAME to the --fleet-dir of each node, and "
+			 "%s/server to the NATS server, which starts by: nats-server -c hub.conf",
+			 nr, o->dir, o->dir);
+	return status;
 }
 
 int fleet_init_main(int argc, char **argv)
 {
-	struct options o = { .role = "operator", .person = "operator" };
+	struct options o = { .role = "operator",
+			     .person = "operator",
+			     .hosts = "localhost,127.0.0.1",
+			     .nr_aggregators = 2 };
 	const struct opt opts[] = {
 		{ 0, "dir", OPT_STRING, &o.dir, "DIR", "write the files `key` and `keys` there" },
 		{ 0, "person", OPT_STRING, &o.person, "NAME", "whose key it is (operator)" },
@@ -104,6 +125,11 @@ int fleet_init_main(int argc, char **argv)
 		  "viewer, profiler or operator (operator)" },
 		{ 0, "namespaces", OPT_STRING, &o.namespaces, "NAME,..",
 		  "what a profiler may record" },
+		{ 0, "nodes", OPT_STRING, &o.nodes, "FILE",
+		  "a name on each line: also make their keys for NATS, and its configuration" },
+		{ 0, "hosts", OPT_STRING, &o.hosts, "HOST,..",
+		  "names and addresses of the server (localhost,127.0.0.1)" },
+		{ 0, "aggregators", OPT_INT, &o.nr_aggregators, "N", "make keys of N (2)" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
 	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
@@ -112,7 +138,9 @@ int fleet_init_main(int argc, char **argv)
 		return EXIT_USAGE;
 	if (o.help) {
 		puts("usage: sysflame fleet init --dir DIR [OPTION..]\n\n"
-		     "Makes a key, and prints the line by which nodes know it.\n");
+		     "Makes a key, and prints the line by which nodes know it. With --nodes it "
+		     "also makes\na key of NATS for each node, with the rights it needs, and "
+		     "configuration for\nnats-server.\n");
 		opt_help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}
@@ -120,5 +148,95 @@ int fleet_init_main(int argc, char **argv)
 		log_error("fleet init: takes --dir DIR and no other words");
 		return EXIT_USAGE;
 	}
+	if (o.nr_aggregators < 0 || o.nr_aggregators > 1000 || !node_name_is_valid(o.person)) {
+		log_error("fleet init: --aggregators takes 0 to 1000; a person's name has 1 to 63 "
+			  "letters, digits, - and _");
+		return EXIT_USAGE;
+	}
 	return init(&o);
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+struct change {
+	const char *dir, *name, *role, *namespaces;
+	bool is_person, is_aggregator, help;
+};
+
+static int parse_change(struct change *c, int argc, char **argv, bool adds)
+{
+	const struct opt opts[] = {
+		{ 0, "dir", OPT_STRING, &c->dir, "DIR", "the folder of fleet init" },
+		{ 0, "aggregator", OPT_BOOL, &c->is_aggregator, NULL, "NAME is an aggregator" },
+		{ 0, "person", OPT_BOOL, &c->is_person, NULL, "NAME is a person" },
+		{ 'h', "help", OPT_BOOL, &c->help, NULL, "show this help" },
+		{ 0, "role", OPT_STRING, &c->role, "ROLE",
+		  "of a person: viewer, profiler or operator (viewer)" },
+		{ 0, "namespaces", OPT_STRING, &c->namespaces, "NAME,..",
+		  "what a profiler may record" },
+	};
+	size_t nr = ARRAY_SIZE(opts) - (adds ? 0 : 2);
+	int words = opt_parse_mixed(opts, nr, argc, argv);
+
+	if (words < 0)
+		return EXIT_USAGE;
+	if (c->help) {
+		printf("usage: sysflame fleet %s NAME --dir DIR [OPTION..]\n\n%s\n\n",
+		       adds ? "add" : "revoke",
+		       adds ? "Makes the key of a node, an aggregator or a person."
+			    : "Removes the rights of a node, an aggregator or a person.");
+		opt_help(opts, nr);
+		return 0;
+	}
+	c->name = words == 1 ? argv[0] : "";
+	if (c->dir && node_name_is_valid(c->name) && !(c->is_person && c->is_aggregator))
+		return 0;
+	log_error("fleet: takes --dir DIR and a name of 1 to 63 letters, digits, - and _");
+	return EXIT_USAGE;
+}
+
+static enum rights_kind kind_of(const struct change *c)
+{
+	return c->is_person ? RIGHTS_PERSON : c->is_aggregator ? RIGHTS_AGGREGATOR : RIGHTS_NODE;
+}
+
+static int say_reload(int status)
+{
+	if (!status)
+		log_info("copy server/users.conf to the NATS servers, and reload them: nats-server "
+			 "--signal reload");
+	return status;
+}
+
+int fleet_add_main(int argc, char **argv)
+{
+	struct change c = { .role = "viewer" };
+	u8 public_key[FLEET_KEY_LEN];
+	int status = parse_change(&c, argc, argv, true);
+
+	if (status || c.help)
+		return status;
+	if (c.is_person) {
+		const struct options o = {
+			.dir = c.dir, .person = c.name, .role = c.role, .namespaces = c.namespaces
+		};
+		auto_free char *folder = xasprintf("%s/people/%s", c.dir, c.name);
+		status = make_key(&o, folder, public_key);
+	}
+	return say_reload(
+		status ?: layout_add(c.dir, kind_of(&c), c.name, c.is_person ? public_key : NULL));
+}
+
+int fleet_revoke_main(int argc, char **argv)
+{
+	struct change c = { 0 };
+	int status = parse_change(&c, argc, argv, false);
+
+	if (status || c.help)
+		return status;
+	status = layout_revoke(c.dir, kind_of(&c), c.name);
+	if (!status && c.is_person)
+		log_warn("remove the line of %s from the file `keys`, too, here and on the nodes",
+			 c.name);
+	return say_reload(status);
 }

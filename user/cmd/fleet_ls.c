@@ -1,33 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sysflame fleet ls` and `sysflame fleet stop`.
+ * `sysflame fleet ls`, `status` and `stop`: one census, or one message.
  * Part of cmd/fleet.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
 #include "cmd/fleet_request.h"
+#include "fleet/key.h"
 #include "fleet/selector.h"
 
 struct options {
 	struct fleet_request_options request;
-	const char *select;
+	const char *select, *id;
 	bool help;
 };
-
-static void print_services(const struct gather_node *n)
-{
-	for (u32 i = 0; i < n->nr_services; i++)
-		printf("%s%s", i ? ", " : "", n->services[i]);
-	if (n->nr_all_services > n->nr_services)
-		printf(" and %u more", n->nr_all_services - n->nr_services);
-}
 
 static int by_name(const void *a, const void *b)
 {
@@ -35,61 +29,183 @@ static int by_name(const void *a, const void *b)
 		      (*(struct gather_node *const *)b)->name);
 }
 
-static void print(struct gather *g)
+/* The nodes by name; the caller frees the list. */
+static struct gather_node **sorted(const struct gather *g)
 {
+	struct gather_node **all = xcalloc(g->nodes.nr + 1, sizeof(all[0]));
+
+	for (size_t i = 0; i < g->nodes.nr; i++)
+		all[i] = g->nodes.at[i];
+	qsort(all, g->nodes.nr, sizeof(all[0]), by_name);
+	return all;
+}
+
+/* "a, b and 3 more" */
+static char *services_text(const struct gather_node *n)
+{
+	struct str s = { 0 };
+	u32 nr = 0;
+
+	str_add(&s, "");
+	for (const char *at = n->services; *at; nr++) {
+		size_t len = strcspn(at, "\n");
+		str_addf(&s, "%s%.*s", nr ? ", " : "", (int)len, at);
+		at += len + (at[len] != '\0');
+	}
+	if (n->nr_services > nr)
+		str_addf(&s, " and %u more", n->nr_services - nr);
+	return str_take(&s);
+}
+
+static void print_nodes(const struct gather *g)
+{
+	auto_free struct gather_node **all = sorted(g);
 	size_t nr = 0;
 
-	if (g->nodes.nr)
-		qsort(g->nodes.at, g->nodes.nr, sizeof(g->nodes.at[0]), by_name);
-	printf("%-20s %-30s %5s %5s  %s\n", "NODE", "LABELS", "CPUS", "JVMS", "SERVICES");
+	printf("%-20s %-30s %-8s %5s %5s  %s\n", "NODE", "LABELS", "VERSION", "CPUS", "JVMS",
+	       "SERVICES");
 	for (size_t i = 0; i < g->nodes.nr; i++) {
-		const struct gather_node *n = g->nodes.at[i];
+		const struct gather_node *n = all[i];
 		const char *labels = strchr(n->labels, ',');
+		auto_free char *services = services_text(n);
 		if (n->verdict == VERDICT_NO_MATCH)
 			continue;
 		nr++;
-		printf("%-20s %-30s ", n->name, labels ? labels + 1 : "-");
-		if (n->verdict) {
+		printf("%-20s %-30s %-8s ", n->name, labels ? labels + 1 : "-", n->version);
+		if (n->verdict)
 			printf("%s: %s\n", verdict_name(n->verdict), n->why);
-			continue;
-		}
-		printf("%5u %5u  ", n->nr_cpus, n->nr_jvms);
-		print_services(n);
-		puts("");
+		else
+			printf("%5u %5u  %s\n", n->nr_cpus, n->nr_jvms, services);
 	}
 	log_info("%zu nodes answered, %zu match", g->nodes.nr, nr);
 	if (g->nr_twins)
 		log_warn("%u answers came from a second node of the same name", g->nr_twins);
 }
 
-static int list(const struct options *o)
-{
-	struct asking a = { 0 };
-	struct gather g = { 0 };
-	struct fleet_request r = { .want = WANT_CENSUS, .share_ppb = FLEET_PPB };
-	const struct gather_host host = asking_host(&a);
-	int status = asking_begin(&a, &o->request);
+#define GONE_SHOWN 50
 
-	copy_text(r.selector, sizeof(r.selector), o->select);
-	status = status ?: asking_send(&a, &r, &g, &host);
-	if (!status) {
-		asking_run(&a, (u64)(o->request.wait_s * (double)NS_PER_SEC), NULL);
-		print(&g);
-		status = g.nodes.nr ? 0 : EXIT_FAILED;
+/* Nodes that were seen in the last 90 s and did not answer now. */
+struct gone {
+	const struct gather *census;
+	char names[GONE_SHOWN][64];
+	u64 at_ms[GONE_SHOWN];
+	u32 nr, nr_all;
+};
+
+static void add_gone(struct asking *a, const char *node, u64 at_ms)
+{
+	struct gone *g = a->extra;
+
+	if (!node_name_is_valid(node) || gather_find(g->census, node))
+		return;
+	for (u32 i = 0; i < g->nr; i++)
+		if (!strcmp(g->names[i], node)) {
+			g->at_ms[i] = at_ms;
+			return;
+		}
+	g->nr_all++;
+	if (g->nr < GONE_SHOWN)
+		copy_text(g->names[g->nr++], sizeof(g->names[0]), node);
+}
+
+static void print_gone(struct asking *a, const struct gather *census)
+{
+	struct gone g = { .census = census };
+	u64 now_ms = time_wall_ns() / NS_PER_MS;
+
+	a->extra = &g;
+	a->seen = add_gone;
+	if (!asking_seen(a, "")) {
+		log_info("nodes that are gone are unknown: %s", a->seen_why ?: "no answer");
+		return;
 	}
-	gather_fini(&g);
+	for (u32 i = 0; i < g.nr; i++) {
+		asking_seen(a, g.names[i]);
+		if (g.at_ms[i] && g.at_ms[i] <= now_ms)
+			printf("%-20s does not answer; last seen %llu s ago\n", g.names[i],
+			       (unsigned long long)((now_ms - g.at_ms[i]) / 1000));
+		else
+			printf("%-20s does not answer\n", g.names[i]);
+	}
+	if (g.nr_all > g.nr)
+		log_info("%u more nodes do not answer", g.nr_all - g.nr);
+}
+
+/* A request that runs on some nodes: "ID AGE DURATION PERSON SELECTOR", as they report it. */
+struct running {
+	char id[2 * FLEET_ID_LEN + 1], person[64], selector[256];
+	u32 age_s, duration_s, nr_nodes;
+};
+
+static void add_run(const char *line, struct running *all, u32 max, u32 *nr)
+{
+	struct running r = { .nr_nodes = 1 };
+	u32 i = 0;
+
+	if (sscanf(line, "%32s %u %u %63s %255s", r.id, &r.age_s, &r.duration_s, r.person,
+		   r.selector) != 5)
+		return;
+	while (i < *nr && strcmp(all[i].id, r.id) != 0)
+		i++;
+	if (i < *nr) {
+		all[i].nr_nodes++;
+		all[i].age_s = r.age_s > all[i].age_s ? r.age_s : all[i].age_s;
+	} else if (*nr < max) {
+		all[(*nr)++] = r;
+	}
+}
+
+static void print_running(const struct gather *g)
+{
+	struct running all[64];
+	u32 nr = 0;
+
+	vec_each(at, &g->nodes) {
+		auto_free char *copy = xstrdup((*at)->runs);
+		char *rest = copy, *line;
+		while ((line = strsep(&rest, "\n")))
+			add_run(line, all, ARRAY_SIZE(all), &nr);
+	}
+	if (!nr) {
+		log_info("%zu nodes answered; no request is being served", g->nodes.nr);
+		return;
+	}
+	printf("%-34s %-12s %6s %10s  %s\n", "REQUEST", "PERSON", "NODES", "AGE", "SELECTOR");
+	for (u32 i = 0; i < nr; i++) {
+		auto_free char *age = xasprintf("%u/%u s", all[i].age_s, all[i].duration_s);
+		printf("%-34s %-12s %6u %10s  %s\n", all[i].id, all[i].person, all[i].nr_nodes, age,
+		       all[i].selector);
+	}
+}
+
+static int take_census(const struct options *o, void (*print)(const struct gather *g),
+		       bool lists_gone)
+{
+	struct asking a = { .is_silent = true };
+	int status = asking_begin(&a, &o->request, NULL);
+
+	if (!status) {
+		const struct controller_order order = asking_order(&a, WANT_CENSUS, o->select);
+		status = asking_add(&a, &order);
+	}
+	/* A fleet in which nothing matches is no error of a list. */
+	if (!status && asking_run(&a, CONTROLLER_ENDED) &&
+	    !controller_view(a.controllers[0]).nr_census)
+		status = EXIT_FAILED;
+	if (!status)
+		print(controller_view(a.controllers[0]).census);
+	/* Also if no node answered: then all are gone. */
+	if (lists_gone && a.nr)
+		print_gone(&a, controller_view(a.controllers[0]).census);
 	asking_end(&a);
 	return status;
 }
 
-static int parse(struct options *o, int argc, char **argv, const char *usage)
+static int parse(struct options *o, int argc, char **argv, const char *usage, bool takes_id)
 {
-	auto_str struct str why = { 0 };
-	struct selector s;
 	const struct opt opts[] = {
 		FLEET_OPTS(&o->request),
-		{ 0, "select", OPT_STRING, &o->select, "SELECTOR",
-		  "these nodes only, as in zone=a,version!=2" },
+		SELECT_OPT(&o->select),
 		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this help" },
 	};
 	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
@@ -101,14 +217,13 @@ static int parse(struct options *o, int argc, char **argv, const char *usage)
 		opt_help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}
+	if (takes_id && next < argc)
+		o->id = argv[next++];
 	if (next < argc) {
 		log_error("fleet: %s: unexpected", argv[next]);
 		return EXIT_USAGE;
 	}
-	if (!selector_parse(o->select, &s, &why))
-		return 0;
-	log_error("fleet: %s", why.at);
-	return EXIT_USAGE;
+	return asking_check_selector(o->select);
 }
 
 int fleet_ls_main(int argc, char **argv)
@@ -116,29 +231,45 @@ int fleet_ls_main(int argc, char **argv)
 	struct options o = { .request = { .wait_s = 2 }, .select = "" };
 	int status = parse(&o, argc, argv,
 			   "usage: sysflame fleet ls --nats URL --fleet-dir DIR [OPTION..]\n\n"
-			   "Lists the nodes that answer now.\n");
+			   "Lists the nodes that answer now.\n",
+			   false);
 
-	return status || o.help ? status : list(&o);
+	return status || o.help ? status : take_census(&o, print_nodes, true);
+}
+
+int fleet_status_main(int argc, char **argv)
+{
+	struct options o = { .request = { .wait_s = 2 }, .select = "" };
+	int status = parse(&o, argc, argv,
+			   "usage: sysflame fleet status --nats URL --fleet-dir DIR [OPTION..]\n\n"
+			   "Lists the requests that nodes are serving now.\n",
+			   false);
+
+	return status || o.help ? status : take_census(&o, print_running, false);
 }
 
 int fleet_stop_main(int argc, char **argv)
 {
 	struct options o = { .request = { .wait_s = 1 }, .select = "" };
 	struct asking a = { 0 };
-	struct gather nobody = { 0 };
-	int status = parse(&o, argc, argv,
-			   "usage: sysflame fleet stop --nats URL --fleet-dir DIR\n\n"
-			   "Ends all recordings of the fleet, whoever began them. Their results\n"
-			   "so far are kept.\n");
+	u8 id[FLEET_ID_LEN];
+	int status =
+		parse(&o, argc, argv,
+		      "usage: sysflame fleet stop --nats URL --fleet-dir DIR [REQUEST]\n\n"
+		      "Ends a recording that `fleet status` lists; without REQUEST all recordings\n"
+		      "of the fleet, whoever began them. Their results so far are kept.\n",
+		      true);
 
 	if (status || o.help)
 		return status;
-	status = asking_begin(&a, &o.request);
+	if (o.id && (strlen(o.id) != 2 * sizeof(id) || !hex_parse(o.id, id, sizeof(id)))) {
+		log_error("fleet stop: %s: a request has 32 hexadecimal digits", o.id);
+		return EXIT_USAGE;
+	}
+	status = asking_begin(&a, &o.request, NULL);
 	if (!status) {
-		asking_control(&a, MESSAGE_STOP, NULL);
-		a.gather = &nobody;
-		asking_run(&a, NS_PER_SEC, NULL);
-		log_info("every node was told to stop");
+		asking_stop_all(&a, o.id ? id : NULL);
+		log_info("every node was asked to stop");
 	}
 	asking_end(&a);
 	return status;

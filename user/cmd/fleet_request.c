@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request to the nodes of a fleet. */
+/* Requests to the nodes of a fleet over NATS. */
 #include "cmd/fleet_request.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -14,13 +15,16 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
+#include "export/read.h"
+#include "fleet/coverage.h"
 #include "fleet/key.h"
+#include "fleet/selector.h"
 
-#define CONNECT_NS (10 * NS_PER_SEC)
-#define ALIVE_NS   (15 * NS_PER_SEC)
-#define POLL_MS    50
+#define CONNECT_NS  (10 * NS_PER_SEC)
+#define POLL_MS     20
+#define REASONS_MAX 20 /* lines */
 
-static int read_key(struct asking *a, const char *dir)
+int asking_read_key(const char *dir, u8 *private_key)
 {
 	auto_free char *path = xasprintf("%s/key", dir), *text = NULL;
 	size_t len;
@@ -31,18 +35,41 @@ static int read_key(struct asking *a, const char *dir)
 		return EXIT_FAILED;
 	}
 	text[strcspn(text, "\n")] = '\0';
-	bool is_key = hex_parse(text, a->private_key, sizeof(a->private_key));
+	bool is_key = hex_parse(text, private_key, FLEET_KEY_LEN);
 	explicit_bzero(text, len);
 	if (!is_key)
 		log_error("fleet: %s holds no key of 64 hexadecimal digits", path);
 	return is_key ? 0 : EXIT_FAILED;
 }
 
-/* Messages of the link. -EPIPE if it is gone. */
+/* An http_message_fn. */
+static void take_message(void *ctx, const char *subject, const void *bytes, size_t len)
+{
+	struct asking *a = ctx;
+
+	for (u32 i = 0; i < a->nr; i++)
+		controller_message(a->controllers[i], subject, bytes, len);
+}
+
+static void take_seen(struct asking *a, const struct link_event *e)
+{
+	if (e->kind == LINK_SEEN && a->seen) {
+		a->seen(a, e->subject, strtoull(e->text, NULL, 10));
+	} else if (e->kind == LINK_SEEN_END) {
+		a->has_all_seen = true;
+		a->seen_why = *e->text ? xstrdup(e->text) : NULL;
+	}
+}
+
+/* Messages of the nodes. -EPIPE if the link is gone. */
 static int take_events(struct asking *a)
 {
 	struct link_event e;
 
+	if (a->http) {
+		http_fleet_step(a->http, take_message, a);
+		return 0;
+	}
 	for (;;) {
 		int err = link_receive(a->link, &e);
 		if (err == -EAGAIN)
@@ -51,28 +78,31 @@ static int take_events(struct asking *a)
 			log_error("fleet: the process that talks to NATS has ended");
 			return err;
 		}
-		if (e.kind == LINK_MESSAGE && a->gather)
-			gather_message(a->gather, e.bytes, e.len);
+		if (e.kind == LINK_MESSAGE)
+			take_message(a, e.subject, e.bytes, e.len);
+		else if (e.kind == LINK_SEEN || e.kind == LINK_SEEN_END)
+			take_seen(a, &e);
 		else if (e.kind == LINK_UP)
 			log_debug("fleet: connected to %s", e.text);
 		else if (e.kind == LINK_DOWN)
 			log_warn("fleet: %s: %s", a->o->url, e.text);
-		a->is_up = e.kind == LINK_MESSAGE ? a->is_up : e.kind == LINK_UP;
+		if (e.kind == LINK_UP || e.kind == LINK_DOWN)
+			a->is_up = e.kind == LINK_UP;
 	}
 }
 
 static void wait_a_while(const struct asking *a)
 {
-	struct pollfd polled = { link_fd(a->link), POLLIN, 0 };
+	struct pollfd polled = { a->http ? http_fleet_fd(a->http) : link_fd(a->link), POLLIN, 0 };
 
 	poll(&polled, 1, POLL_MS);
 }
 
 static int connect_link(struct asking *a)
 {
-	const struct link_options link = { .url = a->o->url,
-					   .name = "sysflame-fleet",
-					   .dir = a->o->dir };
+	const struct link_options link = {
+		.url = a->o->url, .name = "sysflame-fleet", .inbox = a->owner, .dir = a->o->dir
+	};
 	auto_free char *all = xasprintf("%s.>", a->inbox);
 	u64 until = time_mono_ns() + CONNECT_NS;
 	int err = link_start(&link, &a->link) ?: link_subscribe(a->link, all);
@@ -87,28 +117,56 @@ static int connect_link(struct asking *a)
 	return EXIT_FAILED;
 }
 
-int asking_begin(struct asking *a, const struct fleet_request_options *o)
+/* Plain http shows the token to everybody on the way. */
+static void warn_of_plain(const struct http_entries *nodes)
 {
-	u8 random[FLEET_ID_LEN];
-	char text[2 * FLEET_ID_LEN + 1];
+	u32 nr = 0;
 
-	a->o = o;
-	if (!o->url || !o->dir || !(o->wait_s > 0) || o->wait_s > 600) {
-		log_error("fleet: needs --nats URL and --fleet-dir DIR; --wait takes up to 600 s");
-		return EXIT_USAGE;
+	vec_each(e, &nodes->all) {
+		const char *host = e->url + strlen("http://");
+		nr += !strncmp(e->url, "http://", strlen("http://")) &&
+		      strncmp(host, "127.", 4) != 0 && strncmp(host, "[::1]", 5) != 0 &&
+		      strncmp(host, "localhost", 9) != 0;
 	}
-	if (getrandom(random, sizeof(random), 0) != sizeof(random))
-		return EXIT_FAILED;
-	hex_print(random, sizeof(random), text);
-	snprintf(a->inbox, sizeof(a->inbox), "_INBOX.%s", text);
-	int status = read_key(a, o->dir);
-	return status ?: connect_link(a);
+	if (nr)
+		log_warn("%u nodes have http:// addresses: their tokens are readable on the way; "
+			 "use https://",
+			 nr);
 }
 
-void asking_end(struct asking *a)
+static int connect_http(struct asking *a, const u8 *public_key)
 {
-	link_free(a->link);
-	explicit_bzero(a->private_key, sizeof(a->private_key));
+	auto_str struct str why = { 0 };
+	struct http_entries nodes = { 0 };
+	u32 wait_s = a->o->wait_s < 1 ? 1 : (u32)a->o->wait_s;
+
+	if (http_file_read(a->o->http, &nodes, &why)) {
+		log_error("fleet: %s: %s", a->o->http, why.at);
+		return EXIT_USAGE;
+	}
+	warn_of_plain(&nodes);
+	int err = http_fleet_start(&nodes, public_key, wait_s, &a->http);
+	http_entries_wipe(&nodes);
+	if (err) {
+		log_error("fleet: the process that asks nodes cannot be started: %s",
+			  strerror(-err));
+		return EXIT_FAILED;
+	}
+	while (!http_fleet_is_ready(a->http) && !(a->stopped && *a->stopped)) {
+		take_events(a);
+		wait_a_while(a);
+	}
+	return 0;
+}
+
+static u64 mono_ns(void *ctx)
+{
+	return time_mono_ns();
+}
+
+static u64 wall_ms(void *ctx)
+{
+	return time_wall_ns() / NS_PER_MS;
 }
 
 static void publish(void *ctx, const char *subject, const char *reply, const void *bytes,
@@ -116,72 +174,293 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 {
 	struct asking *a = ctx;
 
-	/* No error: gather_tick repeats requests without an answer. */
+	if (a->http) {
+		http_fleet_publish(a->http, subject, reply, bytes, len);
+		return;
+	}
+	/* No error: requests without an answer are repeated. */
 	if (link_publish(a->link, subject, reply, bytes, len))
 		log_debug("fleet: a message to %s was not sent", subject);
 }
 
-struct gather_host asking_host(struct asking *a)
+static void report(void *ctx, const char *text)
 {
-	return (struct gather_host){ .ctx = a, .publish = publish };
+	const struct asking *a = ctx;
+
+	if (!a->is_silent)
+		log_info("%s", text);
 }
 
-int asking_send(struct asking *a, struct fleet_request *r, struct gather *g,
-		const struct gather_host *host)
+int asking_begin(struct asking *a, const struct fleet_request_options *o, struct workers *w)
 {
-	u8 secret[FLEET_ID_LEN];
-	struct fleet_message m = { .kind = MESSAGE_SIGNED };
-	auto_free char *reply = xasprintf("%s.answer", a->inbox);
-	auto_str struct str bytes = { 0 };
+	u8 random[FLEET_ID_LEN], public_key[FLEET_KEY_LEN];
+	char text[2 * FLEET_ID_LEN + 1], owner[2 * INBOX_OWNER + 1];
 
-	if (getrandom(r->id, sizeof(r->id), 0) != sizeof(r->id) ||
-	    getrandom(r->nonce, sizeof(r->nonce), 0) != sizeof(r->nonce) ||
-	    getrandom(secret, sizeof(secret), 0) != sizeof(secret))
+	a->o = o;
+	if (o->http ? o->url || o->dir : !o->url || !o->dir) {
+		log_error("fleet: needs --nats URL and --fleet-dir DIR%s",
+			  o->http ? ", or --http FILE alone" : "");
+		return EXIT_USAGE;
+	}
+	if (!(o->wait_s > 0) || o->wait_s > 600) {
+		log_error("fleet: --wait takes up to 600 s");
+		return EXIT_USAGE;
+	}
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		return EXIT_FAILED;
-	digest(secret, sizeof(secret), r->pull_hash);
-	r->sent_ms = time_wall_ns() / NS_PER_MS;
-	if (request_encode(r, &m.sealed) || key_sign(a->private_key, &m.sealed)) {
-		log_error("fleet: the request cannot be signed");
+	a->host = (struct controller_host){ .ctx = a,
+					    .mono_ns = mono_ns,
+					    .wall_ms = wall_ms,
+					    .publish = publish,
+					    .report = report,
+					    .workers = w,
+					    .private_key = a->private_key,
+					    .inbox = a->inbox,
+					    .filters = o->http != NULL };
+	int status = !o->http                              ? asking_read_key(o->dir, a->private_key)
+		     : key_new(a->private_key, public_key) ? EXIT_FAILED
+							   : 0;
+	if (status || key_public(a->private_key, public_key))
+		return status ?: EXIT_FAILED;
+	hex_print(random, sizeof(random), text);
+	hex_print(public_key, INBOX_OWNER, owner);
+	snprintf(a->owner, sizeof(a->owner), "_INBOX.%s", owner);
+	snprintf(a->inbox, sizeof(a->inbox), "_INBOX.%s.%s", owner, text);
+	return o->http ? connect_http(a, public_key) : connect_link(a);
+}
+
+void asking_drop(struct asking *a)
+{
+	for (u32 i = 0; i < a->nr; i++)
+		controller_free(a->controllers[i]);
+	a->nr = 0;
+}
+
+void asking_end(struct asking *a)
+{
+	asking_drop(a);
+	link_free(a->link);
+	http_fleet_free(a->http);
+	free(a->seen_why);
+	explicit_bzero(a->private_key, sizeof(a->private_key));
+}
+
+bool asking_seen(struct asking *a, const char *node)
+{
+	u64 until = time_mono_ns() + CONNECT_NS;
+
+	a->has_all_seen = false;
+	free(a->seen_why);
+	a->seen_why = NULL;
+	if (link_ask_seen(a->link, node))
+		return false;
+	while (!a->has_all_seen && time_mono_ns() < until && !take_events(a))
+		wait_a_while(a);
+	if (!a->has_all_seen)
+		a->seen_why = xstrdup("JetStream does not answer");
+	return !a->seen_why;
+}
+
+struct controller_order asking_order(const struct asking *a, enum fleet_want want,
+				     const char *selector)
+{
+	struct controller_order o = { .want = want,
+				      .hz = 99,
+				      .duration_s = 30,
+				      .watch_s = CONTROLLER_WATCH_S,
+				      .answers_ms = (u32)(a->o->wait_s * 1000) };
+
+	copy_text(o.selector, sizeof(o.selector), selector);
+	copy_text(o.events, sizeof(o.events), "cpu");
+	return o;
+}
+
+int asking_add(struct asking *a, const struct controller_order *o)
+{
+	if (controller_start(o, &a->host, &a->controllers[a->nr])) {
+		log_error("fleet: the request cannot be signed or sent");
 		return EXIT_FAILED;
 	}
-	gather_init(g, host, r->id, secret, a->inbox);
-	a->gather = g;
-	message_encode(&m, &bytes);
-	if (!link_publish(a->link, "sysflame.v1.req.all", reply, bytes.at, bytes.len))
-		return 0;
-	log_error("fleet: the request was not sent: the connection is too slow");
-	return EXIT_FAILED;
+	a->nr++;
+	return 0;
 }
 
-void asking_control(struct asking *a, enum message_kind kind, const u8 *id)
+static void log_unanswered(const struct controller_state *s)
 {
-	struct fleet_message m = { .kind = kind };
-	auto_str struct str bytes = { 0 };
+	size_t heard = s->nodes->nodes.nr;
 
-	m.control.has_id = id;
+	if (heard < s->nr_chosen)
+		log_warn("%zu nodes did not answer the request in time; --wait waits longer",
+			 s->nr_chosen - heard);
+}
+
+/* An error of a controller ends all. */
+static int status_of(const struct asking *a)
+{
+	for (u32 i = 0; i < a->nr; i++) {
+		const struct controller_state s = controller_view(a->controllers[i]);
+		if (!s.error)
+			continue;
+		asking_log_reasons(s.nodes);
+		log_unanswered(&s);
+		log_error("fleet: %s", s.error);
+		return s.is_usage ? EXIT_USAGE : EXIT_FAILED;
+	}
+	return 0;
+}
+
+static bool have_reached(const struct asking *a, enum controller_phase phase)
+{
+	for (u32 i = 0; i < a->nr; i++)
+		if (controller_view(a->controllers[i]).phase < phase)
+			return false;
+	return true;
+}
+
+static void stop(struct asking *a)
+{
+	a->is_stopping = true;
+	log_info("stopping; what was recorded so far is fetched");
+	for (u32 i = 0; i < a->nr; i++)
+		controller_stop(a->controllers[i]);
+}
+
+int asking_run(struct asking *a, enum controller_phase phase)
+{
+	while (!have_reached(a, phase)) {
+		if (a->stopped && *a->stopped && !a->is_stopping)
+			stop(a);
+		for (u32 i = 0; i < a->nr; i++)
+			controller_step(a->controllers[i]);
+		wait_a_while(a);
+		if (take_events(a))
+			return EXIT_FAILED;
+	}
+	return status_of(a);
+}
+
+void asking_stop_all(struct asking *a, const u8 *id)
+{
+	struct fleet_message m = { .kind = MESSAGE_STOP, .control.has_id = id };
+	auto_str struct str bytes = { 0 };
+	u64 until = time_mono_ns() + NS_PER_SEC;
+
 	if (id)
 		memcpy(m.control.id, id, sizeof(m.control.id));
 	message_encode(&m, &bytes);
 	publish(a, "sysflame.v1.ctl", "", bytes.at, bytes.len);
+	while (time_mono_ns() < until && !take_events(a))
+		wait_a_while(a);
 }
 
-bool asking_run(struct asking *a, u64 ns, bool (*is_over)(const struct gather *g))
-{
-	u64 began = time_mono_ns(), alive = began;
+/* --- what the user reads ---------------------------------------------------------------------- */
 
-	for (;;) {
-		u64 now = time_mono_ns();
-		if (now - began >= ns || (is_over && is_over(a->gather)))
-			return true;
-		if (a->stopped && *a->stopped)
-			return false;
-		if (now - alive >= ALIVE_NS) {
-			asking_control(a, MESSAGE_ALIVE, a->gather->id);
-			alive = now;
-		}
-		gather_tick(a->gather, now);
-		wait_a_while(a);
-		if (take_events(a))
-			return false;
+void asking_log_reasons(const struct gather *g)
+{
+	u32 nr = 0;
+
+	vec_each(at, &g->nodes) {
+		const struct gather_node *n = *at;
+		if (n->verdict == VERDICT_NO_MATCH || !*n->why)
+			continue;
+		if (nr++ < REASONS_MAX)
+			log_warn("%s: %s: %s", n->name,
+				 n->verdict ? verdict_name(n->verdict) : "ended early", n->why);
 	}
+	if (nr > REASONS_MAX)
+		log_warn("%u more nodes gave reasons", nr - REASONS_MAX);
+}
+
+void asking_log_coverage(const struct controller *c)
+{
+	const struct controller_state s = controller_view(c);
+	size_t heard = s.nodes->nodes.nr, refused = gather_count(s.nodes, GATHER_REFUSED);
+
+	log_info("%zu nodes answered, %zu match, %zu accepted, %zu delivered", s.nr_census,
+		 s.nr_matched, heard - refused, gather_count(s.nodes, GATHER_DELIVERED));
+	log_unanswered(&s);
+	if (!s.is_estimate)
+		return;
+	struct estimate e = coverage_estimate(&s);
+	if (e.has_interval)
+		log_info("estimate for all %zu nodes that match: %.0f, with 95 %% confidence from "
+			 "%.0f to %.0f",
+			 s.nr_matched, e.total, e.low, e.high);
+	else
+		log_info("estimate for all %zu nodes that match: %.0f; too few nodes for an "
+			 "interval, which takes %d",
+			 s.nr_matched, e.total, ESTIMATE_NODES);
+}
+
+int asking_profile(const struct controller *c, struct profile *p)
+{
+	const struct str *bytes = controller_profile(c);
+	auto_str struct str why = { 0 };
+	FILE *f = fmemopen(bytes->at, bytes->len, "r");
+	int err = f ? profile_read(f, p, &why) : -1;
+
+	if (f)
+		fclose(f);
+	if (err)
+		log_error("fleet: the merged profile cannot be read: %s", why.at ?: "no memory");
+	return err ? EXIT_FAILED : 0;
+}
+
+int asking_parse(const char *name, const struct opt *opts, size_t nr, int argc, char **argv,
+		 const bool *help, const char *usage)
+{
+	int next = opt_parse(opts, nr, argc, argv);
+
+	if (next < 0)
+		return EXIT_USAGE;
+	if (*help) {
+		puts(usage);
+		opt_help(opts, nr);
+		return 0;
+	}
+	if (next < argc) {
+		log_error("fleet %s: %s: unexpected", name, argv[next]);
+		return EXIT_USAGE;
+	}
+	return -1;
+}
+
+int asking_check_selector(const char *text)
+{
+	auto_str struct str why = { 0 };
+	struct selector s;
+
+	if (strlen(text) > 255) {
+		log_error("fleet: --select takes 255 bytes");
+		return EXIT_USAGE;
+	}
+	if (!selector_parse(text, &s, &why))
+		return 0;
+	log_error("fleet: %s", why.at);
+	return EXIT_USAGE;
+}
+
+bool parse_span(const char *text, u32 *out)
+{
+	char *end;
+	double value = strtod(text, &end), unit;
+
+	switch (*end) {
+	case 'd':
+		unit = 24 * 3600;
+		break;
+	case 'h':
+		unit = 3600;
+		break;
+	case 'm':
+		unit = 60;
+		break;
+	default:
+		unit = 1;
+	}
+	if (end == text || (*end && (!strchr("smhd", *end) || end[1])) || !(value >= 0) ||
+	    value * unit > 30.0 * 24 * 3600)
+		return false;
+	*out = (u32)(value * unit);
+	return true;
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request to the nodes of a fleet, from the census to the last result. Errors are logged. */
+/* Requests to the nodes of a fleet over NATS, for all subcommands. Errors are logged. */
 #pragma once
 
 #include "base/opt.h"
-#include "fleet/gather.h"
+#include "fleet/controller.h"
+#include "fleet/http_fleet.h"
 #include "fleet/link.h"
+#include "profile/profile.h"
 
 struct fleet_request_options {
 	const char *url, *dir;
-	double wait_s; /* for answers */
+	const char *http; /* a file of nodes: there is no NATS */
+	double wait_s;    /* for answers */
 };
 
 /* Of every subcommand that asks. */
@@ -16,35 +19,90 @@ struct fleet_request_options {
 	{ 0, "nats", OPT_STRING, &(o)->url, "URL", "nats://HOST:PORT,.. or tls://.." },             \
 		{ 0, "fleet-dir", OPT_STRING, &(o)->dir, "DIR", "the folder with the file `key`" }, \
 	{                                                                                           \
-		0, "wait", OPT_DOUBLE, &(o)->wait_s, "S", "wait S seconds for answers (2)"          \
+		0, "wait", OPT_DOUBLE, &(o)->wait_s, "S", "wait up to S seconds for answers (2)"    \
 	}
+
+/* Of those that also ask without NATS. */
+#define HTTP_OPT(o)                                                                          \
+	{                                                                                    \
+		0, "http", OPT_STRING, &(o)->http, "FILE",                                   \
+			"without NATS: ask the daemons in FILE, a URL and token file a line" \
+	}
+
+#define SELECT_OPT(field)                                                           \
+	{                                                                           \
+		0, "select", OPT_STRING, field, "SELECTOR",                         \
+			"these nodes and processes, as in service=checkout,zone!=b" \
+	}
+
+#define ASKING_MAX 2 /* controllers at a time */
 
 struct asking {
 	const struct fleet_request_options *o;
 	struct link *link;
-	bool is_up;
+	struct http_fleet *http; /* instead of the link */
+	bool is_up, is_lost;
+	char owner[32];    /* "_INBOX.HEX": the library's inboxes are below it */
+	bool has_all_seen; /* the answer to asking_seen is complete */
+	char *seen_why;    /* why nodes last seen are unknown; NULL or owned */
+	void (*seen)(struct asking *a, const char *node, u64 at_ms); /* 0: unknown */
 	char inbox[64];
 	u8 private_key[FLEET_KEY_LEN];
-	struct gather *gather; /* that takes the replies at the moment */
+	struct controller_host host;
+	struct controller *controllers[ASKING_MAX];
+	u32 nr;
 	volatile int *stopped; /* set by a signal; may be NULL */
+	bool is_stopping, is_silent;
+	void *extra; /* of the subcommand, for host.text */
 };
 
-/* Reads the key and connects. Returns an exit status. */
-int asking_begin(struct asking *a, const struct fleet_request_options *o);
-void asking_end(struct asking *a);
-
-/* A host for gather_init that publishes over the link. `deliver` stays NULL. */
-struct gather_host asking_host(struct asking *a);
-
-/* Signs the request with a new id, and begins to gather the answers. Returns an exit status. */
-int asking_send(struct asking *a, struct fleet_request *r, struct gather *g,
-		const struct gather_host *host);
-
-/* STOP or ALIVE for a request; NULL: for all of them. */
-void asking_control(struct asking *a, enum message_kind kind, const u8 *id);
+/* The private key in DIR/key, FLEET_KEY_LEN bytes. Returns an exit status. */
+int asking_read_key(const char *dir, u8 *private_key);
 
 /*
- * Handles what arrives until `ns` have passed, or until `is_over` says so. False if somebody
- * stopped it, or if the connection's process has ended.
+ * Reads the key and connects. `w` may be NULL: then profiles are merged in this process. Returns an
+ * exit status.
  */
-bool asking_run(struct asking *a, u64 ns, bool (*is_over)(const struct gather *g));
+int asking_begin(struct asking *a, const struct fleet_request_options *o, struct workers *w);
+void asking_end(struct asking *a);
+
+/* Nodes of the last 90 s from JetStream, or the time of one; calls a->seen. False: a->seen_why. */
+bool asking_seen(struct asking *a, const char *node);
+
+/* An order with defaults for these nodes. */
+struct controller_order asking_order(const struct asking *a, enum fleet_want want,
+				     const char *selector);
+
+/* Starts a controller, or one more. Returns an exit status. */
+int asking_add(struct asking *a, const struct controller_order *o);
+
+/* Goes on until every controller is in `phase` or a later one. Returns an exit status. */
+int asking_run(struct asking *a, enum controller_phase phase);
+
+/* Ends the controllers, so that others can be added. */
+void asking_drop(struct asking *a);
+
+/* Sends STOP for a request; NULL: for all of them. */
+void asking_stop_all(struct asking *a, const u8 *id);
+
+/* What the nodes answered that took no part, or ended early. */
+void asking_log_reasons(const struct gather *g);
+
+/* Logs the coverage and the interval of a controller that has ended. */
+void asking_log_coverage(const struct controller *c);
+
+/* Reads the merged profile. Returns an exit status. */
+int asking_profile(const struct controller *c, struct profile *p);
+
+/*
+ * Parses the options of `sysflame fleet NAME`, which takes nothing else. Returns -1 if the command
+ * should begin, otherwise an exit status: `usage` was printed because *help is set, or an error.
+ */
+int asking_parse(const char *name, const struct opt *opts, size_t nr, int argc, char **argv,
+		 const bool *help, const char *usage);
+
+/* Checks --select: returns an exit status. */
+int asking_check_selector(const char *text);
+
+/* "90", "20m", "2h", "1d", up to 30 d. */
+bool parse_span(const char *text, u32 *out);

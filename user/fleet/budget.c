@@ -15,6 +15,15 @@ void budget_init(struct budget *b, u32 nr_cpus, u64 now_ns)
 	b->filled_mono_ns = now_ns;
 }
 
+u64 budget_refilled(u32 nr_cpus, u64 left_ns, u64 passed_ns)
+{
+	struct budget b;
+
+	budget_init(&b, nr_cpus, 0);
+	b.left_ns = left_ns < b.size_ns ? left_ns : b.size_ns;
+	return budget_left(&b, passed_ns);
+}
+
 u64 budget_left(struct budget *b, u64 now_ns)
 {
 	u64 gained = (u64)((unsigned __int128)b->size_ns * (now_ns - b->filled_mono_ns) / DAY_NS);

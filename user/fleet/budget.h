@@ -13,6 +13,9 @@ struct budget {
 /* A full bucket. */
 void budget_init(struct budget *b, u32 nr_cpus, u64 now_ns);
 
+/* What a bucket that had `left_ns` has after `passed_ns`. */
+u64 budget_refilled(u32 nr_cpus, u64 left_ns, u64 passed_ns);
+
 /* What is left now. */
 u64 budget_left(struct budget *b, u64 now_ns);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <nats/nats.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,17 +13,24 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/packet.h"
 #include "base/str.h"
-#include "proc/call_filter.h"
-#include "proc/file_filter.h"
+#include "base/time.h"
+#include "fleet/nkey.h"
+#include "proc/guarded.h"
 
+#define TESTED       "2.9"
 #define CONNECT_MS   5000
 #define WRITE_MS     10000
 #define PING_MS      20000
 #define BUFFER_BYTES (1 << 20) /* of what is published while there is no connection */
-#define PENDING_MAX  4096      /* messages that wait for the other process */
+#define PENDING_MAX  65536 /* messages that wait for the other process: all nodes answer at once */
 #define DELAY_MAX_MS 60000
+#define SEEN_BUCKET  "SYSFLAME_NODES"
+#define SEEN_SUBJECT "$KV." SEEN_BUCKET "."
+#define SEEN_S       90
+#define SEEN_WAIT_MS 2000
 
 AUTO_DEFINE(options, natsOptions *, natsOptions_Destroy)
 #define auto_options __attribute__((cleanup(auto_options_run)))
@@ -30,6 +38,7 @@ AUTO_DEFINE(options, natsOptions *, natsOptions_Destroy)
 struct bus {
 	int sock;
 	natsConnection *connection;
+	bool has_key;
 	struct {
 		char *subject;
 		natsSubscription *at;
@@ -38,8 +47,8 @@ struct bus {
 };
 
 /* Called by the library's threads, too: a packet is sent whole or not at all. */
-static void put(struct bus *b, enum bus_packet_kind kind, const char *subject, const char *reply,
-		const void *bytes, size_t len)
+static void put(const struct bus *b, enum bus_packet_kind kind, const char *subject,
+		const char *reply, const void *bytes, size_t len)
 {
 	auto_str struct str packet = { 0 };
 
@@ -47,7 +56,7 @@ static void put(struct bus *b, enum bus_packet_kind kind, const char *subject, c
 		packet_send(b->sock, packet.at, packet.len, NULL, 0);
 }
 
-static void put_text(struct bus *b, enum bus_packet_kind kind, const char *text)
+static void put_text(const struct bus *b, enum bus_packet_kind kind, const char *text)
 {
 	put(b, kind, "", "", text, strlen(text));
 }
@@ -66,10 +75,16 @@ static void take_message(natsConnection *nc, natsSubscription *sub, natsMsg *m, 
 
 static void connected(natsConnection *nc, void *ctx)
 {
+	const struct bus *b = ctx;
 	char url[256] = "";
 
 	natsConnection_GetConnectedUrl(nc, url, sizeof(url));
-	put_text(ctx, BUS_UP, url);
+	auto_free char *text = xasprintf(
+		"%s (tested with nats-server " TESTED ")%s", url,
+		b->has_key ? ""
+			   : "; without a key of NATS, which is for trials only: sysflame fleet "
+			     "init --nodes makes keys");
+	put_text(ctx, BUS_UP, text);
 }
 
 static void disconnected(natsConnection *nc, void *ctx)
@@ -107,19 +122,39 @@ static char *file_in(const char *dir, const char *name)
 {
 	char *path = dir ? xasprintf("%s/%s", dir, name) : NULL;
 
-	if (path && access(path, R_OK)) {
+	/* A file that cannot be read is no missing one: connecting without it would hide that. */
+	if (path && access(path, F_OK)) {
 		free(path);
 		return NULL;
 	}
 	return path;
 }
 
-static natsStatus set_files(natsOptions *opts, const char *dir)
+/* The library reads the seed at each connection. */
+static natsStatus set_nkey(natsOptions *opts, const char *path)
 {
-	auto_free char *creds = file_in(dir, "nats.creds"), *ca = file_in(dir, "ca.pem");
+	auto_free char *seed = NULL;
+	char public_key[NKEY_TEXT];
+	size_t len;
+
+	if (file_read(path, 1024, &seed, &len))
+		return NATS_INVALID_ARG;
+	seed[strcspn(seed, "\r\n")] = '\0';
+	int err = nkey_public(seed, public_key);
+	explicit_bzero(seed, len);
+	return err ? NATS_INVALID_ARG : natsOptions_SetNKeyFromSeed(opts, public_key, path);
+}
+
+static natsStatus set_files(natsOptions *opts, struct bus *b, const char *dir)
+{
+	auto_free char *creds = file_in(dir, "nats.creds"), *ca = file_in(dir, "ca.pem"),
+		       *nkey = file_in(dir, "nats.nk");
 	natsStatus s = NATS_OK;
 
-	if (creds)
+	b->has_key = nkey || creds;
+	if (nkey)
+		s = set_nkey(opts, nkey);
+	else if (creds)
 		s = natsOptions_SetUserCredentialsFromFiles(opts, creds, NULL);
 	if (s == NATS_OK && ca)
 		s = natsOptions_LoadCATrustedCertificates(opts, ca);
@@ -144,8 +179,9 @@ static natsStatus set_options(natsOptions *opts, struct bus *b, const struct lin
 {
 	const natsStatus all[] = {
 		set_servers(opts, o->url),
-		set_files(opts, o->dir),
+		set_files(opts, b, o->dir),
 		natsOptions_SetName(opts, o->name),
+		o->inbox ? natsOptions_SetCustomInboxPrefix(opts, o->inbox) : NATS_OK,
 		natsOptions_SetTimeout(opts, CONNECT_MS),
 		natsOptions_SetMaxReconnect(opts, -1),
 		natsOptions_SetCustomReconnectDelay(opts, delay, NULL),
@@ -180,7 +216,12 @@ static int connect_bus(struct bus *b, const struct link_options *o)
 		connected(b->connection, b);
 		return 0;
 	}
-	put_text(b, BUS_DOWN, nats_GetLastError(NULL) ?: natsStatus_GetText(s));
+	if (s == NATS_INVALID_ARG)
+		put_text(b, BUS_DOWN,
+			 "a file of --fleet-dir cannot be read, or is malformed: nats.nk, "
+			 "nats.creds or ca.pem");
+	else
+		put_text(b, BUS_DOWN, nats_GetLastError(NULL) ?: natsStatus_GetText(s));
 	return s == NATS_NOT_YET_CONNECTED ? 0 : -EIO;
 }
 
@@ -201,36 +242,84 @@ static void subscribe(struct bus *b, const char *subject)
 	b->subjects[b->nr_subjects++].at = sub;
 }
 
-/* --- the process ------------------------------------------------------------------------------ */
+/* --- nodes last seen -------------------------------------------------------------------------- */
 
-/* What the C library and OpenSSL read to resolve names and to check servers. */
-static int confine(const struct link_options *o)
+AUTO_DEFINE(js, jsCtx *, jsCtx_Destroy)
+#define auto_js __attribute__((cleanup(auto_js_run)))
+AUTO_DEFINE(kv, kvStore *, kvStore_Destroy)
+#define auto_kv __attribute__((cleanup(auto_kv_run)))
+
+/* Nodes write into it by plain publishing; who may create streams makes it, when it is missing. */
+static natsStatus open_bucket(jsCtx *js, kvStore **out)
 {
-	const struct file_grant grants[] = {
-		{ .path = "/etc/resolv.conf" },
-		{ .path = "/etc/hosts" },
-		{ .path = "/etc/nsswitch.conf" },
-		{ .path = "/etc/gai.conf" },
-		{ .path = "/etc/host.conf" },
-		{ .path = "/etc/ssl" },
-		{ .path = "/etc/services" },
-		{ .path = "/etc/ld.so.cache" },
-		{ .path = "/usr/share/ca-certificates" },
-		{ .path = "/run/systemd/resolve" },
-		{ .path = "/lib" },
-		{ .path = "/usr/lib" },
-		{ .path = "/dev/urandom" },
-		{ .path = o->dir },
-	};
-	int err = privileges_keep(PRIVILEGED_FLEET, 0);
+	kvConfig config;
 
-	if (err)
-		return err;
-	err = file_filter_load(grants, ARRAY_SIZE(grants));
-	if (err && err != -ENOSYS && err != -EOPNOTSUPP)
-		return err;
-	return call_filter_load(PRIVILEGED_FLEET);
+	if (js_KeyValue(out, js, SEEN_BUCKET) == NATS_OK)
+		return NATS_OK;
+	kvConfig_Init(&config);
+	config.Bucket = SEEN_BUCKET;
+	config.History = 1;
+	config.TTL = SEEN_S * (int64_t)NS_PER_SEC;
+	config.StorageType = js_MemoryStorage;
+	return js_CreateKeyValue(out, js, &config);
 }
+
+/* Names come with the state of the stream: there is no consumer. */
+static natsStatus put_names(struct bus *b, jsCtx *js)
+{
+	size_t prefix = strlen(SEEN_SUBJECT);
+	jsStreamInfo *info = NULL;
+	jsOptions o;
+
+	jsOptions_Init(&o);
+	o.Wait = SEEN_WAIT_MS;
+	o.Stream.Info.SubjectsFilter = SEEN_SUBJECT ">";
+	natsStatus s = js_GetStreamInfo(&info, js, "KV_" SEEN_BUCKET, &o, NULL);
+	const jsStreamStateSubjects *all = s == NATS_OK ? info->State.Subjects : NULL;
+	for (int i = 0; all && i < all->Count; i++)
+		if (!strncmp(all->List[i].Subject, SEEN_SUBJECT, prefix))
+			put(b, BUS_SEEN, all->List[i].Subject + prefix, "", "", 0);
+	jsStreamInfo_Destroy(info);
+	return s;
+}
+
+/* Not kvStore_Get, whose subject is no right of people (fleet/rights.c). */
+static natsStatus put_time(struct bus *b, jsCtx *js, const char *node)
+{
+	auto_free char *subject = xasprintf("%s%s", SEEN_SUBJECT, node);
+	natsMsg *m = NULL;
+	char text[32];
+	natsStatus s = js_GetLastMsg(&m, js, "KV_" SEEN_BUCKET, subject, NULL, NULL);
+
+	if (s == NATS_OK) {
+		snprintf(text, sizeof(text), "%lld",
+			 (long long)(natsMsg_GetTime(m) / (int64_t)NS_PER_MS));
+		put(b, BUS_SEEN, node, "", text, strlen(text));
+	}
+	natsMsg_Destroy(m);
+	return s == NATS_NOT_FOUND ? NATS_OK : s;
+}
+
+static void list_seen(struct bus *b, const char *node)
+{
+	auto_js jsCtx *js = NULL;
+	auto_kv kvStore *kv = NULL;
+	jsOptions o;
+
+	jsOptions_Init(&o);
+	o.Wait = SEEN_WAIT_MS;
+	natsStatus s = natsConnection_JetStream(&js, b->connection, &o);
+	if (s == NATS_OK)
+		s = open_bucket(js, &kv);
+	if (s == NATS_OK)
+		s = *node ? put_time(b, js, node) : put_names(b, js);
+	put_text(b, BUS_SEEN_END,
+		 s == NATS_OK              ? ""
+		 : s == NATS_NO_RESPONDERS ? "the NATS server runs without JetStream"
+					   : natsStatus_GetText(s));
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
 
 static void take_packet(struct bus *b, const u8 *packet, size_t nr)
 {
@@ -243,6 +332,8 @@ static void take_packet(struct bus *b, const u8 *packet, size_t nr)
 		return;
 	if (p.kind == BUS_SUBSCRIBE)
 		subscribe(b, subject);
+	else if (p.kind == BUS_SEEN)
+		list_seen(b, subject);
 	else if (p.kind == BUS_PUBLISH && *reply)
 		natsConnection_PublishRequest(b->connection, subject, reply, bytes, (int)len);
 	else if (p.kind == BUS_PUBLISH)
@@ -258,7 +349,7 @@ int bus_run(int sock, const struct link_options *o)
 
 	prctl(PR_SET_NAME, "sysflame-nats");
 	signal(SIGPIPE, SIG_IGN);
-	int err = confine(o);
+	int err = guarded_confine(o->dir);
 	if (err) {
 		put_text(&b, BUS_DOWN, "the process cannot give up its rights");
 		return 1;

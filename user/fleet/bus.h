@@ -11,6 +11,8 @@ enum bus_packet_kind {
 	BUS_MESSAGE,
 	BUS_SUBSCRIBE, /* to the process */
 	BUS_PUBLISH,
+	BUS_SEEN, /* both: asks for nodes last seen, see link_ask_seen; and one of them */
+	BUS_SEEN_END,
 };
 
 /* Subject, reply, and bytes or a text follow, the first two without NUL. */

@@ -6,16 +6,23 @@
 
 #include "fleet/key.h"
 
-bool coin_takes(const u8 id[FLEET_ID_LEN], const char *node, u32 share_ppb)
+u32 coin_of(const u8 seed[FLEET_ID_LEN], const char *node)
 {
 	u8 bytes[FLEET_ID_LEN + 64], hash[FLEET_HASH_LEN];
 	size_t len = strnlen(node, 64);
 	u64 coin = 0;
 
-	memcpy(bytes, id, FLEET_ID_LEN);
+	memcpy(bytes, seed, FLEET_ID_LEN);
 	memcpy(bytes + FLEET_ID_LEN, node, len);
 	digest(bytes, FLEET_ID_LEN + len, hash);
 	for (int i = 0; i < 8; i++)
 		coin = coin << 8 | hash[i];
-	return (u64)((unsigned __int128)coin * FLEET_PPB >> 64) < share_ppb;
+	return (u32)((unsigned __int128)coin * FLEET_PPB >> 64);
+}
+
+bool coin_takes(const struct fleet_request *r, const char *node)
+{
+	u32 coin = coin_of(r->coin, node);
+
+	return coin >= r->from_ppb && coin < r->share_ppb;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Chooses nodes without a list of them: each decides for itself, always in the same way. The coin
- * of a node is the first 64 bits of SHA-256(id of the request, name of the node), as a fraction.
+ * of a node is the first 64 bits of SHA-256(seed of the request, name of the node), as a fraction.
  */
 #pragma once
 
 #include "fleet/message.h"
 
-/* Whether the coin is below `share_ppb` / 1e9. */
-bool coin_takes(const u8 id[FLEET_ID_LEN], const char *node, u32 share_ppb);
+/* The coin in 1e-9, below 1e9. `seed` is the field `coin` of the request. */
+u32 coin_of(const u8 seed[FLEET_ID_LEN], const char *node);
+
+/* Whether the coin lies in [from_ppb, share_ppb) of the request. */
+bool coin_takes(const struct fleet_request *r, const char *node);

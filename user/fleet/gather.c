@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The controller's side of one request. */
+/* The controller's view of the nodes. */
 #include "fleet/gather.h"
 
 #include <stdio.h>
@@ -8,26 +8,80 @@
 #include <uthash.h>
 
 #include "base/auto.h"
-#include "base/time.h"
-#include "fleet/key.h"
-
-#define RETRY_NS   (3 * NS_PER_SEC)
-#define TRIES_MAX  5
-#define NAME_BYTES 64
+#include "fleet/inbox.h"
+#include "fleet/selector.h"
 
 struct gather_names {
-	char name[NAME_BYTES];
-	struct gather_node *node;
+	struct gather_node *node; /* its name is the key */
 	UT_hash_handle hh;
 };
+
+static void set_state(struct gather *g, struct gather_node *n, enum gather_state state)
+{
+	g->nr_in[n->state]--;
+	g->nr_in[state]++;
+	n->state = state;
+}
+
+static void set_text(char **field, const char *text)
+{
+	free(*field);
+	*field = xstrdup(text);
+}
+
+static void fail(struct gather *g, struct gather_node *n, const char *why)
+{
+	set_state(g, n, GATHER_FAILED);
+	n->verdict = VERDICT_FAILED;
+	set_text(&n->why, why);
+}
+
+/* A pulls_host.done. */
+static void pulled(void *ctx, struct pull *p, const char *why)
+{
+	struct gather *g = ctx;
+	struct gather_node *n = p->owner;
+
+	if (why)
+		fail(g, n, why);
+	else if (g->host->deliver(g->host->ctx, n))
+		fail(g, n, "Its result could not be kept.");
+	else
+		set_state(g, n, GATHER_DELIVERED);
+	free(take(n->pull.bytes));
+}
+
+static void publish(void *ctx, const char *subject, const char *reply, const void *bytes,
+		    size_t len)
+{
+	struct gather *g = ctx;
+
+	g->host->publish(g->host->ctx, subject, reply, bytes, len);
+}
 
 void gather_init(struct gather *g, const struct gather_host *host, const u8 *id, const u8 *secret,
 		 const char *inbox)
 {
-	*g = (struct gather){ .host = host };
-	memcpy(g->id, id, sizeof(g->id));
-	memcpy(g->secret, secret, sizeof(g->secret));
-	copy_text(g->inbox, sizeof(g->inbox), inbox);
+	*g = (struct gather){ .host = host, .pulls_host = { g, publish, pulled } };
+	pulls_init(&g->pulls, &g->pulls_host, secret, inbox);
+	gather_add_wave(g, id);
+}
+
+void gather_add_wave(struct gather *g, const u8 *id)
+{
+	if (g->nr_ids < GATHER_WAVES)
+		memcpy(g->ids[g->nr_ids++], id, FLEET_ID_LEN);
+}
+
+static void node_free(struct gather_node *n)
+{
+	free(n->why);
+	free(n->labels);
+	free(n->version);
+	free(n->services);
+	free(n->url);
+	free(n->runs);
+	free(n);
 }
 
 void gather_fini(struct gather *g)
@@ -38,14 +92,14 @@ void gather_fini(struct gather *g)
 		HASH_DEL(g->names, name);
 		free(name);
 	}
-	vec_each(n, &g->nodes) {
-		free((*n)->bytes);
-		free(*n);
-	}
+	pulls_fini(&g->pulls);
+	vec_each(n, &g->nodes)
+		node_free(*n);
 	vec_fini(&g->nodes);
+	vec_fini(&g->ready);
 }
 
-static struct gather_node *find(const struct gather *g, const char *name)
+struct gather_node *gather_find(const struct gather *g, const char *name)
 {
 	struct gather_names *found = NULL;
 
@@ -56,180 +110,217 @@ static struct gather_node *find(const struct gather *g, const char *name)
 static struct gather_node *add(struct gather *g, const char *name)
 {
 	struct gather_names *entry = xcalloc(1, sizeof(*entry));
+	struct gather_node *n = entry->node = xcalloc(1, sizeof(*n));
 
-	entry->node = xcalloc(1, sizeof(*entry->node));
-	copy_text(entry->name, sizeof(entry->name), name);
-	copy_text(entry->node->name, sizeof(entry->node->name), name);
-	HASH_ADD_STR(g->names, name, entry);
-	vec_push(&g->nodes, entry->node);
-	return entry->node;
+	copy_text(n->name, sizeof(n->name), name);
+	HASH_ADD_KEYPTR(hh, g->names, n->name, strlen(n->name), entry);
+	vec_push(&g->nodes, n);
+	g->nr_in[n->state]++;
+	return n;
 }
 
-static void fail(struct gather_node *n, const char *why)
+static char *services_text(const struct fleet_answer *a)
 {
-	n->state = GATHER_FAILED;
-	n->verdict = VERDICT_FAILED;
-	copy_text(n->why, sizeof(n->why), why);
-	free(take(n->bytes));
+	struct str s = { 0 };
+
+	str_add(&s, "");
+	for (u32 i = 0; i < a->nr_services; i++)
+		str_addf(&s, "%s%s", i ? "\n" : "", a->services[i]);
+	return str_take(&s);
 }
 
-static void take_answer(struct gather *g, const struct fleet_answer *a)
+static char *runs_text(const struct fleet_answer *a)
 {
-	struct gather_node *n = find(g, a->node);
+	struct str s = { 0 };
 
+	str_add(&s, "");
+	for (u32 i = 0; i < FLEET_RUNS; i++)
+		if (*a->runs[i])
+			str_addf(&s, "%s\n", a->runs[i]);
+	return str_take(&s);
+}
+
+static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave)
+{
+	struct gather_node *n = gather_find(g, a->node);
+
+	g->nr_answers++;
 	if (n) {
 		g->nr_twins += n->instance != a->instance;
 		return;
 	}
-	if (g->nodes.nr >= GATHER_NODES_MAX)
+	if (g->nodes.nr >= GATHER_NODES_MAX || (g->skips_others && a->verdict == VERDICT_NO_MATCH))
 		return;
 	n = add(g, a->node);
+	n->wave = wave;
 	n->instance = a->instance;
 	n->verdict = a->verdict;
-	n->state = a->verdict ? GATHER_REFUSED : GATHER_WORKS;
-	n->nr_services = a->nr_services;
-	n->nr_all_services = a->nr_all_services;
 	n->nr_cpus = a->nr_cpus;
 	n->nr_jvms = a->nr_jvms;
-	memcpy(n->services, a->services, sizeof(n->services));
-	copy_text(n->why, sizeof(n->why), a->why);
-	copy_text(n->labels, sizeof(n->labels), a->labels);
-	copy_text(n->version, sizeof(n->version), a->version);
+	n->busy_ppm = a->busy_ppm;
+	n->why = xstrdup(a->why);
+	n->labels = xstrdup(a->labels);
+	n->version = xstrdup(a->version);
+	n->services = services_text(a);
+	n->nr_services = a->nr_all_services;
+	n->url = xstrdup(a->url);
+	n->runs = runs_text(a);
+	set_state(g, n, a->verdict ? GATHER_REFUSED : GATHER_WORKS);
 }
 
-static void take_done(struct gather *g, const struct fleet_done *d)
+static void make_ready(struct gather *g, struct gather_node *n)
 {
-	struct gather_node *n = find(g, d->node);
+	set_state(g, n, GATHER_READY);
+	if (g->hands_out)
+		vec_push(&g->ready, n);
+	else
+		pulls_add(&g->pulls, &n->pull);
+}
 
-	if (!n || n->instance != d->instance || n->state != GATHER_WORKS)
+/* It may come again, with JVMs that died. */
+static void take_done(struct gather *g, const struct fleet_done *d, u32 wave)
+{
+	struct gather_node *n = gather_find(g, d->node);
+
+	if (!n || n->instance != d->instance || n->wave != wave)
+		return;
+	g->nr_answers++;
+	n->nr_died = d->nr_died > n->nr_died ? d->nr_died : n->nr_died;
+	if (n->state != GATHER_WORKS)
 		return;
 	n->samples = d->samples;
 	n->lost = d->lost;
 	n->profile = d->profile;
+	n->covered_ms = d->covered_ms;
 	n->verdict = d->verdict;
-	copy_text(n->why, sizeof(n->why), d->why);
+	set_text(&n->why, d->why);
 	if (d->verdict) {
-		n->state = GATHER_FAILED;
+		set_state(g, n, GATHER_FAILED);
 		return;
 	}
-	n->state = GATHER_READY;
-	n->size = d->size;
-	memcpy(n->sha256, d->sha256, sizeof(n->sha256));
+	n->pull = (struct pull){
+		.prefix = "sysflame.v1.node.", .instance = n->instance, .size = d->size, .owner = n
+	};
+	memcpy(n->pull.id, d->id, sizeof(n->pull.id));
+	memcpy(n->pull.sha256, d->sha256, sizeof(n->pull.sha256));
+	copy_text(n->pull.name, sizeof(n->pull.name), n->name);
+	make_ready(g, n);
 }
 
-static void finish(struct gather *g, struct gather_node *n)
+static bool find_wave(const struct gather *g, const u8 *id, u32 *out)
 {
-	u8 sha256[FLEET_HASH_LEN];
-
-	digest(n->bytes, n->size, sha256);
-	if (memcmp(sha256, n->sha256, sizeof(sha256)) != 0)
-		fail(n, "Its result arrived damaged.");
-	else if (g->host->deliver(g->host->ctx, n))
-		fail(n, "Its result could not be kept.");
-	else
-		n->state = GATHER_DELIVERED;
-	free(take(n->bytes));
+	for (u32 i = 0; i < g->nr_ids; i++) {
+		*out = i;
+		if (!memcmp(g->ids[i], id, FLEET_ID_LEN))
+			return true;
+	}
+	return false;
 }
 
-static void take_chunk(struct gather *g, const struct fleet_chunk *c)
+void gather_take(struct gather *g, const char *subject, const struct fleet_message *m)
 {
-	struct gather_node *n = find(g, c->node);
+	u32 wave;
 
-	if (!n || n->instance != c->instance || n->state != GATHER_READY || !n->asked_ns ||
-	    c->offset != n->got)
-		return;
-	g->nr_chunks++;
-	if (!c->len || c->len > n->size - n->got) {
-		fail(n, "It has no such result any more.");
+	if (!inbox_is_right(g->pulls.inbox, subject, m)) {
+		g->nr_strange++;
 		return;
 	}
-	if (!n->bytes)
-		n->bytes = xmalloc(n->size);
-	memcpy(n->bytes + n->got, c->data, c->len);
-	n->got += c->len;
-	n->asked_ns = 0;
-	n->nr_asked = 0;
-	if (n->got == n->size)
-		finish(g, n);
-}
-
-void gather_message(struct gather *g, const void *bytes, size_t len)
-{
-	struct fleet_message m;
-
-	if (message_decode(bytes, len, &m))
-		return;
-	if (m.kind == MESSAGE_ANSWER && !memcmp(m.answer.id, g->id, sizeof(g->id)))
-		take_answer(g, &m.answer);
-	else if (m.kind == MESSAGE_DONE && !memcmp(m.done.id, g->id, sizeof(g->id)))
-		take_done(g, &m.done);
-	else if (m.kind == MESSAGE_CHUNK && !memcmp(m.chunk.id, g->id, sizeof(g->id)))
-		take_chunk(g, &m.chunk);
-	message_fini(&m);
-}
-
-/* The reply goes to a subject of its own: a node may reply to what it was asked only. */
-static void ask(struct gather *g, struct gather_node *n, u64 now_ns)
-{
-	struct fleet_message m = { .kind = MESSAGE_GET };
-	auto_str struct str bytes = { 0 };
-	char subject[96], reply[96];
-
-	memcpy(m.get.id, g->id, sizeof(m.get.id));
-	memcpy(m.get.secret, g->secret, sizeof(m.get.secret));
-	m.get.instance = n->instance;
-	m.get.offset = n->got;
-	m.get.len = FLEET_CHUNK_MAX;
-	message_encode(&m, &bytes);
-	snprintf(subject, sizeof(subject), "sysflame.v1.node.%s.get", n->name);
-	snprintf(reply, sizeof(reply), "%s.c%llu.%u", g->inbox, (unsigned long long)g->nr_chunks,
-		 n->nr_asked);
-	n->asked_ns = now_ns;
-	n->nr_asked++;
-	g->host->publish(g->host->ctx, subject, reply, bytes.at, bytes.len);
+	if (m->kind == MESSAGE_ANSWER && find_wave(g, m->answer.id, &wave))
+		take_answer(g, &m->answer, wave);
+	else if (m->kind == MESSAGE_DONE && find_wave(g, m->done.id, &wave))
+		take_done(g, &m->done, wave);
+	else if (m->kind == MESSAGE_CHUNK)
+		pulls_take(&g->pulls, &m->chunk);
 }
 
 void gather_tick(struct gather *g, u64 now_ns)
 {
-	u32 nr_open = 0;
-
-	for (size_t i = 0; i < g->nodes.nr; i++) {
-		struct gather_node *n = g->nodes.at[i];
-		if (n->state != GATHER_READY || !n->asked_ns)
-			continue;
-		nr_open++;
-		if (now_ns - n->asked_ns < RETRY_NS)
-			continue;
-		if (n->nr_asked < TRIES_MAX)
-			ask(g, n, now_ns);
-		else
-			fail(n, "It did not hand out its result.");
-	}
-	for (size_t i = 0; i < g->nodes.nr && nr_open < GATHER_WINDOW; i++) {
-		struct gather_node *n = g->nodes.at[i];
-		if (n->state != GATHER_READY || n->asked_ns)
-			continue;
-		ask(g, n, now_ns);
-		nr_open++;
-	}
+	pulls_tick(&g->pulls, now_ns);
 }
 
 size_t gather_count(const struct gather *g, enum gather_state state)
 {
-	size_t nr = 0;
+	return g->nr_in[state];
+}
 
-	for (size_t i = 0; i < g->nodes.nr; i++)
-		nr += g->nodes.at[i]->state == state;
+/* --- aggregators ------------------------------------------------------------------------------ */
+
+static bool is_of_zone(const struct gather_node *n, const char *zone)
+{
+	char own[128] = "";
+
+	return !*zone || (labels_find(n->labels, "zone", own, sizeof(own)) && !strcmp(own, zone));
+}
+
+u32 gather_hand_out(struct gather *g, const char *zone, u32 max, struct gather_node **out)
+{
+	u32 nr = 0;
+
+	for (int is_any = 0; is_any <= 1; is_any++) {
+		size_t kept = 0;
+		for (size_t i = 0; i < g->ready.nr; i++) {
+			struct gather_node *n = g->ready.at[i];
+			if (nr < max && (is_any || is_of_zone(n, zone))) {
+				out[nr++] = n;
+				set_state(g, n, GATHER_HANDED);
+			} else {
+				g->ready.at[kept++] = n;
+			}
+		}
+		g->ready.nr = kept;
+	}
 	return nr;
+}
+
+void gather_delivered(struct gather *g, struct gather_node *n)
+{
+	if (n->state == GATHER_HANDED)
+		set_state(g, n, GATHER_DELIVERED);
+}
+
+void gather_lost(struct gather *g, struct gather_node *n, const char *why)
+{
+	if (n->state == GATHER_HANDED)
+		fail(g, n, why);
+}
+
+void gather_take_back(struct gather *g, struct gather_node *n)
+{
+	if (n->state == GATHER_HANDED)
+		make_ready(g, n);
+}
+
+u64 gather_weight_ppm(const struct gather *g, const struct gather_node *n)
+{
+	if (!n->covered_ms || n->covered_ms >= g->asked_ms)
+		return 1000000;
+	u64 weight = g->asked_ms * 1000000 / n->covered_ms;
+	return weight < FLEET_WEIGHT_MAX ? weight : FLEET_WEIGHT_MAX;
+}
+
+void gather_spoiled(struct gather *g, struct gather_node *n, const char *why)
+{
+	if (n->state == GATHER_DELIVERED)
+		fail(g, n, why);
+}
+
+void gather_fetch_all(struct gather *g)
+{
+	g->hands_out = false;
+	vec_each(n, &g->ready)
+		pulls_add(&g->pulls, &(*n)->pull);
+	g->ready.nr = 0;
 }
 
 void gather_give_up(struct gather *g)
 {
-	for (size_t i = 0; i < g->nodes.nr; i++) {
-		struct gather_node *n = g->nodes.at[i];
+	gather_fetch_all(g);
+	pulls_give_up(&g->pulls, "Its result did not arrive in time.");
+	vec_each(at, &g->nodes) {
+		struct gather_node *n = *at;
 		if (n->state == GATHER_WORKS)
-			fail(n, "It accepted, and was not heard of again.");
-		else if (n->state == GATHER_READY)
-			fail(n, "Its result did not arrive in time.");
+			fail(g, n, "It accepted, and was not heard of again.");
+		else if (n->state == GATHER_HANDED)
+			fail(g, n, "The aggregator did not hand out its result in time.");
 	}
 }

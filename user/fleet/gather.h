@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The controller's side of one request: who answered what, and the results, fetched a few at a
- * time. A node's result counts once, whatever arrives twice. It has no clock and no network of its
- * own.
+ * The controller's view of the nodes: who answered what, and the results, fetched a few at a time.
+ * A node counts once, by its name, whatever arrives twice. The waves of a recording are requests of
+ * one gather. It has no clock and no network of its own.
  */
 #pragma once
 
-#include "base/vec.h"
-#include "fleet/message.h"
+#include "fleet/pull.h"
 
-#define GATHER_WINDOW    32 /* chunks that are on their way at a time */
 #define GATHER_NODES_MAX 100000
+#define GATHER_WAVES     3
 
 enum gather_state {
 	GATHER_REFUSED, /* its verdict says why */
 	GATHER_WORKS,   /* it has accepted; no result yet */
-	GATHER_READY,   /* its result is fetched */
+	GATHER_READY,   /* its result is fetched, or waits for gather_hand_out */
+	GATHER_HANDED,  /* an aggregator fetches its result */
 	GATHER_DELIVERED,
 	GATHER_FAILED, /* it accepted; its verdict says why there is no result */
+	NR_GATHER_STATES,
 };
 
 struct gather_node {
-	char name[64], why[256], labels[256], version[32];
+	char name[64];
+	char *why, *labels, *version; /* owned, never NULL */
+	char *services;               /* some of them, a line each */
+	u32 nr_services;              /* that it has */
+	char *url;                    /* of its own page; "": unknown */
+	char *runs;                   /* requests that it serves, a line each */
 	u64 instance;
+	u32 wave;
 	enum gather_state state;
 	enum verdict verdict;
-	char services[FLEET_SERVICES][104];
-	u32 nr_services, nr_all_services, nr_cpus, nr_jvms;
-	u64 samples, lost, profile;
-	u8 sha256[FLEET_HASH_LEN];
-	u8 *bytes; /* `got` of them */
-	u64 size, got;
-	u64 asked_ns; /* for the next chunk; 0: not yet */
-	u32 nr_asked; /* for the same chunk */
+	u32 nr_cpus, nr_jvms, nr_died;
+	u64 busy_ppm, samples, lost, profile, covered_ms;
+	struct pull pull; /* of its result */
 };
 
 struct gather_host {
@@ -45,25 +47,60 @@ struct gather_host {
 
 struct gather {
 	const struct gather_host *host;
-	u8 id[FLEET_ID_LEN], secret[FLEET_ID_LEN];
-	char inbox[64];                  /* "_INBOX.x": replies go to subjects below */
+	struct pulls_host pulls_host;
+	struct pulls pulls;
+	u8 ids[GATHER_WAVES][FLEET_ID_LEN];
+	u32 nr_ids;
+	u64 asked_ms;                    /* length of a recording; 0: unknown */
+	bool skips_others;               /* nodes that do not match are not listed */
+	bool hands_out;                  /* results are not fetched: gather_hand_out */
 	VEC(struct gather_node *) nodes; /* in the order of their answers */
+	VEC(struct gather_node *) ready; /* for gather_hand_out */
+	size_t nr_in[NR_GATHER_STATES];
 	struct gather_names *names;
-	u64 nr_chunks;
-	u32 nr_twins; /* answers of a second node of the same name */
+	u32 nr_twins;   /* answers of a second node of the same name */
+	u32 nr_strange; /* messages to the subject of another node */
+	u64 nr_answers; /* of any kind, for those who wait until all is silent */
 };
 
 void gather_init(struct gather *g, const struct gather_host *host, const u8 *id, const u8 *secret,
 		 const char *inbox);
 void gather_fini(struct gather *g);
 
-/* A message to one of its inboxes. Others, and what is malformed, are ignored. */
-void gather_message(struct gather *g, const void *bytes, size_t len);
+/* The id of a further wave. */
+void gather_add_wave(struct gather *g, const u8 *id);
+
+/*
+ * A message to one of its inboxes. Others are ignored. So is a message that names another node than
+ * its subject does (fleet/inbox.h).
+ */
+void gather_take(struct gather *g, const char *subject, const struct fleet_message *m);
 
 /* Asks for chunks, and again for those that did not arrive. */
 void gather_tick(struct gather *g, u64 now_ns);
 
 size_t gather_count(const struct gather *g, enum gather_state state);
+struct gather_node *gather_find(const struct gather *g, const char *name);
+
+/*
+ * Takes up to `max` nodes with results for an aggregator, first those of its zone ("": any). They
+ * become HANDED.
+ */
+u32 gather_hand_out(struct gather *g, const char *zone, u32 max, struct gather_node **out);
+
+/* A node that was HANDED: its result has arrived, is lost (`why`), or is to be fetched again. */
+void gather_delivered(struct gather *g, struct gather_node *n);
+void gather_lost(struct gather *g, struct gather_node *n, const char *why);
+void gather_take_back(struct gather *g, struct gather_node *n);
+
+/* 1 / (the recorded part of the time that was asked for), in 1e-6. */
+u64 gather_weight_ppm(const struct gather *g, const struct gather_node *n);
+
+/* A delivered result turned out to be no profile. */
+void gather_spoiled(struct gather *g, struct gather_node *n, const char *why);
+
+/* From now on results are fetched, also those that wait for aggregators. */
+void gather_fetch_all(struct gather *g);
 
 /* Nodes that accepted and did not deliver in time have failed. */
 void gather_give_up(struct gather *g);

@@ -178,18 +178,25 @@ static void add_signed_bytes(const struct fleet_signed *m, struct str *out)
 	str_add_bytes(out, m->request, m->len);
 }
 
-int key_sign(const u8 *private_key, struct fleet_signed *m)
+int key_sign_bytes(const u8 *private_key, const void *bytes, size_t nr, u8 *signature)
 {
 	auto_pkey EVP_PKEY *key = open_private(private_key);
 	auto_mdctx EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+	size_t len = FLEET_SIGN_LEN;
+
+	if (!key || !ctx || !EVP_DigestSignInit(ctx, NULL, NULL, NULL, key) ||
+	    !EVP_DigestSign(ctx, signature, &len, bytes, nr))
+		return -EIO;
+	return 0;
+}
+
+int key_sign(const u8 *private_key, struct fleet_signed *m)
+{
 	auto_str struct str bytes = { 0 };
-	size_t len = sizeof(m->signature);
 
 	add_signed_bytes(m, &bytes);
-	if (!key || !ctx || !EVP_DigestSignInit(ctx, NULL, NULL, NULL, key) ||
-	    !EVP_DigestSign(ctx, m->signature, &len, (u8 *)bytes.at, bytes.len))
-		return -EIO;
-	return key_public(private_key, m->key);
+	return key_sign_bytes(private_key, bytes.at, bytes.len, m->signature)
+		       ?: key_public(private_key, m->key);
 }
 
 bool key_has_signed(const struct fleet_signed *m)

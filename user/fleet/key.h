@@ -19,6 +19,9 @@ enum fleet_role {
 	NR_FLEET_ROLES,
 };
 
+/* Bytes of a public key that name the inboxes of its owner: "_INBOX.HEX.>". */
+#define INBOX_OWNER 8
+
 struct fleet_key {
 	u8 key[FLEET_KEY_LEN];
 	enum fleet_role role;
@@ -41,6 +44,9 @@ bool key_has_namespace(const struct fleet_key *k, const char *name);
 /* A new pair; the private key is a seed of FLEET_KEY_LEN bytes. Negative errno. */
 int key_new(u8 *private_key, u8 *public_key);
 int key_public(const u8 *private_key, u8 *public_key);
+
+/* A signature of FLEET_SIGN_LEN bytes. Negative errno. */
+int key_sign_bytes(const u8 *private_key, const void *bytes, size_t nr, u8 *signature);
 
 /* Signs the request in `m`, and sets its key. Negative errno. */
 int key_sign(const u8 *private_key, struct fleet_signed *m);

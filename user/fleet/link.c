@@ -3,23 +3,17 @@
 #include "fleet/link.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/random.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/build.h"
+#include "base/log.h"
 #include "base/packet.h"
 #include "fleet/bus.h"
-
-#define SOCK_FD   3  /* in the process */
-#define DELAY_MAX 60 /* s before it is started again */
+#include "proc/guarded.h"
 
 struct link {
 	int sock;
@@ -30,80 +24,25 @@ struct link {
 	u8 *packet; /* LINK_PACKET_MAX and a NUL */
 };
 
-/* --- the process ------------------------------------------------------------------------------ */
-
-static void die_with_parent(pid_t parent)
+static int run_bus(int sock, const void *ctx)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-}
-
-static void keep_only(int sock)
-{
-	if (sock != SOCK_FD)
-		dup2(sock, SOCK_FD);
-	fcntl(SOCK_FD, F_SETFD, 0);
-	close_range(SOCK_FD + 1, ~0u, 0);
-}
-
-static pid_t start_bus(const struct link_options *o)
-{
-	pid_t parent = getpid(), child = fork();
-
-	if (child)
-		return child;
-	die_with_parent(parent);
-	_exit(bus_run(SOCK_FD, o));
-}
-
-static u32 random_below(u32 nr)
-{
-	u32 value = 0;
-
-	if (getrandom(&value, sizeof(value), 0) != sizeof(value))
-		return 0;
-	return value % nr;
-}
-
-/* Starts the process again when it crashes: the web process could not. */
-static int guard(const struct link_options *o)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_NAME, "sysflame-guard");
-	for (;;) {
-		int status = 0;
-		pid_t bus = start_bus(o);
-		if (bus > 0 && waitpid(bus, &status, 0) == bus && WIFEXITED(status) &&
-		    !WEXITSTATUS(status))
-			return 0;
-		sleep(1 + random_below(DELAY_MAX));
-	}
+	return bus_run(sock, ctx);
 }
 
 int link_start(const struct link_options *o, struct link **out)
 {
-	int ends[2];
+	int sock;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
-		return -errno;
-	pid_t parent = getpid(), child = fork();
-	if (!child) {
-		die_with_parent(parent);
-		keep_only(ends[1]);
-		_exit(guard(o));
+	if (build_is_static()) {
+		log_error("this static binary has no client of NATS; install sysflame with its "
+			  "libraries");
+		return -ENOTSUP;
 	}
-	close(ends[1]);
-	if (child < 0) {
-		close(ends[0]);
-		return -EAGAIN;
-	}
-	fcntl(ends[0], F_SETFL, O_NONBLOCK);
+	int err = guarded_start(run_bus, o, &sock);
+	if (err)
+		return err;
 	struct link *l = xcalloc(1, sizeof(*l));
-	l->sock = ends[0];
+	l->sock = sock;
 	l->packet = xmalloc(LINK_PACKET_MAX + 1);
 	*out = l;
 	return 0;
@@ -181,6 +120,12 @@ static bool take_packet(struct link *l, size_t nr, struct link_event *out)
 	case BUS_DOWN:
 		out->kind = LINK_DOWN;
 		return true;
+	case BUS_SEEN:
+		out->kind = LINK_SEEN;
+		return true;
+	case BUS_SEEN_END:
+		out->kind = LINK_SEEN_END;
+		return true;
 	case BUS_STARTED:
 		repeat_subjects(l);
 		return false;
@@ -203,4 +148,9 @@ int link_receive(struct link *l, struct link_event *out)
 		if (take_packet(l, nr, out))
 			return 0;
 	}
+}
+
+int link_ask_seen(struct link *l, const char *node)
+{
+	return put(l, BUS_SEEN, node, "", "", 0);
 }

@@ -15,15 +15,18 @@
 struct link;
 
 struct link_options {
-	const char *url;  /* "nats://HOST:PORT,..", tls:// for TLS */
-	const char *name; /* of the connection, for the server's lists */
-	const char *dir;  /* may have nats.creds, and ca.pem to check the server by */
+	const char *url;   /* "nats://HOST:PORT,..", tls:// for TLS */
+	const char *name;  /* of the connection, for the server's lists */
+	const char *inbox; /* prefix of the library's own inboxes; NULL: its default */
+	const char *dir;   /* may have nats.creds, and ca.pem to check the server by */
 };
 
 enum link_event_kind {
 	LINK_MESSAGE,
-	LINK_UP,   /* `text`: the server's address and version */
-	LINK_DOWN, /* `text`: why; it connects again by itself */
+	LINK_UP,       /* `text`: the server's address and version */
+	LINK_DOWN,     /* `text`: why; it connects again by itself */
+	LINK_SEEN,     /* `subject`: a node; `text`: when it was seen, in ms since 1970, or "" */
+	LINK_SEEN_END, /* that were all; `text`: why they are unknown, or "" */
 };
 
 /* Pointers are valid until the next call of link_receive. */
@@ -55,3 +58,9 @@ int link_subscribe(struct link *l, const char *subject);
 /* `reply` may be "". -EAGAIN: the connection is too slow; the message was not sent. */
 int link_publish(struct link *l, const char *subject, const char *reply, const void *bytes,
 		 size_t len);
+
+/*
+ * Asks JetStream for the nodes that were seen in the last 90 s, or for the time of one of them.
+ * LINK_SEEN and then LINK_SEEN_END follow.
+ */
+int link_ask_seen(struct link *l, const char *node);

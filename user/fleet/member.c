@@ -11,45 +11,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "fleet/coin.h"
-#include "fleet/nonce.h"
-
-#define REPLY_MAX 128
-
-enum run_state {
-	RUN_STARTS, /* member_started is to come */
-	RUN_RUNS,   /* member_ended is to come */
-	RUN_DONE,   /* the result can be fetched */
-};
-
-struct run {
-	u32 number;
-	enum run_state state;
-	struct fleet_request request;
-	struct selector selector;
-	char reply[REPLY_MAX], person[64];
-	char stopped[160]; /* why it was ended early; "" */
-	bool is_dropped;   /* nobody wants the result */
-	u64 begun_ns, heard_ns, done_ns;
-	u64 well_ns;     /* when the node last did not suffer */
-	u64 cpu_ns;      /* of the recorder at the start */
-	u64 reserved_ns; /* of the budget */
-	u8 *bytes;
-	size_t len;
-	u8 sha256[FLEET_HASH_LEN];
-};
-
-struct member {
-	const struct member_host *host;
-	char name[64], labels[256];
-	u64 instance;
-	char subjects[3][96];
-	struct fleet_keys keys;
-	struct nonces nonces;
-	struct budget budget;
-	bool has_budget; /* the number of CPUs is known */
-	VEC(struct run *) runs;
-	u32 last_number;
-};
+#include "fleet/member_state.h"
 
 /* What a request is answered with. */
 struct reply {
@@ -74,18 +36,12 @@ struct member *member_new(const char *name, const char *labels, const struct mem
 	return n;
 }
 
-static void run_free(struct run *r)
-{
-	free(r->bytes);
-	free(r);
-}
-
 void member_free(struct member *n)
 {
 	if (!n)
 		return;
 	vec_each(r, &n->runs)
-		run_free(*r);
+		member_run_free(*r);
 	vec_fini(&n->runs);
 	keys_fini(&n->keys);
 	nonces_fini(&n->nonces);
@@ -104,11 +60,6 @@ const char *member_subject(const struct member *n, u32 i)
 	return i < ARRAY_SIZE(n->subjects) ? n->subjects[i] : NULL;
 }
 
-static u64 now_ns(const struct member *n)
-{
-	return n->host->mono_ns(n->host->ctx);
-}
-
 static struct run *find_number(struct member *n, u32 number)
 {
 	vec_each(r, &n->runs)
@@ -117,36 +68,25 @@ static struct run *find_number(struct member *n, u32 number)
 	return NULL;
 }
 
-static struct run *find_id(struct member *n, const u8 *id)
-{
-	vec_each(r, &n->runs)
-		if (!memcmp((*r)->request.id, id, FLEET_ID_LEN))
-			return *r;
-	return NULL;
-}
-
-static void drop_run(struct member *n, struct run *r)
-{
-	for (size_t i = 0; i < n->runs.nr; i++) {
-		if (n->runs.at[i] != r)
-			continue;
-		memmove(&n->runs.at[i], &n->runs.at[i + 1],
-			(n->runs.nr - i - 1) * sizeof(n->runs.at[0]));
-		n->runs.nr--;
-		break;
-	}
-	run_free(r);
-}
-
-static void publish(const struct member *n, const char *to, const struct fleet_message *m)
-{
-	auto_str struct str bytes = { 0 };
-
-	message_encode(m, &bytes);
-	n->host->publish(n->host->ctx, to, bytes.at, bytes.len);
-}
-
 /* --- answers ---------------------------------------------------------------------------------- */
+
+/* The start of the id, which `fleet stop` takes, and the rest for people. */
+static void list_runs(const struct member *n, struct fleet_answer *a)
+{
+	char id[2 * FLEET_ID_LEN + 1];
+	u32 nr = 0;
+
+	for (size_t i = 0; i < n->runs.nr && nr < FLEET_RUNS; i++) {
+		const struct run *r = n->runs.at[i];
+		if (r->state == RUN_DONE)
+			continue;
+		hex_print(r->request.id, FLEET_ID_LEN, id);
+		snprintf(a->runs[nr++], sizeof(a->runs[0]), "%s %llu %u %s %s", id,
+			 (unsigned long long)((member_now_ns(n) - r->begun_ns) / NS_PER_SEC),
+			 r->request.duration_s, r->person,
+			 *r->request.selector ? r->request.selector : "-");
+	}
+}
 
 static void answer(const struct member *n, const struct reply *r, const struct member_facts *f)
 {
@@ -163,30 +103,15 @@ static void answer(const struct member *n, const struct reply *r, const struct m
 	if (f) {
 		a->nr_cpus = f->nr_cpus;
 		a->nr_jvms = f->nr_jvms;
+		a->busy_ppm = f->busy_ppm;
+		copy_text(a->url, sizeof(a->url), f->url ?: "");
 		a->nr_services = f->nr_services;
 		a->nr_all_services = f->nr_all_services;
 		memcpy(a->services, f->services, sizeof(a->services));
 	}
-	publish(n, r->to, &m);
-}
-
-static void say_done(const struct member *n, const struct run *r,
-		     const struct member_result *result)
-{
-	struct fleet_message m = { .kind = MESSAGE_DONE };
-	struct fleet_done *d = &m.done;
-
-	memcpy(d->id, r->request.id, sizeof(d->id));
-	copy_text(d->node, sizeof(d->node), n->name);
-	d->instance = n->instance;
-	d->verdict = result->verdict;
-	d->size = r->len;
-	memcpy(d->sha256, r->sha256, sizeof(d->sha256));
-	d->samples = result->samples;
-	d->lost = result->lost;
-	d->profile = result->profile;
-	copy_text(d->why, sizeof(d->why), *r->stopped ? r->stopped : result->why);
-	publish(n, r->reply, &m);
+	if (r->request->want == WANT_CENSUS)
+		list_runs(n, a);
+	member_publish_own(n, r->to, &m);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -200,16 +125,27 @@ static size_t nr_active(const struct member *n)
 	return nr;
 }
 
+void member_set_budget(struct member *n, u32 nr_cpus, u64 left_ns)
+{
+	budget_init(&n->budget, nr_cpus, member_now_ns(n));
+	n->has_budget = true;
+	if (left_ns < n->budget.left_ns)
+		n->budget.left_ns = left_ns;
+}
+
+u64 member_budget_left(struct member *n)
+{
+	return n->has_budget ? budget_left(&n->budget, member_now_ns(n)) : 0;
+}
+
 static enum verdict check_budget(struct member *n, const struct fleet_request *r,
 				 const struct member_facts *f, struct str *why)
 {
 	u64 cost = budget_estimate(f->nr_cpus, r->hz, r->duration_s);
 
-	if (!n->has_budget && f->nr_cpus) {
-		budget_init(&n->budget, f->nr_cpus, now_ns(n));
-		n->has_budget = true;
-	}
-	u64 left = n->has_budget ? budget_left(&n->budget, now_ns(n)) : 0;
+	if (!n->has_budget && f->nr_cpus)
+		member_set_budget(n, f->nr_cpus, UINT64_MAX);
+	u64 left = member_budget_left(n);
 	if (r->want != WANT_RECORDING || cost <= left)
 		return VERDICT_ACCEPT;
 	str_addf(why, "It would cost about %llu ms of CPU time; %llu ms are left of today's.",
@@ -259,7 +195,7 @@ static enum verdict check_match(const struct member *n, const struct fleet_reque
 		str_add(why, "The node's labels do not match.");
 	else if (!n->host->runs(n->host->ctx, s))
 		str_add(why, "No such process runs here.");
-	else if (!coin_takes(r->id, n->name, r->share_ppb))
+	else if (!coin_takes(r, n->name))
 		str_add(why, "The coin leaves this node out.");
 	else
 		return VERDICT_ACCEPT;
@@ -271,23 +207,24 @@ static void start(struct member *n, const struct fleet_request *request, const s
 {
 	struct run *r = xcalloc(1, sizeof(*r));
 	const struct member_work work = { ++n->last_number, &r->request, &r->selector, r->person };
+	static const char *const verbs[NR_WANTS] = { "census", "record", "slices of",
+						     "audit list for" };
 	auto_free char *what = NULL;
 
 	*r = (struct run){ .number = work.number,
 			   .request = *request,
 			   .selector = *s,
-			   .begun_ns = now_ns(n),
-			   .heard_ns = now_ns(n),
-			   .well_ns = now_ns(n),
+			   .begun_ns = member_now_ns(n),
+			   .heard_ns = member_now_ns(n),
+			   .well_ns = member_now_ns(n),
 			   .cpu_ns = f->cpu_ns };
 	copy_text(r->reply, sizeof(r->reply), reply);
 	copy_text(r->person, sizeof(r->person), key->person);
 	if (request->want == WANT_RECORDING)
 		r->reserved_ns = budget_estimate(f->nr_cpus, request->hz, request->duration_s);
-	budget_take(&n->budget, r->reserved_ns, now_ns(n));
+	budget_take(&n->budget, r->reserved_ns, member_now_ns(n));
 	vec_push(&n->runs, r);
-	what = xasprintf("fleet: %s \"%s\"%s%s",
-			 request->want == WANT_SLICES ? "slices of" : "record", request->selector,
+	what = xasprintf("fleet: %s \"%s\"%s%s", verbs[request->want], request->selector,
 			 *request->reason ? ": " : "", request->reason);
 	n->host->audit(n->host->ctx, r->person, what);
 	n->host->start(n->host->ctx, &work);
@@ -309,6 +246,23 @@ static enum verdict check(struct member *n, const struct fleet_request *r,
 	return v ? v : check_budget(n, r, f, why);
 }
 
+static void audit_refusal(const struct member *n, const char *who, const struct reply *r)
+{
+	auto_free char *text = xasprintf("fleet: refused \"%s\": %s: %s", r->request->selector,
+					 verdict_name(r->verdict), r->why);
+
+	n->host->audit(n->host->ctx, who, text);
+}
+
+/* Anybody may send these. One a minute is listed. */
+static void audit_stranger(struct member *n, const struct reply *r)
+{
+	if (n->refused_ns && member_now_ns(n) - n->refused_ns < 60 * NS_PER_SEC)
+		return;
+	n->refused_ns = member_now_ns(n);
+	audit_refusal(n, "-", r);
+}
+
 static void take_request(struct member *n, const char *reply, const struct fleet_signed *m)
 {
 	const struct fleet_key *key = keys_find(&n->keys, m->key);
@@ -324,12 +278,17 @@ static void take_request(struct member *n, const char *reply, const struct fleet
 	struct reply to = { &r, reply, VERDICT_SIGNATURE, "" };
 	if (!key || !key_has_signed(m)) {
 		to.why = key ? "The signature is not right." : "This node does not know the key.";
+		audit_stranger(n, &to);
 		answer(n, &to, NULL);
 		return;
 	}
 	n->host->look(n->host->ctx, &f);
 	to.verdict = check(n, &r, key, &s, &f, &why);
 	to.why = why.len ? why.at : "";
+	if (to.verdict && r.want != WANT_CENSUS)
+		audit_refusal(n, key->person, &to);
+	if (!to.verdict && r.want == WANT_CENSUS && n->host->busy_ppm)
+		f.busy_ppm = n->host->busy_ppm(n->host->ctx, &s);
 	if (to.verdict || r.want == WANT_CENSUS)
 		answer(n, &to, &f);
 	else
@@ -352,7 +311,7 @@ void member_started(struct member *n, u32 number, enum verdict v, const char *wh
 	if (!v)
 		return;
 	budget_give(&n->budget, r->reserved_ns);
-	drop_run(n, r);
+	member_drop(n, r);
 }
 
 /* Makes room for a result: the oldest go. */
@@ -369,7 +328,7 @@ static void drop_oldest(struct member *n, size_t len)
 			continue;
 		}
 		all -= r->len;
-		drop_run(n, r);
+		member_drop(n, r);
 	}
 }
 
@@ -383,7 +342,7 @@ static void settle_budget(struct member *n, const struct run *r)
 	n->host->look(n->host->ctx, &f);
 	u64 used = f.cpu_ns > r->cpu_ns ? f.cpu_ns - r->cpu_ns : 0;
 	if (used > r->reserved_ns)
-		budget_take(&n->budget, used - r->reserved_ns, now_ns(n));
+		budget_take(&n->budget, used - r->reserved_ns, member_now_ns(n));
 }
 
 void member_ended(struct member *n, u32 number, const struct member_result *result)
@@ -395,7 +354,7 @@ void member_ended(struct member *n, u32 number, const struct member_result *resu
 		return;
 	settle_budget(n, r);
 	if (r->is_dropped) {
-		drop_run(n, r);
+		member_drop(n, r);
 		return;
 	}
 	if (!out.verdict && out.len > FLEET_BLOB_MAX) {
@@ -404,23 +363,36 @@ void member_ended(struct member *n, u32 number, const struct member_result *resu
 			  "time.";
 	}
 	r->state = RUN_DONE;
-	r->done_ns = now_ns(n);
+	r->done_ns = member_now_ns(n);
 	if (!out.verdict) {
 		drop_oldest(n, out.len);
 		r->bytes = xmemdup(out.bytes, out.len);
 		r->len = out.len;
 		digest(r->bytes, r->len, r->sha256);
 	}
-	say_done(n, r, &out);
+	member_say_done(n, r, &out);
+	r->said = out;
+	r->said.bytes = NULL;
+	r->said.why = "";
 	if (out.verdict)
-		drop_run(n, r);
+		member_drop(n, r);
+}
+
+void member_died(struct member *n, u32 number, u32 nr)
+{
+	struct run *r = find_number(n, number);
+
+	if (!r || r->state != RUN_DONE || nr <= r->said.nr_died)
+		return;
+	r->said.nr_died = nr;
+	member_say_done(n, r, &r->said);
 }
 
 /* A chunk without data: there is no such result. */
 static void take_get(struct member *n, const char *reply, const struct fleet_get *get)
 {
 	struct fleet_message m = { .kind = MESSAGE_CHUNK };
-	struct run *r = find_id(n, get->id);
+	struct run *r = member_find(n, get->id);
 	u8 hash[FLEET_HASH_LEN];
 
 	if (get->instance != n->instance)
@@ -436,107 +408,7 @@ static void take_get(struct member *n, const char *reply, const struct fleet_get
 		m.chunk.len =
 			get->len < r->len - get->offset ? get->len : (u32)(r->len - get->offset);
 	}
-	publish(n, reply, &m);
-}
-
-/* --- ending ----------------------------------------------------------------------------------- */
-
-static void stop(struct member *n, struct run *r, const char *why)
-{
-	if (*r->stopped)
-		return;
-	copy_text(r->stopped, sizeof(r->stopped), why);
-	if (r->request.want == WANT_RECORDING)
-		n->host->stop(n->host->ctx, r->number);
-}
-
-static void take_stop(struct member *n, const struct fleet_control *c)
-{
-	for (size_t i = 0; i < n->runs.nr; i++) {
-		struct run *r = n->runs.at[i];
-		if (r->state == RUN_DONE ||
-		    (c->has_id && memcmp(r->request.id, c->id, sizeof(c->id)) != 0))
-			continue;
-		stop(n, r, "It was stopped.");
-	}
-}
-
-static void take_alive(struct member *n, const struct fleet_control *c)
-{
-	struct run *r = c->has_id ? find_id(n, c->id) : NULL;
-
-	if (r)
-		r->heard_ns = now_ns(n);
-}
-
-/* The node suffers; NULL: it does not. */
-static const char *strain_of(const struct member_facts *f)
-{
-	if (f->cpu_ppm > MEMBER_CPU_PPM)
-		return "The recorder used more than 5 % of a CPU.";
-	if (f->pressure_pct > MEMBER_PRESSURE)
-		return "Processes of the node waited for CPUs for more than 60 % of the time.";
-	return NULL;
-}
-
-static bool loses_much(struct member *n, const struct run *r)
-{
-	u64 samples = 0, lost = 0;
-
-	return n->host->progress(n->host->ctx, r->number, &samples, &lost) &&
-	       samples + lost >= MEMBER_LOST_LEAST && lost * 100 > (samples + lost) * MEMBER_LOST;
-}
-
-/* The reason for which a recording ends now; NULL: it goes on. */
-static const char *fault_of(struct member *n, struct run *r, const struct member_facts *f)
-{
-	const char *strain = strain_of(f);
-
-	if (!strain)
-		r->well_ns = now_ns(n);
-	if (n->host->is_disabled(n->host->ctx))
-		return "Somebody switched the node off.";
-	if (now_ns(n) - r->heard_ns > MEMBER_SILENT_S * NS_PER_SEC)
-		return "The controller has been silent for 60 s.";
-	if (r->request.want != WANT_RECORDING)
-		return NULL;
-	if (strain && now_ns(n) - r->well_ns > MEMBER_STRAIN_S * NS_PER_SEC)
-		return strain;
-	return loses_much(n, r) ? "More than 20 % of the samples were lost." : NULL;
-}
-
-static void fail(struct member *n, struct run *r)
-{
-	const struct member_result late = { .verdict = VERDICT_FAILED,
-					    .why = "The result took too long." };
-
-	say_done(n, r, &late);
-	n->host->stop(n->host->ctx, r->number);
-	r->is_dropped = true;
-}
-
-void member_tick(struct member *n)
-{
-	struct member_facts f = { 0 };
-
-	if (n->runs.nr)
-		n->host->look(n->host->ctx, &f);
-	for (size_t i = n->runs.nr; i-- > 0;) {
-		struct run *r = n->runs.at[i];
-		u64 since = (r->state == RUN_DONE ? r->done_ns : r->begun_ns);
-		u64 length_s = r->request.want == WANT_RECORDING ? r->request.duration_s : 0;
-		if (r->state == RUN_DONE) {
-			if (now_ns(n) - since > MEMBER_RESULT_S * NS_PER_SEC)
-				drop_run(n, r);
-			continue;
-		}
-		const char *why = fault_of(n, r, &f);
-		if (why)
-			stop(n, r, why);
-		if (!r->is_dropped && r->state == RUN_RUNS &&
-		    now_ns(n) - since > (length_s + MEMBER_ENDING_S) * NS_PER_SEC)
-			fail(n, r);
-	}
+	member_publish(n, reply, &m);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */
@@ -559,8 +431,8 @@ void member_message(struct member *n, const char *reply, const void *bytes, size
 	else if (m.kind == MESSAGE_GET && reply_is_valid(reply))
 		take_get(n, reply, &m.get);
 	else if (m.kind == MESSAGE_STOP)
-		take_stop(n, &m.control);
+		member_take_stop(n, &m.control);
 	else if (m.kind == MESSAGE_ALIVE)
-		take_alive(n, &m.control);
+		member_take_alive(n, &m.control);
 	message_fini(&m);
 }

@@ -33,12 +33,14 @@ struct member_work {
 struct member_facts {
 	bool has_recorder;
 	u32 nr_cpus, nr_jvms;
+	u64 busy_ppm; /* the member fills it in, from host.busy_ppm */
 	struct policy_caps caps;
 	u64 cpu_ns;       /* of the recorder, all that it has used */
 	u64 cpu_ppm;      /* of the recorder now */
 	u32 pressure_pct; /* PSI "some" of the CPU over 10 s; 0 if unknown */
 	char services[FLEET_SERVICES][104];
 	u32 nr_services, nr_all_services;
+	const char *url; /* of its own page; NULL: unknown */
 };
 
 struct member_result {
@@ -47,6 +49,8 @@ struct member_result {
 	const void *bytes;
 	size_t len;
 	u64 samples, lost, profile;
+	u64 covered_ms; /* recorded time; 0: all that was asked for */
+	u32 nr_died;    /* JVMs of the node that ended during the recording */
 };
 
 struct member_host {
@@ -70,6 +74,9 @@ struct member_host {
 	bool (*progress)(void *ctx, u32 number, u64 *samples, u64 *lost);
 	void (*publish)(void *ctx, const char *subject, const void *bytes, size_t len);
 	void (*audit)(void *ctx, const char *person, const char *what);
+
+	/* CPUs, in 1e-6, that these processes used lately; 0: unknown. May be NULL. */
+	u64 (*busy_ppm)(void *ctx, const struct selector *s);
 };
 
 struct member;
@@ -90,6 +97,16 @@ void member_message(struct member *n, const char *reply, const void *bytes, size
 /* The host's reports on what it was told to start. `v` is ACCEPT if it runs. */
 void member_started(struct member *n, u32 number, enum verdict v, const char *why);
 void member_ended(struct member *n, u32 number, const struct member_result *r);
+
+/* So many JVMs have ended since the start of a recording, the last ones after its end. */
+void member_died(struct member *n, u32 number, u32 nr);
+
+/*
+ * The budget outlives a restart of the daemon: the host keeps member_budget_left, and brings it
+ * with what has been refilled since. Without a call the first request finds it full.
+ */
+void member_set_budget(struct member *n, u32 nr_cpus, u64 left_ns);
+u64 member_budget_left(struct member *n);
 
 /* Deadlines; call it some times a second. */
 void member_tick(struct member *n);

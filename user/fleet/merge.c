@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Merges the results of nodes. */
+/* Spools, and the workers that merge them. */
 #include "fleet/merge.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,22 +11,12 @@
 #include "base/auto.h"
 #include "base/memfile.h"
 #include "base/time.h"
-#include "export/format/sflm.h"
-#include "export/interchange/tags.h"
-#include "export/merge.h"
 #include "export/read.h"
-#include "fleet/message.h"
-#include "profile/names.h"
+#include "fleet/selector.h"
+#include "fleet/spool.h"
 
-#define LABELS_MAX   255
 #define CPU_NS       (300 * NS_PER_SEC)
 #define MEMORY_BYTES (2ull << 30)
-#define POLL_US      5000
-
-/* Labels and result follow. */
-struct spooled {
-	u32 labels_len, len;
-};
 
 int spool_open(struct spool *s)
 {
@@ -56,13 +45,15 @@ static int append(struct spool *s, const void *bytes, size_t len)
 	return 0;
 }
 
-int spool_add(struct spool *s, const char *labels, const void *bytes, size_t len)
+static int add(struct spool *s, struct spool_entry e, const char *first, const char *second,
+	       const void *bytes)
 {
-	const struct spooled head = { (u32)strlen(labels), (u32)len };
 	u64 before = s->len;
-	int err = append(s, &head, sizeof(head))
-			  ?: append(s, labels, head.labels_len) ?: append(s, bytes, len);
 
+	e.first_len = (u32)strnlen(first, SPOOL_TEXT_MAX);
+	e.second_len = (u32)strnlen(second, SPOOL_TEXT_MAX);
+	int err = append(s, &e, sizeof(e)) ?: append(s, first, e.first_len);
+	err = err ?: append(s, second, e.second_len) ?: append(s, bytes, e.len);
 	if (err)
 		s->len = before; /* the next one overwrites it */
 	else
@@ -70,124 +61,29 @@ int spool_add(struct spool *s, const char *labels, const void *bytes, size_t len
 	return err;
 }
 
-/* --- in the worker ---------------------------------------------------------------------------- */
-
-static int read_at(int fd, u64 at, void *bytes, size_t len)
+int spool_add(struct spool *s, const struct spool_result *r)
 {
-	ssize_t got;
+	const struct spool_entry e = { .kind = SPOOL_RESULT,
+				       .weight_ppm = r->weight_ppm,
+				       .len = (u32)r->len };
+	int err = add(s, e, r->node, r->labels, r->bytes);
 
-	for (char *to = bytes; len; to += got, at += (u64)got, len -= (size_t)got) {
-		got = pread(fd, to, len, (off_t)at);
-		if (got <= 0)
-			return got ? -errno : -EBADMSG;
-	}
-	return 0;
-}
-
-static void add_node_tags(struct tags *all, const char *labels)
-{
-	auto_free char *copy = xstrdup(labels);
-	char *rest = copy, *pair;
-
-	while ((pair = strsep(&rest, ","))) {
-		char *value = strchr(pair, '=');
-		if (!value || all->all.nr >= TAGS_MAX)
-			continue;
-		*value++ = '\0';
-		tags_add_text(all, pair, value);
-	}
-}
-
-/* The labels of a node, as it marks samples. */
-struct marking {
-	const char *labels;
-	char *tags; /* of the last label set; owned */
-};
-
-/* A merge_label_fn. */
-static void mark(struct labels *l, void *ctx)
-{
-	struct marking *m = ctx;
-	const char *at = l->tags ?: "";
-	struct tags all = { 0 };
-	struct tag tag;
-
-	for (u32 nr = 0; nr < TAGS_MAX / 2 && tag_next(&at, &tag); nr++) {
-		if (tag.is_number)
-			tags_add_number(&all, tag.key, tag.number, tag.unit);
-		else
-			tags_add_text(&all, tag.key, tag.text);
-		tag_fini(&tag);
-	}
-	add_node_tags(&all, m->labels);
-	free(m->tags);
-	m->tags = tags_take(&all);
-	l->tags = m->tags;
-}
-
-static int add_result(struct profile *p, const char *labels, void *bytes, size_t len)
-{
-	auto_profile struct profile *file = profile_new();
-	auto_str struct str why = { 0 };
-	struct marking m = { .labels = labels };
-	FILE *f = fmemopen(bytes, len, "r");
-
-	if (!f)
-		return -ENOMEM;
-	int err = profile_read(f, file, &why);
-	fclose(f);
-	if (err)
-		return err;
-	profile_name_frames(file, NAMES_WITHOUT_IDS);
-	err = merge_labelled(p, file, mark, &m, &why);
-	free(m.tags);
+	s->nr_results += !err;
 	return err;
 }
 
-static int merge_all(int fd, u32 nr, struct profile *p, u64 *nr_bad)
+int spool_add_merged(struct spool *s, const void *bytes, size_t len)
 {
-	auto_free u8 *bytes = xmalloc(FLEET_BLOB_MAX);
-	char labels[LABELS_MAX + 1];
-	u64 at = 0;
-
-	for (u32 i = 0; i < nr; i++) {
-		struct spooled head;
-		int err = read_at(fd, at, &head, sizeof(head));
-		if (!err && (head.labels_len > LABELS_MAX || head.len > FLEET_BLOB_MAX))
-			err = -EBADMSG;
-		at += sizeof(head);
-		err = err ?: read_at(fd, at, labels, head.labels_len)
-				     ?: read_at(fd, at + head.labels_len, bytes, head.len);
-		if (err)
-			return err;
-		labels[head.labels_len] = '\0';
-		at += head.labels_len + head.len;
-		*nr_bad += add_result(p, labels, bytes, head.len) != 0;
-	}
-	return 0;
+	return add(s, (struct spool_entry){ .kind = SPOOL_MERGED, .len = (u32)len }, "", "", bytes);
 }
 
-/* A worker_fn; its parameter is the number of results. */
-static int merge(struct worker_io *io, const int *fds, const void *params, size_t len)
+int spool_add_note(struct spool *s, const char *key, const char *text, u64 value)
 {
-	auto_profile struct profile *p = profile_new();
-	auto_str struct str out = { 0 };
-	u64 nr_bad = 0;
-	u32 nr;
-
-	if (len != sizeof(nr))
-		return -EINVAL;
-	memcpy(&nr, params, sizeof(nr));
-	int err = merge_all(fds[0], nr, p, &nr_bad);
-	if (nr_bad)
-		profile_note(p, NOTE_INCOMPLETE "fleet-unreadable",
-			     "results of nodes could not be read and are left out", nr_bad);
-	return err ?: sflm_write(p, &out) ?: worker_put(io, out.at, out.len);
+	return add(s, (struct spool_entry){ .kind = SPOOL_NOTE, .weight_ppm = value }, key, text,
+		   "");
 }
 
-/* --- in the controller ------------------------------------------------------------------------ */
-
-static const worker_fn tasks[] = { merge };
+static const worker_fn tasks[] = { merge_task };
 
 static const struct worker_kind kind = {
 	.tasks = tasks,
@@ -203,34 +99,72 @@ int merge_start_workers(struct workers **out)
 	return profile_read_prepare() ?: workers_new(&kind, out);
 }
 
-int merge_spool(struct workers *w, const struct spool *s, struct str *out, struct str *why)
+struct work *merge_begin_spool(struct workers *w, const struct spool *s,
+			       const struct merge_order *o)
 {
+	struct spool_params params = { s->nr, o->share_ppb, o->keeps_nodes, { "" } };
 	const struct work_order order = {
 		.fds = { fcntl(s->fd, F_DUPFD_CLOEXEC, 0), -1 },
-		.params = &s->nr,
-		.len = sizeof(s->nr),
+		.params = &params,
+		.len = sizeof(params),
 		.max = WORKER_RESULT_MAX,
-		.run = merge,
+		.run = merge_task,
 	};
-	struct work *work = work_start(w, &order);
-	auto_free void *bytes = NULL;
-	size_t nr;
-	int err;
 
-	while ((err = work_result(work, &bytes, &nr)) == -EAGAIN) {
-		usleep(POLL_US);
-		workers_poll(w);
-	}
-	work_free(work);
+	memcpy(params.wanted, o->wanted, sizeof(params.wanted));
+	return work_start(w, &order);
+}
+
+int merge_result(struct work *k, struct str *bytes, struct str *why)
+{
+	auto_free void *got = NULL;
+	size_t nr;
+	int err = work_result(k, &got, &nr);
+
 	if (!err)
-		str_add_bytes(out, bytes, nr);
+		str_add_bytes(bytes, got, nr);
 	else if (err == -EFBIG)
 		str_add(why, "the merged profile is larger than 64 MiB");
 	else if (err == -ETIMEDOUT)
 		str_add(why, "merging took too long");
 	else if (err == -EPIPE)
 		str_add(why, "the process that merges has ended: it may lack memory");
-	else
+	else if (err != -EAGAIN)
 		str_add(why, strerror(-err));
 	return err;
+}
+
+int merge_parse(const void *bytes, size_t len, struct merge_outcome *out)
+{
+	const char *at = bytes;
+	struct outcome_head head;
+
+	if (len < sizeof(head))
+		return -EBADMSG;
+	memcpy(&head, at, sizeof(head));
+	at += sizeof(head);
+	len -= sizeof(head);
+	if (head.magic != OUTCOME_MAGIC || head.nr_totals > MERGE_RESULTS ||
+	    len < head.nr_totals * sizeof(struct merge_total))
+		return -EBADMSG;
+	for (u32 i = 0; i < head.nr_totals; i++) {
+		struct merge_total t;
+		memcpy(&t, at, sizeof(t));
+		t.node[sizeof(t.node) - 1] = '\0';
+		if (!node_name_is_valid(t.node)) {
+			vec_fini(&out->totals);
+			return -EBADMSG;
+		}
+		vec_push(&out->totals, t);
+		at += sizeof(t);
+		len -= sizeof(t);
+	}
+	str_add_bytes(&out->profile, at, len);
+	return 0;
+}
+
+void merge_outcome_fini(struct merge_outcome *o)
+{
+	vec_fini(&o->totals);
+	str_fini(&o->profile);
 }

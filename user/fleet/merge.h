@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merges the results of nodes. They wait in one file, and a worker reads them: nodes may be
- * hostile. Names of generated classes lose what differs from node to node. Samples get the labels
- * of their node as tags, "node=a, zone=b", by which the page can split.
+ * Merges the results of nodes, some hundred at a time: nodes may be hostile, so that a worker reads
+ * them. The results wait in one file. The outcome is put into the next spool first.
+ *
+ * Names of generated classes lose what differs from node to node. Process, thread and container
+ * ids, which mean nothing outside their node, are dropped. Samples get the labels of their node as
+ * tags, "node=a, zone=b", by which the page can split. Beyond MERGE_STACKS stacks of a service the
+ * lightest become one, "[truncated]"; totals stay exact.
  */
 #pragma once
 
 #include "base/str.h"
+#include "base/vec.h"
+#include "fleet/limits.h"
+#include "fleet/selector.h"
 #include "worker/workers.h"
+
+#define MERGE_RESULTS 4096 /* of one spool, at most */
+#define MERGE_STACKS  16000
 
 struct spool {
 	int fd; /* without a name */
-	u32 nr;
+	u32 nr, nr_results;
 	u64 len;
 };
 
@@ -19,15 +29,57 @@ struct spool {
 int spool_open(struct spool *s);
 void spool_close(struct spool *s);
 
-/* Adds the result of a node with its labels, "node=a,zone=b". Negative errno. */
-int spool_add(struct spool *s, const char *labels, const void *bytes, size_t len);
+struct spool_result {
+	const char *node, *labels; /* "node=a,zone=b" */
+	u64 weight_ppm;            /* of its values, in 1e-6 */
+	const void *bytes;
+	size_t len;
+};
+
+/* Adds the result of a node. Negative errno. */
+int spool_add(struct spool *s, const struct spool_result *r);
+
+/* Adds the profile of an earlier merge, or of an aggregator. */
+int spool_add_merged(struct spool *s, const void *bytes, size_t len);
+
+/* Adds a note, or the title if the key is "". */
+int spool_add_note(struct spool *s, const char *key, const char *text, u64 value);
 
 /* Starts the process that forks workers; call it before the rest of the work. */
 int merge_start_workers(struct workers **out);
 
+struct merge_order {
+	u32 share_ppb;    /* values are divided by it; raw ones are kept then */
+	bool keeps_nodes; /* samples have the tag `node`, and names of their threads */
+	char wanted[NR_SELECTOR_PROCESS][128]; /* samples of results that are kept; "": all */
+};
+
 /*
- * Appends the merged profile in our own format (docs/profile-format.md). Results that cannot be
- * read are left out and counted in a note. Waits for the worker. Negative errno, with a sentence if
- * there is one.
+ * Merges a spool in a worker, or here if `w` is NULL. The caller asks merge_result until it returns
+ * something else than -EAGAIN, and calls workers_poll meanwhile.
  */
-int merge_spool(struct workers *w, const struct spool *s, struct str *out, struct str *why);
+struct work *merge_begin_spool(struct workers *w, const struct spool *s,
+			       const struct merge_order *o);
+
+/* What a node's result added up to, in its first value type. */
+struct merge_total {
+	char node[64];
+	u64 raw, value; /* `value` is weighted */
+	u32 err;        /* 0, or a positive errno: the result could not be read and is left out */
+};
+
+struct merge_outcome {
+	VEC(struct merge_total) totals;
+	struct str profile; /* in our own format (docs/profile-format.md) */
+};
+
+void merge_outcome_fini(struct merge_outcome *o);
+
+/* The framing of an outcome, as a worker or an aggregator made it: -EBADMSG if it is malformed. */
+int merge_parse(const void *bytes, size_t len, struct merge_outcome *out);
+
+/*
+ * 0: `bytes` has an outcome for merge_parse. Otherwise a negative errno, with a sentence unless it
+ * is -EAGAIN.
+ */
+int merge_result(struct work *k, struct str *bytes, struct str *why);

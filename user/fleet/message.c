@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/utf8.h"
 #include "fleet.pb-c.h"
 #include "fleet/selector.h"
 
-#define SMALL_MAX (8u << 10) /* bytes of any message but a chunk */
+#define SMALL_MAX (8u << 10) /* bytes of messages that have no profile and no list */
 
 /* --- decoding --------------------------------------------------------------------------------- */
 
@@ -36,6 +37,23 @@ static bool take_node(char *field, size_t size, const char *text)
 	return node_name_is_valid(text) && take_text(field, size, text);
 }
 
+bool message_url_is_valid(const char *url)
+{
+	size_t scheme = !strncmp(url, "https://", 8) ? 8 : !strncmp(url, "http://", 7) ? 7 : 0;
+	size_t len = strlen(url);
+
+	return scheme && len > scheme && len < FLEET_URL_TEXT && url[len - 1] != '/' &&
+	       strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			   "-._~:/[]") == len;
+}
+
+/* People follow it: anything else than a plain address is dropped, not the message. */
+static bool take_url(char *field, size_t size, const char *text)
+{
+	copy_text(field, size, message_url_is_valid(text) ? text : "");
+	return true;
+}
+
 static bool take_signed(const Fleet__Signed *in, struct fleet_signed *out)
 {
 	if (!in->request.len || in->request.len > sizeof(out->request))
@@ -56,6 +74,10 @@ static bool take_answer(const Fleet__Answer *in, struct fleet_answer *out)
 	out->nr_all_services = in->nr_services;
 	out->nr_cpus = in->nr_cpus;
 	out->nr_jvms = in->nr_jvms;
+	out->busy_ppm = in->busy_ppm;
+	for (size_t i = 0; i < in->n_runs && i < FLEET_RUNS; i++)
+		if (!take_text(out->runs[i], sizeof(out->runs[i]), in->runs[i]))
+			return false;
 	for (u32 i = 0; i < out->nr_services; i++)
 		if (!take_text(out->services[i], sizeof(out->services[i]), in->services[i]))
 			return false;
@@ -63,7 +85,8 @@ static bool take_answer(const Fleet__Answer *in, struct fleet_answer *out)
 	       take_node(out->node, sizeof(out->node), in->node) &&
 	       take_text(out->why, sizeof(out->why), in->why) &&
 	       take_text(out->labels, sizeof(out->labels), in->labels) &&
-	       take_text(out->version, sizeof(out->version), in->version);
+	       take_text(out->version, sizeof(out->version), in->version) &&
+	       take_url(out->url, sizeof(out->url), in->url);
 }
 
 static bool take_done(const Fleet__Done *in, struct fleet_done *out)
@@ -80,6 +103,8 @@ static bool take_done(const Fleet__Done *in, struct fleet_done *out)
 	out->samples = in->samples;
 	out->lost = in->lost;
 	out->profile = in->profile;
+	out->nr_died = in->nr_died;
+	out->covered_ms = in->covered_ms;
 	return take_bytes(out->id, sizeof(out->id), &in->id) &&
 	       take_node(out->node, sizeof(out->node), in->node) &&
 	       take_text(out->why, sizeof(out->why), in->why);
@@ -90,7 +115,7 @@ static bool take_get(const Fleet__Get *in, struct fleet_get *out)
 	out->instance = in->instance;
 	out->offset = in->offset;
 	out->len = in->len;
-	return in->len && in->len <= FLEET_CHUNK_MAX && in->offset <= FLEET_BLOB_MAX &&
+	return in->len && in->len <= FLEET_CHUNK_MAX && in->offset <= FLEET_MERGED_MAX &&
 	       take_bytes(out->id, sizeof(out->id), &in->id) &&
 	       take_bytes(out->secret, sizeof(out->secret), &in->secret);
 }
@@ -102,9 +127,62 @@ static bool take_chunk(const Fleet__Chunk *in, struct fleet_chunk *out)
 	out->offset = in->offset;
 	out->data = in->data.data;
 	out->len = (u32)in->data.len;
-	return in->data.len <= FLEET_CHUNK_MAX && in->offset <= FLEET_BLOB_MAX &&
+	return in->data.len <= FLEET_CHUNK_MAX && in->offset <= FLEET_MERGED_MAX &&
 	       take_bytes(out->id, sizeof(out->id), &in->id) &&
 	       take_node(out->node, sizeof(out->node), in->node);
+}
+
+static bool take_task_node(const Fleet__TaskNode *in, struct fleet_task_node *out)
+{
+	out->instance = in->instance;
+	out->size = in->size;
+	out->weight_ppm = in->weight_ppm;
+	return in->size && in->size <= FLEET_BLOB_MAX && in->weight_ppm <= FLEET_WEIGHT_MAX &&
+	       take_node(out->node, sizeof(out->node), in->node) &&
+	       take_text(out->labels, sizeof(out->labels), in->labels) &&
+	       take_bytes(out->request, sizeof(out->request), &in->request) &&
+	       take_bytes(out->sha256, sizeof(out->sha256), &in->sha256);
+}
+
+static bool take_task(const Fleet__Task *in, struct fleet_message *m)
+{
+	struct fleet_task *out = &m->task;
+
+	if (!in->n_nodes || in->n_nodes > FLEET_TASK_NODES || in->share_ppb > FLEET_PPB)
+		return false;
+	m->list = out->nodes = xcalloc(in->n_nodes, sizeof(out->nodes[0]));
+	out->nr_nodes = (u32)in->n_nodes;
+	out->instance = in->instance;
+	out->share_ppb = in->share_ppb;
+	out->keeps_nodes = in->keeps_nodes;
+	for (u32 i = 0; i < out->nr_nodes; i++)
+		if (!take_task_node(in->nodes[i], &out->nodes[i]))
+			return false;
+	return take_bytes(out->id, sizeof(out->id), &in->id) &&
+	       take_bytes(out->secret, sizeof(out->secret), &in->secret);
+}
+
+static bool take_merged(const Fleet__Merged *in, struct fleet_message *m)
+{
+	struct fleet_merged *out = &m->merged;
+	bool has_result = in->verdict == VERDICT_ACCEPT;
+
+	if (in->verdict >= NR_VERDICTS || in->size > FLEET_MERGED_MAX || has_result != !!in->size ||
+	    in->n_failed > FLEET_TASK_NODES)
+		return false;
+	if (has_result && !take_bytes(out->sha256, sizeof(out->sha256), &in->sha256))
+		return false;
+	m->list = out->failed = xcalloc(in->n_failed + 1, sizeof(out->failed[0]));
+	out->nr_failed = (u32)in->n_failed;
+	out->verdict = in->verdict;
+	out->instance = in->instance;
+	out->size = in->size;
+	for (u32 i = 0; i < out->nr_failed; i++)
+		if (!take_node(out->failed[i], sizeof(out->failed[i]), in->failed[i]))
+			return false;
+	return take_bytes(out->id, sizeof(out->id), &in->id) &&
+	       take_node(out->node, sizeof(out->node), in->node) &&
+	       take_text(out->why, sizeof(out->why), in->why);
 }
 
 static bool take_control(const Fleet__Control *in, struct fleet_control *out)
@@ -123,6 +201,8 @@ static const ProtobufCMessageDescriptor *descriptor(enum message_kind kind)
 		[MESSAGE_CHUNK] = &fleet__chunk__descriptor,
 		[MESSAGE_STOP] = &fleet__control__descriptor,
 		[MESSAGE_ALIVE] = &fleet__control__descriptor,
+		[MESSAGE_TASK] = &fleet__task__descriptor,
+		[MESSAGE_MERGED] = &fleet__merged__descriptor,
 	};
 
 	return all[kind];
@@ -144,10 +224,19 @@ static bool take_message(const ProtobufCMessage *in, struct fleet_message *out)
 	case MESSAGE_STOP:
 	case MESSAGE_ALIVE:
 		return take_control((const Fleet__Control *)in, &out->control);
+	case MESSAGE_TASK:
+		return take_task((const Fleet__Task *)in, out);
+	case MESSAGE_MERGED:
+		return take_merged((const Fleet__Merged *)in, out);
 	case NR_MESSAGE_KINDS:
 		break;
 	}
 	return false;
+}
+
+static bool is_large(u8 kind)
+{
+	return kind == MESSAGE_CHUNK || kind == MESSAGE_TASK || kind == MESSAGE_MERGED;
 }
 
 int message_decode(const void *bytes, size_t len, struct fleet_message *out)
@@ -158,7 +247,7 @@ int message_decode(const void *bytes, size_t len, struct fleet_message *out)
 		return -EBADMSG;
 	if (b[0] != FLEET_VERSION)
 		return -EPROTONOSUPPORT;
-	if (!b[1] || b[1] >= NR_MESSAGE_KINDS || (len > SMALL_MAX && b[1] != MESSAGE_CHUNK))
+	if (!b[1] || b[1] >= NR_MESSAGE_KINDS || (len > SMALL_MAX && !is_large(b[1])))
 		return -EBADMSG;
 	memset(out, 0, sizeof(*out));
 	out->kind = b[1];
@@ -170,11 +259,14 @@ int message_decode(const void *bytes, size_t len, struct fleet_message *out)
 		out->owner = take(in);
 	if (in)
 		protobuf_c_message_free_unpacked(in, NULL);
+	if (!is_right)
+		free(take(out->list));
 	return is_right ? 0 : -EBADMSG;
 }
 
 void message_fini(struct fleet_message *m)
 {
+	free(take(m->list));
 	if (m->owner)
 		protobuf_c_message_free_unpacked(take(m->owner), NULL);
 }
@@ -187,9 +279,15 @@ static bool take_request(const Fleet__Request *in, struct fleet_request *out)
 		.hz = in->hz,
 		.duration_s = in->duration_s,
 		.ago_s = in->ago_s,
+		.from_ppb = in->from_ppb,
 		.share_ppb = in->share_ppb,
+		.nr_matched = in->nr_matched,
+		.nr_nodes = in->nr_nodes,
 	};
-	return in->want < NR_WANTS && in->share_ppb <= FLEET_PPB &&
+	const ProtobufCBinaryData *coin = in->coin.len ? &in->coin : &in->id;
+
+	return in->want < NR_WANTS && in->share_ppb <= FLEET_PPB && in->from_ppb <= in->share_ppb &&
+	       take_bytes(out->coin, sizeof(out->coin), coin) &&
 	       take_bytes(out->id, sizeof(out->id), &in->id) &&
 	       take_bytes(out->nonce, sizeof(out->nonce), &in->nonce) &&
 	       take_bytes(out->pull_hash, sizeof(out->pull_hash), &in->pull_hash) &&
@@ -242,7 +340,7 @@ static void put_signed(const struct fleet_signed *in, struct str *out)
 static void put_answer(const struct fleet_answer *in, struct str *out)
 {
 	Fleet__Answer m = FLEET__ANSWER__INIT;
-	char *services[FLEET_SERVICES];
+	char *services[FLEET_SERVICES], *runs[FLEET_RUNS];
 
 	for (u32 i = 0; i < in->nr_services; i++)
 		services[i] = (char *)in->services[i];
@@ -253,11 +351,17 @@ static void put_answer(const struct fleet_answer *in, struct str *out)
 	m.why = (char *)in->why;
 	m.labels = (char *)in->labels;
 	m.version = (char *)in->version;
+	m.url = (char *)in->url;
 	m.n_services = in->nr_services;
 	m.services = services;
 	m.nr_services = in->nr_all_services;
 	m.nr_cpus = in->nr_cpus;
 	m.nr_jvms = in->nr_jvms;
+	m.busy_ppm = in->busy_ppm;
+	m.runs = runs;
+	for (u32 i = 0; i < FLEET_RUNS; i++)
+		if (*in->runs[i])
+			runs[m.n_runs++] = (char *)in->runs[i];
 	put(MESSAGE_ANSWER, &m.base, out);
 }
 
@@ -275,6 +379,8 @@ static void put_done(const struct fleet_done *in, struct str *out)
 	m.samples = in->samples;
 	m.lost = in->lost;
 	m.profile = in->profile;
+	m.nr_died = in->nr_died;
+	m.covered_ms = in->covered_ms;
 	put(MESSAGE_DONE, &m.base, out);
 }
 
@@ -311,6 +417,50 @@ static void put_control(enum message_kind kind, const struct fleet_control *in, 
 	put(kind, &m.base, out);
 }
 
+static void put_task(const struct fleet_task *in, struct str *out)
+{
+	Fleet__Task m = FLEET__TASK__INIT;
+	Fleet__TaskNode nodes[FLEET_TASK_NODES], *list[FLEET_TASK_NODES];
+
+	m.id = BYTES(in->id);
+	m.instance = in->instance;
+	m.secret = BYTES(in->secret);
+	m.share_ppb = in->share_ppb;
+	m.keeps_nodes = in->keeps_nodes;
+	m.nodes = list;
+	for (u32 i = 0; i < in->nr_nodes; i++) {
+		struct fleet_task_node *from = &in->nodes[i];
+		nodes[i] = (Fleet__TaskNode)FLEET__TASK_NODE__INIT;
+		nodes[i].node = from->node;
+		nodes[i].labels = from->labels;
+		nodes[i].instance = from->instance;
+		nodes[i].size = from->size;
+		nodes[i].weight_ppm = from->weight_ppm;
+		nodes[i].request = BYTES(from->request);
+		nodes[i].sha256 = BYTES(from->sha256);
+		list[m.n_nodes++] = &nodes[i];
+	}
+	put(MESSAGE_TASK, &m.base, out);
+}
+
+static void put_merged(const struct fleet_merged *in, struct str *out)
+{
+	Fleet__Merged m = FLEET__MERGED__INIT;
+	char *failed[FLEET_TASK_NODES];
+
+	m.id = BYTES(in->id);
+	m.node = (char *)in->node;
+	m.instance = in->instance;
+	m.verdict = in->verdict;
+	m.why = (char *)in->why;
+	m.size = in->size;
+	m.sha256 = BYTES(in->sha256);
+	m.failed = failed;
+	for (u32 i = 0; i < in->nr_failed; i++)
+		failed[m.n_failed++] = in->failed[i];
+	put(MESSAGE_MERGED, &m.base, out);
+}
+
 void message_encode(const struct fleet_message *m, struct str *out)
 {
 	switch (m->kind) {
@@ -333,9 +483,24 @@ void message_encode(const struct fleet_message *m, struct str *out)
 	case MESSAGE_ALIVE:
 		put_control(m->kind, &m->control, out);
 		break;
+	case MESSAGE_TASK:
+		put_task(&m->task, out);
+		break;
+	case MESSAGE_MERGED:
+		put_merged(&m->merged, out);
+		break;
 	case NR_MESSAGE_KINDS:
 		break;
 	}
+}
+
+/* A request without a coin of its own uses its id. */
+static bool bytes_are_zero(const u8 *at, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (at[i])
+			return false;
+	return true;
 }
 
 int request_encode(const struct fleet_request *r, struct fleet_signed *out)
@@ -351,7 +516,12 @@ int request_encode(const struct fleet_request *r, struct fleet_signed *out)
 	m.hz = r->hz;
 	m.duration_s = r->duration_s;
 	m.ago_s = r->ago_s;
+	m.from_ppb = r->from_ppb;
 	m.share_ppb = r->share_ppb;
+	m.nr_matched = r->nr_matched;
+	m.nr_nodes = r->nr_nodes;
+	if (!bytes_are_zero(r->coin, sizeof(r->coin)))
+		m.coin = BYTES(r->coin);
 	m.pull_hash = BYTES(r->pull_hash);
 	m.reason = (char *)r->reason;
 	if (fleet__request__get_packed_size(&m) > sizeof(out->request))

@@ -7,27 +7,18 @@
 #pragma once
 
 #include "base/str.h"
-#include "fleet/verdict.h"
-
-#define FLEET_VERSION     1
-#define FLEET_ID_LEN      16
-#define FLEET_KEY_LEN     32
-#define FLEET_SIGN_LEN    64
-#define FLEET_HASH_LEN    32
-#define FLEET_CHUNK_MAX   (128u << 10) /* of a profile; one packet of fleet/link.h holds it */
-#define FLEET_MESSAGE_MAX (FLEET_CHUNK_MAX + 1024)
-#define FLEET_SERVICES    16 /* names in an answer */
-#define FLEET_BLOB_MAX    (4u << 20)
-#define FLEET_PPB         1000000000u
+#include "fleet/task.h"
 
 enum message_kind {
 	MESSAGE_SIGNED = 1, /* controller -> nodes */
 	MESSAGE_ANSWER,     /* node -> controller: whether it takes part */
-	MESSAGE_DONE,  /* node -> controller: its result can be fetched, or why there is none */
-	MESSAGE_GET,   /* controller -> node: a piece of the result */
-	MESSAGE_CHUNK, /* node -> controller */
-	MESSAGE_STOP,  /* anybody -> nodes */
-	MESSAGE_ALIVE, /* controller -> nodes: somebody still waits */
+	MESSAGE_DONE,   /* node -> controller: its result can be fetched, or why there is none */
+	MESSAGE_GET,    /* controller -> node: a piece of the result */
+	MESSAGE_CHUNK,  /* node -> controller */
+	MESSAGE_STOP,   /* anybody -> nodes */
+	MESSAGE_ALIVE,  /* controller -> nodes: somebody still waits */
+	MESSAGE_TASK,   /* controller -> aggregator: merge the results of these nodes */
+	MESSAGE_MERGED, /* aggregator -> controller: the merged profile can be fetched */
 	NR_MESSAGE_KINDS,
 };
 
@@ -35,6 +26,7 @@ enum fleet_want {
 	WANT_CENSUS,
 	WANT_RECORDING,
 	WANT_SLICES, /* of continuous profiling, `ago_s` before now */
+	WANT_AUDIT,  /* the node's list of what was asked, as text */
 	NR_WANTS,
 };
 
@@ -43,10 +35,13 @@ struct fleet_request {
 	u64 sent_ms; /* the controller's clock */
 	enum fleet_want want;
 	char selector[256], events[128], reason[128];
-	u32 hz;                       /* 0: 99 */
-	u32 duration_s;               /* from receipt on; of SLICES: the length of the range */
-	u32 ago_s;                    /* SLICES: from the end of the range to the receipt */
-	u32 share_ppb;                /* how many nodes take part, in 1e-9: fleet/coin.h */
+	u32 hz;         /* 0: 99 */
+	u32 duration_s; /* from receipt on; of SLICES: the length of the range */
+	u32 ago_s;      /* SLICES: from the end of the range to the receipt */
+	/* Nodes whose coin lies in [from_ppb, share_ppb) take part (fleet/coin.h). */
+	u32 from_ppb, share_ppb;
+	u8 coin[FLEET_ID_LEN]; /* the same in all waves of a recording; on the wire absent: `id` */
+	u32 nr_matched, nr_nodes;     /* in the census; and to take part in all waves. 0: unknown */
 	u8 pull_hash[FLEET_HASH_LEN]; /* SHA-256 of the secret in GET */
 };
 
@@ -62,10 +57,13 @@ struct fleet_answer {
 	u64 instance; /* differs from start to start of a node */
 	enum verdict verdict;
 	char why[256], labels[256], version[32];
+	char url[FLEET_URL_TEXT]; /* of the node's own page; "": unknown */
 	char services[FLEET_SERVICES][104];
 	u32 nr_services;     /* in `services` */
 	u32 nr_all_services; /* that the node has */
 	u32 nr_cpus, nr_jvms;
+	u64 busy_ppm; /* CPUs that the selected processes used lately, in 1e-6; 0: unknown */
+	char runs[FLEET_RUNS][FLEET_RUN_TEXT]; /* requests that are being served; "": none */
 };
 
 struct fleet_done {
@@ -78,6 +76,14 @@ struct fleet_done {
 	u8 sha256[FLEET_HASH_LEN];
 	u64 samples, lost;
 	u64 profile; /* its number in the node's own daemon; 0: it is not stored there */
+
+	/*
+	 * JVMs that were sampled and died by a signal, from the start of the recording to 60 s
+	 * after its end. DONE is sent again when the number grows.
+	 */
+	u32 nr_died;
+	u64 covered_ms; /* recorded time; of slices: the part of the range that they cover; 0: all
+			 */
 };
 
 struct fleet_get {
@@ -110,8 +116,11 @@ struct fleet_message {
 		struct fleet_get get;
 		struct fleet_chunk chunk;
 		struct fleet_control control; /* STOP, ALIVE */
+		struct fleet_task task;
+		struct fleet_merged merged;
 	};
 	void *owner; /* of the chunk's data */
+	void *list;  /* nodes of a task, or failed ones; freed by message_fini */
 };
 
 /*
@@ -123,6 +132,9 @@ void message_fini(struct fleet_message *m);
 
 /* Appends the message. */
 void message_encode(const struct fleet_message *m, struct str *out);
+
+/* "https://host.example:7070/prefix", without a user, a query or a slash at the end. */
+bool message_url_is_valid(const char *url);
 
 /* The request within MESSAGE_SIGNED. -EBADMSG as above; -E2BIG if it does not fit into one. */
 int request_decode(const u8 *bytes, size_t len, struct fleet_request *out);

@@ -22,6 +22,12 @@ static u32 smaller(u32 a, u32 b)
 	return a < b ? a : b;
 }
 
+/* Nodes that take part, with those of the other waves. */
+static u64 nr_nodes(const struct fleet_request *r)
+{
+	return r->nr_nodes ?: (u64)r->nr_matched * r->share_ppb / FLEET_PPB;
+}
+
 static enum verdict check_role(const struct fleet_request *r, const struct selector *s,
 			       const struct fleet_key *k, struct str *why)
 {
@@ -32,6 +38,8 @@ static enum verdict check_role(const struct fleet_request *r, const struct selec
 	if (k->role == FLEET_VIEWER && r->want == WANT_RECORDING)
 		str_addf(why, "%s is a viewer: slices (--ago) are allowed, recordings are not.",
 			 k->person);
+	else if (r->want == WANT_AUDIT)
+		str_add(why, "The list of what was asked takes an operator.");
 	else if (k->role == FLEET_PROFILER && r->want != WANT_CENSUS && !*ns)
 		str_addf(why, "%s may profile %s: select namespace=NAME.", k->person,
 			 k->namespaces);
@@ -39,6 +47,9 @@ static enum verdict check_role(const struct fleet_request *r, const struct selec
 		str_addf(why, "%s may profile %s, not %s.", k->person, k->namespaces, ns);
 	else if (r->want == WANT_RECORDING && r->hz > POLICY_HZ_PROFILER)
 		str_addf(why, "More than %d Hz take an operator.", POLICY_HZ_PROFILER);
+	else if (r->want != WANT_CENSUS && nr_nodes(r) > POLICY_NODES)
+		str_addf(why, "%llu nodes are more than %d: they take an operator.",
+			 (unsigned long long)nr_nodes(r), POLICY_NODES);
 	else
 		return VERDICT_ACCEPT;
 	return VERDICT_POLICY;

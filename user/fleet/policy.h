@@ -11,7 +11,8 @@
 #define POLICY_RANGE_S      3600
 #define POLICY_AGO_S        (30 * 24 * 3600)
 #define POLICY_CLOCK_MS     60000
-#define POLICY_REQUESTS_MAX 2 /* at a time */
+#define POLICY_REQUESTS_MAX 2   /* at a time */
+#define POLICY_NODES        200 /* of one request; more take an operator */
 
 /* Limits of the node; a request can only lower them. */
 struct policy_caps {

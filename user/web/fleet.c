@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 #include "base/time.h"
 #include "fleet/link.h"
 #include "fleet/member.h"
+#include "web/fleet_budget.h"
+#include "web/fleet_watch.h"
 #include "web/input.h"
 #include "web/range.h"
 #include "web/service.h"
@@ -26,7 +29,9 @@
 #define TICK_NS      (200 * NS_PER_MS)
 #define KEYS_NS      (2 * NS_PER_SEC)   /* between looks at the file of keys */
 #define SERVICES_NS  (600 * NS_PER_SEC) /* a service that used the CPU since then runs */
-#define MESSAGES_MAX 256                /* before others get their turn */
+#define AUDIT_MAX    1000
+#define SEEN_NS      (30 * NS_PER_SEC) /* between two signs of life, which are kept for 90 s */
+#define MESSAGES_MAX 256               /* before others get their turn */
 
 /* A request of the fleet that the daemon works on. */
 struct errand {
@@ -34,7 +39,8 @@ struct errand {
 	u32 number;
 	u64 session; /* 0: it has none */
 	char params[NR_SELECTOR_PROCESS][128];
-	u64 samples, lost, profile;
+	u64 samples, lost, profile, covered_ms;
+	char why[256]; /* the recording is not whole */
 	bool is_converting;
 };
 
@@ -44,10 +50,12 @@ struct fleet {
 	struct member *member;
 	struct member_host host;
 	VEC(struct errand *) errands;
+	VEC(struct fleet_watch *) watches;
+	struct fleet_budget budget;
 	int pressure_fd; /* -1: unknown */
 	bool is_up;
 	struct timespec keys_time;
-	u64 keys_ns, ticked_ns;
+	u64 keys_ns, ticked_ns, seen_ns;
 };
 
 /* --- errands ---------------------------------------------------------------------------------- */
@@ -60,9 +68,21 @@ static struct errand *find_errand(struct fleet *f, u32 number)
 	return NULL;
 }
 
+static struct fleet_watch *find_watch(struct fleet *f, u32 number)
+{
+	vec_each(w, &f->watches)
+		if ((*w)->number == number)
+			return *w;
+	return NULL;
+}
+
 static void drop_errand(struct errand *e)
 {
 	struct fleet *f = e->fleet;
+	struct fleet_watch *w = find_watch(f, e->number);
+
+	if (w)
+		w->ended_ns = time_mono_ns();
 
 	for (size_t i = 0; i < f->errands.nr; i++)
 		if (f->errands.at[i] == e)
@@ -70,9 +90,27 @@ static void drop_errand(struct errand *e)
 	free(e);
 }
 
+/* DONE has the JVMs that ended until then; the others follow. */
+static void watch_jvms(struct fleet *f, u64 now_ns)
+{
+	size_t kept = 0;
+
+	vec_each(w, &f->watches) {
+		bool is_more = fleet_watch_look(*w, &f->sv->recorder);
+		if (is_more && (*w)->ended_ns)
+			member_died(f->member, (*w)->number, (*w)->nr_died);
+		if ((*w)->ended_ns && now_ns - (*w)->ended_ns > FLEET_WATCH_NS)
+			fleet_watch_free(*w);
+		else
+			f->watches.at[kept++] = *w;
+	}
+	f->watches.nr = kept;
+}
+
 static void end_errand(struct errand *e, enum verdict v, const char *why,
 		       const struct payload *bytes)
 {
+	struct fleet_watch *w = find_watch(e->fleet, e->number);
 	const struct member_result r = {
 		.verdict = v,
 		.why = why,
@@ -81,6 +119,8 @@ static void end_errand(struct errand *e, enum verdict v, const char *why,
 		.samples = e->samples,
 		.lost = e->lost,
 		.profile = e->profile,
+		.covered_ms = e->covered_ms,
+		.nr_died = w ? w->nr_died : 0,
 	};
 
 	member_ended(e->fleet->member, e->number, &r);
@@ -99,7 +139,7 @@ static void converted(void *ctx, int err, struct payload *result)
 	else if (err)
 		end_errand(e, VERDICT_FAILED, "The profile could not be made.", NULL);
 	else
-		end_errand(e, VERDICT_ACCEPT, "", result);
+		end_errand(e, VERDICT_ACCEPT, e->why, result);
 }
 
 static int convert(struct errand *e)
@@ -139,6 +179,9 @@ static void fetch_recording(struct errand *e)
 	e->profile = s.id;
 	e->samples = s.samples;
 	e->lost = s.lost;
+	e->covered_ms = s.duration_ns / NS_PER_MS;
+	if (s.state == STORED_PARTIAL)
+		copy_text(e->why, sizeof(e->why), s.error ?: "");
 	if (s.state == STORED_FAILED)
 		end_errand(e, VERDICT_FAILED, s.error, NULL);
 	else if (convert(e))
@@ -197,8 +240,9 @@ static void add_service(struct member_facts *out, const char *name)
 static int read_strip(struct fleet *f, struct store_strip *out)
 {
 	u64 now = time_wall_ns();
+	const struct store_strip_query q = { now - SERVICES_NS, now, "cpu", 1 };
 
-	return store_strip(f->sv->store, now - SERVICES_NS, now, 1, out);
+	return store_strip(f->sv->store, &q, out);
 }
 
 static void host_look(void *ctx, struct member_facts *out)
@@ -215,6 +259,7 @@ static void host_look(void *ctx, struct member_facts *out)
 		.cpu_ns = r->cpu_ns,
 		.cpu_ppm = r->has_node ? r->node.cpu_ppm : 0,
 		.pressure_pct = pressure(f->pressure_fd),
+		.url = f->sv->o->fleet->page_url,
 	};
 	if (!read_strip(f, &strip))
 		vec_each(s, &strip.series)
@@ -277,6 +322,8 @@ static int start_recording(struct errand *e, const struct member_work *w)
 
 	choose_target(w->selector, &o.start);
 	copy_text(o.start.events, sizeof(o.start.events), w->request->events);
+	vec_push(&e->fleet->watches, fleet_watch_new(w->number, &e->fleet->sv->recorder,
+						     e->params[SELECTOR_CONTAINER]));
 	return sessions_start(e->fleet->sv->sessions, &o);
 }
 
@@ -294,17 +341,37 @@ static int start_range(struct errand *e, const struct member_work *w)
 	return range_render(e->fleet->sv, &r, "sflm", converted, e);
 }
 
+/* Newest first: a line for each, "MILLISECONDS PERSON ACTION" with tabs. */
+static void start_audit(struct errand *e)
+{
+	struct store_audit_list l = { 0 };
+	auto_str struct str text = { 0 };
+
+	member_started(e->fleet->member, e->number, VERDICT_ACCEPT, "");
+	int err = store_audit_read(e->fleet->sv->store, AUDIT_MAX, &l);
+	vec_each(a, &l.list)
+		str_addf(&text, "%llu\t%s\t%s\n", (unsigned long long)(a->at_ns / NS_PER_MS),
+			 a->who, a->what);
+	store_audit_list_fini(&l);
+	const struct payload bytes = { .at = text.at, .nr = text.len };
+	end_errand(e, err || !text.len ? VERDICT_FAILED : VERDICT_ACCEPT,
+		   err ? "The list cannot be read." : "", &bytes);
+}
+
 static void host_start(void *ctx, const struct member_work *w)
 {
 	struct fleet *f = ctx;
 	struct errand *e = xcalloc(1, sizeof(*e));
 	bool is_recording = w->request->want == WANT_RECORDING;
+	bool is_audit = w->request->want == WANT_AUDIT;
 
 	e->fleet = f;
 	e->number = w->number;
 	memcpy(e->params, w->selector->processes, sizeof(e->params));
 	vec_push(&f->errands, e);
-	int err = is_recording ? start_recording(e, w) : start_range(e, w);
+	int err = is_recording ? start_recording(e, w) : is_audit ? 0 : start_range(e, w);
+	if (is_audit)
+		start_audit(e);
 	if (!err)
 		return;
 	if (is_recording) {
@@ -346,6 +413,21 @@ static void host_publish(void *ctx, const char *subject, const void *bytes, size
 	/* Whoever misses it asks again. */
 	if (link_publish(f->link, subject, "", bytes, len))
 		log_debug("fleet: a message to %s was not sent", subject);
+}
+
+/* Of continuous profiling; other selectors than a service are not known apart. */
+static u64 host_busy_ppm(void *ctx, const struct selector *s)
+{
+	struct fleet *f = ctx;
+	const char *wanted = s->processes[SELECTOR_SERVICE];
+	struct store_strip strip = { 0 };
+	u64 ns = 0;
+
+	if (!read_strip(f, &strip))
+		vec_each(one, &strip.series)
+			ns += !*wanted || !strcmp(one->service, wanted) ? one->total : 0;
+	store_strip_fini(&strip);
+	return (u64)((double)ns / (double)SERVICES_NS * 1e6);
 }
 
 static void host_audit(void *ctx, const char *person, const char *what)
@@ -404,6 +486,19 @@ static void take_events(struct fleet *f)
 	}
 }
 
+/* For the list of nodes last seen: without JetStream nobody keeps it. */
+static void report_life(struct fleet *f, u64 now_ns)
+{
+	if (!f->link || !f->is_up || now_ns < f->seen_ns)
+		return;
+	auto_free char *subject = xasprintf("$KV.SYSFLAME_NODES.%s", f->sv->o->fleet->node);
+	u64 jitter = 0;
+	if (getrandom(&jitter, sizeof(jitter), GRND_NONBLOCK) < 0)
+		jitter = now_ns;
+	f->seen_ns = now_ns + SEEN_NS / 2 + jitter % (SEEN_NS / 2);
+	link_publish(f->link, subject, "", SYSFLAME_VERSION, strlen(SYSFLAME_VERSION));
+}
+
 void fleet_tick(struct fleet *f)
 {
 	if (!f)
@@ -414,11 +509,22 @@ void fleet_tick(struct fleet *f)
 		return;
 	f->ticked_ns = now;
 	fetch_recordings(f);
+	watch_jvms(f, now);
 	member_tick(f->member);
+	report_life(f, now);
+	fleet_budget_tick(&f->budget, f->member, f->sv->recorder.caps.nr_cpus);
 	if (now - f->keys_ns > KEYS_NS) {
 		f->keys_ns = now;
 		read_keys(f);
 	}
+}
+
+void fleet_report(struct fleet *f, const char *text)
+{
+	auto_free char *subject = xasprintf("sysflame.v1.ev.%s", f->sv->o->fleet->node);
+
+	if (f->link)
+		link_publish(f->link, subject, "", text, strlen(text));
 }
 
 int fleet_fd(const struct fleet *f)
@@ -436,10 +542,12 @@ int fleet_new(struct service *sv, struct fleet **out)
 	struct fleet *f = xcalloc(1, sizeof(*f));
 	f->sv = sv;
 	f->host = (struct member_host){
-		f,          host_mono_ns, host_wall_ms,  host_is_disabled, host_look,  host_runs,
-		host_start, host_stop,    host_progress, host_publish,     host_audit,
+		f,          host_mono_ns,  host_wall_ms, host_is_disabled, host_look,
+		host_runs,  host_start,    host_stop,    host_progress,    host_publish,
+		host_audit, host_busy_ppm,
 	};
 	f->pressure_fd = open("/proc/pressure/cpu", O_RDONLY | O_CLOEXEC);
+	f->budget.dir = sv->o->dir;
 	f->member = member_new(o->node, o->labels, &f->host);
 	int err = link_start(&link, &f->link);
 	if (err) {
@@ -464,6 +572,9 @@ void fleet_free(struct fleet *f)
 	vec_each(e, &f->errands)
 		free(*e);
 	vec_fini(&f->errands);
+	vec_each(w, &f->watches)
+		fleet_watch_free(*w);
+	vec_fini(&f->watches);
 	if (f->pressure_fd >= 0)
 		close(f->pressure_fd);
 	free(f);

@@ -12,6 +12,9 @@ struct service;
 int fleet_new(struct service *sv, struct fleet **out);
 void fleet_free(struct fleet *f);
 
+/* Publishes a sentence on an event of this node. */
+void fleet_report(struct fleet *f, const char *text);
+
 /* Readable when fleet_tick is to be called at once; -1 if there is no fleet. */
 int fleet_fd(const struct fleet *f);
 void fleet_tick(struct fleet *f);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of the simulator tests/programs/nodes.c. */
+#pragma once
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/opt.h"
+#include "base/vec.h"
+
+enum fault {
+	FAULT_MUTE,    /* answers nothing */
+	FAULT_SILENT,  /* accepts, and then nothing */
+	FAULT_SLOW,    /* hands out chunks late */
+	FAULT_DOUBLE,  /* sends everything twice */
+	FAULT_LYING,   /* DONE names absurd totals */
+	FAULT_DAMAGED, /* the bytes do not have the hash of DONE */
+	FAULT_SHORT,   /* has fewer bytes than DONE says */
+	FAULT_LEAVES,  /* disconnects when it is asked for a chunk, once */
+	FAULT_OTHER,   /* has another version of the protocol */
+	FAULT_NEWER,   /* adds fields and kinds of messages that we do not know */
+	FAULT_POSES,   /* answers for its neighbour, too */
+	FAULT_FAILS,   /* accepts, and then reports a failure */
+	NR_FAULTS,
+};
+
+#define NEW_KIND  "\x01\x63..."  /* a message of kind 99 */
+#define NEW_FIELD "\xc0\x0c\x01" /* number 200: 1 */
+
+static const char *const fault_names[NR_FAULTS] = { "mute",          "silent",  "slow",  "double",
+						    "lying",         "damaged", "short", "leaves",
+						    "other-version", "newer",   "poses", "fails" };
+
+struct options {
+	int port, nr_nodes, first, zones, slow_ms, naive_bytes, capture_ms, reconnect_s;
+	const char *host, *seeds, *prefix, *service;
+	struct opt_list faults;
+	int percent[NR_FAULTS];
+	bool help;
+};
+
+static struct options o = { .host = "127.0.0.1",
+			    .nr_nodes = 1000,
+			    .zones = 3,
+			    .slow_ms = 1000,
+			    .prefix = "n",
+			    .service = "checkout",
+			    .reconnect_s = 60,
+			    .capture_ms = -1 };
+/* The private key in an nkey's seed: 32 bytes after two of prefix, in base32. */
+static void seed_private_key(const char *seed, u8 *out)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+	u32 held = 0, nr = 0, place = 0;
+
+	for (; *seed && place < 34; seed++) {
+		held = held << 5 | (u32)(strchr(digits, *seed) - digits);
+		nr += 5;
+		if (nr < 8)
+			continue;
+		nr -= 8;
+		if (place >= 2)
+			out[place - 2] = (u8)(held >> nr);
+		place++;
+	}
+}
+
+static void raise_limit(void)
+{
+	struct rlimit l;
+
+	getrlimit(RLIMIT_NOFILE, &l);
+	l.rlim_cur = l.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &l);
+}
+
+static bool take_faults(void)
+{
+	vec_each(f, &o.faults) {
+		const char *percent = strchr(*f, '=');
+		int i = 0;
+		while (i < NR_FAULTS &&
+		       (!percent || strncmp(*f, fault_names[i], (size_t)(percent - *f)) != 0))
+			i++;
+		if (i == NR_FAULTS)
+			return false;
+		o.percent[i] = atoi(percent + 1);
+	}
+	return true;
+}
+
+static int parse(int argc, char **argv)
+{
+	const struct opt opts[] = {
+		{ 0, "host", OPT_STRING, &o.host, "IP", "" },
+		{ 'p', "port", OPT_INT, &o.port, "PORT", "of nats-server" },
+		{ 'n', "nodes", OPT_INT, &o.nr_nodes, "N", "(1000)" },
+		{ 0, "first", OPT_INT, &o.first, "N", "number of the first one" },
+		{ 0, "prefix", OPT_STRING, &o.prefix, "TEXT", "of names (n)" },
+		{ 0, "zones", OPT_INT, &o.zones, "N", "(3)" },
+		{ 0, "service", OPT_STRING, &o.service, "NAME", "(checkout)" },
+		{ 0, "seeds", OPT_STRING, &o.seeds, "DIR", "nodes/ of sysflame fleet init" },
+		{ 0, "capture-ms", OPT_INT, &o.capture_ms, "MS", "length of recordings" },
+		{ 0, "reconnect", OPT_INT, &o.reconnect_s, "S", "at most (60)" },
+		{ 0, "slow-ms", OPT_INT, &o.slow_ms, "MS", "for --slow (1000)" },
+		{ 0, "naive", OPT_INT, &o.naive_bytes, "BYTES", "send everything at once" },
+		{ 0, "fault", OPT_LIST, &o.faults, "NAME=P",
+		  "of mute, silent, .. (see the source)" },
+		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
+	};
+	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+
+	if (next >= 0 && !o.help && next < argc && o.port > 0 && o.nr_nodes > 0 && o.zones > 0 &&
+	    o.reconnect_s > 0 && take_faults())
+		return next;
+	opt_help(opts, ARRAY_SIZE(opts));
+	exit(2);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A client of NATS for tests: it tries forbidden subjects, faulty requests, and a controller
+ * without credit. DIR contains its nats.nk and ca.pem, and for `ask` the private key of a person.
+ *
+ * usage: nats_try URL DIR pub|sub SUBJECT..
+ *            prints "allowed SUBJECT" or "denied SUBJECT" for each, as the server answers
+ *        nats_try URL DIR ask FAULT
+ *            sends a request with a fault to all nodes, and prints the verdict of the first answer
+ *        nats_try URL DIR naive NODES
+ *            asks for everything at once, as a controller without credit would, and prints how many
+ *            complete messages it got
+ */
+#include <nats/nats.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/time.h"
+#include "fleet/key.h"
+#include "fleet/nkey.h"
+
+#define TIMEOUT_MS 10000
+#define SLOW_US    10000 /* to read a profile: about as long as a merge */
+#define QUIET_MS   3000
+
+static natsConnection *connection;
+
+static void die(const char *text, natsStatus s)
+{
+	const char *last = nats_GetLastError(NULL);
+
+	printf("%s: %s\n", text, last ?: natsStatus_GetText(s));
+	exit(1);
+}
+
+static char *read_text(const char *dir, const char *name)
+{
+	auto_free char *path = xasprintf("%s/%s", dir, name);
+	char *text = NULL;
+	size_t len;
+
+	if (file_read(path, 4096, &text, &len))
+		return NULL;
+	text[strcspn(text, "\n")] = '\0';
+	return text;
+}
+
+static void connect_as(const char *url, const char *dir)
+{
+	natsOptions *opts = NULL;
+	auto_free char *seed = read_text(dir, "nats.nk"), *nkey = xasprintf("%s/nats.nk", dir);
+	auto_free char *ca = xasprintf("%s/ca.pem", dir);
+	char public_key[NKEY_TEXT];
+	natsStatus s = natsOptions_Create(&opts);
+
+	natsOptions_SetURL(opts, url);
+	natsOptions_SetAllowReconnect(opts, false);
+	if (seed && !nkey_public(seed, public_key))
+		natsOptions_SetNKeyFromSeed(opts, public_key, nkey);
+	if (!access(ca, R_OK))
+		s = natsOptions_LoadCATrustedCertificates(opts, ca);
+	if (s == NATS_OK)
+		s = natsConnection_Connect(&connection, opts);
+	if (s != NATS_OK)
+		die("not connected", s);
+	natsOptions_Destroy(opts);
+}
+
+/* The server reports a violation before it answers the flush. */
+static bool was_denied(const char *subject)
+{
+	const char *why = NULL;
+
+	if (natsConnection_FlushTimeout(connection, TIMEOUT_MS) != NATS_OK)
+		die("lost", NATS_CONNECTION_CLOSED);
+	natsConnection_GetLastError(connection, &why);
+	return why && strcasestr(why, "permissions violation") && strstr(why, subject);
+}
+
+static void try_subjects(bool publishes, int nr, char **subjects)
+{
+	for (int i = 0; i < nr; i++) {
+		natsSubscription *sub = NULL;
+		natsStatus s =
+			publishes ? natsConnection_PublishString(connection, subjects[i], "{}")
+				  : natsConnection_SubscribeSync(&sub, connection, subjects[i]);
+		if (s != NATS_OK)
+			die(subjects[i], s);
+		printf("%s %s\n", was_denied(subjects[i]) ? "denied" : "allowed", subjects[i]);
+		natsSubscription_Destroy(sub);
+	}
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+/* The second request of REPLAY is the same as the first. */
+static void make_request(const char *fault, const u8 *private_key, struct str *out)
+{
+	struct fleet_message m = { .kind = MESSAGE_SIGNED };
+	struct fleet_request r = { .want = WANT_RECORDING,
+				   .events = "cpu",
+				   .duration_s = 1,
+				   .share_ppb = FLEET_PPB,
+				   .sent_ms = time_wall_ns() / NS_PER_MS };
+	static const u64 hour_ms = 3600 * 1000;
+
+	if (getrandom(r.id, sizeof(r.id), 0) < 0 || getrandom(r.nonce, sizeof(r.nonce), 0) < 0)
+		exit(1);
+	if (!strcmp(fault, "expired"))
+		r.sent_ms -= hour_ms;
+	else if (!strcmp(fault, "clock"))
+		r.sent_ms += hour_ms;
+	else if (!strcmp(fault, "rate"))
+		r.hz = 9999;
+	else if (!strcmp(fault, "duration"))
+		r.duration_s = 1000000;
+	else if (!strcmp(fault, "selector"))
+		copy_text(r.selector, sizeof(r.selector), "zone==,=");
+	else if (!strcmp(fault, "replay"))
+		r.want = WANT_SLICES;
+	if (request_encode(&r, &m.sealed) || key_sign(private_key, &m.sealed))
+		exit(1);
+	if (!strcmp(fault, "signature"))
+		m.sealed.signature[5] ^= 1;
+	else if (!strcmp(fault, "changed"))
+		m.sealed.request[m.sealed.len - 1] ^= 1;
+	message_encode(&m, out);
+}
+
+/* Waits for an answer; results of the request before are skipped. */
+static void await_answer(natsSubscription *sub, struct fleet_answer *out)
+{
+	struct fleet_message m = { 0 };
+	natsMsg *raw = NULL;
+
+	while (m.kind != MESSAGE_ANSWER) {
+		natsStatus s = natsSubscription_NextMsg(&raw, sub, TIMEOUT_MS);
+		if (s != NATS_OK)
+			die("no answer", s);
+		if (message_decode(natsMsg_GetData(raw), (size_t)natsMsg_GetDataLength(raw), &m))
+			die("malformed answer", NATS_ERR);
+		natsMsg_Destroy(raw);
+	}
+	*out = m.answer;
+	message_fini(&m);
+}
+
+static void ask(const char *dir, const char *fault)
+{
+	u8 private_key[FLEET_KEY_LEN], public_key[FLEET_KEY_LEN];
+	char owner[2 * INBOX_OWNER + 1];
+	auto_free char *text = read_text(dir, "key");
+	auto_str struct str bytes = { 0 };
+	natsSubscription *sub = NULL;
+	struct fleet_answer answer;
+
+	if (!text || !hex_parse(text, private_key, sizeof(private_key)) ||
+	    key_public(private_key, public_key))
+		die("no key", NATS_ERR);
+	hex_print(public_key, INBOX_OWNER, owner);
+	auto_free char *reply = xasprintf("_INBOX.%s.try.answer", owner);
+	auto_free char *inbox = xasprintf("%s.>", reply);
+	make_request(fault, private_key, &bytes);
+	natsStatus s = natsConnection_SubscribeSync(&sub, connection, inbox);
+	for (int i = 0; i < 1 + !strcmp(fault, "replay"); i++) {
+		s = natsConnection_PublishRequest(connection, "sysflame.v1.req.all", reply,
+						  bytes.at, (int)bytes.len);
+		if (s != NATS_OK)
+			die("not asked", s);
+		await_answer(sub, &answer);
+	}
+	printf("%s: %s\n", verdict_name(answer.verdict), answer.why);
+	natsSubscription_Destroy(sub);
+}
+
+/* --- without credit --------------------------------------------------------------------------- */
+
+static volatile int nr_complete;
+
+static void count(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *ctx)
+{
+	nr_complete++;
+	natsMsg_Destroy(m);
+	usleep(SLOW_US);
+}
+
+static void gather_naively(int nr_nodes)
+{
+	natsSubscription *sub = NULL;
+	int before = -1;
+
+	natsConnection_Subscribe(&sub, connection, "_INBOX.naive", count, NULL);
+	natsConnection_PublishRequest(connection, "sysflame.v1.req.all", "_INBOX.naive", "?", 1);
+	while (nr_complete < nr_nodes && nr_complete != before) {
+		before = nr_complete;
+		nats_Sleep(QUIET_MS);
+	}
+	printf("%d of %d complete\n", nr_complete, nr_nodes);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 5)
+		return 2;
+	connect_as(argv[1], argv[2]);
+	if (!strcmp(argv[3], "pub") || !strcmp(argv[3], "sub"))
+		try_subjects(*argv[3] == 'p', argc - 4, argv + 4);
+	else if (!strcmp(argv[3], "ask"))
+		ask(argv[2], argv[4]);
+	else if (!strcmp(argv[3], "naive"))
+		gather_naively(atoi(argv[4]));
+	else
+		return 2;
+	return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The controller's side of a request, and the keys by which NATS knows clients. */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "fleet/gather.h"
+#include "fleet/nkey.h"
+#include "gather_bytes.h"
+
+static void publish(void *ctx, const char *subject, const char *reply, const void *bytes,
+		    size_t len)
+{
+}
+
+static int deliver(void *ctx, const struct gather_node *n)
+{
+	return 0;
+}
+
+static const struct gather_host host = { .publish = publish, .deliver = deliver };
+
+static void a_node_cannot_answer_for_another(void **state)
+{
+	static const char *const subjects[] = { "_INBOX.o.x.answer.n2",  "_INBOX.o.x.answer.n",
+						"_INBOX.o.x.answer.n11", "_INBOX.o.x.chunk.n1",
+						"_INBOX.o.y.answer.n1",  "_INBOX.o.x.answer" };
+	const u8 id[FLEET_ID_LEN] = { 1 }, secret[FLEET_ID_LEN] = { 2 };
+	struct fleet_message m = { .kind = MESSAGE_ANSWER, .answer.node = "n1" };
+	auto_str struct str bytes = { 0 };
+	struct gather g;
+
+	gather_init(&g, &host, id, secret, "_INBOX.o.x");
+	memcpy(m.answer.id, id, sizeof(id));
+	message_encode(&m, &bytes);
+	for (size_t i = 0; i < ARRAY_SIZE(subjects); i++)
+		gather_message(&g, subjects[i], bytes.at, bytes.len);
+	assert_int_equal(g.nodes.nr, 0);
+	assert_int_equal(g.nr_strange, ARRAY_SIZE(subjects));
+	gather_message(&g, "_INBOX.o.x.answer.n1", bytes.at, bytes.len);
+	assert_int_equal(g.nodes.nr, 1);
+	gather_fini(&g);
+}
+
+static void a_second_end_adds_jvms_that_died_and_nothing_else(void **state)
+{
+	const u8 id[FLEET_ID_LEN] = { 1 }, secret[FLEET_ID_LEN] = { 2 };
+	struct fleet_message answer = { .kind = MESSAGE_ANSWER, .answer.node = "n1" };
+	struct fleet_message done = { .kind = MESSAGE_DONE,
+				      .done = { .node = "n1", .size = 10, .samples = 7 } };
+	struct gather g;
+
+	gather_init(&g, &host, id, secret, "_INBOX.o.x");
+	memcpy(answer.answer.id, id, sizeof(id));
+	memcpy(done.done.id, id, sizeof(id));
+	gather_take(&g, "_INBOX.o.x.answer.n1", &answer);
+	gather_take(&g, "_INBOX.o.x.answer.n1", &done);
+	done.done.nr_died = 3;
+	done.done.samples = 99;
+	gather_take(&g, "_INBOX.o.x.answer.n1", &done);
+	done.done.nr_died = 1; /* one that was late */
+	gather_take(&g, "_INBOX.o.x.answer.n1", &done);
+	const struct gather_node *n = gather_find(&g, "n1");
+	assert_int_equal(n->nr_died, 3);
+	assert_int_equal(n->samples, 7);
+	assert_int_equal(g.pulls.queue.nr, 1);
+	assert_int_equal(gather_count(&g, GATHER_READY), 1);
+	gather_fini(&g);
+}
+
+/* Seed and public key of the example in the documentation of NATS. */
+static void a_seed_has_its_public_key(void **state)
+{
+	char text[NKEY_TEXT];
+
+	assert_int_equal(
+		nkey_public("SUAMLK2ZNL35WSMW37E7UD4VZ7ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBU", text), 0);
+	assert_string_equal(text, "UCK5N7N66OBOINFXAYC2ACJQYFSOD4VYNU6APEJTAVFZB2SVHLKGEW7L");
+}
+
+static void a_damaged_seed_is_refused(void **state)
+{
+	static const char *const seeds[] = {
+		"",
+		"SU",
+		"SUAMLK2ZNL35WSMW37E7UD4VZ7ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBV",
+		"SAAMLK2ZNL35WSMW37E7UD4VZ7ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBU",
+		"suamlk2znl35wsmw37e7ud4vz7elpkw7dhc3bwbsd2gcz7iuqqxziorrbu",
+		"SUAMLK2ZNL35WSMW37E7UD4VZ7ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBUAAAAAAAAAAAAAA",
+	};
+	char text[NKEY_TEXT];
+
+	for (size_t i = 0; i < ARRAY_SIZE(seeds); i++)
+		assert_int_equal(nkey_public(seeds[i], text), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_node_cannot_answer_for_another),
+		cmocka_unit_test(a_second_end_adds_jvms_that_died_and_nothing_else),
+		cmocka_unit_test(a_seed_has_its_public_key),
+		cmocka_unit_test(a_damaged_seed_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

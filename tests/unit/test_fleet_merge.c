@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The worker that merges results of nodes, also of nodes that lie. */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "export/format/sflm.h"
+#include "export/format/varint.h"
+#include "export/read.h"
+#include "fleet/merge.h"
+#include "fleet/prune.h"
+
+struct merged {
+	struct spool spool;
+	struct merge_order order;
+	struct merge_outcome outcome;
+	struct profile *p;
+};
+
+static void begin(struct merged *m)
+{
+	*m = (struct merged){ .order = { .share_ppb = FLEET_PPB } };
+	assert_int_equal(spool_open(&m->spool), 0);
+}
+
+static void add(struct merged *m, const char *node, const void *bytes, size_t len)
+{
+	const struct spool_result r = { node, "zone=a", 1000000, bytes, len };
+
+	assert_int_equal(spool_add(&m->spool, &r), 0);
+}
+
+static void add_text(struct merged *m, const char *node, const char *stacks)
+{
+	add(m, node, stacks, strlen(stacks));
+}
+
+static void run(struct merged *m)
+{
+	auto_str struct str bytes = { 0 }, why = { 0 };
+	struct work *work = merge_begin_spool(NULL, &m->spool, &m->order);
+
+	assert_int_equal(merge_result(work, &bytes, &why), 0);
+	work_free(work);
+	assert_int_equal(merge_parse(bytes.at, bytes.len, &m->outcome), 0);
+	m->p = profile_new();
+	FILE *f = fmemopen(m->outcome.profile.at, m->outcome.profile.len, "r");
+	assert_non_null(f);
+	assert_int_equal(profile_read(f, m->p, &why), 0);
+	fclose(f);
+}
+
+static void end(struct merged *m)
+{
+	spool_close(&m->spool);
+	merge_outcome_fini(&m->outcome);
+	profile_free(m->p);
+}
+
+/* The sum of the values of the stack `wanted`, "root;..;leaf". */
+static u64 value_of(const struct profile *p, const char *wanted)
+{
+	u64 sum = 0;
+
+	vec_each(w, &p->weights) {
+		auto_free char *text = xstrdup("");
+		for (node_id n = w->node; n; n = p->nodes.at[n].parent) {
+			char *longer = xasprintf("%s%s%s",
+						 frames_get(p->frames, p->nodes.at[n].frame)->name,
+						 *text ? ";" : "", text);
+			free(text);
+			text = longer;
+		}
+		sum += strcmp(text, wanted) == 0 ? w->value : 0;
+	}
+	return sum;
+}
+
+/* The second result has names of the first one, and new ones. */
+static void results_add_up_under_the_names_that_all_nodes_share(void **state)
+{
+	struct merged m;
+
+	begin(&m);
+	add_text(&m, "n1",
+		 "a/B.run_[j];app$f__12.invoke_[j];app$f__12.invokeStatic_[j] 3\n"
+		 "a/B.run_[j];x/Y$$Lambda$7/0x00007f8b5c001200.m_[j] 5\n");
+	add_text(&m, "n2",
+		 "a/B.run_[j];app$f__99.invoke_[j];app$f__99.invokeStatic_[j] 11\n"
+		 "a/B.run_[j];x/Y$$Lambda$31/0x00007f0000aa1200.m_[j] 13\n"
+		 "app$f__12.invokeStatic_[j] 17\n");
+	run(&m);
+	assert_int_equal(profile_total(m.p, 0), 49);
+	assert_int_equal(value_of(m.p, "a.B.run;app/f--"), 14);
+	assert_int_equal(value_of(m.p, "a.B.run;x.Y$$Lambda.m"), 18);
+	assert_int_equal(value_of(m.p, "app/f--"), 17);
+	assert_int_equal(m.outcome.totals.nr, 2);
+	assert_int_equal(m.outcome.totals.at[1].raw, 41);
+	end(&m);
+}
+
+static void a_result_that_exceeds_what_formats_hold_is_left_out(void **state)
+{
+	struct merged m;
+
+	begin(&m);
+	add_text(&m, "n1", "a 9007199254740992\n"); /* 2^53 */
+	add_text(&m, "n2", "a 7\n");
+	add_text(&m, "n3", "a 9007199254740991\n");
+	add_text(&m, "n4", "b 9007199254740000\n");
+	add_text(&m, "n5", "b 9007199254740000\n");
+	run(&m);
+	assert_int_not_equal(m.outcome.totals.at[0].err, 0);
+	assert_int_equal(m.outcome.totals.at[1].err, 0);
+	assert_int_equal(m.outcome.totals.at[2].err, EOVERFLOW);
+	assert_int_equal(m.outcome.totals.at[3].err, 0);
+	assert_int_equal(m.outcome.totals.at[4].err, EOVERFLOW);
+	assert_int_equal(profile_total(m.p, 0), 9007199254740007);
+	assert_int_equal(profile_find_note(m.p, NOTE_INCOMPLETE "fleet-unreadable")->value, 3);
+	end(&m);
+}
+
+/* Estimates of a small share may exceed the limit though the values do not. */
+static void an_estimate_beyond_the_limit_is_left_out(void **state)
+{
+	struct merged m;
+
+	begin(&m);
+	m.order.share_ppb = FLEET_PPB / 100;
+	add_text(&m, "n1", "a 9007199254740991\n");
+	add_text(&m, "n2", "a 7\n");
+	run(&m);
+	assert_int_equal(m.outcome.totals.at[0].err, EOVERFLOW);
+	assert_int_equal(profile_total(m.p, 0), 700);
+	end(&m);
+}
+
+/* The weights of a body count, whatever its container claims. */
+static void a_damaged_or_cut_result_is_left_out(void **state)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str bytes = { 0 };
+	struct merged m;
+
+	profile_add_type(p, "cpu", "samples");
+	profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "a", "")),
+		    profile_intern_labels(p, &(struct labels){ 0 }), 0, 5);
+	assert_int_equal(sflm_write(p, &bytes), 0);
+	begin(&m);
+	add(&m, "n1", bytes.at, bytes.len);
+	add(&m, "n2", bytes.at, bytes.len / 2);
+	bytes.at[bytes.len - 3] ^= 1;
+	add(&m, "n3", bytes.at, bytes.len);
+	add(&m, "n4", "", 0);
+	run(&m);
+	assert_int_equal(profile_total(m.p, 0), 5);
+	assert_int_equal(m.outcome.totals.at[0].err, 0);
+	for (int i = 1; i < 4; i++)
+		assert_int_not_equal(m.outcome.totals.at[i].err, 0);
+	end(&m);
+}
+
+/* More than the cache of names holds: it is begun anew, and nothing is lost. */
+static void a_hundred_thousand_lambdas_become_one_frame(void **state)
+{
+	struct merged m;
+
+	begin(&m);
+	for (u32 node = 0; node < 5; node++) {
+		auto_free char *name = xasprintf("n%u", node);
+		auto_str struct str text = { 0 };
+		for (u32 i = 0; i < 20000; i++)
+			str_addf(&text, "a/B.run_[j];com/example/Long$$Lambda$%u/0x%016x.m_[j] 1\n",
+				 node * 20000 + i, node * 20000 + i);
+		add(&m, name, text.at, text.len);
+	}
+	run(&m);
+	assert_int_equal(value_of(m.p, "a.B.run;com.example.Long$$Lambda.m"), 100000);
+	assert_int_equal(frames_nr(m.p->frames), 2);
+	end(&m);
+}
+
+/* Neither the tree of the worker nor the outcome grows with what hostile nodes invent. */
+static void stacks_that_no_two_nodes_share_are_truncated(void **state)
+{
+	struct merged m;
+
+	begin(&m);
+	for (u32 node = 0; node < 4; node++) {
+		auto_free char *name = xasprintf("n%u", node);
+		auto_str struct str text = { 0 };
+		for (u32 i = 0; i < 10000; i++)
+			str_addf(&text, "main;f%u_%u;a;b;c;d;e;f;g;h;i;j;k;l;m;n 1\n", node, i);
+		add(&m, name, text.at, text.len);
+	}
+	run(&m);
+	assert_int_equal(profile_total(m.p, 0), 40000);
+	/* "[truncated]" of the tree's limit counts as a stack at the end. */
+	assert_int_equal(value_of(m.p, PRUNE_FRAME), 40000 - MERGE_STACKS + 1);
+	end(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(results_add_up_under_the_names_that_all_nodes_share),
+		cmocka_unit_test(a_result_that_exceeds_what_formats_hold_is_left_out),
+		cmocka_unit_test(an_estimate_beyond_the_limit_is_left_out),
+		cmocka_unit_test(a_damaged_or_cut_result_is_left_out),
+		cmocka_unit_test(a_hundred_thousand_lambdas_become_one_frame),
+		cmocka_unit_test(stacks_that_no_two_nodes_share_are_truncated),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What nodes are to do. */
+#include "cmd/fleet_errand.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/cmd.h"
+#include "cmd/fleet_request.h"
+
+static int usage_error(const char *command, const char *text)
+{
+	log_error("fleet %s: %s", command, text);
+	return EXIT_USAGE;
+}
+
+int fleet_errand_check(struct fleet_errand *e, const char *command)
+{
+	if (e->ago && !parse_span(e->ago, &e->ago_s))
+		return usage_error(command,
+				   "--ago: takes a time, as in 90s, 20m, 2h or 1d, up to 30d");
+	if (e->duration_s < 1 || e->duration_s > 3600)
+		return usage_error(command, "-d: takes 1 to 3600 s");
+	if (e->hz < 1 || e->hz > 10000)
+		return usage_error(command, "-F: takes 1 to 10000 Hz");
+	if (strlen(e->events) > 127 || strlen(e->reason) > 127)
+		return usage_error(command, "-e and --reason take 127 bytes");
+	return fleet_choice_parse(&e->choice, command);
+}
+
+void fleet_errand_apply(const struct fleet_errand *e, struct controller_order *o)
+{
+	o->want = e->ago ? WANT_SLICES : WANT_RECORDING;
+	copy_text(o->events, sizeof(o->events), e->events);
+	copy_text(o->reason, sizeof(o->reason), e->reason);
+	o->hz = (u32)e->hz;
+	o->duration_s = (u32)e->duration_s;
+	o->ago_s = e->ago_s;
+	o->has_waves = !e->no_waves;
+	fleet_choice_apply(&e->choice, o);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options that say what nodes are to do: record, or fetch their past. */
+#pragma once
+
+#include "base/opt.h"
+#include "cmd/fleet_choice.h"
+#include "fleet/controller.h"
+
+struct fleet_errand {
+	const char *events, *ago, *reason;
+	int hz, duration_s;
+	bool no_waves;
+	u32 ago_s;
+	struct fleet_choice choice;
+};
+
+#define FLEET_ERRAND_DEFAULTS                                             \
+	{                                                                 \
+		.events = "cpu", .reason = "", .hz = 99, .duration_s = 30 \
+	}
+
+#define FLEET_ERRAND_OPTS(e)                                                                          \
+	FLEET_CHOICE_OPTS(&(e)->choice),                                                              \
+		{ 0,                                                                                  \
+		  "no-waves",                                                                         \
+		  OPT_BOOL,                                                                           \
+		  &(e)->no_waves,                                                                     \
+		  NULL,                                                                               \
+		  "record all nodes at once; more than 10 take waves of one node, 1 %, the "          \
+		  "rest" },                                                                           \
+		{ 'e', "event", OPT_STRING, &(e)->events, "EVENT,..", "record these events (cpu)" },  \
+		{ 'F', "freq", OPT_INT, &(e)->hz, "HZ", "samples per second and CPU (99)" },          \
+		{ 'd', "duration", OPT_INT, &(e)->duration_s, "S", "record S seconds (30)" },         \
+		{ 0,          "ago",                                                                  \
+		  OPT_STRING, &(e)->ago,                                                              \
+		  "TIME",     "record nothing: fetch the S seconds that ended TIME ago, as in 20m" }, \
+	{                                                                                             \
+		0, "reason", OPT_STRING, &(e)->reason, "TEXT", "for the audit list of every node"     \
+	}
+
+/* Returns an exit status; errors are logged. */
+int fleet_errand_check(struct fleet_errand *e, const char *command);
+void fleet_errand_apply(const struct fleet_errand *e, struct controller_order *o);

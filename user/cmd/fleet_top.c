@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `sysflame fleet top`: the hottest services and methods of a fleet, from slices.
+ * Part of cmd/fleet.h.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "base/time.h"
+#include "cmd/cmd.h"
+#include "cmd/fleet.h"
+#include "cmd/fleet_choice.h"
+#include "cmd/fleet_hot.h"
+#include "cmd/fleet_request.h"
+#include "cmd/output.h"
+#include "cmd/terminal.h"
+#include "cmd/top_screen.h"
+
+#define INTERVAL_MIN_S 5
+#define INTERVAL_MAX_S 3600
+#define ROWS_MAX       1000
+#define WINDOW_MAX_S   3600
+#define AGO_S          15 /* nodes hand over a slice every 10 s */
+#define STEP_MS        100
+
+struct options {
+	struct fleet_request_options request;
+	struct fleet_choice choice;
+	const char *select, *event;
+	int window_s, interval_s, nr_readings, nr_services, nr_methods;
+	bool is_batch, is_once, is_json, help;
+};
+
+struct top {
+	const struct options *o;
+	struct asking asking;
+	struct controller_order order;
+	bool has_screen, is_over;
+	struct view view;
+};
+
+static volatile int stopped;
+
+static void on_signal(int number)
+{
+	stopped = 1;
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+static bool is_titles(const char *line, u32 number)
+{
+	static const char end[] = "   METHOD";
+	size_t len = strlen(line);
+
+	return number == 1 || (len >= sizeof(end) && !strcmp(line + len - strlen(end), end));
+}
+
+/* The text becomes the lines of the screen. */
+static void fill_view(struct top *t, char *text)
+{
+	char *line;
+
+	view_fini(&t->view);
+	for (u32 i = 0; (line = strsep(&text, "\n")); i++) {
+		enum line_style style =
+			i ? is_titles(line, i) ? LINE_TITLES : LINE_PLAIN : LINE_HEAD;
+		vec_push(&t->view.lines, (struct view_line){ xstrdup(line), style });
+	}
+}
+
+static void draw(struct top *t, const char *status)
+{
+	screen_draw(&t->view, status, LINE_DIM);
+}
+
+static void show_on_screen(struct top *t, const struct fleet_hot *h)
+{
+	char *text = NULL;
+	size_t len, rows, columns;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return;
+	screen_size(&rows, &columns);
+	size_t services = rows > 12 ? (rows - 6) / 3 : 3;
+	size_t used = services < h->services.nr ? services + 1 : h->services.nr;
+	fleet_hot_print(h, services, rows > used + 5 ? rows - used - 5 : 1, columns, f);
+	fclose(f);
+	fill_view(t, text);
+	free(text);
+}
+
+static void show(struct top *t, const struct fleet_hot *h)
+{
+	const struct options *o = t->o;
+	size_t services = (size_t)o->nr_services, methods = (size_t)o->nr_methods;
+
+	if (t->has_screen)
+		show_on_screen(t, h);
+	else if (o->is_json)
+		fleet_hot_print_json(h, services, methods, stdout);
+	else
+		fleet_hot_print(h, services, methods, terminal_width(STDOUT_FILENO), stdout);
+	if (!t->has_screen && !o->is_json && o->nr_readings != 1)
+		puts("");
+	fflush(stdout);
+}
+
+/* --- readings --------------------------------------------------------------------------------- */
+
+/* Returns an exit status. */
+static int take_reading(struct top *t)
+{
+	struct asking *a = &t->asking;
+	auto_profile struct profile *p = profile_new();
+	int status = asking_add(a, &t->order) ?: asking_run(a, CONTROLLER_ENDED);
+
+	status = status ?: asking_profile(a->controllers[0], p);
+	if (!status) {
+		const struct controller_state s = controller_view(a->controllers[0]);
+		struct fleet_hot h;
+		if (!t->has_screen)
+			asking_log_reasons(s.nodes);
+		fleet_hot_make(p, &s, &t->order, &h);
+		show(t, &h);
+		fleet_hot_fini(&h);
+	}
+	asking_drop(a);
+	return status;
+}
+
+static void take_keys(struct top *t)
+{
+	for (int key; (key = screen_key()) != SCREEN_NONE;) {
+		t->is_over |= key == 'q' || key == SCREEN_GONE;
+		if (key == SCREEN_RESIZED)
+			draw(t, "resized; the next reading fits   q quit");
+	}
+}
+
+static void wait_until(struct top *t, u64 until_ns)
+{
+	while (!stopped && !t->is_over && time_mono_ns() < until_ns) {
+		struct pollfd polled = { t->has_screen ? STDIN_FILENO : -1, POLLIN, 0 };
+		poll(&polled, 1, STEP_MS);
+		if (t->has_screen)
+			take_keys(t);
+		else if (file_has_no_reader(STDOUT_FILENO))
+			t->is_over = true;
+	}
+}
+
+static void say_state(struct top *t, int status)
+{
+	auto_str struct str message = { 0 };
+	auto_free char *text = NULL;
+
+	if (!t->has_screen)
+		return;
+	screen_message(&message);
+	text = status && message.len ? xasprintf("%s   q quit", message.at)
+				     : xasprintf("every %d s   q quit", t->o->interval_s);
+	draw(t, text);
+}
+
+/* A failure ends it only if nothing follows. */
+static int read_all(struct top *t)
+{
+	int status = 0;
+
+	for (int i = 0; !stopped && !t->is_over && (!t->o->nr_readings || i < t->o->nr_readings);
+	     i++) {
+		u64 next_ns = time_mono_ns() + (u64)t->o->interval_s * NS_PER_SEC;
+		if (t->has_screen)
+			draw(t, "asking the nodes ..   q quit");
+		status = take_reading(t);
+		if (t->has_screen)
+			take_keys(t);
+		say_state(t, status);
+		if (i + 1 != t->o->nr_readings)
+			wait_until(t, next_ns);
+	}
+	return stopped || t->is_over ? 0 : status;
+}
+
+static int open_terminal(struct top *t)
+{
+	auto_str struct str why = { 0 };
+
+	if (t->o->is_batch)
+		return 0;
+	if (screen_open(&why)) {
+		log_error("%s; --batch prints without one", why.at);
+		return EXIT_USAGE;
+	}
+	t->has_screen = true;
+	return 0;
+}
+
+static int top(const struct options *o)
+{
+	const struct sigaction action = { .sa_handler = on_signal };
+	struct top t = { .o = o, .asking = { .stopped = &stopped, .is_silent = true } };
+	struct workers *workers = NULL;
+
+	if (merge_start_workers(&workers)) {
+		log_error("fleet: the process that merges cannot be started");
+		return EXIT_FAILED;
+	}
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	int status = asking_begin(&t.asking, &o->request, workers);
+	t.order = asking_order(&t.asking, WANT_SLICES, o->select);
+	t.order.duration_s = (u32)o->window_s;
+	t.order.ago_s = AGO_S;
+	copy_text(t.order.events, sizeof(t.order.events), o->event);
+	copy_text(t.order.reason, sizeof(t.order.reason), "fleet top");
+	fleet_choice_apply(&o->choice, &t.order);
+	status = status ?: open_terminal(&t) ?: read_all(&t);
+	if (t.has_screen)
+		screen_close();
+	view_fini(&t.view);
+	asking_end(&t.asking);
+	workers_free(workers);
+	return status ?: o->is_batch ? output_finish() : 0;
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static int usage_error(const char *text)
+{
+	log_error("fleet top: %s", text);
+	return EXIT_USAGE;
+}
+
+static int check(struct options *o)
+{
+	int status = asking_check_selector(o->select);
+
+	if (status)
+		return status;
+	if (o->interval_s < INTERVAL_MIN_S || o->interval_s > INTERVAL_MAX_S)
+		return usage_error("--interval: takes 5 to 3600 s");
+	if (o->window_s < 10 || o->window_s > WINDOW_MAX_S)
+		return usage_error("-d: takes 10 to 3600 s");
+	if (o->nr_readings < 0 || o->nr_methods < 0 || o->nr_methods > ROWS_MAX ||
+	    o->nr_services < 0 || o->nr_services > ROWS_MAX)
+		return usage_error("-n, --methods and --services take numbers from 0; rows at "
+				   "most 1000");
+	if (!*o->event || strchr(o->event, ',') || strlen(o->event) > 31)
+		return usage_error("-e: takes one event, of at most 31 bytes");
+	if (o->is_once)
+		o->nr_readings = 1;
+	o->is_batch |= o->is_once || o->is_json || o->nr_readings;
+	return fleet_choice_parse(&o->choice, "top");
+}
+
+int fleet_top_main(int argc, char **argv)
+{
+	struct options o = { .request = { .wait_s = 2 },
+			     .select = "",
+			     .event = "cpu",
+			     .window_s = 60,
+			     .interval_s = 30,
+			     .nr_services = 10,
+			     .nr_methods = 20 };
+	const struct opt opts[] = {
+		FLEET_OPTS(&o.request),
+		HTTP_OPT(&o.request),
+		SELECT_OPT(&o.select),
+		FLEET_CHOICE_OPTS(&o.choice),
+		{ 'e', "event", OPT_STRING, &o.event, "EVENT", "an event of --continuous (cpu)" },
+		{ 'd', "duration", OPT_INT, &o.window_s, "S", "of the last S seconds (60)" },
+		{ 'i', "interval", OPT_INT, &o.interval_s, "S",
+		  "seconds from one reading to the next (30)" },
+		{ 'm', "methods", OPT_INT, &o.nr_methods, "N", "methods in batch mode (20)" },
+		{ 0, "services", OPT_INT, &o.nr_services, "N", "services in batch mode (10)" },
+		{ 'b', "batch", OPT_BOOL, &o.is_batch, NULL, "print readings, without a screen" },
+		{ 'n', "readings", OPT_INT, &o.nr_readings, "N", "end after N readings" },
+		{ 0, "once", OPT_BOOL, &o.is_once, NULL, "end after one reading" },
+		{ 0, "json", OPT_BOOL, &o.is_json, NULL, "print a line of JSON for each reading" },
+		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
+	};
+	int status = asking_parse(
+		"top", opts, ARRAY_SIZE(opts), argc, argv, &o.help,
+		"usage: sysflame fleet top --nats URL --fleet-dir DIR [OPTION..]\n\n"
+		"Shows the hottest services and methods of the fleet, again and again. They\n"
+		"come from slices of continuous profiling: nothing is recorded. Each reading "
+		"is\n"
+		"an entry of the audit list of every node.\n");
+
+	return status >= 0 ? status : check(&o) ?: top(&o);
+}

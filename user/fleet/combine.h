@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Merges results while further ones arrive. Some hundred are merged at a time, together with the
+ * outcome so far, so that memory does not grow with the number of nodes.
+ */
+#pragma once
+
+#include "fleet/merge.h"
+
+#define COMBINE_RESULTS 256
+#define COMBINE_BYTES   (8u << 20)
+
+struct combine {
+	struct workers *workers;
+	struct merge_order order;
+	bool holds;          /* nothing is merged yet: the share is not final */
+	struct spool next;   /* results that wait */
+	struct spool merges; /* those that `work` merges */
+	struct work *work;   /* NULL: none */
+	struct str profile;  /* outcome so far */
+	VEC(struct merge_total) totals;
+	char *error; /* owned; NULL */
+};
+
+/* Negative errno. */
+int combine_init(struct combine *c, struct workers *w);
+void combine_fini(struct combine *c);
+
+/* Of results only samples of the processes that the selector names are merged. */
+void combine_filter(struct combine *c, const char *selector);
+
+int combine_add(struct combine *c, const struct spool_result *r);
+
+/* The outcome of an aggregator. -EBADMSG if it is malformed. */
+int combine_add_outcome(struct combine *c, const void *bytes, size_t len);
+
+/* So many results wait that no more should be fetched. */
+bool combine_is_full(const struct combine *c);
+
+/* Goes on. With `all` it also merges the few that are left. */
+void combine_step(struct combine *c, bool all);
+
+/* Everything that was added is in `profile`, or there is an error. */
+bool combine_is_done(const struct combine *c);

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request to a fleet. */
+#include "fleet/controller.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "fleet/aggregators.h"
+#include "fleet/coin.h"
+#include "fleet/combine.h"
+#include "fleet/coverage.h"
+#include "fleet/inbox.h"
+#include "fleet/key.h"
+#include "fleet/policy.h"
+#include "fleet/waves.h"
+
+#define SILENCE_NS (500 * NS_PER_MS) /* nobody has answered for so long: all have */
+#define ALIVE_NS   (15 * NS_PER_SEC)
+#define KEEP_NODES 200 /* samples of more nodes lose the label of their node */
+
+struct controller {
+	struct controller_order order;
+	const struct controller_host *host;
+	enum controller_phase phase;
+	u8 secret[FLEET_ID_LEN], pull_hash[FLEET_HASH_LEN];
+	struct gather census, nodes;
+	struct gather_host gather_host;
+	struct aggregators_host aggregators_host;
+	struct aggregators aggregators;
+	bool has_nodes;       /* `nodes` and `aggregators` are in use */
+	u64 now_ns, phase_ns; /* its begin */
+	u64 heard_ns, nr_heard, alive_ns;
+	size_t nr_matched, nr_chosen;
+	u32 *coins; /* of the nodes that match, sorted */
+	struct waves waves;
+	u32 wave;
+	bool is_stopping, is_noted;
+	struct combine combine;
+	char *error, *stopped;
+	bool is_usage;
+};
+
+static void enter(struct controller *c, enum controller_phase phase)
+{
+	c->phase = phase;
+	c->phase_ns = c->heard_ns = c->now_ns;
+	c->nr_heard = 0;
+}
+
+static u64 since(const struct controller *c)
+{
+	return c->now_ns - c->phase_ns;
+}
+
+__attribute__((format(printf, 2, 3))) static void report(struct controller *c, const char *fmt, ...)
+{
+	auto_free char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		abort();
+	va_end(args);
+	c->host->report(c->host->ctx, text);
+}
+
+/* Takes the sentence over. */
+static void fail(struct controller *c, char *error, bool is_usage)
+{
+	free(c->error);
+	c->error = error;
+	c->is_usage = is_usage;
+	enter(c, CONTROLLER_ENDED);
+}
+
+static bool random_bytes(void *at, size_t len)
+{
+	return getrandom(at, len, 0) == (ssize_t)len;
+}
+
+static void publish(void *ctx, const char *subject, const char *reply, const void *bytes,
+		    size_t len)
+{
+	struct controller *c = ctx;
+
+	c->host->publish(c->host->ctx, subject, reply, bytes, len);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static struct fleet_request request_of(const struct controller *c, enum fleet_want want)
+{
+	const struct controller_order *o = &c->order;
+	struct fleet_request r = { .want = want,
+				   .hz = o->hz,
+				   .duration_s = o->duration_s,
+				   .ago_s = o->ago_s,
+				   .share_ppb = FLEET_PPB,
+				   .sent_ms = c->host->wall_ms(c->host->ctx) };
+
+	memcpy(r.selector, o->selector, sizeof(r.selector));
+	memcpy(r.events, o->events, sizeof(r.events));
+	memcpy(r.reason, o->reason, sizeof(r.reason));
+	memcpy(r.coin, o->coin, sizeof(r.coin));
+	memcpy(r.pull_hash, c->pull_hash, sizeof(r.pull_hash));
+	return r;
+}
+
+static int send_request(struct controller *c, struct fleet_request *r, const char *subject)
+{
+	struct fleet_message m = { .kind = MESSAGE_SIGNED };
+	auto_free char *reply = xasprintf("%s.answer", c->host->inbox);
+	auto_str struct str bytes = { 0 };
+
+	if (!random_bytes(r->nonce, sizeof(r->nonce)) || request_encode(r, &m.sealed) ||
+	    key_sign(c->host->private_key, &m.sealed))
+		return -EIO;
+	message_encode(&m, &bytes);
+	publish(c, subject, reply, bytes.at, bytes.len);
+	return 0;
+}
+
+static int begin_census(struct controller *c)
+{
+	struct fleet_request r = request_of(c, WANT_CENSUS);
+
+	u8 id[FLEET_ID_LEN];
+
+	if (!random_bytes(r.id, sizeof(r.id)) || !random_bytes(id, sizeof(id)))
+		return -EIO;
+	gather_init(&c->census, &c->gather_host, r.id, c->secret, c->host->inbox);
+	gather_init(&c->nodes, &c->gather_host, r.id, c->secret, c->host->inbox);
+	c->nodes.nr_ids = 0; /* those of the waves come later */
+	c->nodes.skips_others = true;
+	c->nodes.asked_ms = c->order.duration_s * 1000ull;
+	aggregators_init(&c->aggregators, &c->aggregators_host, &c->nodes, id);
+	c->has_nodes = true;
+	int err = send_request(c, &r, "sysflame.v1.req.all");
+	memcpy(r.id, id, sizeof(id));
+	return err ?: send_request(c, &r, "sysflame.v1.agg.all");
+}
+
+/* STOP or ALIVE, for every wave whose nodes may still work. */
+static void send_control(struct controller *c, enum message_kind kind)
+{
+	for (u32 i = 0; i < c->nodes.nr_ids; i++) {
+		struct fleet_message m = { .kind = kind, .control.has_id = true };
+		auto_str struct str bytes = { 0 };
+		memcpy(m.control.id, c->nodes.ids[i], sizeof(m.control.id));
+		message_encode(&m, &bytes);
+		publish(c, "sysflame.v1.ctl", "", bytes.at, bytes.len);
+	}
+	c->alive_ns = c->now_ns;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+static int deliver(void *ctx, const struct gather_node *n)
+{
+	struct controller *c = ctx;
+
+	if (c->order.want == WANT_AUDIT) {
+		if (c->host->text)
+			c->host->text(c->host->ctx, n->name, n->pull.bytes, n->pull.size);
+		return 0;
+	}
+	const struct spool_result r = { n->name, n->labels, gather_weight_ppm(&c->nodes, n),
+					n->pull.bytes, n->pull.size };
+
+	return combine_add(&c->combine, &r);
+}
+
+static int deliver_outcome(void *ctx, const void *bytes, size_t len)
+{
+	struct controller *c = ctx;
+
+	return combine_add_outcome(&c->combine, bytes, len);
+}
+
+/* --- start and end ---------------------------------------------------------------------------- */
+
+int controller_start(const struct controller_order *o, const struct controller_host *host,
+		     struct controller **out)
+{
+	static const u8 none[FLEET_ID_LEN];
+	struct controller *c = xcalloc(1, sizeof(*c));
+
+	c->order = *o;
+	c->host = host;
+	c->gather_host = (struct gather_host){ c, publish, deliver };
+	c->aggregators_host = (struct aggregators_host){ c, publish, deliver_outcome };
+	c->now_ns = host->mono_ns(host->ctx);
+	enter(c, CONTROLLER_CENSUS);
+	int err = combine_init(&c->combine, host->workers);
+	if (!err && (!random_bytes(c->secret, sizeof(c->secret)) ||
+		     (!memcmp(c->order.coin, none, sizeof(none)) &&
+		      !random_bytes(c->order.coin, sizeof(c->order.coin)))))
+		err = -EIO;
+	if (host->filters)
+		combine_filter(&c->combine, o->selector);
+	digest(c->secret, sizeof(c->secret), c->pull_hash);
+	err = err ?: begin_census(c);
+	if (err) {
+		controller_free(c);
+		return err;
+	}
+	*out = c;
+	return 0;
+}
+
+void controller_free(struct controller *c)
+{
+	if (!c)
+		return;
+	if (c->has_nodes) {
+		aggregators_fini(&c->aggregators);
+		gather_fini(&c->nodes);
+		gather_fini(&c->census);
+	}
+	combine_fini(&c->combine);
+	free(c->coins);
+	free(c->error);
+	free(c->stopped);
+	explicit_bzero(c->secret, sizeof(c->secret));
+	free(c);
+}
+
+/* --- the choice ------------------------------------------------------------------------------- */
+
+static bool matches(const struct gather_node *n)
+{
+	return n->verdict != VERDICT_NO_MATCH;
+}
+
+static int by_coin(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void take_census(struct controller *c)
+{
+	c->coins = xcalloc(c->census.nodes.nr + 1, sizeof(c->coins[0]));
+	vec_each(n, &c->census.nodes)
+		if (matches(*n))
+			c->coins[c->nr_matched++] = coin_of(c->order.coin, (*n)->name);
+	qsort(c->coins, c->nr_matched, sizeof(c->coins[0]), by_coin);
+}
+
+/* Samples that a node adds in the mean. A node that does not know counts as one busy CPU. */
+static double samples_per_node(const struct controller *c)
+{
+	double busy = 0;
+
+	vec_each(n, &c->census.nodes)
+		if (matches(*n))
+			busy += (*n)->busy_ppm ? (double)(*n)->busy_ppm / 1e6 : 1;
+	return busy / (double)c->nr_matched * c->order.hz * c->order.duration_s;
+}
+
+double controller_share(const struct controller *c)
+{
+	const struct controller_order *o = &c->order;
+	double nr = (double)c->nr_matched, share = o->share;
+
+	if (o->nr_nodes > 0)
+		share = o->nr_nodes / nr;
+	else if (o->nr_samples > 0)
+		share = o->nr_samples / samples_per_node(c) / nr;
+	else if (!(share > 0))
+		share = nr > POLICY_NODES && !o->is_confirmed ? POLICY_NODES / nr : 1;
+	return share < 1 ? share : 1;
+}
+
+static void send_wave(struct controller *c)
+{
+	struct fleet_request r = request_of(c, c->order.want);
+
+	r.from_ppb = c->wave ? c->waves.to_ppb[c->wave - 1] : 0;
+	r.share_ppb = c->waves.to_ppb[c->wave];
+	r.nr_matched = (u32)c->nr_matched;
+	r.nr_nodes = (u32)c->nr_chosen;
+	if (!random_bytes(r.id, sizeof(r.id)) || send_request(c, &r, "sysflame.v1.req.all")) {
+		fail(c, xstrdup("the request cannot be signed"), false);
+		return;
+	}
+	gather_add_wave(&c->nodes, r.id);
+	c->alive_ns = c->now_ns;
+	enter(c, CONTROLLER_RECORDS);
+}
+
+/* No further wave starts: the share is final, and results can be merged. */
+static void settle(struct controller *c)
+{
+	struct merge_order *m = &c->combine.order;
+
+	c->combine.holds = false;
+	m->share_ppb = (u32)((double)FLEET_PPB * (double)c->nr_chosen / (double)c->nr_matched);
+	m->share_ppb = m->share_ppb ?: 1;
+	m->keeps_nodes = c->nr_chosen <= KEEP_NODES;
+	c->aggregators.share_ppb = m->share_ppb;
+	c->aggregators.keeps_nodes = m->keeps_nodes;
+}
+
+void controller_choose(struct controller *c, double share)
+{
+	double nr = floor(share * (double)c->nr_matched + 0.5);
+	u32 nr_chosen = nr < 1 ? 1 : (u32)nr;
+	bool in_waves = c->order.has_waves && c->order.want == WANT_RECORDING &&
+			nr_chosen > CONTROLLER_WAVES_FROM;
+
+	if (c->phase != CONTROLLER_CHOICE || !(share > 0))
+		return;
+	if (nr_chosen > POLICY_NODES && !c->order.is_confirmed) {
+		fail(c,
+		     xasprintf("that would be %u nodes; more than %d take --yes and an operator",
+			       nr_chosen, POLICY_NODES),
+		     true);
+		return;
+	}
+	waves_plan(c->coins, (u32)c->nr_matched, nr_chosen, in_waves, &c->waves);
+	c->nr_chosen = nr_chosen < c->nr_matched ? nr_chosen : c->nr_matched;
+	c->combine.holds = c->waves.nr > 1;
+	c->nodes.hands_out = c->nr_chosen >= AGGREGATORS_FROM && aggregators_alive(&c->aggregators);
+	if (c->waves.nr == 1)
+		settle(c);
+	else
+		report(c, "%zu nodes in %u waves, %u s apart; --no-waves records all at once",
+		       c->nr_chosen, c->waves.nr, c->order.watch_s);
+	send_wave(c);
+}
+
+static void end_census(struct controller *c)
+{
+	const struct gather *g = &c->census;
+
+	take_census(c);
+	if (g->nr_twins)
+		report(c, "two nodes have the same name; only one of them counts");
+	if (!g->nodes.nr) {
+		fail(c, xstrdup("no node answered"), false);
+	} else if (g->nodes.at[0]->verdict == VERDICT_SIGNATURE) {
+		fail(c, xasprintf("%s: %s", g->nodes.at[0]->name, g->nodes.at[0]->why), false);
+	} else if (!c->nr_matched) {
+		fail(c,
+		     xasprintf("%zu nodes answered, none matches \"%s\"", g->nodes.nr,
+			       c->order.selector),
+		     false);
+	} else if (c->order.want == WANT_CENSUS) {
+		enter(c, CONTROLLER_ENDED);
+	} else {
+		enter(c, CONTROLLER_CHOICE);
+		if (!c->order.waits)
+			controller_choose(c, controller_share(c));
+	}
+}
+
+/* --- waves ------------------------------------------------------------------------------------ */
+
+/* Nodes of the waves so far. */
+static u32 nr_asked(const struct controller *c)
+{
+	u32 nr = 0;
+
+	for (u32 i = 0; i <= c->wave; i++)
+		nr += c->waves.nr_nodes[i];
+	return nr;
+}
+
+static bool is_last_wave(const struct controller *c)
+{
+	return c->wave + 1 >= c->waves.nr;
+}
+
+/* Nobody answers any more. */
+static bool is_silent(struct controller *c, u64 nr_answers)
+{
+	u64 most_ns = c->order.answers_ms * NS_PER_MS;
+
+	if (nr_answers != c->nr_heard) {
+		c->nr_heard = nr_answers;
+		c->heard_ns = c->now_ns;
+	}
+	return since(c) >= most_ns || (nr_answers && c->now_ns - c->heard_ns >= SILENCE_NS);
+}
+
+static void stop_waves(struct controller *c, char *why)
+{
+	c->stopped = why;
+	report(c, "%s", why);
+	c->nr_chosen = nr_asked(c);
+	settle(c);
+	enter(c, CONTROLLER_FETCHES);
+}
+
+/* The nodes so far are no reason to spare the others. */
+static void judge_wave(struct controller *c)
+{
+	size_t failed = 0, heard = 0, died = 0;
+
+	vec_each(n, &c->nodes.nodes) {
+		heard++;
+		failed += (*n)->verdict == VERDICT_FAILED;
+		died += (*n)->nr_died;
+	}
+	failed += nr_asked(c) > heard ? nr_asked(c) - heard : 0;
+	if (died)
+		stop_waves(c,
+			   xasprintf("%zu sampled JVMs died: no further wave was started", died));
+	else if (failed * 100 > CONTROLLER_FAILS_PCT * (u64)nr_asked(c))
+		stop_waves(c, xasprintf("%zu of %u nodes failed: no further wave was started",
+					failed, nr_asked(c)));
+	else {
+		c->wave++;
+		if (is_last_wave(c))
+			settle(c);
+		send_wave(c);
+	}
+}
+
+static bool wave_has_ended(struct controller *c)
+{
+	u64 length_ns = c->order.want == WANT_RECORDING ? c->order.duration_s * NS_PER_SEC : 0;
+	bool all = c->nodes.nodes.nr >= nr_asked(c);
+
+	/* While answers may come, one that works ends nothing. */
+	if (!all && since(c) < c->order.answers_ms * NS_PER_MS)
+		return false;
+	return (!gather_count(&c->nodes, GATHER_WORKS)) ||
+	       since(c) >= length_ns + CONTROLLER_SETTLE_S * NS_PER_SEC;
+}
+
+static void step_wave(struct controller *c)
+{
+	if (c->now_ns - c->alive_ns >= ALIVE_NS)
+		send_control(c, MESSAGE_ALIVE);
+	if (!wave_has_ended(c))
+		return;
+	if (is_last_wave(c) || c->is_stopping)
+		enter(c, CONTROLLER_FETCHES);
+	else
+		enter(c, CONTROLLER_WATCHES);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static void mark_bad(struct controller *c)
+{
+	vec_each(t, &c->combine.totals) {
+		struct gather_node *n = t->err ? gather_find(&c->nodes, t->node) : NULL;
+		if (n)
+			gather_spoiled(&c->nodes, n, "Its result is no profile that can be read.");
+	}
+}
+
+static void step_fetch(struct controller *c)
+{
+	bool idle =
+		!gather_count(&c->nodes, GATHER_READY) && !gather_count(&c->nodes, GATHER_HANDED);
+
+	if (!idle && since(c) < CONTROLLER_SETTLE_S * NS_PER_SEC)
+		return;
+	gather_give_up(&c->nodes);
+	enter(c, CONTROLLER_MERGES);
+}
+
+static void step_merge(struct controller *c)
+{
+	const struct controller_state state = controller_view(c);
+
+	if (!combine_is_done(&c->combine))
+		return;
+	if (c->combine.error) {
+		fail(c, xstrdup(c->combine.error), false);
+		return;
+	}
+	if (!c->is_noted)
+		mark_bad(c);
+	if (!gather_count(&c->nodes, GATHER_DELIVERED)) {
+		fail(c, xstrdup("no node delivered a profile"), false);
+	} else if (c->order.want == WANT_AUDIT || c->is_noted) {
+		enter(c, CONTROLLER_ENDED);
+	} else if (coverage_add(&c->combine.next, &state, c->order.selector)) {
+		fail(c, xstrdup("there is no memory for the notes"), false);
+	} else {
+		c->is_noted = true;
+		combine_step(&c->combine, true);
+	}
+}
+
+void controller_stop(struct controller *c)
+{
+	if (c->phase == CONTROLLER_CENSUS || c->phase == CONTROLLER_CHOICE) {
+		fail(c, xstrdup("it was stopped before it began"), false);
+		return;
+	}
+	if (c->is_stopping || c->phase > CONTROLLER_WATCHES)
+		return;
+	c->is_stopping = true;
+	send_control(c, MESSAGE_STOP);
+	if (!is_last_wave(c)) {
+		c->nr_chosen = nr_asked(c);
+		settle(c);
+	}
+	c->order.duration_s = 0;
+	enter(c, CONTROLLER_RECORDS);
+}
+
+void controller_message(struct controller *c, const char *subject, const void *bytes, size_t len)
+{
+	struct fleet_message m;
+
+	if (message_decode(bytes, len, &m))
+		return;
+	gather_take(c->phase == CONTROLLER_CENSUS ? &c->census : &c->nodes, subject, &m);
+	if (inbox_is_right(c->host->inbox, subject, &m))
+		aggregators_take(&c->aggregators, &m);
+	message_fini(&m);
+}
+
+static void step_phase(struct controller *c)
+{
+	switch (c->phase) {
+	case CONTROLLER_CENSUS:
+		if (is_silent(c, c->census.nr_answers))
+			end_census(c);
+		break;
+	case CONTROLLER_RECORDS:
+		step_wave(c);
+		break;
+	case CONTROLLER_WATCHES:
+		if (since(c) >= c->order.watch_s * NS_PER_SEC)
+			judge_wave(c);
+		break;
+	case CONTROLLER_FETCHES:
+		step_fetch(c);
+		break;
+	case CONTROLLER_MERGES:
+		step_merge(c);
+		break;
+	case CONTROLLER_CHOICE:
+	case CONTROLLER_ENDED:
+		break;
+	}
+}
+
+void controller_step(struct controller *c)
+{
+	c->now_ns = c->host->mono_ns(c->host->ctx);
+	if (c->phase >= CONTROLLER_RECORDS && c->phase < CONTROLLER_MERGES) {
+		c->nodes.pulls.is_paused = combine_is_full(&c->combine);
+		gather_tick(&c->nodes, c->now_ns);
+		if (c->nodes.hands_out && !c->combine.holds)
+			aggregators_step(&c->aggregators, c->phase == CONTROLLER_FETCHES,
+					 c->now_ns);
+	}
+	if (c->phase < CONTROLLER_ENDED)
+		combine_step(&c->combine, c->phase == CONTROLLER_MERGES);
+	step_phase(c);
+}
+
+struct controller_state controller_view(const struct controller *c)
+{
+	return (struct controller_state){
+		.phase = c->phase,
+		.wave = c->wave,
+		.nr_waves = c->waves.nr,
+		.nr_census = c->census.nodes.nr,
+		.nr_matched = c->nr_matched,
+		.nr_chosen = c->nr_chosen,
+		.p = c->nr_matched ? (double)c->nr_chosen / (double)c->nr_matched : 0,
+		.is_estimate = c->nr_chosen < c->nr_matched,
+		.error = c->error,
+		.is_usage = c->is_usage,
+		.stopped = c->stopped,
+		.census = &c->census,
+		.nodes = &c->nodes,
+		.totals = c->combine.totals.at,
+		.nr_totals = c->combine.totals.nr,
+		.nr_aggregators = aggregators_alive(&c->aggregators),
+	};
+}
+
+const struct str *controller_profile(const struct controller *c)
+{
+	return &c->combine.profile;
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The requests to a fleet that people start on its page. */
+#include "web/fleet_requests.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/auto.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "fleet/key.h"
+#include "fleet/link.h"
+#include "web/fleet_json.h"
+#include "web/keeping.h"
+#include "web/service.h"
+
+#define MESSAGES_MAX 256               /* before others get their turn */
+#define KEPT_MAX     20                /* requests in the list; the profiles of others are stored */
+#define CENSUS_NS    (15 * NS_PER_SEC) /* between two, while somebody looks */
+#define WATCHED_NS   (3 * NS_PER_SEC)  /* since somebody looked */
+#define ANSWERS_MS   2000
+
+struct asked {
+	struct fleet_requests *all;
+	u64 id, begun_ms, ended_ms, profile;
+	char *who;
+	struct controller_order order;
+	struct controller_host host;
+	struct controller *c; /* NULL: it has ended */
+	json_t *last;         /* its state when it ended */
+	char *note, *error;   /* owned; NULL */
+	bool is_stopping;
+};
+
+struct fleet_requests {
+	struct service *sv;
+	struct link *link;
+	bool is_up;
+	char *link_text; /* owned */
+	u64 link_ms;     /* since when */
+	char inbox[64], owner[2 * INBOX_OWNER + 1];
+	u8 private_key[FLEET_KEY_LEN];
+	struct controller_host host; /* of the census */
+	struct controller *census, *next_census;
+	u64 census_ms, census_ns, watched_ns;
+	VEC(struct asked *) list; /* the oldest first */
+	u64 last_id;
+};
+
+/* --- the host of a controller ----------------------------------------------------------------- */
+
+static u64 host_mono_ns(void *ctx)
+{
+	return time_mono_ns();
+}
+
+static u64 host_wall_ms(void *ctx)
+{
+	return time_wall_ns() / NS_PER_MS;
+}
+
+static void publish(struct fleet_requests *all, const char *subject, const char *reply,
+		    const void *bytes, size_t len)
+{
+	/* No error: requests without an answer are repeated. */
+	if (!all->link || link_publish(all->link, subject, reply, bytes, len))
+		log_debug("fleet: a message to %s was not sent", subject);
+}
+
+static void census_publish(void *ctx, const char *subject, const char *reply, const void *bytes,
+			   size_t len)
+{
+	publish(ctx, subject, reply, bytes, len);
+}
+
+static void request_publish(void *ctx, const char *subject, const char *reply, const void *bytes,
+			    size_t len)
+{
+	const struct asked *r = ctx;
+
+	publish(r->all, subject, reply, bytes, len);
+}
+
+static void census_report(void *ctx, const char *text)
+{
+}
+
+static void request_report(void *ctx, const char *text)
+{
+	struct asked *r = ctx;
+
+	free(r->note);
+	r->note = xstrdup(text);
+}
+
+static struct controller_host host_of(struct fleet_requests *all)
+{
+	return (struct controller_host){ .ctx = all,
+					 .mono_ns = host_mono_ns,
+					 .wall_ms = host_wall_ms,
+					 .publish = census_publish,
+					 .report = census_report,
+					 .workers = all->sv->o->asks->workers,
+					 .private_key = all->private_key,
+					 .inbox = all->inbox };
+}
+
+/* --- the census ------------------------------------------------------------------------------- */
+
+static void begin_census(struct fleet_requests *all)
+{
+	struct controller_order o = { .want = WANT_CENSUS, .answers_ms = ANSWERS_MS };
+
+	copy_text(o.events, sizeof(o.events), "cpu");
+	all->census_ns = time_mono_ns();
+	if (controller_start(&o, &all->host, &all->next_census))
+		log_error("fleet: the nodes cannot be asked who they are");
+}
+
+static void step_census(struct fleet_requests *all)
+{
+	u64 now = time_mono_ns();
+	bool is_due = !all->census_ns || now - all->census_ns > CENSUS_NS;
+	bool is_watched = all->watched_ns && now - all->watched_ns < WATCHED_NS;
+
+	if (!all->next_census && all->is_up && is_due && is_watched)
+		begin_census(all);
+	if (!all->next_census)
+		return;
+	controller_step(all->next_census);
+	if (controller_view(all->next_census).phase != CONTROLLER_ENDED)
+		return;
+	controller_free(all->census);
+	all->census = take(all->next_census);
+	all->census_ms = time_wall_ns() / NS_PER_MS;
+	all->sv->changed |= CHANGED_FLEET;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+/* A kept_fn. */
+static void kept(void *ctx, int err, u64 id)
+{
+	struct asked *r = ctx;
+
+	if (err)
+		r->error = xasprintf("The profile is not kept: %s.", strerror(-err));
+	else
+		r->profile = id;
+	r->ended_ms = time_wall_ns() / NS_PER_MS;
+	r->all->sv->changed |= CHANGED_FLEET;
+}
+
+static void keep(struct asked *r, const struct controller_state *s)
+{
+	const struct str *bytes = controller_profile(r->c);
+	struct payload *p = payload_new(xmemdup(bytes->at, bytes->len + 1), bytes->len);
+	size_t nr = gather_count(s->nodes, GATHER_DELIVERED);
+	struct stored facts = {
+		.name = xasprintf("%s%s%s", *r->order.selector ? r->order.selector : "fleet",
+				  *r->order.reason ? ": " : "", r->order.reason),
+		.events = xstrdup(r->order.events),
+		.target = xasprintf("%zu node%s", nr, nr == 1 ? "" : "s"),
+		.source = xstrdup("fleet"),
+		.start_ns = (r->begun_ms - r->order.ago_s * 1000ull) * NS_PER_MS,
+		.duration_ns = r->order.duration_s * NS_PER_SEC,
+	};
+
+	if (r->order.want == WANT_SLICES)
+		facts.start_ns -= facts.duration_ns;
+	vec_each(n, &s->nodes->nodes)
+		if ((*n)->state == GATHER_DELIVERED) {
+			facts.samples += (*n)->samples;
+			facts.lost += (*n)->lost;
+		}
+	keep_profile(r->all->sv, &facts, p, kept, r);
+	payload_put(p);
+}
+
+static void end_request(struct asked *r)
+{
+	const struct controller_state s = controller_view(r->c);
+
+	r->last = fleet_json_request(r->c);
+	if (s.error)
+		r->ended_ms = time_wall_ns() / NS_PER_MS;
+	else
+		keep(r, &s);
+	controller_free(take(r->c));
+	r->all->sv->changed |= CHANGED_FLEET;
+}
+
+static void asked_free(struct asked *r)
+{
+	controller_free(r->c);
+	json_decref(r->last);
+	free(r->who);
+	free(r->note);
+	free(r->error);
+	free(r);
+}
+
+/* The oldest that has ended leaves the list. Until it has, `kept` may be called. */
+static void drop_oldest(struct fleet_requests *all)
+{
+	size_t left = 0;
+	bool drops = all->list.nr >= KEPT_MAX;
+
+	vec_each(r, &all->list) {
+		if (drops && (*r)->ended_ms) {
+			asked_free(*r);
+			drops = false;
+		} else {
+			all->list.at[left++] = *r;
+		}
+	}
+	all->list.nr = left;
+}
+
+static size_t nr_running(const struct fleet_requests *all)
+{
+	size_t nr = 0;
+
+	vec_each(r, &all->list)
+		nr += !(*r)->ended_ms;
+	return nr;
+}
+
+int fleet_requests_start(struct fleet_requests *all, const struct controller_order *o,
+			 const char *who, u64 *id)
+{
+	if (!all->is_up)
+		return -ENOTCONN;
+	if (nr_running(all) >= FLEET_REQUESTS_RUN)
+		return -EBUSY;
+	drop_oldest(all);
+	struct asked *r = xcalloc(1, sizeof(*r));
+	*r = (struct asked){ .all = all,
+			     .begun_ms = time_wall_ns() / NS_PER_MS,
+			     .who = xstrdup(who),
+			     .order = *o,
+			     .host = host_of(all) };
+	r->order.answers_ms = ANSWERS_MS;
+	r->host.ctx = r;
+	r->host.publish = request_publish;
+	r->host.report = request_report;
+	int err = controller_start(&r->order, &r->host, &r->c);
+	if (err) {
+		asked_free(r);
+		return err;
+	}
+	*id = r->id = ++all->last_id;
+	vec_push(&all->list, r);
+	all->sv->changed |= CHANGED_FLEET;
+	return 0;
+}
+
+int fleet_requests_stop(struct fleet_requests *all, u64 id)
+{
+	vec_each(r, &all->list) {
+		if ((*r)->id != id || !(*r)->c)
+			continue;
+		controller_stop((*r)->c);
+		(*r)->is_stopping = true;
+		all->sv->changed |= CHANGED_FLEET;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* --- the connection --------------------------------------------------------------------------- */
+
+static void take_message(struct fleet_requests *all, const struct link_event *e)
+{
+	vec_each(r, &all->list)
+		if ((*r)->c)
+			controller_message((*r)->c, e->subject, e->bytes, e->len);
+	if (all->next_census)
+		controller_message(all->next_census, e->subject, e->bytes, e->len);
+}
+
+static void set_link(struct fleet_requests *all, bool is_up, const char *text)
+{
+	if (is_up != all->is_up)
+		all->link_ms = time_wall_ns() / NS_PER_MS;
+	if (is_up != all->is_up || strcmp(text, all->link_text) != 0)
+		log_info("fleet: %s%s", is_up ? "connected to " : "", text);
+	all->is_up = is_up;
+	free(all->link_text);
+	all->link_text = xstrdup(text);
+	all->sv->changed |= CHANGED_FLEET;
+}
+
+static void take_events(struct fleet_requests *all)
+{
+	struct link_event e;
+
+	for (int i = 0; all->link && i < MESSAGES_MAX; i++) {
+		int err = link_receive(all->link, &e);
+		if (err == -EPIPE) {
+			set_link(all, false, "the connection's process has ended; start anew");
+			link_free(take(all->link));
+		}
+		if (err)
+			return;
+		if (e.kind == LINK_MESSAGE)
+			take_message(all, &e);
+		else
+			set_link(all, e.kind == LINK_UP, e.text);
+	}
+}
+
+void fleet_requests_tick(struct fleet_requests *all)
+{
+	if (!all)
+		return;
+	take_events(all);
+	step_census(all);
+	for (size_t i = 0; i < all->list.nr; i++) {
+		struct asked *r = all->list.at[i];
+		if (!r->c)
+			continue;
+		controller_step(r->c);
+		if (controller_view(r->c).phase == CONTROLLER_ENDED)
+			end_request(r);
+	}
+}
+
+bool fleet_requests_run(const struct fleet_requests *all)
+{
+	return all && (all->next_census || nr_running(all));
+}
+
+void fleet_requests_watched(struct fleet_requests *all)
+{
+	if (all)
+		all->watched_ns = time_mono_ns();
+}
+
+bool fleet_requests_are_broken(const struct fleet_requests *all)
+{
+	return all && workers_are_broken(all->sv->o->asks->workers);
+}
+
+int fleet_requests_fd(const struct fleet_requests *all)
+{
+	return all && all->link ? link_fd(all->link) : -1;
+}
+
+/* The private key stays with the caller's copy, too: web_run's options outlive this. */
+static int name_inbox(struct fleet_requests *all)
+{
+	u8 random[FLEET_ID_LEN], public_key[FLEET_KEY_LEN];
+	char text[2 * FLEET_ID_LEN + 1];
+
+	memcpy(all->private_key, all->sv->o->asks->private_key, sizeof(all->private_key));
+	if (getrandom(random, sizeof(random), 0) != sizeof(random) ||
+	    key_public(all->private_key, public_key))
+		return -EIO;
+	hex_print(random, sizeof(random), text);
+	hex_print(public_key, INBOX_OWNER, all->owner);
+	snprintf(all->inbox, sizeof(all->inbox), "_INBOX.%s.%s", all->owner, text);
+	return 0;
+}
+
+int fleet_requests_new(struct service *sv, struct fleet_requests **out)
+{
+	const struct web_asks *o = sv->o->asks;
+
+	if (!o)
+		return 0;
+	const struct link_options link = { .url = o->url, .name = "sysflame-fleet", .dir = o->dir };
+	struct fleet_requests *all = xcalloc(1, sizeof(*all));
+	all->sv = sv;
+	all->link_text = xstrdup("not connected yet");
+	all->link_ms = time_wall_ns() / NS_PER_MS;
+	all->host = host_of(all);
+	int err = name_inbox(all) ?: link_start(&link, &all->link);
+	if (!err) {
+		auto_free char *inbox = xasprintf("%s.>", all->inbox);
+		err = link_subscribe(all->link, inbox);
+	}
+	if (err) {
+		log_error("fleet: cannot start: %s", strerror(-err));
+		fleet_requests_free(all);
+		return err;
+	}
+	*out = all;
+	return 0;
+}
+
+void fleet_requests_free(struct fleet_requests *all)
+{
+	if (!all)
+		return;
+	vec_each(r, &all->list)
+		asked_free(*r);
+	vec_fini(&all->list);
+	controller_free(all->next_census);
+	controller_free(all->census);
+	link_free(all->link);
+	free(all->link_text);
+	explicit_bzero(all->private_key, sizeof(all->private_key));
+	free(all);
+}
+
+/* --- what the page shows ---------------------------------------------------------------------- */
+
+static json_t *request_json(const struct asked *r)
+{
+	const struct controller_order *o = &r->order;
+	json_t *state = r->c ? fleet_json_request(r->c) : json_copy(r->last);
+	json_t *more = json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:I,s:I,s:I,s:b,s:s}", "id",
+				 (json_int_t)r->id, "select", o->selector, "want",
+				 o->want == WANT_SLICES ? "slices" : "recording", "events",
+				 o->events, "reason", o->reason, "who", r->who, "rate_hz",
+				 (int)o->hz, "duration_s", (int)o->duration_s, "ago_s",
+				 (int)o->ago_s, "begun_ms", (json_int_t)r->begun_ms, "ended_ms",
+				 (json_int_t)r->ended_ms, "profile", (json_int_t)r->profile,
+				 "is_stopping", r->is_stopping, "note", r->note ?: "");
+
+	json_object_update(state, more);
+	if (r->error)
+		json_object_set_new(state, "error", json_string(r->error));
+	json_decref(more);
+	return state;
+}
+
+json_t *fleet_requests_json(const struct fleet_requests *all)
+{
+	json_t *list = json_array();
+
+	for (size_t i = all->list.nr; i-- > 0;)
+		json_array_append_new(list, request_json(all->list.at[i]));
+	return json_pack("{s:{s:s,s:b,s:s,s:I},s:s,s:I,s:o}", "nats", "url", all->sv->o->asks->url,
+			 "is_up", all->is_up, "text", all->link_text, "since_ms",
+			 (json_int_t)all->link_ms, "key", all->owner, "census_ms",
+			 (json_int_t)all->census_ms, "requests", list);
+}
+
+json_t *fleet_requests_nodes(const struct fleet_requests *all)
+{
+	static const struct gather nobody;
+	const struct controller_state s =
+		all->census ? controller_view(all->census) : (struct controller_state){ 0 };
+	json_t *o = fleet_json_census(s.census ?: &nobody);
+
+	json_object_set_new(o, "at_ms", json_integer((json_int_t)all->census_ms));
+	json_object_set_new(o, "error", json_string(s.error && !s.nr_census ? s.error : ""));
+	return o;
+}

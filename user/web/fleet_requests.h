@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The requests to a fleet that people start on the page of `sysflame fleet serve`. Each is a
+ * controller (fleet/controller.h) with the key of one person. Its merged profile goes to the store.
+ * While somebody looks at the page, a census lists the nodes every few seconds.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "fleet/controller.h"
+
+struct service;
+struct fleet_requests;
+
+#define FLEET_REQUESTS_RUN 2 /* at a time: as many as a node serves */
+
+/* NULL in *out if sv->o->asks is NULL. Negative errno. */
+int fleet_requests_new(struct service *sv, struct fleet_requests **out);
+void fleet_requests_free(struct fleet_requests *all);
+
+/* For poll; -1: none. */
+int fleet_requests_fd(const struct fleet_requests *all);
+
+/* Goes on. Call it after messages, and every 20 ms while one runs. */
+void fleet_requests_tick(struct fleet_requests *all);
+bool fleet_requests_run(const struct fleet_requests *all);
+
+/* Somebody looks at the page: nodes are listed for a while. Accepts NULL. */
+void fleet_requests_watched(struct fleet_requests *all);
+
+/* The process that merges has ended: only a new start helps. */
+bool fleet_requests_are_broken(const struct fleet_requests *all);
+
+/* -ENOTCONN: there is no server. -EBUSY: as many run as may. */
+int fleet_requests_start(struct fleet_requests *all, const struct controller_order *o,
+			 const char *who, u64 *id);
+
+/* Ends the recordings early; what was recorded is merged. -ENOENT: none of that number runs. */
+int fleet_requests_stop(struct fleet_requests *all, u64 id);
+
+/* The connection and the requests, the newest first. */
+json_t *fleet_requests_json(const struct fleet_requests *all);
+
+/* The nodes and services of the last census. */
+json_t *fleet_requests_nodes(const struct fleet_requests *all);
