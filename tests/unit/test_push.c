@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pushing: addresses, credentials, the backlog, and the split of a profile by service. */
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/auto.h"
+#include "push/backlog.h"
+#include "push/credentials.h"
+#include "push/receiver.h"
+#include "push/split.h"
+#include "stores.h"
+
+static struct receiver receiver_of(const char *text)
+{
+	auto_str struct str why = { 0 };
+	struct receiver r;
+
+	if (receiver_parse(text, &r, &why))
+		fail_msg("%s", why.at);
+	return r;
+}
+
+static void addresses_get_the_path_of_their_protocol(void **state)
+{
+	assert_string_equal(receiver_of("otlp=https://host:4318/").request,
+			    "https://host:4318/v1development/profiles");
+	assert_string_equal(receiver_of("pyroscope=http://[::1]:4040/team").request,
+			    "http://[::1]:4040/team/push.v1.PusherService/Push");
+	assert_string_equal(receiver_of("parca=http://host:7070").request,
+			    "http://host:7070/profiles/writeraw");
+}
+
+static void wrong_addresses_are_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"",
+		"otlp",
+		"otlp=",
+		"zipkin=http://host",
+		"otlp=host:1",
+		"otlp=https://",
+		"otlp=https://:4318",
+		"otlp=https://host:",
+		"otlp=file:///etc/passwd",
+		"otlp=https://user:word@host",
+		"otlp=https://h\"/",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		auto_str struct str why = { 0 };
+		struct receiver r;
+		if (receiver_parse(wrong[i], &r, &why) != -EINVAL || !why.len)
+			fail_msg("%s", wrong[i]);
+	}
+}
+
+static int read_file(const char *text, mode_t mode, const char *url, struct credentials *out,
+		     struct str *why)
+{
+	const struct receiver r = receiver_of(url);
+	char path[] = "/tmp/test_push.XXXXXX";
+	int fd = mkstemp(path);
+
+	*out = (struct credentials){ 0 };
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	assert_int_equal(fchmod(fd, mode), 0);
+	close(fd);
+	int err = credentials_read(path, &r, 1, out, why);
+	unlink(path);
+	return err;
+}
+
+static void a_section_is_for_its_own_address_only(void **state)
+{
+	static const char file[] = "[https://host]\nbearer = abc\nheader = X-Scope-OrgID: a\n"
+				   "[https://host:4318]\nbasic = me:word\n";
+	auto_str struct str why = { 0 };
+	struct credentials c;
+
+	assert_int_equal(read_file(file, 0600, "otlp=https://host/x", &c, &why), 0);
+	assert_string_equal(c.bearer, "abc");
+	assert_string_equal(c.headers[0], "X-Scope-OrgID: a");
+	assert_null(c.basic);
+	credentials_wipe(&c);
+	assert_int_equal(read_file(file, 0600, "otlp=https://host:4318", &c, &why), 0);
+	assert_null(c.bearer);
+	assert_string_equal(c.basic, "me:word");
+	credentials_wipe(&c);
+	assert_int_equal(read_file(file, 0600, "otlp=https://host.evil", &c, &why), 0);
+	assert_null(c.bearer);
+	assert_int_equal(read_file(file, 0600, "otlp=http://host", &c, &why), 0);
+	assert_null(c.bearer);
+}
+
+static void wrong_credentials_are_refused_without_showing_them(void **state)
+{
+	static const char *const wrong[] = {
+		"bearer = geheim\n",
+		"[https://host]\ngeheim\n",
+		"[https://host]\ntoken = geheim\n",
+		"[https://host]\nbearer = geheim\nbearer = geheim\n",
+		"[https://host]\nbearer = geheim\nbasic = a:geheim\n",
+		"[https://host]\nbearer = ge\x01heim\n",
+		"[https://host]\nheader = geheim\n",
+		"[https://host\nbearer = geheim\n",
+		"[https://host]\nbearer =\n",
+		"[https://host]\nca = /nonexistent\n",
+	};
+	struct credentials c;
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		auto_str struct str why = { 0 };
+		if (!read_file(wrong[i], 0600, "otlp=https://host", &c, &why) || !why.len)
+			fail_msg("%s", wrong[i]);
+		assert_null(strstr(why.at, "geheim"));
+	}
+	auto_str struct str why = { 0 };
+	assert_int_equal(read_file("", 0640, "otlp=https://host", &c, &why), -EPERM);
+}
+
+/* --- the backlog ------------------------------------------------------------------------------ */
+
+static struct backlog open_backlog(const struct place *at, u64 max_bytes, u64 next)
+{
+	const struct backlog_limits limits = { max_bytes, 60 };
+	struct backlog b;
+
+	assert_int_equal(backlog_open(at->dir, "otlp-1", &limits, next, &b), 0);
+	return b;
+}
+
+static void add_request(struct backlog *b, u64 minute, u32 number, size_t bytes)
+{
+	struct waiting w = {
+		.minute = minute, .number = number, .bytes = bytes, .service = "shop/42 \"x\""
+	};
+	auto_free char *body = xcalloc(1, bytes);
+
+	assert_int_equal(backlog_add(b, &w, body, false), 0);
+}
+
+static void requests_survive_a_restart_in_their_order(void **state)
+{
+	struct place at = new_place();
+	struct backlog b = open_backlog(&at, 1000, 0);
+
+	add_request(&b, 12, 1, 10);
+	add_request(&b, 12, 2, 20);
+	add_request(&b, 13, 0, 30);
+	backlog_close(&b);
+	b = open_backlog(&at, 1000, 14);
+	assert_int_equal(b.waiting.nr, 3);
+	assert_int_equal(b.bytes, 60);
+	assert_int_equal(b.waiting.at[0].number, 1);
+	assert_int_equal(b.waiting.at[2].minute, 13);
+	backlog_close(&b);
+	/* Those of the minute that was not finished are made again. */
+	b = open_backlog(&at, 1000, 13);
+	assert_int_equal(b.waiting.nr, 2);
+	backlog_close(&b);
+	remove_place(&at);
+}
+
+static void the_oldest_requests_make_room(void **state)
+{
+	struct place at = new_place();
+	struct backlog b = open_backlog(&at, 100, 0);
+	struct waiting large = { .minute = 14, .bytes = 101 };
+
+	add_request(&b, 12, 0, 40);
+	add_request(&b, 12, 1, 40);
+	add_request(&b, 13, 0, 50);
+	assert_int_equal(b.nr_full, 1);
+	assert_int_equal(b.bytes, 90);
+	assert_int_equal(b.waiting.at[0].number, 1);
+	assert_int_equal(backlog_add(&b, &large, "", false), -EFBIG);
+	/* The one that is being sent stays. */
+	struct waiting next = { .minute = 14, .bytes = 30 };
+	assert_int_equal(backlog_add(&b, &next, "012345678901234567890123456789", true), 0);
+	assert_int_equal(b.waiting.at[0].number, 1);
+	assert_int_equal(b.nr_full, 2);
+	backlog_close(&b);
+	remove_place(&at);
+}
+
+static void old_requests_are_given_up(void **state)
+{
+	struct place at = new_place();
+	struct backlog b = open_backlog(&at, 1000, 0);
+
+	add_request(&b, 12, 0, 40);
+	add_request(&b, 13, 0, 40);
+	backlog_expire(&b, 72, false);
+	assert_int_equal(b.nr_old, 0);
+	backlog_expire(&b, 73, true);
+	assert_int_equal(b.nr_old, 0);
+	backlog_expire(&b, 73, false);
+	assert_int_equal(b.nr_old, 1);
+	assert_int_equal(b.waiting.at[0].minute, 13);
+	backlog_close(&b);
+	remove_place(&at);
+}
+
+static void requests_of_another_receiver_are_removed(void **state)
+{
+	const char kept[1][RECEIVER_FOLDER_BYTES] = { "otlp-2" };
+	struct place at = new_place();
+	struct backlog b = open_backlog(&at, 1000, 0);
+
+	add_request(&b, 12, 0, 40);
+	backlog_close(&b);
+	assert_int_equal(backlog_write_next(at.dir, 17), 0);
+	assert_int_equal(backlog_remove_others(at.dir, kept, 1), 1);
+	assert_int_equal(backlog_read_next(at.dir), 17);
+	b = open_backlog(&at, 1000, 0);
+	assert_int_equal(b.waiting.nr, 0);
+	backlog_close(&b);
+	remove_place(&at);
+}
+
+/* --- the split -------------------------------------------------------------------------------- */
+
+static void add_weight(struct profile *p, const char *service, const char *leaf, u32 tid, u64 value)
+{
+	const struct labels l = { .pid = tid, .tid = tid, .service = service, .pod = "pod" };
+	node_id at = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, leaf, ""));
+
+	profile_add(p, at, profile_intern_labels(p, &l), profile_find_type(p, "cpu", "ns"), value);
+}
+
+static void threads_and_processes_are_added_up(void **state)
+{
+	auto_profile struct profile *p = profile_new();
+
+	p->rate_hz = 19;
+	add_weight(p, "shop", "work", 1, 52631578);
+	add_weight(p, "shop", "work", 2, 3 * 52631578ull);
+	add_weight(p, "mail", "rest", 3, 52631578);
+	struct split *s = split_new(p, 10, 100);
+	assert_int_equal(split_nr(s), 2);
+	assert_string_equal(split_name(s, 0), "shop");
+	auto_profile struct profile *q = split_service(s, 0, false);
+	assert_int_equal(q->weights.nr, 1);
+	assert_int_equal(q->weights.at[0].value, 4);
+	assert_string_equal(q->types.at[0].unit, "samples");
+	assert_int_equal(frames_nr(q->frames), 1);
+	assert_string_equal(q->labels.at[0].pod, "pod");
+	assert_int_equal(q->labels.at[0].pid, 0);
+	split_free(s);
+}
+
+static void times_stay_exact_when_the_rate_changed(void **state)
+{
+	auto_profile struct profile *p = profile_new();
+
+	p->rate_hz = 19;
+	add_weight(p, "shop", "work", 1, 52631578);
+	add_weight(p, "shop", "rest", 1, 90909090);
+	struct split *s = split_new(p, 10, 100);
+	auto_profile struct profile *q = split_service(s, 0, false);
+	u64 period_ns = (u64)(1e9 / q->rate_hz + 0.5);
+	assert_int_equal(profile_total(q, 0) * period_ns, 52631578 + 90909090);
+	split_free(s);
+}
+
+static void too_many_stacks_and_services_are_joined(void **state)
+{
+	auto_profile struct profile *p = profile_new();
+
+	for (u32 i = 0; i < 20; i++) {
+		auto_free char *service = xasprintf("s%u", i), *leaf = xasprintf("f%u", i);
+		add_weight(p, service, "work", i, 1000 - i);
+		add_weight(p, "s0", leaf, i, 1000 - i);
+	}
+	struct split *s = split_new(p, 3, 5);
+	assert_int_equal(split_nr(s), 3);
+	assert_string_equal(split_name(s, 0), "s0");
+	assert_string_equal(split_name(s, 2), "other");
+	u64 sum = 0;
+	for (u32 i = 0; i < 3; i++) {
+		auto_profile struct profile *q = split_service(s, i, true);
+		assert_true(q->weights.nr <= 5);
+		sum += profile_total(q, 0) * (u64)(1e9 / q->rate_hz + 0.5);
+	}
+	assert_int_equal(sum, profile_total(p, 0));
+	split_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(addresses_get_the_path_of_their_protocol),
+		cmocka_unit_test(wrong_addresses_are_refused),
+		cmocka_unit_test(a_section_is_for_its_own_address_only),
+		cmocka_unit_test(wrong_credentials_are_refused_without_showing_them),
+		cmocka_unit_test(requests_survive_a_restart_in_their_order),
+		cmocka_unit_test(the_oldest_requests_make_room),
+		cmocka_unit_test(old_requests_are_given_up),
+		cmocka_unit_test(requests_of_another_receiver_are_removed),
+		cmocka_unit_test(threads_and_processes_are_added_up),
+		cmocka_unit_test(times_stay_exact_when_the_rate_changed),
+		cmocka_unit_test(too_many_stacks_and_services_are_joined),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

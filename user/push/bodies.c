@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes requests from the profile of a minute. */
+#include "push/bodies.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <zlib.h>
+
+#include "base/auto.h"
+#include "export/export.h"
+#include "export/interchange/external.h"
+#include "export/interchange/pb.h"
+#include "push/split.h"
+
+#include "push.pb-c.h"
+
+/* As profilers for these receivers call the events. */
+struct event_name {
+	const char *own, *pushed; /* the value type */
+	const char *profile;      /* __name__ */
+};
+
+static const struct event_name events[] = {
+	{ "cpu", "cpu", "process_cpu" },
+	{ "offcpu", "offcpu", "offcpu" },
+	{ "alloc", "alloc_space", "memory" },
+	{ "lock", "delay", "mutex" },
+};
+
+static void write_format(const struct profile *p, const char *name, struct str *out)
+{
+	FILE *f = open_memstream(&out->at, &out->len);
+
+	format_by_name(name)->write(p, f);
+	fclose(f);
+}
+
+static int add_gzip(const struct str *plain, struct str *out)
+{
+	z_stream z = { .next_in = (u8 *)plain->at, .avail_in = (uInt)plain->len };
+
+	if (plain->len > UINT32_MAX || deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16,
+						    8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -EFBIG;
+	size_t bound = deflateBound(&z, plain->len);
+	auto_free u8 *packed = xmalloc(bound);
+	z.next_out = packed;
+	z.avail_out = (uInt)bound;
+	int result = deflate(&z, Z_FINISH);
+	str_add_bytes(out, packed, z.total_out);
+	deflateEnd(&z);
+	return result == Z_STREAM_END ? 0 : -EIO;
+}
+
+static int make_otlp(const struct profile *p, const char *service, const char *host,
+		     struct str *out)
+{
+	auto_str struct str plain = { 0 };
+
+	write_format(p, "otlp", &plain);
+	return add_gzip(&plain, out);
+}
+
+/* The pprof of one event; false if it has no samples. */
+static bool make_pprof(const struct profile *p, const struct event_name *e, struct str *out)
+{
+	auto_profile struct profile *one = split_event(p, e->pushed, e->own);
+
+	if (!one->weights.nr)
+		return false;
+	write_format(one, "pprof", out);
+	return true;
+}
+
+static int make_pyroscope(const struct profile *p, const char *service, const char *host,
+			  struct str *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		auto_str struct str pprof = { 0 };
+		if (!make_pprof(p, &events[i], &pprof))
+			continue;
+		auto_free char *id = split_id(p, service, events[i].profile, host);
+		Push__Label labels[] = { PUSH__LABEL__INIT, PUSH__LABEL__INIT, PUSH__LABEL__INIT };
+		Push__Label *list[] = { &labels[0], &labels[1], &labels[2] };
+		Push__Raw raw = PUSH__RAW__INIT, *raws = &raw;
+		Push__Series series = PUSH__SERIES__INIT, *all = &series;
+		Push__PyroscopeRequest request = PUSH__PYROSCOPE_REQUEST__INIT;
+		labels[0].name = (char *)"__name__";
+		labels[0].value = (char *)events[i].profile;
+		labels[1].name = (char *)"service_name";
+		labels[1].value = (char *)service;
+		labels[2].name = (char *)"instance";
+		labels[2].value = (char *)host;
+		raw.pprof = (ProtobufCBinaryData){ pprof.len, (u8 *)pprof.at };
+		raw.id = id;
+		series.n_labels = ARRAY_SIZE(list);
+		series.labels = list;
+		series.n_samples = 1;
+		series.samples = &raws;
+		request.n_series = 1;
+		request.series = &all;
+		pb_add(out, &request);
+	}
+	return 0;
+}
+
+static void add_base64(struct str *out, const struct str *bytes)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < bytes->len; i += 3) {
+		size_t nr = bytes->len - i < 3 ? bytes->len - i : 3;
+		u32 group = 0;
+		for (size_t k = 0; k < 3; k++)
+			group = group << 8 | (k < nr ? (u8)bytes->at[i + k] : 0);
+		for (size_t k = 0; k < 4; k++)
+			str_add_char(out, k <= nr ? digits[group >> (18 - 6 * k) & 63] : '=');
+	}
+}
+
+/* Texts are UTF-8 without control characters. */
+static void add_label(struct str *out, const char *name, const char *value)
+{
+	str_addf(out, "%s{\"name\":\"%s\",\"value\":\"", out->at[out->len - 1] == '[' ? "" : ",",
+		 name);
+	for (; *value; value++) {
+		if (*value == '"' || *value == '\\')
+			str_add_char(out, '\\');
+		str_add_char(out, *value);
+	}
+	str_add(out, "\"}");
+}
+
+static int make_parca(const struct profile *p, const char *service, const char *host,
+		      struct str *out)
+{
+	str_add(out, "{\"series\":[");
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		auto_str struct str pprof = { 0 };
+		if (!make_pprof(p, &events[i], &pprof))
+			continue;
+		if (out->at[out->len - 1] == '}')
+			str_add_char(out, ',');
+		str_add(out, "{\"labels\":{\"labels\":[");
+		add_label(out, "__name__", events[i].profile);
+		add_label(out, "service_name", service);
+		add_label(out, "instance", host);
+		str_add(out, "]},\"samples\":[{\"rawProfile\":\"");
+		add_base64(out, &pprof);
+		str_add(out, "\"}]}");
+	}
+	str_add(out, "]}");
+	return 0;
+}
+
+typedef int (*make_fn)(const struct profile *p, const char *service, const char *host,
+		       struct str *out);
+
+static const make_fn make[NR_RECEIVERS] = {
+	[RECEIVER_OTLP] = make_otlp,
+	[RECEIVER_PYROSCOPE] = make_pyroscope,
+	[RECEIVER_PARCA] = make_parca,
+};
+
+/* pprof has the service in the labels of its series. */
+static int add_service(const struct split *s, u32 service, u32 kinds, const char *host,
+		       struct str *out)
+{
+	const char *name = split_name(s, service);
+
+	for (u32 kind = 0; kind < NR_RECEIVERS; kind++) {
+		auto_str struct str body = { 0 };
+		if (!(kinds & 1u << kind))
+			continue;
+		auto_profile struct profile *p = split_service(s, service, kind == RECEIVER_OTLP);
+		int err = make[kind](p, name, host, &body);
+		if (err)
+			return err;
+		const struct push_head head = { kind, (u32)strlen(name), (u32)body.len };
+		if (body.len > UINT32_MAX)
+			return -EFBIG;
+		str_add_bytes(out, &head, sizeof(head));
+		str_add_bytes(out, name, head.service_len);
+		str_add_bytes(out, body.at, body.len);
+	}
+	return 0;
+}
+
+static void rename_types(struct profile *p)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		vec_each(t, &p->types)
+			if (!strcmp(t->name, events[i].own)) {
+				free(t->name);
+				t->name = xstrdup(events[i].pushed);
+			}
+}
+
+int push_bodies(struct profile *p, u32 kinds, const char *host, struct str *out)
+{
+	int err = 0;
+
+	rename_types(p);
+	struct split *s = split_new(p, PUSH_SERVICES, PUSH_STACKS_MAX);
+	for (u32 i = 0; !err && i < split_nr(s); i++)
+		err = add_service(s, i, kinds, host, out);
+	split_free(s);
+	return err;
+}

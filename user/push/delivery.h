@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The way of requests to one receiver: they wait in a backlog, are sent one by one, oldest first,
+ * and tried again with longer and longer pauses while the receiver does not take them.
+ */
+#pragma once
+
+#include "base/str.h"
+#include "push/backlog.h"
+#include "push/sender.h"
+
+#define DELIVERY_PAUSE_MAX_S 60
+
+/* Requests, since the start. */
+struct delivery_counts {
+	u64 sent;
+	u64 tried_again;
+	u64 refused;  /* the receiver will never take them */
+	u64 crashed;  /* the sender ended three times with them */
+	u64 not_kept; /* the disk was full, or they were too large */
+};
+
+struct delivery {
+	struct receiver receiver;
+	struct sender *sender;
+	struct backlog backlog;
+	struct delivery_counts counts;
+	int disk_err;      /* of the last request that was not kept */
+	bool is_ready;     /* the sender has started: a start while it sends is one after a crash */
+	bool is_sending;   /* the first one of the backlog */
+	bool is_broken;    /* the sender's process has ended for good */
+	u64 number;        /* of the request that is sent */
+	u64 next_ns;       /* CLOCK_MONOTONIC: nothing is sent before */
+	u32 nr_failures;   /* since the last success */
+	u64 since_wall_ns; /* when it began to succeed, or to fail */
+	char why[256];     /* the last fault, a phrase; "" after a success */
+	char refused_why[256]; /* why the last request was refused; "" if none was */
+};
+
+/* Takes the answer if there is one, and sends the next request of a minute before `next`. */
+void delivery_tick(struct delivery *d, u64 now_ns, u64 next);
+
+/* Keeps a request until it is sent. */
+void delivery_add(struct delivery *d, u64 minute, u32 number, const char *service,
+		  const void *bytes, size_t len);
+
+/* Waits a moment for the answer to a request, so that it is not sent twice; then ends the sender.
+ */
+void delivery_close(struct delivery *d);
+
+/* Requests that were lost, for all reasons. */
+u64 delivery_lost(const struct delivery *d);
+
+/* Appends sentences: how sending goes, then a sentence for each reason of losses. */
+void delivery_explain(const struct delivery *d, u64 now_ns, struct str *out);
