@@ -31,6 +31,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (m.kind == CONTROL_JVMS)
 		for (u32 i = 0; i < m.jvms.nr; i++)
 			check(m.jvms.at[i].pid > 0 && strlen(m.jvms.at[i].main) < 192);
+	if (m.kind == CONTROL_READING)
+		for (u32 i = 0; i < m.reading.nr; i++)
+			check(m.reading.at[i].pid > 0 && strlen(m.reading.at[i].name) < 192 &&
+			      m.reading.at[i].nr_methods <= CONTROL_READING_METHODS);
 	if (m.kind == CONTROL_SLICE)
 		for (u32 i = 0; i < m.slice.nr; i++)
 			check(strlen(m.slice.services[i].name) < 120);

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	static const char *const formats[] = {
 		"html", "collapsed", "pprof", "sflm", "json", "svg"
 	};
-	struct web_params params = { .nr_inputs = 1, .to_wall_ns = UINT64_MAX };
+	struct web_params params = { .nr_inputs = 1, .to_wall_ns = UINT64_MAX, .kinds = 7 };
 	struct file file = { data + 2, size - 2 };
 	auto_free void *bytes = NULL;
 	size_t nr = 0;

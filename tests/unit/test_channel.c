@@ -109,6 +109,43 @@ static void numbers_out_of_range_are_refused(void **state)
 	expect_refusal(&m, -1);
 }
 
+static void readings_out_of_range_are_refused(void **state)
+{
+	static struct control_message m;
+	const struct control_message good = {
+		.kind = CONTROL_READING,
+		.reading = { .first = 1,
+			     .last = 1,
+			     .nr = 1,
+			     .busy_ppm = CONTROL_UNKNOWN,
+			     .at[0] = { .pid = 1,
+					.alloc_rate = CONTROL_UNKNOWN,
+					.nr_methods = 1 } },
+	};
+	struct control_reading_jvm *j = &m.reading.at[0];
+
+	assert_true(channel_check(
+		&good, offsetof(struct control_message, reading) + sizeof(good.reading), false));
+	m = good;
+	m.reading.nr = CONTROL_READING_JVMS + 1;
+	expect_refusal(&m, -1);
+	m = good;
+	j->pid = 0;
+	expect_refusal(&m, -1);
+	m = good;
+	j->nr_methods = CONTROL_READING_METHODS + 1;
+	expect_refusal(&m, -1);
+	m = good;
+	j->methods[0].self = 1ull << 63;
+	expect_refusal(&m, -1);
+	m = good;
+	memset(j->methods[0].name, 'x', sizeof(j->methods[0].name));
+	expect_refusal(&m, -1);
+	m = good;
+	j->cpu_ppm = CONTROL_UNKNOWN - 1;
+	expect_refusal(&m, -1);
+}
+
 static void texts_without_end_or_with_controls_are_refused(void **state)
 {
 	static struct control_message m;
@@ -157,6 +194,7 @@ int main(void)
 		cmocka_unit_test(a_file_arrives_sealed),
 		cmocka_unit_test(files_that_could_change_are_refused),
 		cmocka_unit_test(numbers_out_of_range_are_refused),
+		cmocka_unit_test(readings_out_of_range_are_refused),
 		cmocka_unit_test(texts_without_end_or_with_controls_are_refused),
 		cmocka_unit_test(other_lengths_and_kinds_are_refused),
 		cmocka_unit_test(texts_are_cut_and_cleaned),

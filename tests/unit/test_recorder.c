@@ -296,7 +296,7 @@ static void slices_have_services_and_time(void **state)
 	assert_true(bytes != MAP_FAILED);
 	for (u32 i = 0; i < m.slice.nr; i++)
 		if (!strcmp(m.slice.services[i].name, "recorder_load"))
-			found_ns = m.slice.services[i].cpu_ns;
+			found_ns = m.slice.services[i].values[0];
 	assert_true(found_ns > 0);
 	struct profile *p = profile_new();
 	assert_int_equal(slices_read(bytes, m.slice.bytes, &all, p, &why), 0);

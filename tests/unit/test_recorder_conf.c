@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "jvm/process/words.h"
 #include "recorder/conf.h"
 #include "recorder/governor.h"
-#include "recorder/service.h"
+#include "top/service.h"
 
 static void expect_fault(const char *text, const char *fault)
 {
@@ -167,7 +168,7 @@ static void the_budget_holds_in_the_long_run(void **state)
 
 static void expect_service(const char *environ, size_t len, const char *service)
 {
-	auto_free char *found = service_in_environment(environ, len);
+	auto_free char *found = words_service(environ, len);
 
 	if (!service)
 		assert_null(found);

@@ -21,7 +21,9 @@ static int add_slice(struct store *s, struct slice_writer *w, u64 begin, u64 val
 {
 	struct profile *p = profile_new();
 	auto_str struct str record = { 0 };
-	const struct store_use uses[] = { { "cart", value }, { "shop", 3 * value } };
+	const struct store_use uses[] = { { "cpu", "cart", value },
+					  { "cpu", "shop", 3 * value },
+					  { "alloc", "shop", 7 * value } };
 	bool begins;
 
 	profile_add_type(p, "cpu", "ns");
@@ -29,7 +31,8 @@ static int add_slice(struct store *s, struct slice_writer *w, u64 begin, u64 val
 	profile_add(p, node, profile_intern_labels(p, &(struct labels){ .pid = 7 }), 0, value);
 	assert_int_equal(slice_writer_add(w, p, begin, begin + SLICE_NS, &record, &begins), 0);
 	profile_free(p);
-	return store_add_slice(s, record.at, record.len, begin, begin + SLICE_NS, uses, 2);
+	return store_add_slice(s, record.at, record.len, begin, begin + SLICE_NS, uses,
+			       ARRAY_SIZE(uses));
 }
 
 /* The sum of all weights in [from, to). *lost: slices that could not be read. */
@@ -171,18 +174,27 @@ static void retention_and_strip_over_thirty_days(void **state)
 	assert_int_equal(lost, 0);
 	for (int day = 1; day < 15; day += 5) { /* not thinned, by minute, by 10 minutes */
 		u64 from = end - day * DAY_NS;
-		assert_int_equal(store_strip(s, from, from + DAY_NS, 144, &strip), 0);
+		struct store_strip_query q = { from, from + DAY_NS, "cpu", 144 };
+		assert_int_equal(store_strip(s, &q, &strip), 0);
 		assert_int_equal(strip.nr_steps, 144);
 		assert_int_equal(strip.step_ns, 600 * NS_PER_SEC);
 		assert_int_equal(strip.series.nr, 2);
 		assert_string_equal(strip.series.at[0].service, "shop");
-		assert_int_equal(strip.series.at[0].total_ns, 24 * 60 * 15);
-		assert_int_equal(strip.series.at[1].total_ns, 24 * 60 * 5);
+		assert_int_equal(strip.series.at[0].total, 24 * 60 * 15);
+		assert_int_equal(strip.series.at[1].total, 24 * 60 * 5);
 		for (int i = 0; i < 144; i++)
-			assert_int_equal(strip.series.at[1].cpu_ns.at[i], 50);
+			assert_int_equal(strip.series.at[1].values.at[i], 50);
+		store_strip_fini(&strip);
+		q.event = "alloc";
+		assert_int_equal(store_strip(s, &q, &strip), 0);
+		assert_int_equal(strip.series.nr, 1);
+		assert_int_equal(strip.series.at[0].total, 24 * 60 * 35);
+		assert_int_equal(strip.events.nr, 2);
+		assert_string_equal(strip.events.at[0], "alloc");
 		store_strip_fini(&strip);
 	}
-	assert_int_equal(store_strip(s, end, end, 10, &strip), -EINVAL);
+	const struct store_strip_query empty = { end, end, "cpu", 10 };
+	assert_int_equal(store_strip(s, &empty, &strip), -EINVAL);
 	store_close(s);
 	slice_writer_free(w);
 	remove_place(&p);
@@ -270,18 +282,21 @@ static void an_hour_that_changed_meanwhile_is_not_replaced(void **state)
 	remove_place(&p);
 }
 
+/* The index is small beside profiles of that size. */
+#define LARGE_BYTES (2u << 20)
+
 static void the_disk_limit_takes_slices_first_then_unpinned_profiles(void **state)
 {
-	const struct store_limits limits = { .max_disk_bytes = 250 };
+	const struct store_limits limits = { .max_disk_bytes = 2 * LARGE_BYTES + LARGE_BYTES / 2 };
 	struct place p = new_place();
 	struct store *s = open_with(&p, &limits);
 	struct slice_writer *w = slice_writer_new();
-	auto_free char *bytes = xmalloc(101);
+	auto_free char *bytes = xmalloc(LARGE_BYTES + 1);
 	struct stored got;
 	u64 ids[4], lost, now = START_NS + 5 * HOUR_NS;
 
-	memset(bytes, 'x', 100);
-	bytes[100] = '\0';
+	memset(bytes, 'x', LARGE_BYTES);
+	bytes[LARGE_BYTES] = '\0';
 	for (int i = 0; i < 4; i++)
 		ids[i] = add_profile(s, bytes);
 	assert_int_equal(store_pin(s, ids[0], true), 0);
@@ -296,9 +311,92 @@ static void the_disk_limit_takes_slices_first_then_unpinned_profiles(void **stat
 	assert_int_equal(store_get(s, ids[0], &got), 0);
 	stored_fini(&got);
 	assert_int_equal(store_get(s, ids[2], &got), -ENOENT);
-	assert_int_equal(store_size(s).profile_bytes, 200);
+	assert_int_equal(store_size(s).profile_bytes, 2 * LARGE_BYTES);
 	store_close(s);
 	slice_writer_free(w);
+	remove_place(&p);
+}
+
+static u64 total_of(struct store *s, u64 from, u64 to)
+{
+	const struct store_strip_query q = { from, to, "cpu", 10 };
+	struct store_strip strip;
+	u64 total = 0;
+
+	assert_int_equal(store_strip(s, &q, &strip), 0);
+	vec_each(series, &strip.series)
+		total += series->total;
+	store_strip_fini(&strip);
+	return total;
+}
+
+static void the_use_of_services_goes_with_the_slices(void **state)
+{
+	const struct store_limits limits = { .max_disk_bytes = 1 };
+	struct place p = new_place();
+	struct store *s = open_store(&p);
+	struct slice_writer *w = slice_writer_new();
+	u64 end = START_NS + 4 * HOUR_NS;
+
+	for (u64 hour = 0; hour < 4; hour++)
+		assert_int_equal(add_slice(s, w, START_NS + hour * HOUR_NS, 5), 0);
+	assert_int_equal(total_of(s, START_NS, end), 4 * 20);
+	store_close(s);
+
+	/* A file disappears while no store is open. */
+	auto_free char *path = xasprintf("%s/slices/20251120_13.sfls", p.path);
+	assert_int_equal(unlink(path), 0);
+	s = open_with(&p, &limits);
+	assert_int_equal(total_of(s, START_NS, end), 3 * 20);
+	store_tick(s, end - HOUR_NS); /* the limit takes the oldest hour */
+	assert_int_equal(total_of(s, START_NS, end), 2 * 20);
+	assert_int_equal(total_of(s, START_NS, START_NS + HOUR_NS), 0);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
+/* Many services in hours that are removed: the limit holds for the index as well. */
+static void the_disk_limit_counts_the_index_which_shrinks(void **state)
+{
+	enum {
+		USES = 2000,
+		HOURS = 30
+	};
+	const struct store_limits limits = { .max_disk_bytes = 1 };
+	struct place p = new_place();
+	struct store *s = open_store(&p);
+	struct slice_writer *w = slice_writer_new();
+	static struct store_use uses[USES];
+	static char names[USES][24];
+	struct profile *none = profile_new();
+	bool begins;
+
+	for (int i = 0; i < USES; i++) {
+		snprintf(names[i], sizeof(names[i]), "service-%d", i);
+		uses[i] = (struct store_use){ "cpu", names[i], 1 };
+	}
+	for (u64 hour = 0; hour < HOURS; hour++) {
+		auto_str struct str record = { 0 };
+		u64 at = START_NS + hour * HOUR_NS;
+		assert_int_equal(slice_writer_add(w, none, at, at + SLICE_NS, &record, &begins), 0);
+		assert_int_equal(
+			store_add_slice(s, record.at, record.len, at, at + SLICE_NS, uses, USES),
+			0);
+	}
+	u64 size = store_size(s).index_bytes;
+	assert_true(size > 1000000);
+	store_close(s);
+	s = open_with(&p, &limits);
+	for (int i = 0; i < HOURS; i++)
+		store_tick(s, START_NS + HOURS * HOUR_NS);
+	store_tick(s, START_NS + (HOURS + 1) * HOUR_NS); /* the upkeep */
+	assert_int_equal(store_size(s).slice_bytes, 0);
+	assert_true(store_size(s).index_bytes < size / 2);
+	store_close(s);
+	assert_true(file_size(p.dir, "index.db") < size / 2);
+	slice_writer_free(w);
+	profile_free(none);
 	remove_place(&p);
 }
 
@@ -348,7 +446,7 @@ static void a_kill_at_any_moment_loses_no_finished_write(void **state)
 	u32 seed = 41;
 	u64 done = 0;
 
-	for (int round = 0; round < 25; round++) {
+	for (int round = 0; round < 25 || (!done && round < 500); round++) {
 		int pipes[2];
 		char bytes[4096];
 		ssize_t got;
@@ -454,6 +552,8 @@ int main(void)
 		cmocka_unit_test(totals_are_equal_before_and_after_thinning),
 		cmocka_unit_test(an_hour_that_changed_meanwhile_is_not_replaced),
 		cmocka_unit_test(the_disk_limit_takes_slices_first_then_unpinned_profiles),
+		cmocka_unit_test(the_use_of_services_goes_with_the_slices),
+		cmocka_unit_test(the_disk_limit_counts_the_index_which_shrinks),
 		cmocka_unit_test(a_kill_at_any_moment_loses_no_finished_write),
 		cmocka_unit_test(a_full_or_read_only_disk_loses_nothing_that_is_listed),
 	};

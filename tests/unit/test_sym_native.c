@@ -524,13 +524,13 @@ static void eviction_keeps_the_budget_and_the_names(void **state)
 	auto_native struct native *big = native_new(BUDGET, "debug");
 	assert_named(big, &v[0], "known_function", "v0");
 	size_t one = heap_bytes - before;
-	auto_native struct native *n = native_new(one * 5 / 2, "debug");
+	auto_native struct native *n = native_new(one * 2, "debug");
 	before = heap_bytes;
 	for (int i = 0; i < 9; i++) {
 		char module[8];
 		snprintf(module, sizeof(module), "v%d", i % 3);
 		assert_named(n, &v[i % 3], "known_function", module);
-		assert_in_range(heap_bytes - before, 1, one * 5 / 2);
+		assert_in_range(heap_bytes - before, 1, one * 2);
 	}
 	for (int i = 0; i < 3; i++)
 		stop(&v[i]);

@@ -145,7 +145,8 @@ static void what_is_no_profile_is_refused(void **state)
 	const struct web_params params = in_format("html");
 
 	expect_refusal(WEB_IMPORT, "<!doctype html><script>alert(1)</script>", &params,
-		       "The profile cannot be read: this page contains no sysflame profile");
+		       "The profile cannot be read: this page contains no profile of sysflame or "
+		       "async-profiler");
 	expect_refusal(WEB_IMPORT, "", &params, "it has no samples");
 	expect_refusal(WEB_CONVERT, "PERFILE2", &params, "raw data of perf");
 	expect_refusal(WEB_SUMMARY, "PERFILE2", &params, "raw data of perf");
@@ -470,9 +471,11 @@ static void a_worker_without_rights_does_each_task(void **state)
 		workers_set_patience(w, 60 * NS_PER_SEC);
 		assert_int_equal(work_result(k, &bytes, &nr), 0);
 		work_free(k);
-		assert_true(nr > 1);
-		assert_int_equal(*(u8 *)bytes,
-				 task >= WEB_RANGE ? WEB_RESULT_REFUSED : WEB_RESULT_OK);
+		/* A minute without slices has no requests. */
+		assert_true(nr > (task != WEB_PUSH));
+		assert_int_equal(*(u8 *)bytes, task == WEB_RANGE || task == WEB_THIN
+						       ? WEB_RESULT_REFUSED
+						       : WEB_RESULT_OK);
 	}
 	workers_free(w);
 }

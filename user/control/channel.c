@@ -31,9 +31,10 @@ static const struct message_form forms[NR_CONTROL_KINDS] = {
 	[CONTROL_EVENT] = { SIZE(event), false }, [CONTROL_NODE] = { SIZE(node), false },
 	[CONTROL_JVMS] = { SIZE(jvms), false },   [CONTROL_STATE] = { SIZE(state), false },
 	[CONTROL_PART] = { SIZE(part), true },    [CONTROL_ENDED] = { SIZE(ended), false },
-	[CONTROL_SLICE] = { SIZE(slice), true },  [CONTROL_START] = { SIZE(start), false },
-	[CONTROL_STOP] = { SIZE(id), false },     [CONTROL_DISCARD] = { SIZE(id), false },
-	[CONTROL_BOOK] = { SIZE(id), false },
+	[CONTROL_FIRED] = { SIZE(fired), false }, [CONTROL_SLICE] = { SIZE(slice), true },
+	[CONTROL_START] = { SIZE(start), false }, [CONTROL_STOP] = { SIZE(id), false },
+	[CONTROL_DISCARD] = { SIZE(id), false },  [CONTROL_BOOK] = { SIZE(id), false },
+	[CONTROL_WATCH] = { SIZE(id), false },    [CONTROL_READING] = { SIZE(reading), false },
 };
 
 #define IS_TEXT(field) utf8_is_clean(field, sizeof(field) - 1)
@@ -82,13 +83,71 @@ static bool jvms_are_valid(const struct control_jvms *j)
 	return true;
 }
 
+/* A share of CPUs, which may be unknown. */
+static bool is_share(u64 ppm)
+{
+	return ppm == CONTROL_UNKNOWN || ppm <= MAX_PPM;
+}
+
+static bool is_amount(u64 value)
+{
+	return value == CONTROL_UNKNOWN || value <= INT64_MAX;
+}
+
+static bool methods_are_valid(const struct control_reading_jvm *j)
+{
+	if (j->nr_methods > CONTROL_READING_METHODS)
+		return false;
+	for (u32 i = 0; i < j->nr_methods; i++) {
+		const struct control_method *m = &j->methods[i];
+		if (!IS_TEXT(m->name) || m->is_java > 1 || m->self > INT64_MAX ||
+		    m->total > INT64_MAX)
+			return false;
+	}
+	return true;
+}
+
+static bool reading_of_jvm_is_valid(const struct control_reading_jvm *j)
+{
+	return j->pid > 0 && j->alloc_is_least <= 1 && j->start_ns <= INT64_MAX &&
+	       IS_TEXT(j->name) && IS_TEXT(j->container) && IS_TEXT(j->jdk) &&
+	       IS_TEXT(j->collector) && IS_TEXT(j->gap) && is_share(j->cpu_ppm) &&
+	       is_share(j->gc_ppm) && is_share(j->jit_ppm) && is_amount(j->alloc_rate) &&
+	       j->allocated_bytes <= INT64_MAX && j->partial_threads <= INT64_MAX &&
+	       is_amount(j->heap_used) && is_amount(j->heap_committed) &&
+	       is_amount(j->collections) && j->samples <= INT64_MAX && methods_are_valid(j);
+}
+
+static bool reading_is_valid(const struct control_reading *r)
+{
+	if (r->nr > CONTROL_READING_JVMS || r->first > 1 || r->last > 1 ||
+	    r->wall_ns > MAX_TIME_NS || r->passed_ns > MAX_TIME_NS || !is_share(r->busy_ppm) ||
+	    !is_share(r->stolen_ppm) || !is_share(r->other_ppm) || !is_share(r->own_ppm))
+		return false;
+	for (u32 i = 0; i < r->nr; i++)
+		if (!reading_of_jvm_is_valid(&r->at[i]))
+			return false;
+	return true;
+}
+
+static bool service_is_valid(const struct control_service *s)
+{
+	for (u32 event = 0; event < CONTROL_SLICE_EVENTS; event++)
+		if (s->values[event] > MAX_TIME_NS)
+			return false;
+	return IS_TEXT(s->name);
+}
+
 static bool slice_is_valid(const struct control_slice *s)
 {
-	if (s->nr > CONTROL_SERVICES || s->begins_book > 1 ||
+	if (s->nr > CONTROL_SERVICES || s->nr_events > CONTROL_SLICE_EVENTS || s->begins_book > 1 ||
 	    !is_span(s->begin_wall_ns, s->end_wall_ns) || !s->bytes || s->bytes > CONTROL_PART_MAX)
 		return false;
+	for (u32 i = 0; i < s->nr_events; i++)
+		if (!IS_TEXT(s->events[i]))
+			return false;
 	for (u32 i = 0; i < s->nr; i++)
-		if (!IS_TEXT(s->services[i].name) || s->services[i].cpu_ns > MAX_TIME_NS)
+		if (!service_is_valid(&s->services[i]))
 			return false;
 	return true;
 }
@@ -113,8 +172,16 @@ static bool is_from_recorder(const struct control_message *m)
 		       m->part.bytes <= CONTROL_PART_MAX;
 	case CONTROL_ENDED:
 		return m->ended.err <= 0 && IS_TEXT(m->ended.why);
+	case CONTROL_FIRED:
+		return m->fired.target < NR_CONTROL_TARGETS && m->fired.duration_s &&
+		       m->fired.duration_s <= 3600 && m->fired.before_s <= 3600 &&
+		       IS_TEXT(m->fired.name) && IS_TEXT(m->fired.why) &&
+		       IS_TEXT(m->fired.events) && IS_TEXT(m->fired.target_text) &&
+		       IS_TEXT(m->fired.container);
 	case CONTROL_SLICE:
 		return slice_is_valid(&m->slice);
+	case CONTROL_READING:
+		return reading_is_valid(&m->reading);
 	default:
 		return true;
 	}

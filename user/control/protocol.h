@@ -3,8 +3,9 @@
  * The messages between the daemon's recorder and its web process, over a SOCK_SEQPACKET pair. Each
  * side treats the other as hostile: channel.h checks every message before anybody sees it.
  *
- *   recorder -> web   HELLO, CAPS, EVENT.., then at any time NODE, JVMS, STATE, PART, ENDED, SLICE
- *   web -> recorder   HELLO, then at any time START, STOP, DISCARD, BOOK
+ *   recorder -> web   HELLO, CAPS, EVENT.., then at any time NODE, JVMS, STATE, PART, ENDED, SLICE,
+ *                     FIRED, READING
+ *   web -> recorder   HELLO, then at any time START, STOP, DISCARD, BOOK, WATCH
  *
  * A recording has a number that the web process chose. It lives from START to ENDED. Its profile
  * arrives in parts, each a sealed memory file in the format of docs/profile-format.md; together
@@ -13,9 +14,10 @@
  */
 #pragma once
 
+#include "control/readings.h"
 #include "control/reports.h"
 
-#define CONTROL_VERSION     2
+#define CONTROL_VERSION     4
 #define CONTROL_MESSAGE_MAX (64u << 10)
 
 enum control_kind {
@@ -31,7 +33,10 @@ enum control_kind {
 	CONTROL_START,
 	CONTROL_STOP,
 	CONTROL_DISCARD,
-	CONTROL_BOOK, /* slices were not kept: begin a book */
+	CONTROL_BOOK,  /* slices were not kept: begin a book */
+	CONTROL_FIRED, /* a trigger: keep the slices before, and record */
+	CONTROL_WATCH, /* somebody looks: send readings for a while */
+	CONTROL_READING,
 	NR_CONTROL_KINDS,
 };
 
@@ -56,7 +61,15 @@ struct control_start {
 	char target_text[512];
 };
 
-/* STOP and DISCARD; BOOK has no number. */
+/* A rule of recorder.conf has held long enough. */
+struct control_fired {
+	u32 target; /* enum control_target */
+	u32 duration_s, before_s;
+	char name[64], why[256], events[128], target_text[512];
+	char container[128]; /* whose slices to keep; "": of all */
+};
+
+/* STOP and DISCARD; BOOK and WATCH have no number. */
 struct control_id {
 	u32 id;
 };
@@ -75,6 +88,8 @@ struct control_message {
 		struct control_slice slice;
 		struct control_start start;
 		struct control_id id;
+		struct control_fired fired;
+		struct control_reading reading;
 	};
 };
 

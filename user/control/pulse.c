@@ -28,14 +28,19 @@ void pulse_beat(struct pulse *p)
 	__atomic_store_n(&p->beat_ns, time_mono_ns(), __ATOMIC_RELAXED);
 }
 
+u64 pulse_beat_ns(const struct pulse *p)
+{
+	return __atomic_load_n(&p->beat_ns, __ATOMIC_RELAXED);
+}
+
 bool pulse_has_beaten(const struct pulse *p, u64 since_ns)
 {
-	return __atomic_load_n(&p->beat_ns, __ATOMIC_RELAXED) > since_ns;
+	return pulse_beat_ns(p) > since_ns;
 }
 
 u64 pulse_silent_ns(const struct pulse *p)
 {
-	u64 beat_ns = __atomic_load_n(&p->beat_ns, __ATOMIC_RELAXED), now_ns = time_mono_ns();
+	u64 beat_ns = pulse_beat_ns(p), now_ns = time_mono_ns();
 
 	return now_ns > beat_ns ? now_ns - beat_ns : 0;
 }

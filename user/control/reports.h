@@ -45,7 +45,8 @@ struct control_excluded {
 struct control_node {
 	u64 cpu_ppm;      /* own CPU time, BPF included, in millionths of one CPU, since the last */
 	u64 memory_bytes; /* resident now */
-	u32 continuous_hz; /* 0: off */
+	u64 heap_bytes, heap_free_bytes; /* allocated; free, but not given back to the kernel */
+	u32 continuous_hz;               /* 0: off */
 	u64 continuous_since_wall_ns;
 	char continuous_why[256]; /* why that rate; "" if it is the one that was asked for */
 	u32 nr_caches;
@@ -101,10 +102,12 @@ struct control_ended {
 	char why[1024]; /* the sentences for `err`, and warnings; "" if there are none */
 };
 
-/* The CPU time of a service in a slice. */
+#define CONTROL_SLICE_EVENTS 4
+
+/* The use of a service in a slice. */
 struct control_service {
 	char name[120];
-	u64 cpu_ns;
+	u64 values[CONTROL_SLICE_EVENTS]; /* by event of the slice, in its unit */
 };
 
 /*
@@ -115,6 +118,8 @@ struct control_slice {
 	u64 begin_wall_ns, end_wall_ns;
 	u64 bytes, samples, lost;
 	u32 begins_book; /* the record needs none before it */
+	u32 nr_events;
+	char events[CONTROL_SLICE_EVENTS][16]; /* "cpu", "alloc", .. */
 	u32 nr;
 	struct control_service services[CONTROL_SERVICES];
 };

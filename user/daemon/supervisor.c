@@ -19,14 +19,19 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "control/handover.h"
+#include "daemon/rendezvous.h"
 
-#define TURN_MS    200
+#define TURN_MS    200               /* while something goes on */
+#define IDLE_MS    1000              /* between looks at the recorder's pulse */
 #define TRIAL_NS   (3 * NS_PER_SEC)  /* a failure in the first start's trial ends the daemon */
 #define STEADY_NS  (10 * NS_PER_SEC) /* then it is started again at once */
 #define DELAY_NS   (300 * NS_PER_MS) /* before another start; doubles */
 #define DELAY_MAX  (30 * NS_PER_SEC)
 #define CONNECT_NS NS_PER_SEC       /* between two channels that children ask for */
 #define END_NS     (5 * NS_PER_SEC) /* to end after SIGTERM */
+#define KILL_NS    (2 * NS_PER_SEC) /* to end after SIGKILL; longer in a call that never returns */
+#define QUIET_NS   NS_PER_SEC       /* silence from which on its cause matters */
+#define LEFT_MAX   3                /* each keeps its memory and its events */
 
 enum which {
 	RECORDER,
@@ -38,17 +43,28 @@ struct child {
 	struct supervised what;
 	pid_t pid; /* 0: it does not run */
 	int sock;
+	bool is_mute; /* it has closed its end of `sock` */
 	u64 started_ns, start_at_ns, delay_ns;
+	u64 killed_ns; /* 0: it was not killed */
+};
+
+/* When the recorder fell silent, and how long it had waited for a CPU until then. */
+struct silence {
+	u64 beat_ns, waited_ns;
 };
 
 struct supervisor {
 	struct child children[NR_CHILDREN];
+	struct rendezvous *rendezvous; /* NULL: both children are ours */
+	pid_t left[LEFT_MAX];          /* killed, but they have not ended; 0: none */
+	bool is_full;                  /* and no recorder is started until one of them ends */
 	struct pulse *pulse;
+	struct silence silence;
 	struct excluded_list *excluded;
 	int signal_fd;
 	u64 connected_ns;
 	bool wants_channel;
-	bool is_trial, is_ending;
+	bool is_trial, is_ready, is_ending;
 	int status;
 };
 
@@ -77,6 +93,8 @@ static _Noreturn void run_child(struct supervisor *s, struct child *c, int sock,
 	for (int i = 0; i < NR_CHILDREN; i++)
 		if (s->children[i].sock >= 0)
 			close(s->children[i].sock);
+	if (s->rendezvous)
+		rendezvous_close(s->rendezvous);
 	close(s->signal_fd);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -106,8 +124,24 @@ static int start_child(struct supervisor *s, struct child *c)
 	}
 	c->pid = pid;
 	c->sock = pair[0];
+	c->is_mute = false;
 	c->started_ns = time_mono_ns();
 	return 0;
+}
+
+/* The other process belongs to another supervisor: ours gets its end of the connection. */
+static void serve_rendezvous(struct supervisor *s)
+{
+	for (int i = 0; s->rendezvous && !s->is_ending && i < NR_CHILDREN; i++) {
+		struct child *c = &s->children[i];
+		if (!c->pid)
+			continue;
+		if (handover_is_asked(c->sock))
+			rendezvous_drop(s->rendezvous);
+		int fd = rendezvous_accept(s->rendezvous);
+		if (fd >= 0)
+			handover_send(c->sock, fd);
+	}
 }
 
 /* Both get an end of a new channel, which is what all asked for that have asked before. */
@@ -131,10 +165,18 @@ static void connect_children(struct supervisor *s)
 		log_debug("recorder and web process cannot be connected: %s", strerror(-err));
 }
 
+/* Whether a child may have a channel now. With a rendezvous both sides are looked at in any case.
+ */
+static bool may_ask(const struct supervisor *s)
+{
+	return !s->rendezvous && time_mono_ns() - s->connected_ns >= CONNECT_NS;
+}
+
 /* A child that asks all the time gets a channel a second. */
 static void serve_asks(struct supervisor *s)
 {
-	if (s->is_ending || time_mono_ns() - s->connected_ns < CONNECT_NS)
+	serve_rendezvous(s);
+	if (s->is_ending || !may_ask(s))
 		return;
 	for (int i = 0; i < NR_CHILDREN; i++)
 		s->wants_channel |= s->children[i].pid && handover_is_asked(s->children[i].sock);
@@ -149,8 +191,11 @@ static void start_due(struct supervisor *s)
 
 	for (int i = 0; i < NR_CHILDREN; i++) {
 		struct child *c = &s->children[i];
-		if (c->pid || now_ns < c->start_at_ns || s->is_ending)
+		if (c->pid || !c->what.run || now_ns < c->start_at_ns || s->is_ending)
 			continue;
+		if (s->rendezvous)
+			rendezvous_drop(
+				s->rendezvous); /* the connection was that of an earlier child */
 		int err = start_child(s, c);
 		if (err) {
 			log_error("cannot start %s: %s", c->what.name, strerror(-err));
@@ -158,7 +203,7 @@ static void start_due(struct supervisor *s)
 		}
 		started = started || !err;
 	}
-	if (started)
+	if (started && !s->rendezvous)
 		connect_children(s);
 }
 
@@ -185,15 +230,24 @@ static void report_end(const struct child *c, int status)
 			 WEXITSTATUS(status));
 }
 
+static void reap_left(struct supervisor *s)
+{
+	for (int i = 0; i < LEFT_MAX; i++)
+		if (s->left[i] && waitpid(s->left[i], NULL, WNOHANG) == s->left[i])
+			s->left[i] = 0;
+}
+
 static void reap(struct supervisor *s)
 {
 	int status;
 
+	reap_left(s);
 	for (int i = 0; i < NR_CHILDREN; i++) {
 		struct child *c = &s->children[i];
 		if (!c->pid || waitpid(c->pid, &status, WNOHANG) != c->pid)
 			continue;
 		c->pid = 0;
+		c->killed_ns = 0;
 		close(take_fd(c->sock));
 		if (s->is_ending)
 			continue;
@@ -223,17 +277,78 @@ static void exclude_target(struct supervisor *s)
 		 e->id.pid, comm.at);
 }
 
+/* With its children, which are in its group. */
+static void kill_child(struct child *c)
+{
+	kill(-c->pid, SIGKILL);
+	kill(c->pid, SIGKILL);
+	c->killed_ns = time_mono_ns();
+}
+
+/*
+ * The silence without the time for which the recorder waited for a CPU: on a busy machine it does
+ * not hang.
+ */
+static u64 silent_ns(struct supervisor *s, pid_t pid)
+{
+	u64 ns = pulse_silent_ns(s->pulse), beat_ns = pulse_beat_ns(s->pulse);
+
+	if (ns < QUIET_NS)
+		return 0;
+	u64 waited_ns = time_waited_for_cpu_ns(pid);
+	if (s->silence.beat_ns != beat_ns)
+		s->silence = (struct silence){ beat_ns, waited_ns };
+	u64 more_ns = waited_ns - s->silence.waited_ns;
+	return ns > more_ns ? ns - more_ns : 0;
+}
+
 static void watch_pulse(struct supervisor *s)
 {
 	struct child *c = &s->children[RECORDER];
 
-	if (!c->pid || pulse_silent_ns(s->pulse) < PULSE_SILENT_NS)
+	if (!c->pid || c->killed_ns || silent_ns(s, c->pid) < PULSE_SILENT_NS)
 		return;
 	log_warn("%s has not moved for %llu s; it is killed", c->what.name,
 		 PULSE_SILENT_NS / NS_PER_SEC);
 	exclude_target(s);
-	kill(c->pid, SIGKILL);
-	pulse_beat(s->pulse);
+	kill_child(c);
+}
+
+/* Goes on without a child that was killed and does not end. Without room it is waited for. */
+static bool leave_behind(struct supervisor *s, struct child *c)
+{
+	int i = 0;
+
+	while (i < LEFT_MAX && s->left[i])
+		i++;
+	if (i == LEFT_MAX)
+		return false;
+	s->left[i] = c->pid;
+	c->pid = 0;
+	c->killed_ns = 0;
+	close(take_fd(c->sock));
+	return true;
+}
+
+/* A system call that never returns, as close() of a file on a dead server, outlasts SIGKILL. */
+static void watch_killed(struct supervisor *s)
+{
+	struct child *c = &s->children[RECORDER];
+	pid_t pid = c->pid;
+
+	if (!pid || s->is_ending || !c->killed_ns || time_mono_ns() - c->killed_ns < KILL_NS)
+		return;
+	if (leave_behind(s, c)) {
+		log_warn("%s (%d) does not end: the kernel waits for a file system or a device; "
+			 "another one is started",
+			 c->what.name, pid);
+		plan_restart(s, c);
+	} else if (!s->is_full) {
+		log_error("%d recorders do not end; no other one is started before one of them "
+			  "ends: end the processes that are excluded",
+			  LEFT_MAX + 1);
+	}
+	s->is_full = c->pid != 0;
 }
 
 static void serve_signals(struct supervisor *s)
@@ -248,14 +363,39 @@ static void serve_signals(struct supervisor *s)
 	}
 }
 
+/* Whether something is due that neither a signal nor a child announces. */
+static bool is_busy(const struct supervisor *s)
+{
+	for (int i = 0; i < NR_CHILDREN; i++) {
+		const struct child *c = &s->children[i];
+		if (c->what.run && (!c->pid || c->killed_ns))
+			return true;
+	}
+	return s->is_trial || !s->is_ready || s->is_ending || s->wants_channel || !may_ask(s) ||
+	       pulse_silent_ns(s->pulse) > QUIET_NS;
+}
+
+/* Waits for a signal, for a child that asks for a channel if it may have one, or for some time. */
+static void await(struct supervisor *s)
+{
+	struct pollfd fds[1 + NR_CHILDREN] = { { s->signal_fd, POLLIN, 0 } };
+
+	for (int i = 0; i < NR_CHILDREN; i++) {
+		const struct child *c = &s->children[i];
+		fds[1 + i] = (struct pollfd){ may_ask(s) && !c->is_mute ? c->sock : -1, POLLIN, 0 };
+	}
+	poll(fds, ARRAY_SIZE(fds), is_busy(s) ? TURN_MS : IDLE_MS);
+	for (int i = 0; i < NR_CHILDREN; i++)
+		s->children[i].is_mute |= (fds[1 + i].revents & (POLLHUP | POLLERR)) != 0;
+}
+
 static void turn(struct supervisor *s)
 {
-	struct pollfd fd = { s->signal_fd, POLLIN, 0 };
-
-	poll(&fd, 1, TURN_MS);
+	await(s);
 	serve_signals(s);
 	reap(s);
 	watch_pulse(s);
+	watch_killed(s);
 }
 
 /* The recorder first: its last parts still reach the web process. */
@@ -268,8 +408,8 @@ static void end_child(struct supervisor *s, struct child *c)
 	while (c->pid && time_mono_ns() < end_ns)
 		turn(s);
 	if (c->pid)
-		kill(c->pid, SIGKILL);
-	while (c->pid)
+		kill_child(c);
+	while (c->pid && time_mono_ns() - c->killed_ns < KILL_NS)
 		turn(s);
 }
 
@@ -277,14 +417,18 @@ static bool works(const struct supervisor *s)
 {
 	const struct child *recorder = &s->children[RECORDER];
 
-	return recorder->pid && s->children[WEB].pid &&
-	       pulse_has_beaten(s->pulse, recorder->started_ns);
+	for (int i = 0; i < NR_CHILDREN; i++)
+		if (s->children[i].what.run && !s->children[i].pid)
+			return false;
+	return !recorder->what.run || pulse_has_beaten(s->pulse, recorder->started_ns);
 }
 
 int supervisor_run(const struct supervisor_options *o)
 {
-	struct supervisor s = { .pulse = o->pulse, .excluded = o->excluded, .is_trial = true };
-	bool is_ready = false;
+	struct supervisor s = { .pulse = o->pulse,
+				.excluded = o->excluded,
+				.rendezvous = o->rendezvous,
+				.is_trial = true };
 
 	s.children[RECORDER] = (struct child){ .what = o->recorder, .sock = -1 };
 	s.children[WEB] = (struct child){ .what = o->web, .sock = -1 };
@@ -295,9 +439,9 @@ int supervisor_run(const struct supervisor_options *o)
 		start_due(&s);
 		serve_asks(&s);
 		turn(&s);
-		if (is_ready || !works(&s))
+		if (s.is_ready || !works(&s))
 			continue;
-		is_ready = true;
+		s.is_ready = true;
 		o->ready(o->ctx);
 	}
 	s.is_ending = true;

@@ -22,14 +22,14 @@ struct supervised {
 };
 
 /*
- * Runs both until SIGTERM or SIGINT. The recorder is killed if its pulse stops, and the
- * process that it was reading is excluded from then on. A process that
- * fails within 3 s of the first start ends the supervisor. `ready` is called once both
- * run and the recorder has begun to work. Returns
+ * Runs both until SIGTERM or SIGINT. The recorder is killed if its pulse stops, and the process
+ * that it was reading is excluded from then on. A process that fails within 3 s of the first start
+ * ends the supervisor. `ready` is called once both run and the recorder has begun to work. Returns
  * an exit status.
  */
 struct supervisor_options {
-	struct supervised recorder, web;
+	struct supervised recorder, web; /* with a rendezvous, one of them has no `run` */
+	struct rendezvous *rendezvous;   /* NULL: both are this supervisor's */
 	struct pulse *pulse;
 	struct excluded_list *excluded; /* a recorder that starts inherits it */
 	void (*ready)(void *ctx);

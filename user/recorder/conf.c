@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/settings.h"
+#include "recorder/redaction.h"
 
 #define CONF_BYTES_MAX 65536
 #define BLANKS         " \t\r"
@@ -67,6 +70,23 @@ static int parse_allowed(char *names, struct conf *c, struct str *why)
 	return 0;
 }
 
+static int add_redact(const char *pattern, struct conf *c, struct str *why)
+{
+	auto_str struct str fault = { 0 };
+	size_t len = strlen(c->redact);
+
+	if (redaction_check(pattern, &fault)) {
+		str_addf(why, "redact: %s", fault.at);
+		return -EINVAL;
+	}
+	if (len + strlen(pattern) + 2 > sizeof(c->redact)) {
+		str_add(why, "redact: all patterns have 4095 bytes at most");
+		return -EINVAL;
+	}
+	snprintf(c->redact + len, sizeof(c->redact) - len, "%s\n", pattern);
+	return 0;
+}
+
 static int parse_number(const char *key, const char *value, struct conf *c, struct str *why)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
@@ -84,24 +104,41 @@ static int parse_number(const char *key, const char *value, struct conf *c, stru
 		return 0;
 	}
 	str_addf(why,
-		 "'%.32s' is unknown; there are max_hz, max_duration, max_recordings and allow",
+		 "'%.32s' is unknown; there are max_hz, max_duration, max_recordings, allow and "
+		 "redact",
 		 key);
 	return -EINVAL;
 }
 
-/* Cuts blanks off both ends. */
-static char *trim(char *text)
+static int parse_trigger(const char *value, struct conf *c, struct str *why)
 {
-	text += strspn(text, BLANKS);
-	for (size_t len = strlen(text); len && strchr(BLANKS, text[len - 1]); len--)
-		text[len - 1] = '\0';
-	return text;
+	auto_str struct str fault = { 0 };
+	struct trigger_rule r;
+
+	if (c->nr_triggers == TRIGGERS_MAX) {
+		str_addf(why, "there are more than %d triggers", TRIGGERS_MAX);
+		return -EINVAL;
+	}
+	int err = trigger_rule_parse(value, &r, &fault) ?: conf_check_events(c, r.events, &fault);
+	if (err) {
+		str_addf(why, "trigger: %s", fault.at);
+		return -EINVAL;
+	}
+	for (u32 i = 0; i < c->nr_triggers; i++)
+		if (!strcmp(c->triggers[i].name, r.name)) {
+			str_addf(why, "trigger: there are two of the name %s", r.name);
+			return -EINVAL;
+		}
+	c->triggers[c->nr_triggers++] = r;
+	return 0;
 }
 
-static int parse_line(char *line, struct conf *c, struct str *why)
+static int parse_line(void *ctx, char *line, struct str *why)
 {
+	struct conf *c = ctx;
+
 	line[strcspn(line, "#")] = '\0';
-	line = trim(line);
+	line = settings_trim(line);
 	if (!*line)
 		return 0;
 	char *equals = strchr(line, '=');
@@ -110,7 +147,11 @@ static int parse_line(char *line, struct conf *c, struct str *why)
 		return -EINVAL;
 	}
 	*equals = '\0';
-	char *key = trim(line), *value = trim(equals + 1);
+	char *key = settings_trim(line), *value = settings_trim(equals + 1);
+	if (!strcmp(key, "redact"))
+		return add_redact(value, c, why);
+	if (!strcmp(key, "trigger"))
+		return parse_trigger(value, c, why);
 	return strcmp(key, "allow") ? parse_number(key, value, c, why)
 				    : parse_allowed(value, c, why);
 }
@@ -119,35 +160,11 @@ int conf_parse(const char *text, struct conf *out, struct str *why)
 {
 	auto_free char *own = xstrdup(text);
 	struct conf c = conf_default();
-	char *rest = own;
-	u32 nr = 0;
+	int err = settings_each_line(own, parse_line, &c, why);
 
-	for (char *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
-		auto_str struct str fault = { 0 };
-		nr++;
-		if (parse_line(line, &c, &fault)) {
-			str_addf(why, "line %u: %s", nr, fault.at);
-			return -EINVAL;
-		}
-	}
+	if (err)
+		return err;
 	*out = c;
-	return 0;
-}
-
-static int check_owner(int fd, struct str *why)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode)) {
-		str_add(why, "it is no regular file");
-		return -EPERM;
-	}
-	if ((st.st_uid && st.st_uid != geteuid()) || (st.st_mode & (S_IWGRP | S_IWOTH))) {
-		str_add(why, "others than root may write it; run: chown root FILE; chmod 644 FILE");
-		return -EPERM;
-	}
 	return 0;
 }
 
@@ -161,7 +178,7 @@ int conf_read(const char *path, struct conf *out, struct str *why)
 		str_add(why, strerror(errno));
 		return -errno;
 	}
-	int err = check_owner(fd, why);
+	int err = settings_check_owner(fd, S_IWGRP | S_IWOTH, "others than root may write it", why);
 	if (err)
 		return err;
 	for (ssize_t n = 1; n > 0 && len<sizeof(text) - 1; len += n> 0 ? (size_t)n : 0)

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "base/types.h"
+#include "recorder/trigger_rule.h"
 
 #define CONF_PATH "/etc/sysflame/recorder.conf"
 
@@ -20,9 +21,14 @@ enum conf_event {
 	NR_CONF_EVENTS,
 };
 
+#define CONF_REDACT_BYTES 4096
+
 struct conf {
 	u32 max_hz, max_duration_s, max_recordings;
 	bool allows[NR_CONF_EVENTS];
+	char redact[CONF_REDACT_BYTES]; /* patterns of recorder/redaction.h, one a line */
+	struct trigger_rule triggers[TRIGGERS_MAX]; /* `trigger = ..` */
+	u32 nr_triggers;
 };
 
 /* 999 Hz, one hour, 4 recordings, no dear events. */

@@ -27,6 +27,7 @@
 /* A recording at one rate. */
 struct stream {
 	u32 hz;
+	struct targets *targets;
 	struct recording *recording;
 	struct sink *sink;
 };
@@ -35,20 +36,22 @@ struct continuous {
 	struct node *node;
 	struct services *services;
 	struct outbox *out;
+	struct readings *readings;
 	struct governor governor;
 	struct slice_writer *writer;
 	struct events events;
 	struct event_options sampling;
-	struct targets *targets;
 	enum agent_mode agent;
 	struct stream now;   /* recording NULL: off */
 	struct stream ended; /* its last cuts come before those of `now` */
 	u64 border_ns;       /* CLOCK_REALTIME of the next end of a slice */
 	u64 since_wall_ns;   /* when the rate last changed */
 	u64 retry_ns;
-	u64 measured_ns;     /* CLOCK_MONOTONIC of the last decision */
-	u64 own_ns, sampled; /* at the last decision */
-	u64 book_hour;       /* of the last slice */
+	int err;                 /* why the last start failed */
+	u64 measured_ns;         /* CLOCK_MONOTONIC of the last decision */
+	u64 own_ns, sampled;     /* at the last decision */
+	u64 book_hour;           /* of the last slice */
+	u64 nr_samples, nr_lost; /* of all slices */
 	bool is_stopping;
 };
 
@@ -73,24 +76,32 @@ static void set_rate(struct continuous *c, u32 hz)
 	c->sampling.alloc_interval = ALLOC_INTERVAL * less;
 }
 
+static void free_stream(struct stream *s)
+{
+	recording_free(s->recording);
+	targets_free(s->targets);
+	*s = (struct stream){ 0 };
+}
+
 static int start_stream(struct continuous *c, u32 hz)
 {
 	const struct sink_options sink = { .service = services_label, .ctx = c->services };
 
 	set_rate(c, hz);
+	c->now = (struct stream){ .hz = hz, .targets = targets_new() };
+	c->sampling.targets = c->now.targets;
 	const struct recording_options options = {
 		.events = &c->events,
 		.sampling = c->sampling,
-		.targets = c->targets,
+		.targets = c->now.targets,
 		.agent = c->agent,
+		.may_lag = true,
 	};
-	c->now = (struct stream){ .hz = hz, .recording = recording_new(c->node, &options) };
+	c->now.recording = recording_new(c->node, &options);
 	c->now.sink = recording_add_sink(c->now.recording, &sink);
 	int err = recording_start(c->now.recording);
-	if (err) {
-		recording_free(take(c->now.recording));
-		c->now = (struct stream){ 0 };
-	}
+	if (err)
+		free_stream(&c->now);
 	return err;
 }
 
@@ -104,7 +115,8 @@ static void start(struct continuous *c, u64 now_ns)
 	c->sampled = 0;
 	c->measured_ns = now_ns;
 	c->own_ns = node_cpu_ns(c->node);
-	if (hz && start_stream(c, hz))
+	c->err = hz ? start_stream(c, hz) : 0;
+	if (c->err)
 		c->retry_ns = now_ns + RETRY_NS;
 }
 
@@ -144,24 +156,17 @@ struct continuous *continuous_new(struct node *n, struct services *services,
 	c->node = n;
 	c->services = services;
 	c->out = out;
+	c->readings = options->readings;
 	c->writer = slice_writer_new();
-	c->targets = targets_new();
 	governor_init(&c->governor, &options->limits);
 	c->agent = needs_agents(options) ? AGENT_AUTO : AGENT_NEVER;
-	c->sampling = (struct event_options){ .without_agent = c->agent == AGENT_NEVER,
-					      .targets = c->targets };
+	c->sampling = (struct event_options){ .without_agent = c->agent == AGENT_NEVER };
 	set_rate(c, governor_rate(&c->governor));
 	if (events_parse(options->events, &c->sampling, &c->events, &why))
 		log_warn("there is no continuous profiling: %s", why.at);
 	else
 		start(c, time_mono_ns());
 	return c;
-}
-
-static void free_stream(struct stream *s)
-{
-	recording_free(s->recording);
-	*s = (struct stream){ 0 };
 }
 
 void continuous_free(struct continuous *c)
@@ -171,7 +176,6 @@ void continuous_free(struct continuous *c)
 	free_stream(&c->now);
 	free_stream(&c->ended);
 	slice_writer_free(c->writer);
-	targets_free(c->targets);
 	events_fini(&c->events);
 	free(c);
 }
@@ -205,33 +209,44 @@ static void weigh_by_time(struct profile *p, u32 hz)
 			w->value *= NS_PER_SEC / hz;
 }
 
-static void add_use(struct control_slice *s, const char *name, u64 cpu_ns)
+/* The entry of a service. The last one, "other", has the rest. */
+static struct control_service *use_of(struct control_slice *s, const char *name)
 {
 	char own[sizeof(s->services[0].name)];
 
 	channel_text(own, sizeof(own), name);
 	for (u32 i = 0; i < s->nr; i++)
-		if (!strcmp(s->services[i].name, own)) {
-			s->services[i].cpu_ns += cpu_ns;
-			return;
-		}
+		if (!strcmp(s->services[i].name, own))
+			return &s->services[i];
+	if (s->nr == CONTROL_SERVICES)
+		return &s->services[s->nr - 1];
 	bool is_last = s->nr + 1 == CONTROL_SERVICES;
-	if (s->nr == CONTROL_SERVICES) {
-		s->services[s->nr - 1].cpu_ns += cpu_ns;
-		return;
-	}
 	struct control_service *new = &s->services[s->nr++];
 	memcpy(new->name, is_last ? OTHER : own, is_last ? sizeof(OTHER) : sizeof(own));
-	new->cpu_ns = cpu_ns;
+	return new;
 }
 
-static void add_uses(const struct profile *p, struct control_slice *out)
+/* The event of the slice that a type has the values of; NR if there is none. */
+static u32 event_of(const struct control_slice *s, const struct value_type *t)
 {
-	u32 cpu = cpu_type(p);
+	u32 event = 0;
 
-	vec_each(w, &p->weights)
-		if (w->type == cpu)
-			add_use(out, p->labels.at[w->labels].service ?: OTHER, w->value);
+	while (event < s->nr_events && strcmp(t->name, s->events[event]) != 0)
+		event++;
+	return event;
+}
+
+static void add_uses(const struct continuous *c, const struct profile *p, struct control_slice *out)
+{
+	for (u32 i = 0; i < c->events.list.nr && out->nr_events < CONTROL_SLICE_EVENTS; i++)
+		channel_text(out->events[out->nr_events++], sizeof(out->events[0]),
+			     c->events.list.at[i].name);
+	vec_each(w, &p->weights) {
+		u32 event = event_of(out, &p->types.at[w->type]);
+		if (event < out->nr_events)
+			use_of(out, p->labels.at[w->labels].service ?: OTHER)->values[event] +=
+				w->value;
+	}
 }
 
 static void send_slice(struct continuous *c, struct cut *cut, u32 hz)
@@ -247,9 +262,14 @@ static void send_slice(struct continuous *c, struct cut *cut, u32 hz)
 	m.slice.lost = loss_counts_samples(&cut->losses);
 	for (u32 i = 0; i < c->events.list.nr; i++)
 		m.slice.samples += cut->counts.by_event[i];
+	c->nr_samples += m.slice.samples;
+	c->nr_lost += m.slice.lost;
 	profile_name_frames(p, NAMES_SHOWN);
+	if (c->readings)
+		readings_add_profile(c->readings, p, time_mono_ns());
+	redaction_profile(c->out->redaction, p);
 	weigh_by_time(p, hz);
-	add_uses(p, &m.slice);
+	add_uses(c, p, &m.slice);
 	if (p->start_wall_ns / BOOK_NS != c->book_hour)
 		slice_writer_begin(c->writer);
 	c->book_hour = p->start_wall_ns / BOOK_NS;
@@ -338,11 +358,29 @@ void continuous_tick(struct continuous *c, u64 now_ns)
 		start(c, now_ns);
 }
 
+void continuous_counts(const struct continuous *c, u64 *samples, u64 *lost)
+{
+	*samples = c->nr_samples;
+	*lost = c->nr_lost;
+}
+
 void continuous_report(const struct continuous *c, struct control_node *out)
 {
 	out->continuous_hz = c->now.hz;
 	out->continuous_since_wall_ns = c->since_wall_ns;
-	channel_text(out->continuous_why, sizeof(out->continuous_why), c->governor.why);
+	auto_free char *why =
+		c->err ? xasprintf("it cannot start (%s) and tries again; the log names the cause",
+				   strerror(-c->err))
+		       : xstrdup(c->governor.why);
+	channel_text(out->continuous_why, sizeof(out->continuous_why), why);
+}
+
+void continuous_each_cache(const struct continuous *c, cache_use_fn visit, void *ctx)
+{
+	const struct cache_use book = { "slice_book", slice_writer_nr(c->writer),
+					slice_writer_bytes(c->writer), SLICE_BOOK_BYTES };
+
+	visit(&book, ctx);
 }
 
 void continuous_stop(struct continuous *c)

@@ -7,9 +7,11 @@
  */
 #pragma once
 
+#include "base/cache_use.h"
 #include "recorder/governor.h"
 #include "recorder/outbox.h"
-#include "recorder/service.h"
+#include "recorder/readings.h"
+#include "top/service.h"
 
 struct continuous;
 
@@ -17,6 +19,7 @@ struct continuous_options {
 	const char *events; /* as in -e */
 	bool has_agents;    /* for alloc and lock */
 	struct governor_limits limits;
+	struct readings *readings; /* that get the samples; may be NULL */
 };
 
 /* The events that continuous profiling can record. */
@@ -33,8 +36,14 @@ void continuous_begin_book(struct continuous *c);
 /* Advances the recording and sends slices that are complete. */
 void continuous_tick(struct continuous *c, u64 now_ns);
 
+/* Samples of all slices so far, and those that were lost. */
+void continuous_counts(const struct continuous *c, u64 *samples, u64 *lost);
+
 /* Fills in the rate, since when, and why. */
 void continuous_report(const struct continuous *c, struct control_node *out);
+
+/* Reports the dictionary of the slices that the web process has. */
+void continuous_each_cache(const struct continuous *c, cache_use_fn visit, void *ctx);
 
 /* Ends the window, so that the last slice is sent; ticks go on until continuous_has_ended. */
 void continuous_stop(struct continuous *c);

@@ -47,8 +47,8 @@ static bool fall(struct governor *g, u64 cpu_ppm, u64 samples_s)
 	change(g, g->step + 1);
 	if (cpu_ppm > g->limits.cpu_ppm)
 		snprintf(g->why, sizeof(g->why),
-			 "for ten minutes sysflame used more than %.2f %% of a CPU (--max-cpu), "
-			 "%.2f %% in the last seconds",
+			 "sysflame used more than its %.2f %% of a CPU (--max-cpu), %.2f %% in the "
+			 "last seconds",
 			 (double)g->limits.cpu_ppm / PPM_PERCENT, (double)cpu_ppm / PPM_PERCENT);
 	else
 		snprintf(g->why, sizeof(g->why),

@@ -58,7 +58,22 @@ static int check_limits(const struct conf *c, const struct control_start *w, str
 	return conf_check_events(c, w->events, why);
 }
 
-static int parse_target(struct job *j, const struct control_start *w, struct str *why)
+/* A PID outside of the daemon's bounds would never have a sample. */
+static int check_bounds(const struct job *j, const struct node *n, struct str *why)
+{
+	pid_t pid;
+
+	for (size_t i = 0; (pid = targets_pid(j->targets, i)); i++)
+		if (!node_holds(n, pid)) {
+			str_addf(why, "process %d is outside of --within, which bounds this daemon",
+				 (int)pid);
+			return -EPERM;
+		}
+	return 0;
+}
+
+static int parse_target(struct job *j, const struct node *n, const struct control_start *w,
+			struct str *why)
 {
 	j->targets = targets_new();
 	if (w->target == CONTROL_TARGET_NODE)
@@ -68,12 +83,13 @@ static int parse_target(struct job *j, const struct control_start *w, struct str
 		return -EINVAL;
 	}
 	return targets_add(j->targets, kinds[w->target], false, w->target_text, why)
-		       ?: targets_check_pids(j->targets, why);
+		       ?: targets_check_pids(j->targets, why)
+		       ?: check_bounds(j, n, why);
 }
 
 static int parse(struct job *j, struct node *n, const struct conf *c, const struct control_start *w)
 {
-	int err = check_limits(c, w, &j->why) ?: parse_target(j, w, &j->why);
+	int err = check_limits(c, w, &j->why) ?: parse_target(j, n, w, &j->why);
 
 	if (err)
 		return err;
@@ -219,7 +235,7 @@ static void send_part(struct job *j, struct cut *c)
 	};
 	for (u32 i = 0; i < j->events.list.nr; i++)
 		m.part.samples += c->counts.by_event[i];
-	int fd = part_make(p, &m.part.bytes);
+	int fd = part_make(p, j->out->redaction, &m.part.bytes);
 	if (fd >= 0)
 		outbox_add(j->out, &m, fd);
 	else

@@ -8,7 +8,7 @@
 #include "capture/node.h"
 #include "recorder/conf.h"
 #include "recorder/outbox.h"
-#include "recorder/service.h"
+#include "top/service.h"
 
 struct job;
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "recorder/outbox.h"
-#include "recorder/service.h"
+#include "top/service.h"
 
 struct jvm_list;
 

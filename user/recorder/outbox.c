@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/auto.h"
 
 #define WAITING_MAX 256 /* more than an hour of slices is lost otherwise */
 
@@ -29,6 +30,53 @@ void outbox_use(struct outbox *o, int sock)
 	o->sock = sock;
 }
 
+static void redact_reading(const struct redaction *r, struct control_reading *reading)
+{
+	for (u32 i = 0; i < reading->nr; i++) {
+		struct control_reading_jvm *j = &reading->at[i];
+		redaction_field(r, j->name, sizeof(j->name));
+		redaction_field(r, j->container, sizeof(j->container));
+		for (u32 k = 0; k < j->nr_methods; k++)
+			redaction_field(r, j->methods[k].name, sizeof(j->methods[k].name));
+	}
+}
+
+/* Profiles are redacted before they are encoded (redaction_profile). */
+static struct control_message *redacted(const struct outbox *o, const struct control_message *m)
+{
+	const struct redaction *r = o->redaction;
+	struct control_message *own = xmemdup(m, sizeof(*m));
+
+	switch (own->kind) {
+	case CONTROL_JVMS:
+		for (u32 i = 0; i < own->jvms.nr; i++) {
+			struct control_jvm *j = &own->jvms.at[i];
+			redaction_field(r, j->main, sizeof(j->main));
+			redaction_field(r, j->container, sizeof(j->container));
+			redaction_field(r, j->container_name, sizeof(j->container_name));
+		}
+		break;
+	case CONTROL_READING:
+		redact_reading(r, &own->reading);
+		break;
+	case CONTROL_NODE:
+		for (u32 i = 0; i < own->node.nr_excluded; i++)
+			redaction_field(r, own->node.excluded[i].comm,
+					sizeof(own->node.excluded[i].comm));
+		break;
+	case CONTROL_STATE:
+		redaction_field(r, own->state.refusals, sizeof(own->state.refusals));
+		redaction_field(r, own->state.event, sizeof(own->state.event));
+		break;
+	case CONTROL_ENDED:
+		redaction_field(r, own->ended.why, sizeof(own->ended.why));
+		break;
+	default: /* others have no names of processes, or had them replaced with their profile's */
+		break;
+	}
+	return own;
+}
+
 void outbox_add(struct outbox *o, const struct control_message *m, int fd)
 {
 	if (o->sock < 0) {
@@ -36,14 +84,16 @@ void outbox_add(struct outbox *o, const struct control_message *m, int fd)
 			close(fd);
 		return;
 	}
-	vec_push(&o->waiting, ((struct outbox_item){ xmemdup(m, sizeof(*m)), fd }));
+	vec_push(&o->waiting, ((struct outbox_item){ redacted(o, m), fd }));
 	outbox_flush(o);
 }
 
 void outbox_offer(struct outbox *o, const struct control_message *m)
 {
-	if (o->sock >= 0 && !o->waiting.nr)
-		channel_send(o->sock, m, -1);
+	if (o->sock < 0 || o->waiting.nr)
+		return;
+	auto_free struct control_message *own = redacted(o, m);
+	channel_send(o->sock, own, -1);
 }
 
 int outbox_flush(struct outbox *o)

@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "control/channel.h"
+#include "recorder/redaction.h"
 
 struct outbox_item {
 	struct control_message *m;
@@ -13,7 +14,8 @@ struct outbox_item {
 };
 
 struct outbox {
-	int sock; /* -1: nobody is there, messages are dropped */
+	int sock;                          /* -1: nobody is there, messages are dropped */
+	const struct redaction *redaction; /* applied to texts of every message */
 	VEC(struct outbox_item) waiting;
 };
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "profile/profile.h"
+#include "recorder/redaction.h"
 
-/* Names the frames as people read them. Returns a descriptor, with *bytes, or a negative errno. */
-int part_make(struct profile *p, u64 *bytes);
+/* Names the frames as people read them, then redacts them. Returns a descriptor, with *bytes, or a
+ * negative errno. */
+int part_make(struct profile *p, const struct redaction *redaction, u64 *bytes);

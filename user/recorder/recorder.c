@@ -3,6 +3,7 @@
 #include "recorder/recorder.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,8 +25,11 @@
 #include "recorder/continuous.h"
 #include "recorder/job.h"
 #include "recorder/jvm_list.h"
+#include "recorder/readings.h"
+#include "recorder/triggers.h"
 
 #define REPORT_NS     NS_PER_SEC
+#define HEAP_NS       (10 * NS_PER_SEC) /* reading its size walks through the free parts */
 #define SWEEP_NS      (60 * NS_PER_SEC)
 #define END_NS        (3 * NS_PER_SEC) /* for the last parts after SIGTERM */
 #define TURN_MESSAGES 16
@@ -38,11 +42,15 @@ struct recorder {
 	struct node *node;
 	struct services *services;
 	struct jvm_list *jvms;
+	struct readings *readings;
+	struct redaction *redaction;
+	struct triggers *triggers;
 	struct continuous *continuous; /* NULL: off */
 	struct outbox out;
 	VEC(struct job *) jobs;
 	int signal_fd;
-	u64 reported_ns, own_ns, swept_ns;
+	u64 reported_ns, own_ns, swept_ns, measured_ns;
+	struct mallinfo2 heap;    /* at measured_ns */
 	bool is_ending, is_alone; /* the supervisor is gone */
 };
 
@@ -58,18 +66,34 @@ static int open_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* The patterns of the command line and of the configuration. */
+static int set_redaction(struct recorder *r, const struct conf *conf, struct str *why)
+{
+	const char *texts[REDACTION_MAX + 1];
+	size_t nr = r->o.nr_redact < REDACTION_MAX ? r->o.nr_redact : REDACTION_MAX;
+
+	for (size_t i = 0; i < nr; i++)
+		texts[i] = r->o.redact[i];
+	texts[nr] = conf->redact;
+	return redaction_set(r->redaction, texts, nr + 1, why);
+}
+
 /* Keeps the configuration as it was if the new one is wrong. */
 static int read_conf(struct recorder *r)
 {
 	auto_str struct str why = { 0 };
-	int err = conf_read(r->o.conf, &r->conf, &why);
+	struct conf conf;
+	int err = conf_read(r->o.conf, &conf, &why);
 
 	if (err == -ENOENT && !r->o.needs_conf) {
-		r->conf = conf_default();
-		return 0;
+		conf = conf_default();
+		err = 0;
 	}
+	err = err ?: set_redaction(r, &conf, &why);
 	if (err)
 		log_error("%s: %s", r->o.conf, why.at);
+	else
+		r->conf = conf;
 	return err;
 }
 
@@ -192,6 +216,9 @@ static int handle(struct recorder *r, const struct control_message *m)
 		if (r->continuous)
 			continuous_begin_book(r->continuous);
 		return 0;
+	case CONTROL_WATCH:
+		readings_want(r->readings, time_mono_ns());
+		return 0;
 	default:
 		return -EPROTO;
 	}
@@ -236,6 +263,7 @@ static void serve_signals(struct recorder *r)
 			continue;
 		}
 		if (!read_conf(r)) {
+			triggers_use(r->triggers, &r->conf);
 			log_info(access(r->o.conf, F_OK) ? "%s is missing: the defaults hold"
 							 : "%s was read again",
 				 r->o.conf);
@@ -251,6 +279,14 @@ static u64 memory_bytes(void)
 	unsigned long long resident; /* pages, proc_pid_statm(5) */
 
 	return f && fscanf(f, "%*u %llu", &resident) == 1 ? resident * (u64)getpagesize() : 0;
+}
+
+static void measure_heap(struct recorder *r, u64 now_ns)
+{
+	if (r->measured_ns && now_ns - r->measured_ns < HEAP_NS)
+		return;
+	r->measured_ns = now_ns;
+	r->heap = mallinfo2();
 }
 
 static void add_cache(const struct cache_use *use, void *ctx)
@@ -290,10 +326,15 @@ static void report(struct recorder *r, u64 now_ns)
 	r->own_ns = own_ns;
 	r->reported_ns = now_ns;
 	m.node.memory_bytes = memory_bytes();
+	measure_heap(r, now_ns);
+	m.node.heap_bytes = r->heap.uordblks + r->heap.hblkhd;
+	m.node.heap_free_bytes = r->heap.fordblks;
 	node_each_cache(r->node, add_cache, &m.node);
 	services_each_cache(r->services, add_cache, &m.node);
-	if (r->continuous)
+	if (r->continuous) {
+		continuous_each_cache(r->continuous, add_cache, &m.node);
 		continuous_report(r->continuous, &m.node);
+	}
 	report_excluded(r->o.excluded, &m.node);
 	outbox_offer(&r->out, &m);
 }
@@ -313,17 +354,25 @@ static void advance_jobs(struct recorder *r, u64 now_ns)
 
 static void tick(struct recorder *r)
 {
+	u64 sampled = 0, lost = 0;
+
 	node_tick(r->node);
 	pulse_beat(r->o.pulse);
 	u64 now_ns = time_mono_ns();
 	advance_jobs(r, now_ns);
 	if (r->continuous)
 		continuous_tick(r->continuous, now_ns);
+	if (r->continuous)
+		continuous_counts(r->continuous, &sampled, &lost);
 	jvm_list_tick(r->jvms, now_ns, &r->out);
+	readings_tick(r->readings, now_ns, &r->out);
+	triggers_tick(r->triggers, now_ns, sampled, lost, &r->out);
 	report(r, now_ns);
 	if (now_ns - r->swept_ns >= SWEEP_NS) {
 		r->swept_ns = now_ns;
 		services_sweep(r->services);
+		/* A burst of short processes leaves many small free pieces. */
+		malloc_trim(0);
 	}
 	int err = r->out.sock < 0 ? 0 : outbox_flush(&r->out);
 	if (err)
@@ -371,10 +420,12 @@ static int start(struct recorder *r)
 	const struct node_options options = {
 		.agent = r->o.has_agents ? AGENT_AUTO : AGENT_NEVER,
 		.agent_path = r->o.agent_path,
+		.within = r->o.within,
 		.times_programs = true,
 	};
 
 	r->signal_fd = open_signals();
+	r->out.redaction = r->redaction = redaction_new();
 	int err = read_conf(r);
 	if (err)
 		return err;
@@ -386,8 +437,11 @@ static int start(struct recorder *r)
 		return err;
 	r->services = services_new(r->node);
 	r->jvms = jvm_list_new(r->node, r->services);
+	r->readings = readings_new(r->node, r->services);
+	r->triggers = triggers_new(r->node);
+	triggers_use(r->triggers, &r->conf);
 	const struct continuous_options continuous = { r->o.continuous, r->o.has_agents,
-						       r->o.limits };
+						       r->o.limits, r->readings };
 	if (r->o.continuous)
 		r->continuous = continuous_new(r->node, r->services, &continuous, &r->out);
 	return 0;
@@ -406,9 +460,12 @@ int recorder_run(const struct recorder_options *o)
 	vec_fini(&r.jobs);
 	continuous_free(r.continuous);
 	jvm_list_free(r.jvms);
+	readings_free(r.readings);
+	triggers_free(r.triggers);
 	services_free(r.services);
 	node_free(r.node);
 	outbox_fini(&r.out);
+	redaction_free(r.redaction);
 	if (r.signal_fd >= 0)
 		close(r.signal_fd);
 	return err ? 1 : 0;

@@ -18,8 +18,11 @@ struct recorder_options {
 	bool needs_conf;                      /* it was named by the user: it must exist */
 	const char *continuous;        /* events of continuous profiling, as in -e; NULL: off */
 	struct governor_limits limits; /* of continuous profiling */
+	const char *within;            /* the control group that bounds it; NULL: the whole node */
 	const char *agent_path;        /* the agent's library; NULL: the installed one */
 	bool has_agents;               /* agents may be attached */
+	const char *const *redact; /* patterns (recorder/redaction.h), besides recorder.conf's */
+	size_t nr_redact;
 };
 
 /* Serves until SIGTERM, or until the supervisor's end closes. Returns an exit status. */

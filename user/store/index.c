@@ -26,6 +26,10 @@ static const char *const migrations[] = {
 	"CREATE TABLE audit (id INTEGER PRIMARY KEY, at_ns INTEGER, who TEXT, what TEXT);"
 	"CREATE TABLE settings (key TEXT PRIMARY KEY, json TEXT) WITHOUT ROWID;",
 	"ALTER TABLE hours ADD COLUMN step_ns INTEGER NOT NULL DEFAULT 0;",
+	"CREATE TABLE uses_of_events (time_ns INTEGER, event TEXT, service INTEGER, value INTEGER,"
+	"  PRIMARY KEY (time_ns, event, service)) WITHOUT ROWID;"
+	"INSERT INTO uses_of_events SELECT time_ns, 'cpu', service, cpu_ns FROM uses;"
+	"DROP TABLE uses; ALTER TABLE uses_of_events RENAME TO uses;",
 };
 
 #define VERSION ((u64)ARRAY_SIZE(migrations))
@@ -183,7 +187,8 @@ static int open_checked(int dir, sqlite3 **out, u64 *version)
 		result = SQLITE_CORRUPT;
 	if (result == SQLITE_OK && *version <= VERSION)
 		result = migrate(*out, *version);
-	return result;
+	/* It is not of the version that it says. The index is made anew from the files then. */
+	return result == SQLITE_ERROR ? SQLITE_CORRUPT : result;
 }
 
 int index_open(int dir, sqlite3 **out, struct str *why)

@@ -100,7 +100,12 @@ static int reconcile_hours(struct store *s)
 	vec_each(h, &hours)
 		err = err ?: check_hour(s, h->hour, h->is_sealed);
 	vec_fini(&hours);
-	return err;
+	/* Older versions kept them longer than the slices. */
+	return err
+		       ?: index_run(s->db,
+				    "DELETE FROM uses WHERE time_ns / ? NOT IN (SELECT hour FROM "
+				    "hours)",
+				    "i", HOUR_NS);
 }
 
 int store_reconcile(struct store *s)

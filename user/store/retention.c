@@ -2,6 +2,7 @@
 /* Deletes, thins and seals what is due. Part of store/store.h. */
 #include <errno.h>
 
+#include "store/files.h"
 #include "store/profiles.h"
 #include "store/slices.h"
 
@@ -12,6 +13,19 @@
 #define PURGED_MAX    8 /* at once */
 #define SYNC_NS       (60 * NS_PER_SEC)
 #define MINUTE_NS     (60 * NS_PER_SEC)
+#define COMPACT_BYTES (1u << 20) /* fewer free ones are not worth the work */
+
+/* Bytes of the index's pages. */
+#define PAGES(number)     \
+	"SELECT (" number \
+	") * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+
+/* Free pages are used again, or given back by compact_index. */
+static u64 index_bytes(struct store *s)
+{
+	return index_number(s->db, PAGES("page_count - freelist_count"), "") +
+	       file_size(s->dir, "index.db-wal");
+}
 
 struct store_size store_size(struct store *s)
 {
@@ -20,6 +34,7 @@ struct store_size store_size(struct store *s)
 		.slice_bytes = index_number(s->db, "SELECT sum(size_bytes) FROM hours", ""),
 		.nr_profiles = index_number(
 			s->db, "SELECT count(*) FROM profiles WHERE deleted_ns = 0", ""),
+		.index_bytes = index_bytes(s),
 		.oldest_slice_ns =
 			index_number(s->db, "SELECT first_ns FROM hours ORDER BY hour LIMIT 1", ""),
 	};
@@ -47,7 +62,7 @@ static void purge_deleted(struct store *s, u64 now_ns)
 static void keep_disk(struct store *s, u64 now_ns)
 {
 	struct store_size size = store_size(s);
-	u64 used = size.profile_bytes + size.slice_bytes;
+	u64 used = size.profile_bytes + size.slice_bytes + size.index_bytes;
 
 	if (!s->limits.max_disk_bytes || used <= s->limits.max_disk_bytes)
 		return;
@@ -94,16 +109,16 @@ static int add_up(struct store *s, u64 from_ns, u64 end_ns, u64 step_ns)
 {
 	int err = index_run(s->db,
 			    "CREATE TEMP TABLE thinned AS SELECT time_ns / ?1 * ?1 AS time_ns,"
-			    " service, sum(cpu_ns) AS cpu_ns FROM uses"
-			    " WHERE time_ns >= ?2 AND time_ns < ?3 GROUP BY 1, 2",
+			    " event, service, sum(value) AS value FROM uses"
+			    " WHERE time_ns >= ?2 AND time_ns < ?3 GROUP BY 1, 2, 3",
 			    "iii", step_ns, from_ns, end_ns);
 	if (!err)
 		err = index_run(s->db, "DELETE FROM uses WHERE time_ns >= ? AND time_ns < ?", "ii",
 				from_ns, end_ns);
 	if (!err)
 		err = index_run(s->db,
-				"INSERT INTO uses (time_ns, service, cpu_ns)"
-				" SELECT time_ns, service, cpu_ns FROM thinned",
+				"INSERT INTO uses (time_ns, event, service, value)"
+				" SELECT time_ns, event, service, value FROM thinned",
 				"");
 	return err ? err : index_run(s->db, "DROP TABLE temp.thinned", "");
 }
@@ -123,6 +138,19 @@ static void thin_uses(struct store *s, u64 end_ns, u64 step_ns)
 		index_run(s->db, "ROLLBACK", "");
 }
 
+/* Gives pages back once a quarter of them is free. */
+static void compact_index(struct store *s)
+{
+	u64 free_bytes = index_number(s->db, PAGES("freelist_count"), "");
+
+	if (free_bytes < COMPACT_BYTES ||
+	    free_bytes * 4 < index_number(s->db, PAGES("page_count"), ""))
+		return;
+	/* The journal has the whole index then. */
+	if (!index_run(s->db, "VACUUM", ""))
+		index_run(s->db, "PRAGMA wal_checkpoint(TRUNCATE)", "");
+}
+
 static void upkeep(struct store *s, u64 now_ns)
 {
 	const struct store_limits *l = &s->limits;
@@ -137,6 +165,7 @@ static void upkeep(struct store *s, u64 now_ns)
 			  before(now_ns, l->keep_10min_ns));
 	index_run(s->db, "DELETE FROM services WHERE id NOT IN (SELECT service FROM uses)", "");
 	index_run(s->db, "DELETE FROM audit WHERE at_ns < ?", "i", before(now_ns, AUDIT_NS));
+	compact_index(s);
 }
 
 void store_tick(struct store *s, u64 now_ns)

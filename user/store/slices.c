@@ -85,10 +85,10 @@ static int add_use(struct store *s, u64 time_ns, const struct store_use *use)
 	if (err)
 		return err;
 	return index_run(s->db,
-			 "INSERT INTO uses (time_ns, service, cpu_ns)"
-			 " SELECT ?, id, ? FROM services WHERE name = ?"
-			 " ON CONFLICT DO UPDATE SET cpu_ns = cpu_ns + excluded.cpu_ns",
-			 "iit", time_ns, use->cpu_ns, use->service);
+			 "INSERT INTO uses (time_ns, event, service, value)"
+			 " SELECT ?, ?, id, ? FROM services WHERE name = ?"
+			 " ON CONFLICT DO UPDATE SET value = value + excluded.value",
+			 "itit", time_ns, use->event, use->value, use->service);
 }
 
 /* The changes of the index for a slice, which belong to one transaction. */
@@ -104,7 +104,7 @@ static int note_slice(struct store *s, size_t nr, u64 begin_ns, const struct sto
 		"iii", begin_ns / HOUR_NS, (u64)nr, begin_ns);
 
 	for (size_t i = 0; i < nr_uses && !err; i++)
-		if (uses[i].cpu_ns)
+		if (uses[i].value)
 			err = add_use(s, begin_ns, &uses[i]);
 	return err;
 }
@@ -136,6 +136,14 @@ int store_add_slice(struct store *s, const void *bytes, size_t nr, u64 begin_ns,
 	return err;
 }
 
+int slices_forget(struct store *s, u64 hour)
+{
+	int err = index_run(s->db, "DELETE FROM uses WHERE time_ns >= ? AND time_ns < ?", "ii",
+			    hour * HOUR_NS, (hour + 1) * HOUR_NS);
+
+	return err ?: index_run(s->db, "DELETE FROM hours WHERE hour = ?", "i", hour);
+}
+
 int store_open_slices(struct store *s, u64 from_ns, u64 to_ns, u32 n)
 {
 	char name[FILE_NAME_BYTES];
@@ -153,7 +161,7 @@ int store_open_slices(struct store *s, u64 from_ns, u64 to_ns, u32 n)
 		if (fd != -ENOENT)
 			return fd;
 		/* Somebody removed the file. */
-		if (index_run(s->db, "DELETE FROM hours WHERE hour = ?", "i", hour))
+		if (slices_forget(s, hour))
 			return -ENOENT;
 	}
 }
@@ -249,5 +257,5 @@ int slices_remove(struct store *s, u64 hour)
 	hour_file_name(hour, name);
 	if (unlinkat(s->slices, name, 0) && errno != ENOENT)
 		return -errno;
-	return index_run(s->db, "DELETE FROM hours WHERE hour = ?", "i", hour);
+	return slices_forget(s, hour);
 }

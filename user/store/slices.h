@@ -14,5 +14,8 @@ int slices_cut_tail(struct store *s, u64 hour, bool *is_sealed);
 /* Compresses the plain records of an hour's file. */
 int slices_seal(struct store *s, u64 hour);
 
-/* Removes an hour's file. */
+/* Removes an hour's file, and what the index knows of it. */
 int slices_remove(struct store *s, u64 hour);
+
+/* Removes what the index knows of an hour whose file is gone. */
+int slices_forget(struct store *s, u64 hour);

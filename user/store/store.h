@@ -50,7 +50,7 @@ struct stored_list {
 void stored_list_fini(struct stored_list *l);
 
 struct store_limits {
-	u64 max_disk_bytes;
+	u64 max_disk_bytes; /* of profiles, slices and index */
 	/* Ages after which slices are thinned or removed; 0: never. */
 	u64 keep_10s_ns, keep_1min_ns, keep_10min_ns;
 };
@@ -111,7 +111,7 @@ int store_restore(struct store *s, u64 id);
 void store_tick(struct store *s, u64 now_ns);
 
 struct store_size {
-	u64 profile_bytes, slice_bytes, nr_profiles, oldest_slice_ns;
+	u64 profile_bytes, slice_bytes, index_bytes, nr_profiles, oldest_slice_ns;
 };
 struct store_size store_size(struct store *s);
 

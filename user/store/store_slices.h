@@ -7,14 +7,15 @@
 
 struct store;
 
+/* The values of an event: CPU time, waiting time, bytes. */
 struct store_use {
-	const char *service;
-	u64 cpu_ns;
+	const char *event, *service;
+	u64 value;
 };
 
 /*
  * Appends a record of docs/slices-format.md to the file of its hour. `uses` says which service used
- * how much CPU time in it. -EINVAL if it is not one undamaged record of that time. After any error
+ * how much in it. -EINVAL if it is not one undamaged record of that time. After any error
  * the records that follow in the same book cannot be read: ask for a new book then.
  */
 int store_add_slice(struct store *s, const void *bytes, size_t nr, u64 begin_ns, u64 end_ns,
@@ -45,17 +46,25 @@ u64 store_slices_step(struct store *s, u64 from_ns, u64 to_ns);
 /* Descriptors of the files that have slices of [from, to), oldest first; -ENOENT after the last. */
 int store_open_slices(struct store *s, u64 from_ns, u64 to_ns, u32 n);
 
-/* CPU time of a service by time. */
+/* The use of a service by time. */
 struct store_series {
 	char *service;
-	VEC(u64) cpu_ns; /* by step */
-	u64 total_ns;
+	VEC(u64) values; /* by step */
+	u64 total;
 };
 struct store_strip {
 	u64 from_ns, step_ns, nr_steps;  /* whole seconds a step */
+	VEC(char *) events;              /* that slices of this time have, by name */
 	VEC(struct store_series) series; /* the largest first */
 };
 
-/* *out: the use of every service in [from, to), in steps that make at most `max_steps`. */
-int store_strip(struct store *s, u64 from_ns, u64 to_ns, u32 max_steps, struct store_strip *out);
+/* A time, and the event whose values are wanted. */
+struct store_strip_query {
+	u64 from_ns, to_ns;
+	const char *event;
+	u32 max_steps;
+};
+
+/* *out: the use of every service in that time. */
+int store_strip(struct store *s, const struct store_strip_query *q, struct store_strip *out);
 void store_strip_fini(struct store_strip *strip);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The use of CPU time by service and time. Part of store/store_slices.h. */
+/* The use of an event by service and time. Part of store/store_slices.h. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,8 +11,11 @@ void store_strip_fini(struct store_strip *strip)
 {
 	vec_each(series, &strip->series) {
 		free(series->service);
-		vec_fini(&series->cpu_ns);
+		vec_fini(&series->values);
 	}
+	vec_each(event, &strip->events)
+		free(*event);
+	vec_fini(&strip->events);
 	vec_fini(&strip->series);
 }
 
@@ -20,7 +23,7 @@ static int by_total(const void *a, const void *b)
 {
 	const struct store_series *x = a, *y = b;
 
-	return x->total_ns > y->total_ns ? -1 : x->total_ns < y->total_ns;
+	return x->total > y->total ? -1 : x->total < y->total;
 }
 
 /* Appends a series without use. */
@@ -29,12 +32,12 @@ static struct store_series *add_series(struct store_strip *strip, char *service)
 	struct store_series series = { .service = service };
 
 	for (u64 i = 0; i < strip->nr_steps; i++)
-		vec_push(&series.cpu_ns, 0);
+		vec_push(&series.values, 0);
 	vec_push(&strip->series, series);
 	return &strip->series.at[strip->series.nr - 1];
 }
 
-/* Reads rows of service, name, step, CPU time, ordered by service. */
+/* Reads rows of service, name, step, value, ordered by service. */
 static int read_rows(struct store *s, sqlite3_stmt *row, struct store_strip *strip)
 {
 	struct store_series *series = NULL;
@@ -43,36 +46,52 @@ static int read_rows(struct store *s, sqlite3_stmt *row, struct store_strip *str
 
 	while (row && (result = sqlite3_step(row)) == SQLITE_ROW) {
 		u64 step = (u64)sqlite3_column_int64(row, 2);
-		u64 cpu_ns = (u64)sqlite3_column_int64(row, 3);
+		u64 value = (u64)sqlite3_column_int64(row, 3);
 		if (!series || sqlite3_column_int64(row, 0) != service)
 			series = add_series(strip, index_text(row, 1));
 		service = sqlite3_column_int64(row, 0);
 		if (step >= strip->nr_steps)
 			continue;
-		series->cpu_ns.at[step] += cpu_ns;
-		series->total_ns += cpu_ns;
+		series->values.at[step] += value;
+		series->total += value;
 	}
 	return index_error(s->db, result);
 }
 
-int store_strip(struct store *s, u64 from_ns, u64 to_ns, u32 max_steps, struct store_strip *out)
+static int read_events(struct store *s, const struct store_strip_query *q,
+		       struct store_strip *strip)
 {
-	struct store_strip strip = { .from_ns = from_ns };
-
-	if (from_ns >= to_ns || to_ns > INT64_MAX || !max_steps)
-		return -EINVAL;
-	u64 nr = max_steps < STEPS_MAX ? max_steps : STEPS_MAX;
-	u64 step_ns = (to_ns - from_ns + nr - 1) / nr;
-	strip.step_ns = (step_ns + NS_PER_SEC - 1) / NS_PER_SEC * NS_PER_SEC;
-	strip.nr_steps = (to_ns - from_ns + strip.step_ns - 1) / strip.step_ns;
 	auto_stmt sqlite3_stmt *row =
 		index_ask(s->db,
-			  "SELECT service, name, (time_ns - ?) / ? AS step, SUM(cpu_ns)"
+			  "SELECT DISTINCT event FROM uses WHERE time_ns >= ? AND time_ns < ?"
+			  " ORDER BY event",
+			  "ii", q->from_ns, q->to_ns);
+	int result = row ? SQLITE_ROW : sqlite3_errcode(s->db);
+
+	while (row && (result = sqlite3_step(row)) == SQLITE_ROW)
+		vec_push(&strip->events, index_text(row, 0));
+	return index_error(s->db, result);
+}
+
+int store_strip(struct store *s, const struct store_strip_query *q, struct store_strip *out)
+{
+	struct store_strip strip = { .from_ns = q->from_ns };
+
+	if (q->from_ns >= q->to_ns || q->to_ns > INT64_MAX || !q->max_steps)
+		return -EINVAL;
+	u64 nr = q->max_steps < STEPS_MAX ? q->max_steps : STEPS_MAX,
+	    length = q->to_ns - q->from_ns;
+	u64 step_ns = (length + nr - 1) / nr;
+	strip.step_ns = (step_ns + NS_PER_SEC - 1) / NS_PER_SEC * NS_PER_SEC;
+	strip.nr_steps = (length + strip.step_ns - 1) / strip.step_ns;
+	auto_stmt sqlite3_stmt *row =
+		index_ask(s->db,
+			  "SELECT service, name, (time_ns - ?) / ? AS step, SUM(value)"
 			  " FROM uses JOIN services ON services.id = service"
-			  " WHERE time_ns >= ? AND time_ns < ? GROUP BY service, step"
-			  " ORDER BY service",
-			  "iiii", from_ns, strip.step_ns, from_ns, to_ns);
-	int err = read_rows(s, row, &strip);
+			  " WHERE time_ns >= ? AND time_ns < ? AND event = ?"
+			  " GROUP BY service, step ORDER BY service",
+			  "iiiit", q->from_ns, strip.step_ns, q->from_ns, q->to_ns, q->event);
+	int err = read_rows(s, row, &strip) ?: read_events(s, q, &strip);
 	if (err) {
 		store_strip_fini(&strip);
 		return err;

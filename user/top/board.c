@@ -60,6 +60,18 @@ static int compare(const void *a, const void *b, void *key)
 	return x->id.pid < y->id.pid ? -1 : x->id.pid > y->id.pid;
 }
 
+void board_add_shares(struct board *b, u64 before_ns, u64 now_ns, u64 *own_ns, u64 own_now_ns)
+{
+	b->passed_ns = before_ns ? now_ns - before_ns : 0;
+	b->own = b->passed_ns && own_now_ns >= *own_ns
+			 ? (double)(own_now_ns - *own_ns) / (double)b->passed_ns
+			 : RATE_UNKNOWN;
+	b->other = b->load.busy < 0 ? RATE_UNKNOWN : b->load.busy - board_cpu(b);
+	if (b->load.busy >= 0 && b->other < 0)
+		b->other = 0;
+	*own_ns = own_now_ns;
+}
+
 void board_sort(struct board *b, enum board_key key)
 {
 	if (b->rows.nr)

@@ -33,6 +33,12 @@ const char *board_key_name(enum board_key key);
 /* -ENOENT if there is no such key. */
 int board_key_parse(const char *name, enum board_key *out);
 
+/*
+ * Fills in what this program and other processes used since the reading at `before_ns` (0: none).
+ * *own_ns is this program's CPU time then, and becomes that of now.
+ */
+void board_add_shares(struct board *b, u64 before_ns, u64 now_ns, u64 *own_ns, u64 own_now_ns);
+
 /* Largest first, but PIDs and names ascending. */
 void board_sort(struct board *b, enum board_key key);
 

@@ -10,26 +10,14 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "base/utf8.h"
 #include "capture/recording.h"
-#include "jvm/process/javaproc.h"
 #include "proc/capability.h"
 #include "profile/names.h"
-#include "recorder/service.h"
+#include "top/daemon_board.h"
+#include "top/jvm_rows.h"
 
-#define SEARCH_NS    (5 * NS_PER_SEC) /* between searches of /proc, without a node */
-#define SWEEP_NS     (60 * NS_PER_SEC)
-#define RECORD_HZ    99
-#define CONTAINER_ID 12 /* characters shown of one without a name */
-#define JVMS_MAX     4096
-
-/* A JVM of the last readings. */
-struct watched {
-	struct jvm_meter *meter;
-	char *name, *container, *jdk, *collector, *gap;
-	struct hotspot *own; /* without a node */
-	bool is_there;
-};
+#define SWEEP_NS  (60 * NS_PER_SEC)
+#define RECORD_HZ 99
 
 /* A recording, with what it rests on. */
 struct stream {
@@ -50,12 +38,12 @@ struct watch {
 	u64 nr_cuts;   /* of `methods` that are not taken yet */
 	struct hot *hot;
 	char *no_methods;
-	VEC(struct watched) jvms;
+	struct jvm_rows *rows;
+	struct daemon_board *daemon; /* NULL: own readings */
+	struct str why;              /* the last reading failed */
 	struct cpu_ticks ticks;
-	u64 at_ns, own_ns;         /* of the last reading */
-	u64 searched_ns, swept_ns; /* CLOCK_MONOTONIC */
-	u64 now_ns;                /* of this reading */
-	struct board *board;       /* that it fills */
+	u64 at_ns, own_ns; /* of the last reading */
+	u64 swept_ns;      /* CLOCK_MONOTONIC */
 };
 
 static void stream_fini(struct stream *s)
@@ -127,27 +115,29 @@ static void start_node(struct watch *w)
 	w->no_methods = xstrdup("the node cannot be sampled; `sysflame doctor` explains it");
 }
 
+static struct watch *watch_daemon(struct watch *w)
+{
+	if (!daemon_board_new(w->options->daemon_url, w->options->daemon_token, &w->daemon,
+			      &w->why))
+		return w;
+	log_error("%s", w->why.at);
+	watch_free(w);
+	return NULL;
+}
+
 struct watch *watch_new(const struct watch_options *options)
 {
 	struct watch *w = xcalloc(1, sizeof(*w));
 
 	w->options = options;
 	w->hot = hot_new();
+	if (options->daemon_url)
+		return watch_daemon(w);
+	w->rows = jvm_rows_new(options->pids, options->nr_pids);
 	w->no_methods = options->without_methods ? xstrdup("not asked for") : missing_rights();
 	if (!w->no_methods)
 		start_node(w);
 	return w;
-}
-
-static void free_jvm(struct watched *j)
-{
-	jvm_meter_free(j->meter);
-	hotspot_free(j->own);
-	free(j->name);
-	free(j->container);
-	free(j->jdk);
-	free(j->collector);
-	free(j->gap);
 }
 
 void watch_free(struct watch *w)
@@ -159,9 +149,9 @@ void watch_free(struct watch *w)
 	services_free(w->services);
 	node_free(w->node);
 	hot_free(w->hot);
-	vec_each(j, &w->jvms)
-		free_jvm(j);
-	vec_fini(&w->jvms);
+	jvm_rows_free(w->rows);
+	daemon_board_free(w->daemon);
+	str_fini(&w->why);
 	free(w->no_methods);
 	free(w);
 }
@@ -214,160 +204,43 @@ void watch_woken(struct watch *w)
 	node_woken(w->node);
 }
 
-static bool is_wanted(const struct watch *w, pid_t pid)
+const char *watch_why(const struct watch *w)
 {
-	for (size_t i = 0; i < w->options->nr_pids; i++)
-		if (w->options->pids[i] == pid)
-			return true;
-	return !w->options->nr_pids;
+	return w->why.at;
 }
 
-/* The JVM's entry, a new one if it is new; NULL if it is not wanted. */
-static struct watched *find(struct watch *w, struct process_id id)
+static int read_daemon(struct watch *w, struct board *out)
 {
-	vec_each(j, &w->jvms)
-		if (process_id_same(jvm_meter_id(j->meter), id))
-			return j;
-	if (!is_wanted(w, id.pid) || w->jvms.nr == JVMS_MAX)
-		return NULL;
-	struct watched new = { .meter = jvm_meter_new(id) };
-	vec_push(&w->jvms, new);
-	return &w->jvms.at[w->jvms.nr - 1];
-}
+	int err = daemon_board_read(w->daemon, w->options->pids, w->options->nr_pids, out, &w->why);
 
-static void set(char **to, const char *text, size_t max)
-{
-	struct str clean = { 0 };
-
-	utf8_clean(&clean, text, max);
-	free(*to);
-	*to = str_take(&clean);
-}
-
-/* Version and collector, when its memory can be read. */
-static void describe(struct watched *j, const struct hotspot *h)
-{
-	struct hotspot_info info;
-
-	hotspot_info(h, &info);
-	if (info.jdk == 8) /* its release is that of HotSpot, "25.504-b08" */
-		set(&j->jdk, "8", SIZE_MAX);
-	else if (*info.release)
-		set(&j->jdk, info.release, strcspn(info.release, "+-"));
-	set(&j->collector, info.collector, 32);
-}
-
-static void read_jvm(struct watch *w, struct watched *j, struct hotspot *h)
-{
-	struct jvm_row row = { 0 };
-
-	if (h && (!j->collector || !*j->collector))
-		describe(j, h);
-	row.collector = j->collector ?: "";
-	jvm_meter_read(j->meter, h, w->now_ns, &row);
-	row.name = j->name ?: "?";
-	row.container = j->container ?: "";
-	row.jdk = j->jdk ?: "";
-	row.gap = h ? NULL : j->gap ?: "its memory cannot be read (yet)";
-	j->is_there = true;
-	vec_push(&w->board->rows, row);
-}
-
-static void read_of_node(struct process *p, void *ctx)
-{
-	struct watch *w = ctx;
-	struct watched *j = process_is_whole_jvm(p) ? find(w, p->id) : NULL;
-	const struct container *c = j ? node_container(w->node, p) : NULL;
-
-	if (!j)
-		return;
-	set(&j->name, services_main(w->services, p), SIZE_MAX);
-	if (c && *c->name)
-		set(&j->container, c->name, SIZE_MAX);
-	else
-		set(&j->container, c ? c->id : "", CONTAINER_ID);
-	read_jvm(w, j, node_jvm(w->node, p));
-}
-
-static void search(struct watch *w)
-{
-	struct javaprocs all = { 0 };
-	char id[CONTAINER_ID_LEN + 1];
-
-	if (w->searched_ns && w->now_ns - w->searched_ns < SEARCH_NS)
-		return;
-	w->searched_ns = w->now_ns;
-	javaprocs_read(&all);
-	vec_each(found, &all) {
-		struct watched *j = find(w, found->id);
-		if (!j || j->name)
-			continue;
-		set(&j->name, found->main, SIZE_MAX);
-		set(&j->jdk, found->jdk, SIZE_MAX);
-		set(&j->container, cgroup_container(found->id.pid, id) ? id : "", CONTAINER_ID);
-	}
-	javaprocs_fini(&all);
-}
-
-static void read_alone(struct watch *w)
-{
-	search(w);
-	vec_each(j, &w->jvms) {
-		struct process_id id = jvm_meter_id(j->meter);
-		int err = j->own ? 0 : hotspot_open(id, &j->own);
-		if (err)
-			set(&j->gap, strerror(-err), SIZE_MAX);
-		if (time_process_ns(id.pid) && !(j->own && hotspot_refresh(j->own) == -ESRCH))
-			read_jvm(w, j, j->own);
-	}
-}
-
-static void drop_ended(struct watch *w)
-{
-	size_t nr = 0;
-
-	vec_each(j, &w->jvms) {
-		if (j->is_there)
-			w->jvms.at[nr++] = *j;
-		else
-			free_jvm(j);
-	}
-	w->jvms.nr = nr;
-}
-
-static void read_load(struct watch *w, struct board *out)
-{
-	u64 own_ns = w->node ? node_cpu_ns(w->node) : time_process_ns(0);
-
-	out->passed_ns = w->at_ns ? w->now_ns - w->at_ns : 0;
-	out->own = out->passed_ns && own_ns >= w->own_ns
-			   ? (double)(own_ns - w->own_ns) / (double)out->passed_ns
-			   : RATE_UNKNOWN;
-	out->other = out->load.busy < 0 ? RATE_UNKNOWN : out->load.busy - board_cpu(out);
-	if (out->load.busy >= 0 && out->other < 0)
-		out->other = 0;
-	w->own_ns = own_ns;
+	free(w->no_methods);
+	w->no_methods = err                           ? xstrdup(w->why.at)
+			: w->options->without_methods ? xstrdup("not asked for")
+			: daemon_board_has_methods(w->daemon)
+				? NULL
+				: xstrdup("the daemon's continuous profiling is off");
+	return err;
 }
 
 int watch_read(struct watch *w, struct board *out)
 {
+	if (w->daemon)
+		return read_daemon(w, out);
 	int err = node_load_read(&w->ticks, &out->load);
-
-	w->now_ns = time_mono_ns();
-	w->board = out;
-	out->rows.nr = 0;
-	vec_each(j, &w->jvms)
-		j->is_there = false;
+	u64 now_ns = time_mono_ns();
 	if (w->node)
-		node_each_jvm(w->node, read_of_node, w);
+		jvm_rows_read(w->rows, w->node, w->services, now_ns, out);
 	else
-		read_alone(w);
-	drop_ended(w);
-	read_load(w, out);
-	w->at_ns = w->now_ns;
+		jvm_rows_search(w->rows, now_ns, out);
+	board_add_shares(out, w->at_ns, now_ns, &w->own_ns,
+			 w->node ? node_cpu_ns(w->node) : time_process_ns(0));
+	w->at_ns = now_ns;
 	if (w->node && recording_state(w->methods.recording) == RECORDING_RUNS &&
 	    !recording_cut(w->methods.recording, w->methods.sink))
 		w->nr_cuts++;
+	str_clear(&w->why);
+	if (err)
+		str_add(&w->why, strerror(-err));
 	return err;
 }
 
@@ -378,7 +251,10 @@ bool watch_is_behind(const struct watch *w)
 
 void watch_methods(const struct watch *w, pid_t pid, struct hot_list *out)
 {
-	hot_find(w->hot, pid, time_mono_ns(), out);
+	if (w->daemon)
+		daemon_board_methods(w->daemon, pid, out);
+	else
+		hot_find(w->hot, pid, time_mono_ns(), out);
 }
 
 int watch_record(struct watch *w, pid_t pid, u64 duration_ns)

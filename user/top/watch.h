@@ -17,11 +17,16 @@ struct watch_options {
 	bool keeps_output_rights; /* for the files that watch_record leads to */
 	const pid_t *pids;        /* only these JVMs; the array must stay */
 	size_t nr_pids;           /* 0: all */
+	const char *daemon_url;   /* NULL: own readings, else those of a daemon (daemon_board.h) */
+	const char *daemon_token;
 };
 
 struct watch;
 
-/* Call it before the first thread starts. Logs why there are no methods. */
+/*
+ * Call it before the first thread starts. Logs why there are no methods. NULL, with a message in
+ * the log, if the daemon sends no readings.
+ */
 struct watch *watch_new(const struct watch_options *options);
 void watch_free(struct watch *w);
 
@@ -34,7 +39,11 @@ int watch_tick_ms(const struct watch *w);
 int watch_fd(struct watch *w);
 void watch_woken(struct watch *w);
 
-/* Reads the node and its JVMs; the texts of the rows are valid until the next reading. */
+/*
+ * Reads the node and its JVMs; the texts of the rows are valid until the next reading. Negative
+ * errno; watch_why has a sentence. -EAGAIN: the daemon has no reading at the moment.
+ */
+const char *watch_why(const struct watch *w);
 int watch_read(struct watch *w, struct board *out);
 
 /* Whether samples from before the last reading do not count yet; they get names in watch_tick. */
@@ -43,7 +52,10 @@ bool watch_is_behind(const struct watch *w);
 /* The hottest methods of a process in the last HOT_WINDOW_NS. */
 void watch_methods(const struct watch *w, pid_t pid, struct hot_list *out);
 
-/* Starts a recording of CPU time of a process; -EBUSY while another one runs, -ENOTSUP. */
+/*
+ * Starts a recording of CPU time of a process; -EBUSY while another one runs, -ENOTSUP
+ * without methods and with a daemon.
+ */
 int watch_record(struct watch *w, pid_t pid, u64 duration_ns);
 
 /* The process that is being recorded; 0: none. *elapsed_ns gets the time since the begin. */

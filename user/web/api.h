@@ -24,6 +24,9 @@ void api_jvms(struct request *q);
 json_t *node_json(struct service *sv, enum role role);
 json_t *jvms_json(const struct service *sv);
 
+/* api_top.c */
+void api_top(struct request *q);
+
 /* api_sessions.c */
 void api_sessions(struct request *q);
 void api_start(struct request *q);
@@ -53,6 +56,17 @@ void api_range(struct request *q);
 
 /* api_slices.c */
 void api_slices(struct request *q);
+
+/* api_fleet.c */
+void api_fleet(struct request *q);
+void api_fleet_nodes(struct request *q);
+void api_fleet_start(struct request *q);
+void api_fleet_stop(struct request *q);
+json_t *fleet_json(const struct service *sv); /* NULL: it asks none */
+
+/* api_triggers.c */
+void api_triggers(struct request *q);
+void api_alertmanager(struct request *q);
 
 /* api_admin.c */
 void api_setting(struct request *q);

@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "web/api.h"
+#include "web/route.h"
 #include "web/service.h"
 
 static int hex(char c)
@@ -35,12 +36,24 @@ static char *form_value(const char *form, const char *name)
 	return str_take(&out);
 }
 
-static void enter(struct request *q, const char *token)
+/* The path of a page of this server, as its own redirect to the login wrote it; otherwise "". */
+static const char *known_page(const char *path)
+{
+	struct request parts = { 0 };
+	bool known;
+	const struct route *r = route_find("GET", path, &parts, &known);
+
+	return r && r->is_page && r->role != ROLE_NONE ? path : "";
+}
+
+static void enter(struct request *q, const char *token, const char *to)
 {
 	struct service *sv = q->service;
 	enum role role = auth_token_role(&sv->auth, token);
-	auto_free char *home = xasprintf("%s/", sv->o->prefix);
-	auto_free char *again = xasprintf("%s/login?wrong=1", sv->o->prefix);
+	const char *page = known_page(to);
+	auto_free char *home = xasprintf("%s/%s", sv->o->prefix, page);
+	auto_free char *again =
+		xasprintf("%s/login?wrong=1%s%s", sv->o->prefix, *page ? "&to=" : "", page);
 
 	if (role == ROLE_NONE) {
 		reply_redirect(q, again, NULL);
@@ -59,7 +72,7 @@ void api_login_page(struct request *q)
 	const char *token = request_query(q, "token");
 
 	if (token)
-		enter(q, token);
+		enter(q, token, request_query(q, "to") ?: "");
 	else
 		reply_asset(q, "login.html");
 }
@@ -67,8 +80,9 @@ void api_login_page(struct request *q)
 void api_login(struct request *q)
 {
 	auto_free char *token = form_value(q->body.at, "token");
+	auto_free char *to = form_value(q->body.at, "to");
 
-	enter(q, token);
+	enter(q, token, to);
 	explicit_bzero(token, strlen(token));
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "web/api.h"
+#include "web/push.h"
 #include "web/service.h"
 
 #define PPM_PER_PERCENT 1e4
@@ -83,12 +84,17 @@ json_t *node_json(struct service *sv, enum role role)
 				      "since_ms", ms(r->node.continuous_since_wall_ns), "why",
 				      r->node.continuous_why));
 	json_object_set_new(o, "excluded", excluded_json(r));
-	json_object_set_new(
-		o, "store",
-		json_pack("{s:I,s:I,s:I,s:I,s:I}", "profiles", (json_int_t)size.nr_profiles,
-			  "profile_bytes", (json_int_t)size.profile_bytes, "slice_bytes",
-			  (json_int_t)size.slice_bytes, "oldest_slice_ms", ms(size.oldest_slice_ns),
-			  "max_bytes", (json_int_t)sv->o->limits.max_disk_bytes));
+	json_object_set_new(o, "push", push_json(sv->push));
+	json_object_set_new(o, "store",
+			    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:I}", "profiles",
+				      (json_int_t)size.nr_profiles, "profile_bytes",
+				      (json_int_t)size.profile_bytes, "slice_bytes",
+				      (json_int_t)size.slice_bytes, "index_bytes",
+				      (json_int_t)size.index_bytes, "oldest_slice_ms",
+				      ms(size.oldest_slice_ns), "max_bytes",
+				      (json_int_t)sv->o->limits.max_disk_bytes, "error",
+				      store_health_why(&sv->store_health), "error_since_ms",
+				      ms(sv->store_health.since_wall_ns)));
 	return o;
 }
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU time of services by time. Part of web/api.h. */
+/* The use of services by time. Part of web/api.h. */
+#include <string.h>
+
 #include "base/time.h"
 #include "web/api.h"
+#include "web/range.h"
 #include "web/service.h"
 
 #define HOUR_MS       (3600 * 1000ull)
@@ -9,14 +12,31 @@
 #define STEPS_MAX     2000
 #define TIME_MAX_MS   (INT64_MAX / NS_PER_MS)
 
-static json_t *series_json(const struct store_series *s)
+static json_t *series_json(const struct store_series *s, u64 divisor)
 {
-	json_t *cpu = json_array();
+	json_t *values = json_array();
 
-	vec_each(ns, &s->cpu_ns)
-		json_array_append_new(cpu, json_integer((json_int_t)(*ns / NS_PER_MS)));
-	return json_pack("{s:s,s:I,s:o}", "service", s->service, "total_ms",
-			 (json_int_t)(s->total_ns / NS_PER_MS), "cpu_ms", cpu);
+	vec_each(value, &s->values)
+		json_array_append_new(values, json_integer((json_int_t)(*value / divisor)));
+	return json_pack("{s:s,s:I,s:o}", "service", s->service, "total",
+			 (json_int_t)(s->total / divisor), "values", values);
+}
+
+static void reply_strip(struct request *q, const struct store_strip *strip, const char *event)
+{
+	bool is_time = strcmp(event, "alloc") != 0;
+	json_t *list = json_array(), *events = json_array();
+
+	vec_each(s, &strip->series)
+		json_array_append_new(list, series_json(s, is_time ? NS_PER_MS : 1));
+	vec_each(name, &strip->events)
+		json_array_append_new(events, json_string(*name));
+	reply_json(q, 200,
+		   json_pack("{s:I,s:I,s:I,s:s,s:s,s:o,s:o}", "from_ms",
+			     (json_int_t)(strip->from_ns / NS_PER_MS), "step_ms",
+			     (json_int_t)(strip->step_ns / NS_PER_MS), "nr_steps",
+			     (json_int_t)strip->nr_steps, "event", event, "unit",
+			     is_time ? "ms" : "bytes", "events", events, "series", list));
 }
 
 void api_slices(struct request *q)
@@ -24,29 +44,25 @@ void api_slices(struct request *q)
 	u64 now = time_wall_ns() / NS_PER_MS, from = now - HOUR_MS, to = now;
 	u64 steps = STEPS_DEFAULT;
 	struct store_strip strip = { 0 };
+	const char *event = "cpu";
 
 	if (!request_query_u64(q, "from_ms", 0, TIME_MAX_MS, &from) ||
 	    !request_query_u64(q, "to_ms", 0, TIME_MAX_MS, &to) ||
-	    !request_query_u64(q, "steps", 1, STEPS_MAX, &steps))
+	    !request_query_u64(q, "steps", 1, STEPS_MAX, &steps) ||
+	    !request_query_text(q, "event", RANGE_EVENT_MAX, &event))
 		return;
 	if (from >= to) {
 		reply_error(q, ERROR_OUT_OF_RANGE, "from_ms",
 			    "\"from_ms\" must be before \"to_ms\".");
 		return;
 	}
-	int err = store_strip(q->service->store, from * NS_PER_MS, to * NS_PER_MS, (u32)steps,
-			      &strip);
+	const struct store_strip_query query = { from * NS_PER_MS, to * NS_PER_MS,
+						 *event ? event : "cpu", (u32)steps };
+	int err = store_strip(q->service->store, &query, &strip);
 	if (err) {
 		reply_errno(q, err, "read the slices");
 		return;
 	}
-	json_t *list = json_array();
-	vec_each(s, &strip.series)
-		json_array_append_new(list, series_json(s));
-	reply_json(q, 200,
-		   json_pack("{s:I,s:I,s:I,s:o}", "from_ms",
-			     (json_int_t)(strip.from_ns / NS_PER_MS), "step_ms",
-			     (json_int_t)(strip.step_ns / NS_PER_MS), "nr_steps",
-			     (json_int_t)strip.nr_steps, "series", list));
+	reply_strip(q, &strip, query.event);
 	store_strip_fini(&strip);
 }

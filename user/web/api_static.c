@@ -33,7 +33,7 @@ void reply_asset(struct request *q, const char *name)
 
 void api_home(struct request *q)
 {
-	reply_asset(q, "index.html");
+	reply_asset(q, q->service->requests ? "fleet.html" : "index.html");
 }
 
 /* Styles, scripts and pictures; pages have addresses of their own. */

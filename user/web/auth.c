@@ -332,9 +332,20 @@ static enum role find_role(const struct auth *a, const struct request *q, bool *
 	return text ? auth_ticket_role(a, text, time_wall_ns() / NS_PER_SEC, &t) : ROLE_NONE;
 }
 
+/* A profile or a range is opened after the login; other pages begin at the home page. */
+static char *login_path(const struct auth *a, const struct request *q)
+{
+	if (!strcmp(q->route->pattern, "p/ID"))
+		return xasprintf("%s/login?to=p/%llu", a->o->prefix, (unsigned long long)q->id);
+	if (!strcmp(q->route->pattern, "s/FROM-TO"))
+		return xasprintf("%s/login?to=s/%llu-%llu", a->o->prefix,
+				 (unsigned long long)q->from_ms, (unsigned long long)q->to_ms);
+	return xasprintf("%s/login", a->o->prefix);
+}
+
 static void refuse_login(const struct auth *a, struct request *q)
 {
-	auto_free char *login = xasprintf("%s/login", a->o->prefix);
+	auto_free char *login = login_path(a, q);
 
 	if (q->route->is_page)
 		reply_redirect(q, login, NULL);

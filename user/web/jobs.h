@@ -16,6 +16,7 @@ enum web_task {
 	WEB_SUMMARY, /* facts about a profile for lists, as JSON: web/summarize.h */
 	WEB_RANGE,   /* slices of a time range, written as CONVERT does */
 	WEB_THIN,    /* a file of slices with longer ones: export/slices/slice_thin.h */
+	WEB_PUSH,    /* slices of a time range as requests for receivers: push/bodies.h */
 	WEB_TASKS,
 };
 
@@ -25,7 +26,7 @@ enum web_task {
  *   DIFF             before and after
  *   IMPORT, SUMMARY  the profile
  *   THIN             the file of slices
- *   RANGE            any, such as /dev/null; files of slices are asked for as place 1, "0", "1", ..
+ *   RANGE, PUSH      any, such as /dev/null; files of slices are asked for as place 1, "0", "1", ..
  *                    until the answer is -ENOENT
  */
 enum web_place {
@@ -39,13 +40,15 @@ struct web_params {
 	char format[16]; /* a name or an extension of export/export.h, or "sflm" */
 	char title[256];
 	char transforms[4096];        /* a line each, as in --transform */
-	u64 from_wall_ns, to_wall_ns; /* RANGE */
+	u64 from_wall_ns, to_wall_ns; /* RANGE, PUSH */
 	u64 step_ns;                  /* THIN */
 	/* RANGE, CONVERT: samples with these labels only */
 	char service[128], container[128], pod[128], namespace[128];
 	/* RANGE */
 	u64 pid;
 	char comm[32], event[32];
+	u32 kinds; /* PUSH: bits of enum receiver_kind */
+	char host[128];
 };
 _Static_assert(sizeof(struct web_params) <= WORKER_TEXT_MAX, "they are a request's parameters");
 

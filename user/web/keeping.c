@@ -60,6 +60,7 @@ static void add(struct keeping *k)
 	int err = store_add(k->sv->store, f, k->bytes ? k->bytes->at : NULL,
 			    k->bytes ? k->bytes->nr : 0);
 
+	store_health_note(&k->sv->store_health, err);
 	if (err)
 		log_error("profile %llu is not stored: %s", (unsigned long long)f->id,
 			  strerror(-err));

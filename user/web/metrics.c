@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "web/api.h"
+#include "web/push.h"
 #include "web/service.h"
 #include "web/sessions.h"
 
@@ -67,15 +68,24 @@ void api_metrics(struct request *q)
 	    (double)r->cpu_ns / NS_PER_SEC);
 	add(&s, "recorder_memory_bytes", "gauge", "Resident memory of the recorder.",
 	    r->has_node ? (double)r->node.memory_bytes : 0);
+	add(&s, "recorder_heap_bytes", "gauge", "Memory that the recorder has allocated.",
+	    r->has_node ? (double)r->node.heap_bytes : 0);
+	add(&s, "recorder_heap_free_bytes", "gauge",
+	    "Free memory of the recorder's heap that the kernel has not got back.",
+	    r->has_node ? (double)r->node.heap_free_bytes : 0);
 	add(&s, "continuous_rate_hertz", "gauge", "Rate of continuous profiling; 0: off.",
 	    r->has_node ? r->node.continuous_hz : 0);
 	add(&s, "samples_total", "counter", "Samples in recordings and slices.",
 	    (double)sv->nr_samples);
 	add(&s, "lost_samples_total", "counter", "Samples that were lost.", (double)sv->nr_lost);
+	add(&s, "triggers_fired_total", "counter", "Triggers that started a recording.",
+	    (double)sv->triggered.nr);
 	add(&s, "sessions", "gauge", "Recordings that run.", (double)nr_running(sv));
 	add(&s, "jvms", "gauge", "JVMs on the node.", (double)r->jvms.nr);
 	add(&s, "profiles", "gauge", "Profiles in the store.", (double)size.nr_profiles);
 	add(&s, "profile_bytes", "gauge", "Bytes of the profiles.", (double)size.profile_bytes);
+	add(&s, "index_bytes", "gauge", "Bytes of the index of the store.",
+	    (double)size.index_bytes);
 	add(&s, "slice_bytes", "gauge", "Bytes of continuous profiling.", (double)size.slice_bytes);
 	add(&s, "worker_jobs_total", "counter", "Jobs that workers finished.",
 	    (double)workers.nr_done);
@@ -83,6 +93,7 @@ void api_metrics(struct request *q)
 	    (double)(workers.nr_failed + workers.nr_late));
 	add(&s, "worker_queue", "gauge", "Jobs that are not done.", (double)queue_nr(sv->queue));
 	add_all_caches(&s, r);
+	push_metrics(sv->push, &s);
 	size_t nr = s.len;
 	struct payload *b = payload_new(str_take(&s), nr);
 	reply_payload(q, b, &form);

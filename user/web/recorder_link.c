@@ -10,14 +10,25 @@
 #include "base/time.h"
 #include "control/channel.h"
 
-#define EVENTS_MAX 4096
-#define JVMS_MAX   16384
-#define SILENT_NS  (5 * NS_PER_SEC) /* CPU time of a longer pause is not counted */
+#define EVENTS_MAX       4096
+#define JVMS_MAX         16384
+#define READING_JVMS_MAX 4096
+#define READING_NS       (5 * NS_PER_SEC) /* an older reading says nothing about now */
+#define WATCH_NS         NS_PER_SEC       /* between two requests for readings */
+#define SILENT_NS        (5 * NS_PER_SEC) /* CPU time of a longer pause is not counted */
 
 void recorder_link_init(struct recorder_link *r)
 {
 	*r = (struct recorder_link){ .sock = -1, .since_wall_ns = time_wall_ns() };
 	r->message = xcalloc(1, sizeof(*r->message));
+}
+
+static void free_reading(struct reading *r)
+{
+	if (!r)
+		return;
+	vec_fini(&r->jvms);
+	free(r);
 }
 
 void recorder_link_detach(struct recorder_link *r)
@@ -29,6 +40,9 @@ void recorder_link_detach(struct recorder_link *r)
 	r->is_up = false;
 	r->has_node = false;
 	r->jvms.nr = r->arriving.nr = 0;
+	free_reading(take(r->reading));
+	free_reading(take(r->arriving_reading));
+	r->watched_wall_ns = 0;
 }
 
 void recorder_link_fini(struct recorder_link *r)
@@ -111,6 +125,40 @@ static void take_jvms(struct recorder_link *r)
 	r->arriving.nr = 0;
 }
 
+static void take_reading(struct recorder_link *r)
+{
+	const struct control_reading *m = &r->message->reading;
+
+	if (m->first) {
+		free_reading(r->arriving_reading);
+		r->arriving_reading = xcalloc(1, sizeof(*r->arriving_reading));
+		r->arriving_reading->node = *m;
+	}
+	struct reading *arriving = r->arriving_reading;
+	if (!arriving)
+		return;
+	for (u32 i = 0; i < m->nr && arriving->jvms.nr < READING_JVMS_MAX; i++)
+		vec_push(&arriving->jvms, m->at[i]);
+	if (!m->last)
+		return;
+	free_reading(r->reading);
+	r->reading = take(r->arriving_reading);
+}
+
+void recorder_link_watch(struct recorder_link *r)
+{
+	u64 now = time_wall_ns();
+	bool is_old = r->reading && now - r->reading->node.wall_ns > READING_NS;
+
+	if (is_old)
+		free_reading(take(r->reading));
+	if (r->sock < 0 || now - r->watched_wall_ns < WATCH_NS)
+		return;
+	*r->message = (struct control_message){ .kind = CONTROL_WATCH };
+	if (!recorder_link_send(r, r->message))
+		r->watched_wall_ns = now;
+}
+
 int recorder_link_receive(struct recorder_link *r, int *fd)
 {
 	if (r->sock < 0)
@@ -133,6 +181,9 @@ int recorder_link_receive(struct recorder_link *r, int *fd)
 		return 0;
 	case CONTROL_JVMS:
 		take_jvms(r);
+		return 0;
+	case CONTROL_READING:
+		take_reading(r);
 		return 0;
 	default:
 		return 1;

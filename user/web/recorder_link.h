@@ -5,19 +5,26 @@
 #include "base/vec.h"
 #include "control/protocol.h"
 
+/* A reading of all JVMs. */
+struct reading {
+	struct control_reading node; /* without its rows */
+	VEC(struct control_reading_jvm) jvms;
+};
+
 struct recorder_link {
 	int sock;      /* -1: no recorder runs */
 	bool is_up;    /* its version is ours and its limits are known */
 	bool is_other; /* its version is not ours */
 	bool has_node;
 	u64 since_wall_ns; /* up or down since */
-	u64 heard_wall_ns;
+	u64 heard_wall_ns, watched_wall_ns;
 	u64 cpu_ns; /* CPU time that it and those before it have reported */
 	struct control_caps caps;
 	struct control_node node;
 	VEC(struct control_event) events;
 	VEC(struct control_jvm) jvms, arriving;
-	struct control_message *message; /* room for the one that is handled */
+	struct reading *reading, *arriving_reading; /* NULL: none is known */
+	struct control_message *message;            /* room for the one that is handled */
 };
 
 void recorder_link_init(struct recorder_link *r);
@@ -33,6 +40,9 @@ void recorder_link_detach(struct recorder_link *r);
  * another error the channel must be closed.
  */
 int recorder_link_receive(struct recorder_link *r, int *fd);
+
+/* Asks for readings, which go on for a while. Forgets one that is old. */
+void recorder_link_watch(struct recorder_link *r);
 
 /* -EPIPE if there is no recorder, -EAGAIN if it reads too slowly. */
 int recorder_link_send(struct recorder_link *r, const struct control_message *m);

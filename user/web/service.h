@@ -2,14 +2,19 @@
 /* Everything that the web process has; made and freed by web.c. */
 #pragma once
 
+#include "web/alerts.h"
 #include "web/auth.h"
 #include "web/queue.h"
 #include "web/recorder_link.h"
+#include "web/store_health.h"
 #include "web/thinning.h"
+#include "web/triggered.h"
 #include "web/users.h"
 #include "web/web.h"
 
 struct fleet;
+struct fleet_requests;
+struct push;
 struct sessions;
 struct streams;
 
@@ -19,6 +24,8 @@ enum change {
 	CHANGED_SESSIONS = 2,
 	CHANGED_JVMS = 4,
 	CHANGED_NODE = 8,
+	CHANGED_FLEET = 16,
+	CHANGED_TRIGGERS = 32,
 };
 
 struct service {
@@ -29,10 +36,15 @@ struct service {
 	struct recorder_link recorder;
 	struct auth auth;
 	struct users users;
+	struct store_health store_health;
 	struct sessions *sessions;
 	struct streams *streams;
 	struct thinning thinning;
-	struct fleet *fleet; /* NULL: this node is in none */
+	struct triggered triggered;
+	struct alerts alerts;
+	struct fleet *fleet;             /* NULL: this node is in none */
+	struct fleet_requests *requests; /* NULL: this server asks no fleet */
+	struct push *push;               /* NULL: nothing is pushed */
 	char host[256];
 	u64 started_wall_ns;
 	u32 changed;             /* enum change */

@@ -219,6 +219,7 @@ static void take_part(struct session *s, const struct control_part *part, int fd
 		return;
 	int err = store_add_part(store, s->id, bytes, part->bytes);
 	munmap(bytes, part->bytes);
+	store_health_note(&s->sv->store_health, err);
 	s->nr_received++;
 	if (err) {
 		if (!s->is_cut)

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "web/api.h"
+#include "web/fleet_requests.h"
 #include "web/service.h"
 #include "web/sessions.h"
 
@@ -126,6 +127,10 @@ static void send_changes(struct service *sv, struct stream *s, u32 changed)
 		add_event(s, "sessions", sessions_json(sv));
 	if (changed & CHANGED_PROFILES)
 		add_event(s, "profiles", profiles_json(sv, "", 0, PROFILES_MAX));
+	if (changed & CHANGED_TRIGGERS)
+		add_event(s, "triggers", triggered_json(sv));
+	if (changed & CHANGED_FLEET)
+		add_event(s, "fleet", fleet_json(sv));
 	if (changed & CHANGED_JVMS)
 		add_event(s, "jvms", jvms_json(sv));
 	if (!changed && time_mono_ns() - s->written_ns > SILENCE_NS)
@@ -140,6 +145,10 @@ void streams_tick(struct service *sv)
 	sv->changed = 0;
 	if (sessions_at(sv->sessions, 0))
 		changed |= CHANGED_SESSIONS;
+	if (all->list.nr)
+		fleet_requests_watched(sv->requests);
+	if (fleet_requests_run(sv->requests))
+		changed |= CHANGED_FLEET;
 	vec_each(s, &all->list)
 		send_changes(sv, *s, changed);
 }
@@ -163,6 +172,7 @@ void api_stream(struct request *q)
 	}
 	vec_push(&all->list, s);
 	send_changes(q->service, s,
-		     CHANGED_NODE | CHANGED_SESSIONS | CHANGED_PROFILES | CHANGED_JVMS);
+		     CHANGED_NODE | CHANGED_SESSIONS | CHANGED_PROFILES | CHANGED_JVMS |
+			     CHANGED_FLEET | CHANGED_TRIGGERS);
 	reply_response(q, r, &form);
 }

@@ -22,6 +22,7 @@
 #include "profile/names.h"
 #include "profile/transform.h"
 #include "profile/view.h"
+#include "push/bodies.h"
 #include "web/jobs.h"
 #include "web/summarize.h"
 
@@ -93,7 +94,8 @@ static int take_params(const void *bytes, size_t len, struct web_params *out)
 			       is_text(out->container, sizeof(out->container)) &&
 			       is_text(out->pod, sizeof(out->pod)) &&
 			       is_text(out->namespace, sizeof(out->namespace)) &&
-			       is_text(out->comm, sizeof(out->comm))
+			       is_text(out->comm, sizeof(out->comm)) &&
+			       is_text(out->host, sizeof(out->host))
 		       ? 0
 		       : -EINVAL;
 }
@@ -407,7 +409,6 @@ static int read_slices(struct worker_io *io, const struct web_params *params, st
 	const struct slice_query query = query_of(params);
 	u64 nr_damaged = 0;
 
-	p->slot_ns = slot_of(params);
 	for (u32 i = 0; i < SLICE_FILES; i++) {
 		auto_free char *path = xasprintf("%u", i);
 		auto_close int fd = worker_open(io, WEB_PLACE_SLICES, path);
@@ -439,12 +440,31 @@ static int range(struct worker_io *io, const int *fds, const void *bytes, size_t
 	if (take_params(bytes, len, &params) || params.pid > UINT32_MAX ||
 	    params.from_wall_ns >= params.to_wall_ns)
 		return -EINVAL;
+	p->slot_ns = slot_of(&params);
 	int err = check_format(&params, &why)
 			  ?: read_slices(io, &params, p, &why) ?: keep_wanted(&params, p, &why);
 	if (!err) {
 		profile_name_frames(p, is_raw(&params) ? NAMES_RAW : NAMES_SHOWN);
 		err = finish(&params, p, &out, &why);
 	}
+	return answer(io, err, &out, &why);
+}
+
+static int push(struct worker_io *io, const int *fds, const void *bytes, size_t len)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str out = { 0 }, why = { 0 };
+	struct web_params params;
+
+	if (take_params(bytes, len, &params) || params.from_wall_ns >= params.to_wall_ns)
+		return -EINVAL;
+	int err = read_slices(io, &params, p, &why);
+	if (!err) {
+		profile_name_frames(p, NAMES_SHOWN);
+		err = push_bodies(p, params.kinds, params.host, &out);
+	}
+	if (err == -ENODATA && !profile_find_note(p, NOTE_INCOMPLETE "slices"))
+		err = 0; /* a minute without samples has no requests */
 	return answer(io, err, &out, &why);
 }
 
@@ -461,8 +481,8 @@ static int thin(struct worker_io *io, const int *fds, const void *bytes, size_t 
 }
 
 const worker_fn web_tasks[WEB_TASKS] = {
-	[WEB_CONVERT] = convert, [WEB_DIFF] = diff,   [WEB_IMPORT] = import,
-	[WEB_SUMMARY] = summary, [WEB_RANGE] = range, [WEB_THIN] = thin,
+	[WEB_CONVERT] = convert, [WEB_DIFF] = diff, [WEB_IMPORT] = import, [WEB_SUMMARY] = summary,
+	[WEB_RANGE] = range,     [WEB_THIN] = thin, [WEB_PUSH] = push,
 };
 
 static const struct worker_kind kind = {

@@ -18,13 +18,17 @@
 #include "control/handover.h"
 #include "web/confine.h"
 #include "web/fleet.h"
+#include "web/fleet_requests.h"
+#include "web/push.h"
 #include "web/server.h"
 #include "web/service.h"
 #include "web/sessions.h"
 #include "web/sse.h"
 
 #define TICK_MS      1000
-#define BUSY_MS      10  /* while workers work */
+#define RUNS_MS      250 /* while recordings run, or with a fleet */
+#define BUSY_MS      50  /* while workers work: deadlines */
+#define ASKS_MS      20  /* while a request to a fleet runs */
 #define MESSAGES_MAX 256 /* of the recorder, before others get their turn */
 
 struct web {
@@ -57,7 +61,8 @@ static void ask_for_book(struct service *sv)
 
 static void take_slice(struct service *sv, const struct control_slice *m, int fd)
 {
-	struct store_use uses[CONTROL_SERVICES];
+	static struct store_use uses[CONTROL_SERVICES * CONTROL_SLICE_EVENTS]; /* scratch */
+	size_t nr = 0;
 
 	if (!channel_file_is(fd, m->bytes))
 		return;
@@ -65,12 +70,16 @@ static void take_slice(struct service *sv, const struct control_slice *m, int fd
 	if (bytes == MAP_FAILED)
 		return;
 	for (u32 i = 0; i < m->nr; i++)
-		uses[i] = (struct store_use){ m->services[i].name, m->services[i].cpu_ns };
+		for (u32 k = 0; k < m->nr_events; k++)
+			uses[nr++] = (struct store_use){ m->events[k], m->services[i].name,
+							 m->services[i].values[k] };
 	sv->nr_samples += m->samples;
 	sv->nr_lost += m->lost;
+	push_saw_slice(sv->push, m->begin_wall_ns);
 	int err = store_add_slice(sv->store, bytes, m->bytes, m->begin_wall_ns, m->end_wall_ns,
-				  uses, m->nr);
+				  uses, nr);
 	munmap(bytes, m->bytes);
+	store_health_note(&sv->store_health, err);
 	if (err) {
 		log_debug("a slice is not kept: %s", strerror(-err));
 		ask_for_book(sv);
@@ -87,6 +96,9 @@ static int take_message(struct service *sv, int fd)
 	case CONTROL_PART:
 	case CONTROL_ENDED:
 		sessions_message(sv->sessions, m, fd);
+		return 0;
+	case CONTROL_FIRED:
+		triggered_take(sv, &m->fired, "rule");
 		return 0;
 	case CONTROL_SLICE:
 		take_slice(sv, &m->slice, fd);
@@ -148,44 +160,85 @@ static void tick(struct web *w)
 
 	sessions_tick(w->sv.sessions);
 	fleet_tick(w->sv.fleet);
+	fleet_requests_tick(w->sv.requests);
+	push_tick(w->sv.push);
 	if (now - w->ticked_ns < TICK_MS * NS_PER_MS)
 		return;
 	w->ticked_ns = now;
 	store_tick(w->sv.store, time_wall_ns());
 	thinning_tick(&w->sv);
+	triggered_tick(&w->sv);
 	server_tick(w->server);
 	streams_tick(&w->sv);
 }
 
-/* Only a new process can have workers again; the supervisor starts it. */
-static void look_at_workers(struct web *w)
+/* Only a new process can have workers and senders again; the supervisor starts it. */
+static void look_at_children(struct web *w)
 {
-	if (w->is_over || !workers_are_broken(w->sv.workers))
+	bool is_push = push_is_broken(w->sv.push);
+
+	if (w->is_over || (!is_push && !workers_are_broken(w->sv.workers) &&
+			   !fleet_requests_are_broken(w->sv.requests)))
 		return;
-	log_error("the web process starts anew, because the process that starts its workers has "
-		  "ended or does not answer");
+	log_error("the web process starts anew, because the process that %s",
+		  is_push ? "sends profiles has ended"
+			  : "starts its workers has ended or does not answer");
 	w->is_over = true;
+}
+
+/* Messages end the wait: this is for work that is due at some time. */
+static int patience_ms(const struct web *w)
+{
+	bool runs = sessions_at(w->sv.sessions, 0) || w->sv.fleet || w->sv.requests || w->sv.push;
+
+	if (fleet_requests_run(w->sv.requests))
+		return ASKS_MS;
+	return queue_nr(w->sv.queue) ? BUSY_MS : runs ? RUNS_MS : TICK_MS;
+}
+
+/* Waits for something to do. */
+static void await(struct web *w)
+{
+	enum {
+		SIGNALS,
+		CONTROL,
+		SERVER,
+		RECORDER,
+		FLEET,
+		REQUESTS,
+		WORKERS,
+	};
+	struct pollfd polled[WORKERS + WORKERS_FDS + RECEIVERS_MAX] = {
+		[SIGNALS] = { w->signal_fd, POLLIN, 0 },
+		[CONTROL] = { w->sv.o->control_fd, POLLIN, 0 },
+		[SERVER] = { server_fd(w->server), POLLIN, 0 },
+		[RECORDER] = { w->sv.recorder.sock, POLLIN, 0 },
+		[FLEET] = { fleet_fd(w->sv.fleet), POLLIN, 0 },
+		[REQUESTS] = { fleet_requests_fd(w->sv.requests), POLLIN, 0 },
+	};
+	int ms = patience_ms(w), fds[WORKERS_FDS];
+	size_t nr = workers_fds(w->sv.workers, fds);
+
+	for (size_t i = 0; i < nr; i++)
+		polled[WORKERS + i] = (struct pollfd){ fds[i], POLLIN, 0 };
+	nr += WORKERS;
+	nr += push_polled(w->sv.push, polled + nr);
+	poll(polled, nr, server_timeout_ms(w->server, ms));
+	if (polled[SIGNALS].revents)
+		w->is_over = true;
+	if (polled[CONTROL].revents)
+		take_channel(w);
 }
 
 static void loop(struct web *w)
 {
 	while (!w->is_over) {
-		struct pollfd polled[] = {
-			{ server_fd(w->server), POLLIN, 0 },  { w->sv.o->control_fd, POLLIN, 0 },
-			{ w->signal_fd, POLLIN, 0 },          { w->sv.recorder.sock, POLLIN, 0 },
-			{ fleet_fd(w->sv.fleet), POLLIN, 0 },
-		};
-		int ms = queue_nr(w->sv.queue) ? BUSY_MS : TICK_MS / 4;
-		poll(polled, ARRAY_SIZE(polled), server_timeout_ms(w->server, ms));
-		if (polled[2].revents)
-			w->is_over = true;
-		if (polled[1].revents)
-			take_channel(w);
+		await(w);
 		receive(w);
 		queue_poll(w->sv.queue);
 		tick(w);
 		server_run(w->server);
-		look_at_workers(w);
+		look_at_children(w);
 	}
 }
 
@@ -217,13 +270,15 @@ static int open_service(struct web *w, const struct web_options *o)
 		return err;
 	}
 	auth_recall(&sv->auth, sv->store);
+	triggered_recall(sv);
 	err = server_new(sv, &w->server);
 	if (err) {
 		log_error("cannot start the HTTP server%s",
 			  o->tls_key ? "; the key may not belong to the certificate" : "");
 		return err;
 	}
-	err = fleet_new(sv, &sv->fleet);
+	err = fleet_new(sv, &sv->fleet) ?: fleet_requests_new(sv, &sv->requests)
+						  ?: push_new(sv, &sv->push);
 	if (err)
 		return err;
 	err = web_confine(o->dir, o->fleet ? o->fleet->dir : NULL);
@@ -242,10 +297,16 @@ static void close_service(struct web *w)
 	streams_end(sv->streams);
 	server_free(w->server);
 	fleet_free(sv->fleet);
+	fleet_requests_free(sv->requests);
+	push_free(sv->push);
 	sessions_free(sv->sessions);
 	queue_free(sv->queue);
 	streams_free(sv->streams);
+	triggered_fini(sv);
+	alerts_fini(&sv->alerts);
 	workers_free(sv->workers);
+	if (sv->o->asks)
+		workers_free(sv->o->asks->workers);
 	if (sv->store)
 		store_close(sv->store);
 	recorder_link_fini(&sv->recorder);

@@ -6,12 +6,31 @@
 #pragma once
 
 #include "base/types.h"
+#include "push/backlog.h"
+#include "push/credentials.h"
+#include "push/receiver.h"
 #include "store/store.h"
 
 /* The fleet that this node belongs to (docs/fleet.md). */
 struct web_fleet {
 	const char *url, *dir;     /* of the NATS server; the folder with the file of keys */
 	const char *node, *labels; /* its name; "zone=a,version=2" */
+	const char *page_url;      /* by which people reach this daemon; NULL: unknown */
+};
+
+/* Where profiles are pushed to (web/push.h). */
+struct web_push {
+	struct receiver receivers[RECEIVERS_MAX];
+	struct credentials *credentials; /* of each; wiped once the senders have them */
+	u32 nr;
+	struct backlog_limits limits;
+};
+
+/* The fleet that this server asks (sysflame fleet serve). */
+struct web_asks {
+	const char *url, *dir;   /* of NATS; the folder with nats.nk and ca.pem */
+	const u8 *private_key;   /* of the person; FLEET_KEY_LEN bytes */
+	struct workers *workers; /* of merge_start_workers; web_run frees them */
 };
 
 struct web_options {
@@ -28,6 +47,8 @@ struct web_options {
 	u64 max_profile_bytes;          /* of a recording; a longer one becomes several. 0: 48 MB */
 	struct workers *workers;        /* of web_start_workers; web_run takes them over */
 	const struct web_fleet *fleet;  /* NULL: this node is in no fleet */
+	const struct web_asks *asks;    /* NULL: this server asks no fleet */
+	const struct web_push *push;    /* NULL: nothing is pushed */
 };
 
 /*

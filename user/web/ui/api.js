@@ -68,13 +68,13 @@ export async function logOut() {
 const POLL_MS = 2000;
 const SILENT_MS = 10000;
 const RETRY_MS = 30000;
-const POLLED = ['node', 'sessions'];
+const POLLED = ['node', 'sessions', 'fleet', 'triggers'];
 
 // Calls on[EVENT](data) for changes. Asks every two seconds while there is no stream, or a proxy holds it back.
 export function follow(on) {
 	let heard = Date.now(), profiles = '', isAsking = false;
 	const poll = async () => {
-		for (const what of POLLED)
+		for (const what of POLLED.filter((w) => on[w]))
 			await get(what).then(on[what], on.error);
 		// The list itself may be long; its size and newest entry show most changes.
 		const list = await get('profiles?limit=1').then(JSON.stringify, () => profiles);
@@ -84,7 +84,7 @@ export function follow(on) {
 	};
 	const connect = () => {
 		const stream = new EventSource(`${base}api/v1/stream`);
-		for (const what of ['node', 'sessions', 'profiles', 'jvms'])
+		for (const what of ['node', 'sessions', 'profiles', 'jvms', 'fleet', 'triggers'].filter((w) => on[w]))
 			stream.addEventListener(what, (e) => {
 				heard = Date.now();
 				on[what](JSON.parse(e.data || 'null'));

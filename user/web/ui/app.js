@@ -1,10 +1,14 @@
 // The page of the node: what runs, the past, and the profiles.
-import { follow, get, logOut, post } from './api.js';
+import { follow, get, post } from './api.js';
+import { openAudit } from './audit.js';
 import { $, announce, bytes, clock, day, el, fail, number, showError } from './dom.js';
 import * as profiles from './profiles.js';
+import { showPush } from './push.js';
 import * as recordings from './recordings.js';
+import { enter, showBanner } from './session.js';
 import * as start from './start.js';
 import * as strip from './strip.js';
+import * as triggers from './triggers.js';
 import { parseLines } from './transforms.js';
 
 let nrJvms = 0, node = null, wasUp = true;
@@ -12,7 +16,7 @@ let nrJvms = 0, node = null, wasUp = true;
 function showHost() {
 	const facts = [node.host, node.kernel && `Linux ${node.kernel.replace(/^Linux /, '')}`, node.cpus && `${number(node.cpus)} CPUs`, `${nrJvms} JVM${nrJvms === 1 ? '' : 's'}`];
 	$('host').textContent = facts.filter(Boolean).join(' · ');
-	$('version').textContent = `sysflame ${node.version} · ${bytes(node.store.profile_bytes + node.store.slice_bytes)} of ${bytes(node.store.max_bytes)} used`;
+	$('version').textContent = `sysflame ${node.version} · ${bytes(node.store.profile_bytes + node.store.slice_bytes + node.store.index_bytes)} of ${bytes(node.store.max_bytes)} used`;
 	document.title = `${node.host} - sysflame`;
 }
 
@@ -23,6 +27,8 @@ function showHealth() {
 	$('banner').hidden = isUp;
 	$('excluded').textContent = node.excluded.map(e => `${e.comm} (PID ${e.pid}): ${e.why}`).join(' ');
 	$('excluded').hidden = !node.excluded.length;
+	$('disk').textContent = node.store.error && `${node.store.error} This began ${day(node.store.error_since_ms).toLowerCase()} ${clock(node.store.error_since_ms, true)}.`;
+	$('disk').hidden = !node.store.error;
 	$('banner').textContent = isUp ? '' : `The recorder has been down since ${day(recorder.since_ms).toLowerCase()} ${clock(recorder.since_ms, true)}. It restarts by itself. Profiles can be read meanwhile.`;
 	if (wasUp !== isUp)
 		announce(isUp ? 'The recorder is up again.' : 'The recorder is down.');
@@ -35,6 +41,7 @@ function setNode(next) {
 	showHealth();
 	start.setNode(node);
 	strip.setNode(node);
+	showPush(node);
 }
 
 function setJvms(list) {
@@ -64,12 +71,6 @@ async function saveSettings(e) {
 	}
 }
 
-async function openAudit() {
-	const list = await get('audit').catch((e) => fail(e) || []);
-	$('audit-list').replaceChildren(el('table', {}, el('tbody', {}, ...list.map((a) => el('tr', {}, el('td', { className: 'quiet' }, `${day(a.at_ms)} ${clock(a.at_ms, true)}`), el('td', {}, a.who), el('td', {}, a.what))))));
-	$('audit').showModal();
-}
-
 function onKey(e) {
 	if (e.ctrlKey || e.metaKey || e.altKey || e.target.matches('input, select, textarea, [contenteditable]') || document.querySelector('dialog[open]'))
 		return;
@@ -83,32 +84,21 @@ function onKey(e) {
 }
 
 async function main() {
-	try {
-		node = await get('node');
-	} catch (e) {
-		$('banner').hidden = false;
-		$('banner').textContent = e.message;
-		setTimeout(() => location.reload(), 5000);
+	node = await enter();
+	if (!node)
 		return;
-	}
 	const isOperator = node.role === 'operator';
-	// Viewers see no control that changes anything: app.css hides them.
-	document.body.classList.toggle('operator', isOperator);
-	$('logout').addEventListener('click', logOut);
 	$('keys-button').addEventListener('click', () => $('keys').showModal());
 	if (isOperator) {
 		$('settings-button').addEventListener('click', openSettings);
 		$('settings-save').addEventListener('click', saveSettings);
 		$('audit-button').addEventListener('click', openAudit);
 	}
-	await Promise.all([isOperator ? start.setUp() : null, recordings.setUp(isOperator), profiles.setUp(isOperator), strip.setUp()]);
+	await Promise.all([isOperator ? start.setUp() : null, recordings.setUp(isOperator), profiles.setUp(isOperator), strip.setUp(), triggers.setUp()]);
 	setNode(node);
 	get('jvms').then(setJvms, () => {});
 	document.addEventListener('keydown', onKey);
-	follow({ node: (n) => setNode({ ...node, ...n }), sessions: recordings.setSessions, profiles: profiles.refresh, jvms: setJvms, error: (e) => {
-		$('banner').hidden = false;
-		$('banner').textContent = e.message;
-	} });
+	follow({ node: (n) => setNode({ ...node, ...n }), sessions: recordings.setSessions, profiles: profiles.refresh, jvms: setJvms, triggers: triggers.set, error: showBanner });
 }
 
 main();

@@ -9,10 +9,12 @@ const FILTER_MS = 150;
 const UPLOAD_MOST = 64e6;
 const FORMATS = [['html', 'Page (html)'], ['svg', 'Picture (svg)'], ['collapsed', 'Collapsed stacks'], ['pprof', 'pprof'], ['sflm', 'Raw (sflm)']];
 const KINDS = [['java', 'Java'], ['native', 'native'], ['kernel', 'kernel'], ['jvm', 'JVM'], ['other', 'other']];
-const SOURCES = { upload: 'upload', diff: 'comparison', range: 'from the past' };
+const SOURCES = { upload: 'upload', diff: 'comparison', range: 'from the past', fleet: 'fleet' };
 const COLUMNS = 9;
 
+let whenEmpty = null; // what a page shows that starts no recordings of a node
 let profiles = [], nrAll = 0, limit = PAGE, isOperator = false, query = '';
+let nrAsked = 0, shown = 0; // turns of refresh()
 const selected = new Set(), hidden = new Set(); // ids; hidden: deleted here, the server may not have said so yet
 
 const chosen = () => profiles.filter((p) => selected.has(p.id));
@@ -136,7 +138,7 @@ function showEmpty(isEmpty) {
 	if (!isEmpty)
 		return;
 	$('empty').replaceChildren(...(query ? [el('p', {}, 'No profile has these words in its name, events or target.')]
-		: isOperator ? [el('p', {}, 'There are no profiles yet.'), el('button', { className: 'primary', textContent: 'Start profiling', on_click: start }), el('p', { className: 'quiet' }, 'or, in a shell of the node:'), el('code', {}, command())]
+		: whenEmpty ? whenEmpty() : isOperator ? [el('p', {}, 'There are no profiles yet.'), el('button', { className: 'primary', textContent: 'Start profiling', on_click: start }), el('p', { className: 'quiet' }, 'or, in a shell of the node:'), el('code', {}, command())]
 			: [el('p', {}, 'There are no profiles yet.')]));
 }
 
@@ -179,12 +181,14 @@ function focusRow(id) {
 // The list changes while people type a name or have a menu open; they see it after that.
 const isBusy = () => $('profiles').querySelector('.what input, details[open]');
 
+// Answers may arrive in another order than they were asked for: one that is older than what is shown is dropped.
 export async function refresh() {
-	const asked = query;
+	const asked = query, turn = ++nrAsked;
 	try {
 		const reply = await get(`profiles?limit=${limit}${query ? `&q=${encodeURIComponent(query)}` : ''}`);
-		if (asked !== query)
+		if (asked !== query || turn < shown)
 			return;
+		shown = turn;
 		profiles = reply.profiles;
 		nrAll = reply.nr;
 		if (!isBusy())
@@ -284,8 +288,9 @@ function onKey(e) {
 	}
 }
 
-export async function setUp(mayChange) {
+export async function setUp(mayChange, empty) {
 	let timer;
+	whenEmpty = empty;
 	isOperator = mayChange;
 	$('filter').addEventListener('input', () => {
 		clearTimeout(timer);

@@ -52,7 +52,7 @@ async function openProfile() {
 }
 
 // What a range is limited to: parts of the address, and of the body of a request.
-const FILTERS = ['service', 'container', 'pod', 'comm', 'pid'];
+const FILTERS = ['service', 'container', 'pod', 'comm', 'pid', 'event'];
 const SERVICES_MOST = 50;
 const address = (from, to) => `${from}-${to}${location.search}`;
 
@@ -79,17 +79,17 @@ async function make(path, body, text) {
 function compareMenu(span, filter, oldest, services) {
 	const { from_ms: from, to_ms: to } = span, after = { ...span, ...filter };
 	const item = (text, isThere, before) => el('button', { textContent: text, disabled: !isThere, title: isThere ? '' : 'No slices are kept of that time.', on_click: () => make('diffs', { before, after }, 'The comparison is made …') });
-	const earlier = (text, hours) => item(text, from - hours * HOUR_MS >= oldest, { ...filter, from_ms: from - hours * HOUR_MS, to_ms: to - hours * HOUR_MS });
-	const others = services.filter((s) => s !== filter.service).slice(0, SERVICES_MOST).map((service) => item(service, true, { ...span, service }));
+	const earlier = (text, hours) => item(text, oldest && to - hours * HOUR_MS > oldest, { ...filter, from_ms: from - hours * HOUR_MS, to_ms: to - hours * HOUR_MS });
+	const others = services.filter((s) => s !== filter.service).slice(0, SERVICES_MOST).map((service) => item(service, true, { ...span, ...(filter.event && { event: filter.event }), service }));
 	return menu('Compare', [el('p', { className: 'label' }, 'with the same time'), earlier('an hour earlier', 1), earlier('yesterday', 24), earlier('a week ago', 168),
 		...(others.length ? [el('p', { className: 'label' }, 'with another service'), ...others] : [])]);
 }
 
 async function openRange() {
 	const [from, to] = last.split('-').map(Number), span = { from_ms: from, to_ms: to }, length = to - from, filter = filterOf(location.search);
-	const [node, slices] = await Promise.all([get('node'), get(`slices?from_ms=${from}&to_ms=${to}&steps=1`).catch(() => ({ series: [] }))]);
-	const name = FILTERS.filter((f) => filter[f]).map((f) => (f === 'pid' ? `pid ${filter[f]}` : filter[f])).join(', ') || node.host;
-	title(name, [`${day(from) === 'Today' ? '' : `${day(from)} `}${clock(from, true)} to ${clock(to, true)}`, duration(length)]);
+	const [node, slices] = await Promise.all([get('node'), get(`slices?from_ms=${from}&to_ms=${to}&steps=1&event=${encodeURIComponent(filter.event || '')}`).catch(() => ({ series: [] }))]);
+	const name = FILTERS.filter((f) => filter[f] && f !== 'event').map((f) => (f === 'pid' ? `pid ${filter[f]}` : filter[f])).join(', ') || node.host;
+	title(name, [`${day(from) === 'Today' ? '' : `${day(from)} `}${clock(from, true)} to ${clock(to, true)}`, duration(length), filter.event]);
 	$('actions').append(el('a', { className: 'button', href: address(from - length, from), 'aria-label': 'The time before', title: 'The time before' }, '←'),
 		el('a', { className: 'button', href: address(to, to + length), 'aria-label': 'The time after', title: 'The time after' }, '→'));
 	if (node.role === 'operator')

@@ -1,6 +1,7 @@
-// Continuous profiling: the CPU time of each service as a row. A drag over a row opens that range.
+// Continuous profiling: the use of each service as a row, of CPU or of another event. A drag over a row opens that
+// range.
 import { get, post } from './api.js';
-import { $, announce, clock, day, duration, el, localTime, showError } from './dom.js';
+import { $, announce, bytes, clock, day, duration, el, localTime, showError } from './dom.js';
 
 const HOUR_MS = 3600 * 1000;
 const REFRESH_MS = 10000;
@@ -10,11 +11,27 @@ const HEIGHT = 40;
 const DRAG_LEAST = 4; // pixels
 const SHARE_LEAST = 0.001; // services below it are behind "more"
 
-let hours = 1, data = null, nrCovered = 0, oldest = 0, isOn = false, areAllShown = false, dragging = null;
+// Names of events, and their values per ms as people read them.
+const EVENTS = {
+	cpu: { name: 'CPU', text: (n) => `${cpus(n)} CPUs` },
+	offcpu: { name: 'Waits', text: (n) => `${cpus(n)} threads` },
+	lock: { name: 'Locks', text: (n) => `${cpus(n)} threads` },
+	alloc: { name: 'Allocation', text: (n) => `${bytes(n * 1000)}/s` },
+};
+const ORDER = Object.keys(EVENTS);
+
+let hours = 1, event = 'cpu', data = null, nrCovered = 0, oldest = 0, isOn = false, areAllShown = false, dragging = null;
 const rows = new Map(); // by service
 
 const snap = (ms) => Math.round(ms / SLICE_MS) * SLICE_MS;
-const address = ({ from, to, service }) => `s/${from}-${to}${service ? `?service=${encodeURIComponent(service)}` : ''}`;
+const value = (n) => (EVENTS[data.event] || EVENTS.cpu).text(n);
+
+// A range of CPU time shows the other events as well.
+function address({ from, to, service }) {
+	const query = new URLSearchParams({ ...(service && { service }), ...(event !== 'cpu' && { event }) }).toString();
+	return `s/${from}-${to}${query && `?${query}`}`;
+}
+
 const cpus = (n) => (n >= 10 ? n.toFixed(0) : n >= 0.095 ? n.toFixed(1) : n.toFixed(2));
 
 function colour(name) {
@@ -37,13 +54,13 @@ class Row {
 		this.plot.addEventListener('pointerleave', () => this.leave());
 	}
 
-	set(cpu) {
-		const per = cpu.map((ms) => ms / data.step_ms);
+	set(values) {
+		const per = values.map((v) => v / data.step_ms);
 		this.per = per;
 		this.peak = Math.max(...per, 0);
 		const mean = per.reduce((a, b) => a + b, 0) / (nrCovered || 1);
-		this.facts.textContent = `mean ${cpus(mean)}, peak ${cpus(this.peak)} CPUs`;
-		this.canvas.setAttribute('aria-label', `${this.service}: mean ${cpus(mean)}, peak ${cpus(this.peak)} CPUs at ${clock(this.timeOf(per.indexOf(this.peak)))}`);
+		this.facts.textContent = `mean ${value(mean)}, peak ${value(this.peak)}`;
+		this.canvas.setAttribute('aria-label', `${this.service}: mean ${value(mean)}, peak ${value(this.peak)} at ${clock(this.timeOf(per.indexOf(this.peak)))}`);
 		this.draw();
 	}
 
@@ -89,7 +106,7 @@ class Row {
 		const now = this.at(e);
 		if (dragging?.row !== this) {
 			const step = Math.min(Math.floor(now.x / now.width * this.per.length), this.per.length - 1);
-			this.say(`${clock(now.ms, hours === 1)} · ${cpus(this.per[step])} CPUs`, now);
+			this.say(`${clock(now.ms, hours === 1)} · ${value(this.per[step])}`, now);
 			return;
 		}
 		const [a, b] = [dragging.from, now].sort((p, q) => p.x - q.x);
@@ -160,11 +177,30 @@ function moreButton(hidden) {
 	});
 }
 
+// Only events that slices have can be chosen.
+function setEvents() {
+	const all = [...new Set([event, ...data.events])].sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b)), box = $('strip-events');
+	box.hidden = all.length < 2;
+	if ([...box.querySelectorAll('input')].map((i) => i.value).join() === all.join())
+		return;
+	box.replaceChildren(box.firstElementChild, ...all.map((name) => el('label', {}, el('input', {
+		type: 'radio',
+		name: 'event',
+		value: name,
+		checked: name === event,
+		on_change: () => {
+			event = name;
+			refresh();
+		},
+	}), el('span', {}, EVENTS[name]?.name || name))));
+}
+
 function show() {
-	const total = data.series.reduce((sum, s) => sum + s.total_ms, 0);
-	const chief = data.series.filter((s, i) => i < ROWS_FIRST && s.total_ms >= total * SHARE_LEAST);
+	const total = data.series.reduce((sum, s) => sum + s.total, 0);
+	const chief = data.series.filter((s, i) => i < ROWS_FIRST && s.total >= total * SHARE_LEAST);
 	const shown = areAllShown ? data.series : chief;
 	setServices(data.series.map((s) => s.service));
+	setEvents();
 	$('range').hidden = !data.series.length;
 	if (!data.series.length) {
 		rows.clear();
@@ -172,7 +208,7 @@ function show() {
 		return;
 	}
 	// Means are those of the time of which there are slices.
-	nrCovered = data.series[0].cpu_ms.filter((ms, i) => data.series.some((s) => s.cpu_ms[i] > 0)).length;
+	nrCovered = data.series[0].values.filter((v, i) => data.series.some((s) => s.values[i] > 0)).length;
 	for (const s of shown)
 		if (!rows.has(s.service))
 			rows.set(s.service, new Row(s.service));
@@ -180,14 +216,14 @@ function show() {
 	const all = [...boxes, axis(), ...(more ? [more] : [])];
 	$('strip-rows').replaceChildren(...all);
 	for (const s of shown)
-		rows.get(s.service).set(s.cpu_ms);
+		rows.get(s.service).set(s.values);
 }
 
 async function refresh() {
 	const now = snap(Date.now()), steps = Math.max(60, Math.min(360, Math.round($('strip-rows').clientWidth / 3)));
 	try {
-		const fresh = await get(`slices?from_ms=${now - hours * HOUR_MS}&to_ms=${now}&steps=${steps}`);
-		if (dragging)
+		const fresh = await get(`slices?from_ms=${now - hours * HOUR_MS}&to_ms=${now}&steps=${steps}&event=${event}`);
+		if (dragging || fresh.event !== event)
 			return;
 		data = fresh;
 		show();
@@ -213,11 +249,11 @@ function range() {
 	return { from, to, service: $('range-service').value };
 }
 
-// A time before the oldest slice cannot be compared.
+// A time that ends before the oldest slice cannot be compared.
 function showAgainst() {
-	const from = Date.parse($('range-from').value) || Date.now();
+	const to = Date.parse($('range-to').value) || Date.now();
 	for (const b of document.querySelectorAll('[data-ago]')) {
-		b.disabled = !oldest || from - b.dataset.ago * HOUR_MS < oldest;
+		b.disabled = !oldest || to - b.dataset.ago * HOUR_MS <= oldest;
 		b.title = b.disabled ? 'No slices are kept of that time.' : '';
 	}
 }
@@ -225,7 +261,7 @@ function showAgainst() {
 async function compare(ago) {
 	try {
 		const { from, to, service } = range(), earlier = ago * HOUR_MS;
-		const side = (shift) => ({ from_ms: from - shift, to_ms: to - shift, service });
+		const side = (shift) => ({ from_ms: from - shift, to_ms: to - shift, service, event });
 		showError($('range-error'), null);
 		announce('The comparison is made.');
 		const { id } = await post('diffs', { before: side(earlier), after: side(0) });

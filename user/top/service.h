@@ -26,6 +26,3 @@ const char *services_main(struct services *all, struct process *p);
 
 /* Forgets processes that were not asked for since the last sweep. Call it once a minute. */
 void services_sweep(struct services *all);
-
-/* The service name in an environment (/proc/PID/environ); NULL if it has none. Caller frees. */
-char *service_in_environment(const char *environ, size_t len);

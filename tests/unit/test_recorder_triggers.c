@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules that start recordings, and the values that they compare. */
+#include "test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "recorder/conf.h"
+#include "recorder/trigger_value.h"
+
+static void a_rule_has_defaults_for_what_it_does_not_say(void **state)
+{
+	struct trigger_rule r;
+	struct str why = { 0 };
+
+	assert_int_equal(
+		trigger_rule_parse("hot: cpu > 150 for 20 in jvm record cpu,alloc 30", &r, &why),
+		0);
+	assert_string_equal(r.name, "hot");
+	assert_string_equal(r.events, "cpu,alloc");
+	assert_int_equal(r.what, TRIGGER_CPU);
+	assert_int_equal(r.for_s, 20);
+	assert_int_equal(r.record_s, 30);
+	assert_int_equal(r.cooldown_s, 1800);
+	assert_int_equal(r.quota, 10);
+	assert_int_equal(r.before_s, 300);
+	assert_int_equal(trigger_rule_parse("t: throttled > 25.5 for 1 in cgroup=/a/b record cpu 1 "
+					    "cooldown 60 quota 3 before 0",
+					    &r, &why),
+			 0);
+	assert_string_equal(r.where_text, "/a/b");
+	assert_true(r.limit == 25.5);
+	assert_int_equal(r.before_s, 0);
+}
+
+static void refuses(const char *line, const char *reason)
+{
+	struct conf c;
+	auto_str struct str why = { 0 };
+
+	assert_int_equal(conf_parse(line, &c, &why), -EINVAL);
+	if (!strstr(why.at, reason))
+		fail_msg("%s: %s", line, why.at);
+}
+
+static void a_wrong_rule_is_refused_with_its_line_and_reason(void **state)
+{
+	refuses("\ntrigger = x", "line 2: trigger: begins with NAME:");
+	refuses("trigger = x: heat > 1 for 1 in jvm record cpu 1", "'heat' is none of cpu");
+	refuses("trigger = x: cpu < 1 for 1 in jvm record cpu 1", "expected '>'");
+	refuses("trigger = x: cpu > nan for 1 in jvm record cpu 1", "takes a number");
+	refuses("trigger = x: cpu > 1 for 0 in jvm record cpu 1", "for takes 1 to");
+	refuses("trigger = x: gc > 1 for 1 in node record cpu 1", "gc is not known in 'node'");
+	refuses("trigger = x: cpu > 1 for 1 in container= record cpu 1", "'in' takes");
+	refuses("trigger = x: cpu > 1 for 1 in jvm record cpu 301", "record takes 1 to 300");
+	refuses("trigger = x: cpu > 1 for 1 in jvm record uprobe:a:b 1", "is not allowed");
+	refuses("trigger = x: cpu > 1 for 1 in jvm record cpu 1 often", "'often' is none of");
+	refuses("trigger = x: cpu > 1 for 1 in jvm record cpu 1\n"
+		"trigger = x: cpu > 2 for 1 in jvm record cpu 1",
+		"two of the name x");
+}
+
+static void values_are_what_grew_between_two_readings(void **state)
+{
+	struct trigger_counters from = { .cpu_ns = 10, .periods = 5 };
+	struct trigger_counters to = { .cpu_ns = 10 + NS_PER_SEC,
+				       .gc_ns = NS_PER_SEC / 4,
+				       .allocated = 30000000,
+				       .periods = 15,
+				       .throttled = 4,
+				       .samples = 60,
+				       .lost = 40,
+				       .pressure = 12 };
+	double v;
+
+	assert_true(trigger_value(TRIGGER_CPU, &from, &to, 2 * NS_PER_SEC, &v) && v == 50);
+	assert_true(trigger_value(TRIGGER_GC, &from, &to, NS_PER_SEC, &v) && v == 25);
+	assert_true(trigger_value(TRIGGER_ALLOC, &from, &to, 2 * NS_PER_SEC, &v) && v == 15);
+	assert_true(trigger_value(TRIGGER_THROTTLED, &from, &to, NS_PER_SEC, &v) && v == 40);
+	assert_true(trigger_value(TRIGGER_LOST, &from, &to, NS_PER_SEC, &v) && v == 40);
+	assert_true(trigger_value(TRIGGER_PSI_IO, &from, &to, NS_PER_SEC, &v) && v == 12);
+	/* A counter that began anew, and a group without periods. */
+	assert_true(trigger_value(TRIGGER_CPU, &to, &from, NS_PER_SEC, &v) && v == 0);
+	assert_false(trigger_value(TRIGGER_THROTTLED, &to, &to, NS_PER_SEC, &v));
+}
+
+static void the_kernels_files_are_read(void **state)
+{
+	const char *stat = "usage_usec 17\nnr_periods 4\nnr_throttled 3\n";
+	u64 nr = 0;
+	double v;
+
+	assert_true(trigger_stat(stat, "nr_throttled", &nr) && nr == 3);
+	assert_false(trigger_stat(stat, "nr_thr", &nr));
+	assert_false(trigger_stat("nr_periods x", "nr_periods", &nr));
+	assert_true(trigger_pressure("some avg10=12.50 avg60=0 avg300=0 total=1\n", &v) &&
+		    v == 12.5);
+	assert_false(trigger_pressure("full avg10=1", &v));
+	assert_false(trigger_pressure("some avg10=101", &v));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_rule_has_defaults_for_what_it_does_not_say),
+		cmocka_unit_test(a_wrong_rule_is_refused_with_its_line_and_reason),
+		cmocka_unit_test(values_are_what_grew_between_two_readings),
+		cmocka_unit_test(the_kernels_files_are_read),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the service of a process. */
+#include "top/service.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "jvm/process/java_args.h"
+#include "jvm/process/words.h"
+
+#define SERVICES_MAX 65536 /* then those are dropped that were not used since the last sweep */
+
+struct service {
+	struct process_id id;
+	u64 program_ns; /* of the process when it was read: exec makes another program */
+	char *name, *main;
+	const struct container *container; /* whose name it was read with */
+	bool is_used;
+};
+
+struct services {
+	struct node *node;
+	struct dict by_id; /* process_id_hash -> struct service * */
+};
+
+struct services *services_new(struct node *n)
+{
+	struct services *all = xcalloc(1, sizeof(*all));
+
+	all->node = n;
+	return all;
+}
+
+static void free_service(struct service *s)
+{
+	free(s->name);
+	free(s->main);
+	free(s);
+}
+
+void services_free(struct services *all)
+{
+	if (!all)
+		return;
+	dict_each(slot, &all->by_id)
+		free_service((struct service *)(uintptr_t)slot->value);
+	dict_fini(&all->by_id);
+	free(all);
+}
+
+void services_each_cache(const struct services *all, cache_use_fn visit, void *ctx)
+{
+	struct cache_use use = { "services", all->by_id.nr, dict_bytes(&all->by_id),
+				 SERVICES_MAX * (sizeof(struct service) + 2 * WORDS_NAME_BYTES) };
+
+	dict_each(slot, &all->by_id) {
+		const struct service *s = (const struct service *)(uintptr_t)slot->value;
+		use.bytes += sizeof(*s) + strlen(s->name) + strlen(s->main) + 2;
+	}
+	visit(&use, ctx);
+}
+
+static char *main_of(const struct words *w)
+{
+	struct java_args args;
+
+	if (!w->args)
+		return NULL;
+	java_args_parse(w->args, w->args_len, &args);
+	return *args.main ? words_clean(args.main) : NULL;
+}
+
+static void read_service(struct services *all, struct process *p, struct service *s)
+{
+	auto_words struct words w = { 0 };
+
+	free(s->name);
+	free(s->main);
+	s->container = node_container(all->node, p);
+	s->program_ns = p->program_ns;
+	words_read(p->id, p->is_jvm ? WORDS_ARGS | WORDS_ENVIRON : WORDS_ENVIRON, &w);
+	s->name = w.environ ? words_service(w.environ, w.environ_len) : NULL;
+	s->main = main_of(&w) ?: words_clean(p->comm);
+	if (!s->name && s->container && *s->container->name)
+		s->name = words_clean(s->container->name);
+	if (!s->name || !*s->name) {
+		free(s->name);
+		s->name = xstrdup(s->main);
+	}
+}
+
+/* The container is found after the process, and exec makes another program. */
+static bool is_old(const struct service *s, const struct process *p)
+{
+	return !process_id_same(s->id, p->id) || s->program_ns != p->program_ns ||
+	       (p->container && s->container != p->container);
+}
+
+static struct service *find(struct services *all, struct process *p)
+{
+	if (all->by_id.nr >= SERVICES_MAX)
+		services_sweep(all);
+
+	u64 *slot = dict_add(&all->by_id, process_id_hash(p->id));
+	struct service *s = (struct service *)(uintptr_t)*slot;
+
+	if (!s) {
+		s = xcalloc(1, sizeof(*s));
+		*slot = (uintptr_t)s;
+	}
+	if (!s->name || is_old(s, p)) {
+		s->id = p->id;
+		read_service(all, p, s);
+	}
+	s->is_used = true;
+	return s;
+}
+
+const char *services_of(struct services *all, struct process *p)
+{
+	return find(all, p)->name;
+}
+
+const char *services_label(struct process *p, void *ctx)
+{
+	return services_of(ctx, p);
+}
+
+const char *services_main(struct services *all, struct process *p)
+{
+	return find(all, p)->main;
+}
+
+void services_sweep(struct services *all)
+{
+	struct dict kept = { 0 };
+
+	dict_each(slot, &all->by_id) {
+		struct service *s = (struct service *)(uintptr_t)slot->value;
+		if (!s->is_used) {
+			free_service(s);
+			continue;
+		}
+		s->is_used = false;
+		*dict_add(&kept, slot->key) = slot->value;
+	}
+	dict_fini(&all->by_id);
+	all->by_id = kept;
+}

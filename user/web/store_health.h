@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the store takes what it is given. */
+#pragma once
+
+#include "base/types.h"
+
+struct store_health {
+	int err; /* 0: the last write succeeded */
+	u64 since_wall_ns;
+};
+
+/* Notes the result of a write. Logs the first failure, and the end of failures. */
+void store_health_note(struct store_health *h, int err);
+
+/* A sentence for the page; "" if all is well. */
+const char *store_health_why(const struct store_health *h);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Triggers that fired, in the recorder or by an alert from outside: keeps the slices before as a
+ * pinned profile, records, pins the recording, and reports: audit list, log, metrics, and
+ * `sysflame.v1.ev.NODE` of a fleet.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/vec.h"
+#include "control/protocol.h"
+
+struct service;
+
+#define TRIGGERED_MAX 50 /* in the list */
+
+/* One that fired, for the page. The profiles are 0 until they are stored. */
+struct fired {
+	u64 number, at_ms, recording, before;
+	char name[64], why[256], target[160], source[16]; /* "rule" or "alert" */
+	char refused[256];                                /* why nothing is recorded; "" */
+};
+
+struct triggered {
+	u64 nr;                 /* since the start */
+	VEC(u64) ids;           /* recordings to pin once they are stored */
+	VEC(struct fired) list; /* the oldest first */
+	u64 last_number;
+};
+
+/* Reads the list of the time before the start. */
+void triggered_recall(struct service *sv);
+
+/* `source`: "rule" or "alert". */
+void triggered_take(struct service *sv, const struct control_fired *f, const char *source);
+
+/* The list, the newest first. */
+json_t *triggered_json(const struct service *sv);
+
+/* Pins recordings that have ended. Call it about once a second. */
+void triggered_tick(struct service *sv);
+void triggered_fini(struct service *sv);

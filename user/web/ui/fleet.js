@@ -1,0 +1,147 @@
+// The page of a fleet: choose a service, record its nodes, read the merged profiles.
+import { follow, get, post } from './api.js';
+import { openAudit } from './audit.js';
+import { $, announce, bytes, clock, el, number, plural, showError } from './dom.js';
+import * as profiles from './profiles.js';
+import * as requests from './requests.js';
+import { enter, showBanner } from './session.js';
+
+const NAMES_SHOWN = 6;
+
+let census = { nodes: [], services: [], nr: 0 }, censusMs = 0, fleet = null, wasUp = true;
+
+const labelsOf = (node) => new Map(node.labels.split(',').filter(Boolean).map((l) => l.split('=', 2)));
+
+// As the nodes do: KEY=VALUE and KEY!=VALUE, all must hold. Null if it is no selector yet.
+function parseLabels(text) {
+	const terms = text.split(',').map((t) => t.trim()).filter(Boolean).map((t) => /^([A-Za-z0-9_.-]+)(!?=)(.+)$/.exec(t));
+	return terms.every(Boolean) ? terms.map(([, key, op, value]) => ({ key, isEqual: op === '=', value })) : null;
+}
+
+function admits(node, terms) {
+	const labels = labelsOf(node);
+	return terms.every(({ key, isEqual, value }) => ((key === 'node' ? node.name : labels.get(key)) === value) === isEqual);
+}
+
+function matching() {
+	const service = $('service').value, terms = parseLabels($('labels').value);
+	if (!terms)
+		return null;
+	// A node lists some of its services only; then it may run others, too.
+	return census.nodes.filter((n) => !n.verdict && admits(n, terms) && (!service || n.services.includes(service) || !n.nr_services || n.nr_services > n.services.length));
+}
+
+function showMatching() {
+	const list = matching(), isRecording = !$('when').value;
+	$('ask-button').textContent = isRecording ? 'Record' : 'Fetch the past';
+	if (!document.body.classList.contains('operator'))
+		return;
+	if (!list) {
+		$('matching').textContent = 'Labels are written as in zone=a,version!=2.';
+		return;
+	}
+	const names = list.slice(0, NAMES_SHOWN).map((n) => n.name).join(', ') + (list.length > NAMES_SHOWN ? ` and ${number(list.length - NAMES_SHOWN)} more` : '');
+	$('matching').textContent = !censusMs ? 'The nodes are being asked who they are …'
+		: census.error || `${number(list.length)} of ${plural(census.nr, 'node')} match${list.length ? `: ${names}.` : '.'}${isRecording ? '' : ' Their slices are fetched; nothing is recorded.'}`;
+}
+
+function fillServices() {
+	const chosen = $('service').value;
+	const gone = chosen && !census.services.some((s) => s.name === chosen) ? [{ name: chosen, nodes: 0 }] : [];
+	$('service').replaceChildren(el('option', { value: '' }, 'All processes'), ...[...gone, ...census.services].map((s) => el('option', { value: s.name }, `${s.name} · ${plural(s.nodes, 'node')}`)));
+	$('service').value = chosen;
+	const values = new Set(census.nodes.flatMap((n) => n.labels.split(',').filter(Boolean)));
+	$('label-values').replaceChildren(...[...values].sort().slice(0, 100).map((value) => el('option', { value })));
+}
+
+const nodeName = (n) => (n.url ? el('a', { href: n.url, target: '_blank', rel: 'noopener noreferrer', title: 'Open the page of this node' }, n.name) : n.name);
+
+function nodeRow(n) {
+	const more = n.nr_services > n.services.length ? ` and ${number(n.nr_services - n.services.length)} more` : '';
+	return el('tr', {}, el('td', {}), el('td', { className: 'name' }, nodeName(n)), el('td', {}, ...n.labels.split(',').filter(Boolean).map((l) => el('span', { className: 'tag' }, l))),
+		el('td', { className: 'services' }, n.verdict ? `${n.verdict}: ${n.why}` : n.services.join(', ') + more), el('td', { className: 'right', 'data-label': 'CPUs' }, n.cpus || '–'), el('td', { className: 'right', 'data-label': 'JVMs' }, n.jvms),
+		el('td', { className: 'right' }, n.version));
+}
+
+function showNodes() {
+	$('nodes-state').textContent = censusMs ? `${plural(census.nr, 'node')} answered at ${clock(censusMs, true)}${census.twins ? `; ${plural(census.twins, 'answer')} came from a second node of the same name` : ''}` : '';
+	$('host').textContent = censusMs ? `${plural(census.nr, 'node')} · ${plural(census.services.length, 'service')}` : '';
+	$('node-list').replaceChildren(census.nodes.length ? el('table', { className: 'nodes' }, el('thead', {}, el('tr', {}, el('td', {}), ...['Node', 'Labels', 'Services', 'CPUs', 'JVMs', 'Version'].map((t) => el('th', { scope: 'col', className: /CPUs|JVMs|Version/.test(t) ? 'right' : '' }, t)))), el('tbody', {}, ...census.nodes.map(nodeRow)))
+		: el('p', { className: 'note' }, census.error || 'No node has answered. Nodes run sysflame serve --fleet.'));
+}
+
+async function readCensus() {
+	census = await get('fleet/nodes');
+	censusMs = census.at_ms;
+	fillServices();
+	showMatching();
+	showNodes();
+}
+
+function showHealth() {
+	const { nats } = fleet;
+	$('health').replaceChildren(el('span', { className: nats.is_up ? 'state up' : 'state down' }, nats.is_up ? 'NATS connected' : 'NATS not connected'), ` · ${nats.url}`);
+	$('banner').hidden = nats.is_up;
+	$('banner').textContent = nats.is_up ? '' : `There is no connection to NATS: ${nats.text}. It is tried again. Profiles can be read meanwhile.`;
+	if (wasUp !== nats.is_up)
+		announce(nats.is_up ? 'NATS is connected.' : 'NATS is not connected.');
+	wasUp = nats.is_up;
+}
+
+function setFleet(next) {
+	fleet = next;
+	showHealth();
+	requests.set(fleet.requests);
+	if (fleet.census_ms !== censusMs)
+		readCensus().catch(() => {});
+}
+
+function setNode(node) {
+	$('version').textContent = `sysflame ${node.version} · ${bytes(node.store.profile_bytes + node.store.index_bytes)} of ${bytes(node.store.max_bytes)} used`;
+}
+
+function order() {
+	const service = $('service').value, labels = $('labels').value.trim().replace(/\s*,\s*/g, ','), nodes = $('nodes').value, when = $('when').value;
+	return {
+		select: [service && `service=${service}`, labels].filter(Boolean).join(','),
+		events: $('event').value,
+		duration_s: Number($('length').value),
+		reason: $('reason').value.trim(),
+		...(when !== '' && { ago_s: Number(when) }),
+		...(nodes.endsWith('%') ? { share_percent: parseFloat(nodes) } : nodes && { nodes: Number(nodes) }),
+	};
+}
+
+async function start(e) {
+	e.preventDefault();
+	$('ask-button').disabled = true;
+	showError($('ask-error'), null);
+	try {
+		await post('fleet/requests', order());
+		announce('The nodes are asked.');
+		setFleet(await get('fleet'));
+	} catch (error) {
+		showError($('ask-error'), error);
+	}
+	$('ask-button').disabled = false;
+}
+
+async function main() {
+	const node = await enter();
+	if (!node)
+		return;
+	const isOperator = node.role === 'operator';
+	$('viewer').hidden = isOperator;
+	$('audit-button').addEventListener('click', openAudit);
+	$('ask').addEventListener('submit', start);
+	for (const id of ['service', 'labels', 'when'])
+		$(id).addEventListener('input', showMatching);
+	requests.setUp(isOperator);
+	setNode(node);
+	showMatching();
+	setFleet(await get('fleet'));
+	await profiles.setUp(isOperator, () => [el('p', {}, 'There are no profiles of the fleet yet.'), el('p', { className: 'quiet' }, isOperator ? 'Choose a service above, and record it.' : '')]);
+	follow({ node: setNode, fleet: setFleet, profiles: profiles.refresh, error: showBanner });
+}
+
+main();
