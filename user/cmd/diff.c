@@ -16,6 +16,7 @@
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 #include "cmd/profile_file.h"
+#include "cmd/progress_line.h"
 #include "cmd/terminal.h"
 #include "cmd/transforming.h"
 #include "export/writers/text.h"
@@ -32,7 +33,7 @@ static const char *const modes[] = { "changed", "before", "after", "only-before"
 struct options {
 	const char *output, *format, *title, *mode, *event;
 	int top;
-	bool by_counts, raw_names, force, help;
+	bool by_counts, raw_names, force, quiet, help;
 	struct opt_list transform_words;
 	struct transforms transforms;
 };
@@ -145,6 +146,7 @@ static int diff(const struct options *o, char **paths, int nr_paths)
 	}
 	if (f)
 		return profile_file_write(p, o->output, f, o->force, NULL) ? EXIT_FAILED : 0;
+	progress_line_end();
 	print(o, p);
 	return output_finish();
 }
@@ -164,6 +166,7 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
 		{ 0, "top", OPT_INT, &o->top, "N", "print N methods (30)" },
+		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL, "show no progress on the terminal" },
 		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this help" },
 	};
 	int nr_paths = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv);
@@ -195,6 +198,7 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 	}
 	if (transforming_parse(&o->transform_words, &o->transforms))
 		return EXIT_USAGE;
+	progress_line_begin(o->quiet);
 	return diff(o, argv, nr_paths);
 }
 
@@ -205,5 +209,6 @@ int diff_main(int argc, char **argv)
 
 	vec_fini(&o.transform_words);
 	transforms_fini(&o.transforms);
+	progress_line_end();
 	return status;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/build.h"
 #include "base/log.h"
 #include "base/types.h"
 #include "cmd/cmd.h"
@@ -21,6 +22,7 @@ static const struct cmd cmds[] = {
 	{ "report", "read profiles of any format, merge and convert them", report_main },
 	{ "serve", "profile this node all the time, with a web page", serve_main },
 	{ "fleet", "profile many nodes at once", fleet_main },
+	{ "aggregate", "merge profiles of many nodes for sysflame fleet", aggregate_main },
 	{ "jvms", "list the JVMs of this node", jvms_main },
 	{ "top", "watch the JVMs of this node: CPU, allocation, GC, hot methods", top_main },
 	{ "doctor", "what this node allows, and the remedy for the rest", doctor_main },
@@ -52,6 +54,9 @@ int main(int argc, char **argv)
 		puts("sysflame " SYSFLAME_VERSION);
 		if (instruction_missing())
 			puts(instruction_missing());
+		if (build_is_static())
+			puts("static: no TLS for serve (--tls-key), and no fleet over NATS "
+			     "(--fleet)");
 		return 0;
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {

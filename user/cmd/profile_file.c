@@ -9,21 +9,50 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/outfile.h"
+#include "cmd/perf_data.h"
+#include "cmd/progress_line.h"
 #include "export/read.h"
 
 typedef int read_fn(FILE *f, struct profile *p, struct str *why);
+
+static int read_perf_data(const char *path, struct profile *p, read_fn *read)
+{
+	auto_str struct str why = { 0 };
+	struct perf_script script;
+	int err = perf_script_begin(path, &script);
+
+	if (err) {
+		log_error("%s: this is raw data of perf, and `perf script` cannot be run: %s; "
+			  "give its output",
+			  path, strerror(-err));
+		return err;
+	}
+	err = read(script.out, p, &why);
+	int ended = perf_script_end(&script);
+	if (err)
+		log_error("%s: %s", path, why.at);
+	else if (ended)
+		log_error("%s: `perf script` failed", path);
+	return err ?: ended;
+}
 
 static int read_file(const char *path, struct profile *p, read_fn *read)
 {
 	auto_str struct str why = { 0 };
 	bool is_stdin = !strcmp(path, "-");
+
+	progress_line_step("reading", path, -1);
 	auto_fclose FILE *opened = is_stdin ? NULL : fopen(path, "re");
 	if (!opened && !is_stdin) {
 		log_error("%s: %s", path, strerror(errno));
 		return -errno;
 	}
 
+	if (opened && perf_data_is(opened))
+		return read_perf_data(path, p, read);
+	progress_line_step("reading", path, fileno(opened ?: stdin));
 	int err = read(opened ?: stdin, p, &why);
+	progress_line_step("merging", path, -1);
 	const char *name = is_stdin ? "standard input" : path;
 	if (err)
 		log_error("%s: %s", name, why.at);
@@ -59,6 +88,13 @@ static int say_why(int err, const char *path)
 
 	if (err == -EOVERFLOW)
 		log_error("cannot write %s: the weights add up to more than 2^53 - 1", name);
+	else if (err == -E2BIG)
+		log_error("cannot write %s: JFR has an event for each sample, at most 64 million",
+			  name);
+	else if (err == -EDOM)
+		log_error("cannot write %s: this format holds no comparison; use html, pprof or "
+			  "otlp",
+			  name);
 	else if (err)
 		log_error("cannot write %s: %s", name, outfile_why(err));
 	return err;
@@ -77,6 +113,10 @@ int profile_file_write(const struct profile *p, const char *path, const struct f
 		       bool force, u64 *size_bytes)
 {
 	struct outfile *out;
+
+	progress_line_step("writing", path, -1);
+	if (!strcmp(path, "-"))
+		progress_line_end();
 	int err = outfile_open(path, force, &out) ?: write_profile(p, f, out);
 
 	return say_why(err ?: outfile_commit(out, size_bytes), path);

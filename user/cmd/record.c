@@ -22,6 +22,9 @@
 #include "cmd/cmd.h"
 #include "cmd/no_samples.h"
 #include "cmd/output_rights.h"
+#include "cmd/page_opener.h"
+#include "cmd/part_files.h"
+#include "cmd/part_name.h"
 #include "cmd/profile_file.h"
 #include "cmd/record_options.h"
 #include "cmd/summary.h"
@@ -37,20 +40,46 @@ struct record {
 	struct node *node;
 	struct recording *recording;
 	struct sink *sink;
-	struct cut *cut; /* all of the recording */
+	struct cut *cut;           /* all of the recording */
+	struct page_opener opener; /* --open */
+	struct part_files parts;   /* --loop */
+	u32 nr_parts, nr_failed;
+	u64 next_part_ns; /* since the window's begin */
 	int signal_fd;
 };
+
+/* The process that --loop names, 0 if there are several. */
+static pid_t one_pid(const struct record *r)
+{
+	const struct targets *t = r->o.targets;
+
+	return r->o.command ? r->child.pid : targets_pid(t, 1) ? 0 : targets_pid(t, 0);
+}
+
+/* The name of a file of --loop; without --loop that of the only file. The caller frees it. */
+static char *output_name(const struct record *r, u64 wall_ns, u32 number)
+{
+	struct str name = { 0 };
+	auto_str struct str why = { 0 };
+
+	if (!r->o.loop || part_name(r->o.output, wall_ns, number, one_pid(r) ?: 1, &name, &why)) {
+		str_clear(&name);
+		str_add(&name, r->o.output);
+	}
+	return str_take(&name);
+}
 
 /* Checks before the recording that the output can be written. */
 static int try_output(const struct record *r)
 {
 	struct outfile *out = NULL;
-	int err = r->o.has_no_output ? outfile_open_new(r->o.output, &out)
-				     : outfile_try(r->o.output, r->o.force);
+	auto_free char *name = output_name(r, time_wall_ns(), 1);
+	int err = r->o.has_no_output || r->o.loop ? outfile_open_new(name, &out)
+						  : outfile_try(name, r->o.force);
 
 	outfile_abort(out);
 	if (err)
-		log_error("cannot write %s: %s", r->o.output, outfile_why(err));
+		log_error("cannot write %s: %s", name, outfile_why(err));
 	return err;
 }
 
@@ -104,10 +133,97 @@ static u64 duration_ns(const struct record *r)
 	return (u64)(r->o.duration_s * 1e9);
 }
 
+/* Names and changes the stacks as the options say. */
+static int change(const struct record *r, struct profile *p)
+{
+	profile_name_frames(p, r->o.raw_names ? NAMES_RAW : NAMES_SHOWN);
+	stack_options_filter(&r->o.stacks, p);
+	int err = transforming_apply(&r->o.transforms, r->o.format, p);
+	if (!err)
+		stack_options_turn(&r->o.stacks, r->o.format, p);
+	return err;
+}
+
+/*
+ * Writes to that name, or where else there is room. *path is set to another name than that, or to
+ * the name that was free.
+ */
+static int write_out(const struct record *r, const struct profile *p, const char *name, char **path,
+		     u64 *size_bytes)
+{
+	const struct record_options *o = &r->o;
+	int err = o->has_no_output || o->loop
+			  ? profile_file_write_new(p, name, o->format, path, size_bytes)
+			  : profile_file_write(p, name, o->format, o->force, size_bytes);
+
+	if (err == -E2BIG) /* a page holds any number of samples */
+		profile_file_rescue(p, "flame.html", format_by_name("html"), path, size_bytes);
+	else if (err && err != -EOVERFLOW)
+		profile_file_rescue(p, name, o->format, path, size_bytes);
+	return err;
+}
+
+/* Writes a file of --loop. A part without samples has one, too: the series has no gaps. */
+static void write_part(struct record *r, const struct cut *c)
+{
+	auto_free char *name = output_name(r, c->profile->start_wall_ns, ++r->nr_parts);
+	auto_free char *path = NULL;
+	u64 size_bytes = 0;
+	int err = change(r, c->profile) ?: write_out(r, c->profile, name, &path, &size_bytes);
+
+	if (err)
+		r->nr_failed++;
+	if (!path)
+		return;
+	if (!err)
+		part_files_add(&r->parts, path, r->o.keep > 0 ? (size_t)r->o.keep : 0);
+	if (!r->o.quiet)
+		summary_part(c, path, size_bytes);
+}
+
+/* Writes the parts of --loop whose samples have all arrived. */
+static void write_parts(struct record *r)
+{
+	struct cut *c;
+
+	while (r->o.loop && (c = recording_take_cut(r->recording, r->sink))) {
+		cut_free(r->cut);
+		r->cut = c;
+		write_part(r, c);
+	}
+}
+
+/* Ends a part of --loop if it is time, without delay of the samples of the next one. */
+static void cut_in_time(struct record *r, u64 limit_ns)
+{
+	u64 elapsed_ns = recording_elapsed_ns(r->recording);
+
+	if (!r->o.loop || elapsed_ns < r->next_part_ns ||
+	    (limit_ns && r->next_part_ns >= limit_ns) || recording_cut(r->recording, r->sink))
+		return;
+	while (r->next_part_ns <= elapsed_ns)
+		r->next_part_ns += r->o.loop_ns;
+}
+
+/* Until the next event that run() knows of. */
+static int wait_ms(const struct record *r, u64 elapsed_ns, u64 limit_ns)
+{
+	int timeout_ms = node_tick_ms(r->node);
+	u64 ends_ns[] = { limit_ns, r->o.loop ? r->next_part_ns : 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends_ns); i++)
+		if (ends_ns[i] > elapsed_ns &&
+		    (ends_ns[i] - elapsed_ns) / NS_PER_MS < (u64)timeout_ms)
+			timeout_ms = (int)((ends_ns[i] - elapsed_ns) / NS_PER_MS) + 1;
+	return timeout_ms;
+}
+
 /* Until the time is over, a signal arrives, or the profiled command has ended. */
 static void run(struct record *r)
 {
 	u64 limit_ns = duration_ns(r), shown_ns = 0;
+
+	r->next_part_ns = r->o.loop_ns;
 	bool live = !r->o.quiet && isatty(STDERR_FILENO);
 
 	log_debug("recording");
@@ -118,15 +234,14 @@ static void run(struct record *r)
 			{ .fd = node_fd(r->node), .events = POLLIN },
 		};
 		u64 elapsed_ns = recording_elapsed_ns(r->recording);
-		int timeout_ms = node_tick_ms(r->node);
 		if (limit_ns && elapsed_ns >= limit_ns)
 			break;
-		if (limit_ns && (limit_ns - elapsed_ns) / NS_PER_MS < (u64)timeout_ms)
-			timeout_ms = (int)((limit_ns - elapsed_ns) / NS_PER_MS) + 1;
-		poll(fds, ARRAY_SIZE(fds), timeout_ms);
+		poll(fds, ARRAY_SIZE(fds), wait_ms(r, elapsed_ns, limit_ns));
 		if (fds[2].revents)
 			node_woken(r->node);
 		node_tick(r->node);
+		cut_in_time(r, limit_ns);
+		write_parts(r);
 		if (live && time_mono_ns() - shown_ns >= LIVE_EVERY_NS) {
 			shown_ns = time_mono_ns();
 			summary_live(r->recording, elapsed_ns);
@@ -150,13 +265,15 @@ static void advance(struct record *r, enum recording_state state)
 
 static int start_recording(struct record *r)
 {
+	auto_free char *name = output_name(r, time_wall_ns(), 1);
 	const struct node_options node = {
 		.workers = take(r->o.workers),
 		.agent = r->o.agent,
 		.agent_path = r->o.agent_path,
 		.lines = r->o.lines,
+		.signatures = r->o.signatures,
 		.measure = r->o.measure,
-		.keeps_output_rights = output_needs_rights(r->o.output, r->o.force),
+		.keeps_output_rights = output_needs_rights(name, r->o.force),
 	};
 	const struct recording_options options = {
 		.events = &r->o.events,
@@ -170,13 +287,14 @@ static int start_recording(struct record *r)
 	const struct sink_options sink = {
 		.levels = r->o.levels,
 		.thread = r->o.thread ? &r->o.thread_regex : NULL,
-		.slot_ns = r->o.timeline ? TIMELINE_SLOT_NS : 0,
+		.slot_ns = r->o.timeline || r->o.format->has_times ? TIMELINE_SLOT_NS : 0,
 	};
 
 	r->node = node_new(&node);
 	r->recording = recording_new(r->node, &options);
 	r->sink = recording_add_sink(r->recording, &sink);
-	int err = node_start(r->node) ?: recording_start(r->recording);
+	int err = node_load(r->node) ?: recording_load(r->recording) ?: node_start(r->node)
+			  ?: recording_start(r->recording);
 	if (err)
 		return err;
 	advance(r, RECORDING_RUNS);
@@ -204,17 +322,17 @@ static int start(struct record *r)
 	return err;
 }
 
-/* Writes to the output, or where else there is room. *path is another name than the output's. */
-static int write_out(const struct record *r, const struct profile *p, char **path, u64 *size_bytes)
+/* Opens the page, unless it had to be written elsewhere. A failure is a warning: the page exists.
+ */
+static void open_page(struct record *r, const char *path, int written_err)
 {
-	const struct record_options *o = &r->o;
-	int err = o->has_no_output
-			  ? profile_file_write_new(p, o->output, o->format, path, size_bytes)
-			  : profile_file_write(p, o->output, o->format, o->force, size_bytes);
+	auto_str struct str why = { 0 };
 
-	if (err && err != -EOVERFLOW)
-		profile_file_rescue(p, o->output, o->format, path, size_bytes);
-	return err;
+	if (written_err)
+		str_addf(&why, "it is in another folder than wanted");
+	else if (!page_opener_open(&r->opener, path, &why))
+		return;
+	log_warn("--open: the page is not opened: %s; open %s in a browser", why.at, path);
 }
 
 /* Writes the profile and prints the summary; returns the exit status. */
@@ -230,30 +348,54 @@ static int finish(struct record *r)
 		no_samples_say(&recorded, &r->o);
 		return EXIT_FAILED;
 	}
-	profile_name_frames(p, r->o.raw_names ? NAMES_RAW : NAMES_SHOWN);
-	err = transforming_apply(&r->o.transforms, r->o.format, p);
+	err = change(r, p);
 	if (!err)
-		err = write_out(r, p, &path, &size_bytes);
+		err = write_out(r, p, r->o.output, &path, &size_bytes);
 	if (err && !path)
 		return EXIT_FAILED;
 	if (!r->o.quiet && r->o.has_no_output)
 		summary_top(&recorded);
 	if (!r->o.quiet)
 		summary_print(&recorded, path ?: r->o.output, size_bytes);
+	if (r->o.open)
+		open_page(r, path ?: r->o.output, err);
 	return err || (r->o.agent == AGENT_ALWAYS && summary_refused(&recorded)) ? EXIT_FAILED : 0;
+}
+
+/* Before the recorder gives up the right to execute programs. */
+static int start_opener(struct record *r)
+{
+	int err = r->o.open ? page_opener_start(r->o.output, &r->opener) : 0;
+
+	if (err)
+		log_error("--open: the process that opens the page cannot start: %s",
+			  strerror(-err));
+	return err;
+}
+
+/* The last file of --loop; returns the exit status. */
+static int finish_parts(struct record *r)
+{
+	const struct recorded recorded = { r->node, r->recording, r->cut };
+
+	write_parts(r);
+	return r->nr_failed || (r->o.agent == AGENT_ALWAYS && summary_refused(&recorded))
+		       ? EXIT_FAILED
+		       : 0;
 }
 
 /* Returns the exit status. */
 static int record(struct record *r)
 {
-	if (check_place() || try_output(r) || check_pids(r) || start(r))
+	if (check_place() || try_output(r) || check_pids(r) || start_opener(r) || start(r))
 		return EXIT_FAILED;
 	run(r);
 	let_signals_kill(r);
 	recording_stop(r->recording);
 	advance(r, RECORDING_DONE);
-	r->cut = recording_take_cut(r->recording, r->sink);
-	int status = finish(r);
+	if (!r->o.loop)
+		r->cut = recording_take_cut(r->recording, r->sink);
+	int status = r->o.loop ? finish_parts(r) : finish(r);
 	if (!r->o.command)
 		return status;
 	/* The recording may have ended before the command, by -d or a signal. */
@@ -272,6 +414,8 @@ int record_main(int argc, char **argv)
 	recording_free(r.recording);
 	node_free(r.node);
 	child_fini(&r.child);
+	page_opener_fini(&r.opener);
+	part_files_fini(&r.parts);
 	if (r.signal_fd >= 0)
 		close(r.signal_fd);
 	record_options_fini(&r.o);

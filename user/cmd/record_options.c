@@ -16,6 +16,8 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "capture/parsers.h"
+#include "cmd/page_opener.h"
+#include "cmd/part_name.h"
 #include "cmd/profile_file.h"
 #include "cmd/transforming.h"
 #include "profile/names.h"
@@ -89,11 +91,59 @@ static int choose_levels(struct record_options *o)
 	return -EINVAL;
 }
 
+/* The extension of files of that format. */
+static const char *format_extension(const char *name)
+{
+	const struct format *f = format_by_name(name);
+
+	return f && f->extensions[0] ? f->extensions[0] : name;
+}
+
+/* Whether --loop and --keep make sense together with the rest. */
+static int check_loop(struct record_options *o)
+{
+	auto_str struct str name = { 0 }, why = { 0 };
+	pid_t pid = targets_pid(o->targets, 0) && !targets_pid(o->targets, 1)
+			    ? targets_pid(o->targets, 0)
+			    : o->command != NULL;
+
+	if (o->keep != KEEP_ALL && (o->keep < 1 || !o->loop))
+		return usage_error("--keep %d: %s", o->keep,
+				   o->loop ? "takes a number from 1 on"
+					   : "it is an option of --loop; add --loop 1h");
+	if (!o->loop)
+		return 0;
+	if (!part_duration_parse(o->loop, &o->loop_ns))
+		return usage_error("--loop %s: takes a time from 1s to 7d, as in 30s, 5m or 1h",
+				   o->loop);
+	if (o->live || !isnan(o->leak_age_s))
+		return usage_error("--loop: samples of --live and --leaks are known at the end "
+				   "only; leave out one of them");
+	if (o->open)
+		return usage_error("--loop: there are many pages; leave out --open");
+	if (!strcmp(o->output, "-") || !strncmp(o->output, "/dev/", 5))
+		return usage_error("-o %s: --loop writes files", o->output);
+	if (!part_names_differ(o->output))
+		return usage_error("-o %s: each file of --loop needs a name of its own; add %%t, "
+				   "its time, or %%n, its number",
+				   o->output);
+	if (part_name(o->output, 0, 1, pid, &name, &why))
+		return usage_error("-o %s: %s", o->output, why.at);
+	return 0;
+}
+
 static int choose_format(struct record_options *o)
 {
+	if (o->loop && !o->output)
+		o->output = o->own_output = xasprintf(
+			"flame-%%t.%s", o->format_name ? format_extension(o->format_name) : "html");
 	o->has_no_output = !o->output;
 	o->format = o->format_name ? format_by_name(o->format_name)
 				   : format_by_path(o->output ?: "flame.html");
+	if (o->format && o->open &&
+	    (!o->format->has_view || (o->output && !page_opener_is_page(o->output))))
+		return usage_error("--open: a browser opens files of the format html; end the name "
+				   "of -o in .html");
 	if (o->format && !o->output)
 		o->output = o->own_output =
 			xasprintf("flame.%s", o->format->extensions[0] ?: o->format->name);
@@ -205,11 +255,47 @@ static int check_uses(const struct record_options *o)
 				      : 0;
 }
 
+/* Joins the lists of several -e. */
+static void join_events(struct record_options *o)
+{
+	struct str all = { 0 };
+
+	vec_each(w, &o->event_words)
+		if (!strcmp(w->option, "event"))
+			str_addf(&all, "%s%s", all.len ? "," : "", w->value);
+	if (all.len)
+		o->event_list = o->own_event_list = all.at;
+}
+
+/* Each --filter belongs to the last event named before it. */
+static int set_filters(struct record_options *o)
+{
+	auto_str struct str why = { 0 };
+	size_t nr = 0;
+
+	vec_each(w, &o->event_words) {
+		if (!strcmp(w->option, "event")) {
+			nr++;
+			for (const char *c = w->value; *c; c++)
+				nr += *c == ',';
+			continue;
+		}
+		if (!nr)
+			return usage_error("--filter '%s': it follows the event that it is for, as "
+					   "in -e sched:sched_switch --filter 'prev_prio < 100'",
+					   w->value);
+		if (event_set_filter(&o->events.list.at[nr - 1], w->value, &why))
+			return usage_error("%s", why.at);
+	}
+	return 0;
+}
+
 static int parse_events(struct record_options *o)
 {
 	auto_str struct str why = { 0 };
 	int err = parsers_new(&o->workers);
 
+	join_events(o);
 	if (err) /* node_new warns */
 		log_debug("files that events name are read without a deadline: %s", strerror(-err));
 	o->sampling.workers = o->workers;
@@ -219,6 +305,35 @@ static int parse_events(struct record_options *o)
 	else if (o->events.list.nr > 1 && o->format->has_one_value)
 		log_warn("%s will hold %s only: that format has one value; html holds all",
 			 o->output, o->events.list.at[0].name);
+	return err;
+}
+
+/* A CPU that is offline is sampled from the time it comes online. */
+static int choose_cpus(struct record_options *o)
+{
+	cpulist present = { 0 }, online = { 0 };
+	auto_str struct str there = { 0 };
+	int err = 0;
+
+	if (!o->cpu_list)
+		return 0;
+	if (cpulist_parse(o->cpu_list, &o->cpus) || !o->cpus.nr)
+		return usage_error("-C %s: takes CPUs, as in 0-3,5", o->cpu_list);
+	err = cpulist_present(&present) ?: cpulist_online(&online);
+	if (err)
+		log_error("-C %s: the CPUs of this machine are unknown: %s", o->cpu_list,
+			  strerror(-err));
+	cpulist_text(&present, &there);
+	for (size_t i = 0; !err && i < o->cpus.nr; i++) {
+		int cpu = o->cpus.at[i];
+		if (!cpulist_has(&present, cpu))
+			err = usage_error("-C %s: there is no CPU %d; this machine has %s",
+					  o->cpu_list, cpu, there.at);
+		else if (!cpulist_has(&online, cpu))
+			log_warn("CPU %d is offline; it is sampled once it is online", cpu);
+	}
+	vec_fini(&present);
+	vec_fini(&online);
 	return err;
 }
 
@@ -247,6 +362,7 @@ static int choose_events(struct record_options *o)
 		.begin = o->ttsp ? TTSP_BEGIN : o->begin,
 		.end = o->ttsp ? TTSP_END : o->end,
 		.targets = o->targets,
+		.cpus = o->cpus.nr ? &o->cpus : NULL,
 		.freq_hz = o->freq_hz,
 		.period = (u64)o->period,
 		.offcpu_min_ns = (u64)(o->offcpu_min_ms * NS_PER_MS),
@@ -258,7 +374,7 @@ static int choose_events(struct record_options *o)
 					 NATIVEMEM_INTERVAL_MIN, &o->sampling.nativemem_interval);
 	if (err)
 		return err;
-	return parse_events(o) ?: check_uses(o);
+	return parse_events(o) ?: set_filters(o) ?: check_uses(o);
 }
 
 static int check(struct record_options *o)
@@ -272,8 +388,8 @@ static int check(struct record_options *o)
 		return usage_error("--ring %d: takes 1 to %d KB", o->ring_kb, RING_MAX_KB);
 	if (o->selected[TARGET_PID].nr && o->command)
 		return usage_error("-p and a command exclude each other");
-	return choose_targets(o) ?: choose_levels(o) ?: choose_format(o) ?: choose_agent(o) ?: check_agent_path(o) ?: choose_events(o) ?:
-	       transforming_parse(&o->transform_words, &o->transforms);
+	return choose_targets(o) ?: choose_levels(o) ?: choose_format(o) ?: choose_agent(o) ?: check_agent_path(o) ?: choose_cpus(o) ?: choose_events(o) ?:
+	       check_loop(o) ?: stack_options_check(&o->stacks, o->format) ?: transforming_parse(&o->transform_words, &o->transforms);
 }
 
 static void help(const struct opt *opts, size_t nr)
@@ -317,6 +433,8 @@ static void add_targets(opt_table *t, struct record_options *o)
 		{ 0, "thread-name", OPT_STRING, &o->thread, "REGEX",
 		  "keep only samples of threads whose full name matches" },
 		{ 0, "thread", OPT_STRING, &o->thread, "REGEX", NULL },
+		{ 'C', "cpu", OPT_STRING, &o->cpu_list, "CPU,..",
+		  "take samples on these CPUs only, as in 0-3,5" },
 		{ 0, "wait-for", OPT_STRING, &o->wait_for, "PROGRAM",
 		  "wait for a program of this name; record it from its first instruction" },
 	};
@@ -328,8 +446,10 @@ static void add_targets(opt_table *t, struct record_options *o)
 static void add_sampling(opt_table *t, struct record_options *o)
 {
 	const struct opt opts[] = {
-		{ 'e', "event", OPT_STRING, &o->event_list, "EVENT,..",
+		{ 'e', "event", OPT_PAIRS, &o->event_words, "EVENT,..",
 		  "sample these: cpu, offcpu, wall, ..; sysflame events lists all" },
+		{ 0, "filter", OPT_PAIRS, &o->event_words, "EXPR",
+		  "only hits of the tracepoint before it with such arguments: 'sig == 9'" },
 		{ 'F', "freq", OPT_INT, &o->freq_hz, "HZ",
 		  "take HZ samples per second and CPU (99)" },
 		{ 0, "period", OPT_INT, &o->period, "N",
@@ -380,6 +500,12 @@ static void add_output(opt_table *t, struct record_options *o)
 		{ 0, "format", OPT_STRING, &o->format_name, "F",
 		  "html, svg, .. (default: by FILE's extension)" },
 		FORCE_OPT(&o->force),
+		{ 0, "loop", OPT_STRING, &o->loop, "TIME",
+		  "write a file every TIME (30s, 5m, 1h); in its name: %t, %n, %p, %h" },
+		{ 0, "keep", OPT_INT, &o->keep, "N",
+		  "with --loop: remove all but the last N files" },
+		{ 0, "open", OPT_BOOL, &o->open, NULL,
+		  "open the page in the browser of the user who called sudo" },
 		{ 0, "by", OPT_STRING, &o->by, "LEVEL,..",
 		  "levels under the root: process (default), thread, container, pod, host; none" },
 		{ 0, "per-thread", OPT_BOOL, &o->by_thread, NULL, "add a level for each thread" },
@@ -388,8 +514,11 @@ static void add_output(opt_table *t, struct record_options *o)
 		  "keep time in slots of 10 ms; the page shows it and compares ranges" },
 		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),
+		STACK_OPTS(&o->stacks),
 		{ 0, "lines", OPT_BOOL, &o->lines, NULL,
 		  "add a frame for each line of a Java method" },
+		{ 0, "sig", OPT_BOOL, &o->signatures, NULL,
+		  "add its signature to the name of each Java method" },
 		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL, "print no live line and no summary" },
 		{ 'v', "verbose", OPT_BOOL, &o->verbose, NULL, "log more" },
 		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this help" },
@@ -439,6 +568,7 @@ struct record_options record_options_default(void)
 		.by = "process",
 		.agent_name = "auto",
 		.freq_hz = 99,
+		.keep = KEEP_ALL,
 	};
 }
 
@@ -449,8 +579,12 @@ void record_options_fini(struct record_options *o)
 	for (size_t i = 0; i < NR_TARGET_KINDS; i++)
 		vec_fini(&o->selected[i]);
 	vec_fini(&o->excluded);
+	vec_fini(&o->cpus);
+	vec_fini(&o->event_words);
+	free(o->own_event_list);
 	if (o->thread)
 		regfree(&o->thread_regex);
+	stack_options_fini(&o->stacks);
 	vec_fini(&o->transform_words);
 	transforms_fini(&o->transforms);
 	events_fini(&o->events);

@@ -6,14 +6,21 @@
 #include "capture/events/events.h"
 #include "capture/samples/levels.h"
 #include "capture/targets/targets.h"
+#include "cmd/stack_options.h"
 #include "export/export.h"
 #include "jvm/agent/agents.h"
 #include "profile/transform.h"
 
+#define KEEP_ALL (-1)
+
 struct record_options {
 	/* As given. */
-	bool all, quiet, verbose, raw_names, lines, help, measure, has_no_output, force;
-	char *own_output; /* owns `output` if -o was not given */
+	bool all, quiet, verbose, raw_names, lines, signatures, help, measure, has_no_output, force,
+		open;
+	char *own_output;             /* owns `output` if -o was not given */
+	const char *cpu_list;         /* as given */
+	struct opt_pairs event_words; /* --event and --filter */
+	char *own_event_list;
 	const char *event_list, *output, *format_name, *agent_name, *agent_path, *by;
 	const char *alloc_interval, *nativemem_interval;
 	int freq_hz, period, ring_kb;
@@ -21,10 +28,14 @@ struct record_options {
 	const char *thread;
 	bool by_thread, timeline;
 	struct opt_list selected[NR_TARGET_KINDS], excluded, transform_words;
+	struct stack_options stacks;
+	const char *loop;
+	int keep;
 	bool jvms, ttsp, live, collect, reserved;
 	const char *begin, *end, *wait_for;
 	/* As parsed. */
 	struct targets *targets;
+	cpulist cpus; /* empty: all */
 	struct level_list levels;
 	regex_t thread_regex; /* valid if `thread` is set */
 	struct events events;
@@ -33,6 +44,7 @@ struct record_options {
 	const struct format *format;
 	enum agent_mode agent;
 	struct transforms transforms;
+	u64 loop_ns;    /* 0: one file */
 	char **command; /* NULL-terminated, NULL if none */
 };
 

@@ -14,9 +14,12 @@
 #include "base/str.h"
 #include "cmd/output.h"
 #include "cmd/profile_file.h"
+#include "cmd/progress_line.h"
+#include "cmd/stack_options.h"
 #include "cmd/terminal.h"
 #include "cmd/transforming.h"
 #include "export/format/split.h"
+#include "export/source_text.h"
 #include "export/writers/text.h"
 #include "profile/count.h"
 #include "profile/diff.h"
@@ -29,9 +32,10 @@ enum {
 };
 
 struct options {
-	const char *output, *format, *title, *event, *split;
+	const char *output, *format, *title, *event, *split, *source_path;
 	int top; /* methods to print; 0: no list */
-	bool tree, lines, raw_names, force, help;
+	bool tree, lines, signatures, raw_names, force, quiet, help;
+	struct stack_options stacks;
 	struct opt_list transform_words;
 	struct transforms transforms;
 };
@@ -128,18 +132,38 @@ static int change(const struct options *o, const struct format *f, struct profil
 	err = transforming_apply(&o->transforms, f, p);
 	if (!err && o->split && is_page)
 		view_add(p, "split", o->split);
+	if (!err && f)
+		stack_options_turn(&o->stacks, f, p);
+	return err;
+}
+
+static int add_sources(struct profile *p, const char *folders)
+{
+	struct source_texts texts;
+	int err = source_texts_add(p, folders, &texts);
+
+	if (err)
+		log_error("--source-path %s: %s", folders, strerror(-err));
+	else if (!texts.nr_found && !texts.nr_missing)
+		log_warn("--source-path: the profile has no lines; record with --lines");
+	else if (texts.nr_missing || texts.nr_left)
+		log_warn("--source-path: %zu lines found, %zu without a source, %zu beyond the "
+			 "limit",
+			 texts.nr_found, texts.nr_missing, texts.nr_left);
 	return err;
 }
 
 static int report(const struct options *o, char **inputs, size_t nr_inputs)
 {
 	const struct format *f = o->output ? profile_file_format(o->format, o->output) : NULL;
-	if (o->output && !f)
+	if ((o->output && !f) || stack_options_check(&o->stacks, f))
 		return STATUS_USAGE;
 
 	auto_profile struct profile *p = profile_new();
-	if (o->lines)
+	if (o->lines || o->source_path)
 		frames_keep_lines(p->frames);
+	if (o->signatures)
+		frames_keep_signatures(p->frames);
 	for (size_t i = 0; i < nr_inputs; i++)
 		if (profile_file_read(inputs[i], p))
 			return STATUS_FAILED;
@@ -148,16 +172,23 @@ static int report(const struct options *o, char **inputs, size_t nr_inputs)
 		return STATUS_USAGE;
 	if (show_weighed_first(p, o->event))
 		return STATUS_FAILED;
+	stack_options_filter(&o->stacks, p);
 	if (o->title) {
 		free(p->title);
 		p->title = xstrdup(o->title);
 	}
+	if (o->source_path && add_sources(p, o->source_path))
+		return STATUS_FAILED;
 	if (f && (change(o, f, p) || profile_file_write(p, o->output, f, o->force, NULL)))
 		return STATUS_FAILED;
 	if (!o->top && !o->tree)
 		return 0;
+	progress_line_step("counting", NULL, -1);
 	if ((!f || f->has_view) && change(o, NULL, p))
 		return STATUS_FAILED;
+	if (!f || f->has_view)
+		stack_options_turn(&o->stacks, NULL, p);
+	progress_line_end();
 	return print(p, o);
 }
 
@@ -167,6 +198,9 @@ static int check(const struct options *o, int nr_inputs)
 		log_error("--top %d: takes 1 to %d methods", o->top, TOP_MAX);
 	else if (!nr_inputs)
 		log_error("report: no file to read; see report --help");
+	else if (o->stacks.is_reversed && o->top)
+		log_error("--reverse: the list of methods is the same for stacks turned around; "
+			  "use --tree or -o");
 	else
 		return 0;
 	return -EINVAL;
@@ -185,10 +219,16 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		{ 0, "split", OPT_STRING, &o->split, "BY",
 		  "add a level: process, thread, container, .. or tier" },
 		TRANSFORM_OPT(&o->transform_words),
+		STACK_OPTS(&o->stacks),
 		{ 0, "lines", OPT_BOOL, &o->lines, NULL,
 		  "add a frame for each line, where the file has lines" },
+		{ 0, "sig", OPT_BOOL, &o->signatures, NULL,
+		  "JFR: add its signature to the name of each Java method" },
+		{ 0, "source-path", OPT_STRING, &o->source_path, "DIR[:DIR..]",
+		  "show the text of lines in the page, from sources below DIR" },
 		{ 0, "top", OPT_INT, &o->top, "N", "print the N hottest methods (20)" },
 		{ 0, "tree", OPT_BOOL, &o->tree, NULL, "print the call tree" },
+		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL, "show no progress on the terminal" },
 		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this help" },
 	};
 	int nr_inputs = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv);
@@ -203,6 +243,7 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		o->top = NR_TOP;
 	if (check(o, nr_inputs) || transforming_parse(&o->transform_words, &o->transforms))
 		return STATUS_USAGE;
+	progress_line_begin(o->quiet);
 	return report(o, argv, (size_t)nr_inputs);
 }
 
@@ -212,6 +253,8 @@ int report_main(int argc, char **argv)
 	int status = parse_and_report(&o, argc, argv);
 
 	vec_fini(&o.transform_words);
+	stack_options_fini(&o.stacks);
 	transforms_fini(&o.transforms);
+	progress_line_end();
 	return status;
 }

@@ -13,20 +13,26 @@
 #include <unistd.h>
 
 #include "base/auto.h"
+#include "base/build.h"
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/time.h"
 #include "capture/features.h"
 #include "cmd/cmd.h"
+#include "cmd/serve_push.h"
 #include "daemon/home.h"
 #include "daemon/listen.h"
+#include "daemon/rendezvous.h"
 #include "daemon/supervisor.h"
 #include "daemon/tls.h"
+#include "fleet/message.h"
 #include "fleet/selector.h"
+#include "proc/cgroup_bound.h"
 #include "recorder/conf.h"
 #include "recorder/continuous.h"
 #include "recorder/recorder.h"
+#include "recorder/redaction.h"
 #include "web/web.h"
 
 #define WEB_USER      "sysflame"
@@ -37,7 +43,7 @@
 
 struct serve {
 	const char *dir, *listen, *prefix, *hosts, *continuous, *conf, *user, *agent_path, *agent;
-	const char *max_disk, *tls_cert, *tls_key;
+	const char *max_disk, *tls_cert, *tls_key, *within, *role, *channel;
 	double max_cpu;
 	int max_samples;
 	bool link, verbose, help;
@@ -46,8 +52,12 @@ struct serve {
 	u64 disk_bytes;
 	struct home home;
 	struct listening socket;
+	struct rendezvous *rendezvous; /* with --role */
 	struct pulse *pulse;
 	struct web_fleet fleet; /* without url: in no fleet */
+	struct opt_list redact;
+	struct push_options push_options;
+	struct web_push push; /* nr 0: to nowhere */
 	struct opt_list label_words;
 	char labels[256], host[64];
 	struct excluded_list excluded;
@@ -74,8 +84,11 @@ static int run_recorder(int control_fd, void *ctx)
 		.continuous = strcmp(s->continuous, "off") ? s->continuous : NULL,
 		.limits = { .cpu_ppm = (u64)(s->max_cpu * PERCENT_PPM),
 			    .samples_s = (u64)s->max_samples },
+		.within = s->within,
 		.agent_path = s->agent_path,
 		.has_agents = strcmp(s->agent, "never") != 0,
+		.redact = s->redact.at,
+		.nr_redact = s->redact.nr,
 	};
 
 	close(s->home.dir);
@@ -117,6 +130,8 @@ static int read_tls(const struct serve *s, struct tls *out)
 static int run_web(int control_fd, void *ctx)
 {
 	const struct serve *s = ctx;
+	struct credentials credentials[RECEIVERS_MAX] = { 0 };
+	struct web_push push = s->push;
 	struct tls tls = { 0 }; /* until the process ends */
 	struct web_options options = {
 		.listen_fd = s->socket.fd,
@@ -132,12 +147,14 @@ static int run_web(int control_fd, void *ctx)
 		.allowed_hosts = s->hosts,
 		.is_loopback = s->socket.is_loopback,
 		.fleet = s->fleet.url ? &s->fleet : NULL,
+		.push = push.nr ? &push : NULL,
 	};
 
 	/* Who can write there can have the recorder killed, and name a process to exclude. */
 	pulse_free(s->pulse);
 	close(s->home.lock);
-	if (read_tls(s, &tls))
+	push.credentials = credentials;
+	if (read_tls(s, &tls) || push_options_read(&s->push_options, &s->push, credentials))
 		return EXIT_FAILED;
 	options.tls_cert = tls.cert;
 	options.tls_key = tls.key;
@@ -150,10 +167,19 @@ static int run_web(int control_fd, void *ctx)
 	return web_run(&options);
 }
 
+static bool is_role(const struct serve *s, const char *role)
+{
+	return s->role && !strcmp(s->role, role);
+}
+
 static void say_ready(void *ctx)
 {
 	const struct serve *s = ctx;
 
+	if (is_role(s, "recorder")) {
+		log_info("the recorder waits for the web process on %s", s->channel);
+		return;
+	}
 	log_info("sysflame serves %s%s%s", s->socket.url, s->prefix,
 		 s->socket.is_loopback ? "" : "; it can be reached from other machines");
 	log_info("the login address: sysflame serve --link --dir %s", s->dir);
@@ -161,6 +187,29 @@ static void say_ready(void *ctx)
 
 /* --- starting ----------------------------------------------------------------------------------
  */
+
+static int check_role(const struct serve *s)
+{
+	if (!s->role != !s->channel)
+		return usage_error("--role and --socket: each needs the other");
+	if (s->role && !is_role(s, "recorder") && !is_role(s, "web"))
+		return usage_error("--role: takes recorder or web");
+	return 0;
+}
+
+/* "65532:65532" or "65532", where no list of users exists, as in a container made from nothing. */
+static bool parse_user(struct serve *s)
+{
+	unsigned uid, gid;
+	char end;
+	int nr = s->user ? sscanf(s->user, "%u:%u%c", &uid, &gid, &end) : 0;
+
+	if (nr < 1 || nr > 2 || strspn(s->user, "0123456789:") != strlen(s->user))
+		return false;
+	s->uid = uid;
+	s->gid = nr == 2 ? gid : uid;
+	return true;
+}
 
 static int find_user(struct serve *s)
 {
@@ -174,6 +223,8 @@ static int find_user(struct serve *s)
 					   "another user");
 		return 0;
 	}
+	if (parse_user(s))
+		return s->uid ? 0 : usage_error("--web-user: the web process must not be root");
 	found = getpwnam(s->user ?: WEB_USER);
 	if (!found && !s->user)
 		found = getpwnam(WEB_USER_ELSE);
@@ -215,9 +266,13 @@ static int add_labels(struct serve *s)
 static int check_fleet(struct serve *s)
 {
 	if (!s->fleet.url)
-		return s->fleet.node || s->fleet.dir || s->label_words.nr
-			       ? usage_error("--node, --label and --fleet-dir need --fleet URL")
+		return s->fleet.node || s->fleet.dir || s->fleet.page_url || s->label_words.nr
+			       ? usage_error("--node, --label, --page-url and --fleet-dir need "
+					     "--fleet URL")
 			       : 0;
+	if (build_is_static())
+		return usage_error("--fleet: this static binary has no client of NATS; install "
+				   "sysflame with its libraries");
 	if (!s->fleet.dir)
 		return usage_error("--fleet: needs --fleet-dir, the folder with the file `keys`; "
 				   "see sysflame fleet init --help");
@@ -227,7 +282,39 @@ static int check_fleet(struct serve *s)
 	}
 	if (!s->fleet.node || !node_name_is_valid(s->fleet.node))
 		return usage_error("--node: takes 1 to 63 letters, digits, - and _");
+	if (s->fleet.page_url && !message_url_is_valid(s->fleet.page_url))
+		return usage_error("--page-url: takes an address as https://n1.example:7070, "
+				   "without a slash at the end, of at most 127 bytes");
 	return add_labels(s);
+}
+
+static int check_bound(const struct serve *s)
+{
+	if (!s->within)
+		return 0;
+	struct cgroup_bound *b = cgroup_bound_new(s->within);
+	bool exists = cgroup_bound_exists(b);
+	cgroup_bound_free(b);
+	if (exists)
+		return 0;
+	log_error("serve: --within %s: there is no such control group with a controller; takes its "
+		  "folder, as in /sys/fs/cgroup/..",
+		  s->within);
+	return EXIT_USAGE;
+}
+
+static int check_redact(const struct serve *s)
+{
+	if (s->redact.nr > REDACTION_MAX)
+		return usage_error("--redact: there may be at most 64 patterns");
+	for (size_t i = 0; i < s->redact.nr; i++) {
+		auto_str struct str why = { 0 };
+		if (!redaction_check(s->redact.at[i], &why))
+			continue;
+		log_error("serve: --redact '%s': %s", s->redact.at[i], why.at);
+		return EXIT_USAGE;
+	}
+	return 0;
 }
 
 static int check(struct serve *s)
@@ -252,9 +339,13 @@ static int check(struct serve *s)
 				   "end");
 	if (!s->tls_cert != !s->tls_key)
 		return usage_error("--tls-cert and --tls-key: each needs the other");
+	if (s->tls_key && build_is_static())
+		return usage_error(
+			"--tls-key: this static binary has no TLS; put a proxy in front, or "
+			"install sysflame with its libraries");
 	if (s->tls_key && !strncmp(s->listen, "unix:", 5))
 		return usage_error("--tls-key: a unix socket is served without TLS");
-	return parse_disk(s) ?: check_fleet(s) ?: find_user(s);
+	return parse_disk(s) ?: check_role(s) ?: check_bound(s) ?: check_fleet(s) ?: push_options_check(&s->push_options, &s->push) ?: check_redact(s) ?: find_user(s);
 }
 
 static int print_link(const struct serve *s)
@@ -273,13 +364,34 @@ static int print_link(const struct serve *s)
 	return 0;
 }
 
+static int open_rendezvous(struct serve *s)
+{
+	auto_str struct str why = { 0 };
+	int err = is_role(s, "recorder")
+			  ? rendezvous_listen(s->channel, s->uid, &s->rendezvous, &why)
+			  : rendezvous_new(s->channel, &s->rendezvous, &why);
+
+	if (err)
+		log_error("serve: --socket %s: %s", s->channel, why.at);
+	return err;
+}
+
 static int open_all(struct serve *s)
 {
 	auto_str struct str why = { 0 }, address = { 0 };
+	struct credentials credentials[RECEIVERS_MAX] = { 0 };
 	struct tls tls = { 0 };
-	int err = features_check_host_pids() ?: read_tls(s, &tls);
+	int err = is_role(s, "web") ? 0 : features_check_host_pids();
+
+	if (!err && s->role)
+		err = open_rendezvous(s);
+	if (err || is_role(s, "recorder"))
+		return err;
+	err = read_tls(s, &tls) ?: push_options_read(&s->push_options, &s->push, credentials);
 
 	tls_fini(&tls);
+	for (u32 i = 0; i < RECEIVERS_MAX; i++)
+		credentials_wipe(&credentials[i]);
 	if (err)
 		return err;
 	err = home_open(s->dir, s->uid, s->gid, &s->home, &why)
@@ -306,16 +418,19 @@ static int serve(struct serve *s)
 		log_error("serve: there is no memory left");
 	else if (!open_all(s)) {
 		const struct supervisor_options options = {
-			.recorder = { "sysflame-rec", run_recorder, s },
-			.web = { "sysflame-web", run_web, s },
+			.recorder = { "sysflame-rec", is_role(s, "web") ? NULL : run_recorder, s },
+			.web = { "sysflame-web", is_role(s, "recorder") ? NULL : run_web, s },
+			.rendezvous = s->rendezvous,
 			.pulse = s->pulse,
 			.excluded = &s->excluded,
 			.ready = say_ready,
 			.ctx = s,
 		};
 		status = supervisor_run(&options);
-		home_set_address(&s->home, "");
+		if (!is_role(s, "recorder"))
+			home_set_address(&s->home, "");
 	}
+	rendezvous_free(s->rendezvous);
 	home_close(&s->home);
 	pulse_free(s->pulse);
 	if (s->socket.fd >= 0)
@@ -323,10 +438,34 @@ static int serve(struct serve *s)
 	return status;
 }
 
+static int print_help(const struct opt *opts, size_t nr)
+{
+	puts("usage: sysflame serve [OPTION..]\n\n"
+	     "Runs on a node all the time: a page to start and compare profiles, an API,\n"
+	     "and continuous profiling of all processes.\n");
+	opt_help(opts, nr);
+	return 0;
+}
+
+static int parse_words(struct serve *s, const struct opt *opts, size_t nr, int argc, char **argv)
+{
+	int next = opt_parse(opts, nr, argc, argv);
+
+	if (next < 0)
+		return EXIT_USAGE;
+	if (s->help)
+		return print_help(opts, nr);
+	if (next < argc) {
+		log_error("serve: %s: unexpected", argv[next]);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
 static int parse(struct serve *s, int argc, char **argv)
 {
 	const struct opt opts[] = {
-		{ 0, "dir", OPT_STRING, &s->dir, "DIR", "keep profiles here (/var/lib/sysflame)" },
+		{ 0, "dir", OPT_STRING, &s->dir, "DIR", "keep profiles here (" SERVE_DIR ")" },
 		{ 0, "listen", OPT_STRING, &s->listen, "ADDR",
 		  "HOST:PORT or unix:PATH (127.0.0.1:7070); port 0 takes a free one" },
 		{ 0, "tls-cert", OPT_STRING, &s->tls_cert, "FILE",
@@ -340,6 +479,8 @@ static int parse(struct serve *s, int argc, char **argv)
 		  "print the login address of the daemon that runs on DIR" },
 		{ 0, "continuous", OPT_STRING, &s->continuous, "EVENT,..",
 		  "profile the whole node all the time: cpu, offcpu, alloc, lock; or off (cpu)" },
+		{ 0, "within", OPT_STRING, &s->within, "CGROUP",
+		  "see and sample only the processes of a control group and those below it" },
 		{ 0, "max-cpu", OPT_DOUBLE, &s->max_cpu, "PERCENT",
 		  "continuous: stay below this share of one CPU (1)" },
 		{ 0, "max-samples", OPT_INT, &s->max_samples, "N",
@@ -349,6 +490,10 @@ static int parse(struct serve *s, int argc, char **argv)
 		{ 0, "conf", OPT_STRING, &s->conf, "FILE", "what may be recorded (" CONF_PATH ")" },
 		{ 0, "web-user", OPT_STRING, &s->user, "USER",
 		  "run the web process as USER (" WEB_USER ", else " WEB_USER_ELSE ")" },
+		{ 0, "role", OPT_STRING, &s->role, "ROLE",
+		  "run only the recorder or only the web process, as in two containers" },
+		{ 0, "socket", OPT_STRING, &s->channel, "PATH",
+		  "--role: their socket; the recorder accepts --web-user's USER and its own user" },
 		{ 0, "agent", OPT_STRING, &s->agent, "WHEN",
 		  "attach the agent to JVMs for events that need it: auto, never" },
 		{ 0, "agent-path", OPT_STRING, &s->agent_path, "FILE", "path of libjvmmap.so" },
@@ -358,37 +503,35 @@ static int parse(struct serve *s, int argc, char **argv)
 		  "read the file `keys`, and nats.creds and ca.pem if they exist, from DIR" },
 		{ 0, "node", OPT_STRING, &s->fleet.node, "NAME",
 		  "the name of this node in the fleet (its host name)" },
+		{ 0, "page-url", OPT_STRING, &s->fleet.page_url, "URL", "its address, for links" },
 		{ 0, "label", OPT_LIST, &s->label_words, "KEY=VALUE",
 		  "a label of this node, for selectors; may be repeated" },
+		{ 0, "redact", OPT_LIST, &s->redact, "PATTERN",
+		  "keep out names with this text or /expression/; may be repeated" },
+		{ 0, "push", OPT_LIST, &s->push_options.receivers, "KIND=URL",
+		  "send slices to a receiver: otlp, pyroscope, parca; may be repeated" },
+		{ 0, "push-auth", OPT_STRING, &s->push_options.auth, "FILE",
+		  "credentials and CA for receivers, by address; root's, mode 0600" },
+		{ 0, "push-spool", OPT_STRING, &s->push_options.spool, "BYTES",
+		  "keep this much for each receiver that takes nothing at the moment (64m)" },
+		{ 0, "push-age", OPT_INT, &s->push_options.age_min, "MINUTES",
+		  "give up what could not be sent for that long (60)" },
 		{ 'v', "verbose", OPT_BOOL, &s->verbose, NULL, "log more" },
 		{ 'h', "help", OPT_BOOL, &s->help, NULL, "show this help" },
 	};
-	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
 
-	if (next < 0)
-		return EXIT_USAGE;
-	if (s->help) {
-		puts("usage: sysflame serve [OPTION..]\n\n"
-		     "Runs on a node all the time: a page to start and compare profiles, an API,\n"
-		     "and continuous profiling of all processes.\n");
-		opt_help(opts, ARRAY_SIZE(opts));
-		return 0;
-	}
-	if (next < argc) {
-		log_error("serve: %s: unexpected", argv[next]);
-		return EXIT_USAGE;
-	}
-	return 0;
+	return parse_words(s, opts, ARRAY_SIZE(opts), argc, argv);
 }
 
 int serve_main(int argc, char **argv)
 {
-	struct serve s = { .dir = "/var/lib/sysflame",
+	struct serve s = { .dir = SERVE_DIR,
 			   .listen = "127.0.0.1:7070",
 			   .prefix = "",
 			   .continuous = "cpu",
 			   .max_disk = "2g",
 			   .agent = "auto",
+			   .push_options = { .spool = "64m", .age_min = 60 },
 			   .max_cpu = 1,
 			   .max_samples = 100 };
 
@@ -401,5 +544,7 @@ int serve_main(int argc, char **argv)
 		log_set_level(LOG_DEBUG);
 	status = check(&s) ?: serve(&s);
 	vec_fini(&s.label_words);
+	vec_fini(&s.push_options.receivers);
+	vec_fini(&s.redact);
 	return status;
 }

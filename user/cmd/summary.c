@@ -49,6 +49,18 @@ void summary_live(const struct recording *r, u64 elapsed_ns)
 	fflush(stderr);
 }
 
+void summary_part(const struct cut *c, const char *path, u64 size_bytes)
+{
+	u64 nr_samples = 0, nr_lost = loss_counts_samples(&c->losses);
+	char bytes[28], samples[28], lost[28];
+
+	for (size_t i = 0; i < ARRAY_SIZE(c->counts.by_event); i++)
+		nr_samples += c->counts.by_event[i];
+	fprintf(stderr, "%swrote      %s, %s bytes, %s samples, %s lost\n",
+		isatty(STDERR_FILENO) ? "\r\033[K" : "", path, grouped(size_bytes, bytes),
+		grouped(nr_samples, samples), grouped(nr_lost, lost));
+}
+
 void summary_live_end(void)
 {
 	fputs("\r\033[K", stderr);
@@ -194,8 +206,8 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 	recording_progress(r->recording, &now);
 	counts = &now.counts;
 	double seconds = (double)r->cut->profile->duration_ns / 1e9;
-	log_info("samples    %s in %.1f s on %d CPUs (%s)", grouped(now.samples, a), seconds,
-		 now.nr_cpus, now.event);
+	log_info("samples    %s in %.1f s on %d CPU%s (%s)", grouped(now.samples, a), seconds,
+		 now.nr_cpus, now.nr_cpus == 1 ? "" : "s", now.event);
 	print_events(&now);
 	log_info("lost       %s", grouped(now.lost, a));
 	losses_each(r->recording, r->cut, print_loss, NULL);

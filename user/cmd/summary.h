@@ -16,6 +16,9 @@ struct recorded {
 void summary_live(const struct recording *r, u64 elapsed_ns);
 void summary_live_end(void);
 
+/* Prints the line of a file of --loop. */
+void summary_part(const struct cut *c, const char *path, u64 size_bytes);
+
 /* The closing summary. */
 void summary_print(const struct recorded *r, const char *path, u64 size_bytes);
 

@@ -2,6 +2,7 @@
 /* `sysflame top`: what the JVMs of this node are doing now. */
 #include "cmd/top.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,9 +20,11 @@
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 #include "cmd/output_rights.h"
+#include "cmd/serve.h"
 #include "cmd/terminal.h"
 #include "cmd/top_live.h"
 #include "cmd/top_print.h"
+#include "daemon/home.h"
 
 #define INTERVAL_MIN_S 0.1
 #define INTERVAL_MAX_S 3600
@@ -32,7 +35,8 @@
 struct options {
 	double interval_s;
 	int nr_readings, nr_methods;
-	bool is_batch, is_once, is_json, help;
+	bool is_batch, is_once, is_json, uses_daemon, help;
+	const char *dir;
 	const char *sort, *filter;
 	struct opt_list pid_texts;
 	VEC(pid_t) pids;
@@ -110,22 +114,25 @@ static int batch(struct watch *w, int signal_fd, const struct options *o)
 {
 	u64 interval_ns = (u64)(o->interval_s * 1e9), next_ns = time_mono_ns();
 	struct board board = { 0 };
-	int err = watch_read(w, &board);
+	int err = watch_read(w, &board), nr = 0;
 
-	for (int i = 0; !err && (!o->nr_readings || i < o->nr_readings); i++) {
+	while ((!err || err == -EAGAIN) && (!o->nr_readings || nr < o->nr_readings)) {
 		next_ns += interval_ns;
 		if (wait(w, signal_fd, next_ns))
 			break;
 		err = watch_read(w, &board);
+		if (err) /* -EAGAIN: the daemon's recorder is started again */
+			continue;
+		nr++;
 		settle(w, signal_fd);
 		print(w, &board, o);
 		if (ferror(stdout) || file_has_no_reader(STDOUT_FILENO))
 			break;
 	}
 	board_fini(&board);
-	if (!err)
+	if (!err || err == -EAGAIN)
 		return output_finish();
-	log_error("the load cannot be read: %s", strerror(-err));
+	log_error("the load cannot be read: %s", watch_why(w));
 	return EXIT_FAILED;
 }
 
@@ -169,15 +176,33 @@ static int check(struct options *o)
 	return parse_pids(o);
 }
 
+/* The address and token of the daemon. */
+static int find_daemon(const struct options *o, struct str *url, char token[TOKEN_LEN + 1])
+{
+	auto_str struct str why = { 0 };
+
+	if (!o->uses_daemon || !home_read_link(o->dir, url, token, &why))
+		return 0;
+	log_error("%s", why.at);
+	return EXIT_FAILED;
+}
+
 static int run(const struct options *o)
 {
+	auto_str struct str url = { 0 };
+	char token[TOKEN_LEN + 1] = "";
+	int status = find_daemon(o, &url, token);
 	const struct watch_options options = {
+		.daemon_url = o->uses_daemon ? url.at : NULL,
+		.daemon_token = token,
 		.without_methods = !o->nr_methods,
 		.keeps_output_rights = !o->is_batch && output_needs_rights("flame.html", false),
 		.pids = o->pids.at,
 		.nr_pids = o->pids.nr,
 	};
 
+	if (status)
+		return status;
 	if (!o->is_batch && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))) {
 		log_error("standard input and output are not both a terminal; --batch prints "
 			  "without one");
@@ -185,11 +210,14 @@ static int run(const struct options *o)
 	}
 	auto_close int signal_fd = open_signals();
 	struct watch *w = watch_new(&options);
+	explicit_bzero(token, sizeof(token));
+	if (!w)
+		return EXIT_FAILED;
 	const struct live_options live = { .key = o->key,
 					   .filter = o->filter,
 					   .interval_ns = (u64)(o->interval_s * 1e9),
 					   .signal_fd = signal_fd };
-	int status = o->is_batch ? batch(w, signal_fd, o) : top_live(w, &live);
+	status = o->is_batch ? batch(w, signal_fd, o) : top_live(w, &live);
 	watch_free(w);
 	return status;
 }
@@ -209,7 +237,9 @@ static void help(const struct opt *opts, size_t nr)
 
 int top_main(int argc, char **argv)
 {
-	struct options o = { .interval_s = 1, .nr_methods = 10, .sort = "cpu", .filter = "" };
+	struct options o = {
+		.interval_s = 1, .nr_methods = 10, .sort = "cpu", .filter = "", .dir = SERVE_DIR
+	};
 	const struct opt opts[] = {
 		{ 'i', "interval", OPT_DOUBLE, &o.interval_s, "S",
 		  "seconds from one reading to the next (default 1)" },
@@ -224,6 +254,10 @@ int top_main(int argc, char **argv)
 		{ 'n', "readings", OPT_INT, &o.nr_readings, "N", "end after N readings" },
 		{ 0, "once", OPT_BOOL, &o.is_once, NULL, "end after one reading" },
 		{ 0, "json", OPT_BOOL, &o.is_json, NULL, "print a line of JSON for each reading" },
+		{ 'd', "daemon", OPT_BOOL, &o.uses_daemon, NULL,
+		  "show the readings of the daemon (sysflame serve) instead of own ones" },
+		{ 0, "dir", OPT_STRING, &o.dir, "DIR",
+		  "the daemon's directory (default " SERVE_DIR ")" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
 	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv), status = EXIT_USAGE;

@@ -52,6 +52,7 @@ static void read_board(struct live *l)
 	localtime_r(&now, &local);
 	strftime(l->time, sizeof(l->time), "%H:%M:%S", &local);
 	watch_read(l->watch, &l->board);
+	l->choice.no_methods = watch_no_methods(l->watch);
 	board_sort(&l->board, l->choice.key);
 }
 
@@ -156,7 +157,10 @@ static void start_recording(struct live *l)
 	if (err == -EBUSY)
 		say(l, "a recording is running already");
 	else if (err == -ENOTSUP)
-		say(l, "nothing can be recorded: see the line above the methods");
+		say(l, l->choice.no_methods
+			       ? "nothing can be recorded: see the line above the methods"
+			       : "the daemon's page records; sysflame serve --link prints its "
+				 "address");
 }
 
 static void write_recording(struct live *l)
