@@ -11,11 +11,11 @@ VERSION := 0.1.0
 
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
 	     libcapstone-dev libiberty-dev libjansson-dev libmicrohttpd-dev libpcre2-dev libseccomp-dev libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev \
-	     libzstd-dev libncurses-dev libnats-dev libssl-dev uthash-dev \
-	     openjdk-17-jdk-headless esbuild
+	     libzstd-dev libncurses-dev libnats-dev libcurl4-openssl-dev libssl-dev uthash-dev \
+	     openjdk-17-jdk-headless esbuild zopfli
 DEPS_TEST := $(DEPS) g++ tmux libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
-	     iproute2 procps curl openssl libc6-dbg libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux \
-	     protobuf-compiler python3 libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
+	     iproute2 procps curl openssl libc6-dbg libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux e2fsprogs \
+	     protobuf-compiler python3 python3-yaml libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
 	     hey slowhttptest \
 	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \
 	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf nats-server
@@ -36,7 +36,7 @@ TEST_FLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Itests/lib -Ibpf/host -I
 FUZZ_CFLAGS = -std=gnu11 -Wall -Werror $(DEFS) -MMD -MP -Iuser -Ibpf -I. -I$(O)/gen -O1 -g \
 	     -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_SECONDS ?= 60
-LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd -lnats -lcrypto -lncursesw -ltinfo $(capstone) -lm
+LIBS       = -lpcre2-8 -lseccomp -lbpf -lelf -lz -llzma -liberty -ljansson -lmicrohttpd -lprotobuf-c -lsqlite3 -lzstd -lnats -lcurl -lcrypto -lncursesw -ltinfo $(capstone) -lm
 for_arm64  = $(findstring aarch64,$(shell $(CC) -dumpmachine))
 AGENT_FLAGS = -std=gnu11 $(WARN) -O2 -g -MMD -MP -I. $(JVMTI) -fPIC -ffreestanding -nostdlib \
 	     -fno-stack-protector -fvisibility=hidden -fno-omit-frame-pointer -fno-plt \
@@ -51,7 +51,7 @@ bpf_first  := bpf/ring.bpf.c bpf/node/tables.bpf.c
 bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c bpf/unwind/*.bpf.c))
 node_srcs  := $(bpf_first) $(filter-out $(bpf_first),$(wildcard bpf/node/*.bpf.c))
 user_srcs  := $(wildcard user/*/*.c user/*/*/*.c)
-proto_dirs := user/export/interchange user/fleet
+proto_dirs := user/export/interchange user/fleet user/push
 protos     := $(patsubst %.proto,%.pb-c,$(notdir $(wildcard $(proto_dirs:%=%/*.proto))))
 vpath %.proto $(proto_dirs)
 user_objs  := $(user_srcs:%.c=$(O)/%.o) $(protos:%=$(O)/gen/%.o)
@@ -85,6 +85,24 @@ all: $(O)/sysflame $(O)/libjvmmap.so
 $(O)/sysflame: $(user_objs)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+# One binary that needs no library and no file: the agent is inside. Without NATS and TLS, whose
+# libraries Debian has no archives of.
+# Capstone would add 4 MB for instruction sets of all machines.
+static_own  := user/base/build user/elf/instruction user/jvm/attach/agent_file
+static_objs := $(filter-out $(static_own:%=$(O)/%.o) $(O)/user/fleet/bus.o $(O)/user/push/post.o \
+	       $(O)/user/fleet/fetch_run.o,$(user_objs)) \
+	       $(static_own:%=$(O)/static/%.o) $(O)/static/pkg/static/absent.o
+static: $(O)/static/sysflame
+
+$(O)/static/sysflame: $(static_objs)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) -static $^ $(filter-out -lnats -lcurl $(capstone),$(LIBS)) -o $@ -Wl,--gc-sections -s \
+	  2>&1 | grep -v 'statically linked applications\|in function' >&2; test -x $@
+
+$(O)/static/%.o: %.c $(O)/libjvmmap.so | $(generated)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -UHAVE_CAPSTONE -DSYSFLAME_STATIC='"$(abspath $(O))/libjvmmap.so"' -c $< -o $@
 
 # The unwinder's BPF sources on the host: stand-ins for kernel types and helpers come first.
 $(O)/user/capture/unwind/walker.o: ALL_CFLAGS := -Ibpf/host $(ALL_CFLAGS)
@@ -155,6 +173,11 @@ $(O)/tests/programs/%: tests/programs/%.c
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -MMD -MP $(JVMTI) \
 	  $(shell sed -n 's/.*BUILD-FLAGS: *\(.*[^ ]\) *\*\/.*/\1/p' $<) $< -lpthread -o $@
 
+# Programs that speak as a fleet does, or fill a store, through our own code.
+$(O)/tests/programs/nodes $(O)/tests/programs/nats_try $(O)/tests/programs/month: $(O)/tests/programs/%: tests/programs/%.c $(filter-out $(O)/user/cmd/main.o,$(user_objs))
+	$(call say,PROGRAM,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(filter %.c %.o,$^) $(LIBS) -o $@
+
 $(O)/tests/programs/.java: $(java_srcs)
 	$(call say,JAVAC,$(O)/tests/programs)
 	$(Q)mkdir -p $(@D) && javac --release 8 -Xlint:-options -nowarn -d $(@D) $^ && touch $@
@@ -178,15 +201,18 @@ fuzz: $(fuzzers)
 
 test-programs: $(programs) $(O)/tests/programs/.java
 
-# T='test_a test_b' runs only these. Unit tests alone run without root; some are skipped then.
+# T='test_a test_b' builds and runs only these. Unit tests alone run without root; some are skipped then.
 chosen = $(filter $(if $(T),$(addprefix %/,$(T)),%),$(unit_tests) $(scripts))
-test: all $(unit_tests) $(if $(or $(filter test_fuzz%,$(T)),$(if $(T),,all)),$(fuzzers)) test-programs
+test-build: all $(if $(or $(filter test_units,$(T)),$(if $(T),,all)),$(unit_tests),$(filter $(unit_tests),$(chosen))) $(if $(or $(filter test_fuzz%,$(T)),$(if $(T),,all)),$(fuzzers)) test-programs
+test: test-build
 	$(Q)O=$(O) $(if $(filter $(scripts),$(chosen)),tests/lib/as-root "running the tests") tests/run $(chosen)
 
 check:
 	$(Q)tests/lib/as-root "running the tests"
 	$(Q)$(MAKE) --no-print-directory deps-test
-	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) all lint
+	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) -j$(shell nproc) all
+	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) lint
+	$(Q)$(MAKE) --no-print-directory -j$(shell nproc) test-build
 	$(Q)$(MAKE) --no-print-directory -q all || { echo 'a second make would rebuild something'; exit 1; }
 	$(Q)$(MAKE) --no-print-directory test
 
@@ -199,10 +225,16 @@ check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names
 check-kernels: deps-test all test-programs
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/kernels/check bookworm trixie sid
 
+# Faults below a fleet of real daemons in full, and five of them in networks of their own; some minutes.
+check-fleet: all test-programs
+	$(Q)O=$(O) FAULTS=all tests/lib/as-root "recording" tests/fleet/test_fleet_faults
+	$(Q)O=$(O) tests/lib/as-root "recording" tests/fleet/check-networks
+
 soak: all test-programs
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/jvm/soak
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/bpf/soak_events
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/bpf/soak_ageing
+	$(Q)O=$(O) tests/lib/as-root "recording" tests/web/soak_serve
 	$(Q)$(MAKE) --no-print-directory soak-kills
 
 # 1000 recorders and their children, and 600 processes of the daemon, killed at random; two hours. CYCLES and SEED change them.
@@ -216,7 +248,7 @@ lint:
 	$(Q)tests/lint/circles $(filter user/%.c,$(sources))
 	$(Q)tests/lint/circles $(filter jvmmap/%.c,$(sources))
 	$(Q)tests/lint/unused $(filter user/%,$(sources))
-	$(Q)tests/lint/shape $(filter-out vmlinux/%,$(sources))
+	$(Q)tests/lint/shape $(filter-out vmlinux/%,$(sources)) $(filter %.js,$(assets) $(ui))
 	$(Q)tests/lint/headers $(filter user/% jvmmap/% bpf/%,$(sources))
 	$(Q)tests/lint/prose
 	$(Q)tests/lint/counters
@@ -231,6 +263,10 @@ screens: all test-programs
 
 bench: all test-programs
 	$(Q)O=$(O) tests/bench/run
+
+# Requests to 10,000 simulated nodes and to real daemons; some minutes.
+bench-fleet: all test-programs
+	$(Q)O=$(O) tests/lib/as-root "recording" tests/fleet/bench
 
 # --- installing ------------------------------------------------------------------------------
 
@@ -247,7 +283,7 @@ record:
 	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) all $(O)/tests/programs/.java
 	$(Q)O=$(O) tests/lib/record-sample
 
-commands := record events report jvms top doctor diff debug serve fleet
+commands := record events report jvms top doctor diff debug serve fleet aggregate
 man      := $(O)/man/sysflame.1 $(commands:%=$(O)/man/sysflame-%.1)
 
 $(O)/man/sysflame.1: $(O)/sysflame docs/man/make-man
@@ -278,16 +314,19 @@ help:
 	@echo 'make check         install what the tests need, build, lint, run every test'
 	@echo '                   (as root, or as a user who may run sudo: make calls it where needed)'
 	@echo 'make               build $(O)/sysflame and $(O)/libjvmmap.so'
+	@echo 'make static        one binary for any Linux: $(O)/static/sysflame, without NATS and TLS'
 	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench, make screens'
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
 	@echo 'make check-jdks    read JVMs of JDK 8 to 28; check-kernels: record on kernels of Debian'
 	@echo 'make soak          attach 1000 times, compile and unload for minutes, on JDK 11 to 25'
 	@echo 'make soak-kills    kill 1000 recorders at random moments (part of soak)'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
+	@echo 'make check-fleet   faults and networks below a fleet of real daemons, in full'
+	@echo 'make bench-fleet   ask 10,000 simulated nodes, and five real ones'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
 	@echo 'make install-systemd  the same, with the daemon'"'"'s unit and configuration'
 
-.PHONY: all test test-programs check check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench deps deps-test record install install-systemd help
+.PHONY: all static test test-build test-programs check check-fleet check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

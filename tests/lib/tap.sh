@@ -166,20 +166,27 @@ tap_remove_group() {
 	done
 }
 
+# tap_unmount CONDITION: unmounts file systems below $TMP. Groups are removed through theirs.
+tap_unmount() {
+	local mount
+	for mount in $(awk -v dir="$TMP/" "index(\$2, dir) == 1 && $1 { print \$2 }" /proc/self/mounts | tac); do
+		fsfreeze -u "$mount"
+		umount -l "$mount"
+	done
+}
+
 tap_cleanup() {
-	local group mount
+	local group
 	while read -r group; do
 		echo THAWED >"$group/freezer.state"
 		echo 0 >"$group/cgroup.freeze"
 	done <"$TAP_GROUPS"
-	for mount in $(awk -v dir="$TMP/" 'index($2, dir) == 1 { print $2 }' /proc/self/mounts | tac); do
-		fsfreeze -u "$mount"
-		umount -l "$mount"
-	done
+	tap_unmount '$3 !~ /^cgroup/'
 	tap_kill
 	while read -r group; do
 		tap_remove_group "$group"
 	done <"$TAP_GROUPS"
+	tap_unmount 1
 	rm -rf "$TMP" "$TAP_PIDS" "$TAP_SKIP" "$TAP_GROUPS"
 }
 
