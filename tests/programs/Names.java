@@ -8,6 +8,7 @@ import java.util.function.IntUnaryOperator;
 public class Names {
 	static volatile boolean closed;
 	static int sink;
+	static volatile boolean isWarm; // the loop of inlined() has ended
 
 	interface Shape { void run() throws Exception; }
 
@@ -33,6 +34,7 @@ public class Names {
 	static void inlined() throws InterruptedException {
 		for (int i = 0; i < 40_000; i++)
 			sink += hot(i);
+		isWarm = true;
 		hot(-1);
 	}
 
@@ -85,7 +87,9 @@ public class Names {
 	}
 
 	static void await(Thread t) throws InterruptedException {
-		/* inlined() first sleeps for no time 40,000 times: wait until the frames stay the same */
+		/* inlined() first sleeps for no time 40,000 times, on a busy machine for long each time */
+		while (!isWarm)
+			Thread.sleep(10);
 		for (int same = 0, hash = 0; same < 20; Thread.sleep(10)) {
 			Thread.State s = t.getState();
 			int now = java.util.Arrays.hashCode(t.getStackTrace());
