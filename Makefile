@@ -66,7 +66,7 @@ fuzzers    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz_objs  := $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out user/capture/% user/cmd/%,$(user_srcs)) user/capture/unwind/row_build.c) \
 	      $(protos:%=$(O)/fuzz/gen/%.o)
 skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h
-generated  := $(skeletons) $(O)/gen/page.h $(O)/gen/ui.h $(protos:%=$(O)/gen/%.h)
+generated  := $(skeletons) $(O)/gen/core_type_names.h $(O)/gen/page.h $(O)/gen/ui.h $(protos:%=$(O)/gen/%.h)
 scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/fuzz/test_* tests/jvm/test_* \
 	     tests/web/test_* tests/fleet/test_* tests/kernels/test_*))
 sources    := $(wildcard bpf/*.[ch] bpf/*/*.[ch] bpf/*/*/*.[ch] jvmmap/*.[ch] user/*/*.[ch] user/*/*/*.[ch] \
@@ -122,6 +122,14 @@ $(skeletons): $(O)/gen/%.skel.h:
 	$(call say,SKEL,$@)
 	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen object $(O)/$*.bpf.o $^ && \
 	  $(BPFTOOL) gen skeleton $(O)/$*.bpf.o name $*_skel > $@
+
+# The names of the types in both objects, for capture/kernel/core_types.c. After ___ a name has a flavor.
+$(O)/gen/core_type_names.h: $(skeletons)
+	$(call say,TYPES,$@)
+	$(Q)for o in node recording; do $(BPFTOOL) btf dump file $(O)/$$o.bpf.o format raw; done | \
+	  sed -nE "s/^\[[0-9]+\] (STRUCT|UNION|ENUM|ENUM64|TYPEDEF) '([A-Za-z0-9_]+)'.*/\2/p" | \
+	  sed 's/___.*//' | LC_ALL=C sort -u | sed 's/.*/"&",/' > $@
+	$(Q)test -s $@
 
 # The page's script and style as C strings, with the hashes that its security policy names.
 $(O)/gen/page.h: user/export/writers/embed $(assets)

@@ -12,25 +12,24 @@
 #include "base/auto.h"
 #include "capture/kernel/programs.h"
 
-/* The kernel's types, which take 15 ms to read. A cache, kept until the programs are loaded. */
-static struct btf *kernel_types;
+static struct btf *cached;
 
-static const struct btf *read_kernel_types(void)
+const struct btf *kernel_types(void)
 {
-	if (!kernel_types)
-		kernel_types = btf__load_vmlinux_btf();
-	return kernel_types;
+	if (!cached)
+		cached = btf__load_vmlinux_btf();
+	return cached;
 }
 
 void kernel_types_forget(void)
 {
-	btf__free(kernel_types);
-	kernel_types = NULL;
+	btf__free(cached);
+	cached = NULL;
 }
 
 static bool kernel_has_type(const char *name, u32 kind)
 {
-	const struct btf *btf = read_kernel_types();
+	const struct btf *btf = kernel_types();
 
 	return btf && btf__find_by_name_kind(btf, name, kind) > 0;
 }
@@ -54,7 +53,7 @@ bool programs_can_read_remote(void)
 
 void programs_kernel_enumerators(const char *name, programs_enumerator_fn visit, void *ctx)
 {
-	const struct btf *btf = read_kernel_types();
+	const struct btf *btf = kernel_types();
 	int id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_ENUM) : -1;
 	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (u32)id) : NULL;
 

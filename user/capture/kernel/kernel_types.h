@@ -16,5 +16,10 @@ char *kernel_function(const char *wanted);
 /* Whether the kernel reports that version or a newer one. */
 bool kernel_is_from(unsigned major, unsigned minor);
 
-/* Frees the kernel's types. They take 15 ms to read and are kept until the programs are loaded. */
+/*
+ * The kernel's types, NULL if they cannot be read. They take 15 ms to read and some 6 MB, and are
+ * kept until kernel_types_forget.
+ */
+struct btf;
+const struct btf *kernel_types(void);
 void kernel_types_forget(void);

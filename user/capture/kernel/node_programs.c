@@ -8,6 +8,7 @@
 
 #include "abi.h"
 #include "base/alloc.h"
+#include "capture/kernel/core_types.h"
 #include "capture/kernel/load.h"
 #include "capture/kernel/privilege.h"
 
@@ -42,7 +43,8 @@ static int configure(struct node_skel *skel, const struct node_programs_options 
 
 static int load(struct node_programs *n, const struct node_programs_options *o)
 {
-	n->skel = node_skel__open();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_types_path());
+	n->skel = node_skel__open_opts(&opts);
 	if (!n->skel)
 		return -errno;
 

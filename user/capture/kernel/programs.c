@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/time.h"
+#include "capture/kernel/core_types.h"
 #include "capture/kernel/kernel_types.h"
 #include "capture/kernel/load.h"
 #include "capture/kernel/privilege.h"
@@ -101,16 +102,7 @@ static void choose_programs(const struct recording_skel *skel, const struct prog
 	bpf_program__set_autoload(skel->progs.target_fork, follows);
 	bpf_program__set_autoload(skel->progs.target_exec, follows);
 	bpf_program__set_autoload(skel->progs.target_exit, follows);
-}
-
-/*
- * Links for several uprobes detach in a third of the time, and many at once. With a process as
- * target they saw only its main thread before Linux 6.10 and its stable branches (commit
- * 46ba0e49b642).
- */
-static bool multi_knows_threads(void)
-{
-	return kernel_is_from(6, 10);
+	bpf_program__set_autoload(skel->progs.target_list, follows);
 }
 
 /* Whether the map of live memory is needed, which takes 25 ms to create. */
@@ -127,10 +119,15 @@ static bool has_filter(const struct knobs *knobs)
 	return false;
 }
 
+/*
+ * Links for several uprobes detach in a third of the time, and many at once. With a process as
+ * target they saw only its main thread before Linux 6.10 and its stable branches (commit
+ * 46ba0e49b642).
+ */
 static bool has_multi_links(void)
 {
 	return programs_can_attach_without_admin() &&
-	       (!capability_has(CAP_SYS_ADMIN) || multi_knows_threads());
+	       (!capability_has(CAP_SYS_ADMIN) || kernel_is_from(6, 10));
 }
 
 /* Reads the kernel's types only if a program for uprobes is loaded. */
@@ -159,7 +156,7 @@ static int configure(struct recording_skel *skel, const struct programs_options 
 
 	choose_programs(skel, o);
 	choose_links(skel);
-	kernel_types_forget(); /* libbpf reads them again, in the same memory */
+	kernel_types_forget();
 	skel->rodata->knobs = o->knobs;
 	skel->rodata->knobs.nr_cpus = (u32)nr_cpus;
 	const struct {
@@ -190,7 +187,8 @@ static int use_tables(struct recording_skel *skel, const struct tables_fds *node
 
 static int open_skel(struct programs *bpf, const struct programs_options *o)
 {
-	struct recording_skel *skel = bpf->skel = recording_skel__open();
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = core_types_path());
+	struct recording_skel *skel = bpf->skel = recording_skel__open_opts(&opts);
 
 	return skel ? configure(skel, o) ?: use_tables(skel, &o->tables) : -errno;
 }
@@ -451,6 +449,9 @@ int programs_each_target(struct programs *bpf, programs_process_fn visit, void *
 {
 	struct process_visit v = { visit, ctx };
 	struct task_id id;
+
+	if (bpf_program__fd(bpf->skel->progs.target_list) < 0)
+		return 0;
 	struct bpf_link *link = bpf_program__attach(bpf->skel->progs.target_list);
 	if (!link)
 		return -errno;

@@ -120,7 +120,7 @@ struct targets_fds {
 };
 struct targets_fds programs_targets(const struct programs *bpf);
 
-/* Calls `visit` for every process that the BPF programs consider a target. */
+/* Calls `visit` for every process that is a target, if there are selectors. */
 typedef void (*programs_process_fn)(const struct task_id *id, void *ctx);
 int programs_each_target(struct programs *bpf, programs_process_fn visit, void *ctx);
 
