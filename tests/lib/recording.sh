@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Waits for recorders and for the processes that they record. Source it after tap.sh.
 
-# recording PID: waits until that recorder has its events. The node's programs are three or four.
+# recording PID: waits until that recorder has its events. The node has three links, and each event has one or more.
 recording() {
 	wait_for 60 sh -c "ls -l /proc/$1/fd | grep -q perf_event &&
-		[ \$(ls -l /proc/$1/fd | grep -c bpf-prog) -ge 5 ]"
+		[ \$(ls -l /proc/$1/fd | grep -c bpf_link) -ge 4 ]"
 }
 
 # with_tracefs COMMAND..: runs the command with tracefs mounted; skips the test if that is
