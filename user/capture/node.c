@@ -36,7 +36,7 @@
 #define POLL_NS           (50 * NS_PER_MS)
 #define FOLLOW_CPUS_NS    NS_PER_SEC
 #define WAIT_START_NS     (500 * NS_PER_MS) /* for workers, before sampling begins */
-#define WAIT_TICK_NS      (20 * NS_PER_MS)  /* and in each tick */
+#define WAIT_TICK_NS      (20 * NS_PER_MS)  /* and in each tick while it samples */
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
 #define RING_BYTES        (2u << 20) /* some 32,000 forks, execs or exits between two reads */
 
@@ -375,7 +375,7 @@ void node_tick(struct node *n)
 	n->is_urgent = begins || jvm_registry_unload_classes(n->jvms);
 	agents_set_urgent(n->agents, begins);
 	set_priority(n);
-	workers_set_patience(n->workers, begins ? WAIT_START_NS : WAIT_TICK_NS);
+	workers_set_patience(n->workers, begins ? 0 : WAIT_TICK_NS);
 	workers_poll(n->workers);
 	take_in(n);
 	processes_reap(n->processes, now_ns - KEEP_EXITED_NS, forget_process, n);

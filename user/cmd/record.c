@@ -257,10 +257,8 @@ static void run(struct record *r)
 /* Ticks until the recording has reached that state. */
 static void advance(struct record *r, enum recording_state state)
 {
-	while (recording_state(r->recording) < state) {
+	for (node_tick(r->node); recording_state(r->recording) < state; node_tick(r->node))
 		poll(NULL, 0, node_tick_ms(r->node));
-		node_tick(r->node);
-	}
 }
 
 static int start_recording(struct record *r)

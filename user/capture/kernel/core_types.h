@@ -3,8 +3,7 @@
  * The kernel's types that our BPF programs access, as a BTF file of some KB.
  *
  * libbpf compares each type that a program accesses with all types of the kernel, and reads these
- * for every object (CO-RE, libbpf's relo_core.c). That takes 40 ms for a recording, with this file
- * less than 1 ms.
+ * for every object (CO-RE, libbpf's relo_core.c). With this file it compares 20 types, not 130,000.
  */
 #pragma once
 
