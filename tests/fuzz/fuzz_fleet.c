@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decodes arbitrary bytes as a message of the fleet. A decoded message must survive encoding. */
+/* Decodes arbitrary bytes as a message or an entry of the fleet. What was decoded must survive
+ * encoding. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 #include "base/utf8.h"
+#include "fleet/entry.h"
 #include "fleet/key.h"
 #include "fleet/selector.h"
 
@@ -42,12 +44,28 @@ static void check_keys(const u8 *data, size_t size)
 	keys_fini(&keys);
 }
 
+static void check_entry(const u8 *data, size_t size)
+{
+	auto_str struct str line = { 0 };
+	struct entry e, again;
+
+	if (entry_parse(data, size, &e))
+		return;
+	check(utf8_is_clean(e.who, ENTRY_WHO_MAX) && utf8_is_clean(e.what, ENTRY_WHAT_MAX));
+	entry_add(&line, e.at_ms, e.who, e.what);
+	check(line.len <= ENTRY_MAX && !entry_parse(line.at, line.len, &again));
+	check(again.at_ms == e.at_ms && !strcmp(again.what, e.what) && !strcmp(again.who, e.who));
+	entry_fini(&again);
+	entry_fini(&e);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	auto_str struct str bytes = { 0 };
 	struct fleet_message m, again;
 
 	check_keys(data, size);
+	check_entry(data, size);
 	if (message_decode(data, size, &m))
 		return 0;
 	if (m.kind == MESSAGE_SIGNED)

@@ -7,6 +7,8 @@
  *            prints "allowed SUBJECT" or "denied SUBJECT" for each, as the server answers
  *        nats_try URL DIR ask FAULT
  *            sends a request with a fault to all nodes, and prints the verdict of the first answer
+ *        nats_try URL DIR call SUBJECT TEXT
+ *            sends a text and prints the reply
  *        nats_try URL DIR naive NODES
  *            asks for everything at once, as a controller without credit would, and prints how many
  *            complete messages it got
@@ -178,6 +180,17 @@ static void ask(const char *dir, const char *fault)
 	natsSubscription_Destroy(sub);
 }
 
+static void call(const char *subject, const char *text)
+{
+	natsMsg *m = NULL;
+	natsStatus s = natsConnection_RequestString(&m, connection, subject, text, TIMEOUT_MS);
+
+	if (s != NATS_OK)
+		die("no reply", s);
+	printf("%.*s\n", natsMsg_GetDataLength(m), natsMsg_GetData(m));
+	natsMsg_Destroy(m);
+}
+
 /* --- without credit --------------------------------------------------------------------------- */
 
 static volatile int nr_complete;
@@ -212,6 +225,8 @@ int main(int argc, char **argv)
 		try_subjects(*argv[3] == 'p', argc - 4, argv + 4);
 	else if (!strcmp(argv[3], "ask"))
 		ask(argv[2], argv[4]);
+	else if (!strcmp(argv[3], "call") && argc > 5)
+		call(argv[4], argv[5]);
 	else if (!strcmp(argv[3], "naive"))
 		gather_naively(atoi(argv[4]));
 	else

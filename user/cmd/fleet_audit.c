@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `sysflame fleet audit`: the audit lists of the nodes, as one.
+ * `sysflame fleet audit`: the audit lists of the nodes and the audit stream, as one.
  * Part of cmd/fleet.h.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "base/utf8.h"
+#include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
-#include "cmd/fleet_request.h"
+#include "cmd/fleet_streams.h"
 
 struct options {
 	struct fleet_request_options request;
@@ -23,97 +21,56 @@ struct options {
 	bool all, help;
 };
 
-struct entry {
-	u64 at_ms;
-	char node[64];
-	char *who, *what; /* owned */
+/* From the nodes' own lists. */
+struct listing {
+	bool all; /* also what does not concern the fleet */
+	struct entries entries;
 };
 
-struct entries {
-	bool all;
-	VEC(struct entry) list;
-};
-
-/* Anybody may have made the text. */
-static char *clean(const char *text)
+static void add_line(struct listing *l, const char *node, const char *line)
 {
-	struct str s = { 0 };
+	struct entry e;
 
-	utf8_clean(&s, text, 1000);
-	return str_take(&s);
-}
-
-static void add_line(struct entries *all, const char *node, char *line)
-{
-	char *end, *who, *what;
-	struct entry e = { .at_ms = strtoull(line, &end, 10) };
-
-	if (*end != '\t')
+	if (entry_parse(line, strlen(line), &e))
 		return;
-	who = end + 1;
-	what = strchr(who, '\t');
-	if (!what)
+	if (!l->all && strncmp(e.what, "fleet: ", 7) != 0) {
+		entry_fini(&e);
 		return;
-	*what++ = '\0';
-	if (!all->all && strncmp(what, "fleet: ", 7) != 0)
-		return;
+	}
 	copy_text(e.node, sizeof(e.node), node);
-	e.who = clean(who);
-	e.what = clean(what);
-	vec_push(&all->list, e);
+	vec_push(&l->entries.list, e);
 }
 
 /* A controller_host.text. */
 static void take_text(void *ctx, const char *node, const void *bytes, size_t len)
 {
 	struct asking *a = ctx;
-	auto_free char *copy = xmalloc(len + 1);
+	auto_free char *copy = xstrndup(bytes, len);
 	char *rest = copy, *line;
 
-	memcpy(copy, bytes, len);
-	copy[len] = '\0';
 	while ((line = strsep(&rest, "\n")))
 		add_line(a->extra, node, line);
 }
 
-static int latest_first(const void *a, const void *b)
-{
-	u64 x = ((const struct entry *)a)->at_ms, y = ((const struct entry *)b)->at_ms;
-
-	return (x < y) - (x > y);
-}
-
 static void print(struct entries *all, size_t max)
 {
-	if (all->list.nr)
-		qsort(all->list.at, all->list.nr, sizeof(all->list.at[0]), latest_first);
+	entries_sort(all, time_wall_ns() / NS_PER_MS);
 	printf("%-19s  %-20s %-12s %s\n", "TIME (UTC)", "NODE", "PERSON", "ACTION");
 	for (size_t i = 0; i < all->list.nr && i < max; i++) {
 		const struct entry *e = &all->list.at[i];
-		time_t at = (time_t)(e->at_ms / 1000);
-		char text[32] = "?";
-		struct tm tm;
-		if (gmtime_r(&at, &tm))
-			strftime(text, sizeof(text), "%F %T", &tm);
-		printf("%-19s  %-20s %-12s %s\n", text, e->node, e->who, e->what);
+		char text[FLEET_TIME_TEXT];
+		fleet_streams_time(e->at_ms, text);
+		printf("%-19s  %-20s %-12s %s\n", text, *e->node ? e->node : "-", e->who, e->what);
 	}
 	if (all->list.nr > max)
 		log_info("%zu older entries are not shown: -n", all->list.nr - max);
 }
 
-static void entries_fini(struct entries *all)
-{
-	vec_each(e, &all->list) {
-		free(e->who);
-		free(e->what);
-	}
-	vec_fini(&all->list);
-}
-
+/* The stream also has entries of nodes that are gone, or do not hand out their list. */
 static int audit(const struct options *o)
 {
-	struct entries all = { .all = o->all };
-	struct asking a = { .is_silent = true, .extra = &all };
+	struct listing l = { .all = o->all };
+	struct asking a = { .is_silent = true, .extra = &l };
 	int status = asking_begin(&a, &o->request, NULL);
 
 	a.host.text = take_text;
@@ -122,12 +79,15 @@ static int audit(const struct options *o)
 		status = asking_add(&a, &order);
 	}
 	status = status ?: asking_run(&a, CONTROLLER_ENDED);
-	if (!status) {
+	if (!status)
 		asking_log_reasons(controller_view(a.controllers[0]).nodes);
-		print(&all, (size_t)o->nr);
-	}
+	if (a.nr)
+		fleet_streams_add(&a, LINK_STREAM_AUDIT, "the audit stream", o->select, (u32)o->nr,
+				  &l.entries);
+	if (!status || l.entries.list.nr)
+		print(&l.entries, (size_t)o->nr);
 	asking_end(&a);
-	entries_fini(&all);
+	entries_fini(&l.entries);
 	return status;
 }
 
@@ -148,8 +108,8 @@ int fleet_audit_main(int argc, char **argv)
 		return EXIT_USAGE;
 	if (o.help) {
 		puts("usage: sysflame fleet audit --nats URL --fleet-dir DIR [OPTION..]\n\n"
-		     "Shows who asked nodes for what, latest first, from the nodes' own lists.\n"
-		     "Takes an operator.\n");
+		     "Shows who asked nodes for what, latest first, from the nodes' own lists and\n"
+		     "from the audit stream of JetStream. Takes an operator.\n");
 		opt_help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}

@@ -25,6 +25,19 @@ struct options {
 	bool help;
 };
 
+/* For what its owner asks (fleet/asked.h). */
+static int write_person(const char *dir, const char *person)
+{
+	auto_free char *path = xasprintf("%s/person", dir), *text = xasprintf("%s\n", person);
+	int err;
+
+	unlink(path);
+	err = layout_write_file(path, false, text, strlen(text));
+	if (err)
+		log_error("fleet init: %s: %s", path, strerror(-err));
+	return err;
+}
+
 /* An old key stays: nodes know it. */
 static int write_key(const char *dir, const u8 *private_key)
 {
@@ -78,7 +91,8 @@ static int make_key(const struct options *o, const char *folder, u8 *public_key)
 		log_error("fleet init: %s: %s", folder, strerror(errno));
 		return EXIT_FAILED;
 	}
-	err = write_key(folder, private_key) ?: append_line(o->dir, line.at);
+	err = write_key(folder, private_key)
+			    ?: write_person(folder, o->person) ?: append_line(o->dir, line.at);
 	explicit_bzero(private_key, sizeof(private_key));
 	if (err)
 		return EXIT_FAILED;
@@ -87,10 +101,19 @@ static int make_key(const struct options *o, const char *folder, u8 *public_key)
 	return 0;
 }
 
+static enum rights_kind person_kind(const char *role)
+{
+	return strcmp(role, "operator") != 0 ? RIGHTS_PERSON : RIGHTS_OPERATOR;
+}
+
 static int init(const struct options *o)
 {
-	const struct layout_options layout = { o->dir, o->nodes, o->hosts, o->person,
-					       o->nr_aggregators };
+	const struct layout_options layout = { .dir = o->dir,
+					       .nodes = o->nodes,
+					       .hosts = o->hosts,
+					       .person = o->person,
+					       .person_kind = person_kind(o->role),
+					       .nr_aggregators = o->nr_aggregators };
 	auto_str struct str names = { 0 };
 	u8 public_key[FLEET_KEY_LEN];
 	size_t nr = 0;
@@ -197,7 +220,9 @@ static int parse_change(struct change *c, int argc, char **argv, bool adds)
 
 static enum rights_kind kind_of(const struct change *c)
 {
-	return c->is_person ? RIGHTS_PERSON : c->is_aggregator ? RIGHTS_AGGREGATOR : RIGHTS_NODE;
+	return c->is_person       ? person_kind(c->role)
+	       : c->is_aggregator ? RIGHTS_AGGREGATOR
+				  : RIGHTS_NODE;
 }
 
 static int say_reload(int status)
@@ -229,7 +254,7 @@ int fleet_add_main(int argc, char **argv)
 
 int fleet_revoke_main(int argc, char **argv)
 {
-	struct change c = { 0 };
+	struct change c = { .role = "" };
 	int status = parse_change(&c, argc, argv, false);
 
 	if (status || c.help)

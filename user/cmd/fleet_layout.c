@@ -28,6 +28,7 @@ static const char *const folders[NR_RIGHTS] = {
 	[RIGHTS_NODE] = "nodes",
 	[RIGHTS_AGGREGATOR] = "aggregators",
 	[RIGHTS_PERSON] = "people",
+	[RIGHTS_OPERATOR] = "people",
 };
 
 static int failed(const char *path, int err)
@@ -141,7 +142,7 @@ static int add_client(const char *dir, enum rights_kind kind, const char *name,
 	err = layout_write_file(path, true, seed, strlen(seed));
 	explicit_bzero(seed, sizeof(seed));
 	err = err ?: share(dir, "ca.pem", folder);
-	if (kind != RIGHTS_PERSON)
+	if (!public_key)
 		err = err ?: share(dir, "keys", folder);
 	if (!err)
 		rights_add(users, kind, name, inbox, nkey);
@@ -190,7 +191,7 @@ static int add_clients(const struct layout_options *o, const char *names, const 
 	auto_free char *own = xasprintf("%s/people/%s/nats.nk", o->dir, o->person);
 	auto_free char *here = xasprintf("%s/nats.nk", o->dir);
 	char *rest = copy, *name;
-	int err = add_client(o->dir, RIGHTS_PERSON, o->person, public_key, users);
+	int err = add_client(o->dir, o->person_kind, o->person, public_key, users);
 
 	if (!err && link(own, here))
 		err = -errno;

@@ -13,6 +13,7 @@ struct layout_options {
 	const char *nodes; /* a file with a name on each line; NULL: no configuration of NATS */
 	const char *hosts; /* of the server, joined by commas */
 	const char *person;
+	enum rights_kind person_kind;
 	int nr_aggregators;
 };
 

@@ -116,7 +116,7 @@ static void print_gone(struct asking *a, const struct gather *census)
 	a->extra = &g;
 	a->seen = add_gone;
 	if (!asking_seen(a, "")) {
-		log_info("nodes that are gone are unknown: %s", a->seen_why ?: "no answer");
+		log_info("nodes that are gone are unknown: %s", a->why);
 		return;
 	}
 	for (u32 i = 0; i < g.nr; i++) {

@@ -51,13 +51,17 @@ static void take_message(void *ctx, const char *subject, const void *bytes, size
 		controller_message(a->controllers[i], subject, bytes, len);
 }
 
-static void take_seen(struct asking *a, const struct link_event *e)
+/* From JetStream. */
+static void take_kept(struct asking *a, const struct link_event *e)
 {
 	if (e->kind == LINK_SEEN && a->seen) {
 		a->seen(a, e->subject, strtoull(e->text, NULL, 10));
-	} else if (e->kind == LINK_SEEN_END) {
-		a->has_all_seen = true;
-		a->seen_why = *e->text ? xstrdup(e->text) : NULL;
+	} else if (e->kind == LINK_STORED && a->stored) {
+		a->stored(a, e);
+	} else if (e->kind == LINK_SEEN_END || e->kind == LINK_STORED_END) {
+		a->has_all = true;
+		a->nr_stored = strtoull(e->reply, NULL, 10);
+		a->why = *e->text ? xstrdup(e->text) : NULL;
 	}
 }
 
@@ -80,12 +84,12 @@ static int take_events(struct asking *a)
 		}
 		if (e.kind == LINK_MESSAGE)
 			take_message(a, e.subject, e.bytes, e.len);
-		else if (e.kind == LINK_SEEN || e.kind == LINK_SEEN_END)
-			take_seen(a, &e);
 		else if (e.kind == LINK_UP)
 			log_debug("fleet: connected to %s", e.text);
 		else if (e.kind == LINK_DOWN)
 			log_warn("fleet: %s: %s", a->o->url, e.text);
+		else
+			take_kept(a, &e);
 		if (e.kind == LINK_UP || e.kind == LINK_DOWN)
 			a->is_up = e.kind == LINK_UP;
 	}
@@ -226,7 +230,10 @@ int asking_begin(struct asking *a, const struct fleet_request_options *o, struct
 	hex_print(public_key, INBOX_OWNER, owner);
 	snprintf(a->owner, sizeof(a->owner), "_INBOX.%s", owner);
 	snprintf(a->inbox, sizeof(a->inbox), "_INBOX.%s.%s", owner, text);
-	return o->http ? connect_http(a, public_key) : connect_link(a);
+	if (o->http)
+		return connect_http(a, public_key);
+	asked_person(o->dir, a->person);
+	return connect_link(a);
 }
 
 void asking_drop(struct asking *a)
@@ -241,24 +248,34 @@ void asking_end(struct asking *a)
 	asking_drop(a);
 	link_free(a->link);
 	http_fleet_free(a->http);
-	free(a->seen_why);
+	free(a->why);
+	free(a->asked);
 	explicit_bzero(a->private_key, sizeof(a->private_key));
+}
+
+/* `err` is that of the question. */
+static bool await_kept(struct asking *a, int err)
+{
+	u64 until = time_mono_ns() + CONNECT_NS;
+
+	a->has_all = false;
+	free(a->why);
+	a->why = NULL;
+	while (!err && !a->has_all && time_mono_ns() < until && !take_events(a))
+		wait_a_while(a);
+	if (!a->has_all)
+		a->why = xstrdup("JetStream does not answer");
+	return !a->why;
 }
 
 bool asking_seen(struct asking *a, const char *node)
 {
-	u64 until = time_mono_ns() + CONNECT_NS;
+	return await_kept(a, link_ask_seen(a->link, node));
+}
 
-	a->has_all_seen = false;
-	free(a->seen_why);
-	a->seen_why = NULL;
-	if (link_ask_seen(a->link, node))
-		return false;
-	while (!a->has_all_seen && time_mono_ns() < until && !take_events(a))
-		wait_a_while(a);
-	if (!a->has_all_seen)
-		a->seen_why = xstrdup("JetStream does not answer");
-	return !a->seen_why;
+bool asking_stored(struct asking *a, enum link_stream stream, u32 max)
+{
+	return await_kept(a, link_read_stream(a->link, stream, max));
 }
 
 struct controller_order asking_order(const struct asking *a, enum fleet_want want,
@@ -275,12 +292,23 @@ struct controller_order asking_order(const struct asking *a, enum fleet_want wan
 	return o;
 }
 
+/* Once for the readings of `fleet top`, which are all the same. Takes the text over. */
+static void publish_asked(struct asking *a, char *text)
+{
+	if (!a->http && (!a->asked || strcmp(a->asked, text) != 0))
+		asked_publish(a->link, a->person, text);
+	free(a->asked);
+	a->asked = text;
+}
+
 int asking_add(struct asking *a, const struct controller_order *o)
 {
 	if (controller_start(o, &a->host, &a->controllers[a->nr])) {
 		log_error("fleet: the request cannot be signed or sent");
 		return EXIT_FAILED;
 	}
+	if (o->want != WANT_CENSUS)
+		publish_asked(a, asked_text(o, NULL));
 	a->nr++;
 	return 0;
 }
@@ -344,9 +372,13 @@ void asking_stop_all(struct asking *a, const u8 *id)
 	struct fleet_message m = { .kind = MESSAGE_STOP, .control.has_id = id };
 	auto_str struct str bytes = { 0 };
 	u64 until = time_mono_ns() + NS_PER_SEC;
+	char text[2 * FLEET_ID_LEN + 1];
 
-	if (id)
+	if (id) {
 		memcpy(m.control.id, id, sizeof(m.control.id));
+		hex_print(id, FLEET_ID_LEN, text);
+	}
+	publish_asked(a, xasprintf("fleet: asked to stop %s", id ? text : "all recordings"));
 	message_encode(&m, &bytes);
 	publish(a, "sysflame.v1.ctl", "", bytes.at, bytes.len);
 	while (time_mono_ns() < until && !take_events(a))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/opt.h"
+#include "fleet/asked.h"
 #include "fleet/controller.h"
 #include "fleet/http_fleet.h"
 #include "fleet/link.h"
@@ -42,10 +43,14 @@ struct asking {
 	struct link *link;
 	struct http_fleet *http; /* instead of the link */
 	bool is_up, is_lost;
-	char owner[32];    /* "_INBOX.HEX": the library's inboxes are below it */
-	bool has_all_seen; /* the answer to asking_seen is complete */
-	char *seen_why;    /* why nodes last seen are unknown; NULL or owned */
+	char owner[32]; /* "_INBOX.HEX": the library's inboxes are below it */
+	bool has_all;   /* the answer to asking_seen or asking_stored is complete */
+	char *why;      /* why it is not, or another fault; NULL or owned */
 	void (*seen)(struct asking *a, const char *node, u64 at_ms); /* 0: unknown */
+	void (*stored)(struct asking *a, const struct link_event *e);
+	u64 nr_stored; /* messages that the stream keeps */
+	char person[ASKED_NAME];
+	char *asked; /* what was asked last, owned */
 	char inbox[64];
 	u8 private_key[FLEET_KEY_LEN];
 	struct controller_host host;
@@ -66,8 +71,14 @@ int asking_read_key(const char *dir, u8 *private_key);
 int asking_begin(struct asking *a, const struct fleet_request_options *o, struct workers *w);
 void asking_end(struct asking *a);
 
-/* Nodes of the last 90 s from JetStream, or the time of one; calls a->seen. False: a->seen_why. */
+/* Nodes of the last 90 s from JetStream, or the time of one; calls a->seen. False: a->why. */
 bool asking_seen(struct asking *a, const char *node);
+
+/*
+ * The newest messages of a stream; calls a->stored for at most `max`. False: a->why, a sentence on
+ * the stream without its subject. Some may have been read.
+ */
+bool asking_stored(struct asking *a, enum link_stream stream, u32 max);
 
 /* An order with defaults for these nodes. */
 struct controller_order asking_order(const struct asking *a, enum fleet_want want,

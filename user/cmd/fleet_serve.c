@@ -77,6 +77,7 @@ struct serving {
 	struct listening socket;
 	struct tls tls;
 	u8 private_key[FLEET_KEY_LEN];
+	char person[ASKED_NAME];
 	int control[2]; /* where web_run waits for a recorder; none is ever sent */
 };
 
@@ -87,6 +88,7 @@ static int open_all(const struct options *o, struct serving *s)
 
 	if (status)
 		return status;
+	asked_person(o->fleet_dir, s->person);
 	int err = o->tls_key ? tls_read(o->tls_cert, o->tls_key, &s->tls, &why) : 0;
 	err = err ?: home_open(o->dir, geteuid(), getegid(), &s->home, &why)
 			     ?: listen_on(o->listen, &s->socket, &why);
@@ -113,7 +115,8 @@ static int run(const struct options *o, struct serving *s)
 {
 	struct web_asks asks = { .url = o->url,
 				 .dir = o->fleet_dir,
-				 .private_key = s->private_key };
+				 .private_key = s->private_key,
+				 .person = s->person };
 	struct web_options options = {
 		.listen_fd = s->socket.fd,
 		.control_fd = s->control[0],

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that talks to NATS; the only user of its library. */
+/* The process that talks to NATS. With fleet/bus_streams.c the only user of its library. */
 #include "fleet/bus.h"
 
 #include <errno.h>
-#include <nats/nats.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 #include "base/file.h"
 #include "base/packet.h"
 #include "base/str.h"
-#include "base/time.h"
+#include "fleet/bus_streams.h"
 #include "fleet/nkey.h"
 #include "proc/guarded.h"
 
@@ -27,17 +26,12 @@
 #define BUFFER_BYTES (1 << 20) /* of what is published while there is no connection */
 #define PENDING_MAX  65536 /* messages that wait for the other process: all nodes answer at once */
 #define DELAY_MAX_MS 60000
-#define SEEN_BUCKET  "SYSFLAME_NODES"
-#define SEEN_SUBJECT "$KV." SEEN_BUCKET "."
-#define SEEN_S       90
-#define SEEN_WAIT_MS 2000
 
 AUTO_DEFINE(options, natsOptions *, natsOptions_Destroy)
 #define auto_options __attribute__((cleanup(auto_options_run)))
 
 struct bus {
-	int sock;
-	natsConnection *connection;
+	struct bus_client client;
 	bool has_key;
 	struct {
 		char *subject;
@@ -46,30 +40,22 @@ struct bus {
 	u32 nr_subjects;
 };
 
-/* Called by the library's threads, too: a packet is sent whole or not at all. */
-static void put(const struct bus *b, enum bus_packet_kind kind, const char *subject,
-		const char *reply, const void *bytes, size_t len)
-{
-	auto_str struct str packet = { 0 };
-
-	if (!bus_pack(kind, subject, reply, bytes, len, &packet))
-		packet_send(b->sock, packet.at, packet.len, NULL, 0);
-}
-
+/* Called by the library's threads, too. */
 static void put_text(const struct bus *b, enum bus_packet_kind kind, const char *text)
 {
-	put(b, kind, "", "", text, strlen(text));
+	bus_put(b->client.sock, kind, "", "", text, strlen(text));
 }
 
 /* --- called by the library -------------------------------------------------------------------- */
 
 static void take_message(natsConnection *nc, natsSubscription *sub, natsMsg *m, void *ctx)
 {
+	const struct bus *b = ctx;
 	int len = natsMsg_GetDataLength(m);
 
 	if (len > 0 && (size_t)len <= FLEET_MESSAGE_MAX)
-		put(ctx, BUS_MESSAGE, natsMsg_GetSubject(m), natsMsg_GetReply(m) ?: "",
-		    natsMsg_GetData(m), (size_t)len);
+		bus_put(b->client.sock, BUS_MESSAGE, natsMsg_GetSubject(m),
+			natsMsg_GetReply(m) ?: "", natsMsg_GetData(m), (size_t)len);
 	natsMsg_Destroy(m);
 }
 
@@ -211,9 +197,9 @@ static int connect_bus(struct bus *b, const struct link_options *o)
 	if (s == NATS_OK)
 		s = set_options(opts, b, o);
 	if (s == NATS_OK)
-		s = natsConnection_Connect(&b->connection, opts);
+		s = natsConnection_Connect(&b->client.connection, opts);
 	if (s == NATS_OK) {
-		connected(b->connection, b);
+		connected(b->client.connection, b);
 		return 0;
 	}
 	if (s == NATS_INVALID_ARG)
@@ -233,90 +219,14 @@ static void subscribe(struct bus *b, const char *subject)
 	if (b->nr_subjects == LINK_SUBJECTS_MAX)
 		return;
 	natsSubscription *sub = NULL;
-	natsStatus s = natsConnection_Subscribe(&sub, b->connection, subject, take_message, b);
+	natsStatus s =
+		natsConnection_Subscribe(&sub, b->client.connection, subject, take_message, b);
 	if (s != NATS_OK) {
 		put_text(b, BUS_DOWN, natsStatus_GetText(s));
 		return;
 	}
 	b->subjects[b->nr_subjects].subject = xstrdup(subject);
 	b->subjects[b->nr_subjects++].at = sub;
-}
-
-/* --- nodes last seen -------------------------------------------------------------------------- */
-
-AUTO_DEFINE(js, jsCtx *, jsCtx_Destroy)
-#define auto_js __attribute__((cleanup(auto_js_run)))
-AUTO_DEFINE(kv, kvStore *, kvStore_Destroy)
-#define auto_kv __attribute__((cleanup(auto_kv_run)))
-
-/* Nodes write into it by plain publishing; who may create streams makes it, when it is missing. */
-static natsStatus open_bucket(jsCtx *js, kvStore **out)
-{
-	kvConfig config;
-
-	if (js_KeyValue(out, js, SEEN_BUCKET) == NATS_OK)
-		return NATS_OK;
-	kvConfig_Init(&config);
-	config.Bucket = SEEN_BUCKET;
-	config.History = 1;
-	config.TTL = SEEN_S * (int64_t)NS_PER_SEC;
-	config.StorageType = js_MemoryStorage;
-	return js_CreateKeyValue(out, js, &config);
-}
-
-/* Names come with the state of the stream: there is no consumer. */
-static natsStatus put_names(struct bus *b, jsCtx *js)
-{
-	size_t prefix = strlen(SEEN_SUBJECT);
-	jsStreamInfo *info = NULL;
-	jsOptions o;
-
-	jsOptions_Init(&o);
-	o.Wait = SEEN_WAIT_MS;
-	o.Stream.Info.SubjectsFilter = SEEN_SUBJECT ">";
-	natsStatus s = js_GetStreamInfo(&info, js, "KV_" SEEN_BUCKET, &o, NULL);
-	const jsStreamStateSubjects *all = s == NATS_OK ? info->State.Subjects : NULL;
-	for (int i = 0; all && i < all->Count; i++)
-		if (!strncmp(all->List[i].Subject, SEEN_SUBJECT, prefix))
-			put(b, BUS_SEEN, all->List[i].Subject + prefix, "", "", 0);
-	jsStreamInfo_Destroy(info);
-	return s;
-}
-
-/* Not kvStore_Get, whose subject is no right of people (fleet/rights.c). */
-static natsStatus put_time(struct bus *b, jsCtx *js, const char *node)
-{
-	auto_free char *subject = xasprintf("%s%s", SEEN_SUBJECT, node);
-	natsMsg *m = NULL;
-	char text[32];
-	natsStatus s = js_GetLastMsg(&m, js, "KV_" SEEN_BUCKET, subject, NULL, NULL);
-
-	if (s == NATS_OK) {
-		snprintf(text, sizeof(text), "%lld",
-			 (long long)(natsMsg_GetTime(m) / (int64_t)NS_PER_MS));
-		put(b, BUS_SEEN, node, "", text, strlen(text));
-	}
-	natsMsg_Destroy(m);
-	return s == NATS_NOT_FOUND ? NATS_OK : s;
-}
-
-static void list_seen(struct bus *b, const char *node)
-{
-	auto_js jsCtx *js = NULL;
-	auto_kv kvStore *kv = NULL;
-	jsOptions o;
-
-	jsOptions_Init(&o);
-	o.Wait = SEEN_WAIT_MS;
-	natsStatus s = natsConnection_JetStream(&js, b->connection, &o);
-	if (s == NATS_OK)
-		s = open_bucket(js, &kv);
-	if (s == NATS_OK)
-		s = *node ? put_time(b, js, node) : put_names(b, js);
-	put_text(b, BUS_SEEN_END,
-		 s == NATS_OK              ? ""
-		 : s == NATS_NO_RESPONDERS ? "the NATS server runs without JetStream"
-					   : natsStatus_GetText(s));
 }
 
 /* --- the process ------------------------------------------------------------------------------ */
@@ -333,16 +243,19 @@ static void take_packet(struct bus *b, const u8 *packet, size_t nr)
 	if (p.kind == BUS_SUBSCRIBE)
 		subscribe(b, subject);
 	else if (p.kind == BUS_SEEN)
-		list_seen(b, subject);
+		bus_list_seen(&b->client, subject);
+	else if (p.kind == BUS_STORED && len == sizeof(struct bus_read))
+		bus_read_stream(&b->client, bytes);
 	else if (p.kind == BUS_PUBLISH && *reply)
-		natsConnection_PublishRequest(b->connection, subject, reply, bytes, (int)len);
+		natsConnection_PublishRequest(b->client.connection, subject, reply, bytes,
+					      (int)len);
 	else if (p.kind == BUS_PUBLISH)
-		natsConnection_Publish(b->connection, subject, bytes, (int)len);
+		natsConnection_Publish(b->client.connection, subject, bytes, (int)len);
 }
 
 int bus_run(int sock, const struct link_options *o)
 {
-	struct bus b = { .sock = sock };
+	struct bus b = { .client = { .sock = sock, .inbox = o->inbox } };
 	auto_free u8 *packet = xmalloc(LINK_PACKET_MAX);
 	int fds[PACKET_FDS_MAX];
 	size_t nr, nr_fds;
@@ -356,7 +269,7 @@ int bus_run(int sock, const struct link_options *o)
 	}
 	if (connect_bus(&b, o))
 		return 1;
-	put(&b, BUS_STARTED, "", "", "", 0);
+	bus_put(sock, BUS_STARTED, "", "", "", 0);
 	while (!(err = packet_receive(sock, packet, LINK_PACKET_MAX, &nr, fds, &nr_fds)))
 		take_packet(&b, packet, nr);
 	/* The library's threads may wait for a server; nothing is left to be done. */

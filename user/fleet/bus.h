@@ -13,12 +13,19 @@ enum bus_packet_kind {
 	BUS_PUBLISH,
 	BUS_SEEN, /* both: asks for nodes last seen, see link_ask_seen; and one of them */
 	BUS_SEEN_END,
+	BUS_STORED, /* both: asks for messages of a stream by a bus_read; and one of them */
+	BUS_STORED_END,
 };
 
 /* Subject, reply, and bytes or a text follow, the first two without NUL. */
 struct bus_packet {
 	u8 kind;
 	u8 subject_len, reply_len;
+};
+
+/* See link_read_stream. */
+struct bus_read {
+	u32 stream, max;
 };
 
 /* Makes a packet. -E2BIG if a part is too long. */
@@ -31,6 +38,10 @@ int bus_pack(enum bus_packet_kind kind, const char *subject, const char *reply, 
  */
 bool bus_unpack(const u8 *packet, size_t nr, struct bus_packet *out, char *subject, char *reply,
 		const u8 **bytes, size_t *len);
+
+/* Sends a packet whole or not at all; from any thread. */
+void bus_put(int sock, enum bus_packet_kind kind, const char *subject, const char *reply,
+	     const void *bytes, size_t len);
 
 /* Serves until the other end of `sock` is closed. Returns an exit status. */
 int bus_run(int sock, const struct link_options *o);

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/packet.h"
+
 int bus_pack(enum bus_packet_kind kind, const char *subject, const char *reply, const void *bytes,
 	     size_t len, struct str *out)
 {
@@ -23,6 +25,15 @@ int bus_pack(enum bus_packet_kind kind, const char *subject, const char *reply, 
 	str_add_bytes(out, reply, reply_len);
 	str_add_bytes(out, bytes, len);
 	return 0;
+}
+
+void bus_put(int sock, enum bus_packet_kind kind, const char *subject, const char *reply,
+	     const void *bytes, size_t len)
+{
+	auto_str struct str packet = { 0 };
+
+	if (!bus_pack(kind, subject, reply, bytes, len, &packet))
+		packet_send(sock, packet.at, packet.len, NULL, 0);
 }
 
 static void take_text(char *field, const u8 *at, size_t len)

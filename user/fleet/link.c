@@ -98,6 +98,16 @@ static void repeat_subjects(struct link *l)
 
 static bool take_packet(struct link *l, size_t nr, struct link_event *out)
 {
+	static const u8 kinds[] = {
+		/* and 1; 0: no event */
+		[BUS_MESSAGE] = LINK_MESSAGE + 1,
+		[BUS_UP] = LINK_UP + 1,
+		[BUS_DOWN] = LINK_DOWN + 1,
+		[BUS_SEEN] = LINK_SEEN + 1,
+		[BUS_SEEN_END] = LINK_SEEN_END + 1,
+		[BUS_STORED] = LINK_STORED + 1,
+		[BUS_STORED_END] = LINK_STORED_END + 1,
+	};
 	struct bus_packet p;
 	const u8 *bytes;
 	size_t len;
@@ -110,28 +120,12 @@ static bool take_packet(struct link *l, size_t nr, struct link_event *out)
 				    .text = (const char *)bytes,
 				    .bytes = bytes,
 				    .len = len };
-	switch (p.kind) {
-	case BUS_MESSAGE:
-		out->kind = LINK_MESSAGE;
-		return true;
-	case BUS_UP:
-		out->kind = LINK_UP;
-		return true;
-	case BUS_DOWN:
-		out->kind = LINK_DOWN;
-		return true;
-	case BUS_SEEN:
-		out->kind = LINK_SEEN;
-		return true;
-	case BUS_SEEN_END:
-		out->kind = LINK_SEEN_END;
-		return true;
-	case BUS_STARTED:
+	if (p.kind == BUS_STARTED)
 		repeat_subjects(l);
+	if (p.kind >= ARRAY_SIZE(kinds) || !kinds[p.kind])
 		return false;
-	default:
-		return false;
-	}
+	out->kind = (enum link_event_kind)(kinds[p.kind] - 1);
+	return true;
 }
 
 int link_receive(struct link *l, struct link_event *out)
@@ -153,4 +147,11 @@ int link_receive(struct link *l, struct link_event *out)
 int link_ask_seen(struct link *l, const char *node)
 {
 	return put(l, BUS_SEEN, node, "", "", 0);
+}
+
+int link_read_stream(struct link *l, enum link_stream stream, u32 max)
+{
+	const struct bus_read ask = { stream, max };
+
+	return put(l, BUS_STORED, "", "", &ask, sizeof(ask));
 }

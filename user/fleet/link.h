@@ -23,10 +23,20 @@ struct link_options {
 
 enum link_event_kind {
 	LINK_MESSAGE,
-	LINK_UP,       /* `text`: the server's address and version */
-	LINK_DOWN,     /* `text`: why; it connects again by itself */
-	LINK_SEEN,     /* `subject`: a node; `text`: when it was seen, in ms since 1970, or "" */
-	LINK_SEEN_END, /* that were all; `text`: why they are unknown, or "" */
+	LINK_UP,         /* `text`: the server's address and version */
+	LINK_DOWN,       /* `text`: why; it connects again by itself */
+	LINK_SEEN,       /* `subject`: a node; `text`: when it was seen, in ms since 1970, or "" */
+	LINK_SEEN_END,   /* that were all; `text`: why they are unknown, or "" */
+	LINK_STORED,     /* a message that a stream keeps */
+	LINK_STORED_END, /* that were all; `text`: "cannot be read: ..", another fault, or "";
+			    `reply`: how many the stream keeps */
+};
+
+/* Streams of JetStream. */
+enum link_stream {
+	LINK_STREAM_AUDIT,
+	LINK_STREAM_FIRED, /* triggers */
+	NR_LINK_STREAMS,
 };
 
 /* Pointers are valid until the next call of link_receive. */
@@ -64,3 +74,7 @@ int link_publish(struct link *l, const char *subject, const char *reply, const v
  * LINK_SEEN and then LINK_SEEN_END follow.
  */
 int link_ask_seen(struct link *l, const char *node);
+
+/* Asks for the newest messages of a stream. LINK_STORED, at most `max`, and LINK_STORED_END follow.
+ */
+int link_read_stream(struct link *l, enum link_stream stream, u32 max);

@@ -9,13 +9,24 @@
 
 struct grants {
 	const char *kind;
-	const char *publish[16], *subscribe[8]; /* NAME and INBOX stand for those of the client */
+	const char *publish[20], *subscribe[8]; /* NAME and INBOX stand for those of the client */
 };
+
+/* Of every person. */
+#define PERSON_PUBLISHES                                                                         \
+	"sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.node.*.get", "sysflame.v1.agg.>", \
+		"sysflame.v1.audit.person.NAME", "$JS.API.STREAM.INFO.KV_SYSFLAME_NODES",        \
+		"$JS.API.STREAM.INFO.SYSFLAME_AUDIT", "$JS.API.STREAM.INFO.SYSFLAME_RESULTS",    \
+		"$JS.API.STREAM.MSG.GET.KV_SYSFLAME_NODES", "$JS.API.DIRECT.GET.SYSFLAME_RESULTS"
 
 /*
  * A node's answers go to "INBOX.answer.NAME" and "INBOX.chunk.NAME.>" below an inbox of two tokens,
  * so it needs no right to reply to whatever it was asked. It has no right to the API of JetStream:
- * publishing is enough for the last-seen list.
+ * publishing is enough for what streams keep.
+ *
+ * Nobody may change, purge or delete a stream, or make a consumer, which can deliver to any
+ * subject. Who creates a stream chooses its subjects, and could read what others get: operators
+ * only.
  */
 static const struct grants grants[NR_RIGHTS] = {
 	[RIGHTS_NODE] = {
@@ -33,17 +44,15 @@ static const struct grants grants[NR_RIGHTS] = {
 	},
 	[RIGHTS_PERSON] = {
 		"person",
-		{ "sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.node.*.get",
-		  "sysflame.v1.agg.>", "sysflame.v1.audit.person.NAME",
-		  "$JS.API.STREAM.CREATE.KV_SYSFLAME_NODES",
+		{ PERSON_PUBLISHES },
+		{ "_INBOX.INBOX.>" },
+	},
+	[RIGHTS_OPERATOR] = {
+		"person",
+		{ PERSON_PUBLISHES, "$JS.API.STREAM.CREATE.KV_SYSFLAME_NODES",
 		  "$JS.API.STREAM.CREATE.SYSFLAME_AUDIT",
 		  "$JS.API.STREAM.CREATE.SYSFLAME_RESULTS",
-		  "$JS.API.STREAM.INFO.KV_SYSFLAME_NODES",
-		  "$JS.API.STREAM.INFO.SYSFLAME_AUDIT",
-		  "$JS.API.STREAM.INFO.SYSFLAME_RESULTS",
-		  "$JS.API.STREAM.MSG.GET.KV_SYSFLAME_NODES",
-		  "$JS.API.STREAM.MSG.GET.SYSFLAME_AUDIT",
-		  "$JS.API.STREAM.MSG.GET.SYSFLAME_RESULTS" },
+		  "$JS.API.DIRECT.GET.SYSFLAME_AUDIT" },
 		{ "_INBOX.INBOX.>" },
 	},
 };

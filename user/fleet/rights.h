@@ -11,6 +11,7 @@ enum rights_kind {
 	RIGHTS_NODE,
 	RIGHTS_AGGREGATOR,
 	RIGHTS_PERSON,
+	RIGHTS_OPERATOR, /* a person, too */
 	NR_RIGHTS,
 };
 

@@ -11,15 +11,17 @@
 #define KEY_MAX     256        /* bytes */
 #define ENTRIES_MAX 100000ull
 
-void store_audit(struct store *s, const char *who, const char *what)
+u64 store_audit(struct store *s, const char *who, const char *what)
 {
 	char *text = xstrndup(what, TEXT_MAX);
+	u64 at_ns = time_wall_ns();
 
-	index_run(s->db, "INSERT INTO audit (at_ns, who, what) VALUES (?, ?, ?)", "itt",
-		  time_wall_ns(), who, text);
+	index_run(s->db, "INSERT INTO audit (at_ns, who, what) VALUES (?, ?, ?)", "itt", at_ns, who,
+		  text);
 	index_run(s->db, "DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?", "i",
 		  ENTRIES_MAX);
 	free(text);
+	return at_ns;
 }
 
 int store_audit_read(struct store *s, u64 max, struct store_audit_list *out)

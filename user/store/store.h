@@ -116,8 +116,8 @@ struct store_size {
 struct store_size store_size(struct store *s);
 
 /* The audit list: actions and who took them, kept for 90 days. `who`: "operator", "viewer",
- * "daemon". */
-void store_audit(struct store *s, const char *who, const char *what);
+ * "daemon". Returns the entry's time. */
+u64 store_audit(struct store *s, const char *who, const char *what);
 struct store_audit_entry {
 	u64 at_ns;
 	char *who, *what;

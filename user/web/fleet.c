@@ -18,6 +18,7 @@
 #include "fleet/link.h"
 #include "fleet/member.h"
 #include "web/fleet_budget.h"
+#include "web/fleet_entries.h"
 #include "web/fleet_watch.h"
 #include "web/input.h"
 #include "web/range.h"
@@ -29,9 +30,8 @@
 #define TICK_NS      (200 * NS_PER_MS)
 #define KEYS_NS      (2 * NS_PER_SEC)   /* between looks at the file of keys */
 #define SERVICES_NS  (600 * NS_PER_SEC) /* a service that used the CPU since then runs */
-#define AUDIT_MAX    1000
-#define SEEN_NS      (30 * NS_PER_SEC) /* between two signs of life, which are kept for 90 s */
-#define MESSAGES_MAX 256               /* before others get their turn */
+#define SEEN_NS      (30 * NS_PER_SEC)  /* between two signs of life, which are kept for 90 s */
+#define MESSAGES_MAX 256                /* before others get their turn */
 
 /* A request of the fleet that the daemon works on. */
 struct errand {
@@ -341,18 +341,12 @@ static int start_range(struct errand *e, const struct member_work *w)
 	return range_render(e->fleet->sv, &r, "sflm", converted, e);
 }
 
-/* Newest first: a line for each, "MILLISECONDS PERSON ACTION" with tabs. */
 static void start_audit(struct errand *e)
 {
-	struct store_audit_list l = { 0 };
 	auto_str struct str text = { 0 };
 
 	member_started(e->fleet->member, e->number, VERDICT_ACCEPT, "");
-	int err = store_audit_read(e->fleet->sv->store, AUDIT_MAX, &l);
-	vec_each(a, &l.list)
-		str_addf(&text, "%llu\t%s\t%s\n", (unsigned long long)(a->at_ns / NS_PER_MS),
-			 a->who, a->what);
-	store_audit_list_fini(&l);
+	int err = fleet_entries_read(e->fleet->sv->store, &text);
 	const struct payload bytes = { .at = text.at, .nr = text.len };
 	end_errand(e, err || !text.len ? VERDICT_FAILED : VERDICT_ACCEPT,
 		   err ? "The list cannot be read." : "", &bytes);
@@ -433,8 +427,10 @@ static u64 host_busy_ppm(void *ctx, const struct selector *s)
 static void host_audit(void *ctx, const char *person, const char *what)
 {
 	struct fleet *f = ctx;
+	u64 at_ns = store_audit(f->sv->store, person, what);
 
-	store_audit(f->sv->store, person, what);
+	fleet_entries_publish(f->link, "sysflame.v1.audit.node", f->sv->o->fleet->node,
+			      at_ns / NS_PER_MS, person, what);
 }
 
 /* --- the fleet -------------------------------------------------------------------------------- */

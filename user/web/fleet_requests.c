@@ -11,8 +11,8 @@
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "fleet/asked.h"
 #include "fleet/key.h"
-#include "fleet/link.h"
 #include "web/fleet_json.h"
 #include "web/keeping.h"
 #include "web/service.h"
@@ -252,6 +252,8 @@ int fleet_requests_start(struct fleet_requests *all, const struct controller_ord
 		asked_free(r);
 		return err;
 	}
+	auto_free char *text = asked_text(&r->order, who);
+	asked_publish(all->link, all->sv->o->asks->person, text);
 	*id = r->id = ++all->last_id;
 	vec_push(&all->list, r);
 	all->sv->changed |= CHANGED_FLEET;
@@ -263,7 +265,10 @@ int fleet_requests_stop(struct fleet_requests *all, u64 id)
 	vec_each(r, &all->list) {
 		if ((*r)->id != id || !(*r)->c)
 			continue;
+		auto_free char *text =
+			xasprintf("fleet: asked to stop \"%s\"", (*r)->order.selector);
 		controller_stop((*r)->c);
+		asked_publish(all->link, all->sv->o->asks->person, text);
 		(*r)->is_stopping = true;
 		all->sv->changed |= CHANGED_FLEET;
 		return 0;

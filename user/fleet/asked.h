@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a person asks of a fleet, as an entry (fleet/entry.h) on the subject of that person. Nobody
+ * waits for it: without the audit stream it is lost.
+ */
+#pragma once
+
+#include "fleet/controller.h"
+#include "fleet/link.h"
+
+#define ASKED_NAME 64
+
+/* Whose folder it is, by the file DIR/person, in ASKED_NAME bytes; "" if there is none. */
+void asked_person(const char *dir, char *person);
+
+/* The sentence for an order; the caller frees it. `user`: of the fleet's page, or NULL. */
+char *asked_text(const struct controller_order *o, const char *user);
+
+/* Publishes it; does nothing for the person "". */
+void asked_publish(struct link *l, const char *person, const char *text);
