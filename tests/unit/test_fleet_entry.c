@@ -151,6 +151,26 @@ static void an_entry_of_the_future_is_not_the_first(void **state)
 	entries_fini(&all);
 }
 
+static void expect_event(const char *what, u64 profile, const char *reason)
+{
+	struct entry e = { .what = (char *)what };
+	u64 id = 1;
+
+	assert_string_equal(entry_reason(&e, &id), reason);
+	assert_true(id == profile);
+}
+
+static void a_triggers_event_has_its_profile_and_reason(void **state)
+{
+	expect_event("17 cpu 250 % over 150 for 20 s", 17, "cpu 250 % over 150 for 20 s");
+	expect_event("0 cpu; not recorded: busy", 0, "cpu; not recorded: busy");
+	expect_event("cpu", 0, "cpu");
+	expect_event("17", 0, "17");
+	expect_event("", 0, "");
+	expect_event("17x", 0, "17x");
+	expect_event("99999999999999999999 x", 0, "99999999999999999999 x");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +181,7 @@ int main(void)
 		cmocka_unit_test(the_subject_names_who_published_it),
 		cmocka_unit_test(what_a_list_and_the_stream_have_is_there_once),
 		cmocka_unit_test(an_entry_of_the_future_is_not_the_first),
+		cmocka_unit_test(a_triggers_event_has_its_profile_and_reason),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

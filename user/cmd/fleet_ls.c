@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
-#include "cmd/fleet_request.h"
+#include "cmd/fleet_streams.h"
 #include "fleet/key.h"
 #include "fleet/selector.h"
 
@@ -178,8 +178,44 @@ static void print_running(const struct gather *g)
 	}
 }
 
+#define FIRED_SHOWN 20
+#define FIRED_MS    (24 * 3600 * 1000ull)
+
+/* Triggers of the last day. */
+static void print_fired(struct asking *a, const char *select)
+{
+	u64 now_ms = time_wall_ns() / NS_PER_MS;
+	struct entries all = { 0 };
+	u32 nr = 0;
+
+	fleet_streams_add(a, LINK_STREAM_FIRED, "the stream of triggers", select, FIRED_SHOWN,
+			  &all);
+	entries_sort(&all, now_ms);
+	vec_each(e, &all.list) {
+		char at[FLEET_TIME_TEXT];
+		u64 profile;
+		const char *why = entry_reason(e, &profile);
+		if (e->is_future || e->at_ms + FIRED_MS < now_ms || nr == FIRED_SHOWN)
+			break;
+		if (!nr++)
+			printf("%-19s  %-20s %-12s %8s  %s\n", "FIRED (UTC)", "NODE", "TRIGGER",
+			       "PROFILE", "REASON");
+		auto_free char *id =
+			profile ? xasprintf("%llu", (unsigned long long)profile) : xstrdup("-");
+		fleet_streams_time(e->at_ms, at);
+		printf("%-19s  %-20s %-12s %8s  %s\n", at, e->node, e->who, id, why);
+	}
+	entries_fini(&all);
+}
+
+/* What is listed beside the census. */
+enum beside {
+	BESIDE_GONE,
+	BESIDE_FIRED,
+};
+
 static int take_census(const struct options *o, void (*print)(const struct gather *g),
-		       bool lists_gone)
+		       enum beside beside)
 {
 	struct asking a = { .is_silent = true };
 	int status = asking_begin(&a, &o->request, NULL);
@@ -195,8 +231,10 @@ static int take_census(const struct options *o, void (*print)(const struct gathe
 	if (!status)
 		print(controller_view(a.controllers[0]).census);
 	/* Also if no node answered: then all are gone. */
-	if (lists_gone && a.nr)
+	if (a.nr && beside == BESIDE_GONE)
 		print_gone(&a, controller_view(a.controllers[0]).census);
+	else if (a.nr)
+		print_fired(&a, o->select);
 	asking_end(&a);
 	return status;
 }
@@ -234,18 +272,20 @@ int fleet_ls_main(int argc, char **argv)
 			   "Lists the nodes that answer now.\n",
 			   false);
 
-	return status || o.help ? status : take_census(&o, print_nodes, true);
+	return status || o.help ? status : take_census(&o, print_nodes, BESIDE_GONE);
 }
 
 int fleet_status_main(int argc, char **argv)
 {
 	struct options o = { .request = { .wait_s = 2 }, .select = "" };
-	int status = parse(&o, argc, argv,
-			   "usage: sysflame fleet status --nats URL --fleet-dir DIR [OPTION..]\n\n"
-			   "Lists the requests that nodes are serving now.\n",
-			   false);
+	int status =
+		parse(&o, argc, argv,
+		      "usage: sysflame fleet status --nats URL --fleet-dir DIR [OPTION..]\n\n"
+		      "Lists the requests that nodes are serving now, and triggers that fired\n"
+		      "within a day.\n",
+		      false);
 
-	return status || o.help ? status : take_census(&o, print_running, false);
+	return status || o.help ? status : take_census(&o, print_running, BESIDE_FIRED);
 }
 
 int fleet_stop_main(int argc, char **argv)

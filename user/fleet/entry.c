@@ -78,6 +78,15 @@ void entry_fini(struct entry *e)
 	free(e->what);
 }
 
+const char *entry_reason(const struct entry *e, u64 *profile)
+{
+	size_t digits = strspn(e->what, "0123456789");
+	bool has_profile = digits && digits < 20 && e->what[digits] == ' ';
+
+	*profile = has_profile ? strtoull(e->what, NULL, 10) : 0;
+	return has_profile ? e->what + digits + 1 : e->what;
+}
+
 static int latest_first(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;

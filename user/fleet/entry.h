@@ -41,6 +41,9 @@ int entry_parse(const void *bytes, size_t len, struct entry *out);
 int entry_parse_stored(const char *subject, const void *bytes, size_t len, struct entry *out);
 void entry_fini(struct entry *e);
 
+/* The reason and the profile of a trigger's event; 0: there is none. */
+const char *entry_reason(const struct entry *e, u64 *profile);
+
 /*
  * Sorts them, the latest first, and drops those that are there twice. Those from after `now_ms`,
  * which a lie could keep at the top, come last.

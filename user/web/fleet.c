@@ -24,6 +24,7 @@
 #include "web/range.h"
 #include "web/service.h"
 #include "web/sessions.h"
+#include "web/triggered.h"
 
 #define DISABLE_PATH "/run/sysflame/disable"
 #define KEYS_BYTES   (4u << 20)
@@ -515,12 +516,16 @@ void fleet_tick(struct fleet *f)
 	}
 }
 
-void fleet_report(struct fleet *f, const char *text)
+void fleet_fired(struct fleet *f, const struct fired *fired)
 {
-	auto_free char *subject = xasprintf("sysflame.v1.ev.%s", f->sv->o->fleet->node);
+	bool is_refused = *fired->refused != '\0';
+	auto_free char *what =
+		xasprintf("%llu %s%s%s", (unsigned long long)fired->recording, fired->why,
+			  is_refused ? "; not recorded: " : "", fired->refused);
 
-	if (f->link)
-		link_publish(f->link, subject, "", text, strlen(text));
+	if (f)
+		fleet_entries_publish(f->link, "sysflame.v1.ev", f->sv->o->fleet->node,
+				      fired->at_ms, fired->name, what);
 }
 
 int fleet_fd(const struct fleet *f)

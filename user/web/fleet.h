@@ -5,6 +5,7 @@
  */
 #pragma once
 
+struct fired;
 struct fleet;
 struct service;
 
@@ -12,8 +13,8 @@ struct service;
 int fleet_new(struct service *sv, struct fleet **out);
 void fleet_free(struct fleet *f);
 
-/* Publishes a sentence on an event of this node. */
-void fleet_report(struct fleet *f, const char *text);
+/* Publishes that a trigger fired: once, when its recording has begun or was refused. */
+void fleet_fired(struct fleet *f, const struct fired *fired);
 
 /* Readable when fleet_tick is to be called at once; -1 if there is no fleet. */
 int fleet_fd(const struct fleet *f);

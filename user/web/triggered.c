@@ -188,8 +188,10 @@ static void refuse(struct service *sv, u64 number, const char *why)
 	struct fired *f = find(sv, number);
 
 	log_warn("a trigger's recording was refused: %s", why);
-	if (f)
+	if (f) {
 		copy_text(f->refused, sizeof(f->refused), why);
+		fleet_fired(sv->fleet, f);
+	}
 	save(sv);
 }
 
@@ -203,8 +205,10 @@ static void answered(void *ctx, int err, const char *why, u64 id)
 		refuse(a->sv, a->number, why);
 	} else {
 		vec_push(&a->sv->triggered.ids, id);
-		if (f)
+		if (f) {
 			f->recording = id;
+			fleet_fired(a->sv->fleet, f);
+		}
 		save(a->sv);
 	}
 	free(a);
@@ -241,8 +245,6 @@ void triggered_take(struct service *sv, const struct control_fired *f, const cha
 	sv->triggered.nr++;
 	store_audit(sv->store, "trigger", name);
 	log_warn("%s", name);
-	if (sv->fleet)
-		fleet_report(sv->fleet, name);
 	if (f->before_s)
 		keep_before(sv, f, number);
 	record(sv, f, name, number);
