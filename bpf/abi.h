@@ -221,6 +221,8 @@ enum java_call {
 	JAVA_LOCK,
 	JAVA_TLAB, /* functions of libjvm */
 	JAVA_OUTSIDE_TLAB,
+	JAVA_ENTERED, /* hooks of the agent: calls of a method, at their begin and their end */
+	JAVA_LASTED,
 };
 
 /* The allocator functions and their parameters. */

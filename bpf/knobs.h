@@ -60,6 +60,8 @@ struct knobs {
 	__u64 alloc_interval;
 	struct event_knobs events[ABI_EVENTS];
 	__u32 methods[ABI_EVENTS]; /* numbers of methods (jvmmap/wire.h) whose calls are events */
+	__u64 method_min_ns[ABI_EVENTS]; /* only calls that last so long, when they end; 0: all,
+					  * when they begin */
 	struct wait_knobs waits[KNOBS_WAITS];
 	struct memory_knobs memory;
 };

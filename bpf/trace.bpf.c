@@ -54,13 +54,13 @@ int kprobe_hit(struct pt_regs *ctx)
 }
 
 /* No kernel stack: it would only show the uprobe itself. */
-static __always_inline int take_hit(struct pt_regs *ctx, u32 event)
+static __always_inline int take_hit(struct pt_regs *ctx, u32 event, u64 weight)
 {
 	struct scratch *s = is_due(event) ? stack_begin(SLOT_UPROBE, event) : NULL;
 
 	if (!s)
 		return 0;
-	s->sample.weight = knobs.events[event].weight;
+	s->sample.weight = weight;
 	stack_submit(s, unwind_user(ctx, s));
 	stack_end(s);
 	return 0;
@@ -69,17 +69,33 @@ static __always_inline int take_hit(struct pt_regs *ctx, u32 event)
 SEC("uprobe")
 int uprobe_hit(struct pt_regs *ctx)
 {
-	return take_hit(ctx, bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1));
+	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
+
+	return take_hit(ctx, event, knobs.events[event].weight);
 }
 
-/* jvmmap_hook_method(-, -, number): a Java method was called. */
+/* Whether event `i` is calls of this method at its begin, or at its end after such a time. */
+static __always_inline bool is_call_of(u32 i, u32 number, bool at_end, u64 lasted_ns)
+{
+	u64 min_ns = knobs.method_min_ns[i];
+
+	return knobs.methods[i] && knobs.methods[i] == number &&
+	       (at_end ? min_ns && lasted_ns >= min_ns : !min_ns);
+}
+
+/*
+ * Its cookie is enum java_call. jvmmap_hook_method(-, -, number): a Java method was called.
+ * jvmmap_hook_lasted(-, -, number, ns): a call has ended; another recorder may want shorter ones.
+ */
 SEC("uprobe")
 int method_hook(struct pt_regs *ctx)
 {
+	bool at_end = bpf_get_attach_cookie(ctx) == JAVA_LASTED;
 	u32 number = PT_REGS_PARM3(ctx);
+	u64 lasted_ns = PT_REGS_PARM4(ctx);
 
 	for (u32 i = 0; i < ABI_EVENTS; i++)
-		if (knobs.methods[i] && knobs.methods[i] == number)
-			return take_hit(ctx, i);
+		if (is_call_of(i, number, at_end, lasted_ns))
+			return take_hit(ctx, i, at_end ? lasted_ns : knobs.events[i].weight);
 	return 0;
 }

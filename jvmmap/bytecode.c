@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytecode of a method: its jumps. */
+/* The bytecode of a method: its instructions and jumps. */
 #include "jvmmap/bytecode.h"
-
-enum opcode {
-	OP_IINC = 132,
-	OP_IFEQ = 153,
-	OP_JSR = 168,
-	OP_TABLESWITCH = 170,
-	OP_LOOKUPSWITCH = 171,
-	OP_WIDE = 196,
-	OP_IFNULL = 198,
-	OP_IFNONNULL = 199,
-	OP_GOTO_W = 200,
-	OP_JSR_W = 201,
-};
 
 /* Instructions up to `last` have `len` bytes; 0: the length varies. */
 struct instructions {
@@ -40,52 +27,79 @@ static size_t length_of(uint8_t op)
 	return 0;
 }
 
-/* Whether one of `nr` targets, `step` bytes apart, lies before the instruction. */
-static int has_target_before(const uint8_t *at, uint64_t nr, size_t step)
+enum bytecode_kind bytecode_kind(uint8_t op)
 {
-	for (uint64_t i = 0; i < nr; i++)
-		if ((int32_t)u32_at(at + i * step) < 0)
-			return 1;
-	return 0;
+	if ((op >= OP_IFEQ && op <= OP_JSR) || op == OP_IFNULL || op == OP_IFNONNULL)
+		return BYTECODE_JUMP;
+	if (op == OP_GOTO_W || op == OP_JSR_W)
+		return BYTECODE_JUMP_FAR;
+	if (op >= OP_IRETURN && op <= OP_RETURN)
+		return BYTECODE_RETURN;
+	return op == OP_TABLESWITCH    ? BYTECODE_TABLE
+	       : op == OP_LOOKUPSWITCH ? BYTECODE_LOOKUP
+				       : BYTECODE_OTHER;
 }
 
-/*
- * The length of the switch at `pc`; 0 if it jumps back or is invalid. Its numbers begin at a
- * multiple of 4: the default target, then low and high, or the number of pairs.
- */
+/* The numbers: the default target, then low and high with targets, or how many pairs and these. */
 static size_t switch_length(const uint8_t *code, size_t pc, size_t len)
 {
 	int is_table = code[pc] == OP_TABLESWITCH;
-	size_t at = (pc + 4) & ~(size_t)3, head = is_table ? 12 : 8, step = is_table ? 4 : 8;
+	size_t at = bytecode_switch_numbers(pc), head = is_table ? 12 : 8, step = is_table ? 4 : 8;
 
 	if (at > len || len - at < head)
 		return 0;
 	int64_t low = is_table ? (int32_t)u32_at(code + at + 4) : 1;
 	int64_t high = (int32_t)u32_at(code + at + head - 4);
 	uint64_t nr = high < low ? 0 : (uint64_t)(high - low) + 1;
-	if (nr > (len - at - head) / step || has_target_before(code + at, 1, 4) ||
-	    has_target_before(code + at + head + step - 4, nr, step))
-		return 0;
-	return at + head + (size_t)nr * step - pc;
+	return nr > (len - at - head) / step ? 0 : at + head + (size_t)nr * step - pc;
 }
 
-static int jumps_back(const uint8_t *at)
+size_t bytecode_length(const uint8_t *code, size_t pc, size_t len)
 {
-	if (*at == OP_GOTO_W || *at == OP_JSR_W)
-		return (at[1] & 0x80) != 0;
-	return ((*at >= OP_IFEQ && *at <= OP_JSR) || *at == OP_IFNULL || *at == OP_IFNONNULL) &&
-	       (at[1] & 0x80);
+	size_t length = length_of(code[pc]);
+
+	if (code[pc] == OP_TABLESWITCH || code[pc] == OP_LOOKUPSWITCH)
+		return switch_length(code, pc, len);
+	if (code[pc] == OP_WIDE && len - pc > 1)
+		length = code[pc + 1] == OP_IINC ? 6 : 4;
+	return length > len - pc ? 0 : length;
+}
+
+static int is_back(const uint8_t *distance)
+{
+	return (*distance & 0x80) != 0;
+}
+
+static int switch_jumps_back(const uint8_t *code, size_t pc, size_t length)
+{
+	int is_table = code[pc] == OP_TABLESWITCH;
+	size_t at = bytecode_switch_numbers(pc), head = is_table ? 12 : 8, step = is_table ? 4 : 8;
+	int is_found = is_back(code + at);
+
+	for (size_t i = at + head + step - 4; i < pc + length; i += step)
+		is_found |= is_back(code + i);
+	return is_found;
+}
+
+static int jumps_back(const uint8_t *code, size_t pc, size_t length)
+{
+	switch (bytecode_kind(code[pc])) {
+	case BYTECODE_JUMP:
+	case BYTECODE_JUMP_FAR:
+		return is_back(code + pc + 1);
+	case BYTECODE_TABLE:
+	case BYTECODE_LOOKUP:
+		return switch_jumps_back(code, pc, length);
+	default:
+		return 0;
+	}
 }
 
 int bytecode_has_loop(const uint8_t *code, size_t len)
 {
 	for (size_t pc = 0, step; pc < len; pc += step) {
-		step = length_of(code[pc]);
-		if (code[pc] == OP_TABLESWITCH || code[pc] == OP_LOOKUPSWITCH)
-			step = switch_length(code, pc, len);
-		else if (code[pc] == OP_WIDE && len - pc > 1)
-			step = code[pc + 1] == OP_IINC ? 6 : 4;
-		if (!step || step > len - pc || jumps_back(code + pc))
+		step = bytecode_length(code, pc, len);
+		if (!step || jumps_back(code, pc, step))
 			return 1;
 	}
 	return 0;

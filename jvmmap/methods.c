@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of Java methods. Retransformation inserts a call of a native method at the beginning of
- * each method; the native method's code is the hook. Its class is in java.lang, the only package
- * that every class loader finds and every module reads.
+ * Calls of Java methods. Retransformation inserts calls of a class of ours into each method
+ * (classfile.h). Its native methods' code is the hooks. It is in java.lang, the only package that
+ * every class loader finds and every module reads.
  */
 #include "jvmmap/methods.h"
 
@@ -12,13 +12,17 @@
 #include "jvmmap/sys.h"
 
 HOOK(jvmmap_hook_method);
+HOOK(jvmmap_hook_lasted);
 
 /*
- * The JVM finds the native method in its agents by this name. RegisterNatives would also work, but
- * the JVM warns if it is used for classes of the JDK.
+ * The JVM finds the native methods in its agents by these names. RegisterNatives would also work,
+ * but the JVM warns if it is used for classes of the JDK.
  */
-#define NATIVE_NAME "Java_java_lang_Sysflame" WIRE_TEXT(WIRE_ABI) "_entered"
-__asm__(".globl " NATIVE_NAME "\n\t.set " NATIVE_NAME ", jvmmap_hook_method\n");
+#define NATIVE_NAME(method) "Java_java_lang_Sysflame" WIRE_TEXT(WIRE_ABI) "_" method
+#define NATIVE(method, hook) \
+	__asm__(".globl " NATIVE_NAME(method) "\n\t.set " NATIVE_NAME(method) ", " #hook "\n")
+NATIVE("entered", jvmmap_hook_method);
+NATIVE("lasted", jvmmap_hook_lasted);
 
 #define METHODS    16
 #define PLACES     (2 * METHODS)
@@ -30,6 +34,7 @@ __asm__(".globl " NATIVE_NAME "\n\t.set " NATIVE_NAME ", jvmmap_hook_method\n");
 struct wanted {
 	char text[WIRE_METHODS_MAX];
 	size_t class_len, len;
+	uint64_t min_ns; /* only calls that last so long, when they end; 0: all, when they begin */
 	int is_loaded, is_hooked;
 	int is_running; /* not hooked, because a loop is running in its class */
 	int is_kept;    /* its class stays as it is for now */
@@ -55,20 +60,48 @@ static int is_same(const char *a, size_t a_len, const char *b, size_t b_len)
 	return i == a_len && i == b_len;
 }
 
+static int is_same_method(const struct wanted *a, const struct wanted *b)
+{
+	return a->min_ns == b->min_ns && is_same(a->text, a->len, b->text, b->len);
+}
+
+static struct wanted *find(struct wanted *list, int nr, const struct wanted *w)
+{
+	for (int i = 0; i < nr; i++)
+		if (is_same_method(&list[i], w))
+			return &list[i];
+	return NULL;
+}
+
+/* Takes the minimum off the end of "a/B.run:50000000". */
+static uint64_t take_minimum(const char *text, size_t *len)
+{
+	uint64_t minimum = 0;
+	size_t at = 0;
+
+	while (at < *len && text[at] != ':')
+		at++;
+	for (size_t i = at + 1; i < *len && text[i] >= '0' && text[i] <= '9'; i++)
+		minimum = minimum * 10 + (uint64_t)(text[i] - '0');
+	*len = at;
+	/* A duration in Java is signed. */
+	return minimum & INT64_MAX;
+}
+
 static void add_wanted(const char *text, size_t len)
 {
+	uint64_t min_ns = take_minimum(text, &len);
+	struct wanted w = { .min_ns = min_ns, .len = len };
 	size_t class_len = len;
 
-	for (int i = 0; i < methods.nr_next; i++)
-		if (is_same(methods.next[i].text, methods.next[i].len, text, len))
-			return;
 	while (class_len && text[class_len - 1] != '.')
 		class_len--;
 	if (class_len < 2 || class_len == len || methods.nr_next == METHODS)
 		return;
-	struct wanted *w = &methods.next[methods.nr_next++];
-	*w = (struct wanted){ .class_len = class_len - 1, .len = len };
-	memcpy(w->text, text, len);
+	w.class_len = class_len - 1;
+	memcpy(w.text, text, len);
+	if (!find(methods.next, methods.nr_next, &w))
+		methods.next[methods.nr_next++] = w;
 }
 
 int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns)
@@ -86,14 +119,6 @@ int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns)
 		}
 	}
 	return methods.nr_now + methods.nr_next > 0;
-}
-
-static struct wanted *find(struct wanted *list, int nr, const struct wanted *w)
-{
-	for (int i = 0; i < nr; i++)
-		if (is_same(list[i].text, list[i].len, w->text, w->len))
-			return &list[i];
-	return NULL;
 }
 
 int methods_are_current(void)
@@ -159,6 +184,39 @@ static size_t length(const char *text)
 	return len;
 }
 
+static uint32_t event_of(const struct wanted *w)
+{
+	return w->min_ns ? CLASS_LASTED : CLASS_ENTERED;
+}
+
+static const char *name_of(const struct wanted *w, size_t *len)
+{
+	*len = w->len - w->class_len - 1;
+	return w->text + w->class_len + 1;
+}
+
+/* The entry for the method of that name; NULL if there is none. */
+static struct class_method *entry_of(struct class_method *list, int nr, const struct wanted *w)
+{
+	size_t len;
+	const char *name = name_of(w, &len);
+
+	for (int i = 0; i < nr; i++)
+		if (is_same(list[i].name, list[i].len, name, len))
+			return &list[i];
+	return NULL;
+}
+
+/* One entry has all that is wanted of a method. Of several minima it has the least. */
+static void add_event(struct class_method *m, const struct wanted *w)
+{
+	m->name = name_of(w, &m->len);
+	m->number = wire_method_number(w->text, w->len);
+	m->wants |= event_of(w);
+	if (w->min_ns && (!m->min_ns || w->min_ns < m->min_ns))
+		m->min_ns = w->min_ns;
+}
+
 /*
  * Collects the methods to hook in the class named "a/B". If the class must not change now, these
  * are the methods hooked already: another agent may retransform it meanwhile.
@@ -167,43 +225,47 @@ static int methods_of(const char *class, size_t len, struct class_method out[PLA
 {
 	int nr = 0;
 
-	for (int i = 0; i < methods.nr_next && nr < PLACES; i++) {
+	for (int i = 0; i < methods.nr_next; i++) {
 		struct wanted *w = &methods.next[i];
 		if (!is_same(w->text, w->class_len, class, len) || (w->is_kept && !w->is_hooked))
 			continue;
-		out[nr++] = (struct class_method){
-			.name = w->text + w->class_len + 1,
-			.len = w->len - w->class_len - 1,
-			.number = wire_method_number(w->text, w->len),
-		};
+		struct class_method *m = entry_of(out, nr, w);
+		if (!m) {
+			m = &out[nr++];
+			*m = (struct class_method){ 0 };
+		}
+		add_event(m, w);
 	}
 	return nr;
 }
 
-static void note_hooked(const struct class_hook *hook)
+static void note_hooked(const char *class, size_t len, const struct class_hook *hook)
 {
-	for (int i = 0; i < hook->nr; i++)
-		for (int k = 0; k < methods.nr_next; k++)
-			if (hook->methods[i].name ==
-			    methods.next[k].text + methods.next[k].class_len + 1)
-				methods.next[k].is_hooked |= hook->methods[i].nr_hooked > 0;
+	for (int i = 0; i < methods.nr_next; i++) {
+		struct wanted *w = &methods.next[i];
+		const struct class_method *m = is_same(w->text, w->class_len, class, len)
+						       ? entry_of(hook->methods, hook->nr, w)
+						       : NULL;
+		if (m && !(w->is_kept && !w->is_hooked))
+			w->is_hooked |= (m->hooked & event_of(w)) != 0;
+	}
 }
 
 /* NULL if the class cannot be changed. */
 static unsigned char *change(jvmtiEnv *env, const uint8_t *file, size_t len,
 			     struct class_hook *hook, size_t *out_len)
 {
-	unsigned char *places = NULL, *out = NULL;
+	unsigned char *work = NULL, *out = NULL;
 
 	*out_len = 0;
-	(*env)->Allocate(env, (jlong)(4 * class_constants(file, len) + 4), &places);
-	if (places)
-		*out_len = class_hook(file, len, hook, (uint32_t *)places, NULL, 0);
+	(*env)->Allocate(env, (jlong)(4 * class_work(file, len) + 4), &work);
+	if (work)
+		*out_len = class_hook(file, len, hook, (uint32_t *)work, NULL, 0);
 	if (*out_len)
 		(*env)->Allocate(env, (jlong)*out_len, &out);
 	if (out)
-		class_hook(file, len, hook, (uint32_t *)places, out, *out_len);
-	(*env)->Deallocate(env, places);
+		class_hook(file, len, hook, (uint32_t *)work, out, *out_len);
+	(*env)->Deallocate(env, work);
 	return out;
 }
 
@@ -224,7 +286,7 @@ static void JNICALL on_class(jvmtiEnv *env, JNIEnv *jni, jclass redefined, jobje
 	unsigned char *out = change(env, file, (size_t)len, &hook, &out_len);
 	if (!out)
 		return;
-	note_hooked(&hook);
+	note_hooked(name, length(name), &hook);
 	*new_len = (jint)out_len;
 	*new_file = out;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of Java methods. While a session wants a method, the method begins with a call of the hook.
+ * Calls of Java methods. While a session wants a method, the method begins with a call of the hook,
+ * or compares the duration of each call when it ends.
  */
 #pragma once
 

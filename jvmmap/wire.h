@@ -17,7 +17,8 @@
  *	refs=1       with alloc: also reports when sampled objects are collected
  *	lock=NS      with start or hooks: also reports waits for monitors of at least NS, and a
  *	             sample of shorter ones
- *	methods=LIST with start or hooks: also reports calls of these methods: "a/B.run,a/C.go"
+ *	methods=LIST with start or hooks: also reports calls of these methods: "a/B.run,a/C.go".
+ *	             "a/B.run:NS" stands for the calls that last at least NS, when they end
  *
  * At most WIRE_SESSIONS_MAX sessions are open. A reader that was killed still has its lock taken
  * away by the kernel, in every namespace, so a new reader gets the place of a dead one at once.
@@ -37,7 +38,7 @@
 
 #define WIRE_TEXT_OF(x)   #x
 #define WIRE_TEXT(x)      WIRE_TEXT_OF(x)
-#define WIRE_ABI          5
+#define WIRE_ABI          6
 #define WIRE_MARK         "sysflame agent, wire format "
 #define WIRE_MAGIC        0x70616d6d766a0a01ull /* "\1\njvmmap" */
 #define WIRE_NAME         "jvmmap-"             /* followed by WIRE_ABI, "-", the nonce */
@@ -68,7 +69,8 @@ enum wire_hook {
 			       * the object or 0); with refs=1 also jvmmap_hook_gone(number) */
 	WIRE_HOOK_LOCK = 1,   /* (hash of the class name, ns waited, minimum in ns, number of waits
 			       * without a time since the previous call) */
-	WIRE_HOOK_METHOD = 2, /* (-, -, wire_method_number) */
+	WIRE_HOOK_METHOD = 2, /* (-, -, wire_method_number); at the end of a call with a minimum
+			       * jvmmap_hook_lasted(-, -, wire_method_number, ns) */
 	WIRE_HOOKS = 4,
 };
 
@@ -80,7 +82,7 @@ enum wire_hook {
 #define WIRE_METHODS_MAX    512                  /* bytes of the list, including its NUL */
 #define WIRE_METHOD_CLASS   "java/lang/Sysflame" /* prefix of the class with the called method */
 
-/* The number that identifies a method of the list, "a/B.run": FNV-1a. */
+/* The number that identifies a method of the list, "a/B.run" without a minimum: FNV-1a. */
 static inline uint32_t wire_method_number(const char *name, size_t len)
 {
 	uint32_t hash = 2166136261u;

@@ -24,20 +24,22 @@ size_t class_of_hook(const char *name, uint8_t out[CLASS_BYTES])
 	return 1;
 }
 
-size_t class_constants(const uint8_t *file, size_t len)
+size_t class_work(const uint8_t *file, size_t len)
 {
 	return 1;
 }
 
 /* Hooks each method it is called for, and counts them. */
 static int nr_hooked;
+static struct class_method first_hooked;
 
-size_t class_hook(const uint8_t *file, size_t len, struct class_hook *hook, uint32_t *places,
+size_t class_hook(const uint8_t *file, size_t len, struct class_hook *hook, uint32_t *work,
 		  uint8_t *out, size_t room)
 {
 	for (int i = 0; i < hook->nr; i++)
-		hook->methods[i].nr_hooked = 1;
+		hook->methods[i].hooked = hook->methods[i].wants;
 	nr_hooked = hook->nr;
+	first_hooked = hook->methods[0];
 	return 1;
 }
 
@@ -121,12 +123,58 @@ static void a_class_that_stays_unchanged_gets_no_hook(void **state)
 	assert_false(methods.next[0].is_hooked);
 }
 
+static void want_list(const char *list)
+{
+	methods.nr_next = 0;
+	for (; *list; list += strcspn(list, ",") + (strchr(list, ',') != NULL))
+		add_wanted(list, strcspn(list, ","));
+}
+
+static void of_several_times_a_method_compares_with_the_least(void **state)
+{
+	memset(&methods, 0, sizeof(methods));
+	want_list("a/B.run:50000000,a/B.run:9000000,a/B.run:70000000");
+	assert_int_equal(retransform_class(), 1);
+	assert_int_equal(first_hooked.min_ns, 9000000);
+	assert_int_equal(first_hooked.wants, CLASS_LASTED);
+	assert_int_equal(first_hooked.number, wire_method_number("a/B.run", 7));
+	for (int i = 0; i < 3; i++)
+		assert_true(methods.next[i].is_hooked);
+}
+
+static void a_method_can_have_both_hooks(void **state)
+{
+	memset(&methods, 0, sizeof(methods));
+	want_list("a/B.run,a/B.run:50000000,a/B.run");
+	assert_int_equal(methods.nr_next, 2);
+	assert_int_equal(retransform_class(), 1);
+	assert_int_equal(first_hooked.wants, CLASS_ENTERED | CLASS_LASTED);
+	assert_memory_equal(first_hooked.name, "run", first_hooked.len);
+}
+
+static void another_time_is_another_request(void **state)
+{
+	memset(&methods, 0, sizeof(methods));
+	want_list("a/B.run:50000000");
+	retransform_class();
+	memcpy(methods.now, methods.next, sizeof(methods.now));
+	methods.nr_now = methods.nr_next;
+	assert_true(is_done());
+	want_list("a/B.run:60000000");
+	assert_false(is_done());
+	want_list("a/B.run");
+	assert_false(is_done());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_wanted_methods_are_hooked),
 		cmocka_unit_test(a_class_that_stays_changed_keeps_its_hooks_only),
 		cmocka_unit_test(a_class_that_stays_unchanged_gets_no_hook),
+		cmocka_unit_test(of_several_times_a_method_compares_with_the_least),
+		cmocka_unit_test(a_method_can_have_both_hooks),
+		cmocka_unit_test(another_time_is_another_request),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,14 +255,19 @@ static int check_uses(const struct record_options *o)
 				      : 0;
 }
 
-/* Joins the lists of several -e. */
+/* Joins the lists of several -e. Those of --trace are methods. */
 static void join_events(struct record_options *o)
 {
 	struct str all = { 0 };
 
-	vec_each(w, &o->event_words)
-		if (!strcmp(w->option, "event"))
-			str_addf(&all, "%s%s", all.len ? "," : "", w->value);
+	vec_each(w, &o->event_words) {
+		if (!strcmp(w->option, "filter"))
+			continue;
+		auto_free char *list = xstrdup(w->value);
+		for (char *rest = list, *name; (name = strsep(&rest, ","));)
+			str_addf(&all, "%s%s%s", all.len ? "," : "",
+				 strcmp(w->option, "trace") ? "" : "java:", name);
+	}
 	if (all.len)
 		o->event_list = o->own_event_list = all.at;
 }
@@ -274,7 +279,7 @@ static int set_filters(struct record_options *o)
 	size_t nr = 0;
 
 	vec_each(w, &o->event_words) {
-		if (!strcmp(w->option, "event")) {
+		if (strcmp(w->option, "filter")) {
 			nr++;
 			for (const char *c = w->value; *c; c++)
 				nr += *c == ',';
@@ -450,6 +455,8 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		  "sample these: cpu, offcpu, wall, ..; sysflame events lists all" },
 		{ 0, "filter", OPT_PAIRS, &o->event_words, "EXPR",
 		  "only hits of the tracepoint before it with such arguments: 'sig == 9'" },
+		{ 0, "trace", OPT_PAIRS, &o->event_words, "METHOD:TIME",
+		  "record the calls of a Java method that last so long: -e java:METHOD:TIME" },
 		{ 'F', "freq", OPT_INT, &o->freq_hz, "HZ",
 		  "take HZ samples per second and CPU (99)" },
 		{ 0, "period", OPT_INT, &o->period, "N",

@@ -19,7 +19,7 @@ struct record_options {
 		open;
 	char *own_output;             /* owns `output` if -o was not given */
 	const char *cpu_list;         /* as given */
-	struct opt_pairs event_words; /* --event and --filter */
+	struct opt_pairs event_words; /* --event, --trace and --filter */
 	char *own_event_list;
 	const char *event_list, *output, *format_name, *agent_name, *agent_path, *by;
 	const char *alloc_interval, *nativemem_interval;

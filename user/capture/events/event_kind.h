@@ -25,7 +25,7 @@ struct event_kind {
 	const char *sparser; /* "larger --lock-min": the option that makes samples fewer */
 	bool has_period;     /* --period applies */
 	bool by_state;       /* a group for the thread's state (sample.state) is above the stack */
-	bool is_wait;        /* the sample's thread waited for sample.weight */
+	bool lasts;          /* the sample stands for the last sample.weight ns of its thread */
 
 	/*
 	 * 0 if `text` is a name of this kind; -ENOENT if it is another kind's. Other errors come
@@ -87,8 +87,8 @@ struct event_kind {
 /* The kinds, each in its file event_*.c. */
 extern const struct event_kind event_kind_cpu, event_kind_offcpu, event_kind_wall, event_kind_alloc,
 	event_kind_lock, event_kind_nativelock, event_kind_nativemem, event_kind_method,
-	event_kind_uprobe, event_kind_usdt, event_kind_kprobe, event_kind_perf,
-	event_kind_tracepoint;
+	event_kind_method_time, event_kind_uprobe, event_kind_usdt, event_kind_kprobe,
+	event_kind_perf, event_kind_tracepoint;
 
 /* Why uprobes do not work here; for the caller to free, NULL if they do. */
 char *why_not_uprobe(void);

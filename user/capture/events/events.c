@@ -14,10 +14,10 @@
 
 /* In order of precedence: the first kind that recognises a name takes it. */
 static const struct event_kind *const kinds[] = {
-	&event_kind_cpu,        &event_kind_offcpu,     &event_kind_wall,      &event_kind_alloc,
-	&event_kind_lock,       &event_kind_nativelock, &event_kind_nativemem, &event_kind_method,
-	&event_kind_uprobe,     &event_kind_usdt,       &event_kind_kprobe,    &event_kind_perf,
-	&event_kind_tracepoint,
+	&event_kind_cpu,         &event_kind_offcpu,     &event_kind_wall,      &event_kind_alloc,
+	&event_kind_lock,        &event_kind_nativelock, &event_kind_nativemem, &event_kind_method,
+	&event_kind_method_time, &event_kind_uprobe,     &event_kind_usdt,      &event_kind_kprobe,
+	&event_kind_perf,        &event_kind_tracepoint,
 };
 
 static void event_fini(struct event *e)

@@ -35,6 +35,7 @@ struct event {
 	u32 nr_places;
 	u64 offset;                  /* kprobe: from the begin of the function */
 	bool at_return;              /* kprobe: when the function returns */
+	u64 min_ns;                  /* java: only calls that last so long; 0: all */
 	struct event_filter *filter; /* tracepoint: owned; NULL if it has none */
 };
 

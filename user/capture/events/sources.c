@@ -349,7 +349,7 @@ struct sample_weight sources_weigh(const struct sources *s, const struct event *
 	const struct event_kind *kind = event->kind;
 	struct sample_weight weight = { .value = sample->weight, .count = 1 };
 
-	if (kind->is_wait && sample->state != STATE_RUNNING)
+	if (kind->lasts && sample->state != STATE_RUNNING)
 		weight.lasted_ns = sample->weight;
 	if (kind->weigh)
 		weight.value = kind->weigh(s->options, sample, &weight.count);

@@ -284,7 +284,9 @@ char *agent_ring_hook_failure(const struct agent_ring *r)
 		if (i == WIRE_HOOK_METHOD && state == -JVMTI_INVALID_CLASS)
 			return xstrdup("it has not loaded the class; record when it has");
 		if (i == WIRE_HOOK_METHOD && state == -JVMTI_INVALID_METHODID)
-			return xstrdup("its class has no such method with code");
+			return xstrdup(
+				"its class has no such method with code, or the method is too "
+				"large for a hook");
 		if (i == WIRE_HOOK_METHOD && state == -WIRE_ERROR_RUNNING)
 			return running_failure(r);
 		if (state == -JVMTI_NOT_AVAILABLE)
