@@ -70,7 +70,7 @@ void fill_u32(struct output *out, size_t place, uint32_t value);
 void copy(struct editor *e, size_t len);
 uint32_t copy_u16(struct editor *e);
 
-/* The text of a constant; empty and bad if it is none. */
+/* The text of a constant. Of another kind of constant: empty, with is_bad set. */
 struct input text_of(const struct editor *e, uint32_t constant);
 
 /* Whether the constant is this text. */

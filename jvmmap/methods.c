@@ -195,7 +195,7 @@ static const char *name_of(const struct wanted *w, size_t *len)
 	return w->text + w->class_len + 1;
 }
 
-/* The entry for the method of that name; NULL if there is none. */
+/* The entry for the method of that name, or NULL. */
 static struct class_method *entry_of(struct class_method *list, int nr, const struct wanted *w)
 {
 	size_t len;

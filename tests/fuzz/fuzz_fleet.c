@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decodes arbitrary bytes as a message or an entry of the fleet. What was decoded must survive
- * encoding. */
+/*
+ * Decodes arbitrary bytes as a message or an entry of the fleet. A decoded one is encoded and
+ * decoded again, and must stay the same.
+ */
 #include <stdlib.h>
 #include <string.h>
 

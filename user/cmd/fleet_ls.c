@@ -208,7 +208,7 @@ static void print_fired(struct asking *a, const char *select)
 	entries_fini(&all);
 }
 
-/* What is listed beside the census. */
+/* The second list, after that of the nodes that answer. */
 enum beside {
 	BESIDE_GONE,
 	BESIDE_FIRED,

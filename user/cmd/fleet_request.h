@@ -50,7 +50,7 @@ struct asking {
 	void (*stored)(struct asking *a, const struct link_event *e);
 	u64 nr_stored; /* messages that the stream keeps */
 	char person[ASKED_NAME];
-	char *asked; /* what was asked last, owned */
+	char *asked; /* sentence on the last request, owned */
 	char inbox[64];
 	u8 private_key[FLEET_KEY_LEN];
 	struct controller_host host;

@@ -10,7 +10,8 @@
 
 #define ASKED_NAME 64
 
-/* Whose folder it is, by the file DIR/person, in ASKED_NAME bytes; "" if there is none. */
+/* Reads the name of the folder's owner from DIR/person, at most ASKED_NAME bytes; "" without that
+ * file. */
 void asked_person(const char *dir, char *person);
 
 /* The sentence for an order; the caller frees it. `user`: of the fleet's page, or NULL. */

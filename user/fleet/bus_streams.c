@@ -93,7 +93,7 @@ static natsStatus open_stream(jsCtx *js, enum link_stream i, jsStreamInfo **out)
 	return js_AddStream(out, js, &c, NULL, NULL);
 }
 
-/* Whoever made the stream: "" if it keeps what it should. */
+/* Why the entries of a stream are missing or can be forged; "" if its configuration is as ours. */
 static const char *fault_of(const jsStreamConfig *c, enum link_stream i)
 {
 	if (!c->AllowDirect)

@@ -149,7 +149,7 @@ static labels_id find_thread(struct reader_state *r, enum thread_state state)
 	return (labels_id)(*known - 1);
 }
 
-/* The index of a class of events in `sources`, -1 if it is none of them. */
+/* The index of a class of events in `sources`, or -1. */
 static int source_index(struct jfr_class *class)
 {
 	if (!class->mark) {

@@ -266,7 +266,7 @@ static int end_sample(struct perf *x)
 	return err;
 }
 
-/* Options such as --show-mmap-events print what is no sample. */
+/* Options such as --show-mmap-events print other records between the samples. */
 static bool is_other_record(const char *line, size_t len)
 {
 	return memmem(line, len, " PERF_RECORD_", strlen(" PERF_RECORD_"));

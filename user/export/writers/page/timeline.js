@@ -275,7 +275,7 @@ class Timeline {
 		}
 	}
 
-	// What is outside of the ranges is faded.
+	// Fades the time outside of the ranges.
 	paintRanges(c, ranges) {
 		const { painter } = this.app, bottom = this.height - AXIS_HEIGHT;
 		if (!ranges.length)
