@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # A fleet for tests: a nats-server and daemons on loopback. Source it after tap.sh.
 
+# free_port: prints a port that nobody listens on. It is below those that the kernel gives to clients: one of
+# many that reconnect would get the port of a server that is away, and connect to itself.
+free_port() {
+	local low port
+	read -r low _ </proc/sys/net/ipv4/ip_local_port_range
+	while port=$((1024 + RANDOM % (low - 1024))); [ -n "$(ss -Hltn "sport = :$port")" ]; do :; done
+	echo $port
+}
+
 # start_nats: sets NATS to its PID, URL to its address and MONITOR to its second port; a second one gets
 # the port of the first. $NATS_CONF is a file with more settings.
 start_nats() {
 	: >nats.err
-	start nats-server ${NATS_CONF:+-c "$NATS_CONF"} -a 127.0.0.1 -p "${PORT:--1}" -m -1 2>>nats.err
+	start nats-server ${NATS_CONF:+-c "$NATS_CONF"} -a 127.0.0.1 -p "${PORT:-$(free_port)}" -m -1 2>>nats.err
 	NATS=$PID
 	wait_for 10 grep -q 'Server is ready' nats.err
 	PORT=$(sed -n 's/.*client connections on 127.0.0.1:\([0-9]*\)$/\1/p' nats.err)
