@@ -203,14 +203,14 @@ static int put_there(const struct process_root *t, const struct agent_bytes *age
  * glibc identifies a library by the path from which it was loaded. The same build has the same path
  * in every attach, so the JVM recognises the agent though the file is another one.
  */
-static void agent_digest(const struct agent_bytes *agent, char out[WIRE_NONCE_LEN + 1])
+static void agent_digest(const char *agent, size_t len, char out[WIRE_NONCE_LEN + 1])
 {
 	u8 key[SIPHASH_KEY_LEN] = { WIRE_ABI };
 	u64 digest[2];
 
 	for (u8 i = 0; i < 2; i++) {
 		key[1] = i;
-		digest[i] = siphash(key, agent->at, agent->len);
+		digest[i] = siphash(key, agent, len);
 	}
 	snprintf(out, WIRE_NONCE_LEN + 1, "%016llx%016llx", (unsigned long long)digest[0],
 		 (unsigned long long)digest[1]);
@@ -232,7 +232,7 @@ int deliver(const struct process_root *t, const char *agent_path, const char *no
 	char stable[WIRE_NONCE_LEN + 1];
 	err = agent_file_read(agent_path, &agent.at, &agent.len);
 	if (!err) {
-		agent_digest(&agent, stable);
+		agent_digest(agent.at, agent.len, stable);
 		err = put_there(t, &agent, stable, way, &d);
 	}
 	if (err == -EEXIST)
@@ -258,6 +258,15 @@ void delivery_undo(const struct process_root *t, struct delivery *d)
 		close(d->lock_fd);
 	d->lock_fd = -1;
 	d->name[0] = '\0';
+}
+
+void delivery_path(const char *agent, size_t len, char out[DELIVERY_PATH_MAX])
+{
+	char digits[WIRE_NONCE_LEN + 1], name[64];
+
+	agent_digest(agent, len, digits);
+	leftover_name(digits, name);
+	snprintf(out, DELIVERY_PATH_MAX, "/tmp/%s", name);
 }
 
 bool delivery_is_path(const char *path)

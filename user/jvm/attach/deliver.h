@@ -36,5 +36,10 @@ int deliver(const struct process_root *t, const char *agent_path, const char *no
 /* Removes the file and the mount. A loaded library stays loaded. */
 void delivery_undo(const struct process_root *t, struct delivery *d);
 
+/*
+ * The path in a target's /tmp at which an agent is put, the same for each file with these bytes.
+ */
+void delivery_path(const char *agent, size_t len, char out[DELIVERY_PATH_MAX]);
+
 /* Whether a target's path, as in struct delivery, is that of a file that was put into its /tmp. */
 bool delivery_is_path(const char *path);

@@ -209,6 +209,15 @@ static void give_up_session(struct job *j)
 	stop_sessions(j, j->order->nonce);
 }
 
+/* Another command to the JVM of `j`. */
+static struct job job_beside(const struct job *j, const struct inject_order *order)
+{
+	struct job other = { .order = order, .t = j->t, .result = { .ring_fd = -1 }, .fd = -1 };
+
+	strcpy(other.socket_name, j->socket_name);
+	return other;
+}
+
 /*
  * The file at our path was replaced after the JVM had loaded an agent from it. The JVM still knows
  * that agent by this path. Load ours under another name.
@@ -218,8 +227,7 @@ static void go_beside(struct job *j)
 	struct inject_order stop = *j->order;
 
 	stop.command = INJECT_STOP;
-	struct job other = { .order = &stop, .t = j->t, .result = { .ring_fd = -1 }, .fd = -1 };
-	strcpy(other.socket_name, j->socket_name);
+	struct job other = job_beside(j, &stop);
 	give_up_session(j);
 	deliver_and_send(&other, j->order->way);
 	str_fini(&other.why);
@@ -277,13 +285,44 @@ static void start_methods(struct job *j)
 
 	methods.command = INJECT_METHODS;
 	strcpy(methods.loaded_path, j->result.loaded_path);
-	struct job other = { .order = &methods, .t = j->t, .result = { .ring_fd = -1 }, .fd = -1 };
-	strcpy(other.socket_name, j->socket_name);
+	struct job other = job_beside(j, &methods);
 	if (send_to_loaded(&other)) {
 		give_up_session(j);
 		job_conclude(j, other.result.outcome, other.result.reason);
 	}
 	str_fini(&other.why);
+}
+
+/* Sends the order to the agent that was loaded from `path`. */
+static void send_beside(const struct job *j, struct inject_order *order, const char *path)
+{
+	strcpy(order->loaded_path, path);
+	struct job other = job_beside(j, order);
+	send_to_loaded(&other);
+	str_fini(&other.why);
+}
+
+/*
+ * Ends sessions whose readers were killed, in the other agent: it closes them only in an event, and
+ * an idle JVM has none.
+ */
+static void end_abandoned(const struct job *j)
+{
+	char nonces[WIRE_SESSIONS_MAX][WIRE_NONCE_LEN + 1], path[DELIVERY_PATH_MAX];
+	struct inject_order stop = *j->order;
+	int nr = memfds_abandoned(j->t.status.pid, nonces, WIRE_SESSIONS_MAX);
+
+	if (process_root_become_if_denied(&j->t, nr)) {
+		nr = memfds_abandoned(j->t.status.pid, nonces, WIRE_SESSIONS_MAX);
+		process_root_unbecome(&j->t);
+	}
+	if (nr <= 0 || !loaded_agent_other_path(j, j->result.loaded_path, path))
+		return;
+	stop.command = INJECT_STOP;
+	for (int i = 0; i < nr; i++) {
+		strcpy(stop.nonce, nonces[i]);
+		send_beside(j, &stop, path);
+	}
 }
 
 static void start_session(struct job *j)
@@ -310,19 +349,25 @@ static void start_session(struct job *j)
 	open_ring(j);
 	if (j->result.ring_fd >= 0 && memfds_version(j->result.ring_fd) != WIRE_ABI)
 		go_beside(j);
+	end_abandoned(j);
 	if (j->result.ring_fd >= 0 && *j->order->hooks.methods && !j->result.drops_code)
 		start_methods(j);
 }
 
-/* Sessions of other agents end at the JVM's next event, those of this agent at once. */
+/* Sessions of other versions end at the JVM's next event, those of this one at once. */
 static void stop_all(struct job *j)
 {
+	struct inject_order stop = *j->order;
+	char path[DELIVERY_PATH_MAX];
+
 	stop_sessions(j, NULL);
 	bool is_loaded = loaded_agent_is_ours(j);
 	if (is_loaded && !agent_file_is_trusted(j->order->agent_path, &j->why))
 		job_conclude(j, INJECT_REFUSED, j->why.at);
 	else if (!is_loaded || deliver_and_send(j, j->order->way) == 0)
 		j->result.outcome = INJECT_DONE;
+	if (*j->result.loaded_path && loaded_agent_other_path(j, j->result.loaded_path, path))
+		send_beside(j, &stop, path);
 }
 
 static void clean_up(struct job *j)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,26 +46,30 @@ static bool is_copy(pid_t pid, const struct mapping *m, const char *bytes, size_
 	return fd >= 0 && has_content(fd, bytes, len);
 }
 
-/*
- * Compares the inodes of files without devices, which differ on an overlay, and the content of
- * copies. An agent from a copy, or of another version, does not receive this command.
- */
+/* Compares the inodes of files without devices, which differ on an overlay. */
+static bool is_file(const struct mapping *m, const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && m->inode == st.st_ino;
+}
+
+/* An agent of another version does not receive this command. */
 bool loaded_agent_is_ours(const struct job *j)
 {
 	auto_free char *bytes = NULL;
 	struct mappings all = { 0 };
-	struct stat st;
 	size_t len;
 	bool found = false;
 
-	if (stat(j->order->agent_path, &st) ||
-	    file_read(j->order->agent_path, AGENT_FILE_MAX, &bytes, &len) ||
+	if (agent_file_read(j->order->agent_path, &bytes, &len) ||
 	    mappings_read(j->t.status.pid, true, &all))
 		return false;
 	for (size_t i = 0; i < all.nr && !found; i++) {
 		const struct mapping *m = &all.at[i];
-		found = m->inode == st.st_ino || ((is_mount(m) || strstr(m->path, "/.jvmmap-")) &&
-						  is_copy(j->t.status.pid, m, bytes, len));
+		found = is_file(m, j->order->agent_path) ||
+			((is_mount(m) || strstr(m->path, "/.jvmmap-")) &&
+			 is_copy(j->t.status.pid, m, bytes, len));
 	}
 	mappings_fini(&all);
 	return found;
@@ -91,7 +96,7 @@ static bool has_delivery(const struct job *j, const char *path)
 	bool has_copy = false, has_mount = false;
 	size_t len;
 
-	if (file_read(j->order->agent_path, AGENT_FILE_MAX, &bytes, &len) ||
+	if (agent_file_read(j->order->agent_path, &bytes, &len) ||
 	    mappings_read(j->t.status.pid, true, &all))
 		return false;
 	for (size_t i = 0; i < all.nr && !has_copy; i++) {
@@ -115,4 +120,32 @@ bool loaded_agent_has_path(const struct job *j)
 	if (!strcmp(path, j->order->agent_path))
 		return j->t.has_our_root;
 	return delivery_is_path(path) && has_delivery(j, path);
+}
+
+static bool has_own_file(const struct job *j)
+{
+	struct mappings all = { 0 };
+	bool found = false;
+
+	if (!j->t.has_our_root || mappings_read(j->t.status.pid, true, &all))
+		return false;
+	for (size_t i = 0; i < all.nr && !found; i++)
+		found = is_file(&all.at[i], j->order->agent_path);
+	mappings_fini(&all);
+	return found;
+}
+
+bool loaded_agent_other_path(const struct job *j, const char *path, char out[DELIVERY_PATH_MAX])
+{
+	auto_free char *bytes = NULL;
+	size_t len;
+
+	if (delivery_is_path(path)) {
+		snprintf(out, DELIVERY_PATH_MAX, "%s", j->order->agent_path);
+		return has_own_file(j);
+	}
+	if (agent_file_read(j->order->agent_path, &bytes, &len))
+		return false;
+	delivery_path(bytes, len, out);
+	return has_delivery(j, out);
 }

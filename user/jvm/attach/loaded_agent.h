@@ -12,3 +12,9 @@ bool loaded_agent_is_ours(const struct job *j);
  * again loads no other file. The sender of the order may have been taken over.
  */
 bool loaded_agent_has_path(const struct job *j);
+
+/*
+ * Fills in the other path by which the JVM knows the order's agent: our file's if `path` is that of
+ * a copy, and the reverse. A JVM that has loaded both has two agents. False if it knows no other.
+ */
+bool loaded_agent_other_path(const struct job *j, const char *path, char out[DELIVERY_PATH_MAX]);

@@ -12,7 +12,7 @@
 
 #include "base/auto.h"
 #include "base/log.h"
-#include "jvmmap/wire.h"
+#include "base/time.h"
 #include "proc/status.h"
 #include "proc/target_file.h"
 
@@ -119,6 +119,45 @@ u32 memfds_count(pid_t pid)
 
 	each(pid, count, &nr);
 	return nr;
+}
+
+/* A reader that was killed before it had locked its buffer has shown nothing but the start. */
+static bool is_abandoned(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+	struct wire_header head;
+
+	return pread(fd, &head, sizeof(head), 0) == sizeof(head) && head.magic == WIRE_MAGIC &&
+	       (head.has_lock || time_mono_ns() > head.start_ns + WIRE_CLAIM_TIMEOUT_NS) &&
+	       !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type == F_UNLCK;
+}
+
+struct abandoned {
+	char (*nonces)[WIRE_NONCE_LEN + 1];
+	u32 nr, max;
+	uid_t owner;
+};
+
+static int note_abandoned(int dir_fd, const char *entry, const char *name, void *ctx)
+{
+	struct abandoned *a = ctx;
+
+	if (a->nr == a->max || strncmp(name, WIRE_NAME_PREFIX, strlen(WIRE_NAME_PREFIX)))
+		return 0;
+	auto_close int fd = target_memfd_open(dir_fd, entry, name, a->owner);
+	if (fd >= 0 && is_abandoned(fd))
+		strcpy(a->nonces[a->nr++], nonce_of(name));
+	return 0;
+}
+
+int memfds_abandoned(pid_t pid, char (*nonces)[WIRE_NONCE_LEN + 1], u32 max)
+{
+	struct proc_status status;
+	int err = proc_status_read(pid, &status);
+	struct abandoned a = { nonces, 0, max, err ? 0 : status.fsuid };
+
+	err = err ?: each(pid, note_abandoned, &a);
+	return err ?: (int)a.nr;
 }
 
 static int found(int dir_fd, const char *entry, const char *name, void *ctx)

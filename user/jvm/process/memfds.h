@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/types.h"
+#include "jvmmap/wire.h"
 
 /* Opens the buffer with this nonce; -ENOENT if the process has none, -EACCES, -ESRCH. */
 int memfds_open(pid_t pid, const char *nonce);
@@ -15,6 +16,12 @@ void memfds_claim(int fd);
 
 /* The number of buffers of agents of our version; the process can forge it. */
 u32 memfds_count(pid_t pid);
+
+/*
+ * Fills in the nonces of at most `max` buffers of our version whose reader has gone without ending
+ * its session. Returns their number, or -EACCES, -ESRCH.
+ */
+int memfds_abandoned(pid_t pid, char (*nonces)[WIRE_NONCE_LEN + 1], u32 max);
 
 /* 1 if there is one, 0 if not, -EACCES, -ESRCH. */
 int memfds_any(pid_t pid);
