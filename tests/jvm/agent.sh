@@ -91,6 +91,11 @@ refused() {
 	nothing_left "$2"
 }
 
+# no_listener: the JVM has no attach listener, unless another recorder of the node has attached its agent.
+no_listener() {
+	[ ! -e "/tmp/.java_pid$PID" ] || wait_for 10 grep -q jvmmap "/proc/$PID/maps"
+}
+
 not_disturbed() {
 	sleep 0.2
 	assert_no_grep 'thread dump' out

@@ -88,8 +88,9 @@ slices() {
 	cat "slices-$1.txt"
 }
 
-has_slices() { # NODE
-	[ "$(api "$1" api/v1/slices | field 'd.series.some(s => s.service == "busy")')" = true ]
+# has_slices NODE: they have a second of the busy program, and with it each of its functions.
+has_slices() {
+	[ "$(api "$1" api/v1/slices | field 'd.series.some(s => s.service == "busy" && s.total > 1000)')" = true ]
 }
 
 # start_busy [GROUP]: a program with a name of its own, "busy", that spends its time in known functions; in
