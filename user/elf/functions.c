@@ -10,9 +10,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "elf/debugfile.h"
-
-/* Of symbols, and again of their names: a worker has room for both. */
-#define TABLE_BYTES_MAX (112u << 20)
+#include "elf/symbol_table.h"
 
 struct search {
 	const struct elf *elf, *symbols; /* the same file, or `symbols` is its debug file */
@@ -59,8 +57,9 @@ static bool is_method(const char *symbol, const char *wanted)
 	}
 }
 
-static void visit(struct search *s, const Elf64_Sym *symbol, const char *name)
+static void visit(void *ctx, const Elf64_Sym *symbol, const char *name)
 {
+	struct search *s = ctx;
 	bool is_wanted = false;
 	u64 off;
 
@@ -80,30 +79,6 @@ static void visit(struct search *s, const Elf64_Sym *symbol, const char *name)
 		near_consider(s->near, name);
 }
 
-static int search_table(struct search *s, const struct elf_section *table)
-{
-	size_t nr_sections, len, names_len;
-	const struct elf_section *sections = elf_sections(s->symbols, &nr_sections);
-
-	if (table->link >= nr_sections)
-		return -EBADMSG;
-	auto_free void *symbols = NULL, *names = NULL;
-	int err = elf_section_read(s->symbols, table, TABLE_BYTES_MAX, &symbols, &len)
-			  ?: elf_section_read(s->symbols, &sections[table->link], TABLE_BYTES_MAX,
-					      &names, &names_len);
-	if (err)
-		return err;
-	if (!names_len || ((char *)names)[names_len - 1])
-		return -EBADMSG;
-	for (size_t i = 0; i < len / sizeof(Elf64_Sym); i++) {
-		Elf64_Sym symbol;
-		memcpy(&symbol, (Elf64_Sym *)symbols + i, sizeof(symbol));
-		if (symbol.st_name < names_len)
-			visit(s, &symbol, (char *)names + symbol.st_name);
-	}
-	return 0;
-}
-
 /* Finds functions in the file at `fd` with the symbols of the file at `symbols_fd`. */
 static int search_file(struct search *s, int fd, int symbols_fd)
 {
@@ -113,14 +88,12 @@ static int search_file(struct search *s, int fd, int symbols_fd)
 
 	if (err)
 		return err;
-	if (!elf_is_64(elf) || !elf_is_64(symbols))
+	if (!elf_is_64(elf))
 		return -ENOEXEC;
 	s->elf = elf;
 	s->symbols = symbols;
-	for (size_t i = 0; !err && i < ARRAY_SIZE(tables) && s->nr_found < s->nr_names; i++) {
-		const struct elf_section *table = elf_section_find(symbols, tables[i]);
-		err = table && table->type != SHT_NOBITS ? search_table(s, table) : 0;
-	}
+	for (size_t i = 0; !err && i < ARRAY_SIZE(tables) && s->nr_found < s->nr_names; i++)
+		err = symbol_table_each(symbols, tables[i], visit, s);
 	return err;
 }
 
