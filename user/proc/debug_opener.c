@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opens debug files for workers. */
-#include "sym/debug_opener.h"
+#include "proc/debug_opener.h"
 
 #include <errno.h>
 #include <string.h>
