@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "capture/unwind/row_build.h"
+#include "jvm/attach/code_dependencies.h"
 #include "sym/parse_symbols.h"
 #include "sym/perf_map.h"
 #include "sym/places.h"
@@ -22,7 +23,7 @@
 static const worker_fn tasks[PARSER_TASKS] = {
 	[WORKER_ROWS] = row_build_task,        [WORKER_PERF_MAP] = perf_map_task,
 	[WORKER_HEADERS] = parse_headers_task, [WORKER_SYMBOLS] = parse_symbols_task,
-	[WORKER_PLACES] = places_task,
+	[WORKER_PLACES] = places_task,         [WORKER_DEPENDENCIES] = code_dependencies_task,
 };
 
 static const struct worker_kind kind = { .tasks = tasks, .nr_tasks = PARSER_TASKS };

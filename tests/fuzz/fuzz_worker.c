@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "capture/unwind/row_build.h"
+#include "jvm/attach/code_dependencies.h"
 #include "sym/parse_symbols.h"
 #include "sym/perf_map.h"
 #include "sym/places.h"
@@ -105,10 +106,19 @@ static void as_places(const u8 *data, size_t size)
 			abort();
 }
 
+static void as_dependencies(const u8 *data, size_t size)
+{
+	u64 vaddr = 0;
+
+	if (!code_dependencies_decode(data, size, &vaddr) && (size != sizeof(vaddr) || !vaddr))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	static void (*const as[])(const u8 *data, size_t size) = {
-		as_symbols, as_perf_map, as_headers, as_rows, as_message, as_places,
+		as_symbols, as_perf_map, as_headers,      as_rows,
+		as_message, as_places,   as_dependencies,
 	};
 
 	if (size)

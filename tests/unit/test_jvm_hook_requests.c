@@ -76,18 +76,39 @@ static void times_of_reports_are_kept_until_they_end(void **state)
 	assert_true(hook_requests_wait(&q));
 	hook_requests_send(&q);
 	assert_false(hook_requests_wait(&q));
-	hook_requests_succeed(&q, 10);
+	hook_requests_succeed(&q, 10, 0);
 	hook_requests_add(&q, &lock);
 	assert_true(hook_requests_wait(&q));
 	hook_requests_send(&q);
-	hook_requests_succeed(&q, 20);
+	hook_requests_succeed(&q, 20, 0);
 	assert_int_equal(q.since_ns[0], 10);
 	assert_int_equal(q.since_ns[1], 20);
 	hook_requests_remove(&q, &alloc);
 	hook_requests_send(&q);
-	hook_requests_succeed(&q, 30);
+	hook_requests_succeed(&q, 30, 0);
 	assert_int_equal(q.since_ns[0], 0);
 	assert_int_equal(q.since_ns[1], 20);
+	hook_requests_fini(&q);
+}
+
+/* A JVM that does not report calls at first may do so after another command. */
+static void an_event_that_was_left_out_begins_with_a_repeated_command(void **state)
+{
+	struct agent_hooks wanted = { .alloc_interval = 1, .methods = "a/B.run" };
+	struct hook_requests q = { 0 };
+
+	hook_requests_add(&q, &wanted);
+	hook_requests_send(&q);
+	hook_requests_succeed(&q, 10, AGENT_HOOK_METHOD);
+	assert_int_equal(q.since_ns[0], 10);
+	assert_int_equal(q.since_ns[2], 0);
+	assert_false(hook_requests_wait(&q));
+	hook_requests_repeat(&q);
+	assert_true(hook_requests_wait(&q));
+	hook_requests_send(&q);
+	hook_requests_succeed(&q, 20, 0);
+	assert_int_equal(q.since_ns[0], 10);
+	assert_int_equal(q.since_ns[2], 20);
 	hook_requests_fini(&q);
 }
 
@@ -122,6 +143,7 @@ int main(void)
 		cmocka_unit_test(methods_that_do_not_fit_are_left_out),
 		cmocka_unit_test(an_owner_without_room_is_the_only_one_to_know),
 		cmocka_unit_test(times_of_reports_are_kept_until_they_end),
+		cmocka_unit_test(an_event_that_was_left_out_begins_with_a_repeated_command),
 		cmocka_unit_test(a_failed_command_is_tried_again_a_few_times),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

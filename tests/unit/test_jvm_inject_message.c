@@ -24,6 +24,7 @@ static struct inject_order order_of(pid_t pid)
 		.may_signal = true,
 		.way = DELIVERY_MOUNT,
 		.hooks = { .alloc_interval = 11, .refs = true, .lock_min_ns = 13 },
+		.dependencies = 17,
 	};
 
 	inject_nonce(o.nonce);
@@ -50,6 +51,7 @@ static void an_order_arrives_as_it_was_sent(void **state)
 	assert_int_equal(got.way, DELIVERY_MOUNT);
 	assert_int_equal(got.hooks.alloc_interval, 11);
 	assert_int_equal(got.hooks.lock_min_ns, 13);
+	assert_int_equal(got.dependencies, 17);
 	assert_string_equal(got.nonce, sent.nonce);
 	assert_string_equal(got.loaded_path, DELIVERED);
 	assert_string_equal(got.hooks.methods, "a/B.run");
@@ -128,11 +130,13 @@ static void a_result_is_checked_and_its_text_cleaned(void **state)
 
 	strcpy(sent.reason, "a\033[2Jb");
 	sent.ring_fd = 0;
+	sent.libjvm = 19;
 	inject_result_encode(&sent, &m);
 	assert_int_equal(inject_result_decode(&m, &got), 0);
 	assert_int_equal(got.outcome, INJECT_DONE);
 	assert_true(got.has_vm && !got.is_lasting);
 	assert_int_equal(got.clock_off_ns, -7);
+	assert_int_equal(got.libjvm, 19);
 	assert_int_equal(got.ring_fd, -1);
 	assert_null(strchr(got.reason, '\033'));
 	sent.outcome = INJECT_RUNNING;

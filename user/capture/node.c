@@ -82,7 +82,7 @@ struct node *node_new(const struct node_options *options)
 	n->bound = options->within ? cgroup_bound_new(options->within) : NULL;
 	n->agents = agents_new(options->agent_path, options->agent);
 	n->jvms = jvm_registry_new();
-	agents_use_jvms(n->agents, n->jvms);
+	agents_use(n->agents, n->jvms, n->workers);
 	n->frames = frames_new();
 	if (options->lines)
 		frames_keep_lines(n->frames);

@@ -3,6 +3,7 @@
 #include "capture/parsers.h"
 
 #include "capture/unwind/row_build.h"
+#include "jvm/attach/code_dependencies.h"
 #include "sym/parse_symbols.h"
 #include "sym/perf_map.h"
 #include "sym/places.h"
@@ -10,7 +11,7 @@
 static const worker_fn tasks[PARSER_TASKS] = {
 	[WORKER_ROWS] = row_build_task,        [WORKER_PERF_MAP] = perf_map_task,
 	[WORKER_HEADERS] = parse_headers_task, [WORKER_SYMBOLS] = parse_symbols_task,
-	[WORKER_PLACES] = places_task,
+	[WORKER_PLACES] = places_task,         [WORKER_DEPENDENCIES] = code_dependencies_task,
 };
 
 static const struct worker_kind parsers = PARSER_KIND(tasks);

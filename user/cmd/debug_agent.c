@@ -111,7 +111,7 @@ static int run(pid_t pid, const struct options *o)
 	struct agents *a = agents_new(o->path, AGENT_ALWAYS);
 	struct jvm_registry *jvms = jvm_registry_new();
 	jvm_registry_add(jvms, id);
-	agents_use_jvms(a, jvms);
+	agents_use(a, jvms, NULL);
 	agents_tune(a, way_of(o->way), o->is_eager);
 	agents_request(a, id, id.start_ns, NULL);
 	while (agents_is_undecided(a, id)) {

@@ -15,6 +15,7 @@
 #include "jvm/agent/budget.h"
 #include "jvm/agent/code_details.h"
 #include "jvm/agent/entry_state.h"
+#include "jvm/agent/method_calls.h"
 #include "jvm/agent/turns.h"
 #include "jvm/agent/users.h"
 #include "jvm/attach/agent_file.h"
@@ -33,10 +34,6 @@
 
 #define SILENT_MAX 8 /* of a user other than root, as in INJECT_SILENT */
 
-#define DROPS_CODE                                                                         \
-	"it would drop all its compiled code if calls of a method were reported, as JDKs " \
-	"before 23 do; -e cpu or wall shows where the method's time goes"
-
 struct agents *agents_new(const char *path, enum agent_mode mode)
 {
 	struct agents *a = xcalloc(1, sizeof(*a));
@@ -53,9 +50,10 @@ void agents_tune(struct agents *a, enum delivery_way way, bool is_eager)
 	a->is_eager = is_eager;
 }
 
-void agents_use_jvms(struct agents *a, struct jvm_registry *jvms)
+void agents_use(struct agents *a, struct jvm_registry *jvms, struct workers *workers)
 {
 	a->jvms = jvms;
+	a->workers = workers;
 }
 
 static void add_entry(struct agents *a, struct process_id id, u64 program_ns)
@@ -115,6 +113,7 @@ static int order(struct agents *a, struct agents_entry *e, enum inject_command c
 		.may_have_no_vm = e->has_no_vm,
 		.way = a->way,
 		.hooks = e->hooks.merged,
+		.dependencies = e->dependencies,
 	};
 	/*
 	 * A replay in progress continues to its end or deadline, without effect on the new command.
@@ -134,7 +133,15 @@ static int order(struct agents *a, struct agents_entry *e, enum inject_command c
 	return inject_start(&e->order, &e->injection);
 }
 
-static void open_ring(struct agents_entry *e, const struct inject_result *result)
+/* The agent reports the wanted events, perhaps without calls of methods. */
+static void take_hooks(struct agents *a, struct agents_entry *e, const struct inject_result *result,
+		       u64 now_ns)
+{
+	method_calls_note(a, e, result);
+	hook_requests_succeed(&e->hooks, now_ns, result->drops_code ? AGENT_HOOK_METHOD : 0);
+}
+
+static void open_ring(struct agents *a, struct agents_entry *e, const struct inject_result *result)
 {
 	codemap_free(e->map);
 	e->map = codemap_new();
@@ -150,21 +157,18 @@ static void open_ring(struct agents_entry *e, const struct inject_result *result
 	e->stopped_ns = 0;
 	e->attach_ns = time_mono_ns() - e->injected_ns;
 	strcpy(e->loaded_path, result->loaded_path);
-	e->drops_code = result->drops_code;
 	e->read_ns = time_mono_ns();
-	entry_set_reason(e, e->drops_code ? DROPS_CODE : "");
 	refusal_forget(e->id);
-	hook_requests_succeed(&e->hooks, e->injected_ns + e->attach_ns);
+	take_hooks(a, e, result, e->injected_ns + e->attach_ns);
 }
 
-static void change_hooks(struct agents_entry *e, const struct inject_result *result)
+static void change_hooks(struct agents *a, struct agents_entry *e,
+			 const struct inject_result *result)
 {
 	u64 now_ns = time_mono_ns();
 
 	if (result->outcome == INJECT_DONE) {
-		e->drops_code = result->drops_code;
-		entry_set_reason(e, e->drops_code ? DROPS_CODE : "");
-		hook_requests_succeed(&e->hooks, now_ns);
+		take_hooks(a, e, result, now_ns);
 		return;
 	}
 	auto_free char *why =
@@ -198,12 +202,12 @@ static void conclude(struct agents *a, struct agents_entry *e, const struct inje
 		entry_set_reason(e, why);
 	}
 	if (e->order.command == INJECT_HOOKS && e->ring)
-		change_hooks(e, result);
+		change_hooks(a, e, result);
 	if (e->order.command != INJECT_START)
 		return;
 	users_find(a, e->uid)->nr_silent += result->outcome == INJECT_SILENT;
 	if (result->outcome == INJECT_DONE)
-		open_ring(e, result);
+		open_ring(a, e, result);
 	else if (result->outcome == INJECT_DOUBT)
 		entry_doubt(e, result->reason);
 	else if (result->outcome == INJECT_WAIT)
@@ -286,6 +290,7 @@ static void entry_fini(struct agents *a, struct agents_entry *e)
 	codemap_free(e->map);
 	thread_names_free(e->threads);
 	hook_requests_fini(&e->hooks);
+	work_free(e->search);
 	free(e->reason);
 }
 
@@ -439,8 +444,10 @@ void agents_poll(struct agents *a)
 	u64 now = time_mono_ns();
 
 	budget_begin(a);
-	vec_each(e, &a->entries)
+	vec_each(e, &a->entries) {
 		poll_injection(a, e);
+		method_calls_poll(e);
+	}
 	/* Another entry comes first each time, because a user's time may end before its last ring.
 	 */
 	for (size_t i = 0; i < a->entries.nr; i++) {
@@ -465,7 +472,7 @@ void agents_poll(struct agents *a)
 static bool awaits_hooks(const struct agents_entry *e)
 {
 	return e->ring && !e->hooks.failures &&
-	       (hook_requests_wait(&e->hooks) ||
+	       (hook_requests_wait(&e->hooks) || e->search ||
 		(e->injection && e->order.command == INJECT_HOOKS));
 }
 

@@ -28,6 +28,7 @@ enum agent_state {
 };
 
 struct agents;
+struct workers;
 
 /* `path` as for agent_file_find. If there is no file, every refusal has that reason. */
 struct agents *agents_new(const char *path, enum agent_mode mode);
@@ -42,10 +43,10 @@ void agents_free(struct agents *a);
 void agents_each_cache(const struct agents *a, cache_use_fn visit, void *ctx);
 
 /*
- * Sets the JVMs whose tables supply what agents cannot report: compiler and compile id of code.
- * NULL: none. Must outlive `a`.
+ * Sets the JVMs whose tables supply what agents cannot report, compiler and compile id of code, and
+ * the workers that read files of JVMs. Both may be NULL, and must outlive `a`.
  */
-void agents_use_jvms(struct agents *a, struct jvm_registry *jvms);
+void agents_use(struct agents *a, struct jvm_registry *jvms, struct workers *workers);
 
 /*
  * Requests an attach to a JVM; repeated requests do no harm. `program_ns` is the time at which the

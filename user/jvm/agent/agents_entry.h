@@ -9,6 +9,7 @@
 #include "jvm/agent/hook_requests.h"
 #include "jvm/attach/inject.h"
 #include "proc/status.h"
+#include "worker/workers.h"
 
 #define AGENTS_TRIES_MAX 4
 
@@ -41,6 +42,9 @@ struct agents_entry {
 	const struct agent_hooks *refs_for; /* whose references are to be reported; NULL: none */
 	u64 bytes;                          /* kept of its reports, for budget.c */
 	bool drops_code;                    /* if its agent had to report calls of methods */
+	struct work *search;                /* for `dependencies`; NULL if none is running */
+	u64 dependencies;                   /* of inject_order; 0: unknown */
+	int search_err;                     /* why the last search failed; 0: it did not */
 	struct codemap *map;
 	struct thread_names *threads;
 	char nonce[WIRE_NONCE_LEN + 1];
@@ -64,6 +68,7 @@ struct agents {
 	bool is_urgent;
 	char *path;
 	struct jvm_registry *jvms; /* owned by the caller; NULL: not used */
+	struct workers *workers;   /* the same */
 	VEC(struct agents_entry) entries;
 	struct dict by_process; /* process_id_hash -> index in entries */
 	VEC(struct injection *) cleaners;

@@ -70,9 +70,9 @@ void hook_requests_fail(struct hook_requests *q, u64 now_ns)
 	q->failures++;
 }
 
-void hook_requests_succeed(struct hook_requests *q, u64 now_ns)
+void hook_requests_succeed(struct hook_requests *q, u64 now_ns, u32 left_out)
 {
-	u32 hooks = agent_hooks_mask(&q->sent);
+	u32 hooks = agent_hooks_mask(&q->sent) & ~left_out;
 
 	q->failures = 0;
 	for (u32 i = 0; i < AGENT_HOOKS; i++)
@@ -80,6 +80,11 @@ void hook_requests_succeed(struct hook_requests *q, u64 now_ns)
 			q->since_ns[i] = 0;
 		else if (!q->since_ns[i])
 			q->since_ns[i] = now_ns;
+}
+
+void hook_requests_repeat(struct hook_requests *q)
+{
+	q->is_sent = false;
 }
 
 void hook_requests_reset(struct hook_requests *q)

@@ -41,8 +41,14 @@ void hook_requests_send(struct hook_requests *q);
 /* The command failed. The next one is sent after a pause. */
 void hook_requests_fail(struct hook_requests *q, u64 now_ns);
 
-/* The command succeeded at `now_ns`: the agent reports the events in `sent`. */
-void hook_requests_succeed(struct hook_requests *q, u64 now_ns);
+/*
+ * The command succeeded at `now_ns`: the agent reports the events in `sent`, except for
+ * `left_out`, a mask of hooks.
+ */
+void hook_requests_succeed(struct hook_requests *q, u64 now_ns, u32 left_out);
+
+/* Has the last command sent again. */
+void hook_requests_repeat(struct hook_requests *q);
 
 /* The agent's session has ended. */
 void hook_requests_reset(struct hook_requests *q);

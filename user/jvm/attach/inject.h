@@ -34,6 +34,7 @@ struct inject_order {
 	bool may_have_no_vm;                 /* INJECT_START: goes on if no VM can be read */
 	enum delivery_way way;
 	struct agent_hooks hooks; /* INJECT_START, INJECT_HOOKS, INJECT_REFS */
+	u64 dependencies; /* address of a variable in libjvm (code_dependencies.h); 0: unknown */
 };
 
 enum inject_outcome {
@@ -55,6 +56,7 @@ struct inject_result {
 	char loaded_path[DELIVERY_PATH_MAX];
 	char reason[320]; /* "reason; what to do", clean */
 	bool drops_code; /* START, HOOKS: it would drop its compiled code: calls are not reported */
+	u64 libjvm;      /* address of its libjvm, if calls are wanted; 0: unknown */
 	int ring_fd;     /* of INJECT_START, owned by the caller; otherwise -1 */
 };
 

@@ -13,7 +13,7 @@ struct order_wire {
 	u32 command, way;
 	u8 may_signal, may_have_no_vm, refs, collect;
 	s32 pid;
-	u64 number, start_ns, program_ns, alloc_interval, lock_min_ns;
+	u64 number, start_ns, program_ns, alloc_interval, lock_min_ns, dependencies;
 	char nonce[WIRE_NONCE_LEN + 1];
 	char loaded_path[DELIVERY_PATH_MAX];
 	char methods[WIRE_METHODS_MAX];
@@ -29,6 +29,7 @@ struct result_wire {
 	u32 outcome;
 	u8 was_signalled, has_vm, is_lasting, drops_code;
 	s64 clock_off_ns;
+	u64 libjvm;
 	char loaded_path[DELIVERY_PATH_MAX];
 	char reason[sizeof(((struct inject_result *)0)->reason)];
 };
@@ -87,6 +88,7 @@ void inject_order_encode(const struct inject_order *order, u64 number, struct wo
 		.program_ns = order->program_ns,
 		.alloc_interval = order->hooks.alloc_interval,
 		.lock_min_ns = order->hooks.lock_min_ns,
+		.dependencies = order->dependencies,
 	};
 
 	memcpy(w.nonce, order->nonce, sizeof(w.nonce));
@@ -116,6 +118,7 @@ int inject_order_decode(const struct worker_message *m, const char *agent_path, 
 			   .refs = w.refs != 0,
 			   .collect = w.collect != 0,
 			   .lock_min_ns = w.lock_min_ns },
+		.dependencies = w.dependencies,
 	};
 	memcpy(out->nonce, w.nonce, sizeof(w.nonce));
 	memcpy(out->loaded_path, w.loaded_path, sizeof(w.loaded_path));
@@ -151,6 +154,7 @@ void inject_result_encode(const struct inject_result *result, struct worker_mess
 		.is_lasting = result->is_lasting,
 		.drops_code = result->drops_code,
 		.clock_off_ns = result->clock_off_ns,
+		.libjvm = result->libjvm,
 	};
 
 	memcpy(w.loaded_path, result->loaded_path, sizeof(w.loaded_path));
@@ -174,6 +178,7 @@ int inject_result_decode(const struct worker_message *m, struct inject_result *o
 		.is_lasting = w.is_lasting != 0,
 		.clock_off_ns = w.clock_off_ns,
 		.drops_code = w.drops_code != 0,
+		.libjvm = w.libjvm,
 		.ring_fd = -1,
 	};
 	memcpy(out->loaded_path, w.loaded_path, sizeof(w.loaded_path));

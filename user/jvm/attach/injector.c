@@ -21,6 +21,7 @@
 #include "jvm/attach/loaded_agent.h"
 #include "jvm/attach/readiness.h"
 #include "jvm/hotspot/hotspot.h"
+#include "jvm/hotspot/variable.h"
 #include "jvm/process/javaproc.h"
 #include "jvm/process/memfds.h"
 #include "proc/capability.h"
@@ -242,14 +243,26 @@ static void go_beside(struct job *j)
 }
 
 /*
- * Whether a first change of a class would drop all compiled code. It does, unless the JVM has
- * recorded from its start which code depends on which method (JDK-8324241, in JDK 23 and newer).
+ * Whether a change of a class would drop all compiled code. It does, unless the JVM has recorded
+ * from its start which code depends on which method. JDK 23 and newer always do (JDK-8324241),
+ * others if an agent was there (code_dependencies.h). Changes that also replace the methods and
+ * fields of a class, in builds of JetBrains, drop everything each time.
  */
-static bool drops_code(const struct hotspot *h)
+static bool drops_code(const struct hotspot *h, u64 dependencies)
 {
-	bool is_noted = false;
+	bool is_set;
 
-	return hotspot_flag(h, "AlwaysRecordEvolDependencies", &is_noted) || !is_noted;
+	if (!hotspot_flag(h, "AllowEnhancedClassRedefinition", &is_set) && is_set)
+		return true;
+	if (!hotspot_flag(h, "AlwaysRecordEvolDependencies", &is_set) && is_set)
+		return false;
+	return !dependencies || hotspot_variable(h, dependencies, &is_set) || !is_set;
+}
+
+static void note_dropping(struct job *j, const struct hotspot *h)
+{
+	j->result.libjvm = hotspot_libjvm(h);
+	j->result.drops_code = drops_code(h, j->order->dependencies);
 }
 
 /* Reads the VM's own flags and options, if possible. */
@@ -267,10 +280,12 @@ static enum readiness ask_vm(struct job *j)
 	}
 	j->is_early = err == -EAGAIN;
 	j->is_silent = err && mem_left_out()->nr;
-	j->result.drops_code = *j->order->hooks.methods && (err || drops_code(h));
+	j->result.drops_code = *j->order->hooks.methods;
 	if (err)
 		return READY;
 	j->result.has_vm = true;
+	if (*j->order->hooks.methods)
+		note_dropping(j, h);
 	bool is_reduced = true;
 	j->handles_quit = !hotspot_flag(h, "ReduceSignalUsage", &is_reduced) && !is_reduced;
 	enum readiness ready = readiness_of_vm(h, &j->why);

@@ -176,34 +176,35 @@ enum jvm_size {
 };
 
 /* X(name): the JVM flags of type bool that are read */
-#define JVM_FLAGS(X)                  \
-	X(PreserveFramePointer)       \
-	X(DebugNonSafepoints)         \
-	X(ReduceSignalUsage)          \
-	X(DisableAttachMechanism)     \
-	X(StartAttachListener)        \
-	X(EnableDynamicAgentLoading)  \
-	X(TieredCompilation)          \
-	X(SegmentedCodeCache)         \
-	X(UseSerialGC)                \
-	X(UseParallelGC)              \
-	X(UseParallelOldGC)           \
-	X(UseConcMarkSweepGC)         \
-	X(UseG1GC)                    \
-	X(UseZGC)                     \
-	X(UseShenandoahGC)            \
-	X(UseEpsilonGC)               \
-	X(ZGenerational)              \
-	X(UseCompressedOops)          \
-	X(UseCompressedClassPointers) \
-	X(UseCompactObjectHeaders)    \
-	X(UseJVMCICompiler)           \
-	X(DumpSharedSpaces)           \
-	X(DynamicDumpSharedSpaces)    \
-	X(DTraceAllocProbes)          \
-	X(DTraceMonitorProbes)        \
-	X(DTraceMethodProbes)         \
-	X(AlwaysRecordEvolDependencies)
+#define JVM_FLAGS(X)                    \
+	X(PreserveFramePointer)         \
+	X(DebugNonSafepoints)           \
+	X(ReduceSignalUsage)            \
+	X(DisableAttachMechanism)       \
+	X(StartAttachListener)          \
+	X(EnableDynamicAgentLoading)    \
+	X(TieredCompilation)            \
+	X(SegmentedCodeCache)           \
+	X(UseSerialGC)                  \
+	X(UseParallelGC)                \
+	X(UseParallelOldGC)             \
+	X(UseConcMarkSweepGC)           \
+	X(UseG1GC)                      \
+	X(UseZGC)                       \
+	X(UseShenandoahGC)              \
+	X(UseEpsilonGC)                 \
+	X(ZGenerational)                \
+	X(UseCompressedOops)            \
+	X(UseCompressedClassPointers)   \
+	X(UseCompactObjectHeaders)      \
+	X(UseJVMCICompiler)             \
+	X(DumpSharedSpaces)             \
+	X(DynamicDumpSharedSpaces)      \
+	X(DTraceAllocProbes)            \
+	X(DTraceMonitorProbes)          \
+	X(DTraceMethodProbes)           \
+	X(AlwaysRecordEvolDependencies) \
+	X(AllowEnhancedClassRedefinition)
 
 enum jvm_flag {
 #define X(name) JVM_FLAG_##name,
