@@ -2,12 +2,17 @@
 #include "test.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "jvm/attach/attach.h"
 #include "jvm/attach/job.h"
+#include "jvm/attach/loaded_agent.h"
 
 static enum attach_verdict verdict(const char *reply, struct str *text)
 {
@@ -120,6 +125,50 @@ static void a_job_is_an_orphan_once_its_reader_has_ended(void **state)
 	close(pair[0]);
 }
 
+/* Maps a file of these bytes like the code of a library; its name is gone then. */
+static void load(const char *folder, const char *name, void **at)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0700);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "agent", 5), 5);
+	*at = mmap(NULL, 5, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(*at, MAP_FAILED);
+	close(fd);
+	unlink(path);
+}
+
+/* We are the JVM. A copy is recognised by its content and its name. */
+static void a_copy_is_found_by_its_path_but_not_under_musl(void **state)
+{
+	static const char name[] = ".jvmmap-0123456789abcdef0123456789abcdef.so";
+	char folder[] = "/tmp/test-attach-XXXXXX", agent[64];
+	struct inject_order order = { .agent_path = agent };
+	struct job j = { .order = &order };
+	void *copy, *loader;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(agent, sizeof(agent), "%s/agent", folder);
+	snprintf(order.loaded_path, sizeof(order.loaded_path), "/tmp/%s", name);
+	FILE *file = fopen(agent, "w");
+	assert_non_null(file);
+	fputs("agent", file);
+	fclose(file);
+	assert_int_equal(proc_status_read(getpid(), &j.t.status), 0);
+	assert_false(loaded_agent_has_path(&j));
+	load(folder, name, &copy);
+	bool may_open = !access("/proc/self/map_files", R_OK | X_OK) && !geteuid();
+	assert_int_equal(loaded_agent_has_path(&j), may_open);
+	load(folder, "ld-musl-x86_64.so.1", &loader);
+	assert_false(loaded_agent_has_path(&j));
+	munmap(loader, 5);
+	munmap(copy, 5);
+	unlink(agent);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +179,7 @@ int main(void)
 		cmocka_unit_test(a_request_has_four_words_and_always_three_arguments),
 		cmocka_unit_test(a_talk_ends_when_the_other_side_closes_or_stays_silent),
 		cmocka_unit_test(a_job_is_an_orphan_once_its_reader_has_ended),
+		cmocka_unit_test(a_copy_is_found_by_its_path_but_not_under_musl),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

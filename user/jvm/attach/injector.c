@@ -160,6 +160,14 @@ static int send_to_loaded(struct job *j)
 	return err;
 }
 
+/* Sends a further command of a session. */
+static int send_again(struct job *j)
+{
+	if (loaded_agent_has_path(j) && send_to_loaded(j) == 0)
+		return 0;
+	return deliver_and_send(j, j->order->way);
+}
+
 /* The agent cannot report this itself: it has no buffer. */
 static void explain_no_ring(struct job *j)
 {
@@ -301,7 +309,7 @@ static void start_methods(struct job *j)
 	methods.command = INJECT_METHODS;
 	strcpy(methods.loaded_path, j->result.loaded_path);
 	struct job other = job_beside(j, &methods);
-	if (send_to_loaded(&other)) {
+	if (send_again(&other)) {
 		give_up_session(j);
 		job_conclude(j, other.result.outcome, other.result.reason);
 	}
@@ -419,8 +427,7 @@ static void carry_out(struct job *j)
 	case INJECT_REPLAY:
 	case INJECT_REFS:
 	case INJECT_STOP:
-		if ((loaded_agent_has_path(j) && send_to_loaded(j) == 0) ||
-		    deliver_and_send(j, j->order->way) == 0)
+		if (send_again(j) == 0)
 			j->result.outcome = INJECT_DONE;
 		break;
 	case INJECT_CLEAN:

@@ -87,26 +87,38 @@ static bool is_foreign(const struct job *j, const char *name, const char *bytes,
 	return fd < 0 || (st.st_size && !has_content(fd, bytes, len));
 }
 
+/*
+ * musl opens a path again before it looks for a loaded library (load_library in ldso/dynlink.c). In
+ * a shared /tmp it would load what others have put there meanwhile.
+ */
+static bool is_loader_of_musl(const struct mapping *m)
+{
+	return strstr(m->path, "/ld-musl-");
+}
+
 /* A copy has kept its path. That of a mount is proven by what is at this path now. */
 static bool has_delivery(const struct job *j, const char *path)
 {
 	const char *name = strrchr(path, '/');
 	auto_free char *bytes = NULL;
 	struct mappings all = { 0 };
-	bool has_copy = false, has_mount = false;
+	bool has_copy = false, has_mount = false, is_musl = false;
 	size_t len;
 
 	if (agent_file_read(j->order->agent_path, &bytes, &len) ||
 	    mappings_read(j->t.status.pid, true, &all))
 		return false;
-	for (size_t i = 0; i < all.nr && !has_copy; i++) {
+	for (size_t i = 0; i < all.nr; i++) {
 		const struct mapping *m = &all.at[i];
+		is_musl |= is_loader_of_musl(m);
 		if (!has_mount && is_mount(m))
 			has_mount = is_copy(j->t.status.pid, m, bytes, len);
-		else if (strstr(m->path, name))
+		else if (!has_copy && strstr(m->path, name))
 			has_copy = is_copy(j->t.status.pid, m, bytes, len);
 	}
 	mappings_fini(&all);
+	if (is_musl)
+		return false;
 	return has_copy || (has_mount && !is_foreign(j, name + 1, bytes, len));
 }
 

@@ -9,7 +9,8 @@ bool loaded_agent_is_ours(const struct job *j);
 
 /*
  * Whether the JVM knows the order's agent by the order's `loaded_path`, so that loading that path
- * again loads no other file. The sender of the order may have been taken over.
+ * again loads no other file. The sender of the order may have been taken over. Never true for a
+ * copy in a JVM for musl.
  */
 bool loaded_agent_has_path(const struct job *j);
 
