@@ -34,6 +34,12 @@ struct event_kind {
 	int (*parse)(const char *text, const struct event_options *o, struct event *e,
 		     struct str *why);
 
+	/*
+	 * Whether the event goes with those before it in the list. A negative errno comes with a
+	 * reason in `why`. NULL: it does.
+	 */
+	int (*check)(const struct events *all, const struct event *e, struct str *why);
+
 	/* Sets the knobs of its programs. */
 	void (*configure)(const struct event *e, u32 number, const struct event_options *o,
 			  struct knobs *knobs);

@@ -178,27 +178,28 @@ static bool is_method(const struct event *e)
 	return e->kind == &event_kind_method || e->kind == &event_kind_method_time;
 }
 
-/* Whether the event goes with those before it. Logs an error. */
-static int check_list(const struct event *e, u32 number)
+static int check_method(const struct events *all, const struct event *e, struct str *why)
 {
 	auto_str struct str list = { 0 };
 
-	for (const struct event *other = e - number; other <= e; other++) {
-		if (!is_method(other))
-			continue;
-		add_entry(other, &list);
-		if (other < e && other->kind == e->kind && !strcmp(other->what, e->what)) {
-			log_error("-e %s: %s is another event for the same calls; record the "
-				  "shorter time",
-				  e->name, other->name);
+	vec_each(other, &all->list) {
+		if (is_method(other))
+			add_entry(other, &list);
+		if (other->kind == e->kind && !strcmp(other->what, e->what)) {
+			str_addf(why,
+				 "-e %s: %s is another event for the same calls; record the "
+				 "shorter time",
+				 e->name, other->name);
 			return -EINVAL;
 		}
 	}
+	add_entry(e, &list);
 	if (list.len < AGENT_METHODS_MAX)
 		return 0;
-	log_error("-e %s: the names of all methods together are too long; record them one after "
-		  "the other",
-		  e->name);
+	str_addf(why,
+		 "-e %s: the names of all methods together are too long; record them one after "
+		 "the other",
+		 e->name);
 	return -E2BIG;
 }
 
@@ -206,10 +207,6 @@ static int check_list(const struct event *e, u32 number)
 static int open_probe(struct sources *s, const struct event *e, u32 number,
 		      const struct java_placing *p)
 {
-	int err = check_list(e, number);
-
-	if (err)
-		return err;
 	sources_describe(s, "calls of %s", e->name + strlen(METHOD_PREFIX));
 	for (const struct event *other = e - number; other < e; other++)
 		if (other->kind == e->kind)
@@ -255,6 +252,7 @@ const struct event_kind event_kind_method = {
 	.sparser = "larger --period",
 	.has_period = true,
 	.parse = parse_method,
+	.check = check_method,
 	.configure = configure_method,
 	.open = open_method,
 	.why_not = why_not_uprobe,
@@ -271,6 +269,7 @@ const struct event_kind event_kind_method_time = {
 	.sparser = "longer TIME",
 	.lasts = true,
 	.parse = parse_method_time,
+	.check = check_method,
 	.configure = configure_method_time,
 	.open = open_method_time,
 	.why_not = why_not_uprobe,

@@ -27,6 +27,7 @@ static void event_fini(struct event *e)
 	free(e->what);
 	free(e->places);
 	event_filter_free(e->filter);
+	*e = (struct event){ 0 };
 }
 
 /* Parses an event of that kind. Fails if this node cannot record it. */
@@ -102,7 +103,7 @@ int events_parse(const char *text, const struct event_options *o, struct events 
 	auto_free char *copy = xstrdup(text);
 
 	for (char *rest = copy, *name; (name = strsep(&rest, ","));) {
-		struct event e;
+		struct event e = { 0 };
 		int err = -EINVAL;
 		if (!*name)
 			str_addf(why, "-e '%s': an event's name is missing", text);
@@ -112,11 +113,14 @@ int events_parse(const char *text, const struct event_options *o, struct events 
 			err = parse_one(name, o, &e, why);
 		if (!err && has(out, e.name)) {
 			str_addf(why, "-e %s: %s is listed twice", text, e.name);
-			event_fini(&e);
 			err = -EINVAL;
 		}
-		if (err)
+		if (!err && e.kind->check)
+			err = e.kind->check(out, &e, why);
+		if (err) {
+			event_fini(&e);
 			return err;
+		}
 		vec_push(&out->list, e);
 	}
 	return 0;
