@@ -333,10 +333,12 @@ static void end_abandoned(const struct job *j)
 {
 	char nonces[WIRE_SESSIONS_MAX][WIRE_NONCE_LEN + 1], path[DELIVERY_PATH_MAX];
 	struct inject_order stop = *j->order;
-	int nr = memfds_abandoned(j->t.status.pid, nonces, WIRE_SESSIONS_MAX);
+	const pid_t pid = j->t.status.pid;
+	const u64 now = time_mono_ns() - (u64)j->t.clock_off_ns;
+	int nr = memfds_abandoned(pid, now, nonces, WIRE_SESSIONS_MAX);
 
 	if (process_root_become_if_denied(&j->t, nr)) {
-		nr = memfds_abandoned(j->t.status.pid, nonces, WIRE_SESSIONS_MAX);
+		nr = memfds_abandoned(pid, now, nonces, WIRE_SESSIONS_MAX);
 		process_root_unbecome(&j->t);
 	}
 	if (nr <= 0 || !loaded_agent_other_path(j, j->result.loaded_path, path))

@@ -12,7 +12,6 @@
 
 #include "base/auto.h"
 #include "base/log.h"
-#include "base/time.h"
 #include "proc/status.h"
 #include "proc/target_file.h"
 
@@ -121,20 +120,25 @@ u32 memfds_count(pid_t pid)
 	return nr;
 }
 
-/* A reader that was killed before it had locked its buffer has shown nothing but the start. */
-static bool is_abandoned(int fd)
+/*
+ * A reader that was killed before it had locked its buffer has never shown itself. One that could
+ * not lock it has, by heartbeats.
+ */
+static bool is_abandoned(int fd, u64 now_ns)
 {
 	struct flock lock = { .l_type = F_WRLCK };
 	struct wire_header head;
 
-	return pread(fd, &head, sizeof(head), 0) == sizeof(head) && head.magic == WIRE_MAGIC &&
-	       (head.has_lock || time_mono_ns() > head.start_ns + WIRE_CLAIM_TIMEOUT_NS) &&
-	       !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type == F_UNLCK;
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) || head.magic != WIRE_MAGIC ||
+	    fcntl(fd, F_OFD_GETLK, &lock) || lock.l_type != F_UNLCK)
+		return false;
+	return head.has_lock || (!head.heartbeat && now_ns > head.start_ns + WIRE_CLAIM_TIMEOUT_NS);
 }
 
 struct abandoned {
 	char (*nonces)[WIRE_NONCE_LEN + 1];
 	u32 nr, max;
+	u64 now_ns;
 	uid_t owner;
 };
 
@@ -145,16 +149,16 @@ static int note_abandoned(int dir_fd, const char *entry, const char *name, void 
 	if (a->nr == a->max || strncmp(name, WIRE_NAME_PREFIX, strlen(WIRE_NAME_PREFIX)))
 		return 0;
 	auto_close int fd = target_memfd_open(dir_fd, entry, name, a->owner);
-	if (fd >= 0 && is_abandoned(fd))
+	if (fd >= 0 && is_abandoned(fd, a->now_ns))
 		strcpy(a->nonces[a->nr++], nonce_of(name));
 	return 0;
 }
 
-int memfds_abandoned(pid_t pid, char (*nonces)[WIRE_NONCE_LEN + 1], u32 max)
+int memfds_abandoned(pid_t pid, u64 now_ns, char (*nonces)[WIRE_NONCE_LEN + 1], u32 max)
 {
 	struct proc_status status;
 	int err = proc_status_read(pid, &status);
-	struct abandoned a = { nonces, 0, max, err ? 0 : status.fsuid };
+	struct abandoned a = { nonces, 0, max, now_ns, err ? 0 : status.fsuid };
 
 	err = err ?: each(pid, note_abandoned, &a);
 	return err ?: (int)a.nr;

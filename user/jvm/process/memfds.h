@@ -19,9 +19,9 @@ u32 memfds_count(pid_t pid);
 
 /*
  * Fills in the nonces of at most `max` buffers of our version whose reader has gone without ending
- * its session. Returns their number, or -EACCES, -ESRCH.
+ * its session. `now_ns` is the process's CLOCK_MONOTONIC. Returns their number, or -EACCES, -ESRCH.
  */
-int memfds_abandoned(pid_t pid, char (*nonces)[WIRE_NONCE_LEN + 1], u32 max);
+int memfds_abandoned(pid_t pid, u64 now_ns, char (*nonces)[WIRE_NONCE_LEN + 1], u32 max);
 
 /* 1 if there is one, 0 if not, -EACCES, -ESRCH. */
 int memfds_any(pid_t pid);
