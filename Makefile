@@ -18,7 +18,8 @@ DEPS_TEST := $(DEPS) g++ tmux libcmocka-dev clang-format universal-ctags libdw-d
 	     protobuf-compiler python3 python3-yaml libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
 	     hey slowhttptest \
 	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \
-	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf nats-server
+	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf nats-server \
+	     podman runc catatonit
 
 JAVA_HOME ?= $(dir $(patsubst %/,%,$(dir $(realpath $(shell command -v javac)))))
 JVMTI      = -I$(JAVA_HOME)/include -I$(JAVA_HOME)/include/linux
