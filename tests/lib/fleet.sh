@@ -53,6 +53,12 @@ start_link() {
 	wait_for 10 grep -q ready "link-$1.out"
 }
 
+# kill_nats: kills the server. Its port is free when this returns: it is closed after the connections.
+kill_nats() {
+	kill -KILL "$NATS"
+	wait "$NATS" 2>/dev/null || true
+}
+
 # start_node NAME OPTION..: a daemon in dNAME, which is connected when this returns.
 start_node() {
 	start $(inside "$1") "$SYSFLAME" serve --dir "$TMP/d$1" --listen 127.0.0.1:0 --fleet "$URL" \
