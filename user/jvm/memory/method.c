@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/dict.h"
+#include "base/time.h"
 #include "base/vec.h"
 #include "jvm/memory/scopes.h"
 #include "jvm/memory/unloads.h"
@@ -15,9 +16,10 @@
 #define LINES_MAX     65536 /* bytes of a line table */
 #define TAG_UTF8      1     /* JVM_CONSTANT_Utf8 */
 #define ACCESS_NATIVE 0x100
-#define SYMBOL_MAX    65535 /* Symbol::max_length() */
-#define SYMBOL_FIRST  80    /* bytes in the first read: most names are shorter */
-#define TRIES         3     /* attempts to name a Method while classes are being unloaded */
+#define SYMBOL_MAX    65535      /* Symbol::max_length() */
+#define SYMBOL_FIRST  80         /* bytes in the first read: most names are shorter */
+#define TRIES         3          /* attempts to name a Method while classes are being unloaded */
+#define TRUSTED_NS    NS_PER_SEC /* after a look, for samples of the same count */
 
 /* The values that show whether a ConstMethod is still the same. */
 struct fingerprint {
@@ -30,6 +32,7 @@ struct known_method {
 	struct method_name name; /* first: a pointer to it is also one to the known_method */
 	struct fingerprint print;
 	struct era era; /* when this Method was at the address */
+	u64 looked_ns;  /* when its memory was last compared */
 	u32 before;     /* index + 1 of the previous Method at this address; 0 if none is known */
 	u64 lines_at;   /* address of the line table; 0 if there is none or it was read */
 	u32 lines_len;  /* upper limit; exact after the read */
@@ -477,6 +480,7 @@ static int find_now(struct methods *all, u64 method, u64 unloads, struct known_m
 	int err = look_at(all->j, method, k ? k->name.const_method : 0, &look);
 
 	if (!err && k && is_same(all, k, &look)) {
+		k->looked_ns = time_mono_ns();
 		era_extend(&k->era, unloads, look.unloads);
 		return 0;
 	}
@@ -488,9 +492,19 @@ static int find_now(struct methods *all, u64 method, u64 unloads, struct known_m
 	err = err ? err : name_method(all, method, &look, &fresh);
 	if (err)
 		return err;
+	fresh.looked_ns = time_mono_ns();
 	era_extend(&fresh.era, unloads, look.unloads);
 	*known = keep(all, method, k, &fresh);
 	return 0;
+}
+
+/*
+ * Only unloading frees the Method of a frame, and it changes the count (unloads.h). A redefinition
+ * also frees Methods that no frame has. The known name is therefore not trusted for long.
+ */
+static bool is_trusted(const struct known_method *k, u64 unloads)
+{
+	return k && era_has(&k->era, unloads) && time_mono_ns() - k->looked_ns < TRUSTED_NS;
 }
 
 int methods_find(struct methods *all, u64 method, u64 unloads, const struct method_name **out)
@@ -503,6 +517,8 @@ int methods_find(struct methods *all, u64 method, u64 unloads, const struct meth
 	if (!vm_has(b, METHOD_CONST_METHOD) || !b->sizes[SIZE_CONST_METHOD] ||
 	    b->sizes[SIZE_CONST_METHOD] > OBJECT_MAX)
 		return -ENOENT;
+	if (is_trusted(known, unloads))
+		err = 0;
 	for (int i = 0; i < TRIES && err == -EAGAIN; i++)
 		err = find_now(all, method, unloads, &known);
 	if (err)

@@ -2,7 +2,8 @@
 /*
  * Names of Methods, read through Method -> ConstMethod -> ConstantPool -> Symbol and cached.
  * Private to user/jvm. The JVM reuses a Method's memory after its class is unloaded. Each use of a
- * cached name therefore first checks the Method, its ConstMethod and the count of unloaded classes.
+ * cached name therefore first checks the Method, its ConstMethod and the count of unloaded classes,
+ * unless it did so in the last second at the count of the sample.
  */
 #pragma once
 
