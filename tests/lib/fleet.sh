@@ -22,6 +22,12 @@ start_nats() {
 	URL=nats://127.0.0.1:$PORT
 }
 
+# start_jetstream: a server with streams, and without keys and rights.
+start_jetstream() {
+	printf 'jetstream { store_dir: "%s" }\n' "$TMP/js" >js.conf
+	NATS_CONF=js.conf start_nats
+}
+
 # make_keys: an operator's key in anna/, and the nodes' file of keys in nodes/.
 make_keys() {
 	"$SYSFLAME" fleet init --dir anna --person anna 2>/dev/null >/dev/null

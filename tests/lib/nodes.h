@@ -2,6 +2,7 @@
 /* The options of the simulator tests/programs/nodes.c. */
 #pragma once
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -20,6 +21,7 @@ enum fault {
 	FAULT_LEAVES,  /* disconnects when it is asked for a chunk, once */
 	FAULT_OTHER,   /* has another version of the protocol */
 	FAULT_NEWER,   /* adds fields and kinds of messages that we do not know */
+	FAULT_OLDER,   /* replies to the subject of the request, and draws by its id */
 	FAULT_POSES,   /* answers for its neighbour, too */
 	FAULT_FAILS,   /* accepts, and then reports a failure */
 	NR_FAULTS,
@@ -30,14 +32,19 @@ enum fault {
 
 static const char *const fault_names[NR_FAULTS] = { "mute",          "silent",  "slow",  "double",
 						    "lying",         "damaged", "short", "leaves",
-						    "other-version", "newer",   "poses", "fails" };
+						    "other-version", "newer",   "older", "poses",
+						    "fails" };
+
+struct counts {
+	u64 connects, losses, refused, answers, done, chunks, bytes, naive, errors;
+};
 
 struct options {
 	int port, nr_nodes, first, zones, slow_ms, naive_bytes, capture_ms, reconnect_s;
 	const char *host, *seeds, *prefix, *service;
 	struct opt_list faults;
 	int percent[NR_FAULTS];
-	bool help;
+	bool is_seen, help;
 };
 
 static struct options o = { .host = "127.0.0.1",
@@ -75,6 +82,21 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &l);
 }
 
+static void print_counts(const struct counts *c)
+{
+	const struct {
+		const char *name;
+		u64 nr;
+	} all[] = {
+		{ "connects", c->connects }, { "losses", c->losses }, { "refused", c->refused },
+		{ "answers", c->answers },   { "done", c->done },     { "chunks", c->chunks },
+		{ "bytes", c->bytes },       { "naive", c->naive },   { "errors", c->errors },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		printf("%s %llu\n", all[i].name, (unsigned long long)all[i].nr);
+}
+
 static bool take_faults(void)
 {
 	vec_each(f, &o.faults) {
@@ -104,6 +126,7 @@ static int parse(int argc, char **argv)
 		{ 0, "capture-ms", OPT_INT, &o.capture_ms, "MS", "length of recordings" },
 		{ 0, "reconnect", OPT_INT, &o.reconnect_s, "S", "at most (60)" },
 		{ 0, "slow-ms", OPT_INT, &o.slow_ms, "MS", "for --slow (1000)" },
+		{ 0, "seen", OPT_BOOL, &o.is_seen, NULL, "publish a sign of life, once" },
 		{ 0, "naive", OPT_INT, &o.naive_bytes, "BYTES", "send everything at once" },
 		{ 0, "fault", OPT_LIST, &o.faults, "NAME=P",
 		  "of mute, silent, .. (see the source)" },

@@ -79,10 +79,6 @@ static void on_signal(int number)
 	is_over = 1;
 }
 
-struct counts {
-	u64 connects, losses, refused, answers, done, chunks, bytes, naive, errors;
-};
-
 static struct counts counts;
 
 /* --- bytes to the server ---------------------------------------------------------------------- */
@@ -195,20 +191,30 @@ static const struct body *body_of(const struct node *n)
 static enum verdict verdict_of(const struct node *n, const struct fleet_request *r)
 {
 	auto_str struct str why = { 0 };
+	struct fleet_request drawn = *r;
 	struct selector s;
 
+	if (n->fault == FAULT_OLDER) {
+		memcpy(drawn.coin, r->id, sizeof(drawn.coin));
+		drawn.from_ppb = 0;
+	}
 	if (selector_parse(r->selector, &s, &why))
 		return VERDICT_POLICY;
 	const char *service = s.processes[SELECTOR_SERVICE];
 	if (!selector_admits(&s, n->labels) || (*service && strcmp(service, o.service) != 0) ||
-	    !coin_takes(r, n->name))
+	    !coin_takes(&drawn, n->name))
 		return VERDICT_NO_MATCH;
 	return VERDICT_ACCEPT;
 }
 
+static char *subject_of(const struct node *n, const char *reply)
+{
+	return n->fault == FAULT_OLDER ? xstrdup(reply) : xasprintf("%s.%s", reply, n->name);
+}
+
 static void answer(struct node *n, const char *reply, const struct fleet_request *r, enum verdict v)
 {
-	auto_free char *to = xasprintf("%s.%s", reply, n->name);
+	auto_free char *to = subject_of(n, reply);
 	struct fleet_message m = { .kind = MESSAGE_ANSWER };
 	struct fleet_answer *a = &m.answer;
 
@@ -232,7 +238,7 @@ static void answer(struct node *n, const char *reply, const struct fleet_request
 
 static void say_done(struct node *n, const char *reply, const struct fleet_request *r, u64 delay_ns)
 {
-	auto_free char *to = xasprintf("%s.%s", reply, n->name);
+	auto_free char *to = subject_of(n, reply);
 	struct fleet_message m = { .kind = MESSAGE_DONE };
 	struct fleet_done *d = &m.done;
 	const struct body *b = body_of(n);
@@ -353,6 +359,8 @@ static void log_in(struct node *n, const char *info)
 	str_addf(&text, ",\"name\":\"%s\"}\r\n", n->name);
 	str_add(&text, "SUB sysflame.v1.req.all 1\r\nSUB sysflame.v1.ctl 2\r\n");
 	str_addf(&text, "SUB sysflame.v1.node.%s.get 3\r\nPING\r\n", n->name);
+	if (o.is_seen)
+		str_addf(&text, "PUB $KV.SYSFLAME_NODES.%s 1\r\nx\r\n", n->name);
 	send_text(n, text.at);
 }
 
@@ -564,23 +572,6 @@ static void read_seeds(void)
 	}
 }
 
-static void print_counts(void)
-{
-	const struct {
-		const char *name;
-		u64 nr;
-	} all[] = {
-		{ "connects", counts.connects }, { "losses", counts.losses },
-		{ "refused", counts.refused },   { "answers", counts.answers },
-		{ "done", counts.done },         { "chunks", counts.chunks },
-		{ "bytes", counts.bytes },       { "naive", counts.naive },
-		{ "errors", counts.errors },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		printf("%s %llu\n", all[i].name, (unsigned long long)all[i].nr);
-}
-
 int main(int argc, char **argv)
 {
 	const struct sigaction action = { .sa_handler = on_signal };
@@ -595,6 +586,6 @@ int main(int argc, char **argv)
 	make_nodes();
 	read_seeds();
 	serve();
-	print_counts();
+	print_counts(&counts);
 	return 0;
 }

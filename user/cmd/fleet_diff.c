@@ -184,7 +184,7 @@ static int show(const struct options *o, const struct profile *p, const struct c
 	return output_finish();
 }
 
-static int compare_and_show(const struct options *o, const struct asking *a)
+static int compare_and_show(const struct options *o, struct asking *a)
 {
 	auto_profile struct profile *before = profile_new(), *after = profile_new();
 	auto_profile struct profile *both = profile_new();
@@ -201,6 +201,7 @@ static int compare_and_show(const struct options *o, const struct asking *a)
 		is_short |= s.stopped != NULL;
 		status = asking_profile(a->controllers[i], groups[i]);
 	}
+	asking_log_silent(a);
 	status = status ?: compare(o, a, groups, both, &contrast);
 	status = status ?: show(o, both, &contrast);
 	contrast_fini(&contrast);
@@ -210,7 +211,7 @@ static int compare_and_show(const struct options *o, const struct asking *a)
 static int diff(const struct options *o)
 {
 	const struct sigaction action = { .sa_handler = on_signal };
-	struct asking a = { .stopped = &stopped };
+	struct asking a = { .stopped = &stopped, .names_silent = true };
 	struct workers *workers = NULL;
 
 	if (merge_start_workers(&workers)) {

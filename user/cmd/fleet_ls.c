@@ -16,6 +16,7 @@
 #include "cmd/fleet_streams.h"
 #include "fleet/key.h"
 #include "fleet/selector.h"
+#include "fleet/versions.h"
 
 struct options {
 	struct fleet_request_options request;
@@ -214,6 +215,11 @@ enum beside {
 	BESIDE_FIRED,
 };
 
+static void warn(void *ctx, const char *text)
+{
+	log_warn("%s", text);
+}
+
 static int take_census(const struct options *o, void (*print)(const struct gather *g),
 		       enum beside beside)
 {
@@ -230,7 +236,9 @@ static int take_census(const struct options *o, void (*print)(const struct gathe
 		status = EXIT_FAILED;
 	if (!status)
 		print(controller_view(a.controllers[0]).census);
-	/* Also if no node answered: then all are gone. */
+	/* Also if no node answered: then all are gone, or of another version. */
+	if (a.nr)
+		versions_report(controller_view(a.controllers[0]).census, warn, NULL);
 	if (a.nr && beside == BESIDE_GONE)
 		print_gone(&a, controller_view(a.controllers[0]).census);
 	else if (a.nr)

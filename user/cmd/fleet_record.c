@@ -31,7 +31,7 @@ static void on_signal(int number)
 static int ask_and_write(const struct options *o, struct workers *w)
 {
 	auto_profile struct profile *p = profile_new();
-	struct asking a = { .stopped = &stopped };
+	struct asking a = { .stopped = &stopped, .names_silent = true };
 	int status = asking_begin(&a, &o->request, w);
 
 	if (!status) {
@@ -43,6 +43,7 @@ static int ask_and_write(const struct options *o, struct workers *w)
 	if (!status) {
 		asking_log_reasons(controller_view(a.controllers[0]).nodes);
 		asking_log_coverage(a.controllers[0]);
+		asking_log_silent(&a);
 		status = asking_profile(a.controllers[0], p);
 	}
 	if (!status && profile_file_write(p, o->output, o->to, o->force, NULL))

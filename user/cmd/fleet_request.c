@@ -248,20 +248,24 @@ void asking_end(struct asking *a)
 	asking_drop(a);
 	link_free(a->link);
 	http_fleet_free(a->http);
+	node_names_fini(&a->silent);
 	free(a->why);
 	free(a->asked);
 	explicit_bzero(a->private_key, sizeof(a->private_key));
 }
 
-/* `err` is that of the question. */
-static bool await_kept(struct asking *a, int err)
+static void forget_kept(struct asking *a)
 {
-	u64 until = time_mono_ns() + CONNECT_NS;
-
 	a->has_all = false;
 	free(a->why);
 	a->why = NULL;
-	while (!err && !a->has_all && time_mono_ns() < until && !take_events(a))
+}
+
+static bool await_kept(struct asking *a)
+{
+	u64 until = time_mono_ns() + CONNECT_NS;
+
+	while (!a->has_all && time_mono_ns() < until && !take_events(a))
 		wait_a_while(a);
 	if (!a->has_all)
 		a->why = xstrdup("JetStream does not answer");
@@ -270,12 +274,16 @@ static bool await_kept(struct asking *a, int err)
 
 bool asking_seen(struct asking *a, const char *node)
 {
-	return await_kept(a, link_ask_seen(a->link, node));
+	forget_kept(a);
+	link_ask_seen(a->link, node, true);
+	return await_kept(a);
 }
 
 bool asking_stored(struct asking *a, enum link_stream stream, u32 max)
 {
-	return await_kept(a, link_read_stream(a->link, stream, max));
+	forget_kept(a);
+	link_read_stream(a->link, stream, max);
+	return await_kept(a);
 }
 
 struct controller_order asking_order(const struct asking *a, enum fleet_want want,
@@ -322,8 +330,55 @@ static void log_unanswered(const struct controller_state *s)
 			 s->nr_chosen - heard);
 }
 
+static bool have_reached(const struct asking *a, enum controller_phase phase)
+{
+	for (u32 i = 0; i < a->nr; i++)
+		if (controller_view(a->controllers[i]).phase < phase)
+			return false;
+	return true;
+}
+
+static void add_silent(struct asking *a, const char *node, u64 at_ms)
+{
+	if (!node_name_is_valid(node))
+		return;
+	for (u32 i = 0; i < a->nr; i++) {
+		const struct gather *census = controller_view(a->controllers[i]).census;
+		if (gather_find(census, node) || node_names_have(&census->foreign, node))
+			return;
+	}
+	node_names_add(&a->silent, node);
+}
+
+/* Right after the census: nodes that start later are not missed. The answer arrives meanwhile. */
+static void ask_silent(struct asking *a)
+{
+	if (!a->names_silent || a->has_asked_silent || a->http ||
+	    !have_reached(a, CONTROLLER_CHOICE))
+		return;
+	a->has_asked_silent = true;
+	a->seen = add_silent;
+	forget_kept(a);
+	link_ask_seen(a->link, "", false);
+}
+
+void asking_log_silent(struct asking *a)
+{
+	if (!a->has_asked_silent)
+		return;
+	if (!await_kept(a))
+		log_debug("fleet: nodes that did not answer are unknown: %s", a->why);
+	auto_free char *names = node_names_text(&a->silent);
+	if (a->silent.all.nr)
+		log_warn("%zu %s seen in the last 90 s and did not answer: %s; sysflame fleet ls "
+			 "lists them",
+			 a->silent.all.nr, a->silent.all.nr == 1 ? "node was" : "nodes were",
+			 names);
+	a->has_asked_silent = false;
+}
+
 /* An error of a controller ends all. */
-static int status_of(const struct asking *a)
+static int status_of(struct asking *a)
 {
 	for (u32 i = 0; i < a->nr; i++) {
 		const struct controller_state s = controller_view(a->controllers[i]);
@@ -331,18 +386,11 @@ static int status_of(const struct asking *a)
 			continue;
 		asking_log_reasons(s.nodes);
 		log_unanswered(&s);
+		asking_log_silent(a);
 		log_error("fleet: %s", s.error);
 		return s.is_usage ? EXIT_USAGE : EXIT_FAILED;
 	}
 	return 0;
-}
-
-static bool have_reached(const struct asking *a, enum controller_phase phase)
-{
-	for (u32 i = 0; i < a->nr; i++)
-		if (controller_view(a->controllers[i]).phase < phase)
-			return false;
-	return true;
 }
 
 static void stop(struct asking *a)
@@ -360,6 +408,7 @@ int asking_run(struct asking *a, enum controller_phase phase)
 			stop(a);
 		for (u32 i = 0; i < a->nr; i++)
 			controller_step(a->controllers[i]);
+		ask_silent(a);
 		wait_a_while(a);
 		if (take_events(a))
 			return EXIT_FAILED;

@@ -48,7 +48,10 @@ struct asking {
 	char *why;      /* why it is not, or another fault; NULL or owned */
 	void (*seen)(struct asking *a, const char *node, u64 at_ms); /* 0: unknown */
 	void (*stored)(struct asking *a, const struct link_event *e);
-	u64 nr_stored; /* messages that the stream keeps */
+	u64 nr_stored;     /* messages that the stream keeps */
+	bool names_silent; /* set by the subcommand: asking_log_silent follows */
+	bool has_asked_silent;
+	struct node_names silent; /* seen lately; they did not answer the census */
 	char person[ASKED_NAME];
 	char *asked; /* sentence on the last request, owned */
 	char inbox[64];
@@ -101,6 +104,9 @@ void asking_log_reasons(const struct gather *g);
 
 /* Logs the coverage and the interval of a controller that has ended. */
 void asking_log_coverage(const struct controller *c);
+
+/* Logs nodes that JetStream has seen in the last 90 s and that did not answer the census. */
+void asking_log_silent(struct asking *a);
 
 /* Reads the merged profile. Returns an exit status. */
 int asking_profile(const struct controller *c, struct profile *p);

@@ -243,7 +243,7 @@ static void take_packet(struct bus *b, const u8 *packet, size_t nr)
 	if (p.kind == BUS_SUBSCRIBE)
 		subscribe(b, subject);
 	else if (p.kind == BUS_SEEN)
-		bus_list_seen(&b->client, subject);
+		bus_list_seen(&b->client, subject, *reply);
 	else if (p.kind == BUS_STORED && len == sizeof(struct bus_read))
 		bus_read_stream(&b->client, bytes);
 	else if (p.kind == BUS_PUBLISH && *reply)

@@ -17,6 +17,8 @@ enum bus_packet_kind {
 	BUS_STORED_END,
 };
 
+#define BUS_CREATES "creates" /* the reply of BUS_SEEN: what is missing is made */
+
 /* Subject, reply, and bytes or a text follow, the first two without NUL. */
 struct bus_packet {
 	u8 kind;

@@ -107,12 +107,13 @@ static const char *fault_of(const jsStreamConfig *c, enum link_stream i)
 
 /* --- nodes last seen -------------------------------------------------------------------------- */
 
-static natsStatus open_bucket(jsCtx *js, kvStore **out)
+static natsStatus open_bucket(jsCtx *js, bool creates, kvStore **out)
 {
 	kvConfig config;
+	natsStatus s = js_KeyValue(out, js, SEEN_BUCKET);
 
-	if (js_KeyValue(out, js, SEEN_BUCKET) == NATS_OK)
-		return NATS_OK;
+	if (s == NATS_OK || !creates)
+		return s;
 	kvConfig_Init(&config);
 	config.Bucket = SEEN_BUCKET;
 	config.History = 1;
@@ -166,15 +167,15 @@ static void open_streams(jsCtx *js)
 	}
 }
 
-void bus_list_seen(const struct bus_client *b, const char *node)
+void bus_list_seen(const struct bus_client *b, const char *node, bool creates)
 {
 	auto_js jsCtx *js = NULL;
 	auto_kv kvStore *kv = NULL;
 	natsStatus s = open_js(b->connection, &js);
 
 	if (s == NATS_OK)
-		s = open_bucket(js, &kv);
-	if (s == NATS_OK && !*node)
+		s = open_bucket(js, creates, &kv);
+	if (s == NATS_OK && creates && !*node)
 		open_streams(js);
 	if (s == NATS_OK)
 		s = *node ? put_time(b, js, node) : put_names(b, js);

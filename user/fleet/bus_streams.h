@@ -15,8 +15,11 @@ struct bus_client {
 	const char *inbox; /* prefix of inboxes; NULL: the library's */
 };
 
-/* Sends BUS_SEEN for each node, or the one of this name, and BUS_SEEN_END. */
-void bus_list_seen(const struct bus_client *b, const char *node);
+/*
+ * Sends BUS_SEEN for each node, or the one of this name, and BUS_SEEN_END. `creates`: the bucket
+ * and the streams are made if they are missing.
+ */
+void bus_list_seen(const struct bus_client *b, const char *node, bool creates);
 
 /* Sends BUS_STORED for each message, and BUS_STORED_END. `ask` is a struct bus_read. */
 void bus_read_stream(const struct bus_client *b, const void *ask);

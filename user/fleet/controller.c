@@ -19,6 +19,7 @@
 #include "fleet/inbox.h"
 #include "fleet/key.h"
 #include "fleet/policy.h"
+#include "fleet/versions.h"
 #include "fleet/waves.h"
 
 #define SILENCE_NS (500 * NS_PER_MS) /* nobody has answered for so long: all have */
@@ -34,6 +35,7 @@ struct controller {
 	struct gather_host gather_host;
 	struct aggregators_host aggregators_host;
 	struct aggregators aggregators;
+	bool owns_coin;       /* no other controller draws by it */
 	bool has_nodes;       /* `nodes` and `aggregators` are in use */
 	u64 now_ns, phase_ns; /* its begin */
 	u64 heard_ns, nr_heard, alive_ns;
@@ -130,7 +132,6 @@ static int send_request(struct controller *c, struct fleet_request *r, const cha
 static int begin_census(struct controller *c)
 {
 	struct fleet_request r = request_of(c, WANT_CENSUS);
-
 	u8 id[FLEET_ID_LEN];
 
 	if (!random_bytes(r.id, sizeof(r.id)) || !random_bytes(id, sizeof(id)))
@@ -138,6 +139,7 @@ static int begin_census(struct controller *c)
 	gather_init(&c->census, &c->gather_host, r.id, c->secret, c->host->inbox);
 	gather_init(&c->nodes, &c->gather_host, r.id, c->secret, c->host->inbox);
 	c->nodes.nr_ids = 0; /* those of the waves come later */
+	memcpy(c->nodes.coin, c->order.coin, sizeof(c->nodes.coin));
 	c->nodes.skips_others = true;
 	c->nodes.asked_ms = c->order.duration_s * 1000ull;
 	aggregators_init(&c->aggregators, &c->aggregators_host, &c->nodes, id);
@@ -199,10 +201,10 @@ int controller_start(const struct controller_order *o, const struct controller_h
 	c->now_ns = host->mono_ns(host->ctx);
 	enter(c, CONTROLLER_CENSUS);
 	int err = combine_init(&c->combine, host->workers);
-	if (!err && (!random_bytes(c->secret, sizeof(c->secret)) ||
-		     (!memcmp(c->order.coin, none, sizeof(none)) &&
-		      !random_bytes(c->order.coin, sizeof(c->order.coin)))))
-		err = -EIO;
+	c->owns_coin = !memcmp(c->order.coin, none, sizeof(none));
+	if (!random_bytes(c->secret, sizeof(c->secret)) ||
+	    (c->owns_coin && !random_bytes(c->order.coin, sizeof(c->order.coin))))
+		err = err ?: -EIO;
 	if (host->filters)
 		combine_filter(&c->combine, o->selector);
 	digest(c->secret, sizeof(c->secret), c->pull_hash);
@@ -239,20 +241,13 @@ static bool matches(const struct gather_node *n)
 	return n->verdict != VERDICT_NO_MATCH;
 }
 
-static int by_coin(const void *a, const void *b)
-{
-	u32 x = *(const u32 *)a, y = *(const u32 *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void take_census(struct controller *c)
 {
 	c->coins = xcalloc(c->census.nodes.nr + 1, sizeof(c->coins[0]));
 	vec_each(n, &c->census.nodes)
 		if (matches(*n))
 			c->coins[c->nr_matched++] = coin_of(c->order.coin, (*n)->name);
-	qsort(c->coins, c->nr_matched, sizeof(c->coins[0]), by_coin);
+	waves_sort(c->coins, c->nr_matched);
 }
 
 /* Samples that a node adds in the mean. A node that does not know counts as one busy CPU. */
@@ -288,10 +283,14 @@ static void send_wave(struct controller *c)
 	r.share_ppb = c->waves.to_ppb[c->wave];
 	r.nr_matched = (u32)c->nr_matched;
 	r.nr_nodes = (u32)c->nr_chosen;
-	if (!random_bytes(r.id, sizeof(r.id)) || send_request(c, &r, "sysflame.v1.req.all")) {
+	/* Nodes of older versions draw by the id. */
+	memcpy(r.id, r.coin, sizeof(r.id));
+	if ((!c->owns_coin && !random_bytes(r.id, sizeof(r.id))) ||
+	    send_request(c, &r, "sysflame.v1.req.all")) {
 		fail(c, xstrdup("the request cannot be signed"), false);
 		return;
 	}
+	c->nodes.to_ppb = r.share_ppb;
 	gather_add_wave(&c->nodes, r.id);
 	c->alive_ns = c->now_ns;
 	enter(c, CONTROLLER_RECORDS);
@@ -343,6 +342,7 @@ static void end_census(struct controller *c)
 	const struct gather *g = &c->census;
 
 	take_census(c);
+	versions_report(g, c->host->report, c->host->ctx);
 	if (g->nr_twins)
 		report(c, "two nodes have the same name; only one of them counts");
 	if (!g->nodes.nr) {
@@ -516,11 +516,15 @@ void controller_stop(struct controller *c)
 
 void controller_message(struct controller *c, const char *subject, const void *bytes, size_t len)
 {
+	struct gather *g = c->phase == CONTROLLER_CENSUS ? &c->census : &c->nodes;
 	struct fleet_message m;
+	int err = message_decode(bytes, len, &m);
 
-	if (message_decode(bytes, len, &m))
+	if (err == -EPROTONOSUPPORT)
+		gather_take_foreign(g, subject);
+	if (err)
 		return;
-	gather_take(c->phase == CONTROLLER_CENSUS ? &c->census : &c->nodes, subject, &m);
+	gather_take(g, subject, &m);
 	if (inbox_is_right(c->host->inbox, subject, &m))
 		aggregators_take(&c->aggregators, &m);
 	message_fini(&m);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "fleet/versions.h"
 #include "profile/profile.h"
 
 /* Negative errno is kept in *err. */
@@ -75,6 +76,19 @@ static void add_reasons(struct notes *n, const struct controller_state *c)
 		    c->nr_chosen - heard);
 }
 
+static void add_versions(struct notes *n, const struct gather *census)
+{
+	auto_free char *older = versions_older_text(census);
+	auto_free char *foreign = versions_foreign_text(census);
+
+	/* A note has its number apart. */
+	if (older)
+		add(n, "fleet-older", strchr(older, ' ') + 1, census->older.all.nr);
+	if (foreign)
+		add(n, NOTE_INCOMPLETE "fleet-foreign", strchr(foreign, ' ') + 1,
+		    census->foreign.all.nr);
+}
+
 static int by_value(const void *a, const void *b)
 {
 	u64 x = ((const struct merge_total *)a)->value, y = ((const struct merge_total *)b)->value;
@@ -115,6 +129,7 @@ int coverage_add(struct spool *s, const struct controller_state *c, const char *
 	    c->nodes->nodes.nr - gather_count(c->nodes, GATHER_REFUSED));
 	add(&n, "fleet-delivered", "nodes delivered their profile", delivered);
 	add_reasons(&n, c);
+	add_versions(&n, c->census);
 	if (c->nodes->nr_twins)
 		add(&n, NOTE_INCOMPLETE "fleet-twins",
 		    "answers came from a second node of the same name, which does not count",

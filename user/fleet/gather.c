@@ -8,6 +8,7 @@
 #include <uthash.h>
 
 #include "base/auto.h"
+#include "fleet/coin.h"
 #include "fleet/inbox.h"
 #include "fleet/selector.h"
 
@@ -62,14 +63,28 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 void gather_init(struct gather *g, const struct gather_host *host, const u8 *id, const u8 *secret,
 		 const char *inbox)
 {
-	*g = (struct gather){ .host = host, .pulls_host = { g, publish, pulled } };
+	*g = (struct gather){ .host = host,
+			      .pulls_host = { g, publish, pulled },
+			      .to_ppb = FLEET_PPB };
 	pulls_init(&g->pulls, &g->pulls_host, secret, inbox);
 	gather_add_wave(g, id);
 }
 
+static bool find_wave(const struct gather *g, const u8 *id, u32 *out)
+{
+	for (u32 i = 0; i < g->nr_ids; i++) {
+		*out = i;
+		if (!memcmp(g->ids[i], id, FLEET_ID_LEN))
+			return true;
+	}
+	return false;
+}
+
 void gather_add_wave(struct gather *g, const u8 *id)
 {
-	if (g->nr_ids < GATHER_WAVES)
+	u32 wave;
+
+	if (g->nr_ids < GATHER_WAVES && !find_wave(g, id, &wave))
 		memcpy(g->ids[g->nr_ids++], id, FLEET_ID_LEN);
 }
 
@@ -93,6 +108,8 @@ void gather_fini(struct gather *g)
 		free(name);
 	}
 	pulls_fini(&g->pulls);
+	node_names_fini(&g->older);
+	node_names_fini(&g->foreign);
 	vec_each(n, &g->nodes)
 		node_free(*n);
 	vec_fini(&g->nodes);
@@ -140,7 +157,16 @@ static char *runs_text(const struct fleet_answer *a)
 	return str_take(&s);
 }
 
-static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave)
+/*
+ * Nodes of older versions know neither the begin of a wave's range nor a coin that is not the
+ * request's id. They may take part although they were not chosen.
+ */
+static bool is_chosen(const struct gather *g, const char *name)
+{
+	return coin_of(g->coin, name) < g->to_ppb;
+}
+
+static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave, bool is_older)
 {
 	struct gather_node *n = gather_find(g, a->node);
 
@@ -149,9 +175,14 @@ static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave
 		g->nr_twins += n->instance != a->instance;
 		return;
 	}
-	if (g->nodes.nr >= GATHER_NODES_MAX || (g->skips_others && a->verdict == VERDICT_NO_MATCH))
+	if (g->nodes.nr >= GATHER_NODES_MAX ||
+	    (g->skips_others && a->verdict == VERDICT_NO_MATCH) ||
+	    (is_older && !is_chosen(g, a->node)))
 		return;
 	n = add(g, a->node);
+	n->is_older = is_older;
+	if (is_older)
+		node_names_add(&g->older, n->name);
 	n->wave = wave;
 	n->instance = a->instance;
 	n->verdict = a->verdict;
@@ -178,11 +209,11 @@ static void make_ready(struct gather *g, struct gather_node *n)
 }
 
 /* It may come again, with JVMs that died. */
-static void take_done(struct gather *g, const struct fleet_done *d, u32 wave)
+static void take_done(struct gather *g, const struct fleet_done *d, u32 wave, bool is_older)
 {
 	struct gather_node *n = gather_find(g, d->node);
 
-	if (!n || n->instance != d->instance || n->wave != wave)
+	if (!n || n->instance != d->instance || n->wave != wave || n->is_older != is_older)
 		return;
 	g->nr_answers++;
 	n->nr_died = d->nr_died > n->nr_died ? d->nr_died : n->nr_died;
@@ -207,30 +238,29 @@ static void take_done(struct gather *g, const struct fleet_done *d, u32 wave)
 	make_ready(g, n);
 }
 
-static bool find_wave(const struct gather *g, const u8 *id, u32 *out)
-{
-	for (u32 i = 0; i < g->nr_ids; i++) {
-		*out = i;
-		if (!memcmp(g->ids[i], id, FLEET_ID_LEN))
-			return true;
-	}
-	return false;
-}
-
 void gather_take(struct gather *g, const char *subject, const struct fleet_message *m)
 {
+	bool is_older = inbox_is_older(g->pulls.inbox, subject, m);
 	u32 wave;
 
-	if (!inbox_is_right(g->pulls.inbox, subject, m)) {
+	if (!is_older && !inbox_is_right(g->pulls.inbox, subject, m)) {
 		g->nr_strange++;
 		return;
 	}
 	if (m->kind == MESSAGE_ANSWER && find_wave(g, m->answer.id, &wave))
-		take_answer(g, &m->answer, wave);
+		take_answer(g, &m->answer, wave, is_older);
 	else if (m->kind == MESSAGE_DONE && find_wave(g, m->done.id, &wave))
-		take_done(g, &m->done, wave);
+		take_done(g, &m->done, wave, is_older);
 	else if (m->kind == MESSAGE_CHUNK)
 		pulls_take(&g->pulls, &m->chunk);
+}
+
+void gather_take_foreign(struct gather *g, const char *subject)
+{
+	const char *name = inbox_answerer(g->pulls.inbox, subject);
+
+	if (name)
+		node_names_add(&g->foreign, name);
 }
 
 void gather_tick(struct gather *g, u64 now_ns)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "fleet/node_names.h"
 #include "fleet/pull.h"
 
 #define GATHER_NODES_MAX 100000
@@ -29,6 +30,7 @@ struct gather_node {
 	char *url;                    /* of its own page; "": unknown */
 	char *runs;                   /* requests that it serves, a line each */
 	u64 instance;
+	bool is_older; /* it answers as older versions do */
 	u32 wave;
 	enum gather_state state;
 	enum verdict verdict;
@@ -51,23 +53,27 @@ struct gather {
 	struct pulls pulls;
 	u8 ids[GATHER_WAVES][FLEET_ID_LEN];
 	u32 nr_ids;
-	u64 asked_ms;                    /* length of a recording; 0: unknown */
-	bool skips_others;               /* nodes that do not match are not listed */
-	bool hands_out;                  /* results are not fetched: gather_hand_out */
+	u8 coin[FLEET_ID_LEN]; /* nodes of older versions may draw by another one; see to_ppb */
+	u32 to_ppb;            /* they count if their coin is below */
+	u64 asked_ms;          /* length of a recording; 0: unknown */
+	bool skips_others;     /* nodes that do not match are not listed */
+	bool hands_out;        /* results are not fetched: gather_hand_out */
 	VEC(struct gather_node *) nodes; /* in the order of their answers */
 	VEC(struct gather_node *) ready; /* for gather_hand_out */
 	size_t nr_in[NR_GATHER_STATES];
 	struct gather_names *names;
-	u32 nr_twins;   /* answers of a second node of the same name */
-	u32 nr_strange; /* messages to the subject of another node */
-	u64 nr_answers; /* of any kind, for those who wait until all is silent */
+	struct node_names older;   /* nodes of an older version, which take part */
+	struct node_names foreign; /* nodes of another version of the protocol, which do not */
+	u32 nr_twins;              /* answers of a second node of the same name */
+	u32 nr_strange;            /* messages to the subject of another node */
+	u64 nr_answers;            /* of any kind, for those who wait until all is silent */
 };
 
 void gather_init(struct gather *g, const struct gather_host *host, const u8 *id, const u8 *secret,
 		 const char *inbox);
 void gather_fini(struct gather *g);
 
-/* The id of a further wave. */
+/* The id of a further wave, which may be that of the first. */
 void gather_add_wave(struct gather *g, const u8 *id);
 
 /*
@@ -75,6 +81,9 @@ void gather_add_wave(struct gather *g, const u8 *id);
  * its subject does (fleet/inbox.h).
  */
 void gather_take(struct gather *g, const char *subject, const struct fleet_message *m);
+
+/* A message of another version of the protocol. */
+void gather_take_foreign(struct gather *g, const char *subject);
 
 /* Asks for chunks, and again for those that did not arrive. */
 void gather_tick(struct gather *g, u64 now_ns);

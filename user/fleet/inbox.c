@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "fleet/selector.h"
+
 /* Whether the subject is INBOX.KIND.NAME, or begins with that and a dot. NULL: any name. */
 static bool is_from(const char *inbox, const char *subject, const char *kind, const char *name)
 {
@@ -38,4 +40,21 @@ bool inbox_is_right(const char *inbox, const char *subject, const struct fleet_m
 	default:
 		return false;
 	}
+}
+
+bool inbox_is_older(const char *inbox, const char *subject, const struct fleet_message *m)
+{
+	size_t len = strlen(inbox);
+
+	return (m->kind == MESSAGE_ANSWER || m->kind == MESSAGE_DONE) &&
+	       !strncmp(subject, inbox, len) && !strcmp(subject + len, ".answer");
+}
+
+const char *inbox_answerer(const char *inbox, const char *subject)
+{
+	size_t len = strlen(inbox) + strlen(".answer.");
+
+	if (!is_from(inbox, subject, "answer", NULL))
+		return NULL;
+	return node_name_is_valid(subject + len) ? subject + len : NULL;
 }

@@ -144,9 +144,9 @@ int link_receive(struct link *l, struct link_event *out)
 	}
 }
 
-int link_ask_seen(struct link *l, const char *node)
+int link_ask_seen(struct link *l, const char *node, bool creates)
 {
-	return put(l, BUS_SEEN, node, "", "", 0);
+	return put(l, BUS_SEEN, node, creates ? BUS_CREATES : "", "", 0);
 }
 
 int link_read_stream(struct link *l, enum link_stream stream, u32 max)

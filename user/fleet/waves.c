@@ -2,6 +2,20 @@
 /* Which nodes take part, and when. */
 #include "fleet/waves.h"
 
+#include <stdlib.h>
+
+static int by_coin(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+void waves_sort(u32 *coins, size_t nr)
+{
+	qsort(coins, nr, sizeof(coins[0]), by_coin);
+}
+
 u32 waves_sizes(u32 nr_chosen, bool in_waves, u32 sizes[WAVES_MAX])
 {
 	u32 second = (nr_chosen + 50) / 100, nr = 0;

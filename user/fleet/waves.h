@@ -13,6 +13,9 @@ struct waves {
 	u32 nr;
 };
 
+/* Sorts coins of nodes. */
+void waves_sort(u32 *coins, size_t nr);
+
 /* `coins` of all nodes that match, sorted; exactly `nr_chosen` of them take part. */
 void waves_plan(const u32 *coins, u32 nr, u32 nr_chosen, bool in_waves, struct waves *out);
 
