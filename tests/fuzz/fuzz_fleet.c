@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "base/utf8.h"
 #include "fleet/entry.h"
+#include "fleet/fleet_policy.h"
 #include "fleet/key.h"
 #include "fleet/selector.h"
 
@@ -46,6 +47,26 @@ static void check_keys(const u8 *data, size_t size)
 	keys_fini(&keys);
 }
 
+static void check_policy(const u8 *data, size_t size)
+{
+	auto_free char *text = strndup((const char *)data, size);
+	auto_str struct str why = { 0 }, out = { 0 }, more = { 0 };
+	struct policy_caps caps = { .max_hz = 99, .max_duration_s = 60 };
+	struct fleet_policy p, again;
+
+	if (fleet_policy_parse(text, &p, &why))
+		return;
+	check(utf8_is_clean(p.reason, sizeof(p.reason) - 1));
+	fleet_policy_lower(&p, &caps);
+	check(caps.max_hz && caps.max_hz <= 99 && caps.max_duration_s && caps.max_duration_s <= 60);
+	fleet_policy_print(&p, &out);
+	if (!p.at_ms || !*p.by)
+		return;
+	check(!fleet_policy_parse(out.at, &again, &why) && !again.nr_unknown);
+	fleet_policy_print(&again, &more);
+	check(!strcmp(more.at, out.at));
+}
+
 static void check_entry(const u8 *data, size_t size)
 {
 	auto_str struct str line = { 0 };
@@ -68,6 +89,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	check_keys(data, size);
 	check_entry(data, size);
+	check_policy(data, size);
 	if (message_decode(data, size, &m))
 		return 0;
 	if (m.kind == MESSAGE_SIGNED)

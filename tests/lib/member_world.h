@@ -36,7 +36,7 @@ struct world {
 	u8 private_key[FLEET_KEY_LEN];
 	struct fleet_keys keys;
 	struct fleet_request request;
-	struct str delivered;
+	struct str delivered, kept; /* `kept`: the message with the fleet's policy */
 };
 
 static inline u64 mono_ns(void *ctx)
@@ -101,6 +101,14 @@ static inline void audit(void *ctx, const char *person, const char *what)
 	assert_true(!strcmp(person, "anna") || !strcmp(person, "-"));
 }
 
+static inline void keep_policy(void *ctx, const void *bytes, size_t len)
+{
+	struct world *w = ctx;
+
+	str_clear(&w->kept);
+	str_add_bytes(&w->kept, bytes, len);
+}
+
 static inline void get(void *ctx, const char *subject, const char *reply, const void *bytes,
 		       size_t len)
 {
@@ -138,8 +146,9 @@ static inline int begin(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 	u8 public_key[FLEET_KEY_LEN];
 
-	w->host = (struct member_host){ w,     mono_ns, wall_ms,  is_disabled, look, runs,
-					start, stop,    progress, publish,     audit };
+	w->host =
+		(struct member_host){ w,    mono_ns,  wall_ms, is_disabled, look, runs,       start,
+				      stop, progress, publish, audit,       NULL, keep_policy };
 	w->controller = (struct gather_host){ w, get, deliver };
 	w->mono_ns = 1000 * NS_PER_SEC;
 	w->wall_ms = 1000 * HOUR_MS;
@@ -181,6 +190,7 @@ static inline int end(void **state)
 	gather_fini(&w->gather);
 	member_free(w->member);
 	str_fini(&w->delivered);
+	str_fini(&w->kept);
 	free(w);
 	return 0;
 }
@@ -198,7 +208,7 @@ static inline void ask(struct world *w)
 		w->request.sent_ms = w->wall_ms;
 	digest(secret, sizeof(secret), w->request.pull_hash);
 	assert_int_equal(request_encode(&w->request, &m.sealed), 0);
-	assert_int_equal(key_sign(w->private_key, &m.sealed), 0);
+	assert_int_equal(key_sign(w->private_key, KEY_FOR_REQUEST, &m.sealed), 0);
 	gather_fini(&w->gather);
 	gather_init(&w->gather, &w->controller, w->request.id, secret, "_INBOX.o.x");
 	message_encode(&m, &bytes);

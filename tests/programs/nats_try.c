@@ -125,7 +125,7 @@ static void make_request(const char *fault, const u8 *private_key, struct str *o
 		copy_text(r.selector, sizeof(r.selector), "zone==,=");
 	else if (!strcmp(fault, "replay"))
 		r.want = WANT_SLICES;
-	if (request_encode(&r, &m.sealed) || key_sign(private_key, &m.sealed))
+	if (request_encode(&r, &m.sealed) || key_sign(private_key, KEY_FOR_REQUEST, &m.sealed))
 		exit(1);
 	if (!strcmp(fault, "signature"))
 		m.sealed.signature[5] ^= 1;

@@ -134,20 +134,20 @@ static void a_signature_holds_for_its_key_and_bytes_only(void **state)
 
 	assert_int_equal(key_new(private_key, public_key), 0);
 	assert_int_equal(request_encode(&r, &m), 0);
-	assert_int_equal(key_sign(private_key, &m), 0);
+	assert_int_equal(key_sign(private_key, KEY_FOR_REQUEST, &m), 0);
 	assert_memory_equal(m.key, public_key, FLEET_KEY_LEN);
-	assert_true(key_has_signed(&m));
+	assert_true(key_has_signed(KEY_FOR_REQUEST, &m));
 	assert_int_equal(request_decode(m.request, m.len, &read), 0);
 	assert_memory_equal(&read, &r, sizeof(r));
 
 	m.request[m.len - 1] ^= 1;
-	assert_false(key_has_signed(&m));
+	assert_false(key_has_signed(KEY_FOR_REQUEST, &m));
 	m.request[m.len - 1] ^= 1;
 	m.signature[0] ^= 1;
-	assert_false(key_has_signed(&m));
+	assert_false(key_has_signed(KEY_FOR_REQUEST, &m));
 	m.signature[0] ^= 1;
 	m.key[0] ^= 1;
-	assert_false(key_has_signed(&m));
+	assert_false(key_has_signed(KEY_FOR_REQUEST, &m));
 }
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -77,7 +77,7 @@ static void take_census(struct world *w, const u8 *private_key, u8 secret)
 	memset(bytes, secret, sizeof(bytes));
 	digest(bytes, sizeof(bytes), r.pull_hash);
 	assert_int_equal(request_encode(&r, &m.sealed), 0);
-	assert_int_equal(key_sign(private_key, &m.sealed), 0);
+	assert_int_equal(key_sign(private_key, KEY_FOR_REQUEST, &m.sealed), 0);
 	hand(w, &m);
 }
 

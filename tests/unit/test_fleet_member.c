@@ -222,7 +222,7 @@ static void replies_go_to_inboxes_only(void **state)
 	w->request.want = WANT_CENSUS;
 	w->request.sent_ms = w->wall_ms;
 	assert_int_equal(request_encode(&w->request, &m.sealed), 0);
-	assert_int_equal(key_sign(w->private_key, &m.sealed), 0);
+	assert_int_equal(key_sign(w->private_key, KEY_FOR_REQUEST, &m.sealed), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(subjects); i++) {
 		auto_str struct str bytes = { 0 };
 		message_encode(&m, &bytes);

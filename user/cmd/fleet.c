@@ -19,6 +19,7 @@ static const struct cmd cmds[] = {
 	{ "status", "list the requests that nodes are serving", fleet_status_main },
 	{ "stop", "end recordings of the fleet now", fleet_stop_main },
 	{ "audit", "show who asked nodes for what", fleet_audit_main },
+	{ "policy", "show or set limits for all nodes", fleet_policy_main },
 	{ "init", "make a key, and keys and configuration for NATS", fleet_init_main },
 	{ "add", "make the key of a further node, aggregator or person", fleet_add_main },
 	{ "revoke", "remove the rights of one", fleet_revoke_main },

@@ -16,4 +16,5 @@ int fleet_ls_main(int argc, char **argv);
 int fleet_stop_main(int argc, char **argv);
 int fleet_status_main(int argc, char **argv);
 int fleet_audit_main(int argc, char **argv);
+int fleet_policy_main(int argc, char **argv);
 int fleet_serve_main(int argc, char **argv);

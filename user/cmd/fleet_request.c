@@ -86,7 +86,7 @@ static int take_events(struct asking *a)
 			take_message(a, e.subject, e.bytes, e.len);
 		else if (e.kind == LINK_UP)
 			log_debug("fleet: connected to %s", e.text);
-		else if (e.kind == LINK_DOWN)
+		else if (e.kind == LINK_DOWN || e.kind == LINK_FAULT)
 			log_warn("fleet: %s: %s", a->o->url, e.text);
 		else
 			take_kept(a, &e);

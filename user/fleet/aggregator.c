@@ -247,7 +247,8 @@ static void take_hello(struct aggregator *a, const char *reply, const struct fle
 
 	if (request_decode(sealed->request, sealed->len, &r) || r.want != WANT_CENSUS)
 		return;
-	if (a->host->keys && (!keys_find(a->host->keys, sealed->key) || !key_has_signed(sealed))) {
+	if (a->host->keys &&
+	    (!keys_find(a->host->keys, sealed->key) || !key_has_signed(KEY_FOR_REQUEST, sealed))) {
 		a->counts.nr_refused++;
 		return;
 	}

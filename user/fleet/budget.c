@@ -10,9 +10,18 @@
 
 void budget_init(struct budget *b, u32 nr_cpus, u64 now_ns)
 {
+	b->nr_cpus = nr_cpus;
 	b->size_ns = DAY_NS / 1000000 * BUDGET_PPM * nr_cpus;
 	b->left_ns = b->size_ns;
 	b->filled_mono_ns = now_ns;
+}
+
+void budget_limit(struct budget *b, u32 ppm, u64 now_ns)
+{
+	u64 left = budget_left(b, now_ns);
+
+	b->size_ns = DAY_NS / 1000000 * (ppm < BUDGET_PPM ? ppm : BUDGET_PPM) * b->nr_cpus;
+	b->left_ns = left < b->size_ns ? left : b->size_ns;
 }
 
 u64 budget_refilled(u32 nr_cpus, u64 left_ns, u64 passed_ns)

@@ -7,11 +7,15 @@
 #define BUDGET_PPM 1000 /* of all CPUs of the node: 0.1 % */
 
 struct budget {
+	u32 nr_cpus;
 	u64 size_ns, left_ns, filled_mono_ns;
 };
 
 /* A full bucket. */
 void budget_init(struct budget *b, u32 nr_cpus, u64 now_ns);
+
+/* Makes it smaller, or as large as before: so many millionths of all CPUs. It refills nothing. */
+void budget_limit(struct budget *b, u32 ppm, u64 now_ns);
 
 /* What a bucket that had `left_ns` has after `passed_ns`. */
 u64 budget_refilled(u32 nr_cpus, u64 left_ns, u64 passed_ns);

@@ -87,7 +87,7 @@ static void faulted(natsConnection *nc, natsSubscription *sub, natsStatus status
 	const char *why = NULL;
 
 	natsConnection_GetLastError(nc, &why);
-	put_text(ctx, BUS_DOWN, why && *why ? why : natsStatus_GetText(status));
+	put_text(ctx, BUS_FAULT, why && *why ? why : natsStatus_GetText(status));
 }
 
 /* Full jitter: nodes that lost the same server come back one by one. */

@@ -15,6 +15,7 @@ enum bus_packet_kind {
 	BUS_SEEN_END,
 	BUS_STORED, /* both: asks for messages of a stream by a bus_read; and one of them */
 	BUS_STORED_END,
+	BUS_FAULT, /* the connection is up */
 };
 
 #define BUS_CREATES "creates" /* the reply of BUS_SEEN: what is missing is made */

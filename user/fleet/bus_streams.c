@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "fleet/entry.h"
+#include "fleet/fleet_policy.h"
 
 #define WAIT_MS      2000
 #define SEEN_BUCKET  "SYSFLAME_NODES"
@@ -33,11 +34,13 @@ AUTO_DEFINE(info, jsStreamInfo *, jsStreamInfo_Destroy)
 
 struct stream_kind {
 	const char *name, *subjects;
+	u32 kept_s; /* 0: for ever */
 };
 
 static const struct stream_kind streams[NR_LINK_STREAMS] = {
-	[LINK_STREAM_AUDIT] = { "SYSFLAME_AUDIT", "sysflame.v1.audit.*.*" },
-	[LINK_STREAM_FIRED] = { "SYSFLAME_RESULTS", "sysflame.v1.ev.*" },
+	[LINK_STREAM_AUDIT] = { "SYSFLAME_AUDIT", "sysflame.v1.audit.*.*", KEPT_S },
+	[LINK_STREAM_FIRED] = { "SYSFLAME_RESULTS", "sysflame.v1.ev.*", KEPT_S },
+	[LINK_STREAM_POLICY] = { "SYSFLAME_POLICY", FLEET_POLICY_SUBJECT, 0 },
 };
 
 static natsStatus open_js(natsConnection *nc, jsCtx **out)
@@ -83,7 +86,7 @@ static natsStatus open_stream(jsCtx *js, enum link_stream i, jsStreamInfo **out)
 	c.Subjects = subjects;
 	c.SubjectsLen = 1;
 	c.Storage = js_FileStorage;
-	c.MaxAge = KEPT_S * (int64_t)NS_PER_SEC;
+	c.MaxAge = streams[i].kept_s * (int64_t)NS_PER_SEC;
 	c.MaxBytes = KEPT_BYTES;
 	c.MaxMsgsPerSubject = KEPT_MAX;
 	c.MaxMsgSize = ENTRY_MAX;

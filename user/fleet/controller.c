@@ -122,7 +122,7 @@ static int send_request(struct controller *c, struct fleet_request *r, const cha
 	auto_str struct str bytes = { 0 };
 
 	if (!random_bytes(r->nonce, sizeof(r->nonce)) || request_encode(r, &m.sealed) ||
-	    key_sign(c->host->private_key, &m.sealed))
+	    key_sign(c->host->private_key, KEY_FOR_REQUEST, &m.sealed))
 		return -EIO;
 	message_encode(&m, &bytes);
 	publish(c, subject, reply, bytes.at, bytes.len);

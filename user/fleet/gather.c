@@ -189,6 +189,7 @@ static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave
 	n->nr_cpus = a->nr_cpus;
 	n->nr_jvms = a->nr_jvms;
 	n->busy_ppm = a->busy_ppm;
+	n->policy_ms = a->policy_ms;
 	n->why = xstrdup(a->why);
 	n->labels = xstrdup(a->labels);
 	n->version = xstrdup(a->version);

@@ -35,7 +35,7 @@ struct gather_node {
 	enum gather_state state;
 	enum verdict verdict;
 	u32 nr_cpus, nr_jvms, nr_died;
-	u64 busy_ppm, samples, lost, profile, covered_ms;
+	u64 busy_ppm, policy_ms, samples, lost, profile, covered_ms;
 	struct pull pull; /* of its result */
 };
 

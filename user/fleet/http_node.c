@@ -98,9 +98,19 @@ static void host_audit(void *ctx, const char *person, const char *what)
 static void become_member(struct http_node *n)
 {
 	n->host = (struct member_host){
-		n,          host_mono_ns,      host_wall_ms,     host_is_disabled, host_look,
-		host_runs,  http_errand_start, http_errand_stop, host_progress,    host_publish,
-		host_audit, host_busy_ppm
+		n,
+		host_mono_ns,
+		host_wall_ms,
+		host_is_disabled,
+		host_look,
+		host_runs,
+		http_errand_start,
+		http_errand_stop,
+		host_progress,
+		host_publish,
+		host_audit,
+		host_busy_ppm,
+		NULL,
 	};
 	const char *labels = strchr(n->labels, ',');
 	n->member = member_new(n->name, labels ? labels + 1 : "", &n->host);

@@ -11,7 +11,6 @@
 #include "base/utf8.h"
 
 /* Signatures for other purposes with the same key are none for requests. */
-#define CONTEXT  "sysflame fleet request 1"
 #define KEYS_MAX 10000
 
 static const char *const role_names[NR_FLEET_ROLES] = { "viewer", "profiler", "operator" };
@@ -172,9 +171,16 @@ int key_new(u8 *private_key, u8 *public_key)
 	return key_public(private_key, public_key);
 }
 
-static void add_signed_bytes(const struct fleet_signed *m, struct str *out)
+/* A signature of one is none of the other. */
+static void add_signed_bytes(const struct fleet_signed *m, enum key_use use, struct str *out)
 {
-	str_add_bytes(out, CONTEXT, sizeof(CONTEXT));
+	static const char requests[] = "sysflame fleet request 1";
+	static const char policies[] = "sysflame fleet policy 1";
+
+	if (use == KEY_FOR_REQUEST)
+		str_add_bytes(out, requests, sizeof(requests));
+	else
+		str_add_bytes(out, policies, sizeof(policies));
 	str_add_bytes(out, m->request, m->len);
 }
 
@@ -190,23 +196,23 @@ int key_sign_bytes(const u8 *private_key, const void *bytes, size_t nr, u8 *sign
 	return 0;
 }
 
-int key_sign(const u8 *private_key, struct fleet_signed *m)
+int key_sign(const u8 *private_key, enum key_use use, struct fleet_signed *m)
 {
 	auto_str struct str bytes = { 0 };
 
-	add_signed_bytes(m, &bytes);
+	add_signed_bytes(m, use, &bytes);
 	return key_sign_bytes(private_key, bytes.at, bytes.len, m->signature)
 		       ?: key_public(private_key, m->key);
 }
 
-bool key_has_signed(const struct fleet_signed *m)
+bool key_has_signed(enum key_use use, const struct fleet_signed *m)
 {
 	auto_pkey EVP_PKEY *key =
 		EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, m->key, FLEET_KEY_LEN);
 	auto_mdctx EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	auto_str struct str bytes = { 0 };
 
-	add_signed_bytes(m, &bytes);
+	add_signed_bytes(m, use, &bytes);
 	return key && ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key) &&
 	       EVP_DigestVerify(ctx, m->signature, sizeof(m->signature), (u8 *)bytes.at,
 				bytes.len) == 1;

@@ -48,11 +48,16 @@ int key_public(const u8 *private_key, u8 *public_key);
 /* A signature of FLEET_SIGN_LEN bytes. Negative errno. */
 int key_sign_bytes(const u8 *private_key, const void *bytes, size_t nr, u8 *signature);
 
-/* Signs the request in `m`, and sets its key. Negative errno. */
-int key_sign(const u8 *private_key, struct fleet_signed *m);
+enum key_use {
+	KEY_FOR_REQUEST,
+	KEY_FOR_POLICY, /* fleet/fleet_policy.h */
+};
 
-/* Whether m->key has signed it. */
-bool key_has_signed(const struct fleet_signed *m);
+/* Signs the bytes in `m`, and sets its key. Negative errno. */
+int key_sign(const u8 *private_key, enum key_use use, struct fleet_signed *m);
+
+/* Whether m->key has signed it for that use. */
+bool key_has_signed(enum key_use use, const struct fleet_signed *m);
 
 /* Bytes as hexadecimal digits. The text has room for 2 * len + 1 bytes. */
 void hex_print(const u8 *bytes, size_t len, char *text);

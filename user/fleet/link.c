@@ -100,13 +100,10 @@ static bool take_packet(struct link *l, size_t nr, struct link_event *out)
 {
 	static const u8 kinds[] = {
 		/* and 1; 0: no event */
-		[BUS_MESSAGE] = LINK_MESSAGE + 1,
-		[BUS_UP] = LINK_UP + 1,
-		[BUS_DOWN] = LINK_DOWN + 1,
-		[BUS_SEEN] = LINK_SEEN + 1,
-		[BUS_SEEN_END] = LINK_SEEN_END + 1,
-		[BUS_STORED] = LINK_STORED + 1,
-		[BUS_STORED_END] = LINK_STORED_END + 1,
+		[BUS_MESSAGE] = LINK_MESSAGE + 1, [BUS_UP] = LINK_UP + 1,
+		[BUS_DOWN] = LINK_DOWN + 1,       [BUS_FAULT] = LINK_FAULT + 1,
+		[BUS_SEEN] = LINK_SEEN + 1,       [BUS_SEEN_END] = LINK_SEEN_END + 1,
+		[BUS_STORED] = LINK_STORED + 1,   [BUS_STORED_END] = LINK_STORED_END + 1,
 	};
 	struct bus_packet p;
 	const u8 *bytes;

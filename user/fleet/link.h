@@ -25,6 +25,7 @@ enum link_event_kind {
 	LINK_MESSAGE,
 	LINK_UP,         /* `text`: the server's address and version */
 	LINK_DOWN,       /* `text`: why; it connects again by itself */
+	LINK_FAULT,      /* `text`: a right is missing, or messages were lost; it is still up */
 	LINK_SEEN,       /* `subject`: a node; `text`: when it was seen, in ms since 1970, or "" */
 	LINK_SEEN_END,   /* that were all; `text`: why they are unknown, or "" */
 	LINK_STORED,     /* a message that a stream keeps */
@@ -36,6 +37,7 @@ enum link_event_kind {
 enum link_stream {
 	LINK_STREAM_AUDIT,
 	LINK_STREAM_FIRED, /* triggers */
+	LINK_STREAM_POLICY,
 	NR_LINK_STREAMS,
 };
 

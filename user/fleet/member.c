@@ -33,6 +33,8 @@ struct member *member_new(const char *name, const char *labels, const struct mem
 	copy_text(n->subjects[0], sizeof(n->subjects[0]), "sysflame.v1.req.all");
 	copy_text(n->subjects[1], sizeof(n->subjects[1]), "sysflame.v1.ctl");
 	snprintf(n->subjects[2], sizeof(n->subjects[2]), "sysflame.v1.node.%s.get", name);
+	copy_text(n->subjects[3], sizeof(n->subjects[3]), FLEET_POLICY_SUBJECT);
+	snprintf(n->subjects[4], sizeof(n->subjects[4]), "sysflame.v1.node.%s.policy", name);
 	return n;
 }
 
@@ -53,6 +55,7 @@ void member_set_keys(struct member *n, struct fleet_keys *keys)
 	keys_fini(&n->keys);
 	n->keys = *keys;
 	*keys = (struct fleet_keys){ 0 };
+	member_check_policy(n);
 }
 
 const char *member_subject(const struct member *n, u32 i)
@@ -101,6 +104,7 @@ static void answer(const struct member *n, const struct reply *r, const struct m
 	a->instance = n->instance;
 	a->verdict = r->verdict;
 	if (f) {
+		a->policy_ms = n->policy.at_ms;
 		a->nr_cpus = f->nr_cpus;
 		a->nr_jvms = f->nr_jvms;
 		a->busy_ppm = f->busy_ppm;
@@ -131,6 +135,7 @@ void member_set_budget(struct member *n, u32 nr_cpus, u64 left_ns)
 	n->has_budget = true;
 	if (left_ns < n->budget.left_ns)
 		n->budget.left_ns = left_ns;
+	member_limit_budget(n);
 }
 
 u64 member_budget_left(struct member *n)
@@ -240,6 +245,11 @@ static enum verdict check(struct member *n, const struct fleet_request *r,
 		str_add(why, "The file /run/sysflame/disable exists.");
 		v = VERDICT_DISABLED;
 	}
+	if (!v && n->policy.is_disabled) {
+		str_addf(why, "The fleet's policy of %s disables all nodes%s%s.", n->policy.by,
+			 *n->policy.reason ? ": " : "", n->policy.reason);
+		v = VERDICT_DISABLED;
+	}
 	v = v ? v : check_match(n, r, s, why);
 	v = v ? v : policy_allows(r, s, k, &f->caps, why);
 	v = v ? v : check_room(n, r, f, why);
@@ -276,13 +286,14 @@ static void take_request(struct member *n, const char *reply, const struct fleet
 	if (!r.hz)
 		r.hz = POLICY_HZ_PROFILER;
 	struct reply to = { &r, reply, VERDICT_SIGNATURE, "" };
-	if (!key || !key_has_signed(m)) {
+	if (!key || !key_has_signed(KEY_FOR_REQUEST, m)) {
 		to.why = key ? "The signature is not right." : "This node does not know the key.";
 		audit_stranger(n, &to);
 		answer(n, &to, NULL);
 		return;
 	}
 	n->host->look(n->host->ctx, &f);
+	fleet_policy_lower(&n->policy, &f.caps);
 	to.verdict = check(n, &r, key, &s, &f, &why);
 	to.why = why.len ? why.at : "";
 	if (to.verdict && r.want != WANT_CENSUS)
@@ -430,6 +441,8 @@ void member_message(struct member *n, const char *reply, const void *bytes, size
 		take_request(n, reply, &m.sealed);
 	else if (m.kind == MESSAGE_GET && reply_is_valid(reply))
 		take_get(n, reply, &m.get);
+	else if (m.kind == MESSAGE_POLICY)
+		member_take_policy(n, &m.sealed, bytes, len);
 	else if (m.kind == MESSAGE_STOP)
 		member_take_stop(n, &m.control);
 	else if (m.kind == MESSAGE_ALIVE)

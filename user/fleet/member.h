@@ -77,6 +77,12 @@ struct member_host {
 
 	/* CPUs, in 1e-6, that these processes used lately; 0: unknown. May be NULL. */
 	u64 (*busy_ppm)(void *ctx, const struct selector *s);
+
+	/*
+	 * Keeps the message with the fleet's policy, which replaces the one before. After a restart
+	 * the host brings it by member_message. May be NULL.
+	 */
+	void (*keep_policy)(void *ctx, const void *bytes, size_t len);
 };
 
 struct member;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/vec.h"
+#include "fleet/fleet_policy.h"
 #include "fleet/member.h"
 #include "fleet/nonce.h"
 
@@ -36,14 +37,17 @@ struct member {
 	const struct member_host *host;
 	char name[64], labels[256];
 	u64 instance;
-	char subjects[3][96];
+	char subjects[5][96];
 	struct fleet_keys keys;
 	struct nonces nonces;
 	struct budget budget;
 	bool has_budget; /* the number of CPUs is known */
 	VEC(struct run *) runs;
 	u32 last_number;
-	u64 refused_ns; /* the last entry on a request that nobody signed */
+	struct fleet_policy policy; /* at_ms 0: none */
+	u8 policy_key[FLEET_KEY_LEN];
+	u64 policy_refused_ns; /* the last one that was logged */
+	u64 refused_ns;        /* the last entry on a request that nobody signed */
 };
 
 u64 member_now_ns(const struct member *n);
@@ -63,3 +67,13 @@ void member_say_done(const struct member *n, const struct run *r,
 		     const struct member_result *result);
 void member_take_stop(struct member *n, const struct fleet_control *c);
 void member_take_alive(struct member *n, const struct fleet_control *c);
+
+/* The fleet's policy (fleet/member_policy.c). Bytes are those of the message. */
+void member_take_policy(struct member *n, const struct fleet_signed *m, const void *bytes,
+			size_t len);
+
+/* After a change of the keys: it holds as long as its signer is an operator. */
+void member_check_policy(struct member *n);
+
+/* After a change of the policy or of the budget. */
+void member_limit_budget(struct member *n);

@@ -75,6 +75,7 @@ static bool take_answer(const Fleet__Answer *in, struct fleet_answer *out)
 	out->nr_cpus = in->nr_cpus;
 	out->nr_jvms = in->nr_jvms;
 	out->busy_ppm = in->busy_ppm;
+	out->policy_ms = in->policy_ms;
 	for (size_t i = 0; i < in->n_runs && i < FLEET_RUNS; i++)
 		if (!take_text(out->runs[i], sizeof(out->runs[i]), in->runs[i]))
 			return false;
@@ -203,6 +204,7 @@ static const ProtobufCMessageDescriptor *descriptor(enum message_kind kind)
 		[MESSAGE_ALIVE] = &fleet__control__descriptor,
 		[MESSAGE_TASK] = &fleet__task__descriptor,
 		[MESSAGE_MERGED] = &fleet__merged__descriptor,
+		[MESSAGE_POLICY] = &fleet__signed__descriptor,
 	};
 
 	return all[kind];
@@ -212,6 +214,7 @@ static bool take_message(const ProtobufCMessage *in, struct fleet_message *out)
 {
 	switch (out->kind) {
 	case MESSAGE_SIGNED:
+	case MESSAGE_POLICY:
 		return take_signed((const Fleet__Signed *)in, &out->sealed);
 	case MESSAGE_ANSWER:
 		return take_answer((const Fleet__Answer *)in, &out->answer);
@@ -327,14 +330,14 @@ static void put(enum message_kind kind, const ProtobufCMessage *m, struct str *o
 	str_add_bytes(out, bytes, len);
 }
 
-static void put_signed(const struct fleet_signed *in, struct str *out)
+static void put_signed(enum message_kind kind, const struct fleet_signed *in, struct str *out)
 {
 	Fleet__Signed m = FLEET__SIGNED__INIT;
 
 	m.request = bytes_of(in->request, in->len);
 	m.key = BYTES(in->key);
 	m.signature = BYTES(in->signature);
-	put(MESSAGE_SIGNED, &m.base, out);
+	put(kind, &m.base, out);
 }
 
 static void put_answer(const struct fleet_answer *in, struct str *out)
@@ -358,6 +361,7 @@ static void put_answer(const struct fleet_answer *in, struct str *out)
 	m.nr_cpus = in->nr_cpus;
 	m.nr_jvms = in->nr_jvms;
 	m.busy_ppm = in->busy_ppm;
+	m.policy_ms = in->policy_ms;
 	m.runs = runs;
 	for (u32 i = 0; i < FLEET_RUNS; i++)
 		if (*in->runs[i])
@@ -465,7 +469,8 @@ void message_encode(const struct fleet_message *m, struct str *out)
 {
 	switch (m->kind) {
 	case MESSAGE_SIGNED:
-		put_signed(&m->sealed, out);
+	case MESSAGE_POLICY:
+		put_signed(m->kind, &m->sealed, out);
 		break;
 	case MESSAGE_ANSWER:
 		put_answer(&m->answer, out);

@@ -19,6 +19,7 @@ enum message_kind {
 	MESSAGE_ALIVE,  /* controller -> nodes: somebody still waits */
 	MESSAGE_TASK,   /* controller -> aggregator: merge the results of these nodes */
 	MESSAGE_MERGED, /* aggregator -> controller: the merged profile can be fetched */
+	MESSAGE_POLICY, /* operator -> nodes: limits for all of them (fleet/fleet_policy.h) */
 	NR_MESSAGE_KINDS,
 };
 
@@ -46,7 +47,7 @@ struct fleet_request {
 };
 
 struct fleet_signed {
-	u8 request[1024]; /* fleet_request, encoded */
+	u8 request[1024]; /* fleet_request, encoded; or the text of a policy */
 	u32 len;
 	u8 key[FLEET_KEY_LEN], signature[FLEET_SIGN_LEN];
 };
@@ -62,7 +63,8 @@ struct fleet_answer {
 	u32 nr_services;     /* in `services` */
 	u32 nr_all_services; /* that the node has */
 	u32 nr_cpus, nr_jvms;
-	u64 busy_ppm; /* CPUs that the selected processes used lately, in 1e-6; 0: unknown */
+	u64 policy_ms; /* when the fleet's policy was signed that it holds; 0: none */
+	u64 busy_ppm;  /* CPUs that the selected processes used lately, in 1e-6; 0: unknown */
 	char runs[FLEET_RUNS][FLEET_RUN_TEXT]; /* requests that are being served; "": none */
 };
 
@@ -110,7 +112,7 @@ struct fleet_control {
 struct fleet_message {
 	enum message_kind kind;
 	union {
-		struct fleet_signed sealed;
+		struct fleet_signed sealed; /* SIGNED, POLICY */
 		struct fleet_answer answer;
 		struct fleet_done done;
 		struct fleet_get get;

@@ -2,6 +2,8 @@
 /* The rules of a node. */
 #include "fleet/policy.h"
 
+#include <string.h>
+
 enum verdict policy_time(const struct fleet_request *r, u64 now_ms, struct str *why)
 {
 	if (r->sent_ms > now_ms && r->sent_ms - now_ms > POLICY_CLOCK_MS) {
@@ -55,6 +57,30 @@ static enum verdict check_role(const struct fleet_request *r, const struct selec
 	return VERDICT_POLICY;
 }
 
+static bool is_in(const char *list, const char *name, size_t len)
+{
+	for (const char *at = list; *at;) {
+		size_t nr = strcspn(at, "+");
+		if (nr == len && !strncmp(at, name, len))
+			return true;
+		at += nr + (at[nr] != '\0');
+	}
+	return false;
+}
+
+/* An event's name ends at the first colon: arguments follow. */
+static bool allows_events(const char *allowed, const char *events)
+{
+	for (const char *at = events; allowed && *allowed && *at;) {
+		size_t len = strcspn(at, ",");
+		size_t name = strcspn(at, ":,");
+		if (!is_in(allowed, at, name))
+			return false;
+		at += len + (at[len] != '\0');
+	}
+	return true;
+}
+
 static enum verdict check_caps(const struct fleet_request *r, const struct policy_caps *caps,
 			       struct str *why)
 {
@@ -72,8 +98,12 @@ static enum verdict check_caps(const struct fleet_request *r, const struct polic
 		str_add(why, "Slices are at most 30 days old.");
 	else if (r->want == WANT_RECORDING && !*r->events)
 		str_add(why, "The request names no event.");
+	else if (r->want == WANT_RECORDING && !allows_events(caps->events, r->events))
+		str_addf(why, "The events are not among %s.", caps->events);
 	else
 		return VERDICT_ACCEPT;
+	if (caps->by)
+		str_addf(why, " The fleet has a policy of %s.", caps->by);
 	return VERDICT_POLICY;
 }
 

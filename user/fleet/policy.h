@@ -17,6 +17,10 @@
 /* Limits of the node; a request can only lower them. */
 struct policy_caps {
 	u32 max_hz, max_duration_s; /* of /etc/sysflame/recorder.conf */
+
+	/* Of the fleet's policy (fleet/fleet_policy.h); NULL: there is none. */
+	const char *by;     /* who signed it */
+	const char *events; /* joined by '+'; "": all */
 };
 
 /* ACCEPT, EXPIRED or CLOCK. Both times are of CLOCK_REALTIME, on two machines. */

@@ -13,16 +13,17 @@ struct grants {
 };
 
 /* Of every person. */
-#define PERSON_PUBLISHES                                                                         \
-	"sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.node.*.get", "sysflame.v1.agg.>", \
-		"sysflame.v1.audit.person.NAME", "$JS.API.STREAM.INFO.KV_SYSFLAME_NODES",        \
-		"$JS.API.STREAM.INFO.SYSFLAME_AUDIT", "$JS.API.STREAM.INFO.SYSFLAME_RESULTS",    \
-		"$JS.API.STREAM.MSG.GET.KV_SYSFLAME_NODES", "$JS.API.DIRECT.GET.SYSFLAME_RESULTS"
+#define PERSON_PUBLISHES                                                                           \
+	"sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.node.*.get", "sysflame.v1.agg.>",   \
+		"sysflame.v1.audit.person.NAME", "$JS.API.STREAM.INFO.KV_SYSFLAME_NODES",          \
+		"$JS.API.STREAM.INFO.SYSFLAME_AUDIT", "$JS.API.STREAM.INFO.SYSFLAME_RESULTS",      \
+		"$JS.API.STREAM.MSG.GET.KV_SYSFLAME_NODES", "$JS.API.DIRECT.GET.SYSFLAME_RESULTS", \
+		"$JS.API.STREAM.INFO.SYSFLAME_POLICY", "$JS.API.DIRECT.GET.SYSFLAME_POLICY"
 
 /*
  * A node's answers go to "INBOX.answer.NAME" and "INBOX.chunk.NAME.>" below an inbox of two tokens,
- * so it needs no right to reply to whatever it was asked. It has no right to the API of JetStream:
- * publishing is enough for what streams keep.
+ * so it needs no right to reply to whatever it was asked. Of the API of JetStream it may read the
+ * policy only: publishing is enough for what other streams keep.
  *
  * Nobody may change, purge or delete a stream, or make a consumer, which can deliver to any
  * subject. Who creates a stream chooses its subjects, and could read what others get: operators
@@ -32,8 +33,10 @@ static const struct grants grants[NR_RIGHTS] = {
 	[RIGHTS_NODE] = {
 		"node",
 		{ "_INBOX.*.*.answer.NAME", "_INBOX.*.*.chunk.NAME.>", "sysflame.v1.ev.NAME",
-		  "sysflame.v1.audit.node.NAME", "$KV.SYSFLAME_NODES.NAME" },
-		{ "sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.node.NAME.>",
+		  "sysflame.v1.audit.node.NAME", "$KV.SYSFLAME_NODES.NAME",
+		  "$JS.API.DIRECT.GET.SYSFLAME_POLICY" },
+		{ "sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.policy",
+		  "sysflame.v1.node.NAME.>",
 		  "_INBOX.INBOX.>" },
 	},
 	[RIGHTS_AGGREGATOR] = {
@@ -49,7 +52,9 @@ static const struct grants grants[NR_RIGHTS] = {
 	},
 	[RIGHTS_OPERATOR] = {
 		"person",
-		{ PERSON_PUBLISHES, "$JS.API.STREAM.CREATE.KV_SYSFLAME_NODES",
+		{ PERSON_PUBLISHES, "sysflame.v1.policy",
+		  "$JS.API.STREAM.CREATE.KV_SYSFLAME_NODES",
+		  "$JS.API.STREAM.CREATE.SYSFLAME_POLICY",
 		  "$JS.API.STREAM.CREATE.SYSFLAME_AUDIT",
 		  "$JS.API.STREAM.CREATE.SYSFLAME_RESULTS",
 		  "$JS.API.DIRECT.GET.SYSFLAME_AUDIT" },

@@ -19,6 +19,7 @@
 #include "fleet/member.h"
 #include "web/fleet_budget.h"
 #include "web/fleet_entries.h"
+#include "web/fleet_policy.h"
 #include "web/fleet_watch.h"
 #include "web/input.h"
 #include "web/range.h"
@@ -53,6 +54,7 @@ struct fleet {
 	VEC(struct errand *) errands;
 	VEC(struct fleet_watch *) watches;
 	struct fleet_budget budget;
+	struct fleet_policy_source policy;
 	int pressure_fd; /* -1: unknown */
 	bool is_up;
 	struct timespec keys_time;
@@ -425,6 +427,11 @@ static u64 host_busy_ppm(void *ctx, const struct selector *s)
 	return (u64)((double)ns / (double)SERVICES_NS * 1e6);
 }
 
+static void host_keep_policy(void *ctx, const void *bytes, size_t len)
+{
+	fleet_policy_keep(&((struct fleet *)ctx)->policy, bytes, len);
+}
+
 static void host_audit(void *ctx, const char *person, const char *what)
 {
 	struct fleet *f = ctx;
@@ -479,7 +486,10 @@ static void take_events(struct fleet *f)
 			log_info("fleet: connected to %s", e.text);
 		else if (f->is_up)
 			log_warn("fleet: %s", e.text);
-		f->is_up = e.kind == LINK_MESSAGE ? f->is_up : e.kind == LINK_UP;
+		if (e.kind == LINK_UP)
+			fleet_policy_connected(&f->policy, time_mono_ns());
+		if (e.kind == LINK_UP || e.kind == LINK_DOWN)
+			f->is_up = e.kind == LINK_UP;
 	}
 }
 
@@ -509,6 +519,8 @@ void fleet_tick(struct fleet *f)
 	watch_jvms(f, now);
 	member_tick(f->member);
 	report_life(f, now);
+	if (f->link)
+		fleet_policy_tick(&f->policy, f->link, f->sv->o->fleet->node, now);
 	fleet_budget_tick(&f->budget, f->member, f->sv->recorder.caps.nr_cpus);
 	if (now - f->keys_ns > KEYS_NS) {
 		f->keys_ns = now;
@@ -543,12 +555,12 @@ int fleet_new(struct service *sv, struct fleet **out)
 	struct fleet *f = xcalloc(1, sizeof(*f));
 	f->sv = sv;
 	f->host = (struct member_host){
-		f,          host_mono_ns,  host_wall_ms, host_is_disabled, host_look,
-		host_runs,  host_start,    host_stop,    host_progress,    host_publish,
-		host_audit, host_busy_ppm,
+		f,          host_mono_ns,  host_wall_ms,     host_is_disabled, host_look,
+		host_runs,  host_start,    host_stop,        host_progress,    host_publish,
+		host_audit, host_busy_ppm, host_keep_policy,
 	};
 	f->pressure_fd = open("/proc/pressure/cpu", O_RDONLY | O_CLOEXEC);
-	f->budget.dir = sv->o->dir;
+	f->budget.dir = f->policy.dir = sv->o->dir;
 	f->member = member_new(o->node, o->labels, &f->host);
 	int err = link_start(&link, &f->link);
 	if (err) {
@@ -558,6 +570,7 @@ int fleet_new(struct service *sv, struct fleet **out)
 	}
 	/* Without keys it refuses everybody. */
 	read_keys(f);
+	fleet_policy_load(&f->policy, f->member);
 	for (u32 i = 0; member_subject(f->member, i); i++)
 		link_subscribe(f->link, member_subject(f->member, i));
 	*out = f;

@@ -313,6 +313,8 @@ static void take_events(struct fleet_requests *all)
 			return;
 		if (e.kind == LINK_MESSAGE)
 			take_message(all, &e);
+		else if (e.kind == LINK_FAULT)
+			log_warn("fleet: %s", e.text);
 		else
 			set_link(all, e.kind == LINK_UP, e.text);
 	}
