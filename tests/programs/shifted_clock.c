@@ -3,8 +3,11 @@
 /*
  * Loaded by LD_PRELOAD, it adds the number of seconds in the file CLOCK_SHIFT, a signed integer of
  * 8 bytes, to the wall clock of a program and its children. The file may be changed meanwhile.
+ * Threads that wait until a time of this clock wait as long as they mean to.
  */
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -12,6 +15,8 @@
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
+
+#define WALL_S 1000000000 /* a monotonic clock is below: the machine has run for 30 years else */
 
 static const volatile int64_t *shift;
 
@@ -56,4 +61,16 @@ time_t time(time_t *out)
 	if (out)
 		*out = now.tv_sec;
 	return now.tv_sec;
+}
+
+int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
+			   const struct timespec *restrict until)
+{
+	int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *) =
+		dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+	struct timespec at = *until;
+
+	if (shift && at.tv_sec > WALL_S)
+		at.tv_sec -= *shift;
+	return real(cond, mutex, &at);
 }

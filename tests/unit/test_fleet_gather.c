@@ -128,6 +128,35 @@ static void a_node_of_another_protocol_is_named_once(void **state)
 	gather_fini(&g);
 }
 
+static enum verdict verdict_with(const char *selector, enum verdict v)
+{
+	const u8 id[FLEET_ID_LEN] = { 1 }, secret[FLEET_ID_LEN] = { 2 };
+	struct fleet_message m = {
+		.kind = MESSAGE_ANSWER,
+		.answer = { .node = "n1", .labels = "node=n1,zone=x", .verdict = v, .why = "w" }
+	};
+	struct gather g;
+
+	gather_init(&g, &host, id, secret, "_INBOX.o.x");
+	g.selector = selector;
+	memcpy(m.answer.id, id, sizeof(id));
+	gather_take(&g, "_INBOX.o.x.answer.n1", &m);
+	enum verdict out = g.nodes.at[0]->verdict;
+	gather_fini(&g);
+	return out;
+}
+
+/* With a wrong clock a node refuses every request before it looks at its labels. */
+static void a_node_that_refuses_matches_by_its_labels(void **state)
+{
+	assert_int_equal(verdict_with("zone=x", VERDICT_CLOCK), VERDICT_CLOCK);
+	assert_int_equal(verdict_with("zone=y", VERDICT_CLOCK), VERDICT_NO_MATCH);
+	assert_int_equal(verdict_with("zone!=x", VERDICT_DISABLED), VERDICT_NO_MATCH);
+	assert_int_equal(verdict_with("service=a", VERDICT_CLOCK), VERDICT_CLOCK);
+	assert_int_equal(verdict_with(NULL, VERDICT_CLOCK), VERDICT_CLOCK);
+	assert_int_equal(verdict_with("zone=y", VERDICT_SIGNATURE), VERDICT_SIGNATURE);
+}
+
 /* Waves of one recording have one id: older versions draw by it. */
 static void a_wave_with_the_id_of_the_first_is_none_of_its_own(void **state)
 {
@@ -202,6 +231,7 @@ int main(void)
 		cmocka_unit_test(a_node_of_an_older_version_counts_if_it_was_chosen),
 		cmocka_unit_test(the_end_of_a_node_comes_the_way_of_its_answer),
 		cmocka_unit_test(a_node_of_another_protocol_is_named_once),
+		cmocka_unit_test(a_node_that_refuses_matches_by_its_labels),
 		cmocka_unit_test(a_wave_with_the_id_of_the_first_is_none_of_its_own),
 		cmocka_unit_test(a_second_end_adds_jvms_that_died_and_nothing_else),
 		cmocka_unit_test(a_seed_has_its_public_key),

@@ -141,6 +141,7 @@ static int begin_census(struct controller *c)
 	c->nodes.nr_ids = 0; /* those of the waves come later */
 	memcpy(c->nodes.coin, c->order.coin, sizeof(c->nodes.coin));
 	c->nodes.skips_others = true;
+	c->census.selector = c->nodes.selector = c->order.selector;
 	c->nodes.asked_ms = c->order.duration_s * 1000ull;
 	aggregators_init(&c->aggregators, &c->aggregators_host, &c->nodes, id);
 	c->has_nodes = true;

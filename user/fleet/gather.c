@@ -166,17 +166,29 @@ static bool is_chosen(const struct gather *g, const char *name)
 	return coin_of(g->coin, name) < g->to_ppb;
 }
 
+/* A node that refuses a request at once has not compared its labels with the selector. */
+static enum verdict verdict_of(const struct gather *g, const struct fleet_answer *a)
+{
+	auto_str struct str why = { 0 };
+	struct selector s;
+
+	if (!a->verdict || a->verdict == VERDICT_SIGNATURE || !g->selector ||
+	    selector_parse(g->selector, &s, &why) || selector_admits(&s, a->labels))
+		return a->verdict;
+	return VERDICT_NO_MATCH;
+}
+
 static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave, bool is_older)
 {
 	struct gather_node *n = gather_find(g, a->node);
+	enum verdict verdict = verdict_of(g, a);
 
 	g->nr_answers++;
 	if (n) {
 		g->nr_twins += n->instance != a->instance;
 		return;
 	}
-	if (g->nodes.nr >= GATHER_NODES_MAX ||
-	    (g->skips_others && a->verdict == VERDICT_NO_MATCH) ||
+	if (g->nodes.nr >= GATHER_NODES_MAX || (g->skips_others && verdict == VERDICT_NO_MATCH) ||
 	    (is_older && !is_chosen(g, a->node)))
 		return;
 	n = add(g, a->node);
@@ -185,7 +197,7 @@ static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave
 		node_names_add(&g->older, n->name);
 	n->wave = wave;
 	n->instance = a->instance;
-	n->verdict = a->verdict;
+	n->verdict = verdict;
 	n->nr_cpus = a->nr_cpus;
 	n->nr_jvms = a->nr_jvms;
 	n->busy_ppm = a->busy_ppm;

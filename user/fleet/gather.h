@@ -55,6 +55,7 @@ struct gather {
 	u32 nr_ids;
 	u8 coin[FLEET_ID_LEN]; /* nodes of older versions may draw by another one; see to_ppb */
 	u32 to_ppb;            /* they count if their coin is below */
+	const char *selector;  /* of the request; NULL: unknown */
 	u64 asked_ms;          /* length of a recording; 0: unknown */
 	bool skips_others;     /* nodes that do not match are not listed */
 	bool hands_out;        /* results are not fetched: gather_hand_out */
