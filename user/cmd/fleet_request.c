@@ -95,11 +95,16 @@ static int take_events(struct asking *a)
 	}
 }
 
+/* For messages of nodes and results of workers. */
 static void wait_a_while(const struct asking *a)
 {
-	struct pollfd polled = { a->http ? http_fleet_fd(a->http) : link_fd(a->link), POLLIN, 0 };
+	struct pollfd polled[1 + WORKERS_FDS];
+	int fds[1 + WORKERS_FDS] = { a->http ? http_fleet_fd(a->http) : link_fd(a->link) };
+	size_t nr = 1 + workers_fds(a->host.workers, fds + 1);
 
-	poll(&polled, 1, POLL_MS);
+	for (size_t i = 0; i < nr; i++)
+		polled[i] = (struct pollfd){ fds[i], POLLIN, 0 };
+	poll(polled, nr, POLL_MS);
 }
 
 static int connect_link(struct asking *a)
