@@ -9,6 +9,7 @@
 #include "export/format/sflm.h"
 #include "export/format/varint.h"
 #include "export/read.h"
+#include "fleet/combine.h"
 #include "fleet/merge.h"
 #include "fleet/prune.h"
 
@@ -202,6 +203,35 @@ static void stacks_that_no_two_nodes_share_are_truncated(void **state)
 	end(&m);
 }
 
+/* Several merges, whose outcomes are merged again. */
+static void nothing_is_lost_or_counted_twice_over_many_merges(void **state)
+{
+	struct combine c;
+	u64 wanted = 0;
+	char node[16], text[32];
+
+	assert_int_equal(combine_init(&c, NULL), 0);
+	for (u32 i = 0; i < 4 * COMBINE_RESULTS + 7; i++) {
+		snprintf(node, sizeof(node), "n%u", i);
+		snprintf(text, sizeof(text), "a;b%u %u\n", i % 11, i + 1);
+		const struct spool_result r = { node, "zone=a", 1000000, text, strlen(text) };
+		assert_int_equal(combine_add(&c, &r), 0);
+		wanted += i + 1;
+		combine_step(&c, false);
+	}
+	for (int i = 0; i < 10 && !combine_is_done(&c); i++)
+		combine_step(&c, true);
+	assert_true(combine_is_done(&c));
+	assert_null(c.error);
+	assert_int_equal(c.totals.nr, 4 * COMBINE_RESULTS + 7);
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str why = { 0 };
+	auto_fclose FILE *f = fmemopen(c.profile.at, c.profile.len, "r");
+	assert_int_equal(profile_read(f, p, &why), 0);
+	assert_int_equal(profile_total(p, 0), wanted);
+	combine_fini(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +241,7 @@ int main(void)
 		cmocka_unit_test(a_damaged_or_cut_result_is_left_out),
 		cmocka_unit_test(a_hundred_thousand_lambdas_become_one_frame),
 		cmocka_unit_test(stacks_that_no_two_nodes_share_are_truncated),
+		cmocka_unit_test(nothing_is_lost_or_counted_twice_over_many_merges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

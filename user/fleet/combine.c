@@ -11,16 +11,19 @@
 int combine_init(struct combine *c, struct workers *w)
 {
 	*c = (struct combine){ .workers = w,
-			       .order = { .share_ppb = FLEET_PPB, .keeps_nodes = true },
-			       .merges = { .fd = -1 } };
+			       .order = { .share_ppb = FLEET_PPB, .keeps_nodes = true } };
+	for (int i = 0; i < COMBINE_LANES; i++)
+		c->lanes[i].merges.fd = -1;
 	return spool_open(&c->next);
 }
 
 void combine_fini(struct combine *c)
 {
-	work_free(c->work);
+	for (int i = 0; i < COMBINE_LANES; i++) {
+		work_free(c->lanes[i].work);
+		spool_close(&c->lanes[i].merges);
+	}
 	spool_close(&c->next);
-	spool_close(&c->merges);
 	str_fini(&c->profile);
 	vec_fini(&c->totals);
 	free(c->error);
@@ -64,64 +67,96 @@ int combine_add_outcome(struct combine *c, const void *bytes, size_t len)
 	return err;
 }
 
-static bool is_batch(const struct spool *s)
+static bool is_batch(const struct combine *c)
 {
-	return s->nr_results >= COMBINE_RESULTS || s->len >= COMBINE_BYTES;
+	return c->next.nr_results >= (c->has_begun ? COMBINE_RESULTS : COMBINE_FIRST) ||
+	       c->next.len >= COMBINE_BYTES;
+}
+
+static u32 nr_busy(const struct combine *c)
+{
+	u32 nr = 0;
+
+	for (int i = 0; i < COMBINE_LANES; i++)
+		nr += c->lanes[i].work != NULL;
+	return nr;
 }
 
 bool combine_is_full(const struct combine *c)
 {
-	return !c->holds && is_batch(&c->next) && c->work;
+	return !c->holds && is_batch(c) && nr_busy(c) == COMBINE_LANES;
 }
 
-static void begin(struct combine *c)
+/* The other lane must not merge the outcome so far once more. */
+static void begin(struct combine *c, struct combine_lane *lane)
 {
 	if (c->profile.len && spool_add_merged(&c->next, c->profile.at, c->profile.len)) {
 		fail(c, "no memory");
 		return;
 	}
-	c->merges = c->next;
+	str_fini(&c->profile);
+	c->has_begun = true;
+	lane->merges = c->next;
 	if (spool_open(&c->next))
 		fail(c, "no memory");
-	c->work = merge_begin_spool(c->workers, &c->merges, &c->order);
+	lane->work = merge_begin_spool(c->workers, &lane->merges, &c->order);
 }
 
-static void take_result(struct combine *c)
+/* The second of two outcomes waits for a merge with the first. */
+static void take_outcome(struct combine *c, struct merge_outcome *o)
+{
+	add_totals(c, o);
+	if (!c->profile.len) {
+		str_fini(&c->profile);
+		c->profile = o->profile;
+		o->profile = (struct str){ 0 };
+	} else if (spool_add_merged(&c->next, o->profile.at, o->profile.len)) {
+		fail(c, "no memory");
+	}
+}
+
+static void take_result(struct combine *c, struct combine_lane *lane)
 {
 	struct merge_outcome o = { 0 };
 	auto_str struct str bytes = { 0 }, why = { 0 };
-	int err = merge_result(c->work, &bytes, &why);
+	int err = merge_result(lane->work, &bytes, &why);
 
 	if (err == -EAGAIN)
 		return;
-	work_free(take(c->work));
-	spool_close(&c->merges);
+	work_free(take(lane->work));
+	spool_close(&lane->merges);
 	if (!err && merge_parse(bytes.at, bytes.len, &o)) {
 		err = -EBADMSG;
 		str_add(&why, "the worker's answer is malformed");
 	}
-	if (err) {
+	if (err)
 		fail(c, why.at);
-	} else {
-		add_totals(c, &o);
-		str_fini(&c->profile);
-		c->profile = o.profile;
-		o.profile = (struct str){ 0 };
-	}
+	else
+		take_outcome(c, &o);
 	merge_outcome_fini(&o);
+}
+
+/* Outcomes alone wait until no merge runs: that one has a further outcome. */
+static bool may_begin(const struct combine *c, bool all)
+{
+	if (c->error || c->holds || !c->next.nr)
+		return false;
+	return is_batch(c) || (all && (c->next.nr_results || !nr_busy(c)));
 }
 
 void combine_step(struct combine *c, bool all)
 {
 	if (c->workers)
 		workers_poll(c->workers);
-	if (c->work)
-		take_result(c);
-	if (!c->work && !c->error && !c->holds && c->next.nr && (all || is_batch(&c->next)))
-		begin(c);
+	for (int i = 0; i < COMBINE_LANES; i++)
+		if (c->lanes[i].work)
+			take_result(c, &c->lanes[i]);
+	for (int i = 0; i < COMBINE_LANES; i++)
+		if (!c->lanes[i].work && may_begin(c, all))
+			begin(c, &c->lanes[i]);
 }
 
 bool combine_is_done(const struct combine *c)
 {
-	return c->error || (!c->work && !c->next.nr);
+	return c->error || (!nr_busy(c) && !c->next.nr);
 }

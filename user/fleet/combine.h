@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Merges results while further ones arrive. Some hundred are merged at a time, together with the
- * outcome so far, so that memory does not grow with the number of nodes.
+ * outcome so far, so that memory does not grow with the number of nodes. Two merges run at a time;
+ * their outcomes are merged like results.
  */
 #pragma once
 
 #include "fleet/merge.h"
 
+#define COMBINE_LANES   2
+#define COMBINE_FIRST   64 /* results of the first merge: a worker is idle until then */
 #define COMBINE_RESULTS 256
 #define COMBINE_BYTES   (8u << 20)
+
+/* A merge that runs. */
+struct combine_lane {
+	struct work *work;   /* NULL: none */
+	struct spool merges; /* its input */
+};
 
 struct combine {
 	struct workers *workers;
 	struct merge_order order;
-	bool holds;          /* nothing is merged yet: the share is not final */
-	struct spool next;   /* results that wait */
-	struct spool merges; /* those that `work` merges */
-	struct work *work;   /* NULL: none */
-	struct str profile;  /* outcome so far */
+	bool holds;        /* nothing is merged yet: the share is not final */
+	struct spool next; /* results and outcomes that wait */
+	struct combine_lane lanes[COMBINE_LANES];
+	bool has_begun;
+	struct str profile; /* outcome so far; that of running merges is missing */
 	VEC(struct merge_total) totals;
 	char *error; /* owned; NULL */
 };
