@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Merges a spool, in a worker. Part of fleet/merge.h. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@
 #include "profile/names.h"
 
 #define RAW_BYTES   (16u << 20)
-#define PRUNE_NODES 500000 /* of the tree: from here on the lightest stacks go early */
+#define KEPT_BYTES  (32 << 20) /* of free memory: each result needs as much as the one before */
+#define PRUNE_NODES 500000     /* of the tree: from here on the lightest stacks go early */
 
 /* The profile that all results are added to. */
 struct merging {
@@ -340,6 +342,8 @@ int merge_task(struct worker_io *io, const int *fds, const void *params, size_t 
 
 	if (len != sizeof(m.params))
 		return -EINVAL;
+	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	memcpy(&m.params, params, sizeof(m.params));
 	for (int i = 0; i < NR_SELECTOR_PROCESS; i++)
 		m.params.wanted[i][sizeof(m.params.wanted[i]) - 1] = '\0';
