@@ -18,10 +18,12 @@
 #include "export/writers/markup.h"
 #include "export/writers/writer.h"
 #include "profile/diff.h"
+#include "profile/method.h"
 
 /* Pages differ in the parts that they have. */
 enum page_parts {
-	PAGE_STACKS,
+	PAGE_PLAIN,  /* stacks only */
+	PAGE_STACKS, /* also frames of a JVM, notes */
 	PAGE_LABELS,
 	PAGE_ALL, /* also time, comparisons, coverage of a fleet, source lines */
 };
@@ -72,12 +74,25 @@ static bool is_of_fleet(const struct profile *p)
 	return false;
 }
 
+static bool is_of_jvm(const struct profile *p)
+{
+	for (frame_id f = 0; f < frames_nr(p->frames); f++) {
+		enum frame_kind kind = frames_get(p->frames, f)->kind;
+		if (frame_kind_is_java(kind) || kind == FRAME_JVM || kind == FRAME_STUB ||
+		    kind == FRAME_CLASS)
+			return true;
+	}
+	return false;
+}
+
 /* The smallest page that has a use for everything in the profile. */
 static const struct page *page_for(const struct profile *p, const struct str *body)
 {
 	if (p->slot_ns || is_comparison(p) || is_of_fleet(p) || has_section(body, SECTION_LINES))
 		return &pages[PAGE_ALL];
-	return &pages[has_section(body, SECTION_LABELSETS) ? PAGE_LABELS : PAGE_STACKS];
+	if (has_section(body, SECTION_LABELSETS))
+		return &pages[PAGE_LABELS];
+	return &pages[p->notes.nr || is_of_jvm(p) ? PAGE_STACKS : PAGE_PLAIN];
 }
 
 int html_write(const struct profile *p, FILE *out)

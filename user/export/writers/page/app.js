@@ -45,7 +45,8 @@ class App {
 	}
 
 	start() {
-		fillAlerts(this);
+		if (HAS_NOTES)
+			fillAlerts(this);
 		if (HAS_FLEET)
 			fillCoverage(this);
 		this.listen();

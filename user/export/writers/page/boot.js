@@ -6,7 +6,7 @@
 	if (typeof DecompressionStream === 'undefined')
 		throw new Error('This browser is too old: it has no DecompressionStream. Chrome 80, Firefox 113, Safari 16.4 and newer ones have it. A static picture works everywhere: sysflame report FILE -o FILE.svg');
 	const bytes = armourBytes(document.getElementById('packed').textContent);
-	const [style, body, script] = (await unpacked(bytes).text()).split('\f');
+	const [script, style, body] = (await unpacked(bytes).text()).split('\f');
 	const add = (tag, text) => document.body.append(Object.assign(document.createElement(tag), { textContent: text }));
 	add('style', style);
 	document.getElementById('before').hidden = true;

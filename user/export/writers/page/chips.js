@@ -7,7 +7,6 @@ function fillChips(app) {
 			return '';
 		const chip = element('span', 'chip transform'), edit = element('button'), cut = element('button', 'cut', '\u00d7');
 		const what = t.what || 'all', error = app.transformErrors[i];
-		edit.type = cut.type = 'button';
 		edit.append(element('span', '', `${VERBS[t.verb].name} `), element('b', '', VERBS[t.verb].to ? `${what} \u2192 ${t.to || '(nothing)'}` : what));
 		if (app.isIdle[i] && !t.isOff && !error)
 			edit.append(element('small', '', ' no effect'));
@@ -162,7 +161,7 @@ function packageVerbs(app, view, node, item) {
 	const name = nameText(view, node), kind = view.kindOf(node), space = isJava(kind) || name.includes('::') ? packageOf(name, kind, '') : '';
 	if (!name.startsWith(space) || !space || kind === KIND_GROUP)
 		return [];
-	const all = `/^${escapePattern(space)}(\\.|\\/|::)/`, own = app.owners && isJava(kind) ? app.owners().packages : null;
+	const all = `/^${escapePattern(space)}(\\.|\\/|::)/`, own = HAS_JVM && app.owners && isJava(kind) ? app.owners().packages : null;
 	return [element('hr'), element('h2', '', `Package ${space}`),
 		item('Collapse into one frame', '', () => addTransform(app, 'join', all, `${space} (package)`)),
 		item('Hide: merge it into its callers', '', () => addTransform(app, 'drop', all)),

@@ -411,7 +411,7 @@ async function decode(text, progress) {
 		throw new DataError('damaged weights');
 	frames.sources = HAS_LINES && readLines(sections.one(SECTION.LINES), frames.nr, names);
 	const nodes = await readNodes(container.nodes, selfs[0], frames.nr, sections, progress);
-	return { meta, names, frames, nodes, selfs, tiers: readTiers(sections.one(SECTION.TIERS)),
+	return { meta, names, frames, nodes, selfs, tiers: HAS_JVM ? readTiers(sections.one(SECTION.TIERS)) : new Map(),
 		labels: HAS_LABELS ? readLabels(sections, selfs, meta.dims) : null, bytes: text.length };
 }
 

@@ -44,13 +44,12 @@ class Details {
 	fill() {
 		const { app, method, place } = this, { table, profile } = app, name = profile.names[table.name[method]], kind = table.kind[method];
 		const title = element('h2', '', name.slice(0, 2000)), dot = element('span', `dot k${kind}`), close = element('button', '', '\u00d7');
-		close.type = 'button';
 		close.setAttribute('aria-label', 'Close the details');
 		close.addEventListener('click', () => this.hide());
 		dot.style.background = table.dotOf(method, table.name[method], kind);
 		title.prepend(dot);
 		title.append(close);
-		const head = place ? [element('p', '', kindText(place.view, place.box.node)), ...tierParts(place.view, place.box.node), numbersOf(app, place.box)]
+		const head = place ? [element('p', '', kindText(place.view, place.box.node)), ...(HAS_JVM ? tierParts(place.view, place.box.node) : []), numbersOf(app, place.box)]
 			: [element('p', '', KINDS[kind].long)];
 		const rest = element('div');
 		$('details').replaceChildren(title, ...head, rest, this.buttons(name));
@@ -76,7 +75,6 @@ class Details {
 		const { first, last } = merged.grouped(0), nr = merged.groups.total.subarray(first, last).filter((weight) => weight > 0).length;
 		for (let i = 0; i < Math.min(nr, NEIGHBOURS); i++) {
 			const id = merged.child(0, first + i), item = element('li'), b = element('button');
-			b.type = 'button';
 			b.title = merged.names[merged.nameOf(id)].slice(0, 1000);
 			b.append(element('span', '', this.app.painter.texts.short(merged.nameOf(id))), element('small', '', percent(merged.totalOf(id), total)));
 			b.addEventListener('click', () => this.show(merged.methodOf(id)));
@@ -92,7 +90,6 @@ class Details {
 		const { app } = this, bar = element('div', 'verbs'), exact = `;${plainName(name)};`;
 		const add = (text, title, run) => {
 			const b = element('button', 'chip', text);
-			b.type = 'button';
 			b.title = title;
 			b.addEventListener('click', run);
 			bar.append(b);

@@ -5,7 +5,6 @@ function showEmpty(app) {
 	if (!transforms.some((t) => !t.isOff))
 		return;
 	const undo = element('button', 'chip', 'Undo the last one');
-	undo.type = 'button';
 	undo.addEventListener('click', () => setTransforms(app, transforms.slice(0, -1)));
 	$('message').append(undo);
 }

@@ -45,7 +45,7 @@ App.prototype.listenControls = function () {
 		b.addEventListener('click', () => this.change({ isUp: b.dataset.direction === 'up' }, true));
 	if (HAS_DIFF)
 		listenDiff(this, on);
-	for (const b of $('whose').children)
+	for (const b of HAS_JVM ? $('whose').children : [])
 		b.addEventListener('click', () => this.change({ isMine: b.dataset.mine === '1' }));
 	on('options', (b) => optionsMenu(this, b));
 	on('colour', (b) => colourMenu(this, b));

@@ -76,26 +76,38 @@ function fillAlerts(app) {
 	$('alerts').hidden = !lines.length;
 }
 
-function fillQuality(app) {
-	const notes = notesOf(app.profile), values = (key) => (notes.get(key) || { values: [] }).values, sum = (key) => values(key).reduce((a, b) => a + b, 0);
-	const reasons = [...notes].filter(([key, n]) => !NO_REASONS.includes(key) && !key.startsWith('fleet-') && !isAlert(key) && n.values.some((v) => v > 0)), parts = [];
-	const numbers = (n) => n.values.map((v) => count(v)).join(' \u2192 '), lines = reasons.map(([, n]) => `${numbers(n)} ${n.text}`);
+// Losses, and the number of other notes, with the reasons as titles.
+function noteParts(notes) {
+	const values = (key) => (notes.get(key) || { values: [] }).values, parts = [];
+	const reasons = [...notes].filter(([key, n]) => !NO_REASONS.includes(key) && !key.startsWith('fleet-') && !isAlert(key) && n.values.some((v) => v > 0));
+	const numbers = (n) => n.values.map((v) => count(v)).join(' \u2192 ');
 	const add = (text, isMuch, title) => {
 		const part = element('span', isMuch ? 'warn' : '', text);
-		part.title = title.join('\n');
+		part.title = title;
 		parts.push(part);
 	};
 	for (const key of COUNTS.filter((k) => notes.has(k))) {
 		const isMuch = notes.get(key).values.some((v, side) => v > WARN_SHARE * (values('samples')[side] || Infinity));
-		add(`${numbers(notes.get(key))} ${key}`, isMuch, [notes.get(key).text]);
+		add(`${numbers(notes.get(key))} ${key}`, isMuch, notes.get(key).text);
 	}
 	if (reasons.length)
-		add(plural(reasons.length, 'note'), false, lines);
+		add(plural(reasons.length, 'note'), false, reasons.map(([, n]) => `${numbers(n)} ${n.text}`).join('\n'));
+	return parts;
+}
+
+// The named frames that the recorder counted; null if it did not.
+function notedNames(notes) {
+	const sum = (key) => (notes.has(key) ? notes.get(key).values.reduce((a, b) => a + b, 0) : 0);
+	return sum('frames') ? { unnamed: sum('unnamed'), whole: sum('frames') } : null;
+}
+
+function fillQuality(app) {
+	const notes = HAS_NOTES && notesOf(app.profile), parts = HAS_NOTES ? noteParts(notes) : [];
 	if (!app.tree.isEmpty()) {
-		const { unnamed, whole } = sum('frames') ? { unnamed: sum('unnamed'), whole: sum('frames') } : app.unnamed;
+		const { unnamed, whole } = HAS_NOTES && notedNames(notes) || app.unnamed;
 		// 1 - 4 / 5 is less than a fifth in floating point, (5 - 4) / 5 is not.
 		const permille = whole ? Math.floor((whole - unnamed) * 1000 / whole) : 1000;
-		add(`${(permille / 10).toFixed(1)} % named`, false, []);
+		parts.push(element('span', '', `${(permille / 10).toFixed(1)} % named`));
 	}
 	if (app.hasFog)
 		parts.push(element('span', 'hint', 'grey = frames narrower than 1 px'));

@@ -30,7 +30,6 @@ function fillDims(app) {
 		const picked = state.picked[d], chip = element('button', 'chip menu'), name = middle(dim.values[picked[0]] || '(none)', CHIP_LETTERS);
 		const isExcept = state.except.includes(d), nr = isExcept ? dim.values.length - picked.length : picked.length;
 		const text = picked.length === 1 ? (isExcept ? `not ${name}` : name) : picked.length ? pooled(dim, picked, isExcept) || `${nr} of ${dim.values.length}` : `all ${dim.values.length}`;
-		chip.type = 'button';
 		chip.dataset.dim = dim.name;
 		chip.setAttribute('aria-haspopup', 'dialog');
 		chip.classList.toggle('on', picked.length > 0);
@@ -105,7 +104,6 @@ function labelMenu(app, button, d) {
 			pick(has ? picked[d].filter((v) => !row.values.includes(v)) : [...new Set([...picked[d], ...row.values])], isExcept));
 		const extra = (text, run, title) => {
 			const b = element('button', 'cut', text);
-			b.type = 'button';
 			b.title = title;
 			b.setAttribute('aria-label', title);
 			b.addEventListener('click', run);

@@ -18,10 +18,10 @@ function packageIn(name, isClass) {
 // Whose code a package is, without the user's choice.
 const usualOwner = (name) => (JDK.test(`${name}.`) && !LIBRARY.test(`${name}.`) ? 2 : 1);
 
-function guessOwn({ frames, names, nodes }) {
+const guessOwn = (profile) => (HAS_JVM && profile.frames.kind.some(isJava) ? commonPackages(profile) : []);
+
+function commonPackages({ frames, names, nodes }) {
 	const nr = Math.min(frames.nr, GUESS_MOST), weights = new Uint32Array(frames.nr), packages = new Map(), groups = new Map();
-	if (!frames.kind.some(isJava))
-		return [];
 	for (let i = 1; i < nodes.nr; i++)
 		weights[nodes.frame[i]]++;
 	for (let f = 0; f < nr; f++)
@@ -55,25 +55,22 @@ class Owners {
 		this.of = new Int8Array(profile.names.length).fill(-1);
 	}
 
-	ofPackage(name) {
-		if (!this.known.has(name))
-			this.known.set(name, this.starts.some((start) => `${name}.`.startsWith(start)) || this.isBare && !name ? 0 : usualOwner(name));
-		return this.known.get(name);
-	}
-
 	ofName(name, kind) {
-		if (OF_KIND[kind] !== 1)
-			return OF_KIND[kind];
-		if (this.of[name] < 0) {
-			const text = packageIn(this.names[name], kind === 10);
-			this.of[name] = kind === 10 && !text ? 2 : this.ofPackage(text);
-		}
-		return this.of[name];
+		return HAS_JVM && OF_KIND[kind] === 1 ? ownerOfJava(this, name, kind) : OF_KIND[kind];
 	}
 
 	isMine(name, kind) {
-		return OF_KIND[kind] === 1 && this.ofName(name, kind) === 0;
+		return this.ofName(name, kind) === 0;
 	}
+}
+
+function ownerOfJava({ of, names, known, starts, isBare }, name, kind) {
+	if (of[name] >= 0)
+		return of[name];
+	const text = packageIn(names[name], kind === 10);
+	if (!known.has(text))
+		known.set(text, starts.some((start) => `${text}.`.startsWith(start)) || isBare && !text ? 0 : usualOwner(text));
+	return of[name] = kind === 10 && !text ? 2 : known.get(text);
 }
 
 // The packages that count as the user's own, edited.

@@ -4,12 +4,12 @@ const FOR_WORK = '/ThreadPoolExecutor\\.getTask|ForkJoinPool\\.awaitWork|epoll|E
 // Toggles: what most people hide, one click each. A toggle is a list of transforms, so it works in links and in
 // `--transform` as well. Threads that wait for work are idle; those that wait for a lock, time or data are not.
 const TOGGLES = [
-	{ name: 'GC', title: 'Hide the garbage collector', list: [['remove', '/GangWorker|WorkerThread::run|VMThread::|VM Thread|ConcurrentGCThread|ConcurrentMark|GCTaskThread|ShenandoahControl|ZDriver|ZDirector|GC Thread|G1 Conc|G1 Service|G1 Refine|G1 Main/']] },
-	{ name: 'JIT', title: 'Hide the JIT compilers', list: [['remove', '/CompileBroker::|CompileThread|C[12] CompilerThre|Compilation::|JVMCI/']] },
+	...HAS_JVM ? [{ name: 'GC', title: 'Hide the garbage collector', list: [['remove', '/GangWorker|WorkerThread::run|VMThread::|VM Thread|ConcurrentGCThread|ConcurrentMark|GCTaskThread|ShenandoahControl|ZDriver|ZDirector|GC Thread|G1 Conc|G1 Service|G1 Refine|G1 Main/']] },
+	{ name: 'JIT', title: 'Hide the JIT compilers', list: [['remove', '/CompileBroker::|CompileThread|C[12] CompilerThre|Compilation::|JVMCI/']] }] : [],
 	{ name: 'idle', title: 'Hide threads that wait for work: parked pools, epoll; keeps locks, sleep and IO', list: [['remove', `${WAITS} & ${FOR_WORK}`]], without: [['remove', `${PARKED} & ${FOR_WORK}`]] },
 	{ name: 'kernel', title: 'Hide frames of the kernel: their callers get their weight', list: [['drop', 'kind:kernel']] },
-	{ name: 'native', title: 'Hide native frames and those of the JVM: their callers get their weight', list: [['drop', 'kind:native,jvm,stub']] },
-	{ name: 'start-up', title: 'Hide start-up: of the JVM, and the loading of classes and libraries', list: [['remove', '/Threads::create_vm|JNI_CreateJavaVM|LoadMainClass|_dl_relocate|_dl_start|dl_main|ClassLoader\\.loadClass|ClassLoader\\.defineClass|SystemDictionary::|ClassFileParser::|InstanceKlass::link|InstanceKlass::initialize|LinkResolver::|MethodHandleNatives|<clinit>/']] },
+	...HAS_JVM ? [{ name: 'native', title: 'Hide native frames and those of the JVM: their callers get their weight', list: [['drop', 'kind:native,jvm,stub']] },
+	{ name: 'start-up', title: 'Hide start-up: of the JVM, and the loading of classes and libraries', list: [['remove', '/Threads::create_vm|JNI_CreateJavaVM|LoadMainClass|_dl_relocate|_dl_start|dl_main|ClassLoader\\.loadClass|ClassLoader\\.defineClass|SystemDictionary::|ClassFileParser::|InstanceKlass::link|InstanceKlass::initialize|LinkResolver::|MethodHandleNatives|<clinit>/']] }] : [],
 ];
 
 // Named lists of transforms: those of every page, and those that the user stored in this browser.
@@ -53,7 +53,6 @@ function fillToggles(app) {
 	app.toggles = app.toggles || usefulToggles(app.original);
 	$('toggles').replaceChildren(...app.toggles.map((toggle) => {
 		const b = element('button', '', toggle.name), on = isOn(toggle, transforms);
-		b.type = 'button';
 		b.title = toggle.title;
 		b.setAttribute('aria-pressed', String(on));
 		b.addEventListener('click', () => {

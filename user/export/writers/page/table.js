@@ -218,12 +218,17 @@ Painter.prototype.outlineChosen = function (from, to) {
 		}
 };
 
-// The methods of all code, or of the user's own.
-function fillTable(app, marks) {
-	const { tree, state, painter: { palette }, table } = app, { name, kind } = table, owners = app.owners(), hasOwn = owners.packages.length > 0, isMine = hasOwn && state.isMine;
-	$('whose').hidden = !hasOwn;
+function showWhose(packages, isMine) {
+	$('whose').hidden = !packages.length;
 	for (const b of $('whose').children)
 		b.setAttribute('aria-pressed', String((b.dataset.mine === '1') === isMine));
-	$('whose').lastChild.title = `Only methods of ${owners.packages.join(', ')} (colour > My packages changes them)`;
+	$('whose').lastChild.title = `Only methods of ${packages.join(', ')} (colour > My packages changes them)`;
+}
+
+// The methods of all code, or of the user's own.
+function fillTable(app, marks) {
+	const { tree, state, painter: { palette }, table } = app, { name, kind } = table, owners = HAS_JVM && app.owners(), isMine = HAS_JVM && owners.packages.length > 0 && state.isMine;
+	if (HAS_JVM)
+		showWhose(owners.packages, isMine);
 	table.show(tree, marks, (m) => isMine && !owners.isMine(name[m], kind[m]) || state.hidden.length > 0 && state.hidden.includes(palette.categoryFor(name[m], kind[m])));
 }

@@ -100,7 +100,7 @@ function numbersOf(app, box) {
 
 function frameParts(app, box) {
 	const { view } = app, { node } = box;
-	const parts = [element('h2', '', nameText(view, node).slice(0, 2000)), element('p', '', kindText(view, node)), ...tierParts(view, node), numbersOf(app, box)];
+	const parts = [element('h2', '', nameText(view, node).slice(0, 2000)), element('p', '', kindText(view, node)), ...(HAS_JVM ? tierParts(view, node) : []), numbersOf(app, box)];
 	if (box.chain)
 		parts.push(chainList(view, box));
 	return parts;

@@ -34,7 +34,6 @@ const ownerAgain = ({ dataset }) => [...document.querySelectorAll('[data-dim]')]
 
 function menuItem(text, detail, isChecked, run) {
 	const b = element('button');
-	b.type = 'button';
 	b.setAttribute('role', isChecked === null ? 'menuitem' : 'menuitemcheckbox');
 	if (isChecked !== null) {
 		b.setAttribute('aria-checked', String(isChecked));
@@ -152,7 +151,6 @@ function fillLegend(app) {
 
 function legendItem(app, category, name, title, paint) {
 	const b = element('button'), dot = element('span', 'dot');
-	b.type = 'button';
 	b.dataset.kind = category;
 	b.title = `${title}. Click to fade these frames`;
 	b.setAttribute('aria-pressed', String(!app.state.hidden.includes(category)));
@@ -174,7 +172,6 @@ function fillCrumbs(app) {
 	const shown = path.length > CRUMBS_SHOWN + 1 ? [path[0], ...path.slice(-CRUMBS_SHOWN)] : path;
 	$('crumbs').replaceChildren(...(zoom === view.root ? [] : shown.map((node) => {
 		const b = element('button', '', node === view.root ? 'all' : app.painter.texts.short(view.nameOf(node)));
-		b.type = 'button';
 		b.title = nameText(view, node).slice(0, 1000);
 		b.addEventListener('click', () => app.zoomTo(node));
 		return b;

@@ -186,11 +186,8 @@ class Tree {
 	// The parts of a node's total by kind; empty unless the method has several tiers. Only known for the
 	// whole profile.
 	tiersOf(node) {
-		const parts = this.isSorted && this.profile.tiers.get(node);
-		if (!parts)
-			return [];
-		const c2 = this.total[node] - parts[4] - parts[5] - parts[7];
-		return [[6, c2], [7, parts[7]], [5, parts[5]], [4, parts[4]]].filter((p) => p[1] > 0);
+		const parts = HAS_JVM && this.isSorted && this.profile.tiers.get(node);
+		return parts ? tiersIn(this.total[node], parts) : [];
 	}
 
 	// Identifies a node in a link: its number. The link also has its name, because numbers differ between
@@ -217,6 +214,8 @@ class Tree {
 		return (HAS_LINES && node && this.profile.frames.sources.get(this.frame[node])) || '';
 	}
 }
+
+const tiersIn = (total, parts) => [[6, total - parts[4] - parts[5] - parts[7]], [7, parts[7]], [5, parts[5]], [4, parts[4]]].filter((p) => p[1] > 0);
 
 // Groups (processes, threads) are never merged with frames.
 function sameGroup(a, b) {
