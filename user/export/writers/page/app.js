@@ -116,7 +116,8 @@ class App {
 		document.body.dataset.panel = state.panel;
 		if (this.isOther('header', [state.type]))
 			fillHeader(this);
-		showControls(this);
+		if (this.isOther('controls', [this.selectedKey, this.tree, this.transformErrors, this.view.isSandwich, state.transforms, state.panel, state.isUp, state.colour, state.isExact, state.isWord, state.isRegex]))
+			showControls(this);
 		// All that takes room is in place before a size is read, because that makes the browser lay out the page.
 		if (!old && this.tree.nr < MANY_NODES)
 			this.fillFirst();

@@ -136,8 +136,9 @@ class CallTree {
 // One tab stop for a group of buttons; the left and right arrow, Home and End move within it.
 function rove(group) {
 	const items = () => [...group.querySelectorAll('button')].filter((b) => b.offsetParent && !b.disabled && !b.closest('#queryerror'));
+	let stop = null, isDue = false;
 	const update = () => {
-		const all = items(), now = all.find((b) => b === document.activeElement) || all.find((b) => b.tabIndex === 0) || all[0];
+		const all = items(), now = stop = all.find((b) => b === document.activeElement) || all.find((b) => b.tabIndex === 0) || all[0];
 		for (const b of group.querySelectorAll('button'))
 			b.tabIndex = b === now ? 0 : -1;
 	};
@@ -153,7 +154,6 @@ function rove(group) {
 	});
 	group.addEventListener('focusin', update);
 	// After the picture: asking which buttons are visible would lay the page out before it.
-	let isDue = false;
 	const later = () => {
 		if (!isDue)
 			requestAnimationFrame(() => setTimeout(() => {
@@ -162,6 +162,9 @@ function rove(group) {
 			}));
 		isDue = true;
 	};
-	new MutationObserver(later).observe(group, { childList: true, subtree: true, attributes: true, attributeFilter: ['hidden', 'class', 'disabled'] });
+	// Whether a change may hide the tab stop, or brings or takes buttons.
+	const concerns = ({ target, addedNodes, removedNodes }) => !stop || (addedNodes.length + removedNodes.length
+		? [...addedNodes, ...removedNodes].some((node) => node.tagName && (node.tagName === 'BUTTON' || node.querySelector('button'))) : target.contains(stop));
+	new MutationObserver((changes) => changes.some(concerns) && later()).observe(group, { childList: true, subtree: true, attributes: true, attributeFilter: ['hidden', 'class', 'disabled'] });
 	later();
 }

@@ -129,10 +129,8 @@ class Painter {
 		const { view, marks, hitInFog } = this.scene;
 		if (box.fog)
 			return hitInFog(box.fog);
-		for (let node = box.last, left = box.chain; left >= 0; node = view.parentOf(node), left--)
-			if (view.nameOf(node) >= 0 && marks[view.nameOf(node)])
-				return true;
-		return false;
+		// A chain has no hits: they have boxes of their own.
+		return !box.chain && view.nameOf(box.node) >= 0 && marks[view.nameOf(box.node)] > 0;
 	}
 
 	paintBox(box) {

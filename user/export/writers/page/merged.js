@@ -314,10 +314,10 @@ class Callers extends Merged {
 }
 
 // A byte per node: whether its frame or a caller's frame is in `marks`.
-function markedPaths({ nr, parent, frame, profile }, marks) {
-	const { name } = profile.frames, isMarked = new Uint8Array(nr);
+function markedPaths(tree, marks) {
+	const { nr, parent, frame } = tree, ofFrame = tree.markedFrames(marks), isMarked = new Uint8Array(nr);
 	for (let i = 1; i < nr; i++)
-		isMarked[i] = isMarked[parent[i]] | marks[name[frame[i]]];
+		isMarked[i] = isMarked[parent[i]] | ofFrame[frame[i]];
 	return isMarked;
 }
 

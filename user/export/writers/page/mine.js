@@ -11,7 +11,10 @@ const dotted = (name) => (name.includes('/') ? name.replace(/\//g, '.') : name);
 
 // com.acme.shop for com.acme.shop.Cart.add. The name of a class ends in the class.
 function packageIn(name, isClass) {
-	const end = name.lastIndexOf('.', isClass ? Infinity : name.lastIndexOf('.') - 1);
+	const dot = name.lastIndexOf('.'), slash = name.lastIndexOf('/'), end = name.lastIndexOf('.', isClass ? Infinity : dot - 1);
+	// com/acme/shop/Cart.add
+	if (!isClass && end <= 0 && slash > 0 && slash < dot)
+		return dotted(name.slice(0, slash));
 	return end > 0 ? dotted(name.slice(0, end)) : dotted(name) === name ? '' : packageIn(dotted(name), isClass);
 }
 

@@ -41,9 +41,10 @@ async function start() {
 		throw new DataError('the file is cut off: its data is missing');
 	const profile = await decode(block.textContent, showProgress);
 	block.remove();
+	// The painter reads its colours before there is anything to style.
+	const app = new App(profile);
 	document.body.hidden = false;
 	$('message').hidden = true;
-	const app = new App(profile);
 	Object.assign(app, { block, before: takeBefore() });
 	app.start();
 	followFrame(app);

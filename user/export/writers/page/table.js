@@ -1,6 +1,29 @@
 // The table of hot methods. Only visible rows have elements.
 const TABLE_ROW = 28;
 const DOUBLE_MS = 400; // between two clicks
+const ROWS_FIRST = 200; // rows that are sorted at first
+
+// The list with its first `nr` items in order. Sorting tens of thousands takes longer than painting them.
+function sortFirst(list, nr, compare) {
+	const first = [];
+	if (list.length <= 2 * nr)
+		return list.sort(compare);
+	for (const item of list) {
+		let low = 0, high = first.length;
+		if (high === nr && compare(item, first[nr - 1]) > 0)
+			continue;
+		while (low < high) {
+			const middle = low + high >> 1;
+			if (compare(first[middle], item) < 0)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		first.splice(low, 0, item);
+		first.length = Math.min(first.length, nr);
+	}
+	return first.concat(list.filter((item) => compare(item, first[nr - 1]) > 0));
+}
 
 class MethodTable {
 	constructor(profile, texts, onPick) {
@@ -56,11 +79,9 @@ class MethodTable {
 			this.sort();
 	}
 
-	// `marks`: a byte per name, or null. `isHidden` returns whether a method is faded.
+	// `marks`: a byte per name, or null. `isHidden` returns whether a method is left out; null if none is.
 	show(view, marks, isHidden) {
-		const methods = view.hotMethods();
-		if (this.methods !== methods)
-			this.sorted = {};
+		const methods = view.hotMethods(), isNew = this.methods !== methods;
 		this.methods = methods;
 		this.whole = view.totalOf(view.root);
 		this.marks = marks;
@@ -70,17 +91,32 @@ class MethodTable {
 			showHeads(Boolean(view.diff));
 		}
 		this.diff = HAS_DIFF && view.diff && view.diff.ofMethods();
+		if (isNew)
+			this.weigh();
 		this.sort();
 	}
 
+	// The methods that have weight, and what they are sorted by; in a comparison both sides count.
+	weigh() {
+		const diff = HAS_DIFF && this.diff, all = this.all = [], of = (weight) => Float64Array.from(this.name, (_, m) => weight(m));
+		const { self, total } = this.weights = diff ? { self: of((m) => diff.weigh(m).before), total: of((m) => diff.weigh(m).after), change: of((m) => Math.abs(diff.points(m))) } : this.methods;
+		for (let m = 0; m < self.length; m++)
+			if (self[m] + total[m] > 0 && this.kind[m] !== KIND_GROUP)
+				all.push(m);
+	}
+
 	sort() {
-		const { self } = this.methods, shown = [];
-		for (const m of this.sorted[this.sortBy] || (this.sorted[this.sortBy] = this.sortAll()))
-			if ((!this.marks || this.marks[this.name[m]]) && !this.isHidden(m))
+		const { self } = this.methods, shown = [], method = this.order[this.at];
+		for (const m of this.all)
+			if ((!this.marks || this.marks[this.name[m]]) && !(this.isHidden && this.isHidden(m)))
 				shown.push(m);
-		const method = this.order[this.at];
-		this.order = this.isReversed ? shown.reverse() : shown;
-		this.at = method === undefined ? -1 : this.order.indexOf(method);
+		this.nrSorted = this.isReversed ? Infinity : ROWS_FIRST;
+		this.order = this.isReversed ? shown.sort(this.comparison()).reverse() : sortFirst(shown, ROWS_FIRST, this.comparison());
+		this.at = this.order.indexOf(method);
+		if (this.at >= this.nrSorted) {
+			this.sortRest();
+			this.at = this.order.indexOf(method);
+		}
 		this.most = this.order.reduce((most, m) => Math.max(most, self[m]), 0);
 		for (const head of document.querySelectorAll('.tablehead button')) {
 			head.parentNode.removeAttribute('aria-sort');
@@ -91,19 +127,20 @@ class MethodTable {
 		this.paint();
 	}
 
-	// All methods in the chosen order. A search only filters them.
-	sortAll() {
-		const diff = HAS_DIFF && this.diff, { names } = this.profile, all = [];
-		const sides = (side) => Float64Array.from(this.name, (_, m) => diff.weigh(m)[side]);
-		const { self, total } = diff ? { self: sides('before'), total: sides('after') } : this.methods;
-		for (let m = 0; m < this.name.length; m++)
-			if ((diff ? self[m] + total[m] : total[m]) > 0 && this.kind[m] !== KIND_GROUP)
-				all.push(m);
+	// The chosen order. No two methods are equal in it.
+	comparison() {
+		const { name, profile: { names }, weights: { self, total, change } } = this;
 		const heaviest = (a, b) => self[b] - self[a] || total[b] - total[a] || a - b;
-		const orders = { self: heaviest, total: (a, b) => total[b] - total[a] || heaviest(a, b),
-			change: HAS_DIFF && ((a, b) => Math.abs(diff.points(b)) - Math.abs(diff.points(a)) || heaviest(a, b)),
-			name: (a, b) => (names[this.name[a]] < names[this.name[b]] ? -1 : 1) };
-		return all.sort(orders[this.sortBy]);
+		return { self: heaviest, total: (a, b) => total[b] - total[a] || heaviest(a, b),
+			change: HAS_DIFF && ((a, b) => change[b] - change[a] || heaviest(a, b)),
+			name: (a, b) => (names[name[a]] < names[name[b]] ? -1 : names[name[a]] > names[name[b]] ? 1 : a - b) }[this.sortBy];
+	}
+
+	// The rows that were not shown at first.
+	sortRest() {
+		const rest = this.order.splice(this.nrSorted);
+		this.order = this.order.concat(rest.sort(this.comparison()));
+		this.nrSorted = Infinity;
 	}
 
 	lastRow() {
@@ -117,6 +154,8 @@ class MethodTable {
 			return;
 		const first = Math.floor(scrolled / TABLE_ROW), last = this.painted = Math.min(this.order.length, this.lastRow());
 		const rows = [];
+		if (last > this.nrSorted)
+			this.sortRest();
 		for (let i = first; i < last; i++)
 			rows.push(this.row(i));
 		if (!this.order.length)
@@ -230,5 +269,5 @@ function fillTable(app, marks) {
 	const { tree, state, painter: { palette }, table } = app, { name, kind } = table, owners = HAS_JVM && app.owners(), isMine = HAS_JVM && owners.packages.length > 0 && state.isMine;
 	if (HAS_JVM)
 		showWhose(owners.packages, isMine);
-	table.show(tree, marks, (m) => isMine && !owners.isMine(name[m], kind[m]) || state.hidden.length > 0 && state.hidden.includes(palette.categoryFor(name[m], kind[m])));
+	table.show(tree, marks, (isMine || state.hidden.length) && ((m) => isMine && !owners.isMine(name[m], kind[m]) || state.hidden.length > 0 && state.hidden.includes(palette.categoryFor(name[m], kind[m]))));
 }

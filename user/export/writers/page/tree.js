@@ -113,10 +113,10 @@ class Tree {
 	// The weight and the outermost nodes below `top` with a name in `marks` (a byte per name). Nested
 	// matches count once.
 	match(marks, top) {
-		const { total, end, frame } = this, name = this.profile.frames.name, hits = [];
+		const { total, end, frame } = this, isMarked = this.markedFrames(marks), hits = [];
 		let weight = 0;
 		for (let i = top || 1; i < end[top];) {
-			if (marks[name[frame[i]]] && total[i] > 0) {
+			if (isMarked[frame[i]] && total[i] > 0) {
 				weight += total[i];
 				hits.push(i);
 				i = end[i];
@@ -125,6 +125,18 @@ class Tree {
 			}
 		}
 		return { weight, hits };
+	}
+
+	// A byte per frame: whether its name is in `marks`. Nodes are many and frames are few.
+	markedFrames(marks) {
+		if (this.marks === marks)
+			return this.isMarked;
+		const { nr, name } = this.profile.frames;
+		this.marks = marks;
+		this.isMarked = new Uint8Array(nr);
+		for (let f = 0; f < nr; f++)
+			this.isMarked[f] = marks[name[f]];
+		return this.isMarked;
 	}
 
 	// The outermost nodes whose frame is wanted. In a comparison this includes nodes of one side only,
