@@ -260,13 +260,20 @@ void delivery_undo(const struct process_root *t, struct delivery *d)
 	d->name[0] = '\0';
 }
 
+void delivery_path_of(const char *nonce, char out[DELIVERY_PATH_MAX])
+{
+	char name[64];
+
+	leftover_name(nonce, name);
+	snprintf(out, DELIVERY_PATH_MAX, "/tmp/%s", name);
+}
+
 void delivery_path(const char *agent, size_t len, char out[DELIVERY_PATH_MAX])
 {
-	char digits[WIRE_NONCE_LEN + 1], name[64];
+	char digits[WIRE_NONCE_LEN + 1];
 
 	agent_digest(agent, len, digits);
-	leftover_name(digits, name);
-	snprintf(out, DELIVERY_PATH_MAX, "/tmp/%s", name);
+	delivery_path_of(digits, out);
 }
 
 bool delivery_is_path(const char *path)

@@ -41,5 +41,8 @@ void delivery_undo(const struct process_root *t, struct delivery *d);
  */
 void delivery_path(const char *agent, size_t len, char out[DELIVERY_PATH_MAX]);
 
+/* The path of a session with this nonce, if that path was taken. */
+void delivery_path_of(const char *nonce, char out[DELIVERY_PATH_MAX]);
+
 /* Whether a target's path, as in struct delivery, is that of a file that was put into its /tmp. */
 bool delivery_is_path(const char *path);

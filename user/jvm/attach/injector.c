@@ -325,28 +325,40 @@ static void send_beside(const struct job *j, struct inject_order *order, const c
 	str_fini(&other.why);
 }
 
+#define ABANDONED_MAX 16 /* sessions that one attach ends */
+
+static int find_abandoned(const struct job *j, char (*nonces)[WIRE_NONCE_LEN + 1])
+{
+	const pid_t pid = j->t.status.pid;
+	const u64 now = time_mono_ns() - (u64)j->t.clock_off_ns;
+	int nr = memfds_abandoned(pid, now, nonces, ABANDONED_MAX);
+
+	if (process_root_become_if_denied(&j->t, nr)) {
+		nr = memfds_abandoned(pid, now, nonces, ABANDONED_MAX);
+		process_root_unbecome(&j->t);
+	}
+	return nr;
+}
+
 /*
- * Ends sessions whose readers were killed, in the other agent: it closes them only in an event, and
- * an idle JVM has none.
+ * Ends sessions whose readers were killed, in the JVM's other agents: these close them only in an
+ * event, and an idle JVM has none.
  */
 static void end_abandoned(const struct job *j)
 {
-	char nonces[WIRE_SESSIONS_MAX][WIRE_NONCE_LEN + 1], path[DELIVERY_PATH_MAX];
+	char nonces[ABANDONED_MAX][WIRE_NONCE_LEN + 1], path[DELIVERY_PATH_MAX];
 	struct inject_order stop = *j->order;
-	const pid_t pid = j->t.status.pid;
-	const u64 now = time_mono_ns() - (u64)j->t.clock_off_ns;
-	int nr = memfds_abandoned(pid, now, nonces, WIRE_SESSIONS_MAX);
 
-	if (process_root_become_if_denied(&j->t, nr)) {
-		nr = memfds_abandoned(pid, now, nonces, WIRE_SESSIONS_MAX);
-		process_root_unbecome(&j->t);
-	}
-	if (nr <= 0 || !loaded_agent_other_path(j, j->result.loaded_path, path))
-		return;
 	stop.command = INJECT_STOP;
-	for (int i = 0; i < nr; i++) {
-		strcpy(stop.nonce, nonces[i]);
-		send_beside(j, &stop, path);
+	for (enum agent_path which = 0; which < NR_AGENT_PATHS; which++) {
+		int nr = find_abandoned(j, nonces);
+		for (int i = 0; i < nr; i++) {
+			if (!loaded_agent_path(j, which, nonces[i], path) ||
+			    !strcmp(path, j->result.loaded_path))
+				continue;
+			strcpy(stop.nonce, nonces[i]);
+			send_beside(j, &stop, path);
+		}
 	}
 }
 
@@ -379,7 +391,10 @@ static void start_session(struct job *j)
 		start_methods(j);
 }
 
-/* Sessions of other versions end at the JVM's next event, those of this one at once. */
+/*
+ * Sessions of this version end at once, those of others at the JVM's next event. So do those of a
+ * copy for one session.
+ */
 static void stop_all(struct job *j)
 {
 	struct inject_order stop = *j->order;
@@ -391,8 +406,10 @@ static void stop_all(struct job *j)
 		job_conclude(j, INJECT_REFUSED, j->why.at);
 	else if (!is_loaded || deliver_and_send(j, j->order->way) == 0)
 		j->result.outcome = INJECT_DONE;
-	if (*j->result.loaded_path && loaded_agent_other_path(j, j->result.loaded_path, path))
-		send_beside(j, &stop, path);
+	for (enum agent_path which = AGENT_FILE; which <= AGENT_COPY; which++)
+		if (*j->result.loaded_path && loaded_agent_path(j, which, NULL, path) &&
+		    strcmp(path, j->result.loaded_path))
+			send_beside(j, &stop, path);
 }
 
 static void clean_up(struct job *j)

@@ -147,17 +147,25 @@ static bool has_own_file(const struct job *j)
 	return found;
 }
 
-bool loaded_agent_other_path(const struct job *j, const char *path, char out[DELIVERY_PATH_MAX])
+bool loaded_agent_path(const struct job *j, enum agent_path which, const char *nonce,
+		       char out[DELIVERY_PATH_MAX])
 {
 	auto_free char *bytes = NULL;
 	size_t len;
 
-	if (delivery_is_path(path)) {
+	switch (which) {
+	case AGENT_FILE:
 		snprintf(out, DELIVERY_PATH_MAX, "%s", j->order->agent_path);
 		return has_own_file(j);
-	}
-	if (agent_file_read(j->order->agent_path, &bytes, &len))
+	case AGENT_COPY:
+		if (agent_file_read(j->order->agent_path, &bytes, &len))
+			return false;
+		delivery_path(bytes, len, out);
+		return has_delivery(j, out);
+	case AGENT_OTHER_COPY:
+		delivery_path_of(nonce, out);
+		return has_delivery(j, out);
+	default:
 		return false;
-	delivery_path(bytes, len, out);
-	return has_delivery(j, out);
+	}
 }

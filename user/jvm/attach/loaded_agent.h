@@ -15,7 +15,19 @@ bool loaded_agent_is_ours(const struct job *j);
 bool loaded_agent_has_path(const struct job *j);
 
 /*
- * Fills in the other path by which the JVM knows the order's agent: our file's if `path` is that of
- * a copy, and the reverse. A JVM that has loaded both has two agents. False if it knows no other.
+ * The paths by which a JVM may know the order's agent. It has as many agents as it has loaded
+ * paths.
  */
-bool loaded_agent_other_path(const struct job *j, const char *path, char out[DELIVERY_PATH_MAX]);
+enum agent_path {
+	AGENT_FILE,       /* our file's own path */
+	AGENT_COPY,       /* that of copies */
+	AGENT_OTHER_COPY, /* that of a copy for one session, made while AGENT_COPY was taken */
+	NR_AGENT_PATHS
+};
+
+/*
+ * Fills in such a path. `nonce` is that of the session for AGENT_OTHER_COPY. False if the JVM has
+ * not loaded the agent from there. Mounts look alike: then this may be true for another copy.
+ */
+bool loaded_agent_path(const struct job *j, enum agent_path which, const char *nonce,
+		       char out[DELIVERY_PATH_MAX]);
