@@ -35,6 +35,7 @@ class Timeline {
 		this.canvas.addEventListener('keydown', (e) => this.key(e));
 		$('wholetime').addEventListener('click', () => this.pick(null));
 		$('secondtime').addEventListener('click', () => this.wantSecond(!this.wantsSecond));
+		$('timerange').addEventListener('input', () => { this.isTyped = true; });
 		$('timerange').addEventListener('change', () => this.read());
 		$('timerange').addEventListener('keydown', (e) => {
 			if (e.key === 'Escape')
@@ -164,6 +165,7 @@ class Timeline {
 	// Reads "3-5 s", or "3-5 vs 6:00-8:00".
 	read() {
 		const text = $('timerange').value, second = this.dim.widthNs / 1e9, all = this.cells.length * this.per;
+		this.isTyped = false;
 		const seconds = (t) => t.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
 		const ranges = text.split(/vs|,/).map((part) => /^\s*([\d.:]+)\s*s?\s*(?:-|\u2013|to)\s*([\d.:]+)\s*s?\s*$/.exec(part))
 			.map((m) => m && [Math.round(seconds(m[1]) / second), Math.min(Math.round(seconds(m[2]) / second), all)]);
@@ -220,7 +222,8 @@ class Timeline {
 		const column = this.seconds(this.rows);
 		this.description = versus ? `${this.timeText(time)} before, ${this.timeText(versus)} after` : time ? `${this.timeText(time)} of ${whole}`
 			: `${column < 1 ? `${Math.round(column * 1000)} ms` : `${column} s`} a column; drag picks a range`;
-		$('timerange').value = time ? this.timeText(time) + (versus ? ` vs ${this.timeText(versus)}` : '') : '';
+		if (!this.isTyped)
+			$('timerange').value = time ? this.timeText(time) + (versus ? ` vs ${this.timeText(versus)}` : '') : '';
 		$('timerange').placeholder = whole;
 		$('wholetime').hidden = $('secondtime').hidden = !time;
 		for (const [key, value] of [['min', 0], ['max', this.cells.length * this.per], ['now', time ? time[0] : 0], ['text', time ? this.description : 'the whole time']])
