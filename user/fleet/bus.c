@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -79,6 +78,18 @@ static void disconnected(natsConnection *nc, void *ctx)
 
 	natsConnection_GetLastError(nc, &why);
 	put_text(ctx, BUS_DOWN, why && *why ? why : "the connection was lost");
+}
+
+/*
+ * The library gives a connection up only once a server has refused the key twice. The key may be
+ * added later, so this process ends and is started again (proc/guarded.h).
+ */
+static void closed(natsConnection *nc, void *ctx)
+{
+	(void)nc;
+	put_text(ctx, BUS_DOWN,
+		 "the server refuses the key: add it there and reload the server; trying again");
+	_exit(1);
 }
 
 /* Nobody reads as fast as messages arrive, or a right is missing. */
@@ -175,6 +186,7 @@ static natsStatus set_options(natsOptions *opts, struct bus *b, const struct lin
 		natsOptions_SetRetryOnFailedConnect(opts, true, connected, b),
 		natsOptions_SetReconnectedCB(opts, connected, b),
 		natsOptions_SetDisconnectedCB(opts, disconnected, b),
+		natsOptions_SetClosedCB(opts, closed, b),
 		natsOptions_SetErrorHandler(opts, faulted, b),
 		natsOptions_SetPingInterval(opts, PING_MS),
 		natsOptions_SetWriteDeadline(opts, WRITE_MS),
@@ -206,6 +218,11 @@ static int connect_bus(struct bus *b, const struct link_options *o)
 		put_text(b, BUS_DOWN,
 			 "a file of --fleet-dir cannot be read, or is malformed: nats.nk, "
 			 "nats.creds or ca.pem");
+	else if (s == NATS_NOT_YET_CONNECTED)
+		/* The library does not say why. */
+		put_text(b, BUS_DOWN,
+			 "not connected yet: no server answers, or it refuses the key; trying "
+			 "again");
 	else
 		put_text(b, BUS_DOWN, nats_GetLastError(NULL) ?: natsStatus_GetText(s));
 	return s == NATS_NOT_YET_CONNECTED ? 0 : -EIO;

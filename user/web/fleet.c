@@ -34,6 +34,7 @@
 #define SERVICES_NS  (600 * NS_PER_SEC) /* a service that used the CPU since then runs */
 #define SEEN_NS      (30 * NS_PER_SEC)  /* between two signs of life, which are kept for 90 s */
 #define MESSAGES_MAX 256                /* before others get their turn */
+#define WARNINGS_MAX 2                  /* while it is not connected */
 
 /* A request of the fleet that the daemon works on. */
 struct errand {
@@ -57,6 +58,7 @@ struct fleet {
 	struct fleet_policy_source policy;
 	int pressure_fd; /* -1: unknown */
 	bool is_up;
+	u32 nr_warned; /* since it was last up */
 	struct timespec keys_time;
 	u64 keys_ns, ticked_ns, seen_ns;
 };
@@ -482,12 +484,12 @@ static void take_events(struct fleet *f)
 			return;
 		if (e.kind == LINK_MESSAGE)
 			member_message(f->member, e.reply, e.bytes, e.len);
-		else if (e.kind == LINK_UP)
+		else if (e.kind == LINK_UP) {
 			log_info("fleet: connected to %s", e.text);
-		else if (f->is_up)
-			log_warn("fleet: %s", e.text);
-		if (e.kind == LINK_UP)
 			fleet_policy_connected(&f->policy, time_mono_ns());
+			f->nr_warned = 0;
+		} else if (f->is_up || f->nr_warned++ < WARNINGS_MAX)
+			log_warn("fleet: %s", e.text);
 		if (e.kind == LINK_UP || e.kind == LINK_DOWN)
 			f->is_up = e.kind == LINK_UP;
 	}
