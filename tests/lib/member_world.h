@@ -146,9 +146,18 @@ static inline int begin(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 	u8 public_key[FLEET_KEY_LEN];
 
-	w->host =
-		(struct member_host){ w,    mono_ns,  wall_ms, is_disabled, look, runs,       start,
-				      stop, progress, publish, audit,       NULL, keep_policy };
+	w->host = (struct member_host){ .ctx = w,
+					.mono_ns = mono_ns,
+					.wall_ms = wall_ms,
+					.is_disabled = is_disabled,
+					.look = look,
+					.runs = runs,
+					.start = start,
+					.stop = stop,
+					.progress = progress,
+					.publish = publish,
+					.audit = audit,
+					.keep_policy = keep_policy };
 	w->controller = (struct gather_host){ w, get, deliver };
 	w->mono_ns = 1000 * NS_PER_SEC;
 	w->wall_ms = 1000 * HOUR_MS;

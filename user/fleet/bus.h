@@ -18,7 +18,8 @@ enum bus_packet_kind {
 	BUS_FAULT, /* the connection is up */
 };
 
-#define BUS_CREATES "creates" /* the reply of BUS_SEEN: what is missing is made */
+/* As the reply of BUS_SEEN: creates the bucket and the streams if they are missing. */
+#define BUS_CREATES "creates"
 
 /* Subject, reply, and bytes or a text follow, the first two without NUL. */
 struct bus_packet {

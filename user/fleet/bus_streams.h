@@ -16,8 +16,8 @@ struct bus_client {
 };
 
 /*
- * Sends BUS_SEEN for each node, or the one of this name, and BUS_SEEN_END. `creates`: the bucket
- * and the streams are made if they are missing.
+ * Sends BUS_SEEN for each node, or the one of this name, and BUS_SEEN_END. `creates`: creates the
+ * bucket and the streams if they are missing.
  */
 void bus_list_seen(const struct bus_client *b, const char *node, bool creates);
 

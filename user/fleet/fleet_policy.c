@@ -54,7 +54,7 @@ static bool take_text(const char *value, char *out, size_t size)
 	return true;
 }
 
-/* False: the value is none. */
+/* Returns false if the value is invalid. */
 static bool take_pair(const char *key, const char *value, struct fleet_policy *p)
 {
 	if (!strcmp(key, "at"))

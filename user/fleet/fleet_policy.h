@@ -6,7 +6,7 @@
  *   at=MILLISECONDS,by=PERSON,disabled=yes,max-hz=N,max-seconds=N,max-cpu-ppm=N,
  *   events=cpu+offcpu,reason=TEXT
  *
- * What is missing is no limit. `reason` comes last and may contain commas.
+ * A key that is missing sets no limit. `reason` comes last and may contain commas.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 #define FLEET_POLICY_TEXT    512 /* bytes of the text */
 
 struct fleet_policy {
-	u64 at_ms; /* when it was signed: a later one replaces it; 0: there is none */
+	u64 at_ms; /* time of the signature since 1970; the latest policy holds; 0: none */
 	char by[64];
 	bool is_disabled;
 	u32 max_hz, max_duration_s, cpu_ppm; /* 0: no limit */
@@ -32,7 +32,7 @@ struct fleet_policy {
  */
 int fleet_policy_parse(const char *text, struct fleet_policy *out, struct str *why);
 
-/* Appends the text; what is parsed from it is the same. */
+/* Appends the text, from which fleet_policy_parse makes the same policy. */
 void fleet_policy_print(const struct fleet_policy *p, struct str *out);
 
 /* Signs it. -E2BIG: the text is too long; other negative errno: it cannot be signed. */

@@ -98,19 +98,18 @@ static void host_audit(void *ctx, const char *person, const char *what)
 static void become_member(struct http_node *n)
 {
 	n->host = (struct member_host){
-		n,
-		host_mono_ns,
-		host_wall_ms,
-		host_is_disabled,
-		host_look,
-		host_runs,
-		http_errand_start,
-		http_errand_stop,
-		host_progress,
-		host_publish,
-		host_audit,
-		host_busy_ppm,
-		NULL,
+		.ctx = n,
+		.mono_ns = host_mono_ns,
+		.wall_ms = host_wall_ms,
+		.is_disabled = host_is_disabled,
+		.look = host_look,
+		.runs = host_runs,
+		.start = http_errand_start,
+		.stop = http_errand_stop,
+		.progress = host_progress,
+		.publish = host_publish,
+		.audit = host_audit,
+		.busy_ppm = host_busy_ppm,
 	};
 	const char *labels = strchr(n->labels, ',');
 	n->member = member_new(n->name, labels ? labels + 1 : "", &n->host);

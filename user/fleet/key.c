@@ -10,7 +10,6 @@
 #include "base/auto.h"
 #include "base/utf8.h"
 
-/* Signatures for other purposes with the same key are none for requests. */
 #define KEYS_MAX 10000
 
 static const char *const role_names[NR_FLEET_ROLES] = { "viewer", "profiler", "operator" };
@@ -171,7 +170,7 @@ int key_new(u8 *private_key, u8 *public_key)
 	return key_public(private_key, public_key);
 }
 
-/* A signature of one is none of the other. */
+/* The text before the bytes makes a signature valid for one use only. */
 static void add_signed_bytes(const struct fleet_signed *m, enum key_use use, struct str *out)
 {
 	static const char requests[] = "sysflame fleet request 1";

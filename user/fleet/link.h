@@ -73,8 +73,8 @@ int link_publish(struct link *l, const char *subject, const char *reply, const v
 
 /*
  * Asks JetStream for the nodes that were seen in the last 90 s, or for the time of one of them.
- * LINK_SEEN and then LINK_SEEN_END follow. `creates`: where nodes are kept is made if it is
- * missing.
+ * LINK_SEEN and then LINK_SEEN_END follow. `creates`: creates the bucket of nodes and the streams
+ * if they are missing.
  */
 int link_ask_seen(struct link *l, const char *node, bool creates);
 

@@ -18,7 +18,7 @@
 struct policy_caps {
 	u32 max_hz, max_duration_s; /* of /etc/sysflame/recorder.conf */
 
-	/* Of the fleet's policy (fleet/fleet_policy.h); NULL: there is none. */
+	/* From the fleet's policy (fleet/fleet_policy.h). NULL: the fleet has no policy. */
 	const char *by;     /* who signed it */
 	const char *events; /* joined by '+'; "": all */
 };

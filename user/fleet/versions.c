@@ -4,31 +4,29 @@
 
 #include "base/auto.h"
 
-static const char *nodes(size_t nr)
+/* "N nodes WHAT: NAMES; CONSEQUENCE". NULL without nodes. */
+static char *sentence(const struct node_names *n, const char *what, const char *consequence)
 {
-	return nr == 1 ? "node" : "nodes";
+	size_t nr = n->all.nr;
+	auto_free char *names = node_names_text(n);
+
+	return nr ? xasprintf("%zu %s %s: %s; %s", nr, nr == 1 ? "node" : "nodes", what, names,
+			      consequence)
+		  : NULL;
 }
 
 char *versions_older_text(const struct gather *census)
 {
-	size_t nr = census->older.all.nr;
-	auto_free char *names = node_names_text(&census->older);
-
-	return nr ? xasprintf("%zu %s of an older version: %s; JVMs that die there are not seen, "
-			      "and early waves may record again: update sysflame there",
-			      nr, nodes(nr), names)
-		  : NULL;
+	return sentence(&census->older, "of an older version",
+			"JVMs that die there are not seen, and early waves may record again: "
+			"update sysflame there");
 }
 
 char *versions_foreign_text(const struct gather *census)
 {
-	size_t nr = census->foreign.all.nr;
-	auto_free char *names = node_names_text(&census->foreign);
-
-	return nr ? xasprintf("%zu %s answered in another version of the protocol and cannot take "
-			      "part: %s; update sysflame there, or here",
-			      nr, nodes(nr), names)
-		  : NULL;
+	return sentence(&census->foreign,
+			"answered in another version of the protocol and cannot take part",
+			"update sysflame there, or here");
 }
 
 void versions_report(const struct gather *census, void (*report)(void *ctx, const char *text),

@@ -4,10 +4,13 @@
 
 #include "fleet/gather.h"
 
-/* Nodes that take part, and do it less well; NULL if there are none. The caller frees it. */
+/*
+ * Names the nodes of older versions, which take part, and says what they cannot do. NULL if there
+ * are none. The caller frees it.
+ */
 char *versions_older_text(const struct gather *census);
 
-/* Nodes that cannot take part; as above. */
+/* The same for nodes with another version of the protocol, which cannot take part. */
 char *versions_foreign_text(const struct gather *census);
 
 /* Reports both. */

@@ -325,7 +325,7 @@ static void send_beside(const struct job *j, struct inject_order *order, const c
 	str_fini(&other.why);
 }
 
-#define ABANDONED_MAX 16 /* sessions that one attach ends */
+#define ABANDONED_MAX 16 /* most sessions that one attach ends, for each path */
 
 static int find_abandoned(const struct job *j, char (*nonces)[WIRE_NONCE_LEN + 1])
 {
@@ -392,8 +392,8 @@ static void start_session(struct job *j)
 }
 
 /*
- * Sessions of this version end at once, those of others at the JVM's next event. So do those of a
- * copy for one session.
+ * Ends the sessions of the agent's file and of its copy at once. Those of AGENT_OTHER_COPY and of
+ * other versions end at the JVM's next event.
  */
 static void stop_all(struct job *j)
 {

@@ -96,7 +96,7 @@ class MethodTable {
 		this.sort();
 	}
 
-	// The methods that have weight, and what they are sorted by; in a comparison both sides count.
+	// Collects the methods with a weight, and the weights for sorting. A comparison has those of both sides.
 	weigh() {
 		const diff = HAS_DIFF && this.diff, all = this.all = [], of = (weight) => Float64Array.from(this.name, (_, m) => weight(m));
 		const { self, total } = this.weights = diff ? { self: of((m) => diff.weigh(m).before), total: of((m) => diff.weigh(m).after), change: of((m) => Math.abs(diff.points(m))) } : this.methods;
