@@ -26,7 +26,7 @@ class Painter {
 		const colour = (name) => style.getPropertyValue(name).trim();
 		this.kinds = KINDS.map((_, kind) => colour(`--k${kind}`));
 		this.owners = OWNERS.map((_, owner) => colour(`--o${owner}`));
-		this.tiers = [4, 5, 6, 7].map((kind) => colour(`--t${kind}`));
+		this.tiers = HAS_JVM && [4, 5, 6, 7].map((kind) => colour(`--t${kind}`));
 		this.fog = colour('--fog');
 		this.less = colour('--less');
 		this.same = colour('--same');
@@ -37,7 +37,8 @@ class Painter {
 		this.hl = colour('--hl');
 		this.accent = colour('--accent');
 		this.line = colour('--line');
-		this.heat = [colour('--heat0'), colour('--heat1'), colour('--heat2')];
+		if (HAS_TIME)
+			this.heat = [colour('--heat0'), colour('--heat1'), colour('--heat2')];
 		this.isDark = document.documentElement.dataset.theme === 'dark';
 	}
 
@@ -147,8 +148,8 @@ class Painter {
 		if (isHit && full < 4)
 			c.fillStyle = this.hl;
 		this.fillBox(x, y, w);
-		if (this.palette.mode === 'owner' && !diff && !box.fog && full >= 4)
-			this.edgeTier(view.kindOf(box.node), x, y, w);
+		if (HAS_JVM && this.palette.mode === 'owner' && !diff && !box.fog && full >= 4)
+			edgeTier(this, view.kindOf(box.node), x, y, w);
 		if (HAS_DIFF && isGone && full >= 3)
 			outlineGone(this, x, y, w);
 		else if (HAS_DIFF && diff && diff.isNew(box.node) && full >= 3)
@@ -159,14 +160,6 @@ class Painter {
 			this.paintFogText(box, x, y, full);
 		else if (!box.fog && full > 18)
 			this.paintText(box, x, y, w, isHidden || marks && !isHit || box.isAbove ? PALE_TEXT : 1);
-	}
-
-	// The tier of Java code as an edge, if the colour says whose code it is.
-	edgeTier(kind, x, y, w) {
-		if (!isJava(kind))
-			return;
-		this.context.fillStyle = this.tiers[kind - 4];
-		this.context.fillRect(x, y + ROW - 1 - TIER_EDGE, w, TIER_EDGE);
 	}
 
 	fillOf(view, box) {
@@ -279,4 +272,12 @@ class Painter {
 		const from = Math.max(box.x, 0) + PAD, { badge, at, width } = this.labelOf(box, Math.min(box.x + box.w - 1, this.width) - from - PAD);
 		return badge ? { left: from + at - 3, right: from + at + width } : null;
 	}
+}
+
+// The tier of Java code as an edge, if the colour says whose code it is.
+function edgeTier({ context, tiers }, kind, x, y, w) {
+	if (!isJava(kind))
+		return;
+	context.fillStyle = tiers[kind - 4];
+	context.fillRect(x, y + ROW - 1 - TIER_EDGE, w, TIER_EDGE);
 }

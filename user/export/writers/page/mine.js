@@ -50,6 +50,8 @@ function commonPackages({ frames, names, nodes }) {
 class Owners {
 	// `text`: packages with commas between them; null for a guess.
 	constructor(profile, text) {
+		if (!HAS_JVM)
+			return;
 		this.names = profile.names;
 		this.packages = text === null ? guessOwn(profile) : text.split(/[\s,;]+/).filter(Boolean);
 		this.starts = this.packages.filter((p) => p[0] !== '(').map((p) => `${dotted(p).replace(/\.$/, '')}.`);

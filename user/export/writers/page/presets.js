@@ -1,5 +1,6 @@
 const WAITS = '/\\[sleeping\\]|\\[idle\\]/', PARKED = '/Unsafe\\.park|futex|epoll|pthread_cond/';
-const FOR_WORK = '/ThreadPoolExecutor\\.getTask|ForkJoinPool\\.awaitWork|epoll|EPoll|waitForReferencePendingList|ReferenceQueue\\.remove|TimerThread\\.mainLoop|CompileQueue::get|WorkerThread::run|GangWorker::|VMThread::|WatcherThread::|ConcurrentGCThread::|ServiceThread::|MonitorDeflationThread::|NMethodSweeper::|signal_thread_entry|AttachListener|inet_csk_accept/';
+const JVM_FOR_WORK = HAS_JVM ? 'ThreadPoolExecutor\\.getTask|ForkJoinPool\\.awaitWork|waitForReferencePendingList|ReferenceQueue\\.remove|TimerThread\\.mainLoop|CompileQueue::get|WorkerThread::run|GangWorker::|VMThread::|WatcherThread::|ConcurrentGCThread::|ServiceThread::|MonitorDeflationThread::|NMethodSweeper::|signal_thread_entry|AttachListener|' : '';
+const FOR_WORK = `/${JVM_FOR_WORK}epoll|EPoll|inet_csk_accept/`;
 
 // Toggles: what most people hide, one click each. A toggle is a list of transforms, so it works in links and in
 // `--transform` as well. Threads that wait for work are idle; those that wait for a lock, time or data are not.
@@ -16,8 +17,8 @@ const TOGGLES = [
 const LAUNCHERS = 'clone|clone3|start_thread|thread_start|thread_native_entry|Thread::call_run|JavaThread::run|JavaThread::thread_main_inner|thread_entry|JavaCalls::call|JavaCalls::call_virtual|JavaCalls::call_static|JavaCalls::call_helper|call_stub|StubRoutines \\(1\\)|_start|__libc_start_main|__libc_start_call_main|main|JLI_Launch|ThreadJavaMain|JavaMain|invokeStaticMainWithArgs|jni_invoke_static|jni_CallStaticVoidMethod';
 const PRESETS = [
 	{ name: 'Without waiting threads', list: [['remove', ';[idle];'], ['remove', ';[sleeping];'], ['remove', ';[disk];'], ['remove', ';[stopped];']] },
-	{ name: 'From Java on', list: [['drop', `/^(${LAUNCHERS})$/`]] },
-	{ name: 'Generated classes as one', list: [['replace', '/(\\$\\$Lambda|\\$Proxy|LambdaForm\\$MH|GeneratedMethodAccessor|GeneratedConstructorAccessor)[^;.]*/', '$1']] },
+	...HAS_JVM ? [{ name: 'From Java on', list: [['drop', `/^(${LAUNCHERS})$/`]] },
+	{ name: 'Generated classes as one', list: [['replace', '/(\\$\\$Lambda|\\$Proxy|LambdaForm\\$MH|GeneratedMethodAccessor|GeneratedConstructorAccessor)[^;.]*/', '$1']] }] : [],
 	{ name: 'Recursion as one frame', list: [['recursion', '']] },
 ];
 const PRESETS_MOST = 20;

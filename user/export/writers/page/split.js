@@ -4,7 +4,7 @@ const SPLIT_TIER = 'tier';
 // The names that a profile may be split by.
 function splitsOf(profile) {
 	const { labels } = profile, dims = HAS_LABELS && labels ? labels.dims.filter((dim) => !dim.isNumeric && dim.name !== 'jvm' && dim.values.length > 1) : [];
-	return [...dims.map((dim) => dim.name), ...tagKeysOf(dims), SPLIT_TIER];
+	return HAS_LABELS ? [...dims.map((dim) => dim.name), ...tagKeysOf(dims), SPLIT_TIER] : [SPLIT_TIER];
 }
 
 const SPLIT_TAGS = 8; // keys

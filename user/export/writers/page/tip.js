@@ -74,7 +74,7 @@ const nameText = (view, node) => (view.nameOf(node) < 0 ? 'all' : view.names[vie
 function kindText(view, node) {
 	if (view.nameOf(node) < 0)
 		return 'everything in this profile';
-	const tiers = view.tiersOf(node), module = view.moduleOf(node);
+	const tiers = HAS_JVM ? view.tiersOf(node) : [], module = view.moduleOf(node);
 	const kind = tiers.length ? `Java \u00b7 ${tiers.map(([k, part]) => `${KINDS[k].name} ${percent(part, view.totalOf(node))}`).join(' \u00b7 ')}`
 		: KINDS[view.kindOf(node)].long;
 	const source = HAS_LINES && view.sourceOf ? view.sourceOf(node) : '';

@@ -69,7 +69,7 @@ function colourMenu(app, button) {
 	openMenu(button, COLOURS.map((colour) => menuItem(COLOUR_NAMES[colour], '', app.state.colour === colour, () => {
 		closeMenu();
 		app.change({ colour });
-	})).concat(menuItem('My packages \u2026', '', null, () => ownForm(app, button))));
+	})).concat(HAS_JVM ? menuItem('My packages \u2026', '', null, () => ownForm(app, button)) : []));
 }
 
 function optionsMenu(app, button) {
