@@ -9,10 +9,10 @@
 #include "base/time.h"
 #include "fleet/entry.h"
 #include "fleet/fleet_policy.h"
+#include "fleet/stream_names.h"
 
 #define WAIT_MS      2000
 #define SEEN_BUCKET  "SYSFLAME_NODES"
-#define SEEN_SUBJECT "$KV." SEEN_BUCKET "."
 #define SEEN_S       90
 #define KEPT_S       (90 * 24 * 3600)
 #define KEPT_BYTES   (512ll << 20) /* of a stream */
@@ -128,17 +128,17 @@ static natsStatus open_bucket(jsCtx *js, bool creates, kvStore **out)
 /* Names come with the state of the stream: there is no consumer. */
 static natsStatus put_names(const struct bus_client *b, jsCtx *js)
 {
-	size_t prefix = strlen(SEEN_SUBJECT);
+	size_t prefix = strlen(STREAM_SEEN);
 	auto_info jsStreamInfo *info = NULL;
 	jsOptions o;
 
 	jsOptions_Init(&o);
 	o.Wait = WAIT_MS;
-	o.Stream.Info.SubjectsFilter = SEEN_SUBJECT ">";
+	o.Stream.Info.SubjectsFilter = STREAM_SEEN ">";
 	natsStatus s = js_GetStreamInfo(&info, js, "KV_" SEEN_BUCKET, &o, NULL);
 	const jsStreamStateSubjects *all = s == NATS_OK ? info->State.Subjects : NULL;
 	for (int i = 0; all && i < all->Count; i++)
-		if (!strncmp(all->List[i].Subject, SEEN_SUBJECT, prefix))
+		if (!strncmp(all->List[i].Subject, STREAM_SEEN, prefix))
 			bus_put(b->sock, BUS_SEEN, all->List[i].Subject + prefix, "", "", 0);
 	return s;
 }
@@ -146,7 +146,7 @@ static natsStatus put_names(const struct bus_client *b, jsCtx *js)
 /* Not kvStore_Get, whose subject is no right of people (fleet/rights.c). */
 static natsStatus put_time(const struct bus_client *b, jsCtx *js, const char *node)
 {
-	auto_free char *subject = xasprintf("%s%s", SEEN_SUBJECT, node);
+	auto_free char *subject = xasprintf("%s%s", STREAM_SEEN, node);
 	natsMsg *m = NULL;
 	char text[32];
 	natsStatus s = js_GetLastMsg(&m, js, "KV_" SEEN_BUCKET, subject, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "fleet/stream_names.h"
 
 struct grants {
 	const char *kind;
@@ -33,8 +34,9 @@ static const struct grants grants[NR_RIGHTS] = {
 	[RIGHTS_NODE] = {
 		"node",
 		{ "_INBOX.*.*.answer.NAME", "_INBOX.*.*.chunk.NAME.>", "sysflame.v1.ev.NAME",
-		  "sysflame.v1.audit.node.NAME", "$KV.SYSFLAME_NODES.NAME",
-		  "$JS.API.DIRECT.GET.SYSFLAME_POLICY" },
+		  "sysflame.v1.audit.node.NAME", STREAM_SEEN "NAME",
+		  STREAM_FROM_LEAF(STREAM_SEEN "NAME"), "$JS.API." STREAM_GET_POLICY,
+		  STREAM_FROM_LEAF(STREAM_GET_POLICY) },
 		{ "sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.policy",
 		  "sysflame.v1.node.NAME.>",
 		  "_INBOX.INBOX.>" },
@@ -124,6 +126,7 @@ void rights_add_hub(struct str *out, const char *leaf_password)
 		     "server_name: sysflame-hub\n");
 	str_addf(out, "%s%s", common, tls);
 	str_add(out, "jetstream {\n"
+		     "  domain: " STREAM_DOMAIN "\n"
 		     "  store_dir: \"./jetstream\"\n"
 		     "  max_memory_store: 256MB\n"
 		     "  max_file_store: 4GB\n"

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "fleet/member.h"
 #include "web/fleet_budget.h"
 #include "web/fleet_entries.h"
+#include "web/fleet_life.h"
 #include "web/fleet_policy.h"
 #include "web/fleet_watch.h"
 #include "web/input.h"
@@ -32,7 +32,6 @@
 #define TICK_NS      (200 * NS_PER_MS)
 #define KEYS_NS      (2 * NS_PER_SEC)   /* between looks at the file of keys */
 #define SERVICES_NS  (600 * NS_PER_SEC) /* a service that used the CPU since then runs */
-#define SEEN_NS      (30 * NS_PER_SEC)  /* between two signs of life, which are kept for 90 s */
 #define MESSAGES_MAX 256                /* before others get their turn */
 #define WARNINGS_MAX 2                  /* while it is not connected */
 
@@ -60,7 +59,8 @@ struct fleet {
 	bool is_up;
 	u32 nr_warned; /* since it was last up */
 	struct timespec keys_time;
-	u64 keys_ns, ticked_ns, seen_ns;
+	struct fleet_life life;
+	u64 keys_ns, ticked_ns;
 };
 
 /* --- errands ---------------------------------------------------------------------------------- */
@@ -495,19 +495,6 @@ static void take_events(struct fleet *f)
 	}
 }
 
-/* For the list of nodes last seen: without JetStream nobody keeps it. */
-static void report_life(struct fleet *f, u64 now_ns)
-{
-	if (!f->link || !f->is_up || now_ns < f->seen_ns)
-		return;
-	auto_free char *subject = xasprintf("$KV.SYSFLAME_NODES.%s", f->sv->o->fleet->node);
-	u64 jitter = 0;
-	if (getrandom(&jitter, sizeof(jitter), GRND_NONBLOCK) < 0)
-		jitter = now_ns;
-	f->seen_ns = now_ns + SEEN_NS / 2 + jitter % (SEEN_NS / 2);
-	link_publish(f->link, subject, "", SYSFLAME_VERSION, strlen(SYSFLAME_VERSION));
-}
-
 void fleet_tick(struct fleet *f)
 {
 	if (!f)
@@ -520,7 +507,8 @@ void fleet_tick(struct fleet *f)
 	fetch_recordings(f);
 	watch_jvms(f, now);
 	member_tick(f->member);
-	report_life(f, now);
+	if (f->link && f->is_up)
+		fleet_life_tick(&f->life, f->link, f->sv->o->fleet->node, now);
 	if (f->link)
 		fleet_policy_tick(&f->policy, f->link, f->sv->o->fleet->node, now);
 	fleet_budget_tick(&f->budget, f->member, f->sv->recorder.caps.nr_cpus);

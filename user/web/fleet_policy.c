@@ -16,13 +16,13 @@
 #include "fleet/fleet_policy.h"
 #include "fleet/link.h"
 #include "fleet/member.h"
+#include "fleet/stream_names.h"
 
 #define NAME      "fleet.policy"
 #define NAME_NEW  "fleet.policy.new"
 #define BYTES_MAX 2048
 #define DELAY_NS  NS_PER_SEC       /* the subscriptions are known to the server then */
 #define JITTER_NS (2 * NS_PER_SEC) /* a whole fleet connects at once after a restart */
-#define API       "$JS.API.DIRECT.GET.SYSFLAME_POLICY"
 #define LAST      "{\"last_by_subj\":\"" FLEET_POLICY_SUBJECT "\"}"
 
 void fleet_policy_load(const struct fleet_policy_source *s, struct member *n)
@@ -63,5 +63,6 @@ void fleet_policy_tick(struct fleet_policy_source *s, struct link *l, const char
 		return;
 	s->ask_ns = 0;
 	reply = xasprintf("sysflame.v1.node.%s.policy", node);
-	link_publish(l, API, reply, LAST, strlen(LAST));
+	link_publish(l, "$JS.API." STREAM_GET_POLICY, reply, LAST, strlen(LAST));
+	link_publish(l, STREAM_FROM_LEAF(STREAM_GET_POLICY), reply, LAST, strlen(LAST));
 }
