@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "fleet/census_text.h"
 #include "fleet/coin.h"
 #include "fleet/gather.h"
 #include "fleet/nkey.h"
-#include "fleet/versions.h"
 #include "gather_bytes.h"
 
 static void publish(void *ctx, const char *subject, const char *reply, const void *bytes,
@@ -83,7 +83,7 @@ static void a_node_of_an_older_version_counts_if_it_was_chosen(void **state)
 	assert_int_equal(nr_taken, nr_chosen);
 	assert_int_equal(gather_count(&g, GATHER_READY), nr_chosen);
 	assert_int_equal(g.older.all.nr, nr_chosen);
-	auto_free char *text = versions_older_text(&g);
+	auto_free char *text = census_older_text(&g);
 	assert_non_null(strstr(text, "nodes of an older version: n"));
 	gather_fini(&g);
 }
@@ -122,7 +122,7 @@ static void a_node_of_another_protocol_is_named_once(void **state)
 	gather_take_foreign(&g, "_INBOX.o.y.answer.n4");
 	gather_take_foreign(&g, "_INBOX.o.x.chunk.n5");
 	gather_take_foreign(&g, "_INBOX.o.x.answer");
-	auto_free char *text = versions_foreign_text(&g);
+	auto_free char *text = census_foreign_text(&g);
 	assert_string_equal(text, "2 nodes answered in another version of the protocol and cannot "
 				  "take part: n1, n2; update sysflame there, or here");
 	gather_fini(&g);

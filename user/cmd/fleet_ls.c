@@ -14,9 +14,9 @@
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
 #include "cmd/fleet_streams.h"
+#include "fleet/census_text.h"
 #include "fleet/key.h"
 #include "fleet/selector.h"
-#include "fleet/versions.h"
 
 struct options {
 	struct fleet_request_options request;
@@ -238,7 +238,7 @@ static int take_census(const struct options *o, void (*print)(const struct gathe
 		print(controller_view(a.controllers[0]).census);
 	/* Also if no node answered: then all are gone, or of another version. */
 	if (a.nr)
-		versions_report(controller_view(a.controllers[0]).census, warn, NULL);
+		census_text_report(controller_view(a.controllers[0]).census, warn, NULL);
 	if (a.nr && beside == BESIDE_GONE)
 		print_gone(&a, controller_view(a.controllers[0]).census);
 	else if (a.nr)

@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "export/read.h"
+#include "fleet/census_text.h"
 #include "fleet/coverage.h"
 #include "fleet/key.h"
 #include "fleet/selector.h"
@@ -253,7 +254,6 @@ void asking_end(struct asking *a)
 	asking_drop(a);
 	link_free(a->link);
 	http_fleet_free(a->http);
-	node_names_fini(&a->silent);
 	free(a->why);
 	free(a->asked);
 	explicit_bzero(a->private_key, sizeof(a->private_key));
@@ -345,14 +345,8 @@ static bool have_reached(const struct asking *a, enum controller_phase phase)
 
 static void add_silent(struct asking *a, const char *node, u64 at_ms)
 {
-	if (!node_name_is_valid(node))
-		return;
-	for (u32 i = 0; i < a->nr; i++) {
-		const struct gather *census = controller_view(a->controllers[i]).census;
-		if (gather_find(census, node) || node_names_have(&census->foreign, node))
-			return;
-	}
-	node_names_add(&a->silent, node);
+	for (u32 i = 0; i < a->nr; i++)
+		controller_take_seen(a->controllers[i], node);
 }
 
 /* Right after the census: nodes that start later are not missed. The answer arrives meanwhile. */
@@ -373,12 +367,9 @@ void asking_log_silent(struct asking *a)
 		return;
 	if (!await_kept(a))
 		log_debug("fleet: nodes that did not answer are unknown: %s", a->why);
-	auto_free char *names = node_names_text(&a->silent);
-	if (a->silent.all.nr)
-		log_warn("%zu %s seen in the last 90 s and did not answer: %s; sysflame fleet ls "
-			 "lists them",
-			 a->silent.all.nr, a->silent.all.nr == 1 ? "node was" : "nodes were",
-			 names);
+	auto_free char *text = census_silent_text(controller_view(a->controllers[0]).census);
+	if (text)
+		log_warn("%s", text);
 	a->has_asked_silent = false;
 }
 

@@ -51,7 +51,6 @@ struct asking {
 	u64 nr_stored;     /* messages that the stream keeps */
 	bool names_silent; /* set by the subcommand: asking_log_silent follows */
 	bool has_asked_silent;
-	struct node_names silent; /* seen lately; they did not answer the census */
 	char person[ASKED_NAME];
 	char *asked; /* sentence on the last request, owned */
 	char inbox[64];

@@ -156,6 +156,15 @@ void combine_step(struct combine *c, bool all)
 			begin(c, &c->lanes[i]);
 }
 
+void combine_mark_spoiled(const struct combine *c, struct gather *nodes)
+{
+	vec_each(t, &c->totals) {
+		struct gather_node *n = t->err ? gather_find(nodes, t->node) : NULL;
+		if (n)
+			gather_spoiled(nodes, n, "Its result is no profile that can be read.");
+	}
+}
+
 bool combine_is_done(const struct combine *c)
 {
 	return c->error || (!nr_busy(c) && !c->next.nr);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "fleet/gather.h"
 #include "fleet/merge.h"
 
 #define COMBINE_LANES   2
@@ -48,6 +49,9 @@ bool combine_is_full(const struct combine *c);
 
 /* Goes on. With `all` it also merges the few that are left. */
 void combine_step(struct combine *c, bool all);
+
+/* Marks nodes whose results could not be read. */
+void combine_mark_spoiled(const struct combine *c, struct gather *nodes);
 
 /* Everything that was added is in `profile`, or there is an error. */
 bool combine_is_done(const struct combine *c);

@@ -13,13 +13,13 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "fleet/aggregators.h"
+#include "fleet/census_text.h"
 #include "fleet/coin.h"
 #include "fleet/combine.h"
 #include "fleet/coverage.h"
 #include "fleet/inbox.h"
 #include "fleet/key.h"
 #include "fleet/policy.h"
-#include "fleet/versions.h"
 #include "fleet/waves.h"
 
 #define SILENCE_NS (500 * NS_PER_MS) /* nobody has answered for so long: all have */
@@ -343,7 +343,7 @@ static void end_census(struct controller *c)
 	const struct gather *g = &c->census;
 
 	take_census(c);
-	versions_report(g, c->host->report, c->host->ctx);
+	census_text_report(g, c->host->report, c->host->ctx);
 	if (g->nr_twins)
 		report(c, "two nodes have the same name; only one of them counts");
 	if (!g->nodes.nr) {
@@ -453,15 +453,6 @@ static void step_wave(struct controller *c)
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static void mark_bad(struct controller *c)
-{
-	vec_each(t, &c->combine.totals) {
-		struct gather_node *n = t->err ? gather_find(&c->nodes, t->node) : NULL;
-		if (n)
-			gather_spoiled(&c->nodes, n, "Its result is no profile that can be read.");
-	}
-}
-
 static void step_fetch(struct controller *c)
 {
 	bool idle =
@@ -484,7 +475,7 @@ static void step_merge(struct controller *c)
 		return;
 	}
 	if (!c->is_noted)
-		mark_bad(c);
+		combine_mark_spoiled(&c->combine, &c->nodes);
 	if (!gather_count(&c->nodes, GATHER_DELIVERED)) {
 		fail(c, xstrdup("no node delivered a profile"), false);
 	} else if (c->order.want == WANT_AUDIT || c->is_noted) {
@@ -529,6 +520,12 @@ void controller_message(struct controller *c, const char *subject, const void *b
 	if (inbox_is_right(c->host->inbox, subject, &m))
 		aggregators_take(&c->aggregators, &m);
 	message_fini(&m);
+}
+
+void controller_take_seen(struct controller *c, const char *node)
+{
+	if (c->phase != CONTROLLER_CENSUS)
+		gather_take_seen(&c->census, node);
 }
 
 static void step_phase(struct controller *c)

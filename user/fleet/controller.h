@@ -78,6 +78,12 @@ void controller_free(struct controller *c);
 /* A message to one of its inboxes. Others are ignored. */
 void controller_message(struct controller *c, const char *subject, const void *bytes, size_t len);
 
+/*
+ * A node that was seen lately: if it did not answer the census, the coverage names it. During the
+ * census it is ignored.
+ */
+void controller_take_seen(struct controller *c, const char *node);
+
 /* Goes on; call it after messages, and some times a second. */
 void controller_step(struct controller *c);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "fleet/versions.h"
+#include "fleet/census_text.h"
 #include "profile/profile.h"
 
 /* Negative errno is kept in *err. */
@@ -76,10 +76,12 @@ static void add_reasons(struct notes *n, const struct controller_state *c)
 		    c->nr_chosen - heard);
 }
 
-static void add_versions(struct notes *n, const struct gather *census)
+/* Nodes that could not take part, or not fully. */
+static void add_others(struct notes *n, const struct gather *census)
 {
-	auto_free char *older = versions_older_text(census);
-	auto_free char *foreign = versions_foreign_text(census);
+	auto_free char *older = census_older_text(census);
+	auto_free char *foreign = census_foreign_text(census);
+	auto_free char *silent = census_silent_text(census);
 
 	/* A note has its number apart. */
 	if (older)
@@ -87,6 +89,9 @@ static void add_versions(struct notes *n, const struct gather *census)
 	if (foreign)
 		add(n, NOTE_INCOMPLETE "fleet-foreign", strchr(foreign, ' ') + 1,
 		    census->foreign.all.nr);
+	if (silent)
+		add(n, NOTE_INCOMPLETE "fleet-gone", strchr(silent, ' ') + 1,
+		    census->silent.all.nr);
 }
 
 static int by_value(const void *a, const void *b)
@@ -129,7 +134,7 @@ int coverage_add(struct spool *s, const struct controller_state *c, const char *
 	    c->nodes->nodes.nr - gather_count(c->nodes, GATHER_REFUSED));
 	add(&n, "fleet-delivered", "nodes delivered their profile", delivered);
 	add_reasons(&n, c);
-	add_versions(&n, c->census);
+	add_others(&n, c->census);
 	if (c->nodes->nr_twins)
 		add(&n, NOTE_INCOMPLETE "fleet-twins",
 		    "answers came from a second node of the same name, which does not count",

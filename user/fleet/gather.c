@@ -110,6 +110,7 @@ void gather_fini(struct gather *g)
 	pulls_fini(&g->pulls);
 	node_names_fini(&g->older);
 	node_names_fini(&g->foreign);
+	node_names_fini(&g->silent);
 	vec_each(n, &g->nodes)
 		node_free(*n);
 	vec_fini(&g->nodes);
@@ -274,6 +275,13 @@ void gather_take_foreign(struct gather *g, const char *subject)
 
 	if (name)
 		node_names_add(&g->foreign, name);
+}
+
+void gather_take_seen(struct gather *g, const char *name)
+{
+	if (node_name_is_valid(name) && !gather_find(g, name) &&
+	    !node_names_have(&g->foreign, name))
+		node_names_add(&g->silent, name);
 }
 
 void gather_tick(struct gather *g, u64 now_ns)

@@ -65,6 +65,7 @@ struct gather {
 	struct gather_names *names;
 	struct node_names older;   /* nodes of an older version, which take part */
 	struct node_names foreign; /* nodes of another version of the protocol, which do not */
+	struct node_names silent;  /* gather_take_seen: they did not answer */
 	u32 nr_twins;              /* answers of a second node of the same name */
 	u32 nr_strange;            /* messages to the subject of another node */
 	u64 nr_answers;            /* of any kind, for those who wait until all is silent */
@@ -85,6 +86,9 @@ void gather_take(struct gather *g, const char *subject, const struct fleet_messa
 
 /* A message of another version of the protocol. */
 void gather_take_foreign(struct gather *g, const char *subject);
+
+/* A node that was seen lately. It is one of the silent, unless it has answered. */
+void gather_take_seen(struct gather *g, const char *name);
 
 /* Asks for chunks, and again for those that did not arrive. */
 void gather_tick(struct gather *g, u64 now_ns);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "fleet/census_text.h"
 #include "fleet/coverage.h"
 
 /* --- a request -------------------------------------------------------------------------------- */
@@ -203,6 +204,7 @@ json_t *fleet_json_census(const struct gather *g)
 	qsort(all, g->nodes.nr, sizeof(all[0]), by_name);
 	for (size_t i = 0; i < g->nodes.nr && i < FLEET_JSON_LIST; i++)
 		json_array_append_new(nodes, census_node_json(all[i]));
-	return json_pack("{s:i,s:i,s:o,s:o}", "nr", (int)g->nodes.nr, "twins", (int)g->nr_twins,
-			 "services", services_json(g), "nodes", nodes);
+	auto_free char *silent = census_silent_text(g);
+	return json_pack("{s:i,s:i,s:s,s:o,s:o}", "nr", (int)g->nodes.nr, "twins", (int)g->nr_twins,
+			 "silent", silent ?: "", "services", services_json(g), "nodes", nodes);
 }

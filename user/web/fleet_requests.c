@@ -32,7 +32,7 @@ struct asked {
 	struct controller *c; /* NULL: it has ended */
 	json_t *last;         /* its state when it ended */
 	char *note, *error;   /* owned; NULL */
-	bool is_stopping;
+	bool is_stopping, has_asked_seen;
 };
 
 struct fleet_requests {
@@ -120,6 +120,13 @@ static void begin_census(struct fleet_requests *all)
 		log_error("fleet: the nodes cannot be asked who they are");
 }
 
+/* For the names of nodes that did not answer a census. */
+static void ask_seen(struct fleet_requests *all)
+{
+	if (all->link)
+		link_ask_seen(all->link, "", false);
+}
+
 static void step_census(struct fleet_requests *all)
 {
 	u64 now = time_mono_ns();
@@ -136,6 +143,7 @@ static void step_census(struct fleet_requests *all)
 	controller_free(all->census);
 	all->census = take(all->next_census);
 	all->census_ms = time_wall_ns() / NS_PER_MS;
+	ask_seen(all);
 	all->sv->changed |= CHANGED_FLEET;
 }
 
@@ -299,6 +307,20 @@ static void set_link(struct fleet_requests *all, bool is_up, const char *text)
 	all->sv->changed |= CHANGED_FLEET;
 }
 
+/* A node of the last 90 s, or the end of their list. Without JetStream there are none. */
+static void take_seen(struct fleet_requests *all, const struct link_event *e)
+{
+	if (e->kind != LINK_SEEN) {
+		all->sv->changed |= CHANGED_FLEET;
+		return;
+	}
+	if (all->census)
+		controller_take_seen(all->census, e->subject);
+	vec_each(r, &all->list)
+		if ((*r)->c)
+			controller_take_seen((*r)->c, e->subject);
+}
+
 static void take_events(struct fleet_requests *all)
 {
 	struct link_event e;
@@ -315,8 +337,10 @@ static void take_events(struct fleet_requests *all)
 			take_message(all, &e);
 		else if (e.kind == LINK_FAULT)
 			log_warn("fleet: %s", e.text);
-		else
+		else if (e.kind == LINK_UP || e.kind == LINK_DOWN)
 			set_link(all, e.kind == LINK_UP, e.text);
+		else
+			take_seen(all, &e);
 	}
 }
 
@@ -331,7 +355,12 @@ void fleet_requests_tick(struct fleet_requests *all)
 		if (!r->c)
 			continue;
 		controller_step(r->c);
-		if (controller_view(r->c).phase == CONTROLLER_ENDED)
+		enum controller_phase phase = controller_view(r->c).phase;
+		if (phase != CONTROLLER_CENSUS && !r->has_asked_seen) {
+			r->has_asked_seen = true;
+			ask_seen(all);
+		}
+		if (phase == CONTROLLER_ENDED)
 			end_request(r);
 	}
 }

@@ -64,7 +64,7 @@ function nodeRow(n) {
 }
 
 function showNodes() {
-	$('nodes-state').textContent = censusMs ? `${plural(census.nr, 'node')} answered at ${clock(censusMs, true)}${census.twins ? `; ${plural(census.twins, 'answer')} came from a second node of the same name` : ''}` : '';
+	$('nodes-state').textContent = censusMs ? `${plural(census.nr, 'node')} answered at ${clock(censusMs, true)}${census.twins ? `; ${plural(census.twins, 'answer')} came from a second node of the same name` : ''}${census.silent ? `; ${census.silent}` : ''}` : '';
 	$('host').textContent = censusMs ? `${plural(census.nr, 'node')} · ${plural(census.services.length, 'service')}` : '';
 	$('node-list').replaceChildren(census.nodes.length ? el('table', { className: 'nodes' }, el('thead', {}, el('tr', {}, el('td', {}), ...['Node', 'Labels', 'Services', 'CPUs', 'JVMs', 'Version'].map((t) => el('th', { scope: 'col', className: /CPUs|JVMs|Version/.test(t) ? 'right' : '' }, t)))), el('tbody', {}, ...census.nodes.map(nodeRow)))
 		: el('p', { className: 'note' }, census.error || 'No node has answered. Nodes run sysflame serve --fleet.'));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes of other versions. */
-#include "fleet/versions.h"
+/* Sentences on nodes of a census. */
+#include "fleet/census_text.h"
 
 #include "base/auto.h"
 
@@ -15,25 +15,31 @@ static char *sentence(const struct node_names *n, const char *what, const char *
 		  : NULL;
 }
 
-char *versions_older_text(const struct gather *census)
+char *census_older_text(const struct gather *census)
 {
 	return sentence(&census->older, "of an older version",
 			"JVMs that die there are not seen, and early waves may record again: "
 			"update sysflame there");
 }
 
-char *versions_foreign_text(const struct gather *census)
+char *census_foreign_text(const struct gather *census)
 {
 	return sentence(&census->foreign,
 			"answered in another version of the protocol and cannot take part",
 			"update sysflame there, or here");
 }
 
-void versions_report(const struct gather *census, void (*report)(void *ctx, const char *text),
-		     void *ctx)
+char *census_silent_text(const struct gather *census)
 {
-	auto_free char *older = versions_older_text(census);
-	auto_free char *foreign = versions_foreign_text(census);
+	return sentence(&census->silent, "seen in the last 90 s did not answer",
+			"sysflame fleet ls lists them");
+}
+
+void census_text_report(const struct gather *census, void (*report)(void *ctx, const char *text),
+			void *ctx)
+{
+	auto_free char *older = census_older_text(census);
+	auto_free char *foreign = census_foreign_text(census);
 
 	if (older)
 		report(ctx, older);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sentences on nodes of a census that cannot take part, or not fully. */
+#pragma once
+
+#include "fleet/gather.h"
+
+/*
+ * Names the nodes of older versions, which take part, and says what they cannot do. NULL if there
+ * are none. The caller frees it.
+ */
+char *census_older_text(const struct gather *census);
+
+/* The same for nodes with another version of the protocol, which cannot take part. */
+char *census_foreign_text(const struct gather *census);
+
+/* The same for nodes that JetStream has seen lately and that did not answer. */
+char *census_silent_text(const struct gather *census);
+
+/* Reports older and foreign ones. */
+void census_text_report(const struct gather *census, void (*report)(void *ctx, const char *text),
+			void *ctx);
