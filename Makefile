@@ -91,7 +91,7 @@ $(O)/sysflame: $(user_objs)
 # libraries Debian has no archives of.
 # Capstone would add 4 MB for instruction sets of all machines.
 static_own  := user/base/build user/elf/instruction user/jvm/attach/agent_file
-static_objs := $(filter-out $(static_own:%=$(O)/%.o) $(O)/user/fleet/bus.o $(O)/user/fleet/bus_streams.o $(O)/user/push/post.o \
+static_objs := $(filter-out $(static_own:%=$(O)/%.o) $(O)/user/fleet/bus.o $(O)/user/fleet/bus_key.o $(O)/user/fleet/bus_streams.o $(O)/user/push/post.o \
 	       $(O)/user/fleet/fetch_run.o,$(user_objs)) \
 	       $(static_own:%=$(O)/static/%.o) $(O)/static/pkg/static/absent.o
 static: $(O)/static/sysflame

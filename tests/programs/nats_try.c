@@ -9,6 +9,8 @@
  *            sends a request with a fault to all nodes, and prints the verdict of the first answer
  *        nats_try URL DIR call SUBJECT TEXT
  *            sends a text and prints the reply
+ *        nats_try URL DIR connect TIMES
+ *            connects, and prints how often it was refused
  *        nats_try URL DIR naive NODES
  *            asks for everything at once, as a controller without credit would, and prints how many
  *            complete messages it got
@@ -24,8 +26,8 @@
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/time.h"
+#include "fleet/bus_key.h"
 #include "fleet/key.h"
-#include "fleet/nkey.h"
 #include "fleet/stream_names.h"
 
 #define TIMEOUT_MS 10000
@@ -54,25 +56,42 @@ static char *read_text(const char *dir, const char *name)
 	return text;
 }
 
-static void connect_as(const char *url, const char *dir)
+static natsStatus try_connect(const char *url, const char *dir)
 {
 	natsOptions *opts = NULL;
-	auto_free char *seed = read_text(dir, "nats.nk"), *nkey = xasprintf("%s/nats.nk", dir);
-	auto_free char *ca = xasprintf("%s/ca.pem", dir);
-	char public_key[NKEY_TEXT];
+	auto_free char *nkey = xasprintf("%s/nats.nk", dir), *ca = xasprintf("%s/ca.pem", dir);
 	natsStatus s = natsOptions_Create(&opts);
 
 	natsOptions_SetURL(opts, url);
 	natsOptions_SetAllowReconnect(opts, false);
-	if (seed && !nkey_public(seed, public_key))
-		natsOptions_SetNKeyFromSeed(opts, public_key, nkey);
+	if (!access(nkey, F_OK))
+		bus_key_set(opts, nkey);
 	if (!access(ca, R_OK))
 		s = natsOptions_LoadCATrustedCertificates(opts, ca);
 	if (s == NATS_OK)
-		s = natsConnection_Connect(&connection, opts);
+		s = bus_key_connect(&connection, opts);
+	natsOptions_Destroy(opts);
+	return s;
+}
+
+static void connect_as(const char *url, const char *dir)
+{
+	natsStatus s = try_connect(url, dir);
+
 	if (s != NATS_OK)
 		die("not connected", s);
-	natsOptions_Destroy(opts);
+}
+
+static void connect_often(const char *url, const char *dir, int times)
+{
+	int nr_refused = 0;
+
+	for (int i = 0; i < times; i++) {
+		natsConnection_Destroy(connection);
+		connection = NULL;
+		nr_refused += try_connect(url, dir) != NATS_OK;
+	}
+	printf("refused %d times\n", nr_refused);
 }
 
 /* The hub maps names with its domain before it looks at rights (user/fleet/stream_names.h). */
@@ -242,6 +261,8 @@ int main(int argc, char **argv)
 		ask(argv[2], argv[4]);
 	else if (!strcmp(argv[3], "call") && argc > 5)
 		call(argv[4], argv[5]);
+	else if (!strcmp(argv[3], "connect"))
+		connect_often(argv[1], argv[2], atoi(argv[4]));
 	else if (!strcmp(argv[3], "naive"))
 		gather_naively(atoi(argv[4]));
 	else

@@ -9,6 +9,7 @@
 #include "fleet/census_text.h"
 #include "fleet/coin.h"
 #include "fleet/gather.h"
+#include "fleet/key.h"
 #include "fleet/nkey.h"
 #include "gather_bytes.h"
 
@@ -208,6 +209,23 @@ static void a_seed_has_its_public_key(void **state)
 	assert_string_equal(text, "UCK5N7N66OBOINFXAYC2ACJQYFSOD4VYNU6APEJTAVFZB2SVHLKGEW7L");
 }
 
+/* The signature is OpenSSL's: pkeyutl -sign -rawin, with the key of that seed. */
+static void a_seed_signs_like_its_key(void **state)
+{
+	static const char wanted[] =
+		"752685a6a8ee910d5b2b5d225419f9ca5aab92bf95e2b19b1282452feddf119c"
+		"7bb0ae90c59a97b8238d7f9d31f63999aa0caa8b23a16f9a0335cc6aea949d00";
+	u8 signature[FLEET_SIGN_LEN];
+	char text[sizeof(wanted)];
+
+	assert_int_equal(nkey_sign("SUAMLK2ZNL35WSMW37E7UD4VZ7ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBU",
+				   "nonce", 5, signature),
+			 0);
+	hex_print(signature, sizeof(signature), text);
+	assert_string_equal(text, wanted);
+	assert_int_equal(nkey_sign("SU", "nonce", 5, signature), -EINVAL);
+}
+
 static void a_damaged_seed_is_refused(void **state)
 {
 	static const char *const seeds[] = {
@@ -235,6 +253,7 @@ int main(void)
 		cmocka_unit_test(a_wave_with_the_id_of_the_first_is_none_of_its_own),
 		cmocka_unit_test(a_second_end_adds_jvms_that_died_and_nothing_else),
 		cmocka_unit_test(a_seed_has_its_public_key),
+		cmocka_unit_test(a_seed_signs_like_its_key),
 		cmocka_unit_test(a_damaged_seed_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "fleet/bus.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,10 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/file.h"
 #include "base/packet.h"
 #include "base/str.h"
+#include "fleet/bus_key.h"
 #include "fleet/bus_streams.h"
-#include "fleet/nkey.h"
 #include "proc/guarded.h"
 
 #define TESTED       "2.9"
@@ -25,6 +25,7 @@
 #define BUFFER_BYTES (1 << 20) /* of what is published while there is no connection */
 #define PENDING_MAX  65536 /* messages that wait for the other process: all nodes answer at once */
 #define DELAY_MAX_MS 60000
+#define REFUSED      "the server refuses the key: add it there and reload the server; trying again"
 
 AUTO_DEFINE(options, natsOptions *, natsOptions_Destroy)
 #define auto_options __attribute__((cleanup(auto_options_run)))
@@ -32,6 +33,7 @@ AUTO_DEFINE(options, natsOptions *, natsOptions_Destroy)
 struct bus {
 	struct bus_client client;
 	bool has_key;
+	char *nkey; /* path of the seed; owned; NULL */
 	struct {
 		char *subject;
 		natsSubscription *at;
@@ -81,14 +83,13 @@ static void disconnected(natsConnection *nc, void *ctx)
 }
 
 /*
- * The library gives a connection up only once a server has refused the key twice. The key may be
- * added later, so this process ends and is started again (proc/guarded.h).
+ * The library gives a connection up once the server has refused the key twice. The key may be added
+ * again, so this process ends and is started again (proc/guarded.h).
  */
 static void closed(natsConnection *nc, void *ctx)
 {
 	(void)nc;
-	put_text(ctx, BUS_DOWN,
-		 "the server refuses the key: add it there and reload the server; trying again");
+	put_text(ctx, BUS_DOWN, REFUSED);
 	_exit(1);
 }
 
@@ -127,30 +128,15 @@ static char *file_in(const char *dir, const char *name)
 	return path;
 }
 
-/* The library reads the seed at each connection. */
-static natsStatus set_nkey(natsOptions *opts, const char *path)
-{
-	auto_free char *seed = NULL;
-	char public_key[NKEY_TEXT];
-	size_t len;
-
-	if (file_read(path, 1024, &seed, &len))
-		return NATS_INVALID_ARG;
-	seed[strcspn(seed, "\r\n")] = '\0';
-	int err = nkey_public(seed, public_key);
-	explicit_bzero(seed, len);
-	return err ? NATS_INVALID_ARG : natsOptions_SetNKeyFromSeed(opts, public_key, path);
-}
-
 static natsStatus set_files(natsOptions *opts, struct bus *b, const char *dir)
 {
-	auto_free char *creds = file_in(dir, "nats.creds"), *ca = file_in(dir, "ca.pem"),
-		       *nkey = file_in(dir, "nats.nk");
+	auto_free char *creds = file_in(dir, "nats.creds"), *ca = file_in(dir, "ca.pem");
 	natsStatus s = NATS_OK;
 
-	b->has_key = nkey || creds;
-	if (nkey)
-		s = set_nkey(opts, nkey);
+	b->nkey = file_in(dir, "nats.nk");
+	b->has_key = b->nkey || creds;
+	if (b->nkey)
+		s = bus_key_set(opts, b->nkey);
 	else if (creds)
 		s = natsOptions_SetUserCredentialsFromFiles(opts, creds, NULL);
 	if (s == NATS_OK && ca)
@@ -183,7 +169,6 @@ static natsStatus set_options(natsOptions *opts, struct bus *b, const struct lin
 		natsOptions_SetMaxReconnect(opts, -1),
 		natsOptions_SetCustomReconnectDelay(opts, delay, NULL),
 		natsOptions_SetReconnectBufSize(opts, BUFFER_BYTES),
-		natsOptions_SetRetryOnFailedConnect(opts, true, connected, b),
 		natsOptions_SetReconnectedCB(opts, connected, b),
 		natsOptions_SetDisconnectedCB(opts, disconnected, b),
 		natsOptions_SetClosedCB(opts, closed, b),
@@ -200,7 +185,39 @@ static natsStatus set_options(natsOptions *opts, struct bus *b, const struct lin
 	return NATS_OK;
 }
 
-/* A server that cannot be reached now is tried again by the library. */
+/* The library's text begins with its file and line: "(conn.c:2088): ". */
+static const char *last_error(void)
+{
+	const char *text = nats_GetLastError(NULL), *place = text ? strstr(text, "): ") : NULL;
+
+	return place && *text == '(' ? place + strlen("): ") : text;
+}
+
+static const char *why_not(natsStatus s)
+{
+	switch (s) {
+	case NATS_INVALID_ARG:
+		return "a file of --fleet-dir cannot be read, or is malformed: nats.nk, nats.creds "
+		       "or ca.pem";
+	case NATS_CONNECTION_AUTH_FAILED:
+		return REFUSED;
+	default:
+		return last_error() ?: natsStatus_GetText(s);
+	}
+}
+
+/* False: the other end of the socket is closed. */
+static bool wait_for_attempt(const struct bus *b, int nr)
+{
+	struct pollfd polled = { b->client.sock, 0, 0 };
+
+	return !poll(&polled, 1, (int)delay(NULL, nr, NULL));
+}
+
+/*
+ * Tries until it is connected; from then on the library does. Before 3.12.0 the library forgets a
+ * server whose first handshake fails, and tries no more (nats.c, commit 77843e72).
+ */
 static int connect_bus(struct bus *b, const struct link_options *o)
 {
 	auto_options natsOptions *opts = NULL;
@@ -208,24 +225,19 @@ static int connect_bus(struct bus *b, const struct link_options *o)
 
 	if (s == NATS_OK)
 		s = set_options(opts, b, o);
-	if (s == NATS_OK)
-		s = natsConnection_Connect(&b->client.connection, opts);
-	if (s == NATS_OK) {
-		connected(b->client.connection, b);
-		return 0;
+	for (int nr = 0; s == NATS_OK; nr++) {
+		s = bus_key_connect(&b->client.connection, opts);
+		if (s == NATS_OK) {
+			connected(b->client.connection, b);
+			return 0;
+		}
+		put_text(b, BUS_DOWN, why_not(s));
+		if (s == NATS_INVALID_ARG || !wait_for_attempt(b, nr))
+			return -EIO;
+		s = NATS_OK;
 	}
-	if (s == NATS_INVALID_ARG)
-		put_text(b, BUS_DOWN,
-			 "a file of --fleet-dir cannot be read, or is malformed: nats.nk, "
-			 "nats.creds or ca.pem");
-	else if (s == NATS_NOT_YET_CONNECTED)
-		/* The library does not say why. */
-		put_text(b, BUS_DOWN,
-			 "not connected yet: no server answers, or it refuses the key; trying "
-			 "again");
-	else
-		put_text(b, BUS_DOWN, nats_GetLastError(NULL) ?: natsStatus_GetText(s));
-	return s == NATS_NOT_YET_CONNECTED ? 0 : -EIO;
+	put_text(b, BUS_DOWN, why_not(s));
+	return -EIO;
 }
 
 static void subscribe(struct bus *b, const char *subject)

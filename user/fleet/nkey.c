@@ -114,3 +114,13 @@ int nkey_public(const char *seed, char public_key[NKEY_TEXT])
 	explicit_bzero(private_key, sizeof(private_key));
 	return err;
 }
+
+int nkey_sign(const char *seed, const void *bytes, size_t nr, u8 *signature)
+{
+	u8 private_key[FLEET_KEY_LEN];
+	int err =
+		parse_seed(seed, private_key) ?: key_sign_bytes(private_key, bytes, nr, signature);
+
+	explicit_bzero(private_key, sizeof(private_key));
+	return err;
+}

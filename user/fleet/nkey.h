@@ -15,3 +15,6 @@ int nkey_new(char seed[NKEY_SEED_TEXT], char public_key[NKEY_TEXT]);
 
 /* The public key of a seed. -EINVAL if the text is no seed of a client. */
 int nkey_public(const char *seed, char public_key[NKEY_TEXT]);
+
+/* A signature of FLEET_SIGN_LEN bytes. -EINVAL if the text is no seed; other negative errno. */
+int nkey_sign(const char *seed, const void *bytes, size_t nr, u8 *signature);
