@@ -12,6 +12,7 @@
 
 #define SEED_BYTES 1024 /* of the file */
 #define AGAIN      "the signature begins with 0"
+#define TRIES      5 /* a server may send the same text again */
 
 /* NULL: the file cannot be read. */
 static char *read_seed(const char *path)
@@ -65,12 +66,13 @@ natsStatus bus_key_set(natsOptions *opts, const char *path)
 
 natsStatus bus_key_connect(natsConnection **out, natsOptions *opts)
 {
-	natsStatus s;
-	const char *why;
+	natsStatus s = NATS_ERR;
 
-	do {
+	for (int i = 0; i < TRIES; i++) {
 		s = natsConnection_Connect(out, opts);
-		why = s == NATS_ERR ? nats_GetLastError(NULL) : NULL;
-	} while (why && strstr(why, AGAIN));
+		const char *why = s == NATS_ERR ? nats_GetLastError(NULL) : NULL;
+		if (!why || !strstr(why, AGAIN))
+			break;
+	}
 	return s;
 }
