@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,14 @@ static void keep_own_ids(struct process_root *t)
 	t->nr_own_groups = nr > 0 ? (size_t)nr : 0;
 }
 
+/* Also one that nobody has waited for: its root looks as if it were empty. */
+static bool has_ended(int pidfd)
+{
+	struct pollfd polled = { pidfd, POLLIN, 0 };
+
+	return poll(&polled, 1, 0) == 1;
+}
+
 int process_root_open(struct process_id id, struct process_root *out)
 {
 	struct process_root t = {
@@ -102,6 +111,7 @@ int process_root_open(struct process_id id, struct process_root *out)
 		process_root_unbecome(&t);
 	}
 	if (err) {
+		err = has_ended(t.pidfd) ? -ESRCH : err;
 		process_root_close(&t);
 		return err;
 	}
