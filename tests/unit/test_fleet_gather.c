@@ -129,6 +129,24 @@ static void a_node_of_another_protocol_is_named_once(void **state)
 	gather_fini(&g);
 }
 
+static void a_node_that_was_seen_and_is_silent_is_named_once(void **state)
+{
+	const u8 id[FLEET_ID_LEN] = { 1 }, secret[FLEET_ID_LEN] = { 2 };
+	struct gather g;
+
+	gather_init(&g, &host, id, secret, "_INBOX.o.x");
+	gather_take_foreign(&g, "_INBOX.o.x.answer.n1");
+	assert_null(census_silent_text(&g));
+	gather_take_seen(&g, "n1");
+	gather_take_seen(&g, "n2");
+	gather_take_seen(&g, "n2");
+	gather_take_seen(&g, "n 3");
+	auto_free char *text = census_silent_text(&g);
+	assert_string_equal(text, "1 node seen in the last 90 s did not answer: n2; "
+				  "sysflame fleet ls lists them");
+	gather_fini(&g);
+}
+
 static enum verdict verdict_with(const char *selector, enum verdict v)
 {
 	const u8 id[FLEET_ID_LEN] = { 1 }, secret[FLEET_ID_LEN] = { 2 };
@@ -249,6 +267,7 @@ int main(void)
 		cmocka_unit_test(a_node_of_an_older_version_counts_if_it_was_chosen),
 		cmocka_unit_test(the_end_of_a_node_comes_the_way_of_its_answer),
 		cmocka_unit_test(a_node_of_another_protocol_is_named_once),
+		cmocka_unit_test(a_node_that_was_seen_and_is_silent_is_named_once),
 		cmocka_unit_test(a_node_that_refuses_matches_by_its_labels),
 		cmocka_unit_test(a_wave_with_the_id_of_the_first_is_none_of_its_own),
 		cmocka_unit_test(a_second_end_adds_jvms_that_died_and_nothing_else),

@@ -88,7 +88,6 @@ static void disconnected(natsConnection *nc, void *ctx)
  */
 static void closed(natsConnection *nc, void *ctx)
 {
-	(void)nc;
 	put_text(ctx, BUS_DOWN, REFUSED);
 	_exit(1);
 }

@@ -5,8 +5,8 @@
 #include "fleet/gather.h"
 
 /*
- * Names the nodes of older versions, which take part, and says what they cannot do. NULL if there
- * are none. The caller frees it.
+ * A sentence with the names of nodes of older versions, and with the features that they lack. They
+ * take part. NULL if there is no such node. The caller frees it.
  */
 char *census_older_text(const struct gather *census);
 

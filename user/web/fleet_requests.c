@@ -307,7 +307,7 @@ static void set_link(struct fleet_requests *all, bool is_up, const char *text)
 	all->sv->changed |= CHANGED_FLEET;
 }
 
-/* A node of the last 90 s, or the end of their list. Without JetStream there are none. */
+/* A node that JetStream has seen in the last 90 s, or the end of the list of these nodes. */
 static void take_seen(struct fleet_requests *all, const struct link_event *e)
 {
 	if (e->kind != LINK_SEEN) {
