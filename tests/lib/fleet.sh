@@ -65,13 +65,18 @@ kill_nats() {
 	wait "$NATS" 2>/dev/null || true
 }
 
-# start_node NAME OPTION..: a daemon in dNAME, which is connected when this returns.
-start_node() {
+# launch_node NAME OPTION..: a daemon in dNAME, which serves when this returns.
+launch_node() {
 	start $(inside "$1") "$SYSFLAME" serve --dir "$TMP/d$1" --listen 127.0.0.1:0 --fleet "$URL" \
 		--fleet-dir "$TMP/nodes" --node "$1" "${@:2}" 2>>"node-$1.err"
 	DAEMONS[$1]=$PID
 	wait_for 10 test -s "d$1/address"
 	wait_for 10 $(inside "$1") curl -fsS "$(cat "d$1/address")/healthz"
+}
+
+# start_node NAME OPTION..: the same, connected when this returns.
+start_node() {
+	launch_node "$@"
 	wait_for 10 grep -q 'fleet: connected' "node-$1.err"
 }
 

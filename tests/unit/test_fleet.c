@@ -10,6 +10,7 @@
 #include "fleet/budget.h"
 #include "fleet/coin.h"
 #include "fleet/key.h"
+#include "fleet/link_url.h"
 #include "fleet/nonce.h"
 #include "fleet/policy.h"
 
@@ -398,6 +399,25 @@ static void a_nonce_counts_once_until_it_expires(void **state)
 	nonces_fini(&n);
 }
 
+static void secrets_of_an_address_are_not_shown(void **state)
+{
+	static const struct {
+		const char *given, *shown;
+	} all[] = {
+		{ "nats://h:4222", "nats://h:4222" },
+		{ "nats://u:p@h:4222,tls://token@[::1]:1", "nats://h:4222,tls://[::1]:1" },
+		{ "u:p@s@h", "h" },
+		{ "h@", "" },
+		{ "", "" },
+		{ ",nats://a@b", "nats://b" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		auto_free char *shown = link_url_shown(all[i].given);
+		assert_string_equal(shown, all[i].shown);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -415,6 +435,7 @@ int main(void)
 		cmocka_unit_test(more_than_200_nodes_take_an_operator),
 		cmocka_unit_test(caps_are_the_last_word),
 		cmocka_unit_test(clocks_may_differ_by_a_minute),
+		cmocka_unit_test(secrets_of_an_address_are_not_shown),
 		cmocka_unit_test(a_nonce_counts_once_until_it_expires),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "fleet/bus_key.h"
 #include "fleet/bus_streams.h"
+#include "fleet/link_url.h"
 #include "proc/guarded.h"
 
 #define TESTED       "2.9"
@@ -25,7 +26,7 @@
 #define BUFFER_BYTES (1 << 20) /* of what is published while there is no connection */
 #define PENDING_MAX  65536 /* messages that wait for the other process: all nodes answer at once */
 #define DELAY_MAX_MS 60000
-#define REFUSED      "the server refuses the key: add it there and reload the server; trying again"
+#define REFUSED      "the server refuses the key: add it there and reload the server"
 
 AUTO_DEFINE(options, natsOptions *, natsOptions_Destroy)
 #define auto_options __attribute__((cleanup(auto_options_run)))
@@ -66,8 +67,9 @@ static void connected(natsConnection *nc, void *ctx)
 	char url[256] = "";
 
 	natsConnection_GetConnectedUrl(nc, url, sizeof(url));
+	auto_free char *shown = link_url_shown(url);
 	auto_free char *text = xasprintf(
-		"%s (tested with nats-server " TESTED ")%s", url,
+		"%s (tested with nats-server " TESTED ")%s", shown,
 		b->has_key ? ""
 			   : "; without a key of NATS, which is for trials only: sysflame fleet "
 			     "init --nodes makes keys");

@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "web/api.h"
+#include "web/fleet.h"
 #include "web/push.h"
 #include "web/service.h"
 
@@ -85,6 +86,7 @@ json_t *node_json(struct service *sv, enum role role)
 				      r->node.continuous_why));
 	json_object_set_new(o, "excluded", excluded_json(r));
 	json_object_set_new(o, "push", push_json(sv->push));
+	json_object_set_new(o, "fleet", fleet_state_json(sv->fleet));
 	json_object_set_new(o, "store",
 			    json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:s,s:I}", "profiles",
 				      (json_int_t)size.nr_profiles, "profile_bytes",

@@ -17,6 +17,7 @@
 #include "fleet/link.h"
 #include "fleet/member.h"
 #include "web/fleet_budget.h"
+#include "web/fleet_connection.h"
 #include "web/fleet_entries.h"
 #include "web/fleet_life.h"
 #include "web/fleet_policy.h"
@@ -33,7 +34,6 @@
 #define KEYS_NS      (2 * NS_PER_SEC)   /* between looks at the file of keys */
 #define SERVICES_NS  (600 * NS_PER_SEC) /* a service that used the CPU since then runs */
 #define MESSAGES_MAX 256                /* before others get their turn */
-#define WARNINGS_MAX 2                  /* while it is not connected */
 
 /* A request of the fleet that the daemon works on. */
 struct errand {
@@ -56,8 +56,7 @@ struct fleet {
 	struct fleet_budget budget;
 	struct fleet_policy_source policy;
 	int pressure_fd; /* -1: unknown */
-	bool is_up;
-	u32 nr_warned; /* since it was last up */
+	struct fleet_connection connection;
 	struct timespec keys_time;
 	struct fleet_life life;
 	u64 keys_ns, ticked_ns;
@@ -477,21 +476,19 @@ static void take_events(struct fleet *f)
 	for (int i = 0; f->link && i < MESSAGES_MAX; i++) {
 		int err = link_receive(f->link, &e);
 		if (err == -EPIPE) {
-			log_error("fleet: the connection's process has ended; restart the daemon");
+			fleet_connection_end(&f->connection);
+			f->sv->changed |= CHANGED_NODE;
 			link_free(take(f->link));
 		}
 		if (err)
 			return;
 		if (e.kind == LINK_MESSAGE)
 			member_message(f->member, e.reply, e.bytes, e.len);
-		else if (e.kind == LINK_UP) {
-			log_info("fleet: connected to %s", e.text);
+		else
+			f->sv->changed |=
+				fleet_connection_take(&f->connection, &e) ? CHANGED_NODE : 0;
+		if (e.kind == LINK_UP)
 			fleet_policy_connected(&f->policy, time_mono_ns());
-			f->nr_warned = 0;
-		} else if (f->is_up || f->nr_warned++ < WARNINGS_MAX)
-			log_warn("fleet: %s", e.text);
-		if (e.kind == LINK_UP || e.kind == LINK_DOWN)
-			f->is_up = e.kind == LINK_UP;
 	}
 }
 
@@ -507,7 +504,7 @@ void fleet_tick(struct fleet *f)
 	fetch_recordings(f);
 	watch_jvms(f, now);
 	member_tick(f->member);
-	if (f->link && f->is_up)
+	if (f->link && f->connection.is_up)
 		fleet_life_tick(&f->life, f->link, f->sv->o->fleet->node, now);
 	if (f->link)
 		fleet_policy_tick(&f->policy, f->link, f->sv->o->fleet->node, now);
@@ -533,6 +530,11 @@ void fleet_fired(struct fleet *f, const struct fired *fired)
 int fleet_fd(const struct fleet *f)
 {
 	return f && f->link ? link_fd(f->link) : -1;
+}
+
+json_t *fleet_state_json(const struct fleet *f)
+{
+	return f ? fleet_connection_json(&f->connection, f->sv->o->fleet->node) : json_null();
 }
 
 int fleet_new(struct service *sv, struct fleet **out)
@@ -573,6 +575,7 @@ void fleet_free(struct fleet *f)
 		return;
 	link_free(f->link);
 	member_free(f->member);
+	fleet_connection_fini(&f->connection);
 	vec_each(e, &f->errands)
 		free(*e);
 	vec_fini(&f->errands);

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 struct fired;
 struct fleet;
 struct service;
@@ -15,6 +17,9 @@ void fleet_free(struct fleet *f);
 
 /* Publishes that a trigger fired: once, when its recording has begun or was refused. */
 void fleet_fired(struct fleet *f, const struct fired *fired);
+
+/* The node's name and its connection; null if there is no fleet. */
+json_t *fleet_state_json(const struct fleet *f);
 
 /* Readable when fleet_tick is to be called at once; -1 if there is no fleet. */
 int fleet_fd(const struct fleet *f);

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "fleet/asked.h"
 #include "fleet/key.h"
+#include "fleet/link_url.h"
 #include "web/fleet_json.h"
 #include "web/keeping.h"
 #include "web/service.h"
@@ -471,10 +472,11 @@ json_t *fleet_requests_json(const struct fleet_requests *all)
 
 	for (size_t i = all->list.nr; i-- > 0;)
 		json_array_append_new(list, request_json(all->list.at[i]));
-	return json_pack("{s:{s:s,s:b,s:s,s:I},s:s,s:I,s:o}", "nats", "url", all->sv->o->asks->url,
-			 "is_up", all->is_up, "text", all->link_text, "since_ms",
-			 (json_int_t)all->link_ms, "key", all->owner, "census_ms",
-			 (json_int_t)all->census_ms, "requests", list);
+	auto_free char *url = link_url_shown(all->sv->o->asks->url);
+	return json_pack("{s:{s:s,s:b,s:s,s:I},s:s,s:I,s:o}", "nats", "url", url, "is_up",
+			 all->is_up, "text", all->link_text, "since_ms", (json_int_t)all->link_ms,
+			 "key", all->owner, "census_ms", (json_int_t)all->census_ms, "requests",
+			 list);
 }
 
 json_t *fleet_requests_nodes(const struct fleet_requests *all)

@@ -14,7 +14,7 @@ import { parseLines } from './transforms.js';
 let nrJvms = 0, node = null, wasUp = true;
 
 function showHost() {
-	const facts = [node.host, node.kernel && `Linux ${node.kernel.replace(/^Linux /, '')}`, node.cpus && `${number(node.cpus)} CPUs`, `${nrJvms} JVM${nrJvms === 1 ? '' : 's'}`];
+	const facts = [node.host, node.kernel && `Linux ${node.kernel.replace(/^Linux /, '')}`, node.cpus && `${number(node.cpus)} CPUs`, `${nrJvms} JVM${nrJvms === 1 ? '' : 's'}`, node.fleet?.is_up && `node ${node.fleet.node} of a fleet`];
 	$('host').textContent = facts.filter(Boolean).join(' · ');
 	$('version').textContent = `sysflame ${node.version} · ${bytes(node.store.profile_bytes + node.store.slice_bytes + node.store.index_bytes)} of ${bytes(node.store.max_bytes)} used`;
 	document.title = `${node.host} - sysflame`;
@@ -35,10 +35,17 @@ function showHealth() {
 	wasUp = isUp;
 }
 
+function showFleet() {
+	const { fleet } = node, isDown = fleet && !fleet.is_up;
+	$('fleet').hidden = !isDown;
+	$('fleet').textContent = isDown ? `Node ${fleet.node} has no connection to its fleet${fleet.since_ms ? ` since ${day(fleet.since_ms).toLowerCase()} ${clock(fleet.since_ms, true)}` : ''}: ${fleet.text}. It is tried again; everything else goes on.` : '';
+}
+
 function setNode(next) {
 	node = next;
 	showHost();
 	showHealth();
+	showFleet();
 	start.setNode(node);
 	strip.setNode(node);
 	showPush(node);
