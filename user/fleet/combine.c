@@ -161,7 +161,11 @@ void combine_mark_spoiled(const struct combine *c, struct gather *nodes)
 	vec_each(t, &c->totals) {
 		struct gather_node *n = t->err ? gather_find(nodes, t->node) : NULL;
 		if (n)
-			gather_spoiled(nodes, n, "Its result is no profile that can be read.");
+			gather_spoiled(nodes, n,
+				       t->err == EOVERFLOW
+					       ? "With its result a sum would exceed 2^53, the "
+						 "largest number that all formats hold."
+					       : "Its result is no profile that can be read.");
 	}
 }
 

@@ -65,7 +65,8 @@ struct work *merge_begin_spool(struct workers *w, const struct spool *s,
 struct merge_total {
 	char node[64];
 	u64 raw, value; /* `value` is weighted */
-	u32 err;        /* 0, or a positive errno: the result could not be read and is left out */
+	u32 err;        /* 0, or a positive errno: the result could not be read and is left out;
+			   EOVERFLOW: with it a sum would exceed what formats hold */
 };
 
 struct merge_outcome {

@@ -331,7 +331,9 @@ static void note_bad(struct merging *m)
 
 	if (nr)
 		profile_note(m->p, NOTE_INCOMPLETE "fleet-unreadable",
-			     "results of nodes could not be read and are left out", nr);
+			     "results of nodes could not be read, or are too large to be added, "
+			     "and are left out",
+			     nr);
 }
 
 int merge_task(struct worker_io *io, const int *fds, const void *params, size_t len)
