@@ -44,7 +44,7 @@ struct options {
 	const char *host, *seeds, *prefix, *service;
 	struct opt_list faults;
 	int percent[NR_FAULTS];
-	bool is_seen, help;
+	bool is_seen, is_audited, help;
 };
 
 static struct options o = { .host = "127.0.0.1",
@@ -112,6 +112,18 @@ static bool take_faults(void)
 	return true;
 }
 
+static enum fault fault_of(u32 index)
+{
+	int place = (int)(index * 37 % 100);
+
+	for (int f = 0; f < NR_FAULTS; f++) {
+		if (place < o.percent[f])
+			return f;
+		place -= o.percent[f];
+	}
+	return NR_FAULTS;
+}
+
 static int parse(int argc, char **argv)
 {
 	const struct opt opts[] = {
@@ -127,6 +139,8 @@ static int parse(int argc, char **argv)
 		{ 0, "reconnect", OPT_INT, &o.reconnect_s, "S", "at most (60)" },
 		{ 0, "slow-ms", OPT_INT, &o.slow_ms, "MS", "for --slow (1000)" },
 		{ 0, "seen", OPT_BOOL, &o.is_seen, NULL, "publish a sign of life, once" },
+		{ 0, "audited", OPT_BOOL, &o.is_audited, NULL,
+		  "publish an entry for each request" },
 		{ 0, "naive", OPT_INT, &o.naive_bytes, "BYTES", "send everything at once" },
 		{ 0, "fault", OPT_LIST, &o.faults, "NAME=P",
 		  "of mute, silent, .. (see the source)" },

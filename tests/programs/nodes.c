@@ -30,6 +30,7 @@
 #include "export/format/sflm.h"
 #include "export/read.h"
 #include "fleet/coin.h"
+#include "fleet/entry.h"
 #include "fleet/key.h"
 #include "fleet/nkey.h"
 #include "fleet/selector.h"
@@ -261,6 +262,17 @@ static void say_done(struct node *n, const char *reply, const struct fleet_reque
 	publish_message(n, to, &m, delay_ns);
 }
 
+/* As a node does when it accepts (fleet/entry.h). */
+static void publish_entry(struct node *n, const struct fleet_request *r)
+{
+	auto_free char *to = xasprintf("sysflame.v1.audit.node.%s", n->name);
+	auto_free char *what = xasprintf("fleet: slices of \"%s\": %s", r->selector, r->reason);
+	auto_str struct str line = { 0 };
+
+	entry_add(&line, time_wall_ns() / NS_PER_MS, "anna", what);
+	publish(n, to, line.at, line.len);
+}
+
 /* Everybody sends the whole result at once to one subject. */
 static void answer_naively(struct node *n, const char *to)
 {
@@ -284,6 +296,8 @@ static void take_request(struct node *n, const char *to, const struct fleet_sign
 	if (o.capture_ms >= 0)
 		length_ns = (u64)o.capture_ms * NS_PER_MS;
 	answer(n, to, &r, v);
+	if (o.is_audited && !v && r.want != WANT_CENSUS)
+		publish_entry(n, &r);
 	if (!v && r.want != WANT_CENSUS && n->fault != FAULT_SILENT)
 		say_done(n, to, &r, length_ns);
 }
@@ -510,18 +524,6 @@ static void serve(void)
 }
 
 /* --- the program ------------------------------------------------------------------------------ */
-
-static enum fault fault_of(u32 index)
-{
-	int place = (int)(index * 37 % 100);
-
-	for (int f = 0; f < NR_FAULTS; f++) {
-		if (place < o.percent[f])
-			return f;
-		place -= o.percent[f];
-	}
-	return NR_FAULTS;
-}
 
 static void make_nodes(void)
 {
