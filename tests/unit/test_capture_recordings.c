@@ -5,6 +5,8 @@
  */
 #include "test.h"
 
+#include <errno.h>
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +42,7 @@ struct test_recording {
 	struct event_options sampling;
 	struct targets *targets;
 	enum agent_mode agent;
+	u64 duration_ns;
 	struct recording *recording;
 	struct sink *sink;
 };
@@ -152,6 +155,7 @@ static void start(struct world *w, struct test_recording *t)
 		.sampling = t->sampling,
 		.targets = t->targets,
 		.agent = t->agent,
+		.duration_ns = t->duration_ns,
 	};
 	t->recording = recording_new(w->node, &options);
 	t->sink = recording_add_sink(t->recording, &sink);
@@ -248,6 +252,27 @@ static void every_sample_is_in_one_cut(void **state)
 	assert_int_equal(nr, now.samples);
 	assert_int_equal(nr + now.lost, now.sampled);
 	assert_true(nr > nr_wanted);
+	fini(&t);
+}
+
+/* A busy recorder may come to a cut when the recording is over. */
+static void no_cut_begins_after_the_end(void **state)
+{
+	struct world *w = world_of(state);
+	struct test_recording t;
+	struct cut *c;
+
+	init(&t, 99);
+	t.duration_ns = CUT_NS;
+	start(w, &t);
+	advance(w, &t, RECORDING_RUNS);
+	usleep(2 * CUT_NS / 1000);
+	assert_int_equal(recording_cut(t.recording, t.sink), -EAGAIN);
+	stop(w, &t);
+	assert_non_null(c = recording_take_cut(t.recording, t.sink));
+	assert_int_equal(c->profile->duration_ns, CUT_NS);
+	cut_free(c);
+	assert_null(recording_take_cut(t.recording, t.sink));
 	fini(&t);
 }
 
@@ -446,6 +471,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		recording_test(every_sample_is_in_one_cut),
+		recording_test(no_cut_begins_after_the_end),
 		recording_test(recordings_have_targets_of_their_own),
 		recording_test(a_recording_goes_on_when_another_one_ends),
 		recording_test(a_recording_may_be_dropped_at_any_time),

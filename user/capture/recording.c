@@ -296,10 +296,11 @@ int recording_cut(struct recording *r, struct sink *k)
 
 	if (samples_are_held(&r->samples))
 		return -ENOTSUP;
-	if (r->state != RECORDING_RUNS || r->window.begin_ns == TIME_NEVER)
+	u64 now_ns = time_mono_ns();
+	if (r->state != RECORDING_RUNS || !recording_window_holds(r, now_ns))
 		return -EAGAIN;
 	recording_losses(r, &now);
-	sink_split(k, time_mono_ns(), &now);
+	sink_split(k, now_ns, &now);
 	return 0;
 }
 

@@ -104,7 +104,8 @@ void recording_free(struct recording *r);
 
 /*
  * Ends the sink's cut now and begins an empty one. -ENOTSUP if samples are held until it is known
- * whether their memory was freed, so that they have no time. recording_take_cut has it later.
+ * whether their memory was freed, so that they have no time. -EAGAIN before and after the window.
+ * recording_take_cut has it later.
  */
 int recording_cut(struct recording *r, struct sink *k);
 
