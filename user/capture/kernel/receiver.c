@@ -22,6 +22,7 @@
 #define PARCEL_BYTES (256u << 10)
 #define RECORD_MAX   (sizeof(struct sample) + ABI_SAMPLE_WORDS * sizeof(u64))
 #define BACKLOG_MAX  (64u << 20) /* with more the ring fills and counts its losses */
+#define SPARES       3           /* parcels in use while few records arrive */
 #define HALVINGS     32          /* of the sampling, spread over the backlog */
 #define STACK_BYTES  (64u << 10)
 #define NICENESS     (-20)
@@ -39,20 +40,21 @@ struct receiver {
 	int asked_fd;             /* a request to hand over or to end */
 	sem_t answered;
 
-	struct parcel *open;  /* being filled; belongs to the thread if there is one */
-	struct parcel *ready; /* newest first; taken as a whole */
-	struct parcel *spare; /* one parcel to reuse */
-	size_t backlog, most; /* bytes in parcels */
-	size_t backlog_max;   /* set before records arrive */
+	struct parcel *open;           /* being filled; belongs to the thread if there is one */
+	struct parcel *ready;          /* newest first; taken as a whole */
+	struct parcel *spares[SPARES]; /* to reuse */
+	size_t backlog, most;          /* bytes in parcels */
+	size_t backlog_max;            /* set before records arrive */
 };
 
 /* Uses mmap, because freed parcels would otherwise stay in a heap's arena. */
 static struct parcel *parcel_new(struct receiver *r)
 {
-	struct parcel *p = __atomic_exchange_n(&r->spare, NULL, __ATOMIC_ACQUIRE);
+	struct parcel *p;
 
-	if (p)
-		return p;
+	for (int i = 0; i < SPARES; i++)
+		if ((p = __atomic_exchange_n(&r->spares[i], NULL, __ATOMIC_ACQUIRE)))
+			return p;
 	p = mmap(NULL, PARCEL_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -91,7 +93,7 @@ void parcels_add(struct parcel **parcels, struct parcel *more)
 
 static void publish(struct receiver *r)
 {
-	if (!r->open)
+	if (!r->open || !r->open->nr_bytes)
 		return;
 	struct parcel *p = take(r->open);
 	p->next = __atomic_load_n(&r->ready, __ATOMIC_RELAXED);
@@ -242,9 +244,10 @@ void receiver_free(struct receiver *r)
 		pthread_join(r->thread, NULL);
 	}
 	log_debug("at most %zu KB of the ring's records waited", r->most >> 10);
-	publish(r);
 	parcels_free(r->ready);
-	parcels_free(r->spare);
+	parcels_free(r->open);
+	for (int i = 0; i < SPARES; i++)
+		parcels_free(r->spares[i]);
 	sem_destroy(&r->answered);
 	if (r->asked_fd >= 0)
 		close(r->asked_fd);
@@ -279,6 +282,19 @@ struct parcel *receiver_take(struct receiver *r)
 	return oldest_first(__atomic_exchange_n(&r->ready, NULL, __ATOMIC_ACQUIRE));
 }
 
+/* Only receiver_return fills the places, and the thread empties them. */
+static void keep(struct receiver *r, struct parcel *p)
+{
+	int i = 0;
+
+	while (i < SPARES && __atomic_load_n(&r->spares[i], __ATOMIC_ACQUIRE))
+		i++;
+	if (i < SPARES)
+		__atomic_store_n(&r->spares[i], p, __ATOMIC_RELEASE);
+	else
+		parcels_free(p);
+}
+
 void receiver_return(struct receiver *r, struct parcel *parcels)
 {
 	ssize_t bytes = 0;
@@ -288,6 +304,10 @@ void receiver_return(struct receiver *r, struct parcel *parcels)
 	for (const struct parcel *p = parcels; p; p = p->next)
 		bytes += (ssize_t)p->nr_bytes;
 	add_backlog(r, -bytes);
-	parcels_free(take(parcels->next));
-	parcels_free(__atomic_exchange_n(&r->spare, parcels, __ATOMIC_ACQ_REL));
+	while (parcels) {
+		struct parcel *next = parcels->next;
+		parcels->next = NULL;
+		keep(r, parcels);
+		parcels = next;
+	}
 }
