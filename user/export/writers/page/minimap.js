@@ -8,7 +8,6 @@ class Minimap {
 	constructor(app) {
 		this.app = app;
 		this.canvas = $('minimap');
-		this.picture = element('canvas'); // all rows; the visible canvas adds the window's frame
 		this.canvas.addEventListener('pointerdown', (e) => {
 			this.canvas.setPointerCapture(e.pointerId);
 			this.scrollTo(e);
@@ -31,39 +30,40 @@ class Minimap {
 		const was = !this.canvas.hidden, from = was ? MINIMAP_UNTIL : MINIMAP_FROM;
 		const isShown = this.app.layout.rows.length * ROW > this.height() * from && this.app.painter.width + (was ? STRIP : 0) > 500;
 		this.canvas.hidden = !isShown;
-		this.isOld = true;
+		this.image = null;
 		$('flame').classList.toggle('high', isShown);
 		return was !== isShown;
 	}
 
+	// Sets pixels; drawing thousands of boxes on a canvas takes longer. A box that is narrower than a pixel has
+	// every third one, because many of them side by side must not look like a broad one.
 	paintRows(height) {
-		const { app } = this, rows = app.layout.rows.length, { layout, painter, view } = app, ratio = devicePixelRatio || 1, c = this.picture.getContext('2d', { alpha: false });
-		for (const canvas of [this.canvas, this.picture]) {
-			canvas.width = MINIMAP_WIDTH * ratio;
-			canvas.height = height * ratio;
-		}
-		this.canvas.getContext('2d').scale(ratio, ratio);
-		c.scale(ratio, ratio);
-		c.fillStyle = painter.bg;
-		c.fillRect(0, 0, MINIMAP_WIDTH, height);
-		const step = Math.max(1, Math.floor(rows / height / 2)), h = Math.max(height / rows, 0.5), x = MINIMAP_WIDTH / painter.width;
-		for (let row = 0; row < rows; row += step) {
-			const y = (app.state.isFlipped ? rows - 1 - row : row) * height / rows;
-			for (const box of layout.rows[row]) {
-				c.fillStyle = box.fog ? painter.fog : painter.fillOf(view, box);
-				c.fillRect(box.x * x, y, Math.max(box.w * x, 0.4), h * step);
+		const { app, canvas } = this, { layout: { rows }, painter, view } = app, ratio = devicePixelRatio || 1, c = canvas.getContext('2d'), words = {};
+		canvas.width = MINIMAP_WIDTH * ratio;
+		canvas.height = height * ratio;
+		const word = (colour) => {
+			c.fillStyle = colour;
+			return words[colour] = words[colour] || +c.fillStyle.replace(/#(..)(..)(..)/, '0xff$3$2$1');
+		};
+		const { width } = this.image = c.createImageData(canvas.width, canvas.height), x = width / painter.width, y = canvas.height / rows.length, pixels = new Uint32Array(this.image.data.buffer).fill(word(painter.bg));
+		rows.forEach((boxes, i) => {
+			const row = app.state.isFlipped ? rows.length - 1 - i : i;
+			for (const box of boxes) {
+				const from = Math.floor(box.x * x), to = Math.floor((box.x + box.w) * x), colour = word(box.fog ? painter.fog : painter.fillOf(view, box));
+				for (let line = Math.floor(row * y); line < Math.floor(row * y + y); line += to > from ? 1 : 3)
+					pixels.fill(colour, line * width + from, line * width + Math.max(to, from + 1));
 			}
-		}
+		});
+		c.setTransform(ratio, 0, 0, ratio, 0, 0);
 	}
 
 	paint() {
 		if (this.canvas.hidden)
 			return;
 		const box = $('scroll'), { painter } = this.app, c = this.canvas.getContext('2d'), height = this.height(), all = box.scrollHeight;
-		if (this.isOld)
+		if (!this.image)
 			this.paintRows(height);
-		this.isOld = false;
-		c.drawImage(this.picture, 0, 0, MINIMAP_WIDTH, height);
+		c.putImageData(this.image, 0, 0);
 		c.lineWidth = 1.5;
 		c.strokeStyle = painter.accent;
 		c.strokeRect(1, box.scrollTop / all * height + 1, MINIMAP_WIDTH - 2, Math.max(box.clientHeight / all * height - 2, 4));
