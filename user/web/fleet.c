@@ -534,7 +534,11 @@ int fleet_fd(const struct fleet *f)
 
 json_t *fleet_state_json(const struct fleet *f)
 {
-	return f ? fleet_connection_json(&f->connection, f->sv->o->fleet->node) : json_null();
+	if (!f)
+		return json_null();
+	json_t *o = fleet_connection_json(&f->connection);
+	json_object_set_new(o, "node", json_string(f->sv->o->fleet->node));
+	return o;
 }
 
 int fleet_new(struct service *sv, struct fleet **out)

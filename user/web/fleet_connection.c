@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node's connection to its fleet. */
+/* The connection to NATS. */
 #include "web/fleet_connection.h"
 
 #include <stdlib.h>
@@ -35,13 +35,15 @@ bool fleet_connection_take(struct fleet_connection *c, const struct link_event *
 
 void fleet_connection_end(struct fleet_connection *c)
 {
-	log_error("fleet: the connection's process has ended; restart the daemon");
-	set(c, false, "its process has ended; restart the daemon");
+	static const char why[] = "the connection's process has ended; restart sysflame";
+
+	log_error("fleet: %s", why);
+	set(c, false, why);
 }
 
-json_t *fleet_connection_json(const struct fleet_connection *c, const char *node)
+json_t *fleet_connection_json(const struct fleet_connection *c)
 {
-	return json_pack("{s:s,s:b,s:s,s:I}", "node", node, "is_up", (int)c->is_up, "text",
+	return json_pack("{s:b,s:s,s:I}", "is_up", (int)c->is_up, "text",
 			 c->text ?: "not connected yet", "since_ms",
 			 (json_int_t)(c->since_wall_ns / NS_PER_MS));
 }

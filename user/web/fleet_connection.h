@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a node's connection to its fleet: in the log, and for the node's page. */
+/* The state of the connection to NATS, of a node or of the fleet's page: in the log, and for pages.
+ */
 #pragma once
 
 #include <jansson.h>
@@ -17,12 +18,11 @@ struct fleet_connection {
 	char *text;        /* server and version, or why it is down; NULL: not connected yet */
 };
 
-/* Takes any event but LINK_MESSAGE. Whether the state has changed. */
+/* Takes LINK_UP, LINK_DOWN and LINK_FAULT. Whether the state has changed. */
 bool fleet_connection_take(struct fleet_connection *c, const struct link_event *e);
 
 /* The process of the connection has ended for good. */
 void fleet_connection_end(struct fleet_connection *c);
 
-/* For docs/api.yaml, /api/v1/node. */
-json_t *fleet_connection_json(const struct fleet_connection *c, const char *node);
+json_t *fleet_connection_json(const struct fleet_connection *c);
 void fleet_connection_fini(struct fleet_connection *c);

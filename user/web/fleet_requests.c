@@ -14,6 +14,7 @@
 #include "fleet/asked.h"
 #include "fleet/key.h"
 #include "fleet/link_url.h"
+#include "web/fleet_connection.h"
 #include "web/fleet_json.h"
 #include "web/keeping.h"
 #include "web/service.h"
@@ -39,9 +40,7 @@ struct asked {
 struct fleet_requests {
 	struct service *sv;
 	struct link *link;
-	bool is_up;
-	char *link_text; /* owned */
-	u64 link_ms;     /* since when */
+	struct fleet_connection connection;
 	char inbox[64], owner[2 * INBOX_OWNER + 1];
 	u8 private_key[FLEET_KEY_LEN];
 	struct controller_host host; /* of the census */
@@ -134,7 +133,7 @@ static void step_census(struct fleet_requests *all)
 	bool is_due = !all->census_ns || now - all->census_ns > CENSUS_NS;
 	bool is_watched = all->watched_ns && now - all->watched_ns < WATCHED_NS;
 
-	if (!all->next_census && all->is_up && is_due && is_watched)
+	if (!all->next_census && all->connection.is_up && is_due && is_watched)
 		begin_census(all);
 	if (!all->next_census)
 		return;
@@ -241,7 +240,7 @@ static size_t nr_running(const struct fleet_requests *all)
 int fleet_requests_start(struct fleet_requests *all, const struct controller_order *o,
 			 const char *who, u64 *id)
 {
-	if (!all->is_up)
+	if (!all->connection.is_up)
 		return -ENOTCONN;
 	if (nr_running(all) >= FLEET_REQUESTS_RUN)
 		return -EBUSY;
@@ -296,18 +295,6 @@ static void take_message(struct fleet_requests *all, const struct link_event *e)
 		controller_message(all->next_census, e->subject, e->bytes, e->len);
 }
 
-static void set_link(struct fleet_requests *all, bool is_up, const char *text)
-{
-	if (is_up != all->is_up)
-		all->link_ms = time_wall_ns() / NS_PER_MS;
-	if (is_up != all->is_up || strcmp(text, all->link_text) != 0)
-		log_info("fleet: %s%s", is_up ? "connected to " : "", text);
-	all->is_up = is_up;
-	free(all->link_text);
-	all->link_text = xstrdup(text);
-	all->sv->changed |= CHANGED_FLEET;
-}
-
 /* A node that JetStream has seen in the last 90 s, or the end of the list of these nodes. */
 static void take_seen(struct fleet_requests *all, const struct link_event *e)
 {
@@ -329,19 +316,19 @@ static void take_events(struct fleet_requests *all)
 	for (int i = 0; all->link && i < MESSAGES_MAX; i++) {
 		int err = link_receive(all->link, &e);
 		if (err == -EPIPE) {
-			set_link(all, false, "the connection's process has ended; start anew");
+			fleet_connection_end(&all->connection);
+			all->sv->changed |= CHANGED_FLEET;
 			link_free(take(all->link));
 		}
 		if (err)
 			return;
 		if (e.kind == LINK_MESSAGE)
 			take_message(all, &e);
-		else if (e.kind == LINK_FAULT)
-			log_warn("fleet: %s", e.text);
-		else if (e.kind == LINK_UP || e.kind == LINK_DOWN)
-			set_link(all, e.kind == LINK_UP, e.text);
-		else
+		else if (e.kind == LINK_SEEN || e.kind == LINK_SEEN_END)
 			take_seen(all, &e);
+		else
+			all->sv->changed |=
+				fleet_connection_take(&all->connection, &e) ? CHANGED_FLEET : 0;
 	}
 }
 
@@ -412,8 +399,6 @@ int fleet_requests_new(struct service *sv, struct fleet_requests **out)
 	const struct link_options link = { .url = o->url, .name = "sysflame-fleet", .dir = o->dir };
 	struct fleet_requests *all = xcalloc(1, sizeof(*all));
 	all->sv = sv;
-	all->link_text = xstrdup("not connected yet");
-	all->link_ms = time_wall_ns() / NS_PER_MS;
 	all->host = host_of(all);
 	int err = name_inbox(all) ?: link_start(&link, &all->link);
 	if (!err) {
@@ -439,7 +424,7 @@ void fleet_requests_free(struct fleet_requests *all)
 	controller_free(all->next_census);
 	controller_free(all->census);
 	link_free(all->link);
-	free(all->link_text);
+	fleet_connection_fini(&all->connection);
 	explicit_bzero(all->private_key, sizeof(all->private_key));
 	free(all);
 }
@@ -473,10 +458,10 @@ json_t *fleet_requests_json(const struct fleet_requests *all)
 	for (size_t i = all->list.nr; i-- > 0;)
 		json_array_append_new(list, request_json(all->list.at[i]));
 	auto_free char *url = link_url_shown(all->sv->o->asks->url);
-	return json_pack("{s:{s:s,s:b,s:s,s:I},s:s,s:I,s:o}", "nats", "url", url, "is_up",
-			 all->is_up, "text", all->link_text, "since_ms", (json_int_t)all->link_ms,
-			 "key", all->owner, "census_ms", (json_int_t)all->census_ms, "requests",
-			 list);
+	json_t *nats = fleet_connection_json(&all->connection);
+	json_object_set_new(nats, "url", json_string(url));
+	return json_pack("{s:o,s:s,s:I,s:o}", "nats", nats, "key", all->owner, "census_ms",
+			 (json_int_t)all->census_ms, "requests", list);
 }
 
 json_t *fleet_requests_nodes(const struct fleet_requests *all)

@@ -38,7 +38,7 @@ function showHealth() {
 function showFleet() {
 	const { fleet } = node, isDown = fleet && !fleet.is_up;
 	$('fleet').hidden = !isDown;
-	$('fleet').textContent = isDown ? `Node ${fleet.node} has no connection to its fleet${fleet.since_ms ? ` since ${day(fleet.since_ms).toLowerCase()} ${clock(fleet.since_ms, true)}` : ''}: ${fleet.text}. It is tried again; everything else goes on.` : '';
+	$('fleet').textContent = isDown ? `Node ${fleet.node} has no connection to its fleet${fleet.since_ms ? ` since ${day(fleet.since_ms).toLowerCase()} ${clock(fleet.since_ms, true)}` : ''}: ${fleet.text}. Everything else goes on.` : '';
 }
 
 function setNode(next) {
