@@ -20,6 +20,7 @@
 #include "control/handover.h"
 #include "daemon/home.h"
 #include "daemon/listen.h"
+#include "daemon/restart.h"
 #include "daemon/supervisor.h"
 #include "proc/excluded.h"
 #include "proc/mapping.h"
@@ -252,6 +253,26 @@ static void an_excluded_process_is_not_read(void **state)
 	excluded_begin(NULL, NULL);
 }
 
+/* Six restarts at once, then one every ten seconds; ten seconds of peace pay for one. */
+static void a_child_that_keeps_failing_is_started_seldom(void **state)
+{
+	struct restart r = { 0 };
+	u64 now_ns = 5 * NS_PER_SEC, at_ns;
+
+	for (int i = 0; i < RESTARTS_AT_ONCE; i++)
+		assert_int_equal(restart_at_ns(&r, now_ns + i), now_ns + i);
+	now_ns += RESTARTS_AT_ONCE;
+	for (int i = 0; i < 100; i++) {
+		at_ns = restart_at_ns(&r, now_ns);
+		assert_in_range(at_ns, now_ns + RESTART_EACH_NS - 100, now_ns + RESTART_EACH_NS);
+		now_ns = at_ns;
+	}
+	now_ns += 2 * RESTART_EACH_NS;
+	assert_int_equal(restart_at_ns(&r, now_ns), now_ns);
+	assert_int_equal(restart_at_ns(&r, now_ns), now_ns);
+	assert_true(restart_at_ns(&r, now_ns) > now_ns);
+}
+
 static void a_child_that_fails_at_once_ends_the_daemon(void **state)
 {
 	struct world *w = *state;
@@ -461,6 +482,7 @@ int main(void)
 		TEST(a_recorder_that_hangs_is_killed),
 		TEST(a_process_that_blocked_a_recorder_is_excluded),
 		cmocka_unit_test(an_excluded_process_is_not_read),
+		cmocka_unit_test(a_child_that_keeps_failing_is_started_seldom),
 		TEST(a_child_that_fails_at_once_ends_the_daemon),
 		TEST(children_end_with_the_supervisor),
 		TEST(term_ends_everything),

@@ -20,18 +20,17 @@
 #include "base/utf8.h"
 #include "control/handover.h"
 #include "daemon/rendezvous.h"
+#include "daemon/restart.h"
 
 #define TURN_MS    200               /* while something goes on */
 #define IDLE_MS    1000              /* between looks at the recorder's pulse */
 #define TRIAL_NS   (3 * NS_PER_SEC)  /* a failure in the first start's trial ends the daemon */
-#define STEADY_NS  (10 * NS_PER_SEC) /* then it is started again at once */
-#define DELAY_NS   (300 * NS_PER_MS) /* before another start; doubles */
-#define DELAY_MAX  (30 * NS_PER_SEC)
-#define CONNECT_NS NS_PER_SEC       /* between two channels that children ask for */
-#define END_NS     (5 * NS_PER_SEC) /* to end after SIGTERM */
-#define KILL_NS    (2 * NS_PER_SEC) /* to end after SIGKILL; longer in a call that never returns */
-#define QUIET_NS   NS_PER_SEC       /* silence from which on its cause matters */
-#define LEFT_MAX   3                /* each keeps its memory and its events */
+#define RETRY_NS   (30 * NS_PER_SEC) /* after a start that failed */
+#define CONNECT_NS NS_PER_SEC        /* between two channels that children ask for */
+#define END_NS     (5 * NS_PER_SEC)  /* to end after SIGTERM */
+#define KILL_NS    (2 * NS_PER_SEC)  /* to end after SIGKILL; longer in a call that never returns */
+#define QUIET_NS   NS_PER_SEC        /* silence from which on its cause matters */
+#define LEFT_MAX   3                 /* each keeps its memory and its events */
 
 enum which {
 	RECORDER,
@@ -44,7 +43,8 @@ struct child {
 	pid_t pid; /* 0: it does not run */
 	int sock;
 	bool is_mute; /* it has closed its end of `sock` */
-	u64 started_ns, start_at_ns, delay_ns;
+	u64 started_ns, start_at_ns;
+	struct restart restart;
 	u64 killed_ns; /* 0: it was not killed */
 };
 
@@ -199,25 +199,12 @@ static void start_due(struct supervisor *s)
 		int err = start_child(s, c);
 		if (err) {
 			log_error("cannot start %s: %s", c->what.name, strerror(-err));
-			c->start_at_ns = now_ns + DELAY_MAX;
+			c->start_at_ns = now_ns + RETRY_NS;
 		}
 		started = started || !err;
 	}
 	if (started && !s->rendezvous)
 		connect_children(s);
-}
-
-/* A process that keeps failing is started less and less often. */
-static void plan_restart(struct supervisor *s, struct child *c)
-{
-	u64 now_ns = time_mono_ns();
-
-	if (now_ns - c->started_ns >= STEADY_NS)
-		c->delay_ns = 0;
-	c->start_at_ns = now_ns + c->delay_ns;
-	c->delay_ns = c->delay_ns ? c->delay_ns * 2 : DELAY_NS;
-	if (c->delay_ns > DELAY_MAX)
-		c->delay_ns = DELAY_MAX;
 }
 
 static void report_end(const struct child *c, int status)
@@ -258,7 +245,7 @@ static void reap(struct supervisor *s)
 			continue;
 		}
 		report_end(c, status);
-		plan_restart(s, c);
+		c->start_at_ns = restart_at_ns(&c->restart, time_mono_ns());
 	}
 }
 
@@ -342,7 +329,7 @@ static void watch_killed(struct supervisor *s)
 		log_warn("%s (%d) does not end: the kernel waits for a file system or a device; "
 			 "another one is started",
 			 c->what.name, pid);
-		plan_restart(s, c);
+		c->start_at_ns = restart_at_ns(&c->restart, time_mono_ns());
 	} else if (!s->is_full) {
 		log_error("%d recorders do not end; no other one is started before one of them "
 			  "ends: end the processes that are excluded",

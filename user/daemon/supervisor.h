@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The parent of the daemon's processes. It starts them, connects them, again when one of them asks,
- * and starts them again when they end; it parses nothing. They end when it does; signals to its
- * group do not reach them.
+ * and starts them again when they end (daemon/restart.h); it parses nothing. They end when it does;
+ * signals to its group do not reach them.
  */
 #pragma once
 
