@@ -127,7 +127,10 @@ static __always_inline struct memory_call *call_of_thread(bool make)
 				    make ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 }
 
-/* Stores a call that may end in a jump to another function, because the other function compares. */
+/*
+ * Whether this call is a jump out of the thread's last one: the same stack, size and return
+ * address, and another function. Stores calls that may jump.
+ */
 static __always_inline bool is_jump(u64 cookie, const struct memory_call *now)
 {
 	bool may_jump = MEMORY_COOKIE_CALL(cookie) != MEMORY_MALLOC;

@@ -92,8 +92,8 @@
 	X(RETURN_ADDRESS, "cut_return_address",                                                    \
 	  "user stacks cut: no return address above a compiled frame", LOST, NOTHING,              \
 	  "report it, with the version of the JDK")                                                \
-	X(FROZEN, "frozen", "stacks of virtual threads that lack callers, which are on the heap",  \
-	  NORMAL, NOTHING, "")                                                                     \
+	X(FROZEN, "frozen", "stacks of virtual threads that lack the callers on the heap", NORMAL, \
+	  NOTHING, "")                                                                             \
 	X(SEARCHED, "searched", "return addresses that had to be searched", INEXACT, NOTHING,      \
 	  "a caller may be missing")                                                               \
 	X(NATIVE_CALLER, "native_caller",                                                          \

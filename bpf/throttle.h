@@ -16,7 +16,7 @@
 #define THROTTLE_HALVE_NS   4000000ull
 #define THROTTLE_RING_STEPS 32
 
-/* Time spent and not earned back since. */
+/* The time that samples took, less the share of time granted since. */
 static __always_inline u64 throttle_debt(u32 key, u64 now_ns)
 {
 	struct throttle *t = bpf_map_lookup_elem(&throttles, &key);

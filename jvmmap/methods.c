@@ -359,7 +359,7 @@ static jvmtiError retransform(jint nr, const jclass *classes)
 	return err;
 }
 
-/* The methods of the class stay as they are: hooked or not, wanted or not. */
+/* Leaves the class unchanged: hooked methods stay hooked, others count as running a loop. */
 static void keep(const char *class, size_t len)
 {
 	for (int i = 0; i < methods.nr_next; i++) {

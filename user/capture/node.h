@@ -57,7 +57,7 @@ int node_tick_ms(const struct node *n);
 
 /*
  * Readable when a process has mapped code; the unwinder needs tables for it before its next sample.
- * -1 when that happens so often that the next tick has to do.
+ * -1 if this happens too often; the next tick then handles it.
  */
 int node_fd(struct node *n);
 

@@ -13,7 +13,7 @@
 
 /* All zero: the process has not ended yet. */
 struct restart {
-	u64 paid_until_ns; /* each restart adds RESTART_EACH_NS; time pays it back */
+	u64 paid_until_ns; /* each restart adds RESTART_EACH_NS */
 };
 
 /* The time of the restart after an end at `now_ns`; both of CLOCK_MONOTONIC. */

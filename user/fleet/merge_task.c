@@ -20,7 +20,7 @@
 #include "profile/names.h"
 
 #define RAW_BYTES   (16u << 20)
-#define KEPT_BYTES  (32 << 20) /* of free memory: each result needs as much as the one before */
+#define KEPT_BYTES  (32 << 20) /* kept free by malloc: the next result needs about as much */
 #define PRUNE_NODES 500000     /* of the tree: from here on the lightest stacks go early */
 
 /* The profile that all results are added to. */

@@ -7,9 +7,9 @@
 struct split;
 
 /*
- * Sorts the weights of `p`, which must outlive it, by service. The services with the least weights
- * beyond `max_services` become "other". Stacks beyond `max_stacks` of an event of a service, those
- * with the least weight, become "[other stacks]"; sums stay.
+ * Sorts the weights of `p`, which must outlive it, by service. If there are more than
+ * `max_services`, the lightest are joined as "other". If an event of a service has more than
+ * `max_stacks` stacks, the lightest are joined as "[other stacks]". Sums do not change.
  */
 struct split *split_new(const struct profile *p, u32 max_services, u32 max_stacks);
 void split_free(struct split *s);

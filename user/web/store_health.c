@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the store takes what it is given. */
+/* Whether writes to the store succeed. */
 #include "web/store_health.h"
 
 #include <errno.h>

@@ -4,9 +4,9 @@
 
 #include "base/time.h"
 
-#define WAITS_MAX 65536 /* then those are forgotten that were not seen for a minute, or all */
+#define WAITS_MAX 65536 /* beyond, waits not seen for a minute are dropped, else all */
 #define OLD_NS    (60 * NS_PER_SEC)
-#define LOOK_NS   (10 * NS_PER_MS) /* to check a monitor takes less, except while no CPU is free */
+#define LOOK_NS   (10 * NS_PER_MS) /* checking a monitor takes less while a CPU is free */
 
 u64 monitorwaits_since(const struct monitorwaits *all, u32 tid, u64 since_ns)
 {

@@ -448,8 +448,7 @@ void agents_poll(struct agents *a)
 		poll_injection(a, e);
 		method_calls_poll(e);
 	}
-	/* Another entry comes first each time, because a user's time may end before its last ring.
-	 */
+	/* Each poll starts at another entry: a user's time may end before its last ring. */
 	for (size_t i = 0; i < a->entries.nr; i++) {
 		struct agents_entry *e = &a->entries.at[(a->next_read + i) % a->entries.nr];
 		if (e->ring && budget_allow(a, e)) {
