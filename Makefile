@@ -292,7 +292,9 @@ record:
 	$(Q)$(MAKE) --no-print-directory $(if $(Q),-s) all $(O)/tests/programs/.java
 	$(Q)O=$(O) tests/lib/record-sample
 
-commands := record events report jvms top doctor diff debug serve fleet aggregate
+fleet    := ls record diff top serve status stop audit policy init add revoke
+commands := record events report jvms top doctor diff debug serve fleet aggregate \
+	    $(fleet:%=fleet-%) $(addprefix debug-,agent jvm steps unwind)
 man      := $(O)/man/sysflame.1 $(commands:%=$(O)/man/sysflame-%.1)
 
 $(O)/man/sysflame.1: $(O)/sysflame docs/man/make-man
