@@ -206,6 +206,26 @@ static void old_requests_are_given_up(void **state)
 	remove_place(&at);
 }
 
+/* The clock was set back: minutes that are to come again must not hold up the others. */
+static void requests_of_the_future_are_given_up(void **state)
+{
+	struct place at = new_place();
+	struct backlog b = open_backlog(&at, 1000, 0);
+
+	add_request(&b, 100, 0, 40);
+	add_request(&b, 101, 0, 40);
+	assert_int_equal(backlog_undo(&b, 50, true), 1);
+	assert_int_equal(b.waiting.nr, 1);
+	assert_int_equal(b.waiting.at[0].minute, 100);
+	assert_int_equal(backlog_undo(&b, 50, false), 1);
+	assert_int_equal(b.bytes, 0);
+	assert_int_equal(backlog_undo(&b, 50, true), 0);
+	add_request(&b, 49, 0, 40);
+	assert_int_equal(b.waiting.at[0].minute, 49);
+	backlog_close(&b);
+	remove_place(&at);
+}
+
 static void requests_of_another_receiver_are_removed(void **state)
 {
 	const char kept[1][RECEIVER_FOLDER_BYTES] = { "otlp-2" };
@@ -301,6 +321,7 @@ int main(void)
 		cmocka_unit_test(requests_survive_a_restart_in_their_order),
 		cmocka_unit_test(the_oldest_requests_make_room),
 		cmocka_unit_test(old_requests_are_given_up),
+		cmocka_unit_test(requests_of_the_future_are_given_up),
 		cmocka_unit_test(requests_of_another_receiver_are_removed),
 		cmocka_unit_test(threads_and_processes_are_added_up),
 		cmocka_unit_test(times_stay_exact_when_the_rate_changed),

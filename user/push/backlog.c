@@ -72,7 +72,7 @@ int backlog_open(int dir, const char *receiver, const struct backlog_limits *lim
 	name_list_fini(&names);
 	if (s.waiting.nr)
 		qsort(s.waiting.at, s.waiting.nr, sizeof(s.waiting.at[0]), by_age);
-	backlog_undo(&s, next);
+	backlog_undo(&s, next, false);
 	*out = s;
 	return 0;
 }
@@ -138,11 +138,12 @@ void backlog_expire(struct backlog *s, u64 minute, bool is_sending)
 	}
 }
 
-u64 backlog_undo(struct backlog *s, u64 minute)
+u64 backlog_undo(struct backlog *s, u64 minute, bool is_sending)
 {
 	u64 nr = 0;
 
-	for (; s->waiting.nr && s->waiting.at[s->waiting.nr - 1].minute >= minute; nr++)
+	for (; s->waiting.nr > is_sending && s->waiting.at[s->waiting.nr - 1].minute >= minute;
+	     nr++)
 		remove_at(s, s->waiting.nr - 1);
 	return nr;
 }

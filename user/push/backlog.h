@@ -30,7 +30,7 @@ struct backlog {
 	struct backlog_limits limits;
 	VEC(struct waiting) waiting; /* the oldest first */
 	u64 bytes;
-	u64 nr_full, nr_old; /* removed unsent, by reason */
+	u64 nr_full, nr_old, nr_ahead; /* removed unsent, by reason */
 };
 
 /* Opens the receiver's folder below `dir`. Negative errno. */
@@ -51,8 +51,12 @@ void backlog_remove_first(struct backlog *s);
 /* Removes requests that are too old; not the first one while `is_sending`. */
 void backlog_expire(struct backlog *s, u64 minute, bool is_sending);
 
-/* Removes the requests of this minute and of later ones; returns their number. */
-u64 backlog_undo(struct backlog *s, u64 minute);
+/*
+ * Removes the requests of this minute and of later ones, but not the first one while `is_sending`;
+ * returns their number. They are either made again, or lost to a clock that was set back: the
+ * caller counts these in nr_ahead.
+ */
+u64 backlog_undo(struct backlog *s, u64 minute, bool is_sending);
 
 /* Removes the folders of other receivers; returns the number of requests in them. */
 u64 backlog_remove_others(int dir, const char (*receivers)[40], u32 nr);

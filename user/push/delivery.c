@@ -171,7 +171,7 @@ void delivery_close(struct delivery *d)
 u64 delivery_lost(const struct delivery *d)
 {
 	return d->counts.refused + d->counts.crashed + d->counts.not_kept + d->backlog.nr_full +
-	       d->backlog.nr_old;
+	       d->backlog.nr_old + d->backlog.nr_ahead;
 }
 
 /* --- sentences -------------------------------------------------------------------------------- */
@@ -197,6 +197,7 @@ static void explain_losses(const struct delivery *d, struct str *out)
 
 	say(out, d->backlog.nr_full, full);
 	say(out, d->backlog.nr_old, old);
+	say(out, d->backlog.nr_ahead, "lost because the clock was set back");
 	say(out, d->counts.refused, refused);
 	say(out, d->counts.not_kept, not_kept);
 	say(out, d->counts.crashed, "lost because the process that sends them ended each time");

@@ -76,18 +76,22 @@ static const u8 *take_request(struct push *p, const u8 *at, const u8 *end, u32 n
 	return at + head.len;
 }
 
+static void undo(struct push *p)
+{
+	for (u32 i = 0; i < p->nr; i++)
+		backlog_undo(&p->all[i].backlog, p->next, p->all[i].is_sending);
+}
+
 /* Requests of a minute are sent after `next` has passed it: a kill leaves all of them, or none. */
 static void end_minute(struct push *p, const char *fault)
 {
 	int err;
 
 	if (fault)
-		for (u32 i = 0; i < p->nr; i++)
-			backlog_undo(&p->all[i].backlog, p->next);
+		undo(p);
 	err = backlog_write_next(p->dir, p->next + 1);
 	if (err && !fault)
-		for (u32 i = 0; i < p->nr; i++)
-			backlog_undo(&p->all[i].backlog, p->next);
+		undo(p);
 	if (err || fault)
 		lose_minute(p, fault ?: strerror(-err));
 	p->next++;
@@ -179,6 +183,15 @@ static void choose_next(struct push *p, u64 now_wall_ns)
 	}
 }
 
+/*
+ * Between two minutes all requests are of earlier ones, unless the clock was set back. They would
+ * hold up the ones behind them until the time of their minute.
+ */
+static void drop_ahead(struct delivery *d, u64 next)
+{
+	d->backlog.nr_ahead += backlog_undo(&d->backlog, next, d->is_sending);
+}
+
 void push_tick(struct push *p)
 {
 	if (!p)
@@ -194,6 +207,8 @@ void push_tick(struct push *p)
 	for (u32 i = 0; i < p->nr; i++)
 		backlog_expire(&p->all[i].backlog, wall_ns / MINUTE_NS, p->all[i].is_sending);
 	choose_next(p, wall_ns);
+	for (u32 i = 0; i < p->nr; i++)
+		drop_ahead(&p->all[i], p->next);
 	if (is_over(p, wall_ns))
 		make_minute(p);
 }
@@ -345,6 +360,7 @@ VALUE(failures, d->nr_failures)
 VALUE(refused, d->counts.refused)
 VALUE(full, d->backlog.nr_full)
 VALUE(old, d->backlog.nr_old)
+VALUE(ahead, d->backlog.nr_ahead)
 VALUE(not_kept, d->counts.not_kept)
 VALUE(crashed, d->counts.crashed)
 
@@ -364,6 +380,7 @@ static const struct metric metrics[] = {
 	LOST("refused", refused),
 	LOST("spool_full", full),
 	LOST("too_old", old),
+	LOST("clock_set_back", ahead),
 	LOST("disk", not_kept),
 	LOST("crash", crashed),
 };
