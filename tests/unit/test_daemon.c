@@ -194,6 +194,23 @@ static void a_recorder_that_hangs_is_killed(void **state)
 	await(&w->seen->nr_recorders, 2);
 }
 
+/* As after a freeze of both, the supervisor wakes up first. */
+static void a_recorder_is_not_killed_for_a_stop_of_the_supervisor(void **state)
+{
+	struct world *w = *state;
+
+	start(w);
+	await(&w->seen->nr_hellos, 1);
+	kill(w->supervisor, SIGSTOP);
+	w->seen->recorder_hangs = true;
+	sleep(PULSE_SILENT_NS / NS_PER_SEC + 2);
+	kill(w->supervisor, SIGCONT);
+	sleep(2);
+	w->seen->recorder_hangs = false;
+	sleep(2);
+	assert_int_equal(w->seen->nr_recorders, 1);
+}
+
 static pid_t start_sleeper(void)
 {
 	pid_t child = fork();
@@ -480,6 +497,7 @@ int main(void)
 		TEST(a_killed_child_is_started_and_connected_again),
 		TEST(who_asks_gets_a_channel_once_a_second),
 		TEST(a_recorder_that_hangs_is_killed),
+		TEST(a_recorder_is_not_killed_for_a_stop_of_the_supervisor),
 		TEST(a_process_that_blocked_a_recorder_is_excluded),
 		cmocka_unit_test(an_excluded_process_is_not_read),
 		cmocka_unit_test(a_child_that_keeps_failing_is_started_seldom),

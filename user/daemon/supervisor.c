@@ -30,6 +30,7 @@
 #define END_NS     (5 * NS_PER_SEC)  /* to end after SIGTERM */
 #define KILL_NS    (2 * NS_PER_SEC)  /* to end after SIGKILL; longer in a call that never returns */
 #define QUIET_NS   NS_PER_SEC        /* silence from which on its cause matters */
+#define STALL_NS   (3 * NS_PER_SEC)  /* without a look, after which a silence counts anew */
 #define LEFT_MAX   3                 /* each keeps its memory and its events */
 
 enum which {
@@ -48,9 +49,12 @@ struct child {
 	u64 killed_ns; /* 0: it was not killed */
 };
 
-/* When the recorder fell silent, and how long it had waited for a CPU until then. */
+/*
+ * When the recorder fell silent, and how long it had waited for a CPU until then. `excused_ns` does
+ * not count: the supervisor did not run either, as in a control group that was frozen.
+ */
 struct silence {
-	u64 beat_ns, waited_ns;
+	u64 beat_ns, waited_ns, excused_ns;
 };
 
 struct supervisor {
@@ -60,6 +64,7 @@ struct supervisor {
 	bool is_full;                  /* and no recorder is started until one of them ends */
 	struct pulse *pulse;
 	struct silence silence;
+	u64 looked_ns; /* for a silence */
 	struct excluded_list *excluded;
 	int signal_fd;
 	u64 connected_ns;
@@ -273,19 +278,23 @@ static void kill_child(struct child *c)
 }
 
 /*
- * The silence without the time for which the recorder waited for a CPU: on a busy machine it does
- * not hang.
+ * The silence without the time for which the recorder waited for a CPU, and without that for which
+ * the supervisor did not run: on a busy machine, and after a freeze, the recorder does not hang.
  */
 static u64 silent_ns(struct supervisor *s, pid_t pid)
 {
+	u64 now_ns = time_mono_ns(), passed_ns = now_ns - s->looked_ns;
 	u64 ns = pulse_silent_ns(s->pulse), beat_ns = pulse_beat_ns(s->pulse);
 
+	s->looked_ns = now_ns;
 	if (ns < QUIET_NS)
 		return 0;
 	u64 waited_ns = time_waited_for_cpu_ns(pid);
+	if (passed_ns > STALL_NS)
+		s->silence = (struct silence){ beat_ns, waited_ns, ns };
 	if (s->silence.beat_ns != beat_ns)
-		s->silence = (struct silence){ beat_ns, waited_ns };
-	u64 more_ns = waited_ns - s->silence.waited_ns;
+		s->silence = (struct silence){ beat_ns, waited_ns, 0 };
+	u64 more_ns = waited_ns - s->silence.waited_ns + s->silence.excused_ns;
 	return ns > more_ns ? ns - more_ns : 0;
 }
 
