@@ -15,8 +15,9 @@ struct store_use {
 
 /*
  * Appends a record of docs/slices-format.md to the file of its hour. `uses` says which service used
- * how much in it. -EINVAL if it is not one undamaged record of that time. After any error
- * the records that follow in the same book cannot be read: ask for a new book then.
+ * how much in it. -EINVAL if it is not one undamaged record of that time, or in the first hour of
+ * 1970, where a machine is whose clock was not set yet. After any error the records that follow in
+ * the same book cannot be read: ask for a new book then.
  */
 int store_add_slice(struct store *s, const void *bytes, size_t nr, u64 begin_ns, u64 end_ns,
 		    const struct store_use *uses, size_t nr_uses);
@@ -55,8 +56,12 @@ struct store_series {
 struct store_strip {
 	u64 from_ns, step_ns, nr_steps;  /* whole seconds a step */
 	VEC(char *) events;              /* that slices of this time have, by name */
-	VEC(struct store_series) series; /* the largest first */
+	VEC(struct store_series) series; /* the largest first, at most STORE_SERIES_MAX */
+	u64 nr_left_out;                 /* further services */
 };
+
+/* Programs choose the names of services, and each series has a value for every step. */
+#define STORE_SERIES_MAX 200
 
 /* A time, and the event whose values are wanted. */
 struct store_strip_query {
@@ -65,6 +70,6 @@ struct store_strip_query {
 	u32 max_steps;
 };
 
-/* *out: the use of every service in that time. */
+/* *out: the use of the services that have most of it in that time. */
 int store_strip(struct store *s, const struct store_strip_query *q, struct store_strip *out);
 void store_strip_fini(struct store_strip *strip);

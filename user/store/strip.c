@@ -73,6 +73,14 @@ static int read_events(struct store *s, const struct store_strip_query *q,
 	return index_error(s->db, result);
 }
 
+static u64 nr_services(struct store *s, const struct store_strip_query *q)
+{
+	return index_number(s->db,
+			    "SELECT count(DISTINCT service) FROM uses"
+			    " WHERE time_ns >= ? AND time_ns < ? AND event = ?",
+			    "iit", q->from_ns, q->to_ns, q->event);
+}
+
 int store_strip(struct store *s, const struct store_strip_query *q, struct store_strip *out)
 {
 	struct store_strip strip = { .from_ns = q->from_ns };
@@ -84,14 +92,19 @@ int store_strip(struct store *s, const struct store_strip_query *q, struct store
 	u64 step_ns = (length + nr - 1) / nr;
 	strip.step_ns = (step_ns + NS_PER_SEC - 1) / NS_PER_SEC * NS_PER_SEC;
 	strip.nr_steps = (length + strip.step_ns - 1) / strip.step_ns;
-	auto_stmt sqlite3_stmt *row =
-		index_ask(s->db,
-			  "SELECT service, name, (time_ns - ?) / ? AS step, SUM(value)"
-			  " FROM uses JOIN services ON services.id = service"
-			  " WHERE time_ns >= ? AND time_ns < ? AND event = ?"
-			  " GROUP BY service, step ORDER BY service",
-			  "iiiit", q->from_ns, strip.step_ns, q->from_ns, q->to_ns, q->event);
+	auto_stmt sqlite3_stmt *row = index_ask(
+		s->db,
+		"SELECT service, name, (time_ns - ?1) / ?2 AS step, SUM(value)"
+		" FROM uses JOIN services ON services.id = service"
+		" WHERE time_ns >= ?1 AND time_ns < ?3 AND event = ?4 AND service IN"
+		" (SELECT service FROM uses"
+		"  WHERE time_ns >= ?1 AND time_ns < ?3 AND event = ?4"
+		"  GROUP BY service ORDER BY SUM(value) DESC, service LIMIT ?5)"
+		" GROUP BY service, step ORDER BY service",
+		"iiiti", q->from_ns, strip.step_ns, q->to_ns, q->event, (u64)STORE_SERIES_MAX);
 	int err = read_rows(s, row, &strip) ?: read_events(s, q, &strip);
+	if (strip.series.nr == STORE_SERIES_MAX)
+		strip.nr_left_out = nr_services(s, q) - STORE_SERIES_MAX;
 	if (err) {
 		store_strip_fini(&strip);
 		return err;

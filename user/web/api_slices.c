@@ -32,11 +32,12 @@ static void reply_strip(struct request *q, const struct store_strip *strip, cons
 	vec_each(name, &strip->events)
 		json_array_append_new(events, json_string(*name));
 	reply_json(q, 200,
-		   json_pack("{s:I,s:I,s:I,s:s,s:s,s:o,s:o}", "from_ms",
+		   json_pack("{s:I,s:I,s:I,s:s,s:s,s:o,s:o,s:I}", "from_ms",
 			     (json_int_t)(strip->from_ns / NS_PER_MS), "step_ms",
 			     (json_int_t)(strip->step_ns / NS_PER_MS), "nr_steps",
 			     (json_int_t)strip->nr_steps, "event", event, "unit",
-			     is_time ? "ms" : "bytes", "events", events, "series", list));
+			     is_time ? "ms" : "bytes", "events", events, "series", list,
+			     "nr_left_out", (json_int_t)strip->nr_left_out));
 }
 
 void api_slices(struct request *q)

@@ -169,7 +169,7 @@ function axis() {
 function moreButton(hidden) {
 	return el('button', {
 		className: 'link',
-		textContent: areAllShown ? 'Fewer services' : `${hidden} more services`,
+		textContent: areAllShown ? 'Fewer services' : `${hidden + data.nr_left_out} more services`,
 		on_click: () => {
 			areAllShown = !areAllShown;
 			show();
@@ -213,7 +213,9 @@ function show() {
 		if (!rows.has(s.service))
 			rows.set(s.service, new Row(s.service));
 	const boxes = shown.map((s) => rows.get(s.service).box), more = data.series.length > chief.length ? moreButton(data.series.length - chief.length) : '';
-	const all = [...boxes, axis(), ...(more ? [more] : [])];
+	const all = [...boxes, axis(), ...(more ? [more] : [])], leftOut = data.nr_left_out;
+	if (areAllShown && leftOut)
+		all.push(el('p', { className: 'note' }, `${leftOut} further services have less, and no row.`));
 	$('strip-rows').replaceChildren(...all);
 	for (const s of shown)
 		rows.get(s.service).set(s.values);
