@@ -16,14 +16,12 @@
 
 #define SLICE_NS (10 * NS_PER_SEC)
 
-/* A record whose stacks weigh `value` ns. Returns 0 or a negative errno. */
-static int add_slice(struct store *s, struct slice_writer *w, u64 begin, u64 value)
+/* A record whose stacks weigh `value` ns, with its uses. Returns 0 or a negative errno. */
+static int add_record(struct store *s, struct slice_writer *w, u64 begin, u64 value,
+		      const struct store_use *uses, size_t nr)
 {
 	struct profile *p = profile_new();
 	auto_str struct str record = { 0 };
-	const struct store_use uses[] = { { "cpu", "cart", value },
-					  { "cpu", "shop", 3 * value },
-					  { "alloc", "shop", 7 * value } };
 	bool begins;
 
 	profile_add_type(p, "cpu", "ns");
@@ -31,8 +29,25 @@ static int add_slice(struct store *s, struct slice_writer *w, u64 begin, u64 val
 	profile_add(p, node, profile_intern_labels(p, &(struct labels){ .pid = 7 }), 0, value);
 	assert_int_equal(slice_writer_add(w, p, begin, begin + SLICE_NS, &record, &begins), 0);
 	profile_free(p);
-	return store_add_slice(s, record.at, record.len, begin, begin + SLICE_NS, uses,
-			       ARRAY_SIZE(uses));
+	return store_add_slice(s, record.at, record.len, begin, begin + SLICE_NS, uses, nr);
+}
+
+static int add_slice(struct store *s, struct slice_writer *w, u64 begin, u64 value)
+{
+	const struct store_use uses[] = { { "cpu", "cart", value },
+					  { "cpu", "shop", 3 * value },
+					  { "alloc", "shop", 7 * value } };
+
+	return add_record(s, w, begin, value, uses, ARRAY_SIZE(uses));
+}
+
+/* Of a service whose name is the value. */
+static int add_slice_of(struct store *s, struct slice_writer *w, u64 begin, u64 value)
+{
+	auto_free char *name = xasprintf("service-%llu", (unsigned long long)value);
+	const struct store_use use = { "cpu", name, value };
+
+	return add_record(s, w, begin, value, &use, 1);
 }
 
 /* The sum of all weights in [from, to). *lost: slices that could not be read. */
@@ -195,6 +210,62 @@ static void retention_and_strip_over_thirty_days(void **state)
 	}
 	const struct store_strip_query empty = { end, end, "cpu", 10 };
 	assert_int_equal(store_strip(s, &empty, &strip), -EINVAL);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
+/* A machine whose clock was not set yet; 0 means "no hour" in the index. */
+static void slices_of_the_first_hour_of_1970_are_refused(void **state)
+{
+	struct place p = new_place();
+	struct store *s = open_store(&p);
+	struct slice_writer *w = slice_writer_new();
+
+	assert_int_equal(add_slice(s, w, 5 * NS_PER_SEC, 5), -EINVAL);
+	assert_int_equal(add_slice(s, w, HOUR_NS, 5), 0);
+	assert_int_equal(store_size(s).oldest_slice_ns, HOUR_NS);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
+/* Hours that the clock left behind when it was set back go before profiles. */
+static void slices_of_the_future_make_room(void **state)
+{
+	const struct store_limits limits = { .max_disk_bytes = 1 };
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	struct slice_writer *w = slice_writer_new();
+	u64 lost;
+
+	assert_int_equal(add_slice(s, w, START_NS, 5), 0);
+	assert_int_equal(add_slice(s, w, START_NS + DAY_NS, 5), 0);
+	store_tick(s, START_NS + 60 * NS_PER_SEC);
+	assert_int_equal(weight_of(s, START_NS, START_NS + 2 * DAY_NS, &lost), 5);
+	assert_int_equal(store_size(s).oldest_slice_ns, START_NS);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
+/* Programs choose the names of services. */
+static void a_strip_has_the_largest_services_only(void **state)
+{
+	struct place p = new_place();
+	struct store *s = open_store(&p);
+	struct slice_writer *w = slice_writer_new();
+	const struct store_strip_query q = { START_NS, START_NS + 3600 * NS_PER_SEC, "cpu", 10 };
+	struct store_strip strip;
+
+	for (u64 i = 0; i < 300; i++)
+		assert_int_equal(add_slice_of(s, w, START_NS + i * SLICE_NS, i + 1), 0);
+	assert_int_equal(store_strip(s, &q, &strip), 0);
+	assert_int_equal(strip.series.nr, STORE_SERIES_MAX);
+	assert_int_equal(strip.nr_left_out, 300 - STORE_SERIES_MAX);
+	assert_int_equal(strip.series.at[0].total, 300);
+	assert_int_equal(strip.series.at[STORE_SERIES_MAX - 1].total, 101);
+	store_strip_fini(&strip);
 	store_close(s);
 	slice_writer_free(w);
 	remove_place(&p);
@@ -549,6 +620,9 @@ int main(void)
 		cmocka_unit_test(a_slice_that_is_none_is_refused),
 		cmocka_unit_test(a_torn_tail_is_cut_off),
 		cmocka_unit_test(retention_and_strip_over_thirty_days),
+		cmocka_unit_test(slices_of_the_first_hour_of_1970_are_refused),
+		cmocka_unit_test(slices_of_the_future_make_room),
+		cmocka_unit_test(a_strip_has_the_largest_services_only),
 		cmocka_unit_test(totals_are_equal_before_and_after_thinning),
 		cmocka_unit_test(an_hour_that_changed_meanwhile_is_not_replaced),
 		cmocka_unit_test(the_disk_limit_takes_slices_first_then_unpinned_profiles),

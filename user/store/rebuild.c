@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "store/files.h"
@@ -58,6 +59,8 @@ static int list_hour(struct store *s, const char *name)
 
 	if (!hour_file_parse(name, &hour))
 		return 0;
+	if (!hour) /* of a machine without a clock; 0 is no hour in the index */
+		return unlinkat(s->slices, name, 0) ? -errno : 0;
 	return index_run(s->db,
 			 "INSERT INTO hours (hour, size_bytes, first_ns, is_sealed)"
 			 " VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE"
@@ -93,6 +96,7 @@ static int reconcile_hours(struct store *s)
 	vec_each(name, &names.all)
 		err = err ?: list_hour(s, *name);
 	name_list_fini(&names);
+	err = err ?: index_run(s->db, "DELETE FROM hours WHERE hour = 0", "");
 	auto_stmt sqlite3_stmt *row = index_ask(s->db, "SELECT hour, is_sealed FROM hours", "");
 	while (row && sqlite3_step(row) == SQLITE_ROW)
 		vec_push(&hours, (struct hour_entry){ (u64)sqlite3_column_int64(row, 0),

@@ -58,7 +58,10 @@ static void purge_deleted(struct store *s, u64 now_ns)
 	}
 }
 
-/* The oldest slices go first, but those of the current hour stay, then the oldest profile. */
+/*
+ * The oldest slices go first, but those of the current hour stay, then the oldest profile. Hours of
+ * the future are from before the clock was set back.
+ */
 static void keep_disk(struct store *s, u64 now_ns)
 {
 	struct store_size size = store_size(s);
@@ -66,7 +69,7 @@ static void keep_disk(struct store *s, u64 now_ns)
 
 	if (!s->limits.max_disk_bytes || used <= s->limits.max_disk_bytes)
 		return;
-	u64 hour = index_number(s->db, "SELECT min(hour) FROM hours WHERE hour < ?", "i",
+	u64 hour = index_number(s->db, "SELECT min(hour) FROM hours WHERE hour <> ?", "i",
 				now_ns / HOUR_NS);
 	u64 id = index_number(s->db, "SELECT min(id) FROM profiles WHERE pinned = 0", "");
 	if (hour)

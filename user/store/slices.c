@@ -115,7 +115,7 @@ int store_add_slice(struct store *s, const void *bytes, size_t nr, u64 begin_ns,
 	struct slice_head head;
 
 	if (slice_head_read(bytes, nr, &head) || head.len != nr || head.begin_wall_ns != begin_ns ||
-	    head.end_wall_ns != end_ns || begin_ns > INT64_MAX)
+	    head.end_wall_ns != end_ns || begin_ns > INT64_MAX || begin_ns < HOUR_NS)
 		return -EINVAL;
 	int err = use_hour(s, begin_ns / HOUR_NS);
 	if (!err)
