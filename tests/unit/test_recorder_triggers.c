@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/time.h"
 #include "recorder/conf.h"
 #include "recorder/trigger_value.h"
+#include "recorder/triggers.h"
 
 static void a_rule_has_defaults_for_what_it_does_not_say(void **state)
 {
@@ -86,6 +89,50 @@ static void values_are_what_grew_between_two_readings(void **state)
 	assert_false(trigger_value(TRIGGER_THROTTLED, &to, &to, NS_PER_SEC, &v));
 }
 
+/* Messages that arrive at the other end. */
+static u32 nr_fired(int sock, char why[256])
+{
+	static struct control_message m;
+	u32 nr = 0;
+	int fd;
+
+	while (!channel_receive(sock, &m, &fd))
+		if (m.kind == CONTROL_FIRED) {
+			copy_text(why, 256, m.fired.why);
+			nr++;
+		}
+	return nr;
+}
+
+/* Samples are counted with each slice, every ten seconds; rules are judged every second. */
+static void a_rule_on_lost_samples_holds_between_slices(void **state)
+{
+	struct redaction *redaction = redaction_new();
+	struct outbox out = { .redaction = redaction };
+	struct triggers *t = triggers_new(NULL);
+	struct str why = { 0 };
+	char fired[256] = "";
+	struct conf c;
+	int ends[2];
+
+	assert_int_equal(
+		conf_parse("trigger = drops: lost > 5 for 30 in node record cpu 30", &c, &why), 0);
+	triggers_use(t, &c);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
+	out.sock = ends[0];
+	for (u64 s = 1; s < 35; s++)
+		triggers_tick(t, (100 + s) * NS_PER_SEC, 100 * (s / 10), 100 * (s / 10), &out);
+	assert_int_equal(nr_fired(ends[1], fired), 0);
+	for (u64 s = 35; s < 50; s++)
+		triggers_tick(t, (100 + s) * NS_PER_SEC, 100 * (s / 10), 100 * (s / 10), &out);
+	assert_int_equal(nr_fired(ends[1], fired), 1);
+	assert_string_equal(fired, "lost 50 % of the samples lost, over 5 for 30 s, in the node");
+	triggers_free(t);
+	outbox_fini(&out);
+	redaction_free(redaction);
+	close(ends[1]);
+}
+
 static void the_kernels_files_are_read(void **state)
 {
 	const char *stat = "usage_usec 17\nnr_periods 4\nnr_throttled 3\n";
@@ -107,6 +154,7 @@ int main(void)
 		cmocka_unit_test(a_rule_has_defaults_for_what_it_does_not_say),
 		cmocka_unit_test(a_wrong_rule_is_refused_with_its_line_and_reason),
 		cmocka_unit_test(values_are_what_grew_between_two_readings),
+		cmocka_unit_test(a_rule_on_lost_samples_holds_between_slices),
 		cmocka_unit_test(the_kernels_files_are_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

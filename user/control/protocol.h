@@ -52,9 +52,11 @@ enum control_target {
 	NR_CONTROL_TARGETS,
 };
 
+#define CONTROL_HZ 99
+
 struct control_start {
 	u32 id;
-	u32 rate_hz;      /* 0: 99 */
+	u32 rate_hz;      /* 0: CONTROL_HZ, or max_hz of recorder.conf if that is less */
 	u32 duration_s;   /* 0: until STOP, or the limit */
 	u32 target;       /* enum control_target */
 	char events[256]; /* as -e has them: "cpu,alloc" */

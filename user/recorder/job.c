@@ -19,7 +19,6 @@
 #define STATE_EVERY_NS NS_PER_SEC
 #define PART_EVERY_NS  (2 * NS_PER_SEC)
 #define PART_SHARE     30 /* parts get longer with time: an hour has some 150 */
-#define DEFAULT_HZ     99
 
 struct job {
 	u32 id;
@@ -93,8 +92,9 @@ static int parse(struct job *j, struct node *n, const struct conf *c, const stru
 
 	if (err)
 		return err;
+	u32 usual_hz = c->max_hz < CONTROL_HZ ? c->max_hz : CONTROL_HZ;
 	j->sampling = (struct event_options){
-		.freq_hz = (int)(w->rate_hz ?: DEFAULT_HZ),
+		.freq_hz = (int)(w->rate_hz ?: usual_hz),
 		.lock_min_ns = NS_PER_MS,
 		.offcpu_min_ns = NS_PER_MS,
 		.alloc_interval = 512 << 10,

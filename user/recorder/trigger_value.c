@@ -221,6 +221,12 @@ static bool share(u64 part, u64 all, double *out)
 	return true;
 }
 
+bool trigger_waits(enum trigger_what what, const struct trigger_counters *from,
+		   const struct trigger_counters *to)
+{
+	return what == TRIGGER_LOST && to->lost == from->lost && to->samples == from->samples;
+}
+
 bool trigger_value(enum trigger_what what, const struct trigger_counters *from,
 		   const struct trigger_counters *to, u64 passed_ns, double *out)
 {

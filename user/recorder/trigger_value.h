@@ -25,6 +25,10 @@ int trigger_read_jvm(struct node *n, struct process *p, enum trigger_what what,
 		     struct trigger_counters *out);
 int trigger_read_group(struct node *n, const struct trigger_rule *r, struct trigger_counters *out);
 
+/* Whether there is no news: samples of continuous profiling are counted once in a slice. */
+bool trigger_waits(enum trigger_what what, const struct trigger_counters *from,
+		   const struct trigger_counters *to);
+
 /* The value between two readings; false if there is none. */
 bool trigger_value(enum trigger_what what, const struct trigger_counters *from,
 		   const struct trigger_counters *to, u64 passed_ns, double *out);

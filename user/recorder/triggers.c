@@ -109,7 +109,8 @@ static void fire(struct look *l, const struct trigger_target *target, double val
 	struct control_message m = { .kind = CONTROL_FIRED };
 	auto_free char *why =
 		xasprintf("%s %.4g %s, over %.4g for %u s, in %s", trigger_what_name(r->what),
-			  value, trigger_what_unit(r->what), r->limit, r->for_s, target->name);
+			  value, trigger_what_unit(r->what), r->limit, r->for_s,
+			  redaction_text(l->out->redaction, target->name));
 
 	channel_text(m.fired.name, sizeof(m.fired.name), r->name);
 	channel_text(m.fired.why, sizeof(m.fired.why), why);
@@ -146,13 +147,16 @@ static void judge(struct look *l, const struct trigger_target *target,
 
 	if (!s)
 		return;
+	s->seen_ns = l->now_ns;
+	if (s->at_ns && trigger_waits(l->w->rule.what, &s->last, counters))
+		return;
 	bool is_over =
 		s->at_ns &&
 		trigger_value(l->w->rule.what, &s->last, counters, l->now_ns - s->at_ns, &value) &&
 		value > l->w->rule.limit;
 	u64 began_ns = s->at_ns;
 	s->last = *counters;
-	s->at_ns = s->seen_ns = l->now_ns;
+	s->at_ns = l->now_ns;
 	if (!is_over) {
 		s->since_ns = 0;
 		return;

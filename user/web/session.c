@@ -140,7 +140,7 @@ static void fill_facts(const struct session *s, struct stored *f)
 		.start_ns = s->begin_wall_ns ?: s->asked_wall_ns,
 		.samples = s->samples,
 		.lost = s->lost > s->state.lost ? s->lost : s->state.lost,
-		.rate_hz = s->start.rate_hz ?: 99,
+		.rate_hz = s->start.rate_hz ?: CONTROL_HZ,
 		.state = s->is_cut || s->err ? STORED_PARTIAL : STORED_COMPLETE,
 	};
 	if (s->end_wall_ns > s->begin_wall_ns)

@@ -128,9 +128,16 @@ static struct session *new_session(struct sessions *all, const struct session_or
 	return s;
 }
 
+/* The rate of triggers, and of people who give none. */
+static u32 usual_hz(const struct control_caps *caps)
+{
+	return caps->max_hz < CONTROL_HZ ? caps->max_hz : CONTROL_HZ;
+}
+
 int sessions_start(struct sessions *all, const struct session_order *o)
 {
 	struct control_message *m = all->sv->recorder.message;
+	u32 rate_hz = o->start.rate_hz ?: usual_hz(&all->sv->recorder.caps);
 
 	if (!all->sv->recorder.is_up)
 		return -EPIPE;
@@ -139,11 +146,13 @@ int sessions_start(struct sessions *all, const struct session_order *o)
 	*m = (struct control_message){ .kind = CONTROL_START };
 	m->start = o->start;
 	m->start.id = ++all->last_number;
+	m->start.rate_hz = rate_hz;
 	int err = recorder_link_send(&all->sv->recorder, m);
 	if (err)
 		return err;
 	struct session *s = new_session(all, o);
 	s->start.id = all->last_number;
+	s->start.rate_hz = rate_hz;
 	s->id = store_new_id(all->sv->store);
 	vec_push(&all->list, s);
 	write_running(all);
