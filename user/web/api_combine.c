@@ -92,18 +92,24 @@ static void side_rendered(void *ctx, int err, struct payload *result)
 	comparison_free(c);
 }
 
+static void refuse(struct comparison *c, int err)
+{
+	reply_errno(c->q, err, "compare the profiles");
+	comparison_free(c);
+}
+
 /* Gets the side that is missing, or compares. */
 static void go_on(struct comparison *c)
 {
 	struct service *sv = c->q->service;
-	int err = 0;
+	int err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(c->sides); i++) {
 		if (c->sides[i].fd >= 0)
 			continue;
 		err = range_render(sv, &c->sides[i].range, "sflm", side_rendered, c);
 		if (err)
-			break;
+			refuse(c, err);
 		return;
 	}
 	struct job_order order = {
@@ -113,12 +119,9 @@ static void go_on(struct comparison *c)
 		.done = compared,
 		.ctx = c,
 	};
-	if (!err)
-		err = queue_add(sv->queue, &order);
-	if (err) {
-		reply_errno(c->q, err, "compare the profiles");
-		comparison_free(c);
-	}
+	err = queue_add(sv->queue, &order);
+	if (err)
+		refuse(c, err);
 }
 
 static bool take_range(struct request *q, const json_t *o, struct range *r)
@@ -227,6 +230,7 @@ static void range_rendered(void *ctx, int err, struct payload *result)
 		reply_job_error(q, err, result, "read the time range");
 		return;
 	}
+	range_widen(q->service, &r);
 	char *target = range_target(&r);
 	struct stored facts = {
 		.name = xstrdup(name && *name ? name : target),

@@ -341,6 +341,9 @@ static int start_range(struct errand *e, const struct member_work *w)
 	r.container = e->params[SELECTOR_CONTAINER];
 	r.pod = e->params[SELECTOR_POD];
 	r.namespace = e->params[SELECTOR_NAMESPACE];
+	range_widen(e->fleet->sv, &r);
+	if (r.to_ms - r.from_ms > w->request->duration_s * 1000ull)
+		e->covered_ms = r.to_ms - r.from_ms;
 	member_started(e->fleet->member, e->number, VERDICT_ACCEPT, "");
 	return range_render(e->fleet->sv, &r, "sflm", converted, e);
 }
