@@ -3,6 +3,7 @@
 #include "proc/mapping_block.h"
 #include "test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct mapping mapping_at(u64 i, const char *path)
@@ -81,12 +82,53 @@ static void a_list_moves_to_the_share_of_its_process(void **state)
 	mapping_budget_fini(&b);
 }
 
+/* A program that loads and unloads a library again and again, at one address. */
+static void a_mapping_in_place_of_another_takes_no_more_room(void **state)
+{
+	struct mapping_budget b = { 0 };
+	struct mapping_block *block = NULL;
+
+	assert_true(insert(&b, &block, 1, 1, "/lib"));
+	size_t once = b.bytes;
+	for (int i = 0; i < 300007; i++)
+		if (!insert(&b, &block, 1, 1, i % 2 ? "/lib" : "/a/longer/path/of/a/lib"))
+			fail_msg("no room for load %d", i);
+	assert_true(insert(&b, &block, 1, 1, "/lib"));
+	assert_int_equal(b.bytes, once);
+	assert_int_equal(mapping_budget_room(&b, 1), MAPPING_USER_BYTES - once);
+	mapping_block_drop(&b, block);
+	assert_int_equal(b.bytes, 0);
+	mapping_budget_fini(&b);
+}
+
+static void the_budget_has_what_the_list_takes(void **state)
+{
+	static const char *const paths[] = { "", "/lib", "/lib64/a.so", "/usr/lib/b.so" };
+	struct mapping_budget b = { 0 };
+	struct mapping_block *block = NULL;
+
+	srand(11);
+	for (int i = 0; i < 20011; i++) {
+		u64 start = (u64)rand() % 211, len = (u64)rand() % 23;
+		const struct mapping m = { .start = start << 12,
+					   .end = (start + len) << 12,
+					   .path = paths[rand() % 4] };
+		assert_true(mapping_block_insert(&b, &block, 1, &m));
+		assert_int_equal(b.bytes, sizeof(*block) + mappings_bytes(&block->all));
+		assert_int_equal(b.bytes, block->bytes);
+	}
+	mapping_block_drop(&b, block);
+	mapping_budget_fini(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_shared_list_is_copied_when_one_process_changes_it),
 		cmocka_unit_test(a_user_has_a_quarter_and_leaves_the_others_theirs),
 		cmocka_unit_test(a_list_moves_to_the_share_of_its_process),
+		cmocka_unit_test(a_mapping_in_place_of_another_takes_no_more_room),
+		cmocka_unit_test(the_budget_has_what_the_list_takes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,13 +132,19 @@ static size_t path_bytes_after(const struct mapping *before, const struct mappin
 	return before && before->path == m->path ? 0 : path_bytes(m->path);
 }
 
-size_t mappings_bytes(const struct mappings *all)
+/* Of the mappings [from, to), as far as the list has them. */
+static size_t paths_bytes(const struct mappings *all, size_t from, size_t to)
 {
-	size_t bytes = all->cap * sizeof(all->at[0]);
+	size_t bytes = 0;
 
-	for (size_t i = 0; i < all->nr; i++)
+	for (size_t i = from; i < to && i < all->nr; i++)
 		bytes += path_bytes_after(i ? &all->at[i - 1] : NULL, &all->at[i]);
 	return bytes;
+}
+
+size_t mappings_bytes(const struct mappings *all)
+{
+	return all->cap * sizeof(all->at[0]) + paths_bytes(all, 0, all->nr);
 }
 
 /* How long reading waits for the process, from the moment on that it is slow. */
@@ -248,6 +254,13 @@ const struct mapping *mappings_find(const struct mappings *all, u64 addr)
 	return i < all->nr && all->at[i].start <= addr ? &all->at[i] : NULL;
 }
 
+const struct mapping *mappings_next(const struct mappings *all, u64 addr)
+{
+	size_t i = first_behind(all, addr);
+
+	return i < all->nr ? &all->at[i] : NULL;
+}
+
 /* A mapping of a list once more. */
 static struct mapping copy_of(const struct mapping *m)
 {
@@ -257,13 +270,13 @@ static struct mapping copy_of(const struct mapping *m)
 	return copy;
 }
 
-void mappings_insert(struct mappings *all, const struct mapping *m)
+s64 mappings_insert(struct mappings *all, const struct mapping *m)
 {
 	struct mapping pieces[3];
-	size_t nr = 0;
+	size_t nr = 0, cap = all->cap;
 
 	if (m->start >= m->end)
-		return;
+		return 0;
 
 	size_t from = first_behind(all, m->start), to = from;
 	while (to < all->nr && all->at[to].start < m->end)
@@ -281,12 +294,16 @@ void mappings_insert(struct mappings *all, const struct mapping *m)
 		right->start = m->end;
 	}
 
+	/* Whether the path of the next mapping counts depends on the one before it. */
+	size_t paths = paths_bytes(all, from, to + 1);
 	for (size_t i = from; i < to; i++)
 		path_free(all->at[i].path);
 	vec_reserve(all, nr);
 	memmove(all->at + from + nr, all->at + to, (all->nr - to) * sizeof(all->at[0]));
 	memcpy(all->at + from, pieces, nr * sizeof(pieces[0]));
 	all->nr += nr - (to - from);
+	return (s64)((all->cap - cap) * sizeof(all->at[0]) + paths_bytes(all, from, from + nr + 1) -
+		     paths);
 }
 
 void mappings_copy(const struct mappings *from, struct mappings *out)

@@ -47,8 +47,14 @@ size_t mappings_bytes(const struct mappings *all);
 /* The mapping that holds `addr`, or NULL; valid until `all` changes. */
 const struct mapping *mappings_find(const struct mappings *all, u64 addr);
 
-/* Adds a copy of `m`. As after mmap, it replaces the parts of older mappings that it covers. */
-void mappings_insert(struct mappings *all, const struct mapping *m);
+/* The first mapping that ends after `addr`, or NULL; valid until `all` changes. */
+const struct mapping *mappings_next(const struct mappings *all, u64 addr);
+
+/*
+ * Adds a copy of `m`. As after mmap, it replaces the parts of older mappings that it covers.
+ * Returns by how much mappings_bytes has grown; it may have become less.
+ */
+s64 mappings_insert(struct mappings *all, const struct mapping *m);
 void mappings_copy(const struct mappings *from, struct mappings *out);
 void mappings_fini(struct mappings *all);
 

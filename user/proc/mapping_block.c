@@ -88,13 +88,17 @@ static bool copy(struct mapping_budget *b, struct mapping_block **block, uid_t u
 	return true;
 }
 
-/* At most what an insertion needs: three more mappings, in an array of twice the size. */
+/*
+ * At most what an insertion needs: three more mappings, in an array of twice the size. The path of
+ * the mapping behind it may count once more, because it splits that one or a run with its path.
+ */
 static size_t growth(const struct mapping_block *block, const struct mapping *m)
 {
 	const struct mappings *all = &block->all;
+	const struct mapping *behind = mappings_next(all, m->end);
 	size_t array = (all->nr + 3 > all->cap) ? (all->cap + 8) * sizeof(*m) : 0;
 
-	return array + strlen(m->path) + 64;
+	return array + strlen(m->path) + 64 + (behind ? path_bytes(behind->path) : 0);
 }
 
 bool mapping_block_insert(struct mapping_budget *b, struct mapping_block **block, uid_t uid,
@@ -106,12 +110,12 @@ bool mapping_block_insert(struct mapping_budget *b, struct mapping_block **block
 	struct mapping_block *own = *block;
 	if (growth(own, m) > mapping_budget_room(b, own->uid))
 		return false;
-	size_t array = own->all.cap;
-	mappings_insert(&own->all, m);
-	const struct mapping *added = mappings_find(&own->all, m->start);
-	size_t bytes = (own->all.cap - array) * sizeof(*m) + (added ? path_bytes(added->path) : 0);
-	own->bytes += bytes;
-	return take_room(b, own->uid, bytes);
+	s64 grown = mappings_insert(&own->all, m);
+	own->bytes += (size_t)grown;
+	if (grown >= 0)
+		return take_room(b, own->uid, (size_t)grown);
+	give_room(b, own->uid, (size_t)-grown);
+	return true;
 }
 
 void mapping_block_move(struct mapping_budget *b, struct mapping_block *block, uid_t uid)
