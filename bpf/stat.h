@@ -25,6 +25,9 @@
 	  "take a larger --ring, a lower -F or fewer events")                                      \
 	X(EVENT_LOST, "events_lost", "process events lost: the ring buffer was full", LOST,        \
 	  NOTHING, "some processes may lack names or probes; take a larger --ring")                \
+	X(MAPPING_LOST, "mappings_lost",                                                           \
+	  "reports of mappings and names lost: the kernel's buffer was full", LOST, NOTHING,       \
+	  "mappings are read again; until then stacks may be cut; take a lower -F")                \
 	X(NO_SCRATCH, "no_scratch", "samples lost: a CPU without a scratch record", LOST, NOTHING, \
 	  "CPUs were added; record again")                                                         \
 	X(THROTTLED, "throttled",                                                                  \

@@ -183,6 +183,25 @@ static void malformed_names_are_refused_or_harmless(void **state)
 	assert_false(side_event_parse(&record, sizeof(record), &e));
 }
 
+static void a_record_of_losses_has_their_number(void **state)
+{
+	struct {
+		struct {
+			u32 type;
+			u16 misc, size;
+		} head;
+		u64 id, nr;
+		u32 sample_pid, sample_tid;
+		u64 time_ns;
+	} record = { .head = { .type = 2, .size = sizeof(record) }, .id = 7, .nr = 31 };
+	struct side_event e;
+
+	assert_true(side_event_parse(&record, sizeof(record), &e));
+	assert_int_equal(e.kind, SIDE_LOST);
+	assert_int_equal(e.nr_lost, 31);
+	cut_and_changed(&record, sizeof(record));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +210,7 @@ int main(void)
 		cmocka_unit_test(a_mapping_has_its_offset_device_and_inode),
 		cmocka_unit_test(malformed_records_are_refused_or_harmless),
 		cmocka_unit_test(malformed_names_are_refused_or_harmless),
+		cmocka_unit_test(a_record_of_losses_has_their_number),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

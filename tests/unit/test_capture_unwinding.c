@@ -2,7 +2,15 @@
 /* Which processes get tables, and how often sysflame tries to build them. */
 #include "test.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/node_apply.h"
+#include "capture/node_state.h"
 #include "capture/unwind/unwinding.h"
+#include "proc/status.h"
 
 #define RANGES 64 /* of the tables; a process may take half of them */
 #define MOST   32
@@ -19,9 +27,10 @@ static struct process make_process(size_t nr)
 	return (struct process){ .id = { 1, 1 }, .mappings = { mappings, nr, nr } };
 }
 
-static bool gets_tables(struct unwinding *u, struct process *p, size_t nr)
+/* Takes a sample whose stack was kept, or one that BPF walked. */
+static void take_sample(struct unwinding *u, struct process *p, bool is_kept)
 {
-	const struct sample unwalked = { .kind = RECORD_UNWALKED,
+	const struct sample unwalked = { .kind = is_kept ? RECORD_UNWALKED : RECORD_SAMPLE,
 					 .nr_user = sizeof(struct unwalked) /
 						    sizeof(struct user_frame) };
 	struct {
@@ -29,9 +38,14 @@ static bool gets_tables(struct unwinding *u, struct process *p, size_t nr)
 		struct unwalked kept;
 	} sample = { .head = unwalked };
 
-	p->mappings.nr = nr;
 	assert_false(unwinding_must_wait(u, p, &sample.head));
 	free(unwinding_walk(u, p, &sample.head));
+}
+
+static bool gets_tables(struct unwinding *u, struct process *p, size_t nr)
+{
+	p->mappings.nr = nr;
+	take_sample(u, p, true);
 	return tables_has_process(unwinding_tables(u), p->id);
 }
 
@@ -65,11 +79,88 @@ static void a_process_that_executes_another_program_is_retried(void **state)
 	jvm_registry_free(jvms);
 }
 
+/* A running program in `all`, of which only one mapping is known. */
+static struct process *start_program(struct processes *all)
+{
+	const struct mapping m = {
+		.start = 0x10000, .end = 0x11000, .executable = true, .path = ""
+	};
+	struct proc_status status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(proc_status_read(pid, &status), 0);
+	struct process *p = processes_get(all, proc_status_id(&status), "");
+	process_exec(p);
+	process_mmap(p, &m);
+	return p;
+}
+
+static u32 nr_ranges(const struct unwinding *u, const struct process *p)
+{
+	const struct unwind_proc *proc = tables_proc(unwinding_tables(u), p->id.pid);
+
+	return proc ? proc->nr_ranges : 0;
+}
+
+/* `are_read`: a sample was named in between, for which the mappings were read again. */
+static void lose_events(bool are_read, bool is_kept)
+{
+	const struct tables_sizes sizes = { .nr_words = 1 << 22, .nr_ranges = 1024, .nr_jvms = 1 };
+	struct jvm_registry *jvms = jvm_registry_new();
+	struct processes *all = processes_new();
+	struct process *p = start_program(all);
+	struct unwinding *u;
+
+	assert_int_equal(unwinding_new(&sizes, NULL, jvms, &u), 0);
+	take_sample(u, p, true);
+	assert_int_equal(nr_ranges(u, p), 1);
+	processes_distrust(all);
+	if (are_read)
+		process_refresh(p);
+	take_sample(u, p, is_kept);
+	if (!is_kept)
+		unwinding_update(u, all);
+	assert_true(p->mappings.nr > 1);
+	assert_int_equal(nr_ranges(u, p), p->mappings.nr);
+	kill(p->id.pid, SIGKILL);
+	waitpid(p->id.pid, NULL, 0);
+	unwinding_free(u);
+	processes_free(all);
+	jvm_registry_free(jvms);
+}
+
+static void after_lost_events_tables_get_the_mappings_that_were_read_again(void **state)
+{
+	lose_events(false, true);
+	lose_events(true, true);
+	lose_events(false, false);
+	lose_events(true, false);
+}
+
+static void lost_events_are_counted(void **state)
+{
+	struct node n = { .processes = processes_new() };
+	const struct item item = { .kind = ITEM_SIDE,
+				   .side = { .kind = SIDE_LOST, .nr_lost = 31 } };
+
+	node_apply(&n, &item);
+	node_apply(&n, &item);
+	assert_int_equal(n.nr_side_lost, 2 * 31);
+	processes_free(n.processes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_that_is_too_large_is_not_retried_at_each_sample),
 		cmocka_unit_test(a_process_that_executes_another_program_is_retried),
+		cmocka_unit_test(after_lost_events_tables_get_the_mappings_that_were_read_again),
+		cmocka_unit_test(lost_events_are_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

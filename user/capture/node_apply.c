@@ -38,8 +38,10 @@ static void apply_side(struct node *n, const struct side_event *e)
 {
 	struct process *p = processes_newest(n->processes, e->pid);
 
-	if (e->kind == SIDE_LOST)
+	if (e->kind == SIDE_LOST) {
+		n->nr_side_lost += e->nr_lost;
 		processes_distrust(n->processes);
+	}
 	if (!p)
 		return;
 	if (e->kind == SIDE_MMAP) {

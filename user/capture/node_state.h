@@ -27,6 +27,7 @@ struct node {
 	struct node_programs *bpf;
 	struct remote *remote; /* NULL: not needed */
 	struct sideband *sideband;
+	u64 nr_side_lost; /* events of the side band */
 	struct processes *processes;
 	struct containers *containers;
 	struct cgroup_bound *bound; /* NULL: the whole node */

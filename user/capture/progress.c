@@ -49,6 +49,7 @@ void recording_losses(const struct recording *r, struct loss_counts *out)
 	programs_stats(r->bpf, out->stats);
 	unwinding_stats(n->unwinding, out->stats);
 	out->stats[STAT_EVENT_LOST] += node_programs_nr_lost(n->bpf);
+	out->stats[STAT_MAPPING_LOST] += n->nr_side_lost;
 	out->stats[STAT_LEAK_UNTRACKED] += r->samples.live_allocs.nr_left_out;
 	memset(out->events, 0, sizeof(out->events));
 	for (u32 event = 0; event < r->options.events->list.nr; event++)
@@ -117,7 +118,8 @@ void cut_each_reason(const struct cut *c, counter_fn visit, void *ctx)
 
 void cut_each_loss(const struct cut *c, counter_fn visit, void *ctx)
 {
-	static const u32 shown[] = { STAT_NO_SCRATCH, STAT_LEAK_UNTRACKED, STAT_EVENT_LOST };
+	static const u32 shown[] = { STAT_NO_SCRATCH, STAT_LEAK_UNTRACKED, STAT_EVENT_LOST,
+				     STAT_MAPPING_LOST };
 
 	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
 		if (c->losses.stats[shown[i]])

@@ -52,6 +52,11 @@ struct mmap2 {
 	char path[];
 };
 
+struct lost {
+	struct perf_event_header head;
+	u64 id, nr;
+};
+
 static size_t page_size(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
@@ -188,6 +193,15 @@ static bool parse_comm(const struct comm *r, size_t len, struct side_event *out)
 	return r->pid == r->tid;
 }
 
+static bool parse_lost(const struct lost *r, size_t len, struct side_event *out)
+{
+	if (len < sizeof(*r) + sizeof(struct trailer))
+		return false;
+	out->kind = SIDE_LOST;
+	out->nr_lost = r->nr;
+	return true;
+}
+
 bool side_event_parse(const void *record, size_t len, struct side_event *out)
 {
 	const struct perf_event_header *head = record;
@@ -204,8 +218,7 @@ bool side_event_parse(const void *record, size_t len, struct side_event *out)
 	case PERF_RECORD_COMM:
 		return parse_comm(record, len, out);
 	case PERF_RECORD_LOST:
-		out->kind = SIDE_LOST;
-		return true;
+		return parse_lost(record, len, out);
 	}
 	return false;
 }

@@ -11,13 +11,14 @@ enum side_kind {
 	SIDE_MMAP, /* new executable memory: mmap, or mprotect of an older mapping */
 	SIDE_EXEC, /* a new program: all older mappings and the name are gone */
 	SIDE_COMM, /* the main thread, and so the process, was renamed */
-	SIDE_LOST, /* the ring was full, any event may be missing; pid is 0 */
+	SIDE_LOST, /* the ring was full, `nr_lost` events are missing; pid is 0 */
 };
 
 struct side_event {
 	enum side_kind kind;
 	pid_t pid;
 	u64 time_ns;                 /* CLOCK_MONOTONIC */
+	u64 nr_lost;                 /* SIDE_LOST */
 	char comm[PROCESS_COMM_LEN]; /* SIDE_EXEC, SIDE_COMM */
 	struct mapping mapping;      /* SIDE_MMAP; the path is valid during the call only */
 };

@@ -26,6 +26,7 @@
 struct tables_process {
 	struct unwind_proc entry;
 	uid_t user;
+	u64 version;
 	VEC(struct unwind_range) mapped; /* without the code heaps */
 	VEC(struct module *) modules;
 };
@@ -363,7 +364,7 @@ static int add_ranges(struct tables *t, struct tables_process *p, const struct m
 static int learn_mappings(struct tables *t, struct tables_process *p, const struct mappings *all,
 			  bool partly)
 {
-	struct tables_process fresh = { .entry = p->entry, .user = p->user };
+	struct tables_process fresh = { .entry = p->entry, .user = p->user, .version = p->version };
 	size_t nr_building = 0;
 	int err = add_ranges(t, p, all, &fresh, &nr_building);
 	bool is_kept = !err && (partly || !nr_building);
@@ -457,6 +458,17 @@ bool tables_has_process(const struct tables *t, struct process_id id)
 	const struct tables_process *p = find(t, id.pid);
 
 	return p && process_id_same(id_of(p), id);
+}
+
+void tables_set_version(struct tables *t, struct process_id id, u64 version)
+{
+	if (tables_has_process(t, id))
+		find(t, id.pid)->version = version;
+}
+
+u64 tables_version(const struct tables *t, struct process_id id)
+{
+	return tables_has_process(t, id) ? find(t, id.pid)->version : 0;
 }
 
 void tables_turn(struct tables *t)

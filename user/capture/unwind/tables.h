@@ -60,6 +60,13 @@ void tables_remove_process(struct tables *t, struct process_id id);
 /* Whether the process with that start time has tables. */
 bool tables_has_process(const struct tables *t, struct process_id id);
 
+/*
+ * Keeps the version of the mappings that the process's tables have, if it has tables.
+ * tables_version returns it, 0 without one.
+ */
+void tables_set_version(struct tables *t, struct process_id id, u64 version);
+u64 tables_version(const struct tables *t, struct process_id id);
+
 struct tables_usage {
 	u32 nr_processes, nr_jvms, nr_modules, nr_modules_failed;
 	u32 nr_rows, nr_ranges;

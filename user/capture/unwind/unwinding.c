@@ -191,6 +191,8 @@ static bool update(struct unwinding *u, struct process *p, u64 since_ns)
 			 (struct refused){ p->id, p->mappings.nr, time_mono_ns() + REFUSED_NS });
 		return false;
 	}
+	if (!err || is_late)
+		tables_set_version(u->tables, p->id, p->mappings_version);
 	/* Without tables BPF keeps its stacks, and they are walked when the rows are there. */
 	if (err == -EAGAIN && !is_late && time_boot_ns() < p->program_ns + YOUNG_NS)
 		tables_remove_process(u->tables, p->id);
@@ -247,12 +249,26 @@ static const struct unwalked *kept_stack(const struct sample *sample)
 	return kept;
 }
 
+/*
+ * Whether the tables have earlier mappings. After lost events nobody reports which mappings
+ * changed: they are read again here or for names.
+ */
+static bool is_outdated(const struct unwinding *u, struct process *p)
+{
+	process_refresh(p);
+	return !p->exit_ns && tables_version(u->tables, p->id) != p->mappings_version;
+}
+
 bool unwinding_must_wait(struct unwinding *u, struct process *p, const struct sample *sample)
 {
 	struct wanted *w = find_wanted(u, p);
+	bool has_tables = tables_has_process(u->tables, p->id), is_kept = kept_stack(sample);
+	bool has_old = !w && has_tables && is_outdated(u, p);
 	u64 now = time_mono_ns();
 
-	if (!kept_stack(sample) || (!w && tables_has_process(u->tables, p->id)))
+	if (has_old && !is_kept)
+		unwinding_want(u, p);
+	if (!is_kept || (!w && has_tables && !has_old))
 		return false;
 	if (w && w->is_building)
 		return now <= w->since_ns + BUILDING_NS;
