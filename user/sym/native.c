@@ -467,7 +467,7 @@ static int settle_place(struct native *n, pid_t pid, const struct mapping *m, st
 {
 	if (!p->file) {
 		u64 now = time_mono_ns();
-		int err = now < p->retry_ns ? -EAGAIN : open_file(n, pid, m, &p->file);
+		int err = now < p->retry_ns ? p->err : open_file(n, pid, m, &p->file);
 		if (err && now >= p->retry_ns)
 			p->retry_ns = now + RETRY_NS;
 		if (err)
@@ -560,6 +560,7 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		out->is_libjvm = !strcmp(out->module, "libjvm.so");
 		out->offset = pc - p->bias;
 		err = p->err;
+		out->is_passing = is_passing(err);
 		if (!err) {
 			struct module *module = p->file->module;
 			module->last_used = ++n->now;

@@ -23,7 +23,8 @@ struct native_name {
 	u64 offset;         /* of the pc, by the file's own addresses; in "[anon]" from its start */
 	u64 function;       /* of the function's start; of the pc if that is unknown */
 	bool is_libjvm;
-	bool is_role; /* the symbol was stripped: the name is that of the function's role */
+	bool is_role;    /* the symbol was stripped: the name is that of the function's role */
+	bool is_passing; /* why there is no symbol may pass: do not keep this name */
 };
 
 /* `debug_root` holds separate debug files: DEBUG_ROOT of elf/debugfile.h. */
@@ -51,9 +52,10 @@ void native_each_cache(const struct native *n, cache_use_fn visit, void *ctx);
  * until the next call. Returns 0 if there is a symbol. -ENOENT: no function is known there, or the
  * file was not found. -ESTALE: another file has replaced it. -EACCES, -EPERM: no right to read it.
  * -ENOEXEC: not an ELF file. -EBADMSG: a damaged ELF file. -EAGAIN: a worker is reading it; ask
- * again. -ETIMEDOUT: that took too long. For a process that has ended it works if its modules were
- * seen before or are still at their paths. Ask for many addresses in the order of their mappings.
- * If the modules in use exceed the budget, any other order reads their tables repeatedly.
+ * again. -ETIMEDOUT: that took too long. -EBUSY, -EMFILE and others: not now; is_passing is set.
+ * For a process that has ended it works if its modules were seen before or are still at their
+ * paths. Ask for many addresses in the order of their mappings. If the modules in use exceed the
+ * budget, any other order reads their tables repeatedly.
  */
 int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 		struct native_name *out);

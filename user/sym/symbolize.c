@@ -130,19 +130,15 @@ static frame_id cached_kernel(struct symbolizer *s, u64 pc)
 	return frame ? (frame_id)(*frame - 1) : name_kernel(s, pc);
 }
 
-/* *later: a worker is reading the file, and this frame is a placeholder. */
-static frame_id name_native(struct symbolizer *s, const struct process *p, const struct mapping *m,
-			    u64 pc, bool *later)
+static frame_id intern_native(struct symbolizer *s, const struct native_name *name)
 {
-	struct native_name name;
+	enum frame_kind kind = name->is_libjvm ? FRAME_JVM : FRAME_NATIVE;
 
-	*later = native_name(s->native, p->id.pid, m, pc, &name) == -EAGAIN;
-	enum frame_kind kind = name.is_libjvm ? FRAME_JVM : FRAME_NATIVE;
-	if (name.symbol) {
-		frame_id id = intern(s, kind, name.symbol, name.module, true);
-		return name.is_role ? note_inferred(s, id) : id;
+	if (name->symbol) {
+		frame_id id = intern(s, kind, name->symbol, name->module, true);
+		return name->is_role ? note_inferred(s, id) : id;
 	}
-	return intern_offset(s, kind, name.module, name.function);
+	return intern_offset(s, kind, name->module, name->function);
 }
 
 void symbolizer_set_budget(struct symbolizer *s, size_t bytes)
@@ -207,16 +203,19 @@ void symbolizer_forget(struct symbolizer *s, struct process_id id)
 	generated_code_forget(s->generated, id);
 }
 
+/* *later: a worker is reading the file, and this frame is a placeholder. */
 static frame_id cached_native(struct symbolizer *s, const struct process *p,
 			      const struct mapping *m, u64 pc, bool *later)
 {
 	u64 *place = frame_cache_place(&s->native_frames, p, pc);
+	struct native_name name;
 
 	*later = false;
 	if (*place)
 		return (frame_id)(*place - 1);
-	frame_id frame = name_native(s, p, m, pc, later);
-	if (!*later)
+	*later = native_name(s->native, p->id.pid, m, pc, &name) == -EAGAIN;
+	frame_id frame = intern_native(s, &name);
+	if (!name.is_passing)
 		*place = frame + 1ull;
 	return frame;
 }
