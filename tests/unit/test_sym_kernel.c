@@ -104,6 +104,22 @@ static void modules_and_bpf_programs_have_an_end(void **state)
 	assert_named(ks, 0xffffffffc0200000, "-");
 }
 
+/* Code between them that has no symbol yet is neither's. */
+static void bpf_programs_far_apart_have_an_end(void **state)
+{
+	auto_kernel_syms struct kernel_syms *ks = NULL;
+
+	assert_int_equal(parse("ffffffffc0000000 t bpf_prog_a\t[bpf]\n"
+			       "ffffffffc0000800 t bpf_prog_b\t[bpf]\n"
+			       "ffffffffc0400000 t bpf_prog_c\t[bpf]\n",
+			       &ks),
+			 0);
+	assert_named(ks, 0xffffffffc00007ff, "bpf_prog_a+0x7ff [bpf]");
+	assert_named(ks, 0xffffffffc0001000, "bpf_prog_b+0x800 [bpf]");
+	assert_named(ks, 0xffffffffc0200000, "-");
+	assert_named(ks, 0xffffffffc0400010, "bpf_prog_c+0x10 [bpf]");
+}
+
 static void hidden_addresses_are_a_permission_error(void **state)
 {
 	struct kernel_syms *ks = NULL;
@@ -370,6 +386,7 @@ int main(void)
 		cmocka_unit_test(an_address_is_named_by_the_symbol_before_it),
 		cmocka_unit_test(the_most_readable_name_of_an_address_wins),
 		cmocka_unit_test(modules_and_bpf_programs_have_an_end),
+		cmocka_unit_test(bpf_programs_far_apart_have_an_end),
 		cmocka_unit_test(hidden_addresses_are_a_permission_error),
 		cmocka_unit_test(a_user_without_rights_is_refused),
 		cmocka_unit_test(garbage_is_survived),

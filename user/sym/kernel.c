@@ -17,8 +17,8 @@
 #define LINE_MAX_BYTES 32768
 
 /*
- * The assumed length of a module's last function and of the last BPF program. There are no sizes,
- * and the next symbol may be gigabytes away.
+ * The assumed length of a module's last function and the greatest one of a BPF program. There are
+ * no sizes, and the next symbol may be gigabytes away.
  */
 #define LAST_REACH 65536
 
@@ -180,6 +180,15 @@ static void push(struct kernel_syms *ks, u64 addr, u32 name)
 	ks->names[ks->nr++] = name;
 }
 
+/*
+ * Whether code of the module ends before the next symbol, if that is far away. The code of BPF
+ * programs lies scattered, but has one module.
+ */
+static bool may_end_before(const struct entry *e, u32 next_module, const char *pool)
+{
+	return e->module && (e->module != next_module || !strcmp(pool + e->module, "bpf"));
+}
+
 /* Keeps one entry per address, and adds an end where a module's code ends. */
 static void pack(struct kernel_syms *ks, struct entries *e)
 {
@@ -189,8 +198,8 @@ static void pack(struct kernel_syms *ks, struct entries *e)
 		const struct entry *s = &e->all.at[i], *before = i ? s - 1 : NULL;
 		if (before && before->addr == s->addr)
 			continue;
-		if (before && before->module != s->module && before->module &&
-		    s->addr - before->addr > LAST_REACH)
+		if (before && s->addr - before->addr > LAST_REACH &&
+		    may_end_before(before, s->module, e->pool.at))
 			push(ks, before->addr + LAST_REACH, NO_NAME);
 		if (!ks->runs.nr || ks->runs.at[ks->runs.nr - 1].name != s->module)
 			vec_push(&ks->runs, (struct module_run){ (u32)ks->nr, s->module });
