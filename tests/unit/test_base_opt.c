@@ -11,7 +11,7 @@
 struct fields {
 	bool quiet, verbose;
 	int freq;
-	const char *output;
+	const char *output, *text;
 	double seconds;
 	struct opt_list names;
 	struct opt_pairs pairs;
@@ -24,6 +24,7 @@ static int parse(struct fields *f, int argc, char **argv)
 		{ 'v', "verbose", OPT_BOOL, &f->verbose, NULL, "" },
 		{ 'F', "freq", OPT_INT, &f->freq, "HZ", "" },
 		{ 'o', "output", OPT_STRING, &f->output, "FILE", "" },
+		{ 0, "text", OPT_TEXT, &f->text, "TEXT", "" },
 		{ 0, "seconds", OPT_DOUBLE, &f->seconds, "SEC", "" },
 		{ 'n', "name", OPT_LIST, &f->names, "NAME", "" },
 		{ 'a', "first", OPT_PAIRS, &f->pairs, "X", "" },
@@ -49,6 +50,17 @@ static void values_are_read_joined_and_separate(void **state)
 	assert_int_equal(PARSE(&f, "--freq", "-7", "-qv"), 4);
 	assert_int_equal(f.freq, -7);
 	assert_true(f.quiet && f.verbose);
+}
+
+static void a_text_may_be_empty(void **state)
+{
+	struct fields f = { 0 };
+
+	assert_int_equal(PARSE(&f, "--text", ""), 3);
+	assert_string_equal(f.text, "");
+	f.text = NULL;
+	assert_int_equal(PARSE(&f, "--text="), 2);
+	assert_string_equal(f.text, "");
 }
 
 static void a_list_keeps_all_its_values_in_order(void **state)
@@ -111,6 +123,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_read_joined_and_separate),
+		cmocka_unit_test(a_text_may_be_empty),
 		cmocka_unit_test(a_list_keeps_all_its_values_in_order),
 		cmocka_unit_test(pairs_keep_the_order_of_several_options),
 		cmocka_unit_test(a_double_dash_and_a_lone_dash_end_the_options),

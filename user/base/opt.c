@@ -45,7 +45,7 @@ static int set(const struct opt *opt, const char *word, const char *value)
 	char *end;
 
 	/* An unset shell variable, say: it would select nothing, or everything. */
-	if (value && !*value)
+	if (value && !*value && opt->type != OPT_TEXT)
 		return complain(word, "the value is empty");
 	errno = 0;
 	switch (opt->type) {
@@ -53,6 +53,7 @@ static int set(const struct opt *opt, const char *word, const char *value)
 		*(bool *)opt->field = true;
 		return 0;
 	case OPT_STRING:
+	case OPT_TEXT:
 		*(const char **)opt->field = value;
 		return 0;
 	case OPT_LIST:

@@ -11,6 +11,7 @@ enum opt_type {
 	OPT_BOOL,   /* bool *: set to true */
 	OPT_INT,    /* int *: a decimal number, whole argument */
 	OPT_STRING, /* const char **: points into argv */
+	OPT_TEXT,   /* const char **: as OPT_STRING, but the value may be empty */
 	OPT_DOUBLE, /* double *: a decimal number of any sign */
 	OPT_LIST,   /* struct opt_list *: the value is added; the option may be repeated */
 	OPT_PAIRS,  /* struct opt_pairs *: the same for several options, whose order matters */
@@ -45,7 +46,7 @@ struct opt {
  * Reads argv[1..argc) up to the first word that is not an option, or past "--". Returns the index
  * of the first word left, or -EINVAL after printing the wrong word and the reason to standard
  * error. Accepts `--opt=value`, `--opt value`, `-ovalue`, `-o value` and bundled flags (`-qv`).
- * Refuses an empty value.
+ * Refuses an empty value, except for OPT_TEXT.
  */
 int opt_parse(const struct opt *opts, size_t nr_opts, int argc, char **argv);
 

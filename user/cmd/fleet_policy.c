@@ -201,7 +201,7 @@ int fleet_policy_main(int argc, char **argv)
 	struct options o = { .request = { .wait_s = 2 }, .reason = "" };
 	const struct opt opts[] = {
 		FLEET_OPTS(&o.request),
-		{ 0, "set", OPT_STRING, &o.set, "LIMITS",
+		{ 0, "set", OPT_TEXT, &o.set, "LIMITS",
 		  "replace the policy, as in max-hz=49,events=cpu+offcpu; '' lifts all limits" },
 		{ 0, "reason", OPT_STRING, &o.reason, "TEXT", "shown to those who are refused" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
