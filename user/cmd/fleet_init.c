@@ -233,6 +233,14 @@ static int say_reload(int status)
 	return status;
 }
 
+/* It is of no use, and would be in the way of the next try. */
+static void remove_key(const char *folder)
+{
+	auto_free char *key = xasprintf("%s/key", folder);
+
+	unlink(key);
+}
+
 int fleet_add_main(int argc, char **argv)
 {
 	struct change c = { .role = "viewer" };
@@ -241,15 +249,19 @@ int fleet_add_main(int argc, char **argv)
 
 	if (status || c.help)
 		return status;
-	if (c.is_person) {
-		const struct options o = {
-			.dir = c.dir, .person = c.name, .role = c.role, .namespaces = c.namespaces
-		};
-		auto_free char *folder = xasprintf("%s/people/%s", c.dir, c.name);
-		status = make_key(&o, folder, public_key);
-	}
-	return say_reload(
-		status ?: layout_add(c.dir, kind_of(&c), c.name, c.is_person ? public_key : NULL));
+	if (!c.is_person)
+		return say_reload(layout_add(c.dir, kind_of(&c), c.name, NULL));
+	const struct options o = {
+		.dir = c.dir, .person = c.name, .role = c.role, .namespaces = c.namespaces
+	};
+	auto_free char *folder = xasprintf("%s/people/%s", c.dir, c.name);
+	status = make_key(&o, folder, public_key);
+	if (status)
+		return status;
+	status = layout_add(c.dir, kind_of(&c), c.name, public_key);
+	if (status)
+		remove_key(folder);
+	return say_reload(status);
 }
 
 int fleet_revoke_main(int argc, char **argv)

@@ -117,6 +117,7 @@ static int share(const char *dir, const char *name, const char *client)
 	auto_free char *text = NULL;
 	size_t len;
 
+	unlink(to); /* of a client of that name that was revoked */
 	if (!link(from, to))
 		return 0;
 	if (errno != EMLINK && errno != EPERM)
@@ -141,12 +142,32 @@ static int add_client(const char *dir, enum rights_kind kind, const char *name,
 	strcat(seed, "\n");
 	err = layout_write_file(path, true, seed, strlen(seed));
 	explicit_bzero(seed, sizeof(seed));
-	err = err ?: share(dir, "ca.pem", folder);
+	if (err)
+		return err;
+	err = share(dir, "ca.pem", folder);
 	if (!public_key)
 		err = err ?: share(dir, "keys", folder);
-	if (!err)
+	if (err)
+		unlink(path); /* no server knows it */
+	else
 		rights_add(users, kind, name, inbox, nkey);
 	return err;
+}
+
+/* Files that somebody else has put there stay, and so does the folder then. */
+static int remove_client(const char *dir, enum rights_kind kind, const char *name)
+{
+	static const char *const files[] = { "nats.nk", "ca.pem", "keys", "key", "person" };
+	auto_free char *folder = xasprintf("%s/%s/%s", dir, folders[kind], name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		auto_free char *path = xasprintf("%s/%s", folder, files[i]);
+		if (unlink(path) && errno != ENOENT)
+			return failed(path, -errno);
+	}
+	if (rmdir(folder) && errno != ENOENT && errno != ENOTEMPTY)
+		return failed(folder, -errno);
+	return 0;
 }
 
 /* --- a new folder ----------------------------------------------------------------------------- */
@@ -294,14 +315,16 @@ int layout_add(const char *dir, enum rights_kind kind, const char *name, const u
 	if (err)
 		return failed(name, err);
 	str_add(&out, "]\n");
-	return write_users(dir, &out);
+	status = write_users(dir, &out);
+	if (status)
+		remove_client(dir, kind, name);
+	return status;
 }
 
 int layout_revoke(const char *dir, enum rights_kind kind, const char *name)
 {
 	auto_close int lock = -1;
-	auto_free char *text = NULL,
-		       *seed = xasprintf("%s/%s/%s/nats.nk", dir, folders[kind], name);
+	auto_free char *text = NULL;
 	auto_str struct str out = { 0 };
 	int status = read_users(dir, &text, &lock);
 
@@ -312,8 +335,5 @@ int layout_revoke(const char *dir, enum rights_kind kind, const char *name)
 		return EXIT_FAILED;
 	}
 	str_add(&out, "]\n");
-	status = write_users(dir, &out);
-	if (!status && unlink(seed) && errno != ENOENT)
-		return failed(seed, -errno);
-	return status;
+	return write_users(dir, &out) ?: remove_client(dir, kind, name);
 }
