@@ -165,7 +165,7 @@ static enum verdict verdict_with(const char *selector, enum verdict v)
 	return out;
 }
 
-/* With a wrong clock a node refuses every request before it looks at its labels. */
+/* With a wrong clock, or without the key, a node refuses before it looks at its labels. */
 static void a_node_that_refuses_matches_by_its_labels(void **state)
 {
 	assert_int_equal(verdict_with("zone=x", VERDICT_CLOCK), VERDICT_CLOCK);
@@ -173,7 +173,32 @@ static void a_node_that_refuses_matches_by_its_labels(void **state)
 	assert_int_equal(verdict_with("zone!=x", VERDICT_DISABLED), VERDICT_NO_MATCH);
 	assert_int_equal(verdict_with("service=a", VERDICT_CLOCK), VERDICT_CLOCK);
 	assert_int_equal(verdict_with(NULL, VERDICT_CLOCK), VERDICT_CLOCK);
-	assert_int_equal(verdict_with("zone=y", VERDICT_SIGNATURE), VERDICT_SIGNATURE);
+	assert_int_equal(verdict_with("zone=x", VERDICT_SIGNATURE), VERDICT_SIGNATURE);
+	assert_int_equal(verdict_with("zone=y", VERDICT_SIGNATURE), VERDICT_NO_MATCH);
+}
+
+static void a_refusal_of_a_node_that_the_coin_leaves_out_is_none(void **state)
+{
+	const u8 id[FLEET_ID_LEN] = { 1 }, secret[FLEET_ID_LEN] = { 2 };
+	u64 nr_chosen = 0;
+	struct gather g;
+
+	gather_init(&g, &host, id, secret, "_INBOX.o.x");
+	g.selector = "";
+	g.skips_others = true;
+	g.to_ppb = FLEET_PPB / 4;
+	for (int i = 0; i < 101; i++) {
+		struct fleet_message m = { .kind = MESSAGE_ANSWER,
+					   .answer.verdict = VERDICT_SIGNATURE };
+		auto_free char *subject = xasprintf("_INBOX.o.x.answer.n%d", i);
+		memcpy(m.answer.id, id, sizeof(id));
+		snprintf(m.answer.node, sizeof(m.answer.node), "n%d", i);
+		nr_chosen += coin_of(g.coin, m.answer.node) < g.to_ppb;
+		gather_take(&g, subject, &m);
+	}
+	assert_in_range(nr_chosen, 10, 40);
+	assert_int_equal(g.nodes.nr, nr_chosen);
+	gather_fini(&g);
 }
 
 /* Waves of one recording have one id: older versions draw by it. */
@@ -269,6 +294,7 @@ int main(void)
 		cmocka_unit_test(a_node_of_another_protocol_is_named_once),
 		cmocka_unit_test(a_node_that_was_seen_and_is_silent_is_named_once),
 		cmocka_unit_test(a_node_that_refuses_matches_by_its_labels),
+		cmocka_unit_test(a_refusal_of_a_node_that_the_coin_leaves_out_is_none),
 		cmocka_unit_test(a_wave_with_the_id_of_the_first_is_none_of_its_own),
 		cmocka_unit_test(a_second_end_adds_jvms_that_died_and_nothing_else),
 		cmocka_unit_test(a_seed_has_its_public_key),

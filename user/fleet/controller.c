@@ -342,14 +342,15 @@ static void end_census(struct controller *c)
 {
 	const struct gather *g = &c->census;
 
+	const struct gather_node *refuses = gather_refuses_key(g);
 	take_census(c);
 	census_text_report(g, c->host->report, c->host->ctx);
 	if (g->nr_twins)
 		report(c, "two nodes have the same name; only one of them counts");
 	if (!g->nodes.nr) {
 		fail(c, xstrdup("no node answered"), false);
-	} else if (g->nodes.at[0]->verdict == VERDICT_SIGNATURE) {
-		fail(c, xasprintf("%s: %s", g->nodes.at[0]->name, g->nodes.at[0]->why), false);
+	} else if (refuses) {
+		fail(c, xasprintf("%s: %s", refuses->name, refuses->why), false);
 	} else if (!c->nr_matched) {
 		fail(c,
 		     xasprintf("%zu nodes answered, none matches \"%s\"", g->nodes.nr,

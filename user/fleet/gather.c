@@ -167,16 +167,16 @@ static bool is_chosen(const struct gather *g, const char *name)
 	return coin_of(g->coin, name) < g->to_ppb;
 }
 
-/* A node that refuses a request at once has not compared its labels with the selector. */
+/* A node that refuses a request at once has compared neither its labels nor its coin. */
 static enum verdict verdict_of(const struct gather *g, const struct fleet_answer *a)
 {
 	auto_str struct str why = { 0 };
 	struct selector s;
 
-	if (!a->verdict || a->verdict == VERDICT_SIGNATURE || !g->selector ||
-	    selector_parse(g->selector, &s, &why) || selector_admits(&s, a->labels))
+	if (!a->verdict || !g->selector || selector_parse(g->selector, &s, &why))
 		return a->verdict;
-	return VERDICT_NO_MATCH;
+	return selector_admits(&s, a->labels) && is_chosen(g, a->node) ? a->verdict
+								       : VERDICT_NO_MATCH;
 }
 
 static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave, bool is_older)
@@ -267,6 +267,20 @@ void gather_take(struct gather *g, const char *subject, const struct fleet_messa
 		take_done(g, &m->done, wave, is_older);
 	else if (m->kind == MESSAGE_CHUNK)
 		pulls_take(&g->pulls, &m->chunk);
+}
+
+const struct gather_node *gather_refuses_key(const struct gather *g)
+{
+	const struct gather_node *first = NULL;
+
+	vec_each(n, &g->nodes) {
+		if ((*n)->verdict == VERDICT_NO_MATCH)
+			continue;
+		if ((*n)->verdict != VERDICT_SIGNATURE)
+			return NULL;
+		first = first ?: *n;
+	}
+	return first;
 }
 
 void gather_take_foreign(struct gather *g, const char *subject)

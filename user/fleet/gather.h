@@ -96,6 +96,9 @@ void gather_tick(struct gather *g, u64 now_ns);
 size_t gather_count(const struct gather *g, enum gather_state state);
 struct gather_node *gather_find(const struct gather *g, const char *name);
 
+/* The first node that matches, if none of them knows the key, or the signature is not right. */
+const struct gather_node *gather_refuses_key(const struct gather *g);
+
 /*
  * Takes up to `max` nodes with results for an aggregator, first those of its zone ("": any). They
  * become HANDED.

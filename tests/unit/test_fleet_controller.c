@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the controller makes of the answers of nodes. */
+#include "test.h"
+
+#include <string.h>
+
+#include "base/auto.h"
+#include "base/time.h"
+#include "fleet/controller.h"
+#include "fleet/key.h"
+
+#define INBOX "_INBOX.o.x"
+
+/* A controller with a clock of its own, and what it has published. */
+struct world {
+	struct controller_host host;
+	struct controller_order order;
+	struct controller *c;
+	u64 now_ns;
+	u8 private_key[FLEET_KEY_LEN];
+	u8 id[FLEET_ID_LEN], to_aggregators[FLEET_ID_LEN]; /* of the last requests */
+	u32 nr_gets, nr_tasks;
+};
+
+static u64 mono_ns(void *ctx)
+{
+	return ((struct world *)ctx)->now_ns;
+}
+
+static u64 wall_ms(void *ctx)
+{
+	return 1000000;
+}
+
+static void report(void *ctx, const char *text)
+{
+}
+
+static void publish(void *ctx, const char *subject, const char *reply, const void *bytes,
+		    size_t len)
+{
+	struct world *w = ctx;
+	struct fleet_message m;
+	struct fleet_request r;
+
+	assert_int_equal(message_decode(bytes, len, &m), 0);
+	if (m.kind == MESSAGE_SIGNED) {
+		assert_int_equal(request_decode(m.sealed.request, m.sealed.len, &r), 0);
+		bool is_to_nodes = !strcmp(subject, "sysflame.v1.req.all");
+		memcpy(is_to_nodes ? w->id : w->to_aggregators, r.id, FLEET_ID_LEN);
+	}
+	w->nr_gets += m.kind == MESSAGE_GET;
+	w->nr_tasks += m.kind == MESSAGE_TASK;
+	message_fini(&m);
+}
+
+static void begin(struct world *w, enum fleet_want want, const char *selector)
+{
+	u8 public_key[FLEET_KEY_LEN];
+
+	*w = (struct world){
+		.now_ns = NS_PER_SEC,
+		.order = { .want = want, .hz = 99, .duration_s = 30, .answers_ms = 2000 }
+	};
+	strcpy(w->order.selector, selector);
+	assert_int_equal(key_new(w->private_key, public_key), 0);
+	w->host = (struct controller_host){ .ctx = w,
+					    .mono_ns = mono_ns,
+					    .wall_ms = wall_ms,
+					    .publish = publish,
+					    .report = report,
+					    .private_key = w->private_key,
+					    .inbox = INBOX };
+	assert_int_equal(controller_start(&w->order, &w->host, &w->c), 0);
+}
+
+static void end(struct world *w)
+{
+	controller_free(w->c);
+}
+
+static void bring(struct world *w, const char *node, const struct fleet_message *m)
+{
+	auto_free char *subject = xasprintf(INBOX ".answer.%s", node);
+	auto_str struct str bytes = { 0 };
+
+	message_encode(m, &bytes);
+	controller_message(w->c, subject, bytes.at, bytes.len);
+}
+
+/* A node of that zone answers the last request. */
+static void answer(struct world *w, const char *node, const char *zone, enum verdict v)
+{
+	struct fleet_message m = { .kind = MESSAGE_ANSWER, .answer.verdict = v };
+
+	memcpy(m.answer.id, w->id, sizeof(m.answer.id));
+	copy_text(m.answer.node, sizeof(m.answer.node), node);
+	snprintf(m.answer.labels, sizeof(m.answer.labels), "node=%s,zone=%s", node, zone);
+	copy_text(m.answer.why, sizeof(m.answer.why),
+		  v == VERDICT_SIGNATURE ? "This node does not know the key." : "");
+	bring(w, node, &m);
+}
+
+static struct controller_state step(struct world *w, u64 after_ns)
+{
+	controller_step(w->c); /* it has heard them */
+	w->now_ns += after_ns;
+	controller_step(w->c);
+	return controller_view(w->c);
+}
+
+static void a_node_that_refuses_the_key_does_not_fail_the_others(void **state)
+{
+	struct world w;
+
+	begin(&w, WANT_SLICES, "");
+	answer(&w, "n1", "x", VERDICT_SIGNATURE);
+	answer(&w, "n2", "x", VERDICT_ACCEPT);
+	struct controller_state s = step(&w, NS_PER_SEC);
+	assert_null(s.error);
+	assert_int_equal(s.phase, CONTROLLER_RECORDS);
+	assert_int_equal(s.nr_matched, 2);
+	answer(&w, "n1", "x", VERDICT_SIGNATURE);
+	answer(&w, "n2", "x", VERDICT_ACCEPT);
+	s = step(&w, NS_PER_MS);
+	assert_int_equal(gather_count(s.nodes, GATHER_WORKS), 1);
+	const struct gather_node *n = gather_find(s.nodes, "n1");
+	assert_int_equal(n->verdict, VERDICT_SIGNATURE);
+	assert_string_equal(n->why, "This node does not know the key.");
+	end(&w);
+}
+
+static void a_node_that_refuses_the_key_can_be_left_out_by_its_labels(void **state)
+{
+	struct world w;
+
+	begin(&w, WANT_SLICES, "zone!=y");
+	answer(&w, "n1", "y", VERDICT_SIGNATURE);
+	answer(&w, "n2", "x", VERDICT_ACCEPT);
+	struct controller_state s = step(&w, NS_PER_SEC);
+	assert_null(s.error);
+	assert_int_equal(s.nr_matched, 1);
+	assert_int_equal(s.nr_chosen, 1);
+	answer(&w, "n1", "y", VERDICT_SIGNATURE);
+	s = step(&w, NS_PER_MS);
+	assert_null(gather_find(s.nodes, "n1"));
+	end(&w);
+}
+
+static void a_key_that_no_node_knows_fails_the_request(void **state)
+{
+	struct world w;
+
+	begin(&w, WANT_CENSUS, "zone=x");
+	answer(&w, "n1", "y", VERDICT_NO_MATCH);
+	answer(&w, "n2", "x", VERDICT_SIGNATURE);
+	answer(&w, "n3", "x", VERDICT_SIGNATURE);
+	struct controller_state s = step(&w, NS_PER_SEC);
+	assert_int_equal(s.phase, CONTROLLER_ENDED);
+	assert_string_equal(s.error, "n2: This node does not know the key.");
+	end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_node_that_refuses_the_key_does_not_fail_the_others),
+		cmocka_unit_test(a_node_that_refuses_the_key_can_be_left_out_by_its_labels),
+		cmocka_unit_test(a_key_that_no_node_knows_fails_the_request),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
