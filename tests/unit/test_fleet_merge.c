@@ -203,6 +203,114 @@ static void stacks_that_no_two_nodes_share_are_truncated(void **state)
 	end(&m);
 }
 
+/* Merges everything that was added, and reads the profile. */
+static struct profile *combined(struct combine *c)
+{
+	struct profile *p = profile_new();
+	auto_str struct str why = { 0 };
+
+	for (int i = 0; i < 10 && !combine_is_done(c); i++)
+		combine_step(c, true);
+	assert_true(combine_is_done(c));
+	assert_null(c->error);
+	auto_fclose FILE *f = fmemopen(c->profile.at, c->profile.len, "r");
+	assert_non_null(f);
+	assert_int_equal(profile_read(f, p, &why), 0);
+	return p;
+}
+
+static u32 nr_with(const struct combine *c, u32 err)
+{
+	u32 nr = 0;
+
+	vec_each(t, &c->totals)
+		nr += t->err == err;
+	return nr;
+}
+
+/* The second merge has the outcome of the first one, too. */
+static void a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges(void **state)
+{
+	static const char full[] = "a 9007199254740991\n";
+	struct combine c;
+	char node[16];
+
+	assert_int_equal(combine_init(&c, NULL), 0);
+	for (u32 i = 0; i < 200; i++) {
+		snprintf(node, sizeof(node), "n%u", i);
+		const struct spool_result r = { node, "zone=a", 1000000, full, strlen(full) };
+		assert_int_equal(combine_add(&c, &r), 0);
+		combine_step(&c, false);
+	}
+	auto_profile struct profile *p = combined(&c);
+	assert_int_equal(profile_total(p, 0), 9007199254740991);
+	assert_int_equal(c.totals.nr, 200);
+	assert_int_equal(nr_with(&c, 0), 1);
+	assert_int_equal(nr_with(&c, EOVERFLOW), 199);
+	assert_int_equal(profile_find_note(p, NOTE_INCOMPLETE "fleet-unreadable")->value, 199);
+	combine_fini(&c);
+}
+
+/* What an aggregator made of two nodes. */
+static void add_outcome_of(struct combine *c, const char *first, const char *second)
+{
+	auto_str struct str bytes = { 0 }, why = { 0 };
+	struct merged m;
+
+	begin(&m);
+	add_text(&m, first, "a 5000000000000000\n");
+	add_text(&m, second, "a 7\n");
+	struct work *work = merge_begin_spool(NULL, &m.spool, &m.order);
+	assert_int_equal(merge_result(work, &bytes, &why), 0);
+	work_free(work);
+	spool_close(&m.spool);
+	assert_int_equal(combine_add_outcome(c, bytes.at, bytes.len), 0);
+}
+
+static void outcomes_that_exceed_the_limit_together_leave_out_the_nodes_of_one(void **state)
+{
+	struct combine c;
+
+	assert_int_equal(combine_init(&c, NULL), 0);
+	add_outcome_of(&c, "n1", "n2");
+	add_outcome_of(&c, "n3", "n4");
+	const struct spool_result r = { "n5", "zone=a", 1000000, "a 11\n", 5 };
+	assert_int_equal(combine_add(&c, &r), 0);
+	auto_profile struct profile *p = combined(&c);
+	assert_int_equal(profile_total(p, 0), 5000000000000018);
+	assert_int_equal(nr_with(&c, 0), 3);
+	vec_each(t, &c.totals) {
+		bool is_out = !strcmp(t->node, "n3") || !strcmp(t->node, "n4");
+		assert_int_equal(t->err, is_out ? EOVERFLOW : 0);
+		assert_true(is_out == !t->raw);
+	}
+	assert_int_equal(profile_find_note(p, NOTE_INCOMPLETE "fleet-unreadable")->value, 2);
+	combine_fini(&c);
+}
+
+/* It does not fail the request. */
+static void a_profile_of_an_aggregator_that_cannot_be_read_is_left_out(void **state)
+{
+	auto_str struct str bytes = { 0 }, why = { 0 };
+	struct combine c;
+	struct merged m;
+
+	assert_int_equal(combine_init(&c, NULL), 0);
+	begin(&m);
+	add_text(&m, "n1", "a 3\n");
+	struct work *work = merge_begin_spool(NULL, &m.spool, &m.order);
+	assert_int_equal(merge_result(work, &bytes, &why), 0);
+	work_free(work);
+	spool_close(&m.spool);
+	assert_int_equal(combine_add_outcome(&c, bytes.at, bytes.len - 5), 0);
+	add_outcome_of(&c, "n2", "n3");
+	auto_profile struct profile *p = combined(&c);
+	assert_int_equal(profile_total(p, 0), 5000000000000007);
+	assert_int_equal(nr_with(&c, 0), 2);
+	assert_int_not_equal(c.totals.at[0].err, 0);
+	combine_fini(&c);
+}
+
 /* Several merges, whose outcomes are merged again. */
 static void nothing_is_lost_or_counted_twice_over_many_merges(void **state)
 {
@@ -219,15 +327,8 @@ static void nothing_is_lost_or_counted_twice_over_many_merges(void **state)
 		wanted += i + 1;
 		combine_step(&c, false);
 	}
-	for (int i = 0; i < 10 && !combine_is_done(&c); i++)
-		combine_step(&c, true);
-	assert_true(combine_is_done(&c));
-	assert_null(c.error);
+	auto_profile struct profile *p = combined(&c);
 	assert_int_equal(c.totals.nr, 4 * COMBINE_RESULTS + 7);
-	auto_profile struct profile *p = profile_new();
-	auto_str struct str why = { 0 };
-	auto_fclose FILE *f = fmemopen(c.profile.at, c.profile.len, "r");
-	assert_int_equal(profile_read(f, p, &why), 0);
 	assert_int_equal(profile_total(p, 0), wanted);
 	combine_fini(&c);
 }
@@ -241,6 +342,10 @@ int main(void)
 		cmocka_unit_test(a_damaged_or_cut_result_is_left_out),
 		cmocka_unit_test(a_hundred_thousand_lambdas_become_one_frame),
 		cmocka_unit_test(stacks_that_no_two_nodes_share_are_truncated),
+		cmocka_unit_test(a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges),
+		cmocka_unit_test(
+			outcomes_that_exceed_the_limit_together_leave_out_the_nodes_of_one),
+		cmocka_unit_test(a_profile_of_an_aggregator_that_cannot_be_read_is_left_out),
 		cmocka_unit_test(nothing_is_lost_or_counted_twice_over_many_merges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

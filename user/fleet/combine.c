@@ -22,10 +22,13 @@ void combine_fini(struct combine *c)
 	for (int i = 0; i < COMBINE_LANES; i++) {
 		work_free(c->lanes[i].work);
 		spool_close(&c->lanes[i].merges);
+		vec_fini(&c->lanes[i].outcomes);
 	}
 	spool_close(&c->next);
+	vec_fini(&c->waiting);
 	str_fini(&c->profile);
 	vec_fini(&c->totals);
+	vec_fini(&c->outcome_of);
 	free(c->error);
 }
 
@@ -49,23 +52,71 @@ int combine_add(struct combine *c, const struct spool_result *r)
 	return c->next.nr_results < MERGE_RESULTS || c->holds ? spool_add(&c->next, r) : -ENOSPC;
 }
 
-static void add_totals(struct combine *c, const struct merge_outcome *o)
+/* --- outcomes --------------------------------------------------------------------------------- */
+
+static void add_totals(struct combine *c, const struct merge_outcome *o, u32 outcome)
 {
-	vec_each(t, &o->totals)
+	vec_each(t, &o->totals) {
 		vec_push(&c->totals, *t);
+		vec_push(&c->outcome_of, outcome);
+	}
 }
 
+/* Its nodes are among the totals. */
+static int add_outcome(struct combine *c, u32 outcome, const struct str *profile)
+{
+	u32 nr = 0;
+
+	vec_each(of, &c->outcome_of)
+		nr += *of == outcome;
+	int err = spool_add_merged(&c->next, profile->at, profile->len, nr);
+	if (!err)
+		vec_push(&c->waiting, outcome);
+	return err;
+}
+
+/* Aggregators merge no outcomes, and lose none. */
 int combine_add_outcome(struct combine *c, const void *bytes, size_t len)
 {
 	struct merge_outcome o = { 0 };
+	u32 outcome = c->nr_outcomes++;
+	size_t before = c->totals.nr;
 	int err = merge_parse(bytes, len, &o);
 
-	err = err ?: spool_add_merged(&c->next, o.profile.at, o.profile.len);
-	if (!err)
-		add_totals(c, &o);
+	if (!err && o.lost.nr)
+		err = -EBADMSG;
+	if (!err) {
+		add_totals(c, &o, outcome);
+		err = add_outcome(c, outcome, &o.profile);
+	}
+	if (err)
+		c->totals.nr = c->outcome_of.nr = before;
 	merge_outcome_fini(&o);
 	return err;
 }
+
+/* The nodes of a lane's outcomes become those of `joined`, also of the ones that were left out. */
+static void join_outcomes(struct combine *c, const struct combine_lane *lane,
+			  const struct merge_outcome *o, u32 joined)
+{
+	for (size_t i = 0; i < lane->outcomes.nr; i++) {
+		u32 err = 0;
+		vec_each(l, &o->lost)
+			err = l->index == i ? l->err : err;
+		for (size_t t = 0; t < c->totals.nr; t++) {
+			struct merge_total *total = &c->totals.at[t];
+			if (c->outcome_of.at[t] != lane->outcomes.at[i])
+				continue;
+			c->outcome_of.at[t] = joined;
+			if (!err || total->err)
+				continue;
+			total->err = err;
+			total->raw = total->value = 0;
+		}
+	}
+}
+
+/* --- merges ----------------------------------------------------------------------------------- */
 
 static bool is_batch(const struct combine *c)
 {
@@ -90,27 +141,34 @@ bool combine_is_full(const struct combine *c)
 /* The other lane must not merge the outcome so far once more. */
 static void begin(struct combine *c, struct combine_lane *lane)
 {
-	if (c->profile.len && spool_add_merged(&c->next, c->profile.at, c->profile.len)) {
+	if (c->profile.len && add_outcome(c, c->profile_outcome, &c->profile)) {
 		fail(c, "no memory");
 		return;
 	}
 	str_fini(&c->profile);
 	c->has_begun = true;
 	lane->merges = c->next;
+	lane->outcomes = c->waiting;
+	c->waiting = (struct combine_outcomes){ 0 };
 	if (spool_open(&c->next))
 		fail(c, "no memory");
 	lane->work = merge_begin_spool(c->workers, &lane->merges, &c->order);
 }
 
 /* The second of two outcomes waits for a merge with the first. */
-static void take_outcome(struct combine *c, struct merge_outcome *o)
+static void take_outcome(struct combine *c, const struct combine_lane *lane,
+			 struct merge_outcome *o)
 {
-	add_totals(c, o);
+	u32 outcome = c->nr_outcomes++;
+
+	join_outcomes(c, lane, o, outcome);
+	add_totals(c, o, outcome);
 	if (!c->profile.len) {
 		str_fini(&c->profile);
 		c->profile = o->profile;
+		c->profile_outcome = outcome;
 		o->profile = (struct str){ 0 };
-	} else if (spool_add_merged(&c->next, o->profile.at, o->profile.len)) {
+	} else if (add_outcome(c, outcome, &o->profile)) {
 		fail(c, "no memory");
 	}
 }
@@ -132,7 +190,8 @@ static void take_result(struct combine *c, struct combine_lane *lane)
 	if (err)
 		fail(c, why.at);
 	else
-		take_outcome(c, &o);
+		take_outcome(c, lane, &o);
+	vec_fini(&lane->outcomes);
 	merge_outcome_fini(&o);
 }
 

@@ -14,22 +14,32 @@
 #define COMBINE_RESULTS 256
 #define COMBINE_BYTES   (8u << 20)
 
+/* Numbers of outcomes, in the order in which a spool has them. */
+struct combine_outcomes {
+	u32 *at;
+	size_t nr, cap;
+};
+
 /* A merge that runs. */
 struct combine_lane {
 	struct work *work;   /* NULL: none */
 	struct spool merges; /* its input */
+	struct combine_outcomes outcomes;
 };
 
 struct combine {
 	struct workers *workers;
 	struct merge_order order;
-	bool holds;        /* nothing is merged yet: the share is not final */
-	struct spool next; /* results and outcomes that wait */
+	bool holds;                      /* nothing is merged yet: the share is not final */
+	struct spool next;               /* results and outcomes that wait */
+	struct combine_outcomes waiting; /* those of `next` */
 	struct combine_lane lanes[COMBINE_LANES];
 	bool has_begun;
 	struct str profile; /* outcome so far; that of running merges is missing */
+	u32 profile_outcome, nr_outcomes;
 	VEC(struct merge_total) totals;
-	char *error; /* owned; NULL */
+	VEC(u32) outcome_of; /* by total; those of one spool become one */
+	char *error;         /* owned; NULL */
 };
 
 /* Negative errno. */

@@ -72,9 +72,13 @@ int spool_add(struct spool *s, const struct spool_result *r)
 	return err;
 }
 
-int spool_add_merged(struct spool *s, const void *bytes, size_t len)
+int spool_add_merged(struct spool *s, const void *bytes, size_t len, u32 nr_nodes)
 {
-	return add(s, (struct spool_entry){ .kind = SPOOL_MERGED, .len = (u32)len }, "", "", bytes);
+	const struct spool_entry e = { .kind = SPOOL_MERGED,
+				       .weight_ppm = nr_nodes,
+				       .len = (u32)len };
+
+	return add(s, e, "", "", bytes);
 }
 
 int spool_add_note(struct spool *s, const char *key, const char *text, u64 value)
@@ -151,11 +155,14 @@ int merge_parse(const void *bytes, size_t len, struct merge_outcome *out)
 		struct merge_total t;
 		memcpy(&t, at, sizeof(t));
 		t.node[sizeof(t.node) - 1] = '\0';
-		if (!node_name_is_valid(t.node)) {
-			vec_fini(&out->totals);
+		if (!*t.node && t.err) {
+			vec_push(&out->lost, (struct merge_lost){ (u32)t.raw, t.err });
+		} else if (node_name_is_valid(t.node)) {
+			vec_push(&out->totals, t);
+		} else {
+			merge_outcome_fini(out);
 			return -EBADMSG;
 		}
-		vec_push(&out->totals, t);
 		at += sizeof(t);
 		len -= sizeof(t);
 	}
@@ -166,5 +173,6 @@ int merge_parse(const void *bytes, size_t len, struct merge_outcome *out)
 void merge_outcome_fini(struct merge_outcome *o)
 {
 	vec_fini(&o->totals);
+	vec_fini(&o->lost);
 	str_fini(&o->profile);
 }

@@ -39,8 +39,8 @@ struct spool_result {
 /* Adds the result of a node. Negative errno. */
 int spool_add(struct spool *s, const struct spool_result *r);
 
-/* Adds the profile of an earlier merge, or of an aggregator. */
-int spool_add_merged(struct spool *s, const void *bytes, size_t len);
+/* Adds the profile of an earlier merge, or of an aggregator: an outcome of so many nodes. */
+int spool_add_merged(struct spool *s, const void *bytes, size_t len, u32 nr_nodes);
 
 /* Adds a note, or the title if the key is "". */
 int spool_add_note(struct spool *s, const char *key, const char *text, u64 value);
@@ -69,8 +69,15 @@ struct merge_total {
 			   EOVERFLOW: with it a sum would exceed what formats hold */
 };
 
+/* An outcome of the spool that was left out, for the same reasons. */
+struct merge_lost {
+	u32 index; /* in the order of spool_add_merged */
+	u32 err;
+};
+
 struct merge_outcome {
 	VEC(struct merge_total) totals;
+	VEC(struct merge_lost) lost;
 	struct str profile; /* in our own format (docs/profile-format.md) */
 };
 

@@ -33,6 +33,7 @@ struct merging {
 	VEC(struct merge_total) totals;
 	double carry[SCALE_TYPES]; /* of rounding */
 	size_t prune_at;           /* nodes of `p` */
+	u32 nr_outcomes;           /* of the spool, so far */
 	u64 nr_bad;
 };
 
@@ -55,20 +56,25 @@ static int read_at(int fd, u64 *at, void *bytes, size_t len)
 	return 0;
 }
 
-static int read_entry(int fd, u64 *at, struct entry *e)
+static int read_head(int fd, u64 *at, struct spool_entry *head)
 {
-	int err = read_at(fd, at, &e->head, sizeof(e->head));
+	int err = read_at(fd, at, head, sizeof(*head));
 
 	if (err)
 		return err;
-	if (e->head.first_len > SPOOL_TEXT_MAX || e->head.second_len > SPOOL_TEXT_MAX ||
-	    e->head.len > SPOOL_BYTES_MAX)
-		return -EBADMSG;
+	return head->first_len > SPOOL_TEXT_MAX || head->second_len > SPOOL_TEXT_MAX ||
+			       head->len > SPOOL_BYTES_MAX
+		       ? -EBADMSG
+		       : 0;
+}
+
+static int read_rest(int fd, u64 at, struct entry *e)
+{
 	e->first[e->head.first_len] = e->second[e->head.second_len] = '\0';
 	e->bytes = xmalloc(e->head.len + 1u);
-	err = read_at(fd, at, e->first, e->head.first_len);
-	err = err ?: read_at(fd, at, e->second, e->head.second_len);
-	return err ?: read_at(fd, at, e->bytes, e->head.len);
+	int err = read_at(fd, &at, e->first, e->head.first_len);
+	err = err ?: read_at(fd, &at, e->second, e->head.second_len);
+	return err ?: read_at(fd, &at, e->bytes, e->head.len);
 }
 
 /* --- labels ----------------------------------------------------------------------------------- */
@@ -257,16 +263,19 @@ static int add_result(struct merging *m, const struct entry *e, struct merge_tot
 	return 0;
 }
 
-static int add_merged(struct merging *m, const struct entry *e)
+static void add_merged(struct merging *m, const struct entry *e)
 {
 	auto_profile struct profile *file = profile_new();
 	int err = read_profile(e, file) ?: add_sums(m, file);
+	const struct merge_total lost = { .raw = m->nr_outcomes++, .err = (u32)-err };
 
-	if (err)
-		return err;
+	if (err) {
+		vec_push(&m->totals, lost);
+		m->nr_bad += e->head.weight_ppm;
+		return;
+	}
 	merge_stacks(m->p, file, NULL, NULL, NULL);
 	add_facts(m->p, file);
-	return 0;
 }
 
 static int add_entry(struct merging *m, const struct entry *e)
@@ -285,7 +294,8 @@ static int add_entry(struct merging *m, const struct entry *e)
 		m->nr_bad += err != 0;
 		return 0;
 	case SPOOL_MERGED:
-		return add_merged(m, e);
+		add_merged(m, e);
+		return 0;
 	case SPOOL_NOTE:
 		if (*e->first) {
 			profile_note(m->p, e->first, e->second, e->head.weight_ppm);
@@ -310,18 +320,27 @@ static void limit_tree(struct merging *m)
 	m->prune_at = m->prune_at > PRUNE_NODES ? m->prune_at : PRUNE_NODES;
 }
 
-static int merge_all(struct merging *m, int fd)
+static int merge_some(struct merging *m, int fd, bool are_outcomes)
 {
 	u64 at = 0;
 	int err = 0;
 
 	for (u32 i = 0; !err && i < m->params.nr; i++) {
 		struct entry e = { 0 };
-		err = read_entry(fd, &at, &e) ?: add_entry(m, &e);
+		err = read_head(fd, &at, &e.head);
+		if (!err && (e.head.kind == SPOOL_MERGED) == are_outcomes)
+			err = read_rest(fd, at, &e) ?: add_entry(m, &e);
+		at += (u64)e.head.first_len + e.head.second_len + e.head.len;
 		free(e.bytes);
 		limit_tree(m);
 	}
 	return err;
+}
+
+/* Results that do not fit any more are left out one by one; of an outcome all nodes would be. */
+static int merge_all(struct merging *m, int fd)
+{
+	return merge_some(m, fd, true) ?: merge_some(m, fd, false);
 }
 
 static void note_bad(struct merging *m)

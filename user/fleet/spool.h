@@ -9,8 +9,8 @@
 
 enum spool_kind {
 	SPOOL_RESULT, /* texts: the node and its labels */
-	SPOOL_MERGED,
-	SPOOL_NOTE, /* texts: key and sentence; weight_ppm: the value */
+	SPOOL_MERGED, /* weight_ppm: the number of its nodes */
+	SPOOL_NOTE,   /* texts: key and sentence; weight_ppm: the value */
 };
 
 /* The two texts and the bytes follow. */
@@ -28,7 +28,10 @@ struct spool_params {
 	char wanted[NR_SELECTOR_PROCESS][128]; /* of merge_order */
 };
 
-/* The totals and the profile follow. */
+/*
+ * The totals and the profile follow. A total without a name is an outcome that was left out: `raw`
+ * is its index (merge_lost).
+ */
 struct outcome_head {
 	u32 magic, nr_totals;
 };
