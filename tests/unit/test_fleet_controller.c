@@ -6,6 +6,7 @@
 
 #include "base/auto.h"
 #include "base/time.h"
+#include "fleet/aggregators.h"
 #include "fleet/controller.h"
 #include "fleet/key.h"
 
@@ -161,12 +162,50 @@ static void a_key_that_no_node_knows_fails_the_request(void **state)
 	end(&w);
 }
 
+/* A node has finished: its result can be fetched. */
+static void done(struct world *w, const char *node)
+{
+	struct fleet_message m = { .kind = MESSAGE_DONE, .done.size = 10 };
+
+	memcpy(m.done.id, w->id, sizeof(m.done.id));
+	copy_text(m.done.node, sizeof(m.done.node), node);
+	bring(w, node, &m);
+}
+
+/* An aggregator takes them for profiles. */
+static void audit_lists_are_not_handed_to_aggregators(void **state)
+{
+	static const enum fleet_want wants[] = { WANT_SLICES, WANT_AUDIT };
+	struct world w;
+	char name[16];
+
+	for (size_t i = 0; i < ARRAY_SIZE(wants); i++) {
+		begin(&w, wants[i], "");
+		struct fleet_message m = { .kind = MESSAGE_ANSWER, .answer.node = "agg1" };
+		memcpy(m.answer.id, w.to_aggregators, sizeof(m.answer.id));
+		bring(&w, "agg1", &m);
+		for (int round = 0; round < 2; round++) {
+			for (int n = 0; n < AGGREGATORS_FROM; n++) {
+				snprintf(name, sizeof(name), "n%d", n);
+				answer(&w, name, "x", VERDICT_ACCEPT);
+				if (round)
+					done(&w, name);
+			}
+			step(&w, NS_PER_SEC);
+		}
+		assert_int_equal(w.nr_tasks, wants[i] != WANT_AUDIT);
+		assert_int_equal(w.nr_gets != 0, wants[i] == WANT_AUDIT);
+		end(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_that_refuses_the_key_does_not_fail_the_others),
 		cmocka_unit_test(a_node_that_refuses_the_key_can_be_left_out_by_its_labels),
 		cmocka_unit_test(a_key_that_no_node_knows_fails_the_request),
+		cmocka_unit_test(audit_lists_are_not_handed_to_aggregators),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,8 @@ static int audit(const struct options *o)
 
 	a.host.text = take_text;
 	if (!status) {
-		const struct controller_order order = asking_order(&a, WANT_AUDIT, o->select);
+		struct controller_order order = asking_order(&a, WANT_AUDIT, o->select);
+		order.is_confirmed = true; /* it takes an operator anyway */
 		status = asking_add(&a, &order);
 	}
 	status = status ?: asking_run(&a, CONTROLLER_ENDED);

@@ -329,7 +329,8 @@ void controller_choose(struct controller *c, double share)
 	waves_plan(c->coins, (u32)c->nr_matched, nr_chosen, in_waves, &c->waves);
 	c->nr_chosen = nr_chosen < c->nr_matched ? nr_chosen : c->nr_matched;
 	c->combine.holds = c->waves.nr > 1;
-	c->nodes.hands_out = c->nr_chosen >= AGGREGATORS_FROM && aggregators_alive(&c->aggregators);
+	c->nodes.hands_out = c->order.want != WANT_AUDIT && c->nr_chosen >= AGGREGATORS_FROM &&
+			     aggregators_alive(&c->aggregators);
 	if (c->waves.nr == 1)
 		settle(c);
 	else
@@ -341,8 +342,8 @@ void controller_choose(struct controller *c, double share)
 static void end_census(struct controller *c)
 {
 	const struct gather *g = &c->census;
-
 	const struct gather_node *refuses = gather_refuses_key(g);
+
 	take_census(c);
 	census_text_report(g, c->host->report, c->host->ctx);
 	if (g->nr_twins)
