@@ -47,6 +47,28 @@ static void a_node_cannot_answer_for_another(void **state)
 	gather_fini(&g);
 }
 
+static void an_answer_with_the_label_of_another_node_is_none(void **state)
+{
+	static const char *const labels[] = { "node=n2", "zone=x,node=n2", "node=n11,zone=x",
+					      "node=n" };
+	const u8 id[FLEET_ID_LEN] = { 1 }, secret[FLEET_ID_LEN] = { 2 };
+	struct fleet_message m = { .kind = MESSAGE_ANSWER, .answer.node = "n1" };
+	struct gather g;
+
+	gather_init(&g, &host, id, secret, "_INBOX.o.x");
+	memcpy(m.answer.id, id, sizeof(id));
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+		copy_text(m.answer.labels, sizeof(m.answer.labels), labels[i]);
+		gather_take(&g, "_INBOX.o.x.answer.n1", &m);
+	}
+	assert_int_equal(g.nodes.nr, 0);
+	assert_int_equal(g.nr_strange, ARRAY_SIZE(labels));
+	copy_text(m.answer.labels, sizeof(m.answer.labels), "node=n1,zone=x");
+	gather_take(&g, "_INBOX.o.x.answer.n1", &m);
+	assert_int_equal(g.nodes.nr, 1);
+	gather_fini(&g);
+}
+
 static u64 nr_taken; /* by a node of an older version, of those that draw */
 
 static void take_older(struct gather *g, const char *name)
@@ -289,6 +311,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_cannot_answer_for_another),
+		cmocka_unit_test(an_answer_with_the_label_of_another_node_is_none),
 		cmocka_unit_test(a_node_of_an_older_version_counts_if_it_was_chosen),
 		cmocka_unit_test(the_end_of_a_node_comes_the_way_of_its_answer),
 		cmocka_unit_test(a_node_of_another_protocol_is_named_once),

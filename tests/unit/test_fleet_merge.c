@@ -203,6 +203,34 @@ static void stacks_that_no_two_nodes_share_are_truncated(void **state)
 	end(&m);
 }
 
+/* Whatever its labels, its samples and its notes say. */
+static void a_node_delivers_under_its_own_name_only(void **state)
+{
+	auto_profile struct profile *p = profile_new();
+	auto_str struct str bytes = { 0 };
+	struct merged m;
+
+	profile_add_type(p, "cpu", "samples");
+	profile_note(p, "fleet-node/n2", "heavy", 99);
+	profile_note(p, NOTE_INCOMPLETE "fleet-silent", "nodes left out", 7);
+	profile_note(p, NOTE_INCOMPLETE "slices", "damaged", 3);
+	const struct labels labels = { .tags = "job=a, node=n2, node:3" };
+	profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "a", "")),
+		    profile_intern_labels(p, &labels), 0, 5);
+	assert_int_equal(sflm_write(p, &bytes), 0);
+	begin(&m);
+	m.order.keeps_nodes = true;
+	const struct spool_result r = { "n1", "zone=x,node=n2", 1000000, bytes.at, bytes.len };
+	assert_int_equal(spool_add(&m.spool, &r), 0);
+	run(&m);
+	assert_string_equal(m.p->labels.at[m.p->weights.at[0].labels].tags,
+			    "job=a, node=n1, zone=x");
+	assert_null(profile_find_note(m.p, "fleet-node/n2"));
+	assert_null(profile_find_note(m.p, NOTE_INCOMPLETE "fleet-silent"));
+	assert_int_equal(profile_find_note(m.p, NOTE_INCOMPLETE "slices")->value, 3);
+	end(&m);
+}
+
 /* Merges everything that was added, and reads the profile. */
 static struct profile *combined(struct combine *c)
 {
@@ -346,6 +374,7 @@ int main(void)
 		cmocka_unit_test(
 			outcomes_that_exceed_the_limit_together_leave_out_the_nodes_of_one),
 		cmocka_unit_test(a_profile_of_an_aggregator_that_cannot_be_read_is_left_out),
+		cmocka_unit_test(a_node_delivers_under_its_own_name_only),
 		cmocka_unit_test(nothing_is_lost_or_counted_twice_over_many_merges),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,6 +167,14 @@ static bool is_chosen(const struct gather *g, const char *name)
 	return coin_of(g->coin, name) < g->to_ppb;
 }
 
+/* Samples and coverage are shown by this label. Without it an answer says less, and no lie. */
+static bool names_another(const struct fleet_answer *a)
+{
+	char name[sizeof(a->labels)];
+
+	return labels_find(a->labels, "node", name, sizeof(name)) && strcmp(name, a->node) != 0;
+}
+
 /* A node that refuses a request at once has compared neither its labels nor its coin. */
 static enum verdict verdict_of(const struct gather *g, const struct fleet_answer *a)
 {
@@ -257,7 +265,8 @@ void gather_take(struct gather *g, const char *subject, const struct fleet_messa
 	bool is_older = inbox_is_older(g->pulls.inbox, subject, m);
 	u32 wave;
 
-	if (!is_older && !inbox_is_right(g->pulls.inbox, subject, m)) {
+	if ((!is_older && !inbox_is_right(g->pulls.inbox, subject, m)) ||
+	    (m->kind == MESSAGE_ANSWER && names_another(&m->answer))) {
 		g->nr_strange++;
 		return;
 	}

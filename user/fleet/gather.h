@@ -67,7 +67,7 @@ struct gather {
 	struct node_names foreign; /* nodes of another version of the protocol, which do not */
 	struct node_names silent;  /* gather_take_seen: they did not answer */
 	u32 nr_twins;              /* answers of a second node of the same name */
-	u32 nr_strange;            /* messages to the subject of another node */
+	u32 nr_strange;            /* messages to the subject, or with the label, of another node */
 	u64 nr_answers;            /* of any kind, for those who wait until all is silent */
 };
 
@@ -80,7 +80,7 @@ void gather_add_wave(struct gather *g, const u8 *id);
 
 /*
  * A message to one of its inboxes. Others are ignored. So is a message that names another node than
- * its subject does (fleet/inbox.h).
+ * its subject (fleet/inbox.h) or its label `node` does.
  */
 void gather_take(struct gather *g, const char *subject, const struct fleet_message *m);
 

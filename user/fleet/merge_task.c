@@ -80,22 +80,30 @@ static int read_rest(int fd, u64 at, struct entry *e)
 /* --- labels ----------------------------------------------------------------------------------- */
 
 struct marking {
-	const char *node_labels;
+	const char *node, *node_labels;
 	bool keeps_nodes;
 	VEC(char *) texts; /* tags of label sets; owned */
 };
+
+/* A node names no other: neither in its labels nor in its samples. */
+static bool is_name(const char *key)
+{
+	return !strcmp(key, "node");
+}
 
 static void add_node_tags(struct tags *all, const struct marking *m)
 {
 	auto_free char *copy = xstrdup(m->node_labels);
 	char *rest = copy, *pair;
 
+	if (m->keeps_nodes)
+		tags_add_text(all, "node", m->node);
 	while ((pair = strsep(&rest, ","))) {
 		char *value = strchr(pair, '=');
 		if (!value || all->all.nr >= TAGS_MAX)
 			continue;
 		*value++ = '\0';
-		if (m->keeps_nodes || strcmp(pair, "node") != 0)
+		if (!is_name(pair))
 			tags_add_text(all, pair, value);
 	}
 }
@@ -109,9 +117,10 @@ static void mark(struct labels *l, void *ctx)
 	struct tag tag;
 
 	for (u32 nr = 0; nr < TAGS_MAX / 2 && tag_next(&at, &tag); nr++) {
-		if (tag.is_number)
+		bool is_own = !is_name(tag.key);
+		if (is_own && tag.is_number)
 			tags_add_number(&all, tag.key, tag.number, tag.unit);
-		else
+		else if (is_own)
 			tags_add_text(&all, tag.key, tag.text);
 		tag_fini(&tag);
 	}
@@ -159,7 +168,17 @@ static int add_sums(struct merging *m, const struct profile *file)
 	return err;
 }
 
-static void add_facts(struct profile *p, const struct profile *file)
+/* Of the coverage, which the controller alone writes. */
+static bool is_of_fleet(const struct note *n)
+{
+	size_t len = strlen(NOTE_INCOMPLETE);
+	const char *key = n->key + (strncmp(n->key, NOTE_INCOMPLETE, len) ? 0 : len);
+
+	return !strncmp(key, "fleet-", strlen("fleet-"));
+}
+
+/* Outcomes have notes of the fleet, results of nodes have none. */
+static void add_facts(struct profile *p, const struct profile *file, bool is_outcome)
 {
 	bool is_first = !p->start_wall_ns && !p->duration_ns;
 
@@ -172,6 +191,8 @@ static void add_facts(struct profile *p, const struct profile *file)
 	if (file->duration_ns > p->duration_ns)
 		p->duration_ns = file->duration_ns;
 	vec_each(n, &file->notes) {
+		if (!is_outcome && is_of_fleet(n))
+			continue;
 		const struct note *old = profile_find_note(p, n->key);
 		u64 before = old ? old->value : 0;
 		profile_note(p, n->key, n->text,
@@ -242,7 +263,9 @@ static void merge_file(struct merging *m, const struct profile *file, struct mar
 static int add_result(struct merging *m, const struct entry *e, struct merge_total *total)
 {
 	auto_profile struct profile *file = profile_new_sharing(raw_frames(m));
-	struct marking marking = { .node_labels = e->second, .keeps_nodes = m->params.keeps_nodes };
+	struct marking marking = { .node = e->first,
+				   .node_labels = e->second,
+				   .keeps_nodes = m->params.keeps_nodes };
 	int err = read_profile(e, file);
 
 	if (err)
@@ -259,7 +282,7 @@ static int add_result(struct merging *m, const struct entry *e, struct merge_tot
 		return err;
 	merge_file(m, file, &marking);
 	marking_fini(&marking);
-	add_facts(m->p, file);
+	add_facts(m->p, file, false);
 	return 0;
 }
 
@@ -275,7 +298,7 @@ static void add_merged(struct merging *m, const struct entry *e)
 		return;
 	}
 	merge_stacks(m->p, file, NULL, NULL, NULL);
-	add_facts(m->p, file);
+	add_facts(m->p, file, true);
 }
 
 static int add_entry(struct merging *m, const struct entry *e)
