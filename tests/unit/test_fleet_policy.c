@@ -269,10 +269,33 @@ static void a_policy_ends_with_the_role_of_its_signer(void **state)
 	set_role(w, FLEET_OPERATOR);
 	ask(w);
 	assert_int_equal(w->nr_started, 1);
-	/* Nor does it come back when the key does. */
+	/* It comes back with the key, an earlier one does not. */
 	member_message(w->member, "", first.at, first.len);
 	ask(w);
+	expect_why(w, VERDICT_POLICY, "99 Hz are more than this node's 49.");
+	assert_int_equal(w->nr_started, 1);
+	set_role(w, FLEET_VIEWER);
+	set_role(w, FLEET_OPERATOR);
+	send_policy(w, -1, "max-hz=19");
+	w->request.hz = 49;
+	ask(w);
 	assert_int_equal(w->nr_started, 2);
+}
+
+static void a_policy_that_has_ended_is_neither_reported_nor_a_reason(void **state)
+{
+	struct world *w = *state;
+
+	send_policy(w, 0, "max-hz=49");
+	set_role(w, FLEET_VIEWER);
+	set_role(w, FLEET_OPERATOR);
+	w->request.hz = 199;
+	w->request.duration_s = 301;
+	ask(w);
+	bring(w);
+	assert_int_equal(w->gather.nodes.at[0]->verdict, VERDICT_POLICY);
+	assert_null(strstr(w->gather.nodes.at[0]->why, "policy of"));
+	assert_int_equal(w->gather.nodes.at[0]->policy_ms, 0);
 }
 
 static void a_kept_policy_holds_after_a_restart(void **state)
@@ -307,6 +330,7 @@ int main(void)
 		TEST(a_policy_from_the_future_is_refused),
 		TEST(oversized_and_timeless_policies_are_refused),
 		TEST(a_policy_ends_with_the_role_of_its_signer),
+		TEST(a_policy_that_has_ended_is_neither_reported_nor_a_reason),
 		TEST(a_kept_policy_holds_after_a_restart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

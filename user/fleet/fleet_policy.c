@@ -183,6 +183,6 @@ void fleet_policy_lower(const struct fleet_policy *p, struct policy_caps *caps)
 {
 	lower(&caps->max_hz, p->max_hz);
 	lower(&caps->max_duration_s, p->max_duration_s);
-	caps->by = p->at_ms ? p->by : NULL;
-	caps->events = p->at_ms ? p->events : NULL;
+	caps->by = *p->by ? p->by : NULL;
+	caps->events = *p->by ? p->events : NULL;
 }

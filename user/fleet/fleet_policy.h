@@ -17,8 +17,8 @@
 #define FLEET_POLICY_TEXT    512 /* bytes of the text */
 
 struct fleet_policy {
-	u64 at_ms; /* time of the signature since 1970; the latest policy holds; 0: none */
-	char by[64];
+	u64 at_ms;   /* time of the signature since 1970; the latest policy holds; 0: none */
+	char by[64]; /* of a node "": none holds, or not any more */
 	bool is_disabled;
 	u32 max_hz, max_duration_s, cpu_ppm; /* 0: no limit */
 	char events[128];                    /* joined by '+'; "": all */

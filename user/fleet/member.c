@@ -104,7 +104,7 @@ static void answer(const struct member *n, const struct reply *r, const struct m
 	a->instance = n->instance;
 	a->verdict = r->verdict;
 	if (f) {
-		a->policy_ms = n->policy.at_ms;
+		a->policy_ms = member_has_policy(n) ? n->policy.at_ms : 0;
 		a->nr_cpus = f->nr_cpus;
 		a->nr_jvms = f->nr_jvms;
 		a->busy_ppm = f->busy_ppm;

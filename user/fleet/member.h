@@ -94,6 +94,9 @@ void member_free(struct member *n);
 /* Takes the keys over. */
 void member_set_keys(struct member *n, struct fleet_keys *keys);
 
+/* Whether a policy of the fleet holds. It ends when its signer is no operator any more. */
+bool member_has_policy(const struct member *n);
+
 /* The subjects that it listens to; NULL after the last. */
 const char *member_subject(const struct member *n, u32 i);
 

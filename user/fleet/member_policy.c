@@ -15,12 +15,17 @@ void member_limit_budget(struct member *n)
 		budget_limit(&n->budget, n->policy.cpu_ppm ?: BUDGET_PPM, member_now_ns(n));
 }
 
-/* Its time stays: an earlier one must not come back. */
+bool member_has_policy(const struct member *n)
+{
+	return *n->policy.by != '\0';
+}
+
+/* Its time stays: an earlier one must not come back. It may itself, with the key. */
 void member_check_policy(struct member *n)
 {
 	const struct fleet_key *key = keys_find(&n->keys, n->policy_key);
 
-	if (!*n->policy.by || (key && key->role == FLEET_OPERATOR))
+	if (!member_has_policy(n) || (key && key->role == FLEET_OPERATOR))
 		return;
 	log_warn("fleet: the policy of %s holds no longer: the key is no operator's any more",
 		 n->policy.by);
@@ -63,7 +68,7 @@ void member_take_policy(struct member *n, const struct fleet_signed *m, const vo
 	}
 	if (p.at_ms < n->policy.at_ms)
 		refuse(n, "it is older than the one that holds");
-	if (p.at_ms <= n->policy.at_ms)
+	if (p.at_ms < n->policy.at_ms || (p.at_ms == n->policy.at_ms && member_has_policy(n)))
 		return;
 	memcpy(n->policy_key, m->key, sizeof(n->policy_key));
 	if (n->host->keep_policy)

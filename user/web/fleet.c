@@ -447,7 +447,10 @@ static void host_audit(void *ctx, const char *person, const char *what)
 
 /* --- the fleet -------------------------------------------------------------------------------- */
 
-/* The keys stay as they are if the file is missing or malformed. */
+/*
+ * The keys stay as they are if the file is missing or malformed. The signer of the policy that is
+ * kept may be among new ones.
+ */
 static void read_keys(struct fleet *f)
 {
 	auto_free char *path = xasprintf("%s/keys", f->sv->o->fleet->dir), *text = NULL;
@@ -469,7 +472,10 @@ static void read_keys(struct fleet *f)
 		keys_fini(&keys);
 		return;
 	}
+	bool has_policy = member_has_policy(f->member);
 	member_set_keys(f->member, &keys);
+	if (!has_policy)
+		fleet_policy_load(&f->policy, f->member);
 }
 
 static void take_events(struct fleet *f)
@@ -569,7 +575,6 @@ int fleet_new(struct service *sv, struct fleet **out)
 	}
 	/* Without keys it refuses everybody. */
 	read_keys(f);
-	fleet_policy_load(&f->policy, f->member);
 	for (u32 i = 0; member_subject(f->member, i); i++)
 		link_subscribe(f->link, member_subject(f->member, i));
 	*out = f;
