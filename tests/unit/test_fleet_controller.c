@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "fleet/aggregators.h"
 #include "fleet/controller.h"
+#include "fleet/coverage.h"
 #include "fleet/key.h"
 
 #define INBOX "_INBOX.o.x"
@@ -199,6 +200,35 @@ static void audit_lists_are_not_handed_to_aggregators(void **state)
 	}
 }
 
+#define CHOSEN    40
+#define DELIVERED 35
+
+/* 40 of 100 nodes were chosen. One of those that delivered had recorded half of the time. */
+static void the_estimate_is_the_total_of_the_profile(void **state)
+{
+	struct merge_total totals[CHOSEN] = { 0 };
+	struct controller_state s = { .nr_matched = 100,
+				      .nr_chosen = CHOSEN,
+				      .p = 0.4,
+				      .is_estimate = true,
+				      .totals = totals,
+				      .nr_totals = DELIVERED + 2 };
+	double total = 0;
+
+	for (u32 i = 0; i < DELIVERED; i++) {
+		totals[i] = (struct merge_total){ .raw = 20 + i, .value = (20 + i) * 5 / 2 };
+		totals[i].value *= i ? 1 : 2;
+		total += (double)totals[i].value;
+	}
+	totals[DELIVERED].err = totals[DELIVERED + 1].err = 1; /* and three are silent */
+	struct estimate e = coverage_estimate(&s);
+	assert_true(e.total > total - 0.01 && e.total < total + 0.01);
+	assert_true(e.has_interval && e.low < e.total && e.high > e.total);
+	/* Nodes that did not deliver make no interval. */
+	s.nr_totals = ESTIMATE_NODES - 1;
+	assert_false(coverage_estimate(&s).has_interval);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +236,7 @@ int main(void)
 		cmocka_unit_test(a_node_that_refuses_the_key_can_be_left_out_by_its_labels),
 		cmocka_unit_test(a_key_that_no_node_knows_fails_the_request),
 		cmocka_unit_test(audit_lists_are_not_handed_to_aggregators),
+		cmocka_unit_test(the_estimate_is_the_total_of_the_profile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,13 +23,18 @@ static void add(struct notes *n, const char *key, const char *text, u64 value)
 
 struct estimate coverage_estimate(const struct controller_state *c)
 {
-	double *values = xcalloc(c->nr_totals + 1, sizeof(values[0]));
+	double *values = xcalloc(c->nr_totals + c->nr_chosen + 1, sizeof(values[0]));
 	u32 nr = 0;
 
+	/* As in the profile: weighted by the recorded time, and 0 for nodes that did not deliver.
+	 */
 	for (size_t i = 0; i < c->nr_totals; i++)
 		if (!c->totals[i].err)
-			values[nr++] = (double)c->totals[i].raw;
-	struct estimate e = estimate_total(values, nr, c->is_estimate ? (u32)c->nr_matched : nr);
+			values[nr++] = (double)c->totals[i].value * (c->is_estimate ? c->p : 1);
+	u32 nr_sample = nr < c->nr_chosen ? (u32)c->nr_chosen : nr;
+	struct estimate e =
+		estimate_total(values, nr_sample, c->is_estimate ? (u32)c->nr_matched : nr_sample);
+	e.has_interval = e.has_interval && nr >= ESTIMATE_NODES;
 	free(values);
 	return e;
 }

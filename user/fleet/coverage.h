@@ -13,5 +13,5 @@
 /* Adds the notes and the title to a spool. Negative errno. */
 int coverage_add(struct spool *s, const struct controller_state *c, const char *selector);
 
-/* The estimate for all nodes that match, from the delivered ones. */
+/* The estimate for all nodes that match: the total of the profile. */
 struct estimate coverage_estimate(const struct controller_state *c);

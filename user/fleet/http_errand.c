@@ -36,7 +36,8 @@ static void end(struct http_errand *e, enum verdict v, const char *why, const st
 					      .len = r ? r->len : 0,
 					      .samples = e->samples,
 					      .lost = e->lost,
-					      .profile = e->session };
+					      .profile = e->session,
+					      .covered_ms = e->covered_ms };
 
 	member_ended(e->node->member, e->number, &result);
 	drop(e);
@@ -193,6 +194,7 @@ static void take_facts(void *ctx, const struct fetched *r)
 	} else if (state) {
 		e->samples = number(j, "samples");
 		e->lost = number(j, "lost");
+		e->covered_ms = number(j, "duration_ms");
 		take_file(e);
 	} else if (time_mono_ns() < e->give_up_ns) {
 		e->look_ns = time_mono_ns() + LOOK_NS;

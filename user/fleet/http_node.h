@@ -16,7 +16,7 @@ struct http_errand {
 	u64 session;    /* 0: none */
 	u64 look_ns;    /* when to look for the profile next; 0: somebody looks */
 	u64 give_up_ns; /* it must be there by then */
-	u64 samples, lost;
+	u64 samples, lost, covered_ms;
 	bool is_stopped;
 };
 
