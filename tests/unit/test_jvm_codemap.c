@@ -54,6 +54,59 @@ static void a_map_at_its_limit_counts_names_without_room_and_keeps_the_others(vo
 	codemap_free(map);
 }
 
+static void report_class(struct codemap *map, u64 number, const char *signature)
+{
+	codemap_class(map, number, (struct code_text){ signature, strlen(signature) });
+}
+
+/* A JVM that makes hidden classes all the time: each has a number of its own. */
+static void endless_classes_leave_room_for_code(void **state)
+{
+	const u64 used = 1ull << 40;
+	struct codemap *map = codemap_new();
+	char signature[64];
+
+	codemap_limit(map, 8 << 20);
+	report_class(map, used, "[B");
+	for (u64 i = 1; i <= 600011; i++) {
+		snprintf(signature, sizeof(signature), "La/B$$Lambda/0x%016llx;",
+			 (unsigned long long)i);
+		report_class(map, i, signature);
+		if (i % 1000 == 0)
+			assert_non_null(codemap_find_class(map, used));
+	}
+	struct codemap_size size = codemap_size(map);
+	assert_int_equal(size.nr_left_out, 0);
+	assert_true(size.bytes < 4 << 20);
+	codemap_limit(map, size.bytes + 4096);
+	assert_true(codemap_load(map, SEC, CODE, 64, method(map, "run")));
+	assert_string_equal(found(map, CODE, 2 *SEC), "run");
+	assert_string_equal(codemap_find_class(map, used), "byte[]");
+	assert_string_equal(codemap_find_class(map, 600011), "a.B$$Lambda");
+	/* A class that was dropped is found once it is reported again. */
+	assert_null(codemap_find_class(map, 1));
+	report_class(map, 1, "La/B$$Lambda/0x0000000000000001;");
+	assert_string_equal(codemap_find_class(map, 1), "a.B$$Lambda");
+	codemap_free(map);
+}
+
+static void long_names_of_unused_classes_are_freed(void **state)
+{
+	struct codemap *map = codemap_new();
+	char signature[4000];
+
+	codemap_limit(map, 8 << 20);
+	for (u64 i = 1; i <= 20011; i++) {
+		memset(signature, 'x', sizeof(signature));
+		snprintf(signature, 32, "L%020llu", (unsigned long long)i);
+		signature[21] = 'x';
+		codemap_class(map, i, (struct code_text){ signature, sizeof(signature) });
+	}
+	assert_int_equal(codemap_size(map).nr_left_out, 0);
+	assert_true(codemap_size(map).bytes < 4 << 20);
+	codemap_free(map);
+}
+
 /* A JVM that compiles and drops other methods all the time. Each stays for a moment. */
 static void names_of_removed_code_make_room_for_others(void **state)
 {
@@ -466,6 +519,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_that_fills_the_address_space_stays_within_the_budget),
 		cmocka_unit_test(a_map_at_its_limit_counts_names_without_room_and_keeps_the_others),
+		cmocka_unit_test(endless_classes_leave_room_for_code),
+		cmocka_unit_test(long_names_of_unused_classes_are_freed),
 		cmocka_unit_test(names_of_removed_code_make_room_for_others),
 		cmocka_unit_test(a_full_map_takes_new_code_after_much_was_removed),
 		cmocka_unit_test(code_is_found_while_it_exists),

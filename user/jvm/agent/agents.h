@@ -126,8 +126,8 @@ const char *agents_thread_name(const struct agents *a, struct process_id id, pid
 			       const char *comm);
 
 /*
- * The class for which a hook of a JVM passed a number; NULL if unknown (yet). Valid until
- * agents_free or 60 s after the JVM's end.
+ * The class for which a hook of a JVM passed a number; NULL if unknown (yet). Valid until the next
+ * agents_poll.
  */
 const char *agents_class(const struct agents *a, struct process_id id, u64 number);
 

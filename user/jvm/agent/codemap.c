@@ -56,16 +56,17 @@ void codemap_free(struct codemap *map)
 	vec_fini(&map->names);
 	vec_fini(&map->free_names);
 	dict_fini(&map->name_ids);
-	dict_fini(&map->classes);
+	dict_fini(&map->classes.names);
+	dict_fini(&map->old_classes.names);
 	java_names_free(map->pool);
 	free(map);
 }
 
-static size_t all_bytes(const struct codemap *map)
+size_t codemap_bytes(const struct codemap *map)
 {
 	return map->bytes + java_names_bytes(map->pool) + map->names.nr * sizeof(struct name) +
 	       map->free_names.cap * sizeof(u32) + dict_bytes(&map->name_ids) +
-	       dict_bytes(&map->classes);
+	       dict_bytes(&map->classes.names) + dict_bytes(&map->old_classes.names);
 }
 
 static size_t nr_names(const struct codemap *map)
@@ -108,8 +109,13 @@ static void mark_names(const struct codemap *map, bool *is_used)
 	is_used[map->loading] = true;
 }
 
-/* Classes are few and stay: an agent reports each of them once. */
-static void keep_texts(const struct codemap *map)
+static void keep_classes(const struct classes *c)
+{
+	dict_each(slot, &c->names)
+		java_names_keep((const char *)(uintptr_t)slot->value);
+}
+
+void codemap_sweep_texts(struct codemap *map)
 {
 	for (size_t i = 1; i < map->names.nr; i++) { /* the first one's are not of the pool */
 		const struct name *n = &map->names.at[i];
@@ -119,8 +125,9 @@ static void keep_texts(const struct codemap *map)
 		java_names_keep(n->method);
 		java_names_keep(n->signature);
 	}
-	dict_each(slot, &map->classes)
-		java_names_keep((const char *)(uintptr_t)slot->value);
+	keep_classes(&map->classes);
+	keep_classes(&map->old_classes);
+	java_names_sweep(map->pool);
 }
 
 /* Frees the names that neither code nor the holder refers to. */
@@ -141,8 +148,7 @@ static void sweep_names(struct codemap *map)
 			vec_push(&map->free_names, i);
 	}
 	free(is_used);
-	keep_texts(map);
-	java_names_sweep(map->pool);
+	codemap_sweep_texts(map);
 	map->sweep_names_at = 2 * nr_names(map) + SWEEP_NAMES_MIN;
 }
 
@@ -157,7 +163,7 @@ u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text cla
 {
 	if (nr_names(map) >= map->sweep_names_at)
 		sweep_names(map);
-	if (all_bytes(map) > map->max_bytes) {
+	if (codemap_bytes(map) > map->max_bytes) {
 		map->nr_left_out++;
 		return 0;
 	}
@@ -184,7 +190,7 @@ u32 codemap_name(struct codemap *map, enum frame_kind kind, struct code_text cla
 void codemap_limit(struct codemap *map, u64 max_bytes)
 {
 	map->max_bytes = max_bytes < BYTES_MAX ? max_bytes : BYTES_MAX;
-	map->is_full &= all_bytes(map) > map->max_bytes / 4 * 3;
+	map->is_full &= codemap_bytes(map) > map->max_bytes / 4 * 3;
 }
 
 static const struct page *find_page(const struct codemap *map, u64 addr)
@@ -278,9 +284,9 @@ static bool make_room(struct codemap *map)
 		forget(map, map->now_ns - CODEMAP_HISTORY_NS);
 		map->clean_at = 2 * map->code.nr + CLEAN_MIN;
 	}
-	if (map->is_full || all_bytes(map) > map->max_bytes) {
+	if (map->is_full || codemap_bytes(map) > map->max_bytes) {
 		forget(map, LIVE);
-		map->is_full = all_bytes(map) > map->max_bytes / 4 * 3;
+		map->is_full = codemap_bytes(map) > map->max_bytes / 4 * 3;
 	}
 	return !map->is_full;
 }
@@ -397,7 +403,7 @@ void codemap_inline(struct codemap *map, u64 addr, u32 begin_off, u32 end_off, c
 	u32 last = c && c->ranges.nr ? c->ranges.at[c->ranges.nr - 1].end_off : 0;
 
 	if (!nr || !c || begin_off < last || end_off <= begin_off ||
-	    c->ranges.nr >= INLINE_PER_MAX || all_bytes(map) > map->max_bytes)
+	    c->ranges.nr >= INLINE_PER_MAX || codemap_bytes(map) > map->max_bytes)
 		return;
 	for (u32 i = 0; i < nr; i++)
 		if (names[i] >= map->names.nr)
@@ -547,7 +553,7 @@ struct codemap_size codemap_size(const struct codemap *map)
 		.nr_gone = map->nr_gone,
 		.nr_ignored = map->nr_ignored,
 		.nr_left_out = map->nr_left_out,
-		.bytes = all_bytes(map),
+		.bytes = codemap_bytes(map),
 		.nr_names = nr_names(map),
 	};
 }
@@ -561,20 +567,4 @@ void codemap_each(const struct codemap *map,
 		if (c->unload_ns == LIVE)
 			visit(c->start, c->end, &frame, ctx);
 	}
-}
-
-void codemap_class(struct codemap *map, u64 number, struct code_text signature)
-{
-	if (all_bytes(map) > map->max_bytes)
-		map->nr_left_out++;
-	else
-		*dict_add(&map->classes, number) = (u64)(uintptr_t)java_names_intern_type(
-			map->pool, signature.at, signature.len);
-}
-
-const char *codemap_find_class(const struct codemap *map, u64 number)
-{
-	const u64 *name = dict_find(&map->classes, number);
-
-	return name ? (const char *)(uintptr_t)*name : NULL;
 }

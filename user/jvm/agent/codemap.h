@@ -96,9 +96,13 @@ void codemap_replay_end(struct codemap *map);
 int codemap_find(const struct codemap *map, u64 pc, u64 time_ns, u32 compile_id,
 		 struct java_frame *out, int max);
 
-/* The class for which hooks pass a number (WIRE_CLASS); NULL if it was not reported (yet). */
+/*
+ * The class for which hooks pass a number (WIRE_CLASS); NULL if it was not reported (yet). If there
+ * are too many, it forgets those that nobody has asked for lately. The agent reports such a class
+ * again when its own table (jvmmap/hook.c) has dropped it, too.
+ */
 void codemap_class(struct codemap *map, u64 number, struct code_text signature);
-const char *codemap_find_class(const struct codemap *map, u64 number);
+const char *codemap_find_class(struct codemap *map, u64 number);
 
 struct codemap_size {
 	size_t nr_live, nr_gone, nr_ignored, nr_left_out, bytes; /* left out: names without room */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data of a code map. Private to codemap.c and codemap_facts.c. */
+/* The data of a code map. Private to codemap.c, codemap_classes.c and codemap_facts.c. */
 #pragma once
 
 #include "base/dict.h"
@@ -44,6 +44,12 @@ struct page {
 	VEC(u32) code;
 };
 
+/* Classes for which hooks pass numbers. */
+struct classes {
+	struct dict names; /* number -> name in the pool */
+	size_t text_bytes; /* of the names; one with two numbers counts twice */
+};
+
 struct codemap {
 	struct java_names *pool;
 	VEC(struct name) names;
@@ -54,9 +60,9 @@ struct codemap {
 	struct dict name_ids; /* hash -> index in names; collisions at hash + 1, ... */
 	VEC(struct code) code;
 	VEC(struct page) pages;
-	struct dict page_ids; /* addr >> PAGE_SHIFT -> index in pages, + 1 */
-	struct dict classes;  /* number -> name in the pool */
-	VEC(u32) overlaps;    /* scratch */
+	struct dict page_ids;                /* addr >> PAGE_SHIFT -> index in pages, + 1 */
+	struct classes classes, old_classes; /* see codemap_classes.c */
+	VEC(u32) overlaps;                   /* scratch */
 	VEC(u64) new_methods; /* addresses of methods compiled since codemap_take_new */
 	size_t nr_gone, nr_ignored, nr_left_out, bytes, clean_at;
 	u64 max_bytes;
@@ -69,6 +75,12 @@ static inline bool code_is_stub(const struct codemap *map, u32 name)
 {
 	return map->names.at[name].class_name[0] == '\0';
 }
+
+/* All that it keeps. */
+size_t codemap_bytes(const struct codemap *map);
+
+/* Frees the texts in the pool that neither names nor classes refer to. */
+void codemap_sweep_texts(struct codemap *map);
 
 /* The method that exists at that address; NULL if there is none. */
 struct code *codemap_live_method(struct codemap *map, u64 addr);
