@@ -375,6 +375,24 @@ static void a_replay_after_a_loss_removes_unreported_code(void **state)
 	codemap_free(map);
 }
 
+static void a_replay_counts_inlined_frames_once(void **state)
+{
+	struct codemap *map = codemap_new();
+	u32 run = method(map, "run"), inner = method(map, "inner");
+	size_t bytes = 0;
+
+	for (int replay = 0; replay <= 100; replay++) {
+		codemap_replay_begin(map, SEC);
+		codemap_load(map, 0, CODE, 4096, run);
+		for (u32 i = 0; i < 1000; i++)
+			codemap_inline(map, CODE, 4 * i, 4 * i + 4, &inner, 1);
+		codemap_replay_end(map);
+		bytes = bytes ?: codemap_size(map).bytes;
+		assert_int_equal(codemap_size(map).bytes, bytes);
+	}
+	codemap_free(map);
+}
+
 static void implausible_code_is_ignored(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -535,6 +553,7 @@ int main(void)
 		cmocka_unit_test(facts_about_older_code_are_read_when_it_is_first_named),
 		cmocka_unit_test(inlined_frames_come_leaf_first_by_range),
 		cmocka_unit_test(a_replay_after_a_loss_removes_unreported_code),
+		cmocka_unit_test(a_replay_counts_inlined_frames_once),
 		cmocka_unit_test(implausible_code_is_ignored),
 		cmocka_unit_test(endlessly_nested_stubs_are_ignored),
 		cmocka_unit_test(endless_churn_stays_within_its_budget),

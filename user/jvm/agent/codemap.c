@@ -364,6 +364,7 @@ bool codemap_load(struct codemap *map, u64 time_ns, u64 addr, u64 size, u32 name
 	struct code *same = make_place(map, time_ns, addr, end, name);
 	if (same) {
 		same->replay = map->replay;
+		map->bytes -= code_bytes(same) - sizeof(*same);
 		same->ranges.nr = same->names.nr = 0;
 		return true;
 	}
