@@ -162,19 +162,37 @@ static void open_ring(struct agents *a, struct agents_entry *e, const struct inj
 	take_hooks(a, e, result, e->injected_ns + e->attach_ns);
 }
 
-static void change_hooks(struct agents *a, struct agents_entry *e,
-			 const struct inject_result *result)
+/* The session goes on without that command. */
+static void lose_command(struct agents_entry *e, enum inject_command command, const char *reason)
 {
-	u64 now_ns = time_mono_ns();
+	auto_free char *why = NULL;
 
-	if (result->outcome == INJECT_DONE) {
-		take_hooks(a, e, result, now_ns);
-		return;
+	if (command == INJECT_REFS) {
+		why = xasprintf("its reachable objects are unknown: %s", reason);
+	} else if (command == INJECT_HOOKS) {
+		why = xasprintf("its agent cannot be asked for other events: %s", reason);
+		hook_requests_fail(&e->hooks, time_mono_ns());
 	}
-	auto_free char *why =
-		xasprintf("its agent cannot be asked for other events: %s", result->reason);
-	entry_set_reason(e, why);
-	hook_requests_fail(&e->hooks, now_ns);
+	if (why)
+		entry_set_reason(e, why);
+}
+
+/* Why a command could not be sent: the negative errno of `order`. */
+static char *explain_order(int err)
+{
+	return err == -EPIPE
+		       ? xstrdup(INJECT_NO_HELPER)
+		       : xasprintf("cannot start a process for the attach (%s)", strerror(-err));
+}
+
+static void order_or_lose(struct agents *a, struct agents_entry *e, enum inject_command command)
+{
+	int err = order(a, e, command);
+
+	if (!err)
+		return;
+	auto_free char *why = explain_order(err);
+	lose_command(e, command, why);
 }
 
 static void start_cleaner(struct agents *a, struct agents_entry *e)
@@ -196,13 +214,10 @@ static void conclude(struct agents *a, struct agents_entry *e, const struct inje
 		if (result->is_lasting)
 			start_cleaner(a, e);
 	}
-	if (e->order.command == INJECT_REFS && result->outcome != INJECT_DONE) {
-		auto_free char *why =
-			xasprintf("its reachable objects are unknown: %s", result->reason);
-		entry_set_reason(e, why);
-	}
-	if (e->order.command == INJECT_HOOKS && e->ring)
-		change_hooks(a, e, result);
+	if (e->order.command == INJECT_HOOKS && e->ring && result->outcome == INJECT_DONE)
+		take_hooks(a, e, result, time_mono_ns());
+	else if (result->outcome != INJECT_DONE && (e->ring || e->order.command == INJECT_REFS))
+		lose_command(e, e->order.command, result->reason);
 	if (e->order.command != INJECT_START)
 		return;
 	users_find(a, e->uid)->nr_silent += result->outcome == INJECT_SILENT;
@@ -274,9 +289,8 @@ static void start_due(struct agents *a)
 		e->tries++;
 		int err = order(a, e, INJECT_START);
 		if (err) {
-			auto_free char *why = xasprintf(
-				"cannot start a process for the attach (%s)", strerror(-err));
-			entry_refuse(e, err == -EPIPE ? INJECT_NO_HELPER : why);
+			auto_free char *why = explain_order(err);
+			entry_refuse(e, why);
 		}
 	}
 }
@@ -386,10 +400,10 @@ static void start_commands(struct agents *a, u64 now)
 		if (!e->ring || e->injection || e->state != AGENT_ATTACHED)
 			continue;
 		if (e->refs_for) {
-			order(a, e, INJECT_REFS);
+			order_or_lose(a, e, INJECT_REFS);
 			e->refs_for = NULL;
 		} else if (hook_requests_wait(&e->hooks) && now >= e->hooks.next_ns) {
-			order(a, e, INJECT_HOOKS);
+			order_or_lose(a, e, INJECT_HOOKS);
 		}
 	}
 }
