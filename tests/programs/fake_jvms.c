@@ -3,7 +3,7 @@
 /*
  * N processes that look like JVMs: each maps FILE executable and listens where a JVM does. `mute`
  * ones never answer. `flood` ones answer like a JVM that has loaded the agent, and fill its buffer
- * with names as fast as it is read. Prints the PIDs, then "ready".
+ * with names and texts as fast as it is read. Prints the PIDs, then "ready".
  * usage: fake_jvms FILE N mute|flood
  */
 #include <err.h>
@@ -62,18 +62,21 @@ static char *put_number(char *at, uint64_t number)
 	return at;
 }
 
-/* A class with a new name of NAME_BYTES, or the name of a new thread. */
+/* A class with a new name of NAME_BYTES, the name of a new thread, or a text for the next slot. */
 static char *put_name(char *at, uint64_t number)
 {
-	char body[NAME_BYTES + 16], *end = put_number(body, number);
-	size_t len = number & 1 ? NAME_BYTES : 900;
+	static const enum wire_kind kinds[] = { WIRE_CLASS, WIRE_THREAD, WIRE_STRING };
+	const enum wire_kind kind = kinds[number % 3];
+	char body[NAME_BYTES + 16];
+	char *end = put_number(body, kind == WIRE_STRING ? number / 3 % WIRE_STRING_SLOTS : number);
+	size_t len = kind == WIRE_THREAD ? 900 : NAME_BYTES;
 
 	memset(end, 'a', len);
 	memcpy(end, "Lx", 2);
 	snprintf(end + 2, 20, "%018llu", (unsigned long long)number);
 	end[20] = 'b';
 	end += len;
-	*at++ = number & 1 ? WIRE_CLASS : WIRE_THREAD;
+	*at++ = (char)kind;
 	at = put_number(at, (uint64_t)(end - body));
 	memcpy(at, body, (size_t)(end - body));
 	return at + (end - body);

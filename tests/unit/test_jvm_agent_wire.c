@@ -60,6 +60,33 @@ static ssize_t decode(struct agent_wire *w, const struct str *s)
 	return agent_wire_decode(w, (const u8 *)s->at, s->len);
 }
 
+static void texts_without_room_are_left_out_and_counted(void **state)
+{
+	struct codemap *map = codemap_new();
+	auto_str struct str s = { 0 };
+	struct agent_wire w;
+	struct java_frame frame;
+
+	agent_wire_init(&w, map, 0);
+	size_t fixed_bytes = agent_wire_bytes(&w);
+	w.max_string_bytes = 10;
+	RECORD(&s, WIRE_STRING, "123456789", 6);
+	RECORD(&s, WIRE_STRING, "abcd", 7);
+	RECORD(&s, WIRE_STRING, "abcd", 6);
+	RECORD(&s, WIRE_STRING, "efgh", 6);
+	RECORD(&s, WIRE_CODE, "", 0, step(CODE), 64, 6);
+	RECORD(&s, WIRE_CODE, "", 0, step(0), 64, 7);
+	assert_int_equal(decode(&w, &s), s.len);
+	assert_int_equal(w.nr_left_out, 1);
+	assert_int_equal(agent_wire_bytes(&w), fixed_bytes + 5);
+	assert_int_equal(codemap_find(map, CODE, 1, 0, &frame, 1), 1);
+	assert_string_equal(frame.method, "efgh");
+	assert_int_equal(codemap_find(map, CODE + 64, 1, 0, &frame, 1), 1);
+	assert_string_equal(frame.method, "?");
+	agent_wire_fini(&w);
+	codemap_free(map);
+}
+
 static void names_of_threads_are_stored(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -264,6 +291,7 @@ static void invalid_records_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(texts_without_room_are_left_out_and_counted),
 		cmocka_unit_test(names_of_threads_are_stored),
 		cmocka_unit_test(loads_inlines_and_unloads_reach_the_map),
 		cmocka_unit_test(times_are_converted_from_the_time_namespace),

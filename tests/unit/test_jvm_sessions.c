@@ -14,7 +14,9 @@
 
 #include "base/time.h"
 #include "jvm/agent/agents_entry.h"
+#include "jvm/agent/budget.h"
 #include "jvmmap/wire.h"
+#include "jvmmap/wire_records.h"
 
 #define BYTES (WIRE_HEADER_BYTES + WIRE_RING_BYTES)
 
@@ -172,6 +174,56 @@ static void reachable_objects_are_unknown_if_the_command_cannot_be_sent(void **s
 	assert_non_null(strstr(w->entry->reason, "its reachable objects are unknown: "));
 }
 
+static char *put_number(char *at, u64 number)
+{
+	for (; number >= 0x80; number >>= 7)
+		*at++ = (char)(number | 0x80);
+	*at++ = (char)number;
+	return at;
+}
+
+/* Writes a text of WIRE_STRING_MAX bytes into that slot. */
+static void put_text(struct world *w, u32 slot)
+{
+	char record[WIRE_RECORD_MAX], body[8], *records = (char *)w->header + WIRE_HEADER_BYTES;
+	size_t head = (size_t)(put_number(body, slot) - body);
+	char *end = put_number(record + 1, head + WIRE_STRING_MAX);
+
+	record[0] = WIRE_STRING;
+	memcpy(end, body, head);
+	memset(end + head, 'x', WIRE_STRING_MAX);
+	end += head + WIRE_STRING_MAX;
+	for (char *at = record; at < end; at++)
+		records[w->header->head++ % WIRE_RING_BYTES] = *at;
+}
+
+/* The agent may send 32 MB of them. */
+static void texts_count_in_the_users_budget(void **state)
+{
+	struct world *w = *state;
+	struct agents_entry *e = w->entry;
+
+	poll_without_files(w);
+	u64 empty = w->agents->users.at[0].bytes;
+	assert_true(empty > agent_ring_held_bytes(e->ring));
+	for (u32 slot = 0; slot < 512; slot++)
+		put_text(w, slot);
+	while (!agent_ring_is_drained(e->ring))
+		poll_without_files(w);
+	assert_true(w->agents->users.at[0].bytes > empty + 512 * WIRE_STRING_MAX);
+	/* Others of the user have taken the rest. */
+	budget_begin(w->agents);
+	w->agents->users.at[0].bytes = AGENTS_BYTES;
+	assert_true(budget_allow(w->agents, e));
+	size_t full = agent_ring_held_bytes(e->ring);
+	for (u32 slot = 512; slot < 600; slot++)
+		put_text(w, slot);
+	while (!agent_ring_is_drained(e->ring))
+		agent_ring_read(e->ring);
+	assert_int_equal(agent_ring_held_bytes(e->ring), full);
+	assert_int_equal(agent_ring_nr_left_out(e->ring), 600 - 512);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, make_world, end_world)
 
 int main(void)
@@ -179,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(events_whose_command_cannot_be_sent_are_not_served),
 		TEST(reachable_objects_are_unknown_if_the_command_cannot_be_sent),
+		TEST(texts_count_in_the_users_budget),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,9 +191,22 @@ enum agent_ring_state agent_ring_read(struct agent_ring *r)
 	return RING_BROKEN;
 }
 
-void agent_ring_limit(struct agent_ring *r, u64 max_ns)
+size_t agent_ring_held_bytes(const struct agent_ring *r)
 {
+	return sizeof(*r) + agent_wire_bytes(&r->wire);
+}
+
+u64 agent_ring_nr_left_out(const struct agent_ring *r)
+{
+	return r->wire.nr_left_out;
+}
+
+void agent_ring_limit(struct agent_ring *r, u64 max_ns, u64 max_bytes)
+{
+	u64 fixed_bytes = agent_ring_held_bytes(r) - r->wire.string_bytes;
+
 	r->max_ns = max_ns < READ_NS ? max_ns : READ_NS;
+	r->wire.max_string_bytes = max_bytes > fixed_bytes ? max_bytes - fixed_bytes : 0;
 }
 
 void agent_ring_stop(struct agent_ring *r)

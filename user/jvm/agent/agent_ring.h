@@ -29,8 +29,15 @@ void agent_ring_close(struct agent_ring *r);
 /* Reads the available records for at most some milliseconds, and shows that we are alive. */
 enum agent_ring_state agent_ring_read(struct agent_ring *r);
 
-/* Limits the time of the next reads, to 20 ms at most. */
-void agent_ring_limit(struct agent_ring *r, u64 max_ns);
+/*
+ * Limits the next reads: their time, to 20 ms at most, and what the ring itself keeps of them.
+ * Texts without room are "?".
+ */
+void agent_ring_limit(struct agent_ring *r, u64 max_ns, u64 max_bytes);
+
+/* The memory that the ring takes beside the code map, and the number of texts without room. */
+size_t agent_ring_held_bytes(const struct agent_ring *r);
+u64 agent_ring_nr_left_out(const struct agent_ring *r);
 
 /* Requests the agent to end the session at its next event, in any case. */
 void agent_ring_stop(struct agent_ring *r);

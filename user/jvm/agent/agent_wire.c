@@ -64,7 +64,9 @@ static u32 slot(struct cursor *c, u32 limit)
 
 void agent_wire_init(struct agent_wire *w, struct codemap *map, s64 clock_off_ns)
 {
-	*w = (struct agent_wire){ .map = map, .clock_off_ns = clock_off_ns };
+	*w = (struct agent_wire){ .map = map,
+				  .clock_off_ns = clock_off_ns,
+				  .max_string_bytes = SIZE_MAX };
 	w->strings = xcalloc(WIRE_STRING_SLOTS, sizeof(w->strings[0]));
 	w->methods = xcalloc(WIRE_METHOD_SLOTS, sizeof(w->methods[0]));
 	codemap_hold(map, w->methods, WIRE_METHOD_SLOTS);
@@ -79,6 +81,12 @@ void agent_wire_fini(struct agent_wire *w)
 	free(w->strings);
 	free(w->methods);
 	*w = (struct agent_wire){ 0 };
+}
+
+size_t agent_wire_bytes(const struct agent_wire *w)
+{
+	return WIRE_STRING_SLOTS * sizeof(w->strings[0]) +
+	       WIRE_METHOD_SLOTS * sizeof(w->methods[0]) + w->string_bytes;
 }
 
 /* Converts a time of the JVM to ours; 0 stays 0. */
@@ -101,10 +109,19 @@ static void read_string(struct agent_wire *w, struct cursor *c)
 		c->is_bad = true;
 	if (c->is_bad)
 		return;
-	free((char *)w->strings[i].at);
-	w->strings[i] = (struct code_text){ xstrndup((const char *)c->at, len), 0 };
-	w->strings[i].len = strlen(w->strings[i].at);
+	const char *text = (const char *)c->at;
+	struct code_text *s = &w->strings[i];
 	c->at = c->end;
+	w->string_bytes -= s->at ? s->len + 1 : 0;
+	free((char *)s->at);
+	*s = (struct code_text){ 0 };
+	if (w->string_bytes + len + 1 > w->max_string_bytes) {
+		w->nr_left_out++;
+		return;
+	}
+	s->at = xstrndup(text, len);
+	s->len = strlen(s->at);
+	w->string_bytes += s->len + 1;
 }
 
 static struct code_text string_of(const struct agent_wire *w, u32 i)

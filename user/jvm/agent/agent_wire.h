@@ -20,12 +20,17 @@ struct agent_wire {
 	u32 method_slot, load_slot, method_strings[3];
 	bool is_dirty; /* records were lost: only a replay corrects this */
 	bool in_replay, lost_in_replay;
-	struct code_text *strings; /* by slot, owned */
-	u32 *methods;              /* by slot: number of the name in the map, plus 1 */
+	struct code_text *strings; /* by slot, owned; NULL: unknown, or left out */
+	size_t string_bytes, max_string_bytes;
+	u64 nr_left_out; /* strings without room */
+	u32 *methods;    /* by slot: number of the name in the map, plus 1 */
 };
 
 void agent_wire_init(struct agent_wire *w, struct codemap *map, s64 clock_off_ns);
 void agent_wire_fini(struct agent_wire *w);
+
+/* The memory that it takes; that for strings can be limited. */
+size_t agent_wire_bytes(const struct agent_wire *w);
 
 /*
  * Decodes the complete records in the buffer and returns their length. The rest is an incomplete

@@ -410,7 +410,8 @@ static void start_commands(struct agents *a, u64 now)
 
 static void note_left_out(struct agents_entry *e)
 {
-	size_t nr = codemap_size(e->map).nr_left_out + thread_names_left_out(e->threads);
+	size_t nr = codemap_size(e->map).nr_left_out + thread_names_left_out(e->threads) +
+		    (e->ring ? agent_ring_nr_left_out(e->ring) : 0);
 
 	if (!nr || e->state != AGENT_ATTACHED)
 		return;

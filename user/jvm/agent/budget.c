@@ -14,7 +14,8 @@
 static u64 bytes_of(const struct agents_entry *e)
 {
 	return (e->map ? codemap_size(e->map).bytes : 0) +
-	       (e->threads ? thread_names_bytes(e->threads) : 0);
+	       (e->threads ? thread_names_bytes(e->threads) : 0) +
+	       (e->ring ? agent_ring_held_bytes(e->ring) : 0);
 }
 
 void budget_begin(struct agents *a)
@@ -44,7 +45,7 @@ bool budget_allow(struct agents *a, struct agents_entry *e)
 
 	if (u->read_ns >= max_ns)
 		return false;
-	agent_ring_limit(e->ring, max_ns - u->read_ns);
+	agent_ring_limit(e->ring, max_ns - u->read_ns, agent_ring_held_bytes(e->ring) + room);
 	codemap_limit(e->map, codemap_size(e->map).bytes + room);
 	thread_names_limit(e->threads, thread_names_bytes(e->threads) + room);
 	return true;
