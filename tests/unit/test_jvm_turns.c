@@ -2,7 +2,11 @@
 /* Whose turn it is to be attached to. */
 #include "test.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/time.h"
 #include "jvm/agent/entry_state.h"
@@ -51,6 +55,8 @@ static struct world make_world(void)
 
 static void free_world(struct world *w)
 {
+	vec_each(u, &w->a.users)
+		vec_fini(&u->waiting);
 	vec_fini(&w->a.entries);
 	vec_fini(&w->a.users);
 }
@@ -118,6 +124,49 @@ static void all_users_together_hold_all_places_at_most(void **state)
 	free_world(&w);
 }
 
+static pid_t start_process(void)
+{
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return child;
+}
+
+/* A page may come late: from a slow disk, or while much is swapped in. */
+static void a_user_whose_memory_arrives_gets_agents_again(void **state)
+{
+	struct world w = make_world();
+	pid_t left[8];
+
+	add(&w, 1000, false);
+	add(&w, 0, false);
+	struct agents_entry *e = &w.a.entries.at[0], *of_root = &w.a.entries.at[1];
+	for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
+		assert_false(turns_wait_for_memory(&w.a, e));
+		left[i] = start_process();
+		turns_leave(&w.a, e, left[i]);
+		turns_leave(&w.a, of_root, left[i]);
+	}
+	assert_true(turns_wait_for_memory(&w.a, e));
+	assert_false(turns_wait_for_memory(&w.a, of_root));
+	kill(left[3], SIGKILL);
+	waitpid(left[3], NULL, 0);
+	assert_false(turns_wait_for_memory(&w.a, e));
+	left[3] = start_process();
+	turns_leave(&w.a, e, left[3]);
+	assert_true(turns_wait_for_memory(&w.a, e));
+	for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
+		kill(left[i], SIGKILL);
+		waitpid(left[i], NULL, 0);
+	}
+	free_world(&w);
+}
+
 static void the_last_try_comes_after_places_of_killed_readers_are_free(void **state)
 {
 	const struct inject_result no_place = { .outcome = INJECT_RETRY };
@@ -143,6 +192,7 @@ int main(void)
 		cmocka_unit_test(processes_that_failed_come_after_new_ones),
 		cmocka_unit_test(a_user_without_credit_gets_first_tries_only_and_one_at_a_time),
 		cmocka_unit_test(all_users_together_hold_all_places_at_most),
+		cmocka_unit_test(a_user_whose_memory_arrives_gets_agents_again),
 		cmocka_unit_test(the_last_try_comes_after_places_of_killed_readers_are_free),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

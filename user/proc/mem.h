@@ -90,6 +90,7 @@ struct mem_left_out {
 	u64 nr;
 	struct process_id last; /* the process of the last one */
 	uid_t user;             /* its user */
+	pid_t reader;           /* the process that still waits for that memory */
 };
 
 const struct mem_left_out *mem_left_out(void);

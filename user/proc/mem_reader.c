@@ -357,6 +357,7 @@ static void leave_behind(struct reader *r)
 	readers.left_out.nr++;
 	readers.left_out.last = r->job.id;
 	readers.left_out.user = r->job.user;
+	readers.left_out.reader = r->pid;
 	readers.nr_left++;
 	readers.idle = NULL;
 }

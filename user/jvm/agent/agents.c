@@ -17,7 +17,6 @@
 #include "jvm/agent/entry_state.h"
 #include "jvm/agent/method_calls.h"
 #include "jvm/agent/turns.h"
-#include "jvm/agent/users.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/job.h"
 #include "jvm/attach/refusals.h"
@@ -31,8 +30,6 @@
 #define FINISH_NS       (2 * NS_PER_SEC)
 #define STOP_NS         (2 * NS_PER_SEC)
 #define EXIT_NS         (500 * NS_PER_MS) /* a JVM closes its sessions, then exits */
-
-#define SILENT_MAX 8 /* of a user other than root, as in INJECT_SILENT */
 
 struct agents *agents_new(const char *path, enum agent_mode mode)
 {
@@ -220,7 +217,8 @@ static void conclude(struct agents *a, struct agents_entry *e, const struct inje
 		lose_command(e, e->order.command, result->reason);
 	if (e->order.command != INJECT_START)
 		return;
-	users_find(a, e->uid)->nr_silent += result->outcome == INJECT_SILENT;
+	if (result->outcome == INJECT_SILENT)
+		turns_leave(a, e, result->left_pid);
 	if (result->outcome == INJECT_DONE)
 		open_ring(a, e, result);
 	else if (result->outcome == INJECT_DOUBT)
@@ -282,7 +280,7 @@ static void start_due(struct agents *a)
 	struct agents_entry *e;
 
 	while ((e = turns_next(a, now))) {
-		if (e->uid && users_find(a, e->uid)->nr_silent >= SILENT_MAX) {
+		if (turns_wait_for_memory(a, e)) {
 			entry_refuse(e, INJECT_NO_MEMORY);
 			continue;
 		}
@@ -560,6 +558,8 @@ void agents_free(struct agents *a)
 		inject_free(*cleaner);
 	vec_fini(&a->cleaners);
 	vec_fini(&a->entries);
+	vec_each(u, &a->users)
+		vec_fini(&u->waiting);
 	vec_fini(&a->users);
 	dict_fini(&a->by_process);
 	free(a->path);

@@ -55,10 +55,10 @@ struct agents_entry {
 struct agents_user {
 	uid_t uid;
 	u32 running, running_novm;
-	u64 failed_ns; /* time of attaches without success */
-	u32 nr_silent; /* attaches that have left a process behind, which waits for memory */
-	u64 bytes;     /* kept of reports */
-	u64 read_ns;   /* spent with reports in this poll */
+	u64 failed_ns;                  /* time of attaches without success */
+	VEC(struct process_id) waiting; /* for memory: left behind by attaches */
+	u64 bytes;                      /* kept of reports */
+	u64 read_ns;                    /* spent with reports in this poll */
 };
 
 struct agents {
@@ -93,10 +93,15 @@ static inline bool agents_entry_was_detached(const struct agents_entry *e)
 	return e->state == AGENT_ATTACHED && !e->ring && !e->gone_ns;
 }
 
-static inline bool agents_entry_has_ended(const struct agents_entry *e)
+static inline bool agents_process_has_ended(struct process_id id)
 {
 	struct proc_status status;
 
-	return proc_status_read(e->id.pid, &status) ||
-	       !process_id_same(proc_status_id(&status), e->id) || status.state == 'Z';
+	return proc_status_read(id.pid, &status) || !process_id_same(proc_status_id(&status), id) ||
+	       status.state == 'Z';
+}
+
+static inline bool agents_entry_has_ended(const struct agents_entry *e)
+{
+	return agents_process_has_ended(e->id);
 }

@@ -16,9 +16,33 @@
 #define CREDIT_NS  (30 * NS_PER_SEC)
 #define CREDIT_DIV 10
 
+#define WAITING_MAX 8 /* of a user other than root */
+
 void turns_charge(struct agents *a, const struct agents_entry *e, u64 took_ns)
 {
 	users_find(a, e->uid)->failed_ns += took_ns;
+}
+
+void turns_leave(struct agents *a, const struct agents_entry *e, pid_t pid)
+{
+	struct proc_status status;
+
+	if (e->uid && pid > 0 && !proc_status_read(pid, &status))
+		vec_push(&users_find(a, e->uid)->waiting, proc_status_id(&status));
+}
+
+bool turns_wait_for_memory(struct agents *a, const struct agents_entry *e)
+{
+	struct agents_user *u = users_find(a, e->uid);
+	size_t kept = 0;
+
+	if (u->waiting.nr < WAITING_MAX)
+		return false;
+	vec_each(id, &u->waiting)
+		if (!agents_process_has_ended(*id))
+			u->waiting.at[kept++] = *id;
+	u->waiting.nr = kept;
+	return kept >= WAITING_MAX;
 }
 
 /* Returns the number of places in use; `nr_novm` gets those of processes without a VM. */

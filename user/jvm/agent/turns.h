@@ -15,3 +15,12 @@ struct agents_entry *turns_next(struct agents *a, u64 now_ns);
 
 /* Charges the user of `e` for an attach that took that long without success. */
 void turns_charge(struct agents *a, const struct agents_entry *e, u64 took_ns);
+
+/* An attach to `e` has left the process `pid` behind, which waits for memory of `e`. */
+void turns_leave(struct agents *a, const struct agents_entry *e, pid_t pid);
+
+/*
+ * Whether so many of them still wait for memory of the user of `e` that no more attaches may begin.
+ * Root is exempt.
+ */
+bool turns_wait_for_memory(struct agents *a, const struct agents_entry *e);

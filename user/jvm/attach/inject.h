@@ -57,6 +57,7 @@ struct inject_result {
 	char reason[320]; /* "reason; what to do", clean */
 	bool drops_code; /* START, HOOKS: it would drop its compiled code: calls are not reported */
 	u64 libjvm;      /* address of its libjvm, if calls are wanted; 0: unknown */
+	pid_t left_pid;  /* INJECT_SILENT: the process that waits; 0: unknown */
 	int ring_fd;     /* of INJECT_START, owned by the caller; otherwise -1 */
 };
 

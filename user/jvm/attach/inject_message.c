@@ -28,6 +28,7 @@ struct result_wire {
 	u32 version;
 	u32 outcome;
 	u8 was_signalled, has_vm, is_lasting, drops_code;
+	s32 left_pid;
 	s64 clock_off_ns;
 	u64 libjvm;
 	char loaded_path[DELIVERY_PATH_MAX];
@@ -155,6 +156,7 @@ void inject_result_encode(const struct inject_result *result, struct worker_mess
 		.drops_code = result->drops_code,
 		.clock_off_ns = result->clock_off_ns,
 		.libjvm = result->libjvm,
+		.left_pid = result->left_pid,
 	};
 
 	memcpy(w.loaded_path, result->loaded_path, sizeof(w.loaded_path));
@@ -168,8 +170,8 @@ int inject_result_decode(const struct worker_message *m, struct inject_result *o
 	struct result_wire w;
 
 	if (take_wire(m, &w, sizeof(w)) || w.outcome <= INJECT_RUNNING ||
-	    w.outcome > INJECT_REFUSED || !has_end(w.loaded_path, sizeof(w.loaded_path)) ||
-	    !has_end(w.reason, sizeof(w.reason)))
+	    w.outcome > INJECT_REFUSED || w.left_pid < 0 ||
+	    !has_end(w.loaded_path, sizeof(w.loaded_path)) || !has_end(w.reason, sizeof(w.reason)))
 		return -EPROTO;
 	*out = (struct inject_result){
 		.outcome = (enum inject_outcome)w.outcome,
@@ -179,6 +181,7 @@ int inject_result_decode(const struct worker_message *m, struct inject_result *o
 		.clock_off_ns = w.clock_off_ns,
 		.drops_code = w.drops_code != 0,
 		.libjvm = w.libjvm,
+		.left_pid = w.left_pid,
 		.ring_fd = -1,
 	};
 	memcpy(out->loaded_path, w.loaded_path, sizeof(w.loaded_path));

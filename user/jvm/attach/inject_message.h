@@ -9,7 +9,7 @@
 #include "jvm/attach/inject.h"
 #include "worker/protocol.h"
 
-#define INJECT_VERSION 2
+#define INJECT_VERSION 3
 
 enum inject_message_kind {
 	INJECT_ORDER = 16, /* to the helper: an order, with the socket for the result */

@@ -373,6 +373,7 @@ static void start_session(struct job *j)
 		return;
 	}
 	if (j->is_silent) {
+		j->result.left_pid = mem_left_out()->reader;
 		job_conclude(j, INJECT_SILENT, INJECT_NO_MEMORY);
 		return;
 	}
