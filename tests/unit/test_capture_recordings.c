@@ -20,7 +20,9 @@
 #include "capture/node.h"
 #include "capture/recording.h"
 #include "java.h"
+#include "jvm/attach/detach.h"
 #include "jvm/process/memfds.h"
+#include "proc/status.h"
 
 #define CUTS      20 /* CUTS=600 in the environment for the full number */
 #define CUT_NS    (100 * NS_PER_MS)
@@ -465,6 +467,59 @@ static void recordings_share_an_agent(void **state)
 	fini(&coarse);
 }
 
+/* Ends the next cut of both recordings, and begins another one. */
+static void cut_both(const struct test_recording *a, const struct test_recording *b)
+{
+	assert_int_equal(recording_cut(a->recording, a->sink), 0);
+	assert_int_equal(recording_cut(b->recording, b->sink), 0);
+}
+
+static void detach_agent(const struct world *w)
+{
+	struct proc_status status;
+	bool is_pending;
+
+	assert_int_equal(proc_status_read(w->jvm, &status), 0);
+	auto_free char *why = detach_all(w->agent_path, proc_status_id(&status), &is_pending);
+	assert_null(why);
+}
+
+/* libjvm's own functions report for the first recording until the agent comes back. */
+static void allocations_count_once_when_a_detached_agent_comes_back(void **state)
+{
+	struct world *w = world_of(state);
+	struct test_recording first, second;
+
+	begin_alloc(w, &first, 1 << 18);
+	await_samples(w, &first);
+	detach_agent(w);
+	tick_for(w, SUM_NS);
+	assert_int_equal(recording_cut(first.recording, first.sink), 0);
+	tick_for(w, SUM_NS / 3);
+	assert_int_equal(recording_cut(first.recording, first.sink), 0);
+	begin_alloc(w, &second, 1 << 18);
+	await_samples(w, &second);
+	tick_for(w, SUM_NS / 3);
+	cut_both(&first, &second);
+	tick_for(w, SUM_NS);
+	cut_both(&first, &second);
+	stop(w, &second);
+	stop(w, &first);
+
+	take_allocations(w, &first);
+	struct allocations without_agent = take_allocations(w, &first);
+	take_allocations(w, &first);
+	struct allocations of_first = take_allocations(w, &first);
+	take_allocations(w, &second);
+	struct allocations of_second = take_allocations(w, &second);
+	fini(&second);
+	fini(&first);
+	if (!without_agent.samples)
+		skip_because("libjvm.so has no symbols");
+	assert_true(of_second.samples > 0);
+	assert_in_range(of_first.bytes, of_second.bytes / 10 * 7, of_second.bytes / 10 * 13);
+}
+
 #define recording_test(test) cmocka_unit_test_setup_teardown(test, make_world, end_world)
 
 int main(void)
@@ -479,6 +534,9 @@ int main(void)
 		recording_test(a_recording_may_end_before_it_runs),
 		cmocka_unit_test_setup_teardown(recordings_share_an_agent, make_world_with_jvm,
 						end_world),
+		cmocka_unit_test_setup_teardown(
+			allocations_count_once_when_a_detached_agent_comes_back,
+			make_world_with_jvm, end_world),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

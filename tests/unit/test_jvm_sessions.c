@@ -174,6 +174,29 @@ static void reachable_objects_are_unknown_if_the_command_cannot_be_sent(void **s
 	assert_non_null(strstr(w->entry->reason, "its reachable objects are unknown: "));
 }
 
+/* As after a detach, and an attach for another caller. */
+static void events_that_are_served_again_are_returned_once(void **state)
+{
+	struct world *w = *state;
+	struct unserved_hooks u;
+	struct process_id id = { 0 };
+
+	assert_int_equal(agents_next_served(w->agents, &w->hooks, &id), 0);
+	close_session(w);
+	assert_true(agents_next_unserved(w->agents, &w->hooks, &u));
+	assert_int_equal(u.hooks, AGENT_HOOK_ALLOC);
+	assert_int_equal(agents_next_served(w->agents, &w->hooks, &id), 0);
+	hook_requests_reset(&w->entry->hooks);
+	open_session(w);
+	assert_int_equal(agents_next_served(w->agents, &w->hooks, &id), AGENT_HOOK_ALLOC);
+	assert_int_equal(id.pid, w->id.pid);
+	assert_int_equal(agents_next_served(w->agents, &w->hooks, &id), 0);
+	assert_false(agents_next_unserved(w->agents, &w->hooks, &u));
+	close_session(w);
+	assert_true(agents_next_unserved(w->agents, &w->hooks, &u));
+	assert_int_equal(u.hooks, AGENT_HOOK_ALLOC);
+}
+
 static char *put_number(char *at, u64 number)
 {
 	for (; number >= 0x80; number >>= 7)
@@ -232,6 +255,7 @@ int main(void)
 		TEST(events_whose_command_cannot_be_sent_are_not_served),
 		TEST(reachable_objects_are_unknown_if_the_command_cannot_be_sent),
 		TEST(texts_count_in_the_users_budget),
+		TEST(events_that_are_served_again_are_returned_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

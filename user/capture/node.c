@@ -248,12 +248,19 @@ static void find_new_targets(struct recording *r)
 	r->has_new_targets = false;
 }
 
-/* Some agents do not report all events. */
+/* Some agents do not report all events, or do so again. */
 static void fall_back(const struct recording *r)
 {
 	const struct node *n = r->node;
 	struct unserved_hooks u;
+	struct process_id id;
+	u32 hooks;
 
+	while ((hooks = agents_next_served(n->agents, &r->hooks, &id))) {
+		const struct process *p = processes_find(n->processes, id);
+		if (p)
+			hook_fallback_end(hooks, p, r->sources);
+	}
 	while (agents_next_unserved(n->agents, &r->hooks, &u)) {
 		const struct process *p = processes_find(n->processes, u.id);
 		if (p && targets_hold(r->options.targets, p))

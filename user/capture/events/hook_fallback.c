@@ -31,3 +31,9 @@ void hook_fallback_take(const struct unserved_hooks *u, const struct process *p,
 		 (int)u->id.pid, effects[hooks][1], u->reason);
 	sources_fall_back(sources, p, hooks);
 }
+
+void hook_fallback_end(u32 hooks, const struct process *p, struct sources *sources)
+{
+	log_debug("the agent of %d reports events again: %#x", (int)p->id.pid, hooks);
+	sources_end_fallback(sources, p, hooks);
+}

@@ -10,3 +10,6 @@
  */
 void hook_fallback_take(const struct unserved_hooks *u, const struct process *p,
 			struct sources *sources);
+
+/* The agent of `p` reports these hooks again: detaches their fallback probes. */
+void hook_fallback_end(u32 hooks, const struct process *p, struct sources *sources);

@@ -63,7 +63,7 @@ void probes_turn(struct probes *p);
 /* Whether a file is being searched. */
 bool probes_are_searching(const struct probes *p);
 
-/* The process has ended. */
+/* The process has ended, or needs no probes any more. */
 void probes_remove_process(struct probes *p, const struct process *process,
 			   struct detacher *detacher);
 

@@ -232,6 +232,15 @@ void sources_fall_back(struct sources *s, const struct process *p, u32 hooks)
 			probes_add_process(probes->probes, p);
 }
 
+void sources_end_fallback(struct sources *s, const struct process *p, u32 hooks)
+{
+	if (!places_probes(s))
+		return;
+	vec_each(probes, &s->probes)
+		if (probes->fallback & hooks)
+			probes_remove_process(probes->probes, p, s->detacher);
+}
+
 void sources_remove_process(struct sources *s, const struct process *p)
 {
 	if (!places_probes(s))

@@ -143,5 +143,8 @@ size_t sources_frames_to_skip(struct sources *s, const struct event *event,
  */
 void sources_fall_back(struct sources *s, const struct process *p, u32 hooks);
 
+/* The process's agent reports them again: detaches these probes, or events would count twice. */
+void sources_end_fallback(struct sources *s, const struct process *p, u32 hooks);
+
 struct programs *sources_bpf(const struct sources *s);
 const struct event_options *sources_options(const struct sources *s);

@@ -88,9 +88,15 @@ struct unserved_hooks {
 };
 
 /* Fills in the next such JVM for this caller. Returns false after the last. Each hook of a JVM is
- * reported once. */
+ * reported once, and again if agents_next_served has returned it since. */
 bool agents_next_unserved(struct agents *a, const struct agent_hooks *hooks,
 			  struct unserved_hooks *out);
+
+/*
+ * Returns hooks (a mask) of the next JVM whose agent reports them after agents_next_unserved has
+ * returned them to this caller: it was attached again. 0 after the last.
+ */
+u32 agents_next_served(struct agents *a, const struct agent_hooks *hooks, struct process_id *id);
 
 /* Since when the JVM's agent reports that event, CLOCK_MONOTONIC; 0 if it does not (any more). */
 u64 agents_report_since(const struct agents *a, struct process_id id, enum agent_hook hook);

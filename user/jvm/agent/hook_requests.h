@@ -12,7 +12,7 @@
 struct hook_request {
 	const struct agent_hooks *hooks; /* the owner's, and its identity */
 	u32 left_out;                    /* do not fit beside those of others */
-	u32 returned;                    /* reported to the owner as unserved */
+	u32 returned;                    /* reported to the owner as unserved; not served since */
 };
 
 struct hook_requests {
