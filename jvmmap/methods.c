@@ -26,7 +26,7 @@ NATIVE("lasted", jvmmap_hook_lasted);
 
 #define METHODS    16
 #define PLACES     (2 * METHODS)
-#define CLASSES    RUNNING_CLASSES /* in total; several loaders may have one of the same name */
+#define BATCH      RUNNING_CLASSES /* most classes that change at once */
 #define LOCAL_REFS 16
 #define HOOK_CLASS WIRE_METHOD_CLASS WIRE_TEXT(WIRE_ABI)
 
@@ -45,6 +45,7 @@ struct methods {
 	struct wanted now[PLACES], next[PLACES];
 	int nr_now, nr_next;
 	int has_class;                  /* the hook's class exists */
+	int is_unclear;                 /* some classes could not change: all are tried again */
 	char running[WIRE_RUNNING_MAX]; /* a method whose running loop prevented a change of its
 					   class */
 };
@@ -140,6 +141,8 @@ int methods_are_changed(void)
 /* Whether the classes are already in the wanted state. Missing ones are tried again. */
 static int is_done(void)
 {
+	if (methods.is_unclear)
+		return 0;
 	for (int i = 0; i < methods.nr_now; i++)
 		if (!methods.now[i].is_hooked)
 			return 0;
@@ -425,44 +428,92 @@ static int keep_class(jvmtiEnv *env, jclass class, int is_question)
 	return is_kept;
 }
 
-/* Removes the classes that must not change now. Returns the number of the others. */
-static jvmtiError leave_out_running(jclass *classes, jint *nr)
+/* Calls keep() for those of at most BATCH classes that must not change now. */
+static jvmtiError keep_running(const jclass *classes, jint nr)
 {
 	jvmtiEnv *env = methods.env;
 	struct running running;
-	jint nr_left = 0;
 
-	jvmtiError err = running_find(env, classes, *nr, &running);
+	jvmtiError err = running_find(env, classes, nr, &running);
 	if (err)
 		return err;
 	if (running.method)
 		note_running(env, running.method);
-	for (jint i = 0; i < *nr; i++)
+	for (jint i = 0; i < nr; i++)
 		if (running.is_busy[i])
 			keep_class(env, classes[i], 0);
-	for (jint i = 0; i < *nr; i++)
-		if (!keep_class(env, classes[i], 1))
-			classes[nr_left++] = classes[i];
-	*nr = nr_left;
 	return JVMTI_ERROR_NONE;
 }
 
+/*
+ * Removes the classes that must not change now, and those of the same names in other loaders. Sets
+ * `nr` to the number of the others.
+ */
+static jvmtiError leave_out_running(jclass *classes, jint *nr)
+{
+	jvmtiError err = JVMTI_ERROR_NONE;
+	jint nr_left = 0;
+
+	for (jint i = 0; i < *nr && !err; i += BATCH)
+		err = keep_running(classes + i, *nr - i < BATCH ? *nr - i : BATCH);
+	for (jint i = 0; i < *nr && !err; i++)
+		if (!keep_class(methods.env, classes[i], 1))
+			classes[nr_left++] = classes[i];
+	*nr = nr_left;
+	return err;
+}
+
+/* A batch that cannot change does not prevent the others. Returns the first error. */
+static jvmtiError retransform_all(const jclass *classes, jint nr)
+{
+	jvmtiError first = JVMTI_ERROR_NONE;
+
+	for (jint i = 0; i < nr; i += BATCH) {
+		jvmtiError err = retransform(nr - i < BATCH ? nr - i : BATCH, classes + i);
+		if (!first)
+			first = err;
+	}
+	return first;
+}
+
+/* Several class loaders may have a class of the same name. */
 static jvmtiError change_classes(void)
 {
 	jvmtiEnv *env = methods.env;
-	jclass *all = NULL, affected[CLASSES];
+	jclass *all = NULL;
 	jint nr_all = 0, nr = 0;
 
 	jvmtiError err = (*env)->GetLoadedClasses(env, &nr_all, &all);
-	for (jint i = 0; !err && i < nr_all && nr < CLASSES; i++)
+	for (jint i = 0; !err && i < nr_all; i++)
 		if (is_affected(env, all[i]))
-			affected[nr++] = all[i];
-	if (!err && nr)
-		err = leave_out_running(affected, &nr);
-	if (!err && nr)
-		err = retransform(nr, affected);
+			all[nr++] = all[i];
+	if (!err)
+		err = leave_out_running(all, &nr);
+	if (!err)
+		err = retransform_all(all, nr);
 	(*env)->Deallocate(env, (unsigned char *)all);
 	return err;
+}
+
+/*
+ * After an error, a class may have hooks of `now` or of `next`. `now` gets those of both, so that
+ * all are removed in the end.
+ */
+static void join_lists(void)
+{
+	int nr = methods.nr_next;
+
+	for (int i = 0; i < nr; i++) {
+		const struct wanted *now = find(methods.now, methods.nr_now, &methods.next[i]);
+		methods.next[i].is_hooked |= now && now->is_hooked;
+	}
+	for (int i = 0; i < methods.nr_now; i++)
+		if (!find(methods.next, nr, &methods.now[i]))
+			methods.next[methods.nr_next++] = methods.now[i];
+	methods.nr_now = 0;
+	for (int i = 0; i < methods.nr_next; i++)
+		if (methods.next[i].is_hooked)
+			methods.now[methods.nr_now++] = methods.next[i];
 }
 
 static jvmtiError what_is_missing(void)
@@ -497,8 +548,11 @@ jvmtiError methods_apply(JavaVM *vm)
 	if (!err)
 		err = change_classes();
 	(*jni)->PopLocalFrame(jni, NULL);
-	if (err)
+	methods.is_unclear = err != JVMTI_ERROR_NONE;
+	if (err) {
+		join_lists();
 		return err;
+	}
 	memcpy(methods.now, methods.next, sizeof(methods.now));
 	methods.nr_now = methods.nr_next;
 	return what_is_missing();

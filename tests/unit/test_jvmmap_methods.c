@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which methods of a class the agent hooks. */
+/* Which classes the agent changes, and which methods of them it hooks. */
 #include "test.h"
 
 #include <stdio.h>
@@ -13,9 +13,26 @@ int session_is_wanted(struct session *s, uint64_t now_ns)
 	return 0;
 }
 
+#define CLASSES 150 /* several batches */
+
+/* Loaded classes, all of the same name. `objects[i]` is the i-th one, and whether it is changed. */
+struct world {
+	char objects[CLASSES];
+	const char *name;     /* "La/B;" */
+	const char *busy;     /* one of the objects: a loop runs in it */
+	const char *rigid;    /* one that cannot change */
+	int nr_retransformed; /* so far */
+};
+
+static struct world world;
+
 jvmtiError running_find(jvmtiEnv *env, const jclass *classes, int nr, struct running *out)
 {
-	return JVMTI_ERROR_INTERNAL;
+	assert_in_range(nr, 1, RUNNING_CLASSES);
+	memset(out, 0, sizeof(*out));
+	for (int i = 0; i < nr; i++)
+		out->is_busy[i] = (const char *)(const void *)classes[i] == world.busy;
+	return JVMTI_ERROR_NONE;
 }
 
 size_t class_of_hook(const char *name, uint8_t out[CLASS_BYTES])
@@ -55,10 +72,86 @@ static jvmtiError JNICALL deallocate(jvmtiEnv *env, unsigned char *at)
 	return JVMTI_ERROR_NONE;
 }
 
+static jvmtiError JNICALL loaded_classes(jvmtiEnv *env, jint *nr, jclass **out)
+{
+	*out = test_malloc(CLASSES * sizeof(**out));
+	for (int i = 0; i < CLASSES; i++)
+		(*out)[i] = (jclass)(void *)&world.objects[i];
+	*nr = CLASSES;
+	return JVMTI_ERROR_NONE;
+}
+
+static jvmtiError JNICALL class_signature(jvmtiEnv *env, jclass class, char **out, char **generic)
+{
+	*out = test_malloc(strlen(world.name) + 1);
+	strcpy(*out, world.name);
+	return JVMTI_ERROR_NONE;
+}
+
+static jvmtiError JNICALL is_modifiable(jvmtiEnv *env, jclass class, jboolean *out)
+{
+	*out = 1;
+	return JVMTI_ERROR_NONE;
+}
+
+static jvmtiError JNICALL set_mode(jvmtiEnv *env, jvmtiEventMode mode, jvmtiEvent event, jthread t,
+				   ...)
+{
+	return JVMTI_ERROR_NONE;
+}
+
+/* Changes all of the classes or none. */
+static jvmtiError JNICALL retransform_classes(jvmtiEnv *env, jint nr, const jclass *classes)
+{
+	for (int i = 0; i < nr; i++)
+		if ((const char *)(const void *)classes[i] == world.rigid)
+			return JVMTI_ERROR_FAILS_VERIFICATION;
+	for (int i = 0; i < nr; i++) {
+		unsigned char *out = NULL;
+		jint len = 0;
+		char name[8] = { 0 };
+		memcpy(name, world.name + 1, strlen(world.name) - 2);
+		on_class(env, NULL, classes[i], NULL, name, NULL, 0, (const unsigned char *)"",
+			 &len, &out);
+		*(char *)(void *)classes[i] = out != NULL;
+		if (out)
+			test_free(out);
+	}
+	world.nr_retransformed += nr;
+	return JVMTI_ERROR_NONE;
+}
+
 static const struct jvmtiInterface_1_ functions = {
 	.Allocate = allocate,
 	.Deallocate = deallocate,
+	.GetLoadedClasses = loaded_classes,
+	.GetClassSignature = class_signature,
+	.IsModifiableClass = is_modifiable,
+	.SetEventNotificationMode = set_mode,
+	.RetransformClasses = retransform_classes,
 };
+
+static jint JNICALL push_frame(JNIEnv *jni, jint nr)
+{
+	return 0;
+}
+
+static jobject JNICALL pop_frame(JNIEnv *jni, jobject result)
+{
+	return NULL;
+}
+
+static jint JNICALL get_env(JavaVM *vm, void **out, jint version)
+{
+	static const struct JNINativeInterface_ jni_functions = {
+		.PushLocalFrame = push_frame,
+		.PopLocalFrame = pop_frame,
+	};
+	static JNIEnv jni = &jni_functions;
+
+	*out = &jni;
+	return JNI_OK;
+}
 
 /* The sessions want METHODS methods of a/B, "a/B.PREFIX0" and so on. */
 static void want(const char *prefix)
@@ -166,6 +259,90 @@ static void another_time_is_another_request(void **state)
 	assert_false(is_done());
 }
 
+/* A JVM with CLASSES classes of that name, none of them changed. */
+static void make_world(const char *name)
+{
+	static jvmtiEnv env = &functions;
+
+	memset(&methods, 0, sizeof(methods));
+	methods.env = &env;
+	methods.has_class = 1;
+	world = (struct world){ .name = name };
+}
+
+/* The classes change for sessions that want these methods. */
+static jvmtiError apply(const char *list)
+{
+	static const struct JNIInvokeInterface_ vm_functions = { .GetEnv = get_env };
+	JavaVM vm = &vm_functions;
+
+	want_list(list);
+	return methods_apply(&vm);
+}
+
+static int nr_changed(void)
+{
+	int nr = 0;
+
+	for (int i = 0; i < CLASSES; i++)
+		nr += world.objects[i];
+	return nr;
+}
+
+static void all_classes_of_a_name_change_and_change_back(void **state)
+{
+	make_world("La/B;");
+	assert_int_equal(apply("a/B.run"), JVMTI_ERROR_NONE);
+	assert_int_equal(nr_changed(), CLASSES);
+	assert_int_equal(apply(""), JVMTI_ERROR_NONE);
+	assert_int_equal(nr_changed(), 0);
+	assert_false(methods_are_changed());
+}
+
+static void a_loop_in_one_class_keeps_all_of_its_name(void **state)
+{
+	make_world("La/B;");
+	world.busy = &world.objects[CLASSES - 1];
+	assert_int_equal(apply("a/B.run"), WIRE_ERROR_RUNNING);
+	assert_int_equal(nr_changed(), 0);
+	world.busy = NULL;
+	assert_int_equal(apply("a/B.run"), JVMTI_ERROR_NONE);
+	world.busy = &world.objects[CLASSES - 1];
+	assert_int_equal(apply(""), JVMTI_ERROR_NONE);
+	assert_int_equal(nr_changed(), CLASSES);
+	assert_true(methods_are_changed());
+}
+
+static void a_class_that_cannot_change_prevents_its_batch_only(void **state)
+{
+	make_world("La/B;");
+	world.rigid = &world.objects[0];
+	assert_int_equal(apply("a/B.run"), JVMTI_ERROR_FAILS_VERIFICATION);
+	assert_int_equal(nr_changed(), CLASSES - RUNNING_CLASSES);
+	assert_true(methods_are_changed());
+	assert_int_equal(apply(""), JVMTI_ERROR_FAILS_VERIFICATION);
+	assert_int_equal(nr_changed(), 0);
+}
+
+/* They are tried again, though no method is wanted that was not wanted before. */
+static void classes_that_could_not_change_are_tried_again(void **state)
+{
+	make_world("La/B;");
+	world.rigid = &world.objects[CLASSES - 1];
+	apply("a/B.run");
+	world.rigid = NULL;
+	assert_int_equal(apply("a/B.run"), JVMTI_ERROR_NONE);
+	assert_int_equal(nr_changed(), CLASSES);
+	world.rigid = &world.objects[0];
+	apply("");
+	assert_int_equal(nr_changed(), RUNNING_CLASSES);
+	assert_true(methods_are_changed());
+	world.rigid = NULL;
+	assert_int_equal(apply(""), JVMTI_ERROR_NONE);
+	assert_int_equal(nr_changed(), 0);
+	assert_false(methods_are_changed());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +352,10 @@ int main(void)
 		cmocka_unit_test(of_several_times_a_method_compares_with_the_least),
 		cmocka_unit_test(a_method_can_have_both_hooks),
 		cmocka_unit_test(another_time_is_another_request),
+		cmocka_unit_test(all_classes_of_a_name_change_and_change_back),
+		cmocka_unit_test(a_loop_in_one_class_keeps_all_of_its_name),
+		cmocka_unit_test(a_class_that_cannot_change_prevents_its_batch_only),
+		cmocka_unit_test(classes_that_could_not_change_are_tried_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
