@@ -317,35 +317,57 @@ static jvmtiError make_env(JavaVM *vm)
 	return err;
 }
 
-static int names_class(struct wanted *list, int nr, const char *name, size_t len)
+static void note_loaded(const char *class, size_t len)
 {
-	int found = 0;
-
-	for (int i = 0; i < nr; i++) {
-		if (!is_same(list[i].text, list[i].class_len, name, len))
-			continue;
-		list[i].is_loaded = 1;
-		found = 1;
-	}
-	return found;
+	for (int i = 0; i < methods.nr_next; i++)
+		if (is_same(methods.next[i].text, methods.next[i].class_len, class, len))
+			methods.next[i].is_loaded = 1;
 }
 
-/* Whether the class is changed now or must be changed. */
+/* Whether classes of that name already are as wanted, or are not named by any session. */
+static int is_settled(const char *class, size_t len)
+{
+	for (int i = 0; i < methods.nr_now; i++) {
+		const struct wanted *w = &methods.now[i];
+		if (is_same(w->text, w->class_len, class, len) &&
+		    (methods.is_unclear || !w->is_hooked ||
+		     !find(methods.next, methods.nr_next, w)))
+			return 0;
+	}
+	for (int i = 0; i < methods.nr_next; i++) {
+		const struct wanted *w = &methods.next[i];
+		if (is_same(w->text, w->class_len, class, len) &&
+		    !find(methods.now, methods.nr_now, w))
+			return 0;
+	}
+	return 1;
+}
+
+/* The methods of settled classes stay hooked. */
+static void note_settled(void)
+{
+	for (int i = 0; i < methods.nr_next; i++) {
+		struct wanted *w = &methods.next[i];
+		w->is_loaded = w->is_hooked = is_settled(w->text, w->class_len);
+	}
+}
+
+/* Whether the class must change: it has other hooks than wanted. */
 static int is_affected(jvmtiEnv *env, jclass class)
 {
 	char *name = NULL;
 	jboolean can_change = 0;
-	int found = 0;
+	int must_change = 0;
 
 	if ((*env)->GetClassSignature(env, class, &name, NULL) || !name)
 		return 0;
 	size_t len = length(name); /* Lname; */
 	if (name[0] == 'L' && len > 2) {
-		found = names_class(methods.now, methods.nr_now, name + 1, len - 2);
-		found |= names_class(methods.next, methods.nr_next, name + 1, len - 2);
+		note_loaded(name + 1, len - 2);
+		must_change = !is_settled(name + 1, len - 2);
 	}
 	(*env)->Deallocate(env, (unsigned char *)name);
-	return found && !(*env)->IsModifiableClass(env, class, &can_change) && can_change;
+	return must_change && !(*env)->IsModifiableClass(env, class, &can_change) && can_change;
 }
 
 /* The JVM cannot enable this event for a single thread. */
@@ -483,6 +505,7 @@ static jvmtiError change_classes(void)
 	jclass *all = NULL;
 	jint nr_all = 0, nr = 0;
 
+	note_settled();
 	jvmtiError err = (*env)->GetLoadedClasses(env, &nr_all, &all);
 	for (jint i = 0; !err && i < nr_all; i++)
 		if (is_affected(env, all[i]))

@@ -343,6 +343,23 @@ static void classes_that_could_not_change_are_tried_again(void **state)
 	assert_false(methods_are_changed());
 }
 
+/* Another recording waits for a class that is not loaded. */
+static void classes_that_are_as_wanted_do_not_change_again(void **state)
+{
+	make_world("La/B;");
+	assert_int_equal(apply("a/B.run,a/Missing.go"), JVMTI_ERROR_INVALID_CLASS);
+	assert_int_equal(world.nr_retransformed, CLASSES);
+	assert_int_equal(apply("a/B.run,a/Missing.go"), JVMTI_ERROR_INVALID_CLASS);
+	assert_int_equal(world.nr_retransformed, CLASSES);
+	apply("a/B.run,a/B.go,a/Missing.go");
+	assert_int_equal(world.nr_retransformed, 2 * CLASSES);
+	apply("a/B.go,a/Missing.go");
+	assert_int_equal(world.nr_retransformed, 3 * CLASSES);
+	apply("a/Missing.go");
+	assert_int_equal(world.nr_retransformed, 4 * CLASSES);
+	assert_int_equal(nr_changed(), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +373,7 @@ int main(void)
 		cmocka_unit_test(a_loop_in_one_class_keeps_all_of_its_name),
 		cmocka_unit_test(a_class_that_cannot_change_prevents_its_batch_only),
 		cmocka_unit_test(classes_that_could_not_change_are_tried_again),
+		cmocka_unit_test(classes_that_are_as_wanted_do_not_change_again),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
