@@ -394,16 +394,50 @@ static void settle_watch(JavaVM *vm)
 		changes.is_watched = !watch_start(vm, agent.env, watch);
 }
 
-static void report_methods(struct session *s, jvmtiError err)
+/* The reader may look at any time: each entry that it finds has or had failed. */
+static void report_failure(struct session *s, int i, uint32_t number, jvmtiError err)
+{
+	struct wire_method_failure *f = &s->header->method_failures[i];
+
+	__atomic_store_n(&f->number, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&f->state, -(int32_t)err, __ATOMIC_RELEASE);
+	__atomic_store_n(&f->number, number, __ATOMIC_RELEASE);
+}
+
+static void report_running(struct session *s)
 {
 	const char *running = methods_running();
 	size_t i = 0;
 
-	for (; err == (jvmtiError)WIRE_ERROR_RUNNING && running[i]; i++)
+	for (; running[i]; i++)
 		s->header->running[i] = running[i];
 	s->header->running[i] = '\0';
+}
+
+/* The states of the session's own methods; `err` prevents all. */
+static void report_methods(struct session *s, jvmtiError err)
+{
+	jvmtiError first = JVMTI_ERROR_NONE;
+	int nr = 0;
+
+	for (const char *at = s->calls; *at && nr < WIRE_METHODS;) {
+		size_t len = 0;
+		while (at[len] && at[len] != ',')
+			len++;
+		jvmtiError state = err ? err : methods_state(at, len);
+		if (state)
+			report_failure(s, nr++, wire_method_number(at, len), state);
+		if (state == (jvmtiError)WIRE_ERROR_RUNNING)
+			report_running(s);
+		if (!first)
+			first = state;
+		at += len + (at[len] == ',');
+	}
+	while (nr < WIRE_METHODS)
+		report_failure(s, nr++, 0, JVMTI_ERROR_NONE);
+	s->header->names_failures = 1;
 	__atomic_store_n(&s->header->hook_states[WIRE_HOOK_METHOD],
-			 err ? -(int32_t)err : WIRE_HOOK_ON, __ATOMIC_RELEASE);
+			 first ? -(int32_t)first : WIRE_HOOK_ON, __ATOMIC_RELEASE);
 }
 
 /*
@@ -419,12 +453,12 @@ static void settle_methods(JavaVM *vm, struct session *asking)
 	jvmtiError err = has_work ? methods_apply(vm) : JVMTI_ERROR_NONE;
 	if (has_work)
 		settle_watch(vm);
-	sys_unlock(&changes.lock);
 	sessions_lock();
 	if (asking && *asking->calls)
 		report_methods(asking, err);
 	else if (asking)
 		asking->header->hook_states[WIRE_HOOK_METHOD] = WIRE_HOOK_OFF;
+	sys_unlock(&changes.lock);
 	/* The reader has gone meanwhile and will send no further command. */
 	if (has_work && asking && !session_is_wanted(asking, sys_mono_ns()))
 		settle_methods(vm, NULL);

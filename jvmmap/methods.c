@@ -24,7 +24,7 @@ HOOK(jvmmap_hook_lasted);
 NATIVE("entered", jvmmap_hook_method);
 NATIVE("lasted", jvmmap_hook_lasted);
 
-#define METHODS    16
+#define METHODS    WIRE_METHODS
 #define PLACES     (2 * METHODS)
 #define BATCH      RUNNING_CLASSES /* most classes that change at once */
 #define LOCAL_REFS 16
@@ -89,19 +89,27 @@ static uint64_t take_minimum(const char *text, size_t *len)
 	return minimum & INT64_MAX;
 }
 
-static void add_wanted(const char *text, size_t len)
+/* Returns whether it is a method. */
+static int read_wanted(const char *text, size_t len, struct wanted *out)
 {
 	uint64_t min_ns = take_minimum(text, &len);
-	struct wanted w = { .min_ns = min_ns, .len = len };
 	size_t class_len = len;
 
 	while (class_len && text[class_len - 1] != '.')
 		class_len--;
-	if (class_len < 2 || class_len == len || methods.nr_next == METHODS)
-		return;
-	w.class_len = class_len - 1;
-	memcpy(w.text, text, len);
-	if (!find(methods.next, methods.nr_next, &w))
+	if (class_len < 2 || class_len == len)
+		return 0;
+	*out = (struct wanted){ .min_ns = min_ns, .class_len = class_len - 1, .len = len };
+	memcpy(out->text, text, len);
+	return 1;
+}
+
+static void add_wanted(const char *text, size_t len)
+{
+	struct wanted w;
+
+	if (methods.nr_next < METHODS && read_wanted(text, len, &w) &&
+	    !find(methods.next, methods.nr_next, &w))
 		methods.next[methods.nr_next++] = w;
 }
 
@@ -539,18 +547,6 @@ static void join_lists(void)
 			methods.now[methods.nr_now++] = methods.next[i];
 }
 
-static jvmtiError what_is_missing(void)
-{
-	jvmtiError err = JVMTI_ERROR_NONE;
-
-	for (int i = 0; i < methods.nr_next && !err; i++)
-		err = !methods.next[i].is_loaded   ? JVMTI_ERROR_INVALID_CLASS
-		      : methods.next[i].is_running ? (jvmtiError)WIRE_ERROR_RUNNING
-		      : !methods.next[i].is_hooked ? JVMTI_ERROR_INVALID_METHODID
-						   : JVMTI_ERROR_NONE;
-	return err;
-}
-
 jvmtiError methods_apply(JavaVM *vm)
 {
 	JNIEnv *jni = NULL;
@@ -578,7 +574,23 @@ jvmtiError methods_apply(JavaVM *vm)
 	}
 	memcpy(methods.now, methods.next, sizeof(methods.now));
 	methods.nr_now = methods.nr_next;
-	return what_is_missing();
+	return JVMTI_ERROR_NONE;
+}
+
+jvmtiError methods_state(const char *text, size_t len)
+{
+	struct wanted w;
+	const struct wanted *now =
+		read_wanted(text, len, &w) ? find(methods.now, methods.nr_now, &w) : NULL;
+
+	/* No place was left for it. */
+	if (!now)
+		return JVMTI_ERROR_OUT_OF_MEMORY;
+	if (!now->is_loaded)
+		return JVMTI_ERROR_INVALID_CLASS;
+	if (now->is_running)
+		return (jvmtiError)WIRE_ERROR_RUNNING;
+	return now->is_hooked ? JVMTI_ERROR_NONE : JVMTI_ERROR_INVALID_METHODID;
 }
 
 const char *methods_running(void)

@@ -16,11 +16,18 @@ int methods_settle(struct session *const sessions[], int nr, uint64_t now_ns);
 
 /*
  * Changes the classes accordingly. It runs without the lock, because the JVM reaches a safepoint
- * for it. JVMTI_ERROR_INVALID_CLASS if a class is not loaded, JVMTI_ERROR_INVALID_METHODID if it
- * has no such method with code. WIRE_ERROR_RUNNING if a method of the class has a loop that runs
- * now (running.h): the class then stays as it is, changed or not.
+ * for it.
  */
 jvmtiError methods_apply(JavaVM *vm);
+
+/*
+ * Why calls of a method of a session, "a/B.run" or "a/B.run:NS", are not reported after
+ * methods_apply. JVMTI_ERROR_INVALID_CLASS if its class is not loaded, JVMTI_ERROR_INVALID_METHODID
+ * if that has no such method with code. WIRE_ERROR_RUNNING if a method of the class has a loop that
+ * runs now (running.h): the class then stays as it is, changed or not. JVMTI_ERROR_OUT_OF_MEMORY if
+ * there are more than WIRE_METHODS.
+ */
+jvmtiError methods_state(const char *text, size_t len);
 
 /*
  * Whether methods_apply has run for the methods that methods_settle found last, and has restored

@@ -80,6 +80,7 @@ enum wire_hook {
 #define WIRE_RUNNING_MAX    128
 #define WIRE_ALLOC_INTERVAL (512u << 10)
 #define WIRE_METHODS_MAX    512                  /* bytes of the list, including its NUL */
+#define WIRE_METHODS        16                   /* most methods in the lists of all sessions */
 #define WIRE_METHOD_CLASS   "java/lang/Sysflame" /* prefix of the class with the called method */
 
 /* The number that identifies a method of the list, "a/B.run" without a minimum: FNV-1a. */
@@ -91,6 +92,12 @@ static inline uint32_t wire_method_number(const char *name, size_t len)
 		hash = (hash ^ (uint8_t)name[i]) * 16777619u;
 	return hash;
 }
+
+/* A method of the list whose calls are not reported. */
+struct wire_method_failure {
+	uint32_t number; /* wire_method_number of "a/B.run:NS", as in the list; 0: none */
+	int32_t state;   /* as in hook_states */
+};
 
 struct wire_header {
 	uint64_t magic;
@@ -119,8 +126,15 @@ struct wire_header {
 	uint32_t has_lock;  /* non-zero: the reader has locked the memfd (F_OFD_SETLK), and has gone
 			     * if the lock is free */
 	uint32_t reserved1;
+
+	/* Written by the agent. */
+	uint32_t names_failures; /* non-zero: method_failures are all failures in hook_states of
+				  * WIRE_HOOK_METHOD. An older agent names none: all may have
+				  * failed */
+	uint32_t reserved2;
+	struct wire_method_failure method_failures[WIRE_METHODS];
 };
-_Static_assert(sizeof(struct wire_header) == 536, "the header is part of the wire format");
+_Static_assert(sizeof(struct wire_header) == 672, "the header is part of the wire format");
 _Static_assert(offsetof(struct wire_header, tail) == 512, "fields are only ever appended");
 
 #define WIRE_READER_TIMEOUT_NS (60ull * 1000000000ull)

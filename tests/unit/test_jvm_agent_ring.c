@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "base/types.h"
 #include "jvm/agent/agent_ring.h"
+#include "jvm/agent/agents_entry.h"
 #include "jvmmap/wire.h"
 #include "jvmmap/wire_records.h"
 
@@ -193,6 +194,78 @@ static void a_failure_in_the_jvm_is_reported(void **state)
 	free_ring(&w);
 }
 
+/* As the agent does for the method in that place of the list. */
+static void fail_method(struct writer *w, int place, const char *method, s32 state)
+{
+	w->header->method_failures[place] =
+		(struct wire_method_failure){ wire_method_number(method, strlen(method)), state };
+	w->header->names_failures = 1;
+	w->header->hook_states[WIRE_HOOK_METHOD] = state;
+}
+
+static void a_failed_method_fails_only_for_those_who_want_it(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct writer w = make_ring();
+	struct agent_ring *ring = open_ring(&w, map);
+
+	fail_method(&w, 0, "a/Missing.go", -21);
+	fail_method(&w, 1, "a/B.none:5", -23);
+	assert_int_equal(agent_ring_failed_hooks(ring, "a/B.run,a/B.none"), 0);
+	assert_null(agent_ring_hook_failure(ring, ~0u, "a/B.run,a/B.none"));
+	assert_int_equal(agent_ring_failed_hooks(ring, "a/B.run,a/Missing.go"), AGENT_HOOK_METHOD);
+	char *why = agent_ring_hook_failure(ring, ~0u, "a/B.run,a/B.none:5");
+	assert_non_null(strstr(why, "has no such method"));
+	free(why);
+	assert_null(agent_ring_hook_failure(ring, AGENT_HOOK_LOCK, "a/B.none:5"));
+	agent_ring_close(ring);
+	codemap_free(map);
+	free_ring(&w);
+}
+
+static void of_an_older_agent_any_method_may_have_failed(void **state)
+{
+	struct codemap *map = codemap_new();
+	struct writer w = make_ring();
+	struct agent_ring *ring = open_ring(&w, map);
+
+	w.header->hook_states[WIRE_HOOK_METHOD] = -21;
+	assert_int_equal(agent_ring_failed_hooks(ring, "a/B.run"), AGENT_HOOK_METHOD);
+	agent_ring_close(ring);
+	codemap_free(map);
+	free_ring(&w);
+}
+
+/* Two recordings share the session. */
+static void a_recording_gets_the_reason_of_its_own_method(void **state)
+{
+	const struct agent_hooks first = { .methods = "a/B.run" },
+				 second = { .methods = "a/Missing.go" };
+	struct codemap *map = codemap_new();
+	struct writer w = make_ring();
+	struct agents a = { 0 };
+	struct unserved_hooks u;
+
+	vec_push(&a.entries, (struct agents_entry){ .state = AGENT_ATTACHED });
+	struct agents_entry *e = &a.entries.at[0];
+	e->ring = open_ring(&w, map);
+	e->reason = strdup("the reason for something else");
+	hook_requests_add(&e->hooks, &first);
+	hook_requests_add(&e->hooks, &second);
+	fail_method(&w, 0, "a/Missing.go", -21);
+	assert_false(agents_next_unserved(&a, &first, &u));
+	assert_true(agents_next_unserved(&a, &second, &u));
+	assert_int_equal(u.hooks, AGENT_HOOK_METHOD);
+	assert_string_equal(u.reason, "it has not loaded the class; record when it has");
+	assert_false(agents_next_unserved(&a, &second, &u));
+	hook_requests_fini(&e->hooks);
+	free(e->reason);
+	agent_ring_close(e->ring);
+	vec_fini(&a.entries);
+	codemap_free(map);
+	free_ring(&w);
+}
+
 static void an_impossible_head_breaks_the_ring(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -265,6 +338,9 @@ int main(void)
 		cmocka_unit_test(a_ring_is_read_past_its_end),
 		cmocka_unit_test(the_reader_signals_life_and_stop),
 		cmocka_unit_test(a_failure_in_the_jvm_is_reported),
+		cmocka_unit_test(a_failed_method_fails_only_for_those_who_want_it),
+		cmocka_unit_test(of_an_older_agent_any_method_may_have_failed),
+		cmocka_unit_test(a_recording_gets_the_reason_of_its_own_method),
 		cmocka_unit_test(an_impossible_head_breaks_the_ring),
 		cmocka_unit_test(a_file_that_can_shrink_is_refused),
 		cmocka_unit_test(a_ring_with_another_nonce_is_refused),

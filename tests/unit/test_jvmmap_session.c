@@ -239,7 +239,7 @@ static void a_name_in_the_header_is_cut_and_cleaned(void **state)
 	memcpy(h->running, "a/B\n", 4);
 	memset(h->pad0, 'y', sizeof(h->pad0));
 	h->hook_states[WIRE_HOOK_METHOD] = -WIRE_ERROR_RUNNING;
-	char *why = agent_ring_hook_failure(w.reader);
+	char *why = agent_ring_hook_failure(w.reader, ~0u, "");
 	assert_memory_equal(why, "a.B\xef\xbf\xbdxx", 8);
 	assert_null(strchr(why, '\n'));
 	assert_null(strstr(why, "yyy"));

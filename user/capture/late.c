@@ -40,8 +40,7 @@ static void visit_late(struct process_id id, u32 hooks, u64 report_ns, void *ctx
 	const struct process *p = processes_find(v->recording->node->processes, id);
 	auto_str struct str effects = { 0 };
 
-	hooks &= agent_hooks_mask(&v->recording->hooks);
-	if (!hooks || report_ns >= v->cut->span.end_ns)
+	if (report_ns >= v->cut->span.end_ns)
 		return;
 	add_effects(&effects, hooks);
 	const struct late_jvm late = {
@@ -57,7 +56,7 @@ void cut_each_late(const struct recording *r, const struct cut *c, late_jvm_fn v
 {
 	struct late_visit v = { r, c, visit, ctx };
 
-	agents_each_late(r->node->agents, c->span.begin_ns, visit_late, &v);
+	agents_each_late(r->node->agents, &r->hooks, c->span.begin_ns, visit_late, &v);
 }
 
 struct noting {

@@ -259,12 +259,38 @@ bool agent_ring_was_early(const struct agent_ring *r)
 	return r->header->failed_step == WIRE_STEP_GET_ENV && r->header->error == JNI_EDETACHED;
 }
 
-u32 agent_ring_failed_hooks(const struct agent_ring *r)
+/* The state of that method, 0 if it has not failed. */
+static s32 failure_of(const struct agent_ring *r, u32 number)
+{
+	for (size_t i = 0; i < WIRE_METHODS; i++) {
+		const struct wire_method_failure *f = &r->header->method_failures[i];
+		if (__atomic_load_n(&f->number, __ATOMIC_ACQUIRE) == number)
+			return __atomic_load_n(&f->state, __ATOMIC_RELAXED);
+	}
+	return 0;
+}
+
+/* The hook's state as in the header. That of calls is the first failure of `methods`. */
+static s32 hook_state(const struct agent_ring *r, size_t hook, const char *methods)
+{
+	s32 all = __atomic_load_n(&r->header->hook_states[hook], __ATOMIC_ACQUIRE), state = 0;
+
+	if (hook != WIRE_HOOK_METHOD || all >= 0 || !r->header->names_failures)
+		return all;
+	while (*methods && state >= 0) {
+		size_t len = strcspn(methods, ",");
+		state = failure_of(r, wire_method_number(methods, len));
+		methods += len + (methods[len] == ',');
+	}
+	return state;
+}
+
+u32 agent_ring_failed_hooks(const struct agent_ring *r, const char *methods)
 {
 	u32 failed = 0;
 
 	for (u32 i = 0; i < WIRE_HOOKS; i++)
-		if (__atomic_load_n(&r->header->hook_states[i], __ATOMIC_RELAXED) < 0)
+		if (hook_state(r, i, methods) < 0)
 			failed |= 1u << i;
 	return failed;
 }
@@ -284,7 +310,7 @@ static char *running_failure(const struct agent_ring *r)
 	return take(out.at);
 }
 
-char *agent_ring_hook_failure(const struct agent_ring *r)
+char *agent_ring_hook_failure(const struct agent_ring *r, u32 hooks, const char *methods)
 {
 	static const char *const events[] = {
 		[WIRE_HOOK_ALLOC] = "allocations",
@@ -293,7 +319,7 @@ char *agent_ring_hook_failure(const struct agent_ring *r)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
-		s32 state = __atomic_load_n(&r->header->hook_states[i], __ATOMIC_RELAXED);
+		s32 state = hooks & 1u << i ? hook_state(r, i, methods) : 0;
 		if (i == WIRE_HOOK_METHOD && state == -JVMTI_INVALID_CLASS)
 			return xstrdup("it has not loaded the class; record when it has");
 		if (i == WIRE_HOOK_METHOD && state == -JVMTI_INVALID_METHODID)

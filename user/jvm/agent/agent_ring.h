@@ -50,14 +50,17 @@ u64 agent_ring_read_until(const struct agent_ring *r);
 u64 agent_ring_nr_lost(const struct agent_ring *r);
 u64 agent_ring_bytes(const struct agent_ring *r); /* read in total */
 
-/* The requested hooks that the agent cannot report: a bit mask by enum wire_hook. */
-u32 agent_ring_failed_hooks(const struct agent_ring *r);
+/*
+ * The requested hooks that the agent cannot report: a bit mask by enum wire_hook. Calls are among
+ * them if it cannot report those of one of `methods`, a list as in struct agent_hooks.
+ */
+u32 agent_ring_failed_hooks(const struct agent_ring *r, const char *methods);
 
 /*
- * The reason for which the agent cannot report a hook's events, as "reason; what to do". NULL if it
- * reports them or they were not requested. The caller frees it.
+ * The reason for which the agent cannot report the events of one of these hooks, as "reason; what
+ * to do". NULL if it reports them or they were not requested. The caller frees it.
  */
-char *agent_ring_hook_failure(const struct agent_ring *r);
+char *agent_ring_hook_failure(const struct agent_ring *r, u32 hooks, const char *methods);
 
 /* The failure in the JVM as a phrase; valid for RING_FAILED. The caller frees it. */
 char *agent_ring_failure(const struct agent_ring *r);

@@ -353,7 +353,8 @@ static void read_ring(struct agents *a, struct agents_entry *e, u64 now)
 		break;
 	case RING_LIVE:
 		e->read_ns = now;
-		failure = e->reason && *e->reason ? NULL : agent_ring_hook_failure(e->ring);
+		if (!e->reason || !*e->reason)
+			failure = agent_ring_hook_failure(e->ring, ~0u, e->hooks.merged.methods);
 		if (failure)
 			entry_set_reason(e, failure);
 		break;

@@ -101,9 +101,10 @@ u32 agents_next_served(struct agents *a, const struct agent_hooks *hooks, struct
 /* Since when the JVM's agent reports that event, CLOCK_MONOTONIC; 0 if it does not (any more). */
 u64 agents_report_since(const struct agents *a, struct process_id id, enum agent_hook hook);
 
-/* Visits each JVM whose agent began to report `hooks` after `since_ns`, at `report_ns`. */
+/* Visits each JVM whose agent began to report some of `wanted` after `since_ns`, at `report_ns`. */
 typedef void (*agents_late_fn)(struct process_id id, u32 hooks, u64 report_ns, void *ctx);
-void agents_each_late(const struct agents *a, u64 since_ns, agents_late_fn visit, void *ctx);
+void agents_each_late(const struct agents *a, const struct agent_hooks *wanted, u64 since_ns,
+		      agents_late_fn visit, void *ctx);
 
 /* Whether a first attach or new hooks are in progress or about to start; retries do not count. */
 bool agents_are_attaching(const struct agents *a);

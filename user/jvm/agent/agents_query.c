@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about the agents in the JVMs of this node. Part of jvm/agent/agents.h. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "jvm/agent/agents_debug.h"
@@ -63,23 +64,23 @@ u32 agents_method_number(const char *name)
 	return wire_method_number(name, strlen(name));
 }
 
-/* The hooks that it does not report, whoever wants them. */
-static u32 unserved_hooks_of(const struct agents_entry *e)
+/* The hooks that it does not report to whoever wants these methods. */
+static u32 unserved_hooks_of(const struct agents_entry *e, const char *methods)
 {
 	if (e->state == AGENT_REFUSED || agents_entry_was_detached(e))
 		return ~0u;
 	if (!e->ring)
 		return 0;
-	return agent_ring_failed_hooks(e->ring) | hook_requests_failed(&e->hooks) |
+	return agent_ring_failed_hooks(e->ring, methods) | hook_requests_failed(&e->hooks) |
 	       (e->drops_code ? AGENT_HOOK_METHOD : 0);
 }
 
 /* Since when it reports each hook; 0: it does not. */
-static u64 report_ns(const struct agents_entry *e, u32 hook)
+static u64 report_ns(const struct agents_entry *e, u32 hook, const char *methods)
 {
 	for (u32 i = 0; i < AGENT_HOOKS; i++)
 		if (hook == 1u << i)
-			return unserved_hooks_of(e) & hook ? 0 : e->hooks.since_ns[i];
+			return unserved_hooks_of(e, methods) & hook ? 0 : e->hooks.since_ns[i];
 	return 0;
 }
 
@@ -87,7 +88,16 @@ u64 agents_report_since(const struct agents *a, struct process_id id, enum agent
 {
 	const struct agents_entry *e = agents_find(a, id);
 
-	return e && e->state == AGENT_ATTACHED ? report_ns(e, hook) : 0;
+	return e && e->state == AGENT_ATTACHED ? report_ns(e, hook, e->hooks.merged.methods) : 0;
+}
+
+static const char *reason_for(const struct agents_entry *e, struct hook_request *r, u32 unserved)
+{
+	if (unserved == r->left_out)
+		return TOO_MANY_METHODS;
+	free(r->why);
+	r->why = e->ring ? agent_ring_hook_failure(e->ring, unserved, r->hooks->methods) : NULL;
+	return r->why ?: e->reason ?: "";
 }
 
 bool agents_next_unserved(struct agents *a, const struct agent_hooks *hooks,
@@ -97,14 +107,12 @@ bool agents_next_unserved(struct agents *a, const struct agent_hooks *hooks,
 		struct hook_request *r = hook_requests_find(&e->hooks, hooks);
 		if (!r)
 			continue;
-		u32 unserved = (unserved_hooks_of(e) | r->left_out) & agent_hooks_mask(hooks) &
-			       ~r->returned;
+		u32 unserved = (unserved_hooks_of(e, hooks->methods) | r->left_out) &
+			       agent_hooks_mask(hooks) & ~r->returned;
 		if (!unserved)
 			continue;
-		bool is_left_out = unserved == r->left_out;
 		r->returned |= unserved;
-		*out = (struct unserved_hooks){ e->id, unserved,
-						is_left_out ? TOO_MANY_METHODS : e->reason ?: "" };
+		*out = (struct unserved_hooks){ e->id, unserved, reason_for(e, r, unserved) };
 		return true;
 	}
 	return false;
@@ -192,27 +200,29 @@ const struct codemap *agents_codemap(struct agents *a, struct process_id id,
 }
 
 /* Hooks that it began to report at the same time are visited together. */
-static void visit_late(const struct agents_entry *e, u64 since_ns, agents_late_fn visit, void *ctx)
+static void visit_late(const struct agents_entry *e, const struct agent_hooks *wanted, u64 since_ns,
+		       agents_late_fn visit, void *ctx)
 {
-	u32 visited = 0;
+	u32 left = agent_hooks_mask(wanted);
 
 	for (u32 i = 0; i < AGENT_HOOKS; i++) {
-		u64 begin_ns = report_ns(e, 1u << i);
+		u64 begin_ns = report_ns(e, left & 1u << i, wanted->methods);
 		u32 hooks = 0;
-		for (u32 k = i; k < AGENT_HOOKS; k++)
-			if (report_ns(e, 1u << k) == begin_ns)
+		for (u32 k = i; k < AGENT_HOOKS && begin_ns > since_ns; k++)
+			if (report_ns(e, left & 1u << k, wanted->methods) == begin_ns)
 				hooks |= 1u << k;
-		if (begin_ns > since_ns && !(visited & 1u << i))
+		if (hooks)
 			visit(e->id, hooks, begin_ns, ctx);
-		visited |= hooks;
+		left &= ~hooks;
 	}
 }
 
-void agents_each_late(const struct agents *a, u64 since_ns, agents_late_fn visit, void *ctx)
+void agents_each_late(const struct agents *a, const struct agent_hooks *wanted, u64 since_ns,
+		      agents_late_fn visit, void *ctx)
 {
 	vec_each(e, &a->entries) {
 		if (e->state == AGENT_ATTACHED)
-			visit_late(e, since_ns, visit, ctx);
+			visit_late(e, wanted, since_ns, visit, ctx);
 	}
 }
 

@@ -2,6 +2,7 @@
 /* The events that recordings want from the agent of one JVM. */
 #include "jvm/agent/hook_requests.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/time.h"
@@ -11,6 +12,8 @@
 
 void hook_requests_fini(struct hook_requests *q)
 {
+	vec_each(r, &q->all)
+		free(r->why);
 	vec_fini(&q->all);
 }
 
@@ -47,6 +50,7 @@ void hook_requests_remove(struct hook_requests *q, const struct agent_hooks *hoo
 
 	if (!r)
 		return;
+	free(r->why);
 	*r = q->all.at[--q->all.nr];
 	merge(q);
 }

@@ -13,6 +13,7 @@ struct hook_request {
 	const struct agent_hooks *hooks; /* the owner's, and its identity */
 	u32 left_out;                    /* do not fit beside those of others */
 	u32 returned;                    /* reported to the owner as unserved; not served since */
+	char *why;                       /* the reason reported last; NULL if the entry's */
 };
 
 struct hook_requests {

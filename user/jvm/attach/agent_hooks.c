@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#define METHODS_MAX 16 /* jvmmap/methods.c takes no more */
-
 u32 agent_hooks_mask(const struct agent_hooks *h)
 {
 	return (h->alloc_interval ? (u32)AGENT_HOOK_ALLOC : 0) |
@@ -45,7 +43,7 @@ static bool add_method(char list[WIRE_METHODS_MAX], const char *name, size_t len
 
 	if (has_method(list, name, len))
 		return true;
-	if (nr_methods(list) == METHODS_MAX || used + comma + len >= WIRE_METHODS_MAX)
+	if (nr_methods(list) == WIRE_METHODS || used + comma + len >= WIRE_METHODS_MAX)
 		return false;
 	if (comma)
 		list[used] = ',';
