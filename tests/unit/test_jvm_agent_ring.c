@@ -266,6 +266,40 @@ static void a_recording_gets_the_reason_of_its_own_method(void **state)
 	free_ring(&w);
 }
 
+/* A JVM for musl, which has loaded a copy of the agent. */
+static void an_agent_that_takes_no_command_is_not_sent_any(void **state)
+{
+	static const u8 lost[] = { WIRE_LOST, 1, 5 };
+	const struct agent_hooks calls = { .methods = "a/B.run" };
+	struct agents *a = agents_new("/nonexistent", AGENT_ALWAYS);
+	struct writer w = make_ring();
+	struct unserved_hooks u;
+	struct proc_status self;
+
+	assert_int_equal(proc_status_read(getpid(), &self), 0);
+	vec_push(&a->entries, (struct agents_entry){ .id = proc_status_id(&self) });
+	struct agents_entry *e = &a->entries.at[0];
+	e->state = AGENT_ATTACHED;
+	e->takes_no_command = true;
+	e->hooks.is_sent = true;
+	e->map = codemap_new();
+	e->threads = thread_names_new();
+	e->ring = open_ring(&w, e->map);
+	w.header->state = WIRE_LIVE;
+	put(&w, lost, sizeof(lost));
+	agents_poll(a);
+	assert_true(agent_ring_is_dirty(e->ring));
+	assert_null(e->injection);
+	hook_requests_add(&e->hooks, &calls);
+	assert_true(agents_next_unserved(a, &calls, &u));
+	assert_int_equal(u.hooks, AGENT_HOOK_METHOD);
+	assert_string_equal(u.reason, INJECT_NO_COMMAND);
+	agent_ring_close(e->ring);
+	e->ring = NULL;
+	agents_free(a);
+	free_ring(&w);
+}
+
 static void an_impossible_head_breaks_the_ring(void **state)
 {
 	struct codemap *map = codemap_new();
@@ -341,6 +375,7 @@ int main(void)
 		cmocka_unit_test(a_failed_method_fails_only_for_those_who_want_it),
 		cmocka_unit_test(of_an_older_agent_any_method_may_have_failed),
 		cmocka_unit_test(a_recording_gets_the_reason_of_its_own_method),
+		cmocka_unit_test(an_agent_that_takes_no_command_is_not_sent_any),
 		cmocka_unit_test(an_impossible_head_breaks_the_ring),
 		cmocka_unit_test(a_file_that_can_shrink_is_refused),
 		cmocka_unit_test(a_ring_with_another_nonce_is_refused),

@@ -11,8 +11,11 @@
 #include <unistd.h>
 
 #include "jvm/attach/attach.h"
+#include "jvm/attach/inject_message.h"
+#include "jvm/attach/injector.h"
 #include "jvm/attach/job.h"
 #include "jvm/attach/loaded_agent.h"
+#include "worker/message.h"
 
 static enum attach_verdict verdict(const char *reply, struct str *text)
 {
@@ -140,6 +143,55 @@ static void load(const char *folder, const char *name, void **at)
 	unlink(path);
 }
 
+/* The result of the command to this process. */
+static struct inject_result obey(struct inject_order *order, enum inject_command command)
+{
+	struct inject_result result = { 0 };
+	struct worker_message m;
+	int pair[2], fds[WORKER_FDS_MAX];
+	size_t nr;
+
+	order->command = command;
+	inject_nonce(order->nonce);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	assert_int_equal(injector_run(order, pair[0]), 0);
+	assert_int_equal(message_receive(pair[1], &m, fds, &nr), 0);
+	assert_int_equal(inject_result_decode(&m, &result), 0);
+	close(pair[0]);
+	close(pair[1]);
+	return result;
+}
+
+/* We are the JVM, which would load another agent. */
+static void no_further_command_is_sent_to_a_copy_under_musl(void **state)
+{
+	static const enum inject_command commands[] = { INJECT_METHODS, INJECT_HOOKS, INJECT_REPLAY,
+							INJECT_REFS, INJECT_STOP };
+	char folder[] = "/tmp/test-attach-XXXXXX";
+	struct proc_status self;
+	void *loader;
+
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(proc_status_read(getpid(), &self), 0);
+	struct inject_order order = {
+		.id = proc_status_id(&self),
+		.agent_path = "/nonexistent",
+		.loaded_path = "/tmp/.jvmmap-0123456789abcdef0123456789abcdef.so",
+	};
+	struct job j = { .order = &order, .t.status = self };
+	assert_false(loaded_agent_is_unreachable(&j, order.loaded_path));
+	load(folder, "ld-musl-x86_64.so.1", &loader);
+	assert_true(loaded_agent_is_unreachable(&j, order.loaded_path));
+	assert_false(loaded_agent_is_unreachable(&j, order.agent_path));
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		struct inject_result result = obey(&order, commands[i]);
+		assert_int_equal(result.outcome, INJECT_REFUSED);
+		assert_string_equal(result.reason, INJECT_NO_COMMAND);
+	}
+	munmap(loader, 5);
+	rmdir(folder);
+}
+
 /* We are the JVM. A copy is recognised by its content and its name. */
 static void a_copy_is_found_by_its_path_but_not_under_musl(void **state)
 {
@@ -180,6 +232,7 @@ int main(void)
 		cmocka_unit_test(a_talk_ends_when_the_other_side_closes_or_stays_silent),
 		cmocka_unit_test(a_job_is_an_orphan_once_its_reader_has_ended),
 		cmocka_unit_test(a_copy_is_found_by_its_path_but_not_under_musl),
+		cmocka_unit_test(no_further_command_is_sent_to_a_copy_under_musl),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,6 +132,7 @@ static void a_result_is_checked_and_its_text_cleaned(void **state)
 	sent.ring_fd = 0;
 	sent.libjvm = 19;
 	sent.left_pid = 23;
+	sent.takes_no_command = true;
 	inject_result_encode(&sent, &m);
 	assert_int_equal(inject_result_decode(&m, &got), 0);
 	assert_int_equal(got.outcome, INJECT_DONE);
@@ -139,6 +140,7 @@ static void a_result_is_checked_and_its_text_cleaned(void **state)
 	assert_int_equal(got.clock_off_ns, -7);
 	assert_int_equal(got.libjvm, 19);
 	assert_int_equal(got.left_pid, 23);
+	assert_true(got.takes_no_command);
 	assert_int_equal(got.ring_fd, -1);
 	assert_null(strchr(got.reason, '\033'));
 	sent.left_pid = -1;

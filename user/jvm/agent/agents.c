@@ -153,6 +153,7 @@ static void open_ring(struct agents *a, struct agents_entry *e, const struct inj
 	e->state = AGENT_ATTACHED;
 	e->stopped_ns = 0;
 	e->attach_ns = time_mono_ns() - e->injected_ns;
+	e->takes_no_command = result->takes_no_command;
 	strcpy(e->loaded_path, result->loaded_path);
 	e->read_ns = time_mono_ns();
 	refusal_forget(e->id);
@@ -385,7 +386,7 @@ static void read_ring(struct agents *a, struct agents_entry *e, u64 now)
 		order(a, e, INJECT_STOP);
 		return;
 	}
-	if (agent_ring_is_dirty(e->ring) && !e->injection &&
+	if (agent_ring_is_dirty(e->ring) && !e->injection && !e->takes_no_command &&
 	    now > e->replayed_ns + REPLAY_PAUSE_NS) {
 		e->replayed_ns = now;
 		order(a, e, INJECT_REPLAY);

@@ -28,6 +28,7 @@ struct agents_entry {
 	bool was_signalled;
 	bool is_nested; /* in a pid namespace of its own */
 	uid_t uid;
+	bool takes_no_command; /* its agent; only another attach gets through */
 	bool has_no_vm; /* no VM could be read in it yet: perhaps only a file is called libjvm.so */
 
 	struct injection *injection; /* NULL if none is running */

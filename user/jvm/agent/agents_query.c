@@ -72,7 +72,7 @@ static u32 unserved_hooks_of(const struct agents_entry *e, const char *methods)
 	if (!e->ring)
 		return 0;
 	return agent_ring_failed_hooks(e->ring, methods) | hook_requests_failed(&e->hooks) |
-	       (e->drops_code ? AGENT_HOOK_METHOD : 0);
+	       (e->drops_code || e->takes_no_command ? AGENT_HOOK_METHOD : 0);
 }
 
 /* Since when it reports each hook; 0: it does not. */
@@ -97,6 +97,8 @@ static const char *reason_for(const struct agents_entry *e, struct hook_request 
 		return TOO_MANY_METHODS;
 	free(r->why);
 	r->why = e->ring ? agent_ring_hook_failure(e->ring, unserved, r->hooks->methods) : NULL;
+	if (!r->why && e->ring && e->takes_no_command && unserved & AGENT_HOOK_METHOD)
+		return INJECT_NO_COMMAND;
 	return r->why ?: e->reason ?: "";
 }
 

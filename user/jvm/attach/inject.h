@@ -59,6 +59,7 @@ struct inject_result {
 	u64 libjvm;      /* address of its libjvm, if calls are wanted; 0: unknown */
 	pid_t left_pid;  /* INJECT_SILENT: the process that waits; 0: unknown */
 	int ring_fd;     /* of INJECT_START, owned by the caller; otherwise -1 */
+	bool takes_no_command; /* START: no further command will reach the agent */
 };
 
 struct injection;
@@ -76,6 +77,9 @@ void inject_use_helper(struct helper *h);
 #define INJECT_NO_MEMORY                                                            \
 	"its memory did not arrive in time; find out which file system or program " \
 	"supplies it"
+
+#define INJECT_NO_COMMAND \
+	"a JVM for musl takes no further command; make the agent's file visible to it"
 
 #define INJECT_NO_HELPER "the process that attaches was killed; record again"
 

@@ -27,7 +27,7 @@ struct number_wire {
 struct result_wire {
 	u32 version;
 	u32 outcome;
-	u8 was_signalled, has_vm, is_lasting, drops_code;
+	u8 was_signalled, has_vm, is_lasting, drops_code, takes_no_command;
 	s32 left_pid;
 	s64 clock_off_ns;
 	u64 libjvm;
@@ -154,6 +154,7 @@ void inject_result_encode(const struct inject_result *result, struct worker_mess
 		.has_vm = result->has_vm,
 		.is_lasting = result->is_lasting,
 		.drops_code = result->drops_code,
+		.takes_no_command = result->takes_no_command,
 		.clock_off_ns = result->clock_off_ns,
 		.libjvm = result->libjvm,
 		.left_pid = result->left_pid,
@@ -180,6 +181,7 @@ int inject_result_decode(const struct worker_message *m, struct inject_result *o
 		.is_lasting = w.is_lasting != 0,
 		.clock_off_ns = w.clock_off_ns,
 		.drops_code = w.drops_code != 0,
+		.takes_no_command = w.takes_no_command != 0,
 		.libjvm = w.libjvm,
 		.left_pid = w.left_pid,
 		.ring_fd = -1,

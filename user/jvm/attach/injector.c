@@ -165,6 +165,8 @@ static int send_again(struct job *j)
 {
 	if (loaded_agent_has_path(j) && send_to_loaded(j) == 0)
 		return 0;
+	if (loaded_agent_is_unreachable(j, j->order->loaded_path))
+		return job_conclude(j, INJECT_REFUSED, INJECT_NO_COMMAND);
 	return deliver_and_send(j, j->order->way);
 }
 
@@ -388,7 +390,10 @@ static void start_session(struct job *j)
 	if (j->result.ring_fd >= 0 && memfds_version(j->result.ring_fd) != WIRE_ABI)
 		go_beside(j);
 	end_abandoned(j);
-	if (j->result.ring_fd >= 0 && *j->order->hooks.methods && !j->result.drops_code)
+	if (j->result.ring_fd < 0)
+		return;
+	j->result.takes_no_command = loaded_agent_is_unreachable(j, j->result.loaded_path);
+	if (*j->order->hooks.methods && !j->result.drops_code && !j->result.takes_no_command)
 		start_methods(j);
 }
 

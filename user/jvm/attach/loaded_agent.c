@@ -122,6 +122,19 @@ static bool has_delivery(const struct job *j, const char *path)
 	return has_copy || (has_mount && !is_foreign(j, name + 1, bytes, len));
 }
 
+bool loaded_agent_is_unreachable(const struct job *j, const char *path)
+{
+	struct mappings all = { 0 };
+	bool is_musl = false;
+
+	if (!delivery_is_path(path) || mappings_read(j->t.status.pid, true, &all))
+		return false;
+	for (size_t i = 0; i < all.nr && !is_musl; i++)
+		is_musl = is_loader_of_musl(&all.at[i]);
+	mappings_fini(&all);
+	return is_musl;
+}
+
 bool loaded_agent_has_path(const struct job *j)
 {
 	const char *path = j->order->loaded_path;

@@ -15,6 +15,12 @@ bool loaded_agent_is_ours(const struct job *j);
 bool loaded_agent_has_path(const struct job *j);
 
 /*
+ * Whether no further command reaches the agent that was loaded from `path`: a copy in a JVM for
+ * musl. Another copy would be another agent, without the sessions of the first one.
+ */
+bool loaded_agent_is_unreachable(const struct job *j, const char *path);
+
+/*
  * The paths by which a JVM may know the order's agent. It has as many agents as it has loaded
  * paths.
  */
