@@ -12,6 +12,8 @@
 #include "fleet/inbox.h"
 #include "fleet/selector.h"
 
+#define LATE_MS 1000 /* of a recording's end */
+
 struct gather_names {
 	struct gather_node *node; /* its name is the key */
 	UT_hash_handle hh;
@@ -364,11 +366,17 @@ void gather_take_back(struct gather *g, struct gather_node *n)
 		make_ready(g, n);
 }
 
+/* A recording may end a little late. Old slices may cover much more than was asked for. */
+static bool is_about(u64 covered_ms, u64 asked_ms)
+{
+	return covered_ms >= asked_ms && covered_ms - asked_ms <= LATE_MS + asked_ms / 50;
+}
+
 u64 gather_weight_ppm(const struct gather *g, const struct gather_node *n)
 {
-	if (!n->covered_ms || n->covered_ms >= g->asked_ms)
+	if (!n->covered_ms || !g->asked_ms || is_about(n->covered_ms, g->asked_ms))
 		return 1000000;
-	u64 weight = g->asked_ms * 1000000 / n->covered_ms;
+	u64 weight = g->asked_ms * 1000000 / n->covered_ms ?: 1;
 	return weight < FLEET_WEIGHT_MAX ? weight : FLEET_WEIGHT_MAX;
 }
 

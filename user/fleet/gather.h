@@ -110,7 +110,10 @@ void gather_delivered(struct gather *g, struct gather_node *n);
 void gather_lost(struct gather *g, struct gather_node *n, const char *why);
 void gather_take_back(struct gather *g, struct gather_node *n);
 
-/* 1 / (the recorded part of the time that was asked for), in 1e-6. */
+/*
+ * 1 / (the recorded part of the time that was asked for), in 1e-6. Less than 1 for old slices,
+ * which last up to ten minutes and are taken as a whole.
+ */
 u64 gather_weight_ppm(const struct gather *g, const struct gather_node *n);
 
 /* A delivered result turned out to be no profile. */

@@ -84,7 +84,7 @@ struct fleet_done {
 	 * after its end. DONE is sent again when the number grows.
 	 */
 	u32 nr_died;
-	u64 covered_ms; /* recorded time; of slices: the part of the range that they cover; 0: all
+	u64 covered_ms; /* recorded time; of old slices: their time, if longer than asked; 0: all
 			 */
 };
 
