@@ -88,14 +88,11 @@ struct unserved_hooks {
 };
 
 /* Fills in the next such JVM for this caller. Returns false after the last. Each hook of a JVM is
- * reported once, and again if agents_next_served has returned it since. */
+ * reported once, until it is served again. */
 bool agents_next_unserved(struct agents *a, const struct agent_hooks *hooks,
 			  struct unserved_hooks *out);
 
-/*
- * Returns hooks (a mask) of the next JVM whose agent reports them after agents_next_unserved has
- * returned them to this caller: it was attached again. 0 after the last.
- */
+/* The hooks of the next JVM that reports them again after agents_next_unserved; 0: no more. */
 u32 agents_next_served(struct agents *a, const struct agent_hooks *hooks, struct process_id *id);
 
 /* Since when the JVM's agent reports that event, CLOCK_MONOTONIC; 0 if it does not (any more). */
@@ -132,10 +129,7 @@ int agents_name(struct agents *a, struct process_id id, u64 pc, u64 time_ns, u32
 const char *agents_thread_name(const struct agents *a, struct process_id id, pid_t tid,
 			       const char *comm);
 
-/*
- * The class for which a hook of a JVM passed a number; NULL if unknown (yet). Valid until the next
- * agents_poll.
- */
+/* The class for a number that a hook passed; NULL if unknown (yet). Valid until agents_poll. */
 const char *agents_class(const struct agents *a, struct process_id id, u64 number);
 
 /* Numbers of JVMs, including ended ones that agents_each leaves out. */

@@ -120,21 +120,21 @@ bool agents_next_unserved(struct agents *a, const struct agent_hooks *hooks,
 	return false;
 }
 
-/* Those of `hooks` that it reports. */
-static u32 served_hooks_of(const struct agents_entry *e, u32 hooks)
+/* The hooks that the caller was told to replace, and that the agent reports. */
+static u32 served_hooks_of(const struct agents_entry *e, const struct hook_request *r)
 {
 	u32 served = 0;
 
 	for (u32 i = 0; i < AGENT_HOOKS && e->ring && e->state == AGENT_ATTACHED; i++)
-		served |= report_ns(e, 1u << i) ? 1u << i : 0;
-	return served & hooks;
+		served |= report_ns(e, 1u << i, r->hooks->methods) ? 1u << i : 0;
+	return served & r->returned & ~r->left_out;
 }
 
 u32 agents_next_served(struct agents *a, const struct agent_hooks *hooks, struct process_id *id)
 {
 	vec_each(e, &a->entries) {
 		struct hook_request *r = hook_requests_find(&e->hooks, hooks);
-		u32 served = r ? served_hooks_of(e, r->returned & ~r->left_out) : 0;
+		u32 served = r ? served_hooks_of(e, r) : 0;
 		if (!served)
 			continue;
 		r->returned &= ~served;
