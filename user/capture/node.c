@@ -346,7 +346,8 @@ static void follow(struct node *n, u64 now_ns)
 	rights_watch(n->rights);
 	vec_each(r, &n->recordings)
 		recording_follow(*r);
-	sideband_follow(n->sideband);
+	if (sideband_follow(n->sideband))
+		processes_distrust(n->processes);
 	if (now_ns - n->swept_ns < SWEEP_NS)
 		return;
 	n->swept_ns = now_ns;

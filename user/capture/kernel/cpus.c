@@ -16,6 +16,7 @@
 
 struct cpu_event {
 	int cpu, fd;
+	u64 running_ns; /* see perf_has_run */
 	struct bpf_link *link;
 };
 
@@ -40,7 +41,7 @@ static int add_cpu(struct cpus *c, int cpu)
 		return err;
 	/* Attaching enables the event. */
 	ioctl(fd, c->running ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
-	vec_push(&c->events, (struct cpu_event){ cpu, take_fd(fd), link });
+	vec_push(&c->events, (struct cpu_event){ cpu, take_fd(fd), 0, link });
 	return 0;
 }
 
@@ -89,6 +90,7 @@ int cpus_open(struct programs *bpf, const struct perf_event_attr *attr, const cp
 	c->attr = *attr;
 	c->attr.size = sizeof(c->attr);
 	c->attr.disabled = 1;
+	c->attr.read_format = PERF_RUN_FORMAT;
 	int err = open_all(c);
 	if (err) {
 		cpus_close(c);
@@ -124,13 +126,20 @@ void cpus_stop(struct cpus *c)
 		ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+/* Its CPU went offline and perhaps came back; an event that got no counter is opened again, too. */
+static bool has_died(const struct cpus *c, struct cpu_event *e)
+{
+	return c->running && !perf_has_run(e->fd, &e->running_ns);
+}
+
 void cpus_follow(struct cpus *c)
 {
 	cpulist online = { 0 }, known = { 0 };
 
 	if (!read_wanted(c, &online)) {
 		for (size_t i = c->events.nr; i-- > 0;)
-			if (!cpulist_has(&online, c->events.at[i].cpu))
+			if (!cpulist_has(&online, c->events.at[i].cpu) ||
+			    has_died(c, &c->events.at[i]))
 				drop_event(c, i);
 		vec_each(e, &c->events)
 			vec_push(&known, e->cpu);

@@ -21,8 +21,8 @@ int cpus_start(struct cpus *c);
 void cpus_stop(struct cpus *c);
 
 /*
- * Opens the event on CPUs that came online and closes it on CPUs that went offline. Call it from
- * time to time.
+ * Opens the event on CPUs that came online and closes it on CPUs that went offline. Opens it again
+ * on CPUs that did both since the last call. Call it from time to time.
  */
 void cpus_follow(struct cpus *c);
 

@@ -21,6 +21,7 @@
 
 struct side_ring {
 	int cpu, fd;
+	u64 running_ns;                    /* see perf_has_run */
 	struct perf_event_mmap_page *page; /* followed by RING_BYTES of records */
 };
 
@@ -69,6 +70,7 @@ static int add_cpu(struct sideband *s, int cpu)
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.read_format = PERF_RUN_FORMAT,
 		.sample_id_all = 1,
 		.mmap = 1,
 		.mmap2 = 1,
@@ -90,7 +92,7 @@ static int add_cpu(struct sideband *s, int cpu)
 	struct epoll_event readable = { .events = EPOLLIN | EPOLLET };
 	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &readable))
 		log_debug("cpu %d: new mappings do not wake the recorder", cpu);
-	vec_push(&s->rings, (struct side_ring){ cpu, take_fd(fd), page });
+	vec_push(&s->rings, (struct side_ring){ cpu, take_fd(fd), 0, page });
 	return 0;
 }
 
@@ -136,22 +138,28 @@ void sideband_close(struct sideband *s)
 	free(s);
 }
 
-void sideband_follow(struct sideband *s)
+bool sideband_follow(struct sideband *s)
 {
 	cpulist online = { 0 }, known = { 0 };
+	bool is_any_new = false, is_any_dropped = false;
 
 	if (!cpulist_online(&online)) {
-		for (size_t i = s->rings.nr; i-- > 0;)
-			if (!cpulist_has(&online, s->rings.at[i].cpu))
-				drop_ring(s, i);
+		for (size_t i = s->rings.nr; i-- > 0;) {
+			struct side_ring *r = &s->rings.at[i];
+			if (cpulist_has(&online, r->cpu) && perf_has_run(r->fd, &r->running_ns))
+				continue;
+			drop_ring(s, i);
+			is_any_dropped = true;
+		}
 		vec_each(r, &s->rings)
 			vec_push(&known, r->cpu);
 		vec_each(cpu, &online)
 			if (!cpulist_has(&known, *cpu))
-				add_cpu(s, *cpu);
+				is_any_new |= !add_cpu(s, *cpu);
 	}
 	vec_fini(&online);
 	vec_fini(&known);
+	return is_any_new || is_any_dropped;
 }
 
 static bool parse_mmap(const struct mmap2 *r, size_t len, struct side_event *out)

@@ -28,8 +28,11 @@ struct sideband;
 int sideband_open(struct sideband **out);
 void sideband_close(struct sideband *s);
 
-/* Opens rings on CPUs that came online; drops those of CPUs that went offline. */
-void sideband_follow(struct sideband *s);
+/*
+ * Opens rings on CPUs that came online; drops those of CPUs that went offline. Replaces the ring of
+ * a CPU that did both since the last call. True if a ring changed: events may then be missing.
+ */
+bool sideband_follow(struct sideband *s);
 
 /* Readable (poll, epoll) when there are events to drain. */
 int sideband_fd(const struct sideband *s);

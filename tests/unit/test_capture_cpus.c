@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPUs that go offline and come back between two looks: what is left is an event that is off. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "capture/kernel/cpus.c"
+#include "capture/kernel/sideband.h"
+
+/* Counts instead of attaching, which takes a loaded program. */
+static int nr_attached;
+
+int programs_attach_perf(struct programs *bpf, int perf_fd, u32 event, struct bpf_link **out)
+{
+	nr_attached++;
+	*out = NULL;
+	return 0;
+}
+
+void programs_detach(struct bpf_link *link)
+{
+	nr_attached--;
+}
+
+static int open_events(struct cpus **out)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000000,
+	};
+
+	if (geteuid() != 0)
+		skip_because("perf events take root");
+	assert_int_equal(cpus_open(NULL, &attr, NULL, 0, out), 0);
+	return cpus_nr(*out);
+}
+
+/* What the kernel does to the events of a CPU that goes offline. Returns how many there are. */
+static int switch_off_all_events(void)
+{
+	int nr = 0;
+
+	for (int fd = 3; fd < 1024; fd++) {
+		auto_free char *link = xasprintf("/proc/self/fd/%d", fd);
+		char target[64] = "";
+		if (readlink(link, target, sizeof(target) - 1) < 0 ||
+		    strcmp(target, "anon_inode:[perf_event]") != 0)
+			continue;
+		assert_int_equal(ioctl(fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+		nr++;
+	}
+	return nr;
+}
+
+static void assert_all_run(const struct cpus *c)
+{
+	vec_each(e, &c->events)
+		assert_true(perf_has_run(e->fd, &e->running_ns));
+}
+
+static void an_event_that_runs_is_left_alone(void **state)
+{
+	struct cpus *c;
+	int nr = open_events(&c);
+
+	assert_int_equal(cpus_start(c), 0);
+	c->events.at[0].link = (struct bpf_link *)1; /* a new one would have NULL */
+	for (int look = 0; look < 3; look++)
+		cpus_follow(c);
+	assert_ptr_equal(c->events.at[0].link, (struct bpf_link *)1);
+	assert_int_equal(nr_attached, nr);
+	cpus_close(c);
+	assert_int_equal(nr_attached, 0);
+}
+
+static void a_cpu_that_went_off_and_on_unseen_is_sampled_again(void **state)
+{
+	struct cpus *c;
+	int nr = open_events(&c);
+
+	assert_int_equal(cpus_start(c), 0);
+	cpus_follow(c);
+	assert_int_equal(switch_off_all_events(), nr);
+	cpus_follow(c); /* they have run since the last look */
+	cpus_follow(c);
+	assert_int_equal(cpus_nr(c), nr);
+	assert_int_equal(nr_attached, nr);
+	assert_all_run(c);
+	cpus_close(c);
+}
+
+static void events_that_do_not_run_yet_are_left_alone(void **state)
+{
+	struct cpus *c;
+	int nr = open_events(&c);
+
+	c->events.at[0].link = (struct bpf_link *)1;
+	cpus_follow(c);
+	assert_ptr_equal(c->events.at[0].link, (struct bpf_link *)1);
+	assert_int_equal(cpus_nr(c), nr);
+	cpus_close(c);
+}
+
+struct seen {
+	pid_t pid;
+	int execs;
+};
+
+static void see(const struct side_event *e, void *ctx)
+{
+	struct seen *seen = ctx;
+
+	seen->execs += e->pid == seen->pid && e->kind == SIDE_EXEC;
+}
+
+static int execs_seen(struct sideband *s)
+{
+	struct seen seen = { .pid = fork() };
+
+	if (seen.pid == 0) {
+		execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	waitpid(seen.pid, NULL, 0);
+	sideband_drain(s, see, &seen);
+	return seen.execs;
+}
+
+static void a_ring_whose_cpu_went_off_and_on_unseen_is_replaced(void **state)
+{
+	struct sideband *s;
+
+	if (geteuid() != 0)
+		skip_because("perf events take root");
+	assert_int_equal(sideband_open(&s), 0);
+	assert_false(sideband_follow(s));
+	assert_int_equal(execs_seen(s), 1);
+	assert_true(switch_off_all_events() > 0);
+	assert_int_equal(execs_seen(s), 0);
+	sideband_follow(s); /* they have run since the last look */
+	assert_true(sideband_follow(s));
+	assert_int_equal(execs_seen(s), 1);
+	assert_false(sideband_follow(s));
+	sideband_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_event_that_runs_is_left_alone),
+		cmocka_unit_test(a_cpu_that_went_off_and_on_unseen_is_sampled_again),
+		cmocka_unit_test(events_that_do_not_run_yet_are_left_alone),
+		cmocka_unit_test(a_ring_whose_cpu_went_off_and_on_unseen_is_replaced),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
