@@ -92,8 +92,11 @@ static int first_failure(enum privileged process)
 	if ((child > 0) != attaches)
 		return 7;
 	sock = socket(AF_UNIX, SOCK_STREAM, 0);
-	if ((sock >= 0) != attaches)
+	if ((sock >= 0) != (attaches || process == PRIVILEGED_OPENER))
 		return 8;
+	sock = socket(AF_INET, SOCK_STREAM, 0);
+	if ((sock >= 0) != attaches)
+		return 11;
 	if (pthread_create(&thread, NULL, answer, NULL) || pthread_join(thread, NULL))
 		return 9;
 	if (syscall(SYS_bpf, -1, NULL, 0) != -1)
@@ -117,7 +120,7 @@ static void the_recorder_starts_no_program_and_no_process(void **state)
 	assert_int_equal(failure_of(PRIVILEGED_RECORDER), 0);
 }
 
-static void the_opener_starts_no_program_and_no_process(void **state)
+static void the_opener_starts_nothing_and_connects_to_this_machine_only(void **state)
 {
 	assert_int_equal(failure_of(PRIVILEGED_OPENER), 0);
 }
@@ -134,7 +137,7 @@ int main(void)
 		cmocka_unit_test(a_reason_adds_its_lines_only),
 		cmocka_unit_test(a_capability_stands_in_for_a_missing_one),
 		cmocka_unit_test(the_recorder_starts_no_program_and_no_process),
-		cmocka_unit_test(the_opener_starts_no_program_and_no_process),
+		cmocka_unit_test(the_opener_starts_nothing_and_connects_to_this_machine_only),
 		cmocka_unit_test(attaching_starts_no_program),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,12 +21,8 @@
 #define CONFIGFS_MAGIC 0x62656570
 #define FUSECTL_MAGIC  0x65735543
 
-int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *len)
+int file_read_fd(int fd, size_t max, char **out, size_t *len)
 {
-	auto_close int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-
 	auto_free char *data = NULL;
 	size_t nr = 0, cap = 0;
 	for (;;) {
@@ -49,6 +45,13 @@ int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *le
 	*len = nr;
 	*out = take(data);
 	return 0;
+}
+
+int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *len)
+{
+	auto_close int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	return fd < 0 ? -errno : file_read_fd(fd, max, out, len);
 }
 
 int file_each_line(int fd, size_t max, file_line_fn visit, void *ctx)

@@ -18,6 +18,9 @@ int file_access(const char *path, int mode);
 int file_read_at(int dirfd, const char *path, size_t max, char **out, size_t *len);
 int file_read(const char *path, size_t max, char **out, size_t *len);
 
+/* As above, from the descriptor's position on. */
+int file_read_fd(int fd, size_t max, char **out, size_t *len);
+
 /*
  * Reads to the end of the file and calls `visit` with every complete line, without its newline.
  * Stops when `visit` returns something other than 0 and returns that. Ignores bytes after the last

@@ -337,6 +337,21 @@ int node_tick_ms(const struct node *n)
 						      : TICK_MS;
 }
 
+static void warn_of_runtimes(struct node *n)
+{
+	int err = containers_refused(n->containers);
+
+	if (!err || n->has_warned_of_runtimes)
+		return;
+	n->has_warned_of_runtimes = true;
+	log_warn("a container runtime cannot be asked for names: %s; containers whose names it "
+		 "alone knows are not selected by name, and lines of " DENY_PATH
+		 " do not exclude them; %s",
+		 strerror(-err),
+		 err == -EPERM ? "the process that asks (sysflame-opener) does not run"
+			       : "record as the owner of its socket, usually root");
+}
+
 /* Follows CPUs, control groups and other things that change slowly. */
 static void follow(struct node *n, u64 now_ns)
 {
@@ -344,6 +359,7 @@ static void follow(struct node *n, u64 now_ns)
 		return;
 	n->followed_ns = now_ns;
 	rights_watch(n->rights);
+	warn_of_runtimes(n);
 	vec_each(r, &n->recordings)
 		recording_follow(*r);
 	if (sideband_follow(n->sideband))

@@ -50,4 +50,5 @@ struct node {
 	u32 nr_idle_turns;         /* in a row, without any record */
 	struct wakes wakes;
 	struct memory_limit memory;
+	bool has_warned_of_runtimes;
 };

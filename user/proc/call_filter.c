@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/socket.h>
 
 /* No process of a recording needs these. */
 static const int never[] = {
@@ -55,7 +56,7 @@ static const int only_attach[] = {
 	SCMP_SYS(vfork),         SCMP_SYS(bind),     SCMP_SYS(listen),     SCMP_SYS(pidfd_getfd),
 };
 
-/* Clients of the network need these, too. */
+/* Clients of the network need these, too. The opener needs them for the sockets of runtimes. */
 static const int only_network[] = { SCMP_SYS(socket), SCMP_SYS(connect) };
 
 /* Of all but the attach helper only the web process accepts connections. */
@@ -124,6 +125,20 @@ static int forbid_processes(scmp_filter_ctx filter)
 					   SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 }
 
+static int limit_connections(scmp_filter_ctx filter, enum privileged process)
+{
+	switch (process) {
+	case PRIVILEGED_ATTACH:
+	case PRIVILEGED_NETWORK:
+		return 0;
+	case PRIVILEGED_OPENER:
+		return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
+					SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+	default:
+		return forbid(filter, only_network, ARRAY_SIZE(only_network));
+	}
+}
+
 static int add_rules(scmp_filter_ctx filter, enum privileged process)
 {
 	int err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1)
@@ -132,8 +147,8 @@ static int add_rules(scmp_filter_ctx filter, enum privileged process)
 	if (!err && process != PRIVILEGED_ATTACH)
 		err = forbid(filter, only_attach, ARRAY_SIZE(only_attach))
 			      ?: forbid_processes(filter);
-	if (!err && process != PRIVILEGED_ATTACH && process != PRIVILEGED_NETWORK)
-		err = forbid(filter, only_network, ARRAY_SIZE(only_network));
+	if (!err)
+		err = limit_connections(filter, process);
 	if (!err && (process == PRIVILEGED_WEB || process == PRIVILEGED_NETWORK))
 		err = forbid(filter, not_web, ARRAY_SIZE(not_web));
 	if (!err && process != PRIVILEGED_WEB && process != PRIVILEGED_ATTACH)

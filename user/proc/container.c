@@ -45,7 +45,7 @@ struct entry {
 	u64 asked_ns;
 	u64 rests_until_ns; /* set after a runtime did not answer */
 	bool is_kept;       /* in the next sweep */
-	u64 told_ns;        /* when all runtimes had answered; 0: not yet */
+	u64 told_ns;        /* when all runtimes had answered or refused; 0: not yet */
 	UT_hash_handle hh;
 };
 
@@ -57,6 +57,7 @@ struct containers {
 	u64 credited_ns;
 	u64 rests_until_ns[NR_RUNTIME_SOCKETS];
 	u32 nr_unanswered[NR_RUNTIME_SOCKETS]; /* in a row, per runtime */
+	int refused_err;                       /* why we may not connect to a runtime; 0: we may */
 };
 
 struct containers *containers_new(const char *root)
@@ -142,15 +143,33 @@ static void note_silence(struct containers *all, struct entry *e, enum runtime_s
 	all->nr_unanswered[i] = 0;
 }
 
-/* Whether every runtime has answered or does not exist. */
+/* Whether the runtime has answered, does not exist or cannot be asked. */
+static bool ask_socket(struct containers *all, struct entry *e, enum runtime_socket i)
+{
+	int err = container_names_of_socket(&e->c, all->root, &all->config, i);
+
+	switch (err) {
+	case -EPERM:
+	case -EACCES:
+		all->refused_err = err;
+		return true; /* to ask again does not help */
+	case -EAGAIN:        /* silent */
+	case -EBUSY:         /* the opener cannot be started, or ended */
+	case -EPIPE:
+	case -EPROTO:
+		return false;
+	}
+	return true;
+}
+
+/* The same for every runtime. */
 static bool ask_sockets(struct containers *all, struct entry *e)
 {
 	bool are_all = true;
 
 	for (enum runtime_socket i = 0; i < NR_RUNTIME_SOCKETS && !is_known(&e->c); i++) {
 		bool rests = time_mono_ns() < all->rests_until_ns[i];
-		if (!rests &&
-		    container_names_of_socket(&e->c, all->root, &all->config, i) != -ETIMEDOUT) {
+		if (!rests && ask_socket(all, e, i)) {
 			all->nr_unanswered[i] = 0;
 			continue;
 		}
@@ -195,9 +214,10 @@ static void ask(struct containers *all, struct entry *e)
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
 		if (!is_known(&e->c) || ways[i] == container_names_of_bundle)
 			ways[i](&e->c, all->root, &all->config);
-	e->c.is_denied |= is_listed(all, &e->c);
 	if (ask_sockets(all, e) && !e->told_ns)
 		e->told_ns = time_mono_ns();
+	/* Last: a container that has its names is not asked about again. */
+	e->c.is_denied |= is_listed(all, &e->c);
 }
 
 /* Containers that were never asked about come first. */
@@ -257,10 +277,15 @@ void containers_set_credit(struct containers *all, u64 ns)
 	all->credit_ns = (s64)ns;
 }
 
+int containers_refused(const struct containers *all)
+{
+	return all->refused_err;
+}
+
 bool containers_are_reported(const struct containers *all)
 {
 	for (const struct entry *e = all->by_id; e; e = e->hh.next)
-		if (!is_known(&e->c) && !e->told_ns)
+		if (!is_known(&e->c) && (!e->told_ns || all->refused_err))
 			return false;
 	return true;
 }

@@ -59,6 +59,12 @@ void containers_set_credit(struct containers *all, u64 ns);
 bool containers_are_reported(const struct containers *all);
 
 /*
+ * Why a runtime could not be asked: -EPERM or -EACCES if we may not connect to its socket. The
+ * names that only it has are then missing. 0 if none refused.
+ */
+int containers_refused(const struct containers *all);
+
+/*
  * Finds the container of a process by its control groups; *out is NULL if it is in none. -ESRCH if
  * the process is gone.
  */

@@ -5,20 +5,16 @@
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
 #include "base/str.h"
-#include "base/time.h"
 #include "base/utf8.h"
+#include "proc/open_request.h"
 
 #define JSON_MAX     (4 << 20)
 #define NAME_MAX_LEN 253 /* the limit for a pod's name; other names are shorter */
-#define SOCKET_NS    (200 * NS_PER_MS)
 
 static void set(char **field, const char *text, size_t len)
 {
@@ -172,86 +168,31 @@ void container_names_of_podman(struct container *c, const char *root,
 	json_decref(all);
 }
 
-/* Sets the time left until `until_ns` as timeout. A timeout of 0 would mean to wait forever. */
-static int set_patience(int fd, int option, u64 until_ns)
+/* A recorder may not connect, but its opener may. */
+static int ask_opener(const char *id, enum runtime_socket which, struct str *out)
 {
-	u64 now = time_mono_ns();
-	struct timeval left = { .tv_usec = now < until_ns ? (long)(until_ns - now) / 1000 + 1 : 0 };
+	auto_close int fd = open_request_answer(which, id);
+	auto_free char *text = NULL;
+	size_t len;
+	int err = fd < 0 ? fd : file_read_fd(fd, RUNTIME_ANSWER_MAX, &text, &len);
 
-	if (!left.tv_usec)
-		return -ETIMEDOUT;
-	return setsockopt(fd, SOL_SOCKET, option, &left, sizeof(left)) ? -errno : 0;
+	if (!err)
+		str_add_bytes(out, text, len);
+	return err;
 }
 
-static int error_of_socket(void)
-{
-	return errno == EAGAIN ? -ETIMEDOUT : -errno;
-}
-
-static int connect_to(const char *path, u64 until_ns)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0 || strlen(path) >= sizeof(address.sun_path))
-		return -EINVAL;
-	copy_text(address.sun_path, sizeof(address.sun_path), path);
-	int err = set_patience(fd, SO_SNDTIMEO, until_ns);
-	if (err)
-		return err;
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
-		return error_of_socket();
-	return take_fd(fd);
-}
-
-static int receive_all(int fd, u64 until_ns, struct str *out)
-{
-	char part[4096];
-
-	while (out->len < JSON_MAX) {
-		int err = set_patience(fd, SO_RCVTIMEO, until_ns);
-		if (err)
-			return err;
-		ssize_t got = recv(fd, part, sizeof(part), 0);
-		if (got <= 0)
-			return got ? error_of_socket() : 0;
-		str_add_bytes(out, part, (size_t)got);
-	}
-	return 0;
-}
-
-struct runtime {
-	const char *path;   /* NULL: the configured path */
-	const char *behind; /* the text after the id in the URL */
-};
-
-static const struct runtime runtimes[NR_RUNTIME_SOCKETS] = {
-	[SOCKET_DOCKER] = { "/run/docker.sock", "/json" },
-	[SOCKET_DOCKER_ELSEWHERE] = { NULL, "/json" },
-	[SOCKET_CRIO] = { "/run/crio/crio.sock", "" },
-};
-
-/* HTTP/1.0: the answer is one piece and ends with the connection. */
 int container_names_of_socket(struct container *c, const char *root,
 			      const struct runtime_config *config, enum runtime_socket which)
 {
-	const u64 until_ns = time_mono_ns() + SOCKET_NS;
-	const struct runtime *runtime = &runtimes[which];
-	const char *name = runtime->path ?: config->docker_socket;
-	auto_free char *path = xasprintf("%s%s", root, name ?: "");
+	auto_free char *path = NULL;
 	auto_str struct str text = { 0 };
-	auto_close int fd = name ? connect_to(path, until_ns) : -ENOENT;
+	int err = runtime_socket_find(root, config, which, &path);
 
-	if (fd < 0)
-		return fd;
-	str_addf(&text, "GET /containers/%s%s HTTP/1.0\r\nHost: sysflame\r\n\r\n", c->id,
-		 runtime->behind);
-	if (send(fd, text.at, text.len, MSG_NOSIGNAL) != (ssize_t)text.len)
-		return error_of_socket();
-	str_clear(&text);
-	int err = receive_all(fd, until_ns, &text);
-	const char *body = text.at ? strstr(text.at, "\r\n\r\n") : NULL;
-	if (!err && body && strstr(text.at, " 200 "))
-		take_json(c, body, text.len - (size_t)(body - text.at));
+	if (err)
+		return err;
+	err = open_requests_are_used() ? ask_opener(c->id, which, &text)
+				       : runtime_socket_ask(root, config, which, c->id, &text);
+	if (!err && text.len)
+		take_json(c, text.at, text.len);
 	return err;
 }

@@ -4,6 +4,7 @@
 
 #include "proc/container.h"
 #include "proc/runtime_config.h"
+#include "proc/runtime_socket.h"
 
 /* Fill the empty names of `c`, and set is_denied. */
 void container_names_of_logs(struct container *c, const char *root,
@@ -13,16 +14,9 @@ void container_names_of_bundle(struct container *c, const char *root,
 void container_names_of_podman(struct container *c, const char *root,
 			       const struct runtime_config *config);
 
-/* The runtimes that answer requests on a socket. */
-enum runtime_socket {
-	SOCKET_DOCKER,
-	SOCKET_DOCKER_ELSEWHERE,
-	SOCKET_CRIO,
-	NR_RUNTIME_SOCKETS,
-};
-
 /*
- * Fills the empty names of `c` from a runtime's answer; -ETIMEDOUT if it takes longer than 0.2 s.
+ * Fills the empty names of `c` from a runtime's answer; -EAGAIN if it takes longer than 0.2 s. The
+ * opener asks for a recorder. Returns an error of runtime_socket_ask or open_request_answer.
  */
 int container_names_of_socket(struct container *c, const char *root,
 			      const struct runtime_config *config, enum runtime_socket which);

@@ -170,13 +170,20 @@ static int poll_answer(u64 end_ns)
 	return -ETIMEDOUT;
 }
 
-static int await_answer(void)
+/* Runtimes have a budget of their own (container.c). */
+static bool is_of_file(const struct open_order *o)
+{
+	return o->kind != OPEN_ANSWER;
+}
+
+static int await_answer(const struct open_order *o)
 {
 	u64 start_ns = time_mono_ns();
-	int err = poll_answer(start_ns + patience_ns());
+	u64 patience = is_of_file(o) ? patience_ns() : OPEN_MAX_MS * NS_PER_MS;
+	int err = poll_answer(start_ns + patience);
 	u64 ns = time_mono_ns() - start_ns;
 
-	if (ns >= QUICK_NS)
+	if (ns >= QUICK_NS && is_of_file(o))
 		requests.waited_ns += ns;
 	return err;
 }
@@ -189,12 +196,12 @@ static bool is_regular(int fd)
 }
 
 /* The opener may have been taken over, so its answer is checked. */
-static int receive(void)
+static int receive(const struct open_order *o)
 {
 	struct worker_message m;
 	int fds[WORKER_FDS_MAX];
 	size_t nr;
-	int err = await_answer() ?: message_receive(requests.sock, &m, fds, &nr);
+	int err = await_answer(o) ?: message_receive(requests.sock, &m, fds, &nr);
 
 	if (err)
 		return err;
@@ -211,10 +218,11 @@ static int ask(const struct open_order *order, size_t len, int root)
 
 	memcpy(m.text, order, len);
 	int err = message_send(requests.sock, &m, &root, root >= 0);
-	return err ?: receive();
+	return err ?: receive(order);
 }
 
-int open_request(struct open_order *order, const char *path, int root)
+/* Completes the order; returns its length or a negative errno. */
+static ssize_t set_path(struct open_order *order, const char *path)
 {
 	size_t len = strlen(path) + 1;
 
@@ -222,18 +230,40 @@ int open_request(struct open_order *order, const char *path, int root)
 		return -ENAMETOOLONG;
 	memcpy(order->path, path, len);
 	order->version = OPEN_ORDER_VERSION;
-	len += offsetof(struct open_order, path);
-	if ((requests.pauses.nr && is_paused(order)) || !patience_ns())
-		return -EBUSY;
+	return (ssize_t)(offsetof(struct open_order, path) + len);
+}
+
+/* An opener that does not answer is replaced. */
+static int carry_out(const struct open_order *order, size_t len, int root)
+{
 	int err = requests.is_running ? 0 : start_opener();
 	if (err)
 		return err == -EPIPE ? -EPIPE : -EBUSY;
 	int fd = ask(order, len, root);
-	if (fd == -ETIMEDOUT)
+	if (fd == -ETIMEDOUT && is_of_file(order))
 		add_pause(key_of(order));
 	if (fd != -ETIMEDOUT && fd != -EPIPE && fd != -EPROTO)
 		return fd;
 	end_opener();
 	bool was_killed = !start_opener() && fd == -EPIPE;
 	return was_killed ? ask(order, len, root) : fd == -ETIMEDOUT ? -EBUSY : fd;
+}
+
+int open_request(struct open_order *order, const char *path, int root)
+{
+	ssize_t len = set_path(order, path);
+
+	if (len < 0)
+		return (int)len;
+	if ((requests.pauses.nr && is_paused(order)) || !patience_ns())
+		return -EBUSY;
+	return carry_out(order, (size_t)len, root);
+}
+
+int open_request_answer(u32 runtime, const char *id)
+{
+	struct open_order order = { .kind = OPEN_ANSWER, .runtime = runtime };
+	ssize_t len = set_path(&order, id);
+
+	return len < 0 ? (int)len : carry_out(&order, (size_t)len, -1);
 }

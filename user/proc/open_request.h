@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Asks the opener, another process (proc/opener.h), to open a file that a process chose. The
- * opener has the right to take the ids of that process, which the recorder gives up. If the file's
+ * opener has the right to take the ids of that process, which the recorder gives up. It also asks
+ * container runtimes, because the recorder may not connect. If the file's
  * file system does not answer, only the opener waits: it is ended after OPEN_MAX_MS and replaced.
  * Files of that user are then refused for a while, twice as long each time. All slow files may take
  * 1 s and 5 % of the time together; then all are refused.
@@ -16,12 +17,13 @@
 
 #define OPEN_MAX_MS 500
 
-#define OPEN_ORDER_VERSION 1
+#define OPEN_ORDER_VERSION 2
 
 enum open_kind {
 	OPEN_AS_PROCESS, /* target_file_open, below the root that is sent along */
 	OPEN_UNLINKED,   /* target_file_open_unlinked, below that root */
 	OPEN_MAPPED,     /* mapped_file_open */
+	OPEN_ANSWER,     /* runtime_socket_ask; the file holds the answer */
 	OPEN_KINDS,
 };
 
@@ -33,7 +35,8 @@ struct open_order {
 	u32 dev_major, dev_minor; /* of the mapping */
 	u32 is_executable;        /* 0 or 1 */
 	u64 start, end, inode;    /* of the mapping */
-	char path[PATH_MAX];      /* ends in a NUL */
+	u32 runtime;              /* OPEN_ANSWER: enum runtime_socket */
+	char path[PATH_MAX];      /* ends in a NUL; OPEN_ANSWER: the container's id */
 };
 
 /*
@@ -59,3 +62,9 @@ bool open_requests_are_used(void);
  * ended.
  */
 int open_request(struct open_order *order, const char *path, int root);
+
+/*
+ * A file with the runtime's answer about the container, or a negative errno: of runtime_socket_ask,
+ * or -EBUSY, -EPIPE or -EPROTO if the opener does not answer. The time is not charged to files.
+ */
+int open_request_answer(u32 runtime, const char *id);

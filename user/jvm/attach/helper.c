@@ -84,7 +84,7 @@ static int run_opener(pid_t helper)
 		return 1;
 	target_file_tie(helper);
 	call_filter_load(PRIVILEGED_OPENER);
-	opener_serve(SOCK);
+	opener_serve(SOCK, "");
 	return 0;
 }
 
