@@ -67,6 +67,20 @@ int BPF_PROG(proc_exec, struct task_struct *task)
 
 #define SIGNAL_GROUP_EXIT 0x4 /* include/linux/sched/signal.h: all threads must end */
 
+/* Before Linux 5.17 the field had another name. */
+struct signal_struct___exit {
+	struct task_struct *group_exit_task;
+} __attribute__((preserve_access_index));
+
+/* A thread executes a program: it ends the others, and takes the leader's place and ids. */
+static __always_inline bool is_executing(struct signal_struct *signal)
+{
+	struct signal_struct___exit *old = (void *)signal;
+
+	return bpf_core_field_exists(signal->group_exec_task) ? signal->group_exec_task != NULL
+							      : old->group_exit_task != NULL;
+}
+
 /*
  * The last thread's exit; the leader may have ended long before. do_exit decrements `live` before
  * this point, so two threads that exit at once may both see 0 and both send a record.
@@ -75,7 +89,8 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(proc_exit, struct task_struct *task)
 {
 	if (task->signal->live.counter) {
-		if (task->pid == task->tgid && !(task->signal->flags & SIGNAL_GROUP_EXIT))
+		if (task->pid == task->tgid && !(task->signal->flags & SIGNAL_GROUP_EXIT) &&
+		    !is_executing(task->signal))
 			send_process(RECORD_HEADLESS, task, NULL);
 		return 0;
 	}

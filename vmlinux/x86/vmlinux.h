@@ -115,6 +115,7 @@ struct cred {
 
 struct signal_struct {
 	atomic_t live;
+	struct task_struct *group_exec_task;
 	unsigned int flags;
 };
 
