@@ -509,6 +509,49 @@ static void perf_script_frames_of_maps_are_recognised_as_java(void **state)
 	profile_free(p);
 }
 
+/* Expects the name, the kind and the module of a frame, and the frame itself only once. */
+static void assert_perf_frames(const char *const *lines, const char *name, enum frame_kind kind,
+			       const char *module)
+{
+	struct profile *p = profile_new();
+	struct str bytes = { 0 };
+	auto_str struct str why = { 0 };
+	u64 nr = 0;
+
+	for (; lines[nr]; nr++)
+		str_addf(&bytes, "java 1 2.3: cpu-clock: \n\t7f %s\n\n", lines[nr]);
+	assert_int_equal(read_bytes(&bytes, p, &why), 0);
+	assert_int_equal(p->weights.nr, 1);
+	assert_int_equal(p->weights.at[0].value, nr);
+	const struct frame *f = frames_get(p->frames, p->nodes.at[p->weights.at[0].node].frame);
+	assert_string_equal(f->name, name);
+	assert_string_equal(f->module, module);
+	assert_int_equal(f->kind, kind);
+	profile_free(p);
+}
+
+static void perf_script_has_files_with_parentheses(void **state)
+{
+	static const char *const deleted[] = { "malloc+0x1d (/l/libc.so.6 (deleted))",
+					       "malloc+0x2f (/l/libc.so.6 (deleted))",
+					       "malloc (/l/libc.so.6 (deleted)+0x9f)",
+					       "malloc+0x2f (/l/libc.so.6)", NULL };
+	static const char *const libjvm[] = { "f(int (*)(char))+0x1 (/j (x)/libjvm.so (deleted))",
+					      NULL };
+	static const char *const memfd[] = { "[unknown] (/memfd:doublemapper (deleted)+0x7)",
+					     NULL };
+	static const char *const folder[] = { "g+0x1d (/opt/App (x86)/lib.so)", NULL };
+	static const char *const open[] = { "operator()(int)+0x1d (/opt/a(b/lib.so)", NULL };
+	static const char *const close[] = { "h+0x1d (/opt/a)b/lib.so)", NULL };
+
+	assert_perf_frames(deleted, "malloc", FRAME_NATIVE, "/l/libc.so.6");
+	assert_perf_frames(libjvm, "f(int (*)(char))", FRAME_JVM, "/j (x)/libjvm.so");
+	assert_perf_frames(memfd, "[memfd:doublemapper]+0x7", FRAME_NATIVE, "/memfd:doublemapper");
+	assert_perf_frames(folder, "g", FRAME_NATIVE, "/opt/App (x86)/lib.so");
+	assert_perf_frames(open, "operator()(int)", FRAME_NATIVE, "/opt/a(b/lib.so");
+	assert_perf_frames(close, "h", FRAME_NATIVE, "/opt/a)b/lib.so");
+}
+
 static void perf_script_is_recognised_by_its_header(void **state)
 {
 	auto_str struct str header = { 0 };
@@ -549,6 +592,7 @@ int main(void)
 		cmocka_unit_test(perf_script_samples_weigh_their_period_in_the_events_unit),
 		cmocka_unit_test(perf_script_has_names_that_contain_offsets),
 		cmocka_unit_test(perf_script_frames_of_maps_are_recognised_as_java),
+		cmocka_unit_test(perf_script_has_files_with_parentheses),
 		cmocka_unit_test(perf_script_is_recognised_by_its_header),
 		cmocka_unit_test(text_of_stacks_that_looks_like_perf_is_read_as_text),
 	};

@@ -75,18 +75,38 @@ static enum frame_kind kind_of(const char *file)
 }
 
 /*
+ * The `(` of the group in parentheses that ends at `close`; a blank stands before it. NULL if there
+ * is none. Files have parentheses, too: "/opt/App (x86)/lib.so (deleted)". If they do not pair, the
+ * group is the shortest one.
+ */
+static const char *start_of_group(const char *start, const char *close)
+{
+	const char *nearest = NULL;
+	s64 depth = 0;
+
+	for (const char *at = close; at > start; at--) {
+		depth += (*at == ')') - (*at == '(');
+		if (*at != '(' || !text_is_space(at[-1]))
+			continue;
+		if (depth <= 0)
+			return at;
+		nearest = nearest ?: at;
+	}
+	return nearest;
+}
+
+/*
  * Cuts " (FILE)" off the end of a frame. Returns the file, "" if there is none; the caller frees
  * it.
  */
 static char *take_file(const char *start, const char **end)
 {
-	const char *open = *end, *close = *end - 1;
+	const char *close = *end - 1;
 
 	if (*end <= start || *close != ')')
 		return xstrdup("");
-	while (open > start && !(*open == '(' && text_is_space(open[-1])))
-		open--;
-	if (open == start)
+	const char *open = start_of_group(start, close);
+	if (!open)
 		return xstrdup("");
 	*end = open;
 	return xstrndup(open + 1, (size_t)(close - open - 1));
@@ -146,6 +166,16 @@ static bool take_file_offset(char *file, u64 *offset)
 	return true;
 }
 
+/* perf marks files that were deleted or replaced, and memfds. */
+static void cut_deleted(char *file)
+{
+	static const char mark[] = " (deleted)";
+	size_t len = strlen(file), mark_len = sizeof(mark) - 1;
+
+	if (len > mark_len && !strcmp(file + len - mark_len, mark))
+		file[len - mark_len] = '\0';
+}
+
 /* "[lib.so]+0x1f" for "[unknown] (/usr/lib/lib.so)", without the offset if that is not known. */
 static char *name_of_unknown(struct perf *x, const char *file, const char *address, bool has_offset,
 			     u64 offset)
@@ -186,6 +216,7 @@ static void take_frame(struct perf *x, const char *line, size_t len)
 	}
 	u64 offset = 0;
 	bool has_offset = take_file_offset(file, &offset);
+	cut_deleted(file);
 	auto_free char *name = xstrndup(at, (size_t)(end - at));
 	if (!strcmp(name, "[unknown]") && *file) {
 		free(name);
