@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/auto.h"
 #include "export/export.h"
@@ -219,6 +220,31 @@ static void the_parts_of_a_long_wait_are_one_event(void **state)
 	profile_free(p);
 }
 
+/* With a comparison for each pair of slots it takes many minutes. */
+static void many_slots_of_one_stack_are_written_in_little_time(void **state)
+{
+	struct profile *p = profile_of(FRAME_C2, "a.B.c", "wall", "ns", 0);
+	struct timespec begin, end;
+	u32 nr = 100003;
+
+	p->slot_ns = 10000000;
+	p->duration_ns = nr * p->slot_ns;
+	profile_add_type(p, "wall-samples", "samples");
+	for (u32 i = 0; i < nr; i++) {
+		char slot[16];
+		snprintf(slot, sizeof(slot), "%u", i);
+		labels_id id = profile_intern_labels(p, &(struct labels){ .time = slot });
+		profile_add(p, 1, id, 0, 1000);
+		profile_add(p, 1, id, 1, 1);
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	struct str bytes = written(p, "jfr");
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	assert_true(end.tv_sec - begin.tv_sec < 30);
+	str_fini(&bytes);
+	profile_free(p);
+}
+
 /* Readers take a class whose name begins with a bracket for an array. */
 static void an_unknown_class_is_a_frame(void **state)
 {
@@ -356,6 +382,7 @@ int main(void)
 		cmocka_unit_test(every_stack_comes_back),
 		cmocka_unit_test(the_first_type_stays_the_first),
 		cmocka_unit_test(the_parts_of_a_long_wait_are_one_event),
+		cmocka_unit_test(many_slots_of_one_stack_are_written_in_little_time),
 		cmocka_unit_test(an_unknown_class_is_a_frame),
 		cmocka_unit_test(a_comparison_is_refused),
 		cmocka_unit_test(more_samples_than_a_recording_may_have_are_refused),

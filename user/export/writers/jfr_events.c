@@ -325,14 +325,23 @@ static int write_samples(struct writing *w, const struct weight *v, u64 value, u
 	return 0;
 }
 
-/* Finds the weight of that type and label set among the items. NULL if no item has both. */
+/*
+ * Finds the weight of that type and label set among the items of a stack, which are sorted by both.
+ * NULL if no item has them. A stack has a label set for every slot of time.
+ */
 static const struct weight *weight_of(const struct writing *w, const struct item *items, size_t nr,
 				      u32 type, labels_id labels)
 {
-	for (size_t i = 0; i < nr; i++) {
-		const struct weight *v = &w->p->weights.at[items[i].weight];
+	size_t low = 0, high = nr;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct weight *v = &w->p->weights.at[items[middle].weight];
 		if (v->type == type && v->labels == labels)
 			return v;
+		bool is_before = v->type < type || (v->type == type && v->labels < labels);
+		low = is_before ? middle + 1 : low;
+		high = is_before ? high : middle;
 	}
 	return NULL;
 }
