@@ -245,6 +245,35 @@ static void many_slots_of_one_stack_are_written_in_little_time(void **state)
 	profile_free(p);
 }
 
+static void assert_thread_comes_back(const char *name, const char *wanted)
+{
+	struct profile *p = profile_of(FRAME_C2, "a.B.c", "cpu", "samples", 0);
+	const struct labels who = { .pid = 7, .tid = 8, .comm = name, .thread = name };
+
+	profile_add(p, 1, profile_intern_labels(p, &who), 0, 5);
+	struct profile *back = read_back(p);
+	const struct labels *l = &back->labels.at[back->weights.at[0].labels];
+	assert_string_equal(l->thread, wanted);
+	assert_string_equal(l->comm, wanted);
+	profile_free(back);
+	profile_free(p);
+}
+
+/* The JDK writes a character beyond U+FFFF as two, which UTF-8 does not have. */
+static void names_of_threads_become_clean_and_short(void **state)
+{
+#define LOST "\xef\xbf\xbd"
+	char *name = xcalloc(1, 70001), *wanted = xcalloc(1, 257);
+
+	memset(name, 'n', 70000);
+	memset(wanted, 'n', 256);
+	assert_thread_comes_back(name, wanted);
+	assert_thread_comes_back("a\xed\xa0\xbd\xed\xb8\x80\x1b[0m",
+				 "a" LOST LOST LOST LOST LOST LOST LOST "[0m");
+	free(name);
+	free(wanted);
+}
+
 /* Readers take a class whose name begins with a bracket for an array. */
 static void an_unknown_class_is_a_frame(void **state)
 {
@@ -383,6 +412,7 @@ int main(void)
 		cmocka_unit_test(the_first_type_stays_the_first),
 		cmocka_unit_test(the_parts_of_a_long_wait_are_one_event),
 		cmocka_unit_test(many_slots_of_one_stack_are_written_in_little_time),
+		cmocka_unit_test(names_of_threads_become_clean_and_short),
 		cmocka_unit_test(an_unknown_class_is_a_frame),
 		cmocka_unit_test(a_comparison_is_refused),
 		cmocka_unit_test(more_samples_than_a_recording_may_have_are_refused),

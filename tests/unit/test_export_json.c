@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles of other tools in JSON, and async-profiler's flame graphs. */
+/* Profiles of other tools in JSON, async-profiler's flame graphs, and texts of JFR. */
 #include "test.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 
 #include "export/export.h"
 #include "export/read.h"
+#include "export/readers/jfr_chunk.h"
 
 static char *collapsed(const struct profile *p)
 {
@@ -220,6 +221,36 @@ static void mappings_may_fill_the_start_of_perf_script(void **state)
 	}
 }
 
+/* JSON may escape any character. */
+static void names_of_threads_in_json_become_clean_and_short(void **state)
+{
+	static const char speedscope[] =
+		"{\"shared\":{\"frames\":[{\"name\":\"f\"}]},\"profiles\":["
+		"{\"type\":\"sampled\",\"unit\":\"none\",\"name\":\"%1$s\",\"samples\":[[0]],"
+		"\"weights\":[1]},{\"type\":\"sampled\",\"unit\":\"none\",\"name\":\"b\","
+		"\"samples\":[],\"weights\":[]}]}";
+	static const char firefox[] =
+		"{\"meta\":{},\"threads\":[{\"name\":\"%1$s\",\"processName\":\"%1$s\","
+		"\"stringArray\":[\"f\"],\"funcTable\":{\"name\":[0]},"
+		"\"frameTable\":{\"func\":[0]},\"stackTable\":{\"frame\":[0],\"prefix\":[null]},"
+		"\"samples\":{\"stack\":[0]}}]}";
+	static const char *const formats[] = { speedscope, firefox };
+
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
+		auto_str struct str name = { 0 }, text = { 0 }, why = { 0 };
+		str_add(&name, "a\\u001b");
+		while (name.len < 1000)
+			str_add_char(&name, 'n');
+		str_addf(&text, formats[i], name.at);
+		struct profile *p = read_text(text.at, 0, &why);
+		const struct labels *l = &p->labels.at[p->weights.at[0].labels];
+		assert_int_equal(strlen(l->thread), 256);
+		assert_memory_equal(l->thread, "a\xef\xbf\xbdnn", 6);
+		assert_true(formats[i] == speedscope || !strcmp(l->comm, l->thread));
+		profile_free(p);
+	}
+}
+
 static void other_files_are_named(void **state)
 {
 	assert_refused("[{\"ph\":\"X\"}]", "a trace of Chrome");
@@ -254,6 +285,31 @@ static void flame_graphs_of_async_profiler_are_read(void **state)
 		       "shares more than");
 }
 
+/* A long text may be shared by many constants. The rest of a frame's name is cut off anyway. */
+static void a_text_of_a_recording_is_cut_when_it_is_read(void **state)
+{
+	static const char start[] = { 3, (char)0x80, (char)0x80, 0x10 }; /* UTF-8, 256 KB */
+	struct str text = { 0 }, out = { 0 };
+	struct jfr_class class = { .plain = JFR_TEXT };
+	struct jfr_chunk chunk = { .steps_left = 100 };
+
+	str_add_bytes(&text, start, sizeof(start));
+	while (text.len < sizeof(start) + (256 << 10))
+		str_add_char(&text, 'n');
+	for (char coding = 3; coding <= 5; coding++) {
+		struct jfr_value v = { .class = &class,
+				       .at = { (u8 *)text.at, (u8 *)text.at + text.len, false } };
+		text.at[0] = coding;
+		str_clear(&out);
+		assert_true(jfr_text(&chunk, &v, &out));
+		assert_int_equal(out.len, 65538);
+		assert_true(jfr_skip(&chunk, &v));
+		assert_ptr_equal(v.at.at, text.at + text.len);
+	}
+	str_fini(&text);
+	str_fini(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,7 +322,9 @@ int main(void)
 		cmocka_unit_test(a_circle_of_nodes_is_refused),
 		cmocka_unit_test(raw_profiles_of_firefox_are_read),
 		cmocka_unit_test(mappings_may_fill_the_start_of_perf_script),
+		cmocka_unit_test(names_of_threads_in_json_become_clean_and_short),
 		cmocka_unit_test(other_files_are_named),
+		cmocka_unit_test(a_text_of_a_recording_is_cut_when_it_is_read),
 		cmocka_unit_test(addresses_without_a_symbol_are_offsets_in_libraries),
 		cmocka_unit_test(flame_graphs_of_async_profiler_are_read),
 	};

@@ -14,6 +14,9 @@
 #define EVENT_CHECKPOINT 1
 #define STEPS_PER_BYTE   64
 
+/* The length that frames keep, and the rest of the last character. */
+#define TEXT_MAX (65535 + 3)
+
 /* Encodings of a text. */
 enum {
 	TEXT_NULL,
@@ -62,11 +65,13 @@ static void add_char(struct str *out, u32 c)
 }
 
 /*
- * Reads a text and appends it to `out`, which may be NULL. If it is a constant, *key gets its key.
+ * Reads a text and appends it to `out`, which may be NULL, cut to TEXT_MAX: many constants may
+ * share a long text. If it is a constant, *key gets its key.
  */
 static void text_read(struct cursor *c, struct str *out, u64 *key)
 {
 	u8 coding = byte_read(c);
+	size_t most = out ? out->len + TEXT_MAX : 0;
 	const u8 *bytes;
 
 	if (coding == TEXT_NULL || coding == TEXT_EMPTY)
@@ -81,13 +86,13 @@ static void text_read(struct cursor *c, struct str *out, u64 *key)
 	} else if (coding == TEXT_CHARS) {
 		for (u64 i = 0; i < nr && !c->is_bad; i++) {
 			u32 unit = (u32)number_read(c) & 0xffff;
-			if (out)
+			if (out && out->len < most)
 				add_char(out, unit);
 		}
 	} else if ((bytes = bytes_read(c, nr)) && out) {
 		if (coding == TEXT_UTF8)
-			str_add_bytes(out, bytes, nr);
-		for (u64 i = 0; coding == TEXT_LATIN1 && i < nr; i++)
+			str_add_bytes(out, bytes, nr < TEXT_MAX ? nr : TEXT_MAX);
+		for (u64 i = 0; coding == TEXT_LATIN1 && i < nr && out->len < most; i++)
 			add_char(out, bytes[i]);
 	}
 }

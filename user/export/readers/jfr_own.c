@@ -21,7 +21,6 @@ void jfr_own_process(struct jfr_stacks *s, const struct jfr_value *thread, struc
 	if (jfr_find(&s->chunk, thread, JFR_PID_FIELD, &pid))
 		labels->pid = (u32)jfr_number(&pid);
 	jfr_field_text(s, thread, JFR_COMM_FIELD, comm);
-	labels->comm = comm->at;
 }
 
 /* Appends a text of an event without control characters. */

@@ -9,7 +9,7 @@ struct jfr_own {
 	struct str first;       /* "NAME/UNIT" of the type that was first; last chunk */
 };
 
-/* Reads the process of a thread. The text of `labels` is in *comm, which the caller releases. */
+/* Reads the process of a thread. Its name is appended to *comm, as it is in the file. */
 void jfr_own_process(struct jfr_stacks *s, const struct jfr_value *thread, struct labels *labels,
 		     struct str *comm);
 

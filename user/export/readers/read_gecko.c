@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/utf8.h"
 #include "export/format/section.h"
 #include "export/interchange/external.h"
 #include "export/readers/json_tables.h"
@@ -198,11 +199,14 @@ static int read_thread(struct gecko *g, const json_t *json)
 		.resources = table_of(g, json, "resourceTable"),
 		.libs = json_object_get(json, "libs") ?: g->libs,
 	};
+	auto_str struct str comm = { 0 }, thread = { 0 };
+
+	utf8_clean(&comm, json_text(json, "processName"), 256);
+	utf8_clean(&thread, json_text(json, "name"), 256);
 	const struct labels who = { .pid = number_of(json_object_get(json, "pid")),
 				    .tid = number_of(json_object_get(json, "tid")),
-				    .comm = json_text(json, "processName"),
-				    .thread = json_text(json, "name") };
-
+				    .comm = comm.at,
+				    .thread = thread.at };
 	t.nr_stacks = nr_rows(t.stacks, "frame");
 	t.nodes = xcalloc(t.nr_stacks, sizeof(t.nodes[0]));
 	for (size_t i = 0; i < t.nr_stacks; i++)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/utf8.h"
 #include "export/interchange/jfr.h"
 #include "export/readers/jfr_own.h"
 #include "export/readers/jfr_stacks.h"
@@ -124,9 +125,16 @@ struct reader_state {
 	struct jfr_own own;
 };
 
+/* The JDK's names are modified UTF-8, and those of a foreign file anything. */
+static const char *cleaned(const struct str *text, struct str *out)
+{
+	utf8_clean(out, text->at ?: "", 256);
+	return out->at;
+}
+
 static labels_id find_thread(struct reader_state *r, enum thread_state state)
 {
-	auto_str struct str name = { 0 }, comm = { 0 };
+	auto_str struct str name = { 0 }, comm = { 0 }, clean_name = { 0 }, clean_comm = { 0 };
 	const struct jfr_value *key = &r->fields[FIELD_THREAD];
 	struct jfr_value thread, tid;
 	struct labels labels = { .comm = "", .thread = "", .state = state_labels[state] };
@@ -139,11 +147,12 @@ static labels_id find_thread(struct reader_state *r, enum thread_state state)
 	if (jfr_constant(&r->stacks.chunk, key, &thread)) {
 		if (!jfr_field_text(&r->stacks, &thread, "javaName", &name) || !name.len)
 			jfr_field_text(&r->stacks, &thread, "osName", &name);
-		labels.thread = name.at;
+		labels.thread = cleaned(&name, &clean_name);
 		if (jfr_find(&r->stacks.chunk, &thread, "osThreadId", &tid))
 			labels.tid = (u32)jfr_number(&tid);
 		if (r->stacks.is_own)
 			jfr_own_process(&r->stacks, &thread, &labels, &comm);
+		labels.comm = cleaned(&comm, &clean_comm);
 	}
 	*known = profile_intern_labels(r->p, &labels) + 1ull;
 	return (labels_id)(*known - 1);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/auto.h"
+#include "base/utf8.h"
 #include "export/format/section.h"
 #include "export/interchange/external.h"
 #include "export/readers/json_tables.h"
@@ -164,8 +165,8 @@ static int read_profile(struct speedscope *s, const json_t *json)
 	auto_str struct str name = { 0 };
 	const char *type = json_text(json, "type");
 
-	str_add(&name, json_text(json, "name"));
-	one.name = name.at ?: "";
+	utf8_clean(&name, json_text(json, "name"), 256);
+	one.name = name.at;
 	one.type = type_of(s, one.name, json_text(json, "unit"), &one.scale);
 	bool is_thread = !s->is_ours && s->nr_profiles > 1;
 	one.labels = profile_intern_labels(
