@@ -12,6 +12,8 @@
 #include "export/format/decode.h"
 #include "export/format/encode.h"
 #include "export/format/envelope.h"
+#include "export/format/fixed.h"
+#include "export/format/gzip.h"
 #include "export/format/varint.h"
 #include "export/read.h"
 
@@ -377,6 +379,98 @@ static void a_damaged_body_never_crashes_the_decoder(void **state)
 	profile_free(p);
 }
 
+/* The same container with more compression than sysflame uses. */
+static struct str packed_tightly(const struct str *packed, const struct str *body)
+{
+	struct str out = { 0 };
+	auto_str struct str payload = { 0 };
+	FILE *f = open_memstream(&payload.at, &payload.len);
+	struct gzip gzip;
+
+	gzip_init(&gzip, f);
+	gzip_write(&gzip, body->at, body->len);
+	gzip_finish(&gzip);
+	fclose(f);
+	str_add_bytes(&out, packed->at, 36);
+	fixed_put((u8 *)out.at + 8, payload.len, 8);
+	fixed_put((u8 *)out.at + 24, crc32_z(0, (u8 *)payload.at, payload.len), 4);
+	fixed_put((u8 *)out.at + 32, crc32_z(0, (u8 *)out.at, 32), 4);
+	str_add_bytes(&out, payload.at, payload.len);
+	return out;
+}
+
+/* Few methods that call each other, as deep as `depth`, below each of `nr_roots` frames. */
+static struct profile *deep_profile(u32 nr_types, u32 nr_roots, u32 depth)
+{
+	struct profile *p = profile_new();
+	labels_id labels = profile_intern_labels(p, &(struct labels){ 0 });
+	char name[16];
+
+	for (u32 i = 0; i < nr_types; i++) {
+		snprintf(name, sizeof(name), "type%u", i);
+		profile_add_type(p, name, "samples");
+	}
+	frame_id called = frames_intern(p->frames, FRAME_NATIVE, "called", "");
+	for (u32 root = 0; root < nr_roots; root++) {
+		snprintf(name, sizeof(name), "root%u", root);
+		node_id node =
+			profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, name, ""));
+		for (u32 i = 1; i < depth; i++)
+			node = profile_child(p, node, called);
+		profile_add(p, node, labels, root % nr_types, 1);
+	}
+	return p;
+}
+
+static void assert_is_read(const struct str *bytes, int wanted_err, const char *says)
+{
+	struct profile *p = profile_new();
+	auto_str struct str why = { 0 };
+	FILE *f = fmemopen(bytes->at, bytes->len, "r");
+
+	assert_int_equal(profile_read(f, p, &why), wanted_err);
+	if (says)
+		assert_non_null(strstr(why.at, says));
+	fclose(f);
+	profile_free(p);
+}
+
+static void more_frames_than_a_page_of_its_size_has_are_refused(void **state)
+{
+	struct profile *p = deep_profile(1, 11, 50021);
+	struct str body = body_of(p), packed = { 0 };
+
+	assert_true(body.len < 8 << 20);
+	assert_int_equal(envelope_pack(&body, 1, &packed), 0);
+	struct str bomb = packed_tightly(&packed, &body);
+	assert_true(bomb.len < 16000);
+	assert_is_read(&packed, 0, NULL);
+	assert_is_read(&bomb, -EINVAL, "it expands to more frames");
+	str_fini(&bomb);
+	str_fini(&packed);
+	str_fini(&body);
+	profile_free(p);
+}
+
+/* A byte of SELF for each type and node, nearly all of them zeros. */
+static void a_page_that_expands_to_250_times_its_size_is_neither_written_nor_read(void **state)
+{
+	struct profile *p = deep_profile(61, 61, 4001);
+	struct str body = body_of(p), packed = { 0 };
+
+	assert_true(body.len > 8 << 20);
+	assert_int_equal(envelope_pack(&body, 1, &packed), 0);
+	assert_true(body.len / packed.len < 250);
+	struct str bomb = packed_tightly(&packed, &body);
+	assert_true(body.len / bomb.len > 250);
+	assert_is_read(&packed, 0, NULL);
+	assert_is_read(&bomb, -EINVAL, "it expands to more than 250 times its size");
+	str_fini(&bomb);
+	str_fini(&packed);
+	str_fini(&body);
+	profile_free(p);
+}
+
 static void text_of_every_length_is_read_back(void **state)
 {
 	struct str bytes = { 0 };
@@ -444,6 +538,9 @@ int main(void)
 		cmocka_unit_test(nodes_without_a_weight_are_skipped),
 		cmocka_unit_test(a_damaged_container_says_what_is_wrong),
 		cmocka_unit_test(a_damaged_body_never_crashes_the_decoder),
+		cmocka_unit_test(more_frames_than_a_page_of_its_size_has_are_refused),
+		cmocka_unit_test(
+			a_page_that_expands_to_250_times_its_size_is_neither_written_nor_read),
 		cmocka_unit_test(text_of_every_length_is_read_back),
 		cmocka_unit_test(a_page_is_read_back_and_holds_no_markup_from_names),
 	};

@@ -456,7 +456,7 @@ static int read_tree(struct decoder *d)
 	vec_push(&d->path_context, 0);
 	find_next_tiered(d);
 	int err = read_weight(d);
-	while (!err && pop->at < pop->end) {
+	while (!err && pop->at < pop->end && !d->p->is_full) {
 		u64 up = varint_read(pop);
 		if (up > depth || depth + 1 - up > FORMAT_DEPTH_MAX)
 			return damaged(d, "its tree has an impossible depth");
@@ -465,6 +465,8 @@ static int read_tree(struct decoder *d)
 	}
 	if (err)
 		return err;
+	if (d->p->is_full)
+		return damaged(d, "it has more frames than its size allows");
 	if (!tierpath_up(&d->path, 0))
 		return damaged(d, "its tiers do not fit");
 

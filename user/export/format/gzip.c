@@ -58,6 +58,11 @@ void gzip_finish(struct gzip *g)
 	deflateEnd(&g->z);
 }
 
+bool gzip_is_bomb(u64 nr_in, u64 nr_out)
+{
+	return nr_out > SWELL_FREE && nr_out / SWELL_MAX > nr_in;
+}
+
 struct gunzip {
 	FILE *f;
 	z_stream z;
@@ -125,8 +130,8 @@ size_t gunzip_read(struct gunzip *g, void *buf, size_t len)
 	}
 	size_t got = want - g->z.avail_out;
 	g->nr_out += got;
-	if (g->nr_out > SWELL_FREE && g->nr_out / SWELL_MAX > g->nr_in)
-		g->fault = "it expands to more than 250 times its size; this is not a profile";
+	if (gzip_is_bomb(g->nr_in, g->nr_out))
+		g->fault = GZIP_BOMB_FAULT;
 	return g->fault ? 0 : got;
 }
 

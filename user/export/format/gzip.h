@@ -22,6 +22,10 @@ void gzip_finish(struct gzip *g);
 
 struct gunzip;
 
+/* Whether `nr_out` bytes are too many for a profile of `nr_in` compressed bytes. */
+bool gzip_is_bomb(u64 nr_in, u64 nr_out);
+#define GZIP_BOMB_FAULT "it expands to more than 250 times its size; this is not a profile"
+
 bool gunzip_is(const u8 *head, size_t len);
 
 /* Reads a file whose first `nr_head` bytes were already read. The caller keeps ownership of `f`. */

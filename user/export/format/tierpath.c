@@ -3,6 +3,7 @@
 #include "export/format/tierpath.h"
 
 #include "base/auto.h"
+#include "export/format/section.h"
 #include "export/format/varint.h"
 
 #define NEVER        UINT64_MAX
@@ -11,10 +12,15 @@
 
 static const enum frame_kind kinds[NR_TIER_PARTS] = { FRAME_INTERPRETED, FRAME_C1, FRAME_INLINED };
 
+/* The undivided nodes have room in `p` in any case, and the path that reaches the limit, too. */
 void tierpath_init(struct tierpath *path, struct profile *p, size_t nr)
 {
+	size_t wanted = nr * NODES_FACTOR + NODES_SPARE, undivided = nr + FORMAT_DEPTH_MAX + 1;
+	size_t room = p->nodes_max > p->nodes.nr ? p->nodes_max - p->nodes.nr : 0;
+	size_t spare = room > undivided ? room - undivided : 0;
+
 	*path = (struct tierpath){ .p = p, .nr_nodes = 1 };
-	path->nodes_max = p->nodes.nr + nr * NODES_FACTOR + NODES_SPARE;
+	path->nodes_max = p->nodes.nr + (wanted < spare ? wanted : spare);
 	vec_push(&path->steps, (struct tierpath_step){ .part = NR_TIER_PARTS, .first_end = NEVER });
 }
 

@@ -18,13 +18,27 @@
 #define NODES_FREE     (256u << 10)
 #define NODES_PER_BYTE 16
 
+static size_t nodes_for(const struct input *in, u64 nr_bytes)
+{
+	u64 nr = in->nr_nodes + NODES_FREE + NODES_PER_BYTE * nr_bytes;
+
+	return nr < NODE_NONE ? nr : NODE_NONE;
+}
+
+void input_bound_nodes(struct input *in, u64 nr_bytes)
+{
+	size_t nr = nodes_for(in, nr_bytes);
+
+	if (in->p && nr < in->p->nodes_max)
+		in->p->nodes_max = nr;
+}
+
 static size_t read_packed(struct input *in, void *buf, size_t len)
 {
 	size_t got = in->p && in->p->is_full ? 0 : gunzip_read(in->gunzip, buf, len);
 
 	if (in->p)
-		in->p->nodes_max =
-			in->nr_nodes + NODES_FREE + NODES_PER_BYTE * gunzip_nr_in(in->gunzip);
+		in->p->nodes_max = nodes_for(in, gunzip_nr_in(in->gunzip));
 	return got;
 }
 
@@ -59,11 +73,9 @@ void input_fini(struct input *in)
 
 const char *input_fault(const struct input *in)
 {
-	if (!in->gunzip)
-		return NULL;
 	if (in->p && in->p->is_full)
 		return "it expands to more frames than a profile of its size has";
-	return gunzip_fault(in->gunzip);
+	return in->gunzip ? gunzip_fault(in->gunzip) : NULL;
 }
 
 size_t input_read(struct input *in, void *buf, size_t len)

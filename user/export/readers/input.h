@@ -17,7 +17,7 @@
 struct input {
 	FILE *f;
 	struct gunzip *gunzip; /* NULL if the file is not compressed */
-	struct profile *p;     /* gets no more nodes than the compressed bytes can be worth */
+	struct profile *p;     /* gets no more nodes than compressed bytes can be worth */
 	size_t nr_nodes;       /* of `p` before */
 	u8 head[INPUT_HEAD];
 	size_t nr_head, used; /* of head: its length, and the bytes already read from it */
@@ -26,6 +26,9 @@ struct input {
 /* Fills `head`. Bounds the nodes of `p`, which may be NULL, until input_fini. */
 void input_init(struct input *in, FILE *f, struct profile *p);
 void input_fini(struct input *in);
+
+/* Bounds the nodes, for a file that holds its profile as so many compressed bytes. */
+void input_bound_nodes(struct input *in, u64 nr_bytes);
 
 /* The fault of a compressed file, or NULL. */
 const char *input_fault(const struct input *in);

@@ -58,6 +58,9 @@ int html_read(struct input *in, struct profile *p, struct str *why)
 		str_fini(&file);
 	}
 	const struct str *data = packed.at ? &packed : &file;
-	return envelope_unpack((const u8 *)data->at, data->len, &body, why)
-		       ?: body_decode((const u8 *)body.at, body.len, p, why);
+	err = envelope_unpack((const u8 *)data->at, data->len, &body, why);
+	if (err)
+		return err;
+	input_bound_nodes(in, data->len);
+	return body_decode((const u8 *)body.at, body.len, p, why);
 }
