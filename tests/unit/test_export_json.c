@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "export/export.h"
 #include "export/read.h"
@@ -221,6 +222,44 @@ static void mappings_may_fill_the_start_of_perf_script(void **state)
 	}
 }
 
+/* A profile of many weights, one for each thread. */
+static struct profile *large_profile(u32 nr)
+{
+	struct profile *p = profile_new();
+
+	profile_add_type(p, "cpu", "samples");
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "f", ""));
+	for (u32 i = 1; i <= nr; i++)
+		profile_add(p, node, profile_intern_labels(p, &(struct labels){ .tid = i }), 0, 3);
+	return p;
+}
+
+/* A collector writes a request in each line. A sum of all weights for each line takes minutes. */
+static void many_lines_of_otlp_are_read_in_little_time(void **state)
+{
+	auto_str struct str text = { 0 }, why = { 0 };
+	struct timespec begin, end;
+	const u32 nr = 1000003, nr_lines = 10007;
+	struct profile *p = large_profile(nr);
+
+	for (u32 i = 0; i < nr_lines; i++)
+		str_add(&text, "{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{"
+			       "\"sampleType\":{\"typeStrindex\":1,\"unitStrindex\":2},"
+			       "\"samples\":[{\"stackIndex\":1,\"values\":[7]}]}]}]}],"
+			       "\"dictionary\":{\"stringTable\":[\"\",\"cpu\",\"count\",\"f\"],"
+			       "\"functionTable\":[{},{\"nameStrindex\":3}],"
+			       "\"locationTable\":[{},{\"lines\":[{\"functionIndex\":1}]}],"
+			       "\"stackTable\":[{},{\"locationIndices\":[1]}]}}\n");
+	FILE *f = fmemopen(text.at, text.len, "r");
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	assert_int_equal(profile_read(f, p, &why), 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	assert_int_equal(profile_total(p, 0), 3 * nr + 7 * nr_lines);
+	assert_true(end.tv_sec - begin.tv_sec < 30);
+	fclose(f);
+	profile_free(p);
+}
+
 /* JSON may escape any character. */
 static void names_of_threads_in_json_become_clean_and_short(void **state)
 {
@@ -322,6 +361,7 @@ int main(void)
 		cmocka_unit_test(a_circle_of_nodes_is_refused),
 		cmocka_unit_test(raw_profiles_of_firefox_are_read),
 		cmocka_unit_test(mappings_may_fill_the_start_of_perf_script),
+		cmocka_unit_test(many_lines_of_otlp_are_read_in_little_time),
 		cmocka_unit_test(names_of_threads_in_json_become_clean_and_short),
 		cmocka_unit_test(other_files_are_named),
 		cmocka_unit_test(a_text_of_a_recording_is_cut_when_it_is_read),

@@ -6,22 +6,25 @@
 
 #include "base/str.h"
 #include "export/format/varint.h"
-#include "profile/profile.h"
+#include "export/interchange/external.h"
 
-/* A format in JSON. `read` fails like reader.read. */
+/*
+ * A format in JSON. `read` adds a value to the profile of `stacks`, which all values of a file
+ * share, and fails like reader.read.
+ */
 struct json_format {
 	bool (*is)(const json_t *all);
-	int (*read)(const json_t *all, struct profile *p, struct str *why);
+	int (*read)(const json_t *all, struct stack_adder *stacks, struct str *why);
 };
 
 bool speedscope_is(const json_t *all);
-int speedscope_read(const json_t *all, struct profile *p, struct str *why);
+int speedscope_read(const json_t *all, struct stack_adder *stacks, struct str *why);
 bool cpuprofile_is(const json_t *all);
-int cpuprofile_read(const json_t *all, struct profile *p, struct str *why);
+int cpuprofile_read(const json_t *all, struct stack_adder *stacks, struct str *why);
 bool gecko_is(const json_t *all);
-int gecko_read(const json_t *all, struct profile *p, struct str *why);
+int gecko_read(const json_t *all, struct stack_adder *stacks, struct str *why);
 bool otlp_json_is(const json_t *all);
-int otlp_json_read(const json_t *all, struct profile *p, struct str *why);
+int otlp_json_read(const json_t *all, struct stack_adder *stacks, struct str *why);
 
 /* The string of a key, "" if the object lacks it. */
 static inline const char *json_text(const json_t *object, const char *key)

@@ -18,7 +18,7 @@ struct cpuprofile {
 	const json_t *nodes, *samples, *deltas;
 	struct profile *p;
 	struct str *why;
-	struct stack_adder stacks;
+	struct stack_adder *stacks;
 	struct dict by_id; /* id of a node -> its index + 1 */
 	u32 *parents;      /* index of the parent + 1; 0: a root */
 	node_id *ours;     /* by index; NODE_NONE: not added yet */
@@ -115,7 +115,7 @@ static int add(struct cpuprofile *c, s64 index, u32 type, s64 value)
 	int err = node_at(c, (u32)index, &node);
 	if (err || !value)
 		return err;
-	err = stack_add(&c->stacks, node, c->labels, type, value, &why);
+	err = stack_add(c->stacks, node, c->labels, type, value, &why);
 	return err ? refuse(c, why.at) : 0;
 }
 
@@ -158,30 +158,29 @@ bool cpuprofile_is(const json_t *all)
 	return json_object_get(json_array_get(json_object_get(all, "nodes"), 0), "callFrame");
 }
 
-int cpuprofile_read(const json_t *all, struct profile *p, struct str *why)
+int cpuprofile_read(const json_t *all, struct stack_adder *stacks, struct str *why)
 {
 	struct cpuprofile c = { .nodes = json_object_get(all, "nodes"),
 				.samples = json_object_get(all, "samples"),
 				.deltas = json_object_get(all, "timeDeltas"),
-				.p = p,
-				.why = why };
+				.p = stacks->p,
+				.why = why,
+				.stacks = stacks };
 	size_t nr = json_array_size(c.nodes);
 
 	c.parents = xcalloc(nr, sizeof(c.parents[0]));
 	c.ours = xcalloc(nr, sizeof(c.ours[0]));
 	for (size_t i = 0; i < nr; i++)
 		c.ours[i] = NODE_NONE;
-	stack_adder_init(&c.stacks, p);
-	c.type_samples = profile_find_type(p, "cpu", "samples");
-	c.labels = profile_intern_labels(p, &(struct labels){ 0 });
+	c.type_samples = profile_find_type(c.p, "cpu", "samples");
+	c.labels = profile_intern_labels(c.p, &(struct labels){ 0 });
 	bool has_samples = json_array_size(c.samples);
 	if (has_samples)
-		c.type_time = profile_find_type(p, "time", "ns");
+		c.type_time = profile_find_type(c.p, "time", "ns");
 	int err = read_tree(&c);
 
 	if (!err)
 		err = has_samples ? read_samples(&c) : read_hits(&c);
-	stack_adder_fini(&c.stacks);
 	dict_fini(&c.by_id);
 	free(c.parents);
 	free(c.ours);

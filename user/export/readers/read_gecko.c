@@ -20,7 +20,7 @@
 struct gecko {
 	struct profile *p;
 	struct str *why;
-	struct stack_adder stacks;
+	struct stack_adder *stacks;
 	const json_t *shared; /* NULL in older forms */
 	const json_t *libs;
 	u32 depth; /* of nested processes */
@@ -166,7 +166,7 @@ static int read_samples(struct gecko *g, struct gecko_thread *t)
 					 "that is negative or too large");
 		int err = node_of(g, t, at, &node);
 		if (!err && value)
-			err = stack_add(&g->stacks, node, t->labels, type, value, &why);
+			err = stack_add(g->stacks, node, t->labels, type, value, &why);
 		if (why.at)
 			refuse(g, why.at);
 		if (err)
@@ -240,15 +240,13 @@ bool gecko_is(const json_t *all)
 	       json_is_array(json_object_get(all, "threads"));
 }
 
-int gecko_read(const json_t *all, struct profile *p, struct str *why)
+int gecko_read(const json_t *all, struct stack_adder *stacks, struct str *why)
 {
-	struct gecko g = { .p = p,
+	struct gecko g = { .p = stacks->p,
 			   .why = why,
+			   .stacks = stacks,
 			   .shared = json_object_get(all, "shared"),
 			   .libs = json_object_get(all, "libs") };
 
-	stack_adder_init(&g.stacks, p);
-	int err = read_process(&g, all);
-	stack_adder_fini(&g.stacks);
-	return err;
+	return read_process(&g, all);
 }

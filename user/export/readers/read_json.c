@@ -45,7 +45,7 @@ static const char *other_format(const json_t *all)
 	       "Node, Firefox Profiler, OTLP";
 }
 
-static int read_value(const json_t *all, struct profile *p, struct str *why)
+static int read_value(const json_t *all, struct stack_adder *stacks, struct str *why)
 {
 	static const struct json_format formats[] = {
 		{ speedscope_is, speedscope_read },
@@ -56,7 +56,7 @@ static int read_value(const json_t *all, struct profile *p, struct str *why)
 
 	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
 		if (formats[i].is(all))
-			return formats[i].read(all, p, why);
+			return formats[i].read(all, stacks, why);
 	str_add(why, other_format(all));
 	return -EINVAL;
 }
@@ -71,10 +71,31 @@ static int nr_lines(const struct str *text, size_t before)
 }
 
 /* A collector for OTLP writes one value per line. */
+static int read_values(const struct str *text, struct stack_adder *stacks, struct str *why)
+{
+	json_error_t fault;
+	int err = 0;
+
+	for (size_t at = 0; !err && at < text->len;) {
+		auto_json json_t *all =
+			json_loadb(text->at + at, text->len - at, JSON_DISABLE_EOF_CHECK, &fault);
+		if (!all) {
+			str_addf(why, "line %d: damaged JSON: %s", nr_lines(text, at) + fault.line,
+				 fault.text);
+			return -EINVAL;
+		}
+		err = read_value(all, stacks, why);
+		at += (size_t)fault.position;
+		while (at < text->len && strchr(" \t\r\n", text->at[at]) && text->at[at])
+			at++;
+	}
+	return err;
+}
+
 int json_read(struct input *in, struct profile *p, struct str *why)
 {
 	auto_str struct str text = { 0 };
-	json_error_t fault;
+	struct stack_adder stacks;
 	int err = input_read_all(in, &text, why);
 
 	if (err)
@@ -83,18 +104,8 @@ int json_read(struct input *in, struct profile *p, struct str *why)
 		str_add(why, "it is larger than 256 MB of JSON");
 		return -EINVAL;
 	}
-	for (size_t at = 0; !err && at < text.len;) {
-		auto_json json_t *all =
-			json_loadb(text.at + at, text.len - at, JSON_DISABLE_EOF_CHECK, &fault);
-		if (!all) {
-			str_addf(why, "line %d: damaged JSON: %s", nr_lines(&text, at) + fault.line,
-				 fault.text);
-			return -EINVAL;
-		}
-		err = read_value(all, p, why);
-		at += (size_t)fault.position;
-		while (at < text.len && strchr(" \t\r\n", text.at[at]) && text.at[at])
-			at++;
-	}
+	stack_adder_init(&stacks, p);
+	err = read_values(&text, &stacks, why);
+	stack_adder_fini(&stacks);
 	return err;
 }

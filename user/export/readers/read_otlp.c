@@ -81,7 +81,7 @@ struct reading {
 	VEC(struct bytes) stacks; /* messages, decoded when a sample needs them */
 	VEC(u64) stack_nodes;     /* by stack: its node + 1, 0 if not yet decoded */
 	struct labels process;    /* labels of the current resource; its texts are owned */
-	struct stack_adder adder;
+	struct stack_adder *adder;
 	/* Facts of the current profile. */
 	Otlp__Type *type, *period_type;
 	s64 period;
@@ -291,8 +291,8 @@ static int push_stack(struct reading *r, s32 index, struct str *why)
 			return say(why, "a stack with a location that does not exist");
 		const struct range *l = &r->locations.at[at];
 		for (u32 line = l->nr; line-- > 0;)
-			vec_push(&r->adder.frames, r->frames.at[l->first + line]);
-		if (r->adder.frames.nr > UINT16_MAX)
+			vec_push(&r->adder->frames, r->frames.at[l->first + line]);
+		if (r->adder->frames.nr > UINT16_MAX)
 			break;
 	}
 	return 0;
@@ -308,7 +308,7 @@ static int find_stack(struct reading *r, s32 index, node_id *node, struct str *w
 		*node = (node_id)(*known - 1);
 		return 0;
 	}
-	int err = push_stack(r, index, why) ?: stack_find(&r->adder, node, why);
+	int err = push_stack(r, index, why) ?: stack_find(r->adder, node, why);
 	if (!err)
 		*known = *node + 1ull;
 	return err;
@@ -356,10 +356,10 @@ static int take_sample(struct reading *r, const struct pb_field *f)
 	int err = find_stack(r, s->stack_index, &node, &why);
 	labels_id labels = labels_of(r, s);
 	for (size_t i = 0; !err && i < s->n_values; i++)
-		err = stack_add(&r->adder, node, labels, r->our_type, s->values[i], &why);
+		err = stack_add(r->adder, node, labels, r->our_type, s->values[i], &why);
 	/* A sample with times and no values stands for one event per time. */
 	if (!err && !s->n_values && s->n_times_ns)
-		err = stack_add(&r->adder, node, labels, r->our_type, (s64)s->n_times_ns, &why);
+		err = stack_add(r->adder, node, labels, r->our_type, (s64)s->n_times_ns, &why);
 	if (!err)
 		return 0;
 	auto_str struct str where = { 0 };
@@ -517,14 +517,9 @@ static int take_resource(struct reading *r, const struct pb_field *f)
 	return walk(r, f->at, f->len, take_process) ?: walk(r, f->at, f->len, take_scopes);
 }
 
-int otlp_read(const struct str *bytes, struct profile *p, struct str *why)
+int otlp_add(const struct str *bytes, struct stack_adder *stacks, struct str *why)
 {
-	struct reading r = {
-		.p = p,
-		.why = why,
-	};
-
-	stack_adder_init(&r.adder, p);
+	struct reading r = { .p = stacks->p, .why = why, .adder = stacks };
 	int err = walk(&r, bytes->at, bytes->len, take_dictionary);
 	if (!err && !r.texts.nr)
 		err = refuse(&r, "no dictionary; were they written by version 1.10 or later?");
@@ -542,6 +537,15 @@ int otlp_read(const struct str *bytes, struct profile *p, struct str *why)
 	vec_fini(&r.frames);
 	vec_fini(&r.stacks);
 	vec_fini(&r.stack_nodes);
-	stack_adder_fini(&r.adder);
+	return err;
+}
+
+int otlp_read(const struct str *bytes, struct profile *p, struct str *why)
+{
+	struct stack_adder stacks;
+
+	stack_adder_init(&stacks, p);
+	int err = otlp_add(bytes, &stacks, why);
+	stack_adder_fini(&stacks);
 	return err;
 }

@@ -218,10 +218,10 @@ bool otlp_json_is(const json_t *all)
 	return json_is_array(json_object_get(all, "resourceProfiles"));
 }
 
-int otlp_json_read(const json_t *all, struct profile *p, struct str *why)
+int otlp_json_read(const json_t *all, struct stack_adder *stacks, struct str *why)
 {
 	static const struct json_field whole = { "profiles", 0, FIELD_MESSAGE, request };
 	auto_str struct str bytes = { 0 };
 
-	return pack_message(all, &whole, &bytes, why) ?: otlp_read(&bytes, p, why);
+	return pack_message(all, &whole, &bytes, why) ?: otlp_add(&bytes, stacks, why);
 }

@@ -17,7 +17,7 @@
 struct speedscope {
 	struct profile *p;
 	struct str *why;
-	struct stack_adder stacks;
+	struct stack_adder *stacks;
 	VEC(frame_id) frames; /* by their number in the file */
 	bool is_ours;         /* each profile is a value type; others' profiles are threads */
 	size_t nr_profiles;
@@ -61,10 +61,10 @@ static int add(struct speedscope *s, const struct speedscope_profile *one, s64 v
 {
 	auto_str struct str why = { 0 };
 	node_id node;
-	int err = stack_find(&s->stacks, &node, &why);
+	int err = stack_find(s->stacks, &node, &why);
 
 	if (!err && value)
-		err = stack_add(&s->stacks, node, one->labels, one->type, value, &why);
+		err = stack_add(s->stacks, node, one->labels, one->type, value, &why);
 	return err ? refuse(s, one, why.at) : 0;
 }
 
@@ -86,7 +86,7 @@ static int read_sampled(struct speedscope *s, const struct speedscope_profile *o
 			s64 frame = json_index(number, s->frames.nr);
 			if (frame < 0)
 				return refuse(s, one, "a stack has a frame that does not exist");
-			vec_push(&s->stacks.frames, s->frames.at[frame]);
+			vec_push(&s->stacks->frames, s->frames.at[frame]);
 		}
 		int err = add(s, one, value);
 		if (err)
@@ -102,7 +102,7 @@ static int add_span(struct speedscope *s, const struct speedscope_profile *one, 
 
 	if (value < 0.5)
 		return 0;
-	int err = stack_add(&s->stacks, node, one->labels, one->type, (s64)(value + 0.5), &why);
+	int err = stack_add(s->stacks, node, one->labels, one->type, (s64)(value + 0.5), &why);
 	return err ? refuse(s, one, why.at) : 0;
 }
 
@@ -183,18 +183,19 @@ bool speedscope_is(const json_t *all)
 	       json_is_array(json_object_get(json_object_get(all, "shared"), "frames"));
 }
 
-int speedscope_read(const json_t *all, struct profile *p, struct str *why)
+int speedscope_read(const json_t *all, struct stack_adder *stacks, struct str *why)
 {
 	const json_t *profiles = json_object_get(all, "profiles"), *one;
-	struct speedscope s = { .p = p, .why = why, .nr_profiles = json_array_size(profiles) };
+	struct speedscope s = { .p = stacks->p,
+				.why = why,
+				.stacks = stacks,
+				.nr_profiles = json_array_size(profiles) };
 	size_t i;
 	int err;
 
 	s.is_ours = !strncmp(json_text(all, "exporter"), "sysflame ", strlen("sysflame "));
-	stack_adder_init(&s.stacks, p);
 	err = read_frames(&s, json_object_get(json_object_get(all, "shared"), "frames"));
 	json_array_foreach(profiles, i, one) if (!err) err = read_profile(&s, one);
-	stack_adder_fini(&s.stacks);
 	vec_fini(&s.frames);
 	return err;
 }

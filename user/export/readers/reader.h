@@ -2,6 +2,7 @@
 /* The interface of a readable format. Each has one file and one entry in the table of read.c. */
 #pragma once
 
+#include "export/interchange/external.h"
 #include "export/readers/input.h"
 #include "profile/profile.h"
 
@@ -36,3 +37,6 @@ bool protobuf_is(const u8 *head, size_t len);
 /* The formats that protobuf_read distinguishes. */
 int pprof_read(const struct str *bytes, struct profile *p, struct str *why);
 int otlp_read(const struct str *bytes, struct profile *p, struct str *why);
+
+/* Like otlp_read, for one request of several; they share `stacks`. */
+int otlp_add(const struct str *bytes, struct stack_adder *stacks, struct str *why);
