@@ -184,6 +184,7 @@ static void write_weights(const struct svg *s, const struct tree_node *n)
 	}
 	const char *unit = s->p->types.at[0].unit;
 	u64 before = s->tree.nodes.at[0].before;
+	double after_share = s->whole ? (double)n->total / (double)s->whole : 0;
 	str_add(&text, "\nbefore ");
 	amount_add(&text, n->before, unit);
 	str_add(&text, " (");
@@ -193,7 +194,7 @@ static void write_weights(const struct svg *s, const struct tree_node *n)
 	str_add(&text, " (");
 	share_add(&text, n->total, s->whole);
 	str_addf(&text, ")\nchange %+.2f points%s",
-		 100 * ((double)n->total / (double)s->whole - (double)n->before / (double)before),
+		 100 * (after_share - (double)n->before / (double)before),
 		 s->has_counts && is_chance(s, n) ? ", within chance" : "");
 	fputs(text.at, s->out);
 }
@@ -320,8 +321,8 @@ static void write_sum(const struct svg *s)
 		fputs("no samples", s->out);
 	if (s->before_scale > 0) {
 		amount_add(&before, s->tree.nodes.at[0].before, p->types.at[1].unit);
-		fprintf(s->out, ", before: %s; widths show both, scaled to equal totals",
-			before.at);
+		fprintf(s->out, ", before: %s; widths show %s", before.at,
+			s->whole ? "both, scaled to equal totals" : "what was before");
 	} else if (p->duration_ns) {
 		fprintf(s->out, " in %.1f s", (double)p->duration_ns / 1e9);
 	}
@@ -391,16 +392,18 @@ static void write_notes(const struct svg *s, u32 y)
 	}
 }
 
-/* A comparison needs weights on both sides. */
+/* A comparison with nothing before is drawn like a profile. */
 static void make_trees(struct svg *s)
 {
 	const struct profile *p = s->p;
+	bool is_diff = profile_is_diff(p);
+	u64 after = is_diff ? profile_total(p, 0) : 0, before = is_diff ? profile_total(p, 1) : 0;
 
-	if (!profile_is_diff(p) || !profile_total(p, 0) || !profile_total(p, 1)) {
+	if (!before) {
 		tree_make(p, 0, &s->tree);
 		return;
 	}
-	s->before_scale = (double)profile_total(p, 0) / (double)profile_total(p, 1);
+	s->before_scale = after ? (double)after / (double)before : 1;
 	tree_make_diff(p, s->before_scale, &s->tree);
 	s->has_counts = diff_has_counts(p);
 	if (!s->has_counts)
@@ -416,15 +419,16 @@ int svg_write(const struct profile *p, FILE *out)
 
 	make_trees(&s);
 	s.whole = s.tree.nodes.at[0].total;
-	if (s.whole)
-		s.scale = (WIDTH - 2 * MARGIN) / weight_of(&s, s.tree.nodes.at);
-	if (s.whole)
+	double weight = weight_of(&s, s.tree.nodes.at);
+	if (weight > 0) {
+		s.scale = (WIDTH - 2 * MARGIN) / weight;
 		walk(&s, count_frame, count_fog);
+	}
 	u32 bottom = TOP + s.nr_rows * ROW, height = bottom + BOTTOM;
 	vec_each(n, &p->notes)
 		height += is_shown(n) ? NOTE : 0;
 	write_head(&s, height);
-	if (s.whole)
+	if (weight > 0)
 		walk(&s, write_frame, write_fog);
 	write_legend(&s, bottom + 16);
 	write_notes(&s, bottom + BOTTOM + 8);
