@@ -4,7 +4,7 @@ const SETTINGS_MARK = 'sysflame:';
 
 // Without the parts that belong to one page: the place, the time, and numbers of events, labels and packages.
 function portable({ link, linkName, time, versus, type, picked, except, hidden, pan, ...rest }) {
-	return { ...rest, except: [], pan: null, link: '', linkName: '', hidden: rest.colour === 'kind' ? hidden : [] };
+	return { ...rest, pan: null, link: '', linkName: '', hidden: rest.colour === 'kind' ? hidden : [] };
 }
 
 async function throughGzip(bytes, Stream) {
@@ -12,7 +12,7 @@ async function throughGzip(bytes, Stream) {
 }
 
 async function packSettings(state) {
-	const { hash, left } = writeHash({ ...portable(state), picked: [], hasOwn: true });
+	const { hash, left } = writeHash({ ...portable(state), picked: [], except: [], hasOwn: true });
 	const bytes = await throughGzip(new TextEncoder().encode(hash), CompressionStream);
 	return { left, packed: SETTINGS_MARK + btoa(String.fromCharCode(...bytes)).replace(/\+/g, '-').replace(/\//g, '_') };
 }
