@@ -63,7 +63,7 @@ function drawing(app) {
 		const name = box.fog ? plural(box.fog.nodes, 'thin frame') : nameText(view, box.node), weight = box.fog ? box.fog.weight : view.totalOf(box.node);
 		const { text, badge, at } = box.fog || w < 20 ? { text: '' } : layout.hasPath && box.row === 0 ? { text: painter.pathText(box.node, box.more) }
 			: box.node === view.root && view.nameOf(box.node) < 0 ? { text: 'all' } : painter.labelOf(box, w - 2 * PAD);
-		parts.push(`<g><title>${escape(name)}, ${amount(weight, view.unit)}, ${percent(weight, app.tree.total[0])}</title><rect x="${x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${ROW - 1}" rx="2" fill="${box.fog ? painter.fog : painter.fillOf(view, box)}"/>`,
+		parts.push(`<g><title>${escape(name)}, ${escape(amount(weight, view.unit))}, ${percent(weight, app.tree.total[0])}</title><rect x="${x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${ROW - 1}" rx="2" fill="${box.fog ? painter.fog : painter.fillOf(view, box)}"/>`,
 			text ? write(x + PAD, y + 14, text) : '', badge ? write(x + PAD + at, y + 14, badge) : '', '</g>\n');
 	}
 	let x = PAD;
