@@ -4,6 +4,7 @@
  * Part of cmd/cmd.h.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +27,15 @@
 
 #define NR_CHANGES  30
 #define CHANGES_MAX 1000000
+#define TOP_UNSET   INT_MIN
 
 /* In the order of the page's buttons, whose digits the view `m` keeps. */
 static const char *const modes[] = { "changed", "before", "after", "only-before", "only-after" };
 
 struct options {
-	const char *output, *format, *title, *mode, *event;
-	int top;
+	const char *output, *format, *title, *event;
+	const char *mode; /* NULL: not given */
+	int top;          /* TOP_UNSET: not given */
 	bool by_counts, raw_names, force, quiet, help;
 	struct opt_list transform_words;
 	struct transforms transforms;
@@ -103,7 +106,7 @@ static int mode_of(const char *name)
 {
 	int mode = 0;
 
-	while (mode < (int)ARRAY_SIZE(modes) && strcmp(modes[mode], name))
+	while (name && mode < (int)ARRAY_SIZE(modes) && strcmp(modes[mode], name))
 		mode++;
 	return mode;
 }
@@ -111,16 +114,17 @@ static int mode_of(const char *name)
 static void print(const struct options *o, const struct profile *p)
 {
 	size_t width = terminal_width(STDOUT_FILENO);
+	size_t nr = o->top == TOP_UNSET ? NR_CHANGES : (size_t)o->top;
 	int mode = mode_of(o->mode);
 
 	if (mode < 3) {
-		text_diff(p, (enum text_diff_mode)mode, (size_t)o->top, width, stdout);
+		text_diff(p, (enum text_diff_mode)mode, nr, width, stdout);
 		return;
 	}
 	auto_tree struct tree t;
 	u32 type = mode == 3; /* the second type holds the values from before */
 	tree_make(p, type, &t);
-	text_top(p, type, &t, (size_t)o->top, width, stdout);
+	text_top(p, type, &t, nr, width, stdout);
 }
 
 static int diff(const struct options *o, char **paths, int nr_paths)
@@ -130,6 +134,11 @@ static int diff(const struct options *o, char **paths, int nr_paths)
 
 	if (o->output && !f)
 		return EXIT_USAGE;
+	if (o->mode && f && !f->has_view) {
+		log_error("--mode %s: %s has no modes; use html, or leave out -o", o->mode,
+			  f->name);
+		return EXIT_USAGE;
+	}
 	if (nr_paths == 1 ? read_one(o, paths[0], p) : read_two(o, paths, p))
 		return EXIT_FAILED;
 	if (o->title) {
@@ -149,6 +158,26 @@ static int diff(const struct options *o, char **paths, int nr_paths)
 	progress_line_end();
 	print(o, p);
 	return output_finish();
+}
+
+static int check(const struct options *o, int nr_paths)
+{
+	if (nr_paths != 1 && nr_paths != 2)
+		log_error(
+			"diff: takes two files, before and after, or one that holds both; see diff "
+			"--help");
+	else if (o->event && nr_paths == 1)
+		log_error("--event %s: the file is already a comparison", o->event);
+	else if (mode_of(o->mode) == ARRAY_SIZE(modes))
+		log_error("--mode %s: takes changed, before, after, only-before, only-after",
+			  o->mode);
+	else if (o->top != TOP_UNSET && (o->top < 1 || o->top > CHANGES_MAX))
+		log_error("--top %d: takes 1 to %d methods", o->top, CHANGES_MAX);
+	else if (o->top != TOP_UNSET && o->output)
+		log_error("--top %d: with -o no list is printed; leave out one of them", o->top);
+	else
+		return profile_file_check_output(o->output, o->format, o->title, o->force);
+	return -EINVAL;
 }
 
 static int parse_and_diff(struct options *o, int argc, char **argv)
@@ -177,26 +206,7 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}
-	if (nr_paths != 1 && nr_paths != 2) {
-		log_error(
-			"diff: takes two files, before and after, or one that holds both; see diff "
-			"--help");
-		return EXIT_USAGE;
-	}
-	if (o->event && nr_paths == 1) {
-		log_error("--event %s: the file is already a comparison", o->event);
-		return EXIT_USAGE;
-	}
-	if (mode_of(o->mode) == ARRAY_SIZE(modes)) {
-		log_error("--mode %s: takes changed, before, after, only-before, only-after",
-			  o->mode);
-		return EXIT_USAGE;
-	}
-	if (o->top < 1 || o->top > CHANGES_MAX) {
-		log_error("--top %d: takes 1 to %d methods", o->top, CHANGES_MAX);
-		return EXIT_USAGE;
-	}
-	if (transforming_parse(&o->transform_words, &o->transforms))
+	if (check(o, nr_paths) || transforming_parse(&o->transform_words, &o->transforms))
 		return EXIT_USAGE;
 	progress_line_begin(o->quiet);
 	return diff(o, argv, nr_paths);
@@ -204,7 +214,7 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 
 int diff_main(int argc, char **argv)
 {
-	struct options o = { .top = NR_CHANGES, .mode = modes[0] };
+	struct options o = { .top = TOP_UNSET };
 	int status = parse_and_diff(&o, argc, argv);
 
 	vec_fini(&o.transform_words);

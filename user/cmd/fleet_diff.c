@@ -253,6 +253,8 @@ static int check(struct options *o)
 		return usage_error("--a and --b are the same");
 	if (o->top < 1 || o->top > TOP_MAX)
 		return usage_error("--top: takes 1 to 1000 methods");
+	if (profile_file_check_output(o->output, o->format, NULL, o->force))
+		return EXIT_USAGE;
 	o->to = o->output ? profile_file_format(o->format, o->output) : NULL;
 	if (o->output && !o->to)
 		return EXIT_USAGE;

@@ -82,6 +82,16 @@ const struct format *profile_file_format(const char *name, const char *path)
 	return f;
 }
 
+int profile_file_check_output(const char *output, const char *format, const char *title, bool force)
+{
+	const char *option = format ? "--format" : title ? "--title" : force ? "--force" : NULL;
+
+	if (output || !option)
+		return 0;
+	log_error("%s: it is an option of -o; add -o FILE", option);
+	return -EINVAL;
+}
+
 static int say_why(int err, const char *path)
 {
 	const char *name = strcmp(path, "-") ? path : "standard output";

@@ -14,6 +14,13 @@ int profile_file_read_diff(const char *path, struct profile *p);
 /* Finds a format by `name`, or by the extension of `path` if `name` is NULL. NULL if unknown. */
 const struct format *profile_file_format(const char *name, const char *path);
 
+/*
+ * Logs an error and returns -EINVAL if one of these options is given without -o. `output`, `format`
+ * and `title` may be NULL.
+ */
+int profile_file_check_output(const char *output, const char *format, const char *title,
+			      bool force);
+
 /* `path` and `force` as for outfile_open (base/outfile.h). *size_bytes may be NULL. */
 int profile_file_write(const struct profile *p, const char *path, const struct format *f,
 		       bool force, u64 *size_bytes);

@@ -3,6 +3,7 @@
 #include "cmd/report.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,7 @@ enum {
 
 struct options {
 	const char *output, *format, *title, *event, *split, *source_path;
-	int top; /* methods to print; 0: no list */
+	int top; /* methods to print; 0: no list, TOP_UNSET: not given */
 	bool tree, lines, signatures, raw_names, force, quiet, help;
 	struct stack_options stacks;
 	struct opt_list transform_words;
@@ -43,6 +44,7 @@ struct options {
 #define TREE_LEAST_PERCENT 0.5
 #define NR_TOP             20
 #define TOP_MAX            1000000
+#define TOP_UNSET          INT_MIN
 
 static void print_help(const struct opt *opts, size_t nr_opts)
 {
@@ -192,17 +194,23 @@ static int report(const struct options *o, char **inputs, size_t nr_inputs)
 	return print(p, o);
 }
 
+/* Whether the list of methods is printed: by --top, or if nothing else is asked for. */
+static bool has_list(const struct options *o)
+{
+	return o->top != TOP_UNSET || (!o->output && !o->tree);
+}
+
 static int check(const struct options *o, int nr_inputs)
 {
-	if (o->top < 0 || o->top > TOP_MAX)
+	if (o->top != TOP_UNSET && (o->top < 1 || o->top > TOP_MAX))
 		log_error("--top %d: takes 1 to %d methods", o->top, TOP_MAX);
 	else if (!nr_inputs)
 		log_error("report: no file to read; see report --help");
-	else if (o->stacks.is_reversed && o->top)
+	else if (o->stacks.is_reversed && has_list(o))
 		log_error("--reverse: the list of methods is the same for stacks turned around; "
 			  "use --tree or -o");
 	else
-		return 0;
+		return profile_file_check_output(o->output, o->format, o->title, o->force);
 	return -EINVAL;
 }
 
@@ -239,17 +247,17 @@ static int parse_and_report(struct options *o, int argc, char **argv)
 		print_help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}
-	if (!o->output && !o->tree && !o->top)
-		o->top = NR_TOP;
 	if (check(o, nr_inputs) || transforming_parse(&o->transform_words, &o->transforms))
 		return STATUS_USAGE;
+	if (o->top == TOP_UNSET)
+		o->top = has_list(o) ? NR_TOP : 0;
 	progress_line_begin(o->quiet);
 	return report(o, argv, (size_t)nr_inputs);
 }
 
 int report_main(int argc, char **argv)
 {
-	struct options o = { 0 };
+	struct options o = { .top = TOP_UNSET };
 	int status = parse_and_report(&o, argc, argv);
 
 	vec_fini(&o.transform_words);

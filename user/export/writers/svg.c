@@ -54,6 +54,7 @@ struct svg {
 	struct tree tree;
 	struct tree nr_before, nr_after; /* numbers of samples of a comparison, if known */
 	bool has_counts;
+	bool by_counts; /* weights are compared, not shares */
 	FILE *out;
 	double scale; /* pixels per unit of weight */
 	u32 nr_rows;
@@ -170,6 +171,22 @@ static void write_label(const struct svg *s, const char *name, bool java, double
 	fputs("</text>", s->out);
 }
 
+/* Appends the change of a comparison: of the weight, or of the share. */
+static void add_change(struct str *text, const struct svg *s, const struct tree_node *n)
+{
+	double before = (double)n->before / (double)s->tree.nodes.at[0].before;
+	double after = s->whole ? (double)n->total / (double)s->whole : 0;
+	bool is_less = n->total < n->before;
+
+	if (!s->by_counts) {
+		str_addf(text, "%+.2f points", 100 * (after - before));
+		return;
+	}
+	str_add_char(text, is_less ? '-' : '+');
+	amount_add(text, is_less ? n->before - n->total : n->total - n->before,
+		   s->p->types.at[0].unit);
+}
+
 /* Writes the weights into the tooltip of a box. */
 static void write_weights(const struct svg *s, const struct tree_node *n)
 {
@@ -184,7 +201,6 @@ static void write_weights(const struct svg *s, const struct tree_node *n)
 	}
 	const char *unit = s->p->types.at[0].unit;
 	u64 before = s->tree.nodes.at[0].before;
-	double after_share = s->whole ? (double)n->total / (double)s->whole : 0;
 	str_add(&text, "\nbefore ");
 	amount_add(&text, n->before, unit);
 	str_add(&text, " (");
@@ -193,9 +209,9 @@ static void write_weights(const struct svg *s, const struct tree_node *n)
 	amount_add(&text, n->total, unit);
 	str_add(&text, " (");
 	share_add(&text, n->total, s->whole);
-	str_addf(&text, ")\nchange %+.2f points%s",
-		 100 * (after_share - (double)n->before / (double)before),
-		 s->has_counts && is_chance(s, n) ? ", within chance" : "");
+	str_add(&text, ")\nchange ");
+	add_change(&text, s, n);
+	str_add(&text, s->has_counts && is_chance(s, n) ? ", within chance" : "");
 	fputs(text.at, s->out);
 }
 
@@ -322,7 +338,9 @@ static void write_sum(const struct svg *s)
 	if (s->before_scale > 0) {
 		amount_add(&before, s->tree.nodes.at[0].before, p->types.at[1].unit);
 		fprintf(s->out, ", before: %s; widths show %s", before.at,
-			s->whole ? "both, scaled to equal totals" : "what was before");
+			!s->whole      ? "what was before"
+			: s->by_counts ? "both"
+				       : "both, scaled to equal totals");
 	} else if (p->duration_ns) {
 		fprintf(s->out, " in %.1f s", (double)p->duration_ns / 1e9);
 	}
@@ -403,7 +421,8 @@ static void make_trees(struct svg *s)
 		tree_make(p, 0, &s->tree);
 		return;
 	}
-	s->before_scale = after ? (double)after / (double)before : 1;
+	s->by_counts = diff_is_by_counts(p);
+	s->before_scale = s->by_counts || !after ? 1 : (double)after / (double)before;
 	tree_make_diff(p, s->before_scale, &s->tree);
 	s->has_counts = diff_has_counts(p);
 	if (!s->has_counts)
