@@ -166,6 +166,19 @@ static bool is_pid(const char *text)
 	return atoi(text) > 0 && strspn(text, "0123456789") == strlen(text);
 }
 
+static int check(const struct options *o)
+{
+	if (!!o->detach + !!o->perf_map + !!o->remove_map > 1)
+		log_error("--detach, --perf-map and --remove-perf-map exclude each other");
+	else if (o->detach && strcmp(o->detach, "all") && !is_pid(o->detach))
+		log_error("--detach %s: takes a PID or `all`; see --help", o->detach);
+	else if ((o->perf_map && !is_pid(o->perf_map)) || (o->remove_map && !is_pid(o->remove_map)))
+		log_error("%s: not a PID; see --help", o->perf_map ?: o->remove_map);
+	else
+		return 0;
+	return EXIT_USAGE;
+}
+
 int jvms_main(int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -193,13 +206,5 @@ int jvms_main(int argc, char **argv)
 		log_error("%s: jvms takes options only; see --help", argv[next]);
 		return EXIT_USAGE;
 	}
-	if (o.detach && strcmp(o.detach, "all") && !is_pid(o.detach)) {
-		log_error("--detach %s: takes a PID or `all`; see --help", o.detach);
-		return EXIT_USAGE;
-	}
-	if ((o.perf_map && !is_pid(o.perf_map)) || (o.remove_map && !is_pid(o.remove_map))) {
-		log_error("%s: not a PID; see --help", o.perf_map ?: o.remove_map);
-		return EXIT_USAGE;
-	}
-	return run(&o);
+	return check(&o) ?: run(&o);
 }
