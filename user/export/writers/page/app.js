@@ -102,7 +102,7 @@ class App {
 		if (!state.time)
 			state.versus = null;
 		state.picked = state.picked.map((values, d) => (HAS_LABELS && labels && labels.dims[d] ? values.filter((v) => v < labels.dims[d].values.length) : []));
-		if (!splitsOf(this.original).includes(state.split))
+		if (!splitsOf(this.original, state.split).includes(state.split))
 			state.split = '';
 	}
 

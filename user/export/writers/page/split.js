@@ -1,9 +1,9 @@
 // Splits stacks by a label or by the tier of the leaf: a level below the root.
 const SPLIT_TIER = 'tier';
 
-// The names that a profile may be split by.
-function splitsOf(profile) {
-	const { labels } = profile, dims = HAS_LABELS && labels ? labels.dims.filter((dim) => !dim.isNumeric && dim.name !== 'jvm' && dim.values.length > 1) : [];
+// The names that a profile may be split by. A label with one value only if it is `chosen`, as by report --split.
+function splitsOf(profile, chosen) {
+	const { labels } = profile, dims = HAS_LABELS && labels ? labels.dims.filter((dim) => !dim.isNumeric && dim.name !== 'jvm' && (dim.values.length > 1 || dim.name === chosen)) : [];
 	return HAS_LABELS ? [...dims.map((dim) => dim.name), ...tagKeysOf(dims), SPLIT_TIER] : [SPLIT_TIER];
 }
 

@@ -86,7 +86,7 @@ function optionsMenu(app, button) {
 		...(HAS_TIME && Timeline.dimOf(app.profile, state.type) ? [item('Strip of time', 'h', !app.isTimeHidden, () => app.toggleTime()), item('Time as a heat map', 'H', state.isHeat, () => app.change({ isHeat: !state.isHeat }))] : []),
 		...(HAS_DIFF && (app.compared || state.versus) ? [1, 2].map((side) => item(DIFF_MODES[side + 2].long, '', state.mode === side + 2, () => app.change({ mode: state.mode === side + 2 ? side : side + 2 }, true))) : []),
 		element('hr'),
-		...splitsOf(app.original).map((by) => item(`Split by ${by}`, '', state.split === by, () => app.change({ split: state.split === by ? '' : by, link: '', linkName: '' }, true))),
+		...splitsOf(app.original, state.split).map((by) => item(`Split by ${by}`, '', state.split === by, () => app.change({ split: state.split === by ? '' : by, link: '', linkName: '' }, true))),
 		element('hr'),
 		item('Copy settings', '', null, () => copySettings(app)),
 		item('Paste settings \u2026', '', null, () => settingsForm(app, button)),
