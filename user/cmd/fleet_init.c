@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,9 @@
 #include "cmd/fleet.h"
 #include "cmd/fleet_layout.h"
 #include "fleet/selector.h"
+
+#define NR_AGGREGATORS    2
+#define AGGREGATORS_UNSET INT_MIN
 
 struct options {
 	const char *dir, *person, *role, *namespaces, *nodes, *hosts;
@@ -110,7 +114,7 @@ static int init(const struct options *o)
 {
 	const struct layout_options layout = { .dir = o->dir,
 					       .nodes = o->nodes,
-					       .hosts = o->hosts,
+					       .hosts = o->hosts ?: "localhost,127.0.0.1",
 					       .person = o->person,
 					       .person_kind = person_kind(o->role),
 					       .nr_aggregators = o->nr_aggregators };
@@ -139,8 +143,7 @@ int fleet_init_main(int argc, char **argv)
 {
 	struct options o = { .role = "operator",
 			     .person = "operator",
-			     .hosts = "localhost,127.0.0.1",
-			     .nr_aggregators = 2 };
+			     .nr_aggregators = AGGREGATORS_UNSET };
 	const struct opt opts[] = {
 		{ 0, "dir", OPT_STRING, &o.dir, "DIR", "write the files `key` and `keys` there" },
 		{ 0, "person", OPT_STRING, &o.person, "NAME", "whose key it is (operator)" },
@@ -171,6 +174,12 @@ int fleet_init_main(int argc, char **argv)
 		log_error("fleet init: takes --dir DIR and no other words");
 		return EXIT_USAGE;
 	}
+	if (!o.nodes && (o.hosts || o.nr_aggregators != AGGREGATORS_UNSET)) {
+		log_error("fleet init: --hosts and --aggregators need --nodes FILE");
+		return EXIT_USAGE;
+	}
+	if (o.nr_aggregators == AGGREGATORS_UNSET)
+		o.nr_aggregators = NR_AGGREGATORS;
 	if (o.nr_aggregators < 0 || o.nr_aggregators > 1000 || !node_name_is_valid(o.person)) {
 		log_error("fleet init: --aggregators takes 0 to 1000; a person's name has 1 to 63 "
 			  "letters, digits, - and _");
@@ -211,6 +220,11 @@ static int parse_change(struct change *c, int argc, char **argv, bool adds)
 		opt_help(opts, nr);
 		return 0;
 	}
+	if (!c->is_person && (c->role || c->namespaces)) {
+		log_error("fleet add: --role and --namespaces need --person");
+		return EXIT_USAGE;
+	}
+	c->role = c->role ?: "viewer";
 	c->name = words == 1 ? argv[0] : "";
 	if (c->dir && node_name_is_valid(c->name) && !(c->is_person && c->is_aggregator))
 		return 0;
@@ -243,7 +257,7 @@ static void remove_key(const char *folder)
 
 int fleet_add_main(int argc, char **argv)
 {
-	struct change c = { .role = "viewer" };
+	struct change c = { 0 };
 	u8 public_key[FLEET_KEY_LEN];
 	int status = parse_change(&c, argc, argv, true);
 
@@ -266,7 +280,7 @@ int fleet_add_main(int argc, char **argv)
 
 int fleet_revoke_main(int argc, char **argv)
 {
-	struct change c = { .role = "" };
+	struct change c = { 0 };
 	int status = parse_change(&c, argc, argv, false);
 
 	if (status || c.help)

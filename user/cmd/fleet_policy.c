@@ -172,11 +172,11 @@ static int parse_limits(const struct options *o, struct fleet_policy *out)
 			  "max-cpu-ppm= and events=");
 		return EXIT_USAGE;
 	}
-	if (strlen(o->reason) >= sizeof(out->reason)) {
+	if (o->reason && strlen(o->reason) >= sizeof(out->reason)) {
 		log_error("fleet policy: --reason takes 127 bytes");
 		return EXIT_USAGE;
 	}
-	copy_text(out->reason, sizeof(out->reason), o->reason);
+	copy_text(out->reason, sizeof(out->reason), o->reason ?: "");
 	return 0;
 }
 
@@ -184,8 +184,12 @@ static int policy(const struct options *o)
 {
 	struct asking a = { 0 };
 	struct fleet_policy p = { 0 };
-	int status = o->set ? parse_limits(o, &p) : 0;
 
+	if (o->reason && !o->set) {
+		log_error("fleet policy: --reason needs --set LIMITS");
+		return EXIT_USAGE;
+	}
+	int status = o->set ? parse_limits(o, &p) : 0;
 	status = status ?: asking_begin(&a, &o->request, NULL);
 	if (!status) {
 		p.at_ms = time_wall_ns() / NS_PER_MS;
@@ -198,7 +202,7 @@ static int policy(const struct options *o)
 
 int fleet_policy_main(int argc, char **argv)
 {
-	struct options o = { .request = { .wait_s = 2 }, .reason = "" };
+	struct options o = { .request = { .wait_s = 2 } };
 	const struct opt opts[] = {
 		FLEET_OPTS(&o.request),
 		{ 0, "set", OPT_TEXT, &o.set, "LIMITS",
