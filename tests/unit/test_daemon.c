@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The daemon's supervisor, directory and socket, with children that only connect. */
-#include "test.h"
+#include "sleeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -209,18 +209,6 @@ static void a_recorder_is_not_killed_for_a_stop_of_the_supervisor(void **state)
 	w->seen->recorder_hangs = false;
 	sleep(2);
 	assert_int_equal(w->seen->nr_recorders, 1);
-}
-
-static pid_t start_sleeper(void)
-{
-	pid_t child = fork();
-
-	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		pause();
-		_exit(0);
-	}
-	return child;
 }
 
 static void a_process_that_blocked_a_recorder_is_excluded(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions whose JVM and agent are played by a child process and a buffer. */
-#include "test.h"
+#include "sleeper.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -34,14 +34,8 @@ struct world {
 static struct process_id start_process(void)
 {
 	struct proc_status status;
-	pid_t child = fork();
+	pid_t child = start_sleeper();
 
-	assert_true(child >= 0);
-	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
 	assert_int_equal(proc_status_read(child, &status), 0);
 	return proc_status_id(&status);
 }

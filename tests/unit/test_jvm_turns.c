@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose turn it is to be attached to. */
-#include "test.h"
+#include "sleeper.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -124,19 +124,6 @@ static void all_users_together_hold_all_places_at_most(void **state)
 	free_world(&w);
 }
 
-static pid_t start_process(void)
-{
-	pid_t child = fork();
-
-	assert_true(child >= 0);
-	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	return child;
-}
-
 /* A page may come late: from a slow disk, or while much is swapped in. */
 static void a_user_whose_memory_arrives_gets_agents_again(void **state)
 {
@@ -148,7 +135,7 @@ static void a_user_whose_memory_arrives_gets_agents_again(void **state)
 	struct agents_entry *e = &w.a.entries.at[0], *of_root = &w.a.entries.at[1];
 	for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
 		assert_false(turns_wait_for_memory(&w.a, e));
-		left[i] = start_process();
+		left[i] = start_sleeper();
 		turns_leave(&w.a, e, left[i]);
 		turns_leave(&w.a, of_root, left[i]);
 	}
@@ -157,7 +144,7 @@ static void a_user_whose_memory_arrives_gets_agents_again(void **state)
 	kill(left[3], SIGKILL);
 	waitpid(left[3], NULL, 0);
 	assert_false(turns_wait_for_memory(&w.a, e));
-	left[3] = start_process();
+	left[3] = start_sleeper();
 	turns_leave(&w.a, e, left[3]);
 	assert_true(turns_wait_for_memory(&w.a, e));
 	for (size_t i = 0; i < ARRAY_SIZE(left); i++) {
