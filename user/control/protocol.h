@@ -54,9 +54,15 @@ enum control_target {
 
 #define CONTROL_HZ 99
 
+/* The rate of recordings for which nobody gives one, such as those of triggers. */
+static inline u32 control_usual_hz(u32 max_hz)
+{
+	return max_hz < CONTROL_HZ ? max_hz : CONTROL_HZ;
+}
+
 struct control_start {
 	u32 id;
-	u32 rate_hz;      /* 0: CONTROL_HZ, or max_hz of recorder.conf if that is less */
+	u32 rate_hz;      /* 0: control_usual_hz */
 	u32 duration_s;   /* 0: until STOP, or the limit */
 	u32 target;       /* enum control_target */
 	char events[256]; /* as -e has them: "cpu,alloc" */

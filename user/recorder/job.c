@@ -92,9 +92,8 @@ static int parse(struct job *j, struct node *n, const struct conf *c, const stru
 
 	if (err)
 		return err;
-	u32 usual_hz = c->max_hz < CONTROL_HZ ? c->max_hz : CONTROL_HZ;
 	j->sampling = (struct event_options){
-		.freq_hz = (int)(w->rate_hz ?: usual_hz),
+		.freq_hz = (int)(w->rate_hz ?: control_usual_hz(c->max_hz)),
 		.lock_min_ns = NS_PER_MS,
 		.offcpu_min_ns = NS_PER_MS,
 		.alloc_interval = 512 << 10,

@@ -128,16 +128,10 @@ static struct session *new_session(struct sessions *all, const struct session_or
 	return s;
 }
 
-/* The rate of triggers, and of people who give none. */
-static u32 usual_hz(const struct control_caps *caps)
-{
-	return caps->max_hz < CONTROL_HZ ? caps->max_hz : CONTROL_HZ;
-}
-
 int sessions_start(struct sessions *all, const struct session_order *o)
 {
 	struct control_message *m = all->sv->recorder.message;
-	u32 rate_hz = o->start.rate_hz ?: usual_hz(&all->sv->recorder.caps);
+	u32 rate_hz = o->start.rate_hz ?: control_usual_hz(all->sv->recorder.caps.max_hz);
 
 	if (!all->sv->recorder.is_up)
 		return -EPIPE;
