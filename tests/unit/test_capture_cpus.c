@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPUs that go offline and come back between two looks: what is left is an event that is off. */
+/* CPUs that go offline and come back between two looks. Their events stay open, but count no more.
+ */
 #include "test.h"
 
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 
 #define INBOX "_INBOX.o.x"
 
-/* A controller with a clock of its own, and what it has published. */
+/* A controller whose time the test sets, and the messages that it has published. */
 struct world {
 	struct controller_host host;
 	struct controller_order order;

@@ -17,7 +17,7 @@ enum runtime_socket {
 
 /*
  * Finds the runtime's socket, which belongs to root or to our own user. The caller frees *path.
- * -ENOENT if there is none. `root` is the prefix of /run; "" except in tests.
+ * -ENOENT if the runtime has no socket. `root` comes before /run in the path; only tests set it.
  */
 int runtime_socket_find(const char *root, const struct runtime_config *config,
 			enum runtime_socket which, char **path);

@@ -75,9 +75,10 @@ static enum frame_kind kind_of(const char *file)
 }
 
 /*
- * The `(` of the group in parentheses that ends at `close`; a blank stands before it. NULL if there
- * is none. Files have parentheses, too: "/opt/App (x86)/lib.so (deleted)". If they do not pair, the
- * group is the shortest one.
+ * Finds the `(` that belongs to the `)` at `close` and follows a blank; NULL if no `(` does. A file
+ * may have parentheses in its name: "/opt/App (x86)/lib.so (deleted)". If they do not pair, the
+ * last
+ * `(` after a blank is taken.
  */
 static const char *start_of_group(const char *start, const char *close)
 {

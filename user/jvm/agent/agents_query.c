@@ -120,7 +120,7 @@ bool agents_next_unserved(struct agents *a, const struct agent_hooks *hooks,
 	return false;
 }
 
-/* The hooks that the caller was told to replace, and that the agent reports. */
+/* The hooks that agents_next_unserved has returned, but that the agent reports by now. */
 static u32 served_hooks_of(const struct agents_entry *e, const struct hook_request *r)
 {
 	u32 served = 0;
