@@ -109,27 +109,32 @@ class App {
 	// Makes the visible parts from the state and the profile.
 	show(old) {
 		const { state } = this, isWeighed = this.select(state, old);
+		// A comparison has no legend that could show them again.
+		if (HAS_DIFF && this.tree.diff)
+			state.hidden = [];
 		this.chooseView(state);
 		this.zoom = this.findZoom(state);
 		this.painter.palette.setMode(state.colour, this.painter, state.colour === 'owner' ? this.owners() : null);
-		this.applySearch(state, old);
+		const isSearched = this.applySearch(state, old);
 		document.body.dataset.panel = state.panel;
 		if (this.isOther('header', [state.type]))
 			fillHeader(this);
-		if (this.isOther('controls', [this.selectedKey, this.tree, this.transformErrors, this.view.isSandwich, state.transforms, state.panel, state.isUp, state.colour, state.isExact, state.isWord, state.isRegex]))
+		if (this.isOther('controls', [this.selectedKey, this.tree, this.transformErrors, this.view.isSandwich, state.transforms, state.panel, state.isUp, state.colour]))
 			showControls(this);
 		// All that takes room is in place before a size is read, because that makes the browser lay out the page.
 		if (!old && this.tree.nr < MANY_NODES)
 			this.fillFirst();
+		if (isWeighed || old && old.isHeat !== state.isHeat)
+			this.timeline.update();
 		if (!old)
 			this.measure();
-		if (this.isOther('layout', [this.view, this.tree.total, this.tree.diff, this.zoom, String(state.pan), state.collapse, state.byName, state.isFlipped, state.isPathOpen]))
+		const isPlaced = this.isOther('layout', [this.view, this.tree.total, this.tree.diff, this.zoom, String(state.pan), state.collapse, state.byName, state.isFlipped, state.isPathOpen]);
+		if (isPlaced)
 			this.layOut();
 		else
 			this.layOutChains();
-		if (isWeighed || old && old.isHeat !== state.isHeat)
-			this.timeline.update();
-		this.details.update();
+		if (isPlaced || !isSearched)
+			this.details.update();
 		this.showLists();
 	}
 
@@ -160,10 +165,11 @@ class App {
 	// The node of a link. If the profile has another frame there, it returns the root and shows a
 	// message. While a profile is pending it may still have the frame, and the link stays.
 	findZoom(state) {
-		const { view } = this, node = view.nodeOf(state.link);
-		const isRight = node >= 0 && nameStart(nameText(this.view, node)) === nameStart(state.linkName || 'all');
-		if (this.view.isSandwich)
+		const { view } = this;
+		if (view.isSandwich)
 			return 0;
+		const node = view.nodeOf(state.link);
+		const isRight = node >= 0 && nameStart(nameText(view, node)) === nameStart(state.linkName || 'all');
 		if (isRight || !state.link)
 			return isRight ? weightyFrom(view, node) : 0;
 		if (this.isPending)
@@ -293,19 +299,24 @@ class App {
 		return sets;
 	}
 
+	// Returns whether the search is another one.
 	applySearch(state, old) {
-		const searched = JSON.stringify([state.query, state.isRegex, state.isExact, state.isWord]);
-		if (!old || this.searched !== searched) {
+		const searched = JSON.stringify([state.query, state.isRegex, state.isExact, state.isWord]), isOther = !old || this.searched !== searched;
+		if (isOther) {
 			this.searched = searched;
 			const asked = this.search.set(state.query, state.isRegex, state.isExact, state.isWord);
 			if ($('query').value !== state.query)
 				$('query').value = state.query;
 			$('clearquery').hidden = !state.query;
+			press($('case'), state.isExact);
+			press($('word'), state.isWord);
+			press($('regex'), state.isRegex);
 			if (asked)
 				this.waitFor(asked.then((result) => this.followSearch(asked, result), (e) => this.followSearch(asked, null, e)));
 		}
 		this.search.measure(this.tree, this.view, this.zoom);
 		showMatched(this);
+		return isOther;
 	}
 
 	followSearch(asked, result, e) {
@@ -326,8 +337,8 @@ class App {
 	change(part, isStep) {
 		const state = { ...this.state, ...part };
 		if ('isUp' in part && part.isUp !== this.state.isUp || 'panel' in part && (part.panel === 'sandwich') !== (this.state.panel === 'sandwich'))
-			Object.assign(state, { link: '', linkName: '' });
-		if ('link' in part && !part.pan || 'isUp' in part || 'panel' in part)
+			Object.assign(state, { link: '', linkName: '', pan: null });
+		if ('link' in part && !part.pan)
 			state.pan = null;
 		if ('colour' in part && !part.hidden && part.colour !== this.state.colour)
 			state.hidden = [];
@@ -350,7 +361,7 @@ class App {
 	}
 
 	zoomTo(node) {
-		if (node < 0 || node === this.zoom)
+		if (node < 0 || node === this.zoom && !this.state.pan)
 			return;
 		if (this.view.isSandwich) {
 			this.change({ focus: nameText(this.view, node) }, true);
@@ -404,12 +415,12 @@ class App {
 		this.say(`hit ${this.search.index + 1}: ${nameText(this.tree, node)}`);
 	}
 
-	// Whether the picture has a new size.
+	// Whether the picture has a new size. A hidden one keeps its size, for pictures that are saved.
 	measure() {
-		const box = $('scroll'), width = Math.max(box.clientWidth, 1), height = Math.max(box.clientHeight, 1);
-		if (width === this.painter.width && height === this.painter.height && devicePixelRatio === this.painter.ratio)
+		const box = $('scroll'), { painter } = this, width = box.clientWidth || painter.width || innerWidth, height = box.clientHeight || painter.height || innerHeight;
+		if (width === painter.width && height === painter.height && devicePixelRatio === painter.ratio)
 			return false;
-		this.painter.resize(width, height);
+		painter.resize(width, height);
 		return true;
 	}
 
@@ -449,10 +460,15 @@ class App {
 		return this.ownersMade;
 	}
 
-	// A search changes how frames look, and which ones are folded.
+	// Whether other chains may be folded than in the last layout.
+	areChainsOther() {
+		return this.isOther('chains', [this.search.marks, this.state.own]);
+	}
+
+	// A search changes how frames look, and which chains are folded.
 	layOutChains() {
 		const { selected, layout } = this;
-		if (this.isOther('chains', [this.search.marks, this.state.own]) && layout.isFolded) {
+		if (this.areChainsOther() && layout.isFolded) {
 			this.layOut(true);
 			this.selected = selected && this.layout.boxes.find((box) => box.node === selected.node && !box.fog === !selected.fog) || null;
 		}
@@ -462,6 +478,7 @@ class App {
 	layOut(keepScroll) {
 		if (!keepScroll)
 			this.maxRows = this.view === this.tree ? Infinity : ROWS_AHEAD;
+		this.areChainsOther();
 		this.layout = this.layoutOf(this.maxRows);
 		this.hasFog = this.layout.boxes.some((box) => box.fog);
 		this.hover = this.selected = null;
@@ -471,8 +488,8 @@ class App {
 		if (this.unnamed !== undefined)
 			fillQuality(this);
 		// The small picture takes room beside the large one, which is laid out again.
-		if (this.minimap.update())
-			this.resize();
+		if (this.minimap.update() && this.measure())
+			this.layOut(true);
 		if (!keepScroll)
 			this.scrollToTop();
 		this.repaint();

@@ -11,6 +11,8 @@ function element(tag, className, text) {
 	return e;
 }
 
+const press = (button, isOn) => button.setAttribute('aria-pressed', isOn);
+
 // Kinds as numbered in docs/profile-format.md. Only frames of one `group` are drawn as one chain.
 const KINDS = [
 	{ name: 'Unknown', long: 'unknown', group: 2 },
@@ -69,6 +71,14 @@ function breathe() {
 		waiting.push(resolve);
 		channel.port2.postMessage(0);
 	});
+}
+
+// Fills a box anew. A button with the focus passes it on to the one in its place.
+function refill(box, ...parts) {
+	const buttons = () => [...box.querySelectorAll('button')], at = buttons().indexOf(document.activeElement);
+	box.replaceChildren(...parts);
+	if (at >= 0)
+		(buttons()[at] || buttons().pop() || $('canvas')).focus({ preventScroll: true });
 }
 
 const PLAIN = /^[ -~]*$/; // ASCII: one byte per character

@@ -22,9 +22,12 @@ class CallTree {
 		const { app } = this, { zoom, view } = app;
 		this.whole = view.totalOf(view.root);
 		const top = this.row(view, zoom, 1, 1, 1);
+		const hasFocus = this.box.contains(document.activeElement);
 		this.box.replaceChildren(top);
 		top.tabIndex = 0;
 		this.expand(top);
+		if (hasFocus)
+			top.focus();
 	}
 
 	row(view, node, level, place, nr) {
@@ -62,7 +65,7 @@ class CallTree {
 	}
 
 	mark(row, isOpen) {
-		row.setAttribute('aria-expanded', String(isOpen));
+		row.setAttribute('aria-expanded', isOpen);
 		row.querySelector('i').textContent = isOpen ? '\u25be' : '\u25b8';
 	}
 

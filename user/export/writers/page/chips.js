@@ -2,7 +2,7 @@
 function fillChips(app) {
 	const { transforms } = app.state;
 	fillToggles(app);
-	$('transforms').replaceChildren(...transforms.map((t, i) => {
+	refill($('transforms'), ...transforms.map((t, i) => {
 		if (app.toggles.some((toggle) => isOf(toggle, t) && isOn(toggle, transforms)))
 			return '';
 		const chip = element('span', 'chip transform'), edit = element('button'), cut = element('button', 'cut', '\u00d7');

@@ -9,7 +9,7 @@ const DIFF_MODES = [
 ];
 
 // Buttons and chips of a comparison.
-function showDiffControls({ profile, tree, state }, press, chip) {
+function showDiffControls({ profile, tree, state }, chip) {
 	const isDiff = isComparison(profile) || Boolean(tree.choice.versus);
 	document.body.classList.toggle('compared', isDiff);
 	for (const id of ['modes', 'norm', 'abs'])

@@ -11,6 +11,7 @@ App.prototype.listen = function () {
 		const before = { layout: this.layout, zoom: this.zoom };
 		this.hideTip(true);
 		this.apply(this.addressed());
+		tellFrame(this);
 		this.move(before);
 	});
 	// The print layout keeps its size.
@@ -54,7 +55,7 @@ App.prototype.listenControls = function () {
 	on('export', (b) => exportMenu(this, b));
 	on('theme', () => this.toggleTheme());
 	on('help', showKeys);
-	on('viewmenu', (b) => b.setAttribute('aria-expanded', String($('toolbar').classList.toggle('open'))));
+	on('viewmenu', (b) => b.setAttribute('aria-expanded', $('toolbar').classList.toggle('open')));
 	$('menu').addEventListener('keydown', menuKeys);
 	$('skip').addEventListener('click', (e) => {
 		e.preventDefault();
@@ -209,7 +210,7 @@ App.prototype.key = function (e) {
 };
 
 App.prototype.keyActions = function () {
-	const isButton = document.activeElement && document.activeElement.tagName === 'BUTTON';
+	const isButton = document.activeElement?.matches('a, button, summary');
 	return {
 		Escape: () => closeMenu() || this.hideTip(true) || this.escape(),
 		0: () => this.zoomTo(this.view.root),
@@ -258,7 +259,7 @@ App.prototype.step = function (along, across) {
 		const row = layout.rows[from.row];
 		box = row[row.indexOf(from) + along];
 	} else if (from && across < 0) {
-		box = layout.at(from.row - 1, from.x + Math.min(from.w / 2, 1));
+		box = layout.hasPath && from.row === 1 ? layout.rows[0][layout.rows[0].length - 1] : layout.at(from.row - 1, from.x + Math.min(from.w / 2, 1));
 	} else if (from) {
 		const below = layout.rows[from.row + 1] || [];
 		box = below.find((b) => b.x + b.w > from.x + 1e-6 && b.x < from.x + from.w - 1e-6);
@@ -289,7 +290,7 @@ App.prototype.flip = function () {
 };
 
 App.prototype.toggleChains = function () {
-	this.view.expanded.clear();
+	this.tree.expanded.clear();
 	this.change({ collapse: !this.state.collapse });
 };
 
@@ -299,17 +300,20 @@ App.prototype.toggleTime = function () {
 };
 
 App.prototype.toggleSandwich = function () {
-	const { selected } = this;
-	if (this.state.panel === 'sandwich')
-		this.setPanel('both');
-	else
-		this.change({ panel: 'sandwich', focus: selected && !selected.fog && selected.row > 0 ? nameText(this.view, selected.node) : this.state.focus }, true);
+	this.setPanel(this.state.panel === 'sandwich' ? 'both' : 'sandwich');
+};
+
+// The method of a sandwich: that of the selected frame or row of the table, or the last one.
+App.prototype.chosenMethod = function () {
+	const { selected, outlined, view, profile: { names } } = this, name = selected && !selected.fog ? view.nameOf(selected.node) : outlined;
+	return name >= 0 ? names[name] : this.state.focus;
 };
 
 App.prototype.setPanel = function (panel) {
-	if (panel !== 'sandwich')
+	const isSandwich = panel === 'sandwich';
+	if (!isSandwich)
 		preferences.set('panel', panel);
-	this.change({ panel }, panel === 'sandwich');
+	this.change(isSandwich ? { panel, focus: this.chosenMethod() } : { panel }, isSandwich);
 	this.resize();
 };
 

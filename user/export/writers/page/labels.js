@@ -117,7 +117,7 @@ function labelMenu(app, button, d) {
 				open[open.has(row.text) ? 'delete' : 'add'](row.text);
 				fill();
 			}, `Threads of ${row.text}`);
-			more.setAttribute('aria-expanded', String(open.has(row.text)));
+			more.setAttribute('aria-expanded', open.has(row.text));
 			part.append(more);
 		} else {
 			part.append(element('span', 'cut'));
@@ -134,11 +134,9 @@ function labelMenu(app, button, d) {
 			if (row.kids && !row.isHead && (open.has(row.text) || wanted && !row.text.toLowerCase().includes(wanted)))
 				lines.push(...row.kids.filter(has).map((kid) => line(kid, isSplit ? 2 : 1)));
 		}
-		const all = menuItem('all', '', !app.state.picked[d].length, () => pick([], false)), at = [...list.querySelectorAll('button')].indexOf(document.activeElement);
+		const all = menuItem('all', '', !app.state.picked[d].length, () => pick([], false));
 		all.setAttribute('role', 'checkbox');
-		list.replaceChildren(all, ...lines);
-		if (at >= 0)
-			(list.querySelectorAll('button')[at] || all).focus({ preventScroll: true });
+		refill(list, all, ...lines);
 	};
 	filter.addEventListener('input', fill);
 	fill();

@@ -52,16 +52,13 @@ function usefulToggles({ frames, names, meta }) {
 function fillToggles(app) {
 	const { transforms } = app.state;
 	app.toggles = app.toggles || usefulToggles(app.original);
-	$('toggles').replaceChildren(...app.toggles.map((toggle) => {
+	refill($('toggles'), ...app.toggles.map((toggle) => {
 		const b = element('button', '', toggle.name), on = isOn(toggle, transforms);
 		b.title = toggle.title;
-		b.setAttribute('aria-pressed', String(on));
+		press(b, on);
 		b.addEventListener('click', () => {
 			const others = transforms.filter((t) => !isOf(toggle, t));
 			setTransforms(app, on ? others : unpackPreset(toggle.list).concat(others));
-			const again = [...$('toggles').children].find((other) => other.textContent === toggle.name);
-			if (again)
-				again.focus();
 		});
 		return b;
 	}));

@@ -93,7 +93,7 @@ class Search {
 		this.text = '';
 		this.marks = null;
 		this.error = '';
-		this.whole = this.inView = this.whereOf = null;
+		this.whole = this.inView = null;
 		this.index = -1;
 	}
 
@@ -136,6 +136,7 @@ class Search {
 			this.whole = tree.match(this.marks, 0);
 			this.wholeOf = tree.total;
 			this.sorted = null;
+			this.index = -1;
 		}
 		this.inView = zoom === view.root && !view.isSandwich ? this.whole : view.match(this.marks, zoom);
 	}

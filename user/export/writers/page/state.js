@@ -122,16 +122,17 @@ function writeHash(s) {
 
 const plainTransforms = (list) => list.map((t) => [t.verb, t.what, t.to, t.isOff ? 1 : 0]);
 
-// Preferences of this browser. Storage may be forbidden, for example in a frame.
+// Preferences of this browser. Storage may be forbidden, for example in a frame: then they hold for this page.
 const preferences = {
 	get(key) {
 		try {
 			return localStorage.getItem(`sysflame.${key}`);
 		} catch (e) {
-			return null;
+			return this[`kept ${key}`] ?? null;
 		}
 	},
 	set(key, value) {
+		this[`kept ${key}`] = value;
 		try {
 			localStorage.setItem(`sysflame.${key}`, value);
 		} catch (e) {

@@ -260,7 +260,7 @@ Painter.prototype.outlineChosen = function (from, to) {
 function showWhose(packages, isMine) {
 	$('whose').hidden = !packages.length;
 	for (const b of $('whose').children)
-		b.setAttribute('aria-pressed', String((b.dataset.mine === '1') === isMine));
+		press(b, (b.dataset.mine === '1') === isMine);
 	$('whose').lastChild.title = `Only methods of ${packages.join(', ')} (colour > My packages changes them)`;
 }
 

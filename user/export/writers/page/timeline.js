@@ -38,8 +38,11 @@ class Timeline {
 		$('timerange').addEventListener('input', () => { this.isTyped = true; });
 		$('timerange').addEventListener('change', () => this.read());
 		$('timerange').addEventListener('keydown', (e) => {
-			if (e.key === 'Escape')
+			if (e.key === 'Escape') {
+				this.isTyped = false;
+				this.describe();
 				this.canvas.focus();
+			}
 			e.stopPropagation();
 		});
 	}
@@ -52,7 +55,7 @@ class Timeline {
 
 	wantSecond(wants) {
 		this.wantsSecond = wants && Boolean(this.app.state.time);
-		$('secondtime').setAttribute('aria-pressed', String(this.wantsSecond));
+		press($('secondtime'), this.wantsSecond);
 		this.say(this.wantsSecond ? 'drag the range to compare with' : '');
 	}
 
@@ -61,7 +64,6 @@ class Timeline {
 		const { app } = this, { profile, state } = app, dim = Timeline.dimOf(profile, state.type);
 		const isShown = Boolean(dim) && !app.isTimeHidden;
 		$('timeline').hidden = !isShown;
-		document.body.classList.toggle('timed', isShown);
 		if (!isShown)
 			return;
 		const { labels, frames, nodes } = profile, own = labels.ofType[state.type], sets = app.setsOf({ ...state, time: null });

@@ -3,15 +3,11 @@
 function openMenu(button, parts, label = '') {
 	const menu = $('menu'), at = button.getBoundingClientRect();
 	menu.replaceChildren(...parts);
-	const isForm = menu.querySelector('input') !== null, head = menu.querySelector('h2');
+	const isForm = menu.querySelector('input') !== null, heads = menu.querySelectorAll('h2'), [head] = heads;
 	menu.setAttribute('role', isForm ? 'dialog' : 'menu');
 	menu.setAttribute('aria-label', label || head && head.textContent || button.textContent || 'Menu');
-	for (const item of menu.querySelectorAll('[role^=menuitem]'))
-		if (isForm) {
-			item.setAttribute('role', item.hasAttribute('aria-checked') ? 'checkbox' : 'button');
-		}
-	if (head && !isForm)
-		head.setAttribute('role', 'presentation');
+	for (const item of isForm ? menu.querySelectorAll('[role^=menuitem]') : heads)
+		item.setAttribute('role', !isForm ? 'presentation' : item.hasAttribute('aria-checked') ? 'checkbox' : 'button');
 	menu.hidden = false;
 	menu.owner = button;
 	menu.style.left = `${clamp(at.left, 6, innerWidth - menu.offsetWidth - 6)}px`;
@@ -36,13 +32,19 @@ function menuItem(text, detail, isChecked, run) {
 	const b = element('button');
 	b.setAttribute('role', isChecked === null ? 'menuitem' : 'menuitemcheckbox');
 	if (isChecked !== null) {
-		b.setAttribute('aria-checked', String(isChecked));
+		b.setAttribute('aria-checked', isChecked);
 		b.append(element('small', '', isChecked ? '\u2713' : '\u2007'));
 	}
 	b.append(element('span', '', text), element('small', '', detail));
 	b.addEventListener('click', run);
 	return b;
 }
+
+// An item that closes its menu first.
+const closing = (text, detail, run, isOn = null) => menuItem(text, detail, isOn, () => {
+	closeMenu();
+	run();
+});
 
 function menuKeys(e) {
 	// Up and down skip the small buttons of a line, left and right lead to them.
@@ -59,24 +61,15 @@ function menuKeys(e) {
 }
 
 function typeMenu(app, button) {
-	openMenu(button, app.profile.meta.types.map((t, i) => menuItem(t.name, t.unit, i === app.state.type, () => {
-		closeMenu();
-		app.change({ type: i });
-	})));
+	openMenu(button, app.profile.meta.types.map((t, i) => closing(t.name, t.unit, () => app.change({ type: i }), i === app.state.type)));
 }
 
 function colourMenu(app, button) {
-	openMenu(button, COLOURS.map((colour) => menuItem(COLOUR_NAMES[colour], '', app.state.colour === colour, () => {
-		closeMenu();
-		app.change({ colour });
-	})).concat(HAS_JVM ? menuItem('My packages \u2026', '', null, () => ownForm(app, button)) : []));
+	openMenu(button, COLOURS.map((colour) => closing(COLOUR_NAMES[colour], '', () => app.change({ colour }), app.state.colour === colour)).concat(HAS_JVM ? menuItem('My packages \u2026', '', null, () => ownForm(app, button)) : []));
 }
 
 function optionsMenu(app, button) {
-	const { state } = app, item = (text, key, isOn, run) => menuItem(text, key, isOn, () => {
-		closeMenu();
-		run();
-	});
+	const { state } = app, item = (text, key, isOn, run) => closing(text, key, run, isOn);
 	openMenu(button, [
 		item('Fold chains of equal weight if rows do not fit', 'c', state.collapse, () => app.toggleChains()),
 		item('Ancestors of the zoom as rows', 'a', state.isPathOpen, () => app.change({ isPathOpen: !state.isPathOpen })),
@@ -137,7 +130,7 @@ function fillLegend(app) {
 		return;
 	}
 	if (palette.categories || state.colour === 'owner') {
-		$('legend').replaceChildren(...palette.legend(tree).map((c) => legendItem(app, c.category, c.name, `${c.name}: ${percent(c.weight, tree.total[0])} of self`, (dot) => dot.style.background = c.colour)));
+		refill($('legend'), ...palette.legend(tree).map((c) => legendItem(app, c.category, c.name, `${c.name}: ${percent(c.weight, tree.total[0])} of self`, (dot) => dot.style.background = c.colour)));
 		return;
 	}
 	if (state.colour === 'self') {
@@ -145,7 +138,7 @@ function fillLegend(app) {
 		return;
 	}
 	const { kinds, isUsed } = tree.hotMethods();
-	$('legend').replaceChildren(...[8, 1, 2, 3, 9, 4, 5, 6, 7, 10, 0].filter((kind) => isUsed[kind]).map((kind) =>
+	refill($('legend'), ...[8, 1, 2, 3, 9, 4, 5, 6, 7, 10, 0].filter((kind) => isUsed[kind]).map((kind) =>
 		legendItem(app, kind, KINDS[kind].name, `${KINDS[kind].long}: ${percent(kinds[kind], tree.total[0])} of self`, (dot) => dot.classList.add(`k${kind}`))));
 }
 
@@ -153,7 +146,7 @@ function legendItem(app, category, name, title, paint) {
 	const b = element('button'), dot = element('span', 'dot');
 	b.dataset.kind = category;
 	b.title = `${title}. Click to fade these frames`;
-	b.setAttribute('aria-pressed', String(!app.state.hidden.includes(category)));
+	press(b, !app.state.hidden.includes(category));
 	paint(dot);
 	b.append(dot, name);
 	b.addEventListener('click', () => {
@@ -170,7 +163,7 @@ function fillCrumbs(app) {
 	for (let node = zoom; node >= 0; node = view.parentOf(node))
 		path.unshift(node);
 	const shown = path.length > CRUMBS_SHOWN + 1 ? [path[0], ...path.slice(-CRUMBS_SHOWN)] : path;
-	$('crumbs').replaceChildren(...(zoom === view.root ? [] : shown.map((node) => {
+	refill($('crumbs'), ...(zoom === view.root ? [] : shown.map((node) => {
 		const b = element('button', '', node === view.root ? 'all' : app.painter.texts.short(view.nameOf(node)));
 		b.title = nameText(view, node).slice(0, 1000);
 		b.addEventListener('click', () => app.zoomTo(node));
@@ -184,7 +177,7 @@ const KEYS = [
 	['0', 'whole profile'],
 	['Ctrl + wheel', 'zoom in and out at the pointer; two fingers on a touch screen'],
 	['+  -', 'zoom in and out at the selection; < and > move sideways'],
-	['arrows, Enter', 'move the selection, zoom to it; in the table go to a method, search for it'],
+	['arrows, Enter', 'move the selection, zoom to it; in the table select a method, then its sandwich'],
 	['/  Ctrl+F', 'search; a regular expression if .* is on'],
 	['n  N', 'next, previous hit, the heaviest first'],
 	['r', 'bottom-up: who called the code that ran'],
@@ -216,7 +209,7 @@ function showKeys() {
 
 // The state of the buttons and chips.
 function showControls(app) {
-	const { state, profile } = app, press = (e, on) => e.setAttribute('aria-pressed', String(on));
+	const { state, profile } = app;
 	for (const b of document.querySelectorAll('[data-panel]'))
 		if (b.tagName === 'BUTTON')
 			press(b, b.dataset.panel === state.panel);
@@ -224,9 +217,6 @@ function showControls(app) {
 		b.disabled = Boolean(app.view.isSandwich);
 		press(b, (b.dataset.direction === 'up') === state.isUp && !b.disabled);
 	}
-	press($('case'), state.isExact);
-	press($('word'), state.isWord);
-	press($('regex'), state.isRegex);
 	const chip = (id, text) => $(id).querySelector('b').textContent = text;
 	const type = profile.meta.types[state.type];
 	chip('colour', COLOUR_NAMES[state.colour]);
@@ -234,7 +224,7 @@ function showControls(app) {
 	chip('type', type.name);
 	$('type').hidden = profile.meta.types.length < 2 || isComparison(profile);
 	if (HAS_DIFF)
-		showDiffControls(app, press, chip);
+		showDiffControls(app, chip);
 	if (HAS_LABELS)
 		fillDims(app);
 	fillChips(app);
