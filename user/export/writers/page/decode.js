@@ -163,7 +163,7 @@ function readFrames(r, modules, names) {
 		throw new DataError('damaged frames');
 	const f = { nr, name: new Int32Array(nr), kind: new Uint8Array(nr), module: new Int32Array(nr),
 		method: new Int32Array(nr), nrMethods: 0 };
-	const methods = new Map();
+	const methods = new Map(), plain = new Int32Array(names.length * 16);
 	for (let i = 0; i < nr; i++)
 		f.name[i] = r.varint();
 	const kinds = r.take(nr);
@@ -174,15 +174,19 @@ function readFrames(r, modules, names) {
 		f.module[i] = modules.end ? modules.varint() : 0;
 		if (!(f.name[i] < names.length && f.module[i] <= names.length))
 			throw new DataError('damaged frames');
-		// Few frames have a module, and lookups of numbers are faster than of text.
-		const own = f.name[i] * 16 + (isJava(kind) ? 4 : kind), key = f.module[i] ? `${own} ${f.module[i]}` : own;
-		let method = methods.get(key);
-		if (method === undefined)
-			methods.set(key, method = methods.size);
-		f.method[i] = method;
+		// Few frames have a module, and a lookup in an array is faster.
+		const own = f.name[i] * 16 + (isJava(kind) ? 4 : kind), key = f.module[i] && `${own} ${f.module[i]}`;
+		let method = key ? methods.get(key) : plain[own];
+		if (!method) {
+			method = ++f.nrMethods;
+			if (key)
+				methods.set(key, method);
+			else
+				plain[own] = method;
+		}
+		f.method[i] = method - 1;
 	}
 	modules.finish('frames');
-	f.nrMethods = methods.size;
 	return f;
 }
 
@@ -371,8 +375,9 @@ function slotsOf(text) {
 	return from <= to && to < 4e9 ? [from, to + 1] : [0, 1];
 }
 
+// An entry takes a byte at least.
 function readEntries(sets, parts, selfs, nrSets) {
-	const ofType = selfs.map(() => ({ node: [], set: [], weight: [] }));
+	const most = sets.end - sets.at, ofType = selfs.map(() => ({ nr: 0, node: new Int32Array(most), set: new Int32Array(most), weight: new Float64Array(most) }));
 	for (let i = 0; i < selfs[0].length; i++) {
 		for (let type = 0; type < selfs.length; type++) {
 			if (!selfs[type][i])
@@ -385,9 +390,9 @@ function readEntries(sets, parts, selfs, nrSets) {
 				const part = left > 1 ? parts.varint() : rest;
 				s += sets.varint() + 1;
 				rest -= part;
-				own.node.push(i);
-				own.set.push(s);
-				own.weight.push(part);
+				own.node[own.nr] = i;
+				own.set[own.nr] = s;
+				own.weight[own.nr++] = part;
 			}
 			if (!(rest === 0 && s < nrSets))
 				throw new DataError('damaged labels');
@@ -395,7 +400,7 @@ function readEntries(sets, parts, selfs, nrSets) {
 	}
 	sets.finish('labels');
 	parts.finish('labels');
-	return ofType.map(({ node, set, weight }) => ({ node: Int32Array.from(node), set: Int32Array.from(set), weight: Float64Array.from(weight) }));
+	return ofType.map(({ nr, node, set, weight }) => ({ node: node.slice(0, nr), set: set.slice(0, nr), weight: weight.slice(0, nr) }));
 }
 
 async function decode(text, progress) {
@@ -412,7 +417,7 @@ async function decode(text, progress) {
 	frames.sources = HAS_LINES && readLines(sections.one(SECTION.LINES), frames.nr, names);
 	const nodes = await readNodes(container.nodes, selfs[0], frames.nr, sections, progress);
 	return { meta, names, frames, nodes, selfs, tiers: HAS_JVM ? readTiers(sections.one(SECTION.TIERS)) : new Map(),
-		labels: HAS_LABELS ? readLabels(sections, selfs, meta.dims) : null, bytes: text.length };
+		labels: HAS_LABELS ? readLabels(sections, selfs, meta.dims) : null };
 }
 
 function readMeta(r) {

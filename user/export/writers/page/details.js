@@ -32,13 +32,10 @@ class Details {
 
 	// Updates after a change of the state. A transform renumbers the methods.
 	update() {
-		if (!this.profile)
-			return;
-		if (this.profile !== this.app.profile) {
+		if (this.profile && this.profile !== this.app.profile)
 			this.hide();
-			return;
-		}
-		this.show(this.method, this.place && this.place.view === this.app.view ? this.place : null);
+		else if (this.profile)
+			this.show(this.method, this.place && this.place.view === this.app.view ? this.place : null);
 	}
 
 	fill() {

@@ -36,20 +36,29 @@ class Minimap {
 	}
 
 	// Sets pixels; drawing thousands of boxes on a canvas takes longer. A box that is narrower than a pixel has
-	// every third one, because many of them side by side must not look like a broad one.
+	// every third one, because many of them side by side must not look like a broad one. The first of them
+	// within a pixel is shown.
 	paintRows(height) {
 		const { app, canvas } = this, { layout: { rows }, painter, view } = app, ratio = devicePixelRatio || 1, c = canvas.getContext('2d'), words = {};
 		canvas.width = MINIMAP_WIDTH * ratio;
 		canvas.height = height * ratio;
 		const word = (colour) => {
-			c.fillStyle = colour;
-			return words[colour] = words[colour] || +c.fillStyle.replace(/#(..)(..)(..)/, '0xff$3$2$1');
+			if (!words[colour]) {
+				c.fillStyle = colour;
+				words[colour] = +c.fillStyle.replace(/#(..)(..)(..)/, '0xff$3$2$1');
+			}
+			return words[colour];
 		};
 		const { width } = this.image = c.createImageData(canvas.width, canvas.height), x = width / painter.width, y = canvas.height / rows.length, pixels = new Uint32Array(this.image.data.buffer).fill(word(painter.bg));
 		rows.forEach((boxes, i) => {
 			const row = app.state.isFlipped ? rows.length - 1 - i : i;
+			let last = -1;
 			for (const box of boxes) {
-				const from = Math.floor(box.x * x), to = Math.floor((box.x + box.w) * x), colour = word(box.fog ? painter.fog : painter.fillOf(view, box));
+				const from = Math.max(Math.floor(box.x * x), 0), to = Math.min(Math.floor((box.x + box.w) * x), width);
+				if (from === last && to <= from)
+					continue;
+				last = from;
+				const colour = word(box.fog ? painter.fog : painter.fillOf(view, box));
 				for (let line = Math.floor(row * y); line < Math.floor(row * y + y); line += to > from ? 1 : 3)
 					pixels.fill(colour, line * width + from, line * width + Math.max(to, from + 1));
 			}

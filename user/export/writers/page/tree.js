@@ -1,3 +1,6 @@
+// Most nodes are leaves.
+const NO_CHILDREN = { list: [], rest: { weight: 0, nodes: 0, ranges: [] } };
+
 // The stacks from the root to the leaves, with the weights of the chosen type and threads. A node is a
 // number; its subtree is [node, end[node]).
 class Tree {
@@ -89,13 +92,17 @@ class Tree {
 	// The children of at least `min`, heaviest first. The others are one item: their weight, the number
 	// of nodes in their subtrees, and the ranges of these nodes.
 	children(node, min) {
-		const { total, end } = this, list = [], rest = { weight: 0, nodes: 0, ranges: [] };
-		const stop = end[node];
+		const { total, end } = this, stop = end[node];
+		if (stop === node + 1)
+			return NO_CHILDREN;
+		const list = [], rest = { weight: 0, nodes: 0, ranges: [] };
+		let left = total[node] - this.self[node];
 		for (let child = node + 1; child < stop; child = end[child]) {
 			if (total[child] >= min && total[child] > 0) {
 				list.push(child);
+				left -= total[child];
 			} else if (this.isSorted) {
-				rest.weight = total[node] - this.self[node] - list.reduce((sum, c) => sum + total[c], 0);
+				rest.weight = left;
 				rest.nodes = stop - child;
 				rest.ranges.push(child, stop);
 				break;
@@ -161,21 +168,25 @@ class Tree {
 	hotMethods() {
 		if (this.methods)
 			return this.methods;
-		const { total, self, end, frame, nr } = this, { method, kind, nrMethods } = this.profile.frames;
+		const { total, self, end, frame, nr } = this, { nr: nrFrames, method, kind, nrMethods } = this.profile.frames;
 		const m = { self: new Float64Array(nrMethods), total: new Float64Array(nrMethods), kinds: new Float64Array(KINDS.length), isUsed: new Uint8Array(KINDS.length) };
-		const until = new Int32Array(nrMethods);
+		const until = new Int32Array(nrMethods), totals = m.total, ofFrame = new Float64Array(nrFrames), isUsed = new Uint8Array(nrFrames);
 		for (let i = 1; i < nr; i++) {
-			const k = method[frame[i]];
-			if (total[i])
-				m.isUsed[kind[frame[i]]] = 1;
-			if (self[i]) {
-				m.self[k] += self[i];
-				m.kinds[kind[frame[i]]] += self[i];
-			}
+			const f = frame[i], k = method[f], weight = total[i];
+			if (!weight)
+				continue;
+			isUsed[f] = 1;
+			if (self[i])
+				ofFrame[f] += self[i];
 			if (i >= until[k]) {
-				m.total[k] += total[i];
+				totals[k] += weight;
 				until[k] = end[i];
 			}
+		}
+		for (let f = 0; f < nrFrames; f++) {
+			m.self[method[f]] += ofFrame[f];
+			m.kinds[kind[f]] += ofFrame[f];
+			m.isUsed[kind[f]] |= isUsed[f];
 		}
 		return this.methods = m;
 	}
@@ -213,12 +224,8 @@ class Tree {
 		return node >= 0 && node < this.nr ? node : -1;
 	}
 
-	moduleIndexOf(node) {
-		return node ? this.profile.frames.module[this.frame[node]] : 0;
-	}
-
 	moduleOf(node) {
-		const module = this.moduleIndexOf(node);
+		const module = node ? this.profile.frames.module[this.frame[node]] : 0;
 		return module ? this.names[module - 1] : '';
 	}
 
