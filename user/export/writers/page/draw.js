@@ -27,16 +27,8 @@ class Painter {
 		this.kinds = KINDS.map((_, kind) => colour(`--k${kind}`));
 		this.owners = OWNERS.map((_, owner) => colour(`--o${owner}`));
 		this.tiers = HAS_JVM && [4, 5, 6, 7].map((kind) => colour(`--t${kind}`));
-		this.fog = colour('--fog');
-		this.less = colour('--less');
-		this.same = colour('--same');
-		this.more = colour('--more');
-		this.bg = colour('--bg');
-		this.fg2 = colour('--fg2');
-		this.text = colour('--frame-text');
-		this.hl = colour('--hl');
-		this.accent = colour('--accent');
-		this.line = colour('--line');
+		for (const name of ['fog', 'less', 'same', 'more', 'bg', 'fg2', 'text', 'hl', 'accent'])
+			this[name] = colour(`--${name}`);
 		if (HAS_TIME)
 			this.heat = [colour('--heat0'), colour('--heat1'), colour('--heat2')];
 		this.isDark = document.documentElement.dataset.theme === 'dark';

@@ -34,7 +34,6 @@ class Merged {
 		this.names = tree.names;
 		this.unit = tree.unit;
 		this.root = 0;
-		this.expanded = new Set();
 		this.weights = weights;
 		this.nr = new Int32Array(tree.profile.frames.nrMethods);
 		this.sum = new Float64Array(tree.profile.frames.nrMethods);
@@ -48,10 +47,6 @@ class Merged {
 	// Sets the root, which stands for some nodes of the tree.
 	plant(start, root) {
 		this.nodes = [{ parent: -1, method: -1, kind: KIND_GROUP, name: -1, module: 0, self: -1, at: start, from: start, start: 0, end: start.length, first: -1, last: -1, below: null, ...root }];
-	}
-
-	isEmpty() {
-		return this.tree.isEmpty();
 	}
 
 	isCaller() {
@@ -195,27 +190,9 @@ class Merged {
 		return this.nodes[id].method;
 	}
 
-	moduleIndexOf(id) {
-		return this.nodes[id].module;
-	}
-
 	moduleOf(id) {
 		const { module } = this.nodes[id];
 		return module ? this.names[module - 1] : '';
-	}
-
-	chainChild(id) {
-		if (id === 0)
-			return -1;
-		const { groups } = this, { first, last, total, start, end, at } = this.grouped(id);
-		if (first === last || groups.total[first] !== total)
-			return -1;
-		// All frames of a method belong to one group of kinds, so any of them will do.
-		const { kind } = this.profile.frames;
-		if (start === end || !sameGroup(kind[this.tree.frame[at[start]]], kind[groups.frame[first]]))
-			return -1;
-		const child = this.child(id, first);
-		return !HAS_DIFF || !this.diff || this.diff.isAlike(id, child) ? child : -1;
 	}
 
 	// The children of at least `min`. `merged` and `groups` describe the thinner ones.
@@ -239,10 +216,6 @@ class Merged {
 			if (marks[name[this.groups.frame[g]]])
 				return true;
 		return false;
-	}
-
-	hotMethods() {
-		return this.tree.hotMethods();
 	}
 
 	tiersOf() {

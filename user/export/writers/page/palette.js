@@ -63,8 +63,8 @@ class Palette {
 	// `last`: the end of the chain that starts at `node`.
 	colourOf(view, node, last = node) {
 		const { style } = this, kind = view.kindOf(node);
-		if (this.mode === 'owner' && kind === KIND_GROUP)
-			return style.owners[6];
+		if (this.mode === 'owner')
+			return style.owners[this.categoryOf(view, node)];
 		if (view.nameOf(node) < 0 || kind === KIND_GROUP || this.mode === 'kind')
 			return style.kinds[kind];
 		if (this.mode === 'self') {
@@ -72,8 +72,6 @@ class Palette {
 			return mix(style.same, style.more, Math.min(1, Math.sqrt(self / (tree.total[0] || 1)) * 3));
 		}
 		const category = this.categoryOf(view, node);
-		if (this.mode === 'owner')
-			return style.owners[category];
 		return category < 0 ? style.kinds[0] : this.hue(this.categories.list[category].hue);
 	}
 

@@ -6,11 +6,11 @@ class Sandwich {
 		const method = start.length ? frames.method[tree.frame[start[0]]] : -2;
 		const total = start.reduce((sum, node) => sum + tree.total[node], 0);
 		const root = { method, name, kind: start.length ? -1 : 0, module: start.length ? frames.module[tree.frame[start[0]]] : 0, total };
-		Object.assign(this, { tree, profile: tree.profile, names: tree.names, unit: tree.unit, root: 0, expanded: new Set(), isSandwich: true, name, start, total });
+		Object.assign(this, { tree, profile: tree.profile, names: tree.names, unit: tree.unit, root: 0, isSandwich: true, name, start, total });
 		this.callees = new Callees(tree, start, root);
 		this.callers = new Callers(tree, start, tree.total, tree.diff && tree.diff.totals, root);
 		this.diff = HAS_DIFF && tree.diff && tree.diff.of((id) => this.side(id).compared(id >> 1));
-		for (const key of ['totalOf', 'selfOf', 'nameOf', 'kindOf', 'methodOf', 'moduleOf', 'moduleIndexOf'])
+		for (const key of ['totalOf', 'selfOf', 'nameOf', 'kindOf', 'methodOf', 'moduleOf'])
 			this[key] = (id) => this.side(id)[key](id >> 1);
 	}
 
@@ -18,19 +18,10 @@ class Sandwich {
 		return id & 1 ? this.callers : this.callees;
 	}
 
-	isEmpty() {
-		return this.tree.isEmpty();
-	}
-
 	// The callers' root is the method itself and is not drawn.
 	parentOf(id) {
 		const parent = this.side(id).parentOf(id >> 1);
 		return parent <= 0 ? parent : parent * 2 + (id & 1);
-	}
-
-	chainChild(id) {
-		const child = this.side(id).chainChild(id >> 1);
-		return child < 0 ? -1 : child * 2 + (id & 1);
 	}
 
 	children(id, min) {
@@ -48,20 +39,8 @@ class Sandwich {
 		return { weight: this.start.reduce((sum, node) => sum + weigh(node), 0), hits: [] };
 	}
 
-	hotMethods() {
-		return this.tree.hotMethods();
-	}
-
 	tiersOf() {
 		return [];
-	}
-
-	linkOf() {
-		return '';
-	}
-
-	nodeOf(link) {
-		return link === '' ? 0 : -1;
 	}
 }
 

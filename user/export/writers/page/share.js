@@ -5,18 +5,14 @@ const DRAWING_HEAD = 44, DRAWING_FOOT = 26; // px
 
 function exportMenu(app, button) {
 	const name = fileStem(app.title);
-	const item = (text, detail, run) => menuItem(text, detail, null, () => {
-		closeMenu();
-		run();
-	});
 	openMenu(button, [
-		item('Copy link to this view', '', () => copyLink(app)),
-		item('Copy stack as Markdown', 'y', () => copyMarkdown(app)),
+		closing('Copy link to this view', '', () => copyLink(app)),
+		closing('Copy stack as Markdown', 'y', () => copyMarkdown(app)),
 		element('hr'),
-		item('Page with this view', 'html', () => save(`${name}.html`, new Blob([pageText(app)], { type: 'text/html' }))),
-		item('Picture of all rows', 'png', () => savePicture(app, name)),
-		item('Drawing of all rows', 'svg', () => save(`${name}.svg`, new Blob([drawing(app)], { type: 'image/svg+xml' }))),
-		item('Collapsed stacks', 'txt', () => save(`${name}.txt`, new Blob(collapsedText(app.tree), { type: 'text/plain' }))),
+		closing('Page with this view', 'html', () => save(`${name}.html`, new Blob([pageText(app)], { type: 'text/html' }))),
+		closing('Picture of all rows', 'png', () => savePicture(app, name)),
+		closing('Drawing of all rows', 'svg', () => save(`${name}.svg`, new Blob([drawing(app)], { type: 'image/svg+xml' }))),
+		closing('Collapsed stacks', 'txt', () => save(`${name}.txt`, new Blob(collapsedText(app.tree), { type: 'text/plain' }))),
 	]);
 }
 

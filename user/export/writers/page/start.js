@@ -95,23 +95,10 @@ async function expose(app) {
 			const { profile, errors } = transformProfile(block ? await decode(block, () => {}) : app.original, transforms);
 			return { nodes: profile.nodes.nr, stacks: block ? collapsedText(new Tree(profile)).join('') : '', isWrong: errors.some(Boolean) };
 		},
-		search: (query) => app.change({ query, isRegex: true, isExact: true }),
-		clear: () => app.change({ query: '' }),
 		settled: () => app.settle(),
 		listed: () => app.lists,
 		matched: () => (app.search.marks ? { view: app.search.inView.weight, all: app.search.whole.weight, hits: app.search.whole.hits.length } : null),
 		middle,
-		reverse: () => app.change({ isUp: !app.state.isUp }, true),
-		// The widest frame of 5 to 35 % of the whole at depth 5 to 59, as a target for a zoom.
-		widest() {
-			const { tree } = app, whole = tree.total[0];
-			let best = 0;
-			for (let i = 1; i < tree.nr; i++)
-				if (tree.depth[i] >= 5 && tree.depth[i] < 60 && tree.total[i] >= whole * 0.05 && tree.total[i] <= whole * 0.35 && (!best || tree.total[i] > tree.total[best]))
-					best = i;
-			return best;
-		},
-		unzoom: () => app.zoomTo(app.view.root),
 	});
 }
 

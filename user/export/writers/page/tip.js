@@ -21,7 +21,6 @@ class Tip {
 			$('tip').hidden = false;
 			this.place(at);
 		}, $('tip').hidden ? delay : 0);
-		this.at = at;
 	}
 
 	place(at) {
@@ -88,7 +87,7 @@ function numbersOf(app, box) {
 	const whole = app.tree.total[0], parent = view.parentOf(node), self = view.selfOf(box.last);
 	const last = box.chain ? app.painter.texts.fit(app.painter.context, view.nameOf(box.last), 150) : '';
 	const rows = [['Total', amount(total, view.unit), percent(total, whole)],
-		[isCaller ? `Starts ${last ? `at ${last}` : 'here'}` : `Self${last && ` of ${last}`}`, amount(self, view.unit), percent(self, whole)]];
+		[isCaller ? 'Starts here' : `Self${last && ` of ${last}`}`, amount(self, view.unit), percent(self, whole)]];
 	if (parent >= 0)
 		rows.push([isCaller ? 'Of callee' : 'Of parent', '', percent(total, view.totalOf(parent))]);
 	if (!box.isAbove && (zoom !== view.root || view.isSandwich && parent >= 0))
@@ -123,9 +122,8 @@ function chainList(view, box) {
 	const list = element('ol'), names = [];
 	for (let node = box.last; node !== box.node; node = view.parentOf(node))
 		names.unshift(nameText(view, node));
-	const arrow = view.isCaller(box.node) ? '\u2191 ' : '\u2193 ';
 	for (const name of names.slice(0, CHAIN_SHOWN))
-		list.append(element('li', '', arrow + name.slice(0, 300)));
+		list.append(element('li', '', `\u2193 ${name.slice(0, 300)}`));
 	if (names.length > CHAIN_SHOWN)
 		list.append(element('li', '', `and ${plural(names.length - CHAIN_SHOWN, 'more frame')}`));
 	return list;

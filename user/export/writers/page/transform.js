@@ -387,10 +387,8 @@ class Stacks {
 			node++;
 		if (node === nr)
 			for (const [key, value] of [['parent', 0], ['frame', frame]]) {
-				const wider = new Int32Array(nr + 1);
-				wider.set(this[key].subarray(0, nr));
-				wider[nr] = value;
-				this[key] = wider;
+				this[key] = widened(this[key].subarray(0, nr), nr + 1);
+				this[key][nr] = value;
 			}
 		this.nr = Math.max(nr, node + 1);
 		for (const i of empty)
@@ -398,13 +396,7 @@ class Stacks {
 	}
 
 	totals() {
-		const total = new Float64Array(this.nr), self = this.profile.selfs[0];
-		for (let i = 0; i < this.where.length; i++)
-			if (this.where[i] >= 0)
-				total[this.where[i]] += self[i];
-		for (let i = this.nr - 1; i > 0; i--)
-			total[this.parent[i]] += total[i];
-		return total;
+		return sumUp(this, moveWeights(this.profile.selfs[0], this.where, this.nr));
 	}
 
 	move(step, root) {
