@@ -54,6 +54,15 @@ const colours = (page) => page.evaluate(() => {
 	}
 	return Object.fromEntries([...seen].filter(([, n]) => n > 200));
 });
+// The widest frame of 5 to 35 % of the whole at depth 5 to 59, as a target for a zoom. Runs in the page.
+function widest() {
+	const { tree } = sysflame.app, whole = tree.total[0];
+	let best = 0;
+	for (let i = 1; i < tree.nr; i++)
+		if (tree.depth[i] >= 5 && tree.depth[i] < 60 && tree.total[i] >= whole * 0.05 && tree.total[i] <= whole * 0.35 && (!best || tree.total[i] > tree.total[best]))
+			best = i;
+	return best;
+}
 const search = async (page, query) => {
 	await page.fill('#query', query);
 	await until(page, (q) => sysflame.app.state.query === q, query);
@@ -88,4 +97,4 @@ const pickLabel = async (page, chip, value) => {
 	await page.keyboard.press('Escape');
 };
 
-module.exports = { SMALL, asText, centre, clickOn, colours, labelledPage, pickLabel, plain, randomStacks, search, text, zoomed };
+module.exports = { SMALL, asText, centre, clickOn, colours, labelledPage, pickLabel, plain, randomStacks, search, text, widest, zoomed };

@@ -7,6 +7,7 @@
 'use strict';
 const fs = require('node:fs');
 const path = require('node:path');
+const { widest } = require('./lib_actions.js');
 const { launch, temporary } = require('./page.js');
 
 const RUNS = 5;
@@ -68,12 +69,12 @@ async function timings(browser, file, hasScript) {
 		return out;
 	}
 	// Finding the frame is the benchmark's work, not the page's.
-	const node = await page.evaluate(() => sysflame.widest());
+	const node = await page.evaluate(widest);
 	await run('zoom', () => page.evaluate((n) => sysflame.app.zoomTo(n), node));
-	await page.evaluate(() => sysflame.unzoom());
-	await run('search', () => page.evaluate(() => sysflame.search('futex|HashMap')));
-	await page.evaluate(() => sysflame.clear());
-	await run('reverse', () => page.evaluate(() => sysflame.reverse()));
+	await page.evaluate(() => sysflame.app.zoomTo(0));
+	await run('search', () => page.evaluate(() => sysflame.app.change({ query: 'futex|HashMap', isRegex: true, isExact: true })));
+	await page.evaluate(() => sysflame.app.change({ query: '' }));
+	await run('reverse', () => page.evaluate(() => sysflame.app.change({ isUp: true }, true)));
 	await context.close();
 	return out;
 }
