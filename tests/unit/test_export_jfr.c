@@ -199,6 +199,37 @@ static void the_first_type_stays_the_first(void **state)
 	profile_free(p);
 }
 
+/* Reading a file again adds to weights that exist. */
+static void a_recording_read_twice_counts_twice(void **state)
+{
+	struct profile *p = profile_of(FRAME_C2, "a.B.c", "cpu", "samples", 7),
+		       *back = read_back(p);
+
+	read_into(p, back);
+	assert_int_equal(profile_total(back, 0), 14);
+	profile_free(back);
+	profile_free(p);
+}
+
+/* record --loop writes a part without samples if the process was idle. */
+static void a_recording_without_samples_keeps_its_event(void **state)
+{
+	struct profile *idle = profile_of(FRAME_C2, "a.B.c", "pmu/event=1/", "events", 0),
+		       *busy = profile_of(FRAME_C2, "a.B.c", "pmu/event=1/", "events", 7),
+		       *back = read_back(idle);
+
+	assert_int_equal(back->types.nr, 1);
+	assert_string_equal(back->types.at[0].name, "pmu/event=1/");
+	assert_string_equal(back->types.at[0].unit, "events");
+	read_into(busy, back);
+	read_into(idle, back);
+	assert_int_equal(back->types.nr, 1);
+	assert_int_equal(profile_total(back, 0), 7);
+	profile_free(back);
+	profile_free(busy);
+	profile_free(idle);
+}
+
 /* A wait of several slots has three weights, and its sample stands with one of them. */
 static void the_parts_of_a_long_wait_are_one_event(void **state)
 {
@@ -410,6 +441,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_stack_comes_back),
 		cmocka_unit_test(the_first_type_stays_the_first),
+		cmocka_unit_test(a_recording_read_twice_counts_twice),
+		cmocka_unit_test(a_recording_without_samples_keeps_its_event),
 		cmocka_unit_test(the_parts_of_a_long_wait_are_one_event),
 		cmocka_unit_test(many_slots_of_one_stack_are_written_in_little_time),
 		cmocka_unit_test(names_of_threads_become_clean_and_short),

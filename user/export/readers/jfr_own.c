@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/auto.h"
 #include "base/utf8.h"
 #include "export/interchange/jfr.h"
 
@@ -89,8 +91,21 @@ void jfr_own_facts(struct jfr_stacks *s, const struct jfr_value *event, struct j
 		s->p->rate_hz = rate_hz;
 }
 
+/* Without samples no event has named the type. */
+static void add_first_type(const char *first, struct profile *p)
+{
+	const char *slash = strrchr(first, '/'); /* the name may contain slashes */
+
+	if (!slash || slash == first || !slash[1])
+		return;
+	auto_free char *name = xstrndup(first, (size_t)(slash - first));
+	profile_find_type(p, name, slash + 1);
+}
+
 void jfr_own_settle(const struct jfr_own *own, struct profile *p)
 {
+	if (!p->types.nr && own->first.len)
+		add_first_type(own->first.at, p);
 	for (u32 i = 0; own->first.len && i < p->types.nr; i++)
 		if (value_type_is(&p->types.at[i], own->first.at)) {
 			profile_move_type_first(p, i);

@@ -19,6 +19,6 @@ int jfr_own_type(struct jfr_stacks *s, const struct jfr_value *event, u32 *type)
 /* Takes in an event of JFR_OWN_NOTE or JFR_OWN_PROFILE. Does nothing with others. */
 void jfr_own_facts(struct jfr_stacks *s, const struct jfr_value *event, struct jfr_own *own);
 
-/* Moves the type to the front that was first in the profile. */
+/* Moves the type to the front that was first in the profile. Adds it if there are no types. */
 void jfr_own_settle(const struct jfr_own *own, struct profile *p);
 void jfr_own_fini(struct jfr_own *own);

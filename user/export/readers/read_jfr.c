@@ -122,6 +122,8 @@ struct reader_state {
 	bool has_cpu_samples; /* async-profiler sampled by CPU time */
 	VEC(struct running) running;
 	u32 types[NR_SOURCES], counts[NR_SOURCES]; /* types of weights, plus one; 0: not known */
+	u64 nr_added;                              /* weights */
+	bool has_own;                              /* sysflame wrote a chunk */
 	struct jfr_own own;
 };
 
@@ -204,6 +206,7 @@ static int add(struct reader_state *r, node_id node, labels_id thread, u32 *type
 {
 	if (!*type)
 		*type = profile_find_type(r->p, name, unit) + 1;
+	r->nr_added++;
 	return stack_add(&r->stacks.adder, node, thread, *type - 1, (s64)weight, r->why);
 }
 
@@ -414,6 +417,7 @@ static int read_chunk(struct reader_state *r, struct input *in)
 	if (bytes.len < len)
 		return jfr_damaged(r->why, "it is cut off");
 	err = jfr_stacks_open(&r->stacks, (u8 *)bytes.at, bytes.len) ?: read_events(r);
+	r->has_own |= r->stacks.is_own;
 	if (!r->p->start_wall_ns)
 		r->p->start_wall_ns = r->stacks.chunk.start_ns;
 	r->p->duration_ns += r->stacks.chunk.duration_ns;
@@ -448,7 +452,6 @@ bool jfr_is(const u8 *head, size_t len)
 int jfr_read(struct input *in, struct profile *p, struct str *why)
 {
 	struct reader_state r = { .p = p, .why = why };
-	size_t nr_weights = p->weights.nr;
 	bool is_first = !p->types.nr;
 	int err;
 
@@ -465,7 +468,7 @@ int jfr_read(struct input *in, struct profile *p, struct str *why)
 	jfr_own_fini(&r.own);
 	if (err)
 		return err;
-	if (p->weights.nr == nr_weights) {
+	if (!r.nr_added && !r.has_own) { /* record writes recordings without samples */
 		str_add(why, "the JFR recording has no samples of execution, allocation or locks");
 		return -EINVAL;
 	}
