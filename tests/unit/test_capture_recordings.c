@@ -278,6 +278,25 @@ static void no_cut_begins_after_the_end(void **state)
 	fini(&t);
 }
 
+static void samples_by_a_period_have_no_rate(void **state)
+{
+	struct world *w = world_of(state);
+	struct test_recording t;
+	struct cut *c;
+
+	for (u64 period = 0; period <= 1000003; period += 1000003) {
+		init(&t, 99);
+		t.sampling.period = period;
+		start(w, &t);
+		advance(w, &t, RECORDING_RUNS);
+		stop(w, &t);
+		assert_non_null(c = recording_take_cut(t.recording, t.sink));
+		assert_int_equal((int)c->profile->rate_hz, period ? 0 : 99);
+		cut_free(c);
+		fini(&t);
+	}
+}
+
 static void recordings_have_targets_of_their_own(void **state)
 {
 	struct world *w = world_of(state);
@@ -527,6 +546,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		recording_test(every_sample_is_in_one_cut),
 		recording_test(no_cut_begins_after_the_end),
+		recording_test(samples_by_a_period_have_no_rate),
 		recording_test(recordings_have_targets_of_their_own),
 		recording_test(a_recording_goes_on_when_another_one_ends),
 		recording_test(a_recording_may_be_dropped_at_any_time),

@@ -69,7 +69,8 @@ struct recording *recording_new(struct node *n, const struct recording_options *
 		.events = options->events,
 		.frames = n->frames,
 		.target = targets_text(options->targets),
-		.rate_hz = options->sampling.freq_hz,
+		/* One sample in so many occurrences has no rate. */
+		.rate_hz = options->sampling.period ? 0 : options->sampling.freq_hz,
 	};
 	r->samples = (struct samples){
 		.agents = n->agents,
