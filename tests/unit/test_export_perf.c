@@ -60,6 +60,32 @@ static void perf_script_may_omit_fields_with_f(void **state)
 	assert_is_perf("", "C1 thread 12 1234567890        page-faults: ", 12, 1234567890);
 }
 
+/* Expects the PID of a sample, and the name of its frame in a library that process 7 has mapped. */
+static void assert_process(const char *ids, u32 pid, const char *name)
+{
+	struct profile *p = profile_new();
+	struct str bytes = { 0 };
+	auto_str struct str why = { 0 };
+
+	str_addf(&bytes,
+		 "a 7/7 1.1: PERF_RECORD_MMAP2 7/7: [0x1000(0x1000) @ 0x100 fe:00 1 0]: "
+		 "r-xp /lib/z.so\na %s 1.2: cycles:\n\t101f [unknown] (/lib/z.so)\n\n",
+		 ids);
+	assert_int_equal(read_bytes(&bytes, p, &why), 0);
+	const struct weight *w = &p->weights.at[0];
+	assert_int_equal(p->labels.at[w->labels].pid, pid);
+	assert_string_equal(frames_get(p->frames, p->nodes.at[w->node].frame)->name, name);
+	profile_free(p);
+}
+
+/* perf prints no PID by default. */
+static void a_lone_number_of_perf_script_is_a_tid(void **state)
+{
+	assert_process("7/8", 7, "[z.so]+0x11f");
+	assert_process("8", 0, "[z.so]");
+	assert_process("7", 0, "[z.so]+0x11f"); /* the main thread */
+}
+
 static void perf_script_samples_weigh_their_period_in_the_events_unit(void **state)
 {
 	static const struct {
@@ -223,6 +249,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(perf_script_may_omit_fields_with_f),
+		cmocka_unit_test(a_lone_number_of_perf_script_is_a_tid),
 		cmocka_unit_test(perf_script_samples_weigh_their_period_in_the_events_unit),
 		cmocka_unit_test(perf_script_has_names_that_contain_offsets),
 		cmocka_unit_test(perf_script_frames_of_maps_are_recognised_as_java),

@@ -30,9 +30,13 @@ bool perf_data_is(FILE *f)
 
 static int spawn(const char *path, int out, pid_t *pid)
 {
-	/* perf asks addr2line for each inlined frame, which can take minutes. */
+	/*
+	 * perf asks addr2line for each inlined frame, which can take minutes. By default it prints
+	 * no PID.
+	 */
 	const char *const args[] = { "perf", "script", "--no-inline", "--show-mmap-events",
-				     "-i",   path,     NULL };
+				     "-F",   "+pid",   "-i",          path,
+				     NULL };
 	posix_spawn_file_actions_t actions;
 
 	posix_spawn_file_actions_init(&actions);

@@ -68,7 +68,7 @@ static size_t last_word(const char *start, const char **end, const char **word)
 	return (size_t)(word_end - *word);
 }
 
-/* Reads "12" or "12/34": PID and TID. A PID may be -1. */
+/* Reads "34", a TID unless -F has pid alone, or "12/34", PID and TID. A PID may be -1. */
 static bool take_ids(const char *word, size_t len, struct perf_heading *h)
 {
 	char text[32];
@@ -78,11 +78,11 @@ static bool take_ids(const char *word, size_t len, struct perf_heading *h)
 		return false;
 	memcpy(text, word, len);
 	text[len] = '\0';
-	long pid = strtol(text, &end, 10), tid = 0;
-	if (*end == '/')
+	long pid = 0, tid = strtol(text, &end, 10);
+	if (*end == '/') {
+		pid = tid;
 		tid = strtol(end + 1, &end, 10);
-	else
-		tid = pid;
+	}
 	if (*end || pid > INT32_MAX || tid > INT32_MAX)
 		return false;
 	h->pid = pid > 0 ? (u32)pid : 0;

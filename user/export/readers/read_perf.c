@@ -184,8 +184,9 @@ static char *name_of_unknown(struct perf *x, const char *file, const char *addre
 	/* Offsets in memory without a file say nothing. */
 	bool has_file = strncmp(file, "//", 2) != 0 && strcmp(file, "[unknown]") != 0;
 
+	/* A lone TID may be that of the main thread, which is the PID. */
 	if (!has_offset)
-		has_offset = perf_mappings_find(&x->mappings, x->heading.pid,
+		has_offset = perf_mappings_find(&x->mappings, x->heading.pid ?: x->heading.tid,
 						strtoull(address, NULL, 16), &offset);
 	return name_from_offset(file, has_file && has_offset ? &offset : NULL);
 }
