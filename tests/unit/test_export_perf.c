@@ -60,6 +60,30 @@ static void perf_script_may_omit_fields_with_f(void **state)
 	assert_is_perf("", "C1 thread 12 1234567890        page-faults: ", 12, 1234567890);
 }
 
+/* Without -g perf pads the command, and the frame is on the line of its sample. */
+static void perf_script_without_g_keeps_ids_and_periods(void **state)
+{
+	static const char *const ids[] = { "   12", "11/12" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		struct profile *p = profile_new();
+		struct str bytes = { 0 };
+		auto_str struct str why = { 0 };
+		for (int nr = 0; nr < 2; nr++)
+			str_addf(&bytes,
+				 "       C1 thread %s     250000 cycles:  ffffffff81000000 f "
+				 "(k.ko)\n",
+				 ids[i]);
+		assert_int_equal(read_bytes(&bytes, p, &why), 0);
+		assert_int_equal(p->types.nr, 2);
+		assert_int_equal(profile_total(p, 0), 500000);
+		assert_int_equal(profile_total(p, 1), 2);
+		assert_int_equal(p->labels.at[0].tid, 12);
+		assert_string_equal(p->labels.at[0].thread, "C1 thread");
+		profile_free(p);
+	}
+}
+
 /* Expects the PID of a sample, and the name of its frame in a library that process 7 has mapped. */
 static void assert_process(const char *ids, u32 pid, const char *name)
 {
@@ -249,6 +273,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(perf_script_may_omit_fields_with_f),
+		cmocka_unit_test(perf_script_without_g_keeps_ids_and_periods),
 		cmocka_unit_test(a_lone_number_of_perf_script_is_a_tid),
 		cmocka_unit_test(perf_script_samples_weigh_their_period_in_the_events_unit),
 		cmocka_unit_test(perf_script_has_names_that_contain_offsets),

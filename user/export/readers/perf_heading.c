@@ -195,6 +195,15 @@ bool perf_is_address(const char *at, const char *end)
 	       text_is_made_of(word, len, "0123456789abcdef");
 }
 
+/*
+ * Whether [at, end) may follow the event. A line that begins with blanks may also be a source line.
+ * perf begins so only without -g, and then the event has a frame behind it.
+ */
+static bool may_follow(const char *line, const char *at, const char *end)
+{
+	return !text_is_space(*line) || perf_is_address(at, end);
+}
+
 /* Reads "comm EVENT:", alone or with a frame behind it. */
 static bool take_heading_without_ids(const char *line, const char *end, struct perf_heading *h)
 {
@@ -202,8 +211,8 @@ static bool take_heading_without_ids(const char *line, const char *end, struct p
 	size_t len;
 
 	while ((len = text_next_word(&at, end, &word))) {
-		if (len < 2 || word[len - 1] != ':' || (at < end && !perf_is_address(at, end)) ||
-		    (at == end && text_is_space(*line)))
+		if (len < 2 || word[len - 1] != ':' || !may_follow(line, at, end) ||
+		    (at < end && !perf_is_address(at, end)))
 			continue;
 		*h = (struct perf_heading){ 0 };
 		if (!take_comm(line, word, h))
@@ -232,9 +241,9 @@ static bool take_heading_without_time(const char *line, const char *end, struct 
 	const char *at = line, *word;
 	size_t len;
 
-	while (!text_is_space(*line) && (len = text_next_word(&at, end, &word))) {
+	while ((len = text_next_word(&at, end, &word))) {
 		*h = (struct perf_heading){ 0 };
-		if (len > 1 && word[len - 1] == ':' &&
+		if (len > 1 && word[len - 1] == ':' && may_follow(line, at, end) &&
 		    take_who(line, take_last_period(line, word, h), h)) {
 			h->event = event_of(word, len);
 			h->rest = xstrndup(at, (size_t)(end - at));
