@@ -175,6 +175,8 @@ static void a_bad_line_is_named_with_its_number(void **state)
 	assert_refused("a 9007199254740991\nb 1\n",
 		       "line 2: the counts add up to more than 2^53 - 1");
 	assert_refused("a 9007199254741.5\n", "line 1: the count is larger than 2^53 - 1");
+	assert_refused("a 9007199254741\nb 1.5\n",
+		       "line 2: the counts add up to more than 2^53 - 1");
 	assert_refused(" 7\n", "line 1: there is no stack before the count");
 	assert_refused("7\n", "line 1: no count; a line is \"root;...;leaf COUNT\"");
 }
@@ -210,8 +212,7 @@ static void fractions_become_thousandths(void **state)
 	done(&r);
 }
 
-/* The type of a file is decided by its first 1024 bytes. */
-static void late_fractions_are_rounded(void **state)
+static void a_fraction_may_come_late(void **state)
 {
 	auto_str struct str text = { 0 };
 
@@ -220,8 +221,23 @@ static void late_fractions_are_rounded(void **state)
 	str_add(&text, "b 1.5\nb 0.25\n");
 	struct reading r = read_bytes(text.at, text.len);
 	assert_int_equal(r.err, 0);
-	assert_int_equal(profile_total(r.p, 0), 514);
+	assert_string_equal(r.p->types.at[0].unit, "thousandths");
+	assert_int_equal(r.p->types.nr, 1);
+	assert_int_equal(profile_total(r.p, 0), 513750);
+	done(&r);
+}
+
+static void a_comparison_has_rounded_fractions(void **state)
+{
+	static const char text[] = "a 1.5 0.25\nb 0 7\n";
+	struct reading r = { .p = profile_new() };
+	FILE *f = fmemopen((void *)text, strlen(text), "r");
+
+	assert_int_equal(profile_read_diff(f, r.p, &r.why), 0);
+	assert_int_equal(profile_total(r.p, 0), 7);
+	assert_int_equal(profile_total(r.p, 1), 2);
 	assert_string_equal(r.why.at, "fractions were rounded: 2");
+	fclose(f);
 	done(&r);
 }
 
@@ -317,7 +333,8 @@ int main(void)
 		cmocka_unit_test(a_bad_line_is_named_with_its_number),
 		cmocka_unit_test(stray_lines_are_skipped_and_noted),
 		cmocka_unit_test(fractions_become_thousandths),
-		cmocka_unit_test(late_fractions_are_rounded),
+		cmocka_unit_test(a_fraction_may_come_late),
+		cmocka_unit_test(a_comparison_has_rounded_fractions),
 		cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_first_frame),
 		cmocka_unit_test(a_binary_file_is_refused),
 		cmocka_unit_test(a_stack_may_have_65535_frames_and_no_more),

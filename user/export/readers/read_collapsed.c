@@ -39,20 +39,28 @@ struct known_word {
 	u32 frame; /* plus one, 0: free */
 };
 
+/*
+ * The counts of a stack in thousandths. They get their type at the end, when it is known whether
+ * the file has fractions.
+ */
+struct stack_sum {
+	node_id node;
+	u64 count, before;
+};
+
 struct collapsed {
 	struct line_reader lines;
 	struct profile *p;
 	struct str *why;
-	u64 sum, sum_before;
+	u64 sum, sum_before;     /* thousandths */
 	bool is_diff;            /* lines have two counts, before and after */
-	bool is_fraction;        /* counts are read as thousandths */
+	bool has_fraction;       /* not set in a comparison */
 	u64 nr_stacks, nr_stray; /* lines; a stray one has no count and is skipped */
 	u64 first_stray;         /* number of that line */
-	u64 nr_rounded;          /* fractions in a file that begins with whole numbers */
-	u32 type; /* type of the count; in a comparison the type after, and the next one is the type
-		     before */
-	labels_id labels;
-	struct str last; /* the line that `words` refers to */
+	u64 nr_rounded;          /* fractions in a comparison */
+	VEC(struct stack_sum) sums;
+	struct dict sum_of; /* node -> index of its sum, plus one */
+	struct str last;    /* the line that `words` refers to */
 	VEC(struct word) words;
 	struct known_word *known;
 	size_t nr_known, known_cap; /* known_cap is a power of two */
@@ -104,23 +112,33 @@ static u64 thousandths(const char *at, const char *end)
 	return value;
 }
 
+/* The largest sum that the file's type can hold, in thousandths. */
+static u64 sum_max(const struct collapsed *c)
+{
+	return c->has_fraction ? VARINT_MAX : VARINT_MAX * 1000;
+}
+
+/* Reads a count as thousandths. */
 static int parse_count(struct collapsed *c, const char *at, const char *end, u64 *count)
 {
 	const char *point = is_fraction(at, end) ? memchr(at, '.', (size_t)(end - at)) : end;
-	u64 value = 0, unit = c->is_fraction ? 1000 : 1;
+	u64 value = 0;
 
+	c->has_fraction |= point < end && !c->is_diff;
 	if (*at == '-' && end - at > 1 && at[1] >= '0' && at[1] <= '9')
 		return refuse(c, "the count is negative");
 	for (const char *digit = at; digit < point; digit++) {
 		if (*digit < '0' || *digit > '9')
 			return NO_COUNT;
 		value = value * 10 + (u64)(*digit - '0');
-		if (value > VARINT_MAX / unit)
+		if (value > sum_max(c) / 1000)
 			return refuse(c, "the count is larger than 2^53 - 1");
 	}
 	u64 rest = point < end ? thousandths(point + 1, end) : 0;
-	*count = c->is_fraction ? value * unit + rest : value + (rest >= 500);
-	c->nr_rounded += rest && !c->is_fraction;
+	c->nr_rounded += rest && c->is_diff;
+	if (c->is_diff)
+		rest = rest < 500 ? 0 : 1000;
+	*count = value * 1000 + rest;
 	return 0;
 }
 
@@ -348,10 +366,13 @@ static int add_stack(struct collapsed *c, const char *stack, size_t len, u64 cou
 		if ((depth + 1) % PLACE_EVERY == 0)
 			*dict_add(&c->places, w->hash) = node;
 	}
-	if (count)
-		profile_add(c->p, node, c->labels, c->type, count);
-	if (before)
-		profile_add(c->p, node, c->labels, c->type + 1, before);
+	u64 *at = dict_add(&c->sum_of, node);
+	if (!*at) {
+		vec_push(&c->sums, (struct stack_sum){ .node = node });
+		*at = c->sums.nr;
+	}
+	c->sums.at[*at - 1].count += count;
+	c->sums.at[*at - 1].before += before;
 	return 0;
 }
 
@@ -375,28 +396,11 @@ static int read_line(struct collapsed *c, const char *line, size_t len)
 	c->nr_stacks += !err;
 	if (err || (!count && !before))
 		return err;
-	if (count > VARINT_MAX - c->sum || before > VARINT_MAX - c->sum_before)
-		return refuse(c, "the counts add up to more than 2^53 - 1");
 	c->sum += count;
 	c->sum_before += before;
+	if (c->sum > sum_max(c) || c->sum_before > sum_max(c))
+		return refuse(c, "the counts add up to more than 2^53 - 1");
 	return add_stack(c, line, len, count, before);
-}
-
-/* Whether a count in the first bytes of the input is a fraction. */
-static bool begins_with_fractions(const struct input *in)
-{
-	const char *at = (const char *)in->head, *end = at + in->nr_head, *line_end;
-
-	for (; (line_end = memchr(at, '\n', (size_t)(end - at))); at = line_end + 1) {
-		const char *stop = line_end, *word;
-		while (stop > at && is_space(stop[-1]))
-			stop--;
-		for (word = stop; word > at && !is_space(word[-1]);)
-			word--;
-		if (word > at && is_fraction(word, stop))
-			return true;
-	}
-	return false;
 }
 
 /* A file that is mostly something else is no file of stacks. */
@@ -425,25 +429,41 @@ static u32 type_of_counts(struct profile *p, bool is_fraction)
 	return profile_find_type(p, "samples", "samples");
 }
 
+static int add_sums(struct collapsed *c)
+{
+	/* In a comparison the first type is the one after, the second the one before. */
+	u32 type = c->is_diff ? 0 : type_of_counts(c->p, c->has_fraction);
+	u64 unit = c->has_fraction ? 1 : 1000;
+	labels_id labels = profile_intern_labels(c->p, &(struct labels){ 0 });
+
+	if (c->sum / unit > VARINT_MAX - profile_total(c->p, type)) {
+		str_add(c->why, "the counts of all files add up to more than 2^53 - 1");
+		return -EINVAL;
+	}
+	vec_each(s, &c->sums) {
+		if (s->count)
+			profile_add(c->p, s->node, labels, type, s->count / unit);
+		if (s->before)
+			profile_add(c->p, s->node, labels, type + 1, s->before / unit);
+	}
+	return 0;
+}
+
 static int read_lines(struct input *in, bool is_diff, struct profile *p, struct str *why)
 {
-	struct collapsed c = { .p = p,
-			       .why = why,
-			       .is_diff = is_diff,
-			       .is_fraction = !is_diff && begins_with_fractions(in) };
+	struct collapsed c = { .p = p, .why = why, .is_diff = is_diff };
 	char *line;
 	size_t len;
 	int err;
 
-	c.type = is_diff ? 0 : type_of_counts(p, c.is_fraction);
-	c.sum = profile_total(p, c.type);
-	c.labels = profile_intern_labels(p, &(struct labels){ 0 });
 	line_reader_init(&c.lines, in);
 	while ((err = line_reader_next(&c.lines, &line, &len, why)) > 0)
 		if ((err = read_line(&c, line, len)))
 			break;
-	err = err ?: judge(&c);
+	err = err ?: judge(&c) ?: add_sums(&c);
 
+	vec_fini(&c.sums);
+	dict_fini(&c.sum_of);
 	free(c.known);
 	str_fini(&c.last);
 	vec_fini(&c.words);
