@@ -260,6 +260,25 @@ static void many_lines_of_otlp_are_read_in_little_time(void **state)
 	profile_free(p);
 }
 
+static void the_time_of_otlp_spans_all_its_requests(void **state)
+{
+	static const struct {
+		int start_ns, duration_ns;
+	} all[] = { { 5000, 1000 }, { 2000, 500 }, { 5100, 300 } };
+	auto_str struct str text = { 0 }, why = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		str_addf(&text,
+			 "{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{"
+			 "\"sampleType\":{},\"timeUnixNano\":\"%d\",\"durationNano\":%d}]}]}],"
+			 "\"dictionary\":{\"stringTable\":[\"\"]}}\n",
+			 all[i].start_ns, all[i].duration_ns);
+	struct profile *p = read_text(text.at, 0, &why);
+	assert_int_equal(p->start_wall_ns, 2000);
+	assert_int_equal(p->duration_ns, 4000);
+	profile_free(p);
+}
+
 /* JSON may escape any character. */
 static void names_of_threads_in_json_become_clean_and_short(void **state)
 {
@@ -362,6 +381,7 @@ int main(void)
 		cmocka_unit_test(raw_profiles_of_firefox_are_read),
 		cmocka_unit_test(mappings_may_fill_the_start_of_perf_script),
 		cmocka_unit_test(many_lines_of_otlp_are_read_in_little_time),
+		cmocka_unit_test(the_time_of_otlp_spans_all_its_requests),
 		cmocka_unit_test(names_of_threads_in_json_become_clean_and_short),
 		cmocka_unit_test(other_files_are_named),
 		cmocka_unit_test(a_text_of_a_recording_is_cut_when_it_is_read),

@@ -54,25 +54,6 @@ static void merge_notes(struct profile *p, struct merge *m)
 	vec_fini(&later);
 }
 
-static u64 later_of(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
-
-static void merge_times(struct profile *p, const struct merge *m)
-{
-	u64 start = p->start_wall_ns, end = start + p->duration_ns;
-
-	if (!start || !m->start_wall_ns) {
-		p->start_wall_ns = start ?: m->start_wall_ns;
-		p->duration_ns = later_of(p->duration_ns, m->duration_ns);
-		return;
-	}
-	if (m->start_wall_ns < start)
-		p->start_wall_ns = m->start_wall_ns;
-	p->duration_ns = later_of(end, m->start_wall_ns + m->duration_ns) - p->start_wall_ns;
-}
-
 /* The rate concerns samples of CPU: a side without such samples does not count. */
 static void merge_rates(struct profile *p, const struct merge *m)
 {
@@ -87,7 +68,7 @@ static void merge_rates(struct profile *p, const struct merge *m)
 void merge_end(struct profile *p, struct merge *m)
 {
 	merge_notes(p, m);
-	merge_times(p, m);
+	profile_add_span(p, m->start_wall_ns, m->duration_ns);
 	merge_rates(p, m);
 	*m = (struct merge){ 0 };
 }

@@ -68,6 +68,25 @@ u64 profile_period_ns(const struct profile *p)
 	return p->rate_hz > 0 ? (u64)llround(1e9 / p->rate_hz) : 0;
 }
 
+static u64 later_of(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+void profile_add_span(struct profile *p, u64 start_wall_ns, u64 duration_ns)
+{
+	u64 end = later_of(p->start_wall_ns + p->duration_ns, start_wall_ns + duration_ns);
+
+	if (!p->start_wall_ns || !start_wall_ns) {
+		p->start_wall_ns = p->start_wall_ns ?: start_wall_ns;
+		p->duration_ns = later_of(p->duration_ns, duration_ns);
+		return;
+	}
+	if (start_wall_ns < p->start_wall_ns)
+		p->start_wall_ns = start_wall_ns;
+	p->duration_ns = end - p->start_wall_ns;
+}
+
 static bool is_word_of_path(char ch)
 {
 	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||

@@ -42,6 +42,12 @@ u32 type_from_external(struct profile *p, const char *name, const char *unit,
 u64 profile_period_ns(const struct profile *p);
 
 /*
+ * Adds the time of a recording: the profile reaches from the earliest start to the latest end. If a
+ * start is unknown (0), its duration is the longer of the two.
+ */
+void profile_add_span(struct profile *p, u64 start_wall_ns, u64 duration_ns);
+
+/*
  * The frame for a foreign name. `kind` may be one of sysflame's words; otherwise the kind is
  * guessed.
  */

@@ -84,6 +84,7 @@ struct reading {
 	struct stack_adder *adder;
 	/* Facts of the current profile. */
 	Otlp__Type *type, *period_type;
+	u64 start_wall_ns, duration_ns;
 	s64 period;
 	u32 our_type;
 	enum value_role role;
@@ -411,10 +412,10 @@ static int take_head(struct reading *r, const struct pb_field *f)
 		*type = pb_message(&otlp__type__descriptor, f);
 		return *type ? 0 : refuse(r, "a damaged value type");
 	}
-	if (f->number == PROFILE_TIME && !r->p->start_wall_ns)
-		r->p->start_wall_ns = (s64)f->value > 0 ? f->value : 0;
+	if (f->number == PROFILE_TIME)
+		r->start_wall_ns = (s64)f->value > 0 ? f->value : 0;
 	else if (f->number == PROFILE_DURATION)
-		r->p->duration_ns = (s64)f->value > 0 ? f->value : 0;
+		r->duration_ns = (s64)f->value > 0 ? f->value : 0;
 	else if (f->number == PROFILE_PERIOD)
 		r->period = (s64)f->value;
 	else if (f->number == PROFILE_ATTRIBUTES)
@@ -424,11 +425,13 @@ static int take_head(struct reading *r, const struct pb_field *f)
 
 static int read_profile(struct reading *r, const struct pb_field *f)
 {
+	r->start_wall_ns = r->duration_ns = 0;
 	r->period = 0;
 	r->role = ROLE_NONE;
 	int err = walk(r, f->at, f->len, take_head);
 	if (err)
 		return err;
+	profile_add_span(r->p, r->start_wall_ns, r->duration_ns); /* a file may have many */
 	if (!r->type)
 		return refuse(r, "a profile without a value type");
 
