@@ -145,16 +145,15 @@ static int change(const struct record *r, struct profile *p)
 }
 
 /*
- * Writes to that name, or where else there is room. *path is set to another name than that, or to
- * the name that was free.
+ * Writes the only file, where else there is room if not there. *path is set to another name than
+ * that, or to the name that was free.
  */
-static int write_out(const struct record *r, const struct profile *p, const char *name, char **path,
-		     u64 *size_bytes)
+static int write_out(const struct record *r, const struct profile *p, char **path, u64 *size_bytes)
 {
 	const struct record_options *o = &r->o;
-	int err = o->has_no_output || o->loop
-			  ? profile_file_write_new(p, name, o->format, path, size_bytes)
-			  : profile_file_write(p, name, o->format, o->force, size_bytes);
+	const char *name = o->output;
+	int err = o->has_no_output ? profile_file_write_new(p, name, o->format, path, size_bytes)
+				   : profile_file_write(p, name, o->format, o->force, size_bytes);
 
 	if (err == -E2BIG) /* a page holds any number of samples */
 		profile_file_rescue(p, "flame.html", format_by_name("html"), path, size_bytes);
@@ -163,20 +162,25 @@ static int write_out(const struct record *r, const struct profile *p, const char
 	return err;
 }
 
-/* Writes a file of --loop. A part without samples has one, too: the series has no gaps. */
+/*
+ * Writes a file of --loop. A part without samples has one, too: the series has no gaps. A part that
+ * cannot be written is lost: parts in other folders would fill them, one after the other.
+ */
 static void write_part(struct record *r, const struct cut *c)
 {
 	auto_free char *name = output_name(r, c->profile->start_wall_ns, ++r->nr_parts);
 	auto_free char *path = NULL;
 	u64 size_bytes = 0;
-	int err = change(r, c->profile) ?: write_out(r, c->profile, name, &path, &size_bytes);
+	int err = change(r, c->profile)
+			  ?: profile_file_write_new(c->profile, name, r->o.format, &path,
+						    &size_bytes);
 
-	if (err)
+	if (err) {
 		r->nr_failed++;
-	if (!path)
+		log_error("part %u of the series is lost", r->nr_parts);
 		return;
-	if (!err)
-		part_files_add(&r->parts, path, r->o.keep > 0 ? (size_t)r->o.keep : 0);
+	}
+	part_files_add(&r->parts, path, r->o.keep > 0 ? (size_t)r->o.keep : 0);
 	if (!r->o.quiet)
 		summary_part(c, path, size_bytes);
 }
@@ -348,7 +352,7 @@ static int finish(struct record *r)
 	}
 	err = change(r, p);
 	if (!err)
-		err = write_out(r, p, r->o.output, &path, &size_bytes);
+		err = write_out(r, p, &path, &size_bytes);
 	if (err && !path)
 		return EXIT_FAILED;
 	if (!r->o.quiet && r->o.has_no_output)
