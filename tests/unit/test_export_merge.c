@@ -282,6 +282,22 @@ static void slots_move_when_a_file_without_time_began_earlier(void **state)
 	profile_free(p);
 }
 
+/* Files with a timeline are merged by way of another profile. */
+static void a_merge_with_time_keeps_what_frames_have(void **state)
+{
+	struct profile *p = profile_new();
+	auto_str struct str bytes = timed("a", 10 * SECOND, SLOT);
+
+	frames_keep_lines(p->frames);
+	frames_keep_signatures(p->frames);
+	read_into(p, &bytes);
+	read_into(p, &bytes);
+	assert_int_equal(profile_total(p, 0), 6);
+	assert_true(frames_keeps_lines(p->frames));
+	assert_true(frames_keeps_signatures(p->frames));
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +313,7 @@ int main(void)
 		cmocka_unit_test(slots_have_the_width_of_the_first_file),
 		cmocka_unit_test(a_wait_keeps_all_its_slots),
 		cmocka_unit_test(slots_move_when_a_file_without_time_began_earlier),
+		cmocka_unit_test(a_merge_with_time_keeps_what_frames_have),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,6 +146,8 @@ static struct profile *copy_both(const struct profile *a, const struct profile *
 
 	if (frames_keeps_lines(a->frames))
 		frames_keep_lines(c.out->frames);
+	if (frames_keeps_signatures(a->frames))
+		frames_keep_signatures(c.out->frames);
 	c.from = a;
 	copy_stacks(&c);
 	c.from = b;
