@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +39,20 @@ static int spawn(const char *path, int out, pid_t *pid)
 				     "-F",   "+pid",   "-i",          path,
 				     NULL };
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t pipe;
 
+	/* We ignore SIGPIPE. perf must end when a refused file is no longer read. */
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigdefault(&attr, &pipe);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	int err = posix_spawnp(pid, "perf", &actions, NULL, (char *const *)args, environ);
+	int err = posix_spawnp(pid, "perf", &actions, &attr, (char *const *)args, environ);
+	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	return -err;
 }
