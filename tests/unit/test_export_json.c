@@ -279,6 +279,35 @@ static void the_time_of_otlp_spans_all_its_requests(void **state)
 	profile_free(p);
 }
 
+/* Newer profiles of Firefox share their tables. A copy for each thread takes minutes. */
+static void many_threads_of_firefox_share_their_tables(void **state)
+{
+	auto_str struct str text = { 0 }, why = { 0 };
+	struct timespec begin, end;
+	const u32 nr = 300007;
+
+	str_add(&text,
+		"{\"meta\":{},\"shared\":{\"stringArray\":[\"f\"],\"funcTable\":{\"name\":[0]},"
+		"\"frameTable\":{\"func\":[0]},\"stackTable\":{\"prefix\":[null");
+	for (u32 i = 1; i < nr; i++)
+		str_add(&text, ",0");
+	str_add(&text, "],\"frame\":[0");
+	for (u32 i = 1; i < nr; i++)
+		str_add(&text, ",0");
+	str_add(&text, "]}},\"threads\":[{\"samples\":{\"stack\":[0,1,7]}}");
+	for (u32 i = 1; i < nr; i++)
+		str_add(&text, ",{\"samples\":{\"stack\":[7]}}");
+	str_add(&text, "]}");
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	struct profile *p = read_text(text.at, 0, &why);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	assert_true(end.tv_sec - begin.tv_sec < 30);
+	char *got = collapsed(p);
+	assert_string_equal(got, "f 1\nf;f 300008\n");
+	free(got);
+	profile_free(p);
+}
+
 /* JSON may escape any character. */
 static void names_of_threads_in_json_become_clean_and_short(void **state)
 {
@@ -382,6 +411,7 @@ int main(void)
 		cmocka_unit_test(mappings_may_fill_the_start_of_perf_script),
 		cmocka_unit_test(many_lines_of_otlp_are_read_in_little_time),
 		cmocka_unit_test(the_time_of_otlp_spans_all_its_requests),
+		cmocka_unit_test(many_threads_of_firefox_share_their_tables),
 		cmocka_unit_test(names_of_threads_in_json_become_clean_and_short),
 		cmocka_unit_test(other_files_are_named),
 		cmocka_unit_test(a_text_of_a_recording_is_cut_when_it_is_read),

@@ -17,21 +17,21 @@
 #include "export/interchange/external.h"
 #include "export/readers/json_tables.h"
 
+/* The tables of a thread, or of all threads. */
+struct gecko_tables {
+	const json_t *stacks, *frames, *functions, *texts, *resources, *libs;
+	size_t nr_stacks;
+	node_id *nodes; /* by stack; NODE_NONE: not added yet */
+};
+
 struct gecko {
 	struct profile *p;
 	struct str *why;
 	struct stack_adder *stacks;
 	const json_t *shared; /* NULL in older forms */
 	const json_t *libs;
+	struct gecko_tables shared_tables;
 	u32 depth; /* of nested processes */
-};
-
-/* The tables of a thread. */
-struct gecko_thread {
-	const json_t *samples, *stacks, *frames, *functions, *texts, *resources, *libs;
-	size_t nr_stacks;
-	node_id *nodes; /* by stack; NODE_NONE: not added yet */
-	labels_id labels;
 };
 
 static int refuse(struct gecko *g, const char *fault)
@@ -57,7 +57,7 @@ static const json_t *cell(const json_t *table, const char *column, size_t row)
 	return at < 0 ? NULL : json_array_get(json_array_get(rows, row), (size_t)at);
 }
 
-static const char *text_at(const struct gecko_thread *t, const json_t *index)
+static const char *text_at(const struct gecko_tables *t, const json_t *index)
 {
 	s64 at = json_index(index, json_array_size(t->texts));
 
@@ -65,7 +65,7 @@ static const char *text_at(const struct gecko_thread *t, const json_t *index)
 }
 
 /* Code without a symbol has its offset in a library as name: "0x1f" becomes "[lib.so]+0x1f". */
-static char *name_of_offset(const struct gecko_thread *t, const char *name, s64 function)
+static char *name_of_offset(const struct gecko_tables *t, const char *name, s64 function)
 {
 	char *end = NULL;
 	u64 offset = strncmp(name, "0x", 2) ? 0 : strtoull(name + 2, &end, 16);
@@ -79,7 +79,7 @@ static char *name_of_offset(const struct gecko_thread *t, const char *name, s64 
 }
 
 /* Raw frames have a text; those that were processed have a function with a name. */
-static frame_id frame_at(struct gecko *g, const struct gecko_thread *t, size_t frame)
+static frame_id frame_at(struct gecko *g, const struct gecko_tables *t, size_t frame)
 {
 	const json_t *location = cell(t->frames, "location", frame);
 	s64 line = json_index(cell(t->frames, "line", frame), UINT32_MAX);
@@ -101,7 +101,7 @@ static frame_id frame_at(struct gecko *g, const struct gecko_thread *t, size_t f
 	return frame_from_external(g->p, *name ? name : "[unknown]", "", "", false, source);
 }
 
-static int node_of(struct gecko *g, struct gecko_thread *t, s64 stack, node_id *out)
+static int node_of(struct gecko *g, struct gecko_tables *t, s64 stack, node_id *out)
 {
 	VEC(u32) path = { 0 };
 	bool is_damaged = false;
@@ -133,9 +133,9 @@ static int node_of(struct gecko *g, struct gecko_thread *t, s64 stack, node_id *
 }
 
 /* The type of a thread's weights, and the factor to its unit. */
-static u32 type_of(struct gecko *g, const struct gecko_thread *t, double *scale)
+static u32 type_of(struct gecko *g, const json_t *samples, double *scale)
 {
-	const char *weights = json_text(t->samples, "weightType");
+	const char *weights = json_text(samples, "weightType");
 
 	*scale = 1;
 	if (!strcmp(weights, "bytes"))
@@ -146,16 +146,17 @@ static u32 type_of(struct gecko *g, const struct gecko_thread *t, double *scale)
 	return profile_find_type(g->p, "time", "ns");
 }
 
-static int read_samples(struct gecko *g, struct gecko_thread *t)
+static int read_samples(struct gecko *g, struct gecko_tables *t, const json_t *samples,
+			labels_id labels)
 {
 	double scale;
-	u32 type = type_of(g, t, &scale);
-	size_t nr = nr_rows(t->samples, "stack");
+	u32 type = type_of(g, samples, &scale);
+	size_t nr = nr_rows(samples, "stack");
 
 	for (size_t i = 0; i < nr; i++) {
 		auto_str struct str why = { 0 };
-		const json_t *stack = cell(t->samples, "stack", i);
-		const json_t *weight = cell(t->samples, "weight", i);
+		const json_t *stack = cell(samples, "stack", i);
+		const json_t *weight = cell(samples, "weight", i);
 		s64 at = json_index(stack, t->nr_stacks);
 		s64 value = weight && !json_is_null(weight) ? json_scaled(weight, scale) : 1;
 		node_id node;
@@ -166,7 +167,7 @@ static int read_samples(struct gecko *g, struct gecko_thread *t)
 					 "that is negative or too large");
 		int err = node_of(g, t, at, &node);
 		if (!err && value)
-			err = stack_add(g->stacks, node, t->labels, type, value, &why);
+			err = stack_add(g->stacks, node, labels, type, value, &why);
 		if (why.at)
 			refuse(g, why.at);
 		if (err)
@@ -188,10 +189,10 @@ static const json_t *table_of(const struct gecko *g, const json_t *thread, const
 	return json_object_get(thread, key) ?: json_object_get(g->shared, key);
 }
 
-static int read_thread(struct gecko *g, const json_t *json)
+/* The tables of a thread; NULL: those that all threads share. */
+static struct gecko_tables tables_open(const struct gecko *g, const json_t *json)
 {
-	struct gecko_thread t = {
-		.samples = json_object_get(json, "samples"),
+	struct gecko_tables t = {
 		.stacks = table_of(g, json, "stackTable"),
 		.frames = table_of(g, json, "frameTable"),
 		.functions = table_of(g, json, "funcTable"),
@@ -199,6 +200,17 @@ static int read_thread(struct gecko *g, const json_t *json)
 		.resources = table_of(g, json, "resourceTable"),
 		.libs = json_object_get(json, "libs") ?: g->libs,
 	};
+
+	t.nr_stacks = nr_rows(t.stacks, "frame");
+	t.nodes = xcalloc(t.nr_stacks, sizeof(t.nodes[0]));
+	for (size_t i = 0; i < t.nr_stacks; i++)
+		t.nodes[i] = NODE_NONE;
+	return t;
+}
+
+static int read_thread(struct gecko *g, const json_t *json)
+{
+	const json_t *samples = json_object_get(json, "samples");
 	auto_str struct str comm = { 0 }, thread = { 0 };
 
 	utf8_clean(&comm, json_text(json, "processName"), 256);
@@ -207,13 +219,12 @@ static int read_thread(struct gecko *g, const json_t *json)
 				    .tid = number_of(json_object_get(json, "tid")),
 				    .comm = comm.at,
 				    .thread = thread.at };
-	t.nr_stacks = nr_rows(t.stacks, "frame");
-	t.nodes = xcalloc(t.nr_stacks, sizeof(t.nodes[0]));
-	for (size_t i = 0; i < t.nr_stacks; i++)
-		t.nodes[i] = NODE_NONE;
-	t.labels = profile_intern_labels(g->p, &who);
-	int err = read_samples(g, &t);
-	free(t.nodes);
+	labels_id labels = profile_intern_labels(g->p, &who);
+	if (!json_object_get(json, "stackTable"))
+		return read_samples(g, &g->shared_tables, samples, labels);
+	struct gecko_tables own = tables_open(g, json);
+	int err = read_samples(g, &own, samples, labels);
+	free(own.nodes);
 	return err;
 }
 
@@ -248,5 +259,8 @@ int gecko_read(const json_t *all, struct stack_adder *stacks, struct str *why)
 			   .shared = json_object_get(all, "shared"),
 			   .libs = json_object_get(all, "libs") };
 
-	return read_process(&g, all);
+	g.shared_tables = tables_open(&g, NULL);
+	int err = read_process(&g, all);
+	free(g.shared_tables.nodes);
+	return err;
 }
