@@ -1,6 +1,5 @@
 // The page: one state, changed by `change`. Everything visible is made from it.
 const TIP_DELAY = 80;
-const MOVE_MS = 120;
 const TYPING_MS = 60;
 const TOAST_MS = 2500;
 const ROWS_AHEAD = 64;
@@ -540,34 +539,6 @@ class App {
 			marks: this.search.marks, hitInFog: (fog) => this.search.isInFog(fog), hiddenKinds: new Set(this.state.hidden),
 			hover: this.hover, selected: this.selected, outlined: this.outlined, shift: this.shift, stretch: this.stretch });
 		this.minimap.paint();
-	}
-
-	// Animates from the picture before a zoom to the one after it.
-	move(before) {
-		if (matchMedia('(prefers-reduced-motion: reduce)').matches)
-			return;
-		const width = this.painter.width, into = before.layout.boxes.find((b) => b.node === this.zoom && !b.fog);
-		const from = this.layout.boxes.find((b) => b.node === before.zoom && !b.fog);
-		let stretch = 1, shift = 0;
-		if (into && !into.isAbove) {
-			stretch = into.w / width;
-			shift = into.x;
-		} else if (from && !from.isAbove && from.w > 0) {
-			stretch = width / from.w;
-			shift = -from.x * stretch;
-		}
-		const start = performance.now(), token = this.moving = {};
-		const step = (now) => {
-			if (this.moving !== token)
-				return;
-			const t = clamp((now - start) / MOVE_MS, 0, 1), left = (1 - t) ** 3;
-			this.stretch = 1 + (stretch - 1) * left;
-			this.shift = shift * left;
-			this.paint();
-			if (t < 1)
-				requestAnimationFrame(step);
-		};
-		step(start);
 	}
 
 	// Updates table and legend after the picture, so typing and zooming do not wait for them.

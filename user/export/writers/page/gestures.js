@@ -31,6 +31,36 @@ App.prototype.listenGestures = function () {
 	canvas.addEventListener('wheel', (e) => this.wheel(e), { passive: false });
 };
 
+const MOVE_MS = 120;
+
+// Animates from the picture before a zoom to the one after it.
+App.prototype.move = function (before) {
+	if (matchMedia('(prefers-reduced-motion: reduce)').matches)
+		return;
+	const width = this.painter.width, into = before.layout.boxes.find((b) => b.node === this.zoom && !b.fog);
+	const from = this.layout.boxes.find((b) => b.node === before.zoom && !b.fog);
+	let stretch = 1, shift = 0;
+	if (into && !into.isAbove) {
+		stretch = into.w / width;
+		shift = into.x;
+	} else if (from && !from.isAbove && from.w > 0) {
+		stretch = width / from.w;
+		shift = -from.x * stretch;
+	}
+	const start = performance.now(), token = this.moving = {};
+	const step = (now) => {
+		if (this.moving !== token)
+			return;
+		const t = clamp((now - start) / MOVE_MS, 0, 1), left = (1 - t) ** 3;
+		this.stretch = 1 + (stretch - 1) * left;
+		this.shift = shift * left;
+		this.paint();
+		if (t < 1)
+			requestAnimationFrame(step);
+	};
+	step(start);
+};
+
 const distance = (a, b) => Math.hypot(a.x - b.x, a.y - b.y) || 1;
 
 App.prototype.startPinch = function (a, b, isWheel = false) {
