@@ -28,10 +28,13 @@ static json_t *parse(const char *text)
 
 static bool take_first(struct alerts *a, const json_t *o, u64 now_ns, struct control_fired *out)
 {
+	const json_t *alert = json_array_get(json_object_get(o, "alerts"), 0);
 	const char *why = NULL;
+	bool fires = alerts_fires(a, o, alert, now_ns, out, &why);
 
-	return alerts_take(a, o, json_array_get(json_object_get(o, "alerts"), 0), now_ns, out,
-			   &why);
+	if (fires)
+		alerts_mark(a, alert, out, now_ns);
+	return fires;
 }
 
 static void an_alert_that_fires_is_recorded_by_its_labels_and_annotations(void **state)
@@ -70,6 +73,24 @@ static void a_repeated_notification_records_once(void **state)
 	json_object_set_new(alert, "fingerprint", json_string("d4"));
 	json_object_set_new(alert, "status", json_string("resolved"));
 	assert_false(take_first(&a, o, 9 * hour, &f));
+	json_decref(o);
+	alerts_fini(&a);
+}
+
+static void an_alert_that_was_not_recorded_fires_later(void **state)
+{
+	struct alerts a = { 0 };
+	struct control_fired f;
+	json_t *o = parse(notification);
+	json_t *alert = json_array_get(json_object_get(o, "alerts"), 0);
+	const char *why = NULL;
+
+	for (int i = 0; i < ALERTS_QUOTA + 1; i++)
+		assert_true(alerts_fires(&a, o, alert, NS_PER_SEC, &f, &why));
+	assert_true(take_first(&a, o, NS_PER_SEC, &f));
+	json_object_set_new(alert, "startsAt", json_string("2026-01-02T03:09:05Z"));
+	assert_false(take_first(&a, o, (ALERTS_REST_S - 7) * NS_PER_SEC, &f));
+	assert_true(take_first(&a, o, (ALERTS_REST_S + 7) * NS_PER_SEC, &f));
 	json_decref(o);
 	alerts_fini(&a);
 }
@@ -147,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_alert_that_fires_is_recorded_by_its_labels_and_annotations),
 		cmocka_unit_test(a_repeated_notification_records_once),
+		cmocka_unit_test(an_alert_that_was_not_recorded_fires_later),
 		cmocka_unit_test(a_day_has_twenty_recordings_of_alerts),
 		cmocka_unit_test(hostile_notifications_are_refused_or_bounded),
 	};

@@ -102,16 +102,22 @@ static u64 key_of(const char *a, const char *b)
 
 /* --- once for each alert ---------------------------------------------------------------------- */
 
-static bool was_seen(struct alerts *a, u64 key, u64 now_ns)
+static u64 key_of_alert(const json_t *alert)
 {
-	vec_each(s, &a->seen)
-		if (s->key == key)
+	return key_of(json_string_value(json_object_get(alert, "fingerprint")),
+		      json_string_value(json_object_get(alert, "startsAt")));
+}
+
+static u64 key_of_fired(const struct control_fired *f)
+{
+	return key_of(f->name, f->target_text);
+}
+
+static bool was_recorded(const struct alerts *a, u64 key)
+{
+	for (size_t i = 0; i < a->seen.nr; i++)
+		if (a->seen.at[i].key == key)
 			return true;
-	if (a->seen.nr >= ALERTS_SEEN) {
-		memmove(a->seen.at, a->seen.at + 1, (a->seen.nr - 1) * sizeof(a->seen.at[0]));
-		a->seen.nr--;
-	}
-	vec_push(&a->seen, ((struct alert_seen){ key, now_ns }));
 	return false;
 }
 
@@ -144,12 +150,10 @@ static void choose_target(const json_t *alert, struct control_fired *out)
 		put_clean(out->container, sizeof(out->container), container);
 }
 
-bool alerts_take(struct alerts *a, const json_t *o, const json_t *alert, u64 now_ns,
-		 struct control_fired *out, const char **why)
+bool alerts_fires(struct alerts *a, const json_t *o, const json_t *alert, u64 now_ns,
+		  struct control_fired *out, const char **why)
 {
 	const char *events = annotation(o, alert, "sysflame_events");
-	u64 seen = key_of(json_string_value(json_object_get(alert, "fingerprint")),
-			  json_string_value(json_object_get(alert, "startsAt")));
 
 	*out = (struct control_fired){ 0 };
 	if (!is_text(alert, "status", "firing")) {
@@ -160,8 +164,8 @@ bool alerts_take(struct alerts *a, const json_t *o, const json_t *alert, u64 now
 	put_clean(out->name, sizeof(out->name), label(alert, "alertname"));
 	if (!*out->name)
 		copy_text(out->name, sizeof(out->name), "alert");
-	u64 key = key_of(out->name, out->target_text);
-	*why = was_seen(a, seen, now_ns) ? "The alert was recorded before." : limit(a, key, now_ns);
+	*why = was_recorded(a, key_of_alert(alert)) ? "The alert was recorded before."
+						    : limit(a, key_of_fired(out), now_ns);
 	if (*why)
 		return false;
 	put_clean(out->why, sizeof(out->why),
@@ -170,6 +174,15 @@ bool alerts_take(struct alerts *a, const json_t *o, const json_t *alert, u64 now
 	out->duration_s =
 		number(annotation(o, alert, "sysflame_duration"), DURATION_S, 1, DURATION_MAX);
 	out->before_s = number(annotation(o, alert, "sysflame_before"), BEFORE_S, 0, BEFORE_MAX);
-	vec_push(&a->recent, ((struct alert_seen){ key, now_ns }));
 	return true;
+}
+
+void alerts_mark(struct alerts *a, const json_t *alert, const struct control_fired *f, u64 now_ns)
+{
+	if (a->seen.nr >= ALERTS_SEEN) {
+		memmove(a->seen.at, a->seen.at + 1, (a->seen.nr - 1) * sizeof(a->seen.at[0]));
+		a->seen.nr--;
+	}
+	vec_push(&a->seen, ((struct alert_seen){ key_of_alert(alert), now_ns }));
+	vec_push(&a->recent, ((struct alert_seen){ key_of_fired(f), now_ns }));
 }

@@ -20,7 +20,7 @@ struct alert_seen {
 };
 
 struct alerts {
-	VEC(struct alert_seen) seen;   /* alerts, by fingerprint and start */
+	VEC(struct alert_seen) seen;   /* alerts that were recorded, by fingerprint and start */
 	VEC(struct alert_seen) recent; /* recordings in 24 h, by name and target */
 };
 
@@ -33,5 +33,8 @@ const char *alerts_check(const json_t *o);
  * Whether the alert fires a recording now, and which. Otherwise `why` gets a sentence. `alert` is
  * one of a notification `o` that alerts_check found good.
  */
-bool alerts_take(struct alerts *a, const json_t *o, const json_t *alert, u64 now_ns,
-		 struct control_fired *out, const char **why);
+bool alerts_fires(struct alerts *a, const json_t *o, const json_t *alert, u64 now_ns,
+		  struct control_fired *out, const char **why);
+
+/* The recording `f` of the alert begins: it counts, and the alert fires no other one. */
+void alerts_mark(struct alerts *a, const json_t *alert, const struct control_fired *f, u64 now_ns);

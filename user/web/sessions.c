@@ -128,20 +128,26 @@ static struct session *new_session(struct sessions *all, const struct session_or
 	return s;
 }
 
+int sessions_may_start(const struct sessions *all)
+{
+	const struct recorder_link *r = &all->sv->recorder;
+
+	return !r->is_up ? -EPIPE : nr_running(all) >= r->caps.max_recordings ? -EBUSY : 0;
+}
+
 int sessions_start(struct sessions *all, const struct session_order *o)
 {
 	struct control_message *m = all->sv->recorder.message;
 	u32 rate_hz = o->start.rate_hz ?: control_usual_hz(all->sv->recorder.caps.max_hz);
+	int err = sessions_may_start(all);
 
-	if (!all->sv->recorder.is_up)
-		return -EPIPE;
-	if (nr_running(all) >= all->sv->recorder.caps.max_recordings)
-		return -EBUSY;
+	if (err)
+		return err;
 	*m = (struct control_message){ .kind = CONTROL_START };
 	m->start = o->start;
 	m->start.id = ++all->last_number;
 	m->start.rate_hz = rate_hz;
-	int err = recorder_link_send(&all->sv->recorder, m);
+	err = recorder_link_send(&all->sv->recorder, m);
 	if (err)
 		return err;
 	struct session *s = new_session(all, o);

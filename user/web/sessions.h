@@ -20,9 +20,12 @@ void sessions_end_waits(struct sessions *all);
 /* Keeps the parts of recordings that ran when the daemon ended. */
 void sessions_adopt_orphans(struct sessions *all);
 
+/* -EPIPE: there is no recorder. -EBUSY: as many run as may. */
+int sessions_may_start(const struct sessions *all);
+
 /*
- * Asks the recorder for a recording. -EPIPE: there is no recorder. -EBUSY: as many run as may.
- * -EAGAIN: the recorder reads too slowly. `answer` is not called if this fails.
+ * Asks the recorder for a recording. Fails as sessions_may_start does, or with -EAGAIN: the
+ * recorder reads too slowly. `answer` is not called if this fails.
  */
 int sessions_start(struct sessions *all, const struct session_order *o);
 
