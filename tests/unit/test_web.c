@@ -106,6 +106,46 @@ static void a_cookie_logs_in_and_changes_need_a_header(void **state)
 	assert_int_equal(status_of(w, "GET /api/v1/audit", cookie), 401);
 }
 
+/* Where an answer leads; for the caller to free. */
+static char *location_of(const struct answer *a)
+{
+	const char *at = strstr(a->head, "Location: ");
+
+	assert_non_null(at);
+	at += strlen("Location: ");
+	return xstrndup(at, strcspn(at, "\r"));
+}
+
+static void a_login_opens_the_page_with_its_query(void **state)
+{
+	static const char *const others[] = { "s%2F1-2%3Fa%0d%0aSet-Cookie:b", "//evil.example/",
+					      "s/1-2/x%3Fa=b", "s%2F1-2%3Fa%20b" };
+	const char *page = "/s/1-2?service=a%20b%26c&event=alloc";
+	auto_answer struct answer a = { 0 };
+	auto_free char *what = xasprintf("GET %s", page);
+
+	ask(*state, what, "", &a);
+	assert_int_equal(a.status, 303);
+	auto_free char *login = location_of(&a);
+	auto_free char *wrong = xasprintf("GET %s&token=wrong", login),
+		       *right = xasprintf("GET %s&token=" VIEWER, login);
+	ask(*state, right, "", &a);
+	auto_free char *opened = location_of(&a);
+	assert_string_equal(opened, page);
+	ask(*state, wrong, "", &a);
+	auto_free char *again = location_of(&a);
+	auto_free char *second = xasprintf("GET %s&token=" VIEWER, again);
+	ask(*state, second, "", &a);
+	auto_free char *opened_second = location_of(&a);
+	assert_string_equal(opened_second, page);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		auto_free char *with = xasprintf("GET /login?token=" VIEWER "&to=%s", others[i]);
+		ask(*state, with, "", &a);
+		auto_free char *home = location_of(&a);
+		assert_string_equal(home, "/");
+	}
+}
+
 static void a_logout_survives_a_restart(void **state)
 {
 	struct world *w = *state;
@@ -322,6 +362,7 @@ int main(void)
 		IN_A_WORLD(a_host_that_is_not_ours_is_refused),
 		IN_A_WORLD(an_origin_that_is_not_ours_changes_nothing),
 		IN_A_WORLD(a_cookie_logs_in_and_changes_need_a_header),
+		IN_A_WORLD(a_login_opens_the_page_with_its_query),
 		IN_A_WORLD(a_logout_survives_a_restart),
 		IN_A_WORLD(a_changed_cookie_is_worth_nothing),
 		IN_A_WORLD(every_answer_has_the_security_headers),

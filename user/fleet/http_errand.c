@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/auto.h"
 #include "base/time.h"
 #include "fleet/http_node.h"
@@ -66,17 +67,10 @@ static void take_profile(void *ctx, const struct fetched *r)
 
 static void add_query(struct str *path, const char *key, const char *value)
 {
-	static const char plain[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
-
 	if (!*value)
 		return;
 	str_addf(path, "%c%s=", strchr(path->at, '?') ? '&' : '?', key);
-	for (const char *c = value; *c; c++)
-		if (strchr(plain, *c))
-			str_add_char(path, *c);
-		else
-			str_addf(path, "%%%02X", (unsigned)(unsigned char)*c);
+	address_add(path, value);
 }
 
 /* A namespace is left to the merge: the API does not take it. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/address.h"
 #include "base/auto.h"
 #include "base/time.h"
 #include "web/api.h"
@@ -36,14 +37,21 @@ static char *form_value(const char *form, const char *name)
 	return str_take(&out);
 }
 
-/* The path of a page of this server, as its own redirect to the login wrote it; otherwise "". */
-static const char *known_page(const char *path)
+/*
+ * The address of a page of this server, as its own redirect to the login wrote it; otherwise "".
+ * Its query becomes a part of a header.
+ */
+static const char *known_page(const char *page)
 {
+	auto_free char *path = xstrndup(page, strcspn(page, "?"));
 	struct request parts = { 0 };
 	bool known;
 	const struct route *r = route_find("GET", path, &parts, &known);
 
-	return r && r->is_page && r->role != ROLE_NONE ? path : "";
+	for (const char *c = page; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			return "";
+	return r && r->is_page && r->role != ROLE_NONE ? page : "";
 }
 
 static void enter(struct request *q, const char *token, const char *to)
@@ -52,11 +60,12 @@ static void enter(struct request *q, const char *token, const char *to)
 	enum role role = auth_token_role(&sv->auth, token);
 	const char *page = known_page(to);
 	auto_free char *home = xasprintf("%s/%s", sv->o->prefix, page);
-	auto_free char *again =
-		xasprintf("%s/login?wrong=1%s%s", sv->o->prefix, *page ? "&to=" : "", page);
 
 	if (role == ROLE_NONE) {
-		reply_redirect(q, again, NULL);
+		auto_str struct str again = { 0 };
+		str_addf(&again, "%s/login?wrong=1%s", sv->o->prefix, *page ? "&to=" : "");
+		address_add(&again, page);
+		reply_redirect(q, again.at, NULL);
 		return;
 	}
 	auto_free char *cookie = auth_cookie(&sv->auth, role, time_wall_ns() / NS_PER_SEC);

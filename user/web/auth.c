@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
+#include "base/address.h"
 #include "base/auto.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -332,15 +333,38 @@ static enum role find_role(const struct auth *a, const struct request *q, bool *
 	return text ? auth_ticket_role(a, text, time_wall_ns() / NS_PER_SEC, &t) : ROLE_NONE;
 }
 
+/* An MHD_KeyValueIterator: adds a part of the query. */
+static enum MHD_Result add_argument(void *ctx, enum MHD_ValueKind kind, const char *key,
+				    const char *value)
+{
+	struct str *query = ctx;
+
+	str_add_char(query, query->len ? '&' : '?');
+	address_add(query, key);
+	if (value) {
+		str_add_char(query, '=');
+		address_add(query, value);
+	}
+	return MHD_YES;
+}
+
 /* A profile or a range is opened after the login; other pages begin at the home page. */
 static char *login_path(const struct auth *a, const struct request *q)
 {
+	auto_str struct str query = { 0 };
+	struct str login = { 0 };
+
+	str_addf(&login, "%s/login", a->o->prefix);
 	if (!strcmp(q->route->pattern, "p/ID"))
-		return xasprintf("%s/login?to=p/%llu", a->o->prefix, (unsigned long long)q->id);
-	if (!strcmp(q->route->pattern, "s/FROM-TO"))
-		return xasprintf("%s/login?to=s/%llu-%llu", a->o->prefix,
-				 (unsigned long long)q->from_ms, (unsigned long long)q->to_ms);
-	return xasprintf("%s/login", a->o->prefix);
+		str_addf(&login, "?to=p/%llu", (unsigned long long)q->id);
+	else if (!strcmp(q->route->pattern, "s/FROM-TO"))
+		str_addf(&login, "?to=s/%llu-%llu", (unsigned long long)q->from_ms,
+			 (unsigned long long)q->to_ms);
+	else
+		return str_take(&login);
+	MHD_get_connection_values(q->connection, MHD_GET_ARGUMENT_KIND, add_argument, &query);
+	address_add(&login, query.at ?: "");
+	return str_take(&login);
 }
 
 static void refuse_login(const struct auth *a, struct request *q)
