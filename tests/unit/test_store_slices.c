@@ -170,6 +170,47 @@ static u64 thin_all(struct store *s, u64 now)
 	return nr;
 }
 
+/* Every step of the strip shows one CPU. */
+static void check_steps(struct store *s, u64 from, u64 to, u32 max_steps)
+{
+	const struct store_strip_query q = { from, to, "cpu", max_steps };
+	struct store_strip strip;
+
+	assert_int_equal(store_strip(s, &q, &strip), 0);
+	assert_true(strip.nr_steps > 1 && strip.nr_steps <= max_steps);
+	assert_int_equal(strip.series.nr, 1);
+	for (u64 i = 0; i + 1 < strip.nr_steps; i++)
+		assert_int_equal(strip.series.at[0].values.at[i], strip.step_ns);
+	store_strip_fini(&strip);
+}
+
+static void constant_use_has_no_peaks(void **state)
+{
+	static const u32 max_steps[] = { 341, 97, 7, 2 };
+	static const u64 days[] = { 0, 2, 7 }; /* not thinned, by minute, by 10 minutes */
+	const struct store_limits limits = { .keep_10s_ns = 2 * DAY_NS,
+					     .keep_1min_ns = 7 * DAY_NS };
+	const struct store_use use = { "cpu", "shop", SLICE_NS };
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	struct slice_writer *w = slice_writer_new();
+	u64 end = START_NS + 4 * HOUR_NS;
+
+	for (u64 at = START_NS; at < end; at += SLICE_NS) /* slices begin a little late */
+		assert_int_equal(add_record(s, w, at + 7 * NS_PER_MS, 1, &use, 1), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(days); i++) {
+		u64 now = end + HOUR_NS + days[i] * DAY_NS;
+		for (int k = 0; k < 10; k++)
+			store_tick(s, now);
+		assert_int_equal(thin_all(s, now), i ? 4 : 0);
+		for (size_t k = 0; k < ARRAY_SIZE(max_steps); k++)
+			check_steps(s, START_NS, end, max_steps[k]);
+	}
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
 static void totals_are_equal_before_and_after_thinning(void **state)
 {
 	const struct store_limits limits = { .keep_10s_ns = 2 * DAY_NS,
@@ -383,6 +424,7 @@ int main(void)
 		cmocka_unit_test(a_slice_that_is_none_is_refused),
 		cmocka_unit_test(a_torn_tail_is_cut_off),
 		cmocka_unit_test(retention_and_strip_over_thirty_days),
+		cmocka_unit_test(constant_use_has_no_peaks),
 		cmocka_unit_test(totals_are_equal_before_and_after_thinning),
 		cmocka_unit_test(an_hour_that_changed_meanwhile_is_not_replaced),
 		cmocka_unit_test(a_kill_at_any_moment_loses_no_finished_write),

@@ -54,7 +54,7 @@ struct store_series {
 	u64 total;
 };
 struct store_strip {
-	u64 from_ns, step_ns, nr_steps;  /* whole seconds a step */
+	u64 from_ns, step_ns, nr_steps;  /* whole slices a step */
 	VEC(char *) events;              /* that slices of this time have, by name */
 	VEC(struct store_series) series; /* the largest first, at most STORE_SERIES_MAX */
 	u64 nr_left_out;                 /* further services */

@@ -6,6 +6,7 @@
 #include "store/store_state.h"
 
 #define STEPS_MAX 10000
+#define SLICE_NS  (10 * NS_PER_SEC)
 
 void store_strip_fini(struct store_strip *strip)
 {
@@ -81,17 +82,24 @@ static u64 nr_services(struct store *s, const struct store_strip_query *q)
 			    "iit", q->from_ns, q->to_ns, q->event);
 }
 
+/* Whole slices, because a slice counts as a whole in the step in which it begins. */
+static u64 choose_step(struct store *s, const struct store_strip_query *q)
+{
+	u64 nr = q->max_steps < STEPS_MAX ? q->max_steps : STEPS_MAX;
+	u64 least_ns = (q->to_ns - q->from_ns + nr - 1) / nr;
+	u64 slice_ns = store_slices_step(s, q->from_ns, q->to_ns) ?: SLICE_NS;
+
+	return (least_ns + slice_ns - 1) / slice_ns * slice_ns;
+}
+
 int store_strip(struct store *s, const struct store_strip_query *q, struct store_strip *out)
 {
 	struct store_strip strip = { .from_ns = q->from_ns };
 
 	if (q->from_ns >= q->to_ns || q->to_ns > INT64_MAX || !q->max_steps)
 		return -EINVAL;
-	u64 nr = q->max_steps < STEPS_MAX ? q->max_steps : STEPS_MAX,
-	    length = q->to_ns - q->from_ns;
-	u64 step_ns = (length + nr - 1) / nr;
-	strip.step_ns = (step_ns + NS_PER_SEC - 1) / NS_PER_SEC * NS_PER_SEC;
-	strip.nr_steps = (length + strip.step_ns - 1) / strip.step_ns;
+	strip.step_ns = choose_step(s, q);
+	strip.nr_steps = (q->to_ns - q->from_ns + strip.step_ns - 1) / strip.step_ns;
 	auto_stmt sqlite3_stmt *row = index_ask(
 		s->db,
 		"SELECT service, name, (time_ns - ?1) / ?2 AS step, SUM(value)"
