@@ -49,6 +49,6 @@ void asked_publish(struct link *l, const char *person, const char *text)
 	if (!*person)
 		return;
 	entry_add(&line, time_wall_ns() / NS_PER_MS, person, text);
-	if (link_publish(l, subject, "", line.at, line.len))
+	if (!l || link_publish(l, subject, "", line.at, line.len))
 		log_debug("fleet: a message to %s was not sent", subject);
 }

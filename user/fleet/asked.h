@@ -17,5 +17,5 @@ void asked_person(const char *dir, char *person);
 /* The sentence for an order; the caller frees it. `user`: of the fleet's page, or NULL. */
 char *asked_text(const struct controller_order *o, const char *user);
 
-/* Publishes it; does nothing for the person "". */
+/* Publishes it; does nothing for the person "". `l` NULL: the connection has ended for good. */
 void asked_publish(struct link *l, const char *person, const char *text);

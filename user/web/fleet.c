@@ -412,7 +412,7 @@ static void host_publish(void *ctx, const char *subject, const void *bytes, size
 	struct fleet *f = ctx;
 
 	/* Whoever misses it asks again. */
-	if (link_publish(f->link, subject, "", bytes, len))
+	if (!f->link || link_publish(f->link, subject, "", bytes, len))
 		log_debug("fleet: a message to %s was not sent", subject);
 }
 
