@@ -4,6 +4,7 @@ import { $, announce, ask, bytes, clock, closable, day, duration, el, fail, numb
 import { command, start } from './start.js';
 
 const PAGE = 200;
+const ASKED_MOST = 1000; // in one request
 const UNDO_S = 10;
 const FILTER_MS = 150;
 const UPLOAD_MOST = 64e6;
@@ -181,11 +182,22 @@ function focusRow(id) {
 // The list changes while people type a name or have a menu open; they see it after that.
 const isBusy = () => $('profiles').querySelector('.what input, details[open]');
 
+// As many of the newest profiles as the list shows.
+async function fetchNewest(words) {
+	const list = [], filter = words ? `&q=${encodeURIComponent(words)}` : '';
+	for (;;) {
+		const reply = await get(`profiles?limit=${Math.min(limit - list.length, ASKED_MOST)}&offset=${list.length}${filter}`);
+		list.push(...reply.profiles);
+		if (list.length >= Math.min(limit, reply.nr) || !reply.profiles.length)
+			return { nr: reply.nr, profiles: list };
+	}
+}
+
 // Answers may arrive in another order than they were asked for: one that is older than what is shown is dropped.
 export async function refresh() {
 	const asked = query, turn = ++nrAsked;
 	try {
-		const reply = await get(`profiles?limit=${limit}${query ? `&q=${encodeURIComponent(query)}` : ''}`);
+		const reply = await fetchNewest(asked);
 		if (asked !== query || turn < shown)
 			return;
 		shown = turn;
