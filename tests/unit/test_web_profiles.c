@@ -2,6 +2,9 @@
 /* The web process: uploads, recordings and stored profiles. */
 #include "test.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+
 #include "web_world.h"
 
 static json_int_t upload(struct world *w, const char *text)
@@ -376,6 +379,72 @@ static void a_scraper_gets_gzip_and_nothing_is_stored(void **state)
 	assert_non_null(strstr(a.head, "text/plain"));
 }
 
+static void a_scraper_gets_no_profile_of_less_time_than_it_asked_for(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w);
+
+	for (int i = 0; i < 2; i++) {
+		auto_answer struct answer a = { 0 };
+		auto_close int fd = connect_to(w);
+		send_request(fd, w, "GET /debug/pprof/profile?seconds=600", BEARER, NULL, 0);
+		struct control_message *m = await(w, CONTROL_START);
+		send_state(w, m->start.id, CONTROL_RUNS, 0);
+		if (i)
+			send_part(w, m->start.id, &part);
+		free(m);
+		await_text(w, "GET /api/v1/sessions", i ? "\"parts\":1" : "\"state\":\"runs\"", &a);
+		close(w->recorder);
+		answer_fini(&a);
+		read_answer(fd, &a);
+		assert_int_equal(a.status, 503);
+		assert_string_equal(a.body, "The recorder ended before the recording did.\n");
+		send_recorder(w);
+		await_text(w, "GET /healthz", "ok", &a);
+	}
+}
+
+/* Starts the web process anew on a file system without a free byte. False: this takes root. */
+static bool fill_disk(struct world *w)
+{
+	static const char zeros[4096];
+	auto_answer struct answer a = { 0 };
+
+	if (geteuid() || unshare(CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("test_web", w->folder, "tmpfs", 0, "size=4m"))
+		return false;
+	assert_int_equal(stop_web(w), 0);
+	close(w->dir);
+	w->dir = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	start_web(w, "");
+	send_recorder(w);
+	await_text(w, "GET /api/v1/events", "CPU time", &a);
+	auto_close int fd = openat(w->dir, "filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	while (write(fd, zeros, sizeof(zeros)) > 0)
+		;
+	return true;
+}
+
+static void a_scraper_gets_no_profile_that_the_disk_could_not_hold(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w), a = { 0 };
+
+	if (!fill_disk(w))
+		skip_because("mounting a small file system takes root");
+	auto_close int fd = connect_to(w);
+	send_request(fd, w, "GET /debug/pprof/profile?seconds=600", BEARER, NULL, 0);
+	struct control_message *m = await(w, CONTROL_START);
+	send_part(w, m->start.id, &part);
+	free(await(w, CONTROL_STOP));
+	send_ended(w, m->start.id, 0, "");
+	free(m);
+	read_answer(fd, &a);
+	assert_int_equal(a.status, 507);
+	assert_int_equal(umount2(w->folder, MNT_DETACH), 0);
+}
+
 static void a_scraper_that_hangs_up_ends_its_recording(void **state)
 {
 	struct world *w = *state;
@@ -473,6 +542,8 @@ int main(void)
 		IN_A_WORLD(a_recording_that_the_daemon_left_is_kept_at_its_next_start),
 		IN_A_WORLD(a_discarded_recording_leaves_nothing),
 		IN_A_WORLD(a_scraper_gets_gzip_and_nothing_is_stored),
+		IN_A_WORLD(a_scraper_gets_no_profile_of_less_time_than_it_asked_for),
+		IN_A_WORLD(a_scraper_gets_no_profile_that_the_disk_could_not_hold),
 		IN_A_WORLD(a_scraper_that_hangs_up_ends_its_recording),
 		IN_A_WORLD(a_pull_that_the_daemon_left_is_not_stored),
 		IN_A_WORLD(a_stream_sends_what_changes),

@@ -63,6 +63,9 @@ static void pulled(void *ctx, int err, struct payload *result)
 
 	if (err == -ENODATA)
 		reply_error(q, ERROR_NOT_SUPPORTED, NULL, "There were no samples in this time.");
+	else if (err == -ECONNRESET)
+		reply_error(q, ERROR_RECORDER_DOWN, NULL,
+			    "The recorder ended before the recording did.");
 	else if (err)
 		reply_job_error(q, err, result, "make the profile");
 	else

@@ -141,7 +141,7 @@ static void fill_facts(const struct session *s, struct stored *f)
 		.samples = s->samples,
 		.lost = s->lost > s->state.lost ? s->lost : s->state.lost,
 		.rate_hz = s->start.rate_hz ?: CONTROL_HZ,
-		.state = s->is_cut || s->err ? STORED_PARTIAL : STORED_COMPLETE,
+		.state = s->cut_err || s->err ? STORED_PARTIAL : STORED_COMPLETE,
 	};
 	if (s->end_wall_ns > s->begin_wall_ns)
 		f->duration_ns = s->end_wall_ns - s->begin_wall_ns;
@@ -213,8 +213,8 @@ static void keep_failed(struct session *s)
 	struct stored f;
 
 	if (!s->why)
-		session_explain(s, s->is_cut ? "The recording ended before its first part."
-					     : "The recording has no samples.");
+		session_explain(s, s->cut_err ? "The recording ended before its first part."
+					      : "The recording has no samples.");
 	fill_facts(s, &f);
 	f.state = STORED_FAILED;
 	keep_profile(s->sv, &f, NULL, kept, s);
@@ -268,7 +268,7 @@ static void keep_piece(struct session *s, struct payload *b)
 static void leave_out_part(struct session *s)
 {
 	s->nr_damaged++;
-	s->is_cut = true;
+	s->cut_err = -EBADMSG;
 	if (s->ends.nr) {
 		merge_next(s);
 		return;
@@ -354,11 +354,14 @@ static void pulled(void *ctx, int err, struct payload *result)
 	s->is_over = true;
 }
 
+/* Whoever asked for so much time gets no profile of less. */
 static void finish_pull(struct session *s)
 {
-	int err = s->nr_parts ? convert(s, s->pull_format, 0, s->nr_parts, pulled)
-			      : s->err ?: -ENODATA;
+	int err = s->cut_err;
 
+	if (!err)
+		err = s->nr_parts ? convert(s, s->pull_format, 0, s->nr_parts, pulled)
+				  : s->err ?: -ENODATA;
 	if (err)
 		pulled(s, err, NULL);
 }

@@ -18,8 +18,9 @@ struct session_order {
 	const char *who;            /* for the audit list */
 	session_answer_fn answer;   /* called once; may be NULL */
 	const char *pull_format;    /* not NULL: nothing is stored; the result goes to `pulled` */
-	job_done_fn pulled;         /* called once after an answer without error */
-	void *ctx;                  /* of both */
+	/* Called once after an answer without error. -ECONNRESET: the recorder ended before. */
+	job_done_fn pulled;
+	void *ctx; /* of both */
 };
 
 struct session {
@@ -36,10 +37,10 @@ struct session {
 	u32 nr_full;                    /* the first ones, too large to be joined with others */
 	u32 nr_received;                /* all that arrived */
 	s32 err;                        /* why it ended */
+	s32 cut_err;                    /* why it ended before it should; 0: it did not */
 	bool is_known;                  /* the recorder has answered */
 	bool is_discarded;              /* nothing is kept */
 	bool is_ended;                  /* no part follows */
-	bool is_cut;                    /* it ended before it should */
 	bool is_joining, is_merging;
 	bool is_over;                     /* it can be freed */
 	u32 first, nr;                    /* the parts that are being merged */

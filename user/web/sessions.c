@@ -201,11 +201,11 @@ int sessions_discard(struct session *s)
 }
 
 /* The recording is over: nothing more of it arrives. */
-static void end(struct session *s, s32 err, const char *why, bool is_cut)
+static void end(struct session *s, s32 err, const char *why, s32 cut_err)
 {
 	s->is_ended = true;
 	s->err = err;
-	s->is_cut |= is_cut;
+	s->cut_err = s->cut_err ?: cut_err;
 	session_explain(s, why);
 	s->sv->changed |= CHANGED_SESSIONS;
 	if (err && !s->is_known && !s->nr_parts) {
@@ -231,10 +231,10 @@ static void take_part(struct session *s, const struct control_part *part, int fd
 	store_health_note(&s->sv->store_health, err);
 	s->nr_received++;
 	if (err) {
-		if (!s->is_cut)
+		if (!s->cut_err)
 			session_explain(s, "It was stopped, because a part could not be written: "
 					   "the disk is full or read-only.");
-		s->is_cut = true;
+		s->cut_err = s->cut_err ?: err;
 		sessions_stop(s);
 		return;
 	}
@@ -264,7 +264,7 @@ void sessions_message(struct sessions *all, const struct control_message *m, int
 		session_answer(s, 0, "");
 		take_part(s, &m->part, fd);
 	} else {
-		end(s, m->ended.err, m->ended.why, false);
+		end(s, m->ended.err, m->ended.why, 0);
 	}
 	all->sv->changed |= CHANGED_SESSIONS;
 }
@@ -275,7 +275,7 @@ void sessions_lost_recorder(struct sessions *all)
 		struct session *s = all->list.at[i];
 		if (!s->is_ended)
 			end(s, s->is_known ? 0 : -EPIPE,
-			    "The recorder ended before the recording did.", true);
+			    "The recorder ended before the recording did.", -ECONNRESET);
 	}
 }
 
@@ -290,7 +290,8 @@ static void enforce_deadlines(struct session *s, u64 now)
 	if (!s->stopped_mono_ns && now - s->asked_mono_ns > seconds * NS_PER_SEC + ENDING_NS)
 		sessions_stop(s);
 	if (s->stopped_mono_ns && now - s->stopped_mono_ns > ENDING_NS) {
-		end(s, 0, "The recorder did not end the recording when it was stopped.", true);
+		end(s, 0, "The recorder did not end the recording when it was stopped.",
+		    -ECONNRESET);
 		send_end(s, CONTROL_DISCARD);
 	}
 }
@@ -372,7 +373,7 @@ void sessions_adopt_orphans(struct sessions *all)
 		}
 		vec_push(&all->list, s);
 		log_info("keeping recording %llu, which was cut off", (unsigned long long)s->id);
-		end(s, 0, "The daemon ended before the recording did.", true);
+		end(s, 0, "The daemon ended before the recording did.", -ECONNRESET);
 	}
 	json_decref(running);
 }
