@@ -2,6 +2,8 @@
 /* The web process: triggers and alerts. */
 #include "test.h"
 
+#include "export/slices/slice_writer.h"
+#include "profile/profile.h"
 #include "web_world.h"
 
 #define HOOK "/api/v1/triggers/alertmanager"
@@ -71,11 +73,66 @@ static void an_alert_beyond_the_recordings_that_may_run_is_sent_again(void **sta
 	assert_null(strstr(a.body, "As many recordings run as may."));
 }
 
+static void send_slice(struct world *w, struct slice_writer *writer, u64 begin, u64 end, u64 value)
+{
+	struct control_message *m = xcalloc(1, sizeof(*m));
+	struct profile *p = profile_new();
+	auto_str struct str record = { 0 };
+	bool begins;
+
+	profile_add_type(p, "cpu", "ns");
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
+	profile_add(p, node, profile_intern_labels(p, &(struct labels){ .pid = 7 }), 0, value);
+	assert_int_equal(slice_writer_add(writer, p, begin, end, &record, &begins), 0);
+	profile_free(p);
+	auto_close int fd = channel_file(record.at, record.len);
+	m->kind = CONTROL_SLICE;
+	m->slice.begin_wall_ns = begin;
+	m->slice.end_wall_ns = end;
+	m->slice.bytes = record.len;
+	assert_int_equal(channel_send(w->recorder, m, fd), 0);
+	free(m);
+}
+
+static void send_fired(struct world *w)
+{
+	struct control_message *m = xcalloc(1, sizeof(*m));
+
+	m->kind = CONTROL_FIRED;
+	m->fired = (struct control_fired){ .target = CONTROL_TARGET_NODE,
+					   .duration_s = 7,
+					   .before_s = 60,
+					   .name = "hot",
+					   .why = "a test",
+					   .events = "cpu" };
+	assert_int_equal(channel_send(w->recorder, m, -1), 0);
+	free(m);
+}
+
+static void the_time_before_a_trigger_ends_with_the_slice_that_ran(void **state)
+{
+	struct world *w = *state;
+	struct slice_writer *writer = slice_writer_new();
+	u64 begin = time_wall_ns() - 7 * NS_PER_SEC;
+	auto_answer struct answer a = { 0 };
+
+	send_slice(w, writer, begin - 10 * NS_PER_SEC, begin, 17);
+	send_fired(w);
+	free(await(w, CONTROL_START));
+	sleep(2); /* a profile without the second slice would be made meanwhile */
+	send_slice(w, writer, begin, time_wall_ns(), 23);
+	await_text(w, "GET /api/v1/profiles?q=before", "\"pinned\":true", &a);
+	assert_non_null(strstr(a.body, "trigger hot, 60 s before"));
+	assert_non_null(strstr(a.body, "\"total\":40"));
+	slice_writer_free(writer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_A_WORLD(an_alert_that_finds_no_recorder_is_sent_again),
 		IN_A_WORLD(an_alert_beyond_the_recordings_that_may_run_is_sent_again),
+		IN_A_WORLD(the_time_before_a_trigger_ends_with_the_slice_that_ran),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,8 @@
 #include "web/service.h"
 #include "web/sessions.h"
 
-#define SETTING "fired" /* the list, in the store */
+#define SETTING     "fired"           /* the list, in the store */
+#define PATIENCE_NS (30 * NS_PER_SEC) /* for the slice that runs: 10 s, and its names */
 
 /* --- the list --------------------------------------------------------------------------------- */
 
@@ -116,13 +117,15 @@ static u64 list_add(struct service *sv, const struct control_fired *fired, const
 struct before {
 	struct service *sv;
 	u64 number; /* of the trigger in the list */
-	char *name;
+	char *name, *container;
 	u64 from_ns, to_ns;
+	u64 due_ns; /* when it waits no longer for the last slice */
 };
 
 static void free_before(struct before *b)
 {
 	free(b->name);
+	free(b->container);
 	free(b);
 }
 
@@ -160,21 +163,40 @@ static void rendered(void *ctx, int err, struct payload *result)
 	keep_profile(b->sv, &facts, result, kept, b);
 }
 
+/* The slice that runs belongs to it, and is handed over after its end. */
 static void keep_before(struct service *sv, const struct control_fired *f, u64 number)
 {
 	struct before *b = xcalloc(1, sizeof(*b));
 	u64 now_ns = time_wall_ns();
-	struct range r =
-		RANGE_ALL((now_ns - f->before_s * NS_PER_SEC) / NS_PER_MS, now_ns / NS_PER_MS);
 
 	*b = (struct before){ .sv = sv,
 			      .number = number,
 			      .name = xasprintf("trigger %s, %u s before", f->name, f->before_s),
-			      .from_ns = r.from_ms * NS_PER_MS,
-			      .to_ns = now_ns };
-	r.container = f->container;
-	if (range_render(sv, &r, "sflm", rendered, b))
-		free_before(b);
+			      .container = xstrdup(f->container),
+			      .from_ns = now_ns - f->before_s * NS_PER_SEC,
+			      .to_ns = now_ns,
+			      .due_ns = time_mono_ns() + PATIENCE_NS };
+	vec_push(&sv->triggered.waiting, b);
+}
+
+static void render_waiting(struct service *sv)
+{
+	struct triggered *t = &sv->triggered;
+	u64 now_ns = time_mono_ns();
+	size_t left = 0;
+
+	vec_each(at, &t->waiting) {
+		struct before *b = *at;
+		if (t->slices_end_ns < b->to_ns && now_ns < b->due_ns) {
+			t->waiting.at[left++] = b;
+			continue;
+		}
+		struct range r = RANGE_ALL(b->from_ns / NS_PER_MS, b->to_ns / NS_PER_MS);
+		r.container = b->container;
+		if (range_render(sv, &r, "sflm", rendered, b))
+			free_before(b);
+	}
+	t->waiting.nr = left;
 }
 
 /* Waits for the recorder's answer. */
@@ -252,11 +274,17 @@ void triggered_take(struct service *sv, const struct control_fired *f, const cha
 	sv->changed |= CHANGED_SESSIONS;
 }
 
+void triggered_saw_slice(struct service *sv, u64 end_wall_ns)
+{
+	sv->triggered.slices_end_ns = end_wall_ns;
+}
+
 void triggered_tick(struct service *sv)
 {
 	struct triggered *t = &sv->triggered;
 	size_t left = 0;
 
+	render_waiting(sv);
 	vec_each(id, &t->ids) {
 		struct stored s;
 		if (sessions_find(sv->sessions, *id)) {
@@ -272,6 +300,9 @@ void triggered_tick(struct service *sv)
 
 void triggered_fini(struct service *sv)
 {
+	vec_each(b, &sv->triggered.waiting)
+		free_before(*b);
+	vec_fini(&sv->triggered.waiting);
 	vec_fini(&sv->triggered.ids);
 	vec_fini(&sv->triggered.list);
 }

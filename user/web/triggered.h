@@ -22,10 +22,14 @@ struct fired {
 	char refused[256];                                /* why nothing is recorded; "" */
 };
 
+struct before;
+
 struct triggered {
-	u64 nr;                 /* since the start */
-	VEC(u64) ids;           /* recordings to pin once they are stored */
-	VEC(struct fired) list; /* the oldest first */
+	u64 nr;                       /* since the start */
+	VEC(u64) ids;                 /* recordings to pin once they are stored */
+	VEC(struct fired) list;       /* the oldest first */
+	VEC(struct before *) waiting; /* profiles of the slices before, for the last slice */
+	u64 slices_end_ns;            /* of the last slice that was stored */
 	u64 last_number;
 };
 
@@ -38,6 +42,9 @@ void triggered_take(struct service *sv, const struct control_fired *f, const cha
 /* The list, the newest first. */
 json_t *triggered_json(const struct service *sv);
 
-/* Pins recordings that have ended. Call it about once a second. */
+/* A slice that ends then was stored. */
+void triggered_saw_slice(struct service *sv, u64 end_wall_ns);
+
+/* Pins recordings that have ended, and keeps slices before. Call it about once a second. */
 void triggered_tick(struct service *sv);
 void triggered_fini(struct service *sv);

@@ -83,6 +83,8 @@ static void take_slice(struct service *sv, const struct control_slice *m, int fd
 	if (err) {
 		log_debug("a slice is not kept: %s", strerror(-err));
 		ask_for_book(sv);
+	} else {
+		triggered_saw_slice(sv, m->end_wall_ns);
 	}
 }
 
