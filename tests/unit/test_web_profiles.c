@@ -176,6 +176,7 @@ static void a_recording_is_previewed_stopped_and_kept(void **state)
 	send_part(w, number, &part);
 	send_part(w, number, &part);
 	await_text(w, "GET /api/v1/sessions", "\"parts\":2", &a);
+	assert_non_null(strstr(a.body, "\"kept\":true"));
 	ask(w, preview, BEARER, &a);
 	assert_int_equal(a.status, 200);
 	assert_non_null(strstr(a.head, "text/html"));
@@ -456,6 +457,7 @@ static void a_scraper_that_hangs_up_ends_its_recording(void **state)
 	send_state(w, m->start.id, CONTROL_RUNS, 0);
 	send_part(w, m->start.id, &part);
 	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
+	assert_non_null(strstr(a.body, "\"kept\":false"));
 	close(fd);
 	struct control_message *discard = await(w, CONTROL_DISCARD);
 	assert_int_equal(discard->id.id, m->start.id);

@@ -34,11 +34,11 @@ static json_t *session_json(const struct session *s)
 		"text", s->start.target_text, "rate_hz", (int)s->start.rate_hz, "duration_s",
 		(int)s->start.duration_s, "elapsed_ms", (json_int_t)(elapsed / NS_PER_MS), "state",
 		s->is_ended || s->stopped_mono_ns ? "ends" : states[st->state]);
-	json_t *more =
-		json_pack("{s:I,s:I,s:I,s:i,s:i,s:s,s:s,s:I}", "samples", (json_int_t)st->samples,
-			  "lost", (json_int_t)st->lost, "truncated", (json_int_t)st->truncated,
-			  "jvms", (int)st->jvms, "jvms_refused", (int)st->jvms_refused, "refusals",
-			  st->refusals, "event", st->event, "parts", (json_int_t)s->nr_received);
+	json_t *more = json_pack(
+		"{s:I,s:I,s:I,s:i,s:i,s:s,s:s,s:I,s:b}", "samples", (json_int_t)st->samples, "lost",
+		(json_int_t)st->lost, "truncated", (json_int_t)st->truncated, "jvms", (int)st->jvms,
+		"jvms_refused", (int)st->jvms_refused, "refusals", st->refusals, "event", st->event,
+		"parts", (json_int_t)s->nr_received, "kept", !*s->pull_format);
 	json_object_update(o, more);
 	json_decref(more);
 	return o;

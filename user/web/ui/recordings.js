@@ -101,16 +101,16 @@ class Card {
 		this.buttons = el('div', { className: 'buttons' },
 			el('button', { textContent: 'Preview', 'aria-expanded': 'false', on_click: (e) => this.toggle(e.target) }),
 			...(isOperator ? [el('button', { textContent: 'Discard', on_click: () => this.discard() }),
-				this.stopButton = el('button', { className: 'danger', textContent: 'Stop and save', 'aria-keyshortcuts': 's', on_click: () => this.stop() })] : []));
+				this.stopButton = el('button', { className: 'danger', ...(s.kept ? { textContent: 'Stop and save', 'aria-keyshortcuts': 's' } : { textContent: 'Stop' }), on_click: () => this.stop() })] : []));
 		this.box = el('section', { className: 'card recording', 'aria-labelledby': this.title.id },
 			el('div', { className: 'bar' }, el('span', { className: 'red-dot', 'aria-hidden': 'true' }), el('div', { className: 'title' }, this.title, this.what), this.progress, this.facts, this.buttons), this.refusals);
 		$('recordings').append(this.box);
 	}
 
 	update(s) {
-		const total = s.duration_s * 1000, isEnding = s.state === 'ends' || this.isStopping;
+		const total = s.duration_s * 1000, isEnding = this.isEnding = s.state === 'ends' || this.isStopping;
 		this.session = s;
-		this.title.textContent = `${isEnding ? 'Saving' : s.state === 'begins' ? 'Starting' : 'Recording'} ${s.events}`;
+		this.title.textContent = `${!isEnding ? (s.state === 'begins' ? 'Starting' : 'Recording') : s.kept ? 'Saving' : 'Ending'} ${s.events}${s.kept ? '' : ' for a scraper'}`;
 		// A name that nobody gave says the target already.
 		this.what.textContent = [s.name, s.name.startsWith(`${s.events}, `) ? '' : targetText(s.target), s.event || `${s.rate_hz} Hz`, ...jvmsText(s)].filter(Boolean).join(' · ');
 		this.refusals.hidden = !s.jvms_refused;
@@ -129,7 +129,7 @@ class Card {
 
 	// A screen reader hears each state once.
 	tell(state) {
-		const texts = { begins: 'is being started', runs: 'runs', ends: 'is being saved' };
+		const texts = { begins: 'is being started', runs: 'runs', ends: this.session.kept ? 'is being saved' : 'is being ended' };
 		if (this.told !== state)
 			announce(`The recording of ${this.session.events} ${texts[state]}.`);
 		this.told = state;
@@ -184,7 +184,8 @@ export function setSessions(list) {
 	}
 }
 
-export const newest = () => [...cards.values()].pop();
+// One's own that still runs: what scrapers ask for is theirs.
+export const newest = () => [...cards.values()].filter((c) => c.session.kept && !c.isEnding).pop();
 
 export function setUp(mayChange) {
 	isOperator = mayChange;
