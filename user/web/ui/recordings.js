@@ -3,7 +3,7 @@ import { get, post } from './api.js';
 import { $, announce, ask, duration, el, fail, graphFrame, number, plural, targetText } from './dom.js';
 
 const REFRESH_MS = 2000;
-const FAILED_MS = 5000;
+const FAILED_MS = 5000, FAILED_MOST_MS = 60000;
 const cards = new Map(); // by id
 let isOperator = false;
 
@@ -21,6 +21,7 @@ class Preview {
 		this.hash = '';
 		this.path = null;
 		this.seen = 0;
+		this.patience = FAILED_MS;
 		this.isLive = true;
 		const live = el('label', { className: 'check' }, el('input', { type: 'checkbox', checked: true, on_change: (e) => {
 			this.isLive = e.target.checked;
@@ -57,8 +58,16 @@ class Preview {
 		this.next = next;
 		this.nr = nr;
 		this.box.append(next);
-		// A page that fails tells nothing.
-		next.addEventListener('load', () => setTimeout(() => this.next === next && this.show(), FAILED_MS), { once: true });
+		// A page that fails says nothing.
+		next.addEventListener('load', () => setTimeout(() => this.next === next && this.giveUp(), this.patience), { once: true });
+	}
+
+	// What is shown stays, and the next turn tries again. A large page may only be slow, and gets more time.
+	giveUp() {
+		this.next.remove();
+		this.next = null;
+		this.patience = Math.min(2 * this.patience, FAILED_MOST_MS);
+		this.state.textContent = this.frame ? `The profile after ${plural(this.seen, 'part')}. A fresher one could not be shown.` : 'The profile so far could not be shown.';
 	}
 
 	// The new page is ready: it gets the zoom of the old one and takes its place.
