@@ -11,6 +11,7 @@
 #include "base/auto.h"
 #include "jvm/process/words.h"
 #include "recorder/conf.h"
+#include "recorder/continuous.h"
 #include "recorder/governor.h"
 #include "top/service.h"
 
@@ -150,6 +151,35 @@ static void it_goes_off_and_tries_again(void **state)
 	assert_int_equal(governor_rate(&g), 3);
 }
 
+/* This node's samples grow faster than the rate. */
+static void a_rise_that_is_taken_back_delays_the_next(void **state)
+{
+	struct governor g;
+	int nr_changes = 0;
+
+	governor_init(&g, &limits);
+	for (int i = 0; i < 1000; i++)
+		nr_changes += governor_decide(&g, 1000, governor_rate(&g) < 11 ? 40 : 160);
+	assert_in_range(nr_changes, 10, 30);
+}
+
+/* The governor expects the number of samples to follow the rate, whatever the event. */
+static void samples_of_all_events_follow_the_rate(void **state)
+{
+	static const u32 rates[] = { 11, 7, 3 };
+	struct event_options full, less;
+
+	continuous_set_rate(&full, 19);
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
+		u64 hz = rates[i];
+		continuous_set_rate(&less, rates[i]);
+		assert_int_equal(less.freq_hz, hz);
+		assert_int_equal(less.offcpu_min_ns, full.offcpu_min_ns * 19 / hz);
+		assert_int_equal(less.lock_min_ns, full.lock_min_ns * 19 / hz);
+		assert_int_equal(less.alloc_interval, full.alloc_interval * 19 / hz);
+	}
+}
+
 /* Whatever the node does, the budget holds in the long run. */
 static void the_budget_holds_in_the_long_run(void **state)
 {
@@ -201,6 +231,8 @@ int main(void)
 		cmocka_unit_test(the_rate_falls_when_the_budget_is_spent),
 		cmocka_unit_test(the_rate_rises_when_the_next_one_fits),
 		cmocka_unit_test(it_goes_off_and_tries_again),
+		cmocka_unit_test(a_rise_that_is_taken_back_delays_the_next),
+		cmocka_unit_test(samples_of_all_events_follow_the_rate),
 		cmocka_unit_test(the_budget_holds_in_the_long_run),
 		cmocka_unit_test(the_environment_names_the_service),
 	};

@@ -66,14 +66,16 @@ static u64 nr_sampled(const struct stream *s)
 	return now.sampled;
 }
 
-/* At lower rates each sample of another event stands for more, and sums stay right. */
-static void set_rate(struct continuous *c, u32 hz)
+static u64 unit_at(u32 hz, u64 full)
 {
-	u64 less = hz ? (u64)(FULL_HZ / hz) * (FULL_HZ / hz) : 1;
+	return hz ? full * FULL_HZ / hz : full;
+}
 
-	c->sampling.freq_hz = (int)hz;
-	c->sampling.offcpu_min_ns = c->sampling.lock_min_ns = WAIT_MIN_NS * less;
-	c->sampling.alloc_interval = ALLOC_INTERVAL * less;
+void continuous_set_rate(struct event_options *o, u32 hz)
+{
+	o->freq_hz = (int)hz;
+	o->offcpu_min_ns = o->lock_min_ns = unit_at(hz, WAIT_MIN_NS);
+	o->alloc_interval = unit_at(hz, ALLOC_INTERVAL);
 }
 
 static void free_stream(struct stream *s)
@@ -87,7 +89,7 @@ static int start_stream(struct continuous *c, u32 hz)
 {
 	const struct sink_options sink = { .service = services_label, .ctx = c->services };
 
-	set_rate(c, hz);
+	continuous_set_rate(&c->sampling, hz);
 	c->now = (struct stream){ .hz = hz, .targets = targets_new() };
 	c->sampling.targets = c->now.targets;
 	const struct recording_options options = {
@@ -161,7 +163,7 @@ struct continuous *continuous_new(struct node *n, struct services *services,
 	governor_init(&c->governor, &options->limits);
 	c->agent = needs_agents(options) ? AGENT_AUTO : AGENT_NEVER;
 	c->sampling = (struct event_options){ .without_agent = c->agent == AGENT_NEVER };
-	set_rate(c, governor_rate(&c->governor));
+	continuous_set_rate(&c->sampling, governor_rate(&c->governor));
 	if (events_parse(options->events, &c->sampling, &c->events, &why))
 		log_warn("there is no continuous profiling: %s", why.at);
 	else

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/cache_use.h"
+#include "capture/events/events.h"
 #include "recorder/governor.h"
 #include "recorder/outbox.h"
 #include "recorder/readings.h"
@@ -25,6 +26,12 @@ struct continuous_options {
 /* The events that continuous profiling can record. */
 #define CONTINUOUS_EVENTS "cpu, offcpu, alloc and lock"
 bool continuous_events_are_valid(const char *events);
+
+/*
+ * Sets the rate of CPU samples, and the units of other events in inverse proportion: their samples
+ * become as much sparser, each stands for more, and sums stay right.
+ */
+void continuous_set_rate(struct event_options *o, u32 hz);
 
 struct continuous *continuous_new(struct node *n, struct services *services,
 				  const struct continuous_options *options, struct outbox *out);

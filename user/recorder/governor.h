@@ -2,7 +2,9 @@
 /*
  * Chooses the rate of continuous profiling, so that the recorder stays within a budget of CPU time
  * and of samples. It decides once per slice. CPU time that a quiet slice leaves over is saved for
- * GOVERNOR_SLICES: reading the symbols of a new program takes more than one slice's share.
+ * GOVERNOR_SLICES: reading the symbols of a new program takes more than one slice's share. It
+ * expects costs to grow as the rate does; each rise that is taken back doubles the wait for the
+ * next.
  */
 #pragma once
 
@@ -21,6 +23,8 @@ struct governor {
 	s64 saved_ppm;       /* of CPU time, in ppm of a slice; negative: overspent */
 	u32 nr_over, nr_fit; /* slices in a row over the budget; in which the next rate would fit */
 	u32 nr_same;         /* slices since the rate changed, which itself takes CPU time */
+	u32 fit_slices;      /* nr_fit before it rises */
+	bool has_risen;      /* at the last change */
 	char why[256];       /* why the rate is lower than the first; "" if it is the first */
 };
 
