@@ -18,6 +18,7 @@
 #include "base/time.h"
 #include "capture/kernel/privilege.h"
 #include "capture/node.h"
+#include "capture/node_state.h"
 #include "capture/recording.h"
 #include "java.h"
 #include "jvm/attach/detach.h"
@@ -229,6 +230,22 @@ static u64 take_all(const struct test_recording *t, pid_t pid)
 	u32 nr_cuts = 0;
 
 	return take_cuts(t, pid, &nr_cuts);
+}
+
+static void a_node_without_records_ticks_slowly_unless_someone_waits(void **state)
+{
+	struct world *w = world_of(state);
+	struct test_recording t;
+	int busy_ms = node_tick_ms(w->node);
+
+	w->node->nr_idle_turns = 1000;
+	int idle_ms = node_tick_ms(w->node);
+	assert_true(idle_ms > busy_ms);
+	begin(w, &t, 0, 1);
+	w->node->nr_idle_turns = 1000;
+	assert_true(node_tick_ms(w->node) < idle_ms);
+	stop(w, &t);
+	fini(&t);
 }
 
 static void every_sample_is_in_one_cut(void **state)
@@ -544,6 +561,7 @@ static void allocations_count_once_when_a_detached_agent_comes_back(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		recording_test(a_node_without_records_ticks_slowly_unless_someone_waits),
 		recording_test(every_sample_is_in_one_cut),
 		recording_test(no_cut_begins_after_the_end),
 		recording_test(samples_by_a_period_have_no_rate),

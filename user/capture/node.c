@@ -317,15 +317,15 @@ static bool any_begins(const struct node *n)
 }
 
 /*
- * Nothing happens on the node, and nobody waits for a sample. A new program ends the wait: it maps
- * its code (node_fd).
+ * Nothing happens on the node, and nobody waits for a sample, if only because nothing is recorded.
+ * A new program ends the wait: it maps its code (node_fd).
  */
 static bool is_idle(const struct node *n)
 {
 	vec_each(r, &n->recordings)
 		if (!(*r)->options.may_lag || (*r)->options.agent != AGENT_NEVER)
 			return false;
-	return n->recordings.nr && n->nr_idle_turns >= IDLE_TURNS;
+	return n->nr_idle_turns >= IDLE_TURNS;
 }
 
 /* Classes must be named before they are unloaded. */
