@@ -34,7 +34,7 @@
 #define URGENT_NS         (5 * NS_PER_MS)
 #define BEHIND_BYTES      (1u << 20) /* of records not yet taken in */
 #define POLL_NS           (50 * NS_PER_MS)
-#define FOLLOW_CPUS_NS    NS_PER_SEC
+#define FOLLOW_NS         NS_PER_SEC
 #define WAIT_START_NS     (500 * NS_PER_MS) /* for workers, before sampling begins */
 #define WAIT_TICK_NS      (20 * NS_PER_MS)  /* and in each tick while it samples */
 #define KEEP_EXITED_NS    (AGENT_PENDING_NS + 2 * NS_PER_SEC)
@@ -352,12 +352,13 @@ static void warn_of_runtimes(struct node *n)
 			       : "record as the owner of its socket, usually root");
 }
 
-/* Follows CPUs, control groups and other things that change slowly. */
+/* Once a second: forgets ended processes, follows CPUs, groups and whatever else changes slowly. */
 static void follow(struct node *n, u64 now_ns)
 {
-	if (now_ns - n->followed_ns <= FOLLOW_CPUS_NS)
+	if (now_ns - n->followed_ns <= FOLLOW_NS)
 		return;
 	n->followed_ns = now_ns;
+	processes_reap(n->processes, now_ns - KEEP_EXITED_NS, forget_process, n);
 	rights_watch(n->rights);
 	warn_of_runtimes(n);
 	vec_each(r, &n->recordings)
@@ -402,7 +403,6 @@ void node_tick(struct node *n)
 	workers_set_patience(n->workers, begins ? 0 : WAIT_TICK_NS);
 	workers_poll(n->workers);
 	take_in(n);
-	processes_reap(n->processes, now_ns - KEEP_EXITED_NS, forget_process, n);
 	follow(n, now_ns);
 	sweep_if_full(n);
 	step(n);
