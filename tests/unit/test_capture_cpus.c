@@ -11,7 +11,9 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/time.h"
 #include "capture/kernel/cpus.c"
+#include "capture/kernel/hotplug.h"
 #include "capture/kernel/sideband.h"
 
 /* Counts instead of attaching, which takes a loaded program. */
@@ -152,6 +154,32 @@ static void a_ring_whose_cpu_went_off_and_on_unseen_is_replaced(void **state)
 	sideband_close(s);
 }
 
+/* The looks in that time, one chance a second. */
+static int nr_looks(struct hotplug *h, const char *online, u64 *now_s, u64 slept_s, u64 nr_s)
+{
+	int nr = 0;
+
+	for (u64 end_s = *now_s + nr_s; *now_s < end_s; ++*now_s)
+		nr += hotplug_needs_look(h, online, *now_s * NS_PER_SEC,
+					 (*now_s + slept_s) * NS_PER_SEC);
+	return nr;
+}
+
+static void cpus_are_looked_at_when_something_may_have_changed(void **state)
+{
+	struct hotplug h = { 0 };
+	u64 now_s = 1000;
+
+	assert_int_equal(nr_looks(&h, "0-3", &now_s, 50, 5), 2);
+	assert_int_equal(nr_looks(&h, "0-3", &now_s, 50, 5), 0);
+	assert_int_equal(nr_looks(&h, "0-2", &now_s, 50, 5), 2); /* a CPU went offline */
+	assert_int_equal(nr_looks(&h, "0-3", &now_s, 50, 5), 2); /* and came back */
+	assert_int_equal(nr_looks(&h, "0-3", &now_s, 57, 5), 2); /* a suspend */
+	assert_int_equal(nr_looks(&h, NULL, &now_s, 57, 5), 0);
+	assert_int_equal(nr_looks(&h, "0-3", &now_s, 57, 300), 20);
+	hotplug_fini(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +187,7 @@ int main(void)
 		cmocka_unit_test(a_cpu_that_went_off_and_on_unseen_is_sampled_again),
 		cmocka_unit_test(events_that_do_not_run_yet_are_left_alone),
 		cmocka_unit_test(a_ring_whose_cpu_went_off_and_on_unseen_is_replaced),
+		cmocka_unit_test(cpus_are_looked_at_when_something_may_have_changed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/events/hook_fallback.h"
+#include "capture/kernel/cpulist.h"
 #include "capture/kernel/descriptors.h"
 #include "capture/kernel/privilege.h"
 #include "capture/kernel/programs.h"
@@ -352,6 +353,18 @@ static void warn_of_runtimes(struct node *n)
 			       : "record as the owner of its socket, usually root");
 }
 
+static void follow_cpus(struct node *n)
+{
+	auto_free char *online = cpulist_online_text();
+
+	if (!hotplug_needs_look(&n->hotplug, online, time_mono_ns(), time_boot_ns()))
+		return;
+	vec_each(r, &n->recordings)
+		sources_follow((*r)->sources);
+	if (sideband_follow(n->sideband))
+		processes_distrust(n->processes);
+}
+
 /* Once a second: forgets ended processes, follows CPUs, groups and whatever else changes slowly. */
 static void follow(struct node *n, u64 now_ns)
 {
@@ -363,8 +376,7 @@ static void follow(struct node *n, u64 now_ns)
 	warn_of_runtimes(n);
 	vec_each(r, &n->recordings)
 		recording_follow(*r);
-	if (sideband_follow(n->sideband))
-		processes_distrust(n->processes);
+	follow_cpus(n);
 	if (now_ns - n->swept_ns < SWEEP_NS)
 		return;
 	n->swept_ns = now_ns;
@@ -432,6 +444,7 @@ void node_free(struct node *n)
 	containers_free(n->containers);
 	cgroup_bound_free(n->bound);
 	frames_free(n->frames);
+	hotplug_fini(&n->hotplug);
 	rights_free(n->rights);
 	workers_free(n->workers);
 	if (n->timing_fd >= 0)

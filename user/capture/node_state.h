@@ -2,6 +2,7 @@
 /* The state that recordings share. Private to capture/node.h and capture/recording.h. */
 #pragma once
 
+#include "capture/kernel/hotplug.h"
 #include "capture/kernel/node_programs.h"
 #include "capture/kernel/priority.h"
 #include "capture/kernel/receiver.h"
@@ -49,6 +50,7 @@ struct node {
 	u64 turn_ns;               /* when the last turn began to receive */
 	u32 nr_idle_turns;         /* in a row, without any record */
 	struct wakes wakes;
+	struct hotplug hotplug;
 	struct memory_limit memory;
 	bool has_warned_of_runtimes;
 };

@@ -152,7 +152,6 @@ void recording_step(struct recording *r)
 void recording_follow(struct recording *r)
 {
 	samples_judge_ended(&r->samples);
-	sources_follow(r->sources);
 	targets_follow(r->options.targets);
 	r->has_new_targets =
 		sources_are_placed(r->sources) && targets_may_change(r->options.targets);

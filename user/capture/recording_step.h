@@ -7,5 +7,5 @@ struct recording;
 /* Advances the recording. Call it after everything that had arrived was taken in. */
 void recording_step(struct recording *r);
 
-/* Follows CPUs and control groups; call it once a second. */
+/* Follows control groups and leaks; call it once a second. */
 void recording_follow(struct recording *r);

@@ -8,7 +8,9 @@
 #include "base/auto.h"
 #include "base/file.h"
 
-#define CPU_MAX 65536
+#define CPU_MAX  65536
+#define LIST_MAX (1 << 16)
+#define SYSFS    "/sys/devices/system/cpu/"
 
 int cpulist_parse(const char *text, cpulist *out)
 {
@@ -42,18 +44,26 @@ static int read_list(const char *path, cpulist *out)
 	auto_free char *text = NULL;
 	size_t len;
 
-	int err = file_read(path, 1 << 16, &text, &len);
+	int err = file_read(path, LIST_MAX, &text, &len);
 	return err ?: cpulist_parse(text, out);
 }
 
 int cpulist_online(cpulist *out)
 {
-	return read_list("/sys/devices/system/cpu/online", out);
+	return read_list(SYSFS "online", out);
 }
 
 int cpulist_present(cpulist *out)
 {
-	return read_list("/sys/devices/system/cpu/present", out);
+	return read_list(SYSFS "present", out);
+}
+
+char *cpulist_online_text(void)
+{
+	char *text = NULL;
+	size_t len;
+
+	return file_read(SYSFS "online", LIST_MAX, &text, &len) ? NULL : text;
 }
 
 void cpulist_text(const cpulist *list, struct str *out)

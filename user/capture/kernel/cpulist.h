@@ -15,6 +15,10 @@ int cpulist_parse(const char *text, cpulist *out);
 int cpulist_online(cpulist *out);
 int cpulist_present(cpulist *out);
 
+/* The list of online CPUs as the kernel writes it; NULL if it is unreadable. The caller frees it.
+ */
+char *cpulist_online_text(void);
+
 /* Appends the list as text, "0-3,8". */
 void cpulist_text(const cpulist *list, struct str *out);
 
