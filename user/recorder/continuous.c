@@ -343,6 +343,17 @@ static void end_slice(struct continuous *c, u64 now_ns)
 		decide(c, now_ns);
 }
 
+/* The recording was started, but its events were not. */
+static void take_failure(struct continuous *c, u64 now_ns)
+{
+	if (!c->now.recording || recording_state(c->now.recording) != RECORDING_DONE)
+		return;
+	c->err = recording_error(c->now.recording);
+	c->retry_ns = now_ns + RETRY_NS;
+	c->sampled = 0;
+	free_stream(&c->now);
+}
+
 void continuous_tick(struct continuous *c, u64 now_ns)
 {
 	take_cuts(c, &c->ended);
@@ -354,6 +365,7 @@ void continuous_tick(struct continuous *c, u64 now_ns)
 		return;
 	if (!c->ended.recording)
 		take_cuts(c, &c->now);
+	take_failure(c, now_ns);
 	end_slice(c, now_ns);
 	if (!c->now.recording && governor_rate(&c->governor) && c->retry_ns &&
 	    now_ns >= c->retry_ns)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Continuous profiling on a recorder whose recordings are made up. */
+#include "test.h"
+
+#include "capture/recording.h"
+
+#define FAKES_MAX 8
+
+struct recording {
+	enum recording_state state;
+	int error;
+	bool was_stopped, was_freed;
+};
+
+static struct recording fakes[FAKES_MAX];
+static u32 nr_fakes;
+static u64 sampled;
+
+static struct recording *fake_new(struct node *n, const struct recording_options *options)
+{
+	assert_true(nr_fakes < FAKES_MAX);
+	return &fakes[nr_fakes++];
+}
+
+static struct sink *fake_add_sink(struct recording *r, const struct sink_options *options)
+{
+	return NULL;
+}
+
+static int fake_start(struct recording *r)
+{
+	return 0;
+}
+
+static enum recording_state fake_state(const struct recording *r)
+{
+	return r->state;
+}
+
+static int fake_error(const struct recording *r)
+{
+	return r->error;
+}
+
+static void fake_stop(struct recording *r)
+{
+	r->was_stopped = true;
+	r->state = RECORDING_ENDS;
+}
+
+static void fake_free(struct recording *r)
+{
+	if (r)
+		r->was_freed = true;
+}
+
+static int fake_cut(struct recording *r, struct sink *k)
+{
+	return 0;
+}
+
+static struct cut *fake_take_cut(struct recording *r, struct sink *k)
+{
+	return NULL;
+}
+
+static void fake_progress(const struct recording *r, struct recording_progress *out)
+{
+	*out = (struct recording_progress){ .sampled = sampled };
+}
+
+static u64 fake_cpu_ns(const struct node *n)
+{
+	return 0;
+}
+
+#define recording_new	   fake_new
+#define recording_add_sink fake_add_sink
+#define recording_start	   fake_start
+#define recording_state(r)	     fake_state(r) /* also the name of an enum */
+#define recording_error	   fake_error
+#define recording_stop	   fake_stop
+#define recording_free	   fake_free
+#define recording_cut	   fake_cut
+#define recording_take_cut fake_take_cut
+#define recording_progress(r, out) fake_progress(r, out) /* and of a struct */
+#define node_cpu_ns	   fake_cpu_ns
+#include "recorder/continuous.c"
+
+static struct continuous *begin(void)
+{
+	const struct continuous_options options = { .events = "cpu",
+						    .limits = { .cpu_ppm = PPM,
+								.samples_s = 1000 } };
+
+	memset(fakes, 0, sizeof(fakes));
+	nr_fakes = 0;
+	sampled = 0;
+	struct continuous *c = continuous_new(NULL, NULL, &options, NULL);
+	assert_int_equal(nr_fakes, 1);
+	return c;
+}
+
+static struct control_node report(const struct continuous *c)
+{
+	struct control_node out = { 0 };
+
+	continuous_report(c, &out);
+	return out;
+}
+
+static void a_recording_whose_events_do_not_start_is_started_again(void **state)
+{
+	struct continuous *c = begin();
+	u64 now_ns = time_mono_ns();
+
+	continuous_tick(c, now_ns);
+	assert_int_equal(report(c).continuous_hz, 19);
+	fakes[0].state = RECORDING_DONE;
+	fakes[0].error = -EMFILE;
+	continuous_tick(c, now_ns);
+	assert_true(fakes[0].was_freed);
+	assert_int_equal(report(c).continuous_hz, 0);
+	assert_non_null(strstr(report(c).continuous_why, strerror(EMFILE)));
+	continuous_tick(c, now_ns + RETRY_NS);
+	assert_int_equal(nr_fakes, 2);
+	assert_int_equal(report(c).continuous_hz, 19);
+	assert_string_equal(report(c).continuous_why, "");
+	continuous_free(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_recording_whose_events_do_not_start_is_started_again),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
