@@ -14,7 +14,7 @@ struct recording {
 
 static struct recording fakes[FAKES_MAX];
 static u32 nr_fakes;
-static u64 sampled;
+static u64 nr_fake_samples;
 
 static struct recording *fake_new(struct node *n, const struct recording_options *options)
 {
@@ -45,7 +45,8 @@ static int fake_error(const struct recording *r)
 static void fake_stop(struct recording *r)
 {
 	r->was_stopped = true;
-	r->state = RECORDING_ENDS;
+	if (r->state < RECORDING_ENDS)
+		r->state = RECORDING_ENDS;
 }
 
 static void fake_free(struct recording *r)
@@ -66,7 +67,7 @@ static struct cut *fake_take_cut(struct recording *r, struct sink *k)
 
 static void fake_progress(const struct recording *r, struct recording_progress *out)
 {
-	*out = (struct recording_progress){ .sampled = sampled };
+	*out = (struct recording_progress){ .sampled = nr_fake_samples };
 }
 
 static u64 fake_cpu_ns(const struct node *n)
@@ -74,28 +75,28 @@ static u64 fake_cpu_ns(const struct node *n)
 	return 0;
 }
 
-#define recording_new	   fake_new
-#define recording_add_sink fake_add_sink
-#define recording_start	   fake_start
-#define recording_state(r)	     fake_state(r) /* also the name of an enum */
-#define recording_error	   fake_error
-#define recording_stop	   fake_stop
-#define recording_free	   fake_free
-#define recording_cut	   fake_cut
-#define recording_take_cut fake_take_cut
+#define recording_new              fake_new
+#define recording_add_sink         fake_add_sink
+#define recording_start            fake_start
+#define recording_state(r)         fake_state(r) /* also the name of an enum */
+#define recording_error            fake_error
+#define recording_stop             fake_stop
+#define recording_free             fake_free
+#define recording_cut              fake_cut
+#define recording_take_cut         fake_take_cut
 #define recording_progress(r, out) fake_progress(r, out) /* and of a struct */
-#define node_cpu_ns	   fake_cpu_ns
+#define node_cpu_ns                fake_cpu_ns
 #include "recorder/continuous.c"
 
 static struct continuous *begin(void)
 {
-	const struct continuous_options options = { .events = "cpu",
-						    .limits = { .cpu_ppm = PPM,
-								.samples_s = 1000 } };
+	const struct continuous_options options = {
+		.events = "cpu", .limits = { .cpu_ppm = PPM, .samples_s = 1000 }
+	};
 
 	memset(fakes, 0, sizeof(fakes));
 	nr_fakes = 0;
-	sampled = 0;
+	nr_fake_samples = 0;
 	struct continuous *c = continuous_new(NULL, NULL, &options, NULL);
 	assert_int_equal(nr_fakes, 1);
 	return c;
@@ -129,10 +130,47 @@ static void a_recording_whose_events_do_not_start_is_started_again(void **state)
 	continuous_free(c);
 }
 
+/* Until the governor has lowered the rate. */
+static void fall(struct continuous *c, u64 *now_ns)
+{
+	while (nr_fakes == 1) {
+		*now_ns += SLICE_NS;
+		c->border_ns = 0;
+		nr_fake_samples += 2000 * SLICE_NS / NS_PER_SEC;
+		continuous_tick(c, *now_ns);
+	}
+}
+
+static void both_recordings_of_a_change_end_in_their_order(void **state)
+{
+	struct continuous *c = begin();
+	u64 now_ns = time_mono_ns();
+
+	fakes[0].state = fakes[1].state = RECORDING_RUNS;
+	fall(c, &now_ns);
+	assert_true(fakes[0].was_stopped);
+	assert_false(fakes[1].was_stopped);
+	continuous_stop(c);
+	assert_true(fakes[1].was_stopped);
+	fakes[1].state = RECORDING_DONE;
+	continuous_tick(c, now_ns);
+	assert_false(fakes[1].was_freed); /* its cuts come second */
+	assert_false(continuous_has_ended(c));
+	fakes[0].state = RECORDING_DONE;
+	continuous_tick(c, now_ns);
+	assert_true(fakes[0].was_freed);
+	assert_false(continuous_has_ended(c));
+	continuous_tick(c, now_ns);
+	assert_true(fakes[1].was_freed);
+	assert_true(continuous_has_ended(c));
+	continuous_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recording_whose_events_do_not_start_is_started_again),
+		cmocka_unit_test(both_recordings_of_a_change_end_in_their_order),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -361,6 +361,8 @@ void continuous_tick(struct continuous *c, u64 now_ns)
 		take_cuts(c, &c->ended);
 		free_stream(&c->ended);
 	}
+	if (c->is_stopping && !c->ended.recording)
+		end_stream(c);
 	if (c->is_stopping || !c->events.list.nr)
 		return;
 	if (!c->ended.recording)
@@ -400,11 +402,13 @@ void continuous_each_cache(const struct continuous *c, cache_use_fn visit, void 
 void continuous_stop(struct continuous *c)
 {
 	c->is_stopping = true;
+	if (c->now.recording)
+		recording_stop(c->now.recording);
 	if (!c->ended.recording)
 		end_stream(c);
 }
 
 bool continuous_has_ended(const struct continuous *c)
 {
-	return !c->ended.recording;
+	return !c->ended.recording && !c->now.recording;
 }
