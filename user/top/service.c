@@ -17,6 +17,7 @@ struct service {
 	u64 program_ns; /* of the process when it was read: exec makes another program */
 	char *name, *main;
 	const struct container *container; /* whose name it was read with */
+	bool awaits_name;                  /* of the container, which was unknown */
 	bool is_used;
 };
 
@@ -83,6 +84,7 @@ static void read_service(struct services *all, struct process *p, struct service
 	words_read(p->id, p->is_jvm ? WORDS_ARGS | WORDS_ENVIRON : WORDS_ENVIRON, &w);
 	s->name = w.environ ? words_service(w.environ, w.environ_len) : NULL;
 	s->main = main_of(&w) ?: words_clean(p->comm);
+	s->awaits_name = !s->name && s->container && !*s->container->name;
 	if (!s->name && s->container && *s->container->name)
 		s->name = words_clean(s->container->name);
 	if (!s->name || !*s->name) {
@@ -96,6 +98,16 @@ static bool is_old(const struct service *s, const struct process *p)
 {
 	return !process_id_same(s->id, p->id) || s->program_ns != p->program_ns ||
 	       (p->container && s->container != p->container);
+}
+
+/* The name of a container may be found after the container. */
+static void take_late_name(struct service *s, const struct process *p)
+{
+	if (!s->awaits_name || !p->container || !*p->container->name)
+		return;
+	free(s->name);
+	s->name = words_clean(p->container->name);
+	s->awaits_name = false;
 }
 
 static struct service *find(struct services *all, struct process *p)
@@ -114,6 +126,7 @@ static struct service *find(struct services *all, struct process *p)
 		s->id = p->id;
 		read_service(all, p, s);
 	}
+	take_late_name(s, p);
 	s->is_used = true;
 	return s;
 }
