@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -104,33 +105,97 @@ static u32 nr_fired(int sock, char why[256])
 	return nr;
 }
 
-/* Samples are counted with each slice, every ten seconds; rules are judged every second. */
-static void a_rule_on_lost_samples_holds_between_slices(void **state)
+/* Triggers with a channel. */
+struct world {
+	struct redaction *redaction;
+	struct outbox out;
+	struct triggers *t;
+	int receiver;
+};
+
+static void use(struct world *w, const char *rule)
 {
-	struct redaction *redaction = redaction_new();
-	struct outbox out = { .redaction = redaction };
-	struct triggers *t = triggers_new(NULL);
 	struct str why = { 0 };
-	char fired[256] = "";
 	struct conf c;
+
+	assert_int_equal(conf_parse(rule, &c, &why), 0);
+	triggers_use(w->t, &c);
+}
+
+static int make_world(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
 	int ends[2];
 
-	assert_int_equal(
-		conf_parse("trigger = drops: lost > 5 for 30 in node record cpu 30", &c, &why), 0);
-	triggers_use(t, &c);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
-	out.sock = ends[0];
-	for (u64 s = 1; s < 35; s++)
-		triggers_tick(t, (100 + s) * NS_PER_SEC, 100 * (s / 10), 100 * (s / 10), &out);
-	assert_int_equal(nr_fired(ends[1], fired), 0);
-	for (u64 s = 35; s < 50; s++)
-		triggers_tick(t, (100 + s) * NS_PER_SEC, 100 * (s / 10), 100 * (s / 10), &out);
-	assert_int_equal(nr_fired(ends[1], fired), 1);
+	w->redaction = redaction_new();
+	w->out = (struct outbox){ .redaction = w->redaction, .sock = ends[0] };
+	w->receiver = ends[1];
+	w->t = triggers_new(NULL);
+	*state = w;
+	return 0;
+}
+
+static int free_world(void **state)
+{
+	struct world *w = *state;
+
+	triggers_free(w->t);
+	outbox_fini(&w->out);
+	redaction_free(w->redaction);
+	close(w->receiver);
+	free(w);
+	return 0;
+}
+
+/* Half of the samples are lost. They are counted with each slice, every ten seconds. */
+static u32 nr_fired_in(struct world *w, u64 from_s, u64 to_s, char why[256])
+{
+	for (u64 s = from_s; s < to_s; s++)
+		triggers_tick(w->t, (100 + s) * NS_PER_SEC, 100 * (s / 10), 100 * (s / 10),
+			      &w->out);
+	return nr_fired(w->receiver, why);
+}
+
+#define DROPS "trigger = drops: lost > 5 for 30 in node record cpu 30 cooldown 60"
+
+/* Rules are judged every second. */
+static void a_rule_on_lost_samples_holds_between_slices(void **state)
+{
+	struct world *w = *state;
+	char fired[256] = "";
+
+	use(w, DROPS);
+	assert_int_equal(nr_fired_in(w, 1, 35, fired), 0);
+	assert_int_equal(nr_fired_in(w, 35, 50, fired), 1);
 	assert_string_equal(fired, "lost 50 % of the samples lost, over 5 for 30 s, in the node");
-	triggers_free(t);
-	outbox_fini(&out);
-	redaction_free(redaction);
-	close(ends[1]);
+}
+
+static void a_rule_that_is_read_again_goes_on(void **state)
+{
+	struct world *w = *state;
+	char fired[256];
+
+	use(w, DROPS);
+	assert_int_equal(nr_fired_in(w, 1, 20, fired), 0);
+	use(w, DROPS);
+	assert_int_equal(nr_fired_in(w, 20, 50, fired), 1);
+	use(w, DROPS);
+	assert_int_equal(nr_fired_in(w, 50, 95, fired), 0); /* it rests */
+	assert_int_equal(nr_fired_in(w, 95, 130, fired), 1);
+}
+
+static void the_quota_of_a_rule_outlasts_a_change_of_its_condition(void **state)
+{
+	struct world *w = *state;
+	char fired[256];
+
+	use(w, DROPS " quota 1");
+	assert_int_equal(nr_fired_in(w, 1, 50, fired), 1);
+	use(w, "trigger = drops: lost > 6 for 1 in node record cpu 30 cooldown 1 quota 1");
+	assert_int_equal(nr_fired_in(w, 50, 200, fired), 0);
+	use(w, "trigger = others: lost > 6 for 1 in node record cpu 30 quota 1");
+	assert_int_equal(nr_fired_in(w, 200, 250, fired), 1);
 }
 
 static void the_kernels_files_are_read(void **state)
@@ -148,13 +213,17 @@ static void the_kernels_files_are_read(void **state)
 	assert_false(trigger_pressure("some avg10=101", &v));
 }
 
+#define test_in_world(test) cmocka_unit_test_setup_teardown(test, make_world, free_world)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_rule_has_defaults_for_what_it_does_not_say),
 		cmocka_unit_test(a_wrong_rule_is_refused_with_its_line_and_reason),
 		cmocka_unit_test(values_are_what_grew_between_two_readings),
-		cmocka_unit_test(a_rule_on_lost_samples_holds_between_slices),
+		test_in_world(a_rule_on_lost_samples_holds_between_slices),
+		test_in_world(a_rule_that_is_read_again_goes_on),
+		test_in_world(the_quota_of_a_rule_outlasts_a_change_of_its_condition),
 		cmocka_unit_test(the_kernels_files_are_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

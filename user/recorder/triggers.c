@@ -55,29 +55,52 @@ struct triggers *triggers_new(struct node *n)
 	return t;
 }
 
-static void drop_rules(struct triggers *t)
+static void fini_rules(struct triggers *t)
 {
 	vec_each(w, &t->rules)
 		vec_fini(&w->subjects);
-	t->rules.nr = 0;
+	vec_fini(&t->rules);
 }
 
 void triggers_free(struct triggers *t)
 {
 	if (!t)
 		return;
-	drop_rules(t);
-	vec_fini(&t->rules);
+	fini_rules(t);
 	free(t);
+}
+
+static bool has_same_condition(const struct trigger_rule *a, const struct trigger_rule *b)
+{
+	return a->what == b->what && a->where == b->where && a->limit == b->limit &&
+	       !strcmp(a->where_text, b->where_text);
+}
+
+/* `old` had the same name. */
+static void inherit(struct watched *w, struct watched *old)
+{
+	w->rests_until_ns = old->rests_until_ns;
+	w->day_ns = old->day_ns;
+	w->nr_today = old->nr_today;
+	if (!has_same_condition(&w->rule, &old->rule))
+		return;
+	w->subjects = old->subjects;
+	old->subjects = (typeof(old->subjects)){ 0 };
 }
 
 void triggers_use(struct triggers *t, const struct conf *c)
 {
-	drop_rules(t);
+	struct triggers old = *t;
+
+	t->rules = (typeof(t->rules)){ 0 };
 	for (u32 i = 0; i < c->nr_triggers; i++) {
-		const struct watched w = { .rule = c->triggers[i] };
+		struct watched w = { .rule = c->triggers[i] };
+		vec_each(o, &old.rules)
+			if (!strcmp(o->rule.name, w.rule.name))
+				inherit(&w, o);
 		vec_push(&t->rules, w);
 	}
+	fini_rules(&old);
 }
 
 static struct subject *find_subject(struct watched *w, u64 key)

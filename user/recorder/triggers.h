@@ -15,7 +15,10 @@ struct triggers;
 struct triggers *triggers_new(struct node *n);
 void triggers_free(struct triggers *t);
 
-/* Other rules: all begin anew. */
+/*
+ * Other rules. One whose name is known keeps its quota and its rest; with the same condition it
+ * also goes on with what it has seen.
+ */
 void triggers_use(struct triggers *t, const struct conf *c);
 
 /* `sampled` and `lost` count the samples of continuous profiling so far. */
