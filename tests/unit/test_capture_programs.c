@@ -2,8 +2,11 @@
 #include "test.h"
 
 #include <errno.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/auto.h"
+#include "capture/kernel/load.h"
 #include "capture/kernel/node_programs.h"
 #include "capture/kernel/programs.h"
 
@@ -29,10 +32,31 @@ static void a_program_that_no_event_chose_cannot_be_attached(void **state)
 	node_programs_free(node);
 }
 
+static void the_time_of_the_nodes_programs_counts(void **state)
+{
+	const struct node_programs_options own = { .tables = { 2, 1, 1 }, .ring_bytes = 4096 };
+	struct node_programs *node;
+
+	if (geteuid() != 0)
+		skip_because("loading BPF programs needs to be root");
+	auto_close int timing_fd = load_timing_open();
+	if (timing_fd < 0 || node_programs_load(&own, &node))
+		skip_because("no BPF programs can be loaded or timed here");
+	assert_int_equal(node_programs_run_ns(node), 0);
+	assert_int_equal(node_programs_attach(node), 0);
+	pid_t child = fork();
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	assert_true(node_programs_run_ns(node) > 0);
+	node_programs_free(node);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_that_no_event_chose_cannot_be_attached),
+		cmocka_unit_test(the_time_of_the_nodes_programs_counts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -308,6 +308,16 @@ static void a_killed_reader_is_replaced(void **state)
 	assert_int_equal(mem_reader_nr_direct(), 0);
 }
 
+static void the_time_of_readers_counts(void **state)
+{
+	char buf[6];
+	pid_t reader;
+
+	read_apart(&reader);
+	for (u64 before = mem_readers_worked_ns(); mem_readers_worked_ns() <= before;)
+		assert_int_equal(mem_read(m, addr(pages), buf, 6), 0);
+}
+
 /* Its answer comes after the read for which it was asked. */
 static void a_late_reader_serves_later_reads(void **state)
 {
@@ -387,6 +397,7 @@ int main(void)
 		TEST(another_start_is_another_process),
 		TEST(symbols_of_an_image_in_memory_agree_with_the_linker),
 		TEST(a_killed_reader_is_replaced),
+		TEST(the_time_of_readers_counts),
 		TEST(a_late_reader_serves_later_reads),
 		TEST(a_job_that_does_not_fit_is_refused),
 		TEST(a_killed_forker_does_not_stop_reading),

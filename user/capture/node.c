@@ -14,8 +14,8 @@
 #include "capture/events/hook_fallback.h"
 #include "capture/kernel/cpulist.h"
 #include "capture/kernel/descriptors.h"
+#include "capture/kernel/load.h"
 #include "capture/kernel/privilege.h"
-#include "capture/kernel/programs.h"
 #include "capture/node_apply.h"
 #include "capture/node_state.h"
 #include "capture/parsers.h"
@@ -54,7 +54,7 @@ static void limit_rights(struct node *n)
 		err = parsers_new(&n->workers);
 	if (mem_read_apart())
 		log_warn("memory of processes is read by the recorder itself, without a deadline");
-	n->timing_fd = n->options.times_programs ? programs_timing_open() : -1;
+	n->timing_fd = n->options.times_programs ? load_timing_open() : -1;
 	if (!n->options.keeps_rights)
 		n->rights = rights_limit(&n->options);
 	rights_await(n->rights);
@@ -536,8 +536,11 @@ const char *node_jvm_release(const struct node *n, const struct process *p)
 
 u64 node_cpu_ns(const struct node *n)
 {
-	u64 sum = time_process_ns(0) + workers_usage(n->workers).worked_ns + n->past_run_ns;
+	u64 sum = time_process_ns(0) + mem_readers_worked_ns() +
+		  workers_usage(n->workers).worked_ns + n->past_run_ns;
 
+	if (n->bpf)
+		sum += node_programs_run_ns(n->bpf);
 	vec_each(r, &n->recordings)
 		sum += recording_run_ns(*r);
 	return sum;

@@ -85,8 +85,9 @@ struct hotspot *node_jvm(const struct node *n, const struct process *p);
 const char *node_jvm_release(const struct node *n, const struct process *p);
 
 /*
- * The CPU time of this process and its workers, and the run time of all recordings' BPF programs,
- * so far. Needs times_programs. Other processes of the recorder are left out.
+ * The CPU time of this process, its workers and the processes that read memory, and the run time of
+ * all its BPF programs, so far. Needs times_programs. Left out are the processes that attach agents
+ * and open files, and all of the web process. It may fall when a process is replaced.
  */
 u64 node_cpu_ns(const struct node *n);
 

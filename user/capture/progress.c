@@ -68,11 +68,7 @@ static void add_agents(const struct recording *r, struct recording_progress *out
 
 u64 recording_run_ns(const struct recording *r)
 {
-	struct sampling_cost cost = { 0 };
-
-	if (r->bpf)
-		programs_measured(r->bpf, &cost);
-	return cost.run_ns;
+	return r->bpf ? programs_run_ns(r->bpf) : 0;
 }
 
 void recording_progress(const struct recording *r, struct recording_progress *out)

@@ -94,3 +94,6 @@ struct mem_left_out {
 };
 
 const struct mem_left_out *mem_left_out(void);
+
+/* The CPU time of the processes that read, so far; it falls when one ends. */
+u64 mem_readers_worked_ns(void);

@@ -459,3 +459,16 @@ const struct mem_left_out *mem_left_out(void)
 {
 	return &readers.left_out;
 }
+
+u64 mem_readers_worked_ns(void)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; readers.slots && i <= LEFT_MAX; i++) {
+		const struct reader *r = &readers.slots[i];
+		u32 state = state_of(r);
+		if (state != IDLE && state != RETURNED)
+			sum += time_process_ns(r->pid);
+	}
+	return sum;
+}

@@ -64,3 +64,24 @@ void load_sum_counters(const struct bpf_map *map, u32 first, u64 *sums, u32 nr)
 			sums[i] += per_cpu[cpu];
 	}
 }
+
+int load_timing_open(void)
+{
+	return bpf_enable_stats(BPF_STATS_RUN_TIME);
+}
+
+u64 load_run_ns(const struct bpf_object *o)
+{
+	struct bpf_program *p;
+	u64 sum = 0;
+
+	bpf_object__for_each_program(p, o)
+	{
+		struct bpf_prog_info info = { 0 };
+		u32 len = sizeof(info);
+		int fd = bpf_program__fd(p); /* negative: not loaded */
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &len))
+			sum += info.run_time_ns;
+	}
+	return sum;
+}

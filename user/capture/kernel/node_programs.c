@@ -121,3 +121,8 @@ u64 node_programs_nr_lost(const struct node_programs *n)
 	load_sum_counters(n->skel->maps.stats, STAT_EVENT_LOST, &nr, 1);
 	return nr;
 }
+
+u64 node_programs_run_ns(const struct node_programs *n)
+{
+	return load_run_ns(n->skel->obj);
+}

@@ -40,3 +40,6 @@ struct remote_fds node_programs_remote(const struct node_programs *n);
 
 /* The number of forks, execs and exits that did not fit into the ring. */
 u64 node_programs_nr_lost(const struct node_programs *n);
+
+/* Their run time so far; 0 unless the kernel knows it (load_timing_open). */
+u64 node_programs_run_ns(const struct node_programs *n);

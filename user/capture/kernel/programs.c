@@ -552,14 +552,9 @@ void programs_event_counts(const struct programs *bpf, u32 event, u64 counts[NR_
 			  NR_EVENT_COUNTS);
 }
 
-int programs_timing_open(void)
-{
-	return bpf_enable_stats(BPF_STATS_RUN_TIME);
-}
-
 int programs_measure(struct programs *bpf)
 {
-	bpf->measure_fd = programs_timing_open();
+	bpf->measure_fd = load_timing_open();
 	return bpf->measure_fd < 0 ? bpf->measure_fd : 0;
 }
 
@@ -595,4 +590,9 @@ void programs_measured(const struct programs *bpf, struct sampling_cost *out)
 		out->runs += info.run_cnt;
 	}
 	add_walks(bpf, out);
+}
+
+u64 programs_run_ns(const struct programs *bpf)
+{
+	return load_run_ns(bpf->skel->obj);
 }

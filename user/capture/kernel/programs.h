@@ -137,14 +137,11 @@ typedef void (*programs_enumerator_fn)(const char *name, s32 value, void *ctx);
 void programs_kernel_enumerators(const char *name, programs_enumerator_fn visit, void *ctx);
 
 /*
- * The kernel knows the run time of BPF programs while this descriptor is open. Needs CAP_SYS_ADMIN.
- * Negative errno.
- */
-int programs_timing_open(void);
-
-/*
  * programs_measure has the kernel measure the sampling programs' run time from now on. Walks are
  * measured only with knobs.measure.
  */
 int programs_measure(struct programs *bpf);
 void programs_measured(const struct programs *bpf, struct sampling_cost *out);
+
+/* The run time of all its programs so far, also of those that follow targets. */
+u64 programs_run_ns(const struct programs *bpf);
