@@ -527,11 +527,8 @@ struct hotspot *node_jvm(const struct node *n, const struct process *p)
 const char *node_jvm_release(const struct node *n, const struct process *p)
 {
 	const struct hotspot *h = node_jvm(n, p);
-	struct hotspot_info info = { 0 };
 
-	if (h)
-		hotspot_info(h, &info);
-	return info.release ?: "";
+	return h ? hotspot_release(h) : "";
 }
 
 u64 node_cpu_ns(const struct node *n)

@@ -377,10 +377,20 @@ void hotspot_info(const struct hotspot *h, struct hotspot_info *out)
 		.tables_are_cut = h->jvm.build.is_cut,
 		.nr_reads = counts.calls,
 		.nr_failures = counts.failures,
-		.bytes = java_names_bytes(h->names) + methods_bytes(h->methods) +
-			 h->frames.cap * sizeof(h->frames.at[0]) +
-			 h->named_pcs.cap * sizeof(h->named_pcs.at[0]) +
-			 h->classes.cap * sizeof(h->classes.at[0]) +
-			 (h->by_pc.cap + h->by_klass.cap) * sizeof(struct dict_slot),
+		.bytes = hotspot_bytes(h),
 	};
+}
+
+const char *hotspot_release(const struct hotspot *h)
+{
+	return h->release;
+}
+
+size_t hotspot_bytes(const struct hotspot *h)
+{
+	return java_names_bytes(h->names) + methods_bytes(h->methods) +
+	       h->frames.cap * sizeof(h->frames.at[0]) +
+	       h->named_pcs.cap * sizeof(h->named_pcs.at[0]) +
+	       h->classes.cap * sizeof(h->classes.at[0]) +
+	       (h->by_pc.cap + h->by_klass.cap) * sizeof(struct dict_slot);
 }

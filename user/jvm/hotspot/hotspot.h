@@ -85,6 +85,7 @@ struct hotspot_info {
 };
 
 void hotspot_info(const struct hotspot *h, struct hotspot_info *out);
+const char *hotspot_release(const struct hotspot *h); /* without reading the JVM */
 
 /*
  * The value of a JVM flag of type bool. -ENOENT if this JVM has no such flag, or if it is not in

@@ -66,6 +66,9 @@ struct hotspot {
 	char *release, *vm;
 };
 
+/* Our memory that names take. */
+size_t hotspot_bytes(const struct hotspot *h);
+
 /* Drops the cached names, except for the pool and Methods (naming.c). */
 void hotspot_forget_names(struct hotspot *h);
 

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "jvm/hotspot/hotspot_private.h"
 #include "jvm/hotspot/thread_names.h"
 #include "proc/status.h"
 
@@ -95,10 +96,7 @@ void jvm_registry_each_cache(const struct jvm_registry *all, cache_use_fn visit,
 				     all->entries.nr * THREAD_NAMES_BYTES };
 
 	vec_each(e, &all->entries) {
-		struct hotspot_info info = { 0 };
-		if (e->hotspot)
-			hotspot_info(e->hotspot, &info);
-		names.bytes += info.bytes;
+		names.bytes += e->hotspot ? hotspot_bytes(e->hotspot) : 0;
 		threads.bytes += thread_names_bytes(e->threads);
 	}
 	visit(&names, ctx);
