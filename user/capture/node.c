@@ -28,7 +28,8 @@
 
 #define TICK_MS           50
 #define TICK_UNLOADING_MS 10
-#define TICK_STEPS_MS     5 /* while a recording begins or ends */
+#define TICK_STEPS_MS     5   /* while a recording begins or ends */
+#define TICK_LAG_MS       100 /* while nobody waits for a sample */
 #define TICK_IDLE_MS      250
 #define IDLE_TURNS        10 /* in a row, before ticks get longer */
 #define WOKEN_US          2000
@@ -317,15 +318,18 @@ static bool any_begins(const struct node *n)
 	return false;
 }
 
-/*
- * Nothing happens on the node, and nobody waits for a sample, if only because nothing is recorded.
- * A new program ends the wait: it maps its code (node_fd).
- */
-static bool is_idle(const struct node *n)
+/* Nobody waits for a sample, if only because nothing is recorded. */
+static bool may_lag(const struct node *n)
 {
 	vec_each(r, &n->recordings)
 		if (!(*r)->options.may_lag || (*r)->options.agent != AGENT_NEVER)
 			return false;
+	return true;
+}
+
+/* Nothing happens on the node. A new program ends the wait: it maps its code (node_fd). */
+static bool is_idle(const struct node *n)
+{
 	return n->nr_idle_turns >= IDLE_TURNS;
 }
 
@@ -334,8 +338,9 @@ int node_tick_ms(const struct node *n)
 {
 	return any_in_steps(n)                        ? TICK_STEPS_MS
 	       : jvm_registry_unload_classes(n->jvms) ? TICK_UNLOADING_MS
+	       : !may_lag(n)                          ? TICK_MS
 	       : is_idle(n)                           ? TICK_IDLE_MS
-						      : TICK_MS;
+						      : TICK_LAG_MS;
 }
 
 static void warn_of_runtimes(struct node *n)
