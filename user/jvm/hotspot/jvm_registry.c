@@ -158,7 +158,7 @@ void jvm_registry_refresh(struct jvm_registry *all, jvm_changed_fn changed, void
 			continue;
 		if (has_unloaded(e))
 			all->unloaded_ns = time_mono_ns();
-		if (hotspot_refresh(e->hotspot) > 0)
+		if (hotspot_is_walk_due(e->hotspot) && hotspot_refresh(e->hotspot) > 0)
 			e->is_reported = false;
 		if (!e->is_reported)
 			changed(e->id, e->hotspot, ctx);
