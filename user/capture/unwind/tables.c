@@ -44,6 +44,8 @@ struct tables {
 	struct extents free_ranges, free_jvms;
 	struct dict processes; /* by pid: struct tables_process * */
 	u32 nr_evicted, nr_without_room, nr_publications;
+	struct process_id asked; /* for its user last */
+	uid_t asked_user;
 };
 
 static int map_area(int fd, size_t nr, size_t size, struct area *out)
@@ -321,18 +323,23 @@ static void prepare(struct tables *t, struct process_id id, const struct mapping
 			modules_prepare(t->modules, id.pid, m);
 }
 
-static uid_t user_of(pid_t pid)
+/* Asked for twice whenever a process begins: to prepare its rows, and for its tables. */
+static uid_t user_of(struct tables *t, struct process_id id)
 {
 	struct proc_status status;
 
-	return proc_status_read(pid, &status) ? USER_UNKNOWN : status.euid;
+	if (t->asked_user == USER_UNKNOWN || !process_id_same(t->asked, id)) {
+		t->asked = id;
+		t->asked_user = proc_status_read(id.pid, &status) ? USER_UNKNOWN : status.euid;
+	}
+	return t->asked_user;
 }
 
 void tables_prepare(struct tables *t, struct process_id id, const struct mappings *mappings)
 {
 	const struct tables_process *p = find(t, id.pid);
 
-	modules_set_user(t->modules, p ? p->user : user_of(id.pid));
+	modules_set_user(t->modules, p ? p->user : user_of(t, id));
 	prepare(t, id, mappings);
 }
 
@@ -395,7 +402,7 @@ static int set_process(struct tables *t, struct process_id id, const struct mapp
 		p->entry.pid = (u32)id.pid;
 		p->entry.start_ns = id.start_ns;
 		p->entry.jvm = UNWIND_NO_JVM;
-		p->user = user_of(id.pid);
+		p->user = user_of(t, id);
 		*dict_add(&t->processes, (u64)id.pid) = (u64)(uintptr_t)p;
 	}
 	modules_set_user(t->modules, p->user);
@@ -449,6 +456,8 @@ void tables_remove_process(struct tables *t, struct process_id id)
 {
 	struct tables_process *p = find(t, id.pid);
 
+	if (process_id_same(t->asked, id)) /* its next program may have another user */
+		t->asked_user = USER_UNKNOWN;
 	if (p && process_id_same(id_of(p), id))
 		remove_process(t, p);
 }
