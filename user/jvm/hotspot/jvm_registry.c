@@ -15,7 +15,9 @@
 #define HOTSPOT_NAMES_BYTES (24u << 20) /* the caches of naming.c in one JVM stay below */
 #define RETRY_FIRST_NS      (20 * NS_PER_MS)
 #define UNLOADING_NS        (2 * NS_PER_SEC)
-#define RETRY_LAST_NS       (5 * NS_PER_SEC) /* limit of the doubled pause */
+#define UNLOADS_AGAIN_NS    (60 * NS_PER_SEC)
+#define LOOK_NS             (500 * NS_PER_MS) /* at a JVM that does not unload classes */
+#define RETRY_LAST_NS       (5 * NS_PER_SEC)  /* limit of the doubled pause */
 #define RETRY_SHARE         64 /* a pause lasts this many times as long as the previous try */
 
 struct jvm_entry {
@@ -26,7 +28,8 @@ struct jvm_entry {
 	bool has_ended;   /* the process, according to hotspot_open */
 	bool is_reported; /* `changed` has been called for this layout */
 	u64 retry_ns, pause_ns;
-	u64 unloads;
+	u64 unloads;              /* at the last look */
+	u64 look_ns, unloaded_ns; /* of the next look; when it was last seen to have unloaded */
 };
 
 struct jvm_registry {
@@ -133,15 +136,22 @@ static bool is_due(const struct jvm_entry *e)
 }
 
 /*
- * Since the last call, or at any time before the first one: a JVM that unloads classes does so
- * again.
+ * Since the last look, or at any time before the first one: a JVM that unloads classes does so
+ * again. Others are looked at less often, because each look is a switch to another process.
  */
 static bool has_unloaded(struct jvm_entry *e)
 {
-	u64 before = e->unloads ?: 1; /* hotspot_unloads without unloaded classes */
+	u64 now = time_mono_ns(), before = e->unloads ?: 1; /* hotspot_unloads without any */
 
+	if (now < e->look_ns)
+		return false;
 	e->unloads = hotspot_unloads(e->hotspot);
-	return e->unloads > before;
+	bool has = e->unloads > before;
+	if (has)
+		e->unloaded_ns = now;
+	bool does_again = e->unloaded_ns && now - e->unloaded_ns < UNLOADS_AGAIN_NS;
+	e->look_ns = does_again ? 0 : now + LOOK_NS;
+	return has;
 }
 
 bool jvm_registry_unload_classes(const struct jvm_registry *all)
