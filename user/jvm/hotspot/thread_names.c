@@ -30,6 +30,7 @@
 #define DOUBT_NS       NS_PER_SEC
 #define DOUBT_NEW_NS   (100 * NS_PER_MS)
 #define OLD_NS         (2 * NS_PER_SEC)
+#define OLD_MOST_NS    (8 * NS_PER_SEC) /* while no name changes */
 #define PAUSE_LEAST_NS (20 * NS_PER_MS)
 #define PAUSE_FACTOR   50 /* times the duration of a read */
 
@@ -51,6 +52,8 @@ struct thread_names {
 	size_t name_bytes, nr_left_out;
 	u64 max_bytes; /* of reported names; 0: only KEPT_MAX limits them */
 	u64 read_ns, pause_ns;
+	u64 old_ns;      /* after that names are read again */
+	bool is_changed; /* the last read found another name or thread */
 };
 
 struct thread_names *thread_names_new(void)
@@ -159,10 +162,12 @@ static void keep(struct thread_names *all, pid_t tid, char *clean, const char *c
 	k->read = all->nr_reads;
 	if (!is_named && may_be_between(all, k, comm) && is_doubtful(k, comm)) {
 		free(clean);
+		all->is_changed = true;
 		return;
 	}
 	k->is_named = is_named;
 	k->doubted_ns = 0;
+	all->is_changed |= !k->name || strcmp(k->name, clean) != 0;
 	all->name_bytes += strlen(clean) - (k->name ? strlen(k->name) : 0);
 	free(k->name);
 	k->name = clean;
@@ -437,11 +442,25 @@ const char *thread_names_find(const struct thread_names *all, pid_t tid)
 	return k ? k->name : NULL;
 }
 
+/* A rename that the kernel's comm does not show is found later in a JVM that renames nothing. */
+static void read_again(struct thread_names *all, struct hotspot *h, u64 now)
+{
+	all->is_changed = false;
+	thread_names_read(all, h);
+	all->read_ns = time_mono_ns();
+	all->pause_ns = (all->read_ns - now) * PAUSE_FACTOR;
+	if (all->pause_ns < PAUSE_LEAST_NS)
+		all->pause_ns = PAUSE_LEAST_NS;
+	all->old_ns = all->is_changed || !all->old_ns ? OLD_NS : 2 * all->old_ns;
+	if (all->old_ns > OLD_MOST_NS)
+		all->old_ns = OLD_MOST_NS;
+}
+
 static bool is_due(const struct thread_names *all, const struct known *k, const char *comm, u64 now)
 {
 	if (now < all->read_ns + all->pause_ns)
 		return false;
-	return !k || strcmp(k->comm, comm) != 0 || now > all->read_ns + OLD_NS;
+	return !k || strcmp(k->comm, comm) != 0 || now > all->read_ns + all->old_ns;
 }
 
 const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t tid,
@@ -451,11 +470,7 @@ const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t 
 	u64 now = time_mono_ns();
 
 	if (is_due(all, k, comm, now)) {
-		thread_names_read(all, h);
-		all->read_ns = time_mono_ns();
-		all->pause_ns = (all->read_ns - now) * PAUSE_FACTOR;
-		if (all->pause_ns < PAUSE_LEAST_NS)
-			all->pause_ns = PAUSE_LEAST_NS;
+		read_again(all, h, now);
 		k = find(all, tid);
 	}
 	/* Another comm means another name, of this thread or of one that had its tid before. */
