@@ -1,82 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The work of the web's workers on good, damaged and hostile files, and with hostile parameters. */
 #include "formats.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
+#include "tasks.h"
 
 #include <jansson.h>
 
-#include "base/alloc.h"
-#include "base/auto.h"
 #include "base/time.h"
 #include "export/format/envelope.h"
-#include "export/read.h"
-#include "export/slices/slice_writer.h"
-#include "web/jobs.h"
 
-#define MAX  (16u << 20)
 #define HOUR 1795500000000000000ull
-
-/* Files that a task may ask for, by place; the last has no bytes. */
-struct more {
-	struct str files[2][4];
-};
-
-static int memory_file(const void *bytes, size_t len)
-{
-	int fd = memfd_create("test", MFD_CLOEXEC);
-
-	assert_int_equal(write(fd, bytes, len), len);
-	return fd;
-}
-
-/* Leaves the descriptor's offset at its end: tasks do not use it. */
-static int text_file(const char *text)
-{
-	return memory_file(text, strlen(text));
-}
-
-static int open_more(void *ctx, u32 place, const char *path)
-{
-	const struct more *more = ctx;
-	unsigned long i = strtoul(path, NULL, 10);
-
-	if (place > WEB_PLACE_SLICES || i >= 4 || !more->files[place][i].at)
-		return -ENOENT;
-	return memory_file(more->files[place][i].at, more->files[place][i].len);
-}
-
-static struct web_params in_format(const char *format)
-{
-	struct web_params params = { .nr_inputs = 1 };
-
-	copy_text(params.format, sizeof(params.format), format);
-	return params;
-}
-
-/* The first byte of the result, or a negative errno. `out` gets the rest, which ends in a NUL. */
-static int run(enum web_task task, int first, int second, const struct web_params *params,
-	       struct more *more, struct str *out)
-{
-	const int fds[] = { first, second };
-	auto_free void *bytes = NULL;
-	size_t nr;
-	int err = worker_run_here(web_tasks[task], fds, params, sizeof(*params), MAX, open_more,
-				  more, &bytes, &nr);
-
-	close(first);
-	if (second >= 0)
-		close(second);
-	str_clear(out);
-	if (err)
-		return err;
-	assert_true(nr >= 1);
-	str_add_bytes(out, (u8 *)bytes + 1, nr - 1);
-	return *(u8 *)bytes;
-}
 
 static void expect_refusal(enum web_task task, const char *input, const struct web_params *params,
 			   const char *sentence)
@@ -179,17 +111,14 @@ static void damage_is_refused(void **state)
 static void a_page_gets_title_and_transforms(void **state)
 {
 	struct web_params params = in_format("html");
-	auto_str struct str page = { 0 }, why = { 0 };
+	auto_str struct str page = { 0 };
 
 	strcpy(params.title, "<b>two</b>");
 	strcpy(params.transforms, "remove x\ndrop y\n");
 	assert_int_equal(run(WEB_CONVERT, text_file("main;x 7"), -1, &params, NULL, &page),
 			 WEB_RESULT_OK);
 	assert_non_null(strstr(page.at, "&lt;b&gt;two&lt;/b&gt; - sysflame"));
-	auto_profile struct profile *p = profile_new();
-	FILE *f = fmemopen(page.at, page.len, "r");
-	assert_int_equal(profile_read(f, p, &why), 0);
-	fclose(f);
+	auto_profile struct profile *p = profile_of(&page);
 	assert_int_equal(profile_total(p, 0), 7);
 	assert_non_null(strstr(p->view, "remove"));
 	assert_non_null(strstr(p->view, "drop"));
@@ -326,84 +255,6 @@ static void a_summary_says_where_the_time_went(void **state)
 	json_decref(json);
 }
 
-/* Two slices of 10 s: 3 ms of `name`, then 5 ms, in a service of that name. */
-static struct str slices_of(const char *name, u64 begin_ns)
-{
-	struct slice_writer *w = slice_writer_new();
-	struct str bytes = { 0 };
-	bool begins;
-
-	for (u64 i = 0; i < 2; i++) {
-		auto_profile struct profile *p = profile_new();
-		const struct labels labels = {
-			.pid = 7, .tid = 7, .comm = "java", .service = name
-		};
-		u64 at = begin_ns + i * 10 * NS_PER_SEC;
-		profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_C2, name, "")),
-			    profile_intern_labels(p, &labels), profile_add_type(p, "cpu", "ns"),
-			    3 + 2 * i);
-		assert_int_equal(slice_writer_add(w, p, at, at + 10 * NS_PER_SEC, &bytes, &begins),
-				 0);
-	}
-	slice_writer_free(w);
-	return bytes;
-}
-
-static struct more two_slice_files(void)
-{
-	return (struct more){ .files[WEB_PLACE_SLICES] = { slices_of("shop", HOUR),
-							   slices_of("mail", HOUR) } };
-}
-
-static void free_files(struct more *more)
-{
-	for (int i = 0; i < 4; i++)
-		str_fini(&more->files[WEB_PLACE_SLICES][i]);
-}
-
-static void a_range_of_all_files_is_written(void **state)
-{
-	struct web_params params = in_format("collapsed");
-	struct more more = two_slice_files();
-	auto_str struct str out = { 0 };
-
-	params.from_wall_ns = HOUR;
-	params.to_wall_ns = HOUR + 20 * NS_PER_SEC;
-	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &out), WEB_RESULT_OK);
-	assert_non_null(strstr(out.at, "shop 8\n"));
-	assert_non_null(strstr(out.at, "mail 8\n"));
-	params.to_wall_ns = HOUR + 10 * NS_PER_SEC;
-	strcpy(params.service, "shop");
-	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &out), WEB_RESULT_OK);
-	assert_non_null(strstr(out.at, "shop 3\n"));
-	assert_null(strstr(out.at, "mail"));
-	params.from_wall_ns = HOUR - 10 * NS_PER_SEC;
-	params.to_wall_ns = HOUR;
-	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &out),
-			 WEB_RESULT_REFUSED);
-	assert_string_equal(out.at, "There are no samples in this time.");
-	free_files(&more);
-}
-
-static void a_damaged_file_of_slices_is_left_out(void **state)
-{
-	struct web_params params = in_format("html");
-	struct more more = two_slice_files();
-	auto_str struct str page = { 0 }, why = { 0 };
-
-	params.from_wall_ns = HOUR;
-	params.to_wall_ns = HOUR + 20 * NS_PER_SEC;
-	memset(more.files[WEB_PLACE_SLICES][0].at, 'x', more.files[WEB_PLACE_SLICES][0].len);
-	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &page), WEB_RESULT_OK);
-	auto_profile struct profile *p = profile_new();
-	FILE *f = fmemopen(page.at, page.len, "r");
-	assert_int_equal(profile_read(f, p, &why), 0);
-	fclose(f);
-	assert_int_equal(profile_total(p, 0), 8);
-	assert_true(p->notes.nr > 0);
-	free_files(&more);
-}
-
 static void parameters_that_no_web_process_sends_are_refused(void **state)
 {
 	struct web_params good = { .nr_inputs = 1, .format = "collapsed", .to_wall_ns = 1 };
@@ -421,16 +272,17 @@ static void parameters_that_no_web_process_sends_are_refused(void **state)
 	for (enum web_task task = 0; task < WEB_TASKS; task++)
 		if (task != WEB_SUMMARY)
 			assert_int_equal(worker_run_here(web_tasks[task], fds, &good,
-							 sizeof(good) - 1, MAX, NULL, NULL, &bytes,
-							 &nr),
+							 sizeof(good) - 1, RESULT_MAX, NULL, NULL,
+							 &bytes, &nr),
 					 -EINVAL);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(worker_run_here(web_tasks[WEB_CONVERT], fds, &bad[i],
-						 sizeof(bad[i]), MAX, NULL, NULL, &bytes, &nr),
+						 sizeof(bad[i]), RESULT_MAX, NULL, NULL, &bytes,
+						 &nr),
 				 -EINVAL);
 	good.from_wall_ns = 2;
-	assert_int_equal(worker_run_here(web_tasks[WEB_RANGE], fds, &good, sizeof(good), MAX, NULL,
-					 NULL, &bytes, &nr),
+	assert_int_equal(worker_run_here(web_tasks[WEB_RANGE], fds, &good, sizeof(good), RESULT_MAX,
+					 NULL, NULL, &bytes, &nr),
 			 -EINVAL);
 	strcpy(good.format, "../etc");
 	expect_refusal(WEB_CONVERT, "a 1", &good, "There is no format of the name \"../etc\".");
@@ -462,7 +314,7 @@ static void a_worker_without_rights_does_each_task(void **state)
 			.fds = { text_file("main;x 7"), text_file("main;y 7") },
 			.params = &params,
 			.len = sizeof(params),
-			.max = MAX,
+			.max = RESULT_MAX,
 			.run = web_tasks[task],
 		};
 		auto_free void *bytes = NULL;
@@ -494,8 +346,6 @@ int main(void)
 		cmocka_unit_test(two_profiles_are_compared),
 		cmocka_unit_test(profiles_without_a_common_event_are_not_compared),
 		cmocka_unit_test(a_summary_says_where_the_time_went),
-		cmocka_unit_test(a_range_of_all_files_is_written),
-		cmocka_unit_test(a_damaged_file_of_slices_is_left_out),
 		cmocka_unit_test(parameters_that_no_web_process_sends_are_refused),
 		cmocka_unit_test(a_result_has_a_limit),
 		cmocka_unit_test(a_worker_without_rights_does_each_task),

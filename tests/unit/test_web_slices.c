@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a worker makes of files of slices: time ranges. */
+#include "tasks.h"
+
+#include "base/time.h"
+#include "export/slices/slice_writer.h"
+
+#define HOUR 1795500000000000000ull
+
+/* Two slices of 10 s: 3 ms of `name`, then 5 ms, in a service of that name. */
+static struct str slices_of(const char *name, u64 begin_ns)
+{
+	struct slice_writer *w = slice_writer_new();
+	struct str bytes = { 0 };
+	bool begins;
+
+	for (u64 i = 0; i < 2; i++) {
+		auto_profile struct profile *p = profile_new();
+		const struct labels labels = {
+			.pid = 7, .tid = 7, .comm = "java", .service = name
+		};
+		u64 at = begin_ns + i * 10 * NS_PER_SEC;
+		profile_add(p, profile_child(p, 0, frames_intern(p->frames, FRAME_C2, name, "")),
+			    profile_intern_labels(p, &labels), profile_add_type(p, "cpu", "ns"),
+			    3 + 2 * i);
+		assert_int_equal(slice_writer_add(w, p, at, at + 10 * NS_PER_SEC, &bytes, &begins),
+				 0);
+	}
+	slice_writer_free(w);
+	return bytes;
+}
+
+static struct more two_slice_files(void)
+{
+	return (struct more){ .files[WEB_PLACE_SLICES] = { slices_of("shop", HOUR),
+							   slices_of("mail", HOUR) } };
+}
+
+static void free_files(struct more *more)
+{
+	for (int i = 0; i < 4; i++)
+		str_fini(&more->files[WEB_PLACE_SLICES][i]);
+}
+
+static void a_range_of_all_files_is_written(void **state)
+{
+	struct web_params params = in_format("collapsed");
+	struct more more = two_slice_files();
+	auto_str struct str out = { 0 };
+
+	params.from_wall_ns = HOUR;
+	params.to_wall_ns = HOUR + 20 * NS_PER_SEC;
+	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &out), WEB_RESULT_OK);
+	assert_non_null(strstr(out.at, "shop 8\n"));
+	assert_non_null(strstr(out.at, "mail 8\n"));
+	params.to_wall_ns = HOUR + 10 * NS_PER_SEC;
+	strcpy(params.service, "shop");
+	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &out), WEB_RESULT_OK);
+	assert_non_null(strstr(out.at, "shop 3\n"));
+	assert_null(strstr(out.at, "mail"));
+	params.from_wall_ns = HOUR - 10 * NS_PER_SEC;
+	params.to_wall_ns = HOUR;
+	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &out),
+			 WEB_RESULT_REFUSED);
+	assert_string_equal(out.at, "There are no samples in this time.");
+	free_files(&more);
+}
+
+static void a_damaged_file_of_slices_is_left_out(void **state)
+{
+	struct web_params params = in_format("html");
+	struct more more = two_slice_files();
+	auto_str struct str page = { 0 };
+
+	params.from_wall_ns = HOUR;
+	params.to_wall_ns = HOUR + 20 * NS_PER_SEC;
+	memset(more.files[WEB_PLACE_SLICES][0].at, 'x', more.files[WEB_PLACE_SLICES][0].len);
+	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &page), WEB_RESULT_OK);
+	auto_profile struct profile *p = profile_of(&page);
+	assert_int_equal(profile_total(p, 0), 8);
+	assert_true(p->notes.nr > 0);
+	free_files(&more);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_range_of_all_files_is_written),
+		cmocka_unit_test(a_damaged_file_of_slices_is_left_out),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
