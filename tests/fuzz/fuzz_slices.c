@@ -41,8 +41,9 @@ static void check(const u8 *data, size_t size, u64 slot_ns)
 	u32 nr_nodes;
 
 	p->slot_ns = slot_ns;
-	if (slices_read(data, size, &q, p, &why) ? !why.len
-						 : body_encode(p, NULL, &body, &nr_nodes))
+	int err = slices_read(data, size, &q, p, &why);
+	slices_drop_large_types(p);
+	if (err ? !why.len : body_encode(p, NULL, &body, &nr_nodes))
 		abort();
 	profile_free(p);
 }

@@ -13,6 +13,7 @@
 #include "export/format/encode.h"
 #include "export/slices/slice_reader.h"
 #include "export/slices/slice_record.h"
+#include "export/slices/slice_thin.h"
 #include "export/slices/slice_writer.h"
 
 #define SLICE_NS (10 * NS_PER_SEC)
@@ -454,6 +455,28 @@ static void weights_that_are_too_large_append_nothing(void **state)
 	slice_writer_free(w);
 }
 
+static void an_hour_of_large_weights_is_thinned(void **state)
+{
+	struct slice_writer *w = slice_writer_new();
+	struct profile *p = profile_with_types();
+	auto_str struct str file = { 0 }, thinned = { 0 }, why = { 0 };
+	struct slice_query q = all_slices();
+	bool begins;
+
+	node_id node = profile_child(p, 0, frames_intern(p->frames, 2, "main", ""));
+	profile_add(p, node, profile_intern_labels(p, &(struct labels){ 0 }), 0, 1ull << 52);
+	for (u64 minute = 0; minute < 3; minute++) {
+		u64 at = START_NS + minute * 60 * NS_PER_SEC;
+		assert_int_equal(slice_writer_add(w, p, at, at + 1, &file, &begins), 0);
+	}
+	assert_int_equal(slices_thin((u8 *)file.at, file.len, 60 * NS_PER_SEC, &thinned, &why), 0);
+	profile_free(p);
+	p = read_slices(&thinned, &q);
+	assert_int_equal(profile_total(p, 0), 3ull << 52);
+	profile_free(p);
+	slice_writer_free(w);
+}
+
 static void a_stack_that_is_too_deep_appends_nothing(void **state)
 {
 	struct slice_writer *w = slice_writer_new();
@@ -537,6 +560,7 @@ int main(void)
 		cmocka_unit_test(a_large_book_ends_by_itself),
 		cmocka_unit_test(short_processes_do_not_grow_a_book_for_an_hour),
 		cmocka_unit_test(weights_that_are_too_large_append_nothing),
+		cmocka_unit_test(an_hour_of_large_weights_is_thinned),
 		cmocka_unit_test(a_stack_that_is_too_deep_appends_nothing),
 		cmocka_unit_test(any_changed_byte_is_noticed),
 		cmocka_unit_test(a_bomb_is_refused),

@@ -82,11 +82,79 @@ static void a_damaged_file_of_slices_is_left_out(void **state)
 	free_files(&more);
 }
 
+/* `nr` slices with 5 ns of cpu and `waits` ns of offcpu each. */
+static struct str slices_with_waits(u64 nr, u64 waits)
+{
+	struct slice_writer *w = slice_writer_new();
+	auto_profile struct profile *p = profile_new();
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_C2, "run", ""));
+	labels_id labels = profile_intern_labels(p, &(struct labels){ .pid = 7, .tid = 7 });
+	struct str bytes = { 0 };
+	bool begins;
+
+	profile_add(p, node, labels, profile_add_type(p, "offcpu", "ns"), waits);
+	profile_add(p, node, labels, profile_add_type(p, "cpu", "ns"), 5);
+	for (u64 i = 0; i < nr; i++) {
+		u64 at = HOUR + i * 10 * NS_PER_SEC;
+		assert_int_equal(slice_writer_add(w, p, at, at + 10 * NS_PER_SEC, &bytes, &begins),
+				 0);
+	}
+	slice_writer_free(w);
+	return bytes;
+}
+
+static void a_type_that_adds_up_to_too_much_is_left_out_alone(void **state)
+{
+	struct web_params params = in_format("html");
+	struct more more = { .files[WEB_PLACE_SLICES] = { slices_with_waits(3, 1ull << 52) } };
+	auto_str struct str page = { 0 };
+
+	params.from_wall_ns = HOUR;
+	params.to_wall_ns = HOUR + 30 * NS_PER_SEC;
+	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &page), WEB_RESULT_OK);
+	auto_profile struct profile *p = profile_of(&page);
+	assert_int_equal(p->types.nr, 1);
+	assert_string_equal(p->types.at[0].name, "cpu");
+	assert_int_equal(profile_total(p, 0), 15);
+	assert_non_null(profile_find_note(p, NOTE_INCOMPLETE "large-offcpu-ns"));
+	assert_null(profile_find_note(p, NOTE_INCOMPLETE "slices"));
+
+	strcpy(params.event, "offcpu");
+	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &page),
+			 WEB_RESULT_REFUSED);
+	assert_string_equal(page.at,
+			    "The values add up to more than 2^53 - 1; choose a shorter time.");
+	params.to_wall_ns -= 20 * NS_PER_SEC;
+	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &page), WEB_RESULT_OK);
+	free_files(&more);
+}
+
+static void a_range_that_is_too_large_to_add_up_is_refused(void **state)
+{
+	enum {
+		SLICES = 2100
+	};
+	struct web_params params = in_format("html");
+	struct more more = { .files[WEB_PLACE_SLICES] = {
+				     slices_with_waits(SLICES, (1ull << 53) - 1) } };
+	auto_str struct str page = { 0 };
+
+	params.from_wall_ns = HOUR;
+	params.to_wall_ns = HOUR + SLICES * 10 * NS_PER_SEC;
+	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &page),
+			 WEB_RESULT_REFUSED);
+	assert_string_equal(page.at, "The time range cannot be read: the weights add up to more "
+				     "than 2^64 - 1; choose a shorter time.");
+	free_files(&more);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_range_of_all_files_is_written),
 		cmocka_unit_test(a_damaged_file_of_slices_is_left_out),
+		cmocka_unit_test(a_type_that_adds_up_to_too_much_is_left_out_alone),
+		cmocka_unit_test(a_range_that_is_too_large_to_add_up_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

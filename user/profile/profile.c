@@ -467,6 +467,22 @@ void profile_keep_labels(struct profile *p, labels_keep_fn keeps, const void *ct
 	vec_fini(&old);
 }
 
+void profile_drop_type(struct profile *p, u32 index)
+{
+	typeof(p->weights) old = p->weights;
+	struct value_type *t = &p->types.at[index];
+
+	p->weights = (typeof(p->weights)){ 0 };
+	forget_weights(p);
+	vec_each(w, &old)
+		if (w->type != index)
+			profile_add(p, w->node, w->labels, w->type - (w->type > index), w->value);
+	vec_fini(&old);
+	free(t->name);
+	free(t->unit);
+	memmove(t, t + 1, (--p->types.nr - index) * sizeof(*t));
+}
+
 void profile_swap_stacks(struct profile *a, struct profile *b)
 {
 	struct profile old = *a;

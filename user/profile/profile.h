@@ -98,12 +98,12 @@ void profile_name_types(const struct profile *p, struct str *out);
 
 /* Makes type `index` the first one; the others keep their order. */
 void profile_move_type_first(struct profile *p, u32 index);
+
+/* Removes a type with its weights; the types after it move up. */
+void profile_drop_type(struct profile *p, u32 index);
 labels_id profile_intern_labels(struct profile *p, const struct labels *labels);
 
-/*
- * Returns the child of `parent` (0: the root) with that frame. Adds it if missing, or returns
- * `parent` if the profile is full.
- */
+/* The child of `parent` (0: the root) with that frame, added if missing; `parent` if p is full. */
 node_id profile_child(struct profile *p, node_id parent, frame_id frame);
 
 /*

@@ -418,8 +418,12 @@ static int read_slices(struct worker_io *io, const struct web_params *params, st
 		int err = fd < 0 ? fd : read_all(fd, &bytes);
 		if (err)
 			return err;
-		if (slices_read((u8 *)bytes.at, bytes.len, &query, p, &fault))
-			nr_damaged++;
+		err = slices_read((u8 *)bytes.at, bytes.len, &query, p, &fault);
+		if (err == -E2BIG || err == -EOVERFLOW) {
+			str_addf(why, "The time range cannot be read: %s.", fault.at);
+			return err;
+		}
+		nr_damaged += err != 0;
 	}
 	if (nr_damaged)
 		profile_note(p, NOTE_INCOMPLETE "slices", "damaged files of slices left out",
@@ -428,6 +432,14 @@ static int read_slices(struct worker_io *io, const struct web_params *params, st
 		return 0;
 	str_add(why, nr_damaged ? "The files of this time are damaged."
 				: "There are no samples in this time.");
+	return -ENODATA;
+}
+
+static int drop_large_types(struct profile *p, struct str *why)
+{
+	if (!slices_drop_large_types(p) || p->weights.nr)
+		return 0;
+	str_add(why, "The values add up to more than 2^53 - 1; choose a shorter time.");
 	return -ENODATA;
 }
 
@@ -442,7 +454,8 @@ static int range(struct worker_io *io, const int *fds, const void *bytes, size_t
 		return -EINVAL;
 	p->slot_ns = slot_of(&params);
 	int err = check_format(&params, &why)
-			  ?: read_slices(io, &params, p, &why) ?: keep_wanted(&params, p, &why);
+			  ?: read_slices(io, &params, p, &why)
+				     ?: keep_wanted(&params, p, &why) ?: drop_large_types(p, &why);
 	if (!err) {
 		profile_name_frames(p, is_raw(&params) ? NAMES_RAW : NAMES_SHOWN);
 		err = finish(&params, p, &out, &why);

@@ -141,11 +141,11 @@ static int add_weight(struct slice_reading *r, const struct book_weight_read *w)
 	if (type >= SLICE_TYPES_MAX || r->p->weights.nr >= WEIGHTS_MAX ||
 	    r->p->labels.nr >= SETS_MAX) {
 		str_add(r->why, "the slices have too many stacks or labels; choose a shorter time");
-		return -EINVAL;
+		return -E2BIG;
 	}
-	if (w->value > VARINT_MAX - r->sums[type]) {
-		str_add(r->why, "the weights add up to more than 2^53 - 1");
-		return -EINVAL;
+	if (w->value > UINT64_MAX - r->sums[type]) {
+		str_add(r->why, "the weights add up to more than 2^64 - 1; choose a shorter time");
+		return -EOVERFLOW;
 	}
 	r->sums[type] += w->value;
 	profile_add(r->p, own_node(r, w->node), r->book.sets.at[w->set].own, type, w->value);
@@ -327,14 +327,42 @@ static int read_all(struct slice_reading *r, const u8 *bytes, size_t len)
 	return read_records(r, (const u8 *)content.at, content.len);
 }
 
+/* Adds the weights of each of the first `nr` types to its sum. */
+static void sum_types(const struct profile *p, u64 *sums, u32 nr)
+{
+	vec_each(w, &p->weights)
+		if (w->type < nr)
+			sums[w->type] += w->value;
+}
+
+u32 slices_drop_large_types(struct profile *p)
+{
+	u32 nr_types = (u32)p->types.nr;
+	auto_free u64 *sums = xcalloc(nr_types, sizeof(sums[0]));
+
+	sum_types(p, sums, nr_types);
+	for (u32 type = nr_types; type-- > 0;) {
+		const struct value_type *t = &p->types.at[type];
+		if (sums[type] <= VARINT_MAX)
+			continue;
+		auto_free char *key = xasprintf(NOTE_INCOMPLETE "large-%s-%s", t->name, t->unit);
+		auto_free char *text = xasprintf(
+			"type of value left out: %s adds up to more than 2^53 - 1 %s; choose a "
+			"shorter time",
+			t->name, t->unit);
+		profile_note(p, key, text, 1);
+		profile_drop_type(p, type);
+	}
+	return nr_types - (u32)p->types.nr;
+}
+
 int slices_visit(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
 		 slice_fn before, void *ctx, struct str *why)
 {
 	struct slice_reading r = { .q = q, .p = p, .before = before, .ctx = ctx, .why = why };
 
 	auto_free u64 *sums = r.sums = xcalloc(SLICE_TYPES_MAX, sizeof(sums[0]));
-	for (u32 type = 0; type < p->types.nr && type < SLICE_TYPES_MAX; type++)
-		sums[type] = profile_total(p, type);
+	sum_types(p, sums, SLICE_TYPES_MAX);
 	int err = read_all(&r, bytes, len);
 	slice_book_fini(&r.book);
 	if (r.nr_lost)

@@ -19,11 +19,18 @@ struct slice_query {
  * Adds the slices to `p`: stacks, weights, labels and notes. Start and duration cover the slices
  * read. Leaves damaged parts out and counts them in a note. Several files of one range are read one
  * after another. If the caller has set p->slot_ns, weights get the label `time`, and slots and
- * start of `p` count from q->from_wall_ns. Returns -EINVAL and a sentence if nothing can be read,
- * or if the slices are too large; `p` may then hold a part of them.
+ * start of `p` count from q->from_wall_ns. Returns -EINVAL and a sentence if nothing can be read.
+ * Returns -E2BIG or -EOVERFLOW and a sentence if the slices of all files are too large; `p` then
+ * holds a part of them.
  */
 int slices_read(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
 		struct str *why);
+
+/*
+ * Removes the types whose weights add up to more than any format holds, and names them in notes.
+ * Returns their number. Call it after the last file.
+ */
+u32 slices_drop_large_types(struct profile *p);
 
 /*
  * As slices_read, but calls `before` ahead of each slice. `before` may remove the weights of
