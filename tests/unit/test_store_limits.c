@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "store/files.h"
+#include "store/store_state.h"
 
 #define LARGE_BYTES (2u << 20) /* the index is small beside profiles of that size */
 
@@ -105,6 +106,57 @@ static void the_disk_limit_takes_slices_first_then_unpinned_profiles(void **stat
 	remove_place(&p);
 }
 
+/* The pages of the index that were looked at, in memory or on disk. */
+static int pages_used(struct store *s)
+{
+	int hits, misses, unused;
+
+	sqlite3_db_status(s->db, SQLITE_DBSTATUS_CACHE_HIT, &hits, &unused, false);
+	sqlite3_db_status(s->db, SQLITE_DBSTATUS_CACHE_MISS, &misses, &unused, false);
+	return hits + misses;
+}
+
+static void only_a_change_has_all_profiles_counted(void **state)
+{
+	enum {
+		PROFILES = 100,
+		TICKS = 10
+	};
+	const struct store_limits limits = { .max_disk_bytes = 1 << 30 };
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	char summary[20000]; /* more than four pages */
+	u64 deleted = 7;
+
+	memset(summary, 'x', sizeof(summary) - 1);
+	summary[sizeof(summary) - 1] = '\0';
+	for (u64 i = 0; i < PROFILES; i++) {
+		struct stored facts = facts_of(store_new_id(s));
+		facts.summary = summary;
+		assert_int_equal(store_add(s, &facts, "bytes", 5), 0);
+	}
+	store_tick(s, START_NS);
+	int before = pages_used(s);
+	for (int i = 0; i < TICKS; i++)
+		store_tick(s, START_NS);
+	for (int i = 0; i < TICKS; i++)
+		assert_int_equal(store_size(s).profile_bytes, 5 * PROFILES);
+	assert_true(pages_used(s) - before < 4 * PROFILES);
+
+	assert_int_equal(store_delete(s, deleted), 0);
+	assert_int_equal(store_size(s).nr_profiles, PROFILES - 1);
+	assert_int_equal(store_size(s).profile_bytes, 5 * PROFILES);
+	assert_int_equal(store_restore(s, deleted), 0);
+	assert_int_equal(store_size(s).nr_profiles, PROFILES);
+	assert_int_equal(store_delete(s, deleted), 0);
+	store_tick(s, time_wall_ns() + 2 * STORE_UNDO_NS);
+	assert_int_equal(store_size(s).profile_bytes, 5 * (PROFILES - 1));
+	add_profile(s, "one more");
+	assert_int_equal(store_size(s).profile_bytes, 5 * (PROFILES - 1) + 8);
+	store_close(s);
+	remove_place(&p);
+}
+
 static u64 total_of(struct store *s, u64 from, u64 to)
 {
 	const struct store_strip_query q = { from, to, "cpu", 10 };
@@ -195,6 +247,7 @@ int main(void)
 		cmocka_unit_test(slices_of_the_future_make_room),
 		cmocka_unit_test(a_strip_has_the_largest_services_only),
 		cmocka_unit_test(the_disk_limit_takes_slices_first_then_unpinned_profiles),
+		cmocka_unit_test(only_a_change_has_all_profiles_counted),
 		cmocka_unit_test(the_use_of_services_goes_with_the_slices),
 		cmocka_unit_test(the_disk_limit_counts_the_index_which_shrinks),
 	};

@@ -68,6 +68,31 @@ int profiles_list_file(struct store *s, const struct stored *f, const char *file
 			 f->deleted_ns, file);
 }
 
+static void row_changed(void *ctx, int action, const char *db, const char *table, sqlite3_int64 row)
+{
+	struct store *s = ctx;
+
+	if (!strcmp(table, "profiles"))
+		s->has_sums = false;
+}
+
+void profiles_watch(struct store *s)
+{
+	sqlite3_update_hook(s->db, row_changed, s);
+}
+
+/* Rows have summaries: reading all of them takes megabytes. */
+void profiles_sum(struct store *s)
+{
+	if (s->has_sums)
+		return;
+	auto_stmt sqlite3_stmt *row =
+		index_ask(s->db, "SELECT sum(size_bytes), sum(deleted_ns = 0) FROM profiles", "");
+	s->has_sums = row && sqlite3_step(row) == SQLITE_ROW;
+	s->profile_bytes = s->has_sums ? (u64)sqlite3_column_int64(row, 0) : 0;
+	s->nr_profiles = s->has_sums ? (u64)sqlite3_column_int64(row, 1) : 0;
+}
+
 int store_add(struct store *s, const struct stored *facts, const void *bytes, size_t nr)
 {
 	struct stored own = *facts; /* shares the texts */

@@ -29,11 +29,11 @@ static u64 index_bytes(struct store *s)
 
 struct store_size store_size(struct store *s)
 {
+	profiles_sum(s);
 	return (struct store_size){
-		.profile_bytes = index_number(s->db, "SELECT sum(size_bytes) FROM profiles", ""),
+		.profile_bytes = s->profile_bytes,
 		.slice_bytes = index_number(s->db, "SELECT sum(size_bytes) FROM hours", ""),
-		.nr_profiles = index_number(
-			s->db, "SELECT count(*) FROM profiles WHERE deleted_ns = 0", ""),
+		.nr_profiles = s->nr_profiles,
 		.index_bytes = index_bytes(s),
 		.oldest_slice_ns =
 			index_number(s->db, "SELECT first_ns FROM hours ORDER BY hour LIMIT 1", ""),
@@ -64,11 +64,16 @@ static void purge_deleted(struct store *s, u64 now_ns)
  */
 static void keep_disk(struct store *s, u64 now_ns)
 {
-	struct store_size size = store_size(s);
-	u64 used = size.profile_bytes + size.slice_bytes + size.index_bytes;
+	/* Whatever takes room changes the index. */
+	int changes = sqlite3_total_changes(s->db);
 
-	if (!s->limits.max_disk_bytes || used <= s->limits.max_disk_bytes)
+	if (!s->limits.max_disk_bytes || changes == s->fits_at)
 		return;
+	struct store_size size = store_size(s);
+	if (size.profile_bytes + size.slice_bytes + size.index_bytes <= s->limits.max_disk_bytes) {
+		s->fits_at = changes;
+		return;
+	}
 	u64 hour = index_number(s->db, "SELECT min(hour) FROM hours WHERE hour <> ?", "i",
 				now_ns / HOUR_NS);
 	u64 id = index_number(s->db, "SELECT min(id) FROM profiles WHERE pinned = 0", "");

@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "store/files.h"
+#include "store/profiles.h"
 #include "store/rebuild.h"
 #include "store/slices.h"
 #include "store/store_state.h"
@@ -62,6 +63,8 @@ static int open_all(struct store *s, struct str *why)
 		return err;
 	err = index_open(s->dir, &s->db, why);
 	if (!err)
+		profiles_watch(s);
+	if (!err)
 		err = open_dirs(s);
 	if (!err)
 		err = store_reconcile(s);
@@ -75,6 +78,7 @@ int store_open(int dir, const struct store_limits *limits, struct store **out, s
 	struct store *s = xcalloc(1, sizeof(*s));
 
 	*s = (struct store){ .lock = -1, .profiles = -1, .parts = -1, .slices = -1, .hour_fd = -1 };
+	s->fits_at = -1;
 	s->limits = *limits;
 	s->synced_ns = time_mono_ns();
 	s->dir = fcntl(dir, F_DUPFD_CLOEXEC, 3);

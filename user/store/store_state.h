@@ -14,6 +14,10 @@ struct store {
 	struct store_limits limits;
 	u64 next_id;
 
+	u64 profile_bytes, nr_profiles; /* if has_sums: see profiles_sum */
+	bool has_sums;
+	int fits_at; /* sqlite3_total_changes when max_disk_bytes last held; -1: not yet */
+
 	int hour_fd; /* the file that was appended to last, or -1 */
 	u64 hour;
 	bool is_unsynced;
