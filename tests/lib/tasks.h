@@ -20,6 +20,7 @@
 /* Files that a task may ask for, by place; the last has no bytes. */
 struct more {
 	struct str files[2][4];
+	int slices_errs[4]; /* 0: none */
 };
 
 static inline int memory_file(const void *bytes, size_t len)
@@ -41,6 +42,8 @@ static inline int open_more(void *ctx, u32 place, const char *path)
 	const struct more *more = ctx;
 	unsigned long i = strtoul(path, NULL, 10);
 
+	if (place == WEB_PLACE_SLICES && i < 4 && more->slices_errs[i])
+		return more->slices_errs[i];
 	if (place > WEB_PLACE_SLICES || i >= 4 || !more->files[place][i].at)
 		return -ENOENT;
 	return memory_file(more->files[place][i].at, more->files[place][i].len);

@@ -275,6 +275,41 @@ static void an_hour_that_changed_meanwhile_is_not_replaced(void **state)
 	remove_place(&p);
 }
 
+/* Root reads every file: the test goes on as nobody. */
+static void an_hour_that_cannot_be_read_holds_up_no_other(void **state)
+{
+	const struct store_limits limits = { .keep_10s_ns = 2 * DAY_NS };
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	struct slice_writer *w = slice_writer_new();
+	auto_free char *folder = xasprintf("%s/slices", p.path);
+	auto_free char *file = xasprintf("%s/20251120_12.sfls", folder);
+	auto_free char *next = xasprintf("%s/20251120_13.sfls", folder);
+	u64 now = START_NS + 3 * DAY_NS;
+	struct store_thinning t;
+	bool is_root = !geteuid();
+
+	for (u64 hour = 0; hour < 2; hour++)
+		assert_int_equal(add_slice(s, w, START_NS + hour * HOUR_NS, 5), 0);
+	assert_int_equal(chmod(file, 0), 0);
+	assert_int_equal(chmod(next, 0666), 0);
+	assert_int_equal(chmod(folder, 0777), 0);
+	assert_int_equal(is_root ? seteuid(65534) : 0, 0);
+	for (int i = 0; i < 2; i++)
+		store_tick(s, now);
+	assert_true(store_thinning_due(s, now, &t));
+	assert_int_equal(store_thinning_open(s, &t), -EACCES);
+	assert_int_equal(store_thinning_end(s, &t, NULL, 0), 0);
+	assert_true(store_thinning_due(s, now, &t));
+	assert_int_equal(t.hour, START_NS / HOUR_NS + 1);
+	auto_close int fd = store_thinning_open(s, &t);
+	assert_true(fd >= 0);
+	assert_int_equal(is_root ? seteuid(0) : 0, 0);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
 /* Adds profiles, parts and slices until it is killed; reports each success as a byte. */
 static void write_until_killed(const struct place *p, int out)
 {
@@ -427,6 +462,7 @@ int main(void)
 		cmocka_unit_test(constant_use_has_no_peaks),
 		cmocka_unit_test(totals_are_equal_before_and_after_thinning),
 		cmocka_unit_test(an_hour_that_changed_meanwhile_is_not_replaced),
+		cmocka_unit_test(an_hour_that_cannot_be_read_holds_up_no_other),
 		cmocka_unit_test(a_kill_at_any_moment_loses_no_finished_write),
 		cmocka_unit_test(a_full_or_read_only_disk_loses_nothing_that_is_listed),
 	};

@@ -82,6 +82,32 @@ static void a_damaged_file_of_slices_is_left_out(void **state)
 	free_files(&more);
 }
 
+static void an_unreadable_file_of_slices_is_left_out(void **state)
+{
+	static const int errs[] = { -EIO, -EACCES, -EPERM };
+	struct web_params params = in_format("html");
+	struct more more = two_slice_files();
+	auto_str struct str out = { 0 };
+
+	params.from_wall_ns = HOUR;
+	params.to_wall_ns = HOUR + 20 * NS_PER_SEC;
+	for (size_t i = 0; i < ARRAY_SIZE(errs); i++) {
+		more.slices_errs[0] = errs[i];
+		assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &out),
+				 WEB_RESULT_OK);
+		auto_profile struct profile *p = profile_of(&out);
+		assert_int_equal(profile_total(p, 0), 8);
+		assert_int_equal(profile_find_note(p, NOTE_INCOMPLETE "slices")->value, 1);
+	}
+	more.slices_errs[1] = -EIO;
+	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &out),
+			 WEB_RESULT_REFUSED);
+	assert_string_equal(out.at, "The files of this time are damaged or cannot be read.");
+	more.slices_errs[0] = -EMFILE;
+	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &out), -EMFILE);
+	free_files(&more);
+}
+
 /* `nr` slices with 5 ns of cpu and `waits` ns of offcpu each. */
 static struct str slices_with_waits(u64 nr, u64 waits)
 {
@@ -153,6 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_range_of_all_files_is_written),
 		cmocka_unit_test(a_damaged_file_of_slices_is_left_out),
+		cmocka_unit_test(an_unreadable_file_of_slices_is_left_out),
 		cmocka_unit_test(a_type_that_adds_up_to_too_much_is_left_out_alone),
 		cmocka_unit_test(a_range_that_is_too_large_to_add_up_is_refused),
 	};

@@ -131,6 +131,11 @@ int file_open_below(int dirfd, const char *path)
 	return file_open_regular(dirfd, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
+bool file_is_unreadable(int err)
+{
+	return err == -EIO || err == -EACCES || err == -EPERM;
+}
+
 bool file_has_no_reader(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };

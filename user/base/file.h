@@ -41,6 +41,12 @@ int file_open_regular(int dirfd, const char *path, u64 resolve);
 int file_open_below(int dirfd, const char *path);
 
 /*
+ * Whether a negative errno of opening or reading a file says that this one file cannot be read, and
+ * probably never will: its disk is damaged, or it is somebody else's.
+ */
+bool file_is_unreadable(int err);
+
+/*
  * Whether `fd` is a pipe or socket whose reader has closed it, as `head` does when it has enough.
  */
 bool file_has_no_reader(int fd);

@@ -2,6 +2,7 @@
 /* Deletes, thins and seals what is due. Part of store/store.h. */
 #include <errno.h>
 
+#include "base/file.h"
 #include "store/files.h"
 #include "store/profiles.h"
 #include "store/slices.h"
@@ -105,10 +106,10 @@ static void seal_one(struct store *s, u64 now_ns)
 		return;
 	int err = slices_seal(s, hour);
 	if (err == -ENOENT)
-		slices_remove(s, hour);
-	/* A file that is too large must not keep the others from it. */
-	if (err == -EFBIG)
-		index_run(s->db, "UPDATE hours SET is_sealed = 1 WHERE hour = ?", "i", hour);
+		err = slices_remove(s, hour);
+	/* A file that is too large, or cannot be read, must not keep the others from it. */
+	if (err == -EFBIG || file_is_unreadable(err))
+		err = index_run(s->db, "UPDATE hours SET is_sealed = 1 WHERE hour = ?", "i", hour);
 	s->seal_after_ns = err ? time_mono_ns() + SEAL_AGAIN_NS : 0;
 }
 

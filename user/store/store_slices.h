@@ -25,13 +25,13 @@ int store_add_slice(struct store *s, const void *bytes, size_t nr, u64 begin_ns,
 /* An hour whose slices are to be merged to longer ones. */
 struct store_thinning {
 	u64 hour, step_ns;
-	u64 inode, size_bytes; /* of its file when it was opened */
+	u64 inode, size_bytes; /* of its file when it was opened, or could not be */
 };
 
 /* Whether an hour is due at that time; the oldest one first. */
 bool store_thinning_due(struct store *s, u64 now_ns, struct store_thinning *out);
 
-/* A descriptor of its file. */
+/* A descriptor of its file, or a negative errno. store_thinning_end may follow either. */
 int store_thinning_open(struct store *s, struct store_thinning *t);
 
 /*

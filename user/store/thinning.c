@@ -37,16 +37,14 @@ int store_thinning_open(struct store *s, struct store_thinning *t)
 	struct stat st;
 
 	hour_file_name(t->hour, name);
-	auto_close int fd = file_get(s->slices, name);
+	if (!fstatat(s->slices, name, &st, AT_SYMLINK_NOFOLLOW)) {
+		t->inode = st.st_ino;
+		t->size_bytes = (u64)st.st_size;
+	}
+	int fd = file_get(s->slices, name);
 	if (fd == -ENOENT)
 		slices_remove(s, t->hour);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st))
-		return -errno;
-	t->inode = st.st_ino;
-	t->size_bytes = (u64)st.st_size;
-	return take_fd(fd);
+	return fd;
 }
 
 static bool is_same_file(struct store *s, const struct store_thinning *t, const char *name)

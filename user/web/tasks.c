@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/time.h"
 #include "export/export.h"
 #include "export/format/sflm.h"
@@ -402,7 +403,7 @@ static u64 slot_of(const struct web_params *params)
 	return (nr_slices / SLOTS_MAX + 1) * SLICE_NS;
 }
 
-/* Reads the slices of every file. A file that is damaged from its start on is left out. */
+/* Reads the slices of every file. A file that is damaged or cannot be read is left out. */
 static int read_slices(struct worker_io *io, const struct web_params *params, struct profile *p,
 		       struct str *why)
 {
@@ -416,9 +417,10 @@ static int read_slices(struct worker_io *io, const struct web_params *params, st
 		if (fd == -ENOENT)
 			break;
 		int err = fd < 0 ? fd : read_all(fd, &bytes);
-		if (err)
+		if (err && !file_is_unreadable(err))
 			return err;
-		err = slices_read((u8 *)bytes.at, bytes.len, &query, p, &fault);
+		if (!err)
+			err = slices_read((u8 *)bytes.at, bytes.len, &query, p, &fault);
 		if (err == -E2BIG || err == -EOVERFLOW) {
 			str_addf(why, "The time range cannot be read: %s.", fault.at);
 			return err;
@@ -426,11 +428,11 @@ static int read_slices(struct worker_io *io, const struct web_params *params, st
 		nr_damaged += err != 0;
 	}
 	if (nr_damaged)
-		profile_note(p, NOTE_INCOMPLETE "slices", "damaged files of slices left out",
-			     nr_damaged);
+		profile_note(p, NOTE_INCOMPLETE "slices",
+			     "damaged or unreadable files of slices left out", nr_damaged);
 	if (p->weights.nr)
 		return 0;
-	str_add(why, nr_damaged ? "The files of this time are damaged."
+	str_add(why, nr_damaged ? "The files of this time are damaged or cannot be read."
 				: "There are no samples in this time.");
 	return -ENODATA;
 }

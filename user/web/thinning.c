@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "web/service.h"
@@ -21,7 +22,7 @@ static void thinned(void *ctx, int err, struct payload *result)
 		return;
 	/* Slices that cannot be merged stay as they are; they must not keep the others from it. */
 	bool is_done = !err || err == -EBADMSG || err == -EPIPE || err == -ETIMEDOUT ||
-		       err == -EOVERFLOW || err == -EFBIG;
+		       err == -EOVERFLOW || err == -EFBIG || file_is_unreadable(err);
 	if (is_done && err)
 		log_warn("slices of an hour are kept as they are: %s",
 			 result ? result->at : strerror(-err));
@@ -47,7 +48,7 @@ void thinning_tick(struct service *sv)
 		.ctx = sv,
 	};
 	if (order.fds[0] < 0) {
-		t->retry_ns = time_mono_ns() + RETRY_NS;
+		thinned(sv, order.fds[0], NULL);
 		return;
 	}
 	t->is_busy = true;
