@@ -153,6 +153,54 @@ static void a_lost_or_damaged_index_is_made_from_the_files(void **state)
 	}
 }
 
+static off_t bad_sector; /* 0: none */
+
+static ssize_t read_beside_the_bad_sector(int fd, void *buf, size_t nr, off_t at)
+{
+	if (bad_sector && at <= bad_sector && bad_sector < at + (off_t)nr) {
+		errno = EIO;
+		return -1;
+	}
+	return pread(fd, buf, nr, at);
+}
+
+/* SQLite reads the whole index at the start, also the end of a summary. */
+static void a_read_error_does_not_discard_the_index(void **state)
+{
+	static const char *const calls[] = { "pread", "pread64" };
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+	struct place p = new_place();
+	struct store *s = open_store(&p);
+	struct stored facts = facts_of(store_new_id(s)), got;
+	auto_str struct str why = { 0 };
+	char summary[20000];
+	struct stat st;
+
+	memset(summary, 'x', sizeof(summary) - 1);
+	summary[sizeof(summary) - 1] = '\0';
+	facts.summary = summary;
+	facts.pinned = true;
+	assert_int_equal(store_add(s, &facts, "bytes", 5), 0);
+	store_close(s);
+	assert_int_equal(fstatat(p.dir, "index.db", &st, 0), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		vfs->xSetSystemCall(vfs, calls[i], (sqlite3_syscall_ptr)read_beside_the_bad_sector);
+	bad_sector = st.st_size - 1;
+	assert_int_equal(store_open(p.dir, &no_limits, &s, &why), -EIO);
+	assert_string_equal(why.at, "cannot open index.db: disk I/O error");
+	bad_sector = 0;
+	vfs->xSetSystemCall(vfs, NULL, NULL);
+
+	s = open_store(&p);
+	assert_int_equal(store_get(s, facts.id, &got), 0);
+	assert_true(got.pinned);
+	assert_string_equal(got.name, facts.name);
+	stored_fini(&got);
+	assert_int_equal(fstatat(p.dir, "index.damaged", &st, 0), -1);
+	store_close(s);
+	remove_place(&p);
+}
+
 static void a_profile_whose_file_is_gone_is_not_listed(void **state)
 {
 	struct place p = new_place();
@@ -320,6 +368,7 @@ int main(void)
 		cmocka_unit_test(lists_are_newest_first_in_pages_and_by_words),
 		cmocka_unit_test(a_deleted_profile_can_be_restored_for_a_while),
 		cmocka_unit_test(a_lost_or_damaged_index_is_made_from_the_files),
+		cmocka_unit_test(a_read_error_does_not_discard_the_index),
 		cmocka_unit_test(a_profile_whose_file_is_gone_is_not_listed),
 		cmocka_unit_test(only_one_process_opens_a_store),
 		cmocka_unit_test(the_store_of_a_newer_version_is_refused_and_unchanged),

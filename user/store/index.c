@@ -147,12 +147,31 @@ static int open_file(int dir, sqlite3 **out, u64 *version)
 	return result;
 }
 
-static bool passes_check(sqlite3 *db)
+/* Whether the last read of the file or its journal failed. */
+static bool failed_to_read(sqlite3 *db)
+{
+	sqlite3_file *journal = NULL;
+	int of_file = 0, of_journal = 0;
+
+	sqlite3_file_control(db, NULL, SQLITE_FCNTL_LAST_ERRNO, &of_file);
+	sqlite3_file_control(db, NULL, SQLITE_FCNTL_JOURNAL_POINTER, &journal);
+	if (journal && journal->pMethods)
+		journal->pMethods->xFileControl(journal, SQLITE_FCNTL_LAST_ERRNO, &of_journal);
+	return of_file || of_journal;
+}
+
+/* Returns a result of SQLite. */
+static int check(sqlite3 *db)
 {
 	auto_stmt sqlite3_stmt *s = index_ask(db, "PRAGMA quick_check(1)", "");
+	int result = s ? sqlite3_step(s) : sqlite3_errcode(db);
 
-	return s && sqlite3_step(s) == SQLITE_ROW &&
-	       !strcmp((const char *)sqlite3_column_text(s, 0) ?: "", "ok");
+	if (result != SQLITE_ROW)
+		return result == SQLITE_DONE ? SQLITE_CORRUPT : result;
+	if (!strcmp((const char *)sqlite3_column_text(s, 0) ?: "", "ok"))
+		return SQLITE_OK;
+	/* The check reports pages that could not be read as damage, too. */
+	return failed_to_read(db) ? SQLITE_IOERR : SQLITE_CORRUPT;
 }
 
 static int migrate(sqlite3 *db, u64 version)
@@ -183,8 +202,8 @@ static int open_checked(int dir, sqlite3 **out, u64 *version)
 {
 	int result = open_file(dir, out, version);
 
-	if (result == SQLITE_OK && *version <= VERSION && !passes_check(*out))
-		result = SQLITE_CORRUPT;
+	if (result == SQLITE_OK && *version <= VERSION)
+		result = check(*out);
 	if (result == SQLITE_OK && *version <= VERSION)
 		result = migrate(*out, *version);
 	/* It is not of the version that it says. The index is made anew from the files then. */
@@ -205,7 +224,8 @@ int index_open(int dir, sqlite3 **out, struct str *why)
 	}
 	int err = index_error(db, result);
 	if (err)
-		str_addf(why, "cannot open index.db: %s%s", db ? sqlite3_errmsg(db) : "no memory",
+		str_addf(why, "cannot open index.db: %s%s",
+			 db ? sqlite3_errstr(result) : "no memory",
 			 result == SQLITE_CANTOPEN ? "; may its user enter the folders above it?"
 						   : "");
 	if (!err && version > VERSION) {

@@ -9,8 +9,8 @@
 
 /*
  * Opens DIR/index.db, or makes it, and brings its tables to this version. An index that is damaged
- * is put aside as index.damaged, and an empty one is made. -EINVAL and a sentence if a newer
- * version of sysflame wrote it.
+ * is put aside as index.damaged, and an empty one is made. One that cannot be read stays. -EINVAL
+ * and a sentence if a newer version of sysflame wrote it.
  */
 int index_open(int dir, sqlite3 **out, struct str *why);
 
