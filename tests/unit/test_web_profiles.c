@@ -337,6 +337,36 @@ static void a_recording_that_the_daemon_left_is_kept_at_its_next_start(void **st
 	assert_non_null(strstr(a.body, "The daemon ended before the recording did."));
 }
 
+static void a_trigger_s_recording_is_pinned_after_a_restart(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w), a = { 0 };
+	struct control_message *m = xcalloc(1, sizeof(*m));
+	int status;
+
+	m->kind = CONTROL_FIRED;
+	m->fired = (struct control_fired){ .target = CONTROL_TARGET_NODE,
+					   .duration_s = 600,
+					   .name = "hot",
+					   .why = "cpu 90 %",
+					   .events = "cpu" };
+	assert_int_equal(channel_send(w->recorder, m, -1), 0);
+	free(m);
+	m = await(w, CONTROL_START);
+	send_state(w, m->start.id, CONTROL_RUNS, 0);
+	send_part(w, m->start.id, &part);
+	free(m);
+	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
+	kill(w->pid, SIGKILL);
+	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
+	close(w->supervisor);
+	close(w->recorder);
+
+	start_web(w, "");
+	send_recorder(w);
+	await_text(w, "GET /api/v1/profiles?q=trigger", "\"pinned\":true", &a);
+}
+
 static void a_discarded_recording_leaves_nothing(void **state)
 {
 	struct world *w = *state;
@@ -542,6 +572,7 @@ int main(void)
 		IN_A_WORLD(a_recording_that_the_recorder_refuses_says_why),
 		IN_A_WORLD(a_recording_whose_recorder_ends_is_kept_in_part),
 		IN_A_WORLD(a_recording_that_the_daemon_left_is_kept_at_its_next_start),
+		IN_A_WORLD(a_trigger_s_recording_is_pinned_after_a_restart),
 		IN_A_WORLD(a_discarded_recording_leaves_nothing),
 		IN_A_WORLD(a_scraper_gets_gzip_and_nothing_is_stored),
 		IN_A_WORLD(a_scraper_gets_no_profile_of_less_time_than_it_asked_for),

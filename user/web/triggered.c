@@ -65,6 +65,16 @@ static void recall_text(const json_t *o, const char *name, char *field, size_t s
 	copy_text(field, size, text ?: "");
 }
 
+static bool is_stored(struct store *store, u64 id)
+{
+	struct stored s;
+
+	if (store_get(store, id, &s))
+		return false;
+	stored_fini(&s);
+	return true;
+}
+
 void triggered_recall(struct service *sv)
 {
 	struct triggered *t = &sv->triggered;
@@ -83,6 +93,9 @@ void triggered_recall(struct service *sv)
 		recall_text(o, "source", f.source, sizeof(f.source));
 		recall_text(o, "refused", f.refused, sizeof(f.refused));
 		vec_push(&t->list, f);
+		/* Its parts may still become a profile. */
+		if (f.recording && !is_stored(sv->store, f.recording))
+			vec_push(&t->ids, f.recording);
 	}
 	json_decref(list);
 }
@@ -286,14 +299,10 @@ void triggered_tick(struct service *sv)
 
 	render_waiting(sv);
 	vec_each(id, &t->ids) {
-		struct stored s;
-		if (sessions_find(sv->sessions, *id)) {
+		if (sessions_find(sv->sessions, *id))
 			t->ids.at[left++] = *id;
-		} else if (!store_get(sv->store, *id, &s)) {
-			store_pin(sv->store, *id, true);
-			stored_fini(&s);
+		else if (!store_pin(sv->store, *id, true))
 			sv->changed |= CHANGED_PROFILES;
-		}
 	}
 	t->ids.nr = left;
 }
