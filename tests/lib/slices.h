@@ -43,7 +43,7 @@ static inline u64 weight_of(struct store *s, u64 from, u64 to, u64 *lost)
 	struct profile *p = profile_new();
 	int fd;
 
-	for (u32 n = 0; (fd = store_open_slices(s, from, to, n)) >= 0; n++) {
+	while ((fd = store_open_slices(s, &from, to)) >= 0) {
 		auto_str struct str bytes = { 0 }, why = { 0 };
 		char chunk[4096];
 		ssize_t got;

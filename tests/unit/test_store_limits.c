@@ -52,6 +52,28 @@ static void slices_of_the_future_make_room(void **state)
 	remove_place(&p);
 }
 
+static void an_hour_that_is_removed_meanwhile_moves_no_other(void **state)
+{
+	const struct store_limits limits = { .max_disk_bytes = 1 };
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	struct slice_writer *w = slice_writer_new();
+	u64 from = START_NS, end = START_NS + 3 * HOUR_NS;
+
+	for (u64 hour = 0; hour < 3; hour++)
+		assert_int_equal(add_slice(s, w, START_NS + hour * HOUR_NS, 5), 0);
+	for (u64 hour = 0; hour < 3; hour++) {
+		auto_close int fd = store_open_slices(s, &from, end);
+		assert_true(fd >= 0);
+		assert_int_equal(from, START_NS + (hour + 1) * HOUR_NS);
+		store_tick(s, end - HOUR_NS); /* the limit takes the oldest hour */
+	}
+	assert_int_equal(store_open_slices(s, &from, end), -ENOENT);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
 /* Programs choose the names of services. */
 static void a_strip_has_the_largest_services_only(void **state)
 {
@@ -245,6 +267,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slices_of_the_first_hour_of_1970_are_refused),
 		cmocka_unit_test(slices_of_the_future_make_room),
+		cmocka_unit_test(an_hour_that_is_removed_meanwhile_moves_no_other),
 		cmocka_unit_test(a_strip_has_the_largest_services_only),
 		cmocka_unit_test(the_disk_limit_takes_slices_first_then_unpinned_profiles),
 		cmocka_unit_test(only_a_change_has_all_profiles_counted),

@@ -71,7 +71,8 @@ static void a_slice_that_is_none_is_refused(void **state)
 	record.at[45] ^= 1;
 	assert_int_equal(store_add_slice(s, record.at, record.len, START_NS, end, NULL, 0),
 			 -EINVAL);
-	assert_int_equal(store_open_slices(s, 0, UINT64_MAX, 0), -ENOENT);
+	u64 from = 0;
+	assert_int_equal(store_open_slices(s, &from, UINT64_MAX), -ENOENT);
 	store_close(s);
 	slice_writer_free(w);
 	profile_free(empty);

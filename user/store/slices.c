@@ -144,18 +144,17 @@ int slices_forget(struct store *s, u64 hour)
 	return err ?: index_run(s->db, "DELETE FROM hours WHERE hour = ?", "i", hour);
 }
 
-int store_open_slices(struct store *s, u64 from_ns, u64 to_ns, u32 n)
+int store_open_slices(struct store *s, u64 *from_ns, u64 to_ns)
 {
 	char name[FILE_NAME_BYTES];
 
 	for (;;) {
-		u64 hour = index_number(s->db,
-					"SELECT hour FROM hours WHERE hour >= ? AND hour <= ?"
-					" ORDER BY hour LIMIT 1 OFFSET ?",
-					"iii", from_ns / HOUR_NS, (to_ns ? to_ns - 1 : 0) / HOUR_NS,
-					(u64)n);
-		if (!hour || from_ns >= to_ns)
+		u64 hour = index_number(
+			s->db, "SELECT min(hour) FROM hours WHERE hour >= ? AND hour <= ?", "ii",
+			*from_ns / HOUR_NS, (to_ns ? to_ns - 1 : 0) / HOUR_NS);
+		if (!hour || *from_ns >= to_ns)
 			return -ENOENT;
+		*from_ns = (hour + 1) * HOUR_NS;
 		hour_file_name(hour, name);
 		int fd = file_get(s->slices, name);
 		if (fd != -ENOENT)

@@ -44,8 +44,12 @@ int store_thinning_end(struct store *s, const struct store_thinning *t, const vo
 /* The longest step of the slices of [from, to); 0: none was thinned. */
 u64 store_slices_step(struct store *s, u64 from_ns, u64 to_ns);
 
-/* Descriptors of the files that have slices of [from, to), oldest first; -ENOENT after the last. */
-int store_open_slices(struct store *s, u64 from_ns, u64 to_ns, u32 n);
+/*
+ * A descriptor of the oldest file that has slices of [*from_ns, to_ns), or a negative errno;
+ * -ENOENT after the last. Moves *from_ns to the end of its hour. Hours that are removed between
+ * calls move no other.
+ */
+int store_open_slices(struct store *s, u64 *from_ns, u64 to_ns);
 
 /* The use of a service by time. */
 struct store_series {

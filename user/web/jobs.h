@@ -27,7 +27,7 @@ enum web_task {
  *   IMPORT, SUMMARY  the profile
  *   THIN             the file of slices
  *   RANGE, PUSH      any, such as /dev/null; files of slices are asked for as place 1, "0", "1", ..
- *                    until the answer is -ENOENT
+ *                    until the answer is -ENOENT; each question gets the next file
  */
 enum web_place {
 	WEB_PLACE_PROFILE = 0,
