@@ -74,6 +74,74 @@ static void an_hour_that_is_removed_meanwhile_moves_no_other(void **state)
 	remove_place(&p);
 }
 
+static void tick_at(struct store *s, u64 now, u64 boot)
+{
+	store_watch_clock(s, now, boot);
+	store_tick(s, now);
+}
+
+/* The clock is ahead for some minutes, then for good. */
+static void a_clock_that_was_set_removes_nothing_for_an_hour(void **state)
+{
+	const struct store_limits limits = { .keep_10s_ns = DAY_NS, .keep_10min_ns = 20 * DAY_NS };
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	struct slice_writer *w = slice_writer_new();
+	u64 now = START_NS + HOUR_NS + 600 * NS_PER_SEC, ahead = now + 40 * DAY_NS;
+	u64 boot = 1000 * NS_PER_SEC, lost;
+	struct store_thinning t;
+
+	assert_int_equal(add_slice(s, w, START_NS, 5), 0);
+	tick_at(s, now, boot);
+	for (int i = 0; i < 2; i++) {
+		tick_at(s, ahead, boot += NS_PER_SEC);
+		tick_at(s, ahead, boot);
+		assert_false(store_thinning_due(s, ahead, &t));
+		assert_int_equal(weight_of(s, START_NS, ahead, &lost), 5);
+		tick_at(s, now, boot += 600 * NS_PER_SEC);
+		assert_int_equal(weight_of(s, START_NS, ahead, &lost), 5);
+	}
+	tick_at(s, ahead, boot += NS_PER_SEC);
+	tick_at(s, ahead + HOUR_NS / 2, boot += HOUR_NS / 2);
+	assert_int_equal(weight_of(s, START_NS, ahead, &lost), 5);
+	tick_at(s, ahead + HOUR_NS, boot += HOUR_NS / 2);
+	assert_int_equal(weight_of(s, START_NS, ahead, &lost), 0);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
+static void a_start_long_after_the_newest_slice_removes_nothing_for_an_hour(void **state)
+{
+	const struct store_limits limits = { .keep_10min_ns = 20 * DAY_NS };
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	struct slice_writer *w = slice_writer_new();
+	u64 now = START_NS + 30 * DAY_NS, boot = 1000 * NS_PER_SEC, lost;
+
+	assert_int_equal(add_slice(s, w, START_NS, 5), 0);
+	assert_int_equal(add_slice(s, w, now - 2 * DAY_NS, 5), 0);
+	tick_at(s, now, boot);
+	assert_int_equal(weight_of(s, START_NS, now, &lost), 10);
+	tick_at(s, now + HOUR_NS, boot + HOUR_NS);
+	assert_int_equal(weight_of(s, START_NS, now, &lost), 5);
+	store_close(s);
+
+	/* A suspend is no step, and the limit of the disk needs no clock. */
+	s = open_with(&p, &limits);
+	tick_at(s, now - 2 * DAY_NS, boot);
+	tick_at(s, now + 20 * DAY_NS, boot + 22 * DAY_NS);
+	assert_int_equal(weight_of(s, START_NS, now, &lost), 0);
+	assert_int_equal(add_slice(s, w, now, 5), 0);
+	store_close(s);
+	s = open_with(&p, &(struct store_limits){ .max_disk_bytes = 1 });
+	tick_at(s, now + 2 * DAY_NS, boot);
+	assert_int_equal(weight_of(s, START_NS, now + HOUR_NS, &lost), 0);
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
 /* Programs choose the names of services. */
 static void a_strip_has_the_largest_services_only(void **state)
 {
@@ -268,6 +336,8 @@ int main(void)
 		cmocka_unit_test(slices_of_the_first_hour_of_1970_are_refused),
 		cmocka_unit_test(slices_of_the_future_make_room),
 		cmocka_unit_test(an_hour_that_is_removed_meanwhile_moves_no_other),
+		cmocka_unit_test(a_clock_that_was_set_removes_nothing_for_an_hour),
+		cmocka_unit_test(a_start_long_after_the_newest_slice_removes_nothing_for_an_hour),
 		cmocka_unit_test(a_strip_has_the_largest_services_only),
 		cmocka_unit_test(the_disk_limit_takes_slices_first_then_unpinned_profiles),
 		cmocka_unit_test(only_a_change_has_all_profiles_counted),

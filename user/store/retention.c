@@ -14,7 +14,10 @@
 #define PURGED_MAX    8 /* at once */
 #define SYNC_NS       (60 * NS_PER_SEC)
 #define MINUTE_NS     (60 * NS_PER_SEC)
-#define COMPACT_BYTES (1u << 20) /* fewer free ones are not worth the work */
+#define COMPACT_BYTES (1u << 20)     /* fewer free ones are not worth the work */
+#define STEP_NS       HOUR_NS        /* of the clock: more spoils ages */
+#define SETTLE_NS     HOUR_NS        /* without such a step, until ages are trusted again */
+#define OFF_NS        (24 * HOUR_NS) /* of the daemon */
 
 /* Bytes of the index's pages. */
 #define PAGES(number)     \
@@ -177,17 +180,47 @@ static void upkeep(struct store *s, u64 now_ns)
 	compact_index(s);
 }
 
-void store_tick(struct store *s, u64 now_ns)
+static void keep_ages(struct store *s, u64 now_ns)
 {
 	purge_deleted(s, now_ns);
-	keep_disk(s, now_ns);
 	drop_old_slices(s, now_ns);
-	seal_one(s, now_ns);
 	/* Also after the clock stepped back. */
 	if (now_ns < s->upkept_ns || now_ns - s->upkept_ns >= UPKEEP_NS) {
 		s->upkept_ns = now_ns;
 		upkeep(s, now_ns);
 	}
+}
+
+/* Whether the newest slice is too old for a daemon that was off for a while. */
+static bool is_late(struct store *s, u64 now_ns)
+{
+	/* Hours of the future are from before the clock was set back. */
+	u64 hour = index_number(s->db, "SELECT max(hour) FROM hours WHERE hour <= ?", "i",
+				now_ns / HOUR_NS);
+
+	return hour && now_ns - hour * HOUR_NS > OFF_NS;
+}
+
+bool store_watch_clock(struct store *s, u64 now_ns, u64 boot_ns)
+{
+	u64 expected_ns = s->watched_wall_ns + (boot_ns - s->watched_boot_ns);
+	u64 step_ns = now_ns > expected_ns ? now_ns - expected_ns : expected_ns - now_ns;
+	bool was_set = s->watched_wall_ns ? step_ns > STEP_NS : is_late(s, now_ns);
+
+	if (was_set)
+		s->settles_boot_ns = boot_ns + SETTLE_NS;
+	s->is_unsettled = boot_ns < s->settles_boot_ns;
+	s->watched_wall_ns = now_ns;
+	s->watched_boot_ns = boot_ns;
+	return was_set;
+}
+
+void store_tick(struct store *s, u64 now_ns)
+{
+	if (!s->is_unsettled)
+		keep_ages(s, now_ns);
+	keep_disk(s, now_ns);
+	seal_one(s, now_ns);
 	if (s->is_unsynced && time_mono_ns() - s->synced_ns >= SYNC_NS)
 		slices_sync(s);
 }

@@ -110,6 +110,14 @@ int store_restore(struct store *s, u64 id);
 /* Deletes, thins and seals files that are due, a few at a time. Call it every second. */
 void store_tick(struct store *s, u64 now_ns);
 
+/*
+ * Call it before store_tick, with CLOCK_REALTIME and CLOCK_BOOTTIME. After the clock was set by
+ * more than an hour, nothing is deleted or thinned by its age for an hour, as it may be set back.
+ * The same holds at the start if the newest slice is more than a day old. Returns whether this
+ * begins.
+ */
+bool store_watch_clock(struct store *s, u64 now_ns, u64 boot_ns);
+
 struct store_size {
 	u64 profile_bytes, slice_bytes, index_bytes, nr_profiles, oldest_slice_ns;
 };

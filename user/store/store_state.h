@@ -25,4 +25,8 @@ struct store {
 
 	u64 seal_after_ns; /* CLOCK_MONOTONIC: no attempt before, since the last one failed */
 	u64 upkept_ns;     /* when the index was last thinned */
+
+	u64 watched_wall_ns, watched_boot_ns; /* of the last store_watch_clock; 0: none */
+	u64 settles_boot_ns;                  /* CLOCK_BOOTTIME: ages may be wrong before */
+	bool is_unsettled;                    /* ages may be wrong */
 };

@@ -27,8 +27,9 @@ static bool find_hour(struct store *s, u64 now_ns, u64 age_ns, u64 step_ns,
 
 bool store_thinning_due(struct store *s, u64 now_ns, struct store_thinning *out)
 {
-	return find_hour(s, now_ns, s->limits.keep_1min_ns, 10 * MINUTE_NS, out) ||
-	       find_hour(s, now_ns, s->limits.keep_10s_ns, MINUTE_NS, out);
+	return !s->is_unsettled &&
+	       (find_hour(s, now_ns, s->limits.keep_1min_ns, 10 * MINUTE_NS, out) ||
+		find_hour(s, now_ns, s->limits.keep_10s_ns, MINUTE_NS, out));
 }
 
 int store_thinning_open(struct store *s, struct store_thinning *t)

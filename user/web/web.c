@@ -156,6 +156,16 @@ static void take_channel(struct web *w)
 	recorder_link_attach(&w->sv.recorder, sock);
 }
 
+static void tick_store(struct store *store)
+{
+	u64 now = time_wall_ns();
+
+	if (store_watch_clock(store, now, time_boot_ns()))
+		log_info("the clock was set, or the newest slice is more than a day old: for an "
+			 "hour, nothing is removed for its age");
+	store_tick(store, now);
+}
+
 static void tick(struct web *w)
 {
 	u64 now = time_mono_ns();
@@ -167,7 +177,7 @@ static void tick(struct web *w)
 	if (now - w->ticked_ns < TICK_MS * NS_PER_MS)
 		return;
 	w->ticked_ns = now;
-	store_tick(w->sv.store, time_wall_ns());
+	tick_store(w->sv.store);
 	thinning_tick(&w->sv);
 	triggered_tick(&w->sv);
 	server_tick(w->server);
