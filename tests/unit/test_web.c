@@ -4,6 +4,10 @@
 
 #include "web_world.h"
 
+#include <sys/resource.h>
+
+#include "base/file.h"
+
 static void nothing_is_shown_without_a_token(void **state)
 {
 	static const char *const paths[] = {
@@ -338,6 +342,34 @@ static void a_recorder_that_sends_nonsense_is_given_up(void **state)
 	await_text(w, "GET /healthz", "There is no recorder.", &a);
 }
 
+static void a_slice_without_memory_asks_for_a_book(void **state)
+{
+	enum {
+		BYTES = 64 << 20
+	};
+	struct world *w = *state;
+	auto_free char *zeros = xcalloc(1, BYTES), *pages = NULL;
+	auto_free char *path = xasprintf("/proc/%d/statm", (int)w->pid);
+	auto_close int fd = channel_file(zeros, BYTES);
+	auto_free struct control_message *m = xcalloc(1, sizeof(*m));
+	u64 now = time_wall_ns();
+	struct rlimit was, less;
+	size_t len;
+
+	assert_int_equal(file_read(path, 256, &pages, &len), 0);
+	assert_int_equal(prlimit(w->pid, RLIMIT_AS, NULL, &was), 0);
+	less = was;
+	less.rlim_cur = strtoull(pages, NULL, 10) * (u64)sysconf(_SC_PAGESIZE) + BYTES / 2;
+	assert_int_equal(prlimit(w->pid, RLIMIT_AS, &less, NULL), 0);
+	m->kind = CONTROL_SLICE;
+	m->slice = (struct control_slice){ .begin_wall_ns = now - 10 * NS_PER_SEC,
+					   .end_wall_ns = now,
+					   .bytes = BYTES };
+	assert_int_equal(channel_send(w->recorder, m, fd), 0);
+	free(await(w, CONTROL_BOOK));
+	assert_int_equal(prlimit(w->pid, RLIMIT_AS, &was, NULL), 0);
+}
+
 static void slow_and_silent_clients_do_not_hold_up_others(void **state)
 {
 	struct world *w = *state;
@@ -373,6 +405,7 @@ int main(void)
 		IN_A_WORLD(settings_are_kept),
 		IN_A_WORLD(metrics_show_the_recorder),
 		IN_A_WORLD(a_recorder_that_sends_nonsense_is_given_up),
+		IN_A_WORLD(a_slice_without_memory_asks_for_a_book),
 		IN_A_WORLD(slow_and_silent_clients_do_not_hold_up_others),
 	};
 

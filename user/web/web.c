@@ -59,16 +59,16 @@ static void ask_for_book(struct service *sv)
 	recorder_link_send(&sv->recorder, m);
 }
 
-static void take_slice(struct service *sv, const struct control_slice *m, int fd)
+static int keep_slice(struct service *sv, const struct control_slice *m, int fd)
 {
 	static struct store_use uses[CONTROL_SERVICES * CONTROL_SLICE_EVENTS]; /* scratch */
 	size_t nr = 0;
 
 	if (!channel_file_is(fd, m->bytes))
-		return;
+		return -EPROTO;
 	void *bytes = mmap(NULL, m->bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
-		return;
+		return -errno;
 	for (u32 i = 0; i < m->nr; i++)
 		for (u32 k = 0; k < m->nr_events; k++)
 			uses[nr++] = (struct store_use){ m->events[k], m->services[i].name,
@@ -79,6 +79,13 @@ static void take_slice(struct service *sv, const struct control_slice *m, int fd
 	int err = store_add_slice(sv->store, bytes, m->bytes, m->begin_wall_ns, m->end_wall_ns,
 				  uses, nr);
 	munmap(bytes, m->bytes);
+	return err;
+}
+
+static void take_slice(struct service *sv, const struct control_slice *m, int fd)
+{
+	int err = keep_slice(sv, m, fd);
+
 	store_health_note(&sv->store_health, err);
 	if (err) {
 		log_debug("a slice is not kept: %s", strerror(-err));
