@@ -39,7 +39,7 @@ ticks_of() {
 	awk '{ print $14 + $15 }' "/proc/$1/stat"
 }
 
-# with_pid PID COMMAND..: runs the command under that PID, which must be free; sets PID.
+# with_pid PID COMMAND..: runs the command under that PID, which was freed just now; sets PID.
 with_pid() {
 	local wanted=$1 _
 	shift
@@ -50,6 +50,7 @@ with_pid() {
 		kill -9 $PID
 		wait $PID 2>/dev/null || true
 	done
+	[ ! -d "/proc/$wanted" ] || skip "another thread of the node took the number $wanted"
 	fail "never got PID $wanted"
 }
 
