@@ -108,6 +108,18 @@ static void a_routine_has_its_own_name(void **state)
 	routines_are_named(false);
 }
 
+static void a_blob_of_routines_is_read_once(void **state)
+{
+	begin("StubRoutines (1)");
+	add_routines(false);
+	read_jvm();
+	is_called(CALL_STUB, true, "call_stub");
+	fake_put(&fake, BLOCK + 8, 0, 1);
+	fake_put(&fake, BLOB + 16, 0, 4);
+	is_called(CALL_STUB, true, "call_stub");
+	is_called(CODE + 0x80, true, "outer");
+}
+
 static void a_routine_of_jdk_8_has_its_own_name(void **state)
 {
 	routines_are_named(true);
@@ -213,6 +225,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_routine_has_its_own_name),
+		TEST(a_blob_of_routines_is_read_once),
 		TEST(a_routine_of_jdk_8_has_its_own_name),
 		TEST(a_return_address_belongs_to_the_routine_that_calls),
 		TEST(of_nested_routines_the_smallest_counts),

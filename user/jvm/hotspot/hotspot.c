@@ -355,6 +355,7 @@ void hotspot_free(struct hotspot *h)
 		free((char *)n->text);
 	vec_fini(&h->blob_names);
 	stub_routines_fini(&h->stubs);
+	vec_fini(&h->containers);
 	methods_free(h->methods);
 	java_names_free(h->names);
 	hotspot_forget_names(h);

@@ -55,6 +55,7 @@ struct hotspot {
 	u64 next_scan_ns; /* see hotspot_scan_blobs */
 
 	struct stub_routines stubs;
+	VEC(struct blob) containers; /* blobs of routines, which are never freed */
 	struct java_names *names;
 	struct methods *methods;
 	struct dict by_pc; /* hash -> index + 1 in named_pcs */

@@ -12,6 +12,7 @@
 #define METHODS_BYTES   (8u << 20)
 #define NAMES_MAX       (4u << 20) /* cached bytes of text */
 #define COMPILE_ID_MASK 0x0fffffff /* the part of a compile id that samples keep */
+#define CONTAINERS_MAX  8          /* JDK 8..28 have two to five */
 #define BCI_MAX         0xffff     /* no memory is mapped below: vm.mmap_min_addr */
 
 void hotspot_forget_names(struct hotspot *h)
@@ -81,13 +82,25 @@ static int stub_frame(const char *name, struct java_frame *out)
 	return 1;
 }
 
+/* The blob of routines that holds `pc`, if it was read before. Each Java stack has one. */
+static const struct blob *find_container(const struct hotspot *h, u64 pc)
+{
+	for (size_t i = 0; i < h->containers.nr; i++)
+		if (pc >= h->containers.at[i].addr && pc < h->containers.at[i].end)
+			return &h->containers.at[i];
+	return NULL;
+}
+
 /* Names a blob that is not an nmethod. `pc` lies in it. */
 static int name_stub(struct hotspot *h, const struct blob *b, u64 pc, struct java_frame *out)
 {
 	const char *blob = hotspot_blob_name(h, b)->text, *routine = stubs_find(h, b, blob, pc);
+	bool is_container = stubs_is_container(blob);
 
+	if (is_container && h->containers.nr < CONTAINERS_MAX && !find_container(h, pc))
+		vec_push(&h->containers, *b);
 	stub_frame(routine ?: blob, out);
-	out->is_blob = !routine && stubs_is_container(blob);
+	out->is_blob = !routine && is_container;
 	return 1;
 }
 
@@ -109,6 +122,7 @@ static int name_nmethod(struct hotspot *h, const struct blob *b, u64 pc, u32 com
 int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
 		    struct java_frame out[], int max)
 {
+	u64 at = is_leaf ? pc : pc - 1; /* a call may be the last instruction of its blob */
 	struct blob b;
 
 	compile_id &= COMPILE_ID_MASK;
@@ -119,14 +133,16 @@ int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
 		if (nr > 0)
 			return nr;
 	}
+	const struct blob *known = find_container(h, at);
+	if (known)
+		return name_stub(h, known, at, out);
 	forget_if_full(h);
 	for (int tries = 0;; tries++) { /* an nmethod may be replaced while it is read */
-		/* A call may be the last instruction of its blob. */
-		int err = blob_find(&h->jvm, &h->heaps, is_leaf ? pc : pc - 1, &b);
+		int err = blob_find(&h->jvm, &h->heaps, at, &b);
 		if (err)
 			return err;
 		if (!hotspot_is_nmethod(h, &b))
-			return name_stub(h, &b, is_leaf ? pc : pc - 1, out);
+			return name_stub(h, &b, at, out);
 		err = name_nmethod(h, &b, pc, compile_id, is_leaf, out, max);
 		if (err != -ESTALE || tries)
 			return err;
