@@ -360,9 +360,9 @@ static void warn_of_runtimes(struct node *n)
 
 static void follow_cpus(struct node *n)
 {
-	auto_free char *online = cpulist_online_text();
+	auto_free char *history = cpulist_history();
 
-	if (!hotplug_needs_look(&n->hotplug, online, time_mono_ns(), time_boot_ns()))
+	if (!hotplug_needs_look(&n->hotplug, history, time_mono_ns(), time_boot_ns()))
 		return;
 	vec_each(r, &n->recordings)
 		sources_follow((*r)->sources);

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
+#include "base/alloc.h"
 #include "base/auto.h"
 #include "base/file.h"
 
@@ -58,12 +60,26 @@ int cpulist_present(cpulist *out)
 	return read_list(SYSFS "present", out);
 }
 
-char *cpulist_online_text(void)
+char *cpulist_history(void)
 {
-	char *text = NULL;
+	auto_free char *text = NULL;
+	cpulist online = { 0 };
+	struct str out = { 0 };
+	struct stat st;
 	size_t len;
 
-	return file_read(SYSFS "online", LIST_MAX, &text, &len) ? NULL : text;
+	if (file_read(SYSFS "online", LIST_MAX, &text, &len) || cpulist_parse(text, &online)) {
+		vec_fini(&online);
+		return NULL;
+	}
+	str_add(&out, text);
+	vec_each(cpu, &online) {
+		auto_free char *folder = xasprintf(SYSFS "cpu%d/topology", *cpu);
+		if (!stat(folder, &st))
+			str_addf(&out, " %llu", (unsigned long long)st.st_ino);
+	}
+	vec_fini(&online);
+	return out.at;
 }
 
 void cpulist_text(const cpulist *list, struct str *out)

@@ -15,9 +15,12 @@ int cpulist_parse(const char *text, cpulist *out);
 int cpulist_online(cpulist *out);
 int cpulist_present(cpulist *out);
 
-/* The list of online CPUs as the kernel writes it; NULL if it is unreadable. The caller frees it.
+/*
+ * A text that is another one after a CPU went or came; NULL if the list is unreadable. The caller
+ * frees it. It has the inode of each CPU's folder `topology`, which the kernel removes when the CPU
+ * goes and makes anew when it comes back (topology_remove_dev, drivers/base/topology.c).
  */
-char *cpulist_online_text(void);
+char *cpulist_history(void);
 
 /* Appends the list as text, "0-3,8". */
 void cpulist_text(const cpulist *list, struct str *out);

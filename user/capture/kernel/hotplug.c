@@ -12,12 +12,12 @@
 #define SLEPT_NS  (100 * NS_PER_MS) /* the clocks are read one after the other */
 #define NR_SERIES 2
 
-static bool has_other_cpus(struct hotplug *h, const char *online)
+static bool has_other_cpus(struct hotplug *h, const char *history)
 {
-	if (!online || (h->online && !strcmp(h->online, online)))
+	if (!history || (h->history && !strcmp(h->history, history)))
 		return false;
-	free(h->online);
-	h->online = xstrdup(online);
+	free(h->history);
+	h->history = xstrdup(history);
 	return true;
 }
 
@@ -29,9 +29,9 @@ static bool has_slept(struct hotplug *h, u64 asleep_ns)
 	return has;
 }
 
-bool hotplug_needs_look(struct hotplug *h, const char *online, u64 mono_ns, u64 boot_ns)
+bool hotplug_needs_look(struct hotplug *h, const char *history, u64 mono_ns, u64 boot_ns)
 {
-	bool is_changed = has_other_cpus(h, online);
+	bool is_changed = has_other_cpus(h, history);
 
 	is_changed |= has_slept(h, boot_ns > mono_ns ? boot_ns - mono_ns : 0);
 	if (is_changed || mono_ns - h->looked_ns >= LOOK_NS) {
@@ -46,5 +46,5 @@ bool hotplug_needs_look(struct hotplug *h, const char *online, u64 mono_ns, u64 
 
 void hotplug_fini(struct hotplug *h)
 {
-	free(h->online);
+	free(h->history);
 }

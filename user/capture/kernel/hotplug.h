@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Decides when to look at the events of CPUs (cpus.h, sideband.h), once a second. A look at a busy
- * CPU interrupts it, for each event. The list of CPUs shows most changes, and the clocks show a
- * suspend. A CPU that goes off and on within a second is found half a minute later.
+ * CPU interrupts it, for each event. The history of CPUs (cpulist.h) shows those that went or came,
+ * and the clocks show a suspend. Whatever they do not show is found within half a minute.
  */
 #pragma once
 
@@ -10,15 +10,15 @@
 
 /* {0} is valid. */
 struct hotplug {
-	char *online;   /* the list when last read; owned */
+	char *history;  /* of the CPUs when last read; owned */
 	u64 looked_ns;  /* CLOCK_MONOTONIC of the last series of looks */
 	u64 asleep_ns;  /* how long the system has slept */
 	u32 nr_pending; /* looks of the series that remain */
 };
 
 /*
- * Whether to look. `online` is the kernel's list, NULL if it is unknown. A look compares with the
+ * Whether to look. `history` is that of cpulist.h, NULL if it is unknown. A look compares with the
  * one before; a second one therefore follows.
  */
-bool hotplug_needs_look(struct hotplug *h, const char *online, u64 mono_ns, u64 boot_ns);
+bool hotplug_needs_look(struct hotplug *h, const char *history, u64 mono_ns, u64 boot_ns);
 void hotplug_fini(struct hotplug *h);
