@@ -27,6 +27,9 @@
 #define PENDING_MAX  65536 /* messages that wait for the other process: all nodes answer at once */
 #define DELAY_MAX_MS 60000
 #define REFUSED      "the server refuses the key: add it there and reload the server"
+#define HUNG_UP                                                                                  \
+	"the server closed the connection before its answer: it may be full (max_connections), " \
+	"or no NATS server listens there"
 
 AUTO_DEFINE(options, natsOptions *, natsOptions_Destroy)
 #define auto_options __attribute__((cleanup(auto_options_run)))
@@ -191,7 +194,9 @@ static const char *last_error(void)
 {
 	const char *text = nats_GetLastError(NULL), *place = text ? strstr(text, "): ") : NULL;
 
-	return place && *text == '(' ? place + strlen("): ") : text;
+	text = place && *text == '(' ? place + strlen("): ") : text;
+	/* A server that closes at once may have said why, but TCP drops unread bytes at a reset. */
+	return text && !strcmp(text, "Expected 'PONG', got ''") ? HUNG_UP : text;
 }
 
 static const char *why_not(natsStatus s)
