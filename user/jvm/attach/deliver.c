@@ -17,6 +17,7 @@
 
 #include "base/auto.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/siphash.h"
 #include "jvm/attach/agent_file.h"
 #include "jvm/attach/leftover.h"
@@ -66,22 +67,24 @@ static int mount_copy(const struct process_root *t, const struct agent_bytes *ag
 
 /*
  * The child in the target's mount namespace. It mounts, reports an errno as one int, and unmounts
- * when its parent closes `hold` or dies. It has the lock of the file below, too.
+ * when its parent writes to `hold`. If that is closed without a word, the parent has died, and the
+ * file is removed as well. (A parent's files are closed before it stops being the parent.) It has
+ * the lock of the file below, too.
  */
 static void run_mounter(const struct process_root *t, const char *name,
 			const struct agent_bytes *agent, int file, int ready, int hold)
 {
-	const pid_t parent = getppid();
 	int err = -mount_copy(t, agent, file);
+	ssize_t nr = 0;
 	char c;
 
 	bool is_reported = write(ready, &err, sizeof(err)) == sizeof(err);
 	if (err)
 		_exit(1);
-	while (is_reported && read(hold, &c, 1) < 0 && errno == EINTR)
+	while (is_reported && (nr = read(hold, &c, 1)) < 0 && errno == EINTR)
 		;
 	umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW);
-	if (getppid() != parent)
+	if (nr <= 0)
 		process_root_unlink(t, name);
 	_exit(0);
 }
@@ -248,6 +251,8 @@ int deliver(const struct process_root *t, const char *agent_path, const char *no
 void delivery_undo(const struct process_root *t, struct delivery *d)
 {
 	if (d->mounter) {
+		if (write(d->hold_fd, "", 1) < 0)
+			log_debug("the process that mounted %s has ended", d->name);
 		close(d->hold_fd);
 		waitpid(d->mounter, NULL, 0);
 		d->mounter = 0;
