@@ -39,7 +39,8 @@ ticks_of() {
 	awk '{ print $14 + $15 }' "/proc/$1/stat"
 }
 
-# with_pid PID COMMAND..: runs the command under that PID, which was freed just now; sets PID.
+# with_pid PID COMMAND..: runs the command under that PID, which was freed just now; sets PID. Fails if another thread
+# of the node took the number meanwhile.
 with_pid() {
 	local wanted=$1 _
 	shift
@@ -50,8 +51,15 @@ with_pid() {
 		kill -9 $PID
 		wait $PID 2>/dev/null || true
 	done
-	[ ! -d "/proc/$wanted" ] || skip "another thread of the node took the number $wanted"
-	fail "never got PID $wanted"
+	[ -d "/proc/$wanted" ] || fail "never got PID $wanted"
+	return 1
+}
+
+# take_over PID COMMAND..: kills that process and runs the command under its PID; sets PID. Fails as with_pid does.
+take_over() {
+	kill -9 "$1"
+	wait "$1" 2>/dev/null || true
+	with_pid "$@"
 }
 
 # child_named PID NAME: sets CHILD to the child of that process with that name; fails while there is

@@ -316,16 +316,10 @@ static void a_recording_whose_recorder_ends_is_kept_in_part(void **state)
 	await_text(w, "GET /healthz", "ok", &a);
 }
 
-static void a_recording_that_the_daemon_left_is_kept_at_its_next_start(void **state)
+static void kill_and_restart(struct world *w)
 {
-	struct world *w = *state;
-	auto_answer struct answer part = part_of(w), a = { 0 };
-	u32 number;
 	int status;
 
-	start(w, &number);
-	send_part(w, number, &part);
-	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
 	kill(w->pid, SIGKILL);
 	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
 	close(w->supervisor);
@@ -333,6 +327,18 @@ static void a_recording_that_the_daemon_left_is_kept_at_its_next_start(void **st
 
 	start_web(w, "");
 	send_recorder(w);
+}
+
+static void a_recording_that_the_daemon_left_is_kept_at_its_next_start(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer part = part_of(w), a = { 0 };
+	u32 number;
+
+	start(w, &number);
+	send_part(w, number, &part);
+	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
+	kill_and_restart(w);
 	await_text(w, "GET /api/v1/profiles?q=java", "\"state\":\"partial\"", &a);
 	assert_non_null(strstr(a.body, "The daemon ended before the recording did."));
 }
@@ -342,7 +348,6 @@ static void a_trigger_s_recording_is_pinned_after_a_restart(void **state)
 	struct world *w = *state;
 	auto_answer struct answer part = part_of(w), a = { 0 };
 	struct control_message *m = xcalloc(1, sizeof(*m));
-	int status;
 
 	m->kind = CONTROL_FIRED;
 	m->fired = (struct control_fired){ .target = CONTROL_TARGET_NODE,
@@ -357,13 +362,7 @@ static void a_trigger_s_recording_is_pinned_after_a_restart(void **state)
 	send_part(w, m->start.id, &part);
 	free(m);
 	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
-	kill(w->pid, SIGKILL);
-	assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
-	close(w->supervisor);
-	close(w->recorder);
-
-	start_web(w, "");
-	send_recorder(w);
+	kill_and_restart(w);
 	await_text(w, "GET /api/v1/profiles?q=trigger", "\"pinned\":true", &a);
 }
 
