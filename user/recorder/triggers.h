@@ -16,8 +16,8 @@ struct triggers *triggers_new(struct node *n);
 void triggers_free(struct triggers *t);
 
 /*
- * Other rules. One whose name is known keeps its quota and its rest; with the same condition it
- * also goes on with what it has seen.
+ * Replaces the rules. A rule whose name was there before keeps its quota and its rest. If its
+ * condition is the same, too, the time for which it has held so far counts on.
  */
 void triggers_use(struct triggers *t, const struct conf *c);
 

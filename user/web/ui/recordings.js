@@ -62,7 +62,7 @@ class Preview {
 		next.addEventListener('load', () => setTimeout(() => this.next === next && this.giveUp(), this.patience), { once: true });
 	}
 
-	// What is shown stays, and the next turn tries again. A large page may only be slow, and gets more time.
+	// Keeps the page that is shown. The next turn loads another one, with more time: a large page is slow.
 	giveUp() {
 		this.next.remove();
 		this.next = null;
