@@ -3,6 +3,7 @@
  * The full names of the threads of a live JVM. JDK=N: one of tests/jvm/jdks instead of the host's;
  * JVM_FLAGS: additional flags for it.
  */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,46 @@ static void a_name_that_differs_from_the_kernels_is_doubted_first(void **state)
 	world.names = first;
 }
 
+static pid_t tid_with_comm(const char *comm)
+{
+	char path[64];
+	pid_t tid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", world.pid);
+	DIR *all = opendir(path);
+	assert_non_null(all);
+	for (const struct dirent *e; !tid && (e = readdir(all));)
+		if (atoi(e->d_name) && !strcmp(comm_of(atoi(e->d_name)), comm))
+			tid = atoi(e->d_name);
+	closedir(all);
+	return tid;
+}
+
+static u64 nr_reads(void)
+{
+	struct hotspot_info info;
+
+	hotspot_info(world.h, &info);
+	return info.nr_reads;
+}
+
+/* No list of Java threads has it: each question would otherwise read all names. */
+static void a_thread_of_the_vm_is_looked_for_ever_more_rarely(void **state)
+{
+	pid_t tid = tid_with_comm("VM Thread");
+	u64 first = nr_reads(), of_info = nr_reads() - first;
+	int nr = 0;
+
+	assert_true(tid);
+	for (int i = 0; i < 100; i++) {
+		u64 before = nr_reads();
+		assert_null(thread_names_ask(world.names, world.h, tid, "VM Thread"));
+		nr += nr_reads() - before > of_info;
+		usleep(10000);
+	}
+	assert_true(nr > 0 && nr < 8);
+}
+
 static void a_name_from_an_agent_is_found(void **state)
 {
 	struct thread_names *reported = thread_names_new();
@@ -232,6 +273,7 @@ int main(void)
 		cmocka_unit_test(a_thread_renamed_by_another_is_read_again),
 		cmocka_unit_test(a_thread_that_renamed_itself_has_no_old_name),
 		cmocka_unit_test(a_name_that_differs_from_the_kernels_is_doubted_first),
+		cmocka_unit_test(a_thread_of_the_vm_is_looked_for_ever_more_rarely),
 		cmocka_unit_test(a_name_from_an_agent_is_found),
 		cmocka_unit_test(a_name_from_an_agent_must_match_the_comm),
 	};

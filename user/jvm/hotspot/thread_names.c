@@ -30,13 +30,16 @@
 #define DOUBT_NS       NS_PER_SEC
 #define DOUBT_NEW_NS   (100 * NS_PER_MS)
 #define OLD_NS         (2 * NS_PER_SEC)
-#define OLD_MOST_NS    (8 * NS_PER_SEC) /* while no name changes */
+#define OLD_MOST_NS    (8 * NS_PER_SEC)  /* while no name changes */
+#define ABSENT_NS      (100 * NS_PER_MS) /* doubled after each look, up to OLD_MOST_NS */
 #define PAUSE_LEAST_NS (20 * NS_PER_MS)
 #define PAUSE_FACTOR   50 /* times the duration of a read */
 
 struct known {
-	char *name;       /* NULL while its first name is in doubt */
+	char *name;       /* NULL while its first name is in doubt, and if it is absent */
 	char comm[16];    /* at the time of the read; "" for a name from an agent */
+	u64 absent_ns;    /* pause after a read that did not find the thread; 0: it was found */
+	u64 retry_ns;     /* when another read may find it */
 	char doubted[16]; /* the comm with which a different name was found */
 	u64 doubted_ns;   /* start of the doubt; 0: none */
 	bool is_named;    /* the JVM has also named it in the kernel: name and comm match */
@@ -160,6 +163,7 @@ static void keep(struct thread_names *all, pid_t tid, char *clean, const char *c
 	struct known *k = (struct known *)(uintptr_t)*place;
 	bool is_named = is_comm_of(clean, comm);
 	k->read = all->nr_reads;
+	k->absent_ns = k->retry_ns = 0;
 	if (!is_named && may_be_between(all, k, comm) && is_doubtful(k, comm)) {
 		free(clean);
 		all->is_changed = true;
@@ -460,7 +464,29 @@ static bool is_due(const struct thread_names *all, const struct known *k, const 
 {
 	if (now < all->read_ns + all->pause_ns)
 		return false;
-	return !k || strcmp(k->comm, comm) != 0 || now > all->read_ns + all->old_ns;
+	if (!k || strcmp(k->comm, comm) != 0 || now > all->read_ns + all->old_ns)
+		return true;
+	return k->absent_ns && now >= k->retry_ns;
+}
+
+/*
+ * A thread of the collector is in no list, a new Java thread soon is: it is looked for again after
+ * growing pauses.
+ */
+static void note_absent(struct thread_names *all, pid_t tid, const char *comm, u64 now)
+{
+	u64 *place = dict_add(&all->by_tid, (u64)tid);
+
+	if (!*place)
+		*place = (u64)(uintptr_t)xcalloc(1, sizeof(struct known));
+	struct known *k = (struct known *)(uintptr_t)*place;
+	bool is_first = !k->absent_ns || strcmp(k->comm, comm) != 0;
+	k->absent_ns = is_first ? ABSENT_NS : 2 * k->absent_ns;
+	if (k->absent_ns > OLD_MOST_NS)
+		k->absent_ns = OLD_MOST_NS;
+	k->retry_ns = now + k->absent_ns;
+	k->read = all->nr_reads;
+	copy_text(k->comm, sizeof(k->comm), comm);
 }
 
 const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t tid,
@@ -471,6 +497,9 @@ const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t 
 
 	if (is_due(all, k, comm, now)) {
 		read_again(all, h, now);
+		k = find(all, tid);
+		if (!k || k->absent_ns)
+			note_absent(all, tid, comm, now);
 		k = find(all, tid);
 	}
 	/* Another comm means another name, of this thread or of one that had its tid before. */

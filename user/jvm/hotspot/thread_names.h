@@ -34,8 +34,8 @@ const char *thread_names_find(const struct thread_names *all, pid_t tid);
 
 /*
  * The same for a thread that had this comm. Reads names again for a new thread, for a changed comm,
- * and every two seconds, because other threads may rename it. At most 2 % of the time goes into
- * reads. NULL if the name may be from another time than the comm.
+ * and every two to eight seconds, because other threads may rename it. At most 2 % of the time goes
+ * into reads. NULL if the name may be from another time than the comm.
  */
 const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t tid,
 			     const char *comm);
