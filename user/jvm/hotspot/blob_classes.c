@@ -18,6 +18,7 @@
 #define BLOB_NAMES_MAX 1024 /* JDK 8..28 have at most 110; a limit for hostile heaps */
 #define WALK_FIRST_NS  (20 * NS_PER_MS)
 #define WALK_LAST_NS   (2 * NS_PER_SEC)
+#define SETTLED_NS     (30 * NS_PER_SEC) /* the same if nothing is missing */
 /*
  * A walk is interrupted after this much work and continues when the next one is due; its pauses
  * grow to WALK_CUT_NS.
@@ -145,6 +146,12 @@ static bool knows_all(const struct hotspot *h)
 	       h->name_signature && hotspot_knows_continuations(h);
 }
 
+static bool is_settled(const struct hotspot *h)
+{
+	return knows_all(h) && h->jvm.unloads && h->interpreter_end &&
+	       (!h->cont_stubs_start || h->tls_module);
+}
+
 bool hotspot_is_walk_due(const struct hotspot *h)
 {
 	return time_mono_ns() >= h->next_walk_ns;
@@ -163,7 +170,7 @@ int hotspot_learn(struct hotspot *h)
 	h->walk_is_cut = err == -ETIMEDOUT;
 	hotspot_learn_continuations(h);
 
-	u64 last_ns = h->walk_is_cut ? WALK_CUT_NS : WALK_LAST_NS;
+	u64 last_ns = h->walk_is_cut ? WALK_CUT_NS : is_settled(h) ? SETTLED_NS : WALK_LAST_NS;
 	h->walk_interval_ns = h->walk_interval_ns ? h->walk_interval_ns * 2 : WALK_FIRST_NS;
 	if (h->walk_interval_ns > last_ns)
 		h->walk_interval_ns = last_ns;

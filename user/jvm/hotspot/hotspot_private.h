@@ -90,8 +90,8 @@ const char *hotspot_collector(const struct hotspot *h);
 
 /*
  * Learns missing facts from a walk of the code heaps (learn.c). Returns 0 or -ESRCH. Walks become
- * rarer, down to one in two seconds. A walk that takes too long is split into parts, down to one
- * part in ten seconds.
+ * rarer, down to one in two seconds, and one look in 30 s once nothing is missing. A walk that
+ * takes too long is split into parts, down to one part in ten seconds.
  */
 bool hotspot_is_walk_due(const struct hotspot *h);
 int hotspot_learn(struct hotspot *h);

@@ -16,8 +16,8 @@
 #define RETRY_FIRST_NS      (20 * NS_PER_MS)
 #define UNLOADING_NS        (2 * NS_PER_SEC)
 #define UNLOADS_AGAIN_NS    (60 * NS_PER_SEC)
-#define LOOK_NS             (500 * NS_PER_MS) /* at a JVM that does not unload classes */
-#define RETRY_LAST_NS       (5 * NS_PER_SEC)  /* limit of the doubled pause */
+#define LOOK_NS             NS_PER_SEC       /* at a JVM that does not unload classes */
+#define RETRY_LAST_NS       (5 * NS_PER_SEC) /* limit of the doubled pause */
 #define RETRY_SHARE         64 /* a pause lasts this many times as long as the previous try */
 
 struct jvm_entry {

@@ -199,7 +199,10 @@ static int each_blob(struct hotspot *h, u64 limit_ns,
 {
 	struct code_walk walk = { .deadline_ns = time_worked_ns() + limit_ns };
 	struct visitor v = { h, visit, ctx };
+	struct code_heaps heaps;
 
+	if (!code_heaps_read(&h->jvm, &heaps)) /* they have grown since the last look */
+		h->heaps = heaps;
 	return code_heaps_walk(&h->jvm, &h->heaps, &walk, visit_blob, &v);
 }
 
