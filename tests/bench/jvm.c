@@ -68,7 +68,11 @@ static double name_all(struct hotspot *h, const struct pcs *all, u64 *nr_frames)
 
 	*nr_frames = 0;
 	vec_each(p, all) {
-		int nr = hotspot_name_pc(h, p->pc, p->compile_id, true, frames, FRAMES);
+		int nr = hotspot_name_pc(h,
+					 (struct code_pc){ .pc = p->pc,
+							   .compile_id = p->compile_id,
+							   .is_leaf = true },
+					 frames, FRAMES);
 		*nr_frames += nr > 0 ? (u64)nr : 0;
 	}
 	return (cpu_ns() - start) / (double)(all->nr ? all->nr : 1);

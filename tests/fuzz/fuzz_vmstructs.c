@@ -39,8 +39,12 @@ static void use(struct hotspot *h)
 	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++)
 		for (int leaf = 0; leaf < 2; leaf++) {
 			u64 pc = fake_addr(FAKE_CODE + offsets[i]);
-			int nr = hotspot_name_pc(h, pc, leaf ? FAKE_COMPILE_ID : 0, leaf, frames,
-						 FRAMES);
+			int nr = hotspot_name_pc(
+				h,
+				(struct code_pc){ .pc = pc,
+						  .compile_id = leaf ? FAKE_COMPILE_ID : 0,
+						  .is_leaf = leaf },
+				frames, FRAMES);
 			if (nr > FRAMES)
 				abort();
 			check_frames(frames, nr);

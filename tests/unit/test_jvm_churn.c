@@ -37,7 +37,10 @@ static int name_blob(void *ctx, const struct hotspot_blob *b)
 	struct java_frame frames[FRAMES];
 
 	for (u64 pc = b->code_start; b->is_nmethod && pc < b->code_end; pc += 96) {
-		int nr = hotspot_name_pc(t->h, pc, b->compile_id, true, frames, FRAMES);
+		int nr = hotspot_name_pc(
+			t->h,
+			(struct code_pc){ .pc = pc, .compile_id = b->compile_id, .is_leaf = true },
+			frames, FRAMES);
 		assert_true(nr <= FRAMES && nr != -ESRCH);
 		t->nr_gone += nr < 0;
 		for (int i = 0; i < nr; i++)

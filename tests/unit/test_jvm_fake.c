@@ -27,6 +27,12 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static int name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf, struct java_frame out[],
+		   int max)
+{
+	return hotspot_name_pc(h, (struct code_pc){ pc, 0, compile_id, is_leaf }, out, max);
+}
+
 static void reopen(int expected)
 {
 	hotspot_free(h);
@@ -42,7 +48,7 @@ static void poke_nmethod(u32 offset, u64 value, u32 width)
 
 static void a_return_address_gets_its_inlined_frames(void **state)
 {
-	assert_int_equal(hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
+	assert_int_equal(name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
 	assert_string_equal(frames[0].class_name, "pkg.Leaf");
 	assert_string_equal(frames[0].method, "leaf");
 	assert_int_equal(frames[0].kind, FRAME_INLINED);
@@ -56,7 +62,7 @@ static void a_return_address_gets_its_inlined_frames(void **state)
 
 static void a_leaf_between_descriptors_is_approximate(void **state)
 {
-	assert_int_equal(hotspot_name_pc(h, CALL_PC - 3, 0, true, frames, 8), 2);
+	assert_int_equal(name_pc(h, CALL_PC - 3, 0, true, frames, 8), 2);
 	assert_true(frames[0].is_approximate);
 	assert_true(frames[1].is_approximate);
 }
@@ -67,41 +73,41 @@ static void a_leaf_is_exact_where_there_is_more_debug_information_than_safepoint
 	u32 maps = fake_alloc(&fake, 8);
 
 	poke_nmethod(48, fake_addr(maps), 8);
-	assert_int_equal(hotspot_name_pc(h, CALL_PC - 3, 0, true, frames, 8), 2);
+	assert_int_equal(name_pc(h, CALL_PC - 3, 0, true, frames, 8), 2);
 	assert_false(frames[0].is_approximate || frames[1].is_approximate);
-	assert_int_equal(hotspot_name_pc(h, CALL_PC - 3, 0, false, frames, 8), 2);
+	assert_int_equal(name_pc(h, CALL_PC - 3, 0, false, frames, 8), 2);
 	assert_true(frames[0].is_approximate);
 	fake_put(&fake, maps, 1, 4);
-	assert_int_equal(hotspot_name_pc(h, CALL_PC - 3, 0, true, frames, 8), 2);
+	assert_int_equal(name_pc(h, CALL_PC - 3, 0, true, frames, 8), 2);
 	assert_true(frames[0].is_approximate);
 }
 
 static void a_leaf_in_the_prologue_is_the_physical_method(void **state)
 {
-	assert_int_equal(hotspot_name_pc(h, fake_addr(FAKE_CODE), 0, true, frames, 8), 1);
+	assert_int_equal(name_pc(h, fake_addr(FAKE_CODE), 0, true, frames, 8), 1);
 	assert_string_equal(frames[0].method, "root");
 	assert_false(frames[0].is_approximate);
 }
 
 static void a_short_buffer_keeps_the_physical_method(void **state)
 {
-	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 1), 1);
+	assert_int_equal(name_pc(h, CALL_PC, 0, false, frames, 1), 1);
 	assert_string_equal(frames[0].method, "root");
 }
 
 static void replaced_code_keeps_the_name_it_had(void **state)
 {
-	assert_int_equal(hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
+	assert_int_equal(name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
 	poke_nmethod(64, FAKE_COMPILE_ID + 1, 4);
 	poke_nmethod(56, fake_addr(fake_method(&fake, "pkg/Other", "other")), 8);
-	assert_int_equal(hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
+	assert_int_equal(name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
 	assert_string_equal(frames[1].method, "root");
 	assert_false(frames[1].is_stale);
 }
 
 static void code_replaced_before_it_was_named_is_stale(void **state)
 {
-	assert_int_equal(hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID - 1, false, frames, 8), 2);
+	assert_int_equal(name_pc(h, CALL_PC, FAKE_COMPILE_ID - 1, false, frames, 8), 2);
 	assert_true(frames[0].is_stale);
 	assert_true(frames[1].is_stale);
 }
@@ -112,7 +118,7 @@ static void freed_code_has_no_name(void **state)
 	u32 segmap = (u32)(heaps.at[0].segmap - FAKE_BASE);
 
 	memset(fake.bytes + segmap, 0xff, 8);
-	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), -ENOENT);
+	assert_int_equal(name_pc(h, CALL_PC, 0, false, frames, 8), -ENOENT);
 }
 
 static void an_interpreted_method_gets_its_line(void **state)
@@ -219,6 +225,47 @@ static void a_class_that_stays_has_its_name_across_unloads(void **state)
 	assert_int_equal(name_at(21), -ESTALE);
 }
 
+/* Names compiled code of a sample taken when `nr_unloaded` classes had been unloaded. */
+static void name_code_at(u64 nr_unloaded, u64 pc)
+{
+	struct code_pc at = { pc, nr_unloaded + 1, FAKE_COMPILE_ID, true };
+
+	assert_int_equal(hotspot_name_pc(h, at, frames, 8), 2);
+}
+
+static void compiled_code_is_named_by_its_time(void **state)
+{
+	set_unloads(22);
+	name_code_at(22, CALL_PC);
+	replace_class("pkg/Toor");
+	set_unloads(23);
+	name_code_at(22, CALL_PC - 1);
+	assert_string_equal(frames[1].class_name, "pkg.Root");
+	name_code_at(23, CALL_PC - 2);
+	assert_string_equal(frames[1].class_name, "pkg.Toor");
+	name_code_at(21, CALL_PC - 3); /* nobody knows what was there then */
+	assert_string_equal(frames[1].class_name, "pkg.Toor");
+}
+
+static u64 nr_reads(void)
+{
+	struct hotspot_info info;
+
+	hotspot_info(h, &info);
+	return info.nr_reads;
+}
+
+static void known_methods_are_not_read_for_each_pc_of_their_code(void **state)
+{
+	set_unloads(22);
+	name_code_at(22, CALL_PC);
+	u64 before = nr_reads();
+	name_code_at(22, CALL_PC - 1);
+	u64 between = nr_reads();
+	name_pc(h, CALL_PC - 2, FAKE_COMPILE_ID, true, frames, 8);
+	assert_true(between - before < nr_reads() - between);
+}
+
 static void a_class_is_named_by_its_time(void **state)
 {
 	const char *name;
@@ -265,7 +312,7 @@ static void a_pointer_to_no_method_has_no_name(void **state)
 static void damaged_debug_information_leaves_the_physical_method(void **state)
 {
 	poke_nmethod(80, 0x7fffffff, 4); /* end of the descriptors */
-	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), 1);
+	assert_int_equal(name_pc(h, CALL_PC, 0, false, frames, 8), 1);
 	assert_string_equal(frames[0].method, "root");
 	assert_true(frames[0].is_approximate);
 }
@@ -273,7 +320,7 @@ static void damaged_debug_information_leaves_the_physical_method(void **state)
 static void cyclic_scopes_end(void **state)
 {
 	memcpy(fake.bytes + FAKE_BLOB + 0x2c0 + 4, "\4\2\1", 3);
-	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), 1);
+	assert_int_equal(name_pc(h, CALL_PC, 0, false, frames, 8), 1);
 }
 
 static void a_starting_jvm_must_be_tried_again(void **state)
@@ -388,7 +435,7 @@ static void an_endless_table_is_cut(void **state)
 	reopen(0);
 	hotspot_info(h, &info);
 	assert_true(info.tables_are_cut);
-	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), 2);
+	assert_int_equal(name_pc(h, CALL_PC, 0, false, frames, 8), 2);
 }
 
 static void a_missing_field_costs_one_feature(void **state)
@@ -409,7 +456,7 @@ static void a_missing_field_costs_one_feature(void **state)
 		found |= !strcmp(what, "inlined frames") &&
 			 !strcmp(why, "nmethod::_scopes_pcs_offset is not exported");
 	assert_true(found);
-	assert_int_equal(hotspot_name_pc(h, CALL_PC, 0, false, frames, 8), 1);
+	assert_int_equal(name_pc(h, CALL_PC, 0, false, frames, 8), 1);
 	assert_string_equal(frames[0].method, "root");
 }
 
@@ -440,7 +487,7 @@ static void tables_that_change_while_they_are_read_do_no_harm(void **state)
 		h = NULL;
 		if (fake_jvm_open(&fake, &h))
 			continue;
-		int nr = hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID, i & 1, frames, 8);
+		int nr = name_pc(h, CALL_PC, FAKE_COMPILE_ID, i & 1, frames, 8);
 		assert_true(nr <= 8);
 		for (int frame = 0; frame < nr; frame++)
 			assert_non_null(frames[frame].method);
@@ -449,7 +496,7 @@ static void tables_that_change_while_they_are_read_do_no_harm(void **state)
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	reopen(0);
-	assert_int_equal(hotspot_name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
+	assert_int_equal(name_pc(h, CALL_PC, FAKE_COMPILE_ID, false, frames, 8), 2);
 }
 
 static void memory_without_tables_is_no_jvm(void **state)
@@ -479,6 +526,8 @@ int main(void)
 		TEST(a_method_sampled_before_classes_were_unloaded_is_stale),
 		TEST(a_known_method_keeps_its_earlier_name),
 		TEST(a_class_that_stays_has_its_name_across_unloads),
+		TEST(compiled_code_is_named_by_its_time),
+		TEST(known_methods_are_not_read_for_each_pc_of_their_code),
 		TEST(a_class_is_named_by_its_time),
 		TEST(without_a_count_the_current_method_is_named),
 		TEST(a_reused_method_is_named_anew),

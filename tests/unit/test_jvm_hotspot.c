@@ -185,7 +185,7 @@ static int step(const struct hotspot_layout *l, struct registers *r, struct java
 	struct blob_search s = { .pc = r->pc };
 	assert_int_equal(hotspot_each_blob(world.h, find_frame_size, &s), 1);
 	u64 pc = undo_deopt(l, &s, r->sp);
-	int nr = hotspot_name_pc(world.h, pc, 0, false, out, STACK_MAX / 2);
+	int nr = hotspot_name_pc(world.h, (struct code_pc){ .pc = pc }, out, STACK_MAX / 2);
 	assert_true(nr > 0);
 	u64 cfa = r->sp + 8 * (u64)s.frame_size;
 	*r = (struct registers){ read_word(cfa - 8), cfa, read_word(cfa - 16) };
@@ -390,7 +390,11 @@ static void the_end_of_a_jvm_is_reported(void **state)
 
 	hotspot_layout(h, &l);
 	stop_child();
-	assert_int_equal(hotspot_name_pc(h, l.heaps[0].start + 4096, 0, true, frames, 4), -ESRCH);
+	assert_int_equal(
+		hotspot_name_pc(h,
+				(struct code_pc){ .pc = l.heaps[0].start + 4096, .is_leaf = true },
+				frames, 4),
+		-ESRCH);
 	assert_int_equal(hotspot_name_method(h, l.heaps[0].start, 0, 0, frames), -ESRCH);
 	assert_int_equal(hotspot_threads(h, &threads), -ESRCH);
 	assert_int_equal(hotspot_refresh(h), -ESRCH);

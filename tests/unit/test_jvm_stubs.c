@@ -78,7 +78,10 @@ static int tear_down(void **state)
 
 static void is_called(u32 at, bool is_leaf, const char *name)
 {
-	assert_int_equal(hotspot_name_pc(h, fake_addr(at), 0, is_leaf, &frame, 1), 1);
+	assert_int_equal(
+		hotspot_name_pc(h, (struct code_pc){ .pc = fake_addr(at), .is_leaf = is_leaf },
+				&frame, 1),
+		1);
 	assert_string_equal(frame.method, name);
 	assert_int_equal(frame.kind, FRAME_STUB);
 }

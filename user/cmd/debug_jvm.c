@@ -180,7 +180,11 @@ static int print_code(void *ctx, const struct hotspot_blob *b)
 	}
 	printf("%u %d ", b->compile_id, b->level);
 	/* The entry of compiled code is in its prologue: it has no inlined methods. */
-	int nr = hotspot_name_pc(h, b->code_start, b->compile_id, true, frames, FRAMES_MAX);
+	int nr = hotspot_name_pc(h,
+				 (struct code_pc){ .pc = b->code_start,
+						   .compile_id = b->compile_id,
+						   .is_leaf = true },
+				 frames, FRAMES_MAX);
 	if (nr > 0)
 		print_frame(&frames[nr - 1]);
 	else
@@ -193,7 +197,9 @@ static int print_pc(struct hotspot *h, const char *text)
 	struct java_frame frames[FRAMES_MAX];
 	char *end;
 	u64 pc = strtoull(text, &end, 16);
-	int nr = *end ? -EINVAL : hotspot_name_pc(h, pc, 0, true, frames, FRAMES_MAX);
+	int nr = *end ? -EINVAL
+		      : hotspot_name_pc(h, (struct code_pc){ .pc = pc, .is_leaf = true }, frames,
+					FRAMES_MAX);
 
 	if (nr < 0) {
 		log_error("%s names no code of this JVM: %s", text, strerror(-nr));

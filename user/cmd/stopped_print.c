@@ -40,8 +40,11 @@ static int name_java(struct stopped *t, const struct user_frame *f, struct java_
 	if (kind == USER_FRAME_INTERPRETED)
 		nr = !hotspot_name_method(t->jvm, f->addr, f->info & USER_FRAME_BCP_MASK, 0, out);
 	else
-		nr = hotspot_name_pc(t->jvm, f->addr, id, f->info & USER_FRAME_LEAF, out,
-				     INLINED_MAX);
+		nr = hotspot_name_pc(t->jvm,
+				     (struct code_pc){ .pc = f->addr,
+						       .compile_id = id,
+						       .is_leaf = f->info & USER_FRAME_LEAF },
+				     out, INLINED_MAX);
 	return nr > 0 ? nr : 0;
 }
 

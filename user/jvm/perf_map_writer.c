@@ -41,8 +41,11 @@ static int take_blob(void *ctx, const struct hotspot_blob *b)
 	struct java_frame frames[1] = { { .class_name = "", .method = b->name } };
 
 	if (b->code_end > b->code_start &&
-	    (!b->is_nmethod ||
-	     hotspot_name_pc(t->h, b->code_start, b->compile_id, true, frames, 1) > 0))
+	    (!b->is_nmethod || hotspot_name_pc(t->h,
+					       (struct code_pc){ .pc = b->code_start,
+								 .compile_id = b->compile_id,
+								 .is_leaf = true },
+					       frames, 1) > 0))
 		add_line(t, b->code_start, b->code_end, &frames[0]);
 	return 0;
 }

@@ -277,28 +277,32 @@ static void name_routine(struct symbolizer *s, const struct process *p, const st
 		*stub = routine;
 }
 
+static struct code_pc code_pc(const struct raw_frame *f, const struct raw_stack *stack)
+{
+	return (struct code_pc){ f->at, stack->unloads, (u32)f->detail, f->is_leaf };
+}
+
 /*
  * Names code of a code heap. HotSpot's own tables know the present code, with tiers and inlining;
  * the compile id shows whether that was sampled. The agent knows the code at the sample's time.
  */
 static bool name_jvm_code(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
-			  u64 time_ns, frame_list *out)
+			  const struct raw_stack *stack, frame_list *out)
 {
 	struct java_frame now[INLINE_FRAMES_MAX], then[INLINE_FRAMES_MAX];
 	struct hotspot *h = jvm_registry_find(s->jvms, p->jvm);
 	int nr_now = 0, nr_then;
 
 	if (h && (f->kind == RAW_JVM_CODE || hotspot_owns(h, f->at)))
-		nr_now = hotspot_name_pc(h, f->at, (u32)f->detail, f->is_leaf, now,
-					 INLINE_FRAMES_MAX);
+		nr_now = hotspot_name_pc(h, code_pc(f, stack), now, INLINE_FRAMES_MAX);
 	if (nr_now == 1 && now[0].is_blob)
-		name_routine(s, p, f, time_ns, &now[0]);
+		name_routine(s, p, f, stack->time_ns, &now[0]);
 	if (nr_now > 0 && !now[0].is_stale) {
-		cross_check(s, p, f, time_ns, now, nr_now);
+		cross_check(s, p, f, stack->time_ns, now, nr_now);
 		s->leaf_is_inexact |= f->is_leaf && now[0].is_approximate;
 		return add_java(s, now, nr_now, out);
 	}
-	nr_then = agents_name(s->agents, p->jvm, f->at, time_ns, (u32)f->detail, then,
+	nr_then = agents_name(s->agents, p->jvm, f->at, stack->time_ns, (u32)f->detail, then,
 			      INLINE_FRAMES_MAX);
 	/* Stale names are not used: the present code does not identify the earlier code. */
 	return add_java(s, then, nr_then, out);
@@ -336,7 +340,7 @@ static bool is_of_file(const struct mapping *m)
  * Addresses of generated code mean nothing to users, and each would become a frame of its own.
  */
 static bool name_pc(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
-		    u64 time_ns, frame_list *out, enum name_source *later)
+		    const struct raw_stack *stack, frame_list *out, enum name_source *later)
 {
 	u64 pc = f->is_leaf ? f->at : f->at - 1;
 	const struct mapping *m = mappings_find(&p->mappings, pc);
@@ -349,7 +353,7 @@ static bool name_pc(struct symbolizer *s, const struct process *p, const struct 
 		*later = NAME_IN_FILE;
 		return !is_being_read;
 	}
-	if (p->is_jvm && name_jvm_code(s, p, f, time_ns, out))
+	if (p->is_jvm && name_jvm_code(s, p, f, stack, out))
 		return true;
 	/* Runtimes other than HotSpot may report their generated code to perf. */
 	int err = m ? generated_code_name(s->generated, p->id, pc, &name) : -ENOENT;
@@ -397,7 +401,7 @@ static bool name_user(struct symbolizer *s, const struct process *p, const struc
 	switch (f->kind) {
 	case RAW_PC:
 	case RAW_JVM_CODE:
-		return name_pc(s, p, f, stack->time_ns, out, later);
+		return name_pc(s, p, f, stack, out, later);
 	case RAW_METHOD:
 		name_method(s, p, f, stack->unloads, out);
 		return true;
@@ -448,8 +452,7 @@ void symbolize_early(struct symbolizer *s, const struct process *p, const struct
 		if (f->kind == RAW_METHOD)
 			hotspot_name_method(h, f->at, f->detail, stack->unloads, frames);
 		else if (f->kind == RAW_JVM_CODE && f->detail)
-			hotspot_name_pc(h, f->at, (u32)f->detail, f->is_leaf, frames,
-					INLINE_FRAMES_MAX);
+			hotspot_name_pc(h, code_pc(f, stack), frames, INLINE_FRAMES_MAX);
 		else if (f->kind == RAW_KLASS)
 			hotspot_name_class(h, f->at, stack->unloads, &name);
 	}

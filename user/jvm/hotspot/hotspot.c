@@ -393,6 +393,6 @@ size_t hotspot_bytes(const struct hotspot *h)
 	       h->frames.cap * sizeof(h->frames.at[0]) +
 	       h->named_pcs.cap * sizeof(h->named_pcs.at[0]) +
 	       h->classes.cap * sizeof(h->classes.at[0]) +
-	       h->containers.cap * sizeof(h->containers.at[0]) +
-	       (h->by_pc.cap + h->by_klass.cap) * sizeof(struct dict_slot);
+	       h->containers.cap * sizeof(h->containers.at[0]) + dict_bytes(&h->by_pc) +
+	       dict_bytes(&h->nmethods) + dict_bytes(&h->by_klass);
 }

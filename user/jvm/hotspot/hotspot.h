@@ -42,16 +42,14 @@ bool hotspot_owns(const struct hotspot *h, u64 pc);
 /*
  * Names the frames at a pc of a code heap, at most `max` >= 1, leaf first. The result is the
  * compiled method with its inlined frames, or a stub. In a blob of many routines the stub is the
- * routine at the pc; if it is unknown, the blob's name with is_blob set. `compile_id` is the
- * nmethod's when the sample was taken (low 28 bits; 0: unknown). `is_leaf`: pc is not a return
- * address. Code that has been replaced gets its own name if it was named before, otherwise its
- * successor's with is_stale set. Returns the number of frames, -ENOENT if there is no code (any
- * more), -EFAULT, -EBADMSG or -ESRCH.
+ * routine at the pc; if it is unknown, the blob's name with is_blob set. Code that has been
+ * replaced gets its own name if it was named before, otherwise its successor's with is_stale set.
+ * Returns the number of frames, -ENOENT if there is no code (any more), -EFAULT, -EBADMSG or
+ * -ESRCH.
  *
  * Names stay valid until the next call for this JVM that names or frees.
  */
-int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
-		    struct java_frame out[], int max);
+int hotspot_name_pc(struct hotspot *h, struct code_pc at, struct java_frame out[], int max);
 
 /*
  * Names the frame of an interpreted Method. `bcp` is the bytecode pointer or index, 0 if unknown.

@@ -61,6 +61,7 @@ struct hotspot {
 	struct dict by_pc; /* hash -> index + 1 in named_pcs */
 	VEC(struct named_pc) named_pcs;
 	VEC(struct java_frame) frames;
+	struct dict nmethods; /* compile id -> address of the nmethod */
 	struct dict by_klass; /* Klass * -> index + 1 in classes */
 	VEC(struct known_class) classes;
 

@@ -20,16 +20,18 @@ void hotspot_forget_names(struct hotspot *h)
 	dict_fini(&h->by_pc);
 	vec_fini(&h->named_pcs);
 	vec_fini(&h->frames);
+	dict_fini(&h->nmethods);
 	dict_fini(&h->by_klass);
 	vec_fini(&h->classes);
-	h->by_pc = h->by_klass = (struct dict){ 0 };
+	h->by_pc = h->nmethods = h->by_klass = (struct dict){ 0 };
 }
 
 /* Drops the whole cache at once: frequent names return at some us each. */
 static void forget_if_full(struct hotspot *h)
 {
-	if (h->frames.nr < FRAMES_MAX && h->classes.nr < CLASSES_MAX &&
-	    methods_bytes(h->methods) < METHODS_BYTES && java_names_bytes(h->names) < NAMES_MAX)
+	if (h->frames.nr < FRAMES_MAX && h->nmethods.nr < FRAMES_MAX &&
+	    h->classes.nr < CLASSES_MAX && methods_bytes(h->methods) < METHODS_BYTES &&
+	    java_names_bytes(h->names) < NAMES_MAX)
 		return;
 	hotspot_forget_names(h);
 	methods_clear(h->methods);
@@ -39,21 +41,21 @@ static void forget_if_full(struct hotspot *h)
 	h->methods = methods_new(&h->jvm, h->names);
 }
 
-static u64 pc_key(u64 pc, u32 compile_id, bool is_leaf)
+static u64 pc_key(const struct code_pc *at)
 {
-	return hash_u64(pc ^ hash_u64((u64)compile_id << 1 | is_leaf));
+	return hash_u64(at->pc ^ hash_u64((u64)at->compile_id << 1 | at->is_leaf));
 }
 
-static int recall(const struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
-		  struct java_frame out[], int max)
+static int recall(const struct hotspot *h, const struct code_pc *at, struct java_frame out[],
+		  int max)
 {
-	const u64 *index = dict_find(&h->by_pc, pc_key(pc, compile_id, is_leaf));
+	const u64 *index = dict_find(&h->by_pc, pc_key(at));
 
 	if (!index)
 		return -ENOENT;
 
 	const struct named_pc *n = &h->named_pcs.at[*index - 1];
-	if (n->pc != pc || n->compile_id != compile_id || n->is_leaf != is_leaf)
+	if (n->pc != at->pc || n->compile_id != at->compile_id || n->is_leaf != at->is_leaf)
 		return -ENOENT;
 
 	int nr = (int)n->nr < max ? (int)n->nr : max; /* keep the outermost */
@@ -61,12 +63,12 @@ static int recall(const struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
 	return nr;
 }
 
-static void remember(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
-		     const struct java_frame frames[], int nr)
+static void remember(struct hotspot *h, const struct code_pc *at, const struct java_frame frames[],
+		     int nr)
 {
-	vec_push(&h->named_pcs,
-		 (struct named_pc){ pc, compile_id, is_leaf, (u32)h->frames.nr, (u32)nr });
-	*dict_add(&h->by_pc, pc_key(pc, compile_id, is_leaf)) = h->named_pcs.nr;
+	vec_push(&h->named_pcs, (struct named_pc){ at->pc, at->compile_id, at->is_leaf,
+						   (u32)h->frames.nr, (u32)nr });
+	*dict_add(&h->by_pc, pc_key(at)) = h->named_pcs.nr;
 	for (int i = 0; i < nr; i++)
 		vec_push(&h->frames, frames[i]);
 }
@@ -104,46 +106,66 @@ static int name_stub(struct hotspot *h, const struct blob *b, u64 pc, struct jav
 	return 1;
 }
 
-static int name_nmethod(struct hotspot *h, const struct blob *b, u64 pc, u32 compile_id,
-			bool is_leaf, struct java_frame out[], int max)
+/* `at.unloads` is that of the nmethod which the sample found. */
+static int name_nmethod(struct hotspot *h, const struct blob *b, struct code_pc at,
+			struct java_frame out[], int max)
 {
 	u32 id = compiled_id(&h->jvm, b) & COMPILE_ID_MASK;
-	bool is_stale = compile_id && compile_id != id;
-	int nr = compiled_frames(&h->jvm, h->methods, b, pc, is_leaf, out, max);
+	bool is_stale = at.compile_id && at.compile_id != id;
 
+	if (is_stale || !at.compile_id)
+		at.unloads = 0;
+	at.compile_id = id;
+	int nr = compiled_frames(&h->jvm, h->methods, b, &at, out, max);
+	if (nr > 0 && id)
+		*dict_add(&h->nmethods, id) = b->addr;
 	/* Do not cache a truncated list: a later caller may have a longer buffer. */
 	if (nr > 0 && nr < max && !is_stale && id)
-		remember(h, pc, id, is_leaf, out, nr);
+		remember(h, &at, out, nr);
 	for (int i = 0; i < nr; i++)
 		out[i].is_stale = is_stale;
 	return nr;
 }
 
-int hotspot_name_pc(struct hotspot *h, u64 pc, u32 compile_id, bool is_leaf,
-		    struct java_frame out[], int max)
+/* The nmethod where one of that id was before. To find it by its pc takes another read. */
+static bool read_known_nmethod(struct hotspot *h, const struct code_pc *at, struct blob *b)
 {
-	u64 at = is_leaf ? pc : pc - 1; /* a call may be the last instruction of its blob */
+	const u64 *addr = at->compile_id ? dict_find(&h->nmethods, at->compile_id) : NULL;
+
+	return addr && !blob_read(&h->jvm, &h->heaps, *addr, b) && at->pc >= b->code_start &&
+	       at->pc <= b->code_end && hotspot_is_nmethod(h, b) &&
+	       (compiled_id(&h->jvm, b) & COMPILE_ID_MASK) == at->compile_id;
+}
+
+int hotspot_name_pc(struct hotspot *h, struct code_pc at, struct java_frame out[], int max)
+{
+	u64 inside = at.is_leaf ? at.pc : at.pc - 1; /* a call may be its blob's last instruction */
 	struct blob b;
 
-	compile_id &= COMPILE_ID_MASK;
-	if (pc >= h->interpreter_start && pc < h->interpreter_end)
+	at.compile_id &= COMPILE_ID_MASK;
+	if (at.pc >= h->interpreter_start && at.pc < h->interpreter_end)
 		return stub_frame("Interpreter", out);
-	if (compile_id) {
-		int nr = recall(h, pc, compile_id, is_leaf, out, max);
+	if (at.compile_id) {
+		int nr = recall(h, &at, out, max);
 		if (nr > 0)
 			return nr;
 	}
-	const struct blob *known = find_container(h, at);
+	const struct blob *known = find_container(h, inside);
 	if (known)
-		return name_stub(h, known, at, out);
+		return name_stub(h, known, inside, out);
 	forget_if_full(h);
+	if (read_known_nmethod(h, &at, &b)) {
+		int nr = name_nmethod(h, &b, at, out, max);
+		if (nr > 0 || nr == -ESRCH)
+			return nr;
+	}
 	for (int tries = 0;; tries++) { /* an nmethod may be replaced while it is read */
-		int err = blob_find(&h->jvm, &h->heaps, at, &b);
+		int err = blob_find(&h->jvm, &h->heaps, inside, &b);
 		if (err)
 			return err;
 		if (!hotspot_is_nmethod(h, &b))
-			return name_stub(h, &b, at, out);
-		err = name_nmethod(h, &b, pc, compile_id, is_leaf, out, max);
+			return name_stub(h, &b, inside, out);
+		err = name_nmethod(h, &b, at, out, max);
 		if (err != -ESTALE || tries)
 			return err;
 	}

@@ -76,13 +76,10 @@ static int find_tables(const struct vm_memory *j, const struct blob *b, struct t
  * oop map and a descriptor (DebugInformationRecorder::add_safepoint); other places have only a
  * descriptor.
  */
-static bool has_non_safepoints(const struct vm_memory *j, const struct blob *b,
-			       const struct pc_desc *descs, size_t nr)
+static bool has_non_safepoints(const struct pc_desc *descs, size_t nr, u64 nr_maps)
 {
-	u64 maps = get(j, b, BLOB_OOP_MAPS), nr_maps, nr_descs = 0;
+	u64 nr_descs = 0;
 
-	if (!maps || vm_read(j, maps, OOP_MAPS_COUNT, &nr_maps))
-		return false;
 	for (size_t i = 0; i < nr; i++)
 		nr_descs += descs[i].scope_offset > 0;
 	return nr_descs > nr_maps;
@@ -93,25 +90,30 @@ static bool has_non_safepoints(const struct vm_memory *j, const struct blob *b,
  * for a descriptor of this pc, and for a leaf in code with debug information between safepoints.
  */
 static int find_scopes(const struct vm_memory *j, const struct blob *b, const struct tables *t,
-		       u64 pc, bool is_leaf, struct scope scopes[], bool *is_exact)
+		       const struct code_pc *at, struct scope scopes[], bool *is_exact)
 {
-	s32 pc_offset = (s32)(pc - b->code_start);
-
+	const struct jvm_field *count = &j->build.fields[OOP_MAPS_COUNT];
+	s32 pc_offset = (s32)(at->pc - b->code_start);
+	u64 maps = get(j, b, BLOB_OOP_MAPS), nr_maps = 0;
 	u32 descs_len = (u32)(t->descs_end - t->descs), data_len = (u32)(t->scopes_end - t->scopes);
 	auto_free struct pc_desc *descs = xmalloc(descs_len);
 	auto_free u8 *data = xmalloc(data_len);
-	struct mem_request both[] = { { t->descs, descs, descs_len, false },
-				      { t->scopes, data, data_len, false } };
-	int nr = mem_read_batch(j->mem, both, ARRAY_SIZE(both));
+	struct mem_request requests[] = {
+		{ t->descs, descs, descs_len, false },
+		{ t->scopes, data, data_len, false },
+		{ maps + count->at, &nr_maps, count->width, false },
+	};
+	int nr = mem_read_batch(j->mem, requests, at->is_leaf && maps && count->width ? 3 : 2);
 
-	if (nr != ARRAY_SIZE(both))
+	if (!requests[0].ok || !requests[1].ok)
 		return nr < 0 ? nr : -EFAULT;
 
 	const struct pc_desc *d = scopes_find(descs, descs_len / sizeof(*descs), pc_offset);
 	if (!d)
 		return 0;
-	*is_exact = d->pc_offset == pc_offset ||
-		    (is_leaf && has_non_safepoints(j, b, descs, descs_len / sizeof(*descs)));
+	*is_exact =
+		d->pc_offset == pc_offset ||
+		(requests[2].ok && has_non_safepoints(descs, descs_len / sizeof(*descs), nr_maps));
 	return scopes_decode(data, data_len, (u32)d->scope_offset, j->jdk >= 20, scopes,
 			     SCOPES_MAX);
 }
@@ -156,12 +158,15 @@ static int check_alive(const struct vm_memory *j, const struct blob *b)
 	return method == get(j, b, NM_METHOD) && id == compiled_id(j, b) && used ? 0 : -ESTALE;
 }
 
-static int add_frame(const struct vm_memory *j, struct methods *methods, u64 method, s32 bci,
+/* If classes were unloaded since the sample, the Method's present name is the best there is. */
+static int add_frame(struct methods *methods, u64 method, s32 bci, u64 unloads,
 		     struct java_frame *out)
 {
 	const struct method_name *m;
-	int err = methods_find(methods, method, 0, &m);
+	int err = methods_find(methods, method, unloads, &m);
 
+	if (err == -ESTALE)
+		err = methods_find(methods, method, 0, &m);
 	if (err)
 		return err;
 	*out = (struct java_frame){
@@ -189,10 +194,10 @@ static enum frame_kind physical_kind(const struct vm_memory *j, const struct blo
 
 /* The physical method alone; the inlining at this pc is unknown. */
 static int physical_frame(const struct vm_memory *j, struct methods *methods, const struct blob *b,
-			  bool is_exact, struct java_frame *out)
+			  u64 unloads, bool is_exact, struct java_frame *out)
 {
 	u64 method = get(j, b, NM_METHOD);
-	int err = add_frame(j, methods, method, -1, out);
+	int err = add_frame(methods, method, -1, unloads, out);
 
 	if (err)
 		return err;
@@ -204,7 +209,7 @@ static int physical_frame(const struct vm_memory *j, struct methods *methods, co
 
 /* The same as compiled_frames, for an nmethod that may be removed meanwhile. */
 static int read_frames(const struct vm_memory *j, struct methods *methods, const struct blob *b,
-		       u64 pc, bool is_leaf, struct java_frame out[], int max)
+		       const struct code_pc *at, struct java_frame out[], int max)
 {
 	struct scope scopes[SCOPES_MAX];
 	u64 addrs[SCOPES_MAX];
@@ -213,24 +218,25 @@ static int read_frames(const struct vm_memory *j, struct methods *methods, const
 	int nr = 0;
 
 	/* The prologue has no inlined calls; the next descriptor is for later code. */
-	bool in_prologue =
-		is_leaf && b->frame_complete > 0 && pc < b->code_start + (u64)b->frame_complete;
-	if (!in_prologue && pc >= b->code_start && pc <= b->code_end && !find_tables(j, b, &t))
-		nr = find_scopes(j, b, &t, pc, is_leaf, scopes, &is_exact);
+	bool in_prologue = at->is_leaf && b->frame_complete > 0 &&
+			   at->pc < b->code_start + (u64)b->frame_complete;
+	if (!in_prologue && at->pc >= b->code_start && at->pc <= b->code_end &&
+	    !find_tables(j, b, &t))
+		nr = find_scopes(j, b, &t, at, scopes, &is_exact);
 	int err = nr > 0 ? read_methods(j, &t, scopes, nr, addrs) : nr;
 	if (err == -ESRCH)
 		return err;
 	if (nr <= 0 || err)
-		return physical_frame(j, methods, b, in_prologue, out);
+		return physical_frame(j, methods, b, at->unloads, in_prologue, out);
 
 	int skip = nr > max ? nr - max : 0; /* keep the outermost */
 	for (int i = skip; i < nr; i++) {
 		struct java_frame *f = &out[i - skip];
-		err = add_frame(j, methods, addrs[i], scopes[i].bci, f);
+		err = add_frame(methods, addrs[i], scopes[i].bci, at->unloads, f);
 		if (err == -ESRCH)
 			return err;
 		if (err)
-			return physical_frame(j, methods, b, in_prologue, out);
+			return physical_frame(j, methods, b, at->unloads, in_prologue, out);
 		f->is_approximate = !is_exact;
 	}
 	struct java_frame *last = &out[nr - skip - 1];
@@ -249,12 +255,12 @@ static bool is_unused(const struct vm_memory *j, const struct blob *b)
 }
 
 int compiled_frames(const struct vm_memory *j, struct methods *methods, const struct blob *b,
-		    u64 pc, bool is_leaf, struct java_frame out[], int max)
+		    const struct code_pc *at, struct java_frame out[], int max)
 {
 	if (is_unused(j, b))
 		return -ENOENT;
 
-	int nr = read_frames(j, methods, b, pc, is_leaf, out, max);
+	int nr = read_frames(j, methods, b, at, out, max);
 	int err = nr == -ESRCH ? nr : check_alive(j, b);
 
 	return err ? err : nr;

@@ -24,6 +24,14 @@ struct java_frame {
 	bool is_stale;          /* the code or class changed since the sample was taken */
 };
 
+/* A pc of compiled code or of a stub, as a sample found it on a stack. */
+struct code_pc {
+	u64 pc;
+	u64 unloads;    /* classes that the JVM had unloaded then, plus 1; 0 if unknown */
+	u32 compile_id; /* of the nmethod then, low 28 bits; 0 if unknown */
+	bool is_leaf;   /* `pc` is no return address */
+};
+
 /* Interns strings: equal bytes have the same pointer and are stored once. */
 struct java_names;
 

@@ -535,13 +535,18 @@ static void read_lines(struct methods *all, struct known_method *k)
 	const struct vm_memory *j = all->j;
 	u32 len = k->lines_len < LINES_MAX ? k->lines_len : LINES_MAX;
 	auto_free u8 *table = xmalloc(len);
-	int err = mem_read(j->mem, k->lines_at, table, len);
+	u64 nr_unloads = 0;
+	struct mem_request requests[] = {
+		{ k->lines_at, table, len, false },
+		{ j->unloads, &nr_unloads, sizeof(nr_unloads), false }, /* last: see unloads.h */
+	};
 
-	if (!has_same_class(all, k))
+	mem_read_batch(j->mem, requests, j->unloads ? 2 : 1);
+	if (!era_has(&k->era, requests[1].ok ? nr_unloads + 1 : 0) && !has_same_class(all, k))
 		return; /* another class's; a later call for this Method reads again */
 	k->lines_at = 0;
-	k->lines_len = err ? 0 : (u32)line_table_length(table, len, j->jdk >= 20);
-	k->lines = err ? NULL : xmemdup(table, k->lines_len);
+	k->lines_len = requests[0].ok ? (u32)line_table_length(table, len, j->jdk >= 20) : 0;
+	k->lines = requests[0].ok ? xmemdup(table, k->lines_len) : NULL;
 	all->lines_bytes += k->lines_len;
 }
 
