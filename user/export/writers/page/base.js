@@ -62,17 +62,6 @@ function amount(value, unit) {
 	return unit === 'samples' ? plural(value, 'sample') : `${count(value)} ${unit}`;
 }
 
-// Lets the browser paint and handle input between two slices of a long computation.
-const channel = new MessageChannel();
-const waiting = [];
-channel.port1.onmessage = () => waiting.shift()();
-function breathe() {
-	return new Promise((resolve) => {
-		waiting.push(resolve);
-		channel.port2.postMessage(0);
-	});
-}
-
 // Fills a box anew. A button with the focus passes it on to the one in its place.
 function refill(box, ...parts) {
 	const buttons = () => [...box.querySelectorAll('button')], at = buttons().indexOf(document.activeElement);

@@ -5,7 +5,6 @@ const HEADER_BYTES = 36;
 const SECTION = { META: 1, NAMES: 2, FRAMES: 3, POP: 4, CALLEE: 5, FIRST: 6, SELF: 7, TIERS: 8,
 	LABELSETS: 9, NODELABELS: 10, LABELWEIGHTS: 11, MODULES: 13, LINES: 14 };
 const NAMES_BYTES = 2 ** 28;
-const SLICE_NODES = 1 << 17;
 
 const CRC_TABLE = new Uint32Array(256).map((_, i) => {
 	for (let bit = 0; bit < 8; bit++)
@@ -196,19 +195,12 @@ function nodeArrays(nodes, self) {
 		depth: new Uint16Array(nodes), total: self.slice() };
 }
 
-// Decodes the nodes in slices, so the page stays responsive and shows its progress.
-async function readNodes(nodes, self, nrFrames, sections, progress) {
+function readNodes(nodes, self, nrFrames, sections) {
 	const t = nodeArrays(nodes, self);
 	const walk = { pop: sections.one(SECTION.POP), callee: sections.one(SECTION.CALLEE), first: sections.one(SECTION.FIRST),
 		depth: 0, above: new Int32Array(65537), context: new Int32Array(65537), callees: new CalleeLists(nrFrames), nrFrames };
 	t.frame[0] = -1;
-	for (let from = 1; from < nodes; from += SLICE_NODES) {
-		readSlice(t, walk, from, Math.min(from + SLICE_NODES, nodes));
-		if (nodes > 8 * SLICE_NODES) {
-			progress(from, nodes);
-			await breathe();
-		}
-	}
+	readPaths(t, walk, nodes);
 	closeNodes(t, walk.above, walk.depth, 0, nodes);
 	t.end[0] = nodes;
 	for (const r of [walk.pop, walk.callee, walk.first])
@@ -255,11 +247,11 @@ class CalleeLists {
 
 // Runs ten million times for a large profile, so it makes calls only in rare cases. `above` is the path to
 // the previous node; `context` holds the lists of callees of its frames.
-function readSlice(t, walk, from, to) {
+function readPaths(t, walk, nodes) {
 	const { parent, frame, depth, end, total } = t, { pop, callee, first, above, context, callees, nrFrames } = walk;
 	const { bytes } = pop, { near } = callees;
 	let { at: popAt } = pop, { at: calleeAt } = callee, d = walk.depth;
-	for (let i = from; i < to; i++) {
+	for (let i = 1; i < nodes; i++) {
 		let up = bytes[popAt++];
 		if (up > 127)
 			[up, popAt] = longVarint(bytes, popAt, up);
@@ -403,7 +395,7 @@ function readEntries(sets, parts, selfs, nrSets) {
 	return ofType.map(({ nr, node, set, weight }) => ({ node: node.slice(0, nr), set: set.slice(0, nr), weight: weight.slice(0, nr) }));
 }
 
-async function decode(text, progress) {
+async function decode(text) {
 	const container = openContainer(armourBytes(text));
 	const sections = readSections(await unpack(container));
 	const meta = readMeta(sections.one(SECTION.META));
@@ -415,7 +407,7 @@ async function decode(text, progress) {
 	if (selfs.length === 0 || selfs.length !== meta.types.length)
 		throw new DataError('damaged weights');
 	frames.sources = HAS_LINES && readLines(sections.one(SECTION.LINES), frames.nr, names);
-	const nodes = await readNodes(container.nodes, selfs[0], frames.nr, sections, progress);
+	const nodes = readNodes(container.nodes, selfs[0], frames.nr, sections);
 	return { meta, names, frames, nodes, selfs, tiers: HAS_JVM ? readTiers(sections.one(SECTION.TIERS)) : new Map(),
 		labels: HAS_LABELS ? readLabels(sections, selfs, meta.dims) : null };
 }

@@ -7,7 +7,7 @@ class Helper {
 	}
 
 	start() {
-		const worker = new Worker(URL.createObjectURL(new Blob([Helper.source], { type: 'text/javascript' })));
+		const worker = new Worker(URL.createObjectURL(new Blob([`const DIGITS=${JSON.stringify(DIGITS)};`, armourBytes, unpacked, Helper.source], { type: 'text/javascript' })));
 		worker.onmessage = (e) => worker === this.worker && this.hear(e.data);
 		worker.onerror = (e) => worker === this.worker && this.end(new Error(e.message || 'the helper of this page failed'));
 		this.worker = worker;
@@ -57,21 +57,23 @@ class Helper {
 }
 
 Helper.source = ''; // the text of this script
-const helpers = { marks: new Helper('marks'), transform: new Helper('transform') };
+const helpers = { marks: new Helper('marks'), transform: new Helper('transform'), decode: new Helper('decode') };
 
 const HELPER_VERBS = {
 	marks: ({ names, source, flags }) => markNames(names, new RegExp(source, flags)),
 	transform: ({ transforms, split }, profile) => changedProfile(profile, split, transforms),
+	decode: ({ text }) => decode(text),
 };
 
 function serveAsHelper() {
 	let profile = null;
-	self.onmessage = (e) => {
+	self.onmessage = async (e) => {
 		const { verb, input } = e.data;
 		self.postMessage({ hasBegun: true });
 		profile = input.profile || profile;
 		try {
-			self.postMessage({ output: HELPER_VERBS[verb](input, profile) });
+			const output = await HELPER_VERBS[verb](input, profile);
+			self.postMessage({ output }, input.text ? [...Object.values(output.nodes).slice(1), ...output.selfs].map((list) => list.buffer) : []);
 		} catch (error) {
 			self.postMessage({ error: String(error && error.message) });
 		}

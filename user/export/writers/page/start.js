@@ -15,15 +15,29 @@ function showMessage(title, ...lines) {
 	}));
 }
 
-// Shows rows in the shape of a graph while a large profile is decoded.
-function showProgress(done, all) {
-	const message = $('message'), millions = (n) => (n / 1e6).toFixed(1);
+const LARGE = 5e5; // characters of data
+
+// A helper decodes a large profile, so that the page stays responsive. Meanwhile it shows rows in the shape of a
+// graph.
+async function decodeApart(text) {
+	if (text.length < LARGE)
+		return decode(text);
+	const message = $('message');
 	document.body.hidden = message.hidden = false;
-	message.replaceChildren(element('p', '', `decoding ${millions(done)} of ${millions(all)} M frames`));
+	message.replaceChildren(element('p', '', `decoding ${count(text.length / 1e6)} MB`));
 	for (let i = 0; i < 14; i++) {
 		const row = element('div', 'skeleton');
 		row.style.width = `${100 - i * i * 0.45}%`;
 		message.append(row);
+	}
+	try {
+		const profile = await helpers.decode.run({ text }, 1e9);
+		helpers.decode.end();
+		return profile;
+	} catch (e) {
+		if (e instanceof RangeError)
+			throw new DataError(e.message);
+		return decode(text); // no worker can be had
 	}
 }
 
@@ -39,7 +53,7 @@ async function start() {
 	const block = $('profile');
 	if (!block)
 		throw new DataError('the file is cut off: its data is missing');
-	const profile = await decode(block.textContent, showProgress);
+	const profile = await decodeApart(block.textContent);
 	block.remove();
 	// The painter reads its colours before there is anything to style.
 	const app = new App(profile);
@@ -92,7 +106,7 @@ async function expose(app) {
 		collapsed: () => collapsedText(app.tree).join(''),
 		// The stacks of a data block after transforms, and whether any transform failed.
 		async transformed(block, transforms) {
-			const { profile, errors } = transformProfile(block ? await decode(block, () => {}) : app.original, transforms);
+			const { profile, errors } = transformProfile(block ? await decode(block) : app.original, transforms);
 			return { nodes: profile.nodes.nr, stacks: block ? collapsedText(new Tree(profile)).join('') : '', isWrong: errors.some(Boolean) };
 		},
 		settled: () => app.settle(),
