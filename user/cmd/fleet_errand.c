@@ -22,6 +22,11 @@ int fleet_errand_check(struct fleet_errand *e, const char *command)
 				   "--ago: takes a time, as in 90s, 20m, 2h or 1d, up to 30d");
 	if (e->duration_s < 1 || e->duration_s > 3600)
 		return usage_error(command, "-d: takes 1 to 3600 s");
+	if (e->ago && e->hz != FLEET_ERRAND_HZ)
+		return usage_error(
+			command, "-F: with --ago, samples have the rate at which nodes took them");
+	if (e->hz == FLEET_ERRAND_HZ)
+		e->hz = 99;
 	if (e->hz < 1 || e->hz > 10000)
 		return usage_error(command, "-F: takes 1 to 10000 Hz");
 	if (strlen(e->events) > 127 || strlen(e->reason) > 127)

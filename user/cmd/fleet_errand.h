@@ -2,6 +2,8 @@
 /* The options that say what nodes are to do: record, or fetch their past. */
 #pragma once
 
+#include <limits.h>
+
 #include "base/opt.h"
 #include "cmd/fleet_choice.h"
 #include "fleet/controller.h"
@@ -14,9 +16,10 @@ struct fleet_errand {
 	struct fleet_choice choice;
 };
 
-#define FLEET_ERRAND_DEFAULTS                                             \
-	{                                                                 \
-		.events = "cpu", .reason = "", .hz = 99, .duration_s = 30 \
+#define FLEET_ERRAND_HZ INT_MIN /* no -F: 99 Hz */
+#define FLEET_ERRAND_DEFAULTS                                                          \
+	{                                                                              \
+		.events = "cpu", .reason = "", .hz = FLEET_ERRAND_HZ, .duration_s = 30 \
 	}
 
 #define FLEET_ERRAND_OPTS(e)                                                                          \

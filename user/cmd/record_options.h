@@ -2,6 +2,8 @@
 /* The options of `sysflame record`. */
 #pragma once
 
+#include <limits.h>
+
 #include "base/opt.h"
 #include "capture/events/events.h"
 #include "capture/samples/levels.h"
@@ -11,7 +13,7 @@
 #include "jvm/agent/agents.h"
 #include "profile/transform.h"
 
-#define KEEP_ALL (-1)
+#define KEEP_ALL INT_MIN /* no --keep */
 
 struct record_options {
 	/* As given. */

@@ -170,6 +170,10 @@ static int check(struct options *o)
 			  o->sort);
 		return EXIT_USAGE;
 	}
+	if (o->dir && !o->uses_daemon) {
+		log_error("--dir %s: it is the daemon's; add --daemon", o->dir);
+		return EXIT_USAGE;
+	}
 	if (o->is_once)
 		o->nr_readings = 1;
 	o->is_batch |= o->is_once || o->is_json || o->nr_readings;
@@ -181,7 +185,7 @@ static int find_daemon(const struct options *o, struct str *url, char token[TOKE
 {
 	auto_str struct str why = { 0 };
 
-	if (!o->uses_daemon || !home_read_link(o->dir, url, token, &why))
+	if (!o->uses_daemon || !home_read_link(o->dir ?: SERVE_DIR, url, token, &why))
 		return 0;
 	log_error("%s", why.at);
 	return EXIT_FAILED;
@@ -237,9 +241,7 @@ static void help(const struct opt *opts, size_t nr)
 
 int top_main(int argc, char **argv)
 {
-	struct options o = {
-		.interval_s = 1, .nr_methods = 10, .sort = "cpu", .filter = "", .dir = SERVE_DIR
-	};
+	struct options o = { .interval_s = 1, .nr_methods = 10, .sort = "cpu", .filter = "" };
 	const struct opt opts[] = {
 		{ 'i', "interval", OPT_DOUBLE, &o.interval_s, "S",
 		  "seconds from one reading to the next (default 1)" },
