@@ -27,8 +27,9 @@
 
 #include "recording.skel.h" /* needs the types above */
 
-#define RING_BYTES_MIN (4 * 1024 * 1024)
-#define RING_BYTES_MAX (64 * 1024 * 1024)
+#define LOADING_NICENESS (-20)
+#define RING_BYTES_MIN   (4 * 1024 * 1024)
+#define RING_BYTES_MAX   (64 * 1024 * 1024)
 
 struct programs {
 	struct recording_skel *skel; /* from gen/recording.skel.h */
@@ -36,7 +37,6 @@ struct programs {
 	pthread_t loading; /* the thread that loads them, while is_loading */
 	bool is_loading;
 	int load_err;
-	int niceness; /* of that thread */
 	u32 programs; /* PROGRAM_BIT of each that events chose */
 	struct bpf_link *waits[3];
 	int measure_fd; /* keeps the kernel's run-time statistics on; -1: off */
@@ -193,20 +193,21 @@ static int open_skel(struct programs *bpf, const struct programs_options *o)
 	return skel ? configure(skel, o) ?: use_tables(skel, &o->tables) : -errno;
 }
 
-/* A thread does not inherit a raised priority (priority_init). */
+/* Takes 70 ms of CPU time once, and somebody waits for it. Without CAP_SYS_NICE it is shared. */
 static void *load(void *programs)
 {
 	struct programs *bpf = programs;
+	int niceness = getpriority(PRIO_PROCESS, 0); /* of this thread */
 
-	setpriority(PRIO_PROCESS, (id_t)gettid(), bpf->niceness);
+	setpriority(PRIO_PROCESS, 0, LOADING_NICENESS);
 	bpf->load_err = recording_skel__load(bpf->skel);
+	setpriority(PRIO_PROCESS, 0, niceness);
 	return NULL;
 }
 
 /* While the kernel verifies the programs, the caller reads processes and their files. */
 static void load_apart(struct programs *bpf)
 {
-	bpf->niceness = getpriority(PRIO_PROCESS, (id_t)gettid());
 	bpf->is_loading = !thread_start(0, load, bpf, &bpf->loading);
 	if (!bpf->is_loading)
 		load(bpf);
