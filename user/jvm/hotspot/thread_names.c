@@ -153,16 +153,24 @@ static bool may_be_between(const struct thread_names *all, const struct known *k
 	return *comm && (k->name ? k->is_named : strcmp(comm, all->leader) != 0);
 }
 
-/* Takes ownership of `clean`. */
-static void keep(struct thread_names *all, pid_t tid, char *clean, const char *comm)
+/* The entry of a thread that the last read has dealt with; a new one is empty. */
+static struct known *add(struct thread_names *all, pid_t tid)
 {
 	u64 *place = dict_add(&all->by_tid, (u64)tid);
 
 	if (!*place)
 		*place = (u64)(uintptr_t)xcalloc(1, sizeof(struct known));
 	struct known *k = (struct known *)(uintptr_t)*place;
-	bool is_named = is_comm_of(clean, comm);
 	k->read = all->nr_reads;
+	return k;
+}
+
+/* Takes ownership of `clean`. */
+static void keep(struct thread_names *all, pid_t tid, char *clean, const char *comm)
+{
+	struct known *k = add(all, tid);
+	bool is_named = is_comm_of(clean, comm);
+
 	k->absent_ns = k->retry_ns = 0;
 	if (!is_named && may_be_between(all, k, comm) && is_doubtful(k, comm)) {
 		free(clean);
@@ -473,20 +481,16 @@ static bool is_due(const struct thread_names *all, const struct known *k, const 
  * A thread of the collector is in no list, a new Java thread soon is: it is looked for again after
  * growing pauses.
  */
-static void note_absent(struct thread_names *all, pid_t tid, const char *comm, u64 now)
+static struct known *note_absent(struct thread_names *all, pid_t tid, const char *comm, u64 now)
 {
-	u64 *place = dict_add(&all->by_tid, (u64)tid);
-
-	if (!*place)
-		*place = (u64)(uintptr_t)xcalloc(1, sizeof(struct known));
-	struct known *k = (struct known *)(uintptr_t)*place;
+	struct known *k = add(all, tid);
 	bool is_first = !k->absent_ns || strcmp(k->comm, comm) != 0;
 	k->absent_ns = is_first ? ABSENT_NS : 2 * k->absent_ns;
 	if (k->absent_ns > OLD_MOST_NS)
 		k->absent_ns = OLD_MOST_NS;
 	k->retry_ns = now + k->absent_ns;
-	k->read = all->nr_reads;
 	copy_text(k->comm, sizeof(k->comm), comm);
+	return k;
 }
 
 const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t tid,
@@ -499,8 +503,7 @@ const char *thread_names_ask(struct thread_names *all, struct hotspot *h, pid_t 
 		read_again(all, h, now);
 		k = find(all, tid);
 		if (!k || k->absent_ns)
-			note_absent(all, tid, comm, now);
-		k = find(all, tid);
+			k = note_absent(all, tid, comm, now);
 	}
 	/* Another comm means another name, of this thread or of one that had its tid before. */
 	return k && !strcmp(k->comm, comm) ? k->name : NULL;
