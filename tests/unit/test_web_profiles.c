@@ -296,15 +296,23 @@ static void a_recording_that_the_recorder_refuses_says_why(void **state)
 	assert_string_equal(a.body, "[]");
 }
 
-static void a_recording_whose_recorder_ends_is_kept_in_part(void **state)
+/* Starts a recording, whose first part arrives. */
+static void start_with_part(struct world *w)
 {
-	struct world *w = *state;
 	auto_answer struct answer part = part_of(w), a = { 0 };
 	u32 number;
 
 	start(w, &number);
 	send_part(w, number, &part);
 	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
+}
+
+static void a_recording_whose_recorder_ends_is_kept_in_part(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+
+	start_with_part(w);
 	close(w->recorder);
 	await_text(w, "GET /api/v1/profiles?q=java", "\"state\":\"partial\"", &a);
 	assert_non_null(strstr(a.body, "The recorder ended before the recording did."));
@@ -332,12 +340,9 @@ static void kill_and_restart(struct world *w)
 static void a_recording_that_the_daemon_left_is_kept_at_its_next_start(void **state)
 {
 	struct world *w = *state;
-	auto_answer struct answer part = part_of(w), a = { 0 };
-	u32 number;
+	auto_answer struct answer a = { 0 };
 
-	start(w, &number);
-	send_part(w, number, &part);
-	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
+	start_with_part(w);
 	kill_and_restart(w);
 	await_text(w, "GET /api/v1/profiles?q=java", "\"state\":\"partial\"", &a);
 	assert_non_null(strstr(a.body, "The daemon ended before the recording did."));
