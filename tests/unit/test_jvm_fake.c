@@ -243,7 +243,7 @@ static void compiled_code_is_named_by_its_time(void **state)
 	assert_string_equal(frames[1].class_name, "pkg.Root");
 	name_code_at(23, CALL_PC - 2);
 	assert_string_equal(frames[1].class_name, "pkg.Toor");
-	name_code_at(21, CALL_PC - 3); /* nobody knows what was there then */
+	name_code_at(21, CALL_PC - 3); /* before the first look: the present name is all there is */
 	assert_string_equal(frames[1].class_name, "pkg.Toor");
 }
 

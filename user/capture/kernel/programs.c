@@ -193,7 +193,7 @@ static int open_skel(struct programs *bpf, const struct programs_options *o)
 	return skel ? configure(skel, o) ?: use_tables(skel, &o->tables) : -errno;
 }
 
-/* Takes 70 ms of CPU time once, and somebody waits for it. Without CAP_SYS_NICE it is shared. */
+/* Somebody waits for these 70 ms of CPU time. Without CAP_SYS_NICE busy programs share the CPU. */
 static void *load(void *programs)
 {
 	struct programs *bpf = programs;
