@@ -198,7 +198,7 @@ function nodeArrays(nodes, self) {
 function readNodes(nodes, self, nrFrames, sections) {
 	const t = nodeArrays(nodes, self);
 	const walk = { pop: sections.one(SECTION.POP), callee: sections.one(SECTION.CALLEE), first: sections.one(SECTION.FIRST),
-		depth: 0, above: new Int32Array(65537), context: new Int32Array(65537), callees: new CalleeLists(nrFrames), nrFrames };
+		above: new Int32Array(65537), context: new Int32Array(65537), callees: new CalleeLists(nrFrames), nrFrames };
 	t.frame[0] = -1;
 	readPaths(t, walk, nodes);
 	closeNodes(t, walk.above, walk.depth, 0, nodes);
@@ -250,7 +250,7 @@ class CalleeLists {
 function readPaths(t, walk, nodes) {
 	const { parent, frame, depth, end, total } = t, { pop, callee, first, above, context, callees, nrFrames } = walk;
 	const { bytes } = pop, { near } = callees;
-	let { at: popAt } = pop, { at: calleeAt } = callee, d = walk.depth;
+	let { at: popAt } = pop, { at: calleeAt } = callee, d = 0;
 	for (let i = 1; i < nodes; i++) {
 		let up = bytes[popAt++];
 		if (up > 127)
