@@ -2,7 +2,7 @@
 const TIP_DELAY = 80;
 const TYPING_MS = 60;
 const TOAST_MS = 2500;
-const ROWS_AHEAD = 64;
+const ROWS_AHEAD = 32; // below the visible ones
 
 class App {
 	constructor(profile) {
@@ -438,8 +438,9 @@ class App {
 			this.paintNow();
 	}
 
-	layoutOf(maxRows) {
-		const { state, view, zoom, painter } = this;
+	// `ahead`: the rows that are laid out below the visible ones.
+	layoutOf(ahead) {
+		const { state, view, zoom, painter } = this, maxRows = Math.ceil(painter.height / ROW) + ahead;
 		return (view.isSandwich ? layOutSandwich : layOut)(view, { ...state, zoom, width: painter.width, height: painter.height, maxRows,
 			isHeld: this.heldNames(), textWidth: (node, more) => painter.pathWidth(view, node, more) });
 	}
@@ -476,9 +477,9 @@ class App {
 
 	layOut(keepScroll) {
 		if (!keepScroll)
-			this.maxRows = this.view === this.tree ? Infinity : ROWS_AHEAD;
+			this.ahead = this.view === this.tree ? Infinity : ROWS_AHEAD;
 		this.areChainsOther();
-		this.layout = this.layoutOf(this.maxRows);
+		this.layout = this.layoutOf(this.ahead);
 		this.hasFog = this.layout.boxes.some((box) => box.fog);
 		this.hover = this.selected = null;
 		$('space').style.height = `${this.layout.rows.length * ROW}px`;
@@ -509,7 +510,7 @@ class App {
 		const left = this.state.isFlipped ? scrollTop : scrollHeight - scrollTop - clientHeight;
 		if (!this.layout.isCut || left > clientHeight / 2)
 			return;
-		this.maxRows += ROWS_AHEAD;
+		this.ahead += ROWS_AHEAD;
 		this.layOut(true);
 		if (this.state.isFlipped)
 			box.scrollTop = scrollTop + $('space').offsetHeight - scrollHeight;
