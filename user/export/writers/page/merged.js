@@ -2,6 +2,74 @@
 // filling it.
 const ROOM_LEAST = 1 << 14;
 
+const FEW_METHODS = 99;
+
+// Sorts methods by weight; of equal ones the lower number comes first. The browser sorts numbers several times
+// as fast without a function that compares them, so a number holds both: the weight, and the method below it.
+function heaviestFirst(methods, weights, areWhole) {
+	if (areWhole && methods.length > FEW_METHODS) {
+		const unit = 2 ** (32 - Math.clz32(weights.length)), keys = sortKeys(methods, weights, unit).sort();
+		if (keys[keys.length - 1] <= Number.MAX_SAFE_INTEGER)
+			return methodsOf(keys, unit);
+	}
+	return methods.sort((a, b) => weights[b] - weights[a] || a - b);
+}
+
+function sortKeys(methods, weights, unit) {
+	const keys = new Float64Array(methods.length);
+	for (let i = 0; i < keys.length; i++)
+		keys[i] = (weights[methods[i]] + 1) * unit - 1 - methods[i];
+	return keys;
+}
+
+function methodsOf(keys, unit) {
+	const methods = [];
+	for (let i = keys.length - 1; i >= 0; i--)
+		methods.push((Math.floor(keys[i] / unit) + 1) * unit - 1 - keys[i] | 0);
+	return methods;
+}
+
+function parentsOf(nodes, parent) {
+	const parents = new Int32Array(nodes.length);
+	for (let i = 0; i < nodes.length; i++)
+		parents[i] = parent[nodes[i]];
+	return parents;
+}
+
+// Returns the place behind the last node. Stacks that have ended are left out.
+function placeNodes(nodes, from, methodOf, next, to) {
+	const { at, from: toFrom } = to;
+	let { used } = to;
+	for (let i = 0; i < nodes.length; i++) {
+		if (nodes[i] === 0)
+			continue;
+		const place = next[methodOf[i]]++;
+		at[place] = nodes[i];
+		toFrom[place] = from[i];
+		used++;
+	}
+	return used;
+}
+
+function sumOf(numbers, from, to) {
+	let sum = 0;
+	for (let i = from; i < to; i++)
+		sum += numbers[i];
+	return sum;
+}
+
+// The first place with a number below `least` in numbers that descend.
+function firstBelow(numbers, from, to, least) {
+	while (from < to) {
+		const middle = from + to >> 1;
+		if (numbers[middle] < least)
+			to = middle;
+		else
+			from = middle + 1;
+	}
+	return from;
+}
+
 // The groups of all expanded nodes. Each has a frame of the group's method, its total, the start of its list
 // (the next group's start is its end), and the node made from it, or 0.
 class Groups {
@@ -29,15 +97,11 @@ class Groups {
 class Merged {
 	// `weights`: an array by node of the tree.
 	constructor(tree, weights) {
-		this.tree = tree;
-		this.profile = tree.profile;
-		this.names = tree.names;
-		this.unit = tree.unit;
-		this.root = 0;
-		this.weights = weights;
-		this.nr = new Int32Array(tree.profile.frames.nrMethods);
-		this.sum = new Float64Array(tree.profile.frames.nrMethods);
-		this.kinds = new Float64Array(KINDS.length);
+		const { nrMethods } = tree.profile.frames;
+		Object.assign(this, { tree, profile: tree.profile, names: tree.names, unit: tree.unit, root: 0, weights });
+		this.nr = new Int32Array(nrMethods);
+		this.sum = new Float64Array(nrMethods);
+		this.frameOf = new Int32Array(nrMethods);
 		this.isTiered = tree.tieredMethods();
 		this.diff = HAS_DIFF && tree.diff && tree.diff.of((id) => this.compared(id));
 		this.room = { at: new Int32Array(0), from: new Int32Array(0), used: 0 };
@@ -46,7 +110,7 @@ class Merged {
 
 	// Sets the root, which stands for some nodes of the tree.
 	plant(start, root) {
-		this.nodes = [{ parent: -1, method: -1, kind: KIND_GROUP, name: -1, module: 0, self: -1, at: start, from: start, start: 0, end: start.length, first: -1, last: -1, below: null, ...root }];
+		this.nodes = [{ parent: -1, method: -1, kind: KIND_GROUP, name: -1, module: 0, self: -1, at: start, from: start, start: 0, end: start.length, first: -1, last: -1, inGroups: 0, below: null, ...root }];
 	}
 
 	isCaller() {
@@ -64,73 +128,70 @@ class Merged {
 		node.first = first;
 		node.last = groups.nr;
 		groups.add(-1, 0, node.below.used);
-		node.self = 0;
-		if (this.hasSelf(id)) {
-			node.self = node.total;
-			for (let g = first; g < node.last; g++)
-				node.self -= groups.total[g];
-		}
+		node.inGroups = sumOf(groups.total, first, node.last);
+		node.self = this.hasSelf(id) ? node.total - node.inGroups : 0;
 		return node;
 	}
 
 	// Adds the groups of a list. Returns the array that holds their lists. If `parent` is given, each
 	// node is replaced by its parent.
-	groupByMethod(list, parent) {
-		const to = this.roomFor(list.end - list.start);
-		if (!parent || list.start === list.end || !this.groupAsOne(list, parent, to))
-			this.groupAsMany(list, parent, to);
+	groupByMethod({ at, from, start, end, total }, parent) {
+		const to = this.roomFor(end - start), below = at.subarray(start, end), nodes = parent ? parentsOf(below, parent) : below, begins = from.subarray(start, end);
+		if (!parent || start === end || !this.groupAsOne(nodes, begins, total, to))
+			this.groupAsMany(nodes, begins, to);
 		return to;
 	}
 
 	// Most lists have one caller. Trying that takes less time than counting callers.
-	groupAsOne({ at, from, start, end, total }, parent, to) {
-		const { frame } = this.tree, { method } = this.profile.frames, first = parent[at[start]];
-		let used = to.used;
-		for (let i = start; i < end; i++, used++) {
-			const node = parent[at[i]];
-			if (node === 0 || method[frame[node]] !== method[frame[first]])
+	groupAsOne(nodes, from, total, to) {
+		const { frame } = this.tree, { method } = this.profile.frames, first = frame[nodes[0]];
+		for (const node of nodes)
+			if (node === 0 || method[frame[node]] !== method[first])
 				return false;
-			to.at[used] = node;
-			to.from[used] = from[i];
-		}
-		this.groups.add(frame[first], total, to.used);
-		to.used = used;
+		this.groups.add(first, total, to.used);
+		to.at.set(nodes, to.used);
+		to.from.set(from, to.used);
+		to.used += nodes.length;
 		return true;
 	}
 
-	// Leaves the scratch arrays by method cleared.
-	groupAsMany({ at, from, start, end }, parent, to) {
-		const { frame } = this.tree, { method } = this.profile.frames, { nr, sum, weights } = this, frames = [];
-		for (let i = start; i < end; i++) {
-			const node = parent ? parent[at[i]] : at[i];
-			if (node === 0)
+	// Each loop is a function of its own: the browser compiles a function for what it has done so far, and does
+	// so again when that was not all. `nr` and `sum`, the scratch arrays by method, are left cleared.
+	groupAsMany(nodes, from, to) {
+		const { nr, sum, weights } = this, methodOf = new Int32Array(nodes.length);
+		const methods = heaviestFirst(this.weighMethods(nodes, from, methodOf), sum, weights instanceof Uint32Array);
+		this.addGroups(methods, to.used);
+		to.used = placeNodes(nodes, from, methodOf, nr, to);
+		methods.forEach((m) => nr[m] = 0);
+	}
+
+	// Counts and weighs the methods of the nodes. Nodes of a list are far apart in memory, so each is looked up
+	// once: `methodOf` receives its method.
+	weighMethods(nodes, from, methodOf) {
+		const { frame } = this.tree, { method } = this.profile.frames, { nr, sum, frameOf, weights } = this, found = [];
+		for (let i = 0; i < nodes.length; i++) {
+			if (nodes[i] === 0)
 				continue;
-			const f = frame[node], m = method[f];
-			if (nr[m]++ === 0)
-				frames.push(f);
+			const f = frame[nodes[i]], m = methodOf[i] = method[f];
 			sum[m] += weights[from[i]];
+			if (nr[m]++ === 0) {
+				found.push(m);
+				frameOf[m] = f;
+			}
 		}
-		if (frames.length > 1)
-			frames.sort((a, b) => sum[method[b]] - sum[method[a]] || method[a] - method[b]);
-		let { used } = to;
-		for (const f of frames) {
-			const m = method[f], first = used;
-			this.groups.add(f, sum[m], first);
+		return found;
+	}
+
+	// From here on `nr` has the place of a method's next node.
+	addGroups(methods, used) {
+		const { nr, sum, frameOf, groups } = this;
+		for (const m of methods) {
+			const first = used;
+			groups.add(frameOf[m], sum[m], first);
 			used += nr[m];
 			nr[m] = first;
 			sum[m] = 0;
 		}
-		for (let i = start; i < end; i++) {
-			const node = parent ? parent[at[i]] : at[i];
-			if (node === 0)
-				continue;
-			const place = nr[method[frame[node]]]++;
-			to.at[place] = node;
-			to.from[place] = from[i];
-		}
-		for (const f of frames)
-			nr[method[f]] = 0;
-		to.used = used;
 	}
 
 	roomFor(nr) {
@@ -151,18 +212,22 @@ class Merged {
 	makeNode(parent, group) {
 		const { method, name, module } = this.profile.frames, { groups } = this, { at, from } = this.nodes[parent].below, frame = groups.frame[group];
 		return { parent, method: method[frame], kind: -1, name: name[frame], module: module[frame], self: -1, at, from,
-			start: groups.start[group], end: groups.start[group + 1], first: -1, last: -1, below: null, total: groups.total[group] };
+			start: groups.start[group], end: groups.start[group + 1], first: -1, last: -1, inGroups: 0, below: null, total: groups.total[group] };
 	}
 
 	// The kind of a merged method is that of the frame with the most weight.
 	mainKind({ at, from, start, end, method }) {
-		const { kind } = this.profile.frames, { frame } = this.tree, { kinds } = this;
 		if (end - start < 2 || !this.isTiered[method])
-			return start === end ? 0 : kind[frame[at[start]]];
-		kinds.fill(0);
-		for (let i = start; i < end; i++)
-			kinds[kind[frame[at[i]]]] += this.weights[from[i]];
+			return start === end ? 0 : this.profile.frames.kind[this.tree.frame[at[start]]];
+		const kinds = this.weighKinds(at, from, start, end);
 		return kinds.indexOf(Math.max(...kinds));
+	}
+
+	weighKinds(at, from, start, end) {
+		const { kind } = this.profile.frames, { frame } = this.tree, { weights } = this, kinds = new Float64Array(KINDS.length);
+		for (let i = start; i < end; i++)
+			kinds[kind[frame[at[i]]]] += weights[from[i]];
+		return kinds;
 	}
 
 	totalOf(id) {
@@ -197,16 +262,14 @@ class Merged {
 
 	// The children of at least `min`. `merged` and `groups` describe the thinner ones.
 	children(id, min) {
-		const { first, last } = this.grouped(id), { total } = this.groups, list = [], rest = { weight: 0, nodes: 0, merged: this, groups: [0, 0] };
-		let g = first;
-		for (; g < last && total[g] > 0 && total[g] >= min; g++)
+		const { first, last, inGroups } = this.grouped(id), { total } = this.groups, list = [];
+		const none = firstBelow(total, first, last, Number.MIN_VALUE), thin = firstBelow(total, first, none, min);
+		let weight = inGroups;
+		for (let g = first; g < thin; g++) {
 			list.push(this.child(id, g));
-		rest.groups[0] = g;
-		for (; g < last && total[g] > 0; g++)
-			rest.weight += total[g];
-		rest.groups[1] = g;
-		rest.nodes = g - rest.groups[0];
-		return { list, rest };
+			weight -= total[g];
+		}
+		return { list, rest: { weight, nodes: none - thin, merged: this, groups: [thin, none] } };
 	}
 
 	// Whether one of the groups from `first` to `last` has a name in `marks`.
