@@ -542,9 +542,12 @@ class App {
 		this.minimap.paint();
 	}
 
-	// Updates table and legend after the picture, so typing and zooming do not wait for them.
+	// Updates table and legend: at once if the weights of the methods are known, because one layout of the page
+	// is cheaper than two; else after the picture, which does not wait for them.
 	showLists() {
-		if (this.hasTable)
+		if (this.hasTable && this.tree.methods)
+			this.fillLists();
+		else if (this.hasTable)
 			this.lists = this.lists || new Promise((done) => requestAnimationFrame(() => setTimeout(() => {
 				this.lists = null;
 				this.fillLists();
