@@ -11,6 +11,12 @@ function element(tag, className, text) {
 	return e;
 }
 
+function colourDot(colour) {
+	const dot = element('span', 'dot');
+	dot.style.background = colour;
+	return dot;
+}
+
 const press = (button, isOn) => button.setAttribute('aria-pressed', isOn);
 
 // Kinds as numbered in docs/profile-format.md. Only frames of one `group` are drawn as one chain.
@@ -28,6 +34,7 @@ const KINDS = [
 	{ name: 'Class', long: 'class of an object', group: 5 },
 ];
 const KIND_GROUP = 8;
+const kindColour = (kind) => `var(--k${kind})`;
 const isJava = (kind) => kind >= 4 && kind <= 7;
 
 // The browser's own formatter takes 10 ms to load.

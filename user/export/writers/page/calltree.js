@@ -32,7 +32,7 @@ class CallTree {
 
 	row(view, node, level, place, nr) {
 		const row = element('div', 'treerow'), name = element('span', 'name', view.nameOf(node) < 0 ? 'all' : this.app.painter.texts.forms(view.nameOf(node)).texts[0]);
-		const dot = element('span', `dot k${view.kindOf(node)}`), isLeaf = !view.children(node, 0).list.length;
+		const isLeaf = !view.children(node, 0).list.length;
 		row.setAttribute('role', 'treeitem');
 		row.setAttribute('aria-level', level);
 		row.setAttribute('aria-posinset', place);
@@ -43,7 +43,7 @@ class CallTree {
 		row.node = node;
 		row.level = level;
 		name.style.paddingLeft = `${Math.min(level - 1, INDENT_MOST) * INDENT}px`;
-		name.prepend(element('i', '', isLeaf ? '' : '\u25b8'), dot);
+		name.prepend(element('i', '', isLeaf ? '' : '\u25b8'), colourDot(kindColour(view.kindOf(node))));
 		row.append(element('span', 'num', percent(view.totalOf(node), this.whole)), element('span', 'num', percent(view.selfOf(node), this.whole)), name);
 		row.setAttribute('aria-label', `${name.textContent.replace('\u25b8', '')}, total ${row.children[0].textContent}, self ${row.children[1].textContent}`);
 		return row;

@@ -1,5 +1,5 @@
 // Paints the visible rows of a layout on a canvas of the viewport's size.
-const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
+const FONT = '12px system-ui, sans-serif';
 const PAD = 4;
 const HIDDEN_KIND = 0.25;
 const DIMMED = 0.6;

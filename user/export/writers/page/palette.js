@@ -75,12 +75,12 @@ class Palette {
 		return category < 0 ? style.kinds[0] : this.hue(this.categories.list[category].hue);
 	}
 
-	// The colour for a method in a list; "" for the colour of its kind.
+	// The colour for a method in a list.
 	dotOf(name, kind) {
 		if (this.mode === 'owner')
 			return this.style.owners[this.owners.ofName(name, kind)];
 		const category = this.categories ? this.categoryFor(name, kind) : -1;
-		return category < 0 ? '' : this.hue(this.categories.list[category].hue);
+		return category < 0 ? kindColour(kind) : this.hue(this.categories.list[category].hue);
 	}
 
 	hue(hue) {

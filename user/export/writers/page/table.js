@@ -169,18 +169,14 @@ class MethodTable {
 
 	row(i) {
 		const m = this.order[i], { self, total } = this.methods, row = element('div', 'row');
-		const cell = element('div', 'cell'), own = element('div', 'num', percent(self[m], this.whole)), bar = element('i');
+		const cell = element('div', 'cell'), own = element('div', 'num', percent(self[m], this.whole));
 		row.style.top = `${i * TABLE_ROW}px`;
-		row.dataset.method = m;
 		row.id = `row${i}`;
 		row.classList.toggle('at', i === this.at);
 		row.setAttribute('role', 'row');
 		row.title = this.profile.names[this.name[m]].slice(0, 1000);
-		const dot = element('span', `dot k${this.kind[m]}`);
-		dot.style.background = this.dotOf(m, this.name[m], this.kind[m]);
-		cell.append(dot, element('span', '', this.texts.short(this.name[m])));
-		bar.style.width = `${this.most ? Math.round(self[m] / this.most * 60) : 0}px`;
-		own.append(bar);
+		cell.append(colourDot(this.dotOf(m, this.name[m], this.kind[m])), this.texts.short(this.name[m]));
+		own.style.backgroundSize = `${this.most ? Math.round(self[m] / this.most * 60) : 0}px 2px`;
 		row.append(cell, ...(HAS_DIFF && this.diff ? comparedCells(this.diff, m) : [own, element('div', 'num', percent(total[m], this.whole))]));
 		for (const part of row.children)
 			part.setAttribute('role', 'gridcell');

@@ -109,7 +109,8 @@ function frameParts(app, box) {
 function tierParts(view, node) {
 	const bar = element('div', 'bar'), tiers = view.tiersOf(node);
 	for (const [kind, part] of tiers) {
-		const piece = element('span', `k${kind}`);
+		const piece = element('span');
+		piece.style.background = kindColour(kind);
 		piece.style.width = `${part / view.totalOf(node) * 100}%`;
 		bar.append(piece);
 	}

@@ -130,7 +130,7 @@ function fillLegend(app) {
 		return;
 	}
 	if (palette.categories || state.colour === 'owner') {
-		refill($('legend'), ...palette.legend(tree).map((c) => legendItem(app, c.category, c.name, `${c.name}: ${percent(c.weight, tree.total[0])} of self`, (dot) => dot.style.background = c.colour)));
+		refill($('legend'), ...palette.legend(tree).map((c) => legendItem(app, c.category, c.name, `${c.name}: ${percent(c.weight, tree.total[0])} of self`, c.colour)));
 		return;
 	}
 	if (state.colour === 'self') {
@@ -139,16 +139,15 @@ function fillLegend(app) {
 	}
 	const { kinds, isUsed } = tree.hotMethods();
 	refill($('legend'), ...[8, 1, 2, 3, 9, 4, 5, 6, 7, 10, 0].filter((kind) => isUsed[kind]).map((kind) =>
-		legendItem(app, kind, KINDS[kind].name, `${KINDS[kind].long}: ${percent(kinds[kind], tree.total[0])} of self`, (dot) => dot.classList.add(`k${kind}`))));
+		legendItem(app, kind, KINDS[kind].name, `${KINDS[kind].long}: ${percent(kinds[kind], tree.total[0])} of self`, kindColour(kind))));
 }
 
-function legendItem(app, category, name, title, paint) {
-	const b = element('button'), dot = element('span', 'dot');
+function legendItem(app, category, name, title, colour) {
+	const b = element('button');
 	b.dataset.kind = category;
 	b.title = `${title}. Click to fade these frames`;
 	press(b, !app.state.hidden.includes(category));
-	paint(dot);
-	b.append(dot, name);
+	b.append(colourDot(colour), name);
 	b.addEventListener('click', () => {
 		const { hidden } = app.state;
 		app.change({ hidden: hidden.includes(category) ? hidden.filter((k) => k !== category) : hidden.concat(category) });
