@@ -1,11 +1,11 @@
 // Decodes text of user/export/format/base91.c to bytes: two characters hold 13 bits.
-const DIGITS = '!#$%&\'()*+,-./0123456789:;=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz{|}~';
-
 function armourBytes(text) {
 	// The bytes replace the text, which is longer.
 	const value = new Uint8Array(256).fill(255), bytes = new TextEncoder().encode(text), { length } = bytes;
-	for (let i = 0; i < DIGITS.length; i++)
-		value[DIGITS.charCodeAt(i)] = i;
+	// The digits are the printable characters without " < \.
+	for (let c = 33, digit = 0; c < 127; c++)
+		if (c !== 34 && c !== 60 && c !== 92)
+			value[c] = digit++;
 	let bits = 0, nrBits = 0, at = 0, i = 0;
 	for (; i + 1 < length; i += 2) {
 		const first = value[bytes[i]], second = value[bytes[i + 1]];

@@ -7,7 +7,7 @@ class Helper {
 	}
 
 	start() {
-		const worker = new Worker(URL.createObjectURL(new Blob([`const DIGITS=${JSON.stringify(DIGITS)};`, armourBytes, unpacked, Helper.source], { type: 'text/javascript' })));
+		const worker = new Worker(URL.createObjectURL(new Blob([armourBytes, unpacked, Helper.source], { type: 'text/javascript' })));
 		worker.onmessage = (e) => worker === this.worker && this.hear(e.data);
 		worker.onerror = (e) => worker === this.worker && this.end(new Error(e.message || 'the helper of this page failed'));
 		this.worker = worker;
