@@ -53,18 +53,22 @@ function drawing(app) {
 	const write = (x, y, text, fill = painter.text) => `<text x="${x.toFixed(2)}" y="${y}" fill="${fill}">${escape(text)}</text>`;
 	const parts = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui,sans-serif" font-size="12"><rect width="100%" height="100%" fill="${painter.bg}"/>\n`,
 		`<text x="${PAD}" y="17" font-size="14" font-weight="600" fill="${painter.text}">${escape(title)}</text>`, write(PAD, 35, $('facts').textContent, painter.fg2)];
+	const mark = HAS_DIFF && view.diff && diffMarker(painter, parts);
 	painter.scene = { ...painter.scene, view, layout };
 	for (const box of layout.boxes) {
 		const y = (state.isFlipped ? rows - 1 - box.row : box.row) * ROW + DRAWING_HEAD, x = Math.max(box.x, 0), w = Math.max(Math.min(box.w > 2.5 ? box.x + box.w - 1 : box.x + box.w, width) - x, 0.5);
 		const name = box.fog ? plural(box.fog.nodes, 'thin frame') : nameText(view, box.node), weight = box.fog ? box.fog.weight : view.totalOf(box.node);
 		const { text, badge, at } = box.fog || w < 20 ? { text: '' } : layout.hasPath && box.row === 0 ? { text: painter.pathText(box.node, box.more) }
 			: box.node === view.root && view.nameOf(box.node) < 0 ? { text: 'all' } : painter.labelOf(box, w - 2 * PAD);
-		parts.push(`<g><title>${escape(name)}, ${escape(amount(weight, view.unit))}, ${percent(weight, app.tree.total[0])}</title><rect x="${x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${ROW - 1}" rx="2" fill="${box.fog ? painter.fog : painter.fillOf(view, box)}"/>`,
+		const place = `x="${x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${ROW - 1}" rx="2"`;
+		parts.push(`<g><title>${escape(name)}, ${escape(amount(weight, view.unit))}, ${percent(weight, app.tree.total[0])}</title><rect ${place} fill="${box.fog ? painter.fog : painter.fillOf(view, box)}"/>`,
+			HAS_DIFF && mark && !box.fog ? mark(place, view.diff.isGone(box.node), view.diff.isNew(box.node)) : '',
 			text ? write(x + PAD, y + 14, text) : '', badge ? write(x + PAD + at, y + 14, badge) : '', '</g>\n');
 	}
 	let x = PAD;
-	for (const { text, colour } of legendOf(app)) {
-		parts.push(`<rect x="${x}" y="${height - 17}" width="10" height="10" rx="3" fill="${colour}"/>`, write(x + 14, height - 8, text, painter.fg2));
+	for (const { text, colour, dot } of legendOf(app)) {
+		const place = `x="${x}" y="${height - 17}" width="10" height="10" rx="3"`;
+		parts.push(`<rect ${place} fill="${colour}"/>`, HAS_DIFF && mark && dot ? mark(place, dot.matches('.gone'), dot.matches('.hatched')) : '', write(x + 14, height - 8, text, painter.fg2));
 		x += Math.ceil(painter.context.measureText(text).width) + 32;
 	}
 	return parts.concat('</svg>\n').join('');
@@ -73,7 +77,7 @@ function drawing(app) {
 // The legend as it is shown: texts, and the colours of their dots.
 const legendOf = ({ painter: { bg } }) => [...$('legend').children].map((item) => {
 	const dot = item.querySelector('.dot'), colour = dot && getComputedStyle(dot).backgroundColor;
-	return { text: item.textContent, colour: dot ? colour : bg };
+	return { text: item.textContent, colour: dot ? colour : bg, dot };
 });
 
 function savePicture(app, name) {
