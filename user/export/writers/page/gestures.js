@@ -178,7 +178,7 @@ Object.assign(App.prototype, {
 	// Width 0 is the default of the style sheet.
 	setPanelWidth(width) {
 		const px = width > 0 ? clamp(Math.round(width), PANEL_LEAST, Math.max(PANEL_LEAST, innerWidth * 0.7)) : 0;
-		document.querySelector('main').style.setProperty('--panel', px ? `${px}px` : '');
+		document.querySelector('main').style.setProperty('--panel', px ? `min(${px}px, 70vw)` : '');
 		preferences.set('width', px);
 		describeDivider();
 	},
