@@ -37,7 +37,7 @@ function readHash(text, most = HASH_MOST) {
 		isExact: flag('aa', false),
 		isWord: flag('w', false),
 		panel: choice('v', PANELS, null),
-		focus: (get.get('f') || '').slice(0, 2000),
+		focus: get.get('f') || '',
 		colour: choice('col', COLOURS, 'kind'),
 		mode: HAS_DIFF && DIFF_MODES[list('m')[0]] ? list('m')[0] : 0,
 		isNormalised: flag('norm', true),
@@ -70,7 +70,7 @@ function readTransforms(text) {
 	} catch (e) {
 		return [];
 	}
-	const word = (x) => (typeof x === 'string' ? x.slice(0, 2000) : '');
+	const word = (x) => (typeof x === 'string' ? x : '');
 	return (Array.isArray(list) ? list : []).slice(0, MOST_TRANSFORMS).filter((t) => Array.isArray(t) && Object.keys(VERBS).includes(t[0]))
 		.map(([verb, what, to, isOff]) => ({ verb, what: word(what), to: word(to), isOff: isOff === 1 }));
 }
