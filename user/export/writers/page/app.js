@@ -426,7 +426,8 @@ class App {
 	resize() {
 		if (!this.measure())
 			return;
-		this.layOut(true);
+		// The browser has moved the rows at the end of a higher window.
+		this.layOut(true, this.painter.scene && this.painter.scene.scrollTop);
 		this.timeline.update();
 	}
 
@@ -467,22 +468,26 @@ class App {
 
 	// A search changes how frames look, and which chains are folded.
 	layOutChains() {
-		const { selected, layout } = this;
-		if (this.areChainsOther() && layout.isFolded) {
+		if (this.areChainsOther() && this.layout.isFolded)
 			this.layOut(true);
-			this.selected = selected && this.layout.boxes.find((box) => box.node === selected.node && !box.fog === !selected.fog) || null;
-		}
 		this.repaint();
 	}
 
-	layOut(keepScroll) {
-		if (!keepScroll)
+	// `isSame`: the selection stays, and so does the place of the zoomed frame when the rows were scrolled to
+	// `scrolled`, or are now.
+	layOut(isSame, scrolled) {
+		const { selected, edge } = this;
+		if (!isSame)
 			this.ahead = this.view === this.tree ? Infinity : ROWS_AHEAD;
 		this.areChainsOther();
-		this.layout = this.layoutOf(this.ahead);
-		this.hasFog = this.layout.boxes.some((box) => box.fog);
-		this.hover = this.selected = null;
-		$('space').style.height = `${this.layout.rows.length * ROW}px`;
+		const { boxes, rows, top } = this.layout = this.layoutOf(this.ahead), high = rows.length * ROW, { height } = this.painter;
+		this.hasFog = boxes.some((box) => box.fog);
+		this.hover = null;
+		this.selected = isSame && selected && boxes.find((box) => box.node === selected.node && !box.fog === !selected.fog) || null;
+		// The scroll position that has the zoomed frame at the window's upper edge, or at the lower one if the root
+		// is there.
+		this.edge = this.state.isFlipped ? Math.max(high - height, 0) - top * ROW : top * ROW;
+		$('space').style.height = `${high}px`;
 		// Write to the page before reading sizes: reading a size makes the browser lay out the page.
 		fillCrumbs(this);
 		if (this.unnamed !== undefined)
@@ -490,8 +495,10 @@ class App {
 		// The small picture takes room beside the large one, which is laid out again.
 		if (this.minimap.update() && this.measure())
 			this.layOut(true);
-		if (!keepScroll)
+		if (!isSame)
 			this.scrollToTop();
+		else if (this.edge !== edge)
+			$('scroll').scrollTop = (scrolled ?? $('scroll').scrollTop) + this.edge - edge;
 		this.repaint();
 	}
 
@@ -504,16 +511,14 @@ class App {
 		this.isScrolled = to > 0;
 	}
 
-	// Bottom-up stacks are merged only as far as the user scrolls.
+	// Bottom-up stacks are merged only as far as the user scrolls; a sandwich goes on at both ends.
 	layOutMore() {
-		const box = $('scroll'), { scrollTop, clientHeight, scrollHeight } = box;
-		const left = this.state.isFlipped ? scrollTop : scrollHeight - scrollTop - clientHeight;
-		if (!this.layout.isCut || left > clientHeight / 2)
+		const { scrollTop, clientHeight, scrollHeight } = $('scroll'), ends = [scrollTop, scrollHeight - scrollTop - clientHeight], { isCut, isCutAbove } = this.layout;
+		const [above, below] = this.state.isFlipped ? ends.reverse() : ends;
+		if ((!isCut || below > clientHeight / 2) && (!isCutAbove || above > clientHeight / 2))
 			return;
 		this.ahead += ROWS_AHEAD;
 		this.layOut(true);
-		if (this.state.isFlipped)
-			box.scrollTop = scrollTop + $('space').offsetHeight - scrollHeight;
 	}
 
 	repaint() {

@@ -341,7 +341,7 @@ Object.assign(App.prototype, {
 			// The table has elements for visible rows only, so the picture is printed.
 			document.body.dataset.panel = this.state.panel === 'table' ? 'flame' : this.state.panel;
 			this.resize();
-			if (this.layout.isCut)
+			if (this.layout.isCut || this.layout.isCutAbove)
 				this.layout = this.layoutOf(PRINT_ROWS);
 			setTheme('light');
 			this.painter.readPalette();

@@ -57,7 +57,8 @@ function layOutSandwich(view, options) {
 		for (const box of row)
 			layout.add(rows + box.row, box);
 	layout.top = rows;
-	layout.isCut = above.isCut || down.isCut;
+	layout.isCut = down.isCut;
+	layout.isCutAbove = above.isCut;
 	layout.isFolded = layout.hasPath = false;
 	return layout;
 }
