@@ -142,6 +142,8 @@ class App {
 		if (state.panel === 'sandwich') {
 			const names = this.profile.names, known = names.indexOf(state.focus);
 			const name = known >= 0 ? known : this.hottest();
+			if (known < 0 && state.focus && !this.isPending)
+				this.say('This profile does not have the method.', true);
 			state.focus = this.isPending ? state.focus : name < 0 ? '' : names[name];
 			if (!this.sandwich || this.sandwich.name !== name)
 				this.sandwich = new Sandwich(tree, name);
@@ -171,7 +173,8 @@ class App {
 		const isRight = node >= 0 && nameStart(nameText(view, node)) === nameStart(state.linkName || 'all');
 		if (isRight || !state.link)
 			return isRight ? weightyFrom(view, node) : 0;
-		if (this.isPending)
+		// Bottom-up has no frames without weight; with other threads or times this one may have some.
+		if (this.isPending || state.isUp && this.profile.names.some((name) => nameStart(name) === nameStart(state.linkName)))
 			return 0;
 		this.say('The link points to a frame that this profile does not have.', true);
 		state.link = '';
