@@ -27,6 +27,15 @@ Object.assign(App.prototype, {
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.setTheme());
 		addEventListener('beforeprint', () => this.print(true));
 		addEventListener('afterprint', () => this.print(false));
+		this.listenRatio();
+	},
+
+	// A window that moves to a sharper screen keeps its size.
+	listenRatio() {
+		matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener('change', () => {
+			this.follow();
+			this.listenRatio();
+		}, { once: true });
 	},
 
 	listenCanvas() {
