@@ -7,11 +7,14 @@ recording() {
 		[ \$(ls -l /proc/$1/fd | grep -c bpf_link) -ge 4 ]"
 }
 
+# Mounts tracefs, if it is not mounted: usual hosts have it, and a second mount there may fail.
+TRACEFS='{ [ -e /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing 2>/dev/null; }'
+
 # with_tracefs COMMAND..: runs the command with tracefs mounted; skips the test if that is
 # impossible.
 with_tracefs() {
-	unshare -m mount -t tracefs none /sys/kernel/tracing 2>/dev/null || skip "tracefs cannot be mounted"
-	unshare -m sh -c 'mount -t tracefs none /sys/kernel/tracing && exec "$@"' - "$@"
+	unshare -m sh -c "$TRACEFS" || skip "tracefs cannot be mounted"
+	unshare -m sh -c "$TRACEFS"' && exec "$@"' - "$@"
 }
 
 # reads READER JVM: the reader has a session there that has reported the code compiled so far and
