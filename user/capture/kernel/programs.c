@@ -280,13 +280,26 @@ int programs_attach_perf(struct programs *bpf, int perf_fd, u32 event, struct bp
 	return 0;
 }
 
+static int follow_exits(struct recording_skel *skel)
+{
+	bpf_link__destroy(skel->links.target_exit);
+	skel->links.target_exit = bpf_program__attach(skel->progs.target_exit);
+	return skel->links.target_exit ? 0 : -errno;
+}
+
 int programs_attach_tracepoint(struct programs *bpf, const char *group, const char *name, u32 event,
 			       struct bpf_link **out)
 {
 	LIBBPF_OPTS(bpf_tracepoint_opts, opts, .bpf_cookie = event);
 
 	*out = bpf_program__attach_tracepoint_opts(bpf->skel->progs.trace_hit, group, name, &opts);
-	return *out ? 0 : -errno;
+	if (!*out)
+		return -errno;
+	/* Programs run in the order of their attachment: a process that ends is a target until
+	 * then. */
+	if (bpf->skel->links.target_exit && strcmp(name, "sched_process_exit") == 0)
+		return follow_exits(bpf->skel);
+	return 0;
 }
 
 int programs_attach_kprobe(struct programs *bpf, const struct programs_kprobe *at, u32 event,
@@ -314,14 +327,6 @@ int programs_set_filter(struct programs *bpf, u32 event, const struct filter *fi
 	return err;
 }
 
-/*
- * A link without libbpf's struct is its descriptor; the lowest bit distinguishes it from a pointer.
- */
-static struct bpf_link *link_of_fd(int fd)
-{
-	return (struct bpf_link *)((uintptr_t)fd << 1 | 1);
-}
-
 int programs_attach_program(struct programs *bpf, const struct programs_uprobe *at,
 			    struct bpf_link **out)
 {
@@ -331,11 +336,8 @@ int programs_attach_program(struct programs *bpf, const struct programs_uprobe *
 
 	if (!program || bpf_program__fd(program) < 0)
 		return -ENOENT;
-	if (bpf_program__expected_attach_type(program) == UPROBE_MULTI_ATTACH_TYPE) {
-		int fd = uprobe_multi_attach(bpf_program__fd(program), at);
-		*out = fd < 0 ? NULL : link_of_fd(fd);
-		return fd < 0 ? fd : 0;
-	}
+	if (bpf_program__expected_attach_type(program) == UPROBE_MULTI_ATTACH_TYPE)
+		return uprobe_multi_attach(bpf_program__fd(program), at, out);
 	*out = bpf_program__attach_uprobe_opts(program, at->pid, at->path, at->file_off, &opts);
 	return *out ? 0 : -errno;
 }
@@ -383,9 +385,7 @@ void programs_use_hierarchies(struct programs *bpf, u32 mask)
 
 void programs_detach(struct bpf_link *link)
 {
-	if ((uintptr_t)link & 1)
-		close((int)((uintptr_t)link >> 1));
-	else
+	if (!uprobe_multi_detach(link))
 		bpf_link__destroy(link);
 }
 
@@ -529,8 +529,7 @@ int programs_attach_targets(struct programs *bpf)
 		return 0;
 	skel->links.target_fork = bpf_program__attach(skel->progs.target_fork);
 	skel->links.target_exec = bpf_program__attach(skel->progs.target_exec);
-	skel->links.target_exit = bpf_program__attach(skel->progs.target_exit);
-	if (skel->links.target_fork && skel->links.target_exec && skel->links.target_exit)
+	if (skel->links.target_fork && skel->links.target_exec && !follow_exits(skel))
 		return 0;
 	int err = -errno;
 	privilege_explain("following the selected processes", err);

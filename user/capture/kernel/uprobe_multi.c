@@ -25,7 +25,13 @@ struct link_create {
 	u32 pad;
 };
 
-int uprobe_multi_attach(int program_fd, const struct programs_uprobe *at)
+/* The link is its descriptor; the lowest bit distinguishes it from a pointer. */
+static struct bpf_link *link_of_fd(int fd)
+{
+	return (struct bpf_link *)((uintptr_t)fd << 1 | 1);
+}
+
+int uprobe_multi_attach(int program_fd, const struct programs_uprobe *at, struct bpf_link **out)
 {
 	const u64 off = at->file_off, semaphore_off = at->semaphore_off, cookie = at->cookie;
 	struct link_create attr = {
@@ -41,5 +47,14 @@ int uprobe_multi_attach(int program_fd, const struct programs_uprobe *at)
 	};
 	long fd = syscall(SYS_bpf, CMD_LINK_CREATE, &attr, sizeof(attr));
 
-	return fd < 0 ? -errno : (int)fd;
+	*out = fd < 0 ? NULL : link_of_fd((int)fd);
+	return fd < 0 ? -errno : 0;
+}
+
+bool uprobe_multi_detach(struct bpf_link *link)
+{
+	if (!((uintptr_t)link & 1))
+		return false;
+	close((int)((uintptr_t)link >> 1));
+	return true;
 }

@@ -11,5 +11,8 @@
 /* For bpf_program__set_expected_attach_type, before loading. */
 #define UPROBE_MULTI_ATTACH_TYPE 48
 
-/* Returns the link's descriptor or a negative errno. */
-int uprobe_multi_attach(int program_fd, const struct programs_uprobe *at);
+/* `out` receives a link without libbpf's struct. Returns 0 or a negative errno. */
+int uprobe_multi_attach(int program_fd, const struct programs_uprobe *at, struct bpf_link **out);
+
+/* Ends such a link. Returns false for another one, or NULL. */
+bool uprobe_multi_detach(struct bpf_link *link);
