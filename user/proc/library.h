@@ -8,8 +8,9 @@
 bool library_is_called(const char *file_name, const char *name);
 
 /*
- * Searches the code that `pid` has mapped. The path leads through the process's root folder if that
- * differs from ours. The caller frees *path. -ENOENT if there is no such mapping.
+ * Searches the code that `pid` has mapped, for a name or the process's own path. The path leads
+ * through the process's root folder if that differs from ours. The caller frees *path. -ENOENT if
+ * there is no such mapping.
  */
 int library_find_mapped(pid_t pid, const char *name, char **path);
 

@@ -67,18 +67,19 @@ static int check_file(const struct event *e, const char *prefix, struct str *why
 }
 
 /*
- * Resolves a name without a slash as that of a library or program, unless such a file exists here.
+ * Resolves the name of a library or program, or a path that a target has mapped, unless such a file
+ * exists here.
  */
 static void find_file(struct event *e, const struct event_options *o)
 {
 	char *found = NULL;
 	pid_t pid;
 
-	if (strchr(e->place, '/') || !*e->place || !access(e->place, F_OK))
+	if (!*e->place || !access(e->place, F_OK))
 		return;
 	for (size_t i = 0; !found && o->targets && (pid = targets_pid(o->targets, i)); i++)
 		library_find_mapped(pid, e->place, &found);
-	if (!found && library_find(LIBRARY_CACHE, e->place, &found))
+	if (!found && (strchr(e->place, '/') || library_find(LIBRARY_CACHE, e->place, &found)))
 		return;
 	free(e->place);
 	e->place = found;
