@@ -190,7 +190,7 @@ static int parse_and_diff(struct options *o, int argc, char **argv)
 		{ 0, "event", OPT_STRING, &o->event, "NAME",
 		  "compare this event; NAME/UNIT if the name is not unique" },
 		{ 0, "mode", OPT_STRING, &o->mode, "MODE",
-		  "order: changed, before, after; or only-before, only-after" },
+		  "order: changed, before, after; or one file alone: only-before, only-after" },
 		{ 0, "counts", OPT_BOOL, &o->by_counts, NULL, "compare weights, not shares" },
 		RAW_NAMES_OPT(&o->raw_names),
 		TRANSFORM_OPT(&o->transform_words),

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
@@ -30,7 +31,7 @@ static int read_perf_data(const char *path, struct profile *p, read_fn *read)
 	err = read(script.out, p, &why);
 	int ended = perf_script_end(&script);
 	if (err)
-		log_error("%s: %s", path, why.at);
+		log_error("%s: the output of `perf script`: %s", path, why.at);
 	else if (ended)
 		log_error("%s: `perf script` failed", path);
 	return err ?: ended;
@@ -43,9 +44,18 @@ static int read_file(const char *path, struct profile *p, read_fn *read)
 
 	progress_line_step("reading", path, -1);
 	auto_fclose FILE *opened = is_stdin ? NULL : fopen(path, "re");
+	struct stat st;
 	if (!opened && !is_stdin) {
 		log_error("%s: %s", path, strerror(errno));
 		return -errno;
+	}
+	if (opened && !fstat(fileno(opened), &st) && S_ISDIR(st.st_mode)) {
+		log_error("%s: %s", path, strerror(EISDIR));
+		return -EISDIR;
+	}
+	if (is_stdin && feof(stdin)) {
+		log_error("-: standard input is one file, and was read already");
+		return -EINVAL;
 	}
 
 	if (opened && perf_data_is(opened))
@@ -102,8 +112,8 @@ static int say_why(int err, const char *path)
 		log_error("cannot write %s: JFR has an event for each sample, at most 64 million",
 			  name);
 	else if (err == -EDOM)
-		log_error("cannot write %s: this format holds no comparison; use html, pprof or "
-			  "otlp",
+		log_error("cannot write %s: this format holds no comparison; use html, svg, "
+			  "collapsed, pprof or otlp",
 			  name);
 	else if (err)
 		log_error("cannot write %s: %s", name, outfile_why(err));

@@ -100,7 +100,8 @@ static void print(const struct watch *w, struct board *b, const struct options *
 				       .filter = o->filter,
 				       .host = host,
 				       .time = clock,
-				       .no_methods = watch_no_methods(w) };
+				       .no_methods = watch_no_methods(w),
+				       .has_pids = o->pids.nr > 0 };
 	board_sort(b, o->key);
 	if (o->is_json)
 		top_print_json(w, b, &c, (size_t)o->nr_methods);
@@ -129,9 +130,10 @@ static int batch(struct watch *w, int signal_fd, const struct options *o)
 		if (ferror(stdout) || file_has_no_reader(STDOUT_FILENO))
 			break;
 	}
+	bool is_none = o->is_once && o->pids.nr && !board.rows.nr;
 	board_fini(&board);
 	if (!err || err == -EAGAIN)
-		return output_finish();
+		return output_finish() ?: is_none ? EXIT_FAILED : 0;
 	log_error("the load cannot be read: %s", watch_why(w));
 	return EXIT_FAILED;
 }
@@ -146,6 +148,10 @@ static int parse_pids(struct options *o)
 		if (*text < '0' || *text > '9' || *end || pid <= 0 || pid > INT32_MAX) {
 			log_error("-p %s: not a PID; see --help", text);
 			return EXIT_USAGE;
+		}
+		if (kill((pid_t)pid, 0) && errno == ESRCH) {
+			log_error("-p %s: there is no such process", text);
+			return EXIT_FAILED;
 		}
 		vec_push(&o->pids, (pid_t)pid);
 	}

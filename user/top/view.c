@@ -261,7 +261,10 @@ void view_add_rows(struct view *v, const struct board *b, const struct view_choi
 		add_row(v, row, &l,
 			process_id_same(row->id, c->selected) ? LINE_SELECTED : LINE_PLAIN);
 	if (!b->rows.nr)
-		add_cut(v, LINE_DIM, "no JVM is running here that can be seen", width);
+		add_cut(v, LINE_DIM,
+			c->has_pids ? "none of the chosen processes is a JVM that can be seen"
+				    : "no JVM is running here that can be seen",
+			width);
 	else if (!view_nr_rows(b, c))
 		add_cut(v, LINE_DIM, "no JVM matches the filter", width);
 }

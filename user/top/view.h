@@ -39,6 +39,7 @@ struct view_choice {
 	bool is_paused;
 	const char *host, *time; /* "14:02:33" */
 	const char *no_methods;  /* NULL if there are methods */
+	bool has_pids;           /* the board has the chosen processes only */
 };
 
 /* Two lines on the node. */
