@@ -132,6 +132,8 @@ static int batch(struct watch *w, int signal_fd, const struct options *o)
 	}
 	bool is_none = o->is_once && o->pids.nr && !board.rows.nr;
 	board_fini(&board);
+	if (is_none && o->is_json)
+		log_error("none of the processes of -p is a JVM that can be seen");
 	if (!err || err == -EAGAIN)
 		return output_finish() ?: is_none ? EXIT_FAILED : 0;
 	log_error("the load cannot be read: %s", watch_why(w));
@@ -225,6 +227,7 @@ static int run(const struct options *o)
 		return EXIT_FAILED;
 	const struct live_options live = { .key = o->key,
 					   .filter = o->filter,
+					   .has_pids = o->pids.nr > 0,
 					   .interval_ns = (u64)(o->interval_s * 1e9),
 					   .signal_fd = signal_fd };
 	status = o->is_batch ? batch(w, signal_fd, o) : top_live(w, &live);

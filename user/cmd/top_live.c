@@ -325,7 +325,8 @@ int top_live(struct watch *w, const struct live_options *options)
 					 .filter = l.filter,
 					 .host = l.host,
 					 .time = l.time,
-					 .no_methods = watch_no_methods(w) };
+					 .no_methods = watch_no_methods(w),
+					 .has_pids = options->has_pids };
 	if (screen_open(&why)) {
 		log_error("%s; --batch prints without one", why.at);
 		return EXIT_USAGE;

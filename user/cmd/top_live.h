@@ -7,6 +7,7 @@
 struct live_options {
 	enum board_key key;
 	const char *filter; /* "" for all */
+	bool has_pids;      /* as in struct view_choice */
 	u64 interval_ns;
 	int signal_fd; /* readable when the program is to end */
 };

@@ -83,9 +83,9 @@ int library_find_mapped(pid_t pid, const char *name, char **path)
 	err = -ENOENT;
 	for (size_t i = 0; i < all.nr && err; i++) {
 		const struct mapping *m = &all.at[i];
-		bool is_it = strchr(name, '/') ? !strcmp(m->path, name)
-					       : library_is_called(base_name(m->path), name);
-		if (!m->inode || m->deleted || !is_it)
+		bool is_wanted = strchr(name, '/') ? !strcmp(m->path, name)
+						   : library_is_called(base_name(m->path), name);
+		if (!m->inode || m->deleted || !is_wanted)
 			continue;
 		*path = is_file_of(m, m->path) ? xstrdup(m->path)
 					       : xasprintf("/proc/%d/root%s", (int)pid, m->path);

@@ -280,6 +280,7 @@ int programs_attach_perf(struct programs *bpf, int perf_fd, u32 event, struct bp
 	return 0;
 }
 
+/* Ends targets. Attached again, it runs after the events of the same tracepoint. */
 static int follow_exits(struct recording_skel *skel)
 {
 	bpf_link__destroy(skel->links.target_exit);
@@ -295,11 +296,11 @@ int programs_attach_tracepoint(struct programs *bpf, const char *group, const ch
 	*out = bpf_program__attach_tracepoint_opts(bpf->skel->progs.trace_hit, group, name, &opts);
 	if (!*out)
 		return -errno;
-	/* Programs run in the order of their attachment: a process that ends is a target until
-	 * then. */
-	if (bpf->skel->links.target_exit && strcmp(name, "sched_process_exit") == 0)
-		return follow_exits(bpf->skel);
-	return 0;
+	bool is_exit = bpf->skel->links.target_exit && !strcmp(name, "sched_process_exit");
+	int err = is_exit ? follow_exits(bpf->skel) : 0;
+	if (err)
+		bpf_link__destroy(*out);
+	return err;
 }
 
 int programs_attach_kprobe(struct programs *bpf, const struct programs_kprobe *at, u32 event,

@@ -190,10 +190,8 @@ void targets_add_command(struct targets *t, pid_t pid, char *const *command)
 int targets_wait_for(struct targets *t, const char *comm, struct str *why)
 {
 	if (!*comm || strlen(comm) >= sizeof(t->wait_for) || strchr(comm, '/')) {
-		str_addf(
-			why,
-			"takes the name of a program's file, of 1 to %zu bytes, without its folder",
-			sizeof(t->wait_for) - 1);
+		str_addf(why, "takes a file's name without its folder, of 1 to %zu bytes",
+			 sizeof(t->wait_for) - 1);
 		return -EINVAL;
 	}
 	memcpy(t->wait_for, comm, strlen(comm));

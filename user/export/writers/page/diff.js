@@ -57,7 +57,8 @@ function hatch({ context: c, width, bg }, x, y, w) {
 	c.restore();
 }
 
-// The same for drawings: returns a function that writes what is drawn over a box.
+// Drawings outline gone frames and hatch new ones, too. Adds the pattern of the hatching to `parts`. Returns a
+// function that gives the SVG for the box at `place`, to lie over it.
 function diffMarker({ bg, less }, parts) {
 	parts.push(`<pattern id="new" width="8" height="8" patternUnits="userSpaceOnUse"><path d="M-2 2 2-2M0 8 8 0M6 10 10 6" stroke="${bg}" stroke-width="1.5" opacity=".35"/></pattern>`);
 	return (place, isGone, isNew) => (isGone ? `<rect ${place} fill="${bg}" stroke="${less}" stroke-width="1.5"/>` : isNew ? `<rect ${place} fill="url(#new)"/>` : '');

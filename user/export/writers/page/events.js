@@ -1,4 +1,5 @@
 // Pointer, keyboard and buttons, and their effects on the App.
+
 function layoutHeight(app) {
 	return Math.max(app.painter.height, app.layout.rows.length * ROW);
 }
@@ -127,8 +128,7 @@ Object.assign(App.prototype, {
 	},
 
 	boxAt(e) {
-		const rows = this.layout.rows.length, y = e.offsetY + $('scroll').scrollTop;
-		const height = Math.max(this.painter.height, rows * ROW);
+		const y = e.offsetY + $('scroll').scrollTop, height = layoutHeight(this);
 		const inPath = this.layout.hasPath && (this.state.isFlipped ? e.offsetY >= this.painter.height - ROW : e.offsetY < ROW);
 		const row = inPath ? 0 : Math.floor((this.state.isFlipped ? height - 1 - y : y) / ROW);
 		return this.layout.at(row, e.offsetX);

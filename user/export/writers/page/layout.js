@@ -7,7 +7,7 @@ class Layout {
 		this.boxes = [];
 		this.rows = [];
 		this.top = 0;
-		this.isCut = false;
+		this.isCut = this.isCutAbove = false;
 	}
 
 	add(row, box) {
@@ -44,7 +44,8 @@ function makeBox(view, node, x, w, canFold) {
 
 // `options`: zoom (node), width, height (of the window), collapse (except nodes of view.expanded and names for
 // which `isHeld`), byName, maxRows, pan (the part of the zoom that is shown, or null), isPathOpen, textWidth. At
-// most `maxRows` rows below the zoom are laid out; `isCut` says that there are more.
+// most `maxRows` rows below the zoom are laid out; `isCut` says that there are more, `isCutAbove` that callers
+// above a sandwich are missing.
 function layOut(view, options) {
 	const layout = new Layout(), { zoom, width, pan } = options;
 	const total = view.totalOf(zoom), full = pan ? width / (pan[1] - pan[0]) : width, scale = total ? full / total : 0;

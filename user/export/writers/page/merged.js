@@ -2,7 +2,7 @@
 // filling it.
 const ROOM_LEAST = 1 << 14;
 
-const FEW_METHODS = 99;
+const FEW_METHODS = 99; // up to here comparing is faster
 
 // Sorts methods by weight; of equal ones the lower number comes first. The browser sorts numbers several times
 // as fast without a function that compares them, so a number holds both: the weight, and the method below it.
@@ -36,7 +36,8 @@ function parentsOf(nodes, parent) {
 	return parents;
 }
 
-// Returns the place behind the last node. Stacks that have ended are left out.
+// Copies the nodes of a list to the places of their methods, which `next` has. Returns the place behind the last
+// one. Node 0 is the end of a stack and is left out.
 function placeNodes(nodes, from, methodOf, next, to) {
 	const { at, from: toFrom } = to;
 	let { used } = to;
@@ -155,8 +156,8 @@ class Merged {
 		return true;
 	}
 
-	// Each loop is a function of its own: the browser compiles a function for what it has done so far, and does
-	// so again when that was not all. `nr` and `sum`, the scratch arrays by method, are left cleared.
+	// Each loop has a function, because the browser compiles only the part of a function that has run, and
+	// compiles it again when another part runs. `nr` and `sum`, the scratch arrays by method, are left cleared.
 	groupAsMany(nodes, from, to) {
 		const { nr, sum, weights } = this, methodOf = new Int32Array(nodes.length);
 		const methods = heaviestFirst(this.weighMethods(nodes, from, methodOf), sum, weights instanceof Uint32Array);
