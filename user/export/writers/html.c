@@ -23,7 +23,7 @@
 /* Pages differ in the parts that they have. */
 enum page_parts {
 	PAGE_PLAIN,  /* stacks only */
-	PAGE_STACKS, /* also frames of a JVM, notes */
+	PAGE_STACKS, /* also frames of a JVM or of several tiers, notes */
 	PAGE_LABELS,
 	PAGE_ALL, /* also time, comparisons, coverage of a fleet, source lines */
 };
@@ -74,15 +74,26 @@ static bool is_of_fleet(const struct profile *p)
 	return false;
 }
 
-static bool is_of_jvm(const struct profile *p)
+/* Whether the code of the profile is of a JVM, or of several tiers that the page can split by. */
+static bool has_tiers(const struct profile *p)
 {
+	enum frame_kind first = FRAME_GROUP;
 	for (frame_id f = 0; f < frames_nr(p->frames); f++) {
 		enum frame_kind kind = frames_get(p->frames, f)->kind;
+		if (kind == FRAME_GROUP)
+			continue;
 		if (frame_kind_is_java(kind) || kind == FRAME_JVM || kind == FRAME_STUB ||
-		    kind == FRAME_CLASS)
+		    kind == FRAME_CLASS || (first != FRAME_GROUP && kind != first))
 			return true;
+		first = kind;
 	}
 	return false;
+}
+
+/* Whether stacks are all that the page has to show. */
+static bool is_plain(const struct profile *p)
+{
+	return !p->notes.nr && !has_tiers(p) && !strstr(p->view, "split=");
 }
 
 /* The smallest page that has a use for everything in the profile. */
@@ -92,7 +103,7 @@ static const struct page *page_for(const struct profile *p, const struct str *bo
 		return &pages[PAGE_ALL];
 	if (has_section(body, SECTION_LABELSETS))
 		return &pages[PAGE_LABELS];
-	return &pages[p->notes.nr || is_of_jvm(p) ? PAGE_STACKS : PAGE_PLAIN];
+	return &pages[is_plain(p) ? PAGE_PLAIN : PAGE_STACKS];
 }
 
 int html_write(const struct profile *p, FILE *out)

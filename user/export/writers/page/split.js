@@ -4,7 +4,7 @@ const SPLIT_TIER = 'tier';
 // The names that a profile may be split by. A label with one value only if it is `chosen`, as by report --split.
 function splitsOf(profile, chosen) {
 	const { labels } = profile, dims = HAS_LABELS && labels ? labels.dims.filter((dim) => !dim.isNumeric && dim.name !== 'jvm' && (dim.values.length > 1 || dim.name === chosen)) : [];
-	return HAS_LABELS ? [...dims.map((dim) => dim.name), ...tagKeysOf(dims), SPLIT_TIER] : [SPLIT_TIER];
+	return HAS_LABELS ? [...dims.map((dim) => dim.name), ...tagKeysOf(dims), SPLIT_TIER] : HAS_JVM ? [SPLIT_TIER] : [];
 }
 
 const SPLIT_TAGS = 8; // keys
@@ -97,4 +97,4 @@ function splitProfile(profile, by) {
 		labels: HAS_LABELS && labels && { ...labels, ofType: own } }));
 }
 
-const changedProfile = (profile, split, transforms, isBrief) => transformProfile(split ? splitProfile(profile, split) : profile, transforms, isBrief);
+const changedProfile = (profile, split, transforms, isBrief) => transformProfile(HAS_JVM && split ? splitProfile(profile, split) : profile, transforms, isBrief);
