@@ -57,8 +57,9 @@ function fillToggles(app) {
 		b.title = toggle.title;
 		press(b, on);
 		b.addEventListener('click', () => {
-			const others = transforms.filter((t) => !isOf(toggle, t));
-			setTransforms(app, on ? others : unpackPreset(toggle.list).concat(others));
+			const others = transforms.filter((t) => !isOf(toggle, t)), list = on ? [] : unpackPreset(toggle.list);
+			// Frames that are dropped first would be missed by the others.
+			setTransforms(app, toggle.list[0][0] === 'drop' ? others.concat(list) : list.concat(others));
 		});
 		return b;
 	}));

@@ -492,6 +492,7 @@ class Stacks {
 function transformProfile(profile, list, isBrief) {
 	const stacks = new Stacks(profile), errors = [], idle = [];
 	for (const [i, t] of list.entries()) {
+		idle[i] = true;
 		if (t.isOff || !t.what && !VERBS[t.verb].forAll || (t.verb === 'fold' || t.verb === 'join') && !t.to)
 			continue;
 		if (isBrief && stacks.frames.added > 0 && mayTakeLong(t, stacks.sizes()))
