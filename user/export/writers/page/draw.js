@@ -63,11 +63,10 @@ class Painter {
 		let from = Math.floor(scene.scrollTop / ROW), to = Math.ceil((scene.scrollTop + this.height) / ROW);
 		if (scene.isFlipped)
 			[from, to] = [rows - to, rows - from];
-		for (let row = Math.max(0, from); row < Math.min(rows, to); row++)
-			if (row || !layout.hasPath)
-				layout.rows[row].forEach((box) => this.paintBox(box));
-		this.outlineSame(from, to);
-		this.outlineChosen(from, to);
+		const boxes = layout.rows.slice(Math.max(from, 0), to).flat();
+		boxes.forEach((box) => this.paintBox(box));
+		this.outlineSame(boxes);
+		this.outlineChosen(boxes);
 		if (layout.hasPath)
 			this.paintPath(layout.rows[0]);
 		if (scene.view.isSandwich)
@@ -120,21 +119,28 @@ class Painter {
 
 	isHit(box) {
 		const { view, marks, hitInFog } = this.scene;
-		if (box.fog)
-			return hitInFog(box.fog);
 		// A chain has no hits: they have boxes of their own.
-		return !box.chain && view.nameOf(box.node) >= 0 && marks[view.nameOf(box.node)] > 0;
+		return marks && (box.fog ? hitInFog(box.fog) : !box.chain && marks[view.nameOf(box.node)] > 0);
+	}
+
+	isHidden({ fog, node }) {
+		const { hiddenKinds, view } = this.scene;
+		return !fog && hiddenKinds.size > 0 && hiddenKinds.has(this.palette.categoryOf(view, node));
+	}
+
+	// The opacity of a box.
+	strength(box, isHit) {
+		return this.isHidden(box) ? HIDDEN_KIND : this.scene.marks && !isHit ? DIMMED : box.isAbove ? ABOVE : 1;
 	}
 
 	paintBox(box) {
-		const { marks, hiddenKinds, view } = this.scene;
+		const { view } = this.scene;
 		const x = this.left(box), full = box.w * this.scene.stretch, y = this.top(box.row);
 		if (x > this.width || x + full < 0)
 			return;
-		const w = full > 2.5 ? full - 1 : Math.max(full, 0.5), isHit = marks && this.isHit(box);
-		const isHidden = !box.fog && hiddenKinds.size > 0 && hiddenKinds.has(this.palette.categoryOf(view, box.node));
+		const w = full > 2.5 ? full - 1 : Math.max(full, 0.5), isHit = this.isHit(box), strength = this.strength(box, isHit);
 		const c = this.context;
-		c.globalAlpha = isHidden ? HIDDEN_KIND : marks && !isHit ? DIMMED : box.isAbove ? ABOVE : 1;
+		c.globalAlpha = strength;
 		const diff = HAS_DIFF && !box.fog && view.diff, isGone = diff && diff.isGone(box.node);
 		c.fillStyle = box.fog ? this.fog : isGone ? this.bg : this.fillOf(view, box);
 		if (isHit && full < 4)
@@ -151,7 +157,7 @@ class Painter {
 		if (box.fog && full > FOG_LABEL)
 			this.paintFogText(box, x, y, full);
 		else if (!box.fog && full > 18)
-			this.paintText(box, x, y, w, isHidden || marks && !isHit || box.isAbove ? PALE_TEXT : 1);
+			this.paintText(box, x, y, w, strength < 1 ? PALE_TEXT : 1);
 	}
 
 	fillOf(view, box) {
@@ -197,15 +203,14 @@ class Painter {
 	}
 
 	// Outlines all visible frames of the method under the pointer.
-	outlineSame(from, to) {
-		const { layout, view, hover } = this.scene;
+	outlineSame(boxes) {
+		const { view, hover } = this.scene;
 		if (!hover || hover.fog)
 			return;
-		const name = view.nameOf(hover.node), rows = layout.rows;
-		for (let row = Math.max(0, from); row < Math.min(rows.length, to); row++)
-			for (const box of rows[row])
-				if (box !== hover && !box.fog && name >= 0 && box.w >= 2 && view.nameOf(box.node) === name)
-					this.outline(box, this.fg2, 1);
+		const name = view.nameOf(hover.node);
+		for (const box of boxes)
+			if (box !== hover && !box.fog && name >= 0 && box.w >= 2 && view.nameOf(box.node) === name)
+				this.outline(box, this.fg2, 1);
 		this.outline(hover, this.text, 1.5);
 	}
 

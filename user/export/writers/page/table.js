@@ -239,18 +239,15 @@ class MethodTable {
 }
 
 // Outlines every frame of the method that a row of the table picked, also in chains.
-Painter.prototype.outlineChosen = function (from, to) {
-	const { layout: { rows }, view, outlined } = this.scene;
-	if (!(outlined >= 0))
-		return;
-	for (let row = Math.max(0, from); row < Math.min(rows.length, to); row++)
-		for (const box of rows[row]) {
-			let node = box.last;
-			for (let left = box.chain; !box.fog && left > 0 && view.nameOf(node) !== outlined; left--)
-				node = view.parentOf(node);
-			if (!box.fog && view.nameOf(node) === outlined)
-				this.outline(box, this.accent, 2);
-		}
+Painter.prototype.outlineChosen = function (boxes) {
+	const { view, outlined } = this.scene;
+	for (const box of outlined >= 0 ? boxes : []) {
+		let node = box.last;
+		for (let left = box.chain; !box.fog && left > 0 && view.nameOf(node) !== outlined; left--)
+			node = view.parentOf(node);
+		if (!box.fog && view.nameOf(node) === outlined)
+			this.outline(box, this.accent, 2);
+	}
 };
 
 function showWhose(packages, isMine) {
