@@ -12,10 +12,10 @@ const DIFF_MODES = [
 function showDiffControls({ profile, tree, state }, chip) {
 	const isDiff = isComparison(profile) || Boolean(tree.choice.versus);
 	document.body.classList.toggle('compared', isDiff);
-	for (const id of ['modes', 'norm', 'abs'])
-		$(id).hidden = !isDiff;
+	$('modes').hidden = !isDiff;
+	$('norm').hidden = $('abs').hidden = !tree.diff;
 	for (const b of document.querySelectorAll('[data-mode]'))
-		press(b, Number(b.dataset.mode) === state.mode);
+		press(b, Number(b.dataset.mode) === (state.mode > 2 ? state.mode - 2 : state.mode));
 	chip('norm', state.isNormalised ? 'shares' : 'counts');
 	chip('abs', state.isAbsolute ? 'the whole' : 'each frame');
 }
@@ -221,9 +221,9 @@ function largestChanges({ tree, table, profile: { frames, names }, painter: { te
 }
 
 function fillVerdict(app) {
-	const list = app.tree.diff ? largestChanges(app, app.owners()) : [], more = list.length - VERDICT_MOST;
+	const owners = app.owners(), list = app.tree.diff ? largestChanges(app, owners) : [], more = list.length - VERDICT_MOST;
 	$('verdict').hidden = !app.tree.diff;
-	$('verdict').textContent = !list.length ? 'Nothing differs by more than chance.'
+	$('verdict').textContent = !list.length ? `${owners.packages.length ? 'Summed by own code, nothing' : 'Nothing'} differs by more than chance.`
 		: `${list.slice(0, VERDICT_MOST).map(({ name, points }, i) => `${name} ${signed(points, 1)}${i ? '' : ' points'}`).join(', ')}${more > 0 ? `, and ${plural(more, 'smaller change')}` : ''}`;
 }
 

@@ -62,7 +62,7 @@ class Timeline {
 	// Weighs the time ranges, for the picked processes, threads, ..
 	update() {
 		const { app } = this, { profile, state } = app, dim = Timeline.dimOf(profile, state.type);
-		const isShown = Boolean(dim) && !app.isTimeHidden;
+		const isShown = Boolean(dim) && (!app.isTimeHidden || Boolean(app.state.time));
 		$('timeline').hidden = !isShown;
 		if (!isShown)
 			return;
@@ -180,8 +180,8 @@ class Timeline {
 			this.app.change({ time: ranges[0], versus: ranges[1] || null }, true);
 	}
 
-	pick(time) {
-		this.app.change({ time, versus: null }, true);
+	pick(time, isStep = true) {
+		this.app.change({ time, versus: null, mode: 0 }, isStep);
 	}
 
 	drop() {
@@ -197,16 +197,17 @@ class Timeline {
 			this.pick(range);
 	}
 
-	// Arrows move the range by columns, Shift and arrows its end, Home takes the whole.
+	// Arrows move the range by columns, Shift and arrows its end, Home takes the whole. Moves of a range are one
+	// step of the history.
 	key(e) {
 		const by = { ArrowLeft: -1, ArrowRight: 1 }[e.key] * this.rows * this.per, all = this.cells.length * this.per, one = this.rows * this.per;
-		const [from, to] = this.app.state.time || (by > 0 ? [-one, 0] : [all, all + one]);
-		if (e.key === 'Home' || e.key === 'Escape' && this.app.state.time)
+		const { time } = this.app.state, [from, to] = time || (by > 0 ? [-one, 0] : [all, all + one]);
+		if (e.key === 'Home')
 			this.pick(null);
-		else if (by && e.shiftKey && this.app.state.time)
-			this.pick([from, clamp(to + by, from + 1, all)]);
+		else if (by && e.shiftKey && time)
+			this.pick([from, clamp(to + by, from + 1, all)], false);
 		else if (by)
-			this.pick([clamp(from + by, 0, all - to + from), clamp(to + by, to - from, all)]);
+			this.pick([clamp(from + by, 0, all - to + from), clamp(to + by, to - from, all)], !time);
 		else
 			return;
 		e.preventDefault();
