@@ -376,13 +376,6 @@ class App {
 		this.move(before);
 	}
 
-	back() {
-		if (history.state && history.state.depth > 0)
-			history.back();
-		else
-			this.zoomTo(this.view.root);
-	}
-
 	// Handles a click on a row of the table: selects the method, or shows its callers and callees.
 	pickMethod(name, method, isSandwich) {
 		if (isSandwich || this.state.panel === 'sandwich') {
@@ -401,8 +394,7 @@ class App {
 	searchFor(name) {
 		this.isTyped = false;
 		const query = name.length > 1900 ? escapePattern(name.slice(0, 1900)) : `^${escapePattern(name)}$`;
-		const isSame = this.state.query === query;
-		this.change({ query: isSame ? '' : query, isRegex: true, isExact: !isSame });
+		this.change({ query: this.state.query === query ? '' : query, isRegex: true });
 	}
 
 	nextHit(by) {
@@ -534,6 +526,7 @@ class App {
 		cancelAnimationFrame(this.frame);
 		this.frame = 0;
 		this.paint();
+		this.keepFocus();
 	}
 
 	// On paper the picture begins at the root.

@@ -48,7 +48,7 @@ function percent(part, whole) {
 	const p = part / whole * 100;
 	if (p >= 99.995 && part < whole)
 		return '> 99.99 %';
-	return p > 0 && p < 0.005 ? '< 0.01 %' : `${p.toFixed(2)} %`;
+	return p > 1e-9 && p < 0.005 ? '< 0.01 %' : `${p.toFixed(2)} %`;
 }
 
 function scaled(value, steps, base, digits) {
@@ -74,7 +74,7 @@ function refill(box, ...parts) {
 	const buttons = () => [...box.querySelectorAll('button')], at = buttons().indexOf(document.activeElement);
 	box.replaceChildren(...parts);
 	if (at >= 0)
-		(buttons()[at] || buttons().pop() || $('canvas')).focus({ preventScroll: true });
+		(buttons()[at] || buttons().pop())?.focus({ preventScroll: true });
 }
 
 const PLAIN = /^[ -~]*$/; // ASCII: one byte per character

@@ -22,6 +22,8 @@ class CallTree {
 		const { app } = this, { zoom, view } = app;
 		this.whole = view.totalOf(view.root);
 		const top = this.row(view, zoom, 1, 1, 1);
+		if (HAS_DIFF)
+			document.querySelectorAll('.treehead .num').forEach((head, i) => head.textContent = (view.diff ? ['Change', 'After'] : ['Total', 'Self'])[i]);
 		const hasFocus = this.box.contains(document.activeElement);
 		this.box.replaceChildren(top);
 		top.tabIndex = 0;
@@ -43,9 +45,10 @@ class CallTree {
 		row.node = node;
 		row.level = level;
 		name.style.paddingLeft = `${Math.min(level - 1, INDENT_MOST) * INDENT}px`;
-		name.prepend(element('i', '', isLeaf ? '' : '\u25b8'), colourDot(kindColour(view.kindOf(node))));
-		row.append(element('span', 'num', percent(view.totalOf(node), this.whole)), element('span', 'num', percent(view.selfOf(node), this.whole)), name);
-		row.setAttribute('aria-label', `${name.textContent.replace('\u25b8', '')}, total ${row.children[0].textContent}, self ${row.children[1].textContent}`);
+		const { diff } = view, [first, second] = HAS_DIFF && diff ? [signed(diff.points(node)), percent(diff.weigh(node).after, diff.whole.after)] : [percent(view.totalOf(node), this.whole), percent(view.selfOf(node), this.whole)];
+		name.prepend(element('i', '', isLeaf ? '' : '\u25b8'), colourDot(HAS_DIFF && diff ? diffColour(this.app.painter, diff, node) : kindColour(view.kindOf(node))));
+		row.append(element('span', 'num', first), element('span', 'num', second), name);
+		row.setAttribute('aria-label', `${name.textContent.replace('\u25b8', '')}, ${HAS_DIFF && diff ? `change ${first} points, after` : `total ${first}, self`} ${second}`);
 		return row;
 	}
 
@@ -105,6 +108,8 @@ class CallTree {
 			old.tabIndex = -1;
 		row.tabIndex = 0;
 		row.focus();
+		const { node } = row;
+		this.app.selected = row.more ? null : this.app.layout.boxes.find((box) => box.node === node && !box.fog) || { node, last: node, x: 0, w: 0, row: -1 };
 	}
 
 	// The keys of a tree (WAI-ARIA): left closes or goes to the caller, right opens or goes to the first callee.
@@ -127,6 +132,7 @@ class CallTree {
 			End: () => this.goTo(this.box.lastElementChild),
 			Enter: () => (row.more ? this.toggle(row) : this.app.zoomTo(row.node)),
 			' ': () => this.toggle(row),
+			m: () => this.app.openFrameMenu(this.app.selected, { clientX: innerWidth / 3, clientY: row.getBoundingClientRect().bottom }),
 		}[e.key];
 		if (!run)
 			return;

@@ -132,40 +132,36 @@ function frameMenu(app, box, at) {
 	const { view } = app, node = box.node;
 	if (box.fog || view.nameOf(node) < 0)
 		return;
-	const name = nameText(view, node), exact = `;${plainName(name)};`, anchor = { getBoundingClientRect: () => ({ left: at.x, top: at.y, bottom: at.y }), focus: () => $('canvas').focus({ preventScroll: true }) };
-	const item = (text, detail, run) => menuItem(text, detail, null, () => {
-		closeMenu();
-		run();
-	});
-	const space = packageVerbs(app, view, node, item), exactly = `/^${escapePattern(plainName(name))}$/`;
+	const name = nameText(view, node), exact = `;${plainName(name)};`, anchor = { getBoundingClientRect: () => ({ left: at.x, top: at.y, bottom: at.y }), focus: () => app.focusView() };
+	const space = packageVerbs(app, view, node), exactly = `/^${escapePattern(plainName(name))}$/`;
 	openMenu(anchor, [
 		element('h2', '', app.painter.texts.short(view.nameOf(node)).slice(0, 80)),
-		item('Zoom', 'Enter', () => app.zoomTo(node)),
-		item('Highlight', '', () => app.searchFor(name)),
-		item('Sandwich: callers and callees', 'w', () => app.change({ panel: 'sandwich', focus: name }, true)),
-		item('Copy name', '', () => copyText(app, name)),
-		item('Copy as regex', '', () => copyText(app, exactly)),
-		item('Copy stack', '', () => copyText(app, stackText(view, node))),
-		item('Copy stack as Markdown', 'y', () => copyMarkdown(app, node)),
+		closing('Zoom', 'Enter', () => app.zoomTo(node)),
+		closing('Highlight', '', () => app.searchFor(name)),
+		closing('Sandwich: callers and callees', 'w', () => app.change({ panel: 'sandwich', focus: name }, true)),
+		closing('Copy name', '', () => copyText(app, name)),
+		closing('Copy as regex', '', () => copyText(app, exactly)),
+		closing('Copy stack', '', () => copyText(app, stackText(view, node))),
+		closing('Copy stack as Markdown', 'y', () => copyMarkdown(app, node)),
 		...space,
 		element('hr'),
-		...['filter', 'remove', 'focus', 'drop', 'above', 'below', 'recursion', 'gaps'].map((verb) => item(VERBS[verb].long, '', () => addTransform(app, verb, exact))),
-		item('Replace \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'replace', what: plainName(name), to: '', isOff: false }, app.state.transforms.length)),
-		item('Join such frames \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'join', what: exactly, to: app.painter.texts.short(view.nameOf(node)), isOff: false }, app.state.transforms.length)),
-		item('Fold from it \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'fold', what: exactly, to: '', isOff: false }, app.state.transforms.length)),
+		...['filter', 'remove', 'focus', 'drop', 'above', 'below', 'recursion', 'gaps'].map((verb) => closing(VERBS[verb].long, '', () => addTransform(app, verb, exact))),
+		closing('Replace \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'replace', what: plainName(name), to: '', isOff: false }, app.state.transforms.length)),
+		closing('Join such frames \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'join', what: exactly, to: app.painter.texts.short(view.nameOf(node)), isOff: false }, app.state.transforms.length)),
+		closing('Fold from it \u2026', '', () => transformForm(app, $('addtransform'), { verb: 'fold', what: exactly, to: '', isOff: false }, app.state.transforms.length)),
 	]);
 }
 
 // What can be done with all methods of the frame's package or namespace.
-function packageVerbs(app, view, node, item) {
+function packageVerbs(app, view, node) {
 	const name = nameText(view, node), kind = view.kindOf(node), space = isJava(kind) || name.includes('::') ? packageOf(name, kind, '') : '';
 	if (!name.startsWith(space) || !space || kind === KIND_GROUP)
 		return [];
 	const all = `/^${escapePattern(space)}(\\.|\\/|::)/`, own = HAS_JVM && app.owners && isJava(kind) ? app.owners().packages : null;
 	return [element('hr'), element('h2', '', `Package ${space}`),
-		item('Collapse into one frame', '', () => addTransform(app, 'join', all, `${space} (package)`)),
-		item('Hide: merge it into its callers', '', () => addTransform(app, 'drop', all)),
-		...(own ? [item('Mark as mine', '', () => app.change({ own: [...new Set([...own, space])].join(', '), colour: 'owner' }, true))] : [])];
+		closing('Collapse into one frame', '', () => addTransform(app, 'join', all, `${space} (package)`)),
+		closing('Hide: merge it into its callers', '', () => addTransform(app, 'drop', all)),
+		...(own ? [closing('Mark as mine', '', () => app.change({ own: [...new Set([...own, space])].join(', '), colour: 'owner' }, true))] : [])];
 }
 
 // The stack from the root to the frame, independent of the view's direction. In a sandwich, the frames

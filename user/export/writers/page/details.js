@@ -42,7 +42,10 @@ class Details {
 		const { app, method, place } = this, { table, profile } = app, name = profile.names[table.name[method]], kind = table.kind[method];
 		const title = element('h2', '', name.slice(0, 2000)), close = element('button', '', '\u00d7');
 		close.setAttribute('aria-label', 'Close the details');
-		close.addEventListener('click', () => this.hide());
+		close.addEventListener('click', () => {
+			this.hide();
+			app.repaint();
+		});
 		title.prepend(colourDot(table.dotOf(method, table.name[method], kind)));
 		title.append(close);
 		const head = place ? [element('p', '', kindText(place.view, place.box.node)), ...(HAS_JVM ? tierParts(place.view, place.box.node) : []), numbersOf(app, place.box)]

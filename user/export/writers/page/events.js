@@ -75,9 +75,13 @@ Object.assign(App.prototype, {
 		on('help', showKeys);
 		on('viewmenu', (b) => b.setAttribute('aria-expanded', $('toolbar').classList.toggle('open')));
 		$('menu').addEventListener('keydown', menuKeys);
+		$('menu').addEventListener('focusout', ({ relatedTarget }) => {
+			if (relatedTarget && !$('menu').contains(relatedTarget))
+				$('menu').hidden = true;
+		});
 		$('skip').addEventListener('click', (e) => {
 			e.preventDefault();
-			(this.state.panel === 'tree' ? document.querySelector('#calltree [tabindex="0"]') : $('canvas')).focus();
+			this.focusView();
 		});
 		rove(document.querySelector('header'));
 		rove($('toolbar'));
@@ -106,7 +110,7 @@ Object.assign(App.prototype, {
 				if ($('query').value)
 					this.clearSearch();
 				else
-					$('canvas').focus({ preventScroll: true });
+					this.focusView();
 			}
 			e.stopPropagation();
 		});
@@ -114,6 +118,18 @@ Object.assign(App.prototype, {
 		$('case').addEventListener('click', () => this.change({ isExact: !this.state.isExact }));
 		$('word').addEventListener('click', () => this.change({ isWord: !this.state.isWord }));
 		$('regex').addEventListener('click', () => this.change({ isRegex: !this.state.isRegex }));
+	},
+
+	focusView() {
+		document.querySelector({ tree: '#calltree [tabindex="0"]', table: '#rows' }[this.state.panel] || '#canvas')?.focus({ preventScroll: true });
+	},
+
+	// When the part that had the focus has gone, the picture gets it.
+	keepFocus() {
+		const { activeElement, body } = document;
+		if (this.hasFocus && (activeElement === body || !activeElement.getClientRects().length))
+			this.focusView();
+		this.hasFocus = document.activeElement !== body;
 	},
 
 	typed() {
@@ -261,6 +277,17 @@ Object.assign(App.prototype, {
 		};
 	},
 
+	// A search is not a step: it stays.
+	back() {
+		const { query, isRegex, isExact, isWord } = this.state;
+		if (history.state && history.state.depth > 0) {
+			addEventListener('popstate', () => this.change({ query, isRegex, isExact, isWord }), { once: true });
+			history.back();
+		} else {
+			this.zoomTo(this.view.root);
+		}
+	},
+
 	escape() {
 		if (this.outlined >= 0 || this.selected && this.selected.row !== this.layout.top)
 			this.selectBox(null);
@@ -309,11 +336,13 @@ Object.assign(App.prototype, {
 
 	toggleTime() {
 		this.isTimeHidden = !this.isTimeHidden;
+		if (HAS_TIME && this.isTimeHidden && this.state.time)
+			this.say('The strip stays while a range is chosen.', true);
 		this.timeline.update();
 	},
 
 	toggleSandwich() {
-		this.setPanel(this.state.panel === 'sandwich' ? 'both' : 'sandwich');
+		this.setPanel(this.state.panel === 'sandwich' ? '' : 'sandwich');
 	},
 
 	// The method of a sandwich: that of the selected frame or row of the table, or the last one.
@@ -324,7 +353,7 @@ Object.assign(App.prototype, {
 
 	setPanel(panel) {
 		const isSandwich = panel === 'sandwich';
-		if (!isSandwich)
+		if (panel && !isSandwich)
 			preferences.set('panel', panel);
 		this.change(isSandwich ? { panel, focus: this.chosenMethod() } : { panel }, isSandwich);
 		this.resize();

@@ -6,7 +6,7 @@ const ZOOM_STEP = 1.5, PAN_STEP = 0.2;
 const WHEEL_STEP = 200; // px of wheel movement that double or halve
 const WHEEL_END_MS = 160;
 const MOVE_MS = 120;
-const PANEL_LEAST = 180, PANEL_STEP = 20;
+const PANEL_LEAST = 260, PANEL_STEP = 20;
 
 const distance = (a, b) => Math.hypot(a.x - b.x, a.y - b.y) || 1;
 
@@ -139,6 +139,7 @@ Object.assign(App.prototype, {
 	zoomBy(ratio) {
 		const { selected, painter: { width } } = this, middle = selected && selected.row >= this.layout.top ? clamp(selected.x + selected.w / 2, 0, width) : width / 2;
 		this.showRange(middle - middle / ratio, middle + (width - middle) / ratio);
+		this.selected = selected && this.layout.boxes.find((box) => box.node === selected.node) || null;
 	},
 
 	panBy(part) {

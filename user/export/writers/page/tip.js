@@ -90,7 +90,7 @@ function numbersOf(app, box) {
 		[isCaller ? 'Starts here' : `Self${last && ` of ${last}`}`, amount(self, view.unit), percent(self, whole)]];
 	if (parent >= 0)
 		rows.push([isCaller ? 'Of callee' : 'Of parent', '', percent(total, view.totalOf(parent))]);
-	if (!box.isAbove && (zoom !== view.root || view.isSandwich && parent >= 0))
+	if (total <= view.totalOf(zoom) && (zoom !== view.root || view.isSandwich && parent >= 0))
 		rows.push(['Of view', '', percent(total, view.totalOf(zoom))]);
 	if (HAS_DIFF && view.diff)
 		rows.push(...view.diff.rows(node));

@@ -22,11 +22,11 @@ function closeMenu() {
 	menu.hidden = true;
 	// The chip that opened the menu may have been replaced.
 	if (was && menu.owner)
-		(menu.owner.isConnected === false ? ownerAgain(menu.owner) : menu.owner).focus({ preventScroll: true });
+		(menu.owner.isConnected === false ? ownerAgain(menu.owner) : menu.owner)?.focus({ preventScroll: true });
 	return was;
 }
 
-const ownerAgain = ({ dataset }) => [...document.querySelectorAll('[data-dim]')].find((chip) => chip.dataset.dim === dataset.dim) || $('canvas');
+const ownerAgain = ({ dataset }) => [...document.querySelectorAll('[data-dim]')].find((chip) => chip.dataset.dim === dataset.dim);
 
 function menuItem(text, detail, isChecked, run) {
 	const b = element('button');
