@@ -146,6 +146,10 @@ static int add_sources(struct profile *p, const char *folders)
 
 	if (err)
 		log_error("--source-path %s: %s", folders, strerror(-err));
+	else if (!texts.nr_found && !texts.nr_missing && texts.nr_refused)
+		log_warn("--source-path: the profile does not name its files, or with a folder "
+			 "(%zu lines); only names such as Shop.java are looked for",
+			 texts.nr_refused);
 	else if (!texts.nr_found && !texts.nr_missing)
 		log_warn("--source-path: the profile has no lines; record with --lines");
 	else if (texts.nr_missing || texts.nr_left)

@@ -109,8 +109,9 @@ static int by_weight(const void *a, const void *b)
 	return x->frame < y->frame ? -1 : x->frame > y->frame;
 }
 
-/* The frames with a line, those that most weight passes through first. */
-static struct wanted *heaviest(const struct profile *p, size_t *nr)
+/* The frames with a line, those that most weight passes through first. Counts those it leaves out.
+ */
+static struct wanted *heaviest(const struct profile *p, size_t *nr, size_t *nr_refused)
 {
 	u32 nr_frames = frames_nr(p->frames);
 	struct wanted *all = xcalloc(nr_frames + 1, sizeof(*all));
@@ -120,11 +121,15 @@ static struct wanted *heaviest(const struct profile *p, size_t *nr)
 	vec_each(w, &p->weights)
 		for (node_id n = w->node; w->type == 0 && n; n = p->nodes.at[n].parent)
 			all[p->nodes.at[n].frame].weight += w->value;
-	*nr = 0;
+	*nr = *nr_refused = 0;
 	for (u32 i = 0; i < nr_frames; i++) {
 		const struct frame *f = frames_get(p->frames, i);
-		if (all[i].weight && f->line && is_source(f->file))
+		if (!all[i].weight || !f->line)
+			continue;
+		if (is_source(f->file))
 			all[(*nr)++] = all[i];
+		else
+			++*nr_refused;
 	}
 	qsort(all, *nr, sizeof(*all), by_weight);
 	return all;
@@ -144,11 +149,11 @@ static bool add_text(struct profile *p, int folder, frame_id id)
 int source_texts_add(struct profile *p, const char *folders, struct source_texts *out)
 {
 	auto_free char *list = xstrdup(folders);
-	size_t nr, nr_folders = 0;
-	auto_free struct wanted *all = heaviest(p, &nr);
+	size_t nr, nr_refused, nr_folders = 0;
+	auto_free struct wanted *all = heaviest(p, &nr, &nr_refused);
 	size_t most = nr < LINES_MAX ? nr : LINES_MAX;
 
-	*out = (struct source_texts){ .nr_left = nr - most };
+	*out = (struct source_texts){ .nr_left = nr - most, .nr_refused = nr_refused };
 	char *next = list;
 	for (char *name; (name = strsep(&next, ":"));) {
 		if (!*name)

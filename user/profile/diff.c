@@ -76,7 +76,7 @@ static bool find_common(const struct profile *before, const struct profile *afte
 }
 
 /* Sysflame calls samples of CPU time "cpu"; perf calls them by the event's name. */
-static bool is_cpu(const struct value_type *t)
+static bool is_cpu(const char *name, size_t len)
 {
 	static const char *const names[] = {
 		"cpu",        "cpu-clock-samples",  "cpu-clock",
@@ -85,14 +85,33 @@ static bool is_cpu(const struct value_type *t)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(t->name, names[i]))
+		if (strlen(names[i]) == len && !strncmp(name, names[i], len))
 			return true;
 	return false;
 }
 
-/* Also pairs types of different names: collapsed stacks do not name the event of their samples. */
+static bool is_cpu_time(const struct value_type *t)
+{
+	return is_cpu(t->name, strlen(t->name));
+}
+
+/* Whether `event` names `x` or `y`, which have the same unit, or is a name of CPU time as one of
+ * them. */
+static bool is_one_wanted(const struct value_type *x, const struct value_type *y, const char *event)
+{
+	if (is_wanted(x, event) || is_wanted(y, event))
+		return true;
+	const char *unit = strchr(event, '/');
+	return is_cpu(event, strcspn(event, "/")) && (!unit || !strcmp(unit + 1, x->unit)) &&
+	       (is_cpu_time(x) || is_cpu_time(y));
+}
+
+/*
+ * Also pairs types of different names: collapsed stacks do not name the event of their samples. CPU
+ * time in `unit` has several names.
+ */
 static bool find_alike(const struct profile *before, const struct profile *after, const char *event,
-		       struct diff_types *out)
+		       const char *unit, struct diff_types *out)
 {
 	for (u32 b = 0; b < before->types.nr; b++)
 		for (u32 a = 0; a < after->types.nr; a++) {
@@ -101,8 +120,8 @@ static bool find_alike(const struct profile *before, const struct profile *after
 			*out = (struct diff_types){ b, a };
 			if (!strcmp(x->unit, y->unit) &&
 			    (!strcmp(x->name, "samples") || !strcmp(y->name, "samples") ||
-			     (!strcmp(x->unit, "samples") && is_cpu(x) && is_cpu(y))) &&
-			    (is_wanted(x, event) || is_wanted(y, event)))
+			     (!strcmp(x->unit, unit) && is_cpu_time(x) && is_cpu_time(y))) &&
+			    is_one_wanted(x, y, event))
 				return true;
 		}
 	return false;
@@ -119,7 +138,8 @@ int diff_choose(const struct profile *before, const struct profile *after, const
 		return -EINVAL;
 	}
 	if (!find_common(before, after, event, &chosen) &&
-	    !find_alike(before, after, event, &chosen)) {
+	    !find_alike(before, after, event, "samples", &chosen) &&
+	    !find_alike(before, after, event, "ns", &chosen)) {
 		if (event)
 			str_addf(why, "%s is not in both: ", event);
 		else

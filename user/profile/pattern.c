@@ -67,15 +67,21 @@ static const struct kind_word kind_words[] = {
 	{ "class", 1u << FRAME_CLASS },
 };
 
-/* The kinds of "kind:kernel,native"; 0 for any other text. */
+#define KINDS "kind:"
+
+static bool is_of_kinds(const char *what)
+{
+	return !strncmp(what, KINDS, strlen(KINDS));
+}
+
+/* The kinds of "kind:kernel,native"; 0 for any other text, and for unknown kinds. */
 static u32 parse_kinds(const char *what)
 {
-	static const char prefix[] = "kind:";
 	u32 kinds = 0;
 
-	if (strncmp(what, prefix, sizeof(prefix) - 1))
+	if (!is_of_kinds(what))
 		return 0;
-	for (what += sizeof(prefix) - 1;; what++) {
+	for (what += strlen(KINDS);; what++) {
 		size_t len = strcspn(what, ","), i = 0;
 		while (i < ARRAY_SIZE(kind_words) && (strlen(kind_words[i].word) != len ||
 						      strncmp(kind_words[i].word, what, len) != 0))
@@ -122,6 +128,12 @@ int pattern_init(struct pattern *p, const char *what, struct str *why)
 	size_t len = strlen(what);
 
 	*p = (struct pattern){ .text = what };
+	if (is_of_kinds(what) && !parse_kinds(what)) {
+		str_add(why, "kinds are");
+		for (size_t i = 0; i < ARRAY_SIZE(kind_words); i++)
+			str_addf(why, "%s %s", i ? "," : "", kind_words[i].word);
+		return -EINVAL;
+	}
 	if (len < 3 || what[0] != '/' || what[len - 1] != '/') {
 		const char *semicolon = len > 1 ? strchr(what + 1, ';') : NULL;
 		p->kinds = parse_kinds(what);

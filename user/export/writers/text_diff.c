@@ -85,7 +85,8 @@ static void add_change(const struct profile *p, struct changes *c, const struct 
 {
 	static const struct hot_method nothing;
 	struct change change = { .frame = a ? a->frame : b->frame };
-	double scale = c->before && !c->by_counts ? (double)c->after / (double)c->before : 1;
+	double scale =
+		c->before && c->after && !c->by_counts ? (double)c->after / (double)c->before : 1;
 
 	b = b ?: &nothing;
 	a = a ?: &nothing;

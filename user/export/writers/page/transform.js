@@ -35,6 +35,8 @@ function compileWhat(what) {
 	const m = /^\/(.+)\/$/s.exec(what), words = what.startsWith('kind:') ? what.slice(5).split(',') : [''];
 	if (words.every((word) => Object.hasOwn(KIND_WORDS, word)))
 		return { kinds: words.flatMap((word) => KIND_WORDS[word]), regex: null, text: what, isLocal: true };
+	if (what.startsWith('kind:'))
+		throw new SyntaxError(`kinds are ${Object.keys(KIND_WORDS).join(', ')}`);
 	return m ? { regex: new RegExp(m[1], 'g'), text: '', isLocal: isFrameLocal(m[1]) }
 		: { regex: null, text: what, isLocal: !what.slice(1, -1).includes(';') };
 }
