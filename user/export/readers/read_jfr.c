@@ -56,7 +56,7 @@ enum source_index {
 
 /*
  * The order of the types if the file is the first one. If several kinds of events report
- * allocations, only the first kind that occurs is used: each reports all allocations.
+ * allocations, only the first kind that occurs in a chunk is used: each reports all allocations.
  */
 static const struct source sources[NR_SOURCES] = {
 	[SOURCE_EXECUTION] = { "jdk.ExecutionSample", EVENT("sampledThread", NULL, NULL), "cpu",
@@ -118,7 +118,7 @@ struct reader_state {
 	 */
 	struct dict threads, states, parked;
 	u64 nr_other_allocations, nr_other_parks;
-	int allocation;       /* the source of allocations in use, 0 for none yet */
+	int allocation;       /* of this chunk: the source of allocations in use, 0 for none yet */
 	bool has_cpu_samples; /* async-profiler sampled by CPU time */
 	VEC(struct running) running;
 	u32 types[NR_SOURCES], counts[NR_SOURCES]; /* types of weights, plus one; 0: not known */
@@ -383,6 +383,7 @@ static void forget_chunk(struct reader_state *r)
 	dict_fini(&r->states);
 	dict_fini(&r->parked);
 	r->threads = r->states = r->parked = (struct dict){ 0 };
+	r->allocation = 0;
 	jfr_stacks_close(&r->stacks);
 }
 
