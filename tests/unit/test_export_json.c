@@ -170,11 +170,21 @@ static void raw_profiles_of_firefox_are_read(void **state)
 		"\"data\":[[null,0],[0,1]]},"
 		"\"samples\":{\"schema\":{\"stack\":0,\"time\":1},"
 		"\"data\":[[1,0.5],[0,1.5],[1,2.5],[null,3]]}}]}",
-		"outer 1\nouter;inner 2\n");
+		"(no stack) 1\nouter 1\nouter;inner 2\n");
 	assert_refused(
 		"{\"meta\":{},\"threads\":[{\"stackTable\":{\"frame\":[0,0],\"prefix\":[1,0]},"
 		"\"samples\":{\"stack\":[1]}}]}",
 		"a stack is damaged");
+}
+
+static void samples_of_firefox_without_a_stack_keep_their_weight(void **state)
+{
+	assert_reads(
+		"{\"meta\":{},\"threads\":[{\"stringArray\":[\"f\"],\"funcTable\":{\"name\":[0]},"
+		"\"frameTable\":{\"func\":[0]},"
+		"\"stackTable\":{\"frame\":[0],\"prefix\":[null]},"
+		"\"samples\":{\"stack\":[0,null,0,null],\"weight\":[1,2,3,5]}}]}",
+		"(no stack) 7\nf 4\n");
 }
 
 static void addresses_without_a_symbol_are_offsets_in_libraries(void **state)
@@ -408,6 +418,7 @@ int main(void)
 		cmocka_unit_test(without_samples_the_hits_of_chrome_count),
 		cmocka_unit_test(a_circle_of_nodes_is_refused),
 		cmocka_unit_test(raw_profiles_of_firefox_are_read),
+		cmocka_unit_test(samples_of_firefox_without_a_stack_keep_their_weight),
 		cmocka_unit_test(mappings_may_fill_the_start_of_perf_script),
 		cmocka_unit_test(many_lines_of_otlp_are_read_in_little_time),
 		cmocka_unit_test(the_time_of_otlp_spans_all_its_requests),

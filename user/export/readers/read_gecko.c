@@ -157,12 +157,11 @@ static int read_samples(struct gecko *g, struct gecko_tables *t, const json_t *s
 		auto_str struct str why = { 0 };
 		const json_t *stack = cell(samples, "stack", i);
 		const json_t *weight = cell(samples, "weight", i);
-		s64 at = json_index(stack, t->nr_stacks);
+		bool has_stack = stack && !json_is_null(stack);
+		s64 at = has_stack ? json_index(stack, t->nr_stacks) : -1;
 		s64 value = weight && !json_is_null(weight) ? json_scaled(weight, scale) : 1;
 		node_id node;
-		if (json_is_null(stack) || !stack) /* the thread had none */
-			continue;
-		if (at < 0 || value < 0)
+		if ((has_stack && at < 0) || value < 0)
 			return refuse(g, "a sample has a stack that does not exist, or a weight "
 					 "that is negative or too large");
 		int err = node_of(g, t, at, &node);
