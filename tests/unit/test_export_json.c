@@ -105,6 +105,33 @@ static void open_frames_of_speedscope_last_until_they_close(void **state)
 		"a 5\na;b 5\n");
 }
 
+#define OPEN(frame, at)  "{\"type\":\"O\",\"at\":" at ",\"frame\":" frame "}"
+#define CLOSE(frame, at) "{\"type\":\"C\",\"at\":" at ",\"frame\":" frame "}"
+#define EVENTED(events)                                                      \
+	"{" FRAMES ",\"profiles\":[{\"type\":\"evented\",\"unit\":\"none\"," \
+	"\"startValue\":0,\"endValue\":31,\"events\":[" events "]}]}"
+
+static void frames_of_speedscope_that_stay_open_last_until_the_end(void **state)
+{
+	assert_reads(EVENTED(OPEN("0", "2") "," OPEN("1", "5")), "(no stack) 2\na 3\na;b 26\n");
+}
+
+static void time_of_speedscope_without_open_frames_has_no_stack(void **state)
+{
+	assert_reads(EVENTED(OPEN("0", "2") "," CLOSE("0", "5") "," OPEN("0", "12") "," CLOSE(
+			     "0", "18")),
+		     "(no stack) 22\na 9\n");
+}
+
+static void frames_of_speedscope_that_close_in_the_wrong_order_are_refused(void **state)
+{
+	assert_refused(EVENTED(OPEN("0", "2") "," OPEN("1", "5") "," CLOSE("0", "7")),
+		       "closes a frame that is not the last one opened");
+	assert_refused(EVENTED(CLOSE("0", "2")), "closes a frame that is not open");
+	assert_refused(EVENTED(OPEN("0", "2") "," OPEN("1", "1")), "goes back in time");
+	assert_refused(EVENTED("{\"type\":\"X\",\"at\":1,\"frame\":0}"), "does not exist");
+}
+
 static void a_damaged_speedscope_file_is_refused(void **state)
 {
 	assert_refused("{" FRAMES ",\"profiles\":[{\"type\":\"sampled\",\"name\":\"x\","
@@ -413,6 +440,9 @@ int main(void)
 		cmocka_unit_test(our_own_json_has_the_same_stacks),
 		cmocka_unit_test(sampled_profiles_of_speedscope_are_threads),
 		cmocka_unit_test(open_frames_of_speedscope_last_until_they_close),
+		cmocka_unit_test(frames_of_speedscope_that_stay_open_last_until_the_end),
+		cmocka_unit_test(time_of_speedscope_without_open_frames_has_no_stack),
+		cmocka_unit_test(frames_of_speedscope_that_close_in_the_wrong_order_are_refused),
 		cmocka_unit_test(a_damaged_speedscope_file_is_refused),
 		cmocka_unit_test(a_sample_of_chrome_lasts_until_the_next),
 		cmocka_unit_test(without_samples_the_hits_of_chrome_count),

@@ -107,36 +107,67 @@ static int add_span(struct speedscope *s, const struct speedscope_profile *one, 
 }
 
 /* A node per open frame: stacks that are hundreds of frames deep change millions of times. */
+struct evented {
+	double last; /* the time up to which the value is added */
+	VEC(node_id) open;
+};
+
+/* The innermost open frame. */
+static node_id top_of(const struct evented *e)
+{
+	return e->open.nr ? e->open.at[e->open.nr - 1] : 0;
+}
+
+static int pass_time(struct speedscope *s, const struct speedscope_profile *one, struct evented *e,
+		     const json_t *until)
+{
+	double value = (json_number_value(until) - e->last) * one->scale;
+
+	if (!json_is_number(until) || !(value >= 0 && value <= (double)VARINT_MAX))
+		return refuse(s, one, "an event has no time, or goes back in time, or too far");
+	e->last = json_number_value(until);
+	return add_span(s, one, top_of(e), value);
+}
+
+static int read_event(struct speedscope *s, const struct speedscope_profile *one, struct evented *e,
+		      const json_t *event)
+{
+	const char *type = json_text(event, "type");
+	s64 frame = json_index(json_object_get(event, "frame"), s->frames.nr);
+	bool opens = !strcmp(type, "O");
+	int err = pass_time(s, one, e, json_object_get(event, "at"));
+
+	if (err)
+		return err;
+	if (frame < 0 || (!opens && strcmp(type, "C") != 0))
+		return refuse(s, one, "an event has a frame or a type that does not exist");
+	frame_id id = s->frames.at[frame];
+	if (opens && e->open.nr == FORMAT_DEPTH_MAX)
+		return refuse(s, one, "more than 65,535 frames are open");
+	if (opens)
+		vec_push(&e->open, profile_child(s->p, top_of(e), id));
+	else if (!e->open.nr)
+		return refuse(s, one, "an event closes a frame that is not open");
+	else if (s->p->nodes.at[top_of(e)].frame != id)
+		return refuse(s, one, "an event closes a frame that is not the last one opened");
+	else
+		e->open.nr--;
+	return 0;
+}
+
+/* The end of the profile ends the frames that are still open. */
 static int read_evented(struct speedscope *s, const struct speedscope_profile *one)
 {
-	double last = json_number_value(json_object_get(one->json, "startValue"));
-	const json_t *event;
-	VEC(node_id) open = { 0 };
+	struct evented e = { .last = json_number_value(json_object_get(one->json, "startValue")) };
+	const json_t *end = json_object_get(one->json, "endValue"), *event;
 	size_t i;
 	int err = 0;
 
-	json_array_foreach(json_object_get(one->json, "events"), i, event)
-	{
-		const json_t *at = json_object_get(event, "at");
-		s64 frame = json_index(json_object_get(event, "frame"), s->frames.nr);
-		double value = (json_number_value(at) - last) * one->scale;
-		bool opens = *json_text(event, "type") == 'O';
-		node_id top = open.nr ? open.at[open.nr - 1] : 0;
-		if (frame < 0 || !json_is_number(at) || !(value >= 0 && value <= VARINT_MAX) ||
-		    (!opens && !open.nr) || open.nr == FORMAT_DEPTH_MAX)
-			err = refuse(s, one,
-				     "an event has no frame, goes back in time, closes a frame "
-				     "that is not open, or is too deep");
-		err = err ?: add_span(s, one, top, value);
-		if (err)
-			break;
-		last = json_number_value(at);
-		if (opens)
-			vec_push(&open, profile_child(s->p, top, s->frames.at[frame]));
-		else
-			open.nr--;
-	}
-	vec_fini(&open);
+	json_array_foreach(json_object_get(one->json, "events"), i, event) if (!err) err =
+		read_event(s, one, &e, event);
+	if (!err && json_number_value(end) > e.last)
+		err = pass_time(s, one, &e, end);
+	vec_fini(&e.open);
 	return err;
 }
 
