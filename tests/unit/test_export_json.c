@@ -76,14 +76,53 @@ static void assert_survives(int (*write)(const struct profile *p, FILE *out))
 	profile_free(again);
 }
 
+#define FRAMES \
+	"\"shared\":{\"frames\":[{\"name\":\"a\"},{\"name\":\"b\",\"file\":\"b.py\",\"line\":3}]}"
+
 static void our_own_json_has_the_same_stacks(void **state)
 {
 	assert_survives(speedscope_write);
 	assert_survives(firefox_write);
 }
 
-#define FRAMES \
-	"\"shared\":{\"frames\":[{\"name\":\"a\"},{\"name\":\"b\",\"file\":\"b.py\",\"line\":3}]}"
+/* What `write` writes of a stack has the same weight when it is read. */
+static void assert_weight_survives(int (*write)(const struct profile *p, FILE *out), u64 weight,
+				   const char *unit)
+{
+	auto_str struct str why = { 0 };
+	struct profile *p = profile_new();
+	char *text;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	profile_add_type(p, "cpu", unit);
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "f", ""));
+	profile_add(p, node, profile_intern_labels(p, &(struct labels){ 0 }), 0, weight);
+	assert_int_equal(write(p, f), 0);
+	fclose(f);
+	struct profile *again = read_text(text, 0, &why);
+	assert_int_equal(profile_total(again, 0), weight);
+	free(text);
+	profile_free(p);
+	profile_free(again);
+}
+
+static void large_weights_in_json_stay_exact(void **state)
+{
+	static const u64 weights[] = { (1ull << 52) + 1, (1ull << 53) - 3, (1ull << 53) - 1 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(weights); i++) {
+		assert_weight_survives(speedscope_write, weights[i], "samples");
+		assert_weight_survives(speedscope_write, weights[i], "ns");
+		assert_weight_survives(firefox_write, weights[i], "samples");
+	}
+	assert_weight_survives(firefox_write, (1ull << 52) + 1, "ns");
+	assert_reads("{" FRAMES
+		     ",\"profiles\":[{\"type\":\"evented\",\"unit\":\"none\",\"events\":["
+		     "{\"type\":\"O\",\"at\":0,\"frame\":0},"
+		     "{\"type\":\"C\",\"at\":4503599627370497,\"frame\":0}]}]}",
+		     "a 4503599627370497\n");
+}
 
 static void sampled_profiles_of_speedscope_are_threads(void **state)
 {
@@ -438,6 +477,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(our_own_json_has_the_same_stacks),
+		cmocka_unit_test(large_weights_in_json_stay_exact),
 		cmocka_unit_test(sampled_profiles_of_speedscope_are_threads),
 		cmocka_unit_test(open_frames_of_speedscope_last_until_they_close),
 		cmocka_unit_test(frames_of_speedscope_that_stay_open_last_until_the_end),

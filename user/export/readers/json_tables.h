@@ -40,10 +40,17 @@ static inline s64 json_index(const json_t *number, size_t nr)
 	return value >= 0 && (u64)value < nr ? (s64)value : -1;
 }
 
+/* Rounds a number from 0 to 2^53 - 1. A double does not hold such a number and a half. */
+static inline s64 json_rounded(long double value)
+{
+	return (s64)(value + 0.5L);
+}
+
 /* The number times `scale`, rounded; -1 if it is no number from 0 to 2^53 - 1. */
 static inline s64 json_scaled(const json_t *number, double scale)
 {
-	double value = json_is_number(number) ? json_number_value(number) * scale : -1;
+	long double value =
+		json_is_number(number) ? (long double)json_number_value(number) * scale : -1;
 
-	return value >= 0 && value <= (double)VARINT_MAX ? (s64)(value + 0.5) : -1;
+	return value >= 0 && value <= VARINT_MAX ? json_rounded(value) : -1;
 }

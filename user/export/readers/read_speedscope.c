@@ -102,7 +102,7 @@ static int add_span(struct speedscope *s, const struct speedscope_profile *one, 
 
 	if (value < 0.5)
 		return 0;
-	int err = stack_add(s->stacks, node, one->labels, one->type, (s64)(value + 0.5), &why);
+	int err = stack_add(s->stacks, node, one->labels, one->type, json_rounded(value), &why);
 	return err ? refuse(s, one, why.at) : 0;
 }
 
