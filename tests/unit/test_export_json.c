@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles of other tools in JSON, async-profiler's flame graphs, and texts of JFR. */
+/* Profiles of other tools in JSON, except those of V8, async-profiler's flame graphs, and texts of
+ * JFR. */
 #include "test.h"
+
+#include "profile_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,48 +13,6 @@
 #include "export/export.h"
 #include "export/read.h"
 #include "export/readers/jfr_chunk.h"
-
-static char *collapsed(const struct profile *p)
-{
-	char *text;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	assert_int_equal(collapsed_write(p, f), 0);
-	fclose(f);
-	return text;
-}
-
-static struct profile *read_text(const char *text, int wanted_err, struct str *why)
-{
-	struct profile *p = profile_new();
-	FILE *f = fmemopen((void *)text, strlen(text), "r");
-
-	assert_int_equal(profile_read(f, p, why), wanted_err);
-	fclose(f);
-	return p;
-}
-
-static void assert_reads(const char *text, const char *wanted)
-{
-	auto_str struct str why = { 0 };
-	struct profile *p = read_text(text, 0, &why);
-	char *got = collapsed(p);
-
-	assert_string_equal(got, wanted);
-	free(got);
-	profile_free(p);
-}
-
-static void assert_refused(const char *text, const char *part)
-{
-	auto_str struct str why = { 0 };
-	struct profile *p = read_text(text, -EINVAL, &why);
-
-	if (!strstr(why.at, part))
-		fail_msg("\"%s\" lacks \"%s\"", why.at, part);
-	profile_free(p);
-}
 
 /* What `write` writes of a text of stacks has the same stacks when it is read. */
 static void assert_survives(int (*write)(const struct profile *p, FILE *out))
@@ -186,44 +147,6 @@ static void a_damaged_speedscope_file_is_refused(void **state)
 		       "{\"type\":\"C\",\"at\":1,\"frame\":0}]}]}",
 		       "closes a frame");
 	assert_refused("{" FRAMES ",\"profiles\":[{\"type\":\"x\"}]}", "its type is not known");
-}
-
-#define NODE(id, name, children)                                                    \
-	"{\"id\":" id ",\"callFrame\":{\"functionName\":\"" name "\",\"url\":\"\"," \
-	"\"lineNumber\":-1},\"hitCount\":2,\"children\":[" children "]}"
-
-static void a_sample_of_chrome_lasts_until_the_next(void **state)
-{
-	static const char text[] =
-		"{\"nodes\":[" NODE("1", "(root)", "2") "," NODE("2", "f", "5") "," NODE(
-			"5", "", "") "],\"startTime\":0,\"endTime\":60,"
-				     "\"samples\":[2,5,5],\"timeDeltas\":[5,10,20]}";
-	auto_str struct str why = { 0 };
-	struct profile *p = read_text(text, 0, &why);
-	char *got = collapsed(p);
-
-	assert_string_equal(got, "f 1\nf;(anonymous) 2\n");
-	assert_string_equal(p->types.at[1].unit, "ns");
-	assert_int_equal(profile_total(p, 1), 30000);
-	free(got);
-	profile_free(p);
-}
-
-static void without_samples_the_hits_of_chrome_count(void **state)
-{
-	assert_reads("{\"nodes\":[" NODE("1", "(root)", "2") "," NODE("2", "f", "") "]}",
-		     "(no stack) 2\nf 2\n");
-}
-
-static void a_circle_of_nodes_is_refused(void **state)
-{
-	assert_refused(
-		"{\"nodes\":[" NODE("1", "a", "2") "," NODE("2", "b", "1") "],\"samples\":[2],"
-									   "\"timeDeltas\":[1]}",
-		"or is its own");
-	assert_refused("{\"nodes\":[" NODE("1", "a", "7") "]}", "a child that does not exist");
-	assert_refused("{\"nodes\":[" NODE("1", "a", "") "," NODE("1", "a", "") "]}",
-		       "two have the same");
 }
 
 static void raw_profiles_of_firefox_are_read(void **state)
@@ -484,9 +407,6 @@ int main(void)
 		cmocka_unit_test(time_of_speedscope_without_open_frames_has_no_stack),
 		cmocka_unit_test(frames_of_speedscope_that_close_in_the_wrong_order_are_refused),
 		cmocka_unit_test(a_damaged_speedscope_file_is_refused),
-		cmocka_unit_test(a_sample_of_chrome_lasts_until_the_next),
-		cmocka_unit_test(without_samples_the_hits_of_chrome_count),
-		cmocka_unit_test(a_circle_of_nodes_is_refused),
 		cmocka_unit_test(raw_profiles_of_firefox_are_read),
 		cmocka_unit_test(samples_of_firefox_without_a_stack_keep_their_weight),
 		cmocka_unit_test(mappings_may_fill_the_start_of_perf_script),
