@@ -42,12 +42,67 @@ static void a_circle_of_nodes_is_refused(void **state)
 		       "two have the same");
 }
 
+static char *read_lines(const char *text, u32 *nr_types, u64 *total_ns)
+{
+	auto_str struct str why = { 0 };
+	struct profile *p = profile_new();
+	FILE *f = fmemopen((void *)text, strlen(text), "r");
+
+	frames_keep_lines(p->frames);
+	assert_int_equal(profile_read(f, p, &why), 0);
+	fclose(f);
+	char *got = collapsed(p);
+	*nr_types = p->types.nr;
+	*total_ns = *nr_types > 1 ? profile_total(p, 1) : 0;
+	profile_free(p);
+	return got;
+}
+
+/* `f` begins in line 3 (they count from 0), `g` in line 9. */
+#define SAMPLED_LINES                                                                          \
+	"{\"nodes\":[" NODE(                                                                   \
+		"1", "(root)",                                                                 \
+		"2") ","                                                                       \
+		     "{\"id\":2,\"callFrame\":{\"functionName\":\"f\",\"url\":\"a.js\","       \
+		     "\"lineNumber\":2},"                                                      \
+		     "\"hitCount\":7,\"children\":[5],"                                        \
+		     "\"positionTicks\":[{\"line\":4,\"ticks\":2},{\"line\":7,\"ticks\":3}]}," \
+		     "{\"id\":5,\"callFrame\":{\"functionName\":\"g\",\"url\":\"b.js\","       \
+		     "\"lineNumber\":8},"                                                      \
+		     "\"hitCount\":2}]"
+
+static void sampled_lines_of_chrome_have_their_ticks(void **state)
+{
+	u32 nr_types;
+	u64 total_ns;
+	char *got = read_lines(SAMPLED_LINES "}", &nr_types, &total_ns);
+
+	assert_string_equal(got, "(no stack) 2\nf 2\nf:4 2\nf:7 3\nf;g 2\n");
+	assert_int_equal(nr_types, 1);
+	free(got);
+}
+
+static void lines_of_chrome_share_the_time_of_their_function(void **state)
+{
+	u32 nr_types;
+	u64 total_ns;
+	char *got = read_lines(SAMPLED_LINES ",\"samples\":[2,2,5,2],\"timeDeltas\":[5,7,11,2,0]}",
+			       &nr_types, &total_ns);
+
+	/* Three samples have five ticks. */
+	assert_string_equal(got, "f:4 1\nf:7 2\nf;g 1\n");
+	assert_int_equal(total_ns, 20000);
+	free(got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sample_of_chrome_lasts_until_the_next),
 		cmocka_unit_test(without_samples_the_hits_of_chrome_count),
 		cmocka_unit_test(a_circle_of_nodes_is_refused),
+		cmocka_unit_test(sampled_lines_of_chrome_have_their_ticks),
+		cmocka_unit_test(lines_of_chrome_share_the_time_of_their_function),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

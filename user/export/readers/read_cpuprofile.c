@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads .cpuprofile files, which Chrome's developer tools and `node --cpu-prof` write: a tree of
- * nodes, the node of each sample, and the microseconds between samples. Source: Profiler.Profile of
- * the Chrome DevTools Protocol.
- * Part of export/readers/json_tables.h.
+ * nodes, the node of each sample, the microseconds between samples, and per node the lines that
+ * were sampled. Source: Profiler.Profile of the Chrome DevTools Protocol. Part of
+ * export/readers/json_tables.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,6 +14,11 @@
 #include "export/interchange/external.h"
 #include "export/readers/json_tables.h"
 
+/* What was sampled in a node itself. */
+struct self {
+	u64 nr, ns;
+};
+
 struct cpuprofile {
 	const json_t *nodes, *samples, *deltas;
 	struct profile *p;
@@ -22,6 +27,7 @@ struct cpuprofile {
 	struct dict by_id; /* id of a node -> its index + 1 */
 	u32 *parents;      /* index of the parent + 1; 0: a root */
 	node_id *ours;     /* by index; NODE_NONE: not added yet */
+	struct self *self; /* by index */
 	u32 type_samples, type_time;
 	labels_id labels;
 };
@@ -70,15 +76,14 @@ static int read_tree(struct cpuprofile *c)
 	return 0;
 }
 
-static frame_id frame_of(struct cpuprofile *c, const json_t *node)
+/* The line of `callFrame` is where the function begins. It was not sampled. */
+frame_id v8_frame(struct profile *p, const json_t *node, u32 line)
 {
 	const json_t *frame = json_object_get(node, "callFrame");
-	const char *name = json_text(frame, "functionName"), *url = json_text(frame, "url");
-	s64 line = json_index(json_object_get(frame, "lineNumber"), UINT32_MAX - 1);
-	/* Their lines count from 0. */
-	struct source_line source = { .file = url, .line = *url && line >= 0 ? (u32)line + 1 : 0 };
+	const char *name = json_text(frame, "functionName");
+	struct source_line source = { .file = json_text(frame, "url"), .line = line };
 
-	return frame_from_external(c->p, *name ? name : "(anonymous)", "", "", false, source);
+	return frame_from_external(p, *name ? name : "(anonymous)", "", "", false, source);
 }
 
 /* Our node for theirs. The tree's root has no frame. */
@@ -97,7 +102,7 @@ static int node_at(struct cpuprofile *c, u32 index, node_id *out)
 		u32 next = path.at[--path.nr];
 		if (c->parents[next])
 			node = profile_child(c->p, node,
-					     frame_of(c, json_array_get(c->nodes, next)));
+					     v8_frame(c->p, json_array_get(c->nodes, next), 0));
 		c->ours[next] = node;
 	}
 	vec_fini(&path);
@@ -105,18 +110,80 @@ static int node_at(struct cpuprofile *c, u32 index, node_id *out)
 	return is_too_deep ? refuse(c, "a node has more than 65,535 callers, or is its own") : 0;
 }
 
-static int add(struct cpuprofile *c, s64 index, u32 type, s64 value)
+static int add(struct cpuprofile *c, node_id node, const struct self *self)
 {
 	auto_str struct str why = { 0 };
-	node_id node;
+	int err = stack_add(c->stacks, node, c->labels, c->type_samples, (s64)self->nr, &why);
 
-	if (index < 0)
-		return refuse(c, "a sample has a node that does not exist");
-	int err = node_at(c, (u32)index, &node);
-	if (err || !value)
-		return err;
-	err = stack_add(c->stacks, node, c->labels, type, value, &why);
+	if (!err && self->ns)
+		err = stack_add(c->stacks, node, c->labels, c->type_time, (s64)self->ns, &why);
 	return err ? refuse(c, why.at) : 0;
+}
+
+static u64 share(u64 value, u64 part, u64 whole)
+{
+	return (u64)((unsigned __int128)value * part / whole);
+}
+
+static u64 ticks_of(const json_t *position)
+{
+	s64 ticks = json_index(json_object_get(position, "ticks"), UINT32_MAX);
+
+	return ticks > 0 ? (u64)ticks : 0;
+}
+
+/*
+ * Adds to each line of a node its share of `self`, by ticks, and takes it off. A tick is a sample,
+ * but a few samples have none.
+ */
+static int add_lines(struct cpuprofile *c, u32 index, struct self *self)
+{
+	const json_t *node = json_array_get(c->nodes, index), *position;
+	const json_t *positions = json_object_get(node, "positionTicks");
+	const struct self all = *self;
+	u64 nr_ticks = 0, before = 0;
+	size_t i;
+	int err = 0;
+
+	json_array_foreach(positions, i, position) nr_ticks += ticks_of(position);
+	u64 whole = nr_ticks > all.nr ? nr_ticks : all.nr;
+	json_array_foreach(positions, i, position)
+	{
+		s64 line = json_index(json_object_get(position, "line"), UINT32_MAX);
+		u64 after = before + ticks_of(position);
+		const struct self part = {
+			.nr = share(all.nr, after, whole) - share(all.nr, before, whole),
+			.ns = share(all.ns, after, whole) - share(all.ns, before, whole),
+		};
+		before = after;
+		if (err || line <= 0 || !(part.nr | part.ns))
+			continue;
+		frame_id frame = v8_frame(c->p, node, (u32)line);
+		node_id caller = c->ours[c->parents[index] - 1];
+		err = add(c, profile_child(c->p, caller, frame), &part);
+		self->nr -= part.nr;
+		self->ns -= part.ns;
+	}
+	return err;
+}
+
+static int add_all(struct cpuprofile *c)
+{
+	size_t nr = json_array_size(c->nodes);
+
+	for (u32 i = 0; i < nr; i++) {
+		struct self rest = c->self[i];
+		node_id node;
+		if (!(rest.nr | rest.ns))
+			continue;
+		int err = node_at(c, i, &node);
+		if (!err && c->parents[i])
+			err = add_lines(c, i, &rest);
+		err = err ?: add(c, node, &rest);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* A sample lasts until the next one: its time is the delta before that one. */
@@ -129,16 +196,19 @@ static int read_samples(struct cpuprofile *c)
 	{
 		const json_t *delta = json_array_get(c->deltas, i + 1);
 		s64 index = find(c, id), ns = delta ? json_scaled(delta, 1e3) : 0;
+		if (index < 0)
+			return refuse(c, "a sample has a node that does not exist");
+		struct self *self = &c->self[index];
+		self->nr++;
 		/* The deltas of threads that were moved between CPUs may be negative. */
-		int err = add(c, index, c->type_samples, 1)
-				  ?: add(c, index, c->type_time, ns > 0 ? ns : 0);
-		if (err)
-			return err;
+		self->ns += ns > 0 ? (u64)ns : 0;
+		if (self->ns > VARINT_MAX)
+			return refuse(c, "the times add up to more than 2^53 - 1 ns");
 	}
 	return 0;
 }
 
-static int read_hits(struct cpuprofile *c)
+static void read_hits(struct cpuprofile *c)
 {
 	const json_t *node;
 	size_t i;
@@ -146,11 +216,8 @@ static int read_hits(struct cpuprofile *c)
 	json_array_foreach(c->nodes, i, node)
 	{
 		s64 hits = json_scaled(json_object_get(node, "hitCount"), 1);
-		int err = hits > 0 ? add(c, (s64)i, c->type_samples, hits) : 0;
-		if (err)
-			return err;
+		c->self[i].nr = hits > 0 ? (u64)hits : 0;
 	}
-	return 0;
 }
 
 bool cpuprofile_is(const json_t *all)
@@ -170,6 +237,7 @@ int cpuprofile_read(const json_t *all, struct stack_adder *stacks, struct str *w
 
 	c.parents = xcalloc(nr, sizeof(c.parents[0]));
 	c.ours = xcalloc(nr, sizeof(c.ours[0]));
+	c.self = xcalloc(nr, sizeof(c.self[0]));
 	for (size_t i = 0; i < nr; i++)
 		c.ours[i] = NODE_NONE;
 	c.type_samples = profile_find_type(c.p, "cpu", "samples");
@@ -179,10 +247,14 @@ int cpuprofile_read(const json_t *all, struct stack_adder *stacks, struct str *w
 		c.type_time = profile_find_type(c.p, "time", "ns");
 	int err = read_tree(&c);
 
-	if (!err)
-		err = has_samples ? read_samples(&c) : read_hits(&c);
+	if (!err && has_samples)
+		err = read_samples(&c);
+	else if (!err)
+		read_hits(&c);
+	err = err ?: add_all(&c);
 	dict_fini(&c.by_id);
 	free(c.parents);
 	free(c.ours);
+	free(c.self);
 	return err;
 }
