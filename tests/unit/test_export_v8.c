@@ -95,6 +95,42 @@ static void lines_of_chrome_share_the_time_of_their_function(void **state)
 	free(got);
 }
 
+#define HEAP_NODE(name, size, children)                                                     \
+	"{\"callFrame\":{\"functionName\":\"" name "\",\"url\":\"a.js\",\"lineNumber\":3}," \
+	"\"selfSize\":" size ",\"children\":[" children "]}"
+
+static void heap_profiles_of_chrome_are_live_bytes(void **state)
+{
+	static const char text[] = "{\"head\":" HEAP_NODE(
+		"(root)", "0",
+		HEAP_NODE("f", "1013", HEAP_NODE("", "2027", "")) "," HEAP_NODE(
+			"g", "3041", "")) ",\"samples\":[]}";
+	auto_str struct str why = { 0 };
+	struct profile *p = read_text(text, 0, &why);
+	char *got = collapsed(p);
+
+	assert_string_equal(got, "f 1013\nf;(anonymous) 2027\ng 3041\n");
+	assert_string_equal(p->types.at[0].name, "live");
+	assert_string_equal(p->types.at[0].unit, "bytes");
+	free(got);
+	profile_free(p);
+}
+
+static void a_damaged_heap_profile_is_refused(void **state)
+{
+	assert_refused("{\"head\":" HEAP_NODE("(root)", "-1", "") "}", "a node has no size");
+	assert_refused("{\"head\":" HEAP_NODE("(root)", "0", "7") "}", "a node has no size");
+	assert_refused(
+		"{\"head\":" HEAP_NODE("(root)", "9007199254740991", HEAP_NODE("f", "1", "")) "}",
+		"add up to more than");
+}
+
+static void an_old_profile_of_chrome_is_named(void **state)
+{
+	assert_refused("{\"head\":{\"functionName\":\"(root)\",\"hitCount\":0}}",
+		       "an old CPU profile of Chrome");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -103,6 +139,9 @@ int main(void)
 		cmocka_unit_test(a_circle_of_nodes_is_refused),
 		cmocka_unit_test(sampled_lines_of_chrome_have_their_ticks),
 		cmocka_unit_test(lines_of_chrome_share_the_time_of_their_function),
+		cmocka_unit_test(heap_profiles_of_chrome_are_live_bytes),
+		cmocka_unit_test(a_damaged_heap_profile_is_refused),
+		cmocka_unit_test(an_old_profile_of_chrome_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,8 @@ bool speedscope_is(const json_t *all);
 int speedscope_read(const json_t *all, struct stack_adder *stacks, struct str *why);
 bool cpuprofile_is(const json_t *all);
 int cpuprofile_read(const json_t *all, struct stack_adder *stacks, struct str *why);
+bool heapprofile_is(const json_t *all);
+int heapprofile_read(const json_t *all, struct stack_adder *stacks, struct str *why);
 bool gecko_is(const json_t *all);
 int gecko_read(const json_t *all, struct stack_adder *stacks, struct str *why);
 bool otlp_json_is(const json_t *all);

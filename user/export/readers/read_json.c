@@ -35,22 +35,19 @@ static const char *other_format(const json_t *all)
 {
 	if (json_is_array(all) || json_object_get(all, "traceEvents"))
 		return "this is a trace of Chrome; save a CPU profile (.cpuprofile) instead, or "
-		       "open "
-		       "the trace in speedscope and export it";
+		       "open the trace in speedscope and export it";
 	if (json_object_get(all, "head"))
 		return "this is an old CPU profile of Chrome with a tree in `head`; record it with "
-		       "a "
-		       "current version";
-	return "this JSON has none of the known formats: speedscope, CPU profile of Chrome and "
-	       "Node, Firefox Profiler, OTLP";
+		       "a current version";
+	return "this JSON has none of the known formats: speedscope, CPU and heap profiles of "
+	       "Chrome and Node, Firefox Profiler, OTLP";
 }
 
 static int read_value(const json_t *all, struct stack_adder *stacks, struct str *why)
 {
 	static const struct json_format formats[] = {
-		{ speedscope_is, speedscope_read },
-		{ cpuprofile_is, cpuprofile_read },
-		{ gecko_is, gecko_read },
+		{ speedscope_is, speedscope_read },   { cpuprofile_is, cpuprofile_read },
+		{ heapprofile_is, heapprofile_read }, { gecko_is, gecko_read },
 		{ otlp_json_is, otlp_json_read },
 	};
 
