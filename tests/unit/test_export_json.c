@@ -341,6 +341,8 @@ static void other_files_are_named(void **state)
 {
 	assert_refused("[{\"ph\":\"X\"}]", "a trace of Chrome");
 	assert_refused("{\"traceEvents\":[]}", "a trace of Chrome");
+	assert_refused("[]", "an empty list");
+	assert_refused("[{\"a\":1}]", "none of the known formats");
 	assert_refused("{\"a\":1}", "none of the known formats");
 	assert_refused("{\"a\":", "damaged JSON");
 	assert_refused("heap profile: 1: 2 [3: 4] @ heapprofile\n", "go tool pprof -proto");

@@ -29,7 +29,9 @@ static bool perf_data_is(const u8 *head, size_t len)
 
 static int perf_data_refuse(struct input *in, struct profile *p, struct str *why)
 {
-	str_add(why, "this is raw data of perf; use the output of `perf script`");
+	str_add(why,
+		"this is raw data of perf; give it as a file, not compressed and not through a "
+		"pipe, or give the output of `perf script`");
 	return -EINVAL;
 }
 
@@ -76,9 +78,44 @@ static int svg_refuse(struct input *in, struct profile *p, struct str *why)
 	return -EINVAL;
 }
 
+/* Compressed files other than gzip, and gzip in gzip: one of the two is decompressed already. */
+static const char *compression_of(const u8 *head, size_t len)
+{
+	static const struct {
+		const char *start, *name;
+	} all[] = {
+		{ "\x1f\x8b\x08", "gzip twice; decompress it first: gzip -dc FILE" },
+		{ "\x28\xb5\x2f\xfd", "zstd; decompress it first: zstd -dc FILE" },
+		{ "\xfd\x37zXZ", "xz; decompress it first: xz -dc FILE" },
+		{ "PK\x03\x04", "zip; decompress it first: unzip -p FILE" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (starts_with(head, len, all[i].start))
+			return all[i].name;
+	/* Its level, and the digits of pi. Text may begin with "BZh". */
+	return starts_with(head, len, "BZh") && len > 4 &&
+			       starts_with(head + 4, len - 4, "\x31\x41\x59\x26\x53\x59")
+		       ? "bzip2; decompress it first: bzip2 -dc FILE"
+		       : NULL;
+}
+
+static bool compressed_is(const u8 *head, size_t len)
+{
+	return compression_of(head, len);
+}
+
+static int compressed_refuse(struct input *in, struct profile *p, struct str *why)
+{
+	str_addf(why, "it is compressed by %s | sysflame report -",
+		 compression_of(in->head, in->nr_head));
+	return -EINVAL;
+}
+
 static const struct reader readers[] = {
 	{ "html", html_is, html_read },
 	{ "jfr", jfr_is, jfr_read },
+	{ "compressed", compressed_is, compressed_refuse },
 	{ "utf-16", utf16_is, utf16_refuse },
 	{ "legacy pprof", legacy_pprof_is, legacy_pprof_refuse },
 	{ "svg", svg_is, svg_refuse },

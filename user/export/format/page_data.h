@@ -2,5 +2,10 @@
 /* How a page holds its profile: one block of text that is never executed. */
 #pragma once
 
+/* Every page of sysflame begins with it (writers/page/page.html). */
+#define PAGE_START                                      \
+	"<!doctype html>\n<html lang=\"en\">\n<head>\n" \
+	"<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\""
+
 /* The block begins after this text and ends at the next "<". */
 #define PAGE_DATA_START "<script type=\"text/plain\" id=\"profile\">"

@@ -30,6 +30,27 @@ static bool is_heat_map(const struct str *page)
 		memmem(page->at, page->len, "Heatmap", 7));
 }
 
+/* A page may end within PAGE_START, too. */
+static bool is_cut_off(const struct str *page)
+{
+	size_t len = page->len < strlen(PAGE_START) ? page->len : strlen(PAGE_START);
+
+	return !memcmp(page->at, PAGE_START, len) && !memmem(page->at, page->len, "</html>", 7);
+}
+
+/* Why a page has no profile. */
+static const char *other_page(const struct str *page)
+{
+	if (is_heat_map(page))
+		return "heat maps of async-profiler are not read; convert the recording (.jfr) "
+		       "that it was made from";
+	if (memmem(page->at, page->len, "async-profiler", 14))
+		return "only flame graphs of async-profiler 3 and later are read; convert the "
+		       "recording with jfrconv";
+	return is_cut_off(page) ? "this page is cut off: the profile at its end is missing"
+				: "this page contains no profile of sysflame or async-profiler";
+}
+
 int html_read(struct input *in, struct profile *p, struct str *why)
 {
 	auto_str struct str file = { 0 }, packed = { 0 }, body = { 0 };
@@ -43,14 +64,7 @@ int html_read(struct input *in, struct profile *p, struct str *why)
 		const char *data =
 			memmem(file.at, file.len, PAGE_DATA_START, strlen(PAGE_DATA_START));
 		if (!data) {
-			str_add(why, is_heat_map(&file)
-					     ? "heat maps of async-profiler are not read; convert "
-					       "the recording (.jfr) that it was made from"
-				     : memmem(file.at, file.len, "async-profiler", 14)
-					     ? "only flame graphs of async-profiler 3 and later "
-					       "are read; convert the recording with jfrconv"
-					     : "this page contains no profile of sysflame or "
-					       "async-profiler");
+			str_add(why, other_page(&file));
 			return -EINVAL;
 		}
 		data += strlen(PAGE_DATA_START);

@@ -33,7 +33,9 @@ bool json_is(const u8 *head, size_t len)
 /* Formats that hold a profile in a form that is not read. */
 static const char *other_format(const json_t *all)
 {
-	if (json_is_array(all) || json_object_get(all, "traceEvents"))
+	if (json_is_array(all) && !json_array_size(all))
+		return "this is an empty list, without a profile";
+	if (json_object_get(json_array_get(all, 0), "ph") || json_object_get(all, "traceEvents"))
 		return "this is a trace of Chrome; save a CPU profile (.cpuprofile) instead, or "
 		       "open the trace in speedscope and export it";
 	if (json_object_get(all, "head"))
