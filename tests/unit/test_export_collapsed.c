@@ -257,6 +257,48 @@ static void a_binary_file_is_refused(void **state)
 	done(&r);
 }
 
+/* 'r' and 'j' are tags of pprof, 'a' is none. */
+static void a_control_byte_in_a_name_is_no_sign_of_pprof(void **state)
+{
+	auto_str struct str text = { 0 }, wanted = { 0 };
+
+	assert_reads("a;a\001b 3\n", "a;a\xef\xbf\xbd"
+				     "b 3\n");
+	assert_reads("r;a\001b 3\n", "r;a\xef\xbf\xbd"
+				     "b 3\n");
+	assert_reads("j;a\001b 3", "j;a\xef\xbf\xbd"
+				   "b 3\n");
+	assert_reads("\n\r\nj;a\001b\t3\r\n", "j;a\xef\xbf\xbd"
+					      "b 3\n");
+	for (int i = 0; i < 1000; i++)
+		str_addf(&wanted, ";%d", i);
+	str_addf(&text, "r;\001%s 3\n", wanted.at);
+	struct reading r = read_bytes(text.at, text.len);
+	assert_int_equal(r.err, 0);
+	assert_int_equal(profile_total(r.p, 0), 3);
+	done(&r);
+}
+
+/* Its texts come first, and the last one looks like a count. */
+static void pprof_that_looks_like_text_is_pprof(void **state)
+{
+	static const char pprof[] = "2\0"
+				    "2\003cpu"
+				    "2\005count"
+				    "2\003a 3"
+				    "\n\004\010\001\020\002"
+				    "\022\004\010\001\020\005"
+				    "\"\006\010\001\"\002\010\001"
+				    "*\004\010\001\020\003";
+	struct reading r = read_bytes(pprof, sizeof(pprof) - 1);
+
+	assert_int_equal(r.err, 0);
+	char *got = written(r.p);
+	assert_string_equal(got, "a 3 5\n");
+	free(got);
+	done(&r);
+}
+
 static void a_stack_may_have_65535_frames_and_no_more(void **state)
 {
 	struct str line = { 0 };
@@ -337,6 +379,8 @@ int main(void)
 		cmocka_unit_test(a_comparison_has_rounded_fractions),
 		cmocka_unit_test(a_byte_order_mark_is_no_part_of_the_first_frame),
 		cmocka_unit_test(a_binary_file_is_refused),
+		cmocka_unit_test(a_control_byte_in_a_name_is_no_sign_of_pprof),
+		cmocka_unit_test(pprof_that_looks_like_text_is_pprof),
 		cmocka_unit_test(a_stack_may_have_65535_frames_and_no_more),
 		cmocka_unit_test(a_line_longer_than_64_mib_is_refused),
 		cmocka_unit_test(a_large_file_is_read_exactly),
