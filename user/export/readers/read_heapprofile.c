@@ -35,8 +35,12 @@ static int read_node(struct heapprofile *h, const json_t *json, node_id node)
 	int err = stack_add(h->stacks, node, h->labels, h->type, bytes, &why);
 	if (err)
 		str_add(h->why, why.at);
-	json_array_foreach(json_object_get(json, "children"), i, child) if (!err) err =
-		read_node(h, child, profile_child(h->p, node, v8_frame(h->p, child, 0)));
+	json_array_foreach(json_object_get(json, "children"), i, child)
+	{
+		if (err)
+			break;
+		err = read_node(h, child, profile_child(h->p, node, v8_frame(h->p, child, 0)));
+	}
 	return err;
 }
 

@@ -163,8 +163,12 @@ static int read_evented(struct speedscope *s, const struct speedscope_profile *o
 	size_t i;
 	int err = 0;
 
-	json_array_foreach(json_object_get(one->json, "events"), i, event) if (!err) err =
-		read_event(s, one, &e, event);
+	json_array_foreach(json_object_get(one->json, "events"), i, event)
+	{
+		err = read_event(s, one, &e, event);
+		if (err)
+			break;
+	}
 	if (!err && json_number_value(end) > e.last)
 		err = pass_time(s, one, &e, end);
 	vec_fini(&e.open);
