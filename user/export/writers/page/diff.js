@@ -178,10 +178,12 @@ class Diff {
 
 const signed = (points, digits = 2) => `${points < 0 ? '\u2212' : '+'}${Math.abs(points).toFixed(digits)}`;
 
+const pointsText = (points) => (Math.abs(points) < 0.005 ? '0.00' : signed(points));
+
 // The numbers of a row of the table: the method's own share before and after, and the change in points.
 function comparedCells(diff, m) {
 	const { before, after } = diff.weigh(m), points = diff.points(m), isSame = diff.isChance(m);
-	const cell = element('div', isSame ? 'num faint' : 'num', Math.abs(points) < 0.005 ? '0.00' : signed(points));
+	const cell = element('div', isSame ? 'num faint' : 'num', pointsText(points));
 	cell.title = diff.isNew(m) ? 'new' : diff.isGone(m) ? 'gone' : isSame ? diff.hasCounts ? 'within chance' : 'unchanged' : 'points of the whole';
 	return [element('div', 'num', percent(before, diff.whole.before)), element('div', 'num', percent(after, diff.whole.after)), cell];
 }
