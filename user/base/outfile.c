@@ -137,6 +137,9 @@ static int open_any(const char *path, bool force, struct outfile *o)
 
 	if (number >= 0) {
 		fflush(stdout);
+		int flags = fcntl(number, F_GETFL);
+		if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
+			return -EBADF;
 		int fd = fcntl(number, F_DUPFD_CLOEXEC, 3);
 		return fd < 0 ? -errno : fd;
 	}

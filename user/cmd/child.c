@@ -22,6 +22,7 @@ static void run(int fd, char **argv)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	execvp(argv[0], argv);
 	int err = errno;
 	if (write(fd, &err, sizeof(err)) < 0)

@@ -289,7 +289,7 @@ int debug_steps_main(int argc, char **argv)
 		return usage(opts, ARRAY_SIZE(opts), first < 0 ? EXIT_USAGE : 0);
 	pid_t pid = first + 1 == argc ? atoi(argv[first]) : 0;
 	if (pid <= 0 || o.tid <= 0 || o.count < 1 || o.interval_us < 0 || o.nr_steps < 1) {
-		log_error("debug steps takes one PID, --tid and counts above 0");
+		log_error("debug steps takes one PID, --tid TID and counts above 0");
 		return EXIT_USAGE;
 	}
 	struct steps s = { .o = &o };

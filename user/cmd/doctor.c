@@ -55,8 +55,7 @@ static void report_agent(struct visit *v)
 	auto_str struct str why = { 0 };
 
 	if (!path)
-		str_add(&why, "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; "
-			      "install it");
+		str_add(&why, agent_file_missing(v->agent_path));
 	bool is_good = path && agent_file_is_good(path, &why);
 	const struct feature f = { "agent",
 				   is_good ? "its file is there"

@@ -170,6 +170,8 @@ static int check(const struct options *o)
 {
 	if (!!o->detach + !!o->perf_map + !!o->remove_map > 1)
 		log_error("--detach, --perf-map and --remove-perf-map exclude each other");
+	else if (o->is_json && (o->detach || o->perf_map || o->remove_map))
+		log_error("--json: it is for the list of JVMs; leave it out");
 	else if (o->detach && strcmp(o->detach, "all") && !is_pid(o->detach))
 		log_error("--detach %s: takes a PID or `all`; see --help", o->detach);
 	else if ((o->perf_map && !is_pid(o->perf_map)) || (o->remove_map && !is_pid(o->remove_map)))

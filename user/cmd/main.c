@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sysflame command: finds the subcommand and runs it. */
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/build.h"
 #include "base/log.h"
@@ -11,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
 #include "cmd/jvms.h"
+#include "cmd/output.h"
 #include "cmd/report.h"
 #include "cmd/serve.h"
 #include "cmd/top.h"
@@ -38,18 +41,34 @@ static void usage(void)
 	puts("  --version  print the version");
 }
 
+/*
+ * What is opened next must not take the number of a standard stream that the caller has closed: a
+ * socket would get our text. /dev/null is opened the wrong way round, so that using it fails.
+ */
+static bool hold_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "--help";
 
 	/* Symbol tables are short-lived: return large blocks to the system at once. */
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
-	/* A closed pipe is a write error, not a signal (cmd/output.h). */
+	/* A closed pipe (cmd/output.h) and a file above the limit are write errors, not signals. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	if (!hold_standard_streams())
+		return EXIT_FAILED;
 
 	for (const struct cmd *c = cmds; c < cmds + ARRAY_SIZE(cmds); c++)
 		if (!strcmp(name, c->name))
-			return c->main(argc - 1, argv + 1);
+			return c->main(argc - 1, argv + 1) ?: output_finish();
 	if (!strcmp(name, "--version")) {
 		puts("sysflame " SYSFLAME_VERSION);
 		if (instruction_missing())
@@ -57,11 +76,11 @@ int main(int argc, char **argv)
 		if (build_is_static())
 			puts("static: no TLS for serve (--tls-key), and no fleet over NATS "
 			     "(--fleet)");
-		return 0;
+		return output_finish();
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
 		usage();
-		return argc > 1 ? 0 : EXIT_USAGE;
+		return argc > 1 ? output_finish() : EXIT_USAGE;
 	}
 	log_error("there is no command '%s'; sysflame --help lists them", name);
 	return EXIT_USAGE;

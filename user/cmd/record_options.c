@@ -246,9 +246,8 @@ static int check_uses(const struct record_options *o)
 				   o->period, o->event_list);
 	/* Only the agent can follow objects. */
 	if (o->live && o->agent == AGENT_NEVER)
-		return usage_error(
-			"--live: only the agent knows which objects are reachable; leave "
-			"out --agent never");
+		return usage_error("--live: only the agent finds reachable objects; leave out "
+				   "--agent never");
 	if (o->reserved && isnan(o->leak_age_s))
 		return usage_error("--reserved: it is an option of --leaks; add --leaks SEC");
 	return o->collect && !o->live ? usage_error("--gc: it is an option of --live; add --live")
@@ -353,8 +352,7 @@ static int choose_events(struct record_options *o)
 		return usage_error("--offcpu-min %g: takes milliseconds, up to %d",
 				   o->offcpu_min_ms, OFFCPU_MIN_MAX_MS);
 	if (o->ttsp && (o->begin || o->end))
-		return usage_error(
-			"--time-to-safepoint excludes --begin-function and --end-function");
+		return usage_error("--time-to-safepoint excludes --begin- and --end-function");
 	if (o->leak_age_s < 0 || o->leak_age_s > DURATION_MAX_S)
 		return usage_error("--leaks %g: takes seconds, up to a week", o->leak_age_s);
 	o->sampling = (struct event_options){
@@ -441,7 +439,7 @@ static void add_targets(opt_table *t, struct record_options *o)
 		{ 'C', "cpu", OPT_STRING, &o->cpu_list, "CPU,..",
 		  "take samples on these CPUs only, as in 0-3,5" },
 		{ 0, "wait-for", OPT_STRING, &o->wait_for, "PROGRAM",
-		  "wait for a program of this name; record it from its first instruction" },
+		  "wait for a program of this name and record it; -d counts from its begin" },
 	};
 
 	add_opts(t, opts, ARRAY_SIZE(opts));
@@ -526,7 +524,8 @@ static void add_output(opt_table *t, struct record_options *o)
 		  "add a frame for each line of a Java method" },
 		{ 0, "sig", OPT_BOOL, &o->signatures, NULL,
 		  "add its signature to the name of each Java method" },
-		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL, "print no live line and no summary" },
+		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL,
+		  "print no live line, no summary and no warning" },
 		{ 'v', "verbose", OPT_BOOL, &o->verbose, NULL, "log more" },
 		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this help" },
 	};
@@ -546,6 +545,8 @@ static int parse_table(const opt_table *t, struct record_options *o, int argc, c
 	}
 	if (next < argc && strcmp(argv[next - 1], "--"))
 		return usage_error("%s: unexpected; a command to profile follows --", argv[next]);
+	if (next == argc && argc > 1 && !strcmp(argv[argc - 1], "--"))
+		return usage_error("--: the command to profile is missing");
 	o->command = next < argc ? argv + next : NULL;
 	log_set_level(o->verbose ? LOG_DEBUG : o->quiet ? LOG_ERROR : LOG_INFO);
 	return check(o);

@@ -137,6 +137,11 @@ static int listen_tcp(const char *address, struct listening *out, struct str *wh
 		str_addf(why, "%s: an address is HOST:PORT or unix:PATH", address);
 		return -EINVAL;
 	}
+	/* getaddrinfo takes the number modulo 65536. */
+	if (port[strspn(port, "0123456789")] || strlen(port) > 5 || atoi(port) > UINT16_MAX) {
+		str_addf(why, "%s: a port is a number up to 65535", address);
+		return -EINVAL;
+	}
 	int err = getaddrinfo(host, port, &hints, &found);
 	if (err) {
 		str_addf(why, "%s: %s", address, gai_strerror(err));

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "elf/debugfile.h"
+#include "jvm/process/javaproc.h"
 #include "proc/target_file.h"
 
 enum probed_file {
@@ -22,16 +23,13 @@ enum probed_file {
 	LIBJVM,
 };
 
-/* The agent's file may have a name of its own, or show as the root of a mount that was removed. */
 static enum probed_file what_file(const char *path)
 {
 	const char *base = strrchr(path, '/');
 
-	if (!base)
-		return OTHER_FILE;
-	if (!base[1] || !strncmp(base, "/libjvmmap", 10) || !strncmp(base, "/.jvmmap", 8))
+	if (javaproc_is_agent(path))
 		return AGENT;
-	return strncmp(base, "/libjvm.so", 10) ? OTHER_FILE : LIBJVM;
+	return base && !strncmp(base, "/libjvm.so", 10) ? LIBJVM : OTHER_FILE;
 }
 
 static const struct java_placing *placing_of(const struct probe_placing *self)

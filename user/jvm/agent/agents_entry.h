@@ -67,7 +67,8 @@ struct agents {
 	enum delivery_way way;
 	bool is_eager;
 	bool is_urgent;
-	char *path;
+	char *path;                /* "" if there is none */
+	const char *missing;       /* why there is none */
 	struct jvm_registry *jvms; /* owned by the caller; NULL: not used */
 	struct workers *workers;   /* the same */
 	VEC(struct agents_entry) entries;

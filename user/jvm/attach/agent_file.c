@@ -153,6 +153,12 @@ static char *default_path(void)
 	return NULL;
 }
 
+const char *agent_file_missing(const char *path)
+{
+	return path ? "there is no such file as --agent-path names"
+		    : "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; install it";
+}
+
 char *agent_file_find(const char *path)
 {
 	if (!path && HAS_OWN)

@@ -13,7 +13,9 @@
  */
 char *agent_file_find(const char *path);
 #define AGENT_FILE_MAX (4u << 20)
-#define NO_AGENT_FILE  "libjvmmap.so is neither beside sysflame nor in ../lib/sysflame; install it"
+
+/* Why agent_file_find(path) found none. */
+const char *agent_file_missing(const char *path);
 
 /* The caller frees *bytes. Negative errno. */
 int agent_file_read(const char *path, char **bytes, size_t *len);

@@ -31,7 +31,7 @@ char *detach_all(const char *path, struct process_id id, bool *is_pending)
 
 	inject_nonce(stop.nonce);
 	if (!file)
-		strcpy(result.reason, NO_AGENT_FILE);
+		strcpy(result.reason, agent_file_missing(path));
 	else if (inject_start(&stop, &injection))
 		strcpy(result.reason, "cannot start a process for the command");
 	while (injection && inject_poll(injection, &result) == INJECT_RUNNING)

@@ -56,15 +56,19 @@ static const struct mapping *find_vm(const struct mappings *all, enum vm *vm)
 	return found;
 }
 
-/* By its own file name, or by the name under which it was delivered. */
+bool javaproc_is_agent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash &&
+	       (!slash[1] || !strncmp(slash, "/libjvmmap", 10) || !strncmp(slash, "/.jvmmap", 8));
+}
+
 static bool has_agent(const struct mappings *all)
 {
-	for (size_t i = 0; i < all->nr; i++) {
-		const char *name = base_name(all->at[i].path);
-		if (all->at[i].executable &&
-		    (!strcmp(name, "libjvmmap.so") || !strncmp(name, ".jvmmap-", 8)))
+	for (size_t i = 0; i < all->nr; i++)
+		if (all->at[i].executable && javaproc_is_agent(all->at[i].path))
 			return true;
-	}
 	return false;
 }
 
