@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/auto.h"
 #include "base/str.h"
 #include "export/read.h"
 #include "export/readers/input.h"
@@ -269,6 +271,52 @@ static void text_of_stacks_that_looks_like_perf_is_read_as_text(void **state)
 	profile_free(p);
 }
 
+static struct profile *read_text(const char *text)
+{
+	struct profile *p = profile_new();
+	struct str bytes = { 0 };
+	auto_str struct str why = { 0 };
+
+	str_add(&bytes, text);
+	if (read_bytes(&bytes, p, &why))
+		fail_msg("'%s': %s", text, why.at);
+	return p;
+}
+
+/* Expects the names of all types, separated by blanks, and the sum of the first and the third. */
+static void assert_events(struct profile *p, const char *names, u64 first, u64 third)
+{
+	auto_str struct str all = { 0 };
+
+	vec_each(t, &p->types)
+		str_addf(&all, "%s%s", t == p->types.at ? "" : " ", t->name);
+	assert_string_equal(all.at, names);
+	assert_int_equal(profile_total(p, 0), first);
+	if (p->types.nr > 2)
+		assert_int_equal(profile_total(p, 2), third);
+}
+
+static void events_of_several_modifiers_are_not_added_up(void **state)
+{
+	static const char user[] = "a 1/1 2.3:  5 cycles:u: \n\t7f f\n\n";
+	static const char kernel[] = "a 1/1 2.3:  7 cycles:k: \n\t7f f\n\n";
+	static const char all[] = "a 1/1 2.3:  9 cycles: \n\t7f f\n\n";
+	auto_free char *both = xasprintf("%s%s%s", all, user, user);
+	auto_free char *parts = xasprintf("%s%s", user, kernel);
+	auto_profile struct profile *p = read_text(both), *q = read_text(parts),
+				    *r = read_text(user);
+	struct str bytes = { 0 };
+	auto_str struct str why = { 0 };
+
+	assert_events(p, "cycles cycles-samples cycles:u cycles:u-samples", 9, 10);
+	assert_events(q, "cycles:u cycles:u-samples cycles:k cycles:k-samples", 5, 7);
+	assert_string_equal(q->types.at[2].unit, "events");
+	assert_events(r, "cycles cycles-samples", 5, 0);
+	str_add(&bytes, kernel);
+	assert_int_equal(read_bytes(&bytes, r, &why), 0); /* another file */
+	assert_events(r, "cycles cycles-samples", 12, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +329,7 @@ int main(void)
 		cmocka_unit_test(perf_script_has_files_with_parentheses),
 		cmocka_unit_test(perf_script_is_recognised_by_its_header),
 		cmocka_unit_test(text_of_stacks_that_looks_like_perf_is_read_as_text),
+		cmocka_unit_test(events_of_several_modifiers_are_not_added_up),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

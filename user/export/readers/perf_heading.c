@@ -90,16 +90,11 @@ static bool take_ids(const char *word, size_t len, struct perf_heading *h)
 	return true;
 }
 
-/* Turns "cpu-clock:ppp:" into cpu-clock and "sched:sched_switch:" into itself. */
+/* Turns "cpu-clock:ppp:" into cpu-clock:ppp. */
 static char *event_of(const char *word, size_t len)
 {
 	while (len && word[len - 1] == ':')
 		len--;
-	size_t at = len;
-	while (at > 0 && strchr("ukhpPGHSDIWe", word[at - 1]))
-		at--;
-	if (at > 0 && at < len && word[at - 1] == ':')
-		len = at - 1;
 	return len ? xstrndup(word, len) : xstrdup("samples");
 }
 

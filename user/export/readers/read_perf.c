@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "export/interchange/external.h"
 #include "export/readers/line_reader.h"
+#include "export/readers/perf_events.h"
 #include "export/readers/perf_heading.h"
 #include "export/readers/perf_mappings.h"
 #include "profile/java_form.h"
@@ -28,6 +29,7 @@ struct perf {
 	struct perf_heading heading; /* of the current sample; comm is NULL without one */
 	VEC(frame_id) frames;        /* of the current sample, leaf first */
 	struct stack_adder stacks;
+	struct perf_events events;
 	struct perf_mappings mappings;
 };
 
@@ -228,47 +230,18 @@ static void take_frame(struct perf *x, const char *line, size_t len)
 					   strcmp(file, "inlined") ? file : ""));
 }
 
-/* The unit of the event's periods, as in record. */
-static const char *unit_of(const char *event)
-{
-	static const struct {
-		const char *event, *unit;
-	} all[] = {
-		{ "cpu-clock", "ns" },
-		{ "task-clock", "ns" },
-		{ "page-faults", "faults" },
-		{ "faults", "faults" },
-		{ "minor-faults", "faults" },
-		{ "major-faults", "faults" },
-		{ "alignment-faults", "faults" },
-		{ "emulation-faults", "faults" },
-		{ "context-switches", "switches" },
-		{ "cs", "switches" },
-		{ "cpu-migrations", "migrations" },
-		{ "migrations", "migrations" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		if (!strcmp(event, all[i].event))
-			return all[i].unit;
-	if (!strncmp(event, "sched:sched_stat_", strlen("sched:sched_stat_")))
-		return "ns"; /* these tracepoints count their delay */
-	return strchr(event, ':') ? "hits" : "events";
-}
-
 /* Adds a weight. A period is followed by the number of samples (profile/count.h). */
 static int add_weights(struct perf *x, node_id node, labels_id labels, const char *event,
 		       struct str *why)
 {
 	const struct perf_heading *h = &x->heading;
-	u32 type = profile_find_type(x->p, event, h->has_period ? unit_of(event) : "samples");
+	u32 type = perf_events_find(&x->events, event, h->has_period, false);
 	int err =
 		stack_add(&x->stacks, node, labels, type, h->has_period ? (s64)h->period : 1, why);
 
 	if (err || !h->has_period)
 		return err;
-	auto_free char *count = xasprintf("%s-samples", event);
-	type = profile_find_type(x->p, count, "samples");
+	type = perf_events_find(&x->events, event, true, true);
 	return stack_add(&x->stacks, node, labels, type, 1, why);
 }
 
@@ -291,7 +264,7 @@ static int end_sample(struct perf *x)
 	labels_id labels = profile_intern_labels(x->p, &who);
 	int err =
 		stack_find(&x->stacks, &node, &why) ?: add_weights(x, node, labels, event.at, &why);
-	if (!err && x->p->types.nr > TYPES_MAX)
+	if (!err && x->events.types.nr > TYPES_MAX)
 		err = line_reader_refuse(&x->lines, "more than 64 events", x->why);
 	if (err && why.at)
 		line_reader_refuse(&x->lines, why.at, x->why);
@@ -383,6 +356,18 @@ bool perf_is(const u8 *head, size_t len)
 	return has_header;
 }
 
+/* Ends the last sample and names the types. */
+static int settle(struct perf *x)
+{
+	auto_str struct str why = { 0 };
+	int err = end_sample(x);
+
+	if (err)
+		return err;
+	err = perf_events_settle(&x->events, &x->stacks, &why);
+	return err ? line_reader_refuse(&x->lines, why.at, x->why) : 0;
+}
+
 int perf_read(struct input *in, struct profile *p, struct str *why)
 {
 	struct perf x = { .p = p, .why = why };
@@ -392,14 +377,16 @@ int perf_read(struct input *in, struct profile *p, struct str *why)
 
 	line_reader_init(&x.lines, in);
 	stack_adder_init(&x.stacks, p);
+	perf_events_init(&x.events, p);
 	while ((err = line_reader_next(&x.lines, &line, &len, why)) > 0)
 		if ((err = take_line(&x, line, len)))
 			break;
-	err = err ?: end_sample(&x);
+	err = err ?: settle(&x);
 
 	perf_heading_fini(&x.heading);
 	line_reader_fini(&x.lines);
 	stack_adder_fini(&x.stacks);
+	perf_events_fini(&x.events);
 	perf_mappings_fini(&x.mappings);
 	vec_fini(&x.frames);
 	return err;
