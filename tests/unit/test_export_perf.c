@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "export/read.h"
 #include "export/readers/input.h"
 
@@ -283,6 +284,163 @@ static struct profile *read_text(const char *text)
 	return p;
 }
 
+/* Expects one thread, whose samples have the frame f, and what its two samples weigh. */
+static void assert_thread(const char *text, const char *name, u32 tid, const char *event,
+			  u64 weight)
+{
+	auto_profile struct profile *p = read_text(text);
+
+	if (p->labels.nr != 1 || strcmp(p->labels.at[0].thread, name) != 0)
+		fail_msg("'%s': the thread is '%s'", text, p->labels.at[p->labels.nr - 1].thread);
+	assert_int_equal(p->labels.at[0].tid, tid);
+	assert_string_equal(p->types.at[0].name, event);
+	assert_int_equal(p->types.nr, weight == 2 ? 1 : 2);
+	assert_int_equal(profile_total(p, 0), weight);
+	assert_int_equal(p->notes.nr, 0);
+	vec_each(w, &p->weights) {
+		const char *leaf = frames_get(p->frames, p->nodes.at[w->node].frame)->name;
+		assert_string_equal(leaf, strchr(text, '(') ? "f" : name);
+	}
+}
+
+/* As perf prints them: with -g the frames have lines of their own, without it names are padded. */
+static void a_thread_may_have_any_name_in_perf_script(void **state)
+{
+	static const char *const all[] = {
+		"#x",
+		"#12 worker",
+		"# 1/1 2.5: 3",
+		"|x",
+		"\tx",
+		"x PERF_RECORD_",
+		"v 1.2:",
+		"cpu 0.5:",
+		"5.5:",
+		"task 3.14: ",
+		"a 12 3.5: x",
+		"12",
+		"x 12.5: 7 y:",
+		"[000] 5",
+		"1/2",
+		"x 1/1 1.5: 7 y:",
+		"",
+		"a\nb",
+		"c\n\nd",
+		"\ta\nz",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		static const char form[] = "7/8       [001] 40113.616058:    2004008 cpu-clock: ";
+		static const char frame[] = "          401182 f+0x2 (/a)";
+		auto_str struct str stacks = { 0 }, lines = { 0 }, name = { 0 };
+		for (int nr = 0; nr < 2; nr++) {
+			str_addf(&stacks, "%s       %s\n\t%s\n\n", all[i], form, frame);
+			str_addf(&lines, "%16s       %s %s\n", all[i], form, frame);
+		}
+		const char *shown = all[i] + strspn(all[i], "\t");
+		size_t len = strlen(shown);
+		while (len && shown[len - 1] == ' ')
+			len--;
+		auto_free char *cut = *all[i] ? xstrndup(shown, len) : xstrdup(":8");
+		utf8_clean(&name, strchr(all[i], '\n') ? all[i] : cut, 256);
+		assert_thread(stacks.at, name.at, 8, "cpu-clock", 4008016);
+		assert_thread(lines.at, name.at, 8, "cpu-clock", 4008016);
+	}
+}
+
+/* Text that a tracepoint prints may look like a sample of another thread. */
+static void the_text_of_a_tracepoint_is_no_heading(void **state)
+{
+	static const char sample[] = "a       7/8       [001] 40113.616058:          1 syscalls:x: "
+				     "b       1/1       [001] 40113.616058:          9 cycles: \n"
+				     "\t          401182 f+0x2 (/a)\n\n";
+	auto_free char *text = xasprintf("%s%s", sample, sample);
+	auto_profile struct profile *p = read_text(text);
+
+	assert_int_equal(profile_total(p, 0), 2);
+	assert_string_equal(p->types.at[0].name, "syscalls:x");
+	assert_string_equal(p->labels.at[0].thread, "a");
+}
+
+/* A record's thread may be called like a sample, too. */
+static void records_of_perf_are_no_samples(void **state)
+{
+	auto_profile struct profile *p =
+		read_text("x 12.5: 7 y:       7/8       40113.616058: PERF_RECORD_COMM: #a:7/8\n"
+			  "#a       7/8       40113.616058:          5 cycles: \n\t          "
+			  "401182 f (/a)\n\n");
+
+	assert_int_equal(profile_total(p, 0), 5);
+	assert_int_equal(p->types.nr, 2);
+	assert_string_equal(p->labels.at[0].thread, "#a");
+}
+
+static void assert_note(const struct profile *p, const char *key, u64 value)
+{
+	const struct note *note = profile_find_note(p, key);
+
+	assert_non_null(note);
+	assert_int_equal(note->value, value);
+}
+
+static void names_of_files_with_line_ends_lose_no_sample(void **state)
+{
+	auto_profile struct profile *p =
+		read_text("a       7/8       40113.616058: PERF_RECORD_MMAP2 7/8: "
+			  "[0x400000(0x1000) @ 0 fe:00 1 "
+			  "0]: r-xp /x\nfile\n"
+			  "a       7/8       40113.616058:          5 cycles: \n"
+			  "\t          401182 f+0x2 (/x\nfile)\n\t          401183 g (/x\nfile)\n\n"
+			  "a       7/8       40113.616059:          6 cycles: \n"
+			  "\t          401182 f+0x2 (/x\n\nfile of a long name)\n"
+			  "\t          401183 g (/x\n\nfile of a long name)\n\n");
+
+	assert_int_equal(profile_total(p, 0), 11);
+	assert_int_equal(p->labels.nr, 1);
+	const struct frame *leaf = frames_get(p->frames, p->nodes.at[p->weights.at[0].node].frame);
+	assert_string_equal(leaf->name, "f");
+	assert_string_equal(leaf->module, "/x");
+	assert_note(p, "lines_left_out", 5);
+	assert_note(p, "stacks_left_out", 1);
+}
+
+static void stacks_without_a_readable_sample_are_counted(void **state)
+{
+	auto_profile struct profile *p =
+		read_text("a cpu-clock: \n\t          401182 f (/a)\n\n#a cpu-clock: \n"
+			  "\t          401182 f (/a)\n\t          401183 g (/a)\n\n|b cpu-clock: \n"
+			  "\t          401182 f (/a)\n");
+
+	assert_int_equal(profile_total(p, 0), 1);
+	assert_note(p, "stacks_left_out", 2);
+}
+
+static void assert_refused(const char *text, const char *sentence)
+{
+	auto_profile struct profile *p = profile_new();
+	struct str bytes = { 0 };
+	auto_str struct str why = { 0 };
+
+	str_add(&bytes, text);
+	assert_true(read_bytes(&bytes, p, &why) < 0);
+	assert_string_equal(why.at, sentence);
+}
+
+static void lines_of_unknown_kinds_are_refused(void **state)
+{
+	static const char record[] =
+		"a 7/8 40113.616058: PERF_RECORD_MMAP 7/8: [0x4(0x1) @ 0]: x /a";
+	auto_free char *statistics = xasprintf(
+		"%s\nCPU   THREAD             VAL\n -1    32035          841521\n", record);
+
+	assert_refused(
+		"a 1/1 1.0: cycles: \n\t7f f\n\nnonsense in a line\nb 1/1 1.0: cycles: \n\t7f f\n",
+		"line 4: neither a sample of perf script nor a frame");
+	assert_refused("a 1/1 1.0: cycles: \n\t7f f\n\nnonsense",
+		       "line 4: neither a sample of perf script nor a frame");
+	assert_refused(statistics, "line 2: neither a sample of perf script nor a frame");
+}
+
 /* Expects the names of all types, separated by blanks, and the sum of the first and the third. */
 static void assert_events(struct profile *p, const char *names, u64 first, u64 third)
 {
@@ -317,6 +475,43 @@ static void events_of_several_modifiers_are_not_added_up(void **state)
 	assert_events(r, "cycles cycles-samples", 12, 0);
 }
 
+/* perf prints a TID with "%7d " and a period with "%10lu ". */
+static void numbers_of_perf_script_are_known_by_their_width(void **state)
+{
+	static const struct {
+		const char *heading, *name, *event;
+		u32 tid;
+		u64 weight;
+	} all[] = {
+		{ "t: 1/2   16175    2004008 \n\t7f f (/a)\n\n", "t: 1/2", "events", 16175,
+		  4008016 },
+		{ "t: 1/2   16174/16175      2004008 \n\t7f f (/a)\n\n", "t: 1/2", "events", 16175,
+		  4008016 },
+		{ "t    2004008 \n\t7f f (/a)\n\n", "t", "events", 0, 4008016 },
+		{ "t    2004008 cpu-clock: \n\t7f f (/a)\n\n", "t", "cpu-clock", 0, 4008016 },
+		{ "t: 1/2   16175 cpu-clock: \n\t7f f (/a)\n\n", "t: 1/2", "cpu-clock", 16175, 2 },
+		{ "t 40113.616058:    2004008           401182 f (/a)\n", "t", "events", 0,
+		  4008016 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		auto_free char *text = xasprintf("%s%s", all[i].heading, all[i].heading);
+		assert_thread(text, all[i].name, all[i].tid, all[i].event, all[i].weight);
+	}
+}
+
+/* Without the address of a sample perf pads the name, and a blank ends the line. */
+static void lists_of_threads_are_no_text_of_stacks(void **state)
+{
+	static const char *const all[] = { "   16175 ", " 16174/16175   ", "   16175 cpu-clock: " };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		auto_free char *text =
+			xasprintf("%16s %s\n%16s %s\n", "t: 1/2", all[i], "t: 1/2", all[i]);
+		assert_thread(text, "t: 1/2", 16175, i == 2 ? "cpu-clock" : "samples", 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,7 +524,15 @@ int main(void)
 		cmocka_unit_test(perf_script_has_files_with_parentheses),
 		cmocka_unit_test(perf_script_is_recognised_by_its_header),
 		cmocka_unit_test(text_of_stacks_that_looks_like_perf_is_read_as_text),
+		cmocka_unit_test(a_thread_may_have_any_name_in_perf_script),
+		cmocka_unit_test(the_text_of_a_tracepoint_is_no_heading),
+		cmocka_unit_test(records_of_perf_are_no_samples),
+		cmocka_unit_test(names_of_files_with_line_ends_lose_no_sample),
+		cmocka_unit_test(stacks_without_a_readable_sample_are_counted),
+		cmocka_unit_test(lines_of_unknown_kinds_are_refused),
 		cmocka_unit_test(events_of_several_modifiers_are_not_added_up),
+		cmocka_unit_test(numbers_of_perf_script_are_known_by_their_width),
+		cmocka_unit_test(lists_of_threads_are_no_text_of_stacks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,8 @@
 #include "export/readers/perf_mappings.h"
 #include "profile/java_form.h"
 
-#define TYPES_MAX 128 /* 64 events: for each the periods and the number of samples */
+#define TYPES_MAX       128 /* 64 events: for each the periods and the number of samples */
+#define TOO_MANY_EVENTS "more than 64 events"
 
 struct perf {
 	struct line_reader lines;
@@ -31,7 +32,26 @@ struct perf {
 	struct stack_adder stacks;
 	struct perf_events events;
 	struct perf_mappings mappings;
+	struct str name_part; /* lines that may begin the name of the next sample */
+	u64 name_part_line;   /* the number of the first of them */
+	bool is_inside;       /* the last line may have a name that goes on in the next one */
+	bool has_records;     /* with times, as in what perf prints for perf.data */
+	bool is_headless;     /* the last lines were frames without a sample */
+	u64 nr_headless, nr_lines_left_out, first_left_out;
 };
+
+/* Whether the sample has a frame on its own line, as without -g. */
+static bool has_frame(const struct perf_heading *h)
+{
+	return h->rest && perf_is_address(h->rest, h->rest + strlen(h->rest));
+}
+
+/* Whether the line of the sample ends in the text of a tracepoint, or in a part of a file's name.
+ */
+static bool has_open_end(const struct perf_heading *h)
+{
+	return *h->rest && h->rest[strlen(h->rest) - 1] != ')';
+}
 
 /* Names of generated code come from a map of its process. */
 static bool is_map(const char *file)
@@ -98,6 +118,19 @@ static const char *start_of_group(const char *start, const char *close)
 	return nearest;
 }
 
+/* Cuts " (/FILE" off the end of a frame, where a line end in the name of the file cuts the line. */
+static char *take_cut_file(const char *start, const char **end)
+{
+	static const char mark[] = " (/";
+	const char *open = memmem(start, (size_t)(*end - start), mark, strlen(mark)),
+		   *file_end = *end;
+
+	if (!open)
+		return xstrdup("");
+	*end = open;
+	return xstrndup(open + 2, (size_t)(file_end - open - 2));
+}
+
 /*
  * Cuts " (FILE)" off the end of a frame. Returns the file, "" if there is none; the caller frees
  * it.
@@ -106,8 +139,10 @@ static char *take_file(const char *start, const char **end)
 {
 	const char *close = *end - 1;
 
-	if (*end <= start || *close != ')')
+	if (*end <= start)
 		return xstrdup("");
+	if (*close != ')')
+		return take_cut_file(start, end);
 	const char *open = start_of_group(start, close);
 	if (!open)
 		return xstrdup("");
@@ -255,7 +290,8 @@ static int end_sample(struct perf *x)
 		return 0;
 	if (!x->frames.nr)
 		take_frame(x, h->rest, strlen(h->rest));
-	utf8_clean(&comm, h->comm, 256);
+	auto_free char *name = *h->comm ? xstrdup(h->comm) : xasprintf(":%u", h->tid); /* as perf */
+	utf8_clean(&comm, name, 256);
 	utf8_clean(&event, h->event, 256);
 	vec_push(&x->stacks.frames, frames_intern(x->p->frames, FRAME_GROUP, comm.at, ""));
 	while (x->frames.nr)
@@ -265,107 +301,222 @@ static int end_sample(struct perf *x)
 	int err =
 		stack_find(&x->stacks, &node, &why) ?: add_weights(x, node, labels, event.at, &why);
 	if (!err && x->events.types.nr > TYPES_MAX)
-		err = line_reader_refuse(&x->lines, "more than 64 events", x->why);
+		err = line_reader_refuse(&x->lines, TOO_MANY_EVENTS, x->why);
 	if (err && why.at)
 		line_reader_refuse(&x->lines, why.at, x->why);
 	perf_heading_fini(&x->heading);
 	return err;
 }
 
-/* Options such as --show-mmap-events print other records between the samples. */
-static bool is_other_record(const char *line, size_t len)
+static int refuse_line(struct perf *x, u64 nr_line)
 {
-	return memmem(line, len, " PERF_RECORD_", strlen(" PERF_RECORD_"));
+	x->lines.nr = nr_line;
+	return line_reader_refuse(&x->lines, "neither a sample of perf script nor a frame", x->why);
+}
+
+/* Refuses or counts a line of an unknown kind. Such lines are parts of names with a line end. */
+static int leave_out(struct perf *x, u64 nr_line)
+{
+	if (!x->is_inside && !x->has_records)
+		return refuse_line(x, nr_line);
+	if (!x->nr_lines_left_out++)
+		x->first_left_out = nr_line;
+	return 0;
+}
+
+/* Gives up the part of a name that was kept. It may be a source line if it begins with a blank. */
+static int drop_name_part(struct perf *x)
+{
+	bool is_known = !x->name_part.len || text_is_space(*x->name_part.at);
+
+	str_clear(&x->name_part);
+	return is_known ? 0 : leave_out(x, x->name_part_line);
+}
+
+/* Keeps a line that may be the start of a name: a process may choose one with line ends. */
+static int keep_name_part(struct perf *x, const char *line, size_t len)
+{
+	if (x->name_part.len + len >= PERF_NAME_WIDTH) {
+		int err = drop_name_part(x);
+		if (err)
+			return err;
+	}
+	if (len >= PERF_NAME_WIDTH)
+		return text_is_space(*line) ? 0 : leave_out(x, x->lines.nr);
+	if (!x->name_part.len)
+		x->name_part_line = x->lines.nr;
+	str_add_bytes(&x->name_part, line, len);
+	str_add_char(&x->name_part, '\n');
+	return 0;
+}
+
+/*
+ * Puts the lines before a sample into its name if the whole has the length of a name. Lines that
+ * begin with blanks must be padded with it, because source lines begin so, too.
+ */
+static int join_name(struct perf *x, struct perf_heading *h)
+{
+	size_t len = x->name_part.len + h->name_end;
+
+	if (!x->name_part.len)
+		return 0;
+	if (len > PERF_NAME_WIDTH || (*x->name_part.at == ' ' && len != PERF_NAME_WIDTH))
+		return drop_name_part(x);
+	char *name =
+		xasprintf("%s%s", x->name_part.at + strspn(x->name_part.at, " "), h->comm ?: "");
+	free(h->comm);
+	h->comm = name;
+	str_clear(&x->name_part);
+	return 0;
+}
+
+static int take_heading(struct perf *x, const char *line, size_t len, struct perf_heading *h)
+{
+	int err = join_name(x, h);
+
+	if (!err && h->is_record) {
+		perf_mappings_add(&x->mappings, line, len);
+		x->has_records |= h->has_time;
+		x->is_inside = true;
+	} else if (!err) {
+		err = end_sample(x);
+		x->heading = *h;
+		*h = (struct perf_heading){ 0 };
+		x->is_inside = has_open_end(&x->heading);
+	}
+	x->is_headless = false;
+	perf_heading_fini(h);
+	return err;
+}
+
+/* Takes a line that begins with a blank. `is_perfs`: it is a frame in perf's columns. */
+static int take_indented(struct perf *x, const char *line, size_t len, bool is_perfs)
+{
+	if (!is_perfs && (!x->heading.comm || has_frame(&x->heading)) && len < PERF_NAME_WIDTH)
+		return keep_name_part(x, line, len);
+	int err = drop_name_part(x);
+	if (x->heading.comm) {
+		x->is_inside = true;
+		if (x->frames.nr <= UINT16_MAX && (is_perfs || !has_frame(&x->heading)))
+			take_frame(x, line, len);
+	} else if (is_perfs && !x->is_headless) {
+		x->is_headless = true;
+		x->nr_headless++;
+	}
+	return err;
 }
 
 static int take_line(struct perf *x, const char *line, size_t len)
 {
-	struct perf_heading h = { 0 };
+	struct perf_heading h;
 
 	while (len && text_is_space(line[len - 1]))
 		len--;
-	if (!len)
-		return end_sample(x);
-	if (is_other_record(line, len)) {
-		perf_mappings_add(&x->mappings, line, len);
-		return 0;
+	if (!len) {
+		x->is_inside = x->is_headless = false;
+		int err = end_sample(x);
+		return err || !x->name_part.len ? err : keep_name_part(x, line, 0);
 	}
+	if (perf_is_frame(line, len))
+		return take_indented(x, line, len, true);
+	if (perf_take_heading(line, len, &h))
+		return take_heading(x, line, len, &h);
 	if (*line == '#' || *line == '|') /* |: -F +srccode */
 		return 0;
-	if (perf_take_heading(line, len, &h)) {
-		int err = end_sample(x);
-		x->heading = h;
-		return err;
-	}
-	if (!text_is_space(*line))
-		return line_reader_refuse(&x->lines, "neither a sample of perf script nor a frame",
-					  x->why);
-	if (x->heading.comm && x->frames.nr <= UINT16_MAX)
-		take_frame(x, line, len);
-	return 0;
+	if (text_is_space(*line))
+		return take_indented(x, line, len, false);
+	return x->is_inside ? leave_out(x, x->lines.nr) : keep_name_part(x, line, len);
+}
+
+static bool begins_with_hex(const char *at, const char *end)
+{
+	const char *word;
+	size_t len = text_next_word(&at, end, &word);
+
+	return text_is_made_of(word, len, "0123456789abcdef");
 }
 
 /* Whether the line is a frame below a sample: "\t 7f6d1cedd99a ..". */
 static bool is_frame(const char *at, const char *end)
 {
-	const char *line_end = memchr(at, '\n', (size_t)(end - at)) ?: end, *word;
+	const char *line_end = memchr(at, '\n', (size_t)(end - at)) ?: end;
 
-	if (at == line_end || !text_is_space(*at))
-		return false;
-	size_t len = text_next_word(&at, line_end, &word);
-	for (size_t i = 0; i < len; i++)
-		if (!memchr("0123456789abcdef", word[i], 16))
-			return false;
-	return len > 0;
+	return at < line_end && text_is_space(*at) && begins_with_hex(at, line_end);
 }
 
 /*
- * Decides by the line of the first sample. Without a time a frame must follow, because text of
- * stacks may look the same. With --header more text precedes the sample than fits into the head.
+ * Whether the line, which is followed by `next`, is surely perf's. Without a time it must have a
+ * frame or the padding of perf, because text of stacks may look the same.
+ */
+static bool is_surely_perf(const char *line, const char *line_end, const char *next,
+			   const char *end, const struct perf_heading *h)
+{
+	if (h->has_time || h->is_record)
+		return h->has_time;
+	return has_frame(h) || is_frame(next, end) ||
+	       (perf_is_padded(line, h) && line_end[-1] == ' ');
+}
+
+/*
+ * Decides by the line of the first sample. With --header more text precedes the sample than fits
+ * into the head.
  */
 bool perf_is(const u8 *head, size_t len)
 {
 	static const char header[] = "# ========\n";
 	const char *at = (const char *)head, *end = at + len;
 	bool has_header = len >= sizeof(header) - 1 && !memcmp(at, header, sizeof(header) - 1);
+	size_t name_part = 0; /* length of the lines that may begin a name with line ends */
 
 	while (at < end) {
-		const char *line_end = memchr(at, '\n', (size_t)(end - at)) ?: end, *word;
-		const char *next = line_end < end ? line_end + 1 : end, *first = at;
-		struct perf_heading h = { 0 };
+		const char *line_end = memchr(at, '\n', (size_t)(end - at)) ?: end;
+		const char *next = line_end < end ? line_end + 1 : end;
+		size_t line_len = (size_t)(line_end - at);
+		struct perf_heading h;
 		if (line_end == end && has_header) /* the head cuts it off */
 			break;
-		if (is_other_record(at, (size_t)(line_end - at))) {
-			at = next;
-			has_header = true; /* it may fill the head */
-			continue;
-		}
-		if (perf_take_heading(at, (size_t)(line_end - at), &h)) {
-			bool has_frame = perf_is_address(h.rest, h.rest + strlen(h.rest));
+		if (!perf_is_frame(at, line_len) && perf_take_heading(at, line_len, &h)) {
+			bool is_sure = is_surely_perf(at, line_end, next, end, &h);
+			bool is_name = name_part + h.name_end <= PERF_NAME_WIDTH;
+			bool is_record = h.is_record;
 			perf_heading_fini(&h);
-			size_t word_len;
-			while ((word_len = text_next_word(&first, line_end, &word)))
-				if (perf_is_time(word, word_len))
-					return true;
-			return has_frame || is_frame(next, end);
+			if (is_sure || !is_record)
+				return is_sure && (!name_part || is_name);
+			has_header = true; /* it may fill the head */
+		} else if (*at != '#' && (line_len || name_part)) {
+			name_part += line_len + 1;
+			if (name_part > PERF_NAME_WIDTH)
+				return false;
 		}
-		if (*at != '#' && line_end != at)
-			return false;
 		at = next;
 	}
 	return has_header;
 }
 
-/* Ends the last sample and names the types. */
+/* Names the types, and counts what was left out. */
 static int settle(struct perf *x)
 {
 	auto_str struct str why = { 0 };
-	int err = end_sample(x);
+	int err = end_sample(x) ?: drop_name_part(x);
 
 	if (err)
 		return err;
+	if (x->nr_lines_left_out && !x->events.types.nr) /* of perf stat, for instance */
+		return refuse_line(x, x->first_left_out);
 	err = perf_events_settle(&x->events, &x->stacks, &why);
-	return err ? line_reader_refuse(&x->lines, why.at, x->why) : 0;
+	if (err)
+		return line_reader_refuse(&x->lines, why.at, x->why);
+	if (x->p->types.nr > TYPES_MAX)
+		return line_reader_refuse(&x->lines, TOO_MANY_EVENTS, x->why);
+	if (x->nr_lines_left_out)
+		profile_note(x->p, "lines_left_out",
+			     "lines of perf script left out, neither a sample nor a frame",
+			     x->nr_lines_left_out);
+	if (x->nr_headless)
+		profile_note(x->p, "stacks_left_out",
+			     "stacks left out, without a readable line of their sample",
+			     x->nr_headless);
+	return 0;
 }
 
 int perf_read(struct input *in, struct profile *p, struct str *why)
@@ -387,6 +538,7 @@ int perf_read(struct input *in, struct profile *p, struct str *why)
 	line_reader_fini(&x.lines);
 	stack_adder_fini(&x.stacks);
 	perf_events_fini(&x.events);
+	str_fini(&x.name_part);
 	perf_mappings_fini(&x.mappings);
 	vec_fini(&x.frames);
 	return err;
