@@ -375,6 +375,26 @@ static void records_of_perf_are_no_samples(void **state)
 	assert_string_equal(p->labels.at[0].thread, "#a");
 }
 
+/* What a name could be without perf's other fields; records have shown that lines have a time. */
+static void a_part_of_a_name_is_no_sample(void **state)
+{
+	static const char *const all[] = { "x 1/1 1.5: 7\nz", "x 1/1 1.5: y:\n", "q 12\nr" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		auto_free char *text =
+			xasprintf("a       7/8       40113.616058: PERF_RECORD_COMM: a:7/8\n\n"
+				  "%s       7/8       40113.616058:          5 cycles: \n"
+				  "\t          401182 f (/a)\n\n",
+				  all[i]);
+		auto_str struct str name = { 0 };
+		auto_profile struct profile *p = read_text(text);
+		utf8_clean(&name, all[i], 256);
+		assert_int_equal(profile_total(p, 0), 5);
+		assert_int_equal(p->types.nr, 2);
+		assert_string_equal(p->labels.at[0].thread, name.at);
+	}
+}
+
 static void assert_note(const struct profile *p, const char *key, u64 value)
 {
 	const struct note *note = profile_find_note(p, key);
@@ -527,6 +547,7 @@ int main(void)
 		cmocka_unit_test(a_thread_may_have_any_name_in_perf_script),
 		cmocka_unit_test(the_text_of_a_tracepoint_is_no_heading),
 		cmocka_unit_test(records_of_perf_are_no_samples),
+		cmocka_unit_test(a_part_of_a_name_is_no_sample),
 		cmocka_unit_test(names_of_files_with_line_ends_lose_no_sample),
 		cmocka_unit_test(stacks_without_a_readable_sample_are_counted),
 		cmocka_unit_test(lines_of_unknown_kinds_are_refused),

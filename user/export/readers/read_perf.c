@@ -419,7 +419,9 @@ static int take_line(struct perf *x, const char *line, size_t len)
 	}
 	if (perf_is_frame(line, len))
 		return take_indented(x, line, len, true);
-	if (perf_take_heading(line, len, &h))
+	/* With the time a sample takes more than a name: this is a name with a line end. */
+	bool is_name = x->has_records && len < PERF_NAME_WIDTH;
+	if (!is_name && perf_take_heading(line, len, &h))
 		return take_heading(x, line, len, &h);
 	if (*line == '#' || *line == '|') /* |: -F +srccode */
 		return 0;
