@@ -7,6 +7,7 @@
 
 #include "export/export.h"
 #include "export/read.h"
+#include "profile_text.h"
 
 struct reading {
 	struct profile *p;
@@ -30,29 +31,7 @@ static void done(struct reading *r)
 	str_fini(&r->why);
 }
 
-static char *written(const struct profile *p)
-{
-	char *text;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	assert_int_equal(collapsed_write(p, f), 0);
-	fclose(f);
-	return text;
-}
-
-static void assert_reads(const char *text, const char *wanted)
-{
-	struct reading r = read_bytes(text, strlen(text));
-
-	assert_int_equal(r.err, 0);
-	char *got = written(r.p);
-	assert_string_equal(got, wanted);
-	free(got);
-	done(&r);
-}
-
-static void assert_refused(const char *text, const char *why)
+static void assert_refused_with(const char *text, const char *why)
 {
 	struct reading r = read_bytes(text, strlen(text));
 
@@ -167,18 +146,20 @@ static void suffixes_and_java_names_give_the_kind(void **state)
 
 static void a_bad_line_is_named_with_its_number(void **state)
 {
-	assert_refused("a 1x\n", "line 1: no count; a line is \"root;...;leaf COUNT\"");
-	assert_refused("a 1\n\nb;c x3\nd\n", "line 3: no count; a line is \"root;...;leaf COUNT\"");
-	assert_refused("a -3\n", "line 1: the count is negative");
-	assert_refused("a 9007199254740992\n", "line 1: the count is larger than 2^53 - 1");
-	assert_refused("a 99999999999999999999999\n", "line 1: the count is larger than 2^53 - 1");
-	assert_refused("a 9007199254740991\nb 1\n",
-		       "line 2: the counts add up to more than 2^53 - 1");
-	assert_refused("a 9007199254741.5\n", "line 1: the count is larger than 2^53 - 1");
-	assert_refused("a 9007199254741\nb 1.5\n",
-		       "line 2: the counts add up to more than 2^53 - 1");
-	assert_refused(" 7\n", "line 1: there is no stack before the count");
-	assert_refused("7\n", "line 1: no count; a line is \"root;...;leaf COUNT\"");
+	assert_refused_with("a 1x\n", "line 1: no count; a line is \"root;...;leaf COUNT\"");
+	assert_refused_with("a 1\n\nb;c x3\nd\n",
+			    "line 3: no count; a line is \"root;...;leaf COUNT\"");
+	assert_refused_with("a -3\n", "line 1: the count is negative");
+	assert_refused_with("a 9007199254740992\n", "line 1: the count is larger than 2^53 - 1");
+	assert_refused_with("a 99999999999999999999999\n",
+			    "line 1: the count is larger than 2^53 - 1");
+	assert_refused_with("a 9007199254740991\nb 1\n",
+			    "line 2: the counts add up to more than 2^53 - 1");
+	assert_refused_with("a 9007199254741.5\n", "line 1: the count is larger than 2^53 - 1");
+	assert_refused_with("a 9007199254741\nb 1.5\n",
+			    "line 2: the counts add up to more than 2^53 - 1");
+	assert_refused_with(" 7\n", "line 1: there is no stack before the count");
+	assert_refused_with("7\n", "line 1: no count; a line is \"root;...;leaf COUNT\"");
 }
 
 static void assert_reads_with_note(const char *text, const char *wanted, const char *note)
@@ -186,7 +167,7 @@ static void assert_reads_with_note(const char *text, const char *wanted, const c
 	struct reading r = read_bytes(text, strlen(text));
 
 	assert_int_equal(r.err, 0);
-	char *got = written(r.p);
+	char *got = collapsed(r.p);
 	assert_string_equal(got, wanted);
 	assert_string_equal(r.why.at ?: "", note);
 	free(got);
@@ -293,7 +274,7 @@ static void pprof_that_looks_like_text_is_pprof(void **state)
 	struct reading r = read_bytes(pprof, sizeof(pprof) - 1);
 
 	assert_int_equal(r.err, 0);
-	char *got = written(r.p);
+	char *got = collapsed(r.p);
 	assert_string_equal(got, "a 3 5\n");
 	free(got);
 	done(&r);
@@ -315,7 +296,7 @@ static void a_stack_may_have_65535_frames_and_no_more(void **state)
 	for (int i = 0; i < 65535; i++)
 		str_add(&line, "f;");
 	str_add(&line, "f 1\n");
-	assert_refused(line.at, "line 1: deeper than 65,535 frames");
+	assert_refused_with(line.at, "line 1: deeper than 65,535 frames");
 	str_fini(&line);
 }
 
@@ -351,9 +332,9 @@ static void a_large_file_is_read_exactly(void **state)
 	assert_int_equal(r.err, 0);
 	assert_int_equal(profile_total(r.p, 0), sum);
 
-	char *once = written(r.p);
+	char *once = collapsed(r.p);
 	struct reading again = read_bytes(once, strlen(once));
-	char *twice = written(again.p);
+	char *twice = collapsed(again.p);
 	assert_string_equal(once, twice);
 	free(once);
 	free(twice);

@@ -16,8 +16,9 @@
 #include "export/format/gzip.h"
 #include "export/format/varint.h"
 #include "export/read.h"
+#include "profile_text.h"
 
-static struct profile *read_text(const char *text)
+static struct profile *profile_of(const char *text)
 {
 	struct profile *p = profile_new();
 	struct str why = { 0 };
@@ -48,17 +49,6 @@ static void assert_same_bytes(struct str *a, struct str *b)
 	str_fini(b);
 }
 
-static char *collapsed_of(const struct profile *p)
-{
-	char *text;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	assert_int_equal(collapsed_write(p, f), 0);
-	fclose(f);
-	return text;
-}
-
 /* The test vector of docs/profile-format.md. */
 static void p6_the_documented_stacks_give_the_documented_body(void **state)
 {
@@ -70,11 +60,11 @@ static void p6_the_documented_stacks_give_the_documented_body(void **state)
 		0, 0, 3,   0,   0,   0,    0,   0, 0, 0,   0,   0,   1,   5,   3,   0,
 		1, 4, 2,   0,   0,   0xc8, 1,   0, 0, 3,   2,   1,   0,   4,
 	};
-	struct profile *p = read_text("main;a_[j];b_[j] 3\n"
-				      "main;a_[j];b_[j];memcpy 2\n"
-				      "main;c_[0] 1\n"
-				      "main;c_[0];a_[j];b_[j] 4\n"
-				      "swapper_[k] 200\n");
+	struct profile *p = profile_of("main;a_[j];b_[j] 3\n"
+				       "main;a_[j];b_[j];memcpy 2\n"
+				       "main;c_[0] 1\n"
+				       "main;c_[0];a_[j];b_[j] 4\n"
+				       "swapper_[k] 200\n");
 	struct str body = body_of(p);
 
 	assert_int_equal(body.len, 136);
@@ -90,9 +80,9 @@ static void p6_the_documented_stacks_give_the_documented_body(void **state)
 static void the_order_of_stacks_does_not_change_a_byte(void **state)
 {
 	struct profile *a =
-		read_text("m;a_[j];x 1\nm;b_[1];x 1\nm;a_[1];y 7\nk_[k] 5\nm;a_[i] 2\n");
+		profile_of("m;a_[j];x 1\nm;b_[1];x 1\nm;a_[1];y 7\nk_[k] 5\nm;a_[i] 2\n");
 	struct profile *b =
-		read_text("k_[k] 5\nm;a_[i] 2\nm;a_[1];y 7\nm;b_[1];x 1\nm;a_[j];x 1\n");
+		profile_of("k_[k] 5\nm;a_[i] 2\nm;a_[1];y 7\nm;b_[1];x 1\nm;a_[j];x 1\n");
 	struct str body_a = body_of(a), body_b = body_of(b);
 
 	assert_same_bytes(&body_a, &body_b);
@@ -172,7 +162,7 @@ static void random_profiles_are_encoded_alike_in_any_order(void **state)
 
 static void a_decoded_body_is_encoded_to_the_same_bytes(void **state)
 {
-	struct profile *a = read_text("m;a_[j];x 1\nm;b_[1];x 1\nm;a_[j];y 7\nk_[k] 5\nm 2\n");
+	struct profile *a = profile_of("m;a_[j];x 1\nm;b_[1];x 1\nm;a_[j];y 7\nk_[k] 5\nm 2\n");
 	struct profile *b = profile_new();
 	struct str why = { 0 };
 
@@ -244,12 +234,12 @@ static u64 weight_of(const struct profile *p, enum frame_kind kind)
 
 static void the_parts_of_a_node_in_several_tiers_are_restored(void **state)
 {
-	struct profile *p = read_text("m;a_[0] 2\nm;a_[j];x 3\nm;a_[1];x 4\nm;a_[i] 4\n");
+	struct profile *p = profile_of("m;a_[0] 2\nm;a_[j];x 3\nm;a_[1];x 4\nm;a_[i] 4\n");
 	struct profile *back = profile_new();
 	struct str body = body_of(p), why = { 0 };
 
 	assert_int_equal(body_decode((u8 *)body.at, body.len, back, &why), 0);
-	char *text = collapsed_of(back);
+	char *text = collapsed(back);
 	assert_string_equal(text, "m;a 6\nm;a;x 7\n");
 	assert_int_equal(weight_of(back, FRAME_INTERPRETED), 2);
 	assert_int_equal(weight_of(back, FRAME_C1), 4);
@@ -267,7 +257,7 @@ static void the_parts_of_a_node_in_several_tiers_are_restored(void **state)
 
 static void weights_above_2_to_the_53_are_refused(void **state)
 {
-	struct profile *p = read_text("a 9007199254740991\n");
+	struct profile *p = profile_of("a 9007199254740991\n");
 	struct str body = body_of(p);
 	u32 nr_nodes;
 
@@ -325,7 +315,7 @@ static void a_damaged_container_says_what_is_wrong(void **state)
 		{ 40, 1, "damaged data: its checksum" },
 		{ 36 + 20, 0x80, "damaged data" },
 	};
-	struct profile *p = read_text("a;b 3\nc 4\n");
+	struct profile *p = profile_of("a;b 3\nc 4\n");
 	struct str body = body_of(p), packed = { 0 };
 
 	assert_int_equal(envelope_pack(&body, 4, &packed), 0);
@@ -354,7 +344,7 @@ static void a_damaged_container_says_what_is_wrong(void **state)
 /* Every truncation and every changed byte of a body either fails with a sentence or decodes. */
 static void a_damaged_body_never_crashes_the_decoder(void **state)
 {
-	struct profile *p = read_text("m;a_[j];x 1\nm;b_[1];x 1\nm;a_[1];y 7\nk_[k] 5\n");
+	struct profile *p = profile_of("m;a_[j];x 1\nm;b_[1];x 1\nm;a_[1];y 7\nk_[k] 5\n");
 	profile_add(
 		p, 1,
 		profile_intern_labels(
@@ -497,8 +487,8 @@ static void text_of_every_length_is_read_back(void **state)
 
 static void a_page_is_read_back_and_holds_no_markup_from_names(void **state)
 {
-	struct profile *p = read_text("main;a\"b_[j];c\\d_[j] 5\n"
-				      "main;</script><b id=pwn>x_[j] 7\n");
+	struct profile *p = profile_of("main;a\"b_[j];c\\d_[j] 5\n"
+				       "main;</script><b id=pwn>x_[j] 7\n");
 	struct profile *back = profile_new();
 	struct str why = { 0 };
 	char *page, *text;
@@ -514,7 +504,7 @@ static void a_page_is_read_back_and_holds_no_markup_from_names(void **state)
 	f = fmemopen(page, len, "r");
 	assert_int_equal(profile_read(f, back, &why), 0);
 	fclose(f);
-	text = collapsed_of(back);
+	text = collapsed(back);
 	assert_string_equal(text, "main;</script><b id=pwn>x 7\nmain;a\"b;c\\d 5\n");
 	assert_string_equal(back->title, p->title);
 	free(text);

@@ -130,8 +130,7 @@ static bool take_comm(const char *line, const char *end, struct perf_heading *h)
 	return line < end;
 }
 
-/* Reads the words before the time: comm, which may be empty, ids, and optionally flags and a CPU.
- */
+/* Reads what precedes the time: comm, which may be empty, ids, and maybe flags and a CPU. */
 static bool take_who(const char *line, const char *end, struct perf_heading *h)
 {
 	const char *word;

@@ -46,8 +46,7 @@ static bool has_frame(const struct perf_heading *h)
 	return h->rest && perf_is_address(h->rest, h->rest + strlen(h->rest));
 }
 
-/* Whether the line of the sample ends in the text of a tracepoint, or in a part of a file's name.
- */
+/* Whether the sample's line ends in the text of a tracepoint, or within the name of a file. */
 static bool has_open_end(const struct perf_heading *h)
 {
 	return *h->rest && h->rest[strlen(h->rest) - 1] != ')';
