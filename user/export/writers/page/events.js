@@ -127,7 +127,7 @@ Object.assign(App.prototype, {
 	// When the part that had the focus has gone, the picture gets it.
 	keepFocus() {
 		const { activeElement, body } = document;
-		if (this.hasFocus && (activeElement === body || !activeElement.getClientRects().length))
+		if (this.hasFocus && document.hasFocus() && (activeElement === body || !activeElement.getClientRects().length))
 			this.focusView();
 		this.hasFocus = document.activeElement !== body;
 	},
