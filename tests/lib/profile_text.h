@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles read from texts, and what is in them. */
+/* Reads text as a profile, and compares its stacks in collapsed form. */
 #pragma once
 
 #include "test.h"

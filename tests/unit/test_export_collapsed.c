@@ -238,7 +238,7 @@ static void a_binary_file_is_refused(void **state)
 	done(&r);
 }
 
-/* 'r' and 'j' are tags of pprof, 'a' is none. */
+/* A pprof file may begin with the bytes 'r' and 'j', but not with 'a'. */
 static void a_control_byte_in_a_name_is_no_sign_of_pprof(void **state)
 {
 	auto_str struct str text = { 0 }, wanted = { 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sysflame command: finds the subcommand and runs it. */
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
@@ -42,15 +43,18 @@ static void usage(void)
 }
 
 /*
- * What is opened next must not take the number of a standard stream that the caller has closed: a
- * socket would get our text. /dev/null is opened the wrong way round, so that using it fails.
+ * Opens /dev/null in place of each standard stream that the caller has closed. Otherwise a socket
+ * would get its number, and our text. The mode is the opposite one, so reading and writing fail.
  */
-static bool hold_standard_streams(void)
+static bool replace_closed_streams(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
+			log_error("/dev/null, in place of a closed standard stream: %s",
+				  strerror(errno));
 			return false;
+		}
 	return true;
 }
 
@@ -63,7 +67,7 @@ int main(int argc, char **argv)
 	/* A closed pipe (cmd/output.h) and a file above the limit are write errors, not signals. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	if (!hold_standard_streams())
+	if (!replace_closed_streams())
 		return EXIT_FAILED;
 
 	for (const struct cmd *c = cmds; c < cmds + ARRAY_SIZE(cmds); c++)

@@ -138,10 +138,7 @@ static int change(const struct record *r, struct profile *p)
 {
 	profile_name_frames(p, r->o.raw_names ? NAMES_RAW : NAMES_SHOWN);
 	stack_options_filter(&r->o.stacks, p);
-	bool had_weights = p->weights.nr > 0;
 	int err = transforming_apply(&r->o.transforms, r->o.format, p);
-	if (!err && had_weights && !p->weights.nr)
-		log_warn("--transform leaves out every stack; the profile is empty");
 	if (!err)
 		stack_options_turn(&r->o.stacks, r->o.format, p);
 	return err;

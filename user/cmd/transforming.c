@@ -29,8 +29,11 @@ int transforming_apply(const struct transforms *list, const struct format *f, st
 		view_set_transforms(p, list);
 		return 0;
 	}
+	bool had_weights = p->weights.nr > 0;
 	int err = transforms_apply(list, p, TRANSFORMS_MOST_NS, &why);
 	if (err)
 		log_error("--transform %s", why.at);
+	else if (had_weights && !p->weights.nr)
+		log_warn("--transform leaves out every stack; the profile is empty");
 	return err;
 }

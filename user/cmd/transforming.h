@@ -23,6 +23,6 @@ int transforming_parse(const struct opt_list *words, struct transforms *out);
 /*
  * Applies the transforms before the profile is written as `f`, or printed if `f` is NULL. A page
  * gets the list instead and applies it itself, so the reader can change it. Logs the transform
- * that failed and returns a negative errno.
+ * that failed and returns a negative errno. Warns if no stack is left.
  */
 int transforming_apply(const struct transforms *list, const struct format *f, struct profile *p);

@@ -109,8 +109,7 @@ static int by_weight(const void *a, const void *b)
 	return x->frame < y->frame ? -1 : x->frame > y->frame;
 }
 
-/* The frames with a line, those that most weight passes through first. Counts those it leaves out.
- */
+/* The frames with a line, the heaviest first. Counts those whose file is not looked for. */
 static struct wanted *heaviest(const struct profile *p, size_t *nr, size_t *nr_refused)
 {
 	u32 nr_frames = frames_nr(p->frames);

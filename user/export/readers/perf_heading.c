@@ -115,7 +115,7 @@ static bool is_cpu_or_misc(const char *word, size_t len)
 	       (len <= 3 && text_is_made_of(word, len, "KUHGgMEFS"));
 }
 
-/* Takes the words of [line, end) as the name of the thread. Returns false if there are none. */
+/* Sets h->comm to the words of [line, end). Returns false if there are no words. */
 static bool take_comm(const char *line, const char *end, struct perf_heading *h)
 {
 	const char *start = line;

@@ -14,7 +14,7 @@
 #include "export/interchange/external.h"
 #include "export/readers/json_tables.h"
 
-/* What was sampled in a node itself. */
+/* The samples in which a node was the leaf, and their time. */
 struct self {
 	u64 nr, ns;
 };

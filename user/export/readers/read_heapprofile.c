@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads .heapprofile files, which Chrome's developer tools ("Allocation sampling") and
- * `node --heap-prof` write: a tree of nodes with the bytes that each allocated itself. V8 drops
- * objects that were collected, unless told otherwise: the bytes are those of live objects. Source:
- * HeapProfiler.SamplingHeapProfile of the Chrome DevTools Protocol.
+ * `node --heap-prof` write: a tree of nodes with the bytes that each allocated itself. V8 leaves
+ * out objects that its collector has freed, unless the recording asked for them, so the bytes are
+ * those of live objects. Source: HeapProfiler.SamplingHeapProfile of the Chrome DevTools Protocol.
  * Part of export/readers/json_tables.h.
  */
 #include <errno.h>

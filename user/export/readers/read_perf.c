@@ -494,7 +494,7 @@ bool perf_is(const u8 *head, size_t len)
 	return has_header;
 }
 
-/* Names the types, and counts what was left out. */
+/* Names the types of the file. Adds notes about lines and stacks that were left out. */
 static int settle(struct perf *x)
 {
 	auto_str struct str why = { 0 };

@@ -38,7 +38,7 @@ struct agents *agents_new(const char *path, enum agent_mode mode)
 	a->mode = mode;
 	a->began_ns = time_mono_ns();
 	a->path = agent_file_find(path) ?: xstrdup("");
-	a->missing = agent_file_missing(path);
+	a->why_not_found = agent_file_missing(path);
 	return a;
 }
 
@@ -70,7 +70,7 @@ static void add_entry(struct agents *a, struct process_id id, u64 program_ns)
 	}
 	e->next_ns = time_mono_ns() + (age < YOUNG_NS && !a->is_eager ? YOUNG_NS - age : 0);
 	if (!*a->path)
-		entry_refuse(e, a->missing);
+		entry_refuse(e, a->why_not_found);
 	else
 		entry_recall(a, e);
 }

@@ -67,8 +67,8 @@ struct agents {
 	enum delivery_way way;
 	bool is_eager;
 	bool is_urgent;
-	char *path;                /* "" if there is none */
-	const char *missing;       /* why there is none */
+	char *path;                /* of the agent's file; "" if it was not found */
+	const char *why_not_found; /* the sentence for JVMs that are refused then */
 	struct jvm_registry *jvms; /* owned by the caller; NULL: not used */
 	struct workers *workers;   /* the same */
 	VEC(struct agents_entry) entries;

@@ -60,8 +60,8 @@ function drawing(app) {
 		const name = box.fog ? plural(box.fog.nodes, 'thin frame') : nameText(view, box.node), weight = box.fog ? box.fog.weight : view.totalOf(box.node);
 		const { text, badge, at } = box.fog || w < 20 ? { text: '' } : layout.hasPath && box.row === 0 ? { text: painter.pathText(box.node, box.more) }
 			: box.node === view.root && view.nameOf(box.node) < 0 ? { text: 'all' } : painter.labelOf(box, w - 2 * PAD);
-		const place = `x="${x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${ROW - 1}" rx="2"`;
-		parts.push(`<g><title>${escape(name)}, ${escape(amount(weight, view.unit))}, ${percent(weight, app.tree.total[0])}</title><rect ${place} fill="${box.fog ? painter.fog : painter.fillOf(view, box)}" opacity="${painter.strength(box, painter.isHit(box))}"${painter.isHit(box) ? ` stroke="${painter.hl}" stroke-width="2"` : ''}/>`,
+		const isHit = painter.isHit(box), place = `x="${x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${ROW - 1}" rx="2"`;
+		parts.push(`<g><title>${escape(name)}, ${escape(amount(weight, view.unit))}, ${percent(weight, app.tree.total[0])}</title><rect ${place} fill="${box.fog ? painter.fog : painter.fillOf(view, box)}" opacity="${painter.strength(box, isHit)}"${isHit ? ` stroke="${painter.hl}" stroke-width="2"` : ''}/>`,
 			HAS_DIFF && mark && !box.fog ? mark(place, view.diff.isGone(box.node), view.diff.isNew(box.node)) : '',
 			text ? write(x + PAD, y + 14, text) : '', badge ? write(x + PAD + at, y + 14, badge) : '', '</g>\n');
 	}

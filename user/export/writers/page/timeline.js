@@ -62,7 +62,7 @@ class Timeline {
 	// Weighs the time ranges, for the picked processes, threads, ..
 	update() {
 		const { app } = this, { profile, state } = app, dim = Timeline.dimOf(profile, state.type);
-		const isShown = Boolean(dim) && (!app.isTimeHidden || Boolean(app.state.time));
+		const isShown = Boolean(dim) && (!app.isTimeHidden || Boolean(state.time));
 		$('timeline').hidden = !isShown;
 		if (!isShown)
 			return;
