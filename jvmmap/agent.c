@@ -350,11 +350,16 @@ static void lock_changes(void)
 		;
 }
 
-/* Collects the wanted methods, for methods_apply. Called with the lock of the changes. */
+/*
+ * Collects the wanted methods, for methods_apply. Called with the lock of the changes. Also closes
+ * the sessions of readers that have gone: the watch, which ends once their classes are changed
+ * back, would not see them again.
+ */
 static int collect_methods(void)
 {
 	sessions_lock();
 	int has_work = methods_settle(sessions_all(), SESSIONS_MAX, sys_mono_ns());
+	sessions_close_abandoned();
 	sessions_unlock();
 	return has_work;
 }
@@ -366,11 +371,6 @@ static int collect_methods(void)
  */
 static int watch(JavaVM *vm)
 {
-	struct session *all[SESSIONS_MAX];
-	uint64_t time_ns;
-
-	if (sessions_begin(all, &time_ns))
-		sessions_end();
 	lock_changes();
 	collect_methods();
 	int is_due = !methods_are_current() && --changes.left <= 0;

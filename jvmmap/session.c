@@ -82,10 +82,11 @@ static int has_lock(const struct session *s)
 /* Whether the kernel has released the reader's lock, whoever ended the reader and how. */
 static int has_died(struct session *s, uint64_t now_ns)
 {
-	if (!has_lock(s) || now_ns - s->looked_ns < LOOK_NS)
-		return 0;
-	s->looked_ns = now_ns;
-	return !sys_is_locked(s->fd);
+	if (!s->is_dead && has_lock(s) && now_ns - s->looked_ns >= LOOK_NS) {
+		s->looked_ns = now_ns;
+		s->is_dead = !sys_is_locked(s->fd);
+	}
+	return s->is_dead;
 }
 
 int session_is_wanted(struct session *s, uint64_t now_ns)

@@ -32,6 +32,7 @@ struct session {
 	uint64_t heartbeat_ns; /* time of the last seen change of `heartbeat` */
 	uint64_t looked_ns;    /* when the reader's lock was last tested */
 	uint32_t heartbeat;
+	int is_dead; /* the reader has released its lock */
 	int is_pressed;
 	int fd, pid;
 	int wants_inline, wants_live, wants_refs;

@@ -26,8 +26,7 @@ static void close_place(int i)
 	sessions.all[i] = NULL;
 }
 
-/* Returns whether a session was closed. */
-static int close_abandoned(uint64_t now_ns)
+static void close_abandoned(uint64_t now_ns)
 {
 	int nr_closed = 0;
 
@@ -39,7 +38,13 @@ static int close_abandoned(uint64_t now_ns)
 		close_place(i);
 		nr_closed++;
 	}
-	return nr_closed > 0;
+	if (nr_closed && sessions.settle)
+		sessions.settle();
+}
+
+void sessions_close_abandoned(void)
+{
+	close_abandoned(sys_mono_ns());
 }
 
 int sessions_begin(struct session *out[SESSIONS_MAX], uint64_t *time_ns)
@@ -53,8 +58,8 @@ int sessions_begin(struct session *out[SESSIONS_MAX], uint64_t *time_ns)
 	}
 	int is_replay = sessions.replay_tid && sys_gettid() == sessions.replay_tid;
 	uint64_t missed = __atomic_exchange_n(&sessions.missed, 0, __ATOMIC_RELAXED);
-	if (!is_replay && close_abandoned(now) && sessions.settle)
-		sessions.settle();
+	if (!is_replay)
+		close_abandoned(now);
 	for (int i = 0; i < SESSIONS_MAX; i++) {
 		struct session *s = sessions.all[i];
 		if (!s || (is_replay && s != sessions.used) || !session_is_wanted(s, now))
@@ -117,8 +122,7 @@ static void check_all(void (*prepare)(struct session *s))
 	for (int i = 0; i < SESSIONS_MAX; i++)
 		if (sessions.all[i])
 			prepare(sessions.all[i]);
-	if (close_abandoned(sys_mono_ns()) && sessions.settle)
-		sessions.settle();
+	sessions_close_abandoned();
 }
 
 struct session *sessions_open(const char *nonce)

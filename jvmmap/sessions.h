@@ -9,7 +9,7 @@
 
 #define SESSIONS_MAX WIRE_SESSIONS_MAX
 
-/* Calls `settle`, with the lock held, whenever an event has closed sessions. */
+/* Calls `settle`, with the lock held, whenever sessions of readers that have gone were closed. */
 void sessions_on_close(void (*settle)(void));
 
 /*
@@ -35,6 +35,8 @@ struct session *sessions_find(const char *nonce);
  */
 struct session *sessions_open(const char *nonce);
 void sessions_close(struct session *s);
+/* Closes those whose reader has gone, but not the one in use. */
+void sessions_close_abandoned(void);
 
 /* The session of the running command, which events must not close; NULL: none. */
 void sessions_use(struct session *s);

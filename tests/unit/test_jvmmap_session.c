@@ -197,6 +197,8 @@ static void a_session_ends_when_the_kernel_takes_the_readers_lock_away(void **st
 	close(reader);
 	assert_true(session_is_wanted(w.agent, now + 2 * NS_PER_SEC)); /* tested a moment ago */
 	assert_false(session_is_wanted(w.agent, now + 3 * NS_PER_SEC));
+	/* Also for who asks a moment later. */
+	assert_false(session_is_wanted(w.agent, now + 3 * NS_PER_SEC + 1));
 	free_world(&w);
 }
 
