@@ -281,7 +281,7 @@ static int start_recording(struct record *r)
 		.events = &r->o.events,
 		.sampling = r->o.sampling,
 		.targets = r->o.targets,
-		.ring_bytes = (size_t)r->o.ring_kb << 10,
+		.ring_bytes = r->o.ring_bytes,
 		.agent = r->o.agent,
 		.duration_ns = duration_ns(r),
 		.measure = r->o.measure,

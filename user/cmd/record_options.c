@@ -19,9 +19,11 @@
 #include "cmd/page_opener.h"
 #include "cmd/part_name.h"
 #include "cmd/profile_file.h"
+#include "cmd/record_table.h"
 #include "cmd/transforming.h"
 #include "profile/names.h"
 
+#define FREQ_HZ                99
 #define RING_MAX_KB            (64 << 10)
 #define DURATION_MAX_S         (7 * 24 * 3600)
 #define LOCK_MIN_MAX_MS        200
@@ -107,7 +109,7 @@ static int check_loop(struct record_options *o)
 			    ? targets_pid(o->targets, 0)
 			    : o->command != NULL;
 
-	if (o->keep != KEEP_ALL && (o->keep < 1 || !o->loop))
+	if (o->keep != NOT_GIVEN && (o->keep < 1 || !o->loop))
 		return usage_error("--keep %d: %s", o->keep,
 				   o->loop ? "takes a number from 1 on"
 					   : "it is an option of --loop; add --loop 1h");
@@ -241,7 +243,7 @@ static int check_uses(const struct record_options *o)
 			return usage_error("%s: it is an option of the event %s; add -e %s",
 					   uses[i].option, event, event);
 	}
-	if (o->period && !has_period(o))
+	if (o->period != NOT_GIVEN && !has_period(o))
 		return usage_error("--period %d: %s has its own interval or minimum; see --help",
 				   o->period, o->event_list);
 	/* Only the agent can follow objects. */
@@ -343,8 +345,11 @@ static int choose_cpus(struct record_options *o)
 
 static int choose_events(struct record_options *o)
 {
-	if (o->period < 0)
+	if (o->period != NOT_GIVEN && o->period < 1)
 		return usage_error("--period %d: takes a number from 1 on", o->period);
+	if (o->period != NOT_GIVEN && o->freq_hz != NOT_GIVEN)
+		return usage_error("--period %d: it takes the place of -F; leave out one of them",
+				   o->period);
 	if (o->lock_min_ms < 1e-6 || o->lock_min_ms > LOCK_MIN_MAX_MS)
 		return usage_error("--lock-min %g: takes milliseconds, up to %d", o->lock_min_ms,
 				   LOCK_MIN_MAX_MS);
@@ -366,8 +371,8 @@ static int choose_events(struct record_options *o)
 		.end = o->ttsp ? TTSP_END : o->end,
 		.targets = o->targets,
 		.cpus = o->cpus.nr ? &o->cpus : NULL,
-		.freq_hz = o->freq_hz,
-		.period = (u64)o->period,
+		.freq_hz = o->freq_hz != NOT_GIVEN ? o->freq_hz : FREQ_HZ,
+		.period = o->period != NOT_GIVEN ? (u64)o->period : 0,
 		.offcpu_min_ns = (u64)(o->offcpu_min_ms * NS_PER_MS),
 		.lock_min_ns = (u64)(o->lock_min_ms * NS_PER_MS),
 	};
@@ -382,13 +387,14 @@ static int choose_events(struct record_options *o)
 
 static int check(struct record_options *o)
 {
-	if (o->freq_hz < 1 || o->freq_hz > EVENTS_FREQ_MAX_HZ)
+	if (o->freq_hz != NOT_GIVEN && (o->freq_hz < 1 || o->freq_hz > EVENTS_FREQ_MAX_HZ))
 		return usage_error("-F %d: takes 1 to %d samples per second", o->freq_hz,
 				   EVENTS_FREQ_MAX_HZ);
 	if (o->duration_s < 0 || o->duration_s > DURATION_MAX_S)
 		return usage_error("-d %g: takes seconds, up to a week", o->duration_s);
-	if (o->ring_kb < 0 || o->ring_kb > RING_MAX_KB)
+	if (o->ring_kb != NOT_GIVEN && (o->ring_kb < 1 || o->ring_kb > RING_MAX_KB))
 		return usage_error("--ring %d: takes 1 to %d KB", o->ring_kb, RING_MAX_KB);
+	o->ring_bytes = o->ring_kb != NOT_GIVEN ? (size_t)o->ring_kb << 10 : 0;
 	if (o->selected[TARGET_PID].nr && o->command)
 		return usage_error("-p and a command exclude each other");
 	return choose_targets(o) ?: choose_levels(o) ?: choose_format(o) ?: choose_agent(o) ?: check_agent_path(o) ?: choose_cpus(o) ?: choose_events(o) ?:
@@ -403,134 +409,6 @@ static void help(const struct opt *opts, size_t nr)
 	     "ends, unless -d is given. Without -o, prints the hottest methods and writes the\n"
 	     "first unused name of flame.html, flame-2.html, .. With -o, replaces the file.\n");
 	opt_help(opts, nr);
-}
-
-typedef VEC(struct opt) opt_table;
-
-static void add_opts(opt_table *t, const struct opt *opts, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		vec_push(t, opts[i]);
-}
-
-/* Which processes are recorded. */
-static void add_targets(opt_table *t, struct record_options *o)
-{
-	const struct opt opts[] = {
-		{ 'a', "all", OPT_BOOL, &o->all, NULL, "record the whole node (default)" },
-		{ 'p', "pid", OPT_LIST, &o->selected[TARGET_PID], "PID,..",
-		  "record only these processes and their children" },
-		{ 0, "comm", OPT_LIST, &o->selected[TARGET_COMM], "NAME,..",
-		  "record only processes with these names" },
-		{ 0, "user", OPT_LIST, &o->selected[TARGET_USER], "USER,..",
-		  "record only processes of these users" },
-		{ 0, "jvms", OPT_BOOL, &o->jvms, NULL, "record only JVMs" },
-		{ 0, "cgroup", OPT_LIST, &o->selected[TARGET_CGROUP], "PATH",
-		  "record only this control group and those below it" },
-		{ 0, "container", OPT_LIST, &o->selected[TARGET_CONTAINER], "ID|NAME,..",
-		  "record only these containers" },
-		{ 0, "pod", OPT_LIST, &o->selected[TARGET_POD], "[NS/]NAME,..",
-		  "record only these Kubernetes pods" },
-		{ 0, "exclude", OPT_LIST, &o->excluded, "KIND=VALUE",
-		  "leave out comm=NAME, pod=NAME, .. or jvms; may be repeated" },
-		{ 0, "thread-name", OPT_STRING, &o->thread, "REGEX",
-		  "keep only samples of threads whose full name matches" },
-		{ 0, "thread", OPT_STRING, &o->thread, "REGEX", NULL },
-		{ 'C', "cpu", OPT_STRING, &o->cpu_list, "CPU,..",
-		  "take samples on these CPUs only, as in 0-3,5" },
-		{ 0, "wait-for", OPT_STRING, &o->wait_for, "PROGRAM",
-		  "wait for a program of this name and record it; -d counts from its begin" },
-	};
-
-	add_opts(t, opts, ARRAY_SIZE(opts));
-}
-
-/* Which events are sampled, and how. */
-static void add_sampling(opt_table *t, struct record_options *o)
-{
-	const struct opt opts[] = {
-		{ 'e', "event", OPT_PAIRS, &o->event_words, "EVENT,..",
-		  "sample these: cpu, offcpu, wall, ..; sysflame events lists all" },
-		{ 0, "filter", OPT_PAIRS, &o->event_words, "EXPR",
-		  "only hits of the tracepoint before it with such arguments: 'sig == 9'" },
-		{ 0, "trace", OPT_PAIRS, &o->event_words, "METHOD:TIME",
-		  "record the calls of a Java method that last so long: -e java:METHOD:TIME" },
-		{ 'F', "freq", OPT_INT, &o->freq_hz, "HZ",
-		  "take HZ samples per second and CPU (99)" },
-		{ 0, "period", OPT_INT, &o->period, "N",
-		  "instead of -F: take a sample every N events or hits" },
-		{ 0, "offcpu-min", OPT_DOUBLE, &o->offcpu_min_ms, "MS",
-		  "record every wait of at least MS, sample shorter ones (1)" },
-		{ 0, "nativemem-interval", OPT_STRING, &o->nativemem_interval, "BYTES",
-		  "nativemem: take a sample every BYTES (512k)" },
-		{ 0, "leaks", OPT_DOUBLE, &o->leak_age_s, "SEC",
-		  "nativemem: keep only memory older than SEC that was not freed" },
-		{ 0, "reserved", OPT_BOOL, &o->reserved, NULL,
-		  "with --leaks: keep memory that JVMs and threads reserve, too" },
-		{ 0, "lock-min", OPT_DOUBLE, &o->lock_min_ms, "MS",
-		  "record every wait for a lock of at least MS, sample shorter ones (1)" },
-		{ 0, "alloc-interval", OPT_STRING, &o->alloc_interval, "BYTES",
-		  "alloc: take a sample every BYTES (512k)" },
-		{ 0, "live", OPT_BOOL, &o->live, NULL,
-		  "alloc: keep only objects that are reachable at the end" },
-		{ 0, "gc", OPT_BOOL, &o->collect, NULL,
-		  "with --live: run a full garbage collection before the end" },
-		{ 0, "begin-function", OPT_STRING, &o->begin, "FUNCTION",
-		  "sample a process only after it enters FUNCTION" },
-		{ 0, "begin", OPT_STRING, &o->begin, "FUNCTION", NULL },
-		{ 0, "end-function", OPT_STRING, &o->end, "FUNCTION",
-		  "sample a process only until it enters FUNCTION" },
-		{ 0, "end", OPT_STRING, &o->end, "FUNCTION", NULL },
-		{ 0, "time-to-safepoint", OPT_BOOL, &o->ttsp, NULL,
-		  "sample a JVM only while it stops its threads at a safepoint" },
-		{ 0, "ttsp", OPT_BOOL, &o->ttsp, NULL, NULL },
-		{ 'd', "duration", OPT_DOUBLE, &o->duration_s, "SEC",
-		  "record for SEC seconds; 0: until Ctrl-C (default)" },
-		{ 0, "agent", OPT_STRING, &o->agent_name, "WHEN",
-		  "attach the agent to JVMs: auto, never, always (fail without it)" },
-		{ 0, "agent-path", OPT_STRING, &o->agent_path, "FILE", "path of libjvmmap.so" },
-		{ 0, "ring", OPT_INT, &o->ring_kb, "KB",
-		  "size of the ring buffer (default: by CPUs and events)" },
-		{ 0, "measure", OPT_BOOL, &o->measure, NULL, "report the cost of sampling" },
-	};
-
-	add_opts(t, opts, ARRAY_SIZE(opts));
-}
-
-/* What the profile holds, and where it is written. */
-static void add_output(opt_table *t, struct record_options *o)
-{
-	const struct opt opts[] = {
-		OUTPUT_OPT(&o->output),
-		{ 0, "format", OPT_STRING, &o->format_name, "F",
-		  "html, svg, .. (default: by FILE's extension)" },
-		FORCE_OPT(&o->force),
-		{ 0, "loop", OPT_STRING, &o->loop, "TIME",
-		  "write a file every TIME (30s, 5m, 1h); in its name: %t, %n, %p, %h" },
-		{ 0, "keep", OPT_INT, &o->keep, "N",
-		  "with --loop: remove all but the last N files" },
-		{ 0, "open", OPT_BOOL, &o->open, NULL,
-		  "open the page in the browser of the user who called sudo" },
-		{ 0, "by", OPT_STRING, &o->by, "LEVEL,..",
-		  "levels under the root: process (default), thread, container, pod, host; none" },
-		{ 0, "per-thread", OPT_BOOL, &o->by_thread, NULL, "add a level for each thread" },
-		{ 0, "threads", OPT_BOOL, &o->by_thread, NULL, NULL },
-		{ 0, "timeline", OPT_BOOL, &o->timeline, NULL,
-		  "keep time in slots of 10 ms; the page shows it and compares ranges" },
-		RAW_NAMES_OPT(&o->raw_names),
-		TRANSFORM_OPT(&o->transform_words),
-		STACK_OPTS(&o->stacks),
-		{ 0, "lines", OPT_BOOL, &o->lines, NULL,
-		  "add a frame for each line of a Java method" },
-		{ 0, "sig", OPT_BOOL, &o->signatures, NULL,
-		  "add its signature to the name of each Java method" },
-		{ 'q', "quiet", OPT_BOOL, &o->quiet, NULL,
-		  "print no live line, no summary and no warning" },
-		{ 'v', "verbose", OPT_BOOL, &o->verbose, NULL, "log more" },
-		{ 'h', "help", OPT_BOOL, &o->help, NULL, "show this help" },
-	};
-
-	add_opts(t, opts, ARRAY_SIZE(opts));
 }
 
 static int parse_table(const opt_table *t, struct record_options *o, int argc, char **argv)
@@ -556,9 +434,7 @@ int record_options_parse(struct record_options *o, int argc, char **argv)
 {
 	opt_table t = { 0 };
 
-	add_targets(&t, o);
-	add_sampling(&t, o);
-	add_output(&t, o);
+	record_table(o, &t);
 	int done = parse_table(&t, o, argc, argv);
 	vec_fini(&t);
 	return done;
@@ -575,8 +451,10 @@ struct record_options record_options_default(void)
 		.alloc_interval = "512k",
 		.by = "process",
 		.agent_name = "auto",
-		.freq_hz = 99,
-		.keep = KEEP_ALL,
+		.freq_hz = NOT_GIVEN,
+		.period = NOT_GIVEN,
+		.ring_kb = NOT_GIVEN,
+		.keep = NOT_GIVEN,
 	};
 }
 

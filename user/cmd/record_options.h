@@ -13,7 +13,7 @@
 #include "jvm/agent/agents.h"
 #include "profile/transform.h"
 
-#define KEEP_ALL INT_MIN /* no --keep */
+#define NOT_GIVEN INT_MIN /* a number without its option */
 
 struct record_options {
 	/* As given. */
@@ -46,8 +46,9 @@ struct record_options {
 	const struct format *format;
 	enum agent_mode agent;
 	struct transforms transforms;
-	u64 loop_ns;    /* 0: one file */
-	char **command; /* NULL-terminated, NULL if none */
+	u64 loop_ns;       /* 0: one file */
+	size_t ring_bytes; /* 0: by CPUs and events */
+	char **command;    /* NULL-terminated, NULL if none */
 };
 
 /* The defaults. */
