@@ -32,6 +32,10 @@ static void add_idle(const struct record_options *o, struct str *why)
 	bool is_cpu = o->events.list.nr == 1 && !strcmp(o->events.list.at[0].name, "cpu");
 	const char *text = targets_text(o->targets);
 
+	if (!o->command && targets_have_ended(o->targets)) {
+		str_addf(why, "all processes selected by %s have ended", text);
+		return;
+	}
 	if (o->command)
 		str_add(why, "the command");
 	else if (*text)

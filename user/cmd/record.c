@@ -111,6 +111,7 @@ static int open_signals(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP); /* the terminal or the connection to it is gone */
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
@@ -124,6 +125,8 @@ static void let_signals_kill(const struct record *r)
 	/* Otherwise it would stay pending and kill the program. */
 	if (read(r->signal_fd, &first, sizeof(first)) < 0)
 		log_debug("the recording ended without a signal");
+	/* A lost terminal sends several, of which none is a wish to lose the profile. */
+	signal(SIGHUP, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -182,6 +182,10 @@ static int check(struct options *o)
 		log_error("--dir %s: it is the daemon's; add --daemon", o->dir);
 		return EXIT_USAGE;
 	}
+	if (o->is_once && o->nr_readings) {
+		log_error("--once: it is -n 1; leave out -n %d", o->nr_readings);
+		return EXIT_USAGE;
+	}
 	if (o->is_once)
 		o->nr_readings = 1;
 	o->is_batch |= o->is_once || o->is_json || o->nr_readings;
