@@ -40,7 +40,6 @@ class App {
 		this.title = title || document.title;
 		document.title = title ? `${title} - sysflame` : document.title;
 		this.state = null;
-		this.isTyped = true;
 	}
 
 	start() {
@@ -392,9 +391,8 @@ class App {
 
 	// Highlights a name. Only a typed search filters the table.
 	searchFor(name) {
-		this.isTyped = false;
 		const query = name.length > 1900 ? escapePattern(name.slice(0, 1900)) : `^${escapePattern(name)}$`;
-		this.change({ query: this.state.query === query ? '' : query, isRegex: true });
+		this.change({ query: this.state.query === query ? '' : query, isRegex: true, isTyped: false });
 	}
 
 	nextHit(by) {
@@ -558,7 +556,7 @@ class App {
 
 	// Fills them if their content has changed.
 	fillLists() {
-		const { tree, search, state, painter, view, zoom } = this, hidden = state.hidden.join(), isTable = state.panel !== 'flame', marks = this.isTyped ? search.marks : null;
+		const { tree, search, state, painter, view, zoom } = this, hidden = state.hidden.join(), isTable = state.panel !== 'flame', marks = state.isTyped ? search.marks : null;
 		if (this.isOther('legend', [tree.total, hidden, state.colour, state.own, painter.isDark, tree.diff]))
 			fillLegend(this);
 		if (HAS_DIFF && this.isOther('verdict', [tree.diff, state.own]))

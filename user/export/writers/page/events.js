@@ -133,8 +133,7 @@ Object.assign(App.prototype, {
 	},
 
 	typed() {
-		this.isTyped = true;
-		this.change({ query: $('query').value });
+		this.change({ query: $('query').value, isTyped: true });
 	},
 
 	clearSearch() {

@@ -86,7 +86,7 @@ function threadRows({ dims, nr }, dim, rows, byWeight) {
 // Changes what a dimension is limited to; in `except` mode the values are left out.
 function pickValues(app, d, values, isExcept) {
 	const { picked, except } = app.state;
-	return app.change({ picked: picked.map((old, k) => (k === d ? values : old)), except: except.filter((k) => k !== d).concat(isExcept && values.length ? d : []) });
+	return app.change({ picked: picked.map((old, k) => (k === d ? values : old)), except: except.filter((k) => k !== d).concat(isExcept && values.length ? d : []) }, true);
 }
 
 function labelMenu(app, button, d) {

@@ -33,6 +33,7 @@ function readHash(text, most = HASH_MOST) {
 		linkName: name.join('~'),
 		isUp: flag('up', false),
 		query: (get.get('q') || '').slice(0, 2000),
+		isTyped: flag('typed', true),
 		isRegex: flag('re', true),
 		isExact: flag('aa', false),
 		isWord: flag('w', false),
@@ -85,6 +86,7 @@ function writeHash(s) {
 	set('z', `${s.link}~${nameStart(s.linkName)}`, s.link);
 	set('up', '1', s.isUp);
 	set('q', s.query);
+	set('typed', '0', s.query && !s.isTyped);
 	set('re', '0', s.query && !s.isRegex);
 	set('aa', '1', s.query && s.isExact);
 	set('w', '1', s.query && s.isWord);
