@@ -485,13 +485,14 @@ static void recordings_share_an_agent(void **state)
 
 	begin_alloc(w, &coarse, 1 << 20);
 	await_samples(w, &coarse);
+	u32 nr_rings = memfds_count(w->jvm); /* other recorders of the node may have one, too */
 	begin_alloc(w, &fine, 1 << 17);
 	assert_int_equal(recording_cut(coarse.recording, coarse.sink), 0);
 	tick_for(w, SUM_NS);
 	assert_int_equal(recording_cut(coarse.recording, coarse.sink), 0);
 	stop(w, &fine);
 	stop(w, &coarse);
-	assert_int_equal(memfds_count(w->jvm), 1);
+	assert_int_equal(memfds_count(w->jvm), nr_rings);
 
 	struct allocations alone = take_allocations(w, &coarse);
 	struct allocations beside = take_allocations(w, &coarse);
