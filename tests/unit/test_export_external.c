@@ -270,6 +270,30 @@ static void a_count_is_of_samples_only_if_its_name_says_so(void **state)
 	}
 }
 
+/* As Node.js's pprof writes it. */
+static void times_and_memory_of_other_units_become_ours(void **state)
+{
+	static const char *const texts[] = { "", "wall", "microseconds", "space", "kilobytes" };
+	struct profile *p = profile_new();
+	struct str bytes = { 0 };
+	auto_str struct str why = { 0 };
+
+	pb_add_bytes(&bytes, 1, "\10\1\20\2", 4);
+	pb_add_bytes(&bytes, 1, "\10\3\20\4", 4);
+	pb_add_bytes(&bytes, 2, "\12\1\1\22\2\3\11", 7);
+	pb_add_bytes(&bytes, 4, "\10\1\30\1", 4);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		add_text(&bytes, 6, texts[i]);
+	assert_int_equal(read_bytes(&bytes, p, &why), 0);
+	assert_string_equal(p->types.at[0].unit, "bytes");
+	assert_int_equal(profile_total(p, 0), 9 << 10);
+	assert_string_equal(p->types.at[1].unit, "ns");
+	assert_int_equal(profile_total(p, 1), 3000);
+	profile_free(p);
+	assert_int_equal(value_from_external(INT64_MAX / 1000 + 1, 1000), INT64_MAX);
+	assert_int_equal(value_from_external(INT64_MIN / 1000 - 1, 1000), INT64_MIN);
+}
+
 /* main with f inlined into it, and main that calls f. The first sample has labels. */
 static struct str pprof_of_inlined_code(void)
 {
@@ -383,6 +407,7 @@ int main(void)
 		cmocka_unit_test(java_is_recognised_by_its_names_as_in_text),
 		cmocka_unit_test(the_default_type_of_pprof_is_first),
 		cmocka_unit_test(a_count_is_of_samples_only_if_its_name_says_so),
+		cmocka_unit_test(times_and_memory_of_other_units_become_ours),
 		cmocka_unit_test(labels_and_inlining_of_pprof_are_kept),
 		cmocka_unit_test(pprof_without_symbols_has_offsets_in_libraries),
 		cmocka_unit_test(inlined_and_other_code_of_a_method_is_one_method),

@@ -38,11 +38,58 @@ const char *unit_to_external(const char *type, const char *unit)
 	return strcmp(unit, "ns") ? unit : "nanoseconds";
 }
 
+struct external_unit {
+	const char *name, *ours;
+	u64 scale;
+};
+
+/* Go's pprof has them all (internal/measurement), OTLP those of UCUM. */
+static const struct external_unit *find_unit(const char *name)
+{
+	static const struct external_unit units[] = {
+		{ "nanoseconds", "ns", 1 },
+		{ "microseconds", "ns", 1000 },
+		{ "us", "ns", 1000 },
+		{ "milliseconds", "ns", 1000000 },
+		{ "ms", "ns", 1000000 },
+		{ "seconds", "ns", 1000000000 },
+		{ "s", "ns", 1000000000 },
+		{ "By", "bytes", 1 },
+		{ "kilobytes", "bytes", 1 << 10 },
+		{ "kb", "bytes", 1 << 10 },
+		{ "megabytes", "bytes", 1 << 20 },
+		{ "mb", "bytes", 1 << 20 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(name, units[i].name))
+			return &units[i];
+	return NULL;
+}
+
 const char *unit_from_external(const char *type, const char *unit)
 {
+	const struct external_unit *known = find_unit(unit);
+
 	if (!*unit || (!strcmp(unit, "count") && counts_samples(type)))
 		return "samples";
-	return strcmp(unit, "nanoseconds") ? unit : "ns";
+	return known ? known->ours : unit;
+}
+
+u64 unit_scale(const char *unit)
+{
+	const struct external_unit *known = find_unit(unit);
+
+	return known ? known->scale : 1;
+}
+
+s64 value_from_external(s64 value, u64 scale)
+{
+	s64 scaled;
+
+	if (!__builtin_mul_overflow(value, (s64)scale, &scaled))
+		return scaled;
+	return value < 0 ? INT64_MIN : INT64_MAX;
 }
 
 bool type_is_cpu(const struct value_type *type)

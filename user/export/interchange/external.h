@@ -9,11 +9,20 @@
 #include "profile/profile.h"
 
 /*
- * Translate units: those formats say "count" and "nanoseconds". Unknown units stay unchanged.
- * "count" becomes samples only if the type's name says so.
+ * Translate units: those formats say "count" and "nanoseconds". Times of other units become ns,
+ * memory becomes bytes; unknown units stay unchanged. "count" becomes samples only if the type's
+ * name says so.
  */
 const char *unit_to_external(const char *type, const char *unit);
 const char *unit_from_external(const char *type, const char *unit);
+
+/*
+ * How many of our units one of theirs is: 1,000,000 (ns) for "milliseconds", 1 for unknown units.
+ * unit_from_external translates to ns and bytes.
+ */
+u64 unit_scale(const char *unit);
+/* In our unit. Too large values are limited, which stack_add refuses. */
+s64 value_from_external(s64 value, u64 scale);
 
 /*
  * Whether the type counts samples of the event "cpu". In those formats it is "samples" in "count".

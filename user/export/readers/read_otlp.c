@@ -87,6 +87,7 @@ struct reading {
 	u64 start_wall_ns, duration_ns;
 	s64 period;
 	u32 our_type;
+	u64 scale; /* ours in one of their unit */
 	enum value_role role;
 	u64 nr_samples;
 };
@@ -357,7 +358,8 @@ static int take_sample(struct reading *r, const struct pb_field *f)
 	int err = find_stack(r, s->stack_index, &node, &why);
 	labels_id labels = labels_of(r, s);
 	for (size_t i = 0; !err && i < s->n_values; i++)
-		err = stack_add(r->adder, node, labels, r->our_type, s->values[i], &why);
+		err = stack_add(r->adder, node, labels, r->our_type,
+				value_from_external(s->values[i], r->scale), &why);
 	/* A sample with times and no values stands for one event per time. */
 	if (!err && !s->n_values && s->n_times_ns)
 		err = stack_add(r->adder, node, labels, r->our_type, (s64)s->n_times_ns, &why);
@@ -443,6 +445,7 @@ static int read_profile(struct reading *r, const struct pb_field *f)
 	if (r->p->types.nr > 64)
 		return refuse(r, "more than 64 value types");
 	r->our_type = type_from_external(r->p, name, unit, period);
+	r->scale = unit_scale(unit);
 	if (r->role)
 		r->p->types.at[r->our_type].role = r->role;
 	return walk(r, f->at, f->len, take_sample);

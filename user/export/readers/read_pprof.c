@@ -13,6 +13,7 @@
 #include "export/interchange/external.h"
 #include "export/interchange/pb.h"
 #include "export/interchange/tags.h"
+#include "export/readers/pprof_comments.h"
 #include "export/readers/reader.h"
 #include "profile/count.h"
 #include "profile/diff.h"
@@ -66,6 +67,7 @@ struct reading {
 	struct str remark;              /* text about skipped types */
 	VEC(struct diff_types)
 	types;                  /* our types, by their type; `before` is used in comparisons */
+	VEC(u64) scales;        /* by their type: ours in one of theirs */
 	VEC(bool) has_negative; /* by their type */
 	VEC(struct function) functions;
 	VEC(struct location) locations;
@@ -410,57 +412,11 @@ static int take_sample(struct reading *r, const struct pb_field *f)
 		u32 type = was_before ? r->types.at[i].before : r->types.at[i].after;
 		if (was_before && value < 0 && value > INT64_MIN)
 			value = -value;
+		value = value_from_external(value, r->scales.at[i]);
 		if (type != TYPE_NONE)
 			err = stack_add(&r->stacks, node, labels, type, value, &why);
 	}
 	return err ? refuse(r, why.at) : 0;
-}
-
-/*
- * Reads a note such as "lost: 5 samples lost". The key may contain colons that no number follows.
- */
-static void take_note(struct profile *p, const char *comment)
-{
-	char *end;
-
-	for (const char *colon = comment; (colon = strstr(colon, ": ")); colon++) {
-		u64 value = strtoull(colon + 2, &end, 10);
-		if (end == colon + 2 || *end != ' ' || value > INT64_MAX)
-			continue;
-		auto_free char *key = xstrndup(comment, (size_t)(colon - comment));
-		auto_str struct str clean = { 0 }, clean_key = { 0 };
-		utf8_clean(&clean, end + 1, 4096);
-		utf8_clean(&clean_key, key, 256);
-		profile_note(p, clean_key.at, clean.at, value);
-		return;
-	}
-}
-
-/* Reads a remark: "title: x" is the title. */
-static void take_remark(struct profile *p, const char *comment)
-{
-	const char *colon = strstr(comment, ": ");
-
-	if (!colon)
-		return;
-	auto_free char *key = xstrndup(comment, (size_t)(colon - comment));
-	const char *text = colon + 2;
-	char **field = !strcmp(key, "title")    ? &p->title
-		       : !strcmp(key, "host")   ? &p->host
-		       : !strcmp(key, "target") ? &p->target
-						: NULL;
-	if (field) {
-		auto_str struct str clean = { 0 };
-		utf8_clean(&clean, text, 4096);
-		free(*field);
-		*field = str_take(&clean);
-		return;
-	}
-	u64 value = strtoull(text, NULL, 10);
-	if (strcmp(key, "slot_ns") != 0)
-		take_note(p, comment);
-	else if (value <= INT64_MAX)
-		p->slot_ns = value;
 }
 
 /* The type that the file wants to show first: the named one, otherwise the last one. */
@@ -555,6 +511,10 @@ static int make_types(struct reading *r)
 		str_addf(r->why, "the pprof data have %zu value types", r->foreign_types.nr);
 		return -EINVAL;
 	}
+	vec_each(t, &r->foreign_types) {
+		auto_free char *unit = text_of(r, t->unit);
+		vec_push(&r->scales, unit_scale(unit));
+	}
 	if (r->is_diff)
 		make_types_of_diff(r, period_type);
 	else
@@ -563,7 +523,7 @@ static int make_types(struct reading *r)
 		r->p->rate_hz = 1e9 / (double)r->period;
 	vec_each(comment, &r->comments) {
 		auto_free char *text = text_of(r, *comment);
-		take_remark(r->p, text);
+		pprof_comment_take(r->p, text);
 	}
 	return 0;
 }
@@ -586,6 +546,7 @@ int pprof_read(const struct str *bytes, struct profile *p, struct str *why)
 	vec_fini(&r.texts);
 	vec_fini(&r.foreign_types);
 	vec_fini(&r.types);
+	vec_fini(&r.scales);
 	vec_fini(&r.has_negative);
 	vec_fini(&r.functions);
 	vec_fini(&r.locations);
