@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -230,6 +231,14 @@ static void note_use(struct known_map *k, bool has_name)
 	u64 pause_ns = k->pause_ns ? 2 * k->pause_ns : REFRESH_NS;
 
 	k->pause_ns = has_name ? 0 : pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS;
+}
+
+bool generated_code_can_be_in(const struct mapping *m)
+{
+	bool is_anonymous = !m->inode && m->path[0] != '[';
+
+	return is_anonymous || !strncmp(m->path, "/memfd:", strlen("/memfd:")) ||
+	       !strncmp(m->path, "/dev/shm/", strlen("/dev/shm/"));
 }
 
 int generated_code_name(struct generated_code *g, struct process_id id, u64 pc, const char **name)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "proc/mapping.h"
 #include "proc/process_id.h"
 #include "worker/workers.h"
 
@@ -28,6 +29,12 @@ void generated_code_turn(struct generated_code *g);
 /* The number of maps, and their memory. */
 size_t generated_code_nr(const struct generated_code *g);
 size_t generated_code_bytes(const struct generated_code *g);
+
+/*
+ * Whether that memory may hold generated code: it is anonymous, or of a memfd or /dev/shm, because
+ * some runtimes map their code twice, to write it at one address and run it at the other.
+ */
+bool generated_code_can_be_in(const struct mapping *m);
 
 /*
  * *name gets the name of the code at `pc`, valid until the next call. -ENOENT: it has none.

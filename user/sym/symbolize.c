@@ -336,35 +336,49 @@ static bool is_of_file(const struct mapping *m)
 }
 
 /*
+ * *frame gets the code in mapping `m`, which may be NULL. -EAGAIN: a worker may find a better name.
+ * -ENOENT: it has no name. Addresses of generated code mean nothing to users, and each would become
+ * a frame of its own.
+ */
+static int name_code(struct symbolizer *s, const struct process *p, const struct mapping *m, u64 pc,
+		     frame_id *frame)
+{
+	bool is_being_read;
+	const char *name;
+	int err = m && generated_code_can_be_in(m)
+			  ? generated_code_name(s->generated, p->id, pc, &name)
+			  : -ENOENT;
+
+	if (!err) {
+		*frame = intern_generated(s, name);
+		return 0;
+	}
+	if (is_of_file(m)) {
+		*frame = cached_native(s, p, m, pc, &is_being_read);
+		return is_being_read || err == -EAGAIN ? -EAGAIN : 0;
+	}
+	*frame = intern(s, FRAME_UNKNOWN, m ? "[generated code]" : "[unknown]", "", false);
+	return err;
+}
+
+/*
  * Adds the frame. *later gets the source of a name that may come, and the result is then false.
- * Addresses of generated code mean nothing to users, and each would become a frame of its own.
  */
 static bool name_pc(struct symbolizer *s, const struct process *p, const struct raw_frame *f,
 		    const struct raw_stack *stack, frame_list *out, enum name_source *later)
 {
 	u64 pc = f->is_leaf ? f->at : f->at - 1;
 	const struct mapping *m = mappings_find(&p->mappings, pc);
-	const char *name;
+	frame_id frame;
 
 	*later = NAME_OF_CODE;
-	if (is_of_file(m)) {
-		bool is_being_read;
-		vec_push(out, cached_native(s, p, m, pc, &is_being_read));
-		*later = NAME_IN_FILE;
-		return !is_being_read;
-	}
-	if (p->is_jvm && name_jvm_code(s, p, f, stack, out))
+	if (p->is_jvm && !is_of_file(m) && name_jvm_code(s, p, f, stack, out))
 		return true;
-	/* Runtimes other than HotSpot may report their generated code to perf. */
-	int err = m ? generated_code_name(s->generated, p->id, pc, &name) : -ENOENT;
-	if (!err) {
-		vec_push(out, intern_generated(s, name));
-		return true;
-	}
-	vec_push(out, intern(s, FRAME_UNKNOWN, m ? "[generated code]" : "[unknown]", "", false));
+	int err = name_code(s, p, m, pc, &frame);
+	vec_push(out, frame);
 	if (err == -EAGAIN)
 		*later = NAME_IN_FILE;
-	return err != -EAGAIN && !p->is_jvm;
+	return !err || (err == -ENOENT && !p->is_jvm);
 }
 
 /* Returns false if the class may get a name later. */
@@ -486,17 +500,8 @@ static bool name_file_again(struct symbolizer *s, const struct process *p,
 			    const struct unnamed_frame *u, frame_list *frames)
 {
 	const struct mapping *m = mappings_find(&p->mappings, u->pc);
-	const char *name;
-	bool later;
 
-	if (is_of_file(m)) {
-		frames->at[u->at] = cached_native(s, p, m, u->pc, &later);
-		return !later;
-	}
-	int err = generated_code_name(s->generated, p->id, u->pc, &name);
-	if (!err)
-		frames->at[u->at] = intern_generated(s, name);
-	return err != -EAGAIN;
+	return !m || name_code(s, p, m, u->pc, &frames->at[u->at]) != -EAGAIN;
 }
 
 /* Asks for Java code; returns the number of frames that now stand in its place, 0 if it has no
