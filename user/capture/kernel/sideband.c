@@ -18,6 +18,12 @@
 
 #define RING_BYTES (64 * 1024) /* a power of two pages; some 400 records between two drains */
 #define RECORD_MAX 65536
+/*
+ * What the start of a program writes, and ten starts and ends of threads. A wake-up interrupts the
+ * program that caused it (irq_work): with one for each record, a program in a VM that does nothing
+ * but start and join threads takes twice its CPU time.
+ */
+#define WAKE_BYTES 512
 
 struct side_ring {
 	int cpu, fd;
@@ -79,7 +85,7 @@ static int add_cpu(struct sideband *s, int cpu)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = 1,
+		.wakeup_watermark = WAKE_BYTES,
 	};
 	auto_close int fd = perf_open(&attr, cpu);
 	if (fd < 0)

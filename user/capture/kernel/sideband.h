@@ -34,7 +34,10 @@ void sideband_close(struct sideband *s);
  */
 bool sideband_follow(struct sideband *s);
 
-/* Readable (poll, epoll) when there are events to drain. */
+/*
+ * Readable (poll, epoll) when a program has started or several events wait; a single one waits for
+ * the caller's next look.
+ */
 int sideband_fd(const struct sideband *s);
 
 /* Calls `event` for the events since the previous call; sorted by time for each CPU only. */
