@@ -41,8 +41,8 @@
 	  LOST, NOTHING, "too many are followed; take a larger interval")                          \
 	X(ROOT, "root", "user stacks that reached the thread's root", NORMAL, NOTHING, "")         \
 	X(NO_USER, "no_user",                                                                      \
-	  "samples without a user stack: kernel threads, and threads that end", NORMAL, NOTHING,   \
-	  "")                                                                                      \
+	  "samples without a user stack: kernel threads, threads that end or execute a program",   \
+	  NORMAL, NOTHING, "")                                                                     \
 	X(UNWALKED, "unwalked", "user stacks of processes just seen, walked by user space",        \
 	  NORMAL, NOTHING, "")                                                                     \
 	X(FRAME_POINTERS, "cut_frame_pointers",                                                    \

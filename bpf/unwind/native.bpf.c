@@ -7,6 +7,7 @@
 #define FRAME_BYTES_MAX   (64ULL << 20) /* a larger frame means a wrong rule or garbage */
 #define SIGNAL_REGS_WORDS 17            /* r8 .. rip of a sigcontext */
 #define CALL_BYTES        8             /* read before a return address: a call has 2 to 7 bytes */
+#define NR_RT_SIGRETURN   15            /* arch/x86/entry/syscalls/syscall_64.tbl */
 
 static __always_inline const union unwind_word *word_at(u32 i)
 {
@@ -104,12 +105,29 @@ static __always_inline int step_without_row(struct walk *w)
 	return 0;
 }
 
+/*
+ * Whether the code at pc returns from a signal handler: mov $15,%rax (7 bytes) or mov $15,%eax (5),
+ * then syscall. musl has no rows for its trampoline.
+ */
+static __always_inline bool is_signal_return(const struct walk *w)
+{
+	u8 code[9];
+
+	if (w->is_leaf || walk_read(code, sizeof(code), w->regs.pc))
+		return false;
+	if (code[0] == 0xb8)
+		return code[1] == NR_RT_SIGRETURN && !code[2] && code[5] == 0x0f && code[6] == 0x05;
+	return code[0] == 0x48 && code[1] == 0xc7 && code[2] == 0xc0 &&
+	       code[3] == NR_RT_SIGRETURN && !code[4] && code[7] == 0x0f && code[8] == 0x05;
+}
+
 /* sp points to the ucontext that the kernel wrote. The interrupted stack may be another one. */
 static __always_inline int step_signal(struct walk *w)
 {
 	if (walk_read(w->words, SIGNAL_REGS_WORDS * 8, w->regs.sp + REGS_IN_UCONTEXT))
 		return STAT_UNREADABLE;
 	regs_from_sigcontext(&w->regs, w->words);
+	w->frame.info |= USER_FRAME_LEAF; /* nothing called the trampoline: it has not run yet */
 	w->rule = RULE_ROW_SIGNAL;
 	return 0;
 }
@@ -195,6 +213,8 @@ int walk_native(struct walk *w)
 	if (!w)
 		return STAT_NO_SCRATCH;
 	int stop = recall_rule(w, w->regs.pc - !w->is_leaf, &rule);
+	if ((stop == STAT_NO_ROW || (!stop && rule.kind == ROW_NONE)) && is_signal_return(w))
+		return step_signal(w);
 	if (stop)
 		return stop;
 	if (rule.kind == ROW_NONE)

@@ -77,12 +77,24 @@ static __always_inline int find_caller(struct walk *w)
 	return is_in_code_heap(w, w->regs.pc - !w->is_leaf) ? walk_hotspot(w) : walk_native(w);
 }
 
+/*
+ * Stacks that a program made itself begin with a return address of 0: those of goroutines, fibers,
+ * makecontext. After a rule that is a guess it means nothing.
+ */
+static __always_inline bool is_end(const struct walk *w)
+{
+	return !w->is_leaf && !w->regs.pc && (w->rule == RULE_ROW_SP || w->rule == RULE_ROW_FP);
+}
+
 int unwind_step(struct scratch *s)
 {
 	if (!s)
 		return STAT_NO_SCRATCH;
 	struct walk *w = &s->walk;
 	u64 sp = w->regs.sp;
+
+	if (is_end(w))
+		return STAT_ROOT;
 	int stop = find_caller(w);
 
 	/*

@@ -162,7 +162,7 @@ __hidden u32 unwind_user(void *ctx, struct scratch *s)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (task_is_kernel(task))
+	if (task_is_kernel(task) || task_is_replaced(task))
 		return STAT_NO_USER;
 	u32 stop = knobs.measure ? walk_and_measure(ctx, s, task) : walk(ctx, s, task);
 	return stop == STAT_UNREADABLE && task_is_ending(task) ? STAT_NO_USER : stop;
