@@ -10,6 +10,7 @@
 #include "capture/node_apply.h"
 #include "capture/node_state.h"
 #include "capture/unwind/unwinding.h"
+#include "proc/open_request.h"
 #include "proc/status.h"
 
 #define RANGES 64 /* of the tables; a process may take half of them */
@@ -100,6 +101,12 @@ static struct process *start_program(struct processes *all)
 	return p;
 }
 
+static void end_program(const struct process *p)
+{
+	kill(p->id.pid, SIGKILL);
+	waitpid(p->id.pid, NULL, 0);
+}
+
 static u32 nr_ranges(const struct unwinding *u, const struct process *p)
 {
 	const struct unwind_proc *proc = tables_proc(unwinding_tables(u), p->id.pid);
@@ -127,8 +134,7 @@ static void lose_events(bool are_read, bool is_kept)
 		unwinding_update(u, all);
 	assert_true(p->mappings.nr > 1);
 	assert_int_equal(nr_ranges(u, p), p->mappings.nr);
-	kill(p->id.pid, SIGKILL);
-	waitpid(p->id.pid, NULL, 0);
+	end_program(p);
 	unwinding_free(u);
 	processes_free(all);
 	jvm_registry_free(jvms);
@@ -140,6 +146,59 @@ static void after_lost_events_tables_get_the_mappings_that_were_read_again(void 
 	lose_events(true, true);
 	lose_events(false, false);
 	lose_events(true, false);
+}
+
+static int start_silent(void *ctx, int sock, u64 *number)
+{
+	int *silent = ctx;
+
+	*number = 1;
+	*silent = dup(sock);
+	return 0;
+}
+
+static void end_silent(void *ctx, u64 number)
+{
+	close(*(int *)ctx);
+}
+
+/* Whether the walk has rows for the code of the program itself. */
+static bool has_rows(const struct unwinding *u, const struct process *p)
+{
+	const struct tables *t = unwinding_tables(u);
+	const struct unwind_proc *proc = tables_proc(t, p->id.pid);
+
+	for (u32 i = 0; proc && i < proc->nr_ranges; i++)
+		if (tables_range(t, proc->first_range + i)->kind == RANGE_ROWS)
+			return true;
+	return false;
+}
+
+/* On a busy machine the opener has no CPU for a moment. */
+static void files_that_do_not_open_for_a_moment_get_their_rows_later(void **state)
+{
+	const struct tables_sizes sizes = { .nr_words = 1 << 22, .nr_ranges = 1024, .nr_jvms = 1 };
+	struct jvm_registry *jvms = jvm_registry_new();
+	struct processes *all = processes_new();
+	struct process *p = start_program(all);
+	int silent;
+	const struct open_requests_ops ops = { start_silent, end_silent, &silent };
+	struct unwinding *u;
+
+	assert_int_equal(unwinding_new(&sizes, NULL, jvms, &u), 0);
+	processes_distrust(all);
+	process_refresh(p);
+	assert_int_equal(open_requests_begin(&ops), 0);
+	unwinding_want(u, p);
+	unwinding_update(u, all);
+	assert_false(has_rows(u, p));
+	open_requests_end(); /* now this process opens files itself */
+	unwinding_update(u, all);
+	assert_true(has_rows(u, p));
+	end_program(p);
+	unwinding_free(u);
+	processes_free(all);
+	jvm_registry_free(jvms);
 }
 
 static void lost_events_are_counted(void **state)
@@ -160,6 +219,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_is_too_large_is_not_retried_at_each_sample),
 		cmocka_unit_test(a_process_that_executes_another_program_is_retried),
 		cmocka_unit_test(after_lost_events_tables_get_the_mappings_that_were_read_again),
+		cmocka_unit_test(files_that_do_not_open_for_a_moment_get_their_rows_later),
 		cmocka_unit_test(lost_events_are_counted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

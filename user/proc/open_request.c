@@ -24,6 +24,8 @@
 #define WAIT_NS      NS_PER_SEC       /* budget for all slow files .. */
 #define WAIT_SHARE   20               /* .. and in addition 1/20 of the time */
 
+#define KEY_IS_DEVICE (1ull << 63)
+
 _Static_assert(sizeof(struct open_order) <= WORKER_TEXT_MAX, "an order fits into a message");
 
 /* Files that are refused for a while: all files of a user; for root, all files of a device. */
@@ -100,14 +102,13 @@ bool open_requests_are_used(void)
  */
 static u64 key_of(const struct open_order *o)
 {
-	const u64 is_device = 1ull << 63;
 	char path[32];
 	struct stat st = { .st_uid = o->uid };
 
 	snprintf(path, sizeof(path), "/proc/%d", o->pid);
 	if (o->kind == OPEN_MAPPED && stat(path, &st))
 		st.st_uid = 0;
-	return st.st_uid ?: is_device | (u64)o->dev_major << 32 | o->dev_minor;
+	return st.st_uid ?: KEY_IS_DEVICE | (u64)o->dev_major << 32 | o->dev_minor;
 }
 
 static struct pause *find_pause(u64 key)
@@ -140,6 +141,15 @@ static void add_pause(u64 key)
 		      : p->pause_ns < PAUSE_MAX_NS ? 2 * p->pause_ns
 						   : PAUSE_MAX_NS;
 	p->until_ns = time_mono_ns() + p->pause_ns;
+}
+
+/* A file system of root that answers again is as good as new; on a busy machine any may be late. */
+static void forgive(u64 key)
+{
+	struct pause *p = key & KEY_IS_DEVICE ? find_pause(key) : NULL;
+
+	if (p)
+		p->pause_ns = 0;
 }
 
 /*
@@ -242,6 +252,8 @@ static int carry_out(const struct open_order *order, size_t len, int root)
 	int fd = ask(order, len, root);
 	if (fd == -ETIMEDOUT && is_of_file(order))
 		add_pause(key_of(order));
+	if (fd >= 0 && requests.pauses.nr)
+		forgive(key_of(order));
 	if (fd != -ETIMEDOUT && fd != -EPIPE && fd != -EPROTO)
 		return fd;
 	end_opener();

@@ -54,7 +54,7 @@ struct modules {
 	struct dict by_key; /* struct module * */
 	uid_t user;
 	u32 nr_failed, nr_building;
-	bool is_busy; /* too many files are being built to start another */
+	bool is_busy; /* the file asked for last cannot be opened or built now, but maybe later */
 	u64 build_ns;
 	bool is_full; /* the last rows did not fit */
 };
@@ -257,8 +257,17 @@ static int add_part(struct module *mod, const struct mapping *m)
 	return err;
 }
 
+/* mapped_file_open, which may fail because the opener or this process is overloaded. */
+static int open_file(struct modules *all, pid_t pid, const struct mapping *m)
+{
+	int fd = mapped_file_open(pid, m);
+
+	all->is_busy |= fd == -EBUSY || fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM;
+	return fd;
+}
+
 /* Adds the part that `m` maps to a module that is known, if that is still its file. */
-static int learn_part(struct module *mod, pid_t pid, const struct mapping *m)
+static int learn_part(struct modules *all, struct module *mod, pid_t pid, const struct mapping *m)
 {
 	struct stat st;
 
@@ -267,7 +276,7 @@ static int learn_part(struct module *mod, pid_t pid, const struct mapping *m)
 		return 0;
 	}
 	if (pid != mod->builder) {
-		auto_close int fd = mapped_file_open(pid, m);
+		auto_close int fd = open_file(all, pid, m);
 		if (fd < 0)
 			return fd;
 		/* The inode of a file no longer mapped may belong to another file by now. */
@@ -325,7 +334,7 @@ static void poll_build(struct modules *all, struct module *mod)
 /* Starts to build the rows of a file. NULL if the process is gone: another may have more luck. */
 static struct module *add_module(struct modules *all, u64 key, pid_t pid, const struct mapping *m)
 {
-	auto_close int fd = is_vdso(m) ? -1 : mapped_file_open(pid, m);
+	auto_close int fd = is_vdso(m) ? -1 : open_file(all, pid, m);
 	struct stat st = { 0 };
 
 	if (fd < 0 && !is_vdso(m) && is_passing(fd))
@@ -412,9 +421,9 @@ static struct module *find_module(struct modules *all, pid_t pid, const struct m
 		mod = finish_build(all, mod, m);
 	if (!mod || mod->err || (mod->refs && find_part(mod, m->file_off)))
 		return mod;
-	if (!learn_part(mod, pid, m))
+	if (!learn_part(all, mod, pid, m))
 		return mod;
-	if (mod->refs || pid == mod->builder)
+	if (all->is_busy || mod->refs || pid == mod->builder)
 		return NULL;
 	remove_module(all, mod);
 	return find_module(all, pid, m);

@@ -35,8 +35,9 @@ void modules_prepare(struct modules *all, pid_t pid, const struct mapping *m);
  * Fills in the range that BPF searches for an executable mapping of `pid`. Builds the file's rows
  * if they do not exist yet. The caller releases *mod with module_put. Without rows (no file, no
  * .eh_frame) the range is RANGE_NO_ROWS and *mod may be NULL. If the file is the reason, it is not
- * tried again. -EAGAIN while a worker builds the rows. -ENOSPC if the table is full: the range is
- * RANGE_NO_ROWS too, and retries are cheap until something is freed.
+ * tried again. -EAGAIN while a worker builds the rows, or if the file cannot be opened now: the
+ * opener or the file system does not answer, or descriptors are short. -ENOSPC if the table is
+ * full: the range is RANGE_NO_ROWS too, and retries are cheap until something is freed.
  */
 int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struct module **mod,
 		  struct unwind_range *out);

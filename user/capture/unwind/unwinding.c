@@ -14,15 +14,16 @@
 
 #define REFRESH_JVMS_NS (100 * NS_PER_MS)
 #define REFUSED_NS      (5 * NS_PER_SEC) /* a process without room is tried again after this */
-#define BUILDING_NS     (3 * NS_PER_SEC) /* then a process goes without the rows being built */
+#define BUILDING_NS     (3 * NS_PER_SEC) /* then a process goes without the rows being built .. */
+#define LATE_NS         NS_PER_SEC       /* .. and is looked at this often until they are there */
 #define YOUNG_NS        (3 * NS_PER_SEC) /* a process this young is still mapping its libraries */
 #define REFUSED_CHANGE  8                /* or when its mappings change by an eighth */
 
 struct wanted {
 	struct process_id id;
 	u64 since_ns;
-	bool is_building; /* workers build rows of its files; the next unwinding_update asks again
-			   */
+	u64 next_ns;      /* when unwinding_update asks again */
+	bool is_building; /* rows of its files are not there yet */
 };
 
 /* A process without tables, because it maps too much. To find that out again takes as long. */
@@ -103,7 +104,7 @@ static struct wanted *find_wanted(const struct unwinding *u, const struct proces
 void unwinding_want(struct unwinding *u, const struct process *p)
 {
 	if (!find_wanted(u, p))
-		vec_push(&u->wanted, (struct wanted){ p->id, time_mono_ns(), false });
+		vec_push(&u->wanted, (struct wanted){ p->id, time_mono_ns(), 0, false });
 }
 
 static struct refused *find_refused(const struct unwinding *u, const struct process *p)
@@ -205,11 +206,11 @@ static bool update(struct unwinding *u, struct process *p, u64 since_ns)
  * First starts on the files of all, so that workers are busy while the VMs are read and results are
  * taken.
  */
-static void prepare(struct unwinding *u, struct processes *all)
+static void prepare(struct unwinding *u, struct processes *all, u64 now_ns)
 {
 	vec_each(w, &u->wanted) {
 		struct process *p = processes_find(all, w->id);
-		if (p && !p->exit_ns && !is_refused(u, p))
+		if (p && !p->exit_ns && now_ns >= w->next_ns && !is_refused(u, p))
 			tables_prepare(u->tables, p->id, &p->mappings);
 	}
 	vec_each(w, &u->wanted) {
@@ -223,11 +224,14 @@ void unwinding_update(struct unwinding *u, struct processes *all)
 {
 	u64 now = time_mono_ns();
 
-	prepare(u, all);
+	prepare(u, all, now);
 	for (size_t i = u->wanted.nr; i-- > 0;) {
 		struct wanted *w = &u->wanted.at[i];
 		struct process *p = processes_find(all, w->id);
+		if (p && now < w->next_ns)
+			continue;
 		w->is_building = p && update(u, p, w->since_ns);
+		w->next_ns = now > w->since_ns + BUILDING_NS ? now + LATE_NS : 0;
 		if (!w->is_building)
 			forget_wanted(u, w);
 	}
