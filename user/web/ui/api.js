@@ -70,9 +70,10 @@ const SILENT_MS = 10000;
 const RETRY_MS = 30000;
 const POLLED = ['node', 'sessions', 'fleet', 'triggers'];
 
-// Calls on[EVENT](data) for changes. Asks every two seconds while there is no stream, or a proxy holds it back.
+// Calls on[EVENT](data) for changes. Asks every two seconds while there is no stream, or a proxy holds it back. A tab in
+// the background has no stream: browsers open six connections to a server. A new stream begins with the state of all.
 export function follow(on) {
-	let heard = Date.now(), profiles = '', isAsking = false;
+	let stream = null, heard = Date.now(), profiles = '', isAsking = false;
 	const poll = async () => {
 		for (const what of POLLED.filter((w) => on[w]))
 			await get(what).then(on[what], on.error);
@@ -83,7 +84,9 @@ export function follow(on) {
 		profiles = list;
 	};
 	const connect = () => {
-		const stream = new EventSource(`${base}api/v1/stream`);
+		if (stream || document.hidden)
+			return;
+		stream = new EventSource(`${base}api/v1/stream`);
 		for (const what of ['node', 'sessions', 'profiles', 'jvms', 'fleet', 'triggers'].filter((w) => on[w]))
 			stream.addEventListener(what, (e) => {
 				heard = Date.now();
@@ -91,10 +94,20 @@ export function follow(on) {
 			});
 		stream.addEventListener('error', () => {
 			heard = 0;
-			if (stream.readyState === EventSource.CLOSED)
-				setTimeout(connect, RETRY_MS);
+			if (stream?.readyState !== EventSource.CLOSED)
+				return;
+			stream = null;
+			setTimeout(connect, RETRY_MS);
 		});
 	};
+	document.addEventListener('visibilitychange', () => {
+		if (document.hidden) {
+			stream?.close();
+			stream = null;
+		} else {
+			connect();
+		}
+	});
 	setInterval(async () => {
 		if (isAsking || document.hidden || Date.now() - heard < SILENT_MS)
 			return;

@@ -297,6 +297,8 @@ export async function setUp() {
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => rows.forEach((r) => r.draw()));
 	// A page that comes back from the browser's cache shows an old selection otherwise.
 	addEventListener('pageshow', () => rows.forEach((r) => r.cancel()));
-	setInterval(() => !document.hidden && refresh(), REFRESH_MS);
+	const refreshSeen = () => !document.hidden && refresh();
+	setInterval(refreshSeen, REFRESH_MS);
+	document.addEventListener('visibilitychange', refreshSeen);
 	await refresh();
 }
