@@ -212,6 +212,46 @@ static void constant_use_has_no_peaks(void **state)
 	remove_place(&p);
 }
 
+/* The slices of `nr` times of 10 s are all time that is covered, however long a step is. */
+static void check_covered(struct store *s, u64 to, u64 nr)
+{
+	static const u64 hours[] = { 1, 24, 168 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(hours); i++) {
+		const struct store_strip_query q = { to - hours[i] * HOUR_NS, to, "cpu", 360 };
+		struct store_strip strip;
+		u64 covered = 0;
+		assert_int_equal(store_strip(s, &q, &strip), 0);
+		assert_int_equal(strip.covered.nr, strip.nr_steps);
+		vec_each(ns, &strip.covered)
+			covered += *ns;
+		assert_int_equal(covered, nr * SLICE_NS);
+		store_strip_fini(&strip);
+	}
+}
+
+static void covered_time_is_that_of_the_slices_at_any_step(void **state)
+{
+	const struct store_limits limits = { .keep_10s_ns = 2 * DAY_NS,
+					     .keep_1min_ns = 7 * DAY_NS };
+	static const u64 days[] = { 0, 2, 7 }; /* not thinned, by minute, by 10 minutes */
+	struct place p = new_place();
+	struct store *s = open_with(&p, &limits);
+	struct slice_writer *w = slice_writer_new();
+	u64 at = START_NS + 7 * NS_PER_MS, nr = 0;
+
+	/* 20 minutes, a gap of 20, and 10: full steps, also of thinned slices */
+	for (; nr < 180; nr++, at += nr == 120 ? 20 * 60 * NS_PER_SEC + SLICE_NS : SLICE_NS)
+		assert_int_equal(add_slice(s, w, at, 5), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(days); i++) {
+		store_tick(s, START_NS + HOUR_NS + days[i] * DAY_NS);
+		check_covered(s, START_NS + HOUR_NS, nr);
+	}
+	store_close(s);
+	slice_writer_free(w);
+	remove_place(&p);
+}
+
 static void totals_are_equal_before_and_after_thinning(void **state)
 {
 	const struct store_limits limits = { .keep_10s_ns = 2 * DAY_NS,
@@ -461,6 +501,7 @@ int main(void)
 		cmocka_unit_test(a_torn_tail_is_cut_off),
 		cmocka_unit_test(retention_and_strip_over_thirty_days),
 		cmocka_unit_test(constant_use_has_no_peaks),
+		cmocka_unit_test(covered_time_is_that_of_the_slices_at_any_step),
 		cmocka_unit_test(totals_are_equal_before_and_after_thinning),
 		cmocka_unit_test(an_hour_that_changed_meanwhile_is_not_replaced),
 		cmocka_unit_test(an_hour_that_cannot_be_read_holds_up_no_other),

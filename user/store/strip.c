@@ -7,6 +7,7 @@
 
 #define STEPS_MAX 10000
 #define SLICE_NS  (10 * NS_PER_SEC)
+#define MINUTE_NS (60 * NS_PER_SEC)
 
 void store_strip_fini(struct store_strip *strip)
 {
@@ -16,6 +17,7 @@ void store_strip_fini(struct store_strip *strip)
 	}
 	vec_each(event, &strip->events)
 		free(*event);
+	vec_fini(&strip->covered);
 	vec_fini(&strip->events);
 	vec_fini(&strip->series);
 }
@@ -74,6 +76,37 @@ static int read_events(struct store *s, const struct store_strip_query *q,
 	return index_error(s->db, result);
 }
 
+/* Only use that was thinned begins at full minutes, and is that of a minute or of 10. */
+static u64 longest(u64 begin_ns)
+{
+	return begin_ns % (10 * MINUTE_NS) == 0 ? 10 * MINUTE_NS
+	       : begin_ns % MINUTE_NS == 0      ? MINUTE_NS
+						: SLICE_NS;
+}
+
+/* Slices of any event count: one without locks is time without locks. */
+static int read_covered(struct store *s, const struct store_strip_query *q,
+			struct store_strip *strip)
+{
+	auto_stmt sqlite3_stmt *row =
+		index_ask(s->db,
+			  "SELECT DISTINCT time_ns FROM uses WHERE time_ns >= ? AND time_ns < ?"
+			  " ORDER BY time_ns DESC",
+			  "ii", q->from_ns, q->to_ns);
+	int result = row ? SQLITE_ROW : sqlite3_errcode(s->db);
+	u64 next = UINT64_MAX;
+
+	for (u64 i = 0; i < strip->nr_steps; i++)
+		vec_push(&strip->covered, 0);
+	while (row && (result = sqlite3_step(row)) == SQLITE_ROW) {
+		u64 begin = (u64)sqlite3_column_int64(row, 0), max = longest(begin);
+		strip->covered.at[(begin - q->from_ns) / strip->step_ns] +=
+			next - begin < max ? next - begin : max;
+		next = begin;
+	}
+	return index_error(s->db, result);
+}
+
 static u64 nr_services(struct store *s, const struct store_strip_query *q)
 {
 	return index_number(s->db,
@@ -110,7 +143,7 @@ int store_strip(struct store *s, const struct store_strip_query *q, struct store
 		"  GROUP BY service ORDER BY SUM(value) DESC, service LIMIT ?5)"
 		" GROUP BY service, step ORDER BY service",
 		"iiiti", q->from_ns, strip.step_ns, q->to_ns, q->event, (u64)STORE_SERIES_MAX);
-	int err = read_rows(s, row, &strip) ?: read_events(s, q, &strip);
+	int err = read_rows(s, row, &strip) ?: read_events(s, q, &strip) ?: read_covered(s, q, &strip);
 	if (strip.series.nr == STORE_SERIES_MAX)
 		strip.nr_left_out = nr_services(s, q) - STORE_SERIES_MAX;
 	if (err) {

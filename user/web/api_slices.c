@@ -25,18 +25,20 @@ static json_t *series_json(const struct store_series *s, u64 divisor)
 static void reply_strip(struct request *q, const struct store_strip *strip, const char *event)
 {
 	bool is_time = strcmp(event, "alloc") != 0;
-	json_t *list = json_array(), *events = json_array();
+	json_t *list = json_array(), *events = json_array(), *covered = json_array();
 
+	vec_each(ns, &strip->covered)
+		json_array_append_new(covered, json_integer((json_int_t)(*ns / NS_PER_MS)));
 	vec_each(s, &strip->series)
 		json_array_append_new(list, series_json(s, is_time ? NS_PER_MS : 1));
 	vec_each(name, &strip->events)
 		json_array_append_new(events, json_string(*name));
 	reply_json(q, 200,
-		   json_pack("{s:I,s:I,s:I,s:s,s:s,s:o,s:o,s:I}", "from_ms",
+		   json_pack("{s:I,s:I,s:I,s:o,s:s,s:s,s:o,s:o,s:I}", "from_ms",
 			     (json_int_t)(strip->from_ns / NS_PER_MS), "step_ms",
 			     (json_int_t)(strip->step_ns / NS_PER_MS), "nr_steps",
-			     (json_int_t)strip->nr_steps, "event", event, "unit",
-			     is_time ? "ms" : "bytes", "events", events, "series", list,
+			     (json_int_t)strip->nr_steps, "covered_ms", covered, "event", event,
+			     "unit", is_time ? "ms" : "bytes", "events", events, "series", list,
 			     "nr_left_out", (json_int_t)strip->nr_left_out));
 }
 

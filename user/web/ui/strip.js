@@ -20,7 +20,7 @@ const EVENTS = {
 };
 const ORDER = Object.keys(EVENTS);
 
-let hours = 1, event = 'cpu', data = null, nrCovered = 0, oldest = 0, isOn = false, areAllShown = false, dragging = null;
+let hours = 1, event = 'cpu', data = null, oldest = 0, isOn = false, areAllShown = false, dragging = null;
 const rows = new Map(); // by service
 
 const snap = (ms) => Math.round(ms / SLICE_MS) * SLICE_MS;
@@ -55,10 +55,10 @@ class Row {
 	}
 
 	set(values) {
-		const per = values.map((v) => v / data.step_ms);
+		// Of the time of which there are slices: a step may be longer.
+		const sum = (list) => list.reduce((a, b) => a + b, 0), per = values.map((v, i) => v / (data.covered_ms[i] || 1)), mean = sum(values) / sum(data.covered_ms);
 		this.per = per;
 		this.peak = Math.max(...per, 0);
-		const mean = per.reduce((a, b) => a + b, 0) / (nrCovered || 1);
 		this.facts.textContent = `mean ${value(mean)}, peak ${value(this.peak)}`;
 		this.canvas.setAttribute('aria-label', `${this.service}: mean ${value(mean)}, peak ${value(this.peak)} at ${clock(this.timeOf(per.indexOf(this.peak)))}`);
 		this.draw();
@@ -207,8 +207,6 @@ function show() {
 		$('strip-rows').replaceChildren(el('p', { className: 'note' }, isOn ? 'No slice of this time is kept yet. One is added every 10 s.' : 'No slice of this time is kept.'));
 		return;
 	}
-	// Means are those of the time of which there are slices.
-	nrCovered = data.series[0].values.filter((v, i) => data.series.some((s) => s.values[i] > 0)).length;
 	for (const s of shown)
 		if (!rows.has(s.service))
 			rows.set(s.service, new Row(s.service));
