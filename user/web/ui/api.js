@@ -20,6 +20,11 @@ async function errorOf(response) {
 	return new ApiError(error.message || `The server replied ${response.status}.`, { status: response.status, type: error.type, field: error.field });
 }
 
+let aheadMs = 0; // of the server's clock, by its newest reply
+
+// Times of slices and profiles are the server's. Clocks of browsers are an hour wrong at times.
+export const serverTime = () => Date.now() + aheadMs;
+
 // Returns the JSON of the reply. Throws an ApiError with a sentence for people.
 async function call(path, options) {
 	let response;
@@ -28,6 +33,9 @@ async function call(path, options) {
 	} catch (e) {
 		throw new ApiError('The daemon does not answer.', { type: 'unreachable' });
 	}
+	const date = Date.parse(response.headers.get('Date'));
+	if (date)
+		aheadMs = date - Date.now();
 	if (response.status === 401)
 		location.assign(`${base}login`);
 	if (!response.ok)

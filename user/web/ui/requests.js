@@ -1,5 +1,5 @@
 // The requests to the fleet: a card each, with its coverage while it fills.
-import { post } from './api.js';
+import { post, serverTime } from './api.js';
 import { $, announce, duration, el, fail, number, percent, plural } from './dom.js';
 
 const STEPS = [['answered', 'answered'], ['matched', 'match'], ['chosen', 'asked'], ['accepted', 'accepted'], ['delivered', 'delivered']];
@@ -10,7 +10,7 @@ let isOperator = false;
 const names = (list) => list.slice(0, NAMES_SHOWN).join(', ') + (list.length > NAMES_SHOWN ? ` and ${number(list.length - NAMES_SHOWN)} more` : '');
 
 function phaseText(r) {
-	const c = r.counts, waves = r.nr_waves > 1 ? `, wave ${r.wave} of ${r.nr_waves}` : '', passed = Math.min(r.duration_s, Math.max(0, (Date.now() - r.begun_ms) / 1000));
+	const c = r.counts, waves = r.nr_waves > 1 ? `, wave ${r.wave} of ${r.nr_waves}` : '', passed = Math.min(r.duration_s, Math.max(0, (serverTime() - r.begun_ms) / 1000));
 	if (r.is_stopping && r.phase === 'records')
 		return 'It ends; results so far are fetched.';
 	switch (r.phase) {

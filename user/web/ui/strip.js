@@ -1,6 +1,6 @@
 // Continuous profiling: the use of each service as a row, of CPU or of another event. A drag over a row opens that
 // range.
-import { get, post } from './api.js';
+import { get, post, serverTime } from './api.js';
 import { $, announce, bytes, clock, day, duration, el, localTime, showError } from './dom.js';
 
 const HOUR_MS = 3600 * 1000;
@@ -220,7 +220,7 @@ function show() {
 }
 
 async function refresh() {
-	const now = snap(Date.now()), steps = Math.max(60, Math.min(360, Math.round($('strip-rows').clientWidth / 3)));
+	const now = snap(serverTime()), steps = Math.max(60, Math.min(360, Math.round($('strip-rows').clientWidth / 3)));
 	try {
 		const fresh = await get(`slices?from_ms=${now - hours * HOUR_MS}&to_ms=${now}&steps=${steps}&event=${event}`);
 		if (dragging || fresh.event !== event)
@@ -251,7 +251,7 @@ function range() {
 
 // A time that ends before the oldest slice cannot be compared.
 function showAgainst() {
-	const to = Date.parse($('range-to').value) || Date.now();
+	const to = Date.parse($('range-to').value) || serverTime();
 	for (const b of document.querySelectorAll('[data-ago]')) {
 		b.disabled = !oldest || to - b.dataset.ago * HOUR_MS <= oldest;
 		b.title = b.disabled ? 'No slices are kept of that time.' : '';
@@ -272,7 +272,8 @@ async function compare(ago) {
 }
 
 export async function setUp() {
-	setRange(snap(Date.now()) - 10 * 60 * 1000, snap(Date.now()), '');
+	const now = snap(serverTime());
+	setRange(now - 10 * 60 * 1000, now, '');
 	for (const radio of document.querySelectorAll('[name=span]')) {
 		radio.checked = Number(radio.value) === hours;
 		radio.addEventListener('change', () => {
