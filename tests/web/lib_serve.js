@@ -79,4 +79,10 @@ async function leave(page) {
 
 const row = (page, name) => page.locator('tr[data-id]').filter({ has: page.getByText(name, { exact: true }) });
 
-module.exports = { PREFIX, api, begin, daemonPid: () => daemon.pid, end, eventually, leave, listed, row, store, token, upload, visit };
+// By the menu of a profile.
+async function act(page, name, what) {
+	await row(page, name).locator('summary').click();
+	await row(page, name).locator('.menu').getByText(what, { exact: true }).click();
+}
+
+module.exports = { PREFIX, act, api, begin, daemonPid: () => daemon.pid, end, eventually, leave, listed, row, store, token, upload, visit };

@@ -12,6 +12,7 @@ const FORMATS = [['html', 'Page (html)'], ['svg', 'Picture (svg)'], ['collapsed'
 const KINDS = [['java', 'Java'], ['native', 'native'], ['kernel', 'kernel'], ['jvm', 'JVM'], ['other', 'other']];
 const SOURCES = { upload: 'upload', diff: 'comparison', range: 'from the past', fleet: 'fleet' };
 const COLUMNS = 9;
+const NAME_MOST = 200; // bytes
 
 let whenEmpty = null; // what a page shows that starts no recordings of a node
 let profiles = [], nrAll = 0, limit = PAGE, isOperator = false, query = '';
@@ -49,15 +50,22 @@ function nameCell(p) {
 	return el('td', { className: 'what' }, name, ...tags(p), ...alerts, p.error ? el('p', { className: hasGraph(p) ? 'quiet' : 'error' }, hasGraph(p) ? p.error : `failed: ${p.error}`) : '');
 }
 
+// As much of a name as the server takes, in whole characters.
+const cut = (name) => name.slice(0, new TextEncoder().encodeInto(name, new Uint8Array(NAME_MOST)).read);
+
 function rename(p, row) {
-	const cell = row.querySelector('.what'), input = el('input', { value: p.name, maxLength: 200, 'aria-label': 'Name of the profile', spellcheck: false });
+	const cell = row.querySelector('.what'), input = el('input', { value: p.name, 'aria-label': 'Name of the profile', spellcheck: false });
 	let isDone = false;
 	const finish = async (save) => {
 		if (isDone)
 			return;
 		isDone = true;
-		if (save && input.value.trim() && input.value !== p.name)
-			await change(p, { name: input.value.trim() }, 'The profile was renamed.');
+		const name = cut(input.value.trim());
+		// After an error, what was typed stays.
+		if (save && name && name !== p.name && !await change(p, { name }, 'The profile was renamed.')) {
+			isDone = false;
+			return;
+		}
 		show();
 		focusRow(p.id);
 	};
@@ -74,13 +82,16 @@ function rename(p, row) {
 	input.focus();
 }
 
+// Whether it was changed.
 async function change(p, fields, text) {
 	try {
 		await post(`profiles/${p.id}`, fields);
 		Object.assign(p, fields);
 		announce(text);
+		return true;
 	} catch (e) {
 		fail(e);
+		return false;
 	}
 }
 
@@ -255,7 +266,7 @@ async function upload(files) {
 			continue;
 		}
 		const message = toast(`${file.name} is being read …`, { seconds: 600 });
-		await post(`profiles?name=${encodeURIComponent(file.name)}`, file)
+		await post(`profiles?name=${encodeURIComponent(cut(file.name))}`, file)
 			.then(() => toast(`${file.name} was added`), (e) => fail(new Error(`${file.name}: ${e.message}`)));
 		message.close();
 	}
