@@ -17,7 +17,8 @@ const NAME_MOST = 200; // bytes
 let whenEmpty = null; // what a page shows that starts no recordings of a node
 let profiles = [], nrAll = 0, limit = PAGE, isOperator = false, query = '';
 let nrAsked = 0, shown = 0; // turns of refresh()
-const selected = new Set(), hidden = new Set(); // ids; hidden: deleted here, the server may not have said so yet
+const selected = new Set(), unfolded = new Set(); // ids; unfolded: all of its alerts are shown
+const hidden = new Set(); // ids deleted here, the server may not have said so yet
 
 const chosen = () => profiles.filter((p) => selected.has(p.id));
 const hasGraph = (p) => p.state !== 'failed';
@@ -44,10 +45,18 @@ function tags(p) {
 		p.lost && hasGraph(p) ? tag(`${number(p.lost)} lost`, 'warn', 'Samples that were lost') : ''];
 }
 
+// One line; the other alerts open by a click on it.
+function alertLines(p) {
+	const [first, ...others] = p.summary?.alerts || [], line = (text) => el('p', { className: 'quiet' }, text);
+	if (!others.length)
+		return first && line(first);
+	return el('details', { className: 'alerts', open: unfolded.has(p.id), on_toggle: (e) => unfolded[e.target.open ? 'add' : 'delete'](p.id) },
+		el('summary', { className: 'quiet' }, first, ' ', el('span', { className: 'more-alerts' }, `+${others.length} more`)), ...others.map(line));
+}
+
 function nameCell(p) {
 	const name = hasGraph(p) ? el('a', { href: `p/${p.id}`, className: 'name' }, p.name || `profile ${p.id}`) : el('span', { className: 'name' }, p.name || `profile ${p.id}`);
-	const alerts = (p.summary?.alerts || []).map((text) => el('p', { className: 'quiet' }, text));
-	return el('td', { className: 'what' }, name, ...tags(p), ...alerts, p.error ? el('p', { className: hasGraph(p) ? 'quiet' : 'error' }, hasGraph(p) ? p.error : `failed: ${p.error}`) : '');
+	return el('td', { className: 'what' }, name, ...tags(p), alertLines(p), p.error ? el('p', { className: hasGraph(p) ? 'quiet' : 'error' }, hasGraph(p) ? p.error : `failed: ${p.error}`) : '');
 }
 
 // As much of a name as the server takes, in whole characters.
@@ -191,7 +200,7 @@ function focusRow(id) {
 }
 
 // The list changes while people type a name or have a menu open; they see it after that.
-const isBusy = () => $('profiles').querySelector('.what input, details[open]');
+const isBusy = () => $('profiles').querySelector('.what input, .actions[open]');
 
 // As many of the newest profiles as the list shows.
 async function fetchNewest(words) {
@@ -299,7 +308,7 @@ function onKey(e) {
 		return;
 	const all = [...$('profiles').querySelectorAll('tr[data-id]')], at = all.indexOf(tr);
 	const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[e.key];
-	if (next !== undefined && !e.target.closest('details[open]')) {
+	if (next !== undefined && !e.target.closest('.actions[open]')) {
 		e.preventDefault();
 		if (all[next])
 			focusRow(all[next].dataset.id);
