@@ -105,6 +105,8 @@ export function day(ms) {
 	return new Date(ms).toLocaleDateString('en-GB', { weekday: days < 7 ? 'long' : undefined, day: 'numeric', month: 'long', year: days > 300 ? 'numeric' : undefined });
 }
 
+export const weekday = (ms) => new Date(ms).toLocaleDateString('en-GB', { weekday: 'short' });
+
 // The value of an input of type datetime-local.
 export function localTime(ms) {
 	const d = new Date(ms);

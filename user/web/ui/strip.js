@@ -1,7 +1,7 @@
 // Continuous profiling: the use of each service as a row, of CPU or of another event. A drag over a row opens that
 // range.
 import { get, post, serverTime } from './api.js';
-import { $, announce, bytes, clock, day, duration, el, localTime, showError } from './dom.js';
+import { $, announce, bytes, clock, day, duration, el, localTime, showError, weekday } from './dom.js';
 
 const HOUR_MS = 3600 * 1000;
 const REFRESH_MS = 10000;
@@ -159,7 +159,7 @@ function setServices(names) {
 function axis() {
 	const length = data.nr_steps * data.step_ms, marks = el('div', { className: 'axis', 'aria-hidden': 'true' });
 	for (let i = 0; i <= 4; i++) {
-		const ms = data.from_ms + length * i / 4, mark = el('span', {}, hours > 24 ? `${day(ms).split(/[ ,]/)[0]} ${clock(ms)}` : i === 4 ? 'now' : clock(ms));
+		const ms = data.from_ms + length * i / 4, mark = el('span', {}, i === 4 ? 'now' : hours > 24 ? `${weekday(ms)} ${clock(ms)}` : clock(ms));
 		mark.style.left = `${i * 25}%`;
 		marks.append(mark);
 	}
