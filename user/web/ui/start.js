@@ -92,11 +92,14 @@ function target() {
 
 const form = () => ({ events: chosenEvents().join(','), target: target(), rate_hz: Number($('rate').value), duration_s: Number($('duration').value) });
 
+// As one word of a shell.
+const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
 // The same as a command, for people who have none of this at hand.
 export function command() {
 	const { events: names, target: t, rate_hz, duration_s } = form();
-	const select = { node: '', jvms: ' --jvms', pid: ` -p ${t.text}` }[t.kind] ?? ` --${t.kind} ${t.text}`;
-	return `sudo sysflame record -e ${names} -F ${rate_hz}${duration_s ? ` -d ${duration_s}` : ''}${select}`;
+	const select = { node: '', jvms: ' --jvms', pid: ` -p ${quoted(t.text)}` }[t.kind] ?? ` --${t.kind} ${quoted(t.text)}`;
+	return `sudo sysflame record -e ${quoted(names)} -F ${rate_hz}${duration_s ? ` -d ${duration_s}` : ''}${select}`;
 }
 
 // Fields of typed errors.
