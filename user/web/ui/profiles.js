@@ -18,7 +18,7 @@ let whenEmpty = null; // what a page shows that starts no recordings of a node
 let profiles = [], nrAll = 0, limit = PAGE, isOperator = false, query = '';
 let nrAsked = 0, shown = 0; // turns of refresh()
 const selected = new Set(), unfolded = new Set(); // ids; unfolded: all of its alerts are shown
-const hidden = new Set(); // ids deleted here, the server may not have said so yet
+const hidden = new Map(); // ids deleted here; the turn of refresh() that may not know it yet
 
 const chosen = () => profiles.filter((p) => selected.has(p.id));
 const hasGraph = (p) => p.state !== 'failed';
@@ -223,6 +223,8 @@ export async function refresh() {
 		shown = turn;
 		profiles = reply.profiles;
 		nrAll = reply.nr;
+		// The server's list is right from then on: somebody else may restore one.
+		hidden.forEach((at, id) => turn > at && hidden.delete(id));
 		if (!isBusy())
 			show();
 	} catch (e) {
@@ -250,7 +252,7 @@ async function remove(list) {
 		await post(`profiles/${id}/delete`).then(() => done.push(id), fail);
 	if (!done.length)
 		return;
-	done.forEach((id) => hidden.add(id));
+	done.forEach((id) => hidden.set(id, nrAsked));
 	show();
 	toast(`${plural(done.length, 'profile')} deleted`, { action: 'Undo', seconds: UNDO_S, run: async () => {
 		for (const id of done)
