@@ -263,8 +263,7 @@ async function remove(list) {
 }
 
 async function clearAll() {
-	const nrPinned = profiles.filter((p) => p.pinned).length;
-	if (!await ask('Delete all profiles?', nrPinned ? 'Pinned profiles stay. Others cannot be restored.' : 'They cannot be restored.', 'Delete all'))
+	if (!await ask('Delete all profiles?', 'Pinned profiles stay. Others cannot be restored.', 'Delete all'))
 		return;
 	await post('profiles/delete-all').then(({ nr }) => toast(`${plural(nr, 'profile')} deleted`), fail);
 	refresh();
