@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A client of NATS for tests: it tries forbidden subjects, faulty requests, and a controller
- * without credit. DIR contains its nats.nk and ca.pem, and for `ask` the private key of a person.
+ * without credit. DIR contains its nats.nk and ca.pem, and for `ask` and `policy` the private key
+ * of a person.
  *
  * usage: nats_try URL DIR pub|sub SUBJECT..
  *            prints "allowed SUBJECT" or "denied SUBJECT" for each, as the server answers
  *        nats_try URL DIR ask FAULT
  *            sends a request with a fault to all nodes, and prints the verdict of the first answer
+ *        nats_try URL DIR policy TEXT
+ *            signs a text as the policy of all nodes, also if it is malformed, and sends it
  *        nats_try URL DIR call SUBJECT TEXT
  *            sends a text and prints the reply
  *        nats_try URL DIR connect TIMES
@@ -27,6 +30,7 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "fleet/bus_key.h"
+#include "fleet/fleet_policy.h"
 #include "fleet/key.h"
 #include "fleet/stream_names.h"
 
@@ -186,17 +190,24 @@ static void await_answer(natsSubscription *sub, struct fleet_answer *out)
 	message_fini(&m);
 }
 
+static void read_key(const char *dir, u8 *private_key)
+{
+	auto_free char *text = read_text(dir, "key");
+
+	if (!text || !hex_parse(text, private_key, FLEET_KEY_LEN))
+		die("no key", NATS_ERR);
+}
+
 static void ask(const char *dir, const char *fault)
 {
 	u8 private_key[FLEET_KEY_LEN], public_key[FLEET_KEY_LEN];
 	char owner[2 * INBOX_OWNER + 1];
-	auto_free char *text = read_text(dir, "key");
 	auto_str struct str bytes = { 0 };
 	natsSubscription *sub = NULL;
 	struct fleet_answer answer;
 
-	if (!text || !hex_parse(text, private_key, sizeof(private_key)) ||
-	    key_public(private_key, public_key))
+	read_key(dir, private_key);
+	if (key_public(private_key, public_key))
 		die("no key", NATS_ERR);
 	hex_print(public_key, INBOX_OWNER, owner);
 	auto_free char *reply = xasprintf("_INBOX.%s.try.answer", owner);
@@ -212,6 +223,25 @@ static void ask(const char *dir, const char *fault)
 	}
 	printf("%s: %s\n", verdict_name(answer.verdict), answer.why);
 	natsSubscription_Destroy(sub);
+}
+
+static void send_policy(const char *dir, const char *text)
+{
+	struct fleet_message m = { .kind = MESSAGE_POLICY, .sealed.len = (u32)strlen(text) };
+	auto_str struct str bytes = { 0 };
+	u8 private_key[FLEET_KEY_LEN];
+
+	read_key(dir, private_key);
+	memcpy(m.sealed.request, text, m.sealed.len);
+	if (key_sign(private_key, KEY_FOR_POLICY, &m.sealed))
+		die("not signed", NATS_ERR);
+	message_encode(&m, &bytes);
+	natsStatus s =
+		natsConnection_Publish(connection, FLEET_POLICY_SUBJECT, bytes.at, (int)bytes.len);
+	if (s == NATS_OK)
+		s = natsConnection_FlushTimeout(connection, TIMEOUT_MS);
+	if (s != NATS_OK)
+		die("not sent", s);
 }
 
 static void call(const char *subject, const char *text)
@@ -259,6 +289,8 @@ int main(int argc, char **argv)
 		try_subjects(*argv[3] == 'p', argc - 4, argv + 4);
 	else if (!strcmp(argv[3], "ask"))
 		ask(argv[2], argv[4]);
+	else if (!strcmp(argv[3], "policy") && strlen(argv[4]) <= FLEET_POLICY_TEXT)
+		send_policy(argv[2], argv[4]);
 	else if (!strcmp(argv[3], "call") && argc > 5)
 		call(argv[4], argv[5]);
 	else if (!strcmp(argv[3], "connect"))

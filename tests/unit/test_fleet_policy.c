@@ -66,6 +66,9 @@ static void a_malformed_text_is_refused_with_its_part(void **state)
 		"max-cpu-ppm=2000",
 		"events=",
 		"events=a b",
+		"events=cpu+",
+		"events=+cpu",
+		"events=cpu++offcpu",
 		"by=a b",
 		"at=1,,by=a",
 		"at=99999999999999999999",
@@ -80,6 +83,28 @@ static void a_malformed_text_is_refused_with_its_part(void **state)
 		assert_non_null(strstr(why.at, "no part of a policy"));
 		assert_int_equal(p.at_ms, 5);
 	}
+}
+
+static void a_limit_that_is_there_twice_is_refused(void **state)
+{
+	auto_str struct str why = { 0 };
+	struct fleet_policy p = { .at_ms = 5 };
+
+	assert_int_equal(fleet_policy_parse("max-hz=49,events=cpu,max-hz=100", &p, &why), -EINVAL);
+	assert_string_equal(why.at, "max-hz is there twice");
+	assert_int_equal(p.at_ms, 5);
+	assert_int_equal(fleet_policy_parse("max-hz=49,reason=a,max-hz=1", &p, &why), 0);
+}
+
+static void what_nodes_would_refuse_is_not_signed(void **state)
+{
+	struct world *w = *state;
+	struct fleet_policy p = { .at_ms = 1, .by = "anna", .reason = "a sale" };
+	struct fleet_signed m;
+
+	assert_int_equal(fleet_policy_sign(&p, w->private_key, &m), 0);
+	strcpy(p.reason, "a\nb");
+	assert_int_equal(fleet_policy_sign(&p, w->private_key, &m), -EINVAL);
 }
 
 static void limits_of_a_later_version_are_counted(void **state)
@@ -318,6 +343,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_text_is_printed_as_it_was_read),
 		cmocka_unit_test(a_malformed_text_is_refused_with_its_part),
+		cmocka_unit_test(a_limit_that_is_there_twice_is_refused),
+		TEST(what_nodes_would_refuse_is_not_signed),
 		cmocka_unit_test(limits_of_a_later_version_are_counted),
 		cmocka_unit_test(a_policy_lowers_and_never_raises),
 		TEST(limits_hold_until_they_are_lifted),

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
 #include "cmd/fleet_streams.h"
@@ -26,6 +27,7 @@ struct options {
 struct kept {
 	bool is_there, is_signed;
 	struct fleet_policy policy;
+	char fault[128]; /* of a text that is signed and malformed; "": none */
 };
 
 static void take_stored(struct asking *a, const struct link_event *e)
@@ -40,8 +42,9 @@ static void take_stored(struct asking *a, const struct link_event *e)
 	k->is_there = m.kind == MESSAGE_POLICY && m.sealed.len <= FLEET_POLICY_TEXT;
 	if (k->is_there) {
 		memcpy(text, m.sealed.request, m.sealed.len);
-		k->is_signed = key_has_signed(KEY_FOR_POLICY, &m.sealed) &&
-			       !fleet_policy_parse(text, &k->policy, &why);
+		k->is_signed = key_has_signed(KEY_FOR_POLICY, &m.sealed);
+		if (k->is_signed && fleet_policy_parse(text, &k->policy, &why))
+			copy_text(k->fault, sizeof(k->fault), why.at);
 	}
 	message_fini(&m);
 }
@@ -87,32 +90,37 @@ static void print(const struct fleet_policy *p)
 		puts("no limits");
 }
 
-/* How many nodes hold this policy. */
-static size_t count_nodes(struct asking *a, const struct fleet_policy *p)
+/* How many nodes answer, and how many of them hold this policy. */
+struct holders {
+	size_t nr_answered, nr;
+};
+
+static struct holders count_holders(struct asking *a, const struct fleet_policy *p)
 {
 	const struct controller_order order = asking_order(a, WANT_CENSUS, "");
 	struct node_names others = { 0 };
-	size_t nr = 0;
+	struct holders held = { 0 };
 
 	a->is_silent = true;
 	if (asking_add(a, &order) ||
 	    (asking_run(a, CONTROLLER_ENDED) && !controller_view(a->controllers[0]).nr_census))
-		return 0;
+		return held;
 	const struct gather *census = controller_view(a->controllers[0]).census;
+	held.nr_answered = census->nodes.nr;
 	vec_each(n, &census->nodes) {
 		if ((*n)->policy_ms == p->at_ms)
-			nr++;
+			held.nr++;
 		else
 			node_names_add(&others, (*n)->name);
 	}
 	auto_free char *names = node_names_text(&others);
-	log_info("%zu of %zu nodes that answer hold this policy", nr, census->nodes.nr);
+	log_info("%zu of %zu nodes that answer hold this policy", held.nr, held.nr_answered);
 	if (others.all.nr)
 		log_warn("without it: %s; they are of an older version, or do not take the key for "
 			 "an operator's: see their logs",
 			 names);
 	node_names_fini(&others);
-	return nr;
+	return held;
 }
 
 static int show(struct asking *a)
@@ -130,8 +138,13 @@ static int show(struct asking *a)
 			  "refuse it");
 		return EXIT_FAILED;
 	}
+	if (*kept.fault) {
+		log_error("fleet policy: the latest policy is malformed: nodes refuse it: %s",
+			  kept.fault);
+		return EXIT_FAILED;
+	}
 	print(&kept.policy);
-	count_nodes(a, &kept.policy);
+	count_holders(a, &kept.policy);
 	return 0;
 }
 
@@ -143,8 +156,10 @@ static int send(struct asking *a, const struct fleet_policy *p)
 	struct kept before, after;
 
 	if (fleet_policy_sign(p, a->private_key, &m.sealed)) {
-		log_error("fleet policy: it is longer than %d bytes, or the key cannot sign it",
-			  FLEET_POLICY_TEXT);
+		log_error(
+			"fleet policy: it is longer than %d bytes or malformed, or the key cannot "
+			"sign it",
+			FLEET_POLICY_TEXT);
 		return EXIT_FAILED;
 	}
 	message_encode(&m, &bytes);
@@ -156,7 +171,12 @@ static int send(struct asking *a, const struct fleet_policy *p)
 	bool is_kept = has_stream && read_kept(a, &after) && after.policy.at_ms == p->at_ms;
 	if (!is_kept)
 		log_warn("the policy was not kept: nodes that connect later do not get it");
-	return count_nodes(a, p) || is_kept ? 0 : EXIT_FAILED;
+	const struct holders held = count_holders(a, p);
+	if (held.nr_answered && !held.nr)
+		log_error("fleet policy: no node took it%s",
+			  is_kept ? ": set another one, or nodes that connect later have none"
+				  : "");
+	return held.nr || (is_kept && !held.nr_answered) ? 0 : EXIT_FAILED;
 }
 
 static int parse_limits(const struct options *o, struct fleet_policy *out)
@@ -172,8 +192,9 @@ static int parse_limits(const struct options *o, struct fleet_policy *out)
 			  "max-cpu-ppm= and events=");
 		return EXIT_USAGE;
 	}
-	if (o->reason && strlen(o->reason) >= sizeof(out->reason)) {
-		log_error("fleet policy: --reason takes 127 bytes");
+	if (o->reason && !utf8_is_clean(o->reason, sizeof(out->reason) - 1)) {
+		log_error("fleet policy: --reason takes 127 bytes of UTF-8, without control "
+			  "characters");
 		return EXIT_USAGE;
 	}
 	copy_text(out->reason, sizeof(out->reason), o->reason ?: "");

@@ -38,9 +38,11 @@ static bool take_limit(const char *value, u32 max, u32 *out)
 /* Names of events without their arguments. */
 static bool take_events(const char *value, char *out, size_t size)
 {
-	if (!*value || strlen(value) >= size ||
+	size_t len = strlen(value);
+
+	if (!len || len >= size || *value == '+' || value[len - 1] == '+' || strstr(value, "++") ||
 	    strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+") !=
-		    strlen(value))
+		    len)
 		return false;
 	copy_text(out, size, value);
 	return true;
@@ -79,6 +81,17 @@ static bool take_pair(const char *key, const char *value, struct fleet_policy *p
 	return p->is_disabled || !strcmp(value, "no");
 }
 
+/* Whether the key of the pair at `text + at` is that of an earlier pair. */
+static bool is_twin(const char *text, size_t at, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *p = text; p < text + at; p += strcspn(p, ",") + 1)
+		if (!strncmp(p, key, len) && p[len] == '=')
+			return true;
+	return false;
+}
+
 int fleet_policy_parse(const char *text, struct fleet_policy *out, struct str *why)
 {
 	auto_free char *copy = xstrdup(text);
@@ -94,6 +107,10 @@ int fleet_policy_parse(const char *text, struct fleet_policy *out, struct str *w
 			*value++ = '\0';
 		if (!value || !take_pair(pair, value, &p)) {
 			str_addf(why, "%.32s=%.32s is no part of a policy", pair, value ?: "");
+			return -EINVAL;
+		}
+		if (is_twin(text, (size_t)(pair - copy), pair)) {
+			str_addf(why, "%.32s is there twice", pair);
 			return -EINVAL;
 		}
 	}
@@ -125,11 +142,14 @@ void fleet_policy_print(const struct fleet_policy *p, struct str *out)
 
 int fleet_policy_sign(const struct fleet_policy *p, const u8 *private_key, struct fleet_signed *out)
 {
-	auto_str struct str text = { 0 };
+	auto_str struct str text = { 0 }, why = { 0 };
+	struct fleet_policy read;
 
 	fleet_policy_print(p, &text);
 	if (text.len > FLEET_POLICY_TEXT)
 		return -E2BIG;
+	if (fleet_policy_parse(text.at, &read, &why))
+		return -EINVAL;
 	memcpy(out->request, text.at, text.len);
 	out->len = (u32)text.len;
 	return key_sign(private_key, KEY_FOR_POLICY, out);

@@ -35,7 +35,10 @@ int fleet_policy_parse(const char *text, struct fleet_policy *out, struct str *w
 /* Appends the text, from which fleet_policy_parse makes the same policy. */
 void fleet_policy_print(const struct fleet_policy *p, struct str *out);
 
-/* Signs it. -E2BIG: the text is too long; other negative errno: it cannot be signed. */
+/*
+ * Signs it. -E2BIG: the text is too long; -EINVAL: nodes would refuse it as malformed; other
+ * negative errno: it cannot be signed.
+ */
 int fleet_policy_sign(const struct fleet_policy *p, const u8 *private_key,
 		      struct fleet_signed *out);
 
