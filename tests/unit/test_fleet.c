@@ -248,6 +248,12 @@ static void labels_are_pairs_that_no_process_has(void **state)
 	assert_int_equal(labels_add(labels, sizeof(labels), "a="), -EINVAL);
 	assert_int_equal(labels_add(labels, sizeof(labels), "a"), -EINVAL);
 	assert_int_equal(labels_add(labels, sizeof(labels), "long=0123456789"), -E2BIG);
+	assert_int_equal(labels_add(labels, sizeof(labels), "a=\x1b[31m"), -EINVAL);
+	assert_int_equal(labels_add(labels, sizeof(labels), "a=\xff"), -EINVAL);
+	assert_int_equal(labels_add(labels, sizeof(labels), "a=\xc3\xbc"), 0);
+	assert_int_equal(labels_add(labels, sizeof(labels), "zone=b"), -EEXIST);
+	assert_int_equal(labels_add(labels, sizeof(labels), "node=n2"), -EEXIST);
+	assert_string_equal(labels, "zone=a,version=1.2,a=\xc3\xbc");
 	assert_true(node_name_is_valid("node-1_a"));
 	assert_false(node_name_is_valid("a.b"));
 	assert_false(node_name_is_valid("*"));

@@ -59,7 +59,7 @@ struct serve {
 	struct push_options push_options;
 	struct web_push push; /* nr 0: to nowhere */
 	struct opt_list label_words;
-	char labels[256], host[64];
+	char labels[184], host[64]; /* with node=NAME, labels have 255 bytes */
 	struct excluded_list excluded;
 };
 
@@ -254,8 +254,9 @@ static int add_labels(struct serve *s)
 		if (!labels_add(s->labels, sizeof(s->labels), s->label_words.at[i]))
 			continue;
 		log_error(
-			"serve: --label %s: takes KEY=VALUE, as in zone=a; service, container, "
-			"pod and namespace belong to processes; all labels have 255 bytes at most",
+			"serve: --label %s: takes KEY=VALUE, as in zone=a, each key once; node is "
+			"the name of --node; service, container, pod and namespace belong to "
+			"processes; all labels have 183 bytes at most",
 			s->label_words.at[i]);
 		return EXIT_USAGE;
 	}

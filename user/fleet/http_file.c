@@ -119,7 +119,9 @@ static int take_pair(const char *pair, struct http_entry *e, struct str *why)
 	int err = labels_add(e->labels, sizeof(e->labels), pair);
 	if (err)
 		str_addf(why, "%s: %s", pair,
-			 err == -E2BIG ? "these are too many labels" : "is no label KEY=VALUE");
+			 err == -E2BIG    ? "these are too many labels"
+			 : err == -EEXIST ? "this label is there twice"
+					  : "is no label KEY=VALUE");
 	return err;
 }
 

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 #define KEY     LETTERS "-_."
 
@@ -109,16 +111,21 @@ static bool is_process_key(const char *pair, size_t len)
 
 int labels_add(char *labels, size_t size, const char *pair)
 {
-	size_t key = strspn(pair, KEY), used = strlen(labels), len = strlen(pair);
+	size_t len = strspn(pair, KEY), used = strlen(labels), all = strlen(pair);
+	char key[32], value[128], old[sizeof(value)];
 
-	if (!key || key > 31 || pair[key] != '=' || is_process_key(pair, key) ||
-	    len - key - 1 > 127 || len == key + 1 || strcspn(pair, ",\"\\\n") != len)
+	if (!take_piece(key, sizeof(key), pair, len) || pair[len] != '=' ||
+	    is_process_key(pair, len) ||
+	    !take_piece(value, sizeof(value), pair + len + 1, all - len - 1) ||
+	    strpbrk(value, ",\"\\") || !utf8_is_clean(value, sizeof(value) - 1))
 		return -EINVAL;
-	if (used + len + 2 > size)
+	if (!strcmp(key, "node") || labels_find(labels, key, old, sizeof(old)))
+		return -EEXIST;
+	if (used + all + 2 > size)
 		return -E2BIG;
 	if (used)
 		labels[used++] = ',';
-	memcpy(labels + used, pair, len + 1);
+	memcpy(labels + used, pair, all + 1);
 	return 0;
 }
 

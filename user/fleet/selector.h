@@ -39,7 +39,10 @@ int selector_parse(const char *text, struct selector *out, struct str *why);
  */
 bool selector_admits(const struct selector *s, const char *labels);
 
-/* Adds "key=value" to a list of labels. -EINVAL if it is not of that form, -E2BIG if it is full. */
+/*
+ * Adds "key=value" to a list of labels. -EINVAL if it is not of that form, -EEXIST if the key is
+ * there already or is `node`, the node's name; -E2BIG if the list is full.
+ */
 int labels_add(char *labels, size_t size, const char *pair);
 
 /* The value of a label, in `out`, which has room for `size` bytes; false if it is missing. */
