@@ -232,6 +232,8 @@ static void a_wrong_selector_is_refused_with_its_position(void **state)
 	expect_fault("pod=x,pod=y", "character 7: this key was used before");
 	expect_fault("a=1,a=1,a=1,a=1,a=1,a=1,a=1,a=1,a=1", "more than 8");
 	expect_fault("zo ne=a", "character 3");
+	expect_fault("zone=a\x01", "character 6: expected a value of 1 to 127 bytes of UTF-8");
+	expect_fault("service=\xff", "character 9: expected a value");
 }
 
 static void labels_are_pairs_that_no_process_has(void **state)

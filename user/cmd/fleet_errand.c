@@ -2,10 +2,9 @@
 /* What nodes are to do. */
 #include "cmd/fleet_errand.h"
 
-#include <string.h>
-
 #include "base/log.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet_request.h"
 
@@ -29,8 +28,9 @@ int fleet_errand_check(struct fleet_errand *e, const char *command)
 		e->hz = 99;
 	if (e->hz < 1 || e->hz > 10000)
 		return usage_error(command, "-F: takes 1 to 10000 Hz");
-	if (strlen(e->events) > 127 || strlen(e->reason) > 127)
-		return usage_error(command, "-e and --reason take 127 bytes");
+	if (!utf8_is_clean(e->events, 127) || !utf8_is_clean(e->reason, 127))
+		return usage_error(command, "-e and --reason take 127 bytes of UTF-8, without "
+					    "control characters");
 	return fleet_choice_parse(&e->choice, command);
 }
 

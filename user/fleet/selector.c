@@ -62,8 +62,11 @@ int selector_parse(const char *text, struct selector *out, struct str *why)
 			return refuse(why, text, op, "expected = or !=");
 		const char *value = op + 1 + t.is_not;
 		len = strcspn(value, ",");
-		if (!take_piece(t.value, sizeof(t.value), value, len))
-			return refuse(why, text, value, "expected a value of 1 to 127 bytes");
+		if (!take_piece(t.value, sizeof(t.value), value, len) ||
+		    !utf8_is_clean(t.value, len))
+			return refuse(why, text, value,
+				      "expected a value of 1 to 127 bytes of UTF-8, without "
+				      "control characters");
 		const char *fault = add_term(&s, &t);
 		if (fault)
 			return refuse(why, text, at, fault);
