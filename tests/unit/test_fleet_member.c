@@ -96,6 +96,33 @@ static void a_request_counts_once(void **state)
 	expect(w, VERDICT_REPLAY);
 }
 
+/* The node served it, and does not know its nonce any more. */
+static void a_request_from_before_the_start_is_refused(void **state)
+{
+	struct world *w = *state;
+
+	w->request.want = WANT_CENSUS;
+	ask(w);
+	expect(w, VERDICT_ACCEPT);
+	member_free(w->member);
+	w->mono_ns += 5 * NS_PER_SEC;
+	w->wall_ms += 5000;
+	w->member = member_new("n1", "zone=a", &w->host);
+	set_role(w, FLEET_OPERATOR);
+	w->mono_ns += 2 * NS_PER_SEC;
+	w->wall_ms += 2000;
+	w->request.nonce[0]--;
+	ask(w);
+	expect(w, VERDICT_EXPIRED);
+	w->request.sent_ms += 5000;
+	ask(w);
+	expect(w, VERDICT_ACCEPT);
+	w->wall_ms -= HOUR_MS; /* the node's clock is set right */
+	w->request.sent_ms = w->wall_ms - 1000;
+	ask(w);
+	expect(w, VERDICT_ACCEPT);
+}
+
 static void two_requests_run_at_a_time(void **state)
 {
 	struct world *w = *state;
@@ -253,6 +280,7 @@ int main(void)
 		TEST(the_census_starts_nothing),
 		TEST(every_refusal_has_its_verdict),
 		TEST(a_request_counts_once),
+		TEST(a_request_from_before_the_start_is_refused),
 		TEST(two_requests_run_at_a_time),
 		TEST(the_days_budget_is_spent),
 		TEST(results_end_after_ten_minutes),

@@ -26,6 +26,7 @@ struct member *member_new(const char *name, const char *labels, const struct mem
 	struct member *n = xcalloc(1, sizeof(*n));
 
 	n->host = host;
+	n->born_ns = member_now_ns(n);
 	copy_text(n->name, sizeof(n->name), name);
 	snprintf(n->labels, sizeof(n->labels), "node=%s%s%s", name, *labels ? "," : "", labels);
 	if (getrandom(&n->instance, sizeof(n->instance), 0) != sizeof(n->instance))
@@ -169,6 +170,14 @@ static enum verdict check_room(const struct member *n, const struct fleet_reques
 		return VERDICT_ACCEPT;
 	str_addf(why, "%d requests are being served.", POLICY_REQUESTS_MAX);
 	return VERDICT_BUSY;
+}
+
+/* The nonces of requests from before the start are not known. Clocks that are set do not matter. */
+static bool is_before_start(const struct member *n, const struct fleet_request *r, u64 wall_ms)
+{
+	u64 up_ms = (member_now_ns(n) - n->born_ns) / NS_PER_MS + 1;
+
+	return r->sent_ms < wall_ms && wall_ms - r->sent_ms > up_ms;
 }
 
 /* Only a request that somebody has signed gets so far. */

@@ -36,7 +36,7 @@ struct run {
 struct member {
 	const struct member_host *host;
 	char name[64], labels[256];
-	u64 instance;
+	u64 instance, born_ns;
 	char subjects[5][96];
 	struct fleet_keys keys;
 	struct nonces nonces;
