@@ -183,6 +183,31 @@ static void a_restart_does_not_refill_the_budget(void **state)
 	expect(w, VERDICT_BUDGET);
 }
 
+static u64 cost_of(struct world *w, u64 covered_ms, u64 cpu_ns)
+{
+	const struct member_result r = {
+		.why = "", .bytes = "x", .len = 1, .covered_ms = covered_ms
+	};
+	u64 before = member_budget_left(w->member);
+
+	run_one(w);
+	w->facts.cpu_ns += cpu_ns;
+	member_ended(w->member, w->number, &r);
+	forget(w);
+	return before - member_budget_left(w->member);
+}
+
+static void a_recording_that_ended_early_costs_its_time(void **state)
+{
+	struct world *w = *state;
+
+	member_set_budget(w->member, 2, UINT64_MAX);
+	assert_int_equal(cost_of(w, 3700, 0), budget_estimate(2, 99, 4));
+	assert_int_equal(cost_of(w, 3700, 300 * NS_PER_MS), 300 * NS_PER_MS);
+	assert_int_equal(cost_of(w, 0, 0), budget_estimate(2, 99, 30));
+	assert_int_equal(cost_of(w, 99000, 900 * NS_PER_MS), 900 * NS_PER_MS);
+}
+
 static void the_file_disable_ends_everything(void **state)
 {
 	struct world *w = *state;
@@ -206,6 +231,7 @@ int main(void)
 		TEST(a_jvm_that_ends_after_the_recording_is_reported_again),
 		TEST(a_result_that_is_not_whole_says_so),
 		TEST(a_restart_does_not_refill_the_budget),
+		TEST(a_recording_that_ended_early_costs_its_time),
 		TEST(the_file_disable_ends_everything),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,6 +188,11 @@ static enum verdict check_novelty(struct member *n, const struct fleet_request *
 
 	if (v)
 		return v;
+	if (is_before_start(n, r, now)) {
+		str_add(why, "The request was sent before this node started: it may have been "
+			     "served already.");
+		return VERDICT_EXPIRED;
+	}
 	int err = nonces_add(&n->nonces, r->nonce, now, r->sent_ms + POLICY_CLOCK_MS + 1);
 	if (err == -EEXIST) {
 		str_add(why, "The same request was seen before.");
@@ -352,17 +357,26 @@ static void drop_oldest(struct member *n, size_t len)
 	}
 }
 
-/* The estimate was taken out at the start; the rest of what it really cost follows. */
-static void settle_budget(struct member *n, const struct run *r)
+/*
+ * The estimate for the whole duration was taken out at the start. A recording that ended early
+ * costs that of its time, and none costs less than the recorder used.
+ */
+static void settle_budget(struct member *n, const struct run *r, u64 covered_ms)
 {
 	struct member_facts f = { 0 };
+	u64 whole_ms = r->request.duration_s * 1000ull;
+	u64 ms = covered_ms && covered_ms < whole_ms ? covered_ms : whole_ms;
 
 	if (!r->reserved_ns)
 		return;
 	n->host->look(n->host->ctx, &f);
 	u64 used = f.cpu_ns > r->cpu_ns ? f.cpu_ns - r->cpu_ns : 0;
-	if (used > r->reserved_ns)
-		budget_take(&n->budget, used - r->reserved_ns, member_now_ns(n));
+	u64 cost = budget_estimate(f.nr_cpus, r->request.hz, (u32)((ms + 999) / 1000));
+	cost = cost > used ? cost : used;
+	if (cost > r->reserved_ns)
+		budget_take(&n->budget, cost - r->reserved_ns, member_now_ns(n));
+	else
+		budget_give(&n->budget, r->reserved_ns - cost);
 }
 
 void member_ended(struct member *n, u32 number, const struct member_result *result)
@@ -372,7 +386,7 @@ void member_ended(struct member *n, u32 number, const struct member_result *resu
 
 	if (!r || r->state != RUN_RUNS)
 		return;
-	settle_budget(n, r);
+	settle_budget(n, r, out.covered_ms);
 	if (r->is_dropped) {
 		member_drop(n, r);
 		return;
