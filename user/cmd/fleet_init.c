@@ -38,7 +38,7 @@ static int write_person(const char *dir, const char *person)
 	unlink(path);
 	err = layout_write_file(path, false, text, strlen(text));
 	if (err)
-		log_error("fleet init: %s: %s", path, strerror(-err));
+		log_error("fleet: %s: %s", path, strerror(-err));
 	return err;
 }
 
@@ -53,7 +53,7 @@ static int write_key(const char *dir, const u8 *private_key)
 	int err = layout_write_file(path, true, text, strlen(text));
 	explicit_bzero(text, sizeof(text));
 	if (err)
-		log_error("fleet init: %s: %s", path, strerror(-err));
+		log_error("fleet: %s: %s", path, strerror(-err));
 	return err;
 }
 
@@ -65,43 +65,66 @@ static int append_line(const char *dir, const char *line)
 	int err = fd < 0 ? -errno : write(fd, line, (size_t)len) == len ? 0 : -EIO;
 
 	if (err)
-		log_error("fleet init: %s: %s", path, strerror(-err));
+		log_error("fleet: %s: %s", path, strerror(-err));
 	return err;
 }
 
-/* Makes the key. Returns an exit status. */
-static int make_key(const struct options *o, const char *folder, u8 *public_key)
+/* They are of no use, and would be in the way of the next try. */
+static void remove_key(const char *folder)
 {
-	u8 private_key[FLEET_KEY_LEN];
-	struct fleet_key key = { 0 };
+	auto_free char *key = xasprintf("%s/key", folder), *person = xasprintf("%s/person", folder);
+
+	unlink(key);
+	unlink(person);
+}
+
+/* The line by which nodes know the key. Returns an exit status. */
+static int make_line(const struct options *o, const u8 *public_key, struct str *line)
+{
 	struct fleet_keys checked = { 0 };
-	auto_str struct str line = { 0 }, why = { 0 };
+	auto_str struct str why = { 0 };
 	char hex[2 * FLEET_KEY_LEN + 1];
 
-	if (key_new(private_key, key.key)) {
-		log_error("fleet init: a key cannot be made");
-		return EXIT_FAILED;
-	}
-	hex_print(key.key, sizeof(key.key), hex);
-	str_addf(&line, "%s %s %s%s%s\n", hex, o->role, o->person, o->namespaces ? " " : "",
+	hex_print(public_key, FLEET_KEY_LEN, hex);
+	str_addf(line, "%s %s %s%s%s\n", hex, o->role, o->person, o->namespaces ? " " : "",
 		 o->namespaces ?: "");
-	int err = keys_parse(line.at, &checked, &why);
+	int err = keys_parse(line->at, &checked, &why);
 	keys_fini(&checked);
-	if (err) {
-		log_error("fleet init: %s", strchr(why.at, ':') + 2);
-		return EXIT_USAGE;
-	}
-	if (mkdir(folder, 0755) && errno != EEXIST) {
-		log_error("fleet init: %s: %s", folder, strerror(errno));
-		return EXIT_FAILED;
-	}
-	err = write_key(folder, private_key)
-			    ?: write_person(folder, o->person) ?: append_line(o->dir, line.at);
-	explicit_bzero(private_key, sizeof(private_key));
 	if (err)
+		log_error("fleet: %s", strchr(why.at, ':') + 2);
+	return err ? EXIT_USAGE : 0;
+}
+
+/* Makes the key and its line. Returns an exit status; if it fails, there is no new key. */
+static int make_key(const struct options *o, const char *folder, u8 *public_key, struct str *line)
+{
+	u8 private_key[FLEET_KEY_LEN];
+
+	if (key_new(private_key, public_key)) {
+		log_error("fleet: a key cannot be made");
 		return EXIT_FAILED;
-	memcpy(public_key, key.key, sizeof(key.key));
-	printf("%s", line.at);
+	}
+	int status = make_line(o, public_key, line);
+	if (!status && mkdir(folder, 0755) && errno != EEXIST) {
+		log_error("fleet: %s: %s", folder, strerror(errno));
+		status = EXIT_FAILED;
+	}
+	if (!status && write_key(folder, private_key))
+		status = EXIT_FAILED;
+	else if (!status && write_person(folder, o->person)) {
+		remove_key(folder);
+		status = EXIT_FAILED;
+	}
+	explicit_bzero(private_key, sizeof(private_key));
+	return status;
+}
+
+/* Nodes know the key from here on. Returns an exit status. */
+static int announce(const char *dir, const struct str *line)
+{
+	if (append_line(dir, line->at))
+		return EXIT_FAILED;
+	printf("%s", line->at);
 	return 0;
 }
 
@@ -118,12 +141,18 @@ static int init(const struct options *o)
 					       .person = o->person,
 					       .person_kind = person_kind(o->role),
 					       .nr_aggregators = o->nr_aggregators };
-	auto_str struct str names = { 0 };
+	auto_str struct str names = { 0 }, line = { 0 };
 	u8 public_key[FLEET_KEY_LEN];
 	size_t nr = 0;
 	int status = o->nodes ? layout_read_nodes(o->nodes, &names, &nr) : 0;
 
-	status = status ?: make_key(o, o->dir, public_key);
+	if (!status && o->nodes)
+		status = layout_check_hosts(layout.hosts);
+	status = status ?: make_key(o, o->dir, public_key, &line);
+	if (!status && announce(o->dir, &line)) {
+		remove_key(o->dir);
+		status = EXIT_FAILED;
+	}
 	if (!status && !o->nodes)
 		log_info("%s/key is private; copy the line above into the file `keys` of every "
 			 "node's --fleet-dir",
@@ -247,35 +276,39 @@ static int say_reload(int status)
 	return status;
 }
 
-/* It is of no use, and would be in the way of the next try. */
-static void remove_key(const char *folder)
+/* The line comes last: nodes take it from the file within seconds. Returns an exit status. */
+static int add_person(const struct change *c)
 {
-	auto_free char *key = xasprintf("%s/key", folder);
+	const struct options o = {
+		.dir = c->dir, .person = c->name, .role = c->role, .namespaces = c->namespaces
+	};
+	auto_free char *folder = xasprintf("%s/people/%s", c->dir, c->name);
+	auto_str struct str line = { 0 };
+	u8 public_key[FLEET_KEY_LEN];
+	int status = layout_check_new(c->dir, kind_of(c), c->name);
 
-	unlink(key);
+	status = status ?: make_key(&o, folder, public_key, &line);
+	if (status)
+		return status;
+	status = layout_add(c->dir, kind_of(c), c->name, public_key);
+	if (status)
+		remove_key(folder);
+	else if (announce(c->dir, &line)) {
+		layout_revoke(c->dir, kind_of(c), c->name);
+		status = EXIT_FAILED;
+	}
+	return status;
 }
 
 int fleet_add_main(int argc, char **argv)
 {
 	struct change c = { 0 };
-	u8 public_key[FLEET_KEY_LEN];
 	int status = parse_change(&c, argc, argv, true);
 
 	if (status || c.help)
 		return status;
-	if (!c.is_person)
-		return say_reload(layout_add(c.dir, kind_of(&c), c.name, NULL));
-	const struct options o = {
-		.dir = c.dir, .person = c.name, .role = c.role, .namespaces = c.namespaces
-	};
-	auto_free char *folder = xasprintf("%s/people/%s", c.dir, c.name);
-	status = make_key(&o, folder, public_key);
-	if (status)
-		return status;
-	status = layout_add(c.dir, kind_of(&c), c.name, public_key);
-	if (status)
-		remove_key(folder);
-	return say_reload(status);
+	return say_reload(c.is_person ? add_person(&c)
+				      : layout_add(c.dir, kind_of(&c), c.name, NULL));
 }
 
 int fleet_revoke_main(int argc, char **argv)

@@ -226,16 +226,20 @@ static int add_clients(const struct layout_options *o, const char *names, const 
 	return err;
 }
 
+int layout_check_hosts(const char *hosts)
+{
+	if (certificate_takes(hosts))
+		return 0;
+	log_error("fleet: --hosts takes names and IP addresses, joined by commas");
+	return EXIT_USAGE;
+}
+
 int layout_write(const struct layout_options *o, const char *names, const u8 *public_key)
 {
 	auto_free char *server = xasprintf("%s/server", o->dir);
 	auto_str struct str users = { 0 };
 	int err = make_folder(server) ?: write_certificates(o, server);
 
-	if (err == -EINVAL) {
-		log_error("fleet: --hosts takes names and IP addresses, joined by commas");
-		return EXIT_USAGE;
-	}
 	for (int i = 0; i < NR_RIGHTS && !err; i++) {
 		auto_free char *folder = xasprintf("%s/%s", o->dir, folders[i]);
 		err = make_folder(folder);
@@ -298,19 +302,36 @@ static bool copy_others(char *text, enum rights_kind kind, const char *name, str
 	return was_there;
 }
 
+/* Reads the lines of all clients and copies those of others; the client must be new. */
+static int read_others(const char *dir, enum rights_kind kind, const char *name, struct str *out,
+		       int *lock)
+{
+	auto_free char *text = NULL;
+	int status = read_users(dir, &text, lock);
+
+	if (!status && copy_others(text, kind, name, out)) {
+		log_error("fleet add: %s has a key already; revoke it first", name);
+		status = EXIT_FAILED;
+	}
+	return status;
+}
+
+int layout_check_new(const char *dir, enum rights_kind kind, const char *name)
+{
+	auto_close int lock = -1;
+	auto_str struct str out = { 0 };
+
+	return read_others(dir, kind, name, &out, &lock);
+}
+
 int layout_add(const char *dir, enum rights_kind kind, const char *name, const u8 *public_key)
 {
 	auto_close int lock = -1;
-	auto_free char *text = NULL;
 	auto_str struct str out = { 0 };
-	int status = read_users(dir, &text, &lock);
+	int status = read_others(dir, kind, name, &out, &lock);
 
 	if (status)
 		return status;
-	if (copy_others(text, kind, name, &out)) {
-		log_error("fleet add: %s has a key already; revoke it first", name);
-		return EXIT_FAILED;
-	}
 	int err = add_client(dir, kind, name, public_key, &out);
 	if (err)
 		return failed(name, err);

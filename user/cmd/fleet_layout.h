@@ -20,11 +20,17 @@ struct layout_options {
 /* The names of a file, each once. Returns an exit status. */
 int layout_read_nodes(const char *path, struct str *names, size_t *nr);
 
+/* Whether a certificate can name these hosts. Returns an exit status. */
+int layout_check_hosts(const char *hosts);
+
 /* Writes everything but the person's key, which exists. Returns an exit status. */
 int layout_write(const struct layout_options *o, const char *names, const u8 *public_key);
 
 /* A private file, or one for everybody. Fails if it exists. Negative errno. */
 int layout_write_file(const char *path, bool is_private, const void *bytes, size_t len);
+
+/* Whether layout_add would find no such client. Returns an exit status. */
+int layout_check_new(const char *dir, enum rights_kind kind, const char *name);
 
 /* Adds a client to a folder that layout_write has made, or removes it. Returns an exit status. */
 int layout_add(const char *dir, enum rights_kind kind, const char *name, const u8 *public_key);

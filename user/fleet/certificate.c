@@ -121,6 +121,13 @@ static int list_hosts(const char *hosts, struct str *out)
 	return 0;
 }
 
+bool certificate_takes(const char *hosts)
+{
+	auto_str struct str names = { 0 };
+
+	return !list_hosts(hosts, &names);
+}
+
 int certificate_server(const struct certificate *authority, const char *hosts,
 		       struct certificate *out)
 {

@@ -11,8 +11,11 @@ struct certificate {
 /* A new authority of ten years. Negative errno. */
 int certificate_authority(struct certificate *out);
 
+/* Whether these are names and IP addresses, joined by commas. */
+bool certificate_takes(const char *hosts);
+
 /*
- * A certificate of two years for a server: `hosts` are names and IP addresses, joined by commas.
+ * A certificate of two years for a server: `hosts` as in certificate_takes.
  * -EINVAL if they or the authority are malformed.
  */
 int certificate_server(const struct certificate *authority, const char *hosts,
