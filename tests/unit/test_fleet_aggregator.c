@@ -130,6 +130,21 @@ static void a_stranger_gets_no_answer_and_no_work_done(void **state)
 	end(&w);
 }
 
+static void a_person_who_left_the_keys_gives_no_work(void **state)
+{
+	struct world w;
+
+	begin(&w, true);
+	take_census(&w, w.private_key, 1);
+	w.nr_published = 0;
+	keys_fini(&w.keys);
+	take_task(&w, 1, 1);
+	take_census(&w, w.private_key, 2);
+	assert_int_equal(w.nr_published, 0);
+	assert_int_equal(aggregator_counts(w.a).nr_refused, 2);
+	end(&w);
+}
+
 static void without_keys_nats_alone_decides(void **state)
 {
 	struct world w;
@@ -146,6 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_task_takes_the_secret_that_a_known_key_signed),
 		cmocka_unit_test(a_stranger_gets_no_answer_and_no_work_done),
+		cmocka_unit_test(a_person_who_left_the_keys_gives_no_work),
 		cmocka_unit_test(without_keys_nats_alone_decides),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

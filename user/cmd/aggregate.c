@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include "base/auto.h"
 #include "base/file.h"
@@ -25,6 +26,7 @@
 
 #define POLL_MS    20
 #define KEYS_BYTES (1 << 20)
+#define KEYS_NS    (2 * NS_PER_SEC) /* between looks at the file of keys */
 
 struct options {
 	const char *url, *dir, *name, *zone;
@@ -32,8 +34,14 @@ struct options {
 };
 
 struct aggregate {
+	const struct options *o;
 	struct link *link;
 	struct aggregator *aggregator;
+	struct aggregator_host host;
+	struct fleet_keys keys;
+	int keys_err;              /* of the last look at their file: 0 or a negative errno */
+	struct timespec keys_time; /* its change */
+	u64 keys_ns;               /* when that was */
 	char inbox[128];
 };
 
@@ -75,6 +83,40 @@ static int take_events(struct aggregate *a)
 	return err == -EAGAIN ? 0 : err;
 }
 
+/*
+ * Reads the file of keys if it has changed. The keys stay as they are if it is malformed, or
+ * missing and was there before. Negative errno; it has logged that.
+ */
+static int read_keys(struct aggregate *a)
+{
+	auto_free char *path = xasprintf("%s/keys", a->o->dir), *text = NULL;
+	struct fleet_keys keys = { 0 };
+	auto_str struct str why = { 0 };
+	struct stat st = { 0 };
+	size_t len;
+	int err = stat(path, &st) ? -errno : 0;
+	bool is_old = a->keys_ns && err == a->keys_err &&
+		      st.st_mtim.tv_sec == a->keys_time.tv_sec &&
+		      st.st_mtim.tv_nsec == a->keys_time.tv_nsec;
+
+	a->keys_ns = time_mono_ns();
+	a->keys_err = err;
+	a->keys_time = st.st_mtim;
+	if (is_old || (err == -ENOENT && !a->host.keys))
+		return 0;
+	err = err ?: file_read(path, KEYS_BYTES, &text, &len) ?: keys_parse(text, &keys, &why);
+	if (err) {
+		log_error("aggregate: %s: %s", path, why.len ? why.at : strerror(-err));
+		keys_fini(&keys);
+		return err;
+	}
+	keys_fini(&a->keys);
+	a->keys = keys;
+	a->host.keys = &a->keys;
+	log_info("aggregate: works for the owners of %zu keys", keys.all.nr);
+	return 0;
+}
+
 static int serve(struct aggregate *a)
 {
 	for (u32 i = 0; aggregator_subject(a->aggregator, i); i++)
@@ -88,6 +130,8 @@ static int serve(struct aggregate *a)
 			return EXIT_FAILED;
 		}
 		aggregator_step(a->aggregator);
+		if (time_mono_ns() - a->keys_ns > KEYS_NS)
+			read_keys(a);
 	}
 	const struct aggregator_counts c = aggregator_counts(a->aggregator);
 	if (c.nr_refused)
@@ -99,38 +143,22 @@ static int serve(struct aggregate *a)
 	return 0;
 }
 
-/* 1 if there are keys, 0 if there is no file, else a negative errno; it has logged that. */
-static int read_keys(const char *dir, struct fleet_keys *out)
-{
-	auto_free char *path = xasprintf("%s/keys", dir), *text = NULL;
-	auto_str struct str why = { 0 };
-	size_t len;
-	int err = file_read(path, KEYS_BYTES, &text, &len);
-
-	if (err == -ENOENT) {
-		log_warn("aggregate: there is no %s: whoever may publish on NATS can give it work",
-			 path);
-		return 0;
-	}
-	err = err ?: keys_parse(text, out, &why);
-	if (err)
-		log_error("aggregate: %s: %s", path, why.len ? why.at : strerror(-err));
-	return err ?: 1;
-}
-
 static int aggregate(const struct options *o)
 {
-	struct aggregate a = { 0 };
+	struct aggregate a = { .o = o, .host = { &a, mono_ns, publish, .inbox = a.inbox } };
 	struct workers *workers = NULL;
 	const struct link_options link = { .url = o->url, .name = o->name, .dir = o->dir };
 	const struct sigaction action = { .sa_handler = on_signal };
 	char labels[128] = "", text[2 * INBOX_OWNER + 1];
 	u8 random[INBOX_OWNER];
-	struct fleet_keys keys = { 0 };
-	int status = EXIT_FAILED, has_keys = read_keys(o->dir, &keys);
+	int status = EXIT_FAILED;
 
-	if (has_keys < 0)
+	if (read_keys(&a))
 		return EXIT_FAILED;
+	if (!a.host.keys)
+		log_warn("aggregate: there is no %s/keys: whoever may publish on NATS can give it "
+			 "work",
+			 o->dir);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
@@ -142,19 +170,14 @@ static int aggregate(const struct options *o)
 	if (merge_start_workers(&workers) || link_start(&link, &a.link)) {
 		log_error("aggregate: a process cannot be started");
 	} else {
-		const struct aggregator_host host = { .ctx = &a,
-						      .mono_ns = mono_ns,
-						      .publish = publish,
-						      .workers = workers,
-						      .inbox = a.inbox,
-						      .keys = has_keys ? &keys : NULL };
-		a.aggregator = aggregator_new(o->name, labels, &host);
+		a.host.workers = workers;
+		a.aggregator = aggregator_new(o->name, labels, &a.host);
 		status = a.aggregator ? serve(&a) : EXIT_FAILED;
 		aggregator_free(a.aggregator);
 	}
 	link_free(a.link);
 	workers_free(workers);
-	keys_fini(&keys);
+	keys_fini(&a.keys);
 	return status;
 }
 

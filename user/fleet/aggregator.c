@@ -50,13 +50,18 @@ struct set {
 	u64 alive_ns, done_ns;
 };
 
+/* Who signed a census, and the hash of its secret. */
+struct asker {
+	u8 key[FLEET_KEY_LEN], hash[FLEET_HASH_LEN];
+};
+
 struct aggregator {
 	const struct aggregator_host *host;
 	char name[64], labels[256], subjects[4][128];
 	u64 instance, now_ns;
 	VEC(struct set *) sets;
-	u8 hashes[REQUESTS][FLEET_HASH_LEN]; /* of secrets, from requests of known keys */
-	u32 nr_hashes, next_hash;
+	struct asker askers[REQUESTS];
+	u32 nr_askers, next_asker;
 	struct aggregator_counts counts;
 };
 
@@ -187,10 +192,17 @@ static bool has_set(const struct aggregator *a, const u8 *id)
 	return false;
 }
 
-static bool has_hash(const struct aggregator *a, const u8 *hash)
+static bool is_known(const struct aggregator *a, const u8 *key)
 {
-	for (u32 i = 0; i < a->nr_hashes; i++)
-		if (!memcmp(a->hashes[i], hash, FLEET_HASH_LEN))
+	return !a->host->keys || keys_find(a->host->keys, key);
+}
+
+/* Keys may have changed since. */
+static bool has_asker(const struct aggregator *a, const u8 *hash)
+{
+	for (u32 i = 0; i < a->nr_askers; i++)
+		if (!memcmp(a->askers[i].hash, hash, FLEET_HASH_LEN) &&
+		    is_known(a, a->askers[i].key))
 			return true;
 	return false;
 }
@@ -201,7 +213,7 @@ static bool is_of_known(struct aggregator *a, const struct fleet_task *t)
 	u8 hash[FLEET_HASH_LEN];
 
 	digest(t->secret, sizeof(t->secret), hash);
-	if (!a->host->keys || has_hash(a, hash))
+	if (!a->host->keys || has_asker(a, hash))
 		return true;
 	a->counts.nr_refused++;
 	return false;
@@ -247,15 +259,17 @@ static void take_hello(struct aggregator *a, const char *reply, const struct fle
 
 	if (request_decode(sealed->request, sealed->len, &r) || r.want != WANT_CENSUS)
 		return;
-	if (a->host->keys &&
-	    (!keys_find(a->host->keys, sealed->key) || !key_has_signed(KEY_FOR_REQUEST, sealed))) {
+	if (!is_known(a, sealed->key) ||
+	    (a->host->keys && !key_has_signed(KEY_FOR_REQUEST, sealed))) {
 		a->counts.nr_refused++;
 		return;
 	}
-	if (!has_hash(a, r.pull_hash)) {
-		memcpy(a->hashes[a->next_hash], r.pull_hash, FLEET_HASH_LEN);
-		a->next_hash = (a->next_hash + 1) % REQUESTS;
-		a->nr_hashes += a->nr_hashes < REQUESTS;
+	if (!has_asker(a, r.pull_hash)) {
+		struct asker *new = &a->askers[a->next_asker];
+		memcpy(new->key, sealed->key, sizeof(new->key));
+		memcpy(new->hash, r.pull_hash, sizeof(new->hash));
+		a->next_asker = (a->next_asker + 1) % REQUESTS;
+		a->nr_askers += a->nr_askers < REQUESTS;
 	}
 	memcpy(m.answer.id, r.id, sizeof(m.answer.id));
 	copy_text(m.answer.node, sizeof(m.answer.node), a->name);

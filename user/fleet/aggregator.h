@@ -24,7 +24,8 @@ struct aggregator_host {
 			size_t len);
 	struct workers *workers;       /* NULL: profiles are merged in this process */
 	const char *inbox;             /* "_INBOX.NAME.x" */
-	const struct fleet_keys *keys; /* NULL: whoever may publish on NATS can give it work */
+	const struct fleet_keys *keys; /* may change; NULL: whoever may publish on NATS can give it
+					  work */
 };
 
 struct aggregator;
