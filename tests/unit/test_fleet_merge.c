@@ -164,6 +164,21 @@ static void a_damaged_or_cut_result_is_left_out(void **state)
 }
 
 /* More than the cache of names holds: it is begun anew, and nothing is lost. */
+/* A recording without NATS comes whole, and is filtered here. */
+static void a_result_without_wanted_samples_is_left_out(void **state)
+{
+	struct merged m;
+
+	begin(&m);
+	add_text(&m, "n1", "main;a 3\n");
+	strcpy(m.order.wanted[SELECTOR_NAMESPACE], "shop");
+	run(&m);
+	assert_int_equal(m.outcome.totals.nr, 1);
+	assert_int_equal(m.outcome.totals.at[0].err, ENODATA);
+	assert_null(profile_find_note(m.p, NOTE_INCOMPLETE "fleet-unreadable"));
+	end(&m);
+}
+
 static void a_hundred_thousand_lambdas_become_one_frame(void **state)
 {
 	struct merged m;
@@ -368,6 +383,7 @@ int main(void)
 		cmocka_unit_test(a_result_that_exceeds_what_formats_hold_is_left_out),
 		cmocka_unit_test(an_estimate_beyond_the_limit_is_left_out),
 		cmocka_unit_test(a_damaged_or_cut_result_is_left_out),
+		cmocka_unit_test(a_result_without_wanted_samples_is_left_out),
 		cmocka_unit_test(a_hundred_thousand_lambdas_become_one_frame),
 		cmocka_unit_test(stacks_that_no_two_nodes_share_are_truncated),
 		cmocka_unit_test(a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges),

@@ -215,16 +215,22 @@ void combine_step(struct combine *c, bool all)
 			begin(c, &c->lanes[i]);
 }
 
+static const char *reason_of(u32 err)
+{
+	if (err == EOVERFLOW)
+		return "With its result a sum would exceed 2^53, the largest number that all "
+		       "formats hold.";
+	if (err == ENODATA) /* as a node says (user/web/tasks.c) */
+		return "There are no samples of the selected processes.";
+	return "Its result is no profile that can be read.";
+}
+
 void combine_mark_spoiled(const struct combine *c, struct gather *nodes)
 {
 	vec_each(t, &c->totals) {
 		struct gather_node *n = t->err ? gather_find(nodes, t->node) : NULL;
 		if (n)
-			gather_spoiled(nodes, n,
-				       t->err == EOVERFLOW
-					       ? "With its result a sum would exceed 2^53, the "
-						 "largest number that all formats hold."
-					       : "Its result is no profile that can be read.");
+			gather_spoiled(nodes, n, reason_of(t->err));
 	}
 }
 

@@ -66,7 +66,8 @@ struct merge_total {
 	char node[64];
 	u64 raw, value; /* `value` is weighted */
 	u32 err;        /* 0, or a positive errno: the result could not be read and is left out;
-			   EOVERFLOW: with it a sum would exceed what formats hold */
+			   EOVERFLOW: with it a sum would exceed what formats hold; ENODATA: it has
+			   no samples that are wanted */
 };
 
 /* An outcome of the spool that was left out, for the same reasons. */

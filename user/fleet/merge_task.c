@@ -231,6 +231,14 @@ static bool is_wanted(const struct labels *l, const void *ctx)
 		is_text(wanted[SELECTOR_CONTAINER], l->container_id));
 }
 
+static bool has_filter(const struct merging *m)
+{
+	for (int i = 0; i < NR_SELECTOR_PROCESS; i++)
+		if (*m->params.wanted[i])
+			return true;
+	return false;
+}
+
 static void forget_names(struct merging *m)
 {
 	naming_free(take(m->names));
@@ -271,6 +279,8 @@ static int add_result(struct merging *m, const struct entry *e, struct merge_tot
 	if (err)
 		return err;
 	profile_keep_labels(file, is_wanted, m->params.wanted);
+	if (has_filter(m) && !file->weights.nr)
+		return add_sums(m, file) ?: -ENODATA; /* with its types an outcome can be read */
 	total->raw = total->value = file->types.nr ? profile_total(file, 0) : 0;
 	if (m->params.share_ppb < FLEET_PPB) {
 		double factor = (double)e->head.weight_ppm / 1e6 * FLEET_PPB / m->params.share_ppb;
@@ -314,7 +324,7 @@ static int add_entry(struct merging *m, const struct entry *e)
 		if (err)
 			total.raw = total.value = 0;
 		vec_push(&m->totals, total);
-		m->nr_bad += err != 0;
+		m->nr_bad += err && err != -ENODATA;
 		return 0;
 	case SPOOL_MERGED:
 		add_merged(m, e);
