@@ -143,7 +143,7 @@ static void add_run(const char *line, struct running *all, u32 max, u32 *nr)
 	struct running r = { .nr_nodes = 1 };
 	u32 i = 0;
 
-	if (sscanf(line, "%32s %u %u %63s %255s", r.id, &r.age_s, &r.duration_s, r.person,
+	if (sscanf(line, "%32s %u %u %63s %255[^\n]", r.id, &r.age_s, &r.duration_s, r.person,
 		   r.selector) != 5)
 		return;
 	while (i < *nr && strcmp(all[i].id, r.id) != 0)
