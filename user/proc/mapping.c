@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "proc/excluded.h"
 #include "proc/path.h"
+#include "proc/status.h"
 
 /* A path has at most 4095 bytes. The kernel may write each newline as four bytes. */
 #define LINE_MAX_BYTES 20000
@@ -177,7 +178,7 @@ static void measure_wait(struct wait *w)
 
 struct listing {
 	struct mappings all;
-	bool executable_only;
+	bool executable_only, has_lines;
 	size_t paths_bytes;
 	struct mappings_limits *limits;
 	struct wait wait;
@@ -188,6 +189,7 @@ static int take_line(const char *at, const char *end, void *ctx)
 	struct listing *list = ctx;
 	struct mapping m;
 
+	list->has_lines = true;
 	measure_wait(&list->wait);
 	if (list->wait.blocked_ns > list->limits->blocked_max_ns)
 		return -ETIMEDOUT;
@@ -199,23 +201,29 @@ static int take_line(const char *at, const char *end, void *ctx)
 	return list->paths_bytes + list->all.cap * sizeof(m) > list->limits->bytes_max ? -E2BIG : 0;
 }
 
+static int read_lines(pid_t pid, struct listing *list)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	return file_each_line(fd, LINE_MAX_BYTES, take_line, list);
+}
+
 int mappings_read_within(pid_t pid, bool executable_only, struct mappings_limits *limits,
 			 struct mappings *out)
 {
 	struct listing list = { .executable_only = executable_only,
 				.limits = limits,
 				.wait.next_ns = time_mono_ns() + QUICK_NS };
-	char path[32];
-	int err = excluded_touch(pid);
+	int err = excluded_touch(pid) ?: read_lines(pid, &list);
 
-	if (err)
-		return err;
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-
-	err = file_each_line(fd, LINE_MAX_BYTES, take_line, &list);
+	if (!err && !list.has_lines) { /* a thread of the kernel, or without its main thread */
+		pid_t tid = proc_other_thread(pid);
+		err = tid ? read_lines(tid, &list) : 0;
+	}
 	limits->blocked_ns = list.wait.blocked_ns;
 	if (err) {
 		mappings_fini(&list.all);

@@ -2,10 +2,12 @@
 /* Reads /proc/PID/status and /proc/PID/stat. */
 #include "proc/status.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
 #include "base/file.h"
@@ -135,4 +137,22 @@ int proc_status_read(pid_t pid, struct proc_status *out)
 	if (err)
 		return err == -ENOENT ? -ESRCH : err;
 	return proc_status_parse(status, stat, out);
+}
+
+pid_t proc_other_thread(pid_t pid)
+{
+	char path[64];
+	pid_t found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	for (struct dirent *e; dir && !found && (e = readdir(dir));) {
+		pid_t tid = atoi(e->d_name);
+		snprintf(path, sizeof(path), "/proc/%d/root/", tid);
+		if (tid > 0 && tid != pid && !access(path, F_OK))
+			found = tid;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
 }

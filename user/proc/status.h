@@ -27,5 +27,11 @@ static inline struct process_id proc_status_id(const struct proc_status *s)
 /* -ESRCH if the process is missing; -EBADMSG if the kernel's text lacks a field. */
 int proc_status_read(pid_t pid, struct proc_status *out);
 
+/*
+ * A thread of the process that has not ended; 0 if there is none, or only the main one. If the main
+ * thread has ended before others, /proc/PID has no mappings, files or root, but /proc/TID has.
+ */
+pid_t proc_other_thread(pid_t pid);
+
 /* The parser of proc_status_read, for the texts of the two files. */
 int proc_status_parse(const char *status, const char *stat, struct proc_status *out);

@@ -48,6 +48,11 @@ int target_root_open(pid_t pid, struct target_root *out)
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	err = open_root(path, status.fsuid, status.fsgid, out);
+	pid_t tid = err == -ENOENT ? proc_other_thread(pid) : 0;
+	if (!tid)
+		return err;
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)tid);
 	return open_root(path, status.fsuid, status.fsgid, out);
 }
 
@@ -195,7 +200,7 @@ int target_file_open_unlinked(const struct target_root *root, const char *path)
 	return file_open_regular(root->fd, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
 }
 
-int target_file_open_range(pid_t pid, u64 start, u64 end)
+static int open_range(pid_t pid, u64 start, u64 end)
 {
 	char path[96];
 
@@ -203,6 +208,14 @@ int target_file_open_range(pid_t pid, u64 start, u64 end)
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)pid, (unsigned long)start,
 		 (unsigned long)end);
 	return file_open_regular(AT_FDCWD, path, 0);
+}
+
+int target_file_open_range(pid_t pid, u64 start, u64 end)
+{
+	int fd = open_range(pid, start, end);
+	pid_t tid = fd == -ENOENT ? proc_other_thread(pid) : 0;
+
+	return tid ? open_range(tid, start, end) : fd;
 }
 
 /* Before Linux 6.3 there is no such flag; from then on a node may demand it. */
