@@ -113,6 +113,19 @@ static void a_profile_without_stacks_has_only_a_root(void **state)
 	profile_free(p);
 }
 
+static void labels_of_a_profile_are_text(void **state)
+{
+	struct profile *p = new_profile();
+	const struct labels labels = { .pid = 7, .comm = "Ausf\303", .thread = "\tx" };
+	labels_id id = profile_intern_labels(p, &labels);
+
+	assert_int_equal(profile_intern_labels(p, &labels), id);
+	assert_int_equal(p->labels.nr, 1);
+	assert_string_equal(p->labels.at[id].comm, "Ausf\uFFFD");
+	assert_string_equal(p->labels.at[id].thread, "\uFFFDx");
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +133,7 @@ int main(void)
 		cmocka_unit_test(tiers_of_a_method_are_one_node_with_the_kind_of_the_largest),
 		cmocka_unit_test(children_are_sorted_by_weight_then_name),
 		cmocka_unit_test(a_profile_without_stacks_has_only_a_root),
+		cmocka_unit_test(labels_of_a_profile_are_text),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,3 +51,11 @@ void utf8_clean(struct str *out, const char *text, size_t max)
 		s += len ? len : 1;
 	}
 }
+
+const char *utf8_cleaned(const char *text, size_t max, struct str *storage)
+{
+	if (utf8_is_clean(text, max))
+		return text;
+	utf8_clean(storage, text, max);
+	return storage->at;
+}

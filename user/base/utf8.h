@@ -16,3 +16,6 @@ bool utf8_is_clean(const char *text, size_t max);
  * character border and adds at most `max` bytes.
  */
 void utf8_clean(struct str *out, const char *text, size_t max);
+
+/* `text` itself if it is clean and not too long, else a cleaned copy in `storage`. */
+const char *utf8_cleaned(const char *text, size_t max, struct str *storage);

@@ -97,15 +97,6 @@ static bool is_equal(const struct frame *f, const struct frame *other)
 	       !strcmp(f->name, other->name) && !strcmp(f->module, other->module);
 }
 
-/* `text` itself if it is clean, else a cleaned copy in `storage`. */
-static const char *cleaned(const char *text, struct str *storage)
-{
-	if (utf8_is_clean(text, FRAME_NAME_MAX))
-		return text;
-	utf8_clean(storage, text, FRAME_NAME_MAX);
-	return storage->at;
-}
-
 /* The id of a frame, + 1; 0 if it is new. */
 static u64 find(const struct frames *all, const struct frame *f)
 {
@@ -126,8 +117,8 @@ static frame_id intern(struct frames *all, enum frame_kind kind, const char *nam
 
 	if (known)
 		return (frame_id)known - 1;
-	f.name = cleaned(name, &clean_name);
-	f.module = cleaned(module, &clean_module);
+	f.name = utf8_cleaned(name, FRAME_NAME_MAX, &clean_name);
+	f.module = utf8_cleaned(module, FRAME_NAME_MAX, &clean_module);
 	if (!*f.name)
 		f.name = "?";
 	for (u64 key = key_of(&f); *(id = dict_add(&all->by_hash, key)); key++)
@@ -221,7 +212,7 @@ frame_id frames_intern_like(struct frames *all, const struct frame *model, const
 	if (!f->line) {
 		all->text_bytes -= strlen(f->file);
 		free((char *)f->file);
-		f->file = xstrdup(cleaned(model->file, &file));
+		f->file = xstrdup(utf8_cleaned(model->file, FRAME_NAME_MAX, &file));
 		all->text_bytes += strlen(f->file);
 		f->line = model->line;
 	}

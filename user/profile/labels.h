@@ -44,6 +44,8 @@ static inline bool label_is_of_process(enum label label)
 
 /*
  * A label set; equal sets are interned. Numbers are of the host's PID namespace. Texts may be NULL.
+ * Those of a profile are clean (base/utf8.h): a thread's name may have any bytes, and the kernel
+ * cuts it inside a character.
  */
 struct labels {
 	u32 pid, tid;

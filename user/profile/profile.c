@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/dict.h"
+#include "base/utf8.h"
 #include "profile/sealing.h"
 
 #define NOTES_MAX 10000 /* more come only from a hostile file, and each lookup scans all */
@@ -191,7 +192,8 @@ static bool labels_equal(const struct labels *a, const struct labels *b)
 	return a->pid == b->pid && a->tid == b->tid;
 }
 
-labels_id profile_intern_labels(struct profile *p, const struct labels *labels)
+/* The texts are clean. */
+static labels_id intern_labels(struct profile *p, const struct labels *labels)
 {
 	u64 key = hash_labels(labels), *id;
 
@@ -205,6 +207,19 @@ labels_id profile_intern_labels(struct profile *p, const struct labels *labels)
 	vec_push(&p->labels, own);
 	*id = p->labels.nr;
 	return (labels_id)*id - 1;
+}
+
+labels_id profile_intern_labels(struct profile *p, const struct labels *labels)
+{
+	struct str storage[NR_LABELS] = { 0 };
+	struct labels clean = *labels;
+
+	for (size_t i = 0; i < NR_LABELS; i++)
+		clean.text[i] = utf8_cleaned(labels->text[i] ?: "", SIZE_MAX, &storage[i]);
+	labels_id id = intern_labels(p, &clean);
+	for (size_t i = 0; i < NR_LABELS; i++)
+		str_fini(&storage[i]);
+	return id;
 }
 
 static u64 hash_node(node_id parent, frame_id frame)
