@@ -328,6 +328,17 @@ static size_t offset_of(const struct str *file, int number)
 	return at;
 }
 
+static void a_damaged_file_is_not_thinned(void **state)
+{
+	auto_str struct str file = file_of(9, 3), out = { 0 }, why = { 0 };
+
+	file.at[offset_of(&file, 1) + 50] ^= 1;
+	assert_int_equal(slices_thin((u8 *)file.at, file.len, 60 * NS_PER_SEC, &out, &why),
+			 -EINVAL);
+	assert_string_equal(why.at, "parts of the file are damaged");
+	assert_int_equal(out.len, 0);
+}
+
 /* Slices 0 to 4 are a book, and 5 to 9; slice 2 is damaged. */
 static void damage_loses_the_rest_of_the_book_only(void **state)
 {
@@ -555,6 +566,7 @@ int main(void)
 		cmocka_unit_test(a_clock_that_was_set_back_gives_no_stack_two_weights),
 		cmocka_unit_test(a_torn_tail_is_left_out_and_counted),
 		cmocka_unit_test(damage_loses_the_rest_of_the_book_only),
+		cmocka_unit_test(a_damaged_file_is_not_thinned),
 		cmocka_unit_test(a_missing_record_loses_the_rest_of_the_book),
 		cmocka_unit_test(a_book_ends_with_the_hour),
 		cmocka_unit_test(a_large_book_ends_by_itself),

@@ -369,8 +369,9 @@ int slices_visit(const u8 *bytes, size_t len, const struct slice_query *q, struc
 		add_note(p, "slices_lost", "slices left out: the file is damaged", r.nr_lost);
 	if (err)
 		return err;
-	if (!r.nr_read) {
-		str_add(why, "the file has no slices, or is damaged");
+	if (!r.nr_read || (r.nr_lost && q->refuses_damage)) {
+		str_add(why, r.nr_read ? "parts of the file are damaged"
+				       : "the file has no slices, or is damaged");
 		return -EINVAL;
 	}
 	return 0;

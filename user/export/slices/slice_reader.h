@@ -13,6 +13,7 @@ struct slice_query {
 	const char *service, *pod, *comm;
 	const char *container; /* name or id */
 	u32 pid;               /* 0: all */
+	bool refuses_damage;   /* no part of the file may be left out */
 };
 
 /*

@@ -44,7 +44,7 @@ static int before_slice(const struct slice_head *head, void *ctx)
 
 int slices_thin(const u8 *bytes, size_t len, u64 step_ns, struct str *out, struct str *why)
 {
-	const struct slice_query all = { .to_wall_ns = UINT64_MAX };
+	const struct slice_query all = { .to_wall_ns = UINT64_MAX, .refuses_damage = true };
 	struct thinning t = { .writer = slice_writer_new(),
 			      .p = profile_new(),
 			      .step_ns = step_ns };

@@ -8,7 +8,7 @@
 /*
  * Appends a compressed file to `out` that has one slice for each step of `step_ns` (since 1970).
  * A slice counts for the step in which it begins. Weights by stack, label set and type are those of
- * the file. Damaged parts are left out, and counted in a note. -EINVAL and a sentence if nothing
- * can be read, -EOVERFLOW if a merged slice is too large for the format.
+ * the file. -EINVAL and a sentence if a part is damaged: a later reader may understand more of the
+ * file. -EOVERFLOW if a merged slice is too large for the format.
  */
 int slices_thin(const u8 *bytes, size_t len, u64 step_ns, struct str *out, struct str *why);
