@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/utf8.h"
 #include "export/format/section.h"
 #include "export/format/varint.h"
@@ -96,6 +97,17 @@ static u32 read_zigzag(struct cursor *c, u32 before)
 	return c->is_bad ? 0 : (u32)value;
 }
 
+/* Cleans the name: files of earlier writers have names of threads as they were. */
+static bool add_name(struct str *texts, const u8 *bytes, u64 len)
+{
+	auto_free char *raw = xstrndup((const char *)bytes, len);
+	auto_str struct str clean = { 0 };
+
+	str_add(texts, utf8_cleaned(raw, SIZE_MAX, &clean));
+	str_add_char(texts, '\0');
+	return strlen(raw) == len;
+}
+
 static void read_names(struct slice_book *b, struct cursor *c)
 {
 	size_t nr = read_count(c, SLICE_NAMES_MAX - b->names.nr);
@@ -111,12 +123,7 @@ static void read_names(struct slice_book *b, struct cursor *c)
 			return;
 		}
 		vec_push(&b->names, (u32)b->texts.len);
-		str_add_bytes(&b->texts, text, len);
-		str_add_char(&b->texts, '\0');
-		/* No NUL inside, no control characters, whole UTF-8. */
-		const char *name = b->texts.at + b->texts.len - 1 - len;
-		if (strlen(name) != len || !utf8_is_clean(name, len))
-			c->is_bad = true;
+		c->is_bad |= !add_name(&b->texts, text, len);
 	}
 }
 

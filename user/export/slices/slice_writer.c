@@ -8,6 +8,7 @@
 
 #include "base/dict.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "export/format/section.h"
 #include "export/format/varint.h"
 #include "export/slices/slice_record.h"
@@ -98,8 +99,10 @@ size_t slice_writer_nr(const struct slice_writer *w)
 }
 
 /* A reference to a name: 0 is the next name that was never referred to. */
-static u64 name_ref(struct slice_writer *w, const char *text)
+static u64 name_ref(struct slice_writer *w, const char *raw)
 {
+	auto_str struct str storage = { 0 };
+	const char *text = utf8_cleaned(raw, SIZE_MAX, &storage);
 	size_t len = strlen(text);
 	u64 key = hash_keyed(text, len), *at;
 
