@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading slices of continuous profiling: names. */
+/* Reading slices of continuous profiling: names, and the notes of chosen label sets. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -89,11 +89,47 @@ static void names_that_an_earlier_writer_did_not_clean_are_read(void **state)
 	assert_comm(&file, "\uFFFD_b");
 }
 
+static void assert_note(const struct profile *p, const char *key, const char *text)
+{
+	const struct note *n = profile_find_note(p, key);
+
+	assert_string_equal(n ? n->text : "", text);
+}
+
+static void chosen_label_sets_have_no_notes_of_the_node_but_losses(void **state)
+{
+	const struct slice_query all = { .to_wall_ns = UINT64_MAX },
+				 chosen[] = { { .to_wall_ns = UINT64_MAX, .pid = 7 },
+					      { .to_wall_ns = UINT64_MAX, .comm = "java" } };
+	struct slice_writer *w = slice_writer_new();
+	auto_profile struct profile *p = profile_of_cpu();
+	auto_str struct str file = { 0 };
+	bool begins;
+
+	add_sample(p, "java", 7, 3);
+	add_sample(p, "c", 8, 5);
+	profile_note(p, "samples", "samples taken", 8);
+	profile_note(p, NOTE_INCOMPLETE "8-1", "stacks of c-8 lack callers", 5);
+	profile_note(p, "lost_ring_cpu", "samples lost", 2);
+	assert_int_equal(slice_writer_add(w, p, START_NS, START_NS + 1, &file, &begins), 0);
+	slice_writer_free(w);
+	for (size_t i = 0; i < ARRAY_SIZE(chosen); i++) {
+		auto_profile struct profile *read = read_slices(&file, &chosen[i]);
+		assert_int_equal(profile_total(read, 0), 3);
+		assert_int_equal(read->notes.nr, 1);
+		assert_note(read, "lost_ring_cpu", "samples lost (on the whole node)");
+	}
+	auto_profile struct profile *read = read_slices(&file, &all);
+	assert_int_equal(read->notes.nr, 3);
+	assert_note(read, "lost_ring_cpu", "samples lost");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_that_are_no_text_are_written_as_text),
 		cmocka_unit_test(names_that_an_earlier_writer_did_not_clean_are_read),
+		cmocka_unit_test(chosen_label_sets_have_no_notes_of_the_node_but_losses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

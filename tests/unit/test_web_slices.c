@@ -174,6 +174,38 @@ static void a_range_that_is_too_large_to_add_up_is_refused(void **state)
 	free_files(&more);
 }
 
+/* Two processes at 19 Hz; the recorder counted the samples of both. */
+static void the_samples_of_a_process_are_counted_from_its_cpu_time(void **state)
+{
+	struct slice_writer *w = slice_writer_new();
+	auto_profile struct profile *p = profile_new();
+	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_C2, "run", ""));
+	u32 cpu = profile_add_type(p, "cpu", "ns");
+	struct web_params params = in_format("sflm"), none = { .nr_inputs = 1 };
+	struct more more = { 0 };
+	auto_str struct str body = { 0 }, summary = { 0 };
+	bool begins;
+
+	p->rate_hz = 19;
+	for (u32 pid = 7; pid <= 8; pid++)
+		profile_add(p, node, profile_intern_labels(p, &(struct labels){ .pid = pid }), cpu,
+			    NS_PER_SEC / 19 * (pid == 7 ? 5 : 2263));
+	profile_note(p, "samples", "samples taken", 2268);
+	assert_int_equal(slice_writer_add(w, p, HOUR, HOUR + 10 * NS_PER_SEC,
+					  &more.files[WEB_PLACE_SLICES][0], &begins),
+			 0);
+	slice_writer_free(w);
+	params.from_wall_ns = HOUR;
+	params.to_wall_ns = HOUR + 10 * NS_PER_SEC;
+	params.pid = 7;
+	assert_int_equal(run(WEB_RANGE, text_file(""), -1, &params, &more, &body), WEB_RESULT_OK);
+	assert_int_equal(
+		run(WEB_SUMMARY, memory_file(body.at, body.len), -1, &none, NULL, &summary),
+		WEB_RESULT_OK);
+	assert_non_null(strstr(summary.at, "\"samples\":5,"));
+	free_files(&more);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +214,7 @@ int main(void)
 		cmocka_unit_test(an_unreadable_file_of_slices_is_left_out),
 		cmocka_unit_test(a_type_that_adds_up_to_too_much_is_left_out_alone),
 		cmocka_unit_test(a_range_that_is_too_large_to_add_up_is_refused),
+		cmocka_unit_test(the_samples_of_a_process_are_counted_from_its_cpu_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

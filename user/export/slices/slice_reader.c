@@ -173,6 +173,25 @@ static void add_note(struct profile *p, const char *key, const char *text, u64 v
 	profile_note(p, key, text, value > VARINT_MAX - before ? VARINT_MAX : before + value);
 }
 
+/*
+ * A slice's notes are of the whole node: they say nothing about the samples of some processes. Its
+ * losses may have hit these, too.
+ */
+static void add_notes(struct slice_reading *r)
+{
+	const struct slice_query *q = r->q;
+	const struct slice_book *b = &r->book;
+	bool is_of_node = !q->pid && !q->comm && !q->pod && !q->container && !q->service;
+
+	vec_each(n, &b->notes) {
+		const char *key = slice_book_name(b, n->key), *text = slice_book_text(b, n->text);
+		bool is_loss = !strncmp(key, "lost_", strlen("lost_"));
+		auto_free char *nodes = xasprintf("%s (on the whole node)", text);
+		if (is_of_node || is_loss)
+			add_note(r->p, key, is_of_node ? text : nodes, n->value);
+	}
+}
+
 static void set_text(char **field, const char *text)
 {
 	if (**field || !*text)
@@ -224,8 +243,7 @@ static int add_slice(struct slice_reading *r, const struct slice_head *head)
 	if (err)
 		return err;
 	add_times(r, head);
-	vec_each(n, &b->notes)
-		add_note(r->p, slice_book_name(b, n->key), slice_book_text(b, n->text), n->value);
+	add_notes(r);
 	set_text(&r->p->host, slice_book_text(b, b->host));
 	set_text(&r->p->target, slice_book_text(b, b->target));
 	if (r->p->slot_ns) {

@@ -17,12 +17,13 @@ struct slice_query {
 };
 
 /*
- * Adds the slices to `p`: stacks, weights, labels and notes. Start and duration cover the slices
- * read. Leaves damaged parts out and counts them in a note. Several files of one range are read one
- * after another. If the caller has set p->slot_ns, weights get the label `time`, and slots and
- * start of `p` count from q->from_wall_ns. Returns -EINVAL and a sentence if nothing can be read.
- * Returns -E2BIG or -EOVERFLOW and a sentence if the slices of all files are too large; `p` then
- * holds a part of them.
+ * Adds the slices to `p`: stacks, weights, labels and notes. Of chosen label sets there are only
+ * the notes on losses, which are those of the node. Start and duration cover the slices read.
+ * Leaves damaged parts out and counts them in a note. Several files of one range are read one after
+ * another. If the caller has set p->slot_ns, weights get the label `time`, and slots and start of
+ * `p` count from q->from_wall_ns. Returns -EINVAL and a sentence if nothing can be read. Returns
+ * -E2BIG or -EOVERFLOW and a sentence if the slices of all files are too large; `p` then holds a
+ * part of them.
  */
 int slices_read(const u8 *bytes, size_t len, const struct slice_query *q, struct profile *p,
 		struct str *why);
