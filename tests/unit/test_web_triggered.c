@@ -2,9 +2,7 @@
 /* The web process: triggers and alerts. */
 #include "test.h"
 
-#include "export/slices/slice_writer.h"
-#include "profile/profile.h"
-#include "web_world.h"
+#include "web_slices.h"
 
 #define HOOK "/api/v1/triggers/alertmanager"
 
@@ -71,27 +69,6 @@ static void an_alert_beyond_the_recordings_that_may_run_is_sent_again(void **sta
 	free(await(w, CONTROL_START));
 	ask(w, "GET /api/v1/triggers", BEARER, &a);
 	assert_null(strstr(a.body, "As many recordings run as may."));
-}
-
-static void send_slice(struct world *w, struct slice_writer *writer, u64 begin, u64 end, u64 value)
-{
-	struct control_message *m = xcalloc(1, sizeof(*m));
-	struct profile *p = profile_new();
-	auto_str struct str record = { 0 };
-	bool begins;
-
-	profile_add_type(p, "cpu", "ns");
-	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
-	profile_add(p, node, profile_intern_labels(p, &(struct labels){ .pid = 7 }), 0, value);
-	assert_int_equal(slice_writer_add(writer, p, begin, end, &record, &begins), 0);
-	profile_free(p);
-	auto_close int fd = channel_file(record.at, record.len);
-	m->kind = CONTROL_SLICE;
-	m->slice.begin_wall_ns = begin;
-	m->slice.end_wall_ns = end;
-	m->slice.bytes = record.len;
-	assert_int_equal(channel_send(w->recorder, m, fd), 0);
-	free(m);
 }
 
 static void send_fired(struct world *w)

@@ -179,22 +179,29 @@ static bool take_side(struct request *q, struct side *side, const char *name)
 	return true;
 }
 
-/* Both sides by the longer step, so that they stay equally long. */
+static u64 length_ms(const struct range *r)
+{
+	return r->to_ms - r->from_ms;
+}
+
+/* Both sides to whole steps of the larger step. Sides of equal length stay equally long. */
 static void widen_sides(struct comparison *c)
 {
-	struct service *sv = c->q->service;
-	u64 length_ms = 0;
+	struct range *before = &c->sides[0].range, *after = &c->sides[1].range;
+	bool are_equal = length_ms(before) == length_ms(after);
+	u64 step_ms = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(c->sides); i++) {
-		struct range *r = &c->sides[i].range;
-		if (c->sides[i].fd >= 0)
-			continue;
-		range_widen(sv, r);
-		length_ms = length_ms > r->to_ms - r->from_ms ? length_ms : r->to_ms - r->from_ms;
+		const struct side *side = &c->sides[i];
+		u64 own_ms = side->fd < 0 ? range_step_ms(c->q->service, &side->range) : 0;
+		step_ms = step_ms > own_ms ? step_ms : own_ms;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(c->sides); i++)
-		if (c->sides[i].fd < 0 && c->sides[1 - i].fd < 0)
-			c->sides[i].range.to_ms = c->sides[i].range.from_ms + length_ms;
+	range_round(before, step_ms);
+	range_round(after, step_ms);
+	if (are_equal && length_ms(before) < length_ms(after))
+		before->to_ms = before->from_ms + length_ms(after);
+	else if (are_equal)
+		after->to_ms = after->from_ms + length_ms(before);
 }
 
 void api_diff(struct request *q)

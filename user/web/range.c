@@ -31,15 +31,23 @@ char *range_target(const struct range *r)
 	return str_take(&s);
 }
 
-void range_widen(struct service *sv, struct range *r)
+u64 range_step_ms(struct service *sv, const struct range *r)
 {
-	u64 step_ms = store_slices_step(sv->store, r->from_ms * NS_PER_MS, r->to_ms * NS_PER_MS) /
-		      NS_PER_MS;
+	return store_slices_step(sv->store, r->from_ms * NS_PER_MS, r->to_ms * NS_PER_MS) /
+	       NS_PER_MS;
+}
 
+void range_round(struct range *r, u64 step_ms)
+{
 	if (!step_ms)
 		return;
 	r->from_ms -= r->from_ms % step_ms;
 	r->to_ms += (step_ms - r->to_ms % step_ms) % step_ms;
+}
+
+void range_widen(struct service *sv, struct range *r)
+{
+	range_round(r, range_step_ms(sv, r));
 }
 
 int range_render(struct service *sv, const struct range *r, const char *format, job_done_fn done,

@@ -32,9 +32,13 @@ char *range_target(const struct range *r);
 /* Whether it ends after it begins, and is short enough. */
 bool range_is_valid(const struct range *r);
 
-/*
- * Widens it to whole steps of the slices that are kept of its time: old ones have a minute, or ten.
- */
+/* The step of the slices that are kept of its time: old ones have a minute, or ten. 0: any time. */
+u64 range_step_ms(struct service *sv, const struct range *r);
+
+/* Widens it to whole steps. */
+void range_round(struct range *r, u64 step_ms);
+
+/* Widens it to whole steps of the slices that are kept of its time. */
 void range_widen(struct service *sv, struct range *r);
 
 /* A job that makes the profile of a range in a format. As queue_add. */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The web process: profiles made of time ranges. */
+#include "test.h"
+
+#include "web_slices.h"
+
+#define SLICE_MS 10000ull
+
+/* Sends six slices of 10 s, of 1, 10, 100, .. ns. Returns the begin of the first one. */
+static u64 send_slices(struct world *w)
+{
+	u64 first = (time_wall_ns() / NS_PER_MS - 3600 * 1000) / SLICE_MS * SLICE_MS;
+	struct slice_writer *writer = slice_writer_new();
+	auto_free char *what = xasprintf("GET /api/v1/slices?from_ms=%llu&to_ms=%llu&steps=1",
+					 first + 5 * SLICE_MS, first + 6 * SLICE_MS);
+	auto_answer struct answer a = { 0 };
+	u64 value = 1;
+
+	for (u64 i = 0; i < 6; i++, value *= 10) {
+		u64 begin = (first + i * SLICE_MS) * NS_PER_MS;
+		send_slice(w, writer, begin, begin + SLICE_MS * NS_PER_MS, value);
+	}
+	slice_writer_free(writer);
+	await_text(w, what, "\"service\":\"main\"", &a);
+	return first;
+}
+
+/* Compares the slices [before, before_end) with [after, after_end). Returns the profile. */
+static json_int_t compare(struct world *w, u64 first, u64 before, u64 before_end, u64 after,
+			  u64 after_end)
+{
+	auto_answer struct answer a = { 0 };
+	auto_free char *json = xasprintf("{\"before\":{\"from_ms\":%llu,\"to_ms\":%llu},"
+					 "\"after\":{\"from_ms\":%llu,\"to_ms\":%llu}}",
+					 first + before * SLICE_MS, first + before_end * SLICE_MS,
+					 first + after * SLICE_MS, first + after_end * SLICE_MS);
+	auto_free char *type = post(w, "/api/v1/diffs", json, &a);
+
+	assert_string_equal(type, "");
+	return number_in(&a, "id");
+}
+
+static void ranges_that_are_compared_keep_their_lengths(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+
+	u64 first = send_slices(w);
+	auto_free char *what = xasprintf("GET /p/%lld/download?format=collapsed",
+					 (long long)compare(w, first, 0, 1, 2, 6));
+	ask(w, what, BEARER, &a);
+	assert_string_equal(a.body, "main 1 111100\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_A_WORLD(ranges_that_are_compared_keep_their_lengths),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
