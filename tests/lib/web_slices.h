@@ -6,9 +6,9 @@
 #include "profile/profile.h"
 #include "web_world.h"
 
-/* Hands over a slice of [begin, end) with `value` ns of CPU time in "main" of process 7. */
-static inline void send_slice(struct world *w, struct slice_writer *writer, u64 begin, u64 end,
-			      u64 value)
+/* Hands over a slice of [begin, end) with `value` ns of CPU time in "main" of a pod's process. */
+static inline void send_slice_of(struct world *w, struct slice_writer *writer, const char *pod,
+				 u64 begin, u64 end, u64 value)
 {
 	struct control_message *m = xcalloc(1, sizeof(*m));
 	struct profile *p = profile_new();
@@ -17,7 +17,8 @@ static inline void send_slice(struct world *w, struct slice_writer *writer, u64 
 
 	profile_add_type(p, "cpu", "ns");
 	node_id node = profile_child(p, 0, frames_intern(p->frames, FRAME_NATIVE, "main", ""));
-	profile_add(p, node, profile_intern_labels(p, &(struct labels){ .pid = 7 }), 0, value);
+	const struct labels labels = { .pid = 7, .pod = pod };
+	profile_add(p, node, profile_intern_labels(p, &labels), 0, value);
 	assert_int_equal(slice_writer_add(writer, p, begin, end, &record, &begins), 0);
 	profile_free(p);
 	auto_close int fd = channel_file(record.at, record.len);
@@ -31,4 +32,11 @@ static inline void send_slice(struct world *w, struct slice_writer *writer, u64 
 	m->slice.services[0].values[0] = value;
 	assert_int_equal(channel_send(w->recorder, m, fd), 0);
 	free(m);
+}
+
+/* As send_slice_of, but of a process outside pods. */
+static inline void send_slice(struct world *w, struct slice_writer *writer, u64 begin, u64 end,
+			      u64 value)
+{
+	send_slice_of(w, writer, "", begin, end, value);
 }

@@ -104,12 +104,36 @@ static void the_time_before_a_trigger_ends_with_the_slice_that_ran(void **state)
 	slice_writer_free(writer);
 }
 
+static void the_time_before_an_alert_of_a_pod_is_the_pods(void **state)
+{
+	static const char alert[] =
+		"{\"version\":\"4\",\"status\":\"firing\",\"alerts\":[{\"status\":\"firing\","
+		"\"labels\":{\"alertname\":\"slow\",\"pod\":\"web-0\"},\"fingerprint\":\"a\","
+		"\"annotations\":{\"sysflame_before\":\"60\"},"
+		"\"startsAt\":\"2026-01-02T03:04:05Z\"}]}";
+	struct world *w = *state;
+	struct slice_writer *writer = slice_writer_new();
+	u64 begin = time_wall_ns() - 7 * NS_PER_SEC;
+	auto_answer struct answer a = { 0 };
+
+	send_slice_of(w, writer, "web-0", begin - 10 * NS_PER_SEC, begin, 17);
+	free(post(w, HOOK, alert, &a));
+	assert_int_equal(number_in(&a, "fired"), 1);
+	free(await(w, CONTROL_START));
+	send_slice_of(w, writer, "web-1", begin, time_wall_ns(), 23);
+	await_text(w, "GET /api/v1/profiles?q=before", "\"pinned\":true", &a);
+	assert_non_null(strstr(a.body, "\"total\":17"));
+	assert_non_null(strstr(a.body, "\"target\":\"pod web-0\""));
+	slice_writer_free(writer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_A_WORLD(an_alert_that_finds_no_recorder_is_sent_again),
 		IN_A_WORLD(an_alert_beyond_the_recordings_that_may_run_is_sent_again),
 		IN_A_WORLD(the_time_before_a_trigger_ends_with_the_slice_that_ran),
+		IN_A_WORLD(the_time_before_an_alert_of_a_pod_is_the_pods),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,7 +130,7 @@ static u64 list_add(struct service *sv, const struct control_fired *fired, const
 struct before {
 	struct service *sv;
 	u64 number; /* of the trigger in the list */
-	char *name, *container;
+	char *name, *container, *pod;
 	u64 from_ns, to_ns;
 	u64 due_ns; /* when it waits no longer for the last slice */
 };
@@ -139,7 +139,18 @@ static void free_before(struct before *b)
 {
 	free(b->name);
 	free(b->container);
+	free(b->pod);
 	free(b);
+}
+
+/* Its texts are those of `b`. */
+static struct range range_of(const struct before *b)
+{
+	struct range r = RANGE_ALL(b->from_ns / NS_PER_MS, b->to_ns / NS_PER_MS);
+
+	r.container = b->container;
+	r.pod = b->pod;
+	return r;
 }
 
 static void kept(void *ctx, int err, u64 id)
@@ -167,8 +178,10 @@ static void rendered(void *ctx, int err, struct payload *result)
 		free_before(b);
 		return;
 	}
+	const struct range range = range_of(b);
 	struct stored facts = {
 		.name = xstrdup(b->name),
+		.target = range_target(&range),
 		.source = xstrdup("range"),
 		.start_ns = b->from_ns,
 		.duration_ns = b->to_ns - b->from_ns,
@@ -186,6 +199,7 @@ static void keep_before(struct service *sv, const struct control_fired *f, u64 n
 			      .number = number,
 			      .name = xasprintf("trigger %s, %u s before", f->name, f->before_s),
 			      .container = xstrdup(f->container),
+			      .pod = xstrdup(f->target == CONTROL_TARGET_POD ? f->target_text : ""),
 			      .from_ns = now_ns - f->before_s * NS_PER_SEC,
 			      .to_ns = now_ns,
 			      .due_ns = time_mono_ns() + PATIENCE_NS };
@@ -204,8 +218,7 @@ static void render_waiting(struct service *sv)
 			t->waiting.at[left++] = b;
 			continue;
 		}
-		struct range r = RANGE_ALL(b->from_ns / NS_PER_MS, b->to_ns / NS_PER_MS);
-		r.container = b->container;
+		const struct range r = range_of(b);
 		if (range_render(sv, &r, "sflm", rendered, b))
 			free_before(b);
 	}
