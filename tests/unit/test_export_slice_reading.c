@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading slices of continuous profiling: names, and the notes of chosen label sets. */
+/* Reading slices of continuous profiling: names, and the notes of chosen label sets, times. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -124,12 +124,37 @@ static void chosen_label_sets_have_no_notes_of_the_node_but_losses(void **state)
 	assert_note(read, "lost_ring_cpu", "samples lost");
 }
 
+static void a_range_ends_where_it_was_cut(void **state)
+{
+	const struct slice_query q = { .from_wall_ns = START_NS,
+				       .to_wall_ns = START_NS + 2 * SLICE_NS };
+	struct slice_writer *w = slice_writer_new();
+	auto_profile struct profile *p = profile_of_cpu(), *read = profile_new();
+	auto_str struct str file = { 0 }, why = { 0 };
+	bool begins;
+
+	add_sample(p, "c", 7, 3);
+	for (u64 at = START_NS; at < START_NS + 3 * SLICE_NS; at += SLICE_NS)
+		assert_int_equal(slice_writer_add(w, p, at + 2 * NS_PER_MS,
+						  at + SLICE_NS + 2 * NS_PER_MS, &file, &begins),
+				 0);
+	slice_writer_free(w);
+	read->slot_ns = SLICE_NS;
+	assert_int_equal(slices_read((u8 *)file.at, file.len, &q, read, &why), 0);
+	assert_int_equal(profile_total(read, 0), 6);
+	assert_int_equal(read->start_wall_ns, START_NS);
+	assert_int_equal(read->duration_ns, 2 * SLICE_NS);
+	vec_each(weight, &read->weights)
+		assert_in_range(atoi(read->labels.at[weight->labels].time), 0, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_that_are_no_text_are_written_as_text),
 		cmocka_unit_test(names_that_an_earlier_writer_did_not_clean_are_read),
 		cmocka_unit_test(chosen_label_sets_have_no_notes_of_the_node_but_losses),
+		cmocka_unit_test(a_range_ends_where_it_was_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,19 +200,20 @@ static void set_text(char **field, const char *text)
 	*field = xstrdup(text);
 }
 
-/* Extends the profile's time span by the slice. */
+/* Extends the profile's time span by the slice. The last one ends a little late: it is cut. */
 static void add_times(const struct slice_reading *r, const struct slice_head *head)
 {
 	struct profile *p = r->p;
 	u64 end = p->start_wall_ns + p->duration_ns;
+	u64 own_end = head->end_wall_ns < r->q->to_wall_ns ? head->end_wall_ns : r->q->to_wall_ns;
 	bool is_first = !p->start_wall_ns;
 	u64 begin = p->slot_ns ? r->q->from_wall_ns : head->begin_wall_ns;
 
 	p->rate_hz = is_first || p->rate_hz == r->book.rate_hz ? r->book.rate_hz : 0;
 	if (is_first || begin < p->start_wall_ns)
 		p->start_wall_ns = begin;
-	if (is_first || head->end_wall_ns > end)
-		end = head->end_wall_ns;
+	if (is_first || own_end > end)
+		end = own_end;
 	p->duration_ns = end - p->start_wall_ns;
 }
 
