@@ -52,10 +52,24 @@ static void ranges_that_are_compared_keep_their_lengths(void **state)
 	assert_string_equal(a.body, "main 1 111100\n");
 }
 
+static void the_strip_of_a_time_too_far_away_is_refused(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+
+	ask(w, "GET /api/v1/slices?from_ms=0&to_ms=9223372036854&steps=1", BEARER, &a);
+	assert_int_equal(a.status, 400);
+	assert_non_null(strstr(a.body, "to_ms"));
+	ask(w, "GET /api/v1/slices?from_ms=0&to_ms=4611686018427&steps=1", BEARER, &a);
+	assert_int_equal(a.status, 200);
+	assert_int_equal(number_in(&a, "nr_steps"), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_A_WORLD(ranges_that_are_compared_keep_their_lengths),
+		IN_A_WORLD(the_strip_of_a_time_too_far_away_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

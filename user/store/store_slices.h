@@ -68,9 +68,12 @@ struct store_strip {
 /* Programs choose the names of services, and each series has a value for every step. */
 #define STORE_SERIES_MAX 200
 
+/* In the year 2116: twice that time can still be computed with. */
+#define STORE_STRIP_MAX_NS (INT64_MAX / 2)
+
 /* A time, and the event whose values are wanted. */
 struct store_strip_query {
-	u64 from_ns, to_ns;
+	u64 from_ns, to_ns; /* to_ns: at most STORE_STRIP_MAX_NS */
 	const char *event;
 	u32 max_steps;
 };

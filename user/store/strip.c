@@ -129,7 +129,7 @@ int store_strip(struct store *s, const struct store_strip_query *q, struct store
 {
 	struct store_strip strip = { .from_ns = q->from_ns };
 
-	if (q->from_ns >= q->to_ns || q->to_ns > INT64_MAX || !q->max_steps)
+	if (q->from_ns >= q->to_ns || q->to_ns > STORE_STRIP_MAX_NS || !q->max_steps)
 		return -EINVAL;
 	strip.step_ns = choose_step(s, q);
 	strip.nr_steps = (q->to_ns - q->from_ns + strip.step_ns - 1) / strip.step_ns;

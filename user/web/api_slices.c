@@ -10,7 +10,7 @@
 #define HOUR_MS       (3600 * 1000ull)
 #define STEPS_DEFAULT 360
 #define STEPS_MAX     2000
-#define TIME_MAX_MS   (INT64_MAX / NS_PER_MS)
+#define TIME_MAX_MS   (STORE_STRIP_MAX_NS / NS_PER_MS)
 
 static json_t *series_json(const struct store_series *s, u64 divisor)
 {
