@@ -2,6 +2,8 @@
 /* The web process: profiles made of time ranges. */
 #include "test.h"
 
+#include <time.h>
+
 #include "web_slices.h"
 
 #define SLICE_MS 10000ull
@@ -52,6 +54,34 @@ static void ranges_that_are_compared_keep_their_lengths(void **state)
 	assert_string_equal(a.body, "main 1 111100\n");
 }
 
+/* "07:10:00–", as in the name of a range. */
+static char *beginning(u64 ms)
+{
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm t;
+	char clock[16];
+
+	localtime_r(&seconds, &t);
+	strftime(clock, sizeof(clock), "%T–", &t);
+	return xstrdup(clock);
+}
+
+static void compared_ranges_are_named_by_their_times(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+	u64 first = send_slices(w);
+	auto_free char *before = beginning(first), *after = beginning(first + 2 * SLICE_MS);
+	auto_free char *what =
+		xasprintf("GET /api/v1/profiles/%lld", (long long)compare(w, first, 0, 1, 2, 6));
+
+	ask(w, what, BEARER, &a);
+	const char *second = strstr(a.body, " vs node ");
+	assert_non_null(strstr(a.body, before));
+	assert_true(strstr(a.body, before) < second);
+	assert_non_null(strstr(second, after));
+}
+
 static void the_strip_of_a_time_too_far_away_is_refused(void **state)
 {
 	struct world *w = *state;
@@ -69,6 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_A_WORLD(ranges_that_are_compared_keep_their_lengths),
+		IN_A_WORLD(compared_ranges_are_named_by_their_times),
 		IN_A_WORLD(the_strip_of_a_time_too_far_away_is_refused),
 	};
 

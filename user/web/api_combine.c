@@ -173,10 +173,7 @@ static bool take_side(struct request *q, struct side *side, const char *name)
 			    "\"%s\" must be the number of a profile, or a time range.", name);
 		return false;
 	}
-	if (!fields_are_known(q, o, known) || !take_range(q, o, &side->range))
-		return false;
-	side->name = range_target(&side->range);
-	return true;
+	return fields_are_known(q, o, known) && take_range(q, o, &side->range);
 }
 
 static u64 length_ms(const struct range *r)
@@ -204,6 +201,13 @@ static void widen_sides(struct comparison *c)
 		after->to_ms = after->from_ms + length_ms(before);
 }
 
+static void name_ranges(struct comparison *c)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(c->sides); i++)
+		if (!c->sides[i].name)
+			c->sides[i].name = range_name(&c->sides[i].range);
+}
+
 void api_diff(struct request *q)
 {
 	static const char *const known[] = { "before", "after", NULL };
@@ -216,6 +220,7 @@ void api_diff(struct request *q)
 		return;
 	}
 	widen_sides(c);
+	name_ranges(c);
 	go_on(c);
 	request_await(q);
 }

@@ -2,6 +2,8 @@
 /* A time range of continuous profiling. */
 #include "web/range.h"
 
+#include <time.h>
+
 #include "base/auto.h"
 #include "base/time.h"
 #include "web/input.h"
@@ -28,6 +30,32 @@ char *range_target(const struct range *r)
 		str_addf(&s, "%spid %llu", s.len ? ", " : "", (unsigned long long)r->pid);
 	if (!s.len)
 		str_add(&s, "node");
+	return str_take(&s);
+}
+
+/* Appends the local time, with its date if that is not the date of another time. */
+static void add_clock(struct str *out, u64 ms, u64 other_ms)
+{
+	time_t seconds = (time_t)(ms / 1000), other_seconds = (time_t)(other_ms / 1000);
+	struct tm at, other;
+	char text[32];
+
+	localtime_r(&seconds, &at);
+	localtime_r(&other_seconds, &other);
+	bool is_same_day = at.tm_year == other.tm_year && at.tm_yday == other.tm_yday;
+	strftime(text, sizeof(text), is_same_day ? "%T" : "%F %T", &at);
+	str_add(out, text);
+}
+
+char *range_name(const struct range *r)
+{
+	auto_free char *target = range_target(r);
+	struct str s = { 0 };
+
+	str_addf(&s, "%s ", target);
+	add_clock(&s, r->from_ms, time_wall_ns() / NS_PER_MS);
+	str_add(&s, "–");
+	add_clock(&s, r->to_ms, r->from_ms);
 	return str_take(&s);
 }
 

@@ -29,6 +29,9 @@ struct range {
 /* "checkout", "pod shop-0", "node": for titles. The caller frees it. */
 char *range_target(const struct range *r);
 
+/* "shop 07:10:00–07:11:00", with the date if it is not of today. The caller frees it. */
+char *range_name(const struct range *r);
+
 /* Whether it ends after it begins, and is short enough. */
 bool range_is_valid(const struct range *r);
 

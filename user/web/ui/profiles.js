@@ -22,6 +22,8 @@ const hidden = new Map(); // ids deleted here; the turn of refresh() that may no
 
 const chosen = () => profiles.filter((p) => selected.has(p.id));
 const hasGraph = (p) => p.state !== 'failed';
+// A comparison has two numbers of samples, and weights do not always say it.
+const hasSamples = (p) => hasGraph(p) && p.source !== 'diff' && (p.samples > 0 || !p.total);
 
 function mini(p) {
 	const kinds = p.summary?.kinds;
@@ -131,7 +133,7 @@ function row(p) {
 	const box = el('input', { type: 'checkbox', checked: selected.has(p.id), 'aria-label': `Select ${p.name}`, on_change: () => select(p.id, box.checked) });
 	const events = p.events.split(',').filter(Boolean).map((e) => tag(e));
 	tr.append(el('td', { className: 'pick' }, isOperator ? box : ''), nameCell(p), el('td', { className: 'events' }, ...events), el('td', { className: 'target' }, p.target),
-		el('td', { className: 'right samples', 'data-label': 'samples' }, hasGraph(p) ? number(p.samples) : '–'), el('td', { className: 'right' }, p.duration_ms ? duration(p.duration_ms) : '–'),
+		el('td', { className: 'right samples', 'data-label': 'samples' }, hasSamples(p) ? number(p.samples) : '–'), el('td', { className: 'right' }, p.duration_ms ? duration(p.duration_ms) : '–'),
 		el('td', { className: 'where' }, mini(p)), el('td', { className: 'right' }, p.size_bytes ? bytes(p.size_bytes) : '–'), el('td', { className: 'when' }, el('time', { dateTime: new Date(p.start_ms).toISOString(), title: new Date(p.start_ms).toLocaleString() }, clock(p.start_ms))), actions(p, tr));
 	return tr;
 }
