@@ -137,11 +137,12 @@ int debug_agent_main(int argc, char **argv)
 		{ 'q', "quiet", OPT_BOOL, &o.is_quiet, NULL, "print the closing line only" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
-	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+	int nr = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv);
 
-	if (next < 0)
+	if (nr < 0)
 		return EXIT_USAGE;
-	if (o.help || next + 1 != argc || atoi(argv[next]) <= 0) {
+	pid_t pid = nr == 1 ? proc_pid_parse(argv[0]) : 0;
+	if (o.help || !pid) {
 		puts("usage: sysflame debug agent [OPTION]... PID");
 		opt_help(opts, ARRAY_SIZE(opts));
 		return o.help ? 0 : EXIT_USAGE;
@@ -150,5 +151,5 @@ int debug_agent_main(int argc, char **argv)
 		log_error("--delivery %s: takes mount or copy", o.way);
 		return EXIT_USAGE;
 	}
-	return run(atoi(argv[next]), &o);
+	return run(pid, &o);
 }

@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/hotspot/thread_names.h"
+#include "proc/status.h"
 
 #define FRAMES_MAX 64
 
@@ -265,17 +266,16 @@ int debug_jvm_main(int argc, char **argv)
 		{ 0, "threads", OPT_BOOL, &o.threads, NULL, "list every Java thread" },
 	};
 	auto_hotspot struct hotspot *h = NULL;
-	int first = opt_parse(opts, ARRAY_SIZE(opts), argc, argv), status = 0;
-	char *end = NULL;
+	int nr = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv), status = 0;
 
-	if (first >= 0 && o.help) {
+	if (nr >= 0 && o.help) {
 		puts("usage: sysflame debug jvm [--blobs] [--code] [--threads] PID [PC...]");
 		puts("prints what is read of a JVM from outside; of each PC (hex) its frames\n");
 		opt_help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}
-	pid_t pid = first >= 0 && first < argc ? (pid_t)strtol(argv[first], &end, 10) : 0;
-	if (pid <= 0 || *end) {
+	pid_t pid = nr > 0 ? proc_pid_parse(argv[0]) : 0;
+	if (!pid) {
 		log_error("debug jvm needs the PID of a JVM; see sysflame debug jvm --help");
 		return 2;
 	}
@@ -287,9 +287,9 @@ int debug_jvm_main(int argc, char **argv)
 		return explain(pid, err);
 	if (o.code)
 		return hotspot_each_blob(h, print_code, h) ? 1 : 0;
-	if (first + 1 == argc)
+	if (nr == 1)
 		print_all(h, &o, open_ns);
-	for (int i = first + 1; i < argc; i++)
+	for (int i = 1; i < nr; i++)
 		status |= print_pc(h, argv[i]);
 	return status;
 }

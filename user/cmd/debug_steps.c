@@ -14,6 +14,7 @@
 #include "base/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/stopped.h"
+#include "proc/status.h"
 
 #define CODE_BYTES 16        /* an instruction has at most 15 */
 #define NEAR_BYTES (1 << 16) /* size of one function at most */
@@ -283,12 +284,12 @@ int debug_steps_main(int argc, char **argv)
 		{ 0, "depth", OPT_INT, &o.depth, "N", "frames to print of a stack" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this" },
 	};
-	int first = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+	int nr = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv);
 
-	if (first < 0 || o.help)
-		return usage(opts, ARRAY_SIZE(opts), first < 0 ? EXIT_USAGE : 0);
-	pid_t pid = first + 1 == argc ? atoi(argv[first]) : 0;
-	if (pid <= 0 || o.tid <= 0 || o.count < 1 || o.interval_us < 0 || o.nr_steps < 1) {
+	if (nr < 0 || o.help)
+		return usage(opts, ARRAY_SIZE(opts), nr < 0 ? EXIT_USAGE : 0);
+	pid_t pid = nr == 1 ? proc_pid_parse(argv[0]) : 0;
+	if (!pid || o.tid <= 0 || o.count < 1 || o.interval_us < 0 || o.nr_steps < 1) {
 		log_error("debug steps takes one PID, --tid TID and counts above 0");
 		return EXIT_USAGE;
 	}

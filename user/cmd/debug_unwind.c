@@ -14,6 +14,7 @@
 #include "base/opt.h"
 #include "cmd/cmd.h"
 #include "cmd/stopped.h"
+#include "proc/status.h"
 
 struct options {
 	int tid, count, interval_us;
@@ -91,14 +92,14 @@ int debug_unwind_main(int argc, char **argv)
 		{ 0, "collapsed", OPT_BOOL, &o.collapsed, NULL, "one line per stack, root first" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this" },
 	};
-	int first = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
+	int nr = opt_parse_mixed(opts, ARRAY_SIZE(opts), argc, argv);
 
-	if (first < 0 || o.help)
-		return usage(opts, ARRAY_SIZE(opts), first < 0 ? EXIT_USAGE : 0);
-	pid_t pid = first + 1 == argc ? atoi(argv[first]) : 0;
-	if (pid <= 0 || o.count < 1 || o.interval_us < 0) {
-		log_error(
-			"debug unwind takes one PID, a count above 0 and an interval of 0 or more");
+	if (nr < 0 || o.help)
+		return usage(opts, ARRAY_SIZE(opts), nr < 0 ? EXIT_USAGE : 0);
+	pid_t pid = nr == 1 ? proc_pid_parse(argv[0]) : 0;
+	if (!pid || o.tid < 0 || o.count < 1 || o.interval_us < 0) {
+		log_error("debug unwind takes one PID, --tid and a count above 0, and an interval "
+			  "of 0 or more");
 		return EXIT_USAGE;
 	}
 	struct stopped t;

@@ -22,6 +22,7 @@
 #include "jvm/perf_map_writer.h"
 #include "jvm/process/javaproc.h"
 #include "proc/capability.h"
+#include "proc/status.h"
 
 struct options {
 	const char *detach, *perf_map, *remove_map, *agent_path;
@@ -47,7 +48,7 @@ static bool detach(const struct javaproc *j, const char *agent_path)
 
 static void say_no_jvm(const char *pid)
 {
-	auto_free char *path = xasprintf("/proc/%d/maps", atoi(pid));
+	auto_free char *path = xasprintf("/proc/%d/maps", proc_pid_parse(pid));
 	auto_str struct str remedy = { 0 };
 	auto_free char *maps = NULL;
 	size_t len;
@@ -66,7 +67,7 @@ static int detach_those(const struct javaprocs *all, const struct options *o)
 	size_t nr_failed = 0, nr_found = 0;
 
 	for (size_t i = 0; i < all->nr; i++) {
-		if (!is_all && all->at[i].id.pid != atoi(o->detach))
+		if (!is_all && all->at[i].id.pid != proc_pid_parse(o->detach))
 			continue;
 		nr_found++;
 		/* An agent without a session may still have to restore classes. */
@@ -85,7 +86,7 @@ static int detach_those(const struct javaprocs *all, const struct options *o)
 static const struct javaproc *find(const struct javaprocs *all, const char *pid)
 {
 	for (size_t i = 0; i < all->nr; i++)
-		if (all->at[i].id.pid == atoi(pid))
+		if (all->at[i].id.pid == proc_pid_parse(pid))
 			return &all->at[i];
 	return NULL;
 }
@@ -113,8 +114,8 @@ static int write_map(const struct javaprocs *all, const struct options *o)
 static int remove_map(const struct javaprocs *all, const struct options *o)
 {
 	const struct javaproc *j = find(all, o->remove_map);
-	auto_free char *why =
-		perf_map_remove(j ? j->id : (struct process_id){ .pid = atoi(o->remove_map) });
+	auto_free char *why = perf_map_remove(
+		j ? j->id : (struct process_id){ .pid = proc_pid_parse(o->remove_map) });
 
 	if (why)
 		log_error("the map of %s stays: %s", o->remove_map, why);
@@ -161,20 +162,16 @@ static void help(const struct opt *opts, size_t nr)
 	     "docs/operations.md.");
 }
 
-static bool is_pid(const char *text)
-{
-	return atoi(text) > 0 && strspn(text, "0123456789") == strlen(text);
-}
-
 static int check(const struct options *o)
 {
 	if (!!o->detach + !!o->perf_map + !!o->remove_map > 1)
 		log_error("--detach, --perf-map and --remove-perf-map exclude each other");
 	else if (o->is_json && (o->detach || o->perf_map || o->remove_map))
 		log_error("--json: it is for the list of JVMs; leave it out");
-	else if (o->detach && strcmp(o->detach, "all") && !is_pid(o->detach))
+	else if (o->detach && strcmp(o->detach, "all") && !proc_pid_parse(o->detach))
 		log_error("--detach %s: takes a PID or `all`; see --help", o->detach);
-	else if ((o->perf_map && !is_pid(o->perf_map)) || (o->remove_map && !is_pid(o->remove_map)))
+	else if ((o->perf_map && !proc_pid_parse(o->perf_map)) ||
+		 (o->remove_map && !proc_pid_parse(o->remove_map)))
 		log_error("%s: not a PID; see --help", o->perf_map ?: o->remove_map);
 	else
 		return 0;

@@ -406,8 +406,9 @@ static void help(const struct opt *opts, size_t nr)
 	puts("usage: sysflame record [OPTION..] [-- COMMAND ARG..]\n\n"
 	     "Samples every CPU and writes a flame graph. Records until Ctrl-C or until the "
 	     "command\n"
-	     "ends, unless -d is given. Without -o, prints the hottest methods and writes the\n"
-	     "first unused name of flame.html, flame-2.html, .. With -o, replaces the file.\n");
+	     "ends, unless -d is given: then it writes the profile after that time, and waits for\n"
+	     "the command. Without -o, prints the hottest methods and writes the first unused\n"
+	     "name of flame.html, flame-2.html, .. With -o, replaces the file.\n");
 	opt_help(opts, nr);
 }
 

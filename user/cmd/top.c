@@ -25,6 +25,7 @@
 #include "cmd/top_live.h"
 #include "cmd/top_print.h"
 #include "daemon/home.h"
+#include "proc/status.h"
 
 #define INTERVAL_MIN_S 0.1
 #define INTERVAL_MAX_S 3600
@@ -144,18 +145,17 @@ static int parse_pids(struct options *o)
 {
 	for (size_t i = 0; i < o->pid_texts.nr; i++) {
 		const char *text = o->pid_texts.at[i];
-		char *end = NULL;
-		long pid = strtol(text, &end, 10);
+		pid_t pid = proc_pid_parse(text);
 
-		if (*text < '0' || *text > '9' || *end || pid <= 0 || pid > INT32_MAX) {
+		if (!pid) {
 			log_error("-p %s: not a PID; see --help", text);
 			return EXIT_USAGE;
 		}
-		if (kill((pid_t)pid, 0) && errno == ESRCH) {
+		if (kill(pid, 0) && errno == ESRCH) {
 			log_error("-p %s: there is no such process", text);
 			return EXIT_FAILED;
 		}
-		vec_push(&o->pids, (pid_t)pid);
+		vec_push(&o->pids, pid);
 	}
 	return 0;
 }

@@ -139,6 +139,14 @@ int proc_status_read(pid_t pid, struct proc_status *out)
 	return proc_status_parse(status, stat, out);
 }
 
+pid_t proc_pid_parse(const char *text)
+{
+	size_t len = strspn(text, "0123456789");
+	long pid = len && len < 11 && !text[len] ? strtol(text, NULL, 10) : 0;
+
+	return pid <= INT32_MAX ? (pid_t)pid : 0;
+}
+
 pid_t proc_other_thread(pid_t pid)
 {
 	char path[64];

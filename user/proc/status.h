@@ -27,6 +27,9 @@ static inline struct process_id proc_status_id(const struct proc_status *s)
 /* -ESRCH if the process is missing; -EBADMSG if the kernel's text lacks a field. */
 int proc_status_read(pid_t pid, struct proc_status *out);
 
+/* The PID or TID that is the whole text; 0 if it is none. */
+pid_t proc_pid_parse(const char *text);
+
 /*
  * A thread of the process that has not ended; 0 if there is none, or only the main one. If the main
  * thread has ended before others, /proc/PID has no mappings, files or root, but /proc/TID has.
