@@ -14,7 +14,7 @@ struct recording {
 
 static struct recording fakes[FAKES_MAX];
 static u32 nr_fakes;
-static u64 nr_fake_samples;
+static u64 nr_fake_samples, fake_used_ns;
 
 static struct recording *fake_new(struct node *n, const struct recording_options *options)
 {
@@ -72,7 +72,7 @@ static void fake_progress(const struct recording *r, struct recording_progress *
 
 static u64 fake_cpu_ns(const struct node *n)
 {
-	return 0;
+	return fake_used_ns;
 }
 
 #define recording_new              fake_new
@@ -96,7 +96,7 @@ static struct continuous *begin(void)
 
 	memset(fakes, 0, sizeof(fakes));
 	nr_fakes = 0;
-	nr_fake_samples = 0;
+	nr_fake_samples = fake_used_ns = 0;
 	struct continuous *c = continuous_new(NULL, NULL, &options, NULL);
 	assert_int_equal(nr_fakes, 1);
 	return c;
@@ -115,15 +115,15 @@ static void a_recording_whose_events_do_not_start_is_started_again(void **state)
 	struct continuous *c = begin();
 	u64 now_ns = time_mono_ns();
 
-	continuous_tick(c, now_ns);
+	continuous_tick(c, now_ns, true);
 	assert_int_equal(report(c).continuous_hz, 19);
 	fakes[0].state = RECORDING_DONE;
 	fakes[0].error = -EMFILE;
-	continuous_tick(c, now_ns);
+	continuous_tick(c, now_ns, true);
 	assert_true(fakes[0].was_freed);
 	assert_int_equal(report(c).continuous_hz, 0);
 	assert_non_null(strstr(report(c).continuous_why, strerror(EMFILE)));
-	continuous_tick(c, now_ns + RETRY_NS);
+	continuous_tick(c, now_ns + RETRY_NS, true);
 	assert_int_equal(nr_fakes, 2);
 	assert_int_equal(report(c).continuous_hz, 19);
 	assert_string_equal(report(c).continuous_why, "");
@@ -137,7 +137,7 @@ static void fall(struct continuous *c, u64 *now_ns)
 		*now_ns += SLICE_NS;
 		c->border_ns = 0;
 		nr_fake_samples += 2000 * SLICE_NS / NS_PER_SEC;
-		continuous_tick(c, *now_ns);
+		continuous_tick(c, *now_ns, true);
 	}
 }
 
@@ -153,16 +153,44 @@ static void both_recordings_of_a_change_end_in_their_order(void **state)
 	continuous_stop(c);
 	assert_true(fakes[1].was_stopped);
 	fakes[1].state = RECORDING_DONE;
-	continuous_tick(c, now_ns);
+	continuous_tick(c, now_ns, true);
 	assert_false(fakes[1].was_freed); /* its cuts come second */
 	assert_false(continuous_has_ended(c));
 	fakes[0].state = RECORDING_DONE;
-	continuous_tick(c, now_ns);
+	continuous_tick(c, now_ns, true);
 	assert_true(fakes[0].was_freed);
 	assert_false(continuous_has_ended(c));
-	continuous_tick(c, now_ns);
+	continuous_tick(c, now_ns, true);
 	assert_true(fakes[1].was_freed);
 	assert_true(continuous_has_ended(c));
+	continuous_free(c);
+}
+
+/* A slice during which the node used a whole CPU. */
+static void pass_busy_slice(struct continuous *c, u64 *now_ns, bool is_alone)
+{
+	*now_ns += SLICE_NS / 2;
+	continuous_tick(c, *now_ns, is_alone);
+	*now_ns += SLICE_NS / 2;
+	c->border_ns = 0;
+	fake_used_ns += SLICE_NS;
+	continuous_tick(c, *now_ns, true);
+}
+
+static void the_cost_of_other_recordings_does_not_lower_the_rate(void **state)
+{
+	struct continuous *c = begin();
+	u64 now_ns = time_mono_ns();
+
+	c->governor.limits.cpu_ppm = PPM / 100;
+	fakes[0].state = fakes[1].state = RECORDING_RUNS;
+	for (int i = 0; i < 200; i++)
+		pass_busy_slice(c, &now_ns, false);
+	assert_int_equal(report(c).continuous_hz, 19);
+	assert_string_equal(report(c).continuous_why, "");
+	for (int i = 0; i < 200 && nr_fakes == 1; i++)
+		pass_busy_slice(c, &now_ns, true);
+	assert_int_equal(report(c).continuous_hz, 11);
 	continuous_free(c);
 }
 
@@ -171,6 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recording_whose_events_do_not_start_is_started_again),
 		cmocka_unit_test(both_recordings_of_a_change_end_in_their_order),
+		cmocka_unit_test(the_cost_of_other_recordings_does_not_lower_the_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,6 +52,7 @@ struct continuous {
 	u64 own_ns, sampled;     /* at the last decision */
 	u64 book_hour;           /* of the last slice */
 	u64 nr_samples, nr_lost; /* of all slices */
+	bool is_shared;          /* since the last decision other recordings ran, too */
 	bool is_stopping;
 };
 
@@ -117,6 +118,7 @@ static void start(struct continuous *c, u64 now_ns)
 	c->sampled = 0;
 	c->measured_ns = now_ns;
 	c->own_ns = node_cpu_ns(c->node);
+	c->is_shared = false;
 	c->err = hz ? start_stream(c, hz) : 0;
 	if (c->err)
 		c->retry_ns = now_ns + RETRY_NS;
@@ -307,7 +309,10 @@ static void end_stream(struct continuous *c)
 	c->now = (struct stream){ 0 };
 }
 
-/* Chooses the rate of the next slice by the cost of the last one. */
+/*
+ * Chooses the rate of the next slice by the cost of the last one, unless that includes the cost of
+ * recordings that somebody wanted.
+ */
 static void decide(struct continuous *c, u64 now_ns)
 {
 	u64 passed_ns = now_ns - c->measured_ns, sampled = nr_sampled(&c->now);
@@ -316,11 +321,13 @@ static void decide(struct continuous *c, u64 now_ns)
 	u64 used_ns = own_ns > c->own_ns ? own_ns - c->own_ns : 0;
 	u64 cpu_ppm = passed_ns ? used_ns * PPM / passed_ns : 0;
 	u64 samples_s = passed_ns ? (sampled - c->sampled) * NS_PER_SEC / passed_ns : 0;
+	bool is_shared = c->is_shared;
 
 	c->measured_ns = now_ns;
 	c->own_ns = own_ns;
 	c->sampled = sampled;
-	if (!governor_decide(&c->governor, cpu_ppm, samples_s))
+	c->is_shared = false;
+	if (is_shared || !governor_decide(&c->governor, cpu_ppm, samples_s))
 		return;
 	log_info("continuous profiling: %u Hz%s%s", governor_rate(&c->governor),
 		 *c->governor.why ? "; " : "", c->governor.why);
@@ -354,8 +361,9 @@ static void take_failure(struct continuous *c, u64 now_ns)
 	free_stream(&c->now);
 }
 
-void continuous_tick(struct continuous *c, u64 now_ns)
+void continuous_tick(struct continuous *c, u64 now_ns, bool is_alone)
 {
+	c->is_shared |= !is_alone;
 	take_cuts(c, &c->ended);
 	if (c->ended.recording && recording_state(c->ended.recording) == RECORDING_DONE) {
 		take_cuts(c, &c->ended);

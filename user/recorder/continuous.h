@@ -40,8 +40,11 @@ void continuous_free(struct continuous *c);
 /* The web process is another one: the next slice begins a book. */
 void continuous_begin_book(struct continuous *c);
 
-/* Advances the recording and sends slices that are complete. */
-void continuous_tick(struct continuous *c, u64 now_ns);
+/*
+ * Advances the recording and sends slices that are complete. `is_alone`: no other recording has run
+ * since the last tick. The cost of slices is judged only then.
+ */
+void continuous_tick(struct continuous *c, u64 now_ns, bool is_alone);
 
 /* Samples of all slices so far, and those that were lost. */
 void continuous_counts(const struct continuous *c, u64 *samples, u64 *lost);

@@ -359,9 +359,10 @@ static void tick(struct recorder *r)
 	node_tick(r->node);
 	pulse_beat(r->o.pulse);
 	u64 now_ns = time_mono_ns();
+	bool is_alone = !r->jobs.nr;
 	advance_jobs(r, now_ns);
 	if (r->continuous)
-		continuous_tick(r->continuous, now_ns);
+		continuous_tick(r->continuous, now_ns, is_alone);
 	if (r->continuous)
 		continuous_counts(r->continuous, &sampled, &lost);
 	jvm_list_tick(r->jvms, now_ns, &r->out);
