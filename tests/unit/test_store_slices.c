@@ -434,6 +434,29 @@ static void fill_disk(const struct place *p)
 			;
 }
 
+/* On a disk of 4 MB. Skips the test if it cannot be mounted. */
+static struct place new_small_place(void)
+{
+	struct place p = new_place();
+
+	if (geteuid() || unshare(CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("test_store", p.path, "tmpfs", 0, "size=4m")) {
+		remove_place(&p);
+		skip_because("mounting a small file system takes root");
+	}
+	close(p.dir);
+	p.dir = open(p.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return p;
+}
+
+static void remove_small_place(struct place *p)
+{
+	close(p->dir);
+	assert_int_equal(umount(p->path), 0);
+	assert_int_equal(rmdir(p->path), 0);
+}
+
 static void check_refusing(struct store *s, struct slice_writer *w, u64 begin, int err)
 {
 	static char bytes[1 << 20];
@@ -452,19 +475,10 @@ static void check_refusing(struct store *s, struct slice_writer *w, u64 begin, i
 
 static void a_full_or_read_only_disk_loses_nothing_that_is_listed(void **state)
 {
-	struct place p = new_place();
+	struct place p = new_small_place();
 	struct slice_writer *w = slice_writer_new();
 	u64 lost;
 
-	if (geteuid() || unshare(CLONE_NEWNS) ||
-	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("test_store", p.path, "tmpfs", 0, "size=4m")) {
-		slice_writer_free(w);
-		remove_place(&p);
-		skip_because("mounting a small file system takes root");
-	}
-	close(p.dir);
-	p.dir = open(p.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct store *s = open_store(&p);
 	u64 id = add_profile(s, "kept");
 	assert_int_equal(add_slice(s, w, START_NS, 1), 0);
@@ -487,10 +501,50 @@ static void a_full_or_read_only_disk_loses_nothing_that_is_listed(void **state)
 	auto_str struct str why = { 0 };
 	assert_int_equal(store_open(p.dir, &no_limits, &s, &why), -EROFS);
 	assert_string_equal(why.at, "cannot use the store's directory: Read-only file system");
-	close(p.dir);
-	assert_int_equal(umount(p.path), 0);
-	assert_int_equal(rmdir(p.path), 0);
+	remove_small_place(&p);
 	slice_writer_free(w);
+}
+
+/* Small files: their blocks are no room for the journal of the index. */
+static void profiles_can_be_deleted_on_a_full_disk(void **state)
+{
+	const struct store_limits limits = { .max_disk_bytes = 1 };
+	struct place p = new_small_place();
+	struct store *s = open_with(&p, &limits);
+	struct stored failed = facts_of(store_new_id(s));
+	u64 ids[4], nr = 0;
+
+	failed.state = STORED_FAILED;
+	assert_int_equal(store_add(s, &failed, NULL, 0), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
+		ids[i] = add_profile(s, "small");
+	assert_int_equal(store_pin(s, ids[3], true), 0);
+	fill_disk(&p);
+	assert_int_equal(store_rename(s, ids[0], "full"), -ENOSPC);
+	assert_int_equal(store_delete(s, 1000), -ENOENT);
+	assert_int_equal(store_delete(s, failed.id), 0);
+	assert_int_equal(store_delete(s, ids[0]), 0);
+	assert_int_equal(store_delete(s, ids[0]), -ENOENT);
+	assert_int_equal(store_rename(s, ids[0], "gone"), -ENOENT);
+	assert_int_equal(store_restore(s, ids[0]), -ENOENT);
+	assert_int_equal(nr_listed(s, ""), 3);
+	assert_int_equal(store_size(s).nr_profiles, 3);
+	fill_disk(&p);
+	store_tick(s, START_NS); /* the limit takes the oldest */
+	assert_int_equal(nr_listed(s, ""), 2);
+	fill_disk(&p);
+	assert_int_equal(store_delete_all(s, &nr), 0);
+	assert_int_equal(nr, 1);
+	assert_int_equal(nr_listed(s, ""), 1);
+	assert_content(store_open_file(s, ids[3]), "small");
+
+	unlinkat(p.dir, "filler", 0);
+	store_tick(s, START_NS);
+	store_close(s);
+	s = open_store(&p);
+	assert_int_equal(nr_listed(s, ""), 1);
+	store_close(s);
+	remove_small_place(&p);
 }
 
 int main(void)
@@ -507,6 +561,7 @@ int main(void)
 		cmocka_unit_test(an_hour_that_cannot_be_read_holds_up_no_other),
 		cmocka_unit_test(a_kill_at_any_moment_loses_no_finished_write),
 		cmocka_unit_test(a_full_or_read_only_disk_loses_nothing_that_is_listed),
+		cmocka_unit_test(profiles_can_be_deleted_on_a_full_disk),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "base/auto.h"
 #include "store/files.h"
 #include "store/names.h"
+#include "store/profiles.h"
 #include "store/store.h"
 
 struct range_list {
@@ -184,7 +185,8 @@ static void list_ids(struct store *s, struct id_list *out)
 
 static bool is_listed(struct store *s, u64 id)
 {
-	return index_number(s->db, "SELECT COUNT(*) FROM profiles WHERE id = ?", "i", id) > 0;
+	return index_number(s->db, "SELECT COUNT(*) FROM profiles WHERE id = ? AND " NOT_GONE, "i",
+			    id) > 0;
 }
 
 size_t store_orphans(struct store *s, u64 *ids, size_t max)

@@ -17,6 +17,8 @@
 	"id, name, events, target, unit, error, source, summary, start_ns, duration_ns, samples, " \
 	"lost, total, size_bytes, rate_hz, state, pinned, deleted_ns"
 
+#define LISTED "deleted_ns = 0 AND " NOT_GONE
+
 void stored_fini(struct stored *s)
 {
 	free(s->name);
@@ -72,13 +74,14 @@ static void row_changed(void *ctx, int action, const char *db, const char *table
 {
 	struct store *s = ctx;
 
-	if (!strcmp(table, "profiles"))
+	if (!strcmp(table, "profiles") || !strcmp(table, "gone"))
 		s->has_sums = false;
 }
 
-void profiles_watch(struct store *s)
+int profiles_open(struct store *s)
 {
 	sqlite3_update_hook(s->db, row_changed, s);
+	return index_run(s->db, "CREATE TEMP TABLE gone (id INTEGER PRIMARY KEY)", "");
 }
 
 /* Rows have summaries: reading all of them takes megabytes. */
@@ -86,8 +89,9 @@ void profiles_sum(struct store *s)
 {
 	if (s->has_sums)
 		return;
-	auto_stmt sqlite3_stmt *row =
-		index_ask(s->db, "SELECT sum(size_bytes), sum(deleted_ns = 0) FROM profiles", "");
+	auto_stmt sqlite3_stmt *row = index_ask(
+		s->db, "SELECT sum(size_bytes), sum(deleted_ns = 0) FROM profiles WHERE " NOT_GONE,
+		"");
 	s->has_sums = row && sqlite3_step(row) == SQLITE_ROW;
 	s->profile_bytes = s->has_sums ? (u64)sqlite3_column_int64(row, 0) : 0;
 	s->nr_profiles = s->has_sums ? (u64)sqlite3_column_int64(row, 1) : 0;
@@ -119,7 +123,7 @@ int store_add(struct store *s, const struct stored *facts, const void *bytes, si
 int store_get(struct store *s, u64 id, struct stored *out)
 {
 	auto_stmt sqlite3_stmt *row = index_ask(
-		s->db, "SELECT " COLUMNS " FROM profiles WHERE id = ? AND deleted_ns = 0", "i", id);
+		s->db, "SELECT " COLUMNS " FROM profiles WHERE id = ? AND " LISTED, "i", id);
 	int result = row ? sqlite3_step(row) : sqlite3_errcode(s->db);
 
 	if (result != SQLITE_ROW)
@@ -173,7 +177,7 @@ static sqlite3_stmt *ask_list(struct store *s, const char *what, char *const *wo
 	auto_str struct str sql = { 0 };
 	sqlite3_stmt *row = NULL;
 
-	str_addf(&sql, "SELECT %s FROM profiles WHERE deleted_ns = 0", what);
+	str_addf(&sql, "SELECT %s FROM profiles WHERE " LISTED, what);
 	add_conditions(&sql, nr_words);
 	str_add(&sql, rest);
 	sqlite3_prepare_v2(s->db, sql.at, -1, &row, NULL);
@@ -223,17 +227,16 @@ static int changed_one(struct store *s, int err)
 
 int store_rename(struct store *s, u64 id, const char *name)
 {
-	return changed_one(
-		s, index_run(s->db, "UPDATE profiles SET name = ? WHERE id = ? AND deleted_ns = 0",
-			     "ti", name, id));
+	return changed_one(s,
+			   index_run(s->db, "UPDATE profiles SET name = ? WHERE id = ? AND " LISTED,
+				     "ti", name, id));
 }
 
 int store_pin(struct store *s, u64 id, bool pinned)
 {
-	return changed_one(
-		s,
-		index_run(s->db, "UPDATE profiles SET pinned = ? WHERE id = ? AND deleted_ns = 0",
-			  "ii", (u64)pinned, id));
+	return changed_one(s, index_run(s->db,
+					"UPDATE profiles SET pinned = ? WHERE id = ? AND " LISTED,
+					"ii", (u64)pinned, id));
 }
 
 int store_set_summary(struct store *s, u64 id, const char *json, u64 total, const char *unit)
@@ -244,20 +247,42 @@ int store_set_summary(struct store *s, u64 id, const char *json, u64 total, cons
 			     "titi", json, total, unit, id));
 }
 
+static bool is_full(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT;
+}
+
 int store_delete(struct store *s, u64 id)
 {
-	return changed_one(s, index_run(s->db,
-					"UPDATE profiles SET deleted_ns = ?"
-					" WHERE id = ? AND deleted_ns = 0",
-					"ii", time_wall_ns(), id));
+	int err = changed_one(
+		s, index_run(s->db, "UPDATE profiles SET deleted_ns = ? WHERE id = ? AND " LISTED,
+			     "ii", time_wall_ns(), id));
+
+	if (!is_full(err))
+		return err;
+	err = profiles_remove(s, id);
+	return is_full(err) ? 0 : err; /* it is gone, and its row follows */
+}
+
+static int remove_all(struct store *s, u64 *nr)
+{
+	for (*nr = 0;; ++*nr) {
+		u64 id = index_number(
+			s->db, "SELECT min(id) FROM profiles WHERE pinned = 0 AND " LISTED, "");
+		int err = id ? profiles_remove(s, id) : 0;
+		if (!id || (err && !is_full(err)))
+			return err;
+	}
 }
 
 int store_delete_all(struct store *s, u64 *nr)
 {
-	int err = index_run(
-		s->db, "UPDATE profiles SET deleted_ns = ? WHERE pinned = 0 AND deleted_ns = 0",
-		"i", time_wall_ns());
+	int err =
+		index_run(s->db, "UPDATE profiles SET deleted_ns = ? WHERE pinned = 0 AND " LISTED,
+			  "i", time_wall_ns());
 
+	if (is_full(err))
+		return remove_all(s, nr);
 	if (!err)
 		*nr = (u64)sqlite3_changes(s->db);
 	return err;
@@ -278,17 +303,29 @@ int store_restore(struct store *s, u64 id)
 					"i", id));
 }
 
+int profiles_forget(struct store *s, u64 id)
+{
+	return index_run(s->db, "INSERT OR IGNORE INTO gone VALUES (?)", "i", id);
+}
+
+static int take_back(struct store *s, u64 id)
+{
+	return index_run(s->db, "DELETE FROM gone WHERE id = ?", "i", id);
+}
+
 int profiles_remove(struct store *s, u64 id)
 {
 	auto_free char *file = file_of(s, id);
 
-	/* Hidden first: a profile that is listed has its file. */
-	int err = index_run(s->db,
-			    "UPDATE profiles SET deleted_ns = 1 WHERE id = ? AND deleted_ns = 0",
-			    "i", id);
+	/* First: a profile that is listed has its file. */
+	int err = profiles_forget(s, id);
 	if (err)
 		return err;
-	if (file && *file && unlinkat(s->profiles, file, 0) && errno != ENOENT)
-		return -errno;
-	return index_run(s->db, "DELETE FROM profiles WHERE id = ?", "i", id);
+	if (file && *file && unlinkat(s->profiles, file, 0) && errno != ENOENT) {
+		err = -errno;
+		take_back(s, id);
+		return err;
+	}
+	err = index_run(s->db, "DELETE FROM profiles WHERE id = ?", "i", id);
+	return err ? err : take_back(s, id);
 }

@@ -48,7 +48,7 @@ static int reconcile_profiles(struct store *s)
 			vec_push(&gone, (u64)sqlite3_column_int64(row, 0));
 	}
 	vec_each(id, &gone)
-		err = err ?: index_run(s->db, "DELETE FROM profiles WHERE id = ?", "i", *id);
+		err = err ?: profiles_forget(s, *id);
 	vec_fini(&gone);
 	return err;
 }

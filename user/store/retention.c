@@ -50,6 +50,16 @@ static u64 before(u64 now_ns, u64 age_ns)
 	return now_ns > age_ns ? now_ns - age_ns : 0;
 }
 
+/* Those for whose removal the disk was too full. */
+static void purge_gone(struct store *s)
+{
+	for (int i = 0; i < PURGED_MAX; i++) {
+		u64 id = index_number(s->db, "SELECT id FROM gone LIMIT 1", "");
+		if (!id || profiles_remove(s, id))
+			return;
+	}
+}
+
 static void purge_deleted(struct store *s, u64 now_ns)
 {
 	for (int i = 0; i < PURGED_MAX; i++) {
@@ -80,7 +90,8 @@ static void keep_disk(struct store *s, u64 now_ns)
 	}
 	u64 hour = index_number(s->db, "SELECT min(hour) FROM hours WHERE hour <> ?", "i",
 				now_ns / HOUR_NS);
-	u64 id = index_number(s->db, "SELECT min(id) FROM profiles WHERE pinned = 0", "");
+	u64 id = index_number(s->db, "SELECT min(id) FROM profiles WHERE pinned = 0 AND " NOT_GONE,
+			      "");
 	if (hour)
 		slices_remove(s, hour);
 	else if (id)
@@ -219,6 +230,7 @@ void store_tick(struct store *s, u64 now_ns)
 {
 	if (!s->is_unsettled)
 		keep_ages(s, now_ns);
+	purge_gone(s);
 	keep_disk(s, now_ns);
 	seal_one(s, now_ns);
 	if (s->is_unsynced && time_mono_ns() - s->synced_ns >= SYNC_NS)

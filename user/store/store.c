@@ -63,7 +63,7 @@ static int open_all(struct store *s, struct str *why)
 		return err;
 	err = index_open(s->dir, &s->db, why);
 	if (!err)
-		profiles_watch(s);
+		err = profiles_open(s);
 	if (!err)
 		err = open_dirs(s);
 	if (!err)

@@ -100,7 +100,10 @@ int store_rename(struct store *s, u64 id, const char *name);
 int store_pin(struct store *s, u64 id, bool pinned);
 int store_set_summary(struct store *s, u64 id, const char *json, u64 total, const char *unit);
 
-/* Deleted profiles disappear from lists at once and from the disk after STORE_UNDO_NS. */
+/*
+ * Deleted profiles disappear from lists at once and from the disk after STORE_UNDO_NS. On a full
+ * disk their files go at once, and they cannot be restored.
+ */
 int store_delete(struct store *s, u64 id);
 int store_delete_all(struct store *s, u64 *nr); /* those that are not pinned */
 int store_restore(struct store *s, u64 id);
