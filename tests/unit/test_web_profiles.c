@@ -1,21 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The web process: uploads, recordings and stored profiles. */
-#include "test.h"
-
-#include <sched.h>
-#include <sys/mount.h>
-
-#include "web_world.h"
-
-static json_int_t upload(struct world *w, const char *text)
-{
-	auto_answer struct answer a = { 0 };
-
-	ask_with(w, "POST /api/v1/profiles?name=seventeen", BEARER, text, strlen(text), &a);
-	if (a.status != 201)
-		fail_msg("upload: %s", a.body);
-	return number_in(&a, "id");
-}
+#include "web_recordings.h"
 
 static void an_upload_is_kept_listed_rendered_and_deleted(void **state)
 {
@@ -88,79 +73,6 @@ static void two_profiles_are_compared(void **state)
 	assert_int_equal(a.status, 201);
 	ask(w, "GET /api/v1/profiles", BEARER, &a);
 	assert_non_null(strstr(a.body, "\"source\":\"diff\""));
-}
-
-/* Uploads stacks, and downloads them as .sflm: what the recorder's parts look like. */
-static struct answer part_with(struct world *w, const char *stacks)
-{
-	struct answer a = { 0 };
-	auto_free char *what =
-		xasprintf("GET /p/%lld/download?format=sflm", (long long)upload(w, stacks));
-
-	ask(w, what, BEARER, &a);
-	assert_int_equal(a.status, 200);
-	return a;
-}
-
-static struct answer part_of(struct world *w)
-{
-	return part_with(w, COLLAPSED);
-}
-
-static void send_state(struct world *w, u32 id, u32 state, u64 samples)
-{
-	struct control_message *m = xcalloc(1, sizeof(*m));
-
-	m->kind = CONTROL_STATE;
-	m->state = (struct control_state){ .id = id, .state = state, .samples = samples };
-	assert_int_equal(channel_send(w->recorder, m, -1), 0);
-	free(m);
-}
-
-static void send_part(struct world *w, u32 id, const struct answer *part)
-{
-	struct control_message *m = xcalloc(1, sizeof(*m));
-	auto_close int fd = channel_file(part->body, part->len);
-	u64 now = time_wall_ns();
-
-	assert_true(fd >= 0);
-	m->kind = CONTROL_PART;
-	m->part = (struct control_part){ id, now - NS_PER_SEC, now, part->len, 23, 1 };
-	assert_int_equal(channel_send(w->recorder, m, fd), 0);
-	free(m);
-}
-
-static void send_ended(struct world *w, u32 id, s32 err, const char *why)
-{
-	struct control_message *m = xcalloc(1, sizeof(*m));
-
-	m->kind = CONTROL_ENDED;
-	m->ended.id = id;
-	m->ended.err = err;
-	channel_text(m->ended.why, sizeof(m->ended.why), why);
-	assert_int_equal(channel_send(w->recorder, m, -1), 0);
-	free(m);
-}
-
-/* Starts a recording; *number is the recorder's. */
-static json_int_t start(struct world *w, u32 *number)
-{
-	static const char json[] = "{\"events\":\"cpu\",\"rate_hz\":97,\"duration_s\":60,"
-				   "\"target\":{\"kind\":\"comm\",\"text\":\"java\"}}";
-	auto_close int fd = connect_to(w);
-	auto_answer struct answer a = { 0 };
-
-	send_request(fd, w, "POST /api/v1/sessions", BEARER, json, strlen(json));
-	struct control_message *m = await(w, CONTROL_START);
-	assert_int_equal(m->start.rate_hz, 97);
-	assert_int_equal(m->start.target, CONTROL_TARGET_COMM);
-	assert_string_equal(m->start.target_text, "java");
-	*number = m->start.id;
-	free(m);
-	send_state(w, *number, CONTROL_RUNS, 0);
-	read_answer(fd, &a);
-	assert_int_equal(a.status, 201);
-	return number_in(&a, "id");
 }
 
 static void a_recording_is_previewed_stopped_and_kept(void **state)
@@ -389,148 +301,6 @@ static void a_discarded_recording_leaves_nothing(void **state)
 	assert_int_equal(number_in(&a, "nr"), 0);
 }
 
-static void a_scraper_gets_gzip_and_nothing_is_stored(void **state)
-{
-	struct world *w = *state;
-	auto_answer struct answer part = part_of(w), a = { 0 };
-	auto_close int fd = connect_to(w);
-
-	send_request(fd, w, "GET /debug/pprof/profile?seconds=1&comm=java", BEARER, NULL, 0);
-	struct control_message *m = await(w, CONTROL_START);
-	assert_int_equal(m->start.duration_s, 1);
-	assert_string_equal(m->start.target_text, "java");
-	send_part(w, m->start.id, &part);
-	send_ended(w, m->start.id, 0, "");
-	free(m);
-	read_answer(fd, &a);
-	assert_int_equal(a.status, 200);
-	assert_memory_equal(a.body, "\x1f\x8b", 2);
-	assert_non_null(strstr(a.head, "application/octet-stream"));
-	assert_null(strstr(a.head, "Content-Encoding"));
-	ask(w, "GET /api/v1/profiles?q=java", BEARER, &a);
-	assert_int_equal(number_in(&a, "nr"), 0);
-	ask(w, "GET /debug/pprof/allocs", BEARER, &a);
-	assert_non_null(strstr(a.head, "X-Go-Pprof: 1"));
-	assert_non_null(strstr(a.head, "text/plain"));
-}
-
-static void a_scraper_gets_no_profile_of_less_time_than_it_asked_for(void **state)
-{
-	struct world *w = *state;
-	auto_answer struct answer part = part_of(w);
-
-	for (int i = 0; i < 2; i++) {
-		auto_answer struct answer a = { 0 };
-		auto_close int fd = connect_to(w);
-		send_request(fd, w, "GET /debug/pprof/profile?seconds=600", BEARER, NULL, 0);
-		struct control_message *m = await(w, CONTROL_START);
-		send_state(w, m->start.id, CONTROL_RUNS, 0);
-		if (i)
-			send_part(w, m->start.id, &part);
-		free(m);
-		await_text(w, "GET /api/v1/sessions", i ? "\"parts\":1" : "\"state\":\"runs\"", &a);
-		close(w->recorder);
-		answer_fini(&a);
-		read_answer(fd, &a);
-		assert_int_equal(a.status, 503);
-		assert_string_equal(a.body, "The recorder ended before the recording did.\n");
-		send_recorder(w);
-		await_text(w, "GET /healthz", "ok", &a);
-	}
-}
-
-/* Starts the web process anew on a file system without a free byte. False: this takes root. */
-static bool fill_disk(struct world *w)
-{
-	static const char zeros[4096];
-	auto_answer struct answer a = { 0 };
-
-	if (geteuid() || unshare(CLONE_NEWNS) ||
-	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("test_web", w->folder, "tmpfs", 0, "size=4m"))
-		return false;
-	assert_int_equal(stop_web(w), 0);
-	close(w->dir);
-	w->dir = open(w->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	start_web(w, "");
-	send_recorder(w);
-	await_text(w, "GET /api/v1/events", "CPU time", &a);
-	auto_close int fd = openat(w->dir, "filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	while (write(fd, zeros, sizeof(zeros)) > 0)
-		;
-	return true;
-}
-
-static void a_scraper_gets_no_profile_that_the_disk_could_not_hold(void **state)
-{
-	struct world *w = *state;
-	auto_answer struct answer part = part_of(w), a = { 0 };
-
-	if (!fill_disk(w))
-		skip_because("mounting a small file system takes root");
-	auto_close int fd = connect_to(w);
-	send_request(fd, w, "GET /debug/pprof/profile?seconds=600", BEARER, NULL, 0);
-	struct control_message *m = await(w, CONTROL_START);
-	send_part(w, m->start.id, &part);
-	free(await(w, CONTROL_STOP));
-	send_ended(w, m->start.id, 0, "");
-	free(m);
-	read_answer(fd, &a);
-	assert_int_equal(a.status, 507);
-	assert_int_equal(umount2(w->folder, MNT_DETACH), 0);
-}
-
-static void a_scraper_that_hangs_up_ends_its_recording(void **state)
-{
-	struct world *w = *state;
-	auto_answer struct answer part = part_of(w), a = { 0 };
-	int fd = connect_to(w);
-
-	send_request(fd, w, "GET /debug/pprof/profile?seconds=600", BEARER, NULL, 0);
-	struct control_message *m = await(w, CONTROL_START);
-	send_state(w, m->start.id, CONTROL_RUNS, 0);
-	send_part(w, m->start.id, &part);
-	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
-	assert_non_null(strstr(a.body, "\"kept\":false"));
-	close(fd);
-	struct control_message *discard = await(w, CONTROL_DISCARD);
-	assert_int_equal(discard->id.id, m->start.id);
-	await_text(w, "GET /api/v1/sessions", "[]", &a);
-	assert_int_equal(status_of(w, "GET /healthz", ""), 200);
-	free(discard);
-	free(m);
-}
-
-static void a_pull_that_the_daemon_left_is_not_stored(void **state)
-{
-	static const int signals[] = { SIGTERM, SIGKILL };
-	struct world *w = *state;
-
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
-		auto_answer struct answer part = part_of(w), a = { 0 };
-		auto_close int fd = connect_to(w);
-		int status;
-
-		send_request(fd, w, "GET /debug/pprof/profile?seconds=600&comm=java", BEARER, NULL,
-			     0);
-		struct control_message *m = await(w, CONTROL_START);
-		send_part(w, m->start.id, &part);
-		free(m);
-		await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
-		kill(w->pid, signals[i]);
-		assert_int_equal(waitpid(w->pid, &status, 0), w->pid);
-		close(w->supervisor);
-		close(w->recorder);
-
-		start_web(w, "");
-		send_recorder(w);
-		await_text(w, "GET /api/v1/events", "CPU time", &a);
-		await_text(w, "GET /api/v1/sessions", "[]", &a);
-		ask(w, "GET /api/v1/profiles?q=java", BEARER, &a);
-		assert_int_equal(number_in(&a, "nr"), 0);
-	}
-}
-
 /* Reads a stream until it has a text. */
 static void read_until(int fd, const char *text)
 {
@@ -578,11 +348,6 @@ int main(void)
 		IN_A_WORLD(a_recording_that_the_daemon_left_is_kept_at_its_next_start),
 		IN_A_WORLD(a_trigger_s_recording_is_pinned_after_a_restart),
 		IN_A_WORLD(a_discarded_recording_leaves_nothing),
-		IN_A_WORLD(a_scraper_gets_gzip_and_nothing_is_stored),
-		IN_A_WORLD(a_scraper_gets_no_profile_of_less_time_than_it_asked_for),
-		IN_A_WORLD(a_scraper_gets_no_profile_that_the_disk_could_not_hold),
-		IN_A_WORLD(a_scraper_that_hangs_up_ends_its_recording),
-		IN_A_WORLD(a_pull_that_the_daemon_left_is_not_stored),
 		IN_A_WORLD(a_stream_sends_what_changes),
 	};
 
