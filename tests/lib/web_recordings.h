@@ -92,10 +92,9 @@ static inline json_int_t start(struct world *w, u32 *number)
 	return number_in(&a, "id");
 }
 
-/* Starts the web process anew on a file system without a free byte. False: this takes root. */
-static inline bool fill_disk(struct world *w)
+/* Starts the web process anew on a file system of 4 MB. False: this takes root. */
+static inline bool use_small_disk(struct world *w)
 {
-	static const char zeros[4096];
 	auto_answer struct answer a = { 0 };
 
 	if (geteuid() || unshare(CLONE_NEWNS) ||
@@ -108,8 +107,20 @@ static inline bool fill_disk(struct world *w)
 	start_web(w, "");
 	send_recorder(w);
 	await_text(w, "GET /api/v1/events", "CPU time", &a);
+	return true;
+}
+
+/* Leaves no free byte on it. */
+static inline void fill_disk(struct world *w)
+{
+	static const char zeros[4096];
 	auto_close int fd = openat(w->dir, "filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
 	while (write(fd, zeros, sizeof(zeros)) > 0)
 		;
-	return true;
+}
+
+static inline void leave_small_disk(struct world *w)
+{
+	assert_int_equal(umount2(w->folder, MNT_DETACH), 0);
 }

@@ -209,22 +209,23 @@ static void a_recording_that_the_recorder_refuses_says_why(void **state)
 }
 
 /* Starts a recording, whose first part arrives. */
-static void start_with_part(struct world *w)
+static json_int_t start_with_part(struct world *w, u32 *number)
 {
 	auto_answer struct answer part = part_of(w), a = { 0 };
-	u32 number;
+	json_int_t id = start(w, number);
 
-	start(w, &number);
-	send_part(w, number, &part);
+	send_part(w, *number, &part);
 	await_text(w, "GET /api/v1/sessions", "\"parts\":1", &a);
+	return id;
 }
 
 static void a_recording_whose_recorder_ends_is_kept_in_part(void **state)
 {
 	struct world *w = *state;
 	auto_answer struct answer a = { 0 };
+	u32 number;
 
-	start_with_part(w);
+	start_with_part(w, &number);
 	close(w->recorder);
 	await_text(w, "GET /api/v1/profiles?q=java", "\"state\":\"partial\"", &a);
 	assert_non_null(strstr(a.body, "The recorder ended before the recording did."));
@@ -253,11 +254,85 @@ static void a_recording_that_the_daemon_left_is_kept_at_its_next_start(void **st
 {
 	struct world *w = *state;
 	auto_answer struct answer a = { 0 };
+	u32 number;
 
-	start_with_part(w);
+	start_with_part(w, &number);
 	kill_and_restart(w);
 	await_text(w, "GET /api/v1/profiles?q=java", "\"state\":\"partial\"", &a);
-	assert_non_null(strstr(a.body, "The daemon ended before the recording did."));
+	assert_non_null(strstr(a.body, "The daemon ended before all of the recording was stored."));
+}
+
+/* A recording of which one part is stored, and no more fits. The result cannot be stored either. */
+static json_int_t fill_disk_while_recording(struct world *w)
+{
+	auto_answer struct answer part = part_of(w), a = { 0 };
+	u32 number;
+	json_int_t id = start_with_part(w, &number);
+
+	fill_disk(w);
+	send_part(w, number, &part);
+	free(await(w, CONTROL_STOP));
+	send_ended(w, number, 0, "");
+	/* Its worker comes after that of the recording. */
+	ask_with(w, "POST /api/v1/profiles", BEARER, COLLAPSED, strlen(COLLAPSED), &a);
+	assert_int_equal(a.status, 507);
+	return id;
+}
+
+static void a_recording_that_met_a_full_disk_is_stored_when_there_is_room(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+
+	if (!use_small_disk(w))
+		skip_because("mounting a small file system takes root");
+	fill_disk_while_recording(w);
+	ask(w, "GET /api/v1/sessions", BEARER, &a);
+	assert_non_null(strstr(a.body, "\"state\":\"ends\""));
+	unlinkat(w->dir, "filler", 0);
+	await_text(w, "GET /api/v1/profiles?q=java", "\"state\":\"partial\"", &a);
+	assert_non_null(strstr(a.body, "\"error\":\"It was stopped, because a part could not be "
+				       "written: the disk is full or read-only.\""));
+	await_text(w, "GET /api/v1/sessions", "[]", &a);
+	leave_small_disk(w);
+}
+
+static void a_recording_that_waits_for_room_can_be_discarded(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+
+	if (!use_small_disk(w))
+		skip_because("mounting a small file system takes root");
+	auto_free char *discard = xasprintf("POST /api/v1/sessions/%lld/discard",
+					    (long long)fill_disk_while_recording(w));
+	while (status_of(w, discard, BEARER) == 503) /* it is just being tried again */
+		usleep(10000);
+	await_text(w, "GET /api/v1/sessions", "[]", &a);
+	unlinkat(w->dir, "filler", 0);
+	kill_and_restart(w);
+	await_text(w, "GET /api/v1/events", "CPU time", &a);
+	ask(w, "GET /api/v1/profiles?q=java", BEARER, &a);
+	assert_int_equal(number_in(&a, "nr"), 0);
+	leave_small_disk(w);
+}
+
+/* The disk may have been too full for a note of why it ended. */
+static void a_restart_does_not_invent_the_end_of_a_recording(void **state)
+{
+	struct world *w = *state;
+	auto_answer struct answer a = { 0 };
+
+	if (!use_small_disk(w))
+		skip_because("mounting a small file system takes root");
+	fill_disk_while_recording(w);
+	kill_and_restart(w);
+	await_text(w, "GET /api/v1/events", "CPU time", &a);
+	unlinkat(w->dir, "filler", 0);
+	await_text(w, "GET /api/v1/profiles?q=java", "\"state\":\"partial\"", &a);
+	assert_true(strstr(a.body, "before all of the recording was stored") ||
+		    strstr(a.body, "a part could not be written"));
+	leave_small_disk(w);
 }
 
 static void a_trigger_s_recording_is_pinned_after_a_restart(void **state)
@@ -346,6 +421,9 @@ int main(void)
 		IN_A_WORLD(a_recording_that_the_recorder_refuses_says_why),
 		IN_A_WORLD(a_recording_whose_recorder_ends_is_kept_in_part),
 		IN_A_WORLD(a_recording_that_the_daemon_left_is_kept_at_its_next_start),
+		IN_A_WORLD(a_recording_that_met_a_full_disk_is_stored_when_there_is_room),
+		IN_A_WORLD(a_recording_that_waits_for_room_can_be_discarded),
+		IN_A_WORLD(a_restart_does_not_invent_the_end_of_a_recording),
 		IN_A_WORLD(a_trigger_s_recording_is_pinned_after_a_restart),
 		IN_A_WORLD(a_discarded_recording_leaves_nothing),
 		IN_A_WORLD(a_stream_sends_what_changes),

@@ -128,6 +128,23 @@ void session_join(struct session *s)
 	s->is_joining = !convert(s, "sflm", s->nr_full, JOIN_AT, joined);
 }
 
+/* Why there is less than was asked for, or several profiles; the caller frees it. */
+static char *explanation(const struct session *s)
+{
+	struct str out = { 0 };
+
+	str_add(&out, s->why ?: "");
+	if (s->nr_damaged)
+		str_addf(&out, "%s%u of its parts could not be read and are left out.",
+			 out.len ? " " : "", s->nr_damaged);
+	if (s->nr_pieces)
+		str_addf(&out,
+			 "%sThe recording was too large for one profile. Its beginning is in "
+			 "profile%s %s.",
+			 out.len ? " " : "", s->nr_pieces > 1 ? "s" : "", s->pieces.at);
+	return str_take(&out);
+}
+
 static void fill_facts(const struct session *s, struct stored *f)
 {
 	*f = (struct stored){
@@ -135,7 +152,7 @@ static void fill_facts(const struct session *s, struct stored *f)
 		.name = xstrdup(s->name),
 		.events = xstrdup(s->start.events),
 		.target = session_target(&s->start),
-		.error = xstrdup(s->why ?: ""),
+		.error = explanation(s),
 		.source = xstrdup("recording"),
 		.start_ns = s->begin_wall_ns ?: s->asked_wall_ns,
 		.samples = s->samples,
@@ -172,14 +189,14 @@ static bool is_passing(const struct session *s, int err)
 	}
 }
 
-static void try_again(struct session *s, int err, void (*step)(struct session *s))
+static void try_again(struct session *s, int err, void (*step)(struct session *s), u32 *nr_tries)
 {
-	u64 wait_ns = WAIT_NS << (s->nr_tries < 6 ? s->nr_tries : 6);
+	u64 wait_ns = WAIT_NS << (*nr_tries < 6 ? *nr_tries : 6);
 
-	s->nr_tries++;
+	++*nr_tries;
 	s->again = step;
 	s->again_ns = time_mono_ns() + (wait_ns < WAIT_MAX ? wait_ns : WAIT_MAX);
-	log_warn("recording %llu is not merged yet: %s; it is tried again",
+	log_warn("recording %llu is not stored yet: %s; it is tried again",
 		 (unsigned long long)s->id, strerror(-err));
 }
 
@@ -192,11 +209,21 @@ void session_tick(struct session *s)
 	step(s);
 }
 
+static bool is_no_room(int err)
+{
+	return err == -ENOSPC || err == -EDQUOT || err == -EROFS;
+}
+
 /* The parts of a profile that could not be written stay: they are found at the next start. */
 static void kept(void *ctx, int err, u64 id)
 {
 	struct session *s = ctx;
 
+	if (is_no_room(err)) {
+		try_again(s, err, s->maker, &s->nr_stores);
+		return;
+	}
+	s->nr_stores = 0;
 	if (!err && s->ends.nr) {
 		s->nr_pieces++;
 		str_addf(&s->pieces, "%s%llu", s->pieces.len ? ", " : "", (unsigned long long)id);
@@ -212,11 +239,12 @@ static void keep_failed(struct session *s)
 {
 	struct stored f;
 
-	if (!s->why)
+	if (!s->why && !s->nr_damaged)
 		session_explain(s, s->cut_err ? "The recording ended before its first part."
 					      : "The recording has no samples.");
 	fill_facts(s, &f);
 	f.state = STORED_FAILED;
+	s->maker = keep_failed;
 	keep_profile(s->sv, &f, NULL, kept, s);
 }
 
@@ -235,32 +263,16 @@ static void narrow(const struct session *s, struct stored *f, bool is_last)
 	f->id = 0;
 }
 
-static void explain_pieces(struct session *s)
-{
-	if (s->nr_damaged) {
-		auto_free char *damage = xasprintf(
-			"%u of its parts could not be read and are left out.", s->nr_damaged);
-		session_explain(s, damage);
-	}
-	if (!s->nr_pieces)
-		return;
-	auto_free char *where = xasprintf(
-		"The recording was too large for one profile. Its beginning is in profile%s %s.",
-		s->nr_pieces > 1 ? "s" : "", s->pieces.at);
-	session_explain(s, where);
-}
-
-/* Keeps the profile of the parts at hand. */
-static void keep_piece(struct session *s, struct payload *b)
+/* Keeps the profile of the parts at hand, which `maker` made. */
+static void keep_piece(struct session *s, struct payload *b, void (*maker)(struct session *s))
 {
 	bool is_last = !s->ends.nr;
 	struct stored f;
 
-	if (is_last)
-		explain_pieces(s);
 	fill_facts(s, &f);
 	if (!is_last || s->nr_pieces)
 		narrow(s, &f, is_last);
+	s->maker = maker;
 	keep_profile(s->sv, &f, b, kept, s);
 }
 
@@ -273,7 +285,6 @@ static void leave_out_part(struct session *s)
 		merge_next(s);
 		return;
 	}
-	explain_pieces(s);
 	keep_failed(s);
 }
 
@@ -285,7 +296,7 @@ static void keep_part(struct session *s)
 	int err = fd < 0 ? fd : payload_of_file(fd, PART_MAX, &b);
 
 	if (is_passing(s, err)) {
-		try_again(s, err, keep_part);
+		try_again(s, err, keep_part, &s->nr_tries);
 		return;
 	}
 	s->nr_tries = 0;
@@ -293,7 +304,7 @@ static void keep_part(struct session *s)
 		leave_out_part(s);
 		return;
 	}
-	keep_piece(s, b);
+	keep_piece(s, b, keep_part);
 	payload_put(b);
 }
 
@@ -309,12 +320,12 @@ static void merged(void *ctx, int err, struct payload *result)
 		return;
 	}
 	if (is_passing(s, err)) {
-		try_again(s, err, merge_here);
+		try_again(s, err, merge_here, &s->nr_tries);
 		return;
 	}
 	s->nr_tries = 0;
 	if (!err) {
-		keep_piece(s, result);
+		keep_piece(s, result, merge_here);
 	} else if (s->nr > 1) {
 		vec_push(&s->ends, s->first + s->nr);
 		vec_push(&s->ends, s->first + s->nr / 2);

@@ -47,8 +47,10 @@ struct session {
 	u32 nr_pieces;                    /* profiles stored before the last one */
 	u32 nr_damaged;                   /* parts that cannot be read */
 	u32 nr_tries;                     /* of the step at hand that failed */
+	u32 nr_stores;                    /* attempts to store its result that failed */
 	u64 again_ns;                     /* when that step is tried again */
 	void (*again)(struct session *s); /* the step; NULL: none waits */
+	void (*maker)(struct session *s); /* the step whose result is being stored */
 	struct str pieces;                /* their numbers, for people */
 	VEC(u32) ends;        /* of the pieces to make; the next one ends at the last of these */
 	char pull_format[16]; /* "": it is stored */
@@ -74,7 +76,7 @@ void session_join(struct session *s);
  */
 void session_finish(struct session *s);
 
-/* Tries again what failed for a reason that passes. Call it some times a second. */
+/* Tries again what failed for a reason that passes, as a full disk. Call it some times a second. */
 void session_tick(struct session *s);
 
 /* Nothing of it becomes a profile, whatever happens. */

@@ -87,11 +87,13 @@ static void write_running(struct sessions *all)
 		const struct session *s = all->list.at[i];
 		json_array_append_new(
 			list,
-			json_pack("{s:I,s:s,s:s,s:i,s:s,s:i,s:I,s:b}", "id", (json_int_t)s->id,
-				  "name", s->name, "events", s->start.events, "target",
-				  (int)s->start.target, "text", s->start.target_text, "hz",
-				  (int)s->start.rate_hz, "asked_ns", (json_int_t)s->asked_wall_ns,
-				  "dropped", (int)session_is_dropped(s)));
+			json_pack("{s:I,s:s,s:s,s:i,s:s,s:i,s:I,s:b,s:b,s:i,s:s}", "id",
+				  (json_int_t)s->id, "name", s->name, "events", s->start.events,
+				  "target", (int)s->start.target, "text", s->start.target_text,
+				  "hz", (int)s->start.rate_hz, "asked_ns",
+				  (json_int_t)s->asked_wall_ns, "dropped",
+				  (int)session_is_dropped(s), "ended", (int)s->is_ended, "cut_err",
+				  (int)(s->cut_err ?: s->err), "why", s->why ?: ""));
 	}
 	auto_free char *text = json_dumps(list, JSON_COMPACT);
 	json_decref(list);
@@ -185,8 +187,10 @@ int sessions_stop(struct session *s)
 
 int sessions_discard(struct session *s)
 {
-	if (s->is_merging)
+	if (s->is_merging && !s->again)
 		return -EBUSY;
+	s->is_merging = false;
+	s->again = NULL;
 	int err = s->is_ended ? 0 : send_end(s, CONTROL_DISCARD);
 	if (err)
 		return err;
@@ -207,6 +211,7 @@ static void end(struct session *s, s32 err, const char *why, s32 cut_err)
 	s->err = err;
 	s->cut_err = s->cut_err ?: cut_err;
 	session_explain(s, why);
+	s->sv->sessions->is_changed = true;
 	s->sv->changed |= CHANGED_SESSIONS;
 	if (err && !s->is_known && !s->nr_parts) {
 		session_answer(s, err, *why ? why : "The recorder refused the recording.");
@@ -321,21 +326,23 @@ void sessions_tick(struct sessions *all)
 		write_running(all);
 }
 
-/* Finds name and options of a recording that ran when the daemon ended. */
+/* Finds name and options of a recording that was not stored when the daemon ended. */
 static void recall(struct session *s, const json_t *running)
 {
-	const char *name = "", *events = "", *text = "";
-	int target = 0, hz = 0, is_dropped = 0;
+	const char *name = "", *events = "", *text = "", *why;
+	int target = 0, hz = 0, is_dropped, is_ended, cut_err;
 	json_int_t id, asked_ns = 0;
 	json_t *o;
 	size_t i;
 
 	json_array_foreach(running, i, o)
 	{
-		is_dropped = 0;
-		if (json_unpack(o, "{s:I,s:s,s:s,s:i,s:s,s:i,s:I,s?b}", "id", &id, "name", &name,
-				"events", &events, "target", &target, "text", &text, "hz", &hz,
-				"asked_ns", &asked_ns, "dropped", &is_dropped) ||
+		is_dropped = is_ended = cut_err = 0;
+		why = "";
+		if (json_unpack(o, "{s:I,s:s,s:s,s:i,s:s,s:i,s:I,s?b,s?b,s?i,s?s}", "id", &id,
+				"name", &name, "events", &events, "target", &target, "text", &text,
+				"hz", &hz, "asked_ns", &asked_ns, "dropped", &is_dropped, "ended",
+				&is_ended, "cut_err", &cut_err, "why", &why) ||
 		    (u64)id != s->id || target < 0 || target >= NR_CONTROL_TARGETS)
 			continue;
 		s->name = xstrdup(name);
@@ -343,6 +350,9 @@ static void recall(struct session *s, const json_t *running)
 		s->start.rate_hz = hz > 0 ? (u32)hz : 0;
 		s->asked_wall_ns = (u64)asked_ns;
 		s->is_discarded = is_dropped;
+		s->is_ended = is_ended;
+		s->cut_err = cut_err;
+		session_explain(s, why);
 		copy_text(s->start.events, sizeof(s->start.events), events);
 		copy_text(s->start.target_text, sizeof(s->start.target_text), text);
 		return;
@@ -372,8 +382,12 @@ void sessions_adopt_orphans(struct sessions *all)
 			s->nr_parts++;
 		}
 		vec_push(&all->list, s);
-		log_info("keeping recording %llu, which was cut off", (unsigned long long)s->id);
-		end(s, 0, "The daemon ended before the recording did.", -ECONNRESET);
+		log_info("keeping recording %llu, which was not stored", (unsigned long long)s->id);
+		if (s->is_ended)
+			session_finish(s);
+		else /* or nothing could be noted of it */
+			end(s, 0, "The daemon ended before all of the recording was stored.",
+			    -ECONNRESET);
 	}
 	json_decref(running);
 }
