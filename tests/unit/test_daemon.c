@@ -450,8 +450,10 @@ static void expect_no_address(const char *address)
 
 static void addresses_are_checked(void **state)
 {
-	auto_str struct str why = { 0 };
+	struct world *w = *state;
+	auto_str struct str why = { 0 }, address = { 0 };
 	struct listening l, other;
+	char path[100];
 
 	assert_int_equal(listen_on("127.0.0.1:0", &l, &why), 0);
 	assert_true(l.is_loopback);
@@ -467,6 +469,14 @@ static void addresses_are_checked(void **state)
 		assert_true(strncmp(l.url, "http://[::1]:", 13) == 0 && atoi(l.url + 13) > 0);
 		close(l.fd);
 	}
+	snprintf(path, sizeof(path), "unix:%s.socket", w->dir);
+	assert_int_equal(listen_on(path, &l, &why), 0);
+	close(l.fd);
+	unlink(path + 5);
+	listening_address(&l, "", "\n", &address);
+	assert_string_equal(address.at, path);
+	listening_address(&l, "/a/b", "\n", &address);
+	assert_string_equal(address.at + 2 * strlen(path), "\n/a/b");
 	expect_no_address("");
 	expect_no_address("7070");
 	expect_no_address("127.0.0.1:");
@@ -496,7 +506,7 @@ int main(void)
 		TEST(the_address_of_a_dead_daemon_is_no_link),
 		TEST(a_directory_with_other_files_stays_as_it_is),
 		TEST(a_directory_of_all_users_is_refused),
-		cmocka_unit_test(addresses_are_checked),
+		TEST(addresses_are_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
 #include "cmd/fleet_request.h"
+#include "cmd/login_link.h"
 #include "daemon/home.h"
 #include "daemon/listen.h"
 #include "daemon/tls.h"
@@ -57,19 +58,6 @@ static int check(struct options *o)
 	return 0;
 }
 
-static int print_link(const struct options *o)
-{
-	auto_str struct str address = { 0 }, why = { 0 };
-	char token[TOKEN_LEN + 1];
-
-	if (home_read_link(o->dir, &address, token, &why)) {
-		log_error("fleet serve: %s", why.at);
-		return EXIT_FAILED;
-	}
-	printf("%s/login?token=%s\n", address.at, token);
-	return 0;
-}
-
 /* --- serving ---------------------------------------------------------------------------------- */
 
 struct serving {
@@ -103,7 +91,7 @@ static int open_all(const struct options *o, struct serving *s)
 	}
 	if (o->tls_key)
 		listening_set_https(&s->socket);
-	str_addf(&address, "%s%s", s->socket.url, o->prefix);
+	listening_address(&s->socket, o->prefix, "\n", &address);
 	if (home_set_address(&s->home, address.at)) {
 		log_error("fleet serve: %s/address cannot be written", o->dir);
 		return EXIT_FAILED;
@@ -204,7 +192,7 @@ int fleet_serve_main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	status = check(&o);
-	status = status ?: o.link ? print_link(&o) : serve(&o);
+	status = status ?: o.link ? login_link_print("fleet serve", o.dir) : serve(&o);
 	free(o.own_dir);
 	return status;
 }

@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "capture/features.h"
 #include "cmd/cmd.h"
+#include "cmd/login_link.h"
 #include "cmd/serve_push.h"
 #include "daemon/home.h"
 #include "daemon/listen.h"
@@ -175,12 +176,14 @@ static bool is_role(const struct serve *s, const char *role)
 static void say_ready(void *ctx)
 {
 	const struct serve *s = ctx;
+	auto_str struct str address = { 0 };
 
 	if (is_role(s, "recorder")) {
 		log_info("the recorder waits for the web process on %s", s->channel);
 		return;
 	}
-	log_info("sysflame serves %s%s%s", s->socket.url, s->prefix,
+	listening_address(&s->socket, s->prefix, " below ", &address);
+	log_info("sysflame serves %s%s", address.at,
 		 s->socket.is_loopback ? "" : "; it can be reached from other machines");
 	log_info("the login address: sysflame serve --link --dir %s", s->dir);
 }
@@ -349,22 +352,6 @@ static int check(struct serve *s)
 	return parse_disk(s) ?: check_role(s) ?: check_bound(s) ?: check_fleet(s) ?: push_options_check(&s->push_options, &s->push) ?: check_redact(s) ?: find_user(s);
 }
 
-static int print_link(const struct serve *s)
-{
-	auto_str struct str address = { 0 }, why = { 0 };
-	char token[TOKEN_LEN + 1];
-
-	if (home_read_link(s->dir, &address, token, &why)) {
-		log_error("serve: %s", why.at);
-		return EXIT_FAILED;
-	}
-	if (strncmp(address.at, "http", 4))
-		printf("%s\ntoken: %s\n", address.at, token);
-	else
-		printf("%s/login?token=%s\n", address.at, token);
-	return 0;
-}
-
 static int open_rendezvous(struct serve *s)
 {
 	auto_str struct str why = { 0 };
@@ -403,7 +390,7 @@ static int open_all(struct serve *s)
 	}
 	if (s->tls_key)
 		listening_set_https(&s->socket);
-	str_addf(&address, "%s%s", s->socket.url, s->prefix);
+	listening_address(&s->socket, s->prefix, "\n", &address);
 	err = home_set_address(&s->home, address.at);
 	if (err)
 		log_error("serve: %s/address: %s", s->dir, strerror(-err));
@@ -540,7 +527,7 @@ int serve_main(int argc, char **argv)
 	if (status || s.help)
 		return status;
 	if (s.link)
-		return print_link(&s);
+		return login_link_print("serve", s.dir);
 	if (s.verbose)
 		log_set_level(LOG_DEBUG);
 	status = check(&s) ?: serve(&s);

@@ -4,7 +4,8 @@
  * but not replace those that the supervisor writes.
  *
  *   DIR/token, DIR/token.viewer   tokens for the login of operators and viewers; 0600
- *   DIR/address                   where the daemon that runs listens
+ *   DIR/address                   where the daemon that runs listens: its URL; or "unix:PATH" and,
+ *                                 on a second line, its prefix
  *   DIR/daemon.lock               held by the daemon that runs
  *   the rest is the store's (store/store.h)
  */

@@ -48,7 +48,7 @@ static int listen_unix(const char *path, struct listening *out, struct str *why)
 		return err;
 	}
 	snprintf(out->url, sizeof(out->url), "%s%s", UNIX_PREFIX, path);
-	out->is_loopback = true;
+	out->is_loopback = out->is_unix = true;
 	out->fd = take_fd(fd);
 	return 0;
 }
@@ -164,6 +164,12 @@ int listen_on(const char *address, struct listening *out, struct str *why)
 	*out = (struct listening){ .fd = -1 };
 	return strncmp(address, UNIX_PREFIX, prefix) ? listen_tcp(address, out, why)
 						     : listen_unix(address + prefix, out, why);
+}
+
+void listening_address(const struct listening *l, const char *prefix, const char *separator,
+		       struct str *out)
+{
+	str_addf(out, "%s%s%s", l->url, l->is_unix && *prefix ? separator : "", prefix);
 }
 
 void listening_set_https(struct listening *l)

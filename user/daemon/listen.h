@@ -8,8 +8,9 @@
 struct listening {
 	int fd;
 	bool is_loopback; /* nobody else can reach it */
-	char url[300]; /* "http://127.0.0.1:7070"; 127.0.0.1 or [::1] for all addresses; for a unix
-			  socket its path */
+	bool is_unix;
+	char url[300]; /* "http://127.0.0.1:7070"; 127.0.0.1 or [::1] for all addresses; or
+			  "unix:PATH" */
 };
 
 /*
@@ -18,6 +19,13 @@ struct listening {
  * of the system; `why` gets a sentence.
  */
 int listen_on(const char *address, struct listening *out, struct str *why);
+
+/*
+ * Appends the address below a prefix, which may be "". After the path of a unix socket `separator`
+ * stands before the prefix: "unix:PATH\n/prefix", as in DIR/address.
+ */
+void listening_address(const struct listening *l, const char *prefix, const char *separator,
+		       struct str *out);
 
 /* The address begins with "https". */
 void listening_set_https(struct listening *l);

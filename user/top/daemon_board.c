@@ -143,16 +143,24 @@ void daemon_board_free(struct daemon_board *d)
 	free(d);
 }
 
+static struct http_entry entry_of(const char *url, const char *token)
+{
+	const size_t prefix = strlen(SOCKET_PREFIX), len = strcspn(url, "\n");
+
+	if (strncmp(url, SOCKET_PREFIX, prefix) != 0)
+		return (struct http_entry){ .url = xstrdup(url), .token = xstrdup(token) };
+	return (struct http_entry){
+		.url = xasprintf("http://localhost%s", url[len] ? url + len + 1 : ""),
+		.token = xstrdup(token),
+		.socket = xstrndup(url + prefix, len - prefix),
+	};
+}
+
 static int start(struct daemon_board *d, const char *url, const char *token)
 {
 	struct http_entries nodes = { 0 };
-	const size_t prefix = strlen(SOCKET_PREFIX);
-	bool is_socket = !strncmp(url, SOCKET_PREFIX, prefix);
-	struct http_entry e = { .url = xstrdup(is_socket ? "http://localhost" : url),
-				.token = xstrdup(token),
-				.socket = is_socket ? xstrdup(url + prefix) : NULL };
 
-	vec_push(&nodes.all, e);
+	vec_push(&nodes.all, entry_of(url, token));
 	int err = fetcher_start(&nodes, &d->fetcher);
 	http_entries_wipe(&nodes);
 	return err;

@@ -8,7 +8,7 @@
 struct daemon_board;
 
 /*
- * `url` as in DIR/address: "http://127.0.0.1:7070" or "unix:PATH". Waits some
+ * `url` as in DIR/address: "http://127.0.0.1:7070", "unix:PATH" or "unix:PATH\n/prefix". Waits some
  * seconds for the first reading with rates. Negative errno, with a sentence in `why`.
  */
 int daemon_board_new(const char *url, const char *token, struct daemon_board **out,
