@@ -132,7 +132,7 @@ static const struct web_options options = {
 	.viewer_token = "viewer-token-of-at-least-32-bytes-7",
 };
 
-/* "sysflame_session=TICKET; .." -> TICKET. */
+/* "NAME=TICKET; .." -> TICKET. */
 static char *ticket_of(const char *cookie)
 {
 	const char *at = strchr(cookie, '=') + 1;
@@ -168,6 +168,32 @@ static void a_ticket_ends_with_its_time_and_its_token(void **state)
 }
 
 /* The oldest logouts make room: every login from before them ends, too. */
+/* Of the cookie of a server; the caller frees it. */
+static char *cookie_name(const struct web_options *o, enum role role)
+{
+	struct auth a;
+
+	assert_int_equal(auth_init(&a, o), 0);
+	auto_free char *cookie = auth_cookie(&a, role, 1000);
+	auth_fini(&a);
+	return xstrndup(cookie, strcspn(cookie, "="));
+}
+
+/* Browsers send the cookies of all servers on a host to each of them. */
+static void servers_on_one_host_have_cookies_of_their_own(void **state)
+{
+	struct web_options changed = options;
+
+	changed.operator_token = "another-operator-token-of-32-bytes-7";
+	auto_free char *name = cookie_name(&options, ROLE_OPERATOR);
+	auto_free char *same = cookie_name(&options, ROLE_VIEWER);
+	auto_free char *out = cookie_name(&options, ROLE_NONE);
+	auto_free char *other = cookie_name(&changed, ROLE_OPERATOR);
+	assert_string_equal(name, same);
+	assert_string_equal(name, out);
+	assert_string_not_equal(name, other);
+}
+
 static void many_logouts_end_no_later_login(void **state)
 {
 	enum {
@@ -214,6 +240,7 @@ int main(void)
 		cmocka_unit_test(the_api_file_has_the_routes_of_the_server),
 		cmocka_unit_test(parts_of_a_path_are_numbers_words_and_ranges),
 		cmocka_unit_test(a_ticket_ends_with_its_time_and_its_token),
+		cmocka_unit_test(servers_on_one_host_have_cookies_of_their_own),
 		cmocka_unit_test(many_logouts_end_no_later_login),
 		cmocka_unit_test(a_short_token_is_refused),
 	};

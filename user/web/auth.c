@@ -33,6 +33,16 @@ static void make_keys(u8 keys[2][SIPHASH_KEY_LEN], const char *token)
 	}
 }
 
+/* The same after a restart. 32 bits of a hash reveal nothing of the token. */
+static void name_cookie(struct auth *a)
+{
+	static const u8 label[SIPHASH_KEY_LEN] = "sysflame cookie";
+	const char *token = a->o->operator_token;
+
+	snprintf(a->cookie, sizeof(a->cookie), AUTH_COOKIE "%08x",
+		 (u32)siphash(label, token, strlen(token)));
+}
+
 int auth_init(struct auth *a, const struct web_options *o)
 {
 	*a = (struct auth){ .o = o };
@@ -40,6 +50,7 @@ int auth_init(struct auth *a, const struct web_options *o)
 		return -EINVAL;
 	make_keys(a->keys[ROLE_OPERATOR], o->operator_token);
 	make_keys(a->keys[ROLE_VIEWER], o->viewer_token);
+	name_cookie(a);
 	return 0;
 }
 
@@ -89,12 +100,12 @@ char *auth_cookie(const struct auth *a, enum role role, u64 now_s)
 	u64 number;
 
 	if (role == ROLE_NONE)
-		return xasprintf(AUTH_COOKIE "=; HttpOnly;%s SameSite=Strict; Path=%s; Max-Age=0",
+		return xasprintf("%s=; HttpOnly;%s SameSite=Strict; Path=%s; Max-Age=0", a->cookie,
 				 secure, path);
 	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 		return NULL;
 	write_ticket(a, role, number, now_s + AUTH_TICKET_S, ticket);
-	return xasprintf(AUTH_COOKIE "=%s; HttpOnly;%s SameSite=Strict; Path=%s; Max-Age=%llu",
+	return xasprintf("%s=%s; HttpOnly;%s SameSite=Strict; Path=%s; Max-Age=%llu", a->cookie,
 			 ticket, secure, path, AUTH_TICKET_S);
 }
 
@@ -127,9 +138,9 @@ enum role auth_ticket_role(const struct auth *a, const char *text, u64 now_s, st
 	return (enum role)role;
 }
 
-static const char *cookie_of(const struct request *q)
+static const char *cookie_of(const struct auth *a, const struct request *q)
 {
-	return MHD_lookup_connection_value(q->connection, MHD_COOKIE_KIND, AUTH_COOKIE);
+	return MHD_lookup_connection_value(q->connection, MHD_COOKIE_KIND, a->cookie);
 }
 
 /* Forgets tickets that have ended, and the one that ends first while there are too many. */
@@ -175,7 +186,7 @@ static char *revoked_json(const struct auth *a)
 
 void auth_log_out(struct auth *a, const struct request *q)
 {
-	const char *text = cookie_of(q);
+	const char *text = cookie_of(a, q);
 	u64 now_s = time_wall_ns() / NS_PER_SEC;
 	struct ticket t;
 
@@ -321,7 +332,7 @@ static enum role basic_role(const struct auth *a, const struct request *q)
 /* *by_cookie: the browser adds the login by itself, so a page of another site might use it. */
 static enum role find_role(const struct auth *a, const struct request *q, bool *by_cookie)
 {
-	const char *header = request_header(q, "Authorization"), *text = cookie_of(q);
+	const char *header = request_header(q, "Authorization"), *text = cookie_of(a, q);
 	struct ticket t;
 
 	*by_cookie = false;

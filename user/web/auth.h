@@ -13,7 +13,7 @@
 struct store;
 struct web_options;
 
-#define AUTH_COOKIE    "sysflame_session"
+#define AUTH_COOKIE    "sysflame_session_" /* the begin of its name */
 #define AUTH_TICKET_S  (7 * 24 * 3600ull)
 #define AUTH_TOKEN_MIN 32 /* bytes */
 
@@ -25,8 +25,10 @@ struct ticket {
 struct auth {
 	const struct web_options *o;
 	u8 keys[ROLE_OPERATOR + 1][2][SIPHASH_KEY_LEN]; /* by role, two halves of a hash */
-	VEC(struct ticket) revoked;                     /* that logged out */
-	u64 revoked_until_s; /* those that end by then, too: more logged out than are kept */
+	/* Browsers share cookies among all ports of a host: each server has a name of its own. */
+	char cookie[sizeof(AUTH_COOKIE) + 8];
+	VEC(struct ticket) revoked; /* that logged out */
+	u64 revoked_until_s;        /* those that end by then, too: more logged out than are kept */
 };
 
 /* -EINVAL if a token is too short. `o` must stay. */
