@@ -194,11 +194,23 @@ static void the_cost_of_other_recordings_does_not_lower_the_rate(void **state)
 	continuous_free(c);
 }
 
+static void each_event_is_named_once(void **state)
+{
+	assert_true(continuous_events_are_valid("cpu"));
+	assert_true(continuous_events_are_valid("lock,cpu,alloc,offcpu"));
+	assert_false(continuous_events_are_valid("cpu,cpu"));
+	assert_false(continuous_events_are_valid("cpu,lock,cpu"));
+	assert_false(continuous_events_are_valid("cpu,wall"));
+	assert_false(continuous_events_are_valid("cpu,"));
+	assert_false(continuous_events_are_valid(""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_recording_whose_events_do_not_start_is_started_again),
 		cmocka_unit_test(both_recordings_of_a_change_end_in_their_order),
+		cmocka_unit_test(each_event_is_named_once),
 		cmocka_unit_test(the_cost_of_other_recordings_does_not_lower_the_rate),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -330,7 +330,7 @@ static int check(struct serve *s)
 		s->continuous = "cpu";
 	if (strcmp(s->continuous, "off") && !continuous_events_are_valid(s->continuous))
 		return usage_error("--continuous: takes off, or some of " CONTINUOUS_EVENTS
-				   ", as in cpu,offcpu");
+				   ", each once, as in cpu,offcpu");
 	if (strcmp(s->agent, "auto") && strcmp(s->agent, "never"))
 		return usage_error("--agent: takes auto or never");
 	if (!(s->max_cpu > 0) || s->max_cpu > 100)

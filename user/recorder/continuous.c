@@ -124,22 +124,25 @@ static void start(struct continuous *c, u64 now_ns)
 		c->retry_ns = now_ns + RETRY_NS;
 }
 
-static bool is_event(const char *name, size_t len)
+/* A bit of its own for each event; 0 if it is none. */
+static u32 event_bit(const char *name, size_t len)
 {
 	static const char *const known[] = { "cpu", "offcpu", "alloc", "lock" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (strlen(known[i]) == len && !strncmp(known[i], name, len))
-			return true;
-	return false;
+			return 1u << i;
+	return 0;
 }
 
 bool continuous_events_are_valid(const char *events)
 {
-	for (;; events++) {
+	for (u32 seen = 0;; events++) {
 		size_t len = strcspn(events, ",");
-		if (!is_event(events, len))
+		u32 bit = event_bit(events, len);
+		if (!bit || seen & bit)
 			return false;
+		seen |= bit;
 		events += len;
 		if (!*events)
 			return true;

@@ -23,8 +23,9 @@ struct continuous_options {
 	struct readings *readings; /* that get the samples; may be NULL */
 };
 
-/* The events that continuous profiling can record. */
 #define CONTINUOUS_EVENTS "cpu, offcpu, alloc and lock"
+
+/* Whether it is a list of some of these, each once. */
 bool continuous_events_are_valid(const char *events);
 
 /*
