@@ -37,6 +37,8 @@ static void an_upload_is_kept_listed_rendered_and_deleted(void **state)
 	assert_string_equal(type, "");
 	assert_non_null(strstr(a.body, "\"name\":\"renamed\""));
 	assert_non_null(strstr(a.body, "\"pinned\":true"));
+	auto_free char *none = post(w, path, "{}", &a);
+	assert_string_equal(none, "");
 
 	auto_free char *gone = xasprintf("POST %s/delete", path),
 		       *back = xasprintf("POST %s/restore", path);
@@ -47,7 +49,10 @@ static void an_upload_is_kept_listed_rendered_and_deleted(void **state)
 	ask(w, "GET /api/v1/profiles", BEARER, &a);
 	assert_int_equal(number_in(&a, "nr"), 1);
 	ask(w, "GET /api/v1/audit", BEARER, &a);
-	assert_non_null(strstr(a.body, "delete profile"));
+	assert_non_null(strstr(a.body, "\"delete profile"));
+	assert_non_null(strstr(a.body, "\"rename profile"));
+	assert_non_null(strstr(a.body, "\"pin profile"));
+	assert_null(strstr(a.body, "\"unpin profile"));
 }
 
 static void an_upload_that_is_no_profile_is_refused(void **state)
@@ -113,6 +118,8 @@ static void many_parts_are_joined_while_it_runs(void **state)
 	for (int i = 0; i < 41; i++)
 		send_part(w, number, &part);
 	await_text(w, "GET /api/v1/sessions", "\"parts\":41", &a);
+	ask(w, "GET /api/v1/audit", BEARER, &a);
+	assert_non_null(strstr(a.body, "\"start recording"));
 	send_ended(w, number, 0, "");
 	await_text(w, "GET /api/v1/profiles?q=java", "\"total\":943", &a);
 	await_text(w, "GET /api/v1/sessions", "[]", &a);
@@ -206,6 +213,9 @@ static void a_recording_that_the_recorder_refuses_says_why(void **state)
 	assert_non_null(strstr(a.body, "There is no event"));
 	ask(w, "GET /api/v1/sessions", BEARER, &a);
 	assert_string_equal(a.body, "[]");
+	ask(w, "GET /api/v1/audit", BEARER, &a);
+	assert_non_null(strstr(a.body, "\"may not start recording"));
+	assert_null(strstr(a.body, "\"start recording"));
 }
 
 /* Starts a recording, whose first part arrives. */

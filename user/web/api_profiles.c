@@ -103,16 +103,20 @@ void api_profile_change(struct request *q)
 	    !field_text(q, q->json, "name", NAME_MAX_BYTES, &name) ||
 	    !field_bool(q, q->json, "pinned", &pinned))
 		return;
-	if (name)
+	if (name) {
 		err = store_rename(store, q->id, name);
-	if (!err && json_object_get(q->json, "pinned"))
-		err = store_pin(store, q->id, pinned);
-	if (err) {
-		reply_errno(q, err, "change the profile");
-		return;
+		if (!err)
+			note(q, "rename");
 	}
-	note(q, name ? "rename" : pinned ? "pin" : "unpin");
-	reply_profile(q);
+	if (!err && json_object_get(q->json, "pinned")) {
+		err = store_pin(store, q->id, pinned);
+		if (!err)
+			note(q, pinned ? "pin" : "unpin");
+	}
+	if (err)
+		reply_errno(q, err, "change the profile");
+	else
+		reply_profile(q);
 }
 
 static void change(struct request *q, int err, const char *doing)

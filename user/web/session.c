@@ -29,6 +29,7 @@ void session_free(struct session *s)
 		return;
 	free(s->name);
 	free(s->why);
+	free(s->who);
 	str_fini(&s->pieces);
 	vec_fini(&s->ends);
 	free(s);
@@ -61,10 +62,24 @@ void session_explain(struct session *s, const char *sentence)
 	s->why = both;
 }
 
+/* Adds the start, or that it was refused, to the audit list. */
+static void note_start(struct session *s, int err, const char *why)
+{
+	auto_free char *who = take(s->who), *target = session_target(&s->start);
+
+	if (!who)
+		return;
+	auto_free char *what = xasprintf("%s recording %llu: %s of %s%s%s",
+					 err ? "may not start" : "start", (unsigned long long)s->id,
+					 s->start.events, target, err ? ": " : "", err ? why : "");
+	store_audit(s->sv->store, who, what);
+}
+
 void session_answer(struct session *s, int err, const char *why)
 {
 	session_answer_fn answer = take(s->answer);
 
+	note_start(s, err, why);
 	s->is_known = true;
 	if (err)
 		s->pulled = NULL;

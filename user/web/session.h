@@ -29,6 +29,7 @@ struct session {
 	struct control_start start;
 	struct control_state state;
 	char *name, *why;
+	char *who; /* for the audit list; NULL: it has the start */
 	u64 asked_mono_ns, asked_wall_ns;
 	u64 stopped_mono_ns;            /* 0: not stopped */
 	u64 begin_wall_ns, end_wall_ns; /* of the parts */

@@ -120,6 +120,7 @@ static struct session *new_session(struct sessions *all, const struct session_or
 		.sv = all->sv,
 		.start = o->start,
 		.name = *o->name ? xstrdup(o->name) : xasprintf("%s, %s", o->start.events, target),
+		.who = xstrdup(o->who),
 		.asked_mono_ns = time_mono_ns(),
 		.asked_wall_ns = time_wall_ns(),
 		.answer = o->answer,
@@ -158,10 +159,6 @@ int sessions_start(struct sessions *all, const struct session_order *o)
 	s->id = store_new_id(all->sv->store);
 	vec_push(&all->list, s);
 	write_running(all);
-	auto_free char *target = session_target(&s->start);
-	auto_free char *what = xasprintf("start recording %llu: %s of %s",
-					 (unsigned long long)s->id, s->start.events, target);
-	store_audit(all->sv->store, o->who, what);
 	all->sv->changed |= CHANGED_SESSIONS;
 	return 0;
 }
