@@ -222,8 +222,32 @@ static void a_path_that_does_not_exist_is_an_error(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		assert_int_equal(status_of(*state, paths[i], BEARER), 404);
-	assert_int_equal(status_of(*state, "POST /api/v1/node", BEARER), 400);
-	assert_int_equal(status_of(*state, "DELETE /api/v1/profiles/7", BEARER), 400);
+}
+
+static void a_wrong_method_is_answered_with_the_right_ones(void **state)
+{
+	auto_answer struct answer a = { 0 };
+
+	assert_int_equal(status_of(*state, "DELETE /api/v1/profiles/7", BEARER), 405);
+	ask(*state, "POST /api/v1/node", BEARER, &a);
+	assert_int_equal(a.status, 405);
+	assert_non_null(strstr(a.head, "Allow: GET, HEAD\r\n"));
+	ask(*state, "POST /p/7", BEARER "Accept: text/html\r\n", &a);
+	assert_int_equal(a.status, 405);
+	assert_non_null(strstr(a.head, "Allow: GET, HEAD\r\n"));
+}
+
+static void who_has_no_token_is_asked_for_one(void **state)
+{
+	static const char *const paths[] = { "GET /api/v1/node", "GET /metrics",
+					     "GET /debug/pprof/profile" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		auto_answer struct answer a = { 0 };
+		ask(*state, paths[i], "", &a);
+		assert_int_equal(a.status, 401);
+		assert_non_null(strstr(a.head, "WWW-Authenticate: Bearer\r\n"));
+	}
 }
 
 static void a_browser_gets_errors_as_a_page(void **state)
@@ -399,6 +423,8 @@ int main(void)
 		IN_A_WORLD(a_changed_cookie_is_worth_nothing),
 		IN_A_WORLD(every_answer_has_the_security_headers),
 		IN_A_WORLD(a_path_that_does_not_exist_is_an_error),
+		IN_A_WORLD(a_wrong_method_is_answered_with_the_right_ones),
+		IN_A_WORLD(who_has_no_token_is_asked_for_one),
 		IN_A_WORLD(a_browser_gets_errors_as_a_page),
 		IN_A_WORLD(a_parameter_out_of_range_is_a_typed_error),
 		IN_A_WORLD(a_body_that_is_too_long_is_refused),

@@ -107,8 +107,7 @@ static void parts_of_a_path_are_numbers_words_and_ranges(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct request q = { 0 };
-		bool known;
-		const struct route *r = route_find(cases[i].method, cases[i].path, &q, &known);
+		const struct route *r = route_find(cases[i].method, cases[i].path, &q);
 		if (!cases[i].pattern) {
 			if (r)
 				fail_msg("%s has a route", cases[i].path);
@@ -118,12 +117,25 @@ static void parts_of_a_path_are_numbers_words_and_ranges(void **state)
 		assert_string_equal(r->pattern, cases[i].pattern);
 	}
 	struct request q = { 0 };
-	bool known;
-	assert_non_null(route_find("GET", "s/17-23", &q, &known));
+	assert_non_null(route_find("GET", "s/17-23", &q));
 	assert_int_equal(q.from_ms, 17);
 	assert_int_equal(q.to_ms, 23);
-	assert_null(route_find("GET", "api/v1/diffs", &q, &known));
-	assert_true(known);
+	assert_null(route_find("GET", "api/v1/diffs", &q));
+	assert_string_equal(q.allowed, "POST");
+}
+
+static void a_path_names_its_methods(void **state)
+{
+	struct request q = { 0 };
+
+	assert_null(route_find("GET", "nothing", &q));
+	assert_string_equal(q.allowed, "");
+	assert_null(route_find("PUT", "api/v1/profiles/7", &q));
+	assert_string_equal(q.allowed, "GET, HEAD, POST");
+	assert_non_null(route_find("HEAD", "metrics", &q));
+	/* It would start a recording. */
+	assert_null(route_find("HEAD", "debug/pprof/profile", &q));
+	assert_string_equal(q.allowed, "GET");
 }
 
 static const struct web_options options = {
@@ -239,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_api_file_has_the_routes_of_the_server),
 		cmocka_unit_test(parts_of_a_path_are_numbers_words_and_ranges),
+		cmocka_unit_test(a_path_names_its_methods),
 		cmocka_unit_test(a_ticket_ends_with_its_time_and_its_token),
 		cmocka_unit_test(servers_on_one_host_have_cookies_of_their_own),
 		cmocka_unit_test(many_logouts_end_no_later_login),

@@ -45,8 +45,7 @@ static const char *known_page(const char *page)
 {
 	auto_free char *path = xstrndup(page, strcspn(page, "?"));
 	struct request parts = { 0 };
-	bool known;
-	const struct route *r = route_find("GET", path, &parts, &known);
+	const struct route *r = route_find("GET", path, &parts);
 
 	for (const char *c = page; *c; c++)
 		if (*c <= ' ' || *c > '~')

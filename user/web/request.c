@@ -28,6 +28,7 @@ static const struct error_form errors[] = {
 	[ERROR_OUT_OF_RANGE] = { 400, "out_of_range" },
 	[ERROR_UNKNOWN_ID] = { 404, "unknown_id" },
 	[ERROR_FORBIDDEN] = { 403, "forbidden" },
+	[ERROR_METHOD] = { 405, "method_not_allowed" },
 	[ERROR_LOGIN_REQUIRED] = { 401, "login_required" },
 	[ERROR_TOO_LARGE] = { 413, "too_large" },
 	[ERROR_BUSY] = { 503, "busy" },
@@ -270,17 +271,15 @@ static bool is_seen(const struct request *q)
 	return (!q->route || q->route->is_page) && accept && strstr(accept, "text/html");
 }
 
-static void reply_page(struct request *q, unsigned status, const char *message)
+static struct MHD_Response *page_of(const struct request *q, const char *message)
 {
-	static const struct reply_form form = { .type = "text/html; charset=utf-8",
-						.policy = POLICY_UI };
 	const char *prefix = q->service->o->prefix;
 	auto_str struct str clean = { 0 };
 	struct str page = { 0 };
 	FILE *f = open_memstream(&page.at, &page.len);
 
 	if (!f)
-		return;
+		return copied("");
 	utf8_clean(&clean, message, 2000);
 	fprintf(f,
 		"<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -294,29 +293,15 @@ static void reply_page(struct request *q, unsigned status, const char *message)
 		"</p><p><a href=\"%s/\" target=\"_top\">All profiles</a></p></main></body></html>",
 		prefix);
 	fclose(f);
-	reply_with(q, status, copied(page.at), &form);
+	struct MHD_Response *r = copied(page.at);
 	free(page.at);
+	return r;
 }
 
-static void reply_message(struct request *q, enum api_error type, const char *field,
-			  const char *message)
+static struct MHD_Response *json_of(enum api_error type, const char *field, const char *message)
 {
-	static const struct reply_form form = { .type = "application/json" };
 	auto_str struct str clean = { 0 };
 
-	if (q->route && q->route->is_plain) {
-		static const struct reply_form plain = { .type = "text/plain; charset=utf-8" };
-		auto_free char *line = xasprintf("%s\n", message);
-		struct MHD_Response *r = copied(line);
-		if (q->route->is_pprof)
-			MHD_add_response_header(r, "X-Go-Pprof", "1");
-		reply_with(q, errors[type].status, r, &plain);
-		return;
-	}
-	if (is_seen(q)) {
-		reply_page(q, errors[type].status, message);
-		return;
-	}
 	utf8_clean(&clean, message, 2000);
 	json_t *o = json_pack("{s:{s:s,s:s}}", "error", "type", errors[type].name, "message",
 			      clean.at ?: "");
@@ -324,12 +309,38 @@ static void reply_message(struct request *q, enum api_error type, const char *fi
 		json_object_set_new(json_object_get(o, "error"), "field", json_string(field));
 	auto_free char *text = json_dumps(o, JSON_COMPACT);
 	json_decref(o);
-	struct MHD_Response *r = copied(text ?: "{}");
+	return copied(text ?: "{}");
+}
+
+/* What HTTP asks for with some errors. */
+static void add_error_headers(const struct request *q, enum api_error type, struct MHD_Response *r)
+{
 	if (type == ERROR_BUSY || type == ERROR_RECORDER_DOWN)
 		MHD_add_response_header(r, "Retry-After", "2");
+	/* Basic would have browsers keep the token, and add it to links of other sites. */
 	if (type == ERROR_LOGIN_REQUIRED)
 		MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
-	reply_with(q, errors[type].status, r, &form);
+	if (type == ERROR_METHOD)
+		MHD_add_response_header(r, "Allow", q->allowed);
+	if (q->route && q->route->is_pprof)
+		MHD_add_response_header(r, "X-Go-Pprof", "1");
+}
+
+static void reply_message(struct request *q, enum api_error type, const char *field,
+			  const char *message)
+{
+	static const struct reply_form json = { .type = "application/json" },
+				       plain = { .type = "text/plain; charset=utf-8" },
+				       html = { .type = "text/html; charset=utf-8",
+						.policy = POLICY_UI };
+	bool is_plain = q->route && q->route->is_plain, is_page = !is_plain && is_seen(q);
+	auto_free char *line = xasprintf("%s\n", message);
+	struct MHD_Response *r = is_plain  ? copied(line)
+				 : is_page ? page_of(q, message)
+					   : json_of(type, field, message);
+
+	add_error_headers(q, type, r);
+	reply_with(q, errors[type].status, r, is_plain ? &plain : is_page ? &html : &json);
 }
 
 void reply_error(struct request *q, enum api_error type, const char *field, const char *fmt, ...)

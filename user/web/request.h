@@ -24,6 +24,7 @@ enum api_error {
 	ERROR_OUT_OF_RANGE,
 	ERROR_UNKNOWN_ID,
 	ERROR_FORBIDDEN,
+	ERROR_METHOD,
 	ERROR_LOGIN_REQUIRED,
 	ERROR_TOO_LARGE,
 	ERROR_BUSY,
@@ -43,7 +44,8 @@ enum policy {
 struct request {
 	struct service *service;
 	struct MHD_Connection *connection;
-	const struct route *route; /* NULL if no route has the path */
+	const struct route *route; /* NULL if none has path and method */
+	char allowed[24];          /* for Allow: the methods of the path; "" if no route has it */
 	enum role role;
 	u64 id;             /* ID in the path */
 	u64 from_ms, to_ms; /* FROM-TO in the path */

@@ -3,6 +3,7 @@
 #include "web/route.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,17 +64,30 @@ static bool match(const char *pattern, const char *path, struct request *q)
 	}
 }
 
-const struct route *route_find(const char *method, const char *path, struct request *q, bool *known)
+static bool has_head(const struct route *r)
 {
-	if (!strcmp(method, "HEAD"))
-		method = "GET";
-	*known = false;
+	return !strcmp(r->method, "GET") && !r->is_change;
+}
+
+static void allow(struct request *q, const struct route *r)
+{
+	size_t len = strlen(q->allowed);
+
+	snprintf(q->allowed + len, sizeof(q->allowed) - len, "%s%s%s", len ? ", " : "", r->method,
+		 has_head(r) ? ", HEAD" : "");
+}
+
+const struct route *route_find(const char *method, const char *path, struct request *q)
+{
+	bool is_head = !strcmp(method, "HEAD");
+
+	q->allowed[0] = '\0';
 	for (const struct route *r = routes; r->method; r++) {
 		if (!match(r->pattern, path, q))
 			continue;
-		if (!strcmp(r->method, method))
+		if (is_head ? has_head(r) : !strcmp(r->method, method))
 			return r;
-		*known = true;
+		allow(q, r);
 	}
 	return NULL;
 }

@@ -35,7 +35,7 @@ extern const struct route routes[];
 
 /*
  * Finds the route of a path, which begins after the prefix and its slash, and fills the parts of
- * the path into `q`. NULL if there is none; *known: there is one for another method.
+ * the path into `q`. HEAD has the route of GET, unless that has effects. NULL if there is none;
+ * q->allowed has the other methods of the path then.
  */
-const struct route *route_find(const char *method, const char *path, struct request *q,
-			       bool *known);
+const struct route *route_find(const char *method, const char *path, struct request *q);

@@ -120,17 +120,16 @@ static void find_route(struct request *q, const char *method, const char *url)
 {
 	const char *prefix = q->service->o->prefix;
 	size_t len = strlen(prefix);
-	bool known = false;
 
 	if (!strncmp(url, prefix, len) && url[len] == '/')
-		q->route = route_find(method, url + len + 1, q, &known);
+		q->route = route_find(method, url + len + 1, q);
 	if (q->route)
 		return;
 	if (*prefix && !strcmp(url, prefix)) {
 		auto_free char *home = xasprintf("%s/", prefix);
 		reply_redirect(q, home, NULL);
-	} else if (known) {
-		reply_error(q, ERROR_BAD_REQUEST, NULL, "This path does not know the method %s.",
+	} else if (*q->allowed) {
+		reply_error(q, ERROR_METHOD, NULL, "This path does not know the method %s.",
 			    strlen(method) < 16 ? method : "given");
 	} else {
 		reply_error(q, ERROR_UNKNOWN_ID, NULL, "There is nothing at this path.");
