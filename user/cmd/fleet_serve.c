@@ -39,6 +39,7 @@ static int usage_error(const char *text)
 
 static int check(struct options *o)
 {
+	auto_str struct str why = { 0 };
 	size_t len = strlen(o->prefix);
 
 	if (!o->fleet_dir)
@@ -49,6 +50,10 @@ static int check(struct options *o)
 		return 0;
 	if (!o->url)
 		return usage_error("needs --nats URL");
+	if (listen_check(o->listen, &why)) {
+		log_error("fleet serve: --listen %s", why.at);
+		return EXIT_USAGE;
+	}
 	if (!o->tls_cert != !o->tls_key)
 		return usage_error("--tls-cert and --tls-key: each needs the other");
 	if (len && (o->prefix[0] != '/' || o->prefix[len - 1] == '/'))

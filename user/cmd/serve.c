@@ -321,6 +321,18 @@ static int check_redact(const struct serve *s)
 	return 0;
 }
 
+static int check_listen(const struct serve *s)
+{
+	auto_str struct str why = { 0 };
+
+	if (s->tls_key && !strncmp(s->listen, "unix:", 5))
+		return usage_error("--tls-key: a unix socket is served without TLS");
+	if (!listen_check(s->listen, &why))
+		return 0;
+	log_error("serve: --listen %s", why.at);
+	return EXIT_USAGE;
+}
+
 static int check(struct serve *s)
 {
 	bool is_path = !*s->prefix || (*s->prefix == '/' && s->prefix[1] &&
@@ -347,9 +359,7 @@ static int check(struct serve *s)
 		return usage_error(
 			"--tls-key: this static binary has no TLS; put a proxy in front, or "
 			"install sysflame with its libraries");
-	if (s->tls_key && !strncmp(s->listen, "unix:", 5))
-		return usage_error("--tls-key: a unix socket is served without TLS");
-	return parse_disk(s) ?: check_role(s) ?: check_bound(s) ?: check_fleet(s) ?: push_options_check(&s->push_options, &s->push) ?: check_redact(s) ?: find_user(s);
+	return check_listen(s) ?: parse_disk(s) ?: check_role(s) ?: check_bound(s) ?: check_fleet(s) ?: push_options_check(&s->push_options, &s->push) ?: check_redact(s) ?: find_user(s);
 }
 
 static int open_rendezvous(struct serve *s)

@@ -35,10 +35,6 @@ static int listen_unix(const char *path, struct listening *out, struct str *why)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	if (!*path || strlen(path) >= sizeof(at.sun_path)) {
-		str_addf(why, "unix:%s: a path has 1 to %zu bytes", path, sizeof(at.sun_path) - 1);
-		return -EINVAL;
-	}
 	strcpy(at.sun_path, path);
 	remove_socket(path);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) || chmod(path, UNIX_MODE) ||
@@ -133,15 +129,7 @@ static int listen_tcp(const char *address, struct listening *out, struct str *wh
 	struct addrinfo *found = NULL;
 	char *host, *port;
 
-	if (!split(own, &host, &port)) {
-		str_addf(why, "%s: an address is HOST:PORT or unix:PATH", address);
-		return -EINVAL;
-	}
-	/* getaddrinfo takes the number modulo 65536. */
-	if (port[strspn(port, "0123456789")] || strlen(port) > 5 || atoi(port) > UINT16_MAX) {
-		str_addf(why, "%s: a port is a number up to 65535", address);
-		return -EINVAL;
-	}
+	split(own, &host, &port); /* listen_check has found both */
 	int err = getaddrinfo(host, port, &hints, &found);
 	if (err) {
 		str_addf(why, "%s: %s", address, gai_strerror(err));
@@ -157,13 +145,44 @@ static int listen_tcp(const char *address, struct listening *out, struct str *wh
 	return 0;
 }
 
+static bool is_unix(const char *address)
+{
+	return !strncmp(address, UNIX_PREFIX, strlen(UNIX_PREFIX));
+}
+
+int listen_check(const char *address, struct str *why)
+{
+	const size_t path_max = sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1;
+	auto_free char *own = xstrdup(address);
+	char *host, *port;
+
+	if (is_unix(address)) {
+		size_t len = strlen(address) - strlen(UNIX_PREFIX);
+		if (len && len <= path_max)
+			return 0;
+		str_addf(why, "%s: a path has 1 to %zu bytes", address, path_max);
+		return -EINVAL;
+	}
+	if (!split(own, &host, &port)) {
+		str_addf(why, "%s: an address is HOST:PORT or unix:PATH", address);
+		return -EINVAL;
+	}
+	/* getaddrinfo takes the number modulo 65536. */
+	if (port[strspn(port, "0123456789")] || strlen(port) > 5 || atoi(port) > UINT16_MAX) {
+		str_addf(why, "%s: a port is a number up to 65535", address);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int listen_on(const char *address, struct listening *out, struct str *why)
 {
-	size_t prefix = sizeof(UNIX_PREFIX) - 1;
-
 	*out = (struct listening){ .fd = -1 };
-	return strncmp(address, UNIX_PREFIX, prefix) ? listen_tcp(address, out, why)
-						     : listen_unix(address + prefix, out, why);
+	int err = listen_check(address, why);
+	if (err)
+		return err;
+	return is_unix(address) ? listen_unix(address + strlen(UNIX_PREFIX), out, why)
+				: listen_tcp(address, out, why);
 }
 
 void listening_address(const struct listening *l, const char *prefix, const char *separator,

@@ -13,6 +13,9 @@ struct listening {
 			  "unix:PATH" */
 };
 
+/* -EINVAL, and a sentence in `why`, if the text is no address; its host may still be unknown. */
+int listen_check(const char *address, struct str *why);
+
 /*
  * Listens on "HOST:PORT" ("[::1]:7070", "localhost:0") or "unix:PATH". Port 0 takes a free one. A
  * unix socket is for this user and its group only. -EINVAL if the text is no address, or the error
