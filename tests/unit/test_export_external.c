@@ -219,17 +219,16 @@ static void java_is_recognised_by_its_names_as_in_text(void **state)
 	}
 }
 
-/* A heap profile: objects and bytes. */
-static struct str pprof_of_a_heap(u64 default_type)
+/* One stack with a weight of 3 and one of 9; `texts` are "", and name and unit of both. */
+static struct str pprof_of_two(const char *const texts[5], u64 default_type)
 {
-	static const char *const texts[] = { "", "objects", "count", "space", "bytes" };
 	struct str bytes = { 0 };
 
 	pb_add_bytes(&bytes, 1, "\10\1\20\2", 4);
 	pb_add_bytes(&bytes, 1, "\10\3\20\4", 4);
 	pb_add_bytes(&bytes, 2, "\12\1\1\22\2\3\11", 7);
 	pb_add_bytes(&bytes, 4, "\10\1\30\1", 4);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+	for (size_t i = 0; i < 5; i++)
 		add_text(&bytes, 6, texts[i]);
 	if (default_type)
 		add_number(&bytes, 14, default_type);
@@ -239,9 +238,11 @@ static struct str pprof_of_a_heap(u64 default_type)
 /* profile.proto: "If unset, clients should default to the last sample value." */
 static void the_default_type_of_pprof_is_first(void **state)
 {
+	static const char *const texts[] = { "", "objects", "count", "space", "bytes" };
+
 	for (u64 wanted = 0; wanted < 4; wanted++) {
 		struct profile *p = profile_new();
-		struct str bytes = pprof_of_a_heap(wanted);
+		struct str bytes = pprof_of_two(texts, wanted);
 		auto_str struct str why = { 0 };
 		if (read_bytes(&bytes, p, &why))
 			fail_msg("%s", why.at);
@@ -275,15 +276,9 @@ static void times_and_memory_of_other_units_become_ours(void **state)
 {
 	static const char *const texts[] = { "", "wall", "microseconds", "space", "kilobytes" };
 	struct profile *p = profile_new();
-	struct str bytes = { 0 };
+	struct str bytes = pprof_of_two(texts, 0);
 	auto_str struct str why = { 0 };
 
-	pb_add_bytes(&bytes, 1, "\10\1\20\2", 4);
-	pb_add_bytes(&bytes, 1, "\10\3\20\4", 4);
-	pb_add_bytes(&bytes, 2, "\12\1\1\22\2\3\11", 7);
-	pb_add_bytes(&bytes, 4, "\10\1\30\1", 4);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		add_text(&bytes, 6, texts[i]);
 	assert_int_equal(read_bytes(&bytes, p, &why), 0);
 	assert_string_equal(p->types.at[0].unit, "bytes");
 	assert_int_equal(profile_total(p, 0), 9 << 10);
