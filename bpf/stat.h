@@ -60,7 +60,8 @@
 	X(NO_MAPPING, "cut_no_mapping", "user stacks cut: a pc in no known mapping", LOST,         \
 	  MAPPINGS, "it maps and unmaps code fast; record for longer")                             \
 	X(NO_ROW, "cut_no_row", "user stacks cut: the module has no unwind row for the pc", LOST,  \
-	  FILES, "its code is without .eh_frame; build it with -fasynchronous-unwind-tables")      \
+	  FILES,                                                                                   \
+	  "its code has no .eh_frame: generated, or built without -fasynchronous-unwind-tables")   \
 	X(NO_TABLES, "cut_no_tables",                                                              \
 	  "user stacks cut: Java code of a JVM whose tables are not read", LOST, MEMORY,           \
 	  "record for longer; `sysflame jvms -v` shows whether they can be read")                  \
