@@ -390,21 +390,28 @@ static int name_inbox(struct fleet_requests *all)
 	return 0;
 }
 
+/* The key has a right to inboxes below its owner's only, also for answers of JetStream. */
+static int start_link(struct fleet_requests *all)
+{
+	const struct web_asks *o = all->sv->o->asks;
+	auto_free char *own = xasprintf("_INBOX.%s", all->owner);
+	auto_free char *inbox = xasprintf("%s.>", all->inbox);
+	const struct link_options link = {
+		.url = o->url, .name = "sysflame-fleet", .inbox = own, .dir = o->dir
+	};
+	int err = link_start(&link, &all->link);
+
+	return err ?: link_subscribe(all->link, inbox);
+}
+
 int fleet_requests_new(struct service *sv, struct fleet_requests **out)
 {
-	const struct web_asks *o = sv->o->asks;
-
-	if (!o)
+	if (!sv->o->asks)
 		return 0;
-	const struct link_options link = { .url = o->url, .name = "sysflame-fleet", .dir = o->dir };
 	struct fleet_requests *all = xcalloc(1, sizeof(*all));
 	all->sv = sv;
 	all->host = host_of(all);
-	int err = name_inbox(all) ?: link_start(&link, &all->link);
-	if (!err) {
-		auto_free char *inbox = xasprintf("%s.>", all->inbox);
-		err = link_subscribe(all->link, inbox);
-	}
+	int err = name_inbox(all) ?: start_link(all);
 	if (err) {
 		log_error("fleet: cannot start: %s", strerror(-err));
 		fleet_requests_free(all);
