@@ -14,11 +14,16 @@
  *            sends a text and prints the reply
  *        nats_try URL DIR connect TIMES
  *            connects, and prints how often it was refused
+ *        nats_try URL DIR asks INBOX SUBJECT
+ *            asks JetStream for nodes last seen, publishes to SUBJECT below INBOX, and prints
+ *            "message" and "seen: WHY" as they arrive
  *        nats_try URL DIR naive NODES
  *            asks for everything at once, as a controller without credit would, and prints how many
  *            complete messages it got
  */
+#include <errno.h>
 #include <nats/nats.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +37,7 @@
 #include "fleet/bus_key.h"
 #include "fleet/fleet_policy.h"
 #include "fleet/key.h"
+#include "fleet/link.h"
 #include "fleet/stream_names.h"
 
 #define TIMEOUT_MS 10000
@@ -280,10 +286,46 @@ static void gather_naively(int nr_nodes)
 	printf("%d of %d complete\n", nr_complete, nr_nodes);
 }
 
+static void print_event(const struct link_event *e)
+{
+	if (e->kind == LINK_MESSAGE)
+		puts("message");
+	else if (e->kind == LINK_SEEN_END)
+		printf("seen: %s\n", e->text);
+}
+
+static void ask_and_publish(const char *url, const char *dir, const char *inbox,
+			    const char *subject)
+{
+	const struct link_options o = { .url = url, .name = "test", .inbox = inbox, .dir = dir };
+	auto_free char *all = xasprintf("%s.>", inbox);
+	struct link *l = NULL;
+	struct link_event e = { 0 };
+	int err = link_start(&o, &l) ?: link_subscribe(l, all);
+
+	while (!err && e.kind != LINK_SEEN_END) {
+		struct pollfd polled = { link_fd(l), POLLIN, 0 };
+		err = poll(&polled, 1, TIMEOUT_MS) == 1 ? link_receive(l, &e) : -ETIMEDOUT;
+		if (!err && e.kind == LINK_UP)
+			err = link_ask_seen(l, "", false) ?: link_publish(l, subject, "", "x", 1);
+		if (!err)
+			print_event(&e);
+		if (err == -EAGAIN)
+			err = 0;
+	}
+	link_free(l);
+	if (err)
+		die("no answer", NATS_TIMEOUT);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 5)
 		return 2;
+	if (!strcmp(argv[3], "asks") && argc > 5) {
+		ask_and_publish(argv[1], argv[2], argv[4], argv[5]);
+		return 0;
+	}
 	connect_as(argv[1], argv[2]);
 	if (!strcmp(argv[3], "pub") || !strcmp(argv[3], "sub"))
 		try_subjects(*argv[3] == 'p', argc - 4, argv + 4);

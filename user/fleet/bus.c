@@ -3,12 +3,15 @@
 #include "fleet/bus.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
@@ -43,6 +46,7 @@ struct bus {
 		natsSubscription *at;
 	} subjects[LINK_SUBJECTS_MAX];
 	u32 nr_subjects;
+	int questions[2]; /* packets for the thread that asks JetStream: its end, and ours */
 };
 
 /* Called by the library's threads, too. */
@@ -264,6 +268,44 @@ static void subscribe(struct bus *b, const char *subject)
 	b->subjects[b->nr_subjects++].at = sub;
 }
 
+/* --- questions to JetStream ------------------------------------------------------------------- */
+
+static void ask_jetstream(const struct bus_client *c, const u8 *packet, size_t nr)
+{
+	char subject[LINK_SUBJECT_MAX], reply[LINK_SUBJECT_MAX];
+	struct bus_packet p;
+	const u8 *bytes;
+	size_t len;
+
+	if (!bus_unpack(packet, nr, &p, subject, reply, &bytes, &len))
+		return;
+	if (p.kind == BUS_SEEN)
+		bus_list_seen(c, subject, *reply);
+	else if (p.kind == BUS_STORED && len == sizeof(struct bus_read))
+		bus_read_stream(c, bytes);
+}
+
+/* Without an answer each question lasts seconds, in which messages must pass. */
+static void *ask_questions(void *ctx)
+{
+	const struct bus *b = ctx;
+	auto_free u8 *packet = xmalloc(LINK_PACKET_MAX);
+	int fds[PACKET_FDS_MAX];
+	size_t nr, nr_fds;
+
+	while (!packet_receive(b->questions[0], packet, LINK_PACKET_MAX, &nr, fds, &nr_fds))
+		ask_jetstream(&b->client, packet, nr);
+	return NULL;
+}
+
+static int start_questions(struct bus *b)
+{
+	pthread_t thread;
+
+	fcntl(b->questions[1], F_SETFL, O_NONBLOCK);
+	return pthread_create(&thread, NULL, ask_questions, b);
+}
+
 /* --- the process ------------------------------------------------------------------------------ */
 
 static void take_packet(struct bus *b, const u8 *packet, size_t nr)
@@ -277,10 +319,8 @@ static void take_packet(struct bus *b, const u8 *packet, size_t nr)
 		return;
 	if (p.kind == BUS_SUBSCRIBE)
 		subscribe(b, subject);
-	else if (p.kind == BUS_SEEN)
-		bus_list_seen(&b->client, subject, *reply);
-	else if (p.kind == BUS_STORED && len == sizeof(struct bus_read))
-		bus_read_stream(&b->client, bytes);
+	else if (p.kind == BUS_SEEN || p.kind == BUS_STORED)
+		packet_send(b->questions[1], packet, nr, NULL, 0);
 	else if (p.kind == BUS_PUBLISH && *reply)
 		natsConnection_PublishRequest(b->client.connection, subject, reply, bytes,
 					      (int)len);
@@ -297,12 +337,13 @@ int bus_run(int sock, const struct link_options *o)
 
 	prctl(PR_SET_NAME, "sysflame-nats");
 	signal(SIGPIPE, SIG_IGN);
-	int err = guarded_confine(o->dir);
+	int err = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, b.questions);
+	err = err ?: guarded_confine(o->dir);
 	if (err) {
 		put_text(&b, BUS_DOWN, "the process cannot give up its rights");
 		return 1;
 	}
-	if (connect_bus(&b, o))
+	if (connect_bus(&b, o) || start_questions(&b))
 		return 1;
 	bus_put(sock, BUS_STARTED, "", "", "", 0);
 	while (!(err = packet_receive(sock, packet, LINK_PACKET_MAX, &nr, fds, &nr_fds)))
