@@ -19,6 +19,7 @@
 #include "web/fleet_budget.h"
 #include "web/fleet_connection.h"
 #include "web/fleet_entries.h"
+#include "web/fleet_facts.h"
 #include "web/fleet_life.h"
 #include "web/fleet_policy.h"
 #include "web/fleet_watch.h"
@@ -31,9 +32,8 @@
 #define DISABLE_PATH "/run/sysflame/disable"
 #define KEYS_BYTES   (4u << 20)
 #define TICK_NS      (200 * NS_PER_MS)
-#define KEYS_NS      (2 * NS_PER_SEC)   /* between looks at the file of keys */
-#define SERVICES_NS  (600 * NS_PER_SEC) /* a service that used the CPU since then runs */
-#define MESSAGES_MAX 256                /* before others get their turn */
+#define KEYS_NS      (2 * NS_PER_SEC) /* between looks at the file of keys */
+#define MESSAGES_MAX 256              /* before others get their turn */
 
 /* A request of the fleet that the daemon works on. */
 struct errand {
@@ -219,75 +219,16 @@ static bool host_is_disabled(void *ctx)
 	return !access(DISABLE_PATH, F_OK);
 }
 
-/* "some avg10=12.34 .." */
-static u32 pressure(int fd)
-{
-	char text[64] = "";
-	double percent = 0;
-
-	if (fd < 0 || pread(fd, text, sizeof(text) - 1, 0) <= 0 ||
-	    sscanf(text, "some avg10=%lf", &percent) != 1 || percent < 0 || percent > 100)
-		return 0;
-	return (u32)percent;
-}
-
-static void add_service(struct member_facts *out, const char *name)
-{
-	for (u32 i = 0; i < out->nr_services; i++)
-		if (!strcmp(out->services[i], name))
-			return;
-	out->nr_all_services++;
-	if (out->nr_services < FLEET_SERVICES)
-		copy_text(out->services[out->nr_services++], sizeof(out->services[0]), name);
-}
-
-static int read_strip(struct fleet *f, struct store_strip *out)
-{
-	u64 now = time_wall_ns();
-	const struct store_strip_query q = { now - SERVICES_NS, now, "cpu", 1 };
-
-	return store_strip(f->sv->store, &q, out);
-}
-
 static void host_look(void *ctx, struct member_facts *out)
 {
-	struct fleet *f = ctx;
-	const struct recorder_link *r = &f->sv->recorder;
-	struct store_strip strip = { 0 };
+	const struct fleet *f = ctx;
 
-	*out = (struct member_facts){
-		.has_recorder = r->is_up,
-		.nr_cpus = r->caps.nr_cpus,
-		.nr_jvms = (u32)r->jvms.nr,
-		.caps = { r->caps.max_hz, r->caps.max_duration_s },
-		.cpu_ns = r->cpu_ns,
-		.cpu_ppm = r->has_node ? r->node.cpu_ppm : 0,
-		.pressure_pct = pressure(f->pressure_fd),
-		.url = f->sv->o->fleet->page_url,
-	};
-	if (!read_strip(f, &strip))
-		vec_each(s, &strip.series)
-			add_service(out, s->service);
-	store_strip_fini(&strip);
+	fleet_facts_look(f->sv, f->pressure_fd, out);
 }
 
-/* Without slices nobody knows; the samples decide then. */
 static bool host_runs(void *ctx, const struct selector *s)
 {
-	struct fleet *f = ctx;
-	const char *wanted = s->processes[SELECTOR_SERVICE];
-	struct store_strip strip = { 0 };
-	bool is_known = false, runs = false;
-
-	if (!*wanted)
-		return true;
-	if (!read_strip(f, &strip))
-		vec_each(one, &strip.series) {
-			is_known = true;
-			runs |= !strcmp(one->service, wanted);
-		}
-	store_strip_fini(&strip);
-	return runs || !is_known;
+	return fleet_facts_runs(((struct fleet *)ctx)->sv, s);
 }
 
 /* A session_answer_fn. */
@@ -416,19 +357,9 @@ static void host_publish(void *ctx, const char *subject, const void *bytes, size
 		log_debug("fleet: a message to %s was not sent", subject);
 }
 
-/* Of continuous profiling; other selectors than a service are not known apart. */
 static u64 host_busy_ppm(void *ctx, const struct selector *s)
 {
-	struct fleet *f = ctx;
-	const char *wanted = s->processes[SELECTOR_SERVICE];
-	struct store_strip strip = { 0 };
-	u64 ns = 0;
-
-	if (!read_strip(f, &strip))
-		vec_each(one, &strip.series)
-			ns += !*wanted || !strcmp(one->service, wanted) ? one->total : 0;
-	store_strip_fini(&strip);
-	return (u64)((double)ns / (double)SERVICES_NS * 1e6);
+	return fleet_facts_busy_ppm(((struct fleet *)ctx)->sv, s);
 }
 
 static void host_keep_policy(void *ctx, const void *bytes, size_t len)
