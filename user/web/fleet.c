@@ -43,7 +43,7 @@ struct errand {
 	char params[NR_SELECTOR_PROCESS][128];
 	u64 samples, lost, profile, covered_ms;
 	char why[256]; /* the recording is not whole */
-	bool is_converting;
+	bool is_converting, is_stopped;
 };
 
 struct fleet {
@@ -231,6 +231,16 @@ static bool host_runs(void *ctx, const struct selector *s)
 	return fleet_facts_runs(((struct fleet *)ctx)->sv, s);
 }
 
+/* A recording that is starting is stopped when it has started. */
+static void stop_session(struct errand *e)
+{
+	struct session *s = e->session ? sessions_find(e->fleet->sv->sessions, e->session) : NULL;
+
+	e->is_stopped = true;
+	if (s)
+		sessions_stop(s);
+}
+
 /* A session_answer_fn. */
 static void answered(void *ctx, int err, const char *why, u64 id)
 {
@@ -240,6 +250,8 @@ static void answered(void *ctx, int err, const char *why, u64 id)
 	member_started(e->fleet->member, e->number, err ? VERDICT_POLICY : VERDICT_ACCEPT, why);
 	if (err)
 		drop_errand(e);
+	else if (e->is_stopped)
+		stop_session(e);
 }
 
 static void choose_target(const struct selector *s, struct control_start *start)
@@ -327,12 +339,10 @@ static void host_start(void *ctx, const struct member_work *w)
 
 static void host_stop(void *ctx, u32 number)
 {
-	struct fleet *f = ctx;
-	struct errand *e = find_errand(f, number);
-	struct session *s = e && e->session ? sessions_find(f->sv->sessions, e->session) : NULL;
+	struct errand *e = find_errand(ctx, number);
 
-	if (s)
-		sessions_stop(s);
+	if (e)
+		stop_session(e);
 }
 
 static bool host_progress(void *ctx, u32 number, u64 *samples, u64 *lost)
