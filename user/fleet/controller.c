@@ -13,8 +13,8 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "fleet/aggregators.h"
+#include "fleet/candidates.h"
 #include "fleet/census_text.h"
-#include "fleet/coin.h"
 #include "fleet/combine.h"
 #include "fleet/coverage.h"
 #include "fleet/inbox.h"
@@ -39,8 +39,8 @@ struct controller {
 	bool has_nodes;       /* `nodes` and `aggregators` are in use */
 	u64 now_ns, phase_ns; /* its begin */
 	u64 heard_ns, nr_heard, alive_ns;
-	size_t nr_matched, nr_chosen;
-	u32 *coins; /* of the nodes that match, sorted */
+	size_t nr_chosen;
+	struct candidates candidates;
 	struct waves waves;
 	u32 wave;
 	bool is_stopping, is_noted;
@@ -228,7 +228,7 @@ void controller_free(struct controller *c)
 		gather_fini(&c->census);
 	}
 	combine_fini(&c->combine);
-	free(c->coins);
+	candidates_fini(&c->candidates);
 	free(c->error);
 	free(c->stopped);
 	explicit_bzero(c->secret, sizeof(c->secret));
@@ -237,43 +237,9 @@ void controller_free(struct controller *c)
 
 /* --- the choice ------------------------------------------------------------------------------- */
 
-static bool matches(const struct gather_node *n)
-{
-	return n->verdict != VERDICT_NO_MATCH;
-}
-
-static void take_census(struct controller *c)
-{
-	c->coins = xcalloc(c->census.nodes.nr + 1, sizeof(c->coins[0]));
-	vec_each(n, &c->census.nodes)
-		if (matches(*n))
-			c->coins[c->nr_matched++] = coin_of(c->order.coin, (*n)->name);
-	waves_sort(c->coins, c->nr_matched);
-}
-
-/* Samples that a node adds in the mean. A node that does not know counts as one busy CPU. */
-static double samples_per_node(const struct controller *c)
-{
-	double busy = 0;
-
-	vec_each(n, &c->census.nodes)
-		if (matches(*n))
-			busy += (*n)->busy_ppm ? (double)(*n)->busy_ppm / 1e6 : 1;
-	return busy / (double)c->nr_matched * c->order.hz * c->order.duration_s;
-}
-
 double controller_share(const struct controller *c)
 {
-	const struct controller_order *o = &c->order;
-	double nr = (double)c->nr_matched, share = o->share;
-
-	if (o->nr_nodes > 0)
-		share = o->nr_nodes / nr;
-	else if (o->nr_samples > 0)
-		share = o->nr_samples / samples_per_node(c) / nr;
-	else if (!(share > 0))
-		share = nr > POLICY_NODES && !o->is_confirmed ? POLICY_NODES / nr : 1;
-	return share < 1 ? share : 1;
+	return candidates_share(&c->candidates, &c->order);
 }
 
 static void send_wave(struct controller *c)
@@ -282,7 +248,7 @@ static void send_wave(struct controller *c)
 
 	r.from_ppb = c->wave ? c->waves.to_ppb[c->wave - 1] : 0;
 	r.share_ppb = c->waves.to_ppb[c->wave];
-	r.nr_matched = (u32)c->nr_matched;
+	r.nr_matched = (u32)c->candidates.nr;
 	r.nr_nodes = (u32)c->nr_chosen;
 	/* Nodes of older versions draw by the id. */
 	memcpy(r.id, r.coin, sizeof(r.id));
@@ -303,7 +269,7 @@ static void settle(struct controller *c)
 	struct merge_order *m = &c->combine.order;
 
 	c->combine.holds = false;
-	m->share_ppb = (u32)((double)FLEET_PPB * (double)c->nr_chosen / (double)c->nr_matched);
+	m->share_ppb = (u32)((double)FLEET_PPB * (double)c->nr_chosen / (double)c->candidates.nr);
 	m->share_ppb = m->share_ppb ?: 1;
 	m->keeps_nodes = c->nr_chosen <= KEEP_NODES;
 	c->aggregators.share_ppb = m->share_ppb;
@@ -312,7 +278,7 @@ static void settle(struct controller *c)
 
 void controller_choose(struct controller *c, double share)
 {
-	double nr = floor(share * (double)c->nr_matched + 0.5);
+	double nr = floor(share * (double)c->candidates.nr + 0.5);
 	u32 nr_chosen = nr < 1 ? 1 : (u32)nr;
 	bool in_waves = c->order.has_waves && c->order.want == WANT_RECORDING &&
 			nr_chosen > CONTROLLER_WAVES_FROM;
@@ -326,8 +292,8 @@ void controller_choose(struct controller *c, double share)
 		     true);
 		return;
 	}
-	waves_plan(c->coins, (u32)c->nr_matched, nr_chosen, in_waves, &c->waves);
-	c->nr_chosen = nr_chosen < c->nr_matched ? nr_chosen : c->nr_matched;
+	waves_plan(c->candidates.coins, (u32)c->candidates.nr, nr_chosen, in_waves, &c->waves);
+	c->nr_chosen = nr_chosen < c->candidates.nr ? nr_chosen : c->candidates.nr;
 	c->combine.holds = c->waves.nr > 1;
 	c->nodes.hands_out = c->order.want != WANT_AUDIT && c->nr_chosen >= AGGREGATORS_FROM &&
 			     aggregators_alive(&c->aggregators);
@@ -344,7 +310,7 @@ static void end_census(struct controller *c)
 	const struct gather *g = &c->census;
 	const struct gather_node *refuses = gather_refuses_key(g);
 
-	take_census(c);
+	candidates_take(&c->candidates, g, c->order.coin);
 	census_text_report(g, c->host->report, c->host->ctx);
 	if (g->nr_twins)
 		report(c, "two nodes have the same name; only one of them counts");
@@ -352,7 +318,7 @@ static void end_census(struct controller *c)
 		fail(c, xstrdup("no node answered"), false);
 	} else if (refuses) {
 		fail(c, xasprintf("%s: %s", refuses->name, refuses->why), false);
-	} else if (!c->nr_matched) {
+	} else if (!c->candidates.nr) {
 		fail(c,
 		     xasprintf("%zu nodes answered, none matches \"%s\"", g->nodes.nr,
 			       c->order.selector),
@@ -578,10 +544,10 @@ struct controller_state controller_view(const struct controller *c)
 		.wave = c->wave,
 		.nr_waves = c->waves.nr,
 		.nr_census = c->census.nodes.nr,
-		.nr_matched = c->nr_matched,
+		.nr_matched = c->candidates.nr,
 		.nr_chosen = c->nr_chosen,
-		.p = c->nr_matched ? (double)c->nr_chosen / (double)c->nr_matched : 0,
-		.is_estimate = c->nr_chosen < c->nr_matched,
+		.p = c->candidates.nr ? (double)c->nr_chosen / (double)c->candidates.nr : 0,
+		.is_estimate = c->nr_chosen < c->candidates.nr,
 		.error = c->error,
 		.is_usage = c->is_usage,
 		.stopped = c->stopped,
