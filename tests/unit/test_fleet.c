@@ -116,6 +116,27 @@ static void values_outside_their_limits_are_refused(void **state)
 	assert_int_equal(decode(&get), -EBADMSG);
 }
 
+/* --samples adds them up: one node could decide how many others take part. */
+static void a_node_uses_no_more_cpus_than_it_has(void **state)
+{
+	struct fleet_message out, m = { .kind = MESSAGE_ANSWER, .answer.node = "n1" };
+
+	m.answer.nr_cpus = 4;
+	m.answer.busy_ppm = 3999999;
+	roundtrip(&m, &out);
+	assert_int_equal(out.answer.busy_ppm, 3999999);
+	m.answer.busy_ppm = 1ull << 62;
+	roundtrip(&m, &out);
+	assert_int_equal(out.answer.nr_cpus, 4);
+	assert_int_equal(out.answer.busy_ppm, 4000000);
+	m.answer.nr_cpus = 0; /* unknown */
+	roundtrip(&m, &out);
+	assert_int_equal(out.answer.busy_ppm, FLEET_CPUS_MAX * 1000000ull);
+	m.answer.nr_cpus = UINT32_MAX;
+	roundtrip(&m, &out);
+	assert_int_equal(out.answer.nr_cpus, FLEET_CPUS_MAX);
+}
+
 static void other_versions_and_kinds_are_refused(void **state)
 {
 	struct fleet_message out;
@@ -431,6 +452,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_survive_encoding),
 		cmocka_unit_test(values_outside_their_limits_are_refused),
+		cmocka_unit_test(a_node_uses_no_more_cpus_than_it_has),
 		cmocka_unit_test(other_versions_and_kinds_are_refused),
 		cmocka_unit_test(a_signature_holds_for_its_key_and_bytes_only),
 		cmocka_unit_test(a_file_of_keys_names_people_and_roles),

@@ -18,3 +18,4 @@
 #define FLEET_WEIGHT_MAX  1000000000ull
 #define FLEET_BLOB_MAX    (4u << 20)
 #define FLEET_PPB         1000000000u
+#define FLEET_CPUS_MAX    8192 /* of a node; Linux has no more */

@@ -64,6 +64,14 @@ static bool take_signed(const Fleet__Signed *in, struct fleet_signed *out)
 	       take_bytes(out->signature, sizeof(out->signature), &in->signature);
 }
 
+/* A node cannot use more CPUs than it has; without a recorder it does not know their number. */
+static u64 limit_busy(u64 busy_ppm, u32 nr_cpus)
+{
+	u64 most = (nr_cpus ?: FLEET_CPUS_MAX) * 1000000ull;
+
+	return busy_ppm < most ? busy_ppm : most;
+}
+
 static bool take_answer(const Fleet__Answer *in, struct fleet_answer *out)
 {
 	if (in->verdict >= NR_VERDICTS || in->n_services > FLEET_SERVICES)
@@ -72,9 +80,9 @@ static bool take_answer(const Fleet__Answer *in, struct fleet_answer *out)
 	out->instance = in->instance;
 	out->nr_services = (u32)in->n_services;
 	out->nr_all_services = in->nr_services;
-	out->nr_cpus = in->nr_cpus;
+	out->nr_cpus = in->nr_cpus < FLEET_CPUS_MAX ? in->nr_cpus : FLEET_CPUS_MAX;
 	out->nr_jvms = in->nr_jvms;
-	out->busy_ppm = in->busy_ppm;
+	out->busy_ppm = limit_busy(in->busy_ppm, out->nr_cpus);
 	out->policy_ms = in->policy_ms;
 	for (size_t i = 0; i < in->n_runs && i < FLEET_RUNS; i++)
 		if (!take_text(out->runs[i], sizeof(out->runs[i]), in->runs[i]))
