@@ -7,6 +7,7 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "fleet/aggregators.h"
+#include "fleet/census_text.h"
 #include "fleet/controller.h"
 #include "fleet/coverage.h"
 #include "fleet/key.h"
@@ -21,7 +22,8 @@ struct world {
 	u64 now_ns;
 	u8 private_key[FLEET_KEY_LEN];
 	u8 id[FLEET_ID_LEN], to_aggregators[FLEET_ID_LEN]; /* of the last requests */
-	u32 nr_gets, nr_tasks;
+	u32 nr_gets, nr_tasks, nr_stops;
+	char stopped[128]; /* subject of the last STOP */
 };
 
 static u64 mono_ns(void *ctx)
@@ -53,6 +55,10 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 	}
 	w->nr_gets += m.kind == MESSAGE_GET;
 	w->nr_tasks += m.kind == MESSAGE_TASK;
+	if (m.kind == MESSAGE_STOP) {
+		w->nr_stops++;
+		copy_text(w->stopped, sizeof(w->stopped), subject);
+	}
 	message_fini(&m);
 }
 
@@ -163,6 +169,31 @@ static void a_key_that_no_node_knows_fails_the_request(void **state)
 	end(&w);
 }
 
+/* It is in no number that estimates are based on. */
+static void a_node_that_the_census_lacks_is_stopped_and_does_not_count(void **state)
+{
+	struct world w;
+
+	begin(&w, WANT_RECORDING, "zone=x");
+	answer(&w, "n1", "x", VERDICT_ACCEPT);
+	answer(&w, "n2", "x", VERDICT_NO_MATCH);
+	step(&w, NS_PER_SEC);
+	answer(&w, "n1", "x", VERDICT_ACCEPT);
+	answer(&w, "n2", "x", VERDICT_BUDGET); /* its service has started */
+	assert_int_equal(w.nr_stops, 0);
+	answer(&w, "n3", "x", VERDICT_ACCEPT);
+	answer(&w, "n4", "y", VERDICT_NO_MATCH);
+	struct controller_state s = step(&w, NS_PER_MS);
+	assert_int_equal(s.nodes->nodes.nr, 1);
+	assert_int_equal(s.nodes->late.all.nr, 2);
+	assert_int_equal(w.nr_stops, 1);
+	assert_string_equal(w.stopped, "sysflame.v1.node.n3.get");
+	auto_free char *text = census_late_text(s.nodes);
+	assert_non_null(strstr(text, "2 nodes came too late for the census and took no part: n2, "
+				     "n3; "));
+	end(&w);
+}
+
 /* A node has finished: its result can be fetched. */
 static void done(struct world *w, const char *node)
 {
@@ -235,6 +266,7 @@ int main(void)
 		cmocka_unit_test(a_node_that_refuses_the_key_does_not_fail_the_others),
 		cmocka_unit_test(a_node_that_refuses_the_key_can_be_left_out_by_its_labels),
 		cmocka_unit_test(a_key_that_no_node_knows_fails_the_request),
+		cmocka_unit_test(a_node_that_the_census_lacks_is_stopped_and_does_not_count),
 		cmocka_unit_test(audit_lists_are_not_handed_to_aggregators),
 		cmocka_unit_test(the_estimate_is_the_total_of_the_profile),
 	};

@@ -35,6 +35,12 @@ char *census_silent_text(const struct gather *census)
 			"sysflame fleet ls lists them");
 }
 
+char *census_late_text(const struct gather *nodes)
+{
+	return sentence(&nodes->late, "came too late for the census and took no part",
+			"the next request counts them");
+}
+
 void census_text_report(const struct gather *census, void (*report)(void *ctx, const char *text),
 			void *ctx)
 {

@@ -16,6 +16,9 @@ char *census_foreign_text(const struct gather *census);
 /* The same for nodes that JetStream has seen lately and that did not answer. */
 char *census_silent_text(const struct gather *census);
 
+/* The same for nodes of a request that its census does not count. */
+char *census_late_text(const struct gather *nodes);
+
 /* Reports older and foreign ones. */
 void census_text_report(const struct gather *census, void (*report)(void *ctx, const char *text),
 			void *ctx);

@@ -141,6 +141,7 @@ static int begin_census(struct controller *c)
 	c->nodes.nr_ids = 0; /* those of the waves come later */
 	memcpy(c->nodes.coin, c->order.coin, sizeof(c->nodes.coin));
 	c->nodes.skips_others = true;
+	c->nodes.census = &c->census;
 	c->census.selector = c->nodes.selector = c->order.selector;
 	c->nodes.asked_ms = c->order.duration_s * 1000ull;
 	aggregators_init(&c->aggregators, &c->aggregators_host, &c->nodes, id);
@@ -361,13 +362,22 @@ static bool is_silent(struct controller *c, u64 nr_answers)
 	return since(c) >= most_ns || (nr_answers && c->now_ns - c->heard_ns >= SILENCE_NS);
 }
 
+static void begin_fetching(struct controller *c)
+{
+	auto_free char *late = census_late_text(&c->nodes);
+
+	if (late)
+		report(c, "%s", late);
+	enter(c, CONTROLLER_FETCHES);
+}
+
 static void stop_waves(struct controller *c, char *why)
 {
 	c->stopped = why;
 	report(c, "%s", why);
 	c->nr_chosen = nr_asked(c);
 	settle(c);
-	enter(c, CONTROLLER_FETCHES);
+	begin_fetching(c);
 }
 
 /* The nodes so far are no reason to spare the others. */
@@ -414,7 +424,7 @@ static void step_wave(struct controller *c)
 	if (!wave_has_ended(c))
 		return;
 	if (is_last_wave(c) || c->is_stopping)
-		enter(c, CONTROLLER_FETCHES);
+		begin_fetching(c);
 	else
 		enter(c, CONTROLLER_WATCHES);
 }

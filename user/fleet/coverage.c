@@ -82,11 +82,12 @@ static void add_reasons(struct notes *n, const struct controller_state *c)
 }
 
 /* Nodes that could not take part, or not fully. */
-static void add_others(struct notes *n, const struct gather *census)
+static void add_others(struct notes *n, const struct gather *census, const struct gather *nodes)
 {
 	auto_free char *older = census_older_text(census);
 	auto_free char *foreign = census_foreign_text(census);
 	auto_free char *silent = census_silent_text(census);
+	auto_free char *late = census_late_text(nodes);
 
 	/* A note has its number apart. */
 	if (older)
@@ -97,6 +98,8 @@ static void add_others(struct notes *n, const struct gather *census)
 	if (silent)
 		add(n, NOTE_INCOMPLETE "fleet-gone", strchr(silent, ' ') + 1,
 		    census->silent.all.nr);
+	if (late)
+		add(n, NOTE_INCOMPLETE "fleet-late", strchr(late, ' ') + 1, nodes->late.all.nr);
 }
 
 static int by_value(const void *a, const void *b)
@@ -139,7 +142,7 @@ int coverage_add(struct spool *s, const struct controller_state *c, const char *
 	    c->nodes->nodes.nr - gather_count(c->nodes, GATHER_REFUSED));
 	add(&n, "fleet-delivered", "nodes delivered their profile", delivered);
 	add_reasons(&n, c);
-	add_others(&n, c->census);
+	add_others(&n, c->census, c->nodes);
 	if (c->nodes->nr_twins)
 		add(&n, NOTE_INCOMPLETE "fleet-twins",
 		    "answers came from a second node of the same name, which does not count",

@@ -113,6 +113,7 @@ void gather_fini(struct gather *g)
 	node_names_fini(&g->older);
 	node_names_fini(&g->foreign);
 	node_names_fini(&g->silent);
+	node_names_fini(&g->late);
 	vec_each(n, &g->nodes)
 		node_free(*n);
 	vec_fini(&g->nodes);
@@ -189,6 +190,33 @@ static enum verdict verdict_of(const struct gather *g, const struct fleet_answer
 								       : VERDICT_NO_MATCH;
 }
 
+/* To this node alone. */
+static void control_node(struct gather *g, const char *name, enum message_kind kind, const u8 *id)
+{
+	struct fleet_message m = { .kind = kind, .control.has_id = true };
+	auto_free char *subject = xasprintf("sysflame.v1.node.%s.get", name);
+	auto_str struct str bytes = { 0 };
+
+	memcpy(m.control.id, id, sizeof(m.control.id));
+	message_encode(&m, &bytes);
+	publish(g, subject, "", bytes.at, bytes.len);
+}
+
+/* Numbers and estimates are based on the nodes of the census. */
+static bool is_late(const struct gather *g, const char *name)
+{
+	const struct gather_node *n = g->census ? gather_find(g->census, name) : NULL;
+
+	return g->census && (!n || n->verdict == VERDICT_NO_MATCH);
+}
+
+static void leave_out(struct gather *g, const struct fleet_answer *a)
+{
+	node_names_add(&g->late, a->node);
+	if (!a->verdict)
+		control_node(g, a->node, MESSAGE_STOP, a->id);
+}
+
 static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave, bool is_older)
 {
 	struct gather_node *n = gather_find(g, a->node);
@@ -202,6 +230,10 @@ static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave
 	if (g->nodes.nr >= GATHER_NODES_MAX || (g->skips_others && verdict == VERDICT_NO_MATCH) ||
 	    (is_older && !is_chosen(g, a->node)))
 		return;
+	if (is_late(g, a->node)) {
+		leave_out(g, a);
+		return;
+	}
 	n = add(g, a->node);
 	n->is_older = is_older;
 	if (is_older)

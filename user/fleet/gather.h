@@ -56,9 +56,10 @@ struct gather {
 	u8 coin[FLEET_ID_LEN]; /* nodes of older versions may draw by another one; see to_ppb */
 	u32 to_ppb;            /* they count if their coin is below */
 	const char *selector;  /* of the request; NULL: unknown */
-	u64 asked_ms;          /* length of a recording; 0: unknown */
-	bool skips_others;     /* nodes that do not match are not listed */
-	bool hands_out;        /* results are not fetched: gather_hand_out */
+	const struct gather *census;     /* nodes that do not match there are late; NULL: unknown */
+	u64 asked_ms;                    /* length of a recording; 0: unknown */
+	bool skips_others;               /* nodes that do not match are not listed */
+	bool hands_out;                  /* results are not fetched: gather_hand_out */
 	VEC(struct gather_node *) nodes; /* in the order of their answers */
 	VEC(struct gather_node *) ready; /* for gather_hand_out */
 	size_t nr_in[NR_GATHER_STATES];
@@ -66,6 +67,7 @@ struct gather {
 	struct node_names older;   /* nodes of an older version, which take part */
 	struct node_names foreign; /* nodes of another version of the protocol, which do not */
 	struct node_names silent;  /* gather_take_seen: they did not answer */
+	struct node_names late;    /* nodes that the census does not count: they are stopped */
 	u32 nr_twins;              /* answers of a second node of the same name */
 	u32 nr_strange;            /* messages to the subject, or with the label, of another node */
 	u64 nr_answers;            /* of any kind, for those who wait until all is silent */
