@@ -22,8 +22,8 @@ struct world {
 	u64 now_ns;
 	u8 private_key[FLEET_KEY_LEN];
 	u8 id[FLEET_ID_LEN], to_aggregators[FLEET_ID_LEN]; /* of the last requests */
-	u32 nr_gets, nr_tasks, nr_stops;
-	char stopped[128]; /* subject of the last STOP */
+	u32 nr_gets, nr_tasks, nr_stops, nr_alives;
+	char stopped[128], kept[128]; /* subjects of the last STOP and ALIVE */
 };
 
 static u64 mono_ns(void *ctx)
@@ -58,6 +58,10 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 	if (m.kind == MESSAGE_STOP) {
 		w->nr_stops++;
 		copy_text(w->stopped, sizeof(w->stopped), subject);
+	}
+	if (m.kind == MESSAGE_ALIVE) {
+		w->nr_alives++;
+		copy_text(w->kept, sizeof(w->kept), subject);
 	}
 	message_fini(&m);
 }
@@ -204,6 +208,37 @@ static void done(struct world *w, const char *node)
 	bring(w, node, &m);
 }
 
+/* Two of two nodes record. */
+static void record(struct world *w)
+{
+	begin(w, WANT_RECORDING, "");
+	for (int round = 0; round < 2; round++) {
+		answer(w, "n1", "x", VERDICT_ACCEPT);
+		answer(w, "n2", "x", VERDICT_ACCEPT);
+		step(w, NS_PER_SEC);
+	}
+}
+
+/* Its DONE was lost with a connection. */
+static void a_node_that_is_overdue_is_asked_again(void **state)
+{
+	struct world w;
+
+	record(&w);
+	for (int s = 0; s < 28; s++)
+		step(&w, NS_PER_SEC);
+	assert_int_equal(w.nr_alives, 1);
+	assert_string_equal(w.kept, "sysflame.v1.ctl");
+	done(&w, "n1");
+	for (int s = 0; s < 10; s++)
+		step(&w, NS_PER_SEC);
+	assert_in_range(w.nr_alives, 2, 4);
+	assert_string_equal(w.kept, "sysflame.v1.node.n2.get");
+	done(&w, "n2");
+	assert_int_equal(step(&w, NS_PER_MS).phase, CONTROLLER_FETCHES);
+	end(&w);
+}
+
 /* An aggregator takes them for profiles. */
 static void audit_lists_are_not_handed_to_aggregators(void **state)
 {
@@ -267,6 +302,7 @@ int main(void)
 		cmocka_unit_test(a_node_that_refuses_the_key_can_be_left_out_by_its_labels),
 		cmocka_unit_test(a_key_that_no_node_knows_fails_the_request),
 		cmocka_unit_test(a_node_that_the_census_lacks_is_stopped_and_does_not_count),
+		cmocka_unit_test(a_node_that_is_overdue_is_asked_again),
 		cmocka_unit_test(audit_lists_are_not_handed_to_aggregators),
 		cmocka_unit_test(the_estimate_is_the_total_of_the_profile),
 	};

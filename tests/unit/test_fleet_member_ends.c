@@ -149,6 +149,24 @@ static void a_jvm_that_ends_after_the_recording_is_reported_again(void **state)
 	assert_int_equal(last_died(w), 2);
 }
 
+static void a_controller_that_waits_hears_of_the_end_again(void **state)
+{
+	struct world *w = *state;
+	const struct member_result r = { .why = "", .bytes = "bytes", .len = 5, .samples = 7 };
+
+	run_one(w);
+	send_control(w, MESSAGE_ALIVE, true);
+	assert_int_equal(w->sent.nr, 0);
+	member_ended(w->member, w->number, &r);
+	forget(w); /* it is lost */
+	send_control(w, MESSAGE_ALIVE, true);
+	bring(w);
+	forget(w);
+	assert_int_equal(w->gather.nodes.at[0]->samples, 7);
+	pull(w);
+	assert_int_equal(w->nr_delivered, 1);
+}
+
 /* The controller weights by the recorded time, and shows the reason. */
 static void a_result_that_is_not_whole_says_so(void **state)
 {
@@ -229,6 +247,7 @@ int main(void)
 		TEST(a_result_after_its_deadline_is_dropped),
 		TEST(a_refusal_is_on_the_audit_list),
 		TEST(a_jvm_that_ends_after_the_recording_is_reported_again),
+		TEST(a_controller_that_waits_hears_of_the_end_again),
 		TEST(a_result_that_is_not_whole_says_so),
 		TEST(a_restart_does_not_refill_the_budget),
 		TEST(a_recording_that_ended_early_costs_its_time),

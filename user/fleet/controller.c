@@ -24,6 +24,7 @@
 
 #define SILENCE_NS (500 * NS_PER_MS) /* nobody has answered for so long: all have */
 #define ALIVE_NS   (15 * NS_PER_SEC)
+#define REMIND_NS  (5 * NS_PER_SEC)
 #define KEEP_NODES 200 /* samples of more nodes lose the label of their node */
 
 struct controller {
@@ -405,22 +406,42 @@ static void judge_wave(struct controller *c)
 	}
 }
 
+static u64 wave_length_ns(const struct controller *c)
+{
+	return c->order.want == WANT_RECORDING ? c->order.duration_s * NS_PER_SEC : 0;
+}
+
 static bool wave_has_ended(struct controller *c)
 {
-	u64 length_ns = c->order.want == WANT_RECORDING ? c->order.duration_s * NS_PER_SEC : 0;
 	bool all = c->nodes.nodes.nr >= nr_asked(c);
 
 	/* While answers may come, one that works ends nothing. */
 	if (!all && since(c) < c->order.answers_ms * NS_PER_MS)
 		return false;
 	return (!gather_count(&c->nodes, GATHER_WORKS)) ||
-	       since(c) >= length_ns + CONTROLLER_SETTLE_S * NS_PER_SEC;
+	       since(c) >= wave_length_ns(c) + CONTROLLER_SETTLE_S * NS_PER_SEC;
+}
+
+/* DONE or STOP may be lost with a connection: those who should have ended are asked again. */
+static void stay_in_touch(struct controller *c)
+{
+	bool is_over = since(c) >= wave_length_ns(c);
+
+	if (c->now_ns - c->alive_ns < (is_over ? REMIND_NS : ALIVE_NS))
+		return;
+	if (!is_over) {
+		send_control(c, MESSAGE_ALIVE);
+		return;
+	}
+	if (c->is_stopping)
+		gather_control_working(&c->nodes, MESSAGE_STOP);
+	gather_control_working(&c->nodes, MESSAGE_ALIVE);
+	c->alive_ns = c->now_ns;
 }
 
 static void step_wave(struct controller *c)
 {
-	if (c->now_ns - c->alive_ns >= ALIVE_NS)
-		send_control(c, MESSAGE_ALIVE);
+	stay_in_touch(c);
 	if (!wave_has_ended(c))
 		return;
 	if (is_last_wave(c) || c->is_stopping)

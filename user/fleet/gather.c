@@ -346,6 +346,13 @@ void gather_tick(struct gather *g, u64 now_ns)
 	pulls_tick(&g->pulls, now_ns);
 }
 
+void gather_control_working(struct gather *g, enum message_kind kind)
+{
+	vec_each(n, &g->nodes)
+		if ((*n)->state == GATHER_WORKS)
+			control_node(g, (*n)->name, kind, g->ids[(*n)->wave]);
+}
+
 size_t gather_count(const struct gather *g, enum gather_state state)
 {
 	return g->nr_in[state];

@@ -95,6 +95,9 @@ void gather_take_seen(struct gather *g, const char *name);
 /* Asks for chunks, and again for those that did not arrive. */
 void gather_tick(struct gather *g, u64 now_ns);
 
+/* Sends ALIVE or STOP to the nodes that accepted and have not sent DONE, to each alone. */
+void gather_control_working(struct gather *g, enum message_kind kind);
+
 size_t gather_count(const struct gather *g, enum gather_state state);
 struct gather_node *gather_find(const struct gather *g, const char *name);
 

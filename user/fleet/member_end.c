@@ -33,8 +33,11 @@ void member_take_alive(struct member *n, const struct fleet_control *c)
 {
 	struct run *r = c->has_id ? member_find(n, c->id) : NULL;
 
-	if (r)
-		r->heard_ns = member_now_ns(n);
+	if (!r)
+		return;
+	r->heard_ns = member_now_ns(n);
+	if (r->state == RUN_DONE) /* the controller may have missed it */
+		member_say_done(n, r, &r->said);
 }
 
 /* The node suffers; NULL: it does not. */
