@@ -19,6 +19,7 @@
 #include "fleet/coverage.h"
 #include "fleet/inbox.h"
 #include "fleet/key.h"
+#include "fleet/order.h"
 #include "fleet/policy.h"
 #include "fleet/waves.h"
 
@@ -100,32 +101,21 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 
 static struct fleet_request request_of(const struct controller *c, enum fleet_want want)
 {
-	const struct controller_order *o = &c->order;
-	struct fleet_request r = { .want = want,
-				   .hz = o->hz,
-				   .duration_s = o->duration_s,
-				   .ago_s = o->ago_s,
-				   .share_ppb = FLEET_PPB,
-				   .sent_ms = c->host->wall_ms(c->host->ctx) };
+	struct fleet_request r = order_request(&c->order, want);
 
-	memcpy(r.selector, o->selector, sizeof(r.selector));
-	memcpy(r.events, o->events, sizeof(r.events));
-	memcpy(r.reason, o->reason, sizeof(r.reason));
-	memcpy(r.coin, o->coin, sizeof(r.coin));
+	r.sent_ms = c->host->wall_ms(c->host->ctx);
 	memcpy(r.pull_hash, c->pull_hash, sizeof(r.pull_hash));
 	return r;
 }
 
 static int send_request(struct controller *c, struct fleet_request *r, const char *subject)
 {
-	struct fleet_message m = { .kind = MESSAGE_SIGNED };
 	auto_free char *reply = xasprintf("%s.answer", c->host->inbox);
 	auto_str struct str bytes = { 0 };
 
-	if (!random_bytes(r->nonce, sizeof(r->nonce)) || request_encode(r, &m.sealed) ||
-	    key_sign(c->host->private_key, KEY_FOR_REQUEST, &m.sealed))
+	if (!random_bytes(r->nonce, sizeof(r->nonce)) ||
+	    order_seal(r, c->host->private_key, &bytes))
 		return -EIO;
-	message_encode(&m, &bytes);
 	publish(c, subject, reply, bytes.at, bytes.len);
 	return 0;
 }
