@@ -239,6 +239,26 @@ static void a_node_that_is_overdue_is_asked_again(void **state)
 	end(&w);
 }
 
+/* n1 does not answer any more, and n2 does not hand out its result. */
+static void who_stops_again_does_not_wait_for_the_missing(void **state)
+{
+	struct world w;
+
+	record(&w);
+	controller_stop(w.c);
+	assert_int_equal(w.nr_stops, 1);
+	done(&w, "n2");
+	assert_int_equal(step(&w, NS_PER_SEC).phase, CONTROLLER_RECORDS);
+	controller_stop(w.c);
+	assert_int_equal(step(&w, NS_PER_SEC).phase, CONTROLLER_FETCHES);
+	controller_stop(w.c);
+	struct controller_state s = step(&w, NS_PER_MS);
+	assert_true(s.phase > CONTROLLER_FETCHES);
+	assert_int_equal(gather_count(s.nodes, GATHER_FAILED), 2);
+	assert_string_equal(gather_find(s.nodes, "n2")->why, "Its result did not arrive in time.");
+	end(&w);
+}
+
 /* An aggregator takes them for profiles. */
 static void audit_lists_are_not_handed_to_aggregators(void **state)
 {
@@ -303,6 +323,7 @@ int main(void)
 		cmocka_unit_test(a_key_that_no_node_knows_fails_the_request),
 		cmocka_unit_test(a_node_that_the_census_lacks_is_stopped_and_does_not_count),
 		cmocka_unit_test(a_node_that_is_overdue_is_asked_again),
+		cmocka_unit_test(who_stops_again_does_not_wait_for_the_missing),
 		cmocka_unit_test(audit_lists_are_not_handed_to_aggregators),
 		cmocka_unit_test(the_estimate_is_the_total_of_the_profile),
 	};

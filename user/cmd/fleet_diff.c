@@ -3,7 +3,6 @@
  * `sysflame fleet diff`: two groups of nodes at the same time, compared.
  * Part of cmd/fleet.h.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "cmd/fleet.h"
 #include "cmd/fleet_errand.h"
 #include "cmd/fleet_request.h"
+#include "cmd/fleet_signals.h"
 #include "cmd/output.h"
 #include "cmd/profile_file.h"
 #include "cmd/terminal.h"
@@ -37,13 +37,6 @@ struct options {
 	bool force, help;
 	const struct format *to; /* NULL: text */
 };
-
-static volatile int stopped;
-
-static void on_signal(int number)
-{
-	stopped = 1;
-}
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
@@ -210,16 +203,14 @@ static int compare_and_show(const struct options *o, struct asking *a)
 
 static int diff(const struct options *o)
 {
-	const struct sigaction action = { .sa_handler = on_signal };
-	struct asking a = { .stopped = &stopped, .names_silent = true };
+	struct asking a = { .names_silent = true };
 	struct workers *workers = NULL;
 
 	if (merge_start_workers(&workers)) {
 		log_error("fleet: the process that merges cannot be started");
 		return EXIT_FAILED;
 	}
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	a.stopped = fleet_signals_count();
 	int status = asking_begin(&a, &o->request, workers);
 	status = status ?: ask_both(o, &a) ?: compare_and_show(o, &a);
 	asking_end(&a);

@@ -3,7 +3,6 @@
  * `sysflame fleet record`: census, request, recordings, results, merge, profile.
  * Part of cmd/fleet.h.
  */
-#include <signal.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -11,6 +10,7 @@
 #include "cmd/fleet.h"
 #include "cmd/fleet_errand.h"
 #include "cmd/fleet_request.h"
+#include "cmd/fleet_signals.h"
 #include "cmd/profile_file.h"
 
 struct options {
@@ -21,17 +21,10 @@ struct options {
 	const struct format *to;
 };
 
-static volatile int stopped;
-
-static void on_signal(int number)
-{
-	stopped = 1;
-}
-
 static int ask_and_write(const struct options *o, struct workers *w)
 {
 	auto_profile struct profile *p = profile_new();
-	struct asking a = { .stopped = &stopped, .names_silent = true };
+	struct asking a = { .stopped = fleet_signals_count(), .names_silent = true };
 	int status = asking_begin(&a, &o->request, w);
 
 	if (!status) {
@@ -56,15 +49,12 @@ static int ask_and_write(const struct options *o, struct workers *w)
 
 static int record(const struct options *o)
 {
-	const struct sigaction action = { .sa_handler = on_signal };
 	struct workers *workers = NULL;
 	int status = EXIT_FAILED;
 
 	if (merge_start_workers(&workers)) {
 		log_error("fleet: the process that merges cannot be started");
 	} else {
-		sigaction(SIGINT, &action, NULL);
-		sigaction(SIGTERM, &action, NULL);
 		status = ask_and_write(o, workers);
 	}
 	workers_free(workers);

@@ -108,6 +108,11 @@ static void wait_a_while(const struct asking *a)
 	poll(polled, nr, POLL_MS);
 }
 
+static int nr_stops_wanted(const struct asking *a)
+{
+	return a->stopped ? *a->stopped : 0;
+}
+
 static int connect_link(struct asking *a)
 {
 	const struct link_options link = {
@@ -117,13 +122,15 @@ static int connect_link(struct asking *a)
 	u64 until = time_mono_ns() + CONNECT_NS;
 	int err = link_start(&link, &a->link) ?: link_subscribe(a->link, all);
 
-	while (!err && !a->is_up && time_mono_ns() < until) {
+	while (!err && !a->is_up && time_mono_ns() < until && !nr_stops_wanted(a)) {
 		wait_a_while(a);
 		err = take_events(a);
 	}
 	if (a->is_up)
 		return 0;
-	log_error("fleet: %s cannot be reached", a->o->url);
+	log_error(nr_stops_wanted(a) ? "fleet: it was stopped before %s was reached"
+				     : "fleet: %s cannot be reached",
+		  a->o->url);
 	return EXIT_FAILED;
 }
 
@@ -162,7 +169,7 @@ static int connect_http(struct asking *a, const u8 *public_key)
 			  strerror(-err));
 		return EXIT_FAILED;
 	}
-	while (!http_fleet_is_ready(a->http) && !(a->stopped && *a->stopped)) {
+	while (!http_fleet_is_ready(a->http) && !nr_stops_wanted(a)) {
 		take_events(a);
 		wait_a_while(a);
 	}
@@ -391,8 +398,9 @@ static int status_of(struct asking *a)
 
 static void stop(struct asking *a)
 {
-	a->is_stopping = true;
-	log_info("stopping; what was recorded so far is fetched");
+	log_info(a->nr_stops++ ? "no longer waiting for nodes that are missing"
+			       : "stopping; what was recorded so far is fetched. A second signal "
+				 "waits for no missing node");
 	for (u32 i = 0; i < a->nr; i++)
 		controller_stop(a->controllers[i]);
 }
@@ -400,7 +408,7 @@ static void stop(struct asking *a)
 int asking_run(struct asking *a, enum controller_phase phase)
 {
 	while (!have_reached(a, phase)) {
-		if (a->stopped && *a->stopped && !a->is_stopping)
+		if (nr_stops_wanted(a) > a->nr_stops)
 			stop(a);
 		for (u32 i = 0; i < a->nr; i++)
 			controller_step(a->controllers[i]);

@@ -58,8 +58,9 @@ struct asking {
 	struct controller_host host;
 	struct controller *controllers[ASKING_MAX];
 	u32 nr;
-	volatile int *stopped; /* set by a signal; may be NULL */
-	bool is_stopping, is_silent;
+	volatile int *stopped; /* how often somebody wants to end it; may be NULL */
+	int nr_stops;          /* that were passed on */
+	bool is_silent;
 	void *extra; /* of the subcommand, for host.text */
 };
 

@@ -477,15 +477,8 @@ static void step_merge(struct controller *c)
 	}
 }
 
-void controller_stop(struct controller *c)
+static void stop_recordings(struct controller *c)
 {
-	if (c->phase == CONTROLLER_CENSUS || c->phase == CONTROLLER_CHOICE) {
-		fail(c, xstrdup("it was stopped before it began"), false);
-		return;
-	}
-	if (c->is_stopping || c->phase > CONTROLLER_WATCHES)
-		return;
-	c->is_stopping = true;
 	send_control(c, MESSAGE_STOP);
 	if (!is_last_wave(c)) {
 		c->nr_chosen = nr_asked(c);
@@ -493,6 +486,24 @@ void controller_stop(struct controller *c)
 	}
 	c->order.duration_s = 0;
 	enter(c, CONTROLLER_RECORDS);
+}
+
+void controller_stop(struct controller *c)
+{
+	if (c->phase == CONTROLLER_CENSUS || c->phase == CONTROLLER_CHOICE) {
+		fail(c, xstrdup("it was stopped before it began"), false);
+		return;
+	}
+	bool is_again = c->is_stopping;
+	c->is_stopping = true;
+	if (c->phase <= CONTROLLER_WATCHES && !is_again) {
+		stop_recordings(c);
+	} else if (c->phase <= CONTROLLER_WATCHES) {
+		begin_fetching(c);
+	} else if (c->phase == CONTROLLER_FETCHES && is_again) {
+		gather_give_up(&c->nodes);
+		enter(c, CONTROLLER_MERGES);
+	}
 }
 
 void controller_message(struct controller *c, const char *subject, const void *bytes, size_t len)

@@ -93,7 +93,10 @@ void controller_choose(struct controller *c, double share);
 /* The share that the order means with so many nodes; for a choice across several controllers. */
 double controller_share(const struct controller *c);
 
-/* Ends the recordings early; their results so far are merged. */
+/*
+ * Ends the recordings early; their results so far are merged. Again: waits no longer for recordings
+ * that have not ended. Once more: nor for results that have not arrived.
+ */
 void controller_stop(struct controller *c);
 
 struct controller_state controller_view(const struct controller *c);
