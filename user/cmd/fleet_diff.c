@@ -249,7 +249,8 @@ static int check(struct options *o)
 	o->to = o->output ? profile_file_format(o->format, o->output) : NULL;
 	if (o->output && !o->to)
 		return EXIT_USAGE;
-	return fleet_errand_check(&o->errand, "diff");
+	status = fleet_errand_check(&o->errand, "diff");
+	return status ?: o->output && profile_file_try(o->output, o->force) ? EXIT_FAILED : 0;
 }
 
 int fleet_diff_main(int argc, char **argv)

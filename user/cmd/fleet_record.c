@@ -78,7 +78,8 @@ static int check(struct options *o)
 	o->to = profile_file_format(o->format, o->output);
 	if (!o->to)
 		return EXIT_USAGE;
-	return fleet_errand_check(&o->errand, "record");
+	status = fleet_errand_check(&o->errand, "record");
+	return status ?: profile_file_try(o->output, o->force) ? EXIT_FAILED : 0;
 }
 
 int fleet_record_main(int argc, char **argv)

@@ -129,6 +129,11 @@ static int write_profile(const struct profile *p, const struct format *f, struct
 	return err;
 }
 
+int profile_file_try(const char *path, bool force)
+{
+	return say_why(outfile_try(path, force), path);
+}
+
 int profile_file_write(const struct profile *p, const char *path, const struct format *f,
 		       bool force, u64 *size_bytes)
 {
