@@ -32,14 +32,18 @@ json_t *fleet_json(const struct service *sv)
 
 void api_fleet(struct request *q)
 {
-	if (has_fleet(q))
-		reply_json(q, 200, fleet_requests_json(q->service->requests));
+	if (!has_fleet(q))
+		return;
+	fleet_requests_watched(q->service->requests);
+	reply_json(q, 200, fleet_requests_json(q->service->requests));
 }
 
 void api_fleet_nodes(struct request *q)
 {
-	if (has_fleet(q))
-		reply_json(q, 200, fleet_requests_nodes(q->service->requests));
+	if (!has_fleet(q))
+		return;
+	fleet_requests_watched(q->service->requests);
+	reply_json(q, 200, fleet_requests_nodes(q->service->requests));
 }
 
 /* How many nodes: at most one of the three fields. */

@@ -26,7 +26,7 @@ int fleet_requests_fd(const struct fleet_requests *all);
 void fleet_requests_tick(struct fleet_requests *all);
 bool fleet_requests_run(const struct fleet_requests *all);
 
-/* Somebody looks at the page: nodes are listed for a while. Accepts NULL. */
+/* Somebody looks at the page, or asks the API: nodes are listed for a while. Accepts NULL. */
 void fleet_requests_watched(struct fleet_requests *all);
 
 /* The process that merges has ended: only a new start helps. */
