@@ -10,11 +10,12 @@ const NAMES_SHOWN = 6;
 
 let census = { nodes: [], services: [], nr: 0 }, censusMs = 0, fleet = null, wasUp = true;
 
-const labelsOf = (node) => new Map(node.labels.split(',').filter(Boolean).map((l) => l.split('=', 2)));
+// A value may contain "=".
+const labelsOf = (node) => new Map(node.labels.split(',').filter(Boolean).map((l) => [l.split('=', 1)[0], l.slice(l.indexOf('=') + 1)]));
 
 // As the nodes do: KEY=VALUE and KEY!=VALUE, all must hold. Null if it is no selector yet.
 function parseLabels(text) {
-	const terms = text.split(',').map((t) => t.trim()).filter(Boolean).map((t) => /^([A-Za-z0-9_.-]+)(!?=)(.+)$/.exec(t));
+	const terms = text.trim() ? text.split(',').map((t) => /^([A-Za-z0-9_.-]+)(!?=)(.+)$/.exec(t.trim())) : [];
 	return terms.every(Boolean) ? terms.map(([, key, op, value]) => ({ key, isEqual: op === '=', value })) : null;
 }
 
