@@ -26,6 +26,7 @@
 #define CONNECT_MS   5000
 #define WRITE_MS     10000
 #define PING_MS      20000
+#define FLUSH_MS     1000
 #define BUFFER_BYTES (1 << 20) /* of what is published while there is no connection */
 #define PENDING_MAX  65536 /* messages that wait for the other process: all nodes answer at once */
 #define DELAY_MAX_MS 60000
@@ -308,6 +309,12 @@ static int start_questions(struct bus *b)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
+static void flush(const struct bus *b)
+{
+	natsConnection_FlushTimeout(b->client.connection, FLUSH_MS);
+	bus_put(b->client.sock, BUS_FLUSH, "", "", "", 0);
+}
+
 static void take_packet(struct bus *b, const u8 *packet, size_t nr)
 {
 	char subject[LINK_SUBJECT_MAX], reply[LINK_SUBJECT_MAX];
@@ -319,6 +326,8 @@ static void take_packet(struct bus *b, const u8 *packet, size_t nr)
 		return;
 	if (p.kind == BUS_SUBSCRIBE)
 		subscribe(b, subject);
+	else if (p.kind == BUS_FLUSH)
+		flush(b);
 	else if (p.kind == BUS_SEEN || p.kind == BUS_STORED)
 		packet_send(b->questions[1], packet, nr, NULL, 0);
 	else if (p.kind == BUS_PUBLISH && *reply)

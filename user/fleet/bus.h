@@ -16,6 +16,7 @@ enum bus_packet_kind {
 	BUS_STORED, /* both: asks for messages of a stream by a bus_read; and one of them */
 	BUS_STORED_END,
 	BUS_FAULT, /* the connection is up */
+	BUS_FLUSH, /* both: asks whether all that was published has left; and that it has */
 };
 
 /* As the reply of BUS_SEEN: creates the bucket and the streams if they are missing. */

@@ -3,6 +3,7 @@
 #include "fleet/link.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,8 +13,12 @@
 #include "base/build.h"
 #include "base/log.h"
 #include "base/packet.h"
+#include "base/time.h"
 #include "fleet/bus.h"
 #include "proc/guarded.h"
+
+#define FLUSH_NS (2 * NS_PER_SEC)
+#define POLL_MS  100
 
 struct link {
 	int sock;
@@ -125,19 +130,44 @@ static bool take_packet(struct link *l, size_t nr, struct link_event *out)
 	return true;
 }
 
-int link_receive(struct link *l, struct link_event *out)
+static int receive_packet(struct link *l, size_t *nr)
 {
 	int fds[PACKET_FDS_MAX];
-	size_t nr, nr_fds;
+	size_t nr_fds;
+	int err = packet_receive(l->sock, l->packet, LINK_PACKET_MAX, nr, fds, &nr_fds);
+
+	for (size_t i = 0; !err && i < nr_fds; i++)
+		close(fds[i]);
+	return err;
+}
+
+int link_receive(struct link *l, struct link_event *out)
+{
+	size_t nr;
 
 	for (;;) {
-		int err = packet_receive(l->sock, l->packet, LINK_PACKET_MAX, &nr, fds, &nr_fds);
+		int err = receive_packet(l, &nr);
 		if (err)
 			return err;
-		for (size_t i = 0; i < nr_fds; i++)
-			close(fds[i]);
 		if (take_packet(l, nr, out))
 			return 0;
+	}
+}
+
+void link_flush(struct link *l)
+{
+	struct pollfd polled = { l->sock, POLLIN, 0 };
+	u64 until = time_mono_ns() + FLUSH_NS;
+	size_t nr;
+	int err = put(l, BUS_FLUSH, "", "", "", 0);
+
+	while (!err && time_mono_ns() < until) {
+		poll(&polled, 1, POLL_MS);
+		err = receive_packet(l, &nr);
+		if (!err && nr && l->packet[0] == BUS_FLUSH)
+			return;
+		if (err == -EAGAIN)
+			err = 0;
 	}
 }
 

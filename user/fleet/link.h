@@ -72,6 +72,12 @@ int link_publish(struct link *l, const char *subject, const char *reply, const v
 		 size_t len);
 
 /*
+ * Waits until the server has what was published, at most 2 s. For the end: events that arrive
+ * meanwhile are lost.
+ */
+void link_flush(struct link *l);
+
+/*
  * Asks JetStream for the nodes that were seen in the last 90 s, or for the time of one of them.
  * LINK_SEEN and then LINK_SEEN_END follow. `creates`: creates the bucket of nodes and the streams
  * if they are missing.

@@ -421,10 +421,25 @@ int fleet_requests_new(struct service *sv, struct fleet_requests **out)
 	return 0;
 }
 
+/* Nobody will take their results. */
+static void stop_all(struct fleet_requests *all)
+{
+	bool stops = false;
+
+	vec_each(r, &all->list)
+		if ((*r)->c) {
+			controller_stop((*r)->c);
+			stops = true;
+		}
+	if (stops && all->link)
+		link_flush(all->link);
+}
+
 void fleet_requests_free(struct fleet_requests *all)
 {
 	if (!all)
 		return;
+	stop_all(all);
 	vec_each(r, &all->list)
 		asked_free(*r);
 	vec_fini(&all->list);
