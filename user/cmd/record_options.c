@@ -210,12 +210,13 @@ static bool has_event(const struct record_options *o, const char *name)
 	return false;
 }
 
-static bool has_period(const struct record_options *o)
+static size_t nr_with_period(const struct record_options *o)
 {
+	size_t nr = 0;
+
 	vec_each(e, &o->events.list)
-		if (event_has_period(e))
-			return true;
-	return false;
+		nr += event_has_period(e);
+	return nr;
 }
 
 /* An option of one event has no effect without that event. */
@@ -243,9 +244,13 @@ static int check_uses(const struct record_options *o)
 			return usage_error("%s: it is an option of the event %s; add -e %s",
 					   uses[i].option, event, event);
 	}
-	if (o->period != NOT_GIVEN && !has_period(o))
+	if (o->period != NOT_GIVEN && !nr_with_period(o))
 		return usage_error("--period %d: %s has its own interval or minimum; see --help",
 				   o->period, o->event_list);
+	if (o->period != NOT_GIVEN && o->freq_hz != NOT_GIVEN &&
+	    nr_with_period(o) == o->events.list.nr)
+		return usage_error("--period %d: it takes the place of -F; leave out one of them",
+				   o->period);
 	/* Only the agent can follow objects. */
 	if (o->live && o->agent == AGENT_NEVER)
 		return usage_error("--live: only the agent finds reachable objects; leave out "
@@ -347,9 +352,6 @@ static int choose_events(struct record_options *o)
 {
 	if (o->period != NOT_GIVEN && o->period < 1)
 		return usage_error("--period %d: takes a number from 1 on", o->period);
-	if (o->period != NOT_GIVEN && o->freq_hz != NOT_GIVEN)
-		return usage_error("--period %d: it takes the place of -F; leave out one of them",
-				   o->period);
 	if (o->lock_min_ms < 1e-6 || o->lock_min_ms > LOCK_MIN_MAX_MS)
 		return usage_error("--lock-min %g: takes milliseconds, up to %d", o->lock_min_ms,
 				   LOCK_MIN_MAX_MS);
