@@ -79,11 +79,13 @@ static __always_inline int find_caller(struct walk *w)
 
 /*
  * Stacks that a program made itself begin with a return address of 0: those of goroutines, fibers,
- * makecontext. After a rule that is a guess it means nothing.
+ * coroutines. After a rule that is a guess it means nothing, and JVMs have no such stacks: theirs
+ * must reach the thread's start.
  */
 static __always_inline bool is_end(const struct walk *w)
 {
-	return !w->is_leaf && !w->regs.pc && (w->rule == RULE_ROW_SP || w->rule == RULE_ROW_FP);
+	return !w->is_leaf && !w->regs.pc && w->proc.jvm == UNWIND_NO_JVM &&
+	       (w->rule == RULE_ROW_SP || w->rule == RULE_ROW_FP);
 }
 
 int unwind_step(struct scratch *s)
