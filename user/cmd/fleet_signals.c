@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* A handler has nothing else. */
+/* A signal handler takes no argument of ours. */
 static volatile int nr_signals, nr_hangups;
 
 static void on_signal(int number)

@@ -125,7 +125,7 @@ static void let_signals_kill(const struct record *r)
 	/* Otherwise it would stay pending and kill the program. */
 	if (read(r->signal_fd, &first, sizeof(first)) < 0)
 		log_debug("the recording ended without a signal");
-	/* A lost terminal sends several, of which none is a wish to lose the profile. */
+	/* A lost terminal sends several; none of them asks to drop the profile. */
 	signal(SIGHUP, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

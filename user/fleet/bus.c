@@ -273,20 +273,17 @@ static void subscribe(struct bus *b, const char *subject)
 
 static void ask_jetstream(const struct bus_client *c, const u8 *packet, size_t nr)
 {
-	char subject[LINK_SUBJECT_MAX], reply[LINK_SUBJECT_MAX];
-	struct bus_packet p;
-	const u8 *bytes;
-	size_t len;
+	struct bus_parts p;
 
-	if (!bus_unpack(packet, nr, &p, subject, reply, &bytes, &len))
+	if (!bus_unpack(packet, nr, &p))
 		return;
 	if (p.kind == BUS_SEEN)
-		bus_list_seen(c, subject, *reply);
-	else if (p.kind == BUS_STORED && len == sizeof(struct bus_read))
-		bus_read_stream(c, bytes);
+		bus_list_seen(c, p.subject, *p.reply);
+	else if (p.kind == BUS_STORED && p.len == sizeof(struct bus_read))
+		bus_read_stream(c, p.bytes);
 }
 
-/* Without an answer each question lasts seconds, in which messages must pass. */
+/* A question without an answer takes seconds. Messages must not wait for it. */
 static void *ask_questions(void *ctx)
 {
 	const struct bus *b = ctx;
@@ -317,24 +314,21 @@ static void flush(const struct bus *b)
 
 static void take_packet(struct bus *b, const u8 *packet, size_t nr)
 {
-	char subject[LINK_SUBJECT_MAX], reply[LINK_SUBJECT_MAX];
-	struct bus_packet p;
-	const u8 *bytes;
-	size_t len;
+	natsConnection *connection = b->client.connection;
+	struct bus_parts p;
 
-	if (!bus_unpack(packet, nr, &p, subject, reply, &bytes, &len))
+	if (!bus_unpack(packet, nr, &p))
 		return;
 	if (p.kind == BUS_SUBSCRIBE)
-		subscribe(b, subject);
+		subscribe(b, p.subject);
 	else if (p.kind == BUS_FLUSH)
 		flush(b);
 	else if (p.kind == BUS_SEEN || p.kind == BUS_STORED)
 		packet_send(b->questions[1], packet, nr, NULL, 0);
-	else if (p.kind == BUS_PUBLISH && *reply)
-		natsConnection_PublishRequest(b->client.connection, subject, reply, bytes,
-					      (int)len);
+	else if (p.kind == BUS_PUBLISH && *p.reply)
+		natsConnection_PublishRequest(connection, p.subject, p.reply, p.bytes, (int)p.len);
 	else if (p.kind == BUS_PUBLISH)
-		natsConnection_Publish(b->client.connection, subject, bytes, (int)len);
+		natsConnection_Publish(connection, p.subject, p.bytes, (int)p.len);
 }
 
 int bus_run(int sock, const struct link_options *o)

@@ -37,12 +37,15 @@ struct bus_read {
 int bus_pack(enum bus_packet_kind kind, const char *subject, const char *reply, const void *bytes,
 	     size_t len, struct str *out);
 
-/*
- * The parts of a packet; the texts are copied to fields of LINK_SUBJECT_MAX bytes, `*bytes` points
- * into it. False if it is malformed.
- */
-bool bus_unpack(const u8 *packet, size_t nr, struct bus_packet *out, char *subject, char *reply,
-		const u8 **bytes, size_t *len);
+struct bus_parts {
+	enum bus_packet_kind kind;
+	char subject[LINK_SUBJECT_MAX], reply[LINK_SUBJECT_MAX];
+	const u8 *bytes; /* in the packet */
+	size_t len;
+};
+
+/* The parts of a packet. False if it is malformed. */
+bool bus_unpack(const u8 *packet, size_t nr, struct bus_parts *out);
 
 /* Sends a packet whole or not at all; from any thread. */
 void bus_put(int sock, enum bus_packet_kind kind, const char *subject, const char *reply,

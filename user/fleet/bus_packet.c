@@ -42,18 +42,20 @@ static void take_text(char *field, const u8 *at, size_t len)
 	field[len] = '\0';
 }
 
-bool bus_unpack(const u8 *packet, size_t nr, struct bus_packet *out, char *subject, char *reply,
-		const u8 **bytes, size_t *len)
+bool bus_unpack(const u8 *packet, size_t nr, struct bus_parts *out)
 {
-	if (nr < sizeof(*out))
+	struct bus_packet p;
+
+	if (nr < sizeof(p))
 		return false;
-	memcpy(out, packet, sizeof(*out));
-	size_t head = sizeof(*out) + out->subject_len + out->reply_len;
+	memcpy(&p, packet, sizeof(p));
+	size_t head = sizeof(p) + p.subject_len + p.reply_len;
 	if (nr < head)
 		return false;
-	take_text(subject, packet + sizeof(*out), out->subject_len);
-	take_text(reply, packet + sizeof(*out) + out->subject_len, out->reply_len);
-	*bytes = packet + head;
-	*len = nr - head;
+	out->kind = (enum bus_packet_kind)p.kind;
+	take_text(out->subject, packet + sizeof(p), p.subject_len);
+	take_text(out->reply, packet + sizeof(p) + p.subject_len, p.reply_len);
+	out->bytes = packet + head;
+	out->len = nr - head;
 	return true;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes of a census that match, and how many of them an order means. */
+/* The nodes of a census that match, and the share of them that an order selects. */
 #pragma once
 
 #include "fleet/controller.h"

@@ -94,8 +94,8 @@ void controller_choose(struct controller *c, double share);
 double controller_share(const struct controller *c);
 
 /*
- * Ends the recordings early; their results so far are merged. Again: waits no longer for recordings
- * that have not ended. Once more: nor for results that have not arrived.
+ * Ends the recordings early and merges their results. The second call stops waiting for recordings
+ * that have not ended, the third one for results that have not arrived.
  */
 void controller_stop(struct controller *c);
 

@@ -25,8 +25,8 @@ struct link {
 	char *subjects[LINK_SUBJECTS_MAX];
 	u32 nr_subjects;
 	struct str out;
-	char subject[LINK_SUBJECT_MAX], reply[LINK_SUBJECT_MAX];
-	u8 *packet; /* LINK_PACKET_MAX and a NUL */
+	struct bus_parts parts; /* of `packet` */
+	u8 *packet;             /* LINK_PACKET_MAX and a NUL */
 };
 
 static int run_bus(int sock, const void *ctx)
@@ -110,23 +110,21 @@ static bool take_packet(struct link *l, size_t nr, struct link_event *out)
 		[BUS_SEEN] = LINK_SEEN + 1,       [BUS_SEEN_END] = LINK_SEEN_END + 1,
 		[BUS_STORED] = LINK_STORED + 1,   [BUS_STORED_END] = LINK_STORED_END + 1,
 	};
-	struct bus_packet p;
-	const u8 *bytes;
-	size_t len;
+	const struct bus_parts *p = &l->parts;
 
 	l->packet[nr] = '\0';
-	if (!bus_unpack(l->packet, nr, &p, l->subject, l->reply, &bytes, &len))
+	if (!bus_unpack(l->packet, nr, &l->parts))
 		return false;
-	*out = (struct link_event){ .subject = l->subject,
-				    .reply = l->reply,
-				    .text = (const char *)bytes,
-				    .bytes = bytes,
-				    .len = len };
-	if (p.kind == BUS_STARTED)
+	*out = (struct link_event){ .subject = p->subject,
+				    .reply = p->reply,
+				    .text = (const char *)p->bytes,
+				    .bytes = p->bytes,
+				    .len = p->len };
+	if (p->kind == BUS_STARTED)
 		repeat_subjects(l);
-	if (p.kind >= ARRAY_SIZE(kinds) || !kinds[p.kind])
+	if (p->kind >= ARRAY_SIZE(kinds) || !kinds[p->kind])
 		return false;
-	out->kind = (enum link_event_kind)(kinds[p.kind] - 1);
+	out->kind = (enum link_event_kind)(kinds[p->kind] - 1);
 	return true;
 }
 

@@ -72,8 +72,8 @@ int link_publish(struct link *l, const char *subject, const char *reply, const v
 		 size_t len);
 
 /*
- * Waits until the server has what was published, at most 2 s. For the end: events that arrive
- * meanwhile are lost.
+ * Waits at most 2 s until the server has received all published messages. Drops events that arrive
+ * meanwhile: call it before link_free only.
  */
 void link_flush(struct link *l);
 

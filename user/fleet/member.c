@@ -172,7 +172,8 @@ static enum verdict check_room(const struct member *n, const struct fleet_reques
 	return VERDICT_BUSY;
 }
 
-/* The nonces of requests from before the start are not known. Clocks that are set do not matter. */
+/* Nonces from before the start are unknown. The check uses the uptime: setting the clock is
+ * harmless. */
 static bool is_before_start(const struct member *n, const struct fleet_request *r, u64 wall_ms)
 {
 	u64 up_ms = (member_now_ns(n) - n->born_ns) / NS_PER_MS + 1;

@@ -143,7 +143,7 @@ static void add_pause(u64 key)
 	p->until_ns = time_mono_ns() + p->pause_ns;
 }
 
-/* A file system of root that answers again is as good as new; on a busy machine any may be late. */
+/* On a busy machine any file may open late: a file system of root is trusted after one success. */
 static void forgive(u64 key)
 {
 	struct pause *p = key & KEY_IS_DEVICE ? find_pause(key) : NULL;

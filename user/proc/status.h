@@ -27,12 +27,12 @@ static inline struct process_id proc_status_id(const struct proc_status *s)
 /* -ESRCH if the process is missing; -EBADMSG if the kernel's text lacks a field. */
 int proc_status_read(pid_t pid, struct proc_status *out);
 
-/* The PID or TID that is the whole text; 0 if it is none. */
+/* Parses a PID or TID. Returns 0 if the text is anything but a number from 1 to INT32_MAX. */
 pid_t proc_pid_parse(const char *text);
 
 /*
- * A thread of the process that has not ended; 0 if there is none, or only the main one. If the main
- * thread has ended before others, /proc/PID has no mappings, files or root, but /proc/TID has.
+ * Returns the TID of a running thread other than the main one, or 0 if there is none. After the
+ * main thread has ended, /proc/PID has no mappings, files and root; /proc/TID still has them.
  */
 pid_t proc_other_thread(pid_t pid);
 

@@ -124,7 +124,7 @@ static void start(struct continuous *c, u64 now_ns)
 		c->retry_ns = now_ns + RETRY_NS;
 }
 
-/* A bit of its own for each event; 0 if it is none. */
+/* Returns a different bit for each event, 0 for an unknown name. */
 static u32 event_bit(const char *name, size_t len)
 {
 	static const char *const known[] = { "cpu", "offcpu", "alloc", "lock" };

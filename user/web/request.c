@@ -312,7 +312,7 @@ static struct MHD_Response *json_of(enum api_error type, const char *field, cons
 	return copied(text ?: "{}");
 }
 
-/* What HTTP asks for with some errors. */
+/* HTTP requires these headers (RFC 9110). */
 static void add_error_headers(const struct request *q, enum api_error type, struct MHD_Response *r)
 {
 	if (type == ERROR_BUSY || type == ERROR_RECORDER_DOWN)

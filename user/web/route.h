@@ -35,7 +35,7 @@ extern const struct route routes[];
 
 /*
  * Finds the route of a path, which begins after the prefix and its slash, and fills the parts of
- * the path into `q`. HEAD has the route of GET, unless that has effects. NULL if there is none;
- * q->allowed has the other methods of the path then.
+ * the path into `q`. HEAD uses the route of GET, except where GET changes something. Returns NULL
+ * if there is no route for the method; q->allowed then lists the methods that the path has.
  */
 const struct route *route_find(const char *method, const char *path, struct request *q);

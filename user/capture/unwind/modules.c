@@ -257,7 +257,7 @@ static int add_part(struct module *mod, const struct mapping *m)
 	return err;
 }
 
-/* mapped_file_open, which may fail because the opener or this process is overloaded. */
+/* Opens the file. Sets is_busy if another attempt may succeed. */
 static int open_file(struct modules *all, pid_t pid, const struct mapping *m)
 {
 	int fd = mapped_file_open(pid, m);

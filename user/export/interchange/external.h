@@ -17,11 +17,12 @@ const char *unit_to_external(const char *type, const char *unit);
 const char *unit_from_external(const char *type, const char *unit);
 
 /*
- * How many of our units one of theirs is: 1,000,000 (ns) for "milliseconds", 1 for unknown units.
- * unit_from_external translates to ns and bytes.
+ * Returns the number of our units in one of theirs: 1,000,000 (ns) for "milliseconds", 1 for
+ * unknown units.
  */
 u64 unit_scale(const char *unit);
-/* In our unit. Too large values are limited, which stack_add refuses. */
+/* Converts a value to our unit. An overflow gives INT64_MAX or INT64_MIN, which stack_add refuses.
+ */
 s64 value_from_external(s64 value, u64 scale);
 
 /*

@@ -72,7 +72,7 @@ function rename(p, row) {
 			return;
 		isDone = true;
 		const name = cut(input.value.trim());
-		// After an error, what was typed stays.
+		// If the server refuses the name, the input keeps the text.
 		if (save && name && name !== p.name && !await change(p, { name }, 'The profile was renamed.')) {
 			isDone = false;
 			return;
