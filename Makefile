@@ -201,7 +201,7 @@ $(O)/fuzz/libuser.a: $(fuzz_objs)
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(O)/fuzz/libuser.a
 	$(call say,FUZZ,$@)
-	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_CFLAGS) -fsanitize=fuzzer $< $(O)/fuzz/libuser.a $(LIBS) -o $@
+	$(Q)mkdir -p $(@D) && $(CLANG) $(FUZZ_CFLAGS) -Itests/lib -fsanitize=fuzzer $< $(O)/fuzz/libuser.a $(LIBS) -o $@
 
 # Each target for FUZZ_SECONDS, T='fuzz_a' only these; what it finds is kept under $(O).
 fuzz: $(fuzzers)

@@ -316,6 +316,7 @@ enum row_kind {
 	ROW_UNSUPPORTED = 7, /* a rule that rows cannot express */
 	ROW_SP_DEREF = 8,    /* CFA = *(sp + cfa_off) + 8: libcrypto's vector code */
 	ROW_REGISTER = 9,    /* CFA = register + words, both in cfa_off; leaves only */
+	ROW_SWITCH = 10,     /* CFA = fp + cfa_off, on another stack */
 };
 
 /* cfa_off of ROW_REGISTER. The register number is DWARF's. */

@@ -145,6 +145,10 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_rule *ru
 		w->rule = RULE_ROW_FP;
 		*cfa = r->fp + rule->cfa_off * 8ULL;
 		return 0;
+	case ROW_SWITCH:
+		w->rule = RULE_ROW_SWITCH;
+		*cfa = r->fp + rule->cfa_off * 8ULL;
+		return 0;
 	case ROW_PLT:
 		w->rule = RULE_ROW_PLT;
 		*cfa = r->sp + 8 + ((r->pc & 15) >= 11) * 8;
@@ -224,7 +228,8 @@ int walk_native(struct walk *w)
 	stop = find_cfa(w, &rule, &cfa);
 	if (stop)
 		return stop;
-	if (cfa <= w->regs.sp || cfa > w->regs.sp + FRAME_BYTES_MAX || cfa & 7)
+	bool grows = cfa > w->regs.sp && cfa <= w->regs.sp + FRAME_BYTES_MAX;
+	if ((!grows && rule.kind != ROW_SWITCH) || cfa & 7)
 		return STAT_BAD_CFA;
 
 	if (read_saved(w, &rule, cfa))

@@ -88,6 +88,16 @@ static __always_inline bool is_end(const struct walk *w)
 	       (w->rule == RULE_ROW_SP || w->rule == RULE_ROW_FP);
 }
 
+/* Whether the caller's sp is as it must be above a frame with `sp`. */
+static __always_inline bool has_moved_on(const struct walk *w, u64 sp)
+{
+	if (w->rule == RULE_ROW_SWITCH)
+		return true;
+	if (w->regs.sp == sp) /* a leaf may have its return address in a register */
+		return w->is_leaf || w->rule == RULE_CONTINUATION;
+	return w->regs.sp > sp;
+}
+
 int unwind_step(struct scratch *s)
 {
 	if (!s)
@@ -116,9 +126,8 @@ int unwind_step(struct scratch *s)
 	}
 	if (w->rule == RULE_ROW_SIGNAL)
 		w->is_leaf = 1; /* and may continue on another stack */
-	else if (w->regs.sp < sp ||
-		 (w->regs.sp == sp && !w->is_leaf && w->rule != RULE_CONTINUATION))
-		return STAT_LOOP; /* a leaf may have its return address in a register */
+	else if (!has_moved_on(w, sp))
+		return STAT_LOOP;
 	else
 		w->is_leaf = 0;
 	return 0;

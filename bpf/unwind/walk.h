@@ -19,6 +19,7 @@
 	X(ROW_FP_DEREF, "row: realigned stack")                                \
 	X(ROW_SP_DEREF, "row: CFA saved on the stack")                         \
 	X(ROW_REGISTER, "row: CFA from a leaf's register")                     \
+	X(ROW_SWITCH, "row: CFA from fp, on another stack")                    \
 	X(NO_ROW_LEAF, "leaf without a row: return address at sp")             \
 	X(INTERPRETER, "interpreter frame")                                    \
 	X(INTERPRETER_ENTRY, "interpreter frame under construction")           \

@@ -111,6 +111,28 @@ static void the_saved_frame_pointer_is_restored(void **state)
 	assert_int_equal(scratch.walk.regs.sp, STACK + 0x110);
 }
 
+/* Go runs C code on the stack of the thread, below and above those of goroutines. */
+static void a_stack_switch_leads_to_a_lower_stack_and_a_loop_of_them_ends(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 2, ROW_SWITCH, -2 }, { 0x100, 0, ROW_END, 0 } };
+
+	set_rows(rows, 2);
+	scratch.walk.regs.sp = STACK + 0x800;
+	scratch.walk.regs.fp = STACK + 0x100;
+	world.stack[0x100 / 8] = 0x1234;
+	world.stack[0x108 / 8] = CODE + 0x110;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.sample.nr_user, 2);
+	assert_int_equal(scratch.walk.regs.fp, 0x1234);
+	assert_int_equal(scratch.walk.regs.sp, STACK + 0x110);
+
+	set_rows(rows, 2);
+	scratch.walk.regs.fp = STACK + 0x100;
+	world.stack[0x100 / 8] = STACK + 0x100; /* its own frame */
+	world.stack[0x108 / 8] = CODE + 0x20;
+	assert_int_equal(unwind_walk(&scratch), STAT_DEPTH);
+}
+
 static void a_signal_frame_restores_a_leaf(void **state)
 {
 	const struct unwind_row rows[] = { { 0, 0, ROW_SIGNAL, 0 },
@@ -342,6 +364,7 @@ int main(void)
 		cmocka_unit_test(
 			a_return_address_behind_a_call_that_ends_its_function_finds_its_caller),
 		cmocka_unit_test(the_saved_frame_pointer_is_restored),
+		cmocka_unit_test(a_stack_switch_leads_to_a_lower_stack_and_a_loop_of_them_ends),
 		cmocka_unit_test(a_signal_frame_restores_a_leaf),
 		cmocka_unit_test(a_plt_entry_that_has_pushed_is_one_word_deeper),
 		cmocka_unit_test(a_leafs_registers_locate_its_caller),

@@ -9,6 +9,7 @@
 #include "base/auto.h"
 #include "elf/cursor.h"
 #include "elf/elf.h"
+#include "elf/go_cfi.h"
 #include "elf/pointer.h"
 
 #define PAGE        4096u
@@ -52,27 +53,11 @@ static int image_span(const struct elf *e, u64 *base, u32 *size)
 	return 0;
 }
 
-/* The segment that holds `vaddr`. *left gets the number of its bytes from there on. */
-static const struct elf_segment *segment_of(const struct elf *e, u64 vaddr, u64 *left)
-{
-	size_t nr;
-	const struct elf_segment *segments = elf_segments(e, &nr);
-
-	for (size_t i = 0; i < nr; i++) {
-		const struct elf_segment *s = &segments[i];
-		if (s->type == PT_LOAD && vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
-			*left = s->filesz - (vaddr - s->vaddr);
-			return s;
-		}
-	}
-	return NULL;
-}
-
 static int read_from_file(void *ctx, u64 vaddr, void *buf, size_t len)
 {
 	const struct elf *e = ctx;
 	u64 left;
-	const struct elf_segment *s = segment_of(e, vaddr, &left);
+	const struct elf_segment *s = elf_segment_of(e, vaddr, &left);
 
 	if (!s || len > left)
 		return -EBADMSG;
@@ -113,7 +98,7 @@ static int read_by_header(const struct elf *e, const struct origin *from, struct
 	int err = eh_frame_vaddr(e, from, &vaddr);
 	if (err)
 		return err;
-	if (!segment_of(e, vaddr, &left))
+	if (!elf_segment_of(e, vaddr, &left))
 		return -EBADMSG;
 	if (left > CFI_SECTION_MAX)
 		return -EFBIG;
@@ -126,7 +111,7 @@ static int read_by_header(const struct elf *e, const struct origin *from, struct
 	return 0;
 }
 
-/* Adds the section if the file contains it. */
+/* Adds the section. -ENOENT if the file does not contain it. */
 static int add_section(const struct elf *e, const char *name, struct cfi_input *input)
 {
 	const struct elf_section *s = elf_section_find(e, name);
@@ -134,10 +119,10 @@ static int add_section(const struct elf *e, const char *name, struct cfi_input *
 	size_t len;
 
 	if (!s)
-		return 0;
+		return -ENOENT;
 	int err = elf_section_read(e, s, CFI_SECTION_MAX, &data, &len);
 	if (err)
-		return err == -ENODATA ? 0 : err;
+		return err == -ENODATA ? -ENOENT : err;
 	input->sections[input->nr++] = (struct cfi_section){
 		.data = data,
 		.size = len,
@@ -145,6 +130,17 @@ static int add_section(const struct elf *e, const char *name, struct cfi_input *
 		.is_debug_frame = !strcmp(name, ".debug_frame"),
 	};
 	return 0;
+}
+
+/* It comes before .debug_frame, which does not say where stacks of Go end. */
+static void add_go(const struct elf *e, struct cfi_input *input)
+{
+	void *data;
+	size_t len;
+
+	if (!go_cfi_make(e, &data, &len))
+		input->sections[input->nr++] =
+			(struct cfi_section){ .data = data, .size = len, .is_debug_frame = true };
 }
 
 static void find_entry(const struct elf *e, struct cfi_input *input)
@@ -163,10 +159,11 @@ int cfi_input_of_file(const struct elf *e, struct cfi_input *out)
 	int err = image_span(e, &input.base, &input.size);
 	if (!err)
 		err = add_section(e, ".eh_frame", &input);
-	if (err)
+	if (err && err != -ENOENT)
 		return err;
 	find_entry(e, &input);
 	/* A supplement, therefore errors are ignored: most functions are in .eh_frame. */
+	add_go(e, &input);
 	add_section(e, ".debug_frame", &input);
 	if (!input.nr) {
 		const struct origin from = { .memory = { read_from_file, (void *)e } };

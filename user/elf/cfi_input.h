@@ -8,7 +8,7 @@
 struct elf;
 
 struct cfi_input {
-	struct cfi_section sections[2]; /* `data` is owned */
+	struct cfi_section sections[3]; /* `data` is owned */
 	size_t nr;
 	u64 base;  /* the lowest p_vaddr of PT_LOAD, rounded down to 4 KB */
 	u32 size;  /* size of the image */

@@ -159,9 +159,13 @@ static struct unwind_row row_of(const struct cfi_rules *r, bool is_signal)
 	 * CFA.
 	 */
 	if (r->regs[TRACKED_RA].how != RULE_AT_CFA || r->regs[TRACKED_RA].off != -8 ||
-	    r->regs[TRACKED_SP].how != RULE_UNSET)
+	    (r->regs[TRACKED_SP].how != RULE_UNSET && r->regs[TRACKED_SP].how != RULE_CFA))
 		return unsupported;
-	return cfa_to_row(r, &row) && fp_to_row(r, &row) ? row : unsupported;
+	if (!cfa_to_row(r, &row) || !fp_to_row(r, &row))
+		return unsupported;
+	if (row.kind == ROW_FP && r->regs[TRACKED_SP].how == RULE_CFA)
+		row.kind = ROW_SWITCH;
+	return row;
 }
 
 static void add_row(struct run *r)
@@ -362,8 +366,11 @@ static bool step_register(struct run *r, u8 op)
 		set_rule(r, cursor_uleb(c), RULE_OTHER, 0);
 		read_block(r);
 		return true;
-	case CFA_REGISTER:
 	case CFA_VAL_OFFSET:
+		number = cursor_uleb(c);
+		set_rule(r, number, cursor_uleb(c) ? RULE_OTHER : RULE_CFA, 0);
+		return true;
+	case CFA_REGISTER:
 	case CFA_VAL_OFFSET_SF:
 		set_rule(r, cursor_uleb(c), RULE_OTHER, 0);
 		cursor_uleb(c);

@@ -11,6 +11,7 @@ enum rule_how {
 	RULE_UNDEFINED,
 	RULE_AT_CFA, /* saved at CFA + off */
 	RULE_AT_FP,  /* saved at *fp */
+	RULE_CFA,    /* the CFA itself */
 	RULE_OTHER,
 };
 

@@ -277,6 +277,18 @@ const struct elf_segment *elf_segments(const struct elf *e, size_t *nr)
 	return e->segments;
 }
 
+const struct elf_segment *elf_segment_of(const struct elf *e, u64 vaddr, u64 *left)
+{
+	for (size_t i = 0; i < e->nr_segments; i++) {
+		const struct elf_segment *s = &e->segments[i];
+		if (s->type == PT_LOAD && vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
+			*left = s->filesz - (vaddr - s->vaddr);
+			return s;
+		}
+	}
+	return NULL;
+}
+
 const struct elf_section *elf_sections(const struct elf *e, size_t *nr)
 {
 	*nr = e->nr_sections;

@@ -51,6 +51,12 @@ bool elf_is_64(const struct elf *e);
 const struct elf_segment *elf_segments(const struct elf *e, size_t *nr);
 
 /*
+ * The PT_LOAD whose bytes in the file hold `vaddr`, or NULL. *left gets the number of its bytes
+ * from there on.
+ */
+const struct elf_segment *elf_segment_of(const struct elf *e, u64 vaddr, u64 *left);
+
+/*
  * All section headers with the empty first one; 0 headers if the file's table is missing or
  * damaged.
  */

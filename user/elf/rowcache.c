@@ -19,7 +19,7 @@
 #define TMP_SUFFIX  ".tmp"
 #define TMP_AGE_MAX 3600 /* seconds; an older one belongs to a process that died */
 #define MAGIC       "sfrows\r\n"
-#define VERSION     5 /* increase it when the same input gives other rows */
+#define VERSION     6 /* increase it when the same input gives other rows */
 
 /* A file consists of this header and the rows, in this machine's byte order. */
 struct header {

@@ -174,7 +174,7 @@ int rows_build_vdso(struct rows *out)
 bool rows_are_valid(const struct unwind_row *rows, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++)
-		if (rows[i].kind > ROW_REGISTER || (i && rows[i].pc <= rows[i - 1].pc))
+		if (rows[i].kind > ROW_SWITCH || (i && rows[i].pc <= rows[i - 1].pc))
 			return false;
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The unwind rows of one module (struct unwind_row, abi.h), compiled from its .eh_frame and
- * .debug_frame. x86-64 only.
+ * .debug_frame, and from the .gopclntab of a Go program. x86-64 only.
  *
  * A row's pc counts from `base`, the lowest p_vaddr of the PT_LOADs rounded down to 4 KB. The image
  * is mapped from there on. Thus pc is also an address in a process minus the address at which the
@@ -43,7 +43,8 @@ int rows_build_vdso(struct rows *out);
 
 /*
  * The same for call frame information already found. A function of .eh_frame hides overlapping ones
- * of .debug_frame. Entries outside the image are skipped.
+ * of the other sections; of two that begin at one address the first counts. Entries outside the
+ * image are skipped.
  */
 int rows_compile(const struct cfi_input *input, struct rows *out);
 

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "elf/eh_starts.h"
+#include "elf/gopclntab.h"
 #include "elf/plt.h"
 #include "elf/roles.h"
 
@@ -18,6 +19,7 @@
 #define CHUNK_NR     2048 /* symbols per read */
 #define MAX_USELESS  4 /* limit of a table, as a multiple of the room; the file may be one hole */
 #define NAME_IN_POOL UINT8_MAX
+#define SOURCE_MADE  0 /* names that no symbol table has: of the PLT, and of Go's functions */
 
 /* [start, end), counted from the table's base. */
 struct range {
@@ -62,7 +64,7 @@ struct builder {
 	char *strings[MAX_SOURCES];
 	size_t strings_len[MAX_SOURCES];
 	u8 nr_sources;
-	struct str plt_names;
+	struct str made_names;
 	VEC(u64) starts; /* of nameless functions, ascending */
 	u32 roles_end;
 	VEC(struct range) ranges;
@@ -245,28 +247,37 @@ static void add_section(struct builder *b, const struct elf *from, const char *n
 		b->all.nr = before;
 }
 
-static void add_plt_entry(void *arg, u64 vaddr, u32 size, const char *function)
+/* Adds a function by a name that is in no symbol table. */
+static bool add_made(struct builder *b, u64 vaddr, u64 size, const char *name, const char *suffix)
 {
-	struct builder *b = arg;
-	struct entry e = { .addr = vaddr, .class = CLASS_LOCAL, .source = b->nr_sources };
-	size_t at = b->plt_names.len;
+	struct entry e = { .addr = vaddr, .class = CLASS_LOCAL, .source = SOURCE_MADE };
+	size_t at = b->made_names.len;
 
 	if (at > b->max_bytes)
-		return;
-	str_add_bytes(&b->plt_names, function, strnlen(function, MAX_NAME - 5));
-	str_add(&b->plt_names, "@plt");
-	str_add_char(&b->plt_names, '\0');
+		return false;
+	str_add_bytes(&b->made_names, name, strnlen(name, MAX_NAME - 1 - strlen(suffix)));
+	str_add(&b->made_names, suffix);
+	str_add_char(&b->made_names, '\0');
 	e.name = (u32)at;
-	add(b, e, b->plt_names.at + at, size, 0);
+	return add(b, e, b->made_names.at + at, size, 0);
 }
 
-static void add_plt(struct builder *b)
+static void add_plt_entry(void *arg, u64 vaddr, u32 size, const char *function)
 {
-	if (b->nr_sources == MAX_SOURCES)
+	add_made(arg, vaddr, size, function, "@plt");
+}
+
+static void add_go(struct builder *b)
+{
+	auto_gopclntab struct gopclntab *t = NULL;
+	struct go_function f;
+
+	if (gopclntab_read(b->module, &t))
 		return;
-	plt_each(b->module, add_plt_entry, b);
-	b->strings_len[b->nr_sources] = b->plt_names.len;
-	b->strings[b->nr_sources++] = str_take(&b->plt_names);
+	for (u32 i = 0; i < gopclntab_nr(t); i++)
+		if (gopclntab_function(t, i, &f) &&
+		    !add_made(b, f.start, f.end - f.start, f.name, ""))
+			return;
 }
 
 static bool add_start(void *arg, u64 vaddr)
@@ -432,7 +443,9 @@ static struct symbols *pack(struct builder *b)
 struct symbols *symbols_read(const struct elf *module, const struct elf *const *more,
 			     size_t nr_more, size_t max_bytes)
 {
-	struct builder b = { .module = module, .base = lowest_code(module) };
+	struct builder b = { .module = module,
+			     .base = lowest_code(module),
+			     .nr_sources = SOURCE_MADE + 1 };
 
 	/* Offsets into strings have 32 bits. */
 	b.max_bytes = max_bytes > UINT32_MAX / 2 ? UINT32_MAX / 2 : max_bytes;
@@ -440,12 +453,16 @@ struct symbols *symbols_read(const struct elf *module, const struct elf *const *
 	add_section(&b, module, ".symtab", SHT_SYMTAB);
 	for (size_t i = 0; i < nr_more; i++)
 		add_section(&b, more[i], ".symtab", SHT_SYMTAB);
-	if (!b.all.nr)
+	if (!b.all.nr) {
 		eh_starts_each(module, add_start, &b);
+		add_go(&b);
+	}
 	add_section(&b, module, ".dynsym", SHT_DYNSYM);
 	if (b.starts.nr)
 		add_roles(&b);
-	add_plt(&b);
+	plt_each(module, add_plt_entry, &b);
+	b.strings_len[SOURCE_MADE] = b.made_names.len;
+	b.strings[SOURCE_MADE] = str_take(&b.made_names);
 	if (b.all.nr)
 		qsort(b.all.at, b.all.nr, sizeof(b.all.at[0]), compare);
 	settle_sizes(&b);

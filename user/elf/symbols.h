@@ -11,8 +11,8 @@
  * If several symbols cover an address, the one that starts last wins. For the same start the order
  * is: functions before labels, exported ones (global or weak: libc's `read` is the weak name of
  * `__read`) before local ones, fewest leading underscores, shortest name. Without .symtab,
- * .eh_frame_hdr gives the starts of nameless functions. Some of them are named by their role
- * (roles.h).
+ * .gopclntab gives the functions of a Go program, and .eh_frame_hdr the starts of nameless
+ * functions. Some of them are named by their role (roles.h).
  */
 #pragma once
 

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes DWARF call frame information (DWARF 5 section 6.4) from Go's frame sizes. */
+#include "elf/go_cfi.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "elf/cfi.h"
+#include "elf/gopclntab.h"
+
+enum {
+	CFA_ADVANCE_LOC4 = 0x04,
+	CFA_UNDEFINED = 0x07,
+	CFA_DEF_CFA = 0x0c,
+	CFA_DEF_CFA_OFFSET = 0x0e,
+	CFA_VAL_OFFSET = 0x14,
+	CFA_OFFSET = 0x80,  /* | register */
+	CFA_RESTORE = 0xc0, /* | register */
+
+	FP = 6,
+	SP = 7,
+	RETURN_ADDRESS = 16,
+};
+
+#define CIE_ID   UINT32_MAX
+#define CIE_AT   0u
+#define ADDRESS  8 /* bytes */
+#define LEN_SIZE 4
+
+/* The CIE's fields and instructions: the return address is at CFA - 8. */
+static const u8 cie[] = {
+	3,
+	0,
+	1,
+	0x78,
+	RETURN_ADDRESS, /* version, augmentation, alignments 1 and -8 */
+	CFA_DEF_CFA,
+	SP,
+	ADDRESS,
+	CFA_OFFSET | RETURN_ADDRESS,
+	1,
+};
+
+/* Every function with a frame saves fp at its upper end (cmd/internal/obj/x86/obj6.go, preprocess).
+ */
+static const u8 with_frame[] = { CFA_OFFSET | FP, 2 };
+static const u8 without_frame[] = { CFA_RESTORE | FP };
+
+/* The rule of sp is what a CFA always means. Stated, it allows an sp below the present one. */
+static const u8 switched[] = { CFA_DEF_CFA, FP, 2 * ADDRESS, CFA_OFFSET | FP, 2, CFA_VAL_OFFSET,
+			       SP,          0 };
+static const u8 outermost[] = { CFA_UNDEFINED, RETURN_ADDRESS };
+
+/* A function's entry that is being written. */
+struct writer {
+	struct str *out;
+	u64 at; /* address that the instructions have reached */
+};
+
+static void add_uint(struct str *out, u64 value, size_t len)
+{
+	str_add_bytes(out, &value, len);
+}
+
+static void add_uleb(struct str *out, u32 value)
+{
+	for (; value >= 0x80; value >>= 7)
+		str_add_char(out, (char)(value | 0x80));
+	str_add_char(out, (char)value);
+}
+
+/* Writes the length of the entry that begins at `start`. */
+static void end_entry(struct str *out, size_t start)
+{
+	u32 len = (u32)(out->len - start - LEN_SIZE);
+
+	memcpy(out->at + start, &len, sizeof(len));
+}
+
+static void add_cie(struct str *out)
+{
+	add_uint(out, 0, LEN_SIZE);
+	add_uint(out, CIE_ID, 4);
+	str_add_bytes(out, cie, sizeof(cie));
+	end_entry(out, 0);
+}
+
+/* A go_frame_size_visit. */
+static bool add_frame_size(void *arg, u64 start, u64 end, s32 bytes)
+{
+	struct writer *w = arg;
+
+	if (start > w->at) {
+		str_add_char(w->out, CFA_ADVANCE_LOC4);
+		add_uint(w->out, start - w->at, 4);
+		w->at = start;
+	}
+	str_add_char(w->out, CFA_DEF_CFA_OFFSET);
+	add_uleb(w->out, (u32)bytes + ADDRESS);
+	if (bytes >= ADDRESS)
+		str_add_bytes(w->out, with_frame, sizeof(with_frame));
+	else
+		str_add_bytes(w->out, without_frame, sizeof(without_frame));
+	return w->out->len <= CFI_SECTION_MAX;
+}
+
+static void add_function(const struct gopclntab *t, const struct go_function *f, struct str *out)
+{
+	struct writer w = { .out = out, .at = f->start };
+	size_t start = out->len;
+
+	add_uint(out, 0, LEN_SIZE);
+	add_uint(out, CIE_AT, 4);
+	add_uint(out, f->start, ADDRESS);
+	add_uint(out, f->end - f->start, ADDRESS);
+	if (f->frame == GO_FRAME_OUTERMOST)
+		str_add_bytes(out, outermost, sizeof(outermost));
+	else if (f->frame == GO_FRAME_SWITCHED)
+		str_add_bytes(out, switched, sizeof(switched));
+	else if (!gopclntab_frame_sizes(t, f, add_frame_size, &w) && out->len <= CFI_SECTION_MAX) {
+		out->len = start;
+		return;
+	}
+	end_entry(out, start);
+}
+
+int go_cfi_make(const struct elf *e, void **out, size_t *len)
+{
+	auto_gopclntab struct gopclntab *t = NULL;
+	auto_str struct str bytes = { 0 };
+	struct go_function f;
+
+	int err = gopclntab_read(e, &t);
+	if (err)
+		return err;
+	add_cie(&bytes);
+	for (u32 i = 0; i < gopclntab_nr(t) && bytes.len <= CFI_SECTION_MAX; i++)
+		if (gopclntab_function(t, i, &f) && f.end - f.start <= UINT32_MAX)
+			add_function(t, &f, &bytes);
+	if (bytes.len > CFI_SECTION_MAX)
+		return -EFBIG;
+	*len = bytes.len;
+	*out = str_take(&bytes);
+	return 0;
+}
