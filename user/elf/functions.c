@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "elf/debugfile.h"
+#include "elf/gopclntab.h"
 #include "elf/symbol_table.h"
 
 struct search {
@@ -57,26 +58,43 @@ static bool is_method(const char *symbol, const char *wanted)
 	}
 }
 
-static void visit(void *ctx, const Elf64_Sym *symbol, const char *name)
+static void consider(struct search *s, u64 vaddr, u64 size, const char *name)
 {
-	struct search *s = ctx;
 	bool is_wanted = false;
 	u64 off;
 
-	if (s->nr_found == s->nr_names || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC ||
-	    symbol->st_shndx == SHN_UNDEF)
-		return;
 	for (size_t i = 0; i < s->nr_names; i++) {
 		if (strcmp(name, s->names[i]) && !is_method(name, s->names[i]))
 			continue;
 		is_wanted = true;
-		if (s->out[i].file_off || offset_of(s->elf, symbol->st_value, &off))
+		if (s->out[i].file_off || offset_of(s->elf, vaddr, &off))
 			continue;
-		s->out[i] = (struct function){ .file_off = off, .size = symbol->st_size };
+		s->out[i] = (struct function){ .file_off = off, .size = size };
 		s->nr_found++;
 	}
-	if (!is_wanted && s->near && !offset_of(s->elf, symbol->st_value, &off))
+	if (!is_wanted && s->near && !offset_of(s->elf, vaddr, &off))
 		near_consider(s->near, name);
+}
+
+static void visit(void *ctx, const Elf64_Sym *symbol, const char *name)
+{
+	struct search *s = ctx;
+
+	if (s->nr_found < s->nr_names && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+	    symbol->st_shndx != SHN_UNDEF)
+		consider(s, symbol->st_value, symbol->st_size, name);
+}
+
+static void search_go(struct search *s)
+{
+	auto_gopclntab struct gopclntab *t = NULL;
+	struct go_function f;
+
+	if (gopclntab_read(s->elf, &t))
+		return;
+	for (u32 i = 0; i < gopclntab_nr(t) && s->nr_found < s->nr_names; i++)
+		if (gopclntab_function(t, i, &f))
+			consider(s, f.start, f.end - f.start, f.name);
 }
 
 /* Finds functions in the file at `fd` with the symbols of the file at `symbols_fd`. */
@@ -94,6 +112,8 @@ static int search_file(struct search *s, int fd, int symbols_fd)
 	s->symbols = symbols;
 	for (size_t i = 0; !err && i < ARRAY_SIZE(tables) && s->nr_found < s->nr_names; i++)
 		err = symbol_table_each(symbols, tables[i], visit, s);
+	if (!err && s->nr_found < s->nr_names)
+		search_go(s);
 	return err;
 }
 

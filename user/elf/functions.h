@@ -13,10 +13,10 @@ struct function {
 };
 
 /*
- * Looks `nr` names up in .symtab and .dynsym of the file at `fd`; out[i] belongs to names[i].
- * "A::b" also finds the C++ method of that name, whatever its parameters. *near gets names similar
- * to the one that it wants; it may be NULL. Returns 0 even if it finds none; errors are those of
- * elf.h.
+ * Looks `nr` names up in .symtab, .dynsym and .gopclntab of the file at `fd`; out[i] belongs to
+ * names[i]. "A::b" also finds the C++ method of that name, whatever its parameters. *near gets
+ * names similar to the one that it wants; it may be NULL. Returns 0 even if it finds none; errors
+ * are those of elf.h.
  */
 int functions_find(int fd, const char *const *names, size_t nr, struct function *out,
 		   struct near *near);
