@@ -9,12 +9,12 @@
 #include "elf/symbols.h"
 #include "go_program.h"
 
-/* Positions of a table's parts, with room for three functions. */
+/* Positions of a table's parts, with room for four functions. */
 #define NAMES       0x100
 #define FRAME_SIZES 0x180
 #define FUNCTAB     0x200
 #define FUNCTION(i) (0x280 + 0x40 * (i)) /* from the table's beginning */
-#define TABLE_LEN   0x380
+#define TABLE_LEN   0x3c0
 
 static struct go_program file; /* too large for the stack */
 
@@ -27,8 +27,9 @@ static const struct made_function functions[] = {
 	{ "main.work", 0, 0 },
 	{ "runtime.goexit", 0x40, 0 },
 	{ "runtime.systemstack", 0x50, 0 },
+	{ "runtime.sigreturn", 0x80, 0 },
 };
-#define TEXT_LEN 0x80
+#define TEXT_LEN 0x90
 
 /* 0 bytes, from 4 bytes of code on 24, from 0x3c on 0 again. */
 static const u8 frame_sizes[] = { 2, 4, 48, 0x38, 47, 4, 0 };
@@ -103,7 +104,8 @@ static void assert_rows(const struct elf *e)
 	assert_int_equal(rows.nr_malformed + rows.nr_unknown_ops, 0);
 	EXPECT_ROWS(&rows, { 0x1000, 1, ROW_SP, 0 }, { 0x1004, 4, ROW_SP, -2 },
 		    { 0x103c, 1, ROW_SP, 0 }, { 0x1040, 0, ROW_END, 0 },
-		    { 0x1050, 2, ROW_SWITCH, -2 }, { 0x1000 + TEXT_LEN, 0, ROW_NONE, 0 });
+		    { 0x1050, 2, ROW_SWITCH, -2 }, { 0x107f, 0, ROW_SIGNAL, 0 },
+		    { 0x1000 + TEXT_LEN, 0, ROW_NONE, 0 });
 }
 
 static void assert_names(const struct elf *e)

@@ -15,6 +15,7 @@ enum {
 	CFA_UNDEFINED = 0x07,
 	CFA_DEF_CFA = 0x0c,
 	CFA_DEF_CFA_OFFSET = 0x0e,
+	CFA_DEF_CFA_EXPRESSION = 0x0f,
 	CFA_VAL_OFFSET = 0x14,
 	CFA_OFFSET = 0x80,  /* | register */
 	CFA_RESTORE = 0xc0, /* | register */
@@ -25,23 +26,20 @@ enum {
 };
 
 #define CIE_ID   UINT32_MAX
-#define CIE_AT   0u
 #define ADDRESS  8 /* bytes */
 #define LEN_SIZE 4
 
-/* The CIE's fields and instructions: the return address is at CFA - 8. */
+/* Version, augmentation, alignments of 1 and -8. The return address is at CFA - 8. */
 static const u8 cie[] = {
-	3,
-	0,
-	1,
-	0x78,
-	RETURN_ADDRESS, /* version, augmentation, alignments 1 and -8 */
-	CFA_DEF_CFA,
-	SP,
-	ADDRESS,
-	CFA_OFFSET | RETURN_ADDRESS,
-	1,
+	3, 0, 1, 0x78, RETURN_ADDRESS, CFA_DEF_CFA, SP, ADDRESS, CFA_OFFSET | RETURN_ADDRESS, 1
 };
+
+/* The same for a signal's frame: "zS" and no data. CFA = *(sp + 160), rsp in the ucontext. */
+static const u8 signal_cie[] = {
+	3, 'z', 'S', 0, 1, 0x78, RETURN_ADDRESS, 0, CFA_DEF_CFA_EXPRESSION, 4, 0x77, 0xa0, 1, 0x06
+};
+
+#define SIGNAL_CIE_AT (LEN_SIZE + 4 + sizeof(cie))
 
 /* Every function with a frame saves fp at its upper end (cmd/internal/obj/x86/obj6.go, preprocess).
  */
@@ -79,12 +77,26 @@ static void end_entry(struct str *out, size_t start)
 	memcpy(out->at + start, &len, sizeof(len));
 }
 
-static void add_cie(struct str *out)
+static void add_cie(struct str *out, const u8 *bytes, size_t len)
 {
+	size_t start = out->len;
+
 	add_uint(out, 0, LEN_SIZE);
 	add_uint(out, CIE_ID, 4);
-	str_add_bytes(out, cie, sizeof(cie));
-	end_entry(out, 0);
+	str_add_bytes(out, bytes, len);
+	end_entry(out, start);
+}
+
+/* Begins a function's entry; its instructions follow. Returns its place for end_entry. */
+static size_t begin_entry(struct str *out, u64 cie_at, u64 start, u64 end)
+{
+	size_t at = out->len;
+
+	add_uint(out, 0, LEN_SIZE);
+	add_uint(out, cie_at, 4);
+	add_uint(out, start, ADDRESS);
+	add_uint(out, end - start, ADDRESS);
+	return at;
 }
 
 /* A go_frame_size_visit. */
@@ -106,15 +118,24 @@ static bool add_frame_size(void *arg, u64 start, u64 end, s32 bytes)
 	return w->out->len <= CFI_SECTION_MAX;
 }
 
+/* Nothing calls it: it is looked up at the address before its start, as that of libc. */
+static void add_signal_return(const struct go_function *f, struct str *out)
+{
+	size_t start = begin_entry(out, SIGNAL_CIE_AT, f->start - 1, f->end);
+
+	str_add_char(out, 0); /* bytes of augmentation data */
+	end_entry(out, start);
+}
+
 static void add_function(const struct gopclntab *t, const struct go_function *f, struct str *out)
 {
 	struct writer w = { .out = out, .at = f->start };
-	size_t start = out->len;
 
-	add_uint(out, 0, LEN_SIZE);
-	add_uint(out, CIE_AT, 4);
-	add_uint(out, f->start, ADDRESS);
-	add_uint(out, f->end - f->start, ADDRESS);
+	if (f->frame == GO_FRAME_SIGNAL) {
+		add_signal_return(f, out);
+		return;
+	}
+	size_t start = begin_entry(out, 0, f->start, f->end);
 	if (f->frame == GO_FRAME_OUTERMOST)
 		str_add_bytes(out, outermost, sizeof(outermost));
 	else if (f->frame == GO_FRAME_SWITCHED)
@@ -135,7 +156,8 @@ int go_cfi_make(const struct elf *e, void **out, size_t *len)
 	int err = gopclntab_read(e, &t);
 	if (err)
 		return err;
-	add_cie(&bytes);
+	add_cie(&bytes, cie, sizeof(cie));
+	add_cie(&bytes, signal_cie, sizeof(signal_cie));
 	for (u32 i = 0; i < gopclntab_nr(t) && bytes.len <= CFI_SECTION_MAX; i++)
 		if (gopclntab_function(t, i, &f) && f.end - f.start <= UINT32_MAX)
 			add_function(t, &f, &bytes);

@@ -240,6 +240,8 @@ static enum go_frame frame_of(const char *name)
 		 */
 		{ "runtime.asmcgocall", GO_FRAME_SWITCHED },
 		{ "runtime.systemstack", GO_FRAME_SWITCHED },
+		{ "runtime.sigreturn", GO_FRAME_SIGNAL },
+		{ "runtime.sigreturn__sigaction", GO_FRAME_SIGNAL },
 		/* They call the vdso. */
 		{ "runtime.nanotime1", GO_FRAME_SWITCHED },
 		{ "runtime.walltime", GO_FRAME_SWITCHED },
