@@ -41,8 +41,7 @@ static const u8 signal_cie[] = {
 
 #define SIGNAL_CIE_AT (LEN_SIZE + 4 + sizeof(cie))
 
-/* Every function with a frame saves fp at its upper end (cmd/internal/obj/x86/obj6.go, preprocess).
- */
+/* A function with a frame saves fp at its upper end (Go's cmd/internal/obj/x86/obj6.go). */
 static const u8 with_frame[] = { CFA_OFFSET | FP, 2 };
 static const u8 without_frame[] = { CFA_RESTORE | FP };
 

@@ -35,7 +35,8 @@ static const struct version versions[] = {
 
 struct gopclntab {
 	const struct version *version;
-	u8 *bytes; /* the last is 0 */
+	void *section; /* owned; the table lies in it */
+	u8 *bytes;     /* the last is 0 */
 	u64 nr_bytes;
 	u64 text; /* address of the first function if entries count from it, else 0 */
 	u32 nr;
@@ -86,7 +87,6 @@ static int read_bytes(const struct elf *e, struct gopclntab *t, u64 *vaddr)
 {
 	const struct elf_section *s =
 		elf_section_find(e, ".gopclntab") ?: elf_section_find(e, ".data.rel.ro.gopclntab");
-	void *bytes;
 	size_t len;
 	u64 off = 0;
 
@@ -94,18 +94,18 @@ static int read_bytes(const struct elf *e, struct gopclntab *t, u64 *vaddr)
 		s = elf_section_find(e, ".data.rel.ro");
 	if (!s)
 		return -ENOENT;
-	int err = elf_section_read(e, s, GOPCLNTAB_MAX, &bytes, &len);
+	int err = elf_section_read(e, s, GOPCLNTAB_MAX, &t->section, &len);
 	if (err)
 		return err == -ENODATA ? -ENOENT : err;
 	if (!strcmp(s->name, ".data.rel.ro"))
-		off = search(bytes, len);
+		off = search(t->section, len);
+	t->bytes = (u8 *)t->section + off;
 	t->nr_bytes = len - off;
-	t->bytes = xmalloc(t->nr_bytes + 1);
-	memcpy(t->bytes, (u8 *)bytes + off, t->nr_bytes);
-	t->bytes[t->nr_bytes] = '\0';
-	free(bytes);
 	*vaddr = s->vaddr + off;
-	return t->nr_bytes < HEADER_SIZE ? -ENOENT : 0;
+	if (t->nr_bytes < HEADER_SIZE)
+		return -ENOENT;
+	t->bytes[t->nr_bytes - 1] = '\0';
+	return 0;
 }
 
 static bool is_code(const struct elf *e, u64 vaddr)
@@ -213,7 +213,7 @@ void gopclntab_free(struct gopclntab *t)
 {
 	if (!t)
 		return;
-	free(t->bytes);
+	free(t->section);
 	free(t);
 }
 
