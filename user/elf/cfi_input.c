@@ -55,13 +55,7 @@ static int image_span(const struct elf *e, u64 *base, u32 *size)
 
 static int read_from_file(void *ctx, u64 vaddr, void *buf, size_t len)
 {
-	const struct elf *e = ctx;
-	u64 left;
-	const struct elf_segment *s = elf_segment_of(e, vaddr, &left);
-
-	if (!s || len > left)
-		return -EBADMSG;
-	return elf_read_at(e, s->file_off + (vaddr - s->vaddr), buf, len);
+	return elf_read_vaddr(ctx, vaddr, buf, len);
 }
 
 /* Finds .eh_frame's address through the .eh_frame_hdr of PT_GNU_EH_FRAME. */

@@ -289,6 +289,16 @@ const struct elf_segment *elf_segment_of(const struct elf *e, u64 vaddr, u64 *le
 	return NULL;
 }
 
+int elf_read_vaddr(const struct elf *e, u64 vaddr, void *buf, size_t len)
+{
+	u64 left;
+	const struct elf_segment *s = elf_segment_of(e, vaddr, &left);
+
+	if (!s || len > left)
+		return -EBADMSG;
+	return elf_read_at(e, s->file_off + (vaddr - s->vaddr), buf, len);
+}
+
 const struct elf_section *elf_sections(const struct elf *e, size_t *nr)
 {
 	*nr = e->nr_sections;

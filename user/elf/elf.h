@@ -76,6 +76,9 @@ int elf_section_read(const struct elf *e, const struct elf_section *s, size_t ma
 /* Reads exactly `len` bytes of the file at `off`; -EBADMSG if the file is shorter. */
 int elf_read_at(const struct elf *e, u64 off, void *buf, size_t len);
 
+/* The same at an address; -EBADMSG if the file does not hold the bytes in one PT_LOAD. */
+int elf_read_vaddr(const struct elf *e, u64 vaddr, void *buf, size_t len);
+
 /* Reads the GNU build id; -ENOENT if the file has none. *len is at most ELF_BUILD_ID_MAX. */
 int elf_build_id(const struct elf *e, u8 out[ELF_BUILD_ID_MAX], size_t *len);
 

@@ -23,17 +23,13 @@ struct search {
 
 static int offset_of(const struct elf *e, u64 vaddr, u64 *file_off)
 {
-	size_t nr;
-	const struct elf_segment *segments = elf_segments(e, &nr);
+	u64 left;
+	const struct elf_segment *s = elf_segment_of(e, vaddr, &left);
 
-	for (size_t i = 0; i < nr; i++) {
-		const struct elf_segment *s = &segments[i];
-		if (s->type == PT_LOAD && s->flags & PF_X && vaddr - s->vaddr < s->filesz) {
-			*file_off = vaddr - s->vaddr + s->file_off;
-			return 0;
-		}
-	}
-	return -ENOENT;
+	if (!s || !(s->flags & PF_X))
+		return -ENOENT;
+	*file_off = vaddr - s->vaddr + s->file_off;
+	return 0;
 }
 
 /*

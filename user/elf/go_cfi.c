@@ -46,8 +46,7 @@ static const u8 with_frame[] = { CFA_OFFSET | FP, 2 };
 static const u8 without_frame[] = { CFA_RESTORE | FP };
 
 /* The rule of sp is what a CFA always means. Stated, it allows an sp below the present one. */
-static const u8 switched[] = { CFA_DEF_CFA, FP, 2 * ADDRESS, CFA_OFFSET | FP, 2, CFA_VAL_OFFSET,
-			       SP,          0 };
+static const u8 switched[] = { CFA_DEF_CFA, FP, 16, CFA_OFFSET | FP, 2, CFA_VAL_OFFSET, SP, 0 };
 static const u8 outermost[] = { CFA_UNDEFINED, RETURN_ADDRESS };
 
 /* A function's entry that is being written. */

@@ -139,15 +139,12 @@ static bool find_addend(const struct elf *e, const char *section, u64 vaddr, u64
 /* The pointer at `vaddr` in a program that is loaded at the addresses of its file; 0 if unknown. */
 static u64 pointer_at(const struct elf *e, u64 vaddr)
 {
-	u64 left, value;
-	const struct elf_segment *s = elf_segment_of(e, vaddr, &left);
+	u64 value;
 
-	if (find_addend(e, ".rela", vaddr, &value) || find_addend(e, ".rela.dyn", vaddr, &value))
+	if (find_addend(e, ".rela", vaddr, &value) || find_addend(e, ".rela.dyn", vaddr, &value) ||
+	    !elf_read_vaddr(e, vaddr, &value, sizeof(value)))
 		return value;
-	if (!s || left < sizeof(value) ||
-	    elf_read_at(e, s->file_off + (vaddr - s->vaddr), &value, sizeof(value)))
-		return 0;
-	return value;
+	return 0;
 }
 
 /* The address of the first Go function. */
@@ -224,7 +221,10 @@ u32 gopclntab_nr(const struct gopclntab *t)
 	return t->nr;
 }
 
-/* Go's runtime/asm_amd64.s, sys_linux_amd64.s and time_linux_amd64.s. */
+/*
+ * Go's runtime/asm_amd64.s, sys_linux_amd64.s and time_linux_amd64.s. Before Go 1.17 some of those
+ * that switch have the fp of their caller, which is missing then. The last four call the vdso.
+ */
 static enum go_frame frame_of(const char *name)
 {
 	static const struct {
@@ -236,13 +236,10 @@ static enum go_frame frame_of(const char *name)
 		{ "runtime.morestack", GO_FRAME_OUTERMOST },
 		{ "runtime.mstart", GO_FRAME_OUTERMOST },
 		{ "runtime.rt0_go", GO_FRAME_OUTERMOST },
-		/* fp is their own. In older versions it is their caller's, which is then missing.
-		 */
 		{ "runtime.asmcgocall", GO_FRAME_SWITCHED },
 		{ "runtime.systemstack", GO_FRAME_SWITCHED },
 		{ "runtime.sigreturn", GO_FRAME_SIGNAL },
 		{ "runtime.sigreturn__sigaction", GO_FRAME_SIGNAL },
-		/* They call the vdso. */
 		{ "runtime.nanotime1", GO_FRAME_SWITCHED },
 		{ "runtime.walltime", GO_FRAME_SWITCHED },
 		{ "runtime.walltime1", GO_FRAME_SWITCHED },

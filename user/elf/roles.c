@@ -35,25 +35,19 @@ struct code {
 /* Reads the part of [vaddr, vaddr + len) that lies in an executable segment. */
 static void read_code(struct search *s, u64 vaddr, u64 len, struct code *out)
 {
-	size_t nr;
-	const struct elf_segment *segments = elf_segments(s->e, &nr);
+	u64 left;
+	const struct elf_segment *p = elf_segment_of(s->e, vaddr, &left);
 
 	out->vaddr = vaddr;
 	out->len = 0;
 	if (s->nr_reads++ >= READS_MAX)
 		return;
-	len = len < CODE_MAX ? len : CODE_MAX;
-	for (size_t i = 0; i < nr; i++) {
-		const struct elf_segment *p = &segments[i];
-		if (p->type != PT_LOAD || !(p->flags & PF_X) || vaddr < p->vaddr ||
-		    vaddr - p->vaddr >= p->filesz)
-			continue;
-		u64 rest = p->filesz - (vaddr - p->vaddr);
-		len = len < rest ? len : rest;
-		if (!elf_read_at(s->e, p->file_off + (vaddr - p->vaddr), out->bytes, len))
-			out->len = len;
+	if (!p || !(p->flags & PF_X))
 		return;
-	}
+	len = len < CODE_MAX ? len : CODE_MAX;
+	len = len < left ? len : left;
+	if (!elf_read_vaddr(s->e, vaddr, out->bytes, len))
+		out->len = len;
 }
 
 static bool has_bytes(const struct code *c, size_t at, const void *bytes, size_t len)

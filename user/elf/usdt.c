@@ -31,15 +31,10 @@ struct usdt_note {
 
 static u64 file_offset(const struct elf *e, u64 vaddr)
 {
-	size_t nr;
-	const struct elf_segment *segments = elf_segments(e, &nr);
+	u64 left;
+	const struct elf_segment *s = elf_segment_of(e, vaddr, &left);
 
-	for (size_t i = 0; i < nr; i++) {
-		const struct elf_segment *s = &segments[i];
-		if (s->type == PT_LOAD && vaddr - s->vaddr < s->filesz)
-			return vaddr - s->vaddr + s->file_off;
-	}
-	return 0;
+	return s ? vaddr - s->vaddr + s->file_off : 0;
 }
 
 /* `desc` holds three addresses, then the provider, the name and the arguments as strings. */
