@@ -155,6 +155,7 @@ _Static_assert(sizeof(struct sample) == 88, "sample is part of the record ABI");
 struct unwalked {
 	__u64 regs[UNWALKED_REGS]; /* struct regs */
 	__u64 tls;
+	__u64 start_stack;      /* sp at which the process's first thread began */
 	struct user_frame leaf; /* the class of the sample, if it has one; info 0: none */
 	__u64 stack_bytes;
 	__u64 stack[]; /* starts at sp */
@@ -163,9 +164,10 @@ struct unwalked {
 /* A thread that is still waiting when recording ends. */
 struct blocked_thread {
 	struct sample sample; /* weight: start of the wait in CLOCK_MONOTONIC; no user frames */
-	__u64 pc, sp, fp, ax, bx, r13, r15; /* registers at entry into the kernel */
-	__u64 tls;                          /* thread pointer */
-	__u64 events;                       /* mask of enum wait_event that record it */
+	__u64 pc, sp, fp, ax, bx, di, r13, r15; /* registers at entry into the kernel */
+	__u64 tls;                              /* thread pointer */
+	__u64 start_stack;                      /* as in struct unwalked */
+	__u64 events;                           /* mask of enum wait_event that record it */
 	__u64 kernel[ABI_KERNEL_FRAMES];
 };
 
@@ -306,20 +308,26 @@ _Static_assert(sizeof(struct unwind_row) == 8, "unwind_row is part of the cache 
 
 /* Persistent in the cache of tables on disk: append only. */
 enum row_kind {
-	ROW_NONE = 0,        /* no rule: a gap between functions */
-	ROW_SP = 1,          /* CFA = sp + cfa_off */
-	ROW_FP = 2,          /* CFA = fp + cfa_off */
-	ROW_PLT = 3,         /* CFA = sp + 8, + 8 more if (pc & 15) >= 11 */
-	ROW_END = 4,         /* outermost frame: the stack is complete */
-	ROW_SIGNAL = 5,      /* the interrupted registers are on the stack */
-	ROW_FP_DEREF = 6,    /* CFA = *(fp + cfa_off), saved fp at *fp: realigned stacks */
-	ROW_UNSUPPORTED = 7, /* a rule that rows cannot express */
-	ROW_SP_DEREF = 8,    /* CFA = *(sp + cfa_off) + 8: libcrypto's vector code */
-	ROW_REGISTER = 9,    /* CFA = register + words, both in cfa_off; leaves only */
-	ROW_SWITCH = 10,     /* CFA = fp + cfa_off, on another stack */
+	ROW_NONE = 0,         /* no rule: a gap between functions; cfa_off: ROW_NONE_MUSL or 0 */
+	ROW_SP = 1,           /* CFA = sp + cfa_off */
+	ROW_FP = 2,           /* CFA = fp + cfa_off */
+	ROW_PLT = 3,          /* CFA = sp + 8, + 8 more if (pc & 15) >= 11 */
+	ROW_END = 4,          /* outermost frame: the stack is complete */
+	ROW_SIGNAL = 5,       /* the interrupted registers are on the stack */
+	ROW_FP_DEREF = 6,     /* CFA = *(fp + cfa_off), saved fp at *fp: realigned stacks */
+	ROW_UNSUPPORTED = 7,  /* a rule that rows cannot express */
+	ROW_SP_DEREF = 8,     /* CFA = *(sp + cfa_off) + 8: libcrypto's vector code */
+	ROW_REGISTER = 9,     /* CFA = register + words, both in cfa_off; leaves only */
+	ROW_SWITCH = 10,      /* CFA = fp + cfa_off, on another stack */
+	ROW_ENTRY = 11,       /* entry point without call frame information: the outermost frame at
+			       * the sp with which the process began */
+	ROW_IN_REGISTER = 12, /* CFA = sp + words, return address in a register, both in cfa_off;
+			       * leaves only */
 };
 
-/* cfa_off of ROW_REGISTER. The register number is DWARF's. */
+#define ROW_NONE_MUSL 1 /* the file contains musl, which has no call frame information */
+
+/* cfa_off of ROW_REGISTER and ROW_IN_REGISTER. The register number is DWARF's. */
 #define ROW_REGISTER_SHIFT     12
 #define ROW_REGISTER_WORDS_MAX ((1u << ROW_REGISTER_SHIFT) - 1)
 

@@ -248,9 +248,11 @@ static __always_inline void report(struct seq_file *seq, struct task_struct *tas
 	p->fp = regs.fp;
 	p->ax = regs.ax;
 	p->bx = regs.bx;
+	p->di = regs.di;
 	p->r13 = regs.r13;
 	p->r15 = regs.r15;
 	p->tls = task_tls(task);
+	p->start_stack = BPF_CORE_READ((struct task_struct___image *)task, mm, start_stack);
 	p->events = 0;
 	for (u32 i = 0; i < KNOBS_WAITS; i++)
 		p->events |= counts_for(i, task, wait) ? 1 << i : 0;

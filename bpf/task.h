@@ -35,7 +35,7 @@ static __always_inline bool task_is_ending(struct task_struct *task)
 
 /* CO-RE finds the kernel's types by their names. */
 struct mm_struct___image {
-	unsigned long start_code;
+	unsigned long start_code, start_stack;
 } __attribute__((preserve_access_index));
 
 struct task_struct___image {
@@ -52,6 +52,14 @@ static __always_inline bool task_is_replaced(struct task_struct *task)
 	struct mm_struct___image *mm = ((struct task_struct___image *)task)->mm;
 
 	return mm && !mm->start_code;
+}
+
+/* The sp at which the process's first thread began; 0 if it has no memory. */
+static __always_inline u64 task_start_stack(struct task_struct *task)
+{
+	struct mm_struct___image *mm = ((struct task_struct___image *)task)->mm;
+
+	return mm ? mm->start_stack : 0;
 }
 
 /* The user's thread pointer on x86-64. */

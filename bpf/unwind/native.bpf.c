@@ -8,6 +8,9 @@
 #define SIGNAL_REGS_WORDS 17            /* r8 .. rip of a sigcontext */
 #define CALL_BYTES        8             /* read before a return address: a call has 2 to 7 bytes */
 #define NR_RT_SIGRETURN   15            /* arch/x86/entry/syscalls/syscall_64.tbl */
+#define START_BELOW       1024  /* bytes below a process's first sp: frames that lead to main */
+#define START_ABOVE       4096  /* bytes above: arguments that ld.so skips */
+#define TLS_BYTES_MAX     65536 /* from a thread's first frame to its thread pointer */
 
 static __always_inline const union unwind_word *word_at(u32 i)
 {
@@ -61,7 +64,7 @@ static __always_inline int recall_rule(struct walk *w, u64 addr, struct unwind_r
 			return STAT_NO_ROW;
 		u64 pc = addr - w->range.bias;
 		if (pc >> UNWIND_PAGE_SHIFT >= w->range.nr_pages || !find_rule(w, pc, &known->rule))
-			known->rule.kind = ROW_NONE;
+			known->rule = (struct unwind_rule){ .kind = ROW_NONE };
 		known->pc = addr;
 		known->publication = w->proc.publication;
 	}
@@ -85,27 +88,6 @@ static __always_inline bool follows_call(u64 ra)
 }
 
 /*
- * Code without a row in an image with rows is assembly that has not moved sp since its entry, or
- * not code at all. Nothing is known of other code, such as that of JITs.
- */
-static __always_inline int step_without_row(struct walk *w)
-{
-	u64 ra;
-
-	if (!w->is_leaf)
-		return STAT_NO_ROW;
-	if (walk_read(&ra, sizeof(ra), w->regs.sp))
-		return STAT_UNREADABLE;
-	if (!walk_find_range(w, ra - 1) || !follows_call(ra))
-		return STAT_NO_ROW;
-	w->frame.info |= USER_FRAME_APPROXIMATE;
-	w->rule = RULE_NO_ROW_LEAF;
-	w->regs.pc = ra;
-	w->regs.sp += 8;
-	return 0;
-}
-
-/*
  * Whether the code at pc returns from a signal handler: mov $15,%rax (7 bytes) or mov $15,%eax (5),
  * then syscall. musl has no rows for its trampoline.
  */
@@ -121,6 +103,35 @@ static __always_inline bool is_signal_return(const struct walk *w)
 	       code[3] == NR_RT_SIGRETURN && !code[4] && code[7] == 0x0f && code[8] == 0x05;
 }
 
+/* Whether sp is where the kernel put it when the process began: no other thread's stack is there.
+ */
+static __always_inline bool is_at_start(const struct walk *w)
+{
+	return w->start_stack &&
+	       w->regs.sp - (w->start_stack - START_BELOW) < START_BELOW + START_ABOVE;
+}
+
+/*
+ * Whether the frame is musl's that calls main, or a thread's function. Both call by a pointer and
+ * hand the result to a function that never returns: exit(main()), pthread_exit(start()).
+ */
+static __always_inline bool is_thread_start(const struct walk *w)
+{
+	u8 code[8]; /* four bytes before the return address and four behind it */
+	u32 behind;
+
+	if (w->is_leaf || walk_read(code, sizeof(code), w->regs.pc - 4))
+		return false;
+	__builtin_memcpy(&behind, code + 4, sizeof(behind));
+	if (code[2] != 0xff && code[1] != 0xff) /* call *%rbx, call *(%rbx), call *0(%rbp) */
+		return false;
+	if ((behind & 0xffffff) == 0xe8c789) /* mov %eax,%edi; call */
+		return is_at_start(w);
+	/* mov %rax,%rdi; call, or from an int: movslq %eax,%rdi; call */
+	return (behind == 0xe8c78948 || behind == 0xe8f86348) &&
+	       w->tls - w->regs.sp < TLS_BYTES_MAX;
+}
+
 /* sp points to the ucontext that the kernel wrote. The interrupted stack may be another one. */
 static __always_inline int step_signal(struct walk *w)
 {
@@ -129,6 +140,34 @@ static __always_inline int step_signal(struct walk *w)
 	regs_from_sigcontext(&w->regs, w->words);
 	w->frame.info |= USER_FRAME_LEAF; /* nothing called the trampoline: it has not run yet */
 	w->rule = RULE_ROW_SIGNAL;
+	return 0;
+}
+
+/*
+ * Code without a row in an image with rows is assembly that has not moved sp since its entry, or
+ * not code at all. Nothing is known of other code, such as that of JITs.
+ */
+static __always_inline int step_without_row(struct walk *w, const struct unwind_rule *rule,
+					    int stop)
+{
+	u64 ra;
+
+	if (is_signal_return(w))
+		return step_signal(w);
+	if (!stop && rule->cfa_off == ROW_NONE_MUSL && is_thread_start(w)) {
+		w->rule = RULE_THREAD_START;
+		return STAT_ROOT;
+	}
+	if (stop || !w->is_leaf)
+		return STAT_NO_ROW;
+	if (walk_read(&ra, sizeof(ra), w->regs.sp))
+		return STAT_UNREADABLE;
+	if (!walk_find_range(w, ra - 1) || !follows_call(ra))
+		return STAT_NO_ROW;
+	w->frame.info |= USER_FRAME_APPROXIMATE;
+	w->rule = RULE_NO_ROW_LEAF;
+	w->regs.pc = ra;
+	w->regs.sp += 8;
 	return 0;
 }
 
@@ -171,8 +210,19 @@ static __always_inline int find_cfa(struct walk *w, const struct unwind_rule *ru
 		*cfa = regs_numbered(r, rule->cfa_off >> ROW_REGISTER_SHIFT) +
 		       (rule->cfa_off & ROW_REGISTER_WORDS_MAX) * 8ULL;
 		return 0;
+	case ROW_IN_REGISTER:
+		if (!w->is_leaf)
+			return STAT_ROW_REGISTER;
+		w->rule = RULE_ROW_IN_REGISTER;
+		*cfa = r->sp + (rule->cfa_off & ROW_REGISTER_WORDS_MAX) * 8ULL;
+		return 0;
 	case ROW_END:
 		w->rule = RULE_ROW_END;
+		return STAT_ROOT;
+	case ROW_ENTRY:
+		if (!is_at_start(w))
+			return STAT_NO_ROW;
+		w->rule = RULE_ROW_ENTRY;
 		return STAT_ROOT;
 	default:
 		return STAT_ROW_UNSUPPORTED;
@@ -202,6 +252,10 @@ static __always_inline int read_saved(struct walk *w, const struct unwind_rule *
 			return STAT_UNREADABLE;
 		w->regs.fp = *word;
 	}
+	if (rule->kind == ROW_IN_REGISTER) {
+		w->regs.pc = regs_numbered(&w->regs, rule->cfa_off >> ROW_REGISTER_SHIFT);
+		return 0;
+	}
 	word = walk_stack(w, cfa - 8, 1);
 	if (!word)
 		return STAT_UNREADABLE;
@@ -217,18 +271,17 @@ int walk_native(struct walk *w)
 	if (!w)
 		return STAT_NO_SCRATCH;
 	int stop = recall_rule(w, w->regs.pc - !w->is_leaf, &rule);
-	if ((stop == STAT_NO_ROW || (!stop && rule.kind == ROW_NONE)) && is_signal_return(w))
-		return step_signal(w);
+	if (stop == STAT_NO_ROW || (!stop && rule.kind == ROW_NONE))
+		return step_without_row(w, &rule, stop);
 	if (stop)
 		return stop;
-	if (rule.kind == ROW_NONE)
-		return step_without_row(w);
 	if (rule.kind == ROW_SIGNAL)
 		return step_signal(w);
 	stop = find_cfa(w, &rule, &cfa);
 	if (stop)
 		return stop;
-	bool grows = cfa > w->regs.sp && cfa <= w->regs.sp + FRAME_BYTES_MAX;
+	bool grows = (cfa > w->regs.sp || rule.kind == ROW_IN_REGISTER) &&
+		     cfa <= w->regs.sp + FRAME_BYTES_MAX;
 	if ((!grows && rule.kind != ROW_SWITCH) || cfa & 7)
 		return STAT_BAD_CFA;
 

@@ -72,6 +72,7 @@ static __always_inline u32 keep_unwalked(void *ctx, struct scratch *s, struct ta
 	}
 	__builtin_memcpy(kept->regs, &s->walk.regs, sizeof(kept->regs));
 	kept->tls = task_tls(task);
+	kept->start_stack = task_start_stack(task);
 	kept->leaf = leaf;
 	kept->stack_bytes = bytes;
 	s->sample.kind = RECORD_UNWALKED;
@@ -112,6 +113,7 @@ static __always_inline bool begin_walk(struct scratch *s, struct task_struct *ta
 	proc->used_ns = s->sample.time_ns;
 	s->sample.unloads = read_unloads(&s->walk);
 	s->walk.tls = task_tls(task);
+	s->walk.start_stack = task_start_stack(task);
 	regs_from_task(&s->walk.regs, (struct pt_regs *)bpf_task_pt_regs(task));
 	uprobed_restore(&s->walk, task);
 	return true;

@@ -20,6 +20,9 @@
 	X(ROW_SP_DEREF, "row: CFA saved on the stack")                         \
 	X(ROW_REGISTER, "row: CFA from a leaf's register")                     \
 	X(ROW_SWITCH, "row: CFA from fp, on another stack")                    \
+	X(ROW_ENTRY, "row: entry point, at the process's first sp")            \
+	X(ROW_IN_REGISTER, "row: return address in a leaf's register")         \
+	X(THREAD_START, "start of musl's main or of a thread, by its code")    \
 	X(NO_ROW_LEAF, "leaf without a row: return address at sp")             \
 	X(INTERPRETER, "interpreter frame")                                    \
 	X(INTERPRETER_ENTRY, "interpreter frame under construction")           \
@@ -107,6 +110,7 @@ struct replaced_return {
 struct walk {
 	struct regs regs;
 	u64 tls;         /* thread pointer, base of the thread-local storage */
+	u64 start_stack; /* sp at which the process's first thread began; 0 if unknown */
 	u32 is_leaf;     /* regs.pc is the next instruction, not a return address */
 	u32 callee_kind; /* enum user_frame_kind of the previous frame */
 	u32 rule;        /* enum rule that found the caller */

@@ -251,6 +251,81 @@ static void a_leaf_in_code_of_no_known_image_has_no_caller(void **state)
 	assert_int_equal(scratch.sample.nr_user, 1);
 }
 
+static void an_entry_point_is_the_root_only_at_the_first_sp(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 2, ROW_SP, 0 }, { 0x100, 0, ROW_ENTRY, 0 } };
+	const struct {
+		u64 start_stack;
+		u32 stop;
+	} cases[] = {
+		{ STACK + 16, STAT_ROOT },
+		{ STACK + 64, STAT_ROOT },
+		{ STACK + 2048, STAT_NO_ROW },
+		{ STACK - 8192, STAT_NO_ROW },
+		{ 0, STAT_NO_ROW },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		set_rows(rows, 2);
+		scratch.walk.start_stack = cases[i].start_stack;
+		world.stack[1] = CODE + 0x105;
+		assert_int_equal(unwind_walk(&scratch), cases[i].stop);
+		assert_int_equal(scratch.sample.nr_user, 2);
+	}
+}
+
+/* The callers of main and of a thread's function in musl, which has no rows. */
+static void a_call_whose_result_ends_the_thread_is_musls_root(void **state)
+{
+	const struct {
+		u8 code[8];
+		u16 cfa_off;
+		u64 start_stack, tls;
+		u32 stop;
+	} cases[] = {
+		/* exit(main()) */
+		{ "\xe8\0\xff\xd3\x89\xc7\xe8", ROW_NONE_MUSL, STACK + 128, 0, STAT_ROOT },
+		{ "\xe8\0\xff\xd3\x89\xc7\xe8", 0, STACK + 128, 0, STAT_NO_ROW },
+		{ "\xe8\0\xff\xd3\x89\xc7\xe8", ROW_NONE_MUSL, STACK + 8192, 0, STAT_NO_ROW },
+		{ "\xe8\0\0\0\x89\xc7\xe8", ROW_NONE_MUSL, STACK + 128, 0, STAT_NO_ROW },
+		/* pthread_exit(start()), also from an int */
+		{ "\0\0\xff\x13\x48\x89\xc7\xe8", ROW_NONE_MUSL, 0, STACK + 512, STAT_ROOT },
+		{ "\0\xff\x55\0\x48\x63\xf8\xe8", ROW_NONE_MUSL, 0, STACK + 512, STAT_ROOT },
+		{ "\0\0\xff\x13\x48\x89\xc7\xe8", ROW_NONE_MUSL, 0, STACK - 512, STAT_NO_ROW },
+		{ "\0\0\xff\x13\x48\x89\xc6\xe8", ROW_NONE_MUSL, 0, STACK + 512, STAT_NO_ROW },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct unwind_row rows[] = { { 0, 2, ROW_SP, 0 },
+						   { 0x100, cases[i].cfa_off, ROW_NONE, 0 } };
+		set_rows(rows, 2);
+		scratch.walk.start_stack = cases[i].start_stack;
+		scratch.walk.tls = cases[i].tls;
+		world.stack[1] = CODE + 0x105;
+		memcpy(world.code + 0x101, cases[i].code, 8);
+		assert_int_equal(unwind_walk(&scratch), cases[i].stop);
+	}
+}
+
+static void a_leaf_may_have_its_return_address_in_a_register(void **state)
+{
+	const struct unwind_row rows[] = { { 0, 5 << ROW_REGISTER_SHIFT, ROW_IN_REGISTER, 0 },
+					   { 0x80, 2, ROW_SP, 0 },
+					   { 0x100, 0, ROW_END, 0 } };
+
+	set_rows(rows, 3);
+	scratch.walk.regs.di = CODE + 0x90;
+	world.stack[1] = CODE + 0x105;
+	assert_int_equal(unwind_walk(&scratch), STAT_ROOT);
+	assert_int_equal(scratch.sample.nr_user, 3);
+	assert_int_equal(pc_of(1), CODE + 0x90);
+
+	set_rows(rows, 3);
+	scratch.walk.regs.pc = CODE + 0x80;
+	world.stack[1] = CODE + 0x20; /* a caller's registers are unknown */
+	assert_int_equal(unwind_walk(&scratch), STAT_ROW_REGISTER);
+}
+
 static void a_caller_without_a_row_ends_the_walk(void **state)
 {
 	const struct unwind_row rows[] = { { 0, 0, ROW_NONE, 0 },
@@ -373,6 +448,9 @@ int main(void)
 		cmocka_unit_test(a_leaf_without_a_row_has_its_return_address_at_sp),
 		cmocka_unit_test(an_address_after_no_call_is_not_a_caller),
 		cmocka_unit_test(a_leaf_in_code_of_no_known_image_has_no_caller),
+		cmocka_unit_test(an_entry_point_is_the_root_only_at_the_first_sp),
+		cmocka_unit_test(a_call_whose_result_ends_the_thread_is_musls_root),
+		cmocka_unit_test(a_leaf_may_have_its_return_address_in_a_register),
 		cmocka_unit_test(a_caller_without_a_row_ends_the_walk),
 		cmocka_unit_test(a_return_address_in_no_mapping_is_no_frame),
 		cmocka_unit_test(a_leaf_in_no_mapping_is_a_frame),

@@ -77,7 +77,7 @@ static void walk(const struct tables *t, pid_t pid, struct walked *out)
 	struct user_regs_struct regs;
 
 	assert_int_equal(ptrace(PTRACE_GETREGS, pid, 0, &regs), 0);
-	assert_int_equal(walker_walk(t, pid, &regs, out), 0);
+	assert_int_equal(walker_walk(t, pid, &regs, 0, out), 0);
 }
 
 /* The number of occurrences of the most frequent return address. */

@@ -189,7 +189,7 @@ static void an_undefined_return_address_is_the_outermost_frame(void **state)
 
 static void a_return_address_elsewhere_is_unsupported(void **state)
 {
-	struct rows rows = run(BYTES(0x09, 16, 5,    /* vfork: in rdi */
+	struct rows rows = run(BYTES(0x09, 16, 8,    /* in r8, which a leaf lacks, too */
 				     0x44, 0x90, 2,  /* at CFA - 16 */
 				     0x44, 0x08, 16, /* same_value */
 				     0x44, 0xd0));

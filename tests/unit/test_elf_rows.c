@@ -65,9 +65,61 @@ static void an_entry_point_outside_of_functions_is_the_root(void **state)
 		b.entry = entry;
 		assert_int_equal(compile_bytes(&b, &rows), 0);
 		EXPECT_ROWS(&rows, { 0x1000, 3, ROW_SP, 0 },
-			    { 0x1001, 0, entry == 0x1001 ? ROW_END : ROW_NONE, 0 },
+			    { 0x1001, 0, entry == 0x1001 ? ROW_ENTRY : ROW_NONE, 0 },
 			    { 0x1041, 1, ROW_SP, 0 }, { 0x1042, 0, ROW_NONE, 0 });
 	}
+}
+
+static void the_row_of_an_entry_point_does_not_cover_the_code_behind_it(void **state)
+{
+	static const u32 entries[] = { 0xf00, 0x1001, 0x2001 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
+		struct cfi_bytes b = { .entry = entries[i] };
+		struct rows rows = { 0 };
+		u32 entry = entries[i], cie = put_cie(&b);
+
+		put_fde(&b, cie, 0x1000, 1, BYTES(0));
+		put_fde(&b, cie, 0x2000, 1, BYTES(0));
+		assert_int_equal(compile_bytes(&b, &rows), 0);
+		u32 at = 0;
+		while (at < rows.nr && rows.at[at].pc != entry)
+			at++;
+		assert_true(at + 1 < rows.nr);
+		assert_int_equal(rows.at[at].kind, ROW_ENTRY);
+		assert_int_equal(rows.at[at + 1].kind, ROW_NONE);
+		assert_int_equal(rows.at[at + 1].pc, entry + ROWS_ENTRY_BYTES);
+		assert_true(rows_are_valid(rows.at, rows.nr));
+		rows_fini(&rows);
+	}
+}
+
+static void the_row_of_an_outermost_function_ends_with_it(void **state)
+{
+	struct cfi_bytes b = { .nr = 0 };
+	struct rows rows = { 0 };
+	u32 cie = put_cie(&b);
+
+	put_fde(&b, cie, 0x1000, 8, BYTES(0x07, 16));
+	put_fde(&b, cie, 0x1009, 7, BYTES(0x07, 16));
+	put_fde(&b, cie, 0x1010, 8, BYTES(0));
+	assert_int_equal(compile_bytes(&b, &rows), 0);
+	EXPECT_ROWS(&rows, { 0x1000, 0, ROW_END, 0 }, { 0x1008, 0, ROW_NONE, 0 },
+		    { 0x1009, 0, ROW_END, 0 }, { 0x1010, 1, ROW_SP, 0 },
+		    { 0x1018, 0, ROW_NONE, 0 });
+}
+
+static void a_return_address_in_a_register_has_a_row(void **state)
+{
+	struct cfi_bytes b = { .nr = 0 };
+	struct rows rows = { 0 };
+	u32 cie = put_cie(&b);
+
+	put_fde(&b, cie, 0x1000, 16, BYTES(0x0e, 0, 0x09, 16, 5, 0x42, 0x0e, 8, 0x09, 16, 9));
+	assert_int_equal(compile_bytes(&b, &rows), 0);
+	EXPECT_ROWS(&rows, { 0x1000, 5 << ROW_REGISTER_SHIFT, ROW_IN_REGISTER, 0 },
+		    { 0x1002, 0, ROW_UNSUPPORTED, 0 }, /* r9 is not kept */
+		    { 0x1010, 0, ROW_NONE, 0 });
 }
 
 static void a_function_ends_where_the_next_one_starts(void **state)
@@ -349,6 +401,9 @@ int main(void)
 		cmocka_unit_test(functions_may_come_in_any_order),
 		cmocka_unit_test(a_gap_of_16_bytes_has_a_row_and_a_shorter_one_does_not),
 		cmocka_unit_test(an_entry_point_outside_of_functions_is_the_root),
+		cmocka_unit_test(the_row_of_an_entry_point_does_not_cover_the_code_behind_it),
+		cmocka_unit_test(the_row_of_an_outermost_function_ends_with_it),
+		cmocka_unit_test(a_return_address_in_a_register_has_a_row),
 		cmocka_unit_test(a_function_ends_where_the_next_one_starts),
 		cmocka_unit_test(functions_outside_the_image_are_skipped),
 		cmocka_unit_test(an_entry_that_reaches_past_the_section_ends_it),

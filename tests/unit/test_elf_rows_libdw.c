@@ -39,7 +39,8 @@ static bool is_breg(const Dwarf_Op *op, u64 reg, s64 *off)
 	return false;
 }
 
-/* rax, rdx, rcx, rbx, rsi, rdi, r11, r13, r15 */
+#define LEAF_REGISTERS 0xa83f /* rax, rdx, rcx, rbx, rsi, rdi, r11, r13, r15 */
+
 static bool is_leaf_register(const Dwarf_Op *op, u8 *number, s64 *off)
 {
 	static const u8 numbers[] = { 0, 1, 2, 3, 4, 5, 11, 13, 15 };
@@ -69,6 +70,7 @@ enum saved {
 	SAVED_UNDEFINED,
 	SAVED_AT_CFA,
 	SAVED_AT_FP,
+	SAVED_IN_REGISTER, /* of a leaf; *off is its number */
 	SAVED_OTHER,
 };
 
@@ -85,6 +87,11 @@ static enum saved saved(Dwarf_Frame *frame, int reg, s64 *off)
 		*off = 0;
 		return SAVED_AT_CFA;
 	}
+	*off = nr != 1                     ? -1
+	       : ops[0].atom == DW_OP_regx ? (s64)ops[0].number
+					   : (s64)ops[0].atom - DW_OP_reg0;
+	if (*off >= 0 && *off < 16 && LEAF_REGISTERS >> *off & 1)
+		return SAVED_IN_REGISTER;
 	if (nr == 2 && ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_plus_uconst) {
 		*off = (s64)ops[1].number;
 		return SAVED_AT_CFA;
@@ -110,6 +117,10 @@ static struct unwind_row expected(Dwarf_Frame *frame, bool is_signal)
 		return (struct unwind_row){ .kind = ROW_END };
 	if (is_signal)
 		return (struct unwind_row){ .kind = ROW_SIGNAL };
+	if (ra == SAVED_IN_REGISTER && fp == SAVED_SAME && !dwarf_frame_cfa(frame, &ops, &nr) &&
+	    nr == 1 && is_breg(&ops[0], RSP, &off))
+		return (struct unwind_row){ .kind = ROW_IN_REGISTER,
+					    .cfa_off = (u16)(ra_off << 12 | off / 8) };
 	if (ra != SAVED_AT_CFA || ra_off != -8 || dwarf_frame_cfa(frame, &ops, &nr))
 		return unsupported;
 	if (is_plt(ops, nr) && fp == SAVED_SAME)
@@ -189,7 +200,7 @@ static u32 compare(const char *path, const struct rows *rows, Dwarf_CFI *cfi)
 			if (piece_end < next)
 				next = piece_end;
 			gap = 0;
-		} else if (row->kind == ROW_END) {
+		} else if (row->kind == ROW_ENTRY) {
 			continue; /* the entry of the dynamic linker, unknown to libdw */
 		} else if (row->kind != ROW_NONE && ++gap < ROWS_MIN_GAP) {
 			next = pc + 1;

@@ -34,6 +34,7 @@ static int learn(struct stopped *t)
 
 	if (err)
 		return err;
+	t->start_stack = status.start_stack;
 	mappings_fini(&t->mappings);
 	err = mappings_read(t->pid, true, &t->mappings)
 		      ?: tables_set_process(t->tables, proc_status_id(&status), &t->mappings);
@@ -59,12 +60,12 @@ int stopped_seize(pid_t tid, struct user_regs_struct *regs, int *signal)
 /* A cut stack may mean that mappings have changed: read them again, once. */
 int stopped_walk(struct stopped *t, const struct user_regs_struct *regs, struct walked *out)
 {
-	int err = walker_walk(t->tables, t->pid, regs, out);
+	int err = walker_walk(t->tables, t->pid, regs, t->start_stack, out);
 
 	if (err || out->is_complete)
 		return err;
 	err = learn(t);
-	return err ?: walker_walk(t->tables, t->pid, regs, out);
+	return err ?: walker_walk(t->tables, t->pid, regs, t->start_stack, out);
 }
 
 int stopped_init(struct stopped *t, pid_t pid)

@@ -10,6 +10,7 @@
 
 struct stopped {
 	pid_t pid;
+	u64 start_stack; /* sp at which its first thread began; 0 if unknown */
 	struct mappings mappings;
 	struct tables *tables;
 	struct hotspot *jvm; /* NULL if the process is not a JVM */

@@ -137,13 +137,26 @@ static void add_go(const struct elf *e, struct cfi_input *input)
 			(struct cfi_section){ .data = data, .size = len, .is_debug_frame = true };
 }
 
+/* xor %rbp,%rbp; mov %rsp,%rdi; lea _DYNAMIC(%rip),%rsi; and $-16,%rsp; call */
+static bool is_musl_start(const u8 code[18])
+{
+	return !memcmp(code, "\x48\x31\xed\x48\x89\xe7\x48\x8d\x35", 9) &&
+	       !memcmp(code + 13, "\x48\x83\xe4\xf0\xe8", 5);
+}
+
 static void find_entry(const struct elf *e, struct cfi_input *input)
 {
-	u64 entry;
+	u64 entry, left;
+	u8 code[18];
 
-	if (!elf_read_at(e, offsetof(Elf64_Ehdr, e_entry), &entry, sizeof(entry)) &&
-	    entry - input->base < input->size)
-		input->entry = (u32)(entry - input->base);
+	if (elf_read_at(e, offsetof(Elf64_Ehdr, e_entry), &entry, sizeof(entry)) ||
+	    entry - input->base >= input->size)
+		return;
+	input->entry = (u32)(entry - input->base);
+	if (elf_read_vaddr(e, entry, code, sizeof(code)) || !is_musl_start(code) ||
+	    !elf_segment_of(e, entry, &left) || left > input->size - input->entry)
+		return;
+	input->musl_end = input->entry + (u32)left;
 }
 
 int cfi_input_of_file(const struct elf *e, struct cfi_input *out)

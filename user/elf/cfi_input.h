@@ -13,6 +13,8 @@ struct cfi_input {
 	u64 base;  /* the lowest p_vaddr of PT_LOAD, rounded down to 4 KB */
 	u32 size;  /* size of the image */
 	u32 entry; /* entry point of a process, from base; 0 if the file has none */
+	/* If musl's code is at the entry point: end of that segment, from base; otherwise 0. */
+	u32 musl_end;
 };
 
 /* Finds the call frame information of a file. Errors as in rows.h. The caller owns *out. */

@@ -145,6 +145,20 @@ static bool fp_to_row(const struct cfi_rules *r, struct unwind_row *row)
 	return off % 8 == 0 && words < 0 && words == (s8)words;
 }
 
+/* Encodes a return address in a register of a leaf: glibc's vfork, which shares its stack. */
+static bool in_register_to_row(const struct cfi_rules *r, struct unwind_row *row)
+{
+	u64 reg = (u64)r->regs[TRACKED_RA].off;
+	s64 words = r->cfa_off / 8;
+
+	row->kind = ROW_IN_REGISTER;
+	row->cfa_off = (u16)(reg << ROW_REGISTER_SHIFT | (u64)words);
+	return r->cfa == CFA_REG && r->cfa_reg == dwarf_numbers[TRACKED_SP] &&
+	       r->cfa_off % 8 == 0 && words >= 0 && words <= (s64)ROW_REGISTER_WORDS_MAX &&
+	       reg < 16 && LEAF_REGISTERS >> reg & 1 && r->regs[TRACKED_SP].how == RULE_UNSET &&
+	       fp_to_row(r, row);
+}
+
 static struct unwind_row row_of(const struct cfi_rules *r, bool is_signal)
 {
 	const struct unwind_row unsupported = { .kind = ROW_UNSUPPORTED };
@@ -158,6 +172,8 @@ static struct unwind_row row_of(const struct cfi_rules *r, bool is_signal)
 	 * Every kind assumes that the return address is at CFA - 8 and that the caller's sp is the
 	 * CFA.
 	 */
+	if (r->regs[TRACKED_RA].how == RULE_IN_REGISTER)
+		return in_register_to_row(r, &row) ? row : unsupported;
 	if (r->regs[TRACKED_RA].how != RULE_AT_CFA || r->regs[TRACKED_RA].off != -8 ||
 	    (r->regs[TRACKED_SP].how != RULE_UNSET && r->regs[TRACKED_SP].how != RULE_CFA))
 		return unsupported;
@@ -371,6 +387,9 @@ static bool step_register(struct run *r, u8 op)
 		set_rule(r, number, cursor_uleb(c) ? RULE_OTHER : RULE_CFA, 0);
 		return true;
 	case CFA_REGISTER:
+		number = cursor_uleb(c);
+		set_rule(r, number, RULE_IN_REGISTER, (s64)cursor_uleb(c));
+		return true;
 	case CFA_VAL_OFFSET_SF:
 		set_rule(r, cursor_uleb(c), RULE_OTHER, 0);
 		cursor_uleb(c);

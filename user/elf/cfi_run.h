@@ -9,9 +9,10 @@
 enum rule_how {
 	RULE_UNSET, /* for the frame pointer: unchanged */
 	RULE_UNDEFINED,
-	RULE_AT_CFA, /* saved at CFA + off */
-	RULE_AT_FP,  /* saved at *fp */
-	RULE_CFA,    /* the CFA itself */
+	RULE_AT_CFA,      /* saved at CFA + off */
+	RULE_AT_FP,       /* saved at *fp */
+	RULE_IN_REGISTER, /* in register `off`; for the return address only */
+	RULE_CFA,         /* the CFA itself */
 	RULE_OTHER,
 };
 

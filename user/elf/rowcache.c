@@ -19,7 +19,7 @@
 #define TMP_SUFFIX  ".tmp"
 #define TMP_AGE_MAX 3600 /* seconds; an older one belongs to a process that died */
 #define MAGIC       "sfrows\r\n"
-#define VERSION     6 /* increase it when the same input gives other rows */
+#define VERSION     7 /* increase it when the same input gives other rows */
 
 /* A file consists of this header and the rows, in this machine's byte order. */
 struct header {
@@ -157,12 +157,12 @@ void rowcache_fini(struct rowcache *cache)
 /* The seal of all input that the rows depend on. */
 static u64 seal_input(const u8 key[SIPHASH_KEY_LEN], const struct cfi_input *input)
 {
-	u64 words[4 + 4 * ARRAY_SIZE(input->sections)] = { input->base, input->size, input->nr,
-							   input->entry };
+	u64 words[5 + 4 * ARRAY_SIZE(input->sections)] = { input->base, input->size, input->nr,
+							   input->entry, input->musl_end };
 
 	for (size_t i = 0; i < input->nr; i++) {
 		const struct cfi_section *s = &input->sections[i];
-		u64 *w = &words[4 + 4 * i];
+		u64 *w = &words[5 + 4 * i];
 		w[0] = s->vaddr;
 		w[1] = s->size;
 		w[2] = s->is_debug_frame;

@@ -10,6 +10,7 @@
 #include "elf/cfi_run.h"
 struct table {
 	VEC(struct unwind_row) rows;
+	u32 musl_end; /* as in struct cfi_input */
 	bool is_full;
 };
 
@@ -61,18 +62,33 @@ static size_t order_fdes(const struct cfi *cfi, u32 *order)
 	return nr;
 }
 
+static void add_none(struct table *t, u32 pc)
+{
+	add_row(t,
+		(struct unwind_row){ .pc = pc, .cfa_off = pc < t->musl_end ? ROW_NONE_MUSL : 0 });
+}
+
+static bool is_at_end(const struct table *t)
+{
+	return t->rows.nr && t->rows.at[t->rows.nr - 1].kind == ROW_END;
+}
+
 /*
- * Gaps between functions have no rule, except for the entry point: ld.so's is assembly without call
- * frame information.
+ * Gaps between functions have no rule, except for the entry point: those of ld.so and musl are
+ * assembly without call frame information. A rule that ends stacks never applies to a gap.
  */
 static void add_gap(struct table *t, u32 start, u32 end, u32 entry)
 {
 	bool has_entry = entry && entry >= start && entry < end;
 
-	if (has_entry ? entry > start : end - start >= ROWS_MIN_GAP)
-		add_row(t, (struct unwind_row){ .pc = start, .kind = ROW_NONE });
-	if (has_entry)
-		add_row(t, (struct unwind_row){ .pc = entry, .kind = ROW_END });
+	u32 min = is_at_end(t) ? 1 : ROWS_MIN_GAP;
+	if (has_entry ? entry > start : end - start >= min)
+		add_none(t, start);
+	if (!has_entry)
+		return;
+	add_row(t, (struct unwind_row){ .pc = entry, .kind = ROW_ENTRY });
+	if (end - entry > ROWS_ENTRY_BYTES)
+		add_none(t, entry + ROWS_ENTRY_BYTES);
 }
 
 static void add_functions(struct cfi *cfi, u32 entry, struct table *t)
@@ -86,13 +102,16 @@ static void add_functions(struct cfi *cfi, u32 entry, struct table *t)
 		u32 end = fde->end;
 		if (i + 1 < nr && cfi->fdes.at[order[i + 1]].start < end)
 			end = cfi->fdes.at[order[i + 1]].start;
-		if (i && fde->start >= covered)
-			add_gap(t, covered, fde->start, entry);
+		/* The code before the first function has a row only if that row says something. */
+		if (i || t->musl_end ? fde->start >= covered : entry && entry < fde->start)
+			add_gap(t, i || t->musl_end ? covered : entry, fde->start, entry);
 		cfi_run(cfi, fde, end, add_row, t);
 		covered = end;
 	}
 	if (nr)
-		add_row(t, (struct unwind_row){ .pc = covered, .kind = ROW_NONE });
+		add_gap(t, covered, UINT32_MAX, entry);
+	if (nr && t->rows.at[t->rows.nr - 1].pc < t->musl_end)
+		add_none(t, t->musl_end);
 }
 
 static int read_entries(struct cfi *cfi, const struct cfi_input *input)
@@ -123,7 +142,7 @@ static void finish(const struct cfi *cfi, struct table *t, struct rows *out)
 int rows_compile(const struct cfi_input *input, struct rows *out)
 {
 	struct cfi cfi = { .base = input->base, .size = input->size };
-	struct table table = { 0 };
+	struct table table = { .musl_end = input->musl_end };
 
 	int err = read_entries(&cfi, input);
 	if (!err)
@@ -174,7 +193,7 @@ int rows_build_vdso(struct rows *out)
 bool rows_are_valid(const struct unwind_row *rows, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++)
-		if (rows[i].kind > ROW_SWITCH || (i && rows[i].pc <= rows[i - 1].pc))
+		if (rows[i].kind > ROW_IN_REGISTER || (i && rows[i].pc <= rows[i - 1].pc))
 			return false;
 	return true;
 }

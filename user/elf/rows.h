@@ -21,6 +21,9 @@
 #define ROWS_MAX     (8u << 20) /* rows of one module */
 #define ROWS_MIN_GAP 16         /* bytes; a shorter gap between functions gets no row */
 
+/* Code at an entry point without call frame information. That of ld.so is 61 bytes long. */
+#define ROWS_ENTRY_BYTES 96
+
 /* Sorted by pc. No two rows have the same pc; adjacent rows differ in more than pc. */
 struct rows {
 	struct unwind_row *at; /* owned */

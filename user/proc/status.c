@@ -64,15 +64,15 @@ static int parse_mask(const char *text, const char *name, u64 *mask)
 static int parse_stat(const char *stat, struct proc_status *out)
 {
 	const char *open = strchr(stat, '('), *close = strrchr(stat, ')');
-	unsigned long long ticks;
+	unsigned long long ticks, start_stack;
 	int parent;
 
 	if (!open || !close || close < open)
 		return -EBADMSG;
 	if (sscanf(close + 1,
 		   " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
-		   "%llu",
-		   &out->state, &parent, &ticks) != 3)
+		   "%llu %*u %*d %*u %*u %*u %llu",
+		   &out->state, &parent, &ticks, &start_stack) != 4)
 		return -EBADMSG;
 
 	size_t len = (size_t)(close - open - 1);
@@ -83,6 +83,7 @@ static int parse_stat(const char *stat, struct proc_status *out)
 	out->pid = (pid_t)atoi(stat);
 	out->parent_pid = parent;
 	out->start_ns = ticks * PROC_TICK_NS;
+	out->start_stack = start_stack;
 	return 0;
 }
 

@@ -16,12 +16,14 @@ static struct sample *sample_of(const struct blocked_thread *p, const struct sou
 		.rbp = p->fp,
 		.rax = p->ax,
 		.rbx = p->bx,
+		.rdi = p->di,
 		.r13 = p->r13,
 		.r15 = p->r15,
 		.fs_base = p->tls,
 	};
 	struct walked walked = { 0 };
-	bool known = !walker_walk(tables, (pid_t)p->sample.task.pid, &regs, &walked);
+	bool known =
+		!walker_walk(tables, (pid_t)p->sample.task.pid, &regs, p->start_stack, &walked);
 	struct sample head = p->sample;
 
 	head.event = (u16)wait->number;

@@ -99,7 +99,7 @@ static void end(u32 stop, struct walked *out)
 	out->is_complete = stop == STAT_ROOT;
 }
 
-static void walk(const struct unwind_proc *proc, const struct regs *regs, u64 tls,
+static void walk(const struct unwind_proc *proc, const struct regs *regs, u64 tls, u64 start_stack,
 		 struct walked *out)
 {
 	auto_free struct scratch *s = xcalloc(1, sizeof(*s));
@@ -108,6 +108,7 @@ static void walk(const struct unwind_proc *proc, const struct regs *regs, u64 tl
 	s->walk.proc = *proc;
 	s->walk.regs = *regs;
 	s->walk.tls = tls;
+	s->walk.start_stack = start_stack;
 	s->walk.is_leaf = 1;
 	out->frames.nr = 0;
 	while (!stop) {
@@ -123,7 +124,7 @@ static void walk(const struct unwind_proc *proc, const struct regs *regs, u64 tl
 }
 
 int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct *user,
-		struct walked *out)
+		u64 start_stack, struct walked *out)
 {
 	const struct unwind_proc *proc = tables_proc(t, pid);
 	const struct regs regs = {
@@ -144,7 +145,7 @@ int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct
 	if (!proc)
 		return -ESRCH;
 	walking = (struct walking){ .tables = t, .id = { pid, proc->start_ns } };
-	walk(proc, &regs, user->fs_base, out);
+	walk(proc, &regs, user->fs_base, start_stack, out);
 	mem_free(take(walking.mem));
 	return 0;
 }
@@ -180,7 +181,7 @@ void walker_walk_kept(const struct tables *t, pid_t pid, const struct unwalked *
 				    .kept = kept,
 				    .kept_sp = regs.sp };
 	if (proc)
-		walk(proc, &regs, kept->tls, out);
+		walk(proc, &regs, kept->tls, kept->start_stack, out);
 	else
 		follow_frame_pointers(&regs, out);
 	mem_free(take(walking.mem));

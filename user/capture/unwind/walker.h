@@ -26,11 +26,12 @@ struct walked {
 };
 
 /*
- * Walks from `regs` of a stopped thread of `pid`; -ESRCH if the tables do not know the process.
- * Reads its memory by mem_open. Empties `out` first; free it with walker_fini.
+ * Walks from `regs` of a stopped thread of `pid`; -ESRCH if the tables do not know the process. Its
+ * first thread began with sp at `start_stack`, 0 if that is unknown. Reads its memory by mem_open.
+ * Empties `out` first; free it with walker_fini.
  */
 int walker_walk(const struct tables *t, pid_t pid, const struct user_regs_struct *regs,
-		struct walked *out);
+		u64 start_stack, struct walked *out);
 
 /*
  * Walks a kept stack. The reason is STAT_STACK_SHORT if the stack was larger. Memory that is not
