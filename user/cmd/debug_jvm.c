@@ -232,9 +232,12 @@ static void print_all(struct hotspot *h, const struct options *o, u64 open_ns)
 
 static int explain(pid_t pid, int err)
 {
+	/* The memory of a process that ends shows as missing or as any content. */
+	if (proc_has_ended((struct process_id){ .pid = pid }))
+		err = -ESRCH;
 	switch (err) {
 	case -ESRCH:
-		log_error("there is no process %d", pid);
+		log_error("process %d is not there or has ended", pid);
 		break;
 	case -ENOENT:
 		log_error("process %d is no JVM: it maps no libjvm.so", pid);

@@ -165,3 +165,14 @@ pid_t proc_other_thread(pid_t pid)
 		closedir(dir);
 	return found;
 }
+
+bool proc_has_ended(struct process_id id)
+{
+	struct proc_status now;
+
+	if (proc_status_read(id.pid, &now))
+		return true;
+	if (id.start_ns && !process_id_same(proc_status_id(&now), id))
+		return true;
+	return strchr("ZXx", now.state) && !proc_other_thread(id.pid);
+}

@@ -28,6 +28,9 @@ static inline struct process_id proc_status_id(const struct proc_status *s)
 /* -ESRCH if the process is missing; -EBADMSG if the kernel's text lacks a field. */
 int proc_status_read(pid_t pid, struct proc_status *out);
 
+/* Whether the process is gone, or has ended and nobody has collected it. start_ns 0: any. */
+bool proc_has_ended(struct process_id id);
+
 /* Parses a PID or TID. Returns 0 if the text is anything but a number from 1 to INT32_MAX. */
 pid_t proc_pid_parse(const char *text);
 

@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/auto.h"
+#include "base/str.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "jvm/hotspot/legibility.h"
 #include "jvm/process/javaproc.h"
 
 #define SEARCH_NS    (5 * NS_PER_SEC) /* between searches of /proc, without a node */
@@ -162,12 +165,14 @@ static void search(struct jvm_rows *r)
 
 static void read_alone(struct jvm_rows *r)
 {
+	auto_str struct str why = { 0 };
+
 	search(r);
 	vec_each(j, &r->jvms) {
 		struct process_id id = jvm_meter_id(j->meter);
 		int err = j->own ? 0 : hotspot_open(id, &j->own);
-		if (err)
-			set(&j->gap, strerror(-err), SIZE_MAX);
+		if (err && legibility_of(id, err, NULL, &why) != LEGIBLE)
+			set(&j->gap, why.at, SIZE_MAX);
 		if (time_process_ns(id.pid) && !(j->own && hotspot_refresh(j->own) == -ESRCH))
 			read_jvm(r, j, j->own);
 	}

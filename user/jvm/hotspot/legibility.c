@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "proc/capability.h"
+#include "proc/status.h"
 
 #define LIMITATIONS_MAX 64
 #define STARTING_NS     (10 * NS_PER_SEC)
@@ -73,6 +74,9 @@ enum legibility legibility_of(struct process_id id, int err, const struct hotspo
 			      struct str *why)
 {
 	str_clear(why);
+	/* The memory of a process that ends shows as missing or as any content. */
+	if (err && proc_has_ended(id))
+		err = -ESRCH;
 	switch (-err) {
 	case 0:
 		return judge_tables(h, why);
@@ -86,8 +90,11 @@ enum legibility legibility_of(struct process_id id, int err, const struct hotspo
 		str_add(why, "its memory may not be read; ");
 		capabilities_add_remedy(why, CAPABILITY(CAP_SYS_PTRACE));
 		return ILLEGIBLE;
-	case ENOEXEC:
 	case ENOENT:
+		str_add(why, "its libjvm.so is no longer mapped as a library; find out which "
+			     "program or option moves it");
+		return ILLEGIBLE;
+	case ENOEXEC:
 		str_add(why, "its libjvm is not HotSpot as we know it; run it with a JDK from 8 to "
 			     "28");
 		return ILLEGIBLE;

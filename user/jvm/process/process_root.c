@@ -159,7 +159,7 @@ void process_root_explain(pid_t pid, int err, struct str *why)
 	struct proc_status status;
 
 	str_clear(why);
-	if (err == -ESRCH) {
+	if (err == -ESRCH || proc_has_ended((struct process_id){ .pid = pid })) {
 		str_add(why, "it has ended");
 	} else if (err == -ENOENT || err == -ENOTDIR) {
 		str_add(why, "it has no /tmp, so no JVM tool can attach; mount one");
