@@ -2,13 +2,17 @@
 /* BUILD-FLAGS: -ldl */
 /*
  * Runs Java with a launcher of its own, as jsvc and application servers do: the options come from a
- * file, not from the command line. usage: launcher LIBJVM OPTIONS-FILE CLASS
+ * file, not from the command line. With the fourth word it takes SIGQUIT once the VM runs: with a
+ * handler that ends the program, by default, or to ignore it.
+ * usage: launcher LIBJVM OPTIONS-FILE CLASS [own|default|ignored]
  */
 #include <dlfcn.h>
 #include <jni.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define OPTIONS_MAX 16
 
@@ -32,6 +36,19 @@ static int read_options(const char *path, JavaVMOption *options)
 	return nr;
 }
 
+static void end(int number)
+{
+	_exit(number);
+}
+
+static void take_signal(const char *how)
+{
+	if (how)
+		signal(SIGQUIT, !strcmp(how, "own")       ? end
+				: !strcmp(how, "default") ? SIG_DFL
+							  : SIG_IGN);
+}
+
 /* Runs in a thread of its own, because the JVM does not accept the main thread's stack. */
 static void *run(void *ctx)
 {
@@ -45,6 +62,7 @@ static void *run(void *ctx)
 	args.nOptions = read_options(words[2], options);
 	if (!create || create(&vm, (void **)&env, &args))
 		return NULL;
+	take_signal(words[4]);
 	jclass class = (*env)->FindClass(env, words[3]);
 	jmethodID main =
 		class ? (*env)->GetStaticMethodID(env, class, "main", "([Ljava/lang/String;)V")
@@ -62,7 +80,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	words = argv;
-	if (argc != 4 || pthread_create(&thread, NULL, run, NULL))
+	if (argc < 4 || pthread_create(&thread, NULL, run, NULL))
 		return 1;
 	pthread_join(thread, NULL);
 	return 1;

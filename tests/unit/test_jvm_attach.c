@@ -154,7 +154,7 @@ static struct inject_result obey(struct inject_order *order, enum inject_command
 	order->command = command;
 	inject_nonce(order->nonce);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-	assert_int_equal(injector_run(order, pair[0]), 0);
+	assert_int_equal(injector_run(order, pair[0], -1), 0);
 	assert_int_equal(message_receive(pair[1], &m, fds, &nr), 0);
 	assert_int_equal(inject_result_decode(&m, &result), 0);
 	close(pair[0]);

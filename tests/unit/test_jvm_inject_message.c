@@ -196,11 +196,12 @@ static void an_invalid_message_ends_the_helper(void **state)
 
 	assert_int_equal(helper_start("", &h) ?: helper_await(h), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	const int fds[2] = { pair[1], -1 };
 	order.command = (enum inject_command)99;
-	assert_int_equal(helper_inject(h, &order, pair[1], &number), 0);
+	assert_int_equal(helper_inject(h, &order, fds, &number), 0);
 	for (u64 end = time_mono_ns() + 30 * NS_PER_SEC; !helper_has_ended(h); usleep(1000))
 		assert_true(time_mono_ns() < end);
-	assert_int_equal(helper_inject(h, &order, pair[1], &number), -EPIPE);
+	assert_int_equal(helper_inject(h, &order, fds, &number), -EPIPE);
 	helper_free(h);
 	close(pair[0]);
 	close(pair[1]);

@@ -14,6 +14,7 @@
 #include "capture/events/hook_fallback.h"
 #include "capture/kernel/cpulist.h"
 #include "capture/kernel/descriptors.h"
+#include "capture/kernel/facts.h"
 #include "capture/kernel/load.h"
 #include "capture/kernel/privilege.h"
 #include "capture/node_apply.h"
@@ -85,6 +86,7 @@ struct node *node_new(const struct node_options *options)
 	n->agents = agents_new(options->agent_path, options->agent);
 	n->jvms = jvm_registry_new();
 	agents_use(n->agents, n->jvms, n->workers);
+	facts_provide();
 	n->frames = frames_new();
 	if (options->lines)
 		frames_keep_lines(n->frames);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/time.h"
+#include "capture/kernel/facts.h"
 #include "cmd/cmd.h"
 #include "jvm/agent/agents.h"
 #include "jvm/agent/agents_debug.h"
@@ -112,6 +113,7 @@ static int run(pid_t pid, const struct options *o)
 	struct jvm_registry *jvms = jvm_registry_new();
 	jvm_registry_add(jvms, id);
 	agents_use(a, jvms, NULL);
+	facts_provide();
 	agents_tune(a, way_of(o->way), o->is_eager);
 	agents_request(a, id, id.start_ns, NULL);
 	while (agents_is_undecided(a, id)) {

@@ -15,6 +15,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "capture/features.h"
+#include "capture/kernel/facts.h"
 #include "capture/kernel/remote.h"
 #include "capture/rights.h"
 #include "cmd/cmd.h"
@@ -150,6 +151,7 @@ static int examine(const char *agent_path, bool is_json)
 	features_each(report_feature, &v);
 	report_agent(&v);
 	struct remote *remote = remote_alone();
+	facts_provide();
 	report_jvms(&v);
 	remote_close(remote);
 	report_privileges(&v);

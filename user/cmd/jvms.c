@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/opt.h"
+#include "capture/kernel/facts.h"
 #include "capture/kernel/remote.h"
 #include "cmd/cmd.h"
 #include "cmd/jvms_show.h"
@@ -132,6 +133,7 @@ static int run(const struct options *o)
 		return EXIT_FAILED;
 	}
 	struct remote *remote = remote_alone();
+	facts_provide();
 	if (o->detach)
 		status = detach_those(&all, o);
 	else if (o->perf_map)

@@ -110,6 +110,36 @@ static void look_inside(const struct javaproc *j, struct jvm_support *s)
 	hotspot_free(h);
 }
 
+/* Whether a signal would start its attach listener. */
+static enum readiness ask_handler(const struct process_root *t, struct str *why)
+{
+	struct mappings code = { 0 };
+	struct process_facts facts;
+	enum readiness r = readiness_for_signal(t, false, why);
+
+	if (r != READY || mappings_read(t->status.pid, true, &code))
+		return r;
+	auto_close int fd = task_facts_open();
+	task_facts_read(fd, t->status.pid, &facts);
+	/* Recording has more rights than this command may have. */
+	if (facts.are_known)
+		r = readiness_of_handler(&facts, &code, why);
+	if (r == READY && !task_facts_allow(&facts, t->status.pid, true, why))
+		r = NEVER;
+	mappings_fini(&code);
+	return r;
+}
+
+/* Whether it allows an attach by its listener. */
+static enum readiness ask_filter(const struct process_root *t, struct str *why)
+{
+	struct process_facts facts;
+	auto_close int fd = task_facts_open();
+
+	task_facts_read(fd, t->status.pid, &facts);
+	return task_facts_allow(&facts, t->status.pid, false, why) ? READY : NEVER;
+}
+
 /* Whether its attach listener runs or can be started. */
 static enum readiness ask_listener(const struct process_root *t, struct str *why)
 {
@@ -118,12 +148,12 @@ static enum readiness ask_listener(const struct process_root *t, struct str *why
 
 	snprintf(name, sizeof(name), ".java_pid%d", t->status.nspid);
 	if (fstatat(t->tmp_fd, name, &st, AT_SYMLINK_NOFOLLOW))
-		return readiness_for_signal(t, false, why);
+		return ask_handler(t, why);
 	if (process_root_is_blocked(t, st.st_uid, st.st_mode)) {
 		str_addf(why, "the %s in its /tmp belongs to another user; remove it", name);
 		return NEVER;
 	}
-	return S_ISSOCK(st.st_mode) ? READY : readiness_for_signal(t, false, why);
+	return S_ISSOCK(st.st_mode) ? ask_filter(t, why) : ask_handler(t, why);
 }
 
 static enum readiness ask(const struct process_root *t, struct str *why)

@@ -4,6 +4,7 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,18 +194,22 @@ static int make(void)
 	return err;
 }
 
+static char made_path[32];
+
+static void make_once(void)
+{
+	int fd = make();
+
+	if (fd < 0)
+		log_debug("the types of the BPF programs: %s", strerror(-fd));
+	else
+		snprintf(made_path, sizeof(made_path), "/proc/self/fd/%d", fd);
+}
+
 const char *core_types_path(void)
 {
-	static char path[32];
-	static bool is_tried;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (!is_tried) {
-		int fd = make();
-		if (fd < 0)
-			log_debug("the types of the BPF programs: %s", strerror(-fd));
-		else
-			snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	}
-	is_tried = true;
-	return *path ? path : NULL;
+	pthread_once(&once, make_once);
+	return *made_path ? made_path : NULL;
 }

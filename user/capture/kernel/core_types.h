@@ -9,7 +9,7 @@
 
 /*
  * A path for bpf_object_open_opts.btf_custom_path. The file is made by the first call and kept.
- * NULL if it cannot be made: libbpf then reads all types. Call it from one thread.
+ * NULL if it cannot be made: libbpf then reads all types.
  *
  * The file has the names, sizes and members of types. Pointers lead nowhere, so the programs must
  * not ask for the ids of types (bpf_core_type_id_kernel) or match whole types

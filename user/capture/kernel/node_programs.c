@@ -2,6 +2,7 @@
 /* The BPF programs of the node. */
 #include "capture/kernel/node_programs.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -33,6 +34,10 @@ static int configure(struct node_skel *skel, const struct node_programs_options 
 	};
 
 	bpf_program__set_autoload(skel->progs.remote_read, o->remote_reads);
+	bpf_program__set_autoload(skel->progs.facts_list, o->only_facts);
+	bpf_program__set_autoload(skel->progs.proc_fork, !o->only_facts);
+	bpf_program__set_autoload(skel->progs.proc_exec, !o->only_facts);
+	bpf_program__set_autoload(skel->progs.proc_exit, !o->only_facts);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		int err = bpf_map__set_max_entries(sizes[i].map, (u32)sizes[i].nr);
 		if (err)
@@ -112,6 +117,18 @@ struct remote_fds node_programs_remote(const struct node_programs *n)
 		.program = bpf_program__fd(n->skel->progs.remote_read),
 		.copies = bpf_map__fd(n->skel->maps.remote_copies),
 	};
+}
+
+int node_programs_facts(struct node_programs *n)
+{
+	struct node_skel *skel = n->skel;
+
+	if (!skel->links.facts_list)
+		skel->links.facts_list = bpf_program__attach(skel->progs.facts_list);
+	if (!skel->links.facts_list)
+		return -errno;
+	int fd = bpf_iter_create(bpf_link__fd(skel->links.facts_list));
+	return fd < 0 ? -errno : fd;
 }
 
 u64 node_programs_nr_lost(const struct node_programs *n)

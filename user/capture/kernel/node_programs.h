@@ -13,6 +13,7 @@ struct node_programs_options {
 	struct tables_sizes tables;
 	size_t ring_bytes; /* a power of two */
 	bool remote_reads; /* load the program that reads memory of other users' processes */
+	bool only_facts;   /* load no program but that of node_programs_facts */
 };
 
 struct node_programs;
@@ -37,6 +38,12 @@ struct remote_fds {
 	int program, copies;
 };
 struct remote_fds node_programs_remote(const struct node_programs *n);
+
+/*
+ * Loaded with only_facts: opens an iterator for jvm/attach/task_facts.h. Returns its descriptor or
+ * a negative errno.
+ */
+int node_programs_facts(struct node_programs *n);
 
 /* The number of forks, execs and exits that did not fit into the ring. */
 u64 node_programs_nr_lost(const struct node_programs *n);

@@ -30,6 +30,7 @@
 #define READY_MS     2000
 #define ENDING_MS    200
 #define SOCK         3 /* of the helper and of each child */
+#define FACTS        4 /* of a child that attaches: see task_facts.h */
 
 struct helper {
 	pid_t pid;
@@ -69,10 +70,13 @@ static void close_terminal(int last)
 		close(out);
 }
 
-/* Only the socket and the standard streams stay open. */
-static void keep_socket(int sock)
+/* Only the standard streams and these descriptors stay open; fds[1] may be -1. */
+static void keep(const int fds[2])
 {
-	if (dup2(sock, SOCK) < 0 || close_range(SOCK + 1, ~0u, 0))
+	int last = fds[1] < 0 ? SOCK : FACTS;
+
+	if ((fds[1] >= 0 && fds[1] < FACTS) || dup2(fds[0], SOCK) < 0 ||
+	    (last == FACTS && dup2(fds[1], FACTS) < 0) || close_range((unsigned)last + 1, ~0u, 0))
 		_exit(1);
 }
 
@@ -88,18 +92,18 @@ static int run_opener(pid_t helper)
 	return 0;
 }
 
-static int run_child(const struct worker_message *m, const struct inject_order *order, int sock,
-		     pid_t helper)
+static int run_child(const struct worker_message *m, const struct inject_order *order,
+		     const int fds[2], pid_t helper)
 {
-	keep_socket(sock);
+	keep(fds);
 	if (m->kind == INJECT_OPENER)
 		return run_opener(helper);
 	injector_prepare();
-	return injector_run(order, SOCK);
+	return injector_run(order, SOCK, fds[1] < 0 ? -1 : FACTS);
 }
 
 static void add_child(struct children *all, const struct worker_message *m, u64 number,
-		      const struct inject_order *order, int sock)
+		      const struct inject_order *order, const int fds[2])
 {
 	struct child c = { .number = number, .is_opener = m->kind == INJECT_OPENER, .sock = -1 };
 
@@ -109,12 +113,12 @@ static void add_child(struct children *all, const struct worker_message *m, u64 
 	pid_t helper = getpid();
 	c.pid = fork();
 	if (!c.pid)
-		_exit(run_child(m, order, sock, helper));
+		_exit(run_child(m, order, fds, helper));
 	if (c.pid < 0)
 		return;
 	c.pidfd = (int)syscall(SYS_pidfd_open, c.pid, 0);
 	if (m->kind == INJECT_ORDER)
-		c.sock = fcntl(sock, F_DUPFD_CLOEXEC, 0);
+		c.sock = fcntl(fds[0], F_DUPFD_CLOEXEC, 0);
 	all->at[all->nr++] = c;
 	all->nr_openers += c.is_opener;
 }
@@ -155,8 +159,9 @@ static int handle(struct children *all, const struct worker_message *m, const in
 		return err;
 	if (m->kind == INJECT_KILL && !nr)
 		kill_child(all, number);
-	else if ((m->kind == INJECT_ORDER || m->kind == INJECT_OPENER) && nr == 1)
-		add_child(all, m, number, &order, fds[0]);
+	else if ((m->kind == INJECT_ORDER && nr && nr <= 2) ||
+		 (m->kind == INJECT_OPENER && nr == 1))
+		add_child(all, m, number, &order, (int[]){ fds[0], nr == 2 ? fds[1] : -1 });
 	else
 		return -EPROTO;
 	return 0;
@@ -214,7 +219,7 @@ static void run_helper(int sock, const char *agent_path)
 	struct children all = { .agent_path = agent_path };
 	pid_t parent = getppid();
 
-	keep_socket(sock);
+	keep((int[]){ sock, -1 });
 	close_terminal(STDOUT_FILENO);
 	setpgid(0, 0); /* as in injector_prepare */
 	signals_leave_to_parent();
@@ -284,12 +289,12 @@ bool helper_has_ended(struct helper *h)
 	return poll(&(struct pollfd){ h->pidfd, POLLIN, 0 }, 1, 0) == 1;
 }
 
-int helper_inject(struct helper *h, const struct inject_order *order, int sock, u64 *number)
+int helper_inject(struct helper *h, const struct inject_order *order, const int fds[2], u64 *number)
 {
 	struct worker_message m;
 
 	inject_order_encode(order, *number = ++h->number, &m);
-	return message_send(h->sock, &m, &sock, 1);
+	return message_send(h->sock, &m, fds, fds[1] < 0 ? 1 : 2);
 }
 
 int helper_open(struct helper *h, int sock, u64 *number)

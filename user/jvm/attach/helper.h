@@ -25,11 +25,12 @@ void helper_free(struct helper *h);
 bool helper_has_ended(struct helper *h);
 
 /*
- * Forks a child for the order. The socket gets its messages (inject_message.h) and stays the
- * caller's. *number names the child. Never blocks. -EPIPE if the helper was killed, -EAGAIN if it
- * does not answer.
+ * Forks a child for the order. The socket fds[0] gets its messages (inject_message.h). fds[1] is of
+ * task_facts_open; -1: none. Both stay the caller's. *number names the child. Never blocks. -EPIPE
+ * if the helper was killed, -EAGAIN if it does not answer.
  */
-int helper_inject(struct helper *h, const struct inject_order *order, int sock, u64 *number);
+int helper_inject(struct helper *h, const struct inject_order *order, const int fds[2],
+		  u64 *number);
 
 /* Forks an opener that serves the socket. */
 int helper_open(struct helper *h, int sock, u64 *number);

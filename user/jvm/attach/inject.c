@@ -19,6 +19,7 @@
 #include "jvm/attach/helper.h"
 #include "jvm/attach/inject_message.h"
 #include "jvm/attach/injector.h"
+#include "jvm/attach/task_facts.h"
 #include "proc/mem.h"
 #include "worker/message.h"
 
@@ -57,23 +58,30 @@ void inject_nonce(char out[WIRE_NONCE_LEN + 1])
 }
 
 /* Close all our files in the child: perf events and BPF programs must end with us. */
-static void run_here(const struct inject_order *order, int fd)
+static void run_here(const struct inject_order *order, int fd, int facts_fd)
 {
-	if (dup2(fd, 3) < 0 || close_range(4, ~0u, 0))
+	int high = facts_fd < 0 ? -1 : fcntl(facts_fd, F_DUPFD_CLOEXEC, 5);
+	int last = high < 0 ? 3 : 4;
+
+	if (dup2(fd, 3) < 0 || (high >= 0 && dup2(high, 4) < 0) ||
+	    close_range((unsigned)last + 1, ~0u, 0))
 		_exit(1);
 	injector_prepare();
 	mem_set_helper(NULL, NULL); /* its BPF program has been closed */
-	_exit(injector_run(order, 3));
+	_exit(injector_run(order, 3, high < 0 ? -1 : 4));
 }
 
 static int start_child(struct injection *i, const struct inject_order *order, int fd)
 {
+	/* The child has no right to open one. */
+	auto_close int facts_fd = order->command == INJECT_START ? task_facts_open() : -1;
+
 	i->helper = used;
 	if (used)
-		return helper_inject(used, order, fd, &i->number);
+		return helper_inject(used, order, (int[]){ fd, facts_fd }, &i->number);
 	i->child = fork();
 	if (!i->child)
-		run_here(order, fd);
+		run_here(order, fd, facts_fd);
 	return i->child < 0 ? -errno : 0;
 }
 

@@ -135,6 +135,12 @@ static int deliver_and_send(struct job *j, enum delivery_way way)
 		close(fd);
 		return job_conclude(j, INJECT_RETRY, "its reader has ended");
 	}
+	job_read_facts(j);
+	if (j->order->command == INJECT_START &&
+	    !task_facts_allow(&j->facts, j->t.status.pid, false, &j->why)) {
+		close(fd);
+		return job_conclude(j, INJECT_REFUSED, j->why.at);
+	}
 	int err = deliver(&j->t, j->order->agent_path, j->order->nonce, way, &d, &j->why);
 	if (err) {
 		close(fd);
@@ -223,7 +229,9 @@ static void give_up_session(struct job *j)
 /* Another command to the JVM of `j`. */
 static struct job job_beside(const struct job *j, const struct inject_order *order)
 {
-	struct job other = { .order = order, .t = j->t, .result = { .ring_fd = -1 }, .fd = -1 };
+	struct job other = {
+		.order = order, .t = j->t, .result = { .ring_fd = -1 }, .fd = -1, .facts_fd = -1
+	};
 
 	strcpy(other.socket_name, j->socket_name);
 	return other;
@@ -296,8 +304,8 @@ static enum readiness ask_vm(struct job *j)
 	j->result.has_vm = true;
 	if (*j->order->hooks.methods)
 		note_dropping(j, h);
-	bool is_reduced = true;
-	j->handles_quit = !hotspot_flag(h, "ReduceSignalUsage", &is_reduced) && !is_reduced;
+	bool is_known = !hotspot_flag(h, "ReduceSignalUsage", &j->is_reduced);
+	j->handles_quit = is_known && !j->is_reduced;
 	enum readiness ready = readiness_of_vm(h, &j->why);
 	hotspot_free(h);
 	return ready;
@@ -482,12 +490,13 @@ void injector_prepare(void)
 	alarm(INJECT_MAX_MS / 1000 + 5);
 }
 
-int injector_run(const struct inject_order *order, int fd)
+int injector_run(const struct inject_order *order, int fd, int facts_fd)
 {
 	struct job j = {
 		.order = order,
 		.result = { .outcome = INJECT_REFUSED, .ring_fd = -1 },
 		.fd = order->command == INJECT_START ? fd : -1,
+		.facts_fd = facts_fd,
 	};
 	struct inject_order stop = *order;
 
@@ -498,7 +507,7 @@ int injector_run(const struct inject_order *order, int fd)
 	/* The recorder is gone: end the session, because no process will read its buffer. */
 	stop.command = INJECT_STOP;
 	strcpy(stop.loaded_path, j.result.loaded_path);
-	struct job end = { .order = &stop, .result = { .ring_fd = -1 }, .fd = -1 };
+	struct job end = { .order = &stop, .result = { .ring_fd = -1 }, .fd = -1, .facts_fd = -1 };
 	carry_out(&end);
 	return 0;
 }

@@ -7,5 +7,8 @@
 /* Makes a fresh child a process of its own, which ends by itself if nobody can kill it. */
 void injector_prepare(void);
 
-/* Executes the order, sends one result (inject_message.h) to `fd` and returns the exit status. */
-int injector_run(const struct inject_order *order, int fd);
+/*
+ * Executes the order, sends one result (inject_message.h) to `fd` and returns the exit status.
+ * `facts_fd`, of task_facts_open, is closed; -1: none.
+ */
+int injector_run(const struct inject_order *order, int fd, int facts_fd);

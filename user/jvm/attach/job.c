@@ -4,7 +4,9 @@
 
 #include <poll.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/auto.h"
 #include "base/utf8.h"
 
 int job_conclude(struct job *j, enum inject_outcome outcome, const char *why)
@@ -22,6 +24,14 @@ int job_explain(struct job *j, int err)
 {
 	process_root_explain(j->order->id.pid, err, &j->why);
 	return job_conclude(j, INJECT_REFUSED, j->why.at);
+}
+
+void job_read_facts(struct job *j)
+{
+	if (j->facts_fd < 0)
+		return;
+	task_facts_read(j->facts_fd, j->t.status.pid, &j->facts);
+	close(take_fd(j->facts_fd));
 }
 
 bool job_has_ended(const struct job *j)

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "jvm/attach/inject.h"
+#include "jvm/attach/task_facts.h"
 #include "jvm/process/process_root.h"
 
 struct job {
@@ -13,9 +14,12 @@ struct job {
 	struct str why;
 	int fd; /* to the process that ordered it; -1 if it no longer matters */
 	char socket_name[32], trigger_name[32];
+	int facts_fd; /* iterator of task_facts.h, not yet read; -1: none */
+	struct process_facts facts;
 	bool is_early;     /* the VM's tables are not readable yet */
 	bool is_silent;    /* its memory did not arrive */
 	bool handles_quit; /* by its flags; a VM that starts does so at some point */
+	bool is_reduced;   /* by its flags: SIGQUIT is not the VM's */
 };
 
 #define JOB_STILL_STARTING "it is still starting; wait"
@@ -25,6 +29,9 @@ int job_conclude(struct job *j, enum inject_outcome outcome, const char *why);
 
 /* Concludes that we lack a right. Returns -1. */
 int job_explain(struct job *j, int err);
+
+/* Reads the facts about the JVM, unless they were read before. */
+void job_read_facts(struct job *j);
 
 /* Whether the JVM has ended. */
 bool job_has_ended(const struct job *j);

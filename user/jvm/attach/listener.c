@@ -152,16 +152,57 @@ static int send_signal(const struct job *j)
 	return err;
 }
 
-/* A JVM that is starting, or has a SIGQUIT pending, will be ready. */
+/*
+ * A JVM that is starting, or has a SIGQUIT pending, will be ready. One that does not listen gets a
+ * few tries: JDK 8 does not show whether it has started.
+ */
 static int conclude_readiness(struct job *j, enum readiness ready)
 {
-	return job_conclude(j, ready == NOT_YET ? INJECT_WAIT : INJECT_REFUSED, j->why.at);
+	if (ready != NOT_YET)
+		return job_conclude(j, INJECT_REFUSED, j->why.at);
+	return job_conclude(j, !strcmp(j->why.at, READINESS_DEAF) ? INJECT_RETRY : INJECT_WAIT,
+			    j->why.at);
+}
+
+static int read_code(struct job *j, struct mappings *code)
+{
+	int err = mappings_read(j->t.status.pid, true, code);
+
+	if (process_root_become_if_denied(&j->t, err)) {
+		err = mappings_read(j->t.status.pid, true, code);
+		process_root_unbecome(&j->t);
+	}
+	return err;
+}
+
+/* The last checks. Nothing that takes time is between the facts and the signal. */
+static enum readiness check_handler(struct job *j)
+{
+	struct mappings code = { 0 };
+	int err = read_code(j, &code);
+	/* The trigger took some time. */
+	enum readiness ready = readiness_for_signal(&j->t, j->handles_quit, &j->why);
+
+	job_read_facts(j);
+	if (ready == READY && err) {
+		str_clear(&j->why);
+		str_addf(&j->why, "its mappings cannot be read (%s)", strerror(-err));
+		ready = NEVER;
+	}
+	if (ready == READY)
+		ready = readiness_of_handler(&j->facts, &code, &j->why);
+	if (ready == READY && !task_facts_allow(&j->facts, j->t.status.pid, true, &j->why))
+		ready = NEVER;
+	mappings_fini(&code);
+	return ready;
 }
 
 static int wake_listener(struct job *j)
 {
 	if (j->is_early) /* its flags could not be read yet */
 		return job_conclude(j, INJECT_WAIT, JOB_STILL_STARTING);
+	if (j->is_reduced) /* the signal is for a handler in Java */
+		return job_conclude(j, INJECT_REFUSED, READINESS_DEAF);
 	enum readiness ready = readiness_for_signal(&j->t, j->handles_quit, &j->why);
 	if (ready != READY)
 		return conclude_readiness(j, ready);
@@ -173,8 +214,7 @@ static int wake_listener(struct job *j)
 	int err = make_trigger(j);
 	if (err)
 		return refuse_trigger(j, err);
-	/* Check again, right before the signal: the trigger took some time. */
-	ready = readiness_for_signal(&j->t, j->handles_quit, &j->why);
+	ready = check_handler(j);
 	if (ready != READY) {
 		process_root_unlink(&j->t, j->trigger_name);
 		return conclude_readiness(j, ready);

@@ -2,6 +2,7 @@
 /* Whether a process may be attached to, and whether it may get a SIGQUIT. */
 #include "jvm/attach/readiness.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +25,10 @@
 #include "proc/memory_room.h"
 #include "proc/target_file.h"
 
-#define TEXT_MAX    (1u << 20)
-#define STARTING_NS (5 * NS_PER_SEC)
-#define QUIT_BIT    (1ull << (SIGQUIT - 1))
+#define TEXT_MAX       (1u << 20)
+#define STARTING_NS    (5 * NS_PER_SEC)
+#define DISPATCHING_NS NS_PER_SEC /* until its handler is certainly set */
+#define QUIT_BIT       (1ull << (SIGQUIT - 1))
 /* The ring, the agent's own memory, the JVM's memory for its events. */
 #define MEMORY_MIN (2ull * WIRE_RING_BYTES)
 
@@ -291,6 +293,30 @@ enum readiness readiness_to_attach(const struct process_root *t, struct str *why
 	return has_memory(t, why) ? READY : NOT_YET;
 }
 
+/* How far a VM has started, by its thread that takes signals. */
+enum start {
+	START_UNKNOWN, /* no such thread, or one without a name, as in JDK 8 */
+	START_OVER,    /* its handler of SIGQUIT is set */
+};
+
+/* The VM sets its handler right after it has started this thread. */
+static enum start start_of(pid_t pid)
+{
+	char path[64];
+	struct proc_status thread;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	auto_closedir DIR *dir = opendir(path);
+	for (struct dirent *e; dir && (e = readdir(dir));) {
+		if (*e->d_name == '.' || proc_status_read(atoi(e->d_name), &thread) ||
+		    strcmp(thread.comm, "Signal Dispatch"))
+			continue;
+		return time_boot_ns() < thread.start_ns + DISPATCHING_NS ? START_UNKNOWN
+									 : START_OVER;
+	}
+	return START_UNKNOWN;
+}
+
 enum readiness readiness_for_signal(const struct process_root *t, bool handles_quit,
 				    struct str *why)
 {
@@ -305,15 +331,34 @@ enum readiness readiness_for_signal(const struct process_root *t, bool handles_q
 		return answer(NOT_YET, "it is stopped; let it run", why);
 	if (now.shdpnd & QUIT_BIT)
 		return answer(NOT_YET, "it has not yet taken an earlier SIGQUIT; wait", why);
-	if (!(now.sigcgt & QUIT_BIT) || now.sigign & QUIT_BIT) {
-		if (handles_quit || time_boot_ns() < t->program_ns + STARTING_NS)
-			return answer(NOT_YET, "it is still starting; wait", why);
-		return answer(NEVER,
-			      "it does not listen to SIGQUIT (-Xrs?) and has no attach socket in "
-			      "its /tmp; start it without -Xrs",
-			      why);
-	}
-	return READY;
+	if (now.sigcgt & QUIT_BIT && !(now.sigign & QUIT_BIT))
+		return READY;
+	enum start start = start_of(t->status.pid);
+	if (start != START_OVER && time_boot_ns() < t->program_ns + STARTING_NS)
+		return answer(NOT_YET, "it is still starting; wait", why);
+	return answer(handles_quit && start == START_UNKNOWN ? NOT_YET : NEVER, READINESS_DEAF,
+		      why);
+}
+
+enum readiness readiness_of_handler(const struct process_facts *f, const struct mappings *code,
+				    struct str *why)
+{
+	const struct mapping *m = mappings_find(code, f->quit_handler);
+
+	if (!f->are_known)
+		return answer(
+			NEVER,
+			"whether its SIGQUIT is the JVM's cannot be read, and the signal "
+			"might end it; run sysflame with CAP_BPF and CAP_PERFMON, or start it "
+			"with -XX:+StartAttachListener",
+			why);
+	if (m && javaproc_is_libjvm(m))
+		return READY;
+	return answer(
+		NEVER,
+		"the program handles SIGQUIT itself, so the signal of an attach might end it; "
+		"start its JVM with -XX:+StartAttachListener",
+		why);
 }
 
 bool readiness_for_live_events(const char *version)

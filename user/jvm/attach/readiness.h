@@ -3,8 +3,14 @@
 #pragma once
 
 #include "base/str.h"
+#include "jvm/attach/task_facts.h"
 #include "jvm/hotspot/hotspot.h"
 #include "jvm/process/process_root.h"
+#include "proc/mapping.h"
+
+#define READINESS_DEAF                                                                 \
+	"it does not listen to SIGQUIT (-Xrs?) and has no attach socket in its /tmp; " \
+	"start it without -Xrs, or with -XX:+StartAttachListener"
 
 enum readiness {
 	READY,
@@ -27,6 +33,13 @@ enum readiness readiness_of_vm(const struct hotspot *h, struct str *why);
  * the signal once it has started, however long that takes.
  */
 enum readiness readiness_for_signal(const struct process_root *t, bool handles_quit,
+				    struct str *why);
+
+/*
+ * Whether its handler of SIGQUIT is the JVM's, by its executable mappings. Any other one may end
+ * the process.
+ */
+enum readiness readiness_of_handler(const struct process_facts *f, const struct mappings *code,
 				    struct str *why);
 
 /*

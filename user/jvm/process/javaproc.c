@@ -34,6 +34,11 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+bool javaproc_is_libjvm(const struct mapping *m)
+{
+	return m->executable && !strcmp(base_name(m->path), "libjvm.so");
+}
+
 /* The code of the VM's library. OpenJ9 has a libjvm.so too, which only forwards calls. */
 static const struct mapping *find_vm(const struct mappings *all, enum vm *vm)
 {
@@ -48,7 +53,7 @@ static const struct mapping *find_vm(const struct mappings *all, enum vm *vm)
 			*vm = VM_OPENJ9;
 			return &all->at[i];
 		}
-		if (!found && !strcmp(name, "libjvm.so")) {
+		if (!found && javaproc_is_libjvm(&all->at[i])) {
 			*vm = VM_HOTSPOT;
 			found = &all->at[i];
 		}

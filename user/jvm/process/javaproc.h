@@ -14,6 +14,10 @@ enum vm {
 /* The VM that a process has mapped; VM_NONE also if it has ended or may not be inspected. */
 enum vm javaproc_vm(pid_t pid);
 
+/* Whether a mapping is code of a HotSpot VM. */
+struct mapping;
+bool javaproc_is_libjvm(const struct mapping *m);
+
 /*
  * Whether a mapping is of the agent: it has the name of its file, the name under which it was
  * delivered, or "/", the root of a mount that was removed.
