@@ -9,14 +9,18 @@ CFLAGS  ?= -O2 -g
 ARCH    := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
 VERSION := 0.1.0
 
+# Packages of Debian 12, 13 and sid; of A|B the first that the release has. tests/lib/missing has what they stand for.
 DEPS      := gcc make pkg-config clang bpftool libbpf-dev libelf-dev zlib1g-dev liblzma-dev \
-	     libcapstone-dev libiberty-dev libjansson-dev libmicrohttpd-dev libpcre2-dev libseccomp-dev libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev \
+	     libiberty-dev libjansson-dev libmicrohttpd-dev libpcre2-dev libseccomp-dev libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev \
 	     libzstd-dev libncurses-dev libnats-dev libcurl4-openssl-dev libssl-dev uthash-dev \
-	     openjdk-17-jdk-headless esbuild zopfli
-DEPS_TEST := $(DEPS) g++ tmux libcmocka-dev clang-format universal-ctags libdw-dev musl-tools chromium nodejs npm \
-	     iproute2 procps curl openssl libc6-dbg libcap2-bin libclang-rt-14-dev valgrind binutils xz-utils util-linux e2fsprogs \
-	     protobuf-compiler python3 python3-yaml libjemalloc2 libtcmalloc-minimal4 systemtap-sdt-dev \
-	     hey slowhttptest \
+	     default-jdk-headless
+# The build does without these: smaller pages, uprobes at offsets.
+DEPS_MORE := libcapstone-dev esbuild zopfli
+DEPS_TEST := $(DEPS) g++ libcmocka-dev clang-format universal-ctags libdw-dev libclang-rt-dev systemtap-sdt-dev \
+	     iproute2 procps curl openssl libc6-dbg libcap2-bin binutils xz-utils util-linux e2fsprogs python3 python3-yaml
+# Tests that need one of these are skipped by name without it. SUITES= installs none: 176 instead of 800 packages.
+SUITES    := $(DEPS_MORE) tmux musl-tools chromium nodejs npm protobuf-compiler \
+	     libjemalloc2 libtcmalloc-minimal4|libtcmalloc-minimal4t64 hey slowhttptest \
 	     clojure libcheshire-clojure tomcat10-user qemu-system-x86 cpio \
 	     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user golang-go linux-perf nats-server \
 	     podman runc catatonit
@@ -83,6 +87,15 @@ endif
 
 all: $(O)/sysflame $(O)/libjvmmap.so
 
+# Compilers name what is missing one by one and less clearly.
+tools := $(O)/.tools
+missing = CC='$(CC)' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' JAVA_HOME='$(JAVA_HOME)' tests/lib/missing
+$(tools): Makefile
+	$(Q)lacks=$$($(missing) $(DEPS)) || { \
+	  echo "the build needs $$lacks: make deps installs this on Debian; elsewhere install it first" >&2; exit 1; }
+	$(Q)mkdir -p $(@D) && touch $@
+$(generated) $(protos:%=$(O)/gen/%.c) $(agent_objs): | $(tools)
+
 $(O)/sysflame: $(user_objs)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
@@ -113,7 +126,7 @@ $(O)/%.o: %.c | $(generated)
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c $< -o $@
 
-$(O)/%.bpf.o: %.bpf.c
+$(O)/%.bpf.o: %.bpf.c | $(tools)
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $@
 
@@ -252,7 +265,7 @@ soak-kills: all test-programs
 	$(Q)O=$(O) CYCLES=$(or $(CYCLES),600) tests/lib/as-root "recording" tests/web/test_serve_kills
 
 lint:
-	$(Q)clang-format --dry-run -Werror $(sources)
+	$(Q)tests/lint/format --dry-run -Werror $(sources)
 	$(Q)tests/lint/layers $(filter user/%,$(sources))
 	$(Q)tests/lint/circles $(filter user/%.c,$(sources))
 	$(Q)tests/lint/circles $(filter jvmmap/%.c,$(sources))
@@ -264,7 +277,7 @@ lint:
 	$(Q)tests/lint/registered $(shell grep -l "^run_tests " tests/*/test_*)
 
 fmt:
-	$(Q)clang-format -i $(sources)
+	$(Q)tests/lint/format -i $(sources)
 
 # Pictures of the page in each state, to be looked at.
 screens: all test-programs
@@ -280,10 +293,10 @@ bench-fleet: all test-programs
 # --- installing ------------------------------------------------------------------------------
 
 deps:
-	$(Q)tests/lib/apt-ensure $(DEPS)
+	$(Q)tests/lib/apt-ensure $(DEPS) --optional $(DEPS_MORE)
 
 deps-test:
-	$(Q)tests/lib/apt-ensure $(DEPS_TEST)
+	$(Q)tests/lib/apt-ensure $(DEPS_TEST) --optional '$(SUITES)'
 	$(Q)tests/lib/npm-ensure tests/web
 
 record:
@@ -306,19 +319,40 @@ $(O)/man/sysflame-%.1: $(O)/sysflame docs/man/make-man
 $(O)/man/sysflame.bash: $(O)/sysflame docs/man/make-completion
 	$(Q)mkdir -p $(@D) && docs/man/make-completion $< > $@
 
-install: all $(man) $(O)/man/sysflame.bash
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(man)
-	install -D -m 644 $(O)/man/sysflame.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sysflame
-	install -D $(O)/sysflame $(DESTDIR)$(PREFIX)/bin/sysflame
-	install -D $(O)/libjvmmap.so $(DESTDIR)$(PREFIX)/lib/sysflame/libjvmmap.so
+INSTALL   ?= install
+UNITDIR   ?= /usr/lib/systemd/system
+SYSUSERS  ?= /usr/lib/sysusers.d
+old_unit   = $(DESTDIR)/etc/systemd/system/sysflame.service
 
-# The daemon's unit, its user, and a configuration that is not overwritten.
+install: all $(man) $(O)/man/sysflame.bash
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(man)
+	$(INSTALL) -D -m 644 $(O)/man/sysflame.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sysflame
+	$(INSTALL) -D $(O)/sysflame $(DESTDIR)$(PREFIX)/bin/sysflame
+	$(INSTALL) -D $(O)/libjvmmap.so $(DESTDIR)$(PREFIX)/lib/sysflame/libjvmmap.so
+
+# The daemon's unit, its user, and a configuration that is not overwritten. The administrator's units in /etc win.
 install-systemd: install
-	install -D -m 644 pkg/systemd/sysflame.service $(DESTDIR)/etc/systemd/system/sysflame.service
-	sed -i 's,/usr/local/bin,$(PREFIX)/bin,' $(DESTDIR)/etc/systemd/system/sysflame.service
-	install -D -m 644 pkg/systemd/sysflame.sysusers $(DESTDIR)/usr/lib/sysusers.d/sysflame.conf
+	$(INSTALL) -D -m 644 pkg/systemd/sysflame.service $(DESTDIR)$(UNITDIR)/sysflame.service
+	sed -i 's,/usr/local/bin,$(PREFIX)/bin,' $(DESTDIR)$(UNITDIR)/sysflame.service
+	$(INSTALL) -D -m 644 pkg/systemd/sysflame.sysusers $(DESTDIR)$(SYSUSERS)/sysflame.conf
 	test -e $(DESTDIR)/etc/sysflame/recorder.conf || \
-	  install -D -m 644 pkg/systemd/recorder.conf $(DESTDIR)/etc/sysflame/recorder.conf
+	  $(INSTALL) -D -m 644 pkg/systemd/recorder.conf $(DESTDIR)/etc/sysflame/recorder.conf
+	@[ ! -e $(old_unit) ] || echo '$(old_unit) replaces this unit: remove it unless it is yours'
+
+# Configuration and recorded profiles stay.
+uninstall:
+	rm -f $(man:$(O)/man/%=$(DESTDIR)$(PREFIX)/share/man/man1/%) \
+	  $(DESTDIR)$(PREFIX)/share/bash-completion/completions/sysflame $(DESTDIR)$(PREFIX)/bin/sysflame \
+	  $(DESTDIR)$(PREFIX)/lib/sysflame/libjvmmap.so $(DESTDIR)$(UNITDIR)/sysflame.service $(DESTDIR)$(SYSUSERS)/sysflame.conf
+	[ ! -d $(DESTDIR)$(PREFIX)/lib/sysflame ] || rmdir --ignore-fail-on-non-empty $(DESTDIR)$(PREFIX)/lib/sysflame
+	@for kept in $(old_unit) $(DESTDIR)/etc/sysflame $(DESTDIR)/var/lib/sysflame; do \
+	  [ ! -e $$kept ] || echo "kept $$kept"; done
+
+# Only the build's own folders: O may hold other files.
+clean:
+	$(Q)[ ! -e $(O)/Makefile ] || { echo '$(O) is a folder of sources, not of a build' >&2; exit 1; }
+	rm -rf $(addprefix $(O)/,bpf fuzz gen jvmmap man san screens static tests user sysflame libjvmmap.so node.bpf.o recording.bpf.o .tools)
+	$(Q)[ ! -d $(O) ] || rmdir --ignore-fail-on-non-empty $(O)
 
 help:
 	@echo 'make record        profile this node for 10 s next to a sample Java program: flame.html'
@@ -332,12 +366,14 @@ help:
 	@echo 'make soak          attach 1000 times, compile and unload for minutes, on JDK 11 to 25'
 	@echo 'make soak-kills    kill 1000 recorders at random moments (part of soak)'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
+	@echo '                   SUITES= leaves out the packages whose tests can be skipped'
 	@echo 'make check-fleet   faults and networks below a fleet of real daemons, in full'
 	@echo 'make bench-fleet   ask 10,000 simulated nodes, and five real ones'
 	@echo 'make install       to PREFIX=$(PREFIX); O=DIR V=1 as usual'
 	@echo 'make install-systemd  the same, with the daemon'"'"'s unit and configuration'
+	@echo 'make uninstall     removes both; configuration and profiles stay; make clean removes the build'
 
-.PHONY: all static test test-build test-programs check check-fleet check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd help
+.PHONY: all static test test-build test-programs check check-fleet check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Starts the daemon and asks its API. Source it after tap.sh.
+NEEDS+=' node'
 
 # start_daemon OPTION..: sets DAEMON to the supervisor and URL to the address.
 start_daemon() {

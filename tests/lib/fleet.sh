@@ -13,6 +13,7 @@ free_port() {
 # start_nats: sets NATS to its PID, URL to its address and MONITOR to its second port; a second one gets
 # the port of the first. $NATS_CONF is a file with more settings.
 start_nats() {
+	needs nats-server
 	: >nats.err
 	start nats-server ${NATS_CONF:+-c "$NATS_CONF"} -a 127.0.0.1 -p "${PORT:-$(free_port)}" -m -1 2>>nats.err
 	NATS=$PID

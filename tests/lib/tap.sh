@@ -21,6 +21,21 @@ skip() {
 	exit 0
 }
 
+# needs COMMAND..: ends a test that cannot run without one of these.
+needs() {
+	local lacking
+	lacking=$(lacking "$@")
+	[ -z "$lacking" ] || skip "$lacking is not installed"
+}
+# A file all of whose tests need a command adds it to $NEEDS.
+NEEDS=
+lacking() { # COMMAND..
+	local command
+	for command in "$@"; do
+		command -v "$command" >/dev/null || { echo "$command" && return; }
+	done
+}
+
 # assert TEXT COMMAND...: the command must succeed.
 assert() {
 	local text=$1
@@ -206,10 +221,12 @@ tap_interrupted() {
 }
 
 run_tests() {
-	local name number=0 bad=0
+	local name number=0 bad=0 lacking
+	lacking=$(lacking $NEEDS)
 	echo "1..$#"
 	for name in "$@"; do
 		number=$((number + 1))
+		[ -z "$lacking" ] || { echo "ok $number - ${name//_/ } # SKIP $lacking is not installed"; continue; }
 		TMP=$(mktemp -d)
 		chmod 755 "$TMP"
 		TAP_PIDS=$TMP.pids TAP_SKIP=$TMP.skip TAP_GROUPS=$TMP.groups

@@ -9,6 +9,7 @@ const zlib = require('node:zlib');
 
 const root = path.resolve(__dirname, '../..');
 const build = path.resolve(root, process.env.O || 'build');
+const chromium = process.env.CHROMIUM || '/usr/bin/chromium';
 
 // A folder that is removed at the end of this program, also after a failure.
 function temporary(what) {
@@ -24,6 +25,14 @@ function loadPlaywright() {
 		console.log('Bail out! playwright-core is missing; run: make deps-test');
 		process.exit(1);
 	}
+}
+
+// Says which of the commands, and of the things that a browser needs, is missing here; undefined if none is.
+function lacking(commands = []) {
+	const found = (name) => process.env.PATH.split(':').concat('/usr/sbin').some((dir) => fs.existsSync(path.join(dir, name)));
+	const name = [...commands, chromium].find((one) => !fs.existsSync(one) && !found(one)) ||
+		(!fs.existsSync(path.join(__dirname, 'node_modules/playwright-core')) && 'playwright-core');
+	return name ? `${name} is not installed` : undefined;
 }
 
 // Writes a page around a data block made here, independently of the C encoder. `sections` are [id, bytes] in
@@ -123,7 +132,7 @@ function makePage(dir, text, ...options) {
 
 async function launch() {
 	return loadPlaywright().chromium.launch({
-		executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+		executablePath: chromium,
 		args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
 	});
 }
@@ -153,13 +162,19 @@ async function until(page, condition, argument) {
 }
 
 // ONLY=EXPRESSION in the environment runs the tests whose names match.
+// Without one of the commands all tests are skipped.
 // Tests are functions with a sentence as name. Each gets { browser, dir, open(text or file, options) }.
-async function run(tests) {
+async function run(tests, commands) {
+	const names = Object.keys(tests).filter((name) => new RegExp(process.env.ONLY || '').test(name));
+	const lacking = lacking(commands);
+	console.log(`1..${names.length}`);
+	if (lacking) {
+		names.forEach((name, i) => console.log(`ok ${i + 1} - ${name} # SKIP ${lacking}`));
+		process.exit(0); // also where a daemon was started for the tests
+	}
 	const dir = temporary('web');
 	const browser = await launch();
-	const names = Object.keys(tests).filter((name) => new RegExp(process.env.ONLY || '').test(name));
 	let bad = 0;
-	console.log(`1..${names.length}`);
 	for (const [i, name] of names.entries()) {
 		const pages = [];
 		const open = async (source, options) => {
@@ -184,4 +199,4 @@ async function run(tests) {
 	process.exitCode = bad ? 1 : 0;
 }
 
-module.exports = { build, check, crc32, equal, launch, loadPlaywright, makePage, makePageOf, near, openPage, run, temporary, texts, until, varints };
+module.exports = { build, check, crc32, equal, lacking, launch, loadPlaywright, makePage, makePageOf, near, openPage, run, temporary, texts, until, varints };
