@@ -151,6 +151,38 @@ static void malformed_records_are_refused_or_harmless(void **state)
 	assert_false(side_event_parse(&record, sizeof(record), &e));
 }
 
+static void new_code_of_the_kernel_has_its_place_and_name(void **state)
+{
+	struct {
+		struct {
+			u32 type;
+			u16 misc, size;
+		} head;
+		u64 addr;
+		u32 len;
+		u16 ksym_type, flags;
+		char name[16];
+		u32 sample_pid, sample_tid;
+		u64 time_ns;
+	} record = { .head = { .type = 17, .size = sizeof(record) },
+		     .addr = 0xffffffffa0001000,
+		     .len = 64,
+		     .name = "bpf_prog_1_x" };
+	struct side_event e;
+
+	assert_true(side_event_parse(&record, sizeof(record), &e));
+	assert_int_equal(e.kind, SIDE_CODE);
+	assert_int_equal(e.mapping.start, 0xffffffffa0001000);
+	assert_int_equal(e.mapping.end, 0xffffffffa0001040);
+	assert_string_equal(e.mapping.path, "bpf_prog_1_x");
+	cut_and_changed(&record, sizeof(record));
+	record.flags = 1; /* PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER */
+	assert_false(side_event_parse(&record, sizeof(record), &e));
+	record.flags = 0;
+	memset(record.name, 'x', sizeof(record.name));
+	assert_false(side_event_parse(&record, sizeof(record), &e));
+}
+
 static void malformed_names_are_refused_or_harmless(void **state)
 {
 	struct {
@@ -209,6 +241,7 @@ int main(void)
 		cmocka_unit_test(memory_made_executable_later_is_reported),
 		cmocka_unit_test(a_mapping_has_its_offset_device_and_inode),
 		cmocka_unit_test(malformed_records_are_refused_or_harmless),
+		cmocka_unit_test(new_code_of_the_kernel_has_its_place_and_name),
 		cmocka_unit_test(malformed_names_are_refused_or_harmless),
 		cmocka_unit_test(a_record_of_losses_has_their_number),
 	};

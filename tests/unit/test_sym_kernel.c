@@ -380,6 +380,37 @@ static void code_loaded_later_gets_its_name(void **state)
 		skip_because("no file can be mounted over /proc/kallsyms");
 }
 
+/* It lies behind a program that was there when the symbols were read. */
+static void code_made_later_has_its_own_name_at_once(void **state)
+{
+	const char symbols[] =
+		"ffffffff81000000 T first\nffffffffc0000000 t bpf_prog_1_old\t[bpf]\n";
+	struct frames *frames = frames_new();
+	struct symbolizer *s = symbolizer_new(frames, NULL, NULL);
+	char path[] = "/tmp/test_sym_kernel.XXXXXX";
+
+	close(mkstemp(path));
+	if (!show_symbols(path, symbols)) {
+		unlink(path);
+		skip_because("no file can be mounted over /proc/kallsyms");
+		return;
+	}
+	assert_string_equal(kernel_frame(s, frames, 0xffffffffc0000110)->name, "bpf_prog_1_old");
+	const char *names[] = { "bpf_prog_2_new", "bpf_prog_3_newer" };
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const struct mapping code = { .start = 0xffffffffc0000100,
+					      .end = 0xffffffffc0000140,
+					      .path = (char *)names[i] };
+		symbolizer_add_kernel_code(s, &code);
+		assert_string_equal(kernel_frame(s, frames, 0xffffffffc0000110)->name, names[i]);
+	}
+	assert_string_equal(kernel_frame(s, frames, 0xffffffffc0000010)->name, "bpf_prog_1_old");
+	umount("/proc/kallsyms");
+	unlink(path);
+	symbolizer_free(s);
+	frames_free(frames);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +425,7 @@ int main(void)
 		cmocka_unit_test(a_bpf_program_is_named_after_a_refresh_and_after_its_end),
 		cmocka_unit_test(a_bpf_program_at_a_reused_address_has_its_own_name),
 		cmocka_unit_test(code_loaded_later_gets_its_name),
+		cmocka_unit_test(code_made_later_has_its_own_name_at_once),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

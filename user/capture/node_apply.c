@@ -42,6 +42,8 @@ static void apply_side(struct node *n, const struct side_event *e)
 		n->nr_side_lost += e->nr_lost;
 		processes_distrust(n->processes);
 	}
+	if (e->kind == SIDE_CODE)
+		symbolizer_add_kernel_code(n->symbolizer, &e->mapping);
 	if (!p)
 		return;
 	if (e->kind == SIDE_MMAP) {

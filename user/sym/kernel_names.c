@@ -2,12 +2,17 @@
 /* When kernel symbols are read. */
 #include "sym/kernel_names.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
 #include "base/time.h"
 #include "sym/kernel.h"
 
 #define PAUSE_NS     NS_PER_SEC
 #define PAUSE_MAX_NS (64 * NS_PER_SEC) /* a read takes up to 0.1 s of CPU time */
 #define UNNAMED_MAX  16384
+#define MADE_MAX     4096 /* a tool may load programs all the time */
 
 static void read_first(struct kernel_names *k)
 {
@@ -38,9 +43,32 @@ static bool refresh(struct kernel_names *k, u64 pc)
 	return true;
 }
 
+static void drop_oldest(struct kernel_names *k)
+{
+	size_t nr = k->made.nr / 2;
+
+	for (size_t i = 0; i < nr; i++)
+		free(k->made.at[i].name);
+	k->made.nr -= nr;
+	memmove(k->made.at, k->made.at + nr, k->made.nr * sizeof(k->made.at[0]));
+}
+
+void kernel_names_add(struct kernel_names *k, u64 start, u64 end, const char *name)
+{
+	if (k->made.nr >= MADE_MAX)
+		drop_oldest(k);
+	vec_push(&k->made, (struct kernel_code){ start, end, xstrdup(name) });
+}
+
 static const char *find(const struct kernel_names *k, u64 pc, const char **module)
 {
 	u64 offset;
+
+	for (size_t i = k->made.nr; i-- > 0;)
+		if (pc >= k->made.at[i].start && pc < k->made.at[i].end) {
+			*module = "bpf"; /* as in /proc/kallsyms */
+			return k->made.at[i].name;
+		}
 
 	return k->syms ? kernel_syms_find(k->syms, pc, module, &offset) : NULL;
 }
@@ -79,6 +107,9 @@ size_t kernel_names_bytes(const struct kernel_names *k)
 void kernel_names_fini(struct kernel_names *k)
 {
 	kernel_syms_free(k->syms);
+	vec_each(code, &k->made)
+		free(code->name);
+	vec_fini(&k->made);
 	aged_fini(&k->unnamed);
 	*k = (struct kernel_names){ 0 };
 }

@@ -7,10 +7,17 @@
 #pragma once
 
 #include "base/aged.h"
+#include "base/vec.h"
 
 #define KERNEL_NAMES_BYTES (320u << 20) /* more than any kernel has */
 
 struct kernel_syms;
+
+/* Code that the kernel has made since a recording began. */
+struct kernel_code {
+	u64 start, end; /* [start, end) */
+	char *name;     /* owned */
+};
 
 /* {0} has not been read. */
 struct kernel_names {
@@ -19,7 +26,14 @@ struct kernel_names {
 	u64 read_ns, nr_reads;
 	u64 pause_ns;        /* before the next read; longer after reads that gave no name */
 	struct aged unnamed; /* pc -> nr_reads when first seen */
+	VEC(struct kernel_code) made; /* oldest first; the newest that holds a pc names it */
 };
+
+/*
+ * Adds code of the kernel, which has that name from now on. The kernel gives the memory of BPF
+ * programs to others, so that the symbols read before would name them wrongly.
+ */
+void kernel_names_add(struct kernel_names *k, u64 start, u64 end, const char *name);
 
 /* The symbol and its module ("" for the kernel's own), or NULL. */
 const char *kernel_names_find(struct kernel_names *k, u64 pc, const char **module);

@@ -110,6 +110,13 @@ static frame_id intern_offset(struct symbolizer *s, enum frame_kind kind, const 
 	return intern(s, kind, name.at, module, false);
 }
 
+/* Code at the same address may have had another name before. */
+void symbolizer_add_kernel_code(struct symbolizer *s, const struct mapping *code)
+{
+	kernel_names_add(&s->kernel, code->start, code->end, code->path);
+	aged_fini(&s->kernel_frames);
+}
+
 static frame_id name_kernel(struct symbolizer *s, u64 pc)
 {
 	const char *module, *symbol = kernel_names_find(&s->kernel, pc, &module);

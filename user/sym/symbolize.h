@@ -115,6 +115,9 @@ void symbolize_early(struct symbolizer *s, const struct process *p, const struct
 size_t symbolize_again(struct symbolizer *s, const struct process *p, u64 time_ns,
 		       frame_list *frames, unnamed_list *unnamed);
 
+/* The kernel has made code there now, a BPF program or a trampoline; the path is its name. */
+void symbolizer_add_kernel_code(struct symbolizer *s, const struct mapping *code);
+
 /* The perf maps that were left out. */
 const struct maps_left_out *symbolizer_maps_left_out(const struct symbolizer *s);
 

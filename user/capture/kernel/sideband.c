@@ -59,6 +59,14 @@ struct mmap2 {
 	char path[];
 };
 
+struct ksymbol {
+	struct perf_event_header head;
+	u64 addr;
+	u32 len;
+	u16 type, flags;
+	char name[];
+};
+
 struct lost {
 	struct perf_event_header head;
 	u64 id, nr;
@@ -82,6 +90,7 @@ static int add_cpu(struct sideband *s, int cpu)
 		.mmap2 = 1,
 		.comm = 1,
 		.comm_exec = 1,
+		.ksymbol = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
@@ -207,6 +216,23 @@ static bool parse_comm(const struct comm *r, size_t len, struct side_event *out)
 	return r->pid == r->tid;
 }
 
+static bool parse_ksymbol(const struct ksymbol *r, size_t len, struct side_event *out)
+{
+	if (len < sizeof(*r) + sizeof(struct trailer) ||
+	    r->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
+		return false;
+	size_t name_max = len - sizeof(*r) - sizeof(struct trailer);
+	if (!memchr(r->name, '\0', name_max) || r->addr + r->len < r->addr)
+		return false;
+	out->kind = SIDE_CODE;
+	out->mapping = (struct mapping){
+		.start = r->addr,
+		.end = r->addr + r->len,
+		.path = (char *)r->name,
+	};
+	return true;
+}
+
 static bool parse_lost(const struct lost *r, size_t len, struct side_event *out)
 {
 	if (len < sizeof(*r) + sizeof(struct trailer))
@@ -231,6 +257,8 @@ bool side_event_parse(const void *record, size_t len, struct side_event *out)
 		return parse_mmap(record, len, out);
 	case PERF_RECORD_COMM:
 		return parse_comm(record, len, out);
+	case PERF_RECORD_KSYMBOL:
+		return parse_ksymbol(record, len, out);
 	case PERF_RECORD_LOST:
 		return parse_lost(record, len, out);
 	}

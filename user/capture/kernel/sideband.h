@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mappings, execs and names of processes, from perf's side band: one small ring for each CPU
- * (docs/decisions/0001). Facts: include/uapi/linux/perf_event.h, enum perf_event_type.
+ * The mappings, execs and names of processes, and new code of the kernel, from perf's side band:
+ * one small ring for each CPU (docs/decisions/0001). Facts: include/uapi/linux/perf_event.h, enum
+ * perf_event_type.
  */
 #pragma once
 
@@ -11,6 +12,7 @@ enum side_kind {
 	SIDE_MMAP, /* new executable memory: mmap, or mprotect of an older mapping */
 	SIDE_EXEC, /* a new program: all older mappings and the name are gone */
 	SIDE_COMM, /* the main thread, and so the process, was renamed */
+	SIDE_CODE, /* the kernel has made code, as of a BPF program; pid is 0 */
 	SIDE_LOST, /* the ring was full, `nr_lost` events are missing; pid is 0 */
 };
 
@@ -20,7 +22,8 @@ struct side_event {
 	u64 time_ns;                 /* CLOCK_MONOTONIC */
 	u64 nr_lost;                 /* SIDE_LOST */
 	char comm[PROCESS_COMM_LEN]; /* SIDE_EXEC, SIDE_COMM */
-	struct mapping mapping;      /* SIDE_MMAP; the path is valid during the call only */
+	struct mapping mapping;      /* SIDE_MMAP; SIDE_CODE: its place, the name as the path. The
+				      * path is valid during the call only. */
 };
 
 struct sideband;

@@ -69,11 +69,16 @@ void inbox_add_record(const void *record, size_t len, void *feed)
 		add_of_node(f, kind, record, len);
 }
 
+static bool has_path(const struct side_event *e)
+{
+	return e->kind == SIDE_MMAP || e->kind == SIDE_CODE;
+}
+
 void inbox_add_side(const struct side_event *e, void *inbox)
 {
 	struct item item = { .kind = ITEM_SIDE, .time_ns = e->time_ns, .side = *e };
 
-	if (e->kind == SIDE_MMAP)
+	if (has_path(e))
 		item.side.mapping.path = path_new(e->mapping.path, strlen(e->mapping.path));
 	add(inbox, item);
 }
@@ -95,7 +100,7 @@ void inbox_sort(struct inbox *in)
 
 static void item_fini(struct item *item)
 {
-	if (item->kind == ITEM_SIDE && item->side.kind == SIDE_MMAP)
+	if (item->kind == ITEM_SIDE && has_path(&item->side))
 		path_free(item->side.mapping.path);
 }
 
