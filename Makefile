@@ -53,7 +53,8 @@ AGENT_LINK = -shared -Wl,-z,now,-z,$(if $(for_arm64),norelro,relro),-z,noexecsta
 
 # libbpf's linker must see a map's definition before any extern use of it.
 bpf_first  := bpf/ring.bpf.c bpf/node/tables.bpf.c
-bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c bpf/unwind/*.bpf.c))
+bpf_other  := bpf/skipped.bpf.c
+bpf_srcs   := $(bpf_first) bpf/maps.bpf.c $(filter-out $(bpf_first) bpf/maps.bpf.c $(bpf_other),$(wildcard bpf/*.bpf.c bpf/unwind/*.bpf.c))
 node_srcs  := $(bpf_first) $(filter-out $(bpf_first),$(wildcard bpf/node/*.bpf.c))
 user_srcs  := $(wildcard user/*/*.c user/*/*/*.c)
 proto_dirs := user/export/interchange user/fleet user/push
@@ -70,7 +71,7 @@ java_srcs  := $(wildcard tests/programs/*.java)
 fuzzers    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 fuzz_objs  := $(patsubst %.c,$(O)/fuzz/%.o,$(filter-out user/capture/% user/cmd/%,$(user_srcs)) user/capture/unwind/row_build.c) \
 	      $(protos:%=$(O)/fuzz/gen/%.o)
-skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h
+skeletons  := $(O)/gen/node.skel.h $(O)/gen/recording.skel.h $(O)/gen/skipped.skel.h
 generated  := $(skeletons) $(O)/gen/core_type_names.h $(O)/gen/page.h $(O)/gen/ui.h $(protos:%=$(O)/gen/%.h)
 scripts    := $(sort $(wildcard tests/bpf/test_* tests/cli/test_* tests/fuzz/test_* tests/jvm/test_* \
 	     tests/web/test_* tests/fleet/test_* tests/kernels/test_*))
@@ -132,6 +133,8 @@ $(O)/%.bpf.o: %.bpf.c | $(tools)
 
 $(O)/gen/node.skel.h: $(node_srcs:%.bpf.c=$(O)/%.bpf.o)
 $(O)/gen/recording.skel.h: $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o)
+# The recording's programs and one more, so that both have the same variables.
+$(O)/gen/skipped.skel.h: $(bpf_srcs:%.bpf.c=$(O)/%.bpf.o) $(O)/bpf/skipped.bpf.o
 $(skeletons): $(O)/gen/%.skel.h:
 	$(call say,SKEL,$@)
 	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen object $(O)/$*.bpf.o $^ && \
@@ -140,7 +143,7 @@ $(skeletons): $(O)/gen/%.skel.h:
 # The names of the types in both objects, for capture/kernel/core_types.c. After ___ a name has a flavor.
 $(O)/gen/core_type_names.h: $(skeletons)
 	$(call say,TYPES,$@)
-	$(Q)for o in node recording; do $(BPFTOOL) btf dump file $(O)/$$o.bpf.o format raw; done | \
+	$(Q)for o in node recording skipped; do $(BPFTOOL) btf dump file $(O)/$$o.bpf.o format raw; done | \
 	  sed -nE "s/^\[[0-9]+\] (STRUCT|UNION|ENUM|ENUM64|TYPEDEF) '([A-Za-z0-9_]+)'.*/\2/p" | \
 	  sed 's/___.*//' | LC_ALL=C sort -u | sed 's/.*/"&",/' > $@
 	$(Q)test -s $@

@@ -138,7 +138,11 @@ struct sample {
 		__u64 allocator_return; /* mmap: return address of the program's own last allocator
 					 * call; 0: none */
 	};
-	__u64 mapped; /* mmap: the requested fixed address, or MAPPED_STACK; 0: neither */
+	union {
+		__u64 mapped; /* mmap: the requested fixed address, or MAPPED_STACK; 0: neither */
+		__u64 is_from_timer; /* of skipped.bpf.c: the kernel frames begin with those of the
+				      * interrupt of the timer */
+	};
 };
 _Static_assert(sizeof(struct sample) == 88, "sample is part of the record ABI");
 
@@ -292,8 +296,18 @@ enum event_count {
 	EVENT_THROTTLED, /* lost: samples took too much time */
 	EVENT_BUSY,      /* lost: no scratch record was free */
 	EVENT_UNTIMED,   /* lost waits: no memory to store their start */
+	EVENT_SKIPPED,   /* lost: the kernel ran another BPF program; user space counts it */
+	EVENT_LATE,      /* lost: the CPU's timer came late; user space counts it */
+	EVENT_DUE,       /* by the perf event's own count; user space counts it */
 	EVENT_SPARSE,    /* recorded, with a larger weight than their own */
 	NR_EVENT_COUNTS,
+};
+
+/* The runs of perf_sample on this CPU, whatever it did with them. */
+struct perf_runs {
+	__u64 nr;
+	__u64 counted;  /* of the event's own count, sum of its periods */
+	__u64 nr_known; /* `nr` when skipped.bpf.c looked last */
 };
 
 /* How to find the caller's frame, from `pc` on. Rows are sorted by pc. */

@@ -10,6 +10,7 @@ struct event_knobs {
 	__u64 weight; /* of each sample; 0: the count of the perf event since the previous sample */
 	__u64 period; /* of tracepoints and uprobes: one hit in `period` is a sample; 0 means 1 */
 	__u64 has_filter; /* of tracepoints: hits must pass filter.bpf.c */
+	__u64 is_clock;   /* a perf event that a timer of the CPU drives: cpu-clock */
 };
 
 /* An event that measures waits. A wait of at least min_ns is always a sample, see offcpu.bpf.c. */

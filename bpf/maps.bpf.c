@@ -4,6 +4,7 @@
 
 const volatile struct knobs knobs;
 u32 backlog_halvings;
+u64 clock_function;
 
 struct scratches_map scratches SEC(".maps");
 struct targets_map targets SEC(".maps");
@@ -15,6 +16,8 @@ struct pendings_map pendings SEC(".maps");
 struct costs_map costs SEC(".maps");
 struct windows_map windows SEC(".maps");
 struct hits_map hits SEC(".maps");
+struct perf_runs_map perf_runs SEC(".maps");
+struct clock_ids_map clock_ids SEC(".maps");
 struct filters_map filters SEC(".maps");
 struct filter_patterns_map filter_patterns SEC(".maps");
 struct filter_works_map filter_works SEC(".maps");

@@ -142,6 +142,27 @@ struct hits_map {
 };
 extern struct hits_map hits SEC(".maps");
 
+/* Key: the event. */
+struct perf_runs_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABI_EVENTS);
+	__type(key, u32);
+	__type(value, struct perf_runs);
+};
+extern struct perf_runs_map perf_runs SEC(".maps");
+
+/* The kernel's ids of the perf events that are clocks. Key: event * nr_cpus + cpu; 0: none. */
+struct clock_ids_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ABI_EVENTS); /* user space sets it */
+	__type(key, u32);
+	__type(value, u64);
+};
+extern struct clock_ids_map clock_ids SEC(".maps");
+
+/* Address of the function that timers of clocks call; 0 until a clock has run. */
+extern u64 clock_function;
+
 /* The filters of tracepoints. Key: the event. */
 struct filters_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

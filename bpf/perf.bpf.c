@@ -2,6 +2,8 @@
 /* Perf events, hardware and software. The cookie is the event's number. */
 #include "unwind/unwind.h"
 
+#include "clock.h"
+
 /*
  * The index in struct pt_regs (uapi/asm/ptrace.h). Not a field, because its width changes in Linux
  * 6.9.
@@ -16,12 +18,27 @@ static __always_inline bool is_in_user_code(const struct bpf_perf_event_data *ct
 	return (words[CS_WORD] & 3) == 3;
 }
 
+static __always_inline void count_run(struct bpf_perf_event_data *ctx, u32 event)
+{
+	u32 key = event; /* the verifier forgets the bound of a key on the stack */
+	struct perf_runs *runs = bpf_map_lookup_elem(&perf_runs, &key);
+
+	if (runs) {
+		runs->nr++;
+		runs->counted += ctx->sample_period;
+	}
+	if (knobs.events[event].is_clock && !clock_function)
+		clock_function = (u64)BPF_CORE_READ((struct bpf_perf_event_data_kern *)ctx, event,
+						    hw.hrtimer.function);
+}
+
 SEC("perf_event")
 int perf_sample(struct bpf_perf_event_data *ctx)
 {
 	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
-	struct scratch *s = stack_begin(SLOT_PERF, event);
 
+	count_run(ctx, event);
+	struct scratch *s = stack_begin(SLOT_PERF, event);
 	if (!s)
 		return 0;
 	s->sample.weight = knobs.events[event].weight ?: ctx->sample_period;

@@ -35,6 +35,12 @@
 	  "sums are too small; take a larger interval or --period")                                \
 	X(BUSY, "busy", "samples lost: too many were under way on one CPU", LOST, NOTHING,         \
 	  "take a lower -F or fewer events")                                                       \
+	X(SKIPPED, "skipped",                                                                      \
+	  "samples lost: the kernel was running another BPF program on the CPU", LOST, NOTHING,    \
+	  "another tool's programs run often or for long; `bpftool prog` lists them")              \
+	X(LATE, "late",                                                                            \
+	  "samples lost: the CPU's timer was late, as interrupts were off or the machine paused",  \
+	  LOST, NOTHING, "what ran meanwhile is missing; `st` in vmstat shows paused time")        \
 	X(WAIT_LOST, "wait_lost", "waits lost: there was no memory to store their start", LOST,    \
 	  NOTHING, "sample fewer processes, or take a larger minimum")                             \
 	X(LEAK_UNTRACKED, "untracked", "allocations not tracked: they may have been freed since",  \

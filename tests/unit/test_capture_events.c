@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "capture/events/events.h"
-#include "capture/events/schedtext.h"
+#include "capture/events/kernel_text.h"
 #include "elf/instruction.h"
 #include "sym/places.h"
 
@@ -185,12 +185,12 @@ static void a_place_without_an_instruction_is_refused(void **state)
 
 static void frames_up_to_the_scheduler_are_left_out(void **state)
 {
-	const struct sched_text t = { 100, 200 };
+	const struct kernel_text t = { 100, 200 };
 	const u64 traced[] = { 7, 8, 150, 199, 200, 120 }, plain[] = { 300, 301 };
 
-	assert_int_equal(sched_text_frames(&t, traced, ARRAY_SIZE(traced)), 4);
-	assert_int_equal(sched_text_frames(&t, plain, ARRAY_SIZE(plain)), 0);
-	assert_int_equal(sched_text_frames(&(struct sched_text){ 0 }, traced, 6), 0);
+	assert_int_equal(kernel_text_frames(&t, traced, ARRAY_SIZE(traced)), 4);
+	assert_int_equal(kernel_text_frames(&t, plain, ARRAY_SIZE(plain)), 0);
+	assert_int_equal(kernel_text_frames(&(struct kernel_text){ 0 }, traced, 6), 0);
 }
 
 int main(void)

@@ -11,14 +11,25 @@ struct reason {
 	const char *key;
 	u32 stat;        /* the counter of all events together, with the sentence */
 	bool takes_ring; /* a larger ring helps as well */
+	bool is_missed;  /* no program ran for them; the counter has the remedy */
 };
 
 static const struct reason reasons[NR_EVENT_COUNTS] = {
 	[EVENT_RING_FULL] = { "ring_full", STAT_RING_FULL, true },
 	[EVENT_THROTTLED] = { "throttled", STAT_THROTTLED },
 	[EVENT_BUSY] = { "busy", STAT_BUSY },
+	[EVENT_SKIPPED] = { "skipped", STAT_SKIPPED, .is_missed = true },
+	[EVENT_LATE] = { "late", STAT_LATE, .is_missed = true },
 	[EVENT_UNTIMED] = { "untimed", STAT_WAIT_LOST },
 };
+
+static char *remedy_of(const struct event *e, const struct reason *reason)
+{
+	if (reason->is_missed)
+		return xstrdup(counter_of(reason->stat)->remedy);
+	return xasprintf("take a %s%s", e->kind->sparser,
+			 reason->takes_ring ? " or a larger --ring" : "");
+}
 
 static void each(const struct recording *r, const struct cut *c, bool is_sparse, loss_fn visit,
 		 void *ctx)
@@ -28,15 +39,18 @@ static void each(const struct recording *r, const struct cut *c, bool is_sparse,
 		const u64 *counts = c->losses.events[event];
 
 		for (u32 i = 0; i < NR_EVENT_COUNTS; i++) {
-			if (!counts[i] || is_sparse != (i == EVENT_SPARSE))
+			if (!counts[i] || i == EVENT_DUE || is_sparse != (i == EVENT_SPARSE))
 				continue;
 			const struct reason *reason = &reasons[i];
-			auto_free char *remedy =
-				xasprintf("take a %s%s", e->kind->sparser,
-					  reason->takes_ring ? " or a larger --ring" : "");
-			const char *why =
-				is_sparse ? NULL : counter_cause(counter_of(reason->stat));
-			const struct loss loss = { e->name, reason->key, why, remedy, counts[i] };
+			auto_free char *remedy = remedy_of(e, reason);
+			const struct loss loss = {
+				.event = e->name,
+				.key = reason->key,
+				.why = is_sparse ? NULL : counter_cause(counter_of(reason->stat)),
+				.remedy = remedy,
+				.nr = counts[i],
+				.nr_due = reason->is_missed ? counts[EVENT_DUE] : 0,
+			};
 			visit(&loss, ctx);
 		}
 	}

@@ -54,6 +54,8 @@ void recording_losses(const struct recording *r, struct loss_counts *out)
 	memset(out->events, 0, sizeof(out->events));
 	for (u32 event = 0; event < r->options.events->list.nr; event++)
 		programs_event_counts(r->bpf, event, out->events[event]);
+	if (r->sources)
+		sources_count_missed(r->sources, out->events, out->stats);
 	add_left_out(n, out);
 	out->nr_denied = r->nr_denied;
 	out->nr_conflicts = symbolizer_nr_conflicts(n->symbolizer);

@@ -33,7 +33,7 @@ static void begin(struct recording *r)
 {
 	bool agents_attach = r->needs_hooks && agents_are_attaching(r->node->agents);
 
-	if ((!agents_attach && !sources_are_searching(r->sources)) ||
+	if ((!agents_attach && !sources_are_being_prepared(r->sources)) ||
 	    time_mono_ns() > r->began_ns + SET_UP_NS)
 		run(r);
 }

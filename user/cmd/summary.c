@@ -143,12 +143,24 @@ static void print_quality(const struct cut *c)
 			 nr - NR_INCOMPLETE);
 }
 
+/* A smaller part of missing samples is a line of the summary, not a warning. */
+#define NOISE_PART 100
+
 static void print_loss(const struct loss *l, void *ctx)
 {
 	char number[28];
 
-	log_warn("%s samples of %s were lost, because %s: its sums are too small; %s",
-		 grouped(l->nr, number), l->event, l->why, l->remedy);
+	if (l->nr_due && l->nr <= l->nr_due / NOISE_PART) {
+		log_info("           %s of %s (%.2f %% of those due): %s", grouped(l->nr, number),
+			 l->event, percent(l->nr, l->nr_due), l->why);
+		return;
+	}
+	char share[32] = "";
+	if (l->nr_due)
+		snprintf(share, sizeof(share), " (%.1f %% of those due)",
+			 percent(l->nr, l->nr_due));
+	log_warn("%s samples of %s%s were lost, because %s: its sums are too small; %s",
+		 grouped(l->nr, number), l->event, share, l->why, l->remedy);
 }
 
 static void print_sparse(const struct loss *l, void *ctx)

@@ -211,6 +211,7 @@ static void configure_cpu(const struct event *e, u32 number, const struct event_
 			  struct knobs *knobs)
 {
 	knobs->events[number].weight = 1;
+	knobs->events[number].is_clock = true;
 }
 
 /* Each sample weighs as much as was counted since the previous one. */
@@ -218,6 +219,8 @@ static void configure_perf(const struct event *e, u32 number, const struct event
 			   struct knobs *knobs)
 {
 	knobs->events[number].weight = 0;
+	knobs->events[number].is_clock =
+		e->perf_type == PERF_TYPE_SOFTWARE && e->perf_config == PERF_COUNT_SW_CPU_CLOCK;
 }
 
 /* perf lowers its limit when interrupts took too long, so an earlier rate may be too high. */
@@ -257,14 +260,10 @@ static int open_at(struct sources *s, u32 type, u64 config, const char *name, u3
 	return 0;
 }
 
-/* Uses the hardware's cycle counter if it works; virtual machines often have none. */
+/* Not cycles: on a CPU that sleeps or changes its frequency they are not time. */
 static int open_cpu(struct sources *s, const struct event *e, u32 number)
 {
-	auto_free char *no_cycles = why_not(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-
-	if (no_cycles)
-		return open_at(s, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, "cpu-clock", number);
-	return open_at(s, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "cpu-cycles", number);
+	return open_at(s, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, "cpu-clock", number);
 }
 
 static int open_perf(struct sources *s, const struct event *e, u32 number)
@@ -305,7 +304,7 @@ const struct event_kind event_kind_cpu = {
 	.name = "cpu",
 	.unit = "samples",
 	.value = EVENT_VALUE_SAMPLE,
-	.help = "CPU time: by cycles, by the clock where there is no cycle counter",
+	.help = "CPU time, by the clock of each CPU",
 	.programs = PROGRAM_BIT(PERF_SAMPLE),
 	.nr_slots = SLOT_PERF + 1,
 	.sparser = "lower -F",

@@ -35,6 +35,7 @@ static void configure_wall(const struct event *e, u32 number, const struct event
 	knobs->waits[WAIT_WALL] =
 		(struct wait_knobs){ .min_ns = wall_period_ns(o), .event = number };
 	knobs->events[number].weight = wall_period_ns(o);
+	knobs->events[number].is_clock = true;
 }
 
 static void configure_nativelock(const struct event *e, u32 number, const struct event_options *o,

@@ -3,6 +3,7 @@
 #include "capture/events/sources.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,11 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "capture/events/event_kind.h"
-#include "capture/events/schedtext.h"
+#include "capture/events/kernel_text.h"
 #include "capture/kernel/cpus.h"
 #include "capture/kernel/descriptors.h"
 #include "capture/kernel/detacher.h"
+#include "capture/kernel/skipped.h"
 #include "capture/unwind/sample_stack.h"
 
 /* The part of the ring for each CPU: for events at a steady rate, and for those in bursts. */
@@ -36,13 +38,16 @@ struct sources {
 	VEC(struct cpus *) cpus;
 	VEC(struct bpf_link *) links;
 	VEC(struct source_probes) probes;
-	struct detacher *detacher; /* NULL after sources_stop */
-	u32 nr_gone;               /* see sources_count_gone */
-	u32 nr_headless;           /* see sources_lose_probes */
+	struct detacher *detacher;    /* NULL after sources_stop */
+	struct skipped *skipped;      /* NULL: not needed so far */
+	int skipped_err;              /* -EAGAIN: it does not run yet */
+	u64 skipped_late[ABI_EVENTS]; /* samples missed before it ran */
+	u32 nr_gone;                  /* see sources_count_gone */
+	u32 nr_headless;              /* see sources_lose_probes */
 	bool has_waits;
 	struct span window;
-	bool has_sched_text;
-	struct sched_text sched_text;
+	bool has_sched_text, has_entry_text;
+	struct kernel_text sched_text, entry_text;
 	struct knobs knobs; /* as configured */
 	struct str text;
 };
@@ -82,6 +87,24 @@ static void describe_cpus(struct sources *s)
 	sources_describe(s, "CPU%s %s only", s->options->cpus->nr > 1 ? "s" : "", list.at);
 }
 
+static bool has_clocks(const struct sources *s)
+{
+	vec_each(c, &s->cpus)
+		if (cpus_are_clocks(*c))
+			return true;
+	return false;
+}
+
+static void load_skipped(struct sources *s)
+{
+	int err = skipped_load(s->bpf, &s->skipped);
+
+	if (!err)
+		return;
+	s->skipped_err = err;
+	log_debug("samples that the kernel skips are lost: %s", strerror(-err));
+}
+
 int sources_open(struct programs *bpf, const struct events *events, const struct event_options *o,
 		 struct sources **out)
 {
@@ -92,6 +115,7 @@ int sources_open(struct programs *bpf, const struct events *events, const struct
 	s->events = events;
 	s->options = o;
 	s->detacher = detacher_new();
+	s->skipped_err = -EAGAIN;
 	configure(events, o, &s->knobs);
 	for (u32 i = 0; !err && i < events->list.nr; i++)
 		err = events->list.at[i].kind->open(s, &events->list.at[i], i);
@@ -100,6 +124,8 @@ int sources_open(struct programs *bpf, const struct events *events, const struct
 		return err;
 	}
 	describe_cpus(s);
+	if (has_clocks(s) && skipped_is_likely(bpf))
+		load_skipped(s);
 	*out = s;
 	return 0;
 }
@@ -130,6 +156,7 @@ void sources_close(struct sources *s)
 		cpus_close(*c);
 	if (s->detacher)
 		detach_all(s);
+	skipped_free(s->skipped);
 	vec_each(p, &s->probes)
 		probes_free(p->probes);
 	vec_fini(&s->cpus);
@@ -137,6 +164,40 @@ void sources_close(struct sources *s)
 	vec_fini(&s->probes);
 	str_fini(&s->text);
 	free(s);
+}
+
+/* Loads the program for skipped samples once there are some, and attaches it. */
+static void follow_skipped(struct sources *s)
+{
+	if (s->skipped_err != -EAGAIN)
+		return;
+	if (s->skipped) {
+		s->skipped_err = skipped_poll(s->skipped);
+		for (size_t i = 0; !s->skipped_err && i < s->cpus.nr; i++)
+			s->skipped_late[cpus_event(s->cpus.at[i])] =
+				cpus_due(s->cpus.at[i]).nr_missed;
+		return;
+	}
+	vec_each(c, &s->cpus)
+		if (!s->skipped && s->skipped_err == -EAGAIN && cpus_seem_to_miss(*c))
+			load_skipped(s);
+}
+
+void sources_count_missed(struct sources *s, u64 events[][NR_EVENT_COUNTS], u64 *stats)
+{
+	vec_each(c, &s->cpus) {
+		u32 event = cpus_event(*c);
+		struct cpus_due due = cpus_due(*c);
+		u64 nr = due.nr_missed, skipped = nr;
+
+		if (!s->skipped_err && cpus_are_clocks(*c) && s->skipped_late[event] < nr)
+			skipped = s->skipped_late[event];
+		events[event][EVENT_DUE] += due.nr;
+		events[event][EVENT_SKIPPED] += skipped;
+		events[event][EVENT_LATE] += nr - skipped;
+		stats[STAT_SKIPPED] += skipped;
+		stats[STAT_LATE] += nr - skipped;
+	}
 }
 
 int sources_start(struct sources *s)
@@ -251,6 +312,7 @@ void sources_remove_process(struct sources *s, const struct process *p)
 
 void sources_poll(struct sources *s, const struct processes *all)
 {
+	follow_skipped(s);
 	if (!places_probes(s))
 		return;
 	vec_each(probes, &s->probes)
@@ -263,12 +325,12 @@ void sources_turn(struct sources *s)
 		probes_turn(probes->probes);
 }
 
-bool sources_are_searching(const struct sources *s)
+bool sources_are_being_prepared(const struct sources *s)
 {
 	vec_each(probes, &s->probes)
 		if (probes_are_searching(probes->probes))
 			return true;
-	return false;
+	return s->skipped && s->skipped_err == -EAGAIN;
 }
 
 bool sources_are_placed(const struct sources *s)
@@ -396,16 +458,26 @@ const char *sources_group(const struct sources *s, const struct named_stack *sta
 	return group;
 }
 
-/* Reads the scheduler's range only when needed: it takes some 60 ms, and only naming uses it. */
+static size_t timer_frames(struct sources *s, const struct sample *sample)
+{
+	if (!s->has_entry_text)
+		s->entry_text = kernel_text_read("entry");
+	s->has_entry_text = true;
+	return kernel_text_entry_frames(&s->entry_text, sample_words(sample), sample->nr_kernel);
+}
+
+/* Reads the ranges only when needed: it takes some 60 ms, and only naming uses them. */
 size_t sources_frames_to_skip(struct sources *s, const struct event *event,
 			      const struct sample *sample)
 {
+	if (sample->state == STATE_RUNNING && sample->is_from_timer)
+		return timer_frames(s, sample);
 	if (sample->state <= STATE_RUNNING || !sources_by_state(event))
 		return 0;
 	if (!s->has_sched_text)
-		s->sched_text = sched_text_read();
+		s->sched_text = kernel_text_read("sched");
 	s->has_sched_text = true;
-	return sched_text_frames(&s->sched_text, sample_words(sample), sample->nr_kernel);
+	return kernel_text_frames(&s->sched_text, sample_words(sample), sample->nr_kernel);
 }
 
 int sources_add_cpus(struct sources *s, const struct perf_event_attr *attr, u32 number)

@@ -28,6 +28,9 @@ int sources_start(struct sources *s);
 void sources_stop_cpus(struct sources *s);
 void sources_stop(struct sources *s);
 
+/* Adds the samples for which no program ran, by event and in all, to counters of losses. */
+void sources_count_missed(struct sources *s, u64 events[][NR_EVENT_COUNTS], u64 *stats);
+
 /* Follows CPUs that come online or go offline; call it from time to time. */
 void sources_follow(struct sources *s);
 
@@ -66,8 +69,8 @@ void sources_remove_process(struct sources *s, const struct process *p);
 /* Forgets files that no longer matter for probes. Call it now and then. */
 void sources_turn(struct sources *s);
 
-/* Whether files are being searched for places of probes. */
-bool sources_are_searching(const struct sources *s);
+/* Whether files are being searched for places of probes, or a program is being loaded. */
+bool sources_are_being_prepared(const struct sources *s);
 
 /* Whether some probes are placed process by process, before a process's first sample. */
 bool sources_are_placed(const struct sources *s);

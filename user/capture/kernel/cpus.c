@@ -2,6 +2,7 @@
 /* A sampling perf event on every online CPU. */
 #include "capture/kernel/cpus.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +12,21 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/time.h"
 #include "capture/kernel/cpulist.h"
 #include "capture/kernel/perf.h"
+
+/* Fewer missed samples, absolute or as a part of those due, are a machine's noise. */
+#define MISSED_MIN  3
+#define MISSED_PART 500
 
 struct cpu_event {
 	int cpu, fd;
 	u64 running_ns; /* see perf_has_run */
 	struct bpf_link *link;
+	u64 enabled_ns;       /* CLOCK_MONOTONIC; 0: not yet */
+	struct perf_runs ran; /* on the CPU before the event was opened */
+	struct cpus_due due;
 };
 
 struct cpus {
@@ -26,8 +35,127 @@ struct cpus {
 	const cpulist *only; /* NULL: all CPUs */
 	u32 event;
 	bool running;
+	u64 stopped_ns; /* CLOCK_MONOTONIC; 0: it was not stopped */
 	VEC(struct cpu_event) events;
+	struct cpus_due gone; /* of events that were closed */
 };
+
+bool cpus_are_clocks(const struct cpus *c)
+{
+	return c->attr.type == PERF_TYPE_SOFTWARE && c->attr.config == PERF_COUNT_SW_CPU_CLOCK;
+}
+
+/* The kernel makes a period of a clock's frequency once (perf_swevent_init_hrtimer). */
+static u64 clock_period_ns(const struct cpus *c)
+{
+	return c->attr.freq ? NS_PER_SEC / c->attr.sample_freq : c->attr.sample_period;
+}
+
+static u64 count_of(const struct cpu_event *e)
+{
+	u64 values[2]; /* count, time */
+
+	return read(e->fd, values, sizeof(values)) == sizeof(values) ? values[0] : 0;
+}
+
+/* Without asking the CPU: too high once it has gone offline. */
+static u64 clock_count_of(const struct cpus *c, const struct cpu_event *e)
+{
+	u64 now_ns = c->stopped_ns ?: time_mono_ns();
+
+	return e->enabled_ns && now_ns > e->enabled_ns ? now_ns - e->enabled_ns : 0;
+}
+
+/* `counted` was read before `ran`, so that a run in between counts as due. */
+static struct cpus_due due_of(const struct cpus *c, const struct cpu_event *e, u64 counted,
+			      const struct perf_runs *ran)
+{
+	u64 nr = ran->nr - e->ran.nr, by_runs = ran->counted - e->ran.counted;
+	u64 period = nr ? by_runs / nr : 0;
+
+	if (cpus_are_clocks(c)) {
+		period = clock_period_ns(c);
+		by_runs = nr * period;
+	}
+	u64 nr_missed = period && counted > by_runs ? (counted - by_runs) / period : 0;
+	return (struct cpus_due){ nr + nr_missed, nr_missed };
+}
+
+/* The runs on each possible CPU; NULL if they cannot be read. The caller frees them. */
+static struct perf_runs *read_runs(const struct cpus *c, u32 *nr)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	auto_free struct perf_runs *ran = xcalloc(nr_cpus > 0 ? (size_t)nr_cpus : 1, sizeof(*ran));
+
+	*nr = nr_cpus > 0 ? (u32)nr_cpus : 0;
+	return programs_perf_runs(c->bpf, c->event, ran, *nr) ? NULL : take(ran);
+}
+
+static void measure(struct cpus *c, struct cpu_event *e)
+{
+	u64 counted = count_of(e);
+	u32 nr;
+	auto_free struct perf_runs *ran = read_runs(c, &nr);
+
+	if (!ran || (u32)e->cpu >= nr)
+		return;
+	struct cpus_due due = due_of(c, e, counted, &ran[e->cpu]);
+	if (due.nr > e->due.nr)
+		e->due.nr = due.nr;
+	if (due.nr_missed > e->due.nr_missed)
+		e->due.nr_missed = due.nr_missed;
+}
+
+struct cpus_due cpus_due(struct cpus *c)
+{
+	struct cpus_due sum = c->gone;
+
+	vec_each(e, &c->events) {
+		measure(c, e);
+		sum.nr += e->due.nr;
+		sum.nr_missed += e->due.nr_missed;
+	}
+	return sum;
+}
+
+bool cpus_seem_to_miss(const struct cpus *c)
+{
+	u32 nr;
+	auto_free struct perf_runs *ran = read_runs(c, &nr);
+	struct cpus_due sum = { 0 };
+
+	if (!ran || !cpus_are_clocks(c))
+		return false;
+	vec_each(e, &c->events) {
+		if ((u32)e->cpu >= nr)
+			continue;
+		struct cpus_due due = due_of(c, e, clock_count_of(c, e), &ran[e->cpu]);
+		sum.nr += due.nr;
+		sum.nr_missed += due.nr_missed;
+	}
+	return sum.nr_missed >= MISSED_MIN && sum.nr_missed * MISSED_PART >= sum.nr;
+}
+
+static int enable(struct cpu_event *e)
+{
+	int err = ioctl(e->fd, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+
+	e->enabled_ns = time_mono_ns();
+	return err;
+}
+
+/* The program's runs of an earlier event on the CPU do not count for this one. */
+static void note_runs(struct cpus *c, struct cpu_event *e)
+{
+	u32 nr;
+	auto_free struct perf_runs *ran = read_runs(c, &nr);
+	u64 id = 0;
+
+	if (ran && (u32)e->cpu < nr)
+		e->ran = ran[e->cpu];
+	if (cpus_are_clocks(c) && !ioctl(e->fd, PERF_EVENT_IOC_ID, &id))
+		programs_set_clock(c->bpf, c->event, e->cpu, id);
+}
 
 static int add_cpu(struct cpus *c, int cpu)
 {
@@ -40,13 +168,21 @@ static int add_cpu(struct cpus *c, int cpu)
 	if (err)
 		return err;
 	/* Attaching enables the event. */
-	ioctl(fd, c->running ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
-	vec_push(&c->events, (struct cpu_event){ cpu, take_fd(fd), 0, link });
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	struct cpu_event e = { .cpu = cpu, .fd = take_fd(fd), .link = link };
+	note_runs(c, &e);
+	if (c->running)
+		enable(&e);
+	vec_push(&c->events, e);
 	return 0;
 }
 
 static void drop_event(struct cpus *c, size_t i)
 {
+	measure(c, &c->events.at[i]);
+	c->gone.nr += c->events.at[i].due.nr;
+	c->gone.nr_missed += c->events.at[i].due.nr_missed;
+	programs_set_clock(c->bpf, c->event, c->events.at[i].cpu, 0);
 	programs_detach(c->events.at[i].link);
 	close(c->events.at[i].fd);
 	c->events.at[i] = c->events.at[--c->events.nr];
@@ -112,16 +248,18 @@ void cpus_close(struct cpus *c)
 
 int cpus_start(struct cpus *c)
 {
+	int err = 0;
+
 	c->running = true;
-	vec_each(e, &c->events)
-		if (ioctl(e->fd, PERF_EVENT_IOC_ENABLE, 0))
-			return -errno;
-	return 0;
+	for (size_t i = 0; !err && i < c->events.nr; i++)
+		err = enable(&c->events.at[i]);
+	return err;
 }
 
 void cpus_stop(struct cpus *c)
 {
 	c->running = false;
+	c->stopped_ns = time_mono_ns();
 	vec_each(e, &c->events)
 		ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
 }
@@ -154,6 +292,11 @@ void cpus_follow(struct cpus *c)
 int cpus_nr(const struct cpus *c)
 {
 	return (int)c->events.nr;
+}
+
+u32 cpus_event(const struct cpus *c)
+{
+	return c->event;
 }
 
 int cpus_try(const struct perf_event_attr *attr)

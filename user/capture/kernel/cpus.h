@@ -27,6 +27,22 @@ void cpus_stop(struct cpus *c);
 void cpus_follow(struct cpus *c);
 
 int cpus_nr(const struct cpus *c);
+u32 cpus_event(const struct cpus *c); /* its number in the recording */
+
+/* Whether timers of the CPUs drive the event. */
+bool cpus_are_clocks(const struct cpus *c);
+
+/*
+ * How many samples were due so far, and for how many of them no program ran. Both only grow.
+ * Interrupts busy CPUs to read their counts.
+ */
+struct cpus_due {
+	u64 nr, nr_missed;
+};
+struct cpus_due cpus_due(struct cpus *c);
+
+/* Whether more than noise of a clock's samples seem to be missing. Interrupts no CPU. */
+bool cpus_seem_to_miss(const struct cpus *c);
 
 /* Tries to open the event: 0 or perf_event_open's negative errno. */
 int cpus_try(const struct perf_event_attr *attr);

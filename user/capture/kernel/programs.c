@@ -165,6 +165,7 @@ static int configure(struct recording_skel *skel, const struct programs_options 
 	} sizes[] = {
 		{ skel->maps.scratches, (u32)nr_cpus * o->nr_slots },
 		{ skel->maps.records, ring_size(o, nr_cpus) },
+		{ skel->maps.clock_ids, (u32)nr_cpus * ABI_EVENTS },
 		{ skel->maps.filter_patterns,
 		  has_filter(&o->knobs) ? ABI_EVENTS * FILTER_PATTERNS : 1 },
 		{ skel->maps.memory_live, follows_memory(&o->knobs) ? MEMORY_LIVE_MAX : 1 },
@@ -535,6 +536,25 @@ int programs_attach_targets(struct programs *bpf)
 	int err = -errno;
 	privilege_explain("following the selected processes", err);
 	return err;
+}
+
+struct bpf_object *programs_object(const struct programs *bpf)
+{
+	return bpf->skel->obj;
+}
+
+int programs_perf_runs(const struct programs *bpf, u32 event, struct perf_runs *out, u32 nr)
+{
+	return bpf_map__lookup_elem(bpf->skel->maps.perf_runs, &event, sizeof(event), out,
+				    nr * sizeof(*out), 0);
+}
+
+int programs_set_clock(struct programs *bpf, u32 event, int cpu, u64 id)
+{
+	u32 key = event * bpf->skel->rodata->knobs.nr_cpus + (u32)cpu;
+
+	return bpf_map__update_elem(bpf->skel->maps.clock_ids, &key, sizeof(key), &id, sizeof(id),
+				    BPF_ANY);
 }
 
 struct ring *programs_ring(const struct programs *bpf)

@@ -25,6 +25,7 @@ struct programs_options {
 
 struct programs;
 struct bpf_link;
+struct bpf_object;
 
 /*
  * Loads the programs in a thread of its own, because the kernel takes long to verify them.
@@ -123,6 +124,16 @@ struct targets_fds programs_targets(const struct programs *bpf);
 /* Calls `visit` for every process that is a target, if there are selectors. */
 typedef void (*programs_process_fn)(const struct task_id *id, void *ctx);
 int programs_each_target(struct programs *bpf, programs_process_fn visit, void *ctx);
+
+/* For programs that share its maps; valid while `bpf` is. */
+struct bpf_object *programs_object(const struct programs *bpf);
+
+/*
+ * How often the event's program ran, on each of the possible CPUs, which are `nr`.
+ * programs_set_clock reports the kernel's id of the perf event that samples on a CPU; 0: none.
+ */
+int programs_perf_runs(const struct programs *bpf, u32 event, struct perf_runs *out, u32 nr);
+int programs_set_clock(struct programs *bpf, u32 event, int cpu, u64 id);
 
 struct ring *programs_ring(const struct programs *bpf);
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The kernel's structs of a perf event that a timer drives. CO-RE finds their types by name.
+ * perf_swevent_hrtimer (kernel/events/core.c) is the timer's function in all kernels.
+ */
+#pragma once
+
+#include "kernel.h"
+
+struct hrtimer {
+	void *function;
+} __attribute__((preserve_access_index));
+
+struct hw_perf_event {
+	struct hrtimer hrtimer;
+	u64 sample_period;
+} __attribute__((preserve_access_index));
+
+struct perf_event {
+	struct hw_perf_event hw;
+	u64 bpf_cookie;
+	u64 id;
+} __attribute__((preserve_access_index));
+
+/* The context of programs of perf events, as the kernel has it. */
+struct bpf_perf_event_data_kern {
+	struct perf_event *event;
+} __attribute__((preserve_access_index));
