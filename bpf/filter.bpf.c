@@ -21,7 +21,10 @@ static __always_inline const struct filter_test *test_of(u32 event, u32 number)
 {
 	const struct filter *f = bpf_map_lookup_elem(&filters, &event);
 
-	return f ? &f->tests[number & (FILTER_TESTS - 1)] : NULL;
+	if (!f)
+		return NULL;
+	keep_as_written(f); /* no arithmetic before the check */
+	return &f->tests[number & (FILTER_TESTS - 1)];
 }
 
 /* The bytes of the field, extended to 64 bits. */
@@ -102,6 +105,7 @@ __noinline u32 filter_matches(u32 key, u32 max)
 	if (!p || !w)
 		return false;
 	for (u32 i = 0; i < FILTER_TEXT && i < max; i++) {
+		keep_as_written(i);
 		u8 c = w->text[i];
 		if (!c)
 			break;

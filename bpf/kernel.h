@@ -8,3 +8,9 @@
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
+
+/*
+ * Hides a variable's value from the compiler. Otherwise it rewrites code into forms that the
+ * verifier rejects, or in which no two passes of a loop look alike.
+ */
+#define keep_as_written(variable) asm volatile("" : "+r"(variable))

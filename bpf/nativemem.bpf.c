@@ -67,7 +67,7 @@ static __always_inline u64 mapped_of(struct pt_regs *ctx, u64 cookie)
 	if (is_thread_stack(ctx, cookie))
 		return MAPPED_STACK;
 	u64 addr = PT_REGS_PARM1(ctx);
-	barrier_var(addr); /* the verifier rejects a pointer into ctx that depends on the flag */
+	keep_as_written(addr); /* a pointer into ctx that depends on the flag is rejected */
 	return PT_REGS_PARM4(ctx) & MAP_FIXED ? addr : 0;
 }
 

@@ -137,7 +137,7 @@ __noinline u32 offcpu_unit(u64 waited_ns, u64 min_ns)
 /* Returns the number unchanged, but makes the verifier forget its value. */
 __noinline u32 offcpu_any(u32 number)
 {
-	asm volatile("" : "+r"(number));
+	keep_as_written(number);
 	return number;
 }
 

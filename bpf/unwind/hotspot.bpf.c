@@ -104,6 +104,7 @@ int walk_search(struct walk *w, u64 from)
 		return STAT_RETURN_ADDRESS;
 	count(STAT_SEARCHED);
 	for (u32 i = 1; i <= SEARCH_WORDS; i++) {
+		keep_as_written(i);
 		u64 ra = w->words[i & (WALK_WORDS - 1)];
 
 		if (!walk_is_return_address(jvm, ra))
@@ -248,6 +249,7 @@ int walk_call_target(struct walk *w, u64 from)
 	if (!jvm || walk_read(w->words, CALLER_WORDS * 8, sp))
 		return STAT_UNREADABLE;
 	for (u32 i = 0; i < CALLER_WORDS; i++) {
+		keep_as_written(i);
 		u64 ra = w->words[i & (WALK_WORDS - 1)];
 
 		if (!walk_is_code(jvm, ra))

@@ -108,7 +108,7 @@ static __always_inline bool is_before_restored_bcp(const struct walk *w, int bcp
 
 	for (int i = 0; i < 5 && at <= WALK_CODE_AFTER - 8; i++) {
 		u32 off = at;
-		asm volatile("" : "+r"(off)); /* or the compiler drops the mask; 6.1 needs it */
+		keep_as_written(off); /* the mask: Linux 6.1 needs it */
 		u32 c = code_at(w, off & (WALK_CODE_AFTER - 1));
 
 		if ((c & 0xffffff) == 0x6d8b4c)

@@ -17,7 +17,10 @@ static __always_inline const union unwind_word *word_at(u32 i)
 	u32 at = i / 2;
 	const struct unwind_words *two = bpf_map_lookup_elem(&unwind_rows, &at);
 
-	return two ? &two->at[i % 2] : NULL;
+	if (!two)
+		return NULL;
+	keep_as_written(two); /* no arithmetic before the check */
+	return &two->at[i % 2];
 }
 
 /* The rule of the last row at or before `pc`; rows are sorted. */

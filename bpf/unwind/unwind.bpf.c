@@ -12,19 +12,33 @@
 #define PAGE_BYTES         4096
 #define TYPICAL_FRAMES_MAX ((ABI_SAMPLE_WORDS / 2 - ABI_KERNEL_FRAMES) / 2)
 
+/*
+ * Appends the frames that the kernel wrote into the upper half, which is unused as long as there
+ * are at most 127 frames.
+ */
+__noinline int unwind_push_frame_pointers(struct scratch *s, u64 nr)
+{
+	if (!s)
+		return 0;
+	u64 first = s->sample.nr_kernel;
+
+	for (u32 i = 0; i < ABI_KERNEL_FRAMES; i++) {
+		keep_as_written(i);
+		if (i >= nr || first + 2 * i >= ABI_SAMPLE_WORDS / 2)
+			break;
+		stack_push(s, s->words[ABI_SAMPLE_WORDS / 2 + i], i ? 0 : USER_FRAME_LEAF);
+	}
+	return 0;
+}
+
 static __always_inline u32 walk_frame_pointers(void *ctx, struct scratch *s)
 {
-	u64 first = s->sample.nr_kernel, *room = &s->words[ABI_SAMPLE_WORDS / 2];
+	long bytes = bpf_get_stack(ctx, &s->words[ABI_SAMPLE_WORDS / 2],
+				   ABI_KERNEL_FRAMES * sizeof(u64), BPF_F_USER_STACK);
 
-	/* Write into the upper half, which is unused as long as there are at most 127 frames. */
-	long bytes = bpf_get_stack(ctx, room, ABI_KERNEL_FRAMES * sizeof(u64), BPF_F_USER_STACK);
 	if (bytes <= 0)
 		return STAT_UNREADABLE;
-	for (u32 i = 0; i < ABI_KERNEL_FRAMES; i++) {
-		if (i >= bytes / sizeof(u64) || first + 2 * i >= ABI_SAMPLE_WORDS / 2)
-			break;
-		stack_push(s, room[i], i ? 0 : USER_FRAME_LEAF);
-	}
+	unwind_push_frame_pointers(s, bytes / sizeof(u64));
 	return STAT_FRAME_POINTERS;
 }
 

@@ -187,7 +187,7 @@ static __always_inline const u64 *walk_stack(struct walk *w, u64 at, u64 nr)
 			return NULL;
 		off = 0;
 	}
-	asm volatile("" : "+r"(off)); /* or the compiler drops the mask, which the verifier needs */
+	keep_as_written(off); /* the mask */
 	return (const u64 *)((const u8 *)w->window + (off & (sizeof(w->window) - 8)));
 }
 
