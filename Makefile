@@ -199,7 +199,7 @@ $(O)/tests/programs/%: tests/programs/%.c
 	  $(shell sed -n 's/.*BUILD-FLAGS: *\(.*[^ ]\) *\*\/.*/\1/p' $<) $< -lpthread -o $@
 
 # Programs that speak as a fleet does, or fill a store, through our own code.
-$(O)/tests/programs/nodes $(O)/tests/programs/nats_try $(O)/tests/programs/month: $(O)/tests/programs/%: tests/programs/%.c $(filter-out $(O)/user/cmd/main.o,$(user_objs))
+$(addprefix $(O)/tests/programs/,nodes nats_try month verified): $(O)/tests/programs/%: tests/programs/%.c $(filter-out $(O)/user/cmd/main.o,$(user_objs))
 	$(call say,PROGRAM,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(filter %.c %.o,$^) $(LIBS) -o $@
 

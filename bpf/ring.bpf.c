@@ -3,6 +3,7 @@
 #include "ring.h"
 
 u32 receiver_is_called;
+const volatile char bpf_compiler[BPF_COMPILER_LEN] = __VERSION__;
 
 struct records_map records SEC(".maps");
 struct stats_map stats SEC(".maps");

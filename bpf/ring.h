@@ -25,6 +25,10 @@ struct stats_map {
 };
 extern struct stats_map stats SEC(".maps");
 
+/* Names the compiler of the programs, for the message if the verifier refuses them. */
+#define BPF_COMPILER_LEN 128
+extern const volatile char bpf_compiler[BPF_COMPILER_LEN];
+
 /* Set when user space has been woken to empty the ring, cleared when it starts. */
 extern u32 receiver_is_called;
 

@@ -5,14 +5,43 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
 #include "capture/kernel/kernel_types.h"
 #include "capture/kernel/privilege.h"
+
+/* libbpf's callback has no argument for it. */
+static _Thread_local struct load_refusal *watched;
+
+void load_watch(struct load_refusal *out)
+{
+	watched = out;
+}
+
+#define REFUSED   "libbpf: prog '%31[^']'"
+#define LOG_BEGIN "-- BEGIN PROG LOAD LOG --"
+#define LOG_END   "-- END PROG LOAD LOG --"
+#define LOG_COUNT "processed " /* the line of statistics at the log's end */
+
+/* Of the lines of a message, the refused program's name and the last line of the verifier's log. */
+static void take_line(const char *line)
+{
+	struct load_refusal *r = watched;
+
+	if (!r)
+		return;
+	if (strstr(line, LOG_BEGIN) && sscanf(line, REFUSED, r->program) == 1)
+		r->reason[0] = '\0';
+	else if (r->program[0] && strncmp(line, LOG_COUNT, strlen(LOG_COUNT)) != 0 &&
+		 strncmp(line, "libbpf: ", 8) != 0 && strcmp(line, LOG_END) != 0)
+		snprintf(r->reason, sizeof(r->reason), "%s", line);
+}
 
 /*
  * The verifier's log is one message of many lines; the last ones name the error. libbpf's debug
@@ -23,10 +52,13 @@ static int print(enum libbpf_print_level level, const char *fmt, va_list args)
 	auto_free char *text = NULL;
 	char *rest;
 
-	if (level == LIBBPF_DEBUG || log_get_level() < LOG_DEBUG || vasprintf(&text, fmt, args) < 0)
+	if (level == LIBBPF_DEBUG || (log_get_level() < LOG_DEBUG && !watched) ||
+	    vasprintf(&text, fmt, args) < 0)
 		return 0;
-	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		take_line(line);
 		log_debug("%s", line);
+	}
 	return 0;
 }
 
@@ -37,11 +69,23 @@ int load_begin(void)
 	return privilege_check();
 }
 
-void load_explain(int err)
+static void explain_refusal(const struct load_refusal *refusal, const char *compiler)
 {
-	if (err == -EACCES && !privilege_check())
-		log_error("this kernel's verifier refuses the BPF programs; please report it with "
-			  "the output of -v and of uname -r");
+	struct utsname kernel = { 0 };
+
+	uname(&kernel);
+	log_error("the verifier of Linux %s refuses the BPF program %s, built by %s: %s",
+		  kernel.release, refusal->program, compiler ?: "an unknown compiler",
+		  refusal->reason);
+	log_error(
+		"build sysflame with a clang that docs/support.md lists under \"Compilers\"; if it "
+		"was, please report this with the output of -v");
+}
+
+void load_explain(int err, const struct load_refusal *refusal, const char *compiler)
+{
+	if (!privilege_check() && refusal->program[0])
+		explain_refusal(refusal, compiler);
 	else
 		privilege_explain("loading the BPF programs", err);
 	if (!privilege_check() && !kernel_is_from(5, 15))

@@ -7,14 +7,29 @@
 struct bpf_map;
 struct bpf_object;
 
+/* A program that the verifier has refused. */
+struct load_refusal {
+	char program[32]; /* "": none */
+	char reason[256]; /* the last line of the verifier's log */
+};
+
 /*
  * Sets up libbpf. If this process has no right to load programs, logs the missing rights and
  * returns an error.
  */
 int load_begin(void);
 
-/* Logs why loading failed with `err`, in one line with the missing right or feature. */
-void load_explain(int err);
+/*
+ * Refusals of the programs that this thread loads are written to `out`, until this is called with
+ * NULL.
+ */
+void load_watch(struct load_refusal *out);
+
+/*
+ * Logs why loading failed with `err`: the missing right or feature; or the refused program, its
+ * compiler and the verifier's reason. `compiler` is bpf_compiler of the programs, NULL if unknown.
+ */
+void load_explain(int err, const struct load_refusal *refusal, const char *compiler);
 
 /* Sums the counters `first`, `first` + 1 .. of a map over CPUs. */
 void load_sum_counters(const struct bpf_map *map, u32 first, u64 *sums, u32 nr);

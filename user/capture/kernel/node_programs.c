@@ -17,6 +17,7 @@
 
 struct node_programs {
 	struct node_skel *skel; /* from gen/node.skel.h */
+	struct load_refusal refusal;
 	struct ring *ring;
 };
 
@@ -53,7 +54,9 @@ static int load(struct node_programs *n, const struct node_programs_options *o)
 	if (!n->skel)
 		return -errno;
 
+	load_watch(&n->refusal);
 	int err = configure(n->skel, o) ?: node_skel__load(n->skel);
+	load_watch(NULL);
 	const struct ring_place place = { .fd = bpf_map__fd(n->skel->maps.records),
 					  .is_called = &n->skel->bss->receiver_is_called };
 	return err ?: ring_new(&place, &n->ring);
@@ -65,7 +68,8 @@ int node_programs_load(const struct node_programs_options *options, struct node_
 	int err = load_begin() ?: load(n, options);
 
 	if (err) {
-		load_explain(err);
+		load_explain(err, &n->refusal,
+			     n->skel ? (const char *)n->skel->rodata->bpf_compiler : NULL);
 		node_programs_free(n);
 		return err;
 	}

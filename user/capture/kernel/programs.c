@@ -37,7 +37,8 @@ struct programs {
 	pthread_t loading; /* the thread that loads them, while is_loading */
 	bool is_loading;
 	int load_err;
-	u32 programs; /* PROGRAM_BIT of each that events chose */
+	struct load_refusal refusal; /* if load_err */
+	u32 programs;                /* PROGRAM_BIT of each that events chose */
 	struct bpf_link *waits[3];
 	int measure_fd; /* keeps the kernel's run-time statistics on; -1: off */
 };
@@ -201,7 +202,9 @@ static void *load(void *programs)
 	int niceness = getpriority(PRIO_PROCESS, 0); /* of this thread */
 
 	setpriority(PRIO_PROCESS, 0, LOADING_NICENESS);
+	load_watch(&bpf->refusal);
 	bpf->load_err = recording_skel__load(bpf->skel);
+	load_watch(NULL);
 	setpriority(PRIO_PROCESS, 0, niceness);
 	return NULL;
 }
@@ -214,6 +217,13 @@ static void load_apart(struct programs *bpf)
 		load(bpf);
 }
 
+static void explain(const struct programs *bpf, int err)
+{
+	const char *compiler = bpf->skel ? (const char *)bpf->skel->rodata->bpf_compiler : NULL;
+
+	load_explain(err, &bpf->refusal, compiler);
+}
+
 int programs_load_begin(const struct programs_options *options, struct programs **out)
 {
 	struct programs *bpf = xcalloc(1, sizeof(*bpf));
@@ -221,7 +231,7 @@ int programs_load_begin(const struct programs_options *options, struct programs 
 	bpf->programs = options->programs;
 	int err = load_begin() ?: open_skel(bpf, options);
 	if (err) {
-		load_explain(err);
+		explain(bpf, err);
 		programs_free(bpf);
 		return err;
 	}
@@ -249,7 +259,7 @@ int programs_load_end(struct programs *bpf)
 		err = ring_new(&place, &bpf->ring);
 	}
 	if (err)
-		load_explain(err);
+		explain(bpf, err);
 	return err;
 }
 
