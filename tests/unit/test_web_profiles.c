@@ -387,16 +387,16 @@ static void a_discarded_recording_leaves_nothing(void **state)
 }
 
 /* Reads a stream until it has a text. */
-static void read_until(int fd, const char *text)
+/* Reads on into `s` until it contains the text. */
+static void read_until(int fd, struct str *s, const char *text)
 {
-	auto_str struct str s = { 0 };
 	char chunk[16384];
 
-	str_clear(&s);
-	while (!strstr(s.at, text)) {
+	str_add_bytes(s, "", 0);
+	while (!strstr(s->at, text)) {
 		ssize_t nr = recv(fd, chunk, sizeof(chunk), 0);
 		assert_true(nr > 0);
-		str_add_bytes(&s, chunk, (size_t)nr);
+		str_add_bytes(s, chunk, (size_t)nr);
 	}
 }
 
@@ -404,18 +404,20 @@ static void a_stream_sends_what_changes(void **state)
 {
 	struct world *w = *state;
 	auto_close int fd = connect_to(w);
+	auto_str struct str s = { 0 };
 	struct control_message *m = xcalloc(1, sizeof(*m));
 
 	send_request(fd, w, "GET /api/v1/stream", LOOKER, NULL, 0);
-	read_until(fd, "event: jvms\ndata: []\n\n");
+	read_until(fd, &s, "event: jvms\ndata: []\n\n");
+	assert_non_null(strstr(s.at, "\r\nX-Accel-Buffering: no\r\n")); /* for nginx */
 	m->kind = CONTROL_JVMS;
 	m->jvms.first = m->jvms.last = m->jvms.nr = 1;
 	m->jvms.at[0] = (struct control_jvm){ .pid = 4711, .main = "com.example.Main" };
 	assert_int_equal(channel_send(w->recorder, m, -1), 0);
-	read_until(fd, "\"main\":\"com.example.Main\"");
+	read_until(fd, &s, "\"main\":\"com.example.Main\"");
 	free(m);
 	upload(w, COLLAPSED);
-	read_until(fd, "event: profiles\ndata: {\"nr\":1");
+	read_until(fd, &s, "event: profiles\ndata: {\"nr\":1");
 }
 
 int main(void)

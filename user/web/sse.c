@@ -170,6 +170,8 @@ void api_stream(struct request *q)
 		free(s);
 		return;
 	}
+	/* nginx would collect the events until they fill its buffer of some KB. */
+	MHD_add_response_header(r, "X-Accel-Buffering", "no");
 	vec_push(&all->list, s);
 	send_changes(q->service, s,
 		     CHANGED_NODE | CHANGED_SESSIONS | CHANGED_PROFILES | CHANGED_JVMS |
