@@ -87,6 +87,36 @@ int BPF_PROG(target_exit, struct task_struct *task)
 	return 0;
 }
 
+/*
+ * Selects the children of processes that are selected by their PID, one generation in each pass,
+ * and writes each as a struct task_id. target_fork must be attached: after a pass that finds no
+ * child, none is missing.
+ */
+SEC("iter/task")
+int target_children(struct bpf_iter__task *ctx)
+{
+	const u32 inherited = SELECT_PID | SELECT_PID << SELECT_EXCLUDE_SHIFT;
+	struct task_struct *task = ctx->task;
+
+	if (!task || task->pid != task->tgid)
+		return 0;
+	u32 pid = task->tgid, parent_pid = BPF_CORE_READ(task, real_parent, tgid);
+	u32 *parent = bpf_map_lookup_elem(&targets, &parent_pid);
+	u32 *own = bpf_map_lookup_elem(&targets, &pid);
+	u32 old = own ? *own : 0, mask = old | (parent ? *parent & inherited : 0);
+	if (mask == old)
+		return 0;
+	bpf_map_update_elem(&targets, &pid, &mask, BPF_ANY);
+	/* target_exit may have run before the update. */
+	if (!BPF_CORE_READ(task, signal, live.counter)) {
+		bpf_map_delete_elem(&targets, &pid);
+		return 0;
+	}
+	struct task_id id = task_id_of(task);
+	bpf_seq_write(ctx->meta->seq, &id, sizeof(id));
+	return 0;
+}
+
 /* Writes every process that is a target as a struct task_id. */
 SEC("iter/task")
 int target_list(struct bpf_iter__task *ctx)

@@ -118,13 +118,14 @@ int recording_load(struct recording *r)
 
 static int end_load(struct recording *r)
 {
-	int err = programs_load_end(r->bpf) ?: targets_open(r->options.targets, r->bpf);
+	struct targets *targets = r->options.targets;
+	int err = programs_load_end(r->bpf) ?: targets_open(targets, r->bpf);
 
 	if (err)
 		return err;
 	r->receiver = receiver_new(programs_ring(r->bpf),
 				   memory_limit_backlog_bytes(&r->node->memory), true);
-	return programs_attach_targets(r->bpf);
+	return programs_attach_targets(r->bpf) ?: targets_select_children(targets);
 }
 
 static int open_sources(struct recording *r)

@@ -84,6 +84,7 @@ struct pt_regs {
 struct task_struct {
 	pid_t pid;
 	pid_t tgid;
+	struct task_struct *real_parent;
 	char comm[16];
 	struct task_struct *group_leader;
 	u64 start_boottime;

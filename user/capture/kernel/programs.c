@@ -28,6 +28,7 @@
 #include "recording.skel.h" /* needs the types above */
 
 #define LOADING_NICENESS (-20)
+#define GENERATIONS_MAX  64 /* of children; a real tree has a dozen */
 #define RING_BYTES_MIN   (4 * 1024 * 1024)
 #define RING_BYTES_MAX   (64 * 1024 * 1024)
 
@@ -104,6 +105,7 @@ static void choose_programs(const struct recording_skel *skel, const struct prog
 	bpf_program__set_autoload(skel->progs.target_exec, follows);
 	bpf_program__set_autoload(skel->progs.target_exit, follows);
 	bpf_program__set_autoload(skel->progs.target_list, follows);
+	bpf_program__set_autoload(skel->progs.target_children, follows);
 }
 
 /* Whether the map of live memory is needed, which takes 25 ms to create. */
@@ -458,20 +460,41 @@ static void visit_process(const void *record, void *ctx)
 	v->visit(record, v->ctx);
 }
 
-int programs_each_target(struct programs *bpf, programs_process_fn visit, void *ctx)
+static int each_process(struct bpf_program *iterator, programs_process_fn visit, void *ctx)
 {
 	struct process_visit v = { visit, ctx };
 	struct task_id id;
 
-	if (bpf_program__fd(bpf->skel->progs.target_list) < 0)
+	if (bpf_program__fd(iterator) < 0)
 		return 0;
-	struct bpf_link *link = bpf_program__attach(bpf->skel->progs.target_list);
+	struct bpf_link *link = bpf_program__attach(iterator);
 	if (!link)
 		return -errno;
 
 	int err = read_iterator(link, &id, sizeof(id), visit_process, &v);
 	bpf_link__destroy(link);
 	return err;
+}
+
+int programs_each_target(struct programs *bpf, programs_process_fn visit, void *ctx)
+{
+	return each_process(bpf->skel->progs.target_list, visit, ctx);
+}
+
+static void count_child(const struct task_id *id, void *nr)
+{
+	++*(size_t *)nr;
+}
+
+int programs_select_children(struct programs *bpf)
+{
+	for (int generation = 0; generation < GENERATIONS_MAX; generation++) {
+		size_t nr = 0;
+		int err = each_process(bpf->skel->progs.target_children, count_child, &nr);
+		if (err || !nr)
+			return err;
+	}
+	return 0;
 }
 
 struct targets_fds programs_targets(const struct programs *bpf)

@@ -125,6 +125,9 @@ struct targets_fds programs_targets(const struct programs *bpf);
 typedef void (*programs_process_fn)(const struct task_id *id, void *ctx);
 int programs_each_target(struct programs *bpf, programs_process_fn visit, void *ctx);
 
+/* Selects running descendants of processes selected by PID. After programs_attach_targets. */
+int programs_select_children(struct programs *bpf);
+
 /* For programs that share its maps; valid while `bpf` is. */
 struct bpf_object *programs_object(const struct programs *bpf);
 

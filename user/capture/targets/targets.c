@@ -459,6 +459,17 @@ int targets_open(struct targets *t, struct programs *bpf)
 	return 0;
 }
 
+int targets_select_children(const struct targets *t)
+{
+	if (!((t->include | t->exclude >> SELECT_EXCLUDE_SHIFT) & SELECT_PID))
+		return 0;
+	int err = programs_select_children(t->bpf);
+	if (err)
+		log_error("the children of the selected processes cannot be listed: %s",
+			  strerror(-err));
+	return err;
+}
+
 void targets_follow(struct targets *t)
 {
 	if (t->groups)

@@ -90,6 +90,12 @@ void targets_configure(struct targets *t, struct containers *containers,
 /* Gives the selectors to the loaded programs. Logs missing groups. */
 int targets_open(struct targets *t, struct programs *bpf);
 
+/*
+ * Selects the running descendants of the selected PIDs. Forks must already be followed. Logs
+ * errors.
+ */
+int targets_select_children(const struct targets *t);
+
 /* Appends a phrase about the first selector that never matched; nothing if there is none. */
 void targets_add_missing(const struct targets *t, struct str *out);
 
