@@ -206,9 +206,18 @@ static void check_perf(struct check *c)
 static void check_kernel_names(struct check *c)
 {
 	auto_kernel_syms struct kernel_syms *ks = NULL;
+	auto_str struct str remedy = { 0 };
+	int err = kernel_syms_read(&ks);
 
-	report(c, "kernel names", "functions of the kernel have names (CAP_SYSLOG)", false,
-	       !kernel_syms_read(&ks), "/proc/kallsyms shows no addresses; " SETCAP "cap_syslog");
+	if (err && err != -EPERM)
+		str_addf(&remedy, "/proc/kallsyms cannot be read: %s", strerror(-err));
+	else if (err && kernel_syms_are_hidden_from_all())
+		str_addf(&remedy, "kernel.kptr_restrict=2 hides addresses from every process; "
+				  "sysctl kernel.kptr_restrict=1");
+	else
+		str_addf(&remedy, "/proc/kallsyms shows no addresses; " SETCAP "cap_syslog");
+	report(c, "kernel names", "functions of the kernel have names (CAP_SYSLOG)", false, !err,
+	       remedy.at);
 }
 
 /* Reports those events of `sysflame events` that some kernels lack. */

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "proc/capability.h"
 
 #define MAX_SYMBOLS    4000000
 #define MAX_NAMES      (256u << 20)
@@ -286,6 +287,15 @@ int kernel_syms_read(struct kernel_syms **out)
 	auto_close int fd = open_kallsyms();
 
 	return fd < 0 ? fd : kernel_syms_read_fd(fd, out);
+}
+
+bool kernel_syms_are_hidden_from_all(void)
+{
+	auto_free char *value = NULL;
+	size_t len;
+
+	return capability_has(CAP_SYSLOG) ||
+	       (!file_read("/proc/sys/kernel/kptr_restrict", 16, &value, &len) && *value == '2');
 }
 
 int kernel_syms_refresh(struct kernel_syms *ks)

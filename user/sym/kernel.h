@@ -13,9 +13,16 @@ struct kernel_syms;
 
 /*
  * Reads /proc/kallsyms, which takes some 50 ms. -EPERM if it shows no addresses: that requires
- * CAP_SYSLOG, or kernel.kptr_restrict=0 together with kernel.perf_event_paranoid<=1.
+ * CAP_SYSLOG, or kernel.kptr_restrict=0 together with kernel.perf_event_paranoid<=1. With
+ * kernel.kptr_restrict=2 nobody sees them.
  */
 int kernel_syms_read(struct kernel_syms **out);
+
+/*
+ * Why kernel_syms_read returned -EPERM: kernel.kptr_restrict=2, else CAP_SYSLOG is missing. Whoever
+ * has CAP_SYSLOG is refused for the former only (kernel/ksyms_common.c, kallsyms_show_value).
+ */
+bool kernel_syms_are_hidden_from_all(void);
 
 /* The same from an open file of that format; `fd` stays the caller's. */
 int kernel_syms_read_fd(int fd, struct kernel_syms **out);

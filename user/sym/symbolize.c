@@ -17,6 +17,7 @@
 #include "profile/java_signature.h"
 #include "sym/agree.h"
 #include "sym/frame_cache.h"
+#include "sym/kernel.h"
 #include "sym/kernel_names.h"
 #include "sym/native.h"
 #include "sym/plumbing.h"
@@ -582,8 +583,12 @@ const char *symbolizer_kernel_error(const struct symbolizer *s)
 {
 	if (!s->kernel.err)
 		return NULL;
-	return s->kernel.err == -EPERM ? "kernel addresses are hidden: CAP_SYSLOG shows them"
-				       : "/proc/kallsyms cannot be read";
+	if (s->kernel.err != -EPERM)
+		return "/proc/kallsyms cannot be read";
+	return kernel_syms_are_hidden_from_all()
+		       ? "kernel.kptr_restrict=2 hides kernel addresses from every process; "
+			 "sysctl kernel.kptr_restrict=1 shows them to CAP_SYSLOG"
+		       : "kernel addresses are hidden: CAP_SYSLOG shows them";
 }
 
 u64 symbolizer_nr_without_line(const struct symbolizer *s)
