@@ -27,7 +27,8 @@
 	  NOTHING, "some processes may lack names or probes; take a larger --ring")                \
 	X(MAPPING_LOST, "mappings_lost",                                                           \
 	  "reports of mappings and names lost: the kernel's buffer was full", LOST, NOTHING,       \
-	  "mappings are read again; until then stacks may be cut; take a lower -F")                \
+	  "programs started or mapped files faster than sysflame got CPU to read; mappings are "   \
+	  "read again; until then stacks may be cut; record for longer")                           \
 	X(NO_SCRATCH, "no_scratch", "samples lost: a CPU without a scratch record", LOST, NOTHING, \
 	  "CPUs were added; record again")                                                         \
 	X(THROTTLED, "throttled",                                                                  \
@@ -53,7 +54,8 @@
 	  NORMAL, NOTHING, "")                                                                     \
 	X(FRAME_POINTERS, "cut_frame_pointers",                                                    \
 	  "user stacks by frame pointers: where they end is unknown", LOST, MAPPINGS,              \
-	  "sysflame got too little CPU to read its mappings; take a lower -F or a larger --ring")  \
+	  "its mappings were not read yet: sysflame got too little CPU, or reports of them were "  \
+	  "lost; record for longer")                                                               \
 	X(DEPTH, "cut_depth", "user stacks cut: more than 1024 frames", LOST, NOTHING,             \
 	  "look for an endless recursion")                                                         \
 	X(UNREADABLE, "cut_unreadable", "user stacks cut: memory could not be read", LOST, MEMORY, \
