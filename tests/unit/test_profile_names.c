@@ -347,9 +347,38 @@ static void any_text_becomes_a_name(void **state)
 	}
 }
 
+static void operators_of_scala_are_as_in_the_source(void **state)
+{
+	is_shown("scala/collection/immutable/$colon$colon.$plus$plus",
+		 "scala.collection.immutable.::.++");
+	is_shown("scala/Predef$$less$colon$less.apply", "scala.Predef$<:<.apply");
+	is_shown("a/Box.x_$eq", "a.Box.x_=");
+	is_shown("a/Box.unary_$bang", "a.Box.unary_!");
+	is_shown("a/Box.$anonfun$$plus$plus$1", "a.Box.$anonfun$++$1");
+	is_shown("a/Box.$tilde$eq$less$greater$bang$hash$percent$up$amp$bar$times$div$plus$minus"
+		 "$colon$bslash$qmark$at",
+		 "a.Box.~=<>!#%^&|*/+-:\\?@");
+	a_class_is_shown_like("scala.collection.immutable.$colon$colon",
+			      "scala.collection.immutable.::");
+	/* A name that was decoded before stays. */
+	is_shown("scala.collection.immutable.::.++", "scala.collection.immutable.::.++");
+	is_shown("a.List.:::", "a.List.:::");
+}
+
+static void dollars_of_other_languages_are_no_operators(void **state)
+{
+	is_shown("a/B.lambda$times$0", "a.B.lambda$times$0");
+	is_shown("a/BKt.main$bar", "a.BKt.main$bar");
+	is_shown("a/B$Inner.access$000", "a.B$Inner.access$000");
+	is_shown("a/B$$EnhancerBySpringCGLIB$$atlas.run", "a.B$$EnhancerBySpringCGLIB$$atlas.run");
+	is_shown("a/B.$equals", "a.B.$equals");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(operators_of_scala_are_as_in_the_source),
+		cmocka_unit_test(dollars_of_other_languages_are_no_operators),
 		cmocka_unit_test(p1_classes_have_dots),
 		cmocka_unit_test(names_of_perf_maps_equal_those_of_recordings),
 		cmocka_unit_test(names_of_other_runtimes_stay_unchanged),

@@ -197,6 +197,54 @@ static void add_clojure(struct str *out, const char *class)
 	}
 }
 
+/*
+ * The words that Scala writes for operators (scala.reflect.NameTransformer). Other characters
+ * ("$u20AC") stay as they are.
+ */
+static size_t scala_char(const char *word, char *c)
+{
+	static const struct {
+		const char *word;
+		char c;
+	} words[] = {
+		{ "$tilde", '~' }, { "$eq", '=' },    { "$less", '<' },    { "$greater", '>' },
+		{ "$bang", '!' },  { "$hash", '#' },  { "$percent", '%' }, { "$up", '^' },
+		{ "$amp", '&' },   { "$bar", '|' },   { "$times", '*' },   { "$div", '/' },
+		{ "$plus", '+' },  { "$minus", '-' }, { "$colon", ':' },   { "$bslash", '\\' },
+		{ "$qmark", '?' }, { "$at", '@' },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strncmp(word, words[i].word, strlen(words[i].word))) {
+			*c = words[i].c;
+			return strlen(words[i].word);
+		}
+	return 0;
+}
+
+/*
+ * Decodes operators that begin a name or follow '_' or '$', and end there: "x_$eq", "$colon$colon",
+ * "Predef$$less$colon$less". Java's "lambda$times$0" and Kotlin's "main$bar" stay.
+ */
+static void add_scala(struct str *out, const char *name)
+{
+	for (const char *at = name; *at;) {
+		auto_str struct str decoded = { 0 };
+		const char *end = at;
+		bool begins = at == name || strchr("._$", at[-1]);
+		char c;
+
+		for (size_t len; begins && (len = scala_char(end, &c)); end += len)
+			str_add_char(&decoded, c);
+		if (end > at && strchr(".$(", *end)) {
+			str_add(out, decoded.at);
+			at = end;
+		} else {
+			str_add_char(out, *at++);
+		}
+	}
+}
+
 /* Splits "a/b/C.m" or "a.b.C.m(int)" into class and method; false for other names. */
 static bool split(const char *name, struct str *class, const char **method)
 {
@@ -232,7 +280,8 @@ void java_class_show(const char *name, struct str *out)
 		*c = '.';
 	cut_made_ids(&class);
 	cut_proxy_package(&class);
-	str_addf(out, "%s%s", class.at, dims);
+	add_scala(out, class.at);
+	str_add(out, dims);
 }
 
 enum clojure_part java_name_show(const char *name, struct str *out)
@@ -253,7 +302,9 @@ enum clojure_part java_name_show(const char *name, struct str *out)
 	}
 	cut_made_ids(&class);
 	cut_proxy_package(&class);
-	str_addf(out, "%s.%s", class.at, method);
+	add_scala(out, class.at);
+	str_add_char(out, '.');
+	add_scala(out, method);
 	return CLOJURE_NONE;
 }
 
