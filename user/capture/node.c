@@ -531,6 +531,11 @@ struct hotspot *node_jvm(const struct node *n, const struct process *p)
 	return jvm_registry_find(n->jvms, p->id);
 }
 
+const char *node_jvm_command(const struct node *n, const struct process *p)
+{
+	return p->is_jvm ? jvm_registry_command(n->jvms, p->id) : NULL;
+}
+
 const char *node_jvm_release(const struct node *n, const struct process *p)
 {
 	const struct hotspot *h = node_jvm(n, p);

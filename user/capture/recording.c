@@ -313,7 +313,7 @@ static void judge_process(struct process *p, void *cut)
 
 struct cut *recording_take_cut(struct recording *r, struct sink *k)
 {
-	struct cut *c = sink_settle(k, r->settled_ns);
+	struct cut *c = sink_settle(k, r->settled_ns, r->node->processes);
 
 	if (!c)
 		return NULL;

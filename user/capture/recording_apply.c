@@ -183,8 +183,11 @@ static void judge(struct cut *c, void *process)
 
 void recording_forget(struct recording *r, struct process *p)
 {
-	vec_each(sink, &r->samples.sinks)
+	vec_each(sink, &r->samples.sinks) {
 		sink_each(*sink, judge, p);
+		if (p->is_jvm)
+			sink_forget(*sink, p);
+	}
 	targets_drop(r->options.targets, p);
 	r->nr_jvms_gone += dict_remove(&r->jvms_seen, process_id_hash(p->id));
 }

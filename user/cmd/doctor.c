@@ -73,7 +73,7 @@ static void report_jvm(struct visit *v, const struct javaproc *j, const struct j
 	if (v->jvms)
 		json_array_append_new(
 			v->jvms, json_pack("{si ss ss sb ss? ss?}", "pid", (int)j->id.pid, "main",
-					   j->main, "possible", jvm_support_phrase(s), "ok", is_ok,
+					   s->main, "possible", jvm_support_phrase(s), "ok", is_ok,
 					   "no_names", s->no_names, "no_agent", s->no_agent));
 	else
 		jvm_groups_add(&v->groups, j, s);

@@ -57,7 +57,7 @@ void jvm_groups_add(struct jvm_groups *g, const struct javaproc *j, const struct
 	struct jvm_group *group = find(g, &finding, s);
 	if (group->nr++ < MEMBERS_SHOWN)
 		str_addf(&group->members, "%s%d %s", group->nr > 1 ? ", " : "", (int)j->id.pid,
-			 j->main);
+			 s->main);
 }
 
 void jvm_groups_print(const struct jvm_groups *g)

@@ -107,7 +107,7 @@ static void fill_row(struct table *t, size_t row, const struct javaproc *j,
 	if (!flags->len)
 		str_add(flags, "-");
 	str_add(cell(t, row, AGENT), agent_text(j));
-	str_add(cell(t, row, MAIN), j->main);
+	str_add(cell(t, row, MAIN), s->main);
 	str_add(cell(t, row, POSSIBLE), jvm_support_phrase(s));
 }
 
@@ -203,7 +203,7 @@ static void print_one(const struct javaproc *j, const struct jvm_support *s)
 
 	add_user(&user, j->uid);
 	add_uptime(&up, uptime(j));
-	printf("%d  %s\n  user        %s (%u)\n", (int)j->id.pid, j->main, user.at, j->uid);
+	printf("%d  %s\n  user        %s (%u)\n", (int)j->id.pid, s->main, user.at, j->uid);
 	printf("  container   %s", *s->container ? s->container : "none seen");
 	if (s->inner_pid)
 		printf("; its own pid namespace, where it is %d", (int)s->inner_pid);
@@ -252,7 +252,7 @@ static json_t *as_json(const struct javaproc *j, const struct jvm_support *s)
 			 j->vm == VM_OPENJ9 ? "openj9" : "hotspot", "jdk", s->jdk, "vm_text",
 			 text_or_null(s->vm), "uptime_s", (json_int_t)uptime(j), "collector",
 			 text_or_null(s->collector), "flags", flags, "agent", agent_text(j), "main",
-			 j->main, "names_from_outside", "possible", !s->no_names, "reason",
+			 s->main, "names_from_outside", "possible", !s->no_names, "reason",
 			 text_or_null(s->no_names), "gaps", gaps, "attach", "possible",
 			 !s->no_agent, "reason", text_or_null(s->no_agent), "later",
 			 (int)s->may_be_later);

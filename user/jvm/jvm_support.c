@@ -15,7 +15,9 @@
 #include "jvm/attach/readiness.h"
 #include "jvm/attach/refusals.h"
 #include "jvm/hotspot/hotspot.h"
+#include "jvm/hotspot/java_command.h"
 #include "jvm/hotspot/legibility.h"
+#include "jvm/process/main_class.h"
 #include "jvm/process/process_root.h"
 
 #define SHOWN_MAX       300
@@ -72,10 +74,13 @@ static void read_gaps(const struct hotspot *h, struct jvm_support *s)
 	}
 }
 
-static void read_vm(const struct hotspot *h, struct jvm_support *s)
+static void read_vm(const struct javaproc *j, const struct hotspot *h, struct jvm_support *s)
 {
+	char command[MAIN_CLASS_COMMAND_MAX];
 	struct hotspot_info info;
 
+	if (!hotspot_java_command(h, command, sizeof(command)))
+		s->main = javaproc_main(j->id, command);
 	hotspot_info(h, &info);
 	if (!strcmp(s->jdk, "?")) {
 		free(s->jdk);
@@ -103,7 +108,7 @@ static void look_inside(const struct javaproc *j, struct jvm_support *s)
 		s->no_names = clean(why.at);
 	if (err)
 		return;
-	read_vm(h, s);
+	read_vm(j, h, s);
 	str_clear(&why);
 	if (readiness_of_vm(h, &why) != READY)
 		s->no_agent = clean(why.at);
@@ -196,6 +201,7 @@ int jvm_support_read(const struct javaproc *j, struct jvm_support *out)
 	*out = (struct jvm_support){ .jdk = xstrdup(j->jdk) };
 	cgroup_container(j->id.pid, out->container);
 	look_inside(j, out);
+	out->main = out->main ?: xstrdup(j->main);
 	out->vm = out->vm ?: xstrdup("");
 	out->collector = out->collector ?: xstrdup("");
 	ask_for_agent(j, out);
@@ -214,6 +220,7 @@ void jvm_support_fini(struct jvm_support *s)
 		free(*gap);
 	vec_fini(&s->gaps);
 	free(s->jdk);
+	free(s->main);
 	free(s->vm);
 	free(s->collector);
 	free(s->no_names);

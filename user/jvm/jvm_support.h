@@ -23,6 +23,7 @@ struct jvm_support {
 	pid_t inner_pid;                      /* in its pid namespace; 0 if that is ours */
 	char *jdk;                            /* as in javaproc, or from the JVM's memory; "?" if
 					       * unknown */
+	char *main;                           /* class, module/class, jar; the program's name */
 	char *vm;                             /* the VM's own name, "" if unknown */
 	char *collector;                      /* "" if unknown */
 	bool is_flag_known[NR_SURVEY_FLAGS], flags[NR_SURVEY_FLAGS];

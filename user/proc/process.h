@@ -40,6 +40,9 @@ struct process {
 	/* Of a JVM: see jvm/process/jvm_name.h. Owned; NULL if it has none. */
 	char *jvm_name;
 	bool has_jvm_name;     /* it was looked for, in this program */
+	bool jvm_name_is_said; /* the JVM has said its main class */
+	bool jvm_name_is_jvms; /* the process was a JVM then */
+	u64 jvm_name_ns;       /* CLOCK_MONOTONIC, when its words are read again; 0: never */
 	bool keeps_comm;       /* process_keep_name was called for this comm */
 	struct process *older; /* an earlier process of the same PID */
 };

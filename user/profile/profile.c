@@ -482,6 +482,19 @@ void profile_keep_labels(struct profile *p, labels_keep_fn keeps, const void *ct
 	vec_fini(&old);
 }
 
+void profile_change_weights(struct profile *p, weight_fn change, void *ctx)
+{
+	typeof(p->weights) old = p->weights;
+
+	p->weights = (typeof(p->weights)){ 0 };
+	forget_weights(p);
+	vec_each(w, &old) {
+		change(w, ctx);
+		profile_add(p, w->node, w->labels, w->type, w->value);
+	}
+	vec_fini(&old);
+}
+
 void profile_drop_type(struct profile *p, u32 index)
 {
 	typeof(p->weights) old = p->weights;

@@ -73,8 +73,7 @@ struct profile *profile_new(void);
 /* A profile with frames of a table that others use, too. The table must outlive it. */
 struct profile *profile_new_sharing(struct frames *frames);
 
-/* Gives a profile with a shared table of frames a table of its own, with the frames of its nodes.
- */
+/* Gives a profile with a shared table of frames a table of its own, with its nodes' frames. */
 void profile_own_frames(struct profile *p);
 void profile_free(struct profile *p);
 
@@ -122,10 +121,7 @@ size_t profile_bytes(const struct profile *p);
 /* Removes weights and notes; stacks, labels and types stay. */
 void profile_empty(struct profile *p);
 
-/*
- * Gives the profile new nodes. at[n] is the new node for the weights of node n; NODE_NONE drops
- * them.
- */
+/* Gives the profile new nodes: at[n] for the weights of node n, which NODE_NONE drops. */
 struct node_list {
 	VEC(struct profile_node) all; /* [0] is the root */
 };
@@ -135,6 +131,10 @@ void profile_move(struct profile *p, struct node_list *nodes, const node_id *at)
 /* Keeps the weights of these label sets only. */
 typedef bool (*labels_keep_fn)(const struct labels *labels, const void *ctx);
 void profile_keep_labels(struct profile *p, labels_keep_fn keeps, const void *ctx);
+
+/* Lets `change` give weights another node or other labels; weights that become equal add up. */
+typedef void (*weight_fn)(struct weight *w, void *ctx);
+void profile_change_weights(struct profile *p, weight_fn change, void *ctx);
 
 /* Exchanges the stacks of two profiles: frames, types, nodes, labels and weights. */
 void profile_swap_stacks(struct profile *a, struct profile *b);

@@ -11,8 +11,10 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "jvm/hotspot/java_command.h"
 #include "jvm/hotspot/legibility.h"
 #include "jvm/process/javaproc.h"
+#include "jvm/process/main_class.h"
 
 #define SEARCH_NS    (5 * NS_PER_SEC) /* between searches of /proc, without a node */
 #define CONTAINER_ID 12               /* characters shown of one without a name */
@@ -163,6 +165,17 @@ static void search(struct jvm_rows *r)
 	javaprocs_fini(&all);
 }
 
+/* Once the JVM itself can be asked for its main class. */
+static void read_name(struct watched *j, struct process_id id)
+{
+	char command[MAIN_CLASS_COMMAND_MAX];
+
+	if (hotspot_java_command(j->own, command, sizeof(command)))
+		return;
+	auto_free char *name = javaproc_main(id, command);
+	set(&j->name, name, SIZE_MAX);
+}
+
 static void read_alone(struct jvm_rows *r)
 {
 	auto_str struct str why = { 0 };
@@ -170,9 +183,12 @@ static void read_alone(struct jvm_rows *r)
 	search(r);
 	vec_each(j, &r->jvms) {
 		struct process_id id = jvm_meter_id(j->meter);
-		int err = j->own ? 0 : hotspot_open(id, &j->own);
+		bool is_new = !j->own;
+		int err = is_new ? hotspot_open(id, &j->own) : 0;
 		if (err && legibility_of(id, err, NULL, &why) != LEGIBLE)
 			set(&j->gap, why.at, SIZE_MAX);
+		else if (!err && is_new)
+			read_name(j, id);
 		if (time_process_ns(id.pid) && !(j->own && hotspot_refresh(j->own) == -ESRCH))
 			read_jvm(r, j, j->own);
 	}

@@ -7,9 +7,12 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "jvm/process/java_args.h"
+#include "base/time.h"
+#include "jvm/process/main_class.h"
 #include "jvm/process/words.h"
 
+#define PAUSE_NS     NS_PER_SEC /* after a failed read; doubled after each */
+#define PAUSE_MAX_NS (256 * NS_PER_SEC)
 #define SERVICES_MAX 65536 /* then those are dropped that were not used since the last sweep */
 
 struct service {
@@ -18,6 +21,9 @@ struct service {
 	char *name, *main;
 	const struct container *container; /* whose name it was read with */
 	bool awaits_name;                  /* of the container, which was unknown */
+	bool is_said, is_jvms; /* the JVM has said its main class; the process was a JVM then */
+	u64 again_ns; /* CLOCK_MONOTONIC, when words that could not be read are tried; 0: never */
+	u64 pause_ns; /* until then */
 	bool is_used;
 };
 
@@ -63,41 +69,48 @@ void services_each_cache(const struct services *all, cache_use_fn visit, void *c
 	visit(&use, ctx);
 }
 
-static char *main_of(const struct words *w)
+static void set(char **text, char *new)
 {
-	struct java_args args;
+	free(*text);
+	*text = new;
+}
 
-	if (!w->args)
-		return NULL;
-	java_args_parse(w->args, w->args_len, &args);
-	return *args.main ? words_clean(args.main) : NULL;
+/* A program called "java" loads the JVM in a moment. */
+static bool is_java(const struct process *p)
+{
+	return p->is_jvm || !strcmp(p->comm, "java");
 }
 
 static void read_service(struct services *all, struct process *p, struct service *s)
 {
 	auto_words struct words w = { 0 };
+	const char *command = node_jvm_command(all->node, p);
 
-	free(s->name);
-	free(s->main);
 	s->container = node_container(all->node, p);
 	s->program_ns = p->program_ns;
-	words_read(p->id, p->is_jvm ? WORDS_ARGS | WORDS_ENVIRON : WORDS_ENVIRON, &w);
-	s->name = w.environ ? words_service(w.environ, w.environ_len) : NULL;
-	s->main = main_of(&w) ?: words_clean(p->comm);
+	s->is_said = command;
+	s->is_jvms = p->is_jvm;
+	words_read(p->id, is_java(p) ? WORDS_ARGS | WORDS_ENVIRON : WORDS_ENVIRON, &w);
+	s->pause_ns = s->pause_ns && s->pause_ns < PAUSE_MAX_NS ? 2 * s->pause_ns : PAUSE_NS;
+	s->again_ns = w.environ ? 0 : time_mono_ns() + s->pause_ns;
+	set(&s->main, (is_java(p) ? main_class(command, &w) : NULL) ?: words_clean(p->comm));
+	set(&s->name, w.environ ? words_service(w.environ, w.environ_len) : NULL);
 	s->awaits_name = !s->name && s->container && !*s->container->name;
 	if (!s->name && s->container && *s->container->name)
 		s->name = words_clean(s->container->name);
-	if (!s->name || !*s->name) {
-		free(s->name);
-		s->name = xstrdup(s->main);
-	}
+	if (!s->name || !*s->name)
+		set(&s->name, xstrdup(s->main));
 }
 
 /* The container is found after the process, and exec makes another program. */
-static bool is_old(const struct service *s, const struct process *p)
+static bool is_old(const struct services *all, const struct service *s, const struct process *p)
 {
-	return !process_id_same(s->id, p->id) || s->program_ns != p->program_ns ||
-	       (p->container && s->container != p->container);
+	if (!process_id_same(s->id, p->id) || s->program_ns != p->program_ns ||
+	    (p->container && s->container != p->container))
+		return true;
+	return !p->exit_ns &&
+	       ((p->is_jvm && !s->is_jvms) || (!s->is_said && node_jvm_command(all->node, p)) ||
+		(s->again_ns && time_mono_ns() >= s->again_ns));
 }
 
 /* The name of a container may be found after the container. */
@@ -122,7 +135,7 @@ static struct service *find(struct services *all, struct process *p)
 		s = xcalloc(1, sizeof(*s));
 		*slot = (uintptr_t)s;
 	}
-	if (!s->name || is_old(s, p)) {
+	if (!s->name || is_old(all, s, p)) {
 		s->id = p->id;
 		read_service(all, p, s);
 	}

@@ -21,7 +21,7 @@ const char *services_of(struct services *all, struct process *p);
 /* The same for a profile's labels (struct sink_options); `ctx` is a struct services. */
 const char *services_label(struct process *p, void *ctx);
 
-/* The JVM's main class or jar as it was started; the program's name if it is unknown. */
+/* The JVM's main class or jar (jvm/process/main_class.h); the program's name if it is unknown. */
 const char *services_main(struct services *all, struct process *p);
 
 /* Forgets processes that were not asked for since the last sweep. Call it once a minute. */

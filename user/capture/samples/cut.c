@@ -51,5 +51,7 @@ void cut_free(struct cut *c)
 		return;
 	profile_free(c->profile);
 	quality_free(c->quality);
+	dict_fini(&c->threads.by_thread);
+	vec_fini(&c->threads.all);
 	free(c);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "abi.h"
+#include "base/dict.h"
 #include "base/time.h"
 #include "capture/samples/quality.h"
 #include "profile/profile.h"
@@ -49,6 +50,16 @@ void loss_counts_between(const struct loss_counts *before, const struct loss_cou
 /* The number of lost samples among them. */
 u64 loss_counts_samples(const struct loss_counts *losses);
 
+/* The labels of each thread's newest sample. */
+struct newest_threads {
+	struct dict by_thread; /* PID and TID -> index in `all` + 1 */
+	VEC(struct newest_thread {
+		u64 time_ns;
+		labels_id labels;
+	})
+	all;
+};
+
 struct cut {
 	struct profile *profile;
 	struct span span; /* CLOCK_MONOTONIC, [begin, end); TIME_NEVER: it has not ended */
@@ -56,6 +67,7 @@ struct cut {
 	struct loss_counts before; /* when it began */
 	struct loss_counts losses; /* in its time; set when it ends */
 	struct quality *quality;
+	struct newest_threads threads; /* empty unless the profile has a level for threads */
 };
 
 /* `profile` becomes the cut's. `jvms` stays the caller's. */

@@ -4,12 +4,16 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "abi.h"
+#include "base/alloc.h"
+#include "base/auto.h"
 #include "jvm/process/jvm_name.h"
 
-#define ID_SHOWN 12 /* digits of a container id, as runtimes show them */
+#define ID_SHOWN       12         /* digits of a container id, as runtimes show them */
+#define WORDS_AGAIN_NS NS_PER_SEC /* after a failed read of a process's command line */
 
 static const char *const level_names[NR_LEVELS] = {
 	[LEVEL_PROCESS] = "process", [LEVEL_THREAD] = "thread", [LEVEL_CONTAINER] = "container",
@@ -92,9 +96,14 @@ static void add_name(struct str *out, enum level level, const struct labels *of,
 	}
 }
 
+/* At the end of the recording the profile has frames of its own. */
 static node_id group(struct levels *l, node_id parent, const char *name)
 {
-	return profile_child(l->profile, parent, symbolizer_group(l->symbolizer, name));
+	frame_id frame = l->profile->shares_frames
+				 ? symbolizer_group(l->symbolizer, name)
+				 : frames_intern(l->profile->frames, FRAME_GROUP, name, "");
+
+	return profile_child(l->profile, parent, frame);
 }
 
 static node_id node_of(struct levels *l, const struct labels *labels)
@@ -127,21 +136,40 @@ static const char *thread_name(struct levels *l, const struct process *p,
 	return name ?: sample->comm;
 }
 
-/*
- * The name of a JVM, but not of its forks, which stays the same for all of its samples. A program
- * called "java" has it before it loads the JVM, too.
- */
-static const char *name_of_jvm(struct process *p, const struct container *c)
+/* Names are read anew when more is known than then, but not when the JVM has gone. */
+static bool is_name_due(const struct process *p, const char *command)
 {
-	if (p->has_jvm_name)
+	return !p->has_jvm_name || (command && !p->jvm_name_is_said) ||
+	       (p->is_jvm && !p->jvm_name_is_jvms) ||
+	       (p->jvm_name_ns && !p->exit_ns && time_mono_ns() >= p->jvm_name_ns);
+}
+
+/*
+ * The name of a JVM, but not of its forks. A program called "java" has it before it loads the JVM,
+ * too. levels_settle gives it to earlier samples if it changes.
+ */
+static const char *name_of_jvm(const struct levels *l, struct process *p, const struct container *c)
+{
+	const char *command = p->is_jvm ? jvm_registry_command(l->jvms, p->id) : NULL;
+	bool is_own = p->jvm.pid == p->id.pid && p->jvm.start_ns == p->id.start_ns;
+
+	if (!is_name_due(p, command))
 		return p->jvm_name;
 	p->has_jvm_name = true;
-	bool is_own = p->jvm.pid == p->id.pid && p->jvm.start_ns == p->id.start_ns;
-	if (is_own && (p->is_jvm || !strcmp(p->comm, "java"))) {
-		auto_words struct words w;
-		words_read(p->id, WORDS_ARGS | WORDS_ENVIRON, &w);
-		if (w.args)
-			p->jvm_name = jvm_name(&w, c ? c->name : NULL);
+	p->jvm_name_is_said = command;
+	p->jvm_name_is_jvms = p->is_jvm;
+	p->jvm_name_ns = 0;
+	if (!is_own || (!p->is_jvm && strcmp(p->comm, "java") != 0))
+		return p->jvm_name;
+
+	auto_words struct words w;
+	words_read(p->id, WORDS_ARGS | WORDS_ENVIRON, &w);
+	if (!w.args)
+		p->jvm_name_ns = time_mono_ns() + WORDS_AGAIN_NS;
+	char *name = w.args || command ? jvm_name(command, &w, c ? c->name : NULL) : NULL;
+	if (name) {
+		free(p->jvm_name);
+		p->jvm_name = name;
 	}
 	return p->jvm_name;
 }
@@ -150,6 +178,34 @@ static const char *name_of_jvm(struct process *p, const struct container *c)
 static u64 since_begin(const struct levels *l, u64 time_ns)
 {
 	return time_ns > l->begin_ns ? time_ns - l->begin_ns : 0;
+}
+
+static bool has_level(const struct levels *l, enum level level)
+{
+	for (size_t i = 0; i < l->list.nr; i++)
+		if (l->list.at[i] == level)
+			return true;
+	return false;
+}
+
+static u64 thread_key(const struct labels *of)
+{
+	return (u64)of->pid << 32 | of->tid;
+}
+
+/* Some samples arrive late. */
+static void note_thread(struct levels *l, const struct sample *sample, labels_id id)
+{
+	if (!has_level(l, LEVEL_THREAD))
+		return;
+	u64 *slot = dict_add(&l->threads->by_thread, thread_key(&l->profile->labels.at[id]));
+	if (!*slot) {
+		vec_push(&l->threads->all, (struct newest_thread){ 0 });
+		*slot = l->threads->all.nr;
+	}
+	struct newest_thread *newest = &l->threads->all.at[*slot - 1];
+	if (sample->time_ns >= newest->time_ns)
+		*newest = (struct newest_thread){ sample->time_ns, id };
 }
 
 static void place_parts(const struct levels *l, const struct sample *sample,
@@ -195,7 +251,7 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.pod = c ? c->pod : NULL,
 		.pod_uid = c ? c->pod_uid : NULL,
 		.service = l->service ? l->service(p, l->ctx) : NULL,
-		.jvm = name_of_jvm(p, c),
+		.jvm = name_of_jvm(l, p, c),
 	};
 
 	if (l->thread && regexec(l->thread, labels.thread, 0, NULL, 0))
@@ -204,5 +260,100 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		return UNWANTED;
 	out->node = node_of(l, &labels);
 	place_parts(l, sample, weight, &labels, out);
+	note_thread(l, sample, out->parts[0].labels);
 	return PLACED;
+}
+
+struct settling {
+	struct levels *levels;
+	labels_id *to;        /* by earlier labels */
+	VEC(frame_id) frames; /* scratch */
+};
+
+/* In a profile an unknown text is "". */
+static const char *known(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+/* The process of these labels, unless it executes another program now. */
+static struct process *process_of(const struct labels *of, const struct processes *all,
+				  struct process *only)
+{
+	struct process *p = only ?: processes_newest(all, (pid_t)of->pid);
+
+	return p && p->id.pid == (pid_t)of->pid && !strcmp(p->comm, of->comm) ? p : NULL;
+}
+
+static labels_id with_new_names(struct levels *l, labels_id id, struct process *p)
+{
+	struct labels new = l->profile->labels.at[id];
+	const char *jvm = name_of_jvm(l, p, process_container(p, l->containers));
+	/* The service of a process that ended is not known for ever. */
+	const char *service = l->service && !p->exit_ns ? l->service(p, l->ctx) : NULL;
+
+	new.jvm = jvm ?: new.jvm;
+	new.service = service ?: new.service;
+	return profile_intern_labels(l->profile, &new);
+}
+
+static const char *newest_name(const struct levels *l, const struct labels *of)
+{
+	const u64 *slot = dict_find(&l->threads->by_thread, thread_key(of));
+
+	return slot ? l->profile->labels.at[l->threads->all.at[*slot - 1].labels].thread
+		    : of->thread;
+}
+
+/* The same path below the levels of these labels. */
+static node_id move_node(struct settling *s, node_id node, const struct labels *of)
+{
+	struct levels *l = s->levels;
+	struct labels groups = *of;
+	node_id to = 0;
+
+	s->frames.nr = 0;
+	for (node_id at = node; at; at = l->profile->nodes.at[at].parent)
+		vec_push(&s->frames, l->profile->nodes.at[at].frame);
+	if (s->frames.nr < l->list.nr) /* it has no stack */
+		return node;
+	groups.jvm = known(of->jvm);
+	groups.container_id = known(of->container_id);
+	groups.state = NULL; /* one of the frames */
+	to = node_of(l, &groups);
+	for (size_t i = s->frames.nr - l->list.nr; i-- > 0;)
+		to = profile_child(l->profile, to, s->frames.at[i]);
+	return to;
+}
+
+static void settle_weight(struct weight *w, void *ctx)
+{
+	struct settling *s = ctx;
+	bool is_renamed = s->to[w->labels] != w->labels;
+
+	w->labels = s->to[w->labels];
+	struct labels of = s->levels->profile->labels.at[w->labels];
+	const char *thread = newest_name(s->levels, &of);
+	if (is_renamed || strcmp(thread, of.thread) != 0) {
+		of.thread = thread;
+		w->node = move_node(s, w->node, &of);
+	}
+}
+
+void levels_settle(struct levels *l, const struct processes *all, struct process *only)
+{
+	size_t nr = l->profile->labels.nr;
+	auto_free labels_id *to = xcalloc(nr + 1, sizeof(to[0]));
+	struct settling s = { l, to, { 0 } };
+	bool has_new = false;
+
+	for (labels_id id = 0; id < nr; id++) {
+		const struct labels of = l->profile->labels.at[id];
+		struct process *p = process_of(&of, all, only);
+		to[id] = p ? with_new_names(l, id, p) : id;
+		has_new |= to[id] != id || (!only && strcmp(newest_name(l, &of), of.thread) != 0);
+	}
+	if (has_new)
+		profile_change_weights(l->profile, settle_weight, &s);
+	vec_fini(&s.frames);
 }

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "capture/events/events.h"
+#include "capture/samples/cut.h"
 #include "jvm/agent/agents.h"
 #include "jvm/hotspot/jvm_registry.h"
 #include "proc/process.h"
@@ -38,6 +39,7 @@ void levels_add(struct level_list *list, enum level level);
 struct levels {
 	struct level_list list;
 	struct profile *profile;
+	struct newest_threads *threads; /* of that profile */
 	struct symbolizer *symbolizer;
 	struct containers *containers;
 	struct jvm_registry *jvms;
@@ -79,3 +81,11 @@ enum placing {
 enum placing levels_place(struct levels *l, struct process *p, const struct sample *sample,
 			  const struct sample_weight *weight, struct place_traits traits,
 			  struct place *out);
+
+/*
+ * Gives earlier samples the names that are known by now: those of JVMs and services, which may be
+ * known only after the first samples, and in the level of threads the newest name of each. With
+ * `only` NULL it does so for all processes, before the profile is handed over; else for a process
+ * that is forgotten.
+ */
+void levels_settle(struct levels *l, const struct processes *all, struct process *only);

@@ -102,7 +102,13 @@ void sink_each(const struct sink *k, sink_cut_fn visit, void *ctx)
 		visit(*c, ctx);
 }
 
-struct cut *sink_settle(struct sink *k, u64 settled_ns)
+void sink_forget(struct sink *k, struct process *p)
+{
+	vec_each(c, &k->cuts)
+		levels_settle(sink_levels(k, *c), NULL, p);
+}
+
+struct cut *sink_settle(struct sink *k, u64 settled_ns, const struct processes *processes)
 {
 	if (!k->cuts.nr || k->cuts.at[0]->span.end_ns > settled_ns)
 		return NULL;
@@ -110,6 +116,7 @@ struct cut *sink_settle(struct sink *k, u64 settled_ns)
 
 	k->cuts.nr--;
 	memmove(&k->cuts.at[0], &k->cuts.at[1], k->cuts.nr * sizeof(k->cuts.at[0]));
+	levels_settle(sink_levels(k, c), processes, NULL);
 	profile_own_frames(c->profile);
 	sample_counts_add(&k->past, &c->counts);
 	return c;
@@ -118,6 +125,7 @@ struct cut *sink_settle(struct sink *k, u64 settled_ns)
 struct levels *sink_levels(struct sink *k, struct cut *c)
 {
 	k->levels.profile = c->profile;
+	k->levels.threads = &c->threads;
 	k->levels.begin_ns = c->span.begin_ns;
 	return &k->levels;
 }

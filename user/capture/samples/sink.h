@@ -52,10 +52,14 @@ typedef void (*sink_cut_fn)(struct cut *c, void *ctx);
 void sink_each(const struct sink *k, sink_cut_fn visit, void *ctx);
 
 /*
- * Removes and returns the oldest cut that ended at or before `settled_ns`; NULL if no cut has. The
- * caller frees it and adds its notes. It shares no memory with the sink.
+ * Removes and returns the oldest cut that ended at or before `settled_ns`; NULL if no cut has. Its
+ * samples get the names that are known by now (levels_settle). The caller frees it and adds its
+ * notes. It shares no memory with the sink.
  */
-struct cut *sink_settle(struct sink *k, u64 settled_ns);
+struct cut *sink_settle(struct sink *k, u64 settled_ns, const struct processes *processes);
+
+/* A process is about to be forgotten: its samples get the names that are known by now. */
+void sink_forget(struct sink *k, struct process *p);
 
 /* The sink's levels, prepared for that cut. */
 struct levels *sink_levels(struct sink *k, struct cut *c);

@@ -9,7 +9,9 @@
 #include "base/time.h"
 #include "base/vec.h"
 #include "jvm/hotspot/hotspot_private.h"
+#include "jvm/hotspot/java_command.h"
 #include "jvm/hotspot/thread_names.h"
+#include "jvm/process/main_class.h"
 #include "proc/status.h"
 
 #define HOTSPOT_NAMES_BYTES (24u << 20) /* the caches of naming.c in one JVM stay below */
@@ -28,6 +30,8 @@ struct jvm_entry {
 	bool has_ended;   /* the process, according to hotspot_open */
 	bool is_reported; /* `changed` has been called for this layout */
 	u64 retry_ns, pause_ns;
+	char *command;            /* NULL if it was not read */
+	u64 command_ns;           /* when it is read again after a failure */
 	u64 unloads;              /* at the last look */
 	u64 look_ns, unloaded_ns; /* of the next look; when it was last seen to have unloaded */
 };
@@ -46,6 +50,7 @@ static void entry_fini(struct jvm_entry *e)
 {
 	hotspot_free(e->hotspot);
 	thread_names_free(e->threads);
+	free(e->command);
 }
 
 void jvm_registry_free(struct jvm_registry *all)
@@ -66,6 +71,19 @@ static struct jvm_entry *find(const struct jvm_registry *all, struct process_id 
 	return NULL;
 }
 
+static void read_command(struct jvm_entry *e)
+{
+	char text[MAIN_CLASS_COMMAND_MAX];
+	u64 now = time_mono_ns();
+
+	if (e->command || now < e->command_ns)
+		return;
+	int err = hotspot_java_command(e->hotspot, text, sizeof(text));
+	e->command_ns = err == -ENOENT ? TIME_NEVER : now + LOOK_NS;
+	if (!err)
+		e->command = xstrdup(text);
+}
+
 static void try_open(struct jvm_entry *e)
 {
 	u64 start_ns = time_mono_ns();
@@ -74,6 +92,8 @@ static void try_open(struct jvm_entry *e)
 	e->has_ended = err == -ESRCH;
 	if (!e->has_ended || !e->err)
 		e->err = err;
+	if (!err)
+		read_command(e);
 	u64 now_ns = time_mono_ns(), least_ns = (now_ns - start_ns) * RETRY_SHARE;
 	e->retry_ns = now_ns + (e->pause_ns > least_ns ? e->pause_ns : least_ns);
 	e->pause_ns = 2 * e->pause_ns < RETRY_LAST_NS ? 2 * e->pause_ns : RETRY_LAST_NS;
@@ -111,6 +131,13 @@ struct hotspot *jvm_registry_find(const struct jvm_registry *all, struct process
 	const struct jvm_entry *e = find(all, id);
 
 	return e ? e->hotspot : NULL;
+}
+
+const char *jvm_registry_command(const struct jvm_registry *all, struct process_id id)
+{
+	const struct jvm_entry *e = find(all, id);
+
+	return e ? e->command : NULL;
 }
 
 enum legibility jvm_registry_legibility(const struct jvm_registry *all, struct process_id id,
@@ -166,6 +193,7 @@ void jvm_registry_refresh(struct jvm_registry *all, jvm_changed_fn changed, void
 			try_open(e);
 		if (!e->hotspot)
 			continue;
+		read_command(e);
 		if (has_unloaded(e))
 			all->unloaded_ns = time_mono_ns();
 		if (hotspot_is_walk_due(e->hotspot) && hotspot_refresh(e->hotspot) > 0)

@@ -19,6 +19,12 @@ void jvm_registry_add(struct jvm_registry *all, struct process_id id);
 /* NULL if it is unknown, not ready or unreadable; valid until jvm_registry_remove. */
 struct hotspot *jvm_registry_find(const struct jvm_registry *all, struct process_id id);
 
+/*
+ * The command that the JVM keeps (hotspot_java_command); NULL if it cannot be asked (yet). It never
+ * changes then. Valid until jvm_registry_remove.
+ */
+const char *jvm_registry_command(const struct jvm_registry *all, struct process_id id);
+
 /* Whether its tables can be read, see legibility_of; LEGIBLE for an unknown JVM. */
 enum legibility jvm_registry_legibility(const struct jvm_registry *all, struct process_id id,
 					struct str *why);

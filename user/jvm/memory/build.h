@@ -120,6 +120,7 @@
 	X(NR_OPTIONS, "Arguments", "_num_jvm_args")                                              \
 	X(FLAGS_OPTIONS, "Arguments", "_jvm_flags_array")                                        \
 	X(NR_FLAGS_OPTIONS, "Arguments", "_num_jvm_flags")                                       \
+	X(JAVA_COMMAND, "Arguments", "_java_command")                                            \
 	X(FLAGS, "JVMFlag", "flags")                                                             \
 	X(NR_FLAGS, "JVMFlag", "numFlags")                                                       \
 	X(FLAG_NAME, "JVMFlag", "_name")                                                         \

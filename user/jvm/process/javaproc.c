@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "jvm/process/java_args.h"
+#include "jvm/process/main_class.h"
 #include "jvm/process/memfds.h"
 #include "jvm/process/perfdata.h"
 #include "jvm/process/process_root.h"
@@ -136,20 +136,20 @@ static char *clean(const char *text)
 	return str_take(&out);
 }
 
-static char *read_main(pid_t pid, const char *comm)
+char *javaproc_main(struct process_id id, const char *command)
 {
 	auto_free char *cmdline = NULL;
-	struct java_args args;
+	struct proc_status status;
+	struct words w = { 0 };
 	char path[32];
-	size_t len;
 
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	if (file_read(path, TEXT_MAX_BYTES, &cmdline, &len))
-		return clean(comm);
-	java_args_parse(cmdline, len, &args);
-	if (*args.main)
-		return clean(args.main);
-	return clean(*cmdline ? base_name(cmdline) : comm);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", id.pid);
+	if (!file_read(path, TEXT_MAX_BYTES, &cmdline, &w.args_len) && w.args_len)
+		w.args = cmdline;
+	char *main = main_class(command, &w);
+	if (main || w.args)
+		return main ?: clean(base_name(w.args));
+	return clean(proc_status_read(id.pid, &status) ? "?" : status.comm);
 }
 
 /*
@@ -233,10 +233,11 @@ int javaproc_read(pid_t pid, struct javaproc *out)
 			.uid = status.euid,
 			.vm = vm,
 			.jdk = read_jdk(pid, &all, libjvm),
-			.main = read_main(pid, status.comm),
 			.has_agent = has_agent(&all),
 			.has_session = has_session(proc_status_id(&status)),
 		};
+	if (!err)
+		out->main = javaproc_main(out->id, NULL);
 	mappings_fini(&all);
 	return err;
 }

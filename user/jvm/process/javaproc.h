@@ -29,7 +29,7 @@ struct javaproc {
 	uid_t uid;
 	enum vm vm;
 	char *jdk;        /* "17.0.15", "1.8.0_382"; "?" if unknown */
-	char *main;       /* class, module/class or jar; the program's name if unknown */
+	char *main;       /* by its command line: see javaproc_main */
 	bool has_agent;   /* an agent of sysflame is loaded; it stays until the JVM ends */
 	bool has_session; /* and has a session */
 };
@@ -37,6 +37,12 @@ struct javaproc {
 /* Reads one JVM; -ESRCH if the process is not a JVM. All texts are clean UTF-8, owned by *out. */
 int javaproc_read(pid_t pid, struct javaproc *out);
 void javaproc_fini(struct javaproc *j);
+
+/*
+ * The main class of a process (main_class.h), or its program's name. `command` is the one that the
+ * JVM keeps, or NULL. The caller frees it.
+ */
+char *javaproc_main(struct process_id id, const char *command);
 
 struct javaprocs {
 	struct javaproc *at;

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "jvm/process/java_args.h"
+#include "jvm/process/main_class.h"
 
 /* Main classes of servers and tools, which say less than the product. */
 struct product {
@@ -79,13 +79,11 @@ static const char *short_form(const char *main, bool is_alone)
 	return dot;
 }
 
-char *jvm_name(const struct words *w, const char *container)
+char *jvm_name(const char *command, const struct words *w, const char *container)
 {
-	struct java_args args = { .main = "" };
-
-	if (w->args)
-		java_args_parse(w->args, w->args_len, &args);
-	const char *slash = strrchr(args.main, '/'), *main = slash ? slash + 1 : args.main;
+	auto_free char *whole = main_class(command, w);
+	const char *slash = whole ? strrchr(whole, '/') : NULL;
+	const char *main = slash ? slash + 1 : whole ?: "";
 	auto_free char *service = w->environ ? words_service(w->environ, w->environ_len) : NULL;
 
 	if (!service || !*service) {

@@ -9,6 +9,7 @@
  * service is the first of these that is known: OTEL_SERVICE_NAME, service.name in
  * OTEL_RESOURCE_ATTRIBUTES, the container's name (NULL or "" if unknown), the product that the main
  * class belongs to. Without a service it is the main class or jar alone, with the last part of its
- * package if it says little: "shop.Main". NULL if nothing is known. Caller frees.
+ * package if it says little: "shop.Main". NULL if nothing is known. Caller frees. `command` is that
+ * of main_class.
  */
-char *jvm_name(const struct words *w, const char *container);
+char *jvm_name(const char *command, const struct words *w, const char *container);
