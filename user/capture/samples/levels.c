@@ -264,9 +264,46 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 	return PLACED;
 }
 
+/*
+ * A thread that renames itself often has only its kernel's name in some samples, the begin of the
+ * whole one (thread_names_ask).
+ */
+#define COMM_BYTES 15
+#define AMBIGUOUS  UINT64_MAX
+
+/* By thread and first bytes: labels with the whole name + 1. */
+static u64 *whole_name(struct dict *all, const struct labels *of)
+{
+	return dict_add(all, hash_u64(thread_key(of) ^ hash_keyed(of->thread, COMM_BYTES)));
+}
+
+static void find_whole_names(const struct profile *p, struct dict *out)
+{
+	for (labels_id id = 0; id < p->labels.nr; id++) {
+		const struct labels *of = &p->labels.at[id];
+		if (strlen(of->thread) <= COMM_BYTES)
+			continue;
+		u64 *first = whole_name(out, of);
+		if (!*first)
+			*first = id + 1;
+		else if (*first != AMBIGUOUS &&
+			 strcmp(p->labels.at[*first - 1].thread, of->thread) != 0)
+			*first = AMBIGUOUS;
+	}
+}
+
+static const char *whole_thread(const struct levels *l, struct dict *names, const struct labels *of)
+{
+	if (strlen(of->thread) != COMM_BYTES)
+		return of->thread;
+	u64 first = *whole_name(names, of);
+	return first && first != AMBIGUOUS ? l->profile->labels.at[first - 1].thread : of->thread;
+}
+
 struct settling {
 	struct levels *levels;
 	labels_id *to;        /* by earlier labels */
+	struct dict names;    /* see find_whole_names */
 	VEC(frame_id) frames; /* scratch */
 };
 
@@ -285,8 +322,9 @@ static struct process *process_of(const struct labels *of, const struct processe
 	return p && p->id.pid == (pid_t)of->pid && !strcmp(p->comm, of->comm) ? p : NULL;
 }
 
-static labels_id with_new_names(struct levels *l, labels_id id, struct process *p)
+static labels_id with_new_names(struct settling *s, labels_id id, struct process *p)
 {
+	struct levels *l = s->levels;
 	struct labels new = l->profile->labels.at[id];
 	const char *jvm = name_of_jvm(l, p, process_container(p, l->containers));
 	/* The service of a process that ended is not known for ever. */
@@ -294,15 +332,19 @@ static labels_id with_new_names(struct levels *l, labels_id id, struct process *
 
 	new.jvm = jvm ?: new.jvm;
 	new.service = service ?: new.service;
+	new.thread = whole_thread(l, &s->names, &new);
 	return profile_intern_labels(l->profile, &new);
 }
 
-static const char *newest_name(const struct levels *l, const struct labels *of)
+static const char *newest_name(struct settling *s, const struct labels *of)
 {
+	const struct levels *l = s->levels;
 	const u64 *slot = dict_find(&l->threads->by_thread, thread_key(of));
 
-	return slot ? l->profile->labels.at[l->threads->all.at[*slot - 1].labels].thread
-		    : of->thread;
+	if (!slot)
+		return of->thread;
+	const struct newest_thread *newest = &l->threads->all.at[*slot - 1];
+	return whole_thread(l, &s->names, &l->profile->labels.at[newest->labels]);
 }
 
 /* The same path below the levels of these labels. */
@@ -333,7 +375,7 @@ static void settle_weight(struct weight *w, void *ctx)
 
 	w->labels = s->to[w->labels];
 	struct labels of = s->levels->profile->labels.at[w->labels];
-	const char *thread = newest_name(s->levels, &of);
+	const char *thread = newest_name(s, &of);
 	if (is_renamed || strcmp(thread, of.thread) != 0) {
 		of.thread = thread;
 		w->node = move_node(s, w->node, &of);
@@ -344,16 +386,18 @@ void levels_settle(struct levels *l, const struct processes *all, struct process
 {
 	size_t nr = l->profile->labels.nr;
 	auto_free labels_id *to = xcalloc(nr + 1, sizeof(to[0]));
-	struct settling s = { l, to, { 0 } };
+	struct settling s = { .levels = l, .to = to };
 	bool has_new = false;
 
+	find_whole_names(l->profile, &s.names);
 	for (labels_id id = 0; id < nr; id++) {
 		const struct labels of = l->profile->labels.at[id];
 		struct process *p = process_of(&of, all, only);
-		to[id] = p ? with_new_names(l, id, p) : id;
-		has_new |= to[id] != id || (!only && strcmp(newest_name(l, &of), of.thread) != 0);
+		to[id] = p ? with_new_names(&s, id, p) : id;
+		has_new |= to[id] != id || (!only && strcmp(newest_name(&s, &of), of.thread) != 0);
 	}
 	if (has_new)
 		profile_change_weights(l->profile, settle_weight, &s);
 	vec_fini(&s.frames);
+	dict_fini(&s.names);
 }
