@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints one line to standard error. */
+/* Prints one message to standard error. */
 #include "base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/auto.h"
+#include "base/wrap.h"
 
 static enum log_level current = LOG_INFO;
 static struct str *kept;
@@ -30,6 +32,17 @@ void log_before_lines(void (*fn)(void))
 enum log_level log_get_level(void)
 {
 	return current;
+}
+
+/* A terminal gets lines of its width. Files and pipes get one line for each message. */
+static void print_line(const char *prefix, const char *text)
+{
+	auto_str struct str line = { 0 };
+	size_t columns = isatty(STDERR_FILENO) ? wrap_columns(STDERR_FILENO) : SIZE_MAX;
+
+	str_add(&line, prefix);
+	wrap_add(&line, text, line.len, wrap_hanging(*prefix ? prefix : text), columns);
+	fprintf(stderr, "%s\n", line.at);
 }
 
 void log_print(enum log_level level, const char *fmt, ...)
@@ -59,7 +72,7 @@ void log_print(enum log_level level, const char *fmt, ...)
 			*c = '?';
 	if (before)
 		before();
-	fprintf(stderr, "%s%s\n", prefix[level], text);
+	print_line(prefix[level], text);
 	if (kept && level <= LOG_WARN)
 		str_addf(kept, "%s%s", kept->len ? "; " : "", text);
 }

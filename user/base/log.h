@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints one line to standard error, after the program's name. Folders capture, recorder, web,
+ * Prints one message to standard error, after the program's name. Folders capture, recorder, web,
  * fleet and cmd use it. Every other folder returns its errors and may only call log_debug. The text
  * says what failed, where, and what the user can do.
  */
@@ -18,7 +18,7 @@ enum log_level {
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
-/* Removes control characters from the line, because names come from other processes. */
+/* Removes control characters from the message, because names come from other processes. */
 void log_print(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*

@@ -9,7 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
+#include "base/near.h"
+#include "base/str.h"
 #include "base/vec.h"
+#include "base/wrap.h"
+
+#define WIDTH_MAX 36
 
 struct table {
 	const struct opt *opts;
@@ -83,6 +89,23 @@ static int set(const struct opt *opt, const char *word, const char *value)
 	return -EINVAL;
 }
 
+/* Names the most similar option. */
+static int complain_unknown(const struct table *t, const char *word)
+{
+	auto_free char *name = xstrndup(word + 2, strcspn(word + 2, "="));
+	struct near near = { .wanted = name, .max = 1 };
+	auto_str struct str fault = { 0 };
+
+	for (size_t i = 0; i < t->nr; i++)
+		if (t->opts[i].long_name && t->opts[i].help)
+			near_consider(&near, t->opts[i].long_name);
+	str_add(&fault, "unknown option");
+	if (near.names[0])
+		str_addf(&fault, "; did you mean --%s?", near.names[0]);
+	near_fini(&near);
+	return complain(word, fault.at);
+}
+
 /* Returns the number of words of argv that were used, or a negative errno. */
 static int parse_long(const struct table *t, int left, char **argv)
 {
@@ -90,7 +113,7 @@ static int parse_long(const struct table *t, int left, char **argv)
 	const struct opt *opt = find_long(t, name, equals ? (size_t)(equals - name) : strlen(name));
 
 	if (!opt)
-		return complain(argv[0], "unknown option");
+		return complain_unknown(t, argv[0]);
 	if (opt->type == OPT_BOOL)
 		return equals ? complain(argv[0], "takes no value") : set(opt, argv[0], NULL) ?: 1;
 	if (equals)
@@ -162,18 +185,21 @@ static int left_column(const struct opt *o, char *left, size_t size)
 void opt_help(const struct opt *opts, size_t nr_opts)
 {
 	char left[64];
-	int width = 28;
+	int width = 28; /* of the left column; a longer one pushes its text to the right */
 
 	for (const struct opt *o = opts; o < opts + nr_opts; o++) {
 		int len = o->help ? left_column(o, left, sizeof(left)) : 0;
 		if (len > width)
-			width = len;
+			width = len < WIDTH_MAX ? len : WIDTH_MAX;
 	}
 	for (const struct opt *o = opts; o < opts + nr_opts; o++) {
+		auto_str struct str line = { 0 };
 		if (!o->help)
 			continue;
 		left_column(o, left, sizeof(left));
-		printf("%-*s  %s\n", width, left, o->help);
+		str_addf(&line, "%-*s  ", width, left);
+		wrap_add(&line, o->help, line.len, line.len, WRAP_COLUMNS);
+		puts(line.at);
 	}
 }
 
