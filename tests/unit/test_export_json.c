@@ -176,6 +176,57 @@ static void samples_of_firefox_without_a_stack_keep_their_weight(void **state)
 		"(no stack) 7\nf 4\n");
 }
 
+/* A profile as the Firefox Profiler saves it: tables that all threads share. */
+#define SAVED_BY_FIREFOX(version, frame, stacks)                                              \
+	"{\"meta\":{\"version\":24,\"preprocessedProfileVersion\":" version "},"              \
+	"\"libs\":[{\"name\":\"y.so\"},{\"name\":\"z.so\"}],\"shared\":{"                     \
+	"\"stringArray\":[\"outer\",\"0x11f\",\"run\",\"/src/A.java\"],"                      \
+	"\"sources\":{\"filename\":[3]},\"resourceTable\":{\"name\":[0]},"                    \
+	"\"funcTable\":{\"name\":[0,1,2],\"resource\":[-1,-1,-1],\"source\":[null,null,0]},"  \
+	"\"frameTable\":{\"func\":[0,1,2]" frame "},\"stackTable\":{\"frame\":[0,1,2]" stacks \
+	"}},"                                                                                 \
+	"\"threads\":[{\"name\":\"Main\",\"pid\":\"7\",\"tid\":8,"                            \
+	"\"samples\":{\"stack\":[2,1,0,2],\"weight\":[1,2,3,5],\"weightType\":\"samples\"}}]}"
+
+/* Since version 66 a stack has the distance to its parent, since 70 a frame has its library. */
+static void profiles_of_the_newest_firefox_profiler_are_read(void **state)
+{
+	assert_reads(SAVED_BY_FIREFOX("66", "", ",\"prefixOffset\":[0,1,2]"),
+		     "outer 3\nouter;0x11f 2\nouter;run 6\n");
+	assert_reads(SAVED_BY_FIREFOX("70", ",\"lib\":[-1,1,-1]", ",\"prefixOffset\":[0,1,1]"),
+		     "outer 3\nouter;[z.so]+0x11f 2\nouter;[z.so]+0x11f;run 6\n");
+	assert_refused(SAVED_BY_FIREFOX("70", "", ",\"prefixOffset\":[0,2,1]"),
+		       "a stack is damaged");
+	assert_refused(SAVED_BY_FIREFOX("70", "", ",\"prefixOffset\":[0,1,-1]"),
+		       "a stack is damaged");
+}
+
+/* A newer version may mean something else by the same names. */
+static void newer_versions_of_firefox_are_refused(void **state)
+{
+	assert_refused(SAVED_BY_FIREFOX("71", "", ",\"prefixOffset\":[0,1,2]"),
+		       "version 71 of the Firefox Profiler's format, and this sysflame knows "
+		       "versions up to 70");
+	assert_refused(SAVED_BY_FIREFOX("1e9", "", ",\"prefixOffset\":[0,1,2]"),
+		       "version 1000000000");
+	assert_refused("{\"meta\":{\"version\":36},\"threads\":[],\"processes\":["
+		       "{\"meta\":{\"version\":37},\"threads\":[]}]}",
+		       "version 37 of the format in which Firefox records");
+	assert_refused(SAVED_BY_FIREFOX("70", "", ",\"parent\":[null,0,1]"),
+		       "its stacks have no parents");
+}
+
+static void the_source_of_a_raw_frame_is_no_part_of_its_name(void **state)
+{
+	assert_reads("{\"meta\":{\"version\":36},\"threads\":[{\"name\":\"Main\","
+		     "\"stringTable\":[\"f (https://a.b/c.js:1:2)[4]\",\"a[12]\",\"(b)[x]\"],"
+		     "\"frameTable\":{\"schema\":{\"location\":0},\"data\":[[0],[1],[2]]},"
+		     "\"stackTable\":{\"schema\":{\"prefix\":0,\"frame\":1},"
+		     "\"data\":[[null,0],[0,1],[1,2]]},"
+		     "\"samples\":{\"schema\":{\"stack\":0},\"data\":[[2]]}}]}",
+		     "f (https://a.b/c.js:1:2);a[12];(b)[x] 1\n");
+}
+
 static void addresses_without_a_symbol_are_offsets_in_libraries(void **state)
 {
 	assert_reads("{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{\"sampleType\":"
@@ -411,6 +462,9 @@ int main(void)
 		cmocka_unit_test(a_damaged_speedscope_file_is_refused),
 		cmocka_unit_test(raw_profiles_of_firefox_are_read),
 		cmocka_unit_test(samples_of_firefox_without_a_stack_keep_their_weight),
+		cmocka_unit_test(profiles_of_the_newest_firefox_profiler_are_read),
+		cmocka_unit_test(newer_versions_of_firefox_are_refused),
+		cmocka_unit_test(the_source_of_a_raw_frame_is_no_part_of_its_name),
 		cmocka_unit_test(mappings_may_fill_the_start_of_perf_script),
 		cmocka_unit_test(many_lines_of_otlp_are_read_in_little_time),
 		cmocka_unit_test(the_time_of_otlp_spans_all_its_requests),

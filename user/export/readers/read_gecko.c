@@ -17,9 +17,17 @@
 #include "export/interchange/external.h"
 #include "export/readers/json_tables.h"
 
+/*
+ * The newest versions whose changes are known: meta.preprocessedProfileVersion of saved profiles,
+ * meta.version of raw ones. A newer one may keep the names of tables and change their meaning.
+ */
+#define SAVED_NEWEST 70
+#define RAW_NEWEST   36
+
 /* The tables of a thread, or of all threads. */
 struct gecko_tables {
-	const json_t *stacks, *frames, *functions, *texts, *resources, *libs;
+	const json_t *stacks, *frames, *functions, *texts, *resources, *libs, *sources;
+	bool has_offsets; /* a stack has the distance to its parent, 0 for a root */
 	size_t nr_stacks;
 	node_id *nodes; /* by stack; NODE_NONE: not added yet */
 };
@@ -47,6 +55,11 @@ static size_t nr_rows(const json_t *table, const char *column)
 	return json_array_size(rows ?: json_object_get(table, column));
 }
 
+static bool has_column(const json_t *table, const char *column)
+{
+	return json_object_get(json_object_get(table, "schema") ?: table, column);
+}
+
 static const json_t *cell(const json_t *table, const char *column, size_t row)
 {
 	const json_t *rows = json_object_get(table, "data");
@@ -64,18 +77,51 @@ static const char *text_at(const struct gecko_tables *t, const json_t *index)
 	return at < 0 ? "" : json_string_value(json_array_get(t->texts, (size_t)at)) ?: "";
 }
 
+/* The library of a frame: its own since version 70, before that the one of its function. */
+static s64 lib_of(const struct gecko_tables *t, size_t frame, size_t function)
+{
+	const json_t *own = cell(t->frames, "lib", frame);
+
+	if (own)
+		return json_index(own, UINT32_MAX);
+	s64 resource = json_index(cell(t->functions, "resource", function), UINT32_MAX);
+	return resource < 0 ? -1
+			    : json_index(cell(t->resources, "lib", (size_t)resource), UINT32_MAX);
+}
+
 /* Code without a symbol has its offset in a library as name: "0x1f" becomes "[lib.so]+0x1f". */
-static char *name_of_offset(const struct gecko_tables *t, const char *name, s64 function)
+static char *name_of_offset(const struct gecko_tables *t, const char *name, s64 lib)
 {
 	char *end = NULL;
 	u64 offset = strncmp(name, "0x", 2) ? 0 : strtoull(name + 2, &end, 16);
-	s64 resource = json_index(cell(t->functions, "resource", (size_t)function), UINT32_MAX);
 
-	if (!end || *end || end == name + 2 || resource < 0)
+	if (!end || *end || end == name + 2)
 		return NULL;
-	s64 lib = json_index(cell(t->resources, "lib", (size_t)resource), UINT32_MAX);
 	const char *file = lib < 0 ? "" : json_text(json_array_get(t->libs, (size_t)lib), "name");
 	return *file ? name_from_offset(file, &offset) : NULL;
+}
+
+/* The source file of a function: since version 58 a row of the table of sources. */
+static const char *file_of(const struct gecko_tables *t, size_t function)
+{
+	s64 source = json_index(cell(t->functions, "source", function), UINT32_MAX);
+
+	return source < 0 ? text_at(t, cell(t->functions, "fileName", function))
+			  : text_at(t, cell(t->sources, "filename", (size_t)source));
+}
+
+/* Raw frames of scripts end in the number of their source: "f (https://a.b/c.js:1:2)[4]". */
+static char *without_source(const char *location)
+{
+	size_t len = strlen(location), digits = 0;
+
+	if (!len || location[len - 1] != ']')
+		return xstrdup(location);
+	while (digits + 1 < len && strchr("0123456789", location[len - 2 - digits]))
+		digits++;
+	bool is_source = digits && digits + 2 < len && location[len - 2 - digits] == '[' &&
+			 location[len - 3 - digits] == ')';
+	return xstrndup(location, is_source ? len - 2 - digits : len);
 }
 
 /* Raw frames have a text; those that were processed have a function with a name. */
@@ -83,46 +129,54 @@ static frame_id frame_at(struct gecko *g, const struct gecko_tables *t, size_t f
 {
 	const json_t *location = cell(t->frames, "location", frame);
 	s64 line = json_index(cell(t->frames, "line", frame), UINT32_MAX);
+	s64 function = json_index(cell(t->frames, "func", frame), UINT32_MAX);
 	struct source_line source = { .file = "", .line = line > 0 ? (u32)line : 0 };
-	auto_free char *without_symbol = NULL;
-	const char *name;
+	auto_free char *changed = NULL;
+	const char *name = "";
 
 	if (location) {
-		name = text_at(t, location);
-	} else {
-		s64 function = json_index(cell(t->frames, "func", frame), UINT32_MAX);
-		name = function < 0 ? "" : text_at(t, cell(t->functions, "name", (size_t)function));
-		source.file =
-			function < 0 ? ""
-				     : text_at(t, cell(t->functions, "fileName", (size_t)function));
-		without_symbol = function < 0 ? NULL : name_of_offset(t, name, function);
-		name = without_symbol ?: name;
+		name = changed = without_source(text_at(t, location));
+	} else if (function >= 0) {
+		name = text_at(t, cell(t->functions, "name", (size_t)function));
+		source.file = file_of(t, (size_t)function);
+		changed = name_of_offset(t, name, lib_of(t, frame, (size_t)function));
+		name = changed ?: name;
 	}
 	return frame_from_external(g->p, *name ? name : "[unknown]", "", "", false, source);
+}
+
+/* Finds the parent of a stack, -1 for a root. Returns false if the table is damaged. */
+static bool parent_of(const struct gecko_tables *t, s64 stack, s64 *out)
+{
+	const json_t *prefix =
+		cell(t->stacks, t->has_offsets ? "prefixOffset" : "prefix", (size_t)stack);
+	s64 number = json_index(prefix, t->nr_stacks);
+
+	if (t->has_offsets) {
+		*out = number > 0 ? stack - number : -1;
+		return number == 0 || (number > 0 && number <= stack);
+	}
+	*out = number;
+	return number >= 0 || !prefix || json_is_null(prefix);
 }
 
 static int node_of(struct gecko *g, struct gecko_tables *t, s64 stack, node_id *out)
 {
 	VEC(u32) path = { 0 };
 	bool is_damaged = false;
+	s64 parent;
 
-	for (s64 at = stack; at >= 0 && t->nodes[at] == NODE_NONE;) {
-		const json_t *prefix = cell(t->stacks, "prefix", (size_t)at);
+	for (s64 at = stack; at >= 0 && t->nodes[at] == NODE_NONE && !is_damaged; at = parent) {
 		vec_push(&path, (u32)at);
-		s64 next = json_index(prefix, t->nr_stacks);
-		is_damaged =
-			(next < 0 && prefix && !json_is_null(prefix)) || path.nr > FORMAT_DEPTH_MAX;
-		if (is_damaged)
-			break;
-		at = next;
+		is_damaged = !parent_of(t, at, &parent) || path.nr > FORMAT_DEPTH_MAX;
 	}
 	while (path.nr && !is_damaged) {
 		u32 at = path.at[--path.nr];
-		s64 prefix = json_index(cell(t->stacks, "prefix", at), t->nr_stacks);
+		parent_of(t, at, &parent);
 		s64 frame = json_index(cell(t->stacks, "frame", at), UINT32_MAX);
 		is_damaged = frame < 0;
 		if (!is_damaged)
-			t->nodes[at] = profile_child(g->p, prefix < 0 ? 0 : t->nodes[prefix],
+			t->nodes[at] = profile_child(g->p, parent < 0 ? 0 : t->nodes[parent],
 						     frame_at(g, t, (size_t)frame));
 	}
 	vec_fini(&path);
@@ -153,10 +207,15 @@ static int read_samples(struct gecko *g, struct gecko_tables *t, const json_t *s
 	u32 type = type_of(g, samples, &scale);
 	size_t nr = nr_rows(samples, "stack");
 
+	/* Stacks without their column would become roots. */
+	if (t->nr_stacks && !t->has_offsets && !has_column(t->stacks, "prefix"))
+		return refuse(g, "its stacks have no parents: stackTable lacks prefix and "
+				 "prefixOffset");
 	for (size_t i = 0; i < nr; i++) {
 		auto_str struct str why = { 0 };
 		const json_t *stack = cell(samples, "stack", i);
-		const json_t *weight = cell(samples, "weight", i);
+		const json_t *weight =
+			cell(samples, "weight", i) ?: cell(samples, "duration", i); /* until 29 */
 		bool has_stack = stack && !json_is_null(stack);
 		s64 at = has_stack ? json_index(stack, t->nr_stacks) : -1;
 		s64 value = weight && !json_is_null(weight) ? json_scaled(weight, scale) : 1;
@@ -198,8 +257,10 @@ static struct gecko_tables tables_open(const struct gecko *g, const json_t *json
 		.texts = table_of(g, json, "stringArray") ?: json_object_get(json, "stringTable"),
 		.resources = table_of(g, json, "resourceTable"),
 		.libs = json_object_get(json, "libs") ?: g->libs,
+		.sources = table_of(g, json, "sources"),
 	};
 
+	t.has_offsets = json_object_get(t.stacks, "prefixOffset");
 	t.nr_stacks = nr_rows(t.stacks, "frame");
 	t.nodes = xcalloc(t.nr_stacks, sizeof(t.nodes[0]));
 	for (size_t i = 0; i < t.nr_stacks; i++)
@@ -227,13 +288,32 @@ static int read_thread(struct gecko *g, const json_t *json)
 	return err;
 }
 
+/* Refuses a version whose changes are unknown. */
+static int check_version(struct gecko *g, const json_t *meta)
+{
+	const json_t *saved = json_object_get(meta, "preprocessedProfileVersion");
+	double version = json_number_value(saved ?: json_object_get(meta, "version"));
+	int newest = saved ? SAVED_NEWEST : RAW_NEWEST;
+
+	if (version <= newest)
+		return 0;
+	str_addf(g->why,
+		 "it has version %.10g of the %s, and this sysflame knows versions up to %d; "
+		 "use a newer sysflame",
+		 version, saved ? "Firefox Profiler's format" : "format in which Firefox records",
+		 newest);
+	return -EINVAL;
+}
+
 /* Raw profiles hold those of child processes. */
 static int read_process(struct gecko *g, const json_t *json)
 {
 	const json_t *one;
 	size_t i;
-	int err = 0;
+	int err = check_version(g, json_object_get(json, "meta"));
 
+	if (err)
+		return err;
 	json_array_foreach(json_object_get(json, "threads"), i, one) err =
 		err ?: read_thread(g, one);
 	if (++g->depth > 8)
