@@ -496,25 +496,37 @@ static void pool_read(struct jfr_chunk *c, struct cursor *at)
 	}
 }
 
-static int constants_read(struct jfr_chunk *c, struct str *why)
+static int checkpoint_read(struct jfr_chunk *c, struct cursor *at, struct str *why)
 {
-	struct cursor at;
+	for (int i = 0; i < 3; i++) /* start, duration, offset of the previous one */
+		number_read(at);
+	byte_read(at);
+	u64 nr_pools = number_read(at);
+	for (u64 i = 0; i < nr_pools && !at->is_bad; i++)
+		pool_read(c, at);
+	return at->is_bad ? damaged(why, "its constants do not fit") : 0;
+}
 
-	for (u64 offset = JFR_HEADER; offset < c->len;) {
-		if (!event_at(c, offset, &at, &offset))
-			return damaged(why, "an event does not fit");
+static int constants_read(struct jfr_chunk *c, bool is_partial, struct str *why)
+{
+	u64 whole = JFR_HEADER; /* the end of the last constants */
+	struct cursor at;
+	int err = 0;
+
+	for (u64 offset = JFR_HEADER; offset < c->len && !err;) {
+		if (!event_at(c, offset, &at, &offset)) {
+			if (!is_partial)
+				return damaged(why, "an event does not fit");
+			break;
+		}
 		if (number_read(&at) != EVENT_CHECKPOINT)
 			continue;
-		for (int i = 0; i < 3; i++) /* start, duration, offset of the previous one */
-			number_read(&at);
-		byte_read(&at);
-		u64 nr_pools = number_read(&at);
-		for (u64 i = 0; i < nr_pools && !at.is_bad; i++)
-			pool_read(c, &at);
-		if (at.is_bad)
-			return damaged(why, "its constants do not fit");
+		err = checkpoint_read(c, &at, why);
+		whole = offset;
 	}
-	return 0;
+	if (is_partial)
+		c->len = whole;
+	return err;
 }
 
 bool jfr_next_event(const struct jfr_chunk *c, u64 *offset, struct jfr_value *out)
@@ -530,32 +542,35 @@ bool jfr_next_event(const struct jfr_chunk *c, u64 *offset, struct jfr_value *ou
 	return false;
 }
 
-int jfr_chunk_len(const u8 *header, u64 *len, struct str *why)
+int jfr_header_read(const u8 *at, struct jfr_header *out, struct str *why)
 {
-	u64 major = big_endian(header + 4, 2);
+	u64 major = big_endian(at + 4, 2);
 
-	*len = big_endian(header + 8, 8);
-	if (memcmp(header, "FLR", 4))
+	/* The JVM sets the state to 0 at the end, and the length at each flush. */
+	*out = (struct jfr_header){ .len = big_endian(at + 8, 8),
+				    .minor = (u32)big_endian(at + 6, 2),
+				    .is_unfinished = at[64] };
+	out->is_unfinished |= !out->len;
+	if (memcmp(at, "FLR", 4))
 		return damaged(why, "a chunk does not begin with FLR");
-	if (major != 2) {
-		str_addf(why, "JFR format %llu is not supported; use format 2 (JDK 11 and later)",
-			 (unsigned long long)major);
+	if (major != JFR_MAJOR) {
+		str_addf(why, "it has JFR format %llu.%u, and this sysflame knows format %d; %s",
+			 (unsigned long long)major, out->minor, JFR_MAJOR,
+			 major < JFR_MAJOR ? "record with JDK 11 or later"
+					   : "use a newer sysflame");
 		return -EINVAL;
 	}
-	if (!(header[67] & 1)) {
+	if (!(at[67] & 1)) {
 		str_add(why, "a JFR recording without compressed integers is not supported");
 		return -EINVAL;
 	}
-	if (!*len) {
-		str_add(why, "the JFR recording was not finished; `jcmd PID JFR.dump` writes one");
-		return -EINVAL;
-	}
-	if (*len < JFR_HEADER || *len > JFR_CHUNK_MAX)
+	if ((out->len && out->len < JFR_HEADER) || out->len > JFR_CHUNK_MAX)
 		return damaged(why, "a chunk has an impossible length");
 	return 0;
 }
 
-int jfr_chunk_open(const u8 *at, size_t len, struct jfr_chunk *out, struct str *why)
+int jfr_chunk_open(const u8 *at, size_t len, bool is_partial, struct jfr_chunk *out,
+		   struct str *why)
 {
 	u64 metadata = big_endian(at + 24, 8);
 
@@ -567,7 +582,7 @@ int jfr_chunk_open(const u8 *at, size_t len, struct jfr_chunk *out, struct str *
 				   .steps_left = (u64)len * STEPS_PER_BYTE };
 	if (metadata < JFR_HEADER || metadata >= len)
 		return damaged(why, "its types are not at the offset in its header");
-	return metadata_read(out, metadata, why) ?: constants_read(out, why);
+	return metadata_read(out, metadata, why) ?: constants_read(out, is_partial, why);
 }
 
 void jfr_chunk_close(struct jfr_chunk *c)

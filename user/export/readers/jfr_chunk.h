@@ -64,17 +64,27 @@ struct jfr_value {
 	struct cursor at;
 };
 
-/*
- * The length of the chunk whose first JFR_HEADER bytes are given. -EINVAL and a sentence if they
- * are invalid.
- */
-int jfr_chunk_len(const u8 *header, u64 *len, struct str *why);
+/* The newest format. Minor versions keep the layout of a chunk. */
+#define JFR_MAJOR 2
+#define JFR_MINOR 1
+
+/* The header of a chunk. */
+struct jfr_header {
+	u64 len;            /* 0: not known yet */
+	u32 minor;          /* version */
+	bool is_unfinished; /* a JVM writes it, or ended before it was complete */
+};
+
+/* Reads the first JFR_HEADER bytes of a chunk. -EINVAL and a sentence if they are invalid. */
+int jfr_header_read(const u8 *at, struct jfr_header *out, struct str *why);
 
 /*
  * Reads types and constants. The caller keeps the bytes. -EINVAL and a sentence if they are
- * damaged.
+ * damaged. `is_partial`: the bytes may end anywhere; those behind the last whole constants are left
+ * out, because their names would be missing.
  */
-int jfr_chunk_open(const u8 *at, size_t len, struct jfr_chunk *out, struct str *why);
+int jfr_chunk_open(const u8 *at, size_t len, bool is_partial, struct jfr_chunk *out,
+		   struct str *why);
 void jfr_chunk_close(struct jfr_chunk *c);
 
 /* The next event from `offset` on, which starts as JFR_HEADER. Returns false at the end. */

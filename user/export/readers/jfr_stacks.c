@@ -257,9 +257,10 @@ void jfr_stacks_fini(struct jfr_stacks *s)
 	stack_adder_fini(&s->adder);
 }
 
-int jfr_stacks_open(struct jfr_stacks *s, const u8 *at, size_t len)
+int jfr_stacks_open(struct jfr_stacks *s, const u8 *at, size_t len, bool is_partial,
+		    struct str *why)
 {
-	int err = jfr_chunk_open(at, len, &s->chunk, s->why);
+	int err = jfr_chunk_open(at, len, is_partial, &s->chunk, why);
 
 	s->has_libraries = !err && jfr_has_constant(&s->chunk, "jdk.types.FrameType", "Kernel");
 	s->is_own = !err && jfr_has_class(&s->chunk, JFR_OWN_SAMPLE);

@@ -32,7 +32,8 @@ void jfr_stacks_init(struct jfr_stacks *s, struct profile *p, struct str *why);
 void jfr_stacks_fini(struct jfr_stacks *s);
 
 /* Opens a chunk, whose bytes the caller keeps, or forgets it. Fails like jfr_chunk_open. */
-int jfr_stacks_open(struct jfr_stacks *s, const u8 *at, size_t len);
+int jfr_stacks_open(struct jfr_stacks *s, const u8 *at, size_t len, bool is_partial,
+		    struct str *why);
 void jfr_stacks_close(struct jfr_stacks *s);
 
 /*

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "base/wrap.h"
 #include "export/interchange/jfr.h"
 #include "export/readers/jfr_own.h"
 #include "export/readers/jfr_stacks.h"
@@ -123,7 +124,12 @@ struct reader_state {
 	VEC(struct running) running;
 	u32 types[NR_SOURCES], counts[NR_SOURCES]; /* types of weights, plus one; 0: not known */
 	u64 nr_added;                              /* weights */
-	bool has_own;                              /* sysflame wrote a chunk */
+	u64 nr_chunks;                             /* whole ones */
+	u64 unread;         /* bytes of an unfinished chunk at the end, and behind it */
+	bool is_unfinished; /* the file ends in a part of a chunk */
+	bool is_cut;        /* ... that its writer completed */
+	u32 minor;          /* the newest version of its chunks */
+	bool has_own;       /* sysflame wrote a chunk */
 	struct jfr_own own;
 };
 
@@ -400,30 +406,81 @@ static void fill(struct input *in, struct str *out, u64 len)
 		str_add_bytes(out, some, got);
 }
 
-/* Returns 1 if there was a chunk, 0 at the end of the file. */
-static int read_chunk(struct reader_state *r, struct input *in)
+/* Reads the opened chunk and forgets it. */
+static int read_opened(struct reader_state *r)
 {
-	auto_str struct str bytes = { 0 };
-	u64 len;
+	int err = read_events(r);
 
-	fill(in, &bytes, JFR_HEADER);
-	if (!bytes.len)
-		return 0;
-	if (bytes.len < JFR_HEADER)
-		return jfr_damaged(r->why, "it is cut off");
-	int err = jfr_chunk_len((u8 *)bytes.at, &len, r->why);
-	if (err)
-		return err;
-	fill(in, &bytes, len);
-	if (bytes.len < len)
-		return jfr_damaged(r->why, "it is cut off");
-	err = jfr_stacks_open(&r->stacks, (u8 *)bytes.at, bytes.len) ?: read_events(r);
 	r->has_own |= r->stacks.is_own;
 	if (!r->p->start_wall_ns)
 		r->p->start_wall_ns = r->stacks.chunk.start_ns;
 	r->p->duration_ns += r->stacks.chunk.duration_ns;
 	forget_chunk(r);
-	return err ?: 1;
+	return err;
+}
+
+static void drain(struct reader_state *r, struct input *in)
+{
+	char some[16384];
+
+	for (size_t got; (got = input_read(in, some, sizeof(some))) > 0;)
+		r->unread += got;
+}
+
+/*
+ * Reads the part of a chunk at the end of a file: a JVM still writes it, or was killed, or the file
+ * is cut off. Of a JDK since 14 the part up to its last flush has its constants.
+ */
+static int read_part(struct reader_state *r, struct input *in, struct str *bytes, u64 len)
+{
+	auto_str struct str fault = { 0 };
+	int err = 0;
+
+	fill(in, bytes, len ?: JFR_CHUNK_MAX);
+	r->is_unfinished = true;
+	r->unread = bytes->len;
+	if (!jfr_stacks_open(&r->stacks, (u8 *)bytes->at, bytes->len, true, &fault) &&
+	    r->stacks.chunk.len > JFR_HEADER) {
+		r->unread -= r->stacks.chunk.len;
+		err = read_opened(r);
+	} else {
+		forget_chunk(r);
+	}
+	drain(r, in);
+	return err;
+}
+
+/* Returns 1 if there was a chunk, 0 at the end of the file. */
+static int read_chunk(struct reader_state *r, struct input *in)
+{
+	auto_str struct str bytes = { 0 };
+	struct jfr_header header;
+
+	fill(in, &bytes, JFR_HEADER);
+	if (!bytes.len)
+		return 0;
+	if (bytes.len < JFR_HEADER) {
+		r->is_unfinished = r->is_cut = true;
+		r->unread = bytes.len;
+		return memcmp(bytes.at, "FLR", bytes.len < 4 ? bytes.len : 4)
+			       ? jfr_damaged(r->why, "a chunk does not begin with FLR")
+			       : 0;
+	}
+	int err = jfr_header_read((u8 *)bytes.at, &header, r->why);
+	if (err)
+		return err;
+	r->minor = header.minor > r->minor ? header.minor : r->minor;
+	if (!header.is_unfinished)
+		fill(in, &bytes, header.len);
+	r->is_cut = !header.is_unfinished && bytes.len < header.len;
+	if (header.is_unfinished || r->is_cut)
+		return read_part(r, in, &bytes, header.len);
+	r->nr_chunks++;
+	err = jfr_stacks_open(&r->stacks, (u8 *)bytes.at, bytes.len, false, r->why);
+	if (!err)
+		return read_opened(r) ?: 1;
+	forget_chunk(r);
+	return err;
 }
 
 static void add_note(struct profile *p, const char *key, const char *text, u64 value)
@@ -443,6 +500,40 @@ static void order_types(struct profile *p)
 				profile_move_type_first(p, i);
 				break;
 			}
+}
+
+static int refuse_unfinished(struct str *why)
+{
+	str_add(why, "the JFR recording was not finished; `jcmd PID JFR.dump` writes one");
+	return -EINVAL;
+}
+
+/* Without an error the sentence is a warning. */
+static void report_part(struct reader_state *r)
+{
+	if (!r->is_unfinished)
+		return;
+	str_addf(r->why, "%sits last chunk is %s: ", r->why->len ? "; " : "",
+		 r->is_cut ? "cut off" : "unfinished");
+	if (r->unread)
+		str_addf(r->why, "%llu byte%s at the end of the file %s left out",
+			 (unsigned long long)r->unread, plural(r->unread),
+			 r->unread == 1 ? "is" : "are");
+	else
+		str_add(r->why, "it is read up to the last flush of the JVM");
+	add_note(r->p, "unfinished_chunks", "unfinished JFR chunks at the end of a recording", 1);
+	add_note(r->p, "unfinished_bytes", "bytes of unfinished JFR chunks, left out", r->unread);
+}
+
+static void report_version(struct reader_state *r)
+{
+	if (r->minor <= JFR_MINOR)
+		return;
+	str_addf(r->why,
+		 "it has JFR format %d.%u, and this sysflame knows versions up to %d.%d: some of "
+		 "it may be missing",
+		 JFR_MAJOR, r->minor, JFR_MAJOR, JFR_MINOR);
+	add_note(r->p, "newer_format", "JFR recordings of a newer format, maybe not read whole", 1);
 }
 
 bool jfr_is(const u8 *head, size_t len)
@@ -469,10 +560,14 @@ int jfr_read(struct input *in, struct profile *p, struct str *why)
 	jfr_own_fini(&r.own);
 	if (err)
 		return err;
+	if (r.is_unfinished && !r.nr_chunks && !r.nr_added)
+		return r.is_cut ? jfr_damaged(why, "it is cut off") : refuse_unfinished(why);
 	if (!r.nr_added && !r.has_own) { /* record writes recordings without samples */
 		str_add(why, "the JFR recording has no samples of execution, allocation or locks");
 		return -EINVAL;
 	}
+	report_version(&r);
+	report_part(&r);
 	add_note(p, "truncated", "stacks cut at the depth of the JFR recording", r.stacks.nr_cut);
 	add_note(p, "no_stack", "events without a stack", r.stacks.nr_no_stack);
 	add_note(p, "other_parks", "parks that wait for no lock, skipped", r.nr_other_parks);
