@@ -131,6 +131,11 @@ static void suffixes_and_java_names_give_the_kind(void **state)
 		{ "java/lang/Thread.run", "java/lang/Thread.run", FRAME_C2 },
 		{ "/usr/lib/libc.so.6", "/usr/lib/libc.so.6", FRAME_NATIVE },
 		{ "[libc.so.6]+0x12", "[libc.so.6]+0x12", FRAME_NATIVE },
+		{ "a/B.m(I)V", "a/B.m(I)V", FRAME_C2 },
+		{ "a/B.m(La/C|[BI)Ljava/util/Map|_[i]", "a/B.m(La/C|[BI)Ljava/util/Map|",
+		  FRAME_INLINED },
+		{ "La/B;::m", "La/B;::m", FRAME_C2 },
+		{ "La/B;::m(La/C;)La/D;", "La/B;::m(La/C;)La/D;", FRAME_C2 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -142,6 +147,62 @@ static void suffixes_and_java_names_give_the_kind(void **state)
 		assert_int_equal(f->kind, cases[i].kind);
 		done(&r);
 	}
+}
+
+/* The frames of each stack, from the root on, with the kernel's in parentheses. */
+static char *frames_of(const struct profile *p)
+{
+	struct str all = { 0 };
+
+	vec_each(w, &p->weights) {
+		node_id path[16];
+		int nr = 0;
+		for (node_id n = w->node; n && nr < 16; n = p->nodes.at[n].parent)
+			path[nr++] = n;
+		while (nr-- > 0) {
+			const struct frame *f = frames_get(p->frames, p->nodes.at[path[nr]].frame);
+			bool is_kernel = f->kind == FRAME_KERNEL;
+			str_addf(&all, "%s%s%s ", is_kernel ? "(" : "", f->name,
+				 is_kernel ? ")" : "");
+		}
+		str_addf(&all, "%llu\n", (unsigned long long)w->value);
+	}
+	return str_take(&all);
+}
+
+static void assert_has_frames(const char *text, const char *wanted)
+{
+	struct reading r = read_bytes(text, strlen(text));
+	char *got = frames_of(r.p);
+
+	assert_int_equal(r.err, 0);
+	assert_string_equal(got, wanted);
+	free(got);
+	done(&r);
+}
+
+/* bcc writes names of perf-map-agent, which have semicolons, and "-" before the kernel's frames. */
+static void java_methods_of_bcc_are_one_frame_each(void **state)
+{
+	assert_has_frames("java;La/B;::run;La/c/D;::add;La/B;.f;[La/B;::g 1\n",
+			  "java La/B;::run La/c/D;::add La/B;.f [La/B;::g 1\n");
+	assert_has_frames("java;La/B;::f(La/C;I)La/D;;LE;::<init>(J)V;x 1\n",
+			  "java La/B;::f(La/C;I)La/D; LE;::<init>(J)V x 1\n");
+	assert_has_frames("La/B;x;L;y;[;z;La/B 1\nLa/B;::f(I;J)V 2\n",
+			  "La/B x L y [ z La/B 1\nLa/B ::f(I J)V 2\n");
+	assert_has_frames("java;f;-;entry_SYSCALL_64;do_idle.isra.0 1\n",
+			  "java f (entry_SYSCALL_64) (do_idle.isra.0) 1\n");
+	assert_has_frames("java;f;-;Integer#+ 1\n-;f 2\nf;- 3\na;-;b;--;c 4\n",
+			  "java f - Integer#+ 1\n- f 2\nf - 3\na - b -- c 4\n");
+}
+
+/* What follows decides about a frame: the common start of two lines is not enough. */
+static void java_methods_of_bcc_are_distinguished_by_the_rest_of_the_line(void **state)
+{
+	assert_has_frames("a;Lb/C;x 1\na;Lb/C;::x 2\na;Lb/C;x 4\n", "a Lb/C x 5\na Lb/C;::x 2\n");
+	assert_has_frames("a;Lb/C;::f(LI;J 1\na;Lb/C;::f(LI;J)V 2\na;Lb/C;::f(LI;J)V;g 4\n",
+			  "a Lb/C ::f(LI J 1\na Lb/C;::f(LI;J)V 2\na Lb/C;::f(LI;J)V g 4\n");
+	assert_has_frames("a;-;b+c 1\na;-;bc 2\na;-;b+d 4\n", "a - b+c 1\na (bc) 2\na - b+d 4\n");
 }
 
 static void a_bad_line_is_named_with_its_number(void **state)
@@ -353,6 +414,8 @@ int main(void)
 		cmocka_unit_test(an_empty_file_is_an_empty_profile),
 		cmocka_unit_test(an_empty_frame_and_bad_bytes_get_a_name),
 		cmocka_unit_test(suffixes_and_java_names_give_the_kind),
+		cmocka_unit_test(java_methods_of_bcc_are_one_frame_each),
+		cmocka_unit_test(java_methods_of_bcc_are_distinguished_by_the_rest_of_the_line),
 		cmocka_unit_test(a_bad_line_is_named_with_its_number),
 		cmocka_unit_test(stray_lines_are_skipped_and_noted),
 		cmocka_unit_test(fractions_become_thousandths),

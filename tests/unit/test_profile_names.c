@@ -67,6 +67,16 @@ static void names_of_perf_maps_equal_those_of_recordings(void **state)
 	is_shown("Lio/netty/channel/Loop:::run", "io.netty.channel.Loop.run");
 	is_shown("org/mozilla/MemberBox:.init", "org.mozilla.MemberBox.init");
 	is_shown("LSpin:::main", "Spin.main");
+	is_shown("Lcom/acme/A;::one(I)V", "com.acme.A.one");
+	is_shown("Lcom/acme/A;.four()V", "com.acme.A.four");
+	is_shown("com/acme/A.one(I)V", "com.acme.A.one");
+	is_shown("com.acme.A.one(I)V", "com.acme.A.one");
+	is_shown("com.acme.A::one(I)V", "com.acme.A.one");
+	is_shown("com/acme/A.f(Ljava/lang/String|[BI)Ljava/util/Map|", "com.acme.A.f");
+	is_shown("com/acme/A$$Lambda+0x00007f8b5c001200.f(J)V", "com.acme.A$$Lambda.f");
+	is_shown("clojure/core$map.invoke(Ljava/lang/Object;)Ljava/lang/Object;",
+		 "clojure.core/map");
+	is_shown("[Lcom/acme/A;::clone", "com.acme.A[].clone");
 }
 
 static void names_of_other_runtimes_stay_unchanged(void **state)
@@ -91,6 +101,11 @@ static void names_of_other_runtimes_stay_unchanged(void **state)
 		"a:::",
 		"L;::",
 		"void a.b.",
+		"a::b(I)V",
+		"lib.so::f",
+		"a.b(I)",
+		"a.b(La/C)V",
+		"[a::b",
 		"void (int)",
 	};
 

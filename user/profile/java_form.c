@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define DIMENSIONS_MAX 255
+
 /* The rest of the text. */
 struct scan {
 	const char *at, *end;
@@ -13,6 +15,7 @@ struct scan {
 struct method {
 	const char *class, *class_end, *name, *name_end;
 	bool is_constructed; /* the class name ends in an address */
+	u32 nr_dims;         /* of an array of that class */
 };
 
 static bool is_at(const struct scan *s, const char *text)
@@ -155,21 +158,96 @@ static bool is_of_jvm(struct scan s, struct method *m)
 	return s.at == s.end && (has_types || !has_type || !is_plain);
 }
 
+/* "a/B" or "a.B$$Lambda+0x7f", with *separator between its parts. */
+static bool skip_class(struct scan *s, struct method *m, const char *separator)
+{
+	bool has_package = false;
+
+	do {
+		has_package |= s->at > m->class;
+		if (!skip_word(s))
+			return false;
+		m->class_end = s->at;
+		m->is_constructed = skip_address(s);
+	} while (!m->is_constructed && skip(s, separator));
+	return has_package;
+}
+
+/* "I", "[[J", "La/B;". async-profiler writes "|" for ";", which separates frames there. */
+static bool skip_descriptor_type(struct scan *s)
+{
+	while (skip(s, "["))
+		;
+	if (s->at == s->end)
+		return false;
+	if (*s->at != 'L')
+		return strchr("BCDFIJSZ", *s->at++);
+	const char *start = ++s->at;
+	while (s->at < s->end && (is_word(*s->at) || strchr("/+.", *s->at)))
+		s->at++;
+	return s->at > start && (skip(s, ";") || skip(s, "|"));
+}
+
+/* "(ILjava/lang/String;)V" */
+static bool skip_descriptor(struct scan *s)
+{
+	if (!skip(s, "("))
+		return false;
+	while (!skip(s, ")"))
+		if (!skip_descriptor_type(s))
+			return false;
+	return skip(s, "V") || skip_descriptor_type(s);
+}
+
+/* "a/B.m(I)V", and "a.B.m(I)V" */
+static bool is_signed(struct scan s, struct method *m)
+{
+	struct scan whole = s;
+
+	*m = (struct method){ .class = s.at };
+	if (skip_class(&s, m, "/") && skip(&s, ".")) {
+		m->name = s.at;
+		if (!skip_name(&s))
+			return false;
+		m->name_end = s.at;
+	} else {
+		s = whole;
+		if (!skip_dotted(&s, m))
+			return false;
+	}
+	return skip_descriptor(&s) && s.at == s.end;
+}
+
+/* "a.B::m(I)V" of perf-map-agent with dottedclass; .NET has "a.B::m". */
+static bool is_dotted_of_agent(struct scan s, struct method *m)
+{
+	*m = (struct method){ .class = s.at };
+	if (!skip_class(&s, m, ".") || !skip(&s, "::"))
+		return false;
+	m->name = s.at;
+	if (!skip_name(&s))
+		return false;
+	m->name_end = s.at;
+	return skip_descriptor(&s) && s.at == s.end;
+}
+
 /*
- * "La/B;::m(I)V", or "La/B;.m" of older agents. stackcollapse-perf.pl makes it "a/B:::m" or
- * "La/B:::m".
+ * "La/B;::m(I)V", or "La/B;.m" of older agents; an array begins with "[". stackcollapse-perf.pl
+ * makes it "a/B:::m" or "La/B:::m".
  */
 static bool is_of_agent(struct scan s, struct method *m)
 {
-	bool has_slash = false, has_l = is_at(&s, "L");
+	*m = (struct method){ 0 };
+	while (skip(&s, "["))
+		m->nr_dims++;
+	bool has_slash, has_l = is_at(&s, "L");
 
-	*m = (struct method){ .class = s.at };
-	do {
-		if (!skip_word(&s))
-			return false;
-		m->class_end = s.at;
-		m->is_constructed = skip_address(&s);
-	} while (!m->is_constructed && skip(&s, "/") && (has_slash = true));
+	m->class = s.at;
+	if (m->nr_dims && !has_l)
+		return false;
+	has_slash = skip_class(&s, m, "/");
+	if (!m->class_end)
+		return false;
 	bool is_raw = has_l && (skip(&s, ";::") || skip(&s, ";."));
 	if (!is_raw && !skip(&s, ":::") && !(has_slash && skip(&s, ":.")))
 		return false;
@@ -184,12 +262,15 @@ static bool is_of_agent(struct scan s, struct method *m)
 bool java_form_unwrap(const char *text, size_t len, struct str *out)
 {
 	struct scan s = { text, text + len };
-	struct method m;
+	struct method m = { 0 };
 
-	if (!is_of_jvm(s, &m) && !is_of_agent(s, &m))
+	if (!is_of_jvm(s, &m) && !is_of_agent(s, &m) && !is_dotted_of_agent(s, &m) &&
+	    !is_signed(s, &m))
 		return false;
 	if (out) {
 		str_add_bytes(out, m.class, (size_t)(m.class_end - m.class));
+		for (u32 i = 0; i < m.nr_dims && i < DIMENSIONS_MAX; i++)
+			str_add(out, "[]");
 		str_add_char(out, '.');
 		str_add_bytes(out, m.name, (size_t)(m.name_end - m.name));
 	}
@@ -202,4 +283,25 @@ bool java_form_is_method(const char *text, size_t len)
 	struct method m;
 
 	return java_form_unwrap(text, len, NULL) || (skip_dotted(&s, &m) && s.at == s.end);
+}
+
+size_t java_form_len(const char *text, size_t len, size_t *seen)
+{
+	struct scan s = { text, text + len };
+	struct method m = { .class = text };
+	bool is_method = false;
+
+	while (skip(&s, "["))
+		;
+	if (is_at(&s, "L")) {
+		m.class = s.at;
+		skip_class(&s, &m, "/");
+		is_method = (skip(&s, ";::") || skip(&s, ";.")) && skip_name(&s);
+	}
+	struct scan behind = s;
+	bool has_descriptor = is_method && skip_descriptor(&behind);
+	*seen = (size_t)(behind.at - text) + strlen("<clinit>");
+	if (!is_method)
+		return 0;
+	return (size_t)((has_descriptor ? behind.at : s.at) - text);
 }

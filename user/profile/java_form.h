@@ -6,11 +6,18 @@
 
 /*
  * Whether the text is a Java method in one of these forms: the JVM's own map ("void a.B.m(int)"),
- * perf-map-agent ("La/B;::m"), either one after stackcollapse-perf.pl, or a method of a class that
- * the JVM generated ("a.B$$Lambda+0x7f.m()"). Appends "CLASS.METHOD", without types and addresses,
- * to `out`, which may be NULL.
+ * perf-map-agent ("La/B;::m"), either one after stackcollapse-perf.pl, one with a descriptor
+ * ("a/B.m(I)V"), or a method of a class that the JVM generated ("a.B$$Lambda+0x7f.m()"). Appends
+ * "CLASS.METHOD", without types and addresses, to `out`, which may be NULL.
  */
 bool java_form_unwrap(const char *text, size_t len, struct str *out);
 
 /* Whether an entry of a perf map with this name is a Java method: the forms above and "a.B.m". */
 bool java_form_is_method(const char *text, size_t len);
+
+/*
+ * The length of the method of perf-map-agent that the text begins with, 0 if there is none. Its
+ * name has semicolons, which separate frames in collapsed text: "La/B;::m(La/C;)V". The first *seen
+ * bytes decide it.
+ */
+size_t java_form_len(const char *text, size_t len, size_t *seen);

@@ -19,7 +19,7 @@ static const char *show_type(const char *at, struct str *out)
 	if (nr_dims > DIMENSIONS_MAX)
 		return NULL;
 	if (*at == 'L') {
-		end = strchr(at, ';');
+		end = strpbrk(at, ";|"); /* "|" is async-profiler's */
 		for (const char *c = at + 1; end && c < end; c++)
 			str_add_char(out, *c == '/' ? '.' : *c);
 	}
@@ -95,6 +95,14 @@ size_t java_signature_hide(const char *name, struct str *out)
 
 	if (!open || open == name)
 		return strlen(name);
+	java_signature_show(open, &text); /* "(I)V" */
+	if (text.len) {
+		str_clear(&text);
+		str_add(out, open);
+		for (char *c = out->at + out->len - strlen(open); *c; c++)
+			*c = *c == '|' ? ';' : *c;
+		return (size_t)(open - name);
+	}
 	str_add_char(&text, '(');
 	while (at && *at && *at != ')') {
 		at = hide_type(at, &text);

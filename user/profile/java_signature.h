@@ -9,7 +9,7 @@
 void java_signature_show(const char *descriptor, struct str *out);
 
 /*
- * Appends the descriptor of the readable signature that `name` ends in, if any. Returns the length
- * of the name without it.
+ * Appends the descriptor of the signature that `name` ends in, if any, readable or a descriptor.
+ * Returns the length of the name without it.
  */
 size_t java_signature_hide(const char *name, struct str *out);

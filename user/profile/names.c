@@ -8,6 +8,7 @@
 #include "base/auto.h"
 #include "base/dict.h"
 #include "base/vec.h"
+#include "profile/java_form.h"
 #include "profile/java_name.h"
 #include "profile/java_signature.h"
 #include "profile/method.h"
@@ -53,7 +54,8 @@ static void show_stub(const char *name, struct str *out)
 static enum clojure_part show_method(char *name, struct str *out)
 {
 	auto_str struct str descriptor = { 0 }, signature = { 0 };
-	size_t len = java_signature_hide(name, &descriptor);
+	bool is_form = java_form_unwrap(name, strlen(name), NULL);
+	size_t len = is_form ? strlen(name) : java_signature_hide(name, &descriptor);
 
 	str_add(&signature, name + len);
 	name[len] = '\0';

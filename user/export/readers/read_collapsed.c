@@ -20,12 +20,15 @@
 #include "export/format/varint.h"
 #include "export/interchange/external.h"
 #include "export/readers/line_reader.h"
+#include "profile/java_form.h"
 
 #define PLACE_EVERY 4
 
 /* A frame's text within a line, the hash of the line up to its end, and its node. */
 struct word {
 	u32 start, end;
+	u32 seen; /* the line up to here decides that this and the words before it end here */
+	bool is_kernel;
 	u64 hash;
 	node_id node;
 };
@@ -255,18 +258,19 @@ static void grow_known(struct collapsed *c)
 	free(old);
 }
 
-static frame_id intern_word(struct collapsed *c, const char *text, size_t len)
+static frame_id intern_word(struct collapsed *c, const char *text, size_t len, bool is_kernel)
 {
 	if (c->nr_known * 2 >= c->known_cap)
 		grow_known(c);
 
-	u64 hash = hash_bytes(0, text, len);
+	u64 hash = hash_bytes(is_kernel, text, len);
 	struct known_word *k = find_word(c, hash);
 	if (k->frame)
 		return k->frame - 1;
 
 	size_t name_len = len;
 	enum frame_kind kind = kind_of(text, &name_len);
+	kind = is_kernel ? FRAME_KERNEL : kind;
 	auto_free char *name = xstrndup(text, name_len);
 	frame_id frame = frames_intern(c->p->frames, kind, name, "");
 	*k = (struct known_word){ hash, frame + 1 };
@@ -295,7 +299,7 @@ static void keep_words(struct collapsed *c, const char *stack, size_t len)
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		if (c->words.at[middle].end < common)
+		if (c->words.at[middle].seen < common)
 			low = middle + 1;
 		else
 			high = middle;
@@ -305,21 +309,65 @@ static void keep_words(struct collapsed *c, const char *stack, size_t len)
 	str_add_bytes(&c->last, stack + common, len - common);
 }
 
+/*
+ * Whether the frames behind a "-" are the kernel's, as bcc's -d writes them: "comm;user;-;kernel".
+ * Elsewhere "-" may be a function, and offwaketime has "--" and the waker's frames.
+ */
+static bool is_kernel_part(const char *at, const char *end)
+{
+	bool has_frame = at < end;
+
+	for (; at < end; at++) {
+		bool is_name = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+			       (*at >= '0' && *at <= '9') || (*at && strchr("_.[];", *at));
+		if (!is_name)
+			return false;
+	}
+	return has_frame;
+}
+
+/* Reads the word at `at`, which begins behind a semicolon or at the start of the stack. */
+static struct word next_word(const char *stack, const char *at, const char *end)
+{
+	const char *next = memchr(at, ';', (size_t)(end - at)) ?: end;
+	struct word w = { .start = (u32)(at - stack) };
+	size_t len = 0, seen = 0;
+
+	if (*at == 'L' || *at == '[')
+		len = java_form_len(at, (size_t)(end - at), &seen);
+	if (len && (at + len == end || at[len] == ';'))
+		next = at + len;
+	w.end = (u32)(next - stack);
+	w.seen = w.start + (u32)seen > w.end ? w.start + (u32)seen : w.end;
+	return w;
+}
+
 /* Adds the remaining words, up to one more than a stack may have. */
 static void split_words(struct collapsed *c, const char *stack, size_t len)
 {
 	const struct word *last = c->words.nr ? &c->words.at[c->words.nr - 1] : NULL;
 	const char *at = last ? stack + last->end + 1 : stack, *end = stack + len;
 	u64 hash = last ? last->hash : 0;
+	u32 seen = last ? last->seen : 0;
+	bool is_kernel = false;
 
 	for (;;) {
-		const char *next = memchr(at, ';', (size_t)(end - at)) ?: end;
-		hash = hash_bytes(hash, at, (size_t)(next - at));
-		vec_push(&c->words,
-			 (struct word){ (u32)(at - stack), (u32)(next - stack), hash, 0 });
-		if (next == end || c->words.nr > FORMAT_DEPTH_MAX)
+		bool is_mark = !is_kernel && end - at > 2 && at[0] == '-' && at[1] == ';';
+		if (is_mark)
+			seen = UINT32_MAX;
+		if (is_mark && at > stack && is_kernel_part(at + 2, end)) {
+			is_kernel = true;
+			at += 2;
+		}
+		struct word w = next_word(stack, at, end);
+		hash = hash_bytes(hash ^ is_kernel, at, w.end - w.start);
+		w.seen = seen = w.seen > seen ? w.seen : seen;
+		w.hash = hash;
+		w.is_kernel = is_kernel;
+		vec_push(&c->words, w);
+		if (stack + w.end == end || c->words.nr > FORMAT_DEPTH_MAX)
 			return;
-		at = next + 1;
+		at = stack + w.end + 1;
 	}
 }
 
@@ -360,8 +408,9 @@ static int add_stack(struct collapsed *c, const char *stack, size_t len, u64 cou
 	node_id node = depth ? c->words.at[depth - 1].node : 0;
 	for (; depth < c->words.nr; depth++) {
 		struct word *w = &c->words.at[depth];
-		node = profile_child(c->p, node,
-				     intern_word(c, stack + w->start, w->end - w->start));
+		node = profile_child(
+			c->p, node,
+			intern_word(c, stack + w->start, w->end - w->start, w->is_kernel));
 		w->node = node;
 		if ((depth + 1) % PLACE_EVERY == 0)
 			*dict_add(&c->places, w->hash) = node;
