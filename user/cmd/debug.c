@@ -17,7 +17,7 @@
 static const struct cmd tools[] = {
 	{ "agent", "attach to a JVM and print the reports of its agent", debug_agent_main },
 	{ "jvm", "what can be read of a JVM from outside", debug_jvm_main },
-	{ "steps", "let a thread go instruction by instruction and check what is unwound",
+	{ "steps", "let a thread go instruction by instruction and check its stacks",
 	  debug_steps_main },
 	{ "unwind", "stop threads and show their stacks, with the rule of each frame",
 	  debug_unwind_main },
@@ -41,6 +41,5 @@ int debug_main(int argc, char **argv)
 		usage();
 		return argc > 1 ? 0 : EXIT_USAGE;
 	}
-	log_error("there is no tool '%s'; sysflame debug --help lists them", name);
-	return EXIT_USAGE;
+	return cmd_unknown("sysflame debug", name, tools, ARRAY_SIZE(tools));
 }

@@ -263,8 +263,8 @@ static int run(struct steps *s)
 static int usage(const struct opt *opts, size_t nr, int status)
 {
 	puts("usage: sysflame debug steps --tid TID [OPTION..] PID\n\n"
-	     "Lets a thread go by single instructions and shows stacks that are cut, or whose "
-	     "callers\nchange where no instruction changes them.\n");
+	     "Lets a thread go by single instructions and shows stacks that are cut, or whose\n"
+	     "callers change where no instruction changes them.\n");
 	opt_help(opts, nr);
 	return status;
 }

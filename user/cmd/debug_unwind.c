@@ -75,8 +75,8 @@ static int unwind(struct stopped *t, const struct options *o)
 static int usage(const struct opt *opts, size_t nr, int status)
 {
 	puts("usage: sysflame debug unwind [OPTION..] PID\n\n"
-	     "Stops threads for a moment and prints their stacks with the rule that found each "
-	     "frame.\n");
+	     "Stops threads for a moment and prints their stacks with the rule that found\n"
+	     "each frame.\n");
 	opt_help(opts, nr);
 	return status;
 }

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "base/str.h"
+#include "base/wrap.h"
 #include "capture/features.h"
 #include "capture/kernel/facts.h"
 #include "capture/kernel/remote.h"
@@ -35,6 +36,25 @@ struct visit {
 	bool can_record;
 };
 
+/* Prints a row: its first columns, and text that continues below itself. */
+static void print_row(const char *columns, const char *text)
+{
+	auto_str struct str line = { 0 };
+
+	str_add(&line, columns);
+	wrap_add(&line, text, line.len, line.len, wrap_columns(STDOUT_FILENO));
+	puts(line.at);
+}
+
+static void print_feature(const struct feature *f)
+{
+	auto_free char *columns = xasprintf("%-8s %-24s ", f->is_ok ? "OK" : "missing", f->name);
+
+	print_row(columns, f->gives);
+	if (f->remedy)
+		print_row("         ", f->remedy);
+}
+
 static void report_feature(const struct feature *f, void *ctx)
 {
 	struct visit *v = ctx;
@@ -46,8 +66,7 @@ static void report_feature(const struct feature *f, void *ctx)
 						f->gives, "ok", f->is_ok, "needed", f->is_needed,
 						"remedy", f->remedy));
 	else
-		printf("%-8s %-24s %s\n%s%s%s", f->is_ok ? "OK" : "missing", f->name, f->gives,
-		       f->remedy ? "         " : "", f->remedy ?: "", f->remedy ? "\n" : "");
+		print_feature(f);
 }
 
 static void report_agent(struct visit *v)
@@ -99,6 +118,16 @@ static void report_jvms(struct visit *v)
 	javaprocs_fini(&all);
 }
 
+static void print_privilege(const struct privilege *p, bool is_held, const char *capability)
+{
+	auto_free char *columns =
+		xasprintf("%-8s %-16s %-24s ", is_held ? "kept" : "missing", p->name, capability);
+	auto_free char *purpose =
+		xasprintf("%s%s%s", p->purpose, p->if_asked ? ", " : "", p->if_asked ?: "");
+
+	print_row(columns, purpose);
+}
+
 /* Shows the wider capability if the process keeps that one instead. */
 static void report_privilege(const struct privilege *p, void *ctx)
 {
@@ -120,9 +149,7 @@ static void report_privilege(const struct privilege *p, void *ctx)
 						"capability", capability_name(number), "kept",
 						is_held, "for", p->purpose, "if", p->if_asked));
 	else
-		printf("%-8s %-16s %-24s %s%s%s\n", is_held ? "kept" : "missing", p->name,
-		       capability_name(number), p->purpose, p->if_asked ? ", " : "",
-		       p->if_asked ?: "");
+		print_privilege(p, is_held, capability_name(number));
 }
 
 static void report_privileges(struct visit *v)

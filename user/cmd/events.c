@@ -6,9 +6,12 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/opt.h"
+#include "base/wrap.h"
 #include "capture/events/events.h"
 #include "cmd/cmd.h"
 #include "cmd/output.h"
@@ -16,8 +19,16 @@
 static void print_line(const char *name, const char *unit, const char *help, const char *why_not,
 		       void *ctx)
 {
-	printf("%-28s %-10s %s%s%s\n", name, unit, help, why_not ? "\n  not here: " : "",
-	       why_not ?: "");
+	auto_str struct str line = { 0 };
+	size_t columns = wrap_columns(STDOUT_FILENO);
+
+	str_addf(&line, "%-28s %-10s ", name, unit);
+	wrap_add(&line, help, line.len, line.len, columns);
+	if (why_not) {
+		str_add(&line, "\n  not here: ");
+		wrap_add(&line, why_not, strlen("  not here: "), 4, columns);
+	}
+	puts(line.at);
 }
 
 static void add_json(const char *name, const char *unit, const char *help, const char *why_not,

@@ -33,9 +33,7 @@ int fleet_main(int argc, char **argv)
 		if (!strcmp(name, c->name))
 			return c->main(argc - 1, argv + 1);
 	if (strcmp(name, "--help") != 0 && strcmp(name, "-h") != 0) {
-		log_error("fleet: there is no command '%s'; sysflame fleet --help lists them",
-			  name);
-		return EXIT_USAGE;
+		return cmd_unknown("sysflame fleet", name, cmds, ARRAY_SIZE(cmds));
 	}
 	puts("usage: sysflame fleet COMMAND [OPTION..]\n\n"
 	     "Asks nodes that run `sysflame serve --fleet` over a NATS server.\n");

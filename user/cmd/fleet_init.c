@@ -194,8 +194,8 @@ int fleet_init_main(int argc, char **argv)
 	if (o.help) {
 		puts("usage: sysflame fleet init --dir DIR [OPTION..]\n\n"
 		     "Makes a key, and prints the line by which nodes know it. With --nodes it "
-		     "also makes\na key of NATS for each node, with the rights it needs, and "
-		     "configuration for\nnats-server.\n");
+		     "also\nmakes a key of NATS for each node, with the rights it needs, and "
+		     "configuration\nfor nats-server.\n");
 		opt_help(opts, ARRAY_SIZE(opts));
 		return 0;
 	}

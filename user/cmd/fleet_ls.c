@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "base/time.h"
+#include "base/wrap.h"
 #include "cmd/cmd.h"
 #include "cmd/fleet.h"
 #include "cmd/fleet_streams.h"
@@ -78,7 +79,7 @@ static void print_nodes(const struct gather *g)
 		else
 			printf("%5u %5u  %s\n", n->nr_cpus, n->nr_jvms, services);
 	}
-	log_info("%zu nodes answered, %zu match", g->nodes.nr, nr);
+	log_info("%zu node%s answered, %zu match", g->nodes.nr, plural(g->nodes.nr), nr);
 	if (g->nr_twins)
 		log_warn("%u answers came from a second node of the same name", g->nr_twins);
 }
@@ -129,7 +130,8 @@ static void print_gone(struct asking *a, const struct gather *census)
 			printf("%-20s does not answer\n", g.names[i]);
 	}
 	if (g.nr_all > g.nr)
-		log_info("%u more nodes do not answer", g.nr_all - g.nr);
+		log_info("%u more node%s not answer", g.nr_all - g.nr,
+			 g.nr_all - g.nr == 1 ? " does" : "s do");
 }
 
 /* A request that runs on some nodes: "ID AGE DURATION PERSON SELECTOR", as they report it. */
@@ -168,7 +170,8 @@ static void print_running(const struct gather *g)
 			add_run(line, all, ARRAY_SIZE(all), &nr);
 	}
 	if (!nr) {
-		log_info("%zu nodes answered; no request is being served", g->nodes.nr);
+		log_info("%zu node%s answered; no request is being served", g->nodes.nr,
+			 plural(g->nodes.nr));
 		return;
 	}
 	printf("%-34s %-12s %6s %10s  %s\n", "REQUEST", "PERSON", "NODES", "AGE", "SELECTOR");

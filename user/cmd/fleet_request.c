@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "base/wrap.h"
 #include "cmd/cmd.h"
 #include "export/read.h"
 #include "fleet/census_text.h"
@@ -338,8 +339,8 @@ static void log_unanswered(const struct controller_state *s)
 	size_t heard = s->nodes->nodes.nr;
 
 	if (heard < s->nr_chosen)
-		log_warn("%zu nodes did not answer the request in time; --wait waits longer",
-			 s->nr_chosen - heard);
+		log_warn("%zu node%s did not answer the request in time; --wait waits longer",
+			 s->nr_chosen - heard, plural(s->nr_chosen - heard));
 }
 
 static bool have_reached(const struct asking *a, enum controller_phase phase)
@@ -453,7 +454,7 @@ void asking_log_reasons(const struct gather *g)
 				 n->verdict ? verdict_name(n->verdict) : "ended early", n->why);
 	}
 	if (nr > REASONS_MAX)
-		log_warn("%u more nodes gave reasons", nr - REASONS_MAX);
+		log_warn("%u more node%s gave reasons", nr - REASONS_MAX, plural(nr - REASONS_MAX));
 }
 
 void asking_log_coverage(const struct controller *c)
@@ -461,8 +462,9 @@ void asking_log_coverage(const struct controller *c)
 	const struct controller_state s = controller_view(c);
 	size_t heard = s.nodes->nodes.nr, refused = gather_count(s.nodes, GATHER_REFUSED);
 
-	log_info("%zu nodes answered, %zu match, %zu accepted, %zu delivered", s.nr_census,
-		 s.nr_matched, heard - refused, gather_count(s.nodes, GATHER_DELIVERED));
+	log_info("%zu node%s answered, %zu match, %zu accepted, %zu delivered", s.nr_census,
+		 plural(s.nr_census), s.nr_matched, heard - refused,
+		 gather_count(s.nodes, GATHER_DELIVERED));
 	log_unanswered(&s);
 	if (!s.is_estimate)
 		return;

@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/auto.h"
+#include "base/wrap.h"
 
 #define MEMBERS_SHOWN 5
+#define INDENT        9 /* of lines below a verdict */
 
 static char *without_numbers(const char *text)
 {
@@ -51,27 +54,54 @@ void jvm_groups_add(struct jvm_groups *g, const struct javaproc *j, const struct
 
 	str_addf(&finding, "%s\n", jvm_support_phrase(s));
 	if (s->no_names)
-		str_addf(&finding, "         no names: %s\n", s->no_names);
+		str_addf(&finding, "no names: %s\n", s->no_names);
 	if (s->no_agent)
-		str_addf(&finding, "         no agent: %s\n", s->no_agent);
+		str_addf(&finding, "no agent: %s\n", s->no_agent);
 	struct jvm_group *group = find(g, &finding, s);
 	if (group->nr++ < MEMBERS_SHOWN)
 		str_addf(&group->members, "%s%d %s", group->nr > 1 ? ", " : "", (int)j->id.pid,
 			 s->main);
 }
 
+/* A line below the verdict. */
+static void print_below(const char *text, size_t len)
+{
+	auto_free char *one = xstrndup(text, len);
+	auto_str struct str line = { 0 };
+
+	str_addf(&line, "%*s", INDENT, "");
+	wrap_add(&line, one, INDENT, INDENT, wrap_columns(STDOUT_FILENO));
+	puts(line.at);
+}
+
+/* The phrase behind the verdict, and the reasons below it. */
+static void print_finding(const char *finding)
+{
+	size_t len = strcspn(finding, "\n");
+
+	printf("%.*s\n", (int)len, finding);
+	for (finding += len; *finding == '\n' && finding[1]; finding += len) {
+		len = strcspn(++finding, "\n");
+		print_below(finding, len);
+	}
+}
+
 void jvm_groups_print(const struct jvm_groups *g)
 {
 	vec_each(one, &g->all) {
 		if (one->nr == 1) {
-			printf("%-8s JVM %s: %s", one->verdict, one->members.at, one->finding);
+			printf("%-8s JVM %s: ", one->verdict, one->members.at);
+			print_finding(one->finding);
 			continue;
 		}
-		printf("%-8s %zu JVMs: %s         %s", one->verdict, one->nr,
-		       one->is_varied ? one->key : one->finding, one->members.at);
+		auto_str struct str members = { 0 };
+		str_add(&members, one->members.at);
 		if (one->nr > MEMBERS_SHOWN)
-			printf(", .. and %zu more; --json lists each", one->nr - MEMBERS_SHOWN);
-		putchar('\n');
+			str_addf(&members, ", .. and %zu more; --json lists each",
+				 one->nr - MEMBERS_SHOWN);
+		printf("%-8s %zu JVMs: ", one->verdict, one->nr);
+		print_finding(one->is_varied ? one->key : one->finding);
+		print_below(members.at, members.len);
 	}
 }
 

@@ -123,6 +123,18 @@ static int remove_map(const struct javaprocs *all, const struct options *o)
 	return why ? EXIT_FAILED : 0;
 }
 
+static void say_hidden(size_t nr)
+{
+	auto_str struct str remedy = { 0 };
+
+	if (!nr || (capabilities_read() & CAPABILITY(CAP_SYS_PTRACE)))
+		return;
+	capabilities_add_remedy(&remedy, CAPABILITY(CAP_SYS_PTRACE));
+	log_warn("%zu process%s of other users cannot be examined, so JVMs among them are missing "
+		 "here; %s",
+		 nr, nr == 1 ? "" : "es", remedy.at);
+}
+
 static int run(const struct options *o)
 {
 	struct javaprocs all = { 0 };
@@ -146,6 +158,8 @@ static int run(const struct options *o)
 		jvms_show_long(&all);
 	else
 		jvms_show_table(&all, terminal_width(STDOUT_FILENO));
+	if (!o->detach && !o->perf_map && !o->remove_map)
+		say_hidden(all.nr_hidden);
 	remote_close(remote);
 	javaprocs_fini(&all);
 	return output_finish() ?: status;
@@ -154,13 +168,13 @@ static int run(const struct options *o)
 static void help(const struct opt *opts, size_t nr)
 {
 	puts("usage: sysflame jvms [OPTION..]\n\n"
-	     "Lists the JVMs of this node and what sysflame can record of each. Changes nothing\n"
-	     "in them, except --detach, and --perf-map, which attaches for a moment.\n");
+	     "Lists the JVMs of this node and what sysflame can record of each. Changes\n"
+	     "nothing in them, except --detach, and --perf-map, which attaches for a moment.\n");
 	opt_help(opts, nr);
 	puts("\nFLAGS: FP = PreserveFramePointer, DNS = DebugNonSafepoints, no-attach =\n"
 	     "DisableAttachMechanism, no-agents = EnableDynamicAgentLoading is off.\n"
 	     "AGENT: none; loaded, but idle; active, while it reports to a sysflame.\n"
-	     "A narrow terminal hides columns; -v and --json print all. Fields: "
+	     "A narrow terminal hides columns; -v and --json print all. Fields:\n"
 	     "docs/operations.md.");
 }
 

@@ -86,6 +86,5 @@ int main(int argc, char **argv)
 		usage();
 		return argc > 1 ? output_finish() : EXIT_USAGE;
 	}
-	log_error("there is no command '%s'; sysflame --help lists them", name);
-	return EXIT_USAGE;
+	return cmd_unknown("sysflame", name, cmds, ARRAY_SIZE(cmds));
 }

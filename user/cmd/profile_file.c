@@ -81,10 +81,23 @@ int profile_file_read_diff(const char *path, struct profile *p)
 	return read_file(path, p, profile_read_diff);
 }
 
+bool profile_file_is_folder(const char *path)
+{
+	struct stat st;
+
+	if (!path || stat(path, &st) || !S_ISDIR(st.st_mode))
+		return false;
+	log_error("-o %s: it is a folder; name a file in it, such as %s%sflame.html", path, path,
+		  path[strlen(path) - 1] == '/' ? "" : "/");
+	return true;
+}
+
 const struct format *profile_file_format(const char *name, const char *path)
 {
 	const struct format *f = name ? format_by_name(name) : format_by_path(path);
 
+	if (profile_file_is_folder(path))
+		return NULL;
 	if (!f && name)
 		log_error("%s: unknown format; report --help lists them", name);
 	else if (!f)

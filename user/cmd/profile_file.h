@@ -11,6 +11,9 @@ int profile_file_read(const char *path, struct profile *p);
 /* The same for a file that holds a comparison (export/read.h). */
 int profile_file_read_diff(const char *path, struct profile *p);
 
+/* Whether `path`, which may be NULL, is a folder; then logs it. */
+bool profile_file_is_folder(const char *path);
+
 /* Finds a format by `name`, or by the extension of `path` if `name` is NULL. NULL if unknown. */
 const struct format *profile_file_format(const char *name, const char *path);
 

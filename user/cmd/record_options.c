@@ -142,6 +142,8 @@ static int choose_format(struct record_options *o)
 	o->has_no_output = !o->output;
 	o->format = o->format_name ? format_by_name(o->format_name)
 				   : format_by_path(o->output ?: "flame.html");
+	if (!o->format_name && !o->format && profile_file_is_folder(o->output))
+		return -EINVAL;
 	if (o->format && o->open &&
 	    (!o->format->has_view || (o->output && !page_opener_is_page(o->output))))
 		return usage_error("--open: a browser opens files of the format html; end the name "
@@ -406,11 +408,10 @@ static int check(struct record_options *o)
 static void help(const struct opt *opts, size_t nr)
 {
 	puts("usage: sysflame record [OPTION..] [-- COMMAND ARG..]\n\n"
-	     "Samples every CPU and writes a flame graph. Records until Ctrl-C or until the "
-	     "command\n"
-	     "ends, unless -d is given: then it writes the profile after that time, and waits for\n"
-	     "the command. Without -o, prints the hottest methods and writes the first unused\n"
-	     "name of flame.html, flame-2.html, .. With -o, replaces the file.\n");
+	     "Samples every CPU and writes a flame graph. Records until Ctrl-C or until the\n"
+	     "command ends, unless -d is given: then it writes the profile after that time,\n"
+	     "and waits for the command. Without -o, prints the hottest methods and writes the\n"
+	     "first unused name of flame.html, flame-2.html, .. With -o, replaces the file.\n");
 	opt_help(opts, nr);
 }
 

@@ -50,11 +50,11 @@ static void print_help(const struct opt *opts, size_t nr_opts)
 {
 	puts("usage: sysflame report [OPTION].. IN.. -o OUT\n"
 	     "       sysflame report [--top N] [--tree] IN..\n"
-	     "\nReads profiles, merges them, and writes or prints the result. Without -o and "
-	     "--tree,\n"
-	     "prints the hottest methods. - is standard input or output. Reads collapsed stacks\n"
-	     "(also of async-profiler), pprof, OTLP, JFR, the output of perf script, and pages of\n"
-	     "sysflame, also compressed by gzip. The content decides, not the name.\n");
+	     "\nReads profiles, merges them, and writes or prints the result. Without -o and\n"
+	     "--tree, prints the hottest methods. - is standard input or output. Reads\n"
+	     "collapsed stacks (also of async-profiler), pprof, OTLP, JFR, the output of perf\n"
+	     "script, and pages of sysflame, also compressed by gzip. The content decides, not\n"
+	     "the name.\n");
 	opt_help(opts, nr_opts);
 	puts("\nformats:");
 	for (const struct format *f = formats; f->name; f++)

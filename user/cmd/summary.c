@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/wrap.h"
 #include "capture/losses.h"
 #include "cmd/terminal.h"
 #include "export/writers/text.h"
@@ -43,9 +44,9 @@ void summary_live(const struct recording *r, u64 elapsed_ns)
 	char samples[28], lost[28];
 
 	recording_progress(r, &now);
-	fprintf(stderr, "\r%.1f s   %s samples   %s lost   %u JVMs \033[K",
-		(double)elapsed_ns / 1e9, grouped(now.samples, samples), grouped(now.lost, lost),
-		now.jvms);
+	fprintf(stderr, "\r%.1f s   %s sample%s   %s lost   %u JVM%s \033[K",
+		(double)elapsed_ns / 1e9, grouped(now.samples, samples), plural(now.samples),
+		grouped(now.lost, lost), now.jvms, plural(now.jvms));
 	fflush(stderr);
 }
 
@@ -56,9 +57,9 @@ void summary_part(const struct cut *c, const char *path, u64 size_bytes)
 
 	for (size_t i = 0; i < ARRAY_SIZE(c->counts.by_event); i++)
 		nr_samples += c->counts.by_event[i];
-	fprintf(stderr, "%swrote      %s, %s bytes, %s samples, %s lost\n",
+	fprintf(stderr, "%swrote      %s, %s bytes, %s sample%s, %s lost\n",
 		isatty(STDERR_FILENO) ? "\r\033[K" : "", path, grouped(size_bytes, bytes),
-		grouped(nr_samples, samples), grouped(nr_lost, lost));
+		grouped(nr_samples, samples), plural(nr_samples), grouped(nr_lost, lost));
 }
 
 void summary_live_end(void)
@@ -139,8 +140,8 @@ static void print_quality(const struct cut *c)
 
 	quality_each(c->quality, print_incomplete, &nr);
 	if (nr > NR_INCOMPLETE)
-		log_warn("stacks of %u more processes lack callers; the profile's notes name them",
-			 nr - NR_INCOMPLETE);
+		log_warn("stacks of %u more process%s lack callers; the profile's notes name them",
+			 nr - NR_INCOMPLETE, nr - NR_INCOMPLETE == 1 ? "" : "es");
 }
 
 /* A smaller part of missing samples is a line of the summary, not a warning. */
@@ -159,8 +160,9 @@ static void print_loss(const struct loss *l, void *ctx)
 	if (l->nr_due)
 		snprintf(share, sizeof(share), " (%.1f %% of those due)",
 			 percent(l->nr, l->nr_due));
-	log_warn("%s samples of %s%s were lost, because %s: its sums are too small; %s",
-		 grouped(l->nr, number), l->event, share, l->why, l->remedy);
+	log_warn("%s sample%s of %s%s %s lost, because %s: its sums are too small; %s",
+		 grouped(l->nr, number), plural(l->nr), l->event, share,
+		 l->nr == 1 ? "was" : "were", l->why, l->remedy);
 }
 
 static void print_sparse(const struct loss *l, void *ctx)
@@ -219,7 +221,7 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 	counts = &now.counts;
 	double seconds = (double)r->cut->profile->duration_ns / 1e9;
 	log_info("samples    %s in %.1f s on %d CPU%s (%s)", grouped(now.samples, a), seconds,
-		 now.nr_cpus, now.nr_cpus == 1 ? "" : "s", now.event);
+		 now.nr_cpus, plural((u64)now.nr_cpus), now.event);
 	print_events(&now);
 	log_info("lost       %s", grouped(now.lost, a));
 	losses_each(r->recording, r->cut, print_loss, NULL);
@@ -229,22 +231,22 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 		 percent(now.truncated, now.samples));
 	cut_each_reason(r->cut, print_reason, NULL);
 	if (counts->nr_approximate)
-		log_info("           %s samples with a frame whose caller was searched or assumed",
-			 grouped(counts->nr_approximate, a));
+		log_info("           %s sample%s with a frame whose caller was searched or assumed",
+			 grouped(counts->nr_approximate, a), plural(counts->nr_approximate));
 	if (counts->nr_inexact)
-		log_info("           %s samples whose innermost inlined frames are those of the "
+		log_info("           %s sample%s whose innermost inlined frames are those of the "
 			 "next safepoint",
-			 grouped(counts->nr_inexact, a));
-	log_info("named      %.2f %% of %s frames", percent(counts->nr_named, counts->nr_frames),
-		 grouped(counts->nr_frames, b));
+			 grouped(counts->nr_inexact, a), plural(counts->nr_inexact));
+	log_info("named      %.2f %% of %s frame%s", percent(counts->nr_named, counts->nr_frames),
+		 grouped(counts->nr_frames, b), plural(counts->nr_frames));
 	if (counts->nr_inferred)
 		log_info(
 			"           %s of them by the role of functions whose symbols are stripped",
 			grouped(counts->nr_inferred, a));
 	if (counts->nr_java)
-		log_info("           %.2f %% of %s Java frames",
+		log_info("           %.2f %% of %s Java frame%s",
 			 percent(counts->nr_java_named, counts->nr_java),
-			 grouped(counts->nr_java, b));
+			 grouped(counts->nr_java, b), plural(counts->nr_java));
 	if (now.name_conflicts)
 		log_warn("%s frames differ between the agent and HotSpot's tables, in a name or "
 			 "line",

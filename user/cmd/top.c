@@ -243,13 +243,13 @@ static void help(const struct opt *opts, size_t nr)
 {
 	puts("usage: sysflame top [OPTION..]\n\n"
 	     "Shows what the JVMs of this node are doing: CPU time, allocation, garbage\n"
-	     "collection, compilation, threads, heap, and the hottest methods. Changes nothing in\n"
-	     "them and loads no agent. On a terminal, ? shows the keys and the columns.\n");
+	     "collection, compilation, threads, heap, and the hottest methods. Changes nothing\n"
+	     "in them and loads no agent. On a terminal, ? shows the keys and the columns.\n");
 	opt_help(opts, nr);
-	puts("\nCPU%, GC% and JIT% are percent of one CPU. ALLOC/s is the sum of the threads' own\n"
-	     "counters; + : threads ended meanwhile, their last bytes are missing. R/N/B/W:\n"
-	     "threads that run, are in native code, are blocked by a monitor, wait. Columns and\n"
-	     "JSON: docs/operations.md.");
+	puts("\nCPU%, GC% and JIT% are percent of one CPU. ALLOC/s is the sum of the threads'\n"
+	     "own counters; + : threads ended meanwhile, their last bytes are missing.\n"
+	     "R/N/B/W: threads that run, are in native code, are blocked by a monitor, wait.\n"
+	     "Columns and JSON: docs/operations.md.");
 }
 
 int top_main(int argc, char **argv)

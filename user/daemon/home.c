@@ -254,6 +254,11 @@ int home_read_link(const char *path, struct str *address, char token[TOKEN_LEN +
 {
 	auto_close int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
+	if (dir < 0 && errno == ENOENT) {
+		str_addf(why, "%s: no daemon has run here; start one: sysflame serve --dir %s",
+			 path, path);
+		return -ENOENT;
+	}
 	if (dir < 0)
 		return fail(why, path);
 	int err = read_token(dir, "token", token, why);

@@ -12,6 +12,7 @@
 
 #include "base/auto.h"
 #include "base/time.h"
+#include "base/wrap.h"
 #include "fleet/aggregators.h"
 #include "fleet/candidates.h"
 #include "fleet/census_text.h"
@@ -312,8 +313,8 @@ static void end_census(struct controller *c)
 		fail(c, xasprintf("%s: %s", refuses->name, refuses->why), false);
 	} else if (!c->candidates.nr) {
 		fail(c,
-		     xasprintf("%zu nodes answered, none matches \"%s\"", g->nodes.nr,
-			       c->order.selector),
+		     xasprintf("%zu node%s answered, none matches \"%s\"", g->nodes.nr,
+			       plural(g->nodes.nr), c->order.selector),
 		     false);
 	} else if (c->order.want == WANT_CENSUS) {
 		enter(c, CONTROLLER_ENDED);

@@ -2,6 +2,7 @@
 /* Lists the methods of a profile by cost. Part of profile/tree.h. */
 #include <string.h>
 
+#include "profile/method.h"
 #include "profile/tree.h"
 
 /* The sums of one name. */
@@ -42,10 +43,100 @@ static void enter(const struct tree_node *n, struct sum *sum)
 	if (!sum->nr_open++)
 		sum->method.total += n->total;
 	if (!sum->method.self || n->self > sum->largest) {
-		sum->method.frame = n->frame;
+		sum->method.frame = sum->method.leaf = n->frame;
 		sum->largest = n->self;
 	}
 	sum->method.self += n->self;
+}
+
+bool hot_is_wait(const struct value_type *type)
+{
+	static const char *const names[] = { "offcpu", "lock", "nativelock" };
+	bool is_wait = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t len = strlen(names[i]);
+		bool is_named = !strncmp(type->name, names[i], len);
+		is_wait |= is_named && !strcmp(type->name + len, "") && !strcmp(type->unit, "ns");
+		is_wait |= is_named && !strcmp(type->name + len, "-waits");
+	}
+	return is_wait;
+}
+
+static bool starts_with_any(const char *text, const char *const *starts, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (!strncmp(text, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+/* How well a frame names the code that waits. */
+enum own {
+	OWN_NOT,     /* the kernel, the class of a lock */
+	OWN_LIBRARY, /* libc, and code of unknown libraries */
+	OWN_RUNTIME, /* the JVM, and libraries of the language */
+	OWN_APPLICATION,
+};
+
+static enum own own_of(const struct frame *f)
+{
+	static const char *const packages[] = { "java.",    "java/",    "javax.", "javax/",
+						"jdk.",     "jdk/",     "sun.",   "sun/",
+						"com.sun.", "com/sun/", "scala.", "scala/",
+						"kotlin.",  "kotlin/" };
+	static const char *const libraries[] = { "libc.so", "libc-2",  "libpthread", "ld-linux",
+						 "ld-musl", "libjli.", "libjava.",   "libnio.",
+						 "libnet.", "[vdso]",  "[unknown]" };
+	const char *slash = strrchr(f->module, '/'), *file = slash ? slash + 1 : f->module;
+
+	if (frame_kind_is_java(f->kind))
+		return starts_with_any(f->name, packages, ARRAY_SIZE(packages)) ? OWN_RUNTIME
+										: OWN_APPLICATION;
+	if (f->kind == FRAME_JVM)
+		return OWN_RUNTIME;
+	if (f->kind != FRAME_NATIVE || (!*file && f->name[0] == '['))
+		return OWN_NOT;
+	bool is_library = !*file || starts_with_any(file, libraries, ARRAY_SIZE(libraries));
+	return is_library ? OWN_LIBRARY : OWN_APPLICATION;
+}
+
+/* The frame that names the waiting code best; of several the nearest one to the leaf. */
+static u32 own_node(const struct profile *p, const struct tree *t, u32 leaf)
+{
+	enum own best = OWN_NOT;
+	u32 node = leaf;
+
+	for (u32 at = leaf; at && best < OWN_APPLICATION; at = t->nodes.at[at].parent) {
+		enum own own = own_of(frames_get(p->frames, t->nodes.at[at].frame));
+		if (own > best) {
+			best = own;
+			node = at;
+		}
+	}
+	return node;
+}
+
+/* Moves the weights of leaves to the frames that wait in them. */
+static void move_to_owners(const struct profile *p, const struct tree *t, const u32 *name_of,
+			   struct sum *sums, u32 nr_names)
+{
+	for (u32 i = 0; i < nr_names; i++)
+		sums[i].method.self = sums[i].largest = 0;
+	for (u32 i = 1; i < t->nodes.nr; i++) {
+		const struct tree_node *n = &t->nodes.at[i];
+		if (!n->self)
+			continue;
+		frame_id own = t->nodes.at[own_node(p, t, i)].frame;
+		struct sum *sum = &sums[name_of[own]];
+		if (n->self > sum->largest) {
+			sum->method.frame = own;
+			sum->method.leaf = n->frame;
+			sum->method.is_last = own_of(frames_get(p->frames, own)) != OWN_APPLICATION;
+			sum->largest = n->self;
+		}
+		sum->method.self += n->self;
+	}
 }
 
 static void walk(const struct tree *t, const u32 *name_of, struct sum *sums)
@@ -76,6 +167,8 @@ static int by_self(const void *a, const void *b, void *frames)
 {
 	const struct hot_method *x = a, *y = b;
 
+	if (x->is_last != y->is_last)
+		return x->is_last ? 1 : -1;
 	if (x->self != y->self)
 		return x->self > y->self ? -1 : 1;
 	if (x->total != y->total)
@@ -83,7 +176,8 @@ static int by_self(const void *a, const void *b, void *frames)
 	return by_name(&x->frame, &y->frame, frames);
 }
 
-void hot_methods_make(const struct profile *p, const struct tree *t, struct hot_methods *out)
+static void make(const struct profile *p, const struct tree *t, bool is_wait,
+		 struct hot_methods *out)
 {
 	u32 nr_names;
 	u32 *name_of = number_names(p->frames, &nr_names);
@@ -91,6 +185,8 @@ void hot_methods_make(const struct profile *p, const struct tree *t, struct hot_
 
 	*out = (struct hot_methods){ 0 };
 	walk(t, name_of, sums);
+	if (is_wait)
+		move_to_owners(p, t, name_of, sums, nr_names);
 	for (u32 i = 0; i < nr_names; i++)
 		if (sums[i].method.total)
 			vec_push(&out->all, sums[i].method);
@@ -98,6 +194,16 @@ void hot_methods_make(const struct profile *p, const struct tree *t, struct hot_
 		qsort_r(out->all.at, out->all.nr, sizeof(out->all.at[0]), by_self, p->frames);
 	free(sums);
 	free(name_of);
+}
+
+void hot_methods_make(const struct profile *p, const struct tree *t, struct hot_methods *out)
+{
+	make(p, t, false, out);
+}
+
+void hot_waits_make(const struct profile *p, const struct tree *t, struct hot_methods *out)
+{
+	make(p, t, true, out);
 }
 
 void hot_methods_fini(struct hot_methods *h)

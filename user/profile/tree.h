@@ -37,14 +37,25 @@ void tree_fini(struct tree *t);
 /* The cost of a method, over all nodes of its name. */
 struct hot_method {
 	frame_id frame;  /* the frame of that name with the largest self weight */
+	frame_id leaf;   /* of waits: the frame that waited in most of `self`; else `frame` */
+	bool is_last;    /* waits without a frame of the application, such as idle threads */
 	u64 self, total; /* `total` counts a stack once, however often the method is on it */
 };
 
 struct hot_methods {
-	VEC(struct hot_method) all; /* by self, then total, then name */
+	VEC(struct hot_method) all; /* is_last at the end; by self, then total, then name */
 };
 
 void hot_methods_make(const struct profile *p, const struct tree *t, struct hot_methods *out);
+
+/*
+ * The same for waits: `self` belongs to the application's frame that is nearest to the leaf. The
+ * leaves are a few functions of the kernel or the JDK, and classes of locks.
+ */
+void hot_waits_make(const struct profile *p, const struct tree *t, struct hot_methods *out);
+
+/* Whether the type's weights are times of waits. */
+bool hot_is_wait(const struct value_type *type);
 void hot_methods_fini(struct hot_methods *h);
 
 #define auto_hot_methods __attribute__((cleanup(hot_methods_fini)))

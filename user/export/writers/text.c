@@ -59,13 +59,33 @@ static void add_frame(struct str *line, const struct frame *f, size_t width)
 	str_add(line, note.at ?: "");
 }
 
+/* Appends "method [futex_do_wait]": the frame that waits, and the leaf that it waits in. */
+static void add_owner(struct str *line, const struct frames *frames, const struct hot_method *m,
+		      size_t width)
+{
+	const struct frame *owner = frames_get(frames, m->frame),
+			   *leaf = frames_get(frames, m->leaf);
+	bool has_brackets = leaf->name[0] == '[';
+	auto_str struct str note = { 0 };
+
+	str_add(&note, has_brackets ? " " : " [");
+	short_name_add(&note, leaf->name, is_java(leaf->kind) || leaf->kind == FRAME_CLASS, 32);
+	str_add(&note, has_brackets ? "" : "]");
+	short_name_add(line, owner->name, is_java(owner->kind),
+		       room_of(width, text_width(line->at) + text_width(note.at)));
+	str_add(line, note.at);
+}
+
 void text_top(const struct profile *p, u32 type, const struct tree *t, size_t nr, size_t width,
 	      FILE *out)
 {
 	auto_hot_methods struct hot_methods hot;
 	u64 whole = t->nodes.at[0].total;
 
-	hot_methods_make(p, t, &hot);
+	if (hot_is_wait(&p->types.at[type]))
+		hot_waits_make(p, t, &hot);
+	else
+		hot_methods_make(p, t, &hot);
 	fprintf(out, "%21s %21s   %s\n", "SELF", "TOTAL", "METHOD");
 	for (size_t i = 0; i < nr && i < hot.all.nr; i++) {
 		const struct hot_method *m = &hot.all.at[i];
@@ -75,7 +95,10 @@ void text_top(const struct profile *p, u32 type, const struct tree *t, size_t nr
 		add_column(&line, m->self, whole, p->types.at[type].unit);
 		add_column(&line, m->total, whole, p->types.at[type].unit);
 		str_add(&line, "   ");
-		add_frame(&line, frames_get(p->frames, m->frame), width);
+		if (m->leaf == m->frame)
+			add_frame(&line, frames_get(p->frames, m->frame), width);
+		else
+			add_owner(&line, p->frames, m, width);
 		fprintf(out, "%s\n", line.at);
 	}
 }

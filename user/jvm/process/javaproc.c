@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,21 @@ static int by_pid(const void *a, const void *b)
 	return x->id.pid < y->id.pid ? -1 : x->id.pid > y->id.pid;
 }
 
+/* Threads of the kernel have no command line. */
+static bool is_hidden(pid_t pid)
+{
+	auto_free char *path = xasprintf("/proc/%d/maps", (int)pid), *command = NULL;
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len;
+
+	if (fd >= 0 || errno != EACCES)
+		return false;
+	free(path);
+	path = xasprintf("/proc/%d/cmdline", (int)pid);
+	int err = file_read(path, 1, &command, &len);
+	return err == -EFBIG || (!err && len);
+}
+
 int javaprocs_read(struct javaprocs *out)
 {
 	struct javaprocs all = { 0 };
@@ -268,6 +284,8 @@ int javaprocs_read(struct javaprocs *out)
 			continue;
 		if (javaproc_read(atoi(e->d_name), &j) == 0)
 			vec_push(&all, j);
+		else
+			all.nr_hidden += is_hidden(atoi(e->d_name));
 	}
 	if (all.nr)
 		qsort(all.at, all.nr, sizeof(all.at[0]), by_pid);

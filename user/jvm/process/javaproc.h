@@ -47,6 +47,7 @@ char *javaproc_main(struct process_id id, const char *command);
 struct javaprocs {
 	struct javaproc *at;
 	size_t nr, cap;
+	size_t nr_hidden; /* processes whose mappings may not be read: JVMs may be among them */
 };
 
 /* All JVMs that are visible to us, by PID. */
