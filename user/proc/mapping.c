@@ -40,17 +40,24 @@ static void unescape(char *path)
 	*to = '\0';
 }
 
-static const char *path_of(const char *text, const char *end, bool *deleted)
+/* Moves *end before the mark of a file that no path leads to; whether there was one. */
+static bool cut_deleted(const char *text, const char **end)
 {
 	static const char suffix[] = " (deleted)";
 	size_t suffix_len = sizeof(suffix) - 1;
+	bool deleted = (size_t)(*end - text) > suffix_len && *text == '/' &&
+		       !memcmp(*end - suffix_len, suffix, suffix_len);
 
+	if (deleted)
+		*end -= suffix_len;
+	return deleted;
+}
+
+static const char *path_of(const char *text, const char *end, bool *deleted)
+{
 	while (text < end && *text == ' ')
 		text++;
-	*deleted = (size_t)(end - text) > suffix_len && *text == '/' &&
-		   !memcmp(end - suffix_len, suffix, suffix_len);
-	if (*deleted)
-		end -= suffix_len;
+	*deleted = cut_deleted(text, &end);
 	if (!memmem(text, (size_t)(end - text), "\\012", 4))
 		return path_new(text, (size_t)(end - text));
 
@@ -293,8 +300,10 @@ s64 mappings_insert(struct mappings *all, const struct mapping *m)
 		pieces[nr] = copy_of(&all->at[from]);
 		pieces[nr++].end = m->start;
 	}
+	const char *path_end = m->path + strlen(m->path); /* perf's records have the mark in it */
 	pieces[nr] = *m;
-	pieces[nr++].path = path_new(m->path, strlen(m->path));
+	pieces[nr].deleted |= cut_deleted(m->path, &path_end);
+	pieces[nr++].path = path_new(m->path, (size_t)(path_end - m->path));
 	if (to > from && all->at[to - 1].end > m->end) {
 		struct mapping *right = &pieces[nr++];
 		*right = copy_of(&all->at[to - 1]);

@@ -51,7 +51,8 @@ const struct mapping *mappings_find(const struct mappings *all, u64 addr);
 const struct mapping *mappings_next(const struct mappings *all, u64 addr);
 
 /*
- * Adds a copy of `m`. As after mmap, it replaces the parts of older mappings that it covers.
+ * Adds a copy of `m`. As after mmap, it replaces the parts of older mappings that it covers. A path
+ * may end in " (deleted)".
  * Returns by how much mappings_bytes has grown; it may have become less.
  */
 s64 mappings_insert(struct mappings *all, const struct mapping *m);

@@ -235,10 +235,19 @@ static void note_use(struct known_map *k, bool has_name)
 
 bool generated_code_can_be_in(const struct mapping *m)
 {
-	bool is_anonymous = !m->inode && m->path[0] != '[';
+	/* The kernel names mappings so; those with an inode are files of its own shmem and
+	 * hugetlbfs. */
+	static const char *const private[] = { "[anon:", "[heap]", "[stack" };
+	static const char *const shared[] = { "/memfd:", "/dev/shm/",    "/dev/zero",
+					      "/SYSV",   "[anon_shmem:", "/anon_hugepage" };
+	size_t nr = m->inode ? ARRAY_SIZE(shared) : ARRAY_SIZE(private);
 
-	return is_anonymous || !strncmp(m->path, "/memfd:", strlen("/memfd:")) ||
-	       !strncmp(m->path, "/dev/shm/", strlen("/dev/shm/"));
+	for (size_t i = 0; i < nr; i++) {
+		const char *prefix = m->inode ? shared[i] : private[i];
+		if (!strncmp(m->path, prefix, strlen(prefix)))
+			return true;
+	}
+	return !m->inode && !*m->path;
 }
 
 int generated_code_name(struct generated_code *g, struct process_id id, u64 pc, const char **name)

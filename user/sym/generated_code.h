@@ -31,8 +31,9 @@ size_t generated_code_nr(const struct generated_code *g);
 size_t generated_code_bytes(const struct generated_code *g);
 
 /*
- * Whether that memory may hold generated code: it is anonymous, or of a memfd or /dev/shm, because
- * some runtimes map their code twice, to write it at one address and run it at the other.
+ * Whether the mapping is memory of the process and not a file with a program. Such memory may have
+ * a path and an inode: a memfd, /dev/shm, shared anonymous memory, System V segments, huge pages.
+ * Some runtimes map their code twice, to write it at one address and run it at the other.
  */
 bool generated_code_can_be_in(const struct mapping *m);
 

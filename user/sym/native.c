@@ -552,12 +552,14 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 	if (!m->inode) {
 		out->offset = pc - m->start;
 		if (!strcmp(m->path, "[vdso]")) {
+			out->is_program = true;
 			out->offset -= n->vdso_bias;
 			symbol = vdso_name(n, m, out->offset, &out->function);
 		}
 	} else {
 		struct place *p = place_of(n, pid, m);
 		out->is_libjvm = !strcmp(out->module, "libjvm.so");
+		out->is_program = p->has_bias;
 		out->offset = pc - p->bias;
 		err = p->err;
 		out->is_passing = is_passing(err);

@@ -23,6 +23,7 @@ struct native_name {
 	u64 offset;         /* of the pc, by the file's own addresses; in "[anon]" from its start */
 	u64 function;       /* of the function's start; of the pc if that is unknown */
 	bool is_libjvm;
+	bool is_program; /* the module is known to be an ELF file, or is the kernel's */
 	bool is_role;    /* the symbol was stripped: the name is that of the function's role */
 	bool is_passing; /* why there is no symbol may pass: do not keep this name */
 };

@@ -211,21 +211,28 @@ void symbolizer_forget(struct symbolizer *s, struct process_id id)
 	generated_code_forget(s->generated, id);
 }
 
-/* *later: a worker is reading the file, and this frame is a placeholder. */
-static frame_id cached_native(struct symbolizer *s, const struct process *p,
-			      const struct mapping *m, u64 pc, bool *later)
+/*
+ * Always sets *frame. -EAGAIN: a worker is reading the file, and the frame is a placeholder.
+ * -ENOEXEC: the file is no program. -ENOENT: it could not be read.
+ */
+static int cached_native(struct symbolizer *s, const struct process *p, const struct mapping *m,
+			 u64 pc, frame_id *frame)
 {
 	u64 *place = frame_cache_place(&s->native_frames, p, pc);
 	struct native_name name;
 
-	*later = false;
-	if (*place)
-		return (frame_id)(*place - 1);
-	*later = native_name(s->native, p->id.pid, m, pc, &name) == -EAGAIN;
-	frame_id frame = intern_native(s, &name);
-	if (!name.is_passing)
-		*place = frame + 1ull;
-	return frame;
+	if (*place) {
+		*frame = (frame_id)(*place - 1);
+		return 0;
+	}
+	int err = native_name(s->native, p->id.pid, m, pc, &name);
+	*frame = intern_native(s, &name);
+	if (name.is_passing)
+		return err == -EAGAIN ? err : 0;
+	if (!name.is_program && m->inode)
+		return err == -ENOEXEC ? err : -ENOENT;
+	*place = *frame + 1ull;
+	return 0;
 }
 
 /* "java.lang.Thread.run"; stubs and other code of the JVM have no class. */
@@ -331,16 +338,42 @@ static void name_method(struct symbolizer *s, const struct process *p, const str
 				err == -ESTALE ? "Interpreter (stale)" : "Interpreter", "", false));
 }
 
-static frame_id intern_generated(struct symbolizer *s, const char *name)
+/* Sets *frame if the process's perf map names the code; otherwise -ENOENT or -EAGAIN. */
+static int name_generated(struct symbolizer *s, const struct process *p, u64 pc, frame_id *frame)
 {
-	bool is_java = java_form_is_method(name, strlen(name));
+	const char *name;
+	int err = generated_code_name(s->generated, p->id, pc, &name);
 
-	return intern(s, is_java ? FRAME_C2 : FRAME_NATIVE, name, "", true);
+	if (err)
+		return err;
+	bool is_java = java_form_is_method(name, strlen(name));
+	*frame = intern(s, is_java ? FRAME_C2 : FRAME_NATIVE, name, "", true);
+	return 0;
 }
 
-static bool is_of_file(const struct mapping *m)
+/* As name_code. A file that is no program may be a runtime's code memory, too. */
+static int name_code_of_file(struct symbolizer *s, const struct process *p, const struct mapping *m,
+			     u64 pc, frame_id *frame)
 {
-	return m && (m->inode || m->path[0] == '[');
+	int of_file = cached_native(s, p, m, pc, frame);
+
+	if (of_file != -ENOEXEC && of_file != -ENOENT)
+		return of_file;
+	int err = name_generated(s, p, pc, frame);
+	bool is_code_memory = m->deleted && of_file == -ENOEXEC;
+	return err == -ENOENT && !is_code_memory ? 0 : err;
+}
+
+/* As name_code. Memory that programs are loaded into without a file on disk has their names. */
+static int name_code_of_memory(struct symbolizer *s, const struct process *p,
+			       const struct mapping *m, u64 pc, frame_id *frame)
+{
+	int err = name_generated(s, p, pc, frame);
+
+	if (!err || !m->inode)
+		return err;
+	int of_file = cached_native(s, p, m, pc, frame);
+	return of_file == -ENOEXEC || of_file == -ENOENT || err == -EAGAIN ? err : of_file;
 }
 
 /*
@@ -351,22 +384,22 @@ static bool is_of_file(const struct mapping *m)
 static int name_code(struct symbolizer *s, const struct process *p, const struct mapping *m, u64 pc,
 		     frame_id *frame)
 {
-	bool is_being_read;
-	const char *name;
-	int err = m && generated_code_can_be_in(m)
-			  ? generated_code_name(s->generated, p->id, pc, &name)
-			  : -ENOENT;
+	int err = -ENOENT;
 
-	if (!err) {
-		*frame = intern_generated(s, name);
-		return 0;
-	}
-	if (is_of_file(m)) {
-		*frame = cached_native(s, p, m, pc, &is_being_read);
-		return is_being_read || err == -EAGAIN ? -EAGAIN : 0;
-	}
-	*frame = intern(s, FRAME_UNKNOWN, m ? "[generated code]" : "[unknown]", "", false);
+	if (m)
+		err = (generated_code_can_be_in(m) ? name_code_of_memory
+						   : name_code_of_file)(s, p, m, pc, frame);
+	if (err == -ENOENT || (err && generated_code_can_be_in(m)))
+		*frame = intern(s, FRAME_UNKNOWN, m ? "[generated code]" : "[unknown]", "", false);
 	return err;
+}
+
+/* Code heaps may be huge pages or shared memory, whose mappings have a path and an inode. */
+static bool may_be_jvm_code(const struct process *p, const struct raw_frame *f,
+			    const struct mapping *m)
+{
+	return p->is_jvm &&
+	       (f->kind == RAW_JVM_CODE || !m || generated_code_can_be_in(m) || m->deleted);
 }
 
 /*
@@ -380,7 +413,7 @@ static bool name_pc(struct symbolizer *s, const struct process *p, const struct 
 	frame_id frame;
 
 	*later = NAME_OF_CODE;
-	if (p->is_jvm && !is_of_file(m) && name_jvm_code(s, p, f, stack, out))
+	if (may_be_jvm_code(p, f, m) && name_jvm_code(s, p, f, stack, out))
 		return true;
 	int err = name_code(s, p, m, pc, &frame);
 	vec_push(out, frame);
