@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "capture/node_apply.h"
 #include "capture/node_state.h"
 #include "capture/unwind/unwinding.h"
@@ -96,7 +97,7 @@ static struct process *start_program(struct processes *all)
 	}
 	assert_int_equal(proc_status_read(pid, &status), 0);
 	struct process *p = processes_get(all, proc_status_id(&status), "");
-	process_exec(p);
+	process_exec(p, time_boot_ns());
 	process_mmap(p, &m);
 	return p;
 }

@@ -64,11 +64,11 @@ static void a_child_has_its_parents_mappings_until_it_executes(void **state)
 	assert_true(processes_newest(all, child)->is_jvm);
 	assert_false(process_is_whole_jvm(processes_newest(all, child)));
 	assert_int_equal(processes_newest(all, child)->jvm.pid, parent);
-	process_exec(processes_newest(all, child));
+	process_exec(processes_newest(all, child), time_boot_ns());
 	assert_false(processes_newest(all, child)->is_jvm);
 	process_mmap(processes_newest(all, child), &libjvm);
 	assert_true(process_is_whole_jvm(processes_newest(all, child)));
-	process_exec(processes_newest(all, child));
+	process_exec(processes_newest(all, child), time_boot_ns());
 	assert_int_equal(processes_newest(all, child)->mappings.nr, 0);
 	assert_true(processes_newest(all, parent)->is_jvm);
 	processes_free(all);
@@ -83,7 +83,7 @@ static void a_new_mapping_and_an_exec_change_the_version(void **state)
 	process_mmap(p, &libjvm);
 	u64 second = p->mappings_version;
 	assert_int_not_equal(first, second);
-	process_exec(p);
+	process_exec(p, time_boot_ns());
 	assert_int_not_equal(second, p->mappings_version);
 	processes_free(all);
 }
@@ -227,7 +227,7 @@ static void a_child_shares_its_parents_mappings_until_it_maps(void **state)
 	assert_int_equal(child->mappings.nr, 101);
 	assert_int_equal(parent->mappings.nr, 100);
 	map(parent, 200);
-	process_exec(child);
+	process_exec(child, time_boot_ns());
 	assert_int_equal(child->mappings.nr, 0);
 	assert_int_equal(parent->mappings.nr, 101);
 	processes_free(all);

@@ -2,6 +2,7 @@
 /* Applies records to the node's processes and to its recordings. */
 #include "capture/node_apply.h"
 
+#include "base/time.h"
 #include "capture/kernel/task.h"
 #include "capture/recording_apply.h"
 #include "capture/recording_state.h"
@@ -29,7 +30,7 @@ static void apply_side_exec(struct node *n, struct process *p, const struct side
 {
 	vec_each(r, &n->recordings)
 		recording_take_samples_of(*r, p);
-	process_exec(p);
+	process_exec(p, time_boot_ns() - (time_mono_ns() - e->time_ns));
 	process_set_name(p, e->comm);
 	forget_program(n, p);
 }

@@ -283,13 +283,13 @@ void process_set_name(struct process *p, const char *comm)
 	process_rename(p, comm);
 }
 
-void process_exec(struct process *p)
+void process_exec(struct process *p, u64 boot_ns)
 {
 	drop_mappings(p);
 	p->left_out_ns = 0;
 	p->nr_mappings_read = 0;
 	p->is_jvm = false;
-	p->program_ns = time_boot_ns();
+	p->program_ns = boot_ns;
 	be_own_jvm(p);
 	p->container_ns = 0;
 	free(take(p->jvm_name));

@@ -90,8 +90,11 @@ static inline bool process_is_whole_jvm(const struct process *p)
 	return p->is_jvm && p->jvm.pid == p->id.pid && p->jvm.start_ns == p->id.start_ns;
 }
 
-/* Records an exec: its previous mappings are gone. process_set_name follows. */
-void process_exec(struct process *p);
+/*
+ * Records an exec at that time of CLOCK_BOOTTIME: its previous mappings are gone. process_set_name
+ * follows.
+ */
+void process_exec(struct process *p, u64 boot_ns);
 
 /* Records the name of the program that it executes. */
 void process_set_name(struct process *p, const char *comm);

@@ -20,16 +20,23 @@
 #define PAUSE_MAX_NS (64 * NS_PER_SEC)
 #define TOO_LARGE    "the maps of one user may take 16 MB of memory here, all maps 64 MB"
 #define SLOW_BYTES   (4u << 20) /* a map is read again after a second more for each so many bytes */
+#define OLDER        "it is older than the program: an earlier program with that PID left it"
+#define CHECK_NS     (20 * NS_PER_MS) /* once a tick, after the samples that it names */
+/* Files get the time of the last timer tick, and start times are rounded down to 10 ms. */
+#define TICK_NS (10 * NS_PER_MS)
 
 /* A process's map as last read. */
 struct known_map {
 	struct process_id id;
+	u64 program_ns;
 	struct perf_map *map;           /* NULL if there is none */
 	struct perf_map_source source;  /* the file that it was read from */
 	struct perf_map_source reading; /* by `work` */
 	struct work *work;
 	u64 read_ns, pause_ns;
-	u64 used; /* the number of the last call that asked for it */
+	u64 checked_ns;             /* when the file was last compared with `source`, .. */
+	bool is_changed, has_grown; /* .. and the result */
+	u64 used;                   /* the number of the last call that asked for it */
 	bool is_left_out, is_young;
 };
 
@@ -95,26 +102,51 @@ static void leave_out(struct generated_code *g, struct known_map *k, const char 
 	g->left_out = (struct maps_left_out){ nr, k->id.pid, k->reading.user, why };
 }
 
-static bool is_due(const struct known_map *k)
+/* `pause_ns`: the least time since the last read. */
+static bool is_due(const struct known_map *k, u64 pause_ns)
 {
 	size_t bytes = k->map ? perf_map_bytes(k->map) : 0;
 	u64 least_ns = REFRESH_NS + bytes / SLOW_BYTES * NS_PER_SEC;
-	u64 pause_ns = k->pause_ns > least_ns ? k->pause_ns : least_ns;
 
-	return !k->read_ns || time_mono_ns() - k->read_ns >= pause_ns;
+	return !k->read_ns ||
+	       time_mono_ns() - k->read_ns >= (pause_ns > least_ns ? pause_ns : least_ns);
+}
+
+/* Whether lines were added to the file, as far as its size shows. */
+static bool has_grown(const struct perf_map_source *from, const struct perf_map_source *to)
+{
+	return from->dev == to->dev && from->inode == to->inode && from->size < to->size;
+}
+
+/* Whether the file was last changed before the process executed its program. */
+static bool is_older(const struct known_map *k, const struct perf_map_source *source)
+{
+	u64 began_ns = time_wall_ns() - (time_boot_ns() - k->program_ns);
+
+	return source->changed_ns + TICK_NS < began_ns;
 }
 
 /* Starts to read the map if there is one that is new. */
 static void start_reading(struct generated_code *g, struct known_map *k)
 {
-	k->read_ns = time_mono_ns();
+	k->read_ns = k->checked_ns = time_mono_ns();
 	auto_close int fd = perf_map_open(k->id.pid, &k->reading);
 	if (fd < 0 || perf_map_same_source(&k->source, &k->reading))
 		return;
+	if (is_older(k, &k->reading)) {
+		leave_out(g, k, OLDER);
+		k->source = k->reading;
+		k->is_changed = false;
+		perf_map_free(take(k->map));
+		return;
+	}
 	size_t max = room(g, k, k->reading.user);
 	if (k->reading.size > max) {
 		leave_out(g, k, TOO_LARGE);
+		if (!has_grown(&k->source, &k->reading))
+			perf_map_free(take(k->map));
 		k->source = k->reading;
+		k->is_changed = false;
 		return;
 	}
 	const struct work_order order = {
@@ -138,6 +170,7 @@ static int finish_reading(struct generated_code *g, struct known_map *k)
 		return err;
 	work_free(take(k->work));
 	k->source = k->reading;
+	k->is_changed = false;
 	perf_map_free(take(k->map));
 	if (!err)
 		err = perf_map_decode(bytes, nr, &k->map);
@@ -208,12 +241,13 @@ size_t generated_code_bytes(const struct generated_code *g)
 	return bytes;
 }
 
-static struct known_map *map_of(struct generated_code *g, struct process_id id)
+static struct known_map *map_of(struct generated_code *g, struct generated_by by)
 {
+	struct process_id id = by.id;
 	u64 *slot = dict_find(&g->maps, (u64)id.pid);
 	struct known_map *k = slot ? (void *)*slot : NULL;
 
-	if (k && process_id_same(k->id, id))
+	if (k && process_id_same(k->id, id) && k->program_ns == by.program_ns)
 		return k;
 	if (!k && g->maps.nr >= MAPS_MAX)
 		drop_oldest(g);
@@ -221,6 +255,7 @@ static struct known_map *map_of(struct generated_code *g, struct process_id id)
 		forget_map(k);
 	k = xcalloc(1, sizeof(*k));
 	k->id = id;
+	k->program_ns = by.program_ns;
 	*dict_add(&g->maps, (u64)id.pid) = (u64)(uintptr_t)k;
 	return k;
 }
@@ -250,24 +285,57 @@ bool generated_code_can_be_in(const struct mapping *m)
 	return !m->inode && !*m->path;
 }
 
-int generated_code_name(struct generated_code *g, struct process_id id, u64 pc, const char **name)
+/*
+ * Compares the file with the one that was read. A file that is gone says nothing else about the
+ * code than it did.
+ */
+static void check(struct known_map *k)
 {
-	struct known_map *k = map_of(g, id);
+	struct perf_map_source now;
+
+	if (time_mono_ns() - k->checked_ns < CHECK_NS)
+		return;
+	k->checked_ns = time_mono_ns();
+	auto_close int fd = perf_map_open(k->id.pid, &now);
+	if (fd < 0)
+		return;
+	k->is_changed = !perf_map_same_source(&k->source, &now);
+	k->has_grown = has_grown(&k->source, &now);
+}
+
+/* Whether the map still describes the process's code, as far as known. */
+static bool is_valid(struct known_map *k)
+{
+	check(k);
+	return !k->is_changed || (k->has_grown && perf_map_bytes(k->map) > SLOW_BYTES);
+}
+
+static const char *find_name(const struct known_map *k, u64 pc)
+{
+	return k->map ? perf_map_find(k->map, pc) : NULL;
+}
+
+int generated_code_name(struct generated_code *g, struct generated_by by, u64 pc, const char **name)
+{
+	struct known_map *k = map_of(g, by);
 
 	k->used = ++g->nr_calls;
 	k->is_young = true;
 
-	*name = k->map ? perf_map_find(k->map, pc) : NULL;
-	if (*name)
+	*name = find_name(k, pc);
+	bool is_hit = *name, is_good = is_hit && is_valid(k);
+	if (is_good && !k->is_changed)
 		return 0;
-	if (!k->work && is_due(k))
+	if (!k->work && is_due(k, is_hit ? 0 : k->pause_ns))
 		start_reading(g, k);
-	if (!k->work)
-		return -ENOENT;
-	if (finish_reading(g, k))
-		return -EAGAIN;
-	*name = k->map ? perf_map_find(k->map, pc) : NULL;
-	note_use(k, *name);
+	if (!k->work && is_hit && k->is_changed)
+		return is_good ? 0 : -EAGAIN;
+	bool was_read = k->work;
+	if (was_read && finish_reading(g, k))
+		return is_good ? 0 : -EAGAIN;
+	*name = find_name(k, pc);
+	if (was_read)
+		note_use(k, *name);
 	return *name ? 0 : -ENOENT;
 }
 

@@ -37,12 +37,21 @@ size_t generated_code_bytes(const struct generated_code *g);
  */
 bool generated_code_can_be_in(const struct mapping *m);
 
+/* A process, and its program since that time of CLOCK_BOOTTIME. */
+struct generated_by {
+	struct process_id id;
+	u64 program_ns;
+};
+
 /*
  * *name gets the name of the code at `pc`, valid until the next call. -ENOENT: it has none.
- * -EAGAIN: a worker is reading the map; ask again. A map is read again if a pc is missing, it has
- * changed, and enough time has passed. That time doubles with each read that did not bring the pc.
+ * -EAGAIN: the map is being read, or changed and will be; ask again. A map that was last changed
+ * before the program began is another program's. A map that has changed gives no names until it is
+ * read again, a second later at least. If a pc is missing, that time doubles with each read that
+ * did not bring it. A large map that has only grown gives its names meanwhile.
  */
-int generated_code_name(struct generated_code *g, struct process_id id, u64 pc, const char **name);
+int generated_code_name(struct generated_code *g, struct generated_by by, u64 pc,
+			const char **name);
 
 /* Maps that were left out. */
 struct maps_left_out {

@@ -342,7 +342,8 @@ static void name_method(struct symbolizer *s, const struct process *p, const str
 static int name_generated(struct symbolizer *s, const struct process *p, u64 pc, frame_id *frame)
 {
 	const char *name;
-	int err = generated_code_name(s->generated, p->id, pc, &name);
+	const struct generated_by by = { p->id, p->program_ns };
+	int err = generated_code_name(s->generated, by, pc, &name);
 
 	if (err)
 		return err;
