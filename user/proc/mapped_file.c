@@ -57,17 +57,26 @@ static int open_by_range(pid_t pid, const struct mapping *m)
 	return checked(target_file_open_range(pid, m->start, m->end), m, true);
 }
 
-/* The kernel may have merged or split the mapping since `m` was read. */
+static bool maps_same_file(const struct mapping *a, const struct mapping *b)
+{
+	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+/*
+ * The kernel may have merged or split the mapping since `m` was read. Text that was copied to
+ * anonymous memory has its file mapped elsewhere.
+ */
 static int open_by_current_range(pid_t pid, const struct mapping *m)
 {
 	struct mappings all;
 	int fd = -ENOENT;
 
-	if (mappings_read(pid, m->executable, &all))
+	if (mappings_read(pid, m->executable && !m->is_copy, &all))
 		return fd;
-	const struct mapping *now = mappings_find(&all, m->start);
-	if (now && now->inode == m->inode && (now->start != m->start || now->end != m->end))
-		fd = open_by_range(pid, now);
+	for (size_t i = 0; i < all.nr && fd == -ENOENT; i++) {
+		if (maps_same_file(&all.at[i], m))
+			fd = open_by_range(pid, &all.at[i]);
+	}
 	mappings_fini(&all);
 	return fd;
 }
@@ -89,7 +98,7 @@ static int ask_opener(pid_t pid, const struct mapping *m)
 		.pid = pid,
 		.dev_major = m->dev_major,
 		.dev_minor = m->dev_minor,
-		.is_executable = m->executable,
+		.is_executable = m->executable && !m->is_copy,
 		.start = m->start,
 		.end = m->end,
 		.inode = m->inode,

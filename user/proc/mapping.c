@@ -100,6 +100,7 @@ static bool parse_line(const char *at, const char *end, bool executable_only, st
 	    end - at < 5)
 		return false;
 	m.readable = at[0] == 'r';
+	m.writable = at[1] == 'w';
 	m.executable = at[2] == 'x';
 	if (executable_only && !m.executable)
 		return false;

@@ -9,8 +9,9 @@ struct mapping {
 	u64 file_off;   /* offset of `start` in the file */
 	u64 inode;      /* 0 for anonymous memory */
 	u32 dev_major, dev_minor;
-	bool readable, executable;
+	bool readable, writable, executable;
 	bool deleted;     /* the path no longer leads to this file */
+	bool is_copy;     /* anonymous memory with the file's text: capture/unwind/moved_text.h */
 	const char *path; /* in a list: of path_new; "" for anonymous memory, "[vdso]", ...; without
 			     " (deleted)" */
 };

@@ -160,6 +160,16 @@ static size_t room_of(const struct process *p)
 	return mapping_budget_room(&p->all->budget, p->uid) + own;
 }
 
+/* Memory found to be a copy of a file's text stays one. */
+static void keep_copies(const struct mappings *old, struct mappings *fresh)
+{
+	vec_each(m, old) {
+		const struct mapping *now = m->is_copy ? mappings_find(fresh, m->start) : NULL;
+		if (now && !now->inode && !now->writable && now->end >= m->end)
+			mappings_insert(fresh, m);
+	}
+}
+
 /* Keeps the known mappings of a process that ended, or for whose present ones is no room. */
 static void read_mappings(struct process *p)
 {
@@ -180,6 +190,7 @@ static void read_mappings(struct process *p)
 		leave_out(p);
 	if (err || !fresh.nr)
 		return;
+	keep_copies(&p->mappings, &fresh);
 	mapping_block_drop(&p->all->budget, take(p->block));
 	p->nr_mappings_read = fresh.nr;
 	p->block = mapping_block_new(&p->all->budget, p->uid, &fresh);

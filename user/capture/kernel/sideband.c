@@ -196,6 +196,7 @@ static bool parse_mmap(const struct mmap2 *r, size_t len, struct side_event *out
 		.dev_major = r->dev_major,
 		.dev_minor = r->dev_minor,
 		.readable = r->prot & PROT_READ,
+		.writable = r->prot & PROT_WRITE,
 		.executable = r->prot & PROT_EXEC,
 		.path = anonymous ? (char *)"" : (char *)r->path,
 	};

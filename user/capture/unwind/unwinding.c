@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "base/vec.h"
+#include "capture/unwind/moved_text.h"
 #include "capture/unwind/sample_stack.h"
 #include "capture/unwind/walker.h"
 
@@ -36,6 +37,7 @@ struct refused {
 struct unwinding {
 	struct tables *tables;
 	struct jvm_registry *jvms;
+	struct moved_texts *moved;
 	VEC(struct wanted) wanted;
 	VEC(struct refused) refused;
 	u64 refreshed_ns;
@@ -53,6 +55,7 @@ int unwinding_new(const struct tables_sizes *sizes, const struct tables_fds *fds
 		return err;
 	}
 	u->jvms = jvms;
+	u->moved = moved_texts_new();
 	*out = u;
 	return 0;
 }
@@ -62,6 +65,7 @@ void unwinding_free(struct unwinding *u)
 	if (!u)
 		return;
 	tables_free(u->tables);
+	moved_texts_free(u->moved);
 	vec_fini(&u->wanted);
 	vec_fini(&u->refused);
 	free(u);
@@ -70,6 +74,7 @@ void unwinding_free(struct unwinding *u)
 void unwinding_use_workers(struct unwinding *u, struct workers *workers)
 {
 	tables_use_workers(u->tables, workers);
+	moved_texts_use_workers(u->moved, workers);
 }
 
 void unwinding_turn(struct unwinding *u)
@@ -145,6 +150,7 @@ void unwinding_forget(struct unwinding *u, const struct process *p)
 	if (w)
 		forget_wanted(u, w);
 	forget_refused(u, p);
+	moved_texts_forget(u->moved, p->id);
 	tables_remove_process(u->tables, p->id);
 }
 
@@ -184,6 +190,7 @@ static bool update(struct unwinding *u, struct process *p, u64 since_ns)
 		process_refresh(p);
 	if (!p->mappings.nr)
 		return false;
+	int moved = p->exit_ns ? 0 : moved_texts_find(u->moved, p);
 	int err = (is_late ? tables_set_process_partly : tables_set_process)(u->tables, p->id,
 									     &p->mappings);
 	if (err && err != -EAGAIN) {
@@ -192,6 +199,7 @@ static bool update(struct unwinding *u, struct process *p, u64 since_ns)
 			 (struct refused){ p->id, p->mappings.nr, time_mono_ns() + REFUSED_NS });
 		return false;
 	}
+	err = err ? err : moved;
 	if (!err || is_late)
 		tables_set_version(u->tables, p->id, p->mappings_version);
 	/* Without tables BPF keeps its stacks, and they are walked when the rows are there. */

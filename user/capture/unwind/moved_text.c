@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds program text that was copied to anonymous memory. */
+#include "capture/unwind/moved_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/auto.h"
+#include "base/dict.h"
+#include "base/file_status.h"
+#include "base/log.h"
+#include "base/memfile.h"
+#include "base/time.h"
+#include "base/vec.h"
+#include "elf/elf.h"
+#include "proc/mapped_file.h"
+#include "proc/mem.h"
+
+/*
+ * All of the memory is compared up to 1 MB, and otherwise places at equal distances: at least one
+ * in each page of 64 MB.
+ */
+#define PLACES_MAX   16384
+#define PLACE_BYTES  64
+#define PLACES_LEAST 4          /* of these must be more than padding */
+#define SUSPECTS_MAX 16         /* of a process; a runtime may have thousands of mappings */
+#define LOOK_NS      NS_PER_SEC /* between two looks at all mappings of a process */
+#define PAGE         4096ull
+#define BREAKPOINT   0xcc /* of x86, in text that others debug */
+
+/* The question to a worker: whether [start, end) holds text of the file. The bytes are in a memfd.
+ */
+struct question {
+	u64 start, end;
+	u64 near_start, near_off; /* a mapping of the file beside it */
+};
+
+/* Its answer: the part that does. */
+struct answer {
+	u64 start, end, file_off;
+};
+
+/* Anonymous memory with code, beside a file. */
+struct suspect {
+	u64 start, end;
+	struct work *work;   /* while its bytes are compared */
+	struct mapping file; /* the neighbour; its path is owned */
+	bool is_copy;
+	struct answer text;
+};
+
+struct watched {
+	struct process_id id;
+	u64 program_ns, looked_ns;
+	VEC(struct suspect) suspects;
+};
+
+struct moved_texts {
+	struct workers *workers;
+	struct dict by_pid; /* struct watched * */
+};
+
+struct moved_texts *moved_texts_new(void)
+{
+	return xcalloc(1, sizeof(struct moved_texts));
+}
+
+void moved_texts_use_workers(struct moved_texts *t, struct workers *workers)
+{
+	t->workers = workers;
+}
+
+static void free_watched(struct watched *w)
+{
+	vec_each(s, &w->suspects) {
+		work_free(s->work);
+		free((char *)s->file.path);
+	}
+	vec_fini(&w->suspects);
+	free(w);
+}
+
+void moved_texts_free(struct moved_texts *t)
+{
+	if (!t)
+		return;
+	dict_each(slot, &t->by_pid)
+		free_watched((void *)slot->value);
+	dict_fini(&t->by_pid);
+	free(t);
+}
+
+static struct watched *find(const struct moved_texts *t, pid_t pid)
+{
+	const u64 *slot = dict_find(&t->by_pid, (u64)pid);
+
+	return slot ? (void *)*slot : NULL;
+}
+
+void moved_texts_forget(struct moved_texts *t, struct process_id id)
+{
+	struct watched *w = find(t, id.pid);
+
+	if (!w || !process_id_same(w->id, id))
+		return;
+	dict_remove(&t->by_pid, (u64)id.pid);
+	free_watched(w);
+}
+
+static struct watched *watched_of(struct moved_texts *t, const struct process *p)
+{
+	struct watched *w = find(t, p->id.pid);
+
+	if (w && process_id_same(w->id, p->id) && w->program_ns == p->program_ns)
+		return w;
+	if (w)
+		free_watched(w);
+	w = xcalloc(1, sizeof(*w));
+	w->id = p->id;
+	w->program_ns = p->program_ns;
+	*dict_add(&t->by_pid, (u64)p->id.pid) = (u64)(uintptr_t)w;
+	return w;
+}
+
+/* Text that moved is not writable: what a program still writes is not checked once for all. */
+static bool may_be_text(const struct mapping *m)
+{
+	return m->executable && !m->writable && !m->inode &&
+	       (!*m->path || !strncmp(m->path, "[anon:", strlen("[anon:")));
+}
+
+static struct suspect *find_suspect(const struct watched *w, const struct mapping *m)
+{
+	vec_each(s, &w->suspects)
+		if (s->start == m->start && s->end == m->end)
+			return s;
+	return NULL;
+}
+
+static u32 nr_places(const struct question *q)
+{
+	u64 nr = (q->end - q->start) / PLACE_BYTES;
+
+	return nr < PLACES_MAX ? (u32)nr : PLACES_MAX;
+}
+
+static u64 place_of(const struct question *q, u32 i)
+{
+	return q->start + (q->end - q->start) / nr_places(q) * i;
+}
+
+/* *fd gets a file with the bytes of all places. */
+static int read_places(struct process_id id, const struct question *q, int *fd)
+{
+	u32 nr = nr_places(q);
+	auto_free u8 *bytes = xmalloc((size_t)nr * PLACE_BYTES);
+	auto_free struct mem_request *reads = xcalloc(nr, sizeof(*reads));
+	struct mem *mem = NULL;
+	int err = mem_open(id, &mem);
+
+	if (err)
+		return err;
+	for (u32 i = 0; i < nr; i++)
+		reads[i] = (struct mem_request){ place_of(q, i), bytes + (size_t)i * PLACE_BYTES,
+						 PLACE_BYTES, false };
+	int nr_read = mem_read_batch(mem, reads, nr);
+	mem_free(mem);
+	if (nr_read != (int)nr)
+		return nr_read < 0 ? nr_read : -EFAULT;
+	auto_close int copy = memfile_new("sysflame-text");
+	if (copy < 0)
+		return copy;
+	if (pwrite(copy, bytes, (size_t)nr * PLACE_BYTES, 0) != (ssize_t)nr * PLACE_BYTES)
+		return -ENOMEM;
+	*fd = take_fd(copy);
+	return 0;
+}
+
+/* Asks whether the memory holds text of the file that `near` maps. */
+static int ask(struct moved_texts *t, const struct process *p, const struct mapping *near,
+	       struct suspect *s)
+{
+	const struct question q = { s->start, s->end, near->start, near->file_off };
+	auto_close int fd = mapped_file_open(p->id.pid, near), bytes = -1;
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	int err = file_status(fd, &st) ?: read_places(p->id, &q, &bytes);
+	if (err)
+		return err;
+	const struct work_order order = {
+		.task = WORKER_MOVED_TEXT,
+		.user = st.st_uid,
+		.fds = { take_fd(fd), take_fd(bytes) },
+		.params = &q,
+		.len = sizeof(q),
+		.max = sizeof(struct answer),
+		.run = moved_text_task,
+	};
+	s->work = work_start(t->workers, &order);
+	return 0;
+}
+
+static bool is_file(const struct mapping *m)
+{
+	return m->inode && m->path[0] == '/';
+}
+
+/* The nearest mapping of a file below or above the memory, which belongs to the same image. */
+static const struct mapping *find_near(const struct mappings *all, const struct mapping *m)
+{
+	const struct mapping *at = mappings_next(all, m->start), *end = all->at + all->nr;
+	const struct mapping *below = NULL, *above = NULL;
+
+	for (const struct mapping *f = at; !below && f && f-- > all->at;)
+		below = is_file(f) ? f : NULL;
+	for (const struct mapping *f = at; !above && f && f < end; f++)
+		above = is_file(f) ? f : NULL;
+	if (below && above && below->inode == above->inode)
+		return below;
+	if (below && below->end == m->start)
+		return below;
+	return above && above->start == m->end ? above : NULL;
+}
+
+/* Starts on the memory of which nothing is known yet. */
+static void look(struct moved_texts *t, const struct process *p, struct watched *w)
+{
+	struct mappings all;
+
+	if (time_mono_ns() - w->looked_ns < LOOK_NS && w->looked_ns)
+		return;
+	w->looked_ns = time_mono_ns();
+	if (mappings_read(p->id.pid, false, &all))
+		return;
+	vec_each(m, &p->mappings) {
+		if (!may_be_text(m) || find_suspect(w, m) || w->suspects.nr >= SUSPECTS_MAX)
+			continue;
+		const struct mapping *near = find_near(&all, m);
+		if (!near)
+			continue;
+		struct suspect s = { .start = m->start, .end = m->end, .file = *near };
+		int err = ask(t, p, near, &s);
+		s.file.path = xstrdup(near->path);
+		if (err)
+			log_debug("process %d: %llx is not compared with %s: %s", (int)p->id.pid,
+				  (unsigned long long)m->start, near->path, strerror(-err));
+		vec_push(&w->suspects, s);
+	}
+	mappings_fini(&all);
+}
+
+static int take_answer(struct suspect *s)
+{
+	auto_free void *bytes = NULL;
+	size_t nr = 0;
+	int err = work_result(s->work, &bytes, &nr);
+
+	if (err == -EAGAIN)
+		return err;
+	work_free(take(s->work));
+	if (err || nr != sizeof(s->text))
+		return 0;
+	memcpy(&s->text, bytes, nr);
+	s->is_copy =
+		s->text.start >= s->start && s->text.end <= s->end && s->text.start < s->text.end;
+	return 0;
+}
+
+/* Records the memory as a mapping of the file. */
+static void put(struct process *p, const struct suspect *s)
+{
+	struct mapping m = s->file;
+
+	m.start = s->text.start;
+	m.end = s->text.end;
+	m.file_off = s->text.file_off;
+	m.readable = m.executable = m.is_copy = true;
+	m.writable = false;
+	process_mmap(p, &m);
+}
+
+int moved_texts_find(struct moved_texts *t, struct process *p)
+{
+	VEC(struct suspect *) found = { 0 };
+	struct watched *w = NULL;
+	bool is_new = false, is_asked = false;
+
+	vec_each(m, &p->mappings) {
+		if (!may_be_text(m))
+			continue;
+		w = w ?: watched_of(t, p);
+		is_new |= !find_suspect(w, m);
+	}
+	if (is_new)
+		look(t, p, w);
+	if (w)
+		vec_each(s, &w->suspects)
+			if (s->work)
+				is_asked |= take_answer(s) == -EAGAIN;
+	vec_each(m, &p->mappings) {
+		struct suspect *s = w && may_be_text(m) ? find_suspect(w, m) : NULL;
+		if (s && s->is_copy)
+			vec_push(&found, s);
+	}
+	vec_each(s, &found) /* changes the list of mappings */
+		put(p, *s);
+	vec_fini(&found);
+	return is_asked ? -EAGAIN : 0;
+}
+
+/* A place that is more than padding. */
+static bool is_telling(const u8 *bytes)
+{
+	for (u32 i = 1; i < PLACE_BYTES; i++)
+		if (bytes[i] != bytes[0])
+			return true;
+	return false;
+}
+
+static bool is_same(const u8 *memory, const u8 *file)
+{
+	for (u32 i = 0; i < PLACE_BYTES; i++)
+		if (memory[i] != file[i] && memory[i] != BREAKPOINT)
+			return false;
+	return true;
+}
+
+/* `bytes`: the file with the bytes of all places. */
+static bool is_text(const struct elf *e, int bytes, const struct question *q,
+		    const struct answer *a)
+{
+	u32 nr = 0;
+
+	for (u32 i = 0; i < nr_places(q); i++) {
+		u8 memory[PLACE_BYTES], file[PLACE_BYTES];
+		u64 at = place_of(q, i);
+		if (at < a->start || at + PLACE_BYTES > a->end)
+			continue;
+		if (elf_read_at(e, a->file_off + (at - a->start), file, sizeof(file)))
+			continue; /* behind the end of the file */
+		if (pread(bytes, memory, sizeof(memory), (off_t)i * PLACE_BYTES) != PLACE_BYTES ||
+		    !is_same(memory, file))
+			return false;
+		nr += is_telling(file);
+	}
+	return nr >= PLACES_LEAST;
+}
+
+static u64 page_down(u64 at)
+{
+	return at & ~(PAGE - 1);
+}
+
+/* Where segment `text` lies, if the neighbour is a part of segment `near`. */
+static bool place_segment(const struct elf_segment *text, const struct elf_segment *near,
+			  const struct question *q, struct answer *out)
+{
+	u64 near_off = page_down(near->file_off), text_addr = page_down(text->vaddr);
+	u64 text_end = page_down(text->vaddr + text->filesz + PAGE - 1);
+
+	if (q->near_off < near_off || q->near_off >= near->file_off + near->filesz)
+		return false;
+	u64 bias = q->near_start - page_down(near->vaddr) - (q->near_off - near_off);
+	u64 from = text_addr + bias, to = text_end + bias;
+	out->start = q->start > from ? q->start : from;
+	out->end = q->end < to ? q->end : to;
+	out->file_off = page_down(text->file_off) + (out->start - from);
+	return from < to && out->start < out->end;
+}
+
+static bool is_code(const struct elf_segment *s)
+{
+	return s->type == PT_LOAD && s->flags & PF_X;
+}
+
+int moved_text_task(struct worker_io *io, const int *fds, const void *params, size_t len)
+{
+	auto_elf struct elf *e = NULL;
+	struct question q;
+	size_t nr;
+
+	if (len != sizeof(q))
+		return -EINVAL;
+	memcpy(&q, params, len);
+	if (q.start >= q.end || q.end - q.start < PAGE)
+		return -EINVAL;
+	int err = elf_open_fd(fds[0], &e);
+	if (err)
+		return err;
+	const struct elf_segment *all = elf_segments(e, &nr);
+	for (size_t i = 0; i < nr; i++)
+		for (size_t k = 0; k < nr && is_code(&all[i]); k++) {
+			struct answer a;
+			if (all[k].type == PT_LOAD && place_segment(&all[i], &all[k], &q, &a) &&
+			    is_text(e, fds[1], &q, &a))
+				return worker_put(io, &a, sizeof(a));
+		}
+	return -ENOENT;
+}
