@@ -292,7 +292,6 @@ static void store(const struct rowcache *cache, const char *name, u64 input_seal
 		  const struct rows *rows)
 {
 	struct header h = {
-		.magic = MAGIC,
 		.version = VERSION,
 		.row_size = sizeof(rows->at[0]),
 		.input = input_seal,
@@ -308,6 +307,7 @@ static void store(const struct rowcache *cache, const char *name, u64 input_seal
 
 	if (parts[0].len + parts[1].len > cache->max_bytes)
 		return;
+	memcpy(h.magic, MAGIC, sizeof(h.magic)); /* without its NUL */
 	h.seal = seal_file(cache, &h, rows->at);
 	make_room(cache, parts[0].len + parts[1].len);
 	int err = write_file(cache->dir, name, parts, true);

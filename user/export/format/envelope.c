@@ -18,7 +18,7 @@
 #define BODY_MAX        (4ull << 30)
 #define CHUNK           (1u << 18)
 
-static const char magic[4] = "SFLM";
+static const char magic[4] = { 'S', 'F', 'L', 'M' };
 
 /*
  * The best strategy per section, measured on real and synthetic profiles. Structure and weights are

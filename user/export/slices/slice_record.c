@@ -13,7 +13,7 @@
 #define OFF_LEN 8
 #define OFF_CRC 12
 
-static const char magic[4] = "SFLS";
+static const char magic[4] = { 'S', 'F', 'L', 'S' };
 
 /* Of all bytes but the checksum itself. */
 static u32 checksum(const u8 *record, size_t len)
