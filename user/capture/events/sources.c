@@ -173,6 +173,10 @@ static void follow_skipped(struct sources *s)
 		return;
 	if (s->skipped) {
 		s->skipped_err = skipped_poll(s->skipped);
+		if (!s->skipped_err)
+			log_debug("skipped samples are taken");
+		else if (s->skipped_err != -EAGAIN)
+			log_debug("skipped samples cannot be taken: %s", strerror(-s->skipped_err));
 		for (size_t i = 0; !s->skipped_err && i < s->cpus.nr; i++)
 			s->skipped_late[cpus_event(s->cpus.at[i])] =
 				cpus_due(s->cpus.at[i]).nr_missed;
