@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "capture/kernel/cpus.c"
 #include "capture/kernel/hotplug.h"
+#include "capture/kernel/pacer.h"
 #include "capture/kernel/sideband.h"
 
 /* Counts instead of attaching, which takes a loaded program. */
@@ -29,6 +30,16 @@ int programs_attach_perf(struct programs *bpf, int perf_fd, u32 event, struct bp
 void programs_detach(struct bpf_link *link)
 {
 	nr_attached--;
+}
+
+int programs_perf_runs(const struct programs *bpf, u32 event, struct perf_runs *out, u32 nr)
+{
+	return -ENOTSUP;
+}
+
+int programs_set_clock(struct programs *bpf, u32 event, int cpu, u64 id)
+{
+	return 0;
 }
 
 static int open_events(struct cpus **out)
@@ -180,6 +191,92 @@ static void cpus_are_looked_at_when_something_may_have_changed(void **state)
 	hotplug_fini(&h);
 }
 
+static void assert_near(double a, double b, double distance)
+{
+	if (a - b > distance || b - a > distance)
+		fail_msg("%g is not within %g of %g", a, distance, b);
+}
+
+/* One event of `nr`, whose timer the kernel restarts whenever its period is set. */
+struct simulated {
+	struct pacer pacer;
+	struct paced paced;
+	u64 nr_samples;
+	u64 nr_in_first_third; /* of a program that works with the mean period */
+	u64 now_ns;
+};
+
+static void simulate_round(struct simulated *s)
+{
+	const struct pacer_round round = pacer_next(&s->pacer, paced_debt(&s->paced, &s->pacer));
+	u64 end_ns = s->now_ns + round.length_ns;
+
+	paced_set(&s->paced, round.period_ns, s->now_ns);
+	for (u64 at = s->now_ns + round.period_ns; at <= end_ns; at += round.period_ns) {
+		s->nr_samples++;
+		s->nr_in_first_third += at % s->pacer.mean_ns < s->pacer.mean_ns / 3;
+	}
+	s->now_ns = end_ns;
+}
+
+static void samples_come_at_the_requested_rate_but_in_step_with_nothing(void **state)
+{
+	const u64 rates[] = { 1, 7, 99, 999, 9999 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
+		struct simulated s = { .nr_samples = 0 };
+		pacer_init(&s.pacer, NS_PER_SEC / rates[i], rates[i]);
+		paced_init(&s.paced, &s.pacer);
+		for (int round = 0; round < 1000; round++) {
+			simulate_round(&s);
+			assert_int_equal(paced_due(&s.paced, s.now_ns), s.nr_samples);
+			assert_near((double)s.nr_samples,
+				    (double)s.now_ns / (double)s.pacer.mean_ns, 5);
+		}
+		assert_near((double)s.nr_in_first_third / (double)s.nr_samples, 1 / 3., 0.02);
+	}
+}
+
+/* How far each event is in its period, as a share of it, in the order of the CPUs. */
+static double phase_of(struct cpus *c, size_t i)
+{
+	const struct paced *p = &c->events.at[i].paced;
+	u64 count = count_of(&c->events.at[i]);
+
+	return (double)((count - p->since_ns) % p->period_ns) / (double)p->period_ns;
+}
+
+static bool has_begun_a_round(struct cpus *c)
+{
+	pthread_mutex_lock(&c->lock);
+	bool has_begun = true;
+	vec_each(e, &c->events)
+		has_begun &= e->paced.since_ns != 0;
+	pthread_mutex_unlock(&c->lock);
+	return has_begun;
+}
+
+/* With a period of a second, so that the delays of a busy machine do not matter. */
+static void cpus_are_sampled_by_turns(void **state)
+{
+	struct cpus *c;
+	int nr = open_events(&c);
+
+	if (nr < 2) {
+		cpus_close(c);
+		skip_because("it takes two CPUs");
+	}
+	assert_int_equal(cpus_start(c), 0);
+	while (!has_begun_a_round(c))
+		usleep(1000);
+	double first = phase_of(c, 0);
+	for (int i = 1; i < nr; i++) {
+		double after = first - phase_of(c, (size_t)i);
+		assert_near(after < 0 ? after + 1 : after, (double)i / nr, 0.2);
+	}
+	cpus_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +284,8 @@ int main(void)
 		cmocka_unit_test(a_cpu_that_went_off_and_on_unseen_is_sampled_again),
 		cmocka_unit_test(events_that_do_not_run_yet_are_left_alone),
 		cmocka_unit_test(a_ring_whose_cpu_went_off_and_on_unseen_is_replaced),
+		cmocka_unit_test(samples_come_at_the_requested_rate_but_in_step_with_nothing),
+		cmocka_unit_test(cpus_are_sampled_by_turns),
 		cmocka_unit_test(cpus_are_looked_at_when_something_may_have_changed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,9 +12,13 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/time.h"
 #include "capture/kernel/cpulist.h"
+#include "capture/kernel/pacer.h"
 #include "capture/kernel/perf.h"
+
+#define STACK_BYTES (64u << 10)
 
 /* Fewer missed samples, absolute or as a part of those due, are a machine's noise. */
 #define MISSED_MIN  3
@@ -27,6 +31,7 @@ struct cpu_event {
 	u64 enabled_ns;       /* CLOCK_MONOTONIC; 0: not yet */
 	struct perf_runs ran; /* on the CPU before the event was opened */
 	struct cpus_due due;
+	struct paced paced; /* of a clock */
 };
 
 struct cpus {
@@ -34,6 +39,11 @@ struct cpus {
 	struct perf_event_attr attr;
 	const cpulist *only; /* NULL: all CPUs */
 	u32 event;
+	struct pacer pacer; /* of a clock */
+	pthread_t thread;   /* sets the periods of clocks while they run */
+	bool has_thread;
+	pthread_mutex_t lock; /* of all below; the thread lets go of it while it waits */
+	pthread_cond_t stopped;
 	bool running;
 	u64 stopped_ns; /* CLOCK_MONOTONIC; 0: it was not stopped */
 	VEC(struct cpu_event) events;
@@ -43,12 +53,6 @@ struct cpus {
 bool cpus_are_clocks(const struct cpus *c)
 {
 	return c->attr.type == PERF_TYPE_SOFTWARE && c->attr.config == PERF_COUNT_SW_CPU_CLOCK;
-}
-
-/* The kernel makes a period of a clock's frequency once (perf_swevent_init_hrtimer). */
-static u64 clock_period_ns(const struct cpus *c)
-{
-	return c->attr.freq ? NS_PER_SEC / c->attr.sample_freq : c->attr.sample_period;
 }
 
 static u64 count_of(const struct cpu_event *e)
@@ -72,12 +76,12 @@ static struct cpus_due due_of(const struct cpus *c, const struct cpu_event *e, u
 {
 	u64 nr = ran->nr - e->ran.nr, by_runs = ran->counted - e->ran.counted;
 	u64 period = nr ? by_runs / nr : 0;
+	u64 nr_missed = period && counted > by_runs ? (counted - by_runs) / period : 0;
 
 	if (cpus_are_clocks(c)) {
-		period = clock_period_ns(c);
-		by_runs = nr * period;
+		u64 nr_due = paced_due(&e->paced, counted);
+		nr_missed = nr_due > nr ? nr_due - nr : 0;
 	}
-	u64 nr_missed = period && counted > by_runs ? (counted - by_runs) / period : 0;
 	return (struct cpus_due){ nr + nr_missed, nr_missed };
 }
 
@@ -108,17 +112,18 @@ static void measure(struct cpus *c, struct cpu_event *e)
 
 struct cpus_due cpus_due(struct cpus *c)
 {
+	pthread_mutex_lock(&c->lock);
 	struct cpus_due sum = c->gone;
-
 	vec_each(e, &c->events) {
 		measure(c, e);
 		sum.nr += e->due.nr;
 		sum.nr_missed += e->due.nr_missed;
 	}
+	pthread_mutex_unlock(&c->lock);
 	return sum;
 }
 
-bool cpus_seem_to_miss(const struct cpus *c)
+bool cpus_seem_to_miss(struct cpus *c)
 {
 	u32 nr;
 	auto_free struct perf_runs *ran = read_runs(c, &nr);
@@ -126,6 +131,7 @@ bool cpus_seem_to_miss(const struct cpus *c)
 
 	if (!ran || !cpus_are_clocks(c))
 		return false;
+	pthread_mutex_lock(&c->lock);
 	vec_each(e, &c->events) {
 		if ((u32)e->cpu >= nr)
 			continue;
@@ -133,6 +139,7 @@ bool cpus_seem_to_miss(const struct cpus *c)
 		sum.nr += due.nr;
 		sum.nr_missed += due.nr_missed;
 	}
+	pthread_mutex_unlock(&c->lock);
 	return sum.nr_missed >= MISSED_MIN && sum.nr_missed * MISSED_PART >= sum.nr;
 }
 
@@ -170,6 +177,7 @@ static int add_cpu(struct cpus *c, int cpu)
 	/* Attaching enables the event. */
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	struct cpu_event e = { .cpu = cpu, .fd = take_fd(fd), .link = link };
+	paced_init(&e.paced, &c->pacer);
 	note_runs(c, &e);
 	if (c->running)
 		enable(&e);
@@ -215,6 +223,23 @@ static int open_all(struct cpus *c)
 	return err;
 }
 
+/* The kernel makes a period of a clock's frequency once (perf_swevent_init_hrtimer). */
+static void init_pacer(struct cpus *c)
+{
+	const struct perf_event_attr *attr = &c->attr;
+	pthread_condattr_t clock;
+
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->stopped, &clock);
+	pthread_condattr_destroy(&clock);
+	if (cpus_are_clocks(c))
+		pacer_init(&c->pacer,
+			   attr->freq ? NS_PER_SEC / attr->sample_freq : attr->sample_period,
+			   time_mono_ns());
+}
+
 int cpus_open(struct programs *bpf, const struct perf_event_attr *attr, const cpulist *only,
 	      u32 event, struct cpus **out)
 {
@@ -227,6 +252,7 @@ int cpus_open(struct programs *bpf, const struct perf_event_attr *attr, const cp
 	c->attr.size = sizeof(c->attr);
 	c->attr.disabled = 1;
 	c->attr.read_format = PERF_RUN_FORMAT;
+	init_pacer(c);
 	int err = open_all(c);
 	if (err) {
 		cpus_close(c);
@@ -236,14 +262,82 @@ int cpus_open(struct programs *bpf, const struct perf_event_attr *attr, const cp
 	return 0;
 }
 
+static void end_thread(struct cpus *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->running = false;
+	pthread_cond_signal(&c->stopped);
+	pthread_mutex_unlock(&c->lock);
+	if (c->has_thread)
+		pthread_join(c->thread, NULL);
+	c->has_thread = false;
+}
+
 void cpus_close(struct cpus *c)
 {
 	if (!c)
 		return;
+	end_thread(c);
 	while (c->events.nr)
 		drop_event(c, c->events.nr - 1);
 	vec_fini(&c->events);
+	pthread_cond_destroy(&c->stopped);
+	pthread_mutex_destroy(&c->lock);
 	free(c);
+}
+
+/* The kernel begins the new period at once. */
+static void set_period(struct cpu_event *e, u64 period_ns)
+{
+	u64 counted_ns = count_of(e);
+
+	if (counted_ns && !ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period_ns))
+		paced_set(&e->paced, period_ns, counted_ns);
+}
+
+static double mean_debt(const struct cpus *c)
+{
+	double sum = 0;
+
+	vec_each(e, &c->events)
+		sum += paced_debt(&e->paced, &c->pacer);
+	return c->events.nr ? sum / (double)c->events.nr : 0;
+}
+
+static void wait_until(struct cpus *c, u64 end_ns)
+{
+	const struct timespec end = { (time_t)(end_ns / NS_PER_SEC), (long)(end_ns % NS_PER_SEC) };
+
+	while (c->running && time_mono_ns() < end_ns)
+		pthread_cond_timedwait(&c->stopped, &c->lock, &end);
+}
+
+/*
+ * CPUs are sampled by turns: in step, each sample would find what the interrupts of the others
+ * delay, such as threads that spin for a lock. CPUs may come and go during a wait.
+ */
+static void pace_round(struct cpus *c)
+{
+	const struct pacer_round round = pacer_next(&c->pacer, mean_debt(c));
+	u64 begin_ns = time_mono_ns();
+
+	for (size_t i = 0; c->running && i < c->events.nr; i++) {
+		wait_until(c, begin_ns + round.period_ns * i / c->events.nr);
+		if (c->running && i < c->events.nr)
+			set_period(&c->events.at[i], round.period_ns);
+	}
+	wait_until(c, begin_ns + round.length_ns);
+}
+
+static void *pace(void *cpus)
+{
+	struct cpus *c = cpus;
+
+	pthread_mutex_lock(&c->lock);
+	while (c->running)
+		pace_round(c);
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
 }
 
 int cpus_start(struct cpus *c)
@@ -253,12 +347,17 @@ int cpus_start(struct cpus *c)
 	c->running = true;
 	for (size_t i = 0; !err && i < c->events.nr; i++)
 		err = enable(&c->events.at[i]);
-	return err;
+	if (err || !cpus_are_clocks(c))
+		return err;
+	c->has_thread = !thread_start(STACK_BYTES, pace, c, &c->thread);
+	if (!c->has_thread)
+		log_debug("no thread varies the period of samples");
+	return 0;
 }
 
 void cpus_stop(struct cpus *c)
 {
-	c->running = false;
+	end_thread(c);
 	c->stopped_ns = time_mono_ns();
 	vec_each(e, &c->events)
 		ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -274,6 +373,7 @@ void cpus_follow(struct cpus *c)
 {
 	cpulist online = { 0 }, known = { 0 };
 
+	pthread_mutex_lock(&c->lock);
 	if (!read_wanted(c, &online)) {
 		for (size_t i = c->events.nr; i-- > 0;)
 			if (!cpulist_has(&online, c->events.at[i].cpu) ||
@@ -285,6 +385,7 @@ void cpus_follow(struct cpus *c)
 			if (!cpulist_has(&known, *cpu) && add_cpu(c, *cpu))
 				log_debug("cpu %d came online but cannot be sampled", *cpu);
 	}
+	pthread_mutex_unlock(&c->lock);
 	vec_fini(&online);
 	vec_fini(&known);
 }

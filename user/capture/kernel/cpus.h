@@ -42,7 +42,7 @@ struct cpus_due {
 struct cpus_due cpus_due(struct cpus *c);
 
 /* Whether more than noise of a clock's samples seem to be missing. Interrupts no CPU. */
-bool cpus_seem_to_miss(const struct cpus *c);
+bool cpus_seem_to_miss(struct cpus *c);
 
 /* Tries to open the event: 0 or perf_event_open's negative errno. */
 int cpus_try(const struct perf_event_attr *attr);
