@@ -190,6 +190,18 @@ int rows_build_vdso(struct rows *out)
 	return rows_build_image((struct image_memory){ .read = read_own_memory }, addr, out);
 }
 
+/* arch/x86/kernel/uprobes.c: push rcx, r11, rax; mov, syscall; pop rax, r11, rcx; ret */
+void rows_of_uprobes_trampoline(struct rows *out)
+{
+	static const struct unwind_row rows[] = {
+		{ 0, 1, ROW_SP, 0 },  { 1, 2, ROW_SP, 0 },    { 3, 3, ROW_SP, 0 },
+		{ 4, 4, ROW_SP, 0 },  { 14, 3, ROW_SP, 0 },   { 16, 2, ROW_SP, 0 },
+		{ 17, 1, ROW_SP, 0 }, { 18, 0, ROW_NONE, 0 },
+	};
+
+	*out = (struct rows){ .at = xmemdup(rows, sizeof(rows)), .nr = ARRAY_SIZE(rows) };
+}
+
 bool rows_are_valid(const struct unwind_row *rows, u32 nr)
 {
 	for (u32 i = 0; i < nr; i++)

@@ -44,6 +44,9 @@ int rows_build_image(struct image_memory memory, u64 load_addr, struct rows *out
 /* The same for our own vdso, which all processes share; -ENOENT if there is none. */
 int rows_build_vdso(struct rows *out);
 
+/* The rows of the kernel's [uprobes-trampoline] (Linux 6.18), from its start. */
+void rows_of_uprobes_trampoline(struct rows *out);
+
 /*
  * The same for call frame information already found. A function of .eh_frame hides overlapping ones
  * of the other sections; of two that begin at one address the first counts. Entries outside the

@@ -263,6 +263,13 @@ static size_t first_behind(const struct mappings *all, u64 addr)
 	return lo;
 }
 
+bool mapping_is_uprobes_trampoline(const struct mapping *m)
+{
+	static const char name[] = "[uprobes-trampo";
+
+	return !m->inode && !strncmp(m->path, name, strlen(name));
+}
+
 const struct mapping *mappings_find(const struct mappings *all, u64 addr)
 {
 	size_t i = first_behind(all, addr);

@@ -45,6 +45,9 @@ int mappings_read_within(pid_t pid, bool executable_only, struct mappings_limits
 /* The memory that the list takes. Paths count once for each run of mappings that have them. */
 size_t mappings_bytes(const struct mappings *all);
 
+/* The kernel's code for probed nops. perf reports only 15 bytes of its name. */
+bool mapping_is_uprobes_trampoline(const struct mapping *m);
+
 /* The mapping that holds `addr`, or NULL; valid until `all` changes. */
 const struct mapping *mappings_find(const struct mappings *all, u64 addr);
 

@@ -555,6 +555,8 @@ int native_name(struct native *n, pid_t pid, const struct mapping *m, u64 pc,
 			out->is_program = true;
 			out->offset -= n->vdso_bias;
 			symbol = vdso_name(n, m, out->offset, &out->function);
+		} else if (mapping_is_uprobes_trampoline(m)) {
+			symbol = "[uprobes-trampoline]";
 		}
 	} else {
 		struct place *p = place_of(n, pid, m);

@@ -204,9 +204,18 @@ void modules_turn(struct modules *all)
 	all->by_key = kept;
 }
 
-static bool is_vdso(const struct mapping *m)
+/* The kernel's own code in a process, of no file. The numbers are keys. */
+enum kernel_code {
+	CODE_OF_FILE,
+	CODE_VDSO,
+	CODE_TRAMPOLINE,
+};
+
+static enum kernel_code kernel_code(const struct mapping *m)
 {
-	return !strcmp(m->path, "[vdso]");
+	if (!strcmp(m->path, "[vdso]"))
+		return CODE_VDSO;
+	return mapping_is_uprobes_trampoline(m) ? CODE_TRAMPOLINE : CODE_OF_FILE;
 }
 
 static int store_rows(struct modules *all, struct module *mod, const struct rows *rows)
@@ -271,7 +280,7 @@ static int learn_part(struct modules *all, struct module *mod, pid_t pid, const 
 {
 	struct stat st;
 
-	if (is_vdso(m)) {
+	if (kernel_code(m)) {
 		vec_push(&mod->parts, (struct part){ m->file_off, 0 });
 		return 0;
 	}
@@ -308,11 +317,13 @@ static void settle(struct modules *all, struct module *mod, int err)
 	all->nr_failed += has_failed(mod);
 }
 
-static void build_vdso(struct modules *all, struct module *mod)
+static void build_kernel_code(struct modules *all, struct module *mod, enum kernel_code code)
 {
 	auto_rows struct rows rows = { 0 };
-	int err = rows_build_vdso(&rows);
+	int err = code == CODE_VDSO ? rows_build_vdso(&rows) : 0;
 
+	if (code == CODE_TRAMPOLINE)
+		rows_of_uprobes_trampoline(&rows);
 	settle(all, mod, err ? err : store_rows(all, mod, &rows));
 }
 
@@ -334,10 +345,10 @@ static void poll_build(struct modules *all, struct module *mod)
 /* Starts to build the rows of a file. NULL if the process is gone: another may have more luck. */
 static struct module *add_module(struct modules *all, u64 key, pid_t pid, const struct mapping *m)
 {
-	auto_close int fd = is_vdso(m) ? -1 : open_file(all, pid, m);
+	auto_close int fd = kernel_code(m) ? -1 : open_file(all, pid, m);
 	struct stat st = { 0 };
 
-	if (fd < 0 && !is_vdso(m) && is_passing(fd))
+	if (fd < 0 && !kernel_code(m) && is_passing(fd))
 		return NULL;
 	if (fd >= 0 && file_status(fd, &st))
 		return NULL;
@@ -354,8 +365,8 @@ static struct module *add_module(struct modules *all, u64 key, pid_t pid, const 
 					     all->extents.size);
 		all->nr_building++;
 		all->build_ns += time_worked_ns() - start;
-	} else if (is_vdso(m)) {
-		build_vdso(all, mod);
+	} else if (kernel_code(m)) {
+		build_kernel_code(all, mod, kernel_code(m));
 	} else {
 		settle(all, mod, fd);
 	}
@@ -364,8 +375,8 @@ static struct module *add_module(struct modules *all, u64 key, pid_t pid, const 
 
 static u64 key_of(const struct mapping *m)
 {
-	if (is_vdso(m))
-		return 1;
+	if (kernel_code(m))
+		return kernel_code(m);
 	return hash_u64(m->inode ^ hash_u64((u64)m->dev_major << 32 | m->dev_minor));
 }
 
@@ -440,7 +451,7 @@ int modules_range(struct modules *all, pid_t pid, const struct mapping *m, struc
 {
 	*mod = NULL;
 	*out = (struct unwind_range){ .start = m->start, .end = m->end, .kind = RANGE_NO_ROWS };
-	if (!m->inode && !is_vdso(m))
+	if (!m->inode && !kernel_code(m))
 		return 0;
 
 	all->is_full = all->is_busy = false;
