@@ -104,6 +104,7 @@ enum user_frame_kind {
 	USER_FRAME_INTERPRETED, /* addr is the Method * */
 	USER_FRAME_INTERPRETER, /* the interpreter, method unknown; addr is the pc */
 	USER_FRAME_FROZEN,      /* marker: callers of a virtual thread are missing here; addr 0 */
+	USER_FRAME_SKIPPED,     /* marker: native callers are missing here; addr 0 */
 	/* Not frames: the class of an allocation or wait. */
 	USER_FRAME_CLASS, /* addr is the agent's number of the class */
 	USER_FRAME_KLASS, /* addr is the Klass * */

@@ -6,11 +6,12 @@
 #include <linux/types.h>
 #endif
 
-#define HOTSPOT_HEAPS      8      /* HotSpot makes at most five */
-#define HOTSPOT_NO_FIELD   0xffff /* the JVM does not export this field */
-#define HOTSPOT_HEADER_MAX 512    /* above all field offsets in a blob: one read gets them all */
-#define HOTSPOT_POPPED     2      /* doYield, and the preemption stub of JDK 24 */
-#define HOTSPOT_KINDS      32     /* CodeBlobKind values that kind_class can hold */
+#define HOTSPOT_HEAPS       8      /* HotSpot makes at most five */
+#define HOTSPOT_NO_FIELD    0xffff /* the JVM does not export this field */
+#define HOTSPOT_TLS_POINTER 0xffff
+#define HOTSPOT_HEADER_MAX  512 /* above all field offsets in a blob: one read gets them all */
+#define HOTSPOT_POPPED      2   /* doYield, and the preemption stub of JDK 24 */
+#define HOTSPOT_KINDS       32  /* CodeBlobKind values that kind_class can hold */
 
 /* How to find the frame of a blob. */
 enum hotspot_class {
@@ -96,7 +97,10 @@ struct hotspot_layout {
 
 	/* In JavaThread, 8 bytes each. */
 	__u16 cont_entry, stack_base, stack_size, anchor;
-	/* Thread-local storage with the thread's JavaThread * of libjvm; module 0 if unknown. */
+	/*
+	 * Thread-local storage with the thread's JavaThread * of libjvm; module 0 if unknown,
+	 * HOTSPOT_TLS_POINTER: at tls_offset from the thread pointer.
+	 */
 	__u16 tls_module, tls_offset;
 
 	__u8 kind_class[HOTSPOT_KINDS]; /* enum hotspot_class by CodeBlobKind */

@@ -106,6 +106,8 @@
 	  "report it, with the version of the JDK")                                                \
 	X(FROZEN, "frozen", "stacks of virtual threads that lack the callers on the heap", NORMAL, \
 	  NOTHING, "")                                                                             \
+	X(NATIVE_GAP, "native_gap", "stacks that lack native callers below their Java frames",     \
+	  INEXACT, NOTHING, "build the native library with -fasynchronous-unwind-tables")          \
 	X(SEARCHED, "searched", "return addresses that had to be searched", INEXACT, NOTHING,      \
 	  "a caller may be missing")                                                               \
 	X(NATIVE_CALLER, "native_caller",                                                          \

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
+ * Places on the stack that a JavaThread points to.
+ *
  * Finds the border between a virtual thread's frames and those of its carrier: the
  * ContinuationEntry in the frame of Continuation.enterSpecial, which the carrier's JavaThread
  * points to. See docs/unwinding.md. Part of unwind/walk.h.
@@ -17,13 +19,15 @@
 static __always_inline u64 current_java_thread(const struct walk *w,
 					       const struct hotspot_layout *jvm)
 {
-	u64 dtv, block, thread;
+	u64 dtv, block = w->tls, thread;
 
-	if (!jvm->tls_module || !w->tls || walk_read(&dtv, 8, w->tls + DTV_SLOT) ||
-	    walk_read(&block, 8, dtv + DTV_ENTRY_BYTES * (u64)jvm->tls_module) ||
-	    walk_read(&thread, 8, block + jvm->tls_offset))
+	if (!jvm->tls_module || !w->tls)
 		return 0;
-	return thread;
+	if (jvm->tls_module != HOTSPOT_TLS_POINTER &&
+	    (walk_read(&dtv, 8, w->tls + DTV_SLOT) ||
+	     walk_read(&block, 8, dtv + DTV_ENTRY_BYTES * (u64)jvm->tls_module)))
+		return 0;
+	return walk_read(&thread, 8, block + jvm->tls_offset) ? 0 : thread;
 }
 
 /* The innermost ContinuationEntry at or above sp; 0 if unknown. */
@@ -42,7 +46,7 @@ static __always_inline u64 find_entry(const struct walk *w, const struct hotspot
 static __always_inline int go_on_at(struct walk *w, const struct hotspot_layout *jvm, u64 entry)
 {
 	w->rule = RULE_CONTINUATION;
-	w->is_frozen = 1;
+	w->marker = USER_FRAME_FROZEN;
 	w->regs.pc = jvm->enter_special_return;
 	w->regs.sp = entry;
 	return 0;
@@ -88,4 +92,34 @@ int walk_barrier(struct walk *w)
 	go_on_at(w, jvm, entry);
 	w->rule = rule;
 	return 0;
+}
+
+/*
+ * HotSpot notes the last Java frame of a thread that has left Java (JavaFrameAnchor). If the pc is
+ * not noted, it is the return address below sp. Java frames that began later have no anchor; theirs
+ * lies below this frame.
+ */
+int walk_last_java_frame(struct walk *w)
+{
+	struct {
+		u64 sp, pc, fp;
+	} last;
+
+	if (!w)
+		return 0;
+	const struct hotspot_layout *jvm = walk_jvm(w);
+	u64 thread = jvm && jvm->anchor != HOTSPOT_NO_FIELD ? current_java_thread(w, jvm) : 0;
+	if (!thread || walk_read(&last, sizeof(last), thread + jvm->anchor) || last.sp & 7 ||
+	    last.sp <= w->regs.sp || last.sp - w->regs.sp > STACK_BYTES_MAX)
+		return 0;
+	if (!last.pc && walk_read(&last.pc, 8, last.sp - 8))
+		return 0;
+	if (!walk_is_code(jvm, last.pc))
+		return 0;
+	w->rule = RULE_LAST_JAVA_FRAME;
+	w->marker = USER_FRAME_SKIPPED;
+	w->regs.pc = last.pc;
+	w->regs.sp = last.sp;
+	w->regs.fp = last.fp;
+	return 1;
 }

@@ -67,6 +67,22 @@ static __always_inline bool is_in_code_heap(struct walk *w, u64 addr)
 		walk_heap(jvm, addr));
 }
 
+/* Whether native code has no rule for its caller, or a wrong one. */
+static __always_inline bool is_native_gap(int stop)
+{
+	return stop == STAT_NO_ROW || stop == STAT_ROW_UNSUPPORTED || stop == STAT_ROW_REGISTER ||
+	       stop == STAT_BAD_CFA;
+}
+
+static __always_inline int find_native_caller(struct walk *w)
+{
+	int stop = walk_native(w);
+
+	return is_native_gap(stop) && w->proc.jvm != UNWIND_NO_JVM && walk_last_java_frame(w)
+		       ? 0
+		       : stop;
+}
+
 static __always_inline int find_caller(struct walk *w)
 {
 	w->rule = RULE_NONE;
@@ -74,7 +90,8 @@ static __always_inline int find_caller(struct walk *w)
 	w->frame.info = w->is_leaf ? USER_FRAME_LEAF : 0;
 	if (w->regs.pc < PC_MIN)
 		return STAT_NULL_PC;
-	return is_in_code_heap(w, w->regs.pc - !w->is_leaf) ? walk_hotspot(w) : walk_native(w);
+	return is_in_code_heap(w, w->regs.pc - !w->is_leaf) ? walk_hotspot(w)
+							    : find_native_caller(w);
 }
 
 /*
@@ -119,10 +136,10 @@ int unwind_step(struct scratch *s)
 	if (stop)
 		return stop;
 	w->callee_kind = w->frame.info >> USER_FRAME_KIND_SHIFT;
-	if (w->is_frozen) {
-		w->is_frozen = 0;
-		count(STAT_FROZEN);
-		stack_push(s, 0, (u64)USER_FRAME_FROZEN << USER_FRAME_KIND_SHIFT);
+	if (w->marker) {
+		count(w->marker == USER_FRAME_FROZEN ? STAT_FROZEN : STAT_NATIVE_GAP);
+		stack_push(s, 0, (u64)w->marker << USER_FRAME_KIND_SHIFT);
+		w->marker = 0;
 	}
 	if (w->rule == RULE_ROW_SIGNAL)
 		w->is_leaf = 1; /* and may continue on another stack */
@@ -139,7 +156,7 @@ __hidden u32 unwind_walk(struct scratch *s)
 
 	w->is_leaf = 1;
 	w->callee_kind = USER_FRAME_NATIVE;
-	w->is_frozen = 0;
+	w->marker = 0;
 	w->range.start = w->range.end = 0;
 	w->blob.code_start = w->blob.code_end = 0;
 	w->window_words = 0;

@@ -9,36 +9,37 @@
 #include "stat.h"
 
 /* How the caller of a frame was found. `sysflame debug unwind` prints the texts. */
-#define RULES(X)                                                               \
-	X(NONE, "no rule: the walk ends here")                                 \
-	X(ROW_SP, "row: CFA from sp")                                          \
-	X(ROW_FP, "row: CFA from fp")                                          \
-	X(ROW_PLT, "row: PLT")                                                 \
-	X(ROW_END, "row: outermost frame")                                     \
-	X(ROW_SIGNAL, "row: registers from the signal frame")                  \
-	X(ROW_FP_DEREF, "row: realigned stack")                                \
-	X(ROW_SP_DEREF, "row: CFA saved on the stack")                         \
-	X(ROW_REGISTER, "row: CFA from a leaf's register")                     \
-	X(ROW_SWITCH, "row: CFA from fp, on another stack")                    \
-	X(ROW_ENTRY, "row: entry point, at the process's first sp")            \
-	X(ROW_IN_REGISTER, "row: return address in a leaf's register")         \
-	X(THREAD_START, "start of musl's main or of a thread, by its code")    \
-	X(NO_ROW_LEAF, "leaf without a row: return address at sp")             \
-	X(INTERPRETER, "interpreter frame")                                    \
-	X(INTERPRETER_ENTRY, "interpreter frame under construction")           \
-	X(INTERPRETER_EXIT, "interpreter frame just left")                     \
-	X(FRAME_SIZE, "frame size of the blob")                                \
-	X(FRAME_SIZE_FP, "frame size of the blob, fp not saved yet")           \
-	X(MATH, "frame size, above all registers saved for C")                 \
-	X(SEARCH, "frame size, then the next return address in the code heap") \
-	X(RA_AT_SP, "return address at sp")                                    \
-	X(FP_AT_SP, "fp at sp, return address above")                          \
-	X(RA_ABOVE_SP, "return address one word above sp")                     \
-	X(FP_FRAME, "frame of fp")                                             \
-	X(CALL_TARGET, "frameless stub: the return address of a call to it")   \
-	X(RA_IN_RDX, "ExceptionBlob: return address in rdx")                   \
-	X(RA_IN_RCX, "C1's exception stub: handler in rcx")                    \
-	X(CONTINUATION, "moves a virtual thread's frames: its continuation entry")
+#define RULES(X)                                                                   \
+	X(NONE, "no rule: the walk ends here")                                     \
+	X(ROW_SP, "row: CFA from sp")                                              \
+	X(ROW_FP, "row: CFA from fp")                                              \
+	X(ROW_PLT, "row: PLT")                                                     \
+	X(ROW_END, "row: outermost frame")                                         \
+	X(ROW_SIGNAL, "row: registers from the signal frame")                      \
+	X(ROW_FP_DEREF, "row: realigned stack")                                    \
+	X(ROW_SP_DEREF, "row: CFA saved on the stack")                             \
+	X(ROW_REGISTER, "row: CFA from a leaf's register")                         \
+	X(ROW_SWITCH, "row: CFA from fp, on another stack")                        \
+	X(ROW_ENTRY, "row: entry point, at the process's first sp")                \
+	X(ROW_IN_REGISTER, "row: return address in a leaf's register")             \
+	X(THREAD_START, "start of musl's main or of a thread, by its code")        \
+	X(NO_ROW_LEAF, "leaf without a row: return address at sp")                 \
+	X(INTERPRETER, "interpreter frame")                                        \
+	X(INTERPRETER_ENTRY, "interpreter frame under construction")               \
+	X(INTERPRETER_EXIT, "interpreter frame just left")                         \
+	X(FRAME_SIZE, "frame size of the blob")                                    \
+	X(FRAME_SIZE_FP, "frame size of the blob, fp not saved yet")               \
+	X(MATH, "frame size, above all registers saved for C")                     \
+	X(SEARCH, "frame size, then the next return address in the code heap")     \
+	X(RA_AT_SP, "return address at sp")                                        \
+	X(FP_AT_SP, "fp at sp, return address above")                              \
+	X(RA_ABOVE_SP, "return address one word above sp")                         \
+	X(FP_FRAME, "frame of fp")                                                 \
+	X(CALL_TARGET, "frameless stub: the return address of a call to it")       \
+	X(RA_IN_RDX, "ExceptionBlob: return address in rdx")                       \
+	X(RA_IN_RCX, "C1's exception stub: handler in rcx")                        \
+	X(CONTINUATION, "moves a virtual thread's frames: its continuation entry") \
+	X(LAST_JAVA_FRAME, "no rule: goes on at the thread's last Java frame")
 
 enum rule {
 #define X(name, text) RULE_##name,
@@ -114,7 +115,7 @@ struct walk {
 	u32 is_leaf;     /* regs.pc is the next instruction, not a return address */
 	u32 callee_kind; /* enum user_frame_kind of the previous frame */
 	u32 rule;        /* enum rule that found the caller */
-	u32 is_frozen;   /* this frame's callers are missing: a virtual thread's */
+	u32 marker;      /* kind of the marker for missing callers of this frame; 0: none */
 	u32 nr_returns, pad;
 	struct replaced_return returns[WALK_RETURNS]; /* innermost first */
 	struct user_frame frame;                      /* the current frame */
@@ -152,6 +153,9 @@ int walk_continuation(struct walk *w);
 
 /* The same from the return barrier, where regs.pc is. */
 int walk_barrier(struct walk *w);
+
+/* Steps from native code without a rule to the last Java frame of the thread; returns whether. */
+int walk_last_java_frame(struct walk *w);
 
 /*
  * Fills w->blob for `addr` in a code heap. Returns 0 or enum stat; STAT_NO_JVM if no heap holds it.

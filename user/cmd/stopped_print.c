@@ -18,6 +18,7 @@ static const char *const kind_names[] = {
 	[USER_FRAME_INTERPRETED] = "interpreted",
 	[USER_FRAME_INTERPRETER] = "interpreter",
 	[USER_FRAME_FROZEN] = "frozen",
+	[USER_FRAME_SKIPPED] = "skipped",
 	[USER_FRAME_CLASS] = "class",
 	[USER_FRAME_KLASS] = "klass",
 };
@@ -35,7 +36,8 @@ static int name_java(struct stopped *t, const struct user_frame *f, struct java_
 	u32 kind = kind_of(f), id = (u32)(f->info >> USER_FRAME_ID_SHIFT) & USER_FRAME_ID_MASK;
 	int nr = 0;
 
-	if (!t->jvm || kind == USER_FRAME_NATIVE || kind == USER_FRAME_FROZEN)
+	if (!t->jvm || kind == USER_FRAME_NATIVE || kind == USER_FRAME_FROZEN ||
+	    kind == USER_FRAME_SKIPPED)
 		return 0;
 	if (kind == USER_FRAME_INTERPRETED)
 		nr = !hotspot_name_method(t->jvm, f->addr, f->info & USER_FRAME_BCP_MASK, 0, out);
@@ -56,6 +58,8 @@ static void print_native(struct stopped *t, const struct user_frame *f)
 
 	if (kind_of(f) == USER_FRAME_FROZEN)
 		printf("[frozen frames]");
+	else if (kind_of(f) == USER_FRAME_SKIPPED)
+		printf("[missing native frames]");
 	else if (!m)
 		printf("[0x%" PRIx64 "]", addr);
 	else if (!native_name(t->native, t->pid, m, addr, &name))

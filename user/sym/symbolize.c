@@ -473,6 +473,9 @@ static bool name_user(struct symbolizer *s, const struct process *p, const struc
 	case RAW_FROZEN:
 		vec_push(out, intern(s, FRAME_GROUP, "[frozen frames]", "", true));
 		return true;
+	case RAW_SKIPPED:
+		vec_push(out, intern(s, FRAME_GROUP, "[missing native frames]", "", true));
+		return true;
 	}
 	return true;
 }

@@ -30,6 +30,9 @@ static struct raw_frame to_raw(const struct user_frame *f)
 	case USER_FRAME_FROZEN:
 		raw.kind = RAW_FROZEN;
 		break;
+	case USER_FRAME_SKIPPED:
+		raw.kind = RAW_SKIPPED;
+		break;
 	case USER_FRAME_CLASS:
 		raw.kind = RAW_CLASS;
 		break;

@@ -152,6 +152,6 @@ void hotspot_learn_continuations(struct hotspot *h)
 		find_enter_special_return(h);
 	if (h->do_yield && h->cont_entry && !h->popped[1].end)
 		find_popped_in_yield(h);
-	if (h->cont_stubs_start && !h->tls_module)
+	if (!h->tls_module)
 		hotspot_find_tls(h);
 }

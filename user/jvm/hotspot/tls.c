@@ -13,6 +13,7 @@
 #define MODULES_MAX   256 /* with thread-local storage; a JVM has about ten */
 #define BLOCK_WORDS   16  /* libjvm has 60 to 96 bytes (JDK 17 to 28) */
 #define DTV_SLOT      8   /* glibc's tcbhead_t.dtv, from the thread pointer */
+#define PTHREAD_WORDS 288 /* glibc's struct pthread, with the first 32 values of keys */
 
 /* glibc's dtv_t: the value of entry -1 is the number of entries. */
 struct dtv {
@@ -41,6 +42,9 @@ static bool has_it(const struct hotspot *h, u64 pointer, u64 java_thread, struct
 {
 	u64 dtv, block, value;
 
+	if (p.module == HOTSPOT_TLS_POINTER)
+		return !mem_read_u64(h->jvm.mem, pointer + p.offset, &value) &&
+		       value == java_thread;
 	return !mem_read_u64(h->jvm.mem, pointer + DTV_SLOT, &dtv) &&
 	       !mem_read_u64(h->jvm.mem, dtv + sizeof(struct dtv) * p.module, &block) &&
 	       !mem_read_u64(h->jvm.mem, block + p.offset, &value) && value == java_thread;
@@ -59,26 +63,36 @@ static bool is_everywhere(const struct hotspot *h, const struct known *threads, 
 	return true;
 }
 
+/* Looks for it in a block of the first thread. */
+static bool find_in_block(struct hotspot *h, const struct known *threads, size_t nr, u16 module,
+			  u64 block, size_t nr_words)
+{
+	u64 words[PTHREAD_WORDS];
+	ssize_t got = mem_read_some(h->jvm.mem, block, words, nr_words * sizeof(words[0]));
+
+	for (size_t i = 0; got > 0 && i < (size_t)got / 8; i++) {
+		struct place p = { module, (u16)(i * 8) };
+		if (words[i] != threads[0].java_thread || !is_everywhere(h, threads + 1, nr - 1, p))
+			continue;
+		h->tls_module = p.module;
+		h->tls_offset = p.offset;
+		return true;
+	}
+	return false;
+}
+
+/* JDK 8 has no variable: it keeps the pointer as the value of a key, in glibc's struct pthread. */
 static void find_place(struct hotspot *h, const struct known *threads, size_t nr)
 {
 	struct dtv dtv[MODULES_MAX];
-	u64 words[BLOCK_WORDS];
 	size_t nr_modules;
 
 	if (nr < 2 || read_dtv(h, threads[0].pointer, dtv, &nr_modules))
 		return;
-	for (size_t m = 1; m < nr_modules; m++) {
-		ssize_t got = mem_read_some(h->jvm.mem, dtv[m].value, words, sizeof(words));
-		for (size_t i = 0; got > 0 && i < (size_t)got / 8; i++) {
-			struct place p = { (u16)m, (u16)(i * 8) };
-			if (words[i] != threads[0].java_thread ||
-			    !is_everywhere(h, threads + 1, nr - 1, p))
-				continue;
-			h->tls_module = p.module;
-			h->tls_offset = p.offset;
+	for (size_t m = 1; m < nr_modules; m++)
+		if (find_in_block(h, threads, nr, (u16)m, dtv[m].value, BLOCK_WORDS))
 			return;
-		}
-	}
+	find_in_block(h, threads, nr, HOTSPOT_TLS_POINTER, threads[0].pointer, PTHREAD_WORDS);
 }
 
 void hotspot_find_tls(struct hotspot *h)
