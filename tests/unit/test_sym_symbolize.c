@@ -67,10 +67,32 @@ static void a_file_that_could_not_be_opened_for_a_moment_gets_names(void **state
 	frames_free(frames);
 }
 
+static void the_placeholder_of_an_unknown_method_counts_as_unnamed(void **state)
+{
+	struct process p = { .id = { getpid(), PROC_TICK_NS } };
+	struct frames *frames = frames_new();
+	struct symbolizer *s = symbolizer_new(frames, NULL, NULL);
+	struct raw_frame leaf = { .at = 0x1000, .kind = RAW_INTERPRETER, .is_leaf = true };
+	const struct raw_stack stack = { .user = &leaf, .nr_user = 1 };
+	unnamed_list unnamed = { 0 };
+	frame_list out = { 0 };
+
+	symbolize(s, &p, &stack, &out, &unnamed);
+	assert_int_equal(out.nr, 1);
+	assert_string_equal(frames_get(frames, out.at[0])->name, "Interpreter");
+	assert_false(symbolizer_is_named(s, out.at[0]));
+	vec_fini(&out);
+	vec_fini(&unnamed);
+	mappings_fini(&p.mappings);
+	symbolizer_free(s);
+	frames_free(frames);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_that_could_not_be_opened_for_a_moment_gets_names),
+		cmocka_unit_test(the_placeholder_of_an_unknown_method_counts_as_unnamed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -462,7 +462,7 @@ static bool name_user(struct symbolizer *s, const struct process *p, const struc
 		name_method(s, p, f, stack->unloads, out);
 		return true;
 	case RAW_INTERPRETER:
-		vec_push(out, intern(s, FRAME_INTERPRETED, "Interpreter", "", true));
+		vec_push(out, intern(s, FRAME_INTERPRETED, "Interpreter", "", false));
 		return true;
 	case RAW_CLASS:
 		*later = NAME_OF_CLASS;
