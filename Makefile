@@ -252,6 +252,11 @@ check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names
 	$(Q)tests/lib/apt-ensure debootstrap
 	$(Q)O=$(O) tests/lib/as-root "reading JVMs" tests/jvm/check-jdks
 
+# Builds with gcc 12 and newer and clang 14 and newer, in roots of Debian 12 and sid, and records; an hour at first.
+check-compilers:
+	$(Q)tests/lib/apt-ensure debootstrap
+	$(Q)tests/lib/as-root "recording" tests/compilers/check
+
 # Records on the kernels of Debian 12, 13 and sid, booted in an emulated machine; some minutes.
 check-kernels: deps-test all test-programs
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/kernels/check bookworm trixie sid
@@ -372,6 +377,7 @@ help:
 	@echo 'make test T=NAME   run single tests; make lint, make fmt, make bench, make screens'
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
 	@echo 'make check-jdks    read JVMs of JDK 8 to 28; check-kernels: record on kernels of Debian'
+	@echo 'make check-compilers  build and record with many gcc and clang, in roots of Debian'
 	@echo 'make soak          attach 1000 times, compile and unload for minutes, on JDK 11 to 25'
 	@echo 'make soak-kills    kill 1000 recorders at random moments (part of soak)'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
@@ -382,7 +388,7 @@ help:
 	@echo 'make install-systemd  the same, with the daemon'"'"'s unit and configuration'
 	@echo 'make uninstall     removes both; configuration and profiles stay; make clean removes the build'
 
-.PHONY: all static test test-build test-programs check check-fleet check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd uninstall clean help
+.PHONY: check-compilers all static test test-build test-programs check check-fleet check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
