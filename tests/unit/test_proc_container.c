@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/auto.h"
 #include "base/str.h"
 #include "base/time.h"
 #include "base/vec.h"
@@ -162,6 +163,63 @@ static void the_list_of_podman_is_read(void **state)
 	write_file("var/lib/containers/storage/overlay-containers/containers.json",
 		   "[7, {\"id\": \"x\"}, {\"id\": \"" ID "\", \"names\": [\"db\"]}]");
 	is(NULL, "", "", "db");
+}
+
+/* A monitor with the arguments that podman gives it, and its child. */
+static void write_monitor(const char *pid, const char *name, const char *group)
+{
+	auto_free char *folder = xasprintf("%s/proc/%s", root, pid);
+	auto_free char *comm = xasprintf("proc/%s/comm", pid);
+	auto_free char *children = xasprintf("proc/%s/task/%s/children", pid, pid);
+	auto_free char *child = xasprintf("%s1 ", pid);
+	auto_free char *cgroup = xasprintf("proc/%s1/cgroup", pid);
+	auto_free char *cmdline = xasprintf("%s/cmdline", folder);
+
+	write_file(comm, "conmon\n");
+	write_file(children, child);
+	write_file(cgroup, group);
+	FILE *f = fopen(cmdline, "w");
+	assert_non_null(f);
+	fprintf(f, "/usr/bin/conmon%c--api-version%c1%c-c%c%s%c-u%c%s%c-b%c/mnt/bundle%c-n%c%s%c",
+		0, 0, 0, 0, ID, 0, 0, ID, 0, 0, 0, 0, name, 0);
+	fclose(f);
+}
+
+static void make_root_of(const char *pid)
+{
+	auto_free char *ns = xasprintf("%s/proc/%s/ns", root, pid);
+	auto_free char *mnt = xasprintf("%s/mnt", ns), *user = xasprintf("%s/user", ns);
+
+	assert_int_equal(mkdir(ns, 0700), 0);
+	assert_int_equal(symlink("/proc/self/ns/mnt", mnt), 0);
+	assert_int_equal(symlink("/proc/self/ns/user", user), 0);
+}
+
+static void podman_may_have_any_storage(void **state)
+{
+	write_monitor("40", "of a user", "0::/user.slice/libpod-" ID ".scope/container\n");
+	is(NULL, "", "", "of a user");
+}
+
+static void a_process_without_a_child_in_the_container_names_nothing(void **state)
+{
+	write_monitor("40", "claimed", "0::/user.slice/libpod-x.scope\n");
+	is(NULL, "", "", "");
+}
+
+static void the_monitor_of_root_comes_before_those_of_users(void **state)
+{
+	if (geteuid())
+		skip_because("needs root");
+	write_monitor("40", "claimed", "0::/user.slice/libpod-" ID ".scope\n");
+	write_monitor("41", "right", "0::/machine.slice/libpod-" ID ".scope\n");
+	make_root_of("41");
+	is(NULL, "", "", "right");
+	write_file("mnt/bundle/config.json",
+		   "{\"annotations\": {\"" CONTAINER_DENY "\": \"deny\"}}");
+	struct containers *all = containers_new(root);
+	assert_true(containers_find(all, ID, NULL)->is_denied);
+	containers_free(all);
 }
 
 static void damaged_files_give_no_names(void **state)
@@ -441,6 +499,9 @@ int main(void)
 		TEST(dockers_configuration_is_read),
 		TEST(docker_may_have_another_data_root),
 		TEST(podman_may_have_another_storage),
+		TEST(podman_may_have_any_storage),
+		TEST(a_process_without_a_child_in_the_container_names_nothing),
+		TEST(the_monitor_of_root_comes_before_those_of_users),
 		TEST(damaged_configurations_leave_the_usual_places),
 		TEST(the_list_of_podman_is_read),
 		TEST(damaged_files_give_no_names),

@@ -208,6 +208,7 @@ static void ask(struct containers *all, struct entry *e)
 		container_names_of_logs,
 		container_names_of_bundle,
 		container_names_of_podman,
+		container_names_of_monitor,
 	};
 
 	/* Bundles have the annotations that opt out, too. */

@@ -2,6 +2,7 @@
 /* Reads names of containers from files and sockets of container runtimes. */
 #include "proc/container_names.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "proc/open_request.h"
 
 #define JSON_MAX     (4 << 20)
+#define PROC_MAX     (64u << 10)
 #define NAME_MAX_LEN 253 /* the limit for a pod's name; other names are shorter */
 
 static void set(char **field, const char *text, size_t len)
@@ -166,6 +168,74 @@ void container_names_of_podman(struct container *c, const char *root,
 			set(&c->name, json_string_value(name), json_string_length(name));
 	}
 	json_decref(all);
+}
+
+static const char *word_behind(const char *text, size_t len, const char *option)
+{
+	for (const char *word = text, *next; word < text + len; word = next) {
+		next = word + strlen(word) + 1;
+		if (!strcmp(word, option))
+			return next < text + len ? next : NULL;
+	}
+	return NULL;
+}
+
+/* Every user can start a process with any arguments. The monitor is a parent in the container. */
+static bool has_child_in(const char *root, const char *pid, const char *id)
+{
+	auto_free char *path = xasprintf("%s/proc/%s/task/%s/children", root, pid, pid);
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (file_read(path, PROC_MAX, &text, &len))
+		return false;
+	for (char *rest = text, *child; (child = strsep(&rest, " \n"));) {
+		auto_free char *group = xasprintf("%s/proc/%s/cgroup", root, child);
+		auto_free char *groups = NULL;
+		if (*child && !file_read(group, PROC_MAX, &groups, &len) && strstr(groups, id))
+			return true;
+	}
+	return false;
+}
+
+static void take_monitor(struct container *c, const char *root, const char *pid, bool of_root)
+{
+	auto_free char *folder = xasprintf("%s/proc/%s", root, pid);
+	auto_free char *comm_path = xasprintf("%s/comm", folder);
+	auto_free char *cmdline_path = xasprintf("%s/cmdline", folder);
+	auto_free char *comm = NULL, *words = NULL;
+	size_t len;
+
+	if (file_read(comm_path, PROC_MAX, &comm, &len) || strcmp(comm, "conmon\n") ||
+	    runtime_is_trusted(folder) != of_root ||
+	    file_read(cmdline_path, PROC_MAX, &words, &len))
+		return;
+	const char *id = word_behind(words, len, "-c"), *name = word_behind(words, len, "-n");
+	const char *bundle = word_behind(words, len, "-b");
+	if (!id || strcmp(id, c->id) || !has_child_in(root, pid, id))
+		return;
+	if (of_root && bundle && *bundle == '/') {
+		auto_free char *path = xasprintf("%s%s/config.json", root, bundle);
+		read_bundle(c, path);
+	}
+	if (name)
+		set(&c->name, name, strlen(name));
+}
+
+/*
+ * conmon watches each container of Podman, wherever its files are: below --root, or in the home of
+ * a user. Root's comes first, because the other users choose their arguments.
+ */
+void container_names_of_monitor(struct container *c, const char *root,
+				const struct runtime_config *config)
+{
+	for (int of_root = 1; of_root >= 0 && !*c->name; of_root--) {
+		auto_free char *path = xasprintf("%s/proc", root);
+		auto_closedir DIR *folder = opendir(path);
+		for (struct dirent *e; folder && (e = readdir(folder));)
+			if (isdigit((unsigned char)e->d_name[0]))
+				take_monitor(c, root, e->d_name, of_root);
+	}
 }
 
 /* A recorder may not connect, but its opener may. */

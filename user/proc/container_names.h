@@ -13,6 +13,8 @@ void container_names_of_bundle(struct container *c, const char *root,
 			       const struct runtime_config *config);
 void container_names_of_podman(struct container *c, const char *root,
 			       const struct runtime_config *config);
+void container_names_of_monitor(struct container *c, const char *root,
+				const struct runtime_config *config);
 
 /*
  * Fills the empty names of `c` from a runtime's answer; -EAGAIN if it takes longer than 0.2 s. The

@@ -100,11 +100,7 @@ static bool is_same_file(const char *a, const char *b)
 	       one.st_dev == other.st_dev;
 }
 
-/*
- * Trusts only root's processes in our namespaces. Others could make sysflame open any file they
- * name.
- */
-static bool is_trusted(const char *folder)
+bool runtime_is_trusted(const char *folder)
 {
 	auto_free char *mounts = xasprintf("%s/ns/mnt", folder);
 	auto_free char *users = xasprintf("%s/ns/user", folder);
@@ -123,7 +119,7 @@ static void read_dockerd(const char *root, const char *pid, struct runtime_confi
 	size_t len;
 
 	if (file_read(comm_path, CONFIG_MAX, &comm, &len) || strcmp(comm, "dockerd\n") ||
-	    !is_trusted(folder) || file_read(cmdline_path, CMDLINE_MAX, &cmdline, &len))
+	    !runtime_is_trusted(folder) || file_read(cmdline_path, CMDLINE_MAX, &cmdline, &len))
 		return;
 	read_command_line(root, cmdline, len, c);
 }

@@ -20,3 +20,9 @@ struct runtime_config {
 /* `root` is the prefix of /etc and /proc; "" except in tests. */
 void runtime_config_read(const char *root, struct runtime_config *out);
 void runtime_config_fini(struct runtime_config *c);
+
+/*
+ * Whether the process of `folder`, /proc/PID, is root's and in our namespaces. Others could make
+ * sysflame open any file they name.
+ */
+bool runtime_is_trusted(const char *folder);
