@@ -193,10 +193,12 @@ static void say_ready(void *ctx)
 
 static int check_role(const struct serve *s)
 {
+	if (is_role(s, "store"))
+		return s->channel ? usage_error("--role store: has no --socket") : 0;
 	if (!s->role != !s->channel)
 		return usage_error("--role and --socket: each needs the other");
 	if (s->role && !is_role(s, "recorder") && !is_role(s, "web"))
-		return usage_error("--role: takes recorder or web");
+		return usage_error("--role: takes recorder, web or store");
 	return 0;
 }
 
@@ -407,8 +409,21 @@ static int open_all(struct serve *s)
 	return err;
 }
 
+/* The web process of a pod is not root, and a directory of the host is root's at first. */
+static int give_store(const struct serve *s)
+{
+	auto_str struct str why = { 0 };
+
+	if (!home_give(s->dir, s->uid, s->gid, &why))
+		return 0;
+	log_error("serve: --role store: %s", why.at);
+	return EXIT_FAILED;
+}
+
 static int serve(struct serve *s)
 {
+	if (is_role(s, "store"))
+		return give_store(s);
 	s->home.dir = s->home.lock = s->socket.fd = -1;
 	s->pulse = pulse_new();
 	int status = EXIT_FAILED;
@@ -489,7 +504,7 @@ static int parse(struct serve *s, int argc, char **argv)
 		{ 0, "web-user", OPT_STRING, &s->user, "USER",
 		  "run the web process as USER (" WEB_USER ", else " WEB_USER_ELSE ")" },
 		{ 0, "role", OPT_STRING, &s->role, "ROLE",
-		  "run only the recorder or only the web process, as in two containers" },
+		  "run only recorder or web; store: give DIR to --web-user and end" },
 		{ 0, "socket", OPT_STRING, &s->channel, "PATH",
 		  "--role: their socket; the recorder accepts --web-user's USER and its own user" },
 		{ 0, "agent", OPT_STRING, &s->agent, "WHEN",

@@ -179,6 +179,27 @@ static int open_dir(const char *path, uid_t user, gid_t group, struct str *why)
 	return err ?: take_fd(dir);
 }
 
+int home_give(const char *path, uid_t user, gid_t group, struct str *why)
+{
+	auto_close int dir = -1;
+	struct stat st;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return fail(why, path);
+	/* Without CAP_DAC_OVERRIDE root cannot open what it gave away before. */
+	if (!lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == user)
+		return 0;
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0 || fstat(dir, &st))
+		return fail(why, path);
+	if (st.st_uid != geteuid() || !is_empty(dir)) {
+		str_addf(why, "%s: another user owns it, or it has files; name a new directory",
+			 path);
+		return -EPERM;
+	}
+	return fchmod(dir, 0700) || fchown(dir, user, group) ? fail(why, path) : 0;
+}
+
 static int take_lock(struct home *h, const char *path, struct str *why)
 {
 	h->lock = openat(h->dir, "daemon.lock", O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -31,6 +31,12 @@ struct home {
 int home_open(const char *path, uid_t user, gid_t group, struct home *out, struct str *why);
 void home_close(struct home *h);
 
+/*
+ * Root makes the directory for a daemon of another user, or gives it one that is empty and root's.
+ * Otherwise -EPERM. A directory of that user stays as it is.
+ */
+int home_give(const char *path, uid_t user, gid_t group, struct str *why);
+
 /* Writes DIR/address; "" removes it. */
 int home_set_address(const struct home *h, const char *address);
 
