@@ -13,7 +13,7 @@ struct hrtimer {
 
 struct hw_perf_event {
 	struct hrtimer hrtimer;
-	u64 sample_period;
+	u64 last_period; /* as in bpf_perf_event_data.sample_period; a clock's own varies */
 } __attribute__((preserve_access_index));
 
 struct perf_event {

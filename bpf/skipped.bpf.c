@@ -46,7 +46,7 @@ int BPF_PROG(perf_skipped, struct hrtimer *timer)
 	struct perf_event *clock =
 		(void *)timer - bpf_core_field_offset(struct perf_event, hw.hrtimer);
 	u32 event = event_of(clock);
-	u64 period = BPF_CORE_READ(clock, hw.sample_period);
+	u64 period = BPF_CORE_READ(clock, hw.last_period);
 	if (event >= ABI_EVENTS || !is_skipped(event, period))
 		return 0;
 

@@ -171,7 +171,7 @@ static void check_perf(struct check *c)
 	int paranoid = read_setting("perf_event_paranoid");
 	int rate = read_setting("perf_event_max_sample_rate");
 	bool has_cycles = !cpus_try(&cycles);
-	int err = has_cycles ? 0 : cpus_try(&clock);
+	int err = cpus_try(&clock);
 
 	str_addf(
 		&remedy,
@@ -180,8 +180,8 @@ static void check_perf(struct check *c)
 		strerror(-err), paranoid);
 	report(c, "CPU samples",
 	       err          ? "where the CPUs spend their time"
-	       : has_cycles ? "by the processor's cycle counter"
-			    : "by the CPU's clock: the machine shows no cycle counter",
+	       : has_cycles ? "by the CPU's clock; -e cycles by the processor's counter"
+			    : "by the CPU's clock; the machine shows no cycle counter",
 	       true, !err, remedy.at);
 	bool needs_admin = paranoid > 2; /* rights.c */
 	const char *wanted = needs_admin ? "CAP_SYS_ADMIN" : "CAP_PERFMON";

@@ -489,9 +489,16 @@ int sources_add_cpus(struct sources *s, const struct perf_event_attr *attr, u32 
 	struct cpus *c;
 	int err = cpus_open(s->bpf, attr, s->options->cpus, number, &c);
 
-	if (!err)
-		vec_push(&s->cpus, c);
-	return err;
+	if (err)
+		return err;
+	vec_push(&s->cpus, c);
+	auto_str struct str refused = { 0 };
+	int why = cpus_refused(c, &refused);
+	if (why)
+		log_warn("%s is not counted on CPU %s: %s; what runs there is missing",
+			 s->events->list.at[number].name, refused.at,
+			 why == -EBUSY ? "somebody else holds the counter" : strerror(-why));
+	return 0;
 }
 
 void sources_add_link(struct sources *s, struct bpf_link *link)

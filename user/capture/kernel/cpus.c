@@ -3,6 +3,7 @@
 #include "capture/kernel/cpus.h"
 
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/time.h"
@@ -18,6 +20,7 @@
 #include "capture/kernel/pacer.h"
 #include "capture/kernel/perf.h"
 
+#define TRIED_MAX   64 /* CPUs, until one counts an event */
 #define STACK_BYTES (64u << 10)
 
 /* Fewer missed samples, absolute or as a part of those due, are a machine's noise. */
@@ -48,6 +51,8 @@ struct cpus {
 	u64 stopped_ns; /* CLOCK_MONOTONIC; 0: it was not stopped */
 	VEC(struct cpu_event) events;
 	struct cpus_due gone; /* of events that were closed */
+	cpulist refused;      /* online CPUs that do not count the event */
+	int refused_err;      /* of the last of them */
 };
 
 bool cpus_are_clocks(const struct cpus *c)
@@ -164,9 +169,58 @@ static void note_runs(struct cpus *c, struct cpu_event *e)
 		programs_set_clock(c->bpf, c->event, e->cpu, id);
 }
 
+#define PMUS "/sys/bus/event_source/devices"
+
+/* The type of the counters of one kind of CPU, if it has that CPU; 0 if not. */
+static u64 pmu_of_kind(const char *kind, int cpu)
+{
+	auto_free char *cpus_path = xasprintf(PMUS "/%s/cpus", kind);
+	auto_free char *type_path = xasprintf(PMUS "/%s/type", kind);
+	auto_free char *cpus = NULL, *type = NULL;
+	cpulist list = { 0 };
+	size_t len;
+
+	if (file_read(cpus_path, 4096, &cpus, &len) || file_read(type_path, 64, &type, &len))
+		return 0;
+	cpus[strcspn(cpus, "\n")] = '\0';
+	bool has_cpu = !cpulist_parse(cpus, &list) && cpulist_has(&list, cpu);
+	vec_fini(&list);
+	return has_cpu ? strtoull(type, NULL, 10) : 0;
+}
+
+/*
+ * On a processor with several kinds of CPUs the generic events are those of the first kind, unless
+ * the upper half of the config has the type of another one's counters (perf_event_open(2),
+ * PERF_PMU_TYPE_SHIFT; x86 since Linux 5.13).
+ */
+static u64 pmu_of(int cpu)
+{
+	DIR *pmus = opendir(PMUS);
+	u64 type = 0;
+
+	for (const struct dirent *d; pmus && !type && (d = readdir(pmus));)
+		if (!strncmp(d->d_name, "cpu_", 4) || !strncmp(d->d_name, "armv8_", 6))
+			type = pmu_of_kind(d->d_name, cpu);
+	if (pmus)
+		closedir(pmus);
+	return type;
+}
+
+static int open_on(const struct perf_event_attr *attr, int cpu)
+{
+	struct perf_event_attr own = *attr;
+	int fd = perf_open(attr, cpu);
+
+	if (fd != -ENOENT || (attr->type != PERF_TYPE_HARDWARE && attr->type != PERF_TYPE_HW_CACHE))
+		return fd;
+	u64 pmu = pmu_of(cpu);
+	own.config |= pmu << PERF_PMU_TYPE_SHIFT;
+	return pmu ? perf_open(&own, cpu) : fd;
+}
+
 static int add_cpu(struct cpus *c, int cpu)
 {
-	auto_close int fd = perf_open(&c->attr, cpu);
+	auto_close int fd = open_on(&c->attr, cpu);
 	if (fd < 0)
 		return fd;
 
@@ -209,6 +263,13 @@ static int read_wanted(const struct cpus *c, cpulist *out)
 	return err;
 }
 
+/* The CPU has no such counter, or somebody else holds it. Others may have one. */
+static bool is_refusal(const struct cpus *c, int err)
+{
+	return c->attr.type != PERF_TYPE_SOFTWARE &&
+	       (err == -ENOENT || err == -EBUSY || err == -EOPNOTSUPP || err == -ENOSPC);
+}
+
 static int open_all(struct cpus *c)
 {
 	cpulist online = { 0 };
@@ -218,9 +279,21 @@ static int open_all(struct cpus *c)
 		err = add_cpu(c, online.at[i]);
 		if (err == -ENODEV) /* went offline since the list was read */
 			err = 0;
+		if (!is_refusal(c, err))
+			continue;
+		vec_push(&c->refused, online.at[i]);
+		c->refused_err = err;
+		err = 0;
 	}
 	vec_fini(&online);
-	return err;
+	return err ?: c->events.nr ? 0 : c->refused_err;
+}
+
+int cpus_refused(const struct cpus *c, struct str *list)
+{
+	if (c->refused.nr)
+		cpulist_text(&c->refused, list);
+	return c->refused_err;
 }
 
 /* The kernel makes a period of a clock's frequency once (perf_swevent_init_hrtimer). */
@@ -281,6 +354,7 @@ void cpus_close(struct cpus *c)
 	while (c->events.nr)
 		drop_event(c, c->events.nr - 1);
 	vec_fini(&c->events);
+	vec_fini(&c->refused);
 	pthread_cond_destroy(&c->stopped);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
@@ -369,6 +443,17 @@ static bool has_died(const struct cpus *c, struct cpu_event *e)
 	return c->running && !perf_has_run(e->fd, &e->running_ns);
 }
 
+/* Its counter may be free again, or may have been taken since the recording began. */
+static void follow_cpu(struct cpus *c, int cpu)
+{
+	int err = add_cpu(c, cpu);
+
+	if (!err || cpulist_has(&c->refused, cpu))
+		return;
+	vec_push(&c->refused, cpu);
+	log_warn("CPU %d is not sampled any more: %s", cpu, strerror(-err));
+}
+
 void cpus_follow(struct cpus *c)
 {
 	cpulist online = { 0 }, known = { 0 };
@@ -382,8 +467,8 @@ void cpus_follow(struct cpus *c)
 		vec_each(e, &c->events)
 			vec_push(&known, e->cpu);
 		vec_each(cpu, &online)
-			if (!cpulist_has(&known, *cpu) && add_cpu(c, *cpu))
-				log_debug("cpu %d came online but cannot be sampled", *cpu);
+			if (!cpulist_has(&known, *cpu))
+				follow_cpu(c, *cpu);
 	}
 	pthread_mutex_unlock(&c->lock);
 	vec_fini(&online);
@@ -408,7 +493,12 @@ int cpus_try(const struct perf_event_attr *attr)
 
 	own.size = sizeof(own);
 	own.disabled = 1;
-	auto_close int fd = err ? -1 : perf_open(&own, online.nr ? online.at[0] : 0);
+	for (size_t i = 0; i < online.nr; i++) {
+		auto_close int fd = open_on(&own, online.at[i]);
+		err = fd < 0 ? fd : 0;
+		if (!err || attr->type == PERF_TYPE_SOFTWARE || i == TRIED_MAX)
+			break;
+	}
 	vec_fini(&online);
-	return err ?: fd < 0 ? fd : 0;
+	return err;
 }

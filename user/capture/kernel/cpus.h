@@ -17,6 +17,12 @@ int cpus_open(struct programs *bpf, const struct perf_event_attr *attr, const cp
 	      u32 event, struct cpus **out);
 void cpus_close(struct cpus *c);
 
+/*
+ * Appends the CPUs that do not count the event to *list, and returns the last one's negative errno;
+ * 0 if all do. At least one counts it.
+ */
+int cpus_refused(const struct cpus *c, struct str *list);
+
 int cpus_start(struct cpus *c);
 void cpus_stop(struct cpus *c);
 
