@@ -261,6 +261,11 @@ check-compilers:
 check-kernels: deps-test all test-programs
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/kernels/check bookworm trixie sid
 
+# A newcomer's way in fresh roots of Debian 12, 13 and sid: packages, build, a recording, some tests; an hour.
+check-distros:
+	$(Q)tests/lib/apt-ensure debootstrap git
+	$(Q)tests/lib/as-root "making roots" tests/distros/check $(RELEASES)
+
 # Faults below a fleet of real daemons in full, and five of them in networks of their own; some minutes.
 check-fleet: all test-programs
 	$(Q)O=$(O) FAULTS=all tests/lib/as-root "recording" tests/fleet/test_fleet_faults
@@ -311,7 +316,7 @@ deps:
 
 deps-test:
 	$(Q)tests/lib/apt-ensure $(DEPS_TEST) --optional '$(SUITES)'
-	$(Q)tests/lib/npm-ensure tests/web
+	$(if $(filter npm,$(SUITES)),$(Q)tests/lib/npm-ensure tests/web)
 
 record:
 	$(Q)tests/lib/as-root "recording"
@@ -378,6 +383,7 @@ help:
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
 	@echo 'make check-jdks    read JVMs of JDK 8 to 28; check-kernels: record on kernels of Debian'
 	@echo 'make check-compilers  build and record with many gcc and clang, in roots of Debian'
+	@echo 'make check-distros make record and some tests in fresh roots of Debian 12, 13 and sid'
 	@echo 'make soak          attach 1000 times, compile and unload for minutes, on JDK 11 to 25'
 	@echo 'make soak-kills    kill 1000 recorders at random moments (part of soak)'
 	@echo 'make deps          install what the build needs; deps-test what the tests need'
@@ -388,7 +394,7 @@ help:
 	@echo 'make install-systemd  the same, with the daemon'"'"'s unit and configuration'
 	@echo 'make uninstall     removes both; configuration and profiles stay; make clean removes the build'
 
-.PHONY: check-compilers all static test test-build test-programs check check-fleet check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd uninstall clean help
+.PHONY: check-compilers all static test test-build test-programs check check-distros check-fleet check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
