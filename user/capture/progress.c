@@ -64,7 +64,14 @@ void recording_losses(const struct recording *r, struct loss_counts *out)
 
 static void add_agents(const struct recording *r, struct recording_progress *out)
 {
-	agents_count(r->node->agents, &out->jvms_asked, &out->jvms_attached, &out->jvms_refused);
+	struct agent_counts count;
+
+	agents_count(r->node->agents, &count);
+	out->jvms_asked = count.jvms;
+	out->jvms_attached = count.attached;
+	out->jvms_refused = count.refused;
+	out->jvms_spared = count.spared;
+	out->jvms_warned = count.warned;
 	out->jvms = (u32)r->jvms_seen.nr + r->nr_jvms_gone;
 }
 

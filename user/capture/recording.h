@@ -52,8 +52,9 @@ struct recording_progress {
 	u64 start_to_first_sample_ns;    /* from recording_new; 0 until the first sample */
 	u64 set_up_ns, set_up_worked_ns; /* from recording_new until it runs; the CPU time in it */
 	struct sampling_cost cost;
-	u32 jvms;                                    /* JVMs seen */
-	u32 jvms_asked, jvms_attached, jvms_refused; /* by the agent's state, of the whole node */
+	u32 jvms; /* JVMs seen */
+	/* Of the whole node, by the agent's state; jvms_warned have printed a warning about it. */
+	u32 jvms_asked, jvms_attached, jvms_refused, jvms_spared, jvms_warned;
 	int nr_cpus;
 	const char *event;        /* event, source and rate: "cpu-clock, 99 Hz" */
 	const char *kernel_error; /* why kernel frames have no names; NULL if they have */

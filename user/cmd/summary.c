@@ -72,6 +72,8 @@ static void print_refusal(pid_t pid, enum agent_state state, const char *reason,
 {
 	if (state == AGENT_REFUSED)
 		log_info("           %d refused: %s", (int)pid, reason);
+	else if (state == AGENT_SPARED)
+		log_debug("%d: %s", (int)pid, reason);
 	else if (state == AGENT_PENDING)
 		log_info(
 			"           %d pending: %s", (int)pid,
@@ -94,16 +96,24 @@ static void print_late(const struct late_jvm *late, void *ctx)
 
 static void print_jvms(const struct recorded *r, const struct recording_progress *now)
 {
-	const u32 pending = now->jvms_asked - now->jvms_attached - now->jvms_refused;
-	char more[32] = "";
+	const u32 pending =
+		now->jvms_asked - now->jvms_attached - now->jvms_refused - now->jvms_spared;
+	char more[32] = "", spared[48] = "";
 	u32 nr_late = 0;
 
 	if (!now->jvms)
 		return;
 	if (pending)
 		snprintf(more, sizeof(more), ", %u pending", pending);
-	log_info("JVMs       %u found, %u attached, %u refused%s", now->jvms, now->jvms_attached,
-		 now->jvms_refused, more);
+	if (now->jvms_spared)
+		snprintf(spared, sizeof(spared), ", %u read from outside", now->jvms_spared);
+	log_info("JVMs       %u found, %u attached, %u refused%s%s", now->jvms, now->jvms_attached,
+		 now->jvms_refused, spared, more);
+	if (now->jvms_warned)
+		log_info("           %u printed three lines of warning about the agent; start %s "
+			 "with "
+			 "-XX:+EnableDynamicAgentLoading",
+			 now->jvms_warned, now->jvms_warned == 1 ? "it" : "them");
 	agents_each(node_agents(r->node), print_refusal, NULL);
 	cut_each_late(r->recording, r->cut, print_late, &nr_late);
 	if (nr_late > LATE_MAX)

@@ -87,7 +87,7 @@ void agents_request(struct agents *a, struct process_id id, u64 program_ns,
 		add_entry(a, id, program_ns);
 	e = agents_find(a, id);
 	if (hooks && hook_requests_add(&e->hooks, hooks) && !is_new && *a->path &&
-	    (e->state == AGENT_REFUSED || agents_entry_was_detached(e)))
+	    (e->state == AGENT_REFUSED || e->state == AGENT_SPARED || agents_entry_was_detached(e)))
 		entry_try_again(a, e);
 }
 
@@ -107,6 +107,7 @@ static int order(struct agents *a, struct agents_entry *e, enum inject_command c
 		.id = e->id,
 		.program_ns = e->program_ns,
 		.agent_path = a->path,
+		.may_warn = a->mode == AGENT_ALWAYS || agent_hooks_mask(&e->hooks.merged),
 		.may_signal = !e->was_signalled,
 		.may_have_no_vm = e->has_no_vm,
 		.way = a->way,
@@ -207,8 +208,10 @@ static void start_cleaner(struct agents *a, struct agents_entry *e)
 static void conclude(struct agents *a, struct agents_entry *e, const struct inject_result *result)
 {
 	e->was_signalled |= result->was_signalled;
+	e->has_warned |= result->has_warned;
 	e->has_no_vm &= !result->has_vm;
-	if (result->outcome != INJECT_DONE && e->order.command == INJECT_START) {
+	if (result->outcome != INJECT_DONE && result->outcome != INJECT_SPARED &&
+	    e->order.command == INJECT_START) {
 		turns_charge(a, e, time_mono_ns() - e->injected_ns);
 		if (result->is_lasting)
 			start_cleaner(a, e);
@@ -223,6 +226,8 @@ static void conclude(struct agents *a, struct agents_entry *e, const struct inje
 		turns_leave(a, e, result->left_pid);
 	if (result->outcome == INJECT_DONE)
 		open_ring(a, e, result);
+	else if (result->outcome == INJECT_SPARED)
+		entry_spare(e, result->reason);
 	else if (result->outcome == INJECT_DOUBT)
 		entry_doubt(e, result->reason);
 	else if (result->outcome == INJECT_WAIT)
@@ -447,9 +452,11 @@ static void look_after(struct agents *a, u64 now)
 			note_end(e, now);
 		else if (now >
 			 e->gone_ns + (budget_is_short(a, e) ? KEEP_SHORT_NS : KEEP_GONE_NS)) {
-			a->nr_gone++;
-			a->nr_gone_attached += e->state == AGENT_ATTACHED;
-			a->nr_gone_refused += e->state == AGENT_REFUSED;
+			a->gone.jvms++;
+			a->gone.attached += e->state == AGENT_ATTACHED;
+			a->gone.refused += e->state == AGENT_REFUSED;
+			a->gone.spared += e->state == AGENT_SPARED;
+			a->gone.warned += e->has_warned;
 			drop(a, e);
 		}
 	}

@@ -25,6 +25,7 @@ enum agent_state {
 	AGENT_PENDING,  /* an attach is in progress or will be retried, if need be for ever */
 	AGENT_ATTACHED, /* names are available, also after the JVM has ended */
 	AGENT_REFUSED,  /* permanently; `reason` explains it */
+	AGENT_SPARED,   /* not attached: only names were wanted, and it would print a warning */
 };
 
 struct agents;
@@ -132,8 +133,11 @@ const char *agents_thread_name(const struct agents *a, struct process_id id, pid
 /* The class for a number that a hook passed; NULL if unknown (yet). Valid until agents_poll. */
 const char *agents_class(const struct agents *a, struct process_id id, u64 number);
 
-/* Numbers of JVMs, including ended ones that agents_each leaves out. */
-void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused);
+/* Numbers of JVMs, including ended ones that agents_each leaves out. `warned` printed a warning. */
+struct agent_counts {
+	u32 jvms, attached, refused, spared, warned;
+};
+void agents_count(const struct agents *a, struct agent_counts *out);
 
 /*
  * `reason` is "why; what to do" for AGENT_REFUSED, the last failure for AGENT_PENDING, and for

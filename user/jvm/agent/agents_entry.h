@@ -25,7 +25,7 @@ struct agents_entry {
 	int failures; /* of them, those whose cause may stay */
 	u64 requested_ns;
 	u64 next_ns; /* no attach before */
-	bool was_signalled;
+	bool was_signalled, has_warned;
 	bool is_nested; /* in a pid namespace of its own */
 	uid_t uid;
 	bool takes_no_command; /* its agent; only another attach gets through */
@@ -79,7 +79,7 @@ struct agents {
 	u64 bytes;        /* kept of all reports */
 	size_t next_read; /* entry whose ring is read first in the next poll */
 	u64 looked_ns;
-	u32 nr_gone, nr_gone_attached, nr_gone_refused; /* dropped entries */
+	struct agent_counts gone; /* dropped entries */
 };
 
 static inline struct agents_entry *agents_find(const struct agents *a, struct process_id id)

@@ -144,14 +144,15 @@ u32 agents_next_served(struct agents *a, const struct agent_hooks *hooks, struct
 	return 0;
 }
 
-void agents_count(const struct agents *a, u32 *jvms, u32 *attached, u32 *refused)
+void agents_count(const struct agents *a, struct agent_counts *out)
 {
-	*jvms = (u32)a->entries.nr + a->nr_gone;
-	*attached = a->nr_gone_attached;
-	*refused = a->nr_gone_refused;
+	*out = a->gone;
+	out->jvms += (u32)a->entries.nr;
 	vec_each(e, &a->entries) {
-		*attached += e->state == AGENT_ATTACHED;
-		*refused += e->state == AGENT_REFUSED;
+		out->attached += e->state == AGENT_ATTACHED;
+		out->refused += e->state == AGENT_REFUSED;
+		out->spared += e->state == AGENT_SPARED;
+		out->warned += e->has_warned;
 	}
 }
 

@@ -73,6 +73,15 @@ void entry_fail(struct agents_entry *e, const struct inject_result *result)
 		entry_refuse(e, result->reason);
 }
 
+void entry_spare(struct agents_entry *e, const char *reason)
+{
+	entry_set_reason(e, reason);
+	e->state = AGENT_SPARED;
+	/* Somebody may have asked for events while the child was running. */
+	if (agent_hooks_mask(&e->hooks.merged))
+		try_later(e, "", 0);
+}
+
 void entry_doubt(struct agents_entry *e, const char *reason)
 {
 	e->has_no_vm = true;

@@ -30,6 +30,7 @@ struct inject_order {
 	char nonce[WIRE_NONCE_LEN + 1];
 	const char *agent_path;              /* absolute */
 	char loaded_path[DELIVERY_PATH_MAX]; /* path from which the JVM loaded it; "" if unknown */
+	bool may_warn;                       /* START: even if the JVM then prints a warning */
 	bool may_signal;                     /* false if it was signalled before */
 	bool may_have_no_vm;                 /* INJECT_START: goes on if no VM can be read */
 	enum delivery_way way;
@@ -40,6 +41,7 @@ struct inject_order {
 enum inject_outcome {
 	INJECT_RUNNING,
 	INJECT_DONE,
+	INJECT_SPARED,  /* the JVM would print a warning, which the order does not want */
 	INJECT_DOUBT,   /* no VM can be read in it; it was not contacted */
 	INJECT_WAIT,    /* not yet; the cause passes by itself, and the JVM is fine */
 	INJECT_RETRY,   /* may succeed later */
@@ -50,6 +52,7 @@ enum inject_outcome {
 struct inject_result {
 	enum inject_outcome outcome;
 	bool was_signalled;
+	bool has_warned; /* START: the JVM has printed its warning about agents */
 	bool has_vm;     /* its VM could be read */
 	bool is_lasting; /* the JVM was contacted, and the cause may stay: refusals are stored */
 	s64 clock_off_ns;
@@ -77,6 +80,10 @@ void inject_use_helper(struct helper *h);
 #define INJECT_NO_MEMORY                                                            \
 	"its memory did not arrive in time; find out which file system or program " \
 	"supplies it"
+
+#define INJECT_WOULD_WARN                                                             \
+	"it is read from outside, because it would print a warning about the agent; " \
+	"--agent always attaches, -XX:+EnableDynamicAgentLoading hides the warning"
 
 #define INJECT_NO_COMMAND \
 	"a JVM for musl takes no further command; make the agent's file visible to it"

@@ -11,7 +11,7 @@
 struct order_wire {
 	u32 version;
 	u32 command, way;
-	u8 may_signal, may_have_no_vm, refs, collect;
+	u8 may_warn, may_signal, may_have_no_vm, refs, collect;
 	s32 pid;
 	u64 number, start_ns, program_ns, alloc_interval, lock_min_ns, dependencies;
 	char nonce[WIRE_NONCE_LEN + 1];
@@ -27,7 +27,7 @@ struct number_wire {
 struct result_wire {
 	u32 version;
 	u32 outcome;
-	u8 was_signalled, has_vm, is_lasting, drops_code, takes_no_command;
+	u8 was_signalled, has_warned, has_vm, is_lasting, drops_code, takes_no_command;
 	s32 left_pid;
 	s64 clock_off_ns;
 	u64 libjvm;
@@ -79,6 +79,7 @@ void inject_order_encode(const struct inject_order *order, u64 number, struct wo
 		.version = INJECT_VERSION,
 		.command = order->command,
 		.way = order->way,
+		.may_warn = order->may_warn,
 		.may_signal = order->may_signal,
 		.may_have_no_vm = order->may_have_no_vm,
 		.refs = order->hooks.refs,
@@ -112,6 +113,7 @@ int inject_order_decode(const struct worker_message *m, const char *agent_path, 
 		.id = { w.pid, w.start_ns },
 		.program_ns = w.program_ns,
 		.agent_path = agent_path,
+		.may_warn = w.may_warn != 0,
 		.may_signal = w.may_signal != 0,
 		.may_have_no_vm = w.may_have_no_vm != 0,
 		.way = (enum delivery_way)w.way,
@@ -151,6 +153,7 @@ void inject_result_encode(const struct inject_result *result, struct worker_mess
 		.version = INJECT_VERSION,
 		.outcome = result->outcome,
 		.was_signalled = result->was_signalled,
+		.has_warned = result->has_warned,
 		.has_vm = result->has_vm,
 		.is_lasting = result->is_lasting,
 		.drops_code = result->drops_code,
@@ -177,6 +180,7 @@ int inject_result_decode(const struct worker_message *m, struct inject_result *o
 	*out = (struct inject_result){
 		.outcome = (enum inject_outcome)w.outcome,
 		.was_signalled = w.was_signalled != 0,
+		.has_warned = w.has_warned != 0,
 		.has_vm = w.has_vm != 0,
 		.is_lasting = w.is_lasting != 0,
 		.clock_off_ns = w.clock_off_ns,

@@ -31,6 +31,8 @@
 #define REPLY_MS   6000 /* a replay of 20,000 methods takes 0.25 s */
 #define COLLECT_MS 12000
 
+#define WARNING_JDK 21
+
 static void add_hooks(const struct job *j, struct str *options)
 {
 	const struct agent_hooks *h = &j->order->hooks;
@@ -283,6 +285,21 @@ static void note_dropping(struct job *j, const struct hotspot *h)
 	j->result.drops_code = drops_code(h, j->order->dependencies);
 }
 
+/*
+ * Whether it prints three lines of warning for an agent that is loaded later (JEP 451). It does so
+ * for the first load of each library only.
+ */
+static bool warns_of_agents(const struct hotspot *h)
+{
+	struct hotspot_info info;
+	bool is_set = false;
+
+	hotspot_info(h, &info);
+	if (info.jdk && info.jdk < WARNING_JDK)
+		return false;
+	return hotspot_flag_is_of_command_line(h, "EnableDynamicAgentLoading", &is_set) || !is_set;
+}
+
 /* Reads the VM's own flags and options, if possible. */
 static enum readiness ask_vm(struct job *j)
 {
@@ -306,6 +323,7 @@ static enum readiness ask_vm(struct job *j)
 		note_dropping(j, h);
 	bool is_known = !hotspot_flag(h, "ReduceSignalUsage", &j->is_reduced);
 	j->handles_quit = is_known && !j->is_reduced;
+	j->warns = warns_of_agents(h);
 	enum readiness ready = readiness_of_vm(h, &j->why);
 	hotspot_free(h);
 	return ready;
@@ -391,9 +409,15 @@ static void start_session(struct job *j)
 		job_conclude(j, INJECT_DOUBT, "no VM can be read in it; it comes after the others");
 		return;
 	}
+	j->warns = j->warns && !loaded_agent_is_ours(j);
+	if (j->warns && !j->order->may_warn) {
+		job_conclude(j, INJECT_SPARED, INJECT_WOULD_WARN);
+		return;
+	}
 	leftovers_remove(&j->t);
 	if (deliver_and_send(j, j->order->way))
 		return;
+	j->result.has_warned = j->warns;
 	open_ring(j);
 	if (j->result.ring_fd >= 0 && memfds_version(j->result.ring_fd) != WIRE_ABI)
 		go_beside(j);

@@ -19,6 +19,7 @@ struct job {
 	bool is_early;     /* the VM's tables are not readable yet */
 	bool is_silent;    /* its memory did not arrive */
 	bool handles_quit; /* by its flags; a VM that starts does so at some point */
+	bool warns;        /* it would print a warning about an agent */
 	bool is_reduced;   /* by its flags: SIGQUIT is not the VM's */
 };
 

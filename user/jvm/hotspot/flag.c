@@ -13,15 +13,24 @@
 #define FLAG_MAX_LEN 48   /* longer than every wanted name */
 #define OPTIONS_MAX  4096
 
-static void take_flag(struct vm_memory *j, const char *name, u64 addr)
+/* JVMFlag::WAS_SET_ON_COMMAND_LINE, or ORIG_COMMAND_LINE before JDK 17. */
+#define SET_ON_COMMAND_LINE (1u << 17)
+
+/* `entry`: the flag's object in the JVM, whose copy has its value's address `addr`. */
+static void take_flag(struct vm_memory *j, const char *name, u64 entry, u64 addr)
 {
-	for (int i = 0; i < NR_JVM_FLAGS; i++)
-		if (!strcmp(name, jvm_flag_name(i)))
-			j->build.flags[i] = addr - j->bias;
+	for (int i = 0; i < NR_JVM_FLAGS; i++) {
+		if (strcmp(name, jvm_flag_name(i)) != 0)
+			continue;
+		j->build.flags[i] = addr - j->bias;
+		if (vm_has(&j->build, FLAG_ORIGIN))
+			j->build.flag_origins[i] =
+				entry + j->build.fields[FLAG_ORIGIN].at - j->bias;
+	}
 }
 
 /* The names are close together in libjvm's .rodata: one system call reads 256 of them. */
-static void read_names(struct vm_memory *j, const u8 *flags, size_t nr, size_t size)
+static void read_names(struct vm_memory *j, u64 at, const u8 *flags, size_t nr, size_t size)
 {
 	auto_free char *texts = xmalloc(nr * FLAG_MAX_LEN);
 	auto_free struct mem_request *requests = xcalloc(nr, sizeof(*requests));
@@ -34,7 +43,7 @@ static void read_names(struct vm_memory *j, const u8 *flags, size_t nr, size_t s
 		return;
 	for (size_t i = 0; i < nr; i++)
 		if (requests[i].ok && memchr(requests[i].buf, '\0', FLAG_MAX_LEN))
-			take_flag(j, requests[i].buf,
+			take_flag(j, requests[i].buf, at + i * size,
 				  (u64)jvm_get(&j->build, FLAG_ADDR, flags + i * size, size));
 }
 
@@ -50,7 +59,7 @@ void hotspot_find_flags(struct vm_memory *j)
 
 	auto_free u8 *table = xmalloc(nr * size);
 	if (!mem_read(j->mem, flags, table, nr * size))
-		read_names(j, table, nr, size);
+		read_names(j, flags, table, nr, size);
 }
 
 int hotspot_flag(const struct hotspot *h, const char *name, bool *out)
@@ -68,6 +77,24 @@ int hotspot_flag(const struct hotspot *h, const char *name, bool *out)
 			return err;
 		*out = value != 0;
 		return 0;
+	}
+	return -ENOENT;
+}
+
+int hotspot_flag_is_of_command_line(const struct hotspot *h, const char *name, bool *out)
+{
+	for (int i = 0; i < NR_JVM_FLAGS; i++) {
+		u64 addr = h->jvm.build.flag_origins[i];
+		u32 origin;
+
+		if (strcmp(name, jvm_flag_name(i)) != 0)
+			continue;
+		if (!addr)
+			return -ENOENT;
+		int err = mem_read(h->jvm.mem, addr + h->jvm.bias, &origin, sizeof(origin));
+		if (!err)
+			*out = origin & SET_ON_COMMAND_LINE;
+		return err;
 	}
 	return -ENOENT;
 }

@@ -92,6 +92,12 @@ const char *hotspot_release(const struct hotspot *h); /* without reading the JVM
 int hotspot_flag(const struct hotspot *h, const char *name, bool *out);
 
 /*
+ * Whether the flag was set on the command line or by JDK_JAVA_OPTIONS, as FLAG_IS_CMDLINE of
+ * HotSpot. -ENOENT as above, or if this JVM hides it.
+ */
+int hotspot_flag_is_of_command_line(const struct hotspot *h, const char *name, bool *out);
+
+/*
  * Adds the VM's options from all sources, one per line, each cut at HOTSPOT_OPTION_LEN bytes. The
  * command line may lack them if a program other than `java` created the VM.
  */

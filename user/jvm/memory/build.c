@@ -57,6 +57,7 @@ static const struct width widths[] = {
 	{ "uint8_t", 1, false },
 	{ "bool", 1, false },
 	{ "unsigned char", 1, false },
+	{ "JVMFlag::Flags", 4, false },
 	{ "CodeBlobKind", 1, false },
 	{ "CompLevel", 1, false },
 	{ "long", 8, true },

@@ -124,7 +124,8 @@
 	X(FLAGS, "JVMFlag", "flags")                                                             \
 	X(NR_FLAGS, "JVMFlag", "numFlags")                                                       \
 	X(FLAG_NAME, "JVMFlag", "_name")                                                         \
-	X(FLAG_ADDR, "JVMFlag", "_addr")
+	X(FLAG_ADDR, "JVMFlag", "_addr")                                                         \
+	X(FLAG_ORIGIN, "JVMFlag", "_flags")
 
 /* Alternative names of the same fields, used if the first name is not exported. */
 #define JVM_ALIASES(X)                                                \
@@ -225,15 +226,16 @@ struct jvm_field {
 
 struct jvm_build {
 	struct jvm_field fields[NR_JVM_SLOTS];
-	u32 sizes[NR_JVM_SIZES]; /* 0: not exported */
-	u64 flags[NR_JVM_FLAGS]; /* address relative to the load bias, 0: no such flag */
-	u8 kinds[JVM_NR_KINDS];  /* enum hotspot_class by CodeBlobKind */
-	u32 has_line_table;      /* bit mask in ConstMethod's flags */
-	u32 nr_fields;           /* in the tables */
-	bool is_cut;             /* the tables could not be read to the end */
+	u32 sizes[NR_JVM_SIZES];        /* 0: not exported */
+	u64 flags[NR_JVM_FLAGS];        /* address relative to the load bias, 0: no such flag */
+	u64 flag_origins[NR_JVM_FLAGS]; /* the same, of who set it; 0: unknown */
+	u8 kinds[JVM_NR_KINDS];         /* enum hotspot_class by CodeBlobKind */
+	u32 has_line_table;             /* bit mask in ConstMethod's flags */
+	u32 nr_fields;                  /* in the tables */
+	bool is_cut;                    /* the tables could not be read to the end */
 };
 
-/* Fills in everything but `flags`. */
+/* Fills in everything but `flags` and `flag_origins`. */
 void jvm_build_of_tables(const struct vmstructs *tables, u64 bias, struct jvm_build *out);
 
 static inline bool vm_has(const struct jvm_build *b, enum jvm_slot slot)
