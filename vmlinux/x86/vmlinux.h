@@ -105,6 +105,7 @@ struct task_struct {
 	unsigned int __state;
 	int on_cpu;
 	int exit_state;
+	unsigned int in_iowait: 1;
 	const struct cred *real_cred;
 	struct css_set *cgroups;
 	struct signal_struct *signal;
