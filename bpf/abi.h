@@ -269,13 +269,14 @@ struct memory_file {
 
 /* The state of the sampled thread, for events that report one. */
 enum thread_state {
-	STATE_NONE,     /* the event has no state */
-	STATE_RUNNING,  /* on a CPU */
-	STATE_RUNNABLE, /* preempted, able to run */
-	STATE_SLEEPING, /* waiting, a signal would wake it: S */
-	STATE_DISK,     /* waiting, uninterruptible: D */
-	STATE_STOPPED,  /* by a signal or a debugger: T, t */
-	STATE_IDLE,     /* waited during the whole recording; set by user space */
+	STATE_NONE,            /* the event has no state */
+	STATE_RUNNING,         /* on a CPU */
+	STATE_RUNNABLE,        /* preempted, able to run */
+	STATE_SLEEPING,        /* waiting, a signal would wake it: S */
+	STATE_DISK,            /* waiting, uninterruptible, for a block device or a page: D */
+	STATE_UNINTERRUPTIBLE, /* the other waits of D */
+	STATE_STOPPED,         /* by a signal or a debugger: T, t */
+	STATE_IDLE,            /* waited during the whole recording; set by user space */
 	NR_STATES,
 };
 

@@ -25,13 +25,16 @@
 
 bool waits_are_reported; /* the iterator's next pass is the last one */
 
-static __always_inline u32 state_of(u32 bits, bool is_preempted)
+static __always_inline u32 state_of(struct task_struct *task, u32 bits, bool is_preempted)
 {
 	if (is_preempted || !bits)
 		return STATE_RUNNABLE;
 	if (bits & TASK_STOPPED)
 		return STATE_STOPPED;
-	return bits & TASK_UNINTERRUPTIBLE ? STATE_DISK : STATE_SLEEPING;
+	if (!(bits & TASK_UNINTERRUPTIBLE))
+		return STATE_SLEEPING;
+	/* io_schedule sets it. Waits for locks, memory, or a child of vfork do not. */
+	return BPF_CORE_READ_BITFIELD(task, in_iowait) ? STATE_DISK : STATE_UNINTERRUPTIBLE;
 }
 
 static __always_inline void begin_wait(struct task_struct *task, u32 state, u32 cpu, u64 now_ns)
@@ -60,7 +63,7 @@ int BPF_PROG(offcpu_begin, bool is_preempted, struct task_struct *task)
 	if (now_ns >= recording_end_ns || task_is_kernel(task) ||
 	    (bits & TASK_DEAD && !is_preempted) || !target_is_wanted(task))
 		return 0;
-	begin_wait(task, state_of(bits, is_preempted), bpf_get_smp_processor_id(), now_ns);
+	begin_wait(task, state_of(task, bits, is_preempted), bpf_get_smp_processor_id(), now_ns);
 	return 0;
 }
 
@@ -284,7 +287,7 @@ int offcpu_tasks(struct bpf_iter__task *ctx)
 	struct wait *wait = bpf_task_storage_get(&waits, task, NULL, 0);
 	if (bpf_ktime_get_ns() < recording_end_ns) {
 		if (!wait)
-			begin_wait(task, state_of(task->__state, false), WAIT_NO_CPU,
+			begin_wait(task, state_of(task, task->__state, false), WAIT_NO_CPU,
 				   bpf_ktime_get_ns());
 	} else if (wait && wait->since_ns && cpu_is_sampled(wait->cpu) &&
 		   offcpu_begin_ns(task->tgid, wait->since_ns) != WINDOW_NEVER) {

@@ -24,7 +24,6 @@ struct event_kind {
 	u32 nr_slots;        /* 1 + the largest enum slot that they use */
 	const char *sparser; /* "larger --lock-min": the option that makes samples fewer */
 	bool has_period;     /* --period applies */
-	bool by_state;       /* a group for the thread's state (sample.state) is above the stack */
 	bool lasts;          /* the sample stands for the last sample.weight ns of its thread */
 
 	/*
@@ -78,6 +77,11 @@ struct event_kind {
 	 * stack has a group.
 	 */
 	const char *(*group)(const struct named_stack *stack);
+	/*
+	 * The thread's state (enum thread_state), for a group above the stack. NULL: the event has
+	 * no such groups.
+	 */
+	u32 (*state)(const struct named_stack *stack);
 	/*
 	 * Whether the stack belongs to the event; may change frames and weight. NULL: all stacks
 	 * do.

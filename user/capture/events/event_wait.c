@@ -51,6 +51,37 @@ static u64 weigh_wait(const struct event_options *o, const struct sample *sample
 	return sample->weight < sample->unit_ns ? sample->unit_ns : sample->weight;
 }
 
+/*
+ * These wait without the mark of io_schedule until a disk has the journal or the pages: of ext4,
+ * xfs, btrfs, and write-back.
+ */
+static const char *const disk_waits[] = {
+	"jbd2_log_wait_commit", "xlog_wait_on_iclog", "xlog_force_lsn",
+	"wait_for_commit",      "wait_log_commit",    "wb_wait_for_completion",
+};
+
+/* The compiler may add a suffix to the function: ".isra.0". */
+static bool is_disk_wait(const char *name)
+{
+	size_t len = strcspn(name, ".");
+
+	for (size_t i = 0; i < ARRAY_SIZE(disk_waits); i++)
+		if (strlen(disk_waits[i]) == len && !strncmp(name, disk_waits[i], len))
+			return true;
+	return false;
+}
+
+/* The innermost frame is the function that called the scheduler (sources_frames_to_skip). */
+static u32 state_of_thread(const struct named_stack *stack)
+{
+	u32 state = stack->sample->state;
+
+	if (state != STATE_UNINTERRUPTIBLE || !stack->frames->nr)
+		return state;
+	const struct frame *leaf = frames_get(stack->all, stack->frames->at[0]);
+	return leaf->kind == FRAME_KERNEL && is_disk_wait(leaf->name) ? STATE_DISK : state;
+}
+
 /* musl's condition waits for the value that marks a lock in other libraries. */
 static bool is_condition(const char *name)
 {
@@ -121,11 +152,11 @@ const struct event_kind event_kind_offcpu = {
 	.programs = PROGRAM_BITS_WAITS,
 	.nr_slots = SLOT_SWITCH + 1,
 	.sparser = "larger --offcpu-min",
-	.by_state = true,
 	.lasts = true,
 	.configure = configure_offcpu,
 	.open = open_offcpu,
 	.weigh = weigh_wait,
+	.state = state_of_thread,
 	.why_not = why_not_offcpu,
 };
 
@@ -136,11 +167,11 @@ const struct event_kind event_kind_wall = {
 	.programs = PROGRAM_BIT(PERF_SAMPLE) | PROGRAM_BITS_WAITS,
 	.nr_slots = SLOT_SWITCH + 1,
 	.sparser = "lower -F",
-	.by_state = true,
 	.lasts = true,
 	.configure = configure_wall,
 	.open = open_wall,
 	.weigh = weigh_wait,
+	.state = state_of_thread,
 	.why_not = why_not_offcpu,
 };
 

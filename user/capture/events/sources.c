@@ -440,14 +440,16 @@ void sources_hooks(const struct events *events, const struct event_options *o,
 			e->kind->hook(e, o, out);
 }
 
-bool sources_by_state(const struct event *event)
-{
-	return event->kind->by_state;
-}
-
 bool sources_keep(const struct named_stack *stack)
 {
 	return !stack->event->kind->keep || stack->event->kind->keep(stack);
+}
+
+u32 sources_state(const struct named_stack *stack)
+{
+	const struct event_kind *kind = stack->event->kind;
+
+	return kind->state ? kind->state(stack) : STATE_NONE;
 }
 
 const char *sources_group(const struct sources *s, const struct named_stack *stack,
@@ -476,7 +478,7 @@ size_t sources_frames_to_skip(struct sources *s, const struct event *event,
 {
 	if (sample->state == STATE_RUNNING && sample->is_from_timer)
 		return timer_frames(s, sample);
-	if (sample->state <= STATE_RUNNING || !sources_by_state(event))
+	if (sample->state <= STATE_RUNNING || !event->kind->state)
 		return 0;
 	if (!s->has_sched_text)
 		s->sched_text = kernel_text_read("sched");

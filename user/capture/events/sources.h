@@ -99,9 +99,6 @@ struct sample_weight sources_weigh(const struct sources *s, const struct event *
 void sources_hooks(const struct events *events, const struct event_options *o,
 		   struct agent_hooks *out);
 
-/* Whether a group for the thread's state is above the event's stacks. */
-bool sources_by_state(const struct event *event);
-
 /* A stack with its names, on its way into the profile. */
 struct named_stack {
 	const struct event *event;
@@ -117,6 +114,9 @@ struct named_stack {
 
 /* Whether the stack belongs to the event; may change its frames and weight. */
 bool sources_keep(const struct named_stack *stack);
+
+/* The thread's state, a group above the stack; STATE_NONE if the event has no such groups. */
+u32 sources_state(const struct named_stack *stack);
 
 /*
  * The group above the stack, NULL if it has none. *is_left_out: samples of the group are not

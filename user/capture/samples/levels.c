@@ -58,8 +58,13 @@ int levels_parse(const char *text, struct level_list *out, struct str *why)
 }
 
 static const char *const states[NR_STATES] = {
-	[STATE_RUNNING] = "running", [STATE_RUNNABLE] = "runnable", [STATE_SLEEPING] = "sleeping",
-	[STATE_DISK] = "disk",       [STATE_STOPPED] = "stopped",   [STATE_IDLE] = "idle",
+	[STATE_RUNNING] = "running",
+	[STATE_RUNNABLE] = "runnable",
+	[STATE_SLEEPING] = "sleeping",
+	[STATE_DISK] = "disk",
+	[STATE_UNINTERRUPTIBLE] = "uninterruptible",
+	[STATE_STOPPED] = "stopped",
+	[STATE_IDLE] = "idle",
 };
 
 /* Brackets mark groups that have no name of their own. */
@@ -242,8 +247,7 @@ enum placing levels_place(struct levels *l, struct process *p, const struct samp
 		.tid = sample->task.tid,
 		.comm = p->comm,
 		.thread = thread_name(l, p, sample),
-		.state =
-			traits.by_state && sample->state < NR_STATES ? states[sample->state] : NULL,
+		.state = traits.state < NR_STATES ? states[traits.state] : NULL,
 		.leaf = traits.leaf_is_inexact ? "inexact" : NULL,
 		.container_id = c ? c->id : NULL,
 		.container = c ? c->name : NULL,

@@ -67,7 +67,7 @@ struct place {
 };
 
 struct place_traits {
-	bool by_state;        /* the lowest level is the thread's state */
+	u32 state;            /* enum thread_state, the lowest level; STATE_NONE: no such level */
 	bool leaf_is_inexact; /* becomes a label of the sample */
 };
 

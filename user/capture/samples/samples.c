@@ -190,7 +190,7 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 	const struct sample *sample = &named->head;
 	struct destination to = { .sink = sink, .cut = sink_at(sink, sample->time_ns) };
 	const struct place_traits traits = {
-		.by_state = sources_by_state(named->event),
+		.state = sources_state(stack),
 		.leaf_is_inexact = named->leaf_is_inexact,
 	};
 	bool is_left_out;
