@@ -294,14 +294,15 @@ enum slot {
 
 /* Per-event counts of lost or adjusted samples. Map key: event * NR_EVENT_COUNTS + this. */
 enum event_count {
-	EVENT_RING_FULL, /* lost: the ring was full */
-	EVENT_THROTTLED, /* lost: samples took too much time */
-	EVENT_BUSY,      /* lost: no scratch record was free */
-	EVENT_UNTIMED,   /* lost waits: no memory to store their start */
-	EVENT_SKIPPED,   /* lost: the kernel ran another BPF program; user space counts it */
-	EVENT_LATE,      /* lost: the CPU's timer came late; user space counts it */
-	EVENT_DUE,       /* by the perf event's own count; user space counts it */
-	EVENT_SPARSE,    /* recorded, with a larger weight than their own */
+	EVENT_RING_FULL,   /* lost: the ring was full */
+	EVENT_RING_LOCKED, /* lost: another CPU held the ring's lock during an NMI */
+	EVENT_THROTTLED,   /* lost: samples took too much time */
+	EVENT_BUSY,        /* lost: no scratch record was free */
+	EVENT_UNTIMED,     /* lost waits: no memory to store their start */
+	EVENT_SKIPPED,     /* lost: the kernel ran another BPF program; user space counts it */
+	EVENT_LATE,        /* lost: the CPU's timer came late; user space counts it */
+	EVENT_DUE,         /* by the perf event's own count; user space counts it */
+	EVENT_SPARSE,      /* recorded, with a larger weight than their own */
 	NR_EVENT_COUNTS,
 };
 

@@ -280,7 +280,7 @@ static __always_inline void count_event_more(u32 event, enum event_count what, u
 	u64 *nr = bpf_map_lookup_elem(&event_counts, &key);
 
 	if (nr)
-		*nr += more;
+		__sync_fetch_and_add(nr, more); /* an NMI may interrupt it */
 }
 
 static __always_inline void count_event(u32 event, enum event_count what)

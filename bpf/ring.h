@@ -37,7 +37,7 @@ static __always_inline void count_more(u32 stat, u64 more)
 	u64 *n = bpf_map_lookup_elem(&stats, &stat);
 
 	if (n)
-		*n += more;
+		__sync_fetch_and_add(n, more); /* an NMI may interrupt it */
 }
 
 static __always_inline void count(u32 stat)

@@ -10,6 +10,9 @@
 #include "throttle.h"
 #include "window.h"
 
+#define RECORD_HEAD_BYTES 16 /* the kernel's header, and rounding up to 8 bytes */
+#define LOCK_TRIES        4
+
 static __always_inline struct scratch *take_record(u32 slot, u32 cpu)
 {
 	u32 end = slot == SLOT_UPROBE ? NR_SLOTS : slot + 1;
@@ -106,6 +109,35 @@ __hidden void stack_kernel(void *ctx, struct scratch *s)
 	s->sample.nr_kernel = bytes > 0 ? bytes / sizeof(u64) : 0;
 }
 
+static __always_inline bool has_room(u64 bytes)
+{
+	return bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) + bytes + RECORD_HEAD_BYTES <=
+	       bpf_ringbuf_query(&records, BPF_RB_RING_SIZE);
+}
+
+/*
+ * Returns whether the record is in the ring. In an NMI the kernel only tries the ring's lock, which
+ * another CPU holds for a moment. Linux 6.15 and newer wait for it.
+ */
+static __always_inline bool add_record(struct scratch *s, u64 bytes)
+{
+	for (u32 i = 0; i < LOCK_TRIES; i++) {
+		if (!bpf_ringbuf_output(&records, s, bytes, records_flags()))
+			return true;
+		if (!has_room(bytes))
+			return false;
+	}
+	return false;
+}
+
+static __always_inline void count_loss(const struct scratch *s, bool is_locked)
+{
+	records_failed();
+	count(is_locked ? STAT_RING_LOCKED : STAT_RING_FULL);
+	count_event(s->sample.event & (ABI_EVENTS - 1),
+		    is_locked ? EVENT_RING_LOCKED : EVENT_RING_FULL);
+}
+
 __hidden void stack_submit(struct scratch *s, u32 stop)
 {
 	u64 words = s->sample.nr_kernel + 2 * (u64)s->sample.nr_user;
@@ -115,10 +147,7 @@ __hidden void stack_submit(struct scratch *s, u32 stop)
 	count(stop);
 	if (words > ABI_SAMPLE_WORDS)
 		return;
-	if (bpf_ringbuf_output(&records, s, sizeof(struct sample) + words * sizeof(u64),
-			       records_flags())) {
-		records_failed();
-		count(STAT_RING_FULL);
-		count_event(s->sample.event & (ABI_EVENTS - 1), EVENT_RING_FULL);
-	}
+	u64 bytes = sizeof(struct sample) + words * sizeof(u64);
+	if (!add_record(s, bytes))
+		count_loss(s, has_room(bytes));
 }

@@ -23,6 +23,9 @@
 	  NORMAL, NOTHING, "")                                                                     \
 	X(RING_FULL, "ring_full", "samples lost: the ring buffer was full", LOST, NOTHING,         \
 	  "take a larger --ring, a lower -F or fewer events")                                      \
+	X(RING_LOCKED, "ring_locked",                                                              \
+	  "samples lost: another CPU held the ring buffer's lock during an NMI", LOST, NOTHING,    \
+	  "record cpu, whose timer is no NMI, or take a larger --period")                          \
 	X(EVENT_LOST, "events_lost", "process events lost: the ring buffer was full", LOST,        \
 	  NOTHING, "some processes may lack names or probes; take a larger --ring")                \
 	X(MAPPING_LOST, "mappings_lost",                                                           \

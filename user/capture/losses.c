@@ -16,6 +16,7 @@ struct reason {
 
 static const struct reason reasons[NR_EVENT_COUNTS] = {
 	[EVENT_RING_FULL] = { "ring_full", STAT_RING_FULL, true },
+	[EVENT_RING_LOCKED] = { "ring_locked", STAT_RING_LOCKED },
 	[EVENT_THROTTLED] = { "throttled", STAT_THROTTLED },
 	[EVENT_BUSY] = { "busy", STAT_BUSY },
 	[EVENT_SKIPPED] = { "skipped", STAT_SKIPPED, .is_missed = true },
