@@ -22,29 +22,6 @@ struct timed_thread {
 	u64 run_ns, round;
 };
 
-enum vm_work vm_work_of(const char *comm)
-{
-	/* At most 7 bytes: JDK 26 and later shorten names to "%.7s..%.6s". */
-	static const struct {
-		const char *begin;
-		enum vm_work work;
-	} names[] = {
-		{ "GC Thre", WORK_GC },  { "GC task", WORK_GC },  { "G1 ", WORK_GC },
-		{ "Gang wo", WORK_GC },  { "ZWorker", WORK_GC },  { "ZDriver", WORK_GC },
-		{ "ZDirect", WORK_GC },  { "ZStat", WORK_GC },    { "ZUncomm", WORK_GC },
-		{ "ZUnmapp", WORK_GC },  { "XWorker", WORK_GC },  { "XDriver", WORK_GC },
-		{ "XDirect", WORK_GC },  { "XStat", WORK_GC },    { "XUncomm", WORK_GC },
-		{ "Shenand", WORK_GC },  { "CMS ", WORK_GC },     { "Concurr", WORK_GC },
-		{ "C1 Comp", WORK_JIT }, { "C2 Comp", WORK_JIT }, { "JVMCI", WORK_JIT },
-		{ "VM Thre", WORK_VM },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strncmp(comm, names[i].begin, strlen(names[i].begin)))
-			return names[i].work;
-	return WORK_OTHER;
-}
-
 static struct timed_thread *find(struct thread_times *t, pid_t tid)
 {
 	u64 *at = dict_add(&t->by_tid, (u64)tid);

@@ -1,24 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The CPU time of a JVM's own threads: those that collect garbage, and those that compile. They are
- * recognised by the names that HotSpot gives them (early updates of JDK 8 name none).
- */
+/* The CPU time of a JVM's own threads: those that collect garbage, and those that compile. */
 #pragma once
 
 #include "base/dict.h"
 #include "base/types.h"
 #include "base/vec.h"
-
-enum vm_work {
-	WORK_OTHER,
-	WORK_GC,
-	WORK_JIT,
-	WORK_VM, /* the VM Thread; with the Serial collector it collects */
-	NR_VM_WORKS,
-};
-
-/* The work of a thread with that name, of which the kernel keeps 15 bytes. */
-enum vm_work vm_work_of(const char *comm);
+#include "jvm/process/vm_thread.h"
 
 struct timed_thread;
 
