@@ -94,6 +94,8 @@ struct node *node_new(const struct node_options *options)
 		frames_keep_signatures(n->frames);
 	n->symbolizer = symbolizer_new(n->frames, n->jvms, n->agents);
 	symbolizer_use_workers(n->symbolizer, n->workers);
+	if (options->addresses)
+		symbolizer_keep_addresses(n->symbolizer);
 	memory_limit_begin(&n->memory, n->symbolizer, n->workers);
 	return n;
 }

@@ -21,6 +21,7 @@ struct node_options {
 	const char *within;       /* the control group that bounds it; NULL: the whole node */
 	bool lines;               /* one frame per line of a Java method */
 	bool signatures;          /* Java methods have their signature in the name */
+	bool addresses;           /* functions without a symbol have their offset as name */
 	bool measure;             /* recordings may measure their BPF programs */
 	bool times_programs;      /* the run time of BPF programs is known without `measure` */
 	bool keeps_output_rights; /* the output needs rights over files of others

@@ -176,6 +176,11 @@ static void note_frames(struct cut *c)
 		profile_note(profile, "inferred",
 			     "frames of files without symbols, named by the function's role",
 			     counts->nr_inferred);
+	if (counts->nr_stripped)
+		profile_note(profile, "grouped",
+			     "frames without a name in libjvm or libc, grouped by exported "
+			     "function or thread",
+			     counts->nr_stripped);
 }
 
 void notes_add(const struct recording *r, struct cut *c)

@@ -277,6 +277,7 @@ static int start_recording(struct record *r)
 		.agent_path = r->o.agent_path,
 		.lines = r->o.lines,
 		.signatures = r->o.signatures,
+		.addresses = r->o.raw_names,
 		.measure = r->o.measure,
 		.keeps_output_rights = output_needs_rights(name, r->o.force),
 	};

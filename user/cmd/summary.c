@@ -253,6 +253,10 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 		log_info(
 			"           %s of them by the role of functions whose symbols are stripped",
 			grouped(counts->nr_inferred, a));
+	if (counts->nr_stripped)
+		log_info("           %s without a name are grouped by thread or exported function; "
+			 "debug symbols of the JDK and libc name them",
+			 grouped(counts->nr_stripped, a));
 	if (counts->nr_java)
 		log_info("           %.2f %% of %s Java frame%s",
 			 percent(counts->nr_java_named, counts->nr_java),

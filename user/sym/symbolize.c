@@ -38,8 +38,8 @@ struct symbolizer {
 	struct aged kernel_frames;        /* pc -> frame + 1 */
 	struct generated_code *generated;
 	u64 nr_jvm_code, nr_conflicts, nr_without_line;
-	bool leaf_is_inexact;
-	VEC(bool) named, inferred; /* by frame */
+	bool leaf_is_inexact, keeps_addresses;
+	VEC(bool) named, inferred, stripped; /* by frame */
 };
 
 struct symbolizer *symbolizer_new(struct frames *frames, struct jvm_registry *jvms,
@@ -73,6 +73,7 @@ void symbolizer_free(struct symbolizer *s)
 	generated_code_free(s->generated);
 	vec_fini(&s->named);
 	vec_fini(&s->inferred);
+	vec_fini(&s->stripped);
 	free(s);
 }
 
@@ -203,6 +204,8 @@ void symbolizer_sweep(struct symbolizer *s, const bool *is_used)
 {
 	for (size_t i = 0; i < s->inferred.nr; i++)
 		s->inferred.at[i] &= is_used[i];
+	for (size_t i = 0; i < s->stripped.nr; i++)
+		s->stripped.at[i] &= is_used[i];
 }
 
 void symbolizer_forget(struct symbolizer *s, struct process_id id)
@@ -606,6 +609,27 @@ frame_id symbolizer_class(struct symbolizer *s, const char *name)
 	return intern(s, FRAME_CLASS, name, "", true);
 }
 
+frame_id symbolizer_stripped(struct symbolizer *s, enum frame_kind kind, const char *name,
+			     const char *module)
+{
+	frame_id id = intern(s, kind, name, module, false);
+
+	while (s->stripped.nr <= id)
+		vec_push(&s->stripped, false);
+	s->stripped.at[id] = true;
+	return id;
+}
+
+void symbolizer_keep_addresses(struct symbolizer *s)
+{
+	s->keeps_addresses = true;
+}
+
+bool symbolizer_keeps_addresses(const struct symbolizer *s)
+{
+	return s->keeps_addresses;
+}
+
 bool symbolizer_is_named(const struct symbolizer *s, frame_id frame)
 {
 	return frame < s->named.nr && s->named.at[frame];
@@ -614,6 +638,11 @@ bool symbolizer_is_named(const struct symbolizer *s, frame_id frame)
 bool symbolizer_is_inferred(const struct symbolizer *s, frame_id frame)
 {
 	return frame < s->inferred.nr && s->inferred.at[frame];
+}
+
+bool symbolizer_is_stripped(const struct symbolizer *s, frame_id frame)
+{
+	return frame < s->stripped.nr && s->stripped.at[frame];
 }
 
 const char *symbolizer_kernel_error(const struct symbolizer *s)

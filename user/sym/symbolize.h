@@ -128,11 +128,22 @@ frame_id symbolizer_group(struct symbolizer *s, const char *name);
 /* The frame of a class of objects, such as "java.lang.String". */
 frame_id symbolizer_class(struct symbolizer *s, const char *name);
 
+/* The frame of a group of functions without a symbol (sym/stripped.h). */
+frame_id symbolizer_stripped(struct symbolizer *s, enum frame_kind kind, const char *name,
+			     const char *module);
+
+/* Functions without a symbol get no groups: their offsets in the file stay. */
+void symbolizer_keep_addresses(struct symbolizer *s);
+bool symbolizer_keeps_addresses(const struct symbolizer *s);
+
 /* Whether the frame has a real name, not a module and an offset. */
 bool symbolizer_is_named(const struct symbolizer *s, frame_id frame);
 
 /* Whether the frame's symbol was stripped; its name is then that of the function's role. */
 bool symbolizer_is_inferred(const struct symbolizer *s, frame_id frame);
+
+/* Whether the frame is a group of functions without a symbol. */
+bool symbolizer_is_stripped(const struct symbolizer *s, frame_id frame);
 
 /* Why kernel frames have no names; NULL if they have. */
 const char *symbolizer_kernel_error(const struct symbolizer *s);

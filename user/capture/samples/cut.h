@@ -19,6 +19,7 @@ struct sample_counts {
 	u64 nr_frames, nr_named;
 	u64 nr_java, nr_java_named; /* of Java methods and of unknown code in a JVM */
 	u64 nr_inferred;            /* frames named by their role */
+	u64 nr_stripped;            /* frames for which symbolizer_is_stripped holds */
 	u64 nr_approximate;         /* samples for which raw_stack_is_approximate holds */
 	u64 nr_inexact;       /* samples with a leaf for which symbolizer_leaf_is_inexact holds */
 	u64 nr_other_threads; /* samples excluded by levels.thread */

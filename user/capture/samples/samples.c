@@ -9,6 +9,7 @@
 #include "capture/kernel/task.h"
 #include "jvm/hotspot/regions.h"
 #include "profile/method.h"
+#include "sym/stripped.h"
 
 #define AGENT_LAG_NS      (500 * NS_PER_MS) /* events arrive up to 45 ms late */
 #define AGENT_LATE_NS     (20 * NS_PER_SEC) /* an attach is given up before that */
@@ -82,6 +83,7 @@ static void count_frame(const struct samples *s, struct sample_counts *counts,
 	counts->nr_frames++;
 	counts->nr_named += is_named;
 	counts->nr_inferred += symbolizer_is_inferred(s->symbolizer, id);
+	counts->nr_stripped += symbolizer_is_stripped(s->symbolizer, id);
 	counts->nr_java += may_be_java;
 	counts->nr_java_named += may_be_java && is_named;
 }
@@ -174,10 +176,17 @@ static void add_stack(struct samples *s, const struct process *p, struct unnamed
 		      struct destination *to)
 {
 	struct profile *profile = to->cut->profile;
+	const frame_list *frames = &named->frames;
 
-	for (size_t i = named->frames.nr; i-- > 0;) {
-		count_frame(s, &to->cut->counts, p, named->frames.at[i]);
-		to->node = profile_child(profile, to->node, named->frames.at[i]);
+	for (size_t i = frames->nr; i-- > 0;) {
+		frame_id id = frames->at[i];
+
+		count_frame(s, &to->cut->counts, p, id);
+		/* Functions of one group that call each other are one frame. All are counted. */
+		if (i + 1 < frames->nr && id == frames->at[i + 1] &&
+		    symbolizer_is_stripped(s->symbolizer, id))
+			continue;
+		to->node = profile_child(profile, to->node, id);
 	}
 	to->cut->counts.nr_approximate += named->is_approximate;
 	to->cut->counts.nr_inexact += named->leaf_is_inexact;
@@ -237,6 +246,9 @@ static void add_to_profiles(struct samples *s, struct process *p, struct unnamed
 		leave_out(s, sample);
 		return;
 	}
+	const char *role =
+		p->is_jvm ? stripped_role(s->frames, &named->frames, sample->comm) : NULL;
+	stripped_group(s->symbolizer, s->frames, role, &named->frames);
 	vec_each(sink, &s->sinks)
 		add_to_sink(s, p, named, &stack, *sink);
 }

@@ -5,8 +5,8 @@ const FOR_WORK = `/${JVM_FOR_WORK}epoll|EPoll|inet_csk_accept/`;
 // Toggles: what most people hide, one click each. A toggle is a list of transforms, so it works in links and in
 // `--transform` as well. Threads that wait for work are idle; those that wait for a lock, time or data are not.
 const TOGGLES = [
-	...HAS_JVM ? [{ name: 'GC', title: 'Hide the garbage collector', list: [['remove', '/GangWorker|WorkerThread::run|VMThread::|VM Thread|ConcurrentGCThread|ConcurrentMark|GCTaskThread|ShenandoahControl|ZDriver|ZDirector|GC Thread|G1 Conc|G1 Service|G1 Refine|G1 Main/']] },
-	{ name: 'JIT', title: 'Hide the JIT compilers', list: [['remove', '/CompileBroker::|CompileThread|C[12] CompilerThre|Compilation::|JVMCI/']] }] : [],
+	...HAS_JVM ? [{ name: 'GC', title: 'Hide the garbage collector', list: [['remove', '/GangWorker|WorkerThread::run|VMThread::|VM Thread|ConcurrentGCThread|ConcurrentMark|GCTaskThread|ShenandoahControl|ZDriver|ZDirector|GC Thread|libjvm\\.so: GC|G1 Conc|G1 Service|G1 Refine|G1 Main/']] },
+	{ name: 'JIT', title: 'Hide the JIT compilers', list: [['remove', '/CompileBroker::|CompileThread|C[12] CompilerThre|libjvm\\.so: (C[12]|JVMCI) |Compilation::|JVMCI/']] }] : [],
 	{ name: 'idle', title: 'Hide threads that wait for work: parked pools, epoll; keeps locks, sleep and IO', list: [['remove', `${WAITS} & ${FOR_WORK}`]], without: [['remove', `${PARKED} & ${FOR_WORK}`]] },
 	{ name: 'kernel', title: 'Hide frames of the kernel: their callers get their weight', list: [['drop', 'kind:kernel']] },
 	...HAS_JVM ? [{ name: 'native', title: 'Hide native frames and those of the JVM: their callers get their weight', list: [['drop', 'kind:native,jvm,stub']] },
