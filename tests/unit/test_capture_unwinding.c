@@ -32,9 +32,11 @@ static struct process make_process(size_t nr)
 /* Takes a sample whose stack was kept, or one that BPF walked. */
 static void take_sample(struct unwinding *u, struct process *p, bool is_kept)
 {
-	const struct sample unwalked = { .kind = is_kept ? RECORD_UNWALKED : RECORD_SAMPLE,
-					 .nr_user = sizeof(struct unwalked) /
-						    sizeof(struct user_frame) };
+	const struct sample unwalked = {
+		.kind = is_kept ? RECORD_UNWALKED : RECORD_SAMPLE,
+		.nr_user = (sizeof(struct unwalked) + sizeof(struct user_frame) - 1) /
+			   sizeof(struct user_frame),
+	};
 	struct {
 		struct sample head;
 		struct unwalked kept;

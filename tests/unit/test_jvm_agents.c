@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/time.h"
+#include "capture/kernel/facts.h"
 #include "java.h"
 #include "jvm/agent/agents.h"
 #include "jvm/attach/detach.h"
@@ -58,6 +59,7 @@ static void begin_with(struct session *s, const char *args, const struct agent_h
 	close(ends[0]);
 	s->pid = s->child;
 	assert_int_equal(proc_status_read(s->pid, &s->status), 0);
+	facts_provide(); /* an attach sends no signal without them */
 	s->agents = agents_new(path, AGENT_ALWAYS);
 	agents_request(s->agents, id_of(s), s->status.start_ns, hooks);
 	u64 end = time_mono_ns() + PATIENCE_NS;

@@ -40,6 +40,7 @@ struct recording_event {
 /* Numbers on a recording, for the live line and the summary. */
 struct recording_progress {
 	u64 samples, truncated; /* that became part of the profile */
+	u64 missed;             /* of the lost ones: no program ran for them */
 	u64 sampled;            /* by the kernel; those become part of the profile, or are lost */
 	u64 lost;
 	struct recording_event events[ABI_EVENTS]; /* `samples` by event */
