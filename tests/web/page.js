@@ -166,10 +166,10 @@ async function until(page, condition, argument) {
 // Tests are functions with a sentence as name. Each gets { browser, dir, open(text or file, options) }.
 async function run(tests, commands) {
 	const names = Object.keys(tests).filter((name) => new RegExp(process.env.ONLY || '').test(name));
-	const lacking = lacking(commands);
+	const missing = lacking(commands);
 	console.log(`1..${names.length}`);
-	if (lacking) {
-		names.forEach((name, i) => console.log(`ok ${i + 1} - ${name} # SKIP ${lacking}`));
+	if (missing) {
+		names.forEach((name, i) => console.log(`ok ${i + 1} - ${name} # SKIP ${missing}`));
 		process.exit(0); // also where a daemon was started for the tests
 	}
 	const dir = temporary('web');
