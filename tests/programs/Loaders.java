@@ -6,10 +6,8 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.util.function.IntUnaryOperator;
 
-// 100 class loaders have a class Step each. Every line of standard input calls each class's method 7 times.
+// 100 class loaders, or as many as the argument says, have a class Step each. Every line of standard input calls each class's method 7 times.
 public class Loaders {
-	static final int LOADERS = 100;
-
 	public static final class Step implements IntUnaryOperator {
 		@Override
 		public int applyAsInt(int n) {
@@ -35,14 +33,15 @@ public class Loaders {
 
 	public static void main(String[] args) throws Exception {
 		BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
-		IntUnaryOperator[] steps = new IntUnaryOperator[LOADERS];
+		int nr = args.length > 0 ? Integer.parseInt(args[0]) : 100;
+		IntUnaryOperator[] steps = new IntUnaryOperator[nr];
 		byte[] file = read_class();
 
-		for (int i = 0; i < LOADERS; i++)
+		for (int i = 0; i < nr; i++)
 			steps[i] = (IntUnaryOperator)new Loader().define(file).getDeclaredConstructor().newInstance();
 		System.out.println("ready");
 		for (int n = 1; in.readLine() != null; System.out.println("done " + n))
-			for (int i = 0; i < 7 * LOADERS; i++)
-				n = steps[i % LOADERS].applyAsInt(n);
+			for (int i = 0; i < 7 * nr; i++)
+				n = steps[i % nr].applyAsInt(n);
 	}
 }

@@ -152,6 +152,15 @@ static void note_frames(struct cut *c)
 		profile_note(profile, "other_threads",
 			     "samples of threads that --thread-name leaves out",
 			     counts->nr_other_threads);
+	if (counts->nr_attach_left_out)
+		profile_note(profile, "attach_left_out",
+			     "samples of sysflame's own attach to JVMs, left out of this profile; "
+			     "record --own keeps them",
+			     counts->nr_attach_left_out);
+	if (counts->nr_attach)
+		profile_note(profile, "attach",
+			     "samples of sysflame's own attach to JVMs, in [sysflame attach]",
+			     counts->nr_attach);
 	if (counts->reserved_bytes)
 		profile_note(profile, "reserved",
 			     "bytes that JVMs and threads reserved, left out of the leaks; "

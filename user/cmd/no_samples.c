@@ -59,6 +59,9 @@ static void add_cause(const struct recorded *r, const struct record_options *o, 
 	if (!why->len && now.counts.nr_other_threads)
 		str_addf(why, "%llu were of other threads than --thread-name %s selects",
 			 (unsigned long long)now.counts.nr_other_threads, o->thread);
+	if (!why->len && now.counts.nr_attach_left_out)
+		str_addf(why, "%llu were of sysflame's own attach to JVMs; --own keeps them",
+			 (unsigned long long)now.counts.nr_attach_left_out);
 	if (!why->len && o->sampling.begin)
 		str_addf(why, "no recorded process has reached %s", o->sampling.begin);
 	if (!why->len)

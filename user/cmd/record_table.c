@@ -88,6 +88,8 @@ static void add_sampling(opt_table *t, struct record_options *o)
 		{ 0, "agent", OPT_STRING, &o->agent_name, "WHEN",
 		  "attach the agent to JVMs: auto, never, always (fail without it)" },
 		{ 0, "agent-path", OPT_STRING, &o->agent_path, "FILE", "path of libjvmmap.so" },
+		{ 0, "own", OPT_BOOL, &o->own, NULL,
+		  "keep samples of sysflame's own attach to JVMs, in [sysflame attach]" },
 		{ 0, "ring", OPT_INT, &o->ring_kb, "KB",
 		  "size of the ring buffer (default: by CPUs and events)" },
 		{ 0, "measure", OPT_BOOL, &o->measure, NULL, "report the cost of sampling" },

@@ -221,6 +221,24 @@ static void print_events(const struct recording_progress *now)
 		log_info("           %s", line.at);
 }
 
+/* sysflame's own work in JVMs. */
+static void print_attach(const struct sample_counts *counts, u64 nr_samples)
+{
+	u64 out = counts->nr_attach_left_out, kept = counts->nr_attach;
+	char number[28];
+
+	if (out)
+		log_info("attach     %s sample%s of sysflame's own attach to JVMs (%.2f %%) %s "
+			 "left out; --own keeps them",
+			 grouped(out, number), plural(out), percent(out, nr_samples + out),
+			 out == 1 ? "is" : "are");
+	if (kept)
+		log_info("attach     %s sample%s of sysflame's own attach to JVMs (%.2f %%) %s "
+			 "in [sysflame attach]",
+			 grouped(kept, number), plural(kept), percent(kept, nr_samples),
+			 kept == 1 ? "is" : "are");
+}
+
 void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 {
 	const struct sample_counts *counts;
@@ -233,6 +251,7 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 	log_info("samples    %s in %.1f s on %d CPU%s (%s)", grouped(now.samples, a), seconds,
 		 now.nr_cpus, plural((u64)now.nr_cpus), now.event);
 	print_events(&now);
+	print_attach(counts, now.samples);
 	log_info("lost       %s", grouped(now.lost, a));
 	losses_each(r->recording, r->cut, print_loss, NULL);
 	losses_each_sparse(r->recording, r->cut, print_sparse, NULL);

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/time.h"
 #include "elf/debugfile.h"
+#include "jvm/process/javaproc.h"
 #include "proc/status.h"
 #include "profile/java_form.h"
 #include "profile/java_signature.h"
@@ -40,6 +41,7 @@ struct symbolizer {
 	u64 nr_jvm_code, nr_conflicts, nr_without_line;
 	bool leaf_is_inexact, keeps_addresses;
 	VEC(bool) named, inferred, stripped; /* by frame */
+	VEC(enum agent_part) agent_parts;
 };
 
 struct symbolizer *symbolizer_new(struct frames *frames, struct jvm_registry *jvms,
@@ -74,6 +76,7 @@ void symbolizer_free(struct symbolizer *s)
 	vec_fini(&s->named);
 	vec_fini(&s->inferred);
 	vec_fini(&s->stripped);
+	vec_fini(&s->agent_parts);
 	free(s);
 }
 
@@ -206,12 +209,53 @@ void symbolizer_sweep(struct symbolizer *s, const bool *is_used)
 		s->inferred.at[i] &= is_used[i];
 	for (size_t i = 0; i < s->stripped.nr; i++)
 		s->stripped.at[i] &= is_used[i];
+	for (size_t i = 0; i < s->agent_parts.nr; i++)
+		if (!is_used[i])
+			s->agent_parts.at[i] = AGENT_PART_NONE;
 }
 
 void symbolizer_forget(struct symbolizer *s, struct process_id id)
 {
 	frame_cache_forget(&s->native_frames, id);
 	generated_code_forget(s->generated, id);
+}
+
+/* Functions of jvmmap/ that the JVM calls. Its linker keeps the names of static functions. */
+static enum agent_part agent_part(const char *function)
+{
+	static const struct {
+		const char *function;
+		enum agent_part part;
+	} entries[] = {
+		{ "Agent_OnAttach", AGENT_PART_WORK },
+		{ "Agent_OnLoad", AGENT_PART_WORK },
+		{ "run", AGENT_PART_WORK }, /* the agent's thread, in watch.c */
+		{ "on_load", AGENT_PART_WORK },
+		{ "on_unload", AGENT_PART_WORK },
+		{ "on_code", AGENT_PART_WORK },
+		{ "on_thread_start", AGENT_PART_HOOK },
+		{ "on_alloc", AGENT_PART_HOOK },
+		{ "on_death", AGENT_PART_HOOK },
+		{ "on_enter", AGENT_PART_HOOK },
+		{ "on_entered", AGENT_PART_HOOK },
+		{ "on_class", AGENT_PART_HOOK },
+		{ "Java_java_lang_Sysflame6_entered", AGENT_PART_HOOK },
+		{ "Java_java_lang_Sysflame6_lasted", AGENT_PART_HOOK },
+	};
+	size_t len = function ? strcspn(function, ".") : 0; /* gcc appends .part.0, .cold */
+
+	for (size_t i = 0; len && i < ARRAY_SIZE(entries); i++)
+		if (strlen(entries[i].function) == len &&
+		    !strncmp(entries[i].function, function, len))
+			return entries[i].part;
+	return AGENT_PART_CALLED;
+}
+
+static void note_agent(struct symbolizer *s, frame_id id, enum agent_part part)
+{
+	while (s->agent_parts.nr <= id)
+		vec_push(&s->agent_parts, AGENT_PART_NONE);
+	s->agent_parts.at[id] = part;
 }
 
 /*
@@ -230,6 +274,8 @@ static int cached_native(struct symbolizer *s, const struct process *p, const st
 	}
 	int err = native_name(s->native, p->id.pid, m, pc, &name);
 	*frame = intern_native(s, &name);
+	if (p->is_jvm && javaproc_is_agent(m->path))
+		note_agent(s, *frame, agent_part(name.symbol));
 	if (name.is_passing)
 		return err == -EAGAIN ? err : 0;
 	if (!name.is_program && m->inode)
@@ -643,6 +689,11 @@ bool symbolizer_is_inferred(const struct symbolizer *s, frame_id frame)
 bool symbolizer_is_stripped(const struct symbolizer *s, frame_id frame)
 {
 	return frame < s->stripped.nr && s->stripped.at[frame];
+}
+
+enum agent_part symbolizer_agent_part(const struct symbolizer *s, frame_id frame)
+{
+	return frame < s->agent_parts.nr ? s->agent_parts.at[frame] : AGENT_PART_NONE;
 }
 
 const char *symbolizer_kernel_error(const struct symbolizer *s)

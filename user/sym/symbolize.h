@@ -145,6 +145,15 @@ bool symbolizer_is_inferred(const struct symbolizer *s, frame_id frame);
 /* Whether the frame is a group of functions without a symbol. */
 bool symbolizer_is_stripped(const struct symbolizer *s, frame_id frame);
 
+/* Who runs a function of the agent in JVMs. */
+enum agent_part {
+	AGENT_PART_NONE,   /* not the agent */
+	AGENT_PART_WORK,   /* sysflame: a command, the agent's thread, a report of code */
+	AGENT_PART_HOOK,   /* the application: the agent is called at an event in its thread */
+	AGENT_PART_CALLED, /* either: another function of the agent calls it, or it has no name */
+};
+enum agent_part symbolizer_agent_part(const struct symbolizer *s, frame_id frame);
+
 /* Why kernel frames have no names; NULL if they have. */
 const char *symbolizer_kernel_error(const struct symbolizer *s);
 

@@ -64,6 +64,7 @@ struct event_options {
 	bool leaks;              /* nativemem: follow freed memory */
 	u64 leak_age_ns;         /* younger memory is no leak at the end */
 	bool reserved;           /* leaks: keep memory that JVMs and threads reserve */
+	bool own;                /* keep samples of sysflame's own work in JVMs */
 	const char *begin, *end; /* functions that begin and end sampling in a process; or NULL */
 	bool only_targets;       /* put probes only into recorded processes */
 	const struct targets *targets; /* whose libraries names refer to; may be NULL */

@@ -24,7 +24,9 @@ struct sample_counts {
 	u64 nr_inexact;       /* samples with a leaf for which symbolizer_leaf_is_inexact holds */
 	u64 nr_other_threads; /* samples excluded by levels.thread */
 	u64 nr_unwanted;      /* samples excluded by levels.wants */
-	u64 reserved_bytes;   /* bytes that --leaks excludes */
+	u64 nr_attach;        /* samples in the group of sysflame's own work in JVMs */
+	u64 nr_attach_left_out;
+	u64 reserved_bytes; /* bytes that --leaks excludes */
 };
 
 /* Adds the numbers of `more` to *sum. */

@@ -15,6 +15,8 @@
 #define AGENT_LATE_NS     (20 * NS_PER_SEC) /* an attach is given up before that */
 #define FILE_LATE_NS      (5 * NS_PER_SEC)  /* then a frame goes without the name in a file */
 #define UNNAMED_BYTES_MAX (64u << 20)
+#define ATTACH_THREAD     "Attach Listener"
+#define ATTACH_GROUP      "[sysflame attach]"
 
 void samples_fini(struct samples *s)
 {
@@ -172,6 +174,23 @@ static void leave_out(struct samples *s, const struct sample *sample)
 	live_allocs_forget(&s->live_allocs, sample->task.tid, sample->time_ns);
 }
 
+/*
+ * Whether the stack is of sysflame's own work in a JVM: the agent's outermost frame decides. If the
+ * stack is cut below that frame, or it has no name, the thread that executes commands decides.
+ */
+static bool is_attach(const struct samples *s, const struct process *p,
+		      const struct unnamed_sample *named)
+{
+	for (size_t i = p->is_jvm ? named->frames.nr : 0; i-- > 0;) {
+		enum agent_part part = symbolizer_agent_part(s->symbolizer, named->frames.at[i]);
+		if (part == AGENT_PART_CALLED)
+			return !strncmp(named->head.comm, ATTACH_THREAD, sizeof(named->head.comm));
+		if (part != AGENT_PART_NONE)
+			return part == AGENT_PART_WORK;
+	}
+	return false;
+}
+
 static void add_stack(struct samples *s, const struct process *p, struct unnamed_sample *named,
 		      struct destination *to)
 {
@@ -194,7 +213,7 @@ static void add_stack(struct samples *s, const struct process *p, struct unnamed
 }
 
 static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sample *named,
-			const struct named_stack *stack, struct sink *sink)
+			const struct named_stack *stack, struct sink *sink, bool is_attach)
 {
 	const struct sample *sample = &named->head;
 	struct destination to = { .sink = sink, .cut = sink_at(sink, sample->time_ns) };
@@ -202,6 +221,7 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 		.state = sources_state(stack),
 		.leaf_is_inexact = named->leaf_is_inexact,
 	};
+	const char *group;
 	bool is_left_out;
 
 	if (!to.cut)
@@ -214,9 +234,17 @@ static void add_to_sink(struct samples *s, struct process *p, struct unnamed_sam
 		leave_out(s, sample);
 		return;
 	}
-	const char *group = sources_group(s->sources, stack, &is_left_out);
+	if (is_attach) {
+		group = ATTACH_GROUP;
+		is_left_out = !sources_options(s->sources)->own;
+		to.cut->counts.nr_attach += !is_left_out;
+		to.cut->counts.nr_attach_left_out += is_left_out;
+	} else {
+		group = sources_group(s->sources, stack, &is_left_out);
+		if (is_left_out)
+			to.cut->counts.reserved_bytes += named->weight.value;
+	}
 	if (is_left_out) {
-		to.cut->counts.reserved_bytes += named->weight.value;
 		leave_out(s, sample);
 		return;
 	}
@@ -242,6 +270,7 @@ static void add_to_profiles(struct samples *s, struct process *p, struct unnamed
 		.frames = &named->frames,
 	};
 
+	bool is_own = is_attach(s, p, named); /* sources_keep may drop frames of the agent */
 	if (!sources_keep(&stack)) {
 		leave_out(s, sample);
 		return;
@@ -250,7 +279,7 @@ static void add_to_profiles(struct samples *s, struct process *p, struct unnamed
 		p->is_jvm ? stripped_role(s->frames, &named->frames, sample->comm) : NULL;
 	stripped_group(s->symbolizer, s->frames, role, &named->frames);
 	vec_each(sink, &s->sinks)
-		add_to_sink(s, p, named, &stack, *sink);
+		add_to_sink(s, p, named, &stack, *sink, is_own);
 }
 
 static bool lacks(const unnamed_list *unnamed, enum name_source source)
