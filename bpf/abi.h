@@ -309,8 +309,10 @@ enum event_count {
 /* The runs of perf_sample on this CPU, whatever it did with them. */
 struct perf_runs {
 	__u64 nr;
-	__u64 counted;  /* of the event's own count, sum of its periods */
-	__u64 nr_known; /* `nr` when skipped.bpf.c looked last */
+	__u64 counted;   /* of the event's own count, sum of its periods */
+	__u64 nr_busy;   /* of them: the CPU was not idle */
+	__u64 nr_wanted; /* of them: for a task that is sampled */
+	__u64 nr_known;  /* `nr` when skipped.bpf.c looked last */
 };
 
 /* How to find the caller's frame, from `pc` on. Rows are sorted by pc. */

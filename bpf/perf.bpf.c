@@ -18,7 +18,7 @@ static __always_inline bool is_in_user_code(const struct bpf_perf_event_data *ct
 	return (words[CS_WORD] & 3) == 3;
 }
 
-static __always_inline void count_run(struct bpf_perf_event_data *ctx, u32 event)
+static __always_inline struct perf_runs *count_run(struct bpf_perf_event_data *ctx, u32 event)
 {
 	u32 key = event; /* the verifier forgets the bound of a key on the stack */
 	struct perf_runs *runs = bpf_map_lookup_elem(&perf_runs, &key);
@@ -26,10 +26,12 @@ static __always_inline void count_run(struct bpf_perf_event_data *ctx, u32 event
 	if (runs) {
 		runs->nr++;
 		runs->counted += ctx->sample_period;
+		runs->nr_busy += bpf_get_current_pid_tgid() != 0;
 	}
 	if (knobs.events[event].is_clock && !clock_function)
 		clock_function = (u64)BPF_CORE_READ((struct bpf_perf_event_data_kern *)ctx, event,
 						    hw.hrtimer.function);
+	return runs;
 }
 
 SEC("perf_event")
@@ -37,10 +39,12 @@ int perf_sample(struct bpf_perf_event_data *ctx)
 {
 	u32 event = bpf_get_attach_cookie(ctx) & (ABI_EVENTS - 1);
 
-	count_run(ctx, event);
+	struct perf_runs *runs = count_run(ctx, event);
 	struct scratch *s = stack_begin(SLOT_PERF, event);
 	if (!s)
 		return 0;
+	if (runs)
+		runs->nr_wanted++;
 	s->sample.weight = knobs.events[event].weight ?: ctx->sample_period;
 	s->sample.state = STATE_RUNNING;
 	if (!is_in_user_code(ctx)) /* a call costs 0.3 us even without a kernel stack */

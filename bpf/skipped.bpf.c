@@ -20,21 +20,22 @@ static __always_inline u32 event_of(struct perf_event *clock)
 	return id && *id && *id == BPF_CORE_READ(clock, id) ? event : ABI_EVENTS;
 }
 
-/* Whether perf_sample did not run for the expiry; counts it if so. */
-static __always_inline bool is_skipped(u32 event, u64 period)
+/* Counts the expiry and returns its counters if perf_sample did not run for it, else NULL. */
+static __always_inline struct perf_runs *count_skipped(u32 event, u64 period)
 {
 	u32 key = event; /* the verifier forgets the bound of a key on the stack */
 	struct perf_runs *runs = bpf_map_lookup_elem(&perf_runs, &key);
 
 	if (!runs)
-		return false;
-	bool is_skipped = runs->nr == runs->nr_known;
-	if (is_skipped) {
-		runs->nr++;
-		runs->counted += period;
+		return NULL;
+	if (runs->nr != runs->nr_known) {
+		runs->nr_known = runs->nr;
+		return NULL;
 	}
-	runs->nr_known = runs->nr;
-	return is_skipped;
+	runs->nr_known = ++runs->nr;
+	runs->counted += period;
+	runs->nr_busy += bpf_get_current_pid_tgid() != 0;
+	return runs;
 }
 
 SEC("tp_btf/hrtimer_expire_exit")
@@ -47,12 +48,17 @@ int BPF_PROG(perf_skipped, struct hrtimer *timer)
 		(void *)timer - bpf_core_field_offset(struct perf_event, hw.hrtimer);
 	u32 event = event_of(clock);
 	u64 period = BPF_CORE_READ(clock, hw.last_period);
-	if (event >= ABI_EVENTS || !is_skipped(event, period))
+	if (event >= ABI_EVENTS)
+		return 0;
+
+	struct perf_runs *runs = count_skipped(event, period);
+	if (!runs)
 		return 0;
 
 	struct scratch *s = stack_begin(SLOT_PERF, event);
 	if (!s)
 		return 0;
+	runs->nr_wanted++;
 	s->sample.weight = knobs.events[event].weight ?: period;
 	s->sample.state = STATE_RUNNING;
 	/* Whether the timer interrupted user code is unknown here: user space drops its frames. */

@@ -19,7 +19,7 @@
 	"SigIgn:\t0000000000001000\nSigCgt:\t2000000181005ccf\n"
 #define STAT                                                                                    \
 	"4711 (ja) va\n(x) T 42 4711 4711 0 -1 4194560 7 0 0 0 1 2 0 0 20 0 31 0 123457 1 2 3 " \
-	"18446744073709551615 0"
+	"18446744073709551615 0 140721"
 
 static void every_field_is_read(void **state)
 {
@@ -40,6 +40,7 @@ static void every_field_is_read(void **state)
 	assert_int_equal(s.sigign, 0x1000);
 	assert_int_equal(s.shdpnd, 4);
 	assert_int_equal(s.start_ns, 1234570000000ull);
+	assert_int_equal(s.start_stack, 140721);
 }
 
 static void a_comm_with_parentheses_and_newlines_is_kept(void **state)

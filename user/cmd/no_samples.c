@@ -54,8 +54,12 @@ static void add_cause(const struct recorded *r, const struct record_options *o, 
 
 	recording_progress(r->recording, &now);
 	targets_add_missing(o->targets, why);
-	if (!why->len && now.lost)
-		str_addf(why, "%llu were lost; take a larger --ring", (unsigned long long)now.lost);
+	if (!why->len && now.lost > now.missed)
+		str_addf(why, "%llu were lost; take a larger --ring",
+			 (unsigned long long)(now.lost - now.missed));
+	if (!why->len && now.missed)
+		str_addf(why, "%llu were lost: the kernel ran no program for them; record longer",
+			 (unsigned long long)now.missed);
 	if (!why->len && now.counts.nr_other_threads)
 		str_addf(why, "%llu were of other threads than --thread-name %s selects",
 			 (unsigned long long)now.counts.nr_other_threads, o->thread);

@@ -187,20 +187,32 @@ static void follow_skipped(struct sources *s)
 			load_skipped(s);
 }
 
+/* `nr` in proportion to parts of a whole. */
+static u64 part_of(u64 nr, u64 parts, u64 whole)
+{
+	return whole ? (u64)((double)nr * (double)parts / (double)whole + 0.5) : nr;
+}
+
+/*
+ * How many of the missed samples were of the targets is unknown; in the mean the same part as of
+ * the others. An idle CPU runs no other program, but its timer may come late.
+ */
 void sources_count_missed(struct sources *s, u64 events[][NR_EVENT_COUNTS], u64 *stats)
 {
 	vec_each(c, &s->cpus) {
 		u32 event = cpus_event(*c);
 		struct cpus_due due = cpus_due(*c);
-		u64 nr = due.nr_missed, skipped = nr;
+		u64 skipped = due.nr_missed;
 
-		if (!s->skipped_err && cpus_are_clocks(*c) && s->skipped_late[event] < nr)
+		if (!s->skipped_err && cpus_are_clocks(*c) && s->skipped_late[event] < skipped)
 			skipped = s->skipped_late[event];
-		events[event][EVENT_DUE] += due.nr;
+		u64 late = part_of(due.nr_missed - skipped, due.nr_wanted, due.nr - due.nr_missed);
+		skipped = part_of(skipped, due.nr_wanted, due.nr_busy);
+		events[event][EVENT_DUE] += due.nr_wanted + skipped + late;
 		events[event][EVENT_SKIPPED] += skipped;
-		events[event][EVENT_LATE] += nr - skipped;
+		events[event][EVENT_LATE] += late;
 		stats[STAT_SKIPPED] += skipped;
-		stats[STAT_LATE] += nr - skipped;
+		stats[STAT_LATE] += late;
 	}
 }
 

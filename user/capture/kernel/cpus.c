@@ -87,7 +87,8 @@ static struct cpus_due due_of(const struct cpus *c, const struct cpu_event *e, u
 		u64 nr_due = paced_due(&e->paced, counted);
 		nr_missed = nr_due > nr ? nr_due - nr : 0;
 	}
-	return (struct cpus_due){ nr + nr_missed, nr_missed };
+	return (struct cpus_due){ nr + nr_missed, nr_missed, ran->nr_busy - e->ran.nr_busy,
+				  ran->nr_wanted - e->ran.nr_wanted };
 }
 
 /* The runs on each possible CPU; NULL if they cannot be read. The caller frees them. */
@@ -113,6 +114,16 @@ static void measure(struct cpus *c, struct cpu_event *e)
 		e->due.nr = due.nr;
 	if (due.nr_missed > e->due.nr_missed)
 		e->due.nr_missed = due.nr_missed;
+	e->due.nr_busy = due.nr_busy;
+	e->due.nr_wanted = due.nr_wanted;
+}
+
+static void add_due(struct cpus_due *sum, const struct cpus_due *more)
+{
+	sum->nr += more->nr;
+	sum->nr_missed += more->nr_missed;
+	sum->nr_busy += more->nr_busy;
+	sum->nr_wanted += more->nr_wanted;
 }
 
 struct cpus_due cpus_due(struct cpus *c)
@@ -121,8 +132,7 @@ struct cpus_due cpus_due(struct cpus *c)
 	struct cpus_due sum = c->gone;
 	vec_each(e, &c->events) {
 		measure(c, e);
-		sum.nr += e->due.nr;
-		sum.nr_missed += e->due.nr_missed;
+		add_due(&sum, &e->due);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return sum;
@@ -141,8 +151,7 @@ bool cpus_seem_to_miss(struct cpus *c)
 		if ((u32)e->cpu >= nr)
 			continue;
 		struct cpus_due due = due_of(c, e, clock_count_of(c, e), &ran[e->cpu]);
-		sum.nr += due.nr;
-		sum.nr_missed += due.nr_missed;
+		add_due(&sum, &due);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return sum.nr_missed >= MISSED_MIN && sum.nr_missed * MISSED_PART >= sum.nr;
@@ -242,8 +251,7 @@ static int add_cpu(struct cpus *c, int cpu)
 static void drop_event(struct cpus *c, size_t i)
 {
 	measure(c, &c->events.at[i]);
-	c->gone.nr += c->events.at[i].due.nr;
-	c->gone.nr_missed += c->events.at[i].due.nr_missed;
+	add_due(&c->gone, &c->events.at[i].due);
 	programs_set_clock(c->bpf, c->event, c->events.at[i].cpu, 0);
 	programs_detach(c->events.at[i].link);
 	close(c->events.at[i].fd);

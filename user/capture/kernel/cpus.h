@@ -44,6 +44,7 @@ bool cpus_are_clocks(const struct cpus *c);
  */
 struct cpus_due {
 	u64 nr, nr_missed;
+	u64 nr_busy, nr_wanted; /* runs of the program, as in struct perf_runs */
 };
 struct cpus_due cpus_due(struct cpus *c);
 
