@@ -107,8 +107,8 @@
 	X(RETURN_ADDRESS, "cut_return_address",                                                    \
 	  "user stacks cut: no return address above a compiled frame", LOST, NOTHING,              \
 	  "report it, with the version of the JDK")                                                \
-	X(FROZEN, "frozen", "stacks of virtual threads that lack the callers on the heap", NORMAL, \
-	  NOTHING, "")                                                                             \
+	X(FROZEN, "frozen", "user stacks cut: callers of a virtual thread are on the Java heap",   \
+	  LOST, NOTHING, "its methods and their self time are right, their callers are missing")   \
 	X(NATIVE_GAP, "native_gap", "stacks that lack native callers below their Java frames",     \
 	  INEXACT, NOTHING, "build the native library with -fasynchronous-unwind-tables")          \
 	X(SEARCHED, "searched", "return addresses that had to be searched", INEXACT, NOTHING,      \
@@ -126,4 +126,4 @@ enum stat {
 
 /* The reasons for which a user stack ends before its root. Add new ones between these two. */
 #define STAT_FIRST_CUT STAT_FRAME_POINTERS
-#define STAT_LAST_CUT  STAT_RETURN_ADDRESS
+#define STAT_LAST_CUT  STAT_FROZEN

@@ -115,6 +115,12 @@ static __always_inline bool has_moved_on(const struct walk *w, u64 sp)
 	return w->regs.sp > sp;
 }
 
+/* At the thread's root. A stack that lacks callers before it is not complete. */
+static __always_inline int root(const struct walk *w)
+{
+	return w->is_frozen ? STAT_FROZEN : STAT_ROOT;
+}
+
 int unwind_step(struct scratch *s)
 {
 	if (!s)
@@ -123,7 +129,7 @@ int unwind_step(struct scratch *s)
 	u64 sp = w->regs.sp;
 
 	if (is_end(w))
-		return STAT_ROOT;
+		return root(w);
 	int stop = find_caller(w);
 
 	/*
@@ -134,10 +140,13 @@ int unwind_step(struct scratch *s)
 	if (stack_push(s, w->frame.addr, w->frame.info))
 		return STAT_DEPTH;
 	if (stop)
-		return stop;
+		return stop == STAT_ROOT ? root(w) : stop;
 	w->callee_kind = w->frame.info >> USER_FRAME_KIND_SHIFT;
 	if (w->marker) {
-		count(w->marker == USER_FRAME_FROZEN ? STAT_FROZEN : STAT_NATIVE_GAP);
+		if (w->marker == USER_FRAME_FROZEN)
+			w->is_frozen = 1;
+		else
+			count(STAT_NATIVE_GAP);
 		stack_push(s, 0, (u64)w->marker << USER_FRAME_KIND_SHIFT);
 		w->marker = 0;
 	}
@@ -157,6 +166,7 @@ __hidden u32 unwind_walk(struct scratch *s)
 	w->is_leaf = 1;
 	w->callee_kind = USER_FRAME_NATIVE;
 	w->marker = 0;
+	w->is_frozen = 0;
 	w->range.start = w->range.end = 0;
 	w->blob.code_start = w->blob.code_end = 0;
 	w->window_words = 0;

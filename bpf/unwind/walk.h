@@ -116,7 +116,8 @@ struct walk {
 	u32 callee_kind; /* enum user_frame_kind of the previous frame */
 	u32 rule;        /* enum rule that found the caller */
 	u32 marker;      /* kind of the marker for missing callers of this frame; 0: none */
-	u32 nr_returns, pad;
+	u32 nr_returns;
+	u32 is_frozen; /* a marker USER_FRAME_FROZEN is in the stack */
 	struct replaced_return returns[WALK_RETURNS]; /* innermost first */
 	struct user_frame frame;                      /* the current frame */
 	struct unwind_proc proc;

@@ -7,6 +7,7 @@
  *   args   the same, with arguments that are passed on the stack
  *   lock   waits for a monitor that another thread holds
  *   hand   passes things to another thread
+ *   sleep  sleeps for an hour
  *   pin    yields in a class initializer, which cannot be moved
  * Prints "ready" once all have started.
  */
@@ -68,6 +69,10 @@ public class Virtual {
 		LockSupport.parkNanos(20_000);
 	}
 
+	static void sleep() {
+		LockSupport.parkNanos(3600_000_000_000L);
+	}
+
 	static void yield_() {
 		work();
 		Thread.yield();
@@ -100,6 +105,7 @@ public class Virtual {
 			case "args": start(3, () -> sink += args(100, 1, 2, 3, 4, 5, 6, 7, 8)); break;
 			case "lock": start(5, Virtual::lock); break;
 			case "hand": start(1, () -> hand(true)); start(1, () -> hand(false)); break;
+			case "sleep": start(7, Virtual::sleep); break;
 			case "pin": start(1, Pinned::touch); break;
 			default: throw new IllegalArgumentException(mode);
 			}

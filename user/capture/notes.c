@@ -171,10 +171,6 @@ static void note_frames(struct cut *c)
 			     "frames to which the agent and HotSpot's tables give different names "
 			     "or lines",
 			     c->losses.nr_conflicts);
-	if (c->losses.stats[STAT_FROZEN])
-		profile_note(profile, "frozen",
-			     "stacks of virtual threads that lack the callers on the heap",
-			     c->losses.stats[STAT_FROZEN]);
 	if (frames_keeps_lines(profile->frames))
 		profile_note(profile, "no-line", "frames of Java methods without a line",
 			     c->losses.nr_without_line);
@@ -192,6 +188,16 @@ static void note_frames(struct cut *c)
 			     counts->nr_stripped);
 }
 
+static void note_unmounted(const struct recording *r, struct cut *c)
+{
+	auto_str struct str first = { 0 };
+	u32 nr = cut_nr_virtual(r, c, &first);
+
+	if (nr)
+		profile_note(c->profile, "unmounted",
+			     "JVMs whose waits lack virtual threads that are not on a carrier", nr);
+}
+
 void notes_add(const struct recording *r, struct cut *c)
 {
 	struct incomplete_notes incomplete = { .profile = c->profile };
@@ -200,4 +206,5 @@ void notes_add(const struct recording *r, struct cut *c)
 	quality_each(c->quality, note_incomplete, &incomplete);
 	cut_each_reason(c, note_counter, c->profile);
 	note_frames(c);
+	note_unmounted(r, c);
 }

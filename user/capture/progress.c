@@ -96,7 +96,6 @@ void recording_progress(const struct recording *r, struct recording_progress *ou
 		.event = sources_text(r->sources),
 		.held = r->samples.live_allocs.nr_begun,
 		.name_conflicts = losses.nr_conflicts,
-		.frozen = losses.stats[STAT_FROZEN],
 		.without_line = losses.nr_without_line,
 		.kernel_error = symbolizer_kernel_error(r->node->symbolizer),
 	};
@@ -120,6 +119,14 @@ void cut_each_reason(const struct cut *c, counter_fn visit, void *ctx)
 	for (u32 stat = STAT_FIRST_CUT; stat <= STAT_LAST_CUT; stat++)
 		if (stats[stat])
 			visit(counter_of(stat), stats[stat], ctx);
+}
+
+u32 cut_nr_virtual(const struct recording *r, const struct cut *c, struct str *first)
+{
+	vec_each(e, &r->options.events->list)
+		if (sources_is_of_carriers(e))
+			return quality_nr_virtual(c->quality, first);
+	return 0;
 }
 
 void cut_each_loss(const struct cut *c, counter_fn visit, void *ctx)

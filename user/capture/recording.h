@@ -47,7 +47,6 @@ struct recording_progress {
 	u32 nr_events;
 	struct sample_counts counts;
 	u64 held;                        /* samples of memory held back, so far */
-	u64 frozen;                      /* user stacks that lack callers on the heap */
 	u64 without_line;                /* frames of Java methods */
 	u64 name_conflicts;              /* between the agent and HotSpot's tables */
 	u64 start_to_first_sample_ns;    /* from recording_new; 0 until the first sample */
@@ -138,3 +137,9 @@ struct late_jvm {
 };
 typedef void (*late_jvm_fn)(const struct late_jvm *late, void *ctx);
 void cut_each_late(const struct recording *r, const struct cut *c, late_jvm_fn visit, void *ctx);
+
+/*
+ * The number of JVMs with virtual threads whose waits off their carriers are missing; adds the name
+ * of one to *first. 0 unless waits were recorded.
+ */
+u32 cut_nr_virtual(const struct recording *r, const struct cut *c, struct str *first);

@@ -143,6 +143,19 @@ static void print_incomplete(const struct incomplete *i, void *ctx)
 		log_warn("%s %s", grouped(i->nr_cut, number), i->text);
 }
 
+static void print_virtual(const struct recorded *r)
+{
+	auto_str struct str first = { 0 };
+	u32 nr = cut_nr_virtual(r->recording, r->cut, &first);
+
+	if (nr > 1)
+		str_addf(&first, " and %u more JVM%s", nr - 1, plural(nr - 1));
+	if (nr)
+		log_warn("waits of virtual threads that left their carriers are missing: %s ha%s "
+			 "such threads",
+			 first.at, nr > 1 ? "ve" : "s");
+}
+
 /* The processes with the largest shares of incomplete stacks. */
 static void print_quality(const struct cut *c)
 {
@@ -294,6 +307,7 @@ void summary_print(const struct recorded *r, const char *path, u64 size_bytes)
 		print_cost(&now);
 	print_jvms(r, &now);
 	print_quality(r->cut);
+	print_virtual(r);
 	if (strcmp(path, "-"))
 		log_info("wrote      %s, %s bytes", path, grouped(size_bytes, a));
 }

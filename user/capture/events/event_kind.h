@@ -24,6 +24,7 @@ struct event_kind {
 	u32 nr_slots;        /* 1 + the largest enum slot that they use */
 	const char *sparser; /* "larger --lock-min": the option that makes samples fewer */
 	bool has_period;     /* --period applies */
+	bool is_of_carriers; /* waits of virtual threads that left their carriers are missing */
 	bool lasts;          /* the sample stands for the last sample.weight ns of its thread */
 
 	/*

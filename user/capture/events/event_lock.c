@@ -116,6 +116,7 @@ const struct event_kind event_kind_lock = {
 	.programs = PROGRAM_BIT(JAVA_EVENT) | PROGRAM_BITS_WAITS,
 	.nr_slots = NR_SLOTS,
 	.sparser = "larger --lock-min",
+	.is_of_carriers = true,
 	.lasts = true,
 	.configure = configure_lock,
 	.open = open_lock,

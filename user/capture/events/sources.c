@@ -457,6 +457,11 @@ bool sources_keep(const struct named_stack *stack)
 	return !stack->event->kind->keep || stack->event->kind->keep(stack);
 }
 
+bool sources_is_of_carriers(const struct event *event)
+{
+	return event->kind->is_of_carriers;
+}
+
 u32 sources_state(const struct named_stack *stack)
 {
 	const struct event_kind *kind = stack->event->kind;

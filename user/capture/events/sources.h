@@ -99,6 +99,9 @@ struct sample_weight sources_weigh(const struct sources *s, const struct event *
 void sources_hooks(const struct events *events, const struct event_options *o,
 		   struct agent_hooks *out);
 
+/* Whether the event lacks the waits of virtual threads that are not mounted on a carrier. */
+bool sources_is_of_carriers(const struct event *event);
+
 /* A stack with its names, on its way into the profile. */
 struct named_stack {
 	const struct event *event;

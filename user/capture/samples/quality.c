@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "base/auto.h"
-#include "base/str.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "jvm/hotspot/legibility.h"
@@ -24,7 +23,8 @@ struct entry {
 	u32 cut[NR_CUTS];      /* by enum stat, from STAT_FIRST_CUT */
 	u64 cure[NR_READINGS]; /* the missing capabilities for each reading */
 	bool is_asked[NR_READINGS];
-	char *no_tables; /* why a JVM's tables cannot be read: "reason; remedy"; else NULL */
+	bool has_virtual; /* it is a JVM that runs virtual threads */
+	char *no_tables;  /* why a JVM's tables cannot be read: "reason; remedy"; else NULL */
 };
 
 struct quality {
@@ -71,7 +71,7 @@ static void make_room(struct quality *q)
 
 	dict_fini(&q->by_process);
 	vec_each(e, &q->entries) {
-		if (!is_reported(e))
+		if (!is_reported(e) && !e->has_virtual)
 			continue;
 		q->entries.at[kept++] = *e;
 		*dict_add(&q->by_process, process_id_hash(e->id)) = kept;
@@ -163,6 +163,16 @@ void quality_judge(struct quality *q, const struct process *p)
 	e->no_tables = str_take(&why);
 }
 
+void quality_mark_virtual(struct quality *q, const struct process *p)
+{
+	struct entry *e = entry_of(q, p);
+
+	if (!e)
+		return;
+	memcpy(e->comm, p->comm, sizeof(e->comm));
+	e->has_virtual = true;
+}
+
 void quality_correct(const struct quality *q, u64 stats[])
 {
 	for (u32 i = STAT_FIRST_CUT; i <= STAT_LAST_CUT; i++) {
@@ -191,6 +201,16 @@ static void add_name(struct str *out, const struct entry *e)
 	utf8_clean(out, e->comm,
 		   3 * sizeof(e->comm)); /* a replacement character takes three bytes */
 	str_addf(out, "-%d", (int)e->id.pid);
+}
+
+u32 quality_nr_virtual(const struct quality *q, struct str *first)
+{
+	u32 nr = 0;
+
+	vec_each(e, &q->entries)
+		if (e->has_virtual && !nr++)
+			add_name(first, e);
+	return nr;
 }
 
 static void add_remedy(struct str *out, const struct entry *e, const struct counter *c)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/str.h"
 #include "capture/kernel/counters.h"
 #include "jvm/hotspot/jvm_registry.h"
 #include "proc/process.h"
@@ -28,6 +29,12 @@ void quality_count(struct quality *q, const struct process *p, u32 stop, u64 pc)
 
 /* Records whether the JVM's tables could be read. Call it before the JVM is forgotten. */
 void quality_judge(struct quality *q, const struct process *p);
+
+/* Records that the JVM runs virtual threads. */
+void quality_mark_virtual(struct quality *q, const struct process *p);
+
+/* The number of such JVMs; adds the first one's name to *first. */
+u32 quality_nr_virtual(const struct quality *q, struct str *first);
 
 /* Moves stacks to the counter of the true reason, where user space knows better than BPF. */
 void quality_correct(const struct quality *q, u64 stats[]);

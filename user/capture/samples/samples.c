@@ -191,6 +191,35 @@ static bool is_attach(const struct samples *s, const struct process *p,
 	return false;
 }
 
+/*
+ * Classes that run for virtual threads only: a mounted one and its carrier have frames of the first
+ * two, and threads that wait for sockets on their behalf have frames of the third.
+ */
+static const char *const virtual_classes[] = {
+	"java.lang.VirtualThread.",
+	"jdk.internal.vm.Continuation.",
+	"sun.nio.ch.Poller.",
+};
+
+/* The JDK's thread that wakes virtual threads has no such frame; its name has 15 bytes here. */
+#define UNPARKER "VirtualThread-u"
+
+static bool is_of_virtual_threads(const struct samples *s, const struct unnamed_sample *named)
+{
+	if (named->head.stop == STAT_FROZEN ||
+	    !strncmp(named->head.comm, UNPARKER, sizeof(UNPARKER) - 1))
+		return true;
+	vec_each(id, &named->frames) {
+		const struct frame *f = frames_get(s->frames, *id);
+		if (!frame_kind_is_java(f->kind))
+			continue;
+		for (size_t i = 0; i < ARRAY_SIZE(virtual_classes); i++)
+			if (!strncmp(f->name, virtual_classes[i], strlen(virtual_classes[i])))
+				return true;
+	}
+	return false;
+}
+
 static void add_stack(struct samples *s, const struct process *p, struct unnamed_sample *named,
 		      struct destination *to)
 {
@@ -207,6 +236,8 @@ static void add_stack(struct samples *s, const struct process *p, struct unnamed
 			continue;
 		to->node = profile_child(profile, to->node, id);
 	}
+	if (p->is_jvm && is_of_virtual_threads(s, named))
+		quality_mark_virtual(to->cut->quality, p);
 	to->cut->counts.nr_approximate += named->is_approximate;
 	to->cut->counts.nr_inexact += named->leaf_is_inexact;
 	add_weight(s, named, to);
