@@ -23,6 +23,7 @@
 #define MATH_SAVED_AVX 656
 #define ENTRY_BARRIER  (~0ULL) /* cookie that method_entry_barrier pushes */
 #define CALL_BYTES     8       /* call rel32 has 5 */
+#define ROOM_BYTES     128     /* of a c2i adapter: with 15 arguments */
 
 static __always_inline int go_on(struct walk *w, u32 rule, u64 pc, u64 sp)
 {
@@ -158,23 +159,70 @@ static __always_inline int step_shape(struct walk *w, const struct hotspot_layou
 	}
 }
 
+/* The target of a call that ends at `ra`, if it is call rel32; otherwise 0. */
+static __always_inline u64 call_target(u64 ra)
+{
+	u8 before[CALL_BYTES];
+
+	if (walk_read(before, sizeof(before), ra - CALL_BYTES) || before[3] != 0xe8)
+		return 0;
+	return ra + (s32)(before[4] | before[5] << 8 | before[6] << 16 | (u32)before[7] << 24);
+}
+
+/*
+ * A method calls the interpreter by way of code of its own: call; mov rbx, i64; jmp rel32. That is
+ * the same frame (CompiledStaticCall::emit_to_interp_stub).
+ */
+static __always_inline bool is_in_call_stub(struct walk *w)
+{
+	u64 start = w->regs.pc;
+	const u64 *ra;
+
+	if (code_1(w, 0) == 0xe9 && code_2(w, -10) == 0xbb48)
+		start -= 10;
+	else if (code_2(w, 0) != 0xbb48 || code_1(w, 10) != 0xe9)
+		return false;
+	ra = walk_stack(w, w->regs.sp, 1);
+	return ra && blob_holds(&w->blob, *ra) && call_target(*ra) == start;
+}
+
+/*
+ * The number of words that a method has pushed for a call to a stub. Global, like the functions for
+ * stubs and adapters below: the verifier would otherwise follow all cases in each caller.
+ */
+int walk_pushed_words(struct walk *w)
+{
+	u32 code = 0;
+
+	if (!w)
+		return 0;
+	if (w->is_leaf)
+		return is_in_call_stub(w) ? 1 : pushed_words(w);
+	if (w->callee_kind != USER_FRAME_STUB || walk_read(&code, sizeof(code), w->regs.pc))
+		return 0;
+	return popped_words(code);
+}
+
 /* An nmethod. `left`: remaining bytes of the prologue. */
 static __always_inline int step_nmethod(struct walk *w, const struct hotspot_layout *jvm)
 {
 	const struct blob *b = &w->blob;
 	s64 left = b->frame_complete > 0 ? (s64)(blob_code(b) - w->regs.pc) + b->frame_complete : 0;
+	enum shape shape = SHAPE_BODY;
 
 	/* Method-handle intrinsics have no frame: they end in a jump. */
 	if (b->frame_size <= 0)
 		return step_sp(w, RULE_RA_AT_SP, w->regs.sp);
-	if (!w->is_leaf)
-		return step_shape(w, jvm, SHAPE_BODY);
 	/* Continuation.enterSpecial counts as incomplete until its entry is filled in. */
 	if (b->addr == jvm->enter_special && w->regs.fp - w->regs.sp == b->frame_size * 8ULL - 16)
 		return step_shape(w, jvm, SHAPE_BODY);
 	if (b->class == HOTSPOT_CLASS_NATIVE)
-		return step_shape(w, jvm, wrapper_shape(w, left));
-	return step_shape(w, jvm, compiled_shape(w, left));
+		return step_shape(w, jvm, w->is_leaf ? wrapper_shape(w, left) : SHAPE_BODY);
+	if (w->is_leaf)
+		shape = compiled_shape(w, left);
+	if (shape == SHAPE_BODY && (w->is_leaf || w->callee_kind == USER_FRAME_STUB))
+		w->regs.sp += 8 * (walk_pushed_words(w) & 3);
+	return step_shape(w, jvm, shape);
 }
 
 /*
@@ -225,14 +273,10 @@ static __always_inline int step_stub(struct walk *w, const struct hotspot_layout
 	return step_shape(w, jvm, shape);
 }
 
-/* The target of a call that ends at `ra`, if it is call rel32; otherwise 0. */
-static __always_inline u64 call_target(u64 ra)
+/* See unfilled_words. */
+int walk_unfilled_words(struct walk *w)
 {
-	u8 before[CALL_BYTES];
-
-	if (walk_read(before, sizeof(before), ra - CALL_BYTES) || before[3] != 0xe8)
-		return 0;
-	return ra + (s32)(before[4] | before[5] << 8 | before[6] << 16 | (u32)before[7] << 24);
+	return w ? unfilled_words(w) : 0;
 }
 
 /*
@@ -244,6 +288,8 @@ int walk_call_target(struct walk *w, u64 from)
 	if (!w)
 		return STAT_NO_SCRATCH;
 	const struct hotspot_layout *jvm = walk_jvm(w);
+	if (w->is_leaf)
+		w->regs.sp += 8 * (walk_unfilled_words(w) & 15);
 	u64 sp = w->regs.sp;
 
 	if (!jvm || walk_read(w->words, CALLER_WORDS * 8, sp))
@@ -331,6 +377,52 @@ static __always_inline bool restores_all(struct walk *w, u32 *bytes)
 }
 
 /*
+ * Whether the code before the pc has moved sp for a c2i adapter: pop rax; mov r13, rsp; sub rsp.
+ * 25+: lea r13, [rsp + 8]; pop rax; sub rsp.
+ */
+int walk_has_made_room(struct walk *w)
+{
+	if (!w)
+		return 0;
+	u64 from = w->regs.pc - ROOM_BYTES, code = 0;
+	const u8 *bytes = (const u8 *)w->words;
+
+	if (walk_read(w->words, ROOM_BYTES, from))
+		return 0;
+	for (u64 i = 0; i < ROOM_BYTES; i++) {
+		keep_as_written(i);
+		code = code >> 8 | (u64)bytes[i & (sizeof(w->words) - 1)] << 56;
+		if (code >> 24 == 0x48ec8b4c58 || code >> 8 == 0x485808246c8d4c)
+			return from + i - 8 >= blob_code(&w->blob);
+	}
+	return 0;
+}
+
+/*
+ * A leaf in an adapter that has moved sp, or is about to. Words on its stack may be dead return
+ * addresses, so the code decides (SharedRuntime::generate_i2c2i_adapters).
+ */
+int walk_adapter(struct walk *w)
+{
+	if (!w)
+		return STAT_NO_SCRATCH;
+	const struct hotspot_layout *jvm = walk_jvm(w);
+	u64 sender_sp = w->regs.r13, ra = w->regs.ax;
+	enum adapter_shape shape = adapter_shape(w);
+
+	if (!jvm)
+		return STAT_NO_JVM;
+	if (shape == ADAPTER_SENDER_AT_SP)
+		sender_sp = w->regs.sp;
+	if (shape == ADAPTER_RA_AT_SP &&
+	    (!walk_has_made_room(w) || walk_read(&ra, sizeof(ra), w->regs.sp)))
+		return STAT_STUB_FRAME;
+	if (sender_sp - w->regs.sp > STUB_FP_MAX || !walk_is_return_address(jvm, ra))
+		return STAT_STUB_FRAME;
+	return go_on(w, RULE_ADAPTER, ra, sender_sp);
+}
+
+/*
  * Vtable stubs and adapters have no frame. A c2i adapter may call the JVM to patch its caller. It
  * keeps sp in r13, one of the registers that it saves (SharedRuntime::gen_c2i_adapter).
  */
@@ -339,6 +431,8 @@ static __always_inline int step_bare(struct walk *w, const struct hotspot_layout
 	u64 sp = w->regs.sp, ra;
 	u32 bytes;
 
+	if (w->is_leaf && w->blob.kind != USER_FRAME_VTABLE && !walk_adapter(w))
+		return 0;
 	if (walk_read(&ra, sizeof(ra), sp))
 		return STAT_UNREADABLE;
 	if (walk_is_return_address(jvm, ra))

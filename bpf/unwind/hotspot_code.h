@@ -380,3 +380,92 @@ static __always_inline enum shape stub_shape(const struct walk *w, bool at_start
 		return SHAPE_FP_UNCHANGED;
 	return is_behind_pop(w) ? SHAPE_RA_AT_SP : SHAPE_BODY;
 }
+
+/* pop reg: 58 .. 5f, 41 58 .. 5f; its length or 0. pop rbp belongs to the frame. */
+static __always_inline u32 pop_bytes(u32 code)
+{
+	if ((code & 0xf8ff) == 0x5841)
+		return 2;
+	return (code & 0xf8) == 0x58 && (code & 0xff) != 0x5d;
+}
+
+/* push reg, with the same encodings */
+static __always_inline u32 push_bytes(u32 code)
+{
+	if ((code & 0xf8ff) == 0x5041)
+		return 2;
+	return (code & 0xf8) == 0x50 && (code & 0xff) != 0x55;
+}
+
+/* Words that up to two pops in the lowest 4 bytes of `code` take from the stack. */
+static __always_inline u32 popped_words(u32 code)
+{
+	u32 first = pop_bytes(code);
+
+	return first ? 1 + !!pop_bytes(first == 2 ? code >> 16 : code >> 8) : 0;
+}
+
+/*
+ * C1 passes two words to slow_subtype_check: [mov r10, i64;] push; call rel32; pop; pop. The result
+ * is the number of words on the stack at the pc (LIR_Assembler::emit_typecheck_helper).
+ */
+static __always_inline u32 pushed_words(const struct walk *w)
+{
+	u32 at = code_2(w, 0) == 0xba49 ? 10 : 0;
+	u32 push = at ? push_bytes(code_at(w, 10)) : push_bytes(code_at(w, 0));
+
+	if (at && !push)
+		return 0;
+	at = (at + push) & 15; /* the mask: the verifier needs it */
+	if (code_1(w, at) == 0xe8) {
+		u32 words = popped_words(code_at(w, at + 5));
+
+		return words > !!push ? words - !!push : 0;
+	}
+	return push ? 0 : popped_words(code_at(w, 0));
+}
+
+/*
+ * Words at sp that are being filled with registers and still hold dead data: sub rsp, imm8, then up
+ * to four stores, the first to [rsp] (25+: MacroAssembler::push_set).
+ */
+static __always_inline u32 unfilled_words(const struct walk *w)
+{
+	for (int i = 0, bytes = 0; i <= 4; i++, bytes = 5 * i - 1)
+		if (code_3(w, -4 - bytes) == 0xec8348 &&
+		    (!i || ((code_2(w, -bytes) & 0xfffb) == 0x8948 &&
+			    (code_2(w, 2 - bytes) & 0xffc7) == 0x2404)))
+			return code_1(w, -1 - bytes) >> 3;
+	return 0;
+}
+
+/* Where the return address of a leaf in an adapter is, if it is not at sp. */
+enum adapter_shape {
+	ADAPTER_RA_AT_SP,
+	ADAPTER_SENDER_AT_SP, /* popped to rax; sp is the caller's */
+	ADAPTER_RA_IN_RAX,    /* r13 is the caller's sp */
+};
+
+/*
+ * Both kinds of adapter keep the return address in rax while they move sp. i2c: [sub rsp, N;] and
+ * rsp, -16; push rax. c2i: [mov r13, rsp;] sub rsp, N, then mov [rsp], rax, or push rax (25+).
+ */
+static __always_inline enum adapter_shape adapter_shape(const struct walk *w)
+{
+	bool is_set = code_3(w, 0) == 0xec8b4c && code_1(w, -1) == 0x58 && is_sub_sp(w, 3);
+	int sub = is_sub_sp(w, 0);
+	u32 next = sub == 7 ? code_at(w, 7) : sub == 4 ? code_at(w, 4) : 0;
+
+	if (is_set)
+		return ADAPTER_SENDER_AT_SP;
+	if (next == 0x24048948 || (next & 0xff) == 0x50 || next == 0xf0e48348)
+		return ADAPTER_RA_IN_RAX;
+	if (code_at(w, 0) == 0xf0e48348 && code_1(w, 4) == 0x50)
+		return ADAPTER_RA_IN_RAX;
+	if (code_1(w, 0) == 0x50 &&
+	    (code_at(w, -4) == 0xf0e48348 || is_sub_sp(w, -4) || is_sub_sp(w, -7)))
+		return ADAPTER_RA_IN_RAX;
+	if (code_at(w, 0) == 0x24048948 && (is_sub_sp(w, -4) || is_sub_sp(w, -7)))
+		return ADAPTER_RA_IN_RAX;
+	return ADAPTER_RA_AT_SP;
+}

@@ -36,6 +36,7 @@
 	X(RA_ABOVE_SP, "return address one word above sp")                         \
 	X(FP_FRAME, "frame of fp")                                                 \
 	X(CALL_TARGET, "frameless stub: the return address of a call to it")       \
+	X(ADAPTER, "adapter: the caller's sp is in r13")                           \
 	X(RA_IN_RDX, "ExceptionBlob: return address in rdx")                       \
 	X(RA_IN_RCX, "C1's exception stub: handler in rcx")                        \
 	X(CONTINUATION, "moves a virtual thread's frames: its continuation entry") \

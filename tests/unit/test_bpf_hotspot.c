@@ -180,6 +180,152 @@ static void a_routine_that_only_pushes_is_found_by_the_call_to_it(void **state)
 	assert_int_equal(scratch.walk.rule, RULE_CALL_TARGET);
 }
 
+#define STALE        (CALLER + 0x40) /* a return address in dead stack */
+#define NAME_ADAPTER 1005
+
+static void fill_with_stale(u64 nr)
+{
+	put_value(STALE - 5, u8, 0xe8);
+	for (u64 i = 0; i < nr; i++)
+		world.stack[i] = STALE;
+}
+
+/* A method with 6 words of frame and some more below it. */
+struct pushed {
+	const char *what;
+	u64 words;
+	char code[24];
+};
+
+static const struct pushed pushes[] = {
+	{ "push; mov; push; call; pop; pop", 0,
+	  "\x57\x49\xba\1\2\3\4\5\6\7\x08\x41\x52\xe8\1\2\3\4\x5f\x5b" },
+	{ "mov; push; call; pop; pop", 1,
+	  "\x49\xba\1\2\3\4\5\6\7\x08\x41\x52\xe8\1\2\3\4\x5f\x5b" },
+	{ "push; call; pop; pop", 1, "\x52\xe8\1\2\3\4\x58\x58\x85\xc0" },
+	{ "call; pop; pop", 2, "\xe8\1\2\3\4\x41\x58\x41\x59\x85\xc0" },
+	{ "pop; pop", 2, "\x58\x58\x85\xc0" },
+	{ "pop", 1, "\x41\x58\x85\xc0" },
+	{ "call without pop", 0, "\xe8\1\2\3\4\x85\xc0" },
+	{ "call before pop rbp", 0, "\xe8\1\2\3\4\x5d\xc3" },
+};
+
+static void words_pushed_for_a_stub_lie_below_the_frame(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pushes); i++) {
+		const struct pushed *p = &pushes[i];
+
+		print_message("%s\n", p->what);
+		set_blob(NAME_NMETHOD, 6, 8, p->code, sizeof(p->code));
+		fill_with_stale(5 + p->words);
+		world.stack[4 + p->words] = 0x77;
+		world.stack[5 + p->words] = CALLER;
+		assert_step(6 + p->words, 0x77);
+		assert_false(scratch.words[1] & USER_FRAME_APPROXIMATE);
+	}
+}
+
+static void a_stubs_caller_pops_the_words_it_pushed(void **state)
+{
+	set_code(NAME_NMETHOD, 6, 8, "\x5b\x5f\x83\xff");
+	fill_with_stale(7);
+	world.stack[6] = 0x77;
+	world.stack[7] = CALLER;
+	scratch.walk.is_leaf = 0;
+	scratch.walk.callee_kind = USER_FRAME_STUB;
+	assert_step(8, 0x77);
+}
+
+static void code_for_calls_to_the_interpreter_is_the_callers(void **state)
+{
+	for (u64 at = 0; at <= 10; at += 10) {
+		set_code(NAME_NMETHOD, 6, 8, "\x48\xbb\1\2\3\4\5\6\7\x08\xe9");
+		put_value(STALE - 5, u8, 0xe8);
+		put_value(STALE - 4, s32, CODE + 0x100 - STALE);
+		scratch.walk.regs.pc += at;
+		world.stack[0] = world.stack[5] = STALE;
+		world.stack[6] = CALLER;
+		assert_step(7, STALE);
+	}
+}
+
+/* Registers are saved by sub rsp, 16, then stores. A dead call to the same stub is in their place.
+ */
+static void words_that_are_still_to_be_saved_are_not_searched(void **state)
+{
+	static const char code[] = "\x48\x83\xec\x10\x48\x89\x14\x24\x4c\x89\x44\x24\x08";
+
+	for (u64 at = 4; at <= 8; at += 4) {
+		set_blob(2000, -1, -1, code, sizeof(code) - 1);
+		scratch.walk.regs.pc += at;
+		put_value(CALLER - 4, s32, CODE + 0xf0 - CALLER);
+		put_value(STALE - 5, u8, 0xe8);
+		put_value(STALE - 4, s32, CODE + 0xf0 - STALE);
+		world.stack[0] = world.stack[1] = STALE;
+		world.stack[2] = CALLER;
+		assert_step(3, 0xf0);
+	}
+}
+
+/* A leaf in an adapter, `at` bytes into the code. The caller's sp is at word 6. */
+struct adapter {
+	const char *what;
+	u64 at, r13_word, ra_word; /* of the return address; 99: in rax */
+	char code[24];
+};
+
+static const struct adapter adapters[] = {
+	{ "c2i: mov r13, rsp", 1, 99, 99,
+	  "\x58\x4c\x8b\xec\x48\x83\xec\x30\x48\x89\x04\x24\x89\x74\x24\x20" },
+	{ "c2i: sub", 4, 6, 99,
+	  "\x58\x4c\x8b\xec\x48\x83\xec\x30\x48\x89\x04\x24\x89\x74\x24\x20" },
+	{ "c2i: mov [rsp], rax", 8, 6, 99,
+	  "\x58\x4c\x8b\xec\x48\x83\xec\x30\x48\x89\x04\x24\x89\x74\x24\x20" },
+	{ "c2i: store of an argument", 12, 6, 0,
+	  "\x58\x4c\x8b\xec\x48\x83\xec\x30\x48\x89\x04\x24\x89\x74\x24\x20" },
+	{ "c2i with many arguments", 15, 6, 0,
+	  "\x58\x4c\x8b\xec\x48\x81\xec\x30\0\0\0\x48\x89\x04\x24\x89\x74\x24\x20" },
+	{ "c2i of JDK 25: sub", 6, 6, 99,
+	  "\x4c\x8d\x6c\x24\x08\x58\x48\x83\xec\x28\x50\x89\x74\x24\x20" },
+	{ "c2i of JDK 25: push rax", 10, 6, 99,
+	  "\x4c\x8d\x6c\x24\x08\x58\x48\x83\xec\x28\x50\x89\x74\x24\x20" },
+	{ "c2i of JDK 25: store of an argument", 11, 6, 0,
+	  "\x4c\x8d\x6c\x24\x08\x58\x48\x83\xec\x28\x50\x89\x74\x24\x20" },
+	{ "i2c: sub", 0, 6, 99, "\x48\x83\xec\x10\x48\x83\xe4\xf0\x50\x49\x8b\xc3" },
+	{ "i2c: and", 4, 6, 99, "\x48\x83\xec\x10\x48\x83\xe4\xf0\x50\x49\x8b\xc3" },
+	{ "i2c: push rax", 4, 6, 99, "\x48\x83\xe4\xf0\x50\x49\x8b\xc3" },
+};
+
+static void an_adapters_code_says_where_its_return_address_is(void **state)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(adapters); i++) {
+		const struct adapter *a = &adapters[i];
+		bool is_popped = a->ra_word == 99;
+
+		print_message("%s\n", a->what);
+		set_blob(NAME_ADAPTER, 0, -1, a->code, sizeof(a->code));
+		world.jvm.name_adapter = NAME_ADAPTER;
+		fill_with_stale(6);
+		scratch.walk.regs.pc += a->at;
+		scratch.walk.regs.r13 = STACK + 8 * a->r13_word;
+		scratch.walk.regs.ax = is_popped ? CALLER : 0;
+		if (!is_popped)
+			world.stack[a->ra_word] = CALLER;
+		assert_step(a->r13_word == 99 ? 0 : 6, 0xf0);
+	}
+}
+
+static void another_adapters_code_does_not_count(void **state)
+{
+	set_code(NAME_ADAPTER, 0, -1, "\x90");
+	world.jvm.name_adapter = NAME_ADAPTER;
+	put(CODE - 8, "\x58\x4c\x8b\xec\x48\x83\xec\x30", 8);
+	scratch.walk.regs.pc = CODE + 4;
+	scratch.walk.regs.r13 = STACK + 48;
+	world.stack[0] = CALLER;
+	assert_step(1, 0xf0);
+}
+
 static void a_pc_in_free_memory_is_in_no_blob(void **state)
 {
 	set_code(NAME_NMETHOD, 6, 8, "\x90");
@@ -358,6 +504,12 @@ int main(void)
 		cmocka_unit_test(a_stub_routine_with_a_frame_of_fp_is_unwound_by_fp),
 		cmocka_unit_test(the_entry_barriers_cookie_is_skipped),
 		cmocka_unit_test(a_routine_that_only_pushes_is_found_by_the_call_to_it),
+		cmocka_unit_test(words_pushed_for_a_stub_lie_below_the_frame),
+		cmocka_unit_test(a_stubs_caller_pops_the_words_it_pushed),
+		cmocka_unit_test(code_for_calls_to_the_interpreter_is_the_callers),
+		cmocka_unit_test(words_that_are_still_to_be_saved_are_not_searched),
+		cmocka_unit_test(an_adapters_code_says_where_its_return_address_is),
+		cmocka_unit_test(another_adapters_code_does_not_count),
 		cmocka_unit_test(a_pc_in_free_memory_is_in_no_blob),
 		cmocka_unit_test(before_the_first_block_of_a_heap_nothing_is_read),
 		cmocka_unit_test(a_cyclic_segment_map_ends),

@@ -112,6 +112,15 @@ static bool is_interpreter(const struct walked_frame *f)
 	return kind == USER_FRAME_INTERPRETED || kind == USER_FRAME_INTERPRETER;
 }
 
+/*
+ * mov rbx, i64; jmp rel32: code of a method for calls to the interpreter. It counts as the place of
+ * the call.
+ */
+static bool is_call_stub(const u8 *code)
+{
+	return code[0] == 0x48 && code[1] == 0xbb && code[10] == 0xe9;
+}
+
 static bool is_possible(const struct step *from, const struct step *to)
 {
 	const struct walked *a = &from->walked, *b = &to->walked;
@@ -128,6 +137,8 @@ static bool is_possible(const struct step *from, const struct step *to)
 	case EFFECT_NONE:
 		return same;
 	case EFFECT_CALL:
+		if (is_call_stub(to->code))
+			return same;
 		return more && b->frames.at[1].pc - from->regs.rip <= CODE_BYTES;
 	case EFFECT_INVOKE:
 		return same || more;
