@@ -57,9 +57,6 @@ static void add_cause(const struct recorded *r, const struct record_options *o, 
 	if (!why->len && now.lost > now.missed)
 		str_addf(why, "%llu were lost; take a larger --ring",
 			 (unsigned long long)(now.lost - now.missed));
-	if (!why->len && now.missed)
-		str_addf(why, "%llu were lost: the kernel ran no program for them; record longer",
-			 (unsigned long long)now.missed);
 	if (!why->len && now.counts.nr_other_threads)
 		str_addf(why, "%llu were of other threads than --thread-name %s selects",
 			 (unsigned long long)now.counts.nr_other_threads, o->thread);
@@ -68,6 +65,9 @@ static void add_cause(const struct recorded *r, const struct record_options *o, 
 			 (unsigned long long)now.counts.nr_attach_left_out);
 	if (!why->len && o->sampling.begin)
 		str_addf(why, "no recorded process has reached %s", o->sampling.begin);
+	if (!why->len && now.missed)
+		str_addf(why, "%llu were lost: the kernel ran no program for them; record longer",
+			 (unsigned long long)now.missed);
 	if (!why->len)
 		add_idle(o, why);
 	struct str refusal = { 0 };
