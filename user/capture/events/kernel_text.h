@@ -26,5 +26,5 @@ struct kernel_text kernel_text_read(const char *name);
  */
 size_t kernel_text_frames(const struct kernel_text *t, const u64 *pcs, size_t nr);
 
-/* The same, up to the first one in the range; `nr` if there is none. */
+/* The same, up to the first pc in the range; all `nr` if no pc lies in it. */
 size_t kernel_text_entry_frames(const struct kernel_text *t, const u64 *pcs, size_t nr);
