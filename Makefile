@@ -95,8 +95,10 @@ all: $(O)/sysflame $(O)/libjvmmap.so
 
 # Compilers name what is missing one by one and less clearly.
 tools := $(O)/.tools
-missing = CC='$(CC)' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' JAVA_HOME='$(JAVA_HOME)' tests/lib/missing
-$(tools): Makefile
+# Tests build other sources with this file.
+here  := $(dir $(firstword $(MAKEFILE_LIST)))
+missing = CC='$(CC)' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' JAVA_HOME='$(JAVA_HOME)' $(here)tests/lib/missing
+$(tools): $(here)Makefile
 	$(Q)lacks=$$($(missing) $(DEPS)) || { \
 	  echo "the build needs $$lacks: make deps installs this on Debian; elsewhere install it first" >&2; exit 1; }
 	$(Q)mkdir -p $(@D) && touch $@
@@ -370,7 +372,7 @@ uninstall:
 # Only the build's own folders: O may hold other files.
 clean:
 	$(Q)[ ! -e $(O)/Makefile ] || { echo '$(O) is a folder of sources, not of a build' >&2; exit 1; }
-	rm -rf $(addprefix $(O)/,bpf fuzz gen jvmmap man san screens static tests user sysflame libjvmmap.so node.bpf.o recording.bpf.o .tools)
+	rm -rf $(addprefix $(O)/,bpf fuzz gen jvmmap man san screens static tests user sysflame libjvmmap.so node.bpf.o recording.bpf.o skipped.bpf.o .tools)
 	$(Q)[ ! -d $(O) ] || rmdir --ignore-fail-on-non-empty $(O)
 
 help:
