@@ -28,7 +28,10 @@
 #define PLACE_BYTES  64
 #define PLACES_LEAST 4          /* of these must be more than padding */
 #define SUSPECTS_MAX 16         /* of a process; a runtime may have thousands of mappings */
-#define LOOK_NS      NS_PER_SEC /* between two looks at all mappings of a process */
+#define LOOK_NS      NS_PER_SEC /* between two looks at all mappings of a process, at first */
+#define LOOK_MAX_NS  (64 * NS_PER_SEC) /* after looks that found nothing */
+#define MAPPINGS_MAX 8192              /* of a process that is looked at: it may have any number */
+#define NEAR_MAX     64                /* mappings between the memory and its file */
 #define PAGE         4096ull
 #define BREAKPOINT   0xcc /* of x86, in text that others debug */
 
@@ -55,7 +58,7 @@ struct suspect {
 
 struct watched {
 	struct process_id id;
-	u64 program_ns, looked_ns;
+	u64 program_ns, looked_ns, pause_ns;
 	VEC(struct suspect) suspects;
 };
 
@@ -217,10 +220,10 @@ static const struct mapping *find_near(const struct mappings *all, const struct 
 	const struct mapping *at = mappings_next(all, m->start), *end = all->at + all->nr;
 	const struct mapping *below = NULL, *above = NULL;
 
-	for (const struct mapping *f = at; !below && f && f-- > all->at;)
-		below = is_file(f) ? f : NULL;
-	for (const struct mapping *f = at; !above && f && f < end; f++)
-		above = is_file(f) ? f : NULL;
+	for (size_t i = 1; at && !below && i <= NEAR_MAX && i <= (size_t)(at - all->at); i++)
+		below = is_file(at - i) ? at - i : NULL;
+	for (size_t i = 0; at && !above && i < NEAR_MAX && i < (size_t)(end - at); i++)
+		above = is_file(at + i) ? at + i : NULL;
 	if (below && above && below->inode == above->inode)
 		return below;
 	if (below && below->end == m->start)
@@ -232,10 +235,11 @@ static const struct mapping *find_near(const struct mappings *all, const struct 
 static void look(struct moved_texts *t, const struct process *p, struct watched *w)
 {
 	struct mappings all;
+	size_t nr_before = w->suspects.nr;
 
-	if (time_mono_ns() - w->looked_ns < LOOK_NS && w->looked_ns)
+	if (p->mappings.nr > MAPPINGS_MAX ||
+	    (w->looked_ns && time_mono_ns() - w->looked_ns < w->pause_ns))
 		return;
-	w->looked_ns = time_mono_ns();
 	if (mappings_read(p->id.pid, false, &all))
 		return;
 	vec_each(m, &p->mappings) {
@@ -253,6 +257,10 @@ static void look(struct moved_texts *t, const struct process *p, struct watched 
 		vec_push(&w->suspects, s);
 	}
 	mappings_fini(&all);
+	w->pause_ns = nr_before < w->suspects.nr || !w->pause_ns ? LOOK_NS
+		      : w->pause_ns < LOOK_MAX_NS                ? 2 * w->pause_ns
+								 : LOOK_MAX_NS;
+	w->looked_ns = time_mono_ns();
 }
 
 static int take_answer(struct suspect *s)
