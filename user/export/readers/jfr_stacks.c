@@ -94,8 +94,12 @@ static int read_method(struct jfr_stacks *s, const struct jfr_value *method, con
 	enum frame_kind own;
 
 	str_add(&class, "");
-	if (!jfr_constant(&s->chunk, method, &value))
-		return jfr_damaged(s->why, "a frame without a method");
+	if (!jfr_constant(&s->chunk, method, &value)) {
+		if (!s->is_partial)
+			return jfr_damaged(s->why, "a frame without a method");
+		str_add(&name, "[unknown]"); /* its constant was not written yet */
+		return intern_name(s, FRAME_UNKNOWN, &name, "", line, frame);
+	}
 	bool has_type = jfr_find(&s->chunk, &value, "type", &field);
 	if (has_type)
 		jfr_class_name(s, &field, &class);
@@ -262,6 +266,7 @@ int jfr_stacks_open(struct jfr_stacks *s, const u8 *at, size_t len, bool is_part
 {
 	int err = jfr_chunk_open(at, len, is_partial, &s->chunk, why);
 
+	s->is_partial = is_partial;
 	s->has_libraries = !err && jfr_has_constant(&s->chunk, "jdk.types.FrameType", "Kernel");
 	s->is_own = !err && jfr_has_class(&s->chunk, JFR_OWN_SAMPLE);
 	return err;

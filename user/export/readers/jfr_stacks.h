@@ -13,6 +13,7 @@ struct jfr_stacks {
 	struct stack_adder adder;
 	struct jfr_chunk chunk;
 	bool has_libraries; /* of this chunk: native frames have their library as class */
+	bool is_partial;    /* its methods may be missing */
 	bool is_own;        /* sysflame wrote this chunk */
 	/*
 	 * Of this chunk, by key: number + 1. Of stacks: the node << 1, and whether the stack was
