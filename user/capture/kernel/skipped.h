@@ -15,7 +15,7 @@ bool skipped_is_likely(const struct programs *bpf);
 
 /*
  * Loads the program in a thread of its own, with the maps of `bpf`, which must outlive *out.
- * Negative errno if the kernel lacks what it needs.
+ * -ENOTSUP if the kernel has no such tracepoint, else a negative errno.
  */
 int skipped_load(struct programs *bpf, struct skipped **out);
 
