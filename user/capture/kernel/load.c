@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/auto.h"
 #include "base/log.h"
+#include "capture/kernel/descriptors.h"
 #include "capture/kernel/kernel_types.h"
 #include "capture/kernel/privilege.h"
 
@@ -82,9 +83,13 @@ static void explain_refusal(const struct load_refusal *refusal, const char *comp
 		"was, please report this with the output of -v");
 }
 
+/*
+ * libbpf takes a feature of which it could not open the trial for missing, and leaves out the map
+ * that needs it; the verifier then refuses the program, for want of a descriptor.
+ */
 void load_explain(int err, const struct load_refusal *refusal, const char *compiler)
 {
-	if (!privilege_check() && refusal->program[0])
+	if (!privilege_check() && refusal->program[0] && !descriptors_are_few())
 		explain_refusal(refusal, compiler);
 	else
 		privilege_explain("loading the BPF programs", err);
