@@ -186,7 +186,7 @@ int home_give(const char *path, uid_t user, gid_t group, struct str *why)
 
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return fail(why, path);
-	/* Without CAP_DAC_OVERRIDE root cannot open what it gave away before. */
+	/* An earlier start gave it away; root without CAP_DAC_OVERRIDE could not open it. */
 	if (!lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == user)
 		return 0;
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -16,8 +16,8 @@ bool java_form_unwrap(const char *text, size_t len, struct str *out);
 bool java_form_is_method(const char *text, size_t len);
 
 /*
- * The length of the method of perf-map-agent that the text begins with, 0 if there is none. Its
- * name has semicolons, which separate frames in collapsed text: "La/B;::m(La/C;)V". The first *seen
- * bytes decide it.
+ * The bytes of a method as perf-map-agent writes it, at the begin of the text; 0 if the text begins
+ * otherwise. Its semicolons do not separate frames of collapsed text: "La/B;::m(La/C;)V". *seen:
+ * how many bytes of the text decided it.
  */
 size_t java_form_len(const char *text, size_t len, size_t *seen);

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/time.h"
 #include "jvm/hotspot/gauges.h"
+#include "jvm/process/vm_thread.h"
 #include "proc/cgroup.h"
 #include "proc/container.h"
 
@@ -37,18 +38,12 @@ bool trigger_pressure(const char *text, double *out)
 	return sscanf(text, "some avg10=%lf", out) == 1 && *out >= 0 && *out <= 100;
 }
 
-/* Threads of the collectors of JDK 8 to 28: Serial's work is done by the VM Thread. */
+/* Serial's work is done by the VM Thread. */
 static bool collects(const char *comm)
 {
-	static const char *const names[] = {
-		"GC ", "G1 ", "Gang", "ParGC", "Z", "Shenandoah", "Concurrent Mark", "VM Thread"
-	};
+	enum vm_work work = vm_work_of(comm);
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strncmp(comm, names[i], strlen(names[i])))
-			return strcmp(names[i], "Z") || !strncmp(comm, "ZWorker", 7) ||
-			       !strncmp(comm, "ZDriver", 7);
-	return false;
+	return work == WORK_GC || work == WORK_VM;
 }
 
 /* "PID (comm) S .. utime stime" */

@@ -7,7 +7,9 @@
 #include "base/types.h"
 
 struct vm_thread {
-	const char *begin; /* at most 7 bytes: JDK 26 and later shorten names to "%.7s..%.6s" */
+	/* At most 7 bytes, for JDK 26 and later shorten names to "%.7s..%.6s"; more of older ones.
+	 */
+	const char *begin;
 	enum vm_work work;
 	const char *role;
 };
@@ -32,7 +34,8 @@ static const struct vm_thread *find(const char *comm)
 		{ "XUncomm", WORK_GC, "GC" },
 		{ "Shenand", WORK_GC, "GC" },
 		{ "CMS ", WORK_GC, "GC" },
-		{ "Concurr", WORK_GC, "GC" },
+		{ "ParGC Thread", WORK_GC, "GC" },
+		{ "Concurrent Mark", WORK_GC, "GC" },
 		{ "C1 Comp", WORK_JIT, "C1 compiler" },
 		{ "C2 Comp", WORK_JIT, "C2 compiler" },
 		{ "JVMCI", WORK_JIT, "JVMCI compiler" },
