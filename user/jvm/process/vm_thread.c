@@ -7,8 +7,7 @@
 #include "base/types.h"
 
 struct vm_thread {
-	/* At most 7 bytes, for JDK 26 and later shorten names to "%.7s..%.6s"; more of older ones.
-	 */
+	/* At most 7 bytes, for JDK 26 shortens names to "%.7s..%.6s"; more of older ones. */
 	const char *begin;
 	enum vm_work work;
 	const char *role;
