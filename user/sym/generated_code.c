@@ -270,18 +270,15 @@ static void note_use(struct known_map *k, bool has_name)
 
 bool generated_code_can_be_in(const struct mapping *m)
 {
-	/* The kernel names mappings so; those with an inode are files of its own shmem and
-	 * hugetlbfs. */
-	static const char *const private[] = { "[anon:", "[heap]", "[stack" };
-	static const char *const shared[] = { "/memfd:", "/dev/shm/",    "/dev/zero",
-					      "/SYSV",   "[anon_shmem:", "/anon_hugepage" };
-	size_t nr = m->inode ? ARRAY_SIZE(shared) : ARRAY_SIZE(private);
+	/* The kernel names mappings so. A System V segment's inode is its number, which may be 0.
+	 */
+	static const char *const names[] = { "[anon:",    "[anon_shmem:", "[heap]",
+					     "[stack",    "/memfd:",      "/dev/shm/",
+					     "/dev/zero", "/SYSV",        "/anon_hugepage" };
 
-	for (size_t i = 0; i < nr; i++) {
-		const char *prefix = m->inode ? shared[i] : private[i];
-		if (!strncmp(m->path, prefix, strlen(prefix)))
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(m->path, names[i], strlen(names[i])))
 			return true;
-	}
 	return !m->inode && !*m->path;
 }
 
