@@ -240,6 +240,7 @@ test: test-build
 	$(Q)O=$(O) $(if $(filter $(scripts),$(chosen)),tests/lib/as-root "running the tests") tests/run $(chosen)
 
 check: export WERROR = 1
+check: export RETRY = 1
 check:
 	$(Q)tests/lib/as-root "running the tests"
 	$(Q)$(MAKE) --no-print-directory deps-test
