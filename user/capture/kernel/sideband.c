@@ -16,7 +16,13 @@
 #include "capture/kernel/cpulist.h"
 #include "capture/kernel/perf.h"
 
-#define RING_BYTES (64 * 1024) /* a power of two pages; some 400 records between two drains */
+/*
+ * Bytes of a CPU's ring, in a power of two pages. The start of a compiler writes 4 KB. Two parallel
+ * builds filled 64 KB, some 400 records, while the recorder waited for a CPU.
+ */
+#define RING_MAX   (256 * 1024)
+#define RING_MIN   (64 * 1024)
+#define RINGS_MAX  (8 * 1024 * 1024) /* of all CPUs, as long as each has RING_MIN */
 #define RECORD_MAX 65536
 /*
  * What the start of a program writes, and ten starts and ends of threads. A wake-up interrupts the
@@ -28,11 +34,12 @@
 struct side_ring {
 	int cpu, fd;
 	u64 running_ns;                    /* see perf_has_run */
-	struct perf_event_mmap_page *page; /* followed by RING_BYTES of records */
+	struct perf_event_mmap_page *page; /* followed by the records */
 };
 
 struct sideband {
 	VEC(struct side_ring) rings;
+	size_t ring_bytes;
 	int epoll_fd;
 	u8 *record; /* buffer for a record that wraps around the ring's end */
 };
@@ -101,7 +108,7 @@ static int add_cpu(struct sideband *s, int cpu)
 		return fd;
 
 	void *page =
-		mmap(NULL, page_size() + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		mmap(NULL, page_size() + s->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		return -errno;
 	struct epoll_event readable = { .events = EPOLLIN | EPOLLET };
@@ -113,9 +120,38 @@ static int add_cpu(struct sideband *s, int cpu)
 
 static void drop_ring(struct sideband *s, size_t i)
 {
-	munmap(s->rings.at[i].page, page_size() + RING_BYTES);
+	munmap(s->rings.at[i].page, page_size() + s->ring_bytes);
 	close(s->rings.at[i].fd);
 	s->rings.at[i] = s->rings.at[--s->rings.nr];
+}
+
+static void drop_rings(struct sideband *s)
+{
+	while (s->rings.nr)
+		drop_ring(s, s->rings.nr - 1);
+}
+
+static int add_cpus(struct sideband *s, const cpulist *online, size_t ring_bytes)
+{
+	int err = 0;
+
+	drop_rings(s);
+	s->ring_bytes = ring_bytes;
+	for (size_t i = 0; !err && i < online->nr; i++) {
+		err = add_cpu(s, online->at[i]);
+		if (err == -ENODEV) /* went offline since the list was read */
+			err = 0;
+	}
+	return err;
+}
+
+static size_t ring_bytes_for(size_t nr_cpus)
+{
+	size_t bytes = RING_MAX;
+
+	while (bytes > RING_MIN && bytes * nr_cpus > RINGS_MAX)
+		bytes /= 2;
+	return bytes;
 }
 
 int sideband_open(struct sideband **out)
@@ -126,11 +162,9 @@ int sideband_open(struct sideband **out)
 
 	s->record = xmalloc(RECORD_MAX);
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	for (size_t i = 0; !err && i < online.nr; i++) {
-		err = add_cpu(s, online.at[i]);
-		if (err == -ENODEV) /* went offline since the list was read */
-			err = 0;
-	}
+	err = err ?: add_cpus(s, &online, ring_bytes_for(online.nr));
+	if (err == -EPERM) /* without CAP_IPC_LOCK, perf_event_mlock_kb is the limit */
+		err = add_cpus(s, &online, RING_MIN);
 	vec_fini(&online);
 	if (err) {
 		sideband_close(s);
@@ -144,8 +178,7 @@ void sideband_close(struct sideband *s)
 {
 	if (!s)
 		return;
-	while (s->rings.nr)
-		drop_ring(s, s->rings.nr - 1);
+	drop_rings(s);
 	vec_fini(&s->rings);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
@@ -269,15 +302,16 @@ bool side_event_parse(const void *record, size_t len, struct side_event *out)
 /* The record at `tail` in one piece; NULL if the ring's contents are invalid. */
 static const void *record_at(struct sideband *s, const u8 *data, u64 tail, u64 head, size_t *len)
 {
+	const size_t ring = s->ring_bytes;
 	struct perf_event_header h;
 
 	for (size_t i = 0; i < sizeof(h); i++)
-		((u8 *)&h)[i] = data[(tail + i) % RING_BYTES];
+		((u8 *)&h)[i] = data[(tail + i) % ring];
 	if (h.size < sizeof(h) || h.size > head - tail)
 		return NULL;
 	*len = h.size;
 
-	size_t at = tail % RING_BYTES, first = RING_BYTES - at < h.size ? RING_BYTES - at : h.size;
+	size_t at = tail % ring, first = ring - at < h.size ? ring - at : h.size;
 	memcpy(s->record, data + at, first);
 	memcpy(s->record + first, data, h.size - first);
 	return s->record;
