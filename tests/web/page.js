@@ -5,6 +5,7 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const vm = require('node:vm');
 const zlib = require('node:zlib');
 
 const root = path.resolve(__dirname, '../..');
@@ -161,6 +162,17 @@ async function until(page, condition, argument) {
 	throw new Fail(`never true: ${condition}`);
 }
 
+// Files of the page's own script in a context without a browser; `tail` chooses what the context shows.
+function pageScript(files, tail) {
+	const context = vm.createContext({ HAS_JVM: true, HAS_NOTES: true, HAS_LABELS: true, HAS_TIME: true, HAS_DIFF: true, HAS_LINES: true, performance, TextDecoder, TextEncoder, URLSearchParams, DecompressionStream, Blob, Response, atob, MessageChannel: class {
+		port1 = {};
+		port2 = { postMessage: () => setImmediate(() => this.port1.onmessage()) };
+	} });
+	const texts = files.map((f) => fs.readFileSync(path.join(root, `user/export/writers/page/${f}.js`), 'utf8'));
+	vm.runInContext(`${texts.join('\n')}\n${tail}`, context);
+	return context;
+}
+
 // ONLY=EXPRESSION in the environment runs the tests whose names match.
 // Without one of the commands all tests are skipped.
 // Tests are functions with a sentence as name. Each gets { browser, dir, open(text or file, options) }.
@@ -199,4 +211,21 @@ async function run(tests, commands) {
 	process.exitCode = bad ? 1 : 0;
 }
 
-module.exports = { build, check, crc32, equal, lacking, launch, loadPlaywright, makePage, makePageOf, near, openPage, run, temporary, texts, until, varints };
+// Runs tests that need no browser.
+async function runAlone(tests) {
+	const names = Object.keys(tests).filter((name) => new RegExp(process.env.ONLY || '').test(name));
+	let bad = 0;
+	console.log(`1..${names.length}`);
+	for (const [i, name] of names.entries())
+		try {
+			await tests[name]();
+			console.log(`ok ${i + 1} - ${name}`);
+		} catch (e) {
+			bad++;
+			console.log(`not ok ${i + 1} - ${name}`);
+			console.log(String(e instanceof Fail ? e.message : e.stack).replace(/^/gm, '# '));
+		}
+	process.exitCode = bad ? 1 : 0;
+}
+
+module.exports = { build, check, crc32, equal, lacking, launch, loadPlaywright, makePage, makePageOf, near, openPage, pageScript, run, runAlone, temporary, texts, until, varints };

@@ -391,8 +391,8 @@ class App {
 
 	// Highlights a name. Only a typed search filters the table.
 	searchFor(name) {
-		const query = name.length > 1900 ? escapePattern(name.slice(0, 1900)) : `^${escapePattern(name)}$`;
-		this.change({ query: this.state.query === query ? '' : query, isRegex: true, isTyped: false });
+		const exact = `^${escapePattern(name)}$`, isRegex = exact.length <= QUERY_MOST, query = isRegex ? exact : name.slice(0, QUERY_MOST);
+		this.change({ query: this.state.query === query ? '' : query, isRegex, isTyped: false });
 	}
 
 	nextHit(by) {

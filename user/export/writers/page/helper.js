@@ -60,7 +60,7 @@ Helper.source = ''; // the text of this script
 const helpers = { marks: new Helper('marks'), transform: new Helper('transform'), decode: new Helper('decode') };
 
 const HELPER_VERBS = {
-	marks: ({ names, source, flags }) => markNames(names, new RegExp(source, flags)),
+	marks: ({ names, patterns }) => markNames(names, ...patterns),
 	transform: ({ transforms, split }, profile) => changedProfile(profile, split, transforms),
 	decode: ({ text }) => decode(text),
 };

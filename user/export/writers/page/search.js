@@ -1,11 +1,29 @@
 // Search: the names that match, and the share of samples with such a name on the stack.
 const SLOWEST_MS = 2000;
 
-// Returns a test for names. Throws a SyntaxError that explains what is wrong with a pattern.
-function compilePattern(text, isRegex, isExact, isWord) {
-	const flags = isExact || /[A-Z]/.test(text.replace(/\\./g, '')) ? 'u' : 'iu', whole = (source) => (isWord ? `(?<!\\w)(?:${source})(?!\\w)` : source);
-	if (!isRegex)
-		return new RegExp(whole(escapePattern(text)), flags);
+// The regular expressions whose matches count: the text itself, and what it says as an expression. `why` says what
+// is wrong with it as an expression.
+function compileSearch(text, isRegex, isExact, isWord) {
+	text = text.replace(/[\ud800-\udbff]$/, ''); // of a character that the search box cut in two
+	const flags = isExact || /[A-Z]/.test(text.replace(/\\./g, '')) ? 'u' : 'iu', found = { literal: literalPattern(text, flags, isWord), pattern: null, why: '' };
+	if (!isRegex || !/[\\^$.*+?()[\]{}|]/.test(text))
+		return found;
+	try {
+		found.pattern = expressionOf(text, flags, isWord);
+	} catch (e) {
+		found.why = e.message.replace(/^Invalid regular expression: (\/.*\/\w*: )?/s, '');
+	}
+	return found;
+}
+
+// As a whole word, a text that begins with a bracket may follow a letter.
+function literalPattern(text, flags, isWord) {
+	const isLetter = (at) => isWord && /\w/.test(text[at]);
+	return new RegExp(`${isLetter(0) ? '(?<!\\w)' : ''}${escapePattern(text)}${isLetter(text.length - 1) ? '(?!\\w)' : ''}`, flags);
+}
+
+function expressionOf(text, flags, isWord) {
+	const whole = (source) => (isWord ? `(?<!\\w)(?:${source})(?!\\w)` : source);
 	// Map$Node: a $ before a letter can never match as an end, so it is taken as a character.
 	const source = text.replace(/(\\.)|\$(?=\w)/g, (all, escaped) => escaped || '\\$');
 	try {
@@ -20,12 +38,12 @@ function escapePattern(text) {
 	return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 }
 
-// Returns a byte per name.
-function markNames(names, pattern) {
+// Returns a byte per name: whether one of the patterns matches.
+function markNames(names, ...patterns) {
 	const marks = new Uint8Array(names.length);
 	let nr = 0;
 	for (let i = 0; i < names.length; i++)
-		if (pattern.test(names[i]))
+		if (patterns.some((pattern) => pattern.test(names[i])))
 			nr += marks[i] = 1;
 	return { marks, nr };
 }
@@ -97,8 +115,8 @@ class Search {
 		this.index = -1;
 	}
 
-	// An invalid pattern keeps the last good result and sets `error`. Returns a promise if a worker
-	// searches the names; its result is for `take`.
+	// Returns a promise if a worker searches the names; its result is for `take`. Until then the names with the text
+	// itself are marked, or those of the search before.
 	set(text, isRegex, isExact, isWord) {
 		this.asked = null;
 		if (!text) {
@@ -106,18 +124,12 @@ class Search {
 			return null;
 		}
 		this.text = text;
-		try {
-			const pattern = compilePattern(text, isRegex, isExact, isWord);
-			if (isTame(pattern.source, this.size)) {
-				this.take(markNames(this.names, pattern));
-				return null;
-			}
-			this.error = 'searching \u2026';
-			return this.asked = helpers.marks.run({ names: this.names, source: pattern.source, flags: pattern.flags }, SLOWEST_MS);
-		} catch (e) {
-			this.error = e.message.replace(/^Invalid regular expression: /, '');
-			return null;
-		}
+		const { literal, pattern, why } = compileSearch(text, isRegex, isExact, isWord), isTamed = !pattern || isTame(pattern.source, this.size);
+		const found = markNames(this.names, ...[literal, isTamed && pattern].filter(Boolean));
+		if (isTamed || found.nr)
+			this.take(found.nr ? found : markNames(this.names, { test: (name) => shorten(name).texts.some((form) => literal.test(form)) }));
+		this.error = !isTamed ? 'searching \u2026' : why && !this.nrNames ? `searched as text: ${why}` : '';
+		return isTamed ? null : this.asked = helpers.marks.run({ names: this.names, patterns: [literal, pattern] }, SLOWEST_MS);
 	}
 
 	take({ marks, nr }) {

@@ -2,6 +2,7 @@
 // untrusted: everything is bounded, and parts that do not fit are skipped. A file's own view may be longer
 // than an address.
 const HASH_MOST = 8000;
+const QUERY_MOST = 2000; // letters, also in body.html
 const NAME_CHECKED = 60;
 const DIMS_MOST = 12;
 const PAN_LEAST = 1e-5; // of the width of a zoom
@@ -32,7 +33,7 @@ function readHash(text, most = HASH_MOST) {
 		link: /^[\d.]+$/.test(link) ? link : '',
 		linkName: name.join('~'),
 		isUp: flag('up', false),
-		query: (get.get('q') || '').slice(0, 2000),
+		query: (get.get('q') || '').slice(0, QUERY_MOST),
 		isTyped: flag('typed', true),
 		isRegex: flag('re', true),
 		isExact: flag('aa', false),
