@@ -41,6 +41,7 @@ static void every_field_is_read(void **state)
 	assert_int_equal(s.shdpnd, 4);
 	assert_int_equal(s.start_ns, 1234570000000ull);
 	assert_int_equal(s.start_stack, 140721);
+	assert_false(s.is_kernel_thread);
 }
 
 static void a_comm_with_parentheses_and_newlines_is_kept(void **state)

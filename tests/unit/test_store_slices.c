@@ -134,6 +134,8 @@ static void retention_and_strip_over_thirty_days(void **state)
 		assert_int_equal(strip.series.nr, 2);
 		assert_string_equal(strip.series.at[0].service, "shop");
 		assert_int_equal(strip.series.at[0].total, 24 * 60 * 15);
+		vec_each(value, &strip.all)
+			assert_int_equal(*value, 200);
 		assert_int_equal(strip.series.at[1].total, 24 * 60 * 5);
 		for (int i = 0; i < 144; i++)
 			assert_int_equal(strip.series.at[1].values.at[i], 50);

@@ -12,7 +12,8 @@
 #include "base/auto.h"
 #include "base/file.h"
 
-#define TEXT_MAX (64 * 1024)
+#define TEXT_MAX   (64 * 1024)
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
 /* The text after "NAME:" at the start of a line, or NULL. */
 static const char *find_field(const char *text, const char *name)
@@ -65,14 +66,15 @@ static int parse_stat(const char *stat, struct proc_status *out)
 {
 	const char *open = strchr(stat, '('), *close = strrchr(stat, ')');
 	unsigned long long ticks, start_stack;
+	unsigned flags;
 	int parent;
 
 	if (!open || !close || close < open)
 		return -EBADMSG;
 	if (sscanf(close + 1,
-		   " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
 		   "%llu %*u %*d %*u %*u %*u %llu",
-		   &out->state, &parent, &ticks, &start_stack) != 4)
+		   &out->state, &parent, &flags, &ticks, &start_stack) != 5)
 		return -EBADMSG;
 
 	size_t len = (size_t)(close - open - 1);
@@ -82,6 +84,7 @@ static int parse_stat(const char *stat, struct proc_status *out)
 	out->comm[len] = '\0';
 	out->pid = (pid_t)atoi(stat);
 	out->parent_pid = parent;
+	out->is_kernel_thread = flags & PF_KTHREAD;
 	out->start_ns = ticks * PROC_TICK_NS;
 	out->start_stack = start_stack;
 	return 0;

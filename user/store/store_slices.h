@@ -60,6 +60,7 @@ struct store_series {
 struct store_strip {
 	u64 from_ns, step_ns, nr_steps;  /* whole slices a step */
 	VEC(u64) covered;                /* by step: ns of its slices, of any event */
+	VEC(u64) all;                    /* by step: the use of all services */
 	VEC(char *) events;              /* that slices of this time have, by name */
 	VEC(struct store_series) series; /* the largest first, at most STORE_SERIES_MAX */
 	u64 nr_left_out;                 /* further services */

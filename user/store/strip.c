@@ -18,6 +18,7 @@ void store_strip_fini(struct store_strip *strip)
 	vec_each(event, &strip->events)
 		free(*event);
 	vec_fini(&strip->covered);
+	vec_fini(&strip->all);
 	vec_fini(&strip->events);
 	vec_fini(&strip->series);
 }
@@ -58,6 +59,23 @@ static int read_rows(struct store *s, sqlite3_stmt *row, struct store_strip *str
 		series->values.at[step] += value;
 		series->total += value;
 	}
+	return index_error(s->db, result);
+}
+
+/* Also of services that have no series. */
+static int read_all(struct store *s, const struct store_strip_query *q, struct store_strip *strip)
+{
+	auto_stmt sqlite3_stmt *row =
+		index_ask(s->db,
+			  "SELECT (time_ns - ?1) / ?2 AS step, SUM(value) FROM uses"
+			  " WHERE time_ns >= ?1 AND time_ns < ?3 AND event = ?4 GROUP BY step",
+			  "iiit", q->from_ns, strip->step_ns, q->to_ns, q->event);
+	int result = row ? SQLITE_ROW : sqlite3_errcode(s->db);
+
+	for (u64 i = 0; i < strip->nr_steps; i++)
+		vec_push(&strip->all, 0);
+	while (row && (result = sqlite3_step(row)) == SQLITE_ROW)
+		strip->all.at[sqlite3_column_int64(row, 0)] = (u64)sqlite3_column_int64(row, 1);
 	return index_error(s->db, result);
 }
 
@@ -143,7 +161,7 @@ int store_strip(struct store *s, const struct store_strip_query *q, struct store
 		"  GROUP BY service ORDER BY SUM(value) DESC, service LIMIT ?5)"
 		" GROUP BY service, step ORDER BY service",
 		"iiiti", q->from_ns, strip.step_ns, q->to_ns, q->event, (u64)STORE_SERIES_MAX);
-	int err = read_rows(s, row, &strip) ?: read_events(s, q, &strip) ?: read_covered(s, q, &strip);
+	int err = read_rows(s, row, &strip) ?: read_all(s, q, &strip) ?: read_events(s, q, &strip) ?: read_covered(s, q, &strip);
 	if (strip.series.nr == STORE_SERIES_MAX)
 		strip.nr_left_out = nr_services(s, q) - STORE_SERIES_MAX;
 	if (err) {

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "jvm/process/main_class.h"
 #include "jvm/process/words.h"
+#include "proc/status.h"
 
 #define PAUSE_NS     NS_PER_SEC /* after a failed read; doubled after each */
 #define PAUSE_MAX_NS (256 * NS_PER_SEC)
@@ -81,6 +82,15 @@ static bool is_java(const struct process *p)
 	return p->is_jvm || !strcmp(p->comm, "java");
 }
 
+/* A kernel has hundreds of threads, and each is a name that nobody looks for. */
+static bool is_kernel_thread(const struct process *p)
+{
+	struct proc_status now;
+
+	return !p->mappings.nr && !p->is_jvm && !proc_status_read(p->id.pid, &now) &&
+	       process_id_same(proc_status_id(&now), p->id) && now.is_kernel_thread;
+}
+
 static void read_service(struct services *all, struct process *p, struct service *s)
 {
 	auto_words struct words w = { 0 };
@@ -90,6 +100,13 @@ static void read_service(struct services *all, struct process *p, struct service
 	s->program_ns = p->program_ns;
 	s->is_said = command;
 	s->is_jvms = p->is_jvm;
+	if (is_kernel_thread(p)) {
+		set(&s->main, words_clean(p->comm));
+		set(&s->name, xstrdup(SERVICE_KERNEL));
+		s->again_ns = 0;
+		s->awaits_name = false;
+		return;
+	}
 	words_read(p->id, is_java(p) ? WORDS_ARGS | WORDS_ENVIRON : WORDS_ENVIRON, &w);
 	s->pause_ns = s->pause_ns && s->pause_ns < PAUSE_MAX_NS ? 2 * s->pause_ns : PAUSE_NS;
 	s->again_ns = w.environ ? 0 : time_mono_ns() + s->pause_ns;

@@ -2,11 +2,14 @@
 /*
  * The service of a process, and the main class of a JVM. A service is the first of these that is
  * known: OTEL_SERVICE_NAME in its environment, service.name in OTEL_RESOURCE_ATTRIBUTES, the
- * container's name, the JVM's main class or jar, the program's name. Names are clean UTF-8.
+ * container's name, the JVM's main class or jar, the program's name. Names are clean UTF-8. Threads
+ * of the kernel are one service, SERVICE_KERNEL.
  */
 #pragma once
 
 #include "capture/node.h"
+
+#define SERVICE_KERNEL "kernel"
 
 struct services;
 

@@ -12,33 +12,40 @@
 #define STEPS_MAX     2000
 #define TIME_MAX_MS   (STORE_STRIP_MAX_NS / NS_PER_MS)
 
+static json_t *values_json(const u64 *values, size_t nr, u64 divisor)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < nr; i++)
+		json_array_append_new(list, json_integer((json_int_t)(values[i] / divisor)));
+	return list;
+}
+
 static json_t *series_json(const struct store_series *s, u64 divisor)
 {
-	json_t *values = json_array();
-
-	vec_each(value, &s->values)
-		json_array_append_new(values, json_integer((json_int_t)(*value / divisor)));
 	return json_pack("{s:s,s:I,s:o}", "service", s->service, "total",
-			 (json_int_t)(s->total / divisor), "values", values);
+			 (json_int_t)(s->total / divisor), "values",
+			 values_json(s->values.at, s->values.nr, divisor));
 }
 
 static void reply_strip(struct request *q, const struct store_strip *strip, const char *event)
 {
 	bool is_time = strcmp(event, "alloc") != 0;
-	json_t *list = json_array(), *events = json_array(), *covered = json_array();
+	u64 divisor = is_time ? NS_PER_MS : 1;
+	json_t *list = json_array(), *events = json_array();
 
-	vec_each(ns, &strip->covered)
-		json_array_append_new(covered, json_integer((json_int_t)(*ns / NS_PER_MS)));
 	vec_each(s, &strip->series)
-		json_array_append_new(list, series_json(s, is_time ? NS_PER_MS : 1));
+		json_array_append_new(list, series_json(s, divisor));
 	vec_each(name, &strip->events)
 		json_array_append_new(events, json_string(*name));
 	reply_json(q, 200,
-		   json_pack("{s:I,s:I,s:I,s:o,s:s,s:s,s:o,s:o,s:I}", "from_ms",
+		   json_pack("{s:I,s:I,s:I,s:o,s:s,s:s,s:o,s:o,s:o,s:I}", "from_ms",
 			     (json_int_t)(strip->from_ns / NS_PER_MS), "step_ms",
 			     (json_int_t)(strip->step_ns / NS_PER_MS), "nr_steps",
-			     (json_int_t)strip->nr_steps, "covered_ms", covered, "event", event,
-			     "unit", is_time ? "ms" : "bytes", "events", events, "series", list,
+			     (json_int_t)strip->nr_steps, "covered_ms",
+			     values_json(strip->covered.at, strip->covered.nr, NS_PER_MS), "event",
+			     event, "unit", is_time ? "ms" : "bytes", "events", events, "all",
+			     values_json(strip->all.at, strip->all.nr, divisor), "series", list,
 			     "nr_left_out", (json_int_t)strip->nr_left_out));
 }
 

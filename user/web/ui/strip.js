@@ -6,10 +6,11 @@ import { $, announce, bytes, clock, day, duration, el, localTime, showError, wee
 const HOUR_MS = 3600 * 1000;
 const REFRESH_MS = 10000;
 const SLICE_MS = 10000;
-const ROWS_FIRST = 6;
+const ROWS_FIRST = 12;
 const HEIGHT = 40;
 const DRAG_LEAST = 4; // pixels
-const SHARE_LEAST = 0.001; // services below it are behind "more"
+const SHARE_LEAST = 0.01; // of the node; smaller services are in the row "other"
+const NODE = { id: 'node', name: 'Whole node', service: '' }, OTHER = { id: 'other', name: 'other', service: '' };
 
 // Names of events, and their values per ms as people read them.
 const EVENTS = {
@@ -21,7 +22,7 @@ const EVENTS = {
 const ORDER = Object.keys(EVENTS);
 
 let hours = 1, event = 'cpu', data = null, oldest = 0, isOn = false, areAllShown = false, dragging = null;
-const rows = new Map(); // by service
+const rows = new Map(); // "node", "other", "service NAME"
 
 const snap = (ms) => Math.round(ms / SLICE_MS) * SLICE_MS;
 const value = (n) => (EVENTS[data.event] || EVENTS.cpu).text(n);
@@ -39,14 +40,15 @@ function colour(name) {
 }
 
 class Row {
-	constructor(service) {
-		this.service = service;
+	constructor({ name, service }) {
+		this.name = name;
+		this.service = service; // "": a range of the row has the whole node
 		this.canvas = el('canvas', { role: 'img' });
 		this.mark = el('div', { className: 'mark', hidden: true });
 		this.facts = el('span', { className: 'quiet' });
 		this.hint = el('output', { className: 'hint', 'aria-hidden': 'true' });
 		this.plot = el('div', { className: 'plot' }, this.canvas, this.mark, this.hint);
-		this.box = el('div', { className: 'service' }, el('div', { className: 'who' }, el('span', { className: 'name', title: service }, service), this.facts), this.plot);
+		this.box = el('div', { className: 'service' }, el('div', { className: 'who' }, el('span', { className: 'name', title: name }, name), this.facts), this.plot);
 		this.plot.addEventListener('pointerdown', (e) => this.press(e));
 		this.plot.addEventListener('pointermove', (e) => this.move(e));
 		this.plot.addEventListener('pointerup', (e) => this.release(e));
@@ -60,7 +62,7 @@ class Row {
 		this.per = per;
 		this.peak = Math.max(...per, 0);
 		this.facts.textContent = `mean ${value(mean)}, peak ${value(this.peak)}`;
-		this.canvas.setAttribute('aria-label', `${this.service}: mean ${value(mean)}, peak ${value(this.peak)} at ${clock(this.timeOf(per.indexOf(this.peak)))}`);
+		this.canvas.setAttribute('aria-label', `${this.name}: mean ${value(mean)}, peak ${value(this.peak)} at ${clock(this.timeOf(per.indexOf(this.peak)))}`);
 		this.draw();
 	}
 
@@ -152,7 +154,7 @@ function setRange(from, to, service) {
 
 function setServices(names) {
 	const select = $('range-service'), chosen = select.value;
-	select.replaceChildren(el('option', { value: '' }, 'Whole node'), ...names.map((n) => el('option', { value: n }, n)));
+	select.replaceChildren(el('option', { value: '' }, NODE.name), ...names.map((n) => el('option', { value: n }, n)));
 	select.value = names.includes(chosen) ? chosen : '';
 }
 
@@ -169,7 +171,7 @@ function axis() {
 function moreButton(hidden) {
 	return el('button', {
 		className: 'link',
-		textContent: areAllShown ? 'Fewer services' : `${hidden + data.nr_left_out} more services`,
+		textContent: areAllShown ? 'Fewer services' : `Show the ${hidden} services in "other"`,
 		on_click: () => {
 			areAllShown = !areAllShown;
 			show();
@@ -195,10 +197,21 @@ function setEvents() {
 	}), el('span', {}, EVENTS[name]?.name || name))));
 }
 
+// The use of all services without those that have rows.
+function rest(shown) {
+	return data.all.map((v, i) => Math.max(v - shown.reduce((sum, s) => sum + s.values[i], 0), 0));
+}
+
+function rowOf(of) {
+	if (!rows.has(of.id))
+		rows.set(of.id, new Row(of));
+	return rows.get(of.id);
+}
+
 function show() {
-	const total = data.series.reduce((sum, s) => sum + s.total, 0);
+	const total = data.all.reduce((sum, v) => sum + v, 0);
 	const chief = data.series.filter((s, i) => i < ROWS_FIRST && s.total >= total * SHARE_LEAST);
-	const shown = areAllShown ? data.series : chief;
+	const shown = areAllShown ? data.series : chief, hidden = data.series.length - chief.length + data.nr_left_out;
 	setServices(data.series.map((s) => s.service));
 	setEvents();
 	$('range').hidden = !data.series.length;
@@ -207,16 +220,13 @@ function show() {
 		$('strip-rows').replaceChildren(el('p', { className: 'note' }, isOn ? 'No slice of this time is kept yet. One is added every 10 s.' : 'No slice of this time is kept.'));
 		return;
 	}
-	for (const s of shown)
-		if (!rows.has(s.service))
-			rows.set(s.service, new Row(s.service));
-	const boxes = shown.map((s) => rows.get(s.service).box), more = data.series.length > chief.length ? moreButton(data.series.length - chief.length) : '';
-	const all = [...boxes, axis(), ...(more ? [more] : [])], leftOut = data.nr_left_out;
-	if (areAllShown && leftOut)
-		all.push(el('p', { className: 'note' }, `${leftOut} further services have less, and no row.`));
-	$('strip-rows').replaceChildren(...all);
-	for (const s of shown)
-		rows.get(s.service).set(s.values);
+	const list = [[NODE, data.all], ...shown.map((s) => [{ id: `service ${s.service}`, name: s.service, service: s.service }, s.values])];
+	if (data.series.length + data.nr_left_out > shown.length)
+		list.push([OTHER, rest(shown)]);
+	const boxes = list.map(([of]) => rowOf(of).box);
+	$('strip-rows').replaceChildren(...boxes, axis(), ...(hidden ? [moreButton(hidden)] : []));
+	for (const [of, values] of list)
+		rowOf(of).set(values);
 }
 
 async function refresh() {
