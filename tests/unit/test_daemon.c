@@ -422,6 +422,21 @@ static void a_directory_with_other_files_stays_as_it_is(void **state)
 	assert_int_equal(st.st_mode & 07777, 01770);
 }
 
+static void files_of_an_earlier_web_user_are_refused_with_the_remedy(void **state)
+{
+	struct world *w = *state;
+	char path[100], sentence[100];
+
+	assert_int_equal(try_home(w->dir, NULL), 0);
+	snprintf(path, sizeof(path), "%s/profiles", w->dir);
+	assert_int_equal(mkdir(path, 0700), 0); /* ours, not that of the web process */
+	snprintf(sentence, sizeof(sentence), "run chown -hR --from=%u %u:%u ", geteuid(),
+		 geteuid() + 1, getegid());
+	assert_int_equal(try_home(w->dir, sentence), -EPERM);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(try_home(w->dir, NULL), 0);
+}
+
 static void a_directory_of_all_users_is_refused(void **state)
 {
 	struct world *w = *state;
@@ -505,6 +520,7 @@ int main(void)
 		TEST(the_directory_keeps_its_tokens),
 		TEST(the_address_of_a_dead_daemon_is_no_link),
 		TEST(a_directory_with_other_files_stays_as_it_is),
+		TEST(files_of_an_earlier_web_user_are_refused_with_the_remedy),
 		TEST(a_directory_of_all_users_is_refused),
 		TEST(addresses_are_checked),
 	};

@@ -36,11 +36,11 @@
 #include "recorder/redaction.h"
 #include "web/web.h"
 
-#define WEB_USER      "sysflame"
-#define WEB_USER_ELSE "nobody"
-#define PERCENT_PPM   10000
-#define DISK_MIN      (16u << 20)
-#define DAY_NS        (24 * 3600 * NS_PER_SEC)
+#define WEB_USER    "sysflame"
+#define WEB_UID     0x7fffff80u /* if it is missing; workers have lower ones (worker/sandbox.c) */
+#define PERCENT_PPM 10000
+#define DISK_MIN    (16u << 20)
+#define DAY_NS      (24 * 3600 * NS_PER_SEC)
 
 struct serve {
 	const char *dir, *listen, *prefix, *hosts, *continuous, *conf, *user, *agent_path, *agent;
@@ -216,6 +216,37 @@ static bool parse_user(struct serve *s)
 	return true;
 }
 
+/* Whether this user namespace has a user and a group of that number. */
+static bool is_mapped(const char *path, u32 id)
+{
+	unsigned first, outside, nr;
+	bool is_found = false;
+	auto_fclose FILE *f = fopen(path, "re");
+
+	if (!f)
+		return true;
+	while (!is_found && fscanf(f, "%u %u %u", &first, &outside, &nr) == 3)
+		is_found = id >= first && id - first < nr;
+	return is_found;
+}
+
+/*
+ * A user that no other process has. "nobody" is what services run as that have none, and those
+ * could read and stop the web process.
+ */
+static int take_own_user(struct serve *s)
+{
+	if (!is_mapped("/proc/self/uid_map", WEB_UID) ||
+	    !is_mapped("/proc/self/gid_map", WEB_UID)) {
+		log_error("serve: there is no user " WEB_USER " for the web process: run useradd "
+			  "--system --user-group " WEB_USER ", or choose one by --web-user USER");
+		return EXIT_USAGE;
+	}
+	s->uid = s->gid = WEB_UID;
+	log_info("there is no user " WEB_USER ": the web process runs as the user %u", s->uid);
+	return 0;
+}
+
 static int find_user(struct serve *s)
 {
 	struct passwd *found;
@@ -232,9 +263,9 @@ static int find_user(struct serve *s)
 		return s->uid ? 0 : usage_error("--web-user: the web process must not be root");
 	found = getpwnam(s->user ?: WEB_USER);
 	if (!found && !s->user)
-		found = getpwnam(WEB_USER_ELSE);
+		return take_own_user(s);
 	if (!found) {
-		log_error("serve: --web-user %s: there is no such user", s->user ?: WEB_USER_ELSE);
+		log_error("serve: --web-user %s: there is no such user", s->user);
 		return EXIT_USAGE;
 	}
 	if (!found->pw_uid)
@@ -502,7 +533,7 @@ static int parse(struct serve *s, int argc, char **argv)
 		  "delete the oldest slices and profiles beyond this (2g)" },
 		{ 0, "conf", OPT_STRING, &s->conf, "FILE", "what may be recorded (" CONF_PATH ")" },
 		{ 0, "web-user", OPT_STRING, &s->user, "USER",
-		  "run the web process as USER (" WEB_USER ", else " WEB_USER_ELSE ")" },
+		  "run the web process as USER (" WEB_USER ", else a number of its own)" },
 		{ 0, "role", OPT_STRING, &s->role, "ROLE",
 		  "run only recorder or web; store: give DIR to --web-user and end" },
 		{ 0, "socket", OPT_STRING, &s->channel, "PATH",

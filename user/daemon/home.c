@@ -146,6 +146,20 @@ static int check_dir(const char *path, const struct stat *st, struct str *why)
 	return 0;
 }
 
+/* The web process opens what an earlier one made, which may have been another user's. */
+static int check_owner(int dir, const char *path, uid_t user, gid_t group, struct str *why)
+{
+	struct stat st;
+
+	if (fstatat(dir, "profiles", &st, AT_SYMLINK_NOFOLLOW) || st.st_uid == user)
+		return 0;
+	str_addf(why,
+		 "%s: user %u has its profiles, and the web process is user %u; run chown -hR "
+		 "--from=%u %u:%u %s",
+		 path, st.st_uid, user, st.st_uid, user, group, path);
+	return -EPERM;
+}
+
 /* Lets the web process write. A directory with the files of others keeps its group and mode. */
 static int admit_group(int dir, const char *path, const struct stat *st, gid_t group,
 		       struct str *why)
@@ -175,7 +189,8 @@ static int open_dir(const char *path, uid_t user, gid_t group, struct str *why)
 		return fail(why, path);
 	int err = check_dir(path, &st, why);
 	if (!err && user != geteuid())
-		err = admit_group(dir, path, &st, group, why);
+		err = check_owner(dir, path, user, group, why)
+			      ?: admit_group(dir, path, &st, group, why);
 	return err ?: take_fd(dir);
 }
 
