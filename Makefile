@@ -255,7 +255,7 @@ check-jdks: all $(addprefix $(O)/tests/unit/test_jvm_,hotspot churn thread_names
 	$(Q)tests/lib/apt-ensure debootstrap
 	$(Q)O=$(O) tests/lib/as-root "reading JVMs" tests/jvm/check-jdks
 
-# Builds with gcc 12 and newer and clang 14 and newer, in roots of Debian 12 and sid, and records; an hour at first.
+# Builds with gcc 12 and newer and clang 14 and newer, in roots of Debian 12, 13 and sid, and records; an hour at first.
 check-compilers:
 	$(Q)tests/lib/apt-ensure debootstrap
 	$(Q)tests/lib/as-root "recording" tests/compilers/check
