@@ -10,23 +10,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "capture/unwind/row_build.h"
-#include "jvm/attach/code_dependencies.h"
-#include "sym/parse_symbols.h"
-#include "sym/perf_map.h"
-#include "sym/places.h"
+#include "capture/parsers.h"
 #include "worker/message.h"
 
 #define RESULT_MAX   (1u << 20)
 #define MESSAGES_MAX 8
-
-static const worker_fn tasks[PARSER_TASKS] = {
-	[WORKER_ROWS] = row_build_task,        [WORKER_PERF_MAP] = perf_map_task,
-	[WORKER_HEADERS] = parse_headers_task, [WORKER_SYMBOLS] = parse_symbols_task,
-	[WORKER_PLACES] = places_task,         [WORKER_DEPENDENCIES] = code_dependencies_task,
-};
-
-static const struct worker_kind kind = { .tasks = tasks, .nr_tasks = PARSER_TASKS };
 
 static int file_of(const u8 *data, size_t size)
 {
@@ -118,7 +106,7 @@ static void as_loop(const u8 *data, size_t size)
 		abort();
 	send_all(pair[0], data, size);
 	shutdown(pair[0], SHUT_WR);
-	worker_serve(pair[1], shared, &kind);
+	worker_serve(pair[1], shared, &parsers);
 	close(pair[0]);
 	close(pair[1]);
 }
@@ -131,6 +119,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (what == PARSER_TASKS)
 		as_loop(data + 1, size - 1);
 	else
-		as_request(tasks[what], data + 1, size - 1, what == WORKER_PLACES ? 80 : 64);
+		as_request(parsers.tasks[what], data + 1, size - 1,
+			   what == WORKER_PLACES ? 80 : 64);
 	return 0;
 }

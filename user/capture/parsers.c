@@ -16,7 +16,7 @@ static const worker_fn tasks[PARSER_TASKS] = {
 	[WORKER_MOVED_TEXT] = moved_text_task,
 };
 
-static const struct worker_kind parsers = PARSER_KIND(tasks);
+const struct worker_kind parsers = PARSER_KIND(tasks);
 
 int parsers_new(struct workers **out)
 {

@@ -4,6 +4,8 @@
 
 #include "worker/workers.h"
 
+extern const struct worker_kind parsers;
+
 /*
  * Starts them with all tasks of the recorder. They inherit what this process has by now. Negative
  * errno: the caller parses files itself, with NULL as workers.
