@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads each BPF program of a recording alone, with few and with all settings. Prints the compiler,
- * and a line "PROGRAM INSTRUCTIONS" each: the most that the verifier follows; "refused" if it does
- * not accept the program. With an argument, loads one that no verifier accepts as a recording does.
+ * Loads each BPF program of a recording, also the one for skipped samples, alone, with few and with
+ * all settings. Prints the compiler, and a line "PROGRAM INSTRUCTIONS" each: the most that the
+ * verifier follows; "refused" if it does not accept the program. With an argument, loads one that
+ * no verifier accepts as a recording does.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -17,7 +18,7 @@
 #include "hotspot_abi.h"
 #include "knobs.h"
 
-#include "recording.skel.h" /* needs the types above */
+#include "skipped.skel.h" /* needs the types above */
 
 #define RING_BYTES  4096
 #define MAP_ENTRIES 64
@@ -71,7 +72,7 @@ static void size_maps(struct bpf_object *object)
 	}
 }
 
-static int load_one(struct recording_skel *skel, const char *name, enum settings settings, u32 *out)
+static int load_one(struct skipped_skel *skel, const char *name, enum settings settings, u32 *out)
 {
 	struct bpf_program *program;
 	struct bpf_prog_info info = { 0 };
@@ -81,7 +82,7 @@ static int load_one(struct recording_skel *skel, const char *name, enum settings
 		bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), name));
 	size_maps(skel->obj);
 	set_knobs(&skel->rodata->knobs, settings);
-	int err = recording_skel__load(skel);
+	int err = skipped_skel__load(skel);
 	if (err)
 		return err;
 	program = bpf_object__find_program_by_name(skel->obj, name);
@@ -97,9 +98,9 @@ static int print_most(const char *name)
 
 	for (enum settings s = FEW; s < NR_SETTINGS; s++) {
 		u32 insns = 0;
-		struct recording_skel *skel = recording_skel__open();
+		struct skipped_skel *skel = skipped_skel__open();
 		int err = skel ? load_one(skel, name, s, &insns) : -errno;
-		recording_skel__destroy(skel);
+		skipped_skel__destroy(skel);
 		if (err) {
 			printf("%s refused: %s\n", name, strerror(-err));
 			return err;
@@ -132,14 +133,14 @@ static int explain_refusal(void)
 	if (load_begin() ||
 	    libbpf_register_prog_handler("perf_event", BPF_PROG_TYPE_PERF_EVENT, 0, &opts) < 0)
 		return 2;
-	struct recording_skel *skel = recording_skel__open();
+	struct skipped_skel *skel = skipped_skel__open();
 	if (!skel)
 		return 2;
 	load_watch(&refusal);
 	int err = load_one(skel, "perf_sample", FEW, &insns);
 	load_watch(NULL);
 	load_explain(err, &refusal, (const char *)skel->rodata->bpf_compiler);
-	recording_skel__destroy(skel);
+	skipped_skel__destroy(skel);
 	return err ? 0 : 1;
 }
 
@@ -152,7 +153,7 @@ int main(int argc, char **argv)
 	int failed = 0;
 
 	libbpf_set_print(silent);
-	struct recording_skel *skel = recording_skel__open();
+	struct skipped_skel *skel = skipped_skel__open();
 	if (!skel) {
 		fprintf(stderr, "verified: cannot open the programs: %s\n", strerror(errno));
 		return 1;
@@ -160,6 +161,6 @@ int main(int argc, char **argv)
 	printf("compiler %s\n", (const char *)skel->rodata->bpf_compiler);
 	bpf_object__for_each_program(program, skel->obj) failed |=
 		print_most(bpf_program__name(program)) != 0;
-	recording_skel__destroy(skel);
+	skipped_skel__destroy(skel);
 	return failed;
 }
