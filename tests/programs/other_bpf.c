@@ -5,8 +5,12 @@
  *   maps        it changes a BPF map all the time, by the bpf() system call
  *   tracepoint  a BPF program of its own on task:task_rename takes some 40 us of each call; the
  *               process spends as much in own_work
- * Ends after that much CPU time and prints it in ms.
- * usage: other_bpf maps|tracepoint CPU_SECONDS
+ *   churn       as tracepoint, but attaches and detaches the program some 100 times a second
+ * It ends after that much CPU time and prints it in ms.
+ *   syscalls    two BPF programs of its own count the system calls of all processes by name, while
+ *               the command runs; its status is the command's
+ * usage: other_bpf maps|tracepoint|churn CPU_SECONDS
+ *        other_bpf syscalls COMMAND..
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -18,11 +22,34 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define TURNS 100000 /* of the program's loop */
 #define KEYS  100000
+
+#define SET(r, n)                                                               \
+	{                                                                       \
+		.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (r), .imm = (n) \
+	}
+#define CALL(function)                                                 \
+	{                                                              \
+		.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_##function \
+	}
+#define ON_STACK(r, n)                                                          \
+	{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (r), .src_reg = 10 }, \
+	{                                                                       \
+		.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = (r), .imm = (n) \
+	}
+#define MAP(r, fd)                           \
+	{ .code = BPF_LD | BPF_DW | BPF_IMM, \
+	  .dst_reg = (r),                    \
+	  .src_reg = BPF_PSEUDO_MAP_FD,      \
+	  .imm = (fd) },                     \
+	{                                    \
+		0                            \
+	}
 
 static volatile unsigned long sink;
 
@@ -54,13 +81,13 @@ static int change_maps(double end)
 	return 0;
 }
 
-static int load_program(void)
+static int load_slow(void)
 {
 	const struct bpf_insn slow[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 1, .imm = TURNS },
+		SET(1, TURNS),
 		{ .code = BPF_ALU64 | BPF_SUB | BPF_K, .dst_reg = 1, .imm = 1 },
 		{ .code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = 1, .off = -2 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0 },
+		SET(0, 0),
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 
@@ -68,9 +95,41 @@ static int load_program(void)
 			     sizeof(slow) / sizeof(slow[0]), NULL);
 }
 
-static int attach(int program)
+/* What tracers load for "count by name". */
+static int load_count(int map)
 {
-	FILE *f = fopen("/sys/kernel/tracing/events/task/task_rename/id", "r");
+	const struct bpf_insn count[] = {
+		ON_STACK(1, -16),
+		SET(2, 16),
+		CALL(get_current_comm),
+		MAP(1, map),
+		ON_STACK(2, -16),
+		CALL(map_lookup_elem),
+		{ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 0, .off = 5 },
+		{ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = 1, .src_reg = 0 },
+		{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = 1 },
+		{ .code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = 0, .src_reg = 1 },
+		SET(0, 0),
+		{ .code = BPF_JMP | BPF_EXIT },
+		{ .code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = 10, .off = -24, .imm = 1 },
+		MAP(1, map),
+		ON_STACK(2, -16),
+		ON_STACK(3, -24),
+		SET(4, BPF_ANY),
+		CALL(map_update_elem),
+		SET(0, 0),
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+
+	return bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "other_count", "GPL", count,
+			     sizeof(count) / sizeof(count[0]), NULL);
+}
+
+static int attach(int program, const char *tracepoint)
+{
+	char path[128];
+	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/%s/id", tracepoint);
+	FILE *f = fopen(path, "r");
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_TRACEPOINT,
 		.size = sizeof(attr),
@@ -89,29 +148,60 @@ static int attach(int program)
 	return fd; /* the program runs for all processes while it is open */
 }
 
-static int rename_often(double end)
+static int refused(void)
 {
-	int program = load_program();
+	fprintf(stderr, "other_bpf: the program cannot be attached: %s\n", strerror(errno));
+	return 1;
+}
 
-	if (program < 0 || attach(program) < 0) {
-		fprintf(stderr, "other_bpf: the program cannot be attached: %s\n", strerror(errno));
-		return 1;
-	}
+/* Attaches the program again after each `turns` renames; 0: never. */
+static int rename_often(double end, unsigned turns)
+{
+	int program = load_slow(), link = attach(program, "task/task_rename");
+
+	if (program < 0 || link < 0)
+		return refused();
 	puts("attached");
 	fflush(stdout);
-	while (cpu_seconds() < end) {
+	for (unsigned n = 1; cpu_seconds() < end; n++) {
 		prctl(PR_SET_NAME, "other_bpf");
 		own_work();
+		if (!turns || n % turns)
+			continue;
+		close(link);
+		link = attach(program, "task/task_rename");
+		if (link < 0)
+			return refused();
 	}
 	return 0;
+}
+
+static int count_syscalls(char **command)
+{
+	int map = bpf_map_create(BPF_MAP_TYPE_PERCPU_HASH, "other_counts", 16, 8, 4096, NULL);
+	int program = load_count(map), status;
+
+	if (map < 0 || program < 0 || attach(program, "raw_syscalls/sys_enter") < 0 ||
+	    attach(program, "raw_syscalls/sys_exit") < 0)
+		return refused();
+	pid_t child = fork();
+	if (!child) {
+		execvp(command[0], command);
+		_exit(127);
+	}
+	return child < 0 || waitpid(child, &status, 0) < 0 || status ? 1 : 0;
 }
 
 int main(int argc, char **argv)
 {
 	if (argc < 3)
 		return 2;
+	if (!strcmp(argv[1], "syscalls"))
+		return count_syscalls(argv + 2);
 	double end = atof(argv[2]);
-	int status = strcmp(argv[1], "maps") ? rename_often(end) : change_maps(end);
+	int status = !strcmp(argv[1], "maps")    ? change_maps(end)
+		     : !strcmp(argv[1], "churn") ? rename_often(end, 100)
+						 : rename_often(end, 0);
 	printf("%.0f\n", cpu_seconds() * 1000);
 	return status;
 }
