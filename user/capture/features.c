@@ -139,7 +139,9 @@ static int load_programs(void)
 
 static void check_programs(struct check *c)
 {
-	if (c->may_record)
+	if (c->may_record && privilege_is_locked_down())
+		report(c, "BPF programs", "the kernel loads them", true, false, PRIVILEGE_LOCKDOWN);
+	else if (c->may_record)
 		report(c, "BPF programs", "the kernel loads them", true, !load_programs(),
 		       "the kernel refused them; a container's seccomp profile or kernel lockdown "
 		       "may forbid bpf(); record -v shows the kernel's messages");

@@ -83,13 +83,23 @@ static void explain_refusal(const struct load_refusal *refusal, const char *comp
 		"was, please report this with the output of -v");
 }
 
+/* Without securityfs only the refusal of these functions shows it: the capabilities are there. */
+static bool is_locked_down(const struct load_refusal *refusal)
+{
+	return strstr(refusal->reason, "unknown func bpf_probe_read") ||
+	       strstr(refusal->reason, "cannot use helper bpf_probe_read") ||
+	       privilege_is_locked_down();
+}
+
 /*
  * libbpf takes a feature of which it could not open the trial for missing, and leaves out the map
  * that needs it; the verifier then refuses the program, for want of a descriptor.
  */
 void load_explain(int err, const struct load_refusal *refusal, const char *compiler)
 {
-	if (!privilege_check() && refusal->program[0] && !descriptors_are_few())
+	if (!privilege_check() && is_locked_down(refusal))
+		log_error("loading the BPF programs failed: " PRIVILEGE_LOCKDOWN);
+	else if (!privilege_check() && refusal->program[0] && !descriptors_are_few())
 		explain_refusal(refusal, compiler);
 	else
 		privilege_explain("loading the BPF programs", err);

@@ -7,11 +7,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/auto.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "capture/kernel/descriptors.h"
 #include "proc/capability.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+#define LOCKDOWN   "/sys/kernel/security/lockdown"
 
 /* CAP_SYS_ADMIN includes CAP_BPF and CAP_PERFMON, which Linux 5.8 split off. */
 static bool may(int capability)
@@ -24,6 +27,14 @@ int privilege_check(void)
 	if (!may(CAP_BPF) || !may(CAP_PERFMON))
 		return -EPERM;
 	return access(KERNEL_BTF, R_OK) ? -ENOENT : 0;
+}
+
+bool privilege_is_locked_down(void)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	return !file_read(LOCKDOWN, 256, &text, &len) && strstr(text, "[confidentiality]");
 }
 
 void privilege_explain(const char *what, int err)
@@ -40,6 +51,8 @@ void privilege_explain(const char *what, int err)
 			  " cannot be read: use a kernel with CONFIG_DEBUG_INFO_BTF=y, as "
 			  "distributions ship it, and mount /sys",
 			  what);
+	else if (privilege_is_locked_down())
+		log_error("%s failed: " PRIVILEGE_LOCKDOWN, what);
 	else if (err == -EPERM || err == -EACCES)
 		log_error("%s is not permitted though the capabilities are there: a container's "
 			  "seccomp profile or kernel lockdown forbids it; allow bpf() and "

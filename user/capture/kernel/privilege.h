@@ -7,5 +7,13 @@
 /* 0 if sampling can work; -EPERM if a capability is missing, -ENOENT without kernel BTF. */
 int privilege_check(void);
 
+/* Why no BPF program can be loaded, and what to do, if the kernel is locked down that far. */
+#define PRIVILEGE_LOCKDOWN                                                                      \
+	"the kernel is locked down (lockdown=confidentiality), which lets no BPF program read " \
+	"memory; boot it with lockdown=integrity"
+
+/* Whether the kernel says that it is; it cannot without securityfs, as in most containers. */
+bool privilege_is_locked_down(void);
+
 /* Logs one line: the step `what` that failed, the missing right, the remedy. */
 void privilege_explain(const char *what, int err);
