@@ -6,6 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/auto.h"
+#include "base/file.h"
+
 /* The capabilities that actions of sysflame may need. */
 struct name {
 	int number;
@@ -84,11 +87,26 @@ const char *capability_name(int number)
 	return "";
 }
 
+/* Yama refuses PTRACE_MODE_ATTACH, which reads of memory need, whatever the capabilities. */
+static bool nobody_may_trace(void)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	return !file_read("/proc/sys/kernel/yama/ptrace_scope", 16, &text, &len) && text[0] == '3';
+}
+
 void capabilities_add_remedy(struct str *out, u64 wanted)
 {
 	u64 missing = wanted & ~capabilities_read();
 	const char *separator = "";
 
+	if (!missing && wanted & CAPABILITY(CAP_SYS_PTRACE) && nobody_may_trace()) {
+		str_add(out, "kernel.yama.ptrace_scope is 3, which forbids it to every process "
+			     "until the next boot; set 2 there, or use Linux 6.2 or newer, where a "
+			     "BPF program reads the memory of JVMs");
+		return;
+	}
 	if (!missing) {
 		str_add(out, "sysflame has the capabilities for it; check whether a user "
 			     "namespace, a security module or seccomp forbids it");
