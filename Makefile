@@ -264,6 +264,11 @@ check-compilers:
 check-kernels: deps-test all test-programs
 	$(Q)O=$(O) tests/lib/as-root "recording" tests/kernels/check bookworm trixie sid
 
+# Records on machines unlike most: many CPUs, lockdown, SELinux, AppArmor, a suspend, ..; emulated, an hour.
+check-machines: deps-test all test-programs
+	$(Q)tests/lib/apt-ensure debootstrap e2fsprogs
+	$(Q)O=$(O) tests/lib/as-root "recording" tests/machines/check
+
 # A newcomer's way in fresh roots of Debian 12, 13 and sid: packages, build, a recording, some tests; an hour.
 check-distros:
 	$(Q)tests/lib/apt-ensure debootstrap git
@@ -386,6 +391,7 @@ help:
 	@echo 'make fuzz          run every fuzz target for FUZZ_SECONDS=60'
 	@echo 'make check-jdks    read JVMs of JDK 8 to 28; check-kernels: record on kernels of Debian'
 	@echo 'make check-compilers  build and record with many gcc and clang, in roots of Debian'
+	@echo 'make check-machines   record on emulated machines: many CPUs, lockdown, SELinux, ..'
 	@echo 'make check-distros make record and some tests in fresh roots of Debian 12, 13 and sid'
 	@echo 'make soak          attach 1000 times, compile and unload for minutes, on JDK 11 to 25'
 	@echo 'make soak-kills    kill 1000 recorders at random moments (part of soak)'
@@ -397,7 +403,7 @@ help:
 	@echo 'make install-systemd  the same, with the daemon'"'"'s unit and configuration'
 	@echo 'make uninstall     removes both; configuration and profiles stay; make clean removes the build'
 
-.PHONY: check-compilers all static test test-build test-programs check check-distros check-fleet check-jdks check-kernels soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd uninstall clean help
+.PHONY: check-compilers all static test test-build test-programs check check-distros check-fleet check-jdks check-kernels check-machines soak soak-kills lint fmt fuzz screens bench bench-fleet deps deps-test record install install-systemd uninstall clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
