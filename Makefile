@@ -333,7 +333,7 @@ record:
 	$(Q)O=$(O) tests/lib/record-sample
 
 fleet    := ls record diff top serve status stop audit policy init add revoke
-commands := record events report jvms top doctor diff debug serve fleet aggregate \
+commands := record events report jvms top doctor diff debug serve fleet \
 	    $(fleet:%=fleet-%) $(addprefix debug-,agent jvm steps unwind)
 man      := $(O)/man/sysflame.1 $(commands:%=$(O)/man/sysflame-%.1)
 

@@ -6,7 +6,6 @@
 
 #include "base/auto.h"
 #include "base/time.h"
-#include "fleet/aggregators.h"
 #include "fleet/census_text.h"
 #include "fleet/controller.h"
 #include "fleet/coverage.h"
@@ -21,8 +20,8 @@ struct world {
 	struct controller *c;
 	u64 now_ns;
 	u8 private_key[FLEET_KEY_LEN];
-	u8 id[FLEET_ID_LEN], to_aggregators[FLEET_ID_LEN]; /* of the last requests */
-	u32 nr_gets, nr_tasks, nr_stops, nr_alives;
+	u8 id[FLEET_ID_LEN]; /* of the last request */
+	u32 nr_stops, nr_alives;
 	char stopped[128], kept[128]; /* subjects of the last STOP and ALIVE */
 };
 
@@ -50,11 +49,8 @@ static void publish(void *ctx, const char *subject, const char *reply, const voi
 	assert_int_equal(message_decode(bytes, len, &m), 0);
 	if (m.kind == MESSAGE_SIGNED) {
 		assert_int_equal(request_decode(m.sealed.request, m.sealed.len, &r), 0);
-		bool is_to_nodes = !strcmp(subject, "sysflame.v1.req.all");
-		memcpy(is_to_nodes ? w->id : w->to_aggregators, r.id, FLEET_ID_LEN);
+		memcpy(w->id, r.id, FLEET_ID_LEN);
 	}
-	w->nr_gets += m.kind == MESSAGE_GET;
-	w->nr_tasks += m.kind == MESSAGE_TASK;
 	if (m.kind == MESSAGE_STOP) {
 		w->nr_stops++;
 		copy_text(w->stopped, sizeof(w->stopped), subject);
@@ -259,33 +255,6 @@ static void who_stops_again_does_not_wait_for_the_missing(void **state)
 	end(&w);
 }
 
-/* An aggregator takes them for profiles. */
-static void audit_lists_are_not_handed_to_aggregators(void **state)
-{
-	static const enum fleet_want wants[] = { WANT_SLICES, WANT_AUDIT };
-	struct world w;
-	char name[16];
-
-	for (size_t i = 0; i < ARRAY_SIZE(wants); i++) {
-		begin(&w, wants[i], "");
-		struct fleet_message m = { .kind = MESSAGE_ANSWER, .answer.node = "agg1" };
-		memcpy(m.answer.id, w.to_aggregators, sizeof(m.answer.id));
-		bring(&w, "agg1", &m);
-		for (int round = 0; round < 2; round++) {
-			for (int n = 0; n < AGGREGATORS_FROM; n++) {
-				snprintf(name, sizeof(name), "n%d", n);
-				answer(&w, name, "x", VERDICT_ACCEPT);
-				if (round)
-					done(&w, name);
-			}
-			step(&w, NS_PER_SEC);
-		}
-		assert_int_equal(w.nr_tasks, wants[i] != WANT_AUDIT);
-		assert_int_equal(w.nr_gets != 0, wants[i] == WANT_AUDIT);
-		end(&w);
-	}
-}
-
 #define CHOSEN    40
 #define DELIVERED 35
 
@@ -324,7 +293,6 @@ int main(void)
 		cmocka_unit_test(a_node_that_the_census_lacks_is_stopped_and_does_not_count),
 		cmocka_unit_test(a_node_that_is_overdue_is_asked_again),
 		cmocka_unit_test(who_stops_again_does_not_wait_for_the_missing),
-		cmocka_unit_test(audit_lists_are_not_handed_to_aggregators),
 		cmocka_unit_test(the_estimate_is_the_total_of_the_profile),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

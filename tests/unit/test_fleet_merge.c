@@ -294,64 +294,49 @@ static void a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges(void
 	combine_fini(&c);
 }
 
-/* What an aggregator made of two nodes. */
-static void add_outcome_of(struct combine *c, const char *first, const char *second)
+/* The outcome of an earlier merge; the last `cut` bytes of its profile are missing. */
+static void add_outcome(struct merged *to, const char *stacks, size_t cut)
 {
-	auto_str struct str bytes = { 0 }, why = { 0 };
 	struct merged m;
 
 	begin(&m);
-	add_text(&m, first, "a 5000000000000000\n");
-	add_text(&m, second, "a 7\n");
-	struct work *work = merge_begin_spool(NULL, &m.spool, &m.order);
-	assert_int_equal(merge_result(work, &bytes, &why), 0);
-	work_free(work);
-	spool_close(&m.spool);
-	assert_int_equal(combine_add_outcome(c, bytes.at, bytes.len), 0);
+	add_text(&m, "n1", stacks);
+	run(&m);
+	assert_int_equal(
+		spool_add_merged(&to->spool, m.outcome.profile.at, m.outcome.profile.len - cut, 1),
+		0);
+	end(&m);
 }
 
-static void outcomes_that_exceed_the_limit_together_leave_out_the_nodes_of_one(void **state)
+static void outcomes_that_exceed_the_limit_together_leave_out_one(void **state)
 {
-	struct combine c;
+	struct merged m;
 
-	assert_int_equal(combine_init(&c, NULL), 0);
-	add_outcome_of(&c, "n1", "n2");
-	add_outcome_of(&c, "n3", "n4");
-	const struct spool_result r = { "n5", "zone=a", 1000000, "a 11\n", 5 };
-	assert_int_equal(combine_add(&c, &r), 0);
-	auto_profile struct profile *p = combined(&c);
-	assert_int_equal(profile_total(p, 0), 5000000000000018);
-	assert_int_equal(nr_with(&c, 0), 3);
-	vec_each(t, &c.totals) {
-		bool is_out = !strcmp(t->node, "n3") || !strcmp(t->node, "n4");
-		assert_int_equal(t->err, is_out ? EOVERFLOW : 0);
-		assert_true(is_out == !t->raw);
-	}
-	assert_int_equal(profile_find_note(p, NOTE_INCOMPLETE "fleet-unreadable")->value, 2);
-	combine_fini(&c);
+	begin(&m);
+	add_outcome(&m, "a 5000000000000000\n", 0);
+	add_outcome(&m, "a 5000000000000007\n", 0);
+	add_text(&m, "n5", "a 11\n");
+	run(&m);
+	assert_int_equal(profile_total(m.p, 0), 5000000000000011);
+	assert_int_equal(m.outcome.lost.nr, 1);
+	assert_int_equal(m.outcome.lost.at[0].index, 1);
+	assert_int_equal(m.outcome.lost.at[0].err, EOVERFLOW);
+	end(&m);
 }
 
 /* It does not fail the request. */
-static void a_profile_of_an_aggregator_that_cannot_be_read_is_left_out(void **state)
+static void an_outcome_that_cannot_be_read_is_left_out(void **state)
 {
-	auto_str struct str bytes = { 0 }, why = { 0 };
-	struct combine c;
 	struct merged m;
 
-	assert_int_equal(combine_init(&c, NULL), 0);
 	begin(&m);
-	add_text(&m, "n1", "a 3\n");
-	struct work *work = merge_begin_spool(NULL, &m.spool, &m.order);
-	assert_int_equal(merge_result(work, &bytes, &why), 0);
-	work_free(work);
-	spool_close(&m.spool);
-	assert_int_equal(combine_add_outcome(&c, bytes.at, bytes.len - 5), 0);
-	add_outcome_of(&c, "n2", "n3");
-	auto_profile struct profile *p = combined(&c);
-	assert_int_equal(profile_total(p, 0), 5000000000000007);
-	assert_int_equal(nr_with(&c, 0), 2);
-	assert_int_not_equal(c.totals.at[0].err, 0);
-	combine_fini(&c);
+	add_outcome(&m, "a 3\n", 5);
+	add_outcome(&m, "a 7\n", 0);
+	run(&m);
+	assert_int_equal(profile_total(m.p, 0), 7);
+	assert_int_equal(m.outcome.lost.nr, 1);
+	assert_int_equal(m.outcome.lost.at[0].index, 0);
+	end(&m);
 }
 
 /* Several merges, whose outcomes are merged again. */
@@ -387,9 +372,8 @@ int main(void)
 		cmocka_unit_test(a_hundred_thousand_lambdas_become_one_frame),
 		cmocka_unit_test(stacks_that_no_two_nodes_share_are_truncated),
 		cmocka_unit_test(a_sum_beyond_the_limit_leaves_out_single_nodes_over_many_merges),
-		cmocka_unit_test(
-			outcomes_that_exceed_the_limit_together_leave_out_the_nodes_of_one),
-		cmocka_unit_test(a_profile_of_an_aggregator_that_cannot_be_read_is_left_out),
+		cmocka_unit_test(outcomes_that_exceed_the_limit_together_leave_out_one),
+		cmocka_unit_test(an_outcome_that_cannot_be_read_is_left_out),
 		cmocka_unit_test(a_node_delivers_under_its_own_name_only),
 		cmocka_unit_test(nothing_is_lost_or_counted_twice_over_many_merges),
 	};

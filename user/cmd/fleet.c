@@ -21,7 +21,7 @@ static const struct cmd cmds[] = {
 	{ "audit", "show who asked nodes for what", fleet_audit_main },
 	{ "policy", "show or set limits for all nodes", fleet_policy_main },
 	{ "init", "make a key, and keys and configuration for NATS", fleet_init_main },
-	{ "add", "make the key of a further node, aggregator or person", fleet_add_main },
+	{ "add", "make the key of a further node or person", fleet_add_main },
 	{ "revoke", "remove the rights of one", fleet_revoke_main },
 };
 

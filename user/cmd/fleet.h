@@ -3,7 +3,6 @@
 #pragma once
 
 int fleet_main(int argc, char **argv);
-int aggregate_main(int argc, char **argv);
 
 /* Its subcommands. */
 int fleet_init_main(int argc, char **argv);

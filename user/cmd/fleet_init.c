@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,12 +19,8 @@
 #include "cmd/fleet_layout.h"
 #include "fleet/selector.h"
 
-#define NR_AGGREGATORS    2
-#define AGGREGATORS_UNSET INT_MIN
-
 struct options {
 	const char *dir, *person, *role, *namespaces, *nodes, *hosts;
-	int nr_aggregators;
 	bool help;
 };
 
@@ -139,8 +134,7 @@ static int init(const struct options *o)
 					       .nodes = o->nodes,
 					       .hosts = o->hosts ?: "localhost,127.0.0.1",
 					       .person = o->person,
-					       .person_kind = person_kind(o->role),
-					       .nr_aggregators = o->nr_aggregators };
+					       .person_kind = person_kind(o->role) };
 	auto_str struct str names = { 0 }, line = { 0 };
 	u8 public_key[FLEET_KEY_LEN];
 	size_t nr = 0;
@@ -170,9 +164,7 @@ static int init(const struct options *o)
 
 int fleet_init_main(int argc, char **argv)
 {
-	struct options o = { .role = "operator",
-			     .person = "operator",
-			     .nr_aggregators = AGGREGATORS_UNSET };
+	struct options o = { .role = "operator", .person = "operator" };
 	const struct opt opts[] = {
 		{ 0, "dir", OPT_STRING, &o.dir, "DIR", "write the files `key` and `keys` there" },
 		{ 0, "person", OPT_STRING, &o.person, "NAME", "whose key it is (operator)" },
@@ -184,7 +176,6 @@ int fleet_init_main(int argc, char **argv)
 		  "a name on each line: also make their keys for NATS, and its configuration" },
 		{ 0, "hosts", OPT_STRING, &o.hosts, "HOST,..",
 		  "names and addresses of the server (localhost,127.0.0.1)" },
-		{ 0, "aggregators", OPT_INT, &o.nr_aggregators, "N", "make keys of N (2)" },
 		{ 'h', "help", OPT_BOOL, &o.help, NULL, "show this help" },
 	};
 	int next = opt_parse(opts, ARRAY_SIZE(opts), argc, argv);
@@ -203,15 +194,12 @@ int fleet_init_main(int argc, char **argv)
 		log_error("fleet init: takes --dir DIR and no other words");
 		return EXIT_USAGE;
 	}
-	if (!o.nodes && (o.hosts || o.nr_aggregators != AGGREGATORS_UNSET)) {
-		log_error("fleet init: --hosts and --aggregators need --nodes FILE");
+	if (!o.nodes && o.hosts) {
+		log_error("fleet init: --hosts needs --nodes FILE");
 		return EXIT_USAGE;
 	}
-	if (o.nr_aggregators == AGGREGATORS_UNSET)
-		o.nr_aggregators = NR_AGGREGATORS;
-	if (o.nr_aggregators < 0 || o.nr_aggregators > 1000 || !node_name_is_valid(o.person)) {
-		log_error("fleet init: --aggregators takes 0 to 1000; a person's name has 1 to 63 "
-			  "letters, digits, - and _");
+	if (!node_name_is_valid(o.person)) {
+		log_error("fleet init: a person's name has 1 to 63 letters, digits, - and _");
 		return EXIT_USAGE;
 	}
 	return init(&o);
@@ -221,14 +209,13 @@ int fleet_init_main(int argc, char **argv)
 
 struct change {
 	const char *dir, *name, *role, *namespaces;
-	bool is_person, is_aggregator, help;
+	bool is_person, help;
 };
 
 static int parse_change(struct change *c, int argc, char **argv, bool adds)
 {
 	const struct opt opts[] = {
 		{ 0, "dir", OPT_STRING, &c->dir, "DIR", "the folder of fleet init" },
-		{ 0, "aggregator", OPT_BOOL, &c->is_aggregator, NULL, "NAME is an aggregator" },
 		{ 0, "person", OPT_BOOL, &c->is_person, NULL, "NAME is a person" },
 		{ 'h', "help", OPT_BOOL, &c->help, NULL, "show this help" },
 		{ 0, "role", OPT_STRING, &c->role, "ROLE",
@@ -244,8 +231,8 @@ static int parse_change(struct change *c, int argc, char **argv, bool adds)
 	if (c->help) {
 		printf("usage: sysflame fleet %s NAME --dir DIR [OPTION..]\n\n%s\n\n",
 		       adds ? "add" : "revoke",
-		       adds ? "Makes the key of a node, an aggregator or a person."
-			    : "Removes the rights of a node, an aggregator or a person.");
+		       adds ? "Makes the key of a node or a person."
+			    : "Removes the rights of a node or a person.");
 		opt_help(opts, nr);
 		return 0;
 	}
@@ -255,7 +242,7 @@ static int parse_change(struct change *c, int argc, char **argv, bool adds)
 	}
 	c->role = c->role ?: "viewer";
 	c->name = words == 1 ? argv[0] : "";
-	if (c->dir && node_name_is_valid(c->name) && !(c->is_person && c->is_aggregator))
+	if (c->dir && node_name_is_valid(c->name))
 		return 0;
 	log_error("fleet: takes --dir DIR and a name of 1 to 63 letters, digits, - and _");
 	return EXIT_USAGE;
@@ -263,9 +250,7 @@ static int parse_change(struct change *c, int argc, char **argv, bool adds)
 
 static enum rights_kind kind_of(const struct change *c)
 {
-	return c->is_person       ? person_kind(c->role)
-	       : c->is_aggregator ? RIGHTS_AGGREGATOR
-				  : RIGHTS_NODE;
+	return c->is_person ? person_kind(c->role) : RIGHTS_NODE;
 }
 
 static int say_reload(int status)

@@ -26,7 +26,6 @@
 
 static const char *const folders[NR_RIGHTS] = {
 	[RIGHTS_NODE] = "nodes",
-	[RIGHTS_AGGREGATOR] = "aggregators",
 	[RIGHTS_PERSON] = "people",
 	[RIGHTS_OPERATOR] = "people",
 };
@@ -216,10 +215,6 @@ static int add_clients(const struct layout_options *o, const char *names, const 
 
 	if (!err && link(own, here))
 		err = -errno;
-	for (int i = 1; !err && i <= o->nr_aggregators; i++) {
-		auto_free char *aggregator = xasprintf("agg%d", i);
-		err = add_client(o->dir, RIGHTS_AGGREGATOR, aggregator, NULL, users);
-	}
 	while (!err && (name = strsep(&rest, "\n")))
 		if (*name)
 			err = add_client(o->dir, RIGHTS_NODE, name, NULL, users);

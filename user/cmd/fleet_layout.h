@@ -14,7 +14,6 @@ struct layout_options {
 	const char *hosts; /* of the server, joined by commas */
 	const char *person;
 	enum rights_kind person_kind;
-	int nr_aggregators;
 };
 
 /* The names of a file, each once. Returns an exit status. */

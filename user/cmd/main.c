@@ -26,7 +26,6 @@ static const struct cmd cmds[] = {
 	{ "report", "read profiles of any format, merge and convert them", report_main },
 	{ "serve", "profile this node all the time, with a web page", serve_main },
 	{ "fleet", "profile many nodes at once", fleet_main },
-	{ "aggregate", "merge profiles of many nodes for sysflame fleet", aggregate_main },
 	{ "jvms", "list the JVMs of this node", jvms_main },
 	{ "top", "watch the JVMs of this node: CPU, allocation, GC, hot methods", top_main },
 	{ "doctor", "what this node allows, and the remedy for the rest", doctor_main },

@@ -3,14 +3,24 @@
 #include "fleet/combine.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/auto.h"
 
+static u32 lanes_of_machine(void)
+{
+	cpu_set_t cpus;
+	u32 nr = sched_getaffinity(0, sizeof(cpus), &cpus) ? 2 : (u32)CPU_COUNT(&cpus);
+
+	return nr < 2 ? 2 : nr > COMBINE_LANES ? COMBINE_LANES : nr;
+}
+
 int combine_init(struct combine *c, struct workers *w)
 {
 	*c = (struct combine){ .workers = w,
+			       .nr_lanes = lanes_of_machine(),
 			       .order = { .share_ppb = FLEET_PPB, .keeps_nodes = true } };
 	for (int i = 0; i < COMBINE_LANES; i++)
 		c->lanes[i].merges.fd = -1;
@@ -75,26 +85,6 @@ static int add_outcome(struct combine *c, u32 outcome, const struct str *profile
 	return err;
 }
 
-/* Aggregators merge no outcomes, and lose none. */
-int combine_add_outcome(struct combine *c, const void *bytes, size_t len)
-{
-	struct merge_outcome o = { 0 };
-	u32 outcome = c->nr_outcomes++;
-	size_t before = c->totals.nr;
-	int err = merge_parse(bytes, len, &o);
-
-	if (!err && o.lost.nr)
-		err = -EBADMSG;
-	if (!err) {
-		add_totals(c, &o, outcome);
-		err = add_outcome(c, outcome, &o.profile);
-	}
-	if (err)
-		c->totals.nr = c->outcome_of.nr = before;
-	merge_outcome_fini(&o);
-	return err;
-}
-
 /* The nodes of a lane's outcomes become those of `joined`, also of the ones that were left out. */
 static void join_outcomes(struct combine *c, const struct combine_lane *lane,
 			  const struct merge_outcome *o, u32 joined)
@@ -128,17 +118,17 @@ static u32 nr_busy(const struct combine *c)
 {
 	u32 nr = 0;
 
-	for (int i = 0; i < COMBINE_LANES; i++)
+	for (u32 i = 0; i < c->nr_lanes; i++)
 		nr += c->lanes[i].work != NULL;
 	return nr;
 }
 
 bool combine_is_full(const struct combine *c)
 {
-	return !c->holds && is_batch(c) && nr_busy(c) == COMBINE_LANES;
+	return !c->holds && is_batch(c) && nr_busy(c) == c->nr_lanes;
 }
 
-/* The other lane must not merge the outcome so far once more. */
+/* The other lanes must not merge the outcome so far once more. */
 static void begin(struct combine *c, struct combine_lane *lane)
 {
 	if (c->profile.len && add_outcome(c, c->profile_outcome, &c->profile)) {
@@ -207,10 +197,10 @@ void combine_step(struct combine *c, bool all)
 {
 	if (c->workers)
 		workers_poll(c->workers);
-	for (int i = 0; i < COMBINE_LANES; i++)
+	for (u32 i = 0; i < c->nr_lanes; i++)
 		if (c->lanes[i].work)
 			take_result(c, &c->lanes[i]);
-	for (int i = 0; i < COMBINE_LANES; i++)
+	for (u32 i = 0; i < c->nr_lanes; i++)
 		if (!c->lanes[i].work && may_begin(c, all))
 			begin(c, &c->lanes[i]);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Merges results while further ones arrive. Some hundred are merged at a time, together with the
- * outcome so far, so that memory does not grow with the number of nodes. Two merges run at a time;
- * their outcomes are merged like results.
+ * outcome so far, so that memory does not grow with the number of nodes. As many merges run at a
+ * time as there are CPUs; their outcomes are merged like results.
  */
 #pragma once
 
 #include "fleet/gather.h"
 #include "fleet/merge.h"
 
-#define COMBINE_LANES   2
+#define COMBINE_LANES   16 /* merges at a time, at most */
 #define COMBINE_FIRST   64 /* results of the first merge: a worker is idle until then */
 #define COMBINE_RESULTS 256
 #define COMBINE_BYTES   (8u << 20)
@@ -34,6 +34,7 @@ struct combine {
 	struct spool next;               /* results and outcomes that wait */
 	struct combine_outcomes waiting; /* those of `next` */
 	struct combine_lane lanes[COMBINE_LANES];
+	u32 nr_lanes; /* of them are used: one for each CPU, at least two */
 	bool has_begun;
 	struct str profile; /* outcome so far; that of running merges is missing */
 	u32 profile_outcome, nr_outcomes;
@@ -50,9 +51,6 @@ void combine_fini(struct combine *c);
 void combine_filter(struct combine *c, const char *selector);
 
 int combine_add(struct combine *c, const struct spool_result *r);
-
-/* The outcome of an aggregator. -EBADMSG if it is malformed. */
-int combine_add_outcome(struct combine *c, const void *bytes, size_t len);
 
 /* So many results wait that no more should be fetched. */
 bool combine_is_full(const struct combine *c);

@@ -13,12 +13,10 @@
 #include "base/auto.h"
 #include "base/time.h"
 #include "base/wrap.h"
-#include "fleet/aggregators.h"
 #include "fleet/candidates.h"
 #include "fleet/census_text.h"
 #include "fleet/combine.h"
 #include "fleet/coverage.h"
-#include "fleet/inbox.h"
 #include "fleet/key.h"
 #include "fleet/order.h"
 #include "fleet/policy.h"
@@ -36,10 +34,8 @@ struct controller {
 	u8 secret[FLEET_ID_LEN], pull_hash[FLEET_HASH_LEN];
 	struct gather census, nodes;
 	struct gather_host gather_host;
-	struct aggregators_host aggregators_host;
-	struct aggregators aggregators;
 	bool owns_coin;       /* no other controller draws by it */
-	bool has_nodes;       /* `nodes` and `aggregators` are in use */
+	bool has_nodes;       /* `census` and `nodes` are in use */
 	u64 now_ns, phase_ns; /* its begin */
 	u64 heard_ns, nr_heard, alive_ns;
 	size_t nr_chosen;
@@ -109,7 +105,7 @@ static struct fleet_request request_of(const struct controller *c, enum fleet_wa
 	return r;
 }
 
-static int send_request(struct controller *c, struct fleet_request *r, const char *subject)
+static int send_request(struct controller *c, struct fleet_request *r)
 {
 	auto_free char *reply = xasprintf("%s.answer", c->host->inbox);
 	auto_str struct str bytes = { 0 };
@@ -117,16 +113,15 @@ static int send_request(struct controller *c, struct fleet_request *r, const cha
 	if (!random_bytes(r->nonce, sizeof(r->nonce)) ||
 	    order_seal(r, c->host->private_key, &bytes))
 		return -EIO;
-	publish(c, subject, reply, bytes.at, bytes.len);
+	publish(c, "sysflame.v1.req.all", reply, bytes.at, bytes.len);
 	return 0;
 }
 
 static int begin_census(struct controller *c)
 {
 	struct fleet_request r = request_of(c, WANT_CENSUS);
-	u8 id[FLEET_ID_LEN];
 
-	if (!random_bytes(r.id, sizeof(r.id)) || !random_bytes(id, sizeof(id)))
+	if (!random_bytes(r.id, sizeof(r.id)))
 		return -EIO;
 	gather_init(&c->census, &c->gather_host, r.id, c->secret, c->host->inbox);
 	gather_init(&c->nodes, &c->gather_host, r.id, c->secret, c->host->inbox);
@@ -136,11 +131,8 @@ static int begin_census(struct controller *c)
 	c->nodes.census = &c->census;
 	c->census.selector = c->nodes.selector = c->order.selector;
 	c->nodes.asked_ms = c->order.duration_s * 1000ull;
-	aggregators_init(&c->aggregators, &c->aggregators_host, &c->nodes, id);
 	c->has_nodes = true;
-	int err = send_request(c, &r, "sysflame.v1.req.all");
-	memcpy(r.id, id, sizeof(id));
-	return err ?: send_request(c, &r, "sysflame.v1.agg.all");
+	return send_request(c, &r);
 }
 
 /* STOP or ALIVE, for every wave whose nodes may still work. */
@@ -173,13 +165,6 @@ static int deliver(void *ctx, const struct gather_node *n)
 	return combine_add(&c->combine, &r);
 }
 
-static int deliver_outcome(void *ctx, const void *bytes, size_t len)
-{
-	struct controller *c = ctx;
-
-	return combine_add_outcome(&c->combine, bytes, len);
-}
-
 /* --- start and end ---------------------------------------------------------------------------- */
 
 int controller_start(const struct controller_order *o, const struct controller_host *host,
@@ -191,7 +176,6 @@ int controller_start(const struct controller_order *o, const struct controller_h
 	c->order = *o;
 	c->host = host;
 	c->gather_host = (struct gather_host){ c, publish, deliver };
-	c->aggregators_host = (struct aggregators_host){ c, publish, deliver_outcome };
 	c->now_ns = host->mono_ns(host->ctx);
 	enter(c, CONTROLLER_CENSUS);
 	int err = combine_init(&c->combine, host->workers);
@@ -216,7 +200,6 @@ void controller_free(struct controller *c)
 	if (!c)
 		return;
 	if (c->has_nodes) {
-		aggregators_fini(&c->aggregators);
 		gather_fini(&c->nodes);
 		gather_fini(&c->census);
 	}
@@ -245,8 +228,7 @@ static void send_wave(struct controller *c)
 	r.nr_nodes = (u32)c->nr_chosen;
 	/* Nodes of older versions draw by the id. */
 	memcpy(r.id, r.coin, sizeof(r.id));
-	if ((!c->owns_coin && !random_bytes(r.id, sizeof(r.id))) ||
-	    send_request(c, &r, "sysflame.v1.req.all")) {
+	if ((!c->owns_coin && !random_bytes(r.id, sizeof(r.id))) || send_request(c, &r)) {
 		fail(c, xstrdup("the request cannot be signed"), false);
 		return;
 	}
@@ -265,8 +247,6 @@ static void settle(struct controller *c)
 	m->share_ppb = (u32)((double)FLEET_PPB * (double)c->nr_chosen / (double)c->candidates.nr);
 	m->share_ppb = m->share_ppb ?: 1;
 	m->keeps_nodes = c->nr_chosen <= KEEP_NODES;
-	c->aggregators.share_ppb = m->share_ppb;
-	c->aggregators.keeps_nodes = m->keeps_nodes;
 }
 
 void controller_choose(struct controller *c, double share)
@@ -288,8 +268,6 @@ void controller_choose(struct controller *c, double share)
 	waves_plan(c->candidates.coins, (u32)c->candidates.nr, nr_chosen, in_waves, &c->waves);
 	c->nr_chosen = nr_chosen < c->candidates.nr ? nr_chosen : c->candidates.nr;
 	c->combine.holds = c->waves.nr > 1;
-	c->nodes.hands_out = c->order.want != WANT_AUDIT && c->nr_chosen >= AGGREGATORS_FROM &&
-			     aggregators_alive(&c->aggregators);
 	if (c->waves.nr == 1)
 		settle(c);
 	else
@@ -445,10 +423,7 @@ static void step_wave(struct controller *c)
 
 static void step_fetch(struct controller *c)
 {
-	bool idle =
-		!gather_count(&c->nodes, GATHER_READY) && !gather_count(&c->nodes, GATHER_HANDED);
-
-	if (!idle && since(c) < CONTROLLER_SETTLE_S * NS_PER_SEC)
+	if (gather_count(&c->nodes, GATHER_READY) && since(c) < CONTROLLER_SETTLE_S * NS_PER_SEC)
 		return;
 	gather_give_up(&c->nodes);
 	enter(c, CONTROLLER_MERGES);
@@ -518,8 +493,6 @@ void controller_message(struct controller *c, const char *subject, const void *b
 	if (err)
 		return;
 	gather_take(g, subject, &m);
-	if (inbox_is_right(c->host->inbox, subject, &m))
-		aggregators_take(&c->aggregators, &m);
 	message_fini(&m);
 }
 
@@ -561,9 +534,6 @@ void controller_step(struct controller *c)
 	if (c->phase >= CONTROLLER_RECORDS && c->phase < CONTROLLER_MERGES) {
 		c->nodes.pulls.is_paused = combine_is_full(&c->combine);
 		gather_tick(&c->nodes, c->now_ns);
-		if (c->nodes.hands_out && !c->combine.holds)
-			aggregators_step(&c->aggregators, c->phase == CONTROLLER_FETCHES,
-					 c->now_ns);
 	}
 	if (c->phase < CONTROLLER_ENDED)
 		combine_step(&c->combine, c->phase == CONTROLLER_MERGES);
@@ -588,7 +558,6 @@ struct controller_state controller_view(const struct controller *c)
 		.nodes = &c->nodes,
 		.totals = c->combine.totals.at,
 		.nr_totals = c->combine.totals.nr,
-		.nr_aggregators = aggregators_alive(&c->aggregators),
 	};
 }
 

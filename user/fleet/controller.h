@@ -65,7 +65,6 @@ struct controller_state {
 	const struct gather *census, *nodes;
 	const struct merge_total *totals; /* by delivered node */
 	size_t nr_totals;
-	size_t nr_aggregators;
 };
 
 struct controller;

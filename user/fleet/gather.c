@@ -117,7 +117,6 @@ void gather_fini(struct gather *g)
 	vec_each(n, &g->nodes)
 		node_free(*n);
 	vec_fini(&g->nodes);
-	vec_fini(&g->ready);
 }
 
 struct gather_node *gather_find(const struct gather *g, const char *name)
@@ -255,15 +254,6 @@ static void take_answer(struct gather *g, const struct fleet_answer *a, u32 wave
 	set_state(g, n, a->verdict ? GATHER_REFUSED : GATHER_WORKS);
 }
 
-static void make_ready(struct gather *g, struct gather_node *n)
-{
-	set_state(g, n, GATHER_READY);
-	if (g->hands_out)
-		vec_push(&g->ready, n);
-	else
-		pulls_add(&g->pulls, &n->pull);
-}
-
 /* It may come again, with JVMs that died. */
 static void take_done(struct gather *g, const struct fleet_done *d, u32 wave, bool is_older)
 {
@@ -285,13 +275,12 @@ static void take_done(struct gather *g, const struct fleet_done *d, u32 wave, bo
 		set_state(g, n, GATHER_FAILED);
 		return;
 	}
-	n->pull = (struct pull){
-		.prefix = "sysflame.v1.node.", .instance = n->instance, .size = d->size, .owner = n
-	};
+	n->pull = (struct pull){ .instance = n->instance, .size = d->size, .owner = n };
 	memcpy(n->pull.id, d->id, sizeof(n->pull.id));
 	memcpy(n->pull.sha256, d->sha256, sizeof(n->pull.sha256));
 	copy_text(n->pull.name, sizeof(n->pull.name), n->name);
-	make_ready(g, n);
+	set_state(g, n, GATHER_READY);
+	pulls_add(&g->pulls, &n->pull);
 }
 
 void gather_take(struct gather *g, const char *subject, const struct fleet_message *m)
@@ -358,53 +347,6 @@ size_t gather_count(const struct gather *g, enum gather_state state)
 	return g->nr_in[state];
 }
 
-/* --- aggregators ------------------------------------------------------------------------------ */
-
-static bool is_of_zone(const struct gather_node *n, const char *zone)
-{
-	char own[128] = "";
-
-	return !*zone || (labels_find(n->labels, "zone", own, sizeof(own)) && !strcmp(own, zone));
-}
-
-u32 gather_hand_out(struct gather *g, const char *zone, u32 max, struct gather_node **out)
-{
-	u32 nr = 0;
-
-	for (int is_any = 0; is_any <= 1; is_any++) {
-		size_t kept = 0;
-		for (size_t i = 0; i < g->ready.nr; i++) {
-			struct gather_node *n = g->ready.at[i];
-			if (nr < max && (is_any || is_of_zone(n, zone))) {
-				out[nr++] = n;
-				set_state(g, n, GATHER_HANDED);
-			} else {
-				g->ready.at[kept++] = n;
-			}
-		}
-		g->ready.nr = kept;
-	}
-	return nr;
-}
-
-void gather_delivered(struct gather *g, struct gather_node *n)
-{
-	if (n->state == GATHER_HANDED)
-		set_state(g, n, GATHER_DELIVERED);
-}
-
-void gather_lost(struct gather *g, struct gather_node *n, const char *why)
-{
-	if (n->state == GATHER_HANDED)
-		fail(g, n, why);
-}
-
-void gather_take_back(struct gather *g, struct gather_node *n)
-{
-	if (n->state == GATHER_HANDED)
-		make_ready(g, n);
-}
-
 /* A recording may end a little late. Old slices may cover much more than was asked for. */
 static bool is_about(u64 covered_ms, u64 asked_ms)
 {
@@ -425,23 +367,12 @@ void gather_spoiled(struct gather *g, struct gather_node *n, const char *why)
 		fail(g, n, why);
 }
 
-void gather_fetch_all(struct gather *g)
-{
-	g->hands_out = false;
-	vec_each(n, &g->ready)
-		pulls_add(&g->pulls, &(*n)->pull);
-	g->ready.nr = 0;
-}
-
 void gather_give_up(struct gather *g)
 {
-	gather_fetch_all(g);
 	pulls_give_up(&g->pulls, "Its result did not arrive in time.");
 	vec_each(at, &g->nodes) {
 		struct gather_node *n = *at;
 		if (n->state == GATHER_WORKS)
 			fail(g, n, "It accepted, and was not heard of again.");
-		else if (n->state == GATHER_HANDED)
-			fail(g, n, "The aggregator did not hand out its result in time.");
 	}
 }

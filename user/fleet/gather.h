@@ -15,8 +15,7 @@
 enum gather_state {
 	GATHER_REFUSED, /* its verdict says why */
 	GATHER_WORKS,   /* it has accepted; no result yet */
-	GATHER_READY,   /* its result is fetched, or waits for gather_hand_out */
-	GATHER_HANDED,  /* an aggregator fetches its result */
+	GATHER_READY,   /* its result is fetched */
 	GATHER_DELIVERED,
 	GATHER_FAILED, /* it accepted; its verdict says why there is no result */
 	NR_GATHER_STATES,
@@ -59,9 +58,7 @@ struct gather {
 	const struct gather *census;     /* nodes that do not match there are late; NULL: unknown */
 	u64 asked_ms;                    /* length of a recording; 0: unknown */
 	bool skips_others;               /* nodes that do not match are not listed */
-	bool hands_out;                  /* results are not fetched: gather_hand_out */
 	VEC(struct gather_node *) nodes; /* in the order of their answers */
-	VEC(struct gather_node *) ready; /* for gather_hand_out */
 	size_t nr_in[NR_GATHER_STATES];
 	struct gather_names *names;
 	struct node_names older;   /* nodes of an older version, which take part */
@@ -105,17 +102,6 @@ struct gather_node *gather_find(const struct gather *g, const char *name);
 const struct gather_node *gather_refuses_key(const struct gather *g);
 
 /*
- * Takes up to `max` nodes with results for an aggregator, first those of its zone ("": any). They
- * become HANDED.
- */
-u32 gather_hand_out(struct gather *g, const char *zone, u32 max, struct gather_node **out);
-
-/* A node that was HANDED: its result has arrived, is lost (`why`), or is to be fetched again. */
-void gather_delivered(struct gather *g, struct gather_node *n);
-void gather_lost(struct gather *g, struct gather_node *n, const char *why);
-void gather_take_back(struct gather *g, struct gather_node *n);
-
-/*
  * 1 / (the recorded part of the time that was asked for), in 1e-6. Less than 1 for old slices,
  * which last up to ten minutes and are taken as a whole.
  */
@@ -123,9 +109,6 @@ u64 gather_weight_ppm(const struct gather *g, const struct gather_node *n);
 
 /* A delivered result turned out to be no profile. */
 void gather_spoiled(struct gather *g, struct gather_node *n, const char *why);
-
-/* From now on results are fetched, also those that wait for aggregators. */
-void gather_fetch_all(struct gather *g);
 
 /* Nodes that accepted and did not deliver in time have failed. */
 void gather_give_up(struct gather *g);

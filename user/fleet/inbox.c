@@ -31,12 +31,8 @@ bool inbox_is_right(const char *inbox, const char *subject, const struct fleet_m
 		return is_from(inbox, subject, "answer", m->answer.node);
 	case MESSAGE_DONE:
 		return is_from(inbox, subject, "answer", m->done.node);
-	case MESSAGE_MERGED:
-		return is_from(inbox, subject, "answer", m->merged.node);
 	case MESSAGE_CHUNK:
 		return is_from(inbox, subject, "chunk", m->chunk.node);
-	case MESSAGE_ALIVE:
-		return is_from(inbox, subject, "answer", NULL);
 	default:
 		return false;
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Subjects below a controller's inbox: INBOX.answer.NAME and INBOX.chunk.NAME.N. NATS lets each
- * node and aggregator publish to subjects with its own name only.
+ * node publish to subjects with its own name only.
  */
 #pragma once
 
 #include "fleet/message.h"
 
-/* Whether a message came on the subject of the node or aggregator that it names. */
+/* Whether a message came on the subject of the node that it names. */
 bool inbox_is_right(const char *inbox, const char *subject, const struct fleet_message *m);
 
 /*

@@ -13,8 +13,6 @@
 #define FLEET_RUNS        4
 #define FLEET_RUN_TEXT    400
 #define FLEET_URL_TEXT    128
-#define FLEET_TASK_NODES  256         /* of one set for an aggregator */
-#define FLEET_MERGED_MAX  (32u << 20) /* bytes of an aggregator's result */
 #define FLEET_WEIGHT_MAX  1000000000ull
 #define FLEET_BLOB_MAX    (4u << 20)
 #define FLEET_PPB         1000000000u

@@ -39,7 +39,7 @@ struct spool_result {
 /* Adds the result of a node. Negative errno. */
 int spool_add(struct spool *s, const struct spool_result *r);
 
-/* Adds the profile of an earlier merge, or of an aggregator: an outcome of so many nodes. */
+/* Adds the profile of an earlier merge: an outcome of so many nodes. */
 int spool_add_merged(struct spool *s, const void *bytes, size_t len, u32 nr_nodes);
 
 /* Adds a note, or the title if the key is "". */
@@ -84,7 +84,7 @@ struct merge_outcome {
 
 void merge_outcome_fini(struct merge_outcome *o);
 
-/* The framing of an outcome, as a worker or an aggregator made it: -EBADMSG if it is malformed. */
+/* The framing of an outcome, as a worker made it: -EBADMSG if it is malformed. */
 int merge_parse(const void *bytes, size_t len, struct merge_outcome *out);
 
 /*

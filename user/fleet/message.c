@@ -12,7 +12,7 @@
 #include "fleet.pb-c.h"
 #include "fleet/selector.h"
 
-#define SMALL_MAX (8u << 10) /* bytes of messages that have no profile and no list */
+#define SMALL_MAX (8u << 10) /* bytes of messages that have no profile */
 
 /* --- decoding --------------------------------------------------------------------------------- */
 
@@ -124,7 +124,7 @@ static bool take_get(const Fleet__Get *in, struct fleet_get *out)
 	out->instance = in->instance;
 	out->offset = in->offset;
 	out->len = in->len;
-	return in->len && in->len <= FLEET_CHUNK_MAX && in->offset <= FLEET_MERGED_MAX &&
+	return in->len && in->len <= FLEET_CHUNK_MAX && in->offset <= FLEET_BLOB_MAX &&
 	       take_bytes(out->id, sizeof(out->id), &in->id) &&
 	       take_bytes(out->secret, sizeof(out->secret), &in->secret);
 }
@@ -136,62 +136,9 @@ static bool take_chunk(const Fleet__Chunk *in, struct fleet_chunk *out)
 	out->offset = in->offset;
 	out->data = in->data.data;
 	out->len = (u32)in->data.len;
-	return in->data.len <= FLEET_CHUNK_MAX && in->offset <= FLEET_MERGED_MAX &&
+	return in->data.len <= FLEET_CHUNK_MAX && in->offset <= FLEET_BLOB_MAX &&
 	       take_bytes(out->id, sizeof(out->id), &in->id) &&
 	       take_node(out->node, sizeof(out->node), in->node);
-}
-
-static bool take_task_node(const Fleet__TaskNode *in, struct fleet_task_node *out)
-{
-	out->instance = in->instance;
-	out->size = in->size;
-	out->weight_ppm = in->weight_ppm;
-	return in->size && in->size <= FLEET_BLOB_MAX && in->weight_ppm <= FLEET_WEIGHT_MAX &&
-	       take_node(out->node, sizeof(out->node), in->node) &&
-	       take_text(out->labels, sizeof(out->labels), in->labels) &&
-	       take_bytes(out->request, sizeof(out->request), &in->request) &&
-	       take_bytes(out->sha256, sizeof(out->sha256), &in->sha256);
-}
-
-static bool take_task(const Fleet__Task *in, struct fleet_message *m)
-{
-	struct fleet_task *out = &m->task;
-
-	if (!in->n_nodes || in->n_nodes > FLEET_TASK_NODES || in->share_ppb > FLEET_PPB)
-		return false;
-	m->list = out->nodes = xcalloc(in->n_nodes, sizeof(out->nodes[0]));
-	out->nr_nodes = (u32)in->n_nodes;
-	out->instance = in->instance;
-	out->share_ppb = in->share_ppb;
-	out->keeps_nodes = in->keeps_nodes;
-	for (u32 i = 0; i < out->nr_nodes; i++)
-		if (!take_task_node(in->nodes[i], &out->nodes[i]))
-			return false;
-	return take_bytes(out->id, sizeof(out->id), &in->id) &&
-	       take_bytes(out->secret, sizeof(out->secret), &in->secret);
-}
-
-static bool take_merged(const Fleet__Merged *in, struct fleet_message *m)
-{
-	struct fleet_merged *out = &m->merged;
-	bool has_result = in->verdict == VERDICT_ACCEPT;
-
-	if (in->verdict >= NR_VERDICTS || in->size > FLEET_MERGED_MAX || has_result != !!in->size ||
-	    in->n_failed > FLEET_TASK_NODES)
-		return false;
-	if (has_result && !take_bytes(out->sha256, sizeof(out->sha256), &in->sha256))
-		return false;
-	m->list = out->failed = xcalloc(in->n_failed + 1, sizeof(out->failed[0]));
-	out->nr_failed = (u32)in->n_failed;
-	out->verdict = in->verdict;
-	out->instance = in->instance;
-	out->size = in->size;
-	for (u32 i = 0; i < out->nr_failed; i++)
-		if (!take_node(out->failed[i], sizeof(out->failed[i]), in->failed[i]))
-			return false;
-	return take_bytes(out->id, sizeof(out->id), &in->id) &&
-	       take_node(out->node, sizeof(out->node), in->node) &&
-	       take_text(out->why, sizeof(out->why), in->why);
 }
 
 static bool take_control(const Fleet__Control *in, struct fleet_control *out)
@@ -210,8 +157,6 @@ static const ProtobufCMessageDescriptor *descriptor(enum message_kind kind)
 		[MESSAGE_CHUNK] = &fleet__chunk__descriptor,
 		[MESSAGE_STOP] = &fleet__control__descriptor,
 		[MESSAGE_ALIVE] = &fleet__control__descriptor,
-		[MESSAGE_TASK] = &fleet__task__descriptor,
-		[MESSAGE_MERGED] = &fleet__merged__descriptor,
 		[MESSAGE_POLICY] = &fleet__signed__descriptor,
 	};
 
@@ -235,19 +180,10 @@ static bool take_message(const ProtobufCMessage *in, struct fleet_message *out)
 	case MESSAGE_STOP:
 	case MESSAGE_ALIVE:
 		return take_control((const Fleet__Control *)in, &out->control);
-	case MESSAGE_TASK:
-		return take_task((const Fleet__Task *)in, out);
-	case MESSAGE_MERGED:
-		return take_merged((const Fleet__Merged *)in, out);
 	case NR_MESSAGE_KINDS:
 		break;
 	}
 	return false;
-}
-
-static bool is_large(u8 kind)
-{
-	return kind == MESSAGE_CHUNK || kind == MESSAGE_TASK || kind == MESSAGE_MERGED;
 }
 
 int message_decode(const void *bytes, size_t len, struct fleet_message *out)
@@ -258,7 +194,7 @@ int message_decode(const void *bytes, size_t len, struct fleet_message *out)
 		return -EBADMSG;
 	if (b[0] != FLEET_VERSION)
 		return -EPROTONOSUPPORT;
-	if (!b[1] || b[1] >= NR_MESSAGE_KINDS || (len > SMALL_MAX && !is_large(b[1])))
+	if (!b[1] || b[1] >= NR_MESSAGE_KINDS || (len > SMALL_MAX && b[1] != MESSAGE_CHUNK))
 		return -EBADMSG;
 	memset(out, 0, sizeof(*out));
 	out->kind = b[1];
@@ -270,14 +206,11 @@ int message_decode(const void *bytes, size_t len, struct fleet_message *out)
 		out->owner = take(in);
 	if (in)
 		protobuf_c_message_free_unpacked(in, NULL);
-	if (!is_right)
-		free(take(out->list));
 	return is_right ? 0 : -EBADMSG;
 }
 
 void message_fini(struct fleet_message *m)
 {
-	free(take(m->list));
 	if (m->owner)
 		protobuf_c_message_free_unpacked(take(m->owner), NULL);
 }
@@ -429,50 +362,6 @@ static void put_control(enum message_kind kind, const struct fleet_control *in, 
 	put(kind, &m.base, out);
 }
 
-static void put_task(const struct fleet_task *in, struct str *out)
-{
-	Fleet__Task m = FLEET__TASK__INIT;
-	Fleet__TaskNode nodes[FLEET_TASK_NODES], *list[FLEET_TASK_NODES];
-
-	m.id = BYTES(in->id);
-	m.instance = in->instance;
-	m.secret = BYTES(in->secret);
-	m.share_ppb = in->share_ppb;
-	m.keeps_nodes = in->keeps_nodes;
-	m.nodes = list;
-	for (u32 i = 0; i < in->nr_nodes; i++) {
-		struct fleet_task_node *from = &in->nodes[i];
-		nodes[i] = (Fleet__TaskNode)FLEET__TASK_NODE__INIT;
-		nodes[i].node = from->node;
-		nodes[i].labels = from->labels;
-		nodes[i].instance = from->instance;
-		nodes[i].size = from->size;
-		nodes[i].weight_ppm = from->weight_ppm;
-		nodes[i].request = BYTES(from->request);
-		nodes[i].sha256 = BYTES(from->sha256);
-		list[m.n_nodes++] = &nodes[i];
-	}
-	put(MESSAGE_TASK, &m.base, out);
-}
-
-static void put_merged(const struct fleet_merged *in, struct str *out)
-{
-	Fleet__Merged m = FLEET__MERGED__INIT;
-	char *failed[FLEET_TASK_NODES];
-
-	m.id = BYTES(in->id);
-	m.node = (char *)in->node;
-	m.instance = in->instance;
-	m.verdict = in->verdict;
-	m.why = (char *)in->why;
-	m.size = in->size;
-	m.sha256 = BYTES(in->sha256);
-	m.failed = failed;
-	for (u32 i = 0; i < in->nr_failed; i++)
-		failed[m.n_failed++] = in->failed[i];
-	put(MESSAGE_MERGED, &m.base, out);
-}
-
 void message_encode(const struct fleet_message *m, struct str *out)
 {
 	switch (m->kind) {
@@ -495,12 +384,6 @@ void message_encode(const struct fleet_message *m, struct str *out)
 	case MESSAGE_STOP:
 	case MESSAGE_ALIVE:
 		put_control(m->kind, &m->control, out);
-		break;
-	case MESSAGE_TASK:
-		put_task(&m->task, out);
-		break;
-	case MESSAGE_MERGED:
-		put_merged(&m->merged, out);
 		break;
 	case NR_MESSAGE_KINDS:
 		break;

@@ -7,7 +7,8 @@
 #pragma once
 
 #include "base/str.h"
-#include "fleet/task.h"
+#include "fleet/limits.h"
+#include "fleet/verdict.h"
 
 enum message_kind {
 	MESSAGE_SIGNED = 1, /* controller -> nodes */
@@ -17,8 +18,6 @@ enum message_kind {
 	MESSAGE_CHUNK,  /* node -> controller */
 	MESSAGE_STOP,   /* anybody -> nodes */
 	MESSAGE_ALIVE,  /* controller -> nodes: somebody still waits */
-	MESSAGE_TASK,   /* controller -> aggregator: merge the results of these nodes */
-	MESSAGE_MERGED, /* aggregator -> controller: the merged profile can be fetched */
 	MESSAGE_POLICY, /* operator -> nodes: limits for all of them (fleet/fleet_policy.h) */
 	NR_MESSAGE_KINDS,
 };
@@ -118,11 +117,8 @@ struct fleet_message {
 		struct fleet_get get;
 		struct fleet_chunk chunk;
 		struct fleet_control control; /* STOP, ALIVE */
-		struct fleet_task task;
-		struct fleet_merged merged;
 	};
 	void *owner; /* of the chunk's data */
-	void *list;  /* nodes of a task, or failed ones; freed by message_fini */
 };
 
 /*

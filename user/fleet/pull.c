@@ -46,7 +46,7 @@ static void ask(struct pulls *all, struct pull *p)
 	m.get.offset = p->got;
 	m.get.len = FLEET_CHUNK_MAX;
 	message_encode(&m, &bytes);
-	snprintf(subject, sizeof(subject), "%s%s.get", p->prefix, p->name);
+	snprintf(subject, sizeof(subject), "sysflame.v1.node.%s.get", p->name);
 	snprintf(reply, sizeof(reply), "%s.chunk.%s.%llu", all->inbox, p->name,
 		 (unsigned long long)all->nr_asked++);
 	p->asked_ns = all->now_ns;

@@ -13,9 +13,8 @@
 
 /* A result. The caller fills in the first part; zero the rest. */
 struct pull {
-	const char *prefix; /* of the subject: "sysflame.v1.node." or "sysflame.v1.agg." */
 	char name[64];
-	u8 id[FLEET_ID_LEN]; /* of the request or the task */
+	u8 id[FLEET_ID_LEN]; /* of the request */
 	u64 instance, size;
 	u8 sha256[FLEET_HASH_LEN];
 	void *owner;

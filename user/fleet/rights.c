@@ -15,7 +15,7 @@ struct grants {
 
 /* Of every person. */
 #define PERSON_PUBLISHES                                                                           \
-	"sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.node.*.get", "sysflame.v1.agg.>",   \
+	"sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.node.*.get",                        \
 		"sysflame.v1.audit.person.NAME", "$JS.API.STREAM.INFO.KV_SYSFLAME_NODES",          \
 		"$JS.API.STREAM.INFO.SYSFLAME_AUDIT", "$JS.API.STREAM.INFO.SYSFLAME_RESULTS",      \
 		"$JS.API.STREAM.MSG.GET.KV_SYSFLAME_NODES", "$JS.API.DIRECT.GET.SYSFLAME_RESULTS", \
@@ -40,12 +40,6 @@ static const struct grants grants[NR_RIGHTS] = {
 		{ "sysflame.v1.req.all", "sysflame.v1.ctl", "sysflame.v1.policy",
 		  "sysflame.v1.node.NAME.>",
 		  "_INBOX.INBOX.>" },
-	},
-	[RIGHTS_AGGREGATOR] = {
-		"aggregator",
-		{ "_INBOX.*.*.answer.NAME", "_INBOX.*.*.chunk.NAME.>", "sysflame.v1.node.*.get" },
-		{ "sysflame.v1.agg.all", "sysflame.v1.ctl", "sysflame.v1.agg.NAME",
-		  "sysflame.v1.agg.NAME.>", "_INBOX.INBOX.>" },
 	},
 	[RIGHTS_PERSON] = {
 		"person",

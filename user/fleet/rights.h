@@ -9,14 +9,12 @@
 
 enum rights_kind {
 	RIGHTS_NODE,
-	RIGHTS_AGGREGATOR,
 	RIGHTS_PERSON,
 	RIGHTS_OPERATOR, /* a person, too */
 	NR_RIGHTS,
 };
 
-/* Appends the line of a client. `inbox`: the token of its inboxes; of a node and an aggregator its
- * name. */
+/* Appends the line of a client. `inbox`: the token of its inboxes; of a node its name. */
 void rights_add(struct str *out, enum rights_kind kind, const char *name, const char *inbox,
 		const char *public_key);
 

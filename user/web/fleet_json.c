@@ -21,8 +21,8 @@ static const char *const phases[] = {
 };
 
 static const char *const states[NR_GATHER_STATES] = {
-	[GATHER_REFUSED] = "refused", [GATHER_WORKS] = "works",         [GATHER_READY] = "ready",
-	[GATHER_HANDED] = "ready",    [GATHER_DELIVERED] = "delivered", [GATHER_FAILED] = "failed",
+	[GATHER_REFUSED] = "refused",     [GATHER_WORKS] = "works",   [GATHER_READY] = "ready",
+	[GATHER_DELIVERED] = "delivered", [GATHER_FAILED] = "failed",
 };
 
 /* A node with the value of its result. */
@@ -101,9 +101,8 @@ static json_t *counts_json(const struct controller_state *s)
 	return json_pack("{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:i}", "answered", (int)s->nr_census,
 			 "matched", (int)s->nr_matched, "chosen", (int)s->nr_chosen, "accepted",
 			 (int)(heard - c[GATHER_REFUSED]), "works", (int)c[GATHER_WORKS], "ready",
-			 (int)(c[GATHER_READY] + c[GATHER_HANDED]), "delivered",
-			 (int)c[GATHER_DELIVERED], "refused", (int)c[GATHER_REFUSED], "failed",
-			 (int)c[GATHER_FAILED]);
+			 (int)c[GATHER_READY], "delivered", (int)c[GATHER_DELIVERED], "refused",
+			 (int)c[GATHER_REFUSED], "failed", (int)c[GATHER_FAILED]);
 }
 
 json_t *fleet_json_request(const struct controller *c)
@@ -118,8 +117,8 @@ json_t *fleet_json_request(const struct controller *c)
 	return json_pack("{s:s,s:i,s:i,s:o,s:o,s:s,s:s,s:I,s:i,s:i,s:o}", "phase", phases[s.phase],
 			 "wave", (int)s.wave + 1, "nr_waves", (int)s.nr_waves, "counts",
 			 counts_json(&s), "estimate", estimate_json(&s), "stopped", s.stopped ?: "",
-			 "error", s.error ?: "", "total", (json_int_t)total, "aggregators",
-			 (int)s.nr_aggregators, "nr_nodes", (int)s.nodes->nodes.nr, "nodes", nodes);
+			 "error", s.error ?: "", "total", (json_int_t)total, "nr_nodes",
+			 (int)s.nodes->nodes.nr, "nodes", nodes);
 }
 
 /* --- a census --------------------------------------------------------------------------------- */
