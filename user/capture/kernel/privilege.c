@@ -37,6 +37,15 @@ bool privilege_is_locked_down(void)
 	return !file_read(LOCKDOWN, 256, &text, &len) && strstr(text, "[confidentiality]");
 }
 
+/* Policies older than the class perf_event give it to no domain, or only a part of it. */
+static bool is_selinux_enforcing(void)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	return !file_read("/sys/fs/selinux/enforce", 16, &text, &len) && text[0] == '1';
+}
+
 void privilege_explain(const char *what, int err)
 {
 	bool bpf = may(CAP_BPF), perfmon = may(CAP_PERFMON);
@@ -53,6 +62,11 @@ void privilege_explain(const char *what, int err)
 			  what);
 	else if (privilege_is_locked_down())
 		log_error("%s failed: " PRIVILEGE_LOCKDOWN, what);
+	else if ((err == -EPERM || err == -EACCES) && is_selinux_enforcing())
+		log_error("%s is not permitted though the capabilities are there: SELinux is "
+			  "enforcing; its policy must allow sysflame's domain all of the classes "
+			  "bpf and perf_event; ausearch -m avc -c sysflame shows what it denied",
+			  what);
 	else if (err == -EPERM || err == -EACCES)
 		log_error("%s is not permitted though the capabilities are there: a container's "
 			  "seccomp profile or kernel lockdown forbids it; allow bpf() and "
