@@ -12,6 +12,16 @@
 #include "profile/diff.h"
 
 /* Allocations as in a recording: bytes, and the number of samples behind them. */
+static u64 random_state = 20261128;
+
+static u64 random_below(u64 end)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state % end;
+}
+
 static struct profile *allocations(u64 nr_a, u64 bytes_a, u64 nr_b, u64 bytes_b)
 {
 	struct profile *p = profile_new();
@@ -338,13 +348,79 @@ static void a_change_in_sample_size_is_not_chance(void **state)
 	assert_told(&w, "  a\n", "  b\n");
 }
 
-static void a_change_in_all_samples_is_significant(void **state)
+static bool differ(struct sampled before, struct sampled after)
 {
-	assert_false(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 3, 3 }, 1));
-	assert_true(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 4, 4 }, 1));
-	assert_false(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 3000, 3 }, 1));
-	assert_true(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 4000, 4 }, 1));
-	assert_false(diff_is_significant((struct sampled){ 0, 0 }, (struct sampled){ 0, 0 }, 1));
+	return diff_is_significant(&(struct sampled_pair){ before, after }, NULL);
+}
+
+static void absolute_weights_differ_as_poisson_counts_do(void **state)
+{
+	assert_false(differ((struct sampled){ 0, 0 }, (struct sampled){ 3, 3 }));
+	assert_true(differ((struct sampled){ 0, 0 }, (struct sampled){ 4, 4 }));
+	assert_false(differ((struct sampled){ 0, 0 }, (struct sampled){ 3000, 3 }));
+	assert_true(differ((struct sampled){ 0, 0 }, (struct sampled){ 4000, 4 }));
+	assert_false(differ((struct sampled){ 0, 0 }, (struct sampled){ 0, 0 }));
+	assert_false(differ((struct sampled){ 100, 100 }, (struct sampled){ 127, 127 }));
+	assert_true(differ((struct sampled){ 100, 100 }, (struct sampled){ 131, 131 }));
+}
+
+/* Parts of wholes of so many samples; each sample weighs `weight`. */
+static bool shares_differ(u64 before, u64 of_before, u64 after, u64 of_after, u64 weight)
+{
+	struct sampled_pair part = { { before * weight, before }, { after * weight, after } };
+	struct sampled_pair whole = { { of_before * weight, of_before },
+				      { of_after * weight, of_after } };
+
+	return diff_is_significant(&part, &whole);
+}
+
+static void a_part_and_the_rest_get_the_same_answer(void **state)
+{
+	assert_true(shares_differ(100, 1000, 150, 1000, 1));
+	assert_true(shares_differ(900, 1000, 850, 1000, 1));
+	assert_false(shares_differ(1000, 1000, 500, 500, 1));
+	for (u32 i = 0; i < 10000; i++) {
+		u64 of_before = 1 + random_below(3000), before = random_below(of_before + 1);
+		u64 of_after = 1 + random_below(3000), after = random_below(of_after + 1);
+		u64 weight = 1 + random_below(1000000);
+		assert_int_equal(shares_differ(before, of_before, after, of_after, weight),
+				 shares_differ(of_before - before, of_before, of_after - after,
+					       of_after, weight));
+	}
+}
+
+static u64 draw(u32 nr, double p)
+{
+	u64 hits = 0;
+
+	while (nr--)
+		hits += random_below(1 << 20) < p * (1 << 20);
+	return hits;
+}
+
+#define DRAWS 10000
+
+/* In how many of 100 pairs of 1,000 samples each the shares differ by more than chance. */
+static double found(double before, double after)
+{
+	u32 nr = 0;
+
+	for (u32 i = 0; i < DRAWS; i++)
+		nr += shares_differ(draw(1000, before), 1000, draw(1000, after), 1000, 1);
+	return 100.0 * nr / DRAWS;
+}
+
+static void chance_alone_is_called_a_change_in_4_to_7_of_100_draws(void **state)
+{
+	static const double shares[] = { 0.1, 0.5, 0.9 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+		double wrong = found(shares[i], shares[i]);
+		if (wrong < 4 || wrong > 7)
+			fail_msg("%.2f %% at a share of %.1f", wrong, shares[i]);
+	}
+	assert_true(found(0.1, 0.15) > 90);
+	assert_true(found(0.9, 0.85) > 90);
 }
 
 static void assert_comes_back(struct world *w, const char *format)
@@ -402,7 +478,9 @@ int main(void)
 		cmocka_unit_test(a_picture_has_the_same_rule),
 		cmocka_unit_test(hits_are_counted_by_samples_or_themselves),
 		cmocka_unit_test(a_change_in_sample_size_is_not_chance),
-		cmocka_unit_test(a_change_in_all_samples_is_significant),
+		cmocka_unit_test(absolute_weights_differ_as_poisson_counts_do),
+		cmocka_unit_test(a_part_and_the_rest_get_the_same_answer),
+		cmocka_unit_test(chance_alone_is_called_a_change_in_4_to_7_of_100_draws),
 		cmocka_unit_test(a_comparison_is_read_back_from_pprof_and_otlp),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

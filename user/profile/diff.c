@@ -363,12 +363,42 @@ static double variance(struct sampled s)
 	return s.nr ? (double)s.weight * (double)s.weight / (double)s.nr : 0;
 }
 
-bool diff_is_significant(struct sampled before, struct sampled after, double scale)
+static bool are_counts_significant(struct sampled before, struct sampled after)
 {
-	double change = (double)after.weight - scale * (double)before.weight;
+	double change = (double)after.weight - (double)before.weight;
 
-	return fabs(change) >= 2 * sqrt(variance(after) + scale * scale * variance(before)) &&
-	       after.weight + before.weight > 0;
+	return change != 0 && fabs(change) >= 2 * sqrt(variance(after) + variance(before));
+}
+
+#define SAME_SHARE 1e-9 /* rounding, which must not decide between a part and the rest */
+
+/*
+ * Two proportions with a pooled variance, as if both sides had the same share. If the samples of
+ * the part weigh more or less than the others, its share of the weight spreads accordingly.
+ */
+static bool are_shares_significant(const struct sampled_pair *part,
+				   const struct sampled_pair *whole)
+{
+	double before = (double)part->before.weight / (double)whole->before.weight;
+	double after = (double)part->after.weight / (double)whole->after.weight;
+	double nr_before = (double)whole->before.nr, nr_after = (double)whole->after.nr;
+	double nr = nr_before + nr_after, change = fabs(after - before);
+	double hit = ((double)part->before.nr + (double)part->after.nr) / nr,
+	       spread = hit * (1 - hit);
+	double share = (nr_before * before + nr_after * after) / nr;
+
+	if (change <= SAME_SHARE || !(spread > 0))
+		return change > SAME_SHARE;
+	double size = share * (1 - share) / spread; /* 1 if all samples weigh the same */
+	return change * (1 + SAME_SHARE) >=
+	       2 * size * sqrt(spread * (1 / nr_before + 1 / nr_after));
+}
+
+bool diff_is_significant(const struct sampled_pair *part, const struct sampled_pair *whole)
+{
+	if (!whole || !whole->before.weight || !whole->after.weight)
+		return are_counts_significant(part->before, part->after);
+	return are_shares_significant(part, whole);
 }
 
 #define VIEW_BY_COUNTS "norm=0" /* as in the page's address */

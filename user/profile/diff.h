@@ -71,8 +71,14 @@ struct sampled {
 	u64 weight, nr;
 };
 
+/* The two sides of a comparison: of a part, or of the whole. */
+struct sampled_pair {
+	struct sampled before, after;
+};
+
 /*
- * Whether the weights differ by more than chance: by two standard deviations of Poisson counts
- * whose samples weigh about the same. `scale` is the total after divided by the total before.
+ * Whether a part of the whole differs by more than chance, two standard deviations. `whole` is NULL
+ * to compare absolute weights: their samples are Poisson counts. Shares of a whole are binomial, so
+ * that a part and all the rest get the same answer. page/diff.js has the same arithmetic.
  */
-bool diff_is_significant(struct sampled before, struct sampled after, double scale);
+bool diff_is_significant(const struct sampled_pair *part, const struct sampled_pair *whole);

@@ -126,15 +126,21 @@ static unsigned int colour_of(u32 colour, bool is_dark)
 	return is_dark ? mix(same.dark, to->dark, part) : mix(same.light, to->light, part);
 }
 
+static struct sampled_pair sampled_at(const struct svg *s, const struct tree_node *n)
+{
+	size_t at = (size_t)(n - s->tree.nodes.at);
+
+	return (struct sampled_pair){ { n->before, s->nr_before.nodes.at[at].total },
+				      { n->total, s->nr_after.nodes.at[at].total } };
+}
+
 /* Without numbers of samples only equal weights count as unchanged. */
 static bool is_chance(const struct svg *s, const struct tree_node *n)
 {
 	if (!s->has_counts)
 		return (double)n->total == s->before_scale * (double)n->before;
-	size_t at = (size_t)(n - s->tree.nodes.at);
-	struct sampled before = { n->before, s->nr_before.nodes.at[at].total };
-	struct sampled after = { n->total, s->nr_after.nodes.at[at].total };
-	return !diff_is_significant(before, after, s->before_scale);
+	struct sampled_pair part = sampled_at(s, n), whole = sampled_at(s, s->tree.nodes.at);
+	return !diff_is_significant(&part, s->by_counts ? NULL : &whole);
 }
 
 /* The colour by the relative change of the scaled weight. */

@@ -23,8 +23,9 @@ struct change {
 struct changes {
 	VEC(struct change) all;
 	u64 before, after; /* totals */
-	u32 nr_noise;      /* methods whose change may be chance */
-	u32 nr_equal;      /* methods without any change */
+	u64 total_nr_before, total_nr_after;
+	u32 nr_noise; /* methods whose change may be chance */
+	u32 nr_equal; /* methods without any change */
 	enum text_diff_mode mode;
 	bool has_counts; /* numbers of samples are known, which shows chance */
 	struct hot_methods nr_before, nr_after; /* the numbers of samples, by name */
@@ -71,13 +72,15 @@ static u64 nr_of(const struct profile *p, const struct hot_methods *methods, fra
 	return 0;
 }
 
-static bool is_chance(const struct profile *p, const struct changes *c, const struct change *x,
-		      double scale)
+static bool is_chance(const struct profile *p, const struct changes *c, const struct change *x)
 {
-	struct sampled before = { x->before, nr_of(p, &c->nr_before, x->frame) };
-	struct sampled after = { x->after, nr_of(p, &c->nr_after, x->frame) };
+	struct sampled_pair part = { { x->before, nr_of(p, &c->nr_before, x->frame) },
+				     { x->after, nr_of(p, &c->nr_after, x->frame) } };
+	struct sampled_pair whole = { { c->before, c->total_nr_before },
+				      { c->after, c->total_nr_after } };
 
-	return c->has_counts ? !diff_is_significant(before, after, scale) : x->self == 0;
+	return c->has_counts ? !diff_is_significant(&part, c->by_counts ? NULL : &whole)
+			     : x->self == 0;
 }
 
 static void add_change(const struct profile *p, struct changes *c, const struct hot_method *b,
@@ -85,8 +88,6 @@ static void add_change(const struct profile *p, struct changes *c, const struct 
 {
 	static const struct hot_method nothing;
 	struct change change = { .frame = a ? a->frame : b->frame };
-	double scale =
-		c->before && c->after && !c->by_counts ? (double)c->after / (double)c->before : 1;
 
 	b = b ?: &nothing;
 	a = a ?: &nothing;
@@ -100,7 +101,7 @@ static void add_change(const struct profile *p, struct changes *c, const struct 
 				   : share(a->self, c->after) - share(b->self, c->before);
 	change.total = c->by_counts ? (double)a->total - (double)b->total
 				    : share(a->total, c->after) - share(b->total, c->before);
-	change.is_chance = is_chance(p, c, &change, scale);
+	change.is_chance = is_chance(p, c, &change);
 	c->nr_noise += change.is_chance;
 	c->nr_equal += change.self == 0;
 	if (!change.is_chance || c->mode != TEXT_DIFF_CHANGED)
@@ -228,13 +229,12 @@ void text_diff(const struct profile *p, enum text_diff_mode mode, size_t nr, siz
 			     .mode = mode,
 			     .has_counts = diff_has_counts(p) };
 	struct diff_types nr_types = diff_counts(p);
-	u64 unused;
 	static const char *const orders[] = { "change of self", "self before", "self after" };
 
 	methods_by_name(p, 1, &before, &c.before);
 	methods_by_name(p, 0, &after, &c.after);
-	methods_by_name(p, nr_types.before, &c.nr_before, &unused);
-	methods_by_name(p, nr_types.after, &c.nr_after, &unused);
+	methods_by_name(p, nr_types.before, &c.nr_before, &c.total_nr_before);
+	methods_by_name(p, nr_types.after, &c.nr_after, &c.total_nr_after);
 	join(p, &before, &after, &c);
 	if (c.all.nr)
 		qsort_r(c.all.at, c.all.nr, sizeof(c.all.at[0]), by_size, &mode);

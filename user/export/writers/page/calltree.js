@@ -45,10 +45,10 @@ class CallTree {
 		row.node = node;
 		row.level = level;
 		name.style.paddingLeft = `${Math.min(level - 1, INDENT_MOST) * INDENT}px`;
-		const { diff } = view, [first, second] = HAS_DIFF && diff ? [pointsText(diff.points(node)), percent(diff.weigh(node).after, diff.whole.after)] : [percent(view.totalOf(node), this.whole), percent(view.selfOf(node), this.whole)];
+		const { diff } = view, [first, second] = HAS_DIFF && diff ? [diff.text(diff.size(node)), diff.sideText(diff.weigh(node).after, diff.whole.after)] : [percent(view.totalOf(node), this.whole), percent(view.selfOf(node), this.whole)];
 		name.prepend(element('i', '', isLeaf ? '' : '\u25b8'), colourDot(HAS_DIFF && diff ? diffColour(this.app.painter, diff, node) : kindColour(view.kindOf(node))));
 		row.append(element('span', 'num', first), element('span', 'num', second), name);
-		row.setAttribute('aria-label', `${name.textContent.replace('\u25b8', '')}, ${HAS_DIFF && diff ? `change ${first} points, after` : `total ${first}, self`} ${second}`);
+		row.setAttribute('aria-label', `${name.textContent.replace('\u25b8', '')}, ${HAS_DIFF && diff ? `change ${first}${diff.isNormalised ? ' points' : ''}, after` : `total ${first}, self`} ${second}`);
 		return row;
 	}
 

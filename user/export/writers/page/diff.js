@@ -73,7 +73,8 @@ class Diff {
 		this.unit = tree.unit;
 		this.isAbsolute = choice.isAbsolute;
 		this.totals = sumUpSides(tree, selfs);
-		this.whole = { before: this.totals.before[0], after: this.totals.after[0] };
+		this.whole = eachSide((side) => this.totals[side][0]);
+		this.isNormalised = choice.isNormalised;
 		this.scale = choice.isNormalised && this.whole.before && this.whole.after ? this.whole.after / this.whole.before : 1;
 		this.hasCounts = choice.hasCounts;
 		const { before, after, nrBefore, nrAfter } = this.totals;
@@ -104,6 +105,27 @@ class Diff {
 			return sum;
 		});
 		return this.methods = this.of((m) => sidesOf(sums, [m], 0, 1));
+	}
+
+	// The same for the totals of methods. With recursion a stack counts once.
+	ofTotals() {
+		if (this.methodTotals)
+			return this.methodTotals;
+		const { method, nrMethods } = this.tree.profile.frames, { frame, end, nr } = this.tree, until = new Int32Array(nrMethods), outermost = [];
+		for (let i = 1; i < nr; i++) {
+			const m = method[frame[i]];
+			if (i < until[m])
+				continue;
+			until[m] = end[i];
+			outermost.push(i);
+		}
+		const sums = eachSide((side) => {
+			const sum = new Float64Array(nrMethods), total = this.totals[side];
+			for (const i of outermost)
+				sum[method[frame[i]]] += total[i];
+			return sum;
+		});
+		return this.methodTotals = this.of((m) => sidesOf(sums, [m], 0, 1));
 	}
 
 	// The meaning of widths: the change (each stack by itself, so moves do not cancel out), the weight
@@ -142,15 +164,12 @@ class Diff {
 		return x.after === y.after && x.before === y.before;
 	}
 
-	// Poisson counts of samples that weigh about the same: a difference below two standard deviations may
-	// be chance. user/profile/diff.c has the same rule. Without numbers of samples only equal weights
-	// count as unchanged.
+	// Without numbers of samples only equal weights count as unchanged.
 	isChance(node) {
-		const { before, after, nrBefore, nrAfter } = this.weigh(node), { scale } = this;
-		const variance = (weight, nr) => (nr ? weight * weight / nr : 0);
+		const part = this.weigh(node);
 		if (!this.hasCounts)
-			return changeOf(after, scale * before) === 0;
-		return Math.abs(after - scale * before) < 2 * Math.sqrt(variance(after, nrAfter) + scale * scale * variance(before, nrBefore));
+			return changeOf(part.after, this.scale * part.before) === 0;
+		return !isSignificant(part, this.isNormalised ? this.whole : null);
 	}
 
 	// The change, -1 to 1, relative to the weight before or to the largest change.
@@ -167,6 +186,25 @@ class Diff {
 		return (after / (whole.after || 1) - before / (whole.before || 1)) * 100;
 	}
 
+	// The change that is compared: in points, or in the unit of the weights.
+	size(node) {
+		const { before, after } = this.weigh(node);
+		return this.isNormalised ? this.points(node) : after - before;
+	}
+
+	text(size) {
+		return this.isNormalised ? pointsText(size) : `${size < 0 ? '\u2212' : '+'}${this.brief(Math.abs(size))}`;
+	}
+
+	// Of one side, for a narrow column.
+	sideText(weight, whole) {
+		return this.isNormalised ? percent(weight, whole) : this.brief(weight);
+	}
+
+	brief(weight) {
+		return this.unit === 'samples' ? count(weight) : amount(weight, this.unit);
+	}
+
 	rows(node) {
 		const { scale, unit, whole } = this, { before: b, after: a } = this.weigh(node), points = this.points(node);
 		const ratio = this.isNew(node) ? 'new' : this.isGone(node) ? 'gone' : `${(a / (scale * b)).toFixed(2)} \u00d7`;
@@ -180,53 +218,129 @@ const signed = (points, digits = 2) => `${points < 0 ? '\u2212' : '+'}${Math.abs
 
 const pointsText = (points) => (Math.abs(points) < 0.005 ? '0.00' : signed(points));
 
-// The numbers of a row of the table: the method's own share before and after, and the change in points.
+// The numbers of a row of the table: the method's own share before and after, its change, and that of the total.
 function comparedCells(diff, m) {
-	const { before, after } = diff.weigh(m), points = diff.points(m), isSame = diff.isChance(m);
-	const cell = element('div', isSame ? 'num faint' : 'num', pointsText(points));
-	cell.title = diff.isNew(m) ? 'new' : diff.isGone(m) ? 'gone' : isSame ? diff.hasCounts ? 'within chance' : 'unchanged' : 'points of the whole';
-	return [element('div', 'num', percent(before, diff.whole.before)), element('div', 'num', percent(after, diff.whole.after)), cell];
+	const own = diff.ofMethods(), totals = diff.ofTotals(), { before, after } = own.weigh(m), { whole } = diff;
+	return [element('div', 'num', diff.sideText(before, whole.before)), element('div', 'num', diff.sideText(after, whole.after)), changeCell(own, m), changeCell(totals, m)];
 }
 
-// The columns of the table: of a comparison Before, After and Change.
+// The same as lists by method, to sort by.
+function comparedWeights(diff, name) {
+	const own = diff.ofMethods(), totals = diff.ofTotals(), of = (weight) => Float64Array.from(name, (_, m) => weight(m));
+	return { self: of((m) => own.weigh(m).before), total: of((m) => own.weigh(m).after), change: of((m) => Math.abs(own.size(m))), totalChange: of((m) => Math.abs(totals.size(m))) };
+}
+
+function changeCell(diff, m) {
+	const isSame = diff.isChance(m), cell = element('div', isSame ? 'num faint' : 'num', diff.text(diff.size(m)));
+	cell.title = isSame ? diff.hasCounts ? 'within chance' : 'unchanged' : diff.isNew(m) ? 'new' : diff.isGone(m) ? 'gone' : diff.isNormalised ? 'points of the whole' : '';
+	return cell;
+}
+
+// The columns of the table: of a comparison Before, After and the changes.
 function showHeads(isDiff) {
-	const text = isDiff ? ['Before', 'After'] : ['Self', 'Total'], title = isDiff ? ['Own share before', 'Own share after'] : ['', ''];
+	const text = isDiff ? ['Before', 'After'] : ['Self', 'Total'], title = isDiff ? ['The method itself, before', 'The method itself, after'] : ['', ''];
 	['self', 'total'].forEach((sort, i) => Object.assign(document.querySelector(`[data-sort=${sort}]`), { textContent: text[i], title: title[i] }));
-	document.querySelector('[data-sort=change]').parentNode.hidden = !isDiff;
+	for (const sort of ['change', 'totalChange'])
+		document.querySelector(`[data-sort=${sort}]`).parentNode.hidden = !isDiff;
 	document.body.classList.toggle('deltas', isDiff);
 }
 
-const VERDICT_MOST = 3, VERDICT_LEAST = 0.1; // changes in the sentence, and the least one in points
+const VERDICT_MOST = 3, VERDICT_LEAST = 0.001; // changes in the sentence, and the least one as a share of the whole
 const JVM_WORK = [['C2', /^C2Compiler::compile_method$/], ['C1', /^Compiler::compile_method$/], ['GC', /^(GangWorker|WorkerThread|WorkerTask|ConcurrentGCThread|G1\w*)::(run|work)/]];
 
-// The largest changes, each stack charged to the innermost frame of the user's own code on it; without such a
-// frame to the compiler or collector, or to the owner of the code that ran.
-function largestChanges({ tree, table, profile: { frames, names }, painter: { texts } }, owners) {
-	const { diff } = tree, groups = new Map(), charge = new Int32Array(tree.nr).fill(-1), of = new Int32Array(frames.nr);
+// Charges each stack to the innermost frame of the user's own code on it; without such a frame to the compiler or
+// collector, or to the owner of the code that ran. Returns the key by node: a method, or less than 0.
+function chargeNodes({ tree, profile: { frames, names } }, owners) {
+	const charge = new Int32Array(tree.nr).fill(-1), of = new Int32Array(frames.nr), keys = new Int32Array(tree.nr);
 	for (let f = 0; f < frames.nr; f++)
 		of[f] = owners.isMine(frames.name[f], frames.kind[f]) ? frames.method[f] : -2 - JVM_WORK.findIndex(([, is]) => frames.kind[f] === 3 && is.test(names[frames.name[f]])) - 1;
 	for (let i = 1; i < tree.nr; i++) {
 		const f = tree.frame[i], own = of[f];
 		charge[i] = own !== -2 ? own : charge[tree.parent[i]];
-		const key = charge[i] !== -1 ? charge[i] : owners.packages.length ? -10 - owners.ofName(frames.name[f], frames.kind[f]) : frames.method[f];
+		keys[i] = charge[i] !== -1 ? charge[i] : owners.packages.length ? -10 - owners.ofName(frames.name[f], frames.kind[f]) : frames.method[f];
+	}
+	return keys;
+}
+
+// The changes beyond chance by key, the largest first.
+function keyChanges({ tree: { diff, nr } }, keys) {
+	const groups = new Map();
+	for (let i = 1; i < nr; i++)
 		for (const side of SIDES) {
 			const weight = diff.selfs[side][i];
-			if (weight && !groups.has(key))
-				groups.set(key, eachSide(() => 0));
+			if (weight && !groups.has(keys[i]))
+				groups.set(keys[i], eachSide(() => 0));
 			if (weight)
-				groups.get(key)[side] += weight;
+				groups.get(keys[i])[side] += weight;
+		}
+	const sums = diff.of((key) => groups.get(key));
+	return [...groups.keys()].filter((key) => !sums.isChance(key)).map((key) => ({ key, size: sums.size(key), isNew: sums.isNew(key) })).sort((a, b) => Math.abs(b.size) - Math.abs(a.size));
+}
+
+// The heaviest method that only the stacks after have below a key, and that is more than chance.
+function newCallee({ tree: { diff, nr, parent, frame }, profile: { frames: { method } } }, keys, key) {
+	const { totals } = diff, known = new Set(), found = new Map();
+	for (let i = 1; i < nr; i++) {
+		const m = method[frame[i]], isNew = totals.before[i] === 0;
+		if (keys[i] !== key || m === key)
+			continue;
+		if (!isNew)
+			known.add(m);
+		else if (totals.after[i] && totals.before[parent[i]]) {
+			const sum = found.get(m) || { before: 0, after: 0, nrBefore: 0, nrAfter: 0 };
+			found.set(m, { ...sum, after: sum.after + totals.after[i], nrAfter: sum.nrAfter + totals.nrAfter[i] });
 		}
 	}
-	const sums = diff.of((key) => groups.get(key)), nameOf = (key) => (key >= 0 ? texts.short(table.name[key]) : key > -10 ? JVM_WORK[-3 - key][0] : OWNERS[-10 - key]);
-	return [...groups.keys()].filter((key) => !sums.isChance(key) && Math.abs(sums.points(key)) >= VERDICT_LEAST)
-		.map((key) => ({ name: nameOf(key), points: sums.points(key) })).sort((a, b) => Math.abs(b.points) - Math.abs(a.points));
+	const sums = diff.of((m) => found.get(m)), list = [...found.keys()].filter((m) => !known.has(m) && !sums.isChance(m)).sort((a, b) => found.get(b).after - found.get(a).after);
+	return list.length ? { method: list[0], size: sums.size(list[0]) } : null;
+}
+
+// The sentence above a comparison. Where it has nothing to say, the table below may still show changes.
+function verdictOf(app, owners) {
+	const { tree: { diff }, table, painter: { texts } } = app, keys = chargeNodes(app, owners), list = keyChanges(app, keys);
+	const { isNormalised } = diff, least = VERDICT_LEAST * (isNormalised ? 100 : Math.max(diff.whole.before, diff.whole.after));
+	const nameOf = (key) => (key >= 0 ? texts.short(table.name[key]) : key > -10 ? JVM_WORK[-3 - key][0] : OWNERS[-10 - key]);
+	const sizeText = (size) => (isNormalised ? signed(size, 1) : diff.text(size)), unit = isNormalised ? ' points' : diff.unit === 'samples' ? ' samples' : '';
+	const part = ({ key, size, isNew }, i) => {
+		const callee = !isNew && size > 0 && newCallee(app, keys, key), fresh = isNew ? ' (new)' : callee ? ` (new: ${texts.short(table.name[callee.method])} ${sizeText(callee.size)})` : '';
+		return `${nameOf(key)} ${sizeText(size)}${i ? '' : unit}${fresh}`;
+	};
+	const large = list.filter(({ size }) => Math.abs(size) >= least).slice(0, VERDICT_MOST), more = list.length - large.length;
+	const whose = owners.packages.length ? 'Own code with the code that it calls: ' : '';
+	if (large.length)
+		return `${whose}${large.map(part).join(', ')}${more > 0 ? `, and ${plural(more, 'smaller change')}` : ''}`;
+	if (list.length)
+		return `${whose}${plural(list.length, 'change')} beyond chance, ${list.length > 1 ? 'none' : 'not'} of ${isNormalised ? '0.1 points' : diff.brief(least)}.`;
+	const methods = diff.ofMethods(), changed = table.name.reduce((all, name, m) => (name >= 0 && !methods.isChance(m) ? [...all, m] : all), []);
+	if (!changed.length)
+		return 'Nothing differs by more than chance.';
+	const [first] = changed.sort((a, b) => Math.abs(methods.size(b)) - Math.abs(methods.size(a)));
+	return `Summed by own code nothing differs by more than chance, but ${plural(changed.length, 'method')}: ${texts.short(table.name[first])} ${sizeText(methods.size(first))}${unit}`;
 }
 
 function fillVerdict(app) {
-	const owners = app.owners(), list = app.tree.diff ? largestChanges(app, owners) : [], more = list.length - VERDICT_MOST;
-	$('verdict').hidden = !app.tree.diff;
-	$('verdict').textContent = !list.length ? `${owners.packages.length ? 'Summed by own code, nothing' : 'Nothing'} differs by more than chance.`
-		: `${list.slice(0, VERDICT_MOST).map(({ name, points }, i) => `${name} ${signed(points, 1)}${i ? '' : ' points'}`).join(', ')}${more > 0 ? `, and ${plural(more, 'smaller change')}` : ''}`;
+	const { diff } = app.tree;
+	$('verdict').hidden = !diff;
+	$('verdict').textContent = diff ? verdictOf(app, app.owners()) : '';
+}
+
+const SAME_SHARE = 1e-9; // rounding, which must not decide between a part and the rest
+
+// Whether a part of the whole differs by more than chance; `whole` is null for absolute weights. The sides have the
+// numbers of samples behind the weights. user/profile/diff.c explains the arithmetic and has the same.
+function isSignificant(part, whole) {
+	if (!whole || !whole.before || !whole.after) {
+		const change = part.after - part.before, variance = (weight, nr) => (nr ? weight * weight / nr : 0);
+		return change !== 0 && Math.abs(change) >= 2 * Math.sqrt(variance(part.after, part.nrAfter) + variance(part.before, part.nrBefore));
+	}
+	const before = part.before / whole.before, after = part.after / whole.after, { nrBefore, nrAfter } = whole;
+	const nr = nrBefore + nrAfter, change = Math.abs(after - before);
+	const hit = (part.nrBefore + part.nrAfter) / nr, spread = hit * (1 - hit);
+	const share = (nrBefore * before + nrAfter * after) / nr;
+	if (change <= SAME_SHARE || !(spread > 0))
+		return change > SAME_SHARE;
+	const size = share * (1 - share) / spread;
+	return change * (1 + SAME_SHARE) >= 2 * size * Math.sqrt(spread * (1 / nrBefore + 1 / nrAfter));
 }
 
 // Ignores rounding: equal shares of different wholes may differ by a little.

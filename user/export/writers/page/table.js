@@ -90,7 +90,7 @@ class MethodTable {
 			this.sortBy = view.diff ? 'change' : 'self';
 			showHeads(Boolean(view.diff));
 		}
-		this.diff = HAS_DIFF && view.diff && view.diff.ofMethods();
+		this.diff = HAS_DIFF && view.diff;
 		if (isNew)
 			this.weigh();
 		this.sort();
@@ -98,10 +98,10 @@ class MethodTable {
 
 	// Collects the methods with a weight, and the weights for sorting. A comparison has those of both sides.
 	weigh() {
-		const diff = HAS_DIFF && this.diff, all = this.all = [], of = (weight) => Float64Array.from(this.name, (_, m) => weight(m));
-		const { self, total } = this.weights = diff ? { self: of((m) => diff.weigh(m).before), total: of((m) => diff.weigh(m).after), change: of((m) => Math.abs(diff.points(m))) } : this.methods;
+		const all = this.all = [], { self, total } = this.weights = HAS_DIFF && this.diff ? comparedWeights(this.diff, this.name) : this.methods;
+		const totals = HAS_DIFF && this.diff && this.diff.ofTotals();
 		for (let m = 0; m < self.length; m++)
-			if (self[m] + total[m] > 0 && this.kind[m] !== KIND_GROUP)
+			if ((self[m] + total[m] > 0 || totals && totals.weigh(m).before + totals.weigh(m).after > 0) && this.kind[m] !== KIND_GROUP)
 				all.push(m);
 	}
 
@@ -129,10 +129,11 @@ class MethodTable {
 
 	// The chosen order. No two methods are equal in it.
 	comparison() {
-		const { name, profile: { names }, weights: { self, total, change } } = this;
+		const { name, profile: { names }, weights: { self, total, change, totalChange } } = this;
 		const heaviest = (a, b) => self[b] - self[a] || total[b] - total[a] || a - b;
 		return { self: heaviest, total: (a, b) => total[b] - total[a] || heaviest(a, b),
 			change: HAS_DIFF && ((a, b) => change[b] - change[a] || heaviest(a, b)),
+			totalChange: HAS_DIFF && ((a, b) => totalChange[b] - totalChange[a] || heaviest(a, b)),
 			name: (a, b) => (names[name[a]] < names[name[b]] ? -1 : names[name[a]] > names[name[b]] ? 1 : a - b) }[this.sortBy];
 	}
 
